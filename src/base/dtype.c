@@ -1,0 +1,47 @@
+#include "base/dtype.h"
+
+#include <string.h>
+
+static const struct {
+	const char *name;
+	size_t bytes;
+} gt_dtypes[] = {
+#define GT_DTYPE(NAME, name, bytes) { name, bytes },
+#include "base/dtype.def"
+};
+
+static const char *const gt_redops[] = {
+#define GT_REDOP(NAME, name) name,
+#include "base/dtype.def"
+};
+
+const char *gt_dtype_name(enum gt_dtype dtype)
+{
+	return gt_dtypes[dtype].name;
+}
+
+size_t gt_dtype_bytes(enum gt_dtype dtype)
+{
+	return gt_dtypes[dtype].bytes;
+}
+
+const char *gt_redop_name(enum gt_redop op)
+{
+	return gt_redops[op];
+}
+
+int gt_dtype_find(const char *name)
+{
+	for (int i = 0; i < GT_NDTYPES; i++)
+		if (!strcmp(gt_dtypes[i].name, name))
+			return i;
+	return -1;
+}
+
+int gt_redop_find(const char *name)
+{
+	for (int i = 0; i < GT_NREDOPS; i++)
+		if (!strcmp(gt_redops[i], name))
+			return i;
+	return -1;
+}

@@ -1,0 +1,10 @@
+# base knows nothing of collectives; everything else may include it.
+gtopo_core_sources += \
+	%D%/arena.c %D%/arena.h \
+	%D%/buf.c %D%/buf.h \
+	%D%/clock.c %D%/clock.h \
+	%D%/dtype.c %D%/dtype.def %D%/dtype.h \
+	%D%/err.c %D%/err.h \
+	%D%/file.c %D%/file.h \
+	%D%/rat.c %D%/rat.h \
+	%D%/unit.c %D%/unit.h
