@@ -14,7 +14,10 @@ struct gt_buf {
 	int failed;
 };
 
-#define GT_BUF_INIT { NULL, 0, 0, 0 }
+#define GT_BUF_INIT                                                            \
+	{                                                                      \
+		NULL, 0, 0, 0                                                  \
+	}
 
 void gt_buf_release(struct gt_buf *buf);
 void gt_buf_add(struct gt_buf *buf, const void *bytes, size_t len);

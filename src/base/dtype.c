@@ -6,7 +6,7 @@ static const struct {
 	const char *name;
 	size_t bytes;
 } gt_dtypes[] = {
-#define GT_DTYPE(NAME, name, bytes) { name, bytes },
+#define GT_DTYPE(NAME, name, bytes) {name, bytes},
 #include "base/dtype.def"
 };
 

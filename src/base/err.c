@@ -10,8 +10,8 @@ void gt_err_init(struct gt_err *err)
 	err->text[0] = '\0';
 }
 
-int gt_err_set(struct gt_err *err, int code, const char *where,
-	       const char *fmt, ...)
+int gt_err_set(struct gt_err *err, int code, const char *where, const char *fmt,
+	       ...)
 {
 	va_list ap;
 

@@ -17,13 +17,13 @@
 /* The process's exit status is the code's absolute value. */
 enum gt_code {
 	GT_OK = 0,
-	GT_ENO = -1,	/* the answer is no: differs, wrong, has findings */
+	GT_ENO = -1,    /* the answer is no: differs, wrong, has findings */
 	GT_EINPUT = -2, /* usage or input at fault */
-	GT_ESYS = -3,	/* device, network, time limit, memory, full disk */
+	GT_ESYS = -3,   /* device, network, time limit, memory, full disk */
 };
 
 struct gt_err {
-	int code;	/* GT_OK while nothing went wrong */
+	int code;        /* GT_OK while nothing went wrong */
 	char where[512]; /* "file:line:col", a JSON path, or "" */
 	char text[1024]; /* lower case, no full stop, subject in 'quotes' */
 };
@@ -36,8 +36,8 @@ void gt_err_init(struct gt_err *err);
  * cut, never overrun.  Does nothing but return the *first* code when an error
  * is already recorded; returns `code` when err is NULL.
  */
-int gt_err_set(struct gt_err *err, int code, const char *where,
-	       const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+int gt_err_set(struct gt_err *err, int code, const char *where, const char *fmt,
+	       ...) __attribute__((format(printf, 4, 5)));
 
 /* The same for memory that ran out: GT_ESYS, "out of memory". */
 int gt_err_nomem(struct gt_err *err);

@@ -51,8 +51,8 @@ int gt_rat_make(int64_t num, int64_t den, struct gt_rat *out)
 int gt_rat_add(struct gt_rat a, struct gt_rat b, struct gt_rat *out)
 {
 	int64_t g = (int64_t)gt_gcd(a.den, b.den);
-	gt_wide num = (gt_wide)a.num * (b.den / g) +
-		      (gt_wide)b.num * (a.den / g);
+	gt_wide num =
+		(gt_wide)a.num * (b.den / g) + (gt_wide)b.num * (a.den / g);
 
 	return gt_rat_fit(num, (gt_wide)a.den * (b.den / g), out);
 }

@@ -16,7 +16,7 @@ struct gt_rat {
 	int64_t den;
 };
 
-#define GT_RAT(n, d) ((struct gt_rat){ (n), (d) })
+#define GT_RAT(n, d)    ((struct gt_rat){(n), (d)})
 #define GT_RAT_TEXT_MAX 48 /* room for any gt_rat_print, with its '\0' */
 
 /* All return 1 when the exact result fits, else 0 (also division by 0). */

@@ -36,9 +36,8 @@ int gt_unit_ns(const char *text, int64_t *ns)
 	static const struct {
 		const char *name;
 		double ns;
-	} units[] = { { "", 1e9 },   { "ns", 1 },   { "us", 1e3 },
-		      { "ms", 1e6 }, { "s", 1e9 },  { "m", 60e9 },
-		      { "h", 3600e9 } };
+	} units[] = {{"", 1e9},  {"ns", 1},   {"us", 1e3},  {"ms", 1e6},
+		     {"s", 1e9}, {"m", 60e9}, {"h", 3600e9}};
 	char *end;
 	double value;
 

@@ -1,0 +1,83 @@
+/*
+ * An engine runs a plan's programs on one kind of device: the host's CPUs or
+ * the local GPUs.  It owns the ranks' buffers, FIFOs and threads or streams;
+ * what to move and whether it was moved right is asked through this table, so
+ * `gtopo run` and the benchmarks know no device.
+ *
+ * One engine belongs to one thread, the caller's; several engines may live
+ * side by side.  The plan must outlive the engine and must have passed
+ * gt_plan_check() and gt_simulate().
+ */
+#ifndef GT_EXEC_ENGINE_H
+#define GT_EXEC_ENGINE_H
+
+#include <stdint.h>
+
+#include "base/dtype.h"
+#include "plan/program.h"
+
+struct gt_err;
+struct gt_plan;
+struct gt_engine;
+
+/* What stops a rank on purpose, to test that the others notice. */
+enum gt_fault {
+	GT_FAULT_NONE,
+	GT_FAULT_STALL, /* the rank stops moving and answers nothing */
+	GT_FAULT_EXIT,  /* the rank's thread or kernel ends early */
+};
+
+struct gt_engine_config {
+	const struct gt_plan *plan;
+	uint64_t max_bytes;   /* of the larger of input and output, per rank */
+	uint32_t workers;     /* per channel; 0: the engine's choice */
+	uint32_t slots;       /* 0: the plan's */
+	uint32_t slice_bytes; /* 0: the engine's choice, at most the plan's */
+	int64_t timeout_ns;   /* for one operation */
+	enum gt_fault fault;
+	uint32_t fault_rank;
+	uint64_t fault_step; /* after so many slices */
+};
+
+/* One collective on all ranks. */
+struct gt_request {
+	enum gt_coll coll;
+	enum gt_dtype dtype;
+	enum gt_redop op;
+	uint64_t count; /* all-reduce: elements; all-gather, reduce-scatter:
+			   elements of one rank's block */
+	int inplace;
+	uint64_t seed; /* of the test data */
+};
+
+struct gt_engine_ops {
+	const char *name; /* "host", "cuda" */
+
+	/* NULL-safe close; open leaves nothing behind when it fails. */
+	int (*open)(const struct gt_engine_config *config,
+		    struct gt_engine **engine, struct gt_err *err);
+	void (*close)(struct gt_engine *engine);
+
+	/* Write known inputs, poison outputs. */
+	int (*fill)(struct gt_engine *engine, const struct gt_request *req,
+		    struct gt_err *err);
+
+	/*
+	 * Run the collective `iters` times back to back; *elapsed_ns is the
+	 * time of all of them.  GT_ESYS within the time limit, naming the
+	 * rank, when a rank stops; the engine can then only be closed.
+	 */
+	int (*run)(struct gt_engine *engine, const struct gt_request *req,
+		   uint32_t iters, int64_t *elapsed_ns, struct gt_err *err);
+
+	/* Elements of all outputs that are not what they should be. */
+	int (*check)(struct gt_engine *engine, const struct gt_request *req,
+		     uint64_t *wrong, struct gt_err *err);
+};
+
+extern const struct gt_engine_ops gt_engine_host;
+
+/* The engine of that name (NULL: the best one here), or NULL. */
+const struct gt_engine_ops *gt_engine_find(const char *name);
+
+#endif
