@@ -1,0 +1,33 @@
+# GT_CLP: the COIN-OR linear programming solver's C interface.
+#
+# Linked as archives, with what they need (LAPACK, gfortran's and the C++
+# runtime), so that a binary carried to another machine does not miss a
+# chain of libraries seldom installed there; shared where an archive lacks.
+AC_DEFUN([GT_CLP], [
+PKG_CHECK_MODULES([CLP], [clp])
+gt_clp_parts="-lClp -lCoinUtils -llapack -lblas -lbz2 -lz"
+gt_clp_static="-Wl,-Bstatic $gt_clp_parts"
+gt_clp_static="$gt_clp_static -lgfortran -lquadmath -lstdc++ -Wl,-Bdynamic"
+gt_clp_says="shared"
+gt_save_LIBS=$LIBS
+gt_save_CPPFLAGS=$CPPFLAGS
+CPPFLAGS="$CPPFLAGS $CLP_CFLAGS"
+LIBS="$gt_clp_static -lm $LIBS"
+AC_MSG_CHECKING([for CLP as an archive])
+AC_LINK_IFELSE([_GT_CLP_PROGRAM], [
+  CLP_LIBS="$gt_clp_static -lm"
+  gt_clp_says="static"
+  AC_MSG_RESULT([yes])
+], [
+  AC_MSG_RESULT([no])
+  LIBS="$CLP_LIBS $gt_save_LIBS"
+  AC_LINK_IFELSE([_GT_CLP_PROGRAM], [],
+    [AC_MSG_ERROR([CLP does not link (Debian: coinor-libclp-dev)])])
+])
+LIBS=$gt_save_LIBS
+CPPFLAGS=$gt_save_CPPFLAGS
+])
+
+AC_DEFUN([_GT_CLP_PROGRAM], [AC_LANG_PROGRAM(
+  [[#include <Clp_C_Interface.h>]],
+  [[Clp_deleteModel(Clp_newModel());]])])

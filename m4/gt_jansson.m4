@@ -1,0 +1,4 @@
+# GT_JANSSON: plans and reports.
+AC_DEFUN([GT_JANSSON], [
+PKG_CHECK_MODULES([JANSSON], [jansson >= 2.10])
+])

@@ -1,0 +1,1 @@
+# one page a command, and the formats

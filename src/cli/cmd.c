@@ -1,0 +1,234 @@
+#include "cli/cmd.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/file.h"
+#include "cli/opt.h"
+
+#define GT_CMD(name) extern const struct gt_cmd gt_cmd_##name;
+#include "cli/cmd.def"
+
+static const struct gt_cmd *const gt_cmds[] = {
+#define GT_CMD(name) &gt_cmd_##name,
+#include "cli/cmd.def"
+};
+
+enum { GT_NCMDS = sizeof(gt_cmds) / sizeof(gt_cmds[0]) };
+
+struct gt_cmd_common {
+	const char *out;
+	int quiet;
+	int verbose;
+	int help;
+};
+
+static const struct gt_opt gt_cmd_common_opts[] = {
+	{GT_OPT_TEXT, 'o', "output", "FILE",
+	 offsetof(struct gt_cmd_common, out),
+	 "write to FILE, whole or not at all (default: standard output)", 0, 0},
+	{GT_OPT_FLAG, 'q', "quiet", NULL, offsetof(struct gt_cmd_common, quiet),
+	 "say nothing but errors on standard error", 0, 0},
+	{GT_OPT_FLAG, 'v', "verbose", NULL,
+	 offsetof(struct gt_cmd_common, verbose),
+	 "say on standard error what is being done", 0, 0},
+	{GT_OPT_FLAG, 'h', "help", NULL, offsetof(struct gt_cmd_common, help),
+	 "show this help", 0, 0},
+	GT_OPT_END,
+};
+
+const struct gt_cmd *gt_cmd_get(int i)
+{
+	return i >= 0 && i < GT_NCMDS ? gt_cmds[i] : NULL;
+}
+
+const struct gt_cmd *gt_cmd_find(const char *name)
+{
+	for (int i = 0; i < GT_NCMDS; i++)
+		if (!strcmp(gt_cmds[i]->name, name))
+			return gt_cmds[i];
+	return NULL;
+}
+
+static const char *gt_cmd_name(int i, const void *unused)
+{
+	(void)unused;
+	return gt_cmds[i]->name;
+}
+
+const struct gt_cmd *gt_cmd_need(const char *name, struct gt_err *err)
+{
+	const struct gt_cmd *cmd = gt_cmd_find(name);
+	const char *near;
+
+	if (cmd)
+		return cmd;
+	near = gt_opt_nearest(name, GT_NCMDS, gt_cmd_name, NULL);
+	if (near)
+		gt_err_set(err, GT_EINPUT, NULL,
+			   "'%s' is not a command; did you mean '%s'?", name,
+			   near);
+	else
+		gt_err_set(err, GT_EINPUT, NULL,
+			   "'%s' is not a command; see 'gtopo help'", name);
+	return NULL;
+}
+
+int gt_cmd_print_help(const struct gt_cmd *cmd, const char *out,
+		      struct gt_err *err)
+{
+	struct gt_buf text = GT_BUF_INIT;
+	int rc;
+
+	gt_buf_printf(&text, "usage: gtopo %s", cmd->name);
+	gt_opt_usage(cmd->opts, &text);
+	gt_opt_usage(gt_cmd_common_opts, &text);
+	if (cmd->operands[0])
+		gt_buf_printf(&text, " %s", cmd->operands);
+	gt_buf_printf(&text, "\n\n%s\n\noptions:\n", cmd->summary);
+	gt_opt_help(cmd->opts, &text);
+	gt_opt_help(gt_cmd_common_opts, &text);
+	rc = text.failed ? gt_err_nomem(err)
+			 : gt_file_write(out, text.text, text.len, err);
+	gt_buf_release(&text);
+	return rc;
+}
+
+static void gt_cmd_say(const struct gt_cmd *cmd, const char *where,
+		       const char *text)
+{
+	fprintf(stderr, "gtopo%s%s: %s%s%s\n", cmd ? " " : "",
+		cmd ? cmd->name : "", where, where[0] ? ": " : "", text);
+}
+
+static void gt_cmd_talk(const struct gt_cmd_args *args, const char *fmt,
+			va_list ap)
+{
+	char text[1024];
+
+	vsnprintf(text, sizeof(text), fmt, ap);
+	gt_cmd_say(args->cmd, "", text);
+}
+
+void gt_cmd_warn(const struct gt_cmd_args *args, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (args->quiet)
+		return;
+	va_start(ap, fmt);
+	gt_cmd_talk(args, fmt, ap);
+	va_end(ap);
+}
+
+void gt_cmd_note(const struct gt_cmd_args *args, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (!args->verbose)
+		return;
+	va_start(ap, fmt);
+	gt_cmd_talk(args, fmt, ap);
+	va_end(ap);
+}
+
+static int gt_cmd_check_operands(const struct gt_cmd *cmd, char **operands,
+				 int n, struct gt_err *err)
+{
+	if (n < cmd->operands_min)
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "%s is missing; see 'gtopo help %s'",
+				  cmd->operands, cmd->name);
+	if (cmd->operands_max >= 0 && n > cmd->operands_max)
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "'%s' is one operand too many; see 'gtopo "
+				  "help %s'",
+				  operands[cmd->operands_max], cmd->name);
+	return GT_OK;
+}
+
+static int gt_cmd_parse_and_run(const struct gt_cmd *cmd, void *opts, int argc,
+				char **argv, struct gt_err *err)
+{
+	struct gt_cmd_common common = {NULL, 0, 0, 0};
+	struct gt_opt_set sets[2] = {{cmd->opts, opts},
+				     {gt_cmd_common_opts, &common}};
+	struct gt_cmd_args args = {.cmd = cmd, .opts = opts};
+	int rc;
+
+	rc = gt_opt_parse(sets, argc, argv, &args.noperands, err);
+	if (rc)
+		return rc;
+	if (common.help)
+		return gt_cmd_print_help(cmd, common.out, err);
+	rc = gt_cmd_check_operands(cmd, argv, args.noperands, err);
+	if (rc)
+		return rc;
+	args.operands = argv;
+	args.out = common.out;
+	args.quiet = common.quiet;
+	args.verbose = common.verbose;
+	return cmd->run(&args, err);
+}
+
+static int gt_cmd_run(const struct gt_cmd *cmd, int argc, char **argv,
+		      struct gt_err *err)
+{
+	void *opts = calloc(1, cmd->opts_bytes + 1);
+	int rc;
+
+	if (!opts)
+		return gt_err_nomem(err);
+	if (cmd->defaults)
+		memcpy(opts, cmd->defaults, cmd->opts_bytes);
+	rc = gt_cmd_parse_and_run(cmd, opts, argc, argv, err);
+	free(opts);
+	return rc;
+}
+
+/* A full disk shows only when the last bytes leave. */
+static int gt_cmd_close_stdout(int rc, struct gt_err *err)
+{
+	int bad = ferror(stdout);
+
+	errno = 0;
+	if (fclose(stdout) || bad) {
+		if (rc != GT_ESYS)
+			gt_err_init(err);
+		return gt_err_set(err, GT_ESYS, "standard output",
+				  "cannot write: %s",
+				  strerror(errno ? errno : EIO));
+	}
+	return rc;
+}
+
+/* `gtopo`, `gtopo --help` and `gtopo --version` are commands too. */
+static const char *gt_cmd_word(int argc, char **argv)
+{
+	if (argc < 2 || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
+		return "help";
+	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V"))
+		return "version";
+	return argv[1];
+}
+
+int gt_cmd_main(int argc, char **argv)
+{
+	const struct gt_cmd *cmd;
+	struct gt_err err;
+	int rc = GT_EINPUT;
+
+	gt_err_init(&err);
+	cmd = gt_cmd_need(gt_cmd_word(argc, argv), &err);
+	if (cmd)
+		rc = gt_cmd_run(cmd, argc > 2 ? argc - 2 : 0, argv + 2, &err);
+	rc = gt_cmd_close_stdout(rc, &err);
+	if (err.code)
+		gt_cmd_say(cmd, err.where, err.text);
+	return -rc;
+}

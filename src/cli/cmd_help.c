@@ -1,0 +1,42 @@
+#include "cli/cmd.h"
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/file.h"
+
+static int gt_help_list(const char *out, struct gt_err *err)
+{
+	struct gt_buf text = GT_BUF_INIT;
+	const struct gt_cmd *cmd;
+	int rc;
+
+	gt_buf_puts(&text, "usage: gtopo COMMAND [OPTION]... [FILE]...\n\n"
+			   "Plan and run GPU collectives from a server's real "
+			   "topology.\n\ncommands:\n");
+	for (int i = 0; (cmd = gt_cmd_get(i)); i++)
+		gt_buf_printf(&text, "  %-10s %s\n", cmd->name, cmd->summary);
+	gt_buf_puts(&text, "\n'gtopo help COMMAND' shows a command's options, "
+			   "gtopo(7) the concepts.\n");
+	rc = text.failed ? gt_err_nomem(err)
+			 : gt_file_write(out, text.text, text.len, err);
+	gt_buf_release(&text);
+	return rc;
+}
+
+static int gt_help_run(const struct gt_cmd_args *args, struct gt_err *err)
+{
+	const struct gt_cmd *cmd;
+
+	if (!args->noperands)
+		return gt_help_list(args->out, err);
+	cmd = gt_cmd_need(args->operands[0], err);
+	return cmd ? gt_cmd_print_help(cmd, args->out, err) : GT_EINPUT;
+}
+
+const struct gt_cmd gt_cmd_help = {
+	.name = "help",
+	.summary = "list the commands, or show one command's options",
+	.operands = "[COMMAND]",
+	.operands_max = 1,
+	.run = gt_help_run,
+};

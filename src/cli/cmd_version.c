@@ -1,0 +1,41 @@
+#include "cli/cmd.h"
+
+#include <config.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/file.h"
+
+#ifdef HAVE_CUDA
+#define GT_VERSION_CUDA "yes"
+#else
+#define GT_VERSION_CUDA "no"
+#endif
+
+#ifdef HAVE_VERBS
+#define GT_VERSION_VERBS "yes"
+#else
+#define GT_VERSION_VERBS "no"
+#endif
+
+static int gt_version_run(const struct gt_cmd_args *args, struct gt_err *err)
+{
+	struct gt_buf text = GT_BUF_INIT;
+	int rc;
+
+	gt_buf_puts(&text, "gtopo " PACKAGE_VERSION "\n");
+	if (args->verbose)
+		gt_buf_puts(&text, "cuda " GT_VERSION_CUDA "\n"
+				   "verbs " GT_VERSION_VERBS "\n");
+	rc = text.failed ? gt_err_nomem(err)
+			 : gt_file_write(args->out, text.text, text.len, err);
+	gt_buf_release(&text);
+	return rc;
+}
+
+const struct gt_cmd gt_cmd_version = {
+	.name = "version",
+	.summary = "print the version; with -v also what is built in",
+	.operands = "",
+	.run = gt_version_run,
+};

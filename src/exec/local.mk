@@ -1,0 +1,2 @@
+# plans to bytes moved: worlds, memories, links, the run loop
+gtopo_core_sources +=

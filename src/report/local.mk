@@ -1,0 +1,2 @@
+# results of runs, as text and JSON
+gtopo_core_sources +=

@@ -1,0 +1,1 @@
+# command line tests, by area: NN-*.bats

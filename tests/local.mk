@@ -1,0 +1,2 @@
+include tests/unit/local.mk
+include tests/cli/local.mk

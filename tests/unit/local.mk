@@ -1,0 +1,1 @@
+# one program a module: tests/unit/test_<module>.c
