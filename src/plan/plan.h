@@ -95,21 +95,52 @@ struct gt_plan_price {
 };
 
 /*
+ * The route that the hardware fixes for an ordered pair of ranks, and its
+ * charge: what a hop between the two loads, whether a channel uses it or not.
+ */
+struct gt_plan_route {
+	uint32_t from, to; /* ranks */
+	struct gt_rat charge;
+	uint32_t nlinks;
+	uint32_t *links;
+};
+
+/*
+ * A set of ranks and links that all its outgoing routes have to cross (all
+ * incoming ones when the collective is reduce-scatter).
+ */
+struct gt_plan_part {
+	uint32_t nranks;
+	uint32_t *ranks;
+	uint32_t nlinks;
+	uint32_t *links;
+};
+
+/*
  * How good the plan is.  value: what the channels reach together (ring: the
  * sum of their gbs); bound: what no plan of the class exceeds; any_bound:
- * what no plan at all exceeds, in the same unit.  The certificate is a list
- * of link prices: sum of price * capacity is the bound, and no ring costs
- * less than 1.
+ * what no plan at all exceeds (no in-network compute), in the same unit.
+ *
+ * bound's certificate is a list of link prices: the sum of price * capacity
+ * is the bound, and no Hamiltonian ring of `routes` costs less than 1 (a hop
+ * costs the sum over its route of price, times charge on links of kind PCI).
+ *
+ * any_bound's certificate is `parts`, with cap(P) the capacity of P's links:
+ *   all-gather, reduce-scatter: one part P of k < nranks ranks, all of whose
+ *     blocks leave (enter) it: (nranks - 1) * cap(P) / k;
+ *   all-reduce: p >= 2 parts, each rank in one; every element needs p - 1
+ *     messages between parts to be combined and p - 1 to be spread:
+ *     (nranks - 1) / nranks * sum of cap / (p - 1).
  */
 struct gt_plan_proof {
 	enum gt_proof_class class_;
 	struct gt_rat value, bound, any_bound;
 	int has_any_bound;
 	int optimal; /* value == bound, exactly */
-	uint32_t nprices;
+	uint32_t nprices, nroutes, nparts;
 	struct gt_plan_price *prices;
-	uint32_t nany_cut;
-	uint32_t *any_cut; /* ranks on one side of the cut behind any_bound */
+	struct gt_plan_route *routes; /* of all ordered pairs, or none */
+	struct gt_plan_part *parts;
 };
 
 struct gt_plan_select {
