@@ -19,7 +19,10 @@ static const struct gt_cmd *const gt_cmds[] = {
 #include "cli/cmd.def"
 };
 
-enum { GT_NCMDS = sizeof(gt_cmds) / sizeof(gt_cmds[0]) };
+enum {
+	GT_NCMDS = sizeof(gt_cmds) / sizeof(gt_cmds[0]),
+	GT_CMD_COLUMNS = 80,
+};
 
 struct gt_cmd_common {
 	const char *out;
@@ -31,7 +34,7 @@ struct gt_cmd_common {
 static const struct gt_opt gt_cmd_common_opts[] = {
 	{GT_OPT_TEXT, 'o', "output", "FILE",
 	 offsetof(struct gt_cmd_common, out),
-	 "write to FILE, whole or not at all (default: standard output)", 0, 0},
+	 "write to FILE instead of standard output", 0, 0},
 	{GT_OPT_FLAG, 'q', "quiet", NULL, offsetof(struct gt_cmd_common, quiet),
 	 "say nothing but errors on standard error", 0, 0},
 	{GT_OPT_FLAG, 'v', "verbose", NULL,
@@ -79,17 +82,41 @@ const struct gt_cmd *gt_cmd_need(const char *name, struct gt_err *err)
 	return NULL;
 }
 
+/* The usage line, broken before "[" or the operands to fit 80 columns. */
+static void gt_cmd_add_usage(const struct gt_cmd *cmd, struct gt_buf *out)
+{
+	struct gt_buf line = GT_BUF_INIT;
+	const char *word, *next;
+	int column, indent;
+
+	gt_opt_usage(cmd->opts, &line);
+	gt_opt_usage(gt_cmd_common_opts, &line);
+	if (cmd->operands[0])
+		gt_buf_printf(&line, " %s", cmd->operands);
+	indent = (int)strlen("usage: gtopo ") + (int)strlen(cmd->name);
+	column = indent;
+	gt_buf_printf(out, "usage: gtopo %s", cmd->name);
+	for (word = gt_buf_text(&line); word && *word; word = next) {
+		next = strchr(word, ']');
+		next = next ? next + 1 : word + strlen(word);
+		if (column + (int)(next - word) >= GT_CMD_COLUMNS) {
+			gt_buf_printf(out, "\n%*s", indent, "");
+			column = indent;
+		}
+		gt_buf_add(out, word, (size_t)(next - word));
+		column += (int)(next - word);
+	}
+	out->failed |= line.failed;
+	gt_buf_release(&line);
+}
+
 int gt_cmd_print_help(const struct gt_cmd *cmd, const char *out,
 		      struct gt_err *err)
 {
 	struct gt_buf text = GT_BUF_INIT;
 	int rc;
 
-	gt_buf_printf(&text, "usage: gtopo %s", cmd->name);
-	gt_opt_usage(cmd->opts, &text);
-	gt_opt_usage(gt_cmd_common_opts, &text);
-	if (cmd->operands[0])
-		gt_buf_printf(&text, " %s", cmd->operands);
+	gt_cmd_add_usage(cmd, &text);
 	gt_buf_printf(&text, "\n\n%s\n\noptions:\n", cmd->summary);
 	gt_opt_help(cmd->opts, &text);
 	gt_opt_help(gt_cmd_common_opts, &text);

@@ -9,10 +9,10 @@
  *	};
  *
  *	static const struct gt_opt frob_opts[] = {
- *		{ GT_OPT_FLAG, 0, "json", NULL,
- *		  offsetof(struct frob_opts, json), "write JSON", 0, 0 },
- *		{ GT_OPT_BYTES, 'e', "max-bytes", "SIZE",
- *		  offsetof(struct frob_opts, max_bytes), "largest size", 0, 0 },
+ *		{GT_OPT_FLAG, 0, "json", NULL,
+ *		 offsetof(struct frob_opts, json), "write JSON", 0, 0},
+ *		{GT_OPT_BYTES, 'e', "max-bytes", "SIZE",
+ *		 offsetof(struct frob_opts, max_bytes), "largest size", 0, 0},
  *		GT_OPT_END,
  *	};
  *
