@@ -1,1 +1,4 @@
 # one page a command, and the formats
+dist_man_MANS += \
+	%D%/gtopo.1 \
+	%D%/gtopo.7

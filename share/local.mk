@@ -1,6 +1,12 @@
 # what is installed beside the program
+completiondir = $(datadir)/bash-completion/completions
+dist_completion_DATA = %D%/completion/gtopo
 
 # reference machines, written from public facts
 xmldir = $(pkgdatadir)/xml
 dist_xml_DATA = \
 	%D%/xml/dgx-h100.xml
+
+# what plans and reports are checked against
+schemadir = $(pkgdatadir)/schema
+dist_schema_DATA =

@@ -1,2 +1,39 @@
+# Cases are files under tests/cases: adding one needs no line here.
+EXTRA_DIST += tests/cases tests/driver.sh
+TESTS =
+check_PROGRAMS =
+unit_tests =
+cli_tests =
+gates =
+
 include tests/unit/local.mk
 include tests/cli/local.mk
+
+gates += \
+	%D%/check-layers.sh \
+	%D%/check-style.sh \
+	%D%/check-docs.sh
+
+if HAVE_CMOCKA
+check_PROGRAMS += $(unit_tests)
+TESTS += $(unit_tests)
+else
+gates += %D%/check-cmocka.sh
+endif
+TESTS += $(cli_tests) $(gates)
+
+TEST_EXTENSIONS = .bats .sh
+LOG_DRIVER = $(SHELL) $(top_srcdir)/tests/driver.sh
+BATS_LOG_DRIVER = $(LOG_DRIVER)
+BATS_LOG_COMPILER = $(SHELL) $(top_srcdir)/tests/cli/run-bats.sh
+SH_LOG_DRIVER = $(LOG_DRIVER)
+SH_LOG_COMPILER = bash
+
+# What tests know: the program, the sources, and the folder of real
+# topologies if the caller has one (those tests skip without it).
+AM_TESTS_ENVIRONMENT = \
+	GTOPO='$(abs_top_builddir)/gtopo'; export GTOPO; \
+	GTOPO_SRC='$(abs_top_srcdir)'; export GTOPO_SRC; \
+	unset LC_ALL LANGUAGE NO_COLOR; LC_ALL=C.UTF-8; export LC_ALL;
+
+EXTRA_DIST += $(gates) %D%/check-cmocka.sh

@@ -1,1 +1,5 @@
-# one program a module: tests/unit/test_<module>.c
+# One program a module: tests/unit/test_<module>.c, named here without ".c".
+unit_tests += \
+	%D%/test_opt
+
+EXTRA_DIST += %D%/test.h

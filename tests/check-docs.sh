@@ -1,0 +1,138 @@
+#!/bin/bash
+# Help, man pages and completion agree, and what the documents show runs.
+#
+# In EXAMPLES of a man page and in README.md a line that starts with "$ " is
+# run, in a folder that holds the reference machines of share/xml; "# " marks
+# what needs other hardware or files and is not run.
+set -u
+cd "${GTOPO_SRC:-.}" || exit 99
+man=$PWD/man
+gtopo=${GTOPO:-$PWD/build/gtopo}
+
+n=0
+verdict() { # NAME FINDINGS
+	n=$((n + 1))
+	if [ -z "$2" ]; then
+		echo "ok $n - $1"
+	else
+		echo "$2"
+		echo "not ok $n - $1"
+	fi
+}
+
+skipped() { # NAME WHY
+	n=$((n + 1))
+	echo "ok $n - $1 # skip $2"
+}
+
+commands=$("$gtopo" help | sed -n 's/^  \([a-z][a-z-]*\) .*/\1/p')
+
+page_of() {
+	if [ -f "$man/gtopo-$1.1" ]; then
+		echo "$man/gtopo-$1.1"
+	else
+		echo "$man/gtopo.1"
+	fi
+}
+
+# A page as plain text, lines as long as they like.
+render() {
+	groff -man -Tutf8 -P-cbou -rLL=1000n -rHY=0 "$1" |
+		sed 's/‐/-/g; s/−/-/g'
+}
+
+# The lines of section $2 of page $1, without indentation.
+section() {
+	render "$1" | awk -v want="$2" '
+		/^[A-Z]/ { inside = ($0 == want); next }
+		inside { sub(/^ +/, ""); print }'
+}
+
+usage_of() {
+	"$gtopo" help "$1" | sed -n 's/^usage: //; 1,/^$/p' |
+		tr -s ' \n' ' ' | sed 's/ $//'
+}
+
+long_options() {
+	grep -oE -- '(^|[ ,])--[a-z][a-z-]*' | tr -d ' ,' | sort -u
+}
+
+check_synopsis() {
+	local want
+	want=$(usage_of "$1")
+	section "$(page_of "$1")" SYNOPSIS | tr -s ' ' | grep -Fxq -- "$want" ||
+		echo "$(page_of "$1"): SYNOPSIS is not: $want"
+}
+
+check_options() {
+	local page
+	page=$(page_of "$1")
+	comm -3 <("$gtopo" help "$1" | grep '^  ' | long_options) \
+		<(section "$page" OPTIONS | grep '^-' | long_options) |
+		sed "s|^\t\(.*\)|$page: \1 is not in help|; t
+		     s|^|$page: lacks |"
+}
+
+# What completion offers after `gtopo CMD --`.
+check_completion() {
+	local offered
+	offered=$(PATH=$(dirname "$gtopo"):$PATH bash -c '
+		. share/completion/gtopo
+		COMP_WORDS=(gtopo "$1" --) COMP_CWORD=2
+		_gtopo gtopo -- "$1"
+		printf "%s\n" "${COMPREPLY[@]}"' bash "$1" | long_options)
+	[ "$offered" = "$("$gtopo" help "$1" | grep '^  ' | long_options)" ] ||
+		echo "completion of $1 differs from its help: $offered"
+}
+
+check_warnings() {
+	groff -man -Tutf8 -ww -z "$1" 2>&1
+}
+
+examples() {
+	section "$1" EXAMPLES | sed -n 's/^\$ //p'
+}
+
+readme_examples() {
+	sed -n '/^```/,/^```/s/^\( *\)\$ gtopo/gtopo/p' README.md
+}
+
+# Runs each line of standard input; prints those that fail.
+run_lines() {
+	local dir line
+	dir=$(mktemp -d) || exit 99
+	cp share/xml/*.xml "$dir" 2>/dev/null
+	while read -r line; do
+		(cd "$dir" && PATH=$(dirname "$gtopo"):$PATH \
+			timeout 60 bash -o pipefail -c "$line" \
+			>.out 2>&1 </dev/null) || {
+			echo "fails: $line"
+			tail -n 3 "$dir/.out"
+		}
+	done
+	rm -rf "$dir"
+}
+
+if command -v groff >/dev/null; then
+	for cmd in $commands; do
+		verdict "$cmd: help is the page's synopsis" \
+			"$(check_synopsis "$cmd")"
+		verdict "$cmd: help and page list the same options" \
+			"$(check_options "$cmd")"
+	done
+	for page in "$man"/*.[157]; do
+		verdict "$(basename "$page"): no warnings of groff" \
+			"$(check_warnings "$page")"
+		[ -z "$(examples "$page")" ] ||
+			verdict "$(basename "$page"): examples run" \
+				"$(examples "$page" | run_lines)"
+	done
+else
+	skipped "man pages" "no groff"
+fi
+for cmd in $commands; do
+	verdict "$cmd: completion offers its options" \
+		"$(check_completion "$cmd")"
+done
+verdict "README.md: the tour runs" "$(readme_examples | run_lines)"
+echo "1..$n"

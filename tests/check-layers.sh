@@ -1,0 +1,76 @@
+#!/bin/sh
+# Includes go one way: each folder of src may include only what its row says.
+set -u
+src=${GTOPO_SRC:-.}/src
+
+# Prints every include under $1 that goes the wrong way.
+check() {
+	(cd "$1" && grep -rnE '^[[:space:]]*#[[:space:]]*include[[:space:]]+"' \
+		--include='*.[ch]' --include='*.cu' --include='*.cuh' . |
+	awk '
+	BEGIN {
+		may["base"] = "base/"
+		may["topo"] = "topo/ base/"
+		may["plan"] = "plan/ base/"
+		may["search"] = "search/ topo/ plan/ base/"
+		may["kernels"] = "kernels/ plan/program.h base/dtype."
+		may["exec"] = "exec/ plan/ base/ kernels/kernels.h"
+		may["report"] = "report/ base/"
+		may["cli"] = "cli/ search/ exec/ report/ topo/ plan/ base/"
+		may["main.c"] = "cli/"
+	}
+	{
+		split($0, field, ":")
+		file = substr(field[1], 3)
+		folder = file
+		sub(/\/.*/, "", folder)
+		match($0, /"[^"]*"/)
+		target = substr($0, RSTART + 1, RLENGTH - 2)
+		n = split(may[folder], prefix, " ")
+		for (i = 1; i <= n; i++)
+			if (index(target, prefix[i]) == 1)
+				next
+		print "src/" file ":" field[2] ": may not include " target
+	}')
+}
+
+# Prints every x.c whose first include is not its x.h.
+check_first() {
+	(cd "$1" && find . -name '*.c' | sort | while read -r file; do
+		own=${file#./}
+		own=${own%.c}.h
+		[ -f "$own" ] || continue
+		first=$(sed -n 's/^#include *"\(.*\)".*/\1/p; /^#include/q' \
+			"$file")
+		[ "$first" = "$own" ] ||
+			echo "src/${file#./}: first include is not $own"
+	done)
+}
+
+# A tree with one mistake of each kind, to see that they are seen.
+planted=$(mktemp -d) || exit 99
+trap 'rm -rf "$planted"' EXIT
+mkdir "$planted/base" "$planted/exec" "$planted/kernels"
+echo '#include "topo/topo.h"' >"$planted/base/up.c"
+echo '#include "search/search.h"' >"$planted/exec/side.h"
+echo '#include "plan/plan.h"' >"$planted/kernels/far.cuh"
+echo '#include "plan/program.h"' >"$planted/kernels/good.cuh"
+: >"$planted/base/late.h"
+printf '#include <stdio.h>\n#include "base/late.h"\n' >"$planted/base/late.c"
+
+verdict() { # NUMBER NAME FINDINGS
+	if [ -z "$3" ]; then
+		echo "ok $1 - $2"
+	else
+		echo "$3"
+		echo "not ok $1 - $2"
+	fi
+}
+
+echo "1..3"
+verdict 1 "includes go one way" "$(check "$src")"
+verdict 2 "first include is the own header" "$(check_first "$src")"
+seen=$( (check "$planted"; check_first "$planted") | wc -l)
+missed=
+[ "$seen" -eq 4 ] || missed="$seen of 4 planted mistakes seen"
+verdict 3 "planted mistakes are seen" "$missed"

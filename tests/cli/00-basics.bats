@@ -1,0 +1,97 @@
+load common
+
+@test "no arguments and --help list every command" {
+	run_split gtopo
+	[ "$status" -eq 0 ]
+	[ "$out" = "$(gtopo --help)" ]
+	[ "$out" = "$(gtopo help)" ]
+	[[ $out == *"  version "* ]]
+}
+
+@test "--version says which" {
+	run_split gtopo --version
+	want 0 ""
+	[[ $out =~ ^gtopo\ [0-9]+\.[0-9]+\.[0-9]+$ ]]
+}
+
+@test "version -v says what is built in" {
+	run_split gtopo version -v
+	[[ $out =~ cuda\ (yes|no) ]]
+	[[ $out =~ verbs\ (yes|no) ]]
+}
+
+@test "help CMD is CMD --help, for every command" {
+	for cmd in $(gtopo help | sed -n 's/^  \([a-z][a-z-]*\) .*/\1/p'); do
+		[ "$(gtopo help "$cmd")" = "$(gtopo "$cmd" --help)" ]
+		[ "$(gtopo help "$cmd")" = "$(gtopo "$cmd" -h)" ]
+	done
+}
+
+@test "help fits 80 columns" {
+	for cmd in "" $(gtopo help | sed -n 's/^  \([a-z][a-z-]*\) .*/\1/p'); do
+		run gtopo help $cmd
+		[ "$status" -eq 0 ]
+		for line in "${lines[@]}"; do
+			echo "$cmd: $line"
+			[ "${#line}" -le 80 ]
+		done
+	done
+}
+
+@test "an unknown command names the nearest" {
+	run_split gtopo verison
+	want 2 "gtopo: 'verison' is not a command; did you mean 'version'?"
+	[ -z "$out" ]
+}
+
+@test "an unknown command that is near to nothing" {
+	run_split gtopo frobnicate
+	want 2 "gtopo: 'frobnicate' is not a command; see 'gtopo help'"
+}
+
+@test "an unknown option names the nearest" {
+	run_split gtopo version --verbos
+	want 2 "gtopo version: '--verbos' is not an option; did you mean '--verbose'?"
+	run_split gtopo version --zzzzzz
+	want 2 "gtopo version: '--zzzzzz' is not an option; see --help"
+	run_split gtopo version -Z
+	want 2 "gtopo version: '-Z' is not an option; see --help"
+}
+
+@test "an option without its argument" {
+	run_split gtopo version -o
+	want 2 "gtopo version: -o needs FILE"
+	run_split gtopo version --output
+	want 2 "gtopo version: --output needs FILE"
+}
+
+@test "an operand too many" {
+	run_split gtopo version now
+	want 2 "gtopo version: 'now' is one operand too many; see 'gtopo help version'"
+}
+
+@test "-o writes the product to a file" {
+	cd "$BATS_TEST_TMPDIR"
+	run_split gtopo version -o here
+	want 0 ""
+	[ -z "$out" ]
+	[ "$(<here)" = "$(gtopo version)" ]
+	[ "$(ls)" = here ]
+}
+
+@test "a failing -o leaves the old file alone" {
+	run_split gtopo version -o "$BATS_TEST_TMPDIR/none/here"
+	[ "$status" -eq 3 ]
+	[[ $err == "gtopo version: $BATS_TEST_TMPDIR/none/here: cannot write: "* ]]
+}
+
+@test "a full disk on standard output is seen" {
+	[ -w /dev/full ] || skip "no /dev/full"
+	run_split sh -c '"$1" help >/dev/full' sh "$GTOPO"
+	want 3 "gtopo help: standard output: cannot write: No space left on device"
+}
+
+@test "a closed standard output is seen" {
+	run_split sh -c '"$1" help >&-' sh "$GTOPO"
+	want 3 "gtopo help: standard output: cannot write: Bad file descriptor"
+}

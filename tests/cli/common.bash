@@ -1,0 +1,34 @@
+# What command line tests share; `load common` at the top of a .bats file.
+#
+# $GTOPO is the program, $GTOPO_SRC the sources, $BATS_TEST_TMPDIR a fresh
+# folder.  `run` merges the streams; run_split keeps them apart.
+
+: "${GTOPO:=$BATS_TEST_DIRNAME/../../build/gtopo}"
+: "${GTOPO_SRC:=$BATS_TEST_DIRNAME/../..}"
+
+gtopo() {
+	"$GTOPO" "$@"
+}
+
+# Sets status, out (standard output) and err (standard error).
+run_split() {
+	local dir=$BATS_TEST_TMPDIR
+	status=0
+	"$@" >"$dir/.out" 2>"$dir/.err" || status=$?
+	out=$(<"$dir/.out")
+	err=$(<"$dir/.err")
+}
+
+# want STATUS TEXT: the last run_split ended so, and said exactly this.
+want() {
+	if [ "$status" -ne "$1" ] || [ "$err" != "$2" ]; then
+		printf 'status %s, wanted %s\n' "$status" "$1"
+		printf 'said   %s\nwanted %s\n' "$err" "$2"
+		return 1
+	fi
+}
+
+need_topologies() {
+	[ -n "${GTOPO_TEST_TOPOLOGIES:-}" ] ||
+		skip "GTOPO_TEST_TOPOLOGIES is unset"
+}
