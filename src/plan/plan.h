@@ -86,7 +86,7 @@ struct gt_plan_channel {
 	struct gt_rat share; /* of the output; all shares sum to 1 */
 	struct gt_rat gbs;   /* what the channel moves on each of its hops */
 	uint32_t nhops;
-	struct gt_plan_hop *hops;
+	struct gt_plan_hop *hops; /* ring, chain: as in order */
 };
 
 struct gt_plan_price {
@@ -195,12 +195,17 @@ int gt_plan_print(const struct gt_plan *plan, struct gt_buf *out,
  */
 int gt_plan_check(const struct gt_plan *plan, struct gt_err *err);
 
-/* Words of the enums, as in the JSON. */
+/* Words of the enums, as in the JSON; _find gives -1 for none. */
 const char *gt_coll_name(enum gt_coll coll);
 const char *gt_shape_name(enum gt_shape shape);
 const char *gt_transport_name(enum gt_transport transport);
 const char *gt_protocol_name(enum gt_protocol protocol);
-int gt_coll_find(const char *name); /* -1: none */
+const char *gt_proof_name(enum gt_proof_class class_);
+int gt_coll_find(const char *name);
+int gt_shape_find(const char *name);
+int gt_transport_find(const char *name);
+int gt_protocol_find(const char *name);
+int gt_proof_find(const char *name);
 const char *gt_op_name(enum gt_op op);
 
 #endif

@@ -1,0 +1,164 @@
+#include "plan/layout.h"
+
+#include "base/err.h"
+#include "base/rat.h"
+#include "plan/plan.h"
+
+enum { GT_LAYOUT_ALIGN_BYTES = 16 };
+
+/* Where a channel's share begins and ends, as fractions of the whole. */
+struct gt_span {
+	struct gt_rat begin, end;
+};
+
+static uint32_t gt_sel_channel(const struct gt_layout_args *args, uint32_t i)
+{
+	return args->nsel ? args->sel[i] : i;
+}
+
+/*
+ * The shares of the selected channels one behind the other, scaled to sum 1.
+ * 0 when the channel is not selected or the sums do not fit.
+ */
+static int gt_span_find(const struct gt_plan *plan, uint32_t channel,
+			const struct gt_layout_args *args, struct gt_span *span)
+{
+	uint32_t n = args->nsel ? args->nsel : plan->nchannels;
+	struct gt_rat sum = GT_RAT(0, 1), before;
+	int found = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t at = gt_sel_channel(args, i);
+
+		if (at >= plan->nchannels)
+			return 0;
+		before = sum;
+		if (!gt_rat_add(sum, plan->channels[at].share, &sum))
+			return 0;
+		if (at != channel)
+			continue;
+		found = 1;
+		*span = (struct gt_span){before, sum};
+	}
+	return found && gt_rat_div(span->begin, sum, &span->begin) &&
+	       gt_rat_div(span->end, sum, &span->end);
+}
+
+static uint64_t gt_span_cut(struct gt_rat at, uint64_t len, uint32_t align)
+{
+	uint64_t cut;
+
+	if (!gt_rat_cmp(at, GT_RAT(1, 1)))
+		return len;
+	cut = (uint64_t)gt_rat_floor_mul(at, (int64_t)len);
+	return cut - cut % align;
+}
+
+/* The longest of the workers' parts of a chunk of len elements. */
+static uint64_t gt_part_max(const struct gt_layout *lay, uint64_t len)
+{
+	uint64_t longest = 0, begin = 0, end;
+
+	for (uint32_t w = 1; w <= lay->nworkers; w++) {
+		end = gt_cut(len, w, lay->nworkers, lay->align_elems);
+		if (end - begin > longest)
+			longest = end - begin;
+		begin = end;
+	}
+	return longest;
+}
+
+/* Neighbouring chunks mostly have one length, so few are looked into. */
+static uint64_t gt_layout_longest(const struct gt_layout *lay)
+{
+	uint64_t len = lay->hi - lay->lo, longest = 0, begin = 0, end, part;
+	uint64_t last = 0;
+
+	if (lay->mode == GT_LAYOUT_BLOCKS)
+		return gt_part_max(lay, len);
+	for (uint32_t c = 1; c <= lay->nchunks; c++) {
+		end = gt_cut(len, c, lay->nchunks, lay->align_elems);
+		if (end - begin != last) {
+			last = end - begin;
+			part = gt_part_max(lay, last);
+			if (part > longest)
+				longest = part;
+		}
+		begin = end;
+	}
+	return longest;
+}
+
+/* In elements; a slice is whole alignment units unless it is below one. */
+static void gt_layout_grain(const struct gt_layout_args *args,
+			    struct gt_layout *lay)
+{
+	uint32_t slice = args->slice_bytes / args->elem_bytes;
+	uint32_t align = GT_LAYOUT_ALIGN_BYTES / args->elem_bytes;
+
+	if (!align)
+		align = 1;
+	if (slice > align)
+		slice -= slice % align;
+	lay->align_elems = align;
+	lay->slice_elems = slice;
+}
+
+static int gt_layout_args_check(const struct gt_plan *plan,
+				const struct gt_layout_args *args,
+				struct gt_err *err)
+{
+	uint64_t blocks = args->coll == GT_COLL_ALLREDUCE ? 1 : plan->nranks;
+	uint64_t bytes;
+
+	if (!args->elem_bytes || args->slice_bytes < args->elem_bytes)
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "a slice of %u bytes does not hold an "
+				  "element of %u bytes",
+				  args->slice_bytes, args->elem_bytes);
+	if (!args->nworkers || args->nworkers > INT32_MAX)
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "'%u' workers are not possible",
+				  args->nworkers);
+	if (__builtin_mul_overflow(args->count, args->elem_bytes, &bytes) ||
+	    __builtin_mul_overflow(bytes, blocks, &bytes) || bytes > INT64_MAX)
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "%llu elements of %u bytes are too many",
+				  (unsigned long long)args->count,
+				  args->elem_bytes);
+	return GT_OK;
+}
+
+int gt_layout_init(const struct gt_plan *plan, uint32_t channel,
+		   const struct gt_layout_args *args, struct gt_layout *lay,
+		   struct gt_err *err)
+{
+	struct gt_layout made = {.nchunks = plan->nranks,
+				 .nworkers = args->nworkers};
+	struct gt_span span;
+	uint64_t loops;
+	int rc = gt_layout_args_check(plan, args, err);
+
+	if (rc)
+		return rc;
+	if (!gt_span_find(plan, channel, args, &span))
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "channel %u has no share of this selection",
+				  plan->channels[channel].id);
+	gt_layout_grain(args, &made);
+	made.block_elems = args->count;
+	made.mode = args->coll == GT_COLL_ALLREDUCE ? GT_LAYOUT_SPLIT
+						    : GT_LAYOUT_BLOCKS;
+	made.lo = gt_span_cut(span.begin, args->count, made.align_elems);
+	made.hi = gt_span_cut(span.end, args->count, made.align_elems);
+	loops = gt_layout_longest(&made);
+	loops = loops / made.slice_elems + !!(loops % made.slice_elems);
+	if (loops > UINT32_MAX)
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "%llu slices are too many; use a larger "
+				  "slice",
+				  (unsigned long long)loops);
+	made.loops = (uint32_t)loops;
+	*lay = made;
+	return GT_OK;
+}

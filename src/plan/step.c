@@ -1,0 +1,89 @@
+#include "plan/step.h"
+
+/* Which operands an op has, beside how many (op.def). */
+struct gt_op_parts {
+	uint8_t recv, local, copy, send;
+};
+
+static const struct gt_op_parts gt_op_parts[GT_NOPS] = {
+	[GT_OP_NOP] = {0, 0, 0, 0},
+	[GT_OP_COPY] = {0, 1, 1, 0},
+	[GT_OP_SEND] = {0, 1, 0, 1},
+	[GT_OP_RECV] = {1, 0, 1, 0},
+	[GT_OP_COPY_SEND] = {0, 1, 1, 1},
+	[GT_OP_RECV_COPY_SEND] = {1, 0, 1, 1},
+	[GT_OP_RECV_SEND] = {1, 0, 0, 1},
+	[GT_OP_RECV_REDUCE_SEND] = {1, 1, 0, 1},
+	[GT_OP_RECV_REDUCE_COPY] = {1, 1, 1, 0},
+	[GT_OP_RECV_REDUCE_COPY_SEND] = {1, 1, 1, 1},
+};
+
+#define GT_OP(NAME, name, nsrc, ndst)                                          \
+	GT_STATIC_ASSERT((nsrc) == GT_OP_ANY ||                                \
+				 (nsrc) + (ndst) <= GT_STEP_OPERANDS,          \
+			 name " has too many operands");
+#include "plan/op.def"
+
+static struct gt_operand gt_operand_slot(uint16_t conn)
+{
+	return (struct gt_operand){GT_BUF_FIFO,
+				   GT_OPERAND_WAIT | GT_OPERAND_POST, conn, 0};
+}
+
+static struct gt_operand gt_operand_user(enum gt_operand_buf buf,
+					 uint32_t chunk)
+{
+	return (struct gt_operand){(uint8_t)buf, 0, 0, chunk};
+}
+
+struct gt_step *gt_step_add(struct gt_program *program, enum gt_op op,
+			    struct gt_step_conns conns, uint32_t chunk)
+{
+	const struct gt_op_parts *parts = &gt_op_parts[op];
+	struct gt_step *step = &program->steps[program->nsteps];
+	unsigned n = 0;
+
+	*step = (struct gt_step){.op = (uint8_t)op, .chunk = chunk};
+	step->id = program->nsteps++;
+	if (parts->recv)
+		step->operand[n++] = gt_operand_slot(conns.recv);
+	if (parts->local)
+		step->operand[n++] = gt_operand_user(GT_BUF_INPUT, chunk);
+	step->nsrc = (uint8_t)n;
+	if (parts->copy)
+		step->operand[n++] = gt_operand_user(GT_BUF_OUTPUT, chunk);
+	if (parts->send)
+		step->operand[n++] = gt_operand_slot(conns.send);
+	step->ndst = (uint8_t)(n - step->nsrc);
+	return step;
+}
+
+static int gt_operand_is_local(const struct gt_operand *operand)
+{
+	return operand->buf == GT_BUF_INPUT || operand->buf == GT_BUF_OUTPUT;
+}
+
+/* A slot, or a peer's memory: something that another rank takes part in. */
+static int gt_operand_is_remote(const struct gt_operand *operand)
+{
+	return !gt_operand_is_local(operand);
+}
+
+int gt_step_is(const struct gt_step *step, enum gt_op op)
+{
+	const struct gt_op_parts *parts = &gt_op_parts[op];
+	const struct gt_operand *operand = step->operand;
+
+	if (op == GT_OP_GENERIC)
+		return 1;
+	if (step->nsrc != parts->recv + parts->local ||
+	    step->ndst != parts->copy + parts->send)
+		return 0;
+	if (parts->recv && !gt_operand_is_remote(operand++))
+		return 0;
+	if (parts->local && !gt_operand_is_local(operand++))
+		return 0;
+	if (parts->copy && !gt_operand_is_local(operand++))
+		return 0;
+	return !parts->send || gt_operand_is_remote(operand);
+}
