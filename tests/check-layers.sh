@@ -14,7 +14,8 @@ check() {
 		may["plan"] = "plan/ base/"
 		may["search"] = "search/ topo/ plan/ base/"
 		may["kernels"] = "kernels/ plan/program.h base/dtype."
-		may["exec"] = "exec/ plan/ base/ kernels/kernels.h"
+		may["exec"] = "exec/ plan/ base/ kernels/kernels.h "\
+				"kernels/pattern.h kernels/half.h"
 		may["report"] = "report/ base/"
 		may["cli"] = "cli/ search/ exec/ report/ topo/ plan/ base/"
 		may["main.c"] = "cli/"

@@ -4,3 +4,5 @@ unit_tests += \
 	%D%/test_opt
 
 EXTRA_DIST += %D%/test.h
+
+unit_tests += %D%/test_pattern

@@ -1,0 +1,274 @@
+/*
+ * Test data of a collective whose result is known: what rank r holds at
+ * element i, and what must come out, as pure functions of both, of the type,
+ * the operator and a seed.  Usable from C and CUDA; a struct gt_pattern is
+ * plain data that a kernel takes by value.
+ *
+ * Results are exact whatever the order of reduction, so a check compares
+ * bits:
+ * - sum, avg: whole numbers >= 0 whose total the type holds exactly (half
+ *   2^11, bf16 2^8, 8-bit integers 2^7 and 2^8);
+ * - prod: powers of two with signs, whose product the type holds;
+ * - min, max: whole numbers over the range that the type holds exactly;
+ * - avg is sum, then one division by the number of ranks: integers truncate,
+ *   as in NCCL; half, bf16 and float divide as floats and round once to the
+ *   type; double divides as double.  Engines must do the same at the step
+ *   that carries GT_STEP_FINAL.
+ *
+ * A value depends on rank and index through a hash, so that a contribution
+ * that is missing, doubled, from another place or of another rank shows.  When
+ * there are more ranks than the type has room for, only every `stride`-th
+ * rank, from a place that depends on the index, holds a value other than the
+ * operator's neutral one.
+ *
+ * Indices count in the whole buffer's space of plan/program.h.
+ */
+#ifndef GT_KERNELS_PATTERN_H
+#define GT_KERNELS_PATTERN_H
+
+#include <stdint.h>
+#include <string.h>
+
+#include "base/dtype.h"
+#include "kernels/half.h"
+#include "plan/program.h"
+
+struct gt_pattern {
+	uint64_t seed;
+	uint64_t mask;   /* of one rank's value; prod: of its exponent */
+	uint64_t common; /* min, max: of the part that all ranks share */
+	uint64_t lowest; /* min, max: subtracted, to reach below 0 */
+	uint32_t nranks;
+	uint32_t stride;
+	uint8_t dtype; /* enum gt_dtype */
+	uint8_t op;    /* enum gt_redop */
+	uint8_t coll;  /* enum gt_coll */
+	uint8_t signs; /* prod: values may be negative */
+};
+
+enum { GT_PATTERN_SPREAD = 16 }; /* ranks that compete for min or max */
+
+/* Whole numbers up to 2^this are exact in the type. */
+GT_HD static inline uint32_t gt_pattern_bits(uint32_t dtype)
+{
+	switch (dtype) {
+	case GT_DTYPE_INT8:
+		return 7;
+	case GT_DTYPE_UINT8:
+	case GT_DTYPE_BF16:
+		return 8;
+	case GT_DTYPE_HALF:
+		return 11;
+	case GT_DTYPE_FLOAT:
+		return 24;
+	case GT_DTYPE_INT32:
+		return 31;
+	case GT_DTYPE_UINT32:
+		return 32;
+	case GT_DTYPE_DOUBLE:
+		return 53;
+	case GT_DTYPE_INT64:
+		return 62;
+	default:
+		return 63;
+	}
+}
+
+GT_HD static inline int gt_pattern_signed(uint32_t dtype)
+{
+	return dtype != GT_DTYPE_UINT8 && dtype != GT_DTYPE_UINT32 &&
+	       dtype != GT_DTYPE_UINT64;
+}
+
+/* The largest 2^k - 1 that is at most n. */
+GT_HD static inline uint64_t gt_pattern_mask(uint64_t n)
+{
+	uint64_t mask = 0;
+
+	while (mask * 2 + 1 <= n)
+		mask = mask * 2 + 1;
+	return mask;
+}
+
+/* Divide `room` among at most that many ranks. */
+GT_HD static inline void gt_pattern_share(struct gt_pattern *p, uint64_t room)
+{
+	uint64_t slots = p->nranks < room ? p->nranks : room;
+
+	p->stride = (uint32_t)((p->nranks + slots - 1) / slots);
+	p->mask = gt_pattern_mask(room / slots);
+}
+
+/* Exponents that a product may reach. */
+GT_HD static inline uint32_t gt_pattern_exponent(uint32_t dtype)
+{
+	switch (dtype) {
+	case GT_DTYPE_INT8:
+	case GT_DTYPE_UINT8:
+		return 6;
+	case GT_DTYPE_HALF:
+		return 14;
+	default:
+		return 24;
+	}
+}
+
+GT_HD static inline struct gt_pattern gt_pattern_make(enum gt_coll coll,
+						      enum gt_dtype dtype,
+						      enum gt_redop op,
+						      uint32_t nranks,
+						      uint64_t seed)
+{
+	uint32_t bits = gt_pattern_bits(dtype), ranks;
+	struct gt_pattern p;
+
+	memset(&p, 0, sizeof(p));
+	p.seed = seed;
+	p.nranks = nranks;
+	p.dtype = (uint8_t)dtype;
+	p.coll = (uint8_t)coll;
+	/* Nothing is reduced: take the widest range of values. */
+	p.op = (uint8_t)(coll == GT_COLL_ALLGATHER ? GT_REDOP_MAX : op);
+	if (p.op == GT_REDOP_PROD) {
+		gt_pattern_share(&p, gt_pattern_exponent(dtype));
+		p.signs = (uint8_t)gt_pattern_signed(dtype);
+	} else if (p.op == GT_REDOP_SUM || p.op == GT_REDOP_AVG) {
+		/* A signed integer's largest is one less than 2^bits. */
+		gt_pattern_share(&p, ((uint64_t)1 << bits) - 1);
+	} else {
+		ranks = nranks / GT_PATTERN_SPREAD;
+		p.stride = coll == GT_COLL_ALLGATHER || !ranks ? 1 : ranks;
+		p.mask = ((uint64_t)1 << (bits - 1)) - 1;
+		p.common = p.mask;
+		p.lowest = gt_pattern_signed(dtype) ? p.mask : 0;
+	}
+	return p;
+}
+
+/* Multiply and fold: every input bit reaches the low bits that are used. */
+GT_HD static inline uint64_t gt_pattern_hash(uint64_t x)
+{
+	x ^= x >> 32;
+	x *= 0xd6e8feb86659fd93u;
+	x ^= x >> 32;
+	x *= 0xd6e8feb86659fd93u;
+	x ^= x >> 32;
+	return x;
+}
+
+/* What the index adds, the same for all ranks. */
+GT_HD static inline uint64_t gt_pattern_place(const struct gt_pattern *p,
+					      uint64_t index)
+{
+	return gt_pattern_hash(index + p->seed * 0x9e3779b97f4a7c15u);
+}
+
+GT_HD static inline uint64_t gt_pattern_mix(uint64_t place, uint32_t rank)
+{
+	return gt_pattern_hash(place + (rank + 1) * 0xa0761d6478bd642fu);
+}
+
+GT_HD static inline int gt_pattern_speaks(const struct gt_pattern *p,
+					  uint64_t place, uint32_t rank)
+{
+	return p->stride == 1 ||
+	       (rank + (uint32_t)(place >> 40)) % p->stride == 0;
+}
+
+/* A rank's value as a whole number; all types hold it. */
+GT_HD static inline int64_t gt_pattern_value(const struct gt_pattern *p,
+					     uint64_t place, uint32_t rank)
+{
+	int speaks = gt_pattern_speaks(p, place, rank);
+	uint64_t mix = gt_pattern_mix(place, rank), part = mix & p->mask;
+	int64_t value;
+
+	if (p->op == GT_REDOP_SUM || p->op == GT_REDOP_AVG)
+		return speaks ? (int64_t)part : 0;
+	if (p->op == GT_REDOP_PROD) {
+		value = (int64_t)1 << (speaks ? part : 0);
+		return p->signs && mix >> 63 ? -value : value;
+	}
+	if (!speaks)
+		part = p->op == GT_REDOP_MIN ? p->mask : 0;
+	part += (place & p->common) - p->lowest;
+	return (int64_t)part;
+}
+
+GT_HD static inline int64_t gt_pattern_join(const struct gt_pattern *p,
+					    int64_t a, int64_t b)
+{
+	switch (p->op) {
+	case GT_REDOP_PROD:
+		return a * b;
+	case GT_REDOP_MIN:
+		return b < a ? b : a;
+	case GT_REDOP_MAX:
+		return b > a ? b : a;
+	default:
+		return a + b;
+	}
+}
+
+/* The bits of a whole number in the type, divided by n for avg. */
+GT_HD static inline uint64_t gt_pattern_encode(uint32_t dtype, int64_t value,
+					       uint32_t n)
+{
+	uint64_t bits;
+	double d;
+
+	switch (dtype) {
+	case GT_DTYPE_HALF:
+		return gt_half_from_float((float)value / (float)n);
+	case GT_DTYPE_BF16:
+		return gt_bf16_from_float((float)value / (float)n);
+	case GT_DTYPE_FLOAT:
+		return gt_float_bits((float)value / (float)n);
+	case GT_DTYPE_DOUBLE:
+		d = (double)value / (double)n;
+		memcpy(&bits, &d, sizeof(bits));
+		return bits;
+	case GT_DTYPE_INT8:
+	case GT_DTYPE_UINT8:
+		return (uint8_t)(value / n);
+	case GT_DTYPE_INT32:
+	case GT_DTYPE_UINT32:
+		return (uint32_t)(value / n);
+	default:
+		return (uint64_t)(value / n);
+	}
+}
+
+/* The bits that rank `rank` holds at `index` before the collective. */
+GT_HD static inline uint64_t gt_pattern_input(const struct gt_pattern *p,
+					      uint32_t rank, uint64_t index)
+{
+	uint64_t place = gt_pattern_place(p, index);
+
+	return gt_pattern_encode(p->dtype, gt_pattern_value(p, place, rank), 1);
+}
+
+/*
+ * The bits that an output must hold at `index` afterwards, on every rank
+ * whose output has that index.  block_elems: elements of a rank's block, for
+ * all-gather.
+ */
+GT_HD static inline uint64_t gt_pattern_output(const struct gt_pattern *p,
+					       uint64_t block_elems,
+					       uint64_t index)
+{
+	uint64_t place = gt_pattern_place(p, index);
+	int64_t value;
+
+	if (p->coll == GT_COLL_ALLGATHER)
+		return gt_pattern_input(p, (uint32_t)(index / block_elems),
+					index);
+	value = gt_pattern_value(p, place, 0);
+	for (uint32_t r = 1; r < p->nranks; r++)
+		value = gt_pattern_join(p, value,
+					gt_pattern_value(p, place, r));
+	return gt_pattern_encode(p->dtype, value,
+				 p->op == GT_REDOP_AVG ? p->nranks : 1);
+}
+
+#endif
