@@ -41,8 +41,10 @@ check_first() {
 		own=${file#./}
 		own=${own%.c}.h
 		[ -f "$own" ] || continue
-		first=$(sed -n 's/^#include *"\(.*\)".*/\1/p; /^#include/q' \
-			"$file")
+		first=$(sed -n '/^#include/{
+			s/^#include *"\(.*\)".*/\1/p
+			q
+		}' "$file")
 		[ "$first" = "$own" ] ||
 			echo "src/${file#./}: first include is not $own"
 	done)
