@@ -133,8 +133,8 @@ static void gt_cmd_say(const struct gt_cmd *cmd, const char *where,
 		cmd ? cmd->name : "", where, where[0] ? ": " : "", text);
 }
 
-static void gt_cmd_talk(const struct gt_cmd_args *args, const char *fmt,
-			va_list ap)
+__attribute__((format(printf, 2, 0))) static void gt_cmd_talk(
+	const struct gt_cmd_args *args, const char *fmt, va_list ap)
 {
 	char text[1024];
 
