@@ -6,5 +6,6 @@ gtopo_core_sources += \
 	%D%/dtype.c %D%/dtype.def %D%/dtype.h \
 	%D%/err.c %D%/err.h \
 	%D%/file.c %D%/file.h \
+	%D%/json.c %D%/json.h \
 	%D%/rat.c %D%/rat.h \
 	%D%/unit.c %D%/unit.h

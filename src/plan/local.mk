@@ -4,6 +4,7 @@ gtopo_core_sources += \
 	%D%/lower.c %D%/lower.h \
 	%D%/op.def \
 	%D%/plan.c %D%/plan.h \
+	%D%/print.c \
 	%D%/program.h \
 	%D%/simulate.h \
 	%D%/step.c %D%/step.h
