@@ -1,8 +1,10 @@
 # One program a module: tests/unit/test_<module>.c, named here without ".c".
 unit_tests += \
+	%D%/test_base \
 	%D%/test_lower \
-	%D%/test_opt
+	%D%/test_opt \
+	%D%/test_pattern \
+	%D%/test_rat \
+	%D%/test_unit
 
 EXTRA_DIST += %D%/test.h
-
-unit_tests += %D%/test_pattern

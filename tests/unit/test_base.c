@@ -1,0 +1,149 @@
+/* Errors, arenas, buffers and files: what everything else leans on. */
+#include "unit/test.h"
+
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/file.h"
+
+static void test_err_first_wins(void **state)
+{
+	struct gt_err err;
+
+	(void)state;
+	gt_err_init(&err);
+	assert_int_equal(gt_err_set(&err, GT_EINPUT, NULL, "the %s", "cause"),
+			 GT_EINPUT);
+	assert_int_equal(gt_err_set(&err, GT_ESYS, "x", "later"), GT_EINPUT);
+	assert_string_equal(err.text, "the cause");
+	gt_err_at(&err, "file:%d", 3);
+	gt_err_at(&err, "outer");
+	assert_string_equal(err.where, "file:3");
+	assert_int_equal(gt_err_set(NULL, GT_ESYS, NULL, "unheard"), GT_ESYS);
+}
+
+static void test_err_is_cut(void **state)
+{
+	struct gt_err err;
+	char big[4096];
+
+	(void)state;
+	memset(big, 'x', sizeof(big) - 1);
+	big[sizeof(big) - 1] = '\0';
+	gt_err_init(&err);
+	gt_err_set(&err, GT_ENO, big, "%s", big);
+	assert_int_equal(strlen(err.where), sizeof(err.where) - 1);
+	assert_int_equal(strlen(err.text), sizeof(err.text) - 1);
+}
+
+static void test_arena(void **state)
+{
+	struct gt_arena *arena = gt_arena_new();
+	unsigned char *small, *large;
+
+	(void)state;
+	assert_non_null(arena);
+	for (size_t i = 1; i < 5000; i++) {
+		small = gt_arena_alloc(arena, i % 97);
+		assert_int_equal((uintptr_t)small % sizeof(long double), 0);
+		for (size_t j = 0; j < i % 97; j++)
+			assert_int_equal(small[j], 0);
+		memset(small, 0xff, i % 97);
+	}
+	large = gt_arena_alloc(arena, 1 << 20);
+	assert_int_equal(large[(1 << 20) - 1], 0);
+	assert_null(gt_arena_array(arena, SIZE_MAX / 2, 4));
+	assert_null(gt_arena_alloc(arena, SIZE_MAX - 8));
+	assert_string_equal(gt_arena_printf(arena, "%d-%s", 7, "x"), "7-x");
+	assert_string_equal(gt_arena_strdup(arena, ""), "");
+	gt_arena_free(arena);
+	gt_arena_free(NULL);
+}
+
+static void test_buf(void **state)
+{
+	struct gt_buf buf = GT_BUF_INIT;
+
+	(void)state;
+	assert_string_equal(gt_buf_text(&buf), "");
+	for (int i = 0; i < 1000; i++)
+		gt_buf_printf(&buf, "%03d,", i);
+	assert_int_equal(buf.len, 4000);
+	assert_string_equal(gt_buf_text(&buf) + 3996, "999,");
+	gt_buf_add(&buf, "\0x", 2);
+	assert_int_equal(buf.len, 4002);
+	gt_buf_release(&buf);
+	assert_int_equal(buf.len, 0);
+}
+
+/* A folder of its own, left behind empty and removed. */
+static char *make_dir(char path[64])
+{
+	snprintf(path, 64, "/tmp/gtopo-test.XXXXXX");
+	assert_non_null(mkdtemp(path));
+	return path;
+}
+
+static void test_file_round_trip(void **state)
+{
+	struct gt_buf buf = GT_BUF_INIT;
+	struct gt_err err;
+	char dir[64], path[128];
+	struct stat st;
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/f", make_dir(dir));
+	gt_err_init(&err);
+	assert_int_equal(gt_file_write(path, "old", 3, &err), 0);
+	assert_int_equal(gt_file_write(path, "a\0b", 3, &err), 0);
+	assert_int_equal(gt_file_read(path, 3, &buf, &err), 0);
+	assert_memory_equal(buf.text, "a\0b", 3);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_mode & 0600, 0600);
+	gt_buf_release(&buf);
+	assert_int_equal(gt_file_read(path, 2, &buf, &err), GT_EINPUT);
+	assert_string_equal(err.text, "larger than 2 bytes");
+	gt_buf_release(&buf);
+	unlink(path);
+	assert_int_equal(rmdir(dir), 0);
+}
+
+static void test_file_failures(void **state)
+{
+	struct gt_buf buf = GT_BUF_INIT;
+	struct gt_err err;
+	char dir[64], path[128];
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/none", make_dir(dir));
+	gt_err_init(&err);
+	assert_int_equal(gt_file_read(path, 9, &buf, &err), GT_EINPUT);
+	assert_string_equal(err.where, path);
+	gt_err_init(&err);
+	assert_true(gt_file_read(dir, 9, &buf, &err) < 0);
+	snprintf(path, sizeof(path), "%s/none/f", dir);
+	gt_err_init(&err);
+	assert_int_equal(gt_file_write(path, "x", 1, &err), GT_ESYS);
+	gt_err_init(&err);
+	assert_int_equal(gt_file_write("/dev/full", "x", 1, &err), GT_ESYS);
+	gt_buf_release(&buf);
+	assert_int_equal(rmdir(dir), 0); /* nothing was left behind */
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_err_first_wins),
+		cmocka_unit_test(test_err_is_cut),
+		cmocka_unit_test(test_arena),
+		cmocka_unit_test(test_buf),
+		cmocka_unit_test(test_file_round_trip),
+		cmocka_unit_test(test_file_failures),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
