@@ -1,4 +1,5 @@
 # one page a command, and the formats
 dist_man_MANS += \
+	%D%/gtopo-detect.1 \
 	%D%/gtopo.1 \
 	%D%/gtopo.7

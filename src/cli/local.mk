@@ -1,6 +1,7 @@
 # one file a command; cmd.c holds the table, opt.c parses and prints help
 gtopo_core_sources += \
 	%D%/cmd.c %D%/cmd.def %D%/cmd.h \
+	%D%/cmd_detect.c \
 	%D%/cmd_help.c \
 	%D%/cmd_version.c \
 	%D%/opt.c %D%/opt.h %D%/opt_help.c

@@ -1,2 +1,9 @@
 # the machine: graph, routes, probes; reads and writes topology XML
-gtopo_core_sources +=
+gtopo_core_sources += \
+	%D%/machine.c %D%/machine.h %D%/machine_trim.c \
+	%D%/probe.c %D%/probe.h \
+	%D%/probe_hwloc.c \
+	%D%/probe_net.c \
+	%D%/probe_pci.c \
+	%D%/sysfs.c %D%/sysfs.h \
+	%D%/xml_write.c %D%/xml_write.h

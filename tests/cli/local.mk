@@ -1,6 +1,7 @@
 # Command line tests, by area: 0 basics, 1 detect, 2 topology, 3 search,
 # 4 plan, 5 run, 9 documents.
 cli_tests += \
-	%D%/00-basics.bats
+	%D%/00-basics.bats \
+	%D%/10-detect.bats
 
 EXTRA_DIST += $(cli_tests) %D%/common.bash %D%/run-bats.sh
