@@ -13,7 +13,7 @@ verdict() { # NUMBER NAME FINDINGS
 }
 
 sources() {
-	find src tests -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh'
+	find src tests bench -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh'
 }
 
 ctags=

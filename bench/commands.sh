@@ -1,0 +1,72 @@
+#!/bin/bash
+# Time and peak memory of each command, as JSON on standard output.
+#
+# One row a command: the median and the longest wall time of several runs, the
+# largest resident size, the exit status, and the size of the input.  The
+# input is the largest topology at hand that the command takes: of
+# GTOPO_TEST_TOPOLOGIES if that is set, of share/xml otherwise.
+set -euo pipefail
+gtopo=${GTOPO:?the program}
+src=${GTOPO_SRC:?the sources}
+meter=${METER:?bench/meter}
+runs=${GTOPO_BENCH_RUNS:-7}
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+
+# row NAME INPUT ARGUMENT...: measures gtopo with these arguments.
+row() {
+	local name=$1 input=$2 i
+	shift 2
+	for ((i = 0; i < runs; i++)); do
+		"$meter" "$gtopo" "$@"
+	done | sort -k2,2n | awk -v name="$name" -v input="${input##*/}" \
+		-v bytes="$(stat -c %s "$input" 2>/dev/null || echo 0)" '
+	{
+		ns[NR] = $2
+		if ($3 > rss) rss = $3
+		if ($1 > status) status = $1
+	}
+	END {
+		printf "{\"command\": \"%s\", \"input\": \"%s\", ", name, input
+		printf "\"input_bytes\": %d, \"status\": %d, ", bytes, status
+		printf "\"runs\": %d, ", NR
+		printf "\"median_ms\": %.2f, ", ns[int((NR + 1) / 2)] / 1e6
+		printf "\"max_ms\": %.2f, ", ns[NR] / 1e6
+		printf "\"peak_rss_kib\": %d}\n", rss
+	}' >>"$dir/rows"
+}
+
+# The largest topologies first.
+topologies() {
+	find "${GTOPO_TEST_TOPOLOGIES:-$src/share/xml}" -maxdepth 1 \
+		-name '*.xml' -size +0 -printf '%s %p\n' | sort -rn |
+		cut -d' ' -f2-
+}
+
+# The largest that a command accepts.
+largest_for() {
+	local file
+	while read -r file; do
+		if "$gtopo" "$@" -o "$dir/product" "$file" 2>/dev/null; then
+			echo "$file"
+			return
+		fi
+	done < <(topologies)
+}
+
+row detect "" detect
+paths_file=$(largest_for paths)
+row paths "$paths_file" paths "$paths_file"
+search_file=$(largest_for search --algo ring)
+row search "$search_file" search --algo ring "$search_file"
+plan=$dir/plan.json
+"$gtopo" search --algo ring -o "$plan" "$search_file"
+row verify "$plan" verify "$plan"
+row run "$plan" run --device host -b 1M -e 1M -n 5 --plan "$plan"
+
+cpu=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)
+printf '{"schema": "gtopo.bench-commands/1", '
+printf '"version": "%s", ' "$("$gtopo" version | cut -d' ' -f2)"
+printf '"cpu": "%s", "cpus": %d,\n "rows": [\n  ' "$cpu" "$(nproc)"
+sed '$!s/$/,\n /' "$dir/rows" | sed '/^ *$/d; 2,$s/^/ /'
+printf ' ]}\n'
