@@ -294,7 +294,7 @@ int gt_json_uint(const struct gt_json *at, uint64_t max, uint64_t *value,
 int gt_json_u32(const struct gt_json *at, uint32_t max, uint32_t *value,
 		struct gt_err *err)
 {
-	uint64_t wide;
+	uint64_t wide = 0;
 	int rc = gt_json_uint(at, max, &wide, err);
 
 	if (!rc)
