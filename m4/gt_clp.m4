@@ -22,7 +22,7 @@ AC_LINK_IFELSE([_GT_CLP_PROGRAM], [
   AC_MSG_RESULT([no])
   LIBS="$CLP_LIBS $gt_save_LIBS"
   AC_LINK_IFELSE([_GT_CLP_PROGRAM], [],
-    [AC_MSG_ERROR([CLP does not link (Debian: coinor-libclp-dev)])])
+    [AC_MSG_ERROR([CLP does not link, see config.log (Debian: coinor-libclp-dev zlib1g-dev)])])
 ])
 LIBS=$gt_save_LIBS
 CPPFLAGS=$gt_save_CPPFLAGS

@@ -6,7 +6,7 @@ AC_ARG_ENABLE([werror],
 gt_warnings="-Wall -Wextra -Wmissing-prototypes -Wstrict-prototypes"
 gt_warnings="$gt_warnings -Wold-style-definition -Wshadow -Wundef"
 gt_warnings="$gt_warnings -Wpointer-arith -Wwrite-strings -Wvla"
-gt_warnings="$gt_warnings -Wformat=2"
+gt_warnings="$gt_warnings -Wformat=2 -Wno-format-nonliteral"
 AS_IF([test "x$enable_werror" = xyes], [gt_warnings="$gt_warnings -Werror"])
 AC_SUBST([GT_CFLAGS], ["-std=c17 $gt_warnings"])
 ])
