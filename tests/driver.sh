@@ -38,6 +38,7 @@ function result(kind, what, why) {
 }
 /^\[==========\]/ { if (/run\.$/) summary = 1; next }
 # TAP
+/^1\.\.[1-9]/ { plan = substr($0, 4) + 0; next }
 /^1\.\.0/ { sub(/^1\.\.0 *#? */, ""); result("SKIP", "all", $0); next }
 /^(not )?ok [0-9]/ {
 	what = $0
@@ -59,6 +60,8 @@ END {
 		result("FAIL", "ended by the time limit")
 	else if (status > 128)
 		result("FAIL", "killed by signal " status - 128, said)
+	else if (plan > total)
+		result("FAIL", plan - total " cases did not run", said)
 	else if (status && !n["FAIL"])
 		result("FAIL", total ? "exit status " status : "all", said)
 	else if (!total)

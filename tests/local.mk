@@ -10,6 +10,7 @@ include tests/unit/local.mk
 include tests/cli/local.mk
 
 gates += \
+	%D%/check-driver.sh \
 	%D%/check-layers.sh \
 	%D%/check-style.sh \
 	%D%/check-docs.sh
