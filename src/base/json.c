@@ -126,6 +126,11 @@ void gt_json_close(struct gt_json_doc *doc)
 	free(doc);
 }
 
+const char *gt_json_name(const struct gt_json_doc *doc)
+{
+	return doc->name;
+}
+
 struct gt_json gt_json_root(const struct gt_json_doc *doc)
 {
 	return (struct gt_json){.value = doc->root, .doc = doc};
@@ -201,7 +206,7 @@ int gt_json_object(const struct gt_json *at, const char *const *keys,
 
 	if (!json_is_object(at->value))
 		return gt_json_not(at, "an object", err);
-	while ((iter = gt_json_next(at, iter, &member))) {
+	while (keys && (iter = gt_json_next(at, iter, &member))) {
 		const char *const *known = keys;
 
 		while (*known && strcmp(*known, member.key))
@@ -217,7 +222,7 @@ int gt_json_object(const struct gt_json *at, const char *const *keys,
 int gt_json_get(const struct gt_json *object, const char *key,
 		struct gt_json *out)
 {
-	const json_t *value = json_object_get(object->value, key);
+	json_t *value = json_object_get(object->value, key);
 
 	if (!value)
 		return 0;
@@ -237,11 +242,8 @@ int gt_json_need(const struct gt_json *object, const char *key,
 void *gt_json_next(const struct gt_json *object, void *iter,
 		   struct gt_json *out)
 {
-	/* jansson's iterators take the object as not const. */
-	json_t *value = (json_t *)object->value;
-
-	iter = iter ? json_object_iter_next(value, iter)
-		    : json_object_iter(value);
+	iter = iter ? json_object_iter_next(object->value, iter)
+		    : json_object_iter(object->value);
 	if (iter)
 		*out = (struct gt_json){.value = json_object_iter_value(iter),
 					.up = object,
@@ -275,27 +277,27 @@ int gt_json_text(const struct gt_json *at, const char **text,
 	return GT_OK;
 }
 
-int gt_json_uint(const struct gt_json *at, uint64_t max, uint64_t *value,
-		 struct gt_err *err)
+int gt_json_int(const struct gt_json *at, int64_t min, int64_t max,
+		int64_t *value, struct gt_err *err)
 {
-	json_int_t number = json_integer_value(at->value);
+	int64_t number = json_integer_value(at->value);
 
 	if (!json_is_integer(at->value))
 		return gt_json_not(at, "a whole number", err);
-	if (number < 0 || (uint64_t)number > max)
+	if (number < min || number > max)
 		return gt_json_fault(at, err,
-				     "'%" JSON_INTEGER_FORMAT
-				     "' is not within 0 and %" PRIu64,
-				     number, max);
-	*value = (uint64_t)number;
+				     "'%" PRId64 "' is not within %" PRId64
+				     " and %" PRId64,
+				     number, min, max);
+	*value = number;
 	return GT_OK;
 }
 
 int gt_json_u32(const struct gt_json *at, uint32_t max, uint32_t *value,
 		struct gt_err *err)
 {
-	uint64_t wide = 0;
-	int rc = gt_json_uint(at, max, &wide, err);
+	int64_t wide = 0;
+	int rc = gt_json_int(at, 0, max, &wide, err);
 
 	if (!rc)
 		*value = (uint32_t)wide;

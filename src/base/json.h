@@ -24,7 +24,7 @@ struct json_t;
  * when functions hand their own `struct gt_json` down.
  */
 struct gt_json {
-	const struct json_t *value;
+	struct json_t *value;
 	const struct gt_json *up;      /* NULL at the root */
 	const struct gt_json_doc *doc; /* for its name */
 	const char *key;               /* NULL: item `index` of an array */
@@ -42,6 +42,9 @@ int gt_json_parse(const char *name, const char *text, size_t len,
 /* NULL is allowed. */
 void gt_json_close(struct gt_json_doc *doc);
 
+/* How messages call the document; borrowed. */
+const char *gt_json_name(const struct gt_json_doc *doc);
+
 struct gt_json gt_json_root(const struct gt_json_doc *doc);
 
 /* Record a fault of this value: GT_EINPUT, with the JSON path. */
@@ -51,6 +54,7 @@ int gt_json_fault(const struct gt_json *at, struct gt_err *err, const char *fmt,
 /*
  * An object with no keys but those listed (NULL ends the list) and those
  * that begin with "x_": a mistyped key must not silently change a meaning.
+ * keys NULL: an object with any keys.
  */
 int gt_json_object(const struct gt_json *at, const char *const *keys,
 		   struct gt_err *err);
@@ -74,8 +78,8 @@ void gt_json_item(const struct gt_json *array, uint32_t i, struct gt_json *out);
 /* Typed values; outputs are set only when the value is of that type. */
 int gt_json_text(const struct gt_json *at, const char **text,
 		 struct gt_err *err);
-int gt_json_uint(const struct gt_json *at, uint64_t max, uint64_t *value,
-		 struct gt_err *err);
+int gt_json_int(const struct gt_json *at, int64_t min, int64_t max,
+		int64_t *value, struct gt_err *err);
 int gt_json_u32(const struct gt_json *at, uint32_t max, uint32_t *value,
 		struct gt_err *err);
 int gt_json_bool(const struct gt_json *at, int *value, struct gt_err *err);

@@ -1,10 +1,14 @@
 # plans: model, JSON, lowering to programs, checks, simulation
 gtopo_core_sources += \
+	%D%/check.c %D%/check.h %D%/check_channel.c %D%/check_load.c \
+	%D%/check_parts.c %D%/check_proof.c %D%/held_karp.c \
 	%D%/layout.c %D%/layout.h \
 	%D%/lower.c %D%/lower.h \
 	%D%/op.def \
 	%D%/plan.c %D%/plan.h \
 	%D%/print.c \
+	%D%/read.c %D%/read.h %D%/read_channel.c %D%/read_proof.c \
+	%D%/read_select.c \
 	%D%/program.h \
 	%D%/simulate.h \
 	%D%/step.c %D%/step.h

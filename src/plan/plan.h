@@ -154,6 +154,7 @@ struct gt_plan_select {
 
 struct gt_plan {
 	struct gt_arena *arena;
+	const char *file; /* what it was read from, for messages, or NULL */
 	enum gt_coll coll;
 	const char *digest;       /* "sha256:...", or NULL */
 	const char *shape_digest; /* likewise */
@@ -182,6 +183,10 @@ void gt_plan_free(struct gt_plan *plan);
  * *plan is the caller's.
  */
 int gt_plan_read(const char *path, struct gt_plan **plan, struct gt_err *err);
+
+/* The same from memory; `name` is how messages call it. */
+int gt_plan_parse(const char *name, const char *text, size_t len,
+		  struct gt_plan **plan, struct gt_err *err);
 
 /* Append the plan as JSON, in canonical key order, ending in a newline. */
 int gt_plan_print(const struct gt_plan *plan, struct gt_buf *out,

@@ -1,0 +1,79 @@
+/*
+ * How far a plan's proof could be checked, and what the checker's files
+ * share.  Nothing here is shared with the search, so that a mistake there is
+ * not repeated here.
+ */
+#ifndef GT_PLAN_CHECK_H
+#define GT_PLAN_CHECK_H
+
+#include <stdint.h>
+
+struct gt_err;
+struct gt_plan;
+struct gt_plan_route;
+struct gt_rat;
+
+enum gt_bound_state {
+	GT_BOUND_ABSENT,    /* no such bound, or no certificate for it */
+	GT_BOUND_NO_ROUTES, /* a certificate, but no routes to apply it to */
+	GT_BOUND_TOO_MANY,  /* more ranks than all rings can be searched for */
+	GT_BOUND_TOO_FINE,  /* prices without a common 58-bit denominator */
+	GT_BOUND_PROVEN,
+	GT_NBOUNDS
+};
+
+struct gt_plan_report {
+	enum gt_bound_state bound;
+	enum gt_bound_state any_bound;
+};
+
+/* As gt_plan_check(), and say what was proven. */
+int gt_plan_check_report(const struct gt_plan *plan,
+			 struct gt_plan_report *report, struct gt_err *err);
+
+/* "proven", "not checked: ..." */
+const char *gt_bound_state_text(enum gt_bound_state state);
+
+/* The path of a value in the plan, as printf. */
+struct gt_plan_at {
+	char text[96];
+};
+struct gt_plan_at gt_plan_at(const char *fmt, ...)
+	__attribute__((format(printf, 1, 2)));
+
+/* Record that the plan is wrong at `at`: GT_ENO. */
+int gt_plan_wrong(const struct gt_plan *plan, struct gt_plan_at at,
+		  struct gt_err *err, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+
+/*
+ * What a unit of rate on a link costs that a route with this charge crosses:
+ * the charge on PCI links, else 1.
+ */
+struct gt_rat gt_plan_charge(const struct gt_plan *plan, uint32_t link,
+			     struct gt_rat charge);
+
+/* The parts of gt_plan_check(): graphs, loads, the proof. */
+int gt_check_channels(const struct gt_plan *plan, struct gt_err *err);
+int gt_check_loads(const struct gt_plan *plan, struct gt_err *err);
+int gt_check_proof(const struct gt_plan *plan, struct gt_plan_report *report,
+		   struct gt_err *err);
+
+/*
+ * The cut behind any_bound, or behind the bound of class any (plan.h).
+ * table[from * nranks + to] is the pair's route, when there are routes.
+ */
+int gt_check_parts(const struct gt_plan *plan,
+		   const struct gt_plan_route **table,
+		   enum gt_bound_state *state, struct gt_err *err);
+
+/*
+ * The cheapest ring through n ranks, 2 <= n <= 16, by dynamic programming
+ * over subsets (Held and Karp, "A dynamic programming approach to sequencing
+ * problems", 1962).  cost[i * n + j] is that of the hop from i to j.  Writes
+ * the ring to order; -1 when memory ran out.
+ */
+enum { GT_RING_MAX = 16 };
+int64_t gt_ring_cheapest(uint32_t n, const int64_t *cost, uint32_t *order);
+
+#endif

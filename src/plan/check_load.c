@@ -1,0 +1,97 @@
+#include "plan/check.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "plan/plan.h"
+
+struct gt_rat gt_plan_charge(const struct gt_plan *plan, uint32_t link,
+			     struct gt_rat charge)
+{
+	const char *kind = plan->links[link].kind;
+
+	return kind && !strcmp(kind, "PCI") ? charge : GT_RAT(1, 1);
+}
+
+static int gt_check_hop(const struct gt_plan *plan,
+			const struct gt_plan_hop *hop, struct gt_plan_at at,
+			struct gt_err *err)
+{
+	if (!hop->nroute)
+		return gt_plan_wrong(plan, at, err, "the route has no links");
+	if (gt_rat_cmp(hop->charge, GT_RAT(1, 1)) < 0)
+		return gt_plan_wrong(plan, at, err,
+				     "the charge is less than 1");
+	for (uint32_t i = 0; i < hop->nroute; i++)
+		if (hop->route[i] >= plan->nlinks)
+			return gt_plan_wrong(plan, at, err,
+					     "there is no link number '%u'",
+					     hop->route[i]);
+	return GT_OK;
+}
+
+static int gt_load_hop(const struct gt_plan *plan,
+		       const struct gt_plan_hop *hop, struct gt_rat gbs,
+		       struct gt_rat *loads)
+{
+	struct gt_rat load;
+
+	for (uint32_t i = 0; i < hop->nroute; i++) {
+		uint32_t link = hop->route[i];
+
+		if (!gt_rat_mul(gbs, gt_plan_charge(plan, link, hop->charge),
+				&load) ||
+		    !gt_rat_add(loads[link], load, &loads[link]))
+			return 0;
+	}
+	return 1;
+}
+
+static int gt_load_channels(const struct gt_plan *plan, struct gt_rat *loads,
+			    struct gt_err *err)
+{
+	int rc;
+
+	for (uint32_t c = 0; c < plan->nchannels; c++) {
+		const struct gt_plan_channel *channel = &plan->channels[c];
+
+		for (uint32_t i = 0; i < channel->nhops; i++) {
+			const struct gt_plan_hop *hop = &channel->hops[i];
+			struct gt_plan_at at =
+				gt_plan_at("channels[%u].hops[%u]", c, i);
+
+			rc = gt_check_hop(plan, hop, at, err);
+			if (rc)
+				return rc;
+			if (!gt_load_hop(plan, hop, channel->gbs, loads))
+				return gt_plan_wrong(plan, at, err,
+						     "the load needs more than "
+						     "64 bits");
+		}
+	}
+	return GT_OK;
+}
+
+int gt_check_loads(const struct gt_plan *plan, struct gt_err *err)
+{
+	struct gt_rat *loads = calloc((size_t)plan->nlinks + 1, sizeof(*loads));
+	char text[2][GT_RAT_TEXT_MAX];
+	int rc;
+
+	if (!loads)
+		return gt_err_nomem(err);
+	for (uint32_t i = 0; i < plan->nlinks; i++)
+		loads[i] = GT_RAT(0, 1);
+	rc = gt_load_channels(plan, loads, err);
+	for (uint32_t i = 0; i < plan->nlinks && !rc; i++)
+		if (gt_rat_cmp(loads[i], plan->links[i].gbs) > 0)
+			rc = gt_plan_wrong(
+				plan, gt_plan_at("links[%u]", i), err,
+				"link '%s' would carry '%s' of '%s' GB/s",
+				plan->links[i].id,
+				gt_rat_print(loads[i], text[0]),
+				gt_rat_print(plan->links[i].gbs, text[1]));
+	free(loads);
+	return rc;
+}

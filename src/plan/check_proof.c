@@ -1,0 +1,385 @@
+#include "plan/check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "plan/plan.h"
+
+/* Costs are whole multiples of 1/unit; a ring of GT_RING_MAX still fits. */
+static const int64_t gt_unit_max = (int64_t)1 << 58;
+
+const char *gt_bound_state_text(enum gt_bound_state state)
+{
+	static const char *const texts[GT_NBOUNDS] = {
+		[GT_BOUND_ABSENT] = "not checked: no certificate",
+		[GT_BOUND_NO_ROUTES] = "not checked: no routes",
+		[GT_BOUND_TOO_MANY] = "not checked: too many ranks",
+		[GT_BOUND_TOO_FINE] = "not checked: prices too fine",
+		[GT_BOUND_PROVEN] = "proven",
+	};
+
+	return texts[state];
+}
+
+/* Rings and other shapes have values of different units (plan.h). */
+static int gt_check_class(const struct gt_plan *plan, struct gt_err *err)
+{
+	enum gt_shape first = plan->channels[0].shape;
+
+	if (plan->proof.class_ == GT_PROOF_RING)
+		first = GT_SHAPE_RING;
+	for (uint32_t i = 0; i < plan->nchannels; i++) {
+		enum gt_shape shape = plan->channels[i].shape;
+
+		if ((shape == GT_SHAPE_RING) != (first == GT_SHAPE_RING))
+			return gt_plan_wrong(plan, gt_plan_at("proof.class"),
+					     err,
+					     "channels[%u] is a %s; rings and "
+					     "others cannot share a proof",
+					     i, gt_shape_name(shape));
+	}
+	return GT_OK;
+}
+
+static int gt_check_claims(const struct gt_plan *plan, struct gt_err *err)
+{
+	const struct gt_plan_proof *proof = &plan->proof;
+	int cmp = gt_rat_cmp(proof->value, proof->bound);
+	char text[2][GT_RAT_TEXT_MAX];
+
+	gt_rat_print(proof->value, text[0]);
+	gt_rat_print(proof->bound, text[1]);
+	if (cmp > 0)
+		return gt_plan_wrong(plan, gt_plan_at("proof.bound"), err,
+				     "is '%s', but the plan's value is '%s'",
+				     text[1], text[0]);
+	if (proof->optimal != !cmp)
+		return gt_plan_wrong(plan, gt_plan_at("proof.optimal"), err,
+				     "is %s, but value is '%s' and bound '%s'",
+				     proof->optimal ? "true" : "false", text[0],
+				     text[1]);
+	if (proof->has_any_bound &&
+	    gt_rat_cmp(proof->value, proof->any_bound) > 0)
+		return gt_plan_wrong(plan, gt_plan_at("proof.any_bound"), err,
+				     "is '%s', but the plan's value is '%s'",
+				     gt_rat_print(proof->any_bound, text[1]),
+				     text[0]);
+	return gt_check_class(plan, err);
+}
+
+static int gt_check_route(const struct gt_plan *plan, uint32_t i,
+			  const struct gt_plan_route **table,
+			  struct gt_err *err)
+{
+	const struct gt_plan_route *route = &plan->proof.routes[i];
+	struct gt_plan_at at = gt_plan_at("proof.certificate.routes[%u]", i);
+	uint32_t n = plan->nranks;
+
+	if (route->from >= n || route->to >= n || route->from == route->to)
+		return gt_plan_wrong(plan, at, err,
+				     "does not lead from a rank to another");
+	if (table[route->from * n + route->to])
+		return gt_plan_wrong(plan, at, err,
+				     "is a second one from %u to %u",
+				     route->from, route->to);
+	if (gt_rat_cmp(route->charge, GT_RAT(1, 1)) < 0)
+		return gt_plan_wrong(plan, at, err,
+				     "the charge is less than 1");
+	for (uint32_t k = 0; k < route->nlinks; k++)
+		if (route->links[k] >= plan->nlinks)
+			return gt_plan_wrong(plan, at, err,
+					     "there is no link number '%u'",
+					     route->links[k]);
+	table[route->from * n + route->to] = route;
+	return GT_OK;
+}
+
+/* The proof speaks of these routes only, so the plan must use no others. */
+static int gt_check_hop_route(const struct gt_plan *plan,
+			      const struct gt_plan_hop *hop,
+			      const struct gt_plan_route *route,
+			      struct gt_plan_at at, struct gt_err *err)
+{
+	if (hop->nroute == route->nlinks &&
+	    !memcmp(hop->route, route->links,
+		    hop->nroute * sizeof(*hop->route)) &&
+	    !gt_rat_cmp(hop->charge, route->charge))
+		return GT_OK;
+	return gt_plan_wrong(plan, at, err,
+			     "route or charge from %u to %u is not that of "
+			     "the proof's routes",
+			     hop->from, hop->to);
+}
+
+static int gt_check_hop_routes(const struct gt_plan *plan,
+			       const struct gt_plan_route **table,
+			       struct gt_err *err)
+{
+	int rc = GT_OK;
+
+	for (uint32_t c = 0; c < plan->nchannels; c++)
+		for (uint32_t i = 0; i < plan->channels[c].nhops && !rc; i++) {
+			const struct gt_plan_hop *hop =
+				&plan->channels[c].hops[i];
+
+			rc = gt_check_hop_route(
+				plan, hop,
+				table[hop->from * plan->nranks + hop->to],
+				gt_plan_at("channels[%u].hops[%u]", c, i), err);
+		}
+	return rc;
+}
+
+/* None, or one for every ordered pair of ranks. */
+static int gt_check_route_count(const struct gt_plan *plan, struct gt_err *err)
+{
+	uint64_t pairs = (uint64_t)plan->nranks * (plan->nranks - 1);
+
+	if (!plan->proof.nroutes || plan->proof.nroutes == pairs)
+		return GT_OK;
+	return gt_plan_wrong(plan, gt_plan_at("proof.certificate.routes"), err,
+			     "there are %u for %llu pairs of ranks",
+			     plan->proof.nroutes, (unsigned long long)pairs);
+}
+
+/* Fills table[from * nranks + to]. */
+static int gt_check_routes(const struct gt_plan *plan,
+			   const struct gt_plan_route **table,
+			   struct gt_err *err)
+{
+	int rc = GT_OK;
+
+	for (uint32_t i = 0; i < plan->proof.nroutes && !rc; i++)
+		rc = gt_check_route(plan, i, table, err);
+	return rc ? rc : gt_check_hop_routes(plan, table, err);
+}
+
+/* Prices by link, and their sum over all capacity: the bound. */
+static int gt_check_prices(const struct gt_plan *plan, struct gt_rat *prices,
+			   struct gt_err *err)
+{
+	const struct gt_plan_proof *proof = &plan->proof;
+	struct gt_plan_at at = gt_plan_at("proof.certificate.prices");
+	struct gt_rat sum = GT_RAT(0, 1), term;
+	char text[GT_RAT_TEXT_MAX];
+
+	for (uint32_t i = 0; i < plan->nlinks; i++)
+		prices[i] = GT_RAT(0, 1);
+	for (uint32_t i = 0; i < proof->nprices; i++) {
+		const struct gt_plan_price *price = &proof->prices[i];
+
+		if (price->link >= plan->nlinks || price->price.num < 0)
+			return gt_plan_wrong(plan, at, err,
+					     "price number %u is negative or "
+					     "of no link",
+					     i);
+		prices[price->link] = price->price;
+		if (!gt_rat_mul(price->price, plan->links[price->link].gbs,
+				&term) ||
+		    !gt_rat_add(sum, term, &sum))
+			return gt_plan_wrong(plan, at, err,
+					     "their sum over the capacities "
+					     "needs more than 64 bits");
+	}
+	if (!gt_rat_cmp(sum, proof->bound))
+		return GT_OK;
+	return gt_plan_wrong(plan, at, err,
+			     "sum over the capacities to '%s', not to the "
+			     "bound",
+			     gt_rat_print(sum, text));
+}
+
+static int gt_route_cost(const struct gt_plan *plan,
+			 const struct gt_plan_route *route,
+			 const struct gt_rat *prices, struct gt_rat *cost)
+{
+	struct gt_rat term;
+
+	*cost = GT_RAT(0, 1);
+	for (uint32_t k = 0; k < route->nlinks; k++) {
+		uint32_t link = route->links[k];
+
+		if (!gt_rat_mul(prices[link],
+				gt_plan_charge(plan, link, route->charge),
+				&term) ||
+		    !gt_rat_add(*cost, term, cost))
+			return 0;
+	}
+	return 1;
+}
+
+/* The least common multiple of *unit and den; 0 when it is too large. */
+static int gt_unit_refine(int64_t *unit, int64_t den)
+{
+	int64_t a = *unit, b = den, rest;
+
+	while (b) {
+		rest = a % b;
+		a = b;
+		b = rest;
+	}
+	return !__builtin_mul_overflow(*unit, den / a, unit) &&
+	       *unit <= gt_unit_max;
+}
+
+/*
+ * Costs of all pairs in whole units; what costs 1 or more counts as 1, which
+ * changes no answer to "does every ring cost at least 1".  *unit becomes 0
+ * when there is no small enough unit.
+ */
+static void gt_ring_costs(const struct gt_plan *plan,
+			  const struct gt_plan_route **table,
+			  const struct gt_rat *prices, int64_t *cost,
+			  int64_t *unit)
+{
+	uint32_t n = plan->nranks;
+	struct gt_rat rat;
+
+	*unit = 1;
+	for (int pass = 0; pass < 2; pass++)
+		for (uint32_t i = 0; i < n * n; i++) {
+			if (!table[i])
+				continue;
+			if (!gt_route_cost(plan, table[i], prices, &rat)) {
+				*unit = 0;
+				return;
+			}
+			if (gt_rat_cmp(rat, GT_RAT(1, 1)) > 0)
+				rat = GT_RAT(1, 1);
+			if (!pass && !gt_unit_refine(unit, rat.den)) {
+				*unit = 0;
+				return;
+			}
+			if (pass)
+				cost[i] = *unit / rat.den * rat.num;
+		}
+}
+
+/* A ring leaves every rank once, so it costs at least each one's cheapest. */
+static int gt_ring_cheap_bound(uint32_t n, const int64_t *cost, int64_t unit)
+{
+	int64_t sum = 0;
+
+	for (uint32_t i = 0; i < n && sum < unit; i++) {
+		int64_t least = unit;
+
+		for (uint32_t j = 0; j < n; j++)
+			if (i != j && cost[i * n + j] < least)
+				least = cost[i * n + j];
+		sum += least;
+	}
+	return sum >= unit;
+}
+
+static int gt_check_cheapest(const struct gt_plan *plan, const int64_t *cost,
+			     int64_t unit, struct gt_err *err)
+{
+	uint32_t order[GT_RING_MAX];
+	int64_t least = gt_ring_cheapest(plan->nranks, cost, order);
+	char ring[GT_RING_MAX * 4] = "";
+	struct gt_rat rat;
+	size_t len = 0;
+
+	if (least < 0)
+		return gt_err_nomem(err);
+	if (least >= unit)
+		return GT_OK;
+	for (uint32_t i = 0; i < plan->nranks; i++)
+		len += (size_t)snprintf(ring + len, sizeof(ring) - len, "%s%u",
+					i ? " " : "", order[i]);
+	gt_rat_make(least, unit, &rat);
+	return gt_plan_wrong(plan, gt_plan_at("proof.certificate.prices"), err,
+			     "prove nothing: the ring %s costs less than 1 "
+			     "(%.6g)",
+			     ring, gt_rat_double(rat));
+}
+
+static int gt_check_rings(const struct gt_plan *plan,
+			  const struct gt_plan_route **table,
+			  const struct gt_rat *prices,
+			  enum gt_bound_state *state, struct gt_err *err)
+{
+	uint32_t n = plan->nranks;
+	int64_t *cost = calloc((size_t)n * n, sizeof(*cost)), unit;
+	int rc = GT_OK;
+
+	if (!cost)
+		return gt_err_nomem(err);
+	gt_ring_costs(plan, table, prices, cost, &unit);
+	*state = GT_BOUND_PROVEN;
+	if (!unit)
+		*state = GT_BOUND_TOO_FINE;
+	else if (gt_ring_cheap_bound(n, cost, unit))
+		rc = GT_OK;
+	else if (n > GT_RING_MAX)
+		*state = GT_BOUND_TOO_MANY;
+	else
+		rc = gt_check_cheapest(plan, cost, unit, err);
+	free(cost);
+	return rc;
+}
+
+static int gt_check_ring_bound(const struct gt_plan *plan,
+			       const struct gt_plan_route **table,
+			       enum gt_bound_state *state, struct gt_err *err)
+{
+	struct gt_rat *prices =
+		calloc((size_t)plan->nlinks + 1, sizeof(*prices));
+	int rc;
+
+	if (!prices)
+		return gt_err_nomem(err);
+	rc = gt_check_prices(plan, prices, err);
+	if (!rc && plan->proof.nroutes)
+		rc = gt_check_rings(plan, table, prices, state, err);
+	else if (!rc)
+		*state = GT_BOUND_NO_ROUTES;
+	free(prices);
+	return rc;
+}
+
+static int gt_check_certificate(const struct gt_plan *plan,
+				const struct gt_plan_route **table,
+				struct gt_plan_report *report,
+				struct gt_err *err)
+{
+	const struct gt_plan_proof *proof = &plan->proof;
+	int ring = proof->class_ == GT_PROOF_RING, rc = GT_OK;
+
+	if (proof->nroutes)
+		rc = gt_check_routes(plan, table, err);
+	if (!rc && ring && proof->nprices)
+		rc = gt_check_ring_bound(plan, table, &report->bound, err);
+	if (!rc && proof->nparts)
+		rc = gt_check_parts(plan, table,
+				    ring ? &report->any_bound : &report->bound,
+				    err);
+	return rc;
+}
+
+int gt_check_proof(const struct gt_plan *plan, struct gt_plan_report *report,
+		   struct gt_err *err)
+{
+	struct gt_plan_report made = {GT_BOUND_ABSENT, GT_BOUND_ABSENT};
+	const struct gt_plan_route **table;
+	size_t n = plan->proof.nroutes ? plan->nranks : 1;
+	int rc = GT_OK;
+
+	if (plan->has_proof)
+		rc = gt_check_claims(plan, err);
+	if (!rc && plan->has_proof)
+		rc = gt_check_route_count(plan, err);
+	if (rc)
+		return rc;
+	table = calloc(n * n, sizeof(*table));
+	if (!table)
+		return gt_err_nomem(err);
+	if (plan->has_proof)
+		rc = gt_check_certificate(plan, table, &made, err);
+	free(table);
+	if (!rc)
+		*report = made;
+	return rc;
+}

@@ -1,0 +1,200 @@
+#include "plan/read.h"
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/json.h"
+#include "plan/plan.h"
+
+static int gt_read_member_rat(const struct gt_json *object, const char *key,
+			      struct gt_rat *rat, struct gt_err *err)
+{
+	struct gt_json at;
+	int rc = gt_json_need(object, key, &at, err);
+
+	return rc ? rc : gt_json_rat(&at, rat, err);
+}
+
+static int gt_read_prices(struct gt_plan_reader *reader,
+			  const struct gt_json *certificate, struct gt_err *err)
+{
+	struct gt_plan_proof *proof = &reader->plan->proof;
+	struct gt_json at, member;
+	void *iter = NULL;
+	int rc;
+
+	if (!gt_json_get(certificate, "prices", &at))
+		return GT_OK;
+	rc = gt_json_object(&at, NULL, err);
+	if (rc)
+		return rc;
+	proof->prices = gt_read_array(reader, reader->plan->nlinks,
+				      sizeof(*proof->prices), err);
+	if (!proof->prices)
+		return GT_ESYS;
+	while (!rc && (iter = gt_json_next(&at, iter, &member))) {
+		struct gt_plan_price *price = &proof->prices[proof->nprices];
+
+		/* Keys are different, so there are at most nlinks links. */
+		rc = gt_read_link(reader, &member, member.key, &price->link,
+				  err);
+		if (rc)
+			return rc;
+		rc = gt_json_rat(&member, &price->price, err);
+		proof->nprices++;
+	}
+	return rc;
+}
+
+static int gt_read_route(struct gt_plan_reader *reader,
+			 const struct gt_json *at, struct gt_plan_route *route,
+			 struct gt_err *err)
+{
+	static const char *const keys[] = {"from", "to", "route", "charge",
+					   NULL};
+	struct gt_json links;
+	int rc = gt_json_object(at, keys, err);
+
+	if (!rc)
+		rc = gt_read_rank(reader, at, "from", &route->from, err);
+	if (!rc)
+		rc = gt_read_rank(reader, at, "to", &route->to, err);
+	if (!rc)
+		rc = gt_json_need(at, "route", &links, err);
+	if (!rc)
+		rc = gt_read_links(reader, &links, &route->nlinks,
+				   &route->links, err);
+	return rc ? rc : gt_read_charge(at, &route->charge, err);
+}
+
+static int gt_read_routes(struct gt_plan_reader *reader,
+			  const struct gt_json *certificate, struct gt_err *err)
+{
+	struct gt_plan_proof *proof = &reader->plan->proof;
+	struct gt_json at, item;
+	int rc;
+
+	if (!gt_json_get(certificate, "routes", &at))
+		return GT_OK;
+	rc = gt_json_array(&at, &proof->nroutes, err);
+	if (rc)
+		return rc;
+	proof->routes = gt_read_array(reader, proof->nroutes,
+				      sizeof(*proof->routes), err);
+	if (!proof->routes)
+		return GT_ESYS;
+	for (uint32_t i = 0; i < proof->nroutes && !rc; i++) {
+		gt_json_item(&at, i, &item);
+		rc = gt_read_route(reader, &item, &proof->routes[i], err);
+	}
+	return rc;
+}
+
+static int gt_read_part(struct gt_plan_reader *reader, const struct gt_json *at,
+			const char *ranks, struct gt_plan_part *part,
+			struct gt_err *err)
+{
+	const char *const keys[] = {ranks, "links", NULL};
+	struct gt_json member;
+	int rc = gt_json_object(at, keys, err);
+
+	if (!rc)
+		rc = gt_json_need(at, ranks, &member, err);
+	if (!rc)
+		rc = gt_read_numbers(reader, &member, reader->plan->nranks - 1,
+				     &part->nranks, &part->ranks, err);
+	if (!rc)
+		rc = gt_json_need(at, "links", &member, err);
+	if (!rc)
+		rc = gt_read_links(reader, &member, &part->nlinks, &part->links,
+				   err);
+	return rc;
+}
+
+/* "cut": {"inside", "links"} is a short way to write a single part. */
+static int gt_read_parts(struct gt_plan_reader *reader,
+			 const struct gt_json *certificate, struct gt_err *err)
+{
+	struct gt_plan_proof *proof = &reader->plan->proof;
+	struct gt_json at, item;
+	int cut = gt_json_get(certificate, "cut", &at), rc = GT_OK;
+
+	if (cut && gt_json_get(certificate, "parts", &item))
+		return gt_json_fault(&at, err, "stands beside 'parts'");
+	if (!cut && !gt_json_get(certificate, "parts", &at))
+		return GT_OK;
+	proof->nparts = 1;
+	if (!cut)
+		rc = gt_json_array(&at, &proof->nparts, err);
+	if (rc)
+		return rc;
+	proof->parts = gt_read_array(reader, proof->nparts,
+				     sizeof(*proof->parts), err);
+	if (!proof->parts)
+		return GT_ESYS;
+	if (cut)
+		return gt_read_part(reader, &at, "inside", proof->parts, err);
+	for (uint32_t i = 0; i < proof->nparts && !rc; i++) {
+		gt_json_item(&at, i, &item);
+		rc = gt_read_part(reader, &item, "ranks", &proof->parts[i],
+				  err);
+	}
+	return rc;
+}
+
+static int gt_read_certificate(struct gt_plan_reader *reader,
+			       const struct gt_json *object, struct gt_err *err)
+{
+	static const char *const keys[] = {"prices", "routes", "parts", "cut",
+					   NULL};
+	struct gt_json at;
+	int rc;
+
+	if (!gt_json_get(object, "certificate", &at))
+		return GT_OK;
+	rc = gt_json_object(&at, keys, err);
+	if (!rc)
+		rc = gt_read_prices(reader, &at, err);
+	if (!rc)
+		rc = gt_read_routes(reader, &at, err);
+	return rc ? rc : gt_read_parts(reader, &at, err);
+}
+
+static int gt_read_claims(struct gt_plan_proof *proof,
+			  const struct gt_json *object, struct gt_err *err)
+{
+	struct gt_json at;
+	int rc = gt_read_member_rat(object, "value", &proof->value, err);
+
+	if (!rc)
+		rc = gt_read_member_rat(object, "bound", &proof->bound, err);
+	if (!rc)
+		rc = gt_json_need(object, "optimal", &at, err);
+	if (!rc)
+		rc = gt_json_bool(&at, &proof->optimal, err);
+	if (rc || !gt_json_get(object, "any_bound", &at))
+		return rc;
+	proof->has_any_bound = 1;
+	return gt_json_rat(&at, &proof->any_bound, err);
+}
+
+int gt_read_proof(struct gt_plan_reader *reader, const struct gt_json *root,
+		  struct gt_err *err)
+{
+	static const char *const keys[] = {"class",     "algbw_gbs",   "value",
+					   "bound",     "optimal",     "gap",
+					   "any_bound", "certificate", NULL};
+	struct gt_plan_proof *proof = &reader->plan->proof;
+	struct gt_json at;
+	int rc, class_ = 0;
+
+	if (!gt_json_get(root, "proof", &at))
+		return GT_OK;
+	reader->plan->has_proof = 1;
+	rc = gt_json_object(&at, keys, err);
+	if (!rc)
+		rc = gt_read_word(&at, "class", gt_proof_find, &class_, err);
+	proof->class_ = (enum gt_proof_class)class_;
+	if (!rc)
+		rc = gt_read_claims(proof, &at, err);
+	return rc ? rc : gt_read_certificate(reader, &at, err);
+}
