@@ -2,12 +2,14 @@
 EXTRA_DIST += tests/cases tests/driver.sh
 TESTS =
 check_PROGRAMS =
+check_DATA =
 unit_tests =
 cli_tests =
 gates =
 
 include tests/unit/local.mk
 include tests/cli/local.mk
+include tests/detect/local.mk
 
 gates += \
 	%D%/check-driver.sh \

@@ -34,7 +34,8 @@ struct gt_machine_cpu *gt_machine_cpu(struct gt_machine *machine, int numa)
 {
 	struct gt_machine_cpu **at = &machine->cpus, *cpu;
 
-	while (*at && (*at)->numa < numa)
+	/* The unknown node comes last: NCCL hangs strays on the first. */
+	while (*at && (unsigned)(*at)->numa < (unsigned)numa)
 		at = &(*at)->next;
 	if (*at && (*at)->numa == numa)
 		return *at;

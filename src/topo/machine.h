@@ -37,9 +37,10 @@ struct gt_machine_nvlink {
 };
 
 struct gt_machine_gpu {
-	int dev; /* NVML index */
-	int sm;  /* 90 for sm_90 */
-	int gdr; /* GPUDirect RDMA: 0, 1 or GT_UNKNOWN */
+	int dev;  /* NVML index */
+	int rank; /* position among the GPUs that were found */
+	int sm;   /* 90 for sm_90 */
+	int gdr;  /* GPUDirect RDMA: 0, 1 or GT_UNKNOWN */
 	int c2c_count;
 	int c2c_mbs;
 	const char *name;
@@ -89,7 +90,8 @@ struct gt_machine_pci {
 };
 
 struct gt_machine_cpu {
-	struct gt_machine_cpu *next; /* in order of numa */
+	struct gt_machine_cpu
+		*next; /* in order of numa, the unknown one last */
 	int numa;
 	int family; /* GT_UNKNOWN, or as the kernel counts */
 	int model;

@@ -4,9 +4,9 @@
 #include "topo/machine.h"
 
 static const struct gt_probe gt_probes[] = {
-	{"hwloc", gt_probe_hwloc},
-	{"net", gt_probe_net},
-	{"pci", gt_probe_pci},
+	{"hwloc", gt_probe_hwloc}, {"nvml", gt_probe_nvml},
+	{"rdma", gt_probe_rdma},   {"verbs", gt_probe_verbs},
+	{"net", gt_probe_net},     {"pci", gt_probe_pci},
 };
 
 enum { GT_NPROBES = sizeof(gt_probes) / sizeof(gt_probes[0]) };

@@ -45,6 +45,12 @@ int gt_probe_all(const struct gt_probe_env *env, struct gt_machine **machine,
 /* The table's entries. */
 int gt_probe_hwloc(const struct gt_probe_env *env, struct gt_machine *machine,
 		   struct gt_err *err);
+int gt_probe_nvml(const struct gt_probe_env *env, struct gt_machine *machine,
+		  struct gt_err *err);
+int gt_probe_rdma(const struct gt_probe_env *env, struct gt_machine *machine,
+		  struct gt_err *err);
+int gt_probe_verbs(const struct gt_probe_env *env, struct gt_machine *machine,
+		   struct gt_err *err);
 int gt_probe_net(const struct gt_probe_env *env, struct gt_machine *machine,
 		 struct gt_err *err);
 int gt_probe_pci(const struct gt_probe_env *env, struct gt_machine *machine,

@@ -23,9 +23,11 @@ static int gt_hwloc_load(hwloc_topology_t *topo)
 				       HWLOC_TYPE_FILTER_KEEP_ALL);
 	hwloc_topology_set_type_filter(*topo, HWLOC_OBJ_PCI_DEVICE,
 				       HWLOC_TYPE_FILTER_KEEP_ALL);
-	/* sysfs says all that libpciaccess would, and needs no rights. */
+	/* /sys and /proc say all that libpciaccess and cpuid would. */
 	hwloc_topology_set_components(
 		*topo, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "pci");
+	hwloc_topology_set_components(
+		*topo, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86");
 	/* The machine, not the part of it that a cgroup leaves us. */
 	hwloc_topology_set_flags(*topo, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
 	if (!hwloc_topology_load(*topo))

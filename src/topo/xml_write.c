@@ -140,7 +140,7 @@ static void gt_xml_gpu(struct gt_xml_out *out, xmlNodePtr parent,
 
 	gt_xml_attr(out, node, "dev", "%d", gpu->dev);
 	gt_xml_attr(out, node, "sm", "%d", gpu->sm);
-	gt_xml_attr(out, node, "rank", "%d", gpu->dev);
+	gt_xml_attr(out, node, "rank", "%d", gpu->rank);
 	gt_xml_int(out, node, "gdr", gpu->gdr, GT_UNKNOWN);
 	gt_xml_text(out, node, "gt_name", gpu->name);
 	for (struct gt_machine_nvlink *l = gpu->nvlinks; l; l = l->next) {

@@ -1,0 +1,54 @@
+#!/bin/bash
+# Every folder of tests/cases/detect: the machine that machine.sh makes (and,
+# in nvml, what a simulated NVML says of it) is written as in expect.xml,
+# allowed by the schema, taken by NCCL's kind of reader, and nothing is said
+# but what is in stderr.  GTOPO_UPDATE=1 writes expect.xml anew.
+set -u
+cd "${GTOPO_SRC:-.}" || exit 99
+build=$(dirname "${GTOPO:=$PWD/build/gtopo}")
+tmp=$(mktemp -d) || exit 99
+trap 'rm -rf "$tmp"' EXIT
+
+n=0
+verdict() { # NAME FINDINGS
+	n=$((n + 1))
+	[ -z "$2" ] || printf '%s\n' "$2"
+	[ -z "$2" ] || printf 'not '
+	echo "ok $n - $1"
+}
+
+schema_says() { # FILE...
+	xmllint --noout --relaxng share/xml/gtopo-topology.rng "$@" 2>&1 |
+		grep -v ' validates$'
+}
+
+check_case() { # FOLDER
+	local name=${1##*/} out=$tmp/${1##*/}.xml args=()
+	bash tests/detect/mkroot.sh "$1/machine.sh" "$tmp/$name" || return
+	if [ -f "$1/nvml" ]; then
+		export GTOPO_FAKE_NVML=$PWD/$1/nvml
+		args=(--nvml "$build/tests/detect/libnvidia-ml.so.1")
+	fi
+	"$GTOPO" detect --root "$tmp/$name" "${args[@]}" -o "$out" \
+		2>"$tmp/err" || echo "exit status $?"
+	diff "$([ -f "$1/stderr" ] && echo "$1/stderr" || echo /dev/null)" \
+		"$tmp/err"
+	[ -z "${GTOPO_UPDATE:-}" ] || cp "$out" "$1/expect.xml"
+	diff "$1/expect.xml" "$out"
+	"$build/tests/detect/nccl_reads" "$out"
+	schema_says "$out"
+}
+
+for dir in tests/cases/detect/*/; do
+	verdict "${dir#tests/cases/}" "$(check_case "${dir%/}")"
+done
+"$GTOPO" detect -o "$tmp/here.xml"
+verdict "this machine, as NCCL reads" \
+	"$("$build/tests/detect/nccl_reads" "$tmp/here.xml")"
+verdict "this machine, by the schema" "$(schema_says "$tmp/here.xml")"
+for file in share/xml/*.xml; do
+	verdict "${file#share/xml/}, as NCCL reads" \
+		"$("$build/tests/detect/nccl_reads" "$file")"
+	verdict "${file#share/xml/}, by the schema" "$(schema_says "$file")"
+done
+echo "1..$n"

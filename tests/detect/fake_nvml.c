@@ -1,0 +1,258 @@
+/*
+ * A simulation of NVML, for tests only: a libnvidia-ml.so.1 that answers from
+ * the file which the variable GTOPO_FAKE_NVML names, one line a GPU:
+ *
+ *	gpu busid=0000:1b:00.0 id=0x233010de sm=90 gen=5 gpu_gen=5 width=16
+ *	    cur_gen=1 cur_width=16 mbps=26562 name=NVIDIA_H100
+ *	    links=9 remote=0000:5B:00.0 [links=9 remote=...]
+ *
+ * (in one line; "_" in names stands for a blank).  `lost` in place of `gpu`
+ * is a GPU that does not answer; `init=18` makes nvmlInit fail so; `down=3`
+ * makes link 3 inactive.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "topo/nvml.h"
+
+enum {
+	FAKE_MAX = 16,
+	FAKE_INVALID = 2,
+	FAKE_NOT_SUPPORTED = 3,
+	FAKE_LOST = 15,
+};
+
+struct gt_nvml_device {
+	int lost;
+	char busid[32];
+	char name[96];
+	unsigned id, sm, gen, gpu_gen, width, cur_gen, cur_width, mbps, down;
+	unsigned nlinks;
+	char remote[GT_NVML_LINKS_MAX][16];
+};
+
+static struct gt_nvml_device fake[FAKE_MAX];
+static unsigned fake_n;
+static int fake_init;
+
+/* The interface that nvml.h declares as pointers. */
+#define FAKE_PROTOTYPE(needed, member, symbol, parameters)                     \
+	int symbol parameters;
+GT_NVML_FUNCTIONS(FAKE_PROTOTYPE)
+const char *nvmlErrorString(int result);
+
+static void fake_links(struct gt_nvml_device *gpu, unsigned n,
+		       const char *remote)
+{
+	while (n-- && gpu->nlinks < GT_NVML_LINKS_MAX)
+		snprintf(gpu->remote[gpu->nlinks++], 16, "%s", remote);
+}
+
+static void fake_word(struct gt_nvml_device *gpu, const char *key,
+		      const char *value, unsigned *links)
+{
+	const struct {
+		const char *key;
+		unsigned *at;
+	} numbers[] = {
+		{"id", &gpu->id},
+		{"sm", &gpu->sm},
+		{"gen", &gpu->gen},
+		{"gpu_gen", &gpu->gpu_gen},
+		{"width", &gpu->width},
+		{"cur_gen", &gpu->cur_gen},
+		{"cur_width", &gpu->cur_width},
+		{"mbps", &gpu->mbps},
+		{"down", &gpu->down},
+		{"links", links},
+	};
+
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		if (!strcmp(key, numbers[i].key))
+			*numbers[i].at = (unsigned)strtoul(value, NULL, 0);
+	if (!strcmp(key, "init"))
+		fake_init = atoi(value);
+	if (!strcmp(key, "busid"))
+		snprintf(gpu->busid, sizeof(gpu->busid), "%s", value);
+	if (!strcmp(key, "name"))
+		snprintf(gpu->name, sizeof(gpu->name), "%s", value);
+	if (!strcmp(key, "remote"))
+		fake_links(gpu, *links, value);
+}
+
+static void fake_line(char *line)
+{
+	struct gt_nvml_device *gpu = &fake[fake_n];
+	unsigned links = 0;
+	char *save, *word = strtok_r(line, " \t\n", &save), *value;
+
+	if (!word || word[0] == '#' || fake_n == FAKE_MAX)
+		return;
+	memset(gpu, 0, sizeof(*gpu));
+	gpu->lost = !strcmp(word, "lost");
+	gpu->down = GT_NVML_LINKS_MAX;
+	for (char *w = word; w; w = strtok_r(NULL, " \t\n", &save)) {
+		value = strchr(w, '=');
+		if (value) {
+			*value++ = '\0';
+			fake_word(gpu, w, value, &links);
+		}
+	}
+	for (char *p = gpu->name; *p; p++)
+		if (*p == '_')
+			*p = ' ';
+	if (gpu->lost || gpu->busid[0])
+		fake_n++;
+}
+
+int nvmlInit_v2(void)
+{
+	const char *path = getenv("GTOPO_FAKE_NVML");
+	FILE *file = path ? fopen(path, "re") : NULL;
+	char line[1024];
+
+	if (!file)
+		return 9;
+	fake_n = 0;
+	while (fgets(line, sizeof(line), file))
+		fake_line(line);
+	fclose(file);
+	return fake_init;
+}
+
+int nvmlShutdown(void)
+{
+	return GT_NVML_SUCCESS;
+}
+
+const char *nvmlErrorString(int result)
+{
+	return result == 18 ? "Driver/library version mismatch" : "some error";
+}
+
+int nvmlDeviceGetCount_v2(unsigned *n)
+{
+	*n = fake_n;
+	return GT_NVML_SUCCESS;
+}
+
+int nvmlDeviceGetHandleByIndex_v2(unsigned i, struct gt_nvml_device **gpu)
+{
+	if (i >= fake_n)
+		return FAKE_INVALID;
+	*gpu = &fake[i];
+	return fake[i].lost ? FAKE_LOST : GT_NVML_SUCCESS;
+}
+
+int nvmlDeviceGetPciInfo_v3(struct gt_nvml_device *gpu,
+			    struct gt_nvml_pci *info)
+{
+	memset(info, 0, sizeof(*info));
+	sscanf(gpu->busid, "%x:%x:%x", &info->domain, &info->bus,
+	       &info->device);
+	snprintf(info->busid_legacy, sizeof(info->busid_legacy), "%.15s",
+		 gpu->busid);
+	snprintf(info->busid, sizeof(info->busid), "0000%.20s", gpu->busid);
+	info->pci_device_id = gpu->id;
+	return GT_NVML_SUCCESS;
+}
+
+int nvmlDeviceGetCudaComputeCapability(struct gt_nvml_device *gpu, int *major,
+				       int *minor)
+{
+	*major = (int)gpu->sm / 10;
+	*minor = (int)gpu->sm % 10;
+	return GT_NVML_SUCCESS;
+}
+
+int nvmlDeviceGetName(struct gt_nvml_device *gpu, char *name, unsigned size)
+{
+	snprintf(name, size, "%s", gpu->name);
+	return GT_NVML_SUCCESS;
+}
+
+static int fake_number(unsigned from, unsigned *to)
+{
+	*to = from;
+	return from ? GT_NVML_SUCCESS : FAKE_NOT_SUPPORTED;
+}
+
+int nvmlDeviceGetGpuMaxPcieLinkGeneration(struct gt_nvml_device *gpu,
+					  unsigned *gen)
+{
+	return fake_number(gpu->gpu_gen, gen);
+}
+
+int nvmlDeviceGetMaxPcieLinkGeneration(struct gt_nvml_device *gpu,
+				       unsigned *gen)
+{
+	return fake_number(gpu->gen, gen);
+}
+
+int nvmlDeviceGetMaxPcieLinkWidth(struct gt_nvml_device *gpu, unsigned *width)
+{
+	return fake_number(gpu->width, width);
+}
+
+int nvmlDeviceGetCurrPcieLinkGeneration(struct gt_nvml_device *gpu,
+					unsigned *gen)
+{
+	return fake_number(gpu->cur_gen, gen);
+}
+
+int nvmlDeviceGetCurrPcieLinkWidth(struct gt_nvml_device *gpu, unsigned *width)
+{
+	return fake_number(gpu->cur_width, width);
+}
+
+int nvmlDeviceGetNvLinkCapability(struct gt_nvml_device *gpu, unsigned link,
+				  int what, unsigned *value)
+{
+	if (link >= gpu->nlinks || what != GT_NVML_CAP_P2P)
+		return FAKE_INVALID;
+	*value = 1;
+	return GT_NVML_SUCCESS;
+}
+
+int nvmlDeviceGetNvLinkState(struct gt_nvml_device *gpu, unsigned link,
+			     int *active)
+{
+	if (link >= gpu->nlinks)
+		return FAKE_INVALID;
+	*active = link == gpu->down ? 0 : GT_NVML_ENABLED;
+	return GT_NVML_SUCCESS;
+}
+
+int nvmlDeviceGetNvLinkRemotePciInfo_v2(struct gt_nvml_device *gpu,
+					unsigned link, struct gt_nvml_pci *info)
+{
+	if (link >= gpu->nlinks)
+		return FAKE_INVALID;
+	memset(info, 0, sizeof(*info));
+	snprintf(info->busid_legacy, sizeof(info->busid_legacy), "%s",
+		 gpu->remote[link]);
+	return GT_NVML_SUCCESS;
+}
+
+static int fake_field(struct gt_nvml_device *gpu, struct gt_nvml_field *field)
+{
+	int active = 0, result = FAKE_NOT_SUPPORTED;
+
+	if (field->field_id == GT_NVML_FI_NVLINK_STATE) {
+		result =
+			nvmlDeviceGetNvLinkState(gpu, field->scope_id, &active);
+		field->value.u = (unsigned)active;
+	}
+	if (field->field_id == GT_NVML_FI_NVLINK_MBPS)
+		result = fake_number(gpu->mbps, &field->value.u);
+	return result;
+}
+
+int nvmlDeviceGetFieldValues(struct gt_nvml_device *gpu, int n,
+			     struct gt_nvml_field *fields)
+{
+	for (int i = 0; i < n; i++)
+		fields[i].result = fake_field(gpu, &fields[i]);
+	return GT_NVML_SUCCESS;
+}
