@@ -8,4 +8,5 @@ gtopo_core_sources += \
 	%D%/file.c %D%/file.h \
 	%D%/json.c %D%/json.h \
 	%D%/rat.c %D%/rat.h \
-	%D%/unit.c %D%/unit.h
+	%D%/unit.c %D%/unit.h \
+	%D%/xml.c %D%/xml.h

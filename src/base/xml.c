@@ -1,0 +1,465 @@
+#include "base/xml.h"
+
+#include <ctype.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <libxml/SAX2.h>
+#include <libxml/parser.h>
+#include <libxml/tree.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/file.h"
+#include "base/rat.h"
+#include "base/unit.h"
+
+enum {
+	GT_XML_MAX_BYTES = 64 << 20,
+	GT_XML_MAX_DEPTH = 256,
+	GT_XML_MAX_ELEMS = 1 << 20,
+	GT_XML_MAX_ATTRS = 1024,
+};
+
+struct gt_xml {
+	struct gt_arena *arena;
+	xmlDoc *doc;
+	char *name;
+	char *text; /* what was parsed, to find columns in */
+	size_t len;
+};
+
+/* Where an element's start tag begins; hangs at xmlNode._private. */
+struct gt_xml_tag {
+	size_t at; /* offset in text of its '<', or SIZE_MAX */
+	uint32_t line;
+};
+
+/* What the callbacks need; hangs at xmlParserCtxt._private. */
+struct gt_xml_parse {
+	struct gt_xml *xml;
+	struct gt_err *err;
+	uint32_t nelems;
+	int rc;
+};
+
+static const xmlNode *gt_xml_node(const struct gt_xml_elem *elem)
+{
+	return (const xmlNode *)(const void *)elem;
+}
+
+static const struct gt_xml_elem *gt_xml_elem(const xmlNode *node)
+{
+	while (node && node->type != XML_ELEMENT_NODE)
+		node = node->next;
+	return (const struct gt_xml_elem *)(const void *)node;
+}
+
+static void gt_xml_stop(xmlParserCtxt *ctxt, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static void gt_xml_stop(xmlParserCtxt *ctxt, const char *fmt, ...)
+{
+	struct gt_xml_parse *parse = ctxt->_private;
+	char text[256], where[512];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	if (!parse->rc) {
+		snprintf(where, sizeof(where), "%s:%d:%d", parse->xml->name,
+			 ctxt->input ? ctxt->input->line : 0,
+			 ctxt->input ? ctxt->input->col : 0);
+		parse->rc =
+			gt_err_set(parse->err, GT_EINPUT, where, "%s", text);
+	}
+	xmlStopParser(ctxt);
+}
+
+/* libxml2 words the complaint; we take the first fatal one. */
+static void gt_xml_complain(void *data, xmlErrorPtr error)
+{
+	xmlParserCtxt *ctxt = data;
+	struct gt_xml_parse *parse = ctxt->_private;
+	char text[256], where[512];
+	size_t len;
+
+	if (error->level != XML_ERR_FATAL || parse->rc)
+		return;
+	snprintf(text, sizeof(text), "%s",
+		 error->message ? error->message : "not XML");
+	len = strlen(text);
+	while (len && isspace((unsigned char)text[len - 1]))
+		text[--len] = '\0';
+	text[0] = (char)tolower((unsigned char)text[0]);
+	snprintf(where, sizeof(where), "%s:%d:%d", parse->xml->name,
+		 error->line, error->int2);
+	parse->rc = gt_err_set(parse->err, GT_EINPUT, where, "%s", text);
+}
+
+static void gt_xml_entity(void *data, const xmlChar *name, int type,
+			  const xmlChar *public_id, const xmlChar *system_id,
+			  xmlChar *content)
+{
+	(void)type;
+	(void)public_id;
+	(void)system_id;
+	(void)content;
+	gt_xml_stop(data, "entity declaration '%.64s' is not accepted",
+		    (const char *)name);
+}
+
+/* A start tag ended at the parser's place: its '<' is the nearest before. */
+static void gt_xml_locate(xmlParserCtxt *ctxt, const struct gt_xml *xml,
+			  struct gt_xml_tag *tag)
+{
+	const xmlParserInput *input = ctxt->input;
+	size_t at = input->consumed + (size_t)(input->cur - input->base);
+
+	tag->line = (uint32_t)input->line;
+	tag->at = SIZE_MAX;
+	if (at > xml->len)
+		return;
+	while (at && xml->text[at - 1] != '<')
+		if (xml->text[--at] == '\n')
+			tag->line--;
+	if (at)
+		tag->at = at - 1;
+}
+
+static void gt_xml_start(void *data, const xmlChar *name, const xmlChar *prefix,
+			 const xmlChar *uri, int nspaces,
+			 const xmlChar **spaces, int nattrs, int ndefaulted,
+			 const xmlChar **attrs)
+{
+	xmlParserCtxt *ctxt = data;
+	struct gt_xml_parse *parse = ctxt->_private;
+	struct gt_xml_tag *tag;
+
+	if (ctxt->nodeNr >= GT_XML_MAX_DEPTH) {
+		gt_xml_stop(ctxt, "more than %d levels of elements",
+			    GT_XML_MAX_DEPTH);
+		return;
+	}
+	if (++parse->nelems > GT_XML_MAX_ELEMS) {
+		gt_xml_stop(ctxt, "more than %d elements", GT_XML_MAX_ELEMS);
+		return;
+	}
+	xmlSAX2StartElementNs(data, name, prefix, uri, nspaces, spaces, nattrs,
+			      ndefaulted, attrs);
+	tag = gt_arena_alloc(parse->xml->arena, sizeof(*tag));
+	if (!tag || !ctxt->node) {
+		parse->rc = gt_err_nomem(parse->err);
+		xmlStopParser(ctxt);
+		return;
+	}
+	gt_xml_locate(ctxt, parse->xml, tag);
+	ctxt->node->_private = tag;
+}
+
+/*
+ * libxml2 compares every attribute of a tag with every other, so a tag of
+ * megabytes would take hours: count what looks like attributes first.
+ */
+static int gt_xml_sane(const struct gt_xml *xml, struct gt_err *err)
+{
+	size_t nattrs = 0;
+	long line = 1;
+	char where[512], before = '\0';
+
+	for (size_t i = 0; i < xml->len; i++) {
+		char c = xml->text[i];
+
+		if (c == '\n')
+			line++;
+		if (isspace((unsigned char)c))
+			continue;
+		if (c == '<')
+			nattrs = 0;
+		if ((c == '"' || c == '\'') && before == '=')
+			nattrs++;
+		before = c;
+		if (nattrs <= GT_XML_MAX_ATTRS)
+			continue;
+		snprintf(where, sizeof(where), "%s:%ld", xml->name, line);
+		return gt_err_set(err, GT_EINPUT, where,
+				  "more than %d attributes in one element",
+				  GT_XML_MAX_ATTRS);
+	}
+	return GT_OK;
+}
+
+static int gt_xml_run(struct gt_xml *xml, struct gt_err *err)
+{
+	struct gt_xml_parse parse = {.xml = xml, .err = err};
+	xmlParserCtxt *ctxt = xmlNewParserCtxt();
+
+	if (!ctxt)
+		return gt_err_nomem(err);
+	ctxt->_private = &parse;
+	ctxt->sax->serror = gt_xml_complain;
+	ctxt->sax->entityDecl = gt_xml_entity;
+	ctxt->sax->startElementNs = gt_xml_start;
+	xml->doc = xmlCtxtReadMemory(
+		ctxt, xml->text, (int)xml->len, xml->name, NULL,
+		XML_PARSE_NONET | XML_PARSE_NOCDATA | XML_PARSE_COMPACT);
+	if (!xml->doc && !parse.rc)
+		parse.rc = gt_err_set(err, GT_EINPUT, xml->name, "not XML");
+	if (xml->doc)
+		xml->doc->_private = xml;
+	xmlFreeParserCtxt(ctxt);
+	return parse.rc;
+}
+
+int gt_xml_parse(const char *name, const char *text, size_t len,
+		 struct gt_xml **out, struct gt_err *err)
+{
+	struct gt_arena *arena = gt_arena_new();
+	struct gt_xml *xml;
+	int rc;
+
+	if (!arena)
+		return gt_err_nomem(err);
+	xml = gt_arena_alloc(arena, sizeof(*xml));
+	if (!xml) {
+		gt_arena_free(arena);
+		return gt_err_nomem(err);
+	}
+	xml->arena = arena;
+	xml->len = len;
+	xml->name = gt_arena_strdup(arena, name);
+	xml->text = gt_arena_alloc(arena, len + 1);
+	if (!xml->name || !xml->text) {
+		rc = gt_err_nomem(err);
+		goto free_xml;
+	}
+	if (len > GT_XML_MAX_BYTES)
+		rc = gt_err_set(err, GT_EINPUT, name, "larger than %d bytes",
+				GT_XML_MAX_BYTES);
+	else if (!len)
+		rc = gt_err_set(err, GT_EINPUT, name, "is empty");
+	else
+		rc = GT_OK;
+	if (rc)
+		goto free_xml;
+	memcpy(xml->text, text, len);
+	rc = gt_xml_sane(xml, err);
+	if (!rc)
+		rc = gt_xml_run(xml, err);
+	if (rc)
+		goto free_xml;
+	*out = xml;
+	return GT_OK;
+free_xml:
+	gt_xml_free(xml);
+	return rc;
+}
+
+int gt_xml_read(const char *path, struct gt_xml **xml, struct gt_err *err)
+{
+	struct gt_buf text = GT_BUF_INIT;
+	const char *name = strcmp(path, "-") ? path : "standard input";
+	int rc;
+
+	rc = gt_file_read(path, GT_XML_MAX_BYTES, &text, err);
+	if (!rc)
+		rc = gt_xml_parse(name, text.text, text.len, xml, err);
+	gt_buf_release(&text);
+	return rc;
+}
+
+void gt_xml_free(struct gt_xml *xml)
+{
+	if (!xml)
+		return;
+	xmlFreeDoc(xml->doc);
+	gt_arena_free(xml->arena);
+}
+
+const char *gt_xml_source(const struct gt_xml *xml)
+{
+	return xml->name;
+}
+
+const struct gt_xml_elem *gt_xml_root(const struct gt_xml *xml)
+{
+	return gt_xml_elem(xmlDocGetRootElement(xml->doc));
+}
+
+const struct gt_xml_elem *gt_xml_child(const struct gt_xml_elem *elem)
+{
+	return gt_xml_elem(gt_xml_node(elem)->children);
+}
+
+const struct gt_xml_elem *gt_xml_next(const struct gt_xml_elem *elem)
+{
+	return gt_xml_elem(gt_xml_node(elem)->next);
+}
+
+const struct gt_xml_elem *gt_xml_parent(const struct gt_xml_elem *elem)
+{
+	const xmlNode *node = gt_xml_node(elem)->parent;
+
+	return node && node->type == XML_ELEMENT_NODE ? gt_xml_elem(node)
+						      : NULL;
+}
+
+const struct gt_xml_elem *gt_xml_find(const struct gt_xml_elem *elem,
+				      const char *name)
+{
+	const struct gt_xml_elem *child = gt_xml_child(elem);
+
+	while (child && !gt_xml_is(child, name))
+		child = gt_xml_next(child);
+	return child;
+}
+
+const char *gt_xml_name(const struct gt_xml_elem *elem)
+{
+	return (const char *)gt_xml_node(elem)->name;
+}
+
+int gt_xml_is(const struct gt_xml_elem *elem, const char *name)
+{
+	const xmlNs *ns = gt_xml_node(elem)->ns;
+
+	return !(ns && ns->prefix) && !strcmp(gt_xml_name(elem), name);
+}
+
+uint32_t gt_xml_line(const struct gt_xml_elem *elem)
+{
+	const struct gt_xml_tag *tag = gt_xml_node(elem)->_private;
+
+	return tag ? tag->line : 0;
+}
+
+const char *gt_xml_attr(const struct gt_xml_elem *elem, const char *attr)
+{
+	const xmlAttr *a = gt_xml_node(elem)->properties;
+	const xmlNode *value;
+
+	while (a && (a->ns || strcmp((const char *)a->name, attr)))
+		a = a->next;
+	if (!a)
+		return NULL;
+	/* Entities cannot be declared, so a value is one text or nothing. */
+	value = a->children;
+	return value && value->content ? (const char *)value->content : "";
+}
+
+/* The value without blanks around it; 0 when it is absent or blank. */
+static int gt_xml_word(const struct gt_xml_elem *elem, const char *attr,
+		       char word[64])
+{
+	const char *text = gt_xml_attr(elem, attr);
+	size_t len;
+
+	if (!text)
+		return 0;
+	while (isspace((unsigned char)*text))
+		text++;
+	len = strlen(text);
+	while (len && isspace((unsigned char)text[len - 1]))
+		len--;
+	snprintf(word, 64, "%.*s", (int)(len < 64 ? len : 63), text);
+	return len > 0;
+}
+
+static int gt_xml_no_number(const struct gt_xml_elem *elem, const char *attr,
+			    struct gt_err *err)
+{
+	return gt_xml_fail(elem, attr, err, "%s '%.64s' is not a number", attr,
+			   gt_xml_attr(elem, attr));
+}
+
+int gt_xml_int(const struct gt_xml_elem *elem, const char *attr, int *value,
+	       struct gt_err *err)
+{
+	int64_t number;
+	char word[64];
+
+	if (!gt_xml_word(elem, attr, word))
+		return GT_OK;
+	if (!gt_unit_int(word, INT_MIN, INT_MAX, &number))
+		return gt_xml_no_number(elem, attr, err);
+	*value = (int)number;
+	return GT_OK;
+}
+
+int gt_xml_rat(const struct gt_xml_elem *elem, const char *attr,
+	       struct gt_rat *value, struct gt_err *err)
+{
+	char word[64];
+
+	if (!gt_xml_word(elem, attr, word))
+		return GT_OK;
+	if (!gt_rat_parse(word, value))
+		return gt_xml_no_number(elem, attr, err);
+	return GT_OK;
+}
+
+/* The attribute's offset within the start tag at `at`, or `at` itself. */
+static size_t gt_xml_attr_at(const struct gt_xml *xml, size_t at,
+			     const char *attr)
+{
+	const char *text = xml->text;
+	size_t len = strlen(attr), i = at + 1;
+	char quote;
+
+	while (i < xml->len && !isspace((unsigned char)text[i]) &&
+	       text[i] != '>')
+		i++;
+	while (i < xml->len && text[i] != '>') {
+		if (!strncmp(text + i, attr, len) &&
+		    isspace((unsigned char)text[i - 1]) &&
+		    strchr("= \t\r\n", text[i + len]))
+			return i;
+		quote = text[i++];
+		if (quote != '"' && quote != '\'')
+			continue;
+		while (i < xml->len && text[i++] != quote)
+			;
+	}
+	return at;
+}
+
+void gt_xml_where(const struct gt_xml_elem *elem, const char *attr, char *text,
+		  size_t size)
+{
+	const struct gt_xml *xml = gt_xml_node(elem)->doc->_private;
+	const struct gt_xml_tag *tag = gt_xml_node(elem)->_private;
+	size_t at, start;
+	uint32_t line = tag->line;
+
+	/* The place is not known where libxml2 converted the encoding. */
+	if (tag->at == SIZE_MAX ||
+	    strncmp(xml->text + tag->at + 1, gt_xml_name(elem),
+		    strlen(gt_xml_name(elem)))) {
+		snprintf(text, size, "%s:%u", xml->name, line);
+		return;
+	}
+	at = attr ? gt_xml_attr_at(xml, tag->at, attr) : tag->at;
+	for (size_t i = tag->at; i < at; i++)
+		line += xml->text[i] == '\n';
+	for (start = at; start && xml->text[start - 1] != '\n'; start--)
+		;
+	snprintf(text, size, "%s:%u:%zu", xml->name, line, at - start + 1);
+}
+
+int gt_xml_fail(const struct gt_xml_elem *elem, const char *attr,
+		struct gt_err *err, const char *fmt, ...)
+{
+	char where[512], text[512];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	gt_xml_where(elem, attr, where, sizeof(where));
+	return gt_err_set(err, GT_EINPUT, where, "%s", text);
+}
