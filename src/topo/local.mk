@@ -1,7 +1,12 @@
 # the machine: graph, routes, probes; reads and writes topology XML
 gtopo_core_sources += \
+	%D%/check.c \
+	%D%/digest.c %D%/digest.h \
+	%D%/graph.c %D%/graph.h \
 	%D%/machine.c %D%/machine.h %D%/machine_trim.c \
+	%D%/model.c %D%/model.h \
 	%D%/nvml.c %D%/nvml.h \
+	%D%/path.c %D%/path.h \
 	%D%/probe.c %D%/probe.h \
 	%D%/probe_hwloc.c \
 	%D%/probe_net.c \
@@ -9,5 +14,8 @@ gtopo_core_sources += \
 	%D%/probe_pci.c \
 	%D%/probe_rdma.c \
 	%D%/probe_verbs.c \
+	%D%/reader.h \
 	%D%/sysfs.c %D%/sysfs.h \
+	%D%/topo.c %D%/topo.h \
+	%D%/xml_device.c %D%/xml_read.c \
 	%D%/xml_write.c %D%/xml_write.h

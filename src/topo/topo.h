@@ -10,6 +10,7 @@
 #ifndef GT_TOPO_TOPO_H
 #define GT_TOPO_TOPO_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/rat.h"
@@ -52,7 +53,14 @@ struct gt_node {
 	int dev;            /* GPU: NVML index; NET: dev; CPU: NUMA id; or -1 */
 	int rank;           /* GPU: rank in the file, or -1 */
 	int sm;             /* GPU: 90 for sm_90, 0 unknown */
+	int port;           /* NET: of the card, counted from 1, 0 unknown */
+	const char *guid;   /* NET: "0xa088c20300010000", or NULL */
 	uint32_t line;      /* in the XML file, 0 unknown */
+	/* GPU, NET: the file only lists a PCI function of such a class. */
+	int assumed;
+	/* CPU: what traffic of GPUs through its host bridge costs on PCI
+	 * links: 1, or 6/5 on Intel's, which cut it into 64-byte packets. */
+	struct gt_rat charge;
 };
 
 struct gt_link {
@@ -61,6 +69,9 @@ struct gt_link {
 	struct gt_rat gbs; /* 1e9 bytes/s, this direction */
 	const char *id;    /* "GPU/0000:07:00.0>PCI/0000:05:00.0" */
 };
+
+/* GPUs, and network ports, of one machine; more are refused. */
+enum { GT_TOPO_MAX_DEVICES = 512 };
 
 /*
  * Read an XML file ("-": standard input).  GT_EINPUT with file, line and
@@ -71,6 +82,11 @@ int gt_topo_read(const char *path, enum gt_rates rates, struct gt_topo **topo,
 
 /* NULL is allowed. */
 void gt_topo_free(struct gt_topo *topo);
+
+/* The same from text; `name` stands for it in messages. */
+int gt_topo_parse(const char *name, const char *text, size_t len,
+		  enum gt_rates rates, struct gt_topo **topo,
+		  struct gt_err *err);
 
 /* Every invariant of the graph; GT_EINPUT and which one is broken. */
 int gt_topo_check(const struct gt_topo *topo, struct gt_err *err);
@@ -83,9 +99,19 @@ const struct gt_link *gt_topo_link(const struct gt_topo *topo, uint32_t link);
 /* The i-th GPU in order of dev (0 .. ngpus-1) as a node. */
 uint32_t gt_topo_ngpus(const struct gt_topo *topo);
 uint32_t gt_topo_gpu(const struct gt_topo *topo, uint32_t i);
-/* The i-th network port. */
+/* The i-th network port in order of dev. */
 uint32_t gt_topo_nnets(const struct gt_topo *topo);
 uint32_t gt_topo_net(const struct gt_topo *topo, uint32_t i);
+
+/*
+ * GT_OK when the GPUs can be planned on; GT_EINPUT, and what the file lacks,
+ * when it has none, or only PCI functions that look like GPUs.
+ */
+int gt_topo_need_gpus(const struct gt_topo *topo, struct gt_err *err);
+
+/* What was odd in the file but could be read: "file:line:col: text". */
+uint32_t gt_topo_nwarnings(const struct gt_topo *topo);
+const char *gt_topo_warning(const struct gt_topo *topo, uint32_t i);
 
 /* Identity of the machine, and its shape without bus ids and guids
  * ("sha256:<64 hex>"); what counts is listed in gtopo-topology(5). */

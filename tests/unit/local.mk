@@ -5,6 +5,7 @@ unit_tests += \
 	%D%/test_opt \
 	%D%/test_pattern \
 	%D%/test_rat \
+	%D%/test_topo \
 	%D%/test_unit
 
 EXTRA_DIST += %D%/test.h
