@@ -1,5 +1,6 @@
 # one page a command, and the formats
 dist_man_MANS += \
 	%D%/gtopo-detect.1 \
+	%D%/gtopo-topology.5 \
 	%D%/gtopo.1 \
 	%D%/gtopo.7

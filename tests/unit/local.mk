@@ -2,6 +2,7 @@
 unit_tests += \
 	%D%/test_base \
 	%D%/test_lower \
+	%D%/test_machine \
 	%D%/test_opt \
 	%D%/test_pattern \
 	%D%/test_rat \
