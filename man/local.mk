@@ -2,5 +2,6 @@
 dist_man_MANS += \
 	%D%/gtopo-detect.1 \
 	%D%/gtopo-topology.5 \
+	%D%/gtopo-verify.1 \
 	%D%/gtopo.1 \
 	%D%/gtopo.7

@@ -12,7 +12,8 @@ enum {
 	GT_MAX_SLOTS = 1 << 16,
 	GT_MIN_SLICE_BYTES = 16,
 	GT_MAX_SLICE_BYTES = 1 << 30,
-	GT_MAX_WORKERS = 1 << 16,
+	GT_MAX_WORKERS = 1024,
+	GT_MAX_ROWS = 256,
 };
 
 struct gt_plan_at gt_plan_at(const char *fmt, ...)
@@ -149,9 +150,10 @@ static int gt_check_select(const struct gt_plan *plan, struct gt_err *err)
 	if (!ids)
 		return gt_err_nomem(err);
 	rc = gt_check_ids(plan, ids, err);
-	if (!rc && !plan->nselect)
+	if (!rc && (!plan->nselect || plan->nselect > GT_MAX_ROWS))
 		rc = gt_plan_wrong(plan, gt_plan_at("select"), err,
-				   "there are no rows");
+				   "there are %u rows, not 1 to %d",
+				   plan->nselect, GT_MAX_ROWS);
 	for (uint32_t i = 0; i < plan->nselect && !rc; i++)
 		rc = gt_check_select_row(plan, i, ids, err);
 	free(ids);

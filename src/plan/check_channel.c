@@ -6,6 +6,8 @@
 #include "base/err.h"
 #include "plan/plan.h"
 
+enum { GT_MAX_CHANNELS = 1024 };
+
 /* Checked about one channel: the plan, its index, and a byte for each rank. */
 struct gt_channel_check {
 	const struct gt_plan *plan;
@@ -244,9 +246,11 @@ int gt_check_channels(const struct gt_plan *plan, struct gt_err *err)
 	struct gt_channel_check check = {.plan = plan};
 	int rc = GT_OK;
 
-	if (!plan->nranks || !plan->nchannels)
+	if (!plan->nranks || !plan->nchannels ||
+	    plan->nchannels > GT_MAX_CHANNELS)
 		return gt_plan_wrong(plan, gt_plan_at("channels"), err,
-				     "there are none, or no ranks");
+				     "there are %u for %u ranks",
+				     plan->nchannels, plan->nranks);
 	check.seen = calloc(plan->nranks, 1);
 	if (!check.seen)
 		return gt_err_nomem(err);

@@ -10,5 +10,7 @@ gtopo_core_sources += \
 	%D%/read.c %D%/read.h %D%/read_channel.c %D%/read_proof.c \
 	%D%/read_select.c \
 	%D%/program.h \
-	%D%/simulate.h \
+	%D%/sim.h %D%/sim_check.c %D%/sim_init.c %D%/sim_layout.c \
+	%D%/sim_race.c %D%/sim_run.c \
+	%D%/simulate.c %D%/simulate.h \
 	%D%/step.c %D%/step.h

@@ -6,23 +6,51 @@
  * result in the wrong place, sends and receives that do not match, deadlock
  * with the slots given, and unordered accesses to overlapping ranges.
  *
- * Loops are unrolled far enough for every FIFO to fill and wrap, which is
- * enough: the programs are Kahn networks with bounded buffers, so whether
- * they block does not depend on timing.
+ * Two loops stand for any number: the k-th slice of every loop is sent and
+ * received by the same steps once both ends count alike (which is checked),
+ * and steps of one loop can only wait in a circle through credits given in
+ * that same loop, which are the same in each.  The programs are Kahn networks
+ * with bounded buffers, so whether they block does not depend on timing.
  */
 #ifndef GT_PLAN_SIMULATE_H
 #define GT_PLAN_SIMULATE_H
 
-struct gt_err;
-struct gt_plan;
+#include <stdint.h>
 
 #include "plan/program.h"
 
+struct gt_err;
+struct gt_plan;
+
+enum { GT_SIM_MAX_RANKS = 1024 };
+
 /*
  * In place and out of place, for the collective `coll`.  GT_ENO with rank,
- * channel and step when the plan is wrong.  Needs no device.
+ * channel and step when the plan is wrong.  Needs no device.  The plan must
+ * have passed gt_plan_check().
  */
 int gt_simulate(const struct gt_plan *plan, enum gt_coll coll,
 		struct gt_err *err);
+
+/* The programs of all ranks on one channel. */
+struct gt_sim_args {
+	enum gt_coll coll;
+	uint32_t nranks;
+	uint32_t slots;
+	int inplace;
+	uint32_t channel; /* id, for messages */
+	const char *file; /* for messages, or NULL */
+	const struct gt_program *programs;
+};
+
+/* The same for programs that are here already, whoever made them. */
+int gt_simulate_programs(const struct gt_sim_args *args, struct gt_err *err);
+
+/*
+ * Do the layouts of the channels, workers and slices tile the buffers, for
+ * counts from nothing to huge, each row of `select` and all channels?
+ */
+int gt_simulate_layouts(const struct gt_plan *plan, enum gt_coll coll,
+			struct gt_err *err);
 
 #endif

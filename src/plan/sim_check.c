@@ -1,0 +1,190 @@
+#include "plan/sim.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/err.h"
+#include "plan/plan.h"
+#include "plan/step.h"
+
+int gt_sim_wrong(const struct gt_sim_args *args, uint32_t rank,
+		 const struct gt_step *step, struct gt_err *err,
+		 const char *fmt, ...)
+{
+	char where[512], text[1024], at[64] = "";
+	va_list ap;
+
+	if (step)
+		snprintf(at, sizeof(at), ", step %u (%s)", step->id,
+			 gt_op_name((enum gt_op)step->op));
+	snprintf(where, sizeof(where), "%s%s%s: channel %u, rank %u%s",
+		 args->file ? args->file : "", args->file ? ": " : "",
+		 gt_coll_name(args->coll), args->channel, rank, at);
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	return gt_err_set(err, GT_ENO, where, "%s%s", text,
+			  args->inplace ? " (in place)" : "");
+}
+
+static int gt_operand_local(const struct gt_operand *operand)
+{
+	return operand->buf == GT_BUF_INPUT || operand->buf == GT_BUF_OUTPUT;
+}
+
+/* Whose input or output it is; GT_NO_OWNER for a slot or nothing. */
+enum { GT_NO_OWNER = -1 };
+static int64_t gt_operand_owner(const struct gt_program *program,
+				const struct gt_operand *operand)
+{
+	if (operand->buf == GT_BUF_NONE || operand->buf == GT_BUF_FIFO)
+		return GT_NO_OWNER;
+	return gt_operand_local(operand) ? program->rank
+					 : program->conns[operand->conn].peer;
+}
+
+/* An all-gather's input and a reduce-scatter's output are one block only. */
+static const char *gt_operand_place_fault(const struct gt_sim_args *args,
+					  const struct gt_program *program,
+					  const struct gt_sim_access *access)
+{
+	const struct gt_operand *operand = access->operand;
+	int64_t owner = gt_operand_owner(program, operand);
+	int input = operand->buf == GT_BUF_INPUT ||
+		    operand->buf == GT_BUF_PEER_INPUT;
+
+	if (owner == GT_NO_OWNER)
+		return NULL;
+	if (operand->chunk != access->step->chunk)
+		return "an operand has another chunk than the step";
+	if (input && access->writes)
+		return "writes an input";
+	if (args->coll == GT_COLL_ALLGATHER && input && operand->chunk != owner)
+		return "reads outside the input";
+	if (args->coll == GT_COLL_REDUCESCATTER && !input &&
+	    operand->chunk != owner)
+		return "reaches outside the output";
+	return NULL;
+}
+
+static const char *gt_operand_fault(const struct gt_sim_args *args,
+				    const struct gt_program *program,
+				    const struct gt_sim_access *access)
+{
+	const struct gt_operand *operand = access->operand;
+	const uint8_t both = GT_OPERAND_WAIT | GT_OPERAND_POST;
+
+	if (operand->buf > GT_BUF_PEER_OUTPUT || operand->flags > both)
+		return "an operand has an unknown buffer or flag";
+	if (gt_operand_local(operand) && operand->flags)
+		return "waits or posts where no peer is";
+	if (!gt_operand_local(operand)) {
+		if (operand->conn >= program->nconns)
+			return "uses a connection that is not there";
+		if (program->conns[operand->conn].sends != access->writes)
+			return "uses a connection the wrong way round";
+	}
+	/* Without these a slot might be read early or overwritten late. */
+	if (operand->buf == GT_BUF_FIFO && operand->flags != both)
+		return "a slot is not both waited for and posted";
+	return gt_operand_place_fault(args, program, access);
+}
+
+static int gt_step_conn_twice(const struct gt_step *step)
+{
+	const struct gt_operand *operand = step->operand;
+
+	for (unsigned i = 0; i < step->nsrc + step->ndst; i++)
+		for (unsigned j = 0; j < i; j++)
+			if (!gt_operand_local(&operand[i]) &&
+			    !gt_operand_local(&operand[j]) &&
+			    operand[i].conn == operand[j].conn)
+				return 1;
+	return 0;
+}
+
+static const char *gt_step_fault(const struct gt_sim_args *args,
+				 const struct gt_program *program, uint32_t i)
+{
+	const struct gt_step *step = &program->steps[i];
+	const char *fault;
+
+	if (step->op >= GT_NOPS || step->nsrc > GT_STEP_OPERANDS ||
+	    step->nsrc + step->ndst > GT_STEP_OPERANDS ||
+	    !gt_step_is(step, (enum gt_op)step->op))
+		return "operands and operation do not agree";
+	if (step->flags & ~GT_STEP_FINAL)
+		return "has an unknown flag";
+	if (step->flags && args->coll == GT_COLL_ALLGATHER)
+		return "is marked final where nothing is reduced";
+	if (step->id != i)
+		return "is not where its number says";
+	if (step->chunk >= program->nchunks)
+		return "has no such chunk";
+	for (unsigned k = 0; k < step->nsrc + step->ndst; k++) {
+		struct gt_sim_access access = {.rank = program->rank,
+					       .step = step,
+					       .operand = &step->operand[k],
+					       .writes = k >= step->nsrc};
+
+		fault = gt_operand_fault(args, program, &access);
+		if (fault)
+			return fault;
+	}
+	return gt_step_conn_twice(step) ? "uses a connection twice" : NULL;
+}
+
+static int gt_sim_check_conns(const struct gt_sim_args *args,
+			      const struct gt_program *program,
+			      struct gt_err *err)
+{
+	for (uint32_t i = 0; i < program->nconns; i++) {
+		const struct gt_conn *conn = &program->conns[i];
+
+		if (conn->peer >= args->nranks || conn->peer == program->rank ||
+		    conn->sends > 1)
+			return gt_sim_wrong(args, program->rank, NULL, err,
+					    "connection %u leads to rank '%u'",
+					    i, conn->peer);
+	}
+	return GT_OK;
+}
+
+static int gt_sim_check_program(const struct gt_sim_args *args, uint32_t rank,
+				struct gt_err *err)
+{
+	const struct gt_program *program = &args->programs[rank];
+	const char *fault;
+	int rc;
+
+	if (program->rank != rank || !program->nchunks ||
+	    program->nchunks != args->programs[0].nchunks)
+		return gt_sim_wrong(args, rank, NULL, err,
+				    "the program is that of rank %u with %u "
+				    "chunks",
+				    program->rank, program->nchunks);
+	rc = gt_sim_check_conns(args, program, err);
+	if (rc)
+		return rc;
+	for (uint32_t i = 0; i < program->nsteps; i++) {
+		fault = gt_step_fault(args, program, i);
+		if (fault)
+			return gt_sim_wrong(args, rank, &program->steps[i], err,
+					    "%s", fault);
+	}
+	return GT_OK;
+}
+
+int gt_sim_check_steps(const struct gt_sim_args *args, struct gt_err *err)
+{
+	int rc = GT_OK;
+
+	if (args->coll != GT_COLL_ALLREDUCE &&
+	    args->programs[0].nchunks != args->nranks)
+		rc = gt_sim_wrong(args, 0, NULL, err,
+				  "there are %u chunks for %u blocks",
+				  args->programs[0].nchunks, args->nranks);
+	for (uint32_t rank = 0; rank < args->nranks && !rc; rank++)
+		rc = gt_sim_check_program(args, rank, err);
+	return rc;
+}

@@ -1,0 +1,144 @@
+#include "plan/simulate.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/err.h"
+#include "plan/layout.h"
+#include "plan/plan.h"
+
+static const uint64_t gt_tile_counts[] = {
+	0,       1,       2,        3,          5,
+	7,       16,      61,       1009,       65537,
+	1048576, 1048583, 16777216, 1000000007, 1099511627791,
+};
+
+enum {
+	GT_TILE_COUNTS = sizeof(gt_tile_counts) / sizeof(gt_tile_counts[0]),
+	GT_TILE_HUGE = 1 << 24,
+};
+
+static int gt_tile_wrong(const struct gt_plan *plan, uint32_t channel,
+			 const struct gt_layout_args *args, struct gt_err *err)
+{
+	return gt_err_set(err, GT_ENO, plan->file,
+			  "%s of %" PRIu64 " elements: channel %u, worker or "
+			  "slice does not begin where the one before ends",
+			  gt_coll_name(args->coll), args->count,
+			  plan->channels[channel].id);
+}
+
+/* Slices cover their part, and stop at its end. */
+static int gt_tile_slices(const struct gt_layout *lay, uint32_t chunk,
+			  uint32_t worker, struct gt_range part)
+{
+	uint64_t used = part.count / lay->slice_elems;
+	struct gt_range last, past;
+
+	if ((uint64_t)lay->loops * lay->slice_elems < part.count)
+		return 0;
+	last = gt_layout_slice(lay, chunk, worker,
+			       (uint32_t)(used - (used && used == lay->loops)));
+	past = gt_layout_slice(lay, chunk, worker, lay->loops);
+	return last.offset + last.count == part.offset + part.count &&
+	       !past.count;
+}
+
+/* The channel's parts, from *at on in every block; then *at is its end. */
+static int gt_tile_channel(const struct gt_layout *lay, uint64_t *at)
+{
+	int blocks = lay->mode == GT_LAYOUT_BLOCKS;
+	uint64_t begin = *at, next = begin;
+	struct gt_range part;
+
+	if (lay->lo != begin || lay->hi < begin)
+		return 0;
+	for (uint32_t c = 0; c < lay->nchunks; c++) {
+		if (blocks)
+			next = begin + c * lay->block_elems;
+		for (uint32_t w = 0; w < lay->nworkers; w++) {
+			part = gt_layout_part(lay, c, w);
+			if (part.offset != next ||
+			    !gt_tile_slices(lay, c, w, part))
+				return 0;
+			next += part.count;
+		}
+		if (blocks && next != lay->hi + c * lay->block_elems)
+			return 0;
+	}
+	*at = lay->hi;
+	return blocks || next == lay->hi;
+}
+
+static int gt_tile_count(const struct gt_plan *plan,
+			 const struct gt_layout_args *args, struct gt_err *err)
+{
+	uint32_t n = args->nsel ? args->nsel : plan->nchannels, channel = 0;
+	struct gt_layout lay;
+	uint64_t at = 0;
+	int rc;
+
+	for (uint32_t i = 0; i < n; i++) {
+		channel = args->nsel ? args->sel[i] : i;
+		rc = gt_layout_init(plan, channel, args, &lay, err);
+		if (rc)
+			return rc;
+		if (!gt_tile_channel(&lay, &at))
+			return gt_tile_wrong(plan, channel, args, err);
+	}
+	return at == args->count ? GT_OK
+				 : gt_tile_wrong(plan, channel, args, err);
+}
+
+/* Types and numbers of workers take turns over the counts. */
+static int gt_tile_selection(const struct gt_plan *plan,
+			     struct gt_layout_args *args, uint32_t workers,
+			     struct gt_err *err)
+{
+	const uint32_t nworkers[] = {1, workers, 3};
+	int rc = GT_OK;
+
+	for (uint32_t i = 0; i < GT_TILE_COUNTS && !rc; i++) {
+		args->count = gt_tile_counts[i];
+		args->elem_bytes = 1u << i % 4;
+		args->nworkers = nworkers[i % 3];
+		args->slice_bytes = plan->fifo_slice_bytes;
+		/* Small slices of huge buffers are more than can be counted. */
+		if (args->count > GT_TILE_HUGE)
+			args->slice_bytes = 1 << 20;
+		rc = gt_tile_count(plan, args, err);
+	}
+	return rc;
+}
+
+static uint32_t gt_channel_index(const struct gt_plan *plan, uint32_t id)
+{
+	uint32_t i = 0;
+
+	while (i < plan->nchannels && plan->channels[i].id != id)
+		i++;
+	return i;
+}
+
+int gt_simulate_layouts(const struct gt_plan *plan, enum gt_coll coll,
+			struct gt_err *err)
+{
+	struct gt_layout_args args = {.coll = coll};
+	uint32_t *sel = calloc(plan->nchannels, sizeof(*sel));
+	int rc;
+
+	if (!sel)
+		return gt_err_nomem(err);
+	rc = gt_tile_selection(plan, &args, 2, err);
+	for (uint32_t row = 0; row < plan->nselect && !rc; row++) {
+		const struct gt_plan_select *select = &plan->select[row];
+
+		args.nsel = select->nchannels;
+		args.sel = sel;
+		for (uint32_t i = 0; i < args.nsel; i++)
+			sel[i] = gt_channel_index(plan, select->channels[i]);
+		rc = gt_tile_selection(plan, &args, select->workers, err);
+	}
+	free(sel);
+	return rc;
+}

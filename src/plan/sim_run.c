@@ -1,0 +1,354 @@
+#include "plan/sim.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "plan/plan.h"
+
+static const struct gt_step *gt_sim_step(const struct gt_sim *sim,
+					 uint32_t rank)
+{
+	return &sim->args->programs[rank].steps[sim->ranks[rank].step];
+}
+
+static int gt_sim_done(const struct gt_sim *sim, uint32_t rank)
+{
+	return sim->ranks[rank].loop == GT_SIM_LOOPS ||
+	       !sim->args->programs[rank].nsteps;
+}
+
+static void gt_sim_wake(struct gt_sim *sim, uint32_t rank)
+{
+	uint32_t at = (sim->queue_at + sim->queue_len) % sim->nranks;
+
+	if (sim->ranks[rank].queued)
+		return;
+	sim->ranks[rank].queued = 1;
+	sim->queue[at] = rank;
+	sim->queue_len++;
+}
+
+static int gt_sim_ready(const struct gt_sim_fifo *fifo, int writes)
+{
+	uint32_t filled = fifo->data - fifo->credit;
+
+	return writes ? filled < fifo->slots : filled > 0;
+}
+
+/* The FIFO that the rank's step has to wait for, or NULL. */
+static const struct gt_sim_fifo *gt_sim_blocker(const struct gt_sim *sim,
+						uint32_t rank, int *writes)
+{
+	const struct gt_step *step = gt_sim_step(sim, rank);
+
+	for (unsigned k = 0; k < step->nsrc + step->ndst; k++) {
+		const struct gt_operand *operand = &step->operand[k];
+		const struct gt_sim_fifo *fifo;
+
+		if (!(operand->flags & GT_OPERAND_WAIT))
+			continue;
+		fifo = sim->ranks[rank].conns[operand->conn];
+		*writes = k >= step->nsrc;
+		if (!gt_sim_ready(fifo, *writes))
+			return fifo;
+	}
+	return NULL;
+}
+
+static void gt_sim_copy(const struct gt_sim *sim, struct gt_sim_value *to,
+			const struct gt_sim_value *from)
+{
+	uint64_t *set = to->set;
+
+	memcpy(set, from->set, sim->nwords * sizeof(*set));
+	*to = *from;
+	to->set = set;
+}
+
+/* Where an operand's bytes are; *owner is whose memory, if it is a user's. */
+static struct gt_sim_value *gt_sim_place(struct gt_sim *sim,
+					 const struct gt_sim_access *access,
+					 uint32_t *owner)
+{
+	const struct gt_operand *operand = access->operand;
+	const struct gt_sim_rank *rank = &sim->ranks[access->rank];
+	struct gt_sim_fifo *fifo;
+
+	*owner = access->rank;
+	if (operand->buf == GT_BUF_INPUT || operand->buf == GT_BUF_OUTPUT)
+		return gt_sim_cell(sim, *owner, operand->chunk, rank->loop);
+	fifo = rank->conns[operand->conn];
+	if (operand->buf == GT_BUF_FIFO)
+		return &fifo->slot[(access->writes ? fifo->data
+						   : fifo->credit) %
+				   fifo->slots];
+	*owner = access->writes ? fifo->to : fifo->from;
+	return gt_sim_cell(sim, *owner, operand->chunk, rank->loop);
+}
+
+static int gt_sim_is_input(const struct gt_operand *operand)
+{
+	return operand->buf == GT_BUF_INPUT ||
+	       operand->buf == GT_BUF_PEER_INPUT;
+}
+
+/* Add what `from` holds to the step's value. */
+static int gt_sim_reduce(struct gt_sim *sim, const struct gt_sim_access *access,
+			 const struct gt_sim_value *from, struct gt_err *err)
+{
+	struct gt_sim_value *work = &sim->work;
+
+	if (!work->known) {
+		gt_sim_copy(sim, work, from);
+		return GT_OK;
+	}
+	if (work->final || from->final)
+		return gt_sim_wrong(sim->args, access->rank, access->step, err,
+				    "adds to a result that is complete");
+	for (uint32_t w = 0; w < sim->nwords; w++) {
+		uint64_t both = work->set[w] & from->set[w];
+
+		if (both)
+			return gt_sim_wrong(
+				sim->args, access->rank, access->step, err,
+				"counts rank %u's contribution to "
+				"chunk %u twice",
+				w * 64 + (uint32_t)__builtin_ctzll(both),
+				access->step->chunk);
+		work->set[w] |= from->set[w];
+	}
+	return GT_OK;
+}
+
+static int gt_sim_read(struct gt_sim *sim, const struct gt_sim_access *access,
+		       struct gt_err *err)
+{
+	const struct gt_sim_rank *rank = &sim->ranks[access->rank];
+	const struct gt_sim_value *from;
+	uint64_t own[GT_SIM_MAX_RANKS / 64] = {0};
+	struct gt_sim_value input = {.chunk = access->step->chunk,
+				     .loop = rank->loop,
+				     .known = 1,
+				     .set = own};
+	uint32_t owner;
+	int rc;
+
+	if (access->operand->buf == GT_BUF_NONE)
+		return GT_OK;
+	from = gt_sim_place(sim, access, &owner);
+	if (gt_sim_is_input(access->operand) && !sim->args->inplace) {
+		own[owner / 64] = (uint64_t)1 << owner % 64;
+		from = &input;
+	} else if (access->operand->buf != GT_BUF_FIFO) {
+		rc = gt_sim_race_touch(sim, access, owner, err);
+		if (rc)
+			return rc;
+	}
+	if (!from->known)
+		return gt_sim_wrong(sim->args, access->rank, access->step, err,
+				    "reads chunk %u before it was written",
+				    access->step->chunk);
+	if (from->chunk != access->step->chunk || from->loop != rank->loop)
+		return gt_sim_wrong(sim->args, access->rank, access->step, err,
+				    "expects chunk %u but gets chunk %u from "
+				    "rank %u",
+				    access->step->chunk, from->chunk,
+				    rank->conns[access->operand->conn]->from);
+	return gt_sim_reduce(sim, access, from, err);
+}
+
+static int gt_sim_write(struct gt_sim *sim, const struct gt_sim_access *access,
+			struct gt_err *err)
+{
+	struct gt_sim_value *to;
+	uint32_t owner;
+	int rc = GT_OK;
+
+	if (access->operand->buf == GT_BUF_NONE)
+		return GT_OK;
+	if (!sim->work.known)
+		return gt_sim_wrong(sim->args, access->rank, access->step, err,
+				    "writes without having read anything");
+	to = gt_sim_place(sim, access, &owner);
+	if (access->operand->buf != GT_BUF_FIFO)
+		rc = gt_sim_race_touch(sim, access, owner, err);
+	if (!rc)
+		gt_sim_copy(sim, to, &sim->work);
+	return rc;
+}
+
+static uint32_t gt_sim_count(const struct gt_sim *sim,
+			     const struct gt_sim_value *value)
+{
+	uint32_t n = 0;
+
+	for (uint32_t w = 0; w < sim->nwords; w++)
+		n += (uint32_t)__builtin_popcountll(value->set[w]);
+	return n;
+}
+
+static int gt_sim_final(struct gt_sim *sim, uint32_t rank,
+			const struct gt_step *step, struct gt_err *err)
+{
+	if (!(step->flags & GT_STEP_FINAL))
+		return GT_OK;
+	if (!sim->work.known || sim->work.final ||
+	    gt_sim_count(sim, &sim->work) != sim->nranks)
+		return gt_sim_wrong(sim->args, rank, step, err,
+				    "is marked final, but holds %u of %u "
+				    "contributions%s",
+				    gt_sim_count(sim, &sim->work), sim->nranks,
+				    sim->work.final ? ", final already" : "");
+	sim->work.final = 1;
+	return GT_OK;
+}
+
+static void gt_sim_post(struct gt_sim *sim, const struct gt_sim_access *access)
+{
+	struct gt_sim_fifo *fifo;
+
+	if (!(access->operand->flags & GT_OPERAND_POST))
+		return;
+	gt_sim_race_post(sim, access);
+	fifo = sim->ranks[access->rank].conns[access->operand->conn];
+	if (access->writes)
+		fifo->data++;
+	else
+		fifo->credit++;
+	gt_sim_wake(sim, access->writes ? fifo->to : fifo->from);
+}
+
+/* Reads come before writes, writes before posts, as in plan/program.h. */
+static int gt_sim_execute(struct gt_sim *sim, uint32_t rank, struct gt_err *err)
+{
+	const struct gt_step *step = gt_sim_step(sim, rank);
+	unsigned n = step->nsrc + step->ndst;
+	struct gt_sim_access access[GT_STEP_OPERANDS];
+	int rc = GT_OK;
+
+	gt_sim_race_tick(sim, rank);
+	for (unsigned k = 0; k < n; k++) {
+		access[k] = (struct gt_sim_access){
+			rank, step, &step->operand[k], k >= step->nsrc};
+		gt_sim_race_wait(sim, &access[k]);
+	}
+	sim->work.known = 0;
+	memset(sim->work.set, 0, sim->nwords * sizeof(*sim->work.set));
+	for (unsigned k = 0; k < step->nsrc && !rc; k++)
+		rc = gt_sim_read(sim, &access[k], err);
+	if (!rc)
+		rc = gt_sim_final(sim, rank, step, err);
+	for (unsigned k = step->nsrc; k < n && !rc; k++)
+		rc = gt_sim_write(sim, &access[k], err);
+	for (unsigned k = 0; k < n && !rc; k++)
+		gt_sim_post(sim, &access[k]);
+	return rc;
+}
+
+/* As far as the rank gets without another's help. */
+static int gt_sim_advance(struct gt_sim *sim, uint32_t rank, struct gt_err *err)
+{
+	struct gt_sim_rank *at = &sim->ranks[rank];
+	int rc = GT_OK, writes;
+
+	while (!rc && !gt_sim_done(sim, rank) &&
+	       !gt_sim_blocker(sim, rank, &writes)) {
+		rc = gt_sim_execute(sim, rank, err);
+		if (++at->step < sim->args->programs[rank].nsteps)
+			continue;
+		at->step = 0;
+		at->loop++;
+	}
+	return rc;
+}
+
+/* Who waits for whom, until the circle closes or an end is reached. */
+static int gt_sim_deadlock(const struct gt_sim *sim, uint32_t rank,
+			   struct gt_err *err)
+{
+	uint32_t at = rank;
+	char text[512];
+	size_t len = 0;
+	int writes;
+
+	for (uint32_t i = 0; i <= sim->nranks && len < sizeof(text) - 64; i++) {
+		const struct gt_sim_fifo *fifo;
+
+		if (gt_sim_done(sim, at) || (i && at == rank))
+			break;
+		fifo = gt_sim_blocker(sim, at, &writes);
+		at = writes ? fifo->to : fifo->from;
+		len += (size_t)snprintf(
+			text + len, sizeof(text) - len,
+			"%swaits for %s rank %u", i ? ", which " : "",
+			writes ? "a free slot at" : "data from", at);
+	}
+	return gt_sim_wrong(sim->args, rank, gt_sim_step(sim, rank), err,
+			    "deadlock with %u slots: %s%s", sim->args->slots,
+			    text,
+			    gt_sim_done(sim, at) ? ", which has finished" : "");
+}
+
+int gt_sim_run(struct gt_sim *sim, struct gt_err *err)
+{
+	int rc = GT_OK;
+
+	for (uint32_t r = 0; r < sim->nranks; r++)
+		gt_sim_wake(sim, r);
+	while (sim->queue_len && !rc) {
+		uint32_t rank = sim->queue[sim->queue_at];
+
+		sim->queue_at = (sim->queue_at + 1) % sim->nranks;
+		sim->queue_len--;
+		sim->ranks[rank].queued = 0;
+		rc = gt_sim_advance(sim, rank, err);
+	}
+	for (uint32_t r = 0; r < sim->nranks && !rc; r++)
+		if (!gt_sim_done(sim, r))
+			rc = gt_sim_deadlock(sim, r, err);
+	return rc;
+}
+
+static int gt_sim_check_cell(const struct gt_sim *sim, uint32_t rank,
+			     const struct gt_sim_value *cell, uint32_t chunk,
+			     struct gt_err *err)
+{
+	int gather = sim->args->coll == GT_COLL_ALLGATHER;
+	uint32_t want = gather ? 1 : sim->nranks;
+	uint32_t count = cell->known ? gt_sim_count(sim, cell) : 0;
+
+	for (uint32_t r = 0; r < sim->nranks; r++)
+		if (cell->known && (!gather || r == chunk) &&
+		    !(cell->set[r / 64] >> r % 64 & 1))
+			return gt_sim_wrong(sim->args, rank, NULL, err,
+					    "chunk %u of the output lacks "
+					    "rank %u's contribution",
+					    chunk, r);
+	if (count != want)
+		return gt_sim_wrong(sim->args, rank, NULL, err,
+				    "chunk %u of the output holds %u "
+				    "contributions instead of %u",
+				    chunk, count, want);
+	if (!gather && !cell->final)
+		return gt_sim_wrong(sim->args, rank, NULL, err,
+				    "chunk %u of the output was never marked "
+				    "final",
+				    chunk);
+	return GT_OK;
+}
+
+int gt_sim_check_result(const struct gt_sim *sim, struct gt_err *err)
+{
+	int scatter = sim->args->coll == GT_COLL_REDUCESCATTER, rc = GT_OK;
+
+	for (uint32_t r = 0; r < sim->nranks; r++)
+		for (uint32_t c = 0; c < sim->nchunks; c++)
+			for (uint32_t l = 0; l < GT_SIM_LOOPS && !rc; l++)
+				if (!scatter || c == r)
+					rc = gt_sim_check_cell(
+						sim, r,
+						gt_sim_cell(sim, r, c, l), c,
+						err);
+	return rc ? rc : gt_sim_race_end(sim, err);
+}
