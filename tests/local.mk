@@ -10,6 +10,7 @@ gates =
 include tests/unit/local.mk
 include tests/cli/local.mk
 include tests/detect/local.mk
+include tests/topo/local.mk
 
 gates += \
 	%D%/check-driver.sh \

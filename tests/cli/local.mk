@@ -2,6 +2,7 @@
 # 4 plan, 5 run, 9 documents.
 cli_tests += \
 	%D%/00-basics.bats \
-	%D%/10-detect.bats
+	%D%/10-detect.bats \
+	%D%/20-paths.bats
 
 EXTRA_DIST += $(cli_tests) %D%/common.bash %D%/run-bats.sh
