@@ -1,6 +1,7 @@
 # One program a module: tests/unit/test_<module>.c, named here without ".c".
 unit_tests += \
 	%D%/test_base \
+	%D%/test_engine \
 	%D%/test_lower \
 	%D%/test_machine \
 	%D%/test_opt \
@@ -9,4 +10,4 @@ unit_tests += \
 	%D%/test_topo \
 	%D%/test_unit
 
-EXTRA_DIST += %D%/test.h
+EXTRA_DIST += %D%/test.h %D%/ring_plan.h
