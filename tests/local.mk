@@ -1,5 +1,5 @@
 # Cases are files under tests/cases: adding one needs no line here.
-EXTRA_DIST += tests/cases tests/driver.sh
+EXTRA_DIST += tests/cases tests/driver.sh tests/vm
 TESTS =
 check_PROGRAMS =
 check_DATA =
