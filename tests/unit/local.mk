@@ -5,6 +5,7 @@ unit_tests += \
 	%D%/test_lower \
 	%D%/test_machine \
 	%D%/test_opt \
+	%D%/test_plan \
 	%D%/test_pattern \
 	%D%/test_rat \
 	%D%/test_topo \
