@@ -1,14 +1,13 @@
 # One program a module: tests/unit/test_<module>.c, named here without ".c".
 unit_tests += \
 	%D%/test_base \
-	%D%/test_engine \
+	%D%/test_bound \
 	%D%/test_lower \
 	%D%/test_machine \
 	%D%/test_opt \
-	%D%/test_plan \
 	%D%/test_pattern \
 	%D%/test_rat \
 	%D%/test_topo \
 	%D%/test_unit
 
-EXTRA_DIST += %D%/test.h %D%/ring_plan.h
+EXTRA_DIST += %D%/fabrics.h %D%/test.h

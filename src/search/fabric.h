@@ -1,0 +1,34 @@
+/*
+ * The machine as the search sees it: numbers only.  Nodes and directed links
+ * with capacities, the nodes that are ranks, and the fixed route of every
+ * ordered pair of ranks.  Made by gt_request_fabric(), or by hand.
+ *
+ * Nodes that are no ranks (switches, CPUs, GPUs left out) only pass data on.
+ */
+#ifndef GT_SEARCH_FABRIC_H
+#define GT_SEARCH_FABRIC_H
+
+#include <stdint.h>
+
+#include "base/rat.h"
+
+struct gt_fabric_link {
+	uint32_t from, to;
+	struct gt_rat gbs;
+	int charged; /* a route's charge counts on it (PCI) */
+};
+
+struct gt_fabric_route {
+	struct gt_rat charge;
+	uint32_t nlinks; /* 0: the pair is not connected */
+	const uint32_t *links;
+};
+
+struct gt_fabric {
+	uint32_t nnodes, nlinks, nranks;
+	struct gt_fabric_link *links;
+	uint32_t *ranks;                /* rank -> node */
+	struct gt_fabric_route *routes; /* [from * nranks + to] */
+};
+
+#endif
