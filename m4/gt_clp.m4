@@ -5,6 +5,8 @@
 # chain of libraries seldom installed there; shared where an archive lacks.
 AC_DEFUN([GT_CLP], [
 PKG_CHECK_MODULES([CLP], [clp])
+# Its headers are not ours to keep free of warnings.
+CLP_CFLAGS=`echo "$CLP_CFLAGS" | $SED 's/-I/-isystem /g'`
 gt_clp_parts="-lClp -lCoinUtils -llapack -lblas -lbz2 -lz"
 gt_clp_static="-Wl,-Bstatic $gt_clp_parts"
 gt_clp_static="$gt_clp_static -lgfortran -lquadmath -lstdc++ -Wl,-Bdynamic"

@@ -1,7 +1,22 @@
 # from a topology and a request to a plan
 gtopo_core_sources += \
+	%D%/bareiss.c %D%/bareiss.h \
 	%D%/bound.c %D%/bound.h \
 	%D%/bound_parts.c %D%/bound_parts.h \
 	%D%/cut.c %D%/cut.h \
+	%D%/emit.c %D%/emit.h \
+	%D%/emit_proof.c %D%/emit_proof.h \
 	%D%/fabric.h \
-	%D%/maxflow.c %D%/maxflow.h
+	%D%/maxflow.c %D%/maxflow.h \
+	%D%/request.c %D%/request.h \
+	%D%/ring_exact.c %D%/ring_exact.h \
+	%D%/ring_few.c %D%/ring_few.h \
+	%D%/ring_greedy.c %D%/ring_greedy.h \
+	%D%/ring_lp.c %D%/ring_lp.h \
+	%D%/ring_pool.c %D%/ring_pool.h \
+	%D%/ring_price.c %D%/ring_price.h \
+	%D%/ring_rows.c %D%/ring_rows.h \
+	%D%/ring_search.c %D%/ring_search.h \
+	%D%/search.c %D%/search.h \
+	%D%/shape.h \
+	%D%/shape_ring.c

@@ -3,7 +3,6 @@
 cli_tests += \
 	%D%/00-basics.bats \
 	%D%/10-detect.bats \
-	%D%/20-paths.bats \
-	%D%/40-verify.bats
+	%D%/30-search.bats
 
 EXTRA_DIST += $(cli_tests) %D%/common.bash %D%/run-bats.sh

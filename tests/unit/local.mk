@@ -7,6 +7,7 @@ unit_tests += \
 	%D%/test_opt \
 	%D%/test_pattern \
 	%D%/test_rat \
+	%D%/test_ring \
 	%D%/test_topo \
 	%D%/test_unit
 

@@ -1,0 +1,152 @@
+#include "cli/cmd.h"
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/file.h"
+#include "cli/opt.h"
+#include "plan/plan.h"
+#include "search/request.h"
+#include "search/search.h"
+#include "topo/path.h"
+
+struct gt_search_opts {
+	int algo;
+	int coll;
+	int rates;
+	const char *gpus;
+	int64_t max_channels;
+};
+
+static const char *const gt_search_algos[] = {"ring"};
+
+static const struct gt_opt gt_search_opts[] = {
+	{GT_OPT_WORD, 0, "algo", "ring", offsetof(struct gt_search_opts, algo),
+	 "the shape of the channels (default: ring)", 0, 0},
+	{GT_OPT_WORD, 0, "coll", "allreduce|allgather|reducescatter",
+	 offsetof(struct gt_search_opts, coll),
+	 "the collective to plan (default: allreduce)", 0, 0},
+	{GT_OPT_TEXT, 0, "gpus", "LIST", offsetof(struct gt_search_opts, gpus),
+	 "devs or bus ids, in order of rank (default: all)", 0, 0},
+	{GT_OPT_WORD, 0, "rates", "measured|nccl|line",
+	 offsetof(struct gt_search_opts, rates),
+	 "which link rates to believe (default: measured)", 0, 0},
+	{GT_OPT_INT, 0, "max-channels", "N",
+	 offsetof(struct gt_search_opts, max_channels),
+	 "use at most N channels (default: as many as help)", 1, 65536},
+	GT_OPT_END,
+};
+
+static void gt_search_tell(const struct gt_cmd_args *args,
+			   const struct gt_plan *plan,
+			   const struct gt_search_stats *stats, int64_t ns)
+{
+	const struct gt_plan_proof *proof = &plan->proof;
+	double value = gt_rat_double(proof->value);
+	double bound = gt_rat_double(proof->bound);
+	double any = gt_rat_double(proof->any_bound);
+
+	gt_cmd_note(args, "%u GPUs: rings of %g GB/s in %u channels",
+		    plan->nranks, value, plan->nchannels);
+	if (proof->optimal)
+		gt_cmd_note(args, "proved: no rings reach more");
+	else
+		gt_cmd_note(args, "rings reach at most %g GB/s (%.3g%% more)",
+			    bound, 100 * (bound / value - 1));
+	if (proof->has_any_bound)
+		gt_cmd_note(args,
+			    "no schedule at all reaches more than %g GB/s "
+			    "(%.3g%% more)",
+			    any, 100 * (any / value - 1));
+	gt_cmd_note(args,
+		    "%u limiting links, %u rings tried in %u rounds, %.1f ms",
+		    stats->nrows, stats->ncolumns, stats->nrounds,
+		    (double)ns / 1e6);
+}
+
+static int gt_search_write(const struct gt_cmd_args *args,
+			   const struct gt_plan *plan, struct gt_err *err)
+{
+	struct gt_buf text = GT_BUF_INIT;
+	int rc = gt_plan_print(plan, &text, err);
+
+	if (!rc)
+		rc = gt_file_write(args->out, text.text, text.len, err);
+	gt_buf_release(&text);
+	return rc;
+}
+
+static int gt_search_plan(const struct gt_cmd_args *args,
+			  const struct gt_request *request, struct gt_err *err)
+{
+	const struct gt_search_opts *opts = args->opts;
+	struct gt_search_stats stats;
+	struct gt_plan *plan;
+	int64_t begin = gt_clock_ns();
+	int rc = gt_search(request, gt_search_algos[opts->algo], &plan, &stats,
+			   err);
+
+	if (rc)
+		return rc;
+	gt_search_tell(args, plan, &stats, gt_clock_ns() - begin);
+	rc = gt_search_write(args, plan, err);
+	gt_plan_free(plan);
+	return rc;
+}
+
+static int gt_search_on(const struct gt_cmd_args *args,
+			const struct gt_topo *topo, struct gt_arena *arena,
+			struct gt_err *err)
+{
+	const struct gt_search_opts *opts = args->opts;
+	struct gt_request request = {
+		.topo = topo,
+		.rates = (enum gt_rates)opts->rates,
+		.coll = (enum gt_coll)opts->coll,
+		.max_channels = (uint32_t)opts->max_channels,
+	};
+	struct gt_paths *paths;
+	int rc = gt_request_gpus(topo, opts->gpus, arena, &request.gpus,
+				 &request.nranks, err);
+
+	if (!rc)
+		rc = gt_paths_new(topo, &paths, err);
+	if (rc)
+		return rc;
+	request.paths = paths;
+	rc = gt_search_plan(args, &request, err);
+	gt_paths_free(paths);
+	return rc;
+}
+
+static int gt_search_run(const struct gt_cmd_args *args, struct gt_err *err)
+{
+	const struct gt_search_opts *opts = args->opts;
+	struct gt_arena *arena = gt_arena_new();
+	struct gt_topo *topo = NULL;
+	int rc;
+
+	if (!arena)
+		return gt_err_nomem(err);
+	rc = gt_topo_read(args->operands[0], (enum gt_rates)opts->rates, &topo,
+			  err);
+	for (uint32_t i = 0; !rc && i < gt_topo_nwarnings(topo); i++)
+		gt_cmd_warn(args, "%s", gt_topo_warning(topo, i));
+	if (!rc)
+		rc = gt_search_on(args, topo, arena, err);
+	gt_topo_free(topo);
+	gt_arena_free(arena);
+	return rc;
+}
+
+const struct gt_cmd gt_cmd_search = {
+	.name = "search",
+	.summary = "find the best way to move bytes on a machine, as a plan",
+	.operands = "FILE",
+	.operands_min = 1,
+	.operands_max = 1,
+	.opts = gt_search_opts,
+	.opts_bytes = sizeof(struct gt_search_opts),
+	.run = gt_search_run,
+};

@@ -1,0 +1,242 @@
+#include "search/emit.h"
+
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "plan/plan.h"
+#include "search/bound.h"
+#include "search/emit_proof.h"
+#include "search/fabric.h"
+#include "search/request.h"
+#include "search/shape.h"
+
+/*
+ * How many workers (thread blocks) drive all channels together: 32 where only
+ * NVLink is crossed, about what one GPU's links need; 8 where PCIe limits.
+ */
+enum { GT_EMIT_WORKERS_NVL = 32, GT_EMIT_WORKERS_PCI = 8 };
+
+enum { GT_EMIT_SLOTS = 8, GT_EMIT_SLICE_BYTES = 524288 };
+
+void *gt_emit_array(struct gt_emit *e, size_t n, size_t size_bytes)
+{
+	void *array = gt_arena_array(e->plan->arena, n, size_bytes);
+
+	e->failed |= !array;
+	return array;
+}
+
+static const char *gt_emit_text(struct gt_emit *e, const char *text)
+{
+	char *copy = text ? gt_arena_strdup(e->plan->arena, text) : NULL;
+
+	e->failed |= text && !copy;
+	return copy;
+}
+
+static void gt_emit_head(struct gt_emit *e)
+{
+	const struct gt_request *request = e->found->request;
+	struct gt_plan *plan = e->plan;
+
+	plan->coll = request->coll;
+	plan->digest = gt_emit_text(e, gt_topo_digest(request->topo));
+	plan->shape_digest =
+		gt_emit_text(e, gt_topo_shape_digest(request->topo));
+	plan->source = gt_emit_text(e, gt_topo_source(request->topo));
+	plan->rates = gt_rates_name(request->rates);
+	plan->fifo_slots = GT_EMIT_SLOTS;
+	plan->fifo_slice_bytes = GT_EMIT_SLICE_BYTES;
+}
+
+static void gt_emit_ranks(struct gt_emit *e)
+{
+	const struct gt_request *request = e->found->request;
+	struct gt_plan *plan = e->plan;
+
+	plan->ranks = gt_emit_array(e, request->nranks, sizeof(*plan->ranks));
+	if (e->failed)
+		return;
+	plan->nranks = request->nranks;
+	for (uint32_t i = 0; i < plan->nranks; i++) {
+		const struct gt_node *node =
+			gt_topo_node(request->topo, request->gpus[i]);
+
+		plan->ranks[i].node = "n0";
+		plan->ranks[i].device = gt_emit_text(e, node->bus_id);
+		plan->ranks[i].name = gt_emit_text(e, node->name);
+	}
+}
+
+/* All links of routes and of the bound's parts, in the topology's order. */
+static void gt_emit_links(struct gt_emit *e)
+{
+	const struct gt_fabric *f = e->found->fabric;
+	const struct gt_bound *bound = e->found->bound;
+	struct gt_plan *plan = e->plan;
+
+	e->link = gt_emit_array(e, f->nlinks, sizeof(*e->link));
+	plan->links = gt_emit_array(e, f->nlinks, sizeof(*plan->links));
+	if (e->failed)
+		return;
+	for (uint32_t i = 0; i < f->nranks * f->nranks; i++)
+		for (uint32_t k = 0; k < f->routes[i].nlinks; k++)
+			e->link[f->routes[i].links[k]] = 1;
+	for (uint32_t i = 0; bound->found && i < bound->nparts; i++)
+		for (uint32_t k = 0; k < bound->parts[i].nlinks; k++)
+			e->link[bound->parts[i].links[k]] = 1;
+	for (uint32_t i = 0; i < f->nlinks; i++) {
+		const struct gt_link *link =
+			gt_topo_link(e->found->request->topo, i);
+		struct gt_plan_link *out = &plan->links[plan->nlinks];
+
+		if (!e->link[i])
+			continue;
+		out->id = gt_emit_text(e, link->id);
+		out->kind = gt_link_kind_name(link->kind);
+		out->gbs = link->gbs;
+		e->link[i] = plan->nlinks++;
+	}
+}
+
+uint32_t *gt_emit_map(struct gt_emit *e, const uint32_t *links, uint32_t n)
+{
+	uint32_t *out = gt_emit_array(e, n, sizeof(*out));
+
+	for (uint32_t i = 0; out && i < n; i++)
+		out[i] = e->link[links[i]];
+	return out;
+}
+
+static void gt_emit_hop(struct gt_emit *e, struct gt_plan_hop *hop,
+			uint32_t from, uint32_t to)
+{
+	const struct gt_fabric *f = e->found->fabric;
+	const struct gt_fabric_route *route = &f->routes[from * f->nranks + to];
+
+	hop->from = from;
+	hop->to = to;
+	hop->transport = GT_TRANSPORT_PEER;
+	hop->charge = route->charge;
+	hop->nroute = route->nlinks;
+	hop->route = gt_emit_map(e, route->links, route->nlinks);
+}
+
+static void gt_emit_channel(struct gt_emit *e, uint32_t i)
+{
+	const struct gt_proposal *proposal = e->found->proposal;
+	const struct gt_proposal_channel *in = &proposal->channels[i];
+	struct gt_plan_channel *out = &e->plan->channels[i];
+	uint32_t n = e->plan->nranks;
+
+	out->id = i;
+	out->shape = proposal->shape;
+	out->gbs = in->gbs;
+	out->share = GT_RAT(1, 1);
+	if (proposal->nchannels > 1)
+		gt_rat_div(in->gbs, proposal->value, &out->share);
+	out->order = gt_emit_array(e, n, sizeof(*out->order));
+	out->hops = gt_emit_array(e, n, sizeof(*out->hops));
+	if (e->failed)
+		return;
+	out->norder = n;
+	memcpy(out->order, in->order, n * sizeof(*out->order));
+	out->nhops = n > 1 ? n : 0;
+	for (uint32_t k = 0; k < out->nhops; k++)
+		gt_emit_hop(e, &out->hops[k], in->order[k],
+			    in->order[(k + 1) % n]);
+}
+
+static void gt_emit_channels(struct gt_emit *e)
+{
+	uint32_t n = e->found->proposal->nchannels;
+	struct gt_plan *plan = e->plan;
+
+	plan->channels = gt_emit_array(e, n, sizeof(*plan->channels));
+	if (e->failed)
+		return;
+	plan->nchannels = n;
+	for (uint32_t i = 0; i < n; i++)
+		gt_emit_channel(e, i);
+}
+
+static uint32_t gt_emit_workers(const struct gt_emit *e)
+{
+	const struct gt_fabric *f = e->found->fabric;
+	const struct gt_plan *plan = e->plan;
+	uint32_t total = GT_EMIT_WORKERS_NVL;
+
+	for (uint32_t c = 0; c < plan->nchannels; c++)
+		for (uint32_t i = 0; i < plan->channels[c].nhops; i++) {
+			const struct gt_plan_hop *hop =
+				&plan->channels[c].hops[i];
+			const struct gt_fabric_route *route =
+				&f->routes[hop->from * f->nranks + hop->to];
+
+			for (uint32_t k = 0; k < route->nlinks; k++)
+				if (f->links[route->links[k]].charged)
+					total = GT_EMIT_WORKERS_PCI;
+		}
+	return total > plan->nchannels ? total / plan->nchannels : 1;
+}
+
+static void gt_emit_select(struct gt_emit *e)
+{
+	struct gt_plan *plan = e->plan;
+	struct gt_plan_select *select = gt_emit_array(e, 1, sizeof(*select));
+	uint32_t *ids = gt_emit_array(e, plan->nchannels, sizeof(*ids));
+
+	if (e->failed)
+		return;
+	for (uint32_t i = 0; i < plan->nchannels; i++)
+		ids[i] = plan->channels[i].id;
+	select->max_bytes = UINT64_MAX;
+	select->algo = e->found->proposal->shape;
+	select->protocol = GT_PROTOCOL_SIMPLE;
+	select->nchannels = plan->nchannels;
+	select->channels = ids;
+	select->workers = gt_emit_workers(e);
+	plan->select = select;
+	plan->nselect = 1;
+}
+
+/* A wrong plan never leaves; that it is one is our fault, not the input's. */
+static int gt_emit_check(const struct gt_plan *plan, struct gt_err *err)
+{
+	struct gt_err wrong;
+	int rc;
+
+	gt_err_init(&wrong);
+	rc = gt_plan_check(plan, &wrong);
+	if (!rc)
+		return GT_OK;
+	return gt_err_set(err, GT_ESYS, wrong.where,
+			  "the search made a wrong plan: %s", wrong.text);
+}
+
+int gt_emit(const struct gt_found *found, struct gt_plan **plan,
+	    struct gt_err *err)
+{
+	struct gt_emit e = {.found = found, .plan = gt_plan_new()};
+	int rc;
+
+	if (!e.plan)
+		return gt_err_nomem(err);
+	gt_emit_head(&e);
+	gt_emit_ranks(&e);
+	gt_emit_links(&e);
+	if (!e.failed)
+		gt_emit_channels(&e);
+	if (!e.failed)
+		gt_emit_select(&e);
+	if (!e.failed)
+		gt_emit_proof(&e);
+	rc = e.failed ? gt_err_nomem(err) : gt_emit_check(e.plan, err);
+	if (rc) {
+		gt_plan_free(e.plan);
+		return rc;
+	}
+	*plan = e.plan;
+	return GT_OK;
+}

@@ -1,0 +1,92 @@
+#include "search/emit_proof.h"
+
+#include <string.h>
+
+#include "plan/plan.h"
+#include "search/bound.h"
+#include "search/emit.h"
+#include "search/fabric.h"
+#include "search/shape.h"
+
+/* None where some pair is not connected: a certificate needs them all. */
+static void gt_emit_routes(struct gt_emit *e)
+{
+	const struct gt_fabric *f = e->found->fabric;
+	struct gt_plan_proof *proof = &e->plan->proof;
+	uint32_t n = f->nranks, count = 0;
+
+	proof->routes = gt_emit_array(e, (size_t)n * n, sizeof(*proof->routes));
+	for (uint32_t i = 0; !e->failed && i < n * n; i++) {
+		struct gt_plan_route *route = &proof->routes[count];
+
+		if (i / n == i % n)
+			continue;
+		if (!f->routes[i].nlinks)
+			return;
+		route->from = i / n;
+		route->to = i % n;
+		route->charge = f->routes[i].charge;
+		route->nlinks = f->routes[i].nlinks;
+		route->links =
+			gt_emit_map(e, f->routes[i].links, f->routes[i].nlinks);
+		count++;
+	}
+	proof->nroutes = count;
+}
+
+static void gt_emit_prices(struct gt_emit *e)
+{
+	const struct gt_proposal *proposal = e->found->proposal;
+	struct gt_plan_proof *proof = &e->plan->proof;
+
+	proof->prices =
+		gt_emit_array(e, proposal->nprices, sizeof(*proof->prices));
+	for (uint32_t i = 0; !e->failed && i < proposal->nprices; i++) {
+		proof->prices[i].link = e->link[proposal->prices[i].link];
+		proof->prices[i].price = proposal->prices[i].price;
+		proof->nprices++;
+	}
+}
+
+static void gt_emit_parts(struct gt_emit *e)
+{
+	const struct gt_bound *bound = e->found->bound;
+	struct gt_plan_proof *proof = &e->plan->proof;
+
+	proof->parts = gt_emit_array(e, bound->nparts, sizeof(*proof->parts));
+	for (uint32_t i = 0; !e->failed && i < bound->nparts; i++) {
+		const struct gt_bound_part *in = &bound->parts[i];
+		struct gt_plan_part *out = &proof->parts[i];
+
+		out->nlinks = in->nlinks;
+		out->links = gt_emit_map(e, in->links, in->nlinks);
+		out->nranks = in->nranks;
+		out->ranks = gt_emit_array(e, in->nranks, sizeof(*out->ranks));
+		if (!e->failed)
+			memcpy(out->ranks, in->ranks,
+			       in->nranks * sizeof(*out->ranks));
+		proof->nparts++;
+	}
+}
+
+void gt_emit_proof(struct gt_emit *e)
+{
+	const struct gt_proposal *proposal = e->found->proposal;
+	const struct gt_bound *bound = e->found->bound;
+	struct gt_plan_proof *proof = &e->plan->proof;
+
+	e->plan->has_proof = 1;
+	proof->class_ = proposal->class_;
+	proof->value = proposal->value;
+	proof->bound = proposal->bound;
+	proof->optimal = !gt_rat_cmp(proof->value, proof->bound);
+	if (e->plan->nranks < 2)
+		return;
+	gt_emit_routes(e);
+	gt_emit_prices(e);
+	if (!bound->found)
+		return;
+	proof->has_any_bound = 1;
+	proof->any_bound = bound->value;
+	gt_emit_parts(e);
+}

@@ -1,0 +1,47 @@
+/*
+ * What is asked of the search: a machine, which of its GPUs, and what for.
+ */
+#ifndef GT_SEARCH_REQUEST_H
+#define GT_SEARCH_REQUEST_H
+
+#include <stdint.h>
+
+#include "plan/program.h"
+#include "topo/topo.h"
+
+struct gt_arena;
+struct gt_err;
+struct gt_fabric;
+struct gt_paths;
+
+struct gt_request {
+	const struct gt_topo *topo;
+	const struct gt_paths *paths;
+	enum gt_rates rates; /* which capacities the topology was read with */
+	enum gt_coll coll;
+	uint32_t max_channels; /* 0: no limit */
+	uint32_t nranks;
+	const uint32_t *gpus; /* nodes, in order of rank */
+};
+
+/*
+ * The GPUs of a list such as "0,2,0000:87:00.0" (devs and bus ids) in its
+ * order, or of NULL: all in order of dev.  GT_EINPUT, naming the entry, when
+ * one is not there or there twice, or when the machine has no GPUs.  The
+ * arena owns *gpus.
+ */
+int gt_request_gpus(const struct gt_topo *topo, const char *list,
+		    struct gt_arena *arena, const uint32_t **gpus,
+		    uint32_t *ngpus, struct gt_err *err);
+
+/*
+ * The request's machine as numbers; links keep the topology's indices.
+ * Memory is the arena's; routes are borrowed from the paths.
+ */
+int gt_request_fabric(const struct gt_request *request, struct gt_arena *arena,
+		      struct gt_fabric **fabric, struct gt_err *err);
+
+/* "measured", "nccl", "line" */
+const char *gt_rates_name(enum gt_rates rates);
+
+#endif

@@ -1,0 +1,231 @@
+#include "search/ring_search.h"
+
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "search/fabric.h"
+#include "search/ring_greedy.h"
+#include "search/ring_lp.h"
+#include "search/ring_price.h"
+#include "search/ring_rows.h"
+#include "search/shape.h"
+
+/* Rounds after which the best so far has to do. */
+enum { GT_RING_ROUNDS = 2000 };
+
+/* One for floating-point prices; a ring cheaper by 1e-9 is worth adding. */
+#define GT_RING_ONE   (INT64_C(1) << 40)
+#define GT_RING_SLACK (INT64_C(1) << 10)
+
+int gt_ring_search_init(struct gt_ring_search *s,
+			const struct gt_shape_args *args, struct gt_err *err)
+{
+	uint32_t n = args->fabric->nranks;
+	size_t nn = (size_t)n * n;
+	int rc;
+
+	if (n > GT_PRICE_EXACT)
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "rings can be searched for up to %d GPUs, "
+				  "not %u",
+				  GT_PRICE_EXACT, n);
+	s->args = args;
+	rc = gt_ring_rows_new(args->fabric, args->arena, &s->rows, err);
+	if (rc)
+		return rc;
+	gt_ring_pool_init(&s->pool, s->rows);
+	s->lp = gt_ring_lp_new(s->rows);
+	s->pricer = gt_pricer_new(n);
+	s->duals = gt_arena_array(args->arena, s->rows->nrows, sizeof(double));
+	s->prices =
+		gt_arena_array(args->arena, s->rows->nrows, sizeof(*s->prices));
+	s->weights = gt_arena_array(args->arena, nn, sizeof(*s->weights));
+	s->order = gt_arena_array(args->arena, n, sizeof(*s->order));
+	if (!s->lp || !s->pricer || !s->duals || !s->prices || !s->weights ||
+	    !s->order)
+		return gt_err_nomem(err);
+	return GT_OK;
+}
+
+void gt_ring_search_release(struct gt_ring_search *s)
+{
+	gt_ring_pool_release(&s->pool);
+	gt_ring_lp_free(s->lp);
+	gt_pricer_free(s->pricer);
+}
+
+/* The cheapest ring under prices; weights of missing hops are set apart. */
+static int64_t gt_ring_price(struct gt_ring_search *s, const int64_t *prices)
+{
+	size_t nn = (size_t)s->rows->n * s->rows->n;
+
+	gt_ring_weights(s->rows, prices, s->weights);
+	for (size_t i = 0; i < nn; i++)
+		if (!s->rows->joined[i] || s->weights[i] > GT_PRICE_NONE)
+			s->weights[i] = GT_PRICE_NONE;
+	return gt_pricer_run(s->pricer, s->weights);
+}
+
+/*
+ * Add the offered rings that cost less than limit, each both ways round: what
+ * is cheap one way often is soon the other way.  How many were new, or
+ * GT_ESYS.
+ */
+static int gt_ring_collect(struct gt_ring_search *s, int64_t limit)
+{
+	int added = 0, one;
+
+	for (uint32_t i = 0; i < gt_pricer_nrings(s->pricer); i++) {
+		if (gt_pricer_ring(s->pricer, i, s->order) >= limit)
+			continue;
+		for (int way = 0; way < 2; way++) {
+			one = gt_ring_pool_add(&s->pool, s->order);
+			if (one < 0)
+				return one;
+			added += one;
+			gt_ring_order_reverse(s->order, s->rows->n);
+		}
+	}
+	return added;
+}
+
+/*
+ * First rings: that of the ranks in order, the one people expect where all
+ * are alike, and a greedy packing.
+ */
+static int gt_ring_seed(struct gt_ring_search *s, struct gt_err *err)
+{
+	struct gt_greedy_args args = {s->pricer, NULL, 1, 4 * s->rows->n};
+	double total;
+
+	for (uint32_t i = 0; i < s->rows->n; i++)
+		s->order[i] = i;
+	if (gt_ring_pool_add(&s->pool, s->order) < 0 ||
+	    gt_ring_greedy(&s->pool, &args, &total))
+		return gt_err_nomem(err);
+	if (!s->pool.nrings)
+		return gt_err_set(err, GT_ENO, NULL,
+				  "no ring joins all %u GPUs: there are no "
+				  "routes for one",
+				  s->rows->n);
+	return GT_OK;
+}
+
+/* Add rings until none is cheaper than 1 as far as floats can tell. */
+static int gt_ring_generate(struct gt_ring_search *s, struct gt_err *err)
+{
+	int added;
+
+	do {
+		if (gt_ring_lp_solve(s->lp, &s->pool, s->duals))
+			return gt_err_set(err, GT_ESYS, NULL,
+					  "the linear program of the ring "
+					  "search was not solved");
+		for (uint32_t i = 0; i < s->rows->nrows; i++)
+			s->prices[i] =
+				(int64_t)(s->duals[i] * (double)GT_RING_ONE);
+		gt_ring_price(s, s->prices);
+		added = gt_ring_collect(s, GT_RING_ONE - GT_RING_SLACK);
+		s->nrounds++;
+	} while (added > 0 && s->nrounds < GT_RING_ROUNDS);
+	return added < 0 ? gt_err_nomem(err) : GT_OK;
+}
+
+int gt_ring_result_init(const struct gt_ring_search *s,
+			const struct gt_ring_pool *pool,
+			struct gt_ring_result *result, struct gt_err *err)
+{
+	struct gt_arena *arena = s->args->arena;
+	uint32_t nrows = s->rows->nrows, nrings = pool->nrings;
+
+	result->basis.rings = gt_arena_alloc(arena, nrings);
+	result->basis.rows = gt_arena_alloc(arena, nrows);
+	result->exact.shares =
+		gt_arena_array(arena, nrings, sizeof(struct gt_rat));
+	result->exact.prices = gt_arena_array(arena, nrows, sizeof(int64_t));
+	if (!result->basis.rings || !result->basis.rows ||
+	    !result->exact.shares || !result->exact.prices)
+		return gt_err_nomem(err);
+	return GT_OK;
+}
+
+int gt_ring_solve(struct gt_ring_search *s, struct gt_ring_result *result,
+		  struct gt_err *err)
+{
+	int rc = gt_ring_seed(s, err), added = 0;
+
+	if (rc)
+		return rc;
+	do {
+		rc = gt_ring_generate(s, err);
+		if (!rc)
+			rc = gt_ring_result_init(s, &s->pool, result, err);
+		if (rc)
+			return rc;
+		gt_ring_lp_basis(s->lp, result->basis.rings,
+				 result->basis.rows);
+		rc = gt_ring_exact_solve(&s->pool, &result->basis,
+					 &result->exact, err);
+		if (rc)
+			return rc;
+		result->cheapest = gt_ring_price(s, result->exact.prices);
+		added = gt_ring_collect(s, result->exact.price_den);
+		if (added < 0)
+			return gt_err_nomem(err);
+	} while (added && s->nrounds < GT_RING_ROUNDS);
+	return GT_OK;
+}
+
+/*
+ * Prices per byte such that no ring costs less than 1, and what they prove;
+ * 0 when the numbers do not fit.
+ */
+static int gt_ring_certify(struct gt_ring_search *s,
+			   const struct gt_ring_result *result,
+			   struct gt_proposal *proposal)
+{
+	const int64_t *prices = result->exact.prices;
+	struct gt_rat product;
+
+	proposal->prices = gt_arena_array(s->args->arena, s->rows->nrows,
+					  sizeof(*proposal->prices));
+	proposal->nprices = 0;
+	proposal->bound = GT_RAT(0, 1);
+	if (!proposal->prices || result->cheapest <= 0 ||
+	    result->cheapest >= GT_PRICE_NONE)
+		return 0;
+	for (uint32_t r = 0; r < s->rows->nrows; r++) {
+		const struct gt_ring_row *row = &s->rows->rows[r];
+		struct gt_proposal_price *price =
+			&proposal->prices[proposal->nprices];
+
+		if (!prices[r])
+			continue;
+		price->link = row->link;
+		if (!gt_rat_make(prices[r] * s->rows->unit, result->cheapest,
+				 &price->price) ||
+		    !gt_rat_mul(row->gbs, price->price, &product) ||
+		    !gt_rat_add(proposal->bound, product, &proposal->bound))
+			return 0;
+		proposal->nprices++;
+	}
+	return 1;
+}
+
+int gt_ring_prove(struct gt_ring_search *s, struct gt_ring_result *result,
+		  struct gt_proposal *proposal, struct gt_err *err)
+{
+	while (!gt_ring_certify(s, result, proposal)) {
+		if (result->exact.price_den < 4)
+			return gt_err_set(err, GT_ESYS, NULL,
+					  "the ring search's prices are "
+					  "beyond 64 bits");
+		result->exact.price_den /= 4;
+		for (uint32_t r = 0; r < s->rows->nrows; r++)
+			result->exact.prices[r] =
+				(result->exact.prices[r] + 3) / 4;
+		result->cheapest = gt_ring_price(s, result->exact.prices);
+	}
+	return GT_OK;
+}

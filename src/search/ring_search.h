@@ -1,0 +1,71 @@
+/*
+ * The ring packing solved by column generation: a linear program over the
+ * rings known so far gives prices, pricing finds rings that are too cheap
+ * under them, until there are none (Gilmore and Gomory, "A linear programming
+ * approach to the cutting-stock problem", 1961; Dantzig and Wolfe 1960).
+ * Floats only lead the way: the last basis is solved exactly, and its exact
+ * prices are priced once more.  What comes of it are shares that fit all
+ * links and prices under which no ring costs less than 1: the one bounds the
+ * other, whatever the floats did, and where both come to the same the shares
+ * are optimal.
+ */
+#ifndef GT_SEARCH_RING_SEARCH_H
+#define GT_SEARCH_RING_SEARCH_H
+
+#include <stdint.h>
+
+#include "search/ring_exact.h"
+#include "search/ring_pool.h"
+
+struct gt_err;
+struct gt_pricer;
+struct gt_proposal;
+struct gt_ring_lp;
+struct gt_ring_rows;
+struct gt_shape_args;
+
+struct gt_ring_search {
+	const struct gt_shape_args *args;
+	struct gt_ring_rows *rows;
+	struct gt_ring_pool pool;
+	struct gt_ring_lp *lp;
+	struct gt_pricer *pricer;
+	double *duals;    /* row -> price */
+	int64_t *prices;  /* row -> price, in whole numbers */
+	int64_t *weights; /* hop -> cost under them */
+	uint32_t *order;
+	uint32_t nrounds;
+};
+
+/* What the last exact solution came to. */
+struct gt_ring_result {
+	struct gt_ring_basis basis;
+	struct gt_ring_exact exact;
+	int64_t cheapest; /* no ring costs less, under the exact prices */
+};
+
+/* At least two ranks.  Release also after failure. */
+int gt_ring_search_init(struct gt_ring_search *s,
+			const struct gt_shape_args *args, struct gt_err *err);
+void gt_ring_search_release(struct gt_ring_search *s);
+
+/* Memory for an exact solution over a pool as it is now; the arena's. */
+int gt_ring_result_init(const struct gt_ring_search *s,
+			const struct gt_ring_pool *pool,
+			struct gt_ring_result *result, struct gt_err *err);
+
+/*
+ * Fill the pool and solve.  GT_ENO when there is no ring; GT_ESYS when the
+ * linear program failed or memory ran out.
+ */
+int gt_ring_solve(struct gt_ring_search *s, struct gt_ring_result *result,
+		  struct gt_err *err);
+
+/*
+ * The result's prices and the bound they prove into the proposal, made
+ * coarser (never too low) until all numbers fit 64 bits.
+ */
+int gt_ring_prove(struct gt_ring_search *s, struct gt_ring_result *result,
+		  struct gt_proposal *proposal, struct gt_err *err);
+
+#endif

@@ -1,0 +1,34 @@
+/*
+ * The search: from a machine and a request to a plan with its proof.
+ *
+ * Deterministic: the same request gives the same plan.  Nothing is kept
+ * between calls; several threads may search at once.
+ */
+#ifndef GT_SEARCH_SEARCH_H
+#define GT_SEARCH_SEARCH_H
+
+#include <stdint.h>
+
+#include "base/rat.h"
+
+struct gt_err;
+struct gt_plan;
+struct gt_request;
+
+/* What it took, for people. */
+struct gt_search_stats {
+	uint32_t nrows;    /* links that can limit */
+	uint32_t ncolumns; /* rings looked at by the linear program */
+	uint32_t nrounds;  /* of pricing */
+};
+
+/*
+ * The best plan of the shape called `algo` ("ring").  GT_ENO when this
+ * machine has none (GPUs without routes to each other).  *plan is the
+ * caller's; it has passed gt_plan_check().  `stats` may be NULL.
+ */
+int gt_search(const struct gt_request *request, const char *algo,
+	      struct gt_plan **plan, struct gt_search_stats *stats,
+	      struct gt_err *err);
+
+#endif

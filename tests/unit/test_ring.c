@@ -1,0 +1,328 @@
+#include "unit/test.h"
+
+#include <string.h>
+
+#include "base/err.h"
+#include "search/bareiss.h"
+#include "search/bound.h"
+#include "search/ring_price.h"
+#include "search/shape.h"
+#include "unit/fabrics.h"
+
+static struct gt_rat load_of(const struct gt_fabric *f, uint32_t from,
+			     uint32_t to, uint32_t link)
+{
+	const struct gt_fabric_route *r = &f->routes[from * f->nranks + to];
+
+	for (uint32_t i = 0; i < r->nlinks; i++)
+		if (r->links[i] == link)
+			return f->links[link].charged ? r->charge
+						      : GT_RAT(1, 1);
+	return GT_RAT(0, 1);
+}
+
+/* The channels' rates are positive, add up, and no link carries too much. */
+static void expect_fits(const struct gt_fabric *f, const struct gt_proposal *p)
+{
+	struct gt_rat total = GT_RAT(0, 1), load, one;
+	uint32_t n = f->nranks;
+
+	for (uint32_t c = 0; c < p->nchannels; c++) {
+		assert_true(p->channels[c].gbs.num > 0);
+		assert_int_equal(p->channels[c].order[0], 0);
+		assert_true(gt_rat_add(total, p->channels[c].gbs, &total));
+	}
+	assert_int_equal(gt_rat_cmp(total, p->value), 0);
+	for (uint32_t l = 0; l < f->nlinks; l++) {
+		load = GT_RAT(0, 1);
+		for (uint32_t c = 0; c < p->nchannels; c++)
+			for (uint32_t i = 0; i < n; i++) {
+				const uint32_t *o = p->channels[c].order;
+
+				one = load_of(f, o[i], o[(i + 1) % n], l);
+				assert_true(gt_rat_mul(one, p->channels[c].gbs,
+						       &one));
+				assert_true(gt_rat_add(load, one, &load));
+			}
+		assert_true(gt_rat_cmp(load, f->links[l].gbs) <= 0);
+	}
+}
+
+static struct gt_rat hop_cost(const struct gt_fabric *f,
+			      const struct gt_proposal *p, uint32_t from,
+			      uint32_t to)
+{
+	struct gt_rat cost = GT_RAT(0, 1), one;
+
+	for (uint32_t i = 0; i < p->nprices; i++) {
+		one = load_of(f, from, to, p->prices[i].link);
+		assert_true(gt_rat_mul(one, p->prices[i].price, &one));
+		assert_true(gt_rat_add(cost, one, &cost));
+	}
+	return cost;
+}
+
+/* Every order of the ranks from `at` on: the cheapest ring. */
+static void cheapest(const struct gt_fabric *f, const struct gt_rat *cost,
+		     uint32_t *order, uint32_t at, struct gt_rat *best)
+{
+	uint32_t n = f->nranks;
+	struct gt_rat sum = GT_RAT(0, 1);
+
+	for (uint32_t i = at; i < n; i++) {
+		uint32_t t = order[at];
+
+		order[at] = order[i];
+		order[i] = t;
+		cheapest(f, cost, order, at + 1, best);
+		order[i] = order[at];
+		order[at] = t;
+	}
+	if (at < n)
+		return;
+	for (uint32_t i = 0; i < n; i++)
+		assert_true(gt_rat_add(
+			sum, cost[order[i] * n + order[(i + 1) % n]], &sum));
+	if (gt_rat_cmp(sum, *best) < 0)
+		*best = sum;
+}
+
+/* By trying all rings: none costs less than 1, and capacities cost bound. */
+static void expect_proof(const struct gt_fabric *f, const struct gt_proposal *p)
+{
+	struct gt_rat cost[64], sum = GT_RAT(0, 1), one;
+	struct gt_rat best = GT_RAT(INT32_MAX, 1);
+	uint32_t order[8], n = f->nranks;
+
+	for (uint32_t i = 0; i < n; i++)
+		order[i] = i;
+	for (uint32_t i = 0; i < n * n; i++)
+		cost[i] = hop_cost(f, p, i / n, i % n);
+	cheapest(f, cost, order, 1, &best);
+	assert_true(gt_rat_cmp(best, GT_RAT(1, 1)) >= 0);
+	for (uint32_t i = 0; i < p->nprices; i++) {
+		assert_true(p->prices[i].price.num > 0);
+		assert_true(gt_rat_mul(p->prices[i].price,
+				       f->links[p->prices[i].link].gbs, &one));
+		assert_true(gt_rat_add(sum, one, &sum));
+	}
+	assert_int_equal(gt_rat_cmp(sum, p->bound), 0);
+}
+
+static void search(const struct gt_fabric *f, struct gt_arena *arena,
+		   uint32_t max_channels, struct gt_proposal *p)
+{
+	struct gt_shape_args args = {f, max_channels, arena};
+	struct gt_err err;
+
+	gt_err_init(&err);
+	if (gt_shape_ring.propose(&args, p, &err))
+		fail_msg("%s", err.text);
+}
+
+static void test_random_machines(void **state)
+{
+	struct gt_chance c = {1};
+
+	(void)state;
+	for (int seed = 0; seed < 300; seed++) {
+		struct gt_arena *arena = gt_arena_new();
+		uint32_t n = 2 + gt_chance(&c, 5);
+		struct gt_fabric *f = gt_fabric_chance(arena, &c, n);
+		struct gt_proposal p;
+		struct gt_bound bound;
+
+		search(f, arena, 0, &p);
+		expect_fits(f, &p);
+		expect_proof(f, &p);
+		/* optimal: what the channels carry is what the prices allow */
+		assert_int_equal(gt_rat_cmp(p.value, p.bound), 0);
+		for (int coll = 0; coll < GT_NCOLLS; coll++) {
+			gt_bound_find(f, (enum gt_coll)coll, arena, &bound,
+				      NULL);
+			assert_true(bound.found);
+			assert_true(gt_rat_cmp(bound.value, p.value) >= 0);
+		}
+		gt_arena_free(arena);
+	}
+}
+
+static void test_few_channels(void **state)
+{
+	struct gt_chance c = {2};
+
+	(void)state;
+	for (int seed = 0; seed < 100; seed++) {
+		struct gt_arena *arena = gt_arena_new();
+		struct gt_fabric *f = gt_fabric_chance(arena, &c, 6);
+		struct gt_proposal all, few;
+
+		search(f, arena, 0, &all);
+		search(f, arena, 2, &few);
+		assert_in_range(few.nchannels, 1, 2);
+		expect_fits(f, &few);
+		expect_proof(f, &few);
+		assert_true(gt_rat_cmp(few.value, all.value) <= 0);
+		assert_int_equal(gt_rat_cmp(few.bound, all.bound), 0);
+		gt_arena_free(arena);
+	}
+}
+
+static void test_same_again(void **state)
+{
+	struct gt_arena *arena = gt_arena_new();
+	struct gt_chance c = {3};
+	struct gt_fabric *f = gt_fabric_chance(arena, &c, 6);
+	struct gt_proposal a, b;
+
+	(void)state;
+	search(f, arena, 0, &a);
+	search(f, arena, 0, &b);
+	assert_int_equal(a.nchannels, b.nchannels);
+	for (uint32_t i = 0; i < a.nchannels; i++) {
+		assert_int_equal(
+			gt_rat_cmp(a.channels[i].gbs, b.channels[i].gbs), 0);
+		assert_memory_equal(a.channels[i].order, b.channels[i].order,
+				    6 * sizeof(uint32_t));
+	}
+	gt_arena_free(arena);
+}
+
+/* n ranks on one switch, all links alike. */
+static struct gt_fabric *star(struct gt_arena *arena, uint32_t n)
+{
+	struct gt_fabric *f = gt_fabric_bare(arena, n, 1);
+
+	for (uint32_t i = 0; i < n; i++)
+		gt_fabric_both(f, i, n, GT_RAT(1854, 5));
+	for (uint32_t i = 0; i < n * n; i++) {
+		uint32_t route[2] = {2 * (i / n), 2 * (i % n) + 1};
+
+		if (i / n != i % n)
+			gt_fabric_route(f, arena, i / n, i % n, route, 2);
+	}
+	return f;
+}
+
+static void test_stars(void **state)
+{
+	static const uint32_t sizes[] = {2, 3, 8, 16};
+
+	(void)state;
+	for (uint32_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		struct gt_arena *arena = gt_arena_new();
+		struct gt_fabric *f = star(arena, sizes[i]);
+		struct gt_proposal p;
+
+		search(f, arena, 0, &p);
+		assert_int_equal(p.nchannels, 1);
+		assert_int_equal(gt_rat_cmp(p.value, GT_RAT(1854, 5)), 0);
+		assert_int_equal(gt_rat_cmp(p.bound, p.value), 0);
+		for (uint32_t k = 0; k < sizes[i]; k++)
+			assert_int_equal(p.channels[0].order[k], k);
+		gt_arena_free(arena);
+	}
+}
+
+static void test_one_rank(void **state)
+{
+	struct gt_arena *arena = gt_arena_new();
+	struct gt_proposal p;
+
+	(void)state;
+	search(gt_fabric_bare(arena, 1, 0), arena, 0, &p);
+	assert_int_equal(p.nchannels, 1);
+	assert_int_equal(p.value.num, 0);
+	gt_arena_free(arena);
+}
+
+static void test_no_ring(void **state)
+{
+	struct gt_arena *arena = gt_arena_new();
+	struct gt_fabric *f = gt_fabric_bare(arena, 3, 0);
+	struct gt_shape_args args = {f, 0, arena};
+	struct gt_proposal p;
+	struct gt_err err;
+	uint32_t link = gt_fabric_link(f, 0, 1, GT_RAT(1, 1));
+
+	(void)state;
+	gt_fabric_route(f, arena, 0, 1, &link, 1);
+	gt_err_init(&err);
+	assert_int_equal(gt_shape_ring.propose(&args, &p, &err), GT_ENO);
+	assert_string_equal(err.text, "no ring joins all 3 GPUs: there are no "
+				      "routes for one");
+	gt_arena_free(arena);
+}
+
+/* Every ring of the pricer costs what it says, and none is cheaper. */
+static void test_pricer(void **state)
+{
+	struct gt_chance c = {4};
+	int64_t w[36], best;
+	uint32_t order[6];
+
+	(void)state;
+	for (int seed = 0; seed < 200; seed++) {
+		uint32_t n = 2 + gt_chance(&c, 5);
+		struct gt_pricer *pricer = gt_pricer_new(n);
+		int64_t least = INT64_MAX;
+
+		for (uint32_t i = 0; i < n * n; i++)
+			w[i] = gt_chance(&c, 100);
+		best = gt_pricer_run(pricer, w);
+		for (uint32_t i = 0; i < gt_pricer_nrings(pricer); i++) {
+			int64_t cost = gt_pricer_ring(pricer, i, order),
+				sum = 0;
+			uint32_t seen = 0;
+
+			for (uint32_t k = 0; k < n; k++) {
+				sum += w[order[k] * n + order[(k + 1) % n]];
+				seen |= 1u << order[k];
+			}
+			assert_int_equal(seen, (1u << n) - 1);
+			assert_int_equal(sum, cost);
+			least = cost < least ? cost : least;
+		}
+		assert_int_equal(least, best);
+		gt_pricer_free(pricer);
+	}
+}
+
+static void test_systems(void **state)
+{
+	struct gt_system system;
+	mpq_t x[2];
+
+	(void)state;
+	mpq_inits(x[0], x[1], NULL);
+	for (int singular = 0; singular < 2; singular++) {
+		assert_int_equal(gt_system_init(&system, 2), GT_OK);
+		/* y = 3, 2x + y = 4; or twice the first */
+		mpz_set_ui(gt_system_at(&system, 0, 1), 1);
+		mpz_set_ui(gt_system_at(&system, 0, 2), 3);
+		mpz_set_ui(gt_system_at(&system, 1, 0), singular ? 0 : 2);
+		mpz_set_ui(gt_system_at(&system, 1, 1), 1);
+		mpz_set_ui(gt_system_at(&system, 1, 2), 4);
+		assert_int_equal(gt_system_solve(&system, x), !singular);
+		gt_system_release(&system);
+	}
+	assert_int_equal(mpq_cmp_si(x[0], 1, 2), 0);
+	assert_int_equal(mpq_cmp_si(x[1], 3, 1), 0);
+	mpq_clears(x[0], x[1], NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_systems),
+		cmocka_unit_test(test_pricer),
+		cmocka_unit_test(test_random_machines),
+		cmocka_unit_test(test_few_channels),
+		cmocka_unit_test(test_same_again),
+		cmocka_unit_test(test_stars),
+		cmocka_unit_test(test_one_rank),
+		cmocka_unit_test(test_no_ring),
+	};
+
+	return cmocka_run_group_tests_name("ring", tests, NULL, NULL);
+}
