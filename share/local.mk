@@ -10,4 +10,4 @@ dist_xml_DATA = \
 
 # what plans and reports are checked against
 schemadir = $(pkgdatadir)/schema
-dist_schema_DATA =
+dist_schema_DATA = %D%/schema/plan-1.schema.json

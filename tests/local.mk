@@ -1,5 +1,5 @@
 # Cases are files under tests/cases: adding one needs no line here.
-EXTRA_DIST += tests/cases tests/driver.sh
+EXTRA_DIST += tests/cases tests/driver.sh tests/vm
 TESTS =
 check_PROGRAMS =
 check_DATA =
@@ -10,6 +10,8 @@ gates =
 include tests/unit/local.mk
 include tests/cli/local.mk
 include tests/detect/local.mk
+include tests/topo/local.mk
+include tests/plan/local.mk
 
 gates += \
 	%D%/check-driver.sh \

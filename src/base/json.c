@@ -88,8 +88,12 @@ int gt_json_parse(const char *name, const char *text, size_t len,
 	if (!root && json_error_code(&fault) == json_error_out_of_memory)
 		return gt_err_nomem(err);
 	if (!root)
-		return gt_json_syntax(name, (size_t)fault.line,
-				      (size_t)fault.column, fault.text, err);
+		return gt_json_syntax(
+			name, (size_t)fault.line, (size_t)fault.column,
+			json_error_code(&fault) == json_error_null_character
+				? "a string holds \\u0000"
+				: fault.text,
+			err);
 	made = calloc(1, sizeof(*made));
 	if (made)
 		made->name = strdup(name);

@@ -93,9 +93,10 @@ static void gt_xml_complain(void *data, xmlErrorPtr error)
 		return;
 	snprintf(text, sizeof(text), "%s",
 		 error->message ? error->message : "not XML");
-	len = strlen(text);
-	while (len && isspace((unsigned char)text[len - 1]))
-		text[--len] = '\0';
+	len = strcspn(text, "\n");
+	while (len && strchr(" !", text[len - 1]))
+		len--;
+	text[len] = '\0';
 	text[0] = (char)tolower((unsigned char)text[0]);
 	snprintf(where, sizeof(where), "%s:%d:%d", parse->xml->name,
 		 error->line, error->int2);
@@ -385,8 +386,11 @@ int gt_xml_int(const struct gt_xml_elem *elem, const char *attr, int *value,
 
 	if (!gt_xml_word(elem, attr, word))
 		return GT_OK;
-	if (!gt_unit_int(word, INT_MIN, INT_MAX, &number))
+	if (!gt_unit_int(word, INT64_MIN, INT64_MAX, &number))
 		return gt_xml_no_number(elem, attr, err);
+	if (number < INT_MIN || number > INT_MAX)
+		return gt_xml_fail(elem, attr, err, "%s '%s' is out of range",
+				   attr, word);
 	*value = (int)number;
 	return GT_OK;
 }

@@ -90,10 +90,11 @@ static void gt_verdict_text(const struct gt_verdict *verdict,
 	const struct gt_plan *plan = verdict->plan;
 
 	gt_buf_printf(out,
-		      "correct   %s of %" PRIu32 " ranks over %" PRIu32
+		      "correct   %s of %" PRIu32 " rank%s over %" PRIu32
 		      " channel%s\n",
 		      gt_coll_name(verdict->coll), plan->nranks,
-		      plan->nchannels, plan->nchannels == 1 ? "" : "s");
+		      plan->nranks == 1 ? "" : "s", plan->nchannels,
+		      plan->nchannels == 1 ? "" : "s");
 	gt_verdict_proof(verdict, out);
 	gt_buf_printf(out, "fifo      %" PRIu32 " slots of %" PRIu32 " bytes\n",
 		      plan->fifo_slots, plan->fifo_slice_bytes);

@@ -3,6 +3,7 @@ gtopo_core_sources += \
 	%D%/cmd.c %D%/cmd.def %D%/cmd.h \
 	%D%/cmd_detect.c \
 	%D%/cmd_help.c \
+	%D%/cmd_paths.c \
 	%D%/cmd_search.c \
 	%D%/cmd_verify.c \
 	%D%/cmd_version.c \

@@ -11,6 +11,7 @@
 #ifndef GT_EXEC_ENGINE_H
 #define GT_EXEC_ENGINE_H
 
+#include <signal.h>
 #include <stdint.h>
 
 #include "base/dtype.h"
@@ -33,10 +34,12 @@ struct gt_engine_config {
 	uint32_t workers;     /* per channel; 0: the engine's choice */
 	uint32_t slots;       /* 0: the plan's */
 	uint32_t slice_bytes; /* 0: the engine's choice, at most the plan's */
-	int64_t timeout_ns;   /* for one operation */
+	int64_t timeout_ns;   /* a run fails after so long without progress */
 	enum gt_fault fault;
 	uint32_t fault_rank;
-	uint64_t fault_step; /* after so many slices */
+	uint64_t fault_step; /* after so many slices of one run() */
+	/* NULL, or a flag that a signal handler sets to end every wait */
+	const volatile sig_atomic_t *interrupt;
 };
 
 /* One collective on all ranks. */
@@ -70,7 +73,10 @@ struct gt_engine_ops {
 	int (*run)(struct gt_engine *engine, const struct gt_request *req,
 		   uint32_t iters, int64_t *elapsed_ns, struct gt_err *err);
 
-	/* Elements of all outputs that are not what they should be. */
+	/*
+	 * How many elements of all outputs are not what they should be after
+	 * one fill() and one run() of a single iteration.
+	 */
 	int (*check)(struct gt_engine *engine, const struct gt_request *req,
 		     uint64_t *wrong, struct gt_err *err);
 };

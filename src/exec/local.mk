@@ -1,2 +1,16 @@
-# plans to bytes moved: worlds, memories, links, the run loop
-gtopo_core_sources +=
+# plans to bytes moved: the engine table, the host engine, the reduce loops
+gtopo_core_sources += \
+	%D%/engine.c %D%/engine.h \
+	%D%/fifo.c %D%/fifo.h \
+	%D%/host.h \
+	%D%/host_data.c \
+	%D%/host_engine.c \
+	%D%/host_lanes.c \
+	%D%/host_memory.c \
+	%D%/host_rank.c \
+	%D%/host_step.c \
+	%D%/host_watch.c \
+	%D%/reduce.c %D%/reduce.h \
+	%D%/reduce_avx2.c \
+	%D%/reduce_loops.h \
+	%D%/reduce_plain.c

@@ -285,8 +285,8 @@ static int gt_sim_deadlock(const struct gt_sim *sim, uint32_t rank,
 			writes ? "a free slot at" : "data from", at);
 	}
 	return gt_sim_wrong(sim->args, rank, gt_sim_step(sim, rank), err,
-			    "deadlock with %u slots: %s%s", sim->args->slots,
-			    text,
+			    "deadlock with %u slot%s: %s%s", sim->args->slots,
+			    sim->args->slots == 1 ? "" : "s", text,
 			    gt_sim_done(sim, at) ? ", which has finished" : "");
 }
 

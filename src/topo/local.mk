@@ -7,6 +7,7 @@ gtopo_core_sources += \
 	%D%/model.c %D%/model.h \
 	%D%/nvml.c %D%/nvml.h \
 	%D%/path.c %D%/path.h \
+	%D%/print.c %D%/print.h \
 	%D%/probe.c %D%/probe.h \
 	%D%/probe_hwloc.c \
 	%D%/probe_net.c \

@@ -43,7 +43,7 @@ int gt_reader_gpu(struct gt_reader *reader, struct gt_fn *fn,
 			       .dev = -1,
 			       .rank = -1,
 			       .assumed = !gpu,
-			       .line = gt_xml_line(fn->elem)};
+			       .line = gt_xml_line(gpu ? gpu : fn->elem)};
 
 	node.id = gt_arena_printf(topo->arena, "GPU/%s", fn->bus_id);
 	if (gpu && gt_xml_attr(gpu, "gt_name"))

@@ -225,8 +225,6 @@ static int gt_fn_by_bus(const void *left, const void *right, void *arg)
 static int gt_reader_twice(struct gt_reader *reader, const struct gt_fn *first,
 			   struct gt_fn *again, struct gt_err *err)
 {
-	char where[512];
-
 	for (uint32_t up = again->parent; up != GT_NONE;
 	     up = reader->fns[up].parent)
 		if (!strcmp(reader->fns[up].bus_id, again->bus_id))
@@ -240,6 +238,15 @@ static int gt_reader_twice(struct gt_reader *reader, const struct gt_fn *first,
 				   "busid '%s' appears twice, first on line %u",
 				   again->bus_id, gt_xml_line(first->elem));
 	again->same = first;
+	return GT_OK;
+}
+
+static int gt_reader_repeats(struct gt_reader *reader,
+			     const struct gt_fn *first,
+			     const struct gt_fn *again, struct gt_err *err)
+{
+	char where[512];
+
 	gt_xml_where(again->elem, "busid", where, sizeof(where));
 	return gt_graph_warn(reader->topo, where, err,
 			     "busid '%s' appears twice, first on line %u; "
@@ -262,11 +269,16 @@ static int gt_reader_index(struct gt_reader *reader, struct gt_err *err)
 		qsort_r(order, n, sizeof(*order), gt_fn_by_bus, reader->fns);
 	for (uint32_t i = 1; i < n && !rc; i++) {
 		if (strcmp(reader->fns[order[i]].bus_id,
-			   reader->fns[order[first]].bus_id))
+			   reader->fns[order[first]].bus_id)) {
 			first = i;
-		else
-			rc = gt_reader_twice(reader, &reader->fns[order[first]],
-					     &reader->fns[order[i]], err);
+			continue;
+		}
+		rc = gt_reader_twice(reader, &reader->fns[order[first]],
+				     &reader->fns[order[i]], err);
+		if (!rc && i == first + 1)
+			rc = gt_reader_repeats(reader,
+					       &reader->fns[order[first]],
+					       &reader->fns[order[i]], err);
 	}
 	reader->by_bus = order;
 	return rc;

@@ -3,6 +3,8 @@
 cli_tests += \
 	%D%/00-basics.bats \
 	%D%/10-detect.bats \
-	%D%/30-search.bats
+	%D%/20-paths.bats \
+	%D%/30-search.bats \
+	%D%/40-verify.bats
 
 EXTRA_DIST += $(cli_tests) %D%/common.bash %D%/run-bats.sh

@@ -2,13 +2,15 @@
 unit_tests += \
 	%D%/test_base \
 	%D%/test_bound \
+	%D%/test_engine \
 	%D%/test_lower \
 	%D%/test_machine \
 	%D%/test_opt \
+	%D%/test_plan \
 	%D%/test_pattern \
 	%D%/test_rat \
 	%D%/test_ring \
 	%D%/test_topo \
 	%D%/test_unit
 
-EXTRA_DIST += %D%/fabrics.h %D%/test.h
+EXTRA_DIST += %D%/fabrics.h %D%/ring_plan.h %D%/test.h

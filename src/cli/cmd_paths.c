@@ -1,0 +1,79 @@
+#include "cli/cmd.h"
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/file.h"
+#include "cli/opt.h"
+#include "topo/path.h"
+#include "topo/print.h"
+#include "topo/topo.h"
+
+struct gt_paths_opts {
+	int json;
+	int rates;
+};
+
+static const struct gt_opt gt_paths_opts[] = {
+	{GT_OPT_FLAG, 0, "json", NULL, offsetof(struct gt_paths_opts, json),
+	 "write JSON, with each route's links", 0, 0},
+	{GT_OPT_WORD, 0, "rates", "measured|nccl|line",
+	 offsetof(struct gt_paths_opts, rates),
+	 "whose bandwidths the links have (measured)", 0, 0},
+	GT_OPT_END,
+};
+
+static int gt_paths_write(const struct gt_cmd_args *args,
+			  const struct gt_topo *topo,
+			  const struct gt_paths *paths, struct gt_err *err)
+{
+	const struct gt_paths_opts *opts = args->opts;
+	struct gt_buf text = GT_BUF_INIT;
+	int rc;
+
+	if (opts->json)
+		gt_print_paths_json(topo, paths, (enum gt_rates)opts->rates,
+				    &text);
+	else
+		gt_print_paths(topo, paths, &text);
+	rc = text.failed ? gt_err_nomem(err)
+			 : gt_file_write(args->out, text.text, text.len, err);
+	gt_buf_release(&text);
+	return rc;
+}
+
+static int gt_paths_run(const struct gt_cmd_args *args, struct gt_err *err)
+{
+	const struct gt_paths_opts *opts = args->opts;
+	struct gt_paths *paths = NULL;
+	struct gt_topo *topo;
+	int rc;
+
+	rc = gt_topo_read(args->operands[0], (enum gt_rates)opts->rates, &topo,
+			  err);
+	if (rc)
+		return rc;
+	for (uint32_t i = 0; i < gt_topo_nwarnings(topo); i++)
+		gt_cmd_warn(args, "%s", gt_topo_warning(topo, i));
+	rc = gt_topo_check(topo, err);
+	if (!rc && !gt_topo_ngpus(topo) && !gt_topo_nnets(topo))
+		rc = gt_err_set(err, GT_EINPUT, gt_topo_source(topo),
+				"has no GPU and no network port");
+	if (!rc)
+		rc = gt_paths_new(topo, &paths, err);
+	if (!rc)
+		rc = gt_paths_write(args, topo, paths, err);
+	gt_paths_free(paths);
+	gt_topo_free(topo);
+	return rc;
+}
+
+const struct gt_cmd gt_cmd_paths = {
+	.name = "paths",
+	.summary = "show the best route between every two devices",
+	.operands = "FILE",
+	.operands_min = 1,
+	.operands_max = 1,
+	.opts = gt_paths_opts,
+	.opts_bytes = sizeof(struct gt_paths_opts),
+	.run = gt_paths_run,
+};

@@ -1,0 +1,153 @@
+/*
+ * Inside the host engine: ranks are threads, FIFOs are shared memory.
+ *
+ * The caller's thread hands a job (fill, run, check) to all rank threads and
+ * watches them; a rank thread does its part of the job and says so.  Within a
+ * run, a rank progresses all its lanes (channel times worker) in turn and
+ * never blocks in one of them.  Whoever waits looks at `abort`, which is set
+ * once and for good: after it the engine can only be closed.
+ *
+ * Who writes what: a rank's lanes, buffers and counters belong to its thread
+ * while a job runs, and to the caller between jobs; the mutex around the hand
+ * over orders the two.  FIFOs have rules of their own (exec/fifo.h).
+ */
+#ifndef GT_EXEC_HOST_H
+#define GT_EXEC_HOST_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "exec/engine.h"
+#include "exec/fifo.h"
+
+struct gt_arena;
+struct gt_err;
+
+/* One program being run by one worker. */
+struct gt_host_lane {
+	const struct gt_program *program;
+	struct gt_layout layout;
+	struct gt_fifo_end *ends; /* one per connection of the program */
+	uint32_t worker;
+	uint32_t iter, loop, step; /* what comes next */
+};
+
+/* A counter, and for how long it has not changed. */
+struct gt_watched {
+	uint64_t value;
+	int64_t still_ns;
+};
+
+/* A user buffer: `base` is the element with index `origin`. */
+struct gt_host_buffer {
+	char *base;
+	uint64_t origin;
+	struct gt_range has; /* the elements that the collective has there */
+};
+
+/*
+ * A rank.  The first line is written by the rank's thread all the time and
+ * read by the watching caller now and then: relaxed, nothing hangs on them.
+ */
+struct gt_host_rank {
+	_Alignas(GT_CACHE_LINE_BYTES) _Atomic uint64_t beats; /* sign of life */
+	_Atomic uint64_t moved; /* slices of this run */
+	_Atomic uint64_t at;    /* lane << 32 | step that it is at */
+	_Atomic int done;       /* with the job */
+
+	_Alignas(GT_CACHE_LINE_BYTES) struct gt_engine *engine;
+	uint32_t rank;
+	struct gt_host_lane *lanes;
+	char *send, *recv; /* buffers of max_bytes each */
+	struct gt_host_buffer input, output;
+	uint64_t wrong; /* result of check */
+	int64_t end_ns; /* when its run was over */
+	pthread_t thread;
+	int has_thread;
+};
+
+enum gt_host_job { GT_HOST_FILL, GT_HOST_RUN, GT_HOST_CHECK };
+
+struct gt_engine {
+	struct gt_engine_config config;
+	uint32_t nranks;
+	uint32_t workers; /* per channel */
+	uint32_t nlanes;  /* of a rank: channels times workers */
+	uint32_t spins;   /* polls before a waiting rank yields */
+	struct gt_host_rank *ranks;
+
+	/* What belongs to the collective that runs now. */
+	struct gt_arena *arena;
+	enum gt_coll coll; /* GT_NCOLLS: none yet */
+	struct gt_fifo *fifos;
+	char *slots;
+	uint32_t slice_bytes;
+
+	/* The job; written by the caller under the mutex. */
+	pthread_mutex_t mutex;
+	pthread_cond_t go, done;
+	uint64_t job_number;
+	enum gt_host_job job;
+	struct gt_request req;
+	uint32_t iters;
+	uint32_t ndone;
+	int quit;
+	int failed;                 /* only close is left */
+	struct gt_watched *watched; /* one per rank, then one for all */
+
+	_Alignas(GT_CACHE_LINE_BYTES) _Atomic int abort;
+	_Alignas(GT_CACHE_LINE_BYTES) _Atomic uint32_t arrived;
+	_Atomic int64_t start_ns; /* 0: not all ranks have arrived */
+};
+
+/*
+ * host_memory.c: the ranks' buffers; refused beforehand when there is no room
+ * for what the configuration asks for.  _place says where a request's input
+ * and output are; GT_EINPUT when it is larger than the buffers.
+ */
+int gt_host_memory_new(struct gt_engine *engine, struct gt_err *err);
+void gt_host_memory_free(struct gt_engine *engine);
+int gt_host_memory_place(struct gt_engine *engine, const struct gt_request *req,
+			 struct gt_err *err);
+
+/* host_lanes.c: programs, FIFOs and layouts for a request. */
+int gt_host_lanes_prepare(struct gt_engine *engine,
+			  const struct gt_request *req, struct gt_err *err);
+void gt_host_lanes_free(struct gt_engine *engine);
+
+/* host_step.c: do the lane's next step; 0 when it has to wait. */
+int gt_host_step(struct gt_host_rank *rank, struct gt_host_lane *lane);
+
+/* host_data.c: a rank's part of fill and check. */
+void gt_host_fill(struct gt_host_rank *rank);
+void gt_host_check(struct gt_host_rank *rank);
+
+/* host_rank.c: start and end the rank threads; a rank's run. */
+int gt_host_threads_start(struct gt_engine *engine, struct gt_err *err);
+void gt_host_threads_join(struct gt_engine *engine);
+
+/* host_watch.c: wait for all ranks to finish the job, or name who stopped. */
+int gt_host_watch(struct gt_engine *engine, struct gt_err *err);
+
+/* Where an element of a buffer lies. */
+static inline char *gt_host_element(const struct gt_host_buffer *buffer,
+				    uint64_t index, size_t elem_bytes)
+{
+	return buffer->base + (index - buffer->origin) * elem_bytes;
+}
+
+static inline int gt_host_aborted(struct gt_engine *engine)
+{
+	return atomic_load_explicit(&engine->abort, memory_order_relaxed);
+}
+
+static inline void gt_host_beat(struct gt_host_rank *rank)
+{
+	uint64_t beats =
+		atomic_load_explicit(&rank->beats, memory_order_relaxed);
+
+	atomic_store_explicit(&rank->beats, beats + 1, memory_order_relaxed);
+}
+
+#endif

@@ -1,0 +1,191 @@
+#include "exec/host.h"
+
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "plan/plan.h"
+
+enum { GT_HOST_SPINS = 2000 };
+
+/* Processors that this process may use. */
+static uint32_t gt_host_cpus(void)
+{
+	cpu_set_t set;
+
+	if (sched_getaffinity(0, sizeof(set), &set))
+		return 1;
+	return (uint32_t)CPU_COUNT(&set);
+}
+
+static int gt_host_init_locks(struct gt_engine *engine)
+{
+	pthread_condattr_t attr;
+	int rc;
+
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	rc = pthread_mutex_init(&engine->mutex, NULL) ||
+	     pthread_cond_init(&engine->go, NULL) ||
+	     pthread_cond_init(&engine->done, &attr);
+	pthread_condattr_destroy(&attr);
+	return rc;
+}
+
+static struct gt_engine *gt_host_new(const struct gt_engine_config *config)
+{
+	uint32_t n = config->plan->nranks;
+	struct gt_engine *engine =
+		aligned_alloc(GT_CACHE_LINE_BYTES, sizeof(*engine));
+
+	if (!engine)
+		return NULL;
+	memset(engine, 0, sizeof(*engine));
+	engine->config = *config;
+	engine->nranks = n;
+	engine->coll = GT_NCOLLS;
+	engine->workers = config->workers ? config->workers : 1;
+	engine->nlanes = config->plan->nchannels * engine->workers;
+	engine->spins = gt_host_cpus() >= n ? GT_HOST_SPINS : 0;
+	engine->watched = calloc(n + 1, sizeof(*engine->watched));
+	engine->ranks =
+		aligned_alloc(GT_CACHE_LINE_BYTES, n * sizeof(*engine->ranks));
+	if (!engine->watched || !engine->ranks || gt_host_init_locks(engine)) {
+		free(engine->watched);
+		free(engine->ranks);
+		free(engine);
+		return NULL;
+	}
+	memset(engine->ranks, 0, n * sizeof(*engine->ranks));
+	for (uint32_t r = 0; r < n; r++) {
+		engine->ranks[r].engine = engine;
+		engine->ranks[r].rank = r;
+	}
+	return engine;
+}
+
+static void gt_host_close(struct gt_engine *engine)
+{
+	if (!engine)
+		return;
+	gt_host_threads_join(engine);
+	gt_host_lanes_free(engine);
+	gt_host_memory_free(engine);
+	pthread_cond_destroy(&engine->done);
+	pthread_cond_destroy(&engine->go);
+	pthread_mutex_destroy(&engine->mutex);
+	free(engine->watched);
+	free(engine->ranks);
+	free(engine);
+}
+
+static int gt_host_open(const struct gt_engine_config *config,
+			struct gt_engine **out, struct gt_err *err)
+{
+	struct gt_engine *engine = gt_host_new(config);
+	int rc;
+
+	if (!engine)
+		return gt_err_nomem(err);
+	rc = gt_host_memory_new(engine, err);
+	if (!rc)
+		rc = gt_host_threads_start(engine, err);
+	if (rc) {
+		gt_host_close(engine);
+		return rc;
+	}
+	*out = engine;
+	return GT_OK;
+}
+
+/* Hand a job to all rank threads and see it through. */
+static int gt_host_do(struct gt_engine *engine, enum gt_host_job job,
+		      const struct gt_request *req, struct gt_err *err)
+{
+	int rc;
+
+	pthread_mutex_lock(&engine->mutex);
+	engine->job = job;
+	engine->req = *req;
+	engine->ndone = 0;
+	atomic_store(&engine->arrived, 0);
+	atomic_store(&engine->start_ns, 0);
+	memset(engine->watched, 0,
+	       (engine->nranks + 1) * sizeof(*engine->watched));
+	for (uint32_t r = 0; r < engine->nranks; r++) {
+		atomic_store(&engine->ranks[r].done, 0);
+		atomic_store(&engine->ranks[r].moved, 0);
+	}
+	engine->job_number++;
+	pthread_cond_broadcast(&engine->go);
+	pthread_mutex_unlock(&engine->mutex);
+	rc = gt_host_watch(engine, err);
+	engine->failed = !!rc;
+	return rc;
+}
+
+static int gt_host_begin(struct gt_engine *engine, const struct gt_request *req,
+			 struct gt_err *err)
+{
+	if (engine->failed)
+		return gt_err_set(err, GT_ESYS, NULL,
+				  "the engine has stopped after a failure");
+	return gt_host_memory_place(engine, req, err);
+}
+
+static int gt_host_do_fill(struct gt_engine *engine,
+			   const struct gt_request *req, struct gt_err *err)
+{
+	int rc = gt_host_begin(engine, req, err);
+
+	return rc ? rc : gt_host_do(engine, GT_HOST_FILL, req, err);
+}
+
+static int gt_host_do_run(struct gt_engine *engine,
+			  const struct gt_request *req, uint32_t iters,
+			  int64_t *elapsed_ns, struct gt_err *err)
+{
+	int64_t end_ns = 0;
+	int rc = gt_host_begin(engine, req, err);
+
+	if (!rc)
+		rc = gt_host_lanes_prepare(engine, req, err);
+	if (rc)
+		return rc;
+	engine->iters = iters;
+	rc = gt_host_do(engine, GT_HOST_RUN, req, err);
+	if (rc)
+		return rc;
+	for (uint32_t r = 0; r < engine->nranks; r++)
+		if (engine->ranks[r].end_ns > end_ns)
+			end_ns = engine->ranks[r].end_ns;
+	*elapsed_ns = end_ns - atomic_load(&engine->start_ns);
+	return GT_OK;
+}
+
+static int gt_host_do_check(struct gt_engine *engine,
+			    const struct gt_request *req, uint64_t *wrong,
+			    struct gt_err *err)
+{
+	uint64_t sum = 0;
+	int rc = gt_host_begin(engine, req, err);
+
+	if (!rc)
+		rc = gt_host_do(engine, GT_HOST_CHECK, req, err);
+	if (rc)
+		return rc;
+	for (uint32_t r = 0; r < engine->nranks; r++)
+		sum += engine->ranks[r].wrong;
+	*wrong = sum;
+	return GT_OK;
+}
+
+const struct gt_engine_ops gt_engine_host = {
+	.name = "host",
+	.open = gt_host_open,
+	.close = gt_host_close,
+	.fill = gt_host_do_fill,
+	.run = gt_host_do_run,
+	.check = gt_host_do_check,
+};

@@ -1,0 +1,128 @@
+#include "exec/host.h"
+
+#include "exec/reduce.h"
+
+/* Operands of a step go on in the records behind it. */
+static const struct gt_operand *gt_step_operand(const struct gt_step *step,
+						uint32_t i)
+{
+	return &step[i / GT_STEP_OPERANDS].operand[i % GT_STEP_OPERANDS];
+}
+
+static int gt_step_is_ready(const struct gt_host_lane *lane,
+			    const struct gt_step *step)
+{
+	uint32_t n = (uint32_t)step->nsrc + step->ndst;
+
+	for (uint32_t i = 0; i < n; i++) {
+		const struct gt_operand *operand = gt_step_operand(step, i);
+		struct gt_fifo_end *end = &lane->ends[operand->conn];
+
+		if (!(operand->flags & GT_OPERAND_WAIT))
+			continue;
+		if (i < step->nsrc ? !gt_fifo_can_receive(end)
+				   : !gt_fifo_can_send(end))
+			return 0;
+	}
+	return 1;
+}
+
+static void gt_step_post(const struct gt_host_lane *lane,
+			 const struct gt_step *step)
+{
+	uint32_t n = (uint32_t)step->nsrc + step->ndst;
+
+	for (uint32_t i = 0; i < n; i++) {
+		const struct gt_operand *operand = gt_step_operand(step, i);
+		struct gt_fifo_end *end = &lane->ends[operand->conn];
+
+		if (!(operand->flags & GT_OPERAND_POST))
+			continue;
+		if (i < step->nsrc)
+			gt_fifo_received(end);
+		else
+			gt_fifo_sent(end);
+	}
+}
+
+/* Where the operand's slice lies; NULL when it has no bytes. */
+static char *gt_step_address(const struct gt_host_rank *rank,
+			     const struct gt_host_lane *lane,
+			     const struct gt_operand *operand)
+{
+	size_t elem = gt_dtype_bytes(rank->engine->req.dtype);
+	const struct gt_host_rank *of = rank;
+	struct gt_range slice;
+
+	if (operand->buf == GT_BUF_NONE)
+		return NULL;
+	if (operand->buf == GT_BUF_FIFO)
+		return gt_fifo_slot(&lane->ends[operand->conn]);
+	if (operand->buf == GT_BUF_PEER_INPUT ||
+	    operand->buf == GT_BUF_PEER_OUTPUT)
+		of = &rank->engine
+			      ->ranks[lane->program->conns[operand->conn].peer];
+	slice = gt_layout_slice(&lane->layout, operand->chunk, lane->worker,
+				lane->loop);
+	return gt_host_element(operand->buf == GT_BUF_INPUT ||
+					       operand->buf == GT_BUF_PEER_INPUT
+				       ? &of->input
+				       : &of->output,
+			       slice.offset, elem);
+}
+
+static void gt_step_move(const struct gt_host_rank *rank,
+			 const struct gt_host_lane *lane,
+			 const struct gt_step *step)
+{
+	const struct gt_request *req = &rank->engine->req;
+	char *at[2 * UINT8_MAX];
+	struct gt_move move = {.dtype = req->dtype, .op = req->op};
+	uint32_t n = (uint32_t)step->nsrc + step->ndst, used = 0;
+	char *address;
+
+	for (uint32_t i = 0; i < n; i++) {
+		address = gt_step_address(rank, lane, gt_step_operand(step, i));
+		if (!address)
+			continue;
+		at[used++] = address;
+		if (i < step->nsrc)
+			move.nsrc++;
+		else
+			move.ndst++;
+	}
+	move.src = (const char *const *)at;
+	move.dst = at + move.nsrc;
+	move.count = gt_layout_slice(&lane->layout, step->chunk, lane->worker,
+				     lane->loop)
+			     .count;
+	if (step->flags & GT_STEP_FINAL && req->op == GT_REDOP_AVG)
+		move.divide = rank->engine->nranks;
+	gt_move_run(&move);
+}
+
+/* The lane's next step, slice and iteration. */
+static void gt_step_advance(struct gt_host_lane *lane)
+{
+	while (lane->program->steps[lane->step].flags & GT_STEP_MORE)
+		lane->step++;
+	if (++lane->step < lane->program->nsteps)
+		return;
+	lane->step = 0;
+	if (++lane->loop < lane->layout.loops)
+		return;
+	lane->loop = 0;
+	lane->iter++;
+}
+
+int gt_host_step(struct gt_host_rank *rank, struct gt_host_lane *lane)
+{
+	const struct gt_step *step = &lane->program->steps[lane->step];
+
+	if (!gt_step_is_ready(lane, step))
+		return 0;
+	gt_step_move(rank, lane, step);
+	gt_step_post(lane, step);
+	gt_step_advance(lane);
+	return 1;
+}

@@ -1,0 +1,313 @@
+#include "topo/print.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/json.h"
+#include "topo/path.h"
+
+enum {
+	GT_PRINT_COLUMNS = 8, /* of a matrix beside each other */
+	GT_PRINT_CELL = 12,
+	GT_PRINT_LABEL = 8,
+};
+
+/* A row or column of devices: GPUs, then ports. */
+struct gt_side {
+	uint32_t n;
+	uint32_t (*node)(const struct gt_topo *topo, uint32_t i);
+};
+
+static const char *gt_print_label(const struct gt_node *node, char text[24])
+{
+	const char *again = strchr(node->id, '#');
+
+	snprintf(text, 24, "%s%d%s", gt_node_kind_name(node->kind), node->dev,
+		 again ? again : "");
+	return text;
+}
+
+/* Four digits are enough to compare; the exact value is in the JSON. */
+static const char *gt_print_gbs(struct gt_rat gbs, char text[16])
+{
+	double value = gt_rat_double(gbs);
+
+	snprintf(text, 16, value < 1000 ? "%.4g" : "%.0f", value);
+	return text;
+}
+
+static void gt_print_cell(const struct gt_path *path, struct gt_buf *buf)
+{
+	char text[48], gbs[16];
+
+	if (path->kind == GT_PATH_DIS)
+		snprintf(text, sizeof(text), "-");
+	else
+		snprintf(text, sizeof(text), "%s%u %s",
+			 gt_path_kind_name(path->kind), path->nhops,
+			 gt_print_gbs(path->gbs, gbs));
+	gt_buf_printf(buf, "%-*s", GT_PRINT_CELL, text);
+}
+
+/* Lines are padded while they are written: cut what is left at the end. */
+static void gt_print_newline(struct gt_buf *buf)
+{
+	while (buf->len && buf->text && buf->text[buf->len - 1] == ' ')
+		buf->text[--buf->len] = '\0';
+	gt_buf_puts(buf, "\n");
+}
+
+static void gt_print_matrix(const struct gt_topo *topo,
+			    const struct gt_paths *paths,
+			    const struct gt_side sides[2], struct gt_buf *buf)
+{
+	const struct gt_side *rows = &sides[0], *columns = &sides[1];
+	char label[24];
+	uint32_t last, from, to;
+
+	for (uint32_t first = 0; first < columns->n; first = last) {
+		last = first + GT_PRINT_COLUMNS;
+		if (last > columns->n)
+			last = columns->n;
+		gt_buf_printf(buf, "\n%-*s", GT_PRINT_LABEL, "from\\to");
+		for (uint32_t j = first; j < last; j++) {
+			to = columns->node(topo, j);
+			gt_print_label(gt_topo_node(topo, to), label);
+			gt_buf_printf(buf, "%-*s", GT_PRINT_CELL, label);
+		}
+		gt_print_newline(buf);
+		for (uint32_t i = 0; i < rows->n; i++) {
+			from = rows->node(topo, i);
+			gt_print_label(gt_topo_node(topo, from), label);
+			gt_buf_printf(buf, "%-*s", GT_PRINT_LABEL, label);
+			for (uint32_t j = first; j < last; j++) {
+				to = columns->node(topo, j);
+				if (from == to)
+					gt_buf_printf(buf, "%-*s",
+						      GT_PRINT_CELL, "X");
+				else
+					gt_print_cell(
+						gt_paths_get(paths, from, to),
+						buf);
+			}
+			gt_print_newline(buf);
+		}
+	}
+}
+
+static void gt_print_device(const struct gt_topo *topo, uint32_t index,
+			    struct gt_buf *buf)
+{
+	const struct gt_node *node = gt_topo_node(topo, index), *card = NULL;
+	char label[24], gbs[16] = "";
+
+	for (uint32_t i = 0; i < gt_topo_nlinks(topo) && !card; i++) {
+		const struct gt_link *link = gt_topo_link(topo, i);
+
+		if (link->from != index || link->kind != GT_LINK_NET)
+			continue;
+		card = gt_topo_node(topo, link->to);
+		gt_print_gbs(link->gbs, gbs);
+	}
+	gt_buf_printf(buf, "%-*s%-14s", GT_PRINT_LABEL,
+		      gt_print_label(node, label),
+		      card           ? card->bus_id ? card->bus_id : "-"
+		      : node->bus_id ? node->bus_id
+				     : "-");
+	if (node->name)
+		gt_buf_printf(buf, " %s", node->name);
+	if (node->sm)
+		gt_buf_printf(buf, " sm_%d", node->sm);
+	if (node->port)
+		gt_buf_printf(buf, " port %d", node->port);
+	if (card && !node->assumed)
+		gt_buf_printf(buf, " %s GB/s", gbs);
+	if (node->assumed)
+		gt_buf_puts(buf, " assumed from its PCI class");
+	gt_print_newline(buf);
+}
+
+static void gt_print_legend(const struct gt_topo *topo,
+			    const struct gt_paths *paths, struct gt_buf *buf)
+{
+	static const char *const says[GT_NPATHKINDS] = {
+		[GT_PATH_LOC] = "ports of one card",
+		[GT_PATH_NVL] = "NVLink, direct or through NVSwitch",
+		[GT_PATH_NVB] = "NVLink through another GPU",
+		[GT_PATH_C2C] = "chip to chip",
+		[GT_PATH_PIX] = "one PCI switch",
+		[GT_PATH_PXB] = "several PCI switches, no CPU",
+		[GT_PATH_P2C] = "chip to chip to the CPU, then PCI",
+		[GT_PATH_PXN] = "NVLink to a GPU near the port, then PCI",
+		[GT_PATH_PHB] = "through a CPU's host bridge",
+		[GT_PATH_SYS] = "between CPUs",
+		[GT_PATH_NET] = "over the network",
+		[GT_PATH_DIS] = "not connected",
+	};
+	uint32_t ngpus = gt_topo_ngpus(topo), n = ngpus + gt_topo_nnets(topo);
+	int seen[GT_NPATHKINDS] = {0}, charged = 0;
+	const struct gt_path *path;
+
+	for (uint32_t i = 0; i < n; i++)
+		for (uint32_t j = 0; j < n; j++) {
+			if (i == j)
+				continue;
+			path = gt_paths_get(
+				paths,
+				i < ngpus ? gt_topo_gpu(topo, i)
+					  : gt_topo_net(topo, i - ngpus),
+				j < ngpus ? gt_topo_gpu(topo, j)
+					  : gt_topo_net(topo, j - ngpus));
+			seen[path->kind] = 1;
+			charged |= path->charge.num != path->charge.den;
+		}
+	gt_buf_puts(buf, "\nKind and number of links of the route, GB/s (1e9 "
+			 "bytes/s) of its narrowest link,\none way:\n");
+	for (int kind = 0; kind < GT_NPATHKINDS; kind++)
+		if (seen[kind])
+			gt_buf_printf(buf, "  %-4s %s\n",
+				      kind == GT_PATH_DIS
+					      ? "-"
+					      : gt_path_kind_name(kind),
+				      says[kind]);
+	if (charged)
+		gt_buf_puts(buf, "GPUs reach 5/6 of a PCI link through an "
+				 "Intel host bridge (PHB).\n");
+}
+
+void gt_print_paths(const struct gt_topo *topo, const struct gt_paths *paths,
+		    struct gt_buf *buf)
+{
+	const struct gt_side gpus = {gt_topo_ngpus(topo), gt_topo_gpu};
+	const struct gt_side nets = {gt_topo_nnets(topo), gt_topo_net};
+
+	for (uint32_t i = 0; i < gpus.n; i++)
+		gt_print_device(topo, gt_topo_gpu(topo, i), buf);
+	for (uint32_t i = 0; i < nets.n; i++)
+		gt_print_device(topo, gt_topo_net(topo, i), buf);
+	gt_print_matrix(topo, paths, (struct gt_side[]){gpus, gpus}, buf);
+	gt_print_matrix(topo, paths, (struct gt_side[]){gpus, nets}, buf);
+	gt_print_matrix(topo, paths, (struct gt_side[]){nets, gpus}, buf);
+	gt_print_matrix(topo, paths, (struct gt_side[]){nets, nets}, buf);
+	gt_print_legend(topo, paths, buf);
+}
+
+const char *gt_rates_name(enum gt_rates rates)
+{
+	static const char *const names[] = {"measured", "nccl", "line"};
+
+	return names[rates];
+}
+
+static void gt_json_pair(struct gt_buf *buf, const char *key, const char *text)
+{
+	gt_buf_printf(buf, ", \"%s\": ", key);
+	if (text)
+		gt_json_quote(buf, text);
+	else
+		gt_buf_puts(buf, "null");
+}
+
+static void gt_json_device(const struct gt_node *node, struct gt_buf *buf)
+{
+	gt_buf_puts(buf, "{\"id\": ");
+	gt_json_quote(buf, node->id);
+	gt_json_pair(buf, "kind", gt_node_kind_name(node->kind));
+	gt_buf_printf(buf, ", \"dev\": %d", node->dev);
+	if (node->bus_id)
+		gt_json_pair(buf, "bus_id", node->bus_id);
+	if (node->name)
+		gt_json_pair(buf, "name", node->name);
+	if (node->guid)
+		gt_json_pair(buf, "guid", node->guid);
+	if (node->port)
+		gt_buf_printf(buf, ", \"port\": %d", node->port);
+	if (node->rank >= 0)
+		gt_buf_printf(buf, ", \"rank\": %d", node->rank);
+	if (node->sm)
+		gt_buf_printf(buf, ", \"sm\": %d", node->sm);
+	if (node->assumed)
+		gt_buf_puts(buf, ", \"assumed\": true");
+	gt_buf_puts(buf, "}");
+}
+
+static void gt_json_path(const struct gt_topo *topo, const struct gt_path *path,
+			 const struct gt_node *ends[2], struct gt_buf *buf)
+{
+	char gbs[GT_RAT_TEXT_MAX], charge[GT_RAT_TEXT_MAX];
+
+	gt_buf_puts(buf, "{\"from\": ");
+	gt_json_quote(buf, ends[0]->id);
+	gt_json_pair(buf, "to", ends[1]->id);
+	gt_json_pair(buf, "kind", gt_path_kind_name(path->kind));
+	gt_buf_printf(buf,
+		      ", \"hops\": %u, \"gbs\": \"%s\", \"bw_gbs\": %.6g, "
+		      "\"charge\": \"%s\", \"links\": [",
+		      path->nhops, gt_rat_print(path->gbs, gbs),
+		      gt_rat_double(path->gbs),
+		      gt_rat_print(path->charge, charge));
+	for (uint32_t i = 0; i < path->nhops; i++) {
+		gt_buf_puts(buf, i ? ", " : "");
+		gt_json_quote(buf, gt_topo_link(topo, path->links[i])->id);
+	}
+	gt_buf_puts(buf, "]}");
+}
+
+static void gt_json_links(const struct gt_topo *topo, struct gt_buf *buf)
+{
+	const struct gt_link *link;
+	char gbs[GT_RAT_TEXT_MAX];
+
+	for (uint32_t i = 0; i < gt_topo_nlinks(topo); i++) {
+		link = gt_topo_link(topo, i);
+		gt_buf_puts(buf, i ? ",\n  {\"id\": " : "\n  {\"id\": ");
+		gt_json_quote(buf, link->id);
+		gt_json_pair(buf, "kind", gt_link_kind_name(link->kind));
+		gt_json_pair(buf, "gbs", gt_rat_print(link->gbs, gbs));
+		gt_buf_puts(buf, "}");
+	}
+}
+
+void gt_print_paths_json(const struct gt_topo *topo,
+			 const struct gt_paths *paths, enum gt_rates rates,
+			 struct gt_buf *buf)
+{
+	uint32_t ngpus = gt_topo_ngpus(topo), n = ngpus + gt_topo_nnets(topo);
+	uint32_t ends[2];
+	const char *separator = "\n  ";
+
+	gt_buf_puts(buf, "{\"schema\": \"gtopo.paths/1\"");
+	gt_json_pair(buf, "source", gt_topo_source(topo));
+	gt_json_pair(buf, "digest", gt_topo_digest(topo));
+	gt_json_pair(buf, "shape_digest", gt_topo_shape_digest(topo));
+	gt_json_pair(buf, "rates", gt_rates_name(rates));
+	gt_buf_puts(buf, ",\n \"devices\": [");
+	for (uint32_t i = 0; i < n; i++) {
+		gt_buf_puts(buf, i ? ",\n  " : "\n  ");
+		ends[0] = i < ngpus ? gt_topo_gpu(topo, i)
+				    : gt_topo_net(topo, i - ngpus);
+		gt_json_device(gt_topo_node(topo, ends[0]), buf);
+	}
+	gt_buf_puts(buf, "],\n \"links\": [");
+	gt_json_links(topo, buf);
+	gt_buf_puts(buf, "],\n \"paths\": [");
+	for (uint32_t i = 0; i < n * n; i++) {
+		for (int end = 0; end < 2; end++) {
+			uint32_t k = end ? i % n : i / n;
+
+			ends[end] = k < ngpus ? gt_topo_gpu(topo, k)
+					      : gt_topo_net(topo, k - ngpus);
+		}
+		if (ends[0] == ends[1])
+			continue;
+		gt_buf_puts(buf, separator);
+		separator = ",\n  ";
+		gt_json_path(
+			topo, gt_paths_get(paths, ends[0], ends[1]),
+			(const struct gt_node *[]){gt_topo_node(topo, ends[0]),
+						   gt_topo_node(topo, ends[1])},
+			buf);
+	}
+	gt_buf_puts(buf, "]}\n");
+}

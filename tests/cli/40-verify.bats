@@ -1,0 +1,56 @@
+# gtopo verify beyond the plans of tests/cases/plan: files, options, JSON.
+
+load common
+
+setup() {
+	plan=$GTOPO_SRC/tests/cases/plan/good/ring4/plan.json
+	bad=$GTOPO_SRC/tests/cases/plan/bad
+}
+
+@test "no such file" {
+	run_split gtopo verify nowhere.json
+	want 2 "gtopo verify: nowhere.json: cannot open: No such file or directory"
+}
+
+@test "a ring's plan verifies for every collective" {
+	for coll in allreduce allgather reducescatter; do
+		run_split gtopo verify --coll "$coll" "$plan"
+		want 0 ""
+		[[ $out == "correct   $coll of 4 ranks over 1 channel"* ]]
+	done
+}
+
+@test "--json is JSON, for right and for wrong plans" {
+	command -v python3 >/dev/null || skip "no python3"
+	gtopo verify --json "$plan" | python3 -c '
+import json, sys
+says = json.load(sys.stdin)
+assert says["correct"] and says["optimal"] and says["bound"]["proven"]
+assert says["value"] == says["bound"]["gbs"] == "1854/5"'
+	run_split gtopo verify --json "$bad/rank-twice/plan.json"
+	[ "$status" -eq 1 ]
+	python3 -c '
+import json, sys
+says = json.loads(sys.argv[1])
+assert not says["correct"] and "named twice" in says["fault"]' "$out"
+}
+
+@test "-v names the channels on standard error" {
+	run_split gtopo verify -v "$plan"
+	want 0 "gtopo verify: channel 0: ring, share 1, 1854/5 GB/s"
+}
+
+@test "a plan's file may be large, but not endless" {
+	yes '                                                      ' |
+		head -c 68000000 >"$BATS_TEST_TMPDIR/large.json"
+	run_split gtopo verify "$BATS_TEST_TMPDIR/large.json"
+	[ "$status" -eq 2 ]
+	[[ $err == *"large.json: "*67108864* ]]
+}
+
+@test "a full disk is told" {
+	[ -c /dev/full ] || skip "no /dev/full"
+	run_split gtopo verify -o /dev/full "$plan"
+	[ "$status" -eq 3 ]
+	[[ $err == "gtopo verify: /dev/full: cannot write: "* ]]
+}

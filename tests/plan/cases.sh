@@ -1,0 +1,53 @@
+#!/bin/bash
+# Every folder of tests/cases/plan/good holds a plan that is right: verify
+# says what is in expect.  Every folder of bad holds one that is not: verify
+# ends with the status and the words in error.  Right plans are allowed by the
+# schema.  GTOPO_UPDATE=1 writes expect and error anew.
+set -u
+cd "${GTOPO_SRC:-.}/tests/cases/plan" || exit 99
+gtopo=${GTOPO:-../../../build/gtopo}
+schema=../../../share/schema/plan-1.schema.json
+update=${GTOPO_UPDATE:-}
+
+n=0
+verdict() { # NAME FINDINGS
+	n=$((n + 1))
+	[ -z "$2" ] || printf '%s\nnot ' "$2"
+	echo "ok $n - $1"
+}
+
+good() { # FOLDER
+	local says
+	says=$(cd "$1" && "$gtopo" verify plan.json 2>&1) ||
+		echo "exit status $?"
+	[ -z "$update" ] || printf '%s\n' "$says" >"$1/expect"
+	diff "$1/expect" - <<<"$says"
+	"$gtopo" verify - <"$1/plan.json" 2>&1 | diff "$1/expect" -
+}
+
+bad() { # FOLDER
+	local says status=0
+	says=$(cd "$1" && "$gtopo" verify plan.json 2>&1) || status=$?
+	[ -z "$update" ] || printf '%s\n' "$status $says" >"$1/error"
+	diff "$1/error" - <<<"$status $says"
+	[ "$status" = 1 ] || [ "$status" = 2 ] || echo "exit status $status"
+}
+
+for dir in good/*/; do
+	verdict "$dir" "$(good "${dir%/}")"
+done
+for dir in bad/*/; do
+	verdict "$dir" "$(bad "${dir%/}")"
+done
+
+n=$((n + 1))
+if python3 -c 'import jsonschema' 2>/dev/null; then
+	if python3 ../../plan/validate.py "$schema" good/*/plan.json; then
+		echo "ok $n - good plans, by the schema"
+	else
+		echo "not ok $n - good plans, by the schema"
+	fi
+else
+	echo "ok $n - schema # skip no python3-jsonschema"
+fi
+echo "1..$n"

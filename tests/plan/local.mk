@@ -1,0 +1,4 @@
+# gtopo verify: cases.sh runs tests/cases/plan/*.
+cli_tests += %D%/cases.sh
+
+EXTRA_DIST += %D%/cases.sh %D%/validate.py

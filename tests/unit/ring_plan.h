@@ -1,0 +1,67 @@
+/*
+ * Ring plans made in memory, and a random number generator whose sequence is
+ * the same everywhere, so that a failing case can be repeated by its seed.
+ */
+#ifndef GT_TESTS_UNIT_RING_PLAN_H
+#define GT_TESTS_UNIT_RING_PLAN_H
+
+#include "unit/test.h"
+
+#include "base/arena.h"
+#include "plan/plan.h"
+
+static inline uint32_t test_random(uint64_t *state, uint32_t below)
+{
+	*state = *state * 6364136223846793005u + 1442695040888963407u;
+	return (uint32_t)(*state >> 33) % below;
+}
+
+/* A channel's ring: a random order of the ranks. */
+static inline void test_ring_shuffle(uint32_t *order, uint32_t n,
+				     uint64_t *state)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t j = test_random(state, i + 1);
+
+		order[i] = order[j];
+		order[j] = i;
+	}
+}
+
+/* nchannels random rings of n ranks with random shares that sum to 1. */
+static inline struct gt_plan *test_ring_plan(uint32_t n, uint32_t nchannels,
+					     uint64_t *state)
+{
+	struct gt_plan *plan = gt_plan_new();
+	uint32_t weight[64], sum = 0;
+
+	assert_non_null(plan);
+	assert_true(nchannels <= 64);
+	plan->nranks = n;
+	plan->nchannels = nchannels;
+	plan->fifo_slots = 4;
+	plan->fifo_slice_bytes = 128 << 10;
+	plan->ranks = gt_arena_array(plan->arena, n, sizeof(*plan->ranks));
+	plan->channels =
+		gt_arena_array(plan->arena, nchannels, sizeof(*plan->channels));
+	for (uint32_t r = 0; r < n; r++) {
+		plan->ranks[r].node = "n0";
+		plan->ranks[r].device = gt_arena_printf(
+			plan->arena, "0000:%02x:00.0", 0x18 + r);
+	}
+	for (uint32_t c = 0; c < nchannels; c++)
+		sum += weight[c] = 1 + test_random(state, 9);
+	for (uint32_t c = 0; c < nchannels; c++) {
+		struct gt_plan_channel *channel = &plan->channels[c];
+
+		channel->id = c;
+		assert_true(gt_rat_make(weight[c], sum, &channel->share));
+		channel->norder = n;
+		channel->order =
+			gt_arena_array(plan->arena, n, sizeof(*channel->order));
+		test_ring_shuffle(channel->order, n, state);
+	}
+	return plan;
+}
+
+#endif

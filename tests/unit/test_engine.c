@@ -1,0 +1,326 @@
+#include "unit/ring_plan.h"
+
+#include <dirent.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "exec/engine.h"
+
+enum { TEST_SECOND_NS = 1000000000 };
+
+struct bench {
+	struct gt_plan *plan;
+	struct gt_engine_config config;
+	struct gt_engine *engine;
+	struct gt_err err;
+};
+
+/* An engine for the plan; cases change bench->config before. */
+static void bench_open(struct bench *bench)
+{
+	bench->config.plan = bench->plan;
+	if (!bench->config.timeout_ns)
+		bench->config.timeout_ns = 60ll * TEST_SECOND_NS;
+	gt_err_init(&bench->err);
+	if (gt_engine_host.open(&bench->config, &bench->engine, &bench->err))
+		fail_msg("%s", bench->err.text);
+}
+
+static void bench_close(struct bench *bench)
+{
+	gt_engine_host.close(bench->engine);
+	gt_plan_free(bench->plan);
+}
+
+/* Fill, run, check: how many elements are wrong. */
+static uint64_t bench_run(struct bench *bench, const struct gt_request *req)
+{
+	const struct gt_engine_ops *ops = &gt_engine_host;
+	int64_t elapsed_ns = -1;
+	uint64_t wrong = 0;
+
+	if (ops->fill(bench->engine, req, &bench->err) ||
+	    ops->run(bench->engine, req, 1, &elapsed_ns, &bench->err) ||
+	    ops->check(bench->engine, req, &wrong, &bench->err))
+		fail_msg("%s", bench->err.text);
+	assert_true(elapsed_ns >= 0);
+	return wrong;
+}
+
+static void test_find(void **state)
+{
+	(void)state;
+	assert_ptr_equal(gt_engine_find("host"), &gt_engine_host);
+	assert_non_null(gt_engine_find(NULL));
+	assert_null(gt_engine_find("abacus"));
+}
+
+/* Every collective, type and operator, in place and out of place. */
+static void test_matrix(void **state)
+{
+	static const uint64_t counts[] = {0, 1, 3, 16, 257, 5000};
+	uint64_t seed = 1;
+	struct bench bench = {.config = {.max_bytes = 5 * 5000 * 8}};
+	struct gt_request req = {.seed = 11};
+
+	(void)state;
+	bench.plan = test_ring_plan(5, 2, &seed);
+	bench.config.slice_bytes = 1024;
+	bench_open(&bench);
+	for (int coll = 0; coll < GT_NCOLLS; coll++)
+		for (int t = 0; t < GT_NDTYPES; t++)
+			for (int op = 0; op < GT_NREDOPS; op++)
+				for (int k = 0; k < 12; k++) {
+					req.coll = coll;
+					req.dtype = t;
+					req.op = op;
+					req.count = counts[k / 2];
+					req.inplace = k % 2;
+					assert_int_equal(
+						bench_run(&bench, &req), 0);
+				}
+	bench_close(&bench);
+}
+
+static void random_request(struct gt_request *req, uint32_t n, uint64_t *seed)
+{
+	req->coll = test_random(seed, GT_NCOLLS);
+	req->dtype = test_random(seed, GT_NDTYPES);
+	req->op = test_random(seed, GT_NREDOPS);
+	req->inplace = (int)test_random(seed, 2);
+	req->seed = test_random(seed, 1000);
+	req->count = test_random(seed, 1u << (1 + test_random(seed, 15)));
+	if (req->coll != GT_COLL_ALLREDUCE)
+		req->count = (req->count + n - 1) / n;
+}
+
+/* Whatever the plan, the FIFOs and the slices: the result is right. */
+static void test_random_plans(void **state)
+{
+	struct gt_request req;
+
+	(void)state;
+	for (uint64_t trial = 0; trial < 60; trial++) {
+		uint64_t seed = trial;
+		uint32_t n = 1 + test_random(&seed, 16);
+		struct bench bench = {.config = {.max_bytes = 1 << 20}};
+
+		bench.plan =
+			test_ring_plan(n, 1 + test_random(&seed, 4), &seed);
+		bench.config.workers = test_random(&seed, 4);
+		bench.config.slots = 2 + test_random(&seed, 7);
+		bench.config.slice_bytes = 8 + test_random(&seed, 5000);
+		bench_open(&bench);
+		for (int i = 0; i < 12; i++) {
+			random_request(&req, n, &seed);
+			if (bench_run(&bench, &req))
+				fail_msg("trial %d, request %d is wrong",
+					 (int)trial, i);
+		}
+		bench_close(&bench);
+	}
+}
+
+/* Several iterations without a stop between them, more than FIFOs hold. */
+static void test_iterations(void **state)
+{
+	struct gt_request req = {.coll = GT_COLL_ALLREDUCE,
+				 .dtype = GT_DTYPE_FLOAT,
+				 .count = 4096};
+	struct bench bench = {.config = {.max_bytes = 4096 * 4}};
+	uint64_t seed = 3, wrong = 1;
+	int64_t elapsed_ns;
+
+	(void)state;
+	bench.plan = test_ring_plan(6, 3, &seed);
+	bench.config.slots = 2;
+	bench.config.slice_bytes = 100;
+	bench_open(&bench);
+	assert_int_equal(gt_engine_host.fill(bench.engine, &req, NULL), 0);
+	assert_int_equal(
+		gt_engine_host.run(bench.engine, &req, 7, &elapsed_ns, NULL),
+		0);
+	assert_true(elapsed_ns > 0);
+	assert_int_equal(gt_engine_host.check(bench.engine, &req, &wrong, NULL),
+			 0);
+	assert_int_equal(wrong, 0);
+	bench_close(&bench);
+}
+
+/* A check that finds nothing proves something only if it can find. */
+static void test_check_finds(void **state)
+{
+	struct gt_request req = {.coll = GT_COLL_ALLGATHER,
+				 .dtype = GT_DTYPE_INT32,
+				 .count = 1000,
+				 .seed = 1};
+	struct bench bench = {.config = {.max_bytes = 4 * 1000 * 4}};
+	uint64_t seed = 3, wrong = 0;
+
+	(void)state;
+	bench.plan = test_ring_plan(4, 1, &seed);
+	bench_open(&bench);
+	assert_int_equal(gt_engine_host.fill(bench.engine, &req, NULL), 0);
+	gt_engine_host.check(bench.engine, &req, &wrong, NULL);
+	assert_int_equal(wrong, 4 * 4000);
+	assert_int_equal(bench_run(&bench, &req), 0);
+	req.seed = 2;
+	gt_engine_host.check(bench.engine, &req, &wrong, NULL);
+	assert_true(wrong > 4 * 3900);
+	bench_close(&bench);
+}
+
+static void test_too_large(void **state)
+{
+	struct gt_request req = {.count = 1000, .dtype = GT_DTYPE_DOUBLE};
+	struct bench bench = {.config = {.max_bytes = 7999}};
+	struct gt_engine *engine = NULL;
+	uint64_t seed = 3;
+
+	(void)state;
+	bench.plan = test_ring_plan(2, 1, &seed);
+	bench_open(&bench);
+	assert_int_equal(gt_engine_host.fill(bench.engine, &req, &bench.err),
+			 GT_EINPUT);
+	gt_err_init(&bench.err);
+	req.count = UINT64_MAX / 4;
+	assert_int_equal(gt_engine_host.fill(bench.engine, &req, &bench.err),
+			 GT_EINPUT);
+	gt_err_init(&bench.err);
+	bench.config.max_bytes = 1ull << 60;
+	assert_int_equal(
+		gt_engine_host.open(&bench.config, &engine, &bench.err),
+		GT_ESYS);
+	assert_null(engine);
+	assert_non_null(strstr(bench.err.text, "GiB are available"));
+	bench_close(&bench);
+}
+
+static int count_threads(void)
+{
+	DIR *dir = opendir("/proc/self/task");
+	int n = 0;
+
+	assert_non_null(dir);
+	while (readdir(dir))
+		n++;
+	closedir(dir);
+	return n;
+}
+
+/* A rank that fails after `step` slices is named, in time. */
+static void check_fault(enum gt_fault fault, uint32_t rank, uint64_t step)
+{
+	struct gt_request req = {.coll = GT_COLL_ALLREDUCE,
+				 .dtype = GT_DTYPE_FLOAT,
+				 .count = 100000};
+	struct bench bench = {.config = {.max_bytes = 400000}};
+	uint64_t seed = step + 1;
+	int64_t elapsed_ns = -1, start_ns;
+	int threads = count_threads();
+	char name[64];
+
+	bench.plan = test_ring_plan(4, 2, &seed);
+	bench.config.timeout_ns = TEST_SECOND_NS / 5;
+	bench.config.slice_bytes = 4096;
+	bench.config.fault = fault;
+	bench.config.fault_rank = rank;
+	bench.config.fault_step = step;
+	bench_open(&bench);
+	assert_int_equal(gt_engine_host.fill(bench.engine, &req, NULL), 0);
+	start_ns = gt_clock_ns();
+	assert_int_equal(gt_engine_host.run(bench.engine, &req, 3, &elapsed_ns,
+					    &bench.err),
+			 GT_ESYS);
+	assert_true(gt_clock_ns() - start_ns < 2ll * TEST_SECOND_NS);
+	assert_true(elapsed_ns == -1);
+	snprintf(name, sizeof(name),
+		 "rank %u (n0 0000:%02x:00.0) made no progress for 0.2 s at "
+		 "channel ",
+		 rank, 0x18 + rank);
+	if (strncmp(bench.err.text, name, strlen(name)))
+		fail_msg("'%s' does not name %s", bench.err.text, name);
+	gt_err_init(&bench.err);
+	assert_int_equal(gt_engine_host.fill(bench.engine, &req, &bench.err),
+			 GT_ESYS);
+	bench_close(&bench);
+	assert_int_equal(count_threads(), threads);
+}
+
+static void test_faults(void **state)
+{
+	static const uint64_t steps[] = {0, 1, 5, 100, 400};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+		check_fault(GT_FAULT_STALL, (uint32_t)i % 4, steps[i]);
+		check_fault(GT_FAULT_EXIT, 3 - (uint32_t)i % 4, steps[i]);
+	}
+}
+
+/*
+ * With one slot every rank of a ring holds a slice that the next one cannot
+ * take: gt_simulate() refuses that, and the engine would notice as well.
+ */
+static void test_deadlock(void **state)
+{
+	struct gt_request req = {.coll = GT_COLL_ALLREDUCE,
+				 .dtype = GT_DTYPE_FLOAT,
+				 .count = 1000};
+	struct bench bench = {.config = {.max_bytes = 4000}};
+	uint64_t seed = 5;
+	int64_t elapsed_ns;
+
+	(void)state;
+	bench.plan = test_ring_plan(4, 1, &seed);
+	bench.config.slots = 1;
+	bench.config.timeout_ns = TEST_SECOND_NS / 5;
+	bench_open(&bench);
+	assert_int_equal(gt_engine_host.run(bench.engine, &req, 1, &elapsed_ns,
+					    &bench.err),
+			 GT_ESYS);
+	assert_string_equal(bench.err.text,
+			    "rank 3 (n0 0000:1b:00.0) waited for 0.2 s at "
+			    "channel 0 step 1 (recvReduceSend)");
+	bench_close(&bench);
+}
+
+static void test_interrupt(void **state)
+{
+	struct gt_request req = {.coll = GT_COLL_ALLREDUCE,
+				 .dtype = GT_DTYPE_FLOAT,
+				 .count = 1000};
+	struct bench bench = {.config = {.max_bytes = 4000}};
+	volatile sig_atomic_t interrupt = 1;
+	uint64_t seed = 5;
+	int64_t elapsed_ns;
+
+	(void)state;
+	bench.plan = test_ring_plan(4, 1, &seed);
+	bench.config.fault = GT_FAULT_STALL;
+	bench.config.interrupt = &interrupt;
+	bench_open(&bench);
+	assert_int_equal(gt_engine_host.run(bench.engine, &req, 1, &elapsed_ns,
+					    &bench.err),
+			 GT_ESYS);
+	assert_string_equal(bench.err.text, "interrupted");
+	bench_close(&bench);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_find),
+		cmocka_unit_test(test_matrix),
+		cmocka_unit_test(test_random_plans),
+		cmocka_unit_test(test_iterations),
+		cmocka_unit_test(test_check_finds),
+		cmocka_unit_test(test_too_large),
+		cmocka_unit_test(test_faults),
+		cmocka_unit_test(test_deadlock),
+		cmocka_unit_test(test_interrupt),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
