@@ -6,7 +6,11 @@ dist_completion_DATA = %D%/completion/gtopo
 xmldir = $(pkgdatadir)/xml
 dist_xml_DATA = \
 	%D%/xml/gtopo-topology.rng \
-	%D%/xml/dgx-h100.xml
+	%D%/xml/dgx-1v.xml \
+	%D%/xml/dgx-a100.xml \
+	%D%/xml/dgx-h100.xml \
+	%D%/xml/h200-vm-4.xml \
+	%D%/xml/pcie-8gpu.xml
 
 # what plans and reports are checked against
 schemadir = $(pkgdatadir)/schema

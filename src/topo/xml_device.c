@@ -98,8 +98,6 @@ static int gt_reader_port(struct gt_reader *reader,
 		return gt_xml_fail(net, "speed", err,
 				   "speed '%.64s' is out of range",
 				   gt_xml_attr(net, "speed"));
-	if (gt_reader_gbs(reader, net, &link.gbs, err))
-		return GT_EINPUT;
 	node.id = gt_arena_printf(topo->arena, "NET/%d", node.dev);
 	if (node.name)
 		node.name = gt_arena_strdup(topo->arena, node.name);

@@ -69,3 +69,15 @@ xml=$GTOPO_SRC/share/xml
 	run_split gtopo paths -q "$odd"
 	want 0 ""
 }
+
+@test "every reference machine is read without a word" {
+	for file in "$xml"/*.xml; do
+		run_split gtopo paths "$file"
+		want 0 ""
+	done
+}
+
+@test "reference machines are as the schema says" {
+	command -v xmllint >/dev/null || skip "no xmllint"
+	xmllint --noout --relaxng "$xml/gtopo-topology.rng" "$xml"/*.xml
+}
