@@ -1,6 +1,9 @@
 #include "cli/cmd.h"
 
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -42,6 +45,26 @@ static int gt_detect_write(const struct gt_cmd_args *args,
 	return rc;
 }
 
+/* What hwloc takes from nowhere but the environment. */
+static int gt_detect_hwloc(const char *root, struct gt_err *err)
+{
+	struct stat st;
+	char sys[PATH_MAX];
+
+	/* Standard error is for what gtopo says. */
+	if (setenv("HWLOC_HIDE_ERRORS", "2", 0))
+		return gt_err_nomem(err);
+	if (!root)
+		return GT_OK;
+	if (snprintf(sys, sizeof(sys), "%s/sys", root) >= PATH_MAX ||
+	    stat(sys, &st) || !S_ISDIR(st.st_mode))
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "--root '%s' has no folder sys", root);
+	if (setenv("HWLOC_FSROOT", root, 1))
+		return gt_err_nomem(err);
+	return GT_OK;
+}
+
 static int gt_detect_run(const struct gt_cmd_args *args, struct gt_err *err)
 {
 	const struct gt_detect_opts *opts = args->opts;
@@ -49,9 +72,9 @@ static int gt_detect_run(const struct gt_cmd_args *args, struct gt_err *err)
 	struct gt_machine *machine;
 	int rc;
 
-	/* The one thing that hwloc does not take as an argument. */
-	if (opts->root && setenv("HWLOC_FSROOT", opts->root, 1))
-		return gt_err_nomem(err);
+	rc = gt_detect_hwloc(opts->root, err);
+	if (rc)
+		return rc;
 	rc = gt_probe_all(&env, &machine, err);
 	if (rc)
 		return rc;

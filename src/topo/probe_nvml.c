@@ -234,6 +234,9 @@ int gt_probe_nvml(const struct gt_probe_env *env, struct gt_machine *machine,
 	case 0:
 		return GT_OK;
 	case -1:
+		if (env->nvml && !nvml.library)
+			return gt_err_set(err, GT_EINPUT, NULL,
+					  "cannot load NVML: %s", why);
 		if (env->nvml || gt_nvml_expected(machine))
 			gt_machine_note(machine,
 					"GPUs are left out: NVML fails: %s",

@@ -21,3 +21,47 @@ load common
 	[ "$status" -eq 3 ]
 	[[ $err == "gtopo detect: /dev/full: cannot write: "* ]]
 }
+
+@test "a root without sys, a library that is none, an operand" {
+	run_split gtopo detect --root "$BATS_TEST_TMPDIR"
+	want 2 "gtopo detect: --root '$BATS_TEST_TMPDIR' has no folder sys"
+	run_split gtopo detect --nvml "$BATS_TEST_TMPDIR/none.so"
+	[ "$status" -eq 2 ]
+	[[ $err == "gtopo detect: cannot load NVML: "*none.so* ]]
+	run_split gtopo detect node.xml
+	want 2 "gtopo detect: 'node.xml' is one operand too many; see \
+'gtopo help detect'"
+}
+
+@test "where there is nothing to read there still is a processor" {
+	mkdir "$BATS_TEST_TMPDIR/sys"
+	run_split gtopo detect --root "$BATS_TEST_TMPDIR"
+	want 0 ""
+	[[ $out == *'<cpu numaid="0"'* ]]
+	[[ $out != *'<pci'* ]]
+}
+
+@test "no rights are needed" {
+	[ "$(id -u)" -eq 0 ] || skip "not root, so every test shows it"
+	command -v setpriv >/dev/null || skip "no setpriv"
+	as_nobody() {
+		setpriv --reuid=65534 --regid=65534 --clear-groups "$@"
+	}
+	as_nobody test -x "$GTOPO" || skip "$GTOPO is out of nobody's reach"
+	gtopo detect | sed 's/ maxconn="[0-9]*"//' >"$BATS_TEST_TMPDIR/root"
+	as_nobody "$GTOPO" detect | sed 's/ maxconn="[0-9]*"//' |
+		diff "$BATS_TEST_TMPDIR/root" -
+}
+
+@test "it takes less than 150 ms" {
+	local start end best=1000
+	for _ in 1 2 3 4 5; do
+		start=$(date +%s%N)
+		gtopo detect >/dev/null
+		end=$(date +%s%N)
+		[ $(((end - start) / 1000000)) -ge $best ] ||
+			best=$(((end - start) / 1000000))
+	done
+	echo "best of five: $best ms"
+	[ $best -lt 150 ]
+}

@@ -1,6 +1,6 @@
 #!/bin/bash
 # In the guest: soft-RoCE on all network cards but the last, a link that came
-# up other than it could, then what gtopo makes of it.
+# up other than it could, then what gtopo detects and routes.
 set -eu
 modprobe -a virtio_net rdma_rxe ib_uverbs
 sysctl -qw net.ipv4.conf.all.rp_filter=0 net.ipv4.conf.all.accept_local=1 \
@@ -27,3 +27,4 @@ echo 4 >/tmp/width
 mount --bind /tmp/speed $slow/current_link_speed
 mount --bind /tmp/width $slow/current_link_width
 "$GTOPO" detect -o detected.xml
+"$GTOPO" paths detected.xml >paths.txt
