@@ -10,6 +10,7 @@
 #include "search/fabric.h"
 #include "search/request.h"
 #include "search/shape.h"
+#include "topo/print.h"
 
 /*
  * How many workers (thread blocks) drive all channels together: 32 where only

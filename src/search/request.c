@@ -130,15 +130,3 @@ int gt_request_fabric(const struct gt_request *request, struct gt_arena *arena,
 	*fabric = f;
 	return GT_OK;
 }
-
-const char *gt_rates_name(enum gt_rates rates)
-{
-	switch (rates) {
-	case GT_RATES_NCCL:
-		return "nccl";
-	case GT_RATES_LINE:
-		return "line";
-	default:
-		return "measured";
-	}
-}

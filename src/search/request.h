@@ -41,7 +41,4 @@ int gt_request_gpus(const struct gt_topo *topo, const char *list,
 int gt_request_fabric(const struct gt_request *request, struct gt_arena *arena,
 		      struct gt_fabric **fabric, struct gt_err *err);
 
-/* "measured", "nccl", "line" */
-const char *gt_rates_name(enum gt_rates rates);
-
 #endif
