@@ -193,13 +193,6 @@ void gt_print_paths(const struct gt_topo *topo, const struct gt_paths *paths,
 	gt_print_legend(topo, paths, buf);
 }
 
-const char *gt_rates_name(enum gt_rates rates)
-{
-	static const char *const names[] = {"measured", "nccl", "line"};
-
-	return names[rates];
-}
-
 static void gt_json_pair(struct gt_buf *buf, const char *key, const char *text)
 {
 	gt_buf_printf(buf, ", \"%s\": ", key);

@@ -19,6 +19,4 @@ void gt_print_paths_json(const struct gt_topo *topo,
 			 const struct gt_paths *paths, enum gt_rates rates,
 			 struct gt_buf *buf);
 
-const char *gt_rates_name(enum gt_rates rates);
-
 #endif

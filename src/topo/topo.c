@@ -103,3 +103,10 @@ const char *gt_link_kind_name(enum gt_link_kind kind)
 
 	return names[kind];
 }
+
+const char *gt_rates_name(enum gt_rates rates)
+{
+	static const char *const names[] = {"measured", "nccl", "line"};
+
+	return names[rates];
+}

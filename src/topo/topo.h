@@ -122,4 +122,7 @@ const char *gt_topo_source(const struct gt_topo *topo);
 const char *gt_node_kind_name(enum gt_node_kind kind);
 const char *gt_link_kind_name(enum gt_link_kind kind);
 
+/* "measured", "nccl", "line" */
+const char *gt_rates_name(enum gt_rates rates);
+
 #endif
