@@ -5,6 +5,7 @@ unit_tests += \
 	%D%/test_engine \
 	%D%/test_lower \
 	%D%/test_machine \
+	%D%/test_mutate \
 	%D%/test_opt \
 	%D%/test_plan \
 	%D%/test_pattern \
@@ -14,3 +15,6 @@ unit_tests += \
 	%D%/test_unit
 
 EXTRA_DIST += %D%/fabrics.h %D%/ring_plan.h %D%/test.h
+
+tests_unit_test_mutate_SOURCES = \
+	%D%/test_mutate.c %D%/oracle.c %D%/oracle.h
