@@ -30,7 +30,7 @@ struct gt_machine_link {
 
 struct gt_machine_nvlink {
 	struct gt_machine_nvlink *next;
-	char target[GT_BUSID_MAX]; /* as NVML spells it, lower case */
+	char target[GT_BUSID_MAX]; /* fffffff:ffff:ff when hidden */
 	unsigned tclass;           /* PCI class of the target */
 	int count;
 	int line_mbs; /* raw rate of one link in 1e6 bytes/s, 0 unknown */

@@ -98,29 +98,45 @@ static unsigned gt_nvml_target_class(const struct gt_nvml_walk *walk,
 				       "/sys/bus/pci/devices/%s/class", target);
 }
 
+/*
+ * The remote end of a link.  One that belongs to the hypervisor has no PCI
+ * address but a filler, which topology files spell like this.
+ */
+static int gt_nvml_remote(const struct gt_nvml_walk *walk, unsigned link,
+			  char target[GT_BUSID_MAX])
+{
+	struct gt_nvml_pci remote;
+
+	memset(&remote, 0, sizeof(remote));
+	if (!walk->nvml->nvlink_remote ||
+	    walk->nvml->nvlink_remote(walk->device, link, &remote) !=
+		    GT_NVML_SUCCESS)
+		return 0;
+	remote.busid_legacy[sizeof(remote.busid_legacy) - 1] = 0;
+	for (char *p = remote.busid_legacy; *p; p++)
+		*p = (char)tolower((unsigned char)*p);
+	if (!gt_sysfs_busid(remote.busid_legacy, target, GT_BUSID_MAX))
+		snprintf(target, GT_BUSID_MAX, "fffffff:ffff:ff");
+	return 1;
+}
+
 /* Links are grouped by remote end, in the order in which they are seen. */
 static int gt_nvml_link_add(const struct gt_nvml_walk *walk, unsigned link)
 {
 	struct gt_machine_nvlink **at = &walk->gpu->nvlinks;
-	struct gt_nvml_pci remote;
+	char target[GT_BUSID_MAX];
 	unsigned mbps = 0;
 
-	if (!walk->nvml->nvlink_remote ||
-	    walk->nvml->nvlink_remote(walk->device, link, &remote) !=
-		    GT_NVML_SUCCESS)
+	if (!gt_nvml_remote(walk, link, target))
 		return GT_OK;
-	remote.busid_legacy[sizeof(remote.busid_legacy) - 1] = 0;
-	for (char *p = remote.busid_legacy; *p; p++)
-		*p = (char)tolower((unsigned char)*p);
-	while (*at && strcmp((*at)->target, remote.busid_legacy))
+	while (*at && strcmp((*at)->target, target))
 		at = &(*at)->next;
 	if (!*at) {
 		*at = gt_arena_alloc(walk->machine->arena, sizeof(**at));
 		if (!*at)
 			return GT_ESYS;
-		snprintf((*at)->target, sizeof((*at)->target), "%s",
-			 remote.busid_legacy);
-		(*at)->tclass = gt_nvml_target_class(walk, (*at)->target);
+		memcpy((*at)->target, target, sizeof(target));
+		(*at)->tclass = gt_nvml_target_class(walk, target);
 		gt_nvml_field(walk, GT_NVML_FI_NVLINK_MBPS, 0, &mbps);
 		(*at)->line_mbs = (int)mbps;
 	}
