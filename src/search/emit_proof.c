@@ -75,6 +75,8 @@ void gt_emit_proof(struct gt_emit *e)
 	const struct gt_bound *bound = e->found->bound;
 	struct gt_plan_proof *proof = &e->plan->proof;
 
+	if (!proposal->has_bound)
+		return;
 	e->plan->has_proof = 1;
 	proof->class_ = proposal->class_;
 	proof->value = proposal->value;

@@ -1,5 +1,6 @@
 # from a topology and a request to a plan
 gtopo_core_sources += \
+	%D%/arborescence.c %D%/arborescence.h \
 	%D%/bareiss.c %D%/bareiss.h \
 	%D%/bound.c %D%/bound.h \
 	%D%/bound_parts.c %D%/bound_parts.h \
@@ -12,6 +13,7 @@ gtopo_core_sources += \
 	%D%/ring_exact.c %D%/ring_exact.h \
 	%D%/ring_few.c %D%/ring_few.h \
 	%D%/ring_greedy.c %D%/ring_greedy.h \
+	%D%/ring_local.c %D%/ring_local.h \
 	%D%/ring_lp.c %D%/ring_lp.h \
 	%D%/ring_pool.c %D%/ring_pool.h \
 	%D%/ring_price.c %D%/ring_price.h \

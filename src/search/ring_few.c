@@ -11,8 +11,8 @@
 /* Less than this part of the value is nothing. */
 #define GT_FEW_EPS 1e-9
 
-/* Variants to try; fewer where pricing takes long. */
-enum { GT_FEW_TRIES = 64, GT_FEW_QUICK = 12 };
+/* Variants to try; fewer where there is more to do for each. */
+enum { GT_FEW_TRIES = 64, GT_FEW_SMALL = 16, GT_FEW_TRIES_LARGE = 8 };
 
 struct gt_few {
 	const struct gt_few_args *args;
@@ -63,12 +63,11 @@ static int gt_few_try(struct gt_few *few, uint32_t variant, int guided)
 int gt_ring_few(const struct gt_few_args *args, struct gt_ring_pool *best)
 {
 	struct gt_few few = {.args = args, .best = best};
-	uint32_t n = best->rows->n, tries = GT_FEW_TRIES;
+	uint32_t tries = best->rows->n <= GT_FEW_SMALL ? GT_FEW_TRIES
+						       : GT_FEW_TRIES_LARGE;
 	int rc = GT_OK;
 
 	few.value = gt_rat_double(args->exact->value) * (1 - GT_FEW_EPS);
-	if (n > GT_FEW_QUICK)
-		tries = n < GT_FEW_QUICK + 4 ? tries >> (n - GT_FEW_QUICK) : 4;
 	for (uint32_t i = 0; !rc && i < tries && gt_few_max(&few); i++) {
 		rc = gt_few_try(&few, i, 1);
 		if (!rc && args->max && gt_few_max(&few))

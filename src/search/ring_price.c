@@ -1,7 +1,9 @@
 #include "search/ring_price.h"
 
 #include <stdlib.h>
-#include <string.h>
+
+#include "search/arborescence.h"
+#include "search/ring_local.h"
 
 /*
  * cost[set * m + v]: the cheapest path from rank 0 through all of `set`
@@ -9,35 +11,47 @@
  */
 struct gt_pricer {
 	uint32_t n, m;
+	struct gt_local *local; /* a quick one has only this */
 	int64_t *cost;
 	int64_t *into; /* into[v * m + u]: weight of u -> v among those */
 	int64_t *first, *back; /* from and to rank 0 */
 };
 
-struct gt_pricer *gt_pricer_new(uint32_t n)
+static int gt_pricer_init(struct gt_pricer *p)
+{
+	size_t m = p->m;
+
+	p->cost = malloc((m << m) * sizeof(*p->cost));
+	p->into = malloc(m * m * sizeof(*p->into));
+	p->first = malloc(m * sizeof(*p->first));
+	p->back = malloc(m * sizeof(*p->back));
+	return p->cost && p->into && p->first && p->back;
+}
+
+struct gt_pricer *gt_pricer_new(uint32_t n, int quick)
 {
 	struct gt_pricer *p = calloc(1, sizeof(*p));
-	size_t m = n - 1;
+	int ok;
 
 	if (!p)
 		return NULL;
 	p->n = n;
 	p->m = n - 1;
-	p->cost = malloc((m << m) * sizeof(*p->cost));
-	p->into = malloc(m * m * sizeof(*p->into));
-	p->first = malloc(m * sizeof(*p->first));
-	p->back = malloc(m * sizeof(*p->back));
-	if (!p->cost || !p->into || !p->first || !p->back) {
-		gt_pricer_free(p);
-		return NULL;
-	}
-	return p;
+	if (quick || n > GT_PRICE_EXACT)
+		ok = (p->local = gt_local_new(n)) != NULL;
+	else
+		ok = gt_pricer_init(p);
+	if (ok)
+		return p;
+	gt_pricer_free(p);
+	return NULL;
 }
 
 void gt_pricer_free(struct gt_pricer *pricer)
 {
 	if (!pricer)
 		return;
+	gt_local_free(pricer->local);
 	free(pricer->cost);
 	free(pricer->into);
 	free(pricer->first);
@@ -75,11 +89,14 @@ static int64_t gt_pricer_arrive(const struct gt_pricer *p, uint32_t set,
 	return best;
 }
 
-int64_t gt_pricer_run(struct gt_pricer *p, const int64_t *weights)
+void gt_pricer_run(struct gt_pricer *p, const int64_t *weights)
 {
-	uint32_t full = (1u << p->m) - 1;
-	int64_t best = INT64_MAX, c;
+	uint32_t full = (1u << (p->local ? 0 : p->m)) - 1;
 
+	if (p->local) {
+		gt_local_run(p->local, weights);
+		return;
+	}
 	gt_pricer_load(p, weights);
 	for (uint32_t set = 1; set <= full; set++) {
 		int64_t *cost = p->cost + (size_t)set * p->m;
@@ -92,12 +109,6 @@ int64_t gt_pricer_run(struct gt_pricer *p, const int64_t *weights)
 					 : p->first[v];
 		}
 	}
-	for (uint32_t v = 0; v < p->m; v++) {
-		c = p->cost[(size_t)full * p->m + v] + p->back[v];
-		if (c < best)
-			best = c;
-	}
-	return best;
 }
 
 /* Which rank came before v, by looking again for what made the minimum. */
@@ -119,15 +130,24 @@ static uint32_t gt_pricer_before(const struct gt_pricer *p, uint32_t set,
 /* One ring a last rank. */
 uint32_t gt_pricer_nrings(const struct gt_pricer *p)
 {
-	return p->m;
+	return p->local ? gt_local_nrings(p->local) : p->m;
+}
+
+static int64_t gt_pricer_close(const struct gt_pricer *p, uint32_t last)
+{
+	size_t full = ((size_t)1 << p->m) - 1;
+
+	return p->cost[full * p->m + last] + p->back[last];
 }
 
 int64_t gt_pricer_ring(const struct gt_pricer *p, uint32_t last,
 		       uint32_t *order)
 {
-	uint32_t set = (1u << p->m) - 1, v = last;
-	int64_t cost = p->cost[(size_t)set * p->m + v] + p->back[v];
+	uint32_t set, v = last;
 
+	if (p->local)
+		return gt_local_ring(p->local, last, order);
+	set = (1u << p->m) - 1;
 	order[0] = 0;
 	for (uint32_t i = p->m; i > 0; i--) {
 		order[i] = v + 1;
@@ -135,5 +155,53 @@ int64_t gt_pricer_ring(const struct gt_pricer *p, uint32_t last,
 		if (set)
 			v = gt_pricer_before(p, set, v);
 	}
-	return cost;
+	return gt_pricer_close(p, last);
+}
+
+/* The cheapest hop out of a rank, or into it. */
+static int64_t gt_pricer_hop(const struct gt_pricer *p, const int64_t *weights,
+			     uint32_t rank, int into)
+{
+	int64_t least = INT64_MAX, w;
+	size_t n = p->n;
+
+	for (uint32_t i = 0; i < n; i++) {
+		w = into ? weights[i * n + rank] : weights[rank * n + i];
+		if (i != rank && w < least)
+			least = w;
+	}
+	return least;
+}
+
+static int64_t gt_pricer_relax(const struct gt_pricer *p,
+			       const int64_t *weights)
+{
+	int64_t out = 0, in = 0, best, tree;
+
+	for (uint32_t i = 0; i < p->n; i++) {
+		out += gt_pricer_hop(p, weights, i, 0);
+		in += gt_pricer_hop(p, weights, i, 1);
+	}
+	best = out > in ? out : in;
+	for (uint32_t i = 0; i < p->n; i++) {
+		tree = gt_arborescence(p->n, weights, i);
+		if (tree < 0)
+			return -1;
+		tree += gt_pricer_hop(p, weights, i, 1);
+		if (tree > best)
+			best = tree;
+	}
+	return best;
+}
+
+int64_t gt_pricer_bound(const struct gt_pricer *p, const int64_t *weights)
+{
+	int64_t best = INT64_MAX;
+
+	if (p->local)
+		return gt_pricer_relax(p, weights);
+	for (uint32_t v = 0; v < p->m; v++)
+		if (gt_pricer_close(p, v) < best)
+			best = gt_pricer_close(p, v);
+	return best;
 }

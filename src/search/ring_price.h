@@ -1,11 +1,12 @@
 /*
- * The cheapest Hamiltonian rings for given hop weights: the pricing step of
- * the column generation and, in exact weights, the proof that no ring is
- * cheaper than a bound.
+ * Cheap Hamiltonian rings for given hop weights: the pricing step of the
+ * column generation and, in exact weights, the proof that no ring is cheaper
+ * than a bound.
  *
- * Up to GT_PRICE_EXACT ranks by dynamic programming over subsets (Held and
- * Karp, "A dynamic programming approach to sequencing problems", 1962; Bellman
- * 1962): 2^(n-1) (n-1) states.
+ * Exact by dynamic programming over subsets (Held and Karp, "A dynamic
+ * programming approach to sequencing problems", 1962; Bellman 1962), which
+ * takes 2^(n-1) (n-1) numbers, or quick by local search, where the bound is
+ * that of a relaxation.
  */
 #ifndef GT_SEARCH_RING_PRICE_H
 #define GT_SEARCH_RING_PRICE_H
@@ -19,16 +20,19 @@ enum { GT_PRICE_EXACT = 16 };
 
 struct gt_pricer;
 
-/* For n ranks, 2 <= n <= GT_PRICE_EXACT; NULL when memory ran out. */
-struct gt_pricer *gt_pricer_new(uint32_t n);
+/*
+ * For n >= 2 ranks; NULL when memory ran out.  A quick one never promises the
+ * cheapest ring; an exact one does, up to GT_PRICE_EXACT ranks, and is a
+ * quick one beyond.
+ */
+struct gt_pricer *gt_pricer_new(uint32_t n, int quick);
 void gt_pricer_free(struct gt_pricer *pricer);
 
 /*
- * No ring costs less than what is returned; up to GT_PRICE_EXACT ranks the
- * cheapest costs exactly that.  weights[from * n + to] >= 0 and at most
- * GT_PRICE_NONE.  GT_PRICE_NONE or more: there is no ring.
+ * Look for rings; weights[from * n + to] >= 0 and at most GT_PRICE_NONE.
+ * Rings of GT_PRICE_NONE or more use a hop that does not exist.
  */
-int64_t gt_pricer_run(struct gt_pricer *pricer, const int64_t *weights);
+void gt_pricer_run(struct gt_pricer *pricer, const int64_t *weights);
 
 /* How many rings the last run offers: cheap ones, not all different. */
 uint32_t gt_pricer_nrings(const struct gt_pricer *pricer);
@@ -36,5 +40,13 @@ uint32_t gt_pricer_nrings(const struct gt_pricer *pricer);
 /* The i-th of them: its cost, its order (rank 0 first) into order[0..n). */
 int64_t gt_pricer_ring(const struct gt_pricer *pricer, uint32_t i,
 		       uint32_t *order);
+
+/*
+ * After a run with the same weights: no ring costs less.  Of an exact pricer
+ * what the cheapest costs; of a quick one, what every rank's cheapest hop out
+ * (or in) or a cheapest spanning tree and the way back to its root add up to.
+ * -1 when memory ran out.
+ */
+int64_t gt_pricer_bound(const struct gt_pricer *pricer, const int64_t *weights);
 
 #endif

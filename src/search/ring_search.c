@@ -11,8 +11,14 @@
 #include "search/ring_rows.h"
 #include "search/shape.h"
 
-/* Rounds after which the best so far has to do. */
-enum { GT_RING_ROUNDS = 2000 };
+/*
+ * Rounds after which the best so far has to do, and up to how many ranks exact
+ * pricing is as quick as any.
+ */
+enum { GT_RING_ROUNDS = 2000, GT_RING_SMALL = 10 };
+
+/* Loads of hops on links that fit in memory. */
+#define GT_RING_LOADS_MAX ((size_t)1 << 26)
 
 /* One for floating-point prices; a ring cheaper by 1e-9 is worth adding. */
 #define GT_RING_ONE   (INT64_C(1) << 40)
@@ -25,25 +31,26 @@ int gt_ring_search_init(struct gt_ring_search *s,
 	size_t nn = (size_t)n * n;
 	int rc;
 
-	if (n > GT_PRICE_EXACT)
+	if (nn * args->fabric->nlinks > GT_RING_LOADS_MAX)
 		return gt_err_set(err, GT_EINPUT, NULL,
-				  "rings can be searched for up to %d GPUs, "
-				  "not %u",
-				  GT_PRICE_EXACT, n);
+				  "%u GPUs on %u links are too many for the "
+				  "ring search; name fewer with --gpus",
+				  n, args->fabric->nlinks);
 	s->args = args;
 	rc = gt_ring_rows_new(args->fabric, args->arena, &s->rows, err);
 	if (rc)
 		return rc;
 	gt_ring_pool_init(&s->pool, s->rows);
 	s->lp = gt_ring_lp_new(s->rows);
-	s->pricer = gt_pricer_new(n);
+	s->pricer = gt_pricer_new(n, 0);
+	s->quick = gt_pricer_new(n, n > GT_RING_SMALL);
 	s->duals = gt_arena_array(args->arena, s->rows->nrows, sizeof(double));
 	s->prices =
 		gt_arena_array(args->arena, s->rows->nrows, sizeof(*s->prices));
 	s->weights = gt_arena_array(args->arena, nn, sizeof(*s->weights));
 	s->order = gt_arena_array(args->arena, n, sizeof(*s->order));
-	if (!s->lp || !s->pricer || !s->duals || !s->prices || !s->weights ||
-	    !s->order)
+	if (!s->lp || !s->pricer || !s->quick || !s->duals || !s->prices ||
+	    !s->weights || !s->order)
 		return gt_err_nomem(err);
 	return GT_OK;
 }
@@ -53,10 +60,12 @@ void gt_ring_search_release(struct gt_ring_search *s)
 	gt_ring_pool_release(&s->pool);
 	gt_ring_lp_free(s->lp);
 	gt_pricer_free(s->pricer);
+	gt_pricer_free(s->quick);
 }
 
-/* The cheapest ring under prices; weights of missing hops are set apart. */
-static int64_t gt_ring_price(struct gt_ring_search *s, const int64_t *prices)
+/* Price rings; weights of missing hops are set apart. */
+static void gt_ring_price(struct gt_ring_search *s, struct gt_pricer *pricer,
+			  const int64_t *prices)
 {
 	size_t nn = (size_t)s->rows->n * s->rows->n;
 
@@ -64,7 +73,7 @@ static int64_t gt_ring_price(struct gt_ring_search *s, const int64_t *prices)
 	for (size_t i = 0; i < nn; i++)
 		if (!s->rows->joined[i] || s->weights[i] > GT_PRICE_NONE)
 			s->weights[i] = GT_PRICE_NONE;
-	return gt_pricer_run(s->pricer, s->weights);
+	gt_pricer_run(pricer, s->weights);
 }
 
 /*
@@ -72,12 +81,13 @@ static int64_t gt_ring_price(struct gt_ring_search *s, const int64_t *prices)
  * is cheap one way often is soon the other way.  How many were new, or
  * GT_ESYS.
  */
-static int gt_ring_collect(struct gt_ring_search *s, int64_t limit)
+static int gt_ring_collect(struct gt_ring_search *s,
+			   const struct gt_pricer *pricer, int64_t limit)
 {
 	int added = 0, one;
 
-	for (uint32_t i = 0; i < gt_pricer_nrings(s->pricer); i++) {
-		if (gt_pricer_ring(s->pricer, i, s->order) >= limit)
+	for (uint32_t i = 0; i < gt_pricer_nrings(pricer); i++) {
+		if (gt_pricer_ring(pricer, i, s->order) >= limit)
 			continue;
 		for (int way = 0; way < 2; way++) {
 			one = gt_ring_pool_add(&s->pool, s->order);
@@ -96,7 +106,7 @@ static int gt_ring_collect(struct gt_ring_search *s, int64_t limit)
  */
 static int gt_ring_seed(struct gt_ring_search *s, struct gt_err *err)
 {
-	struct gt_greedy_args args = {s->pricer, NULL, 1, 4 * s->rows->n};
+	struct gt_greedy_args args = {s->quick, NULL, 1, 4 * s->rows->n};
 	double total;
 
 	for (uint32_t i = 0; i < s->rows->n; i++)
@@ -115,6 +125,7 @@ static int gt_ring_seed(struct gt_ring_search *s, struct gt_err *err)
 /* Add rings until none is cheaper than 1 as far as floats can tell. */
 static int gt_ring_generate(struct gt_ring_search *s, struct gt_err *err)
 {
+	const int64_t limit = GT_RING_ONE - GT_RING_SLACK;
 	int added;
 
 	do {
@@ -125,8 +136,12 @@ static int gt_ring_generate(struct gt_ring_search *s, struct gt_err *err)
 		for (uint32_t i = 0; i < s->rows->nrows; i++)
 			s->prices[i] =
 				(int64_t)(s->duals[i] * (double)GT_RING_ONE);
-		gt_ring_price(s, s->prices);
-		added = gt_ring_collect(s, GT_RING_ONE - GT_RING_SLACK);
+		gt_ring_price(s, s->quick, s->prices);
+		added = gt_ring_collect(s, s->quick, limit);
+		if (!added) {
+			gt_ring_price(s, s->pricer, s->prices);
+			added = gt_ring_collect(s, s->pricer, limit);
+		}
 		s->nrounds++;
 	} while (added > 0 && s->nrounds < GT_RING_ROUNDS);
 	return added < 0 ? gt_err_nomem(err) : GT_OK;
@@ -169,8 +184,8 @@ int gt_ring_solve(struct gt_ring_search *s, struct gt_ring_result *result,
 					 &result->exact, err);
 		if (rc)
 			return rc;
-		result->cheapest = gt_ring_price(s, result->exact.prices);
-		added = gt_ring_collect(s, result->exact.price_den);
+		gt_ring_price(s, s->pricer, result->exact.prices);
+		added = gt_ring_collect(s, s->pricer, result->exact.price_den);
 		if (added < 0)
 			return gt_err_nomem(err);
 	} while (added && s->nrounds < GT_RING_ROUNDS);
@@ -178,23 +193,18 @@ int gt_ring_solve(struct gt_ring_search *s, struct gt_ring_result *result,
 }
 
 /*
- * Prices per byte such that no ring costs less than 1, and what they prove;
- * 0 when the numbers do not fit.
+ * Prices per byte such that no ring costs less than 1, knowing that none
+ * costs less than `cheapest`, and what they prove; 0 when the numbers do not
+ * fit.
  */
-static int gt_ring_certify(struct gt_ring_search *s,
-			   const struct gt_ring_result *result,
+static int gt_ring_certify(const struct gt_ring_search *s,
+			   const int64_t *prices, int64_t cheapest,
 			   struct gt_proposal *proposal)
 {
-	const int64_t *prices = result->exact.prices;
 	struct gt_rat product;
 
-	proposal->prices = gt_arena_array(s->args->arena, s->rows->nrows,
-					  sizeof(*proposal->prices));
 	proposal->nprices = 0;
 	proposal->bound = GT_RAT(0, 1);
-	if (!proposal->prices || result->cheapest <= 0 ||
-	    result->cheapest >= GT_PRICE_NONE)
-		return 0;
 	for (uint32_t r = 0; r < s->rows->nrows; r++) {
 		const struct gt_ring_row *row = &s->rows->rows[r];
 		struct gt_proposal_price *price =
@@ -203,7 +213,7 @@ static int gt_ring_certify(struct gt_ring_search *s,
 		if (!prices[r])
 			continue;
 		price->link = row->link;
-		if (!gt_rat_make(prices[r] * s->rows->unit, result->cheapest,
+		if (!gt_rat_make(prices[r] * s->rows->unit, cheapest,
 				 &price->price) ||
 		    !gt_rat_mul(row->gbs, price->price, &product) ||
 		    !gt_rat_add(proposal->bound, product, &proposal->bound))
@@ -216,16 +226,25 @@ static int gt_ring_certify(struct gt_ring_search *s,
 int gt_ring_prove(struct gt_ring_search *s, struct gt_ring_result *result,
 		  struct gt_proposal *proposal, struct gt_err *err)
 {
-	while (!gt_ring_certify(s, result, proposal)) {
-		if (result->exact.price_den < 4)
-			return gt_err_set(err, GT_ESYS, NULL,
-					  "the ring search's prices are "
-					  "beyond 64 bits");
-		result->exact.price_den /= 4;
+	int64_t *prices = result->exact.prices, cheapest;
+
+	proposal->prices = gt_arena_array(s->args->arena, s->rows->nrows,
+					  sizeof(*proposal->prices));
+	if (!proposal->prices)
+		return gt_err_nomem(err);
+	for (;;) {
+		gt_ring_price(s, s->pricer, prices);
+		cheapest = gt_pricer_bound(s->pricer, s->weights);
+		if (cheapest < 0)
+			return gt_err_nomem(err);
+		if (!cheapest || cheapest >= GT_PRICE_NONE)
+			break;
+		proposal->has_bound =
+			gt_ring_certify(s, prices, cheapest, proposal);
+		if (proposal->has_bound)
+			break;
 		for (uint32_t r = 0; r < s->rows->nrows; r++)
-			result->exact.prices[r] =
-				(result->exact.prices[r] + 3) / 4;
-		result->cheapest = gt_ring_price(s, result->exact.prices);
+			prices[r] = (prices[r] + 3) / 4;
 	}
 	return GT_OK;
 }

@@ -29,10 +29,11 @@ struct gt_ring_search {
 	struct gt_ring_rows *rows;
 	struct gt_ring_pool pool;
 	struct gt_ring_lp *lp;
-	struct gt_pricer *pricer;
-	double *duals;    /* row -> price */
-	int64_t *prices;  /* row -> price, in whole numbers */
-	int64_t *weights; /* hop -> cost under them */
+	struct gt_pricer *pricer; /* exact, as far as that goes */
+	struct gt_pricer *quick;  /* asked first */
+	double *duals;            /* row -> price */
+	int64_t *prices;          /* row -> price, in whole numbers */
+	int64_t *weights;         /* hop -> cost under them */
 	uint32_t *order;
 	uint32_t nrounds;
 };
@@ -41,7 +42,6 @@ struct gt_ring_search {
 struct gt_ring_result {
 	struct gt_ring_basis basis;
 	struct gt_ring_exact exact;
-	int64_t cheapest; /* no ring costs less, under the exact prices */
 };
 
 /* At least two ranks.  Release also after failure. */
@@ -63,7 +63,8 @@ int gt_ring_solve(struct gt_ring_search *s, struct gt_ring_result *result,
 
 /*
  * The result's prices and the bound they prove into the proposal, made
- * coarser (never too low) until all numbers fit 64 bits.
+ * coarser (never too low) until all numbers fit 64 bits; no bound if they
+ * prove nothing.
  */
 int gt_ring_prove(struct gt_ring_search *s, struct gt_ring_result *result,
 		  struct gt_proposal *proposal, struct gt_err *err);

@@ -21,6 +21,20 @@ static const struct gt_shape_entry *gt_search_shape(const char *name)
 	return NULL;
 }
 
+/* What bounds everything bounds this shape too. */
+static void gt_search_tighten(struct gt_proposal *proposal,
+			      const struct gt_bound *bound)
+{
+	if (!bound->found)
+		return;
+	if (proposal->has_bound &&
+	    gt_rat_cmp(proposal->bound, bound->value) <= 0)
+		return;
+	proposal->has_bound = 1;
+	proposal->bound = bound->value;
+	proposal->nprices = 0;
+}
+
 static int gt_search_run(const struct gt_request *request,
 			 const struct gt_shape_entry *shape,
 			 struct gt_proposal *proposal, struct gt_arena *arena,
@@ -39,7 +53,10 @@ static int gt_search_run(const struct gt_request *request,
 	rc = shape->propose(&args, proposal, err);
 	if (!rc)
 		rc = gt_bound_find(fabric, request->coll, arena, &bound, err);
-	return rc ? rc : gt_emit(&found, plan, err);
+	if (rc)
+		return rc;
+	gt_search_tighten(proposal, &bound);
+	return gt_emit(&found, plan, err);
 }
 
 int gt_search(const struct gt_request *request, const char *algo,

@@ -33,6 +33,7 @@ struct gt_proposal {
 	struct gt_proposal_channel *channels;
 	enum gt_proof_class class_;
 	struct gt_rat value; /* sum of the channels' gbs */
+	int has_bound;
 	struct gt_rat bound;
 	uint32_t nprices;
 	struct gt_proposal_price *prices;

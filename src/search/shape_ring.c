@@ -31,7 +31,7 @@ static int gt_ring_thin(struct gt_ring_search *s,
 			struct gt_err *err)
 {
 	struct gt_few_args args = {
-		.pricer = s->pricer,
+		.pricer = s->quick,
 		.exact = &full->exact,
 		.nused = gt_ring_used(&s->pool, &full->exact),
 		.max = s->args->max_channels,
@@ -148,6 +148,7 @@ static int gt_ring_alone(const struct gt_shape_args *args,
 	proposal->channels = channel;
 	proposal->nchannels = 1;
 	proposal->value = proposal->bound = GT_RAT(0, 1);
+	proposal->has_bound = 1;
 	return GT_OK;
 }
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "search/arborescence.h"
 #include "search/bareiss.h"
 #include "search/bound.h"
 #include "search/ring_price.h"
@@ -206,7 +207,7 @@ static struct gt_fabric *star(struct gt_arena *arena, uint32_t n)
 
 static void test_stars(void **state)
 {
-	static const uint32_t sizes[] = {2, 3, 8, 16};
+	static const uint32_t sizes[] = {2, 3, 8, 16, 17, 72};
 
 	(void)state;
 	for (uint32_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
@@ -222,6 +223,35 @@ static void test_stars(void **state)
 			assert_int_equal(p.channels[0].order[k], k);
 		gt_arena_free(arena);
 	}
+}
+
+/* Two switches of ten, a thin link between: too many ranks to try all rings,
+ * but a spanning tree from one side to the other proves the best. */
+static void test_islands(void **state)
+{
+	struct gt_arena *arena = gt_arena_new();
+	struct gt_fabric *f = gt_fabric_bare(arena, 20, 2);
+	struct gt_proposal p;
+
+	(void)state;
+	for (uint32_t i = 0; i < 20; i++)
+		gt_fabric_both(f, i, 20 + i / 10, GT_RAT(24, 1));
+	gt_fabric_both(f, 20, 21, GT_RAT(10, 1));
+	for (uint32_t i = 0; i < 400; i++) {
+		uint32_t a = i / 20, b = i % 20, len = 0, route[3];
+
+		route[len++] = 2 * a;
+		if (a / 10 != b / 10)
+			route[len++] = 40 + a / 10;
+		route[len++] = 2 * b + 1;
+		if (a != b)
+			gt_fabric_route(f, arena, a, b, route, len);
+	}
+	search(f, arena, 0, &p);
+	expect_fits(f, &p);
+	assert_int_equal(gt_rat_cmp(p.value, GT_RAT(10, 1)), 0);
+	assert_int_equal(gt_rat_cmp(p.bound, p.value), 0);
+	gt_arena_free(arena);
 }
 
 static void test_one_rank(void **state)
@@ -264,12 +294,13 @@ static void test_pricer(void **state)
 	(void)state;
 	for (int seed = 0; seed < 200; seed++) {
 		uint32_t n = 2 + gt_chance(&c, 5);
-		struct gt_pricer *pricer = gt_pricer_new(n);
+		struct gt_pricer *pricer = gt_pricer_new(n, 0);
 		int64_t least = INT64_MAX;
 
 		for (uint32_t i = 0; i < n * n; i++)
 			w[i] = gt_chance(&c, 100);
-		best = gt_pricer_run(pricer, w);
+		gt_pricer_run(pricer, w);
+		best = gt_pricer_bound(pricer, w);
 		for (uint32_t i = 0; i < gt_pricer_nrings(pricer); i++) {
 			int64_t cost = gt_pricer_ring(pricer, i, order),
 				sum = 0;
@@ -285,6 +316,48 @@ static void test_pricer(void **state)
 		}
 		assert_int_equal(least, best);
 		gt_pricer_free(pricer);
+	}
+}
+
+/* Every choice of one arc into each node but the root. */
+static int64_t least_tree(const int64_t *w, uint32_t n, uint32_t *into,
+			  uint32_t v)
+{
+	int64_t best = INT64_MAX, sum = 0;
+
+	if (v < n) {
+		for (into[v] = 0; into[v] < n; into[v]++) {
+			sum = least_tree(w, n, into, v + 1);
+			best = sum < best ? sum : best;
+		}
+		return best;
+	}
+	for (v = 1; v < n; v++) {
+		uint32_t up = v, steps = 0;
+
+		while (up && steps++ < n)
+			up = into[up];
+		if (up)
+			return INT64_MAX;
+		sum += w[into[v] * n + v];
+	}
+	return sum;
+}
+
+static void test_arborescence(void **state)
+{
+	struct gt_chance c = {5};
+	uint32_t into[5];
+	int64_t w[25];
+
+	(void)state;
+	for (int seed = 0; seed < 300; seed++) {
+		uint32_t n = 2 + gt_chance(&c, 4);
+
+		for (uint32_t i = 0; i < n * n; i++)
+			w[i] = gt_chance(&c, 30);
+		assert_int_equal(gt_arborescence(n, w, 0),
+				 least_tree(w, n, into, 1));
 	}
 }
 
@@ -320,6 +393,8 @@ int main(void)
 		cmocka_unit_test(test_few_channels),
 		cmocka_unit_test(test_same_again),
 		cmocka_unit_test(test_stars),
+		cmocka_unit_test(test_islands),
+		cmocka_unit_test(test_arborescence),
 		cmocka_unit_test(test_one_rank),
 		cmocka_unit_test(test_no_ring),
 	};
