@@ -65,3 +65,10 @@ load common
 	echo "best of five: $best ms"
 	[ $best -lt 150 ]
 }
+
+@test "a library that is not NVML is told, the rest is written" {
+	run_split gtopo detect --nvml libm.so.6
+	[ "$status" -eq 0 ]
+	[[ $err == "gtopo detect: GPUs are left out: NVML fails: nvml"*missing ]]
+	[[ $out == *"</system>" ]]
+}
