@@ -11,6 +11,7 @@ unit_tests += \
 	%D%/test_pattern \
 	%D%/test_rat \
 	%D%/test_ring \
+	%D%/test_ring_table \
 	%D%/test_topo \
 	%D%/test_unit
 
