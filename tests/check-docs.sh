@@ -93,8 +93,34 @@ examples() {
 	section "$1" EXAMPLES | sed -n 's/^\$ //p'
 }
 
+# The commands of README.md, each followed by what it is said to print.
 readme_examples() {
-	sed -n '/^```/,/^```/s/^\( *\)\$ gtopo/gtopo/p' README.md
+	sed -n '/^```/,/^```/p' README.md | grep -v '^```'
+}
+
+# Prints each shown line that its command does not print.  "..." stands for
+# lines left out; what `gtopo run` measured differs from run to run.
+check_shown() {
+	local dir line out= cmd=
+	dir=$(mktemp -d) || exit 99
+	cp share/xml/*.xml "$dir"
+	while IFS= read -r line; do
+		case $line in
+		'$ '*)
+			cmd=${line#'$ '}
+			out=$(cd "$dir" && PATH=$(dirname "$gtopo"):$PATH \
+				bash -o pipefail -c "$cmd" </dev/null 2>&1) ||
+				echo "fails: $cmd"
+			;;
+		... | '') ;;
+		*)
+			[[ $cmd == *'gtopo run'* ]] ||
+				grep -Fxq -- "$line" <<<"$out" ||
+				echo "'$cmd' does not print: $line"
+			;;
+		esac
+	done
+	rm -rf "$dir"
 }
 
 # Runs each line of standard input; prints those that fail.
@@ -134,5 +160,5 @@ for cmd in $commands; do
 	verdict "$cmd: completion offers its options" \
 		"$(check_completion "$cmd")"
 done
-verdict "README.md: the tour runs" "$(readme_examples | run_lines)"
+verdict "README.md: the tour shows what is printed" "$(readme_examples | check_shown)"
 echo "1..$n"
