@@ -18,6 +18,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+#include "exec/bell.h"
 #include "exec/engine.h"
 #include "exec/fifo.h"
 
@@ -56,6 +57,8 @@ struct gt_host_rank {
 	_Atomic uint64_t at;    /* lane << 32 | step that it is at */
 	_Atomic int done;       /* with the job */
 
+	struct gt_bell bell; /* rung by those who post something for it */
+
 	_Alignas(GT_CACHE_LINE_BYTES) struct gt_engine *engine;
 	uint32_t rank;
 	struct gt_host_lane *lanes;
@@ -74,7 +77,7 @@ struct gt_engine {
 	uint32_t nranks;
 	uint32_t workers; /* per channel */
 	uint32_t nlanes;  /* of a rank: channels times workers */
-	uint32_t spins;   /* polls before a waiting rank yields */
+	uint32_t spins;   /* polls before a waiting rank sleeps */
 	struct gt_host_rank *ranks;
 
 	/* What belongs to the collective that runs now. */
@@ -140,6 +143,18 @@ static inline char *gt_host_element(const struct gt_host_buffer *buffer,
 static inline int gt_host_aborted(struct gt_engine *engine)
 {
 	return atomic_load_explicit(&engine->abort, memory_order_relaxed);
+}
+
+static inline void gt_host_ring_all(struct gt_engine *engine)
+{
+	for (uint32_t r = 0; r < engine->nranks; r++)
+		gt_bell_ring(&engine->ranks[r].bell);
+}
+
+static inline void gt_host_abort(struct gt_engine *engine)
+{
+	atomic_store(&engine->abort, 1);
+	gt_host_ring_all(engine);
 }
 
 static inline void gt_host_beat(struct gt_host_rank *rank)

@@ -1,6 +1,5 @@
 #include "exec/host.h"
 
-#include <sched.h>
 #include <string.h>
 #include <time.h>
 
@@ -9,23 +8,15 @@
 
 enum {
 	GT_HOST_STACK_BYTES = 512 << 10,
-	/* After so many fruitless polls a rank sleeps between polls. */
-	GT_HOST_YIELDS = 4000,
-	GT_HOST_NAP_NS = 50000,
+	GT_HOST_NAP_NS = 20000000, /* a sleeper looks around so often */
 };
-
-static void gt_nap(long ns)
-{
-	struct timespec nap = {0, ns};
-
-	nanosleep(&nap, NULL);
-}
 
 /*
  * Nothing to do: stay on the processor while the others surely have ones of
- * their own, then make room for them, then stop burning time.
+ * their own, else make room for them.
  */
-static void gt_rank_idle(const struct gt_host_rank *rank, uint32_t polls)
+static void gt_rank_idle(struct gt_host_rank *rank, uint32_t polls,
+			 uint32_t seen)
 {
 	if (polls < rank->engine->spins) {
 #ifdef __x86_64__
@@ -33,23 +24,25 @@ static void gt_rank_idle(const struct gt_host_rank *rank, uint32_t polls)
 #endif
 		return;
 	}
-	if (polls < rank->engine->spins + GT_HOST_YIELDS)
-		sched_yield();
-	else
-		gt_nap(GT_HOST_NAP_NS);
+	gt_bell_wait(&rank->bell, seen, GT_HOST_NAP_NS);
 }
 
 /* All ranks start together; the last one to come takes the time. */
 static void gt_rank_meet(struct gt_host_rank *rank)
 {
 	struct gt_engine *engine = rank->engine;
-	uint32_t polls = 0;
+	uint32_t seen, polls = 0;
 
-	if (atomic_fetch_add(&engine->arrived, 1) + 1 == engine->nranks)
+	if (atomic_fetch_add(&engine->arrived, 1) + 1 == engine->nranks) {
 		atomic_store(&engine->start_ns, gt_clock_ns());
-	while (!atomic_load(&engine->start_ns) && !gt_host_aborted(engine)) {
+		gt_host_ring_all(engine);
+	}
+	while (!gt_host_aborted(engine)) {
+		seen = gt_bell_look(&rank->bell);
+		if (atomic_load(&engine->start_ns))
+			break;
 		gt_host_beat(rank);
-		gt_rank_idle(rank, polls++);
+		gt_rank_idle(rank, polls++, seen);
 	}
 }
 
@@ -83,16 +76,24 @@ static uint32_t gt_rank_poll(struct gt_host_rank *rank, uint64_t *moved)
 	return open;
 }
 
+static void gt_rank_play_dead(void)
+{
+	struct timespec nap = {0, 1000000};
+
+	nanosleep(&nap, NULL);
+}
+
 /* 0 when the rank's thread has to end without a word. */
 static int gt_rank_run(struct gt_host_rank *rank)
 {
 	struct gt_engine *engine = rank->engine;
 	uint64_t moved = 0, before;
-	uint32_t polls = 0, open = 1;
+	uint32_t polls = 0, open = 1, seen;
 
 	gt_rank_meet(rank);
 	while (open && !gt_host_aborted(engine)) {
 		before = moved;
+		seen = gt_bell_look(&rank->bell);
 		gt_host_beat(rank);
 		open = gt_rank_poll(rank, &moved);
 		if (open && gt_rank_is_faulty(rank, moved))
@@ -101,14 +102,14 @@ static int gt_rank_run(struct gt_host_rank *rank)
 				      memory_order_relaxed);
 		polls = moved == before ? polls + 1 : 0;
 		if (polls && open)
-			gt_rank_idle(rank, polls);
+			gt_rank_idle(rank, polls, seen);
 	}
 	rank->end_ns = gt_clock_ns();
 	if (open && engine->config.fault == GT_FAULT_EXIT &&
 	    gt_rank_is_faulty(rank, moved))
 		return 0;
 	while (open && !gt_host_aborted(engine))
-		gt_nap(GT_HOST_NAP_NS);
+		gt_rank_play_dead();
 	return 1;
 }
 
@@ -192,7 +193,7 @@ int gt_host_threads_start(struct gt_engine *engine, struct gt_err *err)
 
 void gt_host_threads_join(struct gt_engine *engine)
 {
-	atomic_store(&engine->abort, 1);
+	gt_host_abort(engine);
 	pthread_mutex_lock(&engine->mutex);
 	engine->quit = 1;
 	pthread_cond_broadcast(&engine->go);

@@ -49,8 +49,9 @@ static int gt_watch_blame(const struct gt_engine *engine, uint32_t r,
 }
 
 /*
- * A rank that waits for another one still polls; the one that all wait for
- * does not.  If all poll and nothing moves, they wait for each other.
+ * A rank that waits for another one still polls or sleeps; the one that all
+ * wait for does neither.  If nothing moves all the same, they wait for each
+ * other.
  */
 static int gt_watch_look(const struct gt_engine *engine, int64_t passed_ns,
 			 struct gt_err *err)
@@ -74,6 +75,8 @@ static int gt_watch_look(const struct gt_engine *engine, int64_t passed_ns,
 		moved += atomic_load_explicit(&rank->moved,
 					      memory_order_relaxed);
 		gt_watched_look(&watched[r], beats, passed_ns);
+		if (atomic_load(&rank->bell.asleep))
+			watched[r].still_ns = 0;
 		if (watched[r].still_ns >= limit_ns)
 			return gt_watch_blame(engine, r, "made no progress",
 					      err);
@@ -123,6 +126,6 @@ int gt_host_watch(struct gt_engine *engine, struct gt_err *err)
 	}
 	pthread_mutex_unlock(&engine->mutex);
 	if (rc)
-		atomic_store(&engine->abort, 1);
+		gt_host_abort(engine);
 	return rc;
 }
