@@ -14,4 +14,6 @@ dist_xml_DATA = \
 
 # what plans and reports are checked against
 schemadir = $(pkgdatadir)/schema
-dist_schema_DATA = %D%/schema/plan-1.schema.json
+dist_schema_DATA = \
+	%D%/schema/plan-1.schema.json \
+	%D%/schema/report-1.schema.json

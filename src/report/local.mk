@@ -1,2 +1,5 @@
 # results of runs, as text and JSON
-gtopo_core_sources +=
+gtopo_core_sources += \
+	%D%/json.c \
+	%D%/report.c %D%/report.h \
+	%D%/text.c

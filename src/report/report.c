@@ -1,0 +1,59 @@
+#include "report/report.h"
+
+#include <string.h>
+
+/* busbw / algbw */
+static double gt_report_factor(const char *coll, uint32_t ranks)
+{
+	double n = ranks;
+
+	if (!strcmp(coll, "allreduce"))
+		return 2 * (n - 1) / n;
+	return (n - 1) / n;
+}
+
+struct gt_report_side gt_report_measure(const struct gt_report *report,
+					const struct gt_report_row *row,
+					int64_t elapsed_ns, uint64_t wrong)
+{
+	const struct gt_report_head *head = report->head;
+	struct gt_report_side side = {.wrong = wrong};
+
+	side.time_us = (double)elapsed_ns / 1e3 / head->iters;
+	if (side.time_us > 0)
+		side.algbw_gbs = (double)row->bytes / side.time_us / 1e3;
+	side.busbw_gbs =
+		side.algbw_gbs * gt_report_factor(row->coll, head->ranks);
+	return side;
+}
+
+void gt_report_begin(struct gt_report *report)
+{
+	report->writer->begin(report);
+}
+
+void gt_report_add(struct gt_report *report, const struct gt_report_row *row)
+{
+	report->writer->row(report, row);
+	report->nrows++;
+	report->coll = row->coll;
+	report->wrong += row->out_of_place.wrong + row->in_place.wrong;
+	if (!row->bytes)
+		return;
+	report->busbw_sum +=
+		row->out_of_place.busbw_gbs + row->in_place.busbw_gbs;
+	report->nbusbw += 2;
+}
+
+void gt_report_end(struct gt_report *report, const char *error)
+{
+	report->error = error;
+	report->writer->end(report);
+}
+
+double gt_report_busbw(const struct gt_report *report)
+{
+	if (!report->nbusbw)
+		return 0;
+	return report->busbw_sum / (double)report->nbusbw;
+}

@@ -1,0 +1,85 @@
+#include "report/report.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/buf.h"
+
+static void gt_text_begin(const struct gt_report *report)
+{
+	const struct gt_report_head *head = report->head;
+	struct gt_buf *out = report->out;
+
+	gt_buf_printf(out, "# gtopo %s on %s, engine %s, %" PRIu32 " ranks\n",
+		      head->version, head->host, head->engine, head->ranks);
+	gt_buf_printf(out,
+		      "# %" PRIu32 " channels, %" PRIu32
+		      " workers each, %" PRIu32 " slots, %" PRIu32
+		      " iterations after %" PRIu32 " to warm up\n",
+		      head->channels, head->workers, head->slots, head->iters,
+		      head->warmup);
+	gt_buf_printf(out, "# plan %s\n",
+		      head->plan ? head->plan : "of unknown digest");
+}
+
+static void gt_text_side(struct gt_buf *out, const struct gt_report_side *side)
+{
+	gt_buf_printf(out, " %9.*f %8.3f %8.3f %7" PRIu64,
+		      side->time_us < 100     ? 2
+		      : side->time_us < 10000 ? 1
+					      : 0,
+		      side->time_us, side->algbw_gbs, side->busbw_gbs,
+		      side->wrong);
+}
+
+static void gt_text_columns(struct gt_buf *out)
+{
+	static const char side[] = " %9s %8s %8s %7s";
+
+	gt_buf_printf(out, "#%12s %13s %8s %7s %6s", "", "", "", "", "");
+	gt_buf_printf(out, " %35s %35s\n", "out-of-place           ",
+		      "in-place             ");
+	gt_buf_printf(out, "#%12s %13s %8s %7s %6s", "size", "count", "type",
+		      "redop", "root");
+	gt_buf_printf(out, side, "time", "algbw", "busbw", "#wrong");
+	gt_buf_printf(out, side, "time", "algbw", "busbw", "#wrong");
+	gt_buf_printf(out, "\n#%12s %13s %8s %7s %6s", "(B)", "(elements)", "",
+		      "", "");
+	gt_buf_printf(out, side, "(us)", "(GB/s)", "(GB/s)", "");
+	gt_buf_printf(out, side, "(us)", "(GB/s)", "(GB/s)", "");
+	gt_buf_puts(out, "\n");
+}
+
+static void gt_text_row(const struct gt_report *report,
+			const struct gt_report_row *row)
+{
+	struct gt_buf *out = report->out;
+
+	if (!report->coll || strcmp(report->coll, row->coll)) {
+		gt_buf_printf(out, "#\n# %s\n", row->coll);
+		gt_text_columns(out);
+	}
+	gt_buf_printf(out, " %12" PRIu64 " %13" PRIu64 " %8s %7s %6s",
+		      row->bytes, row->count, row->dtype, row->op, "-1");
+	gt_text_side(out, &row->out_of_place);
+	gt_text_side(out, &row->in_place);
+	gt_buf_puts(out, "\n");
+}
+
+static void gt_text_end(const struct gt_report *report)
+{
+	if (report->error)
+		return;
+	gt_buf_printf(report->out,
+		      "#\n# Out of bounds values : %" PRIu64 " %s\n",
+		      report->wrong, report->wrong ? "FAILED" : "OK");
+	gt_buf_printf(report->out, "# Avg bus bandwidth    : %.4g\n",
+		      gt_report_busbw(report));
+}
+
+const struct gt_report_writer gt_report_text = {
+	.name = "text",
+	.begin = gt_text_begin,
+	.row = gt_text_row,
+	.end = gt_text_end,
+};
