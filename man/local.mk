@@ -2,6 +2,8 @@
 dist_man_MANS += \
 	%D%/gtopo-detect.1 \
 	%D%/gtopo-paths.1 \
+	%D%/gtopo-report.5 \
+	%D%/gtopo-run.1 \
 	%D%/gtopo-search.1 \
 	%D%/gtopo-topology.5 \
 	%D%/gtopo-verify.1 \

@@ -203,8 +203,8 @@ static int gt_cmd_parse_and_run(const struct gt_cmd *cmd, void *opts, int argc,
 	return cmd->run(&args, err);
 }
 
-static int gt_cmd_run(const struct gt_cmd *cmd, int argc, char **argv,
-		      struct gt_err *err)
+static int gt_cmd_start(const struct gt_cmd *cmd, int argc, char **argv,
+			struct gt_err *err)
 {
 	void *opts = calloc(1, cmd->opts_bytes + 1);
 	int rc;
@@ -253,7 +253,7 @@ int gt_cmd_main(int argc, char **argv)
 	gt_err_init(&err);
 	cmd = gt_cmd_need(gt_cmd_word(argc, argv), &err);
 	if (cmd)
-		rc = gt_cmd_run(cmd, argc > 2 ? argc - 2 : 0, argv + 2, &err);
+		rc = gt_cmd_start(cmd, argc > 2 ? argc - 2 : 0, argv + 2, &err);
 	rc = gt_cmd_close_stdout(rc, &err);
 	if (err.code)
 		gt_cmd_say(cmd, err.where, err.text);

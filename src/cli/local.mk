@@ -4,7 +4,9 @@ gtopo_core_sources += \
 	%D%/cmd_detect.c \
 	%D%/cmd_help.c \
 	%D%/cmd_paths.c \
+	%D%/cmd_run.c \
 	%D%/cmd_search.c \
 	%D%/cmd_verify.c \
 	%D%/cmd_version.c \
-	%D%/opt.c %D%/opt.h %D%/opt_help.c
+	%D%/opt.c %D%/opt.h %D%/opt_help.c \
+	%D%/run_sweep.c %D%/run_sweep.h

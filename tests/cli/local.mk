@@ -5,6 +5,7 @@ cli_tests += \
 	%D%/10-detect.bats \
 	%D%/20-paths.bats \
 	%D%/30-search.bats \
-	%D%/40-verify.bats
+	%D%/40-verify.bats \
+	%D%/50-run.bats
 
 EXTRA_DIST += $(cli_tests) %D%/common.bash %D%/run-bats.sh

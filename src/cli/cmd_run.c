@@ -1,0 +1,297 @@
+#include "cli/cmd.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/digest.h"
+#include "base/err.h"
+#include "base/unit.h"
+#include "cli/opt.h"
+#include "cli/run_sweep.h"
+#include "plan/plan.h"
+#include "plan/simulate.h"
+
+struct gt_run_opts {
+	const char *plan;
+	int device; /* -1: the best one */
+	int coll;   /* -1: all that the plan's shapes can do */
+	uint64_t begin_bytes, end_bytes;
+	int64_t factor, iters, warmup;
+	const char *dtype, *op;
+	int64_t workers, slots;
+	int64_t timeout_ns;
+	const char *inject;
+	int json;
+};
+
+#define GT_RUN_UNSET UINT64_MAX
+
+static const struct gt_run_opts gt_run_defaults = {
+	.device = -1,
+	.coll = -1,
+	.begin_bytes = GT_RUN_UNSET,
+	.end_bytes = GT_RUN_UNSET,
+	.factor = 2,
+	.iters = 20,
+	.warmup = 5,
+	.dtype = "float",
+	.op = "sum",
+	.timeout_ns = 30000000000,
+};
+
+#define GT_RUN_AT(member) offsetof(struct gt_run_opts, member)
+
+static const struct gt_opt gt_run_opts[] = {
+	{GT_OPT_TEXT, 0, "plan", "FILE", GT_RUN_AT(plan),
+	 "run this plan; - is standard input", 0, 0},
+	{GT_OPT_WORD, 0, "device", "host|cuda", GT_RUN_AT(device),
+	 "where ranks run (default: cuda if there is one)", 0, 0},
+	{GT_OPT_WORD, 0, "coll", "allreduce|allgather|reducescatter",
+	 GT_RUN_AT(coll),
+	 "run this one (default: all that the plan can do)", 0, 0},
+	{GT_OPT_BYTES, 'b', "begin", "SIZE", GT_RUN_AT(begin_bytes),
+	 "smallest size in bytes (default: 1K)", 0, 0},
+	{GT_OPT_BYTES, 'e', "end", "SIZE", GT_RUN_AT(end_bytes),
+	 "largest size (default: 16M)", 0, 0},
+	{GT_OPT_INT, 'f', "factor", "N", GT_RUN_AT(factor),
+	 "from one size to the next (default: 2)", 0, INT64_MAX},
+	{GT_OPT_INT, 'n', "iters", "N", GT_RUN_AT(iters),
+	 "iterations that are timed together (default: 20)", 1, 1000000000},
+	{GT_OPT_INT, 'w', "warmup", "N", GT_RUN_AT(warmup),
+	 "iterations before those (default: 5)", 0, 1000000000},
+	{GT_OPT_TEXT, 0, "dtype", "NAME", GT_RUN_AT(dtype),
+	 "element type, or all (default: float)", 0, 0},
+	{GT_OPT_TEXT, 0, "op", "NAME", GT_RUN_AT(op),
+	 "reduction, or all (default: sum)", 0, 0},
+	{GT_OPT_INT, 0, "workers", "N", GT_RUN_AT(workers),
+	 "workers per channel (default: the engine's choice)", 1, 1024},
+	{GT_OPT_INT, 0, "slots", "N", GT_RUN_AT(slots),
+	 "slots of a FIFO (default: the plan's)", 1, 65536},
+	{GT_OPT_TIME, 0, "timeout", "TIME", GT_RUN_AT(timeout_ns),
+	 "give up after so long without progress (default: 30s)", 0, 0},
+	{GT_OPT_TEXT, 0, "inject", "FAULT", GT_RUN_AT(inject),
+	 "stop a rank on purpose: stall:RANK[:SLICES], exit:...", 0, 0},
+	{GT_OPT_FLAG, 0, "json", NULL, GT_RUN_AT(json), "write JSON", 0, 0},
+	GT_OPT_END,
+};
+
+/* Set by the signal handler, looked at by the engine. */
+static volatile sig_atomic_t gt_run_interrupted;
+
+static void gt_run_on_signal(int number)
+{
+	gt_run_interrupted = number;
+}
+
+/* The second signal kills: somebody is in a hurry. */
+static void gt_run_catch_signals(void)
+{
+	struct sigaction action = {.sa_handler = gt_run_on_signal,
+				   .sa_flags = (int)SA_RESETHAND};
+
+	sigemptyset(&action.sa_mask);
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+}
+
+static int gt_run_sizes(const struct gt_run_opts *opts,
+			struct gt_run_sweep *sweep, struct gt_err *err)
+{
+	uint64_t begin = opts->begin_bytes, end = opts->end_bytes;
+
+	if (end == GT_RUN_UNSET)
+		end = begin == GT_RUN_UNSET || begin < 16 << 20 ? 16 << 20
+								: begin;
+	if (begin == GT_RUN_UNSET)
+		begin = end < 1 << 10 ? end : 1 << 10;
+	if (begin > end)
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "-b '%" PRIu64 "' is larger than -e "
+				  "'%" PRIu64 "'",
+				  begin, end);
+	if (begin < end && opts->factor < 2)
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "-f '%" PRId64 "' never gets from -b to -e; "
+				  "use 2 or more",
+				  opts->factor);
+	if (begin < end && !begin)
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "-b '0' never grows; use 1 or more");
+	sweep->begin_bytes = begin;
+	sweep->end_bytes = end;
+	sweep->factor = begin < end ? (uint64_t)opts->factor : 2;
+	return GT_OK;
+}
+
+/* Words as bit sets: "all", or one name. */
+static int gt_run_types(const struct gt_run_opts *opts,
+			struct gt_run_sweep *sweep, struct gt_err *err)
+{
+	int dtype = gt_dtype_find(opts->dtype), op = gt_redop_find(opts->op);
+
+	if (dtype < 0 && strcmp(opts->dtype, "all"))
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "--dtype '%s' is not a type; use all, or one "
+				  "of float double half bf16 int8 uint8 int32 "
+				  "uint32 int64 uint64",
+				  opts->dtype);
+	if (op < 0 && strcmp(opts->op, "all"))
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "--op '%s' is not a reduction; use all, or "
+				  "one of sum prod min max avg",
+				  opts->op);
+	sweep->dtypes = dtype < 0 ? ~0u : 1u << dtype;
+	sweep->redops = op < 0 ? ~0u : 1u << op;
+	return GT_OK;
+}
+
+/* "stall:3:100": rank 3 stalls after 100 slices of a run. */
+static int gt_run_fault(const char *text, struct gt_engine_config *config,
+			struct gt_err *err)
+{
+	char rank[16], kind[8] = "";
+	uint64_t step = 0;
+	int64_t number;
+	int n = 0;
+
+	if (!text)
+		return GT_OK;
+	sscanf(text, "%7[a-z]:%15[0-9]%n", kind, rank, &n);
+	if (n && text[n] == ':' &&
+	    gt_unit_int(text + n + 1, 0, INT64_MAX, &number)) {
+		step = (uint64_t)number;
+		n = (int)strlen(text);
+	}
+	config->fault = !strcmp(kind, "stall")  ? GT_FAULT_STALL
+			: !strcmp(kind, "exit") ? GT_FAULT_EXIT
+						: GT_FAULT_NONE;
+	if (!n || text[n] || config->fault == GT_FAULT_NONE)
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "--inject '%s' is not stall:RANK[:SLICES] or "
+				  "exit:RANK[:SLICES]",
+				  text);
+	if (!gt_unit_int(rank, 0, (int64_t)config->plan->nranks - 1, &number))
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "--inject '%s': the plan has ranks 0 to "
+				  "%" PRIu32,
+				  text, config->plan->nranks - 1);
+	config->fault_rank = (uint32_t)number;
+	config->fault_step = step;
+	return GT_OK;
+}
+
+/* A ring can do every collective; other plans do what they were made for. */
+static unsigned gt_run_colls(const struct gt_run_opts *opts,
+			     const struct gt_plan *plan)
+{
+	if (opts->coll >= 0)
+		return 1u << opts->coll;
+	for (uint32_t c = 0; c < plan->nchannels; c++)
+		if (plan->channels[c].shape != GT_SHAPE_RING)
+			return 1u << plan->coll;
+	return (1u << GT_NCOLLS) - 1;
+}
+
+/* A wrong plan never runs.  Here it is an input, so at fault: status 2. */
+static int gt_run_verify(const struct gt_plan *plan, unsigned colls,
+			 struct gt_err *err)
+{
+	int rc = gt_plan_check(plan, err);
+
+	for (int coll = 0; !rc && coll < GT_NCOLLS; coll++)
+		if (colls >> coll & 1)
+			rc = gt_simulate(plan, coll, err);
+	if (rc != GT_ENO)
+		return rc;
+	err->code = GT_EINPUT;
+	return GT_EINPUT;
+}
+
+static int gt_run_digest(const struct gt_plan *plan,
+			 char text[GT_DIGEST_TEXT_MAX], struct gt_err *err)
+{
+	struct gt_buf buf = GT_BUF_INIT;
+	int rc = gt_plan_print(plan, &buf, err);
+
+	if (!rc && !gt_digest_text(buf.text, buf.len, text))
+		rc = gt_err_set(err, GT_ESYS, NULL, "cannot compute SHA-256");
+	gt_buf_release(&buf);
+	return rc;
+}
+
+static int gt_run_plan(const struct gt_cmd_args *args, struct gt_plan *plan,
+		       struct gt_run_sweep *sweep, struct gt_err *err)
+{
+	const struct gt_run_opts *opts = args->opts;
+	char digest[GT_DIGEST_TEXT_MAX];
+	int rc;
+
+	sweep->config.plan = plan;
+	sweep->config.interrupt = &gt_run_interrupted;
+	sweep->colls = gt_run_colls(opts, plan);
+	sweep->plan_digest = digest;
+	rc = gt_run_fault(opts->inject, &sweep->config, err);
+	if (!rc)
+		rc = gt_run_digest(plan, digest, err);
+	/* What is verified must be what runs. */
+	if (opts->slots)
+		plan->fifo_slots = (uint32_t)opts->slots;
+	if (!rc)
+		rc = gt_run_verify(plan, sweep->colls, err);
+	if (rc)
+		return rc;
+	gt_cmd_note(args, "the plan is right; engine '%s'", sweep->ops->name);
+	gt_run_catch_signals();
+	return gt_run_sweep(sweep, err);
+}
+
+static int gt_run_run(const struct gt_cmd_args *args, struct gt_err *err)
+{
+	const struct gt_run_opts *opts = args->opts;
+	static const char *const devices[] = {"host", "cuda"};
+	const char *device = opts->device < 0 ? NULL : devices[opts->device];
+	struct gt_run_sweep sweep = {
+		.ops = gt_engine_find(device),
+		.config = {.workers = (uint32_t)opts->workers,
+			   .timeout_ns = opts->timeout_ns},
+		.iters = (uint32_t)opts->iters,
+		.warmup = (uint32_t)opts->warmup,
+		.json = opts->json,
+		.out = args->out,
+	};
+	struct gt_plan *plan;
+	int rc;
+
+	if (!opts->plan)
+		return gt_err_set(err, GT_EINPUT, NULL, "--plan is missing");
+	if (!sweep.ops)
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "--device '%s' is not part of this program",
+				  device);
+	if (!opts->timeout_ns)
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "--timeout '0' leaves no time");
+	rc = gt_run_sizes(opts, &sweep, err);
+	if (!rc)
+		rc = gt_run_types(opts, &sweep, err);
+	if (!rc)
+		rc = gt_plan_read(opts->plan, &plan, err);
+	if (rc)
+		return rc;
+	rc = gt_run_plan(args, plan, &sweep, err);
+	gt_plan_free(plan);
+	return rc;
+}
+
+const struct gt_cmd gt_cmd_run = {
+	.name = "run",
+	.summary = "run a plan's collectives, check every element, measure",
+	.operands = "",
+	.opts = gt_run_opts,
+	.defaults = &gt_run_defaults,
+	.opts_bytes = sizeof(struct gt_run_opts),
+	.run = gt_run_run,
+};

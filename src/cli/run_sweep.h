@@ -1,0 +1,33 @@
+/*
+ * The part of `gtopo run` behind its options: measure and check every
+ * collective, type, operator and size that was asked for, on one engine.
+ */
+#ifndef GT_CLI_RUN_SWEEP_H
+#define GT_CLI_RUN_SWEEP_H
+
+#include <stdint.h>
+
+#include "exec/engine.h"
+
+struct gt_buf;
+struct gt_err;
+struct gt_plan;
+
+struct gt_run_sweep {
+	const struct gt_engine_ops *ops;
+	struct gt_engine_config config; /* max_bytes is set here */
+	unsigned colls, dtypes, redops; /* bit sets of the enums */
+	uint64_t begin_bytes, end_bytes, factor;
+	uint32_t iters, warmup;
+	int json;
+	const char *plan_digest; /* NULL: not known */
+	const char *out;         /* NULL: standard output, as rows come */
+};
+
+/*
+ * GT_ENO without words when data was wrong: the rows say so.  What was
+ * measured before a failure has been printed.
+ */
+int gt_run_sweep(const struct gt_run_sweep *sweep, struct gt_err *err);
+
+#endif

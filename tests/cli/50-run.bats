@@ -1,0 +1,191 @@
+# gtopo run on CPU ranks.
+load common
+
+setup() {
+	plan=$BATS_TEST_TMPDIR/plan.json
+}
+
+# An 8-GPU ring plan, as the search makes it.
+ring_plan() {
+	gtopo search --algo ring "$GTOPO_SRC/share/xml/dgx-h100.xml" >"$plan"
+}
+
+host() {
+	gtopo run --plan "$plan" --device host "$@"
+}
+
+need_python() {
+	python3 -c "import ${1:-json}" 2>/dev/null ||
+		skip "no python3${1:+-$1}"
+}
+
+# rows: how many measurements are on standard output.
+rows() {
+	grep -c '^ ' <<<"$out"
+}
+
+@test "all collectives, types and operators are right" {
+	ring_plan
+	run_split host -b 1 -e 256K -f 64 -n 1 -w 0 --dtype all --op all
+	[ "$status" -eq 0 ]
+	# 4 sizes, 10 types; 5 operators, or none for all-gather
+	[ "$(rows)" -eq $((4 * 10 * (5 + 5 + 1))) ]
+	grep -q '^# Out of bounds values : 0 OK$' <<<"$out"
+	[ -z "$err" ]
+}
+
+@test "from 1 byte to 16 MiB, all three collectives" {
+	ring_plan
+	run_split host -b 1 -e 16M -n 1 -w 0
+	[ "$status" -eq 0 ]
+	[ "$(rows)" -eq $((25 * 3)) ]
+	grep -qE '^ +16777216 +4194304 +float +sum +-1 ' <<<"$out"
+	grep -qE '^ +16777216 +524288 +float +none +-1 ' <<<"$out"
+	grep -qE '^ +0 +0 +float +sum +-1 ' <<<"$out"
+}
+
+@test "a plan comes through a pipe, workers and slots change nothing" {
+	ring_plan
+	run_split gtopo run --plan - --device host --coll reducescatter \
+		-b 100003 -e 100003 -n 2 -w 0 --workers 3 --slots 2 \
+		--dtype bf16 --op avg <"$plan"
+	[ "$status" -eq 0 ]
+	[ "$(rows)" -eq 1 ]
+	grep -q ' bf16 ' <<<"$out"
+}
+
+@test "JSON follows its schema" {
+	ring_plan
+	need_python jsonschema
+	host -b 1 -e 1M -f 1024 -n 1 -w 0 --json -o "$plan.report"
+	python3 "$GTOPO_SRC/tests/plan/validate.py" \
+		"$GTOPO_SRC/share/schema/report-1.schema.json" "$plan.report"
+	python3 - "$plan.report" <<-'END'
+		import json, sys
+		report = json.load(open(sys.argv[1]))
+		assert len(report["rows"]) == 3 * 3 * 2
+		row = report["rows"][2]
+		assert row["bytes"] == 1024 and row["wrong"] == 0
+		want = row["algbw_gbs"] * 2 * 7 / 8
+		assert abs(row["busbw_gbs"] - want) <= 1e-4 * want
+		assert report["error"] is None
+	END
+}
+
+@test "a rank that stops is named in time, status 3" {
+	ring_plan
+	for fault in stall:3:5 exit:5:2 stall:0; do
+		SECONDS=0
+		run_split host -b 1M -e 1M --timeout 500ms --inject $fault
+		[ "$status" -eq 3 ]
+		[ $SECONDS -le 3 ]
+		[[ $err =~ ^gtopo\ run:\ rank\ ${fault//[a-z:]*:/}? ]]
+	done
+	[[ $err =~ ^"gtopo run: rank 0 (n0 0000:1b:00.0) made no progress for "\
+"0.5 s at channel 0 step 0 (send)"$ ]]
+}
+
+@test "JSON tells why a run ended early, and still is JSON" {
+	need_python
+	ring_plan
+	run_split host -b 1M -e 1M --timeout 300ms --inject stall:2 --json
+	[ "$status" -eq 3 ]
+	python3 -c 'import json, sys
+report = json.load(sys.stdin)
+assert "rank 2 " in report["error"], report
+assert report["rows"] == []' <<<"$out"
+}
+
+@test "a failure leaves an old file alone" {
+	ring_plan
+	echo old >"$plan.report"
+	run_split host -b 1M -e 1M --timeout 300ms --inject stall:2 \
+		-o "$plan.report"
+	[ "$status" -eq 3 ]
+	[ "$(cat "$plan.report")" = old ]
+}
+
+@test "SIGTERM and SIGINT end a run cleanly, status 3" {
+	need_python
+	ring_plan
+	local signal pid
+	for signal in TERM INT; do
+		rm -f "$plan.out"
+		# A shell's background jobs ignore SIGINT: ask for it anew.
+		python3 -c 'import os, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+os.execv(sys.argv[1], sys.argv[1:])' "$GTOPO" run --plan "$plan" \
+			--device host -b 4K -e 16M -n 100000 \
+			>"$plan.out" 2>"$plan.err" &
+		pid=$!
+		until [ -s "$plan.out" ]; do sleep 0.05; done
+		kill -$signal $pid
+		status=0
+		wait $pid || status=$?
+		[ "$status" -eq 3 ]
+		[ "$(cat "$plan.err")" = "gtopo run: interrupted" ]
+	done
+}
+
+@test "what cannot be run is told: sizes" {
+	ring_plan
+	run_split host -b 2M -e 1M
+	want 2 "gtopo run: -b '2097152' is larger than -e '1048576'"
+	run_split host -b 1K -e 1M -f 1
+	want 2 "gtopo run: -f '1' never gets from -b to -e; use 2 or more"
+	run_split host -b 0 -e 1M
+	want 2 "gtopo run: -b '0' never grows; use 1 or more"
+	run_split host -b 12Q
+	want 2 "gtopo run: --begin '12Q' is not a size such as 4096, 64K or 1G"
+	run_split host -b 4K -e 4K -f 1 -n 1
+	[ "$status" -eq 0 ]
+}
+
+@test "what cannot be run is told: names" {
+	ring_plan
+	run_split host --dtype quad
+	want 2 "gtopo run: --dtype 'quad' is not a type; use all, or one of \
+float double half bf16 int8 uint8 int32 uint32 int64 uint64"
+	run_split host --op median
+	want 2 "gtopo run: --op 'median' is not a reduction; use all, or one \
+of sum prod min max avg"
+	run_split host --inject sleep:1
+	want 2 "gtopo run: --inject 'sleep:1' is not stall:RANK[:SLICES] or \
+exit:RANK[:SLICES]"
+	run_split host --inject exit:8
+	want 2 "gtopo run: --inject 'exit:8': the plan has ranks 0 to 7"
+	run_split gtopo run
+	want 2 "gtopo run: --plan is missing"
+	run_split host --timeout 0
+	want 2 "gtopo run: --timeout '0' leaves no time"
+}
+
+@test "what cannot be run is told: memory" {
+	ring_plan
+	run_split host -b 1K -e 100T
+	[ "$status" -eq 3 ]
+	[[ $err == "gtopo run: 8 ranks need 1638400.0 GiB for buffers of \
+'109951162777600' bytes, "*" GiB are available; use a smaller largest size" ]]
+}
+
+@test "a wrong plan never runs: status 2" {
+	ring_plan
+	run_split host --slots 1 -e 4K
+	[ "$status" -eq 2 ]
+	[ -z "$out" ]
+	sed 's/"share": "1"/"share": "1\/2"/' "$plan" >"$plan.wrong"
+	run_split gtopo run --plan "$plan.wrong" --device host -e 4K
+	[ "$status" -eq 2 ]
+	[[ $err == *share* ]]
+	run_split gtopo run --plan /nonexistent
+	[ "$status" -eq 2 ]
+}
+
+@test "a full disk is noticed at once" {
+	[ -c /dev/full ] || skip "no /dev/full"
+	ring_plan
+	status=0
+	host -b 1K -e 1M >/dev/full 2>"$plan.err" || status=$?
+	[ "$status" -eq 3 ]
+	grep -q "cannot write: No space left on device" "$plan.err"
+}
