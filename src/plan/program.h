@@ -24,6 +24,11 @@
  * slot is ordered before the release store of the counter that announces it.
  * A slice of length 0 is announced like any other, so that counters stay
  * equal on both sides.
+ *
+ * An operand in a peer's memory, or with no bytes at all, uses its
+ * connection's counters in the same way, without a slot.  A step waits for
+ * all its operands before it reads, and posts after it has written.  Copying
+ * a place onto itself, as happens in place, is no write.
  */
 #ifndef GT_PLAN_PROGRAM_H
 #define GT_PLAN_PROGRAM_H

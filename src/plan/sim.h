@@ -56,7 +56,8 @@ struct gt_sim {
 	struct gt_sim_fifo *fifos;
 	uint32_t *queue; /* ranks that may go on, a ring of nranks */
 	uint32_t queue_at, queue_len;
-	struct gt_sim_value work; /* of the step being executed */
+	struct gt_sim_value work;          /* of the step being executed */
+	const struct gt_sim_value *source; /* its only source, or NULL */
 };
 
 /* Record that the plan is wrong: GT_ENO.  step NULL: at no one step. */
@@ -74,6 +75,8 @@ int gt_sim_init(struct gt_sim *sim, const struct gt_sim_args *args,
 /* Execute to the end, and look at what came out. */
 int gt_sim_run(struct gt_sim *sim, struct gt_err *err);
 int gt_sim_check_result(const struct gt_sim *sim, struct gt_err *err);
+
+int gt_sim_is_input(const struct gt_operand *operand);
 
 /* A rank's place for a chunk's slice. */
 struct gt_sim_value *gt_sim_cell(const struct gt_sim *sim, uint32_t rank,

@@ -10,11 +10,24 @@ static uint32_t *gt_sim_clocks(struct gt_sim *sim, size_t n)
 	return gt_arena_array(sim->arena, n * sim->nranks, sizeof(uint32_t));
 }
 
+int gt_sim_is_input(const struct gt_operand *operand)
+{
+	return operand->buf == GT_BUF_INPUT ||
+	       operand->buf == GT_BUF_PEER_INPUT;
+}
+
+/* Output places, then those of an input that is not the output. */
+static size_t gt_sim_nepochs(const struct gt_sim *sim)
+{
+	return (size_t)sim->nchunks * GT_SIM_LOOPS *
+	       (sim->args->inplace ? 1 : 2);
+}
+
 /* A rank's own start is the first write to all of its memory. */
 static int gt_sim_race_rank(struct gt_sim *sim, uint32_t r, struct gt_err *err)
 {
 	struct gt_sim_rank *rank = &sim->ranks[r];
-	size_t n = (size_t)sim->nchunks * GT_SIM_LOOPS;
+	size_t n = gt_sim_nepochs(sim);
 	uint32_t *reads = gt_sim_clocks(sim, n);
 
 	rank->clock = gt_sim_clocks(sim, 1);
@@ -109,15 +122,15 @@ int gt_sim_race_touch(struct gt_sim *sim, const struct gt_sim_access *access,
 		      uint32_t owner, struct gt_err *err)
 {
 	const struct gt_sim_rank *rank = &sim->ranks[access->rank];
+	uint32_t other, now, at = access->operand->chunk;
 	struct gt_sim_epochs *epochs;
-	uint32_t other, now;
 
 	if (!sim->peers)
 		return GT_OK;
 	now = rank->clock[access->rank];
-	epochs = &sim->ranks[owner]
-			  .epochs[access->operand->chunk * GT_SIM_LOOPS +
-				  rank->loop];
+	if (gt_sim_is_input(access->operand) && !sim->args->inplace)
+		at += sim->nchunks;
+	epochs = &sim->ranks[owner].epochs[at * GT_SIM_LOOPS + rank->loop];
 	other = gt_sim_unordered(sim, epochs, rank->clock, access->writes);
 	if (other < sim->nranks)
 		return gt_sim_wrong(sim->args, access->rank, access->step, err,
@@ -139,12 +152,13 @@ int gt_sim_race_touch(struct gt_sim *sim, const struct gt_sim_access *access,
 /* Whoever ends may use his buffers: all accesses to them must be over. */
 int gt_sim_race_end(const struct gt_sim *sim, struct gt_err *err)
 {
-	uint32_t n = sim->nchunks * GT_SIM_LOOPS, other;
+	size_t n = gt_sim_nepochs(sim);
+	uint32_t other;
 
 	if (!sim->peers)
 		return GT_OK;
 	for (uint32_t r = 0; r < sim->nranks; r++)
-		for (uint32_t i = 0; i < n; i++) {
+		for (size_t i = 0; i < n; i++) {
 			const struct gt_sim_rank *rank = &sim->ranks[r];
 
 			other = gt_sim_unordered(sim, &rank->epochs[i],
@@ -154,7 +168,9 @@ int gt_sim_race_end(const struct gt_sim *sim, struct gt_err *err)
 					sim->args, r, NULL, err,
 					"race: may end before rank %u's "
 					"access to its chunk %u",
-					other, i / GT_SIM_LOOPS);
+					other,
+					(uint32_t)(i / GT_SIM_LOOPS %
+						   sim->nchunks));
 		}
 	return GT_OK;
 }

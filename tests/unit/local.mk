@@ -12,6 +12,7 @@ unit_tests += \
 	%D%/test_rat \
 	%D%/test_ring \
 	%D%/test_ring_table \
+	%D%/test_simulate \
 	%D%/test_topo \
 	%D%/test_unit
 
