@@ -67,6 +67,6 @@ row run "$plan" run --device host -b 1M -e 1M -n 5 --plan "$plan"
 cpu=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)
 printf '{"schema": "gtopo.bench-commands/1", '
 printf '"version": "%s", ' "$("$gtopo" version | cut -d' ' -f2)"
-printf '"cpu": "%s", "cpus": %d,\n "rows": [\n  ' "$cpu" "$(nproc)"
-sed '$!s/$/,\n /' "$dir/rows" | sed '/^ *$/d; 2,$s/^/ /'
+printf '"cpu": "%s", "cpus": %d,\n "rows": [\n' "$cpu" "$(nproc)"
+sed '$!s/$/,/; s/^/    /' "$dir/rows"
 printf ' ]}\n'

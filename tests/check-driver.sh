@@ -44,6 +44,11 @@ counts "cmocka's list of failures counts once" "$cmocka
 	echo '[  FAILED  ] a'; echo '[==========] 1 test(s) run.'
 	echo '[  FAILED  ] tests: 1 test(s), listed below:'
 	echo '[  FAILED  ] a'; exit 1" "1 FAIL: FAIL"
+counts "cmocka's list of skips counts once" "$cmocka
+	echo '[  SKIPPED ] a'; echo '[==========] 1 test(s) run.'
+	echo '[  PASSED  ] 0 test(s).'
+	echo '[  SKIPPED ] tests: 1 test(s), listed below:'
+	echo '[  SKIPPED ] a'; exit 0" "1 SKIP: SKIP"
 counts "a crash" "$cmocka; echo '[       OK ] a'; kill -SEGV \$\$" \
 	"1 FAIL, 1 PASS: FAIL"
 counts "a hang" 'echo 1..1; sleep 30' "1 FAIL: FAIL"

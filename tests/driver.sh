@@ -31,7 +31,10 @@ function result(kind, what, why) {
 # cmocka
 /^\[ RUN      \]/ { said = ""; next }
 /^\[       OK \]/ { result("PASS", $4); next }
-/^\[  SKIPPED \]/ { result("SKIP", $4, said); said = ""; next }
+/^\[  SKIPPED \]/ {
+	if (!summary) result("SKIP", $4, said)
+	next
+}
 /^\[  FAILED  \] [A-Za-z0-9_]+$/ {
 	if (!summary) result("FAIL", $4, said)
 	next
