@@ -19,6 +19,7 @@ gtopo_core_sources += \
 	%D%/ring_price.c %D%/ring_price.h \
 	%D%/ring_rows.c %D%/ring_rows.h \
 	%D%/ring_search.c %D%/ring_search.h \
+	%D%/ring_sparse.c %D%/ring_sparse.h \
 	%D%/search.c %D%/search.h \
 	%D%/shape.h \
 	%D%/shape_ring.c

@@ -20,6 +20,7 @@ struct gt_ring_pool;
  */
 struct gt_few_args {
 	struct gt_pricer *pricer;
+	const struct gt_ring_pool *pool; /* that *exact is over */
 	const struct gt_ring_exact *exact;
 	uint32_t nused, max;
 };

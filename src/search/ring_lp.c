@@ -117,3 +117,31 @@ void gt_ring_lp_basis(const struct gt_ring_lp *lp, unsigned char *rings,
 	for (uint32_t i = 0; i < lp->nrows; i++)
 		rows[i] = Clp_getRowStatus(lp->model, (int)i) != GT_CLP_BASIC;
 }
+
+int gt_ring_lp_bind(struct gt_ring_lp *lp, const unsigned char *rows)
+{
+	double *lower = malloc((lp->nrows + 1) * sizeof(*lower));
+	const double *upper = Clp_rowUpper(lp->model);
+
+	if (!lower)
+		return GT_ESYS;
+	for (uint32_t i = 0; i < lp->nrows; i++)
+		lower[i] = rows[i] ? upper[i] : -GT_LP_INF;
+	Clp_chgRowLower(lp->model, lower);
+	free(lower);
+	return GT_OK;
+}
+
+int gt_ring_lp_least(struct gt_ring_lp *lp, const double *costs, double *shares)
+{
+	const double *solution;
+
+	Clp_setOptimizationDirection(lp->model, 1);
+	Clp_chgObjCoefficients(lp->model, costs);
+	if (Clp_primal(lp->model, 0) || Clp_status(lp->model))
+		return GT_ESYS;
+	solution = Clp_primalColumnSolution(lp->model);
+	for (uint32_t i = 0; i < lp->nrings; i++)
+		shares[i] = solution[i];
+	return GT_OK;
+}

@@ -26,6 +26,15 @@ void gt_ring_lp_free(struct gt_ring_lp *lp);
 int gt_ring_lp_solve(struct gt_ring_lp *lp, const struct gt_ring_pool *pool,
 		     double *prices);
 
+/*
+ * After solving: of all solutions in which the rows with a flag bind, one
+ * where the sum of costs[ring] * share is least, into shares[ring].  GT_ESYS
+ * when CLP gave up.  No other solving makes sense afterwards.
+ */
+int gt_ring_lp_bind(struct gt_ring_lp *lp, const unsigned char *rows);
+int gt_ring_lp_least(struct gt_ring_lp *lp, const double *costs,
+		     double *shares);
+
 /* Which rings are basic and which rows bind (1 or 0 each), after solving. */
 void gt_ring_lp_basis(const struct gt_ring_lp *lp, unsigned char *rings,
 		      unsigned char *rows);

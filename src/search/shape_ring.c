@@ -32,6 +32,7 @@ static int gt_ring_thin(struct gt_ring_search *s,
 {
 	struct gt_few_args args = {
 		.pricer = s->quick,
+		.pool = &s->pool,
 		.exact = &full->exact,
 		.nused = gt_ring_used(&s->pool, &full->exact),
 		.max = s->args->max_channels,
