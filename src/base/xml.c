@@ -21,8 +21,9 @@
 enum {
 	GT_XML_MAX_BYTES = 64 << 20,
 	GT_XML_MAX_DEPTH = 256,
-	GT_XML_MAX_ELEMS = 1 << 20,
-	GT_XML_MAX_ATTRS = 1024,
+	GT_XML_MAX_ELEMS = 1 << 18,
+	GT_XML_MAX_ATTRS = 1024,        /* of one element */
+	GT_XML_MAX_ALL_ATTRS = 1 << 20, /* of all */
 };
 
 struct gt_xml {
@@ -169,7 +170,7 @@ static void gt_xml_start(void *data, const xmlChar *name, const xmlChar *prefix,
  */
 static int gt_xml_sane(const struct gt_xml *xml, struct gt_err *err)
 {
-	size_t nattrs = 0;
+	size_t nattrs = 0, nall = 0;
 	long line = 1;
 	char where[512], before = '\0';
 
@@ -182,15 +183,22 @@ static int gt_xml_sane(const struct gt_xml *xml, struct gt_err *err)
 			continue;
 		if (c == '<')
 			nattrs = 0;
-		if ((c == '"' || c == '\'') && before == '=')
+		if ((c == '"' || c == '\'') && before == '=') {
 			nattrs++;
+			nall++;
+		}
 		before = c;
-		if (nattrs <= GT_XML_MAX_ATTRS)
+		if (nattrs <= GT_XML_MAX_ATTRS && nall <= GT_XML_MAX_ALL_ATTRS)
 			continue;
 		snprintf(where, sizeof(where), "%s:%ld", xml->name, line);
 		return gt_err_set(err, GT_EINPUT, where,
-				  "more than %d attributes in one element",
-				  GT_XML_MAX_ATTRS);
+				  nall > GT_XML_MAX_ALL_ATTRS
+					  ? "more than %d attributes"
+					  : "more than %d attributes in one "
+					    "element",
+				  nall > GT_XML_MAX_ALL_ATTRS
+					  ? GT_XML_MAX_ALL_ATTRS
+					  : GT_XML_MAX_ATTRS);
 	}
 	return GT_OK;
 }

@@ -1,10 +1,11 @@
 /*
  * XML documents, read through one bounded door (libxml2).
  *
- * A file may have at most 64 MiB, 256 levels and 2^20 elements.  Nothing is
- * ever fetched: external subsets are not loaded, entity declarations are
- * refused, so no document grows while it is read.  A document is read-only
- * once parsed (any number of threads) and owns all that is borrowed from it.
+ * A file may have at most 64 MiB, 256 levels, 2^18 elements and 2^20
+ * attributes.  Nothing is ever fetched: external subsets are not loaded, entity
+ * declarations are refused, so no document grows while it is read.  A document
+ * is read-only once parsed (any number of threads) and owns all that is
+ * borrowed from it.
  */
 #ifndef GT_BASE_XML_H
 #define GT_BASE_XML_H

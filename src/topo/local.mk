@@ -18,5 +18,6 @@ gtopo_core_sources += \
 	%D%/reader.h \
 	%D%/sysfs.c %D%/sysfs.h \
 	%D%/topo.c %D%/topo.h \
+	%D%/walk.c %D%/walk.h \
 	%D%/xml_device.c %D%/xml_read.c \
 	%D%/xml_write.c %D%/xml_write.h

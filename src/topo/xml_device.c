@@ -85,6 +85,7 @@ static int gt_reader_port(struct gt_reader *reader,
 			       .line = gt_xml_line(net)};
 	struct gt_link link = {.kind = GT_LINK_NET, .from = nic};
 	struct gt_rat mbps = GT_RAT(0, 1);
+	int rc;
 
 	if (gt_xml_int(net, "dev", &node.dev, err) ||
 	    gt_xml_int(net, "port", &node.port, err) ||
@@ -105,9 +106,8 @@ static int gt_reader_port(struct gt_reader *reader,
 		node.guid = gt_arena_strdup(topo->arena, node.guid);
 	if (!node.id)
 		return gt_err_nomem(err);
-	if (gt_graph_node(topo, &node, &link.to, err))
-		return GT_ESYS;
-	return gt_graph_pair(topo, &link, err);
+	rc = gt_graph_node(topo, &node, &link.to, err);
+	return rc ? rc : gt_graph_pair(topo, &link, err);
 }
 
 int gt_reader_nets(struct gt_reader *reader, const struct gt_xml_elem *nic,
