@@ -1,5 +1,5 @@
 # measurements: `make bench` writes bench.json and shows it
-EXTRA_PROGRAMS = %D%/meter
+EXTRA_PROGRAMS += %D%/meter
 %C%_meter_LDADD =
 EXTRA_DIST += %D%/commands.sh
 
