@@ -6,7 +6,7 @@
  * operation; the minimum or maximum with a NaN may be either operand.  avg is
  * a sum whose last step divides (kernels/pattern.h says how).  The result
  * depends on nothing but the operands and their order: no vector width
- * changes a bit.
+ * changes a bit, except which NaN comes of two.
  */
 #ifndef GT_EXEC_REDUCE_H
 #define GT_EXEC_REDUCE_H

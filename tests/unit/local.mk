@@ -3,6 +3,7 @@ unit_tests += \
 	%D%/test_base \
 	%D%/test_bound \
 	%D%/test_engine \
+	%D%/test_fifo \
 	%D%/test_lower \
 	%D%/test_machine \
 	%D%/test_mutate \
@@ -10,6 +11,8 @@ unit_tests += \
 	%D%/test_plan \
 	%D%/test_pattern \
 	%D%/test_rat \
+	%D%/test_reduce \
+	%D%/test_report \
 	%D%/test_ring \
 	%D%/test_ring_table \
 	%D%/test_simulate \

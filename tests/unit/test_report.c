@@ -1,0 +1,118 @@
+#include "unit/test.h"
+
+#include <string.h>
+
+#include "base/buf.h"
+#include "report/report.h"
+
+static const struct gt_report_head head = {
+	.version = "1.2.3",
+	.host = "here",
+	.arch = "abacus",
+	.cpus = 2,
+	.engine = "host",
+	.plan = "sha256:12",
+	.ranks = 4,
+	.channels = 3,
+	.workers = 1,
+	.slots = 8,
+	.iters = 10,
+	.warmup = 2,
+};
+
+static struct gt_report_row make_row(const struct gt_report *report,
+				     const char *coll, uint64_t bytes)
+{
+	struct gt_report_row row = {.coll = coll,
+				    .dtype = "float",
+				    .op = "sum",
+				    .bytes = bytes,
+				    .count = bytes / 4};
+
+	row.out_of_place = gt_report_measure(report, &row, 1000000, 0);
+	row.in_place = gt_report_measure(report, &row, 2000000, 5);
+	return row;
+}
+
+/* 1 ms for 10 iterations of 1 MB: 10 GB/s. */
+static void test_bandwidths(void **state)
+{
+	struct gt_report report = {.head = &head};
+	struct gt_report_row row = make_row(&report, "allreduce", 1000000);
+
+	(void)state;
+	assert_true(row.out_of_place.time_us == 100);
+	assert_true(row.out_of_place.algbw_gbs == 10);
+	assert_true(row.out_of_place.busbw_gbs == 15);
+	assert_true(row.in_place.busbw_gbs == 7.5);
+	row = make_row(&report, "allgather", 1000000);
+	assert_true(row.out_of_place.busbw_gbs == 7.5);
+	row = make_row(&report, "reducescatter", 0);
+	assert_true(row.out_of_place.busbw_gbs == 0);
+	row.out_of_place = gt_report_measure(&report, &row, 0, 0);
+	assert_true(row.out_of_place.algbw_gbs == 0);
+}
+
+static void write_all(struct gt_report *report, const char *error)
+{
+	struct gt_report_row row;
+
+	gt_report_begin(report);
+	row = make_row(report, "allreduce", 1000000);
+	gt_report_add(report, &row);
+	row = make_row(report, "allgather", 0);
+	gt_report_add(report, &row);
+	gt_report_end(report, error);
+}
+
+static void test_text(void **state)
+{
+	struct gt_buf out = GT_BUF_INIT;
+	struct gt_report report = {
+		.head = &head, .writer = &gt_report_text, .out = &out};
+
+	(void)state;
+	write_all(&report, NULL);
+	assert_non_null(strstr(
+		gt_buf_text(&out),
+		"\n      1000000        250000    float     sum     -1     "
+		"100.0   10.000   15.000       0     200.0    5.000    7.500"
+		"       5\n"));
+	assert_non_null(strstr(gt_buf_text(&out), "\n# allgather\n"));
+	assert_non_null(strstr(gt_buf_text(&out),
+			       "\n# Out of bounds values : 10 FAILED\n"
+			       "# Avg bus bandwidth    : 11.25\n"));
+	gt_buf_release(&out);
+}
+
+static void test_json(void **state)
+{
+	struct gt_buf out = GT_BUF_INIT;
+	struct gt_report report = {
+		.head = &head, .writer = &gt_report_json, .out = &out};
+
+	(void)state;
+	write_all(&report, "rank \"3\" stopped");
+	assert_non_null(strstr(gt_buf_text(&out), "\"topology\": null"));
+	assert_non_null(strstr(
+		gt_buf_text(&out),
+		"    {\"ranks\": 4, \"coll\": \"allreduce\", \"dtype\": "
+		"\"float\", \"op\": \"sum\", \"inplace\": true, \"bytes\": "
+		"1000000, \"count\": 250000, \"time_us\": 200, \"algbw_gbs\": "
+		"5, \"busbw_gbs\": 7.5, \"wrong\": 5},\n"));
+	assert_non_null(strstr(gt_buf_text(&out),
+			       "\"wrong\": 10,\n  \"busbw_gbs\": 11.25,\n"
+			       "  \"error\": \"rank \\\"3\\\" stopped\"\n}\n"));
+	gt_buf_release(&out);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_bandwidths),
+		cmocka_unit_test(test_text),
+		cmocka_unit_test(test_json),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
