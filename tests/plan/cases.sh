@@ -8,6 +8,8 @@ cd "${GTOPO_SRC:-.}/tests/cases/plan" || exit 99
 gtopo=${GTOPO:-../../../build/gtopo}
 schema=../../../share/schema/plan-1.schema.json
 update=${GTOPO_UPDATE:-}
+tmp=$(mktemp -d) || exit 99
+trap 'rm -rf "$tmp"' EXIT
 
 n=0
 verdict() { # NAME FINDINGS
@@ -39,6 +41,19 @@ done
 for dir in bad/*/; do
 	verdict "$dir" "$(bad "${dir%/}")"
 done
+
+page=../../../man/gtopo-plan.5
+verdict "gtopo-plan(5) names each key of the schema" "$(
+	grep -oE '^ *"[a-z_]+": \{' $schema | grep -oE '[a-z_]+' | sort -u |
+		grep -vE '^(properties|items|if|then|else|rational)$' |
+		grep -vE '^(channel|hop|link|node)$' |
+		while read -r name; do
+			grep -qE "^\.(B|BR|RB) .*\b$name\b" $page ||
+				echo "$name is missing"
+		done)"
+sed -n '/^{/,/^}/p' $page >"$tmp/man.json"
+verdict "the example of gtopo-plan(5)" \
+	"$("$gtopo" verify "$tmp/man.json" 2>&1 >/dev/null)"
 
 n=$((n + 1))
 if python3 -c 'import jsonschema' 2>/dev/null; then
