@@ -1,12 +1,17 @@
-# measurements: `make bench` writes bench.json and shows it
+# measurements: `make bench` writes bench.json and bench-search.json and shows
+# them
 EXTRA_PROGRAMS += %D%/meter
 %C%_meter_LDADD =
-EXTRA_DIST += %D%/commands.sh
+EXTRA_DIST += %D%/commands.sh %D%/search.sh
 
 bench: gtopo$(EXEEXT) %D%/meter$(EXEEXT)
 	$(AM_V_at)GTOPO='$(abs_top_builddir)/gtopo' METER=%D%/meter \
 		GTOPO_SRC='$(abs_top_srcdir)' \
 		bash $(top_srcdir)/%D%/commands.sh >bench.json.tmp
 	$(AM_V_at)mv bench.json.tmp bench.json && cat bench.json
+	$(AM_V_at)GTOPO='$(abs_top_builddir)/gtopo' METER=%D%/meter \
+		GTOPO_SRC='$(abs_top_srcdir)' \
+		bash $(top_srcdir)/%D%/search.sh >bench.json.tmp
+	$(AM_V_at)mv bench.json.tmp bench-search.json && cat bench-search.json
 .PHONY: bench
-CLEANFILES += bench.json bench.json.tmp %D%/meter$(EXEEXT)
+CLEANFILES += bench.json bench-search.json bench.json.tmp %D%/meter$(EXEEXT)
