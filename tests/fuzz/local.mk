@@ -1,6 +1,7 @@
 # Fuzz targets are built on demand; tests/fuzz/fuzz.sh builds and runs them.
-EXTRA_PROGRAMS += %D%/fuzz_topo_xml
+EXTRA_PROGRAMS += %D%/fuzz_plan_json %D%/fuzz_topo_xml
+%C%_fuzz_plan_json_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 %C%_fuzz_topo_xml_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 
 EXTRA_DIST += %D%/fuzz.sh %D%/topo_xml.dict
-CLEANFILES += %D%/fuzz_topo_xml
+CLEANFILES += %D%/fuzz_plan_json %D%/fuzz_topo_xml

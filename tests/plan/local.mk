@@ -2,4 +2,3 @@
 cli_tests += %D%/cases.sh
 
 EXTRA_DIST += %D%/cases.sh %D%/validate.py
-EXTRA_DIST += tests/fuzz/fuzz_plan_json.c tests/fuzz/run.sh
