@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "exec/select.h"
 #include "plan/layout.h"
 #include "plan/lower.h"
 #include "plan/plan.h"
@@ -202,11 +203,37 @@ static void gt_lanes_start(struct gt_engine *engine, uint32_t channel,
 		}
 }
 
+/* Lay out the channels of the request's size; the others stay empty. */
+static int gt_lanes_layout(struct gt_engine *engine,
+			   const struct gt_request *req, uint32_t *sel,
+			   struct gt_err *err)
+{
+	const struct gt_plan *plan = engine->config.plan;
+	uint64_t blocks = req->coll == GT_COLL_ALLREDUCE ? 1 : plan->nranks;
+	struct gt_layout_args args = {.coll = req->coll, .count = req->count};
+	struct gt_layout layout = {.loops = 0};
+	int rc = GT_OK;
+
+	args.elem_bytes = (uint32_t)gt_dtype_bytes(req->dtype);
+	args.slice_bytes = engine->slice_bytes;
+	args.nworkers = engine->workers;
+	args.nsel = gt_select_channels(
+		plan, req->count * blocks * args.elem_bytes, sel);
+	args.sel = sel;
+	for (uint32_t c = 0; c < plan->nchannels; c++)
+		gt_lanes_start(engine, c, &layout);
+	for (uint32_t i = 0; !rc && i < args.nsel; i++) {
+		rc = gt_layout_init(plan, sel[i], &args, &layout, err);
+		if (!rc)
+			gt_lanes_start(engine, sel[i], &layout);
+	}
+	return rc;
+}
+
 int gt_host_lanes_prepare(struct gt_engine *engine,
 			  const struct gt_request *req, struct gt_err *err)
 {
-	struct gt_layout_args args = {.coll = req->coll, .count = req->count};
-	struct gt_layout layout;
+	uint32_t *sel;
 	int rc = GT_OK;
 
 	if (engine->coll != req->coll) {
@@ -218,14 +245,10 @@ int gt_host_lanes_prepare(struct gt_engine *engine,
 		}
 		engine->coll = req->coll;
 	}
-	args.elem_bytes = (uint32_t)gt_dtype_bytes(req->dtype);
-	args.slice_bytes = engine->slice_bytes;
-	args.nworkers = engine->workers;
-	for (uint32_t c = 0; !rc && c < engine->config.plan->nchannels; c++) {
-		rc = gt_layout_init(engine->config.plan, c, &args, &layout,
-				    err);
-		if (!rc)
-			gt_lanes_start(engine, c, &layout);
-	}
+	sel = calloc(engine->config.plan->nchannels, sizeof(*sel));
+	if (!sel)
+		return gt_err_nomem(err);
+	rc = gt_lanes_layout(engine, req, sel, err);
+	free(sel);
 	return rc;
 }

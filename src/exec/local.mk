@@ -14,4 +14,5 @@ gtopo_core_sources += \
 	%D%/reduce.c %D%/reduce.h \
 	%D%/reduce_avx2.c \
 	%D%/reduce_loops.h \
-	%D%/reduce_plain.c
+	%D%/reduce_plain.c \
+	%D%/select.c %D%/select.h

@@ -286,6 +286,39 @@ static void test_deadlock(void **state)
 	bench_close(&bench);
 }
 
+/* Small messages take channel 1 alone: a rank that stops is there. */
+static void test_select(void **state)
+{
+	struct gt_request req = {.coll = GT_COLL_REDUCESCATTER,
+				 .dtype = GT_DTYPE_INT8,
+				 .count = 1000};
+	struct bench bench = {.config = {.max_bytes = 8000}};
+	uint32_t one[] = {1}, both[] = {0, 1};
+	struct gt_plan_select rows[] = {
+		{.max_bytes = 4000, .nchannels = 1, .channels = one},
+		{.max_bytes = UINT64_MAX, .nchannels = 2, .channels = both},
+	};
+	uint64_t seed = 9;
+	int64_t elapsed_ns;
+
+	(void)state;
+	bench.plan = test_ring_plan(4, 2, &seed);
+	bench.plan->select = rows;
+	bench.plan->nselect = 2;
+	bench_open(&bench);
+	assert_int_equal(bench_run(&bench, &req), 0);
+	req.count = 2000;
+	assert_int_equal(bench_run(&bench, &req), 0);
+	gt_engine_host.close(bench.engine);
+	req.count = 1000;
+	bench.config.fault = GT_FAULT_STALL;
+	bench.config.timeout_ns = TEST_SECOND_NS / 5;
+	bench_open(&bench);
+	gt_engine_host.run(bench.engine, &req, 1, &elapsed_ns, &bench.err);
+	assert_non_null(strstr(bench.err.text, " at channel 1 step 0 (send)"));
+	bench_close(&bench);
+}
+
 static void test_interrupt(void **state)
 {
 	struct gt_request req = {.coll = GT_COLL_ALLREDUCE,
@@ -319,6 +352,7 @@ int main(void)
 		cmocka_unit_test(test_too_large),
 		cmocka_unit_test(test_faults),
 		cmocka_unit_test(test_deadlock),
+		cmocka_unit_test(test_select),
 		cmocka_unit_test(test_interrupt),
 	};
 
