@@ -10,4 +10,4 @@ gtopo_core_sources += \
 	%D%/json.c %D%/json.h \
 	%D%/rat.c %D%/rat.h \
 	%D%/unit.c %D%/unit.h \
-	%D%/xml.c %D%/xml.h
+	%D%/xml.c %D%/xml.h %D%/xml_doc.h %D%/xml_elem.c

@@ -7,7 +7,7 @@ gtopo_core_sources += \
 	%D%/model.c %D%/model.h \
 	%D%/nvml.c %D%/nvml.h \
 	%D%/path.c %D%/path.h \
-	%D%/print.c %D%/print.h \
+	%D%/print.c %D%/print.h %D%/print_json.c \
 	%D%/probe.c %D%/probe.h \
 	%D%/probe_hwloc.c \
 	%D%/probe_net.c \
@@ -19,5 +19,6 @@ gtopo_core_sources += \
 	%D%/sysfs.c %D%/sysfs.h \
 	%D%/topo.c %D%/topo.h \
 	%D%/walk.c %D%/walk.h \
-	%D%/xml_device.c %D%/xml_read.c \
+	%D%/xml_device.c %D%/xml_link.c \
+	%D%/xml_read.c %D%/xml_scan.c \
 	%D%/xml_write.c %D%/xml_write.h

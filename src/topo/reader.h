@@ -1,6 +1,7 @@
 /*
- * The state of reading one XML file, shared by xml_read.c (processors and PCI
- * functions) and xml_device.c (what GPUs and cards are made of).
+ * The state of reading one XML file, shared by xml_read.c (the whole),
+ * xml_scan.c (the list of PCI functions), xml_device.c (nodes) and xml_link.c
+ * (what joins them beside the PCI tree).
  */
 #ifndef GT_TOPO_READER_H
 #define GT_TOPO_READER_H
@@ -48,29 +49,49 @@ struct gt_reader {
 	int no_nic;   /* no <nic> either */
 };
 
+/* What a <pci> element is: by its children, in a bare list by its class. */
+int gt_fn_is_gpu(const struct gt_reader *reader, const struct gt_fn *fn);
+int gt_fn_is_nic(const struct gt_reader *reader, const struct gt_fn *fn);
+int gt_fn_is_bridge(const struct gt_fn *fn);
+
+/* Lower case, "0000:07:00.0"; what has no such form stays as it is. */
+const char *gt_reader_bus_id(struct gt_reader *reader, const char *text);
+
+/* List a <pci> of the newest CPU, and all below it. */
+int gt_reader_collect(struct gt_reader *reader, const struct gt_xml_elem *elem,
+		      uint32_t parent, struct gt_err *err);
+
+/* Sort the list by bus id; complain about what is there twice. */
+int gt_reader_index(struct gt_reader *reader, struct gt_err *err);
+
+/* The first function of that canonical bus id, or NULL. */
+struct gt_fn *gt_reader_find(struct gt_reader *reader, const char *bus_id);
+
+/* Make a function's node and ports, and its link upstream. */
+int gt_reader_fn(struct gt_reader *reader, struct gt_fn *fn,
+		 struct gt_err *err);
+
+/* Cards without a PCI function (virtual ports) hang on their CPU. */
+int gt_reader_cpu_nics(struct gt_reader *reader, uint32_t cpu,
+		       struct gt_err *err);
+
+/* A bare list numbers its devices by bus id, as the driver would. */
+void gt_reader_number(struct gt_reader *reader);
+
 /* The measured GB/s of an element where wanted and there, else *gbs stays. */
 int gt_reader_gbs(const struct gt_reader *reader,
 		  const struct gt_xml_elem *elem, struct gt_rat *gbs,
 		  struct gt_err *err);
 
-/* Lower case, "0000:07:00.0"; what has no such form stays as it is. */
-const char *gt_reader_bus_id(struct gt_reader *reader, const char *text);
-
-/* The first function of that canonical bus id, or NULL. */
-struct gt_fn *gt_reader_find(struct gt_reader *reader, const char *bus_id);
-
-/* Make the node of a function with a GPU or card in it, and link nothing. */
-int gt_reader_gpu(struct gt_reader *reader, struct gt_fn *fn,
-		  struct gt_err *err);
-int gt_reader_nic(struct gt_reader *reader, struct gt_fn *fn,
-		  struct gt_err *err);
-
-/* The ports of a <nic> on the card `node`. */
-int gt_reader_nets(struct gt_reader *reader, const struct gt_xml_elem *nic,
-		   uint32_t node, struct gt_err *err);
-
-/* NVLink, xGMI and C2C of a GPU whose node, and every other's, is made. */
+/* NVLink, xGMI and C2C of a GPU, once all nodes are made. */
 int gt_reader_gpu_links(struct gt_reader *reader, const struct gt_fn *fn,
 			struct gt_err *err);
+
+/* Peer-to-peer links between switches, each listed by its own end. */
+int gt_reader_pcilinks(struct gt_reader *reader, const struct gt_fn *fn,
+		       struct gt_err *err);
+
+/* Between every two CPUs. */
+int gt_reader_cpu_links(struct gt_reader *reader, struct gt_err *err);
 
 #endif

@@ -1,6 +1,5 @@
 #include "topo/reader.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/arena.h"
@@ -8,33 +7,8 @@
 #include "base/xml.h"
 #include "topo/graph.h"
 
-static int gt_starts(const char *text, const char *with)
-{
-	return !strncmp(text, with, strlen(with));
-}
-
-int gt_reader_gbs(const struct gt_reader *reader,
-		  const struct gt_xml_elem *elem, struct gt_rat *gbs,
-		  struct gt_err *err)
-{
-	struct gt_rat measured = GT_RAT(1, 1);
-	int rc;
-
-	if (reader->rates != GT_RATES_MEASURED || !gt_xml_attr(elem, "gt_gbs"))
-		return GT_OK;
-	rc = gt_xml_rat(elem, "gt_gbs", &measured, err);
-	if (rc)
-		return rc;
-	if (measured.num <= 0)
-		return gt_xml_fail(elem, "gt_gbs", err,
-				   "gt_gbs '%.64s' is not above 0",
-				   gt_xml_attr(elem, "gt_gbs"));
-	*gbs = measured;
-	return GT_OK;
-}
-
-int gt_reader_gpu(struct gt_reader *reader, struct gt_fn *fn,
-		  struct gt_err *err)
+static int gt_reader_gpu(struct gt_reader *reader, struct gt_fn *fn,
+			 struct gt_err *err)
 {
 	struct gt_topo *topo = reader->topo;
 	const struct gt_xml_elem *gpu = fn->gpu;
@@ -110,8 +84,9 @@ static int gt_reader_port(struct gt_reader *reader,
 	return rc ? rc : gt_graph_pair(topo, &link, err);
 }
 
-int gt_reader_nets(struct gt_reader *reader, const struct gt_xml_elem *nic,
-		   uint32_t node, struct gt_err *err)
+static int gt_reader_nets(struct gt_reader *reader,
+			  const struct gt_xml_elem *nic, uint32_t node,
+			  struct gt_err *err)
 {
 	int rc = GT_OK;
 
@@ -142,8 +117,8 @@ static int gt_reader_assume_port(struct gt_reader *reader,
 	return rc ? rc : gt_graph_pair(reader->topo, &link, err);
 }
 
-int gt_reader_nic(struct gt_reader *reader, struct gt_fn *fn,
-		  struct gt_err *err)
+static int gt_reader_nic(struct gt_reader *reader, struct gt_fn *fn,
+			 struct gt_err *err)
 {
 	struct gt_node node = {.kind = GT_NODE_NIC,
 			       .bus_id = fn->bus_id,
@@ -163,131 +138,123 @@ int gt_reader_nic(struct gt_reader *reader, struct gt_fn *fn,
 		       : gt_reader_assume_port(reader, fn, err);
 }
 
-static int gt_reader_switch(struct gt_reader *reader, uint32_t *index,
+static int gt_reader_bridge(struct gt_reader *reader, struct gt_fn *fn,
 			    struct gt_err *err)
 {
-	struct gt_node node = {
-		.kind = GT_NODE_NVS, .id = "NVS/0", .dev = -1, .rank = -1};
-	int rc = GT_OK;
+	struct gt_node node = {.kind = GT_NODE_PCI,
+			       .bus_id = fn->bus_id,
+			       .dev = -1,
+			       .rank = -1,
+			       .line = gt_xml_line(fn->elem)};
 
-	if (reader->nvs == GT_NONE)
-		rc = gt_graph_node(reader->topo, &node, &reader->nvs, err);
-	*index = reader->nvs;
-	return rc;
-}
-
-/* Where an NVLink ends: *to stays GT_NONE, with a warning, if nowhere. */
-static int gt_reader_target(struct gt_reader *reader, const struct gt_fn *fn,
-			    const struct gt_xml_elem *elem, uint32_t *to,
-			    struct gt_err *err)
-{
-	const char *tclass = gt_xml_attr(elem, "tclass");
-	const char *target = gt_xml_attr(elem, "target");
-	const struct gt_fn *peer;
-	const char *why;
-	char where[512];
-
-	if (!target)
-		return gt_xml_fail(elem, NULL, err, "%s has no target",
-				   gt_xml_name(elem));
-	if (tclass && gt_starts(tclass, "0x068001")) {
-		*to = reader->cpus[fn->cpu].node;
+	if (fn->joined || fn->same) {
+		fn->node = fn->joined ? reader->fns[fn->parent].node
+				      : fn->same->node;
 		return GT_OK;
 	}
-	target = gt_reader_bus_id(reader, target);
-	if (!target)
-		return gt_err_nomem(err);
-	peer = gt_reader_find(reader, target);
-	if (peer && peer->gpu && peer->node != fn->node) {
-		*to = peer->node;
-		return GT_OK;
-	}
-	if (gt_starts(target, "fffffff") ||
-	    (tclass && gt_starts(tclass, "0x068000")))
-		return gt_reader_switch(reader, to, err);
-	why = !peer       ? "is not in this file"
-	      : peer->gpu ? "is the GPU itself"
-			  : "is no GPU";
-	gt_xml_where(elem, "target", where, sizeof(where));
-	return gt_graph_warn(reader->topo, where, err,
-			     "%s target '%.64s' %s; ignored", gt_xml_name(elem),
-			     target, why);
+	node.id = gt_arena_printf(reader->topo->arena, "PCI/%s", fn->bus_id);
+	return node.id ? gt_graph_node(reader->topo, &node, &fn->node, err)
+		       : gt_err_nomem(err);
 }
 
-static int gt_reader_nvlink(struct gt_reader *reader, const struct gt_fn *fn,
-			    const struct gt_xml_elem *elem, struct gt_rat gbs,
-			    struct gt_err *err)
+/* The function's PCI Express link upstream: width lanes of its speed. */
+static int gt_reader_uplink(struct gt_reader *reader, const struct gt_fn *fn,
+			    struct gt_rat *gbs, struct gt_err *err)
 {
-	struct gt_link link = {
-		.kind = GT_LINK_NVL, .from = fn->node, .to = GT_NONE};
-	struct gt_rat line = GT_RAT(0, 1);
-	int count = -1, rc;
+	const char *speed = gt_xml_attr(fn->elem, "link_speed");
+	struct gt_rat lane;
+	int width = 0;
 
-	if (gt_xml_int(elem, "count", &count, err) ||
-	    gt_xml_rat(elem, "gt_line_mbs", &line, err))
+	if (gt_xml_int(fn->elem, "link_width", &width, err))
 		return GT_EINPUT;
-	if (reader->rates == GT_RATES_LINE && line.num > 0)
-		gt_rat_div(line, GT_RAT(1000, 1), &gbs);
-	if (!gt_xml_attr(elem, "count"))
-		return gt_xml_fail(elem, NULL, err, "%s has no count",
-				   gt_xml_name(elem));
-	if (count < 0 || count > 1024)
-		return gt_xml_fail(elem, "count", err,
-				   "count '%.64s' is not between 0 and 1024",
-				   gt_xml_attr(elem, "count"));
-	if (!count)
-		return GT_OK;
-	if (!gt_rat_mul(gbs, GT_RAT(count, 1), &link.gbs))
-		return gt_xml_fail(elem, "count", err, "count out of range");
-	rc = gt_reader_gbs(reader, elem, &link.gbs, err);
-	if (!rc)
-		rc = gt_reader_target(reader, fn, elem, &link.to, err);
-	if (rc || link.to == GT_NONE)
+	if (width < 0 || width > 32)
+		return gt_xml_fail(fn->elem, "link_width", err,
+				   "link_width '%d' is not between 1 and 32",
+				   width);
+	if (!width)
+		width = 16;
+	/* What sysfs does not know counts as generation 3, as in NCCL. */
+	if (!speed || !*speed || !strncmp(speed, "Unknown", 7))
+		speed = "8 GT/s";
+	if (!gt_model_lane(speed, reader->rates, &lane))
+		return gt_xml_fail(fn->elem, "link_speed", err,
+				   "link_speed '%.64s' is not a PCI Express "
+				   "speed such as '32.0 GT/s PCIe'",
+				   speed);
+	if (!gt_rat_mul(lane, GT_RAT(width, 1), gbs))
+		return gt_xml_fail(fn->elem, "link_width", err, "out of range");
+	return gt_reader_gbs(reader, fn->elem, gbs, err);
+}
+
+int gt_reader_fn(struct gt_reader *reader, struct gt_fn *fn, struct gt_err *err)
+{
+	struct gt_link link = {.kind = GT_LINK_PCI};
+	int rc = gt_reader_uplink(reader, fn, &link.gbs, err);
+
+	if (rc)
 		return rc;
-	/* A GPU lists its own links; switches and CPUs list none. */
-	return reader->topo->nodes[link.to].kind == GT_NODE_GPU
-		       ? gt_graph_link(reader->topo, &link, err)
-		       : gt_graph_pair(reader->topo, &link, err);
-}
-
-static int gt_reader_c2c(struct gt_reader *reader, const struct gt_fn *fn,
-			 const struct gt_xml_elem *elem, struct gt_err *err)
-{
-	struct gt_link link = {.kind = GT_LINK_C2C,
-			       .from = fn->node,
-			       .to = reader->cpus[fn->cpu].node};
-	struct gt_rat mbps = GT_RAT(0, 1);
-	int count = 0;
-
-	if (gt_xml_rat(elem, "bw", &mbps, err) ||
-	    gt_xml_int(elem, "count", &count, err))
-		return GT_EINPUT;
-	if (mbps.num <= 0 || count <= 0 || count > 1024 ||
-	    !gt_rat_mul(mbps, GT_RAT(count, 1000), &link.gbs))
-		return gt_xml_fail(elem, NULL, err,
-				   "c2c needs a bw in MB/s and a count");
-	if (gt_reader_gbs(reader, elem, &link.gbs, err))
-		return GT_EINPUT;
+	if (gt_fn_is_gpu(reader, fn))
+		rc = gt_reader_gpu(reader, fn, err);
+	else if (gt_fn_is_nic(reader, fn))
+		rc = gt_reader_nic(reader, fn, err);
+	else if (gt_fn_is_bridge(fn))
+		rc = gt_reader_bridge(reader, fn, err);
+	if (rc || fn->node == GT_NONE || fn->joined)
+		return rc;
+	link.from = fn->node;
+	/* A parent without a node is no bridge: hang on the CPU. */
+	link.to = reader->cpus[fn->cpu].node;
+	if (fn->parent != GT_NONE && reader->fns[fn->parent].node != GT_NONE)
+		link.to = reader->fns[fn->parent].node;
 	return gt_graph_pair(reader->topo, &link, err);
 }
 
-int gt_reader_gpu_links(struct gt_reader *reader, const struct gt_fn *fn,
-			struct gt_err *err)
+int gt_reader_cpu_nics(struct gt_reader *reader, uint32_t cpu,
+		       struct gt_err *err)
 {
-	struct gt_rat nvlink, xgmi;
+	struct gt_topo *topo = reader->topo;
+	uint32_t from = reader->cpus[cpu].node, nic = GT_NONE;
+	const struct gt_xml_elem *elem;
+	struct gt_node node = {.kind = GT_NODE_NIC, .dev = -1, .rank = -1};
+	struct gt_link link = {
+		.kind = GT_LINK_PCI, .from = from, .gbs = GT_LOCAL_GBS};
 	int rc = GT_OK;
 
-	nvlink = gt_model_nvlink(reader->topo->nodes[fn->node].sm,
-				 reader->rates);
-	xgmi = gt_model_xgmi(gt_xml_attr(fn->gpu, "gcn"), reader->rates);
-	for (const struct gt_xml_elem *elem = gt_xml_child(fn->gpu);
-	     elem && !rc; elem = gt_xml_next(elem)) {
-		if (gt_xml_is(elem, "nvlink"))
-			rc = gt_reader_nvlink(reader, fn, elem, nvlink, err);
-		else if (gt_xml_is(elem, "xgmi"))
-			rc = gt_reader_nvlink(reader, fn, elem, xgmi, err);
-		else if (gt_xml_is(elem, "c2c"))
-			rc = gt_reader_c2c(reader, fn, elem, err);
+	for (elem = gt_xml_child(reader->cpus[cpu].elem); elem && !rc;
+	     elem = gt_xml_next(elem)) {
+		if (!gt_xml_is(elem, "nic"))
+			continue;
+		if (nic == GT_NONE) {
+			node.line = gt_xml_line(elem);
+			node.id = gt_arena_printf(topo->arena, "NIC/cpu%d",
+						  topo->nodes[from].dev);
+			if (!node.id)
+				return gt_err_nomem(err);
+			rc = gt_graph_node(topo, &node, &nic, err);
+			link.to = nic;
+			if (!rc)
+				rc = gt_graph_pair(topo, &link, err);
+		}
+		if (!rc)
+			rc = gt_reader_nets(reader, elem, nic, err);
 	}
 	return rc;
+}
+
+void gt_reader_number(struct gt_reader *reader)
+{
+	struct gt_topo *topo = reader->topo;
+	struct gt_node *node;
+	int gpus = 0, nets = 0;
+
+	for (uint32_t i = 0; reader->bare && i < reader->nfns; i++) {
+		const struct gt_fn *fn = &reader->fns[reader->by_bus[i]];
+
+		node = fn->node == GT_NONE ? NULL : &topo->nodes[fn->node];
+		if (node && node->assumed && node->kind == GT_NODE_GPU)
+			node->dev = gpus++;
+		/* The assumed card's port was made right after it. */
+		if (node && node->assumed && node->kind == GT_NODE_NIC)
+			node[1].dev = nets++;
+	}
 }

@@ -9,6 +9,7 @@ unit_tests += \
 	%D%/test_mutate \
 	%D%/test_opt \
 	%D%/test_plan \
+	%D%/test_path \
 	%D%/test_pattern \
 	%D%/test_rat \
 	%D%/test_reduce \

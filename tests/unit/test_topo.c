@@ -170,12 +170,47 @@ static void test_digest(void **state)
 	release(&c);
 }
 
+static void assert_gpus(const char *text, const char *complaint)
+{
+	struct gt_topo *topo;
+	struct gt_err err;
+
+	gt_err_init(&err);
+	assert_int_equal(gt_topo_parse("text", text, strlen(text),
+				       GT_RATES_NCCL, &topo, &err),
+			 GT_OK);
+	assert_int_equal(gt_topo_need_gpus(topo, &err),
+			 complaint ? GT_EINPUT : GT_OK);
+	assert_string_equal(err.text, complaint ? complaint : "");
+	gt_topo_free(topo);
+}
+
+static void test_need_gpus(void **state)
+{
+	(void)state;
+	assert_gpus("<system><cpu numaid='0'><pci busid='0:1:0.0'>"
+		    "<gpu dev='0'/></pci></cpu></system>",
+		    NULL);
+	assert_gpus("<system><cpu numaid='0'><nic><net dev='0'/></nic></cpu>"
+		    "</system>",
+		    "has no GPUs: a <gpu dev=\"0\" sm=\"90\"> element in a "
+		    "<pci> element makes one");
+	assert_gpus("<system><cpu numaid='0'><pci busid='0:1:0.0' "
+		    "class='0x030000'/></cpu></system>",
+		    "has no GPUs: 1 functions such as '0000:01:00.0' look like "
+		    "GPUs but have no <gpu dev=\"0\" sm=\"90\"> element");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_pci),   cmocka_unit_test(test_nvswitch),
-		cmocka_unit_test(test_relay), cmocka_unit_test(test_measured),
-		cmocka_unit_test(test_c2c),   cmocka_unit_test(test_digest),
+		cmocka_unit_test(test_pci),
+		cmocka_unit_test(test_nvswitch),
+		cmocka_unit_test(test_relay),
+		cmocka_unit_test(test_measured),
+		cmocka_unit_test(test_c2c),
+		cmocka_unit_test(test_digest),
+		cmocka_unit_test(test_need_gpus),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

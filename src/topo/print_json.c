@@ -1,0 +1,117 @@
+#include "topo/print.h"
+
+#include "base/buf.h"
+#include "base/json.h"
+#include "topo/path.h"
+
+static void gt_json_pair(struct gt_buf *buf, const char *key, const char *text)
+{
+	gt_buf_printf(buf, ", \"%s\": ", key);
+	if (text)
+		gt_json_quote(buf, text);
+	else
+		gt_buf_puts(buf, "null");
+}
+
+static void gt_json_device(const struct gt_node *node, struct gt_buf *buf)
+{
+	gt_buf_puts(buf, "{\"id\": ");
+	gt_json_quote(buf, node->id);
+	gt_json_pair(buf, "kind", gt_node_kind_name(node->kind));
+	gt_buf_printf(buf, ", \"dev\": %d", node->dev);
+	if (node->bus_id)
+		gt_json_pair(buf, "bus_id", node->bus_id);
+	if (node->name)
+		gt_json_pair(buf, "name", node->name);
+	if (node->guid)
+		gt_json_pair(buf, "guid", node->guid);
+	if (node->port)
+		gt_buf_printf(buf, ", \"port\": %d", node->port);
+	if (node->rank >= 0)
+		gt_buf_printf(buf, ", \"rank\": %d", node->rank);
+	if (node->sm)
+		gt_buf_printf(buf, ", \"sm\": %d", node->sm);
+	if (node->assumed)
+		gt_buf_puts(buf, ", \"assumed\": true");
+	gt_buf_puts(buf, "}");
+}
+
+static void gt_json_path(const struct gt_topo *topo, const struct gt_path *path,
+			 const struct gt_node *ends[2], struct gt_buf *buf)
+{
+	char gbs[GT_RAT_TEXT_MAX], charge[GT_RAT_TEXT_MAX];
+
+	gt_buf_puts(buf, "{\"from\": ");
+	gt_json_quote(buf, ends[0]->id);
+	gt_json_pair(buf, "to", ends[1]->id);
+	gt_json_pair(buf, "kind", gt_path_kind_name(path->kind));
+	gt_buf_printf(buf,
+		      ", \"hops\": %u, \"gbs\": \"%s\", \"bw_gbs\": %.6g, "
+		      "\"charge\": \"%s\", \"links\": [",
+		      path->nhops, gt_rat_print(path->gbs, gbs),
+		      gt_rat_double(path->gbs),
+		      gt_rat_print(path->charge, charge));
+	for (uint32_t i = 0; i < path->nhops; i++) {
+		gt_buf_puts(buf, i ? ", " : "");
+		gt_json_quote(buf, gt_topo_link(topo, path->links[i])->id);
+	}
+	gt_buf_puts(buf, "]}");
+}
+
+static void gt_json_links(const struct gt_topo *topo, struct gt_buf *buf)
+{
+	const struct gt_link *link;
+	char gbs[GT_RAT_TEXT_MAX];
+
+	for (uint32_t i = 0; i < gt_topo_nlinks(topo); i++) {
+		link = gt_topo_link(topo, i);
+		gt_buf_puts(buf, i ? ",\n  {\"id\": " : "\n  {\"id\": ");
+		gt_json_quote(buf, link->id);
+		gt_json_pair(buf, "kind", gt_link_kind_name(link->kind));
+		gt_json_pair(buf, "gbs", gt_rat_print(link->gbs, gbs));
+		gt_buf_puts(buf, "}");
+	}
+}
+
+void gt_print_paths_json(const struct gt_topo *topo,
+			 const struct gt_paths *paths, enum gt_rates rates,
+			 struct gt_buf *buf)
+{
+	uint32_t ngpus = gt_topo_ngpus(topo), n = ngpus + gt_topo_nnets(topo);
+	uint32_t ends[2];
+	const char *separator = "\n  ";
+
+	gt_buf_puts(buf, "{\"schema\": \"gtopo.paths/1\"");
+	gt_json_pair(buf, "source", gt_topo_source(topo));
+	gt_json_pair(buf, "digest", gt_topo_digest(topo));
+	gt_json_pair(buf, "shape_digest", gt_topo_shape_digest(topo));
+	gt_json_pair(buf, "rates", gt_rates_name(rates));
+	gt_buf_puts(buf, ",\n \"devices\": [");
+	for (uint32_t i = 0; i < n; i++) {
+		gt_buf_puts(buf, i ? ",\n  " : "\n  ");
+		ends[0] = i < ngpus ? gt_topo_gpu(topo, i)
+				    : gt_topo_net(topo, i - ngpus);
+		gt_json_device(gt_topo_node(topo, ends[0]), buf);
+	}
+	gt_buf_puts(buf, "],\n \"links\": [");
+	gt_json_links(topo, buf);
+	gt_buf_puts(buf, "],\n \"paths\": [");
+	for (uint32_t i = 0; i < n * n; i++) {
+		for (int end = 0; end < 2; end++) {
+			uint32_t k = end ? i % n : i / n;
+
+			ends[end] = k < ngpus ? gt_topo_gpu(topo, k)
+					      : gt_topo_net(topo, k - ngpus);
+		}
+		if (ends[0] == ends[1])
+			continue;
+		gt_buf_puts(buf, separator);
+		separator = ",\n  ";
+		gt_json_path(
+			topo, gt_paths_get(paths, ends[0], ends[1]),
+			(const struct gt_node *[]){gt_topo_node(topo, ends[0]),
+						   gt_topo_node(topo, ends[1])},
+			buf);
+	}
+	gt_buf_puts(buf, "]}\n");
+}
