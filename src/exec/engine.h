@@ -34,6 +34,11 @@ struct gt_engine_config {
 	uint32_t workers;     /* per channel; 0: the engine's choice */
 	uint32_t slots;       /* 0: the plan's */
 	uint32_t slice_bytes; /* 0: the engine's choice, at most the plan's */
+	uint32_t threads;     /* GPUs, per worker; 0: the engine's choice */
+	uint32_t turn;        /* GPUs: pieces that a slot is handed over in;
+				 0: the engine's choice */
+	int map_index;        /* GPUs: rank r is device r, whatever its id */
+	int graph;            /* GPUs: launch through a CUDA graph */
 	int64_t timeout_ns;   /* a run fails after so long without progress */
 	enum gt_fault fault;
 	uint32_t fault_rank;
@@ -50,11 +55,16 @@ struct gt_request {
 	uint64_t count; /* all-reduce: elements; all-gather, reduce-scatter:
 			   elements of one rank's block */
 	int inplace;
-	uint64_t seed; /* of the test data */
+	uint32_t shift; /* elements, at most 15, that buffers begin behind an
+			   aligned address; for tests */
+	uint64_t seed;  /* of the test data */
 };
 
 struct gt_engine_ops {
 	const char *name; /* "host", "cuda" */
+
+	/* Whether this machine has what the engine needs. */
+	int (*usable)(void);
 
 	/* NULL-safe close; open leaves nothing behind when it fails. */
 	int (*open)(const struct gt_engine_config *config,
@@ -82,8 +92,12 @@ struct gt_engine_ops {
 };
 
 extern const struct gt_engine_ops gt_engine_host;
+extern const struct gt_engine_ops gt_engine_cuda; /* if built with CUDA */
 
-/* The engine of that name (NULL: the best one here), or NULL. */
+/*
+ * The engine of that name, or NULL when there is none or it was not built in.
+ * NULL: the first usable one; GPUs come before CPUs.
+ */
 const struct gt_engine_ops *gt_engine_find(const char *name);
 
 #endif

@@ -181,8 +181,14 @@ static int gt_host_do_check(struct gt_engine *engine,
 	return GT_OK;
 }
 
+static int gt_host_usable(void)
+{
+	return 1;
+}
+
 const struct gt_engine_ops gt_engine_host = {
 	.name = "host",
+	.usable = gt_host_usable,
 	.open = gt_host_open,
 	.close = gt_host_close,
 	.fill = gt_host_do_fill,

@@ -16,3 +16,13 @@ gtopo_core_sources += \
 	%D%/reduce_loops.h \
 	%D%/reduce_plain.c \
 	%D%/select.c %D%/select.h
+
+if HAVE_CUDA
+gtopo_core_sources += \
+	%D%/cuda_blame.c \
+	%D%/cuda_choose.c \
+	%D%/cuda_engine.c %D%/cuda_engine.h \
+	%D%/cuda_map.c \
+	%D%/cuda_run.c \
+	%D%/cuda_task.c
+endif

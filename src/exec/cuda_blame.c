@@ -1,0 +1,63 @@
+#include "exec/cuda_engine.h"
+
+#include "base/err.h"
+#include "plan/plan.h"
+
+static const struct gt_kernel_report *gt_report_of(
+	const struct gt_engine *engine, uint32_t rank, uint32_t block)
+{
+	return &engine->reports[(size_t)rank * engine->nblocks + block];
+}
+
+/*
+ * Who waits for whom forms chains, one for each worker; the rank at the end
+ * of a chain waits for nobody and is the one that stopped.
+ */
+static int gt_blame_block(const struct gt_engine *engine, uint32_t block,
+			  struct gt_err *err)
+{
+	uint32_t nranks = engine->plan->nranks, first, at, hops;
+	const struct gt_kernel_report *report, *last = NULL;
+
+	for (first = 0; first < nranks; first++)
+		if (gt_report_of(engine, first, block)->state)
+			break;
+	if (first == nranks)
+		return GT_OK;
+	for (at = first, hops = 0; hops < nranks; hops++) {
+		report = gt_report_of(engine, at, block);
+		if (!report->state)
+			break;
+		last = report;
+		first = at;
+		at = report->peer;
+	}
+	if (hops == nranks)
+		return gt_err_set(err, GT_ESYS, NULL,
+				  "all ranks wait for one another; rank %u for "
+				  "%s of rank %u, channel %u step %u",
+				  first,
+				  last->state == GT_KERNEL_WAIT_DATA ? "data"
+								     : "room",
+				  at, last->channel, last->step);
+	return gt_err_set(err, GT_ESYS, NULL,
+			  "rank %u (%s) stopped: rank %u waited %.1f s for its "
+			  "%s, channel %u step %u",
+			  at, engine->plan->ranks[at].device, first,
+			  (double)engine->config.timeout_ns / 1e9,
+			  last->state == GT_KERNEL_WAIT_DATA ? "data" : "room",
+			  last->channel, last->step);
+}
+
+int gt_cuda_blame(const struct gt_engine *engine, struct gt_err *err)
+{
+	int rc;
+
+	for (uint32_t b = 0; b < engine->nblocks; b++) {
+		rc = gt_blame_block(engine, b, err);
+		if (rc)
+			return rc;
+	}
+	return gt_err_set(err, GT_ESYS, NULL,
+			  "the collective was given up, no rank says why");
+}
