@@ -1,5 +1,6 @@
 #include "search/ring_few.h"
 
+#include <math.h>
 #include <stddef.h>
 
 #include "base/err.h"
@@ -19,11 +20,50 @@ struct gt_few {
 	const struct gt_few_args *args;
 	struct gt_ring_pool *best;
 	struct gt_ring_pool seen; /* all rings met */
-	double value;             /* to be reached */
+	double value;   /* to be reached */
+	uint32_t least; /* rings that any such packing has */
 	double total;             /* what the best so far reaches */
 };
 
-/* Rings that a better packing may have. */
+/* What a ring over this hop could carry at most. */
+static double gt_few_room(const struct gt_ring_rows *rows, size_t hop)
+{
+	double room = 0, one;
+
+	if (!rows->joined[hop])
+		return 0;
+	for (uint32_t r = 0; r < rows->nrows; r++) {
+		uint32_t load = rows->rows[r].load[hop];
+
+		if (!load)
+			continue;
+		one = gt_rat_double(rows->rows[r].gbs) * rows->unit / load;
+		if (one < room || !room)
+			room = one;
+	}
+	return room;
+}
+
+/* No ring carries more than the best hop out of any rank. */
+static uint32_t gt_few_least(const struct gt_few *few)
+{
+	const struct gt_ring_rows *rows = few->best->rows;
+	double most = few->value, best, one;
+
+	for (uint32_t from = 0; from < rows->n; from++) {
+		best = 0;
+		for (uint32_t to = 0; to < rows->n; to++) {
+			one = gt_few_room(rows, (size_t)from * rows->n + to);
+			if (one > best)
+				best = one;
+		}
+		if (best < most)
+			most = best;
+	}
+	return (uint32_t)ceil(few->value / most * (1 - GT_FEW_EPS));
+}
+
+/* Rings that a better packing may have; 0 when there is no better one. */
 static uint32_t gt_few_max(const struct gt_few *few)
 {
 	uint32_t max = few->args->nused - 1;
@@ -32,7 +72,7 @@ static uint32_t gt_few_max(const struct gt_few *few)
 		max = few->args->max;
 	if (few->best->nrings && few->total >= few->value)
 		max = few->best->nrings - 1;
-	return max;
+	return few->args->max || max >= few->least ? max : 0;
 }
 
 static int gt_few_try(struct gt_few *few, uint32_t variant, int guided)
@@ -114,6 +154,7 @@ int gt_ring_few(const struct gt_few_args *args, struct gt_ring_pool *best)
 
 	gt_ring_pool_init(&few.seen, best->rows);
 	few.value = gt_rat_double(args->exact->value) * (1 - GT_FEW_EPS);
+	few.least = gt_few_least(&few);
 	rc = gt_few_run(&few);
 	gt_ring_pool_release(&few.seen);
 	return rc;
