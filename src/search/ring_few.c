@@ -20,8 +20,8 @@ struct gt_few {
 	const struct gt_few_args *args;
 	struct gt_ring_pool *best;
 	struct gt_ring_pool seen; /* all rings met */
-	double value;   /* to be reached */
-	uint32_t least; /* rings that any such packing has */
+	double value;             /* to be reached */
+	uint32_t least;           /* rings that any such packing has */
 	double total;             /* what the best so far reaches */
 };
 

@@ -9,7 +9,7 @@
 #include "search/ring_rows.h"
 
 /* Beginnings by chance, and how often each is reweighted. */
-enum { GT_SPARSE_STARTS = 4, GT_SPARSE_STEPS = 6 };
+enum { GT_SPARSE_STARTS = 16, GT_SPARSE_STEPS = 8 };
 
 /* Parts of the value: what counts as nothing, and as little. */
 #define GT_SPARSE_EPS    1e-9
