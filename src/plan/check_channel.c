@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "plan/layout.h"
 #include "plan/plan.h"
 
 enum { GT_MAX_CHANNELS = 1024 };
@@ -136,12 +137,16 @@ static int gt_check_climb(const struct gt_channel_check *check,
 	return GT_OK;
 }
 
-/* Each edge of the tree is one hop; they may stand in any order. */
+/*
+ * Each edge of the tree is one hop, in any order: down, and up for a
+ * reduce-scatter.
+ */
 static int gt_check_tree(const struct gt_channel_check *check,
 			 struct gt_err *err)
 {
 	const struct gt_plan_channel *channel = check->channel;
 	uint32_t n = check->plan->nranks;
+	int up = check->plan->coll == GT_COLL_REDUCESCATTER;
 	int rc = gt_check_parents(check, err);
 
 	if (!rc)
@@ -153,19 +158,62 @@ static int gt_check_tree(const struct gt_channel_check *check,
 	memset(check->seen, 0, n);
 	for (uint32_t i = 0; i < n - 1; i++) {
 		const struct gt_plan_hop *hop = &channel->hops[i];
+		uint32_t child = up ? hop->from : hop->to;
+		uint32_t parent = up ? hop->to : hop->from;
 
-		if (hop->to < n && !check->seen[hop->to]++ &&
-		    channel->parent[hop->to] == (int64_t)hop->from)
+		if (child < n && !check->seen[child]++ &&
+		    channel->parent[child] == (int64_t)parent)
 			continue;
 		return gt_plan_wrong(
 			check->plan,
 			gt_plan_at("channels[%u].hops[%u]", check->index, i),
 			err,
-			"from %u to %u is not an edge of the tree, or not "
-			"the first time",
+			"from %u to %u is not an edge of the "
+			"tree, or not the first time",
 			hop->from, hop->to);
 	}
 	return GT_OK;
+}
+
+/* A block is 1/n of the result, and so are the shares of its trees. */
+static int gt_check_root(const struct gt_plan *plan, uint32_t rank,
+			 struct gt_err *err)
+{
+	struct gt_rat sum = GT_RAT(0, 1);
+	char text[GT_RAT_TEXT_MAX];
+	uint32_t root;
+
+	for (uint32_t i = 0; i < plan->nchannels; i++)
+		if (gt_layout_root(&plan->channels[i], plan->coll, &root) &&
+		    root == rank &&
+		    !gt_rat_add(sum, plan->channels[i].share, &sum))
+			return gt_plan_wrong(plan, gt_plan_at("channels"), err,
+					     "shares need more than 64 bits");
+	if (gt_rat_cmp(sum, GT_RAT(1, plan->nranks)))
+		return gt_plan_wrong(plan, gt_plan_at("channels"), err,
+				     "shares of what is rooted at rank %u sum "
+				     "to '%s', not to '1/%u'",
+				     rank, gt_rat_print(sum, text),
+				     plan->nranks);
+	return GT_OK;
+}
+
+static int gt_check_roots(const struct gt_plan *plan, struct gt_err *err)
+{
+	uint32_t nrooted = 0, root;
+	int rc = GT_OK;
+
+	for (uint32_t i = 0; i < plan->nchannels; i++)
+		nrooted += (uint32_t)gt_layout_root(&plan->channels[i],
+						    plan->coll, &root);
+	if (!nrooted)
+		return GT_OK;
+	if (nrooted != plan->nchannels)
+		return gt_plan_wrong(plan, gt_plan_at("channels"), err,
+				     "rings stand beside trees or chains");
+	for (uint32_t rank = 0; rank < plan->nranks && !rc; rank++)
+		rc = gt_check_root(plan, rank, err);
+	return rc;
 }
 
 /* sums[0] of shares, sums[1] of gbs */
@@ -260,5 +308,7 @@ int gt_check_channels(const struct gt_plan *plan, struct gt_err *err)
 		rc = gt_check_channel(&check, err);
 	}
 	free(check.seen);
-	return rc ? rc : gt_check_shares(plan, err);
+	if (!rc)
+		rc = gt_check_shares(plan, err);
+	return rc ? rc : gt_check_roots(plan, err);
 }

@@ -16,9 +16,36 @@ static uint32_t gt_sel_channel(const struct gt_layout_args *args, uint32_t i)
 	return args->nsel ? args->sel[i] : i;
 }
 
+int gt_layout_root(const struct gt_plan_channel *channel, enum gt_coll coll,
+		   uint32_t *root)
+{
+	if (coll == GT_COLL_ALLREDUCE || (channel->shape != GT_SHAPE_TREE &&
+					  channel->shape != GT_SHAPE_CHAIN))
+		return 0;
+	if (channel->shape == GT_SHAPE_TREE)
+		*root = channel->root;
+	else if (coll == GT_COLL_ALLGATHER)
+		*root = channel->order[0];
+	else
+		*root = channel->order[channel->norder - 1];
+	return 1;
+}
+
+/* Channels of different roots move different blocks. */
+static int gt_span_shares(const struct gt_plan_channel *a,
+			  const struct gt_plan_channel *b, enum gt_coll coll)
+{
+	uint32_t root_a = 0, root_b = 0;
+
+	return gt_layout_root(a, coll, &root_a) ==
+		       gt_layout_root(b, coll, &root_b) &&
+	       root_a == root_b;
+}
+
 /*
- * The shares of the selected channels one behind the other, scaled to sum 1.
- * 0 when the channel is not selected or the sums do not fit.
+ * The shares of the selected channels one behind the other, scaled to sum 1,
+ * of those that move the same blocks.  0 when the channel is not selected or
+ * the sums do not fit.
  */
 static int gt_span_find(const struct gt_plan *plan, uint32_t channel,
 			const struct gt_layout_args *args, struct gt_span *span)
@@ -32,6 +59,9 @@ static int gt_span_find(const struct gt_plan *plan, uint32_t channel,
 
 		if (at >= plan->nchannels)
 			return 0;
+		if (!gt_span_shares(&plan->channels[at],
+				    &plan->channels[channel], args->coll))
+			continue;
 		before = sum;
 		if (!gt_rat_add(sum, plan->channels[at].share, &sum))
 			return 0;

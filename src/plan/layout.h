@@ -12,6 +12,7 @@
 
 struct gt_err;
 struct gt_plan;
+struct gt_plan_channel;
 
 /* How much is moved, and how it is cut. */
 struct gt_layout_args {
@@ -32,5 +33,12 @@ struct gt_layout_args {
 int gt_layout_init(const struct gt_plan *plan, uint32_t channel,
 		   const struct gt_layout_args *args, struct gt_layout *lay,
 		   struct gt_err *err);
+
+/*
+ * 1 and the rank whose block alone the channel moves, when it is a tree or a
+ * chain of an all-gather or a reduce-scatter; 0 when it moves all of them.
+ */
+int gt_layout_root(const struct gt_plan_channel *channel, enum gt_coll coll,
+		   uint32_t *root);
 
 #endif

@@ -2,6 +2,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "plan/lower_tree.h"
 #include "plan/plan.h"
 #include "plan/step.h"
 
@@ -146,14 +147,19 @@ int gt_lower(const struct gt_plan *plan, enum gt_coll coll, uint32_t rank,
 {
 	const struct gt_plan_channel *from = &plan->channels[channel];
 	struct gt_program made = {.rank = rank, .channel = channel};
+	uint32_t root;
 	int rc;
 
-	if (from->shape != GT_SHAPE_RING)
-		return gt_err_set(err, GT_EINPUT, NULL,
-				  "channel %u: shape '%s' cannot do '%s'",
-				  from->id, gt_shape_name(from->shape),
-				  gt_coll_name(coll));
-	rc = gt_lower_ring(from, coll, &made, arena, err);
+	if (from->shape == GT_SHAPE_RING)
+		rc = gt_lower_ring(from, coll, &made, arena, err);
+	else if (coll == plan->coll && gt_layout_root(from, coll, &root))
+		rc = gt_lower_tree(plan, coll, arena, &made, err);
+	else
+		rc = gt_err_set(err, GT_EINPUT, NULL,
+				"channel %u: shape '%s' cannot do '%s'%s",
+				from->id, gt_shape_name(from->shape),
+				gt_coll_name(coll),
+				coll == plan->coll ? "" : " of this plan");
 	if (!rc)
 		*program = made;
 	return rc;

@@ -4,7 +4,9 @@
  *
  * The ring schedules are the textbook ones (Patarasuk and Yuan, "Bandwidth
  * optimal all-reduce algorithms for clusters of workstations", 2009): each
- * chunk goes once around to be reduced and once around to be spread.
+ * chunk goes once around to be reduced and once around to be spread.  A ring
+ * can do every collective; a tree or chain only the plan's own, which it was
+ * drawn for (plan/lower_tree.h).
  */
 #ifndef GT_PLAN_LOWER_H
 #define GT_PLAN_LOWER_H

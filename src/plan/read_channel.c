@@ -54,8 +54,8 @@ static int gt_read_implied_hops(struct gt_plan_reader *reader,
 				struct gt_plan_channel *channel,
 				struct gt_err *err)
 {
+	int up = reader->plan->coll == GT_COLL_REDUCESCATTER, rc = GT_OK;
 	uint32_t n = reader->plan->nranks;
-	int rc = GT_OK;
 
 	channel->hops = gt_read_array(reader, n, sizeof(*channel->hops), err);
 	if (!channel->hops)
@@ -65,8 +65,8 @@ static int gt_read_implied_hops(struct gt_plan_reader *reader,
 
 		if (channel->parent[i] < 0)
 			continue;
-		hop->from = (uint32_t)channel->parent[i];
-		hop->to = i;
+		hop->from = up ? i : (uint32_t)channel->parent[i];
+		hop->to = up ? (uint32_t)channel->parent[i] : i;
 		channel->nhops++;
 		rc = gt_read_implied_hop(reader, at, hop, err);
 	}

@@ -90,6 +90,9 @@ struct gt_sim_access {
 	int writes; /* it is a destination */
 };
 
+struct gt_sim_access gt_sim_access_of(uint32_t rank, const struct gt_step *step,
+				      uint32_t i);
+
 /*
  * Happens-before, by vector clocks (Fidge 1988, Mattern 1989): every step is
  * a tick of its rank, every counter carries its poster's clock.  These do

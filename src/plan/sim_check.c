@@ -27,6 +27,15 @@ int gt_sim_wrong(const struct gt_sim_args *args, uint32_t rank,
 			  args->inplace ? " (in place)" : "");
 }
 
+struct gt_sim_access gt_sim_access_of(uint32_t rank, const struct gt_step *step,
+				      uint32_t i)
+{
+	return (struct gt_sim_access){.rank = rank,
+				      .step = step,
+				      .operand = gt_step_operand(step, i),
+				      .writes = i >= step->nsrc};
+}
+
 static int gt_operand_local(const struct gt_operand *operand)
 {
 	return operand->buf == GT_BUF_INPUT || operand->buf == GT_BUF_OUTPUT;
@@ -92,15 +101,30 @@ static const char *gt_operand_fault(const struct gt_sim_args *args,
 
 static int gt_step_conn_twice(const struct gt_step *step)
 {
-	const struct gt_operand *operand = step->operand;
+	for (uint32_t i = 0; i < (uint32_t)step->nsrc + step->ndst; i++)
+		for (uint32_t j = 0; j < i; j++) {
+			const struct gt_operand *a = gt_step_operand(step, i);
+			const struct gt_operand *b = gt_step_operand(step, j);
 
-	for (unsigned i = 0; i < step->nsrc + step->ndst; i++)
-		for (unsigned j = 0; j < i; j++)
-			if (!gt_operand_local(&operand[i]) &&
-			    !gt_operand_local(&operand[j]) &&
-			    operand[i].conn == operand[j].conn)
+			if (!gt_operand_local(a) && !gt_operand_local(b) &&
+			    a->conn == b->conn)
 				return 1;
+		}
 	return 0;
+}
+
+/* All records but the last say that more follow. */
+static int gt_step_records_agree(const struct gt_program *program, uint32_t i)
+{
+	const struct gt_step *step = &program->steps[i];
+	uint32_t n = gt_step_nrecords(step);
+
+	if (n > program->nsteps - i)
+		return 0;
+	for (uint32_t k = 0; k < n; k++)
+		if (!(step[k].flags & GT_STEP_MORE) != (k + 1 == n))
+			return 0;
+	return 1;
 }
 
 static const char *gt_step_fault(const struct gt_sim_args *args,
@@ -109,23 +133,21 @@ static const char *gt_step_fault(const struct gt_sim_args *args,
 	const struct gt_step *step = &program->steps[i];
 	const char *fault;
 
-	if (step->op >= GT_NOPS || step->nsrc > GT_STEP_OPERANDS ||
-	    step->nsrc + step->ndst > GT_STEP_OPERANDS ||
-	    !gt_step_is(step, (enum gt_op)step->op))
+	if (step->op >= GT_NOPS || !gt_step_is(step, (enum gt_op)step->op))
 		return "operands and operation do not agree";
-	if (step->flags & ~GT_STEP_FINAL)
+	if (!gt_step_records_agree(program, i))
+		return "does not have as many records as operands need";
+	if (step->flags & ~(GT_STEP_FINAL | GT_STEP_MORE))
 		return "has an unknown flag";
-	if (step->flags && args->coll == GT_COLL_ALLGATHER)
+	if (step->flags & GT_STEP_FINAL && args->coll == GT_COLL_ALLGATHER)
 		return "is marked final where nothing is reduced";
 	if (step->id != i)
 		return "is not where its number says";
 	if (step->chunk >= program->nchunks)
 		return "has no such chunk";
-	for (unsigned k = 0; k < step->nsrc + step->ndst; k++) {
-		struct gt_sim_access access = {.rank = program->rank,
-					       .step = step,
-					       .operand = &step->operand[k],
-					       .writes = k >= step->nsrc};
+	for (uint32_t k = 0; k < (uint32_t)step->nsrc + step->ndst; k++) {
+		struct gt_sim_access access =
+			gt_sim_access_of(program->rank, step, k);
 
 		fault = gt_operand_fault(args, program, &access);
 		if (fault)
@@ -166,7 +188,8 @@ static int gt_sim_check_program(const struct gt_sim_args *args, uint32_t rank,
 	rc = gt_sim_check_conns(args, program, err);
 	if (rc)
 		return rc;
-	for (uint32_t i = 0; i < program->nsteps; i++) {
+	for (uint32_t i = 0; i < program->nsteps;
+	     i += gt_step_nrecords(&program->steps[i])) {
 		fault = gt_step_fault(args, program, i);
 		if (fault)
 			return gt_sim_wrong(args, rank, &program->steps[i], err,

@@ -2,6 +2,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "plan/step.h"
 
 /* The other end of a connection: same two ranks, same tag. */
 static int64_t gt_sim_find_end(const struct gt_sim *sim, uint32_t rank,
@@ -27,12 +28,14 @@ static uint32_t gt_sim_posts(const struct gt_program *program, uint32_t conn)
 {
 	uint32_t posts = 0;
 
-	for (uint32_t i = 0; i < program->nsteps; i++) {
+	for (uint32_t i = 0; i < program->nsteps;
+	     i += gt_step_nrecords(&program->steps[i])) {
 		const struct gt_step *step = &program->steps[i];
 
-		for (unsigned k = 0; k < step->nsrc + step->ndst; k++)
-			posts += step->operand[k].conn == conn &&
-				 step->operand[k].flags & GT_OPERAND_POST;
+		for (uint32_t k = 0; k < (uint32_t)step->nsrc + step->ndst; k++)
+			posts += gt_step_operand(step, k)->conn == conn &&
+				 gt_step_operand(step, k)->flags &
+					 GT_OPERAND_POST;
 	}
 	return posts;
 }
@@ -160,12 +163,12 @@ static int gt_sim_cells(struct gt_sim *sim, uint32_t rank, struct gt_err *err)
 
 static int gt_sim_has_peers(const struct gt_program *program)
 {
-	for (uint32_t i = 0; i < program->nsteps; i++) {
+	for (uint32_t i = 0; i < program->nsteps;
+	     i += gt_step_nrecords(&program->steps[i])) {
 		const struct gt_step *step = &program->steps[i];
 
-		for (unsigned k = 0; k < step->nsrc + step->ndst; k++)
-			if (step->operand[k].buf == GT_BUF_PEER_INPUT ||
-			    step->operand[k].buf == GT_BUF_PEER_OUTPUT)
+		for (uint32_t k = 0; k < (uint32_t)step->nsrc + step->ndst; k++)
+			if (gt_step_operand(step, k)->buf >= GT_BUF_PEER_INPUT)
 				return 1;
 	}
 	return 0;

@@ -44,8 +44,14 @@ static int gt_tile_slices(const struct gt_layout *lay, uint32_t chunk,
 	       !past.count;
 }
 
+/* The chunks that a channel moves: all, or its root's. */
+struct gt_tile_chunks {
+	uint32_t begin, end;
+};
+
 /* The channel's parts, from *at on in every block; then *at is its end. */
-static int gt_tile_channel(const struct gt_layout *lay, uint64_t *at)
+static int gt_tile_channel(const struct gt_layout *lay,
+			   struct gt_tile_chunks chunks, uint64_t *at)
 {
 	int blocks = lay->mode == GT_LAYOUT_BLOCKS;
 	uint64_t begin = *at, next = begin;
@@ -53,7 +59,7 @@ static int gt_tile_channel(const struct gt_layout *lay, uint64_t *at)
 
 	if (lay->lo != begin || lay->hi < begin)
 		return 0;
-	for (uint32_t c = 0; c < lay->nchunks; c++) {
+	for (uint32_t c = chunks.begin; c < chunks.end; c++) {
 		if (blocks)
 			next = begin + c * lay->block_elems;
 		for (uint32_t w = 0; w < lay->nworkers; w++) {
@@ -70,24 +76,52 @@ static int gt_tile_channel(const struct gt_layout *lay, uint64_t *at)
 	return blocks || next == lay->hi;
 }
 
-static int gt_tile_count(const struct gt_plan *plan,
-			 const struct gt_layout_args *args, struct gt_err *err)
+/* ends[b]: how far block b is covered; without roots ends[0] stands for all. */
+static int gt_tile_ends(const struct gt_plan *plan,
+			const struct gt_layout_args *args, uint64_t *ends,
+			struct gt_err *err)
 {
-	uint32_t n = args->nsel ? args->nsel : plan->nchannels, channel = 0;
+	uint32_t n = args->nsel ? args->nsel : plan->nchannels, root;
 	struct gt_layout lay;
-	uint64_t at = 0;
 	int rc;
 
 	for (uint32_t i = 0; i < n; i++) {
-		channel = args->nsel ? args->sel[i] : i;
+		uint32_t channel = args->nsel ? args->sel[i] : i;
+		struct gt_tile_chunks chunks = {0, plan->nranks};
+
 		rc = gt_layout_init(plan, channel, args, &lay, err);
 		if (rc)
 			return rc;
-		if (!gt_tile_channel(&lay, &at))
+		root = 0;
+		if (gt_layout_root(&plan->channels[channel], args->coll, &root))
+			chunks = (struct gt_tile_chunks){root, root + 1};
+		if (!gt_tile_channel(&lay, chunks, &ends[root]))
 			return gt_tile_wrong(plan, channel, args, err);
 	}
-	return at == args->count ? GT_OK
-				 : gt_tile_wrong(plan, channel, args, err);
+	return GT_OK;
+}
+
+static int gt_tile_count(const struct gt_plan *plan,
+			 const struct gt_layout_args *args, struct gt_err *err)
+{
+	uint32_t first = args->nsel ? args->sel[0] : 0, root;
+	uint32_t nends = 1;
+	uint64_t *ends = calloc(plan->nranks, sizeof(*ends));
+	int rc;
+
+	if (!ends)
+		return gt_err_nomem(err);
+	if (gt_layout_root(&plan->channels[first], args->coll, &root))
+		nends = plan->nranks;
+	rc = gt_tile_ends(plan, args, ends, err);
+	for (uint32_t b = 0; b < nends && !rc; b++)
+		if (ends[b] != args->count)
+			rc = gt_err_set(err, GT_ENO, plan->file,
+					"%s: no channel moves the end of rank "
+					"%u's block",
+					gt_coll_name(args->coll), b);
+	free(ends);
+	return rc;
 }
 
 /* Types and numbers of workers take turns over the counts. */

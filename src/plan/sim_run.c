@@ -5,6 +5,7 @@
 
 #include "base/err.h"
 #include "plan/plan.h"
+#include "plan/step.h"
 
 static const struct gt_step *gt_sim_step(const struct gt_sim *sim,
 					 uint32_t rank)
@@ -36,14 +37,19 @@ static int gt_sim_ready(const struct gt_sim_fifo *fifo, int writes)
 	return writes ? filled < fifo->slots : filled > 0;
 }
 
+static uint32_t gt_sim_noperands(const struct gt_step *step)
+{
+	return (uint32_t)step->nsrc + step->ndst;
+}
+
 /* The FIFO that the rank's step has to wait for, or NULL. */
 static const struct gt_sim_fifo *gt_sim_blocker(const struct gt_sim *sim,
 						uint32_t rank, int *writes)
 {
 	const struct gt_step *step = gt_sim_step(sim, rank);
 
-	for (unsigned k = 0; k < step->nsrc + step->ndst; k++) {
-		const struct gt_operand *operand = &step->operand[k];
+	for (uint32_t k = 0; k < gt_sim_noperands(step); k++) {
+		const struct gt_operand *operand = gt_step_operand(step, k);
 		const struct gt_sim_fifo *fifo;
 
 		if (!(operand->flags & GT_OPERAND_WAIT))
@@ -222,26 +228,31 @@ static void gt_sim_post(struct gt_sim *sim, const struct gt_sim_access *access)
 static int gt_sim_execute(struct gt_sim *sim, uint32_t rank, struct gt_err *err)
 {
 	const struct gt_step *step = gt_sim_step(sim, rank);
-	unsigned n = step->nsrc + step->ndst;
-	struct gt_sim_access access[GT_STEP_OPERANDS];
+	uint32_t n = gt_sim_noperands(step), k;
+	struct gt_sim_access access;
 	int rc = GT_OK;
 
 	gt_sim_race_tick(sim, rank);
-	for (unsigned k = 0; k < n; k++) {
-		access[k] = (struct gt_sim_access){
-			rank, step, &step->operand[k], k >= step->nsrc};
-		gt_sim_race_wait(sim, &access[k]);
+	for (k = 0; k < n; k++) {
+		access = gt_sim_access_of(rank, step, k);
+		gt_sim_race_wait(sim, &access);
 	}
 	sim->work.known = 0;
 	memset(sim->work.set, 0, sim->nwords * sizeof(*sim->work.set));
-	for (unsigned k = 0; k < step->nsrc && !rc; k++)
-		rc = gt_sim_read(sim, &access[k], err);
-	if (!rc)
+	for (k = 0; k < n && !rc; k++) {
+		if (k == step->nsrc)
+			rc = gt_sim_final(sim, rank, step, err);
+		access = gt_sim_access_of(rank, step, k);
+		if (!rc)
+			rc = access.writes ? gt_sim_write(sim, &access, err)
+					   : gt_sim_read(sim, &access, err);
+	}
+	if (!rc && !step->ndst)
 		rc = gt_sim_final(sim, rank, step, err);
-	for (unsigned k = step->nsrc; k < n && !rc; k++)
-		rc = gt_sim_write(sim, &access[k], err);
-	for (unsigned k = 0; k < n && !rc; k++)
-		gt_sim_post(sim, &access[k]);
+	for (k = 0; k < n && !rc; k++) {
+		access = gt_sim_access_of(rank, step, k);
+		gt_sim_post(sim, &access);
+	}
 	return rc;
 }
 
@@ -254,7 +265,8 @@ static int gt_sim_advance(struct gt_sim *sim, uint32_t rank, struct gt_err *err)
 	while (!rc && !gt_sim_done(sim, rank) &&
 	       !gt_sim_blocker(sim, rank, &writes)) {
 		rc = gt_sim_execute(sim, rank, err);
-		if (++at->step < sim->args->programs[rank].nsteps)
+		at->step += gt_step_nrecords(gt_sim_step(sim, rank));
+		if (at->step < sim->args->programs[rank].nsteps)
 			continue;
 		at->step = 0;
 		at->loop++;
@@ -357,7 +369,9 @@ int gt_sim_check_result(const struct gt_sim *sim, struct gt_err *err)
 	for (uint32_t r = 0; r < sim->nranks; r++)
 		for (uint32_t c = 0; c < sim->nchunks; c++)
 			for (uint32_t l = 0; l < GT_SIM_LOOPS && !rc; l++)
-				if (!scatter || c == r)
+				if ((!scatter || c == r) &&
+				    (!sim->args->rooted ||
+				     c == sim->args->root))
 					rc = gt_sim_check_cell(
 						sim, r,
 						gt_sim_cell(sim, r, c, l), c,

@@ -39,6 +39,8 @@ static int gt_simulate_channel(const struct gt_plan *plan, enum gt_coll coll,
 				   .programs = programs};
 	int rc = GT_OK;
 
+	args.rooted =
+		gt_layout_root(&plan->channels[channel], coll, &args.root);
 	if (!programs)
 		return gt_err_nomem(err);
 	for (uint32_t r = 0; r < plan->nranks && !rc; r++)

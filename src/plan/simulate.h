@@ -38,6 +38,8 @@ struct gt_sim_args {
 	uint32_t nranks;
 	uint32_t slots;
 	int inplace;
+	int rooted; /* only chunk `root` is moved */
+	uint32_t root;
 	uint32_t channel; /* id, for messages */
 	const char *file; /* for messages, or NULL */
 	const struct gt_program *programs;

@@ -24,14 +24,13 @@ static const struct gt_op_parts gt_op_parts[GT_NOPS] = {
 			 name " has too many operands");
 #include "plan/op.def"
 
-static struct gt_operand gt_operand_slot(uint16_t conn)
+struct gt_operand gt_operand_slot(uint16_t conn)
 {
 	return (struct gt_operand){GT_BUF_FIFO,
 				   GT_OPERAND_WAIT | GT_OPERAND_POST, conn, 0};
 }
 
-static struct gt_operand gt_operand_user(enum gt_operand_buf buf,
-					 uint32_t chunk)
+struct gt_operand gt_operand_user(enum gt_operand_buf buf, uint32_t chunk)
 {
 	return (struct gt_operand){(uint8_t)buf, 0, 0, chunk};
 }
@@ -86,4 +85,36 @@ int gt_step_is(const struct gt_step *step, enum gt_op op)
 	if (parts->copy && !gt_operand_is_local(operand++))
 		return 0;
 	return !parts->send || gt_operand_is_remote(operand);
+}
+
+static enum gt_op gt_step_name(const struct gt_step *step)
+{
+	for (int op = 0; op < GT_OP_GENERIC; op++)
+		if (gt_step_is(step, (enum gt_op)op))
+			return (enum gt_op)op;
+	return GT_OP_GENERIC;
+}
+
+void gt_step_add_list(struct gt_program *program,
+		      const struct gt_step_list *list)
+{
+	struct gt_step *step = &program->steps[program->nsteps];
+	uint32_t n = list->nsrc + list->ndst, nrecords;
+
+	*step = (struct gt_step){.nsrc = (uint8_t)list->nsrc,
+				 .ndst = (uint8_t)list->ndst};
+	nrecords = gt_step_nrecords(step);
+	for (uint32_t i = 0; i < nrecords; i++)
+		step[i] = (struct gt_step){
+			.op = i ? GT_OP_NOP : GT_OP_GENERIC,
+			.flags = i + 1 < nrecords ? GT_STEP_MORE : 0,
+			.chunk = list->chunk,
+			.id = program->nsteps++};
+	step->nsrc = (uint8_t)list->nsrc;
+	step->ndst = (uint8_t)list->ndst;
+	step->flags |= list->flags;
+	for (uint32_t i = 0; i < n; i++)
+		step[i / GT_STEP_OPERANDS].operand[i % GT_STEP_OPERANDS] =
+			list->operands[i];
+	step->op = (uint8_t)gt_step_name(step);
 }

@@ -9,6 +9,21 @@
 
 #include "plan/program.h"
 
+/* Records that a step takes up, operands that do not fit in one included. */
+static inline uint32_t gt_step_nrecords(const struct gt_step *step)
+{
+	uint32_t n = (uint32_t)step->nsrc + step->ndst;
+
+	return n ? (n + GT_STEP_OPERANDS - 1) / GT_STEP_OPERANDS : 1;
+}
+
+/* Sources first, then destinations, wherever their records are. */
+static inline const struct gt_operand *gt_step_operand(
+	const struct gt_step *step, uint32_t i)
+{
+	return &step[i / GT_STEP_OPERANDS].operand[i % GT_STEP_OPERANDS];
+}
+
 /* The program's connections that a step may use. */
 struct gt_step_conns {
 	uint16_t recv;
@@ -23,6 +38,22 @@ struct gt_step_conns {
  */
 struct gt_step *gt_step_add(struct gt_program *program, enum gt_op op,
 			    struct gt_step_conns conns, uint32_t chunk);
+
+/* Operands of a step with any number of them. */
+struct gt_step_list {
+	uint32_t nsrc, ndst; /* up to 255 each */
+	const struct gt_operand *operands;
+	uint32_t chunk;
+	uint8_t flags;
+};
+
+/* Append the list as one step, by the name that fits it, else GENERIC. */
+void gt_step_add_list(struct gt_program *program,
+		      const struct gt_step_list *list);
+
+/* An operand that is a slot, or a chunk of the rank's input or output. */
+struct gt_operand gt_operand_slot(uint16_t conn);
+struct gt_operand gt_operand_user(enum gt_operand_buf buf, uint32_t chunk);
 
 /* Do operands and op agree?  GENERIC agrees with anything. */
 int gt_step_is(const struct gt_step *step, enum gt_op op);

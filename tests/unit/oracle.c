@@ -36,6 +36,11 @@ static uint64_t given(uint64_t rank, uint64_t chunk, uint64_t loop)
 	return x ^ x >> 31;
 }
 
+static const struct gt_operand *operand_of(const struct gt_step *step, int k)
+{
+	return &step[k / GT_STEP_OPERANDS].operand[k % GT_STEP_OPERANDS];
+}
+
 /* Tests have at most one FIFO from a rank to another. */
 static struct oracle_fifo *fifo_of(struct oracle *o, uint32_t rank,
 				   const struct gt_operand *operand, int writes)
@@ -48,7 +53,7 @@ static struct oracle_fifo *fifo_of(struct oracle *o, uint32_t rank,
 static int ready(struct oracle *o, uint32_t rank, const struct gt_step *step)
 {
 	for (int k = 0; k < step->nsrc + step->ndst; k++) {
-		const struct gt_operand *operand = &step->operand[k];
+		const struct gt_operand *operand = operand_of(step, k);
 		struct oracle_fifo *fifo;
 
 		if (!(operand->flags & GT_OPERAND_WAIT))
@@ -84,13 +89,13 @@ static void execute(struct oracle *o, uint32_t rank, const struct gt_step *step,
 	uint64_t sum = 0;
 
 	for (int k = 0; k < step->nsrc; k++)
-		sum += *place_of(o, rank, &step->operand[k], 0, loop);
+		sum += *place_of(o, rank, operand_of(step, k), 0, loop);
 	if (step->flags & GT_STEP_FINAL)
 		sum *= final_factor;
 	for (int k = step->nsrc; k < step->nsrc + step->ndst; k++)
-		*place_of(o, rank, &step->operand[k], 1, loop) = sum;
+		*place_of(o, rank, operand_of(step, k), 1, loop) = sum;
 	for (int k = 0; k < step->nsrc + step->ndst; k++) {
-		const struct gt_operand *operand = &step->operand[k];
+		const struct gt_operand *operand = operand_of(step, k);
 
 		if (!(operand->flags & GT_OPERAND_POST))
 			continue;
@@ -117,7 +122,9 @@ static int advance_one(struct oracle *o)
 		if (!ready(o, rank, step))
 			continue;
 		execute(o, rank, step, o->at[rank] / program->nsteps);
-		o->at[rank]++;
+		do
+			o->at[rank]++;
+		while ((step++)->flags & GT_STEP_MORE);
 		return 1;
 	}
 	return 0;
@@ -130,6 +137,8 @@ static int right(const struct oracle *o, uint32_t rank, uint32_t chunk,
 					: o->out[rank][chunk][loop];
 	uint64_t want = 0;
 
+	if (o->args->rooted && chunk != o->args->root)
+		return 1;
 	if (o->args->coll == GT_COLL_ALLGATHER)
 		return got == given(chunk, chunk, loop);
 	if (o->args->coll == GT_COLL_REDUCESCATTER && chunk != rank)

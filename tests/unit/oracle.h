@@ -17,6 +17,8 @@ struct oracle_args {
 	uint32_t nranks; /* up to ORACLE_RANKS, as are chunks */
 	uint32_t slots;  /* up to ORACLE_SLOTS */
 	int inplace;
+	int rooted; /* only chunk `root` is moved */
+	uint32_t root;
 	const struct gt_program *programs;
 	uint32_t seed;
 };

@@ -17,10 +17,17 @@
 #include "plan/simulate.h"
 #include "unit/oracle.h"
 
-enum { PLAN_MUTATIONS = 3000, STEP_MUTATIONS = 20000 };
+enum { PLAN_MUTATIONS = 4500, STEP_MUTATIONS = 20000 };
 
-static const char *const plan_files[] = {"ring4", "ring8-two", "ring2-gather",
-					 "ring3-scatter", "ring2-pci-charge"};
+static const char *const plan_files[] = {"ring4",
+					 "ring8-two",
+					 "ring2-gather",
+					 "ring3-scatter",
+					 "ring2-pci-charge",
+					 "tree8-star-gather",
+					 "tree8-star-scatter",
+					 "chain4-gather",
+					 "chain4-scatter"};
 
 /* One channel of a plan, in both placements. */
 static int channel_is_right(const struct gt_plan *plan, enum gt_coll coll,
@@ -39,6 +46,8 @@ static int channel_is_right(const struct gt_plan *plan, enum gt_coll coll,
 		assert_int_equal(gt_lower(plan, coll, r, channel, plan->arena,
 					  &programs[r], NULL),
 				 0);
+	args.rooted =
+		gt_layout_root(&plan->channels[channel], coll, &args.root);
 	args.inplace = 0;
 	if (!oracle_agrees(&args))
 		return 0;
@@ -156,7 +165,7 @@ static void test_plans(void **state)
 
 		snprintf(name, sizeof(name),
 			 "tests/cases/plan/good/%s/plan.json",
-			 plan_files[i % 5]);
+			 plan_files[i % 9]);
 		assert_int_equal(gt_file_read(gt_test_path(path, name), 1 << 20,
 					      &text, NULL),
 				 0);
