@@ -11,7 +11,7 @@ enum {
 	GT_WATCH_TICK_NS = 20000000,
 	/* When the whole process was stopped for longer, no rank is at fault:
 	   no more than this counts. */
-	GT_WATCH_GAP_NS = 10 * GT_WATCH_TICK_NS,
+	GT_WATCH_GAP_NS = 5 * GT_WATCH_TICK_NS,
 };
 
 static void gt_watched_look(struct gt_watched *watched, uint64_t value,

@@ -189,3 +189,21 @@ exit:RANK[:SLICES]"
 	[ "$status" -eq 3 ]
 	grep -q "cannot write: No space left on device" "$plan.err"
 }
+
+# What the search finds for any real machine runs, though none of it is here.
+@test "the plans of all real topologies run right" {
+	need_topologies
+	local file n=0
+	for file in "$GTOPO_TEST_TOPOLOGIES"/*.xml; do
+		gtopo search --algo ring "$file" >"$plan" 2>/dev/null ||
+			continue
+		host -b 1 -e 64K -f 16 -n 1 -w 0 >"$plan.out" || {
+			echo "$file"
+			tail "$plan.out"
+			return 1
+		}
+		n=$((n + 1))
+	done
+	echo "# $n plans"
+	[ "$n" -gt 0 ]
+}
