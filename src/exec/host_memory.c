@@ -14,6 +14,7 @@
 enum {
 	GT_HOST_PROC_BYTES = 1 << 16, /* of a file in /proc or /sys */
 	GT_HOST_HUGE_BYTES = 2 << 20,
+	GT_HOST_EXTRA_BYTES = 128, /* room for a request's shift */
 };
 
 /* The number behind `name` in a small text file, or UINT64_MAX. */
@@ -83,8 +84,10 @@ int gt_host_memory_new(struct gt_engine *engine, struct gt_err *err)
 	int rc = gt_memory_check(engine->nranks, bytes, err);
 
 	for (uint32_t r = 0; !rc && r < engine->nranks; r++) {
-		engine->ranks[r].send = gt_memory_map(bytes + 1);
-		engine->ranks[r].recv = gt_memory_map(bytes + 1);
+		engine->ranks[r].send =
+			gt_memory_map(bytes + GT_HOST_EXTRA_BYTES);
+		engine->ranks[r].recv =
+			gt_memory_map(bytes + GT_HOST_EXTRA_BYTES);
 		if (!engine->ranks[r].send || !engine->ranks[r].recv)
 			rc = gt_err_nomem(err);
 	}
@@ -97,9 +100,11 @@ void gt_host_memory_free(struct gt_engine *engine)
 
 	for (uint32_t r = 0; r < engine->nranks; r++) {
 		if (engine->ranks[r].send)
-			munmap(engine->ranks[r].send, bytes + 1);
+			munmap(engine->ranks[r].send,
+			       bytes + GT_HOST_EXTRA_BYTES);
 		if (engine->ranks[r].recv)
-			munmap(engine->ranks[r].recv, bytes + 1);
+			munmap(engine->ranks[r].recv,
+			       bytes + GT_HOST_EXTRA_BYTES);
 	}
 }
 
@@ -109,9 +114,10 @@ static void gt_memory_place_rank(struct gt_host_rank *rank,
 	struct gt_range whole = {0, total};
 	struct gt_range own = {rank->rank * req->count, req->count};
 	struct gt_host_buffer *in = &rank->input, *out = &rank->output;
+	size_t shift_bytes = req->shift * gt_dtype_bytes(req->dtype);
 
-	*in = (struct gt_host_buffer){rank->send, 0, whole};
-	*out = (struct gt_host_buffer){rank->recv, 0, whole};
+	*in = (struct gt_host_buffer){rank->send + shift_bytes, 0, whole};
+	*out = (struct gt_host_buffer){rank->recv + shift_bytes, 0, whole};
 	if (req->coll == GT_COLL_ALLGATHER) {
 		in->has = own;
 		in->origin = own.offset;
@@ -122,7 +128,7 @@ static void gt_memory_place_rank(struct gt_host_rank *rank,
 	}
 	/* In place, a block lies where it is in the whole buffer. */
 	if (req->inplace) {
-		in->base = rank->recv;
+		in->base = out->base;
 		in->origin = 0;
 		out->origin = 0;
 	}

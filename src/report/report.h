@@ -26,7 +26,8 @@ struct gt_report_head {
 	const char *engine;
 	const char *plan;     /* its digest */
 	const char *topology; /* the digest that the plan carries */
-	uint32_t ranks, channels, workers, slots;
+	uint32_t ranks, channels, slots;
+	uint32_t workers; /* per channel; 0: the engine's choice */
 	uint32_t iters, warmup;
 };
 

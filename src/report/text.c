@@ -12,12 +12,13 @@ static void gt_text_begin(const struct gt_report *report)
 
 	gt_buf_printf(out, "# gtopo %s on %s, engine %s, %" PRIu32 " ranks\n",
 		      head->version, head->host, head->engine, head->ranks);
+	gt_buf_printf(out, "# %" PRIu32 " channels, ", head->channels);
+	if (head->workers)
+		gt_buf_printf(out, "%" PRIu32 " workers each, ", head->workers);
 	gt_buf_printf(out,
-		      "# %" PRIu32 " channels, %" PRIu32
-		      " workers each, %" PRIu32 " slots, %" PRIu32
-		      " iterations after %" PRIu32 " to warm up\n",
-		      head->channels, head->workers, head->slots, head->iters,
-		      head->warmup);
+		      "%" PRIu32 " slots, %" PRIu32 " iterations after %" PRIu32
+		      " to warm up\n",
+		      head->slots, head->iters, head->warmup);
 	gt_buf_printf(out, "# plan %s\n",
 		      head->plan ? head->plan : "of unknown digest");
 }

@@ -89,6 +89,7 @@ static void random_request(struct gt_request *req, uint32_t n, uint64_t *seed)
 	req->dtype = test_random(seed, GT_NDTYPES);
 	req->op = test_random(seed, GT_NREDOPS);
 	req->inplace = (int)test_random(seed, 2);
+	req->shift = test_random(seed, 16);
 	req->seed = test_random(seed, 1000);
 	req->count = test_random(seed, 1u << (1 + test_random(seed, 15)));
 	if (req->coll != GT_COLL_ALLREDUCE)
