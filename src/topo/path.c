@@ -250,7 +250,7 @@ static struct gt_paths *gt_paths_alloc(const struct gt_topo *topo)
 {
 	struct gt_arena *arena = gt_arena_new();
 	struct gt_paths *paths;
-	uint32_t n = topo->ngpus + topo->nnets;
+	uint32_t n = gt_topo_ndevices(topo);
 
 	if (!arena)
 		return NULL;
@@ -275,8 +275,7 @@ static struct gt_paths *gt_paths_alloc(const struct gt_topo *topo)
 	for (uint32_t i = 0; i < topo->nnodes; i++)
 		paths->place[i] = GT_NONE;
 	for (uint32_t i = 0; i < n; i++) {
-		paths->ends[i] = i < topo->ngpus ? topo->gpus[i]
-						 : topo->nets[i - topo->ngpus];
+		paths->ends[i] = gt_topo_device(topo, i);
 		paths->place[paths->ends[i]] = i;
 	}
 	return paths;

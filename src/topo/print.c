@@ -65,7 +65,7 @@ static void gt_print_matrix(const struct gt_topo *topo,
 	char label[24];
 	uint32_t last, from, to;
 
-	for (uint32_t first = 0; first < columns->n; first = last) {
+	for (uint32_t first = 0; first < columns->n && rows->n; first = last) {
 		last = first + GT_PRINT_COLUMNS;
 		if (last > columns->n)
 			last = columns->n;
@@ -127,49 +127,46 @@ static void gt_print_device(const struct gt_topo *topo, uint32_t index,
 	gt_print_newline(buf);
 }
 
+static const char *const gt_print_says[GT_NPATHKINDS] = {
+	[GT_PATH_LOC] = "ports of one card",
+	[GT_PATH_NVL] = "NVLink, direct or through NVSwitch",
+	[GT_PATH_NVB] = "NVLink through another GPU",
+	[GT_PATH_C2C] = "chip to chip",
+	[GT_PATH_PIX] = "one PCI switch",
+	[GT_PATH_PXB] = "several PCI switches, no CPU",
+	[GT_PATH_P2C] = "chip to chip to the CPU, then PCI",
+	[GT_PATH_PXN] = "NVLink to a GPU near the port, then PCI",
+	[GT_PATH_PHB] = "through a CPU's host bridge",
+	[GT_PATH_SYS] = "between CPUs",
+	[GT_PATH_NET] = "over the network",
+	[GT_PATH_DIS] = "not connected",
+};
+
+/* What the kinds that occur mean. */
 static void gt_print_legend(const struct gt_topo *topo,
 			    const struct gt_paths *paths, struct gt_buf *buf)
 {
-	static const char *const says[GT_NPATHKINDS] = {
-		[GT_PATH_LOC] = "ports of one card",
-		[GT_PATH_NVL] = "NVLink, direct or through NVSwitch",
-		[GT_PATH_NVB] = "NVLink through another GPU",
-		[GT_PATH_C2C] = "chip to chip",
-		[GT_PATH_PIX] = "one PCI switch",
-		[GT_PATH_PXB] = "several PCI switches, no CPU",
-		[GT_PATH_P2C] = "chip to chip to the CPU, then PCI",
-		[GT_PATH_PXN] = "NVLink to a GPU near the port, then PCI",
-		[GT_PATH_PHB] = "through a CPU's host bridge",
-		[GT_PATH_SYS] = "between CPUs",
-		[GT_PATH_NET] = "over the network",
-		[GT_PATH_DIS] = "not connected",
-	};
-	uint32_t ngpus = gt_topo_ngpus(topo), n = ngpus + gt_topo_nnets(topo);
+	uint32_t n = gt_topo_ndevices(topo);
 	int seen[GT_NPATHKINDS] = {0}, charged = 0;
 	const struct gt_path *path;
 
-	for (uint32_t i = 0; i < n; i++)
-		for (uint32_t j = 0; j < n; j++) {
-			if (i == j)
-				continue;
-			path = gt_paths_get(
-				paths,
-				i < ngpus ? gt_topo_gpu(topo, i)
-					  : gt_topo_net(topo, i - ngpus),
-				j < ngpus ? gt_topo_gpu(topo, j)
-					  : gt_topo_net(topo, j - ngpus));
-			seen[path->kind] = 1;
-			charged |= path->charge.num != path->charge.den;
-		}
-	gt_buf_puts(buf, "\nKind and number of links of the route, GB/s (1e9 "
-			 "bytes/s) of its narrowest link,\none way:\n");
+	for (uint32_t i = 0; i < n * n; i++) {
+		path = gt_paths_get(paths, gt_topo_device(topo, i / n),
+				    gt_topo_device(topo, i % n));
+		seen[path->kind] |= i / n != i % n;
+		charged |= path->charge.num != path->charge.den;
+	}
+	gt_buf_puts(buf, n < 2 ? ""
+			       : "\nKind and number of links of the route, "
+				 "GB/s (1e9 bytes/s) of its narrowest link,\n"
+				 "one way:\n");
 	for (int kind = 0; kind < GT_NPATHKINDS; kind++)
 		if (seen[kind])
 			gt_buf_printf(buf, "  %-4s %s\n",
 				      kind == GT_PATH_DIS
 					      ? "-"
 					      : gt_path_kind_name(kind),
-				      says[kind]);
+				      gt_print_says[kind]);
 	if (charged)
 		gt_buf_puts(buf, "GPUs reach 5/6 of a PCI link through an "
 				 "Intel host bridge (PHB).\n");
@@ -181,10 +178,8 @@ void gt_print_paths(const struct gt_topo *topo, const struct gt_paths *paths,
 	const struct gt_side gpus = {gt_topo_ngpus(topo), gt_topo_gpu};
 	const struct gt_side nets = {gt_topo_nnets(topo), gt_topo_net};
 
-	for (uint32_t i = 0; i < gpus.n; i++)
-		gt_print_device(topo, gt_topo_gpu(topo, i), buf);
-	for (uint32_t i = 0; i < nets.n; i++)
-		gt_print_device(topo, gt_topo_net(topo, i), buf);
+	for (uint32_t i = 0; i < gt_topo_ndevices(topo); i++)
+		gt_print_device(topo, gt_topo_device(topo, i), buf);
 	gt_print_matrix(topo, paths, (struct gt_side[]){gpus, gpus}, buf);
 	gt_print_matrix(topo, paths, (struct gt_side[]){gpus, nets}, buf);
 	gt_print_matrix(topo, paths, (struct gt_side[]){nets, gpus}, buf);

@@ -77,8 +77,7 @@ void gt_print_paths_json(const struct gt_topo *topo,
 			 const struct gt_paths *paths, enum gt_rates rates,
 			 struct gt_buf *buf)
 {
-	uint32_t ngpus = gt_topo_ngpus(topo), n = ngpus + gt_topo_nnets(topo);
-	uint32_t ends[2];
+	uint32_t n = gt_topo_ndevices(topo), from, to;
 	const char *separator = "\n  ";
 
 	gt_buf_puts(buf, "{\"schema\": \"gtopo.paths/1\"");
@@ -89,28 +88,23 @@ void gt_print_paths_json(const struct gt_topo *topo,
 	gt_buf_puts(buf, ",\n \"devices\": [");
 	for (uint32_t i = 0; i < n; i++) {
 		gt_buf_puts(buf, i ? ",\n  " : "\n  ");
-		ends[0] = i < ngpus ? gt_topo_gpu(topo, i)
-				    : gt_topo_net(topo, i - ngpus);
-		gt_json_device(gt_topo_node(topo, ends[0]), buf);
+		gt_json_device(gt_topo_node(topo, gt_topo_device(topo, i)),
+			       buf);
 	}
 	gt_buf_puts(buf, "],\n \"links\": [");
 	gt_json_links(topo, buf);
 	gt_buf_puts(buf, "],\n \"paths\": [");
 	for (uint32_t i = 0; i < n * n; i++) {
-		for (int end = 0; end < 2; end++) {
-			uint32_t k = end ? i % n : i / n;
-
-			ends[end] = k < ngpus ? gt_topo_gpu(topo, k)
-					      : gt_topo_net(topo, k - ngpus);
-		}
-		if (ends[0] == ends[1])
+		from = gt_topo_device(topo, i / n);
+		to = gt_topo_device(topo, i % n);
+		if (from == to)
 			continue;
 		gt_buf_puts(buf, separator);
 		separator = ",\n  ";
 		gt_json_path(
-			topo, gt_paths_get(paths, ends[0], ends[1]),
-			(const struct gt_node *[]){gt_topo_node(topo, ends[0]),
-						   gt_topo_node(topo, ends[1])},
+			topo, gt_paths_get(paths, from, to),
+			(const struct gt_node *[]){gt_topo_node(topo, from),
+						   gt_topo_node(topo, to)},
 			buf);
 	}
 	gt_buf_puts(buf, "]}\n");

@@ -43,6 +43,16 @@ uint32_t gt_topo_net(const struct gt_topo *topo, uint32_t i)
 	return topo->nets[i];
 }
 
+uint32_t gt_topo_ndevices(const struct gt_topo *topo)
+{
+	return topo->ngpus + topo->nnets;
+}
+
+uint32_t gt_topo_device(const struct gt_topo *topo, uint32_t i)
+{
+	return i < topo->ngpus ? topo->gpus[i] : topo->nets[i - topo->ngpus];
+}
+
 int gt_topo_need_gpus(const struct gt_topo *topo, struct gt_err *err)
 {
 	const struct gt_node *gpu;

@@ -102,6 +102,9 @@ uint32_t gt_topo_gpu(const struct gt_topo *topo, uint32_t i);
 /* The i-th network port in order of dev. */
 uint32_t gt_topo_nnets(const struct gt_topo *topo);
 uint32_t gt_topo_net(const struct gt_topo *topo, uint32_t i);
+/* The i-th of both: GPUs, then ports. */
+uint32_t gt_topo_ndevices(const struct gt_topo *topo);
+uint32_t gt_topo_device(const struct gt_topo *topo, uint32_t i);
 
 /*
  * GT_OK when the GPUs can be planned on; GT_EINPUT, and what the file lacks,

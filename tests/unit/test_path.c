@@ -159,7 +159,7 @@ static void check_route(const struct gt_topo *topo,
 
 static void test_all_paths(void **state)
 {
-	uint32_t ngpus, n, nroutes = 0;
+	uint32_t n, nroutes = 0;
 	struct gt_paths *paths;
 	struct gt_topo *topo;
 
@@ -168,20 +168,12 @@ static void test_all_paths(void **state)
 		topo = sketch_machine(seed);
 		assert_int_equal(gt_topo_check(topo, NULL), GT_OK);
 		assert_int_equal(gt_paths_new(topo, &paths, NULL), GT_OK);
-		ngpus = gt_topo_ngpus(topo);
-		n = ngpus + gt_topo_nnets(topo);
+		n = gt_topo_ndevices(topo);
 		for (uint32_t i = 0; i < n * n; i++) {
-			uint32_t ends[2] = {i / n, i % n};
-
-			if (ends[0] == ends[1])
+			if (i / n == i % n)
 				continue;
-			for (int j = 0; j < 2; j++)
-				ends[j] =
-					ends[j] < ngpus
-						? gt_topo_gpu(topo, ends[j])
-						: gt_topo_net(topo,
-							      ends[j] - ngpus);
-			check_route(topo, paths, ends[0], ends[1]);
+			check_route(topo, paths, gt_topo_device(topo, i / n),
+				    gt_topo_device(topo, i % n));
 			nroutes++;
 		}
 		gt_paths_free(paths);
