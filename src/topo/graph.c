@@ -72,6 +72,7 @@ int gt_graph_node(struct gt_topo *topo, const struct gt_node *node,
 			   sizeof(*topo->first)))
 		return gt_err_nomem(err);
 	topo->nodes[n] = *node;
+	topo->nodes[n].up = GT_NONE;
 	topo->first[n] = GT_NONE;
 	*index = topo->nnodes++;
 	return GT_OK;
@@ -91,6 +92,7 @@ int gt_graph_link(struct gt_topo *topo, const struct gt_link *link,
 		if (!gt_rat_add(same->gbs, link->gbs, &same->gbs))
 			return gt_err_set(err, GT_EINPUT, topo->source,
 					  "a link's bandwidth is out of range");
+		same->count += link->count;
 		return GT_OK;
 	}
 	if (!gt_graph_room(topo->arena, (void **)&topo->links,

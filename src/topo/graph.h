@@ -11,8 +11,6 @@
 
 struct gt_arena;
 
-enum { GT_NONE = UINT32_MAX }; /* no node, no link */
-
 struct gt_topo {
 	struct gt_arena *arena;
 	struct gt_node *nodes;
@@ -32,7 +30,7 @@ struct gt_topo {
 int gt_graph_new(const char *source, struct gt_topo **topo, struct gt_err *err);
 
 /*
- * Add a node; its strings must live in the topology's arena.  An id may repeat:
+ * Add a node, with nothing above it; its strings must live in the topology's arena.  An id may repeat:
  * gt_graph_finish makes them "NET/0", "NET/0#2".  GT_EINPUT when there are
  * more devices than GT_TOPO_MAX_DEVICES.
  */

@@ -19,6 +19,6 @@ gtopo_core_sources += \
 	%D%/sysfs.c %D%/sysfs.h \
 	%D%/topo.c %D%/topo.h \
 	%D%/walk.c %D%/walk.h \
-	%D%/xml_device.c %D%/xml_link.c \
+	%D%/xml_device.c %D%/xml_facts.c %D%/xml_link.c \
 	%D%/xml_read.c %D%/xml_scan.c \
 	%D%/xml_write.c %D%/xml_write.h

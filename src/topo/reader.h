@@ -1,7 +1,7 @@
 /*
  * The state of reading one XML file, shared by xml_read.c (the whole),
- * xml_scan.c (the list of PCI functions), xml_device.c (nodes) and xml_link.c
- * (what joins them beside the PCI tree).
+ * xml_scan.c (the list of PCI functions), xml_device.c (nodes), xml_link.c
+ * (what joins them beside the PCI tree) and xml_facts.c (what people read).
  */
 #ifndef GT_TOPO_READER_H
 #define GT_TOPO_READER_H
@@ -82,6 +82,14 @@ void gt_reader_number(struct gt_reader *reader);
 int gt_reader_gbs(const struct gt_reader *reader,
 		  const struct gt_xml_elem *elem, struct gt_rat *gbs,
 		  struct gt_err *err);
+
+/* What people are told of a function; NULL when memory ran out. */
+const struct gt_pci *gt_reader_pci(struct gt_reader *reader,
+				   const struct gt_fn *fn);
+
+/* The processor's model, or what else is known; NULL: no memory. */
+const char *gt_reader_cpu_name(struct gt_reader *reader,
+			       const struct gt_reader_cpu *cpu);
 
 /* NVLink, xGMI and C2C of a GPU, once all nodes are made. */
 int gt_reader_gpu_links(struct gt_reader *reader, const struct gt_fn *fn,

@@ -45,17 +45,37 @@ enum gt_rates {
 	GT_RATES_LINE, /* the vendors' line rates */
 };
 
+enum { GT_NONE = UINT32_MAX }; /* no node, no link */
+
+/* Speed and width of a PCI Express link; 0: unknown. */
+struct gt_pci_rate {
+	struct gt_rat gts; /* of one lane */
+	int width;
+};
+
+/* What the file says of a PCI function and of the link above it. */
+struct gt_pci {
+	int vendor, device;                    /* 0x10de, 0x2330; 0 unknown */
+	struct gt_pci_rate link;               /* what the graph counts with */
+	struct gt_pci_rate max, cur;           /* the function's own end */
+	struct gt_pci_rate port_max, port_cur; /* the port above */
+	const char *assumed;                   /* gt_assumed, or NULL */
+};
+
 struct gt_node {
 	enum gt_node_kind kind;
 	const char *id;     /* unique: "GPU/0000:07:00.0", "CPU/0", "NET/1" */
 	const char *bus_id; /* NULL where there is none */
 	const char *name;   /* model or interface name, or NULL */
-	int dev;            /* GPU: NVML index; NET: dev; CPU: NUMA id; or -1 */
-	int rank;           /* GPU: rank in the file, or -1 */
-	int sm;             /* GPU: 90 for sm_90, 0 unknown */
-	int port;           /* NET: of the card, counted from 1, 0 unknown */
-	const char *guid;   /* NET: "0xa088c20300010000", or NULL */
-	uint32_t line;      /* in the XML file, 0 unknown */
+	uint32_t up;      /* the switch, CPU or card it hangs on, or GT_NONE */
+	int dev;          /* GPU: NVML index; NET: dev; CPU: NUMA id; or -1 */
+	int rank;         /* GPU: rank in the file, or -1 */
+	int sm;           /* GPU: 90 for sm_90, 0 unknown */
+	int port;         /* NET: of the card, counted from 1, 0 unknown */
+	int no_speed;     /* NET: the file has none; 10 Gb/s, as NCCL */
+	const char *guid; /* NET: "0xa088c20300010000", or NULL */
+	uint32_t line;    /* in the XML file, 0 unknown */
+	const struct gt_pci *pci; /* GPU, NIC, PCI; NULL: nothing known */
 	/* GPU, NET: the file only lists a PCI function of such a class. */
 	int assumed;
 	/* CPU: what traffic of GPUs through its host bridge costs on PCI
@@ -67,6 +87,7 @@ struct gt_link {
 	enum gt_link_kind kind;
 	uint32_t from, to; /* nodes */
 	struct gt_rat gbs; /* 1e9 bytes/s, this direction */
+	uint32_t count;    /* NVL, C2C: links side by side; else 0 */
 	const char *id;    /* "GPU/0000:07:00.0>PCI/0000:05:00.0" */
 };
 

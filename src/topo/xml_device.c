@@ -23,7 +23,8 @@ static int gt_reader_gpu(struct gt_reader *reader, struct gt_fn *fn,
 	if (gpu && gt_xml_attr(gpu, "gt_name"))
 		node.name = gt_arena_strdup(topo->arena,
 					    gt_xml_attr(gpu, "gt_name"));
-	if (!node.id)
+	node.pci = gt_reader_pci(reader, fn);
+	if (!node.id || !node.pci)
 		return gt_err_nomem(err);
 	if (!gpu)
 		return gt_graph_node(topo, &node, &fn->node, err);
@@ -67,7 +68,8 @@ static int gt_reader_port(struct gt_reader *reader,
 		return GT_EINPUT;
 	if (node.dev < 0) /* as NCCL */
 		return GT_OK;
-	if (mbps.num <= 0)
+	node.no_speed = mbps.num <= 0;
+	if (node.no_speed)
 		mbps = GT_RAT(10000, 1);
 	if (!gt_rat_div(mbps, GT_RAT(8000, 1), &link.gbs))
 		return gt_xml_fail(net, "speed", err,
@@ -81,7 +83,10 @@ static int gt_reader_port(struct gt_reader *reader,
 	if (!node.id)
 		return gt_err_nomem(err);
 	rc = gt_graph_node(topo, &node, &link.to, err);
-	return rc ? rc : gt_graph_pair(topo, &link, err);
+	if (rc)
+		return rc;
+	topo->nodes[link.to].up = nic;
+	return gt_graph_pair(topo, &link, err);
 }
 
 static int gt_reader_nets(struct gt_reader *reader,
@@ -114,7 +119,10 @@ static int gt_reader_assume_port(struct gt_reader *reader,
 	if (!node.id)
 		return gt_err_nomem(err);
 	rc = gt_graph_node(reader->topo, &node, &link.to, err);
-	return rc ? rc : gt_graph_pair(reader->topo, &link, err);
+	if (rc)
+		return rc;
+	reader->topo->nodes[link.to].up = fn->node;
+	return gt_graph_pair(reader->topo, &link, err);
 }
 
 static int gt_reader_nic(struct gt_reader *reader, struct gt_fn *fn,
@@ -129,7 +137,8 @@ static int gt_reader_nic(struct gt_reader *reader, struct gt_fn *fn,
 	int rc;
 
 	node.id = gt_arena_printf(reader->topo->arena, "NIC/%s", fn->bus_id);
-	if (!node.id)
+	node.pci = gt_reader_pci(reader, fn);
+	if (!node.id || !node.pci)
 		return gt_err_nomem(err);
 	rc = gt_graph_node(reader->topo, &node, &fn->node, err);
 	if (rc)
@@ -153,7 +162,9 @@ static int gt_reader_bridge(struct gt_reader *reader, struct gt_fn *fn,
 		return GT_OK;
 	}
 	node.id = gt_arena_printf(reader->topo->arena, "PCI/%s", fn->bus_id);
-	return node.id ? gt_graph_node(reader->topo, &node, &fn->node, err)
+	node.pci = gt_reader_pci(reader, fn);
+	return node.id && node.pci
+		       ? gt_graph_node(reader->topo, &node, &fn->node, err)
 		       : gt_err_nomem(err);
 }
 
@@ -206,6 +217,7 @@ int gt_reader_fn(struct gt_reader *reader, struct gt_fn *fn, struct gt_err *err)
 	link.to = reader->cpus[fn->cpu].node;
 	if (fn->parent != GT_NONE && reader->fns[fn->parent].node != GT_NONE)
 		link.to = reader->fns[fn->parent].node;
+	reader->topo->nodes[fn->node].up = link.to;
 	return gt_graph_pair(reader->topo, &link, err);
 }
 
@@ -231,9 +243,11 @@ int gt_reader_cpu_nics(struct gt_reader *reader, uint32_t cpu,
 			if (!node.id)
 				return gt_err_nomem(err);
 			rc = gt_graph_node(topo, &node, &nic, err);
+			if (rc)
+				return rc;
+			topo->nodes[nic].up = from;
 			link.to = nic;
-			if (!rc)
-				rc = gt_graph_pair(topo, &link, err);
+			rc = gt_graph_pair(topo, &link, err);
 		}
 		if (!rc)
 			rc = gt_reader_nets(reader, elem, nic, err);

@@ -105,6 +105,7 @@ static int gt_reader_nvlink(struct gt_reader *reader, const struct gt_fn *fn,
 				   gt_xml_attr(elem, "count"));
 	if (!count)
 		return GT_OK;
+	link.count = (uint32_t)count;
 	if (!gt_rat_mul(gbs, GT_RAT(count, 1), &link.gbs))
 		return gt_xml_fail(elem, "count", err, "count out of range");
 	rc = gt_reader_gbs(reader, elem, &link.gbs, err);
@@ -134,6 +135,7 @@ static int gt_reader_c2c(struct gt_reader *reader, const struct gt_fn *fn,
 	    !gt_rat_mul(mbps, GT_RAT(count, 1000), &link.gbs))
 		return gt_xml_fail(elem, NULL, err,
 				   "c2c needs a bw in MB/s and a count");
+	link.count = (uint32_t)count;
 	if (gt_reader_gbs(reader, elem, &link.gbs, err))
 		return GT_EINPUT;
 	return gt_graph_pair(reader->topo, &link, err);

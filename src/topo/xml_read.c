@@ -39,7 +39,8 @@ static int gt_reader_cpu_new(struct gt_reader *reader,
 				node.dev, gt_xml_line(reader->cpus[i].elem));
 	node.charge = gt_model_charge(&cpu->cpu);
 	node.id = gt_arena_printf(arena, "CPU/%d", node.dev);
-	if (!node.id)
+	node.name = gt_reader_cpu_name(reader, cpu);
+	if (!node.id || !node.name)
 		return gt_err_nomem(err);
 	reader->ncpus++;
 	return gt_graph_node(reader->topo, &node, &cpu->node, err);
