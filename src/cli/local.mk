@@ -6,6 +6,7 @@ gtopo_core_sources += \
 	%D%/cmd_paths.c \
 	%D%/cmd_run.c \
 	%D%/cmd_search.c \
+	%D%/cmd_show.c \
 	%D%/cmd_verify.c \
 	%D%/cmd_version.c \
 	%D%/opt.c %D%/opt.h %D%/opt_help.c \

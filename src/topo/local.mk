@@ -7,6 +7,7 @@ gtopo_core_sources += \
 	%D%/model.c %D%/model.h \
 	%D%/nvml.c %D%/nvml.h \
 	%D%/path.c %D%/path.h \
+	%D%/pci.c %D%/pci.h \
 	%D%/print.c %D%/print.h %D%/print_json.c \
 	%D%/probe.c %D%/probe.h \
 	%D%/probe_hwloc.c \
@@ -16,6 +17,7 @@ gtopo_core_sources += \
 	%D%/probe_rdma.c \
 	%D%/probe_verbs.c \
 	%D%/reader.h \
+	%D%/show.c %D%/show.h %D%/show_words.c \
 	%D%/sysfs.c %D%/sysfs.h \
 	%D%/topo.c %D%/topo.h \
 	%D%/walk.c %D%/walk.h \

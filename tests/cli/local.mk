@@ -4,6 +4,7 @@ cli_tests += \
 	%D%/00-basics.bats \
 	%D%/10-detect.bats \
 	%D%/20-paths.bats \
+	%D%/21-show.bats \
 	%D%/30-search.bats \
 	%D%/40-verify.bats \
 	%D%/50-run.bats
