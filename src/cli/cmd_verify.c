@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "cli/opt.h"
+#include "cli/verify_machine.h"
 #include "plan/check.h"
 #include "plan/plan.h"
 #include "plan/simulate.h"
@@ -14,6 +15,7 @@
 struct gt_verify_opts {
 	int coll; /* -1: the plan's own */
 	int json;
+	const char *topology;
 };
 
 static const struct gt_verify_opts gt_verify_defaults = {.coll = -1};
@@ -22,6 +24,9 @@ static const struct gt_opt gt_verify_opts[] = {
 	{GT_OPT_WORD, 0, "coll", "allreduce|allgather|reducescatter",
 	 offsetof(struct gt_verify_opts, coll),
 	 "verify this collective (default: the plan's own)", 0, 0},
+	{GT_OPT_TEXT, 0, "topology", "FILE",
+	 offsetof(struct gt_verify_opts, topology),
+	 "also check that this machine has the plan's links and routes", 0, 0},
 	{GT_OPT_FLAG, 0, "json", NULL, offsetof(struct gt_verify_opts, json),
 	 "write JSON", 0, 0},
 	GT_OPT_END,
@@ -31,6 +36,7 @@ static const struct gt_opt gt_verify_opts[] = {
 struct gt_verdict {
 	const struct gt_plan *plan;
 	enum gt_coll coll;
+	const char *topology; /* that has all this, or NULL */
 	struct gt_plan_report report;
 };
 
@@ -98,6 +104,9 @@ static void gt_verdict_text(const struct gt_verdict *verdict,
 	gt_verdict_proof(verdict, out);
 	gt_buf_printf(out, "fifo      %" PRIu32 " slots of %" PRIu32 " bytes\n",
 		      plan->fifo_slots, plan->fifo_slice_bytes);
+	if (verdict->topology)
+		gt_buf_printf(out, "machine   %s has these links and routes\n",
+			      verdict->topology);
 }
 
 static void gt_verdict_json_bound(struct gt_buf *out, const char *key,
@@ -129,6 +138,10 @@ static void gt_verdict_json(const struct gt_verdict *verdict,
 		      gt_coll_name(verdict->coll), plan->nranks,
 		      plan->nchannels, plan->fifo_slots,
 		      err->code ? "false" : "true");
+	if (!err->code && verdict->topology) {
+		gt_buf_puts(out, ", \"topology\": ");
+		gt_json_quote(out, verdict->topology);
+	}
 	if (err->code) {
 		gt_buf_puts(out, ", \"where\": ");
 		gt_json_quote(out, err->where);
@@ -196,10 +209,13 @@ static int gt_verify_run(const struct gt_cmd_args *args, struct gt_err *err)
 		return rc;
 	gt_verify_note(args, plan);
 	verdict.plan = plan;
+	verdict.topology = opts->topology;
 	verdict.coll = opts->coll < 0 ? plan->coll : (enum gt_coll)opts->coll;
 	rc = gt_plan_check_report(plan, &verdict.report, err);
 	if (!rc)
 		rc = gt_simulate(plan, verdict.coll, err);
+	if (!rc && opts->topology)
+		rc = gt_verify_machine(plan, opts->topology, err);
 	if (!rc || rc == GT_ENO)
 		rc = gt_verify_write(args, &verdict, err);
 	gt_plan_free(plan);

@@ -9,5 +9,6 @@ gtopo_core_sources += \
 	%D%/cmd_show.c \
 	%D%/cmd_verify.c \
 	%D%/cmd_version.c \
+	%D%/verify_machine.c %D%/verify_machine.h \
 	%D%/opt.c %D%/opt.h %D%/opt_help.c \
 	%D%/run_sweep.c %D%/run_sweep.h

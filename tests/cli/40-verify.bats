@@ -54,3 +54,36 @@ assert not says["correct"] and "named twice" in says["fault"]' "$out"
 	[ "$status" -eq 3 ]
 	[[ $err == "gtopo verify: /dev/full: cannot write: "* ]]
 }
+
+@test "--topology: the machine that the plan was made for" {
+	for file in "$GTOPO_SRC"/share/xml/*.xml; do
+		gtopo search -o "$BATS_TEST_TMPDIR/plan" "$file"
+		run_split gtopo verify --topology "$file" \
+			"$BATS_TEST_TMPDIR/plan"
+		want 0 ""
+		[[ $out == *"machine   $file has these links and routes" ]]
+	done
+}
+
+@test "--topology: another machine, other links, other capacities" {
+	xml=$GTOPO_SRC/share/xml
+	cd "$BATS_TEST_TMPDIR"
+	gtopo search -o plan "$xml/dgx-h100.xml"
+	run_split gtopo verify --topology "$xml/dgx-a100.xml" plan
+	[ "$status" -eq 1 ]
+	[[ $err == "gtopo verify: plan: topology.digest: "*" is another machine than "* ]]
+
+	sed 's/"digest": "[^"]*", //' plan >anonymous
+	run_split gtopo verify --topology "$xml/dgx-a100.xml" anonymous
+	[ "$status" -eq 1 ]
+	[[ $err == "gtopo verify: anonymous: ranks["*"].device: the machine has no GPU "* ]]
+
+	sed '/"rank":/s/"device": "[^"]*"/"device": "0000:99:00.0"/' plan >moved
+	run_split gtopo verify --topology "$xml/dgx-h100.xml" moved
+	want 1 "gtopo verify: moved: ranks[0].device: the machine has no GPU '0000:99:00.0'"
+}
+
+@test "--topology: a file that is none" {
+	run_split gtopo verify --topology "$plan" "$plan"
+	[ "$status" -eq 2 ]
+}
