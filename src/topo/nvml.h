@@ -15,7 +15,8 @@ enum {
 	GT_NVML_LINKS_MAX = 18,
 	GT_NVML_NAME_MAX = 96,
 	/* nvmlDeviceGetFieldValues: what to ask for */
-	GT_NVML_FI_NVLINK_MBPS = 90, /* of each active link */
+	GT_NVML_FI_NVLINK_MBPS = 90,   /* of each active link */
+	GT_NVML_FI_NVLINK_SPEED = 164, /* of one link, MB/s */
 	GT_NVML_FI_NVLINK_STATE = 165,
 	GT_NVML_FI_C2C_COUNT = 170,
 	GT_NVML_FI_C2C_STATUS = 171,

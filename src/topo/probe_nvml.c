@@ -100,7 +100,8 @@ static unsigned gt_nvml_target_class(const struct gt_nvml_walk *walk,
 
 /*
  * The remote end of a link.  One that belongs to the hypervisor has no PCI
- * address but a filler, which topology files spell like this.
+ * address but a filler of ones (drivers write "FFFFFFF:FF:FF.0", too), which
+ * topology files spell like this.
  */
 static int gt_nvml_remote(const struct gt_nvml_walk *walk, unsigned link,
 			  char target[GT_BUSID_MAX])
@@ -115,9 +116,20 @@ static int gt_nvml_remote(const struct gt_nvml_walk *walk, unsigned link,
 	remote.busid_legacy[sizeof(remote.busid_legacy) - 1] = 0;
 	for (char *p = remote.busid_legacy; *p; p++)
 		*p = (char)tolower((unsigned char)*p);
-	if (!gt_sysfs_busid(remote.busid_legacy, target, GT_BUSID_MAX))
+	if (!strncmp(remote.busid_legacy, "fffffff", 7) ||
+	    !gt_sysfs_busid(remote.busid_legacy, target, GT_BUSID_MAX))
 		snprintf(target, GT_BUSID_MAX, "fffffff:ffff:ff");
 	return 1;
+}
+
+/* Newer GPUs answer for one link, older ones for all; 0: neither. */
+static unsigned gt_nvml_line_mbs(const struct gt_nvml_walk *walk, unsigned link)
+{
+	unsigned mbs = 0;
+
+	if (!gt_nvml_field(walk, GT_NVML_FI_NVLINK_SPEED, link, &mbs))
+		gt_nvml_field(walk, GT_NVML_FI_NVLINK_MBPS, 0, &mbs);
+	return mbs;
 }
 
 /* Links are grouped by remote end, in the order in which they are seen. */
@@ -125,7 +137,6 @@ static int gt_nvml_link_add(const struct gt_nvml_walk *walk, unsigned link)
 {
 	struct gt_machine_nvlink **at = &walk->gpu->nvlinks;
 	char target[GT_BUSID_MAX];
-	unsigned mbps = 0;
 
 	if (!gt_nvml_remote(walk, link, target))
 		return GT_OK;
@@ -137,8 +148,7 @@ static int gt_nvml_link_add(const struct gt_nvml_walk *walk, unsigned link)
 			return GT_ESYS;
 		memcpy((*at)->target, target, sizeof(target));
 		(*at)->tclass = gt_nvml_target_class(walk, target);
-		gt_nvml_field(walk, GT_NVML_FI_NVLINK_MBPS, 0, &mbps);
-		(*at)->line_mbs = (int)mbps;
+		(*at)->line_mbs = (int)gt_nvml_line_mbs(walk, link);
 	}
 	(*at)->count++;
 	return GT_OK;

@@ -244,7 +244,9 @@ static int fake_field(struct gt_nvml_device *gpu, struct gt_nvml_field *field)
 			nvmlDeviceGetNvLinkState(gpu, field->scope_id, &active);
 		field->value.u = (unsigned)active;
 	}
-	if (field->field_id == GT_NVML_FI_NVLINK_MBPS)
+	/* On H200 the older question has no answer. */
+	if (field->field_id ==
+	    (gpu->sm >= 90 ? GT_NVML_FI_NVLINK_SPEED : GT_NVML_FI_NVLINK_MBPS))
 		result = fake_number(gpu->mbps, &field->value.u);
 	return result;
 }
