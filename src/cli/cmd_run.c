@@ -1,15 +1,12 @@
 #include "cli/cmd.h"
 
-#include <inttypes.h>
 #include <signal.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "base/buf.h"
 #include "base/digest.h"
 #include "base/err.h"
-#include "base/unit.h"
 #include "cli/opt.h"
+#include "cli/run_parse.h"
 #include "cli/run_sweep.h"
 #include "plan/plan.h"
 #include "plan/simulate.h"
@@ -26,8 +23,6 @@ struct gt_run_opts {
 	const char *inject;
 	int json;
 };
-
-#define GT_RUN_UNSET UINT64_MAX
 
 static const struct gt_run_opts gt_run_defaults = {
 	.device = -1,
@@ -97,92 +92,6 @@ static void gt_run_catch_signals(void)
 	sigaction(SIGTERM, &action, NULL);
 }
 
-static int gt_run_sizes(const struct gt_run_opts *opts,
-			struct gt_run_sweep *sweep, struct gt_err *err)
-{
-	uint64_t begin = opts->begin_bytes, end = opts->end_bytes;
-
-	if (end == GT_RUN_UNSET)
-		end = begin == GT_RUN_UNSET || begin < 16 << 20 ? 16 << 20
-								: begin;
-	if (begin == GT_RUN_UNSET)
-		begin = end < 1 << 10 ? end : 1 << 10;
-	if (begin > end)
-		return gt_err_set(err, GT_EINPUT, NULL,
-				  "-b '%" PRIu64 "' is larger than -e "
-				  "'%" PRIu64 "'",
-				  begin, end);
-	if (begin < end && opts->factor < 2)
-		return gt_err_set(err, GT_EINPUT, NULL,
-				  "-f '%" PRId64 "' never gets from -b to -e; "
-				  "use 2 or more",
-				  opts->factor);
-	if (begin < end && !begin)
-		return gt_err_set(err, GT_EINPUT, NULL,
-				  "-b '0' never grows; use 1 or more");
-	sweep->begin_bytes = begin;
-	sweep->end_bytes = end;
-	sweep->factor = begin < end ? (uint64_t)opts->factor : 2;
-	return GT_OK;
-}
-
-/* Words as bit sets: "all", or one name. */
-static int gt_run_types(const struct gt_run_opts *opts,
-			struct gt_run_sweep *sweep, struct gt_err *err)
-{
-	int dtype = gt_dtype_find(opts->dtype), op = gt_redop_find(opts->op);
-
-	if (dtype < 0 && strcmp(opts->dtype, "all"))
-		return gt_err_set(err, GT_EINPUT, NULL,
-				  "--dtype '%s' is not a type; use all, or one "
-				  "of float double half bf16 int8 uint8 int32 "
-				  "uint32 int64 uint64",
-				  opts->dtype);
-	if (op < 0 && strcmp(opts->op, "all"))
-		return gt_err_set(err, GT_EINPUT, NULL,
-				  "--op '%s' is not a reduction; use all, or "
-				  "one of sum prod min max avg",
-				  opts->op);
-	sweep->dtypes = dtype < 0 ? ~0u : 1u << dtype;
-	sweep->redops = op < 0 ? ~0u : 1u << op;
-	return GT_OK;
-}
-
-/* "stall:3:100": rank 3 stalls after 100 slices of a run. */
-static int gt_run_fault(const char *text, struct gt_engine_config *config,
-			struct gt_err *err)
-{
-	char rank[16], kind[8] = "";
-	uint64_t step = 0;
-	int64_t number;
-	int n = 0;
-
-	if (!text)
-		return GT_OK;
-	sscanf(text, "%7[a-z]:%15[0-9]%n", kind, rank, &n);
-	if (n && text[n] == ':' &&
-	    gt_unit_int(text + n + 1, 0, INT64_MAX, &number)) {
-		step = (uint64_t)number;
-		n = (int)strlen(text);
-	}
-	config->fault = !strcmp(kind, "stall")  ? GT_FAULT_STALL
-			: !strcmp(kind, "exit") ? GT_FAULT_EXIT
-						: GT_FAULT_NONE;
-	if (!n || text[n] || config->fault == GT_FAULT_NONE)
-		return gt_err_set(err, GT_EINPUT, NULL,
-				  "--inject '%s' is not stall:RANK[:SLICES] or "
-				  "exit:RANK[:SLICES]",
-				  text);
-	if (!gt_unit_int(rank, 0, (int64_t)config->plan->nranks - 1, &number))
-		return gt_err_set(err, GT_EINPUT, NULL,
-				  "--inject '%s': the plan has ranks 0 to "
-				  "%" PRIu32,
-				  text, config->plan->nranks - 1);
-	config->fault_rank = (uint32_t)number;
-	config->fault_step = step;
-	return GT_OK;
-}
-
 /* A ring can do every collective; other plans do what they were made for. */
 static unsigned gt_run_colls(const struct gt_run_opts *opts,
 			     const struct gt_plan *plan)
@@ -233,7 +142,7 @@ static int gt_run_plan(const struct gt_cmd_args *args, struct gt_plan *plan,
 	sweep->config.interrupt = &gt_run_interrupted;
 	sweep->colls = gt_run_colls(opts, plan);
 	sweep->plan_digest = digest;
-	rc = gt_run_fault(opts->inject, &sweep->config, err);
+	rc = gt_run_parse_fault(opts->inject, &sweep->config, err);
 	if (!rc)
 		rc = gt_run_digest(plan, digest, err);
 	/* What is verified must be what runs. */
@@ -274,9 +183,10 @@ static int gt_run_run(const struct gt_cmd_args *args, struct gt_err *err)
 	if (!opts->timeout_ns)
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "--timeout '0' leaves no time");
-	rc = gt_run_sizes(opts, &sweep, err);
+	rc = gt_run_parse_sizes(&sweep, opts->begin_bytes, opts->end_bytes,
+				opts->factor, err);
 	if (!rc)
-		rc = gt_run_types(opts, &sweep, err);
+		rc = gt_run_parse_types(&sweep, opts->dtype, opts->op, err);
 	if (!rc)
 		rc = gt_plan_read(opts->plan, &plan, err);
 	if (rc)

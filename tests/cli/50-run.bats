@@ -181,6 +181,30 @@ exit:RANK[:SLICES]"
 	[ "$status" -eq 2 ]
 }
 
+@test "the wrong plans of verify's cases never run" {
+	local file n=0
+	for file in "$GTOPO_SRC"/tests/cases/plan/bad/*/plan.json; do
+		run_split gtopo run --plan "$file" --device host -e 1K
+		echo "$file: $status $err"
+		[ "$status" -eq 2 ]
+		[ -z "$out" ]
+		n=$((n + 1))
+	done
+	[ "$n" -gt 0 ]
+}
+
+@test "the right plans of verify's cases run right" {
+	local file n=0
+	for file in "$GTOPO_SRC"/tests/cases/plan/good/*/plan.json; do
+		run_split gtopo run --plan "$file" --device host -b 1 -e 64K \
+			-f 256 -n 1 -w 0
+		echo "$file: $status $err"
+		[ "$status" -eq 0 ]
+		n=$((n + 1))
+	done
+	[ "$n" -gt 0 ]
+}
+
 @test "a full disk is noticed at once" {
 	[ -c /dev/full ] || skip "no /dev/full"
 	ring_plan
