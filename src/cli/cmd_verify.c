@@ -26,7 +26,7 @@ static const struct gt_opt gt_verify_opts[] = {
 	 "verify this collective (default: the plan's own)", 0, 0},
 	{GT_OPT_TEXT, 0, "topology", "FILE",
 	 offsetof(struct gt_verify_opts, topology),
-	 "also check that this machine has the plan's links and routes", 0, 0},
+	 "also check that this machine has the plan's links", 0, 0},
 	{GT_OPT_FLAG, 0, "json", NULL, offsetof(struct gt_verify_opts, json),
 	 "write JSON", 0, 0},
 	GT_OPT_END,
