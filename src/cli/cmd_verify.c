@@ -5,9 +5,9 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/file.h"
-#include "base/json.h"
 #include "cli/opt.h"
 #include "cli/verify_machine.h"
+#include "cli/verify_verdict.h"
 #include "plan/check.h"
 #include "plan/plan.h"
 #include "plan/simulate.h"
@@ -31,138 +31,6 @@ static const struct gt_opt gt_verify_opts[] = {
 	 "write JSON", 0, 0},
 	GT_OPT_END,
 };
-
-/* What is told about a plan that was read. */
-struct gt_verdict {
-	const struct gt_plan *plan;
-	enum gt_coll coll;
-	const char *topology; /* that has all this, or NULL */
-	struct gt_plan_report report;
-};
-
-static void gt_verdict_rate(struct gt_buf *out, const char *label,
-			    struct gt_rat gbs)
-{
-	char text[GT_RAT_TEXT_MAX];
-
-	gt_buf_printf(out, "%-10s%.6g GB/s", label, gt_rat_double(gbs));
-	if (gbs.den != 1)
-		gt_buf_printf(out, " (%s)", gt_rat_print(gbs, text));
-}
-
-/* How near the value is to a bound, and whether the bound holds. */
-static void gt_verdict_bound(struct gt_buf *out, struct gt_rat value,
-			     struct gt_rat bound, enum gt_bound_state state)
-{
-	int proven = state == GT_BOUND_PROVEN;
-
-	if (gt_rat_cmp(value, bound))
-		gt_buf_printf(out, "%.4g%% reached",
-			      100 * gt_rat_double(value) /
-				      gt_rat_double(bound));
-	else
-		gt_buf_puts(out, proven ? "optimal" : "reached");
-	gt_buf_printf(out, ", %s\n", gt_bound_state_text(state));
-}
-
-static void gt_verdict_proof(const struct gt_verdict *verdict,
-			     struct gt_buf *out)
-{
-	const struct gt_plan_proof *proof = &verdict->plan->proof;
-
-	if (!verdict->plan->has_proof) {
-		gt_buf_puts(out, "proof     none\n");
-		return;
-	}
-	gt_verdict_rate(out, "value", proof->value);
-	gt_buf_puts(out, "\n");
-	gt_verdict_rate(out, "bound", proof->bound);
-	gt_buf_puts(out, proof->class_ == GT_PROOF_RING
-				 ? " for rings: "
-				 : " for any schedule: ");
-	gt_verdict_bound(out, proof->value, proof->bound,
-			 verdict->report.bound);
-	if (!proof->has_any_bound)
-		return;
-	gt_verdict_rate(out, "any bound", proof->any_bound);
-	gt_buf_puts(out, " for any schedule: ");
-	gt_verdict_bound(out, proof->value, proof->any_bound,
-			 verdict->report.any_bound);
-}
-
-static void gt_verdict_text(const struct gt_verdict *verdict,
-			    struct gt_buf *out)
-{
-	const struct gt_plan *plan = verdict->plan;
-
-	gt_buf_printf(out,
-		      "correct   %s of %" PRIu32 " rank%s over %" PRIu32
-		      " channel%s\n",
-		      gt_coll_name(verdict->coll), plan->nranks,
-		      plan->nranks == 1 ? "" : "s", plan->nchannels,
-		      plan->nchannels == 1 ? "" : "s");
-	gt_verdict_proof(verdict, out);
-	gt_buf_printf(out, "fifo      %" PRIu32 " slots of %" PRIu32 " bytes\n",
-		      plan->fifo_slots, plan->fifo_slice_bytes);
-	if (verdict->topology)
-		gt_buf_printf(out, "machine   %s has these links and routes\n",
-			      verdict->topology);
-}
-
-static void gt_verdict_json_bound(struct gt_buf *out, const char *key,
-				  struct gt_rat bound,
-				  enum gt_bound_state state)
-{
-	char text[GT_RAT_TEXT_MAX];
-
-	gt_buf_printf(out,
-		      ", \"%s\": {\"gbs\": \"%s\", \"proven\": %s, "
-		      "\"state\": \"%s\"}",
-		      key, gt_rat_print(bound, text),
-		      state == GT_BOUND_PROVEN ? "true" : "false",
-		      gt_bound_state_text(state));
-}
-
-/* A wrong plan is a product too: what is wrong, and where. */
-static void gt_verdict_json(const struct gt_verdict *verdict,
-			    const struct gt_err *err, struct gt_buf *out)
-{
-	const struct gt_plan *plan = verdict->plan;
-	const struct gt_plan_proof *proof = &plan->proof;
-	char text[GT_RAT_TEXT_MAX];
-
-	gt_buf_printf(out,
-		      "{\"collective\": \"%s\", \"ranks\": %" PRIu32
-		      ", \"channels\": %" PRIu32 ", \"slots\": %" PRIu32
-		      ", \"correct\": %s",
-		      gt_coll_name(verdict->coll), plan->nranks,
-		      plan->nchannels, plan->fifo_slots,
-		      err->code ? "false" : "true");
-	if (!err->code && verdict->topology) {
-		gt_buf_puts(out, ", \"topology\": ");
-		gt_json_quote(out, verdict->topology);
-	}
-	if (err->code) {
-		gt_buf_puts(out, ", \"where\": ");
-		gt_json_quote(out, err->where);
-		gt_buf_puts(out, ", \"fault\": ");
-		gt_json_quote(out, err->text);
-	} else if (plan->has_proof) {
-		gt_buf_printf(out,
-			      ", \"class\": \"%s\", \"value\": \"%s\", "
-			      "\"optimal\": %s",
-			      gt_proof_name(proof->class_),
-			      gt_rat_print(proof->value, text),
-			      proof->optimal ? "true" : "false");
-		gt_verdict_json_bound(out, "bound", proof->bound,
-				      verdict->report.bound);
-		if (proof->has_any_bound)
-			gt_verdict_json_bound(out, "any_bound",
-					      proof->any_bound,
-					      verdict->report.any_bound);
-	}
-	gt_buf_puts(out, "}\n");
-}
 
 static int gt_verify_write(const struct gt_cmd_args *args,
 			   const struct gt_verdict *verdict, struct gt_err *err)

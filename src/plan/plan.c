@@ -36,7 +36,7 @@ static const char *const gt_proof_names[GT_NPROOFS] = {
 };
 
 static const char *const gt_op_names[GT_NOPS] = {
-#define GT_OP(NAME, name, nsrc, ndst) [GT_OP_##NAME] = name,
+#define GT_OP(NAME, name, recv, local, copy, send) [GT_OP_##NAME] = name,
 #include "plan/op.def"
 };
 

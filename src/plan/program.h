@@ -44,12 +44,11 @@
 #endif
 
 enum {
-	GT_OP_ANY = 255,
 	GT_STEP_OPERANDS = 6,
 };
 
 enum gt_op {
-#define GT_OP(NAME, name, nsrc, ndst) GT_OP_##NAME,
+#define GT_OP(NAME, name, recv, local, copy, send) GT_OP_##NAME,
 #include "plan/op.def"
 	GT_NOPS
 };

@@ -1,28 +1,14 @@
 #include "plan/step.h"
 
-/* Which operands an op has, beside how many (op.def). */
 struct gt_op_parts {
 	uint8_t recv, local, copy, send;
 };
 
 static const struct gt_op_parts gt_op_parts[GT_NOPS] = {
-	[GT_OP_NOP] = {0, 0, 0, 0},
-	[GT_OP_COPY] = {0, 1, 1, 0},
-	[GT_OP_SEND] = {0, 1, 0, 1},
-	[GT_OP_RECV] = {1, 0, 1, 0},
-	[GT_OP_COPY_SEND] = {0, 1, 1, 1},
-	[GT_OP_RECV_COPY_SEND] = {1, 0, 1, 1},
-	[GT_OP_RECV_SEND] = {1, 0, 0, 1},
-	[GT_OP_RECV_REDUCE_SEND] = {1, 1, 0, 1},
-	[GT_OP_RECV_REDUCE_COPY] = {1, 1, 1, 0},
-	[GT_OP_RECV_REDUCE_COPY_SEND] = {1, 1, 1, 1},
-};
-
-#define GT_OP(NAME, name, nsrc, ndst)                                          \
-	GT_STATIC_ASSERT((nsrc) == GT_OP_ANY ||                                \
-				 (nsrc) + (ndst) <= GT_STEP_OPERANDS,          \
-			 name " has too many operands");
+#define GT_OP(NAME, name, recv, local, copy, send)                             \
+	[GT_OP_##NAME] = {recv, local, copy, send},
 #include "plan/op.def"
+};
 
 struct gt_operand gt_operand_slot(uint16_t conn)
 {

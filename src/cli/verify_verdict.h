@@ -1,0 +1,27 @@
+/*
+ * What `gtopo verify` tells of a plan that was read, as text and as JSON.
+ */
+#ifndef GT_CLI_VERIFY_VERDICT_H
+#define GT_CLI_VERIFY_VERDICT_H
+
+#include "plan/check.h"
+#include "plan/plan.h"
+
+struct gt_buf;
+struct gt_err;
+
+struct gt_verdict {
+	const struct gt_plan *plan;
+	enum gt_coll coll;
+	const char *topology; /* that has all this, or NULL */
+	struct gt_plan_report report;
+};
+
+/* Append a right plan's verdict. */
+void gt_verdict_text(const struct gt_verdict *verdict, struct gt_buf *out);
+
+/* A wrong plan is a product too: what err says, and where. */
+void gt_verdict_json(const struct gt_verdict *verdict, const struct gt_err *err,
+		     struct gt_buf *out);
+
+#endif
