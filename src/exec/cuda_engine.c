@@ -146,10 +146,13 @@ static int gt_cuda_open(const struct gt_engine_config *config,
 	made->config = *config;
 	made->plan = config->plan;
 	made->arena = gt_arena_new();
-	if (made->arena)
+	if (made->arena) {
 		made->ranks = gt_arena_array(made->arena, config->plan->nranks,
 					     sizeof(*made->ranks));
-	if (!made->ranks) {
+		made->sel = gt_arena_array(made->arena, config->plan->nchannels,
+					   sizeof(*made->sel));
+	}
+	if (!made->ranks || !made->sel) {
 		gt_cuda_close(made);
 		return gt_err_nomem(err);
 	}

@@ -26,8 +26,9 @@ struct gt_cuda_task {
 	struct gt_kernel_conn *conns; /* device: [channel][worker][conn] */
 	uint32_t *conn_at; /* [nchannels + 1]: where a channel's conns begin */
 	struct gt_step *steps;
-	uint64_t *flags; /* device, GT_CUDA_FLAG_WORDS apart, one a conn */
-	char *slots;     /* device, one FIFO a conn */
+	uint64_t *flags;   /* device, GT_CUDA_FLAG_WORDS apart, one a conn */
+	uint32_t *fifo_at; /* [nchannels + 1]: where its FIFOs begin */
+	char *slots;       /* device, one FIFO a receiving conn */
 };
 
 enum { GT_CUDA_FLAG_WORDS = 16 };
@@ -58,6 +59,8 @@ struct gt_engine {
 	struct gt_kernel_report *reports; /* host, mapped: all ranks' */
 	struct gt_cuda_cut most;          /* what FIFOs have room for */
 	struct gt_cuda_cut cut;           /* the request's that runs */
+	uint32_t *sel; /* [nchannels]: the channels that carry the request */
+	uint32_t nsel;
 	uint32_t threads;
 	uint32_t nslots;
 	uint32_t slot_pitch;

@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "exec/select.h"
 #include "plan/lower.h"
 #include "plan/plan.h"
 
@@ -54,6 +55,29 @@ static int64_t gt_conn_other(const struct gt_program *mine, uint32_t i,
 	return -1;
 }
 
+/* How many of the first n connections receive: only those have a FIFO. */
+static uint32_t gt_conns_receiving(const struct gt_program *program, uint32_t n)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		count += !program->conns[i].sends;
+	return count;
+}
+
+/* The slots of worker w's connection i of a channel, which receives. */
+static char *gt_conn_slots(const struct gt_engine *engine,
+			   const struct gt_cuda_task *task, uint32_t c,
+			   uint32_t w, uint32_t i)
+{
+	const struct gt_program *program = &task->programs[c];
+	size_t at = task->fifo_at[c] +
+		    (size_t)w * gt_conns_receiving(program, program->nconns) +
+		    gt_conns_receiving(program, i);
+
+	return task->slots + at * engine->nslots * engine->slot_pitch;
+}
+
 static int gt_task_lower(struct gt_engine *engine, enum gt_coll coll,
 			 uint32_t rank, struct gt_err *err)
 {
@@ -66,7 +90,9 @@ static int gt_task_lower(struct gt_engine *engine, enum gt_coll coll,
 	task->image = gt_arena_array(engine->arena, n, sizeof(*task->image));
 	task->conn_at =
 		gt_arena_array(engine->arena, n + 1, sizeof(*task->conn_at));
-	if (!task->programs || !task->image || !task->conn_at)
+	task->fifo_at =
+		gt_arena_array(engine->arena, n + 1, sizeof(*task->fifo_at));
+	if (!task->programs || !task->image || !task->conn_at || !task->fifo_at)
 		return gt_err_nomem(err);
 	for (uint32_t c = 0; c < n; c++) {
 		struct gt_program *program = &task->programs[c];
@@ -77,6 +103,10 @@ static int gt_task_lower(struct gt_engine *engine, enum gt_coll coll,
 			return rc;
 		task->conn_at[c + 1] = task->conn_at[c] +
 				       program->nconns * engine->most.workers;
+		task->fifo_at[c + 1] =
+			task->fifo_at[c] +
+			gt_conns_receiving(program, program->nconns) *
+				engine->most.workers;
 		need = gt_kernel_shared_bytes(program->nsteps, program->nconns,
 					      program->nchunks);
 		if (need > GT_CUDA_SHARED_MAX)
@@ -99,7 +129,8 @@ static int gt_task_alloc(struct gt_engine *engine, enum gt_coll coll,
 	uint32_t n = engine->plan->nchannels, nsteps = 0;
 	size_t ends = task->conn_at[n];
 	size_t flag_bytes = ends * GT_CUDA_FLAG_WORDS * sizeof(uint64_t);
-	size_t fifo = (size_t)engine->nslots * engine->slot_pitch;
+	size_t fifo_bytes =
+		(size_t)task->fifo_at[n] * engine->nslots * engine->slot_pitch;
 	cudaError_t rc;
 
 	for (uint32_t c = 0; c < n; c++)
@@ -119,7 +150,7 @@ static int gt_task_alloc(struct gt_engine *engine, enum gt_coll coll,
 	if (rc == cudaSuccess)
 		rc = cudaMemset(task->flags, 0, flag_bytes + 8);
 	if (rc == cudaSuccess)
-		rc = cudaMalloc((void **)&task->slots, ends * fifo + 8);
+		rc = cudaMalloc((void **)&task->slots, fifo_bytes + 8);
 	if (rc != cudaSuccess)
 		return gt_cuda_fail(engine, rank, (int)rc, "allocate FIFOs",
 				    err);
@@ -133,7 +164,6 @@ static int gt_channel_connect(struct gt_engine *engine, enum gt_coll coll,
 {
 	const struct gt_cuda_task *task = &engine->ranks[rank].tasks[coll];
 	const struct gt_program *mine = &task->programs[c], *theirs;
-	size_t fifo = (size_t)engine->nslots * engine->slot_pitch;
 
 	for (uint32_t i = 0; i < mine->nconns; i++) {
 		const struct gt_conn *conn = &mine->conns[i];
@@ -157,8 +187,11 @@ static int gt_channel_connect(struct gt_engine *engine, enum gt_coll coll,
 
 			end->wait = task->flags + at * GT_CUDA_FLAG_WORDS;
 			end->post = peer->flags + to * GT_CUDA_FLAG_WORDS;
-			end->slots = conn->sends ? peer->slots + to * fifo
-						 : task->slots + at * fifo;
+			end->slots =
+				conn->sends
+					? gt_conn_slots(engine, peer, c, w,
+							(uint32_t)j)
+					: gt_conn_slots(engine, task, c, w, i);
 			end->peer = conn->peer;
 			end->sends = conn->sends;
 		}
@@ -277,6 +310,21 @@ static int gt_task_load(struct gt_engine *engine, enum gt_dtype dtype,
 	return GT_OK;
 }
 
+/* Layouts of the selected channels; the others have no loops, do nothing. */
+static int gt_task_cut(struct gt_engine *engine, struct gt_cuda_task *task,
+		       const struct gt_layout_args *args, struct gt_err *err)
+{
+	int rc = GT_OK;
+
+	for (uint32_t c = 0; c < engine->plan->nchannels; c++)
+		memset(&task->image[c].layout, 0,
+		       sizeof(task->image[c].layout));
+	for (uint32_t i = 0; !rc && i < engine->nsel; i++)
+		rc = gt_layout_init(engine->plan, engine->sel[i], args,
+				    &task->image[engine->sel[i]].layout, err);
+	return rc;
+}
+
 int gt_cuda_task_layout(struct gt_engine *engine, const struct gt_request *req,
 			struct gt_err *err)
 {
@@ -285,27 +333,31 @@ int gt_cuda_task_layout(struct gt_engine *engine, const struct gt_request *req,
 		.count = req->count,
 		.elem_bytes = (uint32_t)gt_dtype_bytes(req->dtype),
 	};
-	uint32_t n = engine->plan->nchannels;
+	uint32_t nranks = engine->plan->nranks;
+	uint64_t bytes = req->count * args.elem_bytes *
+			 (req->coll == GT_COLL_ALLREDUCE ? 1 : nranks);
 	cudaError_t done;
 	int rc = gt_cuda_task_need(engine, req->coll, err);
 
+	engine->nsel = gt_select_channels(engine->plan, bytes, engine->sel);
 	engine->cut = gt_cuda_cut_of(engine, req);
 	args.slice_bytes = engine->cut.slice_bytes;
 	args.nworkers = engine->cut.workers;
+	args.nsel = engine->nsel;
+	args.sel = engine->sel;
 	if (!rc && !(engine->loaded & 1u << req->dtype))
 		rc = gt_task_load(engine, req->dtype, err);
-	for (uint32_t r = 0; !rc && r < engine->plan->nranks; r++) {
+	for (uint32_t r = 0; !rc && r < nranks; r++) {
 		struct gt_cuda_rank *me = &engine->ranks[r];
 		struct gt_cuda_task *task = &me->tasks[req->coll];
 
-		for (uint32_t c = 0; !rc && c < n; c++)
-			rc = gt_layout_init(engine->plan, c, &args,
-					    &task->image[c].layout, err);
+		rc = gt_task_cut(engine, task, &args, err);
 		if (rc)
 			return rc;
 		cudaSetDevice(me->device);
 		done = cudaMemcpyAsync(task->channels, task->image,
-				       n * sizeof(*task->image),
+				       engine->plan->nchannels *
+					       sizeof(*task->image),
 				       cudaMemcpyHostToDevice, me->stream);
 		if (done != cudaSuccess)
 			rc = gt_cuda_fail(engine, r, (int)done,
