@@ -2,6 +2,14 @@
 # them
 EXTRA_PROGRAMS += %D%/meter
 %C%_meter_LDADD =
+
+# The race needs GPUs to run, not to be built; it looks for NCCL by itself.
+if HAVE_CUDA
+noinst_PROGRAMS += %D%/vs-nccl
+%C%_vs_nccl_SOURCES = %D%/vs-nccl.c %D%/nccl.c %D%/nccl.h
+%C%_vs_nccl_LDADD = $(gtopo_LDADD)
+endif
+
 EXTRA_DIST += %D%/commands.sh %D%/search.sh
 
 bench: gtopo$(EXEEXT) %D%/meter$(EXEEXT)

@@ -1,0 +1,430 @@
+#include "nccl.h"
+
+#include <cuda_runtime_api.h>
+#include <dlfcn.h>
+#include <limits.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "kernels/kernels.h"
+
+enum { GT_NCCL_RANKS = 16 };
+
+/* What NCCL's binary interface looks like, 2.28. */
+typedef void *nccl_comm;
+
+struct nccl_id {
+	char bytes[128];
+};
+
+struct nccl_config {
+	size_t size;
+	unsigned magic, version;
+	int blocking, cga_cluster_size, min_ctas, max_ctas;
+	const char *net_name;
+	int split_share, traffic_class;
+	const char *comm_name;
+	int collnet_enable, cta_policy, shrink_share, nvls_ctas;
+	int channels_per_net_peer, nvlink_centric_sched;
+};
+
+struct nccl_calls {
+	int (*version)(int *version);
+	int (*unique_id)(struct nccl_id *id);
+	int (*init)(nccl_comm *comm, int nranks, struct nccl_id id, int rank,
+		    struct nccl_config *config);
+	int (*destroy)(nccl_comm comm);
+	int (*group_start)(void);
+	int (*group_end)(void);
+	const char *(*error)(int result);
+	int (*all_reduce)(const void *in, void *out, size_t count, int type,
+			  int op, nccl_comm comm, cudaStream_t stream);
+	int (*all_gather)(const void *in, void *out, size_t count, int type,
+			  nccl_comm comm, cudaStream_t stream);
+	int (*reduce_scatter)(const void *in, void *out, size_t count, int type,
+			      int op, nccl_comm comm, cudaStream_t stream);
+	int (*mem_alloc)(void **mem, size_t bytes);
+	int (*mem_free)(void *mem);
+	int (*window)(nccl_comm comm, void *mem, size_t bytes, void **window,
+		      int flags);
+};
+
+struct gt_nccl_rank {
+	int device;
+	nccl_comm comm;
+	cudaStream_t stream;
+	cudaEvent_t begin, end;
+	char *input, *output;
+};
+
+struct gt_nccl {
+	struct nccl_calls calls;
+	uint32_t nranks;
+	int symmetric;
+	struct gt_nccl_rank ranks[GT_NCCL_RANKS];
+};
+
+static const int nccl_types[GT_NDTYPES] = {
+	[GT_DTYPE_INT8] = 0,   [GT_DTYPE_UINT8] = 1, [GT_DTYPE_INT32] = 2,
+	[GT_DTYPE_UINT32] = 3, [GT_DTYPE_INT64] = 4, [GT_DTYPE_UINT64] = 5,
+	[GT_DTYPE_HALF] = 6,   [GT_DTYPE_FLOAT] = 7, [GT_DTYPE_DOUBLE] = 8,
+	[GT_DTYPE_BF16] = 9,
+};
+
+static const int nccl_ops[GT_NREDOPS] = {
+	[GT_REDOP_SUM] = 0, [GT_REDOP_PROD] = 1, [GT_REDOP_MAX] = 2,
+	[GT_REDOP_MIN] = 3, [GT_REDOP_AVG] = 4,
+};
+
+const char *gt_nccl_name(enum gt_nccl_variant variant)
+{
+	static const char *const names[] = {"default", "32ctas", "ring-simple",
+					    "symmetric", "symmetric-ce"};
+
+	return names[variant];
+}
+
+static int nccl_load(struct nccl_calls *calls)
+{
+	static const char *const names[] = {
+		"ncclGetVersion",         "ncclGetUniqueId",
+		"ncclCommInitRankConfig", "ncclCommDestroy",
+		"ncclGroupStart",         "ncclGroupEnd",
+		"ncclGetErrorString",     "ncclAllReduce",
+		"ncclAllGather",          "ncclReduceScatter",
+		"ncclMemAlloc",           "ncclMemFree",
+		"ncclCommWindowRegister",
+	};
+	void **slots = (void **)calls;
+	const char *path = getenv("GTOPO_NCCL");
+	void *lib;
+
+	/* Never multicast, whatever the caller's environment says. */
+	setenv("NCCL_NVLS_ENABLE", "0", 1);
+	lib = dlopen(path ? path : "libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
+	if (!lib) {
+		fprintf(stderr, "nccl: %s\n", dlerror());
+		return -1;
+	}
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		slots[i] = dlsym(lib, names[i]);
+		if (!slots[i]) {
+			fprintf(stderr, "nccl: no %s\n", names[i]);
+			return -1;
+		}
+	}
+	return 0;
+}
+
+int gt_nccl_version(void)
+{
+	struct nccl_calls calls;
+	int version = 0;
+
+	if (nccl_load(&calls) || calls.version(&version))
+		return 0;
+	return version;
+}
+
+static struct nccl_config nccl_config_of(enum gt_nccl_variant variant,
+					 int version)
+{
+	struct nccl_config config = {
+		.size = sizeof(config),
+		.magic = 0xcafebeef,
+		.version = (unsigned)version,
+		.blocking = 1,
+		.cga_cluster_size = INT_MIN,
+		.min_ctas = INT_MIN,
+		.max_ctas = INT_MIN,
+		.split_share = INT_MIN,
+		.traffic_class = INT_MIN,
+		.collnet_enable = INT_MIN,
+		.cta_policy = INT_MIN,
+		.shrink_share = INT_MIN,
+		.nvls_ctas = INT_MIN,
+		.channels_per_net_peer = INT_MIN,
+		.nvlink_centric_sched = INT_MIN,
+	};
+
+	if (variant == GT_NCCL_CTAS32)
+		config.min_ctas = config.max_ctas = 32;
+	if (variant == GT_NCCL_SYMMETRIC_CE)
+		config.cta_policy = 2;
+	return config;
+}
+
+/* The algorithm is read from the environment when a communicator is made. */
+static int nccl_connect(struct gt_nccl *nccl, enum gt_nccl_variant variant)
+{
+	struct nccl_config config;
+	struct nccl_id id;
+	int version = 0, rc;
+
+	rc = nccl->calls.version(&version);
+	config = nccl_config_of(variant, version);
+	if (variant == GT_NCCL_RING) {
+		setenv("NCCL_ALGO", "Ring", 1);
+		setenv("NCCL_PROTO", "Simple", 1);
+	}
+	if (!rc)
+		rc = nccl->calls.unique_id(&id);
+	if (!rc)
+		rc = nccl->calls.group_start();
+	for (uint32_t r = 0; !rc && r < nccl->nranks; r++) {
+		cudaSetDevice(nccl->ranks[r].device);
+		rc = nccl->calls.init(&nccl->ranks[r].comm, (int)nccl->nranks,
+				      id, (int)r, &config);
+	}
+	if (!rc)
+		rc = nccl->calls.group_end();
+	unsetenv("NCCL_ALGO");
+	unsetenv("NCCL_PROTO");
+	if (rc)
+		fprintf(stderr, "nccl: %s\n", nccl->calls.error(rc));
+	return rc;
+}
+
+/* All ranks' buffers at once: registration is collective. */
+static int nccl_register(struct gt_nccl *nccl, uint64_t max_bytes)
+{
+	void *window;
+	int rc = nccl->calls.group_start();
+
+	for (uint32_t r = 0; !rc && r < nccl->nranks * 2; r++) {
+		struct gt_nccl_rank *me = &nccl->ranks[r / 2];
+
+		cudaSetDevice(me->device);
+		rc = nccl->calls.window(me->comm,
+					r % 2 ? me->output : me->input,
+					max_bytes, &window, 1);
+		/* Windows end with their communicator. */
+	}
+	if (!rc)
+		rc = nccl->calls.group_end();
+	if (rc)
+		fprintf(stderr, "nccl: window: %s\n", nccl->calls.error(rc));
+	return rc;
+}
+
+static int nccl_alloc(const struct gt_nccl *nccl, char **mem, uint64_t bytes)
+{
+	return nccl->symmetric ? nccl->calls.mem_alloc((void **)mem, bytes)
+			       : (int)cudaMalloc((void **)mem, bytes);
+}
+
+static void nccl_free(const struct gt_nccl *nccl, char *mem)
+{
+	if (mem && nccl->symmetric)
+		nccl->calls.mem_free(mem);
+	else
+		cudaFree(mem);
+}
+
+static int nccl_rank_open(struct gt_nccl *nccl, uint32_t rank,
+			  uint64_t max_bytes)
+{
+	struct gt_nccl_rank *me = &nccl->ranks[rank];
+	struct gt_kernel_data data = {
+		.pattern = gt_pattern_make(GT_COLL_ALLREDUCE, GT_DTYPE_FLOAT,
+					   GT_REDOP_SUM, nccl->nranks, 7),
+		.count = max_bytes / sizeof(float),
+		.rank = rank};
+	int rc = (int)cudaSetDevice(me->device);
+
+	if (!rc)
+		rc = (int)cudaStreamCreateWithFlags(&me->stream,
+						    cudaStreamNonBlocking);
+	if (!rc)
+		rc = (int)cudaEventCreate(&me->begin);
+	if (!rc)
+		rc = (int)cudaEventCreate(&me->end);
+	if (!rc)
+		rc = nccl_alloc(nccl, &me->input, max_bytes);
+	if (!rc)
+		rc = nccl_alloc(nccl, &me->output, max_bytes);
+	data.data = me->input;
+	if (!rc)
+		rc = gt_kernel_fill(&data, me->stream);
+	if (!rc)
+		rc = (int)cudaStreamSynchronize(me->stream);
+	if (rc)
+		fprintf(stderr, "nccl: rank %u cannot set up: %d\n", rank, rc);
+	return rc;
+}
+
+struct gt_nccl *gt_nccl_open(enum gt_nccl_variant variant, uint32_t nranks,
+			     const int *devices, uint64_t max_bytes)
+{
+	struct gt_nccl *nccl = calloc(1, sizeof(*nccl));
+	int rc;
+
+	if (!nccl || nranks > GT_NCCL_RANKS || nccl_load(&nccl->calls)) {
+		free(nccl);
+		return NULL;
+	}
+	nccl->nranks = nranks;
+	nccl->symmetric = variant >= GT_NCCL_SYMMETRIC;
+	for (uint32_t r = 0; r < nranks; r++)
+		nccl->ranks[r].device = devices[r];
+	rc = nccl_connect(nccl, variant);
+	for (uint32_t r = 0; !rc && r < nranks; r++)
+		rc = nccl_rank_open(nccl, r, max_bytes);
+	if (!rc && nccl->symmetric)
+		rc = nccl_register(nccl, max_bytes);
+	if (!rc)
+		return nccl;
+	gt_nccl_close(nccl);
+	return NULL;
+}
+
+void gt_nccl_close(struct gt_nccl *nccl)
+{
+	if (!nccl)
+		return;
+	for (uint32_t r = 0; r < nccl->nranks; r++) {
+		struct gt_nccl_rank *me = &nccl->ranks[r];
+
+		cudaSetDevice(me->device);
+		if (me->comm)
+			nccl->calls.destroy(me->comm);
+	}
+	for (uint32_t r = 0; r < nccl->nranks; r++) {
+		struct gt_nccl_rank *me = &nccl->ranks[r];
+
+		cudaSetDevice(me->device);
+		nccl_free(nccl, me->input);
+		nccl_free(nccl, me->output);
+		if (me->begin)
+			cudaEventDestroy(me->begin);
+		if (me->end)
+			cudaEventDestroy(me->end);
+		if (me->stream)
+			cudaStreamDestroy(me->stream);
+	}
+	free(nccl);
+}
+
+struct nccl_launch {
+	struct gt_nccl *nccl;
+	const struct gt_request *req;
+	uint32_t rank, iters, *arrived;
+	int graph, rc;
+	pthread_t thread;
+	float ms;
+};
+
+static int nccl_once(const struct nccl_launch *at)
+{
+	const struct nccl_calls *calls = &at->nccl->calls;
+	struct gt_nccl_rank *me = &at->nccl->ranks[at->rank];
+	const struct gt_request *req = at->req;
+	size_t skip = at->rank * req->count * gt_dtype_bytes(req->dtype);
+	int type = nccl_types[req->dtype], op = nccl_ops[req->op];
+	char *in = me->input, *out = me->output;
+
+	switch (req->coll) {
+	case GT_COLL_ALLGATHER:
+		if (req->inplace)
+			in = out + skip;
+		return calls->all_gather(in, out, req->count, type, me->comm,
+					 me->stream);
+	case GT_COLL_REDUCESCATTER:
+		if (req->inplace)
+			out = in + skip;
+		return calls->reduce_scatter(in, out, req->count, type, op,
+					     me->comm, me->stream);
+	default:
+		if (req->inplace)
+			out = in;
+		return calls->all_reduce(in, out, req->count, type, op,
+					 me->comm, me->stream);
+	}
+}
+
+static int nccl_all(const struct nccl_launch *at)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; !rc && i < at->iters; i++)
+		rc = nccl_once(at);
+	return rc;
+}
+
+static int nccl_capture(const struct nccl_launch *at, cudaGraphExec_t *exec)
+{
+	cudaStream_t stream = at->nccl->ranks[at->rank].stream;
+	cudaGraph_t graph;
+	int rc = cudaStreamBeginCapture(stream,
+					cudaStreamCaptureModeThreadLocal);
+
+	if (rc)
+		return rc;
+	rc = nccl_all(at);
+	rc |= (int)cudaStreamEndCapture(stream, &graph);
+	if (!rc)
+		rc = (int)cudaGraphInstantiate(exec, graph, 0);
+	if (!rc)
+		rc = (int)cudaGraphUpload(*exec, stream);
+	return rc;
+}
+
+static void *nccl_thread(void *arg)
+{
+	struct nccl_launch *at = arg;
+	struct gt_nccl_rank *me = &at->nccl->ranks[at->rank];
+	cudaGraphExec_t exec = NULL;
+
+	at->rc = (int)cudaSetDevice(me->device);
+	if (!at->rc && at->graph)
+		at->rc = nccl_capture(at, &exec);
+	if (!at->rc)
+		at->rc = (int)cudaStreamSynchronize(me->stream);
+	__atomic_add_fetch(at->arrived, 1, __ATOMIC_ACQ_REL);
+	while (__atomic_load_n(at->arrived, __ATOMIC_ACQUIRE) <
+	       at->nccl->nranks)
+		sched_yield();
+	if (!at->rc)
+		at->rc = (int)cudaEventRecord(me->begin, me->stream);
+	if (!at->rc)
+		at->rc = exec ? (int)cudaGraphLaunch(exec, me->stream)
+			      : nccl_all(at);
+	if (!at->rc)
+		at->rc = (int)cudaEventRecord(me->end, me->stream);
+	if (!at->rc)
+		at->rc = (int)cudaStreamSynchronize(me->stream);
+	if (!at->rc)
+		at->rc = (int)cudaEventElapsedTime(&at->ms, me->begin, me->end);
+	if (exec)
+		cudaGraphExecDestroy(exec);
+	return NULL;
+}
+
+int64_t gt_nccl_run(struct gt_nccl *nccl, const struct gt_request *req,
+		    uint32_t iters, int graph)
+{
+	struct nccl_launch all[GT_NCCL_RANKS];
+	uint32_t arrived = 0;
+	float ms = 0;
+	int rc = 0;
+
+	for (uint32_t r = 0; r < nccl->nranks; r++) {
+		all[r] = (struct nccl_launch){.nccl = nccl,
+					      .req = req,
+					      .rank = r,
+					      .iters = iters,
+					      .arrived = &arrived,
+					      .graph = graph};
+		if (pthread_create(&all[r].thread, NULL, nccl_thread, &all[r]))
+			abort();
+	}
+	for (uint32_t r = 0; r < nccl->nranks; r++) {
+		pthread_join(all[r].thread, NULL);
+		rc |= all[r].rc;
+		if (all[r].ms > ms)
+			ms = all[r].ms;
+	}
+	return rc ? -1 : (int64_t)((double)ms * 1e6);
+}

@@ -1,0 +1,45 @@
+/*
+ * NCCL for comparison, found at run time: nothing here links to it.
+ *
+ * One process, one thread a GPU while it runs.  Multicast (NVLS) is switched
+ * off for the whole process: not every machine may use it.  Variants differ
+ * by communicator: all of them may be open side by side.
+ */
+#ifndef GT_BENCH_NCCL_H
+#define GT_BENCH_NCCL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "exec/engine.h"
+
+enum gt_nccl_variant {
+	GT_NCCL_DEFAULT,
+	GT_NCCL_CTAS32,       /* 32 thread blocks */
+	GT_NCCL_RING,         /* ring algorithm, Simple protocol */
+	GT_NCCL_SYMMETRIC,    /* buffers in symmetric windows */
+	GT_NCCL_SYMMETRIC_CE, /* the same, NCCL_CTA_POLICY=2: copy engines */
+	GT_NCCL_NVARIANTS
+};
+
+struct gt_nccl;
+
+const char *gt_nccl_name(enum gt_nccl_variant variant);
+
+/*
+ * Communicators over the CUDA devices, rank r on devices[r], with buffers of
+ * max_bytes; inputs hold test data.  NULL with a line on stderr when NCCL is
+ * not there or fails.
+ */
+struct gt_nccl *gt_nccl_open(enum gt_nccl_variant variant, uint32_t nranks,
+			     const int *devices, uint64_t max_bytes);
+void gt_nccl_close(struct gt_nccl *nccl);
+
+/* NCCL's version number, 0 when it is not there. */
+int gt_nccl_version(void);
+
+/* Run iters times; the slowest rank's time, or a negative number. */
+int64_t gt_nccl_run(struct gt_nccl *nccl, const struct gt_request *req,
+		    uint32_t iters, int graph);
+
+#endif

@@ -1,0 +1,458 @@
+/*
+ * A fair race: gtopo's engine and NCCL's variants take turns, round by round,
+ * in one process on the same GPUs, so that whatever else happens to the
+ * machine happens to all.
+ *
+ *     vs-nccl [-b MIN] [-e MAX] [-f FACTOR] [-r ROUNDS] [-m stream|graph]
+ *             [-t SECONDS] [-C COMMIT] PLAN
+ *
+ * Sizes from MIN to MAX bytes (1 KiB to 1 GiB) by FACTOR (4), each measured
+ * ROUNDS times (9) launched into a stream and as a CUDA graph.  NCCL is
+ * libnccl.so.2, or what the environment's GTOPO_NCCL names; multicast (NVLS)
+ * stays off.  No new row begins SECONDS after the start.
+ *
+ * One JSON object on stdout, complete however it ends.  Status: 0 all right,
+ * 1 wrong data, 2 usage or plan at fault, 3 a failure or overtime.
+ */
+#include <cuda_runtime_api.h>
+#include <errno.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/unit.h"
+#include "exec/engine.h"
+#include "nccl.h"
+#include "plan/plan.h"
+
+enum {
+	RACE_ROUNDS = 9,
+	RACE_MAX_ROUNDS = 99,
+	RACE_RUNNERS = GT_NCCL_NVARIANTS + 1, /* the last is gtopo */
+	RACE_GTOPO = GT_NCCL_NVARIANTS,
+	RACE_MAX_RANKS = 16,
+	RACE_GRACE_S = 8,       /* for the last row, or something hangs */
+	RACE_ROW_MAX = 1 << 16, /* characters; stdout holds a whole row */
+};
+
+struct race {
+	struct gt_plan *plan;
+	int devices[RACE_MAX_RANKS];
+	uint32_t rounds;
+	uint64_t begin, end, factor; /* bytes */
+	int colls;                   /* bits */
+	int modes;                   /* bits: 1 stream, 2 graph */
+	unsigned seconds;
+	int64_t deadline_ns;
+	const char *commit;
+
+	int graph;
+	struct gt_engine *engine;
+	struct gt_nccl *nccl[GT_NCCL_NVARIANTS];
+	int rows;
+};
+
+/* Times of one row, in microseconds an iteration. */
+struct row {
+	struct gt_request req;
+	uint64_t bytes, wrong;
+	uint32_t iters;
+	double us[RACE_RUNNERS][RACE_MAX_ROUNDS];
+};
+
+/* Rows reach stdout whole, so that this always completes the object. */
+static void race_overtime(int number)
+{
+	static const char end[] = "\n]}\n";
+
+	(void)number;
+	while (write(STDOUT_FILENO, end, sizeof(end) - 1) < 0 && errno == EINTR)
+		continue;
+	_exit(3);
+}
+
+static int fail(const struct gt_err *err)
+{
+	fprintf(stderr, "vs-nccl: %s\n", err->text);
+	return 3;
+}
+
+static int compare(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Interpolated between the nearest two; q from 0 to 1. */
+static double quantile(const double *values, uint32_t n, double q)
+{
+	double sorted[RACE_MAX_ROUNDS], at = q * (n - 1);
+	uint32_t low = (uint32_t)at;
+
+	memcpy(sorted, values, n * sizeof(*values));
+	qsort(sorted, n, sizeof(*sorted), compare);
+	if (low + 1 >= n)
+		return sorted[n - 1];
+	return sorted[low] + (sorted[low + 1] - sorted[low]) * (at - low);
+}
+
+static uint32_t iters_of(uint64_t bytes)
+{
+	return bytes >= 128 << 20 ? 5 : bytes >= 16 << 20 ? 20 : 50;
+}
+
+/* Negative: it failed. */
+static double run_one(const struct race *race, const struct row *row, int who)
+{
+	struct gt_err err;
+	int64_t ns;
+
+	if (who != RACE_GTOPO) {
+		if (!race->nccl[who])
+			return -1;
+		ns = gt_nccl_run(race->nccl[who], &row->req, row->iters,
+				 race->graph);
+		return (double)ns / row->iters / 1e3;
+	}
+	gt_err_init(&err);
+	if (gt_engine_cuda.run(race->engine, &row->req, row->iters, &ns,
+			       &err)) {
+		fail(&err);
+		return -1;
+	}
+	return (double)ns / row->iters / 1e3;
+}
+
+/* Fill, run once, compare every element. */
+static int check_row(const struct race *race, struct row *row)
+{
+	const struct gt_engine_ops *ops = &gt_engine_cuda;
+	struct gt_err err;
+	int64_t ns;
+
+	gt_err_init(&err);
+	if (ops->fill(race->engine, &row->req, &err) ||
+	    ops->run(race->engine, &row->req, 1, &ns, &err) ||
+	    ops->check(race->engine, &row->req, &row->wrong, &err))
+		return fail(&err);
+	return 0;
+}
+
+/* Everyone in each round; the first starts one later in the next round. */
+static int measure_row(const struct race *race, struct row *row)
+{
+	for (uint32_t round = 0; round < race->rounds + 1; round++)
+		for (int i = 0; i < RACE_RUNNERS; i++) {
+			int who = (i + (int)round) % RACE_RUNNERS;
+			double us = run_one(race, row, who);
+
+			if (us < 0 && who == RACE_GTOPO)
+				return 3;
+			if (round) /* the first warms up */
+				row->us[who][round - 1] = us;
+		}
+	return 0;
+}
+
+static double busbw(const struct race *race, const struct row *row, double us)
+{
+	double n = race->plan->nranks;
+	double factor = row->req.coll == GT_COLL_ALLREDUCE ? 2 : 1;
+
+	return (double)row->bytes / us / 1e3 * factor * (n - 1) / n;
+}
+
+/* NCCL's variant whose median is the smallest; -1: none ran. */
+static int best_of(const struct race *race, const struct row *row)
+{
+	double least = 0;
+	int best = -1;
+
+	for (int v = 0; v < GT_NCCL_NVARIANTS; v++) {
+		double us = quantile(row->us[v], race->rounds, 0.5);
+
+		if (us > 0 && (best < 0 || us < least)) {
+			best = v;
+			least = us;
+		}
+	}
+	return best;
+}
+
+static void print_ratio(const struct race *race, const struct row *row,
+			const char *name, int variant)
+{
+	double ratios[RACE_MAX_ROUNDS];
+
+	for (uint32_t i = 0; i < race->rounds; i++)
+		ratios[i] = row->us[variant][i] / row->us[RACE_GTOPO][i];
+	printf(", \"%s\": %.3f, \"%s_p5\": %.3f", name,
+	       quantile(ratios, race->rounds, 0.5), name,
+	       quantile(ratios, race->rounds, 0.05));
+}
+
+static void print_row(struct race *race, const struct row *row)
+{
+	double us = quantile(row->us[RACE_GTOPO], race->rounds, 0.5), other;
+	int best = best_of(race, row), n = 0;
+
+	printf("%s\n  {\"ranks\": %u, \"coll\": \"%s\", \"dtype\": \"%s\", "
+	       "\"op\": \"%s\", \"inplace\": false, \"bytes\": %llu, "
+	       "\"graph\": %s,\n   \"gtopo\": {\"time_us\": %.2f, "
+	       "\"busbw_gbs\": %.2f, \"wrong\": %llu, \"algo\": \"ring\"}",
+	       race->rows++ ? "," : "", race->plan->nranks,
+	       gt_coll_name(row->req.coll), gt_dtype_name(row->req.dtype),
+	       gt_redop_name(row->req.op), (unsigned long long)row->bytes,
+	       race->graph ? "true" : "false", us, busbw(race, row, us),
+	       (unsigned long long)row->wrong);
+	if (best >= 0) {
+		other = quantile(row->us[best], race->rounds, 0.5);
+		printf(",\n   \"nccl\": {\"best\": \"%s\", \"time_us\": %.2f, "
+		       "\"busbw_gbs\": %.2f, \"variants_us\": {",
+		       gt_nccl_name((enum gt_nccl_variant)best), other,
+		       busbw(race, row, other));
+		for (int v = 0; v < GT_NCCL_NVARIANTS; v++) {
+			other = quantile(row->us[v], race->rounds, 0.5);
+			if (other > 0)
+				printf("%s\"%s\": %.2f", n++ ? ", " : "",
+				       gt_nccl_name((enum gt_nccl_variant)v),
+				       other);
+		}
+		printf("}}");
+		print_ratio(race, row, "ratio", best);
+		if (race->nccl[GT_NCCL_RING])
+			print_ratio(race, row, "ratio_ring", GT_NCCL_RING);
+	}
+	printf("}");
+	fflush(stdout);
+}
+
+static int race_row(struct race *race, enum gt_coll coll, uint64_t bytes)
+{
+	static struct row row;
+	uint32_t n = race->plan->nranks;
+	int rc;
+
+	memset(&row, 0, sizeof(row));
+	row.bytes = bytes;
+	row.iters = iters_of(bytes);
+	row.req = (struct gt_request){
+		.coll = coll,
+		.dtype = GT_DTYPE_FLOAT,
+		.count = bytes / 4 / (coll == GT_COLL_ALLREDUCE ? 1 : n),
+		.seed = bytes};
+	rc = check_row(race, &row);
+	if (!rc)
+		rc = measure_row(race, &row);
+	if (!rc)
+		print_row(race, &row);
+	return rc ? rc : row.wrong ? 1 : 0;
+}
+
+static int race_sizes(struct race *race)
+{
+	int worst = 0, rc;
+
+	for (int c = 0; c < GT_NCOLLS; c++)
+		for (uint64_t bytes = race->begin;
+		     race->colls & 1 << c && bytes <= race->end;
+		     bytes *= race->factor) {
+			if (gt_clock_ns() > race->deadline_ns) {
+				fprintf(stderr, "vs-nccl: out of time\n");
+				return worst;
+			}
+			rc = race_row(race, (enum gt_coll)c, bytes);
+			worst = rc > worst ? rc : worst;
+			if (rc == 3)
+				return rc;
+		}
+	return worst;
+}
+
+static int race_modes(struct race *race)
+{
+	int worst = 0, rc;
+
+	for (int graph = 0; graph < 2 && worst < 3; graph++) {
+		struct gt_engine_config config = {.plan = race->plan,
+						  .max_bytes = race->end,
+						  .graph = graph,
+						  .timeout_ns = 5000000000};
+		struct gt_err err;
+
+		if (!(race->modes & 1 << graph))
+			continue;
+		gt_err_init(&err);
+		race->graph = graph;
+		if (gt_engine_cuda.open(&config, &race->engine, &err))
+			return fail(&err);
+		rc = race_sizes(race);
+		worst = rc > worst ? rc : worst;
+		gt_engine_cuda.close(race->engine);
+	}
+	return worst;
+}
+
+/* The kernel driver's version, "unknown" without it. */
+static void driver_version(char text[32])
+{
+	FILE *file = fopen("/sys/module/nvidia/version", "r");
+
+	strcpy(text, "unknown");
+	if (!file)
+		return;
+	if (fscanf(file, "%31[0-9.]", text) != 1)
+		strcpy(text, "unknown");
+	fclose(file);
+}
+
+static void print_machine(const struct race *race)
+{
+	char version[32];
+	struct cudaDeviceProp prop;
+	int driver = 0, runtime = 0;
+
+	memset(&prop, 0, sizeof(prop));
+	cudaGetDeviceProperties(&prop, race->devices[0]);
+	cudaDriverGetVersion(&driver);
+	cudaRuntimeGetVersion(&runtime);
+	driver_version(version);
+	printf("{\"machine\": {\"gpu\": \"%s\", \"gpus\": %u, "
+	       "\"driver\": \"%s\", \"cuda_driver\": %d, \"cuda_runtime\": %d, "
+	       "\"nccl\": %d, "
+	       "\"nvls\": false},\n \"commit\": \"%s\", \"rounds\": %u,\n"
+	       " \"rows\": [",
+	       prop.name, race->plan->nranks, version, driver, runtime,
+	       gt_nccl_version(), race->commit, race->rounds);
+	fflush(stdout);
+}
+
+/* NCCL gets the same GPUs in the same order as the plan's ranks. */
+static int race_open(struct race *race, const char *path)
+{
+	struct gt_err err;
+
+	gt_err_init(&err);
+	if (gt_plan_read(path, &race->plan, &err) ||
+	    gt_plan_check(race->plan, &err)) {
+		fail(&err);
+		return 2;
+	}
+	if (race->plan->nranks > RACE_MAX_RANKS) {
+		fprintf(stderr, "vs-nccl: more than %d ranks\n",
+			RACE_MAX_RANKS);
+		return 2;
+	}
+	for (uint32_t r = 0; r < race->plan->nranks; r++)
+		if (cudaDeviceGetByPCIBusId(&race->devices[r],
+					    race->plan->ranks[r].device)) {
+			fprintf(stderr, "vs-nccl: no GPU '%s'\n",
+				race->plan->ranks[r].device);
+			return 2;
+		}
+	return 0;
+}
+
+/* A variant that does not start does not take part. */
+static void race_nccl(struct race *race)
+{
+	for (int v = 0; v < GT_NCCL_NVARIANTS; v++)
+		race->nccl[v] = gt_nccl_open((enum gt_nccl_variant)v,
+					     race->plan->nranks, race->devices,
+					     race->end);
+}
+
+static int usage(void)
+{
+	fprintf(stderr,
+		"usage: vs-nccl [-b MIN] [-e MAX] [-f FACTOR] [-r ROUNDS]\n"
+		"               [-m stream|graph] [-t SECONDS] [-C COMMIT] "
+		"PLAN\n");
+	return 2;
+}
+
+static int race_parse(struct race *race, int argc, char **argv)
+{
+	int c;
+
+	while ((c = getopt(argc, argv, "b:e:f:r:m:t:C:")) != -1)
+		switch (c) {
+		case 'b':
+			race->begin = strtoull(optarg, NULL, 0);
+			break;
+		case 'e':
+			race->end = strtoull(optarg, NULL, 0);
+			break;
+		case 'f':
+			race->factor = strtoull(optarg, NULL, 0);
+			break;
+		case 'r':
+			race->rounds = (uint32_t)strtoul(optarg, NULL, 0);
+			break;
+		case 'm':
+			race->modes = strcmp(optarg, "graph") ? 1 : 2;
+			break;
+		case 't':
+			race->seconds = (unsigned)atoi(optarg);
+			break;
+		case 'C':
+			race->commit = optarg;
+			break;
+		default:
+			return usage();
+		}
+	if (argc - optind != 1 || race->factor < 2 || !race->begin ||
+	    race->rounds < 1 || race->rounds > RACE_MAX_ROUNDS)
+		return usage();
+	return 0;
+}
+
+/* From here on, overtime ends the process. */
+static void race_limit(struct race *race, int64_t begin_ns)
+{
+	int64_t used_s = (gt_clock_ns() - begin_ns) / 1000000000;
+
+	if (!race->seconds)
+		return;
+	race->deadline_ns = begin_ns + race->seconds * 1000000000ll;
+	signal(SIGALRM, race_overtime);
+	alarm(used_s < race->seconds
+		      ? race->seconds - (unsigned)used_s + RACE_GRACE_S
+		      : RACE_GRACE_S);
+}
+
+int main(int argc, char **argv)
+{
+	struct race race = {.rounds = RACE_ROUNDS,
+			    .begin = 1024,
+			    .end = 1ull << 30,
+			    .factor = 4,
+			    .colls = (1 << GT_NCOLLS) - 1,
+			    .modes = 3,
+			    .deadline_ns = INT64_MAX,
+			    .commit = "unknown"};
+	int64_t begin_ns = gt_clock_ns();
+	int rc = race_parse(&race, argc, argv);
+
+	if (rc)
+		return rc;
+	setvbuf(stdout, NULL, _IOFBF, RACE_ROW_MAX);
+	rc = race_open(&race, argv[optind]);
+	if (rc)
+		return rc;
+	print_machine(&race);
+	race_limit(&race, begin_ns);
+	race_nccl(&race);
+	rc = race_modes(&race);
+	alarm(0);
+	printf("\n]}\n");
+	fflush(stdout);
+	/* Ending communicators takes seconds and could only hang. */
+	_exit(ferror(stdout) ? 3 : rc);
+}
