@@ -223,6 +223,18 @@ static int gt_ring_certify(const struct gt_ring_search *s,
 	return 1;
 }
 
+/* Prices rounded up to fewer digits; 0 when they have none left. */
+static int gt_ring_coarsen(const struct gt_ring_search *s, int64_t *prices)
+{
+	int changed = 0;
+
+	for (uint32_t r = 0; r < s->rows->nrows; r++) {
+		changed |= prices[r] > 1;
+		prices[r] = (prices[r] + 3) / 4;
+	}
+	return changed;
+}
+
 int gt_ring_prove(struct gt_ring_search *s, struct gt_ring_result *result,
 		  struct gt_proposal *proposal, struct gt_err *err)
 {
@@ -238,13 +250,10 @@ int gt_ring_prove(struct gt_ring_search *s, struct gt_ring_result *result,
 		if (cheapest < 0)
 			return gt_err_nomem(err);
 		if (!cheapest || cheapest >= GT_PRICE_NONE)
-			break;
+			return GT_OK;
 		proposal->has_bound =
 			gt_ring_certify(s, prices, cheapest, proposal);
-		if (proposal->has_bound)
-			break;
-		for (uint32_t r = 0; r < s->rows->nrows; r++)
-			prices[r] = (prices[r] + 3) / 4;
+		if (proposal->has_bound || !gt_ring_coarsen(s, prices))
+			return GT_OK;
 	}
-	return GT_OK;
 }

@@ -64,7 +64,7 @@ int gt_ring_solve(struct gt_ring_search *s, struct gt_ring_result *result,
 /*
  * The result's prices and the bound they prove into the proposal, made
  * coarser (never too low) until all numbers fit 64 bits; no bound if they
- * prove nothing.
+ * prove nothing, or the capacities alone are too fine.
  */
 int gt_ring_prove(struct gt_ring_search *s, struct gt_ring_result *result,
 		  struct gt_proposal *proposal, struct gt_err *err);

@@ -169,6 +169,38 @@ static void test_few_channels(void **state)
 	}
 }
 
+/*
+ * Rates whose shares 64 bits do not hold: rounded, they still fit and come
+ * close; what cannot be proved in 64 bits is not claimed.
+ */
+static void test_fine_rates(void **state)
+{
+	struct gt_chance c = {6};
+
+	(void)state;
+	for (int seed = 0; seed < 50; seed++) {
+		struct gt_arena *arena = gt_arena_new();
+		struct gt_fabric *f = gt_fabric_chance(arena, &c, 5);
+		struct gt_proposal p;
+
+		for (uint32_t i = 0; i < f->nlinks; i++) {
+			int64_t den = 1 + gt_chance(&c, 2000);
+
+			f->links[i].gbs.num *= 2000;
+			assert_true(gt_rat_make(f->links[i].gbs.num - 1, den,
+						&f->links[i].gbs));
+		}
+		search(f, arena, 0, &p);
+		expect_fits(f, &p);
+		if (p.has_bound) {
+			assert_true(gt_rat_cmp(p.value, p.bound) <= 0);
+			assert_true(gt_rat_double(p.bound) <=
+				    gt_rat_double(p.value) * (1 + 1e-9));
+		}
+		gt_arena_free(arena);
+	}
+}
+
 static void test_same_again(void **state)
 {
 	struct gt_arena *arena = gt_arena_new();
@@ -391,6 +423,7 @@ int main(void)
 		cmocka_unit_test(test_pricer),
 		cmocka_unit_test(test_random_machines),
 		cmocka_unit_test(test_few_channels),
+		cmocka_unit_test(test_fine_rates),
 		cmocka_unit_test(test_same_again),
 		cmocka_unit_test(test_stars),
 		cmocka_unit_test(test_islands),
