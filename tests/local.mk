@@ -13,6 +13,7 @@ include tests/detect/local.mk
 include tests/topo/local.mk
 include tests/fuzz/local.mk
 include tests/plan/local.mk
+include tests/gpu/local.mk
 
 gates += \
 	%D%/check-driver.sh \

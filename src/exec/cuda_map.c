@@ -74,8 +74,12 @@ static int gt_map_count(const struct gt_engine *engine, struct gt_err *err)
 				  cudaGetErrorString(rc));
 	if ((uint32_t)count < nranks)
 		return gt_err_set(err, GT_EINPUT, NULL,
-				  "the plan is for %u GPUs, here are %d",
-				  nranks, count);
+				  "the plan is for %u GPUs, here are %d%s",
+				  nranks, count,
+				  getenv("CUDA_VISIBLE_DEVICES")
+					  ? "; CUDA_VISIBLE_DEVICES may hide "
+					    "others"
+					  : "");
 	return GT_OK;
 }
 

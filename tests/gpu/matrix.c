@@ -1,0 +1,274 @@
+/*
+ * The CUDA engine alone, without a plan file: one ring over devices 0 to
+ * RANKS - 1.
+ *
+ *     matrix check|stress|small|fault RANKS SECONDS
+ *
+ * check: every collective, type, operator, in and out of place, odd counts
+ * and addresses.  stress: 100000 operations of random kinds and sizes.
+ * small: a few moves of every kind, for tools that make them slow.  fault: a
+ * rank that stops is named in time, and the process can run again.
+ *
+ * Prints one line of what was done and a line for each of the first faults.
+ * Status: 0 all right; 1 wrong, failed or out of time; 2 usage; 77 fewer
+ * GPUs than RANKS.
+ */
+#include <cuda_runtime_api.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "exec/engine.h"
+#include "plan/plan.h"
+
+enum { MAX_RANKS = 16, STRESS_OPERATIONS = 100000, FAULTS_SHOWN = 20 };
+
+struct matrix {
+	struct gt_plan plan;
+	struct gt_engine_config config;
+	struct gt_engine *engine;
+	int64_t deadline_ns;
+	uint64_t operations, runs, bad;
+};
+
+static void ring_plan(struct gt_plan *plan, uint32_t nranks)
+{
+	static uint32_t order[MAX_RANKS];
+	static struct gt_plan_rank ranks[MAX_RANKS];
+	static struct gt_plan_channel channel;
+
+	for (uint32_t r = 0; r < nranks; r++) {
+		order[r] = r;
+		ranks[r] = (struct gt_plan_rank){"n0", "-", NULL};
+	}
+	channel = (struct gt_plan_channel){.shape = GT_SHAPE_RING,
+					   .norder = nranks,
+					   .order = order,
+					   .share = GT_RAT(1, 1)};
+	*plan = (struct gt_plan){.nranks = nranks,
+				 .nchannels = 1,
+				 .ranks = ranks,
+				 .channels = &channel,
+				 .fifo_slots = 8,
+				 .fifo_slice_bytes = 524288};
+}
+
+static int late(const struct matrix *m)
+{
+	return gt_clock_ns() > m->deadline_ns;
+}
+
+/* A fresh engine; false with a line when there is none. */
+static int engine_open(struct matrix *m)
+{
+	struct gt_err err;
+
+	gt_err_init(&err);
+	gt_engine_cuda.close(m->engine);
+	m->engine = NULL;
+	if (!gt_engine_cuda.open(&m->config, &m->engine, &err))
+		return 1;
+	printf("# open: %s\n", err.text);
+	m->bad++;
+	return 0;
+}
+
+/* Fill, run, compare.  Wrong elements, or -1 and words in err. */
+static int64_t once(struct matrix *m, const struct gt_request *req,
+		    uint32_t iters, struct gt_err *err)
+{
+	uint64_t wrong = 0;
+	int64_t ns;
+
+	gt_err_init(err);
+	m->runs++;
+	m->operations += iters;
+	if (gt_engine_cuda.fill(m->engine, req, err) ||
+	    gt_engine_cuda.run(m->engine, req, iters, &ns, err) ||
+	    gt_engine_cuda.check(m->engine, req, &wrong, err))
+		return -1;
+	return (int64_t)wrong;
+}
+
+/* The same, counted; after a failure the engine is a new one. */
+static int tally(struct matrix *m, const struct gt_request *req, uint32_t iters)
+{
+	struct gt_err err;
+	int64_t wrong = once(m, req, iters, &err);
+
+	if (!wrong)
+		return 1;
+	if (m->bad++ < FAULTS_SHOWN)
+		printf("# %s %s %s count %llu inplace %d shift %u: %lld wrong "
+		       "%s\n",
+		       gt_coll_name(req->coll), gt_dtype_name(req->dtype),
+		       gt_redop_name(req->op), (unsigned long long)req->count,
+		       req->inplace, req->shift, (long long)wrong,
+		       wrong < 0 ? err.text : "");
+	return wrong > 0 || engine_open(m);
+}
+
+static int check_some(struct matrix *m, struct gt_request req)
+{
+	static const uint64_t counts[] = {1, 0, 3, 1000, 4096, 65537, 1048579};
+	size_t n = sizeof(counts) / sizeof(counts[0]);
+
+	for (size_t i = 0; i < n * 4; i++) {
+		req.count = counts[i / 4];
+		req.inplace = i % 2;
+		req.shift = i % 4 > 1 ? 1 + (uint32_t)i % 3 : 0;
+		req.seed++;
+		if (late(m) || !tally(m, &req, 1))
+			return 0;
+	}
+	return 1;
+}
+
+static int check(struct matrix *m)
+{
+	struct gt_request req = {.seed = 1};
+
+	m->config.max_bytes = 64 << 20;
+	if (!engine_open(m))
+		return 0;
+	for (int c = 0; c < GT_NCOLLS; c++)
+		for (int t = 0; t < GT_NDTYPES; t++)
+			for (int o = 0; o < GT_NREDOPS; o++) {
+				if (c == GT_COLL_ALLGATHER && o)
+					continue;
+				req.coll = (enum gt_coll)c;
+				req.dtype = (enum gt_dtype)t;
+				req.op = (enum gt_redop)o;
+				if (!check_some(m, req))
+					return 0;
+			}
+	return 1;
+}
+
+/* A linear congruential generator (Knuth): the same sequence everywhere. */
+static uint32_t draw(uint64_t *state, uint32_t below)
+{
+	*state = *state * 6364136223846793005u + 1442695040888963407u;
+	return (uint32_t)(*state >> 33) % below;
+}
+
+/*
+ * Sizes are uniform in their logarithm.  Operations out of place leave their
+ * inputs alone, so several run back to back before the comparison.
+ */
+static int stress(struct matrix *m)
+{
+	uint64_t state = 2026;
+
+	m->config.max_bytes = 8 << 20;
+	if (!engine_open(m))
+		return 0;
+	while (m->operations < STRESS_OPERATIONS) {
+		struct gt_request req = {
+			.coll = (enum gt_coll)draw(&state, GT_NCOLLS),
+			.dtype = (enum gt_dtype)draw(&state, GT_NDTYPES),
+			.op = (enum gt_redop)draw(&state, GT_NREDOPS),
+			.inplace = !draw(&state, 4),
+			.shift = draw(&state, 2) * draw(&state, 16),
+			.seed = draw(&state, 1u << 30)};
+
+		req.count = draw(&state, 2u << draw(&state, 17));
+		if (late(m) ||
+		    !tally(m, &req, req.inplace ? 1 : 1 + draw(&state, 24)))
+			return 0;
+	}
+	return 1;
+}
+
+static int small(struct matrix *m)
+{
+	struct gt_request req = {.dtype = GT_DTYPE_FLOAT, .seed = 3};
+
+	m->config.max_bytes = 4 << 20;
+	m->config.workers = 4;
+	m->config.threads = 128;
+	m->config.slice_bytes = 16384;
+	m->config.timeout_ns = 20000000000;
+	if (!engine_open(m))
+		return 0;
+	for (int i = 0; i < 2 * GT_NCOLLS; i++) {
+		req.coll = (enum gt_coll)(i / 2);
+		req.inplace = i % 2;
+		req.count = i % 2 ? 9001 : 131072;
+		if (late(m) || !tally(m, &req, 1))
+			return 0;
+	}
+	return 1;
+}
+
+static int fault(struct matrix *m)
+{
+	struct gt_request req = {.dtype = GT_DTYPE_FLOAT, .count = 4 << 20};
+	const uint32_t nranks = m->plan.nranks;
+	char name[32];
+	struct gt_err err;
+
+	m->config.max_bytes = 16 << 20;
+	m->config.timeout_ns = 500000000;
+	m->config.fault_step = 5;
+	for (uint32_t i = 0; i < 2 * nranks; i++) {
+		int64_t begin = gt_clock_ns(), wrong;
+
+		m->config.fault = i % 2 ? GT_FAULT_EXIT : GT_FAULT_STALL;
+		m->config.fault_rank = i / 2;
+		snprintf(name, sizeof(name), "rank %u (", i / 2);
+		if (late(m) || !engine_open(m))
+			return 0;
+		wrong = once(m, &req, 1, &err);
+		begin = (gt_clock_ns() - begin) / 1000000;
+		m->bad += wrong >= 0 || strncmp(err.text, name, strlen(name)) ||
+			  begin > 5000;
+		printf("# %s of rank %u: %s (%lld ms)\n",
+		       i % 2 ? "exit" : "stall", i / 2,
+		       wrong < 0 ? err.text : "nobody noticed",
+		       (long long)begin);
+		m->config.fault = GT_FAULT_NONE;
+		if (!engine_open(m) || !tally(m, &req, 1))
+			return 0;
+	}
+	return 1;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct {
+		const char *name;
+		int (*run)(struct matrix *m);
+	} parts[] = {{"check", check},
+		     {"stress", stress},
+		     {"small", small},
+		     {"fault", fault}};
+	int nranks = argc == 4 ? atoi(argv[2]) : 0, gpus = 0, all = 0;
+	struct matrix m = {.engine = NULL};
+	size_t i = 0;
+
+	while (i < 4 && nranks && strcmp(argv[1], parts[i].name))
+		i++;
+	if (nranks < 2 || nranks > MAX_RANKS || i == 4) {
+		fprintf(stderr, "usage: matrix check|stress|small|fault RANKS "
+				"SECONDS\n");
+		return 2;
+	}
+	if (cudaGetDeviceCount(&gpus) != cudaSuccess || gpus < nranks) {
+		printf("%d GPUs needed, here are %d\n", nranks, gpus);
+		return 77;
+	}
+	ring_plan(&m.plan, (uint32_t)nranks);
+	m.config = (struct gt_engine_config){
+		.plan = &m.plan, .timeout_ns = 2000000000, .map_index = 1};
+	m.deadline_ns = gt_clock_ns() + atoi(argv[3]) * 1000000000ll;
+	all = parts[i].run(&m);
+	gt_engine_cuda.close(m.engine);
+	printf("%s of %d ranks: %llu operations, %llu compared, %llu bad%s\n",
+	       argv[1], nranks, (unsigned long long)m.operations,
+	       (unsigned long long)m.runs, (unsigned long long)m.bad,
+	       all ? "" : ", not finished");
+	return all && !m.bad ? 0 : 1;
+}
