@@ -6,10 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <openssl/evp.h>
-
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/digest.h"
 #include "base/err.h"
 #include "base/rat.h"
 #include "base/xml.h"
@@ -40,7 +39,7 @@ const char *gt_digest_bus_id(struct gt_arena *arena, const char *text)
 }
 
 /* An attribute's text as it identifies: lower case, "-" when unknown. */
-static const char *gt_digest_text(struct gt_digest *digest,
+static const char *gt_digest_word(struct gt_digest *digest,
 				  const struct gt_xml_elem *elem,
 				  const char *attr)
 {
@@ -94,9 +93,9 @@ static const char *gt_digest_kind(struct gt_digest *digest,
 				  const struct gt_xml_elem *pci)
 {
 	return gt_arena_printf(digest->arena, "%s %s:%s",
-			       gt_digest_text(digest, pci, "class"),
-			       gt_digest_text(digest, pci, "vendor"),
-			       gt_digest_text(digest, pci, "device"));
+			       gt_digest_word(digest, pci, "class"),
+			       gt_digest_word(digest, pci, "vendor"),
+			       gt_digest_word(digest, pci, "device"));
 }
 
 /*
@@ -139,9 +138,9 @@ static int gt_digest_nets(struct gt_digest *digest,
 				gt_digest_bus(digest, pci, "busid"),
 				digest->shape
 					? "-"
-					: gt_digest_text(digest, net, "guid"),
-				gt_digest_text(digest, net, "port"),
-				gt_digest_text(digest, net, "speed")),
+					: gt_digest_word(digest, net, "guid"),
+				gt_digest_word(digest, net, "port"),
+				gt_digest_word(digest, net, "speed")),
 			err);
 	}
 	return rc;
@@ -164,8 +163,8 @@ static int gt_digest_gpu(struct gt_digest *digest,
 					gt_digest_bus(digest, pci, "busid"),
 					gt_xml_name(link),
 					gt_digest_bus(digest, link, "target"),
-					gt_digest_text(digest, link, "tclass"),
-					gt_digest_text(digest, link, "count")),
+					gt_digest_word(digest, link, "tclass"),
+					gt_digest_word(digest, link, "count")),
 			err);
 	}
 	return rc;
@@ -212,24 +211,16 @@ static int gt_digest_order(const void *left, const void *right)
 static int gt_digest_hash(const struct gt_digest *digest, const char **out,
 			  struct gt_err *err)
 {
-	unsigned char sum[EVP_MAX_MD_SIZE];
-	EVP_MD_CTX *ctx = EVP_MD_CTX_new();
-	unsigned len = 0;
-	struct gt_buf text = GT_BUF_INIT;
-	int good = ctx && EVP_DigestInit_ex(ctx, EVP_sha256(), NULL);
+	char text[GT_DIGEST_TEXT_MAX];
+	struct gt_buf lines = GT_BUF_INIT;
+	int good;
 
-	for (size_t i = 0; i < digest->nlines && good; i++)
-		good = EVP_DigestUpdate(ctx, digest->lines[i],
-					strlen(digest->lines[i])) &&
-		       EVP_DigestUpdate(ctx, "\n", 1);
-	good = good && EVP_DigestFinal_ex(ctx, sum, &len);
-	EVP_MD_CTX_free(ctx);
-	gt_buf_puts(&text, "sha256:");
-	for (unsigned i = 0; i < len; i++)
-		gt_buf_printf(&text, "%02x", sum[i]);
-	*out = good && !text.failed ? gt_arena_strdup(digest->arena, text.text)
-				    : NULL;
-	gt_buf_release(&text);
+	for (size_t i = 0; i < digest->nlines; i++)
+		gt_buf_printf(&lines, "%s\n", digest->lines[i]);
+	good = !lines.failed &&
+	       gt_digest_text(gt_buf_text(&lines), lines.len, text);
+	*out = good ? gt_arena_strdup(digest->arena, text) : NULL;
+	gt_buf_release(&lines);
 	return *out ? GT_OK
 		    : gt_err_set(err, GT_ESYS, NULL, "cannot make a digest");
 }
