@@ -4,6 +4,7 @@ gtopo_core_sources += \
 	%D%/buf.c %D%/buf.h \
 	%D%/clock.c %D%/clock.h \
 	%D%/digest.c %D%/digest.h \
+	%D%/draw.c %D%/draw.h \
 	%D%/dtype.c %D%/dtype.def %D%/dtype.h \
 	%D%/err.c %D%/err.h \
 	%D%/file.c %D%/file.h \

@@ -7,19 +7,28 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/draw.h"
 #include "base/err.h"
 #include "base/file.h"
 #include "cli/opt.h"
+#include "topo/dot.h"
 #include "topo/show.h"
 #include "topo/topo.h"
 
 struct gt_show_opts {
 	int rates;
+	int dot, svg, png;
 };
 
 static const struct gt_show_opts gt_show_defaults = {.rates = GT_RATES_LINE};
 
 static const struct gt_opt gt_show_opts[] = {
+	{GT_OPT_FLAG, 0, "dot", NULL, offsetof(struct gt_show_opts, dot),
+	 "write a graph in Graphviz's language", 0, 0},
+	{GT_OPT_FLAG, 0, "svg", NULL, offsetof(struct gt_show_opts, svg),
+	 "draw a picture: SVG", 0, 0},
+	{GT_OPT_FLAG, 0, "png", NULL, offsetof(struct gt_show_opts, png),
+	 "draw a picture: PNG", 0, 0},
 	{GT_OPT_WORD, 0, "rates", "measured|nccl|line",
 	 offsetof(struct gt_show_opts, rates),
 	 "whose bandwidths the links have (line)", 0, 0},
@@ -52,23 +61,53 @@ static int gt_show_write(const struct gt_cmd_args *args,
 {
 	struct gt_show_style style = {.ascii = !gt_show_is_utf8(),
 				      .colour = gt_show_has_colour(args)};
-	struct gt_buf text = GT_BUF_INIT;
-	int rc;
+	const struct gt_show_opts *opts = args->opts;
+	struct gt_buf text = GT_BUF_INIT, picture = GT_BUF_INIT;
+	const struct gt_buf *product = &text;
+	int rc = GT_OK;
 
-	gt_show_tree(topo, &style, &text);
-	rc = text.failed ? gt_err_nomem(err)
-			 : gt_file_write(args->out, text.text, text.len, err);
+	if (opts->dot || opts->svg || opts->png)
+		gt_dot(topo, NULL, &text);
+	else
+		gt_show_tree(topo, &style, &text);
+	if (text.failed)
+		rc = gt_err_nomem(err);
+	if (!rc && (opts->svg || opts->png)) {
+		rc = gt_draw(text.text, opts->svg ? "svg" : "png", &picture,
+			     err);
+		product = &picture;
+	}
+	if (!rc)
+		rc = gt_file_write(args->out, product->text, product->len, err);
 	gt_buf_release(&text);
+	gt_buf_release(&picture);
 	return rc;
+}
+
+static int gt_show_usable(const struct gt_cmd_args *args, struct gt_err *err)
+{
+	const struct gt_show_opts *opts = args->opts;
+
+	if (opts->dot + opts->svg + opts->png > 1)
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "only one of --dot, --svg and --png at a "
+				  "time");
+	if (opts->png && !args->out && isatty(STDOUT_FILENO))
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "--png would go to the terminal; give -o "
+				  "FILE");
+	return GT_OK;
 }
 
 static int gt_show_run(const struct gt_cmd_args *args, struct gt_err *err)
 {
 	const struct gt_show_opts *opts = args->opts;
 	struct gt_topo *topo;
-	int rc = gt_topo_read(args->operands[0], (enum gt_rates)opts->rates,
-			      &topo, err);
+	int rc = gt_show_usable(args, err);
 
+	if (!rc)
+		rc = gt_topo_read(args->operands[0], (enum gt_rates)opts->rates,
+				  &topo, err);
 	if (rc)
 		return rc;
 	rc = gt_topo_check(topo, err);
@@ -80,7 +119,7 @@ static int gt_show_run(const struct gt_cmd_args *args, struct gt_err *err)
 
 const struct gt_cmd gt_cmd_show = {
 	.name = "show",
-	.summary = "show a machine as a tree",
+	.summary = "show a machine as a tree or a picture",
 	.operands = "FILE",
 	.operands_min = 1,
 	.operands_max = 1,

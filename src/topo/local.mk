@@ -2,6 +2,7 @@
 gtopo_core_sources += \
 	%D%/check.c \
 	%D%/digest.c %D%/digest.h \
+	%D%/dot.c %D%/dot.h %D%/dot_place.c %D%/dot_place.h \
 	%D%/graph.c %D%/graph.h \
 	%D%/machine.c %D%/machine.h %D%/machine_trim.c \
 	%D%/model.c %D%/model.h \

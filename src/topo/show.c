@@ -130,17 +130,6 @@ static void gt_show_line(struct gt_show *show, const struct gt_show_line *line)
 	gt_buf_puts(out, "\n");
 }
 
-/* Local links have no bandwidth worth telling. */
-static void gt_show_gbs(struct gt_rat gbs, char *text, size_t size)
-{
-	double value = gt_rat_double(gbs);
-
-	if (value < 5000)
-		snprintf(text, size, "%.*f GB/s", value < 2 ? 2 : 1, value);
-	else
-		*text = '\0';
-}
-
 /* One more word of the line's text. */
 __attribute__((format(printf, 2, 3))) static void gt_show_add(
 	struct gt_show_line *line, const char *fmt, ...)

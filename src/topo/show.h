@@ -30,6 +30,9 @@ void gt_show_model(const struct gt_node *node, char *text, size_t size);
 /* "gen5 x16". */
 void gt_show_rate(struct gt_pci_rate rate, char *text, size_t size);
 
+/* "63.0 GB/s"; nothing of a local link, which is no limit. */
+void gt_show_gbs(struct gt_rat gbs, char *text, size_t size);
+
 /* What is to be said of the link above; 1 when it is a problem. */
 int gt_show_finding(const struct gt_node *node, char *text, size_t size);
 

@@ -49,6 +49,16 @@ void gt_show_rate(struct gt_pci_rate rate, char *text, size_t size)
 	snprintf(text, size, "%s%s%s", gen, *gen && *width ? " " : "", width);
 }
 
+void gt_show_gbs(struct gt_rat gbs, char *text, size_t size)
+{
+	double value = gt_rat_double(gbs);
+
+	if (value < 5000)
+		snprintf(text, size, "%.*f GB/s", value < 2 ? 2 : 1, value);
+	else
+		*text = '\0';
+}
+
 /* What stands for a link that could not be read. */
 static const char *gt_show_assumed(const struct gt_pci *pci)
 {

@@ -9,4 +9,4 @@ cli_tests += \
 	%D%/40-verify.bats \
 	%D%/50-run.bats
 
-EXTRA_DIST += $(cli_tests) %D%/common.bash %D%/run-bats.sh
+EXTRA_DIST += $(cli_tests) %D%/graphviz.supp %D%/common.bash %D%/run-bats.sh

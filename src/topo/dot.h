@@ -1,0 +1,29 @@
+/*
+ * A machine as a picture, in Graphviz's language: boxes within boxes for NUMA
+ * nodes and PCI switches, links as wide as their bandwidth, coloured by kind.
+ */
+#ifndef GT_TOPO_DOT_H
+#define GT_TOPO_DOT_H
+
+#include "topo/topo.h"
+
+struct gt_buf;
+
+/* Something that moves between two devices, drawn over the machine. */
+struct gt_dot_arrow {
+	uint32_t from, to; /* nodes */
+	uint32_t group;    /* arrows of one have the same colour */
+};
+
+struct gt_dot_overlay {
+	const struct gt_dot_arrow *arrows;
+	uint32_t narrows;
+	const char *const *groups; /* what each is, for the legend */
+	uint32_t ngroups;
+};
+
+/* Append the graph; overlay may be NULL; out->failed tells of memory. */
+void gt_dot(const struct gt_topo *topo, const struct gt_dot_overlay *overlay,
+	    struct gt_buf *out);
+
+#endif
