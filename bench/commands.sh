@@ -57,6 +57,7 @@ largest_for() {
 row detect "" detect
 paths_file=$(largest_for paths)
 row paths "$paths_file" paths "$paths_file"
+row show "$paths_file" show "$paths_file"
 search_file=$(largest_for search --algo ring)
 row search "$search_file" search --algo ring "$search_file"
 plan=$dir/plan.json
