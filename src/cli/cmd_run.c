@@ -1,11 +1,13 @@
 #include "cli/cmd.h"
 
 #include <signal.h>
+#include <string.h>
 
 #include "base/buf.h"
 #include "base/digest.h"
 #include "base/err.h"
 #include "cli/opt.h"
+#include "cli/run_machine.h"
 #include "cli/run_parse.h"
 #include "cli/run_sweep.h"
 #include "plan/plan.h"
@@ -14,7 +16,9 @@
 struct gt_run_opts {
 	const char *plan;
 	int device; /* -1: the best one */
-	int coll;   /* -1: all that the plan's shapes can do */
+	int map;    /* 0: by bus id, 1: by index */
+	int strict, graph;
+	int coll; /* -1: all that the plan's shapes can do */
 	uint64_t begin_bytes, end_bytes;
 	int64_t factor, iters, warmup;
 	const char *dtype, *op;
@@ -44,6 +48,12 @@ static const struct gt_opt gt_run_opts[] = {
 	 "run this plan; - is standard input", 0, 0},
 	{GT_OPT_WORD, 0, "device", "host|cuda", GT_RUN_AT(device),
 	 "where ranks run (default: cuda if there is one)", 0, 0},
+	{GT_OPT_WORD, 0, "map", "id|index", GT_RUN_AT(map),
+	 "rank to GPU by bus id, or by number (default: id)", 0, 0},
+	{GT_OPT_FLAG, 0, "strict", NULL, GT_RUN_AT(strict),
+	 "refuse GPUs of a machine that is not the plan's", 0, 0},
+	{GT_OPT_FLAG, 0, "graph", NULL, GT_RUN_AT(graph),
+	 "launch on GPUs through CUDA graphs", 0, 0},
 	{GT_OPT_WORD, 0, "coll", "allreduce|allgather|reducescatter",
 	 GT_RUN_AT(coll), "run this one (default: all that the plan can do)", 0,
 	 0},
@@ -131,6 +141,28 @@ static int gt_run_digest(const struct gt_plan *plan,
 	return rc;
 }
 
+/* CPU ranks run any plan; GPUs had better be the plan's. */
+static int gt_run_where(const struct gt_cmd_args *args,
+			const struct gt_plan *plan, struct gt_run_sweep *sweep,
+			struct gt_err *err)
+{
+	const struct gt_run_opts *opts = args->opts;
+	struct gt_run_machine want = {opts->map, opts->strict};
+
+	sweep->config.map_index = opts->map;
+	sweep->config.graph = opts->graph;
+	if (!strcmp(sweep->ops->name, "cuda"))
+		return gt_run_machine_check(args, &want, plan, err);
+	if (opts->map || opts->strict || opts->graph)
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "%s is for GPUs; engine '%s' needs none",
+				  opts->map      ? "--map index"
+				  : opts->strict ? "--strict"
+						 : "--graph",
+				  sweep->ops->name);
+	return GT_OK;
+}
+
 static int gt_run_plan(const struct gt_cmd_args *args, struct gt_plan *plan,
 		       struct gt_run_sweep *sweep, struct gt_err *err)
 {
@@ -150,6 +182,8 @@ static int gt_run_plan(const struct gt_cmd_args *args, struct gt_plan *plan,
 		plan->fifo_slots = (uint32_t)opts->slots;
 	if (!rc)
 		rc = gt_run_verify(plan, sweep->colls, err);
+	if (!rc)
+		rc = gt_run_where(args, plan, sweep, err);
 	if (rc)
 		return rc;
 	gt_cmd_note(args, "the plan is right; engine '%s'", sweep->ops->name);

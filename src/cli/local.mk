@@ -12,5 +12,6 @@ gtopo_core_sources += \
 	%D%/verify_machine.c %D%/verify_machine.h \
 	%D%/verify_verdict.c %D%/verify_verdict.h \
 	%D%/opt.c %D%/opt.h %D%/opt_help.c \
+	%D%/run_machine.c %D%/run_machine.h \
 	%D%/run_parse.c %D%/run_parse.h \
 	%D%/run_sweep.c %D%/run_sweep.h

@@ -231,3 +231,18 @@ exit:RANK[:SLICES]"
 	echo "# $n plans"
 	[ "$n" -gt 0 ]
 }
+
+@test "options for GPUs are refused where CPUs run" {
+	ring_plan
+	for option in "--map index" --strict --graph; do
+		# shellcheck disable=SC2086
+		run_split host $option -e 1K
+		[ "$status" -eq 2 ]
+		[[ $err == *"$option is for GPUs; engine 'host' needs none"* ]]
+		[ -z "$out" ]
+	done
+	run_split host --map bus -e 1K
+	[ "$status" -eq 2 ]
+	run_split host --map id -e 1K -n 1 -w 0
+	[ "$status" -eq 0 ]
+}
