@@ -148,6 +148,21 @@ check 20 "GPUs in another order" 0 \
 words='no GPU .00ff:'
 sed 's/0000:/00ff:/g' "$all" >"$work/other.json"
 check 20 "a plan for other bus ids" 2 "${run[@]}" "$work/other.json" -e 1K
+words='values : 0 OK'
+check 30 "--strict on the plan's machine" 0 "${run[@]}" "$all" -e 1K --strict
+sed 's/"digest": "sha256:..../"digest": "sha256:0000/' "$work/other.json" \
+	>"$work/equal.json"
+words='values : 0 OK'
+check 30 "--map index on an equal machine" 0 "${run[@]}" "$work/equal.json" \
+	-e 1K --map index --strict
+words='is for an equal machine'
+check 30 "--strict on an equal machine" 2 "${run[@]}" "$work/equal.json" \
+	-e 1K --strict
+sed 's/digest": "sha256:..../digest": "sha256:0000/g' "$all" >"$work/far.json"
+words='is for another machine'
+check 30 "a warning on another machine" 0 "${run[@]}" "$work/far.json" -e 1K
+words='values : 0 OK'
+check 30 "CUDA graphs" 0 "${run[@]}" "$all" -f 8 --graph
 words='out of memory'
 check 30 "out of memory" 3 "${run[@]}" "$all" -b 400G -e 400G
 words='rank 1 .* stopped'
