@@ -6,11 +6,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/arena.h"
 #include "base/buf.h"
 #include "base/draw.h"
 #include "base/err.h"
 #include "base/file.h"
 #include "cli/opt.h"
+#include "cli/show_plan.h"
 #include "topo/dot.h"
 #include "topo/show.h"
 #include "topo/topo.h"
@@ -18,6 +20,7 @@
 struct gt_show_opts {
 	int rates;
 	int dot, svg, png;
+	const char *plan;
 };
 
 static const struct gt_show_opts gt_show_defaults = {.rates = GT_RATES_LINE};
@@ -29,6 +32,8 @@ static const struct gt_opt gt_show_opts[] = {
 	 "draw a picture: SVG", 0, 0},
 	{GT_OPT_FLAG, 0, "png", NULL, offsetof(struct gt_show_opts, png),
 	 "draw a picture: PNG", 0, 0},
+	{GT_OPT_TEXT, 0, "plan", "PLAN", offsetof(struct gt_show_opts, plan),
+	 "draw the channels of this plan into the picture", 0, 0},
 	{GT_OPT_WORD, 0, "rates", "measured|nccl|line",
 	 offsetof(struct gt_show_opts, rates),
 	 "whose bandwidths the links have (line)", 0, 0},
@@ -56,31 +61,57 @@ static int gt_show_has_colour(const struct gt_cmd_args *args)
 	       strcmp(term, "dumb") != 0;
 }
 
-static int gt_show_write(const struct gt_cmd_args *args,
-			 const struct gt_topo *topo, struct gt_err *err)
+static int gt_show_is_picture(const struct gt_show_opts *opts)
+{
+	return opts->dot || opts->svg || opts->png;
+}
+
+static int gt_show_tree_text(const struct gt_cmd_args *args,
+			     const struct gt_topo *topo, struct gt_buf *out,
+			     struct gt_err *err)
 {
 	struct gt_show_style style = {.ascii = !gt_show_is_utf8(),
 				      .colour = gt_show_has_colour(args)};
-	const struct gt_show_opts *opts = args->opts;
-	struct gt_buf text = GT_BUF_INIT, picture = GT_BUF_INIT;
-	const struct gt_buf *product = &text;
-	int rc = GT_OK;
 
-	if (opts->dot || opts->svg || opts->png)
-		gt_dot(topo, NULL, &text);
-	else
-		gt_show_tree(topo, &style, &text);
-	if (text.failed)
-		rc = gt_err_nomem(err);
-	if (!rc && (opts->svg || opts->png)) {
-		rc = gt_draw(text.text, opts->svg ? "svg" : "png", &picture,
-			     err);
-		product = &picture;
+	gt_show_tree(topo, &style, out);
+	return out->failed ? gt_err_nomem(err) : GT_OK;
+}
+
+static int gt_show_picture(const struct gt_show_opts *opts,
+			   const struct gt_topo *topo, struct gt_buf *out,
+			   struct gt_err *err)
+{
+	struct gt_dot_overlay overlay = {0};
+	struct gt_arena *arena = gt_arena_new();
+	struct gt_buf dot = GT_BUF_INIT;
+	int rc = arena ? GT_OK : gt_err_nomem(err);
+
+	if (!rc && opts->plan)
+		rc = gt_show_plan(opts->plan, topo, arena, &overlay, err);
+	if (!rc) {
+		gt_dot(topo, opts->plan ? &overlay : NULL,
+		       opts->dot ? out : &dot);
+		if (out->failed || dot.failed)
+			rc = gt_err_nomem(err);
 	}
+	if (!rc && !opts->dot)
+		rc = gt_draw(dot.text, opts->svg ? "svg" : "png", out, err);
+	gt_buf_release(&dot);
+	gt_arena_free(arena);
+	return rc;
+}
+
+static int gt_show_write(const struct gt_cmd_args *args,
+			 const struct gt_topo *topo, struct gt_err *err)
+{
+	struct gt_buf text = GT_BUF_INIT;
+	int rc = gt_show_is_picture(args->opts)
+			 ? gt_show_picture(args->opts, topo, &text, err)
+			 : gt_show_tree_text(args, topo, &text, err);
+
 	if (!rc)
-		rc = gt_file_write(args->out, product->text, product->len, err);
+		rc = gt_file_write(args->out, text.text, text.len, err);
 	gt_buf_release(&text);
-	gt_buf_release(&picture);
 	return rc;
 }
 
@@ -92,6 +123,9 @@ static int gt_show_usable(const struct gt_cmd_args *args, struct gt_err *err)
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "only one of --dot, --svg and --png at a "
 				  "time");
+	if (opts->plan && !gt_show_is_picture(opts))
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "--plan needs --dot, --svg or --png");
 	if (opts->png && !args->out && isatty(STDOUT_FILENO))
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "--png would go to the terminal; give -o "

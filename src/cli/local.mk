@@ -14,4 +14,5 @@ gtopo_core_sources += \
 	%D%/opt.c %D%/opt.h %D%/opt_help.c \
 	%D%/run_machine.c %D%/run_machine.h \
 	%D%/run_parse.c %D%/run_parse.h \
+	%D%/show_plan.c %D%/show_plan.h \
 	%D%/run_sweep.c %D%/run_sweep.h

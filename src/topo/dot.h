@@ -9,7 +9,7 @@
 
 struct gt_buf;
 
-/* Something that moves between two devices, drawn over the machine. */
+/* Something that moves between two GPUs, drawn beside the machine. */
 struct gt_dot_arrow {
 	uint32_t from, to; /* nodes */
 	uint32_t group;    /* arrows of one have the same colour */
@@ -18,7 +18,7 @@ struct gt_dot_arrow {
 struct gt_dot_overlay {
 	const struct gt_dot_arrow *arrows;
 	uint32_t narrows;
-	const char *const *groups; /* what each is, for the legend */
+	const char *const *groups; /* what each is, two short lines */
 	uint32_t ngroups;
 };
 

@@ -122,3 +122,25 @@ picture() { # FILE
 	run_split gtopo show --dot "$BATS_TEST_TMPDIR/evil.xml"
 	[[ $out == *'a\\\"]; evil <b>"'* ]]
 }
+
+@test "a plan's channels are lanes of arrows, a hop each" {
+	gtopo search --algo ring -o "$BATS_TEST_TMPDIR/plan" "$xml/dgx-1v.xml"
+	run_split gtopo show --dot --plan "$BATS_TEST_TMPDIR/plan" \
+		"$xml/dgx-1v.xml"
+	want 0 ""
+	channels=$(grep -c '"shape": "ring"' "$BATS_TEST_TMPDIR/plan")
+	[ "$(grep -c 'dir=forward' <<<"$out")" -eq $((8 * channels)) ]
+	[[ $out == *'label="channel 0\nring, '*' GB/s"'* ]]
+}
+
+@test "a plan needs a picture, and a machine that has its GPUs" {
+	gtopo search --algo ring -o "$BATS_TEST_TMPDIR/plan" "$xml/dgx-1v.xml"
+	run_split gtopo show --plan "$BATS_TEST_TMPDIR/plan" "$xml/dgx-1v.xml"
+	want 2 "gtopo show: --plan needs --dot, --svg or --png"
+	run_split gtopo show --dot --plan "$BATS_TEST_TMPDIR/plan" \
+		"$xml/dgx-h100.xml"
+	want 2 "gtopo show: $BATS_TEST_TMPDIR/plan: the GPU '0000:06:00.0' of rank 0 is not in '$xml/dgx-h100.xml'"
+	run_split gtopo show --dot --plan "$xml/dgx-1v.xml" "$xml/dgx-1v.xml"
+	[ "$status" -eq 2 ]
+	[ -z "$out" ]
+}
