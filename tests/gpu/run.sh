@@ -91,7 +91,8 @@ check() {
 # What NCCL says of its rings with the given topology file, or none.
 rings() {
 	env ${1:+"NCCL_TOPO_FILE=$1"} NCCL_DEBUG=INFO \
-		NCCL_DEBUG_SUBSYS=INIT,GRAPH timeout -k 5 50 "$race" -b 1024 -e 1024 -r 1 -m stream -t 40 \
+		NCCL_DEBUG_SUBSYS=INIT,GRAPH timeout -k 5 50 "$race" \
+		-b 1024 -e 1024 -r 1 -m stream -t 40 \
 		"$work/plan$gpus.json" 2>&1 |
 		grep -oE 'Channel [0-9]+/[0-9]+ :( [0-9]+)+$' | sort
 }
