@@ -65,6 +65,19 @@ plan=$dir/plan.json
 row verify "$plan" verify "$plan"
 row run "$plan" run --device host -b 1M -e 1M -n 5 --plan "$plan"
 
+# 200 servers against one another, every twentieth with a fault.
+if command -v python3 >/dev/null; then
+	machine=$src/share/xml/dgx-h100.xml
+	mkdir "$dir/faulty"
+	python3 "$src/tests/diff/mutate.py" "$machine" "$dir/faulty" 10 x8
+	mkdir "$dir/fleet"
+	python3 "$src/tests/diff/mutate.py" "$machine" "$dir/fleet" 200
+	for ((i = 1; i <= 10; i++)); do
+		cp "$dir/faulty/$i.xml" "$dir/fleet/$((20 * i)).xml"
+	done
+	row diff-200 "$machine" diff "$dir"/fleet/*.xml
+fi
+
 cpu=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)
 printf '{"schema": "gtopo.bench-commands/1", '
 printf '"version": "%s", ' "$("$gtopo" version | cut -d' ' -f2)"

@@ -1,6 +1,7 @@
 # one page a command, and the formats
 dist_man_MANS += \
 	%D%/gtopo-detect.1 \
+	%D%/gtopo-diff.1 \
 	%D%/gtopo-paths.1 \
 	%D%/gtopo-report.5 \
 	%D%/gtopo-run.1 \

@@ -2,6 +2,10 @@
 gtopo_core_sources += \
 	%D%/cmd.c %D%/cmd.def %D%/cmd.h \
 	%D%/cmd_detect.c \
+	%D%/cmd_diff.c \
+	%D%/diff_cost.c %D%/diff_cost.h \
+	%D%/diff_fleet.c %D%/diff_fleet.h \
+	%D%/reference.c %D%/reference.h \
 	%D%/cmd_help.c \
 	%D%/cmd_paths.c \
 	%D%/cmd_run.c \

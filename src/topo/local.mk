@@ -1,10 +1,13 @@
 # the machine: graph, routes, probes; reads and writes topology XML
 gtopo_core_sources += \
+	%D%/assign.c %D%/assign.h \
 	%D%/check.c \
+	%D%/diff.c %D%/diff.h %D%/diff_apply.c %D%/diff_apply.h \
 	%D%/digest.c %D%/digest.h \
 	%D%/dot.c %D%/dot.h %D%/dot_place.c %D%/dot_place.h \
 	%D%/graph.c %D%/graph.h \
 	%D%/machine.c %D%/machine.h %D%/machine_trim.c \
+	%D%/match.c %D%/match.h %D%/match_same.c \
 	%D%/model.c %D%/model.h \
 	%D%/nvml.c %D%/nvml.h \
 	%D%/path.c %D%/path.h \
@@ -19,6 +22,7 @@ gtopo_core_sources += \
 	%D%/probe_verbs.c \
 	%D%/reader.h \
 	%D%/show.c %D%/show.h %D%/show_words.c \
+	%D%/server.c %D%/server.h %D%/server_hash.c \
 	%D%/sysfs.c %D%/sysfs.h \
 	%D%/topo.c %D%/topo.h \
 	%D%/walk.c %D%/walk.h \

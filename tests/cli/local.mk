@@ -5,6 +5,7 @@ cli_tests += \
 	%D%/10-detect.bats \
 	%D%/20-paths.bats \
 	%D%/21-show.bats \
+	%D%/22-diff.bats \
 	%D%/30-search.bats \
 	%D%/40-verify.bats \
 	%D%/50-run.bats

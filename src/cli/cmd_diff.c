@@ -1,0 +1,115 @@
+#include "cli/cmd.h"
+
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/file.h"
+#include "cli/diff_fleet.h"
+#include "cli/opt.h"
+#include "cli/reference.h"
+
+struct gt_diff_opts {
+	int json;
+	const char *expect;
+	const char *ignore;
+};
+
+static const struct gt_opt gt_diff_opts[] = {
+	{GT_OPT_TEXT, 0, "expect", "NAME",
+	 offsetof(struct gt_diff_opts, expect),
+	 "compare with this reference machine or file", 0, 0},
+	{GT_OPT_TEXT, 0, "ignore", "LIST",
+	 offsetof(struct gt_diff_opts, ignore),
+	 "what may differ: driver,subsystem,...", 0, 0},
+	{GT_OPT_FLAG, 0, "json", NULL, offsetof(struct gt_diff_opts, json),
+	 "write JSON", 0, 0},
+	GT_OPT_END,
+};
+
+static int gt_diff_write(const struct gt_cmd_args *args,
+			 const struct gt_fleet *fleet, struct gt_err *err)
+{
+	const struct gt_diff_opts *opts = args->opts;
+	struct gt_buf text = GT_BUF_INIT;
+	int rc;
+
+	if (opts->json)
+		gt_fleet_print_json(fleet, &text);
+	else
+		gt_fleet_print(fleet, &text);
+	rc = text.failed ? gt_err_nomem(err)
+			 : gt_file_write(args->out, text.text ? text.text : "",
+					 text.len, err);
+	gt_buf_release(&text);
+	return rc;
+}
+
+/* The norm first, where there is one. */
+static int gt_diff_files(const struct gt_cmd_args *args, struct gt_arena *arena,
+			 const char **files, struct gt_err *err)
+{
+	const struct gt_diff_opts *opts = args->opts;
+	int first = opts->expect != NULL;
+
+	if (args->noperands + first < 2)
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "nothing to compare '%s' with; name another "
+				  "file or '--expect'",
+				  args->operands[0]);
+	for (int i = 0; i < args->noperands; i++)
+		files[first + i] = args->operands[i];
+	return first ? gt_reference_find(opts->expect, arena, &files[0], err)
+		     : GT_OK;
+}
+
+static int gt_diff_on(const struct gt_cmd_args *args, struct gt_arena *arena,
+		      struct gt_err *err)
+{
+	const struct gt_diff_opts *opts = args->opts;
+	uint32_t n = (uint32_t)args->noperands + (opts->expect != NULL);
+	const char **files = gt_arena_array(arena, n, sizeof(*files));
+	struct gt_fleet *fleet;
+	unsigned ignore = 0;
+	int rc;
+
+	if (!files)
+		return gt_err_nomem(err);
+	rc = gt_diff_files(args, arena, files, err);
+	if (!rc)
+		rc = gt_fleet_ignore(opts->ignore, &ignore, err);
+	if (rc)
+		return rc;
+	rc = gt_fleet_compare(
+		&(struct gt_fleet_ask){files, n, opts->expect != NULL, ignore},
+		&fleet, err);
+	if (rc)
+		return rc;
+	rc = gt_diff_write(args, fleet, err);
+	if (!rc && gt_fleet_differs(fleet))
+		rc = GT_ENO;
+	gt_fleet_free(fleet);
+	return rc;
+}
+
+static int gt_diff_run(const struct gt_cmd_args *args, struct gt_err *err)
+{
+	struct gt_arena *arena = gt_arena_new();
+	int rc = arena ? gt_diff_on(args, arena, err) : gt_err_nomem(err);
+
+	gt_arena_free(arena);
+	return rc;
+}
+
+const struct gt_cmd gt_cmd_diff = {
+	.name = "diff",
+	.summary =
+		"tell which server is not like the others, and what it costs",
+	.operands = "FILE...",
+	.operands_min = 1,
+	.operands_max = -1,
+	.opts = gt_diff_opts,
+	.opts_bytes = sizeof(struct gt_diff_opts),
+	.run = gt_diff_run,
+};

@@ -1,0 +1,39 @@
+/*
+ * Servers compared with the one that is the norm: of two, the first; of
+ * more, the most common one (of the earliest file where several are), or the
+ * one that is expected.  Servers that are wired alike are one group.
+ */
+#ifndef GT_CLI_DIFF_FLEET_H
+#define GT_CLI_DIFF_FLEET_H
+
+#include <stdint.h>
+
+struct gt_buf;
+struct gt_err;
+struct gt_fleet;
+
+struct gt_fleet_ask {
+	const char *const *files;
+	uint32_t nfiles;
+	int expected;    /* the first file is what the others should be */
+	unsigned ignore; /* as gt_server_read() */
+};
+
+/* "driver,width": what is not to be compared.  NULL: nothing. */
+int gt_fleet_ignore(const char *list, unsigned *ignore, struct gt_err *err);
+
+/* Read and compare; *fleet is the caller's. */
+int gt_fleet_compare(const struct gt_fleet_ask *ask, struct gt_fleet **fleet,
+		     struct gt_err *err);
+
+/* NULL is allowed. */
+void gt_fleet_free(struct gt_fleet *fleet);
+
+/* Does any server differ from the norm? */
+int gt_fleet_differs(const struct gt_fleet *fleet);
+
+/* Nothing when none differs. */
+void gt_fleet_print(const struct gt_fleet *fleet, struct gt_buf *out);
+void gt_fleet_print_json(const struct gt_fleet *fleet, struct gt_buf *out);
+
+#endif

@@ -1,0 +1,411 @@
+#include "topo/server.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/rat.h"
+#include "base/xml.h"
+#include "topo/digest.h"
+#include "topo/model.h"
+#include "topo/topo.h"
+
+enum { GT_SERVER_MAX_DEVS = 8192 };
+
+struct gt_server {
+	struct gt_arena *arena;
+	struct gt_xml *xml;
+	struct gt_dev *devs;
+	const char **bus; /* canonical bus id of each device, or NULL */
+	uint32_t ndevs, size;
+	unsigned ignore;
+};
+
+const char *gt_server_source(const struct gt_server *server)
+{
+	return gt_xml_source(server->xml);
+}
+
+uint32_t gt_server_ndevs(const struct gt_server *server)
+{
+	return server->ndevs;
+}
+
+const struct gt_dev *gt_server_dev(const struct gt_server *server, uint32_t i)
+{
+	return &server->devs[i];
+}
+
+const char *gt_prop_name(enum gt_prop prop)
+{
+	static const char *const names[] = {
+		"model", "subsystem", "class",     "width",
+		"speed", "cur-width", "cur-speed", "driver",
+	};
+
+	return names[prop];
+}
+
+const char *gt_dev_kind_name(enum gt_dev_kind kind)
+{
+	static const char *const names[] = {
+		"server", "CPU", "switch", "GPU", "NIC", "port", "device",
+	};
+
+	return names[kind];
+}
+
+static int gt_starts(const char *text, const char *with)
+{
+	return !strncmp(text, with, strlen(with));
+}
+
+static const char *gt_server_text(const struct gt_xml_elem *elem,
+				  const char *attr)
+{
+	const char *text = gt_xml_attr(elem, attr);
+
+	return text ? text : "";
+}
+
+static enum gt_dev_kind gt_server_kind(const struct gt_xml_elem *elem)
+{
+	const char *class = gt_server_text(elem, "class");
+
+	if (gt_xml_is(elem, "cpu"))
+		return GT_DEV_CPU;
+	if (gt_xml_is(elem, "nic"))
+		return GT_DEV_NIC;
+	if (gt_xml_is(elem, "net"))
+		return GT_DEV_PORT;
+	if (gt_xml_find(elem, "gpu") || gt_starts(class, "0x03") ||
+	    gt_starts(class, "0x12"))
+		return GT_DEV_GPU;
+	if (gt_xml_find(elem, "nic") || gt_starts(class, "0x02"))
+		return GT_DEV_NIC;
+	return gt_xml_find(elem, "pci") || gt_starts(class, "0x0604")
+		       ? GT_DEV_SWITCH
+		       : GT_DEV_OTHER;
+}
+
+/* The property in lower case, "" where nothing is known or wanted. */
+static void gt_server_set(struct gt_server *server, struct gt_dev *dev,
+			  enum gt_prop prop, char *text)
+{
+	if (server->ignore >> prop & 1 || !text || !strcmp(text, ":"))
+		return;
+	for (char *c = text; *c; c++)
+		*c = (char)tolower((unsigned char)*c);
+	dev->props[prop] = text;
+}
+
+/* "32.0 GT/s x16", or half of it, as "32" and "16". */
+static void gt_server_link(struct gt_server *server, struct gt_dev *dev,
+			   const char *attr, enum gt_prop width,
+			   enum gt_prop speed)
+{
+	const char *text = gt_server_text(dev->elem, attr);
+	const char *lanes = text[0] == 'x' ? text : strstr(text, " x");
+	struct gt_rat gts = gt_model_gts(text);
+	char number[GT_RAT_TEXT_MAX];
+
+	if (lanes)
+		gt_server_set(server, dev, width,
+			      gt_arena_strdup(server->arena,
+					      lanes + 1 + (lanes != text)));
+	if (gts.num)
+		gt_server_set(server, dev, speed,
+			      gt_arena_strdup(server->arena,
+					      gt_rat_print(gts, number)));
+}
+
+static void gt_server_pci(struct gt_server *server, struct gt_dev *dev)
+{
+	const struct gt_xml_elem *elem = dev->elem;
+	struct gt_arena *arena = server->arena;
+	const char *width = gt_server_text(elem, "link_width");
+	struct gt_rat gts = gt_model_gts(gt_server_text(elem, "link_speed"));
+	char number[GT_RAT_TEXT_MAX];
+
+	gt_server_set(server, dev, GT_PROP_MODEL,
+		      gt_arena_printf(arena, "%s:%s",
+				      gt_server_text(elem, "vendor"),
+				      gt_server_text(elem, "device")));
+	gt_server_set(
+		server, dev, GT_PROP_SUBSYSTEM,
+		gt_arena_printf(arena, "%s:%s",
+				gt_server_text(elem, "subsystem_vendor"),
+				gt_server_text(elem, "subsystem_device")));
+	gt_server_set(server, dev, GT_PROP_CLASS,
+		      gt_arena_strdup(arena, gt_server_text(elem, "class")));
+	gt_server_set(
+		server, dev, GT_PROP_DRIVER,
+		gt_arena_strdup(arena, gt_server_text(elem, "gt_driver")));
+	/* The link's own maximum: the lesser of both ends. */
+	if (*width && strcmp(width, "0"))
+		gt_server_set(server, dev, GT_PROP_WIDTH,
+			      gt_arena_strdup(arena, width));
+	if (gts.num)
+		gt_server_set(
+			server, dev, GT_PROP_SPEED,
+			gt_arena_strdup(arena, gt_rat_print(gts, number)));
+	gt_server_link(server, dev, "gt_cur", GT_PROP_CUR_WIDTH,
+		       GT_PROP_CUR_SPEED);
+	if (dev->kind == GT_DEV_GPU)
+		dev->props[GT_PROP_CUR_SPEED] = "";
+}
+
+static void gt_server_props(struct gt_server *server, struct gt_dev *dev)
+{
+	const struct gt_xml_elem *elem = dev->elem;
+	struct gt_arena *arena = server->arena;
+
+	for (int i = 0; i < GT_NPROPS; i++)
+		dev->props[i] = "";
+	if (gt_xml_is(elem, "pci"))
+		gt_server_pci(server, dev);
+	if (dev->kind == GT_DEV_CPU)
+		gt_server_set(server, dev, GT_PROP_MODEL,
+			      gt_arena_printf(arena, "%s %s %s %s",
+					      gt_server_text(elem, "arch"),
+					      gt_server_text(elem, "vendor"),
+					      gt_server_text(elem, "familyid"),
+					      gt_server_text(elem, "modelid")));
+	if (dev->kind == GT_DEV_PORT)
+		gt_server_set(
+			server, dev, GT_PROP_SPEED,
+			gt_arena_strdup(arena, gt_server_text(elem, "speed")));
+}
+
+static const char *gt_server_name(struct gt_server *server,
+				  const struct gt_dev *dev, const char *bus)
+{
+	const char *attr = dev->kind == GT_DEV_CPU ? "numaid" : "name";
+
+	if (!dev->parent && dev != server->devs && dev->kind != GT_DEV_CPU)
+		return "server";
+	return gt_arena_printf(server->arena, "%s %s",
+			       gt_dev_kind_name(dev->kind),
+			       bus ? bus : gt_server_text(dev->elem, attr));
+}
+
+static int gt_server_grow(struct gt_server *server, struct gt_err *err)
+{
+	uint32_t size = server->size ? server->size * 2 : 64;
+	struct gt_dev *devs;
+	const char **bus;
+
+	if (server->ndevs < server->size)
+		return GT_OK;
+	devs = gt_arena_array(server->arena, size, sizeof(*devs));
+	bus = gt_arena_array(server->arena, size, sizeof(*bus));
+	if (!devs || !bus)
+		return gt_err_nomem(err);
+	if (server->ndevs) {
+		memcpy(devs, server->devs, server->ndevs * sizeof(*devs));
+		memcpy(bus, server->bus, server->ndevs * sizeof(*bus));
+	}
+	server->devs = devs;
+	server->bus = bus;
+	server->size = size;
+	return GT_OK;
+}
+
+static int gt_server_add(struct gt_server *server, uint32_t parent,
+			 const struct gt_xml_elem *elem, enum gt_dev_kind kind,
+			 struct gt_err *err)
+{
+	const char *bus = gt_xml_attr(elem, "busid");
+	uint32_t self = server->ndevs;
+	struct gt_dev *dev;
+
+	if (self == GT_SERVER_MAX_DEVS)
+		return gt_xml_fail(elem, NULL, err, "more than %d devices",
+				   GT_SERVER_MAX_DEVS);
+	if (gt_server_grow(server, err))
+		return GT_ESYS;
+	dev = &server->devs[self];
+	dev->kind = kind;
+	dev->elem = elem;
+	dev->parent = parent;
+	dev->ndevs = 1;
+	gt_server_props(server, dev);
+	if (bus)
+		bus = gt_digest_bus_id(server->arena, bus);
+	server->bus[self] = bus;
+	dev->name = self ? gt_server_name(server, dev, bus) : "server";
+	if (!dev->name)
+		return gt_err_nomem(err);
+	server->ndevs++;
+	return GT_OK;
+}
+
+/* What is below an element; XML's depth is bounded. */
+static int gt_server_walk(struct gt_server *server, uint32_t parent,
+			  const struct gt_xml_elem *above, struct gt_err *err)
+{
+	const struct gt_xml_elem *elem = gt_xml_child(above);
+	uint32_t last = 0, self;
+	int rc = GT_OK;
+
+	for (; elem && !rc; elem = gt_xml_next(elem)) {
+		int inside = gt_xml_is(elem, "nic") && gt_xml_is(above, "pci");
+
+		if (!inside && !gt_xml_is(elem, "cpu") &&
+		    !gt_xml_is(elem, "pci") && !gt_xml_is(elem, "nic") &&
+		    !gt_xml_is(elem, "net"))
+			continue;
+		self = inside ? parent : server->ndevs;
+		if (!inside)
+			rc = gt_server_add(server, parent, elem,
+					   gt_server_kind(elem), err);
+		if (!rc)
+			rc = gt_server_walk(server, self, elem, err);
+		if (rc)
+			return rc;
+		if (inside)
+			continue;
+		*(last ? &server->devs[last].next
+		       : &server->devs[parent].first) = self;
+		last = self;
+	}
+	return rc;
+}
+
+static uint32_t gt_server_by_bus(const struct gt_server *server,
+				 const char *bus)
+{
+	for (uint32_t i = 1; bus && i < server->ndevs; i++)
+		if (server->bus[i] && !strcmp(server->bus[i], bus))
+			return i;
+	return 0;
+}
+
+/* Links to the same GPU, and those to any switch, count together. */
+static void gt_server_join(struct gt_dev *dev, const struct gt_dev_link *link)
+{
+	uint32_t i = 0;
+
+	while (i < dev->nlinks && dev->links[i].to != link->to)
+		i++;
+	if (i == dev->nlinks)
+		dev->links[dev->nlinks++] = *link;
+	else
+		dev->links[i].count += link->count;
+}
+
+static int gt_server_links(struct gt_server *server, struct gt_dev *dev,
+			   struct gt_err *err)
+{
+	const struct gt_xml_elem *gpu = gt_xml_find(dev->elem, "gpu");
+	const struct gt_xml_elem *elem = gpu ? gt_xml_child(gpu) : NULL;
+	uint32_t n = 0;
+
+	for (; elem; elem = gt_xml_next(elem))
+		n++;
+	dev->links = gt_arena_array(server->arena, n, sizeof(*dev->links));
+	if (!dev->links)
+		return gt_err_nomem(err);
+	for (elem = gpu ? gt_xml_child(gpu) : NULL; elem;
+	     elem = gt_xml_next(elem)) {
+		struct gt_dev_link link = {.elem = elem};
+		const char *to = gt_xml_attr(elem, "target");
+
+		if (!gt_xml_is(elem, "nvlink") && !gt_xml_is(elem, "xgmi") &&
+		    !gt_xml_is(elem, "c2c"))
+			continue;
+		if (gt_xml_int(elem, "count", &link.count, err))
+			return GT_EINPUT;
+		if (to)
+			to = gt_digest_bus_id(server->arena, to);
+		link.to = gt_server_by_bus(server, to);
+		/* One end may be the processor: the nearest, as for c2c. */
+		if (link.to && server->devs[link.to].kind != GT_DEV_GPU)
+			link.to = 0;
+		if (link.to != (uint32_t)(dev - server->devs) && link.count)
+			gt_server_join(dev, &link);
+	}
+	return GT_OK;
+}
+
+static int gt_server_make(struct gt_server *server, const char *path,
+			  struct gt_err *err)
+{
+	const struct gt_xml_elem *root;
+	int rc = gt_xml_read(path, &server->xml, err);
+
+	if (rc)
+		return rc;
+	root = gt_xml_root(server->xml);
+	if (!gt_xml_is(root, "system"))
+		return gt_xml_fail(root, NULL, err,
+				   "root element '%.64s' is not 'system': not "
+				   "a topology",
+				   gt_xml_name(root));
+	rc = gt_server_add(server, 0, root, GT_DEV_SERVER, err);
+	if (!rc)
+		rc = gt_server_walk(server, 0, root, err);
+	for (uint32_t i = 1; i < server->ndevs && !rc; i++)
+		if (server->devs[i].kind == GT_DEV_GPU &&
+		    !(server->ignore >> GT_NPROPS & 1))
+			rc = gt_server_links(server, &server->devs[i], err);
+	for (uint32_t i = server->ndevs - 1; i > 0 && !rc; i--)
+		server->devs[server->devs[i].parent].ndevs +=
+			server->devs[i].ndevs;
+	return rc;
+}
+
+static uint64_t gt_server_label(const struct gt_dev *dev)
+{
+	uint64_t hash = (uint64_t)dev->kind + 1;
+
+	for (int i = 0; i < GT_NPROPS; i++) {
+		for (const char *c = dev->props[i]; *c; c++)
+			hash = gt_server_mix(hash, (unsigned char)*c);
+		hash = gt_server_mix(hash, 256);
+	}
+	return hash;
+}
+
+int gt_server_read(const char *path, unsigned ignore, struct gt_server **out,
+		   struct gt_err *err)
+{
+	struct gt_arena *arena = gt_arena_new();
+	struct gt_server *server;
+	int rc;
+
+	if (!arena)
+		return gt_err_nomem(err);
+	server = gt_arena_alloc(arena, sizeof(*server));
+	if (!server) {
+		gt_arena_free(arena);
+		return gt_err_nomem(err);
+	}
+	server->arena = arena;
+	server->ignore = ignore;
+	rc = gt_server_make(server, path, err);
+	if (rc) {
+		gt_server_free(server);
+		return rc;
+	}
+	for (uint32_t i = 0; i < server->ndevs; i++) {
+		server->devs[i].own = gt_server_label(&server->devs[i]);
+		server->devs[i].tree = server->devs[i].own;
+	}
+	for (uint32_t i = server->ndevs - 1; i > 0; i--)
+		server->devs[server->devs[i].parent].tree +=
+			gt_server_mix(server->devs[i].tree, 1);
+	*out = server;
+	return GT_OK;
+}
+
+void gt_server_free(struct gt_server *server)
+{
+	if (!server)
+		return;
+	gt_xml_free(server->xml);
+	gt_arena_free(server->arena);
+}

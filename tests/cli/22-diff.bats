@@ -1,0 +1,120 @@
+# gtopo diff: what it tells, of two servers and of many, and its ways to fail.
+
+load common
+
+xml=$GTOPO_SRC/share/xml
+
+setup() {
+	cd "$BATS_TEST_TMPDIR"
+	sed 's/name="dgx-h100"/name="copy"/' "$xml/dgx-h100.xml" >a.xml
+	cp a.xml b.xml
+	sed '/0000:18:00.0/s/link_width="16"/link_width="8"/' a.xml >narrow.xml
+}
+
+@test "a file and itself, and a comment more: nothing" {
+	sed '1i <!-- another -->' a.xml >c.xml
+	run_split gtopo diff a.xml c.xml
+	want 0 ""
+	[ -z "$out" ]
+}
+
+@test "one narrow link: one line, its place and what it costs" {
+	grep -q 'link_width="8"' narrow.xml
+	run_split gtopo diff a.xml narrow.xml
+	want 1 ""
+	[[ $out == 'narrow.xml:10:7: NIC 0000:18:00.0: link of 8 lanes instead of 16; all-reduce bound unchanged' ]]
+}
+
+@test "a GPU less is told with the bound of what is left" {
+	command -v python3 >/dev/null || skip "no python3"
+	python3 - <<-'END'
+		import xml.etree.ElementTree as ET
+		tree = ET.parse("a.xml")
+		ups = {c: p for p in tree.iter() for c in p}
+		gpu = [p for p in tree.iter("pci") if p.find("gpu") is not None][0]
+		ups[gpu].remove(gpu)
+		tree.write("less.xml")
+	END
+	run_split gtopo diff a.xml less.xml
+	want 1 ""
+	[ "$(wc -l <<<"$out")" -eq 1 ]
+	[[ $out == *'GPU 0000:1b:00.0: is missing on switch 0000:15:00.0 (CPU 0)'* ]]
+	run_split gtopo diff less.xml a.xml
+	[[ $out == *'GPU 0000:1b:00.0: is extra on switch 0000:15:00.0 (CPU 0)'* ]]
+}
+
+@test "of many the most common is the norm" {
+	run_split gtopo diff narrow.xml a.xml b.xml
+	want 1 ""
+	[[ $out == *'2 as the norm: a.xml b.xml'* ]]
+	[[ $out == *'1 differs: narrow.xml'* ]]
+	[[ $out == *'  narrow.xml:10:7: NIC 0000:18:00.0: link of 8'* ]]
+	run_split gtopo diff a.xml b.xml a.xml
+	want 0 ""
+	[ -z "$out" ]
+}
+
+@test "servers that differ in the same way are one group" {
+	cp narrow.xml too.xml
+	run_split gtopo diff a.xml narrow.xml b.xml too.xml a.xml
+	[[ $out == *'2 differ alike: narrow.xml too.xml'* ]]
+	[ "$(grep -c 'link of 8' <<<"$out")" -eq 1 ]
+}
+
+@test "--expect a reference machine by name or file" {
+	export GTOPO_XML=$xml
+	run_split gtopo diff --expect dgx-h100 a.xml b.xml
+	want 0 ""
+	run_split gtopo diff --expect dgx-h100 narrow.xml
+	[ "$status" -eq 1 ]
+	run_split gtopo diff --expect ./narrow.xml a.xml
+	[[ $out == *'link of 16 lanes instead of 8'* ]]
+	run_split gtopo diff --expect nowhere a.xml
+	[ "$status" -eq 2 ]
+	[[ $err == "gtopo diff: 'nowhere' is no reference machine in "* ]]
+}
+
+@test "what is ignored may differ" {
+	run_split gtopo diff --ignore width,driver a.xml narrow.xml
+	want 0 ""
+	run_split gtopo diff --ignore speed a.xml narrow.xml
+	[ "$status" -eq 1 ]
+	run_split gtopo diff --ignore colour a.xml narrow.xml
+	[ "$status" -eq 2 ]
+	[[ $err == "gtopo diff: --ignore 'colour' is none of model, "* ]]
+}
+
+@test "JSON has groups, findings and exact bounds" {
+	command -v jq >/dev/null || skip "no jq"
+	gtopo diff --json a.xml b.xml narrow.xml >out.json || true
+	run jq -r '.norm, (.groups | length), (.groups[0].files | join(" ")),
+		(.groups[1].findings[0] | .kind, .device, .where),
+		(.groups[1].norm_bound == .groups[1].bound)' out.json
+	[ "$output" = 'a.xml
+2
+a.xml b.xml
+width
+NIC 0000:18:00.0
+narrow.xml:10:7
+true' ]
+}
+
+@test "one file is nothing to compare" {
+	run_split gtopo diff a.xml
+	want 2 "gtopo diff: nothing to compare 'a.xml' with; name another file or '--expect'"
+	run_split gtopo diff a.xml nowhere.xml
+	want 2 "gtopo diff: nowhere.xml: cannot open: No such file or directory"
+	run_split gtopo diff a.xml /dev/null
+	[ "$status" -eq 2 ]
+}
+
+@test "real topologies are compared, whatever they are" {
+	need_topologies
+	for file in "$GTOPO_TEST_TOPOLOGIES"/*.xml \
+		"$GTOPO_TEST_TOPOLOGIES"/quirks/*.xml; do
+		run_split timeout 20 "$GTOPO" diff "$file" "$file"
+		[ "$status" -eq 0 ] && [ -z "$out$err" ] || [ "$status" -eq 2 ]
+		run_split timeout 20 "$GTOPO" diff a.xml "$file"
+		[ "$status" -eq 1 ] || [ "$status" -eq 2 ]
+	done
+}
