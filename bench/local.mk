@@ -10,7 +10,13 @@ noinst_PROGRAMS += %D%/vs-nccl
 %C%_vs_nccl_LDADD = $(gtopo_LDADD)
 endif
 
-EXTRA_DIST += %D%/commands.sh %D%/search.sh
+EXTRA_DIST += %D%/commands.sh %D%/search.sh %D%/plot
+
+# docs/performance.md and its pictures, from the races in bench/results
+performance:
+	bash $(top_srcdir)/%D%/plot $(top_srcdir)/%D%/results \
+		$(top_srcdir)/docs
+.PHONY: performance
 
 bench: gtopo$(EXEEXT) %D%/meter$(EXEEXT)
 	$(AM_V_at)GTOPO='$(abs_top_builddir)/gtopo' METER=%D%/meter \
