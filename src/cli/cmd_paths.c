@@ -11,16 +11,60 @@
 struct gt_paths_opts {
 	int json;
 	int rates;
+	const char *from, *to;
+	int bottlenecks;
 };
 
 static const struct gt_opt gt_paths_opts[] = {
 	{GT_OPT_FLAG, 0, "json", NULL, offsetof(struct gt_paths_opts, json),
 	 "write JSON, with each route's links", 0, 0},
+	{GT_OPT_TEXT, 0, "from", "DEVICE", offsetof(struct gt_paths_opts, from),
+	 "explain the route from this GPU or port", 0, 0},
+	{GT_OPT_TEXT, 0, "to", "DEVICE", offsetof(struct gt_paths_opts, to),
+	 "to that one, link by link", 0, 0},
+	{GT_OPT_FLAG, 0, "bottlenecks", NULL,
+	 offsetof(struct gt_paths_opts, bottlenecks),
+	 "rank the links that pairs of GPUs share", 0, 0},
 	{GT_OPT_WORD, 0, "rates", "measured|nccl|line",
 	 offsetof(struct gt_paths_opts, rates),
 	 "whose bandwidths the links have (measured)", 0, 0},
 	GT_OPT_END,
 };
+
+static int gt_paths_usable(const struct gt_cmd_args *args, struct gt_err *err)
+{
+	const struct gt_paths_opts *opts = args->opts;
+
+	if (!opts->from != !opts->to)
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "--from and --to go together");
+	if (opts->json + opts->bottlenecks + (opts->from != NULL) > 1)
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "only one of --json, --bottlenecks and "
+				  "--from at a time");
+	return GT_OK;
+}
+
+static int gt_paths_route(const struct gt_paths_opts *opts,
+			  const struct gt_topo *topo,
+			  const struct gt_paths *paths, struct gt_buf *text,
+			  struct gt_err *err)
+{
+	const char *const names[2] = {opts->from, opts->to};
+	uint32_t ends[2];
+
+	for (int i = 0; i < 2; i++)
+		if (!gt_print_find(topo, names[i], &ends[i]))
+			return gt_err_set(err, GT_EINPUT, gt_topo_source(topo),
+					  "has no GPU or port '%s'; the first "
+					  "lines of gtopo paths name them",
+					  names[i]);
+	if (ends[0] == ends[1])
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "--from and --to are both '%s'", names[1]);
+	gt_print_route(topo, gt_paths_get(paths, ends[0], ends[1]), ends, text);
+	return GT_OK;
+}
 
 static int gt_paths_write(const struct gt_cmd_args *args,
 			  const struct gt_topo *topo,
@@ -28,15 +72,21 @@ static int gt_paths_write(const struct gt_cmd_args *args,
 {
 	const struct gt_paths_opts *opts = args->opts;
 	struct gt_buf text = GT_BUF_INIT;
-	int rc;
+	int rc = GT_OK;
 
-	if (opts->json)
+	if (opts->from)
+		rc = gt_paths_route(opts, topo, paths, &text, err);
+	else if (opts->bottlenecks)
+		gt_print_bottlenecks(topo, paths, &text);
+	else if (opts->json)
 		gt_print_paths_json(topo, paths, (enum gt_rates)opts->rates,
 				    &text);
 	else
 		gt_print_paths(topo, paths, &text);
-	rc = text.failed ? gt_err_nomem(err)
-			 : gt_file_write(args->out, text.text, text.len, err);
+	if (!rc && text.failed)
+		rc = gt_err_nomem(err);
+	if (!rc)
+		rc = gt_file_write(args->out, text.text, text.len, err);
 	gt_buf_release(&text);
 	return rc;
 }
@@ -46,10 +96,11 @@ static int gt_paths_run(const struct gt_cmd_args *args, struct gt_err *err)
 	const struct gt_paths_opts *opts = args->opts;
 	struct gt_paths *paths = NULL;
 	struct gt_topo *topo;
-	int rc;
+	int rc = gt_paths_usable(args, err);
 
-	rc = gt_topo_read(args->operands[0], (enum gt_rates)opts->rates, &topo,
-			  err);
+	if (!rc)
+		rc = gt_topo_read(args->operands[0], (enum gt_rates)opts->rates,
+				  &topo, err);
 	if (rc)
 		return rc;
 	for (uint32_t i = 0; i < gt_topo_nwarnings(topo); i++)

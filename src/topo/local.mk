@@ -13,6 +13,7 @@ gtopo_core_sources += \
 	%D%/path.c %D%/path.h \
 	%D%/pci.c %D%/pci.h \
 	%D%/print.c %D%/print.h %D%/print_json.c \
+	%D%/print_route.c \
 	%D%/probe.c %D%/probe.h \
 	%D%/probe_hwloc.c \
 	%D%/probe_net.c \

@@ -143,31 +143,85 @@ static const char *const gt_print_says[GT_NPATHKINDS] = {
 };
 
 /* What the kinds that occur mean. */
+const char *gt_print_kind_says(enum gt_path_kind kind)
+{
+	return gt_print_says[kind];
+}
+
+/* What the kinds of routes are that a matrix can have. */
+struct gt_kinds {
+	int seen[GT_NPATHKINDS];
+	int charged;
+	uint64_t nvlinks; /* bit n: routes of n NVLinks side by side */
+};
+
+static void gt_print_see(const struct gt_topo *topo, const struct gt_path *path,
+			 struct gt_kinds *kinds)
+{
+	uint32_t count;
+
+	kinds->seen[path->kind] = 1;
+	kinds->charged |= path->charge.num != path->charge.den;
+	if (path->kind != GT_PATH_NVL)
+		return;
+	count = gt_topo_link(topo, path->links[0])->count;
+	if (count < 64)
+		kinds->nvlinks |= UINT64_C(1) << count;
+}
+
+/* What nvidia-smi topo -m has where we have this kind. */
+static void gt_print_smi(enum gt_path_kind kind, uint64_t nvlinks,
+			 struct gt_buf *buf)
+{
+	static const char *const names[GT_NPATHKINDS] = {
+		[GT_PATH_PIX] = "PIX",
+		[GT_PATH_PXB] = "PXB",
+		[GT_PATH_PHB] = "PHB, NODE",
+		[GT_PATH_SYS] = "SYS",
+	};
+	const char *separator = "";
+
+	if (kind != GT_PATH_NVL) {
+		gt_buf_puts(buf, names[kind] ? names[kind] : "");
+		return;
+	}
+	for (int count = 1; count < 64; count++) {
+		if (!(nvlinks >> count & 1))
+			continue;
+		gt_buf_printf(buf, "%sNV%d", separator, count);
+		separator = ", ";
+	}
+}
+
 static void gt_print_legend(const struct gt_topo *topo,
 			    const struct gt_paths *paths, struct gt_buf *buf)
 {
 	uint32_t n = gt_topo_ndevices(topo);
-	int seen[GT_NPATHKINDS] = {0}, charged = 0;
-	const struct gt_path *path;
+	struct gt_kinds kinds = {.nvlinks = 0};
 
-	for (uint32_t i = 0; i < n * n; i++) {
-		path = gt_paths_get(paths, gt_topo_device(topo, i / n),
-				    gt_topo_device(topo, i % n));
-		seen[path->kind] |= i / n != i % n;
-		charged |= path->charge.num != path->charge.den;
+	if (n < 2)
+		return;
+	for (uint32_t i = 0; i < n * n; i++)
+		if (i / n != i % n)
+			gt_print_see(topo,
+				     gt_paths_get(paths,
+						  gt_topo_device(topo, i / n),
+						  gt_topo_device(topo, i % n)),
+				     &kinds);
+	gt_buf_puts(buf, "\nKind and number of links of the route, GB/s (1e9 "
+			 "bytes/s) of its narrowest link,\none way; at the end "
+			 "what nvidia-smi topo calls the kind:\n");
+	for (int kind = 0; kind < GT_NPATHKINDS; kind++) {
+		if (!kinds.seen[kind])
+			continue;
+		gt_buf_printf(buf, "  %-4s %-40s",
+			      kind == GT_PATH_DIS ? "-"
+						  : gt_path_kind_name(kind),
+			      gt_print_says[kind]);
+		gt_print_smi((enum gt_path_kind)kind, kinds.nvlinks, buf);
+		gt_print_newline(buf);
 	}
-	gt_buf_puts(buf, n < 2 ? ""
-			       : "\nKind and number of links of the route, "
-				 "GB/s (1e9 bytes/s) of its narrowest link,\n"
-				 "one way:\n");
-	for (int kind = 0; kind < GT_NPATHKINDS; kind++)
-		if (seen[kind])
-			gt_buf_printf(buf, "  %-4s %s\n",
-				      kind == GT_PATH_DIS
-					      ? "-"
-					      : gt_path_kind_name(kind),
-				      gt_print_says[kind]);
-	if (charged)
+	if (kinds.charged)
 		gt_buf_puts(buf, "GPUs reach 5/6 of a PCI link through an "
 				 "Intel host bridge (PHB).\n");
 }

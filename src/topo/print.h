@@ -2,10 +2,10 @@
 #ifndef GT_TOPO_PRINT_H
 #define GT_TOPO_PRINT_H
 
+#include "topo/path.h"
 #include "topo/topo.h"
 
 struct gt_buf;
-struct gt_paths;
 
 /*
  * The devices, and a matrix of routes for each pair of device kinds.
@@ -13,6 +13,22 @@ struct gt_paths;
  */
 void gt_print_paths(const struct gt_topo *topo, const struct gt_paths *paths,
 		    struct gt_buf *buf);
+
+/* What a kind of route is, in a few words. */
+const char *gt_print_kind_says(enum gt_path_kind kind);
+
+/* The GPU or port of that name, "GPU0", "net1", or of that bus id or id; 1, or
+ * 0 when there is none. */
+int gt_print_find(const struct gt_topo *topo, const char *name,
+		  uint32_t *device);
+
+/* A route between two devices, link by link. */
+void gt_print_route(const struct gt_topo *topo, const struct gt_path *path,
+		    const uint32_t ends[2], struct gt_buf *buf);
+
+/* The links that several pairs of GPUs share, the scarcest first. */
+void gt_print_bottlenecks(const struct gt_topo *topo,
+			  const struct gt_paths *paths, struct gt_buf *buf);
 
 /* All devices, links and routes as JSON; gtopo-paths(1) lists the members. */
 void gt_print_paths_json(const struct gt_topo *topo,

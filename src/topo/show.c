@@ -8,7 +8,7 @@
 #include "topo/pci.h"
 
 enum {
-	GT_SHOW_DEPTH = 64, /* deeper levels are drawn at this one */
+	GT_SHOW_DEPTH = 256, /* XML is no deeper */
 	GT_SHOW_TEXT = 256,
 };
 

@@ -81,3 +81,50 @@ xml=$GTOPO_SRC/share/xml
 	command -v xmllint >/dev/null || skip "no xmllint"
 	xmllint --noout --relaxng "$xml/gtopo-topology.rng" "$xml"/*.xml
 }
+
+@test "the legend has nvidia-smi's names" {
+	run_split gtopo paths "$xml/dgx-1v.xml"
+	grep -qE '^  NVL .* NV1, NV2$' <<<"$out"
+	grep -qE '^  NVB  NVLink through another GPU$' <<<"$out"
+	grep -qE '^  SYS .* SYS$' <<<"$out"
+	run_split gtopo paths "$xml/dgx-h100.xml"
+	grep -qE '^  NVL .* NV18$' <<<"$out"
+	grep -qE '^  PHB .* PHB, NODE$' <<<"$out"
+}
+
+@test "a route is explained link by link" {
+	run_split gtopo paths --from GPU0 --to net0 "$xml/pcie-8gpu.xml"
+	want 0 ""
+	diff - <(echo "$out") <<-'EOF'
+	GPU0 to NET0: PIX, 3 links, 24 GB/s one way: one PCI switch
+	GPU0 0000:03:00.0      > switch 0000:01:00.0    PCI           24 GB/s  narrowest
+	switch 0000:01:00.0    > NIC 0000:0b:00.0       PCI           48 GB/s
+	NIC 0000:0b:00.0       > NET0                   NET           25 GB/s
+	EOF
+	run_split gtopo paths --from 0000:1b:00.0 --to GPU7 "$xml/dgx-h100.xml"
+	[[ $out == *"NVSwitch"*"> GPU7 0000:df:00.0 "*"NVL x18"*"370.8 GB/s"* ]]
+}
+
+@test "routes need two devices that are there" {
+	run_split gtopo paths --from GPU0 "$xml/dgx-h100.xml"
+	want 2 "gtopo paths: --from and --to go together"
+	run_split gtopo paths --from GPU0 --to GPU8 "$xml/dgx-h100.xml"
+	[ "$status" -eq 2 ]
+	[[ $err == *"has no GPU or port 'GPU8'"* ]]
+	run_split gtopo paths --from GPU0 --to gpu0 "$xml/dgx-h100.xml"
+	want 2 "gtopo paths: --from and --to are both 'gpu0'"
+	run_split gtopo paths --json --bottlenecks "$xml/dgx-h100.xml"
+	[ "$status" -eq 2 ]
+}
+
+@test "bottlenecks: 16 pairs each way cross between the CPUs" {
+	run_split gtopo paths --bottlenecks "$xml/pcie-8gpu.xml"
+	want 0 ""
+	[ "$(sed -n 5p <<<"$out")" = \
+		"       1        16      16  SYS  NUMA 0 <> NUMA 1" ]
+	[ "$(sed -n 6p <<<"$out")" = \
+		"       3        48      16  PCI  switch 0000:01:00.0 <> NUMA 0" ]
+	[ "$(wc -l <<<"$out")" -eq 15 ]
+	run_split gtopo paths --bottlenecks "$xml/dgx-h100.xml"
+	[ "$(grep -c '   52.97     370.8       7  NVL  GPU' <<<"$out")" -eq 8 ]
+}

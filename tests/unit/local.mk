@@ -16,6 +16,7 @@ unit_tests += \
 	%D%/test_report \
 	%D%/test_ring \
 	%D%/test_ring_table \
+	%D%/test_show \
 	%D%/test_simulate \
 	%D%/test_topo \
 	%D%/test_unit
