@@ -11,6 +11,7 @@ include tests/unit/local.mk
 include tests/cli/local.mk
 include tests/detect/local.mk
 include tests/diff/local.mk
+include tests/lint/local.mk
 include tests/topo/local.mk
 include tests/fuzz/local.mk
 include tests/plan/local.mk

@@ -62,6 +62,14 @@ int gt_xml_rat(const struct gt_xml_elem *elem, const char *attr,
 void gt_xml_where(const struct gt_xml_elem *elem, const char *attr, char *text,
 		  size_t size);
 
+/*
+ * Where in the text an attribute's value is (between its quotes), or the
+ * element's '<' when attr is NULL.  1, or 0 where there is no such attribute or its
+ * place is not known because libxml2 converted the encoding.
+ */
+int gt_xml_span(const struct gt_xml_elem *elem, const char *attr, size_t *at,
+		size_t *len);
+
 /* Complain about the attribute, or the element when attr is NULL; returns
  * GT_EINPUT (the first code where an error is already recorded). */
 int gt_xml_fail(const struct gt_xml_elem *elem, const char *attr,

@@ -173,6 +173,43 @@ static size_t gt_xml_attr_at(const struct gt_xml *xml, size_t at,
 	return at;
 }
 
+/* The place is not known where libxml2 converted the encoding. */
+static int gt_xml_located(const struct gt_xml_elem *elem)
+{
+	const struct gt_xml *xml = gt_xml_node(elem)->doc->_private;
+	const struct gt_xml_tag *tag = gt_xml_node(elem)->_private;
+
+	return tag->at != SIZE_MAX &&
+	       !strncmp(xml->text + tag->at + 1, gt_xml_name(elem),
+			strlen(gt_xml_name(elem)));
+}
+
+int gt_xml_span(const struct gt_xml_elem *elem, const char *attr, size_t *at,
+		size_t *len)
+{
+	const struct gt_xml *xml = gt_xml_node(elem)->doc->_private;
+	const struct gt_xml_tag *tag = gt_xml_node(elem)->_private;
+	size_t begin, end;
+
+	if (!gt_xml_located(elem))
+		return 0;
+	begin = attr ? gt_xml_attr_at(xml, tag->at, attr) : tag->at;
+	end = begin;
+	if (begin != tag->at) {
+		begin += strcspn(xml->text + begin, "\"'") + 1;
+		if (begin > xml->len)
+			return 0;
+		end = begin;
+		while (end < xml->len && xml->text[end] != xml->text[begin - 1])
+			end++;
+	} else if (attr) {
+		return 0;
+	}
+	*at = begin;
+	*len = end - begin;
+	return 1;
+}
+
 void gt_xml_where(const struct gt_xml_elem *elem, const char *attr, char *text,
 		  size_t size)
 {
@@ -181,10 +218,7 @@ void gt_xml_where(const struct gt_xml_elem *elem, const char *attr, char *text,
 	size_t at, start;
 	uint32_t line = tag->line;
 
-	/* The place is not known where libxml2 converted the encoding. */
-	if (tag->at == SIZE_MAX ||
-	    strncmp(xml->text + tag->at + 1, gt_xml_name(elem),
-		    strlen(gt_xml_name(elem)))) {
+	if (!gt_xml_located(elem)) {
 		snprintf(text, size, "%s:%u", xml->name, line);
 		return;
 	}

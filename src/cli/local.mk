@@ -7,6 +7,7 @@ gtopo_core_sources += \
 	%D%/diff_fleet.c %D%/diff_fleet.h \
 	%D%/reference.c %D%/reference.h \
 	%D%/cmd_help.c \
+	%D%/cmd_lint.c \
 	%D%/cmd_paths.c \
 	%D%/cmd_run.c \
 	%D%/cmd_search.c \

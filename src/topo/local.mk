@@ -6,6 +6,8 @@ gtopo_core_sources += \
 	%D%/digest.c %D%/digest.h \
 	%D%/dot.c %D%/dot.h %D%/dot_place.c %D%/dot_place.h \
 	%D%/graph.c %D%/graph.h \
+	%D%/lint.c %D%/lint.def %D%/lint.h %D%/linter.h \
+	%D%/lint_bytes.c %D%/lint_elem.c %D%/lint_graph.c \
 	%D%/machine.c %D%/machine.h %D%/machine_trim.c \
 	%D%/match.c %D%/match.h %D%/match_same.c \
 	%D%/model.c %D%/model.h \

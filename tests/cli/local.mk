@@ -6,6 +6,7 @@ cli_tests += \
 	%D%/20-paths.bats \
 	%D%/21-show.bats \
 	%D%/22-diff.bats \
+	%D%/23-lint.bats \
 	%D%/30-search.bats \
 	%D%/40-verify.bats \
 	%D%/50-run.bats
