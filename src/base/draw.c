@@ -5,7 +5,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-#if HAVE_GRAPHVIZ
+#ifdef HAVE_GRAPHVIZ
 
 #include <dlfcn.h>
 #include <gvc.h>
