@@ -14,6 +14,7 @@ enum { GT_CUDA_GRACE_S = 10 };
 struct gt_cuda_gate {
 	uint32_t arrived;
 	int open; /* 1: go, -1: leave, a thread could not be started */
+	int64_t first_end_ns; /* when the first rank was done, 0 not yet */
 };
 
 /* One rank's host thread. */
@@ -24,6 +25,7 @@ struct gt_cuda_launch {
 	pthread_t thread;
 	uint32_t rank;
 	uint32_t iters;
+	int late; /* did not end long after another rank had */
 	cudaError_t rc;
 	float ms;
 };
@@ -109,20 +111,35 @@ static void gt_watch_abort(struct gt_engine *engine)
 }
 
 /*
- * Wait for the end.  Kernels give up by themselves when a wait lasts too
- * long; this limit is for a GPU that does not even do that.
+ * A rank may stop where nobody waits for it any more.  The others' kernels
+ * then end, and since each needs data of all ranks, this one should as well.
  */
-static cudaError_t gt_launch_wait(const struct gt_cuda_launch *at)
+static int gt_launch_is_late(const struct gt_cuda_launch *at)
+{
+	int64_t first =
+		__atomic_load_n(&at->gate->first_end_ns, __ATOMIC_ACQUIRE);
+
+	return first && gt_clock_ns() - first > at->engine->config.timeout_ns;
+}
+
+/*
+ * Wait for the end.  Kernels give up by themselves when a wait lasts too
+ * long; the limit is for a GPU that does not even do that.
+ */
+static cudaError_t gt_launch_wait(struct gt_cuda_launch *at)
 {
 	struct gt_engine *engine = at->engine;
 	cudaEvent_t end = engine->ranks[at->rank].end;
 	int64_t limit = gt_clock_ns() + engine->config.timeout_ns +
 			engine->config.timeout_ns / 4 * at->iters +
 			GT_CUDA_GRACE_S * 1000000000ll;
+	int64_t none = 0;
 	cudaError_t rc;
 
 	while ((rc = cudaEventQuery(end)) == cudaErrorNotReady) {
-		if (gt_interrupted(engine))
+		if (!at->late)
+			at->late = gt_launch_is_late(at);
+		if (at->late || gt_interrupted(engine))
 			gt_watch_abort(engine);
 		if (gt_clock_ns() > limit) {
 			gt_watch_abort(engine);
@@ -130,6 +147,9 @@ static cudaError_t gt_launch_wait(const struct gt_cuda_launch *at)
 		}
 		sched_yield();
 	}
+	__atomic_compare_exchange_n(&at->gate->first_end_ns, &none,
+				    gt_clock_ns(), 0, __ATOMIC_ACQ_REL,
+				    __ATOMIC_RELAXED);
 	return rc;
 }
 
@@ -204,6 +224,13 @@ static int gt_launch_result(const struct gt_engine *engine,
 		if (all[r].rc != cudaSuccess)
 			return gt_cuda_fail(engine, r, (int)all[r].rc,
 					    "run the collective", err);
+		if (all[r].late)
+			return gt_err_set(
+				err, GT_ESYS, NULL,
+				"rank %u (%s) stopped: it did not end within "
+				"%.1f s of another rank",
+				r, engine->plan->ranks[r].device,
+				(double)engine->config.timeout_ns / 1e9);
 		if (all[r].ms > ms)
 			ms = all[r].ms;
 	}
@@ -219,7 +246,7 @@ int gt_cuda_run(struct gt_engine *engine, const struct gt_request *req,
 		uint32_t iters, int64_t *elapsed_ns, struct gt_err *err)
 {
 	uint32_t nranks = engine->plan->nranks;
-	struct gt_cuda_gate gate = {0, 0};
+	struct gt_cuda_gate gate = {0};
 	struct gt_cuda_launch *all;
 	int rc = gt_cuda_task_layout(engine, req, err);
 
