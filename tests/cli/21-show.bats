@@ -32,7 +32,7 @@ shown() {
 }
 
 @test "colours on a terminal only, and not with NO_COLOR" {
-	command -v script >/dev/null || skip "no script"
+	script -qec true /dev/null >/dev/null 2>&1 || skip "no terminal to be had"
 	esc=$(printf '\033')
 	export TERM=xterm
 	run script -qec "$GTOPO show $xml/dgx-h100.xml" /dev/null
