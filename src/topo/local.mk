@@ -25,7 +25,8 @@ gtopo_core_sources += \
 	%D%/probe_rdma.c \
 	%D%/probe_verbs.c \
 	%D%/reader.h \
-	%D%/show.c %D%/show.h %D%/show_words.c \
+	%D%/show.c %D%/show.h %D%/show_across.c \
+	%D%/show_line.c %D%/show_line.h %D%/show_words.c \
 	%D%/server.c %D%/server.h %D%/server_hash.c \
 	%D%/sysfs.c %D%/sysfs.h \
 	%D%/topo.c %D%/topo.h \
