@@ -49,7 +49,8 @@ static int gt_blame_block(const struct gt_engine *engine, uint32_t block,
 			  last->channel, last->step);
 }
 
-int gt_cuda_blame(const struct gt_engine *engine, struct gt_err *err)
+int gt_cuda_blame(const struct gt_engine *engine, uint32_t late,
+		  struct gt_err *err)
 {
 	int rc;
 
@@ -58,6 +59,12 @@ int gt_cuda_blame(const struct gt_engine *engine, struct gt_err *err)
 		if (rc)
 			return rc;
 	}
+	if (late < engine->plan->nranks)
+		return gt_err_set(err, GT_ESYS, NULL,
+				  "rank %u (%s) stopped: it did not end within "
+				  "%.1f s of another rank",
+				  late, engine->plan->ranks[late].device,
+				  (double)engine->config.timeout_ns / 1e9);
 	return gt_err_set(err, GT_ESYS, NULL,
 			  "the collective was given up, no rank says why");
 }

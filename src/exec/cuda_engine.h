@@ -109,7 +109,11 @@ int gt_cuda_task_layout(struct gt_engine *engine, const struct gt_request *req,
 int gt_cuda_run(struct gt_engine *engine, const struct gt_request *req,
 		uint32_t iters, int64_t *elapsed_ns, struct gt_err *err);
 
-/* After an abort: GT_ESYS, naming the rank that the others waited for. */
-int gt_cuda_blame(const struct gt_engine *engine, struct gt_err *err);
+/*
+ * After an abort: GT_ESYS, naming the rank that the others waited for, or
+ * when nobody waited the one that was late (nranks: none was).
+ */
+int gt_cuda_blame(const struct gt_engine *engine, uint32_t late,
+		  struct gt_err *err);
 
 #endif

@@ -218,6 +218,7 @@ static int gt_launch_result(const struct gt_engine *engine,
 			    const struct gt_cuda_launch *all,
 			    int64_t *elapsed_ns, struct gt_err *err)
 {
+	uint32_t late = engine->plan->nranks;
 	float ms = 0;
 
 	for (uint32_t r = 0; r < engine->plan->nranks; r++) {
@@ -225,19 +226,14 @@ static int gt_launch_result(const struct gt_engine *engine,
 			return gt_cuda_fail(engine, r, (int)all[r].rc,
 					    "run the collective", err);
 		if (all[r].late)
-			return gt_err_set(
-				err, GT_ESYS, NULL,
-				"rank %u (%s) stopped: it did not end within "
-				"%.1f s of another rank",
-				r, engine->plan->ranks[r].device,
-				(double)engine->config.timeout_ns / 1e9);
+			late = r;
 		if (all[r].ms > ms)
 			ms = all[r].ms;
 	}
 	if (__atomic_load_n(&engine->watch->abort, __ATOMIC_ACQUIRE))
 		return gt_interrupted(engine)
 			       ? gt_err_set(err, GT_ESYS, NULL, "interrupted")
-			       : gt_cuda_blame(engine, err);
+			       : gt_cuda_blame(engine, late, err);
 	*elapsed_ns = (int64_t)((double)ms * 1e6);
 	return GT_OK;
 }
