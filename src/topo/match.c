@@ -14,6 +14,9 @@ enum {
 	GT_MATCH_MOVED = 8 * GT_MATCH_UNIT, /* one elsewhere */
 	GT_MATCH_LINK = 2 * GT_MATCH_UNIT,  /* an NVLink more or less */
 	GT_MATCH_STARTS = 160,
+	/* Beyond these a match need not be the best, but takes no hours. */
+	GT_MATCH_MAX_REST = 512,
+	GT_MATCH_MAX_DEVS = 512,
 };
 
 /* What differing costs; the sum is less than two lost devices. */
@@ -75,8 +78,8 @@ static int gt_match_cost(struct gt_matcher *m, uint32_t x, uint32_t y);
 struct gt_match_kids {
 	uint32_t na, nb;
 	uint32_t *a, *b; /* their devices */
-	uint32_t *pick;  /* child of a -> of b, or nb and above: none */
-	int *price;
+	uint32_t *pick;  /* a's child -> b's, of na, or GT_UNMATCHED */
+	uint32_t *taken; /* b's child: is it? */
 	void *memory;
 };
 
@@ -94,46 +97,128 @@ static int gt_match_kids(struct gt_matcher *m, uint32_t x, uint32_t y,
 			 struct gt_match_kids *kids)
 {
 	uint32_t na = gt_match_count(m->a, x), nb = gt_match_count(m->b, y);
-	size_t n = (size_t)na + nb;
 	uint32_t i = 0;
 
-	kids->memory = calloc(n * n + 2 * n + 1, sizeof(int));
+	kids->memory = calloc(2 * ((size_t)na + nb) + 1, sizeof(uint32_t));
 	if (!kids->memory)
 		return GT_ESYS;
 	kids->na = na;
 	kids->nb = nb;
-	kids->price = kids->memory;
-	kids->a = (uint32_t *)kids->memory + n * n;
+	kids->a = kids->memory;
 	kids->b = kids->a + na;
 	kids->pick = kids->b + nb;
+	kids->taken = kids->pick + na;
 	for (uint32_t d = gt_dev_a(m, x)->first; d; d = gt_dev_a(m, d)->next)
 		kids->a[i++] = d;
+	memset(kids->pick, 0xff, na * sizeof(*kids->pick));
 	i = 0;
 	for (uint32_t d = gt_dev_b(m, y)->first; d; d = gt_dev_b(m, d)->next)
 		kids->b[i++] = d;
 	return GT_OK;
 }
 
-/* Rows are a's children, then one for each of b's that is left over. */
+/* Those in which nothing differs; of these first those of one name. */
+static int gt_match_twins(struct gt_matcher *m, struct gt_match_kids *kids,
+			  int named)
+{
+	int sum = 0, cost;
+
+	for (uint32_t i = 0; i < kids->na; i++)
+		for (uint32_t j = 0;
+		     j < kids->nb && kids->pick[i] == GT_UNMATCHED; j++) {
+			const struct gt_dev *a = gt_dev_a(m, kids->a[i]);
+			const struct gt_dev *b = gt_dev_b(m, kids->b[j]);
+
+			if (kids->taken[j] || a->tree != b->tree ||
+			    (named && strcmp(a->name, b->name)))
+				continue;
+			cost = gt_match_cost(m, kids->a[i], kids->b[j]);
+			if (cost >= GT_MATCH_UNIT)
+				continue;
+			kids->pick[i] = j;
+			kids->taken[j] = 1;
+			sum += cost;
+		}
+	return sum;
+}
+
+/* What a pair costs, of which one may be none. */
+static int gt_match_price_of(struct gt_matcher *m, uint32_t x, uint32_t y)
+{
+	if (x != GT_UNMATCHED && y != GT_UNMATCHED)
+		return gt_match_cost(m, x, y);
+	if (x != GT_UNMATCHED)
+		return GT_MATCH_LOST * (int)gt_dev_a(m, x)->ndevs;
+	if (y != GT_UNMATCHED)
+		return GT_MATCH_LOST * (int)gt_dev_b(m, y)->ndevs;
+	return 0;
+}
+
+/* The children that have no twin, by the cheapest assignment. */
+static int gt_match_rest(struct gt_matcher *m, struct gt_match_kids *kids,
+			 uint32_t n)
+{
+	uint32_t *rows = calloc((size_t)n * n + 3 * (size_t)n, sizeof(*rows));
+	uint32_t *columns = rows + n, *pick = columns + n, na = 0, nb = 0;
+	int *price = (int *)(rows + 3 * (size_t)n), sum = 0;
+
+	if (!rows) {
+		m->failed = 1;
+		return 0;
+	}
+	for (uint32_t i = 0; i < kids->na; i++)
+		if (kids->pick[i] == GT_UNMATCHED)
+			rows[na++] = i;
+	for (uint32_t j = 0; j < kids->nb; j++)
+		if (!kids->taken[j])
+			columns[nb++] = j;
+	for (uint32_t i = 0; i < n; i++)
+		for (uint32_t j = 0; j < n; j++)
+			price[i * n + j] = gt_match_price_of(
+				m, i < na ? kids->a[rows[i]] : GT_UNMATCHED,
+				j < nb ? kids->b[columns[j]] : GT_UNMATCHED);
+	sum = gt_assign(n, price, pick, &m->failed);
+	for (uint32_t i = 0; i < na && !m->failed; i++)
+		if (pick[i] < nb)
+			kids->pick[rows[i]] = columns[pick[i]];
+	free(rows);
+	return sum;
+}
+
+/* As they come, kind by kind. */
+static int gt_match_in_order(struct gt_matcher *m, struct gt_match_kids *kids)
+{
+	int sum = 0;
+
+	for (uint32_t i = 0; i < kids->na; i++) {
+		uint32_t j = 0;
+
+		while (kids->pick[i] == GT_UNMATCHED && j < kids->nb &&
+		       (kids->taken[j] ||
+			gt_dev_a(m, kids->a[i])->kind !=
+				gt_dev_b(m, kids->b[j])->kind))
+			j++;
+		if (kids->pick[i] != GT_UNMATCHED || j == kids->nb)
+			continue;
+		kids->pick[i] = j;
+		kids->taken[j] = 1;
+		sum += gt_match_cost(m, kids->a[i], kids->b[j]);
+	}
+	return sum;
+}
+
 static int gt_match_solve(struct gt_matcher *m, struct gt_match_kids *kids)
 {
-	uint32_t na = kids->na, nb = kids->nb, n = na + nb;
+	int sum = gt_match_twins(m, kids, 1) + gt_match_twins(m, kids, 0);
+	uint32_t n = 0;
 
-	for (uint32_t i = 0; i < n; i++)
-		for (uint32_t j = 0; j < n; j++) {
-			int *price = &kids->price[i * n + j];
-
-			if (i < na && j < nb)
-				*price = gt_match_cost(m, kids->a[i],
-						       kids->b[j]);
-			else if (i < na)
-				*price = GT_MATCH_LOST *
-					 (int)gt_dev_a(m, kids->a[i])->ndevs;
-			else if (j < nb)
-				*price = GT_MATCH_LOST *
-					 (int)gt_dev_b(m, kids->b[j])->ndevs;
-		}
-	return gt_assign(n, kids->price, kids->pick, &m->failed);
+	for (uint32_t i = 0; i < kids->na; i++)
+		n += kids->pick[i] == GT_UNMATCHED;
+	for (uint32_t j = 0; j < kids->nb; j++)
+		n += !kids->taken[j];
+	if (n > GT_MATCH_MAX_REST)
+		return sum + gt_match_in_order(m, kids);
+	return n ? sum + gt_match_rest(m, kids, n) : sum;
 }
 
 /* What differs when x and all below it are matched with y; of one kind. */
@@ -173,7 +258,7 @@ static void gt_match_pair(struct gt_matcher *m, uint32_t x, uint32_t y)
 	}
 	gt_match_solve(m, &kids);
 	for (uint32_t i = 0; i < kids.na && !m->failed; i++)
-		if (kids.pick[i] < kids.nb)
+		if (kids.pick[i] != GT_UNMATCHED)
 			gt_match_pair(m, kids.a[i], kids.b[kids.pick[i]]);
 	free(kids.memory);
 }
@@ -258,13 +343,24 @@ static int gt_match_total(const struct gt_matcher *m)
 	return sum;
 }
 
+/* Is it a GPU, or above one? */
+static int gt_match_holds_gpu(const struct gt_matcher *m, uint32_t x)
+{
+	uint32_t end = x + gt_dev_a(m, x)->ndevs;
+
+	while (x < end && gt_dev_a(m, x)->kind != GT_DEV_GPU)
+		x++;
+	return x < end;
+}
+
 /* May their matches be exchanged?  Brothers, or GPUs wherever they are. */
 static int gt_match_like(const struct gt_matcher *m, uint32_t x1, uint32_t x2)
 {
 	const struct gt_dev *a = gt_dev_a(m, x1), *b = gt_dev_a(m, x2);
 
 	return a->kind == b->kind && m->image[x1] != m->image[x2] &&
-	       (a->parent == b->parent || a->kind == GT_DEV_GPU);
+	       (a->kind == GT_DEV_GPU ||
+		(a->parent == b->parent && gt_match_holds_gpu(m, x1)));
 }
 
 static void gt_match_swap(struct gt_matcher *m, uint32_t x1, uint32_t x2)
@@ -427,7 +523,8 @@ static int gt_match_alike(struct gt_matcher *m)
 		return GT_ESYS;
 	gt_match_pair(m, 0, 0);
 	gt_match_moved(m);
-	if (!m->failed && gt_match_direct(m->a) && gt_match_search(m))
+	if (!m->failed && m->na <= GT_MATCH_MAX_DEVS && gt_match_direct(m->a) &&
+	    gt_match_search(m))
 		m->failed = 1;
 	free(m->costs);
 	return m->failed ? GT_ESYS : GT_OK;
