@@ -2,6 +2,7 @@
 dist_man_MANS += \
 	%D%/gtopo-detect.1 \
 	%D%/gtopo-diff.1 \
+	%D%/gtopo-health.1 \
 	%D%/gtopo-lint.1 \
 	%D%/gtopo-paths.1 \
 	%D%/gtopo-report.5 \

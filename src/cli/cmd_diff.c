@@ -81,9 +81,10 @@ static int gt_diff_on(const struct gt_cmd_args *args, struct gt_arena *arena,
 		rc = gt_fleet_ignore(opts->ignore, &ignore, err);
 	if (rc)
 		return rc;
-	rc = gt_fleet_compare(
-		&(struct gt_fleet_ask){files, n, opts->expect != NULL, ignore},
-		&fleet, err);
+	rc = gt_fleet_compare(&(struct gt_fleet_ask){files, n,
+						     opts->expect != NULL,
+						     ignore, NULL},
+			      &fleet, err);
 	if (rc)
 		return rc;
 	rc = gt_diff_write(args, fleet, err);

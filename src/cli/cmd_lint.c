@@ -6,7 +6,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/file.h"
-#include "base/json.h"
+#include "cli/lint_print.h"
 #include "cli/opt.h"
 #include "topo/lint.h"
 
@@ -23,40 +23,6 @@ static const struct gt_opt gt_lint_opts[] = {
 	GT_OPT_END,
 };
 
-static void gt_lint_line(const struct gt_lint_finding *finding,
-			 struct gt_buf *out)
-{
-	enum gt_lint_severity severity = gt_lint_rule_severity(finding->rule);
-
-	gt_buf_printf(out, "%s: %s: %s", finding->where,
-		      gt_lint_severity_name(severity), finding->text);
-	if (finding->remedy)
-		gt_buf_printf(out, "; %s", finding->remedy);
-	gt_buf_printf(out, " [%s]", gt_lint_rule_name(finding->rule));
-}
-
-static void gt_lint_json(const struct gt_lint *lint,
-			 const struct gt_lint_finding *finding, int first,
-			 struct gt_buf *out)
-{
-	enum gt_lint_severity severity = gt_lint_rule_severity(finding->rule);
-
-	gt_buf_printf(out, "%s\n {\"severity\": \"%s\", \"rule\": \"%s\", ",
-		      first ? "" : ",", gt_lint_severity_name(severity),
-		      gt_lint_rule_name(finding->rule));
-	gt_buf_puts(out, "\"file\": ");
-	gt_json_quote(out, lint->name);
-	gt_buf_puts(out, ", \"where\": ");
-	gt_json_quote(out, finding->where);
-	gt_buf_puts(out, ", \"text\": ");
-	gt_json_quote(out, finding->text);
-	if (finding->remedy) {
-		gt_buf_puts(out, ", \"remedy\": ");
-		gt_json_quote(out, finding->remedy);
-	}
-	gt_buf_puts(out, "}");
-}
-
 /* Findings of all files into out; *worst is the worst severity. */
 static int gt_lint_all(const struct gt_cmd_args *args, struct gt_arena *arena,
 		       struct gt_buf *out, int *worst, struct gt_err *err)
@@ -71,12 +37,12 @@ static int gt_lint_all(const struct gt_cmd_args *args, struct gt_arena *arena,
 			return rc;
 		for (uint32_t k = 0; k < lint.nfindings; k++) {
 			if (opts->json) {
-				gt_lint_json(&lint, &lint.findings[k], first,
-					     out);
+				gt_lint_print_json(&lint, &lint.findings[k],
+						   first, out);
 				first = 0;
 				continue;
 			}
-			gt_lint_line(&lint.findings[k], out);
+			gt_lint_print(&lint.findings[k], out);
 			gt_buf_puts(out, "\n");
 		}
 		if (gt_lint_worst(&lint) > *worst)
@@ -123,7 +89,7 @@ static int gt_lint_repair(const struct gt_cmd_args *args,
 			  arena, &lint, err);
 	for (uint32_t i = 0; i < lint.nfindings && !rc; i++) {
 		line.len = 0;
-		gt_lint_line(&lint.findings[i], &line);
+		gt_lint_print(&lint.findings[i], &line);
 		gt_cmd_warn(args, "%s", gt_buf_text(&line) ? line.text : "");
 	}
 	*worst = gt_lint_worst(&lint);

@@ -146,8 +146,13 @@ static int gt_fleet_run(struct gt_fleet *fleet, const struct gt_fleet_ask *ask,
 	int rc = GT_OK;
 
 	for (uint32_t i = 0; i < fleet->nfiles && !rc; i++) {
-		rc = gt_server_read(ask->files[i], ask->ignore,
-				    &fleet->servers[i], err);
+		if (ask->last && i == fleet->nfiles - 1)
+			rc = gt_server_parse(ask->files[i], ask->last->text,
+					     ask->last->len, ask->ignore,
+					     &fleet->servers[i], err);
+		else
+			rc = gt_server_read(ask->files[i], ask->ignore,
+					    &fleet->servers[i], err);
 		if (!rc)
 			fleet->hashes[i] = gt_server_hash(fleet->servers[i]);
 	}

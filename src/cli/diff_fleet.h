@@ -17,6 +17,8 @@ struct gt_fleet_ask {
 	uint32_t nfiles;
 	int expected;    /* the first file is what the others should be */
 	unsigned ignore; /* as gt_server_read() */
+	/* The last file's text; NULL: it is read, too. */
+	const struct gt_buf *last;
 };
 
 /* "driver,width": what is not to be compared.  NULL: nothing. */

@@ -2,12 +2,15 @@
 gtopo_core_sources += \
 	%D%/cmd.c %D%/cmd.def %D%/cmd.h \
 	%D%/cmd_detect.c \
+	%D%/detect_text.c %D%/detect_text.h \
 	%D%/cmd_diff.c \
 	%D%/diff_cost.c %D%/diff_cost.h \
 	%D%/diff_fleet.c %D%/diff_fleet.h \
 	%D%/reference.c %D%/reference.h \
+	%D%/cmd_health.c \
 	%D%/cmd_help.c \
 	%D%/cmd_lint.c \
+	%D%/lint_print.c %D%/lint_print.h \
 	%D%/cmd_paths.c \
 	%D%/cmd_run.c \
 	%D%/cmd_search.c \

@@ -13,7 +13,7 @@
 #include "topo/model.h"
 #include "topo/topo.h"
 
-enum { GT_SERVER_MAX_DEVS = 8192 };
+enum { GT_SERVER_MAX_DEVS = 2048 };
 
 struct gt_server {
 	struct gt_arena *arena;
@@ -331,15 +331,11 @@ static int gt_server_links(struct gt_server *server, struct gt_dev *dev,
 	return GT_OK;
 }
 
-static int gt_server_make(struct gt_server *server, const char *path,
-			  struct gt_err *err)
+static int gt_server_make(struct gt_server *server, struct gt_err *err)
 {
-	const struct gt_xml_elem *root;
-	int rc = gt_xml_read(path, &server->xml, err);
+	const struct gt_xml_elem *root = gt_xml_root(server->xml);
+	int rc;
 
-	if (rc)
-		return rc;
-	root = gt_xml_root(server->xml);
 	if (!gt_xml_is(root, "system"))
 		return gt_xml_fail(root, NULL, err,
 				   "root element '%.64s' is not 'system': not "
@@ -370,27 +366,8 @@ static uint64_t gt_server_label(const struct gt_dev *dev)
 	return hash;
 }
 
-int gt_server_read(const char *path, unsigned ignore, struct gt_server **out,
-		   struct gt_err *err)
+static void gt_server_labels(struct gt_server *server)
 {
-	struct gt_arena *arena = gt_arena_new();
-	struct gt_server *server;
-	int rc;
-
-	if (!arena)
-		return gt_err_nomem(err);
-	server = gt_arena_alloc(arena, sizeof(*server));
-	if (!server) {
-		gt_arena_free(arena);
-		return gt_err_nomem(err);
-	}
-	server->arena = arena;
-	server->ignore = ignore;
-	rc = gt_server_make(server, path, err);
-	if (rc) {
-		gt_server_free(server);
-		return rc;
-	}
 	for (uint32_t i = 0; i < server->ndevs; i++) {
 		server->devs[i].own = gt_server_label(&server->devs[i]);
 		server->devs[i].tree = server->devs[i].own;
@@ -398,8 +375,52 @@ int gt_server_read(const char *path, unsigned ignore, struct gt_server **out,
 	for (uint32_t i = server->ndevs - 1; i > 0; i--)
 		server->devs[server->devs[i].parent].tree +=
 			gt_server_mix(server->devs[i].tree, 1);
+}
+
+/* Takes the document, also when it fails. */
+static int gt_server_new(struct gt_xml *xml, unsigned ignore,
+			 struct gt_server **out, struct gt_err *err)
+{
+	struct gt_arena *arena = gt_arena_new();
+	struct gt_server *server =
+		arena ? gt_arena_alloc(arena, sizeof(*server)) : NULL;
+	int rc;
+
+	if (!server) {
+		gt_xml_free(xml);
+		gt_arena_free(arena);
+		return gt_err_nomem(err);
+	}
+	server->arena = arena;
+	server->xml = xml;
+	server->ignore = ignore;
+	rc = gt_server_make(server, err);
+	if (rc) {
+		gt_server_free(server);
+		return rc;
+	}
+	gt_server_labels(server);
 	*out = server;
 	return GT_OK;
+}
+
+int gt_server_read(const char *path, unsigned ignore, struct gt_server **server,
+		   struct gt_err *err)
+{
+	struct gt_xml *xml;
+	int rc = gt_xml_read(path, &xml, err);
+
+	return rc ? rc : gt_server_new(xml, ignore, server, err);
+}
+
+int gt_server_parse(const char *name, const char *text, size_t len,
+		    unsigned ignore, struct gt_server **server,
+		    struct gt_err *err)
+{
+	struct gt_xml *xml;
+	int rc = gt_xml_parse(name, text, len, &xml, err);
+
+	return rc ? rc : gt_server_new(xml, ignore, server, err);
 }
 
 void gt_server_free(struct gt_server *server)

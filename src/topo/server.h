@@ -10,6 +10,7 @@
 #ifndef GT_TOPO_SERVER_H
 #define GT_TOPO_SERVER_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 struct gt_err;
@@ -67,6 +68,11 @@ struct gt_dev {
  */
 int gt_server_read(const char *path, unsigned ignore, struct gt_server **server,
 		   struct gt_err *err);
+
+/* The same from text; `name` stands for it in messages. */
+int gt_server_parse(const char *name, const char *text, size_t len,
+		    unsigned ignore, struct gt_server **server,
+		    struct gt_err *err);
 
 /* NULL is allowed. */
 void gt_server_free(struct gt_server *server);

@@ -1,0 +1,63 @@
+# gtopo health: detect, lint and diff in one, on machines that are cases.
+
+load common
+
+cases=$GTOPO_SRC/tests/cases/detect
+
+# made NAME: sets args so that the case's machine is looked at.
+made() {
+	local lib
+	lib=$(dirname "$GTOPO")/tests/detect/libnvidia-ml.so.1
+	(cd "$GTOPO_SRC" && bash tests/detect/mkroot.sh \
+		"$cases/$1/machine.sh" "$BATS_TEST_TMPDIR/root")
+	args=(--root "$BATS_TEST_TMPDIR/root")
+	[ -f "$cases/$1/nvml" ] || return 0
+	[ -f "$lib" ] || skip "no simulated NVML"
+	export GTOPO_FAKE_NVML=$cases/$1/nvml
+	args+=(--nvml "$lib")
+}
+
+@test "a machine that is as it was is healthy" {
+	made flat-vm
+	gtopo detect "${args[@]}" -o "$BATS_TEST_TMPDIR/good.xml"
+	run_split gtopo health "${args[@]}" \
+		--expect "$BATS_TEST_TMPDIR/good.xml"
+	want 0 ""
+	[ -z "$out" ]
+}
+
+@test "a link below what it can do is told" {
+	made cascade
+	run_split gtopo health "${args[@]}"
+	[ "$status" -eq 1 ]
+	[ "$(wc -l <<<"$out")" -eq 1 ]
+	[[ $out == 'this machine:'*': warning: the link runs at '* ]]
+}
+
+@test "what is missing is told, and JSON says the same" {
+	command -v jq >/dev/null || skip "no jq"
+	made flat-vm
+	sed '/<cpu/,/<\/cpu>/s/0x10de/0x10df/' "$cases/flat-vm/expect.xml" \
+		>"$BATS_TEST_TMPDIR/other.xml"
+	run_split gtopo health "${args[@]}" \
+		--expect "$BATS_TEST_TMPDIR/other.xml"
+	[ "$status" -eq 1 ]
+	[[ $out == *': model 0x10de:'*' instead of 0x10df:'* ]]
+	run_split gtopo health "${args[@]}" --json \
+		--expect "$BATS_TEST_TMPDIR/other.xml"
+	[ "$status" -eq 1 ]
+	[ "$(jq -r .healthy <<<"$out")" = false ]
+	[ "$(jq -r '.diff.groups[1].findings[0].kind' <<<"$out")" = model ]
+	run_split gtopo health "${args[@]}" --ignore model,subsystem \
+		--expect "$BATS_TEST_TMPDIR/other.xml"
+	[ "$status" -eq 0 ]
+}
+
+@test "an expectation that is not there, and a word that is none" {
+	run_split gtopo health --expect ./nowhere.xml
+	[ "$status" -eq 2 ]
+	[[ $err == *"./nowhere.xml: cannot open: No such file or directory" ]]
+	run_split gtopo health --ignore colour
+	[ "$status" -eq 2 ]
+	[[ $err == "gtopo health: --ignore 'colour' is none of "* ]]
+}
