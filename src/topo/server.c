@@ -91,11 +91,13 @@ static enum gt_dev_kind gt_server_kind(const struct gt_xml_elem *elem)
 		       : GT_DEV_OTHER;
 }
 
-/* The property in lower case, "" where nothing is known or wanted. */
+/* The property in lower case, "" where nothing is known or wanted.  Switches
+ * that files make up for virtual machines have ids of 0. */
 static void gt_server_set(struct gt_server *server, struct gt_dev *dev,
 			  enum gt_prop prop, char *text)
 {
-	if (server->ignore >> prop & 1 || !text || !strcmp(text, ":"))
+	if (server->ignore >> prop & 1 || !text || !strcmp(text, ":") ||
+	    !strcmp(text, "0x0000:0x0000"))
 		return;
 	for (char *c = text; *c; c++)
 		*c = (char)tolower((unsigned char)*c);
@@ -167,7 +169,7 @@ static void gt_server_props(struct gt_server *server, struct gt_dev *dev)
 		dev->props[i] = "";
 	if (gt_xml_is(elem, "pci"))
 		gt_server_pci(server, dev);
-	if (dev->kind == GT_DEV_CPU)
+	if (dev->kind == GT_DEV_CPU && gt_xml_attr(elem, "arch"))
 		gt_server_set(server, dev, GT_PROP_MODEL,
 			      gt_arena_printf(arena, "%s %s %s %s",
 					      gt_server_text(elem, "arch"),
