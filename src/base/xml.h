@@ -64,8 +64,8 @@ void gt_xml_where(const struct gt_xml_elem *elem, const char *attr, char *text,
 
 /*
  * Where in the text an attribute's value is (between its quotes), or the
- * element's '<' when attr is NULL.  1, or 0 where there is no such attribute or its
- * place is not known because libxml2 converted the encoding.
+ * element's '<' when attr is NULL.  1, or 0 where there is no such attribute or
+ * its place is not known because libxml2 converted the encoding.
  */
 int gt_xml_span(const struct gt_xml_elem *elem, const char *attr, size_t *at,
 		size_t *len);

@@ -2,9 +2,9 @@
 """mutate.py FILE FOLDER N [FAULT]: N copies of a topology, wired alike.
 
 Bus ids, guids, names, GPU numbers and NUMA nodes are drawn anew and siblings
-shuffled, all from a seed: FOLDER/SEED.xml, from 1 on.  FAULT plants one fault, its place drawn too: nic
-(one removed), x8 (one link), move (a GPU to another switch or CPU), nvlink
-(one down).  Exit status 77 when the machine has no place for it.
+shuffled, all from a seed: FOLDER/SEED.xml, from 1 on.  FAULT plants one fault,
+its place drawn too: nic (one removed), x8 (one link), move (a GPU to another
+switch or CPU), nvlink (one down).  Exit status 77 when the machine has no place for it.
 """
 import random
 import sys
