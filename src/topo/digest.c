@@ -21,17 +21,27 @@ struct gt_digest {
 	size_t nlines, size;
 };
 
-const char *gt_digest_bus_id(struct gt_arena *arena, const char *text)
+int gt_digest_spell(const char *text, char own[GT_BUS_ID_MAX])
 {
 	unsigned domain, bus, device, function;
-	char *lower, rest;
+	char rest;
+
+	if (strlen(text) >= GT_BUS_ID_MAX ||
+	    sscanf(text, "%8x:%2x:%2x.%1x%c", &domain, &bus, &device, &function,
+		   &rest) != 4)
+		return 0;
+	snprintf(own, GT_BUS_ID_MAX, "%04x:%02x:%02x.%x", domain, bus, device,
+		 function);
+	return 1;
+}
+
+const char *gt_digest_bus_id(struct gt_arena *arena, const char *text)
+{
+	char own[GT_BUS_ID_MAX], *lower;
 
 	if (strspn(text, "0123456789abcdefABCDEF:.") == strlen(text) &&
-	    strlen(text) < 32 &&
-	    sscanf(text, "%8x:%2x:%2x.%1x%c", &domain, &bus, &device, &function,
-		   &rest) == 4)
-		return gt_arena_printf(arena, "%04x:%02x:%02x.%x", domain, bus,
-				       device, function);
+	    gt_digest_spell(text, own))
+		return gt_arena_strdup(arena, own);
 	lower = gt_arena_strdup(arena, text);
 	for (char *c = lower; c && *c; c++)
 		*c = (char)tolower((unsigned char)*c);

@@ -6,6 +6,7 @@
 
 #include "base/rat.h"
 #include "base/xml.h"
+#include "topo/digest.h"
 #include "topo/model.h"
 
 /* Which elements NCCL knows, and below which others it looks for them. */
@@ -142,16 +143,10 @@ static void gt_lint_busid(struct gt_linter *l, const struct gt_xml_elem *elem,
 			  const char *attr)
 {
 	const char *text = gt_xml_attr(elem, attr);
-	unsigned domain, bus, device, function;
-	char own[32], rest;
+	char own[GT_BUS_ID_MAX];
 
-	if (!text || gt_starts(text, "fffffff") || strlen(text) > 31 ||
-	    sscanf(text, "%8x:%2x:%2x.%1x%c", &domain, &bus, &device, &function,
-		   &rest) != 4)
-		return;
-	snprintf(own, sizeof(own), "%04x:%02x:%02x.%x", domain, bus, device,
-		 function);
-	if (!strcmp(own, text))
+	if (!text || gt_starts(text, "fffffff") ||
+	    !gt_digest_spell(text, own) || !strcmp(own, text))
 		return;
 	gt_linter_elem(l, GT_LINT_BUSID_RULE, elem, attr,
 		       "%s '%s', which NCCL does not find so spelled", attr,
@@ -179,30 +174,18 @@ static void gt_lint_class(struct gt_linter *l, const struct gt_xml_elem *elem)
 					: "0x020700");
 }
 
-/* "32.0 GT/s x16": its lanes and GT/s, 0 where unknown. */
-static int gt_lint_link(const char *text, struct gt_rat *gts)
-{
-	const char *lanes = text && *text == 'x' ? text
-			    : text               ? strstr(text, " x")
-						 : NULL;
-
-	*gts = text ? gt_model_gts(text) : GT_RAT(0, 1);
-	return lanes ? atoi(lanes + 1 + (lanes != text)) : 0;
-}
-
 /* The speed of a GPU that idles says nothing. */
 static void gt_lint_degraded(struct gt_linter *l,
 			     const struct gt_xml_elem *elem)
 {
 	const char *text = gt_xml_attr(elem, "gt_cur");
-	struct gt_rat now,
-		most = gt_model_gts(gt_lint_attr(elem, "link_speed"));
-	int lanes = gt_lint_link(text, &now);
+	struct gt_pci_rate now = gt_model_rate(text);
+	struct gt_rat most = gt_model_gts(gt_lint_attr(elem, "link_speed"));
 	int width = atoi(gt_lint_attr(elem, "link_width"));
-	int slow = now.num && most.num && gt_rat_cmp(now, most) < 0 &&
+	int slow = now.gts.num && most.num && gt_rat_cmp(now.gts, most) < 0 &&
 		   !gt_xml_find(elem, "gpu");
 
-	if (!slow && !(lanes && width && lanes < width))
+	if (!slow && !(now.width && width && now.width < width))
 		return;
 	gt_linter_elem(l, GT_LINT_DEGRADED_RULE, elem, "gt_cur",
 		       "the link runs at '%.64s', less than its %.64s x%d",

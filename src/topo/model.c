@@ -3,6 +3,8 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "base/unit.h"
+
 #define GT_COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 static struct gt_rat gt_model_pick(struct gt_rat nccl, struct gt_rat line,
@@ -71,6 +73,25 @@ struct gt_rat gt_model_gts(const char *speed)
 	if (strncmp(speed, "GT/s", 4) || !gt_rat_parse(number, &gts))
 		return GT_RAT(0, 1);
 	return gts;
+}
+
+int gt_model_width(const char *text)
+{
+	int64_t width;
+
+	return text && gt_unit_int(text, 0, 32, &width) ? (int)width : 0;
+}
+
+struct gt_pci_rate gt_model_rate(const char *text)
+{
+	struct gt_pci_rate rate = {GT_RAT(0, 1), 0};
+	const char *width = text ? strrchr(text, 'x') : NULL;
+
+	if (text)
+		rate.gts = gt_model_gts(text);
+	if (width)
+		rate.width = gt_model_width(width + 1);
+	return rate;
 }
 
 int gt_model_lane(const char *speed, enum gt_rates rates, struct gt_rat *gbs)

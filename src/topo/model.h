@@ -24,6 +24,12 @@ struct gt_rat gt_model_xgmi(const char *gcn, enum gt_rates rates);
 int gt_model_lane(const char *speed, enum gt_rates rates, struct gt_rat *gbs);
 struct gt_rat gt_model_gts(const char *speed);
 
+/* "32.0 GT/s x16", or the half of it that is known; NULL: nothing is. */
+struct gt_pci_rate gt_model_rate(const char *text);
+
+/* A width alone: "16"; 0 where it is none. */
+int gt_model_width(const char *text);
+
 /* A CPU by what the XML says about it. */
 struct gt_cpu {
 	const char *arch;   /* "x86_64", "arm64", "ppc64", or NULL */

@@ -109,19 +109,17 @@ static void gt_server_link(struct gt_server *server, struct gt_dev *dev,
 			   const char *attr, enum gt_prop width,
 			   enum gt_prop speed)
 {
-	const char *text = gt_server_text(dev->elem, attr);
-	const char *lanes = text[0] == 'x' ? text : strstr(text, " x");
-	struct gt_rat gts = gt_model_gts(text);
+	struct gt_pci_rate rate =
+		gt_model_rate(gt_server_text(dev->elem, attr));
 	char number[GT_RAT_TEXT_MAX];
 
-	if (lanes)
+	if (rate.width)
 		gt_server_set(server, dev, width,
-			      gt_arena_strdup(server->arena,
-					      lanes + 1 + (lanes != text)));
-	if (gts.num)
+			      gt_arena_printf(server->arena, "%d", rate.width));
+	if (rate.gts.num)
 		gt_server_set(server, dev, speed,
 			      gt_arena_strdup(server->arena,
-					      gt_rat_print(gts, number)));
+					      gt_rat_print(rate.gts, number)));
 }
 
 static void gt_server_pci(struct gt_server *server, struct gt_dev *dev)

@@ -4,34 +4,9 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "base/unit.h"
 #include "base/xml.h"
 #include "topo/graph.h"
 #include "topo/model.h"
-
-/* What cannot be read here is unknown: the reader proper complains. */
-static int gt_facts_width(const char *text)
-{
-	int64_t width;
-
-	return text && gt_unit_int(text, 0, 32, &width) ? (int)width : 0;
-}
-
-/* "32.0 GT/s x16", or the half of it that is known. */
-static struct gt_pci_rate gt_facts_rate(const struct gt_fn *fn,
-					const char *attr)
-{
-	const char *text = gt_xml_attr(fn->elem, attr);
-	struct gt_pci_rate rate = {GT_RAT(0, 1), 0};
-	const char *width = text ? strrchr(text, 'x') : NULL;
-
-	if (!text)
-		return rate;
-	rate.gts = gt_model_gts(text);
-	if (width)
-		rate.width = gt_facts_width(width + 1);
-	return rate;
-}
 
 static int gt_facts_hex(const struct gt_fn *fn, const char *attr)
 {
@@ -40,6 +15,7 @@ static int gt_facts_hex(const struct gt_fn *fn, const char *attr)
 	return text ? (int)(strtoul(text, NULL, 16) & 0xffff) : 0;
 }
 
+/* What cannot be read here is unknown: the reader proper complains. */
 const struct gt_pci *gt_reader_pci(struct gt_reader *reader,
 				   const struct gt_fn *fn)
 {
@@ -53,11 +29,11 @@ const struct gt_pci *gt_reader_pci(struct gt_reader *reader,
 	pci->vendor = gt_facts_hex(fn, "vendor");
 	pci->device = gt_facts_hex(fn, "device");
 	pci->link.gts = speed ? gt_model_gts(speed) : GT_RAT(0, 1);
-	pci->link.width = gt_facts_width(gt_xml_attr(fn->elem, "link_width"));
-	pci->max = gt_facts_rate(fn, "gt_max");
-	pci->cur = gt_facts_rate(fn, "gt_cur");
-	pci->port_max = gt_facts_rate(fn, "gt_port_max");
-	pci->port_cur = gt_facts_rate(fn, "gt_port_cur");
+	pci->link.width = gt_model_width(gt_xml_attr(fn->elem, "link_width"));
+	pci->max = gt_model_rate(gt_xml_attr(fn->elem, "gt_max"));
+	pci->cur = gt_model_rate(gt_xml_attr(fn->elem, "gt_cur"));
+	pci->port_max = gt_model_rate(gt_xml_attr(fn->elem, "gt_port_max"));
+	pci->port_cur = gt_model_rate(gt_xml_attr(fn->elem, "gt_port_cur"));
 	if (assumed && *assumed) {
 		pci->assumed = gt_arena_strdup(arena, assumed);
 		if (!pci->assumed)
