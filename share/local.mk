@@ -5,6 +5,7 @@ dist_completion_DATA = %D%/completion/gtopo
 # reference machines, written from public facts
 xmldir = $(pkgdatadir)/xml
 dist_xml_DATA = \
+	%D%/xml/gtopo-cluster.rng \
 	%D%/xml/gtopo-topology.rng \
 	%D%/xml/dgx-1v.xml \
 	%D%/xml/dgx-a100.xml \

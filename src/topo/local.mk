@@ -2,6 +2,9 @@
 gtopo_core_sources += \
 	%D%/assign.c %D%/assign.h \
 	%D%/check.c \
+	%D%/cluster.c %D%/cluster.h \
+	%D%/cluster_fabric.c %D%/cluster_kind.c %D%/cluster_make.h \
+	%D%/cluster_names.c %D%/cluster_read.c \
 	%D%/diff.c %D%/diff.h %D%/diff_apply.c %D%/diff_apply.h \
 	%D%/digest.c %D%/digest.h \
 	%D%/dot.c %D%/dot.h %D%/dot_lane.c %D%/dot_link.c \

@@ -13,6 +13,7 @@
 #include "topo/topo.h"
 
 struct gt_err;
+struct gt_xml;
 struct gt_xml_elem;
 
 /* One <pci> element. */
@@ -48,6 +49,10 @@ struct gt_reader {
 	int bare;     /* no <gpu>: PCI classes say what is a GPU */
 	int no_nic;   /* no <nic> either */
 };
+
+/* A whole document as a topology. */
+int gt_topo_from_xml(const struct gt_xml *xml, enum gt_rates rates,
+		     struct gt_topo **topo, struct gt_err *err);
 
 /* What a <pci> element is: by its children, in a bare list by its class. */
 int gt_fn_is_gpu(const struct gt_reader *reader, const struct gt_fn *fn);

@@ -72,6 +72,7 @@ struct gt_node {
 	int rank;         /* GPU: rank in the file, or -1 */
 	int sm;           /* GPU: 90 for sm_90, 0 unknown */
 	int port;         /* NET: of the card, counted from 1, 0 unknown */
+	int rail;         /* NET: from the file, or -1 */
 	int no_speed;     /* NET: the file has none; 10 Gb/s, as NCCL */
 	const char *guid; /* NET: "0xa088c20300010000", or NULL */
 	uint32_t line;    /* in the XML file, 0 unknown */

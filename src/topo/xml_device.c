@@ -57,6 +57,7 @@ static int gt_reader_port(struct gt_reader *reader,
 			       .guid = gt_xml_attr(net, "guid"),
 			       .dev = -1,
 			       .rank = -1,
+			       .rail = -1,
 			       .line = gt_xml_line(net)};
 	struct gt_link link = {.kind = GT_LINK_NET, .from = nic};
 	struct gt_rat mbps = GT_RAT(0, 1);
@@ -64,6 +65,7 @@ static int gt_reader_port(struct gt_reader *reader,
 
 	if (gt_xml_int(net, "dev", &node.dev, err) ||
 	    gt_xml_int(net, "port", &node.port, err) ||
+	    gt_xml_int(net, "rail", &node.rail, err) ||
 	    gt_xml_rat(net, "speed", &mbps, err))
 		return GT_EINPUT;
 	if (node.dev < 0) /* as NCCL */
@@ -109,6 +111,7 @@ static int gt_reader_assume_port(struct gt_reader *reader,
 	struct gt_node node = {.kind = GT_NODE_NET,
 			       .dev = -1,
 			       .rank = -1,
+			       .rail = -1,
 			       .assumed = 1,
 			       .line = gt_xml_line(fn->elem)};
 	struct gt_link link = {

@@ -120,8 +120,8 @@ static int gt_reader_root(struct gt_reader *reader,
 	return GT_OK;
 }
 
-static int gt_topo_from_xml(const struct gt_xml *xml, enum gt_rates rates,
-			    struct gt_topo **out, struct gt_err *err)
+int gt_topo_from_xml(const struct gt_xml *xml, enum gt_rates rates,
+		     struct gt_topo **out, struct gt_err *err)
 {
 	const struct gt_xml_elem *root = gt_xml_root(xml);
 	struct gt_reader reader = {
