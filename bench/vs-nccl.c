@@ -259,7 +259,7 @@ static int race_sizes(struct race *race)
 {
 	int worst = 0, rc;
 
-	for (int c = 0; c < GT_NCOLLS; c++)
+	for (int c = 0; c <= GT_COLL_REDUCESCATTER; c++)
 		for (uint64_t bytes = race->begin;
 		     race->colls & 1 << c && bytes <= race->end;
 		     bytes *= race->factor) {
@@ -433,7 +433,7 @@ int main(int argc, char **argv)
 			    .begin = 1024,
 			    .end = 1ull << 30,
 			    .factor = 4,
-			    .colls = (1 << GT_NCOLLS) - 1,
+			    .colls = (2 << GT_COLL_REDUCESCATTER) - 1,
 			    .modes = 3,
 			    .deadline_ns = INT64_MAX,
 			    .commit = "unknown"};

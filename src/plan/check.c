@@ -56,107 +56,155 @@ static int gt_check_fifo(const struct gt_plan *plan, struct gt_err *err)
 	return GT_OK;
 }
 
-/* A channel's id and index, and the row of select that used it last. */
-struct gt_id {
-	uint32_t id, index, used;
-};
-
-static int gt_id_cmp(const void *a, const void *b)
-{
-	const struct gt_id *left = a, *right = b;
-
-	return (left->id > right->id) - (left->id < right->id);
-}
-
-static int gt_check_select_channels(const struct gt_plan *plan, uint32_t row,
-				    struct gt_id *ids, struct gt_err *err)
+/* seen[c]: 1 + the row that used channel c last. */
+static int gt_check_used(const struct gt_plan *plan, uint32_t row,
+			 uint32_t *seen, struct gt_err *err)
 {
 	const struct gt_plan_select *select = &plan->select[row];
 
 	for (uint32_t i = 0; i < select->nchannels; i++) {
+		uint32_t c = select->channels[i];
+		const struct gt_plan_channel *channel = &plan->channels[c];
 		struct gt_plan_at at =
 			gt_plan_at("select[%u].channels[%u]", row, i);
-		struct gt_id key = {.id = select->channels[i]};
-		struct gt_id *id = bsearch(&key, ids, plan->nchannels,
-					   sizeof(*ids), gt_id_cmp);
 
-		if (!id)
-			return gt_plan_wrong(plan, at, err,
-					     "there is no channel '%u'",
-					     key.id);
-		if (id->used == row + 1)
+		if (seen[c] == row + 1)
 			return gt_plan_wrong(plan, at, err,
 					     "channel '%u' is used twice",
-					     key.id);
-		id->used = row + 1;
-		if (plan->channels[id->index].shape != select->algo)
+					     channel->id);
+		seen[c] = row + 1;
+		if (!gt_algo_takes(select->algo, channel->shape))
 			return gt_plan_wrong(
-				plan, at, err, "channel '%u' is a %s, not a %s",
-				key.id,
-				gt_shape_name(plan->channels[id->index].shape),
-				gt_shape_name(select->algo));
+				plan, at, err,
+				"channel '%u' is a %s; algo '%s' cannot use it",
+				channel->id, gt_shape_name(channel->shape),
+				gt_algo_name(select->algo));
 	}
 	return GT_OK;
 }
 
-static int gt_check_select_row(const struct gt_plan *plan, uint32_t row,
-			       struct gt_id *ids, struct gt_err *err)
+static int gt_check_row_fifo(const struct gt_plan *plan, uint32_t row,
+			     struct gt_err *err)
 {
 	const struct gt_plan_select *select = &plan->select[row];
-	int last = row + 1 == plan->nselect;
 
-	if (row && select->max_bytes <= select[-1].max_bytes)
-		return gt_plan_wrong(plan,
-				     gt_plan_at("select[%u].max_bytes", row),
-				     err, "does not come after the row before");
-	if (last != (select->max_bytes == UINT64_MAX))
+	if (select->slots > GT_MAX_SLOTS)
+		return gt_plan_wrong(plan, gt_plan_at("select[%u].slots", row),
+				     err, "'%u' is not within 1 and %d",
+				     select->slots, GT_MAX_SLOTS);
+	if (select->slice_bytes && (select->slice_bytes < GT_MIN_SLICE_BYTES ||
+				    select->slice_bytes > GT_MAX_SLICE_BYTES))
 		return gt_plan_wrong(
-			plan, gt_plan_at("select[%u].max_bytes", row), err,
-			"the last row, and it alone, has no "
-			"limit (null)");
+			plan, gt_plan_at("select[%u].slice_bytes", row), err,
+			"'%u' is not within %d and %d", select->slice_bytes,
+			GT_MIN_SLICE_BYTES, GT_MAX_SLICE_BYTES);
 	if (!select->workers || select->workers > GT_MAX_WORKERS)
 		return gt_plan_wrong(plan,
 				     gt_plan_at("select[%u].workers", row), err,
 				     "'%u' is not within 1 and %d",
 				     select->workers, GT_MAX_WORKERS);
-	if (!select->nchannels)
-		return gt_plan_wrong(plan,
-				     gt_plan_at("select[%u].channels", row),
-				     err, "there are none");
-	return gt_check_select_channels(plan, row, ids, err);
+	return GT_OK;
 }
 
-static int gt_check_ids(const struct gt_plan *plan, struct gt_id *ids,
-			struct gt_err *err)
+/* limits[coll]: of the row before of the same collective, and 1; or 0. */
+static int gt_check_limit(const struct gt_plan *plan, uint32_t row,
+			  uint64_t *limits, struct gt_err *err)
 {
-	for (uint32_t i = 0; i < plan->nchannels; i++)
-		ids[i] = (struct gt_id){plan->channels[i].id, i, 0};
-	qsort(ids, plan->nchannels, sizeof(*ids), gt_id_cmp);
-	for (uint32_t i = 1; i < plan->nchannels; i++)
-		if (ids[i].id == ids[i - 1].id)
-			return gt_plan_wrong(
-				plan,
-				gt_plan_at("channels[%u].id", ids[i].index),
-				err, "'%u' is also that of channels[%u]",
-				ids[i].id, ids[i - 1].index);
+	const struct gt_plan_select *select = &plan->select[row];
+	struct gt_plan_at at = gt_plan_at("select[%u].max_bytes", row);
+	uint64_t *limit = &limits[select->coll];
+
+	if (*limit == UINT64_MAX)
+		return gt_plan_wrong(plan, at, err,
+				     "comes after the row of '%s' without a "
+				     "limit (null)",
+				     gt_coll_name(select->coll));
+	if (*limit && select->max_bytes <= *limit - 1)
+		return gt_plan_wrong(plan, at, err,
+				     "does not come after the row before");
+	*limit = select->max_bytes == UINT64_MAX ? UINT64_MAX
+						 : select->max_bytes + 1;
+	return GT_OK;
+}
+
+static int gt_check_row(const struct gt_plan *plan, uint32_t row,
+			uint64_t *limits, uint32_t *seen, struct gt_err *err)
+{
+	const struct gt_plan_select *select = &plan->select[row];
+	int rc = gt_check_limit(plan, row, limits, err);
+
+	if (!rc)
+		rc = gt_check_row_fifo(plan, row, err);
+	if (!rc && !select->nchannels)
+		rc = gt_plan_wrong(plan, gt_plan_at("select[%u].channels", row),
+				   err, "there are none");
+	return rc ? rc : gt_check_used(plan, row, seen, err);
+}
+
+/* Each collective ends without a limit, and the plan's own is there. */
+static int gt_check_limits(const struct gt_plan *plan, const uint64_t *limits,
+			   struct gt_err *err)
+{
+	for (int coll = 0; coll < GT_NCOLLS; coll++)
+		if (limits[coll] != UINT64_MAX &&
+		    (limits[coll] || coll == (int)plan->coll))
+			return gt_plan_wrong(plan, gt_plan_at("select"), err,
+					     "has no row of '%s' without a "
+					     "limit (null)",
+					     gt_coll_name((enum gt_coll)coll));
 	return GT_OK;
 }
 
 static int gt_check_select(const struct gt_plan *plan, struct gt_err *err)
 {
-	struct gt_id *ids = calloc(plan->nchannels, sizeof(*ids));
-	int rc;
+	uint32_t *seen = calloc(plan->nchannels, sizeof(*seen));
+	uint64_t limits[GT_NCOLLS] = {0};
+	int rc = GT_OK;
 
-	if (!ids)
+	if (!seen)
 		return gt_err_nomem(err);
-	rc = gt_check_ids(plan, ids, err);
-	if (!rc && (!plan->nselect || plan->nselect > GT_MAX_ROWS))
+	if (!plan->nselect || plan->nselect > GT_MAX_ROWS)
 		rc = gt_plan_wrong(plan, gt_plan_at("select"), err,
 				   "there are %u rows, not 1 to %d",
 				   plan->nselect, GT_MAX_ROWS);
 	for (uint32_t i = 0; i < plan->nselect && !rc; i++)
-		rc = gt_check_select_row(plan, i, ids, err);
-	free(ids);
+		rc = gt_check_row(plan, i, limits, seen, err);
+	if (!rc)
+		rc = gt_check_limits(plan, limits, err);
+	free(seen);
+	return rc;
+}
+
+/* Ids are how people and files call channels. */
+static int gt_id_cmp(const void *a, const void *b)
+{
+	const struct gt_plan_channel *const *left = a, *const *right = b;
+
+	return ((*left)->id > (*right)->id) - ((*left)->id < (*right)->id);
+}
+
+static int gt_check_ids(const struct gt_plan *plan, struct gt_err *err)
+{
+	uint32_t n = plan->nchannels;
+	const struct gt_plan_channel **sorted = calloc(n, sizeof(*sorted));
+	int rc = GT_OK;
+
+	if (!sorted)
+		return gt_err_nomem(err);
+	for (uint32_t i = 0; i < n; i++)
+		sorted[i] = &plan->channels[i];
+	qsort(sorted, n, sizeof(*sorted), gt_id_cmp);
+	for (uint32_t i = 1; i < n && !rc; i++)
+		if (sorted[i]->id == sorted[i - 1]->id)
+			rc = gt_plan_wrong(
+				plan,
+				gt_plan_at(
+					"channels[%u].id",
+					(uint32_t)(sorted[i] - plan->channels)),
+				err, "'%u' is also that of channels[%u]",
+				sorted[i]->id,
+				(uint32_t)(sorted[i - 1] - plan->channels));
+	free(sorted);
 	return rc;
 }
 
@@ -168,7 +216,11 @@ int gt_plan_check_report(const struct gt_plan *plan,
 	if (!rc)
 		rc = gt_check_channels(plan, err);
 	if (!rc)
+		rc = gt_check_ids(plan, err);
+	if (!rc)
 		rc = gt_check_select(plan, err);
+	if (!rc)
+		rc = gt_check_shares(plan, err);
 	if (!rc)
 		rc = gt_check_loads(plan, err);
 	return rc ? rc : gt_check_proof(plan, report, err);

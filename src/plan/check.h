@@ -53,8 +53,12 @@ int gt_plan_wrong(const struct gt_plan *plan, struct gt_plan_at at,
 struct gt_rat gt_plan_charge(const struct gt_plan *plan, uint32_t link,
 			     struct gt_rat charge);
 
-/* The parts of gt_plan_check(): graphs, loads, the proof. */
+/*
+ * The parts of gt_plan_check(): graphs; shares, values and roots; loads; the
+ * proof.  Each may rely on those before.
+ */
 int gt_check_channels(const struct gt_plan *plan, struct gt_err *err);
+int gt_check_shares(const struct gt_plan *plan, struct gt_err *err);
 int gt_check_loads(const struct gt_plan *plan, struct gt_err *err);
 int gt_check_proof(const struct gt_plan *plan, struct gt_plan_report *report,
 		   struct gt_err *err);

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "plan/layout.h"
 #include "plan/plan.h"
 
 enum { GT_MAX_CHANNELS = 1024 };
@@ -61,32 +60,45 @@ static int gt_check_hop_ends(const struct gt_channel_check *check, uint32_t i,
 }
 
 static int gt_check_hop_count(const struct gt_channel_check *check,
-			      uint32_t nhops, struct gt_err *err)
+			      uint64_t nhops, struct gt_err *err)
 {
 	if (check->channel->nhops == nhops)
 		return GT_OK;
 	return gt_plan_wrong(
 		check->plan, gt_plan_at("channels[%u].hops", check->index), err,
-		"there are %u for a %s of %u ranks, which needs %u",
+		"there are %u for a %s of %u ranks, which needs %llu",
 		check->channel->nhops, gt_shape_name(check->channel->shape),
-		check->plan->nranks, nhops);
+		check->plan->nranks, (unsigned long long)nhops);
 }
 
-/* A ring's hops follow its order and close it; a chain's do not close. */
+/*
+ * A ring's hops follow its order and close it.  A chain's do not close, and
+ * may be followed by those of the way back, from the first hop's on.
+ */
 static int gt_check_path(const struct gt_channel_check *check,
 			 struct gt_err *err)
 {
 	const struct gt_plan_channel *channel = check->channel;
 	uint32_t n = check->plan->nranks, nhops = n - 1;
+	int ring = channel->shape == GT_SHAPE_RING;
 	int rc = gt_check_order(check, err);
 
-	if (channel->shape == GT_SHAPE_RING && n > 1)
+	if (ring && n > 1)
 		nhops = n;
+	if (!ring && channel->nhops == 2 * nhops)
+		nhops *= 2;
 	if (!rc)
 		rc = gt_check_hop_count(check, nhops, err);
-	for (uint32_t i = 0; i < nhops && !rc; i++)
-		rc = gt_check_hop_ends(check, i, channel->order[i],
-				       channel->order[(i + 1) % n], err);
+	for (uint32_t i = 0; i < nhops && !rc; i++) {
+		uint32_t k = ring ? i : i % (n - 1);
+		uint32_t from = channel->order[k];
+		uint32_t to = channel->order[(k + 1) % n];
+
+		if (k == i)
+			rc = gt_check_hop_ends(check, i, from, to, err);
+		else
+			rc = gt_check_hop_ends(check, i, to, from, err);
+	}
 	return rc;
 }
 
@@ -138,137 +150,90 @@ static int gt_check_climb(const struct gt_channel_check *check,
 }
 
 /*
- * Each edge of the tree is one hop, in any order: down, and up for a
- * reduce-scatter.
+ * Hops are edges of the tree, in any order: all down, all up, or both.  Bits
+ * of seen[child]: 1 down to it, 2 up from it.
  */
+static int gt_check_edge(const struct gt_channel_check *check, uint32_t i,
+			 struct gt_err *err)
+{
+	const struct gt_plan_channel *channel = check->channel;
+	const struct gt_plan_hop *hop = &channel->hops[i];
+	uint32_t n = check->plan->nranks;
+	int down =
+		hop->to < n && channel->parent[hop->to] == (int64_t)hop->from;
+	int up =
+		hop->from < n && channel->parent[hop->from] == (int64_t)hop->to;
+	unsigned char *seen = &check->seen[down ? hop->to : hop->from];
+
+	if ((down || up) && !(*seen & (down ? 1 : 2))) {
+		*seen |= down ? 1 : 2;
+		return GT_OK;
+	}
+	return gt_plan_wrong(
+		check->plan,
+		gt_plan_at("channels[%u].hops[%u]", check->index, i), err,
+		"from %u to %u is not an edge of the tree, or not "
+		"the first time",
+		hop->from, hop->to);
+}
+
 static int gt_check_tree(const struct gt_channel_check *check,
 			 struct gt_err *err)
 {
 	const struct gt_plan_channel *channel = check->channel;
 	uint32_t n = check->plan->nranks;
-	int up = check->plan->coll == GT_COLL_REDUCESCATTER;
 	int rc = gt_check_parents(check, err);
 
 	if (!rc)
 		rc = gt_check_climb(check, err);
-	if (!rc)
+	if (!rc && channel->nhops != 2 * (n - 1))
 		rc = gt_check_hop_count(check, n - 1, err);
-	if (rc)
-		return rc;
 	memset(check->seen, 0, n);
-	for (uint32_t i = 0; i < n - 1; i++) {
-		const struct gt_plan_hop *hop = &channel->hops[i];
-		uint32_t child = up ? hop->from : hop->to;
-		uint32_t parent = up ? hop->to : hop->from;
-
-		if (child < n && !check->seen[child]++ &&
-		    channel->parent[child] == (int64_t)parent)
-			continue;
-		return gt_plan_wrong(
-			check->plan,
-			gt_plan_at("channels[%u].hops[%u]", check->index, i),
-			err,
-			"from %u to %u is not an edge of the "
-			"tree, or not the first time",
-			hop->from, hop->to);
-	}
-	return GT_OK;
-}
-
-/* A block is 1/n of the result, and so are the shares of its trees. */
-static int gt_check_root(const struct gt_plan *plan, uint32_t rank,
-			 struct gt_err *err)
-{
-	struct gt_rat sum = GT_RAT(0, 1);
-	char text[GT_RAT_TEXT_MAX];
-	uint32_t root;
-
-	for (uint32_t i = 0; i < plan->nchannels; i++)
-		if (gt_layout_root(&plan->channels[i], plan->coll, &root) &&
-		    root == rank &&
-		    !gt_rat_add(sum, plan->channels[i].share, &sum))
-			return gt_plan_wrong(plan, gt_plan_at("channels"), err,
-					     "shares need more than 64 bits");
-	if (gt_rat_cmp(sum, GT_RAT(1, plan->nranks)))
-		return gt_plan_wrong(plan, gt_plan_at("channels"), err,
-				     "shares of what is rooted at rank %u sum "
-				     "to '%s', not to '1/%u'",
-				     rank, gt_rat_print(sum, text),
-				     plan->nranks);
-	return GT_OK;
-}
-
-static int gt_check_roots(const struct gt_plan *plan, struct gt_err *err)
-{
-	uint32_t nrooted = 0, root;
-	int rc = GT_OK;
-
-	for (uint32_t i = 0; i < plan->nchannels; i++)
-		nrooted += (uint32_t)gt_layout_root(&plan->channels[i],
-						    plan->coll, &root);
-	if (!nrooted)
-		return GT_OK;
-	if (nrooted != plan->nchannels)
-		return gt_plan_wrong(plan, gt_plan_at("channels"), err,
-				     "rings stand beside trees or chains");
-	for (uint32_t rank = 0; rank < plan->nranks && !rc; rank++)
-		rc = gt_check_root(plan, rank, err);
+	for (uint32_t i = 0; i < channel->nhops && !rc; i++)
+		rc = gt_check_edge(check, i, err);
+	for (uint32_t rank = 0; rank < n && !rc; rank++)
+		if (rank != channel->root &&
+		    check->seen[rank] != check->seen[channel->root ? 0 : 1])
+			rc = gt_plan_wrong(
+				check->plan,
+				gt_plan_at("channels[%u].hops", check->index),
+				err,
+				"the edge of rank %u does not have the "
+				"directions of the others",
+				rank);
 	return rc;
 }
 
-/* sums[0] of shares, sums[1] of gbs */
-static int gt_check_sums(const struct gt_plan *plan, struct gt_rat sums[2],
+/* Every ordered pair of ranks once. */
+static int gt_check_mesh(const struct gt_channel_check *check,
 			 struct gt_err *err)
 {
-	sums[0] = sums[1] = GT_RAT(0, 1);
-	for (uint32_t i = 0; i < plan->nchannels; i++) {
-		const struct gt_plan_channel *channel = &plan->channels[i];
-
-		if (channel->share.num <= 0)
-			return gt_plan_wrong(
-				plan, gt_plan_at("channels[%u].share", i), err,
-				"is not positive");
-		if (!gt_rat_add(sums[0], channel->share, &sums[0]) ||
-		    !gt_rat_add(sums[1], channel->gbs, &sums[1]))
-			return gt_plan_wrong(plan,
-					     gt_plan_at("channels[%u]", i), err,
-					     "the sum of shares or gbs up to "
-					     "here needs more than 64 bits");
-	}
-	return GT_OK;
-}
-
-static int gt_check_shares(const struct gt_plan *plan, struct gt_err *err)
-{
-	struct gt_rat sums[2], gbs;
-	char text[2][GT_RAT_TEXT_MAX];
-	int rc = gt_check_sums(plan, sums, err);
+	const struct gt_plan_channel *channel = check->channel;
+	uint32_t n = check->plan->nranks;
+	unsigned char *pairs;
+	int rc = gt_check_hop_count(check, (uint64_t)n * (n - 1), err);
 
 	if (rc)
 		return rc;
-	if (gt_rat_cmp(sums[0], GT_RAT(1, 1)))
-		return gt_plan_wrong(plan, gt_plan_at("channels"), err,
-				     "shares sum to '%s', not to 1",
-				     gt_rat_print(sums[0], text[0]));
-	if (plan->has_proof && gt_rat_cmp(sums[1], plan->proof.value))
-		return gt_plan_wrong(plan, gt_plan_at("proof.value"), err,
-				     "is '%s', but the channels' gbs sum to "
-				     "'%s'",
-				     gt_rat_print(plan->proof.value, text[0]),
-				     gt_rat_print(sums[1], text[1]));
-	for (uint32_t i = 0; i < plan->nchannels; i++) {
-		const struct gt_plan_channel *channel = &plan->channels[i];
+	pairs = calloc((size_t)n * n, 1);
+	if (!pairs)
+		return gt_err_nomem(err);
+	for (uint32_t i = 0; i < channel->nhops && !rc; i++) {
+		const struct gt_plan_hop *hop = &channel->hops[i];
 
-		if (!gt_rat_mul(channel->share, sums[1], &gbs) ||
-		    gt_rat_cmp(gbs, channel->gbs))
-			return gt_plan_wrong(
-				plan, gt_plan_at("channels[%u].gbs", i), err,
-				"is '%s', which is not the channel's share of "
-				"'%s'",
-				gt_rat_print(channel->gbs, text[0]),
-				gt_rat_print(sums[1], text[1]));
+		if (hop->from >= n || hop->to >= n || hop->from == hop->to ||
+		    pairs[hop->from * (size_t)n + hop->to]++)
+			rc = gt_plan_wrong(
+				check->plan,
+				gt_plan_at("channels[%u].hops[%u]",
+					   check->index, i),
+				err,
+				"from %u to %u is no pair of ranks, or not the "
+				"first time",
+				hop->from, hop->to);
 	}
-	return GT_OK;
+	free(pairs);
+	return rc;
 }
 
 static int gt_check_channel(const struct gt_channel_check *check,
@@ -280,6 +245,8 @@ static int gt_check_channel(const struct gt_channel_check *check,
 		return gt_check_path(check, err);
 	case GT_SHAPE_TREE:
 		return gt_check_tree(check, err);
+	case GT_SHAPE_MESH:
+		return gt_check_mesh(check, err);
 	default:
 		return gt_plan_wrong(
 			check->plan,
@@ -308,7 +275,5 @@ int gt_check_channels(const struct gt_plan *plan, struct gt_err *err)
 		rc = gt_check_channel(&check, err);
 	}
 	free(check.seen);
-	if (!rc)
-		rc = gt_check_shares(plan, err);
-	return rc ? rc : gt_check_roots(plan, err);
+	return rc;
 }

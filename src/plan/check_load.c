@@ -48,42 +48,43 @@ static int gt_load_hop(const struct gt_plan *plan,
 	return 1;
 }
 
-static int gt_load_channels(const struct gt_plan *plan, struct gt_rat *loads,
-			    struct gt_err *err)
+static int gt_load_channel(const struct gt_plan *plan, uint32_t c,
+			   struct gt_rat *loads, struct gt_err *err)
 {
-	int rc;
+	const struct gt_plan_channel *channel = &plan->channels[c];
 
-	for (uint32_t c = 0; c < plan->nchannels; c++) {
-		const struct gt_plan_channel *channel = &plan->channels[c];
-
-		for (uint32_t i = 0; i < channel->nhops; i++) {
-			const struct gt_plan_hop *hop = &channel->hops[i];
-			struct gt_plan_at at =
-				gt_plan_at("channels[%u].hops[%u]", c, i);
-
-			rc = gt_check_hop(plan, hop, at, err);
-			if (rc)
-				return rc;
-			if (!gt_load_hop(plan, hop, channel->gbs, loads))
-				return gt_plan_wrong(plan, at, err,
-						     "the load needs more than "
-						     "64 bits");
-		}
-	}
+	for (uint32_t i = 0; i < channel->nhops; i++)
+		if (!gt_load_hop(plan, &channel->hops[i], channel->gbs, loads))
+			return gt_plan_wrong(
+				plan, gt_plan_at("channels[%u].hops[%u]", c, i),
+				err, "the load needs more than 64 bits");
 	return GT_OK;
 }
 
-int gt_check_loads(const struct gt_plan *plan, struct gt_err *err)
+static int gt_check_hops(const struct gt_plan *plan, struct gt_err *err)
 {
-	struct gt_rat *loads = calloc((size_t)plan->nlinks + 1, sizeof(*loads));
-	char text[2][GT_RAT_TEXT_MAX];
-	int rc;
+	int rc = GT_OK;
 
-	if (!loads)
-		return gt_err_nomem(err);
+	for (uint32_t c = 0; c < plan->nchannels; c++)
+		for (uint32_t i = 0; i < plan->channels[c].nhops && !rc; i++)
+			rc = gt_check_hop(
+				plan, &plan->channels[c].hops[i],
+				gt_plan_at("channels[%u].hops[%u]", c, i), err);
+	return rc;
+}
+
+/* What the channels of one row load, together. */
+static int gt_check_row_load(const struct gt_plan *plan, uint32_t row,
+			     struct gt_rat *loads, struct gt_err *err)
+{
+	const struct gt_plan_select *select = &plan->select[row];
+	char text[2][GT_RAT_TEXT_MAX];
+	int rc = GT_OK;
+
 	for (uint32_t i = 0; i < plan->nlinks; i++)
 		loads[i] = GT_RAT(0, 1);
-	rc = gt_load_channels(plan, loads, err);
+	for (uint32_t i = 0; i < select->nchannels && !rc; i++)
+		rc = gt_load_channel(plan, select->channels[i], loads, err);
 	for (uint32_t i = 0; i < plan->nlinks && !rc; i++)
 		if (gt_rat_cmp(loads[i], plan->links[i].gbs) > 0)
 			rc = gt_plan_wrong(
@@ -92,6 +93,19 @@ int gt_check_loads(const struct gt_plan *plan, struct gt_err *err)
 				plan->links[i].id,
 				gt_rat_print(loads[i], text[0]),
 				gt_rat_print(plan->links[i].gbs, text[1]));
+	return rc;
+}
+
+int gt_check_loads(const struct gt_plan *plan, struct gt_err *err)
+{
+	struct gt_rat *loads = calloc((size_t)plan->nlinks + 1, sizeof(*loads));
+	int rc;
+
+	if (!loads)
+		return gt_err_nomem(err);
+	rc = gt_check_hops(plan, err);
+	for (uint32_t row = 0; row < plan->nselect && !rc; row++)
+		rc = gt_check_row_load(plan, row, loads, err);
 	free(loads);
 	return rc;
 }

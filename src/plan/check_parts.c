@@ -37,7 +37,7 @@ static int gt_part_ranks(const struct gt_parts_check *check, uint32_t p,
 	return GT_OK;
 }
 
-/* One part for all-gather and reduce-scatter, all ranks for all-reduce. */
+/* All ranks in parts for all-reduce, else one part, with the root if any. */
 static int gt_parts_ranks(const struct gt_parts_check *check,
 			  struct gt_err *err)
 {
@@ -61,6 +61,10 @@ static int gt_parts_ranks(const struct gt_parts_check *check,
 				     gt_plan_at("proof.certificate.parts"), err,
 				     "must be one, and hold some ranks but not "
 				     "all");
+	if (!all && gt_coll_is_rooted(plan->coll) && !check->owner[plan->root])
+		return gt_plan_wrong(plan,
+				     gt_plan_at("proof.certificate.parts"), err,
+				     "must hold the root, rank %u", plan->root);
 	return GT_OK;
 }
 
@@ -97,13 +101,15 @@ static int gt_route_crosses(const struct gt_parts_check *check,
 	return 0;
 }
 
-/* All routes that leave the part; that enter it, for reduce-scatter. */
+/* All routes that leave the part; that enter it, when it collects. */
 static int gt_part_routes(const struct gt_parts_check *check, uint32_t p,
 			  struct gt_err *err)
 {
 	const struct gt_plan *plan = check->plan;
 	const struct gt_plan_part *part = &plan->proof.parts[p];
-	int enter = plan->coll == GT_COLL_REDUCESCATTER;
+	int enter = plan->coll == GT_COLL_REDUCESCATTER ||
+		    plan->coll == GT_COLL_REDUCE ||
+		    plan->coll == GT_COLL_GATHER;
 	uint32_t n = plan->nranks;
 
 	for (uint32_t i = 0; i < part->nranks; i++)
@@ -123,26 +129,51 @@ static int gt_part_routes(const struct gt_parts_check *check, uint32_t p,
 	return GT_OK;
 }
 
-/*
- * The bound of plan.h, in the unit of the plan's value: a ring moves all but
- * a rank's own part of the result, (n - 1) / n, over each hop.
- */
-static int gt_parts_bound(const struct gt_plan *plan, struct gt_rat capacity,
+/* Ranks of the part that send to one outside it, r to r + 1. */
+static int64_t gt_parts_sendrecv(const struct gt_parts_check *check)
+{
+	uint32_t n = check->plan->nranks;
+	int64_t leave = 0;
+
+	for (uint32_t r = 0; r < n; r++)
+		leave += check->owner[r] && !check->owner[(r + 1) % n];
+	return leave;
+}
+
+/* Bytes that have to cross the parts' links, as a fraction of the result. */
+static int gt_parts_cross(const struct gt_parts_check *check,
+			  struct gt_rat *cross)
+{
+	const struct gt_plan_proof *proof = &check->plan->proof;
+	int64_t n = check->plan->nranks, k = proof->parts[0].nranks;
+
+	switch (check->plan->coll) {
+	case GT_COLL_ALLREDUCE:
+		return gt_rat_make(2 * ((int64_t)proof->nparts - 1), 1, cross);
+	case GT_COLL_ALLGATHER:
+	case GT_COLL_REDUCESCATTER:
+		return gt_rat_make(k, n, cross);
+	case GT_COLL_ALLTOALL:
+		return gt_rat_make(k * (n - k), n, cross);
+	case GT_COLL_GATHER:
+	case GT_COLL_SCATTER:
+		return gt_rat_make(n - k, n, cross);
+	case GT_COLL_SENDRECV:
+		return gt_rat_make(gt_parts_sendrecv(check), 1, cross);
+	default:
+		return gt_rat_make(1, 1, cross);
+	}
+}
+
+/* The bound of plan.h, in the unit of the plan's value. */
+static int gt_parts_bound(const struct gt_parts_check *check,
 			  struct gt_rat *bound)
 {
-	const struct gt_plan_proof *proof = &plan->proof;
-	int ring = plan->channels[0].shape == GT_SHAPE_RING;
-	int64_t n = plan->nranks, num, den;
+	struct gt_rat cross, factor = gt_plan_algbw_factor(check->plan);
 
-	if (plan->coll == GT_COLL_ALLREDUCE) {
-		num = ring ? n - 1 : 1;
-		den = (ring ? n : 2) * ((int64_t)proof->nparts - 1);
-	} else {
-		num = ring ? n - 1 : n;
-		den = proof->parts[0].nranks;
-	}
-	return gt_rat_make(num, den, bound) &&
-	       gt_rat_mul(*bound, capacity, bound);
+	return gt_parts_cross(check, &cross) && cross.num &&
+	       gt_rat_div(check->capacity, cross, bound) &&
+	       gt_rat_div(*bound, factor, bound);
 }
 
 static int gt_parts_claim(const struct gt_parts_check *check,
@@ -154,10 +185,11 @@ static int gt_parts_claim(const struct gt_parts_check *check,
 	struct gt_rat bound;
 	char text[GT_RAT_TEXT_MAX];
 
-	if (!gt_parts_bound(plan, check->capacity, &bound))
-		return gt_plan_wrong(plan,
-				     gt_plan_at("proof.certificate.parts"), err,
-				     "their bound needs more than 64 bits");
+	if (!gt_parts_bound(check, &bound))
+		return gt_plan_wrong(
+			plan, gt_plan_at("proof.certificate.parts"), err,
+			"prove nothing, or what needs more than 64 "
+			"bits");
 	if (!any && !proof->has_any_bound)
 		return gt_plan_wrong(plan,
 				     gt_plan_at("proof.certificate.parts"), err,

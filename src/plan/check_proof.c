@@ -23,24 +23,15 @@ const char *gt_bound_state_text(enum gt_bound_state state)
 	return texts[state];
 }
 
-/* Rings and other shapes have values of different units (plan.h). */
 static int gt_check_class(const struct gt_plan *plan, struct gt_err *err)
 {
-	enum gt_shape first = plan->channels[0].shape;
+	enum gt_algo algo = gt_plan_main(plan)->algo;
 
-	if (plan->proof.class_ == GT_PROOF_RING)
-		first = GT_SHAPE_RING;
-	for (uint32_t i = 0; i < plan->nchannels; i++) {
-		enum gt_shape shape = plan->channels[i].shape;
-
-		if ((shape == GT_SHAPE_RING) != (first == GT_SHAPE_RING))
-			return gt_plan_wrong(plan, gt_plan_at("proof.class"),
-					     err,
-					     "channels[%u] is a %s; rings and "
-					     "others cannot share a proof",
-					     i, gt_shape_name(shape));
-	}
-	return GT_OK;
+	if (plan->proof.class_ != GT_PROOF_RING || algo == GT_ALGO_RING)
+		return GT_OK;
+	return gt_plan_wrong(plan, gt_plan_at("proof.class"), err,
+			     "'ring' is not what a plan of algo '%s' can be",
+			     gt_algo_name(algo));
 }
 
 static int gt_check_claims(const struct gt_plan *plan, struct gt_err *err)

@@ -16,18 +16,21 @@ static uint32_t gt_sel_channel(const struct gt_layout_args *args, uint32_t i)
 	return args->nsel ? args->sel[i] : i;
 }
 
+uint32_t gt_layout_top(const struct gt_plan_channel *channel, enum gt_coll coll)
+{
+	if (channel->shape == GT_SHAPE_TREE)
+		return channel->root;
+	return channel->order[gt_coll_goes_up(coll) ? channel->norder - 1 : 0];
+}
+
 int gt_layout_root(const struct gt_plan_channel *channel, enum gt_coll coll,
 		   uint32_t *root)
 {
-	if (coll == GT_COLL_ALLREDUCE || (channel->shape != GT_SHAPE_TREE &&
-					  channel->shape != GT_SHAPE_CHAIN))
+	if ((coll != GT_COLL_ALLGATHER && coll != GT_COLL_REDUCESCATTER) ||
+	    (channel->shape != GT_SHAPE_TREE &&
+	     channel->shape != GT_SHAPE_CHAIN))
 		return 0;
-	if (channel->shape == GT_SHAPE_TREE)
-		*root = channel->root;
-	else if (coll == GT_COLL_ALLGATHER)
-		*root = channel->order[0];
-	else
-		*root = channel->order[channel->norder - 1];
+	*root = gt_layout_top(channel, coll);
 	return 1;
 }
 

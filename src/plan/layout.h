@@ -35,6 +35,13 @@ int gt_layout_init(const struct gt_plan *plan, uint32_t channel,
 		   struct gt_err *err);
 
 /*
+ * A tree's or a chain's root: a chain's is where its bytes start, or where
+ * they end when something is reduced (an all-reduce comes back from there).
+ */
+uint32_t gt_layout_top(const struct gt_plan_channel *channel,
+		       enum gt_coll coll);
+
+/*
  * 1 and the rank whose block alone the channel moves, when it is a tree or a
  * chain of an all-gather or a reduce-scatter; 0 when it moves all of them.
  */

@@ -1,7 +1,8 @@
 # plans: model, JSON, lowering to programs, checks, simulation
 gtopo_core_sources += \
 	%D%/check.c %D%/check.h %D%/check_channel.c %D%/check_load.c \
-	%D%/check_parts.c %D%/check_proof.c %D%/held_karp.c \
+	%D%/check_parts.c %D%/check_proof.c %D%/check_share.c \
+	%D%/held_karp.c \
 	%D%/layout.c %D%/layout.h \
 	%D%/lower.c %D%/lower.h %D%/lower_tree.c %D%/lower_tree.h \
 	%D%/op.def \

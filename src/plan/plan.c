@@ -9,12 +9,25 @@ static const char *const gt_coll_names[GT_NCOLLS] = {
 	[GT_COLL_ALLREDUCE] = "allreduce",
 	[GT_COLL_ALLGATHER] = "allgather",
 	[GT_COLL_REDUCESCATTER] = "reducescatter",
+	[GT_COLL_BROADCAST] = "broadcast",
+	[GT_COLL_REDUCE] = "reduce",
+	[GT_COLL_ALLTOALL] = "alltoall",
+	[GT_COLL_GATHER] = "gather",
+	[GT_COLL_SCATTER] = "scatter",
+	[GT_COLL_SENDRECV] = "sendrecv",
 };
 
 static const char *const gt_shape_names[GT_NSHAPES] = {
 	[GT_SHAPE_RING] = "ring",         [GT_SHAPE_CHAIN] = "chain",
 	[GT_SHAPE_TREE] = "tree",         [GT_SHAPE_MESH] = "mesh",
 	[GT_SHAPE_TEMPLATE] = "template",
+};
+
+static const char *const gt_algo_names[GT_NALGOS] = {
+	[GT_ALGO_RING] = "ring",
+	[GT_ALGO_TREE] = "tree",
+	[GT_ALGO_ONE_SHOT] = "one-shot",
+	[GT_ALGO_TWO_SHOT] = "two-shot",
 };
 
 static const char *const gt_transport_names[GT_NTRANSPORTS] = {
@@ -25,9 +38,9 @@ static const char *const gt_transport_names[GT_NTRANSPORTS] = {
 };
 
 static const char *const gt_protocol_names[GT_NPROTOCOLS] = {
-	[GT_PROTOCOL_SIMPLE] = "simple",
-	[GT_PROTOCOL_LL] = "ll",
-	[GT_PROTOCOL_LL128] = "ll128",
+	[GT_PROTOCOL_SIMPLE] = "simple", [GT_PROTOCOL_LL] = "ll",
+	[GT_PROTOCOL_LL128] = "ll128",   [GT_PROTOCOL_DIRECT] = "direct",
+	[GT_PROTOCOL_CE] = "ce",
 };
 
 static const char *const gt_proof_names[GT_NPROOFS] = {
@@ -60,6 +73,113 @@ void gt_plan_free(struct gt_plan *plan)
 		gt_arena_free(plan->arena);
 }
 
+const struct gt_plan_select *gt_plan_main(const struct gt_plan *plan)
+{
+	const struct gt_plan_select *main = &plan->select[plan->nselect - 1];
+
+	for (uint32_t i = 0; i < plan->nselect; i++)
+		if (plan->select[i].coll == plan->coll)
+			main = &plan->select[i];
+	return main;
+}
+
+static int gt_plan_names(const struct gt_plan *plan, enum gt_coll coll)
+{
+	for (uint32_t i = 0; i < plan->nselect; i++)
+		if (plan->select[i].coll == coll)
+			return 1;
+	return 0;
+}
+
+int gt_plan_serves(const struct gt_plan *plan, const struct gt_plan_select *row,
+		   enum gt_coll coll)
+{
+	if (gt_plan_names(plan, coll))
+		return row->coll == coll;
+	return row->coll == plan->coll && gt_algo_can(row->algo, coll) &&
+	       (row->algo != GT_ALGO_TREE || coll == plan->coll);
+}
+
+const struct gt_plan_select *gt_plan_row(const struct gt_plan *plan,
+					 enum gt_coll coll, uint64_t bytes)
+{
+	for (uint32_t i = 0; i < plan->nselect; i++)
+		if (bytes <= plan->select[i].max_bytes &&
+		    gt_plan_serves(plan, &plan->select[i], coll))
+			return &plan->select[i];
+	return NULL;
+}
+
+int gt_algo_takes(enum gt_algo algo, enum gt_shape shape)
+{
+	if (algo == GT_ALGO_RING)
+		return shape == GT_SHAPE_RING;
+	if (algo == GT_ALGO_TREE)
+		return shape == GT_SHAPE_TREE || shape == GT_SHAPE_CHAIN;
+	return shape == GT_SHAPE_MESH;
+}
+
+int gt_algo_can(enum gt_algo algo, enum gt_coll coll)
+{
+	if (algo == GT_ALGO_ONE_SHOT)
+		return 1;
+	if (coll == GT_COLL_ALLREDUCE || coll == GT_COLL_BROADCAST ||
+	    coll == GT_COLL_REDUCE)
+		return 1;
+	return algo != GT_ALGO_TWO_SHOT &&
+	       (coll == GT_COLL_ALLGATHER || coll == GT_COLL_REDUCESCATTER);
+}
+
+/*
+ * A hop of a ring carries all blocks but one, of an all-reduce twice, or all
+ * of a broadcast; an edge of a tree a channel's whole share; a pair of a mesh
+ * one block, or of what has no blocks all at once (one-shot), or a rank's part
+ * once to be brought together and once to be spread (two-shot).
+ */
+struct gt_rat gt_plan_algbw_factor(const struct gt_plan *plan)
+{
+	enum gt_algo algo = gt_plan_main(plan)->algo;
+	int64_t n = plan->nranks;
+	int blocks = gt_coll_has_blocks(plan->coll);
+
+	if (n < 2 || algo == GT_ALGO_TREE || plan->coll == GT_COLL_SENDRECV)
+		return GT_RAT(1, 1);
+	if (algo == GT_ALGO_RING && plan->coll == GT_COLL_ALLREDUCE)
+		return n % 2 ? GT_RAT(n, 2 * (n - 1)) : GT_RAT(n / 2, n - 1);
+	if (algo == GT_ALGO_RING)
+		return blocks ? GT_RAT(n, n - 1) : GT_RAT(1, 1);
+	if (blocks)
+		return GT_RAT(n, 1);
+	if (algo == GT_ALGO_ONE_SHOT)
+		return GT_RAT(1, 1);
+	return n % 2 ? GT_RAT(n, 2) : GT_RAT(n / 2, 1);
+}
+
+int gt_coll_goes_down(enum gt_coll coll)
+{
+	return coll == GT_COLL_ALLREDUCE || coll == GT_COLL_ALLGATHER ||
+	       coll == GT_COLL_BROADCAST;
+}
+
+int gt_coll_goes_up(enum gt_coll coll)
+{
+	return coll == GT_COLL_ALLREDUCE || coll == GT_COLL_REDUCESCATTER ||
+	       coll == GT_COLL_REDUCE;
+}
+
+int gt_coll_has_blocks(enum gt_coll coll)
+{
+	return coll == GT_COLL_ALLGATHER || coll == GT_COLL_REDUCESCATTER ||
+	       coll == GT_COLL_ALLTOALL || coll == GT_COLL_GATHER ||
+	       coll == GT_COLL_SCATTER;
+}
+
+int gt_coll_is_rooted(enum gt_coll coll)
+{
+	return coll == GT_COLL_BROADCAST || coll == GT_COLL_REDUCE ||
+	       coll == GT_COLL_GATHER || coll == GT_COLL_SCATTER;
+}
+
 static const char *gt_word(const char *const *words, unsigned n, unsigned i)
 {
 	return i < n ? words[i] : "?";
@@ -81,6 +201,11 @@ const char *gt_coll_name(enum gt_coll coll)
 const char *gt_shape_name(enum gt_shape shape)
 {
 	return gt_word(gt_shape_names, GT_NSHAPES, shape);
+}
+
+const char *gt_algo_name(enum gt_algo algo)
+{
+	return gt_word(gt_algo_names, GT_NALGOS, algo);
 }
 
 const char *gt_transport_name(enum gt_transport transport)
@@ -111,6 +236,11 @@ int gt_coll_find(const char *name)
 int gt_shape_find(const char *name)
 {
 	return gt_word_find(gt_shape_names, GT_NSHAPES, name);
+}
+
+int gt_algo_find(const char *name)
+{
+	return gt_word_find(gt_algo_names, GT_NALGOS, name);
 }
 
 int gt_transport_find(const char *name)

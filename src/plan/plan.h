@@ -30,6 +30,15 @@ enum gt_shape {
 	GT_NSHAPES
 };
 
+/* How channels are used: what a row of `select` names. */
+enum gt_algo {
+	GT_ALGO_RING,
+	GT_ALGO_TREE,     /* trees and chains */
+	GT_ALGO_ONE_SHOT, /* mesh: everything to everyone who needs it */
+	GT_ALGO_TWO_SHOT, /* mesh: each rank first has a part to itself */
+	GT_NALGOS
+};
+
 enum gt_transport {
 	GT_TRANSPORT_PEER, /* loads and stores between GPUs */
 	GT_TRANSPORT_SHM,  /* through host memory */
@@ -48,6 +57,8 @@ enum gt_protocol {
 	GT_PROTOCOL_SIMPLE,
 	GT_PROTOCOL_LL,
 	GT_PROTOCOL_LL128,
+	GT_PROTOCOL_DIRECT, /* registered user buffers, no FIFO */
+	GT_PROTOCOL_CE,     /* copy engines */
 	GT_NPROTOCOLS
 };
 
@@ -83,7 +94,7 @@ struct gt_plan_channel {
 	uint32_t *order; /* ring, chain */
 	uint32_t root;
 	int32_t *parent;     /* tree: nranks entries, -1 at the root */
-	struct gt_rat share; /* of the output; all shares sum to 1 */
+	struct gt_rat share; /* of the result; a selection's sum to 1 */
 	struct gt_rat gbs;   /* what the channel moves on each of its hops */
 	uint32_t nhops;
 	struct gt_plan_hop *hops; /* ring, chain: as in order */
@@ -107,7 +118,7 @@ struct gt_plan_route {
 
 /*
  * A set of ranks and links that all its outgoing routes have to cross (all
- * incoming ones when the collective is reduce-scatter).
+ * incoming ones when the collective is reduce-scatter, reduce or gather).
  */
 struct gt_plan_part {
 	uint32_t nranks;
@@ -117,20 +128,26 @@ struct gt_plan_part {
 };
 
 /*
- * How good the plan is.  value: what the channels reach together (ring: the
- * sum of their gbs); bound: what no plan of the class exceeds; any_bound:
+ * How good the plan is.  value: what the channels of gt_plan_main() reach
+ * together, the sum of their gbs; times gt_plan_algbw_factor() it is the size
+ * of the result over the time.  bound: what no plan of the class exceeds; any_bound:
  * what no plan at all exceeds (no in-network compute), in the same unit.
  *
  * bound's certificate is a list of link prices: the sum of price * capacity
  * is the bound, and no Hamiltonian ring of `routes` costs less than 1 (a hop
  * costs the sum over its route of price, times charge on links of kind PCI).
  *
- * any_bound's certificate is `parts`, with cap(P) the capacity of P's links:
- *   all-gather, reduce-scatter: one part P of k < nranks ranks, all of whose
- *     blocks leave (enter) it: (nranks - 1) * cap(P) / k;
- *   all-reduce: p >= 2 parts, each rank in one; every element needs p - 1
- *     messages between parts to be combined and p - 1 to be spread:
- *     (nranks - 1) / nranks * sum of cap / (p - 1).
+ * any_bound's certificate, and that of a bound of class any, is `parts`.  The
+ * capacity of their links over what has to cross them, as a fraction of the
+ * result of n blocks, bounds the size of the result over the time:
+ *   all-gather, reduce-scatter: one part of k < n ranks: k / n, its blocks;
+ *   broadcast, reduce: one part that holds the root: 1;
+ *   gather, scatter: one part of k ranks that holds the root: (n - k) / n;
+ *   all-to-all: one part of k ranks: k (n - k) / n;
+ *   send and receive: one part: its ranks r whose r + 1 is not in it;
+ *   all-reduce: p >= 2 parts, each rank in one: 2 (p - 1), as every element
+ *     needs p - 1 messages between parts to be combined and p - 1 to be
+ *     spread.
  */
 struct gt_plan_proof {
 	enum gt_proof_class class_;
@@ -143,19 +160,31 @@ struct gt_plan_proof {
 	struct gt_plan_part *parts;
 };
 
+/*
+ * Which channels to use for messages of up to max_bytes, and how.  The rows of
+ * one collective are in ascending order of size.  Channels of different rows
+ * are alternatives that stand side by side: shares and loads count within a
+ * row.  The plan's proof, its shares and gbs are about the last row of the
+ * plan's own collective (gt_plan_main()).  An engine that cannot do a row's
+ * protocol runs the same channels with GT_PROTOCOL_SIMPLE.
+ */
 struct gt_plan_select {
 	uint64_t max_bytes; /* UINT64_MAX: no limit */
-	enum gt_shape algo;
+	enum gt_coll coll;
+	enum gt_algo algo;
 	enum gt_protocol protocol;
 	uint32_t nchannels;
-	uint32_t *channels; /* ids */
-	uint32_t workers;   /* per channel */
+	uint32_t *channels;   /* indices into the plan's channels */
+	uint32_t workers;     /* per channel */
+	uint32_t slots;       /* 0: the plan's */
+	uint32_t slice_bytes; /* 0: the plan's */
 };
 
 struct gt_plan {
 	struct gt_arena *arena;
 	const char *file; /* what it was read from, for messages, or NULL */
 	enum gt_coll coll;
+	uint32_t root;            /* of broadcast, reduce, gather, scatter */
 	const char *digest;       /* "sha256:...", or NULL */
 	const char *shape_digest; /* likewise */
 	const char *source;       /* the topology's file name, or NULL */
@@ -200,14 +229,50 @@ int gt_plan_print(const struct gt_plan *plan, struct gt_buf *out,
  */
 int gt_plan_check(const struct gt_plan *plan, struct gt_err *err);
 
+/* The row that the plan's proof is about; rows come from reader or search. */
+const struct gt_plan_select *gt_plan_main(const struct gt_plan *plan);
+
+/*
+ * Is this row for messages of `coll`?  It names it; or, when no row does, it is
+ * one of the plan's own collective and can do that as well.
+ */
+int gt_plan_serves(const struct gt_plan *plan, const struct gt_plan_select *row,
+		   enum gt_coll coll);
+
+/* The row for a message of so many bytes; NULL when nothing serves coll. */
+const struct gt_plan_select *gt_plan_row(const struct gt_plan *plan,
+					 enum gt_coll coll, uint64_t bytes);
+
+/*
+ * Bytes of the result over time, for each GB/s of the plan's value: a ring's
+ * hop carries (n - 1) / n of an all-gather, for instance.
+ */
+struct gt_rat gt_plan_algbw_factor(const struct gt_plan *plan);
+
+/* Can channels of this shape be used so; and what for? */
+int gt_algo_takes(enum gt_algo algo, enum gt_shape shape);
+int gt_algo_can(enum gt_algo algo, enum gt_coll coll);
+
+/* Do a tree's edges carry bytes away from the root; towards it? */
+int gt_coll_goes_down(enum gt_coll coll);
+int gt_coll_goes_up(enum gt_coll coll);
+
+/* Is its larger buffer a block for each rank? */
+int gt_coll_has_blocks(enum gt_coll coll);
+
+/* Does one rank of this collective differ from the others? */
+int gt_coll_is_rooted(enum gt_coll coll);
+
 /* Words of the enums, as in the JSON; _find gives -1 for none. */
 const char *gt_coll_name(enum gt_coll coll);
 const char *gt_shape_name(enum gt_shape shape);
+const char *gt_algo_name(enum gt_algo algo);
 const char *gt_transport_name(enum gt_transport transport);
 const char *gt_protocol_name(enum gt_protocol protocol);
 const char *gt_proof_name(enum gt_proof_class class_);
 int gt_coll_find(const char *name);
 int gt_shape_find(const char *name);
+int gt_algo_find(const char *name);
 int gt_transport_find(const char *name);
 int gt_protocol_find(const char *name);
 int gt_proof_find(const char *name);

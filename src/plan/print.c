@@ -121,6 +121,8 @@ static void gt_print_graph(const struct gt_plan *plan,
 			   const struct gt_plan_channel *channel,
 			   struct gt_buf *out)
 {
+	if (channel->shape == GT_SHAPE_MESH)
+		return;
 	if (channel->shape != GT_SHAPE_TREE) {
 		gt_buf_puts(out, "      \"order\": ");
 		gt_print_numbers(out, channel->norder, channel->order);
@@ -261,12 +263,8 @@ static void gt_print_certificate(const struct gt_plan *plan, struct gt_buf *out)
 /* The result's rate for people, by nccl-tests' definition: bytes / time. */
 static double gt_print_algbw(const struct gt_plan *plan)
 {
-	double value = gt_rat_double(plan->proof.value), n = plan->nranks;
-
-	if (n < 2 || plan->channels[0].shape == GT_SHAPE_TREE)
-		return value;
-	value *= n / (n - 1);
-	return plan->coll == GT_COLL_ALLREDUCE ? value / 2 : value;
+	return gt_rat_double(plan->proof.value) *
+	       gt_rat_double(gt_plan_algbw_factor(plan));
 }
 
 static void gt_print_proof(const struct gt_plan *plan, struct gt_buf *out)
@@ -295,6 +293,17 @@ static void gt_print_proof(const struct gt_plan *plan, struct gt_buf *out)
 	gt_buf_puts(out, "\n  }");
 }
 
+static void gt_print_used(const struct gt_plan *plan,
+			  const struct gt_plan_select *select,
+			  struct gt_buf *out)
+{
+	gt_buf_puts(out, "[");
+	for (uint32_t i = 0; i < select->nchannels; i++)
+		gt_buf_printf(out, "%s%" PRIu32, i ? ", " : "",
+			      plan->channels[select->channels[i]].id);
+	gt_buf_puts(out, "]");
+}
+
 static void gt_print_select(const struct gt_plan *plan, struct gt_buf *out)
 {
 	gt_buf_puts(out, ",\n  \"select\": [");
@@ -307,14 +316,23 @@ static void gt_print_select(const struct gt_plan *plan, struct gt_buf *out)
 			gt_buf_puts(out, "null");
 		else
 			gt_buf_printf(out, "%" PRIu64, select->max_bytes);
+		if (select->coll != plan->coll)
+			gt_buf_printf(out, ", \"coll\": \"%s\"",
+				      gt_coll_name(select->coll));
 		gt_buf_printf(out,
 			      ", \"algo\": \"%s\", \"protocol\": \"%s\", "
 			      "\"channels\": ",
-			      gt_shape_name(select->algo),
+			      gt_algo_name(select->algo),
 			      gt_protocol_name(select->protocol));
-		gt_print_numbers(out, select->nchannels, select->channels);
-		gt_buf_printf(out, ", \"workers\": %" PRIu32 "}",
-			      select->workers);
+		gt_print_used(plan, select, out);
+		gt_buf_printf(out, ", \"workers\": %" PRIu32, select->workers);
+		if (select->slots)
+			gt_buf_printf(out, ", \"slots\": %" PRIu32,
+				      select->slots);
+		if (select->slice_bytes)
+			gt_buf_printf(out, ", \"slice_bytes\": %" PRIu32,
+				      select->slice_bytes);
+		gt_buf_puts(out, "}");
 	}
 	gt_print_end(out, plan->nselect, "  ");
 }
@@ -326,6 +344,8 @@ int gt_plan_print(const struct gt_plan *plan, struct gt_buf *out,
 	gt_print_topology(plan, out);
 	gt_buf_printf(out, "  \"collective\": \"%s\",\n",
 		      gt_coll_name(plan->coll));
+	if (plan->root)
+		gt_buf_printf(out, "  \"root\": %" PRIu32 ",\n", plan->root);
 	gt_print_ranks(plan, out);
 	gt_print_link_list(plan, out);
 	gt_print_channels(plan, out);

@@ -17,7 +17,7 @@
  * FIFOs of its own.
  *
  * FIFOs.  A connection carries slices in one direction between two ranks on
- * one channel and worker.  It has S slots and two monotonic 64-bit counters:
+ * one channel, lane and worker.  It has S slots and two monotonic 64-bit counters:
  * `data` (slices written by the sender) and `credit` (slices consumed by the
  * receiver).  The k-th slice (k = 0, 1, ...) lives in slot k mod S.  A sender
  * waits until data - credit < S, a receiver until credit < data.  Writing the
@@ -57,6 +57,12 @@ enum gt_coll {
 	GT_COLL_ALLREDUCE,
 	GT_COLL_ALLGATHER,
 	GT_COLL_REDUCESCATTER,
+	GT_COLL_BROADCAST,
+	GT_COLL_REDUCE,
+	GT_COLL_ALLTOALL,
+	GT_COLL_GATHER,
+	GT_COLL_SCATTER,
+	GT_COLL_SENDRECV, /* rank r sends its buffer to rank r + 1 mod n */
 	GT_NCOLLS
 };
 
@@ -109,8 +115,8 @@ GT_STATIC_ASSERT(sizeof(struct gt_operand) == 8, "operand is 8 bytes");
 GT_STATIC_ASSERT(sizeof(struct gt_step) == 64, "step is 64 bytes");
 
 /*
- * One end of a FIFO.  The two ends of a connection agree on (channel, from,
- * to, tag); tag tells apart several FIFOs between the same two ranks.
+ * One end of a FIFO.  The two ends of a connection agree on (channel, lane,
+ * from, to, tag); tag tells apart several FIFOs between the same two ranks.
  */
 struct gt_conn {
 	uint32_t peer; /* the other rank */
@@ -119,10 +125,16 @@ struct gt_conn {
 	uint8_t reserved;
 };
 
-/* What one rank does on one channel.  Arrays belong to whoever lowered it. */
+/*
+ * What one rank does on one lane of one channel.  Lanes of a channel share its
+ * layout and otherwise run on their own, each with its own connections: so a
+ * tree's way up and its way down do not wait for each other.  Arrays belong to
+ * whoever lowered it.
+ */
 struct gt_program {
 	uint32_t rank;
 	uint32_t channel;
+	uint32_t lane;
 	uint32_t nchunks; /* chunk numbers are below this */
 	uint32_t nconns;
 	uint32_t nsteps;

@@ -279,9 +279,10 @@ static int gt_read_link_list(struct gt_plan_reader *reader,
 
 static int gt_read_schema(const struct gt_json *root, struct gt_err *err)
 {
-	static const char *const keys[] = {
-		"schema",   "topology", "collective", "ranks",  "links",
-		"channels", "proof",    "fifo",       "select", NULL};
+	static const char *const keys[] = {"schema",   "topology", "collective",
+					   "root",     "ranks",    "links",
+					   "channels", "proof",    "fifo",
+					   "select",   NULL};
 	struct gt_json at;
 	const char *schema;
 	int rc = gt_json_object(root, keys, err);
@@ -300,6 +301,7 @@ static int gt_read_all(struct gt_plan_reader *reader,
 		       const struct gt_json *root, struct gt_err *err)
 {
 	int rc = gt_read_schema(root, err), coll = 0;
+	struct gt_json at;
 
 	if (!rc)
 		rc = gt_read_topology(reader, root, err);
@@ -308,6 +310,9 @@ static int gt_read_all(struct gt_plan_reader *reader,
 	reader->plan->coll = (enum gt_coll)coll;
 	if (!rc)
 		rc = gt_read_ranks(reader, root, err);
+	if (!rc && gt_json_get(root, "root", &at))
+		rc = gt_read_rank(reader, root, "root", &reader->plan->root,
+				  err);
 	if (!rc)
 		rc = gt_read_link_list(reader, root, err);
 	if (!rc)

@@ -32,7 +32,7 @@ static int gt_read_hop(struct gt_plan_reader *reader, const struct gt_json *at,
 	return rc ? rc : gt_read_charge(at, &hop->charge, err);
 }
 
-/* A tree's hops are its edges; each has a link called "FROM>TO". */
+/* A link called "FROM>TO" stands for the hop. */
 static int gt_read_implied_hop(struct gt_plan_reader *reader,
 			       const struct gt_json *at,
 			       struct gt_plan_hop *hop, struct gt_err *err)
@@ -49,27 +49,34 @@ static int gt_read_implied_hop(struct gt_plan_reader *reader,
 	return gt_read_link(reader, at, id, hop->route, err);
 }
 
+/* A tree's hops are its edges, in the directions that bytes take. */
 static int gt_read_implied_hops(struct gt_plan_reader *reader,
 				const struct gt_json *at,
 				struct gt_plan_channel *channel,
 				struct gt_err *err)
 {
-	int up = reader->plan->coll == GT_COLL_REDUCESCATTER, rc = GT_OK;
+	enum gt_coll coll = reader->plan->coll;
 	uint32_t n = reader->plan->nranks;
+	int rc = GT_OK;
 
-	channel->hops = gt_read_array(reader, n, sizeof(*channel->hops), err);
+	channel->hops =
+		gt_read_array(reader, 2 * n, sizeof(*channel->hops), err);
 	if (!channel->hops)
 		return GT_ESYS;
-	for (uint32_t i = 0; i < n && !rc; i++) {
-		struct gt_plan_hop *hop = &channel->hops[channel->nhops];
+	for (int up = 0; up < 2; up++)
+		for (uint32_t i = 0; i < n && !rc; i++) {
+			struct gt_plan_hop *hop =
+				&channel->hops[channel->nhops];
 
-		if (channel->parent[i] < 0)
-			continue;
-		hop->from = up ? i : (uint32_t)channel->parent[i];
-		hop->to = up ? (uint32_t)channel->parent[i] : i;
-		channel->nhops++;
-		rc = gt_read_implied_hop(reader, at, hop, err);
-	}
+			if (channel->parent[i] < 0 ||
+			    !(up ? gt_coll_goes_up(coll)
+				 : gt_coll_goes_down(coll)))
+				continue;
+			hop->from = up ? i : (uint32_t)channel->parent[i];
+			hop->to = up ? (uint32_t)channel->parent[i] : i;
+			channel->nhops++;
+			rc = gt_read_implied_hop(reader, at, hop, err);
+		}
 	return rc;
 }
 
@@ -159,6 +166,8 @@ static int gt_read_shape(struct gt_plan_reader *reader,
 	static const char *const rooted[] = {"id",     "shape", "root",
 					     "parent", "share", "gbs",
 					     "bw_gbs", "hops",  NULL};
+	static const char *const meshed[] = {"id",     "shape", "share", "gbs",
+					     "bw_gbs", "hops",  NULL};
 	struct gt_json at;
 	int shape = 0,
 	    rc = gt_read_word(object, "shape", gt_shape_find, &shape, err);
@@ -166,6 +175,8 @@ static int gt_read_shape(struct gt_plan_reader *reader,
 	if (rc)
 		return rc;
 	channel->shape = (enum gt_shape)shape;
+	if (shape == GT_SHAPE_MESH)
+		return gt_json_object(object, meshed, err);
 	if (shape == GT_SHAPE_TREE) {
 		rc = gt_json_object(object, rooted, err);
 		return rc ? rc : gt_read_tree(reader, object, channel, err);

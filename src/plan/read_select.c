@@ -1,5 +1,7 @@
 #include "plan/read.h"
 
+#include <stdlib.h>
+
 #include "base/err.h"
 #include "base/json.h"
 #include "plan/plan.h"
@@ -49,35 +51,134 @@ static int gt_read_max_bytes(const struct gt_json *object, uint64_t *max_bytes,
 	return rc;
 }
 
-static int gt_read_one_select(struct gt_plan_reader *reader,
-			      const struct gt_json *object,
-			      struct gt_plan_select *select, struct gt_err *err)
-{
-	static const char *const keys[] = {"max_bytes", "algo",    "protocol",
-					   "channels",  "workers", NULL};
-	struct gt_json at;
-	int rc = gt_json_object(object, keys, err), algo = 0, protocol = 0;
+struct gt_id {
+	uint32_t id, index;
+};
 
-	if (!rc)
-		rc = gt_read_max_bytes(object, &select->max_bytes, err);
-	if (!rc)
-		rc = gt_read_word(object, "algo", gt_shape_find, &algo, err);
-	if (!rc)
-		rc = gt_read_word(object, "protocol", gt_protocol_find,
-				  &protocol, err);
-	if (!rc)
-		rc = gt_json_need(object, "channels", &at, err);
+static int gt_id_cmp(const void *a, const void *b)
+{
+	const struct gt_id *left = a, *right = b;
+
+	return (left->id > right->id) - (left->id < right->id);
+}
+
+/* Sorted, to find indices by. */
+static struct gt_id *gt_read_ids(struct gt_plan_reader *reader,
+				 struct gt_err *err)
+{
+	const struct gt_plan *plan = reader->plan;
+	uint32_t n = plan->nchannels;
+	struct gt_id *ids = gt_read_array(reader, n, sizeof(*ids), err);
+
+	if (!ids)
+		return NULL;
+	for (uint32_t i = 0; i < n; i++)
+		ids[i] = (struct gt_id){plan->channels[i].id, i};
+	qsort(ids, n, sizeof(*ids), gt_id_cmp);
+	return ids;
+}
+
+/* Ids in the file, indices in the plan. */
+static int gt_read_used(struct gt_plan_reader *reader,
+			const struct gt_json *object, const struct gt_id *ids,
+			struct gt_plan_select *select, struct gt_err *err)
+{
+	struct gt_json at, item;
+	int rc = gt_json_need(object, "channels", &at, err);
+
 	if (!rc)
 		rc = gt_read_numbers(reader, &at, UINT32_MAX,
 				     &select->nchannels, &select->channels,
 				     err);
+	for (uint32_t i = 0; !rc && i < select->nchannels; i++) {
+		struct gt_id key = {.id = select->channels[i]};
+		const struct gt_id *id =
+			bsearch(&key, ids, reader->plan->nchannels,
+				sizeof(*ids), gt_id_cmp);
+
+		gt_json_item(&at, i, &item);
+		if (id)
+			select->channels[i] = id->index;
+		else
+			rc = gt_json_fault(&item, err,
+					   "there is no channel '%u'", key.id);
+	}
+	return rc;
+}
+
+/* An optional number, 0 when it is left out. */
+static int gt_read_own(const struct gt_json *object, const char *key,
+		       uint32_t *number, struct gt_err *err)
+{
+	struct gt_json at;
+
+	*number = 0;
+	if (!gt_json_get(object, key, &at))
+		return GT_OK;
+	return gt_json_u32(&at, UINT32_MAX, number, err);
+}
+
+static int gt_read_words(const struct gt_plan *plan,
+			 const struct gt_json *object,
+			 struct gt_plan_select *select, struct gt_err *err)
+{
+	int coll = (int)plan->coll, algo = 0, protocol = 0, rc = GT_OK;
+	struct gt_json at;
+
+	if (gt_json_get(object, "coll", &at))
+		rc = gt_read_word(object, "coll", gt_coll_find, &coll, err);
+	if (!rc)
+		rc = gt_read_word(object, "algo", gt_algo_find, &algo, err);
+	if (!rc)
+		rc = gt_read_word(object, "protocol", gt_protocol_find,
+				  &protocol, err);
+	select->coll = (enum gt_coll)coll;
+	select->algo = (enum gt_algo)algo;
+	select->protocol = (enum gt_protocol)protocol;
+	return rc;
+}
+
+static int gt_read_one_select(struct gt_plan_reader *reader,
+			      const struct gt_json *object,
+			      const struct gt_id *ids,
+			      struct gt_plan_select *select, struct gt_err *err)
+{
+	static const char *const keys[] = {
+		"max_bytes", "coll",  "algo",        "protocol", "channels",
+		"workers",   "slots", "slice_bytes", NULL};
+	struct gt_json at;
+	int rc = gt_json_object(object, keys, err);
+
+	if (!rc)
+		rc = gt_read_max_bytes(object, &select->max_bytes, err);
+	if (!rc)
+		rc = gt_read_words(reader->plan, object, select, err);
+	if (!rc)
+		rc = gt_read_used(reader, object, ids, select, err);
 	if (!rc)
 		rc = gt_json_need(object, "workers", &at, err);
 	if (!rc)
 		rc = gt_json_u32(&at, UINT32_MAX, &select->workers, err);
-	select->algo = (enum gt_shape)algo;
-	select->protocol = (enum gt_protocol)protocol;
+	if (!rc)
+		rc = gt_read_own(object, "slots", &select->slots, err);
+	if (!rc)
+		rc = gt_read_own(object, "slice_bytes", &select->slice_bytes,
+				 err);
 	return rc;
+}
+
+/* What a plan without a table means by its channels. */
+static enum gt_algo gt_read_algo(const struct gt_plan *plan)
+{
+	switch (plan->channels[0].shape) {
+	case GT_SHAPE_RING:
+		return GT_ALGO_RING;
+	case GT_SHAPE_MESH:
+		return plan->coll == GT_COLL_ALLREDUCE ? GT_ALGO_TWO_SHOT
+						       : GT_ALGO_ONE_SHOT;
+	default:
+		return GT_ALGO_TREE;
+	}
 }
 
 /* Without a table every size uses all channels, one worker each. */
@@ -94,10 +195,11 @@ static int gt_read_no_select(struct gt_plan_reader *reader, struct gt_err *err)
 	if (!select->channels)
 		return GT_ESYS;
 	for (uint32_t i = 0; i < plan->nchannels; i++)
-		select->channels[i] = plan->channels[i].id;
+		select->channels[i] = i;
 	select->nchannels = plan->nchannels;
 	select->max_bytes = UINT64_MAX;
-	select->algo = plan->channels[0].shape;
+	select->coll = plan->coll;
+	select->algo = gt_read_algo(plan);
 	select->workers = 1;
 	plan->select = select;
 	plan->nselect = 1;
@@ -108,12 +210,17 @@ int gt_read_select(struct gt_plan_reader *reader, const struct gt_json *root,
 		   struct gt_err *err)
 {
 	struct gt_plan *plan = reader->plan;
+	const struct gt_id *ids = gt_read_ids(reader, err);
 	struct gt_json at, item;
 	int rc;
 
+	if (!ids)
+		return GT_ESYS;
 	if (!gt_json_get(root, "select", &at))
 		return gt_read_no_select(reader, err);
 	rc = gt_json_array(&at, &plan->nselect, err);
+	if (!rc && !plan->nselect)
+		rc = gt_json_fault(&at, err, "there are no rows");
 	if (rc)
 		return rc;
 	plan->select = gt_read_array(reader, plan->nselect,
@@ -122,7 +229,8 @@ int gt_read_select(struct gt_plan_reader *reader, const struct gt_json *root,
 		return GT_ESYS;
 	for (uint32_t i = 0; i < plan->nselect && !rc; i++) {
 		gt_json_item(&at, i, &item);
-		rc = gt_read_one_select(reader, &item, &plan->select[i], err);
+		rc = gt_read_one_select(reader, &item, ids, &plan->select[i],
+					err);
 	}
 	return rc;
 }

@@ -145,34 +145,20 @@ static int gt_tile_selection(const struct gt_plan *plan,
 	return rc;
 }
 
-static uint32_t gt_channel_index(const struct gt_plan *plan, uint32_t id)
-{
-	uint32_t i = 0;
-
-	while (i < plan->nchannels && plan->channels[i].id != id)
-		i++;
-	return i;
-}
-
 int gt_simulate_layouts(const struct gt_plan *plan, enum gt_coll coll,
 			struct gt_err *err)
 {
 	struct gt_layout_args args = {.coll = coll};
-	uint32_t *sel = calloc(plan->nchannels, sizeof(*sel));
-	int rc;
+	int rc = GT_OK;
 
-	if (!sel)
-		return gt_err_nomem(err);
-	rc = gt_tile_selection(plan, &args, 2, err);
 	for (uint32_t row = 0; row < plan->nselect && !rc; row++) {
 		const struct gt_plan_select *select = &plan->select[row];
 
 		args.nsel = select->nchannels;
-		args.sel = sel;
-		for (uint32_t i = 0; i < args.nsel; i++)
-			sel[i] = gt_channel_index(plan, select->channels[i]);
-		rc = gt_tile_selection(plan, &args, select->workers, err);
+		args.sel = select->channels;
+		if (gt_plan_serves(plan, select, coll))
+			rc = gt_tile_selection(plan, &args, select->workers,
+					       err);
 	}
-	free(sel);
 	return rc;
 }

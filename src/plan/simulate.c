@@ -52,11 +52,27 @@ static int gt_simulate_channel(const struct gt_plan *plan, enum gt_coll coll,
 	return rc;
 }
 
+static int gt_simulate_row(const struct gt_plan *plan, enum gt_coll coll,
+			   const struct gt_plan_select *row, struct gt_err *err)
+{
+	struct gt_arena *arena;
+	int rc = GT_OK;
+
+	for (uint32_t i = 0; i < row->nchannels && !rc; i++) {
+		arena = gt_arena_new();
+		if (!arena)
+			return gt_err_nomem(err);
+		rc = gt_simulate_channel(plan, coll, row->channels[i], arena,
+					 err);
+		gt_arena_free(arena);
+	}
+	return rc;
+}
+
 int gt_simulate(const struct gt_plan *plan, enum gt_coll coll,
 		struct gt_err *err)
 {
-	struct gt_arena *arena;
-	int rc;
+	int rc, served = 0;
 
 	if (plan->nranks > GT_SIM_MAX_RANKS)
 		return gt_err_set(err, GT_EINPUT, plan->file,
@@ -64,12 +80,15 @@ int gt_simulate(const struct gt_plan *plan, enum gt_coll coll,
 				  "simulated",
 				  plan->nranks, GT_SIM_MAX_RANKS);
 	rc = gt_simulate_layouts(plan, coll, err);
-	for (uint32_t c = 0; c < plan->nchannels && !rc; c++) {
-		arena = gt_arena_new();
-		if (!arena)
-			return gt_err_nomem(err);
-		rc = gt_simulate_channel(plan, coll, c, arena, err);
-		gt_arena_free(arena);
+	for (uint32_t i = 0; i < plan->nselect && !rc; i++) {
+		if (!gt_plan_serves(plan, &plan->select[i], coll))
+			continue;
+		served = 1;
+		rc = gt_simulate_row(plan, coll, &plan->select[i], err);
 	}
+	if (!rc && !served)
+		rc = gt_err_set(err, GT_EINPUT, plan->file,
+				"the plan has nothing for '%s'",
+				gt_coll_name(coll));
 	return rc;
 }

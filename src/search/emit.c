@@ -193,9 +193,10 @@ static void gt_emit_select(struct gt_emit *e)
 	if (e->failed)
 		return;
 	for (uint32_t i = 0; i < plan->nchannels; i++)
-		ids[i] = plan->channels[i].id;
+		ids[i] = i;
 	select->max_bytes = UINT64_MAX;
-	select->algo = e->found->proposal->shape;
+	select->coll = plan->coll;
+	select->algo = GT_ALGO_RING;
 	select->protocol = GT_PROTOCOL_SIMPLE;
 	select->nchannels = plan->nchannels;
 	select->channels = ids;

@@ -133,7 +133,7 @@ static int check(struct matrix *m)
 	m->config.max_bytes = 64 << 20;
 	if (!engine_open(m))
 		return 0;
-	for (int c = 0; c < GT_NCOLLS; c++)
+	for (int c = 0; c <= GT_COLL_REDUCESCATTER; c++)
 		for (int t = 0; t < GT_NDTYPES; t++)
 			for (int o = 0; o < GT_NREDOPS; o++) {
 				if (c == GT_COLL_ALLGATHER && o)
@@ -167,7 +167,8 @@ static int stress(struct matrix *m)
 		return 0;
 	while (m->operations < STRESS_OPERATIONS) {
 		struct gt_request req = {
-			.coll = (enum gt_coll)draw(&state, GT_NCOLLS),
+			.coll = (enum gt_coll)draw(&state,
+						   (GT_COLL_REDUCESCATTER + 1)),
 			.dtype = (enum gt_dtype)draw(&state, GT_NDTYPES),
 			.op = (enum gt_redop)draw(&state, GT_NREDOPS),
 			.inplace = !draw(&state, 4),
@@ -193,7 +194,7 @@ static int small(struct matrix *m)
 	m->config.timeout_ns = 20000000000;
 	if (!engine_open(m))
 		return 0;
-	for (int i = 0; i < 2 * GT_NCOLLS; i++) {
+	for (int i = 0; i < 2 * (GT_COLL_REDUCESCATTER + 1); i++) {
 		req.coll = (enum gt_coll)(i / 2);
 		req.inplace = i % 2;
 		req.count = i % 2 ? 9001 : 131072;

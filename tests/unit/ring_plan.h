@@ -28,6 +28,23 @@ static inline void test_ring_shuffle(uint32_t *order, uint32_t n,
 	}
 }
 
+/* One row of all channels. */
+static inline void test_ring_select(struct gt_plan *plan)
+{
+	struct gt_plan_select *row =
+		gt_arena_array(plan->arena, 1, sizeof(*row));
+
+	*row = (struct gt_plan_select){.max_bytes = UINT64_MAX,
+				       .nchannels = plan->nchannels,
+				       .workers = 1};
+	row->channels = gt_arena_array(plan->arena, plan->nchannels,
+				       sizeof(*row->channels));
+	for (uint32_t c = 0; c < plan->nchannels; c++)
+		row->channels[c] = c;
+	plan->select = row;
+	plan->nselect = 1;
+}
+
 /* nchannels random rings of n ranks with random shares that sum to 1. */
 static inline struct gt_plan *test_ring_plan(uint32_t n, uint32_t nchannels,
 					     uint64_t *state)
@@ -61,6 +78,7 @@ static inline struct gt_plan *test_ring_plan(uint32_t n, uint32_t nchannels,
 			gt_arena_array(plan->arena, n, sizeof(*channel->order));
 		test_ring_shuffle(channel->order, n, state);
 	}
+	test_ring_select(plan);
 	return plan;
 }
 

@@ -17,6 +17,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* The collectives that stand first in enum gt_coll: those of every ring. */
+enum { TEST_NCOLLS = 3 };
+
 /* "tests/cases/..." under the sources, in a buffer of the caller. */
 static inline const char *gt_test_path(char path[4096], const char *name)
 {

@@ -68,7 +68,7 @@ static void test_matrix(void **state)
 	bench.plan = test_ring_plan(5, 2, &seed);
 	bench.config.slice_bytes = 1024;
 	bench_open(&bench);
-	for (int coll = 0; coll < GT_NCOLLS; coll++)
+	for (int coll = 0; coll < TEST_NCOLLS; coll++)
 		for (int t = 0; t < GT_NDTYPES; t++)
 			for (int op = 0; op < GT_NREDOPS; op++)
 				for (int k = 0; k < 12; k++) {
@@ -85,7 +85,7 @@ static void test_matrix(void **state)
 
 static void random_request(struct gt_request *req, uint32_t n, uint64_t *seed)
 {
-	req->coll = test_random(seed, GT_NCOLLS);
+	req->coll = test_random(seed, TEST_NCOLLS);
 	req->dtype = test_random(seed, GT_NDTYPES);
 	req->op = test_random(seed, GT_NREDOPS);
 	req->inplace = (int)test_random(seed, 2);

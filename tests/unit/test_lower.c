@@ -78,7 +78,7 @@ static void test_small_rings(void **state)
 	static const uint32_t steps_of_two[] = {3, 2, 2};
 
 	(void)state;
-	for (int coll = 0; coll < GT_NCOLLS; coll++) {
+	for (int coll = 0; coll < TEST_NCOLLS; coll++) {
 		struct gt_plan *one = make_rings(1, 1), *two = make_rings(2, 1);
 		struct gt_program p;
 

@@ -241,7 +241,7 @@ static void test_slots(void **state)
 	struct programs p;
 
 	(void)state;
-	for (uint32_t i = 0; i < GT_NCOLLS * ORACLE_RANKS * 12 * 2; i++) {
+	for (uint32_t i = 0; i < TEST_NCOLLS * ORACLE_RANKS * 12 * 2; i++) {
 		make_programs(&p, (enum gt_coll)(i % 3),
 			      1 + i / 3 % ORACLE_RANKS, &seed);
 		p.args.slots = 1 + i / 27 % 12;

@@ -138,7 +138,7 @@ static void test_random_machines(void **state)
 		expect_proof(f, &p);
 		/* optimal: what the channels carry is what the prices allow */
 		assert_int_equal(gt_rat_cmp(p.value, p.bound), 0);
-		for (int coll = 0; coll < GT_NCOLLS; coll++) {
+		for (int coll = 0; coll < TEST_NCOLLS; coll++) {
 			gt_bound_find(f, (enum gt_coll)coll, arena, &bound,
 				      NULL);
 			assert_true(bound.found);
