@@ -1,5 +1,6 @@
 # one page a command, and the formats
 dist_man_MANS += \
+	%D%/gtopo-cluster.5 \
 	%D%/gtopo-detect.1 \
 	%D%/gtopo-diff.1 \
 	%D%/gtopo-health.1 \

@@ -4,6 +4,8 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "cli/opt.h"
+#include "cli/paths_cluster.h"
+#include "topo/cluster.h"
 #include "topo/path.h"
 #include "topo/print.h"
 #include "topo/topo.h"
@@ -91,18 +93,12 @@ static int gt_paths_write(const struct gt_cmd_args *args,
 	return rc;
 }
 
-static int gt_paths_run(const struct gt_cmd_args *args, struct gt_err *err)
+static int gt_paths_on_topo(const struct gt_cmd_args *args,
+			    const struct gt_topo *topo, struct gt_err *err)
 {
-	const struct gt_paths_opts *opts = args->opts;
 	struct gt_paths *paths = NULL;
-	struct gt_topo *topo;
-	int rc = gt_paths_usable(args, err);
+	int rc;
 
-	if (!rc)
-		rc = gt_topo_read(args->operands[0], (enum gt_rates)opts->rates,
-				  &topo, err);
-	if (rc)
-		return rc;
 	for (uint32_t i = 0; i < gt_topo_nwarnings(topo); i++)
 		gt_cmd_warn(args, "%s", gt_topo_warning(topo, i));
 	rc = gt_topo_check(topo, err);
@@ -114,6 +110,46 @@ static int gt_paths_run(const struct gt_cmd_args *args, struct gt_err *err)
 	if (!rc)
 		rc = gt_paths_write(args, topo, paths, err);
 	gt_paths_free(paths);
+	return rc;
+}
+
+static int gt_paths_on_cluster(const struct gt_cmd_args *args,
+			       const struct gt_cluster *cluster,
+			       struct gt_err *err)
+{
+	const struct gt_paths_opts *opts = args->opts;
+	struct gt_buf text = GT_BUF_INIT;
+	int rc;
+
+	if (opts->json || opts->bottlenecks)
+		return gt_err_set(err, GT_EINPUT, cluster->source,
+				  "is a cluster; '--json' and '--bottlenecks' "
+				  "take one server");
+	rc = gt_paths_cluster(cluster, opts->from, opts->to, &text, err);
+	if (!rc && text.failed)
+		rc = gt_err_nomem(err);
+	if (!rc)
+		rc = gt_file_write(args->out, text.text, text.len, err);
+	gt_buf_release(&text);
+	return rc;
+}
+
+static int gt_paths_run(const struct gt_cmd_args *args, struct gt_err *err)
+{
+	const struct gt_paths_opts *opts = args->opts;
+	struct gt_cluster *cluster;
+	struct gt_topo *topo;
+	int rc = gt_paths_usable(args, err);
+
+	if (!rc)
+		rc = gt_cluster_read(args->operands[0],
+				     (enum gt_rates)opts->rates, &cluster,
+				     &topo, err);
+	if (rc)
+		return rc;
+	rc = cluster ? gt_paths_on_cluster(args, cluster, err)
+		     : gt_paths_on_topo(args, topo, err);
+	gt_cluster_free(cluster);
 	gt_topo_free(topo);
 	return rc;
 }

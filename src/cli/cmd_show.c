@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "cli/opt.h"
 #include "cli/show_plan.h"
+#include "topo/cluster.h"
 #include "topo/dot.h"
 #include "topo/show.h"
 #include "topo/topo.h"
@@ -133,20 +134,50 @@ static int gt_show_usable(const struct gt_cmd_args *args, struct gt_err *err)
 	return GT_OK;
 }
 
+static int gt_show_one(const struct gt_cmd_args *args,
+		       const struct gt_topo *topo, struct gt_err *err)
+{
+	int rc = gt_topo_check(topo, err);
+
+	return rc ? rc : gt_show_write(args, topo, err);
+}
+
+static int gt_show_several(const struct gt_cmd_args *args,
+			   const struct gt_cluster *cluster, struct gt_err *err)
+{
+	struct gt_show_style style = {.ascii = !gt_show_is_utf8(),
+				      .colour = gt_show_has_colour(args)};
+	struct gt_buf text = GT_BUF_INIT;
+	int rc;
+
+	if (gt_show_is_picture(args->opts))
+		return gt_err_set(err, GT_EINPUT, cluster->source,
+				  "is a cluster; pictures are of one server, "
+				  "such as '%s'",
+				  cluster->kinds[0].file);
+	gt_show_cluster(cluster, &style, &text);
+	rc = text.failed ? gt_err_nomem(err)
+			 : gt_file_write(args->out, text.text, text.len, err);
+	gt_buf_release(&text);
+	return rc;
+}
+
 static int gt_show_run(const struct gt_cmd_args *args, struct gt_err *err)
 {
 	const struct gt_show_opts *opts = args->opts;
+	struct gt_cluster *cluster;
 	struct gt_topo *topo;
 	int rc = gt_show_usable(args, err);
 
 	if (!rc)
-		rc = gt_topo_read(args->operands[0], (enum gt_rates)opts->rates,
-				  &topo, err);
+		rc = gt_cluster_read(args->operands[0],
+				     (enum gt_rates)opts->rates, &cluster,
+				     &topo, err);
 	if (rc)
 		return rc;
-	rc = gt_topo_check(topo, err);
-	if (!rc)
-		rc = gt_show_write(args, topo, err);
+	rc = cluster ? gt_show_several(args, cluster, err)
+		     : gt_show_one(args, topo, err);
+	gt_cluster_free(cluster);
 	gt_topo_free(topo);
 	return rc;
 }

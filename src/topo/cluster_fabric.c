@@ -288,7 +288,7 @@ static int gt_fabric_check(const struct gt_cluster_fabric *fabric,
 		return gt_xml_fail(elem, NULL, err,
 				   "fabric has levels and links; it may have "
 				   "either");
-	if (!fabric->nlevels)
+	if (!fabric->nlevels || !last)
 		return GT_OK;
 	if (gt_xml_attr(last, "oversubscription"))
 		return gt_xml_fail(last, "oversubscription", err,

@@ -157,7 +157,7 @@ int gt_cluster_check_names(const struct gt_cluster *cluster, struct gt_err *err)
 		qsort(names, cluster->nnodes, sizeof(*names), gt_names_compare);
 	for (uint32_t i = 1; !rc && i < cluster->nnodes; i++)
 		if (!strcmp(names[i - 1], names[i]))
-			rc = gt_err_set(err, GT_EINPUT, cluster->source,
+			rc = gt_err_set(err, GT_EINPUT, NULL,
 					"two nodes are named '%.80s'",
 					names[i]);
 	gt_arena_free(arena);

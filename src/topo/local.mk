@@ -5,6 +5,7 @@ gtopo_core_sources += \
 	%D%/cluster.c %D%/cluster.h \
 	%D%/cluster_fabric.c %D%/cluster_kind.c %D%/cluster_make.h \
 	%D%/cluster_names.c %D%/cluster_read.c \
+	%D%/cluster_path.c %D%/cluster_path.h %D%/cluster_print.c \
 	%D%/diff.c %D%/diff.h %D%/diff_apply.c %D%/diff_apply.h \
 	%D%/digest.c %D%/digest.h \
 	%D%/dot.c %D%/dot.h %D%/dot_lane.c %D%/dot_link.c \
@@ -28,7 +29,7 @@ gtopo_core_sources += \
 	%D%/probe_rdma.c \
 	%D%/probe_verbs.c \
 	%D%/reader.h \
-	%D%/show.c %D%/show.h %D%/show_across.c \
+	%D%/show.c %D%/show.h %D%/show_across.c %D%/show_cluster.c \
 	%D%/show_line.c %D%/show_line.h %D%/show_words.c \
 	%D%/server.c %D%/server.h %D%/server_hash.c \
 	%D%/sysfs.c %D%/sysfs.h \

@@ -8,6 +8,7 @@
 #include "topo/topo.h"
 
 struct gt_buf;
+struct gt_cluster;
 struct gt_pci_rate;
 
 struct gt_show_style {
@@ -18,6 +19,10 @@ struct gt_show_style {
 /* Append the tree; out->failed tells of memory. */
 void gt_show_tree(const struct gt_topo *topo, const struct gt_show_style *style,
 		  struct gt_buf *out);
+
+/* The same of a cluster: its kinds of nodes, and its fabrics from the top. */
+void gt_show_cluster(const struct gt_cluster *cluster,
+		     const struct gt_show_style *style, struct gt_buf *out);
 
 /* What the tree and the pictures both say.  Text is cut to size. */
 

@@ -47,10 +47,20 @@ static void gt_show_branches(const struct gt_show *show, int depth)
 		gt_buf_puts(show->out, lines[show->more[depth] ? 2 : 3]);
 }
 
+/* Characters, not bytes. */
+static int gt_show_width(const char *text)
+{
+	int width = 0;
+
+	for (; *text; text++)
+		width += ((unsigned char)*text & 0xc0) != 0x80;
+	return width;
+}
+
 static void gt_show_measure(struct gt_show *show,
 			    const struct gt_show_line *line)
 {
-	int width = 3 * line->depth + (int)strlen(line->label);
+	int width = 3 * line->depth + gt_show_width(line->label);
 	int rate = (int)strlen(line->rate);
 
 	if (width > show->width)
@@ -74,7 +84,7 @@ void gt_show_line(struct gt_show *show, const struct gt_show_line *line)
 	if (*line->rate || *line->gbs || *line->text || *line->note)
 		gt_buf_printf(out, "%*s  %-*s %10s",
 			      show->width - 3 * line->depth -
-				      (int)strlen(line->label),
+				      gt_show_width(line->label),
 			      "", show->rate_width, line->rate, line->gbs);
 	if (*line->text) {
 		gt_buf_puts(out, "  ");

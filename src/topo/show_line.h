@@ -1,7 +1,7 @@
 /*
  * Inside of the tree, for the files that make it: show_line.c (lines, their
- * columns and colours), show.c (branches) and show_across.c (NVSwitches, links
- * between CPUs).
+ * columns and colours), show.c (branches), show_across.c (NVSwitches, links
+ * between CPUs) and show_cluster.c (several machines).
  */
 #ifndef GT_TOPO_SHOW_LINE_H
 #define GT_TOPO_SHOW_LINE_H

@@ -8,6 +8,7 @@ cli_tests += \
 	%D%/22-diff.bats \
 	%D%/23-lint.bats \
 	%D%/24-health.bats \
+	%D%/25-cluster.bats \
 	%D%/30-search.bats \
 	%D%/40-verify.bats \
 	%D%/50-run.bats

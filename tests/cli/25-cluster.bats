@@ -1,0 +1,78 @@
+# Clusters: read, shown, with routes between their nodes.
+
+load common
+
+cases=$GTOPO_SRC/tests/cases/cluster
+
+@test "each good cluster is shown, with routes, as its files say" {
+	cd "$cases/good"
+	for file in *.xml; do
+		gtopo show "$file" | diff "${file%.xml}.show" -
+		gtopo paths "$file" | diff "${file%.xml}.paths" -
+	done
+}
+
+@test "each bad cluster is refused in one line, with the place" {
+	cd "$cases/bad"
+	for file in *.xml; do
+		run_split timeout 20 "$GTOPO" show "$file"
+		want 2 "$(<"${file%.xml}.error")"
+		[ -z "$out" ]
+	done
+}
+
+@test "good clusters are what the schema allows" {
+	command -v xmllint >/dev/null || skip "no xmllint"
+	xmllint --noout --relaxng "$GTOPO_SRC/share/xml/gtopo-cluster.rng" \
+		"$cases"/good/*.xml
+}
+
+@test "a cluster in ASCII, and from standard input" {
+	cd "$cases/good"
+	LC_ALL=C gtopo show - <plain.xml >"$BATS_TEST_TMPDIR/c"
+	grep -Fx '|- 3 x dgx-a100  300.0 GB/s  8 GPUs, NET0-11, dgx-a100-0 .. dgx-a100-2' \
+		<(tr -s ' ' <"$BATS_TEST_TMPDIR/c" | sed 's/ \([0-9.]* GB\)/  \1/; s/s 8 G/s  8 G/')
+	run grep -P '[^\x20-\x7e]' "$BATS_TEST_TMPDIR/c"
+	[ "$status" -eq 1 ]
+}
+
+@test "one route between two nodes, link by link" {
+	cd "$cases/good"
+	gtopo paths --from dgx-h100-0/GPU1 --to sick08/GPU1 rails.xml |
+		diff rails.route -
+	gtopo paths --from a/GPU0 --to b/gpu4 links.xml | diff links.route -
+	gtopo paths --from h200-vm-4-0/GPU0 --to h200-vm-4-1/GPU3 nvlink.xml |
+		diff nvlink.route -
+}
+
+@test "two nodes as a matrix" {
+	cd "$cases/good"
+	run_split gtopo paths --from a --to c links.xml
+	want 0 ""
+	[ "$(grep -c '^GPU' <<<"$out")" -eq 8 ]
+	[[ $out == *"a (pcie-8gpu) to c (pcie-8gpu)"* ]]
+}
+
+@test "routes that cannot be asked for" {
+	cd "$cases/good"
+	run_split gtopo paths --from a --to d links.xml
+	want 2 "gtopo paths: links.xml: there is no node 'd'; gtopo show names them"
+	run_split gtopo paths --from a/GPU9 --to b/GPU0 links.xml
+	want 2 "gtopo paths: links.xml: node 'a' has no GPU 'GPU9'"
+	run_split gtopo paths --from a/NET0 --to b/GPU0 links.xml
+	want 2 "gtopo paths: links.xml: node 'a' has no GPU 'NET0'"
+	run_split gtopo paths --from a/GPU0 --to b links.xml
+	want 2 "gtopo paths: --from and --to are a node and a GPU; name two of a kind"
+	run_split gtopo paths --from a/GPU0 --to a/GPU1 links.xml
+	want 2 "gtopo paths: --from and --to are both in node 'a/GPU1'; ask its file '../../../../share/xml/pcie-8gpu.xml'"
+	run_split gtopo paths --json links.xml
+	want 2 "gtopo paths: links.xml: is a cluster; '--json' and '--bottlenecks' take one server"
+	run_split gtopo show --dot links.xml
+	want 2 "gtopo show: links.xml: is a cluster; pictures are of one server, such as '../../../../share/xml/pcie-8gpu.xml'"
+}
+
+@test "12,500 nodes are read at once" {
+	run_split timeout 2 "$GTOPO" show "$cases/good/many.xml"
+	want 0 ""
+	[[ $out == *": 12500 nodes of 1 kind, 100000 GPUs"* ]]
+}
