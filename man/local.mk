@@ -7,6 +7,7 @@ dist_man_MANS += \
 	%D%/gtopo-lint.1 \
 	%D%/gtopo-paths.1 \
 	%D%/gtopo-report.5 \
+	%D%/gtopo-predict.1 \
 	%D%/gtopo-run.1 \
 	%D%/gtopo-search.1 \
 	%D%/gtopo-show.1 \

@@ -297,6 +297,14 @@ int gt_json_int(const struct gt_json *at, int64_t min, int64_t max,
 	return GT_OK;
 }
 
+int gt_json_double(const struct gt_json *at, double *value, struct gt_err *err)
+{
+	if (!json_is_number(at->value))
+		return gt_json_not(at, "a number", err);
+	*value = json_number_value(at->value);
+	return GT_OK;
+}
+
 int gt_json_u32(const struct gt_json *at, uint32_t max, uint32_t *value,
 		struct gt_err *err)
 {

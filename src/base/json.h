@@ -82,6 +82,7 @@ int gt_json_int(const struct gt_json *at, int64_t min, int64_t max,
 		int64_t *value, struct gt_err *err);
 int gt_json_u32(const struct gt_json *at, uint32_t max, uint32_t *value,
 		struct gt_err *err);
+int gt_json_double(const struct gt_json *at, double *value, struct gt_err *err);
 int gt_json_bool(const struct gt_json *at, int *value, struct gt_err *err);
 int gt_json_is_null(const struct gt_json *at);
 

@@ -13,6 +13,7 @@ gtopo_core_sources += \
 	%D%/lint_print.c %D%/lint_print.h \
 	%D%/cmd_paths.c \
 	%D%/paths_cluster.c %D%/paths_cluster.h \
+	%D%/cmd_predict.c \
 	%D%/cmd_run.c \
 	%D%/cmd_search.c \
 	%D%/cmd_show.c \

@@ -3,6 +3,8 @@ gtopo_core_sources += \
 	%D%/check.c %D%/check.h %D%/check_channel.c %D%/check_load.c \
 	%D%/check_parts.c %D%/check_proof.c %D%/check_share.c \
 	%D%/held_karp.c \
+	%D%/cost.c %D%/cost.h %D%/cost_net.c %D%/cost_net.h \
+	%D%/cost_read.c %D%/cost_read.h %D%/cost_run.c \
 	%D%/layout.c %D%/layout.h \
 	%D%/lower.c %D%/lower.h %D%/lower_tree.c %D%/lower_tree.h \
 	%D%/op.def \

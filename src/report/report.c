@@ -2,13 +2,15 @@
 
 #include <string.h>
 
-/* busbw / algbw */
-static double gt_report_factor(const char *coll, uint32_t ranks)
+double gt_report_factor(const char *coll, uint32_t ranks)
 {
 	double n = ranks;
 
 	if (!strcmp(coll, "allreduce"))
 		return 2 * (n - 1) / n;
+	if (!strcmp(coll, "broadcast") || !strcmp(coll, "reduce") ||
+	    !strcmp(coll, "sendrecv"))
+		return 1;
 	return (n - 1) / n;
 }
 

@@ -5,7 +5,8 @@
  * algbw is bytes / time, with bytes of the larger of input and output; busbw
  * is algbw times a factor that makes collectives and numbers of ranks
  * comparable with a link's bandwidth, as in nccl-tests: 2(n-1)/n for
- * all-reduce, (n-1)/n for all-gather and reduce-scatter.  Both in 1e9 bytes/s.
+ * all-reduce, 1 for broadcast, reduce and send-receive, (n-1)/n for others.
+ * Both in 1e9 bytes/s.
  *
  * A writer appends to a buffer of the caller, who may write it out and empty
  * it after every call.
@@ -66,6 +67,9 @@ struct gt_report_writer {
 
 extern const struct gt_report_writer gt_report_text;
 extern const struct gt_report_writer gt_report_json;
+
+/* busbw / algbw */
+double gt_report_factor(const char *coll, uint32_t ranks);
 
 /* Fill in a side from a measurement. */
 struct gt_report_side gt_report_measure(const struct gt_report *report,

@@ -11,6 +11,7 @@ cli_tests += \
 	%D%/25-cluster.bats \
 	%D%/30-search.bats \
 	%D%/40-verify.bats \
+	%D%/41-predict.bats \
 	%D%/50-run.bats
 
 EXTRA_DIST += $(cli_tests) %D%/graphviz.supp %D%/common.bash %D%/run-bats.sh

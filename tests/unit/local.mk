@@ -3,6 +3,7 @@ unit_tests += \
 	%D%/test_base \
 	%D%/test_bound \
 	%D%/test_cluster \
+	%D%/test_cost \
 	%D%/test_engine \
 	%D%/test_fifo \
 	%D%/test_lower \

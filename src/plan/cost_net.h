@@ -1,0 +1,86 @@
+/*
+ * What the files of the cost model share: a selection's programs as processes
+ * joined by edges, and their execution in time.  Others use plan/cost.h.
+ */
+#ifndef GT_PLAN_COST_NET_H
+#define GT_PLAN_COST_NET_H
+
+#include <stdint.h>
+
+#include "plan/cost.h"
+#include "plan/program.h"
+
+struct gt_arena;
+struct gt_err;
+
+/* One FIFO: who writes and who reads it, over which links. */
+struct gt_cost_edge {
+	uint32_t from, to; /* processes */
+	const struct gt_plan_hop *route;
+	enum gt_cost_hop kind;
+	/* Since the run began; the k-th time stands in place k mod slots. */
+	uint64_t written, read, freed, taken;
+	double *data_us, *credit_us;
+};
+
+/* One program: a rank on a lane of a channel, by a group of workers. */
+struct gt_cost_proc {
+	const struct gt_program *program;
+	uint32_t channel; /* index into plan->channels */
+	uint32_t group;
+	uint32_t selected; /* which of the row's channels that is */
+	uint32_t *edges;   /* of its connections */
+	uint32_t loop, piece;
+	uint32_t step;  /* record */
+	double time_us; /* when it can go on */
+	int queued;
+};
+
+struct gt_cost_net {
+	const struct gt_plan *plan;
+	struct gt_arena *arena;
+	uint32_t nprocs, nedges, nselected, slots;
+	uint32_t ngroups; /* of workers, that wait each on its own */
+	struct gt_cost_proc *procs;
+	struct gt_cost_edge *edges;
+	const uint32_t *selected; /* channel indices */
+	double *link_free_us;     /* when a link has served all so far */
+	double *link_busy_us;     /* how long it served */
+	double *local_free_us;    /* a rank's memory */
+	uint32_t *heap; /* processes that can go on, the first first */
+	uint32_t heap_len;
+};
+
+/* How one message is moved; per selected channel. */
+struct gt_cost_cut {
+	uint32_t workers;
+	uint32_t turn;      /* pieces a slice is handed over in */
+	double loops;       /* that the message takes; 0: nothing to move */
+	double piece_bytes; /* of all workers together */
+};
+
+enum {
+	GT_COST_LOOPS = 4, /* that are executed */
+	GT_COST_TURN = 2,  /* pieces of a slice, at most */
+	/* Workers wait each on its own, so that others use the links: more
+	 * groups than this change nothing that shows. */
+	GT_COST_GROUPS = 3,
+};
+
+struct gt_cost_run {
+	const struct gt_cost_params *params;
+	const struct gt_cost_cut *cuts; /* by selected channel */
+	uint32_t ngroups;               /* that the workers are divided into */
+	uint32_t loops;                 /* to execute, up to GT_COST_LOOPS */
+	double end_us[GT_COST_LOOPS];   /* of each loop, filled in */
+};
+
+/* Lower and connect everything that row `row` uses for `coll`. */
+int gt_cost_net_init(struct gt_cost_net *net, const struct gt_plan *plan,
+		     uint32_t row, enum gt_coll coll, struct gt_arena *arena,
+		     struct gt_err *err);
+
+/* Execute run->loops loops from time 0. */
+void gt_cost_net_run(struct gt_cost_net *net, struct gt_cost_run *run);
+
+#endif

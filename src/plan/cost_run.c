@@ -1,0 +1,285 @@
+#include "plan/cost_net.h"
+
+#include <string.h>
+
+#include "plan/step.h"
+
+/* Moving one piece by one step. */
+struct gt_cost_move {
+	double bytes;
+	double begin_us, end_us;
+};
+
+static int gt_cost_before(const struct gt_cost_net *net, uint32_t a, uint32_t b)
+{
+	double x = net->procs[a].time_us, y = net->procs[b].time_us;
+
+	return x < y || (x == y && a < b);
+}
+
+static void gt_cost_push(struct gt_cost_net *net, uint32_t proc)
+{
+	uint32_t at = net->heap_len++, up;
+
+	while (at && gt_cost_before(net, proc, net->heap[up = (at - 1) / 2])) {
+		net->heap[at] = net->heap[up];
+		at = up;
+	}
+	net->heap[at] = proc;
+	net->procs[proc].queued = 1;
+}
+
+static uint32_t gt_cost_pop(struct gt_cost_net *net)
+{
+	uint32_t first = net->heap[0], last = net->heap[--net->heap_len];
+	uint32_t at = 0, down;
+
+	while ((down = 2 * at + 1) < net->heap_len) {
+		if (down + 1 < net->heap_len &&
+		    gt_cost_before(net, net->heap[down + 1], net->heap[down]))
+			down++;
+		if (!gt_cost_before(net, net->heap[down], last))
+			break;
+		net->heap[at] = net->heap[down];
+		at = down;
+	}
+	net->heap[at] = last;
+	net->procs[first].queued = 0;
+	return first;
+}
+
+static int gt_cost_is_edge(const struct gt_operand *operand)
+{
+	return operand->buf != GT_BUF_INPUT && operand->buf != GT_BUF_OUTPUT;
+}
+
+/* Not before `at`: a server that is busy until *free_us serves in order. */
+static double gt_cost_serve(double *free_us, double at, double us)
+{
+	if (*free_us < at)
+		*free_us = at;
+	return *free_us += us;
+}
+
+/* 1 and when the operand may be used, 0 when nobody knows yet. */
+static int gt_cost_awaits(const struct gt_cost_net *net,
+			  const struct gt_cost_edge *edge, int sends,
+			  double *time_us)
+{
+	double at = 0;
+
+	if (sends && edge->written - edge->taken < net->slots)
+		return 1;
+	if (sends && edge->freed == edge->taken)
+		return 0;
+	if (!sends && edge->written == edge->read)
+		return 0;
+	at = sends ? edge->credit_us[edge->taken % net->slots]
+		   : edge->data_us[edge->read % net->slots];
+	if (*time_us < at)
+		*time_us = at;
+	return 1;
+}
+
+/* Queue the process if its step has all that it waits for. */
+static void gt_cost_try(struct gt_cost_net *net, uint32_t p,
+			const struct gt_cost_run *run)
+{
+	struct gt_cost_proc *proc = &net->procs[p];
+	const struct gt_step *step = &proc->program->steps[proc->step];
+	double time_us = proc->time_us;
+
+	if (proc->queued || proc->loop == run->loops)
+		return;
+	for (uint32_t i = 0; i < (uint32_t)step->nsrc + step->ndst; i++) {
+		const struct gt_operand *operand = gt_step_operand(step, i);
+
+		if (!gt_cost_is_edge(operand) ||
+		    !(operand->flags & GT_OPERAND_WAIT))
+			continue;
+		if (!gt_cost_awaits(net,
+				    &net->edges[proc->edges[operand->conn]],
+				    i >= step->nsrc, &time_us))
+			return;
+	}
+	proc->time_us = time_us;
+	gt_cost_push(net, p);
+}
+
+/* Bytes over all links of a hop; links pass them on as they come. */
+static void gt_cost_transfer(struct gt_cost_net *net,
+			     const struct gt_cost_edge *edge,
+			     const struct gt_cost_run *run,
+			     struct gt_cost_move *move)
+{
+	const struct gt_plan *plan = net->plan;
+
+	for (uint32_t i = 0; i < edge->route->nroute; i++) {
+		uint32_t link = edge->route->route[i];
+		const char *kind = plan->links[link].kind;
+		double gbs = gt_rat_double(plan->links[link].gbs), us, end;
+
+		us = move->bytes / 1e3 / gbs / run->params->rate;
+		if (kind && !strcmp(kind, "PCI"))
+			us *= gt_rat_double(edge->route->charge);
+		net->link_busy_us[link] += us;
+		end = gt_cost_serve(&net->link_free_us[link], move->begin_us,
+				    us);
+		if (move->end_us < end)
+			move->end_us = end;
+	}
+}
+
+/* What the step moves over links, and in the rank's memory. */
+static void gt_cost_work(struct gt_cost_net *net,
+			 const struct gt_cost_proc *proc,
+			 const struct gt_cost_run *run,
+			 struct gt_cost_move *move)
+{
+	const struct gt_step *step = &proc->program->steps[proc->step];
+	const struct gt_cost_cut *cut = &run->cuts[proc->selected];
+	uint32_t local = 0;
+	double end;
+
+	for (uint32_t i = 0; i < (uint32_t)step->nsrc + step->ndst; i++) {
+		const struct gt_operand *operand = gt_step_operand(step, i);
+		int sends = i >= step->nsrc;
+
+		if (operand->buf == GT_BUF_NONE)
+			continue;
+		if (gt_cost_is_edge(operand) &&
+		    (sends || operand->buf != GT_BUF_FIFO))
+			gt_cost_transfer(
+				net, &net->edges[proc->edges[operand->conn]],
+				run, move);
+		else
+			local++;
+	}
+	end = gt_cost_serve(&net->local_free_us[proc->program->rank],
+			    move->begin_us,
+			    local * move->bytes / 1e3 / run->params->local_gbs);
+	if (move->end_us < end)
+		move->end_us = end;
+	end = move->begin_us + move->bytes * run->ngroups / 1e3 /
+				       (cut->workers * run->params->worker_gbs);
+	if (move->end_us < end)
+		move->end_us = end;
+}
+
+static void gt_cost_take(struct gt_cost_net *net, struct gt_cost_edge *edge,
+			 int sends)
+{
+	if (!sends)
+		edge->read++;
+	else if (edge->written - edge->taken == net->slots)
+		edge->taken++;
+}
+
+/* Tell the other ends, and let them go on if that was all they lacked. */
+static void gt_cost_post(struct gt_cost_net *net, uint32_t p,
+			 const struct gt_cost_run *run, double now_us)
+{
+	struct gt_cost_proc *proc = &net->procs[p];
+	const struct gt_step *step = &proc->program->steps[proc->step];
+	uint32_t n = (uint32_t)step->nsrc + step->ndst;
+
+	for (uint32_t i = 0; i < n; i++) {
+		const struct gt_operand *operand = gt_step_operand(step, i);
+		struct gt_cost_edge *edge;
+		double seen_us;
+		int sends = i >= step->nsrc;
+
+		if (!gt_cost_is_edge(operand))
+			continue;
+		edge = &net->edges[proc->edges[operand->conn]];
+		if (operand->flags & GT_OPERAND_WAIT)
+			gt_cost_take(net, edge, sends);
+		if (!(operand->flags & GT_OPERAND_POST))
+			continue;
+		seen_us = now_us + run->params->hop_us[edge->kind];
+		if (sends)
+			edge->data_us[edge->written++ % net->slots] = seen_us;
+		else
+			edge->credit_us[edge->freed++ % net->slots] = seen_us;
+	}
+}
+
+/* The next piece, else the next step, else the next loop. */
+static void gt_cost_advance(struct gt_cost_proc *proc, struct gt_cost_run *run)
+{
+	const struct gt_program *program = proc->program;
+
+	if (++proc->piece < run->cuts[proc->selected].turn)
+		return;
+	proc->piece = 0;
+	proc->step += gt_step_nrecords(&program->steps[proc->step]);
+	if (proc->step < program->nsteps)
+		return;
+	proc->step = 0;
+	if (run->end_us[proc->loop] < proc->time_us)
+		run->end_us[proc->loop] = proc->time_us;
+	proc->loop++;
+}
+
+static void gt_cost_step(struct gt_cost_net *net, uint32_t p,
+			 struct gt_cost_run *run)
+{
+	struct gt_cost_proc *proc = &net->procs[p];
+	const struct gt_step *step = &proc->program->steps[proc->step];
+	struct gt_cost_move move = {
+		.bytes = run->cuts[proc->selected].piece_bytes / run->ngroups,
+		.begin_us = proc->time_us,
+		.end_us = proc->time_us,
+	};
+
+	gt_cost_work(net, proc, run, &move);
+	gt_cost_post(net, p, run, move.end_us);
+	proc->time_us = move.end_us;
+	gt_cost_advance(proc, run);
+	gt_cost_try(net, p, run);
+	for (uint32_t i = 0; i < (uint32_t)step->nsrc + step->ndst; i++) {
+		const struct gt_operand *operand = gt_step_operand(step, i);
+		const struct gt_cost_edge *edge;
+
+		if (!gt_cost_is_edge(operand))
+			continue;
+		edge = &net->edges[proc->edges[operand->conn]];
+		gt_cost_try(net, edge->from == p ? edge->to : edge->from, run);
+	}
+}
+
+static void gt_cost_reset(struct gt_cost_net *net,
+			  const struct gt_cost_run *run)
+{
+	for (uint32_t i = 0; i < net->plan->nlinks; i++)
+		net->link_free_us[i] = net->link_busy_us[i] = 0;
+	for (uint32_t i = 0; i < net->plan->nranks; i++)
+		net->local_free_us[i] = 0;
+	for (uint32_t i = 0; i < net->nedges; i++) {
+		struct gt_cost_edge *edge = &net->edges[i];
+
+		edge->written = edge->read = edge->freed = edge->taken = 0;
+	}
+	net->heap_len = 0;
+	for (uint32_t i = 0; i < net->nprocs; i++) {
+		struct gt_cost_proc *proc = &net->procs[i];
+
+		proc->loop = proc->piece = proc->step = 0;
+		proc->time_us = 0;
+		proc->queued = 0;
+		/* Idle: no steps, or nothing of the message is its own. */
+		if (!proc->program->nsteps || proc->group >= run->ngroups ||
+		    !run->cuts[proc->selected].turn)
+			proc->loop = run->loops;
+	}
+}
+
+void gt_cost_net_run(struct gt_cost_net *net, struct gt_cost_run *run)
+{
+	gt_cost_reset(net, run);
+	memset(run->end_us, 0, sizeof(run->end_us));
+	for (uint32_t i = 0; i < net->nprocs; i++)
+		gt_cost_try(net, i, run);
+	while (net->heap_len)
+		gt_cost_step(net, gt_cost_pop(net), run);
+}
