@@ -3,6 +3,10 @@
 EXTRA_PROGRAMS += %D%/meter
 %C%_meter_LDADD =
 
+# from measured times to the parameters of `gtopo predict`
+noinst_PROGRAMS += %D%/fit
+%C%_fit_LDADD = $(gtopo_LDADD) -lm
+
 # The race needs GPUs to run, not to be built; it looks for NCCL by itself.
 if HAVE_CUDA
 noinst_PROGRAMS += %D%/vs-nccl
