@@ -16,8 +16,9 @@ check() {
 		may["kernels"] = "kernels/ plan/program.h base/dtype."
 		may["exec"] = "exec/ plan/ base/ kernels/kernels.h "\
 				"kernels/pattern.h kernels/half.h"
+		may["measure"] = "measure/ topo/measured.h base/ kernels/ping.h"
 		may["report"] = "report/ base/"
-		may["cli"] = "cli/ search/ exec/ report/ topo/ plan/ base/"
+		may["cli"] = "cli/ search/ exec/ measure/ report/ topo/ plan/ base/"
 		may["main.c"] = "cli/"
 	}
 	{

@@ -7,6 +7,9 @@
 #include "cli/opt.h"
 
 static const struct gt_opt gt_detect_opts[] = {
+	{GT_OPT_FLAG, 0, "measure", NULL,
+	 offsetof(struct gt_detect_from, measure),
+	 "time what goes between GPUs and from and to the host", 0, 0},
 	{GT_OPT_TEXT, 0, "root", "DIR", offsetof(struct gt_detect_from, root),
 	 "read DIR/sys and DIR/proc instead of this machine's", 0, 0},
 	{GT_OPT_TEXT, 0, "nvml", "FILE", offsetof(struct gt_detect_from, nvml),

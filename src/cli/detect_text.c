@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "cli/cmd.h"
+#include "cli/detect_measure.h"
 #include "topo/machine.h"
 #include "topo/probe.h"
 #include "topo/xml_write.h"
@@ -40,7 +41,9 @@ int gt_detect_text(const struct gt_cmd_args *args,
 	struct gt_machine *machine;
 	int n, rc;
 
-	rc = gt_detect_hwloc(from->root, err);
+	rc = from->measure ? gt_detect_can_measure(from->root, err) : GT_OK;
+	if (!rc)
+		rc = gt_detect_hwloc(from->root, err);
 	if (!rc)
 		rc = gt_probe_all(&env, &machine, err);
 	if (rc)
@@ -53,5 +56,7 @@ int gt_detect_text(const struct gt_cmd_args *args,
 		gt_cmd_warn(args, "%d elements: NCCL takes files of at most %d",
 			    n, GT_XML_NCCL_NODES);
 	gt_machine_free(machine);
+	if (!rc && from->measure)
+		rc = gt_detect_measure(args, out, err);
 	return rc;
 }

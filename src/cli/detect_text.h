@@ -12,6 +12,7 @@ struct gt_err;
 struct gt_detect_from {
 	const char *root; /* of sys and proc, or NULL */
 	const char *nvml; /* the library's file, or NULL: the driver's */
+	int measure;      /* what GPUs reach as well */
 };
 
 /* Append the XML; what could not be read is told with gt_cmd_warn(). */

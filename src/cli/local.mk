@@ -2,6 +2,7 @@
 gtopo_core_sources += \
 	%D%/cmd.c %D%/cmd.def %D%/cmd.h \
 	%D%/cmd_detect.c \
+	%D%/detect_measure.c %D%/detect_measure.h \
 	%D%/detect_text.c %D%/detect_text.h \
 	%D%/cmd_diff.c \
 	%D%/diff_cost.c %D%/diff_cost.h \

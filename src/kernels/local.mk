@@ -11,6 +11,7 @@ gtopo_core_sources += \
 	%D%/kernels.h \
 	%D%/module.c \
 	%D%/move.cuh \
+	%D%/ping.cu %D%/ping.h \
 	%D%/reduce.cuh \
 	%D%/schedule.cuh \
 	%D%/type.cuh

@@ -15,6 +15,7 @@ gtopo_core_sources += \
 	%D%/lint_bytes.c %D%/lint_elem.c %D%/lint_graph.c \
 	%D%/machine.c %D%/machine.h %D%/machine_trim.c \
 	%D%/match.c %D%/match.h %D%/match_same.c \
+	%D%/measured.c %D%/measured.h %D%/measured_write.c \
 	%D%/model.c %D%/model.h \
 	%D%/nvml.c %D%/nvml.h \
 	%D%/path.c %D%/path.h \

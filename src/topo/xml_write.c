@@ -237,7 +237,7 @@ static void gt_xml_cpu(struct gt_xml_out *out, xmlNodePtr parent,
 	gt_xml_nic(out, node, cpu->nets);
 }
 
-static int gt_xml_save(xmlDocPtr doc, struct gt_buf *out)
+int gt_xml_save(xmlDocPtr doc, struct gt_buf *out)
 {
 	xmlBufferPtr text = xmlBufferCreate();
 	xmlSaveCtxtPtr save;

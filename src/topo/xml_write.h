@@ -14,6 +14,7 @@
 struct gt_buf;
 struct gt_err;
 struct gt_machine;
+struct _xmlDoc;
 
 enum {
 	GT_XML_NCCL_NODES = 256, /* more elements than this NCCL refuses */
@@ -25,5 +26,8 @@ enum {
  */
 int gt_xml_write(const struct gt_machine *machine, struct gt_buf *out,
 		 int *nelements, struct gt_err *err);
+
+/* Append libxml2's document in that way; 0, or not when memory ran out. */
+int gt_xml_save(struct _xmlDoc *doc, struct gt_buf *out);
 
 #endif

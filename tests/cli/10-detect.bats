@@ -72,3 +72,20 @@ load common
 	[[ $err == "gtopo detect: GPUs are left out: NVML fails: nvml"*missing ]]
 	[[ $out == *"</system>" ]]
 }
+
+@test "--measure without CUDA, without a GPU, with --root" {
+	run_split gtopo detect --measure --root "$BATS_TEST_TMPDIR"
+	want 2 "gtopo detect: --measure measures this machine, not that of \
+--root"
+	if gtopo version -v | grep -qx 'cuda yes'; then
+		[ ! -e /dev/nvidiactl ] || skip "there is a GPU"
+		run_split gtopo detect --measure
+		[ "$status" -eq 3 ]
+		[[ $err == "gtopo detect: no GPU to measure: "* ]]
+	else
+		run_split gtopo detect --measure
+		want 2 "gtopo detect: --measure needs a gtopo that was built \
+with CUDA"
+	fi
+	[ -z "$out" ]
+}

@@ -133,7 +133,7 @@ static void read_attrs(struct reader *r, const char *name)
 
 static int read_open(struct reader *r)
 {
-	size_t len = strspn(r->at, "abcdefghijklmnopqrstuvwxyz0123456789");
+	size_t len = strspn(r->at, "abcdefghijklmnopqrstuvwxyz0123456789_");
 	char *name = r->open[r->depth];
 
 	if (!len || len > 31 || r->depth == MAX_DEPTH - 1)
@@ -141,7 +141,8 @@ static int read_open(struct reader *r)
 	memcpy(name, r->at, len);
 	name[len] = '\0';
 	r->at += len;
-	r->nodes++;
+	/* Elements that it does not know it leaves out, and counts not. */
+	r->nodes += strncmp(name, "gt_", 3) != 0;
 	read_attrs(r, name);
 	if (!strncmp(r->at, "/>", 2)) {
 		r->at += 2;

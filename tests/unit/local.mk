@@ -8,6 +8,7 @@ unit_tests += \
 	%D%/test_fifo \
 	%D%/test_lower \
 	%D%/test_machine \
+	%D%/test_measure \
 	%D%/test_mutate \
 	%D%/test_opt \
 	%D%/test_plan \
