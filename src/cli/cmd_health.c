@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "cli/detect_text.h"
 #include "cli/diff_fleet.h"
+#include "cli/health_reach.h"
 #include "cli/lint_print.h"
 #include "cli/opt.h"
 #include "cli/reference.h"
@@ -15,7 +16,12 @@ struct gt_health_opts {
 	struct gt_detect_from from;
 	const char *expect;
 	const char *ignore;
+	int64_t tolerance; /* percent */
 	int json;
+};
+
+static const struct gt_health_opts gt_health_defaults = {
+	.tolerance = GT_REACH_TOLERANCE,
 };
 
 static const struct gt_opt gt_health_opts[] = {
@@ -25,6 +31,12 @@ static const struct gt_opt gt_health_opts[] = {
 	{GT_OPT_TEXT, 0, "ignore", "LIST",
 	 offsetof(struct gt_health_opts, ignore),
 	 "what may differ: driver,subsystem,...", 0, 0},
+	{GT_OPT_FLAG, 0, "measure", NULL,
+	 offsetof(struct gt_health_opts, from.measure),
+	 "time what the GPUs reach, too", 0, 0},
+	{GT_OPT_INT, 0, "tolerance", "PERCENT",
+	 offsetof(struct gt_health_opts, tolerance),
+	 "what may be missing of an expected rate (default: 10)", 0, 99},
 	{GT_OPT_FLAG, 0, "json", NULL, offsetof(struct gt_health_opts, json),
 	 "write JSON", 0, 0},
 	{GT_OPT_TEXT, 0, "root", "DIR",
@@ -38,13 +50,14 @@ static const struct gt_opt gt_health_opts[] = {
 
 static const char gt_health_name[] = "this machine";
 
-/* The two halves of the answer: what lint says, and what differs. */
+/* The parts of the answer: what lint says, what differs, what is slow. */
 struct gt_health {
 	const struct gt_cmd_args *args;
 	struct gt_arena *arena;
 	struct gt_buf machine; /* XML */
 	struct gt_lint lint;
 	struct gt_fleet *fleet; /* NULL: nothing is expected */
+	struct gt_reach_finding *reach;
 };
 
 static int gt_health_compare(struct gt_health *health, struct gt_err *err)
@@ -52,19 +65,29 @@ static int gt_health_compare(struct gt_health *health, struct gt_err *err)
 	const struct gt_health_opts *opts = health->args->opts;
 	const char *files[] = {NULL, gt_health_name};
 	struct gt_fleet_ask ask = {.files = files, .nfiles = 2, .expected = 1};
+	struct gt_reach_ask reach = {.machine = &health->machine,
+				     .tolerance =
+					     (double)opts->tolerance / 100};
 	int rc = gt_fleet_ignore(opts->ignore, &ask.ignore, err);
 
-	if (rc || !opts->expect)
-		return rc;
-	rc = gt_reference_find(opts->expect, health->arena, &files[0], err);
 	ask.last = &health->machine;
-	return rc ? rc : gt_fleet_compare(&ask, &health->fleet, err);
+	if (!rc && opts->expect) {
+		rc = gt_reference_find(opts->expect, health->arena, &files[0],
+				       err);
+		if (!rc)
+			rc = gt_fleet_compare(&ask, &health->fleet, err);
+	}
+	reach.expect = files[0];
+	if (!rc && opts->from.measure)
+		rc = gt_reach_find(&reach, health->arena, &health->reach, err);
+	return rc;
 }
 
 static int gt_health_is_bad(const struct gt_health *health)
 {
 	return gt_lint_worst(&health->lint) >= GT_LINT_WARNING ||
-	       (health->fleet && gt_fleet_differs(health->fleet));
+	       (health->fleet && gt_fleet_differs(health->fleet)) ||
+	       health->reach;
 }
 
 /* Notes are left out: they are no reason to act. */
@@ -81,11 +104,13 @@ static void gt_health_print(const struct gt_health *health, struct gt_buf *out)
 	}
 	if (health->fleet)
 		gt_fleet_print(health->fleet, out);
+	gt_reach_print(health->reach, out);
 }
 
 static void gt_health_print_json(const struct gt_health *health,
 				 struct gt_buf *out)
 {
+	const struct gt_health_opts *opts = health->args->opts;
 	const struct gt_lint *lint = &health->lint;
 
 	gt_buf_printf(out,
@@ -99,6 +124,11 @@ static void gt_health_print_json(const struct gt_health *health,
 		gt_fleet_print_json(health->fleet, out);
 	else
 		gt_buf_puts(out, "null\n");
+	if (opts->from.measure) {
+		gt_buf_puts(out, ",\"reach\": [");
+		gt_reach_print_json(health->reach, out);
+		gt_buf_puts(out, "]");
+	}
 	gt_buf_puts(out, "}\n");
 }
 
@@ -145,6 +175,7 @@ const struct gt_cmd gt_cmd_health = {
 	.summary = "tell what is wrong with this machine, for a job's prolog",
 	.operands = "",
 	.opts = gt_health_opts,
+	.defaults = &gt_health_defaults,
 	.opts_bytes = sizeof(struct gt_health_opts),
 	.run = gt_health_run,
 };

@@ -9,6 +9,8 @@ gtopo_core_sources += \
 	%D%/diff_fleet.c %D%/diff_fleet.h \
 	%D%/reference.c %D%/reference.h \
 	%D%/cmd_health.c \
+	%D%/gpu_match.c %D%/gpu_match.h \
+	%D%/health_reach.c %D%/health_reach.h \
 	%D%/cmd_help.c \
 	%D%/cmd_lint.c \
 	%D%/lint_print.c %D%/lint_print.h \

@@ -61,3 +61,15 @@ made() {
 	[ "$status" -eq 2 ]
 	[[ $err == "gtopo health: --ignore 'colour' is none of "* ]]
 }
+
+@test "--measure measures this machine only, and needs CUDA" {
+	run_split gtopo health --measure --root "$BATS_TEST_TMPDIR"
+	want 2 "gtopo health: --measure measures this machine, not that of \
+--root"
+	run_split gtopo health --measure --tolerance 100
+	[ "$status" -eq 2 ]
+	gtopo version -v | grep -qx 'cuda no' || skip "built with CUDA"
+	run_split gtopo health --measure
+	want 2 "gtopo health: --measure needs a gtopo that was built with CUDA"
+	[ -z "$out" ]
+}

@@ -15,6 +15,7 @@ unit_tests += \
 	%D%/test_path \
 	%D%/test_pattern \
 	%D%/test_rat \
+	%D%/test_reach \
 	%D%/test_reduce \
 	%D%/test_report \
 	%D%/test_ring \
