@@ -14,11 +14,14 @@ check() {
 		may["plan"] = "plan/ base/"
 		may["search"] = "search/ topo/ plan/ base/"
 		may["kernels"] = "kernels/ plan/program.h base/dtype."
-		may["exec"] = "exec/ plan/ base/ kernels/kernels.h "\
+		may["world"] = "world/ base/"
+		may["exec"] = "exec/ world/ plan/ base/ "\
+				"kernels/kernels.h "\
 				"kernels/pattern.h kernels/half.h"
 		may["measure"] = "measure/ topo/measured.h base/ kernels/ping.h"
 		may["report"] = "report/ base/"
-		may["cli"] = "cli/ search/ exec/ measure/ report/ topo/ plan/ base/"
+		may["cli"] = "cli/ search/ exec/ world/ measure/ report/ "\
+				"topo/ plan/ base/"
 		may["main.c"] = "cli/"
 	}
 	{

@@ -23,7 +23,8 @@ unit_tests += \
 	%D%/test_show \
 	%D%/test_simulate \
 	%D%/test_topo \
-	%D%/test_unit
+	%D%/test_unit \
+	%D%/test_world
 
 EXTRA_DIST += %D%/fabrics.h %D%/ring_plan.h %D%/test.h
 

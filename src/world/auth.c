@@ -1,0 +1,152 @@
+#include "world/auth.h"
+
+#include <string.h>
+#include <sys/random.h>
+
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/file.h"
+
+/* Another wire format needs another magic. */
+static const char gt_auth_magic[16] = "gtopo-world/1\n";
+
+static int gt_auth_random(unsigned char *bytes, size_t len)
+{
+	ssize_t got;
+
+	for (size_t at = 0; at < len; at += (size_t)got) {
+		got = getrandom(bytes + at, len - at, 0);
+		if (got <= 0)
+			return 0;
+	}
+	return 1;
+}
+
+int gt_secret_make(struct gt_secret *secret, struct gt_err *err)
+{
+	static const char digits[] = "0123456789abcdef";
+	unsigned char raw[32];
+
+	if (!gt_auth_random(raw, sizeof(raw)))
+		return gt_err_set(err, GT_ESYS, NULL,
+				  "the system has no random numbers");
+	secret->len = 2 * sizeof(raw);
+	for (size_t i = 0; i < sizeof(raw); i++) {
+		secret->bytes[2 * i] = (unsigned char)digits[raw[i] >> 4];
+		secret->bytes[2 * i + 1] = (unsigned char)digits[raw[i] & 15];
+	}
+	OPENSSL_cleanse(raw, sizeof(raw));
+	return GT_OK;
+}
+
+int gt_secret_set(struct gt_secret *secret, const char *text,
+		  struct gt_err *err)
+{
+	size_t len = strlen(text);
+
+	while (len && (text[len - 1] == '\n' || text[len - 1] == '\r'))
+		len--;
+	if (len < GT_SECRET_LEAST_BYTES || len > GT_SECRET_MOST_BYTES)
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "the secret has %zu characters; use %d to %d",
+				  len, GT_SECRET_LEAST_BYTES,
+				  GT_SECRET_MOST_BYTES);
+	memcpy(secret->bytes, text, len);
+	secret->len = len;
+	return GT_OK;
+}
+
+int gt_secret_read(struct gt_secret *secret, const char *path,
+		   struct gt_err *err)
+{
+	struct gt_buf text = GT_BUF_INIT;
+	int rc = gt_file_read(path, GT_SECRET_MOST_BYTES + 2, &text, err);
+
+	if (!rc && !gt_buf_text(&text))
+		rc = gt_err_nomem(err);
+	if (!rc)
+		rc = gt_secret_set(secret, gt_buf_text(&text), err);
+	if (rc)
+		gt_err_at(err, "%s", path);
+	if (text.text)
+		OPENSSL_cleanse(text.text, text.len);
+	gt_buf_release(&text);
+	return rc;
+}
+
+void gt_secret_wipe(struct gt_secret *secret)
+{
+	OPENSSL_cleanse(secret, sizeof(*secret));
+}
+
+/* The label keeps one side's MAC from passing as the other's. */
+static int gt_auth_mac(const struct gt_secret *secret, const char *label,
+		       const struct gt_auth_greeting *greeting,
+		       const struct gt_auth_answer *answer,
+		       unsigned char mac[GT_AUTH_MAC_BYTES])
+{
+	unsigned char text[8 + sizeof(*greeting) +
+			   offsetof(struct gt_auth_answer, mac)];
+	unsigned int len = 0;
+
+	memset(text, 0, 8);
+	memcpy(text, label, strlen(label));
+	memcpy(text + 8, greeting, sizeof(*greeting));
+	memcpy(text + 8 + sizeof(*greeting), answer,
+	       offsetof(struct gt_auth_answer, mac));
+	return HMAC(EVP_sha256(), secret->bytes, (int)secret->len, text,
+		    sizeof(text), mac, &len) &&
+	       len == GT_AUTH_MAC_BYTES;
+}
+
+int gt_auth_greet(struct gt_auth_greeting *greeting)
+{
+	memcpy(greeting->magic, gt_auth_magic, sizeof(gt_auth_magic));
+	return gt_auth_random(greeting->nonce, sizeof(greeting->nonce));
+}
+
+int gt_auth_answer(const struct gt_secret *secret,
+		   const struct gt_auth_greeting *greeting,
+		   struct gt_auth_answer *answer)
+{
+	return gt_auth_random(answer->nonce, sizeof(answer->nonce)) &&
+	       gt_auth_mac(secret, "client", greeting, answer, answer->mac);
+}
+
+int gt_auth_check_greeting(const struct gt_auth_greeting *greeting)
+{
+	return !memcmp(greeting->magic, gt_auth_magic, sizeof(gt_auth_magic));
+}
+
+int gt_auth_check_answer(const struct gt_secret *secret,
+			 const struct gt_auth_greeting *greeting,
+			 const struct gt_auth_answer *answer)
+{
+	unsigned char mac[GT_AUTH_MAC_BYTES];
+
+	return gt_auth_mac(secret, "client", greeting, answer, mac) &&
+	       !CRYPTO_memcmp(mac, answer->mac, sizeof(mac));
+}
+
+int gt_auth_prove(const struct gt_secret *secret,
+		  const struct gt_auth_greeting *greeting,
+		  const struct gt_auth_answer *answer,
+		  struct gt_auth_proof *proof)
+{
+	return gt_auth_mac(secret, "server", greeting, answer, proof->mac);
+}
+
+int gt_auth_check_proof(const struct gt_secret *secret,
+			const struct gt_auth_greeting *greeting,
+			const struct gt_auth_answer *answer,
+			const struct gt_auth_proof *proof)
+{
+	unsigned char mac[GT_AUTH_MAC_BYTES];
+
+	return gt_auth_mac(secret, "server", greeting, answer, mac) &&
+	       !CRYPTO_memcmp(mac, proof->mac, sizeof(mac));
+}

@@ -1,0 +1,220 @@
+#include "world/door.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "world/net.h"
+
+/* How long a guest may think before it answers. */
+static const int64_t gt_door_patience_ns = 5000000000;
+
+void gt_door_init(struct gt_door *door, int fd, const struct gt_secret *secret)
+{
+	door->fd = fd;
+	door->secret = secret;
+	door->nguests = 0;
+}
+
+static void gt_door_forget(struct gt_door *door, uint32_t i)
+{
+	door->guests[i] = door->guests[--door->nguests];
+}
+
+void gt_door_close(struct gt_door *door)
+{
+	while (door->nguests) {
+		gt_wire_close(&door->guests[0].wire);
+		gt_door_forget(door, 0);
+	}
+	if (door->fd >= 0)
+		close(door->fd);
+	door->fd = -1;
+}
+
+uint32_t gt_door_polls(const struct gt_door *door, struct pollfd *polls)
+{
+	uint32_t n = 0;
+
+	if (door->fd < 0)
+		return 0;
+	polls[n++] = (struct pollfd){.fd = door->fd, .events = POLLIN};
+	for (uint32_t i = 0; i < door->nguests; i++)
+		polls[n++] = (struct pollfd){.fd = door->guests[i].wire.fd,
+					     .events = POLLIN};
+	return n;
+}
+
+static void gt_door_make_room(struct gt_door *door)
+{
+	uint32_t oldest = 0;
+
+	if (door->nguests < GT_DOOR_GUESTS)
+		return;
+	for (uint32_t i = 1; i < door->nguests; i++)
+		if (door->guests[i].since_ns < door->guests[oldest].since_ns)
+			oldest = i;
+	gt_wire_close(&door->guests[oldest].wire);
+	gt_door_forget(door, oldest);
+}
+
+static void gt_door_accept(struct gt_door *door)
+{
+	struct gt_guest *guest;
+	int fd;
+
+	/* Bounded, so that a flood does not starve the others. */
+	for (int turn = 0; turn < GT_DOOR_GUESTS; turn++) {
+		fd = accept(door->fd, NULL, NULL);
+		if (fd < 0)
+			return;
+		gt_net_tune(fd);
+		gt_door_make_room(door);
+		guest = &door->guests[door->nguests++];
+		gt_wire_init(&guest->wire, fd);
+		guest->since_ns = gt_clock_ns();
+		if (!gt_auth_greet(&guest->greeting) ||
+		    !gt_wire_add(&guest->wire, &guest->greeting,
+				 sizeof(guest->greeting)) ||
+		    !gt_wire_flush(&guest->wire)) {
+			gt_wire_close(&guest->wire);
+			door->nguests--;
+		}
+	}
+}
+
+/* 1: it has proved itself, 0: not yet, -1: it is to go. */
+static int gt_guest_judge(const struct gt_door *door, struct gt_guest *guest,
+			  struct gt_auth_answer *answer)
+{
+	struct gt_auth_proof proof;
+	const void *bytes;
+
+	if (!gt_wire_fill(&guest->wire, sizeof(*answer)))
+		return -1;
+	bytes = gt_wire_take(&guest->wire, sizeof(*answer));
+	if (!bytes)
+		return gt_clock_ns() - guest->since_ns < gt_door_patience_ns
+			       ? 0
+			       : -1;
+	memcpy(answer, bytes, sizeof(*answer));
+	if (!gt_auth_check_answer(door->secret, &guest->greeting, answer) ||
+	    !gt_auth_prove(door->secret, &guest->greeting, answer, &proof) ||
+	    !gt_wire_add(&guest->wire, &proof, sizeof(proof)) ||
+	    !gt_wire_flush(&guest->wire))
+		return -1;
+	answer->kind = ntohl(answer->kind);
+	answer->rank = ntohl(answer->rank);
+	answer->size = ntohl(answer->size);
+	answer->index = ntohl(answer->index);
+	return 1;
+}
+
+void gt_door_serve(struct gt_door *door, gt_door_enter *enter, void *arg)
+{
+	struct gt_auth_answer answer;
+	struct gt_wire wire;
+	int verdict;
+
+	if (door->fd < 0)
+		return;
+	gt_door_accept(door);
+	for (uint32_t i = door->nguests; i-- > 0;) {
+		verdict = gt_guest_judge(door, &door->guests[i], &answer);
+		if (!verdict)
+			continue;
+		wire = door->guests[i].wire;
+		gt_door_forget(door, i);
+		if (verdict > 0)
+			enter(arg, &wire, &answer);
+		else
+			gt_wire_close(&wire);
+	}
+}
+
+/* Read exactly `len` bytes; 0 when the other side hangs up or it is late. */
+static int gt_knock_read(int fd, void *bytes, size_t len, int64_t deadline_ns)
+{
+	struct pollfd wait = {.fd = fd, .events = POLLIN};
+	int64_t left_ms;
+	size_t at = 0;
+	ssize_t got;
+
+	while (at < len) {
+		left_ms = (deadline_ns - gt_clock_ns()) / 1000000;
+		if (left_ms <= 0 || poll(&wait, 1, (int)left_ms) < 1)
+			return 0;
+		got = recv(fd, (char *)bytes + at, len - at, MSG_DONTWAIT);
+		if (!got || (got < 0 && errno != EAGAIN && errno != EINTR))
+			return 0;
+		at += got > 0 ? (size_t)got : 0;
+	}
+	return 1;
+}
+
+enum gt_knock {
+	GT_KNOCK_OPEN,
+	GT_KNOCK_AWAY,   /* turned away before the end */
+	GT_KNOCK_FOREIGN /* not one of us */
+};
+
+static enum gt_knock gt_knock_once(int fd, const struct gt_secret *secret,
+				   const struct gt_auth_answer *who,
+				   int64_t deadline_ns)
+{
+	struct gt_auth_answer answer = {.kind = htonl(who->kind),
+					.rank = htonl(who->rank),
+					.size = htonl(who->size),
+					.index = htonl(who->index)};
+	struct gt_auth_greeting greeting;
+	struct gt_auth_proof proof;
+
+	if (!gt_knock_read(fd, &greeting, sizeof(greeting), deadline_ns))
+		return GT_KNOCK_AWAY;
+	if (!gt_auth_check_greeting(&greeting))
+		return GT_KNOCK_FOREIGN;
+	if (!gt_auth_answer(secret, &greeting, &answer) ||
+	    send(fd, &answer, sizeof(answer), MSG_NOSIGNAL) !=
+		    (ssize_t)sizeof(answer) ||
+	    !gt_knock_read(fd, &proof, sizeof(proof), deadline_ns))
+		return GT_KNOCK_AWAY;
+	return gt_auth_check_proof(secret, &greeting, &answer, &proof)
+		       ? GT_KNOCK_OPEN
+		       : GT_KNOCK_FOREIGN;
+}
+
+int gt_door_knock(const struct gt_net_address *address,
+		  const struct gt_secret *secret,
+		  const struct gt_auth_answer *answer, int64_t deadline_ns,
+		  int *out, struct gt_err *err)
+{
+	struct timespec nap = {0, 50000000};
+	enum gt_knock knock = GT_KNOCK_AWAY;
+	char text[GT_NET_NAME_MAX];
+	int rc, fd;
+
+	do {
+		rc = gt_net_connect(address, deadline_ns, &fd, err);
+		if (rc)
+			return rc;
+		knock = gt_knock_once(fd, secret, answer, deadline_ns);
+		if (knock == GT_KNOCK_OPEN) {
+			*out = fd;
+			return GT_OK;
+		}
+		close(fd);
+		nanosleep(&nap, NULL);
+	} while (knock == GT_KNOCK_AWAY && gt_clock_ns() < deadline_ns);
+	gt_net_text(address, text);
+	return gt_err_set(err, GT_ESYS, NULL,
+			  knock == GT_KNOCK_AWAY
+				  ? "'%s' lets us not in: is the secret the "
+				    "same everywhere?"
+				  : "'%s' is no process of this job",
+			  text);
+}

@@ -1,0 +1,225 @@
+/* The thread that keeps a process's connections to the others. */
+#include "world/inside.h"
+
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+
+enum { GT_WORLD_LINGER_NS = 2000000000 };
+
+static void gt_world_send(struct gt_world *world, const struct gt_frame *frame)
+{
+	for (uint32_t r = gt_world_first(world); r < gt_world_end(world); r++)
+		if (world->members[r].state == GT_MEMBER_HERE)
+			gt_wire_put(&world->members[r].wire, frame);
+}
+
+void gt_world_fail(struct gt_world *world, const char *fmt, ...)
+{
+	struct gt_frame frame = {.type = GT_FRAME_ABORT};
+	va_list args;
+
+	if (atomic_load(&world->failed))
+		return;
+	va_start(args, fmt);
+	vsnprintf(world->why, sizeof(world->why), fmt, args);
+	va_end(args);
+	atomic_store(&world->failed, 1);
+	frame.bytes = (uint32_t)strlen(world->why);
+	frame.payload = world->why;
+	gt_world_send(world, &frame);
+	pthread_cond_broadcast(&world->changed);
+}
+
+static void gt_world_hear(struct gt_world *world, const struct gt_frame *frame)
+{
+	world->all.len = 0;
+	gt_buf_add(&world->all, frame->payload, frame->bytes);
+	if (world->all.failed)
+		gt_world_fail(world, "out of memory");
+	world->heard = frame->seq;
+	pthread_cond_broadcast(&world->changed);
+}
+
+static void gt_world_frame(struct gt_world *world, uint32_t rank,
+			   const struct gt_frame *frame)
+{
+	struct gt_member *member = &world->members[rank];
+	int root = gt_world_is_root(world);
+
+	if (frame->type == GT_FRAME_BEAT)
+		member->progress = frame->seq;
+	else if (frame->type == GT_FRAME_BYE)
+		member->state = GT_MEMBER_LEFT;
+	else if (frame->type == GT_FRAME_ABORT)
+		gt_world_fail(world, "%.*s", (int)frame->bytes, frame->payload);
+	else if (frame->type == GT_FRAME_PART && root && !member->has_part)
+		gt_root_part(world, rank, frame->payload, frame->bytes);
+	else if (frame->type == GT_FRAME_ALL && !root &&
+		 frame->seq == world->heard + 1)
+		gt_world_hear(world, frame);
+	else
+		gt_world_fail(world, "%s speaks nonsense", member->called);
+}
+
+/* A meeting's parts are the longest thing that anybody sends. */
+static uint32_t gt_world_longest(const struct gt_world *world)
+{
+	uint64_t most = GT_WORLD_PART_MOST_BYTES + sizeof(uint32_t);
+
+	if (!gt_world_is_root(world))
+		most *= world->config.size;
+	return most > INT32_MAX ? INT32_MAX : (uint32_t)most;
+}
+
+static void gt_world_read(struct gt_world *world, uint32_t rank)
+{
+	struct gt_member *member = &world->members[rank];
+	uint32_t most = gt_world_longest(world);
+	int here = gt_wire_fill(&member->wire,
+				(size_t)most + GT_WIRE_HEADER_BYTES);
+	struct gt_frame frame;
+	int rc;
+
+	while ((rc = gt_wire_next(&member->wire, most, &frame)) > 0) {
+		member->silent_ns = 0;
+		gt_world_frame(world, rank, &frame);
+	}
+	if (rc < 0)
+		gt_world_fail(world, "%s speaks nonsense", member->called);
+	if (here)
+		return;
+	if (member->state == GT_MEMBER_HERE && !world->closing)
+		gt_world_fail(world, "%s ended without a word", member->called);
+	member->state = GT_MEMBER_LEFT;
+	gt_wire_close(&member->wire);
+}
+
+static void gt_world_exchange(struct gt_world *world)
+{
+	struct gt_member *member;
+
+	for (uint32_t r = gt_world_first(world); r < gt_world_end(world); r++) {
+		member = &world->members[r];
+		if (member->wire.fd < 0)
+			continue;
+		/* What could not be sent will show when it is read. */
+		gt_wire_flush(&member->wire);
+		gt_world_read(world, r);
+	}
+}
+
+/* Silence of three quarters of the limit: the rest is for telling. */
+static void gt_world_watch(struct gt_world *world, int64_t passed_ns)
+{
+	int64_t limit_ns = world->config.timeout_ns / 4 * 3;
+	struct gt_member *member;
+
+	for (uint32_t r = gt_world_first(world); r < gt_world_end(world); r++) {
+		member = &world->members[r];
+		if (member->state != GT_MEMBER_HERE)
+			continue;
+		member->silent_ns += passed_ns;
+		if (member->silent_ns >= limit_ns)
+			gt_world_fail(world, "%s is silent for %.1f s",
+				      member->called,
+				      (double)member->silent_ns / 1e9);
+	}
+	if (gt_world_is_root(world))
+		gt_root_watch(world, passed_ns);
+}
+
+/* Everything is said and heard, or it takes too long. */
+static int gt_world_is_over(struct gt_world *world, int64_t passed_ns)
+{
+	int open = 0;
+
+	if (!world->closing)
+		return 0;
+	for (uint32_t r = gt_world_first(world); r < gt_world_end(world); r++) {
+		struct gt_wire *wire = &world->members[r].wire;
+
+		if (wire->fd < 0)
+			continue;
+		if (!gt_wire_has_output(wire))
+			shutdown(wire->fd, SHUT_WR);
+		open = 1;
+	}
+	world->closing_ns += passed_ns;
+	return !open || world->closing_ns > GT_WORLD_LINGER_NS;
+}
+
+static uint32_t gt_world_polls(struct gt_world *world, struct pollfd *polls)
+{
+	uint32_t n = 0;
+
+	polls[n++] = (struct pollfd){.fd = world->wake_fd, .events = POLLIN};
+	for (uint32_t r = gt_world_first(world); r < gt_world_end(world); r++) {
+		struct gt_wire *wire = &world->members[r].wire;
+
+		if (wire->fd < 0)
+			continue;
+		polls[n].fd = wire->fd;
+		polls[n].events = POLLIN;
+		if (gt_wire_has_output(wire))
+			polls[n].events |= POLLOUT;
+		n++;
+	}
+	if (world->door)
+		n += gt_door_polls(world->door, polls + n);
+	return n;
+}
+
+static void gt_world_wait(struct gt_world *world, struct pollfd *polls)
+{
+	uint32_t n = gt_world_polls(world, polls);
+	uint64_t calls;
+
+	pthread_mutex_unlock(&world->mutex);
+	poll(polls, n, GT_WORLD_TICK_NS / 1000000);
+	if (read(world->wake_fd, &calls, sizeof(calls)) < 0) {
+		/* Nobody called: it was a socket, or the tick is over. */
+	}
+	pthread_mutex_lock(&world->mutex);
+}
+
+void *gt_world_main(void *arg)
+{
+	struct gt_world *world = arg;
+	struct gt_frame beat = {.type = GT_FRAME_BEAT};
+	int64_t last = gt_clock_ns(), beaten = 0, now, passed;
+	struct pollfd *polls =
+		calloc(world->config.size + GT_DOOR_GUESTS + 3, sizeof(*polls));
+
+	pthread_mutex_lock(&world->mutex);
+	if (!polls)
+		gt_world_fail(world, "out of memory");
+	for (passed = 0; polls && !gt_world_is_over(world, passed);) {
+		gt_world_wait(world, polls);
+		now = gt_clock_ns();
+		passed = now - last > GT_WORLD_GAP_NS ? GT_WORLD_GAP_NS
+						      : now - last;
+		last = now;
+		if (world->door)
+			gt_door_serve(world->door, gt_root_enter, world);
+		gt_world_exchange(world);
+		gt_world_watch(world, passed);
+		beat.seq = atomic_load(&world->progress);
+		if (now - beaten >= GT_WORLD_BEAT_TICKS * GT_WORLD_TICK_NS &&
+		    !world->closing) {
+			gt_world_send(world, &beat);
+			beaten = now;
+		}
+		gt_world_exchange(world);
+	}
+	pthread_mutex_unlock(&world->mutex);
+	free(polls);
+	return NULL;
+}

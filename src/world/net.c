@@ -1,0 +1,227 @@
+#include "world/net.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+
+enum {
+	GT_NET_BACKLOG = 1024,
+	GT_NET_RETRY_NS = 20000000,
+};
+
+/* Does the list, behind its mark if it has one, name this interface? */
+static int gt_net_listed(const char *list, const char *name, int exact)
+{
+	size_t len;
+
+	for (; *list; list += len + (list[len] == ',')) {
+		len = strcspn(list, ",");
+		if (!len)
+			continue;
+		if (!strncmp(list, name, len) && (!exact || !name[len]))
+			return 1;
+	}
+	return 0;
+}
+
+static int gt_net_is_chosen(const char *choice, const char *name)
+{
+	int not_these = 0, exact = 0;
+
+	if (!choice || !*choice)
+		return 1;
+	not_these = *choice == '^';
+	choice += not_these;
+	exact = *choice == '=';
+	choice += exact;
+	return gt_net_listed(choice, name, exact) != not_these;
+}
+
+/* Smaller is better: a real network, then bridges, then loopback. */
+static int gt_net_rank(const struct ifaddrs *at)
+{
+	const struct sockaddr_in6 *six = (const void *)at->ifa_addr;
+	int rank = at->ifa_addr->sa_family == AF_INET ? 0 : 1;
+
+	if (at->ifa_flags & IFF_LOOPBACK)
+		rank += 8;
+	if (gt_net_listed("docker,virbr,veth,br-", at->ifa_name, 0))
+		rank += 4;
+	if (at->ifa_addr->sa_family == AF_INET6 &&
+	    IN6_IS_ADDR_LINKLOCAL(&six->sin6_addr))
+		rank += 2;
+	return rank;
+}
+
+static socklen_t gt_net_family_bytes(int family)
+{
+	return family == AF_INET    ? sizeof(struct sockaddr_in)
+	       : family == AF_INET6 ? sizeof(struct sockaddr_in6)
+				    : 0;
+}
+
+int gt_net_local(const char *choice, struct gt_net_address *address,
+		 struct gt_err *err)
+{
+	const struct ifaddrs *best = NULL;
+	struct ifaddrs *all;
+
+	if (getifaddrs(&all))
+		return gt_err_set(err, GT_ESYS, NULL,
+				  "cannot list network interfaces: %s",
+				  strerror(errno));
+	for (const struct ifaddrs *at = all; at; at = at->ifa_next) {
+		if (!at->ifa_addr || !(at->ifa_flags & IFF_UP) ||
+		    !gt_net_family_bytes(at->ifa_addr->sa_family) ||
+		    !gt_net_is_chosen(choice, at->ifa_name))
+			continue;
+		if (!best || gt_net_rank(at) < gt_net_rank(best))
+			best = at;
+	}
+	if (best) {
+		address->len = gt_net_family_bytes(best->ifa_addr->sa_family);
+		memcpy(&address->storage, best->ifa_addr, address->len);
+	}
+	freeifaddrs(all);
+	if (!best)
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "no network interface that is up fits '%s'",
+				  choice ? choice : "any");
+	return GT_OK;
+}
+
+int gt_net_resolve(const char *host, uint16_t port,
+		   struct gt_net_address *address, struct gt_err *err)
+{
+	struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *found;
+	char name[GT_NET_NAME_MAX], service[8];
+	size_t len = strlen(host);
+	int rc;
+
+	if (len >= 2 && host[0] == '[' && host[len - 1] == ']') {
+		host++;
+		len -= 2;
+	}
+	snprintf(name, sizeof(name), "%.*s", (int)len, host);
+	snprintf(service, sizeof(service), "%u", port);
+	rc = getaddrinfo(name, service, &hints, &found);
+	if (rc)
+		return gt_err_set(err, GT_EINPUT, NULL, "address '%s': %s",
+				  name, gai_strerror(rc));
+	address->len = found->ai_addrlen;
+	memcpy(&address->storage, found->ai_addr, found->ai_addrlen);
+	freeaddrinfo(found);
+	return GT_OK;
+}
+
+void gt_net_text(const struct gt_net_address *address,
+		 char text[GT_NET_NAME_MAX])
+{
+	char host[64], port[8];
+
+	if (getnameinfo((const struct sockaddr *)&address->storage,
+			address->len, host, sizeof(host), port, sizeof(port),
+			NI_NUMERICHOST | NI_NUMERICSERV))
+		snprintf(text, GT_NET_NAME_MAX, "?");
+	else
+		snprintf(text, GT_NET_NAME_MAX,
+			 strchr(host, ':') ? "[%s]:%s" : "%s:%s", host, port);
+}
+
+static int gt_net_set_flags(int fd)
+{
+	return fcntl(fd, F_SETFD, FD_CLOEXEC) || fcntl(fd, F_SETFL, O_NONBLOCK);
+}
+
+int gt_net_listen(struct gt_net_address *address, int *out, struct gt_err *err)
+{
+	struct sockaddr *name = (struct sockaddr *)&address->storage;
+	char text[GT_NET_NAME_MAX];
+	int fd, on = 1;
+
+	gt_net_text(address, text);
+	fd = socket(name->sa_family, SOCK_STREAM, 0);
+	if (fd < 0)
+		return gt_err_set(err, GT_ESYS, NULL, "no socket: %s",
+				  strerror(errno));
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	if (bind(fd, name, address->len) || listen(fd, GT_NET_BACKLOG) ||
+	    gt_net_set_flags(fd) || getsockname(fd, name, &address->len)) {
+		gt_err_set(err, GT_ESYS, NULL, "cannot listen on '%s': %s",
+			   text, strerror(errno));
+		close(fd);
+		return GT_ESYS;
+	}
+	*out = fd;
+	return GT_OK;
+}
+
+void gt_net_tune(int fd)
+{
+	int on = 1;
+
+	gt_net_set_flags(fd);
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+	setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+}
+
+/* One attempt; 0 or an errno. */
+static int gt_net_try(const struct gt_net_address *address, int64_t deadline_ns,
+		      int *out)
+{
+	const struct sockaddr *name = (const void *)&address->storage;
+	struct pollfd wait = {.events = POLLOUT};
+	int64_t left_ms;
+	int error = 0;
+	socklen_t len = sizeof(error);
+	int fd = socket(name->sa_family, SOCK_STREAM, 0);
+
+	if (fd < 0)
+		return errno;
+	gt_net_tune(fd);
+	wait.fd = fd;
+	if (connect(fd, name, address->len))
+		error = errno;
+	if (error == EINPROGRESS) {
+		left_ms = (deadline_ns - gt_clock_ns()) / 1000000;
+		error = ETIMEDOUT;
+		if (left_ms > 0 && poll(&wait, 1, (int)left_ms) == 1)
+			getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &len);
+	}
+	if (error)
+		close(fd);
+	else
+		*out = fd;
+	return error;
+}
+
+int gt_net_connect(const struct gt_net_address *address, int64_t deadline_ns,
+		   int *fd, struct gt_err *err)
+{
+	struct timespec nap = {0, GT_NET_RETRY_NS};
+	char text[GT_NET_NAME_MAX];
+	int error;
+
+	do {
+		error = gt_net_try(address, deadline_ns, fd);
+		if (!error)
+			return GT_OK;
+		nanosleep(&nap, NULL);
+	} while (gt_clock_ns() < deadline_ns);
+	gt_net_text(address, text);
+	return gt_err_set(err, GT_ESYS, NULL, "cannot connect to '%s': %s",
+			  text, strerror(error));
+}

@@ -1,0 +1,49 @@
+/*
+ * TCP sockets: which interface, which address, who connects to whom.
+ *
+ * An interface choice has the syntax of NCCL_SOCKET_IFNAME: a list of
+ * prefixes separated by commas ("eth,ib"); "=eth0,eth1" are exact names,
+ * "^docker,lo" are those not to take.  NULL: any that is up and has an
+ * address, loopback and container bridges last.
+ */
+#ifndef GT_WORLD_NET_H
+#define GT_WORLD_NET_H
+
+#include <stdint.h>
+#include <sys/socket.h>
+
+struct gt_err;
+
+enum { GT_NET_NAME_MAX = 128 };
+
+struct gt_net_address {
+	struct sockaddr_storage storage;
+	socklen_t len;
+};
+
+/* The local address to tell others; GT_EINPUT when no interface fits. */
+int gt_net_local(const char *choice, struct gt_net_address *address,
+		 struct gt_err *err);
+
+/* host: name or IPv4 or IPv6 address, brackets allowed. */
+int gt_net_resolve(const char *host, uint16_t port,
+		   struct gt_net_address *address, struct gt_err *err);
+
+/* "1.2.3.4:5" or "[::1]:5". */
+void gt_net_text(const struct gt_net_address *address,
+		 char text[GT_NET_NAME_MAX]);
+
+/* Listen there (port 0: any free one); *address gets the port.  The socket. */
+int gt_net_listen(struct gt_net_address *address, int *fd, struct gt_err *err);
+
+/*
+ * Connect, again and again until deadline_ns of the monotonic clock: the
+ * other side may not have started yet.  The socket never blocks.
+ */
+int gt_net_connect(const struct gt_net_address *address, int64_t deadline_ns,
+		   int *fd, struct gt_err *err);
+
+/* Options of a connected socket: no delay, keep-alive, never blocks. */
+void gt_net_tune(int fd);
+
+#endif

@@ -1,0 +1,87 @@
+/*
+ * The processes of one job: who they are, that they are alive, and meetings
+ * at which each tells something to all.
+ *
+ * Process 0 listens; the others connect to it and nothing else.  A thread of
+ * its own in each process keeps the connections, so a process is heard of
+ * while it computes.  One that falls silent, hangs up or gives up ends the
+ * job for all, by name, within the time limit; nobody waits longer.
+ *
+ * Functions may be called from one thread at a time, gt_world_failed() and
+ * gt_world_progress() from any.
+ */
+#ifndef GT_WORLD_WORLD_H
+#define GT_WORLD_WORLD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "world/auth.h"
+#include "world/net.h"
+
+struct gt_err;
+struct gt_world;
+
+enum {
+	GT_WORLD_NAME_MAX = 96,
+	GT_WORLD_PART_MOST_BYTES = 4 << 20,
+};
+
+struct gt_world_config {
+	uint32_t rank, size;           /* of processes */
+	char name[GT_WORLD_NAME_MAX];  /* for messages: "node3, pid 77" */
+	struct gt_net_address address; /* where process 0 listens */
+	int listen_fd; /* process 0: that socket, taken; else ignored */
+	struct gt_secret secret;
+	int64_t timeout_ns;
+};
+
+/* What one process told. */
+struct gt_world_part {
+	const void *bytes;
+	size_t len;
+};
+
+/*
+ * Meet all the others, within the time limit.  config is copied.  GT_ESYS
+ * names who did not come.
+ */
+int gt_world_open(const struct gt_world_config *config, struct gt_world **world,
+		  struct gt_err *err);
+
+/*
+ * Leave.  Before a failure it is part of the protocol: all leave after a last
+ * meeting.  NULL is allowed.
+ */
+void gt_world_close(struct gt_world *world);
+
+uint32_t gt_world_rank(const struct gt_world *world);
+uint32_t gt_world_size(const struct gt_world *world);
+
+/* "process 3 (node3, pid 77)"; borrowed, for messages. */
+const char *gt_world_name(struct gt_world *world, uint32_t rank);
+
+/* The secret, for connections of other kinds; borrowed. */
+const struct gt_secret *gt_world_secret(const struct gt_world *world);
+
+/*
+ * Tell `len` bytes and hear what all told: parts[size], valid until the next
+ * meeting.  parts may be NULL: a barrier.  All processes meet equally often.
+ */
+int gt_world_meet(struct gt_world *world, const void *bytes, size_t len,
+		  struct gt_world_part *parts, struct gt_err *err);
+
+/* Meetings about one number. */
+int gt_world_sum(struct gt_world *world, uint64_t *number, struct gt_err *err);
+int gt_world_max(struct gt_world *world, uint64_t *number, struct gt_err *err);
+
+/* End the job for all; the first reason counts. */
+void gt_world_abort(struct gt_world *world, const char *why);
+
+/* GT_OK, or GT_ESYS and why the job has ended; cheap. */
+int gt_world_failed(struct gt_world *world, struct gt_err *err);
+
+/* A number that changes while this process gets on with its work. */
+void gt_world_progress(struct gt_world *world, uint64_t progress);
+
+#endif

@@ -1,0 +1,393 @@
+/* Processes that meet, and what happens to the others when one does not. */
+#include "test.h"
+
+#include <arpa/inet.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "world/auth.h"
+#include "world/net.h"
+#include "world/world.h"
+
+enum { MOST = 16 };
+
+/* A job: forked processes that each do the same and exit with a status. */
+struct job {
+	struct gt_world_config config;
+	uint32_t size;
+	pid_t pids[MOST];
+	int status[MOST];
+	int64_t took_ns;
+};
+
+typedef int job_part(struct gt_world *world, struct gt_err *err);
+
+static const char secret[] = "a secret for tests only";
+
+static void job_prepare(struct job *job, uint32_t size, int64_t timeout_ns)
+{
+	struct gt_err err;
+
+	memset(job, 0, sizeof(*job));
+	gt_err_init(&err);
+	job->size = size;
+	job->config.size = size;
+	job->config.timeout_ns = timeout_ns;
+	assert_int_equal(gt_secret_set(&job->config.secret, secret, &err), 0);
+	assert_int_equal(
+		gt_net_resolve("127.0.0.1", 0, &job->config.address, &err), 0);
+	assert_int_equal(gt_net_listen(&job->config.address,
+				       &job->config.listen_fd, &err),
+			 0);
+}
+
+/* A process of the job; what it says when it fails goes to standard error. */
+static void job_child(struct job *job, uint32_t rank, job_part *part)
+{
+	struct gt_world *world;
+	struct gt_err err;
+	int rc;
+
+	alarm(60);
+	gt_err_init(&err);
+	job->config.rank = rank;
+	snprintf(job->config.name, sizeof(job->config.name), "p%u", rank);
+	if (rank)
+		close(job->config.listen_fd);
+	rc = gt_world_open(&job->config, &world, &err);
+	if (!rc) {
+		rc = part(world, &err);
+		gt_world_close(world);
+	}
+	if (rc)
+		fprintf(stderr, "# %u: %s\n", rank, err.text);
+	_exit(-rc);
+}
+
+static void job_start(struct job *job, job_part *part)
+{
+	fflush(NULL);
+	for (uint32_t r = 0; r < job->size; r++) {
+		job->pids[r] = fork();
+		assert_true(job->pids[r] >= 0);
+		if (!job->pids[r])
+			job_child(job, r, part);
+	}
+	close(job->config.listen_fd);
+	job->took_ns = gt_clock_ns();
+}
+
+/* A signal's status is 128 and its number, as a shell says. */
+static void job_wait(struct job *job)
+{
+	int status;
+
+	for (uint32_t r = 0; r < job->size; r++) {
+		assert_int_equal(waitpid(job->pids[r], &status, 0),
+				 job->pids[r]);
+		job->status[r] = WIFEXITED(status) ? WEXITSTATUS(status)
+						   : 128 + WTERMSIG(status);
+	}
+	job->took_ns = gt_clock_ns() - job->took_ns;
+}
+
+static int part_meet(struct gt_world *world, struct gt_err *err)
+{
+	struct gt_world_part parts[MOST];
+	uint32_t size = gt_world_size(world), mine;
+	uint64_t sum, most;
+	int rc = 0;
+
+	for (uint32_t turn = 0; !rc && turn < 50; turn++) {
+		mine = turn * 1000 + gt_world_rank(world);
+		rc = gt_world_meet(world, &mine, turn % 3 ? sizeof(mine) : 0,
+				   parts, err);
+		for (uint32_t r = 0; !rc && r < size; r++) {
+			mine = turn * 1000 + r;
+			if (parts[r].len != (turn % 3 ? sizeof(mine) : 0) ||
+			    memcmp(parts[r].bytes, &mine, parts[r].len))
+				rc = gt_err_set(err, GT_ENO, NULL, "wrong");
+		}
+		sum = gt_world_rank(world);
+		most = gt_world_rank(world);
+		if (!rc)
+			rc = gt_world_sum(world, &sum, err);
+		if (!rc)
+			rc = gt_world_max(world, &most, err);
+		if (!rc && (sum != size * (size - 1) / 2 || most != size - 1))
+			rc = gt_err_set(err, GT_ENO, NULL, "wrong number");
+	}
+	return rc;
+}
+
+static void test_all_hear_all(void **state)
+{
+	static const uint32_t sizes[] = {1, 2, 3, 16};
+	struct job job;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+		job_prepare(&job, sizes[i], 20000000000);
+		job_start(&job, part_meet);
+		job_wait(&job);
+		for (uint32_t r = 0; r < job.size; r++)
+			assert_int_equal(job.status[r], 0);
+	}
+}
+
+/* Large parts: more than a socket's buffers hold. */
+static int part_large(struct gt_world *world, struct gt_err *err)
+{
+	struct gt_world_part parts[MOST];
+	size_t len = GT_WORLD_PART_MOST_BYTES;
+	char *mine = malloc(len);
+	int rc;
+
+	if (!mine)
+		return gt_err_nomem(err);
+	memset(mine, (int)gt_world_rank(world) + 1, len);
+	rc = gt_world_meet(world, mine, len, parts, err);
+	for (uint32_t r = 0; !rc && r < gt_world_size(world); r++)
+		if (parts[r].len != len ||
+		    ((const char *)parts[r].bytes)[len - 1] != (char)(r + 1))
+			rc = gt_err_set(err, GT_ENO, NULL, "wrong");
+	if (!rc && gt_world_meet(world, mine, len + 1, NULL, NULL) != GT_EINPUT)
+		rc = gt_err_set(err, GT_ENO, NULL, "too much was taken");
+	free(mine);
+	return rc;
+}
+
+static void test_large_parts(void **state)
+{
+	struct job job;
+
+	(void)state;
+	job_prepare(&job, 4, 20000000000);
+	job_start(&job, part_large);
+	job_wait(&job);
+	for (uint32_t r = 0; r < job.size; r++)
+		assert_int_equal(job.status[r], 0);
+}
+
+/* The last process ends in its own way, the others wait for it. */
+static uint32_t culprit;
+static int how;
+
+static int part_fault(struct gt_world *world, struct gt_err *err)
+{
+	char name[32];
+	int rc = gt_world_meet(world, NULL, 0, NULL, err);
+
+	if (!rc && gt_world_rank(world) == culprit) {
+		if (how)
+			raise(how);
+		else
+			gt_world_abort(world, "had enough");
+	}
+	if (!rc)
+		rc = gt_world_meet(world, NULL, 0, NULL, err);
+	snprintf(name, sizeof(name), "process %u (p%u)", culprit, culprit);
+	return rc == GT_ESYS && strstr(err->text, name) ? rc : GT_ENO;
+}
+
+static void job_fault(uint32_t who, int what, int expect)
+{
+	struct job job;
+
+	culprit = who;
+	how = what;
+	job_prepare(&job, 4, 2000000000);
+	job_start(&job, part_fault);
+	if (what == SIGSTOP) {
+		/* The others end while it is stopped. */
+		for (uint32_t r = 0; r < job.size; r++)
+			if (r != who)
+				waitpid(job.pids[r], &job.status[r], 0);
+		assert_true(gt_clock_ns() - job.took_ns < 4000000000);
+		kill(job.pids[who], SIGKILL);
+		waitpid(job.pids[who], NULL, 0);
+		for (uint32_t r = 0; r < job.size; r++)
+			if (r != who)
+				assert_int_equal(WEXITSTATUS(job.status[r]), 3);
+		return;
+	}
+	job_wait(&job);
+	for (uint32_t r = 0; r < job.size; r++)
+		assert_int_equal(job.status[r], r == who ? expect : 3);
+	assert_true(job.took_ns < 4000000000);
+}
+
+static void test_killed(void **state)
+{
+	(void)state;
+	job_fault(2, SIGKILL, 128 + SIGKILL);
+	job_fault(0, SIGKILL, 128 + SIGKILL);
+}
+
+static void test_stopped(void **state)
+{
+	(void)state;
+	job_fault(3, SIGSTOP, 0);
+	job_fault(0, SIGSTOP, 0);
+}
+
+static void test_gave_up(void **state)
+{
+	(void)state;
+	job_fault(1, 0, 3);
+	job_fault(0, 0, 3);
+}
+
+static void test_one_never_comes(void **state)
+{
+	struct job job;
+
+	(void)state;
+	job_prepare(&job, 3, 1000000000);
+	job.size = 2;
+	job_start(&job, part_meet);
+	job_wait(&job);
+	assert_int_equal(job.status[0], 3);
+	assert_int_equal(job.status[1], 3);
+	assert_true(job.took_ns < 3000000000);
+}
+
+static int stranger_connect(const struct job *job)
+{
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	if (connect(fd, (const struct sockaddr *)&job->config.address.storage,
+		    job->config.address.len)) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+/* Silent ones, garbage, a flood, and one with the wrong secret. */
+static void strangers(const struct job *job)
+{
+	struct gt_auth_answer answer = {.kind = htonl(1),
+					.rank = htonl(1),
+					.size = htonl(job->config.size)};
+	struct gt_auth_greeting greeting;
+	struct gt_secret wrong;
+	char garbage[4096];
+	int fds[600];
+
+	memset(garbage, 'x', sizeof(garbage));
+	gt_secret_set(&wrong, "another secret, as long", NULL);
+	for (int i = 0; i < 600; i++) {
+		fds[i] = stranger_connect(job);
+		if (fds[i] < 0)
+			continue;
+		if (i % 3 == 1)
+			send(fds[i], garbage, sizeof(garbage), MSG_NOSIGNAL);
+		if (i % 50 == 2 &&
+		    recv(fds[i], &greeting, sizeof(greeting), MSG_WAITALL) ==
+			    (ssize_t)sizeof(greeting)) {
+			gt_auth_answer(&wrong, &greeting, &answer);
+			send(fds[i], &answer, sizeof(answer), MSG_NOSIGNAL);
+		}
+	}
+	for (int i = 0; i < 600; i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+}
+
+static void test_strangers_change_nothing(void **state)
+{
+	struct job job;
+	pid_t stranger;
+
+	(void)state;
+	job_prepare(&job, 4, 20000000000);
+	stranger = fork();
+	if (!stranger) {
+		close(job.config.listen_fd);
+		strangers(&job);
+		_exit(0);
+	}
+	job_start(&job, part_meet);
+	job_wait(&job);
+	waitpid(stranger, NULL, 0);
+	for (uint32_t r = 0; r < job.size; r++)
+		assert_int_equal(job.status[r], 0);
+}
+
+/* A process with another secret comes in nowhere, and is told so. */
+static void test_wrong_secret(void **state)
+{
+	struct job job;
+	struct gt_world *world;
+	struct gt_err err;
+
+	(void)state;
+	job_prepare(&job, 2, 1000000000);
+	job.size = 1;
+	job_start(&job, part_meet);
+	gt_err_init(&err);
+	job.config.rank = 1;
+	gt_secret_set(&job.config.secret, "another secret, as long", NULL);
+	assert_int_equal(gt_world_open(&job.config, &world, &err), GT_ESYS);
+	job_wait(&job);
+	assert_int_equal(job.status[0], 3);
+}
+
+static void test_secrets(void **state)
+{
+	struct gt_secret one;
+
+	(void)state;
+	assert_int_equal(gt_secret_set(&one, "short", NULL), GT_EINPUT);
+	assert_int_equal(gt_secret_set(&one, "exactly 16 bytes\n", NULL), 0);
+	assert_int_equal(one.len, 16);
+	assert_int_equal(gt_secret_read(&one, "/nonexistent", NULL), GT_EINPUT);
+}
+
+static void test_interfaces(void **state)
+{
+	struct gt_net_address address;
+	char text[GT_NET_NAME_MAX];
+
+	(void)state;
+	assert_int_equal(gt_net_local("lo", &address, NULL), 0);
+	gt_net_text(&address, text);
+	assert_string_equal(text, "127.0.0.1:0");
+	assert_int_equal(gt_net_local("=lo", &address, NULL), 0);
+	assert_int_equal(gt_net_local("=l", &address, NULL), GT_EINPUT);
+	assert_int_equal(gt_net_local("none,l", &address, NULL), 0);
+	assert_int_equal(gt_net_local("^eth,lo,docker,en,veth,ib,wl,br,virbr",
+				      &address, NULL),
+			 GT_EINPUT);
+	assert_int_equal(gt_net_resolve("[::1]", 7, &address, NULL), 0);
+	gt_net_text(&address, text);
+	assert_string_equal(text, "[::1]:7");
+	assert_int_equal(gt_net_resolve("no such host", 7, &address, NULL),
+			 GT_EINPUT);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_all_hear_all),
+		cmocka_unit_test(test_large_parts),
+		cmocka_unit_test(test_killed),
+		cmocka_unit_test(test_stopped),
+		cmocka_unit_test(test_gave_up),
+		cmocka_unit_test(test_one_never_comes),
+		cmocka_unit_test(test_strangers_change_nothing),
+		cmocka_unit_test(test_wrong_secret),
+		cmocka_unit_test(test_secrets),
+		cmocka_unit_test(test_interfaces),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
