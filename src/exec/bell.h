@@ -9,6 +9,10 @@
  * Increment and flag are sequentially consistent: either the ringer sees the
  * flag and wakes, or the kernel sees the increment and does not let the
  * waiter sleep.  Several threads may ring; one waits.
+ *
+ * A bell may lie in memory that several processes map.  One whose owner
+ * sleeps in poll() rather than here has a descriptor to be written to; it is
+ * rung within its own process only.
  */
 #ifndef GT_EXEC_BELL_H
 #define GT_EXEC_BELL_H
@@ -19,6 +23,7 @@
 struct gt_bell {
 	_Alignas(64) _Atomic uint32_t rings;
 	_Atomic uint32_t asleep;
+	int poll_fd; /* an eventfd, or 0: none */
 };
 
 static inline uint32_t gt_bell_look(struct gt_bell *bell)

@@ -24,35 +24,38 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct gt_bell;
+
 enum { GT_CACHE_LINE_BYTES = 64 };
 
+/* What both sides share; may lie in memory that two processes map. */
 struct gt_fifo {
 	_Alignas(GT_CACHE_LINE_BYTES) _Atomic uint64_t data;
 	_Alignas(GT_CACHE_LINE_BYTES) _Atomic uint64_t credit;
-	_Alignas(GT_CACHE_LINE_BYTES) char *slots;
-	size_t slot_bytes;
-	uint32_t nslots;
 };
 
 /* One side of a FIFO; belongs to the thread that sends or receives. */
 struct gt_fifo_end {
 	struct gt_fifo *fifo;
+	char *slots;           /* nslots * slot_bytes, as this side sees them */
+	uint32_t *lengths;     /* NULL, or where a sender notes bytes by slot */
+	struct gt_bell *other; /* rung when something was posted */
+	size_t slot_bytes;
+	uint32_t nslots;
 	uint64_t at;   /* own counter: slices written or read so far */
 	uint64_t seen; /* the other side's counter, as last read */
 };
 
-/* Empty, over slots that the caller keeps: nslots * slot_bytes. */
-void gt_fifo_init(struct gt_fifo *fifo, char *slots, uint32_t nslots,
-		  size_t slot_bytes);
+/* Empty. */
+void gt_fifo_init(struct gt_fifo *fifo);
 
 static inline int gt_fifo_can_send(struct gt_fifo_end *end)
 {
-	struct gt_fifo *fifo = end->fifo;
-
-	if (end->at - end->seen < fifo->nslots)
+	if (end->at - end->seen < end->nslots)
 		return 1;
-	end->seen = atomic_load_explicit(&fifo->credit, memory_order_acquire);
-	return end->at - end->seen < fifo->nslots;
+	end->seen =
+		atomic_load_explicit(&end->fifo->credit, memory_order_acquire);
+	return end->at - end->seen < end->nslots;
 }
 
 static inline int gt_fifo_can_receive(struct gt_fifo_end *end)
@@ -67,9 +70,7 @@ static inline int gt_fifo_can_receive(struct gt_fifo_end *end)
 /* The slot of the next slice, on either side. */
 static inline char *gt_fifo_slot(const struct gt_fifo_end *end)
 {
-	struct gt_fifo *fifo = end->fifo;
-
-	return fifo->slots + end->at % fifo->nslots * fifo->slot_bytes;
+	return end->slots + end->at % end->nslots * end->slot_bytes;
 }
 
 /* The slot is filled: announce it. */

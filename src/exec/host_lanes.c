@@ -145,10 +145,16 @@ static int gt_lane_connect(struct gt_engine *engine, uint32_t r, uint32_t l,
 					  lane->program->channel, r,
 					  conn->peer);
 		fifo = &engine->fifos[*at];
-		gt_fifo_init(fifo, engine->slots + *at * nslots * slot_bytes,
-			     nslots, slot_bytes);
-		lane->ends[k].fifo = fifo;
-		other->fifo = fifo;
+		gt_fifo_init(fifo);
+		lane->ends[k] = (struct gt_fifo_end){
+			.fifo = fifo,
+			.slots = engine->slots + *at * nslots * slot_bytes,
+			.other = &engine->ranks[conn->peer].bell,
+			.slot_bytes = slot_bytes,
+			.nslots = nslots,
+		};
+		*other = lane->ends[k];
+		other->other = &engine->ranks[r].bell;
 		(*at)++;
 	}
 	return GT_OK;

@@ -27,11 +27,9 @@ static int gt_step_is_ready(const struct gt_host_lane *lane,
 	return 1;
 }
 
-static void gt_step_post(const struct gt_host_rank *rank,
-			 const struct gt_host_lane *lane,
+static void gt_step_post(const struct gt_host_lane *lane,
 			 const struct gt_step *step)
 {
-	struct gt_host_rank *ranks = rank->engine->ranks;
 	uint32_t n = (uint32_t)step->nsrc + step->ndst;
 
 	for (uint32_t i = 0; i < n; i++) {
@@ -44,8 +42,7 @@ static void gt_step_post(const struct gt_host_rank *rank,
 			gt_fifo_received(end);
 		else
 			gt_fifo_sent(end);
-		gt_bell_ring(
-			&ranks[lane->program->conns[operand->conn].peer].bell);
+		gt_bell_ring(end->other);
 	}
 }
 
@@ -126,7 +123,7 @@ int gt_host_step(struct gt_host_rank *rank, struct gt_host_lane *lane)
 	if (!gt_step_is_ready(lane, step))
 		return 0;
 	gt_step_move(rank, lane, step);
-	gt_step_post(rank, lane, step);
+	gt_step_post(lane, step);
 	gt_step_advance(lane);
 	return 1;
 }

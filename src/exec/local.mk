@@ -11,11 +11,15 @@ gtopo_core_sources += \
 	%D%/host_rank.c \
 	%D%/host_step.c \
 	%D%/host_watch.c \
+	%D%/link.c %D%/link.h \
+	%D%/link_shm.c \
+	%D%/link_tcp.c %D%/tcp.h %D%/tcp_proxy.c \
 	%D%/reduce.c %D%/reduce.h \
 	%D%/reduce_avx2.c \
 	%D%/reduce_loops.h \
 	%D%/reduce_plain.c \
-	%D%/select.c %D%/select.h
+	%D%/select.c %D%/select.h \
+	%D%/share.c %D%/share.h
 
 if HAVE_CUDA
 gtopo_core_sources += \

@@ -8,14 +8,23 @@
 
 enum { SLICES = 200000, SLOT_BYTES = 64 };
 
+static struct gt_fifo_end fifo_end(struct gt_fifo *fifo, char *slots,
+				   uint32_t nslots)
+{
+	return (struct gt_fifo_end){.fifo = fifo,
+				    .slots = slots,
+				    .slot_bytes = SLOT_BYTES,
+				    .nslots = nslots};
+}
+
 static void test_order_and_room(void **state)
 {
 	static char slots[3][SLOT_BYTES];
 	struct gt_fifo fifo;
-	struct gt_fifo_end in = {.fifo = &fifo}, out = {.fifo = &fifo};
+	struct gt_fifo_end in = fifo_end(&fifo, slots[0], 3), out = in;
 
 	(void)state;
-	gt_fifo_init(&fifo, slots[0], 3, SLOT_BYTES);
+	gt_fifo_init(&fifo);
 	assert_false(gt_fifo_can_receive(&out));
 	for (int i = 0; i < 3; i++) {
 		assert_true(gt_fifo_can_send(&in));
@@ -43,10 +52,13 @@ static void test_large_counters(void **state)
 	static char slots[8][SLOT_BYTES];
 	uint64_t at = 0x300000000000007ull;
 	struct gt_fifo fifo;
-	struct gt_fifo_end in = {&fifo, at, at}, out = {&fifo, at, at};
+	struct gt_fifo_end in = fifo_end(&fifo, slots[0], 7), out;
 
 	(void)state;
-	gt_fifo_init(&fifo, slots[0], 7, SLOT_BYTES);
+	gt_fifo_init(&fifo);
+	in.at = at;
+	in.seen = at;
+	out = in;
 	atomic_store(&fifo.data, at);
 	atomic_store(&fifo.credit, at);
 	for (int i = 0; i < 7; i++) {
@@ -61,6 +73,8 @@ static void test_large_counters(void **state)
 
 struct pair {
 	struct gt_fifo fifo;
+	char *slots;
+	uint32_t nslots;
 	struct gt_bell sender, receiver;
 	int wrong;
 };
@@ -69,7 +83,8 @@ struct pair {
 static void *send_all(void *arg)
 {
 	struct pair *pair = arg;
-	struct gt_fifo_end end = {.fifo = &pair->fifo};
+	struct gt_fifo_end end =
+		fifo_end(&pair->fifo, pair->slots, pair->nslots);
 
 	for (uint32_t k = 0; k < SLICES; k++) {
 		uint32_t seen = gt_bell_look(&pair->sender);
@@ -89,7 +104,8 @@ static void *send_all(void *arg)
 static void *receive_all(void *arg)
 {
 	struct pair *pair = arg;
-	struct gt_fifo_end end = {.fifo = &pair->fifo};
+	struct gt_fifo_end end =
+		fifo_end(&pair->fifo, pair->slots, pair->nslots);
 
 	for (uint32_t k = 0; k < SLICES; k++) {
 		uint32_t seen = gt_bell_look(&pair->receiver);
@@ -118,7 +134,9 @@ static void test_threads(void **state)
 	(void)state;
 	for (uint32_t nslots = 1; nslots <= 4; nslots += 3) {
 		memset(&pair, 0, sizeof(pair));
-		gt_fifo_init(&pair.fifo, slots[0], nslots, SLOT_BYTES);
+		gt_fifo_init(&pair.fifo);
+		pair.slots = slots[0];
+		pair.nslots = nslots;
 		assert_int_equal(pthread_create(&thread, NULL, send_all, &pair),
 				 0);
 		receive_all(&pair);

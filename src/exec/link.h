@@ -1,0 +1,72 @@
+/*
+ * A link carries FIFOs (exec/fifo.h) between this process and others.  Ranks
+ * know nothing of it: whatever is between, a rank writes slots on its side
+ * and reads slots on its side, and is rung when there is something to do.
+ *
+ *   shm   both sides map the same memory; nothing is between
+ *   tcp   each side has slots of its own, and a proxy thread in each process
+ *         carries slices one way and credits the other
+ *
+ * A link belongs to one thread, as the engine does.  open, connect and close
+ * are meetings (world/world.h): all processes call them in the same order,
+ * also those that have nothing to connect.
+ */
+#ifndef GT_EXEC_LINK_H
+#define GT_EXEC_LINK_H
+
+#include <stdint.h>
+
+struct gt_bell;
+struct gt_err;
+struct gt_fifo_end;
+struct gt_link;
+struct gt_world;
+
+struct gt_link_config {
+	struct gt_world *world;
+	const char *iface;           /* tcp: NULL, or as in world/net.h */
+	struct gt_bell *bells;       /* of the local ranks, in shared memory */
+	uint32_t first_rank, nranks; /* the local ones */
+	int bells_fd;                /* of that memory */
+};
+
+/* One end of a FIFO whose other end is in another process. */
+struct gt_link_conn {
+	uint32_t process;   /* the other one */
+	uint32_t from, to;  /* ranks */
+	uint32_t lane, tag; /* which FIFO between the two */
+	int sends;          /* this side is the sender */
+	struct gt_fifo_end *end;
+};
+
+/* All FIFOs of one connect() have this shape. */
+struct gt_link_shape {
+	uint32_t nslots;
+	uint32_t slot_bytes;
+};
+
+struct gt_link_ops {
+	const char *name;
+	int (*open)(const struct gt_link_config *config, struct gt_link **link,
+		    struct gt_err *err);
+	void (*close)(struct gt_link *link);
+
+	/*
+	 * Make these FIFOs, empty, and fill in their ends; those of an
+	 * earlier call are gone.  `at` and `seen` of the ends are 0.
+	 */
+	int (*connect)(struct gt_link *link, const struct gt_link_shape *shape,
+		       const struct gt_link_conn *conns, uint32_t nconns,
+		       struct gt_err *err);
+
+	/* GT_OK while it works; cheap. */
+	int (*check)(struct gt_link *link, struct gt_err *err);
+};
+
+extern const struct gt_link_ops gt_link_shm;
+extern const struct gt_link_ops gt_link_tcp;
+
+/* NULL: there is none of that name. */
+const struct gt_link_ops *gt_link_find(const char *name);
+
+#endif

@@ -1,0 +1,366 @@
+/* TCP: each side has slots of its own, a proxy thread carries between them. */
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "exec/tcp.h"
+#include "world/world.h"
+
+enum { GT_TCP_PER_PEER = 1 };
+
+/* Connections are made within this, or the job is over anyway. */
+static const int64_t gt_tcp_limit_ns = 30000000000;
+
+static void gt_tcp_forget_fifos(struct gt_link *link)
+{
+	uint32_t n = link->nprocesses * link->per_peer;
+
+	for (uint32_t i = 0; link->sockets && i < n; i++) {
+		struct gt_tcp_socket *socket = link->sockets[i];
+
+		if (!socket)
+			continue;
+		free(socket->fifos);
+		socket->fifos = NULL;
+		socket->nfifos = 0;
+		socket->head_left = 0;
+		socket->sending = NULL;
+	}
+	free(link->memory);
+	link->memory = NULL;
+}
+
+static void gt_tcp_stop(struct gt_link *link)
+{
+	if (!link->has_thread)
+		return;
+	atomic_store(&link->stop, 1);
+	gt_bell_ring(&link->bell);
+	pthread_join(link->thread, NULL);
+	link->has_thread = 0;
+}
+
+static void gt_tcp_close(struct gt_link *link)
+{
+	uint32_t n;
+
+	if (!link)
+		return;
+	gt_tcp_stop(link);
+	gt_tcp_forget_fifos(link);
+	n = link->nprocesses * link->per_peer;
+	for (uint32_t i = 0; link->sockets && i < n; i++) {
+		if (link->sockets[i] && link->sockets[i]->fd >= 0)
+			close(link->sockets[i]->fd);
+		free(link->sockets[i]);
+	}
+	gt_door_close(&link->door);
+	if (link->wake_fd >= 0)
+		close(link->wake_fd);
+	free(link->sockets);
+	free(link->addresses);
+	free(link->parts);
+	free(link);
+}
+
+/* Listen, and tell all where. */
+static int gt_tcp_announce(struct gt_link *link, struct gt_err *err)
+{
+	struct gt_world *world = link->config.world;
+	struct gt_net_address own;
+	int fd, rc;
+
+	memset(&own, 0, sizeof(own));
+	rc = gt_net_local(link->config.iface, &own, err);
+	if (!rc)
+		rc = gt_net_listen(&own, &fd, err);
+	if (rc)
+		return rc;
+	gt_door_init(&link->door, fd, gt_world_secret(world));
+	rc = gt_world_meet(world, &own, sizeof(own), link->parts, err);
+	for (uint32_t p = 0; !rc && p < link->nprocesses; p++) {
+		if (link->parts[p].len != sizeof(own))
+			return gt_err_set(err, GT_ESYS, NULL,
+					  "%s is another version",
+					  gt_world_name(world, p));
+		memcpy(&link->addresses[p], link->parts[p].bytes, sizeof(own));
+	}
+	return rc;
+}
+
+static int gt_tcp_open(const struct gt_link_config *config,
+		       struct gt_link **out, struct gt_err *err)
+{
+	struct gt_link *link = calloc(1, sizeof(*link));
+	int rc = GT_OK;
+
+	if (!link)
+		return gt_err_nomem(err);
+	link->config = *config;
+	link->nprocesses = gt_world_size(config->world);
+	link->per_peer = GT_TCP_PER_PEER;
+	link->door.fd = -1;
+	link->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	link->bell.poll_fd = link->wake_fd;
+	link->parts = calloc(link->nprocesses, sizeof(*link->parts));
+	link->addresses = calloc(link->nprocesses, sizeof(*link->addresses));
+	link->sockets = calloc((size_t)link->nprocesses * link->per_peer,
+			       sizeof(*link->sockets));
+	if (link->wake_fd < 0 || !link->parts || !link->addresses ||
+	    !link->sockets)
+		rc = gt_err_nomem(err);
+	if (!rc)
+		rc = gt_tcp_announce(link, err);
+	if (rc) {
+		gt_tcp_close(link);
+		return rc;
+	}
+	*out = link;
+	return GT_OK;
+}
+
+/* Both sides put a pair's FIFOs into the same order. */
+static int gt_tcp_order(const void *a, const void *b)
+{
+	const struct gt_link_conn *x = a, *y = b;
+	const uint32_t left[] = {x->process, x->from, x->to, x->lane, x->tag};
+	const uint32_t right[] = {y->process, y->from, y->to, y->lane, y->tag};
+
+	for (size_t i = 0; i < sizeof(left) / sizeof(*left); i++)
+		if (left[i] != right[i])
+			return left[i] < right[i] ? -1 : 1;
+	return 0;
+}
+
+static int gt_tcp_keep(struct gt_link *link, uint32_t slot, int fd)
+{
+	struct gt_tcp_socket *socket = calloc(1, sizeof(*socket));
+
+	if (!socket) {
+		close(fd);
+		return 0;
+	}
+	socket->fd = fd;
+	socket->process = slot / link->per_peer;
+	link->sockets[slot] = socket;
+	return 1;
+}
+
+/* One that knocked at this process's door. */
+static void gt_tcp_enter(void *arg, struct gt_wire *wire,
+			 const struct gt_auth_answer *answer)
+{
+	struct gt_link *link = arg;
+	uint32_t slot = answer->rank * link->per_peer + answer->index;
+	int fd = wire->fd;
+
+	wire->fd = -1;
+	gt_wire_close(wire);
+	if (answer->kind != GT_DOOR_DATA || answer->size != link->nprocesses ||
+	    answer->rank >= link->nprocesses ||
+	    answer->index >= link->per_peer || link->sockets[slot])
+		close(fd);
+	else
+		gt_tcp_keep(link, slot, fd);
+}
+
+/* The process of the higher number knocks. */
+static int gt_tcp_knock(struct gt_link *link, uint32_t slot, struct gt_err *err)
+{
+	struct gt_world *world = link->config.world;
+	struct gt_auth_answer answer = {
+		.kind = GT_DOOR_DATA,
+		.rank = gt_world_rank(world),
+		.size = link->nprocesses,
+		.index = slot % link->per_peer,
+	};
+	int fd, rc;
+
+	rc = gt_door_knock(&link->addresses[slot / link->per_peer],
+			   gt_world_secret(world), &answer,
+			   gt_clock_ns() + gt_tcp_limit_ns, &fd, err);
+	if (rc)
+		return rc;
+	return gt_tcp_keep(link, slot, fd) ? GT_OK : gt_err_nomem(err);
+}
+
+/* Wait at the door for the one that is to come. */
+static int gt_tcp_await(struct gt_link *link, uint32_t slot, struct gt_err *err)
+{
+	struct gt_world *world = link->config.world;
+	struct pollfd polls[GT_DOOR_GUESTS + 1];
+	int64_t deadline_ns = gt_clock_ns() + gt_tcp_limit_ns;
+	int rc = GT_OK;
+
+	while (!rc && !link->sockets[slot]) {
+		poll(polls, gt_door_polls(&link->door, polls), 20);
+		gt_door_serve(&link->door, gt_tcp_enter, link);
+		rc = gt_world_failed(world, err);
+		if (!rc && !link->sockets[slot] && gt_clock_ns() > deadline_ns)
+			rc = gt_err_set(
+				err, GT_ESYS, NULL,
+				"%s does not connect for data",
+				gt_world_name(world, slot / link->per_peer));
+	}
+	return rc;
+}
+
+static uint32_t gt_tcp_slot(const struct gt_link *link,
+			    const struct gt_link_conn *conn)
+{
+	return conn->process * link->per_peer +
+	       (conn->from + conn->to + conn->lane) % link->per_peer;
+}
+
+/*
+ * The sockets that these connections need.  Knocking at lower numbers first,
+ * in order, while those that wait do so in order: no circle.
+ */
+static int gt_tcp_dial(struct gt_link *link, const struct gt_link_conn *conns,
+		       uint32_t nconns, struct gt_err *err)
+{
+	uint32_t self = gt_world_rank(link->config.world), slot;
+	int rc = GT_OK;
+
+	for (int turn = 0; turn < 2; turn++)
+		for (uint32_t i = 0; !rc && i < nconns; i++) {
+			slot = gt_tcp_slot(link, &conns[i]);
+			if (link->sockets[slot])
+				continue;
+			if (!turn && conns[i].process < self)
+				rc = gt_tcp_knock(link, slot, err);
+			else if (turn)
+				rc = gt_tcp_await(link, slot, err);
+		}
+	return rc;
+}
+
+/* Counters, lengths and slots of one FIFO. */
+static size_t gt_tcp_stride(const struct gt_link_shape *shape)
+{
+	size_t lengths =
+		(shape->nslots * sizeof(uint32_t) + GT_CACHE_LINE_BYTES - 1) /
+		GT_CACHE_LINE_BYTES * GT_CACHE_LINE_BYTES;
+
+	return sizeof(struct gt_fifo) + lengths +
+	       (size_t)shape->nslots * shape->slot_bytes;
+}
+
+/* A FIFO between the local rank and the proxy. */
+static void gt_tcp_make(struct gt_link *link, const struct gt_link_conn *conn,
+			char *memory)
+{
+	struct gt_tcp_socket *socket = link->sockets[gt_tcp_slot(link, conn)];
+	struct gt_tcp_fifo *fifo = &socket->fifos[socket->nfifos++];
+	uint32_t rank = conn->sends ? conn->from : conn->to;
+	struct gt_fifo_end end = {
+		.fifo = (struct gt_fifo *)(void *)memory,
+		.lengths =
+			(uint32_t *)(void *)(memory + sizeof(struct gt_fifo)),
+		.slots = memory + gt_tcp_stride(&link->shape) -
+			 (size_t)link->shape.nslots * link->shape.slot_bytes,
+		.other = &link->bell,
+		.slot_bytes = link->shape.slot_bytes,
+		.nslots = link->shape.nslots,
+	};
+
+	gt_fifo_init(end.fifo);
+	*conn->end = end;
+	end.other = &link->config.bells[rank - link->config.first_rank];
+	*fifo = (struct gt_tcp_fifo){
+		.counters = end.fifo, .end = end, .sends = conn->sends};
+}
+
+static int gt_tcp_fill(struct gt_link *link, const struct gt_link_conn *conns,
+		       uint32_t nconns, struct gt_err *err)
+{
+	size_t stride = gt_tcp_stride(&link->shape);
+	uint32_t n = link->nprocesses * link->per_peer;
+	struct gt_tcp_socket *socket;
+
+	link->memory = aligned_alloc(GT_CACHE_LINE_BYTES,
+				     nconns * stride + GT_CACHE_LINE_BYTES);
+	if (!link->memory)
+		return gt_err_nomem(err);
+	for (uint32_t i = 0; i < nconns; i++)
+		link->sockets[gt_tcp_slot(link, &conns[i])]->nfifos++;
+	for (uint32_t i = 0; i < n; i++) {
+		socket = link->sockets[i];
+		if (!socket)
+			continue;
+		socket->fifos =
+			calloc(socket->nfifos + 1, sizeof(*socket->fifos));
+		if (!socket->fifos)
+			return gt_err_nomem(err);
+		socket->nfifos = 0;
+	}
+	for (uint32_t i = 0; i < nconns; i++)
+		gt_tcp_make(link, &conns[i], link->memory + i * stride);
+	return GT_OK;
+}
+
+static int gt_tcp_start(struct gt_link *link, struct gt_err *err)
+{
+	sigset_t all, old;
+	int rc;
+
+	atomic_store(&link->stop, 0);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	rc = pthread_create(&link->thread, NULL, gt_tcp_main, link);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (rc)
+		return gt_err_set(err, GT_ESYS, NULL,
+				  "cannot start a thread: %s", strerror(rc));
+	link->has_thread = 1;
+	return GT_OK;
+}
+
+static int gt_tcp_connect(struct gt_link *link,
+			  const struct gt_link_shape *shape,
+			  const struct gt_link_conn *conns, uint32_t nconns,
+			  struct gt_err *err)
+{
+	struct gt_link_conn *sorted = calloc(nconns + 1, sizeof(*sorted));
+	int rc = GT_OK;
+
+	if (!sorted)
+		return gt_err_nomem(err);
+	gt_tcp_stop(link);
+	gt_tcp_forget_fifos(link);
+	link->shape = *shape;
+	link->generation++;
+	if (nconns)
+		memcpy(sorted, conns, nconns * sizeof(*sorted));
+	qsort(sorted, nconns, sizeof(*sorted), gt_tcp_order);
+	rc = gt_tcp_dial(link, sorted, nconns, err);
+	if (!rc)
+		rc = gt_tcp_fill(link, sorted, nconns, err);
+	free(sorted);
+	/* Nobody sends before all know where slices of this kind go. */
+	if (!rc)
+		rc = gt_world_meet(link->config.world, NULL, 0, NULL, err);
+	return rc ? rc : gt_tcp_start(link, err);
+}
+
+static int gt_tcp_check(struct gt_link *link, struct gt_err *err)
+{
+	uint32_t broken = atomic_load(&link->broken);
+
+	if (!broken)
+		return GT_OK;
+	return gt_err_set(err, GT_ESYS, NULL, "the connection to %s broke",
+			  gt_world_name(link->config.world, broken - 1));
+}
+
+const struct gt_link_ops gt_link_tcp = {
+	.name = "tcp",
+	.open = gt_tcp_open,
+	.close = gt_tcp_close,
+	.connect = gt_tcp_connect,
+	.check = gt_tcp_check,
+};

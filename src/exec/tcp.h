@@ -1,0 +1,90 @@
+/*
+ * Inside the TCP link: what its setup (link_tcp.c) and its proxy thread
+ * (tcp_proxy.c) share.  The proxy runs between two connect() calls and owns
+ * everything here while it does, so there is no lock; `stop` and `broken` are
+ * all that the two sides exchange.
+ *
+ * On a socket go messages: a head, and for data a slice.  Both sides number
+ * the FIFOs of a socket alike.  A slice is sent straight from the sender's
+ * slot and received straight into the receiver's; the receiver's slot is free
+ * because the sender has counted its credits, so nobody ever waits for memory
+ * with a message half read, and one slow FIFO holds up no other.
+ */
+#ifndef GT_EXEC_TCP_H
+#define GT_EXEC_TCP_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "exec/bell.h"
+#include "exec/fifo.h"
+#include "exec/link.h"
+#include "world/door.h"
+#include "world/net.h"
+
+enum gt_tcp_kind {
+	GT_TCP_DATA = 1, /* number: bytes of the slice that follows */
+	GT_TCP_CREDIT,   /* number: slices consumed since the last one */
+};
+
+/* In network order.  An earlier generation's late credits are ignored. */
+struct gt_tcp_head {
+	uint32_t kind, generation, fifo, number;
+};
+
+enum { GT_TCP_READ_BYTES = 64 << 10 };
+
+/* A FIFO whose other end is behind a socket. */
+struct gt_tcp_fifo {
+	struct gt_fifo *counters;
+	struct gt_fifo_end end; /* the proxy's: it stands for the far rank */
+	int sends;              /* the local rank is the sender */
+	uint64_t credit;        /* sends: what the far side has consumed */
+	uint64_t told;          /* receives: credits passed on */
+};
+
+struct gt_tcp_socket {
+	int fd;           /* -1: none yet */
+	uint32_t process; /* the other side */
+	uint32_t nfifos;
+	struct gt_tcp_fifo *fifos;
+	uint32_t turn; /* the FIFO that is looked at next */
+
+	/* What is being sent: a head, then bytes of a slot. */
+	struct gt_tcp_head head;
+	uint32_t head_left, body_left;
+	const char *body;
+	struct gt_tcp_fifo *sending; /* whose slice it is, or NULL */
+
+	/* What has been read, and where the rest of a slice goes. */
+	uint32_t in_at, in_len;
+	char *into;
+	uint32_t into_left;
+	struct gt_tcp_fifo *receiving;
+	char in[GT_TCP_READ_BYTES];
+};
+
+struct gt_link {
+	struct gt_link_config config;
+	struct gt_link_shape shape;
+	uint32_t nprocesses, per_peer; /* sockets per process */
+	struct gt_world_part *parts;
+	struct gt_net_address *addresses; /* where the others listen */
+	struct gt_door door;
+	struct gt_tcp_socket **sockets; /* nprocesses * per_peer, or NULL */
+	uint32_t generation;
+	char *memory; /* counters and slots of all FIFOs */
+
+	struct gt_bell bell; /* the proxy's */
+	int wake_fd;
+	pthread_t thread;
+	int has_thread;
+	_Atomic int stop;
+	_Atomic uint32_t broken; /* 0, or 1 + the process that is gone */
+};
+
+/* tcp_proxy.c */
+void *gt_tcp_main(void *link);
+
+#endif

@@ -1,0 +1,240 @@
+/* Slices from process to process, over every kind of link. */
+#include "unit/test.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "exec/bell.h"
+#include "exec/fifo.h"
+#include "exec/link.h"
+#include "exec/share.h"
+#include "world/world.h"
+
+enum { MOST = 4, SLICES = 3000, SLOTS = 3 };
+
+/* A process with one rank: it sends to the next and receives from the last. */
+struct node {
+	struct gt_world *world;
+	const struct gt_link_ops *ops;
+	struct gt_link *link;
+	struct gt_share bells;
+	struct gt_fifo_end out, in;
+	uint32_t rank, size;
+};
+
+static const char *link_name;
+static uint32_t slot_bytes;
+static int killed; /* one process ends on the way */
+
+static uint32_t length_of(uint32_t rank, uint32_t k)
+{
+	return (rank * 7919 + k * 104729) % (slot_bytes / 4 + 1) * 4;
+}
+
+static int node_connect(struct node *node, struct gt_err *err)
+{
+	uint32_t self = node->rank, next = (self + 1) % node->size;
+	uint32_t last = (self + node->size - 1) % node->size;
+	struct gt_link_shape shape = {SLOTS, slot_bytes};
+	struct gt_link_conn conns[2] = {
+		{next, self, next, 5, 1, 1, &node->out},
+		{last, last, self, 5, 1, 0, &node->in},
+	};
+
+	return node->ops->connect(node->link, &shape, conns, 2, err);
+}
+
+static void node_send(struct node *node, uint32_t k)
+{
+	uint32_t bytes = length_of(node->rank, k);
+	uint32_t *slot = (uint32_t *)(void *)gt_fifo_slot(&node->out);
+
+	for (uint32_t i = 0; i < bytes / 4; i++)
+		slot[i] = node->rank << 24 ^ k << 8 ^ i;
+	if (node->out.lengths)
+		node->out.lengths[node->out.at % SLOTS] = bytes;
+	gt_fifo_sent(&node->out);
+	gt_bell_ring(node->out.other);
+}
+
+static int node_receive(struct node *node, uint32_t k)
+{
+	uint32_t from = (node->rank + node->size - 1) % node->size;
+	uint32_t bytes = length_of(from, k), wrong = 0;
+	const uint32_t *slot =
+		(const uint32_t *)(const void *)gt_fifo_slot(&node->in);
+
+	for (uint32_t i = 0; i < bytes / 4; i++)
+		wrong |= slot[i] ^ (from << 24 ^ k << 8 ^ i);
+	gt_fifo_received(&node->in);
+	gt_bell_ring(node->in.other);
+	return !wrong;
+}
+
+/* Send and receive all slices, whatever is possible first. */
+static int node_run(struct node *node, struct gt_err *err)
+{
+	struct gt_bell *bell = node->bells.base;
+	uint32_t sent = 0, received = 0, seen;
+	int rc = 0;
+
+	while (!rc && (sent < SLICES || received < SLICES)) {
+		seen = gt_bell_look(bell);
+		if (sent < SLICES && gt_fifo_can_send(&node->out)) {
+			node_send(node, sent++);
+		} else if (received < SLICES &&
+			   gt_fifo_can_receive(&node->in)) {
+			if (!node_receive(node, received++))
+				rc = gt_err_set(err, GT_ENO, NULL, "wrong");
+		} else {
+			gt_bell_wait(bell, seen, 20000000);
+			rc = gt_world_failed(node->world, err);
+		}
+		if (killed && node->rank == 1 && sent == SLICES / 2)
+			raise(SIGKILL);
+	}
+	return rc;
+}
+
+static int node_main(struct node *node, struct gt_err *err)
+{
+	struct gt_link_config config = {
+		.world = node->world,
+		.iface = "lo",
+		.first_rank = node->rank,
+		.nranks = 1,
+	};
+	int rc = gt_share_new(sizeof(struct gt_bell), &node->bells, err);
+
+	if (rc)
+		return rc;
+	config.bells = node->bells.base;
+	config.bells_fd = node->bells.fd;
+	rc = node->ops->open(&config, &node->link, err);
+	/* Twice: what was left of the first must not disturb the second. */
+	for (int turn = 0; !rc && turn < 2; turn++) {
+		rc = node_connect(node, err);
+		if (!rc)
+			rc = node_run(node, err);
+		if (!rc)
+			rc = node->ops->check(node->link, err);
+		if (!rc)
+			rc = gt_world_meet(node->world, NULL, 0, NULL, err);
+	}
+	node->ops->close(node->link);
+	gt_share_free(&node->bells);
+	return rc;
+}
+
+static void node_child(struct gt_world_config *config, uint32_t rank)
+{
+	struct node node = {.rank = rank, .size = config->size};
+	struct gt_err err;
+	int rc;
+
+	alarm(60);
+	gt_err_init(&err);
+	config->rank = rank;
+	snprintf(config->name, sizeof(config->name), "p%u", rank);
+	if (rank)
+		close(config->listen_fd);
+	node.ops = gt_link_find(link_name);
+	rc = gt_world_open(config, &node.world, &err);
+	if (!rc) {
+		rc = node_main(&node, &err);
+		gt_world_close(node.world);
+	}
+	if (rc)
+		fprintf(stderr, "# %u: %s\n", rank, err.text);
+	_exit(-rc);
+}
+
+static void job(uint32_t size, int *status)
+{
+	struct gt_world_config config = {.size = size,
+					 .timeout_ns = 10000000000};
+	pid_t pids[MOST];
+
+	assert_int_equal(
+		gt_secret_set(&config.secret, "a secret for tests only", NULL),
+		0);
+	assert_int_equal(gt_net_resolve("::1", 0, &config.address, NULL), 0);
+	if (gt_net_listen(&config.address, &config.listen_fd, NULL)) {
+		/* A machine without IPv6. */
+		assert_int_equal(
+			gt_net_resolve("127.0.0.1", 0, &config.address, NULL),
+			0);
+		assert_int_equal(
+			gt_net_listen(&config.address, &config.listen_fd, NULL),
+			0);
+	}
+	fflush(NULL);
+	for (uint32_t r = 0; r < size; r++) {
+		pids[r] = fork();
+		assert_true(pids[r] >= 0);
+		if (!pids[r])
+			node_child(&config, r);
+	}
+	close(config.listen_fd);
+	for (uint32_t r = 0; r < size; r++)
+		waitpid(pids[r], &status[r], 0);
+}
+
+static void ring(const char *name, uint32_t bytes)
+{
+	static const uint32_t sizes[] = {2, 4};
+	int status[MOST];
+
+	link_name = name;
+	slot_bytes = bytes;
+	killed = 0;
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+		job(sizes[i], status);
+		for (uint32_t r = 0; r < sizes[i]; r++)
+			assert_int_equal(status[r], 0);
+	}
+}
+
+static void kill_one(const char *name)
+{
+	int status[MOST];
+
+	link_name = name;
+	slot_bytes = 4096;
+	killed = 1;
+	job(4, status);
+	for (uint32_t r = 0; r < 4; r++)
+		if (r != 1)
+			assert_int_equal(WEXITSTATUS(status[r]), 3);
+}
+
+static void test_shm(void **state)
+{
+	(void)state;
+	ring("shm", 64);
+	ring("shm", 65536);
+	kill_one("shm");
+}
+
+static void test_tcp(void **state)
+{
+	(void)state;
+	ring("tcp", 64);
+	ring("tcp", 131072);
+	kill_one("tcp");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_shm),
+		cmocka_unit_test(test_tcp),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
