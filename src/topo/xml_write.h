@@ -17,7 +17,7 @@ struct gt_machine;
 struct _xmlDoc;
 
 enum {
-	GT_XML_NCCL_NODES = 256, /* more elements than this NCCL refuses */
+	GT_XML_NCCL_NODES = 255, /* more elements than this NCCL refuses */
 };
 
 /*

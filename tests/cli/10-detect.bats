@@ -89,3 +89,20 @@ with CUDA"
 	fi
 	[ -z "$out" ]
 }
+
+@test "what NCCL's table of elements cannot hold is told" {
+	local root=$BATS_TEST_TMPDIR/root port
+	cat >"$BATS_TEST_TMPDIR/machine" <<-'END'
+		cpuinfo GenuineIntel 6 143 "a processor"
+		node 0 0
+		pci pci0000:00/0000:00:03.0 0x020700 15b3:1021 15b3:0041 0
+		rdma mlx5_0 pci0000:00/0000:00:03.0 a088:c203:0054:8d2e
+		mkdir -p "$root"/sys/class/infiniband/mlx5_0/ports/{1..252}
+	END
+	bash "$GTOPO_SRC/tests/detect/mkroot.sh" "$BATS_TEST_TMPDIR/machine" "$root"
+	run_split gtopo detect --root "$root"
+	want 0 "gtopo detect: 256 elements: NCCL takes files of at most 255"
+	rmdir "$root"/sys/class/infiniband/mlx5_0/ports/252
+	run_split gtopo detect --root "$root"
+	want 0 ""
+}

@@ -12,7 +12,7 @@
 #include <string.h>
 
 enum {
-	MAX_NODES = 256,
+	MAX_NODES = 255, /* its table of 256 may not get full */
 	MAX_ATTRS = 16,
 	MAX_VALUE = 253,
 	MAX_DEPTH = 64,
@@ -194,7 +194,7 @@ static void read_file(struct reader *r)
 	if (!ok || r->depth)
 		fault(r, "refused near", ok ? "end of file" : "here");
 	if (r->nodes > MAX_NODES)
-		fault(r, "more than 256 elements", "");
+		fault(r, "more than 255 elements", "");
 }
 
 static int check_file(const char *file)
