@@ -7,6 +7,8 @@
 #include "cli/opt.h"
 
 static const struct gt_opt gt_detect_opts[] = {
+	{GT_OPT_FLAG, 0, "all", NULL, offsetof(struct gt_detect_from, all),
+	 "virtual interfaces and functions, too", 0, 0},
 	{GT_OPT_FLAG, 0, "measure", NULL,
 	 offsetof(struct gt_detect_from, measure),
 	 "time what goes between GPUs and from and to the host", 0, 0},

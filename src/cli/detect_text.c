@@ -37,7 +37,8 @@ int gt_detect_text(const struct gt_cmd_args *args,
 		   const struct gt_detect_from *from, struct gt_buf *out,
 		   struct gt_err *err)
 {
-	struct gt_probe_env env = {from->root ? from->root : "", from->nvml};
+	struct gt_probe_env env = {from->root ? from->root : "", from->nvml,
+				   from->all};
 	struct gt_machine *machine;
 	int n, rc;
 
@@ -50,7 +51,10 @@ int gt_detect_text(const struct gt_cmd_args *args,
 		return rc;
 	for (struct gt_machine_note *note = machine->notes; note;
 	     note = note->next)
-		gt_cmd_warn(args, "%s", note->text);
+		if (note->detail)
+			gt_cmd_note(args, "%s", note->text);
+		else
+			gt_cmd_warn(args, "%s", note->text);
 	rc = gt_xml_write(machine, out, &n, err);
 	if (!rc && n > GT_XML_NCCL_NODES)
 		gt_cmd_warn(args, "%d elements: NCCL takes files of at most %d",

@@ -13,6 +13,7 @@ struct gt_detect_from {
 	const char *root; /* of sys and proc, or NULL */
 	const char *nvml; /* the library's file, or NULL: the driver's */
 	int measure;      /* what GPUs reach as well */
+	int all;          /* what nobody plans with, too */
 };
 
 /* Append the XML; what could not be read is told with gt_cmd_warn(). */

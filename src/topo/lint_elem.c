@@ -163,6 +163,10 @@ static void gt_lint_class(struct gt_linter *l, const struct gt_xml_elem *elem)
 						      : NULL;
 	const char *want = what && *what == 'g' ? "0x03" : "0x02";
 
+	/* RCCL knows AMD's accelerators by 0x12, too. */
+	if (what && *what == 'g' &&
+	    gt_xml_attr(gt_xml_find(elem, "gpu"), "gcn"))
+		return;
 	if (!class || (what ? gt_starts(class, want) : gt_starts(class, "0x")))
 		return;
 	gt_linter_elem(l, GT_LINT_CLASS_RULE, elem, "class",

@@ -17,15 +17,17 @@ gtopo_core_sources += \
 	%D%/match.c %D%/match.h %D%/match_same.c \
 	%D%/measured.c %D%/measured.h %D%/measured_write.c \
 	%D%/model.c %D%/model.h \
-	%D%/nvml.c %D%/nvml.h \
+	%D%/nvml.c %D%/nvml.h %D%/nvml_walk.h \
 	%D%/path.c %D%/path.h \
 	%D%/pci.c %D%/pci.h \
 	%D%/print.c %D%/print.h %D%/print_json.c \
 	%D%/print_route.c \
 	%D%/probe.c %D%/probe.h \
+	%D%/probe_host.c \
 	%D%/probe_hwloc.c \
+	%D%/probe_kfd.c \
 	%D%/probe_net.c \
-	%D%/probe_nvml.c \
+	%D%/probe_nvlink.c %D%/probe_nvml.c %D%/probe_p2p.c \
 	%D%/probe_pci.c \
 	%D%/probe_rdma.c \
 	%D%/probe_verbs.c \
@@ -35,7 +37,9 @@ gtopo_core_sources += \
 	%D%/server.c %D%/server.h %D%/server_hash.c \
 	%D%/sysfs.c %D%/sysfs.h \
 	%D%/topo.c %D%/topo.h \
+	%D%/visible.c %D%/visible.h \
 	%D%/walk.c %D%/walk.h \
 	%D%/xml_device.c %D%/xml_facts.c %D%/xml_link.c \
 	%D%/xml_read.c %D%/xml_scan.c \
-	%D%/xml_write.c %D%/xml_write.h
+	%D%/xml_out.c %D%/xml_out.h \
+	%D%/xml_write.c %D%/xml_write.h %D%/xml_write_dev.c

@@ -21,6 +21,7 @@ struct gt_machine *gt_machine_new(void)
 		return NULL;
 	}
 	machine->arena = arena;
+	machine->host.dmabuf = GT_UNKNOWN;
 	return machine;
 }
 
@@ -72,9 +73,26 @@ struct gt_machine_pci *gt_machine_pci(struct gt_machine *machine,
 		return NULL;
 	snprintf(pci->busid, sizeof(pci->busid), "%s", busid);
 	pci->numa = GT_UNKNOWN;
+	pci->port_acs = GT_UNKNOWN;
 	pci->next = machine->pcis;
 	machine->pcis = pci;
 	return pci;
+}
+
+struct gt_machine_gpu *gt_machine_gpu_new(struct gt_machine *machine,
+					  struct gt_machine_pci *pci)
+{
+	struct gt_machine_gpu *gpu =
+		gt_arena_alloc(machine->arena, sizeof(*gpu));
+
+	if (!gpu)
+		return NULL;
+	gpu->gdr = GT_UNKNOWN;
+	gpu->mig = GT_UNKNOWN;
+	for (struct gt_machine_pci *p = machine->pcis; p; p = p->next)
+		gpu->rank += p->gpu != NULL;
+	pci->gpu = gpu;
+	return gpu;
 }
 
 int gt_machine_only_numa(const struct gt_machine *machine)
@@ -101,6 +119,8 @@ struct gt_machine_net *gt_machine_net_add(struct gt_machine *machine,
 		return NULL;
 	net->dev = GT_UNKNOWN;
 	net->gdr = GT_UNKNOWN;
+	net->dmabuf = GT_UNKNOWN;
+	net->rail = GT_UNKNOWN;
 	at = pci ? &pci->nets : &cpu->nets;
 	while (*at)
 		at = &(*at)->next;
@@ -136,24 +156,41 @@ int gt_machine_has_rdma_over(const struct gt_machine *machine,
 				   (void *)(uintptr_t)netdev);
 }
 
-void gt_machine_note(struct gt_machine *machine, const char *fmt, ...)
+static void gt_machine_say(struct gt_machine *machine, int detail,
+			   const char *fmt, va_list ap)
 {
 	struct gt_machine_note **at = &machine->notes, *note;
 	char text[512];
-	va_list ap;
 
-	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
 	note = gt_arena_alloc(machine->arena, sizeof(*note));
 	if (!note)
 		return;
+	note->detail = detail;
 	note->text = gt_arena_strdup(machine->arena, text);
 	if (!note->text)
 		return;
 	while (*at)
 		at = &(*at)->next;
 	*at = note;
+}
+
+void gt_machine_note(struct gt_machine *machine, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	gt_machine_say(machine, 0, fmt, ap);
+	va_end(ap);
+}
+
+void gt_machine_tell(struct gt_machine *machine, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	gt_machine_say(machine, 1, fmt, ap);
+	va_end(ap);
 }
 
 int gt_machine_speed_parse(const char *text)

@@ -105,6 +105,39 @@ static int gt_machine_number_net(struct gt_machine_net *net, void *arg)
 	return 0;
 }
 
+/* Whether a GPU hangs on the same switch. */
+static int gt_machine_beside_gpu(const struct gt_machine *machine,
+				 const struct gt_machine_pci *pci)
+{
+	const struct gt_machine_pci *p = machine->pcis;
+
+	while (p && !(p->gpu && p->parent && p->parent == pci->parent))
+		p = p->next;
+	return p != NULL;
+}
+
+/*
+ * In servers for training each GPU has a card beside it, and those of equal
+ * number are on one rail.  So: the fastest RDMA ports beside GPUs, in order.
+ */
+static void gt_machine_rails(struct gt_machine *machine)
+{
+	struct gt_machine_pci *pci;
+	struct gt_machine_net *net;
+	int fastest = 0, rail = 0;
+
+	for (pci = machine->pcis; pci; pci = pci->next)
+		for (net = pci->nets; net; net = net->next)
+			if (net->rdma && net->speed_mbps > fastest &&
+			    gt_machine_beside_gpu(machine, pci))
+				fastest = net->speed_mbps;
+	for (pci = machine->pcis; pci && fastest; pci = pci->next)
+		for (net = pci->nets; net; net = net->next)
+			if (net->rdma && net->speed_mbps == fastest &&
+			    gt_machine_beside_gpu(machine, pci))
+				net->rail = rail++;
+}
+
 int gt_machine_trim(struct gt_machine *machine, struct gt_err *err)
 {
 	struct gt_machine_numbering numbering = {1, 0};
@@ -114,7 +147,8 @@ int gt_machine_trim(struct gt_machine *machine, struct gt_err *err)
 	for (pci = machine->pcis; pci; pci = pci->next)
 		gt_machine_level(pci);
 	for (pci = machine->pcis; pci; pci = pci->next)
-		if (pci->gpu || pci->nets || gt_machine_is_accelerator(pci))
+		if (pci->gpu || pci->nets || pci->is_card ||
+		    gt_machine_is_accelerator(pci))
 			gt_machine_keep(pci);
 	rc = gt_machine_sort(machine, err);
 	if (rc)
@@ -129,6 +163,7 @@ int gt_machine_trim(struct gt_machine *machine, struct gt_err *err)
 			return gt_err_nomem(err);
 	}
 	gt_machine_cpu_inherit(machine);
+	gt_machine_rails(machine);
 	gt_machine_each_net(machine, gt_machine_number_net, &numbering);
 	numbering.rdma = 0;
 	gt_machine_each_net(machine, gt_machine_number_net, &numbering);

@@ -10,10 +10,16 @@
 
 enum {
 	GT_NVML_SUCCESS = 0,
-	GT_NVML_CAP_P2P = 0, /* nvmlNvLinkCapability_t */
-	GT_NVML_ENABLED = 1, /* nvmlEnableState_t */
+	GT_NVML_CAP_P2P = 0,  /* nvmlNvLinkCapability_t */
+	GT_NVML_ENABLED = 1,  /* nvmlEnableState_t */
+	GT_NVML_P2P_READ = 0, /* nvmlGpuP2PCapsIndex_t */
+	GT_NVML_P2P_WRITE = 1,
+	GT_NVML_P2P_ATOMICS = 3,
+	GT_NVML_P2P_OK = 0,     /* nvmlGpuP2PStatus_t */
+	GT_NVML_REMOTE_GPU = 0, /* nvmlIntNvLinkDeviceType_t */
+	GT_NVML_REMOTE_SWITCH = 2,
 	GT_NVML_LINKS_MAX = 18,
-	GT_NVML_NAME_MAX = 96,
+	GT_NVML_TEXT_MAX = 96,
 	/* nvmlDeviceGetFieldValues: what to ask for */
 	GT_NVML_FI_NVLINK_MBPS = 90,   /* of each active link */
 	GT_NVML_FI_NVLINK_SPEED = 164, /* of one link, MB/s */
@@ -75,12 +81,27 @@ _Static_assert(sizeof(struct gt_nvml_field) == 40, "nvmlFieldValue_t");
 		(struct gt_nvml_device *, unsigned *))                         \
 	GT_NVML(0, cur_width, nvmlDeviceGetCurrPcieLinkWidth,                  \
 		(struct gt_nvml_device *, unsigned *))                         \
+	GT_NVML(0, driver, nvmlSystemGetDriverVersion, (char *, unsigned))     \
+	GT_NVML(0, cuda, nvmlSystemGetCudaDriverVersion_v2, (int *))           \
+	GT_NVML(0, uuid, nvmlDeviceGetUUID,                                    \
+		(struct gt_nvml_device *, char *, unsigned))                   \
+	GT_NVML(0, vbios, nvmlDeviceGetVbiosVersion,                           \
+		(struct gt_nvml_device *, char *, unsigned))                   \
+	GT_NVML(0, mig, nvmlDeviceGetMigMode,                                  \
+		(struct gt_nvml_device *, unsigned *, unsigned *))             \
+	GT_NVML(0, p2p, nvmlDeviceGetP2PStatus,                                \
+		(struct gt_nvml_device *, struct gt_nvml_device *, int,        \
+		 int *))                                                       \
+	GT_NVML(0, nvlink_version, nvmlDeviceGetNvLinkVersion,                 \
+		(struct gt_nvml_device *, unsigned, unsigned *))               \
 	GT_NVML(0, nvlink_capability, nvmlDeviceGetNvLinkCapability,           \
 		(struct gt_nvml_device *, unsigned, int, unsigned *))          \
 	GT_NVML(0, nvlink_state, nvmlDeviceGetNvLinkState,                     \
 		(struct gt_nvml_device *, unsigned, int *))                    \
 	GT_NVML(0, nvlink_remote, nvmlDeviceGetNvLinkRemotePciInfo_v2,         \
 		(struct gt_nvml_device *, unsigned, struct gt_nvml_pci *))     \
+	GT_NVML(0, nvlink_remote_type, nvmlDeviceGetNvLinkRemoteDeviceType,    \
+		(struct gt_nvml_device *, unsigned, int *))                    \
 	GT_NVML(0, fields, nvmlDeviceGetFieldValues,                           \
 		(struct gt_nvml_device *, int, struct gt_nvml_field *))
 

@@ -5,8 +5,9 @@
 
 static const struct gt_probe gt_probes[] = {
 	{"hwloc", gt_probe_hwloc}, {"nvml", gt_probe_nvml},
-	{"rdma", gt_probe_rdma},   {"verbs", gt_probe_verbs},
-	{"net", gt_probe_net},     {"pci", gt_probe_pci},
+	{"kfd", gt_probe_kfd},     {"rdma", gt_probe_rdma},
+	{"verbs", gt_probe_verbs}, {"net", gt_probe_net},
+	{"pci", gt_probe_pci},     {"host", gt_probe_host},
 };
 
 enum { GT_NPROBES = sizeof(gt_probes) / sizeof(gt_probes[0]) };

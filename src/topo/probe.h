@@ -26,6 +26,8 @@ struct gt_probe_env {
 	 * below a root.
 	 */
 	const char *nvml;
+	/* Virtual interfaces, too, and virtual functions without a port. */
+	int all;
 };
 
 struct gt_probe {
@@ -47,6 +49,8 @@ int gt_probe_hwloc(const struct gt_probe_env *env, struct gt_machine *machine,
 		   struct gt_err *err);
 int gt_probe_nvml(const struct gt_probe_env *env, struct gt_machine *machine,
 		  struct gt_err *err);
+int gt_probe_kfd(const struct gt_probe_env *env, struct gt_machine *machine,
+		 struct gt_err *err);
 int gt_probe_rdma(const struct gt_probe_env *env, struct gt_machine *machine,
 		  struct gt_err *err);
 int gt_probe_verbs(const struct gt_probe_env *env, struct gt_machine *machine,
@@ -55,5 +59,7 @@ int gt_probe_net(const struct gt_probe_env *env, struct gt_machine *machine,
 		 struct gt_err *err);
 int gt_probe_pci(const struct gt_probe_env *env, struct gt_machine *machine,
 		 struct gt_err *err);
+int gt_probe_host(const struct gt_probe_env *env, struct gt_machine *machine,
+		  struct gt_err *err);
 
 #endif

@@ -191,15 +191,17 @@ int gt_probe_hwloc(const struct gt_probe_env *env, struct gt_machine *machine,
 {
 	hwloc_topology_t topo;
 	hwloc_obj_t obj = NULL;
-	int rc;
+	int rc, n = 0;
 
 	if (!gt_hwloc_load(&topo))
 		return gt_err_set(err, GT_ESYS, NULL,
 				  "hwloc cannot read this machine's topology");
 	rc = gt_hwloc_cpus(topo, machine);
-	while (!rc && (obj = hwloc_get_next_pcidev(topo, obj)))
+	for (; !rc && (obj = hwloc_get_next_pcidev(topo, obj)); n++)
 		if (!gt_hwloc_pci(topo, obj, env, machine))
 			rc = GT_ESYS;
+	gt_machine_tell(machine, "hwloc: NUMA nodes: %d; PCI devices: %d",
+			hwloc_get_nbobjs_by_type(topo, HWLOC_OBJ_NUMANODE), n);
 	if (rc)
 		gt_err_nomem(err);
 	hwloc_topology_destroy(topo);

@@ -1,27 +1,14 @@
 #include "topo/probe.h"
 
-#include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
 #include "base/err.h"
 #include "topo/machine.h"
-#include "topo/nvml.h"
-#include "topo/sysfs.h"
-
-enum {
-	GT_CLASS_NVSWITCH = 0x068000,
-};
-
-struct gt_nvml_walk {
-	const struct gt_nvml *nvml;
-	const struct gt_probe_env *env;
-	struct gt_machine *machine;
-	struct gt_nvml_device *device;
-	struct gt_machine_gpu *gpu;
-	int ngpus;
-};
+#include "topo/nvml_walk.h"
+#include "topo/visible.h"
 
 /* One number of a GPU; 0 where the driver has none. */
 static unsigned gt_nvml_number(int (*f)(struct gt_nvml_device *, unsigned *),
@@ -30,19 +17,6 @@ static unsigned gt_nvml_number(int (*f)(struct gt_nvml_device *, unsigned *),
 	unsigned value = 0;
 
 	return f && f(device, &value) == GT_NVML_SUCCESS ? value : 0;
-}
-
-static int gt_nvml_field(const struct gt_nvml_walk *walk, unsigned id,
-			 unsigned link, unsigned *value)
-{
-	struct gt_nvml_field field = {.field_id = id, .scope_id = link};
-
-	if (!walk->nvml->fields ||
-	    walk->nvml->fields(walk->device, 1, &field) != GT_NVML_SUCCESS ||
-	    field.result != GT_NVML_SUCCESS)
-		return 0;
-	*value = field.value.u;
-	return 1;
 }
 
 /* PCIe generations; 0 for none. */
@@ -68,117 +42,6 @@ static void gt_nvml_pcie(const struct gt_nvml_walk *walk)
 	walk->gpu->cur.width = (int)gt_nvml_number(nvml->cur_width, device);
 }
 
-/* Up, and usable between GPUs. */
-static int gt_nvml_link_works(const struct gt_nvml_walk *walk, unsigned link)
-{
-	const struct gt_nvml *nvml = walk->nvml;
-	unsigned p2p = 0, state;
-	int active = 0;
-
-	if (!nvml->nvlink_capability ||
-	    nvml->nvlink_capability(walk->device, link, GT_NVML_CAP_P2P,
-				    &p2p) != GT_NVML_SUCCESS ||
-	    !p2p)
-		return 0;
-	/* Newer GPUs answer the field, older ones the call. */
-	if (walk->gpu->sm >= 90 &&
-	    gt_nvml_field(walk, GT_NVML_FI_NVLINK_STATE, link, &state))
-		return state == GT_NVML_ENABLED;
-	return nvml->nvlink_state &&
-	       nvml->nvlink_state(walk->device, link, &active) ==
-		       GT_NVML_SUCCESS &&
-	       active == GT_NVML_ENABLED;
-}
-
-/* A remote end that is not in this machine's tree is a hidden NVSwitch. */
-static unsigned gt_nvml_target_class(const struct gt_nvml_walk *walk,
-				     const char *target)
-{
-	return (unsigned)gt_sysfs_long(walk->env->root, GT_CLASS_NVSWITCH,
-				       "/sys/bus/pci/devices/%s/class", target);
-}
-
-/*
- * The remote end of a link.  One that belongs to the hypervisor has no PCI
- * address but a filler of ones (drivers write "FFFFFFF:FF:FF.0", too), which
- * topology files spell like this.
- */
-static int gt_nvml_remote(const struct gt_nvml_walk *walk, unsigned link,
-			  char target[GT_BUSID_MAX])
-{
-	struct gt_nvml_pci remote;
-
-	memset(&remote, 0, sizeof(remote));
-	if (!walk->nvml->nvlink_remote ||
-	    walk->nvml->nvlink_remote(walk->device, link, &remote) !=
-		    GT_NVML_SUCCESS)
-		return 0;
-	remote.busid_legacy[sizeof(remote.busid_legacy) - 1] = 0;
-	for (char *p = remote.busid_legacy; *p; p++)
-		*p = (char)tolower((unsigned char)*p);
-	if (!strncmp(remote.busid_legacy, "fffffff", 7) ||
-	    !gt_sysfs_busid(remote.busid_legacy, target, GT_BUSID_MAX))
-		snprintf(target, GT_BUSID_MAX, "fffffff:ffff:ff");
-	return 1;
-}
-
-/* Newer GPUs answer for one link, older ones for all; 0: neither. */
-static unsigned gt_nvml_line_mbs(const struct gt_nvml_walk *walk, unsigned link)
-{
-	unsigned mbs = 0;
-
-	if (!gt_nvml_field(walk, GT_NVML_FI_NVLINK_SPEED, link, &mbs))
-		gt_nvml_field(walk, GT_NVML_FI_NVLINK_MBPS, 0, &mbs);
-	return mbs;
-}
-
-/* Links are grouped by remote end, in the order in which they are seen. */
-static int gt_nvml_link_add(const struct gt_nvml_walk *walk, unsigned link)
-{
-	struct gt_machine_nvlink **at = &walk->gpu->nvlinks;
-	char target[GT_BUSID_MAX];
-
-	if (!gt_nvml_remote(walk, link, target))
-		return GT_OK;
-	while (*at && strcmp((*at)->target, target))
-		at = &(*at)->next;
-	if (!*at) {
-		*at = gt_arena_alloc(walk->machine->arena, sizeof(**at));
-		if (!*at)
-			return GT_ESYS;
-		memcpy((*at)->target, target, sizeof(target));
-		(*at)->tclass = gt_nvml_target_class(walk, target);
-		(*at)->line_mbs = (int)gt_nvml_line_mbs(walk, link);
-	}
-	(*at)->count++;
-	return GT_OK;
-}
-
-static int gt_nvml_links(const struct gt_nvml_walk *walk)
-{
-	int rc = GT_OK;
-
-	for (unsigned l = 0; !rc && l < GT_NVML_LINKS_MAX; l++)
-		if (gt_nvml_link_works(walk, l))
-			rc = gt_nvml_link_add(walk, l);
-	return rc;
-}
-
-static void gt_nvml_c2c(const struct gt_nvml_walk *walk)
-{
-	unsigned n = 0, up, mbs;
-
-	if (!gt_nvml_field(walk, GT_NVML_FI_C2C_COUNT, 0, &n))
-		return;
-	for (unsigned l = 0; l < n; l++)
-		if (gt_nvml_field(walk, GT_NVML_FI_C2C_STATUS, l, &up) &&
-		    up == 1 &&
-		    gt_nvml_field(walk, GT_NVML_FI_C2C_MBPS, l, &mbs)) {
-			walk->gpu->c2c_mbs = (int)mbs;
-			walk->gpu->c2c_count++;
-		}
-}
-
 /* The function of the GPU; one that sysfs hides is made from NVML's words. */
 static struct gt_machine_pci *gt_nvml_function(struct gt_machine *machine,
 					       const struct gt_nvml_pci *info)
@@ -200,13 +63,57 @@ static struct gt_machine_pci *gt_nvml_function(struct gt_machine *machine,
 	return pci;
 }
 
+/* One text of a GPU; NULL where the driver has none. */
+static const char *gt_nvml_text(const struct gt_nvml_walk *walk,
+				int (*f)(struct gt_nvml_device *, char *,
+					 unsigned))
+{
+	char text[GT_NVML_TEXT_MAX];
+
+	if (!f || f(walk->device, text, sizeof(text)) != GT_NVML_SUCCESS)
+		return NULL;
+	return gt_arena_strdup(walk->machine->arena, text);
+}
+
+/* What is told of a GPU beside its links. */
+static void gt_nvml_facts(const struct gt_nvml_walk *walk)
+{
+	static const char variable[] = "CUDA_VISIBLE_DEVICES";
+	const struct gt_nvml *nvml = walk->nvml;
+	struct gt_machine_gpu *gpu = walk->gpu;
+	unsigned mig, pending;
+
+	gpu->name = gt_nvml_text(walk, nvml->name);
+	gpu->vbios = gt_nvml_text(walk, nvml->vbios);
+	if (nvml->mig &&
+	    nvml->mig(walk->device, &mig, &pending) == GT_NVML_SUCCESS)
+		gpu->mig = mig != 0;
+	if (!gt_visible(getenv(variable), gpu->dev,
+			gt_nvml_text(walk, nvml->uuid)))
+		gpu->hidden = variable;
+	gt_nvml_pcie(walk);
+}
+
+static void gt_nvml_tell(const struct gt_nvml_walk *walk, const char *busid)
+{
+	const struct gt_machine_gpu *gpu = walk->gpu;
+
+	gt_machine_tell(walk->machine,
+			"nvml: GPU %d %s: %s, %d NVLinks up, %d down%s%s%s",
+			gpu->dev, busid, gpu->name ? gpu->name : "no name",
+			__builtin_popcount(gpu->nvlinks_up),
+			__builtin_popcount(gpu->nvlinks_down),
+			gpu->vbios ? "" : ", no firmware version",
+			gpu->mig > 0 ? ", MIG" : "",
+			gpu->hidden ? ", hidden" : "");
+}
+
 static int gt_nvml_gpu(struct gt_nvml_walk *walk, unsigned index)
 {
 	const struct gt_nvml *nvml = walk->nvml;
 	struct gt_nvml_pci info;
-	char name[GT_NVML_NAME_MAX];
 	struct gt_machine_pci *pci;
-	int major, minor;
+	int major, minor, rc;
 
 	if (nvml->handle(index, &walk->device) != GT_NVML_SUCCESS ||
 	    nvml->pci(walk->device, &info) != GT_NVML_SUCCESS ||
@@ -218,20 +125,55 @@ static int gt_nvml_gpu(struct gt_nvml_walk *walk, unsigned index)
 		return GT_OK;
 	}
 	pci = gt_nvml_function(walk->machine, &info);
-	walk->gpu = gt_arena_alloc(walk->machine->arena, sizeof(*walk->gpu));
-	if (!pci || !walk->gpu)
+	walk->gpu = pci ? gt_machine_gpu_new(walk->machine, pci) : NULL;
+	if (!walk->gpu)
 		return GT_ESYS;
 	walk->gpu->dev = (int)index;
 	walk->gpu->sm = major * 10 + minor;
-	walk->gpu->gdr = GT_UNKNOWN;
-	if (nvml->name &&
-	    nvml->name(walk->device, name, sizeof(name)) == GT_NVML_SUCCESS)
-		walk->gpu->name = gt_arena_strdup(walk->machine->arena, name);
-	gt_nvml_pcie(walk);
-	gt_nvml_c2c(walk);
-	walk->gpu->rank = walk->ngpus++;
-	pci->gpu = walk->gpu;
-	return gt_nvml_links(walk);
+	walk->gpus[walk->ngpus++] =
+		(struct gt_nvml_gpu){walk->device, walk->gpu};
+	gt_nvml_facts(walk);
+	rc = gt_nvml_links(walk);
+	gt_nvml_tell(walk, pci->busid);
+	return rc;
+}
+
+static void gt_nvml_system(const struct gt_nvml_walk *walk)
+{
+	struct gt_machine *machine = walk->machine;
+	char driver[GT_NVML_TEXT_MAX] = "";
+	int cuda = 0;
+
+	if (walk->nvml->driver &&
+	    walk->nvml->driver(driver, sizeof(driver)) == GT_NVML_SUCCESS)
+		machine->nvidia_version =
+			gt_arena_strdup(machine->arena, driver);
+	if (walk->nvml->cuda && walk->nvml->cuda(&cuda) == GT_NVML_SUCCESS &&
+	    cuda > 0)
+		machine->host.cuda = gt_arena_printf(
+			machine->arena, "%d.%d", cuda / 1000, cuda % 1000 / 10);
+	gt_machine_tell(machine, "nvml: driver %s, CUDA %s",
+			*driver ? driver : "of no version",
+			machine->host.cuda ? machine->host.cuda : "unknown");
+}
+
+static int gt_nvml_all(struct gt_nvml_walk *walk)
+{
+	unsigned n = 0;
+	int rc = GT_OK;
+
+	gt_nvml_system(walk);
+	if (walk->nvml->count(&n) != GT_NVML_SUCCESS)
+		gt_machine_note(walk->machine,
+				"GPUs are left out: NVML cannot count them");
+	gt_machine_tell(walk->machine, "nvml: GPUs: %u", n);
+	walk->gpus =
+		gt_arena_array(walk->machine->arena, n, sizeof(*walk->gpus));
+	if (!walk->gpus)
+		return GT_ESYS;
+	for (unsigned i = 0; !rc && i < n; i++)
+		rc = gt_nvml_gpu(walk, i);
+	return rc ? rc : gt_nvml_p2p(walk);
 }
 
 /* The library without a GPU is common (login nodes) and no news. */
@@ -249,15 +191,18 @@ int gt_probe_nvml(const struct gt_probe_env *env, struct gt_machine *machine,
 		  struct gt_err *err)
 {
 	struct gt_nvml nvml;
-	struct gt_nvml_walk walk = {&nvml, env, machine, NULL, NULL, 0};
+	struct gt_nvml_walk walk = {
+		.nvml = &nvml, .env = env, .machine = machine};
 	const char *why;
-	unsigned n = 0;
-	int rc = GT_OK;
+	int rc;
 
-	if (env->root[0] && !env->nvml)
+	if (env->root[0] && !env->nvml) {
+		gt_machine_tell(machine, "nvml: not asked");
 		return GT_OK;
+	}
 	switch (gt_nvml_open(env->nvml, &nvml, &why)) {
 	case 0:
+		gt_machine_tell(machine, "nvml: not installed");
 		return GT_OK;
 	case -1:
 		if (env->nvml && !nvml.library)
@@ -267,13 +212,11 @@ int gt_probe_nvml(const struct gt_probe_env *env, struct gt_machine *machine,
 			gt_machine_note(machine,
 					"GPUs are left out: NVML fails: %s",
 					why);
+		else
+			gt_machine_tell(machine, "nvml: fails: %s", why);
 		return GT_OK;
 	}
-	if (nvml.count(&n) != GT_NVML_SUCCESS)
-		gt_machine_note(machine, "GPUs are left out: NVML cannot "
-					 "count them");
-	for (unsigned i = 0; !rc && i < n; i++)
-		rc = gt_nvml_gpu(&walk, i);
+	rc = gt_nvml_all(&walk);
 	gt_nvml_close(&nvml);
 	return rc ? gt_err_nomem(err) : GT_OK;
 }

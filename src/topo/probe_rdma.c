@@ -10,10 +10,7 @@
 #include "topo/machine.h"
 #include "topo/sysfs.h"
 
-enum {
-	GT_PORT_ACTIVE = 4,
-	GT_NETDEV_MAX = 64,
-};
+enum { GT_NETDEV_MAX = 64 };
 
 struct gt_rdma_walk {
 	const struct gt_probe_env *env;
@@ -22,8 +19,7 @@ struct gt_rdma_walk {
 	struct gt_machine_pci *pci; /* NULL: a device of no function */
 	int numa;
 	uint64_t guid;
-	int own;     /* it has a function of its own */
-	int peermem; /* NVIDIA's module for GPUDirect RDMA is loaded */
+	int own; /* it has a function of its own */
 	int n;
 };
 
@@ -56,8 +52,8 @@ static void gt_rdma_netdev(const char *root, const char *device,
 }
 
 /*
- * Soft-RoCE, bonds and the like have no function of their own: theirs is the
- * one of the interface below.
+ * Soft-RoCE and the like have no function of their own: theirs is the one of
+ * the interface below.
  */
 static void gt_rdma_place(struct gt_rdma_walk *walk)
 {
@@ -71,9 +67,7 @@ static void gt_rdma_place(struct gt_rdma_walk *walk)
 			   walk->device)) {
 		walk->own = 0;
 		gt_rdma_netdev(root, walk->device, "1", netdev);
-		if (!netdev[0] ||
-		    !gt_sysfs_real(root, path, "/sys/class/net/%s/device",
-				   netdev))
+		if (!netdev[0] || !gt_sysfs_netdev(root, path, netdev))
 			return;
 	}
 	if (gt_sysfs_busid(path, busid, sizeof(busid)))
@@ -92,6 +86,42 @@ static int gt_rdma_speed(const char *root, const char *device, const char *port)
 	return gbits > 0 && gbits < 1e6 ? (int)(gbits * 1000 + .5) : 0;
 }
 
+/* "4: ACTIVE" as "active"; NULL where it cannot be read. */
+static const char *gt_rdma_state(const char *root, const char *device,
+				 const char *port)
+{
+	static const char *const words[] = {NULL,    "down",   "init",
+					    "armed", "active", "defer"};
+	long state = gt_sysfs_long(root, 0,
+				   "/sys/class/infiniband/%s/ports/%s/state",
+				   device, port);
+
+	return state > 0 && state <= 5 ? words[state] : NULL;
+}
+
+static const char *gt_rdma_layer(const char *root, const char *device,
+				 const char *port)
+{
+	char text[64];
+
+	gt_sysfs_text(root, text, sizeof(text),
+		      "/sys/class/infiniband/%s/ports/%s/link_layer", device,
+		      port);
+	if (!strcmp(text, "InfiniBand"))
+		return "ib";
+	return strcmp(text, "Ethernet") ? NULL : "eth";
+}
+
+static const char *gt_rdma_firmware(const struct gt_rdma_walk *walk)
+{
+	char text[64];
+
+	if (!gt_sysfs_text(walk->env->root, text, sizeof(text),
+			   "/sys/class/infiniband/%s/fw_ver", walk->device))
+		return NULL;
+	return gt_arena_strdup(walk->machine->arena, text);
+}
+
 static int gt_rdma_port(const char *port, void *arg)
 {
 	struct gt_rdma_walk *walk = arg;
@@ -105,12 +135,13 @@ static int gt_rdma_port(const char *port, void *arg)
 	net->rdma = 1;
 	net->guid = walk->guid;
 	net->port = atoi(port);
-	net->active = gt_sysfs_long(root, 0,
-				    "/sys/class/infiniband/%s/ports/%s/state",
-				    walk->device, port) == GT_PORT_ACTIVE;
+	net->state = gt_rdma_state(root, walk->device, port);
+	net->layer = gt_rdma_layer(root, walk->device, port);
+	net->firmware = gt_rdma_firmware(walk);
+	net->active = net->state && !strcmp(net->state, "active");
 	if (net->active)
 		net->speed_mbps = gt_rdma_speed(root, walk->device, port);
-	if (walk->own && walk->peermem)
+	if (walk->own && walk->machine->host.peermem)
 		net->gdr = 1;
 	gt_rdma_netdev(root, walk->device, port, netdev);
 	if (netdev[0]) {
@@ -137,12 +168,15 @@ static int gt_rdma_device(const char *name, void *arg)
 	return gt_sysfs_each(root, dir, gt_rdma_port, walk);
 }
 
-static int gt_rdma_peermem(const char *root)
+static const char *gt_rdma_peermem(const char *root)
 {
 	char path[PATH_MAX];
 
-	return gt_sysfs_real(root, path, "/sys/module/nvidia_peermem") ||
-	       gt_sysfs_real(root, path, "/sys/module/nv_peer_mem");
+	if (gt_sysfs_real(root, path, "/sys/module/nvidia_peermem"))
+		return "nvidia_peermem";
+	return gt_sysfs_real(root, path, "/sys/module/nv_peer_mem")
+		       ? "nv_peer_mem"
+		       : NULL;
 }
 
 int gt_probe_rdma(const struct gt_probe_env *env, struct gt_machine *machine,
@@ -150,13 +184,15 @@ int gt_probe_rdma(const struct gt_probe_env *env, struct gt_machine *machine,
 {
 	struct gt_rdma_walk walk = {.env = env, .machine = machine};
 
-	walk.peermem = gt_rdma_peermem(env->root);
+	machine->host.peermem = gt_rdma_peermem(env->root);
 	if (gt_sysfs_each(env->root, "/sys/class/infiniband", gt_rdma_device,
 			  &walk))
 		return gt_err_nomem(err);
+	gt_machine_tell(machine, "rdma: ports: %d; nvidia_peermem %s", walk.n,
+			machine->host.peermem ? "loaded" : "not loaded");
 	/* Without the module only a driver call tells: it stays unknown. */
 	for (struct gt_machine_pci *p = machine->pcis; p; p = p->next)
-		if (p->gpu && walk.n && walk.peermem)
+		if (p->gpu && walk.n && machine->host.peermem)
 			p->gpu->gdr = 1;
 	return GT_OK;
 }

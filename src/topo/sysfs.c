@@ -112,6 +112,41 @@ int gt_sysfs_each(const char *root, const char *dir,
 	return rc;
 }
 
+enum { GT_LOWER_MAX = 4 }; /* interfaces over interfaces */
+
+struct gt_lower {
+	const char *root;
+	char *path;
+	int depth;
+	char dir[PATH_MAX]; /* of the interface being looked at */
+};
+
+static int gt_sysfs_lower(const char *name, void *arg)
+{
+	struct gt_lower *upper = arg, lower = *upper;
+
+	if (strncmp(name, "lower_", 6))
+		return 0;
+	if (snprintf(lower.dir, sizeof(lower.dir), "/sys/class/net/%s",
+		     name + 6) >= PATH_MAX)
+		return 0;
+	if (gt_sysfs_real(lower.root, lower.path, "%s/device", lower.dir))
+		return 1;
+	return ++lower.depth < GT_LOWER_MAX &&
+	       gt_sysfs_each(lower.root, lower.dir, gt_sysfs_lower, &lower);
+}
+
+int gt_sysfs_netdev(const char *root, char *path, const char *netdev)
+{
+	struct gt_lower upper = {.root = root, .path = path};
+
+	if (gt_sysfs_real(root, path, "/sys/class/net/%s/device", netdev))
+		return 1;
+	return snprintf(upper.dir, sizeof(upper.dir), "/sys/class/net/%s",
+			netdev) < PATH_MAX &&
+	       gt_sysfs_each(root, upper.dir, gt_sysfs_lower, &upper);
+}
+
 /* "0000:18:00.0", also with the longer domains of some controllers. */
 static int gt_sysfs_is_busid(const char *text, size_t len)
 {

@@ -33,6 +33,12 @@ int gt_sysfs_each(const char *root, const char *dir,
 		  int (*f)(const char *name, void *arg), void *arg);
 
 /*
+ * The device below an interface: its own, or that of the first interface that
+ * a bond, VLAN or bridge runs over.  As gt_sysfs_real.
+ */
+int gt_sysfs_netdev(const char *root, char *path, const char *netdev);
+
+/*
  * The last component of a real path that is a PCI address ("0000:18:00.0"),
  * copied into busid (of `size`); 0 when there is none.
  */

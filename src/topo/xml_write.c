@@ -1,8 +1,5 @@
 #include "topo/xml_write.h"
 
-#include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include <libxml/tree.h>
@@ -11,151 +8,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "topo/machine.h"
-
-enum {
-	GT_XML_VALUE_MAX = 253, /* NCCL dies of longer ones */
-};
-
-/* One document being made; memory that runs out is remembered. */
-struct gt_xml_out {
-	const struct gt_machine *machine;
-	int nelements;
-	int failed;
-};
-
-static const xmlChar *gt_xml_str(const char *text)
-{
-	return (const xmlChar *)text;
-}
-
-static xmlNodePtr gt_xml_add(struct gt_xml_out *out, xmlNodePtr parent,
-			     const char *name)
-{
-	xmlNodePtr node =
-		parent ? xmlNewChild(parent, NULL, gt_xml_str(name), NULL)
-		       : xmlNewNode(NULL, gt_xml_str(name));
-
-	out->nelements++;
-	if (!node)
-		out->failed = 1;
-	return node;
-}
-
-/* What NCCL would not decode, or not survive, becomes '?'. */
-static void gt_xml_clean(char *text)
-{
-	for (; *text; text++)
-		if (*text < ' ' || *text > '~' || strchr("<>&\"'", *text))
-			*text = '?';
-}
-
-static void gt_xml_attr(struct gt_xml_out *out, xmlNodePtr node,
-			const char *name, const char *fmt, ...)
-	__attribute__((format(printf, 4, 5)));
-
-static void gt_xml_attr(struct gt_xml_out *out, xmlNodePtr node,
-			const char *name, const char *fmt, ...)
-{
-	char text[GT_XML_VALUE_MAX + 1];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	gt_xml_clean(text);
-	if (node && !xmlNewProp(node, gt_xml_str(name), gt_xml_str(text)))
-		out->failed = 1;
-}
-
-static void gt_xml_text(struct gt_xml_out *out, xmlNodePtr node,
-			const char *name, const char *text)
-{
-	if (text)
-		gt_xml_attr(out, node, name, "%s", text);
-}
-
-static void gt_xml_int(struct gt_xml_out *out, xmlNodePtr node,
-		       const char *name, int value, int unknown)
-{
-	if (value != unknown)
-		gt_xml_attr(out, node, name, "%d", value);
-}
-
-/* "32.0 GT/s x16", or the half of it that is known. */
-static void gt_xml_link(struct gt_xml_out *out, xmlNodePtr node,
-			const char *name, struct gt_machine_link link)
-{
-	char speed[32] = "", width[16] = "";
-
-	if (link.speed_mts)
-		snprintf(speed, sizeof(speed), "%.1f GT/s",
-			 link.speed_mts / 1000.);
-	if (link.width)
-		snprintf(width, sizeof(width), "x%d", link.width);
-	if (speed[0] || width[0])
-		gt_xml_attr(out, node, name, "%s%s%s", speed,
-			    speed[0] && width[0] ? " " : "", width);
-}
-
-static void gt_xml_net(struct gt_xml_out *out, xmlNodePtr nic,
-		       const struct gt_machine_net *net)
-{
-	xmlNodePtr node = gt_xml_add(out, nic, "net");
-
-	gt_xml_text(out, node, "name", net->name);
-	gt_xml_int(out, node, "dev", net->dev, GT_UNKNOWN);
-	gt_xml_int(out, node, "speed", net->speed_mbps, 0);
-	gt_xml_int(out, node, "port", net->port, GT_UNKNOWN);
-	if (net->guid)
-		gt_xml_attr(out, node, "guid", "0x%016" PRIx64, net->guid);
-	gt_xml_int(out, node, "maxconn", net->maxconn, 0);
-	gt_xml_int(out, node, "gdr", net->gdr, GT_UNKNOWN);
-}
-
-/* NCCL fills the slots of a net itself, so what is ours stands at the nic. */
-static void gt_xml_nic(struct gt_xml_out *out, xmlNodePtr parent,
-		       const struct gt_machine_net *nets)
-{
-	struct gt_buf netdevs = GT_BUF_INIT;
-	xmlNodePtr nic;
-
-	if (!nets)
-		return;
-	nic = gt_xml_add(out, parent, "nic");
-	for (const struct gt_machine_net *n = nets; n; n = n->next)
-		if (n->netdev)
-			gt_buf_printf(&netdevs, "%s%s", netdevs.len ? " " : "",
-				      n->netdev);
-	if (netdevs.len)
-		gt_xml_text(out, nic, "gt_netdev", gt_buf_text(&netdevs));
-	gt_buf_release(&netdevs);
-	for (const struct gt_machine_net *n = nets; n; n = n->next)
-		gt_xml_net(out, nic, n);
-}
-
-static void gt_xml_gpu(struct gt_xml_out *out, xmlNodePtr parent,
-		       const struct gt_machine_gpu *gpu)
-{
-	xmlNodePtr node = gt_xml_add(out, parent, "gpu"), sub;
-
-	gt_xml_attr(out, node, "dev", "%d", gpu->dev);
-	gt_xml_attr(out, node, "sm", "%d", gpu->sm);
-	gt_xml_attr(out, node, "rank", "%d", gpu->rank);
-	gt_xml_int(out, node, "gdr", gpu->gdr, GT_UNKNOWN);
-	gt_xml_text(out, node, "gt_name", gpu->name);
-	for (struct gt_machine_nvlink *l = gpu->nvlinks; l; l = l->next) {
-		sub = gt_xml_add(out, node, "nvlink");
-		gt_xml_text(out, sub, "target", l->target);
-		gt_xml_attr(out, sub, "count", "%d", l->count);
-		gt_xml_attr(out, sub, "tclass", "0x%06x", l->tclass);
-		gt_xml_int(out, sub, "gt_line_mbs", l->line_mbs, 0);
-	}
-	if (gpu->c2c_count) {
-		sub = gt_xml_add(out, node, "c2c");
-		gt_xml_attr(out, sub, "bw", "%d", gpu->c2c_mbs);
-		gt_xml_attr(out, sub, "count", "%d", gpu->c2c_count);
-	}
-}
+#include "topo/xml_out.h"
 
 /* link_speed, link_width, what they were made of, and what is assumed. */
 static void gt_xml_pci_link(struct gt_xml_out *out, xmlNodePtr node,
@@ -172,13 +25,13 @@ static void gt_xml_pci_link(struct gt_xml_out *out, xmlNodePtr node,
 		max = pci->gpu->max;
 	if (!memcmp(&cur, &none, sizeof(none)) && pci->gpu)
 		cur = pci->gpu->cur;
-	gt_xml_attr(out, node, "link_speed", "%.1f GT/s PCIe",
+	gt_out_attr(out, node, "link_speed", "%.1f GT/s PCIe",
 		    link.speed_mts / 1000.);
-	gt_xml_attr(out, node, "link_width", "%d", link.width);
-	gt_xml_link(out, node, "gt_max", max);
-	gt_xml_link(out, node, "gt_cur", cur);
-	gt_xml_link(out, node, "gt_port_max", pci->port_max);
-	gt_xml_link(out, node, "gt_port_cur", pci->port_cur);
+	gt_out_attr(out, node, "link_width", "%d", link.width);
+	gt_out_link(out, node, "gt_max", max);
+	gt_out_link(out, node, "gt_cur", cur);
+	gt_out_link(out, node, "gt_port_max", pci->port_max);
+	gt_out_link(out, node, "gt_port_cur", pci->port_cur);
 	if (pci->class_from)
 		gt_buf_printf(&assumed, " class:%s", pci->class_from);
 	if (speed_from)
@@ -186,26 +39,33 @@ static void gt_xml_pci_link(struct gt_xml_out *out, xmlNodePtr node,
 	if (width_from)
 		gt_buf_printf(&assumed, " link_width:%s", width_from);
 	if (assumed.len)
-		gt_xml_text(out, node, "gt_assumed", gt_buf_text(&assumed) + 1);
+		gt_out_text(out, node, "gt_assumed", gt_buf_text(&assumed) + 1);
 	gt_buf_release(&assumed);
 }
 
 static void gt_xml_pci(struct gt_xml_out *out, xmlNodePtr parent,
 		       const struct gt_machine_pci *pci)
 {
-	xmlNodePtr node = gt_xml_add(out, parent, "pci");
+	xmlNodePtr node = gt_out_add(out, parent, "pci");
 
-	gt_xml_text(out, node, "busid", pci->busid);
-	gt_xml_text(out, node, "class", pci->class_id);
-	gt_xml_text(out, node, "vendor", pci->vendor);
-	gt_xml_text(out, node, "device", pci->device);
-	gt_xml_text(out, node, "subsystem_vendor", pci->subsystem_vendor);
-	gt_xml_text(out, node, "subsystem_device", pci->subsystem_device);
+	gt_out_text(out, node, "busid", pci->busid);
+	gt_out_text(out, node, "class", pci->class_id);
+	gt_out_text(out, node, "vendor", pci->vendor);
+	gt_out_text(out, node, "device", pci->device);
+	gt_out_text(out, node, "subsystem_vendor", pci->subsystem_vendor);
+	gt_out_text(out, node, "subsystem_device", pci->subsystem_device);
 	gt_xml_pci_link(out, node, pci);
-	gt_xml_text(out, node, "gt_driver", pci->driver);
+	if (pci->driver)
+		gt_out_attr(out, node, "gt_driver", "%s%s%s", pci->driver,
+			    pci->driver_version ? " " : "",
+			    pci->driver_version ? pci->driver_version : "");
+	if (pci->port_acs != GT_UNKNOWN)
+		gt_out_attr(out, node, "gt_port_acs", "0x%04x",
+			    (unsigned)pci->port_acs);
 	if (pci->gpu)
-		gt_xml_gpu(out, node, pci->gpu);
-	gt_xml_nic(out, node, pci->nets);
+		gt_out_gpu(out, node, pci->gpu);
+	if (pci->nets || pci->is_card)
+		gt_out_nic(out, node, pci->nets);
 	for (struct gt_machine_pci *p = out->machine->pcis; p; p = p->next)
 		if (p->parent == pci)
 			gt_xml_pci(out, node, p);
@@ -220,21 +80,43 @@ static int gt_xml_familyid(int family)
 static void gt_xml_cpu(struct gt_xml_out *out, xmlNodePtr parent,
 		       const struct gt_machine_cpu *cpu)
 {
-	xmlNodePtr node = gt_xml_add(out, parent, "cpu");
+	xmlNodePtr node = gt_out_add(out, parent, "cpu");
 
-	gt_xml_attr(out, node, "numaid", "%d", cpu->numa);
-	if (cpu->affinity && strlen(cpu->affinity) <= GT_XML_VALUE_MAX)
-		gt_xml_text(out, node, "affinity", cpu->affinity);
-	gt_xml_text(out, node, "arch", cpu->arch);
-	gt_xml_text(out, node, "vendor", cpu->vendor);
-	gt_xml_int(out, node, "familyid", gt_xml_familyid(cpu->family),
+	gt_out_attr(out, node, "numaid", "%d", cpu->numa);
+	gt_out_whole(out, node, "affinity", cpu->affinity);
+	gt_out_text(out, node, "arch", cpu->arch);
+	gt_out_text(out, node, "vendor", cpu->vendor);
+	gt_out_int(out, node, "familyid", gt_xml_familyid(cpu->family),
 		   GT_UNKNOWN);
-	gt_xml_int(out, node, "modelid", cpu->model, GT_UNKNOWN);
-	gt_xml_text(out, node, "gt_name", cpu->name);
+	gt_out_int(out, node, "modelid", cpu->model, GT_UNKNOWN);
+	gt_out_text(out, node, "gt_name", cpu->name);
 	for (struct gt_machine_pci *p = out->machine->pcis; p; p = p->next)
 		if (!p->parent && p->numa == cpu->numa)
 			gt_xml_pci(out, node, p);
-	gt_xml_nic(out, node, cpu->nets);
+	if (cpu->nets)
+		gt_out_nic(out, node, cpu->nets);
+}
+
+/* An element of gtopo's own, which NCCL skips. */
+static void gt_xml_host(struct gt_xml_out *out, xmlNodePtr root)
+{
+	const struct gt_machine_host *host = &out->machine->host;
+	xmlNodePtr node;
+
+	if (!host->vm && !host->container && !host->iommu && !host->nvswitch &&
+	    !host->peermem && !host->cuda && host->dmabuf == GT_UNKNOWN)
+		return;
+	node = gt_out_add(out, root, "gt_machine");
+	gt_out_text(out, node, "vm", host->vm);
+	gt_out_text(out, node, "container", host->container);
+	gt_out_text(out, node, "iommu", host->iommu);
+	gt_out_text(out, node, "cuda", host->cuda);
+	gt_out_text(out, node, "nvswitch", host->nvswitch);
+	gt_out_text(out, node, "peermem", host->peermem);
+	gt_out_int(out, node, "dmabuf", host->dmabuf, GT_UNKNOWN);
+	if (host->dmabuf != GT_UNKNOWN)
+		gt_out_attr(out, node, "gt_assumed", "dmabuf:%s",
+			    host->dmabuf_from);
 }
 
 int gt_xml_save(xmlDocPtr doc, struct gt_buf *out)
@@ -262,15 +144,16 @@ int gt_xml_write(const struct gt_machine *machine, struct gt_buf *out,
 		 int *nelements, struct gt_err *err)
 {
 	struct gt_xml_out state = {machine, 0, 0};
-	xmlDocPtr doc = xmlNewDoc(gt_xml_str("1.0"));
+	xmlDocPtr doc = xmlNewDoc(gt_out_str("1.0"));
 	xmlNodePtr root;
 
 	if (!doc)
 		return gt_err_nomem(err);
-	root = gt_xml_add(&state, NULL, "system");
+	root = gt_out_add(&state, NULL, "system");
 	if (root)
 		xmlDocSetRootElement(doc, root);
-	gt_xml_attr(&state, root, "version", "1");
+	gt_out_attr(&state, root, "version", "1");
+	gt_xml_host(&state, root);
 	for (struct gt_machine_cpu *c = machine->cpus; c; c = c->next)
 		gt_xml_cpu(&state, root, c);
 	if (state.failed || gt_xml_save(doc, out)) {

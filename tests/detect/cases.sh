@@ -1,6 +1,7 @@
 #!/bin/bash
 # Every folder of tests/cases/detect: the machine that machine.sh makes (and,
-# in nvml, what a simulated NVML says of it) is written as in expect.xml,
+# in nvml, what a simulated NVML says of it; options and env are what their
+# names say) is written as in expect.xml,
 # allowed by the schema, taken by gtopo and by a reader as strict as NCCL's,
 # and nothing is said but what is in stderr.  GTOPO_UPDATE=1 writes expect.xml
 # anew.
@@ -26,13 +27,16 @@ schema_says() { # FILE...
 }
 
 check_case() { # FOLDER
-	local name=${1##*/} out=$tmp/${1##*/}.xml args=()
+	local name=${1##*/} out=$tmp/${1##*/}.xml args=() more=()
 	bash tests/detect/mkroot.sh "$1/machine.sh" "$tmp/$name" || return
 	if [ -f "$1/nvml" ]; then
 		export GTOPO_FAKE_NVML=$PWD/$1/nvml
 		args=(--nvml "$build/tests/detect/libnvidia-ml.so.1")
 	fi
-	"$GTOPO" detect --root "$tmp/$name" "${args[@]}" -o "$out" \
+	[ ! -f "$1/options" ] || read -ra more <"$1/options"
+	# shellcheck disable=SC1091
+	[ ! -f "$1/env" ] || . "$1/env"
+	"$GTOPO" detect --root "$tmp/$name" "${args[@]}" "${more[@]}" -o "$out" \
 		2>"$tmp/err" || echo "exit status $?"
 	diff "$([ -f "$1/stderr" ] && echo "$1/stderr" || echo /dev/null)" \
 		"$tmp/err"
@@ -52,7 +56,7 @@ verdict "this machine, as NCCL reads" \
 	"$("$build/tests/detect/nccl_reads" "$tmp/here.xml")"
 verdict "this machine, by the schema" "$(schema_says "$tmp/here.xml")"
 verdict "gtopo-topology(5) names each attribute of the schema" "$(
-	grep -o "attribute name=\"[a-z_]*" share/xml/gtopo-topology.rng |
+	grep -o "attribute name=\"[a-z0-9_]*" share/xml/gtopo-topology.rng |
 		cut -d\" -f2 | sort -u | while read -r name; do
 		grep -qE "^\.(B|BR) .*\b$name\b" man/gtopo-topology.5 ||
 			echo "$name is missing"

@@ -8,7 +8,10 @@
  *
  * (in one line; "_" in names stands for a blank).  `lost` in place of `gpu`
  * is a GPU that does not answer; `init=18` makes nvmlInit fail so; `down=3`
- * makes link 3 inactive.
+ * makes link 3 inactive.  uuid=GPU-1, vbios=96.00, mig=1, nvlink=6 (NVML's
+ * number of the version), remote_type=2, p2p=x,rwa,r-- (a word a GPU) are what
+ * the calls of these names say; without them they are not supported.
+ * `system driver=550.54 cuda=12040` is said of all.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,7 +30,9 @@ struct gt_nvml_device {
 	int lost;
 	char busid[32];
 	char name[96];
+	char uuid[48], vbios[32], p2p[96];
 	unsigned id, sm, gen, gpu_gen, width, cur_gen, cur_width, mbps, down;
+	unsigned mig, nvlink, remote_type;
 	unsigned nlinks;
 	char remote[GT_NVML_LINKS_MAX][16];
 };
@@ -35,6 +40,8 @@ struct gt_nvml_device {
 static struct gt_nvml_device fake[FAKE_MAX];
 static unsigned fake_n;
 static int fake_init;
+static char fake_driver[32];
+static unsigned fake_cuda;
 
 /* The interface that nvml.h declares as pointers. */
 #define FAKE_PROTOTYPE(needed, member, symbol, parameters)                     \
@@ -65,7 +72,24 @@ static void fake_word(struct gt_nvml_device *gpu, const char *key,
 		{"cur_width", &gpu->cur_width},
 		{"mbps", &gpu->mbps},
 		{"down", &gpu->down},
+		{"mig", &gpu->mig},
+		{"nvlink", &gpu->nvlink},
+		{"remote_type", &gpu->remote_type},
+		{"cuda", &fake_cuda},
 		{"links", links},
+	};
+
+	const struct {
+		const char *key;
+		char *at;
+		size_t size;
+	} texts[] = {
+		{"busid", gpu->busid, sizeof(gpu->busid)},
+		{"name", gpu->name, sizeof(gpu->name)},
+		{"uuid", gpu->uuid, sizeof(gpu->uuid)},
+		{"vbios", gpu->vbios, sizeof(gpu->vbios)},
+		{"p2p", gpu->p2p, sizeof(gpu->p2p)},
+		{"driver", fake_driver, sizeof(fake_driver)},
 	};
 
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
@@ -73,10 +97,9 @@ static void fake_word(struct gt_nvml_device *gpu, const char *key,
 			*numbers[i].at = (unsigned)strtoul(value, NULL, 0);
 	if (!strcmp(key, "init"))
 		fake_init = atoi(value);
-	if (!strcmp(key, "busid"))
-		snprintf(gpu->busid, sizeof(gpu->busid), "%s", value);
-	if (!strcmp(key, "name"))
-		snprintf(gpu->name, sizeof(gpu->name), "%s", value);
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		if (!strcmp(key, texts[i].key))
+			snprintf(texts[i].at, texts[i].size, "%s", value);
 	if (!strcmp(key, "remote"))
 		fake_links(gpu, *links, value);
 }
@@ -92,6 +115,7 @@ static void fake_line(char *line)
 	memset(gpu, 0, sizeof(*gpu));
 	gpu->lost = !strcmp(word, "lost");
 	gpu->down = GT_NVML_LINKS_MAX;
+	gpu->mig = gpu->remote_type = ~0u;
 	for (char *w = word; w; w = strtok_r(NULL, " \t\n", &save)) {
 		value = strchr(w, '=');
 		if (value) {
@@ -170,6 +194,75 @@ int nvmlDeviceGetName(struct gt_nvml_device *gpu, char *name, unsigned size)
 {
 	snprintf(name, size, "%s", gpu->name);
 	return GT_NVML_SUCCESS;
+}
+
+static int fake_text(const char *from, char *to, unsigned size)
+{
+	snprintf(to, size, "%s", from);
+	return from[0] ? GT_NVML_SUCCESS : FAKE_NOT_SUPPORTED;
+}
+
+int nvmlSystemGetDriverVersion(char *version, unsigned size)
+{
+	return fake_text(fake_driver, version, size);
+}
+
+int nvmlSystemGetCudaDriverVersion_v2(int *version)
+{
+	*version = (int)fake_cuda;
+	return fake_cuda ? GT_NVML_SUCCESS : FAKE_NOT_SUPPORTED;
+}
+
+int nvmlDeviceGetUUID(struct gt_nvml_device *gpu, char *uuid, unsigned size)
+{
+	return fake_text(gpu->uuid, uuid, size);
+}
+
+int nvmlDeviceGetVbiosVersion(struct gt_nvml_device *gpu, char *version,
+			      unsigned size)
+{
+	return fake_text(gpu->vbios, version, size);
+}
+
+int nvmlDeviceGetMigMode(struct gt_nvml_device *gpu, unsigned *mode,
+			 unsigned *pending)
+{
+	*mode = *pending = gpu->mig;
+	return gpu->mig == ~0u ? FAKE_NOT_SUPPORTED : GT_NVML_SUCCESS;
+}
+
+int nvmlDeviceGetP2PStatus(struct gt_nvml_device *from,
+			   struct gt_nvml_device *to, int index, int *status)
+{
+	const char *word = from->p2p;
+
+	for (long i = to - fake; i > 0 && word; i--) {
+		word = strchr(word, ',');
+		word += word != NULL;
+	}
+	if (!word || strlen(word) < 3)
+		return FAKE_NOT_SUPPORTED;
+	*status = word[index == GT_NVML_P2P_ATOMICS ? 2 : index] == '-'
+			  ? 5
+			  : GT_NVML_P2P_OK;
+	return GT_NVML_SUCCESS;
+}
+
+int nvmlDeviceGetNvLinkVersion(struct gt_nvml_device *gpu, unsigned link,
+			       unsigned *version)
+{
+	*version = gpu->nvlink;
+	return link < gpu->nlinks && gpu->nvlink ? GT_NVML_SUCCESS
+						 : FAKE_NOT_SUPPORTED;
+}
+
+int nvmlDeviceGetNvLinkRemoteDeviceType(struct gt_nvml_device *gpu,
+					unsigned link, int *type)
+{
+	*type = (int)gpu->remote_type;
+	return link < gpu->nlinks && gpu->remote_type != ~0u
+		       ? GT_NVML_SUCCESS
+		       : FAKE_NOT_SUPPORTED;
 }
 
 static int fake_number(unsigned from, unsigned *to)

@@ -92,6 +92,17 @@ driver() { # BUSID NAME
 	link "sys/bus/pci/devices/$1/driver" "sys/bus/pci/drivers/$2"
 }
 
+module() { # NAME VERSION: a loaded kernel module
+	put "sys/module/$1/version" "$2"
+}
+
+iommu() { # BUSID GROUP [TYPE]
+	local dir=sys/kernel/iommu_groups/$2
+	mkdir -p "$root/$dir"
+	[ -z "${3:-}" ] || put "$dir/type" "$3"
+	link "sys/bus/pci/devices/$1/iommu_group" "$dir"
+}
+
 net() { # NAME DEVICE-PATH MAC SPEED: an Ethernet interface
 	local dir=sys/devices/$2/net/$1
 	put "$dir/type" 1
@@ -117,11 +128,46 @@ rdma() { # NAME DEVICE-PATH GUID: an RDMA device, "-" for one of no function
 	link "sys/class/infiniband/$1" "$dir"
 }
 
-port() { # DEVICE PORT STATE RATE [NETDEV]
+port() { # DEVICE PORT STATE RATE [NETDEV [LAYER]]
 	local dir=sys/class/infiniband/$1/ports/$2
 	put "$dir/state" "$3"
 	put "$dir/rate" "$4"
 	[ -z "${5:-}" ] || put "$dir/gid_attrs/ndevs/0" "$5"
+	[ -z "${6:-}" ] || put "$dir/link_layer" "$6"
+}
+
+# kfd NODE KEY VALUE...: a node of AMD's compute driver
+kfd() {
+	local path=sys/class/kfd/kfd/topology/nodes/$1/properties
+	shift
+	kfd_properties "$path" "$@"
+}
+
+kfd_link() { # NODE NUMBER KEY VALUE...
+	local path=sys/class/kfd/kfd/topology/nodes/$1/io_links/$2/properties
+	shift 2
+	kfd_properties "$path" "$@"
+}
+
+kfd_properties() {
+	mkdir -p "$root/${1%/*}"
+	printf '%s %s\n' "${@:2}" >"$root/$1"
+}
+
+declare -A acs_of
+
+acs() { # BUSID CONTROL: access control services of a port, in hexadecimal
+	acs_of[$1]=$2
+}
+
+# Behind 64 bytes: nothing up to 0x100, where a capability (AER) comes before
+# that of access control at 0x140.
+acs_config() { # CONTROL
+	head -c 192 /dev/zero
+	printf '\x01\x00\x02\x14'
+	head -c 60 /dev/zero
+	printf '\x0d\x00\x01\x00\x5f\x00'
+	printf "\\x${1:2:2}\\x${1:0:2}"
 }
 
 # Bus numbers of a bridge are in its configuration space: those below it.
@@ -142,6 +188,8 @@ bridges() {
 			head -c 9 /dev/zero
 			printf "\\x$id\\x$first\\x$last"
 			head -c 37 /dev/zero
+			[ -z "${acs_of[${dir##*/}]:-}" ] ||
+				acs_config "${acs_of[${dir##*/}]}"
 		} >"$dir/config"
 	done
 }

@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "topo/probe.h"
 #include "topo/sysfs.h"
+#include "topo/visible.h"
 #include "topo/xml_write.h"
 
 /* A function below `port`, on node 0. */
@@ -174,7 +175,7 @@ static void test_long_values(void **state)
 /* No sys, no proc: hwloc still makes a machine, and nothing else is found. */
 static void test_empty_root(void **state)
 {
-	struct gt_probe_env env = {"/nonexistent", NULL};
+	struct gt_probe_env env = {.root = "/nonexistent"};
 	struct gt_machine *machine = gt_machine_new();
 
 	(void)state;
@@ -184,8 +185,31 @@ static void test_empty_root(void **state)
 				gt_probe_get(i)->run(&env, machine, NULL),
 				GT_OK);
 	assert_null(machine->pcis);
-	assert_null(machine->notes);
+	for (struct gt_machine_note *n = machine->notes; n; n = n->next)
+		assert_true(n->detail);
 	gt_machine_free(machine);
+}
+
+/* As the drivers read CUDA_VISIBLE_DEVICES, for GPU 2 of that uuid. */
+static void test_visible(void **state)
+{
+	static const struct {
+		const char *list;
+		int shown;
+	} cases[] = {
+		{NULL, 1},       {"", 0},         {"2", 1},
+		{"0,1", 0},      {"0, 2", 1},     {"0,-1,2", 0},
+		{"0,x,2", 0},    {"0,2x", 0},     {"GPU-ab12", 1},
+		{"GPU-abc", 0},  {"GPU-ac,2", 1}, {"NoDevFiles", 0},
+		{"0,,2", 0},     {"MIG-1", 1},    {"0,MIG-1", 1},
+		{"1,GPU-ab", 1},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		assert_int_equal(gt_visible(cases[i].list, 2, "GPU-ab12cd"),
+				 cases[i].shown);
+	assert_false(gt_visible("GPU-ab12", 2, NULL));
 }
 
 int main(void)
@@ -198,6 +222,7 @@ int main(void)
 		cmocka_unit_test(test_busid),
 		cmocka_unit_test(test_long_values),
 		cmocka_unit_test(test_empty_root),
+		cmocka_unit_test(test_visible),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

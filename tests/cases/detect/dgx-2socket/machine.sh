@@ -1,7 +1,8 @@
 # Half of a DGX-like server: on each of two sockets a PCIe switch with a GPU
 # and an InfiniBand card (the second one's link is down to x8), a dual-port
 # Ethernet card right on a root port, a management controller, an NVMe drive
-# beside the GPU, two NVSwitches, and a USB interface.
+# beside the GPU, two NVSwitches, and a USB interface.  The first switch's ports
+# redirect requests of peers, the IOMMU translates, the cards' firmware differs.
 cpuinfo GenuineIntel 6 143 "Intel(R) Xeon(R) Platinum 8480C"
 node 0 "0 1 2 3"
 node 1 "4 5 6 7"
@@ -22,7 +23,12 @@ pci $down/0000:17:02.0/0000:1c:00.0 0x010802 144d:a80a 144d:a801 0 \
 driver 0000:18:00.0 mlx5_core
 driver 0000:1b:00.0 nvidia
 rdma mlx5_0 $down/0000:17:00.0/0000:18:00.0 a088:c203:0054:8d2e
-port mlx5_0 1 "4: ACTIVE" "400 Gb/sec (4X NDR)"
+port mlx5_0 1 "4: ACTIVE" "400 Gb/sec (4X NDR)" "" InfiniBand
+put sys/class/infiniband/mlx5_0/fw_ver 28.39.1002
+acs 0000:17:00.0 001d
+acs 0000:17:01.0 001d
+iommu 0000:18:00.0 30 DMA-FQ
+iommu 0000:1b:00.0 31 DMA
 
 down=pci0000:97/0000:97:01.0/0000:98:00.0
 pci pci0000:97/0000:97:01.0 0x060400 8086:352a 8086:0000 1 "$g5"
@@ -37,7 +43,10 @@ pci $down/0000:99:01.0/0000:9d:00.0 0x030200 10de:2330 10de:16c1 1 \
 driver 0000:9a:00.0 mlx5_core
 driver 0000:9d:00.0 nvidia
 rdma mlx5_1 $down/0000:99:00.0/0000:9a:00.0 a088:c203:0054:9000
-port mlx5_1 1 "1: DOWN" "10 Gb/sec (4X SDR)"
+port mlx5_1 1 "1: DOWN" "10 Gb/sec (4X SDR)" "" InfiniBand
+put sys/class/infiniband/mlx5_1/fw_ver 28.39.3004
+acs 0000:99:00.0 0000
+acs 0000:99:01.0 0000
 
 card=pci0000:00/0000:00:02.0
 pci $card 0x060400 8086:347a 8086:0000 0 "$g4"
@@ -47,8 +56,8 @@ driver 0000:29:00.0 mlx5_core
 driver 0000:29:00.1 mlx5_core
 rdma mlx5_2 $card/0000:29:00.0 a088:c203:0010:0000
 rdma mlx5_3 $card/0000:29:00.1 a088:c203:0010:0000
-port mlx5_2 1 "4: ACTIVE" "100 Gb/sec (4X EDR)" ens1f0
-port mlx5_3 1 "4: ACTIVE" "100 Gb/sec (4X EDR)" ens1f1
+port mlx5_2 1 "4: ACTIVE" "100 Gb/sec (4X EDR)" ens1f0 Ethernet
+port mlx5_3 1 "4: ACTIVE" "100 Gb/sec (4X EDR)" ens1f1 Ethernet
 net ens1f0 $card/0000:29:00.0 a0:88:c2:10:00:00 100000
 net ens1f1 $card/0000:29:00.1 a0:88:c2:10:00:01 100000
 
@@ -63,3 +72,8 @@ pci pci0000:5a/0000:5a:01.0 0x060400 8086:352b 8086:0000 0 "$g5"
 pci pci0000:5a/0000:5a:01.0/0000:5b:00.0 0x068000 10de:22a3 10de:1796 0
 pci pci0000:5a/0000:5a:01.0/0000:5c:00.0 0x068000 10de:22a3 10de:1796 0
 mkdir -p "$root/sys/module/nvidia_peermem"
+module nvidia 550.54.15
+module mlx5_core 23.10-1.1.9
+put proc/driver/nvidia/version "NVRM version: NVIDIA UNIX Open Kernel Module \
+for x86_64  550.54.15  Release Build"
+put proc/sys/kernel/osrelease 5.15.0-105-generic

@@ -1,0 +1,3 @@
+# The machine of "bond", of which everything is wanted.
+# shellcheck disable=SC1091
+. tests/cases/detect/bond/machine.sh
