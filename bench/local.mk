@@ -14,7 +14,7 @@ noinst_PROGRAMS += %D%/vs-nccl
 %C%_vs_nccl_LDADD = $(gtopo_LDADD)
 endif
 
-EXTRA_DIST += %D%/commands.sh %D%/search.sh %D%/plot %D%/results
+EXTRA_DIST += %D%/commands.sh %D%/measure.sh %D%/search.sh %D%/plot %D%/results
 
 # docs/performance.md and its pictures, from the races in bench/results
 performance:

@@ -122,7 +122,8 @@ static int gt_detect_measure_in(const struct gt_cmd_args *args,
 				    err);
 	if (rc)
 		return rc;
-	gt_cmd_note(args, "%u GPUs measured in %.1f s", measured->ngpus,
+	gt_cmd_note(args, "%u GPU%s measured in %.1f s", measured->ngpus,
+		    measured->ngpus == 1 ? "" : "s",
 		    (double)(gt_clock_ns() - begin) / 1e9);
 	gt_talk(&talk);
 	return GT_OK;

@@ -64,10 +64,10 @@ verdict "gtopo-topology(5) names each attribute of the schema" "$(
 sed -n "/^<system/,/^<\/system/p" man/gtopo-topology.5 >"$tmp/man.xml"
 verdict "the example of gtopo-topology(5)" "$(schema_says "$tmp/man.xml"
 	"$build/tests/detect/nccl_reads" "$tmp/man.xml")"
-for file in share/xml/*.xml; do
-	verdict "${file#share/xml/}, as NCCL reads" \
+for file in share/xml/*.xml tests/cases/topo/good/measured-*/input.xml; do
+	verdict "${file#*/*/}, as NCCL reads" \
 		"$("$build/tests/detect/nccl_reads" "$file")"
-	verdict "${file#share/xml/}, by the schema" "$(schema_says "$file")"
+	verdict "${file#*/*/}, by the schema" "$(schema_says "$file")"
 done
 if [ -z "$xmllint" ]; then
 	n=$((n + 1))

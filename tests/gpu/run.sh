@@ -121,6 +121,13 @@ race_of() { # RANKS SECONDS
 : >"$out/checks.txt"
 say "# $(nvidia-smi -L | head -n 1 | sed 's/ (UUID.*//'), $gpus GPUs, $commit"
 check 30 "detect" 0 "$gtopo" detect -o "$out/machine.xml"
+check 30 "detect --measure in 20 s" 0 \
+	timeout 20 "$gtopo" detect --measure -o "$out/measured.xml"
+check 30 "health, as measured" 0 \
+	"$gtopo" health --measure --expect "$out/measured.xml"
+words='not measured, CUDA does not show it'
+check 30 "health, a hidden GPU" 1 env CUDA_VISIBLE_DEVICES=0 \
+	"$gtopo" health --measure --expect "$out/measured.xml"
 for n in $(printf '%s\n' 2 "$gpus" | sort -nu); do
 	check 20 "search for $n" 0 plan_of "$n"
 	check 60 "all types, operators, counts on $n" 0 "$matrix" check "$n" 55
