@@ -5,6 +5,7 @@ gtopo_core_sources += \
 	%D%/held_karp.c \
 	%D%/cost.c %D%/cost.h %D%/cost_net.c %D%/cost_net.h \
 	%D%/cost_read.c %D%/cost_read.h %D%/cost_run.c \
+	%D%/export.h %D%/export_dot.c %D%/export_nccl.c \
 	%D%/layout.c %D%/layout.h \
 	%D%/lower.c %D%/lower.h %D%/lower_tree.c %D%/lower_tree.h \
 	%D%/op.def \

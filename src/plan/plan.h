@@ -66,6 +66,8 @@ struct gt_plan_rank {
 	const char *node;   /* "n0" */
 	const char *device; /* bus id */
 	const char *name;   /* for people; NULL: unknown */
+	uint32_t dev;       /* NVML's and NCCL's number of the GPU */
+	int has_dev;
 };
 
 struct gt_plan_link {

@@ -91,6 +91,8 @@ static void gt_print_ranks(const struct gt_plan *plan, struct gt_buf *out)
 		gt_buf_printf(out, "{\"rank\": %" PRIu32, i);
 		gt_print_text(out, &first, "node", rank->node);
 		gt_print_text(out, &first, "device", rank->device);
+		if (rank->has_dev)
+			gt_buf_printf(out, ", \"dev\": %" PRIu32, rank->dev);
 		gt_print_text(out, &first, "name", rank->name);
 		gt_buf_puts(out, "}");
 	}

@@ -166,9 +166,10 @@ static int gt_read_one_rank(struct gt_plan_reader *reader,
 			    const struct gt_json *at, uint32_t i,
 			    struct gt_err *err)
 {
-	static const char *const keys[] = {"rank", "node", "device", "name",
-					   NULL};
+	static const char *const keys[] = {"rank", "node", "device",
+					   "dev",  "name", NULL};
 	struct gt_plan_rank *rank = &reader->plan->ranks[i];
+	struct gt_json dev;
 	uint32_t number;
 	int rc = gt_json_object(at, keys, err);
 
@@ -184,6 +185,10 @@ static int gt_read_one_rank(struct gt_plan_reader *reader,
 		rc = gt_read_text(reader, at, "device", &rank->device, err);
 	if (!rc)
 		rc = gt_read_text(reader, at, "name", &rank->name, err);
+	if (!rc && gt_json_get(at, "dev", &dev)) {
+		rank->has_dev = 1;
+		rc = gt_json_u32(&dev, INT32_MAX, &rank->dev, err);
+	}
 	return rc;
 }
 

@@ -69,6 +69,9 @@ static void gt_emit_ranks(struct gt_emit *e)
 		plan->ranks[i].node = "n0";
 		plan->ranks[i].device = gt_emit_text(e, node->bus_id);
 		plan->ranks[i].name = gt_emit_text(e, node->name);
+		plan->ranks[i].has_dev = node->dev >= 0;
+		if (node->dev >= 0)
+			plan->ranks[i].dev = (uint32_t)node->dev;
 	}
 }
 

@@ -34,9 +34,9 @@ h100() {
 @test "--gpus takes devs and bus ids, in order of rank" {
 	run_split gtopo search --gpus 3,0,0000:52:00.0 "$(h100)"
 	want 0 ""
-	[[ $out == *'{"rank": 0, "node": "n0", "device": "0000:61:00.0"}'* ]]
-	[[ $out == *'{"rank": 1, "node": "n0", "device": "0000:1b:00.0"}'* ]]
-	[[ $out == *'{"rank": 2, "node": "n0", "device": "0000:52:00.0"}'* ]]
+	[[ $out == *'{"rank": 0, "node": "n0", "device": "0000:61:00.0", "dev": 3}'* ]]
+	[[ $out == *'{"rank": 1, "node": "n0", "device": "0000:1b:00.0", "dev": 0}'* ]]
+	[[ $out == *'{"rank": 2, "node": "n0", "device": "0000:52:00.0", "dev": 2}'* ]]
 	[[ $out == *'"order": [0, 1, 2]'* ]]
 }
 

@@ -1,0 +1,61 @@
+#include "cli/cmd.h"
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/file.h"
+#include "cli/opt.h"
+#include "plan/export.h"
+#include "plan/plan.h"
+
+struct gt_export_opts {
+	int to; /* -1: not said */
+};
+
+static const struct gt_export_opts gt_export_defaults = {.to = -1};
+
+/* In the order of the option's words. */
+static int (*const gt_exports[])(const struct gt_plan *plan, struct gt_buf *out,
+				 struct gt_err *err) = {
+	gt_export_nccl,
+	gt_export_dot,
+};
+
+static const struct gt_opt gt_export_opts[] = {
+	{GT_OPT_WORD, 0, "to", "nccl-graph|dot",
+	 offsetof(struct gt_export_opts, to), "the format to write", 0, 0},
+	GT_OPT_END,
+};
+
+static int gt_export_run(const struct gt_cmd_args *args, struct gt_err *err)
+{
+	const struct gt_export_opts *opts = args->opts;
+	struct gt_buf out = GT_BUF_INIT;
+	struct gt_plan *plan;
+	int rc;
+
+	if (opts->to < 0)
+		return gt_err_set(err, GT_EINPUT, NULL, "--to is missing");
+	rc = gt_plan_read(args->operands[0], &plan, err);
+	if (rc)
+		return rc;
+	rc = gt_plan_check(plan, err);
+	if (!rc)
+		rc = gt_exports[opts->to](plan, &out, err);
+	if (!rc)
+		rc = gt_file_write(args->out, out.text, out.len, err);
+	gt_plan_free(plan);
+	gt_buf_release(&out);
+	return rc;
+}
+
+const struct gt_cmd gt_cmd_export = {
+	.name = "export",
+	.summary = "write a plan in the format of another program",
+	.operands = "FILE",
+	.operands_min = 1,
+	.operands_max = 1,
+	.opts = gt_export_opts,
+	.defaults = &gt_export_defaults,
+	.opts_bytes = sizeof(struct gt_export_opts),
+	.run = gt_export_run,
+};

@@ -1,0 +1,25 @@
+/*
+ * A plan in the words of others: files that their programs read.  Each
+ * function appends the whole file to `out`; GT_EINPUT tells what of the plan
+ * that format cannot say.  The plan must have passed gt_plan_check().
+ */
+#ifndef GT_PLAN_EXPORT_H
+#define GT_PLAN_EXPORT_H
+
+struct gt_buf;
+struct gt_err;
+struct gt_plan;
+
+/*
+ * A graph file for NCCL_GRAPH_FILE (version 1), of a plan of rings or chains
+ * within one node.  NCCL's channels all have one speed, so that each of the
+ * plan's becomes as many as its bandwidth holds.
+ */
+int gt_export_nccl(const struct gt_plan *plan, struct gt_buf *out,
+		   struct gt_err *err);
+
+/* Graphviz: ranks and, in a colour a channel, who sends to whom. */
+int gt_export_dot(const struct gt_plan *plan, struct gt_buf *out,
+		  struct gt_err *err);
+
+#endif
