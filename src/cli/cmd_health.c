@@ -66,6 +66,7 @@ static int gt_health_compare(struct gt_health *health, struct gt_err *err)
 	const char *files[] = {NULL, gt_health_name};
 	struct gt_fleet_ask ask = {.files = files, .nfiles = 2, .expected = 1};
 	struct gt_reach_ask reach = {.machine = &health->machine,
+				     .measured = opts->from.measure,
 				     .tolerance =
 					     (double)opts->tolerance / 100};
 	int rc = gt_fleet_ignore(opts->ignore, &ask.ignore, err);
@@ -78,7 +79,7 @@ static int gt_health_compare(struct gt_health *health, struct gt_err *err)
 			rc = gt_fleet_compare(&ask, &health->fleet, err);
 	}
 	reach.expect = files[0];
-	if (!rc && opts->from.measure)
+	if (!rc && (opts->from.measure || opts->expect))
 		rc = gt_reach_find(&reach, health->arena, &health->reach, err);
 	return rc;
 }
@@ -110,7 +111,6 @@ static void gt_health_print(const struct gt_health *health, struct gt_buf *out)
 static void gt_health_print_json(const struct gt_health *health,
 				 struct gt_buf *out)
 {
-	const struct gt_health_opts *opts = health->args->opts;
 	const struct gt_lint *lint = &health->lint;
 
 	gt_buf_printf(out,
@@ -124,11 +124,9 @@ static void gt_health_print_json(const struct gt_health *health,
 		gt_fleet_print_json(health->fleet, out);
 	else
 		gt_buf_puts(out, "null\n");
-	if (opts->from.measure) {
-		gt_buf_puts(out, ",\"reach\": [");
-		gt_reach_print_json(health->reach, out);
-		gt_buf_puts(out, "]");
-	}
+	gt_buf_puts(out, ",\"reach\": [");
+	gt_reach_print_json(health->reach, out);
+	gt_buf_puts(out, "]");
 	gt_buf_puts(out, "}\n");
 }
 

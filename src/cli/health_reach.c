@@ -228,20 +228,38 @@ static void gt_reach_pair(struct gt_reach *reach,
 		       gt_reach_median(reach->rates, n));
 }
 
+/* A GPU that programs do not see, and should; 1 if so. */
+static int gt_reach_hidden(struct gt_reach *reach, uint32_t gpu)
+{
+	const struct gt_measured_gpu *is = &reach->is.gpus[gpu];
+	uint32_t image = reach->image[gpu];
+	int wanted =
+		image != UINT32_MAX && !reach->wanted.gpus[image].hidden[0];
+
+	if (wanted && is->hidden[0])
+		gt_reach_add(reach, "hidden", gpu, UINT32_MAX,
+			     gt_arena_printf(reach->arena,
+					     "GPU %s: hidden by %s", is->bus_id,
+					     is->hidden));
+	else if (reach->ask->measured && is->to_gbs <= 0)
+		gt_reach_add(reach, "hidden", gpu, UINT32_MAX,
+			     gt_arena_printf(reach->arena,
+					     "GPU %s: not measured, CUDA does "
+					     "not show it",
+					     is->bus_id));
+	else
+		return 0;
+	return 1;
+}
+
 static void gt_reach_gpu(struct gt_reach *reach,
 			 const struct gt_reach_lines *lines, uint32_t gpu)
 {
 	const struct gt_measured *wanted = &reach->wanted;
 	uint32_t image = reach->image[gpu], to;
 
-	if (reach->is.gpus[gpu].to_gbs <= 0) {
-		gt_reach_add(reach, "hidden", gpu, UINT32_MAX,
-			     gt_arena_printf(reach->arena,
-					     "GPU %s: not measured, CUDA does "
-					     "not show it",
-					     gt_reach_name(reach, gpu)));
+	if (gt_reach_hidden(reach, gpu) || !reach->ask->measured)
 		return;
-	}
 	if (image == UINT32_MAX ||
 	    !gt_reach_expected(reach, gpu, UINT32_MAX, gt_reach_hosts,
 			       &reach->is.gpus[gpu], &wanted->gpus[image]))

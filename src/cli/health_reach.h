@@ -24,6 +24,7 @@ struct gt_reach_finding {
 struct gt_reach_ask {
 	const struct gt_buf *machine; /* XML */
 	const char *expect;           /* a file, or NULL */
+	int measured;                 /* 0: only whether GPUs are seen */
 	double tolerance;             /* 0.1 */
 };
 

@@ -45,7 +45,7 @@ static uint32_t gt_measured_gpus(const struct gt_xml_elem *elem, int numa,
 				 struct gt_measured_gpu *gpus)
 {
 	const struct gt_xml_elem *gpu = gt_xml_find(elem, "gpu");
-	const char *bus_id = gt_xml_attr(elem, "busid");
+	const char *bus_id = gt_xml_attr(elem, "busid"), *hidden;
 	char own[GT_BUS_ID_MAX];
 	uint32_t n = 0;
 
@@ -55,6 +55,9 @@ static uint32_t gt_measured_gpus(const struct gt_xml_elem *elem, int numa,
 		if (gpus) {
 			snprintf(gpus->bus_id, sizeof(gpus->bus_id), "%s", own);
 			gpus->numa = numa;
+			hidden = gt_xml_attr(gpu, "gt_hidden");
+			snprintf(gpus->hidden, sizeof(gpus->hidden), "%s",
+				 hidden ? hidden : "");
 			gt_xml_int(gpu, "dev", &gpus->dev, NULL);
 		}
 		n++;

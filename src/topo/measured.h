@@ -24,6 +24,7 @@ struct gt_measured_gpu {
 	char bus_id[GT_MEASURED_ID_MAX]; /* "0000:1b:00.0" */
 	int dev;                         /* NVML's index, -1 unknown */
 	int numa;                        /* the host's node, -1 unknown */
+	char hidden[GT_MEASURED_ID_MAX]; /* the variable that hides it, "" */
 	double to_gbs, from_gbs;         /* alone */
 	double all_to_gbs, all_from_gbs; /* while all GPUs do the same */
 };

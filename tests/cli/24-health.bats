@@ -73,3 +73,16 @@ made() {
 	want 2 "gtopo health: --measure needs a gtopo that was built with CUDA"
 	[ -z "$out" ]
 }
+
+@test "a GPU that the environment hides is told, if it should be seen" {
+	made container
+	gtopo detect "${args[@]}" -o "$BATS_TEST_TMPDIR/good.xml"
+	run_split env CUDA_VISIBLE_DEVICES=1 "$GTOPO" health "${args[@]}" \
+		--expect "$BATS_TEST_TMPDIR/good.xml"
+	echo "$out"
+	[ "$status" -eq 1 ]
+	[[ $out == *"GPU 0000:41:00.0: hidden by CUDA_VISIBLE_DEVICES"* ]]
+	run_split env CUDA_VISIBLE_DEVICES=0,1,2,3,4 "$GTOPO" health \
+		"${args[@]}" --expect "$BATS_TEST_TMPDIR/good.xml"
+	[[ $out != *"hidden by"* ]]
+}
