@@ -22,7 +22,7 @@ static const struct gt_opt gt_diff_opts[] = {
 	 "compare with this reference machine or file", 0, 0},
 	{GT_OPT_TEXT, 0, "ignore", "LIST",
 	 offsetof(struct gt_diff_opts, ignore),
-	 "what may differ: driver,subsystem,...", 0, 0},
+	 "what may differ: firmware,driver,...", 0, 0},
 	{GT_OPT_FLAG, 0, "json", NULL, offsetof(struct gt_diff_opts, json),
 	 "write JSON", 0, 0},
 	GT_OPT_END,

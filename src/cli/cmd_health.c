@@ -30,7 +30,7 @@ static const struct gt_opt gt_health_opts[] = {
 	 "compare with this reference machine or file", 0, 0},
 	{GT_OPT_TEXT, 0, "ignore", "LIST",
 	 offsetof(struct gt_health_opts, ignore),
-	 "what may differ: driver,subsystem,...", 0, 0},
+	 "what may differ: firmware,driver,...", 0, 0},
 	{GT_OPT_FLAG, 0, "measure", NULL,
 	 offsetof(struct gt_health_opts, from.measure),
 	 "time what the GPUs reach, too", 0, 0},

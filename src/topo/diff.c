@@ -87,6 +87,14 @@ static const char *gt_differ_word(enum gt_prop prop)
 		"link at present of",
 		"link at present of",
 		"driver",
+		"driver version",
+		"firmware",
+		"state",
+		"redirection of peers by the port above (ACS):",
+		"access to most peers:",
+		"MIG mode",
+		"visible to programs:",
+		"IOMMU",
 	};
 
 	return words[prop];
@@ -96,12 +104,24 @@ static const char *gt_differ_word(enum gt_prop prop)
 static int gt_differ_follows(const struct gt_dev *a, const struct gt_dev *b,
 			     enum gt_prop prop)
 {
-	enum gt_prop of = prop == GT_PROP_SUBSYSTEM || prop == GT_PROP_CLASS ||
-					  prop == GT_PROP_DRIVER
-				  ? GT_PROP_MODEL
-			  : prop == GT_PROP_CUR_WIDTH ? GT_PROP_WIDTH
-			  : prop == GT_PROP_CUR_SPEED ? GT_PROP_SPEED
-						      : prop;
+	static const enum gt_prop causes[GT_NPROPS] = {
+		[GT_PROP_SUBSYSTEM] = GT_PROP_MODEL,
+		[GT_PROP_CLASS] = GT_PROP_MODEL,
+		[GT_PROP_WIDTH] = GT_PROP_WIDTH,
+		[GT_PROP_SPEED] = GT_PROP_SPEED,
+		[GT_PROP_CUR_WIDTH] = GT_PROP_WIDTH,
+		[GT_PROP_CUR_SPEED] = GT_PROP_SPEED,
+		[GT_PROP_DRIVER] = GT_PROP_MODEL,
+		[GT_PROP_DRIVER_VERSION] = GT_PROP_DRIVER,
+		[GT_PROP_FIRMWARE] = GT_PROP_MODEL,
+		[GT_PROP_STATE] = GT_PROP_STATE,
+		[GT_PROP_ACS] = GT_PROP_ACS,
+		[GT_PROP_P2P] = GT_PROP_MIG,
+		[GT_PROP_MIG] = GT_PROP_MIG,
+		[GT_PROP_VISIBLE] = GT_PROP_VISIBLE,
+		[GT_PROP_IOMMU] = GT_PROP_IOMMU,
+	};
+	enum gt_prop of = causes[prop];
 
 	return of != prop && gt_match_differs(a->props[of], b->props[of]);
 }
@@ -236,6 +256,7 @@ static void gt_differ_run(struct gt_differ *d)
 {
 	const struct gt_diff *diff = d->diff;
 
+	gt_differ_props(d, 0, 0);
 	for (uint32_t x = 1; x < gt_server_ndevs(diff->a) && !d->rc; x++) {
 		uint32_t y = diff->image[x];
 

@@ -261,7 +261,9 @@ static void gt_apply_port(struct gt_apply *p, struct gt_apply_at at)
 	if (gt_apply_hits(p, at, GT_DIFF_CHANGED))
 		now = gt_server_dev(p->diff->b, p->finding->dev_b)->elem;
 	gt_buf_puts(p->out, "<net");
-	gt_apply_id(p, at, "dev", gt_xml_attr(elem, "dev"));
+	/* One that is down has no number, and is left out. */
+	if (gt_xml_attr(now, "dev"))
+		gt_apply_id(p, at, "dev", gt_xml_attr(elem, "dev"));
 	gt_apply_attrs(p, now, speed);
 	gt_apply_attrs(p, elem, attrs);
 	gt_buf_puts(p->out, "/>\n");

@@ -21,9 +21,21 @@ enum {
 
 /* What differing costs; the sum is less than two lost devices. */
 static const int gt_match_price[GT_NPROPS] = {
-	[GT_PROP_MODEL] = 12,    [GT_PROP_SUBSYSTEM] = 1, [GT_PROP_CLASS] = 3,
-	[GT_PROP_WIDTH] = 4,     [GT_PROP_SPEED] = 4,     [GT_PROP_DRIVER] = 1,
-	[GT_PROP_CUR_WIDTH] = 2, [GT_PROP_CUR_SPEED] = 2,
+	[GT_PROP_MODEL] = 12,
+	[GT_PROP_SUBSYSTEM] = 1,
+	[GT_PROP_CLASS] = 3,
+	[GT_PROP_WIDTH] = 4,
+	[GT_PROP_SPEED] = 4,
+	[GT_PROP_DRIVER] = 1,
+	[GT_PROP_CUR_WIDTH] = 2,
+	[GT_PROP_CUR_SPEED] = 2,
+	[GT_PROP_DRIVER_VERSION] = 1,
+	[GT_PROP_FIRMWARE] = 1,
+	[GT_PROP_STATE] = 1,
+	[GT_PROP_ACS] = 1,
+	[GT_PROP_P2P] = 1,
+	[GT_PROP_MIG] = 1,
+	[GT_PROP_VISIBLE] = 1,
 };
 
 struct gt_matcher {

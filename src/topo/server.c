@@ -1,17 +1,13 @@
 #include "topo/server.h"
 
-#include <ctype.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "base/rat.h"
 #include "base/xml.h"
 #include "topo/digest.h"
-#include "topo/model.h"
-#include "topo/topo.h"
+#include "topo/server_props.h"
 
 enum { GT_SERVER_MAX_DEVS = 2048 };
 
@@ -42,8 +38,12 @@ const struct gt_dev *gt_server_dev(const struct gt_server *server, uint32_t i)
 const char *gt_prop_name(enum gt_prop prop)
 {
 	static const char *const names[] = {
-		"model", "subsystem", "class",     "width",
-		"speed", "cur-width", "cur-speed", "driver",
+		"model",     "subsystem", "class",
+		"width",     "speed",     "cur-width",
+		"cur-speed", "driver",    "driver-version",
+		"firmware",  "state",     "acs",
+		"p2p",       "mig",       "visible",
+		"iommu",
 	};
 
 	return names[prop];
@@ -89,95 +89,6 @@ static enum gt_dev_kind gt_server_kind(const struct gt_xml_elem *elem)
 	return gt_xml_find(elem, "pci") || gt_starts(class, "0x0604")
 		       ? GT_DEV_SWITCH
 		       : GT_DEV_OTHER;
-}
-
-/* The property in lower case, "" where nothing is known or wanted.  Switches
- * that files make up for virtual machines have ids of 0. */
-static void gt_server_set(struct gt_server *server, struct gt_dev *dev,
-			  enum gt_prop prop, char *text)
-{
-	if (server->ignore >> prop & 1 || !text || !strcmp(text, ":") ||
-	    !strcmp(text, "0x0000:0x0000"))
-		return;
-	for (char *c = text; *c; c++)
-		*c = (char)tolower((unsigned char)*c);
-	dev->props[prop] = text;
-}
-
-/* "32.0 GT/s x16", or half of it, as "32" and "16". */
-static void gt_server_link(struct gt_server *server, struct gt_dev *dev,
-			   const char *attr, enum gt_prop width,
-			   enum gt_prop speed)
-{
-	struct gt_pci_rate rate =
-		gt_model_rate(gt_server_text(dev->elem, attr));
-	char number[GT_RAT_TEXT_MAX];
-
-	if (rate.width)
-		gt_server_set(server, dev, width,
-			      gt_arena_printf(server->arena, "%d", rate.width));
-	if (rate.gts.num)
-		gt_server_set(server, dev, speed,
-			      gt_arena_strdup(server->arena,
-					      gt_rat_print(rate.gts, number)));
-}
-
-static void gt_server_pci(struct gt_server *server, struct gt_dev *dev)
-{
-	const struct gt_xml_elem *elem = dev->elem;
-	struct gt_arena *arena = server->arena;
-	const char *width = gt_server_text(elem, "link_width");
-	struct gt_rat gts = gt_model_gts(gt_server_text(elem, "link_speed"));
-	char number[GT_RAT_TEXT_MAX];
-
-	gt_server_set(server, dev, GT_PROP_MODEL,
-		      gt_arena_printf(arena, "%s:%s",
-				      gt_server_text(elem, "vendor"),
-				      gt_server_text(elem, "device")));
-	gt_server_set(
-		server, dev, GT_PROP_SUBSYSTEM,
-		gt_arena_printf(arena, "%s:%s",
-				gt_server_text(elem, "subsystem_vendor"),
-				gt_server_text(elem, "subsystem_device")));
-	gt_server_set(server, dev, GT_PROP_CLASS,
-		      gt_arena_strdup(arena, gt_server_text(elem, "class")));
-	gt_server_set(
-		server, dev, GT_PROP_DRIVER,
-		gt_arena_strdup(arena, gt_server_text(elem, "gt_driver")));
-	/* The link's own maximum: the lesser of both ends. */
-	if (*width && strcmp(width, "0"))
-		gt_server_set(server, dev, GT_PROP_WIDTH,
-			      gt_arena_strdup(arena, width));
-	if (gts.num)
-		gt_server_set(
-			server, dev, GT_PROP_SPEED,
-			gt_arena_strdup(arena, gt_rat_print(gts, number)));
-	gt_server_link(server, dev, "gt_cur", GT_PROP_CUR_WIDTH,
-		       GT_PROP_CUR_SPEED);
-	if (dev->kind == GT_DEV_GPU)
-		dev->props[GT_PROP_CUR_SPEED] = "";
-}
-
-static void gt_server_props(struct gt_server *server, struct gt_dev *dev)
-{
-	const struct gt_xml_elem *elem = dev->elem;
-	struct gt_arena *arena = server->arena;
-
-	for (int i = 0; i < GT_NPROPS; i++)
-		dev->props[i] = "";
-	if (gt_xml_is(elem, "pci"))
-		gt_server_pci(server, dev);
-	if (dev->kind == GT_DEV_CPU && gt_xml_attr(elem, "arch"))
-		gt_server_set(server, dev, GT_PROP_MODEL,
-			      gt_arena_printf(arena, "%s %s %s %s",
-					      gt_server_text(elem, "arch"),
-					      gt_server_text(elem, "vendor"),
-					      gt_server_text(elem, "familyid"),
-					      gt_server_text(elem, "modelid")));
-	if (dev->kind == GT_DEV_PORT)
-		gt_server_set(
-			server, dev, GT_PROP_SPEED,
-			gt_arena_strdup(arena, gt_server_text(elem, "speed")));
 }
 
 static const char *gt_server_name(struct gt_server *server,
@@ -232,7 +143,7 @@ static int gt_server_add(struct gt_server *server, uint32_t parent,
 	dev->elem = elem;
 	dev->parent = parent;
 	dev->ndevs = 1;
-	gt_server_props(server, dev);
+	gt_server_props(server->arena, server->ignore, dev);
 	if (bus)
 		bus = gt_digest_bus_id(server->arena, bus);
 	server->bus[self] = bus;
@@ -331,6 +242,20 @@ static int gt_server_links(struct gt_server *server, struct gt_dev *dev,
 	return GT_OK;
 }
 
+/* Where some GPUs could be asked, those that could not are hidden. */
+static void gt_server_hidden(struct gt_server *server)
+{
+	uint32_t asked = 0;
+
+	for (uint32_t i = 1; i < server->ndevs; i++)
+		asked += gt_xml_find(server->devs[i].elem, "gpu") != NULL;
+	for (uint32_t i = 1; i < server->ndevs && asked; i++)
+		if (server->devs[i].kind == GT_DEV_GPU &&
+		    !gt_xml_find(server->devs[i].elem, "gpu") &&
+		    !(server->ignore >> GT_PROP_VISIBLE & 1))
+			server->devs[i].props[GT_PROP_VISIBLE] = "no";
+}
+
 static int gt_server_make(struct gt_server *server, struct gt_err *err)
 {
 	const struct gt_xml_elem *root = gt_xml_root(server->xml);
@@ -344,6 +269,8 @@ static int gt_server_make(struct gt_server *server, struct gt_err *err)
 	rc = gt_server_add(server, 0, root, GT_DEV_SERVER, err);
 	if (!rc)
 		rc = gt_server_walk(server, 0, root, err);
+	if (!rc)
+		gt_server_hidden(server);
 	for (uint32_t i = 1; i < server->ndevs && !rc; i++)
 		if (server->devs[i].kind == GT_DEV_GPU &&
 		    !(server->ignore >> GT_NPROPS & 1))

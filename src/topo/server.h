@@ -38,6 +38,14 @@ enum gt_prop {
 	GT_PROP_CUR_WIDTH,
 	GT_PROP_CUR_SPEED, /* unknown of GPUs: low while they idle */
 	GT_PROP_DRIVER,
+	GT_PROP_DRIVER_VERSION,
+	GT_PROP_FIRMWARE,
+	GT_PROP_STATE,   /* of a port: "active" … */
+	GT_PROP_ACS,     /* of the port above: "on" where it redirects peers */
+	GT_PROP_P2P,     /* what a GPU may do with most others: "rwa" */
+	GT_PROP_MIG,     /* "on", "off" */
+	GT_PROP_VISIBLE, /* of a GPU, to programs: "yes", "no" */
+	GT_PROP_IOMMU,   /* of the server: "off" … */
 	GT_NPROPS
 };
 

@@ -125,3 +125,30 @@ true' ]
 		[ "$status" -eq 1 ] || [ "$status" -eq 2 ]
 	done
 }
+
+@test "what detect tells beside the wiring: one line a fault" {
+	local from='' to='' says='' name=''
+	cp "$GTOPO_SRC/tests/cases/detect/dgx-2socket/expect.xml" d.xml
+	while IFS='|' read -r name from to says; do
+		sed "s/$from/$to/" d.xml >other.xml
+		run_split gtopo diff d.xml other.xml
+		want 1 ""
+		[[ $out == other.xml:*": $says; all-reduce bound "* ]] || {
+			echo "$out"
+			return 1
+		}
+		[ "$(wc -l <<<"$out")" -eq 1 ]
+		run_split gtopo diff --ignore "$name" d.xml other.xml
+		want 0 ""
+	done <<-'END'
+		firmware|28.39.1002|28.39.1|NIC 0000:18:00.0: firmware 28.39.1 instead of 28.39.1002
+		firmware|rank="1" gdr="1" gt_name="NVIDIA H100 80GB HBM3" gt_firmware="96|rank="1" gdr="1" gt_name="NVIDIA H100 80GB HBM3" gt_firmware="95|GPU 0000:9d:00.0: firmware 95.00.74.00.01 instead of 96.00.74.00.01
+		driver-version|0000:29:00.0\(.*\) 23.10-1.1.9|0000:29:00.0\1 23.10|NIC 0000:29:00.0: driver version 23.10 instead of 23.10-1.1.9
+		state|gt_netdev="ens1f0" gt_state="active"|gt_netdev="ens1f0" gt_state="init"|port mlx5_2: state init instead of active
+		acs|0000:9d:00.0\(.*\)acs="0x0000"|0000:9d:00.0\1acs="0x001d"|GPU 0000:9d:00.0: redirection of peers by the port above (ACS): on instead of off
+		p2p|gt_p2p="rwa x"|gt_p2p="rw- x"|GPU 0000:9d:00.0: access to most peers: rw- instead of rwa
+		mig,p2p|gt_mig="0" gt_p2p="rwa x"|gt_mig="1" gt_p2p="--- x"|GPU 0000:9d:00.0: MIG mode on instead of off
+		visible|gt_mig="0" gt_p2p="rwa x"|gt_hidden="CUDA_VISIBLE_DEVICES" gt_mig="0" gt_p2p="rwa x"|GPU 0000:9d:00.0: visible to programs: no instead of yes
+		iommu|iommu="translating"|iommu="off"|server: IOMMU off instead of translating
+	END
+}
