@@ -194,6 +194,21 @@ static uint32_t *gt_graph_devices(struct gt_topo *topo, enum gt_node_kind kind,
 	return list;
 }
 
+/* A GPU on its CPU's PCI bus and its C2C: the second link tells its kind. */
+static const char *gt_graph_link_id(const struct gt_topo *topo, uint32_t index)
+{
+	const struct gt_link *link = &topo->links[index];
+	const char *from = topo->nodes[link->from].id;
+	const char *to = topo->nodes[link->to].id;
+
+	for (uint32_t i = topo->next[index]; i != GT_NONE; i = topo->next[i])
+		if (topo->links[i].to == link->to)
+			return gt_arena_printf(topo->arena, "%s>%s#%s", from,
+					       to,
+					       gt_link_kind_name(link->kind));
+	return gt_arena_printf(topo->arena, "%s>%s", from, to);
+}
+
 int gt_graph_finish(struct gt_topo *topo, struct gt_err *err)
 {
 	struct gt_link *link;
@@ -203,9 +218,7 @@ int gt_graph_finish(struct gt_topo *topo, struct gt_err *err)
 		return rc;
 	for (uint32_t i = 0; i < topo->nlinks; i++) {
 		link = &topo->links[i];
-		link->id = gt_arena_printf(topo->arena, "%s>%s",
-					   topo->nodes[link->from].id,
-					   topo->nodes[link->to].id);
+		link->id = gt_graph_link_id(topo, i);
 		if (!link->id)
 			return gt_err_nomem(err);
 	}

@@ -395,16 +395,25 @@ static int gt_match_home(const struct gt_matcher *m, uint32_t x, uint32_t up)
 	       gt_dev_b(m, m->image[x])->parent == m->image[up];
 }
 
-/* Cards below two that changed places change theirs with them. */
+static void gt_match_swap_only(struct gt_matcher *m, uint32_t x1, uint32_t x2);
+
+/* Cards and switches below two that changed places change theirs, too. */
 static void gt_match_follow(struct gt_matcher *m, uint32_t x1, uint32_t x2)
 {
 	for (uint32_t i = gt_dev_a(m, x1)->first; i; i = gt_dev_a(m, i)->next)
 		for (uint32_t k = gt_dev_a(m, x2)->first; k;
-		     k = gt_dev_a(m, k)->next)
-			if (gt_dev_a(m, i)->kind != GT_DEV_GPU &&
-			    gt_dev_a(m, i)->kind == gt_dev_a(m, k)->kind &&
-			    gt_match_home(m, i, x2) && gt_match_home(m, k, x1))
+		     k = gt_dev_a(m, k)->next) {
+			if (gt_dev_a(m, i)->kind == GT_DEV_GPU ||
+			    gt_dev_a(m, i)->kind != gt_dev_a(m, k)->kind ||
+			    !gt_match_home(m, i, x2) ||
+			    !gt_match_home(m, k, x1))
+				continue;
+			if (gt_match_holds_gpu(m, i) ||
+			    gt_match_holds_gpu(m, k))
+				gt_match_swap_only(m, i, k);
+			else
 				gt_match_swap(m, i, k);
+		}
 }
 
 /* The same, but GPUs below them stay as they are matched. */
