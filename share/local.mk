@@ -7,11 +7,24 @@ xmldir = $(pkgdatadir)/xml
 dist_xml_DATA = \
 	%D%/xml/gtopo-cluster.rng \
 	%D%/xml/gtopo-topology.rng \
+	%D%/xml/2x-dgx-a100.xml \
+	%D%/xml/2x-dgx-h100.xml \
+	%D%/xml/4x-dgx-h100.xml \
+	%D%/xml/4x-mi300x.xml \
 	%D%/xml/dgx-1v.xml \
+	%D%/xml/dgx-2.xml \
 	%D%/xml/dgx-a100.xml \
+	%D%/xml/dgx-b200.xml \
 	%D%/xml/dgx-h100.xml \
+	%D%/xml/dgx-superpod-h100.xml \
+	%D%/xml/gb200-nvl72.xml \
+	%D%/xml/gb200-tray.xml \
 	%D%/xml/h200-vm-4.xml \
-	%D%/xml/pcie-8gpu.xml
+	%D%/xml/hgx-h200.xml \
+	%D%/xml/mi250x.xml \
+	%D%/xml/mi300x.xml \
+	%D%/xml/pcie-8gpu.xml \
+	%D%/xml/workstation-4gpu.xml
 
 # what plans and reports are checked against
 schemadir = $(pkgdatadir)/schema

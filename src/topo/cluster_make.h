@@ -8,11 +8,16 @@
 
 #include "topo/cluster.h"
 
+struct gt_xml;
 struct gt_xml_elem;
 
 /* With its own arena; freed by gt_cluster_free. */
 int gt_cluster_new(const char *source, struct gt_cluster **cluster,
 		   struct gt_err *err);
+
+/* A whole document whose root is <cluster>. */
+int gt_cluster_from_xml(const struct gt_xml *xml, enum gt_rates rates,
+			struct gt_cluster **cluster, struct gt_err *err);
 
 /* Room for one more of an array that grows by doubling; 0: no memory. */
 int gt_cluster_room(struct gt_cluster *cluster, void **array, uint32_t used,

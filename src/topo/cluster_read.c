@@ -211,8 +211,8 @@ static int gt_cluster_parse(struct gt_cluster_reader *reader,
 	return rc;
 }
 
-static int gt_cluster_from_xml(const struct gt_xml *xml, enum gt_rates rates,
-			       struct gt_cluster **out, struct gt_err *err)
+int gt_cluster_from_xml(const struct gt_xml *xml, enum gt_rates rates,
+			struct gt_cluster **out, struct gt_err *err)
 {
 	struct gt_cluster_reader reader = {.rates = rates};
 	int rc = gt_cluster_new(gt_xml_source(xml), &reader.cluster, err);

@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "base/xml.h"
+#include "topo/cluster_make.h"
 #include "topo/linter.h"
 #include "topo/topo.h"
 
@@ -208,6 +209,21 @@ static void gt_lint_read(struct gt_linter *l)
 		      err.where[0] ? err.where : lint->name, err.text);
 }
 
+/* NCCL reads no clusters: all there is to say is what gtopo says. */
+static void gt_lint_cluster(struct gt_linter *l, const struct gt_xml *xml)
+{
+	struct gt_cluster *cluster;
+	struct gt_err err;
+
+	gt_err_init(&err);
+	if (gt_cluster_from_xml(xml, GT_RATES_NCCL, &cluster, &err))
+		gt_linter_add(l, (struct gt_lint_finding){.at = SIZE_MAX},
+			      err.where[0] ? err.where : l->lint->name,
+			      err.text);
+	else
+		gt_cluster_free(cluster);
+}
+
 static void gt_lint_run(struct gt_linter *l)
 {
 	struct gt_lint *lint = l->lint;
@@ -215,11 +231,15 @@ static void gt_lint_run(struct gt_linter *l)
 	struct gt_err err;
 
 	gt_err_init(&err);
-	gt_lint_bytes(l);
 	if (gt_xml_parse(lint->name, lint->text, lint->len, &xml, &err)) {
+		gt_lint_bytes(l);
 		gt_linter_add(l, (struct gt_lint_finding){.at = SIZE_MAX},
 			      err.where, err.text);
+	} else if (gt_xml_is(gt_xml_root(xml), "cluster")) {
+		gt_lint_cluster(l, xml);
+		gt_xml_free(xml);
 	} else {
+		gt_lint_bytes(l);
 		gt_lint_elems(l, xml);
 		gt_lint_graph(l, xml);
 		gt_xml_free(xml);

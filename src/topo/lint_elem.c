@@ -271,6 +271,9 @@ static int gt_lint_seen(struct gt_linter *l, const struct gt_xml_elem *elem)
 	while (i < GT_COUNT(gt_lint_places) &&
 	       !gt_xml_is(elem, gt_lint_places[i].name))
 		i++;
+	/* What RCCL knows of a GPU of AMD's. */
+	if (gt_xml_is(elem, "xgmi") && up && gt_xml_attr(up, "gcn"))
+		return 0;
 	if (i == GT_COUNT(gt_lint_places)) {
 		gt_linter_elem(l, GT_LINT_ELEMENT_RULE, elem, NULL,
 			       "element '%.64s', which NCCL does not know",

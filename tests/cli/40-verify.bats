@@ -57,6 +57,7 @@ assert not says["correct"] and "named twice" in says["fault"]' "$out"
 
 @test "--topology: the machine that the plan was made for" {
 	for file in "$GTOPO_SRC"/share/xml/*.xml; do
+		grep -q '^<system ' "$file" || continue
 		gtopo search -o "$BATS_TEST_TMPDIR/plan" "$file"
 		run_split gtopo verify --topology "$file" \
 			"$BATS_TEST_TMPDIR/plan"

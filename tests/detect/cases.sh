@@ -65,6 +65,7 @@ sed -n "/^<system/,/^<\/system/p" man/gtopo-topology.5 >"$tmp/man.xml"
 verdict "the example of gtopo-topology(5)" "$(schema_says "$tmp/man.xml"
 	"$build/tests/detect/nccl_reads" "$tmp/man.xml")"
 for file in share/xml/*.xml tests/cases/topo/good/measured-*/input.xml; do
+	grep -q "^<cluster " "$file" && continue
 	verdict "${file#*/*/}, as NCCL reads" \
 		"$("$build/tests/detect/nccl_reads" "$file")"
 	verdict "${file#*/*/}, by the schema" "$(schema_says "$file")"

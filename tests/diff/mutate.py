@@ -11,6 +11,10 @@ import sys
 import xml.etree.ElementTree as ET
 
 
+def links_of(root):
+    return [e for e in root.iter() if e.tag in ("nvlink", "xgmi")]
+
+
 def kind(pci):
     for name in ("gpu", "nic"):
         if pci.find(name) is not None:
@@ -26,7 +30,7 @@ def plant(root, fault, draw):
     elif fault == "move":
         places = [p for p in pcis if kind(p) == "gpu"]
     elif fault == "nvlink":
-        places = list(root.iter("nvlink"))
+        places = links_of(root)
     else:
         places = [p for p in pcis if p.get("link_width") == "16"]
     if not places:
@@ -48,7 +52,7 @@ def plant(root, fault, draw):
     elif fault == "nvlink":
         links = [place]
         me = parents[parents[place]].get("busid")
-        for other in root.iter("nvlink"):
+        for other in links_of(root):
             up = parents[parents[other]].get("busid")
             if up == place.get("target") and other.get("target") == me:
                 links.append(other)
@@ -73,7 +77,7 @@ def rename(root, draw):
 
     for pci in pcis:
         pci.set("busid", fresh(pci.get("busid")))
-    for link in root.iter("nvlink"):
+    for link in links_of(root):
         if not link.get("target").startswith("fffffff"):
             link.set("target", fresh(link.get("target")))
     for tag, attr in (("gpu", "dev"), ("cpu", "numaid"), ("net", "dev")):
