@@ -6,9 +6,13 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "cli/opt.h"
+#include "cli/search_explain.h"
+#include "cli/search_progress.h"
 #include "plan/plan.h"
 #include "search/request.h"
 #include "search/search.h"
+#include "search/watch.h"
+#include "topo/edit.h"
 #include "topo/path.h"
 
 struct gt_search_opts {
@@ -17,6 +21,9 @@ struct gt_search_opts {
 	int rates;
 	const char *gpus;
 	int64_t max_channels;
+	const char *exclude_link, *exclude_device;
+	int64_t budget_ns;
+	int explain;
 };
 
 static const char *const gt_search_algos[] = {"ring"};
@@ -35,6 +42,18 @@ static const struct gt_opt gt_search_opts[] = {
 	{GT_OPT_INT, 0, "max-channels", "N",
 	 offsetof(struct gt_search_opts, max_channels),
 	 "use at most N channels (default: as many as help)", 1, 65536},
+	{GT_OPT_TEXT, 0, "exclude-link", "LIST",
+	 offsetof(struct gt_search_opts, exclude_link),
+	 "do without these links: CPU0-CPU1,A>B", 0, 0},
+	{GT_OPT_TEXT, 0, "exclude-device", "LIST",
+	 offsetof(struct gt_search_opts, exclude_device),
+	 "do without these GPUs, switches or CPUs", 0, 0},
+	{GT_OPT_TIME, 0, "budget", "TIME",
+	 offsetof(struct gt_search_opts, budget_ns),
+	 "take the best found in so long, with its gap", 0, 0},
+	{GT_OPT_FLAG, 0, "explain", NULL,
+	 offsetof(struct gt_search_opts, explain),
+	 "say what limits, and what would raise it", 0, 0},
 	GT_OPT_END,
 };
 
@@ -77,10 +96,29 @@ static int gt_search_write(const struct gt_cmd_args *args,
 	return rc;
 }
 
-static int gt_search_plan(const struct gt_cmd_args *args,
+/* The words go to standard output; the plan only to a file that was named. */
+static int gt_search_say(const struct gt_cmd_args *args,
+			 const struct gt_explain *explain, struct gt_err *err)
+{
+	struct gt_buf text = GT_BUF_INIT;
+	int rc = gt_search_explain(explain, &text, err);
+
+	if (!rc && text.failed)
+		rc = gt_err_nomem(err);
+	if (!rc && args->out)
+		rc = gt_search_write(args, explain->plan, err);
+	if (!rc)
+		rc = gt_file_write(NULL, text.text, text.len, err);
+	gt_buf_release(&text);
+	return rc;
+}
+
+static int gt_search_plan(const struct gt_cmd_args *args, struct gt_topo *topo,
 			  const struct gt_request *request, struct gt_err *err)
 {
 	const struct gt_search_opts *opts = args->opts;
+	struct gt_explain explain = {topo, request, gt_search_algos[opts->algo],
+				     NULL};
 	struct gt_search_stats stats;
 	struct gt_plan *plan;
 	int64_t begin = gt_clock_ns();
@@ -90,14 +128,36 @@ static int gt_search_plan(const struct gt_cmd_args *args,
 	if (rc)
 		return rc;
 	gt_search_tell(args, plan, &stats, gt_clock_ns() - begin);
-	rc = gt_search_write(args, plan, err);
+	explain.plan = plan;
+	rc = opts->explain ? gt_search_say(args, &explain, err)
+			   : gt_search_write(args, plan, err);
 	gt_plan_free(plan);
 	return rc;
 }
 
-static int gt_search_on(const struct gt_cmd_args *args,
-			const struct gt_topo *topo, struct gt_arena *arena,
-			struct gt_err *err)
+/* Until when, and who is told meanwhile. */
+static int gt_search_watched(const struct gt_cmd_args *args,
+			     struct gt_topo *topo, struct gt_request *request,
+			     struct gt_err *err)
+{
+	const struct gt_search_opts *opts = args->opts;
+	struct gt_progress progress;
+	struct gt_watch watch = {0};
+	int rc;
+
+	if (opts->budget_ns)
+		watch.deadline_ns = gt_clock_ns() + opts->budget_ns;
+	if (!args->quiet)
+		gt_progress_watch(&progress, &watch);
+	request->watch = &watch;
+	rc = gt_search_plan(args, topo, request, err);
+	if (!args->quiet)
+		gt_progress_end(&progress);
+	return rc;
+}
+
+static int gt_search_on(const struct gt_cmd_args *args, struct gt_topo *topo,
+			struct gt_arena *arena, struct gt_err *err)
 {
 	const struct gt_search_opts *opts = args->opts;
 	struct gt_request request = {
@@ -115,7 +175,7 @@ static int gt_search_on(const struct gt_cmd_args *args,
 	if (rc)
 		return rc;
 	request.paths = paths;
-	rc = gt_search_plan(args, &request, err);
+	rc = gt_search_watched(args, topo, &request, err);
 	gt_paths_free(paths);
 	return rc;
 }
@@ -133,6 +193,10 @@ static int gt_search_run(const struct gt_cmd_args *args, struct gt_err *err)
 			  err);
 	for (uint32_t i = 0; !rc && i < gt_topo_nwarnings(topo); i++)
 		gt_cmd_warn(args, "%s", gt_topo_warning(topo, i));
+	if (!rc && opts->exclude_link)
+		rc = gt_topo_exclude_links(topo, opts->exclude_link, err);
+	if (!rc && opts->exclude_device)
+		rc = gt_topo_exclude_devices(topo, opts->exclude_device, err);
 	if (!rc)
 		rc = gt_search_on(args, topo, arena, err);
 	gt_topo_free(topo);

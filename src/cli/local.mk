@@ -20,6 +20,8 @@ gtopo_core_sources += \
 	%D%/cmd_predict.c \
 	%D%/cmd_run.c \
 	%D%/cmd_search.c \
+	%D%/search_explain.c %D%/search_explain.h \
+	%D%/search_progress.c %D%/search_progress.h \
 	%D%/cmd_show.c \
 	%D%/cmd_verify.c \
 	%D%/cmd_version.c \

@@ -22,4 +22,5 @@ gtopo_core_sources += \
 	%D%/ring_sparse.c %D%/ring_sparse.h \
 	%D%/search.c %D%/search.h \
 	%D%/shape.h \
-	%D%/shape_ring.c
+	%D%/shape_ring.c \
+	%D%/watch.c %D%/watch.h

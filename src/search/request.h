@@ -13,13 +13,15 @@ struct gt_arena;
 struct gt_err;
 struct gt_fabric;
 struct gt_paths;
+struct gt_watch;
 
 struct gt_request {
 	const struct gt_topo *topo;
 	const struct gt_paths *paths;
 	enum gt_rates rates; /* which capacities the topology was read with */
 	enum gt_coll coll;
-	uint32_t max_channels; /* 0: no limit */
+	uint32_t max_channels;        /* 0: no limit */
+	const struct gt_watch *watch; /* or NULL */
 	uint32_t nranks;
 	const uint32_t *gpus; /* nodes, in order of rank */
 };

@@ -9,6 +9,7 @@
 #include "search/ring_pool.h"
 #include "search/ring_rows.h"
 #include "search/ring_sparse.h"
+#include "search/watch.h"
 
 /* Less than this part of the value is nothing. */
 #define GT_FEW_EPS 1e-9
@@ -137,12 +138,14 @@ static int gt_few_run(struct gt_few *few)
 				 : GT_FEW_TRIES_LARGE;
 	int rc = GT_OK;
 
-	for (uint32_t i = 0; !rc && i < tries && gt_few_max(few); i++) {
+	for (uint32_t i = 0;
+	     !rc && i < tries && gt_few_max(few) && !gt_watch_over(args->watch);
+	     i++) {
 		rc = gt_few_try(few, i, 1);
 		if (!rc && args->max && gt_few_max(few))
 			rc = gt_few_try(few, i, 0);
 	}
-	if (!rc && gt_few_max(few) > 1)
+	if (!rc && gt_few_max(few) > 1 && !gt_watch_over(args->watch))
 		rc = gt_few_sparse(few);
 	return rc;
 }

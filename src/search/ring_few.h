@@ -12,6 +12,7 @@
 struct gt_pricer;
 struct gt_ring_exact;
 struct gt_ring_pool;
+struct gt_watch;
 
 /*
  * Look for fewer rings than the `nused` of the optimal solution *exact, at
@@ -19,6 +20,7 @@ struct gt_ring_pool;
  * stays empty when there are none.  GT_ESYS when memory ran out.
  */
 struct gt_few_args {
+	const struct gt_watch *watch; /* or NULL */
 	struct gt_pricer *pricer;
 	const struct gt_ring_pool *pool; /* that *exact is over */
 	const struct gt_ring_exact *exact;

@@ -10,6 +10,7 @@
 #include "search/ring_price.h"
 #include "search/ring_rows.h"
 #include "search/shape.h"
+#include "search/watch.h"
 
 /*
  * Rounds after which the best so far has to do, and up to how many ranks exact
@@ -122,6 +123,22 @@ static int gt_ring_seed(struct gt_ring_search *s, struct gt_err *err)
 	return GT_OK;
 }
 
+/* What the linear program's prices say the known rings reach. */
+static double gt_ring_value(const struct gt_ring_search *s)
+{
+	double value = 0;
+
+	for (uint32_t r = 0; r < s->rows->nrows; r++)
+		value += s->duals[r] * gt_rat_double(s->rows->rows[r].gbs) *
+			 (double)s->rows->unit;
+	return value;
+}
+
+static int gt_ring_goes_on(const struct gt_ring_search *s)
+{
+	return s->nrounds < GT_RING_ROUNDS && !gt_watch_over(s->args->watch);
+}
+
 /* Add rings until none is cheaper than 1 as far as floats can tell. */
 static int gt_ring_generate(struct gt_ring_search *s, struct gt_err *err)
 {
@@ -143,7 +160,9 @@ static int gt_ring_generate(struct gt_ring_search *s, struct gt_err *err)
 			added = gt_ring_collect(s, s->pricer, limit);
 		}
 		s->nrounds++;
-	} while (added > 0 && s->nrounds < GT_RING_ROUNDS);
+		gt_watch_tell(s->args->watch, "rings", s->nrounds,
+			      gt_ring_value(s));
+	} while (added > 0 && gt_ring_goes_on(s));
 	return added < 0 ? gt_err_nomem(err) : GT_OK;
 }
 
@@ -188,7 +207,7 @@ int gt_ring_solve(struct gt_ring_search *s, struct gt_ring_result *result,
 		added = gt_ring_collect(s, s->pricer, result->exact.price_den);
 		if (added < 0)
 			return gt_err_nomem(err);
-	} while (added && s->nrounds < GT_RING_ROUNDS);
+	} while (added && gt_ring_goes_on(s));
 	return GT_OK;
 }
 

@@ -41,6 +41,7 @@ static int gt_search_run(const struct gt_request *request,
 			 struct gt_plan **plan, struct gt_err *err)
 {
 	struct gt_shape_args args = {.max_channels = request->max_channels,
+				     .watch = request->watch,
 				     .arena = arena};
 	struct gt_bound bound;
 	struct gt_found found = {request, NULL, proposal, &bound};

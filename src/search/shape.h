@@ -15,6 +15,7 @@
 struct gt_arena;
 struct gt_err;
 struct gt_fabric;
+struct gt_watch;
 
 struct gt_proposal_channel {
 	uint32_t *order;   /* all ranks, the lowest first */
@@ -43,8 +44,9 @@ struct gt_proposal {
 
 struct gt_shape_args {
 	const struct gt_fabric *fabric;
-	uint32_t max_channels;  /* 0: no limit */
-	struct gt_arena *arena; /* owns what is proposed */
+	uint32_t max_channels;        /* 0: no limit */
+	const struct gt_watch *watch; /* or NULL */
+	struct gt_arena *arena;       /* owns what is proposed */
 };
 
 struct gt_shape_entry {

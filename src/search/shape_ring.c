@@ -36,6 +36,7 @@ static int gt_ring_thin(struct gt_ring_search *s,
 		.exact = &full->exact,
 		.nused = gt_ring_used(&s->pool, &full->exact),
 		.max = s->args->max_channels,
+		.watch = s->args->watch,
 	};
 	struct gt_ring_lp *lp;
 	int rc = gt_ring_few(&args, few);

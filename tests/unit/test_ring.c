@@ -113,7 +113,8 @@ static void expect_proof(const struct gt_fabric *f, const struct gt_proposal *p)
 static void search(const struct gt_fabric *f, struct gt_arena *arena,
 		   uint32_t max_channels, struct gt_proposal *p)
 {
-	struct gt_shape_args args = {f, max_channels, arena};
+	struct gt_shape_args args = {
+		.fabric = f, .max_channels = max_channels, .arena = arena};
 	struct gt_err err;
 
 	gt_err_init(&err);
@@ -302,7 +303,7 @@ static void test_no_ring(void **state)
 {
 	struct gt_arena *arena = gt_arena_new();
 	struct gt_fabric *f = gt_fabric_bare(arena, 3, 0);
-	struct gt_shape_args args = {f, 0, arena};
+	struct gt_shape_args args = {.fabric = f, .arena = arena};
 	struct gt_proposal p;
 	struct gt_err err;
 	uint32_t link = gt_fabric_link(f, 0, 1, GT_RAT(1, 1));

@@ -241,7 +241,7 @@ static void test_model(void **state)
 	const struct row *row = *state;
 	struct gt_arena *arena = gt_arena_new();
 	struct model *m = read_model(row->name, arena);
-	struct gt_shape_args args = {&m->fabric, 0, arena};
+	struct gt_shape_args args = {.fabric = &m->fabric, .arena = arena};
 	struct gt_proposal p;
 	struct gt_err err;
 

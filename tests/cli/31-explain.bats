@@ -1,0 +1,79 @@
+# gtopo search: the proof in words, failures, and running out of time.
+
+load common
+
+setup() {
+	xml=$GTOPO_SRC/share/xml
+	cd "$BATS_TEST_TMPDIR" || return
+}
+
+@test "--explain names what limits, and what would raise it" {
+	run_split gtopo search --algo ring --explain "$xml/pcie-8gpu.xml"
+	want 0 ""
+	[[ $out == *"8 GPUs: 16 GB/s in 1 channel"* ]]
+	[[ $out == *"proved: no rings reach more"* ]]
+	[[ $out == *"this link is full:"*"CPU0–CPU1, 16 GB/s each way"* ]]
+	[[ $out == *"a second link CPU0–CPU1: 1.5x, 24 GB/s"* ]]
+}
+
+@test "what --explain promises is what a machine with it gets" {
+	sed 's/gt_gbs="[^"]*"//' "$xml/dgx-1v.xml" >one.xml
+	run_split gtopo search --algo ring --explain one.xml
+	want 0 ""
+	[[ $out == *"no second link at one place alone"* ]]
+	[[ $out == *"beside each of them: 2x, 240 GB/s"* ]]
+	# Twice as many NVLinks everywhere.
+	sed -E 's/(<nvlink [^>]*count=")1"/\1TWO"/; s/count="2"/count="4"/
+		s/TWO/2/' one.xml >two.xml
+	gtopo search --algo ring two.xml | grep -q '"value": "240"'
+}
+
+@test "--explain writes the plan to a file only" {
+	run_split gtopo search --algo ring --explain -o plan.json \
+		"$xml/h200-vm-4.xml"
+	want 0 ""
+	[[ $out == "allreduce of 4 GPUs: 370.8 GB/s"* ]]
+	gtopo verify plan.json
+}
+
+@test "a failed link is planned around" {
+	gtopo search --algo ring --exclude-link GPU0-GPU3 -o plan.json \
+		"$xml/dgx-1v.xml"
+	gtopo verify plan.json
+	! grep '"order"' plan.json | tr -d ' ' | grep -E '[[,](0,3|3,0)[],]'
+	gtopo search --algo ring --exclude-link 'GPU0>GPU3' -o one.json \
+		"$xml/dgx-1v.xml"
+	gtopo verify one.json
+}
+
+@test "a failed device is planned around" {
+	gtopo search --algo ring --exclude-device GPU3,0000:86:00.0 \
+		-o plan.json "$xml/dgx-1v.xml"
+	gtopo verify plan.json
+	[ "$(grep -c '"rank"' plan.json)" -eq 6 ]
+	! grep -q '0000:86:00.0"' plan.json
+	# Without NVSwitch everything goes over PCI.
+	gtopo search --algo ring --exclude-device NVS/0 -o pci.json \
+		"$xml/dgx-h100.xml"
+	gtopo verify pci.json
+	! grep -q NVL pci.json
+}
+
+@test "what is not there cannot be left out" {
+	run_split gtopo search --exclude-link GPU0-GPU9 "$xml/dgx-1v.xml"
+	want 2 "gtopo search: $xml/dgx-1v.xml: there is no node 'GPU9'"
+	run_split gtopo search --exclude-link GPU0-GPU7 "$xml/dgx-1v.xml"
+	want 2 "gtopo search: $xml/dgx-1v.xml: there is no link 'GPU0-GPU7'"
+	run_split gtopo search --exclude-link GPU0 "$xml/dgx-1v.xml"
+	want 2 "gtopo search: $xml/dgx-1v.xml: 'GPU0' is not a link; write two nodes as in CPU0-CPU1"
+	run_split gtopo search --exclude-device '' "$xml/dgx-1v.xml"
+	want 2 "gtopo search: $xml/dgx-1v.xml: there is no node ''"
+}
+
+@test "out of time: the best so far, and its gap" {
+	gtopo search --algo ring --budget 1ms -o plan.json "$xml/dgx-1v.xml"
+	gtopo verify plan.json
+	grep -q '"bound"' plan.json
+	gtopo search --algo ring --budget 1m "$xml/dgx-1v.xml" |
+		grep -q '"optimal": true'
+}
