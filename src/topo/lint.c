@@ -242,6 +242,7 @@ static void gt_lint_run(struct gt_linter *l)
 		gt_lint_bytes(l);
 		gt_lint_elems(l, xml);
 		gt_lint_graph(l, xml);
+		gt_lint_facts(l, xml);
 		gt_xml_free(xml);
 		gt_lint_read(l);
 	}

@@ -152,7 +152,10 @@ static void gt_lint_fewer(struct gt_lint_graph *g,
 			       dev->lanes, dev->kind, usual);
 		gt_linter_remedy(g->l, "seat the card anew, look at the slot");
 	}
-	usual = gpu ? gt_lint_usual(g, dev, 1) : 0;
+	/* Where it is told which are down, that is enough. */
+	usual = gpu && !gt_lint_down(gt_xml_find(dev->elem, "gpu"))
+			? gt_lint_usual(g, dev, 1)
+			: 0;
 	if (dev->nvlinks < usual) {
 		gt_linter_elem(g->l, GT_LINT_NVLINK_FEWER_RULE, dev->elem, NULL,
 			       "GPU with %d NVLinks, where others of model %s "

@@ -1,6 +1,7 @@
 /*
  * The state of looking at one file, shared by lint.c, lint_bytes.c (as NCCL's
- * reader sees it), lint_elem.c (each element) and lint_graph.c (all together).
+ * reader sees it), lint_elem.c (each element), lint_graph.c (all together) and
+ * lint_facts.c (what only gtopo tells).
  */
 #ifndef GT_TOPO_LINTER_H
 #define GT_TOPO_LINTER_H
@@ -41,5 +42,9 @@ void gt_linter_set(struct gt_linter *l, const struct gt_xml_elem *elem,
 void gt_lint_bytes(struct gt_linter *l);
 void gt_lint_elems(struct gt_linter *l, const struct gt_xml *xml);
 void gt_lint_graph(struct gt_linter *l, const struct gt_xml *xml);
+
+/* The NVLinks of a <gpu> to NVSwitches that are down, "3 7", or NULL. */
+const char *gt_lint_down(const struct gt_xml_elem *gpu);
+void gt_lint_facts(struct gt_linter *l, const struct gt_xml *xml);
 
 #endif

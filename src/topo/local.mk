@@ -13,7 +13,7 @@ gtopo_core_sources += \
 	%D%/edit.c %D%/edit.h \
 	%D%/graph.c %D%/graph.h \
 	%D%/lint.c %D%/lint.def %D%/lint.h %D%/linter.h \
-	%D%/lint_bytes.c %D%/lint_elem.c %D%/lint_graph.c \
+	%D%/lint_bytes.c %D%/lint_elem.c %D%/lint_facts.c %D%/lint_graph.c \
 	%D%/machine.c %D%/machine.h %D%/machine_trim.c \
 	%D%/match.c %D%/match.h %D%/match_same.c \
 	%D%/measured.c %D%/measured.h %D%/measured_write.c \
