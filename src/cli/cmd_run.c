@@ -10,6 +10,8 @@
 #include "cli/run_machine.h"
 #include "cli/run_parse.h"
 #include "cli/run_sweep.h"
+#include "cli/run_trace.h"
+#include "exec/trace.h"
 #include "plan/plan.h"
 #include "plan/simulate.h"
 
@@ -25,6 +27,7 @@ struct gt_run_opts {
 	int64_t workers, slots;
 	int64_t timeout_ns;
 	const char *inject;
+	const char *trace;
 	int json;
 };
 
@@ -79,6 +82,8 @@ static const struct gt_opt gt_run_opts[] = {
 	 "give up after so long without progress (default: 30s)", 0, 0},
 	{GT_OPT_TEXT, 0, "inject", "FAULT", GT_RUN_AT(inject),
 	 "stop a rank on purpose: stall:RANK[:SLICES], exit:...", 0, 0},
+	{GT_OPT_TEXT, 0, "trace", "FILE", GT_RUN_AT(trace),
+	 "time each step of one run more, for a trace viewer", 0, 0},
 	{GT_OPT_FLAG, 0, "json", NULL, GT_RUN_AT(json), "write JSON", 0, 0},
 	GT_OPT_END,
 };
@@ -164,6 +169,34 @@ static int gt_run_where(const struct gt_cmd_args *args,
 	return GT_OK;
 }
 
+/* Wrong data is no reason to keep the trace back. */
+static int gt_run_traced(const struct gt_cmd_args *args,
+			 struct gt_run_sweep *sweep, struct gt_err *err)
+{
+	const struct gt_run_opts *opts = args->opts;
+	const struct gt_plan *plan = sweep->config.plan;
+	struct gt_request req = {.count = 0};
+	int rc, written;
+
+	if (!sweep->ops->traces)
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "--trace: engine '%s' takes no times of "
+				  "steps, --device host does",
+				  sweep->ops->name);
+	rc = gt_trace_new(plan->nranks, &sweep->trace, err);
+	if (rc)
+		return rc;
+	sweep->traced = &req;
+	rc = gt_run_sweep(sweep, err);
+	if (!rc || (rc == GT_ENO && !err->code)) {
+		written = gt_run_trace_write(args, opts->trace, plan, &req,
+					     sweep->trace, err);
+		rc = written ? written : rc;
+	}
+	gt_trace_free(sweep->trace);
+	return rc;
+}
+
 static int gt_run_plan(const struct gt_cmd_args *args, struct gt_plan *plan,
 		       struct gt_run_sweep *sweep, struct gt_err *err)
 {
@@ -189,7 +222,8 @@ static int gt_run_plan(const struct gt_cmd_args *args, struct gt_plan *plan,
 		return rc;
 	gt_cmd_note(args, "the plan is right; engine '%s'", sweep->ops->name);
 	gt_run_catch_signals();
-	return gt_run_sweep(sweep, err);
+	return opts->trace ? gt_run_traced(args, sweep, err)
+			   : gt_run_sweep(sweep, err);
 }
 
 static int gt_run_run(const struct gt_cmd_args *args, struct gt_err *err)

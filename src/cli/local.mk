@@ -29,6 +29,7 @@ gtopo_core_sources += \
 	%D%/verify_verdict.c %D%/verify_verdict.h \
 	%D%/opt.c %D%/opt.h %D%/opt_help.c \
 	%D%/run_machine.c %D%/run_machine.h \
+	%D%/run_trace.c %D%/run_trace.h \
 	%D%/run_parse.c %D%/run_parse.h \
 	%D%/show_plan.c %D%/show_plan.h \
 	%D%/run_sweep.c %D%/run_sweep.h

@@ -19,6 +19,7 @@ struct gt_running {
 	const struct gt_run_sweep *sweep;
 	struct gt_engine *engine;
 	struct gt_report report;
+	struct gt_request last; /* that was run, but for its place */
 	struct gt_buf out;
 	struct gt_err *err;
 };
@@ -94,6 +95,7 @@ static int gt_running_size(struct gt_running *run, struct gt_request req,
 	row.bytes = req.count * blocks * gt_dtype_bytes(req.dtype);
 	req.inplace = 0;
 	req.seed = bytes + 1;
+	run->last = req;
 	rc = gt_running_side(run, &req, &row, &row.out_of_place);
 	req.inplace = 1;
 	req.seed++;
@@ -187,6 +189,25 @@ static void gt_run_head(const struct gt_run_sweep *sweep,
 	};
 }
 
+/* As the run that is checked, and recorded. */
+static int gt_running_trace(struct gt_running *run)
+{
+	const struct gt_run_sweep *sweep = run->sweep;
+	struct gt_request req = run->last;
+	int64_t elapsed_ns;
+	int rc;
+
+	if (!sweep->trace)
+		return GT_OK;
+	req.trace = sweep->trace;
+	rc = sweep->ops->fill(run->engine, &req, run->err);
+	if (!rc)
+		rc = sweep->ops->run(run->engine, &req, 1, &elapsed_ns,
+				     run->err);
+	*sweep->traced = req;
+	return rc;
+}
+
 /* Everything between open and close of the engine. */
 static int gt_running_report(struct gt_running *run)
 {
@@ -196,6 +217,8 @@ static int gt_running_report(struct gt_running *run)
 	rc = gt_running_flush(run);
 	if (!rc)
 		rc = gt_running_all(run);
+	if (!rc)
+		rc = gt_running_trace(run);
 	gt_report_end(&run->report, rc ? run->err->text : NULL);
 	if (rc) {
 		gt_running_flush(run);

@@ -22,6 +22,10 @@ struct gt_run_sweep {
 	int json;
 	const char *plan_digest; /* NULL: not known */
 	const char *out;         /* NULL: standard output, as rows come */
+	/* NULL, or filled by one run more of the last size, out of place;
+	 * *traced is then what that run was. */
+	struct gt_trace *trace;
+	struct gt_request *traced;
 };
 
 /*

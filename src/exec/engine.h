@@ -19,6 +19,7 @@
 
 struct gt_err;
 struct gt_plan;
+struct gt_trace;
 struct gt_engine;
 
 /* What stops a rank on purpose, to test that the others notice. */
@@ -58,10 +59,12 @@ struct gt_request {
 	uint32_t shift; /* elements, at most 15, that buffers begin behind an
 			   aligned address; for tests */
 	uint64_t seed;  /* of the test data */
+	struct gt_trace *trace; /* run() records its steps in it; or NULL */
 };
 
 struct gt_engine_ops {
 	const char *name; /* "host", "cuda" */
+	int traces;       /* can fill a request's trace */
 
 	/* Whether this machine has what the engine needs. */
 	int (*usable)(void);

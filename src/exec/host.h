@@ -32,6 +32,7 @@ struct gt_host_lane {
 	struct gt_fifo_end *ends; /* one per connection of the program */
 	uint32_t worker;
 	uint32_t iter, loop, step; /* what comes next */
+	int64_t since_ns;          /* traced: the end of the step before */
 };
 
 /* A counter, and for how long it has not changed. */

@@ -206,6 +206,7 @@ static void gt_lanes_start(struct gt_engine *engine, uint32_t channel,
 			lane->iter = 0;
 			lane->loop = 0;
 			lane->step = 0;
+			lane->since_ns = 0;
 		}
 }
 

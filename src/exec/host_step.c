@@ -1,6 +1,8 @@
 #include "exec/host.h"
 
+#include "base/clock.h"
 #include "exec/reduce.h"
+#include "exec/trace.h"
 
 /* Operands of a step go on in the records behind it. */
 static const struct gt_operand *gt_step_operand(const struct gt_step *step,
@@ -116,14 +118,69 @@ static void gt_step_advance(struct gt_host_lane *lane)
 	lane->iter++;
 }
 
+/* The rank at the other end; GT_TRACE_NONE for an operand of one's own. */
+static uint32_t gt_step_peer(const struct gt_host_lane *lane,
+			     const struct gt_operand *operand)
+{
+	return operand->buf == GT_BUF_INPUT || operand->buf == GT_BUF_OUTPUT
+		       ? GT_TRACE_NONE
+		       : lane->program->conns[operand->conn].peer;
+}
+
+static void gt_step_trace(const struct gt_host_rank *rank,
+			  struct gt_host_lane *lane, const struct gt_step *step,
+			  int64_t begin_ns)
+{
+	const struct gt_request *req = &rank->engine->req;
+	uint32_t n = (uint32_t)step->nsrc + step->ndst, peer;
+	struct gt_trace_step what = {
+		.since_ns = lane->since_ns ? lane->since_ns
+					   : atomic_load_explicit(
+						     &rank->engine->start_ns,
+						     memory_order_relaxed),
+		.begin_ns = begin_ns,
+		.end_ns = gt_clock_ns(),
+		.bytes = gt_layout_slice(&lane->layout, step->chunk,
+					 lane->worker, lane->loop)
+				 .count *
+			 gt_dtype_bytes(req->dtype),
+		.channel = lane->program->channel,
+		.lane = lane->program->lane,
+		.worker = lane->worker,
+		.loop = lane->loop,
+		.step = step->id,
+		.op = step->op,
+		.from = GT_TRACE_NONE,
+		.to = GT_TRACE_NONE,
+	};
+
+	lane->since_ns = what.end_ns;
+	for (uint32_t i = 0; i < n; i++) {
+		peer = gt_step_peer(lane, gt_step_operand(step, i));
+		if (peer == GT_TRACE_NONE)
+			continue;
+		if (i < step->nsrc && what.from == GT_TRACE_NONE)
+			what.from = peer;
+		if (i >= step->nsrc && what.to == GT_TRACE_NONE)
+			what.to = peer;
+		if (i >= step->nsrc)
+			gt_trace_sent(req->trace, rank->rank, peer, &what);
+	}
+	gt_trace_add(req->trace, rank->rank, &what);
+}
+
 int gt_host_step(struct gt_host_rank *rank, struct gt_host_lane *lane)
 {
 	const struct gt_step *step = &lane->program->steps[lane->step];
+	int64_t begin_ns;
 
 	if (!gt_step_is_ready(lane, step))
 		return 0;
+	begin_ns = rank->engine->req.trace ? gt_clock_ns() : 0;
 	gt_step_move(rank, lane, step);
 	gt_step_post(lane, step);
+	if (rank->engine->req.trace)
+		gt_step_trace(rank, lane, step, begin_ns);
 	gt_step_advance(lane);
 	return 1;
 }

@@ -19,6 +19,7 @@ gtopo_core_sources += \
 	%D%/reduce_loops.h \
 	%D%/reduce_plain.c \
 	%D%/select.c %D%/select.h \
+	%D%/trace.c %D%/trace.h \
 	%D%/share.c %D%/share.h
 
 if HAVE_CUDA

@@ -246,3 +246,33 @@ exit:RANK[:SLICES]"
 	run_split host --map id -e 1K -n 1 -w 0
 	[ "$status" -eq 0 ]
 }
+
+@test "a trace has every step, and all bytes of every link" {
+	command -v jq >/dev/null || skip "no jq"
+	ring_plan
+	trace=$BATS_TEST_TMPDIR/trace.json
+	run_split host -b 1M -e 1M -n 1 -w 0 --coll allreduce --trace "$trace"
+	[ "$status" -eq 0 ]
+	[[ $err == "gtopo run: the slowest link: rank "*" GB/s while it "* ]]
+	# In a ring of 8 each element goes 14 times over some link.
+	[ "$(jq '[.otherData.links[].bytes] | add' "$trace")" -eq \
+		$((14 * 1048576)) ]
+	[ "$(jq '[.traceEvents[] | select(.cat == "move" and .args.to) |
+		.args.bytes] | add' "$trace")" -eq $((14 * 1048576)) ]
+	# All ranks have their name, and nothing goes back in time.
+	[ "$(jq '[.traceEvents[] | select(.name == "process_name")] | length' \
+		"$trace")" -eq 8 ]
+	[ "$(jq '[.traceEvents[] | select(.ph == "X" and
+		(.dur < 0 or .ts < 0))] | length' "$trace")" -eq 0 ]
+	[ "$(jq '.otherData.steps_dropped' "$trace")" -eq 0 ]
+	# The named link is the slowest of the list.
+	jq -e '.otherData | .slowest_link as $s | (.links | min_by(.gbs)) |
+		.from == $s.from and .to == $s.to' "$trace"
+}
+
+@test "a trace that cannot be written is told" {
+	ring_plan
+	run_split host -b 1K -e 1K -n 1 -w 0 --trace /nowhere/trace.json
+	[ "$status" -eq 3 ]
+	[[ $err == "gtopo run: /nowhere/trace.json: "* ]]
+}

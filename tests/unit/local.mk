@@ -24,6 +24,7 @@ unit_tests += \
 	%D%/test_show \
 	%D%/test_simulate \
 	%D%/test_topo \
+	%D%/test_trace \
 	%D%/test_unit \
 	%D%/test_world
 
