@@ -12,6 +12,7 @@ dist_man_MANS += \
 	%D%/gtopo-run.1 \
 	%D%/gtopo-search.1 \
 	%D%/gtopo-show.1 \
+	%D%/gtopo-synth.1 \
 	%D%/gtopo-plan.5 \
 	%D%/gtopo-topology.5 \
 	%D%/gtopo-verify.1 \

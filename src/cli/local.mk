@@ -23,6 +23,7 @@ gtopo_core_sources += \
 	%D%/search_explain.c %D%/search_explain.h \
 	%D%/search_progress.c %D%/search_progress.h \
 	%D%/cmd_show.c \
+	%D%/cmd_synth.c \
 	%D%/cmd_verify.c \
 	%D%/cmd_version.c \
 	%D%/verify_machine.c %D%/verify_machine.h \

@@ -37,6 +37,7 @@ gtopo_core_sources += \
 	%D%/show_line.c %D%/show_line.h %D%/show_words.c \
 	%D%/server.c %D%/server.h %D%/server_hash.c \
 	%D%/server_props.c %D%/server_props.h \
+	%D%/synth.c %D%/synth.h %D%/synth_read.c \
 	%D%/sysfs.c %D%/sysfs.h \
 	%D%/topo.c %D%/topo.h \
 	%D%/visible.c %D%/visible.h \

@@ -9,6 +9,7 @@ cli_tests += \
 	%D%/23-lint.bats \
 	%D%/24-health.bats \
 	%D%/25-cluster.bats \
+	%D%/26-synth.bats \
 	%D%/30-search.bats \
 	%D%/31-explain.bats \
 	%D%/40-verify.bats \
