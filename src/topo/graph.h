@@ -24,6 +24,7 @@ struct gt_topo {
 	const char **warnings;
 	uint32_t nwarnings, warnings_size;
 	const char *digest, *shape_digest, *source;
+	const char *facts;
 };
 
 /* Empty, with its own arena; freed by gt_topo_free. */

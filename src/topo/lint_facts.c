@@ -94,7 +94,7 @@ static void gt_fact_hidden(struct gt_facts *f, const struct gt_fact *fact)
 		i++;
 	if (i == f->n)
 		return;
-	gt_linter_elem(f->l, GT_LINT_GPU_HIDDEN_RULE, fact->elem, NULL,
+	gt_linter_elem(f->l, GT_LINT_GPU_LOST_RULE, fact->elem, NULL,
 		       "a GPU that does not answer, where others of its model "
 		       "do");
 	gt_linter_remedy(f->l, "look at 'nvidia-smi', and at what the "

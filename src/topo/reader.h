@@ -92,6 +92,15 @@ int gt_reader_gbs(const struct gt_reader *reader,
 const struct gt_pci *gt_reader_pci(struct gt_reader *reader,
 				   const struct gt_fn *fn);
 
+/* What people are told of a GPU, of a card, and of the
+ * machine; NULL where there is nothing, or no memory. */
+void gt_reader_gpu_facts(struct gt_reader *reader,
+			 const struct gt_xml_elem *gpu, struct gt_node *node);
+void gt_reader_nic_facts(struct gt_reader *reader,
+			 const struct gt_xml_elem *nic, struct gt_node *node);
+const char *gt_reader_facts(struct gt_reader *reader,
+			    const struct gt_xml_elem *root);
+
 /* The processor's model, or what else is known; NULL: no memory. */
 const char *gt_reader_cpu_name(struct gt_reader *reader,
 			       const struct gt_reader_cpu *cpu);

@@ -13,12 +13,22 @@ static void gt_show_above(const struct gt_show *show, uint32_t index,
 {
 	const struct gt_node *node = gt_topo_node(show->topo, index);
 	const struct gt_link *link = gt_show_uplink(show->topo, index);
+	size_t len;
 
 	if (node->pci)
 		gt_show_rate(node->pci->link, line->rate, sizeof(line->rate));
 	if (link)
 		gt_show_gbs(link->gbs, line->gbs, sizeof(line->gbs));
 	line->problem = gt_show_finding(node, line->note, sizeof(line->note));
+	if (!node->problem)
+		return;
+	/* What merely is odd of the link yields to what is wrong. */
+	if (!line->problem)
+		*line->note = '\0';
+	len = strlen(line->note);
+	snprintf(line->note + len, sizeof(line->note) - len, "%s%s",
+		 len ? "; " : "", node->problem);
+	line->problem = 1;
 }
 
 /* Links of a kind straight to other GPUs or to CPUs; 0: there are none. */
@@ -80,6 +90,8 @@ static void gt_show_gpu(struct gt_show *show, uint32_t index, int depth)
 		gt_show_add(&line, "sm_%d", node->sm);
 	if (node->rank >= 0)
 		gt_show_add(&line, "rank %d", node->rank);
+	if (node->facts)
+		gt_show_add(&line, "%s", node->facts);
 	if (node->assumed)
 		gt_show_add(&line, "by its PCI class");
 	gt_show_line(show, &line);
@@ -130,6 +142,8 @@ static void gt_show_nic(struct gt_show *show, uint32_t index, int depth)
 	for (uint32_t i = gt_show_child(topo, index, 0);
 	     i < gt_topo_nnodes(topo); i = gt_show_child(topo, index, i + 1))
 		gt_show_port(show, i, &line);
+	if (node->facts)
+		gt_show_add(&line, "%s", node->facts);
 	if (node->assumed)
 		gt_show_add(&line, "by its PCI class");
 	gt_show_line(show, &line);
@@ -209,6 +223,10 @@ static void gt_show_title(const struct gt_show *show)
 		      ": %u GPU%s, %u network port%s, %u NUMA node%s\n", gpus,
 		      gpus == 1 ? "" : "s", nets, nets == 1 ? "" : "s", cpus,
 		      cpus == 1 ? "" : "s");
+	if (!gt_topo_facts(topo))
+		return;
+	gt_show_puts(show, gt_topo_facts(topo));
+	gt_buf_puts(show->out, "\n");
 }
 
 void gt_show_tree(const struct gt_topo *topo, const struct gt_show_style *style,

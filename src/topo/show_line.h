@@ -30,7 +30,7 @@ struct gt_show_line {
 	char rate[48];   /* "gen5 x16" */
 	char gbs[32];    /* "63.0 GB/s" */
 	char text[2048]; /* the rest */
-	char note[128];  /* and what is odd */
+	char note[256];  /* and what is odd */
 	int problem;
 };
 

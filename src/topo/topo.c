@@ -91,6 +91,11 @@ const char *gt_topo_shape_digest(const struct gt_topo *topo)
 	return topo->shape_digest;
 }
 
+const char *gt_topo_facts(const struct gt_topo *topo)
+{
+	return topo->facts;
+}
+
 const char *gt_topo_source(const struct gt_topo *topo)
 {
 	return topo->source;

@@ -76,6 +76,9 @@ struct gt_node {
 	int no_speed;     /* NET: the file has none; 10 Gb/s, as NCCL */
 	const char *guid; /* NET: "0xa088c20300010000", or NULL */
 	uint32_t line;    /* in the XML file, 0 unknown */
+	/* GPU, NIC: what else the file tells people, and what is wrong with it
+	 * beside its link; or NULL. */
+	const char *facts, *problem;
 	const struct gt_pci *pci; /* GPU, NIC, PCI; NULL: nothing known */
 	/* GPU, NET: the file only lists a PCI function of such a class. */
 	int assumed;
@@ -142,6 +145,8 @@ const char *gt_topo_warning(const struct gt_topo *topo, uint32_t i);
  * ("sha256:<64 hex>"); what counts is listed in gtopo-topology(5). */
 const char *gt_topo_digest(const struct gt_topo *topo);
 const char *gt_topo_shape_digest(const struct gt_topo *topo);
+/* What holds for the machine as a whole, "IOMMU off, CUDA 12.4", or NULL. */
+const char *gt_topo_facts(const struct gt_topo *topo);
 const char *gt_topo_source(const struct gt_topo *topo);
 
 const char *gt_node_kind_name(enum gt_node_kind kind);

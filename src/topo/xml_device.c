@@ -28,6 +28,7 @@ static int gt_reader_gpu(struct gt_reader *reader, struct gt_fn *fn,
 		return gt_err_nomem(err);
 	if (!gpu)
 		return gt_graph_node(topo, &node, &fn->node, err);
+	gt_reader_gpu_facts(reader, gpu, &node);
 	if (gt_xml_int(gpu, "dev", &node.dev, err) ||
 	    gt_xml_int(gpu, "rank", &node.rank, err) ||
 	    gt_xml_int(gpu, "sm", &node.sm, err))
@@ -143,6 +144,8 @@ static int gt_reader_nic(struct gt_reader *reader, struct gt_fn *fn,
 	node.pci = gt_reader_pci(reader, fn);
 	if (!node.id || !node.pci)
 		return gt_err_nomem(err);
+	if (fn->nic)
+		gt_reader_nic_facts(reader, fn->nic, &node);
 	rc = gt_graph_node(reader->topo, &node, &fn->node, err);
 	if (rc)
 		return rc;

@@ -132,6 +132,7 @@ int gt_topo_from_xml(const struct gt_xml *xml, enum gt_rates rates,
 	if (rc)
 		return rc;
 	reader.topo = topo;
+	topo->facts = gt_reader_facts(&reader, root);
 	rc = gt_reader_root(&reader, root, err);
 	if (!rc)
 		rc = gt_reader_scan(&reader, root, err);

@@ -144,3 +144,18 @@ picture() { # FILE
 	[ "$status" -eq 2 ]
 	[ -z "$out" ]
 }
+
+@test "what detect tells beside the wiring is shown" {
+	cases=$GTOPO_SRC/tests/cases/detect
+	run_split gtopo show "$cases/dgx-2socket/expect.xml"
+	want 0 ""
+	[[ $out == *$'\nIOMMU translating, CUDA 12.4, NVSwitches visible, '* ]]
+	[[ $out == *'NET0 mlx5_0 50.0 GB/s, firmware 28.39.1002'* ]]
+	[[ $out == *'! down-trained: runs at gen5 x8, 31.5 GB/s; mlx5_1 is down'* ]]
+	run_split gtopo show "$cases/container/expect.xml"
+	[[ $out == *$'\ncontainer (docker), IOMMU passthrough\n'* ]]
+	[[ $out == *'! cut into instances (MIG), hidden by CUDA_VISIBLE_DEVICES'* ]]
+	[[ $out == *'! NVLinks down: 2'* ]]
+	run_split gtopo show "$cases/bond/expect.xml"
+	[[ $out == *'NIC 0000:31:00.0'*'no port'* ]]
+}
