@@ -1,5 +1,6 @@
 #include "cli/cmd.h"
 
+#include <inttypes.h>
 #include <signal.h>
 #include <string.h>
 
@@ -20,7 +21,8 @@ struct gt_run_opts {
 	int device; /* -1: the best one */
 	int map;    /* 0: by bus id, 1: by index */
 	int strict, graph;
-	int coll; /* -1: all that the plan's shapes can do */
+	const char *coll;
+	int64_t root; /* -1: the plan's */
 	uint64_t begin_bytes, end_bytes;
 	int64_t factor, iters, warmup;
 	const char *dtype, *op;
@@ -33,7 +35,8 @@ struct gt_run_opts {
 
 static const struct gt_run_opts gt_run_defaults = {
 	.device = -1,
-	.coll = -1,
+	.coll = "all",
+	.root = -1,
 	.begin_bytes = GT_RUN_UNSET,
 	.end_bytes = GT_RUN_UNSET,
 	.factor = 2,
@@ -57,9 +60,10 @@ static const struct gt_opt gt_run_opts[] = {
 	 "refuse GPUs of a machine that is not the plan's", 0, 0},
 	{GT_OPT_FLAG, 0, "graph", NULL, GT_RUN_AT(graph),
 	 "launch on GPUs through CUDA graphs", 0, 0},
-	{GT_OPT_WORD, 0, "coll", "allreduce|allgather|reducescatter",
-	 GT_RUN_AT(coll), "run this one (default: all that the plan can do)", 0,
-	 0},
+	{GT_OPT_TEXT, 0, "coll", "NAME", GT_RUN_AT(coll),
+	 "collective, or all that the plan can do (default: all)", 0, 0},
+	{GT_OPT_INT, 'r', "root", "RANK", GT_RUN_AT(root),
+	 "of broadcast, reduce ... (default: the plan's)", 0, INT64_MAX},
 	{GT_OPT_BYTES, 'b', "begin", "SIZE", GT_RUN_AT(begin_bytes),
 	 "smallest size in bytes (default: 1K)", 0, 0},
 	{GT_OPT_BYTES, 'e', "end", "SIZE", GT_RUN_AT(end_bytes),
@@ -107,17 +111,40 @@ static void gt_run_catch_signals(void)
 	sigaction(SIGTERM, &action, NULL);
 }
 
-/* A ring can do every collective; other plans do what they were made for. */
-static unsigned gt_run_colls(const struct gt_run_opts *opts,
-			     const struct gt_plan *plan)
+/* What of it is served by the plan. */
+static int gt_run_colls(const struct gt_run_opts *opts,
+			const struct gt_plan *plan, unsigned *colls,
+			struct gt_err *err)
 {
-	if (opts->coll >= 0)
-		return 1u << opts->coll;
-	for (uint32_t c = 0; c < plan->nchannels; c++)
-		if (plan->channels[c].shape != GT_SHAPE_RING)
-			return 1u << plan->coll;
-	return 1u << GT_COLL_ALLREDUCE | 1u << GT_COLL_ALLGATHER |
-	       1u << GT_COLL_REDUCESCATTER;
+	int coll, rc = gt_run_parse_coll(opts->coll, &coll, err);
+
+	if (rc)
+		return rc;
+	*colls = 0;
+	for (int c = 0; c < GT_NCOLLS; c++)
+		if (coll == c ||
+		    (coll < 0 && gt_plan_row(plan, (enum gt_coll)c, 0)))
+			*colls |= 1u << c;
+	return GT_OK;
+}
+
+/* What is verified must be what runs. */
+static int gt_run_adapt(const struct gt_run_opts *opts, struct gt_plan *plan,
+			struct gt_err *err)
+{
+	if (opts->root >= (int64_t)plan->nranks)
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "--root '%" PRId64 "': the plan has ranks 0 "
+				  "to %" PRIu32,
+				  opts->root, plan->nranks - 1);
+	if (opts->root >= 0)
+		plan->root = (uint32_t)opts->root;
+	if (!opts->slots)
+		return GT_OK;
+	plan->fifo_slots = (uint32_t)opts->slots;
+	for (uint32_t i = 0; i < plan->nselect; i++)
+		plan->select[i].slots = 0;
+	return GT_OK;
 }
 
 /* A wrong plan never runs.  Here it is an input, so at fault: status 2. */
@@ -206,14 +233,14 @@ static int gt_run_plan(const struct gt_cmd_args *args, struct gt_plan *plan,
 
 	sweep->config.plan = plan;
 	sweep->config.interrupt = &gt_run_interrupted;
-	sweep->colls = gt_run_colls(opts, plan);
 	sweep->plan_digest = digest;
-	rc = gt_run_parse_fault(opts->inject, &sweep->config, err);
+	rc = gt_run_colls(opts, plan, &sweep->colls, err);
+	if (!rc)
+		rc = gt_run_parse_fault(opts->inject, &sweep->config, err);
 	if (!rc)
 		rc = gt_run_digest(plan, digest, err);
-	/* What is verified must be what runs. */
-	if (opts->slots)
-		plan->fifo_slots = (uint32_t)opts->slots;
+	if (!rc)
+		rc = gt_run_adapt(opts, plan, err);
 	if (!rc)
 		rc = gt_run_verify(plan, sweep->colls, err);
 	if (!rc)

@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "cli/opt.h"
+#include "cli/run_parse.h"
 #include "cli/verify_machine.h"
 #include "cli/verify_verdict.h"
 #include "plan/check.h"
@@ -13,17 +14,16 @@
 #include "plan/simulate.h"
 
 struct gt_verify_opts {
-	int coll; /* -1: the plan's own */
+	const char *coll; /* NULL: those that the plan is for */
 	int json;
 	const char *topology;
 };
 
-static const struct gt_verify_opts gt_verify_defaults = {.coll = -1};
+static const struct gt_verify_opts gt_verify_defaults = {.json = 0};
 
 static const struct gt_opt gt_verify_opts[] = {
-	{GT_OPT_WORD, 0, "coll", "allreduce|allgather|reducescatter",
-	 offsetof(struct gt_verify_opts, coll),
-	 "verify this collective (default: the plan's own)", 0, 0},
+	{GT_OPT_TEXT, 0, "coll", "NAME", offsetof(struct gt_verify_opts, coll),
+	 "this one, or all (default: what the plan is for)", 0, 0},
 	{GT_OPT_TEXT, 0, "topology", "FILE",
 	 offsetof(struct gt_verify_opts, topology),
 	 "also check that this machine has the plan's links", 0, 0},
@@ -66,6 +66,27 @@ static void gt_verify_note(const struct gt_cmd_args *args,
 	}
 }
 
+/* By default, what the plan names; all: whatever it can do. */
+static int gt_verify_colls(const char *name, const struct gt_plan *plan,
+			   unsigned *colls, struct gt_err *err)
+{
+	int coll = -1, rc = GT_OK;
+
+	*colls = 1u << plan->coll;
+	if (name)
+		rc = gt_run_parse_coll(name, &coll, err);
+	if (rc)
+		return rc;
+	if (coll >= 0)
+		*colls = 1u << coll;
+	for (uint32_t i = 0; i < plan->nselect && !name; i++)
+		*colls |= 1u << plan->select[i].coll;
+	for (int c = 0; c < GT_NCOLLS && name && coll < 0; c++)
+		if (gt_plan_row(plan, (enum gt_coll)c, 0))
+			*colls |= 1u << c;
+	return GT_OK;
+}
+
 static int gt_verify_run(const struct gt_cmd_args *args, struct gt_err *err)
 {
 	const struct gt_verify_opts *opts = args->opts;
@@ -78,10 +99,12 @@ static int gt_verify_run(const struct gt_cmd_args *args, struct gt_err *err)
 	gt_verify_note(args, plan);
 	verdict.plan = plan;
 	verdict.topology = opts->topology;
-	verdict.coll = opts->coll < 0 ? plan->coll : (enum gt_coll)opts->coll;
-	rc = gt_plan_check_report(plan, &verdict.report, err);
+	rc = gt_verify_colls(opts->coll, plan, &verdict.colls, err);
 	if (!rc)
-		rc = gt_simulate(plan, verdict.coll, err);
+		rc = gt_plan_check_report(plan, &verdict.report, err);
+	for (int coll = 0; coll < GT_NCOLLS && !rc; coll++)
+		if (verdict.colls >> coll & 1)
+			rc = gt_simulate(plan, (enum gt_coll)coll, err);
 	if (!rc && opts->topology)
 		rc = gt_verify_machine(plan, opts->topology, err);
 	if (!rc || rc == GT_ENO)

@@ -36,6 +36,18 @@ int gt_run_parse_sizes(struct gt_run_sweep *sweep, uint64_t begin, uint64_t end,
 	return GT_OK;
 }
 
+int gt_run_parse_coll(const char *name, int *coll, struct gt_err *err)
+{
+	*coll = gt_coll_find(name);
+	if (*coll >= 0 || !strcmp(name, "all"))
+		return GT_OK;
+	return gt_err_set(err, GT_EINPUT, NULL,
+			  "--coll '%s' is not a collective; use all, or one of "
+			  "allreduce allgather reducescatter broadcast reduce "
+			  "alltoall gather scatter sendrecv",
+			  name);
+}
+
 int gt_run_parse_types(struct gt_run_sweep *sweep, const char *dtype_name,
 		       const char *op_name, struct gt_err *err)
 {

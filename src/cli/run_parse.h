@@ -13,6 +13,9 @@ struct gt_run_sweep;
 int gt_run_parse_sizes(struct gt_run_sweep *sweep, uint64_t begin, uint64_t end,
 		       int64_t factor, struct gt_err *err);
 
+/* A collective's number, or -1 for "all". */
+int gt_run_parse_coll(const char *name, int *coll, struct gt_err *err);
+
 /* One name each, or "all". */
 int gt_run_parse_types(struct gt_run_sweep *sweep, const char *dtype_name,
 		       const char *op_name, struct gt_err *err);

@@ -79,14 +79,14 @@ static int gt_running_side(struct gt_running *run, const struct gt_request *req,
 static int gt_running_size(struct gt_running *run, struct gt_request req,
 			   uint64_t bytes)
 {
-	uint64_t blocks = req.coll == GT_COLL_ALLREDUCE
-				  ? 1
-				  : run->sweep->config.plan->nranks;
+	const struct gt_plan *plan = run->sweep->config.plan;
+	uint64_t blocks = gt_coll_has_blocks(req.coll) ? plan->nranks : 1;
 	struct gt_report_row row = {
 		.coll = gt_coll_name(req.coll),
 		.dtype = gt_dtype_name(req.dtype),
-		.op = req.coll == GT_COLL_ALLGATHER ? "none"
-						    : gt_redop_name(req.op),
+		.op = gt_coll_reduces(req.coll) ? gt_redop_name(req.op)
+						: "none",
+		.root = gt_coll_is_rooted(req.coll) ? (int64_t)req.root : -1,
 	};
 	int rc;
 
@@ -122,13 +122,13 @@ static int gt_running_sizes(struct gt_running *run,
 	return rc;
 }
 
-/* Nothing is reduced by an all-gather: one operator stands for all. */
+/* Where nothing is reduced one operator stands for all. */
 static int gt_running_ops(struct gt_running *run, struct gt_request req)
 {
 	unsigned redops = run->sweep->redops;
 	int rc = GT_OK;
 
-	if (req.coll == GT_COLL_ALLGATHER)
+	if (!gt_coll_reduces(req.coll))
 		redops = 1;
 	for (int op = 0; !rc && op < GT_NREDOPS; op++) {
 		req.op = op;
@@ -141,7 +141,7 @@ static int gt_running_ops(struct gt_running *run, struct gt_request req)
 static int gt_running_all(struct gt_running *run)
 {
 	const struct gt_run_sweep *sweep = run->sweep;
-	struct gt_request req = {.count = 0};
+	struct gt_request req = {.root = sweep->config.plan->root};
 	int rc = GT_OK;
 
 	for (int coll = 0; !rc && coll < GT_NCOLLS; coll++) {

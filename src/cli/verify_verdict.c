@@ -56,16 +56,30 @@ static void gt_verdict_proof(const struct gt_verdict *verdict,
 			 verdict->report.any_bound);
 }
 
+static void gt_verdict_colls(const struct gt_verdict *verdict,
+			     struct gt_buf *out)
+{
+	const char *between = "";
+
+	for (int coll = 0; coll < GT_NCOLLS; coll++) {
+		if (!(verdict->colls >> coll & 1))
+			continue;
+		gt_buf_printf(out, "%s%s", between,
+			      gt_coll_name((enum gt_coll)coll));
+		between = ", ";
+	}
+}
+
 void gt_verdict_text(const struct gt_verdict *verdict, struct gt_buf *out)
 {
 	const struct gt_plan *plan = verdict->plan;
 
+	gt_buf_puts(out, "correct   ");
+	gt_verdict_colls(verdict, out);
 	gt_buf_printf(out,
-		      "correct   %s of %" PRIu32 " rank%s over %" PRIu32
-		      " channel%s\n",
-		      gt_coll_name(verdict->coll), plan->nranks,
-		      plan->nranks == 1 ? "" : "s", plan->nchannels,
-		      plan->nchannels == 1 ? "" : "s");
+		      " of %" PRIu32 " rank%s over %" PRIu32 " channel%s\n",
+		      plan->nranks, plan->nranks == 1 ? "" : "s",
+		      plan->nchannels, plan->nchannels == 1 ? "" : "s");
 	gt_verdict_proof(verdict, out);
 	gt_buf_printf(out, "fifo      %" PRIu32 " slots of %" PRIu32 " bytes\n",
 		      plan->fifo_slots, plan->fifo_slice_bytes);
@@ -95,12 +109,12 @@ void gt_verdict_json(const struct gt_verdict *verdict, const struct gt_err *err,
 	const struct gt_plan_proof *proof = &plan->proof;
 	char text[GT_RAT_TEXT_MAX];
 
+	gt_buf_puts(out, "{\"collective\": \"");
+	gt_verdict_colls(verdict, out);
 	gt_buf_printf(out,
-		      "{\"collective\": \"%s\", \"ranks\": %" PRIu32
-		      ", \"channels\": %" PRIu32 ", \"slots\": %" PRIu32
-		      ", \"correct\": %s",
-		      gt_coll_name(verdict->coll), plan->nranks,
-		      plan->nchannels, plan->fifo_slots,
+		      "\", \"ranks\": %" PRIu32 ", \"channels\": %" PRIu32
+		      ", \"slots\": %" PRIu32 ", \"correct\": %s",
+		      plan->nranks, plan->nchannels, plan->fifo_slots,
 		      err->code ? "false" : "true");
 	if (!err->code && verdict->topology) {
 		gt_buf_puts(out, ", \"topology\": ");

@@ -12,7 +12,7 @@ struct gt_err;
 
 struct gt_verdict {
 	const struct gt_plan *plan;
-	enum gt_coll coll;
+	unsigned colls;       /* bit set */
 	const char *topology; /* that has all this, or NULL */
 	struct gt_plan_report report;
 };

@@ -5,6 +5,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "plan/layout.h"
 #include "plan/plan.h"
 
 enum { GT_CUDA_TAIL_BYTES = 256 }; /* behind a buffer, for shifted tests */
@@ -165,32 +166,41 @@ static int gt_cuda_open(const struct gt_engine_config *config,
 	return GT_OK;
 }
 
+static struct gt_range gt_cuda_range(const struct gt_engine *engine,
+				     const struct gt_request *req,
+				     enum gt_extent extent, uint32_t rank)
+{
+	uint64_t blocks =
+		gt_coll_has_blocks(req->coll) ? engine->plan->nranks : 1;
+
+	if (extent == GT_EXTENT_OWN)
+		return (struct gt_range){req->count * rank, req->count};
+	if (extent == GT_EXTENT_NONE)
+		return (struct gt_range){0, 0};
+	return (struct gt_range){0, req->count * blocks};
+}
+
 struct gt_cuda_span gt_cuda_span_of(const struct gt_engine *engine,
 				    const struct gt_request *req, uint32_t rank)
 {
 	const struct gt_cuda_rank *me = &engine->ranks[rank];
-	uint64_t all = req->count * engine->plan->nranks;
-	uint64_t block = req->count * rank;
-	uint64_t skip = block * gt_dtype_bytes(req->dtype);
-	uint64_t shift = req->shift * gt_dtype_bytes(req->dtype);
-	struct gt_cuda_span span = {.input = me->input + shift,
-				    .output = me->output + shift,
-				    .input_count = req->count,
-				    .output_count = req->count};
+	const struct gt_use use = {.coll = req->coll, .root = req->root};
+	size_t elem = gt_dtype_bytes(req->dtype);
+	struct gt_range in =
+		gt_cuda_range(engine, req, gt_layout_input(&use, rank), rank);
+	struct gt_range out =
+		gt_cuda_range(engine, req, gt_layout_output(&use, rank), rank);
+	struct gt_cuda_span span = {.input = me->input + req->shift * elem,
+				    .output = me->output + req->shift * elem,
+				    .input_first = in.offset,
+				    .output_first = out.offset,
+				    .input_count = in.count,
+				    .output_count = out.count};
 
-	if (req->coll == GT_COLL_ALLREDUCE) {
-		if (req->inplace)
-			span.output = span.input;
-	} else if (req->coll == GT_COLL_ALLGATHER) {
-		span.input_first = block;
-		span.output_count = all;
-		if (req->inplace)
-			span.input = span.output + skip;
-	} else {
-		span.output_first = block;
-		span.input_count = all;
-		if (req->inplace)
-			span.output = span.input + skip;
+	/* In place, a block lies where it is in the whole buffer. */
+	if (req->inplace) {
+		span.input = span.output + in.offset * elem;
+		span.output += out.offset * elem;
 	}
 	return span;
 }
@@ -198,11 +208,14 @@ struct gt_cuda_span gt_cuda_span_of(const struct gt_engine *engine,
 static struct gt_kernel_data gt_data_of(const struct gt_engine *engine,
 					const struct gt_request *req)
 {
-	return (struct gt_kernel_data){
+	struct gt_kernel_data data = {
 		.pattern = gt_pattern_make(req->coll, req->dtype, req->op,
 					   engine->plan->nranks, req->seed),
 		.block_elems = req->count,
 	};
+
+	data.pattern.root = req->root;
+	return data;
 }
 
 static int gt_cuda_fill(struct gt_engine *engine, const struct gt_request *req,
@@ -246,6 +259,7 @@ static int gt_cuda_check(struct gt_engine *engine, const struct gt_request *req,
 		struct gt_cuda_rank *me = &engine->ranks[r];
 		struct gt_cuda_span span = gt_cuda_span_of(engine, req, r);
 
+		data.pattern.rank = r;
 		data.data = span.output;
 		data.first = span.output_first;
 		data.count = span.output_count;

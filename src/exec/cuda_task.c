@@ -4,7 +4,6 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "exec/select.h"
 #include "plan/lower.h"
 #include "plan/plan.h"
 
@@ -78,6 +77,48 @@ static char *gt_conn_slots(const struct gt_engine *engine,
 	return task->slots + at * engine->nslots * engine->slot_pitch;
 }
 
+/* The first row for the collective that uses channel c; NULL for none. */
+static const struct gt_plan_select *gt_task_row(const struct gt_plan *plan,
+						enum gt_coll coll, uint32_t c)
+{
+	for (uint32_t i = 0; i < plan->nselect; i++) {
+		const struct gt_plan_select *row = &plan->select[i];
+
+		if (!gt_plan_serves(plan, row, coll))
+			continue;
+		for (uint32_t k = 0; k < row->nchannels; k++)
+			if (row->channels[k] == c)
+				return row;
+	}
+	return NULL;
+}
+
+/* Programs of one lane and rings' or trees' steps are what GPUs run. */
+static int gt_task_can(const struct gt_plan *plan,
+		       const struct gt_plan_select *row, enum gt_coll coll)
+{
+	const struct gt_use use = {coll, row->algo, plan->root};
+
+	return (row->algo == GT_ALGO_RING || row->algo == GT_ALGO_TREE) &&
+	       gt_lower_lanes(plan, &use) == 1;
+}
+
+/* A channel that is not used for the collective gets an empty program. */
+static int gt_task_program(struct gt_engine *engine, enum gt_coll coll,
+			   uint32_t rank, uint32_t c,
+			   struct gt_program *program, struct gt_err *err)
+{
+	const struct gt_plan *plan = engine->plan;
+	const struct gt_plan_select *row = gt_task_row(plan, coll, c);
+	struct gt_lower_want want = {.rank = rank, .channel = c};
+
+	*program = (struct gt_program){.rank = rank, .channel = c};
+	if (!row || !gt_task_can(plan, row, coll))
+		return GT_OK;
+	want.use = (struct gt_use){coll, row->algo, plan->root};
+	return gt_lower(plan, &want, engine->arena, program, err);
+}
+
 static int gt_task_lower(struct gt_engine *engine, enum gt_coll coll,
 			 uint32_t rank, struct gt_err *err)
 {
@@ -97,8 +138,7 @@ static int gt_task_lower(struct gt_engine *engine, enum gt_coll coll,
 	for (uint32_t c = 0; c < n; c++) {
 		struct gt_program *program = &task->programs[c];
 
-		rc = gt_lower(engine->plan, coll, rank, c, engine->arena,
-			      program, err);
+		rc = gt_task_program(engine, coll, rank, c, program, err);
 		if (rc)
 			return rc;
 		task->conn_at[c + 1] = task->conn_at[c] +
@@ -325,21 +365,51 @@ static int gt_task_cut(struct gt_engine *engine, struct gt_cuda_task *task,
 	return rc;
 }
 
+/* The row for the request, and its channels. */
+static const struct gt_plan_select *gt_task_select(struct gt_engine *engine,
+						   const struct gt_request *req,
+						   struct gt_err *err)
+{
+	const struct gt_plan *plan = engine->plan;
+	uint64_t blocks = gt_coll_has_blocks(req->coll) ? plan->nranks : 1;
+	uint64_t bytes = req->count * blocks * gt_dtype_bytes(req->dtype);
+	const struct gt_plan_select *row = gt_plan_row(plan, req->coll, bytes);
+
+	if (!row || !gt_task_can(plan, row, req->coll)) {
+		gt_err_set(err, GT_EINPUT, NULL,
+			   "GPUs cannot do '%s' by '%s' yet",
+			   gt_coll_name(req->coll),
+			   row ? gt_algo_name(row->algo) : "nothing");
+		return NULL;
+	}
+	if (gt_coll_is_rooted(req->coll) && req->root != plan->root) {
+		gt_err_set(err, GT_EINPUT, NULL,
+			   "the root is rank %u, but the plan's is %u",
+			   req->root, plan->root);
+		return NULL;
+	}
+	engine->nsel = row->nchannels;
+	memcpy(engine->sel, row->channels,
+	       row->nchannels * sizeof(*engine->sel));
+	return row;
+}
+
 int gt_cuda_task_layout(struct gt_engine *engine, const struct gt_request *req,
 			struct gt_err *err)
 {
+	const struct gt_plan_select *row = gt_task_select(engine, req, err);
 	struct gt_layout_args args = {
-		.coll = req->coll,
+		.use = {req->coll, row ? row->algo : 0, req->root},
 		.count = req->count,
 		.elem_bytes = (uint32_t)gt_dtype_bytes(req->dtype),
 	};
 	uint32_t nranks = engine->plan->nranks;
-	uint64_t bytes = req->count * args.elem_bytes *
-			 (req->coll == GT_COLL_ALLREDUCE ? 1 : nranks);
 	cudaError_t done;
-	int rc = gt_cuda_task_need(engine, req->coll, err);
+	int rc;
 
-	engine->nsel = gt_select_channels(engine->plan, bytes, engine->sel);
+	if (!row)
+		return GT_EINPUT;
+	rc = gt_cuda_task_need(engine, req->coll, err);
 	engine->cut = gt_cuda_cut_of(engine, req);
 	args.slice_bytes = engine->cut.slice_bytes;
 	args.nworkers = engine->cut.workers;

@@ -53,8 +53,8 @@ struct gt_request {
 	enum gt_coll coll;
 	enum gt_dtype dtype;
 	enum gt_redop op;
-	uint64_t count; /* all-reduce: elements; all-gather, reduce-scatter:
-			   elements of one rank's block */
+	uint64_t count; /* elements of a block (plan/program.h) */
+	uint32_t root;  /* of the collectives that have one */
 	int inplace;
 	uint32_t shift; /* elements, at most 15, that buffers begin behind an
 			   aligned address; for tests */

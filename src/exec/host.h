@@ -3,8 +3,8 @@
  *
  * The caller's thread hands a job (fill, run, check) to all rank threads and
  * watches them; a rank thread does its part of the job and says so.  Within a
- * run, a rank progresses all its lanes (channel times worker) in turn and
- * never blocks in one of them.  Whoever waits looks at `abort`, which is set
+ * run, a rank progresses all its lanes (those of plan/program.h, for each
+ * channel and worker) in turn and never blocks in one of them.  Whoever waits looks at `abort`, which is set
  * once and for good: after it the engine can only be closed.
  *
  * Who writes what: a rank's lanes, buffers and counters belong to its thread
@@ -21,6 +21,7 @@
 #include "exec/bell.h"
 #include "exec/engine.h"
 #include "exec/fifo.h"
+#include "plan/layout.h"
 
 struct gt_arena;
 struct gt_err;
@@ -34,6 +35,8 @@ struct gt_host_lane {
 	uint32_t iter, loop, step; /* what comes next */
 	int64_t since_ns;          /* traced: the end of the step before */
 };
+
+enum { GT_HOST_IDLE = UINT32_MAX }; /* the iter of a lane without steps */
 
 /* A counter, and for how long it has not changed. */
 struct gt_watched {
@@ -77,13 +80,15 @@ struct gt_engine {
 	struct gt_engine_config config;
 	uint32_t nranks;
 	uint32_t workers; /* per channel */
-	uint32_t nlanes;  /* of a rank: channels times workers */
 	uint32_t spins;   /* polls before a waiting rank sleeps */
 	struct gt_host_rank *ranks;
 
 	/* What belongs to the collective that runs now. */
 	struct gt_arena *arena;
-	enum gt_coll coll; /* GT_NCOLLS: none yet */
+	const struct gt_plan_select *row; /* NULL: none yet */
+	struct gt_use use;
+	uint32_t nprograms; /* of a rank on a channel; they are neighbours */
+	uint32_t nlanes;    /* of a rank */
 	struct gt_fifo *fifos;
 	char *slots;
 	uint32_t slice_bytes;

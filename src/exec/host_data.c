@@ -3,15 +3,18 @@
 #include <string.h>
 
 #include "kernels/pattern.h"
+#include "plan/plan.h"
 
 enum { GT_HOST_BATCH = 1024 }; /* elements between two signs of life */
 
 static struct gt_pattern gt_data_pattern(const struct gt_engine *engine)
 {
 	const struct gt_request *req = &engine->req;
+	struct gt_pattern pattern = gt_pattern_make(
+		req->coll, req->dtype, req->op, engine->nranks, req->seed);
 
-	return gt_pattern_make(req->coll, req->dtype, req->op, engine->nranks,
-			       req->seed);
+	pattern.root = req->root;
+	return pattern;
 }
 
 static void gt_data_put(char *at, uint64_t bits, size_t elem_bytes)
@@ -100,9 +103,24 @@ static uint64_t gt_data_compare(const struct gt_engine *engine,
 	return wrong;
 }
 
+/* The part of the index space that the rank's thread looks at. */
+static struct gt_range gt_data_part(const struct gt_host_rank *rank)
+{
+	const struct gt_engine *engine = rank->engine;
+	const struct gt_request *req = &engine->req;
+	uint32_t n = engine->nranks;
+	uint64_t begin = gt_cut(req->count, rank->rank, n, 1);
+	uint64_t end = gt_cut(req->count, rank->rank + 1, n, 1);
+
+	if (!gt_coll_reduces(req->coll) || gt_coll_has_blocks(req->coll))
+		return rank->output.has;
+	return (struct gt_range){begin, end - begin};
+}
+
 /*
- * What must come out is costly to know and the same on all ranks: each rank's
- * thread looks at one part of the index space, in everybody's output.
+ * What must come out of a reduction is costly to know and the same on all
+ * ranks: each rank's thread looks at one part of the index space, in
+ * everybody's output.  Of other collectives it looks at its own output.
  */
 void gt_host_check(struct gt_host_rank *rank)
 {
@@ -111,15 +129,10 @@ void gt_host_check(struct gt_host_rank *rank)
 	const struct gt_request *req = &engine->req;
 	size_t elem = gt_dtype_bytes(req->dtype);
 	_Alignas(8) char want[GT_HOST_BATCH * 8];
-	struct gt_range part = {rank->rank * req->count, req->count};
+	struct gt_range part = gt_data_part(rank);
 	uint64_t n;
 
-	if (req->coll == GT_COLL_ALLREDUCE) {
-		part.offset = gt_cut(req->count, rank->rank, engine->nranks, 1);
-		part.count =
-			gt_cut(req->count, rank->rank + 1, engine->nranks, 1) -
-			part.offset;
-	}
+	pattern.rank = rank->rank;
 	rank->wrong = 0;
 	for (; part.count; part.offset += n, part.count -= n) {
 		n = part.count < GT_HOST_BATCH ? part.count : GT_HOST_BATCH;
@@ -128,7 +141,15 @@ void gt_host_check(struct gt_host_rank *rank)
 				    gt_pattern_output(&pattern, req->count,
 						      part.offset + i),
 				    elem);
-		rank->wrong += gt_data_compare(engine, want, part.offset, n);
+		if (gt_coll_reduces(req->coll))
+			rank->wrong +=
+				gt_data_compare(engine, want, part.offset, n);
+		else
+			rank->wrong += gt_data_differ(
+				want,
+				gt_host_element(&rank->output, part.offset,
+						elem),
+				n, elem);
 		gt_host_beat(rank);
 		if (gt_host_aborted(engine))
 			return;

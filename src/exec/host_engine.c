@@ -44,9 +44,7 @@ static struct gt_engine *gt_host_new(const struct gt_engine_config *config)
 	memset(engine, 0, sizeof(*engine));
 	engine->config = *config;
 	engine->nranks = n;
-	engine->coll = GT_NCOLLS;
 	engine->workers = config->workers ? config->workers : 1;
-	engine->nlanes = config->plan->nchannels * engine->workers;
 	engine->spins = gt_host_cpus() >= n ? GT_HOST_SPINS : 0;
 	engine->watched = calloc(n + 1, sizeof(*engine->watched));
 	engine->ranks =

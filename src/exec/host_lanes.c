@@ -4,7 +4,6 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "exec/select.h"
 #include "plan/layout.h"
 #include "plan/lower.h"
 #include "plan/plan.h"
@@ -24,7 +23,7 @@ void gt_host_lanes_free(struct gt_engine *engine)
 	engine->arena = NULL;
 	engine->fifos = NULL;
 	engine->slots = NULL;
-	engine->coll = GT_NCOLLS;
+	engine->row = NULL;
 }
 
 static int gt_lane_init(struct gt_engine *engine, struct gt_host_lane *lane,
@@ -36,28 +35,29 @@ static int gt_lane_init(struct gt_engine *engine, struct gt_host_lane *lane,
 	return lane->ends ? GT_OK : gt_err_nomem(err);
 }
 
-/* A rank's programs, each run by all workers of its channel. */
+/* A rank's lanes of one channel, on all workers. */
 static int gt_lanes_lower(struct gt_engine *engine, struct gt_host_rank *rank,
-			  enum gt_coll coll, struct gt_err *err)
+			  uint32_t i, struct gt_err *err)
 {
-	const struct gt_plan *plan = engine->config.plan;
-	uint32_t workers = engine->workers;
-	struct gt_program *programs;
+	struct gt_lower_want want = {.use = engine->use,
+				     .rank = rank->rank,
+				     .channel = engine->row->channels[i]};
+	uint32_t n = engine->nprograms, workers = engine->workers;
+	struct gt_host_lane *lanes = &rank->lanes[(size_t)i * workers * n];
+	struct gt_program *programs =
+		gt_arena_array(engine->arena, n, sizeof(*programs));
 	int rc = GT_OK;
 
-	programs = gt_arena_array(engine->arena, plan->nchannels,
-				  sizeof(*programs));
-	rank->lanes = gt_arena_array(engine->arena, engine->nlanes,
-				     sizeof(*rank->lanes));
-	if (!programs || !rank->lanes)
+	if (!programs)
 		return gt_err_nomem(err);
-	for (uint32_t c = 0; !rc && c < plan->nchannels; c++) {
-		rc = gt_lower(plan, coll, rank->rank, c, engine->arena,
-			      &programs[c], err);
+	for (uint32_t p = 0; !rc && p < n; p++) {
+		want.lane = p;
+		rc = gt_lower(engine->config.plan, &want, engine->arena,
+			      &programs[p], err);
 		for (uint32_t w = 0; !rc && w < workers; w++) {
-			rank->lanes[c * workers + w].worker = w;
-			rc = gt_lane_init(engine, &rank->lanes[c * workers + w],
-					  &programs[c], err);
+			lanes[w * n + p].worker = w;
+			rc = gt_lane_init(engine, &lanes[w * n + p],
+					  &programs[p], err);
 		}
 	}
 	return rc;
@@ -86,15 +86,19 @@ static uint64_t gt_slot_bytes(uint32_t slice_bytes)
 
 static uint32_t gt_lanes_slots(const struct gt_engine *engine)
 {
-	return engine->config.slots ? engine->config.slots
-				    : engine->config.plan->fifo_slots;
+	if (engine->config.slots)
+		return engine->config.slots;
+	return engine->row->slots ? engine->row->slots
+				  : engine->config.plan->fifo_slots;
 }
 
 /* As asked, else as large as the plan and the memory for FIFOs allow. */
 static uint32_t gt_lanes_slice_bytes(const struct gt_engine *engine,
 				     uint64_t nfifos)
 {
-	uint32_t slice = engine->config.plan->fifo_slice_bytes;
+	uint32_t slice = engine->row->slice_bytes
+				 ? engine->row->slice_bytes
+				 : engine->config.plan->fifo_slice_bytes;
 	uint64_t slots = nfifos * gt_lanes_slots(engine);
 
 	if (engine->config.slice_bytes)
@@ -107,18 +111,26 @@ static uint32_t gt_lanes_slice_bytes(const struct gt_engine *engine,
 	return slice;
 }
 
-/* The other rank's end of rank r's sending connection `conn`, or NULL. */
+/*
+ * The other rank's end of rank r's sending connection `conn`, in any program
+ * of the same channel and worker, or NULL.
+ */
 static struct gt_fifo_end *gt_lane_other_end(const struct gt_engine *engine,
 					     uint32_t r, uint32_t l,
 					     const struct gt_conn *conn)
 {
-	const struct gt_host_lane *lane = &engine->ranks[conn->peer].lanes[l];
-	const struct gt_conn *other = lane->program->conns;
+	uint32_t n = engine->nprograms, first = l - l % n;
 
-	for (uint32_t k = 0; k < lane->program->nconns; k++)
-		if (!other[k].sends && other[k].peer == r &&
-		    other[k].tag == conn->tag && !lane->ends[k].fifo)
-			return &lane->ends[k];
+	for (uint32_t p = first; p < first + n; p++) {
+		const struct gt_host_lane *lane =
+			&engine->ranks[conn->peer].lanes[p];
+		const struct gt_conn *other = lane->program->conns;
+
+		for (uint32_t k = 0; k < lane->program->nconns; k++)
+			if (!other[k].sends && other[k].peer == r &&
+			    other[k].tag == conn->tag && !lane->ends[k].fifo)
+				return &lane->ends[k];
+	}
 	return NULL;
 }
 
@@ -179,83 +191,110 @@ static int gt_lanes_connect(struct gt_engine *engine, struct gt_err *err)
 	return rc;
 }
 
-static int gt_lanes_new(struct gt_engine *engine, enum gt_coll coll,
-			struct gt_err *err)
+static int gt_lanes_new(struct gt_engine *engine, struct gt_err *err)
 {
 	int rc = GT_OK;
 
 	engine->arena = gt_arena_new();
 	if (!engine->arena)
 		return gt_err_nomem(err);
-	for (uint32_t r = 0; !rc && r < engine->nranks; r++)
-		rc = gt_lanes_lower(engine, &engine->ranks[r], coll, err);
+	engine->nprograms = gt_lower_lanes(engine->config.plan, &engine->use);
+	engine->nlanes =
+		engine->row->nchannels * engine->workers * engine->nprograms;
+	for (uint32_t r = 0; !rc && r < engine->nranks; r++) {
+		struct gt_host_rank *rank = &engine->ranks[r];
+
+		rank->lanes = gt_arena_array(engine->arena, engine->nlanes,
+					     sizeof(*rank->lanes));
+		if (!rank->lanes)
+			return gt_err_nomem(err);
+		for (uint32_t i = 0; !rc && i < engine->row->nchannels; i++)
+			rc = gt_lanes_lower(engine, rank, i, err);
+	}
 	return rc ? rc : gt_lanes_connect(engine, err);
 }
 
 /* Set a channel's layout on all its lanes, and the lanes to their start. */
-static void gt_lanes_start(struct gt_engine *engine, uint32_t channel,
+static void gt_lanes_start(struct gt_engine *engine, uint32_t i,
 			   const struct gt_layout *layout)
 {
-	uint32_t first = channel * engine->workers;
+	uint32_t n = engine->workers * engine->nprograms;
 	struct gt_host_lane *lane;
 
 	for (uint32_t r = 0; r < engine->nranks; r++)
-		for (uint32_t w = 0; w < engine->workers; w++) {
-			lane = &engine->ranks[r].lanes[first + w];
+		for (uint32_t l = i * n; l < (i + 1) * n; l++) {
+			lane = &engine->ranks[r].lanes[l];
 			lane->layout = *layout;
-			lane->iter = 0;
+			lane->iter = lane->program->nsteps && layout->loops
+					     ? 0
+					     : GT_HOST_IDLE;
 			lane->loop = 0;
 			lane->step = 0;
 			lane->since_ns = 0;
 		}
 }
 
-/* Lay out the channels of the request's size; the others stay empty. */
 static int gt_lanes_layout(struct gt_engine *engine,
-			   const struct gt_request *req, uint32_t *sel,
-			   struct gt_err *err)
+			   const struct gt_request *req, struct gt_err *err)
 {
-	const struct gt_plan *plan = engine->config.plan;
-	uint64_t blocks = req->coll == GT_COLL_ALLREDUCE ? 1 : plan->nranks;
-	struct gt_layout_args args = {.coll = req->coll, .count = req->count};
-	struct gt_layout layout = {.loops = 0};
+	const struct gt_plan_select *row = engine->row;
+	struct gt_layout_args args = {
+		.use = engine->use,
+		.count = req->count,
+		.elem_bytes = (uint32_t)gt_dtype_bytes(req->dtype),
+		.slice_bytes = engine->slice_bytes,
+		.nworkers = engine->workers,
+		.nsel = row->nchannels,
+		.sel = row->channels,
+	};
+	struct gt_layout layout;
 	int rc = GT_OK;
 
-	args.elem_bytes = (uint32_t)gt_dtype_bytes(req->dtype);
-	args.slice_bytes = engine->slice_bytes;
-	args.nworkers = engine->workers;
-	args.nsel = gt_select_channels(
-		plan, req->count * blocks * args.elem_bytes, sel);
-	args.sel = sel;
-	for (uint32_t c = 0; c < plan->nchannels; c++)
-		gt_lanes_start(engine, c, &layout);
-	for (uint32_t i = 0; !rc && i < args.nsel; i++) {
-		rc = gt_layout_init(plan, sel[i], &args, &layout, err);
+	for (uint32_t i = 0; !rc && i < row->nchannels; i++) {
+		rc = gt_layout_init(engine->config.plan, row->channels[i],
+				    &args, &layout, err);
 		if (!rc)
-			gt_lanes_start(engine, sel[i], &layout);
+			gt_lanes_start(engine, i, &layout);
 	}
+	return rc;
+}
+
+/* Programs of another row, collective or root are made anew. */
+static int gt_lanes_switch(struct gt_engine *engine,
+			   const struct gt_plan_select *row,
+			   const struct gt_use *use, struct gt_err *err)
+{
+	int rc;
+
+	if (engine->row == row && engine->use.coll == use->coll &&
+	    engine->use.root == use->root)
+		return GT_OK;
+	gt_host_lanes_free(engine);
+	engine->row = row;
+	engine->use = *use;
+	rc = gt_lanes_new(engine, err);
+	if (rc)
+		gt_host_lanes_free(engine);
 	return rc;
 }
 
 int gt_host_lanes_prepare(struct gt_engine *engine,
 			  const struct gt_request *req, struct gt_err *err)
 {
-	uint32_t *sel;
-	int rc = GT_OK;
+	const struct gt_plan *plan = engine->config.plan;
+	uint64_t blocks = gt_coll_has_blocks(req->coll) ? plan->nranks : 1;
+	uint64_t bytes = req->count * blocks * gt_dtype_bytes(req->dtype);
+	const struct gt_plan_select *row = gt_plan_row(plan, req->coll, bytes);
+	struct gt_use use = {.coll = req->coll, .root = req->root};
+	int rc;
 
-	if (engine->coll != req->coll) {
-		gt_host_lanes_free(engine);
-		rc = gt_lanes_new(engine, req->coll, err);
-		if (rc) {
-			gt_host_lanes_free(engine);
-			return rc;
-		}
-		engine->coll = req->coll;
-	}
-	sel = calloc(engine->config.plan->nchannels, sizeof(*sel));
-	if (!sel)
-		return gt_err_nomem(err);
-	rc = gt_lanes_layout(engine, req, sel, err);
-	free(sel);
-	return rc;
+	if (!row)
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "the plan has nothing for '%s'",
+				  gt_coll_name(req->coll));
+	use.algo = row->algo;
+	if (!gt_coll_is_rooted(req->coll))
+		use.root = 0;
+	rc = gt_lanes_switch(engine, row, &use, err);
+	return rc ? rc : gt_lanes_layout(engine, req, err);
 }

@@ -108,24 +108,30 @@ void gt_host_memory_free(struct gt_engine *engine)
 	}
 }
 
+static struct gt_range gt_memory_extent(const struct gt_host_rank *rank,
+					const struct gt_request *req,
+					enum gt_extent extent, uint64_t total)
+{
+	if (extent == GT_EXTENT_OWN)
+		return (struct gt_range){rank->rank * req->count, req->count};
+	return (struct gt_range){0, extent == GT_EXTENT_ALL ? total : 0};
+}
+
 static void gt_memory_place_rank(struct gt_host_rank *rank,
 				 const struct gt_request *req, uint64_t total)
 {
-	struct gt_range whole = {0, total};
-	struct gt_range own = {rank->rank * req->count, req->count};
+	const struct gt_use use = {.coll = req->coll, .root = req->root};
 	struct gt_host_buffer *in = &rank->input, *out = &rank->output;
 	size_t shift_bytes = req->shift * gt_dtype_bytes(req->dtype);
 
-	*in = (struct gt_host_buffer){rank->send + shift_bytes, 0, whole};
-	*out = (struct gt_host_buffer){rank->recv + shift_bytes, 0, whole};
-	if (req->coll == GT_COLL_ALLGATHER) {
-		in->has = own;
-		in->origin = own.offset;
-	}
-	if (req->coll == GT_COLL_REDUCESCATTER) {
-		out->has = own;
-		out->origin = own.offset;
-	}
+	in->has = gt_memory_extent(rank, req, gt_layout_input(&use, rank->rank),
+				   total);
+	out->has = gt_memory_extent(rank, req,
+				    gt_layout_output(&use, rank->rank), total);
+	in->base = rank->send + shift_bytes;
+	out->base = rank->recv + shift_bytes;
+	in->origin = in->has.offset;
+	out->origin = out->has.offset;
 	/* In place, a block lies where it is in the whole buffer. */
 	if (req->inplace) {
 		in->base = out->base;
@@ -137,7 +143,7 @@ static void gt_memory_place_rank(struct gt_host_rank *rank,
 int gt_host_memory_place(struct gt_engine *engine, const struct gt_request *req,
 			 struct gt_err *err)
 {
-	uint64_t blocks = req->coll == GT_COLL_ALLREDUCE ? 1 : engine->nranks;
+	uint64_t blocks = gt_coll_has_blocks(req->coll) ? engine->nranks : 1;
 	uint64_t total, bytes;
 
 	if (__builtin_mul_overflow(req->count, blocks, &total) ||

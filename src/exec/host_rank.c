@@ -55,6 +55,23 @@ static int gt_rank_is_faulty(const struct gt_host_rank *rank, uint64_t moved)
 	       config->fault_rank == rank->rank && config->fault_step == moved;
 }
 
+/*
+ * Its programs of a channel and worker share memory: a rank begins again
+ * when all of them have ended.
+ */
+static int gt_rank_may_begin(const struct gt_host_rank *rank, uint32_t l)
+{
+	const struct gt_host_lane *lane = &rank->lanes[l];
+	uint32_t n = rank->engine->nprograms, first = l - l % n;
+
+	if (n == 1 || lane->loop || lane->step)
+		return 1;
+	for (uint32_t p = first; p < first + n; p++)
+		if (rank->lanes[p].iter < lane->iter)
+			return 0;
+	return 1;
+}
+
 /* One step of every lane that can move; how many lanes are not finished. */
 static uint32_t gt_rank_poll(struct gt_host_rank *rank, uint64_t *moved)
 {
@@ -64,9 +81,11 @@ static uint32_t gt_rank_poll(struct gt_host_rank *rank, uint64_t *moved)
 	for (uint32_t l = 0; l < engine->nlanes; l++) {
 		struct gt_host_lane *lane = &rank->lanes[l];
 
-		if (lane->iter == engine->iters || !lane->layout.loops)
+		if (lane->iter >= engine->iters)
 			continue;
 		open++;
+		if (!gt_rank_may_begin(rank, l))
+			continue;
 		atomic_store_explicit(&rank->at, (uint64_t)l << 32 | lane->step,
 				      memory_order_relaxed);
 		if (gt_rank_is_faulty(rank, *moved))

@@ -18,7 +18,6 @@ gtopo_core_sources += \
 	%D%/reduce_avx2.c \
 	%D%/reduce_loops.h \
 	%D%/reduce_plain.c \
-	%D%/select.c %D%/select.h \
 	%D%/trace.c %D%/trace.h \
 	%D%/share.c %D%/share.h
 

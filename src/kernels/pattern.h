@@ -39,6 +39,8 @@ struct gt_pattern {
 	uint64_t common; /* min, max: of the part that all ranks share */
 	uint64_t lowest; /* min, max: subtracted, to reach below 0 */
 	uint32_t nranks;
+	uint32_t root; /* of broadcast and scatter; the caller's to set */
+	uint32_t rank; /* whose output, of all-to-all, send and receive */
 	uint32_t stride;
 	uint8_t dtype; /* enum gt_dtype */
 	uint8_t op;    /* enum gt_redop */
@@ -78,6 +80,12 @@ GT_HD static inline int gt_pattern_signed(uint32_t dtype)
 {
 	return dtype != GT_DTYPE_UINT8 && dtype != GT_DTYPE_UINT32 &&
 	       dtype != GT_DTYPE_UINT64;
+}
+
+GT_HD static inline int gt_pattern_reduces(uint32_t coll)
+{
+	return coll == GT_COLL_ALLREDUCE || coll == GT_COLL_REDUCESCATTER ||
+	       coll == GT_COLL_REDUCE;
 }
 
 /* The largest 2^k - 1 that is at most n. */
@@ -128,7 +136,7 @@ GT_HD static inline struct gt_pattern gt_pattern_make(enum gt_coll coll,
 	p.dtype = (uint8_t)dtype;
 	p.coll = (uint8_t)coll;
 	/* Nothing is reduced: take the widest range of values. */
-	p.op = (uint8_t)(coll == GT_COLL_ALLGATHER ? GT_REDOP_MAX : op);
+	p.op = (uint8_t)(gt_pattern_reduces(coll) ? op : GT_REDOP_MAX);
 	if (p.op == GT_REDOP_PROD) {
 		gt_pattern_share(&p, gt_pattern_exponent(dtype));
 		p.signs = (uint8_t)gt_pattern_signed(dtype);
@@ -137,7 +145,7 @@ GT_HD static inline struct gt_pattern gt_pattern_make(enum gt_coll coll,
 		gt_pattern_share(&p, ((uint64_t)1 << bits) - 1);
 	} else {
 		ranks = nranks / GT_PATTERN_SPREAD;
-		p.stride = coll == GT_COLL_ALLGATHER || !ranks ? 1 : ranks;
+		p.stride = gt_pattern_reduces(coll) && ranks ? ranks : 1;
 		p.mask = ((uint64_t)1 << (bits - 1)) - 1;
 		p.common = p.mask;
 		p.lowest = gt_pattern_signed(dtype) ? p.mask : 0;
@@ -248,10 +256,33 @@ GT_HD static inline uint64_t gt_pattern_input(const struct gt_pattern *p,
 	return gt_pattern_encode(p->dtype, gt_pattern_value(p, place, rank), 1);
 }
 
+/* Where what is not reduced comes from: a rank's input, and its index there. */
+GT_HD static inline uint64_t gt_pattern_moved(const struct gt_pattern *p,
+					      uint64_t block_elems,
+					      uint64_t index)
+{
+	uint64_t block = index / block_elems;
+
+	switch (p->coll) {
+	case GT_COLL_BROADCAST:
+	case GT_COLL_SCATTER:
+		return gt_pattern_input(p, p->root, index);
+	case GT_COLL_SENDRECV:
+		return gt_pattern_input(
+			p, (p->rank + p->nranks - 1) % p->nranks, index);
+	case GT_COLL_ALLTOALL:
+		return gt_pattern_input(p, (uint32_t)block,
+					index % block_elems +
+						p->rank * block_elems);
+	default:
+		return gt_pattern_input(p, (uint32_t)block, index);
+	}
+}
+
 /*
- * The bits that an output must hold at `index` afterwards, on every rank
- * whose output has that index.  block_elems: elements of a rank's block, for
- * all-gather.
+ * The bits that an output must hold at `index` afterwards: where something is
+ * reduced, on every rank whose output has that index.  block_elems: elements
+ * of a block (plan/program.h).
  */
 GT_HD static inline uint64_t gt_pattern_output(const struct gt_pattern *p,
 					       uint64_t block_elems,
@@ -260,9 +291,8 @@ GT_HD static inline uint64_t gt_pattern_output(const struct gt_pattern *p,
 	uint64_t place = gt_pattern_place(p, index);
 	int64_t value;
 
-	if (p->coll == GT_COLL_ALLGATHER)
-		return gt_pattern_input(p, (uint32_t)(index / block_elems),
-					index);
+	if (!gt_pattern_reduces(p->coll))
+		return gt_pattern_moved(p, block_elems, index);
 	value = gt_pattern_value(p, place, 0);
 	for (uint32_t r = 1; r < p->nranks; r++)
 		value = gt_pattern_join(p, value,

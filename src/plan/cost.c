@@ -124,7 +124,7 @@ static int gt_cost_cuts(struct gt_cost_model *model, uint32_t row,
 	const struct gt_cost_net *net = &model->nets[row];
 	const struct gt_plan *plan = model->plan;
 	struct gt_layout_args args = {
-		.coll = model->coll,
+		.use = {model->coll, plan->select[row].algo, plan->root},
 		.count = bytes /
 			 (gt_coll_has_blocks(model->coll) ? plan->nranks : 1),
 		.elem_bytes = 1,
@@ -144,8 +144,7 @@ static int gt_cost_cuts(struct gt_cost_model *model, uint32_t row,
 		if (rc)
 			return rc;
 		chunk = (double)(lay.hi - lay.lo);
-		if (lay.mode == GT_LAYOUT_SPLIT)
-			chunk /= lay.nchunks;
+		chunk /= lay.per_block;
 		model->cuts[i] =
 			gt_cost_cut_of(plan, &plan->select[row], chunk);
 		*loops = fmax(*loops, model->cuts[i].loops);

@@ -31,27 +31,32 @@ static const struct gt_plan_hop *gt_cost_route(
 	return NULL;
 }
 
+/*
+ * The end that receives what a process sends on a connection, on any lane of
+ * the peer.  All ranks of a group stand together, in order, as do the groups
+ * of a lane, and the lanes of a channel.
+ */
 static struct gt_cost_proc *gt_cost_find(struct gt_cost_net *net,
 					 const struct gt_cost_proc *like,
-					 uint32_t rank)
+					 const struct gt_conn *conn,
+					 uint32_t *end)
 {
-	/* All ranks of a lane stand together, in order. */
-	return &net->procs[like - net->procs - like->program->rank + rank];
-}
+	uint32_t n = net->plan->nranks, step = n * net->ngroups;
+	uint32_t at = like->selected * net->nlanes * step + like->group * n;
 
-static int gt_cost_conn(const struct gt_cost_proc *proc, uint32_t peer,
-			uint16_t tag, uint32_t *conn)
-{
-	const struct gt_program *program = proc->program;
+	for (uint32_t lane = 0; lane < net->nlanes; lane++) {
+		struct gt_cost_proc *proc =
+			&net->procs[at + lane * step + conn->peer];
+		const struct gt_conn *conns = proc->program->conns;
 
-	for (uint32_t i = 0; i < program->nconns; i++)
-		if (!program->conns[i].sends &&
-		    program->conns[i].peer == peer &&
-		    program->conns[i].tag == tag) {
-			*conn = i;
-			return 1;
+		for (uint32_t i = 0; i < proc->program->nconns; i++) {
+			*end = i;
+			if (!conns[i].sends && conns[i].tag == conn->tag &&
+			    conns[i].peer == like->program->rank)
+				return proc;
 		}
-	return 0;
+	}
+	return NULL;
 }
 
 /* Join a process's sending ends to the ends that receive. */
@@ -70,10 +75,9 @@ static int gt_cost_connect(struct gt_cost_net *net, struct gt_cost_proc *proc,
 
 		if (!conn->sends)
 			continue;
-		peer = gt_cost_find(net, proc, conn->peer);
+		peer = gt_cost_find(net, proc, conn, &end);
 		edge->route = gt_cost_route(channel, program->rank, conn->peer);
-		if (!edge->route ||
-		    !gt_cost_conn(peer, program->rank, conn->tag, &end))
+		if (!edge->route || !peer)
 			return gt_err_set(err, GT_EINPUT, net->plan->file,
 					  "channel %u: rank %u sends to rank "
 					  "%u, but there is no such hop",
@@ -93,11 +97,14 @@ static int gt_cost_lower(struct gt_cost_net *net,
 			 struct gt_err *err)
 {
 	const struct gt_plan *plan = net->plan;
-	uint32_t n = select->nchannels * plan->nranks, g = net->ngroups;
-	struct gt_program *programs =
-		gt_arena_array(net->arena, n, sizeof(*programs));
+	struct gt_lower_want want = {.use = {coll, select->algo, plan->root}};
+	uint32_t n, g = net->ngroups;
+	struct gt_program *programs;
 	int rc = GT_OK;
 
+	net->nlanes = gt_lower_lanes(plan, &want.use);
+	n = select->nchannels * net->nlanes * plan->nranks;
+	programs = gt_arena_array(net->arena, n, sizeof(*programs));
 	net->nselected = select->nchannels;
 	net->nprocs = n * g;
 	net->selected = select->channels;
@@ -106,17 +113,19 @@ static int gt_cost_lower(struct gt_cost_net *net,
 	if (!net->procs || !programs)
 		return gt_err_nomem(err);
 	for (uint32_t i = 0; i < n && !rc; i++) {
-		uint32_t at = i / plan->nranks, rank = i % plan->nranks;
-		uint32_t channel = select->channels[at];
+		uint32_t at = i / plan->nranks;
 
-		rc = gt_lower(plan, coll, rank, channel, net->arena,
-			      &programs[i], err);
+		want.rank = i % plan->nranks;
+		want.lane = at % net->nlanes;
+		want.channel = select->channels[at / net->nlanes];
+		rc = gt_lower(plan, &want, net->arena, &programs[i], err);
 		for (uint32_t k = 0; k < g; k++)
-			net->procs[(at * g + k) * plan->nranks + rank] =
+			net->procs[(at * g + k) * plan->nranks + want.rank] =
 				(struct gt_cost_proc){.program = &programs[i],
-						      .channel = channel,
+						      .channel = want.channel,
 						      .group = k,
-						      .selected = at};
+						      .selected =
+							      at / net->nlanes};
 	}
 	return rc;
 }

@@ -39,7 +39,7 @@ struct gt_cost_proc {
 struct gt_cost_net {
 	const struct gt_plan *plan;
 	struct gt_arena *arena;
-	uint32_t nprocs, nedges, nselected, slots;
+	uint32_t nprocs, nedges, nselected, nlanes, slots;
 	uint32_t ngroups; /* of workers, that wait each on its own */
 	struct gt_cost_proc *procs;
 	struct gt_cost_edge *edges;

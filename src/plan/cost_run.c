@@ -89,7 +89,7 @@ static void gt_cost_try(struct gt_cost_net *net, uint32_t p,
 	const struct gt_step *step = &proc->program->steps[proc->step];
 	double time_us = proc->time_us;
 
-	if (proc->queued || proc->loop == run->loops)
+	if (proc->queued || proc->loop == run->loops || !proc->program->nsteps)
 		return;
 	for (uint32_t i = 0; i < (uint32_t)step->nsrc + step->ndst; i++) {
 		const struct gt_operand *operand = gt_step_operand(step, i);

@@ -16,6 +16,42 @@ static uint32_t gt_sel_channel(const struct gt_layout_args *args, uint32_t i)
 	return args->nsel ? args->sel[i] : i;
 }
 
+uint32_t gt_layout_nchunks(const struct gt_plan *plan, const struct gt_use *use)
+{
+	if (gt_coll_has_blocks(use->coll) || use->algo == GT_ALGO_TWO_SHOT ||
+	    (use->algo == GT_ALGO_RING && use->coll == GT_COLL_ALLREDUCE))
+		return plan->nranks;
+	return 1;
+}
+
+enum gt_extent gt_layout_input(const struct gt_use *use, uint32_t rank)
+{
+	switch (use->coll) {
+	case GT_COLL_ALLGATHER:
+	case GT_COLL_GATHER:
+		return GT_EXTENT_OWN;
+	case GT_COLL_BROADCAST:
+	case GT_COLL_SCATTER:
+		return rank == use->root ? GT_EXTENT_ALL : GT_EXTENT_NONE;
+	default:
+		return GT_EXTENT_ALL;
+	}
+}
+
+enum gt_extent gt_layout_output(const struct gt_use *use, uint32_t rank)
+{
+	switch (use->coll) {
+	case GT_COLL_REDUCESCATTER:
+	case GT_COLL_SCATTER:
+		return GT_EXTENT_OWN;
+	case GT_COLL_REDUCE:
+	case GT_COLL_GATHER:
+		return rank == use->root ? GT_EXTENT_ALL : GT_EXTENT_NONE;
+	default:
+		return GT_EXTENT_ALL;
+	}
+}
+
 uint32_t gt_layout_top(const struct gt_plan_channel *channel, enum gt_coll coll)
 {
 	if (channel->shape == GT_SHAPE_TREE)
@@ -63,7 +99,7 @@ static int gt_span_find(const struct gt_plan *plan, uint32_t channel,
 		if (at >= plan->nchannels)
 			return 0;
 		if (!gt_span_shares(&plan->channels[at],
-				    &plan->channels[channel], args->coll))
+				    &plan->channels[channel], args->use.coll))
 			continue;
 		before = sum;
 		if (!gt_rat_add(sum, plan->channels[at].share, &sum))
@@ -107,10 +143,8 @@ static uint64_t gt_layout_longest(const struct gt_layout *lay)
 	uint64_t len = lay->hi - lay->lo, longest = 0, begin = 0, end, part;
 	uint64_t last = 0;
 
-	if (lay->mode == GT_LAYOUT_BLOCKS)
-		return gt_part_max(lay, len);
-	for (uint32_t c = 1; c <= lay->nchunks; c++) {
-		end = gt_cut(len, c, lay->nchunks, lay->align_elems);
+	for (uint32_t c = 1; c <= lay->per_block; c++) {
+		end = gt_cut(len, c, lay->per_block, lay->align_elems);
 		if (end - begin != last) {
 			last = end - begin;
 			part = gt_part_max(lay, last);
@@ -141,7 +175,7 @@ static int gt_layout_args_check(const struct gt_plan *plan,
 				const struct gt_layout_args *args,
 				struct gt_err *err)
 {
-	uint64_t blocks = args->coll == GT_COLL_ALLREDUCE ? 1 : plan->nranks;
+	uint64_t blocks = gt_coll_has_blocks(args->use.coll) ? plan->nranks : 1;
 	uint64_t bytes;
 
 	if (!args->elem_bytes || args->slice_bytes < args->elem_bytes)
@@ -166,8 +200,7 @@ int gt_layout_init(const struct gt_plan *plan, uint32_t channel,
 		   const struct gt_layout_args *args, struct gt_layout *lay,
 		   struct gt_err *err)
 {
-	struct gt_layout made = {.nchunks = plan->nranks,
-				 .nworkers = args->nworkers};
+	struct gt_layout made = {.nworkers = args->nworkers};
 	struct gt_span span;
 	uint64_t loops;
 	int rc = gt_layout_args_check(plan, args, err);
@@ -180,8 +213,10 @@ int gt_layout_init(const struct gt_plan *plan, uint32_t channel,
 				  plan->channels[channel].id);
 	gt_layout_grain(args, &made);
 	made.block_elems = args->count;
-	made.mode = args->coll == GT_COLL_ALLREDUCE ? GT_LAYOUT_SPLIT
-						    : GT_LAYOUT_BLOCKS;
+	made.nchunks = gt_layout_nchunks(plan, &args->use);
+	made.per_block = gt_coll_has_blocks(args->use.coll)
+				 ? made.nchunks / plan->nranks
+				 : made.nchunks;
 	made.lo = gt_span_cut(span.begin, args->count, made.align_elems);
 	made.hi = gt_span_cut(span.end, args->count, made.align_elems);
 	loops = gt_layout_longest(&made);

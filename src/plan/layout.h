@@ -8,17 +8,22 @@
 
 #include <stdint.h>
 
+#include "plan/plan.h"
 #include "plan/program.h"
 
 struct gt_err;
-struct gt_plan;
-struct gt_plan_channel;
+
+/* What a channel is used for, and how: a row of `select` and a root. */
+struct gt_use {
+	enum gt_coll coll;
+	enum gt_algo algo;
+	uint32_t root; /* of the collectives that have one */
+};
 
 /* How much is moved, and how it is cut. */
 struct gt_layout_args {
-	enum gt_coll coll;
-	uint64_t count; /* all-reduce: elements of the buffer; all-gather
-				  and reduce-scatter: elements of one block */
+	struct gt_use use;
+	uint64_t count; /* elements of a block (plan/program.h) */
 	uint32_t elem_bytes;
 	uint32_t slice_bytes; /* at least elem_bytes */
 	uint32_t nworkers;
@@ -33,6 +38,20 @@ struct gt_layout_args {
 int gt_layout_init(const struct gt_plan *plan, uint32_t channel,
 		   const struct gt_layout_args *args, struct gt_layout *lay,
 		   struct gt_err *err);
+
+/* Chunks that the channel's part of all blocks is divided into. */
+uint32_t gt_layout_nchunks(const struct gt_plan *plan,
+			   const struct gt_use *use);
+
+/* How much of the whole buffer's index space a rank's input or output has. */
+enum gt_extent {
+	GT_EXTENT_NONE,
+	GT_EXTENT_OWN, /* its own block */
+	GT_EXTENT_ALL,
+};
+
+enum gt_extent gt_layout_input(const struct gt_use *use, uint32_t rank);
+enum gt_extent gt_layout_output(const struct gt_use *use, uint32_t rank);
 
 /*
  * A tree's or a chain's root: a chain's is where its bytes start, or where

@@ -7,7 +7,8 @@ gtopo_core_sources += \
 	%D%/cost_read.c %D%/cost_read.h %D%/cost_run.c \
 	%D%/export.h %D%/export_dot.c %D%/export_nccl.c \
 	%D%/layout.c %D%/layout.h \
-	%D%/lower.c %D%/lower.h %D%/lower_tree.c %D%/lower_tree.h \
+	%D%/lower.c %D%/lower.h %D%/lower_mesh.c %D%/lower_ring.c \
+	%D%/lower_shape.h %D%/lower_tree.c \
 	%D%/op.def \
 	%D%/plan.c %D%/plan.h \
 	%D%/print.c \

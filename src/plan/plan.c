@@ -103,11 +103,16 @@ int gt_plan_serves(const struct gt_plan *plan, const struct gt_plan_select *row,
 const struct gt_plan_select *gt_plan_row(const struct gt_plan *plan,
 					 enum gt_coll coll, uint64_t bytes)
 {
-	for (uint32_t i = 0; i < plan->nselect; i++)
-		if (bytes <= plan->select[i].max_bytes &&
-		    gt_plan_serves(plan, &plan->select[i], coll))
-			return &plan->select[i];
-	return NULL;
+	const struct gt_plan_select *last = NULL;
+
+	for (uint32_t i = 0; i < plan->nselect; i++) {
+		if (!gt_plan_serves(plan, &plan->select[i], coll))
+			continue;
+		last = &plan->select[i];
+		if (bytes <= last->max_bytes)
+			return last;
+	}
+	return last;
 }
 
 int gt_algo_takes(enum gt_algo algo, enum gt_shape shape)
@@ -162,6 +167,12 @@ int gt_coll_goes_down(enum gt_coll coll)
 }
 
 int gt_coll_goes_up(enum gt_coll coll)
+{
+	return coll == GT_COLL_ALLREDUCE || coll == GT_COLL_REDUCESCATTER ||
+	       coll == GT_COLL_REDUCE;
+}
+
+int gt_coll_reduces(enum gt_coll coll)
 {
 	return coll == GT_COLL_ALLREDUCE || coll == GT_COLL_REDUCESCATTER ||
 	       coll == GT_COLL_REDUCE;

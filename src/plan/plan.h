@@ -241,7 +241,10 @@ const struct gt_plan_select *gt_plan_main(const struct gt_plan *plan);
 int gt_plan_serves(const struct gt_plan *plan, const struct gt_plan_select *row,
 		   enum gt_coll coll);
 
-/* The row for a message of so many bytes; NULL when nothing serves coll. */
+/*
+ * The row for a message of so many bytes: the last one that serves coll when
+ * it is larger than all; NULL when none serves coll.
+ */
 const struct gt_plan_select *gt_plan_row(const struct gt_plan *plan,
 					 enum gt_coll coll, uint64_t bytes);
 
@@ -258,6 +261,9 @@ int gt_algo_can(enum gt_algo algo, enum gt_coll coll);
 /* Do a tree's edges carry bytes away from the root; towards it? */
 int gt_coll_goes_down(enum gt_coll coll);
 int gt_coll_goes_up(enum gt_coll coll);
+
+/* Does it add contributions up? */
+int gt_coll_reduces(enum gt_coll coll);
 
 /* Is its larger buffer a block for each rank? */
 int gt_coll_has_blocks(enum gt_coll coll);

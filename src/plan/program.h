@@ -17,7 +17,7 @@
  * FIFOs of its own.
  *
  * FIFOs.  A connection carries slices in one direction between two ranks on
- * one channel, lane and worker.  It has S slots and two monotonic 64-bit counters:
+ * one channel and worker; its ends may be in different lanes.  It has S slots and two monotonic 64-bit counters:
  * `data` (slices written by the sender) and `credit` (slices consumed by the
  * receiver).  The k-th slice (k = 0, 1, ...) lives in slot k mod S.  A sender
  * waits until data - credit < S, a receiver until credit < data.  Writing the
@@ -115,8 +115,8 @@ GT_STATIC_ASSERT(sizeof(struct gt_operand) == 8, "operand is 8 bytes");
 GT_STATIC_ASSERT(sizeof(struct gt_step) == 64, "step is 64 bytes");
 
 /*
- * One end of a FIFO.  The two ends of a connection agree on (channel, lane,
- * from, to, tag); tag tells apart several FIFOs between the same two ranks.
+ * One end of a FIFO.  The two ends of a connection agree on (channel, from,
+ * to, tag); tag tells apart several FIFOs between the same two ranks.
  */
 struct gt_conn {
 	uint32_t peer; /* the other rank */
@@ -145,26 +145,22 @@ struct gt_program {
 /*
  * How chunk numbers become elements.
  *
- * All offsets are in the index space of the whole buffer of the collective,
- * M elements: all-reduce M = count; all-gather and reduce-scatter M = nranks
- * blocks of block_elems, block r belonging to rank r.  A rank's all-gather
- * input and reduce-scatter output hold only its own block: their first
- * element has index rank * block_elems.
+ * All offsets are in the index space of the whole buffer of the collective, M
+ * elements, which is one block of count elements (all-reduce, broadcast,
+ * reduce, send and receive) or nranks of them (the others).  Block r belongs
+ * to rank r; of an all-to-all's input it is for rank r, of its output from
+ * rank r.  A rank's input of all-gather and gather, and its output of
+ * reduce-scatter and scatter, hold only its own block: their first element
+ * has index rank * block_elems.
  *
- * GT_LAYOUT_SPLIT: the channel has elements [lo, hi) of the buffer, divided
- * evenly into nchunks chunks.  GT_LAYOUT_BLOCKS: chunk r is elements [lo, hi)
- * of block r.
+ * The channel has elements [lo, hi) of every block.  They are divided evenly
+ * into per_block chunks, which are numbered through all blocks.
  */
-enum gt_layout_mode {
-	GT_LAYOUT_SPLIT,
-	GT_LAYOUT_BLOCKS,
-};
-
 struct gt_layout {
 	uint64_t block_elems;
 	uint64_t lo, hi;
-	uint32_t mode; /* enum gt_layout_mode */
 	uint32_t nchunks;
+	uint32_t per_block;
 	uint32_t nworkers;
 	uint32_t align_elems; /* cuts fall on multiples of this */
 	uint32_t slice_elems;
@@ -197,17 +193,14 @@ GT_HD static inline struct gt_range gt_layout_part(const struct gt_layout *lay,
 						   uint32_t chunk,
 						   uint32_t worker)
 {
-	uint64_t lo = lay->lo, len = lay->hi - lay->lo, begin, end;
+	uint32_t block = chunk / lay->per_block, at = chunk % lay->per_block;
+	uint64_t len = lay->hi - lay->lo, lo, begin, end;
 	struct gt_range part;
 
-	if (lay->mode == GT_LAYOUT_SPLIT) {
-		begin = gt_cut(len, chunk, lay->nchunks, lay->align_elems);
-		end = gt_cut(len, chunk + 1, lay->nchunks, lay->align_elems);
-		lo += begin;
-		len = end - begin;
-	} else {
-		lo += chunk * lay->block_elems;
-	}
+	begin = gt_cut(len, at, lay->per_block, lay->align_elems);
+	end = gt_cut(len, at + 1, lay->per_block, lay->align_elems);
+	lo = lay->lo + block * lay->block_elems + begin;
+	len = end - begin;
 	begin = gt_cut(len, worker, lay->nworkers, lay->align_elems);
 	end = gt_cut(len, worker + 1, lay->nworkers, lay->align_elems);
 	part.offset = lo + begin;

@@ -4,22 +4,27 @@
 #include <stdio.h>
 
 #include "base/err.h"
+#include "plan/layout.h"
 #include "plan/plan.h"
 #include "plan/step.h"
 
-int gt_sim_wrong(const struct gt_sim_args *args, uint32_t rank,
+int gt_sim_wrong(const struct gt_sim_args *args, uint32_t proc,
 		 const struct gt_step *step, struct gt_err *err,
 		 const char *fmt, ...)
 {
-	char where[512], text[1024], at[64] = "";
+	uint32_t nlanes = args->nlanes ? args->nlanes : 1;
+	char where[512], text[1024], at[64] = "", lane[32] = "";
 	va_list ap;
 
 	if (step)
 		snprintf(at, sizeof(at), ", step %u (%s)", step->id,
 			 gt_op_name((enum gt_op)step->op));
-	snprintf(where, sizeof(where), "%s%s%s: channel %u, rank %u%s",
+	if (nlanes > 1)
+		snprintf(lane, sizeof(lane), ", lane %u", proc % nlanes);
+	snprintf(where, sizeof(where), "%s%s%s: channel %u, rank %u%s%s",
 		 args->file ? args->file : "", args->file ? ": " : "",
-		 gt_coll_name(args->coll), args->channel, rank, at);
+		 gt_coll_name(args->coll), args->channel, proc / nlanes, lane,
+		 at);
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
@@ -27,10 +32,47 @@ int gt_sim_wrong(const struct gt_sim_args *args, uint32_t rank,
 			  args->inplace ? " (in place)" : "");
 }
 
-struct gt_sim_access gt_sim_access_of(uint32_t rank, const struct gt_step *step,
+uint32_t gt_sim_nprocs(const struct gt_sim_args *args)
+{
+	return args->nranks * (args->nlanes ? args->nlanes : 1);
+}
+
+uint32_t gt_sim_per_block(const struct gt_sim_args *args)
+{
+	uint32_t nchunks = args->programs[0].nchunks;
+
+	return gt_coll_has_blocks(args->coll) ? nchunks / args->nranks
+					      : nchunks;
+}
+
+static int gt_extent_has(const struct gt_sim_args *args, enum gt_extent extent,
+			 uint32_t rank, uint32_t chunk)
+{
+	if (extent == GT_EXTENT_OWN)
+		return chunk / gt_sim_per_block(args) == rank;
+	return extent == GT_EXTENT_ALL;
+}
+
+int gt_sim_has_input(const struct gt_sim_args *args, uint32_t rank,
+		     uint32_t chunk)
+{
+	struct gt_use use = {.coll = args->coll, .root = args->root};
+
+	return gt_extent_has(args, gt_layout_input(&use, rank), rank, chunk);
+}
+
+int gt_sim_has_output(const struct gt_sim_args *args, uint32_t rank,
+		      uint32_t chunk)
+{
+	struct gt_use use = {.coll = args->coll, .root = args->root};
+
+	return gt_extent_has(args, gt_layout_output(&use, rank), rank, chunk);
+}
+
+struct gt_sim_access gt_sim_access_of(uint32_t proc, const struct gt_step *step,
 				      uint32_t i)
 {
-	return (struct gt_sim_access){.rank = rank,
+	return (struct gt_sim_access){.proc = proc,
 				      .step = step,
 				      .operand = gt_step_operand(step, i),
 				      .writes = i >= step->nsrc};
@@ -52,7 +94,20 @@ static int64_t gt_operand_owner(const struct gt_program *program,
 					 : program->conns[operand->conn].peer;
 }
 
-/* An all-gather's input and a reduce-scatter's output are one block only. */
+/*
+ * Slices of a step are equally long only if their chunks lie alike in their
+ * blocks; but for an all-to-all, a chunk stays what it is.
+ */
+static int gt_operand_fits(const struct gt_sim_args *args, uint32_t chunk,
+			   const struct gt_step *step)
+{
+	uint32_t per_block = gt_sim_per_block(args);
+
+	if (args->coll != GT_COLL_ALLTOALL)
+		return chunk == step->chunk;
+	return chunk % per_block == step->chunk % per_block;
+}
+
 static const char *gt_operand_place_fault(const struct gt_sim_args *args,
 					  const struct gt_program *program,
 					  const struct gt_sim_access *access)
@@ -64,14 +119,14 @@ static const char *gt_operand_place_fault(const struct gt_sim_args *args,
 
 	if (owner == GT_NO_OWNER)
 		return NULL;
-	if (operand->chunk != access->step->chunk)
+	if (operand->chunk >= program->nchunks ||
+	    !gt_operand_fits(args, operand->chunk, access->step))
 		return "an operand has another chunk than the step";
 	if (input && access->writes)
 		return "writes an input";
-	if (args->coll == GT_COLL_ALLGATHER && input && operand->chunk != owner)
+	if (input && !gt_sim_has_input(args, (uint32_t)owner, operand->chunk))
 		return "reads outside the input";
-	if (args->coll == GT_COLL_REDUCESCATTER && !input &&
-	    operand->chunk != owner)
+	if (!input && !gt_sim_has_output(args, (uint32_t)owner, operand->chunk))
 		return "reaches outside the output";
 	return NULL;
 }
@@ -139,15 +194,14 @@ static const char *gt_step_fault(const struct gt_sim_args *args,
 		return "does not have as many records as operands need";
 	if (step->flags & ~(GT_STEP_FINAL | GT_STEP_MORE))
 		return "has an unknown flag";
-	if (step->flags & GT_STEP_FINAL && args->coll == GT_COLL_ALLGATHER)
+	if (step->flags & GT_STEP_FINAL && !gt_coll_reduces(args->coll))
 		return "is marked final where nothing is reduced";
 	if (step->id != i)
 		return "is not where its number says";
 	if (step->chunk >= program->nchunks)
 		return "has no such chunk";
 	for (uint32_t k = 0; k < (uint32_t)step->nsrc + step->ndst; k++) {
-		struct gt_sim_access access =
-			gt_sim_access_of(program->rank, step, k);
+		struct gt_sim_access access = gt_sim_access_of(0, step, k);
 
 		fault = gt_operand_fault(args, program, &access);
 		if (fault)
@@ -156,43 +210,45 @@ static const char *gt_step_fault(const struct gt_sim_args *args,
 	return gt_step_conn_twice(step) ? "uses a connection twice" : NULL;
 }
 
-static int gt_sim_check_conns(const struct gt_sim_args *args,
-			      const struct gt_program *program,
+static int gt_sim_check_conns(const struct gt_sim_args *args, uint32_t proc,
 			      struct gt_err *err)
 {
+	const struct gt_program *program = &args->programs[proc];
+
 	for (uint32_t i = 0; i < program->nconns; i++) {
 		const struct gt_conn *conn = &program->conns[i];
 
 		if (conn->peer >= args->nranks || conn->peer == program->rank ||
 		    conn->sends > 1)
-			return gt_sim_wrong(args, program->rank, NULL, err,
+			return gt_sim_wrong(args, proc, NULL, err,
 					    "connection %u leads to rank '%u'",
 					    i, conn->peer);
 	}
 	return GT_OK;
 }
 
-static int gt_sim_check_program(const struct gt_sim_args *args, uint32_t rank,
+static int gt_sim_check_program(const struct gt_sim_args *args, uint32_t proc,
 				struct gt_err *err)
 {
-	const struct gt_program *program = &args->programs[rank];
+	const struct gt_program *program = &args->programs[proc];
+	uint32_t nlanes = args->nlanes ? args->nlanes : 1;
 	const char *fault;
 	int rc;
 
-	if (program->rank != rank || !program->nchunks ||
-	    program->nchunks != args->programs[0].nchunks)
-		return gt_sim_wrong(args, rank, NULL, err,
+	if (program->rank != proc / nlanes || program->lane != proc % nlanes ||
+	    !program->nchunks || program->nchunks != args->programs[0].nchunks)
+		return gt_sim_wrong(args, proc, NULL, err,
 				    "the program is that of rank %u with %u "
 				    "chunks",
 				    program->rank, program->nchunks);
-	rc = gt_sim_check_conns(args, program, err);
+	rc = gt_sim_check_conns(args, proc, err);
 	if (rc)
 		return rc;
 	for (uint32_t i = 0; i < program->nsteps;
 	     i += gt_step_nrecords(&program->steps[i])) {
 		fault = gt_step_fault(args, program, i);
 		if (fault)
-			return gt_sim_wrong(args, rank, &program->steps[i], err,
+			return gt_sim_wrong(args, proc, &program->steps[i], err,
 					    "%s", fault);
 	}
 	return GT_OK;
@@ -200,14 +256,15 @@ static int gt_sim_check_program(const struct gt_sim_args *args, uint32_t rank,
 
 int gt_sim_check_steps(const struct gt_sim_args *args, struct gt_err *err)
 {
+	uint32_t nchunks = args->programs[0].nchunks;
 	int rc = GT_OK;
 
-	if (args->coll != GT_COLL_ALLREDUCE &&
-	    args->programs[0].nchunks != args->nranks)
+	if (gt_coll_has_blocks(args->coll) &&
+	    (!nchunks || nchunks % args->nranks))
 		rc = gt_sim_wrong(args, 0, NULL, err,
-				  "there are %u chunks for %u blocks",
-				  args->programs[0].nchunks, args->nranks);
-	for (uint32_t rank = 0; rank < args->nranks && !rc; rank++)
-		rc = gt_sim_check_program(args, rank, err);
+				  "there are %u chunks for %u blocks", nchunks,
+				  args->nranks);
+	for (uint32_t proc = 0; proc < gt_sim_nprocs(args) && !rc; proc++)
+		rc = gt_sim_check_program(args, proc, err);
 	return rc;
 }

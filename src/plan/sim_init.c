@@ -4,21 +4,34 @@
 #include "base/err.h"
 #include "plan/step.h"
 
-/* The other end of a connection: same two ranks, same tag. */
-static int64_t gt_sim_find_end(const struct gt_sim *sim, uint32_t rank,
-			       const struct gt_conn *conn, int *several)
+/* One end of a connection. */
+struct gt_sim_end {
+	uint32_t proc, conn;
+};
+
+/*
+ * How many other ends a connection has, in any lane of the peer: same two
+ * ranks, same tag.  *end is the last one.
+ */
+static uint32_t gt_sim_find_end(const struct gt_sim *sim, uint32_t proc,
+				const struct gt_conn *conn,
+				struct gt_sim_end *end)
 {
-	const struct gt_program *peer = &sim->args->programs[conn->peer];
-	int64_t found = -1;
+	uint32_t nlanes = sim->nprocs / sim->nranks, found = 0;
+	uint32_t rank = proc / nlanes, first = conn->peer * nlanes;
 
-	for (uint32_t i = 0; i < peer->nconns; i++) {
-		const struct gt_conn *end = &peer->conns[i];
+	for (uint32_t p = first; p < first + nlanes; p++) {
+		const struct gt_program *peer = &sim->args->programs[p];
 
-		if (end->peer != rank || end->tag != conn->tag ||
-		    end->sends == conn->sends)
-			continue;
-		*several |= found >= 0;
-		found = i;
+		for (uint32_t i = 0; i < peer->nconns; i++) {
+			const struct gt_conn *other = &peer->conns[i];
+
+			if (other->peer != rank || other->tag != conn->tag ||
+			    other->sends == conn->sends)
+				continue;
+			*end = (struct gt_sim_end){p, i};
+			found++;
+		}
 	}
 	return found;
 }
@@ -72,7 +85,7 @@ static int gt_sim_fifo_init(struct gt_sim *sim, struct gt_sim_fifo *fifo,
 		return gt_sim_wrong(sim->args, fifo->from, NULL, err,
 				    "sends %u slices to rank %u, which takes "
 				    "%u",
-				    sent, fifo->to, taken);
+				    sent, to->rank, taken);
 	fifo->per_loop = sent;
 	fifo->slots = sim->args->slots < sent ? sim->args->slots : sent;
 	if (!fifo->slots)
@@ -81,31 +94,31 @@ static int gt_sim_fifo_init(struct gt_sim *sim, struct gt_sim_fifo *fifo,
 }
 
 /* Senders make the FIFOs; receivers' ends are found and filled in. */
-static int gt_sim_pair(struct gt_sim *sim, uint32_t rank, uint32_t i,
+static int gt_sim_pair(struct gt_sim *sim, uint32_t proc, uint32_t i,
 		       struct gt_err *err)
 {
-	const struct gt_conn *conn = &sim->args->programs[rank].conns[i];
+	const struct gt_conn *conn = &sim->args->programs[proc].conns[i];
 	struct gt_sim_fifo *fifo = &sim->fifos[sim->nfifos];
-	int several = 0;
-	int64_t end = gt_sim_find_end(sim, rank, conn, &several);
+	struct gt_sim_end end = {0};
+	uint32_t ends = gt_sim_find_end(sim, proc, conn, &end);
 
-	if (end < 0 || several)
-		return gt_sim_wrong(sim->args, rank, NULL, err,
+	if (ends != 1)
+		return gt_sim_wrong(sim->args, proc, NULL, err,
 				    "connection %u has %s at rank %u", i,
-				    several ? "several ends" : "no other end",
+				    ends ? "several ends" : "no other end",
 				    conn->peer);
 	if (!conn->sends)
 		return GT_OK;
-	if (sim->ranks[conn->peer].conns[end])
-		return gt_sim_wrong(sim->args, rank, NULL, err,
+	if (sim->procs[end.proc].conns[end.conn])
+		return gt_sim_wrong(sim->args, proc, NULL, err,
 				    "connection %u shares its end at rank %u",
 				    i, conn->peer);
-	fifo->from = rank;
-	fifo->to = conn->peer;
+	fifo->from = proc;
+	fifo->to = end.proc;
 	fifo->from_conn = i;
-	fifo->to_conn = (uint32_t)end;
-	sim->ranks[rank].conns[i] = fifo;
-	sim->ranks[conn->peer].conns[end] = fifo;
+	fifo->to_conn = end.conn;
+	sim->procs[proc].conns[i] = fifo;
+	sim->procs[end.proc].conns[end.conn] = fifo;
 	sim->nfifos++;
 	return gt_sim_fifo_init(sim, fifo, err);
 }
@@ -115,22 +128,22 @@ static int gt_sim_pair_all(struct gt_sim *sim, struct gt_err *err)
 	size_t nconns = 0;
 	int rc = GT_OK;
 
-	for (uint32_t r = 0; r < sim->nranks; r++) {
-		uint32_t n = sim->args->programs[r].nconns;
+	for (uint32_t p = 0; p < sim->nprocs; p++) {
+		uint32_t n = sim->args->programs[p].nconns;
 
 		nconns += n;
-		sim->ranks[r].conns = gt_arena_array(
-			sim->arena, n, sizeof(*sim->ranks[r].conns));
-		if (!sim->ranks[r].conns)
+		sim->procs[p].conns = gt_arena_array(
+			sim->arena, n, sizeof(*sim->procs[p].conns));
+		if (!sim->procs[p].conns)
 			return gt_err_nomem(err);
 	}
 	sim->fifos = gt_arena_array(sim->arena, nconns, sizeof(*sim->fifos));
 	if (!sim->fifos)
 		return gt_err_nomem(err);
-	for (uint32_t r = 0; r < sim->nranks; r++)
-		for (uint32_t i = 0; i < sim->args->programs[r].nconns && !rc;
+	for (uint32_t p = 0; p < sim->nprocs; p++)
+		for (uint32_t i = 0; i < sim->args->programs[p].nconns && !rc;
 		     i++)
-			rc = gt_sim_pair(sim, r, i, err);
+			rc = gt_sim_pair(sim, p, i, err);
 	return rc;
 }
 
@@ -153,7 +166,7 @@ static int gt_sim_cells(struct gt_sim *sim, uint32_t rank, struct gt_err *err)
 		cell = &sim->ranks[rank].cells[i];
 		cell->chunk = i / GT_SIM_LOOPS;
 		cell->loop = i % GT_SIM_LOOPS;
-		if (sim->args->coll == GT_COLL_ALLGATHER && cell->chunk != rank)
+		if (!gt_sim_has_input(sim->args, rank, cell->chunk))
 			continue;
 		cell->known = 1;
 		cell->set[rank / 64] = (uint64_t)1 << rank % 64;
@@ -178,25 +191,30 @@ int gt_sim_init(struct gt_sim *sim, const struct gt_sim_args *args,
 		struct gt_arena *arena, struct gt_err *err)
 {
 	struct gt_sim_value *work = NULL;
+	uint32_t nprocs = gt_sim_nprocs(args);
 	int rc;
 
 	*sim = (struct gt_sim){.args = args,
 			       .arena = arena,
 			       .nranks = args->nranks,
+			       .nprocs = nprocs,
 			       .nchunks = args->programs[0].nchunks,
+			       .per_block = gt_sim_per_block(args),
 			       .nwords = (args->nranks + 63) / 64};
 	sim->ranks = gt_arena_array(arena, sim->nranks, sizeof(*sim->ranks));
-	sim->queue = gt_arena_array(arena, sim->nranks, sizeof(*sim->queue));
-	if (!sim->ranks || !sim->queue)
+	sim->procs = gt_arena_array(arena, nprocs, sizeof(*sim->procs));
+	sim->queue = gt_arena_array(arena, nprocs, sizeof(*sim->queue));
+	if (!sim->ranks || !sim->procs || !sim->queue)
 		return gt_err_nomem(err);
 	rc = gt_sim_values(sim, 1, &work, err);
 	if (work)
 		sim->work = *work;
 	if (!rc)
 		rc = gt_sim_pair_all(sim, err);
-	for (uint32_t r = 0; r < sim->nranks && !rc; r++) {
+	for (uint32_t r = 0; r < sim->nranks && !rc; r++)
 		rc = gt_sim_cells(sim, r, err);
-		sim->peers |= gt_sim_has_peers(&args->programs[r]);
-	}
+	sim->shared = nprocs > sim->nranks;
+	for (uint32_t p = 0; p < nprocs; p++)
+		sim->shared |= gt_sim_has_peers(&args->programs[p]);
 	return rc ? rc : gt_sim_race_init(sim, err);
 }

@@ -24,7 +24,7 @@ static int gt_tile_wrong(const struct gt_plan *plan, uint32_t channel,
 	return gt_err_set(err, GT_ENO, plan->file,
 			  "%s of %" PRIu64 " elements: channel %u, worker or "
 			  "slice does not begin where the one before ends",
-			  gt_coll_name(args->coll), args->count,
+			  gt_coll_name(args->use.coll), args->count,
 			  plan->channels[channel].id);
 }
 
@@ -44,7 +44,7 @@ static int gt_tile_slices(const struct gt_layout *lay, uint32_t chunk,
 	       !past.count;
 }
 
-/* The chunks that a channel moves: all, or its root's. */
+/* The chunks that a channel moves: all, or those of its root's block. */
 struct gt_tile_chunks {
 	uint32_t begin, end;
 };
@@ -53,15 +53,15 @@ struct gt_tile_chunks {
 static int gt_tile_channel(const struct gt_layout *lay,
 			   struct gt_tile_chunks chunks, uint64_t *at)
 {
-	int blocks = lay->mode == GT_LAYOUT_BLOCKS;
-	uint64_t begin = *at, next = begin;
+	uint64_t begin = *at, next = begin, block;
 	struct gt_range part;
 
 	if (lay->lo != begin || lay->hi < begin)
 		return 0;
 	for (uint32_t c = chunks.begin; c < chunks.end; c++) {
-		if (blocks)
-			next = begin + c * lay->block_elems;
+		block = c / lay->per_block * lay->block_elems;
+		if (!(c % lay->per_block))
+			next = begin + block;
 		for (uint32_t w = 0; w < lay->nworkers; w++) {
 			part = gt_layout_part(lay, c, w);
 			if (part.offset != next ||
@@ -69,11 +69,11 @@ static int gt_tile_channel(const struct gt_layout *lay,
 				return 0;
 			next += part.count;
 		}
-		if (blocks && next != lay->hi + c * lay->block_elems)
+		if (!((c + 1) % lay->per_block) && next != lay->hi + block)
 			return 0;
 	}
 	*at = lay->hi;
-	return blocks || next == lay->hi;
+	return 1;
 }
 
 /* ends[b]: how far block b is covered; without roots ends[0] stands for all. */
@@ -87,13 +87,15 @@ static int gt_tile_ends(const struct gt_plan *plan,
 
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t channel = args->nsel ? args->sel[i] : i;
-		struct gt_tile_chunks chunks = {0, plan->nranks};
+		struct gt_tile_chunks chunks = {0, 0};
 
 		rc = gt_layout_init(plan, channel, args, &lay, err);
 		if (rc)
 			return rc;
 		root = 0;
-		if (gt_layout_root(&plan->channels[channel], args->coll, &root))
+		chunks.end = lay.nchunks;
+		if (gt_layout_root(&plan->channels[channel], args->use.coll,
+				   &root))
 			chunks = (struct gt_tile_chunks){root, root + 1};
 		if (!gt_tile_channel(&lay, chunks, &ends[root]))
 			return gt_tile_wrong(plan, channel, args, err);
@@ -111,7 +113,7 @@ static int gt_tile_count(const struct gt_plan *plan,
 
 	if (!ends)
 		return gt_err_nomem(err);
-	if (gt_layout_root(&plan->channels[first], args->coll, &root))
+	if (gt_layout_root(&plan->channels[first], args->use.coll, &root))
 		nends = plan->nranks;
 	rc = gt_tile_ends(plan, args, ends, err);
 	for (uint32_t b = 0; b < nends && !rc; b++)
@@ -119,7 +121,7 @@ static int gt_tile_count(const struct gt_plan *plan,
 			rc = gt_err_set(err, GT_ENO, plan->file,
 					"%s: no channel moves the end of rank "
 					"%u's block",
-					gt_coll_name(args->coll), b);
+					gt_coll_name(args->use.coll), b);
 	free(ends);
 	return rc;
 }
@@ -148,7 +150,7 @@ static int gt_tile_selection(const struct gt_plan *plan,
 int gt_simulate_layouts(const struct gt_plan *plan, enum gt_coll coll,
 			struct gt_err *err)
 {
-	struct gt_layout_args args = {.coll = coll};
+	struct gt_layout_args args = {.use = {coll, 0, plan->root}};
 	int rc = GT_OK;
 
 	for (uint32_t row = 0; row < plan->nselect && !rc; row++) {
@@ -156,6 +158,7 @@ int gt_simulate_layouts(const struct gt_plan *plan, enum gt_coll coll,
 
 		args.nsel = select->nchannels;
 		args.sel = select->channels;
+		args.use.algo = select->algo;
 		if (gt_plan_serves(plan, select, coll))
 			rc = gt_tile_selection(plan, &args, select->workers,
 					       err);

@@ -1,5 +1,7 @@
 #include "plan/simulate.h"
 
+#include <string.h>
+
 #include "base/arena.h"
 #include "base/err.h"
 #include "plan/lower.h"
@@ -25,46 +27,83 @@ int gt_simulate_programs(const struct gt_sim_args *args, struct gt_err *err)
 	return rc;
 }
 
-static int gt_simulate_channel(const struct gt_plan *plan, enum gt_coll coll,
-			       uint32_t channel, struct gt_arena *arena,
-			       struct gt_err *err)
+static int gt_simulate_channel(const struct gt_plan *plan,
+			       const struct gt_use *use, uint32_t channel,
+			       struct gt_sim_args *args, struct gt_err *err)
 {
-	struct gt_program *programs =
-		gt_arena_array(arena, plan->nranks, sizeof(*programs));
-	struct gt_sim_args args = {.coll = coll,
-				   .nranks = plan->nranks,
-				   .slots = plan->fifo_slots,
-				   .channel = plan->channels[channel].id,
-				   .file = plan->file,
-				   .programs = programs};
+	struct gt_arena *arena = gt_arena_new();
+	struct gt_program *programs;
+	struct gt_lower_want want = {.use = *use, .channel = channel};
 	int rc = GT_OK;
 
-	args.rooted =
-		gt_layout_root(&plan->channels[channel], coll, &args.root);
-	if (!programs)
+	if (!arena)
 		return gt_err_nomem(err);
-	for (uint32_t r = 0; r < plan->nranks && !rc; r++)
-		rc = gt_lower(plan, coll, r, channel, arena, &programs[r], err);
-	for (int inplace = 0; inplace < 2 && !rc; inplace++) {
-		args.inplace = inplace;
-		rc = gt_simulate_programs(&args, err);
+	args->nlanes = gt_lower_lanes(plan, use);
+	args->channel = plan->channels[channel].id;
+	args->one_block = gt_layout_root(&plan->channels[channel], use->coll,
+					 &args->block);
+	programs =
+		gt_arena_array(arena, gt_sim_nprocs(args), sizeof(*programs));
+	args->programs = programs;
+	if (!programs)
+		rc = gt_err_nomem(err);
+	for (uint32_t p = 0; p < gt_sim_nprocs(args) && !rc; p++) {
+		want.rank = p / args->nlanes;
+		want.lane = p % args->nlanes;
+		rc = gt_lower(plan, &want, arena, &programs[p], err);
 	}
+	for (args->inplace = 0; args->inplace < 2 && !rc; args->inplace++)
+		rc = gt_simulate_programs(args, err);
+	gt_arena_free(arena);
 	return rc;
 }
 
 static int gt_simulate_row(const struct gt_plan *plan, enum gt_coll coll,
 			   const struct gt_plan_select *row, struct gt_err *err)
 {
-	struct gt_arena *arena;
+	struct gt_use use = {coll, row->algo, plan->root};
+	struct gt_sim_args args = {.coll = coll,
+				   .root = plan->root,
+				   .nranks = plan->nranks,
+				   .slots = row->slots ? row->slots
+						       : plan->fifo_slots,
+				   .file = plan->file};
 	int rc = GT_OK;
 
-	for (uint32_t i = 0; i < row->nchannels && !rc; i++) {
-		arena = gt_arena_new();
-		if (!arena)
-			return gt_err_nomem(err);
-		rc = gt_simulate_channel(plan, coll, row->channels[i], arena,
+	for (uint32_t i = 0; i < row->nchannels && !rc; i++)
+		rc = gt_simulate_channel(plan, &use, row->channels[i], &args,
 					 err);
-		gt_arena_free(arena);
+	return rc;
+}
+
+/* Rows that differ in protocol or limits alone run the same programs. */
+static int gt_simulate_same(const struct gt_plan_select *a,
+			    const struct gt_plan_select *b)
+{
+	return a->algo == b->algo && a->slots == b->slots &&
+	       a->coll == b->coll && a->nchannels == b->nchannels &&
+	       !memcmp(a->channels, b->channels,
+		       a->nchannels * sizeof(*a->channels));
+}
+
+static int gt_simulate_rows(const struct gt_plan *plan, enum gt_coll coll,
+			    uint32_t *served, struct gt_err *err)
+{
+	int rc = GT_OK;
+
+	*served = 0;
+	for (uint32_t i = 0; i < plan->nselect && !rc; i++) {
+		const struct gt_plan_select *row = &plan->select[i];
+		uint32_t before = 0;
+
+		if (!gt_plan_serves(plan, row, coll))
+			continue;
+		(*served)++;
+		while (before < i &&
+		       !gt_simulate_same(row, &plan->select[before]))
+			before++;
+		if (before == i)
+			rc = gt_simulate_row(plan, coll, row, err);
 	}
 	return rc;
 }
@@ -72,7 +111,8 @@ static int gt_simulate_row(const struct gt_plan *plan, enum gt_coll coll,
 int gt_simulate(const struct gt_plan *plan, enum gt_coll coll,
 		struct gt_err *err)
 {
-	int rc, served = 0;
+	uint32_t served;
+	int rc;
 
 	if (plan->nranks > GT_SIM_MAX_RANKS)
 		return gt_err_set(err, GT_EINPUT, plan->file,
@@ -80,12 +120,8 @@ int gt_simulate(const struct gt_plan *plan, enum gt_coll coll,
 				  "simulated",
 				  plan->nranks, GT_SIM_MAX_RANKS);
 	rc = gt_simulate_layouts(plan, coll, err);
-	for (uint32_t i = 0; i < plan->nselect && !rc; i++) {
-		if (!gt_plan_serves(plan, &plan->select[i], coll))
-			continue;
-		served = 1;
-		rc = gt_simulate_row(plan, coll, &plan->select[i], err);
-	}
+	if (!rc)
+		rc = gt_simulate_rows(plan, coll, &served, err);
 	if (!rc && !served)
 		rc = gt_err_set(err, GT_EINPUT, plan->file,
 				"the plan has nothing for '%s'",

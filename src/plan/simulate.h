@@ -1,7 +1,7 @@
 /*
  * The proof that a plan computes its collective: all ranks' lowered programs
- * are executed on symbols.  A value is the set of ranks whose contribution it
- * holds, per chunk; FIFOs have the plan's slots and the counters of
+ * are executed on symbols, each lane as a process of its own.  A value is the set
+ * of ranks whose contribution it holds, per chunk; FIFOs have the plan's slots and the counters of
  * plan/program.h.  Found are: a contribution missing or counted twice, a
  * result in the wrong place, sends and receives that do not match, deadlock
  * with the slots given, and unordered accesses to overlapping ranges.
@@ -35,14 +35,16 @@ int gt_simulate(const struct gt_plan *plan, enum gt_coll coll,
 /* The programs of all ranks on one channel. */
 struct gt_sim_args {
 	enum gt_coll coll;
+	uint32_t root; /* of collectives that have one */
 	uint32_t nranks;
+	uint32_t nlanes; /* 0: one */
 	uint32_t slots;
 	int inplace;
-	int rooted; /* only chunk `root` is moved */
-	uint32_t root;
-	uint32_t channel; /* id, for messages */
-	const char *file; /* for messages, or NULL */
-	const struct gt_program *programs;
+	int one_block; /* only chunks of block `block` are moved */
+	uint32_t block;
+	uint32_t channel;                  /* id, for messages */
+	const char *file;                  /* for messages, or NULL */
+	const struct gt_program *programs; /* [rank][lane] */
 };
 
 /* The same for programs that are here already, whoever made them. */

@@ -51,17 +51,21 @@ static void gt_json_side(const struct gt_report *report,
 	const struct gt_report_side *side =
 		in_place ? &row->in_place : &row->out_of_place;
 
+	gt_buf_printf(report->out,
+		      "%s\n    {\"ranks\": %" PRIu32
+		      ", \"coll\": \"%s\", \"dtype\": \"%s\", \"op\": \"%s\", ",
+		      report->nrows || in_place ? "," : "", report->head->ranks,
+		      row->coll, row->dtype, row->op);
+	if (row->root >= 0)
+		gt_buf_printf(report->out, "\"root\": %" PRId64 ", ",
+			      row->root);
 	gt_buf_printf(
 		report->out,
-		"%s\n    {\"ranks\": %" PRIu32
-		", \"coll\": \"%s\", \"dtype\": \"%s\", \"op\": \"%s\", "
 		"\"inplace\": %s, \"bytes\": %" PRIu64 ", \"count\": %" PRIu64
 		", \"time_us\": %.6g, \"algbw_gbs\": %.6g, "
 		"\"busbw_gbs\": %.6g, \"wrong\": %" PRIu64 "}",
-		report->nrows || in_place ? "," : "", report->head->ranks,
-		row->coll, row->dtype, row->op, in_place ? "true" : "false",
-		row->bytes, row->count, side->time_us, side->algbw_gbs,
-		side->busbw_gbs, side->wrong);
+		in_place ? "true" : "false", row->bytes, row->count,
+		side->time_us, side->algbw_gbs, side->busbw_gbs, side->wrong);
 }
 
 static void gt_json_row(const struct gt_report *report,

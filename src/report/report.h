@@ -41,6 +41,7 @@ struct gt_report_side {
 /* One size, out of place and in place. */
 struct gt_report_row {
 	const char *coll, *dtype, *op;
+	int64_t root; /* -1: no rank differs from the others */
 	uint64_t bytes, count;
 	struct gt_report_side out_of_place, in_place;
 };

@@ -60,8 +60,8 @@ static void gt_text_row(const struct gt_report *report,
 		gt_buf_printf(out, "#\n# %s\n", row->coll);
 		gt_text_columns(out);
 	}
-	gt_buf_printf(out, " %12" PRIu64 " %13" PRIu64 " %8s %7s %6s",
-		      row->bytes, row->count, row->dtype, row->op, "-1");
+	gt_buf_printf(out, " %12" PRIu64 " %13" PRIu64 " %8s %7s %6" PRId64,
+		      row->bytes, row->count, row->dtype, row->op, row->root);
 	gt_text_side(out, &row->out_of_place);
 	gt_text_side(out, &row->in_place);
 	gt_buf_puts(out, "\n");

@@ -28,17 +28,17 @@ rows() {
 	ring_plan
 	run_split host -b 1 -e 256K -f 64 -n 1 -w 0 --dtype all --op all
 	[ "$status" -eq 0 ]
-	# 4 sizes, 10 types; 5 operators, or none for all-gather
-	[ "$(rows)" -eq $((4 * 10 * (5 + 5 + 1))) ]
+	# 4 sizes, 10 types; 5 operators, or none for all-gather and broadcast
+	[ "$(rows)" -eq $((4 * 10 * (3 * 5 + 2))) ]
 	grep -q '^# Out of bounds values : 0 OK$' <<<"$out"
 	[ -z "$err" ]
 }
 
-@test "from 1 byte to 16 MiB, all three collectives" {
+@test "from 1 byte to 16 MiB, all collectives of a ring" {
 	ring_plan
 	run_split host -b 1 -e 16M -n 1 -w 0
 	[ "$status" -eq 0 ]
-	[ "$(rows)" -eq $((25 * 3)) ]
+	[ "$(rows)" -eq $((25 * 5)) ]
 	grep -qE '^ +16777216 +4194304 +float +sum +-1 ' <<<"$out"
 	grep -qE '^ +16777216 +524288 +float +none +-1 ' <<<"$out"
 	grep -qE '^ +0 +0 +float +sum +-1 ' <<<"$out"
@@ -63,7 +63,7 @@ rows() {
 	python3 - "$plan.report" <<-'END'
 		import json, sys
 		report = json.load(open(sys.argv[1]))
-		assert len(report["rows"]) == 3 * 3 * 2
+		assert len(report["rows"]) == 5 * 3 * 2
 		row = report["rows"][2]
 		assert row["bytes"] == 1024 and row["wrong"] == 0
 		want = row["algbw_gbs"] * 2 * 7 / 8

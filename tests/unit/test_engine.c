@@ -68,7 +68,7 @@ static void test_matrix(void **state)
 	bench.plan = test_ring_plan(5, 2, &seed);
 	bench.config.slice_bytes = 1024;
 	bench_open(&bench);
-	for (int coll = 0; coll < TEST_NCOLLS; coll++)
+	for (int coll = 0; coll <= GT_COLL_REDUCE; coll++)
 		for (int t = 0; t < GT_NDTYPES; t++)
 			for (int op = 0; op < GT_NREDOPS; op++)
 				for (int k = 0; k < 12; k++) {
@@ -85,14 +85,15 @@ static void test_matrix(void **state)
 
 static void random_request(struct gt_request *req, uint32_t n, uint64_t *seed)
 {
-	req->coll = test_random(seed, TEST_NCOLLS);
+	req->coll = test_random(seed, GT_COLL_REDUCE + 1);
+	req->root = test_random(seed, n);
 	req->dtype = test_random(seed, GT_NDTYPES);
 	req->op = test_random(seed, GT_NREDOPS);
 	req->inplace = (int)test_random(seed, 2);
 	req->shift = test_random(seed, 16);
 	req->seed = test_random(seed, 1000);
 	req->count = test_random(seed, 1u << (1 + test_random(seed, 15)));
-	if (req->coll != GT_COLL_ALLREDUCE)
+	if (gt_coll_has_blocks(req->coll))
 		req->count = (req->count + n - 1) / n;
 }
 

@@ -36,11 +36,9 @@ static struct gt_plan *make_rings(uint32_t n, uint32_t nchannels)
 static void lower_one(const struct gt_plan *plan, enum gt_coll coll,
 		      uint32_t rank, struct gt_program *program)
 {
-	struct gt_err err;
+	const struct gt_lower_want want = {.use = {.coll = coll}, .rank = rank};
 
-	gt_err_init(&err);
-	assert_int_equal(
-		gt_lower(plan, coll, rank, 0, plan->arena, program, &err), 0);
+	assert_int_equal(gt_lower(plan, &want, plan->arena, program, NULL), 0);
 }
 
 static void test_ring_steps(void **state)
@@ -109,9 +107,9 @@ static void check_tiling(const struct gt_plan *plan,
 			0);
 		assert_true(lay.lo == at);
 		for (uint32_t c = 0; c < lay.nchunks; c++) {
-			uint64_t block = c * lay.block_elems;
+			uint64_t block = c / lay.per_block * lay.block_elems;
 
-			if (lay.mode == GT_LAYOUT_BLOCKS)
+			if (!(c % lay.per_block))
 				at = block + lay.lo;
 			for (uint32_t w = 0; w < lay.nworkers; w++)
 				for (uint32_t l = 0; l < lay.loops; l++) {
@@ -122,7 +120,7 @@ static void check_tiling(const struct gt_plan *plan,
 					assert_true(r.count <= lay.slice_elems);
 					at += r.count;
 				}
-			if (lay.mode == GT_LAYOUT_BLOCKS)
+			if (!((c + 1) % lay.per_block))
 				assert_true(at == block + lay.hi);
 		}
 		at = lay.hi;
@@ -142,7 +140,7 @@ static void test_layouts_tile(void **state)
 	(void)state;
 	for (size_t i = 0; i < 11 * 4 * 3 * 5; i++) {
 		struct gt_layout_args args = {
-			.coll = (enum gt_coll)(i % 3),
+			.use = {.coll = (enum gt_coll)(i % 3)},
 			.count = counts[i / 3 % 11],
 			.nsel = nsels[i / 33 % 4],
 			.sel = sels[i / 33 % 4],

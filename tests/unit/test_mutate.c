@@ -39,13 +39,18 @@ static int channel_is_right(const struct gt_plan *plan, enum gt_coll coll,
 				   .slots = plan->fifo_slots,
 				   .programs = programs,
 				   .seed = seed};
+	struct gt_lower_want want = {
+		.use = {coll, gt_plan_main(plan)->algo, plan->root},
+		.channel = channel};
 
 	if (args.slots > ORACLE_SLOTS)
 		args.slots = ORACLE_SLOTS;
-	for (uint32_t r = 0; r < plan->nranks; r++)
-		assert_int_equal(gt_lower(plan, coll, r, channel, plan->arena,
-					  &programs[r], NULL),
-				 0);
+	for (uint32_t r = 0; r < plan->nranks; r++) {
+		want.rank = r;
+		assert_int_equal(
+			gt_lower(plan, &want, plan->arena, &programs[r], NULL),
+			0);
+	}
 	args.rooted =
 		gt_layout_root(&plan->channels[channel], coll, &args.root);
 	args.inplace = 0;
@@ -206,10 +211,13 @@ static void make_programs(struct programs *p, enum gt_coll coll, uint32_t n,
 		order[i] = order[j];
 		order[j] = i;
 	}
-	for (uint32_t r = 0; r < n; r++)
+	for (uint32_t r = 0; r < n; r++) {
+		const struct gt_lower_want want = {.use = {.coll = coll},
+						   .rank = r};
+
 		assert_int_equal(
-			gt_lower(&plan, coll, r, 0, p->arena, &p->of[r], NULL),
-			0);
+			gt_lower(&plan, &want, p->arena, &p->of[r], NULL), 0);
+	}
 	p->args = (struct oracle_args){.coll = coll,
 				       .nranks = n,
 				       .slots = 2 + oracle_random(seed) % 9,

@@ -26,6 +26,7 @@ static struct gt_report_row make_row(const struct gt_report *report,
 	struct gt_report_row row = {.coll = coll,
 				    .dtype = "float",
 				    .op = "sum",
+				    .root = -1,
 				    .bytes = bytes,
 				    .count = bytes / 4};
 

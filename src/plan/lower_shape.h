@@ -1,0 +1,56 @@
+/*
+ * The shapes' ways of lowering; for plan/lower.c only.  Each fills l->program,
+ * of which rank, channel, lane and nchunks are set.
+ */
+#ifndef GT_PLAN_LOWER_SHAPE_H
+#define GT_PLAN_LOWER_SHAPE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct gt_arena;
+struct gt_err;
+struct gt_lower_want;
+struct gt_plan;
+struct gt_plan_channel;
+struct gt_program;
+
+struct gt_lowering {
+	const struct gt_plan *plan;
+	const struct gt_plan_channel *channel;
+	const struct gt_lower_want *want;
+	struct gt_arena *arena;
+	struct gt_program *program;
+};
+
+/* Room for so many records of steps, and connections. */
+int gt_lower_room(const struct gt_lowering *l, size_t nsteps, size_t nconns,
+		  struct gt_err *err);
+
+/*
+ * All-reduce, all-gather and reduce-scatter go around (Patarasuk and Yuan,
+ * "Bandwidth optimal all-reduce algorithms for clusters of workstations",
+ * 2009): each chunk once to be reduced and once to be spread.  Broadcast and
+ * reduce run along the ring from behind the root, in a pipeline of slices.
+ */
+int gt_lower_ring(const struct gt_lowering *l, struct gt_err *err);
+
+/*
+ * Trees and chains.  An all-gather's block goes down from its owner, a
+ * reduce-scatter's comes up to it: a forest of them, a root for every block,
+ * is bandwidth optimal where rings are not (Edmonds, "Edge disjoint
+ * branchings", 1973).  Broadcast and reduce are the same from and to their
+ * root.  An all-reduce goes up on lane 0, whose last step, at the root, sends
+ * down already what lane 1 passes on.
+ */
+int gt_lower_tree(const struct gt_lowering *l, struct gt_err *err);
+
+/*
+ * Every pair talks.  One-shot: everything goes straight to who needs it, and
+ * is reduced there.  Two-shot: rank r first gets chunk r of everyone, or from
+ * the root, and then passes it to all, or to the root.  All ranks add in the
+ * order of ranks, so that all get the same bits.
+ */
+int gt_lower_mesh(const struct gt_lowering *l, struct gt_err *err);
+
+#endif
