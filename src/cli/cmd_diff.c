@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/file.h"
+#include "cli/diff_cluster.h"
 #include "cli/diff_fleet.h"
 #include "cli/opt.h"
 #include "cli/reference.h"
@@ -64,6 +65,25 @@ static int gt_diff_files(const struct gt_cmd_args *args, struct gt_arena *arena,
 		     : GT_OK;
 }
 
+static int gt_diff_on_clusters(const struct gt_cmd_args *args,
+			       const char *const *files, uint32_t n,
+			       unsigned ignore, struct gt_err *err)
+{
+	const struct gt_diff_opts *opts = args->opts;
+	struct gt_diff_clusters ask = {files, n, ignore, opts->json};
+	struct gt_buf text = GT_BUF_INIT;
+	uint32_t nfindings = 0;
+	int rc = gt_diff_clusters(&ask, &text, &nfindings, err);
+
+	if (!rc)
+		rc = gt_file_write(args->out, text.text ? text.text : "",
+				   text.len, err);
+	if (!rc && nfindings)
+		rc = GT_ENO;
+	gt_buf_release(&text);
+	return rc;
+}
+
 static int gt_diff_on(const struct gt_cmd_args *args, struct gt_arena *arena,
 		      struct gt_err *err)
 {
@@ -81,6 +101,8 @@ static int gt_diff_on(const struct gt_cmd_args *args, struct gt_arena *arena,
 		rc = gt_fleet_ignore(opts->ignore, &ignore, err);
 	if (rc)
 		return rc;
+	if (gt_diff_is_cluster(files[0]))
+		return gt_diff_on_clusters(args, files, n, ignore, err);
 	rc = gt_fleet_compare(&(struct gt_fleet_ask){files, n,
 						     opts->expect != NULL,
 						     ignore, NULL},

@@ -5,6 +5,7 @@ gtopo_core_sources += \
 	%D%/detect_measure.c %D%/detect_measure.h \
 	%D%/detect_text.c %D%/detect_text.h \
 	%D%/cmd_diff.c \
+	%D%/diff_cluster.c %D%/diff_cluster.h \
 	%D%/diff_cost.c %D%/diff_cost.h \
 	%D%/diff_fleet.c %D%/diff_fleet.h \
 	%D%/reference.c %D%/reference.h \

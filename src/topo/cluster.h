@@ -54,6 +54,7 @@ struct gt_cluster_run {
 	const char *prefix, *suffix;
 	uint32_t number;
 	int width;
+	int named; /* by the file; else after their kind */
 };
 
 /*

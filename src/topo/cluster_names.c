@@ -78,7 +78,7 @@ static int gt_names_ranges(struct gt_cluster *cluster, uint32_t kind,
 {
 	const char *open = memchr(name, '[', len), *at = open + 1;
 	const char *close = memchr(name, ']', len);
-	struct gt_cluster_run run = {.kind = kind};
+	struct gt_cluster_run run = {.kind = kind, .named = 1};
 	uint32_t to;
 	int rc = GT_OK;
 
@@ -103,8 +103,11 @@ static int gt_names_ranges(struct gt_cluster *cluster, uint32_t kind,
 int gt_cluster_add_names(struct gt_cluster *cluster, uint32_t kind,
 			 const char *names, struct gt_err *err)
 {
-	struct gt_cluster_run one = {
-		.kind = kind, .count = 1, .suffix = "", .width = -1};
+	struct gt_cluster_run one = {.kind = kind,
+				     .count = 1,
+				     .suffix = "",
+				     .width = -1,
+				     .named = 1};
 	int rc = GT_OK;
 
 	for (;;) {

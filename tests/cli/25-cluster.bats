@@ -76,3 +76,35 @@ cases=$GTOPO_SRC/tests/cases/cluster
 	want 0 ""
 	[[ $out == *": 12500 nodes of 1 kind, 100000 GPUs"* ]]
 }
+
+@test "what differs between two clusters" {
+	cd "$cases/diff"
+	for file in same sick other-node rail thin flat narrow-node counts; do
+		run_split gtopo diff norm.xml "$file.xml"
+		want "$([ -s "$file.said" ] && echo 1 || echo 0)" ""
+		diff "$file.said" <([ -z "$out" ] || echo "$out")
+	done
+	run_split gtopo diff links-norm.xml links.xml
+	want 1 ""
+	diff links.said - <<<"$out"
+}
+
+@test "several clusters, as JSON, and against a reference" {
+	cd "$cases/diff"
+	run_split gtopo diff --json norm.xml same.xml sick.xml
+	want 1 ""
+	command -v python3 >/dev/null || skip "no python3"
+	python3 -c 'import json, sys; d = json.load(sys.stdin); assert [len(c["findings"]) for c in d["clusters"]] == [0, 1]' <<<"$out"
+	GTOPO_XML=$GTOPO_SRC/share/xml run_split gtopo diff \
+		--expect 4x-dgx-h100 "$GTOPO_SRC/share/xml/2x-dgx-h100.xml"
+	[ "$status" -eq 1 ]
+	[[ $out == *": 2 nodes of kind 'dgx-h100' instead of 4"* ]]
+}
+
+@test "a cluster is not compared with a server" {
+	cd "$cases/diff"
+	run_split gtopo diff norm.xml narrow.xml
+	want 2 "gtopo diff: narrow.xml: is a server; the file before is a cluster"
+	run_split gtopo diff narrow.xml norm.xml
+	want 2 "gtopo diff: norm.xml:1:1: root element 'cluster' is not 'system': not a topology"
+}

@@ -1,0 +1,24 @@
+/* gtopo diff of clusters: their nodes kind by kind, and what joins them. */
+#ifndef GT_CLI_DIFF_CLUSTER_H
+#define GT_CLI_DIFF_CLUSTER_H
+
+#include <stdint.h>
+
+struct gt_buf;
+struct gt_err;
+
+/* Is it a cluster?  Not for standard input, nor for what cannot be read. */
+int gt_diff_is_cluster(const char *path);
+
+struct gt_diff_clusters {
+	const char *const *files; /* the first is the norm */
+	uint32_t nfiles;
+	unsigned ignore; /* of servers, as gt_server_read() */
+	int json;
+};
+
+/* Append what differs; *nfindings says whether anything does. */
+int gt_diff_clusters(const struct gt_diff_clusters *ask, struct gt_buf *out,
+		     uint32_t *nfindings, struct gt_err *err);
+
+#endif
