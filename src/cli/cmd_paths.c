@@ -40,10 +40,10 @@ static int gt_paths_usable(const struct gt_cmd_args *args, struct gt_err *err)
 	if (!opts->from != !opts->to)
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "--from and --to go together");
-	if (opts->json + opts->bottlenecks + (opts->from != NULL) > 1)
+	if (opts->bottlenecks && (opts->json || opts->from))
 		return gt_err_set(err, GT_EINPUT, NULL,
-				  "only one of --json, --bottlenecks and "
-				  "--from at a time");
+				  "--bottlenecks goes with neither --json nor "
+				  "--from");
 	return GT_OK;
 }
 
@@ -53,6 +53,7 @@ static int gt_paths_route(const struct gt_paths_opts *opts,
 			  struct gt_err *err)
 {
 	const char *const names[2] = {opts->from, opts->to};
+	const struct gt_path *path;
 	uint32_t ends[2];
 
 	for (int i = 0; i < 2; i++)
@@ -64,7 +65,12 @@ static int gt_paths_route(const struct gt_paths_opts *opts,
 	if (ends[0] == ends[1])
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "--from and --to are both '%s'", names[1]);
-	gt_print_route(topo, gt_paths_get(paths, ends[0], ends[1]), ends, text);
+	path = gt_paths_get(paths, ends[0], ends[1]);
+	if (opts->json)
+		gt_print_route_json(topo, path, ends,
+				    (enum gt_rates)opts->rates, text);
+	else
+		gt_print_route(topo, path, ends, text);
 	return GT_OK;
 }
 

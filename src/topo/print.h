@@ -35,4 +35,9 @@ void gt_print_paths_json(const struct gt_topo *topo,
 			 const struct gt_paths *paths, enum gt_rates rates,
 			 struct gt_buf *buf);
 
+/* The same of one route: its two devices, its links, itself. */
+void gt_print_route_json(const struct gt_topo *topo, const struct gt_path *path,
+			 const uint32_t ends[2], enum gt_rates rates,
+			 struct gt_buf *buf);
+
 #endif

@@ -58,54 +58,83 @@ static void gt_json_path(const struct gt_topo *topo, const struct gt_path *path,
 	gt_buf_puts(buf, "]}");
 }
 
-static void gt_json_links(const struct gt_topo *topo, struct gt_buf *buf)
-{
-	const struct gt_link *link;
-	char gbs[GT_RAT_TEXT_MAX];
-
-	for (uint32_t i = 0; i < gt_topo_nlinks(topo); i++) {
-		link = gt_topo_link(topo, i);
-		gt_buf_puts(buf, i ? ",\n  {\"id\": " : "\n  {\"id\": ");
-		gt_json_quote(buf, link->id);
-		gt_json_pair(buf, "kind", gt_link_kind_name(link->kind));
-		gt_json_pair(buf, "gbs", gt_rat_print(link->gbs, gbs));
-		gt_buf_puts(buf, "}");
-	}
-}
-
-void gt_print_paths_json(const struct gt_topo *topo,
-			 const struct gt_paths *paths, enum gt_rates rates,
+static void gt_json_link(const struct gt_link *link, const char *separator,
 			 struct gt_buf *buf)
 {
-	uint32_t n = gt_topo_ndevices(topo), from, to;
-	const char *separator = "\n  ";
+	char gbs[GT_RAT_TEXT_MAX];
 
+	gt_buf_printf(buf, "%s{\"id\": ", separator);
+	gt_json_quote(buf, link->id);
+	gt_json_pair(buf, "kind", gt_link_kind_name(link->kind));
+	gt_json_pair(buf, "gbs", gt_rat_print(link->gbs, gbs));
+	gt_buf_puts(buf, "}");
+}
+
+static void gt_json_head(const struct gt_topo *topo, enum gt_rates rates,
+			 struct gt_buf *buf)
+{
 	gt_buf_puts(buf, "{\"schema\": \"gtopo.paths/1\"");
 	gt_json_pair(buf, "source", gt_topo_source(topo));
 	gt_json_pair(buf, "digest", gt_topo_digest(topo));
 	gt_json_pair(buf, "shape_digest", gt_topo_shape_digest(topo));
 	gt_json_pair(buf, "rates", gt_rates_name(rates));
 	gt_buf_puts(buf, ",\n \"devices\": [");
+}
+
+/* Between two things of a list: nothing before the first. */
+static const char *gt_json_comma(uint32_t i)
+{
+	return i ? ",\n  " : "\n  ";
+}
+
+void gt_print_paths_json(const struct gt_topo *topo,
+			 const struct gt_paths *paths, enum gt_rates rates,
+			 struct gt_buf *buf)
+{
+	uint32_t n = gt_topo_ndevices(topo), from, to, written = 0;
+
+	gt_json_head(topo, rates, buf);
 	for (uint32_t i = 0; i < n; i++) {
-		gt_buf_puts(buf, i ? ",\n  " : "\n  ");
+		gt_buf_puts(buf, gt_json_comma(i));
 		gt_json_device(gt_topo_node(topo, gt_topo_device(topo, i)),
 			       buf);
 	}
 	gt_buf_puts(buf, "],\n \"links\": [");
-	gt_json_links(topo, buf);
+	for (uint32_t i = 0; i < gt_topo_nlinks(topo); i++)
+		gt_json_link(gt_topo_link(topo, i), gt_json_comma(i), buf);
 	gt_buf_puts(buf, "],\n \"paths\": [");
 	for (uint32_t i = 0; i < n * n; i++) {
 		from = gt_topo_device(topo, i / n);
 		to = gt_topo_device(topo, i % n);
 		if (from == to)
 			continue;
-		gt_buf_puts(buf, separator);
-		separator = ",\n  ";
+		gt_buf_puts(buf, gt_json_comma(written++));
 		gt_json_path(
 			topo, gt_paths_get(paths, from, to),
 			(const struct gt_node *[]){gt_topo_node(topo, from),
 						   gt_topo_node(topo, to)},
 			buf);
 	}
+	gt_buf_puts(buf, "]}\n");
+}
+
+void gt_print_route_json(const struct gt_topo *topo, const struct gt_path *path,
+			 const uint32_t ends[2], enum gt_rates rates,
+			 struct gt_buf *buf)
+{
+	const struct gt_node *nodes[] = {gt_topo_node(topo, ends[0]),
+					 gt_topo_node(topo, ends[1])};
+
+	gt_json_head(topo, rates, buf);
+	for (uint32_t i = 0; i < 2; i++) {
+		gt_buf_puts(buf, gt_json_comma(i));
+		gt_json_device(nodes[i], buf);
+	}
+	gt_buf_puts(buf, "],\n \"links\": [");
+	for (uint32_t i = 0; i < path->nhops; i++)
+		gt_json_link(gt_topo_link(topo, path->links[i]),
+			     gt_json_comma(i), buf);
+	gt_buf_puts(buf, "],\n \"paths\": [\n  ");
+	gt_json_path(topo, path, nodes, buf);
 	gt_buf_puts(buf, "]}\n");
 }

@@ -130,3 +130,19 @@ xml=$GTOPO_SRC/share/xml
 	run_split gtopo paths --bottlenecks "$xml/dgx-h100.xml"
 	[ "$(grep -c '   52.97     370.8       7  NVL  GPU' <<<"$out")" -eq 8 ]
 }
+
+@test "--from, --to and --json: the one route, its links in their order" {
+	command -v jq >/dev/null || skip "no jq"
+	gtopo paths --json --from GPU0 --to NET1 "$xml/dgx-1v.xml" \
+		>"$BATS_TEST_TMPDIR/one"
+	gtopo paths --json "$xml/dgx-1v.xml" |
+		jq '(.paths[] | select(.from == "GPU/0000:06:00.0" and
+			.to == "NET/1")) as $path | .paths = [$path] |
+			.devices |= map(select(.id == $path.from or
+				.id == $path.to)) |
+			.links as $all | .links = [$path.links[] |
+				. as $id | $all[] | select(.id == $id)]' >"$BATS_TEST_TMPDIR/want"
+	cd "$BATS_TEST_TMPDIR"
+	jq . one | diff - want
+	[ "$(jq '.links | length' one)" -gt 2 ]
+}
