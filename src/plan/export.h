@@ -18,6 +18,14 @@ struct gt_plan;
 int gt_export_nccl(const struct gt_plan *plan, struct gt_buf *out,
 		   struct gt_err *err);
 
+/*
+ * An algorithm for MSCCL: thread blocks and steps as plan/export_msccl.h makes
+ * them.  Shares become whole numbers of chunks; where that takes more than 64,
+ * they are rounded.
+ */
+int gt_export_msccl(const struct gt_plan *plan, struct gt_buf *out,
+		    struct gt_err *err);
+
 /* Graphviz: ranks and, in a colour a channel, who sends to whom. */
 int gt_export_dot(const struct gt_plan *plan, struct gt_buf *out,
 		  struct gt_err *err);

@@ -6,6 +6,8 @@ gtopo_core_sources += \
 	%D%/cost.c %D%/cost.h %D%/cost_net.c %D%/cost_net.h \
 	%D%/cost_read.c %D%/cost_read.h %D%/cost_run.c \
 	%D%/export.h %D%/export_dot.c %D%/export_nccl.c \
+	%D%/export_lower.c %D%/export_msccl.c %D%/export_msccl.h \
+	%D%/export_units.c \
 	%D%/layout.c %D%/layout.h \
 	%D%/lower.c %D%/lower.h %D%/lower_mesh.c %D%/lower_ring.c \
 	%D%/lower_shape.h %D%/lower_tree.c \

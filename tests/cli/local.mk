@@ -15,6 +15,7 @@ cli_tests += \
 	%D%/40-verify.bats \
 	%D%/41-predict.bats \
 	%D%/42-export.bats \
+	%D%/43-msccl.bats \
 	%D%/50-run.bats
 
 EXTRA_DIST += $(cli_tests) %D%/graphviz.supp %D%/common.bash %D%/run-bats.sh

@@ -1,0 +1,42 @@
+# gtopo export --to msccl: every right plan's algorithm is executed.
+
+load common
+
+check() { # PLAN
+	gtopo export --to msccl -o algo.xml "$1"
+	python3 "$GTOPO_SRC/tests/plan/check_msccl.py" algo.xml
+}
+
+setup() {
+	cd "$BATS_TEST_TMPDIR" || return
+}
+
+@test "algorithms of all right plans compute their collective" {
+	n=0
+	for plan in "$GTOPO_SRC"/tests/cases/plan/good/*/plan.json; do
+		if ! gtopo export --to msccl "$plan" >/dev/null 2>why; then
+			grep -q "MSCCL has no 'sendrecv'" why
+			continue
+		fi
+		check "$plan"
+		n=$((n + 1))
+	done
+	[ "$n" -ge 20 ]
+}
+
+@test "rings of machines, for three collectives" {
+	for machine in dgx-1v h200-vm-4; do
+		for coll in allreduce allgather reducescatter; do
+			gtopo search --algo ring --coll "$coll" -o plan.json \
+				"$GTOPO_SRC/share/xml/$machine.xml"
+			check plan.json
+		done
+	done
+}
+
+@test "what MSCCL's runtimes do not take is refused" {
+	gtopo synth '36 gpu(model=h200 nvswitch=18)' >many.xml
+	gtopo search --algo ring -o plan.json many.xml
+	run_split gtopo export --to msccl plan.json
+	want 2 "gtopo export: plan.json: rank 0 takes 1 thread blocks of up to 71 steps; MSCCL takes 64 of 64"
+}
