@@ -13,12 +13,12 @@ runs=${GTOPO_BENCH_RUNS:-7}
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 
-# row NAME INPUT ARGUMENT...: measures gtopo with these arguments.
+# row NAME INPUT ARGUMENT...: measures gtopo, or $program, with these arguments.
 row() {
 	local name=$1 input=$2 i
 	shift 2
 	for ((i = 0; i < runs; i++)); do
-		"$meter" "$gtopo" "$@"
+		"$meter" "${program:-$gtopo}" "$@"
 	done | sort -k2,2n | awk -v name="$name" -v input="${input##*/}" \
 		-v bytes="$(stat -c %s "$input" 2>/dev/null || echo 0)" '
 	{
@@ -54,7 +54,30 @@ largest_for() {
 	done < <(topologies)
 }
 
+# The median of a row.
+median_ms() { # NAME
+	sed -n "s/^{\"command\": \"$1\".*\"median_ms\": \([0-9.]*\).*/\1/p" \
+		"$dir/rows"
+}
+
+# What others need to tell about as much: hwloc's tree, and NVIDIA's table of
+# who is how far from whom.  ratio: their time / ours.
+against() {
+	local lstopo smi
+	lstopo=$(command -v lstopo-no-graphics || command -v lstopo) || return 0
+	program=$lstopo row lstopo "" --of xml
+	smi=$(command -v nvidia-smi || true)
+	[ -z "$smi" ] || program=$smi row nvidia-smi "" topo -m
+	awk -v ours="$(median_ms detect)" -v tree="$(median_ms lstopo)" \
+		-v table="$(median_ms nvidia-smi)" 'BEGIN {
+		printf "{\"command\": \"detect against lstopo%s\", ",
+			(table == "" ? "" : " and nvidia-smi")
+		printf "\"ratio\": %.2f}\n", (tree + table) / ours
+	}' >>"$dir/rows"
+}
+
 row detect "" detect
+against
 paths_file=$(largest_for paths)
 row paths "$paths_file" paths "$paths_file"
 row show "$paths_file" show "$paths_file"
