@@ -10,6 +10,7 @@ gtopo_core_sources += \
 	%D%/diff_fleet.c %D%/diff_fleet.h \
 	%D%/reference.c %D%/reference.h \
 	%D%/cmd_export.c \
+	%D%/cmd_fuse.c \
 	%D%/cmd_health.c \
 	%D%/gpu_match.c %D%/gpu_match.h \
 	%D%/health_reach.c %D%/health_reach.h \

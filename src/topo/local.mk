@@ -12,6 +12,7 @@ gtopo_core_sources += \
 	%D%/dot.c %D%/dot.h %D%/dot_lane.c %D%/dot_link.c \
 	%D%/dot_place.c %D%/dot_place.h %D%/drawing.h \
 	%D%/edit.c %D%/edit.h \
+	%D%/fuse.c %D%/fuse.h \
 	%D%/graph.c %D%/graph.h \
 	%D%/lint.c %D%/lint.def %D%/lint.h %D%/linter.h \
 	%D%/lint_bytes.c %D%/lint_elem.c %D%/lint_facts.c %D%/lint_graph.c \

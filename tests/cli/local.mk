@@ -10,6 +10,7 @@ cli_tests += \
 	%D%/24-health.bats \
 	%D%/25-cluster.bats \
 	%D%/26-synth.bats \
+	%D%/27-fuse.bats \
 	%D%/30-search.bats \
 	%D%/31-explain.bats \
 	%D%/40-verify.bats \

@@ -1,0 +1,99 @@
+#include "cli/cmd.h"
+
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/file.h"
+#include "base/rat.h"
+#include "cli/diff_fleet.h"
+#include "cli/opt.h"
+#include "topo/fuse.h"
+
+struct gt_fuse_opts {
+	const char *name, *nets, *over, *ignore;
+	int rails;
+	int64_t leaf, nvlink;
+};
+
+static const struct gt_opt gt_fuse_opts[] = {
+	{GT_OPT_TEXT, 0, "name", "NAME", offsetof(struct gt_fuse_opts, name),
+	 "what the cluster is called", 0, 0},
+	{GT_OPT_TEXT, 0, "nets", "LIST", offsetof(struct gt_fuse_opts, nets),
+	 "the ports in the fabric, a rail each (those near GPUs)", 0, 0},
+	{GT_OPT_FLAG, 0, "rails", NULL, offsetof(struct gt_fuse_opts, rails),
+	 "each rail has switches of its own", 0, 0},
+	{GT_OPT_INT, 0, "leaf", "NODES", offsetof(struct gt_fuse_opts, leaf),
+	 "so many nodes below a leaf switch, and a spine above", 1, 1 << 20},
+	{GT_OPT_TEXT, 0, "oversubscription", "RATIO",
+	 offsetof(struct gt_fuse_opts, over),
+	 "of the leaf switches, such as 2 or 3/2", 0, 0},
+	{GT_OPT_INT, 0, "nvlink", "NODES",
+	 offsetof(struct gt_fuse_opts, nvlink),
+	 "so many nodes in a row are one NVLink domain", 1, 1 << 20},
+	{GT_OPT_TEXT, 0, "ignore", "LIST",
+	 offsetof(struct gt_fuse_opts, ignore),
+	 "what equal nodes may differ in: driver,subsystem,...", 0, 0},
+	GT_OPT_END,
+};
+
+/* What goes into the file as it is. */
+static int gt_fuse_usable(const struct gt_fuse_opts *opts, struct gt_err *err)
+{
+	struct gt_rat rat;
+
+	if (opts->name && strpbrk(opts->name, "\"&<"))
+		return gt_err_set(err, GT_EINPUT, "--name",
+				  "'%s' cannot be written", opts->name);
+	if (opts->nets &&
+	    (!*opts->nets || opts->nets[strspn(opts->nets, "0123456789,-")]))
+		return gt_err_set(err, GT_EINPUT, "--nets",
+				  "'%s' is no list such as '0,3-6'",
+				  opts->nets);
+	if (opts->over && !opts->leaf)
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "--oversubscription needs --leaf");
+	if (opts->over && (!gt_rat_parse(opts->over, &rat) || rat.num <= 0))
+		return gt_err_set(err, GT_EINPUT, "--oversubscription",
+				  "'%s' is no ratio such as '3/2'", opts->over);
+	return GT_OK;
+}
+
+static int gt_fuse_run_command(const struct gt_cmd_args *args,
+			       struct gt_err *err)
+{
+	const struct gt_fuse_opts *opts = args->opts;
+	struct gt_fuse fuse = {
+		.files = (const char *const *)args->operands,
+		.nfiles = (uint32_t)args->noperands,
+		.beside = args->out,
+		.name = opts->name,
+		.nets = opts->nets,
+		.rails = opts->rails,
+		.leaf = (int)opts->leaf,
+		.over = opts->over,
+		.nvlink = (int)opts->nvlink,
+	};
+	struct gt_buf text = GT_BUF_INIT;
+	int rc = gt_fuse_usable(opts, err);
+
+	if (!rc)
+		rc = gt_fleet_ignore(opts->ignore, &fuse.ignore, err);
+	if (!rc)
+		rc = gt_fuse_write(&fuse, &text, err);
+	if (!rc)
+		rc = gt_file_write(args->out, text.text, text.len, err);
+	gt_buf_release(&text);
+	return rc;
+}
+
+const struct gt_cmd gt_cmd_fuse = {
+	.name = "fuse",
+	.summary = "make a cluster file of the nodes' topology files",
+	.operands = "FILE...",
+	.operands_min = 1,
+	.operands_max = -1,
+	.opts = gt_fuse_opts,
+	.opts_bytes = sizeof(struct gt_fuse_opts),
+	.run = gt_fuse_run_command,
+};
