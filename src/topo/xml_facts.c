@@ -161,7 +161,9 @@ const char *gt_reader_facts(struct gt_reader *reader,
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
 		const char *text = gt_facts_text(machine, words[i].attr);
 
-		if (*text)
+		if (!i && !strcmp(text, "yes")) /* of no known kind */
+			gt_facts_say(&facts, "virtual machine");
+		else if (*text)
 			gt_facts_say(&facts, "%s%s%s", words[i].before, text,
 				     words[i].after);
 	}
