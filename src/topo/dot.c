@@ -38,7 +38,7 @@ static void gt_dot_node(const struct gt_drawing *drawing, uint32_t index)
 	const struct gt_node *node = gt_topo_node(drawing->topo, index);
 	char text[1024];
 
-	gt_dot_text(drawing->topo, index, text, sizeof(text));
+	gt_dot_text(drawing->topo, &drawing->places, index, text, sizeof(text));
 	gt_buf_printf(drawing->out, "n%u [label=\"", index);
 	gt_dot_puts(drawing->out, text);
 	gt_buf_printf(drawing->out, "\", fillcolor=\"%s\", ", fill[node->kind]);
@@ -64,7 +64,7 @@ static void gt_dot_cluster(const struct gt_drawing *drawing, uint32_t index)
 	for (uint32_t i = 0; i < gt_topo_nnodes(topo); i++) {
 		const struct gt_node *node = gt_topo_node(topo, i);
 
-		if (node->up != index)
+		if (node->up != index || drawing->places.stands[i] != i)
 			continue;
 		if (node->kind == GT_NODE_PCI)
 			gt_dot_cluster(drawing, i);

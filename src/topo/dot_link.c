@@ -158,6 +158,45 @@ static void gt_dot_arc(const struct gt_drawing *drawing, double x, double from,
 		      -from, bulge, -from, bulge, -to, x, -to);
 }
 
+/* Between two switches of one maker: from the lower corner of one around to
+ * the upper corner of the other. */
+static void gt_dot_peers(const struct gt_drawing *drawing,
+			 const struct gt_link *link)
+{
+	const struct gt_box *boxes = drawing->places.boxes;
+	int down = boxes[link->from].y < boxes[link->to].y;
+	const struct gt_box *upper = &boxes[down ? link->from : link->to];
+	const struct gt_box *lower = &boxes[down ? link->to : link->from];
+	double top = upper->y + upper->h / 2, bottom = lower->y - lower->h / 2;
+	double x = gt_left(upper) < gt_left(lower) ? gt_left(upper)
+						   : gt_left(lower);
+
+	x -= 10 + (bottom - top < 400 ? (bottom - top) / 10 : 40);
+	gt_buf_printf(
+		drawing->out,
+		"n%u -> n%u [pos=\"%.1f,%.1f %.1f,%.1f %.1f,%.1f %.1f,%.1f\", "
+		"style=dotted, penwidth=2, color=\"%s\"];\n",
+		link->from, link->to, gt_left(upper) + 6, -top, x, -top - 12, x,
+		12 - bottom, gt_left(lower) + 6, -bottom,
+		gt_dot_colours[link->kind]);
+}
+
+/* Files may list such a link at one end only. */
+static int gt_dot_is_peers(const struct gt_topo *topo,
+			   const struct gt_link *link)
+{
+	if (link->kind != GT_LINK_LOC ||
+	    topo->nodes[link->from].kind != GT_NODE_PCI ||
+	    topo->nodes[link->to].kind != GT_NODE_PCI)
+		return 0;
+	for (uint32_t i = topo->first[link->to]; i != GT_NONE;
+	     i = topo->next[i])
+		if (topo->links[i].to == link->from &&
+		    topo->links[i].kind == GT_LINK_LOC)
+			return link->from < link->to;
+	return 1;
+}
+
 static void gt_dot_style(const struct gt_drawing *drawing,
 			 const struct gt_link *link)
 {
@@ -182,6 +221,8 @@ static void gt_dot_link(const struct gt_drawing *drawing,
 		gt_dot_branch(drawing, (uint32_t[]){link->from, link->to}, -8);
 		gt_buf_puts(drawing->out, "label=\"\"");
 		gt_dot_style(drawing, link);
+	} else if (gt_dot_is_peers(drawing->topo, link)) {
+		gt_dot_peers(drawing, link);
 	} else if (gt_dot_is_arc(drawing->topo, link) &&
 		   link->from < link->to) {
 		gt_buf_printf(drawing->out, "n%u -> n%u [", link->from,
@@ -258,7 +299,8 @@ void gt_dot_links(struct gt_drawing *drawing)
 	const struct gt_topo *topo = drawing->topo;
 
 	for (uint32_t i = 0; i < topo->nnodes; i++)
-		if (topo->nodes[i].kind != GT_NODE_NET)
+		if (topo->nodes[i].kind != GT_NODE_NET &&
+		    drawing->places.stands[i] == i)
 			gt_dot_uplink(drawing, i);
 	gt_dot_cpus(drawing);
 	for (uint32_t i = 0; i < topo->nlinks; i++)

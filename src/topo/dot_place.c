@@ -44,8 +44,46 @@ static void gt_dot_ports(const struct gt_topo *topo, uint32_t card, char *text,
 	}
 }
 
-void gt_dot_text(const struct gt_topo *topo, uint32_t index, char *text,
-		 unsigned size)
+/* "4 x ConnectX-7", the numbers of their ports, what each carries. */
+static void gt_dot_folded(const struct gt_topo *topo,
+			  const struct gt_places *places, uint32_t first,
+			  char *text, unsigned size)
+{
+	const struct gt_link *link = NULL;
+	char model[40], gbs[32] = "", ports[256] = "";
+	uint32_t cards = 0;
+	size_t len;
+
+	for (uint32_t i = 0; i < gt_topo_nnodes(topo); i++) {
+		const struct gt_node *node = gt_topo_node(topo, i);
+
+		cards += places->stands[i] == first;
+		if (node->kind != GT_NODE_NET ||
+		    places->stands[node->up] != first)
+			continue;
+		len = strlen(ports);
+		snprintf(ports + len, sizeof(ports) - len, "%s%d",
+			 len ? " " : "", node->dev);
+		link = gt_show_uplink(topo, i);
+	}
+	if (link)
+		gt_show_gbs(link->gbs, gbs, sizeof(gbs));
+	gt_show_model(gt_topo_node(topo, first), model, sizeof(model));
+	snprintf(text, size, "%u x %s\nNET %s\n%s each", cards,
+		 *model ? model : "NIC", ports, gbs);
+}
+
+static int gt_dot_is_folded(const struct gt_topo *topo,
+			    const struct gt_places *places, uint32_t index)
+{
+	for (uint32_t i = index + 1; i < gt_topo_nnodes(topo); i++)
+		if (places->stands[i] == index)
+			return 1;
+	return 0;
+}
+
+void gt_dot_text(const struct gt_topo *topo, const struct gt_places *places,
+		 uint32_t index, char *text, unsigned size)
 {
 	const struct gt_node *node = gt_topo_node(topo, index);
 	char label[64], model[40];
@@ -57,20 +95,23 @@ void gt_dot_text(const struct gt_topo *topo, uint32_t index, char *text,
 	else
 		snprintf(text, size, "%s%s%s", label, *model ? "\n" : "",
 			 model);
-	if (node->kind == GT_NODE_NIC)
+	if (node->kind == GT_NODE_NIC && gt_dot_is_folded(topo, places, index))
+		gt_dot_folded(topo, places, index, text, size);
+	else if (node->kind == GT_NODE_NIC)
 		gt_dot_ports(topo, index, text, size);
 	if (!*text)
 		snprintf(text, size, "%s", label);
 }
 
 /* Helvetica's letters are about 0.55 of its size wide. */
-static void gt_dot_size(const struct gt_topo *topo, uint32_t index,
+static void gt_dot_size(const struct gt_topo *topo,
+			const struct gt_places *places, uint32_t index,
 			struct gt_box *box)
 {
 	char text[1024];
 	double longest = 4, line = 0, lines = 1;
 
-	gt_dot_text(topo, index, text, sizeof(text));
+	gt_dot_text(topo, places, index, text, sizeof(text));
 	for (const char *at = text; *at; at++) {
 		line = *at == '\n' ? 0 : line + 1;
 		lines += *at == '\n';
@@ -97,9 +138,10 @@ static double gt_dot_measure(struct gt_placing *placing)
 		struct gt_box *box = &placing->places->boxes[i];
 		unsigned depth = 0;
 
-		if (node->kind == GT_NODE_NET || node->kind == GT_NODE_NVS)
+		if (node->kind == GT_NODE_NET || node->kind == GT_NODE_NVS ||
+		    placing->places->stands[i] != i)
 			continue;
-		gt_dot_size(topo, i, box);
+		gt_dot_size(topo, placing->places, i, box);
 		widest = node->kind == GT_NODE_CPU   ? &placing->width[0]
 			 : node->kind == GT_NODE_PCI ? &placing->width[1]
 						     : &device;
@@ -135,7 +177,8 @@ static void gt_dot_rows(struct gt_placing *placing, uint32_t index,
 
 	placing->cursor += GT_PLACE_PAD;
 	for (uint32_t i = 0; i < gt_topo_nnodes(topo); i++) {
-		if (gt_topo_node(topo, i)->up != index)
+		if (gt_topo_node(topo, i)->up != index ||
+		    places->stands[i] != i)
 			continue;
 		if (children++)
 			placing->cursor += GT_PLACE_GAP;
@@ -170,8 +213,10 @@ int gt_dot_place(const struct gt_topo *topo, struct gt_arena *arena,
 
 	places->boxes = gt_arena_array(arena, n, sizeof(*places->boxes));
 	places->clusters = gt_arena_array(arena, n, sizeof(*places->clusters));
-	if (!places->boxes || !places->clusters)
+	places->stands = gt_arena_array(arena, n, sizeof(*places->stands));
+	if (!places->boxes || !places->clusters || !places->stands)
 		return 0;
+	gt_dot_fold(topo, places);
 	places->right = gt_dot_measure(&placing);
 	places->left = gt_dot_column(&placing, placing.depth + 1);
 	places->right += places->left;

@@ -149,6 +149,20 @@ static void gt_show_nic(struct gt_show *show, uint32_t index, int depth)
 	gt_show_line(show, &line);
 }
 
+/* Direct links of a switch to others of its maker. */
+static void gt_show_peers(const struct gt_show *show, uint32_t index,
+			  struct gt_show_line *line)
+{
+	for (uint32_t i = 0; i < gt_topo_nlinks(show->topo); i++) {
+		const struct gt_link *link = gt_topo_link(show->topo, i);
+		const struct gt_node *to = gt_topo_node(show->topo, link->to);
+
+		if (link->from == index && link->kind == GT_LINK_LOC &&
+		    to->kind == GT_NODE_PCI)
+			gt_show_add(line, "joined to %s", to->bus_id);
+	}
+}
+
 /* Everything below a CPU or switch; XML's depth is bounded. */
 static void gt_show_below(struct gt_show *show, uint32_t up, int depth);
 
@@ -173,6 +187,7 @@ static void gt_show_node(struct gt_show *show, uint32_t index, int depth)
 		gt_show_model(node, model, sizeof(model));
 		if (*model)
 			gt_show_add(&line, "%s", model);
+		gt_show_peers(show, index, &line);
 		gt_show_line(show, &line);
 		gt_show_below(show, index, depth + 1);
 	}

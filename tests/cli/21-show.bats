@@ -159,3 +159,38 @@ picture() { # FILE
 	run_split gtopo show "$cases/bond/expect.xml"
 	[[ $out == *'NIC 0000:31:00.0'*'no port'* ]]
 }
+
+@test "switches that are joined by a link of their own" {
+	sed 's#<pci busid="0000:87:00.0".*>#&<pcilink target="0000:82:00.0"/>#' \
+		"$GTOPO_SRC/share/xml/dgx-1v.xml" >"$BATS_TEST_TMPDIR/joined.xml"
+	run_split gtopo show "$BATS_TEST_TMPDIR/joined.xml"
+	want 0 ""
+	[ "$(grep -c 'switch 0000:87:00.0 .*, joined to 0000:82:00.0$' \
+		<<<"$out")" -eq 1 ]
+	run_split gtopo show --dot "$BATS_TEST_TMPDIR/joined.xml"
+	want 0 ""
+	[ "$(grep -c 'style=dotted' <<<"$out")" -eq 1 ]
+}
+
+@test "cards that are alike are one box of a picture" {
+	local node='<pci busid="0000:XX:00.0" class="0x020000" vendor="0x1d0f"'
+	node+=' device="0xefa1" link_speed="16.0 GT/s PCIe" link_width="8">'
+	node+='<nic><net name="rdmap" dev="XX" speed="100000" port="1"/></nic>'
+	node+='</pci>'
+	{
+		echo '<system version="1"><cpu numaid="0" arch="x86_64">'
+		for i in 10 11 12 13; do
+			echo "${node//XX/$i}"
+		done
+		echo '</cpu></system>'
+	} >"$BATS_TEST_TMPDIR/efa.xml"
+	run_split gtopo show --dot "$BATS_TEST_TMPDIR/efa.xml"
+	want 0 ""
+	[[ $out == *'label="4 x EFA\nNET 10 11 12 13\n12.5 GB/s each"'* ]]
+	[ "$(grep -c 'fillcolor="#ddf4ff"' <<<"$out")" -eq 1 ]
+	sed '0,/speed="100000"/s//speed="50000"/' "$BATS_TEST_TMPDIR/efa.xml" \
+		>"$BATS_TEST_TMPDIR/slow.xml"
+	run_split gtopo show --dot "$BATS_TEST_TMPDIR/slow.xml"
+	[[ $out == *'label="3 x EFA\nNET 11 12 13\n12.5 GB/s each"'* ]]
+	[ "$(grep -c 'fillcolor="#ddf4ff"' <<<"$out")" -eq 2 ]
+}
