@@ -12,9 +12,11 @@
 #include "cli/run_parse.h"
 #include "cli/run_sweep.h"
 #include "cli/run_trace.h"
+#include "cli/run_world.h"
 #include "exec/trace.h"
 #include "plan/plan.h"
 #include "plan/simulate.h"
+#include "world/world.h"
 
 struct gt_run_opts {
 	const char *plan;
@@ -30,6 +32,9 @@ struct gt_run_opts {
 	int64_t timeout_ns;
 	const char *inject;
 	const char *trace;
+	int64_t procs; /* 0: as the launcher says */
+	int link;      /* -1, 0: what connects two processes best */
+	const char *iface;
 	int json;
 };
 
@@ -45,6 +50,7 @@ static const struct gt_run_opts gt_run_defaults = {
 	.dtype = "float",
 	.op = "sum",
 	.timeout_ns = 30000000000,
+	.link = -1,
 };
 
 #define GT_RUN_AT(member) offsetof(struct gt_run_opts, member)
@@ -88,6 +94,12 @@ static const struct gt_opt gt_run_opts[] = {
 	 "stop a rank on purpose: stall:RANK[:SLICES], exit:...", 0, 0},
 	{GT_OPT_TEXT, 0, "trace", "FILE", GT_RUN_AT(trace),
 	 "time each step of one run more, for a trace viewer", 0, 0},
+	{GT_OPT_INT, 0, "procs", "N", GT_RUN_AT(procs),
+	 "be N processes on this host, without a launcher", 1, 65536},
+	{GT_OPT_WORD, 0, "link", "auto|shm|tcp", GT_RUN_AT(link),
+	 "between processes (default: shm on a host, else tcp)", 0, 0},
+	{GT_OPT_TEXT, 0, "iface", "NAMES", GT_RUN_AT(iface),
+	 "network interfaces to use, as in NCCL_SOCKET_IFNAME", 0, 0},
 	{GT_OPT_FLAG, 0, "json", NULL, GT_RUN_AT(json), "write JSON", 0, 0},
 	GT_OPT_END,
 };
@@ -224,6 +236,46 @@ static int gt_run_traced(const struct gt_cmd_args *args,
 	return rc;
 }
 
+/* As one process or as many. */
+static int gt_run_in_world(const struct gt_cmd_args *args,
+			   struct gt_run_sweep *sweep, struct gt_err *err)
+{
+	const struct gt_run_opts *opts = args->opts;
+	static const char *const links[] = {NULL, "shm", "tcp"};
+	const struct gt_run_world options = {opts->procs, opts->iface,
+					     opts->timeout_ns};
+	struct gt_world *world;
+	int parent, rc;
+
+	if (opts->procs > (int64_t)sweep->config.plan->nranks)
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "--procs '%" PRId64 "': the plan has %u "
+				  "ranks, and each process at least one",
+				  opts->procs, sweep->config.plan->nranks);
+	rc = gt_run_world_open(&options, &world, &parent, err);
+	if (rc || parent)
+		return rc;
+	sweep->config.world = world;
+	sweep->config.iface = opts->iface;
+	sweep->config.link = opts->link < 0 ? NULL : links[opts->link];
+	if (world) {
+		sweep->quiet = gt_world_rank(world) > 0;
+		rc = strcmp(sweep->ops->name, "host")
+			     ? gt_err_set(err, GT_EINPUT, NULL,
+					  "several processes run on CPUs only; "
+					  "use --device host")
+			     : gt_run_world_same(world, sweep, err);
+	}
+	if (!rc && world && opts->trace)
+		rc = gt_err_set(err, GT_EINPUT, NULL,
+				"--trace: the times are one process's; leave "
+				"the others out");
+	if (!rc)
+		rc = opts->trace ? gt_run_traced(args, sweep, err)
+				 : gt_run_sweep(sweep, err);
+	return gt_run_world_close(world, rc, err);
+}
+
 static int gt_run_plan(const struct gt_cmd_args *args, struct gt_plan *plan,
 		       struct gt_run_sweep *sweep, struct gt_err *err)
 {
@@ -249,8 +301,7 @@ static int gt_run_plan(const struct gt_cmd_args *args, struct gt_plan *plan,
 		return rc;
 	gt_cmd_note(args, "the plan is right; engine '%s'", sweep->ops->name);
 	gt_run_catch_signals();
-	return opts->trace ? gt_run_traced(args, sweep, err)
-			   : gt_run_sweep(sweep, err);
+	return gt_run_in_world(args, sweep, err);
 }
 
 static int gt_run_run(const struct gt_cmd_args *args, struct gt_err *err)

@@ -35,4 +35,5 @@ gtopo_core_sources += \
 	%D%/run_trace.c %D%/run_trace.h \
 	%D%/run_parse.c %D%/run_parse.h \
 	%D%/show_plan.c %D%/show_plan.h \
-	%D%/run_sweep.c %D%/run_sweep.h
+	%D%/run_sweep.c %D%/run_sweep.h \
+	%D%/run_world.c %D%/run_world.h

@@ -29,6 +29,8 @@ static int gt_running_flush(struct gt_running *run)
 {
 	if (run->out.failed)
 		return gt_err_nomem(run->err);
+	if (run->sweep->quiet)
+		run->out.len = 0;
 	if (run->sweep->out && strcmp(run->sweep->out, "-"))
 		return GT_OK;
 	errno = 0;

@@ -21,6 +21,7 @@ struct gt_err;
 struct gt_plan;
 struct gt_trace;
 struct gt_engine;
+struct gt_world;
 
 /* What stops a rank on purpose, to test that the others notice. */
 enum gt_fault {
@@ -44,6 +45,10 @@ struct gt_engine_config {
 	enum gt_fault fault;
 	uint32_t fault_rank;
 	uint64_t fault_step; /* after so many slices of one run() */
+	/* Several processes: each has some of the ranks.  NULL: it is alone. */
+	struct gt_world *world;
+	const char *link;  /* NULL, or "shm", "tcp": for all connections */
+	const char *iface; /* NULL, or which networks (world/net.h) */
 	/* NULL, or a flag that a signal handler sets to end every wait */
 	const volatile sig_atomic_t *interrupt;
 };

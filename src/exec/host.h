@@ -21,6 +21,7 @@
 #include "exec/bell.h"
 #include "exec/engine.h"
 #include "exec/fifo.h"
+#include "exec/host_world.h"
 #include "plan/layout.h"
 
 struct gt_arena;
@@ -31,7 +32,6 @@ struct gt_host_lane {
 	const struct gt_program *program;
 	struct gt_layout layout;
 	struct gt_fifo_end *ends; /* one per connection of the program */
-	char *scratch; /* the rank's for the channel, shared by its programs */
 	uint32_t worker;
 	uint32_t iter, loop, step; /* what comes next */
 	int64_t since_ns;          /* traced: the end of the step before */
@@ -62,7 +62,7 @@ struct gt_host_rank {
 	_Atomic uint64_t at;    /* lane << 32 | step that it is at */
 	_Atomic int done;       /* with the job */
 
-	struct gt_bell bell; /* rung by those who post something for it */
+	struct gt_bell *bell; /* rung by those who post something for it */
 
 	_Alignas(GT_CACHE_LINE_BYTES) struct gt_engine *engine;
 	uint32_t rank;
@@ -80,9 +80,11 @@ enum gt_host_job { GT_HOST_FILL, GT_HOST_RUN, GT_HOST_CHECK };
 struct gt_engine {
 	struct gt_engine_config config;
 	uint32_t nranks;
-	uint32_t workers; /* per channel */
-	uint32_t spins;   /* polls before a waiting rank sleeps */
-	struct gt_host_rank *ranks;
+	uint32_t first, end;        /* the ranks of this process */
+	uint32_t workers;           /* per channel */
+	uint32_t spins;             /* polls before a waiting rank sleeps */
+	struct gt_host_rank *ranks; /* nranks; others' are not used */
+	struct gt_host_world far;
 
 	/* What belongs to the collective that runs now. */
 	struct gt_arena *arena;
@@ -92,9 +94,6 @@ struct gt_engine {
 	uint32_t nlanes;    /* of a rank */
 	struct gt_fifo *fifos;
 	char *slots;
-	char *scratch; /* of all ranks */
-	uint64_t scratch_bytes;
-	uint64_t pitch_bytes; /* from a slice in slots or scratch to the next */
 	uint32_t slice_bytes;
 
 	/* The job; written by the caller under the mutex. */
@@ -143,6 +142,17 @@ void gt_host_threads_join(struct gt_engine *engine);
 /* host_watch.c: wait for all ranks to finish the job, or name who stopped. */
 int gt_host_watch(struct gt_engine *engine, struct gt_err *err);
 
+static inline uint32_t gt_host_nlocal(const struct gt_engine *engine)
+{
+	return engine->end - engine->first;
+}
+
+static inline int gt_host_is_local(const struct gt_engine *engine,
+				   uint32_t rank)
+{
+	return rank >= engine->first && rank < engine->end;
+}
+
 /* Where an element of a buffer lies. */
 static inline char *gt_host_element(const struct gt_host_buffer *buffer,
 				    uint64_t index, size_t elem_bytes)
@@ -157,8 +167,8 @@ static inline int gt_host_aborted(struct gt_engine *engine)
 
 static inline void gt_host_ring_all(struct gt_engine *engine)
 {
-	for (uint32_t r = 0; r < engine->nranks; r++)
-		gt_bell_ring(&engine->ranks[r].bell);
+	for (uint32_t r = engine->first; r < engine->end; r++)
+		gt_bell_ring(engine->ranks[r].bell);
 }
 
 static inline void gt_host_abort(struct gt_engine *engine)

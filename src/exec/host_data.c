@@ -92,7 +92,7 @@ static uint64_t gt_data_compare(const struct gt_engine *engine,
 	size_t elem = gt_dtype_bytes(engine->req.dtype);
 	uint64_t wrong = 0;
 
-	for (uint32_t r = 0; r < engine->nranks; r++) {
+	for (uint32_t r = engine->first; r < engine->end; r++) {
 		const struct gt_host_buffer *out = &engine->ranks[r].output;
 
 		if (at >= out->has.offset &&
@@ -108,9 +108,9 @@ static struct gt_range gt_data_part(const struct gt_host_rank *rank)
 {
 	const struct gt_engine *engine = rank->engine;
 	const struct gt_request *req = &engine->req;
-	uint32_t n = engine->nranks;
-	uint64_t begin = gt_cut(req->count, rank->rank, n, 1);
-	uint64_t end = gt_cut(req->count, rank->rank + 1, n, 1);
+	uint32_t n = gt_host_nlocal(engine), i = rank->rank - engine->first;
+	uint64_t begin = gt_cut(req->count, i, n, 1);
+	uint64_t end = gt_cut(req->count, i + 1, n, 1);
 
 	if (!gt_coll_reduces(req->coll) || gt_coll_has_blocks(req->coll))
 		return rank->output.has;
@@ -120,7 +120,7 @@ static struct gt_range gt_data_part(const struct gt_host_rank *rank)
 /*
  * What must come out of a reduction is costly to know and the same on all
  * ranks: each rank's thread looks at one part of the index space, in
- * everybody's output.  Of other collectives it looks at its own output.
+ * the output of everybody who is here.  Of other collectives it looks at its own output.
  */
 void gt_host_check(struct gt_host_rank *rank)
 {

@@ -6,6 +6,7 @@
 
 #include "base/err.h"
 #include "plan/plan.h"
+#include "world/world.h"
 
 enum { GT_HOST_SPINS = 2000 };
 
@@ -56,6 +57,7 @@ static struct gt_engine *gt_host_new(const struct gt_engine_config *config)
 		return NULL;
 	}
 	memset(engine->ranks, 0, n * sizeof(*engine->ranks));
+	engine->far.bells.fd = -1;
 	for (uint32_t r = 0; r < n; r++) {
 		engine->ranks[r].engine = engine;
 		engine->ranks[r].rank = r;
@@ -70,6 +72,7 @@ static void gt_host_close(struct gt_engine *engine)
 	gt_host_threads_join(engine);
 	gt_host_lanes_free(engine);
 	gt_host_memory_free(engine);
+	gt_host_world_close(engine);
 	pthread_cond_destroy(&engine->done);
 	pthread_cond_destroy(&engine->go);
 	pthread_mutex_destroy(&engine->mutex);
@@ -86,7 +89,9 @@ static int gt_host_open(const struct gt_engine_config *config,
 
 	if (!engine)
 		return gt_err_nomem(err);
-	rc = gt_host_memory_new(engine, err);
+	rc = gt_host_world_open(engine, err);
+	if (!rc)
+		rc = gt_host_memory_new(engine, err);
 	if (!rc)
 		rc = gt_host_threads_start(engine, err);
 	if (rc) {
@@ -111,7 +116,7 @@ static int gt_host_do(struct gt_engine *engine, enum gt_host_job job,
 	atomic_store(&engine->start_ns, 0);
 	memset(engine->watched, 0,
 	       (engine->nranks + 1) * sizeof(*engine->watched));
-	for (uint32_t r = 0; r < engine->nranks; r++) {
+	for (uint32_t r = engine->first; r < engine->end; r++) {
 		atomic_store(&engine->ranks[r].done, 0);
 		atomic_store(&engine->ranks[r].moved, 0);
 	}
@@ -144,22 +149,29 @@ static int gt_host_do_run(struct gt_engine *engine,
 			  const struct gt_request *req, uint32_t iters,
 			  int64_t *elapsed_ns, struct gt_err *err)
 {
+	struct gt_world *world = engine->far.world;
+	uint64_t longest_ns;
 	int64_t end_ns = 0;
 	int rc = gt_host_begin(engine, req, err);
 
 	if (!rc)
 		rc = gt_host_lanes_prepare(engine, req, err);
+	/* The clock starts when all processes are ready. */
+	if (!rc && world)
+		rc = gt_world_meet(world, NULL, 0, NULL, err);
 	if (rc)
 		return rc;
 	engine->iters = iters;
 	rc = gt_host_do(engine, GT_HOST_RUN, req, err);
 	if (rc)
 		return rc;
-	for (uint32_t r = 0; r < engine->nranks; r++)
+	for (uint32_t r = engine->first; r < engine->end; r++)
 		if (engine->ranks[r].end_ns > end_ns)
 			end_ns = engine->ranks[r].end_ns;
-	*elapsed_ns = end_ns - atomic_load(&engine->start_ns);
-	return GT_OK;
+	longest_ns = (uint64_t)(end_ns - atomic_load(&engine->start_ns));
+	rc = world ? gt_world_max(world, &longest_ns, err) : GT_OK;
+	*elapsed_ns = (int64_t)longest_ns;
+	return rc;
 }
 
 static int gt_host_do_check(struct gt_engine *engine,
@@ -173,10 +185,12 @@ static int gt_host_do_check(struct gt_engine *engine,
 		rc = gt_host_do(engine, GT_HOST_CHECK, req, err);
 	if (rc)
 		return rc;
-	for (uint32_t r = 0; r < engine->nranks; r++)
+	for (uint32_t r = engine->first; r < engine->end; r++)
 		sum += engine->ranks[r].wrong;
+	rc = engine->far.world ? gt_world_sum(engine->far.world, &sum, err)
+			       : GT_OK;
 	*wrong = sum;
-	return GT_OK;
+	return rc;
 }
 
 static int gt_host_usable(void)

@@ -7,6 +7,7 @@
 #include "plan/layout.h"
 #include "plan/lower.h"
 #include "plan/plan.h"
+#include "world/world.h"
 
 enum {
 	/* Of choice: a slice and its copy stay in a core's own cache. */
@@ -20,12 +21,9 @@ void gt_host_lanes_free(struct gt_engine *engine)
 	gt_arena_free(engine->arena);
 	free(engine->fifos);
 	free(engine->slots);
-	free(engine->scratch);
 	engine->arena = NULL;
 	engine->fifos = NULL;
 	engine->slots = NULL;
-	engine->scratch = NULL;
-	engine->scratch_bytes = 0;
 	engine->row = NULL;
 }
 
@@ -66,16 +64,19 @@ static int gt_lanes_lower(struct gt_engine *engine, struct gt_host_rank *rank,
 	return rc;
 }
 
+/* Those that have memory in this process. */
 static uint64_t gt_lanes_count_fifos(const struct gt_engine *engine)
 {
 	const struct gt_program *program;
 	uint64_t n = 0;
 
-	for (uint32_t r = 0; r < engine->nranks; r++)
+	for (uint32_t r = engine->first; r < engine->end; r++)
 		for (uint32_t l = 0; l < engine->nlanes; l++) {
 			program = engine->ranks[r].lanes[l].program;
 			for (uint32_t k = 0; k < program->nconns; k++)
-				n += program->conns[k].sends;
+				n += program->conns[k].sends ||
+				     !gt_host_is_local(engine,
+						       program->conns[k].peer);
 		}
 	return n;
 }
@@ -137,6 +138,25 @@ static struct gt_fifo_end *gt_lane_other_end(const struct gt_engine *engine,
 	return NULL;
 }
 
+/* A connection to or from another process is made by a link. */
+static int gt_lane_connect_far(struct gt_engine *engine, uint32_t r, uint32_t l,
+			       uint32_t k, struct gt_err *err)
+{
+	struct gt_host_lane *lane = &engine->ranks[r].lanes[l];
+	const struct gt_conn *conn = &lane->program->conns[k];
+	struct gt_link_conn far = {
+		.from = conn->sends ? r : conn->peer,
+		.to = conn->sends ? conn->peer : r,
+		/* Programs of one channel and worker are connected. */
+		.lane = l / engine->nprograms,
+		.tag = conn->tag,
+		.sends = conn->sends,
+		.end = &lane->ends[k],
+	};
+
+	return gt_host_world_add(engine, &far, conn->peer, err);
+}
+
 /* The FIFOs of all connections in which rank r sends on lane l. */
 static int gt_lane_connect(struct gt_engine *engine, uint32_t r, uint32_t l,
 			   uint64_t *at, struct gt_err *err)
@@ -147,9 +167,16 @@ static int gt_lane_connect(struct gt_engine *engine, uint32_t r, uint32_t l,
 	const struct gt_conn *conn;
 	struct gt_fifo_end *other;
 	struct gt_fifo *fifo;
+	int rc;
 
 	for (uint32_t k = 0; k < lane->program->nconns; k++) {
 		conn = &lane->program->conns[k];
+		if (!gt_host_is_local(engine, conn->peer)) {
+			rc = gt_lane_connect_far(engine, r, l, k, err);
+			if (rc)
+				return rc;
+			continue;
+		}
 		if (!conn->sends)
 			continue;
 		other = gt_lane_other_end(engine, r, l, conn);
@@ -164,12 +191,12 @@ static int gt_lane_connect(struct gt_engine *engine, uint32_t r, uint32_t l,
 		lane->ends[k] = (struct gt_fifo_end){
 			.fifo = fifo,
 			.slots = engine->slots + *at * nslots * slot_bytes,
-			.other = &engine->ranks[conn->peer].bell,
+			.other = engine->ranks[conn->peer].bell,
 			.slot_bytes = slot_bytes,
 			.nslots = nslots,
 		};
 		*other = lane->ends[k];
-		other->other = &engine->ranks[r].bell;
+		other->other = engine->ranks[r].bell;
 		(*at)++;
 	}
 	return GT_OK;
@@ -177,11 +204,17 @@ static int gt_lane_connect(struct gt_engine *engine, uint32_t r, uint32_t l,
 
 static int gt_lanes_connect(struct gt_engine *engine, struct gt_err *err)
 {
-	uint64_t n = gt_lanes_count_fifos(engine), at = 0, bytes;
+	uint64_t n = gt_lanes_count_fifos(engine), most = n, at = 0, bytes;
+	struct gt_link_shape shape = {.nslots = gt_lanes_slots(engine)};
 	int rc = GT_OK;
 
-	engine->slice_bytes = gt_lanes_slice_bytes(engine, n);
-	engine->pitch_bytes = gt_slot_bytes(engine->slice_bytes);
+	/* All processes cut slices alike. */
+	if (engine->far.world)
+		rc = gt_world_max(engine->far.world, &most, err);
+	if (rc)
+		return rc;
+	engine->slice_bytes = gt_lanes_slice_bytes(engine, most);
+	shape.slot_bytes = (uint32_t)gt_slot_bytes(engine->slice_bytes);
 	bytes = n * gt_lanes_slots(engine) * gt_slot_bytes(engine->slice_bytes);
 	engine->fifos = aligned_alloc(GT_CACHE_LINE_BYTES,
 				      (n + 1) * sizeof(*engine->fifos));
@@ -189,10 +222,10 @@ static int gt_lanes_connect(struct gt_engine *engine, struct gt_err *err)
 		aligned_alloc(GT_CACHE_LINE_BYTES, bytes + GT_CACHE_LINE_BYTES);
 	if (!engine->fifos || !engine->slots)
 		return gt_err_nomem(err);
-	for (uint32_t r = 0; !rc && r < engine->nranks; r++)
+	for (uint32_t r = engine->first; !rc && r < engine->end; r++)
 		for (uint32_t l = 0; !rc && l < engine->nlanes; l++)
 			rc = gt_lane_connect(engine, r, l, &at, err);
-	return rc;
+	return rc ? rc : gt_host_world_connect(engine, &shape, err);
 }
 
 static int gt_lanes_new(struct gt_engine *engine, struct gt_err *err)
@@ -205,7 +238,7 @@ static int gt_lanes_new(struct gt_engine *engine, struct gt_err *err)
 	engine->nprograms = gt_lower_lanes(engine->config.plan, &engine->use);
 	engine->nlanes =
 		engine->row->nchannels * engine->workers * engine->nprograms;
-	for (uint32_t r = 0; !rc && r < engine->nranks; r++) {
+	for (uint32_t r = engine->first; !rc && r < engine->end; r++) {
 		struct gt_host_rank *rank = &engine->ranks[r];
 
 		rank->lanes = gt_arena_array(engine->arena, engine->nlanes,
@@ -225,7 +258,7 @@ static void gt_lanes_start(struct gt_engine *engine, uint32_t i,
 	uint32_t n = engine->workers * engine->nprograms;
 	struct gt_host_lane *lane;
 
-	for (uint32_t r = 0; r < engine->nranks; r++)
+	for (uint32_t r = engine->first; r < engine->end; r++)
 		for (uint32_t l = i * n; l < (i + 1) * n; l++) {
 			lane = &engine->ranks[r].lanes[l];
 			lane->layout = *layout;
@@ -236,49 +269,6 @@ static void gt_lanes_start(struct gt_engine *engine, uint32_t i,
 			lane->step = 0;
 			lane->since_ns = 0;
 		}
-}
-
-/* Scratch of all ranks on row's channel i, from `at` on; where it ends. */
-static uint64_t gt_lanes_scratch(struct gt_engine *engine, uint32_t i,
-				 uint64_t at)
-{
-	uint32_t n = engine->workers * engine->nprograms;
-
-	for (uint32_t r = 0; r < engine->nranks; r++) {
-		struct gt_host_lane *lanes = &engine->ranks[r].lanes[i * n];
-		const struct gt_layout *layout = &lanes->layout;
-
-		for (uint32_t l = 0; l < n && engine->scratch; l++)
-			lanes[l].scratch = engine->scratch + at;
-		at += (uint64_t)lanes->program->nscratch * layout->nworkers *
-		      layout->loops * engine->pitch_bytes;
-	}
-	return at;
-}
-
-/* As much as the request needs: first measured, then handed out. */
-static int gt_lanes_scratch_all(struct gt_engine *engine, struct gt_err *err)
-{
-	uint64_t bytes = 0;
-
-	for (uint32_t i = 0; i < engine->row->nchannels; i++)
-		bytes = gt_lanes_scratch(engine, i, bytes);
-	if (bytes > engine->scratch_bytes) {
-		free(engine->scratch);
-		engine->scratch_bytes = bytes;
-		engine->scratch =
-			aligned_alloc(GT_CACHE_LINE_BYTES,
-				      bytes + GT_CACHE_LINE_BYTES -
-					      bytes % GT_CACHE_LINE_BYTES);
-		if (!engine->scratch) {
-			engine->scratch_bytes = 0;
-			return gt_err_nomem(err);
-		}
-	}
-	bytes = 0;
-	for (uint32_t i = 0; i < engine->row->nchannels; i++)
-		bytes = gt_lanes_scratch(engine, i, bytes);
-	return GT_OK;
 }
 
 static int gt_lanes_layout(struct gt_engine *engine,
@@ -303,7 +293,7 @@ static int gt_lanes_layout(struct gt_engine *engine,
 		if (!rc)
 			gt_lanes_start(engine, i, &layout);
 	}
-	return rc ? rc : gt_lanes_scratch_all(engine, err);
+	return rc;
 }
 
 /* Programs of another row, collective or root are made anew. */

@@ -81,9 +81,9 @@ static char *gt_memory_map(uint64_t bytes)
 int gt_host_memory_new(struct gt_engine *engine, struct gt_err *err)
 {
 	uint64_t bytes = engine->config.max_bytes;
-	int rc = gt_memory_check(engine->nranks, bytes, err);
+	int rc = gt_memory_check(gt_host_nlocal(engine), bytes, err);
 
-	for (uint32_t r = 0; !rc && r < engine->nranks; r++) {
+	for (uint32_t r = engine->first; !rc && r < engine->end; r++) {
 		engine->ranks[r].send =
 			gt_memory_map(bytes + GT_HOST_EXTRA_BYTES);
 		engine->ranks[r].recv =
@@ -98,7 +98,7 @@ void gt_host_memory_free(struct gt_engine *engine)
 {
 	uint64_t bytes = engine->config.max_bytes;
 
-	for (uint32_t r = 0; r < engine->nranks; r++) {
+	for (uint32_t r = engine->first; r < engine->end; r++) {
 		if (engine->ranks[r].send)
 			munmap(engine->ranks[r].send,
 			       bytes + GT_HOST_EXTRA_BYTES);
@@ -153,7 +153,7 @@ int gt_host_memory_place(struct gt_engine *engine, const struct gt_request *req,
 				  "'%" PRIu64 "' elements are more than the "
 				  "buffers of %" PRIu64 " bytes hold",
 				  req->count, engine->config.max_bytes);
-	for (uint32_t r = 0; r < engine->nranks; r++)
+	for (uint32_t r = engine->first; r < engine->end; r++)
 		gt_memory_place_rank(&engine->ranks[r], req, total);
 	return GT_OK;
 }

@@ -24,7 +24,7 @@ static void gt_rank_idle(struct gt_host_rank *rank, uint32_t polls,
 #endif
 		return;
 	}
-	gt_bell_wait(&rank->bell, seen, GT_HOST_NAP_NS);
+	gt_bell_wait(rank->bell, seen, GT_HOST_NAP_NS);
 }
 
 /* All ranks start together; the last one to come takes the time. */
@@ -33,12 +33,13 @@ static void gt_rank_meet(struct gt_host_rank *rank)
 	struct gt_engine *engine = rank->engine;
 	uint32_t seen, polls = 0;
 
-	if (atomic_fetch_add(&engine->arrived, 1) + 1 == engine->nranks) {
+	if (atomic_fetch_add(&engine->arrived, 1) + 1 ==
+	    gt_host_nlocal(engine)) {
 		atomic_store(&engine->start_ns, gt_clock_ns());
 		gt_host_ring_all(engine);
 	}
 	while (!gt_host_aborted(engine)) {
-		seen = gt_bell_look(&rank->bell);
+		seen = gt_bell_look(rank->bell);
 		if (atomic_load(&engine->start_ns))
 			break;
 		gt_host_beat(rank);
@@ -112,7 +113,7 @@ static int gt_rank_run(struct gt_host_rank *rank)
 	gt_rank_meet(rank);
 	while (open && !gt_host_aborted(engine)) {
 		before = moved;
-		seen = gt_bell_look(&rank->bell);
+		seen = gt_bell_look(rank->bell);
 		gt_host_beat(rank);
 		open = gt_rank_poll(rank, &moved);
 		if (open && gt_rank_is_faulty(rank, moved))
@@ -166,7 +167,7 @@ static void gt_rank_finish(struct gt_host_rank *rank)
 
 	pthread_mutex_lock(&engine->mutex);
 	atomic_store_explicit(&rank->done, 1, memory_order_relaxed);
-	if (++engine->ndone == engine->nranks)
+	if (++engine->ndone == gt_host_nlocal(engine))
 		pthread_cond_signal(&engine->done);
 	pthread_mutex_unlock(&engine->mutex);
 }
@@ -196,7 +197,7 @@ int gt_host_threads_start(struct gt_engine *engine, struct gt_err *err)
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, GT_HOST_STACK_BYTES);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	for (uint32_t r = 0; !rc && r < engine->nranks; r++) {
+	for (uint32_t r = engine->first; !rc && r < engine->end; r++) {
 		rank = &engine->ranks[r];
 		rc = pthread_create(&rank->thread, &attr, gt_rank_main, rank);
 		rank->has_thread = !rc;
@@ -206,7 +207,7 @@ int gt_host_threads_start(struct gt_engine *engine, struct gt_err *err)
 	if (rc)
 		return gt_err_set(err, GT_ESYS, NULL,
 				  "cannot start %u rank threads: %s",
-				  engine->nranks, strerror(rc));
+				  gt_host_nlocal(engine), strerror(rc));
 	return GT_OK;
 }
 
@@ -217,7 +218,7 @@ void gt_host_threads_join(struct gt_engine *engine)
 	engine->quit = 1;
 	pthread_cond_broadcast(&engine->go);
 	pthread_mutex_unlock(&engine->mutex);
-	for (uint32_t r = 0; r < engine->nranks; r++)
+	for (uint32_t r = engine->first; r < engine->end; r++)
 		if (engine->ranks[r].has_thread)
 			pthread_join(engine->ranks[r].thread, NULL);
 }

@@ -29,7 +29,25 @@ static int gt_step_is_ready(const struct gt_host_lane *lane,
 	return 1;
 }
 
-static void gt_step_post(const struct gt_host_lane *lane,
+/* What lies in the slot that is about to be announced. */
+static void gt_step_note(const struct gt_host_rank *rank,
+			 const struct gt_host_lane *lane,
+			 const struct gt_step *step,
+			 const struct gt_operand *operand)
+{
+	struct gt_fifo_end *end = &lane->ends[operand->conn];
+	uint64_t count = gt_layout_slice(&lane->layout, step->chunk,
+					 lane->worker, lane->loop)
+				 .count;
+
+	if (operand->buf != GT_BUF_FIFO)
+		count = 0;
+	end->lengths[end->at % end->nslots] =
+		(uint32_t)(count * gt_dtype_bytes(rank->engine->req.dtype));
+}
+
+static void gt_step_post(const struct gt_host_rank *rank,
+			 const struct gt_host_lane *lane,
 			 const struct gt_step *step)
 {
 	uint32_t n = (uint32_t)step->nsrc + step->ndst;
@@ -42,18 +60,13 @@ static void gt_step_post(const struct gt_host_lane *lane,
 			continue;
 		if (i < step->nsrc)
 			gt_fifo_received(end);
-		else
+		else {
+			if (end->lengths)
+				gt_step_note(rank, lane, step, operand);
 			gt_fifo_sent(end);
+		}
 		gt_bell_ring(end->other);
 	}
-}
-
-/* The number of a scratch place's slice: none shares it, in any loop. */
-static uint64_t gt_step_scratch(const struct gt_host_lane *lane, uint32_t place)
-{
-	uint64_t first = (uint64_t)place * lane->layout.nworkers + lane->worker;
-
-	return first * lane->layout.loops + lane->loop;
 }
 
 /* Where the operand's slice lies; NULL when it has no bytes. */
@@ -69,9 +82,6 @@ static char *gt_step_address(const struct gt_host_rank *rank,
 		return NULL;
 	if (operand->buf == GT_BUF_FIFO)
 		return gt_fifo_slot(&lane->ends[operand->conn]);
-	if (operand->buf == GT_BUF_SCRATCH)
-		return lane->scratch + gt_step_scratch(lane, operand->chunk) *
-					       rank->engine->pitch_bytes;
 	if (operand->buf == GT_BUF_PEER_INPUT ||
 	    operand->buf == GT_BUF_PEER_OUTPUT)
 		of = &rank->engine
@@ -133,8 +143,7 @@ static void gt_step_advance(struct gt_host_lane *lane)
 static uint32_t gt_step_peer(const struct gt_host_lane *lane,
 			     const struct gt_operand *operand)
 {
-	return operand->buf == GT_BUF_INPUT || operand->buf == GT_BUF_OUTPUT ||
-			       operand->buf == GT_BUF_SCRATCH
+	return operand->buf == GT_BUF_INPUT || operand->buf == GT_BUF_OUTPUT
 		       ? GT_TRACE_NONE
 		       : lane->program->conns[operand->conn].peer;
 }
@@ -190,7 +199,7 @@ int gt_host_step(struct gt_host_rank *rank, struct gt_host_lane *lane)
 		return 0;
 	begin_ns = rank->engine->req.trace ? gt_clock_ns() : 0;
 	gt_step_move(rank, lane, step);
-	gt_step_post(lane, step);
+	gt_step_post(rank, lane, step);
 	if (rank->engine->req.trace)
 		gt_step_trace(rank, lane, step, begin_ns);
 	gt_step_advance(lane);

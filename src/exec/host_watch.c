@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "plan/plan.h"
+#include "world/world.h"
 
 enum {
 	GT_WATCH_TICK_NS = 20000000,
@@ -25,14 +26,15 @@ static void gt_watched_look(struct gt_watched *watched, uint64_t value,
 
 /* Say which rank it is, and where it stands. */
 static int gt_watch_blame(const struct gt_engine *engine, uint32_t r,
-			  const char *what, struct gt_err *err)
+			  const char *what, int64_t still_ns,
+			  struct gt_err *err)
 {
 	const struct gt_plan *plan = engine->config.plan;
 	const struct gt_plan_rank *named = &plan->ranks[r];
 	uint64_t at = atomic_load_explicit(&engine->ranks[r].at,
 					   memory_order_relaxed);
 	uint32_t l = (uint32_t)(at >> 32), step = (uint32_t)at;
-	double seconds = (double)engine->config.timeout_ns / 1e9;
+	double seconds = (double)still_ns / 1e9;
 	const struct gt_host_lane *lane;
 
 	if (engine->job != GT_HOST_RUN)
@@ -59,10 +61,12 @@ static int gt_watch_look(const struct gt_engine *engine, int64_t passed_ns,
 	struct gt_watched *watched = engine->watched;
 	struct gt_watched *whole = &watched[engine->nranks];
 	int64_t limit_ns = engine->config.timeout_ns;
+	/* The process whose own rank stands still is the first to say so. */
+	int64_t own_ns = engine->far.world ? limit_ns / 4 * 3 : limit_ns;
 	uint64_t moved = 0, beats, ndone = 0;
 	uint32_t waiting = 0;
 
-	for (uint32_t r = 0; r < engine->nranks; r++) {
+	for (uint32_t r = engine->first; r < engine->end; r++) {
 		struct gt_host_rank *rank = &engine->ranks[r];
 
 		if (atomic_load_explicit(&rank->done, memory_order_relaxed)) {
@@ -75,17 +79,20 @@ static int gt_watch_look(const struct gt_engine *engine, int64_t passed_ns,
 		moved += atomic_load_explicit(&rank->moved,
 					      memory_order_relaxed);
 		gt_watched_look(&watched[r], beats, passed_ns);
-		if (atomic_load(&rank->bell.asleep))
+		if (atomic_load(&rank->bell->asleep))
 			watched[r].still_ns = 0;
-		if (watched[r].still_ns >= limit_ns)
+		if (watched[r].still_ns >= own_ns)
 			return gt_watch_blame(engine, r, "made no progress",
-					      err);
+					      own_ns, err);
 	}
 	if (engine->job != GT_HOST_RUN)
 		return GT_OK;
 	gt_watched_look(whole, moved + (ndone << 48), passed_ns);
+	if (engine->far.world)
+		gt_world_progress(engine->far.world,
+				  (engine->job_number << 32) + whole->value);
 	if (whole->still_ns >= limit_ns)
-		return gt_watch_blame(engine, waiting, "waited", err);
+		return gt_watch_blame(engine, waiting, "waited", limit_ns, err);
 	return GT_OK;
 }
 
@@ -100,11 +107,11 @@ static int gt_watch_tick(struct gt_engine *engine)
 		until.tv_nsec -= 1000000000;
 		until.tv_sec++;
 	}
-	while (engine->ndone < engine->nranks)
+	while (engine->ndone < gt_host_nlocal(engine))
 		if (pthread_cond_timedwait(&engine->done, &engine->mutex,
 					   &until) == ETIMEDOUT)
 			break;
-	return engine->ndone == engine->nranks;
+	return engine->ndone == gt_host_nlocal(engine);
 }
 
 int gt_host_watch(struct gt_engine *engine, struct gt_err *err)
@@ -121,6 +128,8 @@ int gt_host_watch(struct gt_engine *engine, struct gt_err *err)
 			passed = GT_WATCH_GAP_NS;
 		last = now;
 		rc = gt_watch_look(engine, passed, err);
+		if (!rc)
+			rc = gt_host_world_check(engine, err);
 		if (!rc && interrupt && *interrupt)
 			rc = gt_err_set(err, GT_ESYS, NULL, "interrupted");
 	}

@@ -7,9 +7,9 @@
  *   tcp   each side has slots of its own, and a proxy thread in each process
  *         carries slices one way and credits the other
  *
- * A link belongs to one thread, as the engine does.  open, connect and close
- * are meetings (world/world.h): all processes call them in the same order,
- * also those that have nothing to connect.
+ * A link belongs to one thread, as the engine does.  open and connect are
+ * meetings (world/world.h): all processes call them in the same order, also
+ * those that have nothing to connect.
  */
 #ifndef GT_EXEC_LINK_H
 #define GT_EXEC_LINK_H

@@ -11,6 +11,7 @@ gtopo_core_sources += \
 	%D%/host_rank.c \
 	%D%/host_step.c \
 	%D%/host_watch.c \
+	%D%/host_world.c %D%/host_world.h \
 	%D%/link.c %D%/link.h \
 	%D%/link_shm.c \
 	%D%/link_tcp.c %D%/tcp.h %D%/tcp_proxy.c \

@@ -58,6 +58,7 @@ struct gt_world {
 	uint64_t meeting;          /* the one that is on, or was last */
 	uint64_t heard;            /* the last one that is over */
 	struct gt_buf all;         /* what was told there */
+	int orphan;                /* process 0 is gone, or silent */
 	int closing;
 	int64_t closing_ns; /* for how long */
 	int64_t still_ns;   /* a meeting waits and nobody gets on */

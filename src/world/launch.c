@@ -155,10 +155,9 @@ static int gt_launch_torch(struct gt_world_config *config,
 {
 	int rc = gt_launch_ranks("RANK", "WORLD_SIZE", config, err);
 
-	if (!rc)
-		rc = gt_launch_local("LOCAL_RANK", "LOCAL_WORLD_SIZE", launch,
-				     err);
-	return rc ? rc : gt_launch_master(config, err);
+	return rc ? rc
+		  : gt_launch_local("LOCAL_RANK", "LOCAL_WORLD_SIZE", launch,
+				    err);
 }
 
 static int gt_launch_ompi(struct gt_world_config *config,
@@ -167,10 +166,9 @@ static int gt_launch_ompi(struct gt_world_config *config,
 	int rc = gt_launch_ranks("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
 				 config, err);
 
-	if (!rc)
-		rc = gt_launch_local("OMPI_COMM_WORLD_LOCAL_RANK",
-				     "OMPI_COMM_WORLD_LOCAL_SIZE", launch, err);
-	return rc ? rc : gt_launch_master(config, err);
+	return rc ? rc
+		  : gt_launch_local("OMPI_COMM_WORLD_LOCAL_RANK",
+				    "OMPI_COMM_WORLD_LOCAL_SIZE", launch, err);
 }
 
 static int gt_launch_slurm(struct gt_world_config *config,
@@ -185,19 +183,20 @@ static int gt_launch_slurm(struct gt_world_config *config,
 		if (!rc)
 			launch->local_rank = (uint32_t)local;
 	}
-	return rc ? rc : gt_launch_slurm_address(config, err);
+	return rc;
 }
 
-/* A launcher, the variable that shows it, and how it is read. */
+/* A launcher, the variable that shows it; who we are, where process 0 is. */
 static const struct gt_launcher {
 	const char *by, *sign;
-	int (*find)(struct gt_world_config *config, struct gt_launch *launch,
-		    struct gt_err *err);
+	int (*who)(struct gt_world_config *config, struct gt_launch *launch,
+		   struct gt_err *err);
+	int (*where)(struct gt_world_config *config, struct gt_err *err);
 } gt_launchers[] = {
-	{"torchrun", "RANK", gt_launch_torch},
-	{"PMIx", "PMIX_RANK", NULL},
-	{"Open MPI", "OMPI_COMM_WORLD_RANK", gt_launch_ompi},
-	{"Slurm", "SLURM_STEP_ID", gt_launch_slurm},
+	{"torchrun", "RANK", gt_launch_torch, gt_launch_master},
+	{"PMIx", "PMIX_RANK", NULL, NULL},
+	{"Open MPI", "OMPI_COMM_WORLD_RANK", gt_launch_ompi, gt_launch_master},
+	{"Slurm", "SLURM_STEP_ID", gt_launch_slurm, gt_launch_slurm_address},
 };
 
 int gt_launch_find(const char *iface, struct gt_world_config *config,
@@ -213,17 +212,19 @@ int gt_launch_find(const char *iface, struct gt_world_config *config,
 	config->listen_fd = -1;
 	while (at < end && !getenv(at->sign))
 		at++;
-	if (at == end) {
-		config->rank = 0;
-		config->size = 1;
-		return gt_secret_make(&config->secret, err);
-	}
+	config->rank = 0;
+	config->size = 1;
+	if (at == end)
+		return GT_OK;
 	launch->by = at->by;
 	if (!iface)
 		iface = getenv("GTOPO_SOCKET_IFNAME");
-	if (!at->find)
+	if (!at->who)
 		return gt_pmix_find(iface, config, launch, err);
-	rc = at->find(config, launch, err);
+	rc = at->who(config, launch, err);
+	if (rc || config->size == 1)
+		return rc;
+	rc = at->where(config, err);
 	if (!rc)
 		rc = gt_launch_secret(config, err);
 	return rc ? rc : gt_launch_listen(config, err);

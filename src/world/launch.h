@@ -32,7 +32,8 @@ struct gt_launch {
 
 /*
  * Fill in *config: rank, size, name, address, listen_fd (process 0), secret.
- * timeout_ns is set by the caller.  iface: NULL, or instead of the variable.
+ * timeout_ns is set by the caller.  A job of one process (size 1) has neither
+ * address nor secret.  iface: NULL, or instead of the variable.
  * GT_EINPUT when variables are missing or make no sense, GT_ESYS when no
  * address can be had.
  */

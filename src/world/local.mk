@@ -2,6 +2,7 @@
 gtopo_core_sources += \
 	%D%/auth.c %D%/auth.h \
 	%D%/door.c %D%/door.h \
+	%D%/fork.c %D%/fork.h \
 	%D%/inside.h \
 	%D%/launch.c %D%/launch.h \
 	%D%/loop.c \

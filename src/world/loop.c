@@ -96,6 +96,9 @@ static void gt_world_read(struct gt_world *world, uint32_t rank)
 		gt_world_fail(world, "%s speaks nonsense", member->called);
 	if (here)
 		return;
+	if (member->state == GT_MEMBER_HERE && !world->closing &&
+	    !atomic_load(&world->failed))
+		world->orphan = !gt_world_is_root(world);
 	if (member->state == GT_MEMBER_HERE && !world->closing)
 		gt_world_fail(world, "%s ended without a word", member->called);
 	member->state = GT_MEMBER_LEFT;
@@ -127,10 +130,12 @@ static void gt_world_watch(struct gt_world *world, int64_t passed_ns)
 		if (member->state != GT_MEMBER_HERE)
 			continue;
 		member->silent_ns += passed_ns;
-		if (member->silent_ns >= limit_ns)
-			gt_world_fail(world, "%s is silent for %.1f s",
-				      member->called,
-				      (double)member->silent_ns / 1e9);
+		if (member->silent_ns < limit_ns)
+			continue;
+		if (!atomic_load(&world->failed))
+			world->orphan = !gt_world_is_root(world);
+		gt_world_fail(world, "%s is silent for %.1f s", member->called,
+			      (double)member->silent_ns / 1e9);
 	}
 	if (gt_world_is_root(world))
 		gt_root_watch(world, passed_ns);

@@ -351,6 +351,12 @@ void gt_world_abort(struct gt_world *world, const char *why)
 	gt_world_wake(world);
 }
 
+int gt_world_speaks(const struct gt_world *world)
+{
+	return gt_world_is_root(world) ||
+	       (world->orphan && world->config.rank == 1);
+}
+
 int gt_world_failed(struct gt_world *world, struct gt_err *err)
 {
 	if (!atomic_load(&world->failed))

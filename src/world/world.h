@@ -78,6 +78,12 @@ int gt_world_max(struct gt_world *world, uint64_t *number, struct gt_err *err);
 /* End the job for all; the first reason counts. */
 void gt_world_abort(struct gt_world *world, const char *why);
 
+/*
+ * Whether it is for this process to tell the user why the job has failed:
+ * process 0 does, which all tell, or the next one when that is gone.
+ */
+int gt_world_speaks(const struct gt_world *world);
+
 /* GT_OK, or GT_ESYS and why the job has ended; cheap. */
 int gt_world_failed(struct gt_world *world, struct gt_err *err);
 

@@ -13,11 +13,11 @@ cli_tests += \
 	%D%/27-fuse.bats \
 	%D%/30-search.bats \
 	%D%/31-explain.bats \
-	%D%/32-auto.bats \
 	%D%/40-verify.bats \
 	%D%/41-predict.bats \
 	%D%/42-export.bats \
 	%D%/43-msccl.bats \
-	%D%/50-run.bats
+	%D%/50-run.bats \
+	%D%/55-processes.bats
 
 EXTRA_DIST += $(cli_tests) %D%/graphviz.supp %D%/common.bash %D%/run-bats.sh

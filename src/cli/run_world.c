@@ -1,0 +1,137 @@
+#include "cli/run_world.h"
+
+#include <config.h>
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "cli/run_sweep.h"
+#include "plan/plan.h"
+#include "world/fork.h"
+#include "world/launch.h"
+#include "world/world.h"
+
+/* Something that must be the same in all processes. */
+struct gt_run_fact {
+	const char *name, *value;
+};
+
+int gt_run_world_open(const struct gt_run_world *options,
+		      struct gt_world **world, int *parent, struct gt_err *err)
+{
+	struct gt_world_config config = {.size = 1, .listen_fd = -1};
+	struct gt_launch launch;
+	int rc = GT_OK;
+
+	*world = NULL;
+	*parent = 0;
+	config.timeout_ns = options->timeout_ns;
+	if (options->procs > 1)
+		rc = gt_fork_job((uint32_t)options->procs, &config, parent,
+				 err);
+	else if (!options->procs)
+		rc = gt_launch_find(options->iface, &config, &launch, err);
+	if (!rc && !*parent && config.size > 1)
+		rc = gt_world_open(&config, world, err);
+	gt_secret_wipe(&config.secret);
+	return rc;
+}
+
+/* Name and value of each, one behind the other. */
+static int gt_run_facts_text(const struct gt_run_fact *facts, uint32_t nfacts,
+			     struct gt_buf *text)
+{
+	for (uint32_t i = 0; i < nfacts; i++) {
+		gt_buf_add(text, facts[i].value, strlen(facts[i].value));
+		gt_buf_add(text, "", 1);
+	}
+	return !text->failed;
+}
+
+/* Compare a process's text with our own, fact by fact. */
+static int gt_run_facts_compare(struct gt_world *world, uint32_t process,
+				const struct gt_world_part *part,
+				const struct gt_run_fact *facts,
+				uint32_t nfacts, struct gt_err *err)
+{
+	const char *at = part->bytes, *end = at + part->len;
+
+	for (uint32_t i = 0; i < nfacts; i++) {
+		size_t len = strnlen(at, (size_t)(end - at));
+
+		if (at + len == end || strcmp(at, facts[i].value) != 0)
+			return gt_err_set(err, GT_ESYS, NULL,
+					  "%s has %s '%.*s', process %u '%s'",
+					  gt_world_name(world, process),
+					  facts[i].name, (int)len, at,
+					  gt_world_rank(world), facts[i].value);
+		at += len + 1;
+	}
+	return GT_OK;
+}
+
+static int gt_run_world_agree(struct gt_world *world,
+			      const struct gt_run_fact *facts, uint32_t nfacts,
+			      struct gt_err *err)
+{
+	uint32_t size = gt_world_size(world);
+	struct gt_world_part *parts = calloc(size, sizeof(*parts));
+	struct gt_buf text = GT_BUF_INIT;
+	int rc;
+
+	if (!parts || !gt_run_facts_text(facts, nfacts, &text))
+		rc = gt_err_nomem(err);
+	else
+		rc = gt_world_meet(world, text.text, text.len, parts, err);
+	/* Process 0 judges, so that one of them says it, and once. */
+	for (uint32_t p = 1; !rc && !gt_world_rank(world) && p < size; p++)
+		rc = gt_run_facts_compare(world, p, &parts[p], facts, nfacts,
+					  err);
+	gt_buf_release(&text);
+	free(parts);
+	if (rc)
+		return rc;
+	return gt_world_meet(world, NULL, 0, NULL, err);
+}
+
+int gt_run_world_same(struct gt_world *world, const struct gt_run_sweep *sweep,
+		      struct gt_err *err)
+{
+	const struct gt_engine_config *config = &sweep->config;
+	char what[256];
+	const struct gt_run_fact facts[] = {
+		{"version", PACKAGE_VERSION},
+		{"plan", sweep->plan_digest},
+		{"options", what},
+	};
+
+	snprintf(what, sizeof(what),
+		 "collectives %x types %x operators %x from %" PRIu64
+		 " to %" PRIu64 " by %" PRIu64 " iterations %u+%u root %u "
+		 "workers %u slots %u link %s",
+		 sweep->colls, sweep->dtypes, sweep->redops, sweep->begin_bytes,
+		 sweep->end_bytes, sweep->factor, sweep->warmup, sweep->iters,
+		 config->plan->root, config->workers, config->plan->fifo_slots,
+		 config->link ? config->link : "auto");
+	return gt_run_world_agree(world, facts, sizeof(facts) / sizeof(*facts),
+				  err);
+}
+
+int gt_run_world_close(struct gt_world *world, int rc, struct gt_err *err)
+{
+	if (!world)
+		return rc;
+	/* Wrong data is everybody's: they have added it up. */
+	if (rc && rc != GT_ENO)
+		gt_world_abort(world, err->text);
+	else if (gt_world_meet(world, NULL, 0, NULL, err))
+		rc = GT_ESYS;
+	if (!gt_world_speaks(world))
+		gt_err_init(err);
+	gt_world_close(world);
+	return rc;
+}

@@ -1,0 +1,310 @@
+# gtopo run as several processes: how they are started, what connects them,
+# and what the others do when one fails.
+load common
+
+setup() {
+	plan=$BATS_TEST_TMPDIR/plan.json
+	export GTOPO_SECRET="a secret for tests only"
+	# Launchers' variables of whoever runs the tests are not meant.
+	unset RANK WORLD_SIZE LOCAL_RANK LOCAL_WORLD_SIZE MASTER_ADDR \
+		MASTER_PORT PMIX_RANK OMPI_COMM_WORLD_RANK SLURM_STEP_ID
+}
+
+teardown() {
+	for ns in ${spaces:-}; do
+		ip netns delete "$ns" 2>/dev/null || true
+	done
+	# Nobody may be left, whatever a test did.
+	pkill -KILL -f "$plan" 2>/dev/null || true
+}
+
+ring_plan() {
+	gtopo search --algo ring "$GTOPO_SRC/share/xml/${1:-pcie-8gpu}.xml" \
+		--coll allreduce >"$plan"
+}
+
+host() {
+	gtopo run --plan "$plan" --device host -n 2 -w 1 "$@"
+}
+
+rows() {
+	grep -c '^ ' <<<"$out"
+}
+
+right() {
+	[ "$status" -eq 0 ]
+	grep -q '^# Out of bounds values : 0 OK$' <<<"$out"
+	[ -z "$err" ]
+}
+
+free_port() {
+	python3 -c 'import socket; s = socket.socket(); s.bind(("", 0))
+print(s.getsockname()[1])' 2>/dev/null || echo $((20000 + RANDOM % 10000))
+}
+
+# by_hand SIZE ARGUMENT...: one process a rank, as torchrun starts them.
+by_hand() {
+	local size=$1 rank pids=() code=0 one port
+	shift
+	port=$(free_port)
+	for ((rank = size - 1; rank >= 0; rank--)); do
+		RANK=$rank WORLD_SIZE=$size MASTER_ADDR=127.0.0.1 \
+			MASTER_PORT=$port host "$@" &
+		pids+=($!)
+	done
+	for one in "${pids[@]}"; do
+		wait "$one" || code=$?
+	done
+	return "$code"
+}
+
+@test "two, three and eight processes compute what one does" {
+	ring_plan
+	for procs in 1 2 3 8; do
+		run_split host --procs $procs -b 1 -e 64K -f 16
+		right
+		[ "$(rows)" -ge $((5 * 3)) ]
+	done
+}
+
+@test "every collective, over TCP as well" {
+	ring_plan
+	run_split host --procs 4 --link tcp --iface lo -b 1 -e 1M -f 32
+	right
+	run_split host --procs 4 --link shm -b 1 -e 1M -f 32
+	right
+}
+
+@test "all types and operators between processes" {
+	ring_plan
+	run_split host --procs 3 -b 4099 -e 4099 --dtype all --op all
+	right
+}
+
+@test "one process speaks, in text and in JSON" {
+	ring_plan
+	run_split host --procs 4 -b 1K -e 1K --coll allreduce
+	right
+	[ "$(rows)" -eq 1 ]
+	host --procs 4 -b 1K -e 1K --coll allreduce --json -o "$plan.out"
+	[ "$(grep -c '"schema"' "$plan.out")" -eq 1 ]
+}
+
+@test "started by hand with RANK and MASTER_ADDR" {
+	ring_plan
+	run_split by_hand 4 -b 1 -e 64K -f 16
+	right
+}
+
+@test "a launcher's variables that make no sense are refused" {
+	ring_plan
+	RANK=4 WORLD_SIZE=4 MASTER_ADDR=::1 MASTER_PORT=1 run_split host
+	want 2 "gtopo run: RANK '4' is not a number from 0 to 3"
+	RANK=0 run_split host
+	want 2 "gtopo run: WORLD_SIZE is not set"
+	RANK=0 WORLD_SIZE=2 MASTER_PORT=7 run_split host
+	want 2 "gtopo run: MASTER_ADDR is not set: where process 0 is"
+	RANK=0 WORLD_SIZE=2 MASTER_ADDR=::1 MASTER_PORT=x run_split host
+	want 2 "gtopo run: MASTER_PORT 'x' is not a number from 1 to 65534"
+	GTOPO_SECRET=short RANK=0 WORLD_SIZE=2 MASTER_ADDR=::1 MASTER_PORT=9 \
+		run_split host
+	want 2 "gtopo run: the secret has 5 characters; use 16 to 4096"
+	unset GTOPO_SECRET
+	RANK=0 WORLD_SIZE=2 MASTER_ADDR=::1 MASTER_PORT=9 run_split host
+	[ "$status" -eq 2 ]
+	[[ "$err" == *"set GTOPO_SECRET_FILE (or GTOPO_SECRET)"* ]]
+}
+
+@test "a job of one process needs no launcher's address" {
+	ring_plan
+	RANK=0 WORLD_SIZE=1 run_split host -b 1K -e 1K
+	right
+}
+
+@test "more processes than ranks are refused" {
+	ring_plan
+	run_split host --procs 9 -b 1K -e 1K
+	want 2 "gtopo run: --procs '9': the plan has 8 ranks, and each process at least one"
+}
+
+@test "a process that runs something else is named" {
+	ring_plan
+	port=$(free_port)
+	export WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=$port
+	RANK=1 host -b 2K -e 2K 2>/dev/null &
+	RANK=0 run_split host -b 1K -e 1K
+	wait $! || true
+	[ "$status" -eq 3 ]
+	[[ "$err" == "gtopo run: process 1 ("*") has options '"* ]]
+	ring_plan h200-vm-4
+	mv "$plan" "$plan.other"
+	ring_plan
+	RANK=1 gtopo run --plan "$plan.other" --device host -b 1K -e 1K \
+		2>/dev/null &
+	RANK=0 run_split host -b 1K -e 1K
+	wait $! || true
+	[ "$status" -eq 3 ]
+	[[ "$err" == "gtopo run: process 1 ("*") has plan 'sha256:"* ]]
+}
+
+@test "a process that does not come is named within the time limit" {
+	ring_plan
+	RANK=0 WORLD_SIZE=3 MASTER_ADDR=127.0.0.1 MASTER_PORT=$(free_port) \
+		run_split host --timeout 1s
+	want 3 "gtopo run: process 1, 2 did not come within 1.0 s"
+}
+
+@test "a port in use is told" {
+	ring_plan
+	port=$(free_port)
+	python3 -c 'import socket, sys, time
+s = socket.socket(); s.bind(("127.0.0.1", int(sys.argv[1]))); s.listen()
+time.sleep(20)' "$port" 3>&- &
+	holder=$!
+	sleep 0.5
+	RANK=0 WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=$port \
+		run_split host --timeout 1s
+	kill $holder
+	want 3 "gtopo run: cannot listen on '127.0.0.1:$port': Address already in use"
+}
+
+# A long run in the background; $leader is the one that speaks.
+long_run() {
+	"$GTOPO" run --plan "$plan" --device host --procs 4 -b 1M -e 1M \
+		-n 1000000 --timeout 4s "$@" >"$plan.out" 2>"$plan.err" 3>&- &
+	leader=$!
+	for _ in $(seq 100); do
+		[ "$(pgrep -cP $leader)" -eq 4 ] && break
+		sleep 0.05
+	done
+	sleep 0.5
+	mapfile -t children < <(pgrep -P $leader)
+}
+
+# ended STATUS: all are gone in time, and said what is in $plan.err.
+ended() {
+	local code=0 begin=$SECONDS
+	wait $leader || code=$?
+	[ "$code" -eq "$1" ]
+	[ $((SECONDS - begin)) -le 6 ]
+	! pgrep -f "$plan" >/dev/null
+}
+
+@test "a killed process ends the others, by name" {
+	ring_plan
+	for link in shm tcp; do
+		long_run --link $link --iface lo
+		kill -KILL "${children[2]}"
+		ended 3
+		grep -q "process 2 (.*) ended without a word" "$plan.err"
+	done
+}
+
+@test "when process 0 is killed the next one speaks" {
+	ring_plan
+	long_run
+	kill -KILL "${children[0]}"
+	ended 3
+	grep -q "process 0 (.*) ended without a word" "$plan.err"
+	[ "$(wc -l <"$plan.err")" -eq 1 ]
+}
+
+@test "a stopped process is named within the time limit" {
+	ring_plan
+	long_run
+	kill -STOP "${children[1]}"
+	sleep 4
+	# Its parent waits for it, so it goes last.
+	kill -KILL "${children[1]}"
+	ended 3
+	grep -q "process 1 (.*) is silent for 3.0 s" "$plan.err"
+}
+
+@test "a rank that stalls is named by its own process" {
+	ring_plan
+	run_split host --procs 4 -b 1K -e 1K --inject stall:5:3 --timeout 2s
+	[ "$status" -eq 3 ]
+	[[ "$err" == *"rank 5 ("*") made no progress for 1.5 s at channel "* ]]
+}
+
+@test "an interrupt ends all of them" {
+	ring_plan
+	long_run
+	kill -TERM $leader
+	ended 3
+	grep -q interrupted "$plan.err"
+}
+
+@test "no memory to share is told, and nothing is left" {
+	ring_plan
+	before=$(ls /dev/shm | wc -l)
+	# shellcheck disable=SC2016
+	run_split bash -c 'ulimit -f 1; trap "" XFSZ
+		"$0" run --plan "$1" --device host --procs 2 -b 64K -e 64K
+		' "$GTOPO" "$plan"
+	[ "$status" -eq 3 ]
+	[[ "$err" == *"cannot get '"*"' bytes of shared memory: File too large" ]]
+	[ "$(ls /dev/shm | wc -l)" -eq "$before" ]
+}
+
+@test "under mpirun, through PMIx" {
+	command -v mpirun >/dev/null || skip "no mpirun (Debian: openmpi-bin)"
+	gtopo version -v 2>/dev/null | grep -q 'PMIx *no' &&
+		skip "built without PMIx"
+	ring_plan
+	export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+	unset GTOPO_SECRET
+	run_split mpirun --oversubscribe -n 4 "$GTOPO" run --plan "$plan" \
+		--device host -b 1 -e 64K -f 16 -n 2 -w 1
+	[ "$status" -eq 0 ]
+	grep -q '^# Out of bounds values : 0 OK$' <<<"$out"
+}
+
+# Two hosts: network namespaces with their own addresses and a cable.
+two_hosts() {
+	[ "$(id -u)" -eq 0 ] || skip "network namespaces need root"
+	spaces="gt$$a gt$$b"
+	ip netns add gt$$a 2>/dev/null ||
+		skip "no network namespaces here"
+	ip netns add gt$$b
+	ip link add v$$a netns gt$$a type veth peer name v$$b netns gt$$b ||
+		skip "no veth here"
+	for one in a b; do
+		ip -n gt$$$one link set v$$$one up
+		ip -n gt$$$one link set lo up
+	done
+	ip -n gt$$a address add 10.77.0.1/24 dev v$$a
+	ip -n gt$$b address add 10.77.0.2/24 dev v$$b
+}
+
+# on HOST RANK ARGUMENT...: a process of two there.
+on() {
+	local where=$1 rank=$2
+	shift 2
+	ip netns exec gt$$"$where" env GTOPO_HOSTID="$where" RANK="$rank" \
+		WORLD_SIZE=2 MASTER_ADDR=10.77.0.1 MASTER_PORT=7117 \
+		"$GTOPO" run --plan "$plan" --device host "$@"
+}
+
+@test "two hosts over a cable, and the cable is cut" {
+	two_hosts
+	ring_plan
+	on b 1 -b 1 -e 1M -f 32 -n 2 -w 1 >/dev/null 3>&- &
+	run_split on a 0 -b 1 -e 1M -f 32 -n 2 -w 1
+	wait $!
+	right
+	on b 1 -b 1M -e 1M -n 1000000 --timeout 3s >/dev/null \
+		2>"$plan.err" 3>&- &
+	other=$!
+	(sleep 1.5; ip -n gt$$a link set v$$a down) 3>&- &
+	begin=$SECONDS
+	run_split on a 0 -b 1M -e 1M -n 1000000 --timeout 3s
+	[ "$status" -eq 3 ]
+	[[ "$err" == *"process 1 ("*") is silent for 2.2 s" ]] ||
+		[[ "$err" == *"process 1 ("*") is silent for 2.3 s" ]]
+	code=0
+	wait $other || code=$?
+	[ "$code" -eq 3 ]
+	grep -q "process 0 (.*) is silent" "$plan.err"
+	[ $((SECONDS - begin)) -le 7 ]
+}
