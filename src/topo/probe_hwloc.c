@@ -90,6 +90,21 @@ static int gt_hwloc_info_int(hwloc_obj_t obj, const char *name)
 	return text ? atoi(text) : GT_UNKNOWN;
 }
 
+/*
+ * Nodes without CPUs (memory of GPUs, CXL) are no place for a process.  hwloc
+ * gives them the CPUs that are nearest, the kernel none.
+ */
+static int gt_hwloc_has_cpus(const struct gt_probe_env *env, hwloc_obj_t node)
+{
+	char map[4096];
+
+	if (hwloc_bitmap_iszero(node->cpuset))
+		return 0;
+	gt_sysfs_text(env->root, map, sizeof(map),
+		      "/sys/devices/system/node/node%u/cpumap", node->os_index);
+	return !*map || strspn(map, "0,") < strlen(map);
+}
+
 static int gt_hwloc_cpu(hwloc_topology_t topo, hwloc_obj_t node,
 			struct gt_machine *machine)
 {
@@ -115,21 +130,22 @@ static int gt_hwloc_cpu(hwloc_topology_t topo, hwloc_obj_t node,
 	return GT_OK;
 }
 
-/* Nodes without CPUs (memory of GPUs, CXL) are no place for a process. */
-static int gt_hwloc_cpus(hwloc_topology_t topo, struct gt_machine *machine)
+static int gt_hwloc_cpus(hwloc_topology_t topo, const struct gt_probe_env *env,
+			 struct gt_machine *machine)
 {
 	hwloc_obj_t node = NULL;
 	int rc = GT_OK;
 
 	while (!rc && (node = hwloc_get_next_obj_by_type(
 			       topo, HWLOC_OBJ_NUMANODE, node)))
-		if (!hwloc_bitmap_iszero(node->cpuset))
+		if (gt_hwloc_has_cpus(env, node))
 			rc = gt_hwloc_cpu(topo, node, machine);
 	return rc;
 }
 
 /* The one node with CPUs that hwloc places the device at. */
-static int gt_hwloc_locality(hwloc_topology_t topo, hwloc_obj_t obj)
+static int gt_hwloc_locality(hwloc_topology_t topo,
+			     const struct gt_probe_env *env, hwloc_obj_t obj)
 {
 	hwloc_obj_t place = hwloc_get_non_io_ancestor_obj(topo, obj);
 	hwloc_obj_t node = NULL;
@@ -137,7 +153,7 @@ static int gt_hwloc_locality(hwloc_topology_t topo, hwloc_obj_t obj)
 
 	while ((node = hwloc_get_next_obj_by_type(topo, HWLOC_OBJ_NUMANODE,
 						  node)))
-		if (!hwloc_bitmap_iszero(node->cpuset) &&
+		if (gt_hwloc_has_cpus(env, node) &&
 		    hwloc_bitmap_isset(place->nodeset, node->os_index)) {
 			numa = (int)node->os_index;
 			n++;
@@ -177,7 +193,7 @@ static struct gt_machine_pci *gt_hwloc_pci(hwloc_topology_t topo,
 		(int)gt_sysfs_long(env->root, GT_UNKNOWN,
 				   "/sys/bus/pci/devices/%s/numa_node", busid);
 	if (pci->numa < 0)
-		pci->numa = gt_hwloc_locality(topo, obj);
+		pci->numa = gt_hwloc_locality(topo, env, obj);
 	if (obj->parent && gt_hwloc_attr(obj->parent)) {
 		pci->port = gt_hwloc_pci(topo, obj->parent, env, machine);
 		if (!pci->port)
@@ -196,7 +212,7 @@ int gt_probe_hwloc(const struct gt_probe_env *env, struct gt_machine *machine,
 	if (!gt_hwloc_load(&topo))
 		return gt_err_set(err, GT_ESYS, NULL,
 				  "hwloc cannot read this machine's topology");
-	rc = gt_hwloc_cpus(topo, machine);
+	rc = gt_hwloc_cpus(topo, env, machine);
 	for (; !rc && (obj = hwloc_get_next_pcidev(topo, obj)); n++)
 		if (!gt_hwloc_pci(topo, obj, env, machine))
 			rc = GT_ESYS;

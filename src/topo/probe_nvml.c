@@ -70,7 +70,8 @@ static const char *gt_nvml_text(const struct gt_nvml_walk *walk,
 {
 	char text[GT_NVML_TEXT_MAX];
 
-	if (!f || f(walk->device, text, sizeof(text)) != GT_NVML_SUCCESS)
+	if (!f || f(walk->device, text, sizeof(text)) != GT_NVML_SUCCESS ||
+	    !text[0])
 		return NULL;
 	return gt_arena_strdup(walk->machine->arena, text);
 }
@@ -99,7 +100,7 @@ static void gt_nvml_tell(const struct gt_nvml_walk *walk, const char *busid)
 	const struct gt_machine_gpu *gpu = walk->gpu;
 
 	gt_machine_tell(walk->machine,
-			"nvml: GPU %d %s: %s, %d NVLinks up, %d down%s%s%s",
+			"nvml: GPU %d %s: %s, NVLinks up: %d, down: %d%s%s%s",
 			gpu->dev, busid, gpu->name ? gpu->name : "no name",
 			__builtin_popcount(gpu->nvlinks_up),
 			__builtin_popcount(gpu->nvlinks_down),
@@ -163,9 +164,11 @@ static int gt_nvml_all(struct gt_nvml_walk *walk)
 	int rc = GT_OK;
 
 	gt_nvml_system(walk);
-	if (walk->nvml->count(&n) != GT_NVML_SUCCESS)
+	if (walk->nvml->count(&n) != GT_NVML_SUCCESS) {
 		gt_machine_note(walk->machine,
 				"GPUs are left out: NVML cannot count them");
+		n = 0;
+	}
 	gt_machine_tell(walk->machine, "nvml: GPUs: %u", n);
 	walk->gpus =
 		gt_arena_array(walk->machine->arena, n, sizeof(*walk->gpus));

@@ -127,3 +127,21 @@ gtopo detect: pci: functions kept: 3; links of 3 could be read, access control \
 of 0 of 3 ports
 gtopo detect: host: virtual machine: no sign; container: no sign; IOMMU: unknown"
 }
+
+@test "NVML that cannot count, GPUs that tell nothing but what they are" {
+	local lib root=$BATS_TEST_TMPDIR/root
+	lib=$(dirname "$GTOPO")/tests/detect/libnvidia-ml.so.1
+	[ -f "$lib" ] || skip "no simulated NVML: make check builds it"
+	mkdir -p "$root/sys"
+	export GTOPO_FAKE_NVML=$BATS_TEST_TMPDIR/nvml
+	echo "gpu busid=0000:01:00.0 id=0x233010de sm=90" >"$GTOPO_FAKE_NVML"
+	run_split gtopo detect -v --root "$root" --nvml "$lib"
+	[[ $out == *'<pci busid="0000:01:00.0" class="0x03" vendor="0x10de"'* ]]
+	[[ $out == *'gt_assumed="class:nvml link_speed:nccl link_width:nccl"'* ]]
+	[[ $out == *'<gpu dev="0" sm="90" rank="0"/>'* ]]
+	[[ $err == *"nvml: driver of no version, CUDA unknown"* ]]
+	[[ $err == *"no name, NVLinks up: 0, down: 0, no firmware version"* ]]
+	echo "system count=999" >>"$GTOPO_FAKE_NVML"
+	run_split gtopo detect --root "$root" --nvml "$lib"
+	want 0 "gtopo detect: GPUs are left out: NVML cannot count them"
+}

@@ -11,7 +11,9 @@
  * makes link 3 inactive.  uuid=GPU-1, vbios=96.00, mig=1, nvlink=6 (NVML's
  * number of the version), remote_type=2, p2p=x,rwa,r-- (a word a GPU) are what
  * the calls of these names say; without them they are not supported.
- * `system driver=550.54 cuda=12040` is said of all.
+ * c2c=10 c2c_mbs=45000 c2c_down=3 are its links to the processor.
+ * `system driver=550.54 cuda=12040` is said of all, `system count=999` makes
+ * counting fail so, and fail=15 after `gpu` what is asked once there is a handle.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,7 +34,7 @@ struct gt_nvml_device {
 	char name[96];
 	char uuid[48], vbios[32], p2p[96];
 	unsigned id, sm, gen, gpu_gen, width, cur_gen, cur_width, mbps, down;
-	unsigned mig, nvlink, remote_type;
+	unsigned mig, nvlink, remote_type, fail, c2c, c2c_mbs, c2c_down;
 	unsigned nlinks;
 	char remote[GT_NVML_LINKS_MAX][16];
 };
@@ -41,7 +43,7 @@ static struct gt_nvml_device fake[FAKE_MAX];
 static unsigned fake_n;
 static int fake_init;
 static char fake_driver[32];
-static unsigned fake_cuda;
+static unsigned fake_cuda, fake_count;
 
 /* The interface that nvml.h declares as pointers. */
 #define FAKE_PROTOTYPE(needed, member, symbol, parameters)                     \
@@ -76,6 +78,11 @@ static void fake_word(struct gt_nvml_device *gpu, const char *key,
 		{"nvlink", &gpu->nvlink},
 		{"remote_type", &gpu->remote_type},
 		{"cuda", &fake_cuda},
+		{"count", &fake_count},
+		{"fail", &gpu->fail},
+		{"c2c", &gpu->c2c},
+		{"c2c_mbs", &gpu->c2c_mbs},
+		{"c2c_down", &gpu->c2c_down},
 		{"links", links},
 	};
 
@@ -115,7 +122,7 @@ static void fake_line(char *line)
 	memset(gpu, 0, sizeof(*gpu));
 	gpu->lost = !strcmp(word, "lost");
 	gpu->down = GT_NVML_LINKS_MAX;
-	gpu->mig = gpu->remote_type = ~0u;
+	gpu->mig = gpu->remote_type = gpu->c2c_down = ~0u;
 	for (char *w = word; w; w = strtok_r(NULL, " \t\n", &save)) {
 		value = strchr(w, '=');
 		if (value) {
@@ -158,7 +165,7 @@ const char *nvmlErrorString(int result)
 int nvmlDeviceGetCount_v2(unsigned *n)
 {
 	*n = fake_n;
-	return GT_NVML_SUCCESS;
+	return (int)fake_count;
 }
 
 int nvmlDeviceGetHandleByIndex_v2(unsigned i, struct gt_nvml_device **gpu)
@@ -187,7 +194,7 @@ int nvmlDeviceGetCudaComputeCapability(struct gt_nvml_device *gpu, int *major,
 {
 	*major = (int)gpu->sm / 10;
 	*minor = (int)gpu->sm % 10;
-	return GT_NVML_SUCCESS;
+	return (int)gpu->fail;
 }
 
 int nvmlDeviceGetName(struct gt_nvml_device *gpu, char *name, unsigned size)
@@ -337,6 +344,15 @@ static int fake_field(struct gt_nvml_device *gpu, struct gt_nvml_field *field)
 			nvmlDeviceGetNvLinkState(gpu, field->scope_id, &active);
 		field->value.u = (unsigned)active;
 	}
+	if (field->field_id == GT_NVML_FI_C2C_COUNT)
+		result = fake_number(gpu->c2c, &field->value.u);
+	if (field->scope_id < gpu->c2c &&
+	    field->field_id == GT_NVML_FI_C2C_STATUS) {
+		field->value.u = field->scope_id != gpu->c2c_down;
+		result = GT_NVML_SUCCESS;
+	}
+	if (field->field_id == GT_NVML_FI_C2C_MBPS)
+		result = fake_number(gpu->c2c_mbs, &field->value.u);
 	/* On H200 the older question has no answer. */
 	if (field->field_id ==
 	    (gpu->sm >= 90 ? GT_NVML_FI_NVLINK_SPEED : GT_NVML_FI_NVLINK_MBPS))
