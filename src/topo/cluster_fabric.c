@@ -81,11 +81,11 @@ static int gt_fabric_fits(const struct gt_cluster *cluster,
 			  const struct gt_cluster_level *level,
 			  const struct gt_xml_elem *elem, struct gt_err *err)
 {
-	const struct gt_cluster_level *low =
-		fabric->levels + fabric->nlevels - 1;
+	const struct gt_cluster_level *low;
 
 	if (!fabric->nlevels)
 		return GT_OK;
+	low = fabric->levels + fabric->nlevels - 1;
 	if (level->by_rail && !low->by_rail)
 		return gt_xml_fail(elem, "rail", err,
 				   "the level below has joined all rails");
