@@ -18,4 +18,5 @@ dist_man_MANS += \
 	%D%/gtopo-topology.5 \
 	%D%/gtopo-verify.1 \
 	%D%/gtopo.1 \
+	%D%/gtopo.3 \
 	%D%/gtopo.7

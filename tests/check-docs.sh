@@ -146,7 +146,7 @@ if command -v groff >/dev/null; then
 		verdict "$cmd: help and page list the same options" \
 			"$(check_options "$cmd")"
 	done
-	for page in "$man"/*.[157]; do
+	for page in "$man"/*.[1357]; do
 		verdict "$(basename "$page"): no warnings of groff" \
 			"$(check_warnings "$page")"
 		[ -z "$(examples "$page")" ] ||

@@ -13,7 +13,7 @@ verdict() { # NUMBER NAME FINDINGS
 }
 
 sources() {
-	find src tests bench -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh'
+	find src include examples tests bench -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh'
 }
 
 ctags=
@@ -62,7 +62,7 @@ format() {
 
 blanks() {
 	find . \( -name .git -o -name 'build*' -o -name autom4te.cache \) \
-		-prune -o -type f \( -name '*.[ch157]' -o -name '*.cu*' \
+		-prune -o -type f \( -name '*.[ch1357]' -o -name '*.cu*' \
 		-o -name '*.md' -o -name '*.sh' -o -name '*.bats' \
 		-o -name '*.mk' -o -name '*.am' -o -name '*.ac' \
 		-o -name '*.m4' -o -name '*.def' \) ! -name aclocal.m4 -print |

@@ -105,7 +105,7 @@ static const struct gt_opt gt_run_opts[] = {
 };
 
 /* Set by the signal handler, looked at by the engine. */
-static volatile sig_atomic_t gt_run_interrupted;
+static _Atomic int gt_run_interrupted;
 
 static void gt_run_on_signal(int number)
 {

@@ -11,7 +11,6 @@
 #ifndef GT_EXEC_ENGINE_H
 #define GT_EXEC_ENGINE_H
 
-#include <signal.h>
 #include <stdint.h>
 
 #include "base/dtype.h"
@@ -49,8 +48,15 @@ struct gt_engine_config {
 	struct gt_world *world;
 	const char *link;  /* NULL, or "shm", "tcp": for all connections */
 	const char *iface; /* NULL, or which networks (world/net.h) */
-	/* NULL, or a flag that a signal handler sets to end every wait */
-	const volatile sig_atomic_t *interrupt;
+	/* NULL, or a flag that a signal handler or another thread sets to end
+	 * every wait */
+	const _Atomic int *interrupt;
+};
+
+/* A rank's part of a request, somebody else's memory. */
+struct gt_buffers {
+	const void *input;
+	void *output;
 };
 
 /* One collective on all ranks. */
@@ -64,6 +70,9 @@ struct gt_request {
 	uint32_t shift; /* elements, at most 15, that buffers begin behind an
 			   aligned address; for tests */
 	uint64_t seed;  /* of the test data */
+	/* run(): of each rank, in place where they overlap; NULL: the
+	 * engine's own, of config.max_bytes.  The host engine only. */
+	const struct gt_buffers *buffers;
 	struct gt_trace *trace; /* run() records its steps in it; or NULL */
 };
 

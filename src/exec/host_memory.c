@@ -132,6 +132,11 @@ static void gt_memory_place_rank(struct gt_host_rank *rank,
 	out->base = rank->recv + shift_bytes;
 	in->origin = in->has.offset;
 	out->origin = out->has.offset;
+	if (req->buffers) {
+		in->base = (char *)req->buffers[rank->rank].input;
+		out->base = req->buffers[rank->rank].output;
+		return;
+	}
 	/* In place, a block lies where it is in the whole buffer. */
 	if (req->inplace) {
 		in->base = out->base;
@@ -148,7 +153,7 @@ int gt_host_memory_place(struct gt_engine *engine, const struct gt_request *req,
 
 	if (__builtin_mul_overflow(req->count, blocks, &total) ||
 	    __builtin_mul_overflow(total, gt_dtype_bytes(req->dtype), &bytes) ||
-	    bytes > engine->config.max_bytes)
+	    (!req->buffers && bytes > engine->config.max_bytes))
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "'%" PRIu64 "' elements are more than the "
 				  "buffers of %" PRIu64 " bytes hold",

@@ -1,5 +1,6 @@
 #include "exec/host.h"
 
+#include <signal.h>
 #include <string.h>
 #include <time.h>
 

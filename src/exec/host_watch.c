@@ -116,7 +116,7 @@ static int gt_watch_tick(struct gt_engine *engine)
 
 int gt_host_watch(struct gt_engine *engine, struct gt_err *err)
 {
-	const volatile sig_atomic_t *interrupt = engine->config.interrupt;
+	const _Atomic int *interrupt = engine->config.interrupt;
 	int64_t now, last = gt_clock_ns(), passed;
 	int rc = GT_OK;
 

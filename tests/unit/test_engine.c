@@ -327,7 +327,7 @@ static void test_interrupt(void **state)
 				 .dtype = GT_DTYPE_FLOAT,
 				 .count = 1000};
 	struct bench bench = {.config = {.max_bytes = 4000}};
-	volatile sig_atomic_t interrupt = 1;
+	_Atomic int interrupt = 1;
 	uint64_t seed = 5;
 	int64_t elapsed_ns;
 

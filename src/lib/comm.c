@@ -1,0 +1,239 @@
+#include "lib/comm.h"
+
+#include <config.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "plan/plan.h"
+
+const char *gtopo_version(void)
+{
+	return PACKAGE_VERSION;
+}
+
+int gt_comm_code(int rc)
+{
+	return rc == GT_ENO ? GTOPO_EINPUT : rc;
+}
+
+/* What was allocated, whether the thread ever ran or not. */
+static void gt_comm_free(struct gtopo_comm *comm)
+{
+	for (uint32_t r = 0; comm->ranks && r < comm->nranks; r++) {
+		gt_queue_free(&comm->ranks[r].called);
+		gt_queue_free(&comm->ranks[r].held);
+	}
+	pthread_cond_destroy(&comm->changed);
+	pthread_mutex_destroy(&comm->mutex);
+	gt_plan_free(comm->plan);
+	free(comm->verified);
+	free(comm->buffers);
+	free(comm->ranks);
+	free(comm);
+}
+
+static struct gtopo_comm *gt_comm_new(void)
+{
+	struct gtopo_comm *comm = calloc(1, sizeof(*comm));
+	pthread_condattr_t attr;
+
+	if (!comm)
+		return NULL;
+	gt_err_init(&comm->err);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_mutex_init(&comm->mutex, NULL);
+	pthread_cond_init(&comm->changed, &attr);
+	pthread_condattr_destroy(&attr);
+	comm->state = GTOPO_IN_PROGRESS;
+	return comm;
+}
+
+static int gt_comm_setup(struct gtopo_comm *comm,
+			 const struct gtopo_config *config, struct gt_err *err)
+{
+	int rc = gt_plan_read(config->plan, &comm->plan, err);
+
+	if (rc)
+		return rc;
+	comm->nranks = comm->plan->nranks;
+	comm->ranks = calloc(comm->nranks, sizeof(*comm->ranks));
+	comm->buffers = calloc(comm->nranks, sizeof(*comm->buffers));
+	comm->verified = calloc(comm->nranks, sizeof(*comm->verified));
+	if (!comm->ranks || !comm->buffers || !comm->verified)
+		return gt_err_nomem(err);
+	for (uint32_t r = 0; r < comm->nranks; r++) {
+		comm->ranks[r].called.last = &comm->ranks[r].called.first;
+		comm->ranks[r].held.last = &comm->ranks[r].held.first;
+	}
+	comm->ops = &gt_engine_host;
+	comm->config = (struct gt_engine_config){
+		.plan = comm->plan,
+		.timeout_ns = config->timeout_ms * 1000000,
+		.interrupt = &comm->interrupt,
+	};
+	rc = pthread_create(&comm->thread, NULL, gt_comm_main, comm);
+	return rc ? gt_err_set(err, GT_ESYS, NULL, "cannot start a thread: %s",
+			       strerror(rc))
+		  : GT_OK;
+}
+
+static int gt_comm_check(const struct gtopo_config *config, struct gt_err *err)
+{
+	if (!config || config->size != sizeof(*config))
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "the config is not this version's");
+	if (!config->plan)
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "the config names no plan");
+	if (config->timeout_ms <= 0 || config->timeout_ms > INT64_C(1) << 40)
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "timeout_ms '%lld' leaves no time",
+				  (long long)config->timeout_ms);
+	if (config->flags & ~(unsigned)GTOPO_NONBLOCKING)
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "flags '%#x' are not known", config->flags);
+	return GT_OK;
+}
+
+static void gt_comm_words(const struct gt_err *err, char *message, size_t size)
+{
+	if (message && size)
+		snprintf(message, size, "%s%s%s", err->where,
+			 err->where[0] ? ": " : "", err->text);
+}
+
+static int gt_comm_ready(struct gtopo_comm *comm, struct gt_err *err)
+{
+	int state;
+
+	pthread_mutex_lock(&comm->mutex);
+	while (comm->state == GTOPO_IN_PROGRESS)
+		pthread_cond_wait(&comm->changed, &comm->mutex);
+	state = comm->state;
+	*err = comm->err;
+	pthread_mutex_unlock(&comm->mutex);
+	return state;
+}
+
+int gtopo_comm_create(const struct gtopo_config *config,
+		      struct gtopo_comm **out, char *message, size_t size)
+{
+	struct gtopo_comm *comm = NULL;
+	struct gt_err err;
+	int rc;
+
+	gt_err_init(&err);
+	rc = gt_comm_check(config, &err);
+	if (!rc && !(comm = gt_comm_new()))
+		rc = gt_err_nomem(&err);
+	if (!rc && (rc = gt_comm_setup(comm, config, &err)))
+		gt_comm_free(comm);
+	if (!rc && !(config->flags & GTOPO_NONBLOCKING)) {
+		rc = gt_comm_ready(comm, &err);
+		if (rc)
+			gtopo_comm_destroy(comm);
+	}
+	gt_comm_words(&err, message, size);
+	if (rc)
+		return gt_comm_code(rc);
+	*out = comm;
+	return GTOPO_OK;
+}
+
+void gtopo_comm_destroy(struct gtopo_comm *comm)
+{
+	if (!comm)
+		return;
+	pthread_mutex_lock(&comm->mutex);
+	comm->quit = 1;
+	pthread_cond_broadcast(&comm->changed);
+	pthread_mutex_unlock(&comm->mutex);
+	pthread_join(comm->thread, NULL);
+	gt_comm_free(comm);
+}
+
+int gtopo_comm_ranks(const struct gtopo_comm *comm)
+{
+	return (int)comm->nranks;
+}
+
+int gtopo_comm_state(struct gtopo_comm *comm)
+{
+	int state;
+
+	pthread_mutex_lock(&comm->mutex);
+	state = comm->state;
+	pthread_mutex_unlock(&comm->mutex);
+	return state;
+}
+
+void gtopo_comm_message(struct gtopo_comm *comm, char *message, size_t size)
+{
+	pthread_mutex_lock(&comm->mutex);
+	gt_comm_words(&comm->err, message, size);
+	pthread_mutex_unlock(&comm->mutex);
+}
+
+void gtopo_comm_abort(struct gtopo_comm *comm)
+{
+	atomic_store(&comm->interrupt, 1);
+	pthread_mutex_lock(&comm->mutex);
+	if (comm->state >= 0) {
+		comm->state = GTOPO_EABORTED;
+		gt_err_set(&comm->err, GTOPO_EABORTED, NULL, "aborted");
+	}
+	pthread_cond_broadcast(&comm->changed);
+	pthread_mutex_unlock(&comm->mutex);
+}
+
+static struct timespec gt_comm_until(int64_t timeout_ms)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += (time_t)(timeout_ms / 1000);
+	until.tv_nsec += (long)(timeout_ms % 1000) * 1000000;
+	if (until.tv_nsec >= 1000000000) {
+		until.tv_nsec -= 1000000000;
+		until.tv_sec++;
+	}
+	return until;
+}
+
+static int gt_comm_is_done(const struct gtopo_comm *comm, int rank)
+{
+	for (uint32_t r = 0; r < comm->nranks; r++)
+		if ((rank == GTOPO_ALL_RANKS || r == (uint32_t)rank) &&
+		    comm->ranks[r].ndone < comm->ranks[r].ncalled)
+			return 0;
+	return 1;
+}
+
+int gtopo_wait(struct gtopo_comm *comm, int rank, int64_t timeout_ms)
+{
+	struct timespec until = {0, 0};
+	int rc, late = 0;
+
+	if (rank < GTOPO_ALL_RANKS || rank >= gtopo_comm_ranks(comm))
+		return GTOPO_EINPUT;
+	if (timeout_ms >= 0)
+		until = gt_comm_until(timeout_ms);
+	pthread_mutex_lock(&comm->mutex);
+	while (comm->state >= 0 && !late && !gt_comm_is_done(comm, rank))
+		if (timeout_ms < 0)
+			pthread_cond_wait(&comm->changed, &comm->mutex);
+		else
+			late = pthread_cond_timedwait(&comm->changed,
+						      &comm->mutex,
+						      &until) == ETIMEDOUT;
+	if (comm->state < 0)
+		rc = comm->state;
+	else
+		rc = gt_comm_is_done(comm, rank) ? GTOPO_OK : GTOPO_IN_PROGRESS;
+	pthread_mutex_unlock(&comm->mutex);
+	return rc;
+}

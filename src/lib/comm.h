@@ -1,0 +1,73 @@
+/*
+ * Inside a communicator: a queue a rank, and one thread that makes the engine
+ * and then runs operation after operation, each when all ranks have called it.
+ *
+ * The mutex guards all that both sides write.  The thread holds it except
+ * while it makes the engine or an operation runs; what it reads then (plan,
+ * engine, the operation's calls) nobody else touches.
+ */
+#ifndef GT_LIB_COMM_H
+#define GT_LIB_COMM_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "base/err.h"
+#include "exec/engine.h"
+#include "gtopo.h"
+
+struct gt_plan;
+
+/* A rank's part of an operation. */
+struct gt_call {
+	struct gt_call *next;
+	struct gt_request req; /* the buffers are beside it */
+	const void *input;
+	void *output;
+};
+
+struct gt_queue {
+	struct gt_call *first, **last;
+};
+
+struct gt_comm_rank {
+	struct gt_queue called; /* not yet taken by the thread */
+	struct gt_queue held;   /* of the group that is open */
+	int in_group;
+	int refused; /* why the open group must not start, or GT_OK */
+	uint64_t ncalled, ndone;
+};
+
+struct gtopo_comm {
+	struct gt_plan *plan;
+	const struct gt_engine_ops *ops;
+	struct gt_engine *engine; /* the thread's */
+	struct gt_engine_config config;
+	unsigned *verified; /* [root]: collectives as bits; the thread's */
+	struct gt_buffers *buffers; /* [nranks], of the running operation */
+
+	pthread_t thread;
+	pthread_mutex_t mutex;
+	pthread_cond_t changed;
+	_Atomic int interrupt; /* the engine looks at it */
+	int state;             /* GTOPO_IN_PROGRESS, _OK or an error */
+	int quit;
+	struct gt_err err;
+	uint32_t nranks;
+	struct gt_comm_rank *ranks;
+};
+
+/* comm_thread.c: the thread; arg is the communicator. */
+void *gt_comm_main(void *arg);
+
+/* An error's code here and there: GT_ENO is an input that was wrong. */
+int gt_comm_code(int rc);
+
+/*
+ * comm_call.c: queue a copy of the call, or hold it for the rank's group.
+ * Frees all calls of a queue.
+ */
+int gt_comm_call(struct gtopo_comm *comm, int rank, const struct gt_call *call);
+void gt_queue_free(struct gt_queue *queue);
+
+#endif

@@ -1,0 +1,234 @@
+#include "lib/comm.h"
+
+#include <stdlib.h>
+
+#include "plan/layout.h"
+
+#define GT_SAME(theirs, ours)                                                  \
+	_Static_assert((int)(theirs) == (int)(ours), #theirs)
+
+GT_SAME(GTOPO_INT8, GT_DTYPE_INT8);
+GT_SAME(GTOPO_UINT8, GT_DTYPE_UINT8);
+GT_SAME(GTOPO_INT32, GT_DTYPE_INT32);
+GT_SAME(GTOPO_UINT32, GT_DTYPE_UINT32);
+GT_SAME(GTOPO_INT64, GT_DTYPE_INT64);
+GT_SAME(GTOPO_UINT64, GT_DTYPE_UINT64);
+GT_SAME(GTOPO_HALF, GT_DTYPE_HALF);
+GT_SAME(GTOPO_BF16, GT_DTYPE_BF16);
+GT_SAME(GTOPO_FLOAT, GT_DTYPE_FLOAT);
+GT_SAME(GTOPO_DOUBLE, GT_DTYPE_DOUBLE);
+GT_SAME(GTOPO_SUM, GT_REDOP_SUM);
+GT_SAME(GTOPO_PROD, GT_REDOP_PROD);
+GT_SAME(GTOPO_MIN, GT_REDOP_MIN);
+GT_SAME(GTOPO_MAX, GT_REDOP_MAX);
+GT_SAME(GTOPO_AVG, GT_REDOP_AVG);
+
+void gt_queue_free(struct gt_queue *queue)
+{
+	struct gt_call *call = queue->first, *next;
+
+	for (; call; call = next) {
+		next = call->next;
+		free(call);
+	}
+	queue->first = NULL;
+	queue->last = &queue->first;
+}
+
+static void gt_queue_add(struct gt_queue *queue, struct gt_call *call)
+{
+	call->next = NULL;
+	*queue->last = call;
+	queue->last = &call->next;
+}
+
+/* Arguments that no plan could make sense of. */
+static int gt_call_check(const struct gtopo_comm *comm, int rank,
+			 const struct gt_call *call)
+{
+	const struct gt_use use = {.coll = call->req.coll,
+				   .root = call->req.root};
+	uint32_t r = (uint32_t)rank;
+	uint64_t bytes;
+
+	if ((int)call->req.dtype < 0 || call->req.dtype >= GT_NDTYPES ||
+	    (int)call->req.op < 0 || call->req.op >= GT_NREDOPS ||
+	    call->req.root >= comm->nranks)
+		return GTOPO_EINPUT;
+	if (__builtin_mul_overflow(call->req.count, comm->nranks, &bytes) ||
+	    __builtin_mul_overflow(bytes, gt_dtype_bytes(call->req.dtype),
+				   &bytes) ||
+	    bytes > INT64_MAX)
+		return GTOPO_EINPUT;
+	if (!call->req.count)
+		return GTOPO_OK;
+	if (!call->input && gt_layout_input(&use, r) != GT_EXTENT_NONE)
+		return GTOPO_EINPUT;
+	if (!call->output && gt_layout_output(&use, r) != GT_EXTENT_NONE)
+		return GTOPO_EINPUT;
+	return GTOPO_OK;
+}
+
+static int gt_comm_is_rank(const struct gtopo_comm *comm, int rank)
+{
+	return rank >= 0 && (uint32_t)rank < comm->nranks;
+}
+
+int gt_comm_call(struct gtopo_comm *comm, int rank, const struct gt_call *call)
+{
+	struct gt_comm_rank *me;
+	struct gt_call *copy;
+	int rc;
+
+	if (!gt_comm_is_rank(comm, rank))
+		return GTOPO_EINPUT;
+	rc = gt_call_check(comm, rank, call);
+	copy = rc ? NULL : malloc(sizeof(*copy));
+	if (!rc && !copy)
+		rc = GTOPO_ESYSTEM;
+	pthread_mutex_lock(&comm->mutex);
+	me = &comm->ranks[rank];
+	if (!rc && comm->state < 0)
+		rc = comm->state;
+	if (rc) {
+		if (me->in_group && !me->refused)
+			me->refused = rc;
+		free(copy);
+	} else {
+		*copy = *call;
+		gt_queue_add(me->in_group ? &me->held : &me->called, copy);
+		if (!me->in_group) {
+			me->ncalled++;
+			pthread_cond_broadcast(&comm->changed);
+		}
+	}
+	pthread_mutex_unlock(&comm->mutex);
+	return rc;
+}
+
+int gtopo_group_start(struct gtopo_comm *comm, int rank)
+{
+	struct gt_comm_rank *me;
+	int rc = GTOPO_EINPUT;
+
+	if (!gt_comm_is_rank(comm, rank))
+		return GTOPO_EINPUT;
+	pthread_mutex_lock(&comm->mutex);
+	me = &comm->ranks[rank];
+	if (!me->in_group) {
+		me->in_group = 1;
+		me->refused = GTOPO_OK;
+		rc = GTOPO_OK;
+	}
+	pthread_mutex_unlock(&comm->mutex);
+	return rc;
+}
+
+int gtopo_group_end(struct gtopo_comm *comm, int rank)
+{
+	struct gt_comm_rank *me;
+	struct gt_call *call;
+	int rc = GTOPO_EINPUT;
+
+	if (!gt_comm_is_rank(comm, rank))
+		return GTOPO_EINPUT;
+	pthread_mutex_lock(&comm->mutex);
+	me = &comm->ranks[rank];
+	if (me->in_group)
+		rc = comm->state < 0 ? comm->state : me->refused;
+	while (!rc && (call = me->held.first)) {
+		me->held.first = call->next;
+		gt_queue_add(&me->called, call);
+		me->ncalled++;
+	}
+	gt_queue_free(&me->held);
+	me->in_group = 0;
+	pthread_cond_broadcast(&comm->changed);
+	pthread_mutex_unlock(&comm->mutex);
+	return rc;
+}
+
+/* One collective; op is the sum where nothing is reduced. */
+static int gt_comm_coll(struct gtopo_comm *comm, int rank,
+			const struct gt_call *like, uint64_t count,
+			enum gtopo_type type)
+{
+	struct gt_call call = *like;
+
+	call.req.count = count;
+	call.req.dtype = (enum gt_dtype)type;
+	return gt_comm_call(comm, rank, &call);
+}
+
+#define GT_CALL(COLL, ...)                                                     \
+	&(struct gt_call)                                                      \
+	{                                                                      \
+		.req = {.coll = GT_COLL_##COLL, __VA_ARGS__}, .input = input,  \
+		.output = output                                               \
+	}
+
+int gtopo_allreduce(struct gtopo_comm *comm, int rank, const void *input,
+		    void *output, uint64_t count, enum gtopo_type type,
+		    enum gtopo_op op)
+{
+	return gt_comm_coll(comm, rank,
+			    GT_CALL(ALLREDUCE, .op = (enum gt_redop)op), count,
+			    type);
+}
+
+int gtopo_allgather(struct gtopo_comm *comm, int rank, const void *input,
+		    void *output, uint64_t count, enum gtopo_type type)
+{
+	return gt_comm_coll(comm, rank, GT_CALL(ALLGATHER, .root = 0), count,
+			    type);
+}
+
+int gtopo_reducescatter(struct gtopo_comm *comm, int rank, const void *input,
+			void *output, uint64_t count, enum gtopo_type type,
+			enum gtopo_op op)
+{
+	return gt_comm_coll(comm, rank,
+			    GT_CALL(REDUCESCATTER, .op = (enum gt_redop)op),
+			    count, type);
+}
+
+int gtopo_alltoall(struct gtopo_comm *comm, int rank, const void *input,
+		   void *output, uint64_t count, enum gtopo_type type)
+{
+	return gt_comm_coll(comm, rank, GT_CALL(ALLTOALL, .root = 0), count,
+			    type);
+}
+
+int gtopo_broadcast(struct gtopo_comm *comm, int rank, const void *input,
+		    void *output, uint64_t count, enum gtopo_type type,
+		    int root)
+{
+	return gt_comm_coll(comm, rank,
+			    GT_CALL(BROADCAST, .root = (uint32_t)root), count,
+			    type);
+}
+
+int gtopo_reduce(struct gtopo_comm *comm, int rank, const void *input,
+		 void *output, uint64_t count, enum gtopo_type type,
+		 enum gtopo_op op, int root)
+{
+	return gt_comm_coll(comm, rank,
+			    GT_CALL(REDUCE, .op = (enum gt_redop)op,
+				    .root = (uint32_t)root),
+			    count, type);
+}
+
+int gtopo_gather(struct gtopo_comm *comm, int rank, const void *input,
+		 void *output, uint64_t count, enum gtopo_type type, int root)
+{
+	return gt_comm_coll(comm, rank, GT_CALL(GATHER, .root = (uint32_t)root),
+			    count, type);
+}
+
+int gtopo_scatter(struct gtopo_comm *comm, int rank, const void *input,
+		  void *output, uint64_t count, enum gtopo_type type, int root)
+{
+	return gt_comm_coll(comm, rank,
+			    GT_CALL(SCATTER, .root = (uint32_t)root), count,
+			    type);
+}

@@ -1,0 +1,154 @@
+#include "lib/comm.h"
+
+#include <stdlib.h>
+
+#include "plan/plan.h"
+#include "plan/simulate.h"
+
+/* The first failure stays; whoever waits is told. */
+static void gt_comm_fail(struct gtopo_comm *comm, int rc,
+			 const struct gt_err *err)
+{
+	if (comm->state >= 0) {
+		comm->state = gt_comm_code(rc);
+		comm->err = *err;
+	}
+	pthread_cond_broadcast(&comm->changed);
+}
+
+static int gt_comm_open(struct gtopo_comm *comm, struct gt_err *err)
+{
+	int rc = gt_plan_check(comm->plan, err);
+
+	return rc ? rc : comm->ops->open(&comm->config, &comm->engine, err);
+}
+
+/* A collective, from each root, is simulated before its first byte moves. */
+static int gt_comm_verify(struct gtopo_comm *comm, const struct gt_request *req,
+			  struct gt_err *err)
+{
+	uint32_t root = gt_coll_is_rooted(req->coll) ? req->root : 0;
+	int rc;
+
+	if (comm->verified[root] >> req->coll & 1)
+		return GT_OK;
+	comm->plan->root = root;
+	rc = gt_simulate(comm->plan, req->coll, err);
+	if (!rc)
+		comm->verified[root] |= 1u << req->coll;
+	return rc;
+}
+
+static int gt_comm_run(struct gtopo_comm *comm, struct gt_request *req,
+		       struct gt_err *err)
+{
+	int64_t elapsed_ns;
+	int rc = gt_comm_verify(comm, req, err);
+
+	req->buffers = comm->buffers;
+	return rc ? rc : comm->ops->run(comm->engine, req, 1, &elapsed_ns, err);
+}
+
+static int gt_comm_same(const struct gt_request *a, const struct gt_request *b)
+{
+	return a->coll == b->coll && a->dtype == b->dtype && a->op == b->op &&
+	       a->count == b->count && a->root == b->root;
+}
+
+static int gt_comm_differ(const struct gtopo_comm *comm, uint32_t rank,
+			  struct gt_err *err)
+{
+	const struct gt_request *a = &comm->ranks[0].called.first->req;
+	const struct gt_request *b = &comm->ranks[rank].called.first->req;
+
+	return gt_err_set(err, GT_EINPUT, NULL,
+			  "operation %llu: rank %u calls %s of %llu %s, op %s, "
+			  "root %u; rank 0 %s of %llu %s, op %s, root %u",
+			  (unsigned long long)comm->ranks[rank].ndone, rank,
+			  gt_coll_name(b->coll), (unsigned long long)b->count,
+			  gt_dtype_name(b->dtype), gt_redop_name(b->op),
+			  b->root, gt_coll_name(a->coll),
+			  (unsigned long long)a->count, gt_dtype_name(a->dtype),
+			  gt_redop_name(a->op), a->root);
+}
+
+static int gt_comm_has_next(const struct gtopo_comm *comm)
+{
+	for (uint32_t r = 0; r < comm->nranks; r++)
+		if (!comm->ranks[r].called.first)
+			return 0;
+	return 1;
+}
+
+/* The operation that all ranks have called, off their queues. */
+static int gt_comm_take(struct gtopo_comm *comm, struct gt_request *req,
+			struct gt_err *err)
+{
+	*req = comm->ranks[0].called.first->req;
+	for (uint32_t r = 1; r < comm->nranks; r++)
+		if (!gt_comm_same(req, &comm->ranks[r].called.first->req))
+			return gt_comm_differ(comm, r, err);
+	for (uint32_t r = 0; r < comm->nranks; r++) {
+		struct gt_queue *queue = &comm->ranks[r].called;
+		struct gt_call *call = queue->first;
+
+		comm->buffers[r].input = call->input;
+		comm->buffers[r].output = call->output;
+		queue->first = call->next;
+		if (!queue->first)
+			queue->last = &queue->first;
+		free(call);
+	}
+	return GT_OK;
+}
+
+/* With the mutex held, which is free while the operation runs. */
+static void gt_comm_next(struct gtopo_comm *comm)
+{
+	struct gt_request req;
+	struct gt_err err;
+	int rc;
+
+	gt_err_init(&err);
+	rc = gt_comm_take(comm, &req, &err);
+	if (!rc) {
+		pthread_mutex_unlock(&comm->mutex);
+		rc = gt_comm_run(comm, &req, &err);
+		pthread_mutex_lock(&comm->mutex);
+	}
+	if (rc) {
+		gt_comm_fail(comm, rc, &err);
+		return;
+	}
+	for (uint32_t r = 0; r < comm->nranks; r++)
+		comm->ranks[r].ndone++;
+	pthread_cond_broadcast(&comm->changed);
+}
+
+void *gt_comm_main(void *arg)
+{
+	struct gtopo_comm *comm = arg;
+	struct gt_err err;
+	int rc;
+
+	gt_err_init(&err);
+	rc = gt_comm_open(comm, &err);
+	pthread_mutex_lock(&comm->mutex);
+	if (rc)
+		gt_comm_fail(comm, rc, &err);
+	else if (comm->state == GTOPO_IN_PROGRESS)
+		comm->state = GTOPO_OK;
+	pthread_cond_broadcast(&comm->changed);
+	while (comm->state >= 0) {
+		if (gt_comm_has_next(comm))
+			gt_comm_next(comm);
+		else if (comm->quit)
+			break;
+		else
+			pthread_cond_wait(&comm->changed, &comm->mutex);
+	}
+	pthread_mutex_unlock(&comm->mutex);
+	if (comm->engine)
+		comm->ops->close(comm->engine);
+	return NULL;
+}

@@ -1,0 +1,45 @@
+# libgtopo: include/gtopo.h on top of the engines, as a shared library
+gtopo_core_sources += \
+	%D%/comm.c %D%/comm.h \
+	%D%/comm_call.c \
+	%D%/comm_thread.c
+
+include_HEADERS = include/gtopo.h
+pkgconfigdir = $(libdir)/pkgconfig
+pkgconfig_DATA = gtopo.pc
+EXTRA_DIST += %D%/gtopo.map
+
+# The archive's objects are position independent; of them the library has what
+# its three reach.  The number behind so is the ABI's.
+gtopo_abi = 0
+gtopo_so = libgtopo.so.$(gtopo_abi)
+gtopo_so_objects = %D%/comm.o %D%/comm_call.o %D%/comm_thread.o
+
+$(gtopo_so): libgtopo_core.a %D%/gtopo.map
+	$(AM_V_CCLD)$(CC) $(AM_CFLAGS) $(CFLAGS) $(AM_LDFLAGS) $(LDFLAGS) \
+		-shared -Wl,-soname,$@ -Wl,--as-needed \
+		-Wl,--version-script,$(top_srcdir)/src/lib/gtopo.map \
+		-o $@ $(gtopo_so_objects) libgtopo_core.a $(JANSSON_LIBS) \
+		$(CRYPTO_LIBS) $(GMP_LIBS) $(CUDA_LIBS) $(LIBS)
+
+libgtopo.so: $(gtopo_so)
+	$(AM_V_at)ln -sf $(gtopo_so) $@
+
+all-local: libgtopo.so
+CLEANFILES += libgtopo.so $(gtopo_so)
+
+install-exec-local: $(gtopo_so)
+	$(MKDIR_P) '$(DESTDIR)$(libdir)'
+	$(INSTALL_PROGRAM) $(gtopo_so) '$(DESTDIR)$(libdir)/$(gtopo_so)'
+	ln -sf $(gtopo_so) '$(DESTDIR)$(libdir)/libgtopo.so'
+
+uninstall-local:
+	rm -f '$(DESTDIR)$(libdir)/$(gtopo_so)' \
+		'$(DESTDIR)$(libdir)/libgtopo.so'
+
+# What a user of the library writes, built as a user builds it.
+check_PROGRAMS += examples/one-thread examples/thread-per-rank
+examples_one_thread_LDADD = libgtopo.so
+examples_thread_per_rank_LDADD = libgtopo.so
+examples_one_thread_CPPFLAGS = -I$(top_srcdir)/include
+examples_thread_per_rank_CPPFLAGS = -I$(top_srcdir)/include

@@ -1,0 +1,397 @@
+/* libgtopo's own: what is asked of a communicator, and what goes wrong. */
+#include "unit/test.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#include "gtopo.h"
+
+enum { COUNT = 3001 };
+
+struct fixture {
+	struct gtopo_config config;
+	struct gtopo_comm *comm;
+	int nranks;
+};
+
+/* Ranks in rings of their own kind: 2, 4 or 8 of them. */
+static void open_comm(struct fixture *f, int nranks, unsigned flags)
+{
+	char path[4096], message[256] = "";
+
+	f->config = (struct gtopo_config)GTOPO_CONFIG_INIT;
+	f->config.plan = gt_test_path(
+		path, nranks == 2   ? "tests/cases/plan/good/minimal/plan.json"
+		      : nranks == 4 ? "tests/cases/plan/good/ring4/plan.json"
+				    : "tests/cases/plan/good/ring8-two/"
+				      "plan.json");
+	f->config.flags = flags;
+	f->nranks = nranks;
+	if (gtopo_comm_create(&f->config, &f->comm, message, sizeof(message)))
+		fail_msg("%s", message);
+	assert_int_equal(gtopo_comm_ranks(f->comm), nranks);
+}
+
+static void close_comm(struct fixture *f)
+{
+	gtopo_comm_destroy(f->comm);
+}
+
+/* Element i of rank r. */
+static int64_t value(int rank, size_t i)
+{
+	return (int64_t)(i * 7 + 1) * (rank + 1);
+}
+
+static int64_t sum(int nranks, size_t i)
+{
+	return (int64_t)(i * 7 + 1) * nranks * (nranks + 1) / 2;
+}
+
+static int64_t *make(struct fixture *f, size_t blocks)
+{
+	size_t n = COUNT * blocks;
+	int64_t *data = calloc(n * (size_t)f->nranks, sizeof(*data));
+
+	assert_non_null(data);
+	for (int r = 0; r < f->nranks; r++)
+		for (size_t i = 0; i < n; i++)
+			data[(size_t)r * n + i] = value(r, i);
+	return data;
+}
+
+/* Several operations queued at once, in place, on two communicators. */
+static void test_many(void **state)
+{
+	struct fixture f[2];
+	int64_t *data[2], want;
+
+	(void)state;
+	for (int c = 0; c < 2; c++) {
+		open_comm(&f[c], 4 << c, GTOPO_NONBLOCKING);
+		data[c] = make(&f[c], 1);
+	}
+	for (int op = 0; op < 3; op++)
+		for (int c = 0; c < 2; c++)
+			for (int r = f[c].nranks; r-- > 0;) {
+				int64_t *mine = data[c] + (size_t)r * COUNT;
+
+				assert_int_equal(
+					gtopo_allreduce(f[c].comm, r, mine,
+							mine, COUNT,
+							GTOPO_INT64, GTOPO_SUM),
+					GTOPO_OK);
+			}
+	for (int c = 0; c < 2; c++) {
+		assert_int_equal(gtopo_wait(f[c].comm, GTOPO_ALL_RANKS, -1),
+				 GTOPO_OK);
+		assert_int_equal(gtopo_comm_state(f[c].comm), GTOPO_OK);
+		for (int r = 0; r < f[c].nranks; r++)
+			for (size_t i = 0; i < COUNT; i++) {
+				want = sum(f[c].nranks, i) * f[c].nranks *
+				       f[c].nranks;
+				assert_int_equal(data[c][(size_t)r * COUNT + i],
+						 want);
+			}
+		free(data[c]);
+		close_comm(&f[c]);
+	}
+}
+
+/* A block of every rank, out of place and within the larger buffer. */
+static void test_blocks(void **state)
+{
+	struct fixture f;
+	int64_t *in, *out, *mine;
+	size_t n = COUNT * 4;
+
+	(void)state;
+	open_comm(&f, 4, 0);
+	in = make(&f, 4);
+	out = calloc(n * 4, sizeof(*out));
+	assert_non_null(out);
+	for (int r = 0; r < 4; r++) {
+		mine = in + (size_t)r * n;
+		/* The sum of the own block stays where it was. */
+		assert_int_equal(gtopo_reducescatter(f.comm, r, mine,
+						     mine + r * COUNT, COUNT,
+						     GTOPO_INT64, GTOPO_SUM),
+				 GTOPO_OK);
+	}
+	for (int r = 0; r < 4; r++)
+		assert_int_equal(gtopo_allgather(f.comm, r,
+						 in + (size_t)r * n + r * COUNT,
+						 out + (size_t)r * n, COUNT,
+						 GTOPO_INT64),
+				 GTOPO_OK);
+	for (int r = 0; r < 4; r++)
+		assert_int_equal(gtopo_wait(f.comm, r, -1), GTOPO_OK);
+	for (size_t i = 0; i < n * 4; i++)
+		assert_int_equal(out[i], sum(4, i % n));
+	free(in);
+	free(out);
+	close_comm(&f);
+}
+
+/* Nothing of a group starts before its end, or if a call was refused. */
+static void test_group(void **state)
+{
+	struct fixture f;
+	int64_t *data;
+
+	(void)state;
+	open_comm(&f, 2, 0);
+	data = make(&f, 1);
+	assert_int_equal(gtopo_group_end(f.comm, 0), GTOPO_EINPUT);
+	for (int r = 0; r < 2; r++) {
+		assert_int_equal(gtopo_group_start(f.comm, r), GTOPO_OK);
+		assert_int_equal(gtopo_group_start(f.comm, r), GTOPO_EINPUT);
+		assert_int_equal(gtopo_allreduce(f.comm, r, data + r * COUNT,
+						 data + r * COUNT, COUNT,
+						 GTOPO_INT64, GTOPO_SUM),
+				 GTOPO_OK);
+	}
+	assert_int_equal(gtopo_wait(f.comm, GTOPO_ALL_RANKS, 20), GTOPO_OK);
+	assert_int_equal(data[COUNT], value(1, 0));
+	assert_int_equal(gtopo_group_end(f.comm, 0), GTOPO_OK);
+	assert_int_equal(gtopo_wait(f.comm, 0, 20), GTOPO_IN_PROGRESS);
+	assert_int_equal(gtopo_wait(f.comm, 1, 20), GTOPO_OK);
+	assert_int_equal(gtopo_group_end(f.comm, 1), GTOPO_OK);
+	assert_int_equal(gtopo_wait(f.comm, GTOPO_ALL_RANKS, -1), GTOPO_OK);
+	assert_int_equal(data[COUNT], sum(2, 0));
+
+	assert_int_equal(gtopo_group_start(f.comm, 0), GTOPO_OK);
+	assert_int_equal(gtopo_allreduce(f.comm, 0, data, data, COUNT,
+					 GTOPO_INT64, GTOPO_SUM),
+			 GTOPO_OK);
+	assert_int_equal(
+		gtopo_allreduce(f.comm, 0, data, data, COUNT, 99, GTOPO_SUM),
+		GTOPO_EINPUT);
+	assert_int_equal(gtopo_group_end(f.comm, 0), GTOPO_EINPUT);
+	assert_int_equal(gtopo_wait(f.comm, 0, 0), GTOPO_OK);
+	free(data);
+	close_comm(&f);
+}
+
+static void test_refused(void **state)
+{
+	struct gtopo_config config = GTOPO_CONFIG_INIT;
+	struct gtopo_comm *comm = NULL;
+	struct fixture f;
+	char message[256];
+	int64_t x = 0;
+
+	(void)state;
+	assert_int_equal(
+		gtopo_comm_create(&config, &comm, message, sizeof(message)),
+		GTOPO_EINPUT);
+	assert_string_equal(message, "the config names no plan");
+	config.plan = "/nowhere/plan.json";
+	assert_int_equal(
+		gtopo_comm_create(&config, &comm, message, sizeof(message)),
+		GTOPO_EINPUT);
+	assert_non_null(strstr(message, "/nowhere/plan.json: cannot open"));
+	config.size--;
+	assert_int_equal(gtopo_comm_create(&config, &comm, NULL, 0),
+			 GTOPO_EINPUT);
+	assert_null(comm);
+	open_comm(&f, 2, 0);
+	assert_int_equal(
+		gtopo_allreduce(f.comm, 2, &x, &x, 1, GTOPO_INT64, GTOPO_SUM),
+		GTOPO_EINPUT);
+	assert_int_equal(
+		gtopo_allreduce(f.comm, 0, NULL, &x, 1, GTOPO_INT64, GTOPO_SUM),
+		GTOPO_EINPUT);
+	assert_int_equal(gtopo_allreduce(f.comm, 0, &x, &x, UINT64_MAX,
+					 GTOPO_INT64, GTOPO_SUM),
+			 GTOPO_EINPUT);
+	assert_int_equal(gtopo_wait(f.comm, 2, 0), GTOPO_EINPUT);
+	assert_int_equal(gtopo_comm_state(f.comm), GTOPO_OK);
+	close_comm(&f);
+	gtopo_comm_destroy(NULL);
+}
+
+/* From and to every root, what others do not have left out. */
+static void test_rooted(void **state)
+{
+	struct fixture f;
+	int64_t *in, *out;
+
+	(void)state;
+	open_comm(&f, 4, 0);
+	in = make(&f, 1);
+	out = calloc(2 * COUNT * 4, sizeof(*out));
+	assert_non_null(out);
+	for (int root = 0; root < 4; root++) {
+		for (int r = 0; r < 4; r++) {
+			int64_t *mine = out + (size_t)r * 2 * COUNT;
+
+			assert_int_equal(
+				gtopo_broadcast(f.comm, r,
+						r == root ? in + r * COUNT
+							  : NULL,
+						mine, COUNT, GTOPO_INT64, root),
+				GTOPO_OK);
+			assert_int_equal(
+				gtopo_reduce(f.comm, r, in + r * COUNT,
+					     r == root ? mine + COUNT : NULL,
+					     COUNT, GTOPO_INT64, GTOPO_SUM,
+					     root),
+				GTOPO_OK);
+		}
+		assert_int_equal(gtopo_wait(f.comm, GTOPO_ALL_RANKS, -1),
+				 GTOPO_OK);
+		for (int r = 0; r < 4; r++)
+			for (size_t i = 0; i < COUNT; i++)
+				assert_int_equal(out[(size_t)r * 2 * COUNT + i],
+						 value(root, i));
+		for (size_t i = 0; i < COUNT; i++)
+			assert_int_equal(
+				out[(size_t)root * 2 * COUNT + COUNT + i],
+				sum(4, i));
+	}
+	assert_int_equal(
+		gtopo_broadcast(f.comm, 0, NULL, out, COUNT, GTOPO_INT64, 0),
+		GTOPO_EINPUT);
+	assert_int_equal(
+		gtopo_broadcast(f.comm, 0, in, out, COUNT, GTOPO_INT64, 4),
+		GTOPO_EINPUT);
+	free(in);
+	free(out);
+	close_comm(&f);
+}
+
+/* Blocks to and from all, on a plan that has such channels. */
+static void test_mesh(void **state)
+{
+	struct gtopo_config config = GTOPO_CONFIG_INIT;
+	struct fixture f = {.nranks = 5};
+	char path[4096], message[256];
+	int64_t *in, *out;
+	size_t n = COUNT * 5;
+
+	(void)state;
+	config.plan = gt_test_path(
+		path, "tests/cases/plan/good/mesh5-alltoall/plan.json");
+	assert_int_equal(
+		gtopo_comm_create(&config, &f.comm, message, sizeof(message)),
+		GTOPO_OK);
+	in = make(&f, 5);
+	out = calloc(n * 5, sizeof(*out));
+	assert_non_null(out);
+	for (int r = 0; r < 5; r++)
+		assert_int_equal(gtopo_alltoall(f.comm, r, in + (size_t)r * n,
+						out + (size_t)r * n, COUNT,
+						GTOPO_INT64),
+				 GTOPO_OK);
+	assert_int_equal(gtopo_wait(f.comm, GTOPO_ALL_RANKS, -1), GTOPO_OK);
+	for (int r = 0; r < 5; r++)
+		for (size_t i = 0; i < n; i++)
+			assert_int_equal(out[(size_t)r * n + i],
+					 value((int)(i / COUNT),
+					       (size_t)r * COUNT + i % COUNT));
+	free(in);
+	free(out);
+	close_comm(&f);
+}
+
+/* What the plan has no channels for is told. */
+static void test_not_served(void **state)
+{
+	struct gtopo_config config = GTOPO_CONFIG_INIT;
+	struct fixture f = {.nranks = 4};
+	char path[4096], message[256];
+	int64_t x[4] = {1, 2, 3, 4};
+
+	(void)state;
+	config.plan = gt_test_path(
+		path, "tests/cases/plan/good/chain4-gather/plan.json");
+	assert_int_equal(
+		gtopo_comm_create(&config, &f.comm, message, sizeof(message)),
+		GTOPO_OK);
+	for (int r = 0; r < 4; r++)
+		gtopo_alltoall(f.comm, r, x, x, 1, GTOPO_INT64);
+	assert_int_equal(gtopo_wait(f.comm, 0, -1), GTOPO_EINPUT);
+	gtopo_comm_message(f.comm, message, sizeof(message));
+	print_message("%s\n", message);
+	assert_non_null(strstr(message, "alltoall"));
+	assert_int_equal(x[1], 2);
+	close_comm(&f);
+}
+
+/* Ranks that call different operations are told; nothing moves. */
+static void test_mismatch(void **state)
+{
+	struct fixture f;
+	char message[256];
+	int64_t *data;
+
+	(void)state;
+	open_comm(&f, 2, 0);
+	data = make(&f, 1);
+	gtopo_allreduce(f.comm, 0, data, data, COUNT, GTOPO_INT64, GTOPO_SUM);
+	gtopo_allreduce(f.comm, 1, data, data, 5, GTOPO_INT64, GTOPO_SUM);
+	assert_int_equal(gtopo_wait(f.comm, 0, -1), GTOPO_EINPUT);
+	gtopo_comm_message(f.comm, message, sizeof(message));
+	assert_string_equal(message,
+			    "operation 0: rank 1 calls allreduce of 5 int64, "
+			    "op sum, root 0; rank 0 allreduce of 3001 int64, "
+			    "op sum, root 0");
+	assert_int_equal(gtopo_allreduce(f.comm, 0, data, data, COUNT,
+					 GTOPO_INT64, GTOPO_SUM),
+			 GTOPO_EINPUT);
+	assert_int_equal(data[0], value(0, 0));
+	free(data);
+	close_comm(&f);
+}
+
+static void *wait_in_thread(void *arg)
+{
+	struct fixture *f = arg;
+
+	return (void *)(intptr_t)gtopo_wait(f->comm, 0, -1);
+}
+
+/* Who waits for a rank that never comes gets away. */
+static void test_abort(void **state)
+{
+	struct fixture f;
+	char message[256];
+	pthread_t thread;
+	int64_t *data;
+	void *rc;
+
+	(void)state;
+	open_comm(&f, 2, 0);
+	data = make(&f, 1);
+	gtopo_allreduce(f.comm, 0, data, data, COUNT, GTOPO_INT64, GTOPO_SUM);
+	assert_int_equal(gtopo_wait(f.comm, 0, 10), GTOPO_IN_PROGRESS);
+	assert_int_equal(pthread_create(&thread, NULL, wait_in_thread, &f), 0);
+	gtopo_comm_abort(f.comm);
+	pthread_join(thread, &rc);
+	assert_int_equal((intptr_t)rc, GTOPO_EABORTED);
+	assert_int_equal(gtopo_comm_state(f.comm), GTOPO_EABORTED);
+	gtopo_comm_message(f.comm, message, sizeof(message));
+	assert_string_equal(message, "aborted");
+	free(data);
+	close_comm(&f);
+	/* The process can make another. */
+	test_group(NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_many),
+		cmocka_unit_test(test_blocks),
+		cmocka_unit_test(test_group),
+		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_rooted),
+		cmocka_unit_test(test_mesh),
+		cmocka_unit_test(test_not_served),
+		cmocka_unit_test(test_mismatch),
+		cmocka_unit_test(test_abort),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
