@@ -26,11 +26,12 @@ struct gt_search_opts {
 	int explain;
 };
 
-static const char *const gt_search_algos[] = {"ring"};
+static const char *const gt_search_algos[] = {"auto", "ring", "mesh"};
 
 static const struct gt_opt gt_search_opts[] = {
-	{GT_OPT_WORD, 0, "algo", "ring", offsetof(struct gt_search_opts, algo),
-	 "the shape of the channels (default: ring)", 0, 0},
+	{GT_OPT_WORD, 0, "algo", "auto|ring|mesh",
+	 offsetof(struct gt_search_opts, algo),
+	 "the shape of the channels (default: auto)", 0, 0},
 	{GT_OPT_WORD, 0, "coll", "allreduce|allgather|reducescatter",
 	 offsetof(struct gt_search_opts, coll),
 	 "the collective to plan (default: allreduce)", 0, 0},
@@ -67,7 +68,7 @@ static void gt_search_tell(const struct gt_cmd_args *args,
 	double any = gt_rat_double(proof->any_bound);
 
 	gt_cmd_note(args, "%u GPUs: rings of %g GB/s in %u channels",
-		    plan->nranks, value, plan->nchannels);
+		    plan->nranks, value, gt_plan_main(plan)->nchannels);
 	if (proof->optimal)
 		gt_cmd_note(args, "proved: no rings reach more");
 	else

@@ -32,6 +32,7 @@ struct gt_host_lane {
 	const struct gt_program *program;
 	struct gt_layout layout;
 	struct gt_fifo_end *ends; /* one per connection of the program */
+	char *scratch; /* the rank's for the channel, shared by its programs */
 	uint32_t worker;
 	uint32_t iter, loop, step; /* what comes next */
 	int64_t since_ns;          /* traced: the end of the step before */
@@ -94,6 +95,9 @@ struct gt_engine {
 	uint32_t nlanes;    /* of a rank */
 	struct gt_fifo *fifos;
 	char *slots;
+	char *scratch; /* of all ranks */
+	uint64_t scratch_bytes;
+	uint64_t pitch_bytes; /* from a slice in slots or scratch to the next */
 	uint32_t slice_bytes;
 
 	/* The job; written by the caller under the mutex. */

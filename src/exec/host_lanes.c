@@ -21,9 +21,12 @@ void gt_host_lanes_free(struct gt_engine *engine)
 	gt_arena_free(engine->arena);
 	free(engine->fifos);
 	free(engine->slots);
+	free(engine->scratch);
 	engine->arena = NULL;
 	engine->fifos = NULL;
 	engine->slots = NULL;
+	engine->scratch = NULL;
+	engine->scratch_bytes = 0;
 	engine->row = NULL;
 }
 
@@ -215,6 +218,7 @@ static int gt_lanes_connect(struct gt_engine *engine, struct gt_err *err)
 		return rc;
 	engine->slice_bytes = gt_lanes_slice_bytes(engine, most);
 	shape.slot_bytes = (uint32_t)gt_slot_bytes(engine->slice_bytes);
+	engine->pitch_bytes = shape.slot_bytes;
 	bytes = n * gt_lanes_slots(engine) * gt_slot_bytes(engine->slice_bytes);
 	engine->fifos = aligned_alloc(GT_CACHE_LINE_BYTES,
 				      (n + 1) * sizeof(*engine->fifos));
@@ -271,6 +275,49 @@ static void gt_lanes_start(struct gt_engine *engine, uint32_t i,
 		}
 }
 
+/* Scratch of all ranks on row's channel i, from `at` on; where it ends. */
+static uint64_t gt_lanes_scratch(struct gt_engine *engine, uint32_t i,
+				 uint64_t at)
+{
+	uint32_t n = engine->workers * engine->nprograms;
+
+	for (uint32_t r = engine->first; r < engine->end; r++) {
+		struct gt_host_lane *lanes = &engine->ranks[r].lanes[i * n];
+		const struct gt_layout *layout = &lanes->layout;
+
+		for (uint32_t l = 0; l < n && engine->scratch; l++)
+			lanes[l].scratch = engine->scratch + at;
+		at += (uint64_t)lanes->program->nscratch * layout->nworkers *
+		      layout->loops * engine->pitch_bytes;
+	}
+	return at;
+}
+
+/* As much as the request needs: first measured, then handed out. */
+static int gt_lanes_scratch_all(struct gt_engine *engine, struct gt_err *err)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < engine->row->nchannels; i++)
+		bytes = gt_lanes_scratch(engine, i, bytes);
+	if (bytes > engine->scratch_bytes) {
+		free(engine->scratch);
+		engine->scratch_bytes = bytes;
+		engine->scratch =
+			aligned_alloc(GT_CACHE_LINE_BYTES,
+				      bytes + GT_CACHE_LINE_BYTES -
+					      bytes % GT_CACHE_LINE_BYTES);
+		if (!engine->scratch) {
+			engine->scratch_bytes = 0;
+			return gt_err_nomem(err);
+		}
+	}
+	bytes = 0;
+	for (uint32_t i = 0; i < engine->row->nchannels; i++)
+		bytes = gt_lanes_scratch(engine, i, bytes);
+	return GT_OK;
+}
+
 static int gt_lanes_layout(struct gt_engine *engine,
 			   const struct gt_request *req, struct gt_err *err)
 {
@@ -293,7 +340,7 @@ static int gt_lanes_layout(struct gt_engine *engine,
 		if (!rc)
 			gt_lanes_start(engine, i, &layout);
 	}
-	return rc;
+	return rc ? rc : gt_lanes_scratch_all(engine, err);
 }
 
 /* Programs of another row, collective or root are made anew. */

@@ -69,6 +69,14 @@ static void gt_step_post(const struct gt_host_rank *rank,
 	}
 }
 
+/* The number of a scratch place's slice: none shares it, in any loop. */
+static uint64_t gt_step_scratch(const struct gt_host_lane *lane, uint32_t place)
+{
+	uint64_t first = (uint64_t)place * lane->layout.nworkers + lane->worker;
+
+	return first * lane->layout.loops + lane->loop;
+}
+
 /* Where the operand's slice lies; NULL when it has no bytes. */
 static char *gt_step_address(const struct gt_host_rank *rank,
 			     const struct gt_host_lane *lane,
@@ -82,6 +90,9 @@ static char *gt_step_address(const struct gt_host_rank *rank,
 		return NULL;
 	if (operand->buf == GT_BUF_FIFO)
 		return gt_fifo_slot(&lane->ends[operand->conn]);
+	if (operand->buf == GT_BUF_SCRATCH)
+		return lane->scratch + gt_step_scratch(lane, operand->chunk) *
+					       rank->engine->pitch_bytes;
 	if (operand->buf == GT_BUF_PEER_INPUT ||
 	    operand->buf == GT_BUF_PEER_OUTPUT)
 		of = &rank->engine
@@ -143,7 +154,8 @@ static void gt_step_advance(struct gt_host_lane *lane)
 static uint32_t gt_step_peer(const struct gt_host_lane *lane,
 			     const struct gt_operand *operand)
 {
-	return operand->buf == GT_BUF_INPUT || operand->buf == GT_BUF_OUTPUT
+	return operand->buf == GT_BUF_INPUT || operand->buf == GT_BUF_OUTPUT ||
+			       operand->buf == GT_BUF_SCRATCH
 		       ? GT_TRACE_NONE
 		       : lane->program->conns[operand->conn].peer;
 }

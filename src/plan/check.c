@@ -218,6 +218,8 @@ int gt_plan_check_report(const struct gt_plan *plan,
 	if (!rc)
 		rc = gt_check_ids(plan, err);
 	if (!rc)
+		rc = gt_check_programs(plan, err);
+	if (!rc)
 		rc = gt_check_select(plan, err);
 	if (!rc)
 		rc = gt_check_shares(plan, err);

@@ -11,6 +11,7 @@
 struct gt_err;
 struct gt_plan;
 struct gt_plan_route;
+struct gt_plan_channel;
 struct gt_rat;
 
 enum gt_bound_state {
@@ -54,14 +55,19 @@ struct gt_rat gt_plan_charge(const struct gt_plan *plan, uint32_t link,
 			     struct gt_rat charge);
 
 /*
- * The parts of gt_plan_check(): graphs; shares, values and roots; loads; the
+ * The parts of gt_plan_check(): graphs; steps; shares, values and roots; loads; the
  * proof.  Each may rely on those before.
  */
 int gt_check_channels(const struct gt_plan *plan, struct gt_err *err);
+int gt_check_programs(const struct gt_plan *plan, struct gt_err *err);
 int gt_check_shares(const struct gt_plan *plan, struct gt_err *err);
 int gt_check_loads(const struct gt_plan *plan, struct gt_err *err);
 int gt_check_proof(const struct gt_plan *plan, struct gt_plan_report *report,
 		   struct gt_err *err);
+
+/* The channel's hop from one rank to another, or -1. */
+int64_t gt_check_hop_find(const struct gt_plan_channel *channel, uint32_t from,
+			  uint32_t to);
 
 /*
  * The cut behind any_bound, or behind the bound of class any (plan.h).

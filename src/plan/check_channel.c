@@ -6,7 +6,7 @@
 #include "base/err.h"
 #include "plan/plan.h"
 
-enum { GT_MAX_CHANNELS = 1024 };
+enum { GT_MAX_CHANNELS = 1024, GT_MAX_CHUNKS = 1 << 16 };
 
 /* Checked about one channel: the plan, its index, and a byte for each rank. */
 struct gt_channel_check {
@@ -204,15 +204,17 @@ static int gt_check_tree(const struct gt_channel_check *check,
 	return rc;
 }
 
-/* Every ordered pair of ranks once. */
-static int gt_check_mesh(const struct gt_channel_check *check,
-			 struct gt_err *err)
+/* A mesh has every ordered pair of ranks once, programs those they need. */
+static int gt_check_pairs(const struct gt_channel_check *check,
+			  struct gt_err *err)
 {
 	const struct gt_plan_channel *channel = check->channel;
 	uint32_t n = check->plan->nranks;
 	unsigned char *pairs;
-	int rc = gt_check_hop_count(check, (uint64_t)n * (n - 1), err);
+	int rc = GT_OK;
 
+	if (channel->shape == GT_SHAPE_MESH || channel->nhops > (uint64_t)n * n)
+		rc = gt_check_hop_count(check, (uint64_t)n * (n - 1), err);
 	if (rc)
 		return rc;
 	pairs = calloc((size_t)n * n, 1);
@@ -236,17 +238,36 @@ static int gt_check_mesh(const struct gt_channel_check *check,
 	return rc;
 }
 
+static int gt_check_chunks(const struct gt_channel_check *check,
+			   struct gt_err *err)
+{
+	const struct gt_plan_channel *channel = check->channel;
+
+	if (channel->nchunks && channel->nchunks <= GT_MAX_CHUNKS &&
+	    channel->nscratch <= GT_MAX_CHUNKS)
+		return GT_OK;
+	return gt_plan_wrong(
+		check->plan, gt_plan_at("channels[%u].chunks", check->index),
+		err, "'%u', or '%u' of scratch, are not up to %d",
+		channel->nchunks, channel->nscratch, GT_MAX_CHUNKS);
+}
+
 static int gt_check_channel(const struct gt_channel_check *check,
 			    struct gt_err *err)
 {
+	int rc;
+
 	switch (check->channel->shape) {
 	case GT_SHAPE_RING:
 	case GT_SHAPE_CHAIN:
 		return gt_check_path(check, err);
 	case GT_SHAPE_TREE:
 		return gt_check_tree(check, err);
+	case GT_SHAPE_STEPS:
+		rc = gt_check_chunks(check, err);
+		return rc ? rc : gt_check_pairs(check, err);
 	case GT_SHAPE_MESH:
-		return gt_check_mesh(check, err);
+		return gt_check_pairs(check, err);
 	default:
 		return gt_plan_wrong(
 			check->plan,

@@ -5,6 +5,7 @@
 
 #include "base/err.h"
 #include "plan/plan.h"
+#include "plan/step.h"
 
 struct gt_rat gt_plan_charge(const struct gt_plan *plan, uint32_t link,
 			     struct gt_rat charge)
@@ -48,11 +49,73 @@ static int gt_load_hop(const struct gt_plan *plan,
 	return 1;
 }
 
+/* What a step sends to others, or fetches from them. */
+static int gt_load_step(const struct gt_plan *plan,
+			const struct gt_program *program,
+			const struct gt_step *step, struct gt_rat rate,
+			struct gt_rat *loads)
+{
+	const struct gt_plan_channel *channel =
+		&plan->channels[program->channel];
+
+	for (uint32_t k = 0; k < (uint32_t)step->nsrc + step->ndst; k++) {
+		const struct gt_operand *operand = gt_step_operand(step, k);
+		uint32_t from = program->rank, to;
+		int64_t hop;
+
+		if (!gt_operand_is_remote(operand) ||
+		    operand->buf == GT_BUF_NONE ||
+		    (k < step->nsrc && operand->buf == GT_BUF_FIFO))
+			continue;
+		to = program->conns[operand->conn].peer;
+		if (k < step->nsrc) {
+			from = to;
+			to = program->rank;
+		}
+		hop = gt_check_hop_find(channel, from, to);
+		if (hop >= 0 &&
+		    !gt_load_hop(plan, &channel->hops[hop], rate, loads))
+			return 0;
+	}
+	return 1;
+}
+
+/* In one loop, how often each hop is taken: once a chunk is the whole rate. */
+static int gt_load_steps(const struct gt_plan *plan, uint32_t c,
+			 struct gt_rat *loads)
+{
+	const struct gt_plan_channel *channel = &plan->channels[c];
+	struct gt_rat rate;
+
+	if (!gt_rat_div(channel->gbs, GT_RAT((int64_t)channel->nchunks, 1),
+			&rate))
+		return 0;
+	for (uint32_t i = 0; i < plan->nprograms; i++) {
+		const struct gt_program *program = &plan->programs[i];
+
+		for (uint32_t s = 0;
+		     program->channel == c && s < program->nsteps;
+		     s += gt_step_nrecords(&program->steps[s]))
+			if (!gt_load_step(plan, program, &program->steps[s],
+					  rate, loads))
+				return 0;
+	}
+	return 1;
+}
+
 static int gt_load_channel(const struct gt_plan *plan, uint32_t c,
 			   struct gt_rat *loads, struct gt_err *err)
 {
 	const struct gt_plan_channel *channel = &plan->channels[c];
 
+	if (channel->shape == GT_SHAPE_STEPS)
+		return gt_load_steps(plan, c, loads)
+			       ? GT_OK
+			       : gt_plan_wrong(plan,
+					       gt_plan_at("channels[%u]", c),
+					       err,
+					       "the loads need more than 64 "
+					       "bits");
 	for (uint32_t i = 0; i < channel->nhops; i++)
 		if (!gt_load_hop(plan, &channel->hops[i], channel->gbs, loads))
 			return gt_plan_wrong(

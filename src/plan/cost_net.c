@@ -12,7 +12,7 @@ static enum gt_cost_hop gt_cost_kind(const struct gt_plan *plan,
 {
 	enum gt_cost_hop worst = GT_COST_HOP_NVL;
 
-	for (uint32_t i = 0; i < route->nroute; i++) {
+	for (uint32_t i = 0; route && i < route->nroute; i++) {
 		const char *kind = plan->links[route->route[i]].kind;
 
 		for (int k = worst + 1; kind && k < GT_NCOSTHOPS; k++)
@@ -77,7 +77,7 @@ static int gt_cost_connect(struct gt_cost_net *net, struct gt_cost_proc *proc,
 			continue;
 		peer = gt_cost_find(net, proc, conn, &end);
 		edge->route = gt_cost_route(channel, program->rank, conn->peer);
-		if (!edge->route || !peer)
+		if (!peer || (!edge->route && conn->peer != program->rank))
 			return gt_err_set(err, GT_EINPUT, net->plan->file,
 					  "channel %u: rank %u sends to rank "
 					  "%u, but there is no such hop",

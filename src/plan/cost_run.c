@@ -50,7 +50,7 @@ static uint32_t gt_cost_pop(struct gt_cost_net *net)
 
 static int gt_cost_is_edge(const struct gt_operand *operand)
 {
-	return operand->buf != GT_BUF_INPUT && operand->buf != GT_BUF_OUTPUT;
+	return gt_operand_is_remote(operand);
 }
 
 /* Not before `at`: a server that is busy until *free_us serves in order. */
@@ -114,7 +114,7 @@ static void gt_cost_transfer(struct gt_cost_net *net,
 {
 	const struct gt_plan *plan = net->plan;
 
-	for (uint32_t i = 0; i < edge->route->nroute; i++) {
+	for (uint32_t i = 0; edge->route && i < edge->route->nroute; i++) {
 		uint32_t link = edge->route->route[i];
 		const char *kind = plan->links[link].kind;
 		double gbs = gt_rat_double(plan->links[link].gbs), us, end;

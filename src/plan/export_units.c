@@ -151,7 +151,8 @@ int gt_msccl_init(struct gt_msccl *m, const struct gt_plan *plan,
 	n = m->row->nchannels;
 	m->nlanes = gt_lower_lanes(plan, &m->use);
 	m->nblocks = gt_coll_has_blocks(plan->coll) ? plan->nranks : 1;
-	m->per_block = gt_layout_nchunks(plan, &m->use) / m->nblocks;
+	m->per_block = gt_layout_nchunks(plan, m->row->channels[0], &m->use) /
+		       m->nblocks;
 	m->count = gt_arena_array(arena, n, sizeof(*m->count));
 	m->before = gt_arena_array(arena, n, sizeof(*m->before));
 	m->chan = gt_arena_array(arena, n, sizeof(*m->chan));

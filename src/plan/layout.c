@@ -16,8 +16,11 @@ static uint32_t gt_sel_channel(const struct gt_layout_args *args, uint32_t i)
 	return args->nsel ? args->sel[i] : i;
 }
 
-uint32_t gt_layout_nchunks(const struct gt_plan *plan, const struct gt_use *use)
+uint32_t gt_layout_nchunks(const struct gt_plan *plan, uint32_t channel,
+			   const struct gt_use *use)
 {
+	if (use->algo == GT_ALGO_STEPS)
+		return plan->channels[channel].nchunks;
 	if (gt_coll_has_blocks(use->coll) || use->algo == GT_ALGO_TWO_SHOT ||
 	    (use->algo == GT_ALGO_RING && use->coll == GT_COLL_ALLREDUCE))
 		return plan->nranks;
@@ -213,10 +216,14 @@ int gt_layout_init(const struct gt_plan *plan, uint32_t channel,
 				  plan->channels[channel].id);
 	gt_layout_grain(args, &made);
 	made.block_elems = args->count;
-	made.nchunks = gt_layout_nchunks(plan, &args->use);
+	made.nchunks = gt_layout_nchunks(plan, channel, &args->use);
 	made.per_block = gt_coll_has_blocks(args->use.coll)
 				 ? made.nchunks / plan->nranks
 				 : made.nchunks;
+	if (!made.per_block || made.nchunks % made.per_block)
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "channel %u: %u chunks are not whole blocks",
+				  plan->channels[channel].id, made.nchunks);
 	made.lo = gt_span_cut(span.begin, args->count, made.align_elems);
 	made.hi = gt_span_cut(span.end, args->count, made.align_elems);
 	loops = gt_layout_longest(&made);

@@ -40,7 +40,7 @@ int gt_layout_init(const struct gt_plan *plan, uint32_t channel,
 		   struct gt_err *err);
 
 /* Chunks that the channel's part of all blocks is divided into. */
-uint32_t gt_layout_nchunks(const struct gt_plan *plan,
+uint32_t gt_layout_nchunks(const struct gt_plan *plan, uint32_t channel,
 			   const struct gt_use *use);
 
 /* How much of the whole buffer's index space a rank's input or output has. */

@@ -1,7 +1,8 @@
 # plans: model, JSON, lowering to programs, checks, simulation
 gtopo_core_sources += \
 	%D%/check.c %D%/check.h %D%/check_channel.c %D%/check_load.c \
-	%D%/check_parts.c %D%/check_proof.c %D%/check_share.c \
+	%D%/check_parts.c %D%/check_program.c %D%/check_proof.c \
+	%D%/check_share.c \
 	%D%/held_karp.c \
 	%D%/cost.c %D%/cost.h %D%/cost_net.c %D%/cost_net.h \
 	%D%/cost_read.c %D%/cost_read.h %D%/cost_run.c \
@@ -13,9 +14,9 @@ gtopo_core_sources += \
 	%D%/lower_shape.h %D%/lower_tree.c \
 	%D%/op.def \
 	%D%/plan.c %D%/plan.h \
-	%D%/print.c \
-	%D%/read.c %D%/read.h %D%/read_channel.c %D%/read_proof.c \
-	%D%/read_select.c \
+	%D%/print.c %D%/print.h %D%/print_program.c \
+	%D%/read.c %D%/read.h %D%/read_channel.c %D%/read_program.c \
+	%D%/read_proof.c %D%/read_select.c \
 	%D%/program.h \
 	%D%/sim.h %D%/sim_check.c %D%/sim_init.c %D%/sim_layout.c \
 	%D%/sim_race.c %D%/sim_run.c \

@@ -7,7 +7,14 @@
 
 uint32_t gt_lower_lanes(const struct gt_plan *plan, const struct gt_use *use)
 {
-	(void)plan;
+	uint32_t nlanes = 1;
+
+	for (uint32_t i = 0; use->algo == GT_ALGO_STEPS && i < plan->nprograms;
+	     i++)
+		if (plan->programs[i].lane >= nlanes)
+			nlanes = plan->programs[i].lane + 1;
+	if (use->algo == GT_ALGO_STEPS)
+		return nlanes;
 	return use->algo == GT_ALGO_TREE && use->coll == GT_COLL_ALLREDUCE ? 2
 									   : 1;
 }
@@ -22,6 +29,19 @@ int gt_lower_room(const struct gt_lowering *l, size_t nsteps, size_t nconns,
 	program->conns =
 		gt_arena_array(l->arena, nconns, sizeof(*program->conns));
 	return program->steps && program->conns ? GT_OK : gt_err_nomem(err);
+}
+
+/* They are there; who has no program on this lane does nothing. */
+static void gt_lower_steps(const struct gt_lowering *l)
+{
+	const struct gt_lower_want *want = l->want;
+	const struct gt_program *program =
+		gt_plan_program(l->plan, want->channel, want->rank, want->lane);
+
+	if (program)
+		*l->program = *program;
+	l->program->nchunks = l->channel->nchunks;
+	l->program->nscratch = l->channel->nscratch;
 }
 
 static int gt_lower_refuse(const struct gt_lowering *l, struct gt_err *err)
@@ -48,7 +68,7 @@ int gt_lower(const struct gt_plan *plan, const struct gt_lower_want *want,
 		.rank = want->rank,
 		.channel = want->channel,
 		.lane = want->lane,
-		.nchunks = gt_layout_nchunks(plan, &want->use),
+		.nchunks = gt_layout_nchunks(plan, want->channel, &want->use),
 	};
 	struct gt_lowering l = {.plan = plan,
 				.channel = &plan->channels[want->channel],
@@ -59,7 +79,9 @@ int gt_lower(const struct gt_plan *plan, const struct gt_lower_want *want,
 
 	if (rc)
 		return rc;
-	if (want->use.algo == GT_ALGO_RING)
+	if (want->use.algo == GT_ALGO_STEPS)
+		gt_lower_steps(&l);
+	else if (want->use.algo == GT_ALGO_RING)
 		rc = gt_lower_ring(&l, err);
 	else if (want->use.algo == GT_ALGO_TREE)
 		rc = gt_lower_tree(&l, err);

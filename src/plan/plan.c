@@ -20,14 +20,13 @@ static const char *const gt_coll_names[GT_NCOLLS] = {
 static const char *const gt_shape_names[GT_NSHAPES] = {
 	[GT_SHAPE_RING] = "ring",         [GT_SHAPE_CHAIN] = "chain",
 	[GT_SHAPE_TREE] = "tree",         [GT_SHAPE_MESH] = "mesh",
-	[GT_SHAPE_TEMPLATE] = "template",
+	[GT_SHAPE_TEMPLATE] = "template", [GT_SHAPE_STEPS] = "steps",
 };
 
 static const char *const gt_algo_names[GT_NALGOS] = {
-	[GT_ALGO_RING] = "ring",
-	[GT_ALGO_TREE] = "tree",
-	[GT_ALGO_ONE_SHOT] = "one-shot",
-	[GT_ALGO_TWO_SHOT] = "two-shot",
+	[GT_ALGO_RING] = "ring",         [GT_ALGO_TREE] = "tree",
+	[GT_ALGO_ONE_SHOT] = "one-shot", [GT_ALGO_TWO_SHOT] = "two-shot",
+	[GT_ALGO_STEPS] = "steps",
 };
 
 static const char *const gt_transport_names[GT_NTRANSPORTS] = {
@@ -51,6 +50,16 @@ static const char *const gt_proof_names[GT_NPROOFS] = {
 static const char *const gt_op_names[GT_NOPS] = {
 #define GT_OP(NAME, name, recv, local, copy, send) [GT_OP_##NAME] = name,
 #include "plan/op.def"
+};
+
+static const char *const gt_operand_names[GT_NBUFS] = {
+	[GT_BUF_NONE] = "none",
+	[GT_BUF_INPUT] = "input",
+	[GT_BUF_OUTPUT] = "output",
+	[GT_BUF_FIFO] = "slot",
+	[GT_BUF_PEER_INPUT] = "peer-input",
+	[GT_BUF_PEER_OUTPUT] = "peer-output",
+	[GT_BUF_SCRATCH] = "scratch",
 };
 
 struct gt_plan *gt_plan_new(void)
@@ -97,7 +106,7 @@ int gt_plan_serves(const struct gt_plan *plan, const struct gt_plan_select *row,
 	if (gt_plan_names(plan, coll))
 		return row->coll == coll;
 	return row->coll == plan->coll && gt_algo_can(row->algo, coll) &&
-	       (row->algo != GT_ALGO_TREE || coll == plan->coll);
+	       row->algo != GT_ALGO_TREE && row->algo != GT_ALGO_STEPS;
 }
 
 const struct gt_plan_select *gt_plan_row(const struct gt_plan *plan,
@@ -115,18 +124,32 @@ const struct gt_plan_select *gt_plan_row(const struct gt_plan *plan,
 	return last;
 }
 
+const struct gt_program *gt_plan_program(const struct gt_plan *plan,
+					 uint32_t channel, uint32_t rank,
+					 uint32_t lane)
+{
+	const struct gt_program key = {
+		.channel = channel, .rank = rank, .lane = lane};
+
+	return plan->nprograms ? bsearch(&key, plan->programs, plan->nprograms,
+					 sizeof(key), gt_program_cmp)
+			       : NULL;
+}
+
 int gt_algo_takes(enum gt_algo algo, enum gt_shape shape)
 {
 	if (algo == GT_ALGO_RING)
 		return shape == GT_SHAPE_RING;
 	if (algo == GT_ALGO_TREE)
 		return shape == GT_SHAPE_TREE || shape == GT_SHAPE_CHAIN;
+	if (algo == GT_ALGO_STEPS)
+		return shape == GT_SHAPE_STEPS;
 	return shape == GT_SHAPE_MESH;
 }
 
 int gt_algo_can(enum gt_algo algo, enum gt_coll coll)
 {
-	if (algo == GT_ALGO_ONE_SHOT)
+	if (algo == GT_ALGO_ONE_SHOT || algo == GT_ALGO_STEPS)
 		return 1;
 	if (coll == GT_COLL_ALLREDUCE || coll == GT_COLL_BROADCAST ||
 	    coll == GT_COLL_REDUCE)
@@ -147,7 +170,8 @@ struct gt_rat gt_plan_algbw_factor(const struct gt_plan *plan)
 	int64_t n = plan->nranks;
 	int blocks = gt_coll_has_blocks(plan->coll);
 
-	if (n < 2 || algo == GT_ALGO_TREE || plan->coll == GT_COLL_SENDRECV)
+	if (n < 2 || algo == GT_ALGO_TREE || algo == GT_ALGO_STEPS ||
+	    plan->coll == GT_COLL_SENDRECV)
 		return GT_RAT(1, 1);
 	if (algo == GT_ALGO_RING && plan->coll == GT_COLL_ALLREDUCE)
 		return n % 2 ? GT_RAT(n, 2 * (n - 1)) : GT_RAT(n / 2, n - 1);
@@ -267,4 +291,25 @@ int gt_protocol_find(const char *name)
 int gt_proof_find(const char *name)
 {
 	return gt_word_find(gt_proof_names, GT_NPROOFS, name);
+}
+
+const char *gt_operand_name(enum gt_operand_buf buf)
+{
+	return gt_word(gt_operand_names, GT_NBUFS, buf);
+}
+
+int gt_operand_find(const char *name)
+{
+	return gt_word_find(gt_operand_names, GT_NBUFS, name);
+}
+
+int gt_program_cmp(const void *a, const void *b)
+{
+	const struct gt_program *left = a, *right = b;
+
+	if (left->channel != right->channel)
+		return left->channel < right->channel ? -1 : 1;
+	if (left->rank != right->rank)
+		return left->rank < right->rank ? -1 : 1;
+	return (left->lane > right->lane) - (left->lane < right->lane);
 }

@@ -27,6 +27,7 @@ enum gt_shape {
 	GT_SHAPE_TREE,     /* root, parent: a spanning out-tree */
 	GT_SHAPE_MESH,     /* every pair directly */
 	GT_SHAPE_TEMPLATE, /* edges times a group of symmetries */
+	GT_SHAPE_STEPS,    /* what the plan's programs say */
 	GT_NSHAPES
 };
 
@@ -36,6 +37,7 @@ enum gt_algo {
 	GT_ALGO_TREE,     /* trees and chains */
 	GT_ALGO_ONE_SHOT, /* mesh: everything to everyone who needs it */
 	GT_ALGO_TWO_SHOT, /* mesh: each rank first has a part to itself */
+	GT_ALGO_STEPS,    /* the plan's programs, for one collective */
 	GT_NALGOS
 };
 
@@ -96,8 +98,12 @@ struct gt_plan_channel {
 	uint32_t *order; /* ring, chain */
 	uint32_t root;
 	int32_t *parent;     /* tree: nranks entries, -1 at the root */
+	uint32_t nchunks;    /* steps: that the result is divided into */
+	uint32_t nscratch;   /* steps: scratch places of each rank */
 	struct gt_rat share; /* of the result; a selection's sum to 1 */
-	struct gt_rat gbs;   /* what the channel moves on each of its hops */
+	/* What the channel moves on each of its hops; steps: on one that is
+	   taken by every chunk once. */
+	struct gt_rat gbs;
 	uint32_t nhops;
 	struct gt_plan_hop *hops; /* ring, chain: as in order */
 };
@@ -196,6 +202,9 @@ struct gt_plan {
 	struct gt_plan_link *links;
 	struct gt_plan_channel *channels;
 	struct gt_plan_select *select;
+	/* Of channels of shape steps, in order of channel, rank and lane. */
+	uint32_t nprograms;
+	struct gt_program *programs;
 	int has_proof;
 	struct gt_plan_proof proof;
 	uint32_t fifo_slots;
@@ -271,6 +280,14 @@ int gt_coll_has_blocks(enum gt_coll coll);
 /* Does one rank of this collective differ from the others? */
 int gt_coll_is_rooted(enum gt_coll coll);
 
+/* The order of plan->programs, for qsort() and bsearch(). */
+int gt_program_cmp(const void *a, const void *b);
+
+/* The program of a channel, rank and lane; NULL when there is none. */
+const struct gt_program *gt_plan_program(const struct gt_plan *plan,
+					 uint32_t channel, uint32_t rank,
+					 uint32_t lane);
+
 /* Words of the enums, as in the JSON; _find gives -1 for none. */
 const char *gt_coll_name(enum gt_coll coll);
 const char *gt_shape_name(enum gt_shape shape);
@@ -285,5 +302,7 @@ int gt_transport_find(const char *name);
 int gt_protocol_find(const char *name);
 int gt_proof_find(const char *name);
 const char *gt_op_name(enum gt_op op);
+const char *gt_operand_name(enum gt_operand_buf buf);
+int gt_operand_find(const char *name);
 
 #endif

@@ -1,10 +1,11 @@
-#include "plan/plan.h"
+#include "plan/print.h"
 
 #include <inttypes.h>
 
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/json.h"
+#include "plan/plan.h"
 
 /* Things that recur stand one on a line, so that plans diff well. */
 static void gt_print_between(struct gt_buf *out, uint32_t i, const char *indent)
@@ -125,6 +126,13 @@ static void gt_print_graph(const struct gt_plan *plan,
 {
 	if (channel->shape == GT_SHAPE_MESH)
 		return;
+	if (channel->shape == GT_SHAPE_STEPS) {
+		gt_buf_printf(out,
+			      "      \"chunks\": %" PRIu32
+			      ",\n      \"scratch\": %" PRIu32 ",\n",
+			      channel->nchunks, channel->nscratch);
+		return;
+	}
 	if (channel->shape != GT_SHAPE_TREE) {
 		gt_buf_puts(out, "      \"order\": ");
 		gt_print_numbers(out, channel->norder, channel->order);
@@ -357,6 +365,7 @@ int gt_plan_print(const struct gt_plan *plan, struct gt_buf *out,
 		      ", \"slice_bytes\": %" PRIu32 "}",
 		      plan->fifo_slots, plan->fifo_slice_bytes);
 	gt_print_select(plan, out);
+	gt_print_programs(plan, out);
 	gt_buf_puts(out, "\n}\n");
 	return out->failed ? gt_err_nomem(err) : GT_OK;
 }

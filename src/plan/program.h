@@ -25,6 +25,9 @@
  * A slice of length 0 is announced like any other, so that counters stay
  * equal on both sides.
  *
+ * Scratch places have numbers of their own, and hold one slice of any chunk in
+ * each loop; all lanes of a rank on a channel share them.
+ *
  * An operand in a peer's memory, or with no bytes at all, uses its
  * connection's counters in the same way, without a slot.  A step waits for
  * all its operands before it reads, and posts after it has written.  Copying
@@ -75,6 +78,8 @@ enum gt_operand_buf {
 			  destination: a slot of the peer */
 	GT_BUF_PEER_INPUT,  /* a peer's registered input */
 	GT_BUF_PEER_OUTPUT, /* a peer's registered output */
+	GT_BUF_SCRATCH,     /* this rank's own; empty when a loop begins */
+	GT_NBUFS
 };
 
 /*
@@ -115,7 +120,8 @@ GT_STATIC_ASSERT(sizeof(struct gt_operand) == 8, "operand is 8 bytes");
 GT_STATIC_ASSERT(sizeof(struct gt_step) == 64, "step is 64 bytes");
 
 /*
- * One end of a FIFO.  The two ends of a connection agree on (channel, from,
+ * One end of a FIFO.  A rank may be connected with itself: one of its lanes
+ * then waits for another.  The two ends of a connection agree on (channel, from,
  * to, tag); tag tells apart several FIFOs between the same two ranks.
  */
 struct gt_conn {
@@ -135,7 +141,8 @@ struct gt_program {
 	uint32_t rank;
 	uint32_t channel;
 	uint32_t lane;
-	uint32_t nchunks; /* chunk numbers are below this */
+	uint32_t nchunks;  /* chunk numbers are below this */
+	uint32_t nscratch; /* those of scratch are below this */
 	uint32_t nconns;
 	uint32_t nsteps;
 	struct gt_conn *conns;

@@ -287,7 +287,7 @@ static int gt_read_schema(const struct gt_json *root, struct gt_err *err)
 	static const char *const keys[] = {"schema",   "topology", "collective",
 					   "root",     "ranks",    "links",
 					   "channels", "proof",    "fifo",
-					   "select",   NULL};
+					   "select",   "programs", NULL};
 	struct gt_json at;
 	const char *schema;
 	int rc = gt_json_object(root, keys, err);
@@ -324,6 +324,8 @@ static int gt_read_all(struct gt_plan_reader *reader,
 		rc = gt_read_proof(reader, root, err);
 	if (!rc)
 		rc = gt_read_channels(reader, root, err);
+	if (!rc)
+		rc = gt_read_programs(reader, root, err);
 	if (!rc)
 		rc = gt_read_fifo(reader, root, err);
 	if (!rc)

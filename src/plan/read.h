@@ -60,6 +60,10 @@ int gt_read_channels(struct gt_plan_reader *reader, const struct gt_json *root,
 int gt_read_fifo(struct gt_plan_reader *reader, const struct gt_json *root,
 		 struct gt_err *err);
 
+/* After the channels, that they are for. */
+int gt_read_programs(struct gt_plan_reader *reader, const struct gt_json *root,
+		     struct gt_err *err);
+
 /* After the channels: without a table every size uses all of them. */
 int gt_read_select(struct gt_plan_reader *reader, const struct gt_json *root,
 		   struct gt_err *err);

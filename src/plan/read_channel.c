@@ -157,6 +157,19 @@ static int gt_read_order(struct gt_plan_reader *reader,
 			       &channel->norder, &channel->order, err);
 }
 
+static int gt_read_chunks(const struct gt_json *object,
+			  struct gt_plan_channel *channel, struct gt_err *err)
+{
+	struct gt_json at;
+	int rc = gt_json_need(object, "chunks", &at, err);
+
+	if (!rc)
+		rc = gt_json_u32(&at, UINT32_MAX, &channel->nchunks, err);
+	if (rc || !gt_json_get(object, "scratch", &at))
+		return rc;
+	return gt_json_u32(&at, UINT32_MAX, &channel->nscratch, err);
+}
+
 static int gt_read_shape(struct gt_plan_reader *reader,
 			 const struct gt_json *object,
 			 struct gt_plan_channel *channel, struct gt_err *err)
@@ -166,6 +179,9 @@ static int gt_read_shape(struct gt_plan_reader *reader,
 	static const char *const rooted[] = {"id",     "shape", "root",
 					     "parent", "share", "gbs",
 					     "bw_gbs", "hops",  NULL};
+	static const char *const stepped[] = {"id",      "shape", "chunks",
+					      "scratch", "share", "gbs",
+					      "bw_gbs",  "hops",  NULL};
 	static const char *const meshed[] = {"id",     "shape", "share", "gbs",
 					     "bw_gbs", "hops",  NULL};
 	struct gt_json at;
@@ -177,6 +193,10 @@ static int gt_read_shape(struct gt_plan_reader *reader,
 	channel->shape = (enum gt_shape)shape;
 	if (shape == GT_SHAPE_MESH)
 		return gt_json_object(object, meshed, err);
+	if (shape == GT_SHAPE_STEPS) {
+		rc = gt_json_object(object, stepped, err);
+		return rc ? rc : gt_read_chunks(object, channel, err);
+	}
 	if (shape == GT_SHAPE_TREE) {
 		rc = gt_json_object(object, rooted, err);
 		return rc ? rc : gt_read_tree(reader, object, channel, err);

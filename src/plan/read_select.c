@@ -173,6 +173,8 @@ static enum gt_algo gt_read_algo(const struct gt_plan *plan)
 	switch (plan->channels[0].shape) {
 	case GT_SHAPE_RING:
 		return GT_ALGO_RING;
+	case GT_SHAPE_STEPS:
+		return GT_ALGO_STEPS;
 	case GT_SHAPE_MESH:
 		return plan->coll == GT_COLL_ALLREDUCE ? GT_ALGO_TWO_SHOT
 						       : GT_ALGO_ONE_SHOT;

@@ -51,14 +51,16 @@ struct gt_sim_proc {
 
 /* A rank's memory. */
 struct gt_sim_rank {
-	struct gt_sim_value *cells; /* output, by chunk and loop */
+	/* Output and then scratch, by chunk and loop. */
+	struct gt_sim_value *cells;
 	struct gt_sim_epochs *epochs;
 };
 
 struct gt_sim {
 	const struct gt_sim_args *args;
 	struct gt_arena *arena;
-	uint32_t nranks, nprocs, nchunks, per_block, nwords, nfifos;
+	uint32_t nranks, nprocs, nchunks, nscratch, per_block, nwords;
+	uint32_t nfifos;
 	int shared; /* some memory is reached by more than one process */
 	struct gt_sim_proc *procs;
 	struct gt_sim_rank *ranks;

@@ -80,7 +80,8 @@ struct gt_sim_access gt_sim_access_of(uint32_t proc, const struct gt_step *step,
 
 static int gt_operand_local(const struct gt_operand *operand)
 {
-	return operand->buf == GT_BUF_INPUT || operand->buf == GT_BUF_OUTPUT;
+	return operand->buf == GT_BUF_INPUT || operand->buf == GT_BUF_OUTPUT ||
+	       operand->buf == GT_BUF_SCRATCH;
 }
 
 /* Whose input or output it is; GT_NO_OWNER for a slot or nothing. */
@@ -117,6 +118,10 @@ static const char *gt_operand_place_fault(const struct gt_sim_args *args,
 	int input = operand->buf == GT_BUF_INPUT ||
 		    operand->buf == GT_BUF_PEER_INPUT;
 
+	if (operand->buf == GT_BUF_SCRATCH)
+		return operand->chunk < program->nscratch
+			       ? NULL
+			       : "reaches outside the scratch";
 	if (owner == GT_NO_OWNER)
 		return NULL;
 	if (operand->chunk >= program->nchunks ||
@@ -138,7 +143,7 @@ static const char *gt_operand_fault(const struct gt_sim_args *args,
 	const struct gt_operand *operand = access->operand;
 	const uint8_t both = GT_OPERAND_WAIT | GT_OPERAND_POST;
 
-	if (operand->buf > GT_BUF_PEER_OUTPUT || operand->flags > both)
+	if (operand->buf >= GT_NBUFS || operand->flags > both)
 		return "an operand has an unknown buffer or flag";
 	if (gt_operand_local(operand) && operand->flags)
 		return "waits or posts where no peer is";
@@ -218,8 +223,8 @@ static int gt_sim_check_conns(const struct gt_sim_args *args, uint32_t proc,
 	for (uint32_t i = 0; i < program->nconns; i++) {
 		const struct gt_conn *conn = &program->conns[i];
 
-		if (conn->peer >= args->nranks || conn->peer == program->rank ||
-		    conn->sends > 1)
+		if (conn->peer >= args->nranks || conn->sends > 1 ||
+		    (conn->peer == program->rank && args->nlanes < 2))
 			return gt_sim_wrong(args, proc, NULL, err,
 					    "connection %u leads to rank '%u'",
 					    i, conn->peer);

@@ -158,7 +158,8 @@ static int gt_sim_cells(struct gt_sim *sim, uint32_t rank, struct gt_err *err)
 {
 	size_t n = (size_t)sim->nchunks * GT_SIM_LOOPS;
 	struct gt_sim_value *cell;
-	int rc = gt_sim_values(sim, n, &sim->ranks[rank].cells, err);
+	size_t all = n + (size_t)sim->nscratch * GT_SIM_LOOPS;
+	int rc = gt_sim_values(sim, all, &sim->ranks[rank].cells, err);
 
 	if (rc || !sim->args->inplace)
 		return rc;
@@ -174,6 +175,12 @@ static int gt_sim_cells(struct gt_sim *sim, uint32_t rank, struct gt_err *err)
 	return GT_OK;
 }
 
+static int gt_sim_is_peers(const struct gt_operand *operand)
+{
+	return operand->buf == GT_BUF_PEER_INPUT ||
+	       operand->buf == GT_BUF_PEER_OUTPUT;
+}
+
 static int gt_sim_has_peers(const struct gt_program *program)
 {
 	for (uint32_t i = 0; i < program->nsteps;
@@ -181,7 +188,7 @@ static int gt_sim_has_peers(const struct gt_program *program)
 		const struct gt_step *step = &program->steps[i];
 
 		for (uint32_t k = 0; k < (uint32_t)step->nsrc + step->ndst; k++)
-			if (gt_step_operand(step, k)->buf >= GT_BUF_PEER_INPUT)
+			if (gt_sim_is_peers(gt_step_operand(step, k)))
 				return 1;
 	}
 	return 0;
@@ -199,6 +206,7 @@ int gt_sim_init(struct gt_sim *sim, const struct gt_sim_args *args,
 			       .nranks = args->nranks,
 			       .nprocs = nprocs,
 			       .nchunks = args->programs[0].nchunks,
+			       .nscratch = args->programs[0].nscratch,
 			       .per_block = gt_sim_per_block(args),
 			       .nwords = (args->nranks + 63) / 64};
 	sim->ranks = gt_arena_array(arena, sim->nranks, sizeof(*sim->ranks));

@@ -16,11 +16,22 @@ int gt_sim_is_input(const struct gt_operand *operand)
 	       operand->buf == GT_BUF_PEER_INPUT;
 }
 
-/* Output places, then those of an input that is not the output. */
+/* Output, scratch, and then the places of an input that is not the output. */
 static size_t gt_sim_nepochs(const struct gt_sim *sim)
 {
-	return (size_t)sim->nchunks * GT_SIM_LOOPS *
-	       (sim->args->inplace ? 1 : 2);
+	size_t nplaces = (size_t)sim->nchunks * (sim->args->inplace ? 1 : 2);
+
+	return (nplaces + sim->nscratch) * GT_SIM_LOOPS;
+}
+
+static uint32_t gt_sim_place_number(const struct gt_sim *sim,
+				    const struct gt_operand *operand)
+{
+	if (operand->buf == GT_BUF_SCRATCH)
+		return sim->nchunks + operand->chunk;
+	if (gt_sim_is_input(operand) && !sim->args->inplace)
+		return sim->nchunks + sim->nscratch + operand->chunk;
+	return operand->chunk;
 }
 
 /* A rank's memory is written first of all when it starts, by all its lanes. */
@@ -133,22 +144,23 @@ int gt_sim_race_touch(struct gt_sim *sim, const struct gt_sim_access *access,
 		      uint32_t owner, struct gt_err *err)
 {
 	const struct gt_sim_proc *proc = &sim->procs[access->proc];
-	uint32_t other, now, at = access->operand->chunk;
+	uint32_t other, now, at = gt_sim_place_number(sim, access->operand);
 	struct gt_sim_epochs *epochs;
 
 	if (!sim->shared)
 		return GT_OK;
 	now = proc->clock[access->proc];
-	if (gt_sim_is_input(access->operand) && !sim->args->inplace)
-		at += sim->nchunks;
 	epochs = &sim->ranks[owner].epochs[at * GT_SIM_LOOPS + proc->loop];
 	other = gt_sim_unordered(sim, epochs, proc->clock, access->writes);
 	if (other < sim->nprocs)
 		return gt_sim_wrong(sim->args, access->proc, access->step, err,
-				    "race: %s chunk %u of rank %u, and "
+				    "race: %s %schunk %u of rank %u, and "
 				    "nothing orders this behind rank %u's "
 				    "access",
 				    access->writes ? "writes" : "reads",
+				    access->operand->buf == GT_BUF_SCRATCH
+					    ? "scratch "
+					    : "",
 				    access->operand->chunk, owner,
 				    sim->args->programs[other].rank);
 	if (!access->writes) {

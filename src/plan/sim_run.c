@@ -83,6 +83,9 @@ static struct gt_sim_value *gt_sim_place(struct gt_sim *sim,
 	struct gt_sim_fifo *fifo;
 
 	*owner = programs[access->proc].rank;
+	if (operand->buf == GT_BUF_SCRATCH)
+		return gt_sim_cell(sim, *owner, sim->nchunks + operand->chunk,
+				   proc->loop);
 	if (operand->buf == GT_BUF_INPUT || operand->buf == GT_BUF_OUTPUT)
 		return gt_sim_cell(sim, *owner, operand->chunk, proc->loop);
 	fifo = proc->conns[operand->conn];
@@ -146,6 +149,10 @@ static int gt_sim_expect(const struct gt_sim *sim,
 	}
 	if (got == want && from->loop == proc->loop)
 		return GT_OK;
+	if (access->operand->buf != GT_BUF_FIFO)
+		return gt_sim_wrong(sim->args, access->proc, step, err,
+				    "expects chunk %u but finds chunk %u",
+				    step->chunk, from->chunk);
 	return gt_sim_wrong(
 		sim->args, access->proc, step, err,
 		"expects chunk %u but gets chunk %u from rank %u", step->chunk,

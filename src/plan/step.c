@@ -45,11 +45,11 @@ struct gt_step *gt_step_add(struct gt_program *program, enum gt_op op,
 
 static int gt_operand_is_local(const struct gt_operand *operand)
 {
-	return operand->buf == GT_BUF_INPUT || operand->buf == GT_BUF_OUTPUT;
+	return operand->buf == GT_BUF_INPUT || operand->buf == GT_BUF_OUTPUT ||
+	       operand->buf == GT_BUF_SCRATCH;
 }
 
-/* A slot, or a peer's memory: something that another rank takes part in. */
-static int gt_operand_is_remote(const struct gt_operand *operand)
+int gt_operand_is_remote(const struct gt_operand *operand)
 {
 	return !gt_operand_is_local(operand);
 }

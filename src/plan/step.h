@@ -51,6 +51,9 @@ struct gt_step_list {
 void gt_step_add_list(struct gt_program *program,
 		      const struct gt_step_list *list);
 
+/* Is another rank, or another lane, taking part? */
+int gt_operand_is_remote(const struct gt_operand *operand);
+
 /* An operand that is a slot, or a chunk of the rank's input or output. */
 struct gt_operand gt_operand_slot(uint16_t conn);
 struct gt_operand gt_operand_user(enum gt_operand_buf buf, uint32_t chunk);

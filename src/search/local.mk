@@ -1,6 +1,7 @@
 # from a topology and a request to a plan
 gtopo_core_sources += \
 	%D%/arborescence.c %D%/arborescence.h \
+	%D%/auto.c %D%/auto.h \
 	%D%/bareiss.c %D%/bareiss.h \
 	%D%/bound.c %D%/bound.h \
 	%D%/bound_parts.c %D%/bound_parts.h \
@@ -9,6 +10,7 @@ gtopo_core_sources += \
 	%D%/emit_proof.c %D%/emit_proof.h \
 	%D%/fabric.h \
 	%D%/maxflow.c %D%/maxflow.h \
+	%D%/merge.c %D%/merge.h \
 	%D%/request.c %D%/request.h \
 	%D%/ring_exact.c %D%/ring_exact.h \
 	%D%/ring_few.c %D%/ring_few.h \

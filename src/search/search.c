@@ -4,8 +4,10 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "search/auto.h"
 #include "search/bound.h"
 #include "search/emit.h"
+#include "search/merge.h"
 #include "search/request.h"
 #include "search/shape.h"
 
@@ -13,9 +15,11 @@ static const struct gt_shape_entry *const gt_shapes[] = {
 	&gt_shape_ring,
 };
 
+enum { GT_NSHAPETABLE = sizeof(gt_shapes) / sizeof(gt_shapes[0]) };
+
 static const struct gt_shape_entry *gt_search_shape(const char *name)
 {
-	for (size_t i = 0; i < sizeof(gt_shapes) / sizeof(gt_shapes[0]); i++)
+	for (size_t i = 0; i < GT_NSHAPETABLE; i++)
 		if (!strcmp(gt_shapes[i]->name, name))
 			return gt_shapes[i];
 	return NULL;
@@ -60,27 +64,98 @@ static int gt_search_run(const struct gt_request *request,
 	return gt_emit(&found, plan, err);
 }
 
+static int gt_search_shape_plan(const struct gt_request *request,
+				const struct gt_shape_entry *shape,
+				struct gt_plan **plan,
+				struct gt_search_stats *stats,
+				struct gt_err *err)
+{
+	struct gt_proposal proposal = {0};
+	struct gt_arena *arena = gt_arena_new();
+	int rc;
+
+	if (!arena)
+		return gt_err_nomem(err);
+	rc = gt_search_run(request, shape, &proposal, arena, plan, err);
+	stats->nrows += proposal.nrows;
+	stats->ncolumns += proposal.ncolumns;
+	stats->nrounds += proposal.nrounds;
+	gt_arena_free(arena);
+	return rc;
+}
+
+/* All shapes that the machine has; the last one's words when it has none. */
+static int gt_search_all(const struct gt_request *request,
+			 struct gt_plan **plan, struct gt_search_stats *stats,
+			 struct gt_err *err)
+{
+	struct gt_plan *plans[GT_NSHAPETABLE];
+	uint32_t n = 0, best;
+	struct gt_err why;
+	int rc = GT_OK;
+
+	for (size_t i = 0; i < GT_NSHAPETABLE; i++) {
+		gt_err_init(&why);
+		rc = gt_search_shape_plan(request, gt_shapes[i], &plans[n],
+					  stats, &why);
+		if (rc && rc != GT_ENO)
+			break;
+		n += !rc;
+	}
+	if (n && (!rc || rc == GT_ENO)) {
+		rc = gt_auto_choose(plans, n, &best, err);
+		if (!rc) {
+			*plan = plans[best];
+			plans[best] = NULL;
+		}
+	} else {
+		gt_err_set(err, rc, why.where, "%s", why.text);
+	}
+	for (uint32_t i = 0; i < n; i++)
+		gt_plan_free(plans[i]);
+	return rc;
+}
+
+/* Over the routes that rings would use. */
+static int gt_search_mesh(const struct gt_request *request,
+			  struct gt_plan **plan, struct gt_search_stats *stats,
+			  struct gt_err *err)
+{
+	struct gt_plan *made;
+	uint32_t best;
+	int rc = gt_search_shape_plan(request, &gt_shape_ring, &made, stats,
+				      err);
+
+	if (rc)
+		return rc;
+	rc = gt_merge_mesh_only(made, err);
+	if (!rc)
+		rc = gt_auto_choose(&made, 1, &best, err);
+	if (rc)
+		gt_plan_free(made);
+	else
+		*plan = made;
+	return rc;
+}
+
 int gt_search(const struct gt_request *request, const char *algo,
 	      struct gt_plan **plan, struct gt_search_stats *stats,
 	      struct gt_err *err)
 {
 	const struct gt_shape_entry *shape = gt_search_shape(algo);
-	struct gt_proposal proposal = {0};
-	struct gt_arena *arena;
+	struct gt_search_stats took = {0};
 	int rc;
 
-	if (!shape)
-		return gt_err_set(err, GT_EINPUT, NULL,
-				  "'%s' is no algorithm; 'ring' is", algo);
-	arena = gt_arena_new();
-	if (!arena)
-		return gt_err_nomem(err);
-	rc = gt_search_run(request, shape, &proposal, arena, plan, err);
-	if (stats) {
-		stats->nrows = proposal.nrows;
-		stats->ncolumns = proposal.ncolumns;
-		stats->nrounds = proposal.nrounds;
-	}
-	gt_arena_free(arena);
+	if (shape)
+		rc = gt_search_shape_plan(request, shape, plan, &took, err);
+	else if (!strcmp(algo, "auto"))
+		rc = gt_search_all(request, plan, &took, err);
+	else if (!strcmp(algo, "mesh"))
+		rc = gt_search_mesh(request, plan, &took, err);
+	else
+		rc = gt_err_set(err, GT_EINPUT, NULL, "'%s' is no algorithm",
+				algo);
+	if (stats)
+		*stats = took;
 	return rc;
 }

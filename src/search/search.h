@@ -23,7 +23,8 @@ struct gt_search_stats {
 };
 
 /*
- * The best plan of the shape called `algo` ("ring").  GT_ENO when this
+ * The best plan of the shape called `algo` ("ring"), of the mesh of all pairs
+ * ("mesh"), or of all of them by message size ("auto").  GT_ENO when this
  * machine has none (GPUs without routes to each other).  *plan is the
  * caller's; it has passed gt_plan_check().  `stats` may be NULL.
  */

@@ -212,6 +212,12 @@ void gt_lint_bytes(struct gt_linter *l)
 	struct gt_bytes b = {
 		.l = l, .text = l->lint->text, .len = l->lint->len};
 
+	if (b.len && memchr(b.text, '\0', b.len < 4 ? b.len : 4)) {
+		gt_linter_at(l, GT_LINT_BOM_RULE, 0,
+			     "let 'iconv -t UTF-8' write it anew",
+			     "not in an encoding that NCCL reads");
+		return;
+	}
 	if (gt_bytes_is(&b, "\xef\xbb\xbf")) {
 		gt_linter_at(l, GT_LINT_BOM_RULE, 0, "remove it",
 			     "a byte order mark");

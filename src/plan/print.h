@@ -1,0 +1,11 @@
+/* What the files of the plan's printer share; gt_plan_print() is the way in. */
+#ifndef GT_PLAN_PRINT_H
+#define GT_PLAN_PRINT_H
+
+struct gt_buf;
+struct gt_plan;
+
+/* The member "programs", if there are any, with the comma before it. */
+void gt_print_programs(const struct gt_plan *plan, struct gt_buf *out);
+
+#endif

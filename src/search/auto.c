@@ -1,0 +1,233 @@
+#include "search/auto.h"
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "plan/cost.h"
+#include "plan/plan.h"
+#include "search/merge.h"
+
+enum {
+	GT_AUTO_FIRST = 3, /* sizes, as powers of two */
+	GT_AUTO_LAST = 33,
+	GT_AUTO_SIZES = GT_AUTO_LAST - GT_AUTO_FIRST + 1,
+	/* With more ranks the largest bandwidth has to do for all sizes. */
+	GT_AUTO_MAX_RANKS = 64,
+	GT_AUTO_MAX_PLANS = 8,
+	/* Rows at most: one a plan, and the uses of the mesh. */
+	GT_AUTO_ROWS = GT_AUTO_MAX_PLANS + 3,
+	/* When the last row is best so often in a row, it stays so. */
+	GT_AUTO_SETTLED = 3,
+};
+
+static const double gt_auto_worth = 0.97;
+
+/* Candidates, the one with the largest bandwidth last. */
+struct gt_auto {
+	struct gt_plan *plan;
+	uint32_t nrows;
+	struct gt_plan_select rows[GT_AUTO_ROWS];
+	uint32_t chosen[GT_AUTO_SIZES]; /* row by size */
+};
+
+/* Bytes of the result over time, for large messages. */
+static double gt_auto_algbw(const struct gt_plan *plan)
+{
+	return gt_rat_double(plan->proof.value) *
+	       gt_rat_double(gt_plan_algbw_factor(plan));
+}
+
+static uint32_t gt_auto_best(struct gt_plan *const *plans, uint32_t n)
+{
+	uint32_t best = 0;
+
+	for (uint32_t i = 1; i < n; i++)
+		if (gt_auto_algbw(plans[i]) >
+		    gt_auto_algbw(plans[best]) * (1 + 1e-9))
+			best = i;
+	return best;
+}
+
+/* The row of a merged plan, with its channels' new places. */
+static int gt_auto_merge(struct gt_auto *a, const struct gt_plan *other,
+			 struct gt_err *err)
+{
+	const struct gt_plan_select *from = gt_plan_main(other);
+	struct gt_plan_select *row = &a->rows[a->nrows];
+	uint32_t first = a->plan->nchannels;
+	int rc = gt_merge_channels(a->plan, other, err);
+
+	if (rc)
+		return rc;
+	*row = *from;
+	row->channels = gt_arena_array(a->plan->arena, row->nchannels,
+				       sizeof(*row->channels));
+	if (!row->channels)
+		return gt_err_nomem(err);
+	for (uint32_t i = 0; i < row->nchannels; i++)
+		row->channels[i] = first + from->channels[i];
+	a->nrows++;
+	return GT_OK;
+}
+
+/* A use of the mesh, with as many workers as all channels of the last row. */
+static int gt_auto_use(struct gt_auto *a, enum gt_algo algo,
+		       enum gt_protocol protocol, struct gt_err *err)
+{
+	const struct gt_plan_select *last = gt_plan_main(a->plan);
+	struct gt_plan_select *row = &a->rows[a->nrows];
+
+	if (!gt_algo_can(algo, a->plan->coll))
+		return GT_OK;
+	*row = *last;
+	row->algo = algo;
+	row->protocol = protocol;
+	row->nchannels = 1;
+	row->workers = last->workers * last->nchannels;
+	row->channels = gt_arena_alloc(a->plan->arena, sizeof(uint32_t));
+	if (!row->channels)
+		return gt_err_nomem(err);
+	row->channels[0] = a->plan->nchannels - 1;
+	a->nrows++;
+	return GT_OK;
+}
+
+static int gt_auto_mesh(struct gt_auto *a, struct gt_err *err)
+{
+	const struct gt_plan *plan = a->plan;
+	struct gt_err none;
+	int rc = GT_OK;
+
+	gt_err_init(&none);
+	if (plan->channels[plan->nchannels - 1].shape != GT_SHAPE_MESH)
+		rc = gt_merge_mesh(a->plan, &none);
+	if (rc == GT_ENO)
+		return GT_OK;
+	if (rc)
+		return gt_err_set(err, rc, none.where, "%s", none.text);
+	rc = gt_auto_use(a, GT_ALGO_ONE_SHOT, GT_PROTOCOL_LL, err);
+	if (!rc)
+		rc = gt_auto_use(a, GT_ALGO_ONE_SHOT, GT_PROTOCOL_DIRECT, err);
+	if (!rc)
+		rc = gt_auto_use(a, GT_ALGO_TWO_SHOT, GT_PROTOCOL_DIRECT, err);
+	return rc;
+}
+
+/* Which row is quickest at each size. */
+static int gt_auto_price(struct gt_auto *a, struct gt_cost_model *model,
+			 struct gt_err *err)
+{
+	uint32_t last = a->nrows - 1, settled = 0;
+
+	for (uint32_t s = 0; s < GT_AUTO_SIZES; s++) {
+		double time_us[GT_AUTO_ROWS];
+		uint32_t at = s ? a->chosen[s - 1] : last;
+
+		if (settled == GT_AUTO_SETTLED) {
+			a->chosen[s] = last;
+			continue;
+		}
+		for (uint32_t i = 0; i < a->nrows; i++) {
+			struct gt_cost cost;
+			int rc = gt_cost_price_row(
+				model, i, UINT64_C(1) << (s + GT_AUTO_FIRST),
+				&cost, err);
+
+			if (rc)
+				return rc;
+			time_us[i] = cost.time_us;
+		}
+		for (uint32_t i = 0; i < a->nrows; i++)
+			if (time_us[i] < time_us[at] * gt_auto_worth)
+				at = i;
+		a->chosen[s] = at;
+		settled = at == last ? settled + 1 : 0;
+	}
+	return GT_OK;
+}
+
+/* Each run of sizes with the same choice becomes a row. */
+static int gt_auto_select(struct gt_auto *a, struct gt_err *err)
+{
+	struct gt_plan_select *select =
+		gt_arena_array(a->plan->arena, GT_AUTO_SIZES, sizeof(*select));
+	uint32_t n = 0;
+
+	if (!select)
+		return gt_err_nomem(err);
+	a->chosen[GT_AUTO_SIZES - 1] = a->nrows - 1;
+	for (uint32_t s = 0; s < GT_AUTO_SIZES; s++) {
+		if (s + 1 < GT_AUTO_SIZES && a->chosen[s + 1] == a->chosen[s])
+			continue;
+		select[n] = a->rows[a->chosen[s]];
+		select[n++].max_bytes = s + 1 < GT_AUTO_SIZES
+						? UINT64_C(1)
+							  << (s + GT_AUTO_FIRST)
+						: UINT64_MAX;
+	}
+	a->plan->select = select;
+	a->plan->nselect = n;
+	return GT_OK;
+}
+
+/* Channels that no row uses are left out. */
+static void gt_auto_prune(struct gt_plan *plan)
+{
+	uint32_t n = 0;
+
+	for (uint32_t c = 0; c < plan->nchannels; c++) {
+		int used = 0;
+
+		for (uint32_t r = 0; r < plan->nselect; r++)
+			for (uint32_t k = 0; k < plan->select[r].nchannels; k++)
+				used |= plan->select[r].channels[k] == c;
+		if (!used)
+			continue;
+		for (uint32_t r = 0; n != c && r < plan->nselect; r++)
+			for (uint32_t k = 0; k < plan->select[r].nchannels; k++)
+				if (plan->select[r].channels[k] == c)
+					plan->select[r].channels[k] = n;
+		plan->channels[n++] = plan->channels[c];
+	}
+	plan->nchannels = n;
+}
+
+static int gt_auto_run(struct gt_auto *a, struct gt_err *err)
+{
+	struct gt_cost_model *model;
+	int rc;
+
+	a->plan->select = a->rows;
+	a->plan->nselect = a->nrows;
+	rc = gt_cost_new(a->plan, a->plan->coll, &model, err);
+	if (rc)
+		return rc;
+	rc = gt_auto_price(a, model, err);
+	gt_cost_free(model);
+	if (!rc)
+		rc = gt_auto_select(a, err);
+	if (!rc)
+		gt_auto_prune(a->plan);
+	return rc;
+}
+
+int gt_auto_choose(struct gt_plan **plans, uint32_t n, uint32_t *best,
+		   struct gt_err *err)
+{
+	struct gt_auto a = {.nrows = 0};
+	struct gt_plan_select main;
+	int rc;
+
+	*best = gt_auto_best(plans, n);
+	a.plan = plans[*best];
+	main = *gt_plan_main(a.plan);
+	if (a.plan->nranks < 2 || a.plan->nranks > GT_AUTO_MAX_RANKS)
+		return GT_OK;
+	rc = gt_auto_mesh(&a, err);
+	for (uint32_t i = 0; !rc && i < n && i < GT_AUTO_MAX_PLANS; i++)
+		if (i != *best)
+			rc = gt_auto_merge(&a, plans[i], err);
+	if (rc)
+		return rc;
+	a.rows[a.nrows++] = main;
+	return gt_auto_run(&a, err);
+}

@@ -1,0 +1,24 @@
+/*
+ * Which way at which size: the plans of all shapes, and the mesh of all pairs,
+ * priced by the cost model (plan/cost.h) from 8 bytes to 8 GiB, in one plan.
+ *
+ * The last row of `select` is the plan with the largest bandwidth, and its
+ * proof is the plan's.  Below stand what is quicker while latency counts: the
+ * rows follow the lower envelope of the prices, changing only for 3% or more.
+ */
+#ifndef GT_SEARCH_AUTO_H
+#define GT_SEARCH_AUTO_H
+
+#include <stdint.h>
+
+struct gt_err;
+struct gt_plan;
+
+/*
+ * Make one of `n` plans (at least one) for the same request: *best, an index,
+ * is the one that the others were merged into.
+ */
+int gt_auto_choose(struct gt_plan **plans, uint32_t n, uint32_t *best,
+		   struct gt_err *err);
+
+#endif

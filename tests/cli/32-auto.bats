@@ -1,0 +1,64 @@
+# gtopo search --algo auto and mesh: which way at which size.
+
+load common
+
+setup() {
+	xml=$GTOPO_SRC/share/xml
+	cd "$BATS_TEST_TMPDIR" || return
+}
+
+@test "auto is as quick as anything else at every size" {
+	for machine in h200-vm-4 dgx-1v pcie-8gpu; do
+		for algo in auto ring mesh; do
+			gtopo search --algo "$algo" -o "$algo.json" \
+				"$xml/$machine.xml"
+			gtopo verify "$algo.json"
+			gtopo predict -b 8 -e 4G --json "$algo.json" \
+				>"$algo.times"
+		done
+		python3 -c '
+import json
+times = {a: {r["bytes"]: r["time_us"] for r in json.load(open(a + ".times"))["rows"]}
+         for a in ("auto", "ring", "mesh")}
+for size, time in times["auto"].items():
+    best = min(times["ring"][size], times["mesh"][size])
+    assert time <= best * 1.04, (size, time, best)'
+	done
+}
+
+@test "small messages go straight, large ones around, with the rings' proof" {
+	gtopo search -o plan.json "$xml/h200-vm-4.xml"
+	python3 -c '
+import json
+plan = json.load(open("plan.json"))
+rows = plan["select"]
+assert rows[0]["algo"] == "one-shot" and rows[-1]["algo"] == "ring", rows
+assert rows[-1]["max_bytes"] is None and plan["proof"]["class"] == "ring"
+assert plan["proof"]["optimal"]
+used = {c for row in rows for c in row["channels"]}
+assert used == {c["id"] for c in plan["channels"]}'
+}
+
+@test "a mesh has what all pairs can move at once" {
+	gtopo search --algo mesh -o plan.json "$xml/dgx-h100.xml"
+	gtopo verify plan.json
+	# 370.8 GB/s of a GPU's NVLinks for seven others.
+	grep -q '"gbs": "1854/35"' plan.json
+	for coll in allgather reducescatter; do
+		gtopo search --algo mesh --coll "$coll" -o plan.json \
+			"$xml/pcie-8gpu.xml"
+		gtopo verify plan.json
+	done
+}
+
+@test "ranks on CPUs run every row" {
+	gtopo search -o plan.json "$xml/h200-vm-4.xml"
+	gtopo run --plan plan.json --device host -b 1K -e 16M -f 64 -n 2 -w 0
+}
+
+@test "one GPU, two GPUs" {
+	for gpus in 5 0,1; do
+		gtopo search --gpus "$gpus" -o plan.json "$xml/dgx-h100.xml"
+		gtopo verify plan.json
+	done
+}
