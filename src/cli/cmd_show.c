@@ -142,22 +142,41 @@ static int gt_show_one(const struct gt_cmd_args *args,
 	return rc ? rc : gt_show_write(args, topo, err);
 }
 
+static int gt_show_cluster_picture(const struct gt_show_opts *opts,
+				   const struct gt_cluster *cluster,
+				   struct gt_buf *out, struct gt_err *err)
+{
+	struct gt_buf dot = GT_BUF_INIT;
+	int rc = GT_OK;
+
+	if (opts->plan)
+		return gt_err_set(err, GT_EINPUT, cluster->source,
+				  "is a cluster; --plan draws into a server");
+	gt_dot_cluster(cluster, opts->dot ? out : &dot);
+	if (dot.failed)
+		rc = gt_err_nomem(err);
+	if (!rc && !opts->dot)
+		rc = gt_draw(dot.text, opts->svg ? "svg" : "png", out, err);
+	gt_buf_release(&dot);
+	return rc;
+}
+
 static int gt_show_several(const struct gt_cmd_args *args,
 			   const struct gt_cluster *cluster, struct gt_err *err)
 {
 	struct gt_show_style style = {.ascii = !gt_show_is_utf8(),
 				      .colour = gt_show_has_colour(args)};
 	struct gt_buf text = GT_BUF_INIT;
-	int rc;
+	int rc = GT_OK;
 
 	if (gt_show_is_picture(args->opts))
-		return gt_err_set(err, GT_EINPUT, cluster->source,
-				  "is a cluster; pictures are of one server, "
-				  "such as '%s'",
-				  cluster->kinds[0].file);
-	gt_show_cluster(cluster, &style, &text);
-	rc = text.failed ? gt_err_nomem(err)
-			 : gt_file_write(args->out, text.text, text.len, err);
+		rc = gt_show_cluster_picture(args->opts, cluster, &text, err);
+	else
+		gt_show_cluster(cluster, &style, &text);
+	if (!rc && text.failed)
+		rc = gt_err_nomem(err);
+	if (!rc)
+		rc = gt_file_write(args->out, text.text, text.len, err);
 	gt_buf_release(&text);
 	return rc;
 }

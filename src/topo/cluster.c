@@ -187,11 +187,12 @@ static int gt_cluster_sum(const struct gt_cluster *cluster, enum gt_over over,
 			  struct gt_rat *sum)
 {
 	const struct gt_cluster_fabric *fabric = &cluster->fabrics[over];
-	const struct gt_cluster_level *low = fabric->levels + level - 1;
+	const struct gt_cluster_level *low;
 	uint32_t n;
 
 	if (!level)
 		return gt_cluster_ports_sum(cluster, over, span, sum);
+	low = &fabric->levels[level - 1];
 	if (low->uplink_gbs.num) {
 		n = (span->end - span->first + low->nodes - 1) / low->nodes;
 		if (low->by_rail && span->rail == GT_ALL_RAILS)

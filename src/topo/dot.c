@@ -46,7 +46,7 @@ static void gt_dot_node(const struct gt_drawing *drawing, uint32_t index)
 	gt_buf_puts(drawing->out, "];\n");
 }
 
-static void gt_dot_cluster(const struct gt_drawing *drawing, uint32_t index)
+static void gt_dot_inside(const struct gt_drawing *drawing, uint32_t index)
 {
 	const struct gt_topo *topo = drawing->topo;
 	const struct gt_box *box = &drawing->places.clusters[index];
@@ -67,7 +67,7 @@ static void gt_dot_cluster(const struct gt_drawing *drawing, uint32_t index)
 		if (node->up != index || drawing->places.stands[i] != i)
 			continue;
 		if (node->kind == GT_NODE_PCI)
-			gt_dot_cluster(drawing, i);
+			gt_dot_inside(drawing, i);
 		else
 			gt_dot_node(drawing, i);
 	}
@@ -112,7 +112,7 @@ static void gt_dot_all(struct gt_drawing *drawing)
 	for (uint32_t i = 0; i < topo->nnodes; i++) {
 		if (topo->nodes[i].kind == GT_NODE_CPU) {
 			drawing->cpu = i;
-			gt_dot_cluster(drawing, i);
+			gt_dot_inside(drawing, i);
 		} else if (topo->nodes[i].kind == GT_NODE_NVS) {
 			gt_dot_node(drawing, i);
 		}

@@ -8,6 +8,7 @@
 #include "topo/topo.h"
 
 struct gt_buf;
+struct gt_cluster;
 
 /* Something that moves between two GPUs, drawn beside the machine. */
 struct gt_dot_arrow {
@@ -25,5 +26,8 @@ struct gt_dot_overlay {
 /* Append the graph; overlay may be NULL; out->failed tells of memory. */
 void gt_dot(const struct gt_topo *topo, const struct gt_dot_overlay *overlay,
 	    struct gt_buf *out);
+
+/* The same of a cluster: its kinds of nodes, and levels of switches. */
+void gt_dot_cluster(const struct gt_cluster *cluster, struct gt_buf *out);
 
 #endif

@@ -9,7 +9,8 @@ gtopo_core_sources += \
 	%D%/cluster_path.c %D%/cluster_path.h %D%/cluster_print.c \
 	%D%/diff.c %D%/diff.h %D%/diff_apply.c %D%/diff_apply.h \
 	%D%/digest.c %D%/digest.h \
-	%D%/dot.c %D%/dot.h %D%/dot_fold.c %D%/dot_lane.c %D%/dot_link.c \
+	%D%/dot.c %D%/dot.h %D%/dot_cluster.c \
+	%D%/dot_fold.c %D%/dot_lane.c %D%/dot_link.c \
 	%D%/dot_place.c %D%/dot_place.h %D%/drawing.h \
 	%D%/edit.c %D%/edit.h \
 	%D%/fuse.c %D%/fuse.h \

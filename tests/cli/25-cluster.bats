@@ -67,8 +67,9 @@ cases=$GTOPO_SRC/tests/cases/cluster
 	want 2 "gtopo paths: --from and --to are both in node 'a/GPU1'; ask its file '../../../../share/xml/pcie-8gpu.xml'"
 	run_split gtopo paths --json links.xml
 	want 2 "gtopo paths: links.xml: is a cluster; '--json' and '--bottlenecks' take one server"
-	run_split gtopo show --dot links.xml
-	want 2 "gtopo show: links.xml: is a cluster; pictures are of one server, such as '../../../../share/xml/pcie-8gpu.xml'"
+	gtopo search -o "$BATS_TEST_TMPDIR/plan" "$GTOPO_SRC/share/xml/dgx-1v.xml"
+	run_split gtopo show --dot --plan "$BATS_TEST_TMPDIR/plan" links.xml
+	want 2 "gtopo show: links.xml: is a cluster; --plan draws into a server"
 }
 
 @test "12,500 nodes are read at once" {
@@ -107,4 +108,22 @@ cases=$GTOPO_SRC/tests/cases/cluster
 	want 2 "gtopo diff: narrow.xml: is a server; the file before is a cluster"
 	run_split gtopo diff narrow.xml norm.xml
 	want 2 "gtopo diff: norm.xml:1:1: root element 'cluster' is not 'system': not a topology"
+}
+
+@test "a picture has each kind and each level once" {
+	cd "$cases/good"
+	for file in *.xml; do
+		run_split gtopo show --dot "$file"
+		want 0 ""
+		[ "${out:0:17}" = "digraph cluster {" ]
+	done
+	run_split gtopo show --dot rails.xml
+	[ "$(grep -c 'label="70 × dgx-h100' <<<"$out")" -eq 1 ]
+	[ "$(grep -c '^b[0-9]* \[' <<<"$out")" -eq 5 ]
+	[ "$(grep -c ' -> ' <<<"$out")" -eq 4 ]
+	export LSAN_OPTIONS=suppressions=$BATS_TEST_DIRNAME/graphviz.supp:print_suppressions=0
+	run_split gtopo show --svg "$GTOPO_SRC/share/xml/gb200-nvl72.xml"
+	[[ $err != *Graphviz* ]] || skip "$err"
+	want 0 ""
+	[[ $out == *"18 × gb200"* ]]
 }

@@ -15,6 +15,7 @@ shift $(($# > 0))
 seeds() { # NAME
 	case $1 in
 	topo_xml) echo tests/cases/topo/*/*/input.xml share/xml/*.xml ;;
+	cluster) echo tests/fuzz/cluster.seed ;;
 	plan_json) echo tests/cases/plan/*/*/plan.json ;;
 	esac
 }
@@ -31,6 +32,7 @@ for name; do
 		n=$((n + 1))
 		cp "$top/$seed" "seeds/$name/$n"
 	done
+	cp "$top/share/xml/dgx-1v.xml" . # what clusters are made of
 	dict=$top/tests/fuzz/$name.dict
 	"tests/fuzz/fuzz_$name" -max_total_time="$seconds" -timeout=10 \
 		-rss_limit_mb=2048 -max_len=16384 -print_final_stats=1 \
