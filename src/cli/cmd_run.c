@@ -222,10 +222,6 @@ static int gt_run_traced(const struct gt_cmd_args *args,
 				  "--trace: engine '%s' takes no times of "
 				  "steps, --device host does",
 				  sweep->ops->name);
-	if (sweep->config.world)
-		return gt_err_set(err, GT_EINPUT, NULL,
-				  "--trace: only ranks of one process are "
-				  "traced");
 	rc = gt_trace_new(plan->nranks, &sweep->trace, err);
 	if (rc)
 		return rc;
