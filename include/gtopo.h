@@ -2,7 +2,7 @@
  * libgtopo: run the collectives of a plan that `gtopo search` made.
  *
  * A communicator is made from a plan file and has the plan's ranks, all of
- * them in this process.  Each rank calls the same operations in the same
+ * them in this process or shared by those of a job.  Each rank calls the same operations in the same
  * order, from any thread; a call only queues, and the k-th operation runs once
  * every rank has called its k-th.  Buffers belong to the operation until
  * gtopo_wait() says that it is done.
@@ -63,6 +63,7 @@ enum gtopo_op {
 enum {
 	GTOPO_ALL_RANKS = -1,
 	GTOPO_NONBLOCKING = 1, /* gtopo_comm_create() returns at once */
+	GTOPO_LAUNCHED = 2, /* with the other processes of the launcher's job */
 };
 
 struct gtopo_comm;
@@ -100,6 +101,10 @@ GTOPO_API int gtopo_comm_create(const struct gtopo_config *config,
 GTOPO_API void gtopo_comm_destroy(struct gtopo_comm *comm);
 
 GTOPO_API int gtopo_comm_ranks(const struct gtopo_comm *comm);
+
+/* The ranks of this process: all, but with GTOPO_LAUNCHED. */
+GTOPO_API void gtopo_comm_local(const struct gtopo_comm *comm, int *first,
+				int *count);
 
 /* GTOPO_IN_PROGRESS while it is made, GTOPO_OK, or what failed. */
 GTOPO_API int gtopo_comm_state(struct gtopo_comm *comm);

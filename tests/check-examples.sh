@@ -20,6 +20,38 @@ runs() { # PROGRAM WORDS
 	[[ $out == *"$2"* ]] || echo "says '$out', not '$2'"
 }
 
+# Three processes by hand, and two that are about different plans.
+processes() { # WORDS PLAN...
+	local words=$1 n=$(($# - 1)) rank=0 pids=() pid status=0 plan
+	shift
+	export WORLD_SIZE=$n MASTER_ADDR=127.0.0.1 \
+		GTOPO_SECRET="not so secret: a test"
+	MASTER_PORT=$((20000 + ($$ * 7 + n) % 10000))
+	export MASTER_PORT
+	for plan; do
+		RANK=$rank timeout 60 "$build/examples/process-per-rank" \
+			"$plan" >"$tmp/out.$rank" 2>&1 &
+		pids+=($!)
+		rank=$((rank + 1))
+	done
+	for pid in "${pids[@]}"; do
+		wait "$pid" || status=$?
+	done
+	grep -qE -- "$words" "$tmp"/out.* || cat "$tmp"/out.*
+	rm -f "$tmp"/out.*
+	return $status
+}
+
+three() {
+	processes "ranks 2 to 4 of 8: all right" "$tmp/plan.json" \
+		"$tmp/plan.json" "$tmp/plan.json" || echo "status $?"
+}
+
+other_plans() {
+	processes "has 'gtopo .*, plan sha256:.*', this process 'gtopo" \
+		"$tmp/plan.json" "$tmp/other.json" && echo "status 0"
+}
+
 shows() {
 	nm -D --defined-only "$build/libgtopo.so" | awk '$2 != "A" {print $3}' |
 		grep -v '^gtopo_[a-z_]*@@GTOPO_0$'
@@ -49,6 +81,9 @@ verdict "one thread" \
 	"$(runs "$build/examples/one-thread" "8 ranks have the sum")"
 verdict "a thread per rank" \
 	"$(runs "$build/examples/thread-per-rank" "8 threads, two operations")"
+verdict "three processes" "$(three)"
+sed 's/"slots": [0-9]*/"slots": 16/' "$tmp/plan.json" >"$tmp/other.json"
+verdict "processes that have different plans" "$(other_plans)"
 verdict "nothing else is exported" "$(shows)"
 if nm -D "$build/libgtopo.so" | grep -qE ' __(a|t|ub)san_'; then
 	n=$((n + 1))

@@ -19,7 +19,7 @@ check() {
 				"kernels/kernels.h "\
 				"kernels/pattern.h kernels/half.h"
 		may["measure"] = "measure/ topo/measured.h base/ kernels/ping.h"
-		may["lib"] = "lib/ exec/ plan/ base/ gtopo.h"
+		may["lib"] = "lib/ exec/ world/ plan/ base/ gtopo.h"
 		may["report"] = "report/ base/"
 		may["cli"] = "cli/ search/ exec/ world/ measure/ report/ "\
 				"topo/ plan/ base/"

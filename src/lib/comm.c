@@ -28,6 +28,7 @@ static void gt_comm_free(struct gtopo_comm *comm)
 	}
 	pthread_cond_destroy(&comm->changed);
 	pthread_mutex_destroy(&comm->mutex);
+	gt_comm_world_forget(comm);
 	gt_plan_free(comm->plan);
 	free(comm->verified);
 	free(comm->buffers);
@@ -49,6 +50,8 @@ static struct gtopo_comm *gt_comm_new(void)
 	pthread_cond_init(&comm->changed, &attr);
 	pthread_condattr_destroy(&attr);
 	comm->state = GTOPO_IN_PROGRESS;
+	comm->job.size = 1;
+	comm->job.listen_fd = -1;
 	return comm;
 }
 
@@ -60,6 +63,7 @@ static int gt_comm_setup(struct gtopo_comm *comm,
 	if (rc)
 		return rc;
 	comm->nranks = comm->plan->nranks;
+	comm->end = comm->nranks;
 	comm->ranks = calloc(comm->nranks, sizeof(*comm->ranks));
 	comm->buffers = calloc(comm->nranks, sizeof(*comm->buffers));
 	comm->verified = calloc(comm->nranks, sizeof(*comm->verified));
@@ -75,6 +79,10 @@ static int gt_comm_setup(struct gtopo_comm *comm,
 		.timeout_ns = config->timeout_ms * 1000000,
 		.interrupt = &comm->interrupt,
 	};
+	if (config->flags & GTOPO_LAUNCHED)
+		rc = gt_comm_world_find(comm, err);
+	if (rc)
+		return rc;
 	rc = pthread_create(&comm->thread, NULL, gt_comm_main, comm);
 	return rc ? gt_err_set(err, GT_ESYS, NULL, "cannot start a thread: %s",
 			       strerror(rc))
@@ -93,7 +101,7 @@ static int gt_comm_check(const struct gtopo_config *config, struct gt_err *err)
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "timeout_ms '%lld' leaves no time",
 				  (long long)config->timeout_ms);
-	if (config->flags & ~(unsigned)GTOPO_NONBLOCKING)
+	if (config->flags & ~(unsigned)(GTOPO_NONBLOCKING | GTOPO_LAUNCHED))
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "flags '%#x' are not known", config->flags);
 	return GT_OK;
@@ -161,6 +169,12 @@ int gtopo_comm_ranks(const struct gtopo_comm *comm)
 	return (int)comm->nranks;
 }
 
+void gtopo_comm_local(const struct gtopo_comm *comm, int *first, int *count)
+{
+	*first = (int)comm->first;
+	*count = (int)(comm->end - comm->first);
+}
+
 int gtopo_comm_state(struct gtopo_comm *comm)
 {
 	int state;
@@ -186,6 +200,8 @@ void gtopo_comm_abort(struct gtopo_comm *comm)
 		comm->state = GTOPO_EABORTED;
 		gt_err_set(&comm->err, GTOPO_EABORTED, NULL, "aborted");
 	}
+	if (comm->world)
+		gt_world_abort(comm->world, "aborted");
 	pthread_cond_broadcast(&comm->changed);
 	pthread_mutex_unlock(&comm->mutex);
 }
@@ -206,7 +222,7 @@ static struct timespec gt_comm_until(int64_t timeout_ms)
 
 static int gt_comm_is_done(const struct gtopo_comm *comm, int rank)
 {
-	for (uint32_t r = 0; r < comm->nranks; r++)
+	for (uint32_t r = comm->first; r < comm->end; r++)
 		if ((rank == GTOPO_ALL_RANKS || r == (uint32_t)rank) &&
 		    comm->ranks[r].ndone < comm->ranks[r].ncalled)
 			return 0;
@@ -218,7 +234,8 @@ int gtopo_wait(struct gtopo_comm *comm, int rank, int64_t timeout_ms)
 	struct timespec until = {0, 0};
 	int rc, late = 0;
 
-	if (rank < GTOPO_ALL_RANKS || rank >= gtopo_comm_ranks(comm))
+	if (rank != GTOPO_ALL_RANKS &&
+	    (rank < (int)comm->first || rank >= (int)comm->end))
 		return GTOPO_EINPUT;
 	if (timeout_ms >= 0)
 		until = gt_comm_until(timeout_ms);

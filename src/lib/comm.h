@@ -15,6 +15,7 @@
 #include "base/err.h"
 #include "exec/engine.h"
 #include "gtopo.h"
+#include "world/world.h"
 
 struct gt_plan;
 
@@ -54,11 +55,27 @@ struct gtopo_comm {
 	int quit;
 	struct gt_err err;
 	uint32_t nranks;
+	uint32_t first, end; /* those of this process */
 	struct gt_comm_rank *ranks;
+	struct gt_world_config job;
+	struct gt_world *world; /* NULL: the process is alone */
 };
 
 /* comm_thread.c: the thread; arg is the communicator. */
 void *gt_comm_main(void *arg);
+
+/*
+ * comm_world.c: the other processes.  _find asks the launcher, _forget drops
+ * what it gave; the thread then opens the world, and agrees with the others on
+ * some words before each operation, GT_EINPUT naming who says something else.
+ * Close with the reason of a failure, or NULL.
+ */
+int gt_comm_world_find(struct gtopo_comm *comm, struct gt_err *err);
+void gt_comm_world_forget(struct gtopo_comm *comm);
+int gt_comm_world_open(struct gtopo_comm *comm, struct gt_err *err);
+int gt_comm_world_agree(struct gtopo_comm *comm, const char *what,
+			struct gt_err *err);
+void gt_comm_world_close(struct gtopo_comm *comm, const char *why);
 
 /* An error's code here and there: GT_ENO is an input that was wrong. */
 int gt_comm_code(int rc);

@@ -71,7 +71,7 @@ static int gt_call_check(const struct gtopo_comm *comm, int rank,
 
 static int gt_comm_is_rank(const struct gtopo_comm *comm, int rank)
 {
-	return rank >= 0 && (uint32_t)rank < comm->nranks;
+	return rank >= (int)comm->first && rank < (int)comm->end;
 }
 
 int gt_comm_call(struct gtopo_comm *comm, int rank, const struct gt_call *call)

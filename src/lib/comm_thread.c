@@ -1,9 +1,13 @@
 #include "lib/comm.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "plan/plan.h"
 #include "plan/simulate.h"
+
+enum { GT_COMM_WORDS_MAX = 160 };
 
 /* The first failure stays; whoever waits is told. */
 static void gt_comm_fail(struct gtopo_comm *comm, int rc,
@@ -20,7 +24,21 @@ static int gt_comm_open(struct gtopo_comm *comm, struct gt_err *err)
 {
 	int rc = gt_plan_check(comm->plan, err);
 
+	if (!rc)
+		rc = gt_comm_world_open(comm, err);
 	return rc ? rc : comm->ops->open(&comm->config, &comm->engine, err);
+}
+
+/* Operations are the same if and only if these words are. */
+static void gt_comm_describe(const struct gtopo_comm *comm, uint32_t rank,
+			     const struct gt_request *req,
+			     char text[GT_COMM_WORDS_MAX])
+{
+	snprintf(text, GT_COMM_WORDS_MAX,
+		 "operation %llu: %s of %llu %s, op %s, root %u",
+		 (unsigned long long)comm->ranks[rank].ndone,
+		 gt_coll_name(req->coll), (unsigned long long)req->count,
+		 gt_dtype_name(req->dtype), gt_redop_name(req->op), req->root);
 }
 
 /* A collective, from each root, is simulated before its first byte moves. */
@@ -49,32 +67,9 @@ static int gt_comm_run(struct gtopo_comm *comm, struct gt_request *req,
 	return rc ? rc : comm->ops->run(comm->engine, req, 1, &elapsed_ns, err);
 }
 
-static int gt_comm_same(const struct gt_request *a, const struct gt_request *b)
-{
-	return a->coll == b->coll && a->dtype == b->dtype && a->op == b->op &&
-	       a->count == b->count && a->root == b->root;
-}
-
-static int gt_comm_differ(const struct gtopo_comm *comm, uint32_t rank,
-			  struct gt_err *err)
-{
-	const struct gt_request *a = &comm->ranks[0].called.first->req;
-	const struct gt_request *b = &comm->ranks[rank].called.first->req;
-
-	return gt_err_set(err, GT_EINPUT, NULL,
-			  "operation %llu: rank %u calls %s of %llu %s, op %s, "
-			  "root %u; rank 0 %s of %llu %s, op %s, root %u",
-			  (unsigned long long)comm->ranks[rank].ndone, rank,
-			  gt_coll_name(b->coll), (unsigned long long)b->count,
-			  gt_dtype_name(b->dtype), gt_redop_name(b->op),
-			  b->root, gt_coll_name(a->coll),
-			  (unsigned long long)a->count, gt_dtype_name(a->dtype),
-			  gt_redop_name(a->op), a->root);
-}
-
 static int gt_comm_has_next(const struct gtopo_comm *comm)
 {
-	for (uint32_t r = 0; r < comm->nranks; r++)
+	for (uint32_t r = comm->first; r < comm->end; r++)
 		if (!comm->ranks[r].called.first)
 			return 0;
 	return 1;
@@ -82,13 +77,21 @@ static int gt_comm_has_next(const struct gtopo_comm *comm)
 
 /* The operation that all ranks have called, off their queues. */
 static int gt_comm_take(struct gtopo_comm *comm, struct gt_request *req,
-			struct gt_err *err)
+			char words[GT_COMM_WORDS_MAX], struct gt_err *err)
 {
-	*req = comm->ranks[0].called.first->req;
-	for (uint32_t r = 1; r < comm->nranks; r++)
-		if (!gt_comm_same(req, &comm->ranks[r].called.first->req))
-			return gt_comm_differ(comm, r, err);
-	for (uint32_t r = 0; r < comm->nranks; r++) {
+	char other[GT_COMM_WORDS_MAX];
+
+	*req = comm->ranks[comm->first].called.first->req;
+	gt_comm_describe(comm, comm->first, req, words);
+	for (uint32_t r = comm->first; r < comm->end; r++) {
+		gt_comm_describe(comm, r, &comm->ranks[r].called.first->req,
+				 other);
+		if (strcmp(words, other))
+			return gt_err_set(err, GT_EINPUT, NULL,
+					  "rank %u calls '%s', rank %u '%s'", r,
+					  other, comm->first, words);
+	}
+	for (uint32_t r = comm->first; r < comm->end; r++) {
 		struct gt_queue *queue = &comm->ranks[r].called;
 		struct gt_call *call = queue->first;
 
@@ -105,22 +108,25 @@ static int gt_comm_take(struct gtopo_comm *comm, struct gt_request *req,
 /* With the mutex held, which is free while the operation runs. */
 static void gt_comm_next(struct gtopo_comm *comm)
 {
+	char words[GT_COMM_WORDS_MAX];
 	struct gt_request req;
 	struct gt_err err;
 	int rc;
 
 	gt_err_init(&err);
-	rc = gt_comm_take(comm, &req, &err);
+	rc = gt_comm_take(comm, &req, words, &err);
 	if (!rc) {
 		pthread_mutex_unlock(&comm->mutex);
-		rc = gt_comm_run(comm, &req, &err);
+		rc = gt_comm_world_agree(comm, words, &err);
+		if (!rc)
+			rc = gt_comm_run(comm, &req, &err);
 		pthread_mutex_lock(&comm->mutex);
 	}
 	if (rc) {
 		gt_comm_fail(comm, rc, &err);
 		return;
 	}
-	for (uint32_t r = 0; r < comm->nranks; r++)
+	for (uint32_t r = comm->first; r < comm->end; r++)
 		comm->ranks[r].ndone++;
 	pthread_cond_broadcast(&comm->changed);
 }
@@ -147,8 +153,10 @@ void *gt_comm_main(void *arg)
 		else
 			pthread_cond_wait(&comm->changed, &comm->mutex);
 	}
+	rc = comm->state;
 	pthread_mutex_unlock(&comm->mutex);
 	if (comm->engine)
 		comm->ops->close(comm->engine);
+	gt_comm_world_close(comm, rc < 0 ? comm->err.text : NULL);
 	return NULL;
 }

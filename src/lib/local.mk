@@ -2,7 +2,8 @@
 gtopo_core_sources += \
 	%D%/comm.c %D%/comm.h \
 	%D%/comm_call.c \
-	%D%/comm_thread.c
+	%D%/comm_thread.c \
+	%D%/comm_world.c
 
 include_HEADERS = include/gtopo.h
 pkgconfigdir = $(libdir)/pkgconfig
@@ -10,10 +11,11 @@ pkgconfig_DATA = gtopo.pc
 EXTRA_DIST += %D%/gtopo.map
 
 # The archive's objects are position independent; of them the library has what
-# its three reach.  The number behind so is the ABI's.
+# its own reach.  The number behind so is the ABI's.
 gtopo_abi = 0
 gtopo_so = libgtopo.so.$(gtopo_abi)
-gtopo_so_objects = %D%/comm.o %D%/comm_call.o %D%/comm_thread.o
+gtopo_so_objects = %D%/comm.o %D%/comm_call.o %D%/comm_thread.o\
+	%D%/comm_world.o
 
 $(gtopo_so): libgtopo_core.a %D%/gtopo.map
 	$(AM_V_CCLD)$(CC) $(AM_CFLAGS) $(CFLAGS) $(AM_LDFLAGS) $(LDFLAGS) \
@@ -38,8 +40,11 @@ uninstall-local:
 		'$(DESTDIR)$(libdir)/libgtopo.so'
 
 # What a user of the library writes, built as a user builds it.
-check_PROGRAMS += examples/one-thread examples/thread-per-rank
+check_PROGRAMS += examples/one-thread examples/process-per-rank \
+	examples/thread-per-rank
 examples_one_thread_LDADD = libgtopo.so
+examples_process_per_rank_LDADD = libgtopo.so
+examples_process_per_rank_CPPFLAGS = -I$(top_srcdir)/include
 examples_thread_per_rank_LDADD = libgtopo.so
 examples_one_thread_CPPFLAGS = -I$(top_srcdir)/include
 examples_thread_per_rank_CPPFLAGS = -I$(top_srcdir)/include

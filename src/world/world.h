@@ -7,8 +7,8 @@
  * while it computes.  One that falls silent, hangs up or gives up ends the
  * job for all, by name, within the time limit; nobody waits longer.
  *
- * Functions may be called from one thread at a time, gt_world_failed() and
- * gt_world_progress() from any.
+ * Functions may be called from one thread at a time, gt_world_failed(),
+ * gt_world_progress() and gt_world_abort() from any.
  */
 #ifndef GT_WORLD_WORLD_H
 #define GT_WORLD_WORLD_H

@@ -334,9 +334,9 @@ static void test_mismatch(void **state)
 	assert_int_equal(gtopo_wait(f.comm, 0, -1), GTOPO_EINPUT);
 	gtopo_comm_message(f.comm, message, sizeof(message));
 	assert_string_equal(message,
-			    "operation 0: rank 1 calls allreduce of 5 int64, "
-			    "op sum, root 0; rank 0 allreduce of 3001 int64, "
-			    "op sum, root 0");
+			    "rank 1 calls 'operation 0: allreduce of 5 int64, "
+			    "op sum, root 0', rank 0 'operation 0: allreduce "
+			    "of 3001 int64, op sum, root 0'");
 	assert_int_equal(gtopo_allreduce(f.comm, 0, data, data, COUNT,
 					 GTOPO_INT64, GTOPO_SUM),
 			 GTOPO_EINPUT);
