@@ -156,12 +156,15 @@ by_hand() {
 
 @test "a port in use is told" {
 	ring_plan
-	port=$(free_port)
-	python3 -c 'import socket, sys, time
-s = socket.socket(); s.bind(("127.0.0.1", int(sys.argv[1]))); s.listen()
-time.sleep(20)' "$port" 3>&- &
+	python3 -c 'import socket, time
+s = socket.socket(); s.bind(("127.0.0.1", 0)); s.listen()
+print(s.getsockname()[1], flush=True); time.sleep(20)' >"$plan.port" 3>&- &
 	holder=$!
-	sleep 0.5
+	for _ in $(seq 100); do
+		[ -s "$plan.port" ] && break
+		sleep 0.1
+	done
+	port=$(<"$plan.port")
 	RANK=0 WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=$port \
 		run_split host --timeout 1s
 	kill $holder
