@@ -46,8 +46,8 @@ int gt_fleet_ignore(const char *list, unsigned *ignore, struct gt_err *err)
 				err, GT_EINPUT, NULL,
 				"--ignore '%.*s' is none of model, subsystem, "
 				"class, width, speed, cur-width, cur-speed, "
-				"driver, driver-version, firmware, state, acs, "
-				"p2p, mig, visible, iommu, nvlink",
+				"driver, driver-version, firmware, state, "
+				"layer, acs, p2p, mig, visible, iommu, nvlink",
 				(int)len, list);
 		mask |= 1u << i;
 	}

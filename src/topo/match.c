@@ -32,6 +32,7 @@ static const int gt_match_price[GT_NPROPS] = {
 	[GT_PROP_DRIVER_VERSION] = 1,
 	[GT_PROP_FIRMWARE] = 1,
 	[GT_PROP_STATE] = 1,
+	[GT_PROP_LAYER] = 1,
 	[GT_PROP_ACS] = 1,
 	[GT_PROP_P2P] = 1,
 	[GT_PROP_MIG] = 1,

@@ -41,9 +41,9 @@ const char *gt_prop_name(enum gt_prop prop)
 		"model",     "subsystem", "class",
 		"width",     "speed",     "cur-width",
 		"cur-speed", "driver",    "driver-version",
-		"firmware",  "state",     "acs",
-		"p2p",       "mig",       "visible",
-		"iommu",
+		"firmware",  "state",     "layer",
+		"acs",       "p2p",       "mig",
+		"visible",   "iommu",
 	};
 
 	return names[prop];

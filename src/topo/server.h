@@ -41,6 +41,7 @@ enum gt_prop {
 	GT_PROP_DRIVER_VERSION,
 	GT_PROP_FIRMWARE,
 	GT_PROP_STATE,   /* of a port: "active" … */
+	GT_PROP_LAYER,   /* of a port: "ib", "eth" */
 	GT_PROP_ACS,     /* of the port above: "on" where it redirects peers */
 	GT_PROP_P2P,     /* what a GPU may do with most others: "rwa" */
 	GT_PROP_MIG,     /* "on", "off" */

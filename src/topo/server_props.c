@@ -149,23 +149,30 @@ static void gt_props_pci(struct gt_props *p)
 }
 
 /* The card has a word for each of its ports. */
-static void gt_props_port(struct gt_props *p)
+static void gt_props_word(struct gt_props *p, enum gt_prop prop,
+			  const char *attr)
 {
 	const struct gt_xml_elem *nic = gt_xml_parent(p->dev->elem);
-	const char *state = gt_props_text(nic, "gt_state");
+	const char *word = gt_props_text(nic, attr);
 
-	gt_props_copy(p, GT_PROP_SPEED, gt_props_text(p->dev->elem, "speed"));
 	for (const struct gt_xml_elem *net = gt_xml_child(nic);
 	     net && net != p->dev->elem; net = gt_xml_next(net)) {
 		if (!gt_xml_is(net, "net"))
 			continue;
-		state += strcspn(state, " ");
-		state += strspn(state, " ");
+		word += strcspn(word, " ");
+		word += strspn(word, " ");
 	}
-	if (*state != '-')
-		gt_props_set(p, GT_PROP_STATE,
+	if (*word != '-')
+		gt_props_set(p, prop,
 			     gt_arena_printf(p->arena, "%.*s",
-					     (int)strcspn(state, " "), state));
+					     (int)strcspn(word, " "), word));
+}
+
+static void gt_props_port(struct gt_props *p)
+{
+	gt_props_copy(p, GT_PROP_SPEED, gt_props_text(p->dev->elem, "speed"));
+	gt_props_word(p, GT_PROP_STATE, "gt_state");
+	gt_props_word(p, GT_PROP_LAYER, "gt_layer");
 }
 
 void gt_server_props(struct gt_arena *arena, unsigned ignore,

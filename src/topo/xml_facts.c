@@ -138,6 +138,8 @@ void gt_reader_nic_facts(struct gt_reader *reader,
 	}
 	if (!ports)
 		gt_facts_say(&facts, "no port");
+	if (gt_xml_attr(nic, "gt_rail")) /* a guess */
+		gt_facts_say(&facts, "rail %s?", gt_facts_text(nic, "gt_rail"));
 	node->facts = gt_facts_keep(reader, &facts);
 	node->problem = gt_facts_keep(reader, &problem);
 }

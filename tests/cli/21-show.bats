@@ -150,7 +150,7 @@ picture() { # FILE
 	run_split gtopo show "$cases/dgx-2socket/expect.xml"
 	want 0 ""
 	[[ $out == *$'\nIOMMU translating, CUDA 12.4, NVSwitches visible, '* ]]
-	[[ $out == *'NET0 mlx5_0 50.0 GB/s, firmware 28.39.1002'* ]]
+	[[ $out == *'NET0 mlx5_0 50.0 GB/s, firmware 28.39.1002, rail 0?'* ]]
 	[[ $out == *'! down-trained: runs at gen5 x8, 31.5 GB/s; mlx5_1 is down'* ]]
 	run_split gtopo show "$cases/container/expect.xml"
 	[[ $out == *$'\ncontainer (docker), IOMMU passthrough\n'* ]]

@@ -145,6 +145,7 @@ true' ]
 		firmware|rank="1" gdr="1" gt_name="NVIDIA H100 80GB HBM3" gt_firmware="96|rank="1" gdr="1" gt_name="NVIDIA H100 80GB HBM3" gt_firmware="95|GPU 0000:9d:00.0: firmware 95.00.74.00.01 instead of 96.00.74.00.01
 		driver-version|0000:29:00.0\(.*\) 23.10-1.1.9|0000:29:00.0\1 23.10|NIC 0000:29:00.0: driver version 23.10 instead of 23.10-1.1.9
 		state|gt_netdev="ens1f0" gt_state="active"|gt_netdev="ens1f0" gt_state="init"|port mlx5_2: state init instead of active
+		layer|gt_state="active" gt_layer="ib"|gt_state="active" gt_layer="eth"|port mlx5_0: link layer eth instead of ib
 		acs|0000:9d:00.0\(.*\)acs="0x0000"|0000:9d:00.0\1acs="0x001d"|GPU 0000:9d:00.0: redirection of peers by the port above (ACS): on instead of off
 		p2p|gt_p2p="rwa x"|gt_p2p="rw- x"|GPU 0000:9d:00.0: access to most peers: rw- instead of rwa
 		mig,p2p|gt_mig="0" gt_p2p="rwa x"|gt_mig="1" gt_p2p="--- x"|GPU 0000:9d:00.0: MIG mode on instead of off
