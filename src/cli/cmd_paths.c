@@ -127,11 +127,13 @@ static int gt_paths_on_cluster(const struct gt_cmd_args *args,
 	struct gt_buf text = GT_BUF_INIT;
 	int rc;
 
-	if (opts->json || opts->bottlenecks)
+	if (opts->bottlenecks)
 		return gt_err_set(err, GT_EINPUT, cluster->source,
-				  "is a cluster; '--json' and '--bottlenecks' "
-				  "take one server");
-	rc = gt_paths_cluster(cluster, opts->from, opts->to, &text, err);
+				  "is a cluster; '--bottlenecks' takes one "
+				  "server, gtopo show tells of uplinks");
+	rc = gt_paths_cluster(&(struct gt_paths_ask){cluster, opts->from,
+						     opts->to, opts->json},
+			      &text, err);
 	if (!rc && text.failed)
 		rc = gt_err_nomem(err);
 	if (!rc)

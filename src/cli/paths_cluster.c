@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/json.h"
 #include "topo/cluster.h"
 #include "topo/cluster_path.h"
 #include "topo/print.h"
@@ -14,11 +15,12 @@ struct gt_paths_on {
 	struct gt_paths **paths; /* of each kind */
 	struct gt_arena *arena;
 	struct gt_buf *out;
+	int json;
+	uint32_t npairs; /* written so far */
 };
 
-static int gt_paths_between(const struct gt_paths_on *on,
-			    const uint32_t nodes[2], const uint32_t *gpus,
-			    struct gt_err *err)
+static int gt_paths_between(struct gt_paths_on *on, const uint32_t nodes[2],
+			    const uint32_t *gpus, struct gt_err *err)
 {
 	const struct gt_paths *paths[2];
 	struct gt_between between;
@@ -31,10 +33,14 @@ static int gt_paths_between(const struct gt_paths_on *on,
 			     err);
 	if (rc)
 		return rc;
-	if (gpus)
+	if (on->json) {
+		gt_buf_puts(on->out, on->npairs++ ? ",\n  " : "\n  ");
+		gt_between_print_json(&between, gpus, on->out);
+	} else if (gpus) {
 		gt_between_print_route(&between, gpus, on->out);
-	else
+	} else {
 		gt_between_print(&between, on->out);
+	}
 	return GT_OK;
 }
 
@@ -56,7 +62,7 @@ static uint32_t gt_paths_node(const struct gt_cluster *cluster, uint32_t kind,
 	return node;
 }
 
-static int gt_paths_kinds(const struct gt_paths_on *on, struct gt_err *err)
+static int gt_paths_kinds(struct gt_paths_on *on, struct gt_err *err)
 {
 	uint32_t n = on->cluster->nkinds;
 	int rc = GT_OK;
@@ -68,7 +74,7 @@ static int gt_paths_kinds(const struct gt_paths_on *on, struct gt_err *err)
 		if (nodes[0] != nodes[1])
 			rc = gt_paths_between(on, nodes, NULL, err);
 	}
-	if (!rc)
+	if (!rc && !on->json)
 		gt_buf_puts(on->out,
 			    "\nGB/s (1e9 bytes/s) of the narrowest link, one "
 			    "way, with the worse of the two ways\nbetween GPU "
@@ -104,7 +110,7 @@ static int gt_paths_end(const struct gt_cluster *cluster, const char *word,
 	return GT_OK;
 }
 
-static int gt_paths_ends(const struct gt_paths_on *on, const char *from,
+static int gt_paths_ends(struct gt_paths_on *on, const char *from,
 			 const char *to, struct gt_err *err)
 {
 	uint32_t nodes[2], gpus[2] = {GT_NONE, GT_NONE};
@@ -128,10 +134,30 @@ static int gt_paths_ends(const struct gt_paths_on *on, const char *from,
 				err);
 }
 
-int gt_paths_cluster(const struct gt_cluster *cluster, const char *from,
-		     const char *to, struct gt_buf *out, struct gt_err *err)
+static int gt_paths_all(struct gt_paths_on *on, const struct gt_paths_ask *ask,
+			struct gt_err *err)
 {
-	struct gt_paths_on on = {.cluster = cluster, .out = out};
+	int rc;
+
+	if (on->json) {
+		gt_buf_puts(on->out, "{\"schema\": \"gtopo.cluster-paths/1\", "
+				     "\"source\": ");
+		gt_json_quote(on->out, ask->cluster->source);
+		gt_buf_puts(on->out, ", \"pairs\": [");
+	}
+	rc = ask->from ? gt_paths_ends(on, ask->from, ask->to, err)
+		       : gt_paths_kinds(on, err);
+	if (on->json)
+		gt_buf_puts(on->out, "\n]}\n");
+	return rc;
+}
+
+int gt_paths_cluster(const struct gt_paths_ask *ask, struct gt_buf *out,
+		     struct gt_err *err)
+{
+	const struct gt_cluster *cluster = ask->cluster;
+	struct gt_paths_on on = {
+		.cluster = cluster, .out = out, .json = ask->json};
 	int rc = GT_OK;
 
 	on.arena = gt_arena_new();
@@ -143,8 +169,7 @@ int gt_paths_cluster(const struct gt_cluster *cluster, const char *from,
 	for (uint32_t i = 0; i < cluster->nkinds && !rc; i++)
 		rc = gt_paths_new(cluster->kinds[i].topo, &on.paths[i], err);
 	if (!rc)
-		rc = from ? gt_paths_ends(&on, from, to, err)
-			  : gt_paths_kinds(&on, err);
+		rc = gt_paths_all(&on, ask, err);
 	for (uint32_t i = 0; on.paths && i < cluster->nkinds; i++)
 		gt_paths_free(on.paths[i]);
 	gt_arena_free(on.arena);

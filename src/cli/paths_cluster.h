@@ -6,11 +6,14 @@ struct gt_buf;
 struct gt_cluster;
 struct gt_err;
 
-/*
- * Appends a matrix for every two kinds of nodes, or what `from` and `to`
- * ("node", or "node/GPU0") name; both or neither are NULL.
- */
-int gt_paths_cluster(const struct gt_cluster *cluster, const char *from,
-		     const char *to, struct gt_buf *out, struct gt_err *err);
+struct gt_paths_ask {
+	const struct gt_cluster *cluster;
+	const char *from, *to; /* "node" or "node/GPU0"; both or neither NULL */
+	int json;
+};
+
+/* Appends a matrix for every two kinds of nodes, or what is named. */
+int gt_paths_cluster(const struct gt_paths_ask *ask, struct gt_buf *out,
+		     struct gt_err *err);
 
 #endif

@@ -49,4 +49,8 @@ void gt_between_print(const struct gt_between *between, struct gt_buf *buf);
 void gt_between_print_route(const struct gt_between *between,
 			    const uint32_t gpus[2], struct gt_buf *buf);
 
+/* The same as a JSON object, of two GPUs or (gpus NULL) of all pairs. */
+void gt_between_print_json(const struct gt_between *between,
+			   const uint32_t *gpus, struct gt_buf *buf);
+
 #endif

@@ -65,8 +65,8 @@ cases=$GTOPO_SRC/tests/cases/cluster
 	want 2 "gtopo paths: --from and --to are a node and a GPU; name two of a kind"
 	run_split gtopo paths --from a/GPU0 --to a/GPU1 links.xml
 	want 2 "gtopo paths: --from and --to are both in node 'a/GPU1'; ask its file '../../../../share/xml/pcie-8gpu.xml'"
-	run_split gtopo paths --json links.xml
-	want 2 "gtopo paths: links.xml: is a cluster; '--json' and '--bottlenecks' take one server"
+	run_split gtopo paths --bottlenecks links.xml
+	want 2 "gtopo paths: links.xml: is a cluster; '--bottlenecks' takes one server, gtopo show tells of uplinks"
 	gtopo search -o "$BATS_TEST_TMPDIR/plan" "$GTOPO_SRC/share/xml/dgx-1v.xml"
 	run_split gtopo show --dot --plan "$BATS_TEST_TMPDIR/plan" links.xml
 	want 2 "gtopo show: links.xml: is a cluster; --plan draws into a server"
@@ -126,4 +126,22 @@ cases=$GTOPO_SRC/tests/cases/cluster
 	[[ $err != *Graphviz* ]] || skip "$err"
 	want 0 ""
 	[[ $out == *"18 × gb200"* ]]
+}
+
+@test "routes as JSON, of all kinds and of one pair" {
+	command -v python3 >/dev/null || skip "no python3"
+	cd "$cases/good"
+	gtopo paths --json rails.xml >"$BATS_TEST_TMPDIR/all"
+	gtopo paths --json --from a/GPU0 --to b/GPU4 links.xml \
+		>"$BATS_TEST_TMPDIR/one"
+	python3 - "$BATS_TEST_TMPDIR" <<-'END'
+		import json, sys
+		d = json.load(open(sys.argv[1] + "/all"))
+		assert len(d["pairs"]) == 4
+		assert all(len(p["routes"]) == 64 for p in d["pairs"])
+		assert d["pairs"][0]["routes"][0]["ports"] == ["NET/0", "NET/0"]
+		d = json.load(open(sys.argv[1] + "/one"))
+		(r,) = d["pairs"][0]["routes"]
+		assert (r["kind"], r["gbs"], r["over"]) == ("SYS", "16", "net")
+	END
 }
