@@ -15,6 +15,7 @@ gtopo_core_sources += \
 	%D%/gpu_match.c %D%/gpu_match.h \
 	%D%/health_reach.c %D%/health_reach.h \
 	%D%/cmd_help.c \
+	%D%/cmd_import.c \
 	%D%/cmd_lint.c \
 	%D%/lint_print.c %D%/lint_print.h \
 	%D%/cmd_paths.c \
