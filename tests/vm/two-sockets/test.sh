@@ -1,6 +1,7 @@
 #!/bin/bash
 # In the guest: soft-RoCE on all network cards but the last, a link that came
-# up other than it could, then what gtopo detects and routes.
+# up other than it could, a port that redirects peers, then what gtopo detects
+# and routes.
 set -eu
 modprobe -a virtio_net rdma_rxe ib_uverbs
 sysctl -qw net.ipv4.conf.all.rp_filter=0 net.ipv4.conf.all.accept_local=1 \
@@ -26,5 +27,14 @@ echo "8.0 GT/s PCIe" >/tmp/speed
 echo 4 >/tmp/width
 mount --bind /tmp/speed $slow/current_link_speed
 mount --bind /tmp/width $slow/current_link_width
+# Access control of the port above that switch, turned on in its registers.
+config=$slow/../config
+at=256
+while [ $at -ne 0 ]; do
+	head=$(od -An -tu4 -j $at -N 4 $config)
+	[ $((head & 65535)) -ne 13 ] || break
+	at=$((head >> 20))
+done
+printf '\035\0' | dd of=$config bs=1 seek=$((at + 6)) conv=notrunc 2>/dev/null
 "$GTOPO" detect -o detected.xml
 "$GTOPO" paths detected.xml >paths.txt
