@@ -12,6 +12,7 @@ unit_tests += \
 	%D%/test_machine \
 	%D%/test_measure \
 	%D%/test_mutate \
+	%D%/test_mutate_plan \
 	%D%/test_opt \
 	%D%/test_plan \
 	%D%/test_path \
@@ -33,3 +34,5 @@ EXTRA_DIST += %D%/fabrics.h %D%/ring_plan.h %D%/test.h
 
 tests_unit_test_mutate_SOURCES = \
 	%D%/test_mutate.c %D%/oracle.c %D%/oracle.h
+tests_unit_test_mutate_plan_SOURCES = \
+	%D%/test_mutate_plan.c %D%/oracle.c %D%/oracle.h

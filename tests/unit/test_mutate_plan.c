@@ -1,0 +1,448 @@
+/*
+ * Good plans and good proofs, broken at random in small ways.  A plan must be
+ * refused, or still be right: by numbers really moved (oracle.h), and by the
+ * host engine.  A proof must be refused.  Seeds are fixed.
+ */
+#include "unit/test.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/file.h"
+#include "exec/engine.h"
+#include "plan/check.h"
+#include "plan/lower.h"
+#include "plan/plan.h"
+#include "plan/simulate.h"
+#include "unit/oracle.h"
+
+enum { PLAN_MUTATIONS = 6000, PROOF_MUTATIONS = 2200, RUN_BYTES = 1 << 16 };
+
+static const char *const plan_files[] = {
+	"ring4",           "ring8-two",          "ring2-gather",
+	"ring3-scatter",   "ring2-pci-charge",   "tree8-star-gather",
+	"chain4-gather",   "tree8-star-scatter", "chain4-scatter",
+	"tree5-allreduce", "tree6-broadcast",    "tree6-reduce",
+	"mesh4-two-shot",  "mesh7-one-shot",     "mesh5-alltoall",
+	"mesh5-broadcast", "mesh4-gather",       "mesh3-sendrecv",
+	"auto4",           "steps3-scratch",
+};
+
+static const char *const proof_files[] = {
+	"ring4",          "ring8-two",       "ring2-gather",
+	"ring3-scatter",  "chain4-gather",   "tree8-star-gather",
+	"mesh4-two-shot", "tree6-broadcast", "mesh5-alltoall",
+	"mesh4-gather",   "mesh3-sendrecv",
+};
+
+enum {
+	PLAN_FILES = sizeof(plan_files) / sizeof(*plan_files),
+	PROOF_FILES = sizeof(proof_files) / sizeof(*proof_files),
+};
+
+static void read_case(const char *name, struct gt_buf *text)
+{
+	char path[4096], file[128];
+
+	snprintf(file, sizeof(file), "tests/cases/plan/good/%s/plan.json",
+		 name);
+	assert_int_equal(
+		gt_file_read(gt_test_path(path, file), 1 << 20, text, NULL), 0);
+}
+
+/* One channel of a row, in both placements. */
+static int channel_is_right(const struct gt_plan *plan,
+			    const struct gt_plan_select *row, uint32_t channel,
+			    uint32_t seed)
+{
+	static struct gt_program programs[ORACLE_RANKS * ORACLE_LANES];
+	struct gt_lower_want want = {.use = {row->coll, row->algo, plan->root},
+				     .channel = channel};
+	struct oracle_args args = {.coll = row->coll,
+				   .root = plan->root,
+				   .nranks = plan->nranks,
+				   .nlanes = gt_lower_lanes(plan, &want.use),
+				   .slots = row->slots ? row->slots
+						       : plan->fifo_slots,
+				   .programs = programs,
+				   .seed = seed};
+
+	if (args.nlanes > ORACLE_LANES)
+		return 1;
+	if (args.slots > ORACLE_SLOTS)
+		args.slots = ORACLE_SLOTS;
+	for (uint32_t i = 0; i < plan->nranks * args.nlanes; i++) {
+		want.rank = i / args.nlanes;
+		want.lane = i % args.nlanes;
+		assert_int_equal(
+			gt_lower(plan, &want, plan->arena, &programs[i], NULL),
+			0);
+	}
+	if (programs->nchunks > ORACLE_CHUNKS ||
+	    programs->nscratch > ORACLE_CHUNKS)
+		return 1;
+	args.one_block = gt_layout_root(&plan->channels[channel], row->coll,
+					&args.block);
+	for (; args.inplace < 2; args.inplace++)
+		if (!oracle_agrees(&args))
+			return 0;
+	return 1;
+}
+
+/* All collectives that the plan names. */
+static int plan_is_accepted(const struct gt_plan *plan)
+{
+	struct gt_err err;
+	int rc;
+
+	gt_err_init(&err);
+	rc = gt_plan_check(plan, &err);
+	for (uint32_t i = 0; i < plan->nselect && !rc; i++)
+		rc = gt_simulate(plan, plan->select[i].coll, &err);
+	if (!rc)
+		return 1;
+	assert_true(err.code == GT_ENO || err.code == GT_EINPUT);
+	assert_true(err.text[0]);
+	return 0;
+}
+
+static void run_row(struct gt_engine *engine, const struct gt_plan *plan,
+		    const struct gt_plan_select *row, const char *text)
+{
+	struct gt_request req = {.coll = row->coll,
+				 .dtype = GT_DTYPE_INT32,
+				 .root = plan->root,
+				 .seed = 5};
+	uint64_t most =
+		row->max_bytes < RUN_BYTES / 2 ? row->max_bytes : RUN_BYTES / 2;
+	int64_t elapsed_ns;
+	uint64_t wrong = 0;
+	struct gt_err err;
+
+	gt_err_init(&err);
+	req.count = most / 4;
+	if (gt_coll_has_blocks(row->coll))
+		req.count /= plan->nranks;
+	for (; req.inplace < 2; req.inplace++)
+		if (gt_engine_host.fill(engine, &req, &err) ||
+		    gt_engine_host.run(engine, &req, 1, &elapsed_ns, &err) ||
+		    gt_engine_host.check(engine, &req, &wrong, &err) || wrong)
+			fail_msg("%s\n%lu wrong: %s", text,
+				 (unsigned long)wrong, err.text);
+}
+
+static void run_plan(const struct gt_plan *plan, const char *text)
+{
+	struct gt_engine_config config = {.plan = plan,
+					  .max_bytes = RUN_BYTES,
+					  .slice_bytes = 1024,
+					  .timeout_ns = 20000000000};
+	struct gt_engine *engine;
+	struct gt_err err;
+
+	gt_err_init(&err);
+	if (gt_engine_host.open(&config, &engine, &err))
+		fail_msg("%s", err.text);
+	for (uint32_t i = 0; i < plan->nselect; i++)
+		run_row(engine, plan, &plan->select[i], text);
+	gt_engine_host.close(engine);
+}
+
+/* The next number in the text at or behind `at`, or NULL. */
+static char *find_number(char *at)
+{
+	while (*at && !isdigit((unsigned char)*at))
+		at++;
+	return *at ? at : NULL;
+}
+
+static void swap_lines(char *text, size_t at)
+{
+	char *first = text + at, *second, *end, c;
+
+	while (first > text && first[-1] != '\n')
+		first--;
+	second = strchr(first, '\n');
+	end = second ? strchr(second + 1, '\n') : NULL;
+	if (!end)
+		return;
+	/* Rotate by one character at a time: slow, short and good enough. */
+	for (size_t n = (size_t)(second - first) + 1; n; n--) {
+		c = *first;
+		memmove(first, first + 1, (size_t)(end - first));
+		*end = c;
+	}
+}
+
+static void drop_line(char *text, size_t at)
+{
+	char *begin = text + at, *end;
+
+	while (begin > text && begin[-1] != '\n')
+		begin--;
+	end = strchr(begin, '\n');
+	if (end)
+		memmove(begin, end + 1, strlen(end));
+}
+
+static void change_text(char *text, uint32_t *seed)
+{
+	size_t at = oracle_random(seed) % strlen(text);
+	char *digit = find_number(text + at), *other;
+
+	switch (oracle_random(seed) % 5) {
+	case 0: /* a digit */
+	case 1:
+		if (digit)
+			*digit = (char)('0' + oracle_random(seed) % 10);
+		break;
+	case 2: /* two digits change places */
+		other = find_number(text + oracle_random(seed) % strlen(text));
+		if (digit && other) {
+			char c = *digit;
+
+			*digit = *other;
+			*other = c;
+		}
+		break;
+	case 3:
+		drop_line(text, at);
+		break;
+	default:
+		swap_lines(text, at);
+	}
+}
+
+/* 1: refused, 0: accepted and right. */
+static int try_plan_text(const char *text, const char *was, uint32_t seed)
+{
+	struct gt_plan *plan;
+	struct gt_err err;
+	int accepted;
+
+	gt_err_init(&err);
+	if (gt_plan_parse("mutant", text, strlen(text), &plan, &err)) {
+		assert_int_equal(err.code, GT_EINPUT);
+		assert_true(err.text[0]);
+		return 1;
+	}
+	accepted = plan_is_accepted(plan);
+	for (uint32_t i = 0; accepted && i < plan->nselect; i++)
+		for (uint32_t k = 0; k < plan->select[i].nchannels; k++)
+			if (!channel_is_right(plan, &plan->select[i],
+					      plan->select[i].channels[k],
+					      seed))
+				fail_msg("%s\nwrong plan accepted", text);
+	if (accepted && strcmp(text, was))
+		run_plan(plan, text);
+	gt_plan_free(plan);
+	return !accepted;
+}
+
+static void test_plans(void **state)
+{
+	uint32_t seed = 20, refused = 0;
+
+	(void)state;
+	for (uint32_t i = 0; i < PLAN_MUTATIONS; i++) {
+		struct gt_buf text = GT_BUF_INIT, was = GT_BUF_INIT;
+
+		read_case(plan_files[i % PLAN_FILES], &text);
+		read_case(plan_files[i % PLAN_FILES], &was);
+		for (uint32_t k = oracle_random(&seed) % 2 + 1; k; k--)
+			change_text(text.text, &seed);
+		refused += (uint32_t)try_plan_text(text.text, was.text, seed);
+		gt_buf_release(&text);
+		gt_buf_release(&was);
+	}
+	print_message("%u of %u changed plans refused\n", refused,
+		      PLAN_MUTATIONS);
+	assert_true(refused > PLAN_MUTATIONS / 2);
+	assert_true(refused < PLAN_MUTATIONS);
+}
+
+static void change_rat(struct gt_rat *rat, uint32_t *seed)
+{
+	int64_t add = 1 + oracle_random(seed) % 5;
+
+	if (oracle_random(seed) % 2 && rat->num > add)
+		add = -add;
+	gt_rat_make(rat->num + add, rat->den, rat);
+}
+
+/* One link or rank less, or one that was not among them. */
+static void change_list(uint32_t *n, uint32_t **list, uint32_t below,
+			struct gt_arena *arena, uint32_t *seed)
+{
+	uint32_t *longer = gt_arena_array(arena, *n + 1, sizeof(*longer));
+	uint32_t add = oracle_random(seed) % below;
+
+	assert_non_null(longer);
+	memcpy(longer, *list, *n * sizeof(*longer));
+	for (uint32_t i = 0; i < *n; i++)
+		if (longer[i] == add) {
+			longer[i] = longer[--*n];
+			*list = longer;
+			return;
+		}
+	longer[(*n)++] = add;
+	*list = longer;
+}
+
+/* A route that a hop of the plan takes. */
+static struct gt_plan_route *used_route(struct gt_plan *plan, uint32_t *seed)
+{
+	const struct gt_plan_channel *channel =
+		&plan->channels[oracle_random(seed) % plan->nchannels];
+	const struct gt_plan_hop *hop =
+		&channel->hops[oracle_random(seed) % channel->nhops];
+	struct gt_plan_route *routes = plan->proof.routes;
+
+	for (uint32_t i = 0; i < plan->proof.nroutes; i++)
+		if (routes[i].from == hop->from && routes[i].to == hop->to)
+			return &routes[i];
+	return NULL;
+}
+
+static int change_route(struct gt_plan *plan, uint32_t *seed)
+{
+	struct gt_plan_route *route = used_route(plan, seed);
+
+	if (!route)
+		return 0;
+	switch (oracle_random(seed) % 4) {
+	case 0:
+		change_list(&route->nlinks, &route->links, plan->nlinks,
+			    plan->arena, seed);
+		break;
+	case 1:
+		change_rat(&route->charge, seed);
+		break;
+	case 2:
+		*route = plan->proof.routes[--plan->proof.nroutes];
+		break;
+	default:
+		route->to = route->from;
+	}
+	return 1;
+}
+
+static int change_part(struct gt_plan *plan, uint32_t *seed)
+{
+	struct gt_plan_proof *proof = &plan->proof;
+	struct gt_plan_part *part;
+
+	if (!proof->nparts)
+		return 0;
+	part = &proof->parts[oracle_random(seed) % proof->nparts];
+	switch (oracle_random(seed) % 3) {
+	case 0:
+		change_list(&part->nlinks, &part->links, plan->nlinks,
+			    plan->arena, seed);
+		break;
+	case 1:
+		change_list(&part->nranks, &part->ranks, plan->nranks,
+			    plan->arena, seed);
+		break;
+	default:
+		*part = proof->parts[--proof->nparts];
+		if (!proof->nparts)
+			return 0;
+	}
+	return 1;
+}
+
+static int change_price(struct gt_plan *plan, uint32_t *seed)
+{
+	struct gt_plan_proof *proof = &plan->proof;
+	struct gt_plan_price *price;
+
+	if (!proof->nprices)
+		return 0;
+	price = &proof->prices[oracle_random(seed) % proof->nprices];
+	if (oracle_random(seed) % 2)
+		change_rat(&price->price, seed);
+	else
+		*price = proof->prices[--proof->nprices];
+	return proof->nprices > 0;
+}
+
+/* 0: nothing was changed, or nothing is claimed any more. */
+static int change_proof(struct gt_plan *plan, uint32_t *seed)
+{
+	struct gt_plan_proof *proof = &plan->proof;
+
+	switch (oracle_random(seed) % 9) {
+	case 0:
+		change_rat(&proof->value, seed);
+		return 1;
+	case 1:
+		change_rat(&proof->bound, seed);
+		return proof->nprices || proof->class_ == GT_PROOF_ANY ||
+		       gt_rat_cmp(proof->bound, proof->value) < 0;
+	case 2:
+		proof->optimal = !proof->optimal;
+		return 1;
+	case 3:
+		change_rat(&proof->any_bound, seed);
+		return proof->has_any_bound && proof->nparts;
+	case 4:
+		return change_price(plan, seed);
+	case 5:
+	case 6:
+		return change_part(plan, seed);
+	case 7: /* what proves something of all proves it of some as well */
+		if (proof->class_ == GT_PROOF_RING)
+			return 0;
+		proof->class_ = GT_PROOF_RING;
+		return 1;
+	default:
+		return change_route(plan, seed);
+	}
+}
+
+static void test_proofs(void **state)
+{
+	uint32_t seed = 9, changed = 0;
+
+	(void)state;
+	for (uint32_t i = 0; i < PROOF_MUTATIONS; i++) {
+		struct gt_buf text = GT_BUF_INIT;
+		struct gt_plan *plan;
+		struct gt_err err;
+		int rc;
+
+		gt_err_init(&err);
+		read_case(proof_files[i % PROOF_FILES], &text);
+		assert_int_equal(gt_plan_parse("proof", text.text, text.len,
+					       &plan, &err),
+				 0);
+		assert_int_equal(gt_plan_check(plan, &err), 0);
+		if (change_proof(plan, &seed)) {
+			changed++;
+			rc = gt_plan_check(plan, &err);
+			if (rc != GT_ENO) {
+				gt_plan_print(plan, &text, NULL);
+				fputs(gt_buf_text(&text), stderr);
+				fail_msg("false proof accepted, number %u", i);
+			}
+		}
+		gt_plan_free(plan);
+		gt_buf_release(&text);
+	}
+	print_message("%u changed proofs refused\n", changed);
+	assert_true(changed > PROOF_MUTATIONS / 2);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_plans),
+		cmocka_unit_test(test_proofs),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
