@@ -10,6 +10,7 @@
 #include "cli/opt.h"
 #include "cli/run_machine.h"
 #include "cli/run_parse.h"
+#include "cli/run_soak.h"
 #include "cli/run_sweep.h"
 #include "cli/run_trace.h"
 #include "cli/run_world.h"
@@ -35,6 +36,7 @@ struct gt_run_opts {
 	int64_t procs; /* 0: as the launcher says */
 	int link;      /* -1, 0: what connects two processes best */
 	const char *iface;
+	int64_t soak_ns; /* 0: measure instead */
 	int json;
 };
 
@@ -100,6 +102,8 @@ static const struct gt_opt gt_run_opts[] = {
 	 "between processes (default: shm on a host, else tcp)", 0, 0},
 	{GT_OPT_TEXT, 0, "iface", "NAMES", GT_RUN_AT(iface),
 	 "network interfaces to use, as in NCCL_SOCKET_IFNAME", 0, 0},
+	{GT_OPT_TIME, 0, "soak", "TIME", GT_RUN_AT(soak_ns),
+	 "for so long run random operations and check them all", 0, 0},
 	{GT_OPT_FLAG, 0, "json", NULL, GT_RUN_AT(json), "write JSON", 0, 0},
 	GT_OPT_END,
 };
@@ -270,7 +274,9 @@ static int gt_run_in_world(const struct gt_cmd_args *args,
 		rc = gt_err_set(err, GT_EINPUT, NULL,
 				"--trace: the times are one process's; leave "
 				"the others out");
-	if (!rc)
+	if (!rc && opts->soak_ns)
+		rc = gt_run_soak(sweep, opts->soak_ns, err);
+	else if (!rc)
 		rc = opts->trace ? gt_run_traced(args, sweep, err)
 				 : gt_run_sweep(sweep, err);
 	return gt_run_world_close(world, rc, err);
@@ -327,6 +333,10 @@ static int gt_run_run(const struct gt_cmd_args *args, struct gt_err *err)
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "--device '%s' is not part of this program",
 				  device);
+	if (opts->soak_ns && (opts->trace || opts->json || args->out))
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "--soak neither measures nor traces; leave "
+				  "--json, --trace and -o out");
 	if (!opts->timeout_ns)
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "--timeout '0' leaves no time");

@@ -36,5 +36,6 @@ gtopo_core_sources += \
 	%D%/run_trace.c %D%/run_trace.h \
 	%D%/run_parse.c %D%/run_parse.h \
 	%D%/show_plan.c %D%/show_plan.h \
+	%D%/run_soak.c %D%/run_soak.h \
 	%D%/run_sweep.c %D%/run_sweep.h \
 	%D%/run_world.c %D%/run_world.h

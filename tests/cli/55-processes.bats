@@ -250,6 +250,34 @@ ended() {
 	[ "$(ls /dev/shm | wc -l)" -eq "$before" ]
 }
 
+@test "random operations for a while, in one process and in three" {
+	ring_plan
+	for procs in 1 3; do
+		run_split host --procs $procs --soak 1s -e 256K --dtype all \
+			--op all
+		[ "$status" -eq 0 ]
+		[[ "$out" =~ ^[1-9][0-9]+' operations in '[0-9.]+' s, 0 elements wrong'$ ]]
+	done
+	run_split host --soak 1s --json
+	want 2 "gtopo run: --soak neither measures nor traces; leave --json, --trace and -o out"
+}
+
+@test "100 runs with a random kill leave nothing behind" {
+	ring_plan
+	before=$(ls /dev/shm | wc -l)
+	for turn in $(seq 100); do
+		"$GTOPO" run --plan "$plan" --device host --procs 3 -b 64K \
+			-e 64K -n 1000000 --timeout 5s >/dev/null 2>&1 3>&- &
+		leader=$!
+		sleep 0.0$((turn % 10))
+		victim=$(pgrep -P $leader | shuf -n 1)
+		kill -KILL "${victim:-$leader}"
+		wait $leader && return 1
+	done
+	! pgrep -f "$plan" >/dev/null
+	[ "$(ls /dev/shm | wc -l)" -eq "$before" ]
+}
+
 @test "under mpirun, through PMIx" {
 	command -v mpirun >/dev/null || skip "no mpirun (Debian: openmpi-bin)"
 	gtopo version -v 2>/dev/null | grep -q 'PMIx *no' &&
