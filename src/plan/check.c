@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "plan/check_cluster.h"
 #include "plan/plan.h"
 
 enum {
@@ -214,7 +215,8 @@ int gt_plan_check_report(const struct gt_plan *plan,
 	int rc = gt_check_fifo(plan, err);
 
 	if (!rc)
-		rc = gt_check_channels(plan, err);
+		rc = plan->cluster ? gt_check_templates(plan, err)
+				   : gt_check_channels(plan, err);
 	if (!rc)
 		rc = gt_check_ids(plan, err);
 	if (!rc)
@@ -224,8 +226,12 @@ int gt_plan_check_report(const struct gt_plan *plan,
 	if (!rc)
 		rc = gt_check_shares(plan, err);
 	if (!rc)
-		rc = gt_check_loads(plan, err);
-	return rc ? rc : gt_check_proof(plan, report, err);
+		rc = plan->cluster ? gt_check_cluster_loads(plan, err)
+				   : gt_check_loads(plan, err);
+	if (rc)
+		return rc;
+	return plan->cluster ? gt_check_cluster_proof(plan, report, err)
+			     : gt_check_proof(plan, report, err);
 }
 
 int gt_plan_check(const struct gt_plan *plan, struct gt_err *err)

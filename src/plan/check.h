@@ -69,6 +69,9 @@ int gt_check_proof(const struct gt_plan *plan, struct gt_plan_report *report,
 int64_t gt_check_hop_find(const struct gt_plan_channel *channel, uint32_t from,
 			  uint32_t to);
 
+/* Do value, bound and `optimal` agree? */
+int gt_check_claims(const struct gt_plan *plan, struct gt_err *err);
+
 /*
  * The cut behind any_bound, or behind the bound of class any (plan.h).
  * table[from * nranks + to] is the pair's route, when there are routes.

@@ -34,7 +34,7 @@ static int gt_check_class(const struct gt_plan *plan, struct gt_err *err)
 			     gt_algo_name(algo));
 }
 
-static int gt_check_claims(const struct gt_plan *plan, struct gt_err *err)
+int gt_check_claims(const struct gt_plan *plan, struct gt_err *err)
 {
 	const struct gt_plan_proof *proof = &plan->proof;
 	int cmp = gt_rat_cmp(proof->value, proof->bound);

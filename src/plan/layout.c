@@ -22,6 +22,7 @@ uint32_t gt_layout_nchunks(const struct gt_plan *plan, uint32_t channel,
 	if (use->algo == GT_ALGO_STEPS)
 		return plan->channels[channel].nchunks;
 	if (gt_coll_has_blocks(use->coll) || use->algo == GT_ALGO_TWO_SHOT ||
+	    use->algo == GT_ALGO_HIER ||
 	    (use->algo == GT_ALGO_RING && use->coll == GT_COLL_ALLREDUCE))
 		return plan->nranks;
 	return 1;

@@ -1,5 +1,11 @@
 # plans: model, JSON, lowering to programs, checks, simulation
 gtopo_core_sources += \
+	%D%/check_cluster.c %D%/check_cluster.h %D%/check_sum.c \
+	%D%/check_template.c \
+	%D%/cluster.c %D%/cluster.h \
+	%D%/lower_template.c \
+	%D%/print_cluster.c %D%/print_cluster.h %D%/read_cluster.c \
+	%D%/vertex.c %D%/vertex.h \
 	%D%/check.c %D%/check.h %D%/check_channel.c %D%/check_load.c \
 	%D%/check_parts.c %D%/check_program.c %D%/check_proof.c \
 	%D%/check_share.c \

@@ -53,4 +53,20 @@ int gt_lower_tree(const struct gt_lowering *l, struct gt_err *err);
  */
 int gt_lower_mesh(const struct gt_lowering *l, struct gt_err *err);
 
+/*
+ * Templates: each block has a tree of its own, a shifted template
+ * (plan/cluster.h), and a rank has a part in all of them.  Nothing but the
+ * rank's own part is made.
+ *
+ * All ranks take the blocks in the same order: rank 0 of every node, then rank
+ * 1 of every node ...: neighbours in the order begin in different nodes, so
+ * that many ports send at once.  Since the order is the same everywhere, a
+ * step waits only for steps of blocks that come before its own, or that are
+ * nearer to its block's root; slices of a connection are taken in the order
+ * they are sent; so nothing waits in a circle, with any number of slots.
+ *
+ * An all-reduce combines all blocks first, then spreads them.
+ */
+int gt_lower_template(const struct gt_lowering *l, struct gt_err *err);
+
 #endif

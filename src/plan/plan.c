@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/err.h"
+#include "plan/cluster.h"
 
 static const char *const gt_coll_names[GT_NCOLLS] = {
 	[GT_COLL_ALLREDUCE] = "allreduce",
@@ -26,7 +28,7 @@ static const char *const gt_shape_names[GT_NSHAPES] = {
 static const char *const gt_algo_names[GT_NALGOS] = {
 	[GT_ALGO_RING] = "ring",         [GT_ALGO_TREE] = "tree",
 	[GT_ALGO_ONE_SHOT] = "one-shot", [GT_ALGO_TWO_SHOT] = "two-shot",
-	[GT_ALGO_STEPS] = "steps",
+	[GT_ALGO_HIER] = "hier",         [GT_ALGO_STEPS] = "steps",
 };
 
 static const char *const gt_transport_names[GT_NTRANSPORTS] = {
@@ -80,6 +82,30 @@ void gt_plan_free(struct gt_plan *plan)
 {
 	if (plan)
 		gt_arena_free(plan->arena);
+}
+
+int gt_plan_expand_ranks(struct gt_plan *plan, const struct gt_plan_rank *local)
+{
+	const struct gt_plan_cluster *cluster = plan->cluster;
+	uint32_t n = cluster->nnodes * cluster->nlocal;
+	struct gt_plan_rank *ranks =
+		gt_arena_array(plan->arena, n, sizeof(*ranks));
+	const char *node = NULL;
+
+	if (!ranks)
+		return GT_ESYS;
+	for (uint32_t i = 0; i < n; i++) {
+		if (!(i % cluster->nlocal))
+			node = gt_arena_printf(plan->arena, "n%u",
+					       i / cluster->nlocal);
+		if (!node)
+			return GT_ESYS;
+		ranks[i] = local[i % cluster->nlocal];
+		ranks[i].node = node;
+	}
+	plan->ranks = ranks;
+	plan->nranks = n;
+	return GT_OK;
 }
 
 const struct gt_plan_select *gt_plan_main(const struct gt_plan *plan)
@@ -144,6 +170,8 @@ int gt_algo_takes(enum gt_algo algo, enum gt_shape shape)
 		return shape == GT_SHAPE_TREE || shape == GT_SHAPE_CHAIN;
 	if (algo == GT_ALGO_STEPS)
 		return shape == GT_SHAPE_STEPS;
+	if (algo == GT_ALGO_HIER)
+		return shape == GT_SHAPE_TEMPLATE;
 	return shape == GT_SHAPE_MESH;
 }
 
@@ -151,6 +179,9 @@ int gt_algo_can(enum gt_algo algo, enum gt_coll coll)
 {
 	if (algo == GT_ALGO_ONE_SHOT || algo == GT_ALGO_STEPS)
 		return 1;
+	if (algo == GT_ALGO_HIER)
+		return coll == GT_COLL_ALLREDUCE || coll == GT_COLL_ALLGATHER ||
+		       coll == GT_COLL_REDUCESCATTER;
 	if (coll == GT_COLL_ALLREDUCE || coll == GT_COLL_BROADCAST ||
 	    coll == GT_COLL_REDUCE)
 		return 1;
@@ -170,8 +201,8 @@ struct gt_rat gt_plan_algbw_factor(const struct gt_plan *plan)
 	int64_t n = plan->nranks;
 	int blocks = gt_coll_has_blocks(plan->coll);
 
-	if (n < 2 || algo == GT_ALGO_TREE || algo == GT_ALGO_STEPS ||
-	    plan->coll == GT_COLL_SENDRECV)
+	if (n < 2 || algo == GT_ALGO_TREE || algo == GT_ALGO_HIER ||
+	    algo == GT_ALGO_STEPS || plan->coll == GT_COLL_SENDRECV)
 		return GT_RAT(1, 1);
 	if (algo == GT_ALGO_RING && plan->coll == GT_COLL_ALLREDUCE)
 		return n % 2 ? GT_RAT(n, 2 * (n - 1)) : GT_RAT(n / 2, n - 1);

@@ -20,6 +20,8 @@
 struct gt_arena;
 struct gt_err;
 struct gt_buf;
+struct gt_plan_cluster;
+struct gt_plan_template;
 
 enum gt_shape {
 	GT_SHAPE_RING,     /* order: a Hamiltonian cycle of the ranks */
@@ -37,6 +39,7 @@ enum gt_algo {
 	GT_ALGO_TREE,     /* trees and chains */
 	GT_ALGO_ONE_SHOT, /* mesh: everything to everyone who needs it */
 	GT_ALGO_TWO_SHOT, /* mesh: each rank first has a part to itself */
+	GT_ALGO_HIER,     /* templates: each rank's block along a tree */
 	GT_ALGO_STEPS,    /* the plan's programs, for one collective */
 	GT_NALGOS
 };
@@ -89,6 +92,9 @@ struct gt_plan_hop {
 	struct gt_rat charge;
 	uint32_t nroute;
 	uint32_t *route; /* indices into links */
+	/* Template: between local ranks of two nodes; the charge is the
+	 * sender's, as far as the port. */
+	int network;
 };
 
 struct gt_plan_channel {
@@ -106,6 +112,9 @@ struct gt_plan_channel {
 	struct gt_rat gbs;
 	uint32_t nhops;
 	struct gt_plan_hop *hops; /* ring, chain: as in order */
+	/* template: one a local rank, in that order; hops are between local
+	 * ranks and in the direction away from the root */
+	struct gt_plan_template *templates;
 };
 
 struct gt_plan_price {
@@ -133,6 +142,14 @@ struct gt_plan_part {
 	uint32_t *ranks;
 	uint32_t nlinks;
 	uint32_t *links;
+};
+
+/*
+ * Vertices of a cluster as plan/cluster_sum.h names them, for its bounds.
+ */
+struct gt_plan_set {
+	uint32_t n;
+	const char **vertices;
 };
 
 /*
@@ -166,6 +183,8 @@ struct gt_plan_proof {
 	struct gt_plan_price *prices;
 	struct gt_plan_route *routes; /* of all ordered pairs, or none */
 	struct gt_plan_part *parts;
+	uint32_t nsets; /* of a cluster, in place of parts */
+	struct gt_plan_set *sets;
 };
 
 /*
@@ -209,6 +228,8 @@ struct gt_plan {
 	struct gt_plan_proof proof;
 	uint32_t fifo_slots;
 	uint32_t fifo_slice_bytes;
+	/* Equal nodes: links are one node's; NULL: the plan has no such */
+	struct gt_plan_cluster *cluster;
 };
 
 /* An empty plan with an arena; NULL when memory ran out. */
@@ -216,6 +237,13 @@ struct gt_plan *gt_plan_new(void);
 
 /* NULL is allowed. */
 void gt_plan_free(struct gt_plan *plan);
+
+/*
+ * Make the ranks of a cluster's plan from those of one node: the same on nodes
+ * "n0", "n1" ...  GT_ESYS when memory ran out.
+ */
+int gt_plan_expand_ranks(struct gt_plan *plan,
+			 const struct gt_plan_rank *local);
 
 /*
  * Read a plan ("-": standard input).  Checks the file's structure and the

@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "base/json.h"
 #include "plan/plan.h"
+#include "plan/print_cluster.h"
 
 /* Things that recur stand one on a line, so that plans diff well. */
 static void gt_print_between(struct gt_buf *out, uint32_t i, const char *indent)
@@ -126,6 +127,10 @@ static void gt_print_graph(const struct gt_plan *plan,
 {
 	if (channel->shape == GT_SHAPE_MESH)
 		return;
+	if (channel->shape == GT_SHAPE_TEMPLATE) {
+		gt_print_templates(plan, channel, out);
+		return;
+	}
 	if (channel->shape == GT_SHAPE_STEPS) {
 		gt_buf_printf(out,
 			      "      \"chunks\": %" PRIu32
@@ -163,7 +168,7 @@ static void gt_print_hops(const struct gt_plan *plan,
 			      gt_transport_name(hop->transport));
 		gt_print_links(plan, out, hop->nroute, hop->route);
 		gt_print_charge(out, hop->charge);
-		gt_buf_puts(out, "}");
+		gt_buf_puts(out, hop->network ? ", \"network\": true}" : "}");
 	}
 	gt_print_end(out, channel->nhops, "      ");
 	gt_buf_puts(out, "\n");
@@ -251,7 +256,8 @@ static void gt_print_certificate(const struct gt_plan *plan, struct gt_buf *out)
 	const struct gt_plan_proof *proof = &plan->proof;
 	const char *between = "";
 
-	if (!proof->nprices && !proof->nroutes && !proof->nparts)
+	if (!proof->nprices && !proof->nroutes && !proof->nparts &&
+	    !proof->nsets)
 		return;
 	gt_buf_puts(out, ",\n    \"certificate\": {\n");
 	if (proof->nprices) {
@@ -266,6 +272,11 @@ static void gt_print_certificate(const struct gt_plan *plan, struct gt_buf *out)
 	if (proof->nparts) {
 		gt_buf_puts(out, between);
 		gt_print_parts(plan, out);
+		between = ",\n";
+	}
+	if (proof->nsets) {
+		gt_buf_puts(out, between);
+		gt_print_sets(plan, out);
 	}
 	gt_buf_puts(out, "\n    }");
 }
@@ -356,7 +367,10 @@ int gt_plan_print(const struct gt_plan *plan, struct gt_buf *out,
 		      gt_coll_name(plan->coll));
 	if (plan->root)
 		gt_buf_printf(out, "  \"root\": %" PRIu32 ",\n", plan->root);
-	gt_print_ranks(plan, out);
+	if (plan->cluster)
+		gt_print_cluster(plan, out);
+	else
+		gt_print_ranks(plan, out);
 	gt_print_link_list(plan, out);
 	gt_print_channels(plan, out);
 	gt_print_proof(plan, out);

@@ -18,9 +18,8 @@ void *gt_read_array(struct gt_plan_reader *reader, uint32_t n,
 	return memory;
 }
 
-static int gt_read_text(struct gt_plan_reader *reader,
-			const struct gt_json *object, const char *key,
-			const char **text, struct gt_err *err)
+int gt_read_text(struct gt_plan_reader *reader, const struct gt_json *object,
+		 const char *key, const char **text, struct gt_err *err)
 {
 	struct gt_json at;
 	const char *borrowed;
@@ -192,28 +191,41 @@ static int gt_read_one_rank(struct gt_plan_reader *reader,
 	return rc;
 }
 
-static int gt_read_ranks(struct gt_plan_reader *reader,
-			 const struct gt_json *root, struct gt_err *err)
+int gt_read_rank_list(struct gt_plan_reader *reader, const struct gt_json *at,
+		      struct gt_err *err)
 {
 	struct gt_plan *plan = reader->plan;
-	struct gt_json at, item;
-	int rc = gt_json_need(root, "ranks", &at, err);
+	struct gt_json item;
+	int rc = gt_json_array(at, &plan->nranks, err);
 
-	if (!rc)
-		rc = gt_json_array(&at, &plan->nranks, err);
 	if (rc)
 		return rc;
 	if (!plan->nranks)
-		return gt_json_fault(&at, err, "there are no ranks");
+		return gt_json_fault(at, err, "there are no ranks");
 	plan->ranks =
 		gt_read_array(reader, plan->nranks, sizeof(*plan->ranks), err);
 	if (!plan->ranks)
 		return GT_ESYS;
 	for (uint32_t i = 0; i < plan->nranks && !rc; i++) {
-		gt_json_item(&at, i, &item);
+		gt_json_item(at, i, &item);
 		rc = gt_read_one_rank(reader, &item, i, err);
 	}
 	return rc;
+}
+
+static int gt_read_ranks(struct gt_plan_reader *reader,
+			 const struct gt_json *root, struct gt_err *err)
+{
+	struct gt_json at, ranks;
+	int rc;
+
+	if (!gt_json_get(root, "cluster", &at)) {
+		rc = gt_json_need(root, "ranks", &at, err);
+		return rc ? rc : gt_read_rank_list(reader, &at, err);
+	}
+	if (gt_json_get(root, "ranks", &ranks))
+		return gt_json_fault(&ranks, err, "stands beside 'cluster'");
+	return gt_read_cluster(reader, &at, err);
 }
 
 static int gt_read_one_link(struct gt_plan_reader *reader,
@@ -284,10 +296,10 @@ static int gt_read_link_list(struct gt_plan_reader *reader,
 
 static int gt_read_schema(const struct gt_json *root, struct gt_err *err)
 {
-	static const char *const keys[] = {"schema",   "topology", "collective",
-					   "root",     "ranks",    "links",
-					   "channels", "proof",    "fifo",
-					   "select",   "programs", NULL};
+	static const char *const keys[] = {
+		"schema",  "topology", "collective", "root",  "ranks",
+		"cluster", "links",    "channels",   "proof", "fifo",
+		"select",  "programs", NULL};
 	struct gt_json at;
 	const char *schema;
 	int rc = gt_json_object(root, keys, err);

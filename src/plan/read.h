@@ -11,6 +11,7 @@
 struct gt_err;
 struct gt_json;
 struct gt_plan;
+struct gt_plan_channel;
 struct gt_rat;
 
 struct gt_link_name {
@@ -26,6 +27,26 @@ struct gt_plan_reader {
 /* Zeroed memory of the plan for n things; NULL when it ran out. */
 void *gt_read_array(struct gt_plan_reader *reader, uint32_t n,
 		    size_t size_bytes, struct gt_err *err);
+
+/* An optional text; *text stays as it is when there is none. */
+int gt_read_text(struct gt_plan_reader *reader, const struct gt_json *object,
+		 const char *key, const char **text, struct gt_err *err);
+
+/* An array of ranks: the plan's, numbered from 0 on. */
+int gt_read_rank_list(struct gt_plan_reader *reader, const struct gt_json *at,
+		      struct gt_err *err);
+
+/*
+ * What plans of clusters have: the cluster, in place of ranks; a channel's
+ * templates; the sets of a certificate.
+ */
+int gt_read_cluster(struct gt_plan_reader *reader, const struct gt_json *at,
+		    struct gt_err *err);
+int gt_read_templates(struct gt_plan_reader *reader,
+		      const struct gt_json *object,
+		      struct gt_plan_channel *channel, struct gt_err *err);
+int gt_read_sets(struct gt_plan_reader *reader,
+		 const struct gt_json *certificate, struct gt_err *err);
 
 /* The member `key` of an object as a rank. */
 int gt_read_rank(struct gt_plan_reader *reader, const struct gt_json *object,

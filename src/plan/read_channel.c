@@ -11,9 +11,9 @@
 static int gt_read_hop(struct gt_plan_reader *reader, const struct gt_json *at,
 		       struct gt_plan_hop *hop, struct gt_err *err)
 {
-	static const char *const keys[] = {"from",  "to",     "transport",
-					   "route", "charge", NULL};
-	struct gt_json route;
+	static const char *const keys[] = {
+		"from", "to", "transport", "route", "charge", "network", NULL};
+	struct gt_json route, network;
 	int rc = gt_json_object(at, keys, err), transport = 0;
 
 	if (!rc)
@@ -24,6 +24,8 @@ static int gt_read_hop(struct gt_plan_reader *reader, const struct gt_json *at,
 		rc = gt_read_word(at, "transport", gt_transport_find,
 				  &transport, err);
 	hop->transport = (enum gt_transport)transport;
+	if (!rc && gt_json_get(at, "network", &network))
+		rc = gt_json_bool(&network, &hop->network, err);
 	if (!rc)
 		rc = gt_json_need(at, "route", &route, err);
 	if (!rc)
@@ -184,7 +186,8 @@ static int gt_read_shape(struct gt_plan_reader *reader,
 					      "bw_gbs",  "hops",  NULL};
 	static const char *const meshed[] = {"id",     "shape", "share", "gbs",
 					     "bw_gbs", "hops",  NULL};
-	struct gt_json at;
+	static const char *const repeated[] = {
+		"id", "shape", "trees", "share", "gbs", "bw_gbs", "hops", NULL};
 	int shape = 0,
 	    rc = gt_read_word(object, "shape", gt_shape_find, &shape, err);
 
@@ -201,13 +204,13 @@ static int gt_read_shape(struct gt_plan_reader *reader,
 		rc = gt_json_object(object, rooted, err);
 		return rc ? rc : gt_read_tree(reader, object, channel, err);
 	}
-	if (shape == GT_SHAPE_RING || shape == GT_SHAPE_CHAIN) {
-		rc = gt_json_object(object, ordered, err);
-		return rc ? rc : gt_read_order(reader, object, channel, err);
+	if (shape == GT_SHAPE_TEMPLATE) {
+		rc = gt_json_object(object, repeated, err);
+		return rc ? rc
+			  : gt_read_templates(reader, object, channel, err);
 	}
-	gt_json_need(object, "shape", &at, err);
-	return gt_json_fault(&at, err, "plans of shape '%s' are not supported",
-			     gt_shape_name(channel->shape));
+	rc = gt_json_object(object, ordered, err);
+	return rc ? rc : gt_read_order(reader, object, channel, err);
 }
 
 static int gt_read_rates(struct gt_plan_reader *reader,

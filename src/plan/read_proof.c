@@ -144,8 +144,8 @@ static int gt_read_parts(struct gt_plan_reader *reader,
 static int gt_read_certificate(struct gt_plan_reader *reader,
 			       const struct gt_json *object, struct gt_err *err)
 {
-	static const char *const keys[] = {"prices", "routes", "parts", "cut",
-					   NULL};
+	static const char *const keys[] = {"prices", "routes", "parts",
+					   "cut",    "sets",   NULL};
 	struct gt_json at;
 	int rc;
 
@@ -156,6 +156,8 @@ static int gt_read_certificate(struct gt_plan_reader *reader,
 		rc = gt_read_prices(reader, &at, err);
 	if (!rc)
 		rc = gt_read_routes(reader, &at, err);
+	if (!rc)
+		rc = gt_read_sets(reader, &at, err);
 	return rc ? rc : gt_read_parts(reader, &at, err);
 }
 

@@ -178,6 +178,8 @@ static enum gt_algo gt_read_algo(const struct gt_plan *plan)
 	case GT_SHAPE_MESH:
 		return plan->coll == GT_COLL_ALLREDUCE ? GT_ALGO_TWO_SHOT
 						       : GT_ALGO_ONE_SHOT;
+	case GT_SHAPE_TEMPLATE:
+		return GT_ALGO_HIER;
 	default:
 		return GT_ALGO_TREE;
 	}

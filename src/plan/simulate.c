@@ -1,9 +1,11 @@
 #include "plan/simulate.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "plan/cluster.h"
 #include "plan/lower.h"
 #include "plan/plan.h"
 #include "plan/sim.h"
@@ -108,11 +110,59 @@ static int gt_simulate_rows(const struct gt_plan *plan, enum gt_coll coll,
 	return rc;
 }
 
+/* Take the widest level's radix down by one. */
+static void gt_simulate_narrow(struct gt_plan_cluster *cluster)
+{
+	uint32_t widest = 0, unit = 1, radix, below = 1;
+
+	for (uint32_t i = 1; i < cluster->nlevels; i++)
+		if (gt_nodes_radix(cluster, i) >
+		    gt_nodes_radix(cluster, widest))
+			widest = i;
+	for (uint32_t i = 0; i < cluster->nlevels; i++) {
+		radix = cluster->levels[i].nodes / below - (i == widest);
+		below = cluster->levels[i].nodes;
+		unit *= radix;
+		cluster->levels[i].nodes = unit;
+	}
+	cluster->nnodes = unit;
+}
+
+/*
+ * A large cluster's programs are those of a small one with more places: the
+ * same templates are tried on fewer nodes.
+ */
+static int gt_simulate_few(const struct gt_plan *plan, enum gt_coll coll,
+			   struct gt_err *err)
+{
+	struct gt_plan_cluster cluster = *plan->cluster;
+	struct gt_plan few = *plan;
+	size_t bytes = cluster.nlevels * sizeof(*cluster.levels);
+	uint32_t nodes = GT_SIM_CLUSTER_RANKS / cluster.nlocal;
+	int rc;
+
+	cluster.levels = malloc(bytes);
+	if (!cluster.levels)
+		return gt_err_nomem(err);
+	memcpy(cluster.levels, plan->cluster->levels, bytes);
+	while (cluster.nnodes > nodes && cluster.nnodes > 2)
+		gt_simulate_narrow(&cluster);
+	few.cluster = &cluster;
+	few.nranks = cluster.nnodes * cluster.nlocal;
+	rc = gt_simulate(&few, coll, err);
+	free(cluster.levels);
+	return rc;
+}
+
 int gt_simulate(const struct gt_plan *plan, enum gt_coll coll,
 		struct gt_err *err)
 {
 	uint32_t served;
 	int rc;
+
+	if (plan->cluster && plan->cluster->nnodes > 2 &&
+	    plan->nranks > GT_SIM_CLUSTER_RANKS)
+		return gt_simulate_few(plan, coll, err);
 
 	if (plan->nranks > GT_SIM_MAX_RANKS)
 		return gt_err_set(err, GT_EINPUT, plan->file,

@@ -22,7 +22,8 @@
 struct gt_err;
 struct gt_plan;
 
-enum { GT_SIM_MAX_RANKS = 1024 };
+/* A cluster of more ranks is simulated with fewer nodes (at least 2). */
+enum { GT_SIM_MAX_RANKS = 1024, GT_SIM_CLUSTER_RANKS = 64 };
 
 /*
  * In place and out of place, for the collective `coll`.  GT_ENO with rank,

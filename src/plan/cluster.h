@@ -1,0 +1,98 @@
+/*
+ * Plans of clusters: equal nodes under levels of switches, and templates, the
+ * trees of one node's blocks that stand for those of all nodes.
+ *
+ * Ranks are numbered node by node: node * nlocal + local.  The plan's links
+ * are those of one node, each of which every node has; an id is "FROM>TO",
+ * the names of two vertices.  A rank's vertex is "GPU/" and its device, and
+ * links end at ports.  Between ports stand switches, in levels: a switch of a
+ * level takes in `nodes` nodes in a row, all rails of them or one, and has one
+ * uplink to the level above.  The last level takes in all nodes.
+ *
+ * A node's number, written with the levels' radices (nodes of a level over
+ * nodes of the level below), is a vector of digits.  The group that acts on
+ * the cluster adds a vector, digit by digit modulo the radix: it maps nodes to
+ * nodes, switches to switches and links to links of equal capacity.  What is
+ * said of node 0 so holds for all.  The place of a node relative to another is
+ * the difference of the two, read as a number.
+ *
+ * Places form the *tree of nodes*: the parent of a place changes its lowest
+ * digit that is not 0, as the level's `spread` says.  So a block enters every
+ * switch of a level once.
+ */
+#ifndef GT_PLAN_CLUSTER_H
+#define GT_PLAN_CLUSTER_H
+
+#include <stdint.h>
+
+#include "base/rat.h"
+
+struct gt_arena;
+
+/* What a digit's parent is. */
+enum gt_spread {
+	GT_SPREAD_STAR,     /* 0 */
+	GT_SPREAD_BINOMIAL, /* its lowest bit cleared */
+	GT_SPREAD_CHAIN,    /* one less */
+	GT_NSPREADS
+};
+
+struct gt_plan_level {
+	uint32_t nodes; /* below one switch; a multiple of the level before */
+	int by_rail;    /* a switch a rail: ports of one rail only meet */
+	struct gt_rat gbs; /* of a switch's uplink, each way; last level: 0 */
+	enum gt_spread spread;
+};
+
+struct gt_plan_port {
+	const char *id; /* its vertex, "NET/0" */
+	uint32_t rail;
+};
+
+struct gt_plan_cluster {
+	uint32_t nnodes, nlocal, nrails;
+	uint32_t nlevels;
+	struct gt_plan_level *levels; /* the lowest first */
+	uint32_t nports;
+	struct gt_plan_port *ports;
+};
+
+/*
+ * How a block of one of a node's ranks, `root`, gets to all ranks of the
+ * cluster (a reduce-scatter's gets there on the same way back).  In its own
+ * node (place 0) along `home`; in every other along `away`, where ranks
+ * without a parent get it from the node's parent in the tree of nodes, over
+ * the channel's hop net[rank], which is a network hop to that rank.
+ */
+struct gt_plan_template {
+	uint32_t root; /* local rank */
+	int32_t *home; /* local rank -> its parent, -1: root */
+	int32_t *away; /* local rank -> its parent, -1: over the network */
+	uint32_t *net; /* local rank -> hop where away is -1, else 0 */
+};
+
+/* The radix of a level: switches of the level below that one takes in. */
+uint32_t gt_nodes_radix(const struct gt_plan_cluster *cluster, uint32_t level);
+
+/* The place of a node relative to `origin`, and the node at such a place. */
+uint32_t gt_nodes_place(const struct gt_plan_cluster *cluster, uint32_t origin,
+			uint32_t node);
+uint32_t gt_nodes_at(const struct gt_plan_cluster *cluster, uint32_t origin,
+		     uint32_t place);
+
+/* The parent of a place that is not 0. */
+uint32_t gt_nodes_parent(const struct gt_plan_cluster *cluster, uint32_t place);
+
+/*
+ * The children of a place into children[], whose length gt_nodes_fan()
+ * bounds; their number.
+ */
+uint32_t gt_nodes_children(const struct gt_plan_cluster *cluster,
+			   uint32_t place, uint32_t *children);
+uint32_t gt_nodes_fan(const struct gt_plan_cluster *cluster);
+
+/* "star" ...; -1 for none. */
+const char *gt_spread_name(enum gt_spread spread);
+int gt_spread_find(const char *name);
+
+#endif
