@@ -6,12 +6,14 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "cli/opt.h"
+#include "cli/search_cluster.h"
 #include "cli/search_explain.h"
 #include "cli/search_progress.h"
 #include "plan/plan.h"
 #include "search/request.h"
 #include "search/search.h"
 #include "search/watch.h"
+#include "topo/cluster.h"
 #include "topo/edit.h"
 #include "topo/path.h"
 
@@ -24,12 +26,20 @@ struct gt_search_opts {
 	const char *exclude_link, *exclude_device;
 	int64_t budget_ns;
 	int explain;
+	int64_t nodes;
 };
 
-static const char *const gt_search_algos[] = {"auto", "ring", "mesh"};
+enum gt_search_algo {
+	GT_SEARCH_AUTO, /* in a cluster: hier */
+	GT_SEARCH_RING,
+	GT_SEARCH_MESH,
+	GT_SEARCH_HIER,
+};
+
+static const char *const gt_search_algos[] = {"auto", "ring", "mesh", "hier"};
 
 static const struct gt_opt gt_search_opts[] = {
-	{GT_OPT_WORD, 0, "algo", "auto|ring|mesh",
+	{GT_OPT_WORD, 0, "algo", "auto|ring|mesh|hier",
 	 offsetof(struct gt_search_opts, algo),
 	 "the shape of the channels (default: auto)", 0, 0},
 	{GT_OPT_WORD, 0, "coll", "allreduce|allgather|reducescatter",
@@ -55,6 +65,8 @@ static const struct gt_opt gt_search_opts[] = {
 	{GT_OPT_FLAG, 0, "explain", NULL,
 	 offsetof(struct gt_search_opts, explain),
 	 "say what limits, and what would raise it", 0, 0},
+	{GT_OPT_INT, 0, "nodes", "N", offsetof(struct gt_search_opts, nodes),
+	 "so many copies of the machine, on one switch", 1, 1 << 20},
 	GT_OPT_END,
 };
 
@@ -118,13 +130,12 @@ static int gt_search_plan(const struct gt_cmd_args *args, struct gt_topo *topo,
 			  const struct gt_request *request, struct gt_err *err)
 {
 	const struct gt_search_opts *opts = args->opts;
-	struct gt_explain explain = {topo, request, gt_search_algos[opts->algo],
-				     NULL};
+	const char *algo = gt_search_algos[opts->algo];
+	struct gt_explain explain = {topo, request, algo, NULL};
 	struct gt_search_stats stats;
 	struct gt_plan *plan;
 	int64_t begin = gt_clock_ns();
-	int rc = gt_search(request, gt_search_algos[opts->algo], &plan, &stats,
-			   err);
+	int rc = gt_search(request, algo, &plan, &stats, err);
 
 	if (rc)
 		return rc;
@@ -181,27 +192,106 @@ static int gt_search_on(const struct gt_cmd_args *args, struct gt_topo *topo,
 	return rc;
 }
 
-static int gt_search_run(const struct gt_cmd_args *args, struct gt_err *err)
+static int gt_search_machine(const struct gt_cmd_args *args,
+			     struct gt_topo *topo, struct gt_err *err)
 {
 	const struct gt_search_opts *opts = args->opts;
-	struct gt_arena *arena = gt_arena_new();
-	struct gt_topo *topo = NULL;
+	struct gt_arena *arena;
 	int rc;
 
+	if (opts->algo == GT_SEARCH_HIER)
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "--algo hier needs a cluster file, or "
+				  "--nodes");
+	arena = gt_arena_new();
 	if (!arena)
 		return gt_err_nomem(err);
-	rc = gt_topo_read(args->operands[0], (enum gt_rates)opts->rates, &topo,
-			  err);
-	for (uint32_t i = 0; !rc && i < gt_topo_nwarnings(topo); i++)
+	rc = gt_search_on(args, topo, arena, err);
+	gt_arena_free(arena);
+	return rc;
+}
+
+static int gt_search_nodes(const struct gt_cmd_args *args,
+			   const struct gt_cluster *cluster, struct gt_err *err)
+{
+	const struct gt_search_opts *opts = args->opts;
+	struct gt_search_cluster search = {
+		.rates = (enum gt_rates)opts->rates,
+		.coll = (enum gt_coll)opts->coll,
+		.gpus = opts->gpus,
+	};
+	struct gt_plan *plan;
+	int rc;
+
+	if (opts->explain)
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "--explain is for one machine");
+	if (opts->algo != GT_SEARCH_AUTO && opts->algo != GT_SEARCH_HIER)
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "--algo %s is for one machine",
+				  gt_search_algos[opts->algo]);
+	rc = gt_search_cluster(args, &search, cluster, &plan, err);
+	if (rc)
+		return rc;
+	rc = gt_search_write(args, plan, err);
+	gt_plan_free(plan);
+	return rc;
+}
+
+static int gt_search_topo(const struct gt_cmd_args *args, struct gt_topo *topo,
+			  struct gt_err *err)
+{
+	const struct gt_search_opts *opts = args->opts;
+	struct gt_cluster *cluster;
+	int rc = GT_OK;
+
+	for (uint32_t i = 0; i < gt_topo_nwarnings(topo); i++)
 		gt_cmd_warn(args, "%s", gt_topo_warning(topo, i));
-	if (!rc && opts->exclude_link)
+	if (opts->exclude_link)
 		rc = gt_topo_exclude_links(topo, opts->exclude_link, err);
 	if (!rc && opts->exclude_device)
 		rc = gt_topo_exclude_devices(topo, opts->exclude_device, err);
-	if (!rc)
-		rc = gt_search_on(args, topo, arena, err);
+	if (rc || opts->nodes < 2)
+		return rc ? rc : gt_search_machine(args, topo, err);
+	rc = gt_cluster_copies(topo, (uint32_t)opts->nodes, &cluster, err);
+	if (rc)
+		return rc;
+	rc = gt_search_nodes(args, cluster, err);
+	gt_cluster_free(cluster);
+	return rc;
+}
+
+/* What is said of one machine is not said of a cluster's. */
+static int gt_search_file(const struct gt_cmd_args *args,
+			  const struct gt_cluster *cluster, struct gt_err *err)
+{
+	const struct gt_search_opts *opts = args->opts;
+
+	if (opts->nodes)
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "a cluster file has its own number of nodes; "
+				  "leave out --nodes");
+	if (opts->exclude_link || opts->exclude_device)
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "--exclude-link and --exclude-device are for "
+				  "one machine");
+	return gt_search_nodes(args, cluster, err);
+}
+
+static int gt_search_run(const struct gt_cmd_args *args, struct gt_err *err)
+{
+	const struct gt_search_opts *opts = args->opts;
+	struct gt_cluster *cluster;
+	struct gt_topo *topo;
+	int rc = gt_cluster_read(args->operands[0], (enum gt_rates)opts->rates,
+				 &cluster, &topo, err);
+
+	if (rc)
+		return rc;
+	rc = cluster ? gt_search_file(args, cluster, err)
+		     : gt_search_topo(args, topo, err);
+	gt_cluster_free(cluster);
 	gt_topo_free(topo);
-	gt_arena_free(arena);
 	return rc;
 }
 

@@ -23,6 +23,7 @@ gtopo_core_sources += \
 	%D%/cmd_predict.c \
 	%D%/cmd_run.c \
 	%D%/cmd_search.c \
+	%D%/search_cluster.c %D%/search_cluster.h \
 	%D%/search_explain.c %D%/search_explain.h \
 	%D%/search_progress.c %D%/search_progress.h \
 	%D%/cmd_show.c \

@@ -9,6 +9,11 @@ gtopo_core_sources += \
 	%D%/emit.c %D%/emit.h \
 	%D%/emit_proof.c %D%/emit_proof.h \
 	%D%/fabric.h \
+	%D%/hier.h %D%/hier_bound.c %D%/hier_emit.c \
+	%D%/hier_graph.c %D%/hier_graph.h \
+	%D%/hier_price.c %D%/hier_request.c %D%/hier_request.h \
+	%D%/hier_rows.c %D%/hier_trees.c %D%/hier_trees.h \
+	%D%/lp.c %D%/lp.h \
 	%D%/maxflow.c %D%/maxflow.h \
 	%D%/merge.c %D%/merge.h \
 	%D%/request.c %D%/request.h \

@@ -184,7 +184,7 @@ static int64_t gt_pricer_relax(const struct gt_pricer *p,
 	}
 	best = out > in ? out : in;
 	for (uint32_t i = 0; i < p->n; i++) {
-		tree = gt_arborescence(p->n, weights, i);
+		tree = gt_arborescence(p->n, weights, i, NULL);
 		if (tree < 0)
 			return -1;
 		tree += gt_pricer_hop(p, weights, i, 1);

@@ -89,3 +89,83 @@ a GPU; see 'gtopo paths'"
 	run_split gtopo search --max-channels 0 "$(h100)"
 	[ "$status" -eq 2 ]
 }
+
+@test "a cluster: as quickly proved for 100,000 GPUs as for 16" {
+	cd "$BATS_TEST_TMPDIR"
+	for nodes in 2 128 12500; do
+		gtopo search --nodes $nodes --coll allgather -o plan "$(h100)"
+		run_split gtopo verify plan
+		want 0 ""
+		[[ $out == *"allgather of $((nodes * 8)) ranks"* ]]
+		[[ $out == *"for any schedule: optimal, proven"* ]]
+		[ "$(wc -c <plan)" -lt 1000000 ]
+	done
+}
+
+@test "-v says what was found for a cluster" {
+	run_split gtopo search -v --nodes 128 "$(h100)"
+	[ "$status" -eq 0 ]
+	[[ $err == *"128 nodes of 8 GPUs: trees of 193.512 GB/s in "* ]]
+	[[ $err == *"proved: no schedule reaches more"* ]]
+}
+
+@test "cluster files: rails, oversubscription, and what they bound" {
+	cd "$BATS_TEST_TMPDIR"
+	cat >rails.xml <<-END
+		<cluster version="1" name="rails">
+		  <node file="$(h100)" nets="0,3-6,9-11" count="64"/>
+		  <fabric>
+		    <level nodes="8" rail="each" oversubscription="32"/>
+		    <level/>
+		  </fabric>
+		</cluster>
+	END
+	for coll in allgather reducescatter allreduce; do
+		gtopo search --coll $coll -o plan rails.xml
+		run_split gtopo verify plan
+		want 0 ""
+		[[ $out == *"for any schedule: optimal, proven"* ]]
+	done
+	[ "$(jq -r .proof.value plan)" = 400/7 ]
+	[ "$(jq -r '.cluster.levels[0].uplink_gbs' plan)" = 25/2 ]
+}
+
+@test "templates of small clusters run on the host" {
+	cd "$BATS_TEST_TMPDIR"
+	while read -r nodes gpus coll; do
+		gtopo search --nodes "$nodes" --gpus "$gpus" --coll "$coll" \
+			-o plan "$(h100)"
+		run_split gtopo run --plan plan --device host --coll "$coll" \
+			-b 64K -e 64K
+		[ "$status" -eq 0 ]
+		[[ $out == *"Out of bounds values : 0 OK"* ]]
+	done <<-END
+		2 0,1 allgather
+		3 0,1,4 reducescatter
+		4 0,1,2,3,4,5,6,7 allreduce
+	END
+}
+
+@test "what a cluster cannot be planned with is said" {
+	cd "$BATS_TEST_TMPDIR"
+	cluster() {
+		echo "<cluster version=\"1\" name=\"c\">$1</cluster>" >c.xml
+		run_split gtopo search c.xml
+	}
+	run_split gtopo search --algo hier "$(h100)"
+	want 2 "gtopo search: --algo hier needs a cluster file, or --nodes"
+	run_split gtopo search --algo ring --nodes 2 "$(h100)"
+	want 2 "gtopo search: --algo ring is for one machine"
+	cluster "<node file=\"$(h100)\" count=\"2\"/>
+		<node file=\"$GTOPO_SRC/share/xml/dgx-a100.xml\"/>
+		<fabric><level/></fabric>"
+	want 2 "gtopo search: c.xml: templates need nodes that are all alike; \
+there are 2 kinds"
+	run_split gtopo search --nodes 2 c.xml
+	want 2 "gtopo search: a cluster file has its own number of nodes; leave \
+out --nodes"
+	cluster "<node file=\"$(h100)\" count=\"5\"/>
+		<fabric><level nodes=\"2\" oversubscription=\"2\"/><level/></fabric>"
+	want 2 "gtopo search: c.xml: 5 nodes do not fill switches of 2; \
+templates need switches that are alike"
+}

@@ -389,7 +389,7 @@ static void test_arborescence(void **state)
 
 		for (uint32_t i = 0; i < n * n; i++)
 			w[i] = gt_chance(&c, 30);
-		assert_int_equal(gt_arborescence(n, w, 0),
+		assert_int_equal(gt_arborescence(n, w, 0, NULL),
 				 least_tree(w, n, into, 1));
 	}
 }

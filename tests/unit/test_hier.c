@@ -1,0 +1,391 @@
+#include "unit/test.h"
+
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "plan/check.h"
+#include "plan/cluster.h"
+#include "plan/plan.h"
+#include "plan/simulate.h"
+#include "search/bound.h"
+#include "search/fabric.h"
+#include "search/hier.h"
+#include "search/hier_request.h"
+#include "search/hier_trees.h"
+#include "search/request.h"
+#include "topo/cluster.h"
+#include "topo/path.h"
+#include "unit/fabrics.h"
+
+/* ---- places ---------------------------------------------------------- */
+
+static void check_places(const struct gt_plan_cluster *cluster)
+{
+	uint32_t n = cluster->nnodes, fan = gt_nodes_fan(cluster), count = 0;
+	uint32_t *children = calloc(fan, sizeof(*children));
+	uint32_t most = gt_nodes_children(cluster, 0, children);
+
+	for (uint32_t place = 0; place < n; place++) {
+		uint32_t m = gt_nodes_children(cluster, place, children);
+
+		assert_true(m <= most && m <= fan);
+		for (uint32_t i = 0; i < m; i++) {
+			assert_true(children[i] > place && children[i] < n);
+			assert_int_equal(gt_nodes_parent(cluster, children[i]),
+					 place);
+		}
+		count += m;
+		for (uint32_t origin = 0; origin < n; origin++) {
+			uint32_t node = gt_nodes_at(cluster, origin, place);
+
+			assert_true(node < n);
+			assert_int_equal(gt_nodes_place(cluster, origin, node),
+					 place);
+		}
+	}
+	assert_int_equal(count, n - 1); /* so every place has one parent */
+	free(children);
+}
+
+static void places_are_a_tree(void **state)
+{
+	(void)state;
+	for (uint32_t a = 1; a <= 9; a++)
+		for (uint32_t b = 1; b <= 5; b++)
+			for (int s = 0; s < GT_NSPREADS * GT_NSPREADS; s++) {
+				struct gt_plan_level levels[2] = {
+					{.nodes = a,
+					 .spread = (enum gt_spread)(
+						 s % GT_NSPREADS)},
+					{.nodes = a * b,
+					 .spread = (enum gt_spread)(
+						 s / GT_NSPREADS)},
+				};
+				struct gt_plan_cluster cluster = {
+					.nnodes = a * b,
+					.nlevels = 2,
+					.levels = levels};
+
+				check_places(&cluster);
+			}
+}
+
+/* A block enters each switch once, whatever node it starts from. */
+static void switches_are_entered_once(void **state)
+{
+	struct gt_plan_level levels[3] = {
+		{.nodes = 3, .spread = GT_SPREAD_CHAIN},
+		{.nodes = 12, .spread = GT_SPREAD_BINOMIAL},
+		{.nodes = 24, .spread = GT_SPREAD_STAR}};
+	struct gt_plan_cluster cluster = {
+		.nnodes = 24, .nlevels = 3, .levels = levels};
+
+	(void)state;
+	check_places(&cluster);
+	for (uint32_t origin = 0; origin < 24; origin++)
+		for (uint32_t l = 0; l < 2; l++) {
+			uint32_t entered[8] = {0}, size = levels[l].nodes;
+
+			for (uint32_t place = 1; place < 24; place++) {
+				uint32_t up = gt_nodes_at(
+					&cluster, origin,
+					gt_nodes_parent(&cluster, place));
+				uint32_t at =
+					gt_nodes_at(&cluster, origin, place);
+
+				if (up / size != at / size)
+					entered[at / size]++;
+			}
+			for (uint32_t i = 0; i < 24 / size; i++)
+				assert_int_equal(entered[i],
+						 i != origin / size);
+		}
+}
+
+/* ---- boxes by hand ---------------------------------------------------- */
+
+/*
+ * L GPUs on a crossbar (NVSwitch) with `nvl` GB/s each, and a port of `net`
+ * for every `shared` of them; 0 links to the crossbar: none.
+ */
+struct box {
+	uint32_t nodes, gpus, shared;
+	struct gt_rat nvl, net;
+};
+
+static struct gt_hier *make_box(struct gt_arena *arena, const struct box *box)
+{
+	uint32_t n = box->gpus, nports = n / box->shared;
+	struct gt_fabric *f = gt_fabric_bare(arena, n, 1 + 2 * nports);
+	struct gt_hier *hier = gt_arena_alloc(arena, sizeof(*hier));
+	struct gt_fabric_route *out, *in;
+	uint32_t *ports = gt_arena_array(arena, nports, sizeof(*ports));
+	uint32_t up[128], down[128], to[128], from[128], leave[128], enter[128];
+
+	out = gt_arena_array(arena, n * nports, sizeof(*out));
+	in = gt_arena_array(arena, n * nports, sizeof(*in));
+	hier->cluster.ports =
+		gt_arena_array(arena, nports, sizeof(*hier->cluster.ports));
+	hier->cluster.levels =
+		gt_arena_array(arena, 1, sizeof(*hier->cluster.levels));
+	for (uint32_t i = 0; i < nports; i++) {
+		uint32_t card = n + 1 + 2 * i;
+
+		ports[i] = card + 1;
+		leave[i] = gt_fabric_link(f, card, card + 1, box->net);
+		enter[i] = gt_fabric_link(f, card + 1, card, box->net);
+		hier->cluster.ports[i].rail = i;
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t card = n + 1 + 2 * (i / box->shared);
+
+		up[i] = gt_fabric_link(f, i, n, box->nvl);
+		down[i] = gt_fabric_link(f, n, i, box->nvl);
+		to[i] = gt_fabric_link(f, i, card, GT_RAT(5000, 1));
+		from[i] = gt_fabric_link(f, card, i, GT_RAT(5000, 1));
+	}
+	for (uint32_t i = 0; i < n * n; i++) {
+		const uint32_t links[2] = {up[i / n], down[i % n]};
+
+		if (i / n != i % n)
+			gt_fabric_route(f, arena, i / n, i % n, links, 2);
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t p = i / box->shared;
+		uint32_t *links = gt_arena_array(arena, 4, sizeof(*links));
+
+		links[0] = to[i];
+		links[1] = leave[p];
+		links[2] = enter[p];
+		links[3] = from[i];
+		out[i * nports + p] =
+			(struct gt_fabric_route){GT_RAT(1, 1), 2, links};
+		in[i * nports + p] =
+			(struct gt_fabric_route){GT_RAT(1, 1), 2, links + 2};
+	}
+	hier->box = f;
+	hier->ports = ports;
+	hier->out = out;
+	hier->in = in;
+	hier->cluster.nnodes = box->nodes;
+	hier->cluster.nlocal = n;
+	hier->cluster.nports = hier->cluster.nrails = nports;
+	hier->cluster.nlevels = 1;
+	hier->cluster.levels[0].nodes = box->nodes;
+	hier->cluster.levels[0].gbs = GT_RAT(0, 1);
+	return hier;
+}
+
+/* The whole cluster, node by node, as the search of one machine sees it. */
+static struct gt_fabric *expand(struct gt_arena *arena,
+				const struct gt_hier *hier)
+{
+	const struct gt_fabric *box = hier->box;
+	uint32_t p = hier->cluster.nnodes, n = box->nranks;
+	uint32_t last = p * box->nnodes;
+	struct gt_fabric *f = gt_arena_alloc(arena, sizeof(*f));
+
+	f->nnodes = last + 1;
+	f->nranks = p * n;
+	f->links = gt_arena_array(arena,
+				  p * (box->nlinks + 2 * hier->cluster.nports),
+				  sizeof(*f->links));
+	f->ranks = gt_arena_array(arena, f->nranks, sizeof(*f->ranks));
+	for (uint32_t c = 0; c < p; c++) {
+		for (uint32_t i = 0; i < n; i++)
+			f->ranks[c * n + i] = c * box->nnodes + box->ranks[i];
+		for (uint32_t i = 0; i < box->nlinks; i++)
+			gt_fabric_link(f, c * box->nnodes + box->links[i].from,
+				       c * box->nnodes + box->links[i].to,
+				       box->links[i].gbs);
+		for (uint32_t i = 0; i < hier->cluster.nports; i++)
+			gt_fabric_both(f, c * box->nnodes + hier->ports[i],
+				       last, GT_RAT(100000, 1));
+	}
+	return f;
+}
+
+static struct gt_rat bound_of(const struct gt_hier *hier, enum gt_coll coll,
+			      struct gt_arena *arena)
+{
+	struct gt_hier_bound bound;
+
+	assert_int_equal(gt_hier_bound_find(hier, coll, arena, &bound, NULL),
+			 GT_OK);
+	assert_true(bound.found);
+	return bound.value;
+}
+
+static struct gt_rat value_of(const struct gt_hier *hier,
+			      struct gt_arena *arena)
+{
+	struct gt_hier_trees trees;
+	struct gt_rat x;
+
+	assert_int_equal(
+		gt_hier_solve(hier, GT_COLL_ALLGATHER, arena, &trees, NULL),
+		GT_OK);
+	assert_true(gt_hier_rate(hier, &trees, &x));
+	assert_true(gt_rat_mul(
+		x, GT_RAT(hier->cluster.nnodes * hier->box->nranks, 1), &x));
+	return x;
+}
+
+static void check_rat(struct gt_rat got, struct gt_rat want, const char *what)
+{
+	char a[GT_RAT_TEXT_MAX], b[GT_RAT_TEXT_MAX];
+
+	if (gt_rat_cmp(got, want))
+		fail_msg("%s: %s, not %s", what, gt_rat_print(got, a),
+			 gt_rat_print(want, b));
+}
+
+/* Rates by hand: DGX A100 300 and 25, DGX H100 450 and 50 GB/s a GPU. */
+static void known_clusters(void **state)
+{
+	static const struct {
+		struct box box;
+		struct gt_rat allgather;
+	} cases[] = {
+		{{2, 8, 1, {300, 1}, {25, 1}}, {1040, 3}},
+		{{4, 8, 1, {300, 1}, {25, 1}}, {800, 3}},
+		{{2, 8, 1, {450, 1}, {50, 1}}, {1600, 3}},
+		{{4, 8, 1, {450, 1}, {50, 1}}, {16000, 31}},
+		{{8, 8, 1, {450, 1}, {50, 1}}, {3200, 7}},
+		{{16, 8, 1, {450, 1}, {50, 1}}, {1280, 3}},
+		{{2, 8, 2, {300, 1}, {12, 1}}, {96, 1}},
+		{{4, 72, 1, {900, 1}, {100, 1}}, {288000, 287}},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct gt_arena *arena = gt_arena_new();
+		struct gt_hier *hier = make_box(arena, &cases[i].box);
+
+		check_rat(bound_of(hier, GT_COLL_ALLGATHER, arena),
+			  cases[i].allgather, "bound");
+		check_rat(value_of(hier, arena), cases[i].allgather, "value");
+		gt_arena_free(arena);
+	}
+}
+
+/* The sum over classes has the bound of the whole cluster. */
+static void sums_bound_as_wholes_do(void **state)
+{
+	struct gt_chance c = {7};
+
+	(void)state;
+	for (int i = 0; i < 200; i++) {
+		struct gt_arena *arena = gt_arena_new();
+		struct box box = {2 + gt_chance(&c, 4), 2 + gt_chance(&c, 3), 1,
+				  GT_RAT(1 + gt_chance(&c, 40), 1),
+				  GT_RAT(1 + gt_chance(&c, 30), 2)};
+		struct gt_hier *hier = make_box(arena, &box);
+		struct gt_fabric *f = (struct gt_fabric *)hier->box;
+		struct gt_bound whole;
+		enum gt_coll coll = gt_chance(&c, 2) ? GT_COLL_ALLGATHER
+						     : GT_COLL_REDUCESCATTER;
+		int64_t n = (int64_t)box.nodes * box.gpus;
+		struct gt_rat want;
+
+		/* not all links alike, and not both ways */
+		for (uint32_t l = 0; l < f->nlinks; l++)
+			if (!gt_chance(&c, 3))
+				f->links[l].gbs =
+					GT_RAT(1 + gt_chance(&c, 50), 3);
+		assert_int_equal(gt_bound_find(expand(arena, hier), coll, arena,
+					       &whole, NULL),
+				 GT_OK);
+		assert_true(gt_rat_mul(whole.value, GT_RAT(n, n - 1), &want));
+		check_rat(bound_of(hier, coll, arena), want, "bound");
+		assert_true(gt_rat_cmp(value_of(hier, arena), want) <= 0 ||
+			    coll == GT_COLL_REDUCESCATTER);
+		gt_arena_free(arena);
+	}
+}
+
+/* ---- machines --------------------------------------------------------- */
+
+static struct gt_plan *search(const char *path, uint32_t nodes,
+			      enum gt_coll coll)
+{
+	struct gt_hier_request request = {.coll = coll};
+	struct gt_arena *arena = gt_arena_new();
+	struct gt_cluster *cluster = NULL;
+	struct gt_paths *paths;
+	struct gt_topo *topo = NULL;
+	struct gt_plan *plan;
+	struct gt_err err;
+
+	gt_err_init(&err);
+	if (gt_cluster_read(path, GT_RATES_MEASURED, &cluster, &topo, &err) ||
+	    (topo && gt_cluster_copies(topo, nodes, &cluster, &err)))
+		fail_msg("%s: %s", err.where, err.text);
+	request.cluster = cluster;
+	if (gt_request_gpus(cluster->kinds[0].topo, NULL, arena, &request.gpus,
+			    &request.ngpus, &err) ||
+	    gt_paths_new(cluster->kinds[0].topo, &paths, &err))
+		fail_msg("%s: %s", err.where, err.text);
+	request.paths = paths;
+	if (gt_hier_search(&request, &plan, &err))
+		fail_msg("%s %u: %s: %s", path, nodes, err.where, err.text);
+	gt_paths_free(paths);
+	gt_cluster_free(cluster);
+	gt_topo_free(topo);
+	gt_arena_free(arena);
+	return plan;
+}
+
+static const enum gt_coll colls[] = {GT_COLL_ALLGATHER, GT_COLL_REDUCESCATTER,
+				     GT_COLL_ALLREDUCE};
+
+static void check_plan(struct gt_plan *plan, const char *name)
+{
+	struct gt_plan_report report;
+	struct gt_err err;
+
+	gt_err_init(&err);
+	if (gt_plan_check_report(plan, &report, &err) ||
+	    gt_simulate(plan, plan->coll, &err))
+		fail_msg("%s: %s: %s", name, err.where, err.text);
+	assert_int_equal(report.bound, GT_BOUND_PROVEN);
+}
+
+static void reference_machines(void **state)
+{
+	static const char *const names[] = {"dgx-1v", "dgx-a100", "dgx-h100",
+					    "pcie-8gpu"};
+	static const uint32_t nodes[] = {2, 3, 16, 12500};
+	char path[4096], file[64];
+
+	(void)state;
+	for (int m = 0; m < 4; m++)
+		for (int i = 0; i < 4; i++)
+			for (int c = 0; c < 3; c++) {
+				struct gt_plan *plan;
+
+				snprintf(file, sizeof(file), "share/xml/%s.xml",
+					 names[m]);
+				plan = search(gt_test_path(path, file),
+					      nodes[i], colls[c]);
+				check_plan(plan, names[m]);
+				if (!plan->proof.optimal)
+					fail_msg("%s %u: not optimal", file,
+						 nodes[i]);
+				gt_plan_free(plan);
+			}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(places_are_a_tree),
+		cmocka_unit_test(switches_are_entered_once),
+		cmocka_unit_test(known_clusters),
+		cmocka_unit_test(sums_bound_as_wholes_do),
+		cmocka_unit_test(reference_machines),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
