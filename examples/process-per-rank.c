@@ -33,17 +33,15 @@ static int run(struct gtopo_comm *comm, float *data, int first, int count)
 	return rc;
 }
 
-int main(int argc, char **argv)
+/* Make a communicator, run, and, at first, another one beside it. */
+static int make(struct gtopo_config *config, int depth)
 {
-	struct gtopo_config config = GTOPO_CONFIG_INIT;
 	struct gtopo_comm *comm;
 	int first, count, rc = 1;
 	char message[512];
 	float *data;
 
-	config.plan = argc > 1 ? argv[1] : "plan.json";
-	config.flags = GTOPO_LAUNCHED;
-	if (gtopo_comm_create(&config, &comm, message, sizeof(message))) {
+	if (gtopo_comm_create(config, &comm, message, sizeof(message))) {
 		fprintf(stderr, "%s\n", message);
 		return 1;
 	}
@@ -52,14 +50,26 @@ int main(int argc, char **argv)
 	if (data)
 		rc = run(comm, data, first, count);
 	gtopo_comm_message(comm, message, sizeof(message));
+	config->beside = comm;
 	if (rc) {
 		fprintf(stderr, "failed: %s\n", message);
 		gtopo_comm_abort(comm);
+	} else if (!depth) {
+		rc = make(config, depth + 1);
 	} else {
 		printf("ranks %d to %d of %d: all right\n", first,
 		       first + count - 1, gtopo_comm_ranks(comm));
 	}
 	gtopo_comm_destroy(comm);
 	free(data);
-	return rc != 0;
+	return rc;
+}
+
+int main(int argc, char **argv)
+{
+	struct gtopo_config config = GTOPO_CONFIG_INIT;
+
+	config.plan = argc > 1 ? argv[1] : "plan.json";
+	config.flags = GTOPO_LAUNCHED;
+	return make(&config, 0) != 0;
 }

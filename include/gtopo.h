@@ -73,11 +73,17 @@ struct gtopo_config {
 	const char *plan;   /* the file */
 	int64_t timeout_ms; /* an operation without progress fails then */
 	unsigned flags;
+	/*
+	 * NULL, or a communicator with the same processes, for the job's
+	 * second and further ones.  All processes make them after the same
+	 * operations of that one, which must stay until this one is made.
+	 */
+	struct gtopo_comm *beside;
 };
 
 #define GTOPO_CONFIG_INIT                                                      \
 	{                                                                      \
-		sizeof(struct gtopo_config), NULL, 30000, 0                    \
+		sizeof(struct gtopo_config), NULL, 30000, 0, NULL              \
 	}
 
 /* "0.1.0": of the library that runs. */

@@ -79,7 +79,9 @@ static int gt_comm_setup(struct gtopo_comm *comm,
 		.timeout_ns = config->timeout_ms * 1000000,
 		.interrupt = &comm->interrupt,
 	};
-	if (config->flags & GTOPO_LAUNCHED)
+	if (config->beside)
+		rc = gt_comm_world_beside(comm, config->beside, err);
+	else if (config->flags & GTOPO_LAUNCHED)
 		rc = gt_comm_world_find(comm, err);
 	if (rc)
 		return rc;

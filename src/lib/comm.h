@@ -39,6 +39,19 @@ struct gt_comm_rank {
 	uint64_t ncalled, ndone;
 };
 
+/*
+ * A communicator of the same job, to be made: the other's thread finds it a
+ * port, between two operations that all processes agree on.
+ */
+struct gt_birth {
+	struct gt_birth *next;
+	uint64_t after; /* operations */
+	uint16_t port;
+	int listen_fd; /* process 0 */
+	int busy, done, rc;
+	struct gt_err err;
+};
+
 struct gtopo_comm {
 	struct gt_plan *plan;
 	const struct gt_engine_ops *ops;
@@ -58,24 +71,33 @@ struct gtopo_comm {
 	uint32_t first, end; /* those of this process */
 	struct gt_comm_rank *ranks;
 	struct gt_world_config job;
-	struct gt_world *world; /* NULL: the process is alone */
+	struct gt_world *world;    /* NULL: the process is alone */
+	struct gt_birth *births;   /* of others, in order */
+	struct gtopo_comm *beside; /* where the own one is; NULL: nowhere */
+	struct gt_birth birth;
 };
 
 /* comm_thread.c: the thread; arg is the communicator. */
 void *gt_comm_main(void *arg);
 
 /*
- * comm_world.c: the other processes.  _find asks the launcher, _forget drops
- * what it gave; the thread then opens the world, and agrees with the others on
+ * comm_world.c: the other processes.  _find asks the launcher, _beside another
+ * communicator, _forget drops what they gave; the thread then opens the world, and agrees with the others on
  * some words before each operation, GT_EINPUT naming who says something else.
  * Close with the reason of a failure, or NULL.
  */
 int gt_comm_world_find(struct gtopo_comm *comm, struct gt_err *err);
+int gt_comm_world_beside(struct gtopo_comm *comm, struct gtopo_comm *other,
+			 struct gt_err *err);
 void gt_comm_world_forget(struct gtopo_comm *comm);
 int gt_comm_world_open(struct gtopo_comm *comm, struct gt_err *err);
 int gt_comm_world_agree(struct gtopo_comm *comm, const char *what,
 			struct gt_err *err);
 void gt_comm_world_close(struct gtopo_comm *comm, const char *why);
+
+/* The thread: the next birth, NULL if an operation comes first; do it. */
+struct gt_birth *gt_comm_world_due(const struct gtopo_comm *comm);
+int gt_comm_world_birth(struct gtopo_comm *comm, struct gt_birth *birth);
 
 /* An error's code here and there: GT_ENO is an input that was wrong. */
 int gt_comm_code(int rc);

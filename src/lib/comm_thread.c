@@ -131,9 +131,27 @@ static void gt_comm_next(struct gtopo_comm *comm)
 	pthread_cond_broadcast(&comm->changed);
 }
 
+/* The same, for a communicator that is made beside this one. */
+static void gt_comm_bear(struct gtopo_comm *comm, struct gt_birth *birth)
+{
+	int rc;
+
+	comm->births = birth->next;
+	birth->busy = 1;
+	pthread_mutex_unlock(&comm->mutex);
+	rc = gt_comm_world_birth(comm, birth);
+	pthread_mutex_lock(&comm->mutex);
+	if (rc)
+		gt_comm_fail(comm, rc, &birth->err);
+	birth->busy = 0;
+	birth->done = 1;
+	pthread_cond_broadcast(&comm->changed);
+}
+
 void *gt_comm_main(void *arg)
 {
 	struct gtopo_comm *comm = arg;
+	struct gt_birth *birth;
 	struct gt_err err;
 	int rc;
 
@@ -146,7 +164,10 @@ void *gt_comm_main(void *arg)
 		comm->state = GTOPO_OK;
 	pthread_cond_broadcast(&comm->changed);
 	while (comm->state >= 0) {
-		if (gt_comm_has_next(comm))
+		birth = gt_comm_world_due(comm);
+		if (birth)
+			gt_comm_bear(comm, birth);
+		else if (gt_comm_has_next(comm))
 			gt_comm_next(comm);
 		else if (comm->quit)
 			break;
