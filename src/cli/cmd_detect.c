@@ -3,12 +3,16 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/file.h"
+#include "cli/detect_ranks.h"
 #include "cli/detect_text.h"
 #include "cli/opt.h"
 
 static const struct gt_opt gt_detect_opts[] = {
 	{GT_OPT_FLAG, 0, "all", NULL, offsetof(struct gt_detect_from, all),
 	 "virtual interfaces and functions, too", 0, 0},
+	{GT_OPT_FLAG, 0, "all-ranks", NULL,
+	 offsetof(struct gt_detect_from, all_ranks),
+	 "under a launcher: a cluster file of all its hosts", 0, 0},
 	{GT_OPT_FLAG, 0, "measure", NULL,
 	 offsetof(struct gt_detect_from, measure),
 	 "time what goes between GPUs and from and to the host", 0, 0},
@@ -21,9 +25,13 @@ static const struct gt_opt gt_detect_opts[] = {
 
 static int gt_detect_run(const struct gt_cmd_args *args, struct gt_err *err)
 {
+	const struct gt_detect_from *from = args->opts;
 	struct gt_buf text = GT_BUF_INIT;
-	int rc = gt_detect_text(args, args->opts, &text, err);
+	int rc;
 
+	if (from->all_ranks)
+		return gt_detect_ranks(args, from, err);
+	rc = gt_detect_text(args, from, &text, err);
 	if (!rc)
 		rc = gt_file_write(args->out, text.text, text.len, err);
 	gt_buf_release(&text);

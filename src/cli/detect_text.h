@@ -14,6 +14,7 @@ struct gt_detect_from {
 	const char *nvml; /* the library's file, or NULL: the driver's */
 	int measure;      /* what GPUs reach as well */
 	int all;          /* what nobody plans with, too */
+	int all_ranks;    /* not here: see cli/detect_ranks.h */
 };
 
 /* Append the XML; what could not be read is told with gt_cmd_warn(). */

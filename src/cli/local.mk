@@ -3,6 +3,7 @@ gtopo_core_sources += \
 	%D%/cmd.c %D%/cmd.def %D%/cmd.h \
 	%D%/cmd_detect.c \
 	%D%/detect_measure.c %D%/detect_measure.h \
+	%D%/detect_ranks.c %D%/detect_ranks.h \
 	%D%/detect_text.c %D%/detect_text.h \
 	%D%/cmd_diff.c \
 	%D%/diff_cluster.c %D%/diff_cluster.h \

@@ -250,6 +250,25 @@ ended() {
 	[ "$(ls /dev/shm | wc -l)" -eq "$before" ]
 }
 
+@test "a job's hosts become one cluster file" {
+	dir=$BATS_TEST_TMPDIR/cluster
+	mkdir "$dir"
+	export WORLD_SIZE=3 MASTER_ADDR=127.0.0.1 MASTER_PORT=$(free_port)
+	for rank in 1 2; do
+		GTOPO_HOSTID=host$((rank / 2)) RANK=$rank gtopo detect -q \
+			--all-ranks -o "$dir/all.xml" 3>&- &
+	done
+	GTOPO_HOSTID=host0 RANK=0 run_split gtopo detect -q --all-ranks \
+		-o "$dir/all.xml"
+	wait
+	[ "$status" -eq 0 ]
+	[ "$(ls "$dir" | wc -l)" -eq 3 ]
+	# Two hosts, equal and so of one kind.
+	gtopo show "$dir/all.xml" | head -n 1 | grep -q ': 2 nodes of 1 kind'
+	run_split gtopo detect --all-ranks
+	want 2 "gtopo detect: --all-ranks writes several files; say with -o where the cluster's is to be"
+}
+
 @test "random operations for a while, in one process and in three" {
 	ring_plan
 	for procs in 1 3; do
