@@ -101,8 +101,8 @@ static void gt_show_level(struct gt_show *show,
 	snprintf(line.label, sizeof(line.label), "%u switch%s",
 		 level->nswitches, level->nswitches == 1 ? "" : "es");
 	if (!gt_cluster_downlink(cluster, over, i, 0, &rat, NULL))
-		snprintf(line.gbs, sizeof(line.gbs), "%.1f GB/s",
-			 gt_rat_double(rat));
+		snprintf(line.gbs, sizeof(line.gbs), "%.*f GB/s",
+			 gt_rat_double(rat) < 1000, gt_rat_double(rat));
 	if (level->nodes == cluster->nnodes)
 		gt_show_add(&line, "all nodes");
 	else
