@@ -127,9 +127,16 @@ static int gt_kfd_add(struct gt_kfd_walk *walk, const char *node,
 		return GT_ESYS;
 	found->node = gt_arena_strdup(walk->machine->arena, node);
 	found->pci = gt_machine_pci(walk->machine, busid);
-	gpu = found->pci && found->node
-		      ? gt_machine_gpu_new(walk->machine, found->pci)
-		      : NULL;
+	if (!found->node || !found->pci)
+		return GT_ESYS;
+	/* Partitions of a GPU are nodes of their own; the first is it. */
+	if (found->pci->gpu) {
+		gt_machine_tell(walk->machine,
+				"kfd: node %s is a part of GPU %s, left out",
+				node, busid);
+		return GT_OK;
+	}
+	gpu = gt_machine_gpu_new(walk->machine, found->pci);
 	if (!gpu)
 		return GT_ESYS;
 	if (!found->pci->vendor) {

@@ -1,6 +1,7 @@
 # Two AMD MI250 of two GPUs each: four xGMI links within a card, one between
 # cards, none across (the kernel lists it, with two hops and no bandwidth);
-# links of an old kernel that does not tell bandwidths.
+# links of an old kernel that does not tell bandwidths.  The last GPU is in two
+# partitions, of which the second is left out.
 cpuinfo AuthenticAMD 25 48 "AMD EPYC 7A53 64-Core Processor"
 node 0 "0 1"
 g4=16.0\ GT/s\ PCIe/16
@@ -12,6 +13,7 @@ for i in 1 2 3 4; do
 	driver 0000:c$i:00.0 amdgpu
 	kfd $i gfx_target_version 90010 location_id $((0xc${i}00)) domain 0
 done
+kfd 5 gfx_target_version 90010 location_id $((0xc400)) domain 0
 pair() { # FROM TO MBS WEIGHT
 	kfd_link $1 $2 type 11 node_to $2 weight $4 min_bandwidth \
 		$(($3 ? 50000 : 0)) max_bandwidth $3
