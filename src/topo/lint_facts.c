@@ -17,6 +17,8 @@ struct gt_fact {
 	const char *model; /* vendor, device and the card's */
 	const char *firmware;
 	int peers; /* GPUs it may read and write */
+	/* Of the same model: who has what most have. */
+	const struct gt_fact *usual_firmware, *usual_peers;
 };
 
 /* All of one file. */
@@ -109,6 +111,17 @@ static void gt_fact_mig(struct gt_facts *f, const struct gt_fact *fact)
 			       "other GPU");
 }
 
+static int gt_fact_same_firmware(const struct gt_fact *a,
+				 const struct gt_fact *b)
+{
+	return *a->firmware && !strcmp(a->firmware, b->firmware);
+}
+
+static int gt_fact_same_peers(const struct gt_fact *a, const struct gt_fact *b)
+{
+	return a->peers == b->peers;
+}
+
 /* The value that most of a model have, the first of several. */
 static const struct gt_fact *gt_fact_usual(const struct gt_facts *f,
 					   const struct gt_fact *like,
@@ -133,21 +146,29 @@ static const struct gt_fact *gt_fact_usual(const struct gt_facts *f,
 	return best;
 }
 
-static int gt_fact_same_firmware(const struct gt_fact *a,
-				 const struct gt_fact *b)
+/* Once a model: files may list thousands of one. */
+static void gt_facts_usual(struct gt_facts *f)
 {
-	return *a->firmware && !strcmp(a->firmware, b->firmware);
-}
+	for (uint32_t i = 0; i < f->n; i++) {
+		struct gt_fact *fact = &f->all[i];
+		uint32_t k = 0;
 
-static int gt_fact_same_peers(const struct gt_fact *a, const struct gt_fact *b)
-{
-	return a->peers == b->peers;
+		while (strcmp(f->all[k].model, fact->model))
+			k++;
+		if (k < i) {
+			fact->usual_firmware = f->all[k].usual_firmware;
+			fact->usual_peers = f->all[k].usual_peers;
+			continue;
+		}
+		fact->usual_firmware =
+			gt_fact_usual(f, fact, gt_fact_same_firmware);
+		fact->usual_peers = gt_fact_usual(f, fact, gt_fact_same_peers);
+	}
 }
 
 static void gt_fact_firmware(struct gt_facts *f, const struct gt_fact *fact)
 {
-	const char *usual =
-		gt_fact_usual(f, fact, gt_fact_same_firmware)->firmware;
+	const char *usual = fact->usual_firmware->firmware;
 
 	if (!*fact->firmware || !*usual || !strcmp(fact->firmware, usual))
 		return;
@@ -166,7 +187,7 @@ static void gt_fact_p2p(struct gt_facts *f, const struct gt_fact *fact)
 	if (!gt_xml_attr(fact->gpu, "gt_p2p") ||
 	    *gt_fact_text(fact->gpu, "gt_mig") == '1')
 		return;
-	usual = gt_fact_usual(f, fact, gt_fact_same_peers)->peers;
+	usual = fact->usual_peers->peers;
 	if (fact->peers >= usual)
 		return;
 	gt_linter_elem(f->l, GT_LINT_P2P_RULE, fact->gpu, "gt_p2p",
@@ -351,6 +372,8 @@ void gt_lint_facts(struct gt_linter *l, const struct gt_xml *xml)
 		return;
 	f.machine = gt_xml_find(root, "gt_machine");
 	gt_facts_collect(&f, root);
-	if (!l->failed)
-		gt_facts_look(&f);
+	if (l->failed)
+		return;
+	gt_facts_usual(&f);
+	gt_facts_look(&f);
 }

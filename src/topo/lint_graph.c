@@ -18,6 +18,7 @@ struct gt_lint_dev {
 	const char *key;               /* canonical bus id; of a port nothing */
 	const char *kind;              /* vendor and device */
 	int lanes, nvlinks;
+	int usual_lanes, usual_nvlinks; /* what most of its model have */
 };
 
 struct gt_lint_graph {
@@ -136,10 +137,26 @@ static int gt_lint_usual(const struct gt_lint_graph *g,
 	return best;
 }
 
+/* Once a model: files may list thousands of one. */
+static void gt_lint_usuals(struct gt_lint_graph *g)
+{
+	for (uint32_t i = 0; i < g->npcis; i++) {
+		struct gt_lint_dev *dev = &g->pcis[i];
+		uint32_t k = 0;
+
+		while (strcmp(g->pcis[k].kind, dev->kind))
+			k++;
+		dev->usual_lanes = k < i ? g->pcis[k].usual_lanes
+					 : gt_lint_usual(g, dev, 0);
+		dev->usual_nvlinks = k < i ? g->pcis[k].usual_nvlinks
+					   : gt_lint_usual(g, dev, 1);
+	}
+}
+
 static void gt_lint_fewer(struct gt_lint_graph *g,
 			  const struct gt_lint_dev *dev)
 {
-	int gpu = gt_lint_is_gpu(dev), usual = gt_lint_usual(g, dev, 0);
+	int gpu = gt_lint_is_gpu(dev), usual = dev->usual_lanes;
 
 	if (!gpu && !gt_lint_is_nic(dev))
 		return;
@@ -154,7 +171,7 @@ static void gt_lint_fewer(struct gt_lint_graph *g,
 	}
 	/* Where it is told which are down, that is enough. */
 	usual = gpu && !gt_lint_down(gt_xml_find(dev->elem, "gpu"))
-			? gt_lint_usual(g, dev, 1)
+			? dev->usual_nvlinks
 			: 0;
 	if (dev->nvlinks < usual) {
 		gt_linter_elem(g->l, GT_LINT_NVLINK_FEWER_RULE, dev->elem, NULL,
@@ -369,6 +386,7 @@ void gt_lint_graph(struct gt_linter *l, const struct gt_xml *xml)
 	gt_lint_collect(&g, root);
 	if (l->failed)
 		return;
+	gt_lint_usuals(&g);
 	gt_lint_bus_twice(&g);
 	gt_lint_pcis(&g);
 	for (uint32_t i = 0; i < g.nnets; i++)

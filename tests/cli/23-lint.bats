@@ -85,3 +85,18 @@ input.xml:1:1' ]
 		[ "$status" -le 1 ] && [ -z "$err" ]
 	done
 }
+
+@test "thousands of one model take no minutes" {
+	{
+		echo '<system version="1"><cpu numaid="0" arch="arm64">'
+		for i in {1..2500}; do
+			echo "<pci busid=\"$i:00:00.0\" class=\"0x020000\"" \
+				'vendor="0x15b3" device="0x1021"' \
+				'link_speed="16.0 GT/s PCIe" link_width="16">' \
+				"<nic gt_firmware=\"$((i % 7))\"/></pci>"
+		done
+		echo '</cpu></system>'
+	} >"$BATS_TEST_TMPDIR/many.xml"
+	run_split timeout 20 "$GTOPO" lint "$BATS_TEST_TMPDIR/many.xml"
+	[ "$status" -eq 1 ]
+}
