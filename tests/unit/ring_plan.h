@@ -82,4 +82,46 @@ static inline struct gt_plan *test_ring_plan(uint32_t n, uint32_t nchannels,
 	return plan;
 }
 
+/* Random trees, all with the root of the plan; their hops are not needed. */
+static inline void test_tree_shape(struct gt_plan *plan, uint64_t *state)
+{
+	for (uint32_t c = 0; c < plan->nchannels; c++) {
+		struct gt_plan_channel *channel = &plan->channels[c];
+		uint32_t *order = channel->order, n = plan->nranks;
+
+		channel->shape = GT_SHAPE_TREE;
+		channel->root = plan->root;
+		channel->parent = gt_arena_array(plan->arena, n,
+						 sizeof(*channel->parent));
+		for (uint32_t i = 0; i < n; i++)
+			if (order[i] == plan->root) {
+				order[i] = order[0];
+				order[0] = plan->root;
+			}
+		channel->parent[plan->root] = -1;
+		for (uint32_t i = 1; i < n; i++)
+			channel->parent[order[i]] =
+				(int32_t)order[test_random(state, i)];
+	}
+}
+
+/* A plan of that algorithm for one collective, from a random root. */
+static inline struct gt_plan *test_shape_plan(uint32_t n, enum gt_algo algo,
+					      enum gt_coll coll,
+					      uint64_t *state)
+{
+	struct gt_plan *plan =
+		test_ring_plan(n, 1 + test_random(state, 3), state);
+
+	plan->coll = coll;
+	plan->root = test_random(state, n);
+	plan->select->coll = coll;
+	plan->select->algo = algo;
+	for (uint32_t c = 0; c < plan->nchannels && algo > GT_ALGO_TREE; c++)
+		plan->channels[c].shape = GT_SHAPE_MESH;
+	if (algo == GT_ALGO_TREE)
+		test_tree_shape(plan, state);
+	return plan;
+}
+
 #endif

@@ -85,6 +85,7 @@ static void test_matrix(void **state)
 
 static void random_request(struct gt_request *req, uint32_t n, uint64_t *seed)
 {
+	*req = (struct gt_request){.count = 0};
 	req->coll = test_random(seed, GT_COLL_REDUCE + 1);
 	req->root = test_random(seed, n);
 	req->dtype = test_random(seed, GT_NDTYPES);
@@ -122,6 +123,60 @@ static void test_random_plans(void **state)
 		}
 		bench_close(&bench);
 	}
+}
+
+/* Nothing is left in the way of the next: five times, then once more. */
+static void run_shape(struct bench *bench, const struct gt_request *req)
+{
+	int64_t elapsed_ns;
+
+	if (gt_engine_host.run(bench->engine, req, 5, &elapsed_ns, &bench->err))
+		fail_msg("%s", bench->err.text);
+	if (bench_run(bench, req))
+		fail_msg("%s by algo %d of %u ranks is wrong",
+			 gt_coll_name(req->coll), bench->plan->select->algo,
+			 bench->plan->nranks);
+}
+
+static void try_shape(enum gt_algo algo, enum gt_coll coll, uint64_t *seed)
+{
+	uint32_t n = 1 + test_random(seed, 9);
+	struct bench bench = {.config = {.max_bytes = 1 << 20}};
+	struct gt_request req;
+
+	bench.plan = test_shape_plan(n, algo, coll, seed);
+	bench.config.workers = 1 + test_random(seed, 3);
+	bench.config.slots = 2 + test_random(seed, 3);
+	bench.config.slice_bytes = 8 + test_random(seed, 5000);
+	bench_open(&bench);
+	for (int i = 0; i < 3; i++) {
+		random_request(&req, n, seed);
+		req.coll = coll;
+		req.root = bench.plan->root;
+		if (gt_coll_has_blocks(coll))
+			req.count /= n;
+		run_shape(&bench, &req);
+	}
+	bench_close(&bench);
+}
+
+/* Trees and meshes, for all that they can do but gathering by blocks. */
+static void test_shapes(void **state)
+{
+	uint64_t seed = 77;
+
+	(void)state;
+	for (int trial = 0; trial < 4; trial++)
+		for (int algo = GT_ALGO_TREE; algo <= GT_ALGO_TWO_SHOT; algo++)
+			for (int coll = 0; coll < GT_NCOLLS; coll++) {
+				if (!gt_algo_can((enum gt_algo)algo,
+						 (enum gt_coll)coll) ||
+				    (algo == GT_ALGO_TREE &&
+				     gt_coll_has_blocks((enum gt_coll)coll)))
+					continue;
+				try_shape((enum gt_algo)algo,
+					  (enum gt_coll)coll, &seed);
+			}
 }
 
 /* Several iterations without a stop between them, more than FIFOs hold. */
@@ -349,6 +404,7 @@ int main(void)
 		cmocka_unit_test(test_find),
 		cmocka_unit_test(test_matrix),
 		cmocka_unit_test(test_random_plans),
+		cmocka_unit_test(test_shapes),
 		cmocka_unit_test(test_iterations),
 		cmocka_unit_test(test_check_finds),
 		cmocka_unit_test(test_too_large),
