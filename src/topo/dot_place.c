@@ -44,6 +44,25 @@ static void gt_dot_ports(const struct gt_topo *topo, uint32_t card, char *text,
 	}
 }
 
+/* One number more of a list with ranges: "0-3 8". */
+static void gt_dot_number(char *text, unsigned size, int number, int *last)
+{
+	size_t len = strlen(text);
+	char *word = strrchr(text, ' ');
+	char *range = strchr(word ? word : text, '-');
+
+	if (len && number == *last + 1) {
+		if (range)
+			*range = '\0';
+		len = strlen(text);
+		snprintf(text + len, size - len, "-%d", number);
+	} else {
+		snprintf(text + len, size - len, "%s%d", len ? " " : "",
+			 number);
+	}
+	*last = number;
+}
+
 /* "4 x ConnectX-7", the numbers of their ports, what each carries. */
 static void gt_dot_folded(const struct gt_topo *topo,
 			  const struct gt_places *places, uint32_t first,
@@ -52,7 +71,7 @@ static void gt_dot_folded(const struct gt_topo *topo,
 	const struct gt_link *link = NULL;
 	char model[40], gbs[32] = "", ports[256] = "";
 	uint32_t cards = 0;
-	size_t len;
+	int last = 0;
 
 	for (uint32_t i = 0; i < gt_topo_nnodes(topo); i++) {
 		const struct gt_node *node = gt_topo_node(topo, i);
@@ -61,15 +80,13 @@ static void gt_dot_folded(const struct gt_topo *topo,
 		if (node->kind != GT_NODE_NET ||
 		    places->stands[node->up] != first)
 			continue;
-		len = strlen(ports);
-		snprintf(ports + len, sizeof(ports) - len, "%s%d",
-			 len ? " " : "", node->dev);
+		gt_dot_number(ports, sizeof(ports), node->dev, &last);
 		link = gt_show_uplink(topo, i);
 	}
 	if (link)
 		gt_show_gbs(link->gbs, gbs, sizeof(gbs));
 	gt_show_model(gt_topo_node(topo, first), model, sizeof(model));
-	snprintf(text, size, "%u x %s\nNET %s\n%s each", cards,
+	snprintf(text, size, "%u x %s\nNET%s\n%s each", cards,
 		 *model ? model : "NIC", ports, gbs);
 }
 

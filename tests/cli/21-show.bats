@@ -186,11 +186,11 @@ picture() { # FILE
 	} >"$BATS_TEST_TMPDIR/efa.xml"
 	run_split gtopo show --dot "$BATS_TEST_TMPDIR/efa.xml"
 	want 0 ""
-	[[ $out == *'label="4 x EFA\nNET 10 11 12 13\n12.5 GB/s each"'* ]]
+	[[ $out == *'label="4 x EFA\nNET10-13\n12.5 GB/s each"'* ]]
 	[ "$(grep -c 'fillcolor="#ddf4ff"' <<<"$out")" -eq 1 ]
 	sed '0,/speed="100000"/s//speed="50000"/' "$BATS_TEST_TMPDIR/efa.xml" \
 		>"$BATS_TEST_TMPDIR/slow.xml"
 	run_split gtopo show --dot "$BATS_TEST_TMPDIR/slow.xml"
-	[[ $out == *'label="3 x EFA\nNET 11 12 13\n12.5 GB/s each"'* ]]
+	[[ $out == *'label="3 x EFA\nNET11-13\n12.5 GB/s each"'* ]]
 	[ "$(grep -c 'fillcolor="#ddf4ff"' <<<"$out")" -eq 2 ]
 }
