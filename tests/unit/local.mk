@@ -7,6 +7,7 @@ unit_tests += \
 	%D%/test_engine \
 	%D%/test_fifo \
 	%D%/test_hier \
+	%D%/test_hier_table \
 	%D%/test_lib \
 	%D%/test_link \
 	%D%/test_lower \
