@@ -88,3 +88,18 @@ assert not says["correct"] and "named twice" in says["fault"]' "$out"
 	run_split gtopo verify --topology "$plan" "$plan"
 	[ "$status" -eq 2 ]
 }
+
+@test "verify looks at all that a plan names, or all that it can do" {
+	local auto=$GTOPO_SRC/tests/cases/plan/good/auto4/plan.json
+	run_split gtopo verify "$auto"
+	[ "$status" -eq 0 ]
+	[[ $out == "correct   allreduce, broadcast, alltoall of 4 ranks"* ]]
+	run_split gtopo verify --coll all "$auto"
+	[ "$status" -eq 0 ]
+	[[ $out == *", gather, scatter, sendrecv of 4 ranks"* ]]
+	run_split gtopo verify --coll reduce "$auto"
+	[[ $out == "correct   reduce of 4 ranks"* ]]
+	run_split gtopo verify --coll sort "$auto"
+	[ "$status" -eq 2 ]
+	[[ $err == "gtopo verify: --coll 'sort' is not a collective; "* ]]
+}

@@ -205,6 +205,51 @@ exit:RANK[:SLICES]"
 	[ "$n" -gt 0 ]
 }
 
+@test "a mesh does all nine collectives, from any root" {
+	local mesh=$GTOPO_SRC/tests/cases/plan/good/mesh5-alltoall/plan.json
+	run_split gtopo run --plan "$mesh" --device host --coll all -r 3 \
+		-b 64K -e 64K -n 1 -w 0
+	[ "$status" -eq 0 ]
+	[ "$(rows)" -eq 9 ]
+	[ "$(grep -cE '^ +6[0-9]+ .* 3 ' <<<"$out")" -eq 4 ]
+	grep -qE '^ +65520 +3276 +float +none +-1 ' <<<"$out"
+	run_split gtopo run --plan "$mesh" --device host -r 5
+	want 2 "gtopo run: --root '5': the plan has ranks 0 to 4"
+	run_split gtopo run --plan "$mesh" --device host --coll allsort
+	want 2 "gtopo run: --coll 'allsort' is not a collective; use all, or \
+one of allreduce allgather reducescatter broadcast reduce alltoall gather \
+scatter sendrecv"
+}
+
+@test "busbw is nccl-tests' for each collective" {
+	need_python
+	gtopo run --device host -b 1M -e 1M -n 1 -w 0 --json --plan \
+		"$GTOPO_SRC/tests/cases/plan/good/mesh5-alltoall/plan.json" |
+		python3 -c '
+import json, sys
+factors = {"allreduce": 8 / 5, "broadcast": 1, "reduce": 1, "sendrecv": 1}
+rows = json.load(sys.stdin)["rows"]
+assert len(rows) == 18
+for row in rows:
+    want = row["algbw_gbs"] * factors.get(row["coll"], 4 / 5)
+    assert abs(row["busbw_gbs"] - want) <= 1e-4 * want, row
+    rooted = row["coll"] in ("broadcast", "reduce", "gather", "scatter")
+    assert ("root" in row) == rooted
+'
+}
+
+@test "a tree serves its own root only" {
+	local tree=$GTOPO_SRC/tests/cases/plan/good/tree6-broadcast/plan.json
+	run_split gtopo run --plan "$tree" --device host -b 1K -e 1K -n 1 -w 0
+	[ "$status" -eq 0 ]
+	grep -qE '^ +1024 +256 +float +none +2 ' <<<"$out"
+	run_split gtopo run --plan "$tree" --device host -r 1
+	want 2 "gtopo run: $tree: select[0].channels[0]: channel '0' has its \
+root at rank 2, the 'broadcast' at rank 1"
+	run_split gtopo run --plan "$tree" --device host --coll gather
+	want 2 "gtopo run: $tree: the plan has nothing for 'gather'"
+}
+
 @test "a full disk is noticed at once" {
 	[ -c /dev/full ] || skip "no /dev/full"
 	ring_plan
