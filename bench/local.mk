@@ -1,5 +1,5 @@
-# measurements: `make bench` writes bench.json and bench-search.json and shows
-# them
+# measurements: `make bench` writes bench.json, bench-search.json and
+# bench-processes.json and shows them
 EXTRA_PROGRAMS += %D%/meter
 %C%_meter_LDADD =
 
@@ -14,7 +14,8 @@ noinst_PROGRAMS += %D%/vs-nccl
 %C%_vs_nccl_LDADD = $(gtopo_LDADD)
 endif
 
-EXTRA_DIST += %D%/commands.sh %D%/measure.sh %D%/search.sh %D%/plot %D%/results
+EXTRA_DIST += %D%/commands.sh %D%/measure.sh %D%/mpi-allreduce.c \
+	%D%/processes.sh %D%/search.sh %D%/plot %D%/results
 
 # docs/performance.md and its pictures, from the races in bench/results
 performance:
@@ -31,5 +32,11 @@ bench: gtopo$(EXEEXT) %D%/meter$(EXEEXT)
 		GTOPO_SRC='$(abs_top_srcdir)' \
 		bash $(top_srcdir)/%D%/search.sh >bench.json.tmp
 	$(AM_V_at)mv bench.json.tmp bench-search.json && cat bench-search.json
+	$(AM_V_at)GTOPO='$(abs_top_builddir)/gtopo' \
+		GTOPO_SRC='$(abs_top_srcdir)' \
+		bash $(top_srcdir)/%D%/processes.sh >bench.json.tmp
+	$(AM_V_at)mv bench.json.tmp bench-processes.json && \
+		cat bench-processes.json
 .PHONY: bench
-CLEANFILES += bench.json bench-search.json bench.json.tmp %D%/meter$(EXEEXT)
+CLEANFILES += bench.json bench-search.json bench-processes.json \
+	bench.json.tmp %D%/meter$(EXEEXT)
