@@ -82,6 +82,13 @@ made() {
 	echo "$out"
 	[ "$status" -eq 1 ]
 	[[ $out == *"GPU 0000:41:00.0: hidden by CUDA_VISIBLE_DEVICES"* ]]
+	if command -v jq >/dev/null; then
+		run_split env CUDA_VISIBLE_DEVICES=1 "$GTOPO" health --json \
+			"${args[@]}" --expect "$BATS_TEST_TMPDIR/good.xml"
+		[ "$(jq -r '.reach | map(.kind) | unique[]' <<<"$out")" = \
+			hidden ]
+		[ "$(jq -r '.reach[0].from' <<<"$out")" = 0000:41:00.0 ]
+	fi
 	run_split env CUDA_VISIBLE_DEVICES=0,1,2,3,4 "$GTOPO" health \
 		"${args[@]}" --expect "$BATS_TEST_TMPDIR/good.xml"
 	[[ $out != *"hidden by"* ]]
