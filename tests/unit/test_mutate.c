@@ -68,7 +68,7 @@ static struct gt_use random_use(uint32_t *seed)
 	struct gt_use use;
 
 	do {
-		use.algo = (enum gt_algo)(oracle_random(seed) % GT_ALGO_STEPS);
+		use.algo = (enum gt_algo)(oracle_random(seed) % GT_ALGO_HIER);
 		use.coll = (enum gt_coll)(oracle_random(seed) % GT_NCOLLS);
 	} while (!gt_algo_can(use.algo, use.coll));
 	return use;
