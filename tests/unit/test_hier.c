@@ -313,7 +313,7 @@ static struct gt_plan *search(const char *path, uint32_t nodes,
 	struct gt_hier_request request = {.coll = coll};
 	struct gt_arena *arena = gt_arena_new();
 	struct gt_cluster *cluster = NULL;
-	struct gt_paths *paths;
+	struct gt_paths *paths = NULL;
 	struct gt_topo *topo = NULL;
 	struct gt_plan *plan;
 	struct gt_err err;
