@@ -54,6 +54,8 @@ static int gt_choose_workers(struct gt_engine *engine, struct gt_err *err)
 	engine->most.workers =
 		engine->config.workers ? engine->config.workers : n;
 	engine->nblocks = engine->most.workers * plan->nchannels;
+	if (engine->nblocks < engine->processors) /* of flows */
+		engine->nblocks = engine->processors;
 	return GT_OK;
 }
 

@@ -96,6 +96,8 @@ static void gt_cuda_close(struct gt_engine *engine)
 		return;
 	if (engine->ranks && engine->watch) {
 		gt_cuda_task_release(engine);
+		gt_cuda_flow_release(engine);
+		gt_cuda_ce_release(engine);
 		for (uint32_t r = 0; r < engine->plan->nranks; r++) {
 			struct gt_cuda_rank *me = &engine->ranks[r];
 
@@ -285,6 +287,16 @@ static int gt_cuda_check(struct gt_engine *engine, const struct gt_request *req,
 	return GT_OK;
 }
 
+static int gt_cuda_how(struct gt_engine *engine, const struct gt_request *req,
+		       struct gt_way *way, struct gt_err *err)
+{
+	int rc = gt_cuda_way_of(engine, req, way, err);
+
+	if (!rc && way->protocol == GT_PROTOCOL_SIMPLE)
+		way->blocks = engine->cut.workers * engine->nsel;
+	return rc;
+}
+
 static int gt_cuda_usable(void)
 {
 	int count = 0;
@@ -299,5 +311,6 @@ const struct gt_engine_ops gt_engine_cuda = {
 	.close = gt_cuda_close,
 	.fill = gt_cuda_fill,
 	.run = gt_cuda_run,
+	.how = gt_cuda_how,
 	.check = gt_cuda_check,
 };

@@ -14,6 +14,7 @@
 
 #include "exec/engine.h"
 #include "kernels/kernels.h"
+#include "plan/plan.h"
 
 struct gt_arena;
 struct gt_err;
@@ -31,7 +32,14 @@ struct gt_cuda_task {
 	char *slots;       /* device, one FIFO a receiving conn */
 };
 
-enum { GT_CUDA_FLAG_WORDS = 16 };
+enum {
+	GT_CUDA_FLAG_WORDS = 16,
+	GT_CUDA_LINE_BYTES = 128,
+	GT_CUDA_PIECES = 32, /* of a block for copy engines, at most */
+	/* Of a mailbox, for one sender: kernels.h. */
+	GT_CUDA_LL_PART_BYTES = 512 << 10,
+	GT_CUDA_LL128_PART_BYTES = 4608 << 10,
+};
 
 struct gt_cuda_rank {
 	int device;
@@ -40,6 +48,15 @@ struct gt_cuda_rank {
 	char *input, *output; /* each config.max_bytes */
 	uint64_t *wrong;
 	struct gt_kernel_report *reports; /* [nblocks], host */
+	/* Of flows, on the device: */
+	char *mail[2]; /* of packets: ll, ll128 */
+	uint64_t *flags;
+	struct gt_kernel_epoch *epoch;
+	/* Of copy engines: */
+	cudaStream_t side; /* reduces */
+	cudaEvent_t done, reduced[GT_CUDA_PIECES];
+	char *scratch;
+	uint64_t scratch_bytes;
 	struct gt_cuda_task tasks[GT_NCOLLS];
 };
 
@@ -68,6 +85,8 @@ struct gt_engine {
 	uint32_t processors; /* of the GPU that has the fewest */
 	uint32_t ready;      /* bits: collectives whose tasks are built */
 	uint32_t loaded;     /* bits: types whose kernels are loaded */
+	uint32_t flows;      /* bits: the same for kernels of flows */
+	struct gt_way way;   /* the request's that runs */
 	uint32_t shared_bytes;
 };
 
@@ -99,11 +118,52 @@ struct gt_cuda_cut gt_cuda_cut_of(const struct gt_engine *engine,
 /* Build the collective's programs and FIFOs unless they are there. */
 int gt_cuda_task_need(struct gt_engine *engine, enum gt_coll coll,
 		      struct gt_err *err);
+
+/* The plan's row for a request; can its channels run on GPUs? */
+const struct gt_plan_select *gt_cuda_row_of(const struct gt_engine *engine,
+					    const struct gt_request *req);
+int gt_cuda_task_can(const struct gt_engine *engine,
+		     const struct gt_request *req);
 void gt_cuda_task_release(struct gt_engine *engine);
 
 /* Set the layouts of a request; loads the type's kernels. */
 int gt_cuda_task_layout(struct gt_engine *engine, const struct gt_request *req,
 			struct gt_err *err);
+
+/*
+ * How to carry a request: what it asks for, or the fastest that is known.
+ * GT_EINPUT when that is not possible.
+ */
+int gt_cuda_way_of(const struct gt_engine *engine, const struct gt_request *req,
+		   struct gt_way *way, struct gt_err *err);
+
+/* A rank's part in a collective between GPUs that all reach each other. */
+struct gt_flow gt_cuda_flow_of(const struct gt_engine *engine,
+			       const struct gt_request *req, enum gt_algo algo,
+			       uint32_t rank);
+
+/* Do packets of this way fit in the mailboxes? */
+int gt_cuda_flow_fits(const struct gt_engine *engine,
+		      const struct gt_request *req, const struct gt_way *way);
+
+/* What a request's flow needs on all ranks, unless it is there. */
+int gt_cuda_flow_need(struct gt_engine *engine, const struct gt_request *req,
+		      struct gt_err *err);
+int gt_cuda_ce_need(struct gt_engine *engine, const struct gt_request *req,
+		    struct gt_err *err);
+void gt_cuda_ce_release(struct gt_engine *engine);
+void gt_cuda_flow_release(struct gt_engine *engine);
+
+struct gt_kernel_guard gt_cuda_guard_of(const struct gt_engine *engine,
+					uint32_t rank);
+
+/* One rank's kernel of engine->way; a cudaError_t. */
+int gt_cuda_flow_launch(const struct gt_engine *engine,
+			const struct gt_request *req, uint32_t rank);
+
+/* The same by copy engines. */
+int gt_cuda_ce_launch(const struct gt_engine *engine,
+		      const struct gt_request *req, uint32_t rank);
 
 /* engine_ops.run. */
 int gt_cuda_run(struct gt_engine *engine, const struct gt_request *req,

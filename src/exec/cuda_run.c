@@ -65,11 +65,30 @@ static struct gt_kernel_args gt_launch_args(const struct gt_cuda_launch *at)
 	return args;
 }
 
+static int gt_way_is_flow(const struct gt_way *way)
+{
+	return way->protocol != GT_PROTOCOL_SIMPLE;
+}
+
+static cudaError_t gt_launch_flows(const struct gt_cuda_launch *at)
+{
+	cudaError_t rc = cudaSuccess;
+
+	for (uint32_t i = 0; rc == cudaSuccess && i < at->iters; i++)
+		rc = (cudaError_t)gt_cuda_flow_launch(at->engine, at->req,
+						      at->rank);
+	return rc;
+}
+
 static cudaError_t gt_launch_all(const struct gt_cuda_launch *at)
 {
-	struct gt_kernel_args args = gt_launch_args(at);
+	struct gt_kernel_args args;
 	cudaStream_t stream = at->engine->ranks[at->rank].stream;
 	cudaError_t rc = cudaSuccess;
+
+	if (gt_way_is_flow(&at->engine->way))
+		return gt_launch_flows(at);
+	args = gt_launch_args(at);
 
 	for (uint32_t i = 0; rc == cudaSuccess && i < at->iters; i++)
 		rc = (cudaError_t)gt_kernel_run(at->req->dtype, &args, stream);
@@ -244,8 +263,12 @@ int gt_cuda_run(struct gt_engine *engine, const struct gt_request *req,
 	uint32_t nranks = engine->plan->nranks;
 	struct gt_cuda_gate gate = {0};
 	struct gt_cuda_launch *all;
-	int rc = gt_cuda_task_layout(engine, req, err);
+	int rc = gt_cuda_way_of(engine, req, &engine->way, err);
 
+	if (!rc)
+		rc = gt_way_is_flow(&engine->way)
+			     ? gt_cuda_flow_need(engine, req, err)
+			     : gt_cuda_task_layout(engine, req, err);
 	if (rc)
 		return rc;
 	all = calloc(nranks, sizeof(*all));

@@ -365,15 +365,33 @@ static int gt_task_cut(struct gt_engine *engine, struct gt_cuda_task *task,
 	return rc;
 }
 
+const struct gt_plan_select *gt_cuda_row_of(const struct gt_engine *engine,
+					    const struct gt_request *req)
+{
+	const struct gt_plan *plan = engine->plan;
+	uint64_t blocks = gt_coll_has_blocks(req->coll) ? plan->nranks : 1;
+
+	return gt_plan_row(plan, req->coll,
+			   req->count * blocks * gt_dtype_bytes(req->dtype));
+}
+
+int gt_cuda_task_can(const struct gt_engine *engine,
+		     const struct gt_request *req)
+{
+	const struct gt_plan_select *row = gt_cuda_row_of(engine, req);
+
+	return row && gt_task_can(engine->plan, row, req->coll) &&
+	       (!gt_coll_is_rooted(req->coll) ||
+		req->root == engine->plan->root);
+}
+
 /* The row for the request, and its channels. */
 static const struct gt_plan_select *gt_task_select(struct gt_engine *engine,
 						   const struct gt_request *req,
 						   struct gt_err *err)
 {
 	const struct gt_plan *plan = engine->plan;
-	uint64_t blocks = gt_coll_has_blocks(req->coll) ? plan->nranks : 1;
-	uint64_t bytes = req->count * blocks * gt_dtype_bytes(req->dtype);
-	const struct gt_plan_select *row = gt_plan_row(plan, req->coll, bytes);
+	const struct gt_plan_select *row = gt_cuda_row_of(engine, req);
 
 	if (!row || !gt_task_can(plan, row, req->coll)) {
 		gt_err_set(err, GT_EINPUT, NULL,

@@ -40,6 +40,8 @@ struct gt_engine_config {
 				 0: the engine's choice */
 	int map_index;        /* GPUs: rank r is device r, whatever its id */
 	int graph;            /* GPUs: launch through a CUDA graph */
+	int best;             /* GPUs: each message goes the fastest way that
+				 is known, whatever the plan says */
 	int64_t timeout_ns;   /* a run fails after so long without progress */
 	enum gt_fault fault;
 	uint32_t fault_rank;
@@ -59,6 +61,14 @@ struct gt_buffers {
 	void *output;
 };
 
+/* How a request is carried; 0 blocks, threads or pieces: the engine's choice. */
+struct gt_way {
+	uint8_t algo;     /* enum gt_algo */
+	uint8_t protocol; /* enum gt_protocol */
+	uint32_t blocks, threads;
+	uint32_t pieces; /* copy engines: in flight one behind the other */
+};
+
 /* One collective on all ranks. */
 struct gt_request {
 	enum gt_coll coll;
@@ -73,7 +83,8 @@ struct gt_request {
 	/* run(): of each rank, in place where they overlap; NULL: the
 	 * engine's own, of config.max_bytes.  The host engine only. */
 	const struct gt_buffers *buffers;
-	struct gt_trace *trace; /* run() records its steps in it; or NULL */
+	struct gt_trace *trace;   /* run() records its steps in it; or NULL */
+	const struct gt_way *way; /* NULL: the engine's choice */
 };
 
 struct gt_engine_ops {
@@ -99,6 +110,13 @@ struct gt_engine_ops {
 	 */
 	int (*run)(struct gt_engine *engine, const struct gt_request *req,
 		   uint32_t iters, int64_t *elapsed_ns, struct gt_err *err);
+
+	/*
+	 * The way that run() takes; blocks of rings as in the last run().
+	 * NULL where there is only the plan's way.
+	 */
+	int (*how)(struct gt_engine *engine, const struct gt_request *req,
+		   struct gt_way *way, struct gt_err *err);
 
 	/*
 	 * How many elements of all outputs are not what they should be after

@@ -25,9 +25,12 @@ gtopo_core_sources += \
 if HAVE_CUDA
 gtopo_core_sources += \
 	%D%/cuda_blame.c \
+	%D%/cuda_ce.c \
 	%D%/cuda_choose.c \
 	%D%/cuda_engine.c %D%/cuda_engine.h \
+	%D%/cuda_flow.c \
 	%D%/cuda_map.c \
 	%D%/cuda_run.c \
-	%D%/cuda_task.c
+	%D%/cuda_task.c \
+	%D%/cuda_way.c
 endif

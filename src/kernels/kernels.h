@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "base/dtype.h"
+#include "kernels/flow.h"
 #include "kernels/pattern.h"
 #include "plan/program.h"
 
@@ -117,6 +118,82 @@ int gt_kernel_prepare(enum gt_dtype dtype, uint32_t shared_bytes);
 
 int gt_kernel_run(enum gt_dtype dtype, const struct gt_kernel_args *args,
 		  struct CUstream_st *stream);
+
+/* Operations on this rank so far; device memory. */
+struct gt_kernel_epoch {
+	uint64_t number;
+	uint32_t tickets; /* of the blocks of the one that runs */
+	uint32_t reserved;
+};
+
+/* What every kernel of a flow has by it. */
+struct gt_kernel_guard {
+	struct gt_kernel_epoch *epoch;
+	struct gt_kernel_watch *watch;
+	struct gt_kernel_report *reports; /* of this rank's blocks */
+	uint64_t timeout_ns;              /* of one wait */
+	uint32_t fault;                   /* enum gt_kernel_fault */
+	uint32_t reserved;
+};
+
+enum {
+	GT_PACKET_WARPS = 16, /* per block, at most */
+	GT_PACKET_THREADS = GT_PACKET_WARPS * 32,
+	GT_PACKET_CHUNK_BYTES = 1024,
+	GT_LL_CHUNK_DATA = 512, /* bytes of data in a chunk */
+	GT_LL128_CHUNK_DATA = 960,
+	GT_DIRECT_THREADS = 512,
+	GT_DIRECT_STAGES = 64, /* of one operation, more than there are */
+};
+
+/*
+ * Flows as packets.  A mailbox holds, for operations of even and of odd
+ * number, for each rank that sends, two parts of part_bytes; a flow that does
+ * not spread takes both for one.  It begins as zeros and belongs to one
+ * protocol.
+ */
+struct gt_packet_args {
+	struct gt_kernel_guard guard;
+	struct gt_flow flow;
+	const char *input;
+	char *output;
+	char *mail[GT_FLOW_RANKS];
+	uint64_t part_bytes;
+};
+
+/*
+ * Flows between buffers.  Flags are in each rank's memory, zeros at first:
+ * GT_FLOW_RANKS words a block.  A stage of 0 is left out.
+ */
+struct gt_direct_args {
+	struct gt_kernel_guard guard;
+	struct gt_flow flow;
+	const char *input[GT_FLOW_RANKS];
+	char *output[GT_FLOW_RANKS];
+	uint64_t *flags[GT_FLOW_RANKS];
+	uint32_t begin_post, begin_wait; /* stages, before */
+	uint32_t lifts;                  /* moves data */
+	uint32_t end_post, end_wait;     /* stages, behind */
+	uint32_t last;                   /* kernel of its operation */
+	uint32_t one_flag;               /* block 0's flags are for all */
+	uint32_t reserved;
+};
+
+struct gt_kernel_grid {
+	enum gt_dtype dtype;
+	enum gt_redop op;
+	uint32_t blocks, threads;
+	int overlaps; /* set up while the kernel before it still runs */
+	struct CUstream_st *stream;
+};
+
+/* Load all kernels of flows of this type on the current device. */
+int gt_flow_prepare(enum gt_dtype dtype);
+
+int gt_packet_run(const struct gt_kernel_grid *grid, int ll128,
+		  const struct gt_packet_args *args);
+int gt_direct_run(const struct gt_kernel_grid *grid,
+		  const struct gt_direct_args *args);
 
 /* A range of test data, in the whole buffer's index space. */
 struct gt_kernel_data {

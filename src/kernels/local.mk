@@ -1,33 +1,57 @@
 # device code; C sees kernels.h only
-gtopo_core_sources += %D%/half.h %D%/pattern.h
+gtopo_core_sources += %D%/flow.h %D%/half.h %D%/pattern.h
 
-EXTRA_DIST += %D%/interp.cu
+EXTRA_DIST += %D%/interp.cu %D%/flow.cu %D%/report.sh
 MOSTLYCLEANFILES += $(wildcard %D%/*.o.d)
 
 if HAVE_CUDA
 gtopo_core_sources += \
+	%D%/cell.cuh \
+	%D%/direct.cuh \
 	%D%/fill.cu \
 	%D%/flag.cuh \
 	%D%/kernels.h \
+	%D%/lift.cuh \
 	%D%/module.c \
 	%D%/move.cuh \
+	%D%/packet.cuh \
 	%D%/ping.cu %D%/ping.h \
 	%D%/reduce.cuh \
 	%D%/schedule.cuh \
-	%D%/type.cuh
+	%D%/type.cuh \
+	%D%/wait.cuh
 
-# The interpreter, once per type of base/dtype.def.
+# The interpreter and the flows, once per type of base/dtype.def.
 gt_interps = \
 	%D%/interp-INT8.o %D%/interp-UINT8.o \
 	%D%/interp-INT32.o %D%/interp-UINT32.o \
 	%D%/interp-INT64.o %D%/interp-UINT64.o \
 	%D%/interp-HALF.o %D%/interp-BF16.o \
 	%D%/interp-FLOAT.o %D%/interp-DOUBLE.o
-libgtopo_core_a_LIBADD += $(gt_interps)
-CLEANFILES += $(gt_interps)
+gt_flows = \
+	%D%/flow-INT8.o %D%/flow-UINT8.o \
+	%D%/flow-INT32.o %D%/flow-UINT32.o \
+	%D%/flow-INT64.o %D%/flow-UINT64.o \
+	%D%/flow-HALF.o %D%/flow-BF16.o \
+	%D%/flow-FLOAT.o %D%/flow-DOUBLE.o
+libgtopo_core_a_LIBADD += $(gt_interps) $(gt_flows)
+CLEANFILES += $(gt_interps) $(gt_flows)
 
 $(gt_interps): %D%/interp-%.o: %D%/interp.cu
 	$(AM_V_at)$(MKDIR_P) $(@D)
 	$(AM_V_NVCC)$(NVCC_COMPILE) -DGT_TYPE=$* -MD -MF $@.d -MT $@ \
 		-c -o $@ $<
+
+$(gt_flows): %D%/flow-%.o: %D%/flow.cu
+	$(AM_V_at)$(MKDIR_P) $(@D)
+	$(AM_V_NVCC)$(NVCC_COMPILE) -DGT_TYPE=$* -MD -MF $@.d -MT $@ \
+		-c -o $@ $<
+
+# What ptxas says of the kernels for float: registers, shared memory, spills.
+kernel-report:
+	$(AM_V_at)for name in interp flow; do \
+		$(NVCC_COMPILE) -DGT_TYPE=FLOAT -Xptxas -v -cubin \
+			-o /dev/null $(top_srcdir)/src/kernels/$$name.cu 2>&1; \
+	done | c++filt | bash $(top_srcdir)/%D%/report.sh
 endif
+.PHONY: kernel-report

@@ -1,29 +1,57 @@
 #include "kernels/kernels.h"
 
-/* interp.cu, compiled once per type. */
+/* interp.cu and flow.cu, compiled once per type. */
 #define GT_DTYPE(NAME, name, bytes)                                            \
 	int gt_interp_prepare_##NAME(uint32_t shared_bytes);                   \
 	int gt_interp_run_##NAME(const struct gt_kernel_args *args,            \
-				 struct CUstream_st *stream);
+				 struct CUstream_st *stream);                  \
+	int gt_flow_prepare_##NAME(void);                                      \
+	int gt_packet_run_##NAME(const struct gt_kernel_grid *grid, int ll128, \
+				 const struct gt_packet_args *args);           \
+	int gt_direct_run_##NAME(const struct gt_kernel_grid *grid,            \
+				 const struct gt_direct_args *args);
 #include "base/dtype.def"
 
 static const struct {
 	int (*prepare)(uint32_t shared_bytes);
 	int (*run)(const struct gt_kernel_args *args,
 		   struct CUstream_st *stream);
-} gt_interps[] = {
+	int (*flow_prepare)(void);
+	int (*packet_run)(const struct gt_kernel_grid *grid, int ll128,
+			  const struct gt_packet_args *args);
+	int (*direct_run)(const struct gt_kernel_grid *grid,
+			  const struct gt_direct_args *args);
+} gt_kernels[] = {
 #define GT_DTYPE(NAME, name, bytes)                                            \
-	{gt_interp_prepare_##NAME, gt_interp_run_##NAME},
+	{gt_interp_prepare_##NAME, gt_interp_run_##NAME,                       \
+	 gt_flow_prepare_##NAME, gt_packet_run_##NAME, gt_direct_run_##NAME},
 #include "base/dtype.def"
 };
 
 int gt_kernel_prepare(enum gt_dtype dtype, uint32_t shared_bytes)
 {
-	return gt_interps[dtype].prepare(shared_bytes);
+	return gt_kernels[dtype].prepare(shared_bytes);
 }
 
 int gt_kernel_run(enum gt_dtype dtype, const struct gt_kernel_args *args,
 		  struct CUstream_st *stream)
 {
-	return gt_interps[dtype].run(args, stream);
+	return gt_kernels[dtype].run(args, stream);
+}
+
+int gt_flow_prepare(enum gt_dtype dtype)
+{
+	return gt_kernels[dtype].flow_prepare();
+}
+
+int gt_packet_run(const struct gt_kernel_grid *grid, int ll128,
+		  const struct gt_packet_args *args)
+{
+	return gt_kernels[grid->dtype].packet_run(grid, ll128, args);
+}
+
+int gt_direct_run(const struct gt_kernel_grid *grid,
+		  const struct gt_direct_args *args)
+{
+	return gt_kernels[grid->dtype].direct_run(grid, args);
 }

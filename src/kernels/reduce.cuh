@@ -144,4 +144,16 @@ gt_divide<__nv_bfloat16>(__nv_bfloat16 a, uint32_t n)
 	return __float2bfloat16_rn(__bfloat162float(a) / (float)n);
 }
 
+template <class T>
+static __device__ __forceinline__ uint4 gt_pack_divide(uint4 bits, uint32_t n)
+{
+	gt_pack<T> v;
+
+	v.bits = bits;
+#pragma unroll
+	for (int i = 0; i < (int)(16 / sizeof(T)); i++)
+		v.at[i] = gt_divide<T>(v.at[i], n);
+	return v.bits;
+}
+
 #endif

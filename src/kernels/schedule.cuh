@@ -7,10 +7,7 @@
 #include "kernels/flag.cuh"
 #include "kernels/kernels.h"
 #include "kernels/move.cuh"
-
-enum : uint32_t { GT_SPINS = 1024 }; /* between looks at the clock */
-
-constexpr uint64_t GT_TELL_NS = 20000000; /* a wait worth reporting */
+#include "kernels/wait.cuh"
 
 struct gt_block {
 	struct gt_task tasks[GT_TASKS];

@@ -21,9 +21,29 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "exec/engine.h"
+#include "kernels/pattern.h"
 #include "plan/plan.h"
 
-enum { MAX_RANKS = 16, STRESS_OPERATIONS = 100000, FAULTS_SHOWN = 20 };
+enum {
+	MAX_RANKS = 16,
+	STRESS_OPERATIONS = 100000,
+	FAULTS_SHOWN = 20,
+};
+
+/* All ways that bytes can go. */
+static const struct gt_way ways[] = {
+	{.algo = GT_ALGO_RING, .protocol = GT_PROTOCOL_SIMPLE},
+	{.algo = GT_ALGO_ONE_SHOT, .protocol = GT_PROTOCOL_LL},
+	{.algo = GT_ALGO_ONE_SHOT, .protocol = GT_PROTOCOL_LL128},
+	{.algo = GT_ALGO_TWO_SHOT, .protocol = GT_PROTOCOL_LL},
+	{.algo = GT_ALGO_TWO_SHOT, .protocol = GT_PROTOCOL_LL128},
+	{.algo = GT_ALGO_ONE_SHOT, .protocol = GT_PROTOCOL_DIRECT},
+	{.algo = GT_ALGO_TWO_SHOT, .protocol = GT_PROTOCOL_DIRECT},
+	{.algo = GT_ALGO_ONE_SHOT, .protocol = GT_PROTOCOL_CE},
+	{.algo = GT_ALGO_TWO_SHOT, .protocol = GT_PROTOCOL_CE},
+};
+
+enum { WAYS = sizeof(ways) / sizeof(ways[0]) };
 
 struct matrix {
 	struct gt_plan plan;
@@ -38,19 +58,25 @@ static void ring_plan(struct gt_plan *plan, uint32_t nranks)
 	static uint32_t order[MAX_RANKS];
 	static struct gt_plan_rank ranks[MAX_RANKS];
 	static struct gt_plan_channel channel;
+	static struct gt_plan_select row;
+	static uint32_t all[1];
 
 	for (uint32_t r = 0; r < nranks; r++) {
 		order[r] = r;
-		ranks[r] = (struct gt_plan_rank){"n0", "-", NULL};
+		ranks[r] = (struct gt_plan_rank){.node = "n0", .device = "-"};
 	}
 	channel = (struct gt_plan_channel){.shape = GT_SHAPE_RING,
 					   .norder = nranks,
 					   .order = order,
 					   .share = GT_RAT(1, 1)};
+	row = (struct gt_plan_select){
+		.max_bytes = UINT64_MAX, .nchannels = 1, .channels = all};
 	*plan = (struct gt_plan){.nranks = nranks,
 				 .nchannels = 1,
+				 .nselect = 1,
 				 .ranks = ranks,
 				 .channels = &channel,
+				 .select = &row,
 				 .fifo_slots = 8,
 				 .fifo_slice_bytes = 524288};
 }
@@ -73,6 +99,16 @@ static int engine_open(struct matrix *m)
 	printf("# open: %s\n", err.text);
 	m->bad++;
 	return 0;
+}
+
+/* Can the request go its way? */
+static int possible(const struct matrix *m, const struct gt_request *req)
+{
+	struct gt_way way;
+	struct gt_err err;
+
+	gt_err_init(&err);
+	return !gt_engine_cuda.how(m->engine, req, &way, &err);
 }
 
 /* Fill, run, compare.  Wrong elements, or -1 and words in err. */
@@ -101,8 +137,10 @@ static int tally(struct matrix *m, const struct gt_request *req, uint32_t iters)
 	if (!wrong)
 		return 1;
 	if (m->bad++ < FAULTS_SHOWN)
-		printf("# %s %s %s count %llu inplace %d shift %u: %lld wrong "
-		       "%s\n",
+		printf("# %s %s: %s %s %s count %llu inplace %d shift %u: "
+		       "%lld wrong %s\n",
+		       gt_algo_name(req->way->algo),
+		       gt_protocol_name(req->way->protocol),
 		       gt_coll_name(req->coll), gt_dtype_name(req->dtype),
 		       gt_redop_name(req->op), (unsigned long long)req->count,
 		       req->inplace, req->shift, (long long)wrong,
@@ -119,24 +157,24 @@ static int check_some(struct matrix *m, struct gt_request req)
 		req.count = counts[i / 4];
 		req.inplace = i % 2;
 		req.shift = i % 4 > 1 ? 1 + (uint32_t)i % 3 : 0;
+		req.root = (uint32_t)(i / 4) % m->plan.nranks;
 		req.seed++;
-		if (late(m) || !tally(m, &req, 1))
+		if (late(m))
+			return 0;
+		if (possible(m, &req) && !tally(m, &req, 1))
 			return 0;
 	}
 	return 1;
 }
 
-static int check(struct matrix *m)
+static int check_way(struct matrix *m, const struct gt_way *way)
 {
-	struct gt_request req = {.seed = 1};
+	struct gt_request req = {.seed = 1, .way = way};
 
-	m->config.max_bytes = 64 << 20;
-	if (!engine_open(m))
-		return 0;
-	for (int c = 0; c <= GT_COLL_REDUCESCATTER; c++)
+	for (int c = 0; c < GT_NCOLLS; c++)
 		for (int t = 0; t < GT_NDTYPES; t++)
 			for (int o = 0; o < GT_NREDOPS; o++) {
-				if (c == GT_COLL_ALLGATHER && o)
+				if (o && !gt_pattern_reduces((uint32_t)c))
 					continue;
 				req.coll = (enum gt_coll)c;
 				req.dtype = (enum gt_dtype)t;
@@ -144,6 +182,17 @@ static int check(struct matrix *m)
 				if (!check_some(m, req))
 					return 0;
 			}
+	return 1;
+}
+
+static int check(struct matrix *m)
+{
+	m->config.max_bytes = 64 << 20;
+	if (!engine_open(m))
+		return 0;
+	for (int w = 0; w < WAYS; w++)
+		if (!check_way(m, &ways[w]))
+			return 0;
 	return 1;
 }
 
@@ -167,16 +216,19 @@ static int stress(struct matrix *m)
 		return 0;
 	while (m->operations < STRESS_OPERATIONS) {
 		struct gt_request req = {
-			.coll = (enum gt_coll)draw(&state,
-						   (GT_COLL_REDUCESCATTER + 1)),
+			.coll = (enum gt_coll)draw(&state, GT_NCOLLS),
 			.dtype = (enum gt_dtype)draw(&state, GT_NDTYPES),
 			.op = (enum gt_redop)draw(&state, GT_NREDOPS),
 			.inplace = !draw(&state, 4),
 			.shift = draw(&state, 2) * draw(&state, 16),
-			.seed = draw(&state, 1u << 30)};
+			.seed = draw(&state, 1u << 30),
+			.root = draw(&state, m->plan.nranks),
+			.way = &ways[draw(&state, WAYS)]};
 
 		req.count = draw(&state, 2u << draw(&state, 17));
-		if (late(m) ||
+		if (late(m))
+			return 0;
+		if (possible(m, &req) &&
 		    !tally(m, &req, req.inplace ? 1 : 1 + draw(&state, 24)))
 			return 0;
 	}
@@ -194,25 +246,35 @@ static int small(struct matrix *m)
 	m->config.timeout_ns = 20000000000;
 	if (!engine_open(m))
 		return 0;
-	for (int i = 0; i < 2 * (GT_COLL_REDUCESCATTER + 1); i++) {
-		req.coll = (enum gt_coll)(i / 2);
+	for (int i = 0; i < 2 * GT_NCOLLS * WAYS; i++) {
+		req.coll = (enum gt_coll)(i / 2 % GT_NCOLLS);
+		req.way = &ways[i / 2 / GT_NCOLLS];
 		req.inplace = i % 2;
 		req.count = i % 2 ? 9001 : 131072;
-		if (late(m) || !tally(m, &req, 1))
+		if (late(m))
+			return 0;
+		if (possible(m, &req) && !tally(m, &req, 1))
 			return 0;
 	}
 	return 1;
 }
 
-/* One rank stops after so many slices: it is named, and all can go on. */
+/*
+ * One rank stops: it is named, and all can go on.  Rings after so many slices;
+ * with 2 ranks, nobody waits for what a rank does after 5.
+ */
 static int fault_of(struct matrix *m, enum gt_fault kind, uint32_t rank,
-		    uint32_t slices)
+		    const struct gt_way *way)
 {
-	struct gt_request req = {.dtype = GT_DTYPE_FLOAT, .count = 4 << 20};
+	struct gt_request req = {
+		.dtype = GT_DTYPE_FLOAT, .count = 64 << 10, .way = way};
+	uint32_t slices = kind == GT_FAULT_EXIT ? 2 : 2 + 3 * (rank % 2);
 	int64_t begin = gt_clock_ns(), wrong;
 	char name[32];
 	struct gt_err err;
 
+	if (way->algo == GT_ALGO_RING)
+		req.count = 4 << 20;
 	m->config.fault = kind;
 	m->config.fault_rank = rank;
 	m->config.fault_step = slices;
@@ -223,23 +285,30 @@ static int fault_of(struct matrix *m, enum gt_fault kind, uint32_t rank,
 	begin = (gt_clock_ns() - begin) / 1000000;
 	m->bad += wrong >= 0 || strncmp(err.text, name, strlen(name)) ||
 		  begin > 5000;
-	printf("# %s of rank %u after %u slices: %s (%lld ms)\n",
-	       kind == GT_FAULT_EXIT ? "exit" : "stall", rank, slices,
+	printf("# %s %s: %s of rank %u: %s (%lld ms)\n",
+	       gt_algo_name(way->algo), gt_protocol_name(way->protocol),
+	       kind == GT_FAULT_EXIT ? "exit" : "stall", rank,
 	       wrong < 0 ? err.text : "nobody noticed", (long long)begin);
 	m->config.fault = GT_FAULT_NONE;
 	return engine_open(m) && tally(m, &req, 1);
 }
 
-/* With 2 ranks, nobody waits for what a rank does after 5 slices. */
 static int fault(struct matrix *m)
 {
+	struct gt_request req = {.dtype = GT_DTYPE_FLOAT, .count = 64 << 10};
+
 	m->config.max_bytes = 16 << 20;
 	m->config.timeout_ns = 500000000;
-	for (uint32_t r = 0; r < m->plan.nranks; r++)
-		if (!fault_of(m, GT_FAULT_STALL, r, 2) ||
-		    !fault_of(m, GT_FAULT_STALL, r, 5) ||
-		    !fault_of(m, GT_FAULT_EXIT, r, 2))
+	if (!engine_open(m))
+		return 0;
+	for (uint32_t i = 0; i < WAYS * m->plan.nranks; i++) {
+		req.way = &ways[i / m->plan.nranks];
+		if (possible(m, &req) &&
+		    (!fault_of(m, GT_FAULT_STALL, i % m->plan.nranks,
+			       req.way) ||
+		     !fault_of(m, GT_FAULT_EXIT, i % m->plan.nranks, req.way)))
 			return 0;
+	}
 	return 1;
 }
 

@@ -1,0 +1,343 @@
+#include "exec/cuda_engine.h"
+
+#include "base/err.h"
+#include "plan/plan.h"
+
+enum {
+	GT_CE_GRAIN_BYTES = 4096, /* pieces begin at multiples of it */
+	GT_CE_WARP = 32,          /* threads of a kernel that moves nothing */
+	GT_CE_BEGIN = 1,          /* stages; pieces count from here, too */
+	GT_CE_END = GT_DIRECT_STAGES - 1,
+};
+
+/* One rank's part in one operation. */
+struct gt_ce {
+	const struct gt_engine *engine;
+	const struct gt_request *req;
+	const struct gt_cuda_rank *me;
+	struct gt_flow flow;
+	uint32_t rank;
+	uint64_t elem_bytes;
+	char *input, *output;
+	cudaError_t rc; /* the first failure */
+};
+
+/* A range of a block, in bytes. */
+struct gt_ce_piece {
+	uint64_t begin, bytes;
+};
+
+static void gt_ce_try(struct gt_ce *at, cudaError_t rc)
+{
+	if (at->rc == cudaSuccess)
+		at->rc = rc;
+}
+
+/* Piece k of block b. */
+static struct gt_ce_piece gt_ce_piece_of(const struct gt_ce *at, uint32_t b,
+					 uint32_t k)
+{
+	uint32_t n = at->engine->way.pieces;
+	uint64_t len = gt_flow_count(&at->flow, b) * at->elem_bytes;
+	struct gt_ce_piece piece;
+	uint64_t end = gt_cut(len, k + 1, n, GT_CE_GRAIN_BYTES);
+
+	piece.begin = gt_cut(len, k, n, GT_CE_GRAIN_BYTES);
+	piece.bytes = end - piece.begin;
+	return piece;
+}
+
+static struct gt_ce_piece gt_ce_whole(const struct gt_ce *at, uint32_t b)
+{
+	return (struct gt_ce_piece){0, gt_flow_count(&at->flow, b) *
+					       at->elem_bytes};
+}
+
+static void gt_ce_copy(struct gt_ce *at, char *to, const char *from,
+		       uint64_t bytes)
+{
+	if (bytes && at->rc == cudaSuccess)
+		gt_ce_try(at, cudaMemcpyAsync(to, from, bytes,
+					      cudaMemcpyDeviceToDevice,
+					      at->me->stream));
+}
+
+/* The i-th other rank: each begins with another, so that nobody gets two. */
+static uint32_t gt_ce_peer(const struct gt_ce *at, uint32_t i)
+{
+	return (at->rank + i) % at->flow.nranks;
+}
+
+/* Where rank d keeps what rank s sends it to be reduced. */
+static char *gt_ce_scratch(const struct gt_ce *at, uint32_t d, uint32_t s)
+{
+	uint32_t n = at->flow.nranks;
+
+	return at->engine->ranks[d].scratch +
+	       ((s + n - d) % n - 1) * at->flow.count * at->elem_bytes;
+}
+
+static struct gt_direct_args gt_ce_args(const struct gt_ce *at)
+{
+	struct gt_direct_args args = {
+		.guard = gt_cuda_guard_of(at->engine, at->rank),
+		.flow = at->flow,
+		.one_flag = 1};
+
+	for (uint32_t r = 0; r < at->flow.nranks; r++)
+		args.flags[r] = at->engine->ranks[r].flags;
+	return args;
+}
+
+/* Tell the others that a stage is reached, and wait for them. */
+static void gt_ce_meet(struct gt_ce *at, uint32_t stage)
+{
+	struct gt_direct_args args = gt_ce_args(at);
+	struct gt_kernel_grid grid = {.dtype = at->req->dtype,
+				      .blocks = 1,
+				      .threads = GT_CE_WARP,
+				      .stream = at->me->stream};
+
+	args.begin_post = args.begin_wait = stage;
+	args.last = stage == GT_CE_END;
+	if (at->rc == cudaSuccess)
+		gt_ce_try(at, (cudaError_t)gt_direct_run(&grid, &args));
+}
+
+/* What comes on `to` waits for what is on `from`. */
+static void gt_ce_after(struct gt_ce *at, cudaStream_t to, cudaStream_t from)
+{
+	if (at->rc == cudaSuccess)
+		gt_ce_try(at, cudaEventRecord(at->me->done, from));
+	if (at->rc == cudaSuccess)
+		gt_ce_try(at, cudaStreamWaitEvent(to, at->me->done, 0));
+}
+
+static struct gt_kernel_grid gt_ce_side(const struct gt_ce *at)
+{
+	return (struct gt_kernel_grid){.dtype = at->req->dtype,
+				       .op = at->req->op,
+				       .blocks = at->engine->way.blocks,
+				       .threads = at->engine->way.threads,
+				       .stream = at->me->side};
+}
+
+/* The own block, beside the copies: it would hold them up. */
+static void gt_ce_own(struct gt_ce *at)
+{
+	struct gt_direct_args args = gt_ce_args(at);
+	struct gt_kernel_grid grid = gt_ce_side(at);
+
+	args.flow.to &= 1u << at->rank;
+	args.input[at->rank] = at->input;
+	args.output[at->rank] = at->output;
+	args.lifts = 1;
+	gt_ce_after(at, at->me->side, at->me->stream);
+	if (at->rc == cudaSuccess)
+		gt_ce_try(at, (cudaError_t)gt_direct_run(&grid, &args));
+}
+
+/* Blocks to their places, between two barriers. */
+static void gt_ce_blocks(struct gt_ce *at)
+{
+	const struct gt_flow *flow = &at->flow;
+	uint64_t bytes = flow->count * at->elem_bytes;
+
+	gt_ce_own(at);
+	gt_ce_meet(at, GT_CE_BEGIN);
+	for (uint32_t i = 1; i < flow->nranks; i++) {
+		uint32_t d = gt_ce_peer(at, i);
+		struct gt_cuda_span span =
+			gt_cuda_span_of(at->engine, at->req, d);
+
+		if (flow->to >> d & 1)
+			gt_ce_copy(at,
+				   span.output + at->rank * flow->out_stride *
+							 at->elem_bytes,
+				   at->input +
+					   d * flow->in_stride * at->elem_bytes,
+				   bytes);
+	}
+	gt_ce_after(at, at->me->stream, at->me->side);
+	gt_ce_meet(at, GT_CE_END);
+}
+
+/* A piece of rank d's block, to be reduced there. */
+static void gt_ce_scatter(struct gt_ce *at, uint32_t d,
+			  struct gt_ce_piece piece)
+{
+	uint64_t skip = d * at->flow.in_stride * at->elem_bytes;
+
+	gt_ce_copy(at, gt_ce_scratch(at, d, at->rank) + piece.begin,
+		   at->input + skip + piece.begin, piece.bytes);
+}
+
+static char *gt_ce_result(const struct gt_ce *at, char *output)
+{
+	return output + at->rank * at->flow.out_stride * at->elem_bytes;
+}
+
+/* Behind what was sent so far: when piece k has come from all, reduce it. */
+static void gt_ce_reduce(struct gt_ce *at, uint32_t k)
+{
+	struct gt_direct_args args = gt_ce_args(at);
+	struct gt_ce_piece piece = gt_ce_piece_of(at, at->rank, k);
+	uint64_t skip = at->rank * at->flow.in_stride * at->elem_bytes;
+	struct gt_kernel_grid grid = gt_ce_side(at);
+
+	for (uint32_t s = 0; s < at->flow.nranks; s++)
+		args.input[s] = s == at->rank ? at->input + skip + piece.begin
+					      : gt_ce_scratch(at, at->rank, s) +
+							piece.begin;
+	args.output[at->rank] = gt_ce_result(at, at->output) + piece.begin;
+	args.flow.flags = GT_FLOW_REDUCE;
+	args.flow.count = piece.bytes / at->elem_bytes;
+	args.flow.end = args.flow.in_stride = args.flow.out_stride = 0;
+	args.begin_post = args.begin_wait = GT_CE_BEGIN + k;
+	args.lifts = 1;
+	gt_ce_after(at, at->me->side, at->me->stream);
+	if (at->rc == cudaSuccess)
+		gt_ce_try(at, (cudaError_t)gt_direct_run(&grid, &args));
+}
+
+/* A piece of the own result to rank d. */
+static void gt_ce_spread(struct gt_ce *at, uint32_t d, struct gt_ce_piece piece)
+{
+	struct gt_cuda_span span = gt_cuda_span_of(at->engine, at->req, d);
+
+	gt_ce_copy(at, gt_ce_result(at, span.output) + piece.begin,
+		   gt_ce_result(at, at->output) + piece.begin, piece.bytes);
+}
+
+/*
+ * The result to all: to the first in pieces, each behind its reduction.  The
+ * events wait in the order of pieces, so the last of them is enough for the
+ * others.
+ */
+static void gt_ce_spread_all(struct gt_ce *at)
+{
+	uint32_t n = at->engine->way.pieces, first = gt_ce_peer(at, 1);
+
+	for (uint32_t k = 0; k < n; k++) {
+		if (at->rc == cudaSuccess)
+			gt_ce_try(at,
+				  cudaStreamWaitEvent(at->me->stream,
+						      at->me->reduced[k], 0));
+		gt_ce_spread(at, first, gt_ce_piece_of(at, at->rank, k));
+	}
+	for (uint32_t i = 2; i < at->flow.nranks; i++)
+		gt_ce_spread(at, gt_ce_peer(at, i), gt_ce_whole(at, at->rank));
+}
+
+/*
+ * Each rank's block goes to it from all; from the last in pieces, each of
+ * which is reduced while the next is on its way.  At any time everyone sends
+ * to another.  Nobody's scratch is written before its last operation has ended
+ * everywhere: the barrier at the end.  Nobody's output is written before it
+ * has begun: it has sent something.
+ */
+static void gt_ce_pipeline(struct gt_ce *at)
+{
+	uint32_t n = at->engine->way.pieces, ranks = at->flow.nranks;
+	uint32_t last = gt_ce_peer(at, ranks - 1);
+
+	for (uint32_t i = 1; i < ranks - 1; i++) {
+		uint32_t d = gt_ce_peer(at, i);
+
+		gt_ce_scatter(at, d, gt_ce_whole(at, d));
+	}
+	for (uint32_t k = 0; k < n; k++) {
+		gt_ce_scatter(at, last, gt_ce_piece_of(at, last, k));
+		gt_ce_reduce(at, k);
+		if (at->rc == cudaSuccess)
+			gt_ce_try(at, cudaEventRecord(at->me->reduced[k],
+						      at->me->side));
+	}
+	if (at->flow.flags & GT_FLOW_SPREAD)
+		gt_ce_spread_all(at);
+	else
+		gt_ce_after(at, at->me->stream, at->me->side);
+	gt_ce_meet(at, GT_CE_END);
+}
+
+int gt_cuda_ce_launch(const struct gt_engine *engine,
+		      const struct gt_request *req, uint32_t rank)
+{
+	struct gt_cuda_span span = gt_cuda_span_of(engine, req, rank);
+	struct gt_ce at = {
+		.engine = engine,
+		.req = req,
+		.me = &engine->ranks[rank],
+		.flow = gt_cuda_flow_of(engine, req, engine->way.algo, rank),
+		.rank = rank,
+		.elem_bytes = gt_dtype_bytes(req->dtype),
+		.input = span.input,
+		.output = span.output};
+
+	if (at.flow.flags & GT_FLOW_REDUCE)
+		gt_ce_pipeline(&at);
+	else
+		gt_ce_blocks(&at);
+	return (int)at.rc;
+}
+
+static cudaError_t gt_ce_alloc(struct gt_cuda_rank *me, uint64_t bytes)
+{
+	cudaError_t rc = cudaSetDevice(me->device);
+
+	if (rc == cudaSuccess && !me->side)
+		rc = cudaStreamCreateWithFlags(&me->side,
+					       cudaStreamNonBlocking);
+	if (rc == cudaSuccess && !me->done)
+		rc = cudaEventCreateWithFlags(&me->done,
+					      cudaEventDisableTiming);
+	for (int k = 0; k < GT_CUDA_PIECES; k++)
+		if (rc == cudaSuccess && !me->reduced[k])
+			rc = cudaEventCreateWithFlags(&me->reduced[k],
+						      cudaEventDisableTiming);
+	if (rc == cudaSuccess && bytes > me->scratch_bytes) {
+		cudaFree(me->scratch);
+		me->scratch = NULL;
+		me->scratch_bytes = 0;
+		rc = cudaMalloc((void **)&me->scratch, bytes);
+		if (rc == cudaSuccess)
+			me->scratch_bytes = bytes;
+	}
+	return rc;
+}
+
+int gt_cuda_ce_need(struct gt_engine *engine, const struct gt_request *req,
+		    struct gt_err *err)
+{
+	for (uint32_t r = 0; r < engine->plan->nranks; r++) {
+		struct gt_flow flow =
+			gt_cuda_flow_of(engine, req, engine->way.algo, r);
+		uint64_t bytes = flow.flags & GT_FLOW_REDUCE
+					 ? flow.count * (flow.nranks - 1) *
+						   gt_dtype_bytes(req->dtype)
+					 : 0;
+		cudaError_t rc = gt_ce_alloc(&engine->ranks[r], bytes);
+
+		if (rc != cudaSuccess)
+			return gt_cuda_fail(engine, r, (int)rc,
+					    "allocate scratch", err);
+	}
+	return GT_OK;
+}
+
+void gt_cuda_ce_release(struct gt_engine *engine)
+{
+	for (uint32_t r = 0; r < engine->plan->nranks; r++) {
+		struct gt_cuda_rank *me = &engine->ranks[r];
+
+		cudaSetDevice(me->device);
+		cudaFree(me->scratch);
+		if (me->done)
+			cudaEventDestroy(me->done);
+		for (int k = 0; k < GT_CUDA_PIECES; k++)
+			if (me->reduced[k])
+				cudaEventDestroy(me->reduced[k]);
+		if (me->side)
+			cudaStreamDestroy(me->side);
+	}
+}

@@ -1,0 +1,167 @@
+/*
+ * Flows between registered buffers: every rank reads the others' inputs and
+ * writes their outputs where they are, behind a barrier and before another.
+ *
+ * A barrier is a flag from everyone to everyone, per block: when a rank's
+ * blocks have passed the last one, everybody's blocks have come to it, so all
+ * of the rank's output is written and its input read.  Flags hold the number
+ * of the operation and the stage in it and only grow.
+ *
+ * With copy engines the same kernel does the parts that they cannot do: post
+ * a stage, wait for one, reduce what has arrived.
+ */
+#ifndef GT_KERNELS_DIRECT_CUH
+#define GT_KERNELS_DIRECT_CUH
+
+#include "kernels/flag.cuh"
+#include "kernels/flow.h"
+#include "kernels/kernels.h"
+#include "kernels/lift.cuh"
+#include "kernels/wait.cuh"
+
+static __device__ __forceinline__ uint64_t *gt_stage_flag(
+	const struct gt_direct_args *args, uint32_t at, uint32_t from)
+{
+	uint32_t block = args->one_flag ? 0 : blockIdx.x;
+
+	return args->flags[at] + block * GT_FLOW_RANKS + from;
+}
+
+static __device__ __forceinline__ uint64_t gt_stage_value(uint64_t number,
+							  uint32_t stage)
+{
+	return number * GT_DIRECT_STAGES + stage;
+}
+
+/* All threads; thread r speaks to rank r. */
+static __device__ void gt_stage_post(const struct gt_direct_args *args,
+				     uint64_t number, uint32_t stage)
+{
+	uint32_t peer = threadIdx.x;
+
+	if (!stage || (args->one_flag && blockIdx.x))
+		return;
+	__syncthreads();
+	if (peer >= args->flow.nranks || peer == args->flow.me)
+		return;
+	gt_flag_fence();
+	gt_flag_post(gt_stage_flag(args, peer, args->flow.me),
+		     gt_stage_value(number, stage));
+}
+
+/* True on all threads: the stage was reached by everyone. */
+static __device__ bool gt_stage_wait(const struct gt_direct_args *args,
+				     uint64_t number, uint32_t stage)
+{
+	uint32_t peer = threadIdx.x;
+	uint64_t value = gt_stage_value(number, stage);
+	struct gt_wait wait = {};
+	bool go = true;
+
+	if (!stage)
+		return true;
+	if (peer < args->flow.nranks && peer != args->flow.me) {
+		const uint64_t *flag = gt_stage_flag(args, args->flow.me, peer);
+
+		while (go && gt_flag_read(flag) < value)
+			go = gt_wait_goes_on(&args->guard, &wait, peer, stage);
+		gt_wait_ends(&args->guard, &wait);
+	}
+	return __syncthreads_and(go);
+}
+
+/* This rank's block of everyone, reduced, to itself or to everyone. */
+template <class T>
+static __device__ void gt_lift_reduce(const struct gt_direct_args *args,
+				      struct gt_lift *lift)
+{
+	const struct gt_flow *flow = &args->flow;
+	uint32_t n = flow->nranks, me = flow->me;
+	uint64_t skip = me * flow->out_stride * sizeof(T);
+
+	lift->nsrc = n;
+	for (uint32_t s = 0; s < n; s++)
+		lift->src[s] =
+			args->input[s] + me * flow->in_stride * sizeof(T);
+	lift->ndst = flow->flags & GT_FLOW_SPREAD ? n : 1;
+	for (uint32_t i = 0; i < lift->ndst; i++)
+		lift->dst[i] = args->output[(me + i) % n] + skip;
+	lift->divide = flow->divide;
+	lift->count = gt_flow_count(flow, me);
+}
+
+/* My block d to where rank d wants it; the same block to all at once. */
+template <class T>
+static __device__ void gt_lift_copy(const struct gt_direct_args *args,
+				    struct gt_lift *lift, uint32_t d)
+{
+	const struct gt_flow *flow = &args->flow;
+	uint32_t n = flow->nranks, me = flow->me;
+	uint64_t skip = me * flow->out_stride * sizeof(T);
+	const char *in = args->input[me] + d * flow->in_stride * sizeof(T);
+
+	lift->nsrc = 1;
+	lift->ndst = 0;
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t to = (me + i) % n;
+
+		if ((flow->in_stride && to != d) || !(flow->to >> to & 1) ||
+		    args->output[to] + skip == in)
+			continue;
+		lift->src[0] = in;
+		lift->dst[lift->ndst++] = args->output[to] + skip;
+	}
+	lift->divide = 0;
+	lift->count = lift->ndst ? flow->count : 0;
+}
+
+template <class T, class R>
+static __device__ void gt_direct_lift(const struct gt_direct_args *args,
+				      struct gt_lift *lift)
+{
+	const struct gt_flow *flow = &args->flow;
+	uint64_t self = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x;
+	uint64_t all = (uint64_t)gridDim.x * blockDim.x;
+	bool reduce = flow->flags & GT_FLOW_REDUCE;
+	uint32_t times = reduce || !flow->in_stride ? 1 : flow->nranks;
+
+	for (uint32_t i = 0; i < times; i++) {
+		__syncthreads();
+		if (!threadIdx.x && reduce)
+			gt_lift_reduce<T>(args, lift);
+		else if (!threadIdx.x)
+			gt_lift_copy<T>(args, lift,
+					(flow->me + i) % flow->nranks);
+		__syncthreads();
+		if (lift->count)
+			gt_lift_run<T, R>(lift, self, all);
+	}
+}
+
+template <class T, class R>
+__global__ void __launch_bounds__(GT_DIRECT_THREADS, 1)
+	gt_direct(const __grid_constant__ struct gt_direct_args args)
+{
+	__shared__ struct gt_lift lift;
+	struct gt_epoch epoch = {};
+
+	gt_launch_begins();
+	if (!gt_guard_passes(&args.guard))
+		return;
+	if (args.last)
+		epoch = gt_epoch_take(args.guard.epoch);
+	else
+		epoch.number = gt_epoch_peek(args.guard.epoch);
+	gt_stage_post(&args, epoch.number, args.begin_post);
+	if (!gt_stage_wait(&args, epoch.number, args.begin_wait))
+		return;
+	if (args.lifts)
+		gt_direct_lift<T, R>(&args, &lift);
+	gt_stage_post(&args, epoch.number, args.end_post);
+	if (!gt_stage_wait(&args, epoch.number, args.end_wait))
+		return;
+	if (args.last)
+		gt_epoch_leave(args.guard.epoch, epoch);
+}
+
+#endif

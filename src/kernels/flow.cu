@@ -1,0 +1,80 @@
+/*
+ * Flows, as kernels/flow.h tells: packets for small ones, direct loads and
+ * stores for larger ones, both for one element type.
+ */
+#include "kernels/direct.cuh"
+#include "kernels/packet.cuh"
+#include "kernels/type.cuh"
+
+/* avg is a sum that the flow divides. */
+static const void *const gt_packets_of[][2] = {
+#define GT_PACKET(R)                                                           \
+	{                                                                      \
+		(const void *)gt_packet<GT_C_TYPE, R<GT_C_TYPE>, gt_ll>,       \
+			(const void *)                                         \
+				gt_packet<GT_C_TYPE, R<GT_C_TYPE>, gt_ll128>   \
+	}
+	GT_PACKET(gt_sum), GT_PACKET(gt_prod), GT_PACKET(gt_min),
+	GT_PACKET(gt_max), GT_PACKET(gt_sum),
+};
+
+static const void *const gt_directs_of[] = {
+	(const void *)gt_direct<GT_C_TYPE, gt_sum<GT_C_TYPE>>,
+	(const void *)gt_direct<GT_C_TYPE, gt_prod<GT_C_TYPE>>,
+	(const void *)gt_direct<GT_C_TYPE, gt_min<GT_C_TYPE>>,
+	(const void *)gt_direct<GT_C_TYPE, gt_max<GT_C_TYPE>>,
+	(const void *)gt_direct<GT_C_TYPE, gt_sum<GT_C_TYPE>>,
+};
+
+static_assert(GT_REDOP_SUM == 0 && GT_REDOP_PROD == 1 && GT_REDOP_MIN == 2 &&
+		      GT_REDOP_MAX == 3 && GT_REDOP_AVG == 4,
+	      "the tables are in the order of operators");
+
+/* A kernel that is loaded late may wait for one that waits for it. */
+extern "C" int GT_FOR_TYPE(gt_flow_prepare)(void)
+{
+	struct cudaFuncAttributes attributes;
+	cudaError_t rc = cudaSuccess;
+
+	for (int op = 0; rc == cudaSuccess && op < GT_REDOP_AVG; op++) {
+		rc = cudaFuncGetAttributes(&attributes, gt_packets_of[op][0]);
+		if (rc == cudaSuccess)
+			rc = cudaFuncGetAttributes(&attributes,
+						   gt_packets_of[op][1]);
+		if (rc == cudaSuccess)
+			rc = cudaFuncGetAttributes(&attributes,
+						   gt_directs_of[op]);
+	}
+	return (int)rc;
+}
+
+/* Set up while the one before still runs: gt_launch_begins(). */
+static int gt_flow_launch(const struct gt_kernel_grid *grid, const void *kernel,
+			  const void *args)
+{
+	struct cudaLaunchConfig_st config = {};
+	struct cudaLaunchAttribute_st overlap = {};
+	void *list[] = {(void *)args};
+
+	overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+	overlap.val.programmaticStreamSerializationAllowed = 1;
+	config.gridDim = dim3(grid->blocks);
+	config.blockDim = dim3(grid->threads);
+	config.stream = grid->stream;
+	config.attrs = &overlap;
+	config.numAttrs = grid->overlaps ? 1 : 0;
+	return (int)cudaLaunchKernelExC(&config, kernel, list);
+}
+
+extern "C" int GT_FOR_TYPE(gt_packet_run)(const struct gt_kernel_grid *grid,
+					  int ll128,
+					  const struct gt_packet_args *args)
+{
+	return gt_flow_launch(grid, gt_packets_of[grid->op][ll128 != 0], args);
+}
+
+extern "C" int GT_FOR_TYPE(gt_direct_run)(const struct gt_kernel_grid *grid,
+					  const struct gt_direct_args *args)
+{
+	return gt_flow_launch(grid, gt_directs_of[grid->op], args);
+}

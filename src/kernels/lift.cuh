@@ -1,0 +1,144 @@
+/*
+ * Lifting a block: reduce any number of sources in their order, write any
+ * number of destinations, by all threads of a launch together.  Sources and
+ * destinations may lie on any GPU.
+ *
+ * As in move.cuh, packs of 16 bytes where all lie equally far from a 16-byte
+ * boundary, GT_LIFT_UNROLL a thread and of up to four sources in flight.
+ */
+#ifndef GT_KERNELS_LIFT_CUH
+#define GT_KERNELS_LIFT_CUH
+
+#include "kernels/kernels.h"
+#include "kernels/move.cuh"
+#include "kernels/reduce.cuh"
+
+#ifndef GT_LIFT_UNROLL
+#define GT_LIFT_UNROLL 2
+#endif
+
+enum { GT_LIFT_MORE = 3 }; /* sources in flight besides the first */
+
+struct gt_lift {
+	const char *src[GT_FLOW_RANKS];
+	char *dst[GT_FLOW_RANKS];
+	uint32_t nsrc, ndst;
+	uint32_t divide;
+	uint64_t count; /* elements */
+};
+
+struct gt_lift_cuts {
+	uint64_t head, packs;
+};
+
+template <class T>
+static __device__ __forceinline__ struct gt_lift_cuts gt_lift_cuts_of(
+	const struct gt_lift *lift)
+{
+	uint64_t first = (uint64_t)lift->src[0], differ = 0;
+	struct gt_lift_cuts cuts;
+
+	for (uint32_t i = 1; i < lift->nsrc; i++)
+		differ |= ((uint64_t)lift->src[i] ^ first) & 15;
+	for (uint32_t i = 0; i < lift->ndst; i++)
+		differ |= ((uint64_t)lift->dst[i] ^ first) & 15;
+	cuts.head = (-first & 15) / sizeof(T);
+	if (differ || cuts.head > lift->count)
+		cuts.head = lift->count;
+	cuts.packs = (lift->count - cuts.head) / (16 / sizeof(T));
+	return cuts;
+}
+
+template <class T, class R>
+static __device__ __forceinline__ void gt_lift_element(
+	const struct gt_lift *lift, uint64_t i)
+{
+	T v = ((const T *)lift->src[0])[i];
+
+	for (uint32_t s = 1; s < lift->nsrc; s++)
+		v = R::one(v, ((const T *)lift->src[s])[i]);
+	if (lift->divide)
+		v = gt_divide<T>(v, lift->divide);
+	for (uint32_t d = 0; d < lift->ndst; d++)
+		((T *)lift->dst[d])[i] = v;
+}
+
+/* Elements before and behind the packs. */
+template <class T, class R>
+static __device__ __noinline__ void gt_lift_ends(const struct gt_lift *lift,
+						 struct gt_lift_cuts cuts,
+						 uint64_t self, uint64_t all)
+{
+	uint64_t i = cuts.head + cuts.packs * (16 / sizeof(T)) + self;
+
+	for (; i < lift->count; i += all)
+		gt_lift_element<T, R>(lift, i);
+	for (i = self; i < cuts.head; i += all)
+		gt_lift_element<T, R>(lift, i);
+}
+
+/* Packs of up to three more sources, from s0 on, onto v. */
+template <class T, class R, int U>
+static __device__ __forceinline__ void gt_lift_more(const struct gt_lift *lift,
+						    uint32_t s0, uint64_t at,
+						    uint4 v[U])
+{
+	uint4 w[GT_LIFT_MORE][U];
+
+#pragma unroll
+	for (int s = 0; s < GT_LIFT_MORE; s++)
+#pragma unroll
+		for (int u = 0; u < U; u++)
+			if (s0 + s < lift->nsrc)
+				w[s][u] = gt_pack_load(lift->src[s0 + s] + at +
+						       u * 512);
+#pragma unroll
+	for (int s = 0; s < GT_LIFT_MORE; s++)
+#pragma unroll
+		for (int u = 0; u < U; u++)
+			if (s0 + s < lift->nsrc)
+				v[u] = gt_combine<T, R>::packs(v[u], w[s][u]);
+}
+
+/* U packs from byte `at` on, 32 apart. */
+template <class T, class R, int U>
+static __device__ __forceinline__ void gt_lift_packs(const struct gt_lift *lift,
+						     uint64_t at)
+{
+	uint4 v[U];
+
+#pragma unroll
+	for (int u = 0; u < U; u++)
+		v[u] = gt_pack_load(lift->src[0] + at + u * 512);
+	for (uint32_t s0 = 1; s0 < lift->nsrc; s0 += GT_LIFT_MORE)
+		gt_lift_more<T, R, U>(lift, s0, at, v);
+#pragma unroll
+	for (int u = 0; u < U; u++)
+		if (lift->divide)
+			v[u] = gt_pack_divide<T>(v[u], lift->divide);
+	for (uint32_t d = 0; d < lift->ndst; d++)
+#pragma unroll
+		for (int u = 0; u < U; u++)
+			gt_pack_store(lift->dst[d] + at + u * 512, v[u]);
+}
+
+/* Thread `self` of `all`; whole warps. */
+template <class T, class R>
+static __device__ void gt_lift_run(const struct gt_lift *lift, uint64_t self,
+				   uint64_t all)
+{
+	const uint64_t hunk = 32 * GT_LIFT_UNROLL;
+	struct gt_lift_cuts cuts = gt_lift_cuts_of<T>(lift);
+	uint64_t skip = cuts.head * sizeof(T), i = self / 32 * hunk;
+
+	for (; i + hunk <= cuts.packs; i += all / 32 * hunk)
+		gt_lift_packs<T, R, GT_LIFT_UNROLL>(
+			lift, skip + (i + self % 32) * 16);
+	for (i = cuts.packs / hunk * hunk + self; i < cuts.packs; i += all)
+		gt_lift_packs<T, R, 1>(lift, skip + i * 16);
+	if (cuts.head + cuts.packs * (16 / sizeof(T)) < lift->count ||
+	    cuts.head)
+		gt_lift_ends<T, R>(lift, cuts, self, all);
+}
+
+#endif

@@ -1,0 +1,140 @@
+/*
+ * What the kernels of flows have in common: the beginning of a launch, the
+ * number of the operation, and waits that end when a rank has stopped.
+ */
+#ifndef GT_KERNELS_WAIT_CUH
+#define GT_KERNELS_WAIT_CUH
+
+#include "kernels/flag.cuh"
+#include "kernels/kernels.h"
+
+enum : uint32_t { GT_SPINS = 1024 }; /* between looks at the clock */
+
+constexpr uint64_t GT_TELL_NS = 20000000; /* a wait worth reporting */
+
+/*
+ * Launches overlap: the next operation's blocks are set up while this one
+ * runs, and go on when all that it wrote is there.
+ */
+static __device__ __forceinline__ void gt_launch_begins(void)
+{
+#if __CUDA_ARCH__ >= 900
+	asm volatile("griddepcontrol.wait;" ::: "memory");
+	asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+
+/*
+ * The operation's number, counted on the device so that a graph can be
+ * replayed.  The last block to take its ticket counts on, behind which every
+ * block has read: one thread does, and has the value before the ticket.
+ */
+struct gt_epoch {
+	uint64_t number;
+	uint32_t ticket; /* in thread 0 */
+};
+
+static __device__ __forceinline__ uint64_t
+gt_epoch_peek(const struct gt_kernel_epoch *epoch)
+{
+	return *(const volatile uint64_t *)&epoch->number + 1;
+}
+
+static __device__ __forceinline__ struct gt_epoch gt_epoch_take(
+	struct gt_kernel_epoch *epoch)
+{
+	__shared__ uint64_t number;
+	struct gt_epoch mine = {};
+
+	if (!threadIdx.x)
+		number = gt_epoch_peek(epoch);
+	__syncthreads();
+	mine.number = number;
+	if (!threadIdx.x)
+		mine.ticket = atomicAdd(&epoch->tickets, 1);
+	return mine;
+}
+
+static __device__ __forceinline__ void gt_epoch_leave(
+	struct gt_kernel_epoch *epoch, struct gt_epoch mine)
+{
+	if (threadIdx.x || mine.ticket != gridDim.x - 1)
+		return;
+	epoch->tickets = 0;
+	epoch->number = mine.number;
+}
+
+struct gt_wait {
+	uint64_t begin_ns;
+	uint32_t spins;
+};
+
+/*
+ * Tell the host who is waited for, look whether to give up.  When the wait
+ * began, or 0: it is over.
+ */
+static __device__ __noinline__ uint64_t
+gt_wait_looks(const struct gt_kernel_guard *guard, uint64_t begin_ns,
+	      uint32_t peer, uint32_t step)
+{
+	volatile struct gt_kernel_report *report = &guard->reports[blockIdx.x];
+	uint64_t now = gt_now_ns();
+
+	if (!begin_ns)
+		begin_ns = now;
+	if (now - begin_ns > GT_TELL_NS && report->state == GT_KERNEL_SILENT) {
+		report->peer = peer;
+		report->channel = 0;
+		report->step = step;
+		report->state = GT_KERNEL_WAIT_DATA;
+	}
+	if (now - begin_ns > guard->timeout_ns)
+		gt_watch_abort(guard->watch);
+	return gt_watch_aborted(guard->watch) ? 0 : begin_ns;
+}
+
+/* One thread. */
+static __device__ __forceinline__ bool gt_wait_goes_on(
+	const struct gt_kernel_guard *guard, struct gt_wait *wait,
+	uint32_t peer, uint32_t step)
+{
+	if (++wait->spins % GT_SPINS)
+		return true;
+	wait->begin_ns = gt_wait_looks(guard, wait->begin_ns, peer, step);
+	return wait->begin_ns != 0;
+}
+
+/* All lanes of a warp together. */
+static __device__ __forceinline__ bool gt_warp_goes_on(
+	const struct gt_kernel_guard *guard, struct gt_wait *wait,
+	uint32_t peer, uint32_t step)
+{
+	if (++wait->spins % GT_SPINS)
+		return true;
+	if (threadIdx.x % 32 == 0)
+		wait->begin_ns =
+			gt_wait_looks(guard, wait->begin_ns, peer, step);
+	wait->begin_ns = __shfl_sync(~0u, wait->begin_ns, 0);
+	return wait->begin_ns != 0;
+}
+
+static __device__ __forceinline__ void gt_wait_ends(
+	const struct gt_kernel_guard *guard, const struct gt_wait *wait)
+{
+	if (wait->begin_ns)
+		guard->reports[blockIdx.x].state = GT_KERNEL_SILENT;
+}
+
+/* False: this rank has to stop here, for a test. */
+static __device__ __forceinline__ bool gt_guard_passes(
+	const struct gt_kernel_guard *guard)
+{
+	if (!guard->fault)
+		return true;
+	while (guard->fault == GT_KERNEL_FAULT_STALL &&
+	       !gt_watch_aborted(guard->watch))
+		__nanosleep(10000);
+	return false;
+}
+
+#endif
