@@ -45,6 +45,20 @@ struct nccl_calls {
 			  nccl_comm comm, cudaStream_t stream);
 	int (*reduce_scatter)(const void *in, void *out, size_t count, int type,
 			      int op, nccl_comm comm, cudaStream_t stream);
+	int (*broadcast)(const void *in, void *out, size_t count, int type,
+			 int root, nccl_comm comm, cudaStream_t stream);
+	int (*reduce)(const void *in, void *out, size_t count, int type, int op,
+		      int root, nccl_comm comm, cudaStream_t stream);
+	int (*all_to_all)(const void *in, void *out, size_t count, int type,
+			  nccl_comm comm, cudaStream_t stream);
+	int (*gather)(const void *in, void *out, size_t count, int type,
+		      int root, nccl_comm comm, cudaStream_t stream);
+	int (*scatter)(const void *in, void *out, size_t count, int type,
+		       int root, nccl_comm comm, cudaStream_t stream);
+	int (*send)(const void *in, size_t count, int type, int peer,
+		    nccl_comm comm, cudaStream_t stream);
+	int (*receive)(void *out, size_t count, int type, int peer,
+		       nccl_comm comm, cudaStream_t stream);
 	int (*mem_alloc)(void **mem, size_t bytes);
 	int (*mem_free)(void *mem);
 	int (*window)(nccl_comm comm, void *mem, size_t bytes, void **window,
@@ -89,12 +103,25 @@ const char *gt_nccl_name(enum gt_nccl_variant variant)
 static int nccl_load(struct nccl_calls *calls)
 {
 	static const char *const names[] = {
-		"ncclGetVersion",         "ncclGetUniqueId",
-		"ncclCommInitRankConfig", "ncclCommDestroy",
-		"ncclGroupStart",         "ncclGroupEnd",
-		"ncclGetErrorString",     "ncclAllReduce",
-		"ncclAllGather",          "ncclReduceScatter",
-		"ncclMemAlloc",           "ncclMemFree",
+		"ncclGetVersion",
+		"ncclGetUniqueId",
+		"ncclCommInitRankConfig",
+		"ncclCommDestroy",
+		"ncclGroupStart",
+		"ncclGroupEnd",
+		"ncclGetErrorString",
+		"ncclAllReduce",
+		"ncclAllGather",
+		"ncclReduceScatter",
+		"ncclBroadcast",
+		"ncclReduce",
+		"ncclAlltoAll",
+		"ncclGather",
+		"ncclScatter",
+		"ncclSend",
+		"ncclRecv",
+		"ncclMemAlloc",
+		"ncclMemFree",
 		"ncclCommWindowRegister",
 	};
 	void **slots = (void **)calls;
@@ -318,6 +345,57 @@ struct nccl_launch {
 	float ms;
 };
 
+/* To the next rank, from the one before. */
+static int nccl_exchange(const struct nccl_launch *at, const char *in,
+			 char *out)
+{
+	const struct nccl_calls *calls = &at->nccl->calls;
+	struct gt_nccl_rank *me = &at->nccl->ranks[at->rank];
+	const struct gt_request *req = at->req;
+	uint32_t n = at->nccl->nranks;
+	int type = nccl_types[req->dtype], rc = calls->group_start();
+
+	if (!rc)
+		rc = calls->send(in, req->count, type,
+				 (int)((at->rank + 1) % n), me->comm,
+				 me->stream);
+	if (!rc)
+		rc = calls->receive(out, req->count, type,
+				    (int)((at->rank + n - 1) % n), me->comm,
+				    me->stream);
+	return rc ? rc : calls->group_end();
+}
+
+/* What has a root, or goes from each to each. */
+static int nccl_other(const struct nccl_launch *at, const char *in, char *out)
+{
+	const struct nccl_calls *calls = &at->nccl->calls;
+	struct gt_nccl_rank *me = &at->nccl->ranks[at->rank];
+	const struct gt_request *req = at->req;
+	int type = nccl_types[req->dtype], op = nccl_ops[req->op];
+	int root = (int)req->root;
+
+	switch (req->coll) {
+	case GT_COLL_BROADCAST:
+		return calls->broadcast(in, out, req->count, type, root,
+					me->comm, me->stream);
+	case GT_COLL_REDUCE:
+		return calls->reduce(in, out, req->count, type, op, root,
+				     me->comm, me->stream);
+	case GT_COLL_ALLTOALL:
+		return calls->all_to_all(in, out, req->count, type, me->comm,
+					 me->stream);
+	case GT_COLL_GATHER:
+		return calls->gather(in, out, req->count, type, root, me->comm,
+				     me->stream);
+	case GT_COLL_SCATTER:
+		return calls->scatter(in, out, req->count, type, root, me->comm,
+				      me->stream);
+	default:
+		return nccl_exchange(at, in, out);
+	}
+}
+
 static int nccl_once(const struct nccl_launch *at)
 {
 	const struct nccl_calls *calls = &at->nccl->calls;
@@ -338,11 +416,13 @@ static int nccl_once(const struct nccl_launch *at)
 			out = in + skip;
 		return calls->reduce_scatter(in, out, req->count, type, op,
 					     me->comm, me->stream);
-	default:
+	case GT_COLL_ALLREDUCE:
 		if (req->inplace)
 			out = in;
 		return calls->all_reduce(in, out, req->count, type, op,
 					 me->comm, me->stream);
+	default:
+		return nccl_other(at, in, out);
 	}
 }
 

@@ -4,8 +4,9 @@
  * machine happens to all.
  *
  *     vs-nccl [-b MIN] [-e MAX] [-f FACTOR] [-r ROUNDS] [-m stream|graph]
- *             [-t SECONDS] [-C COMMIT] PLAN
+ *             [-t SECONDS] [-c COLL] [-C COMMIT] [-p] PLAN
  *
+ * Messages go the fastest way that the engine knows; with -p the plan's.
  * Sizes from MIN to MAX bytes (1 KiB to 1 GiB) by FACTOR (4), each measured
  * ROUNDS times (9) launched into a stream and as a CUDA graph.  NCCL is
  * libnccl.so.2, or what the environment's GTOPO_NCCL names; multicast (NVLS)
@@ -50,6 +51,7 @@ struct race {
 	unsigned seconds;
 	int64_t deadline_ns;
 	const char *commit;
+	int best;
 
 	int graph;
 	struct gt_engine *engine;
@@ -144,6 +146,14 @@ static int check_row(const struct race *race, struct row *row)
 	return 0;
 }
 
+/* NCCL connects ranks at first use, which it cannot while it is captured. */
+static void connect_row(struct race *race, const struct row *row)
+{
+	for (int v = 0; v < GT_NCCL_NVARIANTS && race->graph; v++)
+		if (race->nccl[v])
+			gt_nccl_run(race->nccl[v], &row->req, 1, 0);
+}
+
 /* Everyone in each round; the first starts one later in the next round. */
 static int measure_row(const struct race *race, struct row *row)
 {
@@ -163,9 +173,11 @@ static int measure_row(const struct race *race, struct row *row)
 static double busbw(const struct race *race, const struct row *row, double us)
 {
 	double n = race->plan->nranks;
-	double factor = row->req.coll == GT_COLL_ALLREDUCE ? 2 : 1;
+	double factor = row->req.coll == GT_COLL_ALLREDUCE  ? 2 * (n - 1) / n
+			: gt_coll_has_blocks(row->req.coll) ? (n - 1) / n
+							    : 1;
 
-	return (double)row->bytes / us / 1e3 * factor * (n - 1) / n;
+	return (double)row->bytes / us / 1e3 * factor;
 }
 
 /* NCCL's variant whose median is the smallest; -1: none ran. */
@@ -201,16 +213,23 @@ static void print_row(struct race *race, const struct row *row)
 {
 	double us = quantile(row->us[RACE_GTOPO], race->rounds, 0.5), other;
 	int best = best_of(race, row), n = 0;
+	struct gt_way way = {.algo = 0};
+	struct gt_err err;
+
+	gt_err_init(&err);
+	gt_engine_cuda.how(race->engine, &row->req, &way, &err);
 
 	printf("%s\n  {\"ranks\": %u, \"coll\": \"%s\", \"dtype\": \"%s\", "
 	       "\"op\": \"%s\", \"inplace\": false, \"bytes\": %llu, "
 	       "\"graph\": %s,\n   \"gtopo\": {\"time_us\": %.2f, "
-	       "\"busbw_gbs\": %.2f, \"wrong\": %llu, \"algo\": \"ring\"}",
+	       "\"busbw_gbs\": %.2f, \"wrong\": %llu, \"algo\": \"%s\", "
+	       "\"protocol\": \"%s\", \"blocks\": %u}",
 	       race->rows++ ? "," : "", race->plan->nranks,
 	       gt_coll_name(row->req.coll), gt_dtype_name(row->req.dtype),
 	       gt_redop_name(row->req.op), (unsigned long long)row->bytes,
 	       race->graph ? "true" : "false", us, busbw(race, row, us),
-	       (unsigned long long)row->wrong);
+	       (unsigned long long)row->wrong, gt_algo_name(way.algo),
+	       gt_protocol_name(way.protocol), way.blocks);
 	if (best >= 0) {
 		other = quantile(row->us[best], race->rounds, 0.5);
 		printf(",\n   \"nccl\": {\"best\": \"%s\", \"time_us\": %.2f, "
@@ -233,7 +252,8 @@ static void print_row(struct race *race, const struct row *row)
 	fflush(stdout);
 }
 
-static int race_row(struct race *race, enum gt_coll coll, uint64_t bytes)
+static int race_row(struct race *race, enum gt_coll coll, enum gt_dtype dtype,
+		    uint64_t bytes)
 {
 	static struct row row;
 	uint32_t n = race->plan->nranks;
@@ -242,12 +262,14 @@ static int race_row(struct race *race, enum gt_coll coll, uint64_t bytes)
 	memset(&row, 0, sizeof(row));
 	row.bytes = bytes;
 	row.iters = iters_of(bytes);
-	row.req = (struct gt_request){
-		.coll = coll,
-		.dtype = GT_DTYPE_FLOAT,
-		.count = bytes / 4 / (coll == GT_COLL_ALLREDUCE ? 1 : n),
-		.seed = bytes};
+	row.req =
+		(struct gt_request){.coll = coll,
+				    .dtype = dtype,
+				    .count = bytes / gt_dtype_bytes(dtype) /
+					     (gt_coll_has_blocks(coll) ? n : 1),
+				    .seed = bytes};
 	rc = check_row(race, &row);
+	connect_row(race, &row);
 	if (!rc)
 		rc = measure_row(race, &row);
 	if (!rc)
@@ -255,23 +277,38 @@ static int race_row(struct race *race, enum gt_coll coll, uint64_t bytes)
 	return rc ? rc : row.wrong ? 1 : 0;
 }
 
-static int race_sizes(struct race *race)
+static int race_sizes(struct race *race, enum gt_coll coll, enum gt_dtype dtype)
 {
 	int worst = 0, rc;
 
-	for (int c = 0; c <= GT_COLL_REDUCESCATTER; c++)
-		for (uint64_t bytes = race->begin;
-		     race->colls & 1 << c && bytes <= race->end;
-		     bytes *= race->factor) {
-			if (gt_clock_ns() > race->deadline_ns) {
-				fprintf(stderr, "vs-nccl: out of time\n");
-				return worst;
-			}
-			rc = race_row(race, (enum gt_coll)c, bytes);
-			worst = rc > worst ? rc : worst;
-			if (rc == 3)
-				return rc;
+	for (uint64_t bytes = race->begin; bytes <= race->end;
+	     bytes *= race->factor) {
+		if (gt_clock_ns() > race->deadline_ns) {
+			fprintf(stderr, "vs-nccl: out of time\n");
+			return worst;
 		}
+		rc = race_row(race, coll, dtype, bytes);
+		worst = rc > worst ? rc : worst;
+		if (rc == 3)
+			return rc;
+	}
+	return worst;
+}
+
+/* Bytes that are moved know no types; all-reduce has a second one. */
+static int race_colls(struct race *race)
+{
+	int worst = 0, rc;
+
+	for (int c = 0; c < GT_NCOLLS && worst < 3; c++) {
+		if (!(race->colls & 1 << c))
+			continue;
+		rc = race_sizes(race, (enum gt_coll)c, GT_DTYPE_FLOAT);
+		worst = rc > worst ? rc : worst;
+		if (c == GT_COLL_ALLREDUCE && worst < 3)
+			rc = race_sizes(race, (enum gt_coll)c, GT_DTYPE_BF16);
+		worst = rc > worst ? rc : worst;
+	}
 	return worst;
 }
 
@@ -283,6 +320,7 @@ static int race_modes(struct race *race)
 		struct gt_engine_config config = {.plan = race->plan,
 						  .max_bytes = race->end,
 						  .graph = graph,
+						  .best = race->best,
 						  .timeout_ns = 5000000000};
 		struct gt_err err;
 
@@ -292,7 +330,7 @@ static int race_modes(struct race *race)
 		race->graph = graph;
 		if (gt_engine_cuda.open(&config, &race->engine, &err))
 			return fail(&err);
-		rc = race_sizes(race);
+		rc = race_colls(race);
 		worst = rc > worst ? rc : worst;
 		gt_engine_cuda.close(race->engine);
 	}
@@ -372,8 +410,8 @@ static int usage(void)
 {
 	fprintf(stderr,
 		"usage: vs-nccl [-b MIN] [-e MAX] [-f FACTOR] [-r ROUNDS]\n"
-		"               [-m stream|graph] [-t SECONDS] [-C COMMIT] "
-		"PLAN\n");
+		"               [-m stream|graph] [-t SECONDS] [-c COLL] "
+		"[-C COMMIT] [-p] PLAN\n");
 	return 2;
 }
 
@@ -381,7 +419,7 @@ static int race_parse(struct race *race, int argc, char **argv)
 {
 	int c;
 
-	while ((c = getopt(argc, argv, "b:e:f:r:m:t:C:")) != -1)
+	while ((c = getopt(argc, argv, "b:e:f:r:m:t:c:C:p")) != -1)
 		switch (c) {
 		case 'b':
 			race->begin = strtoull(optarg, NULL, 0);
@@ -401,8 +439,16 @@ static int race_parse(struct race *race, int argc, char **argv)
 		case 't':
 			race->seconds = (unsigned)atoi(optarg);
 			break;
+		case 'c':
+			if (gt_coll_find(optarg) < 0)
+				return usage();
+			race->colls = 1 << gt_coll_find(optarg);
+			break;
 		case 'C':
 			race->commit = optarg;
+			break;
+		case 'p':
+			race->best = 0;
 			break;
 		default:
 			return usage();
@@ -433,10 +479,11 @@ int main(int argc, char **argv)
 			    .begin = 1024,
 			    .end = 1ull << 30,
 			    .factor = 4,
-			    .colls = (2 << GT_COLL_REDUCESCATTER) - 1,
+			    .colls = (1 << GT_NCOLLS) - 1,
 			    .modes = 3,
 			    .deadline_ns = INT64_MAX,
-			    .commit = "unknown"};
+			    .commit = "unknown",
+			    .best = 1};
 	int64_t begin_ns = gt_clock_ns();
 	int rc = race_parse(&race, argc, argv);
 

@@ -2,7 +2,7 @@
 # Everything that needs GPUs: run.sh [RESULTS]
 #
 # With the folder RESULTS all of it, the race with NCCL too, for
-# GTOPO_GPU_SECONDS (480) at most; what does not fit is skipped.  Without, the
+# GTOPO_GPU_SECONDS (520) at most; what does not fit is skipped.  Without, the
 # short part, for `make check`.  Needs only the programs gtopo, matrix and
 # vs-nccl, beside this file or in the build tree of $GTOPO, and for one check
 # the file dgx-h100.xml.  The race's files are RESULTS/MACHINE-COMMIT.json,
@@ -15,7 +15,7 @@ out=${1:-$(mktemp -d)} || exit 99
 mkdir -p "$out" && out=$(cd "$out" && pwd) || exit 99
 work=$(mktemp -d) || exit 99
 trap 'rm -rf "$work"; [ -n "$full" ] || rm -rf "$out"' EXIT
-limit=${GTOPO_GPU_SECONDS:-$([ -n "$full" ] && echo 480 || echo 240)}
+limit=${GTOPO_GPU_SECONDS:-$([ -n "$full" ] && echo 520 || echo 240)}
 log=$out/log.txt
 export NCCL_NVLS_ENABLE=0
 
@@ -111,7 +111,7 @@ plan_of() { # RANKS: a ring over the first GPUs
 
 race_of() { # RANKS SECONDS
 	local file=$out/${machine}x$1-$commit.json
-	"$race" -b 1K -e 1073741824 -r 7 -t "$2" -C "$commit" \
+	"$race" -b 1024 -e 1073741824 -r 7 -t "$2" -C "$commit" \
 		"$work/plan$1.json" >"$file" &&
 		[ "$(tail -n 1 "$file")" = "]}" ] &&
 		! grep -q '"wrong": [1-9]' "$file" && grep -q '"ratio' "$file"
@@ -171,6 +171,9 @@ words='is for another machine'
 check 30 "a warning on another machine" 0 "${run[@]}" "$work/far.json" -e 1K
 words='values : 0 OK'
 check 30 "CUDA graphs" 0 "${run[@]}" "$all" -f 8 --graph
+words='values : 0 OK'
+check 60 "the best way, in graphs" 0 "${run[@]}" "$all" -f 8 -e "$largest" \
+	-n 5 -w 1 --graph --best
 words='out of memory'
 check 30 "out of memory" 3 "${run[@]}" "$all" -b 400G -e 400G
 words='rank 1 .* stopped'
@@ -183,9 +186,9 @@ check 30 "CPU ranks beside GPUs" 0 "$gtopo" run --device host --plan "$all" \
 if [ -n "$full" ]; then
 	if [ -n "$GTOPO_NCCL" ]; then
 		check 100 "NCCL's rings are the same with our file" 0 same_rings
-		check 150 "race with NCCL on $gpus" 0 race_of "$gpus" 135
+		check 230 "race with NCCL on $gpus" 0 race_of "$gpus" 215
 		[ "$gpus" -eq 2 ] ||
-			check 80 "race with NCCL on 2" 0 race_of 2 65
+			check 140 "race with NCCL on 2" 0 race_of 2 125
 	else
 		result skip "race with NCCL" "no libnccl.so.2"
 	fi
