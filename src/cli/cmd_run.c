@@ -23,7 +23,7 @@ struct gt_run_opts {
 	const char *plan;
 	int device; /* -1: the best one */
 	int map;    /* 0: by bus id, 1: by index */
-	int strict, graph;
+	int strict, graph, best;
 	const char *coll;
 	int64_t root; /* -1: the plan's */
 	uint64_t begin_bytes, end_bytes;
@@ -68,6 +68,8 @@ static const struct gt_opt gt_run_opts[] = {
 	 "refuse GPUs of a machine that is not the plan's", 0, 0},
 	{GT_OPT_FLAG, 0, "graph", NULL, GT_RUN_AT(graph),
 	 "launch on GPUs through CUDA graphs", 0, 0},
+	{GT_OPT_FLAG, 0, "best", NULL, GT_RUN_AT(best),
+	 "on GPUs, the fastest way known, not the plan's", 0, 0},
 	{GT_OPT_TEXT, 0, "coll", "NAME", GT_RUN_AT(coll),
 	 "collective, or all that the plan can do (default: all)", 0, 0},
 	{GT_OPT_INT, 'r', "root", "RANK", GT_RUN_AT(root),
@@ -200,14 +202,16 @@ static int gt_run_where(const struct gt_cmd_args *args,
 
 	sweep->config.map_index = opts->map;
 	sweep->config.graph = opts->graph;
+	sweep->config.best = opts->best;
 	if (!strcmp(sweep->ops->name, "cuda"))
 		return gt_run_machine_check(args, &want, plan, err);
-	if (opts->map || opts->strict || opts->graph)
+	if (opts->map || opts->strict || opts->graph || opts->best)
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "%s is for GPUs; engine '%s' needs none",
 				  opts->map      ? "--map index"
 				  : opts->strict ? "--strict"
-						 : "--graph",
+				  : opts->graph  ? "--graph"
+						 : "--best",
 				  sweep->ops->name);
 	return GT_OK;
 }
