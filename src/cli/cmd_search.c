@@ -22,6 +22,7 @@ struct gt_search_opts {
 	int coll;
 	int rates;
 	const char *gpus;
+	int64_t root;
 	int64_t max_channels;
 	const char *exclude_link, *exclude_device;
 	int64_t budget_ns;
@@ -32,21 +33,27 @@ struct gt_search_opts {
 enum gt_search_algo {
 	GT_SEARCH_AUTO, /* in a cluster: hier */
 	GT_SEARCH_RING,
+	GT_SEARCH_FOREST,
+	GT_SEARCH_TREE,
 	GT_SEARCH_MESH,
 	GT_SEARCH_HIER,
 };
 
-static const char *const gt_search_algos[] = {"auto", "ring", "mesh", "hier"};
+static const char *const gt_search_algos[] = {"auto", "ring", "forest",
+					      "tree", "mesh", "hier"};
 
 static const struct gt_opt gt_search_opts[] = {
-	{GT_OPT_WORD, 0, "algo", "auto|ring|mesh|hier",
+	{GT_OPT_WORD, 0, "algo", "auto|ring|forest|tree|mesh|hier",
 	 offsetof(struct gt_search_opts, algo),
 	 "the shape of the channels (default: auto)", 0, 0},
-	{GT_OPT_WORD, 0, "coll", "allreduce|allgather|reducescatter",
+	{GT_OPT_WORD, 0, "coll",
+	 "allreduce|allgather|reducescatter|broadcast|reduce",
 	 offsetof(struct gt_search_opts, coll),
 	 "the collective to plan (default: allreduce)", 0, 0},
 	{GT_OPT_TEXT, 0, "gpus", "LIST", offsetof(struct gt_search_opts, gpus),
 	 "devs or bus ids, in order of rank (default: all)", 0, 0},
+	{GT_OPT_INT, 0, "root", "RANK", offsetof(struct gt_search_opts, root),
+	 "of a broadcast or reduce (default: 0)", 0, INT32_MAX},
 	{GT_OPT_WORD, 0, "rates", "measured|nccl|line",
 	 offsetof(struct gt_search_opts, rates),
 	 "which link rates to believe (default: measured)", 0, 0},
@@ -79,22 +86,27 @@ static void gt_search_tell(const struct gt_cmd_args *args,
 	double bound = gt_rat_double(proof->bound);
 	double any = gt_rat_double(proof->any_bound);
 
-	gt_cmd_note(args, "%u GPUs: rings of %g GB/s in %u channels",
-		    plan->nranks, value, gt_plan_main(plan)->nchannels);
+	const char *what = proof->class_ == GT_PROOF_RING ? "rings" : "trees";
+
+	gt_cmd_note(args, "%u GPUs: %s of %g GB/s in %u channels", plan->nranks,
+		    what, value, gt_plan_main(plan)->nchannels);
+	if (proof->class_ == GT_PROOF_ANY)
+		what = "schedules";
 	if (proof->optimal)
-		gt_cmd_note(args, "proved: no rings reach more");
+		gt_cmd_note(args, "proved: no %s reach more", what);
 	else
-		gt_cmd_note(args, "rings reach at most %g GB/s (%.3g%% more)",
-			    bound, 100 * (bound / value - 1));
+		gt_cmd_note(args, "%s reach at most %g GB/s (%.3g%% more)",
+			    what, bound, 100 * (bound / value - 1));
 	if (proof->has_any_bound)
 		gt_cmd_note(args,
 			    "no schedule at all reaches more than %g GB/s "
 			    "(%.3g%% more)",
 			    any, 100 * (any / value - 1));
 	gt_cmd_note(args,
-		    "%u limiting links, %u rings tried in %u rounds, %.1f ms",
-		    stats->nrows, stats->ncolumns, stats->nrounds,
-		    (double)ns / 1e6);
+		    "%u limiting links, %u %s tried in %u rounds, %.1f ms",
+		    stats->nrows, stats->ncolumns,
+		    proof->class_ == GT_PROOF_RING ? "rings" : "trees",
+		    stats->nrounds, (double)ns / 1e6);
 }
 
 static int gt_search_write(const struct gt_cmd_args *args,
@@ -176,12 +188,17 @@ static int gt_search_on(const struct gt_cmd_args *args, struct gt_topo *topo,
 		.topo = topo,
 		.rates = (enum gt_rates)opts->rates,
 		.coll = (enum gt_coll)opts->coll,
+		.root = (uint32_t)opts->root,
 		.max_channels = (uint32_t)opts->max_channels,
 	};
 	struct gt_paths *paths;
 	int rc = gt_request_gpus(topo, opts->gpus, arena, &request.gpus,
 				 &request.nranks, err);
 
+	if (!rc && request.root >= request.nranks)
+		rc = gt_err_set(err, GT_EINPUT, "--root",
+				"there is no rank '%u', only %u of them",
+				request.root, request.nranks);
 	if (!rc)
 		rc = gt_paths_new(topo, &paths, err);
 	if (rc)

@@ -17,6 +17,7 @@ static int gt_diff_bound_on(const struct gt_topo *topo, struct gt_arena *arena,
 	struct gt_bound all;
 	struct gt_fabric *fabric;
 	struct gt_paths *paths;
+	struct gt_bound_ask ask = {.coll = GT_COLL_ALLREDUCE};
 	int rc;
 
 	if (gt_topo_need_gpus(topo, NULL))
@@ -29,8 +30,9 @@ static int gt_diff_bound_on(const struct gt_topo *topo, struct gt_arena *arena,
 		return rc;
 	request.paths = paths;
 	rc = gt_request_fabric(&request, arena, &fabric, err);
+	ask.fabric = fabric;
 	if (!rc)
-		rc = gt_bound_find(fabric, GT_COLL_ALLREDUCE, arena, &all, err);
+		rc = gt_bound_find(&ask, arena, &all, err);
 	gt_paths_free(paths);
 	if (rc)
 		return rc;

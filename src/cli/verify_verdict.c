@@ -6,6 +6,12 @@
 #include "base/err.h"
 #include "base/json.h"
 
+static const char *const gt_verdict_classes[GT_NPROOFS] = {
+	[GT_PROOF_RING] = " for rings: ",
+	[GT_PROOF_TREE] = " for trees: ",
+	[GT_PROOF_ANY] = " for any schedule: ",
+};
+
 static void gt_verdict_rate(struct gt_buf *out, const char *label,
 			    struct gt_rat gbs)
 {
@@ -43,9 +49,7 @@ static void gt_verdict_proof(const struct gt_verdict *verdict,
 	gt_verdict_rate(out, "value", proof->value);
 	gt_buf_puts(out, "\n");
 	gt_verdict_rate(out, "bound", proof->bound);
-	gt_buf_puts(out, proof->class_ == GT_PROOF_RING
-				 ? " for rings: "
-				 : " for any schedule: ");
+	gt_buf_puts(out, gt_verdict_classes[proof->class_]);
 	gt_verdict_bound(out, proof->value, proof->bound,
 			 verdict->report.bound);
 	if (!proof->has_any_bound)

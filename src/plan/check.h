@@ -81,6 +81,32 @@ int gt_check_parts(const struct gt_plan *plan,
 		   enum gt_bound_state *state, struct gt_err *err);
 
 /*
+ * What hops cost under prices of links, by from * nranks + to, in whole
+ * multiples of 1 / unit; what costs `most` or more counts as that.  unit
+ * becomes 0 when there is none up to unit_max.
+ */
+struct gt_hop_costs {
+	int64_t *cost;
+	int64_t most, unit, unit_max;
+};
+void gt_check_costs(const struct gt_plan *plan,
+		    const struct gt_plan_route **table,
+		    const struct gt_rat *prices, struct gt_hop_costs *costs);
+
+/* Do these prices prove a bound about trees, or about anything (plan.h)? */
+int gt_check_tree_bound(const struct gt_plan *plan,
+			const struct gt_plan_route **table,
+			const struct gt_rat *prices, enum gt_bound_state *state,
+			struct gt_err *err);
+
+/*
+ * What the cheapest spanning tree away from the root costs (Edmonds, "Optimum
+ * branchings", 1967), or -1 when memory ran out.  cost[i * n + j] is that of
+ * the hop from i to j.
+ */
+int64_t gt_tree_cheapest(uint32_t n, const int64_t *cost, uint32_t root);
+
+/*
  * The cheapest ring through n ranks, 2 <= n <= 16, by dynamic programming
  * over subsets (Held and Karp, "A dynamic programming approach to sequencing
  * problems", 1962).  cost[i * n + j] is that of the hop from i to j.  Writes

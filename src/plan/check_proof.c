@@ -25,13 +25,24 @@ const char *gt_bound_state_text(enum gt_bound_state state)
 
 static int gt_check_class(const struct gt_plan *plan, struct gt_err *err)
 {
+	const struct gt_plan_proof *proof = &plan->proof;
 	enum gt_algo algo = gt_plan_main(plan)->algo;
+	int reduces = plan->coll == GT_COLL_ALLREDUCE;
 
-	if (plan->proof.class_ != GT_PROOF_RING || algo == GT_ALGO_RING)
+	if (proof->class_ == GT_PROOF_ANY && proof->nprices &&
+	    (reduces || algo != GT_ALGO_TREE))
+		return gt_plan_wrong(
+			plan, gt_plan_at("proof.certificate.prices"), err,
+			"prove nothing about any %s by algo '%s'",
+			gt_coll_name(plan->coll), gt_algo_name(algo));
+	if (proof->class_ == GT_PROOF_ANY ||
+	    (proof->class_ == GT_PROOF_RING && algo == GT_ALGO_RING) ||
+	    (proof->class_ == GT_PROOF_TREE && algo == GT_ALGO_TREE && reduces))
 		return GT_OK;
 	return gt_plan_wrong(plan, gt_plan_at("proof.class"), err,
-			     "'ring' is not what a plan of algo '%s' can be",
-			     gt_algo_name(algo));
+			     "'%s' is not what %s by algo '%s' can be",
+			     gt_proof_name(proof->class_),
+			     gt_coll_name(plan->coll), gt_algo_name(algo));
 }
 
 int gt_check_claims(const struct gt_plan *plan, struct gt_err *err)
@@ -201,50 +212,45 @@ static int gt_route_cost(const struct gt_plan *plan,
 	return 1;
 }
 
-/* The least common multiple of *unit and den; 0 when it is too large. */
-static int gt_unit_refine(int64_t *unit, int64_t den)
+/* The least common multiple of unit and den; 0 when it is too large. */
+static int gt_unit_refine(struct gt_hop_costs *costs, int64_t den)
 {
-	int64_t a = *unit, b = den, rest;
+	int64_t a = costs->unit, b = den, rest;
 
 	while (b) {
 		rest = a % b;
 		a = b;
 		b = rest;
 	}
-	return !__builtin_mul_overflow(*unit, den / a, unit) &&
-	       *unit <= gt_unit_max;
+	return !__builtin_mul_overflow(costs->unit, den / a, &costs->unit) &&
+	       costs->unit <= costs->unit_max;
 }
 
-/*
- * Costs of all pairs in whole units; what costs 1 or more counts as 1, which
- * changes no answer to "does every ring cost at least 1".  *unit becomes 0
- * when there is no small enough unit.
- */
-static void gt_ring_costs(const struct gt_plan *plan,
-			  const struct gt_plan_route **table,
-			  const struct gt_rat *prices, int64_t *cost,
-			  int64_t *unit)
+void gt_check_costs(const struct gt_plan *plan,
+		    const struct gt_plan_route **table,
+		    const struct gt_rat *prices, struct gt_hop_costs *costs)
 {
 	uint32_t n = plan->nranks;
 	struct gt_rat rat;
 
-	*unit = 1;
+	costs->unit = 1;
 	for (int pass = 0; pass < 2; pass++)
 		for (uint32_t i = 0; i < n * n; i++) {
 			if (!table[i])
 				continue;
 			if (!gt_route_cost(plan, table[i], prices, &rat)) {
-				*unit = 0;
+				costs->unit = 0;
 				return;
 			}
-			if (gt_rat_cmp(rat, GT_RAT(1, 1)) > 0)
-				rat = GT_RAT(1, 1);
-			if (!pass && !gt_unit_refine(unit, rat.den)) {
-				*unit = 0;
+			if (gt_rat_cmp(rat, GT_RAT(costs->most, 1)) > 0)
+				rat = GT_RAT(costs->most, 1);
+			if (!pass && !gt_unit_refine(costs, rat.den)) {
+				costs->unit = 0;
 				return;
 			}
 			if (pass)
-				cost[i] = *unit / rat.den * rat.num;
+				costs->cost[i] =
+					costs->unit / rat.den * rat.num;
 		}
 }
 
@@ -287,35 +293,41 @@ static int gt_check_cheapest(const struct gt_plan *plan, const int64_t *cost,
 			     ring, gt_rat_double(rat));
 }
 
+/* What costs 1 or more may count as 1: the question is who costs less. */
 static int gt_check_rings(const struct gt_plan *plan,
 			  const struct gt_plan_route **table,
 			  const struct gt_rat *prices,
 			  enum gt_bound_state *state, struct gt_err *err)
 {
 	uint32_t n = plan->nranks;
-	int64_t *cost = calloc((size_t)n * n, sizeof(*cost)), unit;
+	struct gt_hop_costs costs = {
+		.cost = calloc((size_t)n * n, sizeof(*costs.cost)),
+		.most = 1,
+		.unit_max = gt_unit_max,
+	};
 	int rc = GT_OK;
 
-	if (!cost)
+	if (!costs.cost)
 		return gt_err_nomem(err);
-	gt_ring_costs(plan, table, prices, cost, &unit);
+	gt_check_costs(plan, table, prices, &costs);
 	*state = GT_BOUND_PROVEN;
-	if (!unit)
+	if (!costs.unit)
 		*state = GT_BOUND_TOO_FINE;
-	else if (gt_ring_cheap_bound(n, cost, unit))
+	else if (gt_ring_cheap_bound(n, costs.cost, costs.unit))
 		rc = GT_OK;
 	else if (n > GT_RING_MAX)
 		*state = GT_BOUND_TOO_MANY;
 	else
-		rc = gt_check_cheapest(plan, cost, unit, err);
-	free(cost);
+		rc = gt_check_cheapest(plan, costs.cost, costs.unit, err);
+	free(costs.cost);
 	return rc;
 }
 
-static int gt_check_ring_bound(const struct gt_plan *plan,
-			       const struct gt_plan_route **table,
-			       enum gt_bound_state *state, struct gt_err *err)
+static int gt_check_price_bound(const struct gt_plan *plan,
+				const struct gt_plan_route **table,
+				enum gt_bound_state *state, struct gt_err *err)
 {
+	int ring = plan->proof.class_ == GT_PROOF_RING;
 	struct gt_rat *prices =
 		calloc((size_t)plan->nlinks + 1, sizeof(*prices));
 	int rc;
@@ -324,7 +336,9 @@ static int gt_check_ring_bound(const struct gt_plan *plan,
 		return gt_err_nomem(err);
 	rc = gt_check_prices(plan, prices, err);
 	if (!rc && plan->proof.nroutes)
-		rc = gt_check_rings(plan, table, prices, state, err);
+		rc = ring ? gt_check_rings(plan, table, prices, state, err)
+			  : gt_check_tree_bound(plan, table, prices, state,
+						err);
 	else if (!rc)
 		*state = GT_BOUND_NO_ROUTES;
 	free(prices);
@@ -337,15 +351,15 @@ static int gt_check_certificate(const struct gt_plan *plan,
 				struct gt_err *err)
 {
 	const struct gt_plan_proof *proof = &plan->proof;
-	int ring = proof->class_ == GT_PROOF_RING, rc = GT_OK;
+	int any = proof->class_ == GT_PROOF_ANY, rc = GT_OK;
 
 	if (proof->nroutes)
 		rc = gt_check_routes(plan, table, err);
-	if (!rc && ring && proof->nprices)
-		rc = gt_check_ring_bound(plan, table, &report->bound, err);
+	if (!rc && proof->nprices)
+		rc = gt_check_price_bound(plan, table, &report->bound, err);
 	if (!rc && proof->nparts)
 		rc = gt_check_parts(plan, table,
-				    ring ? &report->any_bound : &report->bound,
+				    any ? &report->bound : &report->any_bound,
 				    err);
 	return rc;
 }

@@ -8,7 +8,7 @@ gtopo_core_sources += \
 	%D%/vertex.c %D%/vertex.h \
 	%D%/check.c %D%/check.h %D%/check_channel.c %D%/check_load.c \
 	%D%/check_parts.c %D%/check_program.c %D%/check_proof.c \
-	%D%/check_share.c \
+	%D%/check_share.c %D%/check_tree.c \
 	%D%/held_karp.c \
 	%D%/cost.c %D%/cost.h %D%/cost_net.c %D%/cost_net.h \
 	%D%/cost_read.c %D%/cost_read.h %D%/cost_run.c \

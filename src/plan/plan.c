@@ -46,6 +46,7 @@ static const char *const gt_protocol_names[GT_NPROTOCOLS] = {
 
 static const char *const gt_proof_names[GT_NPROOFS] = {
 	[GT_PROOF_RING] = "ring",
+	[GT_PROOF_TREE] = "tree",
 	[GT_PROOF_ANY] = "any",
 };
 

@@ -54,6 +54,7 @@ enum gt_transport {
 
 enum gt_proof_class {
 	GT_PROOF_RING, /* optimal among Hamiltonian rings */
+	GT_PROOF_TREE, /* among trees, all-reduce going up and down the same */
 	GT_PROOF_ANY,  /* among all schedules without in-network compute */
 	GT_NPROOFS
 };
@@ -159,11 +160,17 @@ struct gt_plan_set {
  * what no plan at all exceeds (no in-network compute), in the same unit.
  *
  * bound's certificate is a list of link prices: the sum of price * capacity
- * is the bound, and no Hamiltonian ring of `routes` costs less than 1 (a hop
- * costs the sum over its route of price, times charge on links of kind PCI).
+ * is the bound, and what the plan does costs at least 1 a byte of the result
+ * (a hop costs the sum over its route of price, times charge on links of kind
+ * PCI):
+ *   class ring: no Hamiltonian ring of `routes` costs less than 1;
+ *   class any: broadcast, reduce: no tree from or to the root does; all-gather,
+ *     reduce-scatter: each rank's cheapest tree costs 1 on average.  Every
+ *     byte leaves a tree behind, whatever the schedule;
+ *   class tree, of an all-reduce: no tree, up and down together, does.
  *
- * any_bound's certificate, and that of a bound of class any, is `parts`.  The
- * capacity of their links over what has to cross them, as a fraction of the
+ * any_bound's certificate, and instead of prices that of a bound of class any,
+ * is `parts`.  The capacity of their links over what has to cross them, as a fraction of the
  * result of n blocks, bounds the size of the result over the time:
  *   all-gather, reduce-scatter: one part of k < n ranks: k / n, its blocks;
  *   broadcast, reduce: one part that holds the root: 1;

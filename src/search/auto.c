@@ -16,7 +16,7 @@ enum {
 	/* Rows at most: one a plan, and the uses of the mesh. */
 	GT_AUTO_ROWS = GT_AUTO_MAX_PLANS + 3,
 	/* When the last row is best so often in a row, it stays so. */
-	GT_AUTO_SETTLED = 3,
+	GT_AUTO_SETTLED = 6,
 };
 
 static const double gt_auto_worth = 0.97;

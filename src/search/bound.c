@@ -4,9 +4,11 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "plan/plan.h"
 #include "search/bound_parts.h"
 #include "search/cut.h"
 #include "search/fabric.h"
+#include "search/maxflow.h"
 
 /* The smallest ratio so far: what leaves a set, over its ranks. */
 struct gt_bound_ratio {
@@ -57,46 +59,82 @@ static void gt_bound_newton(struct gt_cut *cut, struct gt_bound_ratio *best)
 	}
 }
 
-static int gt_bound_spread(struct gt_cut *cut, struct gt_arena *arena,
-			   struct gt_bound *bound, struct gt_err *err)
+/* `inside` holds the best set, with `ranks` of its ranks to a result of n. */
+static int gt_bound_emit(const struct gt_cut *cut, int64_t n, int64_t ranks,
+			 struct gt_arena *arena, struct gt_bound *bound)
 {
-	const struct gt_fabric *f = cut->fabric;
-	struct gt_bound_ratio best = {INT64_MAX, 1, NULL};
 	struct gt_rat total = GT_RAT(0, 1);
 	int fits = 1;
 
-	best.inside = gt_arena_alloc(arena, f->nnodes);
 	bound->nparts = 1;
 	bound->parts = gt_arena_alloc(arena, sizeof(*bound->parts));
-	if (!best.inside || !bound->parts)
-		return gt_err_nomem(err);
-	gt_bound_begin(cut, &best);
-	gt_bound_newton(cut, &best);
-	memcpy(cut->inside, best.inside, f->nnodes);
-	if (gt_cut_part(cut, arena, bound->parts, &total, &fits))
-		return gt_err_nomem(err);
+	if (!bound->parts ||
+	    gt_cut_part(cut, arena, bound->parts, &total, &fits))
+		return GT_ESYS;
 	bound->found =
-		fits &&
-		gt_rat_mul(total, GT_RAT(f->nranks - 1, bound->parts->nranks),
-			   &bound->value);
+		fits && gt_rat_mul(total, GT_RAT(n, ranks), &bound->value);
 	return GT_OK;
 }
 
-int gt_bound_find(const struct gt_fabric *fabric, enum gt_coll coll,
-		  struct gt_arena *arena, struct gt_bound *bound,
-		  struct gt_err *err)
+static int gt_bound_spread(struct gt_cut *cut, struct gt_arena *arena,
+			   struct gt_bound *bound)
 {
+	const struct gt_fabric *f = cut->fabric;
+	struct gt_bound_ratio best = {INT64_MAX, 1, NULL};
+
+	best.inside = gt_arena_alloc(arena, f->nnodes);
+	if (!best.inside)
+		return GT_ESYS;
+	gt_bound_begin(cut, &best);
+	gt_bound_newton(cut, &best);
+	memcpy(cut->inside, best.inside, f->nnodes);
+	return gt_bound_emit(cut, f->nranks - 1, gt_cut_ranks(cut), arena,
+			     bound);
+}
+
+/* The least of all minimum cuts between the root and another rank. */
+static int gt_bound_rooted(struct gt_cut *cut, uint32_t root,
+			   struct gt_arena *arena, struct gt_bound *bound)
+{
+	const struct gt_fabric *f = cut->fabric;
+	unsigned char *inside = gt_arena_alloc(arena, f->nnodes);
+	int64_t least = INT64_MAX, one;
+
+	if (!inside)
+		return GT_ESYS;
+	gt_cut_scale(cut, 1);
+	gt_cut_feed(cut, root, GT_FLOW_INF);
+	for (uint32_t v = 0; v < f->nranks; v++) {
+		if (v == root)
+			continue;
+		one = gt_cut_run(cut, f->ranks[v]);
+		if (one >= least)
+			continue;
+		least = one;
+		memcpy(inside, cut->inside, f->nnodes);
+	}
+	memcpy(cut->inside, inside, f->nnodes);
+	return gt_bound_emit(cut, 1, 1, arena, bound);
+}
+
+int gt_bound_find(const struct gt_bound_ask *ask, struct gt_arena *arena,
+		  struct gt_bound *bound, struct gt_err *err)
+{
+	int up = gt_coll_goes_up(ask->coll),
+	    down = gt_coll_goes_down(ask->coll);
 	struct gt_cut cut;
 	int rc;
 
 	memset(bound, 0, sizeof(*bound));
-	if (fabric->nranks < 2)
+	if (ask->fabric->nranks < 2 || (!up && !down))
 		return GT_OK;
-	rc = gt_cut_init(&cut, fabric, coll == GT_COLL_REDUCESCATTER, err);
-	if (!rc)
-		rc = coll == GT_COLL_ALLREDUCE
-			     ? gt_bound_parts(&cut, arena, bound, err)
-			     : gt_bound_spread(&cut, arena, bound, err);
+	rc = gt_cut_init(&cut, ask->fabric, up && !down, err);
+	if (!rc && up && down)
+		rc = gt_bound_parts(&cut, arena, bound, err);
+	else if (!rc && gt_coll_has_blocks(ask->coll))
+		rc = gt_bound_spread(&cut, arena, bound);
+	else if (!rc)
+		rc = gt_bound_rooted(&cut, ask->root, arena, bound);
 	gt_cut_release(&cut);
-	return rc;
+	return rc == GT_ESYS ? gt_err_nomem(err) : rc;
 }

@@ -8,6 +8,7 @@
  * programming", 1967), each step a few maximum flows; it is what packings of
  * trees attain when switches only forward (Edmonds, "Edge-disjoint branchings",
  * 1973).  Reduce-scatter is all-gather with all links turned round.
+ * Broadcast is bounded by the minimum cuts from the root, reduce by those to it.
  *
  * All-reduce: for any partition of the ranks into p parts each element needs
  * p - 1 messages between parts to be combined and p - 1 to be spread (one-way
@@ -20,7 +21,7 @@
  *
  * All values are in the unit of a ring's rate v: what it moves on each of its
  * hops.  Its all-gather makes N / (N - 1) * v of output a second, its
- * all-reduce half of that.
+ * all-reduce half of that; broadcast and reduce make v.
  */
 #ifndef GT_SEARCH_BOUND_H
 #define GT_SEARCH_BOUND_H
@@ -42,15 +43,21 @@ struct gt_bound_part {
 };
 
 struct gt_bound {
-	int found; /* no: fewer than two ranks, or numbers beyond 64 bit */
+	/* no: fewer than two ranks, numbers beyond 64 bit, other collectives */
+	int found;
 	struct gt_rat value;
 	uint32_t nparts; /* one; all-reduce: a partition */
 	struct gt_bound_part *parts;
 };
 
+struct gt_bound_ask {
+	const struct gt_fabric *fabric;
+	enum gt_coll coll;
+	uint32_t root; /* of a broadcast or reduce */
+};
+
 /* Memory is the arena's.  Only GT_ESYS (memory) can fail. */
-int gt_bound_find(const struct gt_fabric *fabric, enum gt_coll coll,
-		  struct gt_arena *arena, struct gt_bound *bound,
-		  struct gt_err *err);
+int gt_bound_find(const struct gt_bound_ask *ask, struct gt_arena *arena,
+		  struct gt_bound *bound, struct gt_err *err);
 
 #endif

@@ -44,6 +44,7 @@ static void gt_emit_head(struct gt_emit *e)
 	struct gt_plan *plan = e->plan;
 
 	plan->coll = request->coll;
+	plan->root = request->root;
 	plan->digest = gt_emit_text(e, gt_topo_digest(request->topo));
 	plan->shape_digest =
 		gt_emit_text(e, gt_topo_shape_digest(request->topo));
@@ -79,7 +80,7 @@ static void gt_emit_ranks(struct gt_emit *e)
 static void gt_emit_links(struct gt_emit *e)
 {
 	const struct gt_fabric *f = e->found->fabric;
-	const struct gt_bound *bound = e->found->bound;
+	const struct gt_bound *bound = e->found->proposal->cut;
 	struct gt_plan *plan = e->plan;
 
 	e->link = gt_emit_array(e, f->nlinks, sizeof(*e->link));
@@ -89,7 +90,7 @@ static void gt_emit_links(struct gt_emit *e)
 	for (uint32_t i = 0; i < f->nranks * f->nranks; i++)
 		for (uint32_t k = 0; k < f->routes[i].nlinks; k++)
 			e->link[f->routes[i].links[k]] = 1;
-	for (uint32_t i = 0; bound->found && i < bound->nparts; i++)
+	for (uint32_t i = 0; bound && bound->found && i < bound->nparts; i++)
 		for (uint32_t k = 0; k < bound->parts[i].nlinks; k++)
 			e->link[bound->parts[i].links[k]] = 1;
 	for (uint32_t i = 0; i < f->nlinks; i++) {
@@ -116,11 +117,9 @@ uint32_t *gt_emit_map(struct gt_emit *e, const uint32_t *links, uint32_t n)
 }
 
 static void gt_emit_hop(struct gt_emit *e, struct gt_plan_hop *hop,
-			uint32_t from, uint32_t to)
+			uint32_t from, uint32_t to,
+			const struct gt_fabric_route *route)
 {
-	const struct gt_fabric *f = e->found->fabric;
-	const struct gt_fabric_route *route = &f->routes[from * f->nranks + to];
-
 	hop->from = from;
 	hop->to = to;
 	hop->transport = GT_TRANSPORT_PEER;
@@ -129,19 +128,13 @@ static void gt_emit_hop(struct gt_emit *e, struct gt_plan_hop *hop,
 	hop->route = gt_emit_map(e, route->links, route->nlinks);
 }
 
-static void gt_emit_channel(struct gt_emit *e, uint32_t i)
+static void gt_emit_order(struct gt_emit *e,
+			  const struct gt_proposal_channel *in,
+			  struct gt_plan_channel *out)
 {
-	const struct gt_proposal *proposal = e->found->proposal;
-	const struct gt_proposal_channel *in = &proposal->channels[i];
-	struct gt_plan_channel *out = &e->plan->channels[i];
+	const struct gt_fabric *f = e->found->fabric;
 	uint32_t n = e->plan->nranks;
 
-	out->id = i;
-	out->shape = proposal->shape;
-	out->gbs = in->gbs;
-	out->share = GT_RAT(1, 1);
-	if (proposal->nchannels > 1)
-		gt_rat_div(in->gbs, proposal->value, &out->share);
 	out->order = gt_emit_array(e, n, sizeof(*out->order));
 	out->hops = gt_emit_array(e, n, sizeof(*out->hops));
 	if (e->failed)
@@ -149,9 +142,51 @@ static void gt_emit_channel(struct gt_emit *e, uint32_t i)
 	out->norder = n;
 	memcpy(out->order, in->order, n * sizeof(*out->order));
 	out->nhops = n > 1 ? n : 0;
-	for (uint32_t k = 0; k < out->nhops; k++)
-		gt_emit_hop(e, &out->hops[k], in->order[k],
-			    in->order[(k + 1) % n]);
+	for (uint32_t k = 0; k < out->nhops; k++) {
+		uint32_t from = in->order[k], to = in->order[(k + 1) % n];
+
+		gt_emit_hop(e, &out->hops[k], from, to,
+			    &f->routes[from * n + to]);
+	}
+}
+
+/* Hops by child, down before up. */
+static void gt_emit_tree(struct gt_emit *e,
+			 const struct gt_proposal_channel *in,
+			 struct gt_plan_channel *out)
+{
+	uint32_t n = e->plan->nranks;
+
+	out->root = in->root;
+	out->parent = gt_emit_array(e, n, sizeof(*out->parent));
+	out->hops = gt_emit_array(e, 2 * (size_t)n, sizeof(*out->hops));
+	for (uint32_t v = 0; !e->failed && v < n; v++) {
+		out->parent[v] = v == in->root ? -1 : (int32_t)in->parent[v];
+		if (in->down[v])
+			gt_emit_hop(e, &out->hops[out->nhops++], in->parent[v],
+				    v, in->down[v]);
+		if (in->up[v])
+			gt_emit_hop(e, &out->hops[out->nhops++], v,
+				    in->parent[v], in->up[v]);
+	}
+}
+
+static void gt_emit_channel(struct gt_emit *e, uint32_t i)
+{
+	const struct gt_proposal *proposal = e->found->proposal;
+	const struct gt_proposal_channel *in = &proposal->channels[i];
+	struct gt_plan_channel *out = &e->plan->channels[i];
+
+	out->id = i;
+	out->shape = proposal->shape;
+	out->gbs = in->gbs;
+	out->share = GT_RAT(1, 1);
+	if (proposal->nchannels > 1)
+		gt_rat_div(in->gbs, proposal->value, &out->share);
+	if (proposal->shape == GT_SHAPE_RING)
+		gt_emit_order(e, in, out);
+	else
+		gt_emit_tree(e, in, out);
 }
 
 static void gt_emit_channels(struct gt_emit *e)
@@ -167,23 +202,24 @@ static void gt_emit_channels(struct gt_emit *e)
 		gt_emit_channel(e, i);
 }
 
-static uint32_t gt_emit_workers(const struct gt_emit *e)
+static int gt_emit_crosses_pci(const struct gt_plan *plan,
+			       const struct gt_plan_hop *hop)
 {
-	const struct gt_fabric *f = e->found->fabric;
-	const struct gt_plan *plan = e->plan;
+	for (uint32_t k = 0; k < hop->nroute; k++)
+		if (!strcmp(plan->links[hop->route[k]].kind, "PCI"))
+			return 1;
+	return 0;
+}
+
+static uint32_t gt_emit_workers(const struct gt_plan *plan)
+{
 	uint32_t total = GT_EMIT_WORKERS_NVL;
 
 	for (uint32_t c = 0; c < plan->nchannels; c++)
-		for (uint32_t i = 0; i < plan->channels[c].nhops; i++) {
-			const struct gt_plan_hop *hop =
-				&plan->channels[c].hops[i];
-			const struct gt_fabric_route *route =
-				&f->routes[hop->from * f->nranks + hop->to];
-
-			for (uint32_t k = 0; k < route->nlinks; k++)
-				if (f->links[route->links[k]].charged)
-					total = GT_EMIT_WORKERS_PCI;
-		}
+		for (uint32_t i = 0; i < plan->channels[c].nhops; i++)
+			if (gt_emit_crosses_pci(plan,
+						&plan->channels[c].hops[i]))
+				total = GT_EMIT_WORKERS_PCI;
 	return total > plan->nchannels ? total / plan->nchannels : 1;
 }
 
@@ -199,11 +235,13 @@ static void gt_emit_select(struct gt_emit *e)
 		ids[i] = i;
 	select->max_bytes = UINT64_MAX;
 	select->coll = plan->coll;
-	select->algo = GT_ALGO_RING;
+	select->algo = e->found->proposal->shape == GT_SHAPE_RING
+			       ? GT_ALGO_RING
+			       : GT_ALGO_TREE;
 	select->protocol = GT_PROTOCOL_SIMPLE;
 	select->nchannels = plan->nchannels;
 	select->channels = ids;
-	select->workers = gt_emit_workers(e);
+	select->workers = gt_emit_workers(plan);
 	plan->select = select;
 	plan->nselect = 1;
 }

@@ -5,7 +5,6 @@
 #ifndef GT_SEARCH_EMIT_H
 #define GT_SEARCH_EMIT_H
 
-struct gt_bound;
 struct gt_err;
 struct gt_fabric;
 struct gt_plan;
@@ -16,7 +15,6 @@ struct gt_found {
 	const struct gt_request *request;
 	const struct gt_fabric *fabric;
 	const struct gt_proposal *proposal;
-	const struct gt_bound *bound; /* on all schedules */
 };
 
 /* *plan is the caller's and owes nothing to what it was made from. */

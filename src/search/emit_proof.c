@@ -50,7 +50,7 @@ static void gt_emit_prices(struct gt_emit *e)
 
 static void gt_emit_parts(struct gt_emit *e)
 {
-	const struct gt_bound *bound = e->found->bound;
+	const struct gt_bound *bound = e->found->proposal->cut;
 	struct gt_plan_proof *proof = &e->plan->proof;
 
 	proof->parts = gt_emit_array(e, bound->nparts, sizeof(*proof->parts));
@@ -72,7 +72,6 @@ static void gt_emit_parts(struct gt_emit *e)
 void gt_emit_proof(struct gt_emit *e)
 {
 	const struct gt_proposal *proposal = e->found->proposal;
-	const struct gt_bound *bound = e->found->bound;
 	struct gt_plan_proof *proof = &e->plan->proof;
 
 	if (!proposal->has_bound)
@@ -86,9 +85,8 @@ void gt_emit_proof(struct gt_emit *e)
 		return;
 	gt_emit_routes(e);
 	gt_emit_prices(e);
-	if (!bound->found)
-		return;
-	proof->has_any_bound = 1;
-	proof->any_bound = bound->value;
-	gt_emit_parts(e);
+	proof->has_any_bound = proposal->has_any_bound;
+	proof->any_bound = proposal->any_bound;
+	if (proposal->cut && proposal->cut->found)
+		gt_emit_parts(e);
 }

@@ -1,6 +1,6 @@
 /*
  * The machine as the search sees it: numbers only.  Nodes and directed links
- * with capacities, the nodes that are ranks, and the fixed route of every
+ * with capacities, the nodes that are ranks, and the route of every
  * ordered pair of ranks.  Made by gt_request_fabric(), or by hand.
  *
  * Nodes that are no ranks (switches, CPUs, GPUs left out) only pass data on.
@@ -27,8 +27,9 @@ struct gt_fabric_route {
 struct gt_fabric {
 	uint32_t nnodes, nlinks, nranks;
 	struct gt_fabric_link *links;
-	uint32_t *ranks;                /* rank -> node */
-	struct gt_fabric_route *routes; /* [from * nranks + to] */
+	uint32_t *ranks; /* rank -> node */
+	int open; /* any path through nodes that are no ranks is a route */
+	struct gt_fabric_route *routes; /* [from * nranks + to], unless open */
 };
 
 #endif

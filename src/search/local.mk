@@ -1,6 +1,7 @@
 # from a topology and a request to a plan
 gtopo_core_sources += \
 	%D%/arborescence.c %D%/arborescence.h \
+	%D%/arcs.c %D%/arcs.h \
 	%D%/auto.c %D%/auto.h \
 	%D%/bareiss.c %D%/bareiss.h \
 	%D%/bound.c %D%/bound.h \
@@ -9,6 +10,10 @@ gtopo_core_sources += \
 	%D%/emit.c %D%/emit.h \
 	%D%/emit_proof.c %D%/emit_proof.h \
 	%D%/fabric.h \
+	%D%/forest.c %D%/forest.h \
+	%D%/forest_exact.c %D%/forest_exact.h \
+	%D%/forest_few.c %D%/forest_few.h \
+	%D%/forest_prove.c \
 	%D%/hier.h %D%/hier_bound.c %D%/hier_emit.c \
 	%D%/hier_graph.c %D%/hier_graph.h \
 	%D%/hier_price.c %D%/hier_request.c %D%/hier_request.h \
@@ -29,5 +34,8 @@ gtopo_core_sources += \
 	%D%/ring_sparse.c %D%/ring_sparse.h \
 	%D%/search.c %D%/search.h \
 	%D%/shape.h \
+	%D%/shape_forest.c \
 	%D%/shape_ring.c \
+	%D%/tree_grow.c %D%/tree_grow.h \
+	%D%/trees.c %D%/trees.h \
 	%D%/watch.c %D%/watch.h

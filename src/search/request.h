@@ -20,6 +20,7 @@ struct gt_request {
 	const struct gt_paths *paths;
 	enum gt_rates rates; /* which capacities the topology was read with */
 	enum gt_coll coll;
+	uint32_t root;                /* rank, for collectives that have one */
 	uint32_t max_channels;        /* 0: no limit */
 	const struct gt_watch *watch; /* or NULL */
 	uint32_t nranks;

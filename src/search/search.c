@@ -13,30 +13,42 @@
 
 static const struct gt_shape_entry *const gt_shapes[] = {
 	&gt_shape_ring,
+	&gt_shape_forest,
 };
 
 enum { GT_NSHAPETABLE = sizeof(gt_shapes) / sizeof(gt_shapes[0]) };
 
 static const struct gt_shape_entry *gt_search_shape(const char *name)
 {
+	/* of an all-reduce people say tree */
+	if (!strcmp(name, "tree"))
+		return &gt_shape_forest;
 	for (size_t i = 0; i < GT_NSHAPETABLE; i++)
 		if (!strcmp(gt_shapes[i]->name, name))
 			return gt_shapes[i];
 	return NULL;
 }
 
-/* What bounds everything bounds this shape too. */
-static void gt_search_tighten(struct gt_proposal *proposal,
-			      const struct gt_bound *bound)
+/* What bounds everything bounds rings too. */
+static int gt_search_tighten(const struct gt_shape_args *args,
+			     struct gt_proposal *proposal, struct gt_err *err)
 {
-	if (!bound->found)
-		return;
-	if (proposal->has_bound &&
-	    gt_rat_cmp(proposal->bound, bound->value) <= 0)
-		return;
+	struct gt_bound_ask ask = {args->fabric, args->coll, args->root};
+	struct gt_bound *any = gt_arena_alloc(args->arena, sizeof(*any));
+	int rc = any ? gt_bound_find(&ask, args->arena, any, err)
+		     : gt_err_nomem(err);
+
+	if (rc || !any->found)
+		return rc;
+	proposal->cut = any;
+	proposal->has_any_bound = 1;
+	proposal->any_bound = any->value;
+	if (proposal->has_bound && gt_rat_cmp(proposal->bound, any->value) <= 0)
+		return GT_OK;
 	proposal->has_bound = 1;
-	proposal->bound = bound->value;
+	proposal->bound = any->value;
 	proposal->nprices = 0;
+	return GT_OK;
 }
 
 static int gt_search_run(const struct gt_request *request,
@@ -44,11 +56,12 @@ static int gt_search_run(const struct gt_request *request,
 			 struct gt_proposal *proposal, struct gt_arena *arena,
 			 struct gt_plan **plan, struct gt_err *err)
 {
-	struct gt_shape_args args = {.max_channels = request->max_channels,
+	struct gt_shape_args args = {.coll = request->coll,
+				     .root = request->root,
+				     .max_channels = request->max_channels,
 				     .watch = request->watch,
 				     .arena = arena};
-	struct gt_bound bound;
-	struct gt_found found = {request, NULL, proposal, &bound};
+	struct gt_found found = {request, NULL, proposal};
 	struct gt_fabric *fabric;
 	int rc = gt_request_fabric(request, arena, &fabric, err);
 
@@ -56,12 +69,9 @@ static int gt_search_run(const struct gt_request *request,
 		return rc;
 	args.fabric = found.fabric = fabric;
 	rc = shape->propose(&args, proposal, err);
-	if (!rc)
-		rc = gt_bound_find(fabric, request->coll, arena, &bound, err);
-	if (rc)
-		return rc;
-	gt_search_tighten(proposal, &bound);
-	return gt_emit(&found, plan, err);
+	if (!rc && proposal->class_ == GT_PROOF_RING)
+		rc = gt_search_tighten(&args, proposal, err);
+	return rc ? rc : gt_emit(&found, plan, err);
 }
 
 static int gt_search_shape_plan(const struct gt_request *request,

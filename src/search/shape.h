@@ -13,13 +13,19 @@
 #include "plan/plan.h"
 
 struct gt_arena;
+struct gt_bound;
 struct gt_err;
 struct gt_fabric;
+struct gt_fabric_route;
 struct gt_watch;
 
 struct gt_proposal_channel {
-	uint32_t *order;   /* all ranks, the lowest first */
 	struct gt_rat gbs; /* more than 0 */
+	uint32_t *order;   /* ring: all ranks, the lowest first */
+	/* Tree: what each rank hangs from, and over which routes. */
+	uint32_t root;
+	uint32_t *parent;                          /* UINT32_MAX at the root */
+	const struct gt_fabric_route **down, **up; /* NULL where not used */
 };
 
 struct gt_proposal_price {
@@ -38,12 +44,18 @@ struct gt_proposal {
 	struct gt_rat bound;
 	uint32_t nprices;
 	struct gt_proposal_price *prices;
+	/* What bounds everything, and why; class any: what proves bound. */
+	int has_any_bound;
+	struct gt_rat any_bound;
+	struct gt_bound *cut; /* or NULL */
 	/* What it took, for people. */
 	uint32_t nrows, ncolumns, nrounds;
 };
 
 struct gt_shape_args {
 	const struct gt_fabric *fabric;
+	enum gt_coll coll;
+	uint32_t root;
 	uint32_t max_channels;        /* 0: no limit */
 	const struct gt_watch *watch; /* or NULL */
 	struct gt_arena *arena;       /* owns what is proposed */
@@ -61,5 +73,6 @@ struct gt_shape_entry {
 };
 
 extern const struct gt_shape_entry gt_shape_ring;
+extern const struct gt_shape_entry gt_shape_forest;
 
 #endif

@@ -14,6 +14,7 @@ cli_tests += \
 	%D%/30-search.bats \
 	%D%/31-explain.bats \
 	%D%/32-auto.bats \
+	%D%/33-forest.bats \
 	%D%/40-verify.bats \
 	%D%/41-predict.bats \
 	%D%/42-export.bats \

@@ -6,6 +6,7 @@ unit_tests += \
 	%D%/test_cost \
 	%D%/test_engine \
 	%D%/test_fifo \
+	%D%/test_forest \
 	%D%/test_hier \
 	%D%/test_hier_table \
 	%D%/test_lib \
@@ -32,7 +33,7 @@ unit_tests += \
 	%D%/test_unit \
 	%D%/test_world
 
-EXTRA_DIST += %D%/fabrics.h %D%/ring_plan.h %D%/test.h
+EXTRA_DIST += %D%/cuts.h %D%/fabrics.h %D%/ring_plan.h %D%/test.h
 
 tests_unit_test_mutate_SOURCES = \
 	%D%/test_mutate.c %D%/oracle.c %D%/oracle.h

@@ -3,82 +3,17 @@
 #include "base/err.h"
 #include "search/bound.h"
 #include "search/maxflow.h"
+#include "unit/cuts.h"
 #include "unit/fabrics.h"
-
-/* The least capacity leaving a node set with exactly these ranks. */
-static struct gt_rat cut_of(const struct gt_fabric *f, uint32_t ranks,
-			    int reverse)
-{
-	uint32_t others = f->nnodes - f->nranks;
-	struct gt_rat best = GT_RAT(INT64_MAX, 1), sum;
-
-	for (uint32_t more = 0; more < 1u << others; more++) {
-		uint32_t set = ranks | more << f->nranks;
-
-		sum = GT_RAT(0, 1);
-		for (uint32_t i = 0; i < f->nlinks; i++) {
-			const struct gt_fabric_link *l = &f->links[i];
-			int from = set >> l->from & 1, to = set >> l->to & 1;
-
-			if (reverse ? to && !from : from && !to)
-				assert_true(gt_rat_add(sum, l->gbs, &sum));
-		}
-		if (gt_rat_cmp(sum, best) < 0)
-			best = sum;
-	}
-	return best;
-}
-
-static struct gt_rat spread_bound(const struct gt_fabric *f, int reverse)
-{
-	struct gt_rat best = GT_RAT(INT64_MAX, 1), one;
-	uint32_t n = f->nranks;
-
-	for (uint32_t set = 1; set < (1u << n) - 1; set++) {
-		one = cut_of(f, set, reverse);
-		assert_true(gt_rat_mul(
-			one, GT_RAT(n - 1, __builtin_popcount(set)), &one));
-		if (gt_rat_cmp(one, best) < 0)
-			best = one;
-	}
-	return best;
-}
-
-/* Every partition: part[i] is at most one more than all before it. */
-static void parts_bound(const struct gt_fabric *f, uint32_t *part, uint32_t i,
-			uint32_t count, struct gt_rat *best)
-{
-	int64_t n = f->nranks;
-	struct gt_rat sum = GT_RAT(0, 1);
-
-	if (i < f->nranks) {
-		for (uint32_t p = 0; p <= count; p++) {
-			part[i] = p;
-			parts_bound(f, part, i + 1, count + (p == count), best);
-		}
-		return;
-	}
-	if (count < 2)
-		return;
-	for (uint32_t p = 0; p < count; p++) {
-		uint32_t set = 0;
-
-		for (uint32_t k = 0; k < f->nranks; k++)
-			set |= (uint32_t)(part[k] == p) << k;
-		assert_true(gt_rat_add(sum, cut_of(f, set, 0), &sum));
-	}
-	assert_true(gt_rat_mul(sum, GT_RAT(n - 1, n * (count - 1)), &sum));
-	if (gt_rat_cmp(sum, *best) < 0)
-		*best = sum;
-}
 
 static void expect(const struct gt_fabric *f, enum gt_coll coll,
 		   struct gt_rat want, struct gt_arena *arena)
 {
+	struct gt_bound_ask ask = {f, coll, 0};
 	struct gt_bound bound;
 	char text[2][GT_RAT_TEXT_MAX];
 
-	assert_int_equal(gt_bound_find(f, coll, arena, &bound, NULL), GT_OK);
+	assert_int_equal(gt_bound_find(&ask, arena, &bound, NULL), GT_OK);
 	assert_true(bound.found);
 	assert_string_equal(gt_rat_print(bound.value, text[0]),
 			    gt_rat_print(want, text[1]));
@@ -98,6 +33,8 @@ static void test_against_all_cuts(void **state)
 
 		expect(f, GT_COLL_ALLGATHER, spread_bound(f, 0), arena);
 		expect(f, GT_COLL_REDUCESCATTER, spread_bound(f, 1), arena);
+		expect(f, GT_COLL_BROADCAST, rooted_bound(f, 0), arena);
+		expect(f, GT_COLL_REDUCE, rooted_bound(f, 1), arena);
 		parts_bound(f, part, 0, 0, &best);
 		expect(f, GT_COLL_ALLREDUCE, best, arena);
 		gt_arena_free(arena);
@@ -140,12 +77,11 @@ static void test_nothing_to_bound(void **state)
 {
 	struct gt_arena *arena = gt_arena_new();
 	struct gt_fabric *f = gt_fabric_bare(arena, 1, 0);
+	struct gt_bound_ask ask = {f, GT_COLL_ALLREDUCE, 0};
 	struct gt_bound bound;
 
 	(void)state;
-	assert_int_equal(
-		gt_bound_find(f, GT_COLL_ALLREDUCE, arena, &bound, NULL),
-		GT_OK);
+	assert_int_equal(gt_bound_find(&ask, arena, &bound, NULL), GT_OK);
 	assert_false(bound.found);
 	gt_arena_free(arena);
 }

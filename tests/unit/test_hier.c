@@ -283,6 +283,7 @@ static void sums_bound_as_wholes_do(void **state)
 				  GT_RAT(1 + gt_chance(&c, 30), 2)};
 		struct gt_hier *hier = make_box(arena, &box);
 		struct gt_fabric *f = (struct gt_fabric *)hier->box;
+		struct gt_bound_ask ask = {0};
 		struct gt_bound whole;
 		enum gt_coll coll = gt_chance(&c, 2) ? GT_COLL_ALLGATHER
 						     : GT_COLL_REDUCESCATTER;
@@ -294,8 +295,9 @@ static void sums_bound_as_wholes_do(void **state)
 			if (!gt_chance(&c, 3))
 				f->links[l].gbs =
 					GT_RAT(1 + gt_chance(&c, 50), 3);
-		assert_int_equal(gt_bound_find(expand(arena, hier), coll, arena,
-					       &whole, NULL),
+		ask.fabric = expand(arena, hier);
+		ask.coll = coll;
+		assert_int_equal(gt_bound_find(&ask, arena, &whole, NULL),
 				 GT_OK);
 		assert_true(gt_rat_mul(whole.value, GT_RAT(n, n - 1), &want));
 		check_rat(bound_of(hier, coll, arena), want, "bound");

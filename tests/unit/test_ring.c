@@ -140,8 +140,9 @@ static void test_random_machines(void **state)
 		/* optimal: what the channels carry is what the prices allow */
 		assert_int_equal(gt_rat_cmp(p.value, p.bound), 0);
 		for (int coll = 0; coll < TEST_NCOLLS; coll++) {
-			gt_bound_find(f, (enum gt_coll)coll, arena, &bound,
-				      NULL);
+			struct gt_bound_ask ask = {f, (enum gt_coll)coll, 0};
+
+			gt_bound_find(&ask, arena, &bound, NULL);
 			assert_true(bound.found);
 			assert_true(gt_rat_cmp(bound.value, p.value) >= 0);
 		}

@@ -1,0 +1,67 @@
+# gtopo search --algo forest: trees for five collectives.
+
+load common
+
+setup() {
+	xml=$GTOPO_SRC/share/xml
+	cd "$BATS_TEST_TMPDIR" || return
+}
+
+@test "every machine, every collective: proved, verified, right on CPU ranks" {
+	for machine in dgx-h100 dgx-1v pcie-8gpu h200-vm-4; do
+		for coll in allreduce allgather reducescatter broadcast reduce
+		do
+			gtopo search --algo forest --coll "$coll" -o plan \
+				"$xml/$machine.xml"
+			grep -q '"optimal": true' plan
+			gtopo verify plan | grep -q 'optimal, proven'
+			gtopo run --plan plan --device host -b 1000 -e 1000 \
+				-n 1 -w 0
+		done
+	done
+}
+
+@test "a star for each GPU of an NVSwitch" {
+	gtopo search --algo forest --coll allgather -o plan "$xml/dgx-h100.xml"
+	[ "$(grep -c '"share": "1/8"' plan)" -eq 8 ]
+	grep -q '"parent": \[-1, 0, 0, 0, 0, 0, 0, 0\]' plan
+}
+
+@test "three GPUs of a DGX-1: trees beat rings by half" {
+	gtopo search --algo forest --coll allgather --gpus 0,2,3 -o plan \
+		"$xml/dgx-1v.xml"
+	gtopo verify plan
+	# 20 GB/s an NVLink: one between 0 and 2, two between the others.
+	grep -q '"value": "90"' plan
+	gtopo search --algo ring --coll allgather --gpus 0,2,3 "$xml/dgx-1v.xml" |
+		grep -q '"value": "40"'
+}
+
+@test "what cuts cannot prove prices do, for all-reduce about trees" {
+	gtopo search --algo forest --coll allgather --gpus 0,2,4,5,6 -o plan \
+		"$xml/dgx-1v.xml"
+	grep -q '"prices"' plan
+	gtopo verify plan | grep 'any schedule: optimal, proven'
+	gtopo search --algo tree --gpus 0,3,4,5,6,7 -o plan "$xml/dgx-1v.xml"
+	grep -q '"class": "tree"' plan
+	gtopo verify plan | grep 'for trees: optimal, proven'
+}
+
+@test "--root: another rank, or none that is there" {
+	gtopo search --algo tree --coll broadcast --root 3 -o plan \
+		"$xml/dgx-h100.xml"
+	gtopo verify plan
+	grep -q '"root": 3' plan
+	run_split gtopo search --coll reduce --root 8 "$xml/dgx-h100.xml"
+	want 2 "gtopo search: --root: there is no rank '8', only 8 of them"
+}
+
+@test "one GPU, two GPUs" {
+	for gpus in 5 0,1; do
+		for coll in allreduce allgather broadcast; do
+			gtopo search --algo forest --coll "$coll" \
+				--gpus "$gpus" -o plan "$xml/dgx-h100.xml"
+			gtopo verify plan
+		done
+	done
+}
