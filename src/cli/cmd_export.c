@@ -18,11 +18,12 @@ static int (*const gt_exports[])(const struct gt_plan *plan, struct gt_buf *out,
 				 struct gt_err *err) = {
 	gt_export_nccl,
 	gt_export_msccl,
+	gt_export_mscclpp,
 	gt_export_dot,
 };
 
 static const struct gt_opt gt_export_opts[] = {
-	{GT_OPT_WORD, 0, "to", "nccl-graph|msccl|dot",
+	{GT_OPT_WORD, 0, "to", "nccl-graph|msccl|mscclpp|dot",
 	 offsetof(struct gt_export_opts, to), "the format to write", 0, 0},
 	GT_OPT_END,
 };

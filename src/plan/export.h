@@ -26,6 +26,13 @@ int gt_export_nccl(const struct gt_plan *plan, struct gt_buf *out,
 int gt_export_msccl(const struct gt_plan *plan, struct gt_buf *out,
 		    struct gt_err *err);
 
+/*
+ * An execution plan for MSCCL++, in its JSON of version 0.9, out of place: a
+ * thread block for each program, messages put into the receiver's scratch.
+ */
+int gt_export_mscclpp(const struct gt_plan *plan, struct gt_buf *out,
+		      struct gt_err *err);
+
 /* Graphviz: ranks and, in a colour a channel, who sends to whom. */
 int gt_export_dot(const struct gt_plan *plan, struct gt_buf *out,
 		  struct gt_err *err);

@@ -23,26 +23,17 @@ struct gt_turn {
 	uint32_t first;    /* op of the program */
 };
 
-/* What a step reads and writes, sorted. */
-struct gt_turn_step {
-	uint32_t nrecvs, nsends;
-	uint32_t recvs[UINT8_MAX + 1], sends[UINT8_MAX + 1]; /* connections */
-	int has_src, has_dst, other;
-	struct gt_msccl_at src, dst;
-};
-
 /* Where a chunk of the input or output begins, in units of that buffer. */
-static struct gt_msccl_at gt_turn_at(const struct gt_turn *t, char buf,
-				     uint32_t chunk)
+static struct gt_msccl_at gt_msccl_place_of(const struct gt_msccl *m,
+					    uint32_t selected, uint32_t rank,
+					    char buf, uint32_t chunk)
 {
-	const struct gt_msccl *m = t->m;
-	enum gt_extent extent =
-		buf == 'i' ? gt_layout_input(&m->use, t->program.rank)
-			   : gt_layout_output(&m->use, t->program.rank);
+	enum gt_extent extent = buf == 'i' ? gt_layout_input(&m->use, rank)
+					   : gt_layout_output(&m->use, rank);
 	uint32_t block = chunk / m->per_block, part = chunk % m->per_block;
 	struct gt_msccl_at at = {.buf = buf, .chunk = chunk};
 
-	at.unit = m->before[t->selected] + part * m->count[t->selected];
+	at.unit = m->before[selected] + part * m->count[selected];
 	if (extent == GT_EXTENT_ALL)
 		at.unit += block * m->block;
 	return at;
@@ -58,8 +49,8 @@ static struct gt_msccl_at gt_turn_scratch(struct gt_turn *t, uint32_t chunk)
 		.buf = 's', .chunk = chunk, .unit = t->scratch[chunk]};
 }
 
-static void gt_turn_sort(const struct gt_turn *t, const struct gt_step *step,
-			 struct gt_turn_step *out)
+void gt_msccl_sort(const struct gt_msccl *m, uint32_t selected, uint32_t rank,
+		   const struct gt_step *step, struct gt_msccl_step *out)
 {
 	memset(out, 0, sizeof(*out));
 	for (uint32_t i = 0; i < (uint32_t)step->nsrc + step->ndst; i++) {
@@ -82,10 +73,12 @@ static void gt_turn_sort(const struct gt_turn *t, const struct gt_step *step,
 		}
 		if (dst) {
 			out->has_dst = 1;
-			out->dst = gt_turn_at(t, buf, operand->chunk);
+			out->dst = gt_msccl_place_of(m, selected, rank, buf,
+						     operand->chunk);
 		} else {
 			out->has_src = 1;
-			out->src = gt_turn_at(t, buf, operand->chunk);
+			out->src = gt_msccl_place_of(m, selected, rank, buf,
+						     operand->chunk);
 		}
 	}
 }
@@ -109,13 +102,14 @@ static void gt_turn_blocks(struct gt_turn *t)
 {
 	const struct gt_program *program = &t->program;
 	const struct gt_conn *conns = program->conns;
-	struct gt_turn_step step;
+	struct gt_msccl_step step;
 
 	for (uint32_t i = 0; i < program->nsteps;
 	     i += gt_step_nrecords(&program->steps[i])) {
 		uint32_t r, s;
 
-		gt_turn_sort(t, &program->steps[i], &step);
+		gt_msccl_sort(t->m, t->selected, program->rank,
+			      &program->steps[i], &step);
 		if (step.nrecvs != 1 || step.nsends != 1)
 			continue;
 		r = step.recvs[0];
@@ -225,7 +219,7 @@ static void gt_turn_op(struct gt_turn *t, enum gt_msccl_type type, uint32_t tb,
 }
 
 /* Nothing is received: copy, and send. */
-static void gt_turn_give(struct gt_turn *t, const struct gt_turn_step *step)
+static void gt_turn_give(struct gt_turn *t, const struct gt_msccl_step *step)
 {
 	if (step->has_dst && !step->nsends && t->local == GT_MSCCL_NONE)
 		t->local =
@@ -240,7 +234,7 @@ static void gt_turn_give(struct gt_turn *t, const struct gt_turn_step *step)
 }
 
 /* One comes in, and goes on from the same thread block. */
-static void gt_turn_pass(struct gt_turn *t, const struct gt_turn_step *step,
+static void gt_turn_pass(struct gt_turn *t, const struct gt_msccl_step *step,
 			 uint32_t chunk)
 {
 	uint32_t tb = t->tb[step->recvs[0]];
@@ -256,7 +250,7 @@ static void gt_turn_pass(struct gt_turn *t, const struct gt_turn_step *step,
 }
 
 /* Several come in or go on: gather in one place, send from there. */
-static void gt_turn_join(struct gt_turn *t, const struct gt_turn_step *step,
+static void gt_turn_join(struct gt_turn *t, const struct gt_msccl_step *step,
 			 uint32_t chunk)
 {
 	struct gt_msccl_at at =
@@ -279,11 +273,12 @@ static void gt_turn_join(struct gt_turn *t, const struct gt_turn_step *step,
 static int gt_turn_steps(struct gt_turn *t, struct gt_err *err)
 {
 	const struct gt_program *program = &t->program;
-	struct gt_turn_step step;
+	struct gt_msccl_step step;
 
 	for (uint32_t i = 0; i < program->nsteps;
 	     i += gt_step_nrecords(&program->steps[i])) {
-		gt_turn_sort(t, &program->steps[i], &step);
+		gt_msccl_sort(t->m, t->selected, program->rank,
+			      &program->steps[i], &step);
 		if (step.other || (!step.nrecvs && !step.has_src))
 			return gt_err_set(err, GT_EINPUT, t->m->plan->file,
 					  "rank %u: step %u has no counterpart "

@@ -75,6 +75,18 @@ struct gt_msccl {
 	uint32_t nlanes;
 };
 
+/* What a step receives and sends, reads and writes, sorted. */
+struct gt_msccl_step {
+	uint32_t nrecvs, nsends;
+	uint32_t recvs[UINT8_MAX + 1], sends[UINT8_MAX + 1]; /* connections */
+	int has_src, has_dst;
+	int other; /* it does what MSCCL has no word for */
+	struct gt_msccl_at src, dst;
+};
+
+void gt_msccl_sort(const struct gt_msccl *m, uint32_t selected, uint32_t rank,
+		   const struct gt_step *step, struct gt_msccl_step *out);
+
 int gt_msccl_init(struct gt_msccl *m, const struct gt_plan *plan,
 		  struct gt_arena *arena, struct gt_err *err);
 

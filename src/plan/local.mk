@@ -14,7 +14,7 @@ gtopo_core_sources += \
 	%D%/cost_read.c %D%/cost_read.h %D%/cost_run.c \
 	%D%/export.h %D%/export_dot.c %D%/export_nccl.c \
 	%D%/export_lower.c %D%/export_msccl.c %D%/export_msccl.h \
-	%D%/export_units.c \
+	%D%/export_mscclpp.c %D%/export_units.c \
 	%D%/import.h %D%/import_lanes.c %D%/import_msccl.c \
 	%D%/import_msccl.h %D%/import_read.c %D%/import_run.c \
 	%D%/import_run.h \

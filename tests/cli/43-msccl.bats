@@ -40,3 +40,22 @@ setup() {
 	run_split gtopo export --to msccl plan.json
 	want 2 "gtopo export: plan.json: rank 0 takes 1 thread blocks of up to 71 steps; MSCCL takes 64 of 64"
 }
+
+@test "execution plans for MSCCL++ compute their collective" {
+	n=0
+	for plan in "$GTOPO_SRC"/tests/cases/plan/good/*/plan.json; do
+		if ! gtopo export --to mscclpp -o pp.json "$plan" 2>why; then
+			grep -qE "no counterpart|MSCCL.. takes 64" why
+			continue
+		fi
+		python3 "$GTOPO_SRC/tests/plan/check_mscclpp.py" pp.json
+		n=$((n + 1))
+	done
+	[ "$n" -ge 18 ]
+	for coll in allreduce allgather reducescatter; do
+		gtopo search --algo mesh --coll "$coll" -o plan.json \
+			"$GTOPO_SRC/share/xml/dgx-h100.xml"
+		gtopo export --to mscclpp -o pp.json plan.json
+		python3 "$GTOPO_SRC/tests/plan/check_mscclpp.py" pp.json
+	done
+}

@@ -53,7 +53,7 @@ def check_form(algo):
             for i, step in enumerate(tb):
                 check_step(gpu, tb, i, step, waited)
     assert fifos["send"] == fifos["recv"]
-    assert chans == set(range(number(algo, "nchannels"))) and len(chans) <= 32
+    assert max(chans) < number(algo, "nchannels") <= 32
 
 
 def check_step(gpu, tb, i, step, waited):
