@@ -271,7 +271,9 @@ int gt_cuda_ce_launch(const struct gt_engine *engine,
 		.flow = gt_cuda_flow_of(engine, req, engine->way.algo, rank),
 		.rank = rank,
 		.elem_bytes = gt_dtype_bytes(req->dtype),
-		.input = span.input,
+		.input = gt_cuda_flow_replaces(req)
+				 ? engine->ranks[rank].scratch
+				 : span.input,
 		.output = span.output};
 
 	if (at.flow.flags & GT_FLOW_REDUCE)
@@ -312,11 +314,13 @@ int gt_cuda_ce_need(struct gt_engine *engine, const struct gt_request *req,
 	for (uint32_t r = 0; r < engine->plan->nranks; r++) {
 		struct gt_flow flow =
 			gt_cuda_flow_of(engine, req, engine->way.algo, r);
-		uint64_t bytes = flow.flags & GT_FLOW_REDUCE
-					 ? flow.count * (flow.nranks - 1) *
-						   gt_dtype_bytes(req->dtype)
-					 : 0;
-		cudaError_t rc = gt_ce_alloc(&engine->ranks[r], bytes);
+		uint64_t blocks = flow.flags & GT_FLOW_REDUCE ? flow.nranks - 1
+				  : !gt_cuda_flow_replaces(req) ? 0
+				  : flow.in_stride              ? flow.nranks
+								: 1;
+		cudaError_t rc = gt_ce_alloc(
+			&engine->ranks[r],
+			flow.count * blocks * gt_dtype_bytes(req->dtype));
 
 		if (rc != cudaSuccess)
 			return gt_cuda_fail(engine, r, (int)rc,

@@ -157,6 +157,9 @@ void gt_cuda_flow_release(struct gt_engine *engine);
 struct gt_kernel_guard gt_cuda_guard_of(const struct gt_engine *engine,
 					uint32_t rank);
 
+/* In place, what comes would replace what has yet to go: it is copied first. */
+int gt_cuda_flow_replaces(const struct gt_request *req);
+
 /* One rank's kernel of engine->way; a cudaError_t. */
 int gt_cuda_flow_launch(const struct gt_engine *engine,
 			const struct gt_request *req, uint32_t rank);

@@ -160,9 +160,10 @@ int gt_cuda_flow_need(struct gt_engine *engine, const struct gt_request *req,
 					    "load the kernels", err);
 	}
 	engine->flows |= 1u << dtype;
-	return engine->way.protocol == GT_PROTOCOL_CE
-		       ? gt_cuda_ce_need(engine, req, err)
-		       : GT_OK;
+	if (engine->way.protocol == GT_PROTOCOL_CE ||
+	    engine->way.protocol == GT_PROTOCOL_DIRECT)
+		return gt_cuda_ce_need(engine, req, err);
+	return GT_OK;
 }
 
 void gt_cuda_flow_release(struct gt_engine *engine)
@@ -215,6 +216,24 @@ static int gt_launch_packets(const struct gt_engine *engine,
 	return gt_packet_run(grid, ll128, &args);
 }
 
+int gt_cuda_flow_replaces(const struct gt_request *req)
+{
+	return req->inplace &&
+	       (req->coll == GT_COLL_ALLTOALL || req->coll == GT_COLL_SENDRECV);
+}
+
+/* The input to the scratch, from where it goes. */
+static cudaError_t gt_launch_aside(const struct gt_engine *engine,
+				   const struct gt_request *req, uint32_t rank)
+{
+	const struct gt_cuda_rank *me = &engine->ranks[rank];
+	struct gt_cuda_span span = gt_cuda_span_of(engine, req, rank);
+
+	return cudaMemcpyAsync(me->scratch, span.input,
+			       span.input_count * gt_dtype_bytes(req->dtype),
+			       cudaMemcpyDeviceToDevice, me->stream);
+}
+
 static int gt_launch_direct(const struct gt_engine *engine,
 			    const struct gt_request *req,
 			    const struct gt_kernel_grid *grid, uint32_t rank)
@@ -236,6 +255,8 @@ static int gt_launch_direct(const struct gt_engine *engine,
 		args.output[r] = span.output;
 		args.flags[r] = engine->ranks[r].flags;
 	}
+	if (gt_cuda_flow_replaces(req))
+		args.input[rank] = engine->ranks[rank].scratch;
 	/* A rooted reduction has one rank that pulls; the others serve. */
 	if (req->coll == GT_COLL_REDUCE && !(args.flow.flags & GT_FLOW_REDUCE))
 		args.lifts = 0;
@@ -254,6 +275,15 @@ int gt_cuda_flow_launch(const struct gt_engine *engine,
 
 	if (!req->count)
 		return 0;
+	if (engine->way.protocol != GT_PROTOCOL_LL &&
+	    engine->way.protocol != GT_PROTOCOL_LL128 &&
+	    gt_cuda_flow_replaces(req)) {
+		cudaError_t rc = gt_launch_aside(engine, req, rank);
+
+		if (rc != cudaSuccess)
+			return (int)rc;
+		grid.overlaps = 0;
+	}
 	if (engine->way.protocol == GT_PROTOCOL_CE)
 		return gt_cuda_ce_launch(engine, req, rank);
 	if (engine->way.protocol == GT_PROTOCOL_DIRECT)

@@ -153,9 +153,6 @@ static const char *gt_way_fault(const struct gt_engine *engine,
 		return "the root would get everything";
 	if (req->coll == GT_COLL_ALLREDUCE && !two)
 		return "a rank's sum would replace what others read";
-	if (req->inplace &&
-	    (req->coll == GT_COLL_ALLTOALL || req->coll == GT_COLL_SENDRECV))
-		return "in place, what comes would replace what goes";
 	return NULL;
 }
 
