@@ -125,7 +125,7 @@ check 30 "detect --measure in 20 s" 0 \
 	timeout 20 "$gtopo" detect --measure -o "$out/measured.xml"
 check 30 "health, as measured" 0 \
 	"$gtopo" health --measure --expect "$out/measured.xml"
-words='not measured, CUDA does not show it'
+words='is not measured: CUDA does not show it'
 check 30 "health, a hidden GPU" 1 env CUDA_VISIBLE_DEVICES=0 \
 	"$gtopo" health --measure --expect "$out/measured.xml"
 for n in $(printf '%s\n' 2 "$gpus" | sort -nu); do
