@@ -112,6 +112,22 @@ static int gt_auto_mesh(struct gt_auto *a, struct gt_err *err)
 	return rc;
 }
 
+/*
+ * The row that is quicker than the one before by what is worth a change; the
+ * last one, whose bandwidth is proved, wherever it comes as near.
+ */
+static uint32_t gt_auto_quickest(const double *time_us, uint32_t n, uint32_t at)
+{
+	uint32_t best = 0;
+
+	for (uint32_t i = 1; i < n; i++)
+		if (time_us[i] < time_us[best])
+			best = i;
+	if (time_us[n - 1] * gt_auto_worth <= time_us[best])
+		return n - 1;
+	return time_us[best] < time_us[at] * gt_auto_worth ? best : at;
+}
+
 /* Which row is quickest at each size. */
 static int gt_auto_price(struct gt_auto *a, struct gt_cost_model *model,
 			 struct gt_err *err)
@@ -119,7 +135,7 @@ static int gt_auto_price(struct gt_auto *a, struct gt_cost_model *model,
 	uint32_t last = a->nrows - 1, settled = 0;
 
 	for (uint32_t s = 0; s < GT_AUTO_SIZES; s++) {
-		double time_us[GT_AUTO_ROWS];
+		double time_us[GT_AUTO_ROWS] = {0};
 		uint32_t at = s ? a->chosen[s - 1] : last;
 
 		if (settled == GT_AUTO_SETTLED) {
@@ -136,9 +152,7 @@ static int gt_auto_price(struct gt_auto *a, struct gt_cost_model *model,
 				return rc;
 			time_us[i] = cost.time_us;
 		}
-		for (uint32_t i = 0; i < a->nrows; i++)
-			if (time_us[i] < time_us[at] * gt_auto_worth)
-				at = i;
+		at = gt_auto_quickest(time_us, a->nrows, at);
 		a->chosen[s] = at;
 		settled = at == last ? settled + 1 : 0;
 	}
