@@ -52,10 +52,14 @@ struct gt_cost_params gt_cost_default(enum gt_protocol protocol)
 int gt_cost_new(const struct gt_plan *plan, enum gt_coll coll,
 		struct gt_cost_model **model, struct gt_err *err)
 {
-	struct gt_arena *arena = gt_arena_new();
-	struct gt_cost_model *m =
-		arena ? gt_arena_alloc(arena, sizeof(*m)) : NULL;
+	struct gt_arena *arena;
+	struct gt_cost_model *m;
 
+	if (plan->cluster)
+		return gt_err_set(err, GT_EINPUT, plan->file,
+				  "plans of clusters are not predicted");
+	arena = gt_arena_new();
+	m = arena ? gt_arena_alloc(arena, sizeof(*m)) : NULL;
 	if (!m) {
 		gt_arena_free(arena);
 		return gt_err_nomem(err);

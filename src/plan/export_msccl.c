@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "plan/export.h"
 #include "plan/plan.h"
+#include "plan/simulate.h"
 
 /* What MSCCL's runtimes take. */
 enum {
@@ -174,6 +175,11 @@ int gt_export_msccl(const struct gt_plan *plan, struct gt_buf *out,
 	if (plan->coll == GT_COLL_SENDRECV)
 		rc = gt_err_set(err, GT_EINPUT, plan->file,
 				"MSCCL has no 'sendrecv'");
+	else if (plan->nranks > GT_SIM_MAX_RANKS)
+		rc = gt_err_set(err, GT_EINPUT, plan->file,
+				"there are %u ranks; at most %d are written "
+				"one by one",
+				plan->nranks, GT_SIM_MAX_RANKS);
 	else
 		rc = gt_msccl_init(&m, plan, arena, err);
 	if (!rc)

@@ -169,3 +169,13 @@ out --nodes"
 	want 2 "gtopo search: c.xml: 5 nodes do not fill switches of 2; \
 templates need switches that are alike"
 }
+
+@test "what cannot be done with a plan of a cluster is said" {
+	cd "$BATS_TEST_TMPDIR"
+	gtopo search --nodes 12500 -o plan "$(h100)"
+	run_split gtopo predict plan
+	want 2 "gtopo predict: plan: plans of clusters are not predicted"
+	run_split gtopo export --to msccl plan
+	want 2 "gtopo export: plan: there are 100000 ranks; at most 1024 are \
+written one by one"
+}
