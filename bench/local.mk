@@ -1,5 +1,5 @@
-# measurements: `make bench` writes bench.json, bench-search.json and
-# bench-processes.json and shows them
+# measurements: `make bench` writes bench.json, bench-search.json,
+# bench-forest.json and bench-processes.json and shows them
 EXTRA_PROGRAMS += %D%/meter
 %C%_meter_LDADD =
 
@@ -14,7 +14,7 @@ noinst_PROGRAMS += %D%/vs-nccl
 %C%_vs_nccl_LDADD = $(gtopo_LDADD)
 endif
 
-EXTRA_DIST += %D%/commands.sh %D%/measure.sh %D%/mpi-allreduce.c \
+EXTRA_DIST += %D%/commands.sh %D%/forest.sh %D%/measure.sh %D%/mpi-allreduce.c \
 	%D%/processes.sh %D%/search.sh %D%/plot %D%/results
 
 # docs/performance.md and its pictures, from the races in bench/results
@@ -32,6 +32,10 @@ bench: gtopo$(EXEEXT) %D%/meter$(EXEEXT)
 		GTOPO_SRC='$(abs_top_srcdir)' \
 		bash $(top_srcdir)/%D%/search.sh >bench.json.tmp
 	$(AM_V_at)mv bench.json.tmp bench-search.json && cat bench-search.json
+	$(AM_V_at)GTOPO='$(abs_top_builddir)/gtopo' METER=%D%/meter \
+		GTOPO_SRC='$(abs_top_srcdir)' \
+		bash $(top_srcdir)/%D%/forest.sh >bench.json.tmp
+	$(AM_V_at)mv bench.json.tmp bench-forest.json && cat bench-forest.json
 	$(AM_V_at)GTOPO='$(abs_top_builddir)/gtopo' \
 		GTOPO_SRC='$(abs_top_srcdir)' \
 		bash $(top_srcdir)/%D%/processes.sh >bench.json.tmp

@@ -415,12 +415,101 @@ static void test_known(void **state)
 	assert_true(count > 0);
 }
 
+/* NVLinks between the GPUs of a DGX-1 with V100, [i][j] with i > j. */
+static const int64_t dgx1[8][8] = {
+	{0},
+	{1},
+	{1, 2},
+	{2, 1, 2},
+	{2, 0, 0, 0},
+	{0, 2, 0, 0, 1},
+	{0, 0, 1, 0, 1, 2},
+	{0, 0, 0, 1, 2, 1, 2},
+};
+
+/* NULL when NVLinks alone do not join all. */
+static struct gt_fabric *dgx1_subset(struct gt_arena *arena, uint32_t set)
+{
+	struct gt_fabric *f =
+		gt_fabric_bare(arena, (uint32_t)__builtin_popcount(set), 0);
+	uint32_t at[8], n = 0, met = set & -set, before = 0;
+
+	f->open = 1;
+	for (uint32_t i = 0; i < 8; i++) {
+		if (!(set >> i & 1))
+			continue;
+		at[i] = n++;
+		for (uint32_t j = 0; j < i; j++)
+			if (set >> j & 1 && dgx1[i][j])
+				gt_fabric_both(f, at[i], at[j],
+					       GT_RAT(25 * dgx1[i][j], 1));
+	}
+	while (met != before) {
+		before = met;
+		for (uint32_t i = 0; i < 8; i++)
+			for (uint32_t j = 0; j < i; j++)
+				if (dgx1[i][j] && set >> i & set >> j & 1 &&
+				    (met >> i | met >> j) & 1)
+					met |= 1u << i | 1u << j;
+	}
+	return met == set ? f : NULL;
+}
+
+/*
+ * All 197 subsets that NVLinks join: how many of each size, and how much
+ * faster an all-reduce can be than a reduce-scatter and an all-gather.
+ */
+static void test_subsets(void **state)
+{
+	static const uint32_t counts[9] = {0, 0, 16, 32, 56, 56, 28, 8, 1};
+	static const struct gt_rat gains[9] = {
+		[2] = {1, 1}, [3] = {4, 3}, [4] = {3, 2}, [5] = {8, 5},
+		[6] = {5, 3}, [7] = {9, 7}, [8] = {1, 1}};
+	uint32_t count[9] = {0};
+	struct gt_rat most[9] = {{0, 1}};
+
+	(void)state;
+	for (uint32_t n = 0; n < 9; n++)
+		most[n] = GT_RAT(0, 1);
+	for (uint32_t set = 1; set < 256; set++) {
+		struct gt_arena *arena = gt_arena_new();
+		struct gt_fabric *f = dgx1_subset(arena, set);
+		uint32_t n = (uint32_t)__builtin_popcount(set);
+		struct gt_rat value[2], gain;
+
+		for (int i = 0; f && n > 1 && i < 2; i++) {
+			struct gt_shape_args args = {
+				.fabric = f, .coll = colls[i], .arena = arena};
+			struct gt_proposal p;
+
+			search(&args, &p);
+			expect_fits(&args, &p);
+			expect_equal(p.value, p.bound);
+			assert_int_equal(p.class_, GT_PROOF_ANY);
+			value[i] = p.value;
+		}
+		if (f && n > 1) {
+			count[n]++;
+			assert_true(gt_rat_div(value[0], value[1], &gain) &&
+				    gt_rat_mul(gain, GT_RAT(2, 1), &gain));
+			if (gt_rat_cmp(gain, most[n]) > 0)
+				most[n] = gain;
+		}
+		gt_arena_free(arena);
+	}
+	for (uint32_t n = 2; n < 9; n++) {
+		assert_int_equal(count[n], counts[n]);
+		expect_equal(most[n], gains[n]);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_fixed_routes),
 		cmocka_unit_test(test_open_routes),
 		cmocka_unit_test(test_known),
+		cmocka_unit_test(test_subsets),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
