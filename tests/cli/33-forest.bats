@@ -65,3 +65,25 @@ setup() {
 		done
 	done
 }
+
+# GPUs and NVLinks missing by chance, on GTOPO_TEST_MACHINES machines.
+@test "broken machines: proved, verified, right on CPU ranks" {
+	colls=(allreduce allgather reducescatter broadcast reduce)
+	pairs=(0-1 0-2 0-3 0-4 1-2 1-3 1-5 2-3 2-6 3-7 4-5 4-6 4-7 5-6 5-7 6-7)
+	for ((seed = 1; seed <= ${GTOPO_TEST_MACHINES:-15}; seed++)); do
+		RANDOM=$seed
+		gpus=0 links=
+		for gpu in 1 2 3 4 5 6 7; do
+			((RANDOM % 4)) && gpus+=,$gpu
+		done
+		for pair in "${pairs[@]}"; do
+			((RANDOM % 3)) || links+=,GPU${pair%-*}-GPU${pair#*-}
+		done
+		gtopo search --algo forest --coll "${colls[seed % 5]}" \
+			--gpus "$gpus" ${links:+--exclude-link "${links#,}"} \
+			-o plan "$xml/dgx-1v.xml"
+		gtopo verify plan >verdict
+		[ "$gpus" = 0 ] || grep -q 'bound.*optimal, proven' verdict
+		gtopo run --plan plan --device host -b 100 -e 100 -n 1 -w 0
+	done
+}
