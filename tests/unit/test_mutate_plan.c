@@ -22,20 +22,44 @@
 enum { PLAN_MUTATIONS = 6000, PROOF_MUTATIONS = 2200, RUN_BYTES = 1 << 16 };
 
 static const char *const plan_files[] = {
-	"ring4",           "ring8-two",          "ring2-gather",
-	"ring3-scatter",   "ring2-pci-charge",   "tree8-star-gather",
-	"chain4-gather",   "tree8-star-scatter", "chain4-scatter",
-	"tree5-allreduce", "tree6-broadcast",    "tree6-reduce",
-	"mesh4-two-shot",  "mesh7-one-shot",     "mesh5-alltoall",
-	"mesh5-broadcast", "mesh4-gather",       "mesh3-sendrecv",
-	"auto4",           "steps3-scratch",
+	"ring4",
+	"ring8-two",
+	"ring2-gather",
+	"ring3-scatter",
+	"ring2-pci-charge",
+	"tree8-star-gather",
+	"chain4-gather",
+	"tree8-star-scatter",
+	"chain4-scatter",
+	"tree5-allreduce",
+	"tree6-broadcast",
+	"tree6-reduce",
+	"mesh4-two-shot",
+	"mesh7-one-shot",
+	"mesh5-alltoall",
+	"mesh5-broadcast",
+	"mesh4-gather",
+	"mesh3-sendrecv",
+	"auto4",
+	"steps3-scratch",
+	"cluster2x2-gather",
+	"cluster3x2-allreduce",
 };
 
 static const char *const proof_files[] = {
-	"ring4",          "ring8-two",       "ring2-gather",
-	"ring3-scatter",  "chain4-gather",   "tree8-star-gather",
-	"mesh4-two-shot", "tree6-broadcast", "mesh5-alltoall",
-	"mesh4-gather",   "mesh3-sendrecv",
+	"ring4",
+	"ring8-two",
+	"ring2-gather",
+	"ring3-scatter",
+	"chain4-gather",
+	"tree8-star-gather",
+	"mesh4-two-shot",
+	"tree6-broadcast",
+	"mesh5-alltoall",
+	"mesh4-gather",
+	"mesh3-sendrecv",
+	"cluster2x2-gather",
+	"cluster3x2-allreduce",
 };
 
 enum {
@@ -70,7 +94,7 @@ static int channel_is_right(const struct gt_plan *plan,
 				   .programs = programs,
 				   .seed = seed};
 
-	if (args.nlanes > ORACLE_LANES)
+	if (args.nlanes > ORACLE_LANES || args.nranks > ORACLE_RANKS)
 		return 1;
 	if (args.slots > ORACLE_SLOTS)
 		args.slots = ORACLE_SLOTS;
