@@ -50,8 +50,10 @@ $(gt_flows): %D%/flow-%.o: %D%/flow.cu
 # What ptxas says of the kernels for float: registers, shared memory, spills.
 kernel-report:
 	$(AM_V_at)for name in interp flow; do \
-		$(NVCC_COMPILE) -DGT_TYPE=FLOAT -Xptxas -v -cubin \
-			-o /dev/null $(top_srcdir)/src/kernels/$$name.cu 2>&1; \
+		$(NVCC_COMPILE) -DGT_TYPE=FLOAT -Xptxas -v -c \
+			-o kernel-report.o \
+			$(top_srcdir)/src/kernels/$$name.cu 2>&1; \
 	done | c++filt | bash $(top_srcdir)/%D%/report.sh
+	$(AM_V_at)rm -f kernel-report.o
 endif
 .PHONY: kernel-report

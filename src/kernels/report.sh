@@ -11,6 +11,10 @@ BEGIN {
 	printf "%-52s %9s %8s %6s %7s\n", "kernel", "registers", \
 		"shared B", "stack", "spilt B"
 }
+/fatal|error/ {
+	print >"/dev/stderr"
+	failed = 1
+}
 /Compiling entry function/ {
 	split($0, part, "\047")
 	name = part[2]
@@ -23,4 +27,5 @@ BEGIN {
 /Used [0-9]+ registers/ {
 	printf "%-52s %9d %8d %6d %7d\n", name, number("registers"), \
 		number("bytes smem"), stack, spilt
-}'
+}
+END { exit failed }'
