@@ -100,7 +100,7 @@ static const struct gt_opt gt_run_opts[] = {
 	 "time each step of one run more, for a trace viewer", 0, 0},
 	{GT_OPT_INT, 0, "procs", "N", GT_RUN_AT(procs),
 	 "be N processes on this host, without a launcher", 1, 65536},
-	{GT_OPT_WORD, 0, "link", "auto|shm|tcp", GT_RUN_AT(link),
+	{GT_OPT_WORD, 0, "link", "auto|shm|tcp|verbs", GT_RUN_AT(link),
 	 "between processes (default: shm on a host, else tcp)", 0, 0},
 	{GT_OPT_TEXT, 0, "iface", "NAMES", GT_RUN_AT(iface),
 	 "network interfaces to use, as in NCCL_SOCKET_IFNAME", 0, 0},
@@ -249,7 +249,7 @@ static int gt_run_in_world(const struct gt_cmd_args *args,
 			   struct gt_run_sweep *sweep, struct gt_err *err)
 {
 	const struct gt_run_opts *opts = args->opts;
-	static const char *const links[] = {NULL, "shm", "tcp"};
+	static const char *const links[] = {NULL, "shm", "tcp", "verbs"};
 	const struct gt_run_world options = {opts->procs, opts->iface,
 					     opts->timeout_ns};
 	struct gt_world *world;

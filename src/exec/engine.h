@@ -48,7 +48,8 @@ struct gt_engine_config {
 	uint64_t fault_step; /* after so many slices of one run() */
 	/* Several processes: each has some of the ranks.  NULL: it is alone. */
 	struct gt_world *world;
-	const char *link;  /* NULL, or "shm", "tcp": for all connections */
+	const char
+		*link; /* NULL, or "shm", "tcp", "verbs": for all connections */
 	const char *iface; /* NULL, or which networks (world/net.h) */
 	/* NULL, or a flag that a signal handler or another thread sets to end
 	 * every wait */

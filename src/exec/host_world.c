@@ -28,7 +28,7 @@ static uint32_t gt_host_process(const struct gt_engine *engine, uint32_t rank)
 	return p;
 }
 
-/* Processes on one host share memory; --link tcp is for all. */
+/* Processes on one host share memory; another --link is for all. */
 static int gt_host_choose_links(struct gt_engine *engine, int used[],
 				struct gt_err *err)
 {
@@ -52,7 +52,7 @@ static int gt_host_choose_links(struct gt_engine *engine, int used[],
 			rc = gt_err_set(err, GT_EINPUT, NULL,
 					"--link shm: %s is on another host",
 					gt_world_name(far->world, p));
-		far->link_of[p] = same && (!forced || strcmp(forced, "tcp"))
+		far->link_of[p] = same && (!forced || !strcmp(forced, "shm"))
 					  ? GT_HOST_NEAR
 					  : GT_HOST_FAR;
 		used[far->link_of[p]] = 1;
@@ -80,7 +80,15 @@ static int gt_host_open_links(struct gt_engine *engine, const int used[],
 		uint64_t needed = (uint64_t)used[i];
 
 		rc = gt_world_max(far->world, &needed, err);
-		far->links[i].ops = gt_link_find(gt_host_link_names[i]);
+		far->links[i].ops =
+			gt_link_find(i == GT_HOST_FAR && engine->config.link
+					     ? engine->config.link
+					     : gt_host_link_names[i]);
+		if (!rc && needed && !far->links[i].ops)
+			rc = gt_err_set(err, GT_EINPUT, NULL,
+					"--link '%s' is not part of this "
+					"program",
+					engine->config.link);
 		if (!rc && needed)
 			rc = far->links[i].ops->open(&config,
 						     &far->links[i].link, err);

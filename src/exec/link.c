@@ -1,11 +1,15 @@
 #include "exec/link.h"
 
+#include <config.h>
 #include <stddef.h>
 #include <string.h>
 
 static const struct gt_link_ops *const gt_links[] = {
 	&gt_link_shm,
 	&gt_link_tcp,
+#ifdef HAVE_VERBS
+	&gt_link_verbs,
+#endif
 };
 
 const struct gt_link_ops *gt_link_find(const char *name)

@@ -6,6 +6,7 @@
  *   shm   both sides map the same memory; nothing is between
  *   tcp   each side has slots of its own, and a proxy thread in each process
  *         carries slices one way and credits the other
+ *   verbs as tcp, by RDMA writes over reliable connections
  *
  * A link belongs to one thread, as the engine does.  open and connect are
  * meetings (world/world.h): all processes call them in the same order, also
@@ -65,6 +66,7 @@ struct gt_link_ops {
 
 extern const struct gt_link_ops gt_link_shm;
 extern const struct gt_link_ops gt_link_tcp;
+extern const struct gt_link_ops gt_link_verbs; /* if built with verbs */
 
 /* NULL: there is none of that name. */
 const struct gt_link_ops *gt_link_find(const char *name);

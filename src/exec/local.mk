@@ -22,6 +22,11 @@ gtopo_core_sources += \
 	%D%/trace.c %D%/trace.h \
 	%D%/share.c %D%/share.h
 
+if HAVE_VERBS
+gtopo_core_sources += \
+	%D%/link_verbs.c %D%/verbs.h %D%/verbs_port.c %D%/verbs_proxy.c
+endif
+
 if HAVE_CUDA
 gtopo_core_sources += \
 	%D%/cuda_blame.c \

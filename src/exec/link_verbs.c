@@ -1,0 +1,442 @@
+/* RDMA: RC queue pairs between processes, a proxy thread hands them work. */
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "exec/verbs.h"
+#include "world/world.h"
+
+enum {
+	/* 4.096 us * 2^18 = 1.1 s before a packet is sent again, 7 times. */
+	GT_VERBS_TIMEOUT = 18,
+	GT_VERBS_RETRIES = 7,
+	GT_VERBS_RNR_TIMER = 12, /* 0.64 ms */
+};
+
+/* What a process tells at a connect(): this, then an entry a process. */
+struct gt_verbs_head {
+	union ibv_gid gid;
+	uint64_t base;
+	uint32_t rkey, lid, mtu, stride;
+};
+
+struct gt_verbs_entry {
+	uint32_t qpn, psn; /* 0: no connection to you */
+	uint32_t first;    /* number of your first FIFO in that memory */
+	uint32_t nfifos;
+};
+
+static void gt_verbs_stop(struct gt_link *link)
+{
+	if (!link->has_thread)
+		return;
+	atomic_store(&link->stop, 1);
+	gt_bell_ring(&link->bell);
+	pthread_join(link->thread, NULL);
+	link->has_thread = 0;
+}
+
+static void gt_verbs_forget(struct gt_link *link)
+{
+	for (uint32_t p = 0; link->peers && p < link->nprocesses; p++) {
+		free(link->peers[p].fifos);
+		link->peers[p].fifos = NULL;
+		link->peers[p].nfifos = 0;
+	}
+	if (link->mr)
+		ibv_dereg_mr(link->mr);
+	link->mr = NULL;
+	free(link->memory);
+	link->memory = NULL;
+}
+
+static void gt_verbs_close(struct gt_link *link)
+{
+	if (!link)
+		return;
+	gt_verbs_stop(link);
+	for (uint32_t p = 0; link->peers && p < link->nprocesses; p++)
+		if (link->peers[p].qp)
+			ibv_destroy_qp(link->peers[p].qp);
+	gt_verbs_forget(link);
+	if (link->cq)
+		ibv_destroy_cq(link->cq);
+	if (link->channel)
+		ibv_destroy_comp_channel(link->channel);
+	if (link->pd)
+		ibv_dealloc_pd(link->pd);
+	gt_verbs_port_close(&link->port);
+	if (link->wake_fd >= 0)
+		close(link->wake_fd);
+	free(link->peers);
+	free(link);
+}
+
+static int gt_verbs_prepare(struct gt_link *link, struct gt_err *err)
+{
+	uint64_t cqe = (uint64_t)link->nprocesses *
+		       (GT_VERBS_SENDS + GT_VERBS_RECEIVES);
+	int rc = gt_verbs_port_open(&link->port, err);
+
+	if (rc)
+		return rc;
+	if (cqe > link->port.most_cqe)
+		cqe = link->port.most_cqe;
+	link->pd = ibv_alloc_pd(link->port.context);
+	link->channel = ibv_create_comp_channel(link->port.context);
+	if (link->channel) {
+		fcntl(link->channel->fd, F_SETFL, O_NONBLOCK);
+		link->cq = ibv_create_cq(link->port.context, (int)cqe, NULL,
+					 link->channel, 0);
+	}
+	if (!link->pd || !link->cq)
+		return gt_err_set(err, GT_ESYS, NULL,
+				  "the RDMA device gives no completion queue "
+				  "of %d entries",
+				  (int)cqe);
+	return GT_OK;
+}
+
+static int gt_verbs_open(const struct gt_link_config *config,
+			 struct gt_link **out, struct gt_err *err)
+{
+	struct gt_link *link = calloc(1, sizeof(*link));
+	int rc;
+
+	if (!link)
+		return gt_err_nomem(err);
+	link->config = *config;
+	link->nprocesses = gt_world_size(config->world);
+	link->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	link->bell.poll_fd = link->wake_fd;
+	link->peers = calloc(link->nprocesses, sizeof(*link->peers));
+	rc = link->wake_fd < 0 || !link->peers ? gt_err_nomem(err)
+					       : gt_verbs_prepare(link, err);
+	if (rc) {
+		gt_verbs_close(link);
+		return rc;
+	}
+	*out = link;
+	return GT_OK;
+}
+
+/* Both sides put a pair's FIFOs into the same order. */
+static int gt_verbs_order(const void *a, const void *b)
+{
+	const struct gt_link_conn *x = a, *y = b;
+	const uint32_t left[] = {x->process, x->from, x->to, x->lane, x->tag};
+	const uint32_t right[] = {y->process, y->from, y->to, y->lane, y->tag};
+
+	for (size_t i = 0; i < sizeof(left) / sizeof(*left); i++)
+		if (left[i] != right[i])
+			return left[i] < right[i] ? -1 : 1;
+	return 0;
+}
+
+static size_t gt_verbs_lengths_bytes(const struct gt_link_shape *shape)
+{
+	return (shape->nslots * sizeof(uint32_t) + GT_CACHE_LINE_BYTES - 1) /
+	       GT_CACHE_LINE_BYTES * GT_CACHE_LINE_BYTES;
+}
+
+/* Counters, lengths and slots of one FIFO. */
+static size_t gt_verbs_stride(const struct gt_link_shape *shape)
+{
+	return sizeof(struct gt_fifo) + gt_verbs_lengths_bytes(shape) +
+	       (size_t)shape->nslots * shape->slot_bytes;
+}
+
+/* A FIFO between the local rank and the proxy. */
+static void gt_verbs_make(struct gt_link *link, const struct gt_link_conn *conn,
+			  char *memory)
+{
+	struct gt_verbs_peer *peer = &link->peers[conn->process];
+	uint32_t rank = conn->sends ? conn->from : conn->to;
+	struct gt_fifo_end end = {
+		.fifo = (struct gt_fifo *)(void *)memory,
+		.lengths =
+			(uint32_t *)(void *)(memory + sizeof(struct gt_fifo)),
+		.slots = memory + sizeof(struct gt_fifo) +
+			 gt_verbs_lengths_bytes(&link->shape),
+		.other = &link->bell,
+		.slot_bytes = link->shape.slot_bytes,
+		.nslots = link->shape.nslots,
+	};
+
+	gt_fifo_init(end.fifo);
+	*conn->end = end;
+	end.other = &link->config.bells[rank - link->config.first_rank];
+	peer->fifos[peer->nfifos++] = (struct gt_verbs_fifo){
+		.counters = end.fifo, .end = end, .sends = conn->sends};
+}
+
+static int gt_verbs_fill(struct gt_link *link, const struct gt_link_conn *conns,
+			 uint32_t nconns, struct gt_err *err)
+{
+	size_t stride = gt_verbs_stride(&link->shape);
+	size_t bytes = nconns * stride + GT_CACHE_LINE_BYTES;
+	struct gt_verbs_peer *peer;
+
+	link->memory = aligned_alloc(GT_CACHE_LINE_BYTES, bytes);
+	if (!link->memory)
+		return gt_err_nomem(err);
+	link->mr = ibv_reg_mr(link->pd, link->memory, bytes,
+			      IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+	if (!link->mr)
+		return gt_err_set(err, GT_ESYS, NULL,
+				  "cannot register '%zu' bytes with the RDMA "
+				  "device; is 'ulimit -l' too small?",
+				  bytes);
+	for (uint32_t i = 0; i < nconns; i++)
+		link->peers[conns[i].process].nfifos++;
+	for (uint32_t p = 0; p < link->nprocesses; p++) {
+		peer = &link->peers[p];
+		peer->fifos = calloc(peer->nfifos + 1, sizeof(*peer->fifos));
+		if (!peer->fifos || peer->nfifos > GT_VERBS_MOST_FIFOS)
+			return gt_err_nomem(err);
+		peer->nfifos = 0;
+	}
+	for (uint32_t i = 0; i < nconns; i++)
+		gt_verbs_make(link, &conns[i], link->memory + i * stride);
+	return GT_OK;
+}
+
+/* A queue pair for a process that there is a FIFO with. */
+static int gt_verbs_make_qp(struct gt_link *link, uint32_t process,
+			    struct gt_err *err)
+{
+	struct gt_verbs_peer *peer = &link->peers[process];
+	struct ibv_qp_init_attr init = {
+		.send_cq = link->cq,
+		.recv_cq = link->cq,
+		.cap = {.max_send_wr = GT_VERBS_SENDS,
+			.max_recv_wr = GT_VERBS_RECEIVES,
+			.max_send_sge = 1,
+			.max_recv_sge = 1},
+		.qp_type = IBV_QPT_RC,
+	};
+	struct ibv_qp_attr attr = {
+		.qp_state = IBV_QPS_INIT,
+		.port_num = link->port.number,
+		.qp_access_flags = IBV_ACCESS_REMOTE_WRITE,
+	};
+	int error = 0;
+
+	peer->qp = ibv_create_qp(link->pd, &init);
+	if (!peer->qp)
+		return gt_err_set(err, GT_ESYS, NULL,
+				  "the RDMA device gives no queue pair");
+	peer->psn = peer->qp->qp_num & 0xffffff;
+	error = ibv_modify_qp(peer->qp, &attr,
+			      IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
+				      IBV_QP_ACCESS_FLAGS);
+	for (int i = 0; !error && i < GT_VERBS_RECEIVES; i++)
+		error = gt_verbs_receive(peer->qp, process);
+	return error ? gt_err_set(err, GT_ESYS, NULL,
+				  "cannot set up a queue pair: %s",
+				  strerror(error))
+		     : GT_OK;
+}
+
+/* Ready to receive, then ready to send; once in a queue pair's life. */
+static int gt_verbs_connect_qp(struct gt_link *link, uint32_t process,
+			       const struct gt_verbs_head *far,
+			       const struct gt_verbs_entry *entry,
+			       struct gt_err *err)
+{
+	struct gt_verbs_peer *peer = &link->peers[process];
+	uint8_t mtu =
+		far->mtu < link->port.mtu ? (uint8_t)far->mtu : link->port.mtu;
+	struct ibv_qp_attr receive = {
+		.qp_state = IBV_QPS_RTR,
+		.path_mtu = (enum ibv_mtu)mtu,
+		.dest_qp_num = entry->qpn,
+		.rq_psn = entry->psn,
+		.max_dest_rd_atomic = 1,
+		.min_rnr_timer = GT_VERBS_RNR_TIMER,
+		.ah_attr = {.is_global = 1,
+			    .dlid = (uint16_t)far->lid,
+			    .port_num = link->port.number,
+			    .grh = {.dgid = far->gid,
+				    .sgid_index = link->port.gid_index,
+				    .hop_limit = 64}},
+	};
+	struct ibv_qp_attr send = {
+		.qp_state = IBV_QPS_RTS,
+		.sq_psn = peer->psn,
+		.timeout = GT_VERBS_TIMEOUT,
+		.retry_cnt = GT_VERBS_RETRIES,
+		.rnr_retry = 7, /* for ever: the receiver is alive, or told */
+		.max_rd_atomic = 1,
+	};
+	int error;
+
+	if (peer->connected)
+		return GT_OK;
+	error = ibv_modify_qp(peer->qp, &receive,
+			      IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
+				      IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
+				      IBV_QP_MAX_DEST_RD_ATOMIC |
+				      IBV_QP_MIN_RNR_TIMER);
+	if (!error)
+		error = ibv_modify_qp(peer->qp, &send,
+				      IBV_QP_STATE | IBV_QP_TIMEOUT |
+					      IBV_QP_RETRY_CNT |
+					      IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
+					      IBV_QP_MAX_QP_RD_ATOMIC);
+	peer->connected = !error;
+	return error ? gt_err_set(err, GT_ESYS, NULL,
+				  "cannot connect a queue pair to %s: %s",
+				  gt_world_name(link->config.world, process),
+				  strerror(error))
+		     : GT_OK;
+}
+
+static int gt_verbs_tell(const struct gt_link *link, struct gt_buf *text,
+			 struct gt_err *err)
+{
+	struct gt_verbs_head head = {
+		.gid = link->port.gid,
+		.base = (uintptr_t)link->memory,
+		.rkey = link->mr->rkey,
+		.lid = link->port.lid,
+		.mtu = link->port.mtu,
+		.stride = (uint32_t)gt_verbs_stride(&link->shape),
+	};
+	uint32_t first = 0;
+
+	gt_buf_add(text, &head, sizeof(head));
+	for (uint32_t p = 0; p < link->nprocesses; p++) {
+		const struct gt_verbs_peer *peer = &link->peers[p];
+		struct gt_verbs_entry entry = {
+			.first = first,
+			.nfifos = peer->nfifos,
+			.qpn = peer->qp ? peer->qp->qp_num : 0,
+			.psn = peer->psn,
+		};
+
+		first += peer->nfifos;
+		gt_buf_add(text, &entry, sizeof(entry));
+	}
+	return text->failed ? gt_err_nomem(err) : GT_OK;
+}
+
+/* What process p told: connect, and learn where its slots are. */
+static int gt_verbs_hear(struct gt_link *link, uint32_t p,
+			 const struct gt_world_part *part, struct gt_err *err)
+{
+	uint32_t self = gt_world_rank(link->config.world);
+	struct gt_verbs_peer *peer = &link->peers[p];
+	uint64_t slots =
+		sizeof(struct gt_fifo) + gt_verbs_lengths_bytes(&link->shape);
+	struct gt_verbs_entry entry;
+	struct gt_verbs_head head;
+
+	if (part->len != sizeof(head) + link->nprocesses * sizeof(entry))
+		return gt_err_set(err, GT_ESYS, NULL, "%s is another version",
+				  gt_world_name(link->config.world, p));
+	memcpy(&head, part->bytes, sizeof(head));
+	memcpy(&entry,
+	       (const char *)part->bytes + sizeof(head) + self * sizeof(entry),
+	       sizeof(entry));
+	if (entry.nfifos != peer->nfifos ||
+	    head.stride != gt_verbs_stride(&link->shape))
+		return gt_err_set(err, GT_ESYS, NULL,
+				  "%s connects other FIFOs: is it the same "
+				  "program?",
+				  gt_world_name(link->config.world, p));
+	peer->rkey = head.rkey;
+	for (uint32_t i = 0; i < peer->nfifos; i++)
+		peer->fifos[i].far_slots =
+			head.base + (uint64_t)(entry.first + i) * head.stride +
+			slots;
+	return peer->nfifos ? gt_verbs_connect_qp(link, p, &head, &entry, err)
+			    : GT_OK;
+}
+
+static int gt_verbs_exchange(struct gt_link *link, struct gt_err *err)
+{
+	struct gt_world *world = link->config.world;
+	struct gt_world_part *parts = calloc(link->nprocesses, sizeof(*parts));
+	struct gt_buf text = GT_BUF_INIT;
+	int rc = parts ? gt_verbs_tell(link, &text, err) : gt_err_nomem(err);
+
+	if (!rc)
+		rc = gt_world_meet(world, text.text, text.len, parts, err);
+	for (uint32_t p = 0; !rc && p < link->nprocesses; p++)
+		if (p != gt_world_rank(world))
+			rc = gt_verbs_hear(link, p, &parts[p], err);
+	gt_buf_release(&text);
+	free(parts);
+	/* Nobody sends before all are ready to receive. */
+	return rc ? rc : gt_world_meet(world, NULL, 0, NULL, err);
+}
+
+static int gt_verbs_start(struct gt_link *link, struct gt_err *err)
+{
+	sigset_t all, old;
+	int rc;
+
+	atomic_store(&link->stop, 0);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	rc = pthread_create(&link->thread, NULL, gt_verbs_main, link);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (rc)
+		return gt_err_set(err, GT_ESYS, NULL,
+				  "cannot start a thread: %s", strerror(rc));
+	link->has_thread = 1;
+	return GT_OK;
+}
+
+static int gt_verbs_connect(struct gt_link *link,
+			    const struct gt_link_shape *shape,
+			    const struct gt_link_conn *conns, uint32_t nconns,
+			    struct gt_err *err)
+{
+	struct gt_link_conn *sorted = calloc(nconns + 1, sizeof(*sorted));
+	int rc;
+
+	if (!sorted)
+		return gt_err_nomem(err);
+	gt_verbs_stop(link);
+	gt_verbs_forget(link);
+	link->shape = *shape;
+	link->generation++;
+	if (nconns)
+		memcpy(sorted, conns, nconns * sizeof(*sorted));
+	qsort(sorted, nconns, sizeof(*sorted), gt_verbs_order);
+	rc = gt_verbs_fill(link, sorted, nconns, err);
+	free(sorted);
+	for (uint32_t p = 0; !rc && p < link->nprocesses; p++)
+		if (link->peers[p].nfifos && !link->peers[p].qp)
+			rc = gt_verbs_make_qp(link, p, err);
+	if (!rc)
+		rc = gt_verbs_exchange(link, err);
+	return rc ? rc : gt_verbs_start(link, err);
+}
+
+static int gt_verbs_check(struct gt_link *link, struct gt_err *err)
+{
+	uint32_t broken = atomic_load(&link->broken);
+
+	if (!broken)
+		return GT_OK;
+	return gt_err_set(
+		err, GT_ESYS, NULL, "RDMA with %s: %s",
+		gt_world_name(link->config.world, broken - 1),
+		ibv_wc_status_str((enum ibv_wc_status)atomic_load(&link->why)));
+}
+
+const struct gt_link_ops gt_link_verbs = {
+	.name = "verbs",
+	.open = gt_verbs_open,
+	.close = gt_verbs_close,
+	.connect = gt_verbs_connect,
+	.check = gt_verbs_check,
+};

@@ -1,0 +1,107 @@
+/*
+ * Inside the verbs link: what its setup (link_verbs.c, verbs_port.c) and its
+ * proxy thread (verbs_proxy.c) share.  As with TCP, both sides have slots and
+ * the proxy owns everything here while it runs.
+ *
+ * A reliable connection joins two processes.  A slice is one RDMA write with
+ * immediate data from the sender's slot into the receiver's; the immediate
+ * says which FIFO, and its completion at the receiver means that the bytes
+ * are there, in whatever order packets took (InfiniBand Architecture
+ * Specification 1.4, 9.7.5).  A credit is such a write of no bytes.
+ */
+#ifndef GT_EXEC_VERBS_H
+#define GT_EXEC_VERBS_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include <infiniband/verbs.h>
+
+#include "exec/bell.h"
+#include "exec/fifo.h"
+#include "exec/link.h"
+
+enum {
+	GT_VERBS_SENDS = 256,    /* in flight to one process */
+	GT_VERBS_RECEIVES = 512, /* that may arrive from it */
+	GT_VERBS_MOST_FIFOS = 1 << 16,
+	GT_VERBS_MOST_CREDITS = 127, /* in one message */
+};
+
+/* Immediate data: a generation, credits (0: a slice), the FIFO's number. */
+static inline uint32_t gt_verbs_imm(uint32_t generation, uint32_t credits,
+				    uint32_t fifo)
+{
+	return (generation & 255) << 24 | credits << 16 | fifo;
+}
+
+/* A FIFO whose other end is in another process. */
+struct gt_verbs_fifo {
+	struct gt_fifo *counters;
+	struct gt_fifo_end end; /* the proxy's: it stands for the far rank */
+	int sends;              /* the local rank is the sender */
+	uint64_t posted;        /* sends: slices handed to the device */
+	uint64_t credit;        /* sends: what the far side has consumed */
+	uint64_t told;          /* receives: credits passed on */
+	uint64_t far_slots;     /* sends: where its slots are over there */
+};
+
+struct gt_verbs_peer {
+	struct ibv_qp *qp; /* NULL: nothing in common */
+	int connected;
+	uint32_t psn;
+	uint32_t rkey;
+	uint32_t nfifos;
+	struct gt_verbs_fifo *fifos;
+	uint32_t turn;
+	uint32_t in_flight;
+};
+
+/* The port that this process uses. */
+struct gt_verbs_port {
+	struct ibv_context *context;
+	uint8_t number;
+	uint8_t gid_index;
+	uint8_t mtu;
+	uint16_t lid;
+	union ibv_gid gid;
+	uint32_t most_cqe;
+};
+
+struct gt_link {
+	struct gt_link_config config;
+	struct gt_link_shape shape;
+	uint32_t nprocesses;
+	struct gt_verbs_port port;
+	struct ibv_pd *pd;
+	struct ibv_comp_channel *channel;
+	struct ibv_cq *cq;
+	struct ibv_mr *mr;
+	char *memory; /* counters, lengths and slots of all FIFOs */
+	struct gt_verbs_peer *peers;
+	uint32_t generation;
+
+	struct gt_bell bell; /* the proxy's */
+	int wake_fd;
+	pthread_t thread;
+	int has_thread;
+	_Atomic int stop;
+	_Atomic uint32_t broken; /* 0, or 1 + the process */
+	_Atomic int why;         /* enum ibv_wc_status */
+};
+
+/*
+ * verbs_port.c: the port that GTOPO_IB_HCA names ("mlx5_0" or "mlx5_0:1"), or
+ * the first active one; GTOPO_IB_GID_INDEX, or the first RoCE v2 address.
+ */
+int gt_verbs_port_open(struct gt_verbs_port *port, struct gt_err *err);
+void gt_verbs_port_close(struct gt_verbs_port *port);
+
+/* verbs_proxy.c */
+void *gt_verbs_main(void *link);
+
+/* Room for one more message to arrive; 0 or an errno. */
+int gt_verbs_receive(struct ibv_qp *qp, uint32_t process);
+
+#endif
