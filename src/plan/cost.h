@@ -51,9 +51,10 @@ struct gt_cost_params {
 /*
  * Defaults.
  *
- * simple: bench/fit on the races of 4 and of 2 H200 behind NVSwitch
- * (bench/results/h200x4-d9c4d09.json: 6.1, 3.8 us, 0.99, 33 and 3253 GB/s, mean
- * deviation 3.2%; h200x2-d9c4d09.json: 6.5, 3.9, 0.99, 34, 4545, 2.1%).
+ * simple: bench/fit on the races of 4 and of 2 H200 behind NVSwitch that were
+ * run with rings alone (bench/results/rings/h200x4-d9c4d09.json: 6.1, 3.8 us,
+ * 0.99, 33 and 3253 GB/s, mean deviation 3.2%; h200x2-d9c4d09.json: 6.5, 3.9,
+ * 0.99, 34, 4545, 2.1%).
  * local_gbs: HBM3e of the H200, 3912 GB/s of copies, read and written.
  * direct and ce: prototypes on that machine, before there were kernels: two
  * shots of 256 KiB and 64 MiB in 10.7 and 300 us; copy engines, 256 MiB and 1

@@ -33,7 +33,7 @@ assert row["busy"] > 0.97, row'
 			gtopo predict --coll "$coll" -b 64 -e 1G -f 4 --json \
 				plan.json >"$coll.json"
 		done
-		python3 - "$GTOPO_SRC/bench/results/h200x$n-d9c4d09.json" <<'END'
+		python3 - "$GTOPO_SRC/bench/results/rings/h200x$n-d9c4d09.json" <<'END'
 import json, math, sys
 said = {}
 for coll in "allreduce", "allgather", "reducescatter":
