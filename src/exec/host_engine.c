@@ -46,7 +46,6 @@ static struct gt_engine *gt_host_new(const struct gt_engine_config *config)
 	engine->config = *config;
 	engine->nranks = n;
 	engine->workers = config->workers ? config->workers : 1;
-	engine->spins = gt_host_cpus() >= n ? GT_HOST_SPINS : 0;
 	engine->watched = calloc(n + 1, sizeof(*engine->watched));
 	engine->ranks =
 		aligned_alloc(GT_CACHE_LINE_BYTES, n * sizeof(*engine->ranks));
@@ -90,6 +89,8 @@ static int gt_host_open(const struct gt_engine_config *config,
 	if (!engine)
 		return gt_err_nomem(err);
 	rc = gt_host_world_open(engine, err);
+	/* Polling is for ranks that have a processor each. */
+	engine->spins = gt_host_cpus() >= engine->far.nhere ? GT_HOST_SPINS : 0;
 	if (!rc)
 		rc = gt_host_memory_new(engine, err);
 	if (!rc)

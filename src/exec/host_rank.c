@@ -20,12 +20,17 @@ static void gt_rank_idle(struct gt_host_rank *rank, uint32_t polls,
 			 uint32_t seen)
 {
 	if (polls < rank->engine->spins) {
+		gt_host_world_progress(rank->engine);
 #ifdef __x86_64__
 		__builtin_ia32_pause();
 #endif
 		return;
 	}
+	if (rank->engine->spins)
+		gt_host_world_attend(rank->engine, -1);
 	gt_bell_wait(rank->bell, seen, GT_HOST_NAP_NS);
+	if (rank->engine->spins)
+		gt_host_world_attend(rank->engine, 1);
 }
 
 /* All ranks start together; the last one to come takes the time. */
@@ -111,6 +116,8 @@ static int gt_rank_run(struct gt_host_rank *rank)
 	uint64_t moved = 0, before;
 	uint32_t polls = 0, open = 1, seen;
 
+	if (engine->spins)
+		gt_host_world_attend(engine, 1);
 	gt_rank_meet(rank);
 	while (open && !gt_host_aborted(engine)) {
 		before = moved;
@@ -126,6 +133,8 @@ static int gt_rank_run(struct gt_host_rank *rank)
 			gt_rank_idle(rank, polls, seen);
 	}
 	rank->end_ns = gt_clock_ns();
+	if (engine->spins)
+		gt_host_world_attend(engine, -1);
 	if (open && engine->config.fault == GT_FAULT_EXIT &&
 	    gt_rank_is_faulty(rank, moved))
 		return 0;

@@ -40,12 +40,19 @@ static int gt_host_choose_links(struct gt_engine *engine, int used[],
 
 	if (!parts)
 		return gt_err_nomem(err);
+	far->nhere = 0;
 	gt_share_host_id(own);
 	rc = gt_world_meet(far->world, own, sizeof(own), parts, err);
 	for (uint32_t p = 0; !rc && p < far->nprocesses; p++) {
 		int same = parts[p].len == sizeof(own) &&
 			   !memcmp(parts[p].bytes, own, sizeof(own));
 
+		if (same)
+			far->nhere +=
+				gt_host_world_first(p + 1, far->nprocesses,
+						    engine->nranks) -
+				gt_host_world_first(p, far->nprocesses,
+						    engine->nranks);
 		if (p == gt_world_rank(far->world))
 			continue;
 		if (forced && !strcmp(forced, "shm") && !same)
@@ -123,6 +130,7 @@ int gt_host_world_open(struct gt_engine *engine, struct gt_err *err)
 
 	far->world = engine->config.world;
 	far->nprocesses = 1;
+	far->nhere = engine->nranks;
 	if (!far->world)
 		return gt_host_hang_bells(engine, 0, n, err);
 	self = gt_world_rank(far->world);
@@ -191,6 +199,24 @@ int gt_host_world_connect(struct gt_engine *engine,
 		links[i].nconns = 0;
 	}
 	return rc;
+}
+
+void gt_host_world_attend(struct gt_engine *engine, int change)
+{
+	const struct gt_host_link *links = engine->far.links;
+
+	for (int i = 0; i < GT_HOST_LINKS; i++)
+		if (links[i].link && links[i].ops->attend)
+			links[i].ops->attend(links[i].link, change);
+}
+
+void gt_host_world_progress(struct gt_engine *engine)
+{
+	const struct gt_host_link *links = engine->far.links;
+
+	for (int i = 0; i < GT_HOST_LINKS; i++)
+		if (links[i].link && links[i].ops->progress)
+			links[i].ops->progress(links[i].link);
 }
 
 int gt_host_world_check(struct gt_engine *engine, struct gt_err *err)

@@ -19,6 +19,7 @@ enum { GT_HOST_LINKS = 2 };
 struct gt_host_world {
 	struct gt_world *world; /* NULL: this process is alone */
 	uint32_t nprocesses;
+	uint32_t nhere;        /* ranks of all processes on this host */
 	struct gt_share bells; /* of the local ranks */
 	uint8_t *link_of;      /* process to which of `links` */
 	struct gt_host_link {
@@ -45,6 +46,13 @@ int gt_host_world_add(struct gt_engine *engine, const struct gt_link_conn *conn,
 int gt_host_world_connect(struct gt_engine *engine,
 			  const struct gt_link_shape *shape,
 			  struct gt_err *err);
+
+/*
+ * A rank that stays on its processor carries slices of links that need it
+ * (exec/link.h); all of it is nothing where there are none.
+ */
+void gt_host_world_attend(struct gt_engine *engine, int change);
+void gt_host_world_progress(struct gt_engine *engine);
 
 /* Whether the others and the links to them still work; cheap. */
 int gt_host_world_check(struct gt_engine *engine, struct gt_err *err);

@@ -357,10 +357,28 @@ static int gt_tcp_check(struct gt_link *link, struct gt_err *err)
 			  gt_world_name(link->config.world, broken - 1));
 }
 
+/* The last one to leave calls the proxy. */
+static void gt_tcp_attend(struct gt_link *link, int change)
+{
+	uint64_t one = 1;
+
+	if (atomic_fetch_add(&link->attended, change) + change)
+		return;
+	if (write(link->wake_fd, &one, sizeof(one)) < 0)
+		return; /* it is awake */
+}
+
+static void gt_tcp_progress(struct gt_link *link)
+{
+	gt_tcp_carry(link);
+}
+
 const struct gt_link_ops gt_link_tcp = {
 	.name = "tcp",
 	.open = gt_tcp_open,
 	.close = gt_tcp_close,
 	.connect = gt_tcp_connect,
 	.check = gt_tcp_check,
+	.attend = gt_tcp_attend,
+	.progress = gt_tcp_progress,
 };

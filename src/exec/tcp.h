@@ -1,8 +1,9 @@
 /*
  * Inside the TCP link: what its setup (link_tcp.c) and its proxy thread
  * (tcp_proxy.c) share.  The proxy runs between two connect() calls and owns
- * everything here while it does, so there is no lock; `stop` and `broken` are
- * all that the two sides exchange.
+ * everything here while it does, together with ranks that attend: whoever has
+ * `busy` works, and nobody waits for it.  `stop` and `broken` are all that the
+ * setup and they exchange.
  *
  * On a socket go messages: a head, and for data a slice.  Both sides number
  * the FIFOs of a socket alike.  A slice is sent straight from the sender's
@@ -81,10 +82,13 @@ struct gt_link {
 	pthread_t thread;
 	int has_thread;
 	_Atomic int stop;
+	_Atomic int busy;        /* somebody carries */
+	_Atomic int attended;    /* how many ranks do, when they are idle */
 	_Atomic uint32_t broken; /* 0, or 1 + the process that is gone */
 };
 
 /* tcp_proxy.c */
 void *gt_tcp_main(void *link);
+int gt_tcp_carry(struct gt_link *link);
 
 #endif

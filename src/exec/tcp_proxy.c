@@ -278,6 +278,17 @@ static int gt_tcp_round(struct gt_link *link)
 	return busy;
 }
 
+int gt_tcp_carry(struct gt_link *link)
+{
+	int done;
+
+	if (atomic_exchange_explicit(&link->busy, 1, memory_order_acquire))
+		return 0;
+	done = gt_tcp_round(link);
+	atomic_store_explicit(&link->busy, 0, memory_order_release);
+	return done;
+}
+
 /* Until a socket or a rank has something; `seen` is from before the round. */
 static void gt_tcp_sleep(struct gt_link *link, struct pollfd *polls,
 			 uint32_t seen)
@@ -286,6 +297,11 @@ static void gt_tcp_sleep(struct gt_link *link, struct pollfd *polls,
 	uint64_t calls;
 
 	polls[n++] = (struct pollfd){.fd = link->wake_fd, .events = POLLIN};
+	/* Ranks that attend look after sockets and bell. */
+	if (atomic_load(&link->attended)) {
+		poll(polls, n, GT_TCP_NAP_MS);
+		total = 0;
+	}
 	for (uint32_t i = 0; i < total; i++) {
 		const struct gt_tcp_socket *socket = link->sockets[i];
 
@@ -296,8 +312,8 @@ static void gt_tcp_sleep(struct gt_link *link, struct pollfd *polls,
 			polls[n].events |= POLLOUT;
 		n++;
 	}
-	atomic_store(&link->bell.asleep, 1);
-	if (gt_bell_look(&link->bell) == seen)
+	atomic_store(&link->bell.asleep, total > 0);
+	if (total && gt_bell_look(&link->bell) == seen)
 		poll(polls, n, GT_TCP_NAP_MS);
 	atomic_store(&link->bell.asleep, 0);
 	if (read(link->wake_fd, &calls, sizeof(calls)) < 0)
@@ -324,8 +340,8 @@ void *gt_tcp_main(void *arg)
 	while (polls &&
 	       !atomic_load_explicit(&link->stop, memory_order_relaxed)) {
 		seen = gt_bell_look(&link->bell);
-		idle = gt_tcp_round(link) ? 0 : idle + 1;
-		if (idle > GT_TCP_SPINS)
+		idle = gt_tcp_carry(link) ? 0 : idle + 1;
+		if (idle > GT_TCP_SPINS || atomic_load(&link->attended))
 			gt_tcp_sleep(link, polls, seen);
 	}
 	for (uint32_t i = 0; i < n; i++)
