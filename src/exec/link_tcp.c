@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "exec/mirror.h"
 #include "exec/tcp.h"
 #include "world/world.h"
 
@@ -123,19 +124,6 @@ static int gt_tcp_open(const struct gt_link_config *config,
 	return GT_OK;
 }
 
-/* Both sides put a pair's FIFOs into the same order. */
-static int gt_tcp_order(const void *a, const void *b)
-{
-	const struct gt_link_conn *x = a, *y = b;
-	const uint32_t left[] = {x->process, x->from, x->to, x->lane, x->tag};
-	const uint32_t right[] = {y->process, y->from, y->to, y->lane, y->tag};
-
-	for (size_t i = 0; i < sizeof(left) / sizeof(*left); i++)
-		if (left[i] != right[i])
-			return left[i] < right[i] ? -1 : 1;
-	return 0;
-}
-
 static int gt_tcp_keep(struct gt_link *link, uint32_t slot, int fd)
 {
 	struct gt_tcp_socket *socket = calloc(1, sizeof(*socket));
@@ -239,46 +227,24 @@ static int gt_tcp_dial(struct gt_link *link, const struct gt_link_conn *conns,
 	return rc;
 }
 
-/* Counters, lengths and slots of one FIFO. */
-static size_t gt_tcp_stride(const struct gt_link_shape *shape)
-{
-	size_t lengths =
-		(shape->nslots * sizeof(uint32_t) + GT_CACHE_LINE_BYTES - 1) /
-		GT_CACHE_LINE_BYTES * GT_CACHE_LINE_BYTES;
-
-	return sizeof(struct gt_fifo) + lengths +
-	       (size_t)shape->nslots * shape->slot_bytes;
-}
-
 /* A FIFO between the local rank and the proxy. */
 static void gt_tcp_make(struct gt_link *link, const struct gt_link_conn *conn,
 			char *memory)
 {
 	struct gt_tcp_socket *socket = link->sockets[gt_tcp_slot(link, conn)];
-	struct gt_tcp_fifo *fifo = &socket->fifos[socket->nfifos++];
 	uint32_t rank = conn->sends ? conn->from : conn->to;
-	struct gt_fifo_end end = {
-		.fifo = (struct gt_fifo *)(void *)memory,
-		.lengths =
-			(uint32_t *)(void *)(memory + sizeof(struct gt_fifo)),
-		.slots = memory + gt_tcp_stride(&link->shape) -
-			 (size_t)link->shape.nslots * link->shape.slot_bytes,
-		.other = &link->bell,
-		.slot_bytes = link->shape.slot_bytes,
-		.nslots = link->shape.nslots,
-	};
+	struct gt_fifo_end end = gt_mirror_make(
+		&link->shape, conn, memory, &link->bell,
+		&link->config.bells[rank - link->config.first_rank]);
 
-	gt_fifo_init(end.fifo);
-	*conn->end = end;
-	end.other = &link->config.bells[rank - link->config.first_rank];
-	*fifo = (struct gt_tcp_fifo){
+	socket->fifos[socket->nfifos++] = (struct gt_tcp_fifo){
 		.counters = end.fifo, .end = end, .sends = conn->sends};
 }
 
 static int gt_tcp_fill(struct gt_link *link, const struct gt_link_conn *conns,
 		       uint32_t nconns, struct gt_err *err)
 {
-	size_t stride = gt_tcp_stride(&link->shape);
+	size_t stride = gt_mirror_bytes(&link->shape);
 	uint32_t n = link->nprocesses * link->per_peer;
 	struct gt_tcp_socket *socket;
 
@@ -325,7 +291,7 @@ static int gt_tcp_connect(struct gt_link *link,
 			  const struct gt_link_conn *conns, uint32_t nconns,
 			  struct gt_err *err)
 {
-	struct gt_link_conn *sorted = calloc(nconns + 1, sizeof(*sorted));
+	struct gt_link_conn *sorted = gt_mirror_sort(conns, nconns);
 	int rc = GT_OK;
 
 	if (!sorted)
@@ -334,9 +300,6 @@ static int gt_tcp_connect(struct gt_link *link,
 	gt_tcp_forget_fifos(link);
 	link->shape = *shape;
 	link->generation++;
-	if (nconns)
-		memcpy(sorted, conns, nconns * sizeof(*sorted));
-	qsort(sorted, nconns, sizeof(*sorted), gt_tcp_order);
 	rc = gt_tcp_dial(link, sorted, nconns, err);
 	if (!rc)
 		rc = gt_tcp_fill(link, sorted, nconns, err);

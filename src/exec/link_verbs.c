@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "exec/mirror.h"
 #include "exec/verbs.h"
 #include "world/world.h"
 
@@ -125,52 +126,16 @@ static int gt_verbs_open(const struct gt_link_config *config,
 	return GT_OK;
 }
 
-/* Both sides put a pair's FIFOs into the same order. */
-static int gt_verbs_order(const void *a, const void *b)
-{
-	const struct gt_link_conn *x = a, *y = b;
-	const uint32_t left[] = {x->process, x->from, x->to, x->lane, x->tag};
-	const uint32_t right[] = {y->process, y->from, y->to, y->lane, y->tag};
-
-	for (size_t i = 0; i < sizeof(left) / sizeof(*left); i++)
-		if (left[i] != right[i])
-			return left[i] < right[i] ? -1 : 1;
-	return 0;
-}
-
-static size_t gt_verbs_lengths_bytes(const struct gt_link_shape *shape)
-{
-	return (shape->nslots * sizeof(uint32_t) + GT_CACHE_LINE_BYTES - 1) /
-	       GT_CACHE_LINE_BYTES * GT_CACHE_LINE_BYTES;
-}
-
-/* Counters, lengths and slots of one FIFO. */
-static size_t gt_verbs_stride(const struct gt_link_shape *shape)
-{
-	return sizeof(struct gt_fifo) + gt_verbs_lengths_bytes(shape) +
-	       (size_t)shape->nslots * shape->slot_bytes;
-}
-
 /* A FIFO between the local rank and the proxy. */
 static void gt_verbs_make(struct gt_link *link, const struct gt_link_conn *conn,
 			  char *memory)
 {
 	struct gt_verbs_peer *peer = &link->peers[conn->process];
 	uint32_t rank = conn->sends ? conn->from : conn->to;
-	struct gt_fifo_end end = {
-		.fifo = (struct gt_fifo *)(void *)memory,
-		.lengths =
-			(uint32_t *)(void *)(memory + sizeof(struct gt_fifo)),
-		.slots = memory + sizeof(struct gt_fifo) +
-			 gt_verbs_lengths_bytes(&link->shape),
-		.other = &link->bell,
-		.slot_bytes = link->shape.slot_bytes,
-		.nslots = link->shape.nslots,
-	};
+	struct gt_fifo_end end = gt_mirror_make(
+		&link->shape, conn, memory, &link->bell,
+		&link->config.bells[rank - link->config.first_rank]);
 
-	gt_fifo_init(end.fifo);
-	*conn->end = end;
-	end.other = &link->config.bells[rank - link->config.first_rank];
 	peer->fifos[peer->nfifos++] = (struct gt_verbs_fifo){
 		.counters = end.fifo, .end = end, .sends = conn->sends};
 }
@@ -178,7 +143,7 @@ static void gt_verbs_make(struct gt_link *link, const struct gt_link_conn *conn,
 static int gt_verbs_fill(struct gt_link *link, const struct gt_link_conn *conns,
 			 uint32_t nconns, struct gt_err *err)
 {
-	size_t stride = gt_verbs_stride(&link->shape);
+	size_t stride = gt_mirror_bytes(&link->shape);
 	size_t bytes = nconns * stride + GT_CACHE_LINE_BYTES;
 	struct gt_verbs_peer *peer;
 
@@ -306,7 +271,7 @@ static int gt_verbs_tell(const struct gt_link *link, struct gt_buf *text,
 		.rkey = link->mr->rkey,
 		.lid = link->port.lid,
 		.mtu = link->port.mtu,
-		.stride = (uint32_t)gt_verbs_stride(&link->shape),
+		.stride = (uint32_t)gt_mirror_bytes(&link->shape),
 	};
 	uint32_t first = 0;
 
@@ -332,8 +297,7 @@ static int gt_verbs_hear(struct gt_link *link, uint32_t p,
 {
 	uint32_t self = gt_world_rank(link->config.world);
 	struct gt_verbs_peer *peer = &link->peers[p];
-	uint64_t slots =
-		sizeof(struct gt_fifo) + gt_verbs_lengths_bytes(&link->shape);
+	uint64_t slots = gt_mirror_slots(&link->shape);
 	struct gt_verbs_entry entry;
 	struct gt_verbs_head head;
 
@@ -345,7 +309,7 @@ static int gt_verbs_hear(struct gt_link *link, uint32_t p,
 	       (const char *)part->bytes + sizeof(head) + self * sizeof(entry),
 	       sizeof(entry));
 	if (entry.nfifos != peer->nfifos ||
-	    head.stride != gt_verbs_stride(&link->shape))
+	    head.stride != gt_mirror_bytes(&link->shape))
 		return gt_err_set(err, GT_ESYS, NULL,
 				  "%s connects other FIFOs: is it the same "
 				  "program?",
@@ -399,7 +363,7 @@ static int gt_verbs_connect(struct gt_link *link,
 			    const struct gt_link_conn *conns, uint32_t nconns,
 			    struct gt_err *err)
 {
-	struct gt_link_conn *sorted = calloc(nconns + 1, sizeof(*sorted));
+	struct gt_link_conn *sorted = gt_mirror_sort(conns, nconns);
 	int rc;
 
 	if (!sorted)
@@ -408,9 +372,6 @@ static int gt_verbs_connect(struct gt_link *link,
 	gt_verbs_forget(link);
 	link->shape = *shape;
 	link->generation++;
-	if (nconns)
-		memcpy(sorted, conns, nconns * sizeof(*sorted));
-	qsort(sorted, nconns, sizeof(*sorted), gt_verbs_order);
 	rc = gt_verbs_fill(link, sorted, nconns, err);
 	free(sorted);
 	for (uint32_t p = 0; !rc && p < link->nprocesses; p++)

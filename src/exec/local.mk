@@ -14,6 +14,7 @@ gtopo_core_sources += \
 	%D%/host_world.c %D%/host_world.h \
 	%D%/link.c %D%/link.h \
 	%D%/link_shm.c \
+	%D%/mirror.c %D%/mirror.h \
 	%D%/link_tcp.c %D%/tcp.h %D%/tcp_proxy.c \
 	%D%/reduce.c %D%/reduce.h \
 	%D%/reduce_avx2.c \

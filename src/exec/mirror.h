@@ -1,0 +1,36 @@
+/*
+ * FIFOs with slots on both sides, for links that carry slices between them:
+ * the local rank and the link's proxy are the two ends of one, and another
+ * like it is in the other process.
+ */
+#ifndef GT_EXEC_MIRROR_H
+#define GT_EXEC_MIRROR_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "exec/fifo.h"
+#include "exec/link.h"
+
+/*
+ * A copy of the connections (to be freed) in the order that both sides of a
+ * pair of processes agree on; NULL when memory ran out.
+ */
+struct gt_link_conn *gt_mirror_sort(const struct gt_link_conn *conns,
+				    uint32_t nconns);
+
+/* What one takes: counters, lengths, slots; a multiple of cache lines. */
+size_t gt_mirror_bytes(const struct gt_link_shape *shape);
+
+/* Where its slots begin in that. */
+size_t gt_mirror_slots(const struct gt_link_shape *shape);
+
+/*
+ * Make one in `memory`, on a cache line.  The local rank's end is conn's, and
+ * rings `proxy`; the proxy's end is returned, and rings `rank`.
+ */
+struct gt_fifo_end gt_mirror_make(const struct gt_link_shape *shape,
+				  const struct gt_link_conn *conn, char *memory,
+				  struct gt_bell *proxy, struct gt_bell *rank);
+
+#endif
