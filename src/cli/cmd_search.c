@@ -247,6 +247,11 @@ static int gt_search_nodes(const struct gt_cmd_args *args,
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "--algo %s is for one machine",
 				  gt_search_algos[opts->algo]);
+	if (search.coll == GT_COLL_BROADCAST || search.coll == GT_COLL_REDUCE)
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "--coll %s is for one machine; templates do "
+				  "allreduce, allgather and reducescatter",
+				  gt_coll_name(search.coll));
 	rc = gt_search_cluster(args, &search, cluster, &plan, err);
 	if (rc)
 		return rc;

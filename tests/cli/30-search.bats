@@ -156,6 +156,11 @@ a GPU; see 'gtopo paths'"
 	want 2 "gtopo search: --algo hier needs a cluster file, or --nodes"
 	run_split gtopo search --algo ring --nodes 2 "$(h100)"
 	want 2 "gtopo search: --algo ring is for one machine"
+	for coll in broadcast reduce; do
+		run_split gtopo search --coll $coll --nodes 2 "$(h100)"
+		want 2 "gtopo search: --coll $coll is for one machine; \
+templates do allreduce, allgather and reducescatter"
+	done
 	cluster "<node file=\"$(h100)\" count=\"2\"/>
 		<node file=\"$GTOPO_SRC/share/xml/dgx-a100.xml\"/>
 		<fabric><level/></fabric>"
