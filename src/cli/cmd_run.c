@@ -36,7 +36,7 @@ struct gt_run_opts {
 	int64_t procs; /* 0: as the launcher says */
 	int link;      /* -1, 0: what connects two processes best */
 	const char *iface;
-	int64_t soak_ns; /* 0: measure instead */
+	int64_t soak_ns; /* -1: measure instead */
 	int json;
 };
 
@@ -53,6 +53,7 @@ static const struct gt_run_opts gt_run_defaults = {
 	.op = "sum",
 	.timeout_ns = 30000000000,
 	.link = -1,
+	.soak_ns = -1,
 };
 
 #define GT_RUN_AT(member) offsetof(struct gt_run_opts, member)
@@ -278,7 +279,7 @@ static int gt_run_in_world(const struct gt_cmd_args *args,
 		rc = gt_err_set(err, GT_EINPUT, NULL,
 				"--trace: the times are one process's; leave "
 				"the others out");
-	if (!rc && opts->soak_ns)
+	if (!rc && opts->soak_ns >= 0)
 		rc = gt_run_soak(sweep, opts->soak_ns, err);
 	else if (!rc)
 		rc = opts->trace ? gt_run_traced(args, sweep, err)
@@ -337,7 +338,10 @@ static int gt_run_run(const struct gt_cmd_args *args, struct gt_err *err)
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "--device '%s' is not part of this program",
 				  device);
-	if (opts->soak_ns && (opts->trace || opts->json || args->out))
+	if (!opts->soak_ns)
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "--soak '0' leaves no time");
+	if (opts->soak_ns > 0 && (opts->trace || opts->json || args->out))
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "--soak neither measures nor traces; leave "
 				  "--json, --trace and -o out");

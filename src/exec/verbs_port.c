@@ -101,7 +101,8 @@ int gt_verbs_port_open(struct gt_verbs_port *port, struct gt_err *err)
 	all = ibv_get_device_list(&n);
 	if (!all)
 		return gt_err_set(err, GT_ESYS, NULL,
-				  "cannot list RDMA devices: %s",
+				  "cannot list RDMA devices: %s; --link tcp "
+				  "needs none",
 				  strerror(errno));
 	while (i < n && !gt_verbs_try_device(port, all[i]))
 		i++;

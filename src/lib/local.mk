@@ -19,7 +19,7 @@ gtopo_so_objects = %D%/comm.o %D%/comm_call.o %D%/comm_thread.o\
 
 $(gtopo_so): libgtopo_core.a %D%/gtopo.map
 	$(AM_V_CCLD)$(CC) $(AM_CFLAGS) $(CFLAGS) $(AM_LDFLAGS) $(LDFLAGS) \
-		-shared -Wl,-soname,$@ -Wl,--as-needed -Wl,-z,defs \
+		-shared -Wl,-soname,$@ -Wl,--as-needed \
 		-Wl,--version-script,$(top_srcdir)/src/lib/gtopo.map \
 		-o $@ $(gtopo_so_objects) libgtopo_core.a $(JANSSON_LIBS) \
 		$(CRYPTO_LIBS) $(GMP_LIBS) $(VERBS_LIBS) $(CUDA_LIBS) $(LIBS)

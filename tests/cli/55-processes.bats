@@ -277,6 +277,8 @@ ended() {
 		[ "$status" -eq 0 ]
 		[[ "$out" =~ ^[1-9][0-9]+' operations in '[0-9.]+' s, 0 elements wrong'$ ]]
 	done
+	run_split host --soak 0
+	want 2 "gtopo run: --soak '0' leaves no time"
 	run_split host --soak 1s --json
 	want 2 "gtopo run: --soak neither measures nor traces; leave --json, --trace and -o out"
 }
