@@ -36,7 +36,8 @@ void gt_buf_add(struct gt_buf *buf, const void *bytes, size_t len)
 {
 	if (!gt_buf_room(buf, len))
 		return;
-	memcpy(buf->text + buf->len, bytes, len);
+	if (len)
+		memcpy(buf->text + buf->len, bytes, len);
 	buf->len += len;
 	buf->text[buf->len] = '\0';
 }

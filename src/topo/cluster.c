@@ -63,7 +63,7 @@ static uint32_t gt_cluster_run_find(const struct gt_cluster *cluster,
 				    const struct gt_cluster_run *run,
 				    const char *name)
 {
-	size_t len = strlen(run->prefix), digits;
+	size_t len = strlen(run->prefix), tail, digits;
 	char number[16], again[512];
 	int64_t value;
 
@@ -71,9 +71,12 @@ static uint32_t gt_cluster_run_find(const struct gt_cluster *cluster,
 		return strcmp(name, run->prefix) != 0 ? GT_NONE : run->first;
 	if (strncmp(name, run->prefix, len) != 0)
 		return GT_NONE;
-	digits = strspn(name + len, "0123456789");
-	if (!digits || digits >= sizeof(number))
+	/* The suffix may begin with digits. */
+	tail = strlen(run->suffix);
+	digits = strlen(name + len);
+	if (digits <= tail || digits - tail >= sizeof(number))
 		return GT_NONE;
+	digits -= tail;
 	memcpy(number, name + len, digits);
 	number[digits] = '\0';
 	if (!gt_unit_int(number, run->number,

@@ -76,7 +76,7 @@ shown() {
 # What Graphviz and its libraries leave behind is not ours to free.
 # The text of a picture, a word a line; skips where none can be drawn.
 picture() { # FILE
-	export LSAN_OPTIONS=suppressions=$BATS_TEST_DIRNAME/graphviz.supp:print_suppressions=0
+	export LSAN_OPTIONS=suppressions=$BATS_TEST_DIRNAME/leaks.supp:print_suppressions=0
 	run_split gtopo show --svg "$1"
 	[[ $err != *Graphviz* ]] || skip "$err"
 	want 0 ""
@@ -103,7 +103,7 @@ picture() { # FILE
 
 @test "PNG is one, and no file is left by a failure" {
 	picture "$xml/dgx-1v.xml" >/dev/null
-	export LSAN_OPTIONS=suppressions=$BATS_TEST_DIRNAME/graphviz.supp:print_suppressions=0
+	export LSAN_OPTIONS=suppressions=$BATS_TEST_DIRNAME/leaks.supp:print_suppressions=0
 	gtopo show --png -o "$BATS_TEST_TMPDIR/p.png" "$xml/dgx-1v.xml"
 	[ "$(head -c 4 "$BATS_TEST_TMPDIR/p.png" | tail -c 3)" = PNG ]
 	run_split gtopo show --png --svg -o "$BATS_TEST_TMPDIR/q" \

@@ -121,7 +121,7 @@ cases=$GTOPO_SRC/tests/cases/cluster
 	[ "$(grep -c 'label="70 × dgx-h100' <<<"$out")" -eq 1 ]
 	[ "$(grep -c '^b[0-9]* \[' <<<"$out")" -eq 5 ]
 	[ "$(grep -c ' -> ' <<<"$out")" -eq 4 ]
-	export LSAN_OPTIONS=suppressions=$BATS_TEST_DIRNAME/graphviz.supp:print_suppressions=0
+	export LSAN_OPTIONS=suppressions=$BATS_TEST_DIRNAME/leaks.supp:print_suppressions=0
 	run_split gtopo show --svg "$GTOPO_SRC/share/xml/gb200-nvl72.xml"
 	[[ $err != *Graphviz* ]] || skip "$err"
 	want 0 ""

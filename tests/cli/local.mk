@@ -22,4 +22,4 @@ cli_tests += \
 	%D%/50-run.bats \
 	%D%/55-processes.bats
 
-EXTRA_DIST += $(cli_tests) %D%/graphviz.supp %D%/common.bash %D%/run-bats.sh
+EXTRA_DIST += $(cli_tests) %D%/leaks.supp %D%/common.bash %D%/run-bats.sh

@@ -148,6 +148,23 @@ static void test_names(void **state)
 	gt_cluster_free(cluster);
 }
 
+/* What follows a number may begin with a digit, too. */
+static void test_digits(void **state)
+{
+	struct gt_cluster *cluster = read_case("digits");
+	char name[64];
+
+	(void)state;
+	assert_string_equal(name_of(cluster, 1), "r27");
+	for (uint32_t i = 0; i < cluster->nnodes; i++) {
+		strcpy(name, name_of(cluster, i));
+		assert_int_equal(gt_cluster_node_find(cluster, name), i);
+	}
+	assert_int_equal(gt_cluster_node_find(cluster, "r7"), GT_NONE);
+	assert_int_equal(gt_cluster_node_find(cluster, "r47"), GT_NONE);
+	gt_cluster_free(cluster);
+}
+
 static void test_many(void **state)
 {
 	struct gt_cluster *cluster = read_case("many");
@@ -245,6 +262,7 @@ int main(void)
 		cmocka_unit_test(test_capacities),
 		cmocka_unit_test(test_above),
 		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_digits),
 		cmocka_unit_test(test_many),
 		cmocka_unit_test(test_links),
 		cmocka_unit_test(test_nvlink),
