@@ -35,6 +35,8 @@ enum {
 	/* Copy engines: of an all-reduce; of all blocks, if not reduced. */
 	GT_WAY_CE_BYTES = 192 << 20,
 	GT_WAY_CE_BLOCK_BYTES = 96 << 20,
+	/* Of all blocks, where a rank's differ: less goes to each. */
+	GT_WAY_CE_SPREAD_BYTES = 48 << 20,
 };
 
 static uint64_t gt_way_chunk(const struct gt_way *way)
@@ -194,6 +196,14 @@ static int gt_way_is_crowded(enum gt_coll coll)
 	return coll == GT_COLL_BROADCAST || coll == GT_COLL_REDUCE;
 }
 
+/* From how many bytes of all blocks on copy engines are faster. */
+static uint64_t gt_way_ce_bytes(enum gt_coll coll)
+{
+	return coll == GT_COLL_SCATTER || coll == GT_COLL_ALLTOALL
+		       ? GT_WAY_CE_SPREAD_BYTES
+		       : GT_WAY_CE_BLOCK_BYTES;
+}
+
 /*
  * The fastest way that is known.  Flows serve every collective; a ring is
  * better where bytes are many and a flow would send them several times.
@@ -223,7 +233,7 @@ static void gt_way_choose(const struct gt_engine *engine,
 		return;
 	*way = (struct gt_way){.algo = GT_ALGO_ONE_SHOT,
 			       .protocol = GT_PROTOCOL_DIRECT};
-	if (!reduces && bytes * n >= GT_WAY_CE_BLOCK_BYTES)
+	if (!reduces && bytes * n >= gt_way_ce_bytes(req->coll))
 		way->protocol = GT_PROTOCOL_CE;
 	if (gt_way_fault(engine, req, way))
 		gt_way_ring(engine, req, way);
