@@ -29,29 +29,36 @@ struct gt_reach {
 	int failed;
 };
 
-/* What is compared of a GPU and the host, and of two GPUs. */
+/*
+ * What is compared of a GPU and the host, and of two GPUs; `times` the
+ * tolerance.  What all GPUs get of the host's memory depends on who else uses
+ * it: on a virtual machine it fell from 45 to 40 GB/s between two runs.
+ */
 struct gt_reach_value {
 	const char *what;
 	size_t at;
+	int times;
 	int is_latency;
 };
 
 static const struct gt_reach_value gt_reach_hosts[] = {
-	{"from the host", offsetof(struct gt_measured_gpu, to_gbs), 0},
-	{"to the host", offsetof(struct gt_measured_gpu, from_gbs), 0},
+	{"from the host", offsetof(struct gt_measured_gpu, to_gbs), 1, 0},
+	{"to the host", offsetof(struct gt_measured_gpu, from_gbs), 1, 0},
 	{"from the host while all GPUs do",
-	 offsetof(struct gt_measured_gpu, all_to_gbs), 0},
+	 offsetof(struct gt_measured_gpu, all_to_gbs), 3, 0},
 	{"to the host while all GPUs do",
-	 offsetof(struct gt_measured_gpu, all_from_gbs), 0},
-	{NULL, 0, 0},
+	 offsetof(struct gt_measured_gpu, all_from_gbs), 3, 0},
+	{NULL, 0, 0, 0},
 };
 
 static const struct gt_reach_value gt_reach_peers[] = {
-	{"alone", offsetof(struct gt_measured_peer, gbs), 0},
-	{"both ways at once", offsetof(struct gt_measured_peer, both_gbs), 0},
-	{"while all GPUs send", offsetof(struct gt_measured_peer, ring_gbs), 0},
-	{"latency", offsetof(struct gt_measured_peer, latency_ns), 1},
-	{NULL, 0, 0},
+	{"alone", offsetof(struct gt_measured_peer, gbs), 1, 0},
+	{"both ways at once", offsetof(struct gt_measured_peer, both_gbs), 1,
+	 0},
+	{"while all GPUs send", offsetof(struct gt_measured_peer, ring_gbs), 1,
+	 0},
+	{"latency", offsetof(struct gt_measured_peer, latency_ns), 2, 1},
+	{NULL, 0, 0, 0},
 };
 
 static double gt_reach_get(const void *values, const struct gt_reach_value *v)
@@ -104,7 +111,7 @@ static int gt_reach_expected(struct gt_reach *reach, uint32_t from, uint32_t to,
 			     const struct gt_reach_value *v, const void *is,
 			     const void *wanted)
 {
-	double slack = reach->ask->tolerance, have, want;
+	double slack, have, want;
 	int any = 0;
 
 	for (; v->what; v++) {
@@ -113,7 +120,8 @@ static int gt_reach_expected(struct gt_reach *reach, uint32_t from, uint32_t to,
 		if (have <= 0 || want <= 0)
 			continue;
 		any = 1;
-		if (v->is_latency ? have <= want * (1 + 2 * slack)
+		slack = reach->ask->tolerance * v->times;
+		if (v->is_latency ? have <= want * (1 + slack)
 				  : have >= want * (1 - slack))
 			continue;
 		gt_reach_add(reach, "expected", from, to,

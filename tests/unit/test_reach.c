@@ -135,7 +135,9 @@ static void test_expected(void **state)
 	good.measured.gpus[0].to_gbs = 27;
 	apply(&good);
 	now.measured.gpus[0].to_gbs = 25;
-	now.measured.gpus[1].all_to_gbs = 40;
+	/* Other users of the host's memory, and too little. */
+	now.measured.gpus[0].all_to_gbs = 40;
+	now.measured.gpus[1].all_to_gbs = 30;
 	gt_measured_peer(&now.measured, 0, 1)->gbs = 360;
 	gt_measured_peer(&now.measured, 0, 2)->both_gbs = 300;
 	gt_measured_peer(&now.measured, 0, 3)->latency_ns = 830;
@@ -145,7 +147,7 @@ static void test_expected(void **state)
 		&now, keep(&good, path),
 		"GPU 0000:00:06.0 to 0000:00:08.0: both ways at once 300.0 "
 		"GB/s, expected 394.0\n"
-		"GPU 0000:00:07.0: from the host while all GPUs do 40.0 GB/s, "
+		"GPU 0000:00:07.0: from the host while all GPUs do 30.0 GB/s, "
 		"expected 50.0\n"
 		"GPU 0000:00:08.0 to 0000:00:09.0: latency 900 ns, expected "
 		"700\n");
