@@ -10,5 +10,6 @@ gtopo_core_sources += \
 	%D%/file.c %D%/file.h \
 	%D%/json.c %D%/json.h \
 	%D%/rat.c %D%/rat.h \
+	%D%/thread.c %D%/thread.h \
 	%D%/unit.c %D%/unit.h \
 	%D%/xml.c %D%/xml.h %D%/xml_doc.h %D%/xml_elem.c

@@ -1,5 +1,4 @@
 /* TCP: each side has slots of its own, a proxy thread carries between them. */
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -7,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/thread.h"
 #include "exec/mirror.h"
 #include "exec/tcp.h"
 #include "world/world.h"
@@ -271,19 +271,12 @@ static int gt_tcp_fill(struct gt_link *link, const struct gt_link_conn *conns,
 
 static int gt_tcp_start(struct gt_link *link, struct gt_err *err)
 {
-	sigset_t all, old;
 	int rc;
 
 	atomic_store(&link->stop, 0);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	rc = pthread_create(&link->thread, NULL, gt_tcp_main, link);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	if (rc)
-		return gt_err_set(err, GT_ESYS, NULL,
-				  "cannot start a thread: %s", strerror(rc));
-	link->has_thread = 1;
-	return GT_OK;
+	rc = gt_thread_start(&link->thread, gt_tcp_main, link, err);
+	link->has_thread = !rc;
+	return rc;
 }
 
 static int gt_tcp_connect(struct gt_link *link,

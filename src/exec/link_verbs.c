@@ -1,6 +1,5 @@
 /* RDMA: RC queue pairs between processes, a proxy thread hands them work. */
 #include <fcntl.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -8,6 +7,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/thread.h"
 #include "exec/mirror.h"
 #include "exec/verbs.h"
 #include "world/world.h"
@@ -343,19 +343,12 @@ static int gt_verbs_exchange(struct gt_link *link, struct gt_err *err)
 
 static int gt_verbs_start(struct gt_link *link, struct gt_err *err)
 {
-	sigset_t all, old;
 	int rc;
 
 	atomic_store(&link->stop, 0);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	rc = pthread_create(&link->thread, NULL, gt_verbs_main, link);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	if (rc)
-		return gt_err_set(err, GT_ESYS, NULL,
-				  "cannot start a thread: %s", strerror(rc));
-	link->has_thread = 1;
-	return GT_OK;
+	rc = gt_thread_start(&link->thread, gt_verbs_main, link, err);
+	link->has_thread = !rc;
+	return rc;
 }
 
 static int gt_verbs_connect(struct gt_link *link,

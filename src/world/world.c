@@ -1,7 +1,6 @@
 #include "world/world.h"
 
 #include <arpa/inet.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/thread.h"
 #include "world/inside.h"
 
 static void gt_world_wake(struct gt_world *world)
@@ -81,22 +81,6 @@ static struct gt_world *gt_world_new(const struct gt_world_config *config)
 		gt_door_init(world->door, config->listen_fd,
 			     &world->config.secret);
 	return world;
-}
-
-/* Signals are the caller's business. */
-static int gt_world_start(struct gt_world *world, struct gt_err *err)
-{
-	sigset_t all, old;
-	int rc;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	rc = pthread_create(&world->thread, NULL, gt_world_main, world);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	if (rc)
-		return gt_err_set(err, GT_ESYS, NULL,
-				  "cannot start a thread: %s", strerror(rc));
-	return GT_OK;
 }
 
 static int gt_world_join(struct gt_world *world, struct gt_err *err)
@@ -195,7 +179,7 @@ int gt_world_open(const struct gt_world_config *config, struct gt_world **out,
 		return gt_err_nomem(err);
 	rc = config->rank ? gt_world_join(world, err) : GT_OK;
 	if (!rc)
-		rc = gt_world_start(world, err);
+		rc = gt_thread_start(&world->thread, gt_world_main, world, err);
 	if (rc) {
 		gt_world_free(world);
 		return rc;
