@@ -60,7 +60,7 @@ job() {
 	echo "a cable is pulled"
 	(sleep 4; ip link set "$(cd /sys/class/infiniband/rxe1 && cat parent)" \
 		down) &
-	job 2 ring.json -b 1M -e 1M -n 100000 --timeout 12s 2>&1 |
+	job 2 ring.json -b 1M -e 1M -n 100000 --timeout 40s 2>&1 |
 		sed -n 's/^gtopo run: .*process 1 .*/process 1 is named/p
 			s/^gtopo run: rank .*/a rank is named/p
 			/^status/p'
