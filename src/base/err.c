@@ -33,6 +33,12 @@ int gt_err_nomem(struct gt_err *err)
 	return gt_err_set(err, GT_ESYS, NULL, "out of memory");
 }
 
+void gt_err_words(const struct gt_err *err, char *words, size_t size)
+{
+	snprintf(words, size, "%s%s%s", err->where, err->where[0] ? ": " : "",
+		 err->text);
+}
+
 void gt_err_at(struct gt_err *err, const char *fmt, ...)
 {
 	va_list ap;

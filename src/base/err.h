@@ -13,6 +13,7 @@
 #define GT_BASE_ERR_H
 
 #include <stdarg.h>
+#include <stddef.h>
 
 /* The process's exit status is the code's absolute value. */
 enum gt_code {
@@ -41,6 +42,9 @@ int gt_err_set(struct gt_err *err, int code, const char *where, const char *fmt,
 
 /* The same for memory that ran out: GT_ESYS, "out of memory". */
 int gt_err_nomem(struct gt_err *err);
+
+/* Both in one line, "where: text", cut at `size` bytes. */
+void gt_err_words(const struct gt_err *err, char *words, size_t size);
 
 /* Set `where` if it is still empty (a reader that knows only its file). */
 void gt_err_at(struct gt_err *err, const char *fmt, ...)

@@ -3,6 +3,7 @@ gtopo_core_sources += \
 	%D%/arena.c %D%/arena.h \
 	%D%/buf.c %D%/buf.h \
 	%D%/clock.c %D%/clock.h \
+	%D%/cpus.c %D%/cpus.h \
 	%D%/digest.c %D%/digest.h \
 	%D%/draw.c %D%/draw.h \
 	%D%/dtype.c %D%/dtype.def %D%/dtype.h \

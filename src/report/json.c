@@ -45,6 +45,14 @@ static void gt_json_begin(const struct gt_report *report)
 		      head->iters, head->warmup);
 }
 
+static void gt_json_wrong(const struct gt_report *report, uint64_t wrong)
+{
+	if (report->head->unchecked)
+		gt_buf_puts(report->out, "null");
+	else
+		gt_buf_printf(report->out, "%" PRIu64, wrong);
+}
+
 static void gt_json_side(const struct gt_report *report,
 			 const struct gt_report_row *row, int in_place)
 {
@@ -59,13 +67,15 @@ static void gt_json_side(const struct gt_report *report,
 	if (row->root >= 0)
 		gt_buf_printf(report->out, "\"root\": %" PRId64 ", ",
 			      row->root);
-	gt_buf_printf(
-		report->out,
-		"\"inplace\": %s, \"bytes\": %" PRIu64 ", \"count\": %" PRIu64
-		", \"time_us\": %.6g, \"algbw_gbs\": %.6g, "
-		"\"busbw_gbs\": %.6g, \"wrong\": %" PRIu64 "}",
-		in_place ? "true" : "false", row->bytes, row->count,
-		side->time_us, side->algbw_gbs, side->busbw_gbs, side->wrong);
+	gt_buf_printf(report->out,
+		      "\"inplace\": %s, \"bytes\": %" PRIu64
+		      ", \"count\": %" PRIu64
+		      ", \"time_us\": %.6g, \"algbw_gbs\": %.6g, "
+		      "\"busbw_gbs\": %.6g, \"wrong\": ",
+		      in_place ? "true" : "false", row->bytes, row->count,
+		      side->time_us, side->algbw_gbs, side->busbw_gbs);
+	gt_json_wrong(report, side->wrong);
+	gt_buf_puts(report->out, "}");
 }
 
 static void gt_json_row(const struct gt_report *report,
@@ -79,10 +89,10 @@ static void gt_json_end(const struct gt_report *report)
 {
 	struct gt_buf *out = report->out;
 
-	gt_buf_printf(out,
-		      "\n  ],\n  \"wrong\": %" PRIu64
-		      ",\n  \"busbw_gbs\": %.6g,\n  \"error\": ",
-		      report->wrong, gt_report_busbw(report));
+	gt_buf_puts(out, "\n  ],\n  \"wrong\": ");
+	gt_json_wrong(report, report->wrong);
+	gt_buf_printf(out, ",\n  \"busbw_gbs\": %.6g,\n  \"error\": ",
+		      gt_report_busbw(report));
 	gt_json_text_or_null(out, report->error);
 	gt_buf_puts(out, "\n}\n");
 }

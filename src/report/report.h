@@ -30,6 +30,7 @@ struct gt_report_head {
 	uint32_t ranks, channels, slots;
 	uint32_t workers; /* per channel; 0: the engine's choice */
 	uint32_t iters, warmup;
+	int unchecked; /* nobody looked at the data: `wrong` means nothing */
 };
 
 struct gt_report_side {

@@ -23,14 +23,18 @@ static void gt_text_begin(const struct gt_report *report)
 		      head->plan ? head->plan : "of unknown digest");
 }
 
-static void gt_text_side(struct gt_buf *out, const struct gt_report_side *side)
+static void gt_text_side(const struct gt_report *report,
+			 const struct gt_report_side *side)
 {
-	gt_buf_printf(out, " %9.*f %8.3f %8.3f %7" PRIu64,
+	gt_buf_printf(report->out, " %9.*f %8.3f %8.3f",
 		      side->time_us < 100     ? 2
 		      : side->time_us < 10000 ? 1
 					      : 0,
-		      side->time_us, side->algbw_gbs, side->busbw_gbs,
-		      side->wrong);
+		      side->time_us, side->algbw_gbs, side->busbw_gbs);
+	if (report->head->unchecked)
+		gt_buf_printf(report->out, " %7s", "N/A");
+	else
+		gt_buf_printf(report->out, " %7" PRIu64, side->wrong);
 }
 
 static void gt_text_columns(struct gt_buf *out)
@@ -62,8 +66,8 @@ static void gt_text_row(const struct gt_report *report,
 	}
 	gt_buf_printf(out, " %12" PRIu64 " %13" PRIu64 " %8s %7s %6" PRId64,
 		      row->bytes, row->count, row->dtype, row->op, row->root);
-	gt_text_side(out, &row->out_of_place);
-	gt_text_side(out, &row->in_place);
+	gt_text_side(report, &row->out_of_place);
+	gt_text_side(report, &row->in_place);
 	gt_buf_puts(out, "\n");
 }
 
@@ -71,9 +75,12 @@ static void gt_text_end(const struct gt_report *report)
 {
 	if (report->error)
 		return;
-	gt_buf_printf(report->out,
-		      "#\n# Out of bounds values : %" PRIu64 " %s\n",
-		      report->wrong, report->wrong ? "FAILED" : "OK");
+	if (report->head->unchecked)
+		gt_buf_puts(report->out, "#\n# Out of bounds values : N/A\n");
+	else
+		gt_buf_printf(report->out,
+			      "#\n# Out of bounds values : %" PRIu64 " %s\n",
+			      report->wrong, report->wrong ? "FAILED" : "OK");
 	gt_buf_printf(report->out, "# Avg bus bandwidth    : %.4g\n",
 		      gt_report_busbw(report));
 }

@@ -130,6 +130,21 @@ int gt_cluster_read(const char *path, enum gt_rates rates,
 int gt_cluster_copies(const struct gt_topo *topo, uint32_t nnodes,
 		      struct gt_cluster **cluster, struct gt_err *err);
 
+/*
+ * The cluster as if all its nodes and switches were alike.  COMMON: with what
+ * all have: the ports of all kinds of nodes, switches with as many nodes each,
+ * and what the narrowest has for so many of uplinks; what is planned for this
+ * can be done on the real one.  MOST: with the ports that any kind has, and no
+ * limit below the last level; no schedule on the real one exceeds what can be
+ * done on this.
+ *
+ * GT_EINPUT, and why, when kinds are of different machines, or the fabric is
+ * not one of levels over the network.  Topologies are borrowed.
+ */
+enum gt_even { GT_EVEN_COMMON, GT_EVEN_MOST };
+int gt_cluster_even(const struct gt_cluster *cluster, enum gt_even how,
+		    struct gt_cluster **even, struct gt_err *err);
+
 /* NULL is allowed. */
 void gt_cluster_free(struct gt_cluster *cluster);
 

@@ -4,7 +4,7 @@ gtopo_core_sources += \
 	%D%/check.c \
 	%D%/cluster.c %D%/cluster.h \
 	%D%/cluster_diff.c %D%/cluster_diff.h \
-	%D%/cluster_fabric.c %D%/cluster_kind.c %D%/cluster_make.h \
+	%D%/cluster_even.c %D%/cluster_fabric.c %D%/cluster_kind.c %D%/cluster_make.h \
 	%D%/cluster_json.c %D%/cluster_names.c %D%/cluster_read.c \
 	%D%/cluster_path.c %D%/cluster_path.h %D%/cluster_print.c \
 	%D%/diff.c %D%/diff.h %D%/diff_apply.c %D%/diff_apply.h \
