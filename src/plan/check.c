@@ -57,54 +57,68 @@ static int gt_check_fifo(const struct gt_plan *plan, struct gt_err *err)
 	return GT_OK;
 }
 
-/* seen[c]: 1 + the row that used channel c last. */
-static int gt_check_used(const struct gt_plan *plan, uint32_t row,
-			 uint32_t *seen, struct gt_err *err)
+static int gt_check_used(const struct gt_check_use *check, struct gt_err *err)
 {
-	const struct gt_plan_select *select = &plan->select[row];
+	const struct gt_plan *plan = check->plan;
+	const struct gt_plan_select *use = check->use;
 
-	for (uint32_t i = 0; i < select->nchannels; i++) {
-		uint32_t c = select->channels[i];
+	for (uint32_t i = 0; i < use->nchannels; i++) {
+		uint32_t c = use->channels[i];
 		const struct gt_plan_channel *channel = &plan->channels[c];
-		struct gt_plan_at at =
-			gt_plan_at("select[%u].channels[%u]", row, i);
+		struct gt_plan_at at = gt_plan_at("%s[%u].channels[%u]",
+						  check->list, check->index, i);
 
-		if (seen[c] == row + 1)
+		if (check->seen[c] == check->index + 1)
 			return gt_plan_wrong(plan, at, err,
 					     "channel '%u' is used twice",
 					     channel->id);
-		seen[c] = row + 1;
-		if (!gt_algo_takes(select->algo, channel->shape))
+		check->seen[c] = check->index + 1;
+		if (!gt_algo_takes(use->algo, channel->shape))
 			return gt_plan_wrong(
 				plan, at, err,
 				"channel '%u' is a %s; algo '%s' cannot use it",
 				channel->id, gt_shape_name(channel->shape),
-				gt_algo_name(select->algo));
+				gt_algo_name(use->algo));
 	}
 	return GT_OK;
 }
 
-static int gt_check_row_fifo(const struct gt_plan *plan, uint32_t row,
+static struct gt_plan_at gt_use_at(const struct gt_check_use *check,
+				   const char *key)
+{
+	return gt_plan_at("%s[%u].%s", check->list, check->index, key);
+}
+
+static int gt_check_use_fifo(const struct gt_check_use *check,
 			     struct gt_err *err)
 {
-	const struct gt_plan_select *select = &plan->select[row];
+	const struct gt_plan_select *use = check->use;
 
-	if (select->slots > GT_MAX_SLOTS)
-		return gt_plan_wrong(plan, gt_plan_at("select[%u].slots", row),
+	if (use->slots > GT_MAX_SLOTS)
+		return gt_plan_wrong(check->plan, gt_use_at(check, "slots"),
 				     err, "'%u' is not within 1 and %d",
-				     select->slots, GT_MAX_SLOTS);
-	if (select->slice_bytes && (select->slice_bytes < GT_MIN_SLICE_BYTES ||
-				    select->slice_bytes > GT_MAX_SLICE_BYTES))
+				     use->slots, GT_MAX_SLOTS);
+	if (use->slice_bytes && (use->slice_bytes < GT_MIN_SLICE_BYTES ||
+				 use->slice_bytes > GT_MAX_SLICE_BYTES))
 		return gt_plan_wrong(
-			plan, gt_plan_at("select[%u].slice_bytes", row), err,
-			"'%u' is not within %d and %d", select->slice_bytes,
+			check->plan, gt_use_at(check, "slice_bytes"), err,
+			"'%u' is not within %d and %d", use->slice_bytes,
 			GT_MIN_SLICE_BYTES, GT_MAX_SLICE_BYTES);
-	if (!select->workers || select->workers > GT_MAX_WORKERS)
-		return gt_plan_wrong(plan,
-				     gt_plan_at("select[%u].workers", row), err,
-				     "'%u' is not within 1 and %d",
-				     select->workers, GT_MAX_WORKERS);
+	if (!use->workers || use->workers > GT_MAX_WORKERS)
+		return gt_plan_wrong(check->plan, gt_use_at(check, "workers"),
+				     err, "'%u' is not within 1 and %d",
+				     use->workers, GT_MAX_WORKERS);
 	return GT_OK;
+}
+
+int gt_check_use(const struct gt_check_use *check, struct gt_err *err)
+{
+	int rc = gt_check_use_fifo(check, err);
+
+	if (!rc && !check->use->nchannels)
+		rc = gt_plan_wrong(check->plan, gt_use_at(check, "channels"),
+				   err, "there are none");
+	return rc ? rc : gt_check_used(check, err);
 }
 
 /* limits[coll]: of the row before of the same collective, and 1; or 0. */
@@ -131,15 +145,11 @@ static int gt_check_limit(const struct gt_plan *plan, uint32_t row,
 static int gt_check_row(const struct gt_plan *plan, uint32_t row,
 			uint64_t *limits, uint32_t *seen, struct gt_err *err)
 {
-	const struct gt_plan_select *select = &plan->select[row];
+	const struct gt_check_use check = {plan, &plan->select[row], "select",
+					   row, seen};
 	int rc = gt_check_limit(plan, row, limits, err);
 
-	if (!rc)
-		rc = gt_check_row_fifo(plan, row, err);
-	if (!rc && !select->nchannels)
-		rc = gt_plan_wrong(plan, gt_plan_at("select[%u].channels", row),
-				   err, "there are none");
-	return rc ? rc : gt_check_used(plan, row, seen, err);
+	return rc ? rc : gt_check_use(&check, err);
 }
 
 /* Each collective ends without a limit, and the plan's own is there. */
@@ -228,6 +238,8 @@ int gt_plan_check_report(const struct gt_plan *plan,
 	if (!rc)
 		rc = plan->cluster ? gt_check_cluster_loads(plan, err)
 				   : gt_check_loads(plan, err);
+	if (!rc)
+		rc = gt_check_measurements(plan, err);
 	if (rc)
 		return rc;
 	return plan->cluster ? gt_check_cluster_proof(plan, report, err)

@@ -12,6 +12,7 @@ struct gt_err;
 struct gt_plan;
 struct gt_plan_route;
 struct gt_plan_channel;
+struct gt_plan_select;
 struct gt_rat;
 
 enum gt_bound_state {
@@ -65,9 +66,37 @@ int gt_check_loads(const struct gt_plan *plan, struct gt_err *err);
 int gt_check_proof(const struct gt_plan *plan, struct gt_plan_report *report,
 		   struct gt_err *err);
 
+/*
+ * Of a row of select or a measurement, list[index]: are channels, workers and
+ * FIFO such that it can be run?  seen[c], of each channel, is 1 + the index
+ * that used it last, and stands for one list.
+ */
+struct gt_check_use {
+	const struct gt_plan *plan;
+	const struct gt_plan_select *use;
+	const char *list;
+	uint32_t index;
+	uint32_t *seen;
+};
+int gt_check_use(const struct gt_check_use *check, struct gt_err *err);
+
+/* Then: can the algorithm and these channels do the collective?  Without seen. */
+int gt_check_purpose(const struct gt_check_use *check, struct gt_err *err);
+
+int gt_check_measurements(const struct gt_plan *plan, struct gt_err *err);
+
 /* The channel's hop from one rank to another, or -1. */
 int64_t gt_check_hop_find(const struct gt_plan_channel *channel, uint32_t from,
 			  uint32_t to);
+
+/*
+ * A flow's paths, once its hops are known to be pairs of ranks; and has the
+ * i-th channel of a use a way for all pairs that the collective needs?
+ */
+int gt_check_flow(const struct gt_plan *plan, uint32_t index,
+		  struct gt_err *err);
+int gt_check_flow_use(const struct gt_check_use *check, uint32_t i,
+		      struct gt_err *err);
 
 /* Do value, bound and `optimal` agree? */
 int gt_check_claims(const struct gt_plan *plan, struct gt_err *err);
@@ -93,11 +122,38 @@ void gt_check_costs(const struct gt_plan *plan,
 		    const struct gt_plan_route **table,
 		    const struct gt_rat *prices, struct gt_hop_costs *costs);
 
+/* One route's; 0 when it takes more than 64 bits.  And n of such as above. */
+int gt_check_route_cost(const struct gt_plan *plan,
+			const struct gt_plan_route *route,
+			const struct gt_rat *prices, struct gt_rat *cost);
+void gt_check_scale(const struct gt_rat *rats, uint32_t n,
+		    struct gt_hop_costs *costs);
+
+/* Does no ring through n ranks, of these costs, cost less than 1? */
+int gt_check_ring_costs(const struct gt_plan *plan, uint32_t n,
+			const struct gt_hop_costs *costs,
+			enum gt_bound_state *state, struct gt_err *err);
+
+/* Do these prices, and that of channels, prove a bound about rings? */
+int gt_check_ring_bound(const struct gt_plan *plan,
+			const struct gt_plan_route **table,
+			const struct gt_rat *prices, enum gt_bound_state *state,
+			struct gt_err *err);
+
 /* Do these prices prove a bound about trees, or about anything (plan.h)? */
 int gt_check_tree_bound(const struct gt_plan *plan,
 			const struct gt_plan_route **table,
 			const struct gt_rat *prices, enum gt_bound_state *state,
 			struct gt_err *err);
+
+/*
+ * Do these prices prove a bound about what only moves?  As lengths of links:
+ * the shortest ways of all pairs cost 1 together.
+ */
+int gt_check_length_bound(const struct gt_plan *plan,
+			  const struct gt_plan_route **table,
+			  const struct gt_rat *prices,
+			  enum gt_bound_state *state, struct gt_err *err);
 
 /*
  * What the cheapest spanning tree away from the root costs (Edmonds, "Optimum
@@ -107,12 +163,12 @@ int gt_check_tree_bound(const struct gt_plan *plan,
 int64_t gt_tree_cheapest(uint32_t n, const int64_t *cost, uint32_t root);
 
 /*
- * The cheapest ring through n ranks, 2 <= n <= 16, by dynamic programming
- * over subsets (Held and Karp, "A dynamic programming approach to sequencing
+ * The cheapest ring through n ranks, 2 <= n <= 17 (16 and the world outside),
+ * by dynamic programming over subsets (Held and Karp, "A dynamic programming approach to sequencing
  * problems", 1962).  cost[i * n + j] is that of the hop from i to j.  Writes
  * the ring to order; -1 when memory ran out.
  */
-enum { GT_RING_MAX = 16 };
+enum { GT_RING_MAX = 17 };
 int64_t gt_ring_cheapest(uint32_t n, const int64_t *cost, uint32_t *order);
 
 #endif

@@ -204,7 +204,7 @@ static int gt_check_tree(const struct gt_channel_check *check,
 	return rc;
 }
 
-/* A mesh has every ordered pair of ranks once, programs those they need. */
+/* A mesh has every ordered pair of ranks once, others those they need. */
 static int gt_check_pairs(const struct gt_channel_check *check,
 			  struct gt_err *err)
 {
@@ -266,6 +266,9 @@ static int gt_check_channel(const struct gt_channel_check *check,
 	case GT_SHAPE_STEPS:
 		rc = gt_check_chunks(check, err);
 		return rc ? rc : gt_check_pairs(check, err);
+	case GT_SHAPE_FLOW:
+		rc = gt_check_pairs(check, err);
+		return rc ? rc : gt_check_flow(check->plan, check->index, err);
 	case GT_SHAPE_MESH:
 		return gt_check_pairs(check, err);
 	default:

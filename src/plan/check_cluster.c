@@ -9,14 +9,14 @@
 #include "plan/plan.h"
 #include "plan/vertex.h"
 
-/* Loads of node 0's links, and of the uplinks above it: out, in. */
-struct gt_cluster_load {
-	const struct gt_plan *plan;
-	struct gt_vertices vertices;
-	struct gt_rat *links, *back; /* as listed; of the links back */
-	struct gt_rat *up[2];        /* [level * nrails + rail] */
-	struct gt_rat rate;          /* of one block in this channel */
-};
+uint32_t gt_load_up(const struct gt_cluster_load *load, uint32_t level,
+		    uint32_t port)
+{
+	const struct gt_plan_cluster *cluster = load->plan->cluster;
+
+	return gt_nodes_uplink(cluster, level, cluster->ports[port].rail, 0) /
+	       2;
+}
 
 static int gt_add_load(struct gt_rat *at, struct gt_rat rate,
 		       struct gt_rat times)
@@ -33,10 +33,9 @@ static int gt_load_uplinks(struct gt_cluster_load *load, uint32_t port, int in)
 
 	for (uint32_t l = 0; l + 1 < cluster->nlevels; l++) {
 		const struct gt_plan_level *level = &cluster->levels[l];
-		uint32_t rail = level->by_rail ? cluster->ports[port].rail : 0;
 		struct gt_rat nodes = GT_RAT(cluster->nnodes - level->nodes, 1);
 
-		if (!gt_add_load(&load->up[in][l * cluster->nrails + rail],
+		if (!gt_add_load(&load->up[in][gt_load_up(load, l, port)],
 				 load->rate, nodes))
 			return 0;
 	}
@@ -64,7 +63,8 @@ static int gt_load_template_hop(struct gt_cluster_load *load,
 			return 0;
 		if (!gt_rat_mul(gt_plan_charge(load->plan, link, charge),
 				GT_RAT(times, 1), &factor) ||
-		    !gt_add_load(&load->links[link], load->rate, factor))
+		    !gt_add_load(&load->links[link], load->rate, factor) ||
+		    !gt_add_load(&load->odd[link], load->rate, factor))
 			return 0;
 		if (v->back[link] != GT_NO_VERTEX &&
 		    !gt_add_load(&load->back[v->back[link]], load->rate,
@@ -108,17 +108,17 @@ static int gt_load_template(struct gt_cluster_load *load,
 }
 
 /* A block is 1/n of the result; an all-reduce takes one way after the other. */
-static int gt_load_rate(struct gt_cluster_load *load,
+static int gt_load_rate(struct gt_cluster_load *load, enum gt_coll coll,
 			const struct gt_plan_channel *channel)
 {
-	int64_t times = load->plan->coll == GT_COLL_ALLREDUCE ? 2 : 1;
+	int64_t times = coll == GT_COLL_ALLREDUCE ? 2 : 1;
 
 	return gt_rat_mul(channel->gbs, GT_RAT(times, 1), &load->rate) &&
 	       gt_rat_div(load->rate, GT_RAT(load->plan->nranks, 1),
 			  &load->rate);
 }
 
-static int gt_check_load(const struct gt_plan *plan, struct gt_rat load,
+int gt_cluster_load_fits(const struct gt_plan *plan, struct gt_rat load,
 			 struct gt_rat gbs, const char *what,
 			 struct gt_err *err)
 {
@@ -132,85 +132,121 @@ static int gt_check_load(const struct gt_plan *plan, struct gt_rat load,
 			     gt_rat_print(gbs, text[1]));
 }
 
-static int gt_check_sums(const struct gt_cluster_load *load, struct gt_err *err)
+/* Trees that are only gone up load the links back alone. */
+static int gt_check_sum(const struct gt_cluster_load *load,
+			const struct gt_plan_select *row, uint32_t i,
+			struct gt_err *err)
+{
+	const struct gt_plan *plan = load->plan;
+	const struct gt_plan_link *link = &plan->links[i];
+	int trees = row->algo != GT_ALGO_RING;
+	int rc = GT_OK;
+
+	if (!trees || row->coll != GT_COLL_REDUCESCATTER)
+		rc = gt_cluster_load_fits(plan, load->links[i], link->gbs,
+					  link->id, err);
+	if (!rc && !trees)
+		rc = gt_cluster_load_fits(plan, load->odd[i], link->gbs,
+					  link->id, err);
+	if (rc || !trees || row->coll == GT_COLL_ALLGATHER)
+		return rc;
+	rc = gt_cluster_load_fits(plan, load->back[i], link->gbs, link->id,
+				  err);
+	if (!rc && load->links[i].num && load->vertices.back[i] == GT_NO_VERTEX)
+		rc = gt_plan_wrong(plan, gt_plan_at("links[%u]", i), err,
+				   "'%s' has no link back, which a %s takes",
+				   link->id, gt_coll_name(row->coll));
+	return rc;
+}
+
+static int gt_check_sums(const struct gt_cluster_load *load,
+			 const struct gt_plan_select *row, struct gt_err *err)
 {
 	const struct gt_plan *plan = load->plan;
 	const struct gt_plan_cluster *cluster = plan->cluster;
 	int rc = GT_OK;
 
-	for (uint32_t i = 0; i < plan->nlinks && !rc; i++) {
-		if (plan->coll != GT_COLL_REDUCESCATTER)
-			rc = gt_check_load(plan, load->links[i],
-					   plan->links[i].gbs,
-					   plan->links[i].id, err);
-		if (!rc && plan->coll != GT_COLL_ALLGATHER)
-			rc = gt_check_load(plan, load->back[i],
-					   plan->links[i].gbs,
-					   plan->links[i].id, err);
-		if (!rc && plan->coll != GT_COLL_ALLGATHER &&
-		    load->links[i].num &&
-		    load->vertices.back[i] == GT_NO_VERTEX)
-			rc = gt_plan_wrong(
-				plan, gt_plan_at("links[%u]", i), err,
-				"'%s' has no link back, which a %s "
-				"takes",
-				plan->links[i].id, gt_coll_name(plan->coll));
-	}
+	for (uint32_t i = 0; i < plan->nlinks && !rc; i++)
+		rc = gt_check_sum(load, row, i, err);
 	for (uint32_t i = 0; i < (cluster->nlevels - 1) * cluster->nrails; i++)
 		for (int in = 0; in < 2 && !rc; in++)
-			rc = gt_check_load(
+			rc = gt_cluster_load_fits(
 				plan, load->up[in][i],
 				cluster->levels[i / cluster->nrails].gbs,
 				"uplink", err);
 	return rc;
 }
 
-static int gt_cluster_load_init(struct gt_cluster_load *load,
-				const struct gt_plan *plan,
-				struct gt_arena *arena, struct gt_err *err)
+int gt_cluster_load_init(struct gt_cluster_load *load,
+			 const struct gt_plan *plan, struct gt_arena *arena,
+			 struct gt_err *err)
 {
 	uint32_t nup = plan->cluster->nlevels * plan->cluster->nrails;
-	struct gt_rat *sums[4];
-	uint32_t sizes[4] = {plan->nlinks, plan->nlinks, nup, nup};
+	struct gt_rat **sums[5] = {&load->links, &load->odd, &load->back,
+				   &load->up[0], &load->up[1]};
 
 	load->plan = plan;
-	for (int s = 0; s < 4; s++) {
-		sums[s] = gt_arena_array(arena, sizes[s], sizeof(*sums[s]));
-		if (!sums[s])
+	for (int s = 0; s < 5; s++) {
+		uint32_t n = s < 3 ? plan->nlinks : nup;
+
+		*sums[s] = gt_arena_array(arena, n, sizeof(**sums[s]));
+		if (!*sums[s])
 			return gt_err_nomem(err);
-		for (uint32_t i = 0; i < sizes[s]; i++)
-			sums[s][i] = GT_RAT(0, 1);
+		for (uint32_t i = 0; i < n; i++)
+			(*sums[s])[i] = GT_RAT(0, 1);
 	}
-	load->links = sums[0];
-	load->back = sums[1];
-	load->up[0] = sums[2];
-	load->up[1] = sums[3];
 	return gt_vertices_init(plan, arena, &load->vertices, err);
 }
 
-/* All channels stand in one row: they are parts of one packing. */
-int gt_check_cluster_loads(const struct gt_plan *plan, struct gt_err *err)
+static int gt_load_cluster_channel(struct gt_cluster_load *load,
+				   enum gt_coll coll,
+				   const struct gt_plan_channel *channel)
+{
+	int ok;
+
+	if (channel->shape == GT_SHAPE_RING)
+		return gt_load_node_ring(load, channel);
+	ok = gt_load_rate(load, coll, channel);
+	for (uint32_t t = 0; t < load->plan->cluster->nlocal && ok; t++)
+		ok = gt_load_template(load, channel, &channel->templates[t]);
+	return ok;
+}
+
+/* The channels of a row are parts of one packing. */
+static int gt_check_cluster_row(const struct gt_plan *plan,
+				const struct gt_plan_select *row,
+				struct gt_err *err)
 {
 	struct gt_arena *arena = gt_arena_new();
-	struct gt_cluster_load load;
+	struct gt_cluster_load load = {0};
 	int rc;
 
 	if (!arena)
 		return gt_err_nomem(err);
+	if (row->algo == GT_ALGO_TREE) {
+		gt_arena_free(arena);
+		return gt_check_tree_row(plan, row, err);
+	}
 	rc = gt_cluster_load_init(&load, plan, arena, err);
-	for (uint32_t c = 0; c < plan->nchannels && !rc; c++) {
-		const struct gt_plan_channel *channel = &plan->channels[c];
-		int ok = gt_load_rate(&load, channel);
+	for (uint32_t i = 0; i < row->nchannels && !rc; i++) {
+		uint32_t c = row->channels[i];
 
-		for (uint32_t t = 0; t < plan->cluster->nlocal && ok; t++)
-			ok = gt_load_template(&load, channel,
-					      &channel->templates[t]);
-		if (!ok)
+		if (!gt_load_cluster_channel(&load, row->coll,
+					     &plan->channels[c]))
 			rc = gt_plan_wrong(plan, gt_plan_at("channels[%u]", c),
 					   err, "loads need more than 64 bits");
 	}
 	if (!rc)
-		rc = gt_check_sums(&load, err);
+		rc = gt_check_sums(&load, row, err);
 	gt_arena_free(arena);
+	return rc;
+}
+
+int gt_check_cluster_loads(const struct gt_plan *plan, struct gt_err *err)
+{
+	int rc = GT_OK;
+
+	for (uint32_t i = 0; i < plan->nselect && !rc; i++)
+		rc = gt_check_cluster_row(plan, &plan->select[i], err);
 	return rc;
 }

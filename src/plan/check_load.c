@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "plan/plan.h"
 #include "plan/step.h"
+#include "plan/uses.h"
 
 struct gt_rat gt_plan_charge(const struct gt_plan *plan, uint32_t link,
 			     struct gt_rat charge)
@@ -103,25 +104,40 @@ static int gt_load_steps(const struct gt_plan *plan, uint32_t c,
 	return 1;
 }
 
-static int gt_load_channel(const struct gt_plan *plan, uint32_t c,
+/* Each hop the channel's rate, as often as it is taken. */
+static int gt_load_hops(const struct gt_plan *plan,
+			const struct gt_plan_channel *channel,
+			const uint32_t *uses, struct gt_rat *loads)
+{
+	struct gt_rat gbs;
+
+	for (uint32_t i = 0; i < channel->nhops; i++)
+		if (!gt_rat_mul(channel->gbs, GT_RAT(uses[i], 1), &gbs) ||
+		    !gt_load_hop(plan, &channel->hops[i], gbs, loads))
+			return 0;
+	return 1;
+}
+
+static int gt_load_channel(const struct gt_plan *plan,
+			   const struct gt_plan_select *row, uint32_t c,
 			   struct gt_rat *loads, struct gt_err *err)
 {
 	const struct gt_plan_channel *channel = &plan->channels[c];
+	uint32_t *uses = calloc((size_t)channel->nhops + 1, sizeof(*uses));
+	int fits = 0, rc = uses ? GT_OK : GT_ESYS;
 
-	if (channel->shape == GT_SHAPE_STEPS)
-		return gt_load_steps(plan, c, loads)
-			       ? GT_OK
-			       : gt_plan_wrong(plan,
-					       gt_plan_at("channels[%u]", c),
-					       err,
-					       "the loads need more than 64 "
-					       "bits");
-	for (uint32_t i = 0; i < channel->nhops; i++)
-		if (!gt_load_hop(plan, &channel->hops[i], channel->gbs, loads))
-			return gt_plan_wrong(
-				plan, gt_plan_at("channels[%u].hops[%u]", c, i),
-				err, "the load needs more than 64 bits");
-	return GT_OK;
+	if (!rc && channel->shape == GT_SHAPE_STEPS)
+		fits = gt_load_steps(plan, c, loads);
+	else if (!rc)
+		rc = gt_plan_uses(plan, row, channel, uses);
+	if (!rc && channel->shape != GT_SHAPE_STEPS)
+		fits = gt_load_hops(plan, channel, uses, loads);
+	free(uses);
+	if (rc)
+		return gt_err_nomem(err);
+	return fits ? GT_OK
+		    : gt_plan_wrong(plan, gt_plan_at("channels[%u]", c), err,
+				    "the loads need more than 64 bits");
 }
 
 static int gt_check_hops(const struct gt_plan *plan, struct gt_err *err)
@@ -147,7 +163,8 @@ static int gt_check_row_load(const struct gt_plan *plan, uint32_t row,
 	for (uint32_t i = 0; i < plan->nlinks; i++)
 		loads[i] = GT_RAT(0, 1);
 	for (uint32_t i = 0; i < select->nchannels && !rc; i++)
-		rc = gt_load_channel(plan, select->channels[i], loads, err);
+		rc = gt_load_channel(plan, select, select->channels[i], loads,
+				     err);
 	for (uint32_t i = 0; i < plan->nlinks && !rc; i++)
 		if (gt_rat_cmp(loads[i], plan->links[i].gbs) > 0)
 			rc = gt_plan_wrong(

@@ -7,9 +7,6 @@
 #include "base/err.h"
 #include "plan/plan.h"
 
-/* Costs are whole multiples of 1/unit; a ring of GT_RING_MAX still fits. */
-static const int64_t gt_unit_max = (int64_t)1 << 58;
-
 const char *gt_bound_state_text(enum gt_bound_state state)
 {
 	static const char *const texts[GT_NBOUNDS] = {
@@ -28,8 +25,10 @@ static int gt_check_class(const struct gt_plan *plan, struct gt_err *err)
 	const struct gt_plan_proof *proof = &plan->proof;
 	enum gt_algo algo = gt_plan_main(plan)->algo;
 	int reduces = plan->coll == GT_COLL_ALLREDUCE;
+	int moves = gt_coll_moves(plan->coll) &&
+		    (algo == GT_ALGO_FLOW || algo == GT_ALGO_ONE_SHOT);
 
-	if (proof->class_ == GT_PROOF_ANY && proof->nprices &&
+	if (proof->class_ == GT_PROOF_ANY && proof->nprices && !moves &&
 	    (reduces || algo != GT_ALGO_TREE))
 		return gt_plan_wrong(
 			plan, gt_plan_at("proof.certificate.prices"), err,
@@ -43,6 +42,26 @@ static int gt_check_class(const struct gt_plan *plan, struct gt_err *err)
 			     "'%s' is not what %s by algo '%s' can be",
 			     gt_proof_name(proof->class_),
 			     gt_coll_name(plan->coll), gt_algo_name(algo));
+}
+
+/* A proof about so many channels. */
+static int gt_check_limit(const struct gt_plan *plan, struct gt_err *err)
+{
+	const struct gt_plan_proof *proof = &plan->proof;
+	uint32_t used = gt_plan_main(plan)->nchannels;
+
+	if (proof->class_ != GT_PROOF_RING)
+		return gt_plan_wrong(plan, gt_plan_at("proof.max_channels"),
+				     err, "is for proofs of class ring");
+	if (used > proof->max_channels)
+		return gt_plan_wrong(plan, gt_plan_at("proof.max_channels"),
+				     err, "is %u, but %u channels are used",
+				     proof->max_channels, used);
+	if (proof->channel_price.num < 0)
+		return gt_plan_wrong(
+			plan, gt_plan_at("proof.certificate.channel_price"),
+			err, "is negative");
+	return gt_check_class(plan, err);
 }
 
 int gt_check_claims(const struct gt_plan *plan, struct gt_err *err)
@@ -68,6 +87,8 @@ int gt_check_claims(const struct gt_plan *plan, struct gt_err *err)
 				     "is '%s', but the plan's value is '%s'",
 				     gt_rat_print(proof->any_bound, text[1]),
 				     text[0]);
+	if (proof->max_channels || proof->channel_price.num)
+		return gt_check_limit(plan, err);
 	return gt_check_class(plan, err);
 }
 
@@ -185,6 +206,13 @@ static int gt_check_prices(const struct gt_plan *plan, struct gt_rat *prices,
 					     "their sum over the capacities "
 					     "needs more than 64 bits");
 	}
+	if (proof->max_channels &&
+	    (!gt_rat_mul(proof->channel_price, GT_RAT(proof->max_channels, 1),
+			 &term) ||
+	     !gt_rat_add(sum, term, &sum)))
+		return gt_plan_wrong(plan, at, err,
+				     "with those of channels their sum needs "
+				     "more than 64 bits");
 	if (!gt_rat_cmp(sum, proof->bound))
 		return GT_OK;
 	return gt_plan_wrong(plan, at, err,
@@ -193,9 +221,9 @@ static int gt_check_prices(const struct gt_plan *plan, struct gt_rat *prices,
 			     gt_rat_print(sum, text));
 }
 
-static int gt_route_cost(const struct gt_plan *plan,
-			 const struct gt_plan_route *route,
-			 const struct gt_rat *prices, struct gt_rat *cost)
+int gt_check_route_cost(const struct gt_plan *plan,
+			const struct gt_plan_route *route,
+			const struct gt_rat *prices, struct gt_rat *cost)
 {
 	struct gt_rat term;
 
@@ -226,101 +254,47 @@ static int gt_unit_refine(struct gt_hop_costs *costs, int64_t den)
 	       costs->unit <= costs->unit_max;
 }
 
+/* First the unit of all costs, then each in it. */
+static int gt_cost_take(struct gt_hop_costs *costs, struct gt_rat rat,
+			uint32_t at, int pass)
+{
+	if (gt_rat_cmp(rat, GT_RAT(costs->most, 1)) > 0)
+		rat = GT_RAT(costs->most, 1);
+	if (!pass)
+		return gt_unit_refine(costs, rat.den);
+	costs->cost[at] = costs->unit / rat.den * rat.num;
+	return 1;
+}
+
+void gt_check_scale(const struct gt_rat *rats, uint32_t n,
+		    struct gt_hop_costs *costs)
+{
+	int ok = 1;
+
+	costs->unit = 1;
+	for (int pass = 0; pass < 2; pass++)
+		for (uint32_t i = 0; i < n && ok; i++)
+			ok = gt_cost_take(costs, rats[i], i, pass);
+	if (!ok)
+		costs->unit = 0;
+}
+
 void gt_check_costs(const struct gt_plan *plan,
 		    const struct gt_plan_route **table,
 		    const struct gt_rat *prices, struct gt_hop_costs *costs)
 {
 	uint32_t n = plan->nranks;
 	struct gt_rat rat;
+	int ok = 1;
 
 	costs->unit = 1;
 	for (int pass = 0; pass < 2; pass++)
-		for (uint32_t i = 0; i < n * n; i++) {
-			if (!table[i])
-				continue;
-			if (!gt_route_cost(plan, table[i], prices, &rat)) {
-				costs->unit = 0;
-				return;
-			}
-			if (gt_rat_cmp(rat, GT_RAT(costs->most, 1)) > 0)
-				rat = GT_RAT(costs->most, 1);
-			if (!pass && !gt_unit_refine(costs, rat.den)) {
-				costs->unit = 0;
-				return;
-			}
-			if (pass)
-				costs->cost[i] =
-					costs->unit / rat.den * rat.num;
-		}
-}
-
-/* A ring leaves every rank once, so it costs at least each one's cheapest. */
-static int gt_ring_cheap_bound(uint32_t n, const int64_t *cost, int64_t unit)
-{
-	int64_t sum = 0;
-
-	for (uint32_t i = 0; i < n && sum < unit; i++) {
-		int64_t least = unit;
-
-		for (uint32_t j = 0; j < n; j++)
-			if (i != j && cost[i * n + j] < least)
-				least = cost[i * n + j];
-		sum += least;
-	}
-	return sum >= unit;
-}
-
-static int gt_check_cheapest(const struct gt_plan *plan, const int64_t *cost,
-			     int64_t unit, struct gt_err *err)
-{
-	uint32_t order[GT_RING_MAX];
-	int64_t least = gt_ring_cheapest(plan->nranks, cost, order);
-	char ring[GT_RING_MAX * 4] = "";
-	struct gt_rat rat;
-	size_t len = 0;
-
-	if (least < 0)
-		return gt_err_nomem(err);
-	if (least >= unit)
-		return GT_OK;
-	for (uint32_t i = 0; i < plan->nranks; i++)
-		len += (size_t)snprintf(ring + len, sizeof(ring) - len, "%s%u",
-					i ? " " : "", order[i]);
-	gt_rat_make(least, unit, &rat);
-	return gt_plan_wrong(plan, gt_plan_at("proof.certificate.prices"), err,
-			     "prove nothing: the ring %s costs less than 1 "
-			     "(%.6g)",
-			     ring, gt_rat_double(rat));
-}
-
-/* What costs 1 or more may count as 1: the question is who costs less. */
-static int gt_check_rings(const struct gt_plan *plan,
-			  const struct gt_plan_route **table,
-			  const struct gt_rat *prices,
-			  enum gt_bound_state *state, struct gt_err *err)
-{
-	uint32_t n = plan->nranks;
-	struct gt_hop_costs costs = {
-		.cost = calloc((size_t)n * n, sizeof(*costs.cost)),
-		.most = 1,
-		.unit_max = gt_unit_max,
-	};
-	int rc = GT_OK;
-
-	if (!costs.cost)
-		return gt_err_nomem(err);
-	gt_check_costs(plan, table, prices, &costs);
-	*state = GT_BOUND_PROVEN;
-	if (!costs.unit)
-		*state = GT_BOUND_TOO_FINE;
-	else if (gt_ring_cheap_bound(n, costs.cost, costs.unit))
-		rc = GT_OK;
-	else if (n > GT_RING_MAX)
-		*state = GT_BOUND_TOO_MANY;
-	else
-		rc = gt_check_cheapest(plan, costs.cost, costs.unit, err);
-	free(costs.cost);
-	return rc;
+		for (uint32_t i = 0; i < n * n && ok; i++)
+			ok = !table[i] || (gt_check_route_cost(plan, table[i],
+							       prices, &rat) &&
+					   gt_cost_take(costs, rat, i, pass));
+	if (!ok)
+		costs->unit = 0;
 }
 
 static int gt_check_price_bound(const struct gt_plan *plan,
@@ -335,12 +309,14 @@ static int gt_check_price_bound(const struct gt_plan *plan,
 	if (!prices)
 		return gt_err_nomem(err);
 	rc = gt_check_prices(plan, prices, err);
-	if (!rc && plan->proof.nroutes)
-		rc = ring ? gt_check_rings(plan, table, prices, state, err)
-			  : gt_check_tree_bound(plan, table, prices, state,
-						err);
-	else if (!rc)
+	if (!rc && !plan->proof.nroutes)
 		*state = GT_BOUND_NO_ROUTES;
+	else if (!rc && ring)
+		rc = gt_check_ring_bound(plan, table, prices, state, err);
+	else if (!rc && gt_coll_moves(plan->coll))
+		rc = gt_check_length_bound(plan, table, prices, state, err);
+	else if (!rc)
+		rc = gt_check_tree_bound(plan, table, prices, state, err);
 	free(prices);
 	return rc;
 }
@@ -355,7 +331,7 @@ static int gt_check_certificate(const struct gt_plan *plan,
 
 	if (proof->nroutes)
 		rc = gt_check_routes(plan, table, err);
-	if (!rc && proof->nprices)
+	if (!rc && (proof->nprices || proof->max_channels))
 		rc = gt_check_price_bound(plan, table, &report->bound, err);
 	if (!rc && proof->nparts)
 		rc = gt_check_parts(plan, table,

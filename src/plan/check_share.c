@@ -11,15 +11,22 @@ static const struct gt_plan_channel *gt_row_channel(
 	return &plan->channels[row->channels[i]];
 }
 
-/* Does the channel have the hops that the collective needs? */
-static int gt_check_directions(const struct gt_plan *plan, uint32_t row,
-			       uint32_t i, struct gt_err *err)
+static struct gt_plan_at gt_channel_at(const struct gt_check_use *check,
+				       uint32_t i)
 {
-	const struct gt_plan_select *select = &plan->select[row];
-	const struct gt_plan_channel *channel = gt_row_channel(plan, select, i);
-	int both = gt_coll_goes_up(select->coll) &&
-		   gt_coll_goes_down(select->coll);
-	int up = gt_coll_goes_up(select->coll);
+	return gt_plan_at("%s[%u].channels[%u]", check->list, check->index, i);
+}
+
+/* Does the channel have the hops that the collective needs? */
+static int gt_check_directions(const struct gt_check_use *check, uint32_t i,
+			       struct gt_err *err)
+{
+	const struct gt_plan *plan = check->plan;
+	enum gt_coll coll = check->use->coll;
+	const struct gt_plan_channel *channel =
+		gt_row_channel(plan, check->use, i);
+	int both = gt_coll_goes_up(coll) && gt_coll_goes_down(coll);
+	int up = gt_coll_goes_up(coll);
 	const struct gt_plan_hop *first = channel->hops;
 
 	if (plan->nranks < 2 || channel->nhops == 2 * (plan->nranks - 1))
@@ -30,47 +37,49 @@ static int gt_check_directions(const struct gt_plan *plan, uint32_t row,
 		up = 0;
 	if (!both && !up)
 		return GT_OK;
-	return gt_plan_wrong(plan,
-			     gt_plan_at("select[%u].channels[%u]", row, i), err,
+	return gt_plan_wrong(plan, gt_channel_at(check, i), err,
 			     "channel '%u' has no hops in the direction that "
 			     "'%s' needs",
-			     channel->id, gt_coll_name(select->coll));
+			     channel->id, gt_coll_name(coll));
 }
 
 /* A broadcast's or a reduce's trees have its root. */
-static int gt_check_tree_root(const struct gt_plan *plan, uint32_t row,
-			      uint32_t i, struct gt_err *err)
+static int gt_check_tree_root(const struct gt_check_use *check, uint32_t i,
+			      struct gt_err *err)
 {
-	const struct gt_plan_select *select = &plan->select[row];
-	const struct gt_plan_channel *channel = gt_row_channel(plan, select, i);
-	uint32_t root = gt_layout_top(channel, select->coll);
+	const struct gt_plan *plan = check->plan;
+	enum gt_coll coll = check->use->coll;
+	const struct gt_plan_channel *channel =
+		gt_row_channel(plan, check->use, i);
+	uint32_t root = gt_layout_top(channel, coll);
 
-	if (!gt_coll_is_rooted(select->coll) || root == plan->root)
+	if (!gt_coll_is_rooted(coll) || root == plan->root)
 		return GT_OK;
-	return gt_plan_wrong(
-		plan, gt_plan_at("select[%u].channels[%u]", row, i), err,
-		"channel '%u' has its root at rank %u, the '%s' "
-		"at rank %u",
-		channel->id, root, gt_coll_name(select->coll), plan->root);
+	return gt_plan_wrong(plan, gt_channel_at(check, i), err,
+			     "channel '%u' has its root at rank %u, the '%s' "
+			     "at rank %u",
+			     channel->id, root, gt_coll_name(coll), plan->root);
 }
 
-static int gt_check_row_use(const struct gt_plan *plan, uint32_t row,
-			    struct gt_err *err)
+int gt_check_purpose(const struct gt_check_use *check, struct gt_err *err)
 {
-	const struct gt_plan_select *select = &plan->select[row];
+	const struct gt_plan_select *use = check->use;
 	int rc = GT_OK;
 
-	if (!gt_algo_can(select->algo, select->coll))
-		return gt_plan_wrong(plan, gt_plan_at("select[%u].algo", row),
-				     err, "'%s' cannot do '%s'",
-				     gt_algo_name(select->algo),
-				     gt_coll_name(select->coll));
-	for (uint32_t i = 0; i < select->nchannels && !rc; i++) {
-		if (select->algo != GT_ALGO_TREE)
+	if (!gt_algo_can(use->algo, use->coll))
+		return gt_plan_wrong(
+			check->plan,
+			gt_plan_at("%s[%u].algo", check->list, check->index),
+			err, "'%s' cannot do '%s'", gt_algo_name(use->algo),
+			gt_coll_name(use->coll));
+	for (uint32_t i = 0; i < use->nchannels && !rc; i++) {
+		if (use->algo == GT_ALGO_FLOW)
+			rc = gt_check_flow_use(check, i, err);
+		if (use->algo != GT_ALGO_TREE || check->plan->cluster)
 			continue;
-		rc = gt_check_directions(plan, row, i, err);
+		rc = gt_check_directions(check, i, err);
 		if (!rc)
-			rc = gt_check_tree_root(plan, row, i, err);
+			rc = gt_check_tree_root(check, i, err);
 	}
 	return rc;
 }
@@ -199,8 +208,12 @@ int gt_check_shares(const struct gt_plan *plan, struct gt_err *err)
 {
 	int rc = gt_check_positive(plan, err);
 
-	for (uint32_t row = 0; row < plan->nselect && !rc; row++)
-		rc = gt_check_row_use(plan, row, err);
+	for (uint32_t row = 0; row < plan->nselect && !rc; row++) {
+		const struct gt_check_use check = {plan, &plan->select[row],
+						   "select", row, NULL};
+
+		rc = gt_check_purpose(&check, err);
+	}
 	if (!rc)
 		rc = gt_check_main(plan, err);
 	return rc ? rc : gt_check_roots(plan, err);

@@ -247,6 +247,9 @@ static int gt_check_sets(const struct gt_plan *plan, struct gt_arena *arena,
 			 struct gt_err *err)
 {
 	struct gt_plan_at at = gt_plan_at("proof.certificate.sets");
+	int any = plan->proof.class_ == GT_PROOF_ANY;
+	const struct gt_rat *claim =
+		any ? &plan->proof.bound : &plan->proof.any_bound;
 	struct gt_sum sum = {0};
 	struct gt_rat bound;
 	char text[GT_RAT_TEXT_MAX];
@@ -256,43 +259,62 @@ static int gt_check_sets(const struct gt_plan *plan, struct gt_arena *arena,
 		return rc;
 	if (plan->coll != GT_COLL_ALLREDUCE && plan->proof.nsets != 1)
 		return gt_plan_wrong(plan, at, err, "must be one");
+	if (gt_coll_is_rooted(plan->coll) ||
+	    (!any && !plan->proof.has_any_bound))
+		return gt_plan_wrong(plan, at, err, "prove nothing of this");
 	for (uint32_t c = 0; c < sum.classes; c++) {
 		gt_sum_class(&sum, c);
 		for (uint32_t l = 0; l + 1 < plan->cluster->nlevels; l++)
 			gt_sum_uplinks(&sum, l, c);
 	}
-	if (!sum.fault && !gt_sum_bound(&sum, &bound) && !sum.fault)
+	if (!sum.fault &&
+	    (!gt_sum_bound(&sum, &bound) ||
+	     !gt_rat_div(bound, gt_plan_algbw_factor(plan), &bound)) &&
+	    !sum.fault)
 		sum.fault = "its bound needs more than 64 bits";
 	if (sum.fault)
 		return gt_plan_wrong(plan, at, err, "prove nothing: %s",
 				     sum.fault);
-	if (!gt_rat_cmp(bound, plan->proof.bound))
+	if (!gt_rat_cmp(bound, *claim))
 		return GT_OK;
 	return gt_plan_wrong(plan, at, err,
 			     "prove '%s', which is not the bound",
 			     gt_rat_print(bound, text));
 }
 
+/* The sets, and of rings the prices. */
+static int gt_check_cluster_certificate(const struct gt_plan *plan,
+					struct gt_plan_report *made,
+					struct gt_err *err)
+{
+	int any = plan->proof.class_ == GT_PROOF_ANY, rc = GT_OK;
+	struct gt_arena *arena = gt_arena_new();
+	struct gt_vertices vertices;
+
+	if (!arena)
+		return gt_err_nomem(err);
+	if (plan->proof.nsets)
+		rc = gt_check_sets(plan, arena, err);
+	if (!rc && plan->proof.nsets)
+		*(any ? &made->bound : &made->any_bound) = GT_BOUND_PROVEN;
+	if (!rc && !any)
+		rc = gt_vertices_init(plan, arena, &vertices, err);
+	if (!rc && !any && plan->proof.nprices)
+		rc = gt_check_node_prices(plan, &vertices, arena, made, err);
+	gt_arena_free(arena);
+	return rc;
+}
+
 int gt_check_cluster_proof(const struct gt_plan *plan,
 			   struct gt_plan_report *report, struct gt_err *err)
 {
 	struct gt_plan_report made = {GT_BOUND_ABSENT, GT_BOUND_ABSENT};
-	struct gt_arena *arena;
 	int rc = GT_OK;
 
-	if (plan->has_proof && plan->proof.class_ != GT_PROOF_ANY)
-		rc = gt_plan_wrong(plan, gt_plan_at("proof.class"), err,
-				   "templates are bounded as any schedule is");
-	if (!rc && plan->has_proof)
+	if (plan->has_proof)
 		rc = gt_check_claims(plan, err);
-	if (!rc && plan->has_proof && plan->proof.nsets) {
-		arena = gt_arena_new();
-		if (!arena)
-			return gt_err_nomem(err);
-		rc = gt_check_sets(plan, arena, err);
-		gt_arena_free(arena);
-		made.bound = GT_BOUND_PROVEN;
-	}
+	if (!rc && plan->has_proof)
+		rc = gt_check_cluster_certificate(plan, &made, err);
 	if (!rc)
 		*report = made;
 	return rc;

@@ -18,7 +18,6 @@ enum {
 
 struct gt_template_check {
 	const struct gt_plan *plan;
-	const struct gt_vertices *vertices;
 	const struct gt_plan_channel *channel;
 	uint32_t c, t; /* channel and tree */
 	const struct gt_plan_template *tree;
@@ -65,11 +64,11 @@ static int gt_check_levels(const struct gt_plan *plan, struct gt_err *err)
  * Links follow each other from the one rank to the other; where a port is
  * reached the route goes on at a port of another node.
  */
-static const char *gt_hop_fault(const struct gt_template_check *check,
+static const char *gt_hop_fault(const struct gt_plan *plan,
+				const struct gt_vertices *v,
 				const struct gt_plan_hop *hop)
 {
-	const struct gt_vertices *v = check->vertices;
-	const struct gt_plan_cluster *cluster = check->plan->cluster;
+	const struct gt_plan_cluster *cluster = plan->cluster;
 	uint32_t at, crossings = 0, out, in;
 
 	if (hop->from >= cluster->nlocal || hop->to >= cluster->nlocal)
@@ -100,20 +99,25 @@ static const char *gt_hop_fault(const struct gt_template_check *check,
 	return NULL;
 }
 
-static int gt_check_local_hop(const struct gt_template_check *check, uint32_t i,
-			      struct gt_err *err)
+int gt_check_cluster_hops(const struct gt_plan *plan,
+			  const struct gt_vertices *vertices, uint32_t c,
+			  struct gt_err *err)
 {
-	const struct gt_plan_hop *hop = &check->channel->hops[i];
-	struct gt_plan_at at = gt_plan_at("channels[%u].hops[%u]", check->c, i);
-	const char *fault = NULL;
+	const struct gt_plan_channel *channel = &plan->channels[c];
 
-	if (gt_rat_cmp(hop->charge, GT_RAT(1, 1)) < 0)
-		fault = "has a charge of less than 1";
-	if (!fault)
-		fault = gt_hop_fault(check, hop);
-	return fault ? gt_plan_wrong(check->plan, at, err, "from %u to %u %s",
-				     hop->from, hop->to, fault)
-		     : GT_OK;
+	for (uint32_t i = 0; i < channel->nhops; i++) {
+		const struct gt_plan_hop *hop = &channel->hops[i];
+		const char *fault = "has a charge of less than 1";
+
+		if (gt_rat_cmp(hop->charge, GT_RAT(1, 1)) >= 0)
+			fault = gt_hop_fault(plan, vertices, hop);
+		if (fault)
+			return gt_plan_wrong(
+				plan, gt_plan_at("channels[%u].hops[%u]", c, i),
+				err, "from %u to %u %s", hop->from, hop->to,
+				fault);
+	}
+	return GT_OK;
 }
 
 /* Up from every rank to one without a parent, in at most nlocal steps. */
@@ -230,11 +234,22 @@ static int gt_check_template(struct gt_template_check *check,
 	return rc ? rc : gt_check_fan(check, fan, err);
 }
 
+static int gt_check_trees(struct gt_template_check *check, const uint32_t *fan,
+			  struct gt_err *err)
+{
+	int rc = GT_OK;
+
+	for (check->t = 0; check->t < check->plan->cluster->nlocal && !rc;
+	     check->t++)
+		rc = gt_check_template(check, fan, err);
+	return rc;
+}
+
 static int gt_check_all(const struct gt_plan *plan, struct gt_arena *arena,
 			struct gt_err *err)
 {
 	struct gt_vertices vertices;
-	struct gt_template_check check = {.plan = plan, .vertices = &vertices};
+	struct gt_template_check check = {.plan = plan};
 	uint32_t *children, fan;
 	int rc = gt_vertices_init(plan, arena, &vertices, err);
 
@@ -248,15 +263,21 @@ static int gt_check_all(const struct gt_plan *plan, struct gt_arena *arena,
 	fan = gt_nodes_children(plan->cluster, 0, children);
 	for (check.c = 0; check.c < plan->nchannels && !rc; check.c++) {
 		check.channel = &plan->channels[check.c];
-		if (check.channel->shape != GT_SHAPE_TEMPLATE)
-			return gt_plan_wrong(
+		rc = gt_check_cluster_hops(plan, &vertices, check.c, err);
+		if (rc)
+			return rc;
+		if (check.channel->shape == GT_SHAPE_TEMPLATE)
+			rc = gt_check_trees(&check, &fan, err);
+		else if (check.channel->shape == GT_SHAPE_RING)
+			rc = gt_check_node_ring(plan, check.c, err);
+		else if (check.channel->shape == GT_SHAPE_TREE)
+			rc = gt_check_node_tree(plan, check.c, err);
+		else
+			rc = gt_plan_wrong(
 				plan, gt_plan_at("channels[%u].shape", check.c),
-				err, "a plan of a cluster has templates only");
-		for (uint32_t i = 0; i < check.channel->nhops && !rc; i++)
-			rc = gt_check_local_hop(&check, i, err);
-		for (check.t = 0; check.t < plan->cluster->nlocal && !rc;
-		     check.t++)
-			rc = gt_check_template(&check, &fan, err);
+				err,
+				"a plan of a cluster has templates, rings and "
+				"trees only");
 	}
 	return rc;
 }
@@ -269,15 +290,6 @@ int gt_check_templates(const struct gt_plan *plan, struct gt_err *err)
 	if (!rc && (!plan->nchannels || plan->nchannels > GT_MAX_CHANNELS))
 		rc = gt_plan_wrong(plan, gt_plan_at("channels"), err,
 				   "there are %u", plan->nchannels);
-	if (!rc && plan->coll > GT_COLL_REDUCESCATTER)
-		rc = gt_plan_wrong(plan, gt_plan_at("collective"), err,
-				   "templates do no '%s'",
-				   gt_coll_name(plan->coll));
-	if (!rc &&
-	    (plan->nselect != 1 || plan->select->nchannels != plan->nchannels))
-		rc = gt_plan_wrong(plan, gt_plan_at("select"), err,
-				   "templates are used all together, in one "
-				   "row");
 	if (rc)
 		return rc;
 	arena = gt_arena_new();

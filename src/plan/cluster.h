@@ -16,6 +16,27 @@
  * said of node 0 so holds for all.  The place of a node relative to another is
  * the difference of the two, read as a number.
  *
+ * A ring of a cluster goes through the nodes in order and once through all of
+ * a node's ranks, in an order that all nodes have alike; its hops are those of
+ * the order, then the one over the network to the next node.  Or it
+ * *alternates*: nodes of odd number, half of an even number of them, are gone
+ * through the other way.  So a ring that comes in by one rail and goes out by
+ * another stays within the rails.  Behind the hops above, the last of which
+ * goes to the same rank of an odd node, are then those of an odd node: the way
+ * back, and the one to the first rank of an even node.
+ *
+ * A tree of a cluster is one of a node's ranks, which all nodes have alike, and
+ * one of two trees of the nodes, whose hops lead from root to root.  The place
+ * of a node there is how many come after the root's.  Places from 1 on form a
+ * binary tree in which odd ones are leaves: the parent of a place takes its
+ * lowest bit off and sets the next, or takes it off where that is too far.  What
+ * is left goes to place 0.  The second tree is the same with places counted from
+ * the other end, or from the next one where their number is odd, so that
+ * leaves of the one are mostly not those of the other (Sanders, Speck and
+ * Traeff, "Two-tree algorithms for full bandwidth broadcast, reduction and
+ * scan", 2009).  In the root's node the ranks hang from the root, and what is
+ * above it turns round.
+ *
  * Places form the *tree of nodes*: the parent of a place changes its lowest
  * digit that is not 0, as the level's `spread` says.  So a block enters every
  * switch of a level once.
@@ -28,6 +49,7 @@
 #include "base/rat.h"
 
 struct gt_arena;
+struct gt_plan_channel;
 
 /* What a digit's parent is. */
 enum gt_spread {
@@ -90,6 +112,42 @@ uint32_t gt_nodes_parent(const struct gt_plan_cluster *cluster, uint32_t place);
 uint32_t gt_nodes_children(const struct gt_plan_cluster *cluster,
 			   uint32_t place, uint32_t *children);
 uint32_t gt_nodes_fan(const struct gt_plan_cluster *cluster);
+
+/* How many nodes a block passes at most on its way from place 0. */
+uint32_t gt_nodes_depth(const struct gt_plan_cluster *cluster);
+
+/*
+ * Give a level this radix, and those above it as many nodes as they then have.
+ * The levels are changed in place.
+ */
+void gt_nodes_resize(struct gt_plan_cluster *cluster, uint32_t level,
+		     uint32_t radix);
+
+/* Does the ring alternate; the rank at a position of it, from 0 on. */
+int gt_nodes_alternate(const struct gt_plan_cluster *cluster,
+		       const struct gt_plan_channel *ring);
+uint32_t gt_nodes_ring(const struct gt_plan_cluster *cluster,
+		       const struct gt_plan_channel *ring, uint32_t position);
+
+/*
+ * Must a ring leave a node by the rail it entered it by: are rails apart, and
+ * do nodes not go in pairs below each switch?
+ */
+int gt_nodes_one_rail(const struct gt_plan_cluster *cluster);
+
+/*
+ * The trees of n nodes: the parent of a place that is not 0; the children of a
+ * place, at most GT_PAIR_FAN, and their number.
+ */
+enum { GT_PAIR_FAN = 2 };
+uint32_t gt_nodes_pair_parent(uint32_t n, int second, uint32_t place);
+uint32_t gt_nodes_pair_children(uint32_t n, int second, uint32_t place,
+				uint32_t children[GT_PAIR_FAN]);
+
+/* Uplinks of all levels: the number of one, out of its switch or into it. */
+uint32_t gt_nodes_uplink(const struct gt_plan_cluster *cluster, uint32_t level,
+			 uint32_t rail, int in);
+uint32_t gt_nodes_nuplinks(const struct gt_plan_cluster *cluster);
 
 /* "star" ...; -1 for none. */
 const char *gt_spread_name(enum gt_spread spread);

@@ -1,12 +1,16 @@
 #include "plan/cost.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "plan/cluster.h"
+#include "plan/cost_few.h"
 #include "plan/cost_net.h"
 #include "plan/layout.h"
+#include "plan/measured.h"
 
 /*
  * How the engines cut messages: below a part of this many bytes a worker is
@@ -22,7 +26,9 @@ struct gt_cost_model {
 	struct gt_arena *arena;
 	enum gt_coll coll;
 	struct gt_cost_params params[GT_NPROTOCOLS];
-	struct gt_cost_net *nets; /* by row of select; arena NULL: not yet */
+	struct gt_cost_few few;
+	/* By row of select, two each; arena NULL: not yet. */
+	struct gt_cost_net *nets;
 	struct gt_cost_cut *cuts; /* room for all channels */
 };
 
@@ -38,12 +44,12 @@ struct gt_cost_params gt_cost_default(enum gt_protocol protocol)
 	static const struct gt_cost_params params[] = {
 		[GT_PROTOCOL_SIMPLE] =
 			{6.3, {3.85, 5.7, 5.7, 14}, 0.99, 33.7, 3900},
-		[GT_PROTOCOL_LL] = {3, {0.6, 1, 1, 2.7}, 0.5, 33.7, 3900},
+		[GT_PROTOCOL_LL] = {1.85, {1.8, 2.3, 2.3, 4}, 0.5, 2900, 3900},
 		[GT_PROTOCOL_LL128] =
-			{3, {1.9, 2.5, 2.5, 4}, 0.9375, 33.7, 3900},
+			{1.85, {1.8, 2.5, 2.5, 4}, 0.89, 45, 2200},
 		[GT_PROTOCOL_DIRECT] =
-			{4, {2.7, 5.7, 5.7, 14}, 0.95, 33.7, 3900},
-		[GT_PROTOCOL_CE] = {60, {10, 10, 10, 14}, 1.04, 400, 3900},
+			{4.8, {2.7, 5.7, 5.7, 14}, 0.96, 2900, 39000},
+		[GT_PROTOCOL_CE] = {2, {9, 10, 10, 14}, 1.057, 400, 3900},
 	};
 
 	return params[protocol];
@@ -54,10 +60,8 @@ int gt_cost_new(const struct gt_plan *plan, enum gt_coll coll,
 {
 	struct gt_arena *arena;
 	struct gt_cost_model *m;
+	int rc;
 
-	if (plan->cluster)
-		return gt_err_set(err, GT_EINPUT, plan->file,
-				  "plans of clusters are not predicted");
 	arena = gt_arena_new();
 	m = arena ? gt_arena_alloc(arena, sizeof(*m)) : NULL;
 	if (!m) {
@@ -67,11 +71,14 @@ int gt_cost_new(const struct gt_plan *plan, enum gt_coll coll,
 	m->plan = plan;
 	m->arena = arena;
 	m->coll = coll;
-	m->nets = gt_arena_array(arena, plan->nselect, sizeof(*m->nets));
+	m->nets = gt_arena_array(arena, 2 * (size_t)plan->nselect,
+				 sizeof(*m->nets));
 	m->cuts = gt_arena_array(arena, plan->nchannels, sizeof(*m->cuts));
-	if (!m->nets || !m->cuts) {
+	rc = m->nets && m->cuts ? gt_cost_few_init(&m->few, plan, 0, arena, err)
+				: gt_err_nomem(err);
+	if (rc) {
 		gt_arena_free(arena);
-		return gt_err_nomem(err);
+		return rc;
 	}
 	for (int p = 0; p < GT_NPROTOCOLS; p++)
 		m->params[p] = gt_cost_default(p);
@@ -79,10 +86,34 @@ int gt_cost_new(const struct gt_plan *plan, enum gt_coll coll,
 	return GT_OK;
 }
 
+int gt_cost_hurry(struct gt_cost_model *model, struct gt_err *err)
+{
+	memset(model->nets, 0,
+	       2 * (size_t)model->plan->nselect * sizeof(*model->nets));
+	return gt_cost_few_init(&model->few, model->plan, 1, model->arena, err);
+}
+
 void gt_cost_free(struct gt_cost_model *model)
 {
 	if (model)
 		gt_arena_free(model->arena);
+}
+
+const char *gt_cost_link_name(const struct gt_plan *plan, uint32_t link,
+			      char text[GT_COST_LINK_MAX])
+{
+	const struct gt_plan_cluster *cluster = plan->cluster;
+
+	if (link < plan->nlinks)
+		return plan->links[link].id;
+	link -= plan->nlinks;
+	if (cluster->levels[link / cluster->nrails].by_rail)
+		snprintf(text, GT_COST_LINK_MAX, "uplink of level %u, rail %u",
+			 link / cluster->nrails, link % cluster->nrails);
+	else
+		snprintf(text, GT_COST_LINK_MAX, "uplink of level %u",
+			 link / cluster->nrails);
+	return text;
 }
 
 struct gt_cost_params gt_cost_get(const struct gt_cost_model *model,
@@ -125,7 +156,7 @@ static struct gt_cost_cut gt_cost_cut_of(const struct gt_plan *plan,
 static int gt_cost_cuts(struct gt_cost_model *model, uint32_t row,
 			uint64_t bytes, double *loops, struct gt_err *err)
 {
-	const struct gt_cost_net *net = &model->nets[row];
+	const struct gt_cost_net *net = &model->nets[2 * row];
 	const struct gt_plan *plan = model->plan;
 	struct gt_layout_args args = {
 		.use = {model->coll, plan->select[row].algo, plan->root},
@@ -165,28 +196,16 @@ static int gt_cost_cuts(struct gt_cost_model *model, uint32_t row,
 	return GT_OK;
 }
 
-static int gt_cost_net_get(struct gt_cost_model *model, uint32_t row,
-			   struct gt_err *err)
+static int gt_cost_nets_get(struct gt_cost_model *model, uint32_t row,
+			    struct gt_err *err)
 {
-	if (model->nets[row].arena)
-		return GT_OK;
-	return gt_cost_net_init(&model->nets[row], model->plan, row,
-				model->coll, model->arena, err);
-}
+	struct gt_cost_net *nets = &model->nets[2 * (size_t)row];
+	int rc = GT_OK;
 
-/* The link that was busiest in a run, and for how long in each loop. */
-static double gt_cost_busiest(const struct gt_cost_net *net,
-			      const struct gt_cost_run *run, uint32_t *link)
-{
-	double most = 0;
-
-	for (uint32_t i = 0; i < net->plan->nlinks; i++) {
-		if (net->link_busy_us[i] <= most)
-			continue;
-		most = net->link_busy_us[i];
-		*link = i;
-	}
-	return most / run->loops;
+	for (uint32_t i = 0; i < model->few.n && !nets[i].arena && !rc; i++)
+		rc = gt_cost_net_init(&nets[i], &model->few.plans[i], row,
+				      model->coll, model->arena, err);
+	return rc;
 }
 
 /*
@@ -194,24 +213,58 @@ static double gt_cost_busiest(const struct gt_cost_net *net,
  * as far apart as when each works on at its own pace.
  */
 static void gt_cost_loops(struct gt_cost_net *net, struct gt_cost_run *run,
-			  struct gt_cost *cost)
+			  double loops, double *first_us, double *period_us)
 {
-	double period, busy;
-
 	run->ngroups = run->loops = 1;
 	gt_cost_net_run(net, run);
-	cost->time_us = run->end_us[0];
-	if (cost->loops > 1) {
-		run->ngroups = net->ngroups;
-		run->loops = GT_COST_LOOPS;
-		gt_cost_net_run(net, run);
-	}
-	busy = gt_cost_busiest(net, run, &cost->link);
-	if (cost->loops > 1) {
-		period = run->end_us[run->loops - 1] -
-			 run->end_us[run->loops - 2];
-		cost->time_us += (cost->loops - 1) * fmax(period, busy);
-	}
+	*first_us = run->end_us[0];
+	*period_us = 0;
+	if (loops <= 1)
+		return;
+	run->ngroups = net->ngroups;
+	run->loops = GT_COST_LOOPS;
+	gt_cost_net_run(net, run);
+	*period_us = run->end_us[run->loops - 1] - run->end_us[run->loops - 2];
+}
+
+/* Of hops between nodes: the network, or NVLink. */
+static enum gt_cost_hop gt_cost_net_kind(const struct gt_cost_net *net)
+{
+	enum gt_cost_hop kind = GT_COST_HOP_NVL;
+
+	for (uint32_t i = 0; i < net->nedges; i++)
+		if (net->edges[i].kind > kind)
+			kind = net->edges[i].kind;
+	return kind;
+}
+
+static void gt_cost_time(const struct gt_cost_model *model,
+			 struct gt_cost_run *run, struct gt_cost *cost)
+{
+	struct gt_cost_net *nets = &model->nets[2 * (size_t)cost->row];
+	const struct gt_cost_few *few = &model->few;
+	const struct gt_plan *plan = model->plan;
+	int trees =
+		plan->cluster && plan->select[cost->row].algo == GT_ALGO_TREE;
+	double first[2], period[2], busy, deep;
+
+	for (uint32_t i = 0; i < few->n; i++)
+		gt_cost_loops(&nets[i], run, cost->loops, &first[i],
+			      &period[i]);
+	deep = run->params->hop_us[gt_cost_net_kind(&nets[0])];
+	if (model->coll == GT_COLL_ALLREDUCE)
+		deep *= 2;
+	if (plan->select[cost->row].algo == GT_ALGO_RING)
+		deep = 0; /* node after node: it grows evenly */
+	busy = trees ? gt_cost_few_any(few, nets, &cost->link)
+		     : gt_cost_few_busiest(few, nets, &cost->link);
+	busy /= run->loops;
+	first[0] = trees ? gt_cost_few_deep(few, first)
+			 : gt_cost_few_fall(few, first, deep);
+	period[0] = trees ? period[few->n - 1] : gt_cost_few_grow(few, period);
+	cost->time_us = fmax(first[0], busy);
+	if (cost->loops > 1)
+		cost->time_us += (cost->loops - 1) * fmax(period[0], busy);
 	if (cost->time_us > 0)
 		cost->busy = busy * cost->loops / cost->time_us;
 }
@@ -224,14 +277,14 @@ int gt_cost_price_row(struct gt_cost_model *model, uint32_t row, uint64_t bytes,
 		.cuts = model->cuts,
 	};
 	struct gt_cost made = {.row = row, .link = UINT32_MAX};
-	int rc = gt_cost_net_get(model, row, err);
+	int rc = gt_cost_nets_get(model, row, err);
 
 	if (!rc)
 		rc = gt_cost_cuts(model, row, bytes, &made.loops, err);
 	if (rc)
 		return rc;
 	if (made.loops > 0)
-		gt_cost_loops(&model->nets[row], &run, &made);
+		gt_cost_time(model, &run, &made);
 	made.time_us += run.params->base_us;
 	*cost = made;
 	return GT_OK;
@@ -250,4 +303,49 @@ int gt_cost_price(struct gt_cost_model *model, uint64_t bytes,
 				  gt_coll_name(model->coll));
 	return gt_cost_price_row(model, (uint32_t)(row - plan->select), bytes,
 				 cost, err);
+}
+
+/* Beyond what was measured the model says how the time goes on. */
+static int gt_cost_beyond(struct gt_cost_model *model,
+			  const struct gt_plan_measured *measured,
+			  uint64_t bytes, struct gt_cost *cost,
+			  struct gt_err *err)
+{
+	uint32_t end = bytes < measured->bytes[0] ? 0 : measured->npoints - 1;
+	struct gt_cost known;
+	int rc = gt_cost_price_row(model, cost->row, measured->bytes[end],
+				   &known, err);
+
+	if (!rc)
+		cost->time_us *= measured->time_us[end] / known.time_us;
+	return rc;
+}
+
+int gt_cost_expect(struct gt_cost_model *model, uint64_t bytes,
+		   struct gt_cost *cost, struct gt_err *err)
+{
+	const struct gt_plan_measured *measured;
+	struct gt_plan_select use;
+	struct gt_cost made;
+	double modelled_us, time_us;
+	int rc = gt_cost_price(model, bytes, &made, err);
+
+	if (rc)
+		return rc;
+	use = model->plan->select[made.row];
+	use.coll = model->coll;
+	measured = gt_plan_measured_find(model->plan, &use);
+	if (measured) {
+		modelled_us = made.time_us;
+		time_us = gt_plan_measured_time(measured, bytes);
+		if (isfinite(time_us))
+			made.time_us = time_us;
+		else
+			rc = gt_cost_beyond(model, measured, bytes, &made, err);
+		made.busy = fmin(made.busy * modelled_us / made.time_us, 1);
+		made.measured = 1;
+	}
+	if (!rc)
+		*cost = made;
+	return rc;
 }

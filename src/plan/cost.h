@@ -18,6 +18,9 @@
  * few are executed and the rest is extrapolated, never below what the busiest
  * link needs.  The collective begins and ends with base_us.
  *
+ * Of a cluster of more than 64 ranks a few nodes are executed and the rest is
+ * extrapolated (plan/cost_few.h).
+ *
  * Nothing is shared between models; one may be used by one thread at a time.
  */
 #ifndef GT_PLAN_COST_H
@@ -52,18 +55,26 @@ struct gt_cost_params {
  * Defaults.
  *
  * simple: bench/fit on the races of 4 and of 2 H200 behind NVSwitch that were
- * run with rings alone (bench/results/rings/h200x4-d9c4d09.json: 6.1, 3.8 us,
+ * run with rings alone (bench/results/fitted/h200x4-d9c4d09.json: 6.1, 3.8 us,
  * 0.99, 33 and 3253 GB/s, mean deviation 3.2%; h200x2-d9c4d09.json: 6.5, 3.9,
  * 0.99, 34, 4545, 2.1%).
  * local_gbs: HBM3e of the H200, 3912 GB/s of copies, read and written.
- * direct and ce: prototypes on that machine, before there were kernels: two
- * shots of 256 KiB and 64 MiB in 10.7 and 300 us; copy engines, 256 MiB and 1
- * GiB in 1135 and 4208 us.
- * Hops other than NVL, ll and ll128: the latencies of NCCL's tuner for rings
- * (src/graph/tuning.cc), LL, LL128 and Simple: NVLink 0.6, 1.9; PCI 1.0, 2.5,
- * 5.7; network 2.7, 4.0, 14 us.  base_us of ll and ll128: one-shot prototypes,
- * 1 KiB in 3.8 us.  rate: ll sends 4 bytes of flag with 4 of data, ll128 8
- * with 120.
+ * ll, ll128, direct, ce: bench/ways.sh fit on the races of all ways, with 4
+ * and with 2 H200 (bench/results/h200x4-2e4df23.json and
+ * fitted/h200x2-87185c4.json), mean deviations 3.3 and 2.2, 5.9 and 5.3, 2.5
+ * and 3.4, 1.1 and 1.8%.  A race has only the ways that won, so what those
+ * cannot tell is set beforehand:
+ * ll: half of the bytes are flags; ll128: 15/16 are data, of 0.95 as for
+ * simple.  Their hops: a trip more costs what 576 KiB cost (exec/cuda_way.c).
+ * base_us 2.1 and 1.8, 1.8 and 1.5: taken alike, as the same launch.  Workers
+ * of ll and direct, and the memory for direct, which stores in place, do not
+ * limit.  local_gbs of ll128, whose packets are unpacked from mailboxes: from
+ * the sizes at which it lost, 8 MiB a block and more
+ * (bench/results/tuned/h200x2-64b62b1.json).  hop_us of ce: a stage of copies.
+ * rate above 1: of what NCCL counts on, 20.6 GB/s a link, as the plan does.
+ * Hops other than NVL: the latencies of NCCL's tuner for rings
+ * (src/graph/tuning.cc), LL, LL128 and Simple: PCI 1.0, 2.5, 5.7; network 2.7,
+ * 4.0, 14 us, but never below NVL's.
  */
 struct gt_cost_params gt_cost_default(enum gt_protocol protocol);
 
@@ -72,11 +83,21 @@ const char *gt_cost_hop_name(enum gt_cost_hop hop);
 
 struct gt_cost {
 	double time_us;
-	uint32_t row;  /* of the plan's select table */
-	double loops;  /* passes of the programs */
-	uint32_t link; /* the busiest one, or UINT32_MAX for none */
-	double busy;   /* the part of the time that it is */
+	uint32_t row; /* of the plan's select table */
+	double loops; /* passes of the programs */
+	/*
+	 * The busiest one, or UINT32_MAX for none; from plan->nlinks on the
+	 * uplinks of a cluster's switches, by level and rail.
+	 */
+	uint32_t link;
+	double busy;  /* the part of the time that it is */
+	int measured; /* gt_cost_expect(): time_us is from a measurement */
 };
+
+/* What a cost's link is called, in the plan or in `text`. */
+enum { GT_COST_LINK_MAX = 64 };
+const char *gt_cost_link_name(const struct gt_plan *plan, uint32_t link,
+			      char text[GT_COST_LINK_MAX]);
 
 /*
  * A model of `plan`, which must outlive it and have passed gt_plan_check(),
@@ -85,6 +106,9 @@ struct gt_cost {
  */
 int gt_cost_new(const struct gt_plan *plan, enum gt_coll coll,
 		struct gt_cost_model **model, struct gt_err *err);
+
+/* Price clusters more quickly and less exactly from now on: to compare. */
+int gt_cost_hurry(struct gt_cost_model *model, struct gt_err *err);
 
 /* NULL is allowed. */
 void gt_cost_free(struct gt_cost_model *model);
@@ -103,5 +127,13 @@ int gt_cost_price(struct gt_cost_model *model, uint64_t bytes,
 		  struct gt_cost *cost, struct gt_err *err);
 int gt_cost_price_row(struct gt_cost_model *model, uint32_t row, uint64_t bytes,
 		      struct gt_cost *cost, struct gt_err *err);
+
+/*
+ * The same as gt_cost_price(), but what was measured goes before the model: a
+ * plan's measurements of the row's use, between their sizes as powers of the
+ * size; beyond them the model, scaled to meet the nearest of them.
+ */
+int gt_cost_expect(struct gt_cost_model *model, uint64_t bytes,
+		   struct gt_cost *cost, struct gt_err *err);
 
 #endif

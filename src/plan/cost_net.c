@@ -6,31 +6,6 @@
 #include "base/err.h"
 #include "plan/lower.h"
 
-/* Of the links of a route, the one that takes longest to answer. */
-static enum gt_cost_hop gt_cost_kind(const struct gt_plan *plan,
-				     const struct gt_plan_hop *route)
-{
-	enum gt_cost_hop worst = GT_COST_HOP_NVL;
-
-	for (uint32_t i = 0; route && i < route->nroute; i++) {
-		const char *kind = plan->links[route->route[i]].kind;
-
-		for (int k = worst + 1; kind && k < GT_NCOSTHOPS; k++)
-			if (!strcmp(kind, gt_cost_hop_name(k)))
-				worst = k;
-	}
-	return worst;
-}
-
-static const struct gt_plan_hop *gt_cost_route(
-	const struct gt_plan_channel *channel, uint32_t from, uint32_t to)
-{
-	for (uint32_t i = 0; i < channel->nhops; i++)
-		if (channel->hops[i].from == from && channel->hops[i].to == to)
-			return &channel->hops[i];
-	return NULL;
-}
-
 /*
  * The end that receives what a process sends on a connection, on any lane of
  * the peer.  All ranks of a group stand together, in order, as do the groups
@@ -60,30 +35,31 @@ static struct gt_cost_proc *gt_cost_find(struct gt_cost_net *net,
 }
 
 /* Join a process's sending ends to the ends that receive. */
-static int gt_cost_connect(struct gt_cost_net *net, struct gt_cost_proc *proc,
-			   struct gt_err *err)
+static int gt_cost_connect(struct gt_cost_net *net,
+			   const struct gt_cost_routes *routes,
+			   struct gt_cost_proc *proc, struct gt_err *err)
 {
 	const struct gt_program *program = proc->program;
-	const struct gt_plan_channel *channel =
-		&net->plan->channels[proc->channel];
 
 	for (uint32_t i = 0; i < program->nconns; i++) {
 		const struct gt_conn *conn = &program->conns[i];
 		struct gt_cost_edge *edge = &net->edges[net->nedges];
 		struct gt_cost_proc *peer;
 		uint32_t end;
+		int rc;
 
 		if (!conn->sends)
 			continue;
 		peer = gt_cost_find(net, proc, conn, &end);
-		edge->route = gt_cost_route(channel, program->rank, conn->peer);
-		if (!peer || (!edge->route && conn->peer != program->rank))
+		if (!peer)
 			return gt_err_set(err, GT_EINPUT, net->plan->file,
-					  "channel %u: rank %u sends to rank "
-					  "%u, but there is no such hop",
-					  channel->id, program->rank,
-					  conn->peer);
-		edge->kind = gt_cost_kind(net->plan, edge->route);
+					  "rank %u sends to rank %u, which "
+					  "does not receive",
+					  program->rank, conn->peer);
+		rc = gt_cost_routes_find(routes, proc->channel, program->rank,
+					 conn->peer, edge, err);
+		if (rc)
+			return rc;
 		edge->from = (uint32_t)(proc - net->procs);
 		edge->to = (uint32_t)(peer - net->procs);
 		proc->edges[i] = peer->edges[end] = net->nedges++;
@@ -132,8 +108,13 @@ static int gt_cost_lower(struct gt_cost_net *net,
 
 static int gt_cost_join(struct gt_cost_net *net, struct gt_err *err)
 {
+	struct gt_cost_routes *routes;
 	size_t nconns = 0;
-	int rc = GT_OK;
+	int rc = gt_cost_routes_new(net->plan, net->arena, &routes, err);
+
+	if (rc)
+		return rc;
+	net->nlinks = gt_cost_routes_nlinks(routes);
 
 	for (uint32_t i = 0; i < net->nprocs; i++)
 		nconns += net->procs[i].program->nconns;
@@ -149,7 +130,7 @@ static int gt_cost_join(struct gt_cost_net *net, struct gt_err *err)
 			return gt_err_nomem(err);
 	}
 	for (uint32_t i = 0; i < net->nprocs && !rc; i++)
-		rc = gt_cost_connect(net, &net->procs[i], err);
+		rc = gt_cost_connect(net, routes, &net->procs[i], err);
 	return rc;
 }
 
@@ -157,9 +138,9 @@ static int gt_cost_room(struct gt_cost_net *net, struct gt_err *err)
 {
 	size_t n = net->slots;
 
-	net->link_free_us = gt_arena_array(net->arena, net->plan->nlinks,
+	net->link_free_us = gt_arena_array(net->arena, net->nlinks,
 					   sizeof(*net->link_free_us));
-	net->link_busy_us = gt_arena_array(net->arena, net->plan->nlinks,
+	net->link_busy_us = gt_arena_array(net->arena, net->nlinks,
 					   sizeof(*net->link_busy_us));
 	net->local_free_us = gt_arena_array(net->arena, net->plan->nranks,
 					    sizeof(*net->local_free_us));

@@ -13,10 +13,23 @@
 struct gt_arena;
 struct gt_err;
 
+/* What a byte costs on a link that it crosses. */
+struct gt_cost_leg {
+	uint32_t link;
+	double us;
+};
+
+struct gt_cost_route {
+	uint32_t nlegs;
+	struct gt_cost_leg *legs;
+};
+
 /* One FIFO: who writes and who reads it, over which links. */
 struct gt_cost_edge {
 	uint32_t from, to; /* processes */
-	const struct gt_plan_hop *route;
+	/* One; of a cluster's templates by the local rank of the block's root. */
+	uint32_t nroutes;
+	const struct gt_cost_route *routes;
 	enum gt_cost_hop kind;
 	/* Since the run began; the k-th time stands in place k mod slots. */
 	uint64_t written, read, freed, taken;
@@ -44,10 +57,12 @@ struct gt_cost_net {
 	struct gt_cost_proc *procs;
 	struct gt_cost_edge *edges;
 	const uint32_t *selected; /* channel indices */
-	double *link_free_us;     /* when a link has served all so far */
-	double *link_busy_us;     /* how long it served */
-	double *local_free_us;    /* a rank's memory */
-	uint32_t *heap; /* processes that can go on, the first first */
+	/* Links of each node, then uplinks of switches: gt_cost_uplink(). */
+	uint32_t nlinks;
+	double *link_free_us;  /* when a link has served all so far */
+	double *link_busy_us;  /* how long it served */
+	double *local_free_us; /* a rank's memory */
+	uint32_t *heap;        /* processes that can go on, the first first */
 	uint32_t heap_len;
 };
 
@@ -79,6 +94,22 @@ struct gt_cost_run {
 int gt_cost_net_init(struct gt_cost_net *net, const struct gt_plan *plan,
 		     uint32_t row, enum gt_coll coll, struct gt_arena *arena,
 		     struct gt_err *err);
+
+/* cost_route.c: the routes, and the kind, of an edge between two ranks. */
+struct gt_cost_routes;
+int gt_cost_routes_new(const struct gt_plan *plan, struct gt_arena *arena,
+		       struct gt_cost_routes **routes, struct gt_err *err);
+uint32_t gt_cost_routes_nlinks(const struct gt_cost_routes *routes);
+int gt_cost_routes_find(const struct gt_cost_routes *routes, uint32_t channel,
+			uint32_t from, uint32_t to, struct gt_cost_edge *edge,
+			struct gt_err *err);
+
+/*
+ * The uplink of the switch of a level (not the last) and rail that `node` is
+ * below, as a number of a link.
+ */
+uint32_t gt_cost_uplink(const struct gt_plan *plan, uint32_t level,
+			uint32_t node, uint32_t rail, int in);
 
 /* Execute run->loops loops from time 0. */
 void gt_cost_net_run(struct gt_cost_net *net, struct gt_cost_run *run);

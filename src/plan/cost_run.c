@@ -109,19 +109,17 @@ static void gt_cost_try(struct gt_cost_net *net, uint32_t p,
 /* Bytes over all links of a hop; links pass them on as they come. */
 static void gt_cost_transfer(struct gt_cost_net *net,
 			     const struct gt_cost_edge *edge,
-			     const struct gt_cost_run *run,
+			     const struct gt_cost_run *run, uint32_t chunk,
 			     struct gt_cost_move *move)
 {
-	const struct gt_plan *plan = net->plan;
+	const struct gt_cost_route *route =
+		&edge->routes[chunk % edge->nroutes];
 
-	for (uint32_t i = 0; edge->route && i < edge->route->nroute; i++) {
-		uint32_t link = edge->route->route[i];
-		const char *kind = plan->links[link].kind;
-		double gbs = gt_rat_double(plan->links[link].gbs), us, end;
+	for (uint32_t i = 0; i < route->nlegs; i++) {
+		uint32_t link = route->legs[i].link;
+		double us = move->bytes * route->legs[i].us / run->params->rate;
+		double end;
 
-		us = move->bytes / 1e3 / gbs / run->params->rate;
-		if (kind && !strcmp(kind, "PCI"))
-			us *= gt_rat_double(edge->route->charge);
 		net->link_busy_us[link] += us;
 		end = gt_cost_serve(&net->link_free_us[link], move->begin_us,
 				    us);
@@ -151,7 +149,7 @@ static void gt_cost_work(struct gt_cost_net *net,
 		    (sends || operand->buf != GT_BUF_FIFO))
 			gt_cost_transfer(
 				net, &net->edges[proc->edges[operand->conn]],
-				run, move);
+				run, step->chunk, move);
 		else
 			local++;
 	}
@@ -251,7 +249,7 @@ static void gt_cost_step(struct gt_cost_net *net, uint32_t p,
 static void gt_cost_reset(struct gt_cost_net *net,
 			  const struct gt_cost_run *run)
 {
-	for (uint32_t i = 0; i < net->plan->nlinks; i++)
+	for (uint32_t i = 0; i < net->nlinks; i++)
 		net->link_free_us[i] = net->link_busy_us[i] = 0;
 	for (uint32_t i = 0; i < net->plan->nranks; i++)
 		net->local_free_us[i] = 0;

@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/json.h"
+#include "plan/cluster.h"
 #include "plan/plan.h"
 
 /* Hues far apart for any number of channels (multiples of the golden ratio). */
@@ -61,16 +62,23 @@ static void gt_dot_channel(const struct gt_plan *plan, uint32_t index,
 			   struct gt_buf *out)
 {
 	const struct gt_plan_channel *channel = &plan->channels[index];
+	uint32_t n = plan->cluster ? plan->cluster->nlocal : 0;
 
 	for (uint32_t i = 0; i < channel->nhops; i++) {
 		const struct gt_plan_hop *hop = &channel->hops[i];
+		/* Of a ring's nodes two are drawn, if it alternates. */
+		uint32_t from = hop->from + (channel->norder && i >= n ? n : 0);
+		uint32_t to = from - hop->from + hop->to;
+
+		if (hop->network)
+			to = (to + n) % plan->nranks;
 
 		gt_buf_printf(out,
 			      "\tr%" PRIu32 " -> r%" PRIu32
 			      " [color=\"%.3f 0.8 0.7\", tooltip=\"channel "
 			      "%" PRIu32 ": %s, %g GB/s\"",
-			      hop->from, hop->to, gt_dot_hue(index),
-			      channel->id, gt_shape_name(channel->shape),
+			      from, to, gt_dot_hue(index), channel->id,
+			      gt_shape_name(channel->shape),
 			      gt_rat_double(channel->gbs));
 		if (!i)
 			gt_buf_printf(out,

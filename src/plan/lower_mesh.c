@@ -11,17 +11,20 @@ enum { GT_MESH_MAX_RANKS = 255, GT_MESH_NO_CONN = UINT16_MAX };
 
 /* A rank in a mesh, and the step that is being put together. */
 struct gt_mesh {
-	uint32_t n, rank, root;
+	uint32_t n, rank, root, turn;
 	struct gt_program *program;
 	uint16_t *conns; /* [sends][peer], made when they are first used */
 	struct gt_operand *operands;
 	struct gt_step_list list;
 };
 
-/* The i-th peer, from the rank behind on: not all turn to the same one. */
+/*
+ * The i-th peer, from the rank behind on: not all turn to the same one.  Each
+ * channel begins with another, so that links to several are in use.
+ */
 static uint32_t gt_mesh_peer(const struct gt_mesh *mesh, uint32_t i)
 {
-	return (mesh->rank + 1 + i) % mesh->n;
+	return (mesh->rank + 1 + (i + mesh->turn) % (mesh->n - 1)) % mesh->n;
 }
 
 static struct gt_operand gt_mesh_slot(struct gt_mesh *mesh, uint32_t peer,
@@ -229,21 +232,16 @@ static void gt_mesh_reduce_to_root(struct gt_mesh *mesh, int two_shot)
 }
 
 /*
- * Ranks r and k - r exchange in round k: each sends the block that the other
- * one's then takes the place of, should input and output be one buffer.
+ * Everything goes before anything comes: should input and output be one
+ * buffer, each block is sent before another takes its place.
  */
 static void gt_mesh_alltoall(struct gt_mesh *mesh)
 {
-	for (uint32_t k = 0; k < mesh->n; k++) {
-		uint32_t peer = (k + mesh->n - mesh->rank) % mesh->n;
-
-		if (peer == mesh->rank) {
-			gt_mesh_copy(mesh, peer);
-			continue;
-		}
-		gt_mesh_send(mesh, peer, peer);
-		gt_mesh_recv(mesh, peer, peer);
-	}
+	gt_mesh_copy(mesh, mesh->rank);
+	gt_mesh_scatter(mesh);
+	for (uint32_t i = mesh->n - 1; i-- > 0;)
+		gt_mesh_recv(mesh, gt_mesh_peer(mesh, i),
+			     gt_mesh_peer(mesh, i));
 }
 
 static void gt_mesh_gather(struct gt_mesh *mesh)
@@ -318,6 +316,7 @@ int gt_lower_mesh(const struct gt_lowering *l, struct gt_err *err)
 	struct gt_mesh mesh = {.n = l->plan->nranks,
 			       .rank = l->want->rank,
 			       .root = l->want->use.root,
+			       .turn = l->want->channel,
 			       .program = l->program};
 	int rc;
 

@@ -1,17 +1,28 @@
 #include "plan/lower_shape.h"
 
 #include "base/err.h"
+#include "plan/cluster.h"
 #include "plan/lower.h"
 #include "plan/plan.h"
 #include "plan/step.h"
 
 /* A rank's place in a ring, and the ring's ends of its two connections. */
 struct gt_ring {
-	const uint32_t *order;
+	const struct gt_plan *plan;
+	const struct gt_plan_channel *channel;
 	uint32_t n;
 	uint32_t at; /* position of the rank in order */
 	struct gt_step_conns conns;
 };
+
+/* Who is at a position. */
+static uint32_t gt_ring_rank(const struct gt_ring *ring, uint32_t position)
+{
+	const struct gt_plan_cluster *cluster = ring->plan->cluster;
+
+	return cluster ? gt_nodes_ring(cluster, ring->channel, position)
+		       : ring->channel->order[position];
+}
 
 /* The position `back` places before the rank's own; back <= n. */
 static uint32_t gt_ring_before(const struct gt_ring *ring, uint32_t back)
@@ -63,15 +74,16 @@ static void gt_ring_allgather(const struct gt_ring *ring,
 	uint32_t n = ring->n, back;
 
 	if (n == 1) {
-		gt_ring_step(ring, program, GT_OP_COPY, ring->order[0]);
+		gt_ring_step(ring, program, GT_OP_COPY, gt_ring_rank(ring, 0));
 		return;
 	}
-	gt_ring_step(ring, program, GT_OP_COPY_SEND, ring->order[ring->at]);
+	gt_ring_step(ring, program, GT_OP_COPY_SEND,
+		     gt_ring_rank(ring, ring->at));
 	for (back = 1; back < n - 1; back++)
 		gt_ring_step(ring, program, GT_OP_RECV_COPY_SEND,
-			     ring->order[gt_ring_before(ring, back)]);
+			     gt_ring_rank(ring, gt_ring_before(ring, back)));
 	gt_ring_step(ring, program, GT_OP_RECV,
-		     ring->order[gt_ring_before(ring, n - 1)]);
+		     gt_ring_rank(ring, gt_ring_before(ring, n - 1)));
 }
 
 /* Each block starts behind its owner and is complete when it gets there. */
@@ -81,27 +93,27 @@ static void gt_ring_reducescatter(const struct gt_ring *ring,
 	uint32_t n = ring->n, back;
 
 	if (n == 1) {
-		gt_ring_final(ring, program, GT_OP_COPY, ring->order[0]);
+		gt_ring_final(ring, program, GT_OP_COPY, gt_ring_rank(ring, 0));
 		return;
 	}
 	gt_ring_step(ring, program, GT_OP_SEND,
-		     ring->order[gt_ring_before(ring, 1)]);
+		     gt_ring_rank(ring, gt_ring_before(ring, 1)));
 	for (back = 2; back < n; back++)
 		gt_ring_step(ring, program, GT_OP_RECV_REDUCE_SEND,
-			     ring->order[gt_ring_before(ring, back)]);
+			     gt_ring_rank(ring, gt_ring_before(ring, back)));
 	gt_ring_final(ring, program, GT_OP_RECV_REDUCE_COPY,
-		      ring->order[ring->at]);
+		      gt_ring_rank(ring, ring->at));
 }
 
 /* From the root on, to the rank before it. */
 static void gt_ring_broadcast(const struct gt_ring *ring, uint32_t root,
 			      struct gt_program *program)
 {
-	uint32_t next = ring->order[(ring->at + 1) % ring->n];
+	uint32_t next = gt_ring_rank(ring, (ring->at + 1) % ring->n);
 
 	if (ring->n == 1)
 		gt_ring_step(ring, program, GT_OP_COPY, 0);
-	else if (ring->order[ring->at] == root)
+	else if (gt_ring_rank(ring, ring->at) == root)
 		gt_ring_step(ring, program, GT_OP_COPY_SEND, 0);
 	else if (next == root)
 		gt_ring_step(ring, program, GT_OP_RECV, 0);
@@ -113,11 +125,11 @@ static void gt_ring_broadcast(const struct gt_ring *ring, uint32_t root,
 static void gt_ring_reduce(const struct gt_ring *ring, uint32_t root,
 			   struct gt_program *program)
 {
-	uint32_t before = ring->order[gt_ring_before(ring, 1)];
+	uint32_t before = gt_ring_rank(ring, gt_ring_before(ring, 1));
 
 	if (ring->n == 1)
 		gt_ring_final(ring, program, GT_OP_COPY, 0);
-	else if (ring->order[ring->at] == root)
+	else if (gt_ring_rank(ring, ring->at) == root)
 		gt_ring_final(ring, program, GT_OP_RECV_REDUCE_COPY, 0);
 	else if (before == root)
 		gt_ring_step(ring, program, GT_OP_SEND, 0);
@@ -134,19 +146,21 @@ static void gt_ring_connect(struct gt_ring *ring, struct gt_program *program)
 		return;
 	ring->conns = (struct gt_step_conns){.recv = 0, .send = 1};
 	program->nconns = 2;
-	program->conns[0].peer = ring->order[gt_ring_before(ring, 1)];
-	program->conns[1].peer = ring->order[gt_ring_before(ring, n - 1)];
+	program->conns[0].peer = gt_ring_rank(ring, gt_ring_before(ring, 1));
+	program->conns[1].peer =
+		gt_ring_rank(ring, gt_ring_before(ring, n - 1));
 	program->conns[1].sends = 1;
 }
 
 int gt_lower_ring(const struct gt_lowering *l, struct gt_err *err)
 {
-	struct gt_ring ring = {.order = l->channel->order,
-			       .n = l->channel->norder};
+	struct gt_ring ring = {
+		.plan = l->plan, .channel = l->channel, .n = l->plan->nranks};
 	uint32_t root = l->want->use.root;
 	int rc;
 
-	while (ring.at < ring.n && ring.order[ring.at] != l->want->rank)
+	while (ring.at < ring.n &&
+	       gt_ring_rank(&ring, ring.at) != l->want->rank)
 		ring.at++;
 	if (ring.at == ring.n)
 		return gt_err_set(err, GT_EINPUT, NULL,

@@ -49,9 +49,21 @@ int gt_lower_tree(const struct gt_lowering *l, struct gt_err *err);
  * Every pair talks.  One-shot: everything goes straight to who needs it, and
  * is reduced there.  Two-shot: rank r first gets chunk r of everyone, or from
  * the root, and then passes it to all, or to the root.  All ranks add in the
- * order of ranks, so that all get the same bits.
+ * order of ranks, so that all get the same bits.  Each channel begins with
+ * another peer, so that links to several are in use.
  */
 int gt_lower_mesh(const struct gt_lowering *l, struct gt_err *err);
+
+/*
+ * Flows: what only moves, each block along a path.  A rank first sends all
+ * that is its own, then passes on what goes through it, path by path, then
+ * takes what is for it, so that in place nothing is overwritten before it was
+ * sent.  Each path has FIFOs of its own.  Of what a step waits for, data
+ * comes from an earlier stage or from the path's hop before, room from the
+ * loop before: so nothing waits in a circle, with any number of slots.  As in a
+ * mesh each channel begins with another peer.
+ */
+int gt_lower_flow(const struct gt_lowering *l, struct gt_err *err);
 
 /*
  * Templates: each block has a tree of its own, a shifted template

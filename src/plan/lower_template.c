@@ -169,18 +169,24 @@ static int gt_template_up(struct gt_template_lowering *l)
 	return 1;
 }
 
+/*
+ * Blocks in order of rank, so that who sends the next one gets this one over
+ * one hop; upwards in the opposite order, where the next root is one hop away
+ * from this one.  Each channel begins at another block: at any time they keep
+ * different ports busy.
+ */
 static int gt_template_pass(struct gt_template_lowering *l, int up,
 			    int gathered)
 {
-	const struct gt_plan_cluster *cluster = l->plan->cluster;
+	uint64_t n = l->plan->nranks;
+	uint64_t first = (uint64_t)(l->channel - l->plan->channels) * n /
+			 l->plan->nchannels;
 
-	for (uint32_t local = 0; local < cluster->nlocal; local++)
-		for (uint32_t node = 0; node < cluster->nnodes; node++) {
-			gt_part_find(l, gt_template_rank(l, node, local));
-			if (!(up ? gt_template_up(l)
-				 : gt_template_down(l, gathered)))
-				return 0;
-		}
+	for (uint64_t i = 0; i < n; i++) {
+		gt_part_find(l, (uint32_t)((first + (up ? n - 1 - i : i)) % n));
+		if (!(up ? gt_template_up(l) : gt_template_down(l, gathered)))
+			return 0;
+	}
 	return 1;
 }
 

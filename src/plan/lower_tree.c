@@ -2,6 +2,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "plan/cluster.h"
 #include "plan/lower.h"
 #include "plan/plan.h"
 #include "plan/step.h"
@@ -36,6 +37,73 @@ static void gt_tree_from_chain(const struct gt_lowering *l,
 		tree->children[tree->nchildren++] = channel->order[down];
 }
 
+/* A tree of a cluster as one node has it. */
+struct gt_tree_view {
+	const struct gt_plan_channel *channel;
+	uint32_t place;
+	uint32_t
+		top; /* the local rank that all of the root's node hangs from */
+};
+
+/* A rank's parent within the node; what is above the root hangs from it. */
+static int32_t gt_tree_above(const struct gt_tree_view *view, uint32_t local)
+{
+	const int32_t *parent = view->channel->parent;
+	int32_t below = -1;
+
+	if (view->place)
+		return parent[local];
+	for (int32_t up = (int32_t)view->top; up >= 0; up = parent[up]) {
+		if ((uint32_t)up == local)
+			return below;
+		below = up;
+	}
+	return parent[local];
+}
+
+/* The rank that a node's part of the tree hangs from. */
+static uint32_t gt_tree_head(const struct gt_lowering *l, uint32_t origin,
+			     uint32_t place)
+{
+	const struct gt_plan_cluster *cluster = l->plan->cluster;
+
+	return (origin + place) % cluster->nnodes * cluster->nlocal +
+	       l->channel->root;
+}
+
+static void gt_tree_of_nodes(const struct gt_lowering *l, struct gt_tree *tree)
+{
+	const struct gt_plan_channel *channel = l->channel;
+	uint32_t nnodes = l->plan->cluster->nnodes;
+	uint32_t n = l->plan->cluster->nlocal, rank = l->want->rank;
+	uint32_t root = gt_coll_is_rooted(l->want->use.coll) ? l->want->use.root
+							     : channel->root;
+	uint32_t first = rank - rank % n, places[GT_PAIR_FAN], nplaces;
+	struct gt_tree_view view = {
+		.channel = channel,
+		.place = (rank / n + nnodes - root / n) % nnodes,
+		.top = root % n,
+	};
+	int32_t above = gt_tree_above(&view, rank % n);
+
+	tree->parent = above < 0 ? -1 : (int64_t)first + above;
+	for (uint32_t i = 0; i < n; i++)
+		if (gt_tree_above(&view, i) == (int64_t)(rank % n))
+			tree->children[tree->nchildren++] = first + i;
+	if (rank % n != channel->root)
+		return;
+	if (view.place)
+		tree->parent = gt_tree_head(
+			l, root / n,
+			gt_nodes_pair_parent(nnodes, channel->second,
+					     view.place));
+	nplaces = gt_nodes_pair_children(nnodes, channel->second, view.place,
+					 places);
+	for (uint32_t i = 0; i < nplaces; i++)
+		tree->children[tree->nchildren++] =
+			gt_tree_head(l, root / n, places[i]);
+}
+
 static void gt_tree_find(const struct gt_lowering *l, struct gt_tree *tree)
 {
 	const struct gt_plan_channel *channel = l->channel;
@@ -44,6 +112,10 @@ static void gt_tree_find(const struct gt_lowering *l, struct gt_tree *tree)
 	gt_layout_root(channel, l->want->use.coll, &tree->chunk);
 	if (channel->shape == GT_SHAPE_CHAIN) {
 		gt_tree_from_chain(l, tree);
+		return;
+	}
+	if (l->plan->cluster) {
+		gt_tree_of_nodes(l, tree);
 		return;
 	}
 	tree->parent = channel->parent[rank];
@@ -125,7 +197,7 @@ int gt_lower_tree(const struct gt_lowering *l, struct gt_err *err)
 	if (!tree.children)
 		return gt_err_nomem(err);
 	gt_tree_find(l, &tree);
-	if (gt_coll_is_rooted(coll) &&
+	if (gt_coll_is_rooted(coll) && !l->plan->cluster &&
 	    gt_layout_top(l->channel, coll) != l->want->use.root)
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "channel %u: its root is rank %u, not %u",

@@ -20,15 +20,17 @@ static const char *const gt_coll_names[GT_NCOLLS] = {
 };
 
 static const char *const gt_shape_names[GT_NSHAPES] = {
-	[GT_SHAPE_RING] = "ring",         [GT_SHAPE_CHAIN] = "chain",
-	[GT_SHAPE_TREE] = "tree",         [GT_SHAPE_MESH] = "mesh",
-	[GT_SHAPE_TEMPLATE] = "template", [GT_SHAPE_STEPS] = "steps",
+	[GT_SHAPE_RING] = "ring",   [GT_SHAPE_CHAIN] = "chain",
+	[GT_SHAPE_TREE] = "tree",   [GT_SHAPE_MESH] = "mesh",
+	[GT_SHAPE_FLOW] = "flow",   [GT_SHAPE_TEMPLATE] = "template",
+	[GT_SHAPE_STEPS] = "steps",
 };
 
 static const char *const gt_algo_names[GT_NALGOS] = {
 	[GT_ALGO_RING] = "ring",         [GT_ALGO_TREE] = "tree",
 	[GT_ALGO_ONE_SHOT] = "one-shot", [GT_ALGO_TWO_SHOT] = "two-shot",
-	[GT_ALGO_HIER] = "hier",         [GT_ALGO_STEPS] = "steps",
+	[GT_ALGO_FLOW] = "flow",         [GT_ALGO_HIER] = "hier",
+	[GT_ALGO_STEPS] = "steps",
 };
 
 static const char *const gt_transport_names[GT_NTRANSPORTS] = {
@@ -109,6 +111,18 @@ int gt_plan_expand_ranks(struct gt_plan *plan, const struct gt_plan_rank *local)
 	return GT_OK;
 }
 
+enum gt_transport gt_plan_transport(const struct gt_plan *plan,
+				    const uint32_t *links, uint32_t nlinks)
+{
+	for (uint32_t i = 0; i < nlinks; i++) {
+		const char *kind = plan->links[links[i]].kind;
+
+		if (kind && !strcmp(kind, "NET"))
+			return GT_TRANSPORT_VERBS;
+	}
+	return GT_TRANSPORT_PEER;
+}
+
 const struct gt_plan_select *gt_plan_main(const struct gt_plan *plan)
 {
 	const struct gt_plan_select *main = &plan->select[plan->nselect - 1];
@@ -133,7 +147,8 @@ int gt_plan_serves(const struct gt_plan *plan, const struct gt_plan_select *row,
 	if (gt_plan_names(plan, coll))
 		return row->coll == coll;
 	return row->coll == plan->coll && gt_algo_can(row->algo, coll) &&
-	       row->algo != GT_ALGO_TREE && row->algo != GT_ALGO_STEPS;
+	       row->algo != GT_ALGO_TREE && row->algo != GT_ALGO_FLOW &&
+	       row->algo != GT_ALGO_STEPS;
 }
 
 const struct gt_plan_select *gt_plan_row(const struct gt_plan *plan,
@@ -169,6 +184,8 @@ int gt_algo_takes(enum gt_algo algo, enum gt_shape shape)
 		return shape == GT_SHAPE_RING;
 	if (algo == GT_ALGO_TREE)
 		return shape == GT_SHAPE_TREE || shape == GT_SHAPE_CHAIN;
+	if (algo == GT_ALGO_FLOW)
+		return shape == GT_SHAPE_FLOW;
 	if (algo == GT_ALGO_STEPS)
 		return shape == GT_SHAPE_STEPS;
 	if (algo == GT_ALGO_HIER)
@@ -180,6 +197,8 @@ int gt_algo_can(enum gt_algo algo, enum gt_coll coll)
 {
 	if (algo == GT_ALGO_ONE_SHOT || algo == GT_ALGO_STEPS)
 		return 1;
+	if (algo == GT_ALGO_FLOW)
+		return gt_coll_moves(coll);
 	if (algo == GT_ALGO_HIER)
 		return coll == GT_COLL_ALLREDUCE || coll == GT_COLL_ALLGATHER ||
 		       coll == GT_COLL_REDUCESCATTER;
@@ -193,7 +212,7 @@ int gt_algo_can(enum gt_algo algo, enum gt_coll coll)
 /*
  * A hop of a ring carries all blocks but one, of an all-reduce twice, or all
  * of a broadcast; an edge of a tree a channel's whole share; a pair of a mesh
- * one block, or of what has no blocks all at once (one-shot), or a rank's part
+ * or a flow one block, or of what has no blocks all at once (one-shot), or a rank's part
  * once to be brought together and once to be spread (two-shot).
  */
 struct gt_rat gt_plan_algbw_factor(const struct gt_plan *plan)
@@ -232,6 +251,31 @@ int gt_coll_reduces(enum gt_coll coll)
 {
 	return coll == GT_COLL_ALLREDUCE || coll == GT_COLL_REDUCESCATTER ||
 	       coll == GT_COLL_REDUCE;
+}
+
+int gt_coll_moves(enum gt_coll coll)
+{
+	return coll == GT_COLL_ALLTOALL || coll == GT_COLL_GATHER ||
+	       coll == GT_COLL_SCATTER || coll == GT_COLL_SENDRECV;
+}
+
+int gt_coll_pairs(enum gt_coll coll, uint32_t n, uint32_t root, uint32_t from,
+		  uint32_t to)
+{
+	if (from == to)
+		return 0;
+	switch (coll) {
+	case GT_COLL_ALLTOALL:
+		return 1;
+	case GT_COLL_GATHER:
+		return to == root;
+	case GT_COLL_SCATTER:
+		return from == root;
+	case GT_COLL_SENDRECV:
+		return to == (from + 1) % n;
+	default:
+		return 0;
+	}
 }
 
 int gt_coll_has_blocks(enum gt_coll coll)

@@ -24,10 +24,13 @@ struct gt_plan_cluster;
 struct gt_plan_template;
 
 enum gt_shape {
-	GT_SHAPE_RING,     /* order: a Hamiltonian cycle of the ranks */
+	/* order: a Hamiltonian cycle of the ranks; of a cluster: through a
+	   node's (plan/cluster.h) */
+	GT_SHAPE_RING,
 	GT_SHAPE_CHAIN,    /* order: a Hamiltonian path */
 	GT_SHAPE_TREE,     /* root, parent: a spanning out-tree */
 	GT_SHAPE_MESH,     /* every pair directly */
+	GT_SHAPE_FLOW,     /* paths: pairs directly, or through other ranks */
 	GT_SHAPE_TEMPLATE, /* edges times a group of symmetries */
 	GT_SHAPE_STEPS,    /* what the plan's programs say */
 	GT_NSHAPES
@@ -39,6 +42,7 @@ enum gt_algo {
 	GT_ALGO_TREE,     /* trees and chains */
 	GT_ALGO_ONE_SHOT, /* mesh: everything to everyone who needs it */
 	GT_ALGO_TWO_SHOT, /* mesh: each rank first has a part to itself */
+	GT_ALGO_FLOW,     /* flows: each block along its path */
 	GT_ALGO_HIER,     /* templates: each rank's block along a tree */
 	GT_ALGO_STEPS,    /* the plan's programs, for one collective */
 	GT_NALGOS
@@ -98,18 +102,28 @@ struct gt_plan_hop {
 	int network;
 };
 
+/* How a flow gets what its first rank has for its last one there. */
+struct gt_plan_path {
+	uint32_t nranks; /* at least 3, each once */
+	uint32_t *ranks;
+};
+
 struct gt_plan_channel {
 	uint32_t id;
 	enum gt_shape shape;
 	uint32_t norder;
 	uint32_t *order; /* ring, chain */
 	uint32_t root;
-	int32_t *parent;     /* tree: nranks entries, -1 at the root */
+	/* Tree: nranks entries, -1 at the root; of a cluster: a node's. */
+	int32_t *parent;
+	int second;      /* tree of a cluster: which of two (plan/cluster.h) */
+	uint32_t npaths; /* flow: of pairs that do not go directly */
+	struct gt_plan_path *paths;
 	uint32_t nchunks;    /* steps: that the result is divided into */
 	uint32_t nscratch;   /* steps: scratch places of each rank */
 	struct gt_rat share; /* of the result; a selection's sum to 1 */
-	/* What the channel moves on each of its hops; steps: on one that is
-	   taken by every chunk once. */
+	/* What the channel moves on each of its hops; flow: of each pair;
+	   steps: on a hop that is taken by every chunk once. */
 	struct gt_rat gbs;
 	uint32_t nhops;
 	struct gt_plan_hop *hops; /* ring, chain: as in order */
@@ -118,6 +132,10 @@ struct gt_plan_channel {
 	struct gt_plan_template *templates;
 };
 
+/*
+ * Of a cluster's rings also uplinks have one: those numbers follow the links'
+ * (gt_nodes_uplink()).
+ */
 struct gt_plan_price {
 	uint32_t link;
 	struct gt_rat price; /* per GB/s of capacity */
@@ -126,6 +144,8 @@ struct gt_plan_price {
 /*
  * The route that the hardware fixes for an ordered pair of ranks, and its
  * charge: what a hop between the two loads, whether a channel uses it or not.
+ * Of a cluster: for local ranks, and between ranks and ports, whose numbers
+ * follow the local ranks'.
  */
 struct gt_plan_route {
 	uint32_t from, to; /* ranks */
@@ -163,11 +183,21 @@ struct gt_plan_set {
  * is the bound, and what the plan does costs at least 1 a byte of the result
  * (a hop costs the sum over its route of price, times charge on links of kind
  * PCI):
- *   class ring: no Hamiltonian ring of `routes` costs less than 1;
+ *   class ring: no Hamiltonian ring of `routes` costs less than 1; of a
+ *     cluster (plan/cluster.h) no way through a node does, from port to port;
  *   class any: broadcast, reduce: no tree from or to the root does; all-gather,
  *     reduce-scatter: each rank's cheapest tree costs 1 on average.  Every
  *     byte leaves a tree behind, whatever the schedule;
+ *   class any of what only moves (gt_coll_moves()): the cheapest ways of all
+ *     pairs of ranks cost 1 together.  Every byte leaves a path behind, as long
+ *     as it is passed on as it is;
  *   class tree, of an all-reduce: no tree, up and down together, does.
+ *
+ * Where the proof is about at most max_channels channels (class ring), a
+ * channel has a price as well.  A hop's room is the least of its links'
+ * capacity over charge, a ring's room that of its narrowest hop, which is more
+ * than it carries: so it costs channel_price / room a byte besides, and the
+ * bound has max_channels * channel_price more.
  *
  * any_bound's certificate, and instead of prices that of a bound of class any,
  * is `parts`.  The capacity of their links over what has to cross them, as a fraction of the
@@ -185,7 +215,9 @@ struct gt_plan_proof {
 	enum gt_proof_class class_;
 	struct gt_rat value, bound, any_bound;
 	int has_any_bound;
-	int optimal; /* value == bound, exactly */
+	int optimal;           /* value == bound, exactly */
+	uint32_t max_channels; /* 0: any number; else of class ring */
+	struct gt_rat channel_price;
 	uint32_t nprices, nroutes, nparts;
 	struct gt_plan_price *prices;
 	struct gt_plan_route *routes; /* of all ordered pairs, or none */
@@ -214,6 +246,19 @@ struct gt_plan_select {
 	uint32_t slice_bytes; /* 0: the plan's */
 };
 
+/*
+ * How long one use of channels took on a machine, by size: what `gtopo tune`
+ * measured.  Every use that was measured is here, so that what lost on one
+ * machine can win on another.
+ */
+struct gt_plan_measured {
+	struct gt_plan_select use; /* all but max_bytes */
+	const char *machine;       /* "cuda: 4 x NVIDIA H200" */
+	uint32_t npoints;
+	uint64_t *bytes; /* ascending, above 0 */
+	double *time_us; /* above 0 */
+};
+
 struct gt_plan {
 	struct gt_arena *arena;
 	const char *file; /* what it was read from, for messages, or NULL */
@@ -237,6 +282,8 @@ struct gt_plan {
 	uint32_t fifo_slice_bytes;
 	/* Equal nodes: links are one node's; NULL: the plan has no such */
 	struct gt_plan_cluster *cluster;
+	uint32_t nmeasured;
+	struct gt_plan_measured *measured;
 };
 
 /* An empty plan with an arena; NULL when memory ran out. */
@@ -275,6 +322,13 @@ int gt_plan_print(const struct gt_plan *plan, struct gt_buf *out,
  */
 int gt_plan_check(const struct gt_plan *plan, struct gt_err *err);
 
+/*
+ * How bytes go over these of the plan's links: over a network by RDMA, else
+ * GPUs reach each other's memory.
+ */
+enum gt_transport gt_plan_transport(const struct gt_plan *plan,
+				    const uint32_t *links, uint32_t nlinks);
+
 /* The row that the plan's proof is about; rows come from reader or search. */
 const struct gt_plan_select *gt_plan_main(const struct gt_plan *plan);
 
@@ -308,6 +362,14 @@ int gt_coll_goes_up(enum gt_coll coll);
 
 /* Does it add contributions up? */
 int gt_coll_reduces(enum gt_coll coll);
+
+/*
+ * Does it only move, each block from one rank to one other?  And has `from`
+ * one for `to`, of n ranks?
+ */
+int gt_coll_moves(enum gt_coll coll);
+int gt_coll_pairs(enum gt_coll coll, uint32_t n, uint32_t root, uint32_t from,
+		  uint32_t to);
 
 /* Is its larger buffer a block for each rank? */
 int gt_coll_has_blocks(enum gt_coll coll);

@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/json.h"
+#include "plan/cluster.h"
 #include "plan/plan.h"
 #include "plan/print_cluster.h"
 
@@ -121,12 +122,31 @@ static void gt_print_link_list(const struct gt_plan *plan, struct gt_buf *out)
 	gt_buf_puts(out, ",\n");
 }
 
+static void gt_print_paths(const struct gt_plan_channel *channel,
+			   struct gt_buf *out)
+{
+	gt_buf_puts(out, "      \"paths\": [");
+	for (uint32_t i = 0; i < channel->npaths; i++) {
+		gt_print_between(out, i, "        ");
+		gt_print_numbers(out, channel->paths[i].nranks,
+				 channel->paths[i].ranks);
+	}
+	gt_print_end(out, channel->npaths, "      ");
+	gt_buf_puts(out, ",\n");
+}
+
 static void gt_print_graph(const struct gt_plan *plan,
 			   const struct gt_plan_channel *channel,
 			   struct gt_buf *out)
 {
+	uint32_t n = plan->cluster ? plan->cluster->nlocal : plan->nranks;
+
 	if (channel->shape == GT_SHAPE_MESH)
 		return;
+	if (channel->shape == GT_SHAPE_FLOW) {
+		gt_print_paths(channel, out);
+		return;
+	}
 	if (channel->shape == GT_SHAPE_TEMPLATE) {
 		gt_print_templates(plan, channel, out);
 		return;
@@ -146,10 +166,13 @@ static void gt_print_graph(const struct gt_plan *plan,
 	}
 	gt_buf_printf(out, "      \"root\": %" PRIu32 ",\n      \"parent\": [",
 		      channel->root);
-	for (uint32_t i = 0; i < plan->nranks; i++)
+	for (uint32_t i = 0; i < n; i++)
 		gt_buf_printf(out, "%s%" PRId32, i ? ", " : "",
 			      channel->parent[i]);
 	gt_buf_puts(out, "],\n");
+	if (plan->cluster)
+		gt_buf_printf(out, "      \"second\": %s,\n",
+			      channel->second ? "true" : "false");
 }
 
 static void gt_print_hops(const struct gt_plan *plan,
@@ -206,11 +229,31 @@ static void gt_print_prices(const struct gt_plan *plan, struct gt_buf *out)
 	gt_buf_puts(out, "      \"prices\": {");
 	for (uint32_t i = 0; i < proof->nprices; i++) {
 		gt_print_between(out, i, "        ");
-		gt_json_quote(out, plan->links[proof->prices[i].link].id);
+		if (proof->prices[i].link < plan->nlinks)
+			gt_json_quote(out,
+				      plan->links[proof->prices[i].link].id);
+		else
+			gt_print_uplink(plan, proof->prices[i].link, out);
 		gt_buf_printf(out, ": \"%s\"",
 			      gt_rat_print(proof->prices[i].price, text));
 	}
 	gt_buf_puts(out, "\n      }");
+}
+
+/* In a cluster one end may be a port. */
+static void gt_print_ends(const struct gt_plan *plan,
+			  const struct gt_plan_route *route, struct gt_buf *out)
+{
+	uint32_t n = plan->cluster ? plan->cluster->nlocal : plan->nranks;
+
+	if (route->from < n)
+		gt_buf_printf(out, "{\"from\": %" PRIu32, route->from);
+	else
+		gt_buf_printf(out, "{\"from_port\": %" PRIu32, route->from - n);
+	if (route->to < n)
+		gt_buf_printf(out, ", \"to\": %" PRIu32, route->to);
+	else
+		gt_buf_printf(out, ", \"to_port\": %" PRIu32, route->to - n);
 }
 
 static void gt_print_routes(const struct gt_plan *plan, struct gt_buf *out)
@@ -222,10 +265,8 @@ static void gt_print_routes(const struct gt_plan *plan, struct gt_buf *out)
 		const struct gt_plan_route *route = &proof->routes[i];
 
 		gt_print_between(out, i, "        ");
-		gt_buf_printf(out,
-			      "{\"from\": %" PRIu32 ", \"to\": %" PRIu32
-			      ", \"route\": ",
-			      route->from, route->to);
+		gt_print_ends(plan, route, out);
+		gt_buf_puts(out, ", \"route\": ");
 		gt_print_links(plan, out, route->nlinks, route->links);
 		gt_print_charge(out, route->charge);
 		gt_buf_puts(out, "}");
@@ -257,11 +298,16 @@ static void gt_print_certificate(const struct gt_plan *plan, struct gt_buf *out)
 	const char *between = "";
 
 	if (!proof->nprices && !proof->nroutes && !proof->nparts &&
-	    !proof->nsets)
+	    !proof->nsets && !proof->max_channels)
 		return;
 	gt_buf_puts(out, ",\n    \"certificate\": {\n");
 	if (proof->nprices) {
 		gt_print_prices(plan, out);
+		between = ",\n";
+	}
+	if (proof->max_channels) {
+		gt_buf_printf(out, "%s      ", between);
+		gt_print_rat(out, "channel_price", proof->channel_price);
 		between = ",\n";
 	}
 	if (proof->nroutes) {
@@ -306,56 +352,15 @@ static void gt_print_proof(const struct gt_plan *plan, struct gt_buf *out)
 		      proof->optimal ? "true" : "false",
 		      bound > 0 ? 1 - gt_rat_double(proof->value) / bound
 				: 0.0);
+	if (proof->max_channels)
+		gt_buf_printf(out, ",\n    \"max_channels\": %" PRIu32,
+			      proof->max_channels);
 	if (proof->has_any_bound) {
 		gt_buf_puts(out, ",\n    ");
 		gt_print_rat(out, "any_bound", proof->any_bound);
 	}
 	gt_print_certificate(plan, out);
 	gt_buf_puts(out, "\n  }");
-}
-
-static void gt_print_used(const struct gt_plan *plan,
-			  const struct gt_plan_select *select,
-			  struct gt_buf *out)
-{
-	gt_buf_puts(out, "[");
-	for (uint32_t i = 0; i < select->nchannels; i++)
-		gt_buf_printf(out, "%s%" PRIu32, i ? ", " : "",
-			      plan->channels[select->channels[i]].id);
-	gt_buf_puts(out, "]");
-}
-
-static void gt_print_select(const struct gt_plan *plan, struct gt_buf *out)
-{
-	gt_buf_puts(out, ",\n  \"select\": [");
-	for (uint32_t i = 0; i < plan->nselect; i++) {
-		const struct gt_plan_select *select = &plan->select[i];
-
-		gt_print_between(out, i, "    ");
-		gt_buf_puts(out, "{\"max_bytes\": ");
-		if (select->max_bytes == UINT64_MAX)
-			gt_buf_puts(out, "null");
-		else
-			gt_buf_printf(out, "%" PRIu64, select->max_bytes);
-		if (select->coll != plan->coll)
-			gt_buf_printf(out, ", \"coll\": \"%s\"",
-				      gt_coll_name(select->coll));
-		gt_buf_printf(out,
-			      ", \"algo\": \"%s\", \"protocol\": \"%s\", "
-			      "\"channels\": ",
-			      gt_algo_name(select->algo),
-			      gt_protocol_name(select->protocol));
-		gt_print_used(plan, select, out);
-		gt_buf_printf(out, ", \"workers\": %" PRIu32, select->workers);
-		if (select->slots)
-			gt_buf_printf(out, ", \"slots\": %" PRIu32,
-				      select->slots);
-		if (select->slice_bytes)
-			gt_buf_printf(out, ", \"slice_bytes\": %" PRIu32,
-				      select->slice_bytes);
-		gt_buf_puts(out, "}");
-	}
-	gt_print_end(out, plan->nselect, "  ");
 }
 
 int gt_plan_print(const struct gt_plan *plan, struct gt_buf *out,
@@ -379,6 +384,7 @@ int gt_plan_print(const struct gt_plan *plan, struct gt_buf *out,
 		      ", \"slice_bytes\": %" PRIu32 "}",
 		      plan->fifo_slots, plan->fifo_slice_bytes);
 	gt_print_select(plan, out);
+	gt_print_measurements(plan, out);
 	gt_print_programs(plan, out);
 	gt_buf_puts(out, "\n}\n");
 	return out->failed ? gt_err_nomem(err) : GT_OK;

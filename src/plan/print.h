@@ -8,4 +8,8 @@ struct gt_plan;
 /* The member "programs", if there are any, with the comma before it. */
 void gt_print_programs(const struct gt_plan *plan, struct gt_buf *out);
 
+/* The member "select", and "measurements" if there are any, likewise. */
+void gt_print_select(const struct gt_plan *plan, struct gt_buf *out);
+void gt_print_measurements(const struct gt_plan *plan, struct gt_buf *out);
+
 #endif

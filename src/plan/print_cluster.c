@@ -122,3 +122,14 @@ void gt_print_sets(const struct gt_plan *plan, struct gt_buf *out)
 	}
 	gt_buf_puts(out, "\n      ]");
 }
+
+/* "switch0.3>": up from the switch of level 0, rail 3; ">switch0.3": down. */
+void gt_print_uplink(const struct gt_plan *plan, uint32_t link,
+		     struct gt_buf *out)
+{
+	uint32_t up = link - plan->nlinks, rails = plan->cluster->nrails;
+
+	gt_buf_printf(out, "\"%sswitch%" PRIu32 ".%" PRIu32 "%s\"",
+		      up % 2 ? ">" : "", up / 2 / rails, up / 2 % rails,
+		      up % 2 ? "" : ">");
+}

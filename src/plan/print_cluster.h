@@ -2,6 +2,8 @@
 #ifndef GT_PLAN_PRINT_CLUSTER_H
 #define GT_PLAN_PRINT_CLUSTER_H
 
+#include <stdint.h>
+
 struct gt_buf;
 struct gt_plan;
 struct gt_plan_channel;
@@ -14,5 +16,9 @@ void gt_print_templates(const struct gt_plan *plan,
 			const struct gt_plan_channel *channel,
 			struct gt_buf *out);
 void gt_print_sets(const struct gt_plan *plan, struct gt_buf *out);
+
+/* What a price of an uplink is called by. */
+void gt_print_uplink(const struct gt_plan *plan, uint32_t link,
+		     struct gt_buf *out);
 
 #endif

@@ -297,9 +297,9 @@ static int gt_read_link_list(struct gt_plan_reader *reader,
 static int gt_read_schema(const struct gt_json *root, struct gt_err *err)
 {
 	static const char *const keys[] = {
-		"schema",  "topology", "collective", "root",  "ranks",
-		"cluster", "links",    "channels",   "proof", "fifo",
-		"select",  "programs", NULL};
+		"schema",  "topology", "collective",   "root",  "ranks",
+		"cluster", "links",    "channels",     "proof", "fifo",
+		"select",  "programs", "measurements", NULL};
 	struct gt_json at;
 	const char *schema;
 	int rc = gt_json_object(root, keys, err);
@@ -342,6 +342,8 @@ static int gt_read_all(struct gt_plan_reader *reader,
 		rc = gt_read_fifo(reader, root, err);
 	if (!rc)
 		rc = gt_read_select(reader, root, err);
+	if (!rc)
+		rc = gt_read_measurements(reader, root, err);
 	return rc;
 }
 

@@ -12,6 +12,7 @@ struct gt_err;
 struct gt_json;
 struct gt_plan;
 struct gt_plan_channel;
+struct gt_plan_select;
 struct gt_rat;
 
 struct gt_link_name {
@@ -19,9 +20,14 @@ struct gt_link_name {
 	uint32_t index;
 };
 
+struct gt_channel_id {
+	uint32_t id, index;
+};
+
 struct gt_plan_reader {
 	struct gt_plan *plan;
 	struct gt_link_name *names; /* sorted by id, plan->nlinks of them */
+	struct gt_channel_id *ids;  /* sorted, plan->nchannels of them */
 };
 
 /* Zeroed memory of the plan for n things; NULL when it ran out. */
@@ -47,6 +53,9 @@ int gt_read_templates(struct gt_plan_reader *reader,
 		      struct gt_plan_channel *channel, struct gt_err *err);
 int gt_read_sets(struct gt_plan_reader *reader,
 		 const struct gt_json *certificate, struct gt_err *err);
+
+/* The number of an uplink, behind those of links; 0: it is none. */
+int gt_read_uplink(const struct gt_plan *plan, const char *id, uint32_t *link);
 
 /* The member `key` of an object as a rank. */
 int gt_read_rank(struct gt_plan_reader *reader, const struct gt_json *object,
@@ -88,5 +97,16 @@ int gt_read_programs(struct gt_plan_reader *reader, const struct gt_json *root,
 /* After the channels: without a table every size uses all of them. */
 int gt_read_select(struct gt_plan_reader *reader, const struct gt_json *root,
 		   struct gt_err *err);
+
+/*
+ * What rows of select and measurements have in common: which channels are used
+ * for what, and how; max_bytes stays as it is.
+ */
+int gt_read_use(struct gt_plan_reader *reader, const struct gt_json *object,
+		struct gt_plan_select *use, struct gt_err *err);
+
+/* After the channels. */
+int gt_read_measurements(struct gt_plan_reader *reader,
+			 const struct gt_json *root, struct gt_err *err);
 
 #endif

@@ -6,6 +6,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/json.h"
+#include "plan/cluster.h"
 #include "plan/plan.h"
 
 static int gt_read_hop(struct gt_plan_reader *reader, const struct gt_json *at,
@@ -90,7 +91,7 @@ static int gt_read_hops(struct gt_plan_reader *reader,
 	uint32_t n;
 	int rc;
 
-	if (!gt_json_get(object, "hops", &at) &&
+	if (!gt_json_get(object, "hops", &at) && !reader->plan->cluster &&
 	    channel->shape == GT_SHAPE_TREE)
 		return gt_read_implied_hops(reader, object, channel, err);
 	rc = gt_json_need(object, "hops", &at, err);
@@ -115,16 +116,17 @@ static int gt_read_parents(struct gt_plan_reader *reader,
 {
 	struct gt_json at, item;
 	int64_t parent = 0;
-	uint32_t n;
+	const struct gt_plan_cluster *cluster = reader->plan->cluster;
+	uint32_t n, nranks = cluster ? cluster->nlocal : reader->plan->nranks;
 	int rc = gt_json_need(object, "parent", &at, err);
 
 	if (!rc)
 		rc = gt_json_array(&at, &n, err);
 	if (rc)
 		return rc;
-	if (n != reader->plan->nranks)
+	if (n != nranks)
 		return gt_json_fault(&at, err, "has %u entries for %u ranks", n,
-				     reader->plan->nranks);
+				     nranks);
 	channel->parent =
 		gt_read_array(reader, n, sizeof(*channel->parent), err);
 	if (!channel->parent)
@@ -142,7 +144,10 @@ static int gt_read_tree(struct gt_plan_reader *reader,
 			struct gt_plan_channel *channel, struct gt_err *err)
 {
 	int rc = gt_read_rank(reader, object, "root", &channel->root, err);
+	struct gt_json second;
 
+	if (!rc && gt_json_get(object, "second", &second))
+		rc = gt_json_bool(&second, &channel->second, err);
 	return rc ? rc : gt_read_parents(reader, object, channel, err);
 }
 
@@ -172,20 +177,49 @@ static int gt_read_chunks(const struct gt_json *object,
 	return gt_json_u32(&at, UINT32_MAX, &channel->nscratch, err);
 }
 
+/* Pairs that are not named go directly. */
+static int gt_read_paths(struct gt_plan_reader *reader,
+			 const struct gt_json *object,
+			 struct gt_plan_channel *channel, struct gt_err *err)
+{
+	struct gt_json at, item;
+	uint32_t n;
+	int rc;
+
+	if (!gt_json_get(object, "paths", &at))
+		return GT_OK;
+	rc = gt_json_array(&at, &n, err);
+	if (rc)
+		return rc;
+	channel->paths = gt_read_array(reader, n, sizeof(*channel->paths), err);
+	if (!channel->paths)
+		return GT_ESYS;
+	channel->npaths = n;
+	for (uint32_t i = 0; i < n && !rc; i++) {
+		gt_json_item(&at, i, &item);
+		rc = gt_read_numbers(reader, &item, reader->plan->nranks - 1,
+				     &channel->paths[i].nranks,
+				     &channel->paths[i].ranks, err);
+	}
+	return rc;
+}
+
 static int gt_read_shape(struct gt_plan_reader *reader,
 			 const struct gt_json *object,
 			 struct gt_plan_channel *channel, struct gt_err *err)
 {
 	static const char *const ordered[] = {"id",  "shape",  "order", "share",
 					      "gbs", "bw_gbs", "hops",  NULL};
-	static const char *const rooted[] = {"id",     "shape", "root",
-					     "parent", "share", "gbs",
-					     "bw_gbs", "hops",  NULL};
+	static const char *const rooted[] = {
+		"id",    "shape", "root",   "parent", "second",
+		"share", "gbs",   "bw_gbs", "hops",   NULL};
 	static const char *const stepped[] = {"id",      "shape", "chunks",
 					      "scratch", "share", "gbs",
 					      "bw_gbs",  "hops",  NULL};
 	static const char *const meshed[] = {"id",     "shape", "share", "gbs",
 					     "bw_gbs", "hops",  NULL};
+	static const char *const pathed[] = {"id",  "shape",  "paths", "share",
+					     "gbs", "bw_gbs", "hops",  NULL};
 	static const char *const repeated[] = {
 		"id", "shape", "trees", "share", "gbs", "bw_gbs", "hops", NULL};
 	int shape = 0,
@@ -196,6 +230,10 @@ static int gt_read_shape(struct gt_plan_reader *reader,
 	channel->shape = (enum gt_shape)shape;
 	if (shape == GT_SHAPE_MESH)
 		return gt_json_object(object, meshed, err);
+	if (shape == GT_SHAPE_FLOW) {
+		rc = gt_json_object(object, pathed, err);
+		return rc ? rc : gt_read_paths(reader, object, channel, err);
+	}
 	if (shape == GT_SHAPE_STEPS) {
 		rc = gt_json_object(object, stepped, err);
 		return rc ? rc : gt_read_chunks(object, channel, err);

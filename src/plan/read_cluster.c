@@ -1,5 +1,7 @@
 #include "plan/read.h"
 
+#include <stdio.h>
+
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/json.h"
@@ -277,4 +279,21 @@ int gt_read_sets(struct gt_plan_reader *reader,
 		rc = gt_read_set(reader, &item, &proof->sets[i], err);
 	}
 	return rc;
+}
+
+int gt_read_uplink(const struct gt_plan *plan, const char *id, uint32_t *link)
+{
+	const struct gt_plan_cluster *cluster = plan->cluster;
+	int in = id[0] == '>', end = 0;
+	unsigned level, rail;
+
+	if (!cluster ||
+	    sscanf(id + in, "switch%u.%u%n", &level, &rail, &end) != 2)
+		return 0;
+	id += in + end;
+	if (level + 1 >= cluster->nlevels || rail >= cluster->nrails ||
+	    (in ? *id : id[0] != '>' || id[1]))
+		return 0;
+	*link = plan->nlinks + gt_nodes_uplink(cluster, level, rail, in);
+	return 1;
 }

@@ -3,6 +3,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/json.h"
+#include "plan/cluster.h"
 #include "plan/plan.h"
 
 static int gt_read_member_rat(const struct gt_json *object, const char *key,
@@ -18,8 +19,10 @@ static int gt_read_prices(struct gt_plan_reader *reader,
 			  const struct gt_json *certificate, struct gt_err *err)
 {
 	struct gt_plan_proof *proof = &reader->plan->proof;
+	const struct gt_plan *plan = reader->plan;
 	struct gt_json at, member;
 	void *iter = NULL;
+	uint32_t named = 0;
 	int rc;
 
 	if (!gt_json_get(certificate, "prices", &at))
@@ -27,16 +30,18 @@ static int gt_read_prices(struct gt_plan_reader *reader,
 	rc = gt_json_object(&at, NULL, err);
 	if (rc)
 		return rc;
-	proof->prices = gt_read_array(reader, reader->plan->nlinks,
-				      sizeof(*proof->prices), err);
+	while ((iter = gt_json_next(&at, iter, &member)))
+		named++;
+	proof->prices =
+		gt_read_array(reader, named, sizeof(*proof->prices), err);
 	if (!proof->prices)
 		return GT_ESYS;
 	while (!rc && (iter = gt_json_next(&at, iter, &member))) {
 		struct gt_plan_price *price = &proof->prices[proof->nprices];
 
-		/* Keys are different, so there are at most nlinks links. */
-		rc = gt_read_link(reader, &member, member.key, &price->link,
-				  err);
+		if (!gt_read_uplink(plan, member.key, &price->link))
+			rc = gt_read_link(reader, &member, member.key,
+					  &price->link, err);
 		if (rc)
 			return rc;
 		rc = gt_json_rat(&member, &price->price, err);
@@ -45,19 +50,44 @@ static int gt_read_prices(struct gt_plan_reader *reader,
 	return rc;
 }
 
+/* A rank, or of a cluster's node one of its ranks or ports. */
+static int gt_read_end(struct gt_plan_reader *reader, const struct gt_json *at,
+		       const char *const keys[2], uint32_t *end,
+		       struct gt_err *err)
+{
+	const struct gt_plan_cluster *cluster = reader->plan->cluster;
+	struct gt_json port;
+	int rc;
+
+	if (!cluster || !gt_json_get(at, keys[1], &port)) {
+		rc = gt_read_rank(reader, at, keys[0], end, err);
+		if (!rc && cluster && *end >= cluster->nlocal)
+			rc = gt_json_fault(at, err, "'%u' is no rank of a node",
+					   *end);
+		return rc;
+	}
+	if (!cluster->nports)
+		return gt_json_fault(&port, err, "there are no ports");
+	rc = gt_json_u32(&port, cluster->nports - 1, end, err);
+	*end += cluster->nlocal;
+	return rc;
+}
+
 static int gt_read_route(struct gt_plan_reader *reader,
 			 const struct gt_json *at, struct gt_plan_route *route,
 			 struct gt_err *err)
 {
-	static const char *const keys[] = {"from", "to", "route", "charge",
-					   NULL};
+	static const char *const from[] = {"from", "from_port"};
+	static const char *const to[] = {"to", "to_port"};
+	static const char *const keys[] = {
+		"from", "from_port", "to", "to_port", "route", "charge", NULL};
 	struct gt_json links;
 	int rc = gt_json_object(at, keys, err);
 
 	if (!rc)
-		rc = gt_read_rank(reader, at, "from", &route->from, err);
+		rc = gt_read_end(reader, at, from, &route->from, err);
 	if (!rc)
-		rc = gt_read_rank(reader, at, "to", &route->to, err);
+		rc = gt_read_end(reader, at, to, &route->to, err);
 	if (!rc)
 		rc = gt_json_need(at, "route", &links, err);
 	if (!rc)
@@ -144,9 +174,10 @@ static int gt_read_parts(struct gt_plan_reader *reader,
 static int gt_read_certificate(struct gt_plan_reader *reader,
 			       const struct gt_json *object, struct gt_err *err)
 {
-	static const char *const keys[] = {"prices", "routes", "parts",
-					   "cut",    "sets",   NULL};
-	struct gt_json at;
+	static const char *const keys[] = {"prices", "channel_price", "routes",
+					   "parts",  "cut",           "sets",
+					   NULL};
+	struct gt_json at, price;
 	int rc;
 
 	if (!gt_json_get(object, "certificate", &at))
@@ -154,6 +185,9 @@ static int gt_read_certificate(struct gt_plan_reader *reader,
 	rc = gt_json_object(&at, keys, err);
 	if (!rc)
 		rc = gt_read_prices(reader, &at, err);
+	if (!rc && gt_json_get(&at, "channel_price", &price))
+		rc = gt_json_rat(&price, &reader->plan->proof.channel_price,
+				 err);
 	if (!rc)
 		rc = gt_read_routes(reader, &at, err);
 	if (!rc)
@@ -173,6 +207,8 @@ static int gt_read_claims(struct gt_plan_proof *proof,
 		rc = gt_json_need(object, "optimal", &at, err);
 	if (!rc)
 		rc = gt_json_bool(&at, &proof->optimal, err);
+	if (!rc && gt_json_get(object, "max_channels", &at))
+		rc = gt_json_u32(&at, UINT32_MAX, &proof->max_channels, err);
 	if (rc || !gt_json_get(object, "any_bound", &at))
 		return rc;
 	proof->has_any_bound = 1;
@@ -182,9 +218,9 @@ static int gt_read_claims(struct gt_plan_proof *proof,
 int gt_read_proof(struct gt_plan_reader *reader, const struct gt_json *root,
 		  struct gt_err *err)
 {
-	static const char *const keys[] = {"class",     "algbw_gbs",   "value",
-					   "bound",     "optimal",     "gap",
-					   "any_bound", "certificate", NULL};
+	static const char *const keys[] = {
+		"class", "algbw_gbs",    "value",     "bound",       "optimal",
+		"gap",   "max_channels", "any_bound", "certificate", NULL};
 	struct gt_plan_proof *proof = &reader->plan->proof;
 	struct gt_json at;
 	int rc, class_ = 0;
@@ -192,6 +228,7 @@ int gt_read_proof(struct gt_plan_reader *reader, const struct gt_json *root,
 	if (!gt_json_get(root, "proof", &at))
 		return GT_OK;
 	reader->plan->has_proof = 1;
+	proof->channel_price = GT_RAT(0, 1);
 	rc = gt_json_object(&at, keys, err);
 	if (!rc)
 		rc = gt_read_word(&at, "class", gt_proof_find, &class_, err);

@@ -51,36 +51,32 @@ static int gt_read_max_bytes(const struct gt_json *object, uint64_t *max_bytes,
 	return rc;
 }
 
-struct gt_id {
-	uint32_t id, index;
-};
-
 static int gt_id_cmp(const void *a, const void *b)
 {
-	const struct gt_id *left = a, *right = b;
+	const struct gt_channel_id *left = a, *right = b;
 
 	return (left->id > right->id) - (left->id < right->id);
 }
 
 /* Sorted, to find indices by. */
-static struct gt_id *gt_read_ids(struct gt_plan_reader *reader,
-				 struct gt_err *err)
+static int gt_read_ids(struct gt_plan_reader *reader, struct gt_err *err)
 {
 	const struct gt_plan *plan = reader->plan;
 	uint32_t n = plan->nchannels;
-	struct gt_id *ids = gt_read_array(reader, n, sizeof(*ids), err);
 
-	if (!ids)
-		return NULL;
+	reader->ids = gt_read_array(reader, n, sizeof(*reader->ids), err);
+	if (!reader->ids)
+		return GT_ESYS;
 	for (uint32_t i = 0; i < n; i++)
-		ids[i] = (struct gt_id){plan->channels[i].id, i};
-	qsort(ids, n, sizeof(*ids), gt_id_cmp);
-	return ids;
+		reader->ids[i] =
+			(struct gt_channel_id){plan->channels[i].id, i};
+	qsort(reader->ids, n, sizeof(*reader->ids), gt_id_cmp);
+	return GT_OK;
 }
 
 /* Ids in the file, indices in the plan. */
 static int gt_read_used(struct gt_plan_reader *reader,
-			const struct gt_json *object, const struct gt_id *ids,
+			const struct gt_json *object,
 			struct gt_plan_select *select, struct gt_err *err)
 {
 	struct gt_json at, item;
@@ -91,10 +87,10 @@ static int gt_read_used(struct gt_plan_reader *reader,
 				     &select->nchannels, &select->channels,
 				     err);
 	for (uint32_t i = 0; !rc && i < select->nchannels; i++) {
-		struct gt_id key = {.id = select->channels[i]};
-		const struct gt_id *id =
-			bsearch(&key, ids, reader->plan->nchannels,
-				sizeof(*ids), gt_id_cmp);
+		struct gt_channel_id key = {.id = select->channels[i]};
+		const struct gt_channel_id *id =
+			bsearch(&key, reader->ids, reader->plan->nchannels,
+				sizeof(key), gt_id_cmp);
 
 		gt_json_item(&at, i, &item);
 		if (id)
@@ -138,33 +134,37 @@ static int gt_read_words(const struct gt_plan *plan,
 	return rc;
 }
 
+int gt_read_use(struct gt_plan_reader *reader, const struct gt_json *object,
+		struct gt_plan_select *use, struct gt_err *err)
+{
+	struct gt_json at;
+	int rc = gt_read_words(reader->plan, object, use, err);
+
+	if (!rc)
+		rc = gt_read_used(reader, object, use, err);
+	if (!rc)
+		rc = gt_json_need(object, "workers", &at, err);
+	if (!rc)
+		rc = gt_json_u32(&at, UINT32_MAX, &use->workers, err);
+	if (!rc)
+		rc = gt_read_own(object, "slots", &use->slots, err);
+	if (!rc)
+		rc = gt_read_own(object, "slice_bytes", &use->slice_bytes, err);
+	return rc;
+}
+
 static int gt_read_one_select(struct gt_plan_reader *reader,
 			      const struct gt_json *object,
-			      const struct gt_id *ids,
 			      struct gt_plan_select *select, struct gt_err *err)
 {
 	static const char *const keys[] = {
 		"max_bytes", "coll",  "algo",        "protocol", "channels",
 		"workers",   "slots", "slice_bytes", NULL};
-	struct gt_json at;
 	int rc = gt_json_object(object, keys, err);
 
 	if (!rc)
 		rc = gt_read_max_bytes(object, &select->max_bytes, err);
-	if (!rc)
-		rc = gt_read_words(reader->plan, object, select, err);
-	if (!rc)
-		rc = gt_read_used(reader, object, ids, select, err);
-	if (!rc)
-		rc = gt_json_need(object, "workers", &at, err);
-	if (!rc)
-		rc = gt_json_u32(&at, UINT32_MAX, &select->workers, err);
-	if (!rc)
-		rc = gt_read_own(object, "slots", &select->slots, err);
-	if (!rc)
-		rc = gt_read_own(object, "slice_bytes", &select->slice_bytes,
-				 err);
-	return rc;
+	return rc ? rc : gt_read_use(reader, object, select, err);
 }
 
 /* What a plan without a table means by its channels. */
@@ -178,6 +178,8 @@ static enum gt_algo gt_read_algo(const struct gt_plan *plan)
 	case GT_SHAPE_MESH:
 		return plan->coll == GT_COLL_ALLREDUCE ? GT_ALGO_TWO_SHOT
 						       : GT_ALGO_ONE_SHOT;
+	case GT_SHAPE_FLOW:
+		return GT_ALGO_FLOW;
 	case GT_SHAPE_TEMPLATE:
 		return GT_ALGO_HIER;
 	default:
@@ -214,12 +216,11 @@ int gt_read_select(struct gt_plan_reader *reader, const struct gt_json *root,
 		   struct gt_err *err)
 {
 	struct gt_plan *plan = reader->plan;
-	const struct gt_id *ids = gt_read_ids(reader, err);
 	struct gt_json at, item;
-	int rc;
+	int rc = gt_read_ids(reader, err);
 
-	if (!ids)
-		return GT_ESYS;
+	if (rc)
+		return rc;
 	if (!gt_json_get(root, "select", &at))
 		return gt_read_no_select(reader, err);
 	rc = gt_json_array(&at, &plan->nselect, err);
@@ -233,8 +234,7 @@ int gt_read_select(struct gt_plan_reader *reader, const struct gt_json *root,
 		return GT_ESYS;
 	for (uint32_t i = 0; i < plan->nselect && !rc; i++) {
 		gt_json_item(&at, i, &item);
-		rc = gt_read_one_select(reader, &item, ids, &plan->select[i],
-					err);
+		rc = gt_read_one_select(reader, &item, &plan->select[i], err);
 	}
 	return rc;
 }

@@ -113,24 +113,18 @@ static int gt_simulate_rows(const struct gt_plan *plan, enum gt_coll coll,
 /* Take the widest level's radix down by one. */
 static void gt_simulate_narrow(struct gt_plan_cluster *cluster)
 {
-	uint32_t widest = 0, unit = 1, radix, below = 1;
+	uint32_t widest = 0;
 
 	for (uint32_t i = 1; i < cluster->nlevels; i++)
 		if (gt_nodes_radix(cluster, i) >
 		    gt_nodes_radix(cluster, widest))
 			widest = i;
-	for (uint32_t i = 0; i < cluster->nlevels; i++) {
-		radix = cluster->levels[i].nodes / below - (i == widest);
-		below = cluster->levels[i].nodes;
-		unit *= radix;
-		cluster->levels[i].nodes = unit;
-	}
-	cluster->nnodes = unit;
+	gt_nodes_resize(cluster, widest, gt_nodes_radix(cluster, widest) - 1);
 }
 
 /*
  * A large cluster's programs are those of a small one with more places: the
- * same templates are tried on fewer nodes.
+ * same templates and rings are tried on fewer nodes.
  */
 static int gt_simulate_few(const struct gt_plan *plan, enum gt_coll coll,
 			   struct gt_err *err)
@@ -145,10 +139,13 @@ static int gt_simulate_few(const struct gt_plan *plan, enum gt_coll coll,
 	if (!cluster.levels)
 		return gt_err_nomem(err);
 	memcpy(cluster.levels, plan->cluster->levels, bytes);
-	while (cluster.nnodes > nodes && cluster.nnodes > 2)
+	/* An even number, for rings that alternate. */
+	while ((cluster.nnodes > nodes || cluster.nnodes % 2) &&
+	       cluster.nnodes > 2)
 		gt_simulate_narrow(&cluster);
 	few.cluster = &cluster;
 	few.nranks = cluster.nnodes * cluster.nlocal;
+	few.root %= 2 * cluster.nlocal; /* of an even or odd node, as before */
 	rc = gt_simulate(&few, coll, err);
 	free(cluster.levels);
 	return rc;
