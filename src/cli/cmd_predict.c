@@ -63,9 +63,9 @@ static void gt_predict_begin(struct gt_predict *p)
 	gt_buf_printf(p->out, "# prediction for %s of %" PRIu32 " ranks\n",
 		      gt_coll_name(p->coll), p->plan->nranks);
 	gt_buf_printf(p->out,
-		      "#%12s %13s %8s %7s %6s %9s %8s %8s %8s %8s  %s\n",
+		      "#%12s %13s %8s %7s %6s %9s %8s %8s %8s %8s %8s  %s\n",
 		      "size", "count", "type", "redop", "root", "time", "algbw",
-		      "busbw", "algo", "protocol", "busiest link");
+		      "busbw", "algo", "protocol", "source", "busiest link");
 	gt_buf_printf(p->out, "#%12s %13s %8s %7s %6s %9s %8s %8s\n", "(B)",
 		      "(elements)", "", "", "", "(us)", "(GB/s)", "(GB/s)");
 }
@@ -76,21 +76,24 @@ static void gt_predict_text(const struct gt_predict *p, uint64_t bytes,
 	const struct gt_plan *plan = p->plan;
 	const struct gt_plan_select *row = &plan->select[cost->row];
 	uint32_t blocks = gt_coll_has_blocks(p->coll) ? plan->nranks : 1;
+	char link[GT_COST_LINK_MAX];
 
 	gt_buf_printf(p->out, " %12" PRIu64 " %13" PRIu64 " %8s %7s %6d", bytes,
 		      bytes / 4 / blocks, "float",
 		      gt_coll_goes_up(p->coll) ? "sum" : "none",
 		      gt_coll_is_rooted(p->coll) ? (int)plan->root : -1);
 	gt_buf_printf(
-		p->out, " %9.*f %8.3f %8.3f %8s %8s",
+		p->out, " %9.*f %8.3f %8.3f %8s %8s %8s",
 		cost->time_us < 100     ? 2
 		: cost->time_us < 10000 ? 1
 					: 0,
 		cost->time_us, algbw,
 		algbw * gt_report_factor(gt_coll_name(p->coll), plan->nranks),
-		gt_algo_name(row->algo), gt_protocol_name(row->protocol));
+		gt_algo_name(row->algo), gt_protocol_name(row->protocol),
+		cost->measured ? "measured" : "model");
 	if (cost->link != UINT32_MAX)
-		gt_buf_printf(p->out, "  %s %.0f%%", plan->links[cost->link].id,
+		gt_buf_printf(p->out, "  %s %.0f%%",
+			      gt_cost_link_name(plan, cost->link, link),
 			      100 * cost->busy);
 	gt_buf_puts(p->out, "\n");
 }
@@ -100,6 +103,7 @@ static void gt_predict_json(const struct gt_predict *p, uint64_t bytes,
 {
 	const struct gt_plan *plan = p->plan;
 	const struct gt_plan_select *row = &plan->select[cost->row];
+	char link[GT_COST_LINK_MAX];
 
 	gt_buf_printf(
 		p->out,
@@ -107,16 +111,17 @@ static void gt_predict_json(const struct gt_predict *p, uint64_t bytes,
 		"\"bytes\": %" PRIu64 ", \"time_us\": %.6g, "
 		"\"algbw_gbs\": %.6g, \"busbw_gbs\": %.6g, "
 		"\"algo\": \"%s\", \"protocol\": \"%s\", "
-		"\"row\": %" PRIu32 ", \"link\": ",
+		"\"row\": %" PRIu32 ", \"measured\": %s, \"link\": ",
 		p->nrows ? "," : "", plan->nranks, gt_coll_name(p->coll), bytes,
 		cost->time_us, algbw,
 		algbw * gt_report_factor(gt_coll_name(p->coll), plan->nranks),
 		gt_algo_name(row->algo), gt_protocol_name(row->protocol),
-		cost->row);
+		cost->row, cost->measured ? "true" : "false");
 	if (cost->link == UINT32_MAX)
 		gt_buf_puts(p->out, "null");
 	else
-		gt_json_quote(p->out, plan->links[cost->link].id);
+		gt_json_quote(p->out,
+			      gt_cost_link_name(plan, cost->link, link));
 	gt_buf_printf(p->out, ", \"busy\": %.4g}", cost->busy);
 }
 
@@ -132,7 +137,9 @@ static int gt_predict_rows(const struct gt_predict_opts *opts,
 		struct gt_cost cost;
 		double algbw;
 
-		rc = gt_cost_price(model, bytes, &cost, err);
+		/* Who gives parameters wants to see what they say. */
+		rc = opts->params ? gt_cost_price(model, bytes, &cost, err)
+				  : gt_cost_expect(model, bytes, &cost, err);
 		if (rc)
 			break;
 		algbw = (double)bytes / cost.time_us / 1e3;

@@ -1,12 +1,12 @@
 #include "cli/cmd.h"
 
 #include <inttypes.h>
-#include <signal.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/digest.h"
 #include "base/err.h"
+#include "cli/interrupt.h"
 #include "cli/opt.h"
 #include "cli/run_machine.h"
 #include "cli/run_parse.h"
@@ -22,7 +22,7 @@
 struct gt_run_opts {
 	const char *plan;
 	int device; /* -1: the best one */
-	int map;    /* 0: by bus id, 1: by index */
+	int map;    /* enum gt_map */
 	int strict, graph, best;
 	const char *coll;
 	int64_t root; /* -1: the plan's */
@@ -35,6 +35,7 @@ struct gt_run_opts {
 	const char *trace;
 	int64_t procs; /* 0: as the launcher says */
 	int link;      /* -1, 0: what connects two processes best */
+	const char *trace_links;
 	const char *iface;
 	int64_t soak_ns; /* -1: measure instead */
 	int json;
@@ -63,10 +64,12 @@ static const struct gt_opt gt_run_opts[] = {
 	 "run this plan; - is standard input", 0, 0},
 	{GT_OPT_WORD, 0, "device", "host|cuda", GT_RUN_AT(device),
 	 "where ranks run (default: cuda if there is one)", 0, 0},
-	{GT_OPT_WORD, 0, "map", "id|index", GT_RUN_AT(map),
-	 "rank to GPU by bus id, or by number (default: id)", 0, 0},
+	{GT_OPT_WORD, 0, "map", "id|index|share", GT_RUN_AT(map),
+	 "rank to GPU by bus id, by number, or several to one, to test "
+	 "(default: id)",
+	 0, 0},
 	{GT_OPT_FLAG, 0, "strict", NULL, GT_RUN_AT(strict),
-	 "refuse GPUs of a machine that is not the plan's", 0, 0},
+	 "refuse a machine that is not the plan's", 0, 0},
 	{GT_OPT_FLAG, 0, "graph", NULL, GT_RUN_AT(graph),
 	 "launch on GPUs through CUDA graphs", 0, 0},
 	{GT_OPT_FLAG, 0, "best", NULL, GT_RUN_AT(best),
@@ -101,8 +104,10 @@ static const struct gt_opt gt_run_opts[] = {
 	 "time each step of one run more, for a trace viewer", 0, 0},
 	{GT_OPT_INT, 0, "procs", "N", GT_RUN_AT(procs),
 	 "be N processes on this host, without a launcher", 1, 65536},
-	{GT_OPT_WORD, 0, "link", "auto|shm|tcp|verbs", GT_RUN_AT(link),
-	 "between processes (default: shm on a host, else tcp)", 0, 0},
+	{GT_OPT_WORD, 0, "link", "auto|shm|tcp|verbs|null", GT_RUN_AT(link),
+	 "between processes (default: shm on a host, else RDMA or tcp)", 0, 0},
+	{GT_OPT_TEXT, 0, "trace-links", "FILE", GT_RUN_AT(trace_links),
+	 "log what goes between processes, in FILE.PROCESS", 0, 0},
 	{GT_OPT_TEXT, 0, "iface", "NAMES", GT_RUN_AT(iface),
 	 "network interfaces to use, as in NCCL_SOCKET_IFNAME", 0, 0},
 	{GT_OPT_TIME, 0, "soak", "TIME", GT_RUN_AT(soak_ns),
@@ -110,25 +115,6 @@ static const struct gt_opt gt_run_opts[] = {
 	{GT_OPT_FLAG, 0, "json", NULL, GT_RUN_AT(json), "write JSON", 0, 0},
 	GT_OPT_END,
 };
-
-/* Set by the signal handler, looked at by the engine. */
-static _Atomic int gt_run_interrupted;
-
-static void gt_run_on_signal(int number)
-{
-	gt_run_interrupted = number;
-}
-
-/* The second signal kills: somebody is in a hurry. */
-static void gt_run_catch_signals(void)
-{
-	struct sigaction action = {.sa_handler = gt_run_on_signal,
-				   .sa_flags = (int)SA_RESETHAND};
-
-	sigemptyset(&action.sa_mask);
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
-}
 
 /* What of it is served by the plan. */
 static int gt_run_colls(const struct gt_run_opts *opts,
@@ -193,28 +179,39 @@ static int gt_run_digest(const struct gt_plan *plan,
 	return rc;
 }
 
-/* CPU ranks run any plan; GPUs had better be the plan's. */
-static int gt_run_where(const struct gt_cmd_args *args,
-			const struct gt_plan *plan, struct gt_run_sweep *sweep,
-			struct gt_err *err)
+static int gt_run_where(const struct gt_run_opts *opts,
+			struct gt_run_sweep *sweep, struct gt_err *err)
 {
-	const struct gt_run_opts *opts = args->opts;
-	struct gt_run_machine want = {opts->map, opts->strict};
-
-	sweep->config.map_index = opts->map;
+	sweep->config.map = opts->map;
 	sweep->config.graph = opts->graph;
 	sweep->config.best = opts->best;
-	if (!strcmp(sweep->ops->name, "cuda"))
-		return gt_run_machine_check(args, &want, plan, err);
-	if (opts->map || opts->strict || opts->graph || opts->best)
-		return gt_err_set(err, GT_EINPUT, NULL,
-				  "%s is for GPUs; engine '%s' needs none",
-				  opts->map      ? "--map index"
-				  : opts->strict ? "--strict"
-				  : opts->graph  ? "--graph"
-						 : "--best",
-				  sweep->ops->name);
-	return GT_OK;
+	if (!strcmp(sweep->ops->name, "cuda") ||
+	    (!opts->map && !opts->graph && !opts->best))
+		return GT_OK;
+	return gt_err_set(err, GT_EINPUT, NULL,
+			  "%s is for GPUs; engine '%s' needs none",
+			  opts->map == GT_MAP_SHARE   ? "--map share"
+			  : opts->map == GT_MAP_INDEX ? "--map index"
+			  : opts->graph               ? "--graph"
+						      : "--best",
+			  sweep->ops->name);
+}
+
+/* CPU ranks run any machine's plan, and so do ranks that share GPUs; else GPUs
+ * had better be the plan's. */
+static int gt_run_machine(const struct gt_cmd_args *args,
+			  const struct gt_run_sweep *sweep, struct gt_err *err)
+{
+	const struct gt_run_opts *opts = args->opts;
+	int cuda = !strcmp(sweep->ops->name, "cuda");
+	int other = !cuda || opts->map == GT_MAP_SHARE;
+	struct gt_run_machine want = {.map_index = opts->map || !cuda,
+				      .strict = opts->strict,
+				      .world = sweep->config.world};
+
+	if (other && !opts->strict)
+		return GT_OK;
+	return gt_run_machine_check(args, &want, sweep->config.plan, err);
 }
 
 /* Wrong data is no reason to keep the trace back. */
@@ -245,14 +242,57 @@ static int gt_run_traced(const struct gt_cmd_args *args,
 	return rc;
 }
 
+static void gt_run_notice(void *arg, int warning, const char *text)
+{
+	if (warning)
+		gt_cmd_warn(arg, "%s", text);
+	else
+		gt_cmd_note(arg, "%s", text);
+}
+
+enum { GT_RUN_LINK_NULL = 4 };
+
+static const char *const gt_run_link_names[] = {
+	NULL, "shm", "tcp", "verbs", [GT_RUN_LINK_NULL] = "null"};
+
+/* What is between the processes. */
+static int gt_run_links(const struct gt_run_opts *opts,
+			struct gt_run_sweep *sweep, struct gt_world *world,
+			struct gt_err *err)
+{
+	struct gt_engine_config *config = &sweep->config;
+
+	config->world = world;
+	config->iface = opts->iface;
+	config->link = opts->link < 0 ? NULL : gt_run_link_names[opts->link];
+	config->trace_links = opts->trace_links;
+	if (!world)
+		return opts->trace_links
+			       ? gt_err_set(err, GT_EINPUT, NULL,
+					    "--trace-links: one process alone "
+					    "has no links")
+			       : GT_OK;
+	sweep->quiet = gt_world_rank(world) > 0;
+	sweep->unchecked = opts->link == GT_RUN_LINK_NULL;
+	if (opts->trace) {
+		/* Nobody gives up before all are there. */
+		gt_world_meet(world, NULL, 0, NULL, NULL);
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "--trace: the times are one process's; leave "
+				  "the others out");
+	}
+	return gt_run_world_same(world, sweep, err);
+}
+
 /* As one process or as many. */
 static int gt_run_in_world(const struct gt_cmd_args *args,
 			   struct gt_run_sweep *sweep, struct gt_err *err)
 {
 	const struct gt_run_opts *opts = args->opts;
-	static const char *const links[] = {NULL, "shm", "tcp", "verbs"};
 	const struct gt_run_world options = {opts->procs, opts->iface,
 					     opts->timeout_ns};
+	const struct gt_notice notice = {gt_run_notice,
+					 (void *)(uintptr_t)args};
 	struct gt_world *world;
 	int parent, rc;
 
@@ -264,21 +304,10 @@ static int gt_run_in_world(const struct gt_cmd_args *args,
 	rc = gt_run_world_open(&options, &world, &parent, err);
 	if (rc || parent)
 		return rc;
-	sweep->config.world = world;
-	sweep->config.iface = opts->iface;
-	sweep->config.link = opts->link < 0 ? NULL : links[opts->link];
-	if (world) {
-		sweep->quiet = gt_world_rank(world) > 0;
-		rc = strcmp(sweep->ops->name, "host")
-			     ? gt_err_set(err, GT_EINPUT, NULL,
-					  "several processes run on CPUs only; "
-					  "use --device host")
-			     : gt_run_world_same(world, sweep, err);
-	}
-	if (!rc && world && opts->trace)
-		rc = gt_err_set(err, GT_EINPUT, NULL,
-				"--trace: the times are one process's; leave "
-				"the others out");
+	sweep->config.notice = &notice;
+	rc = gt_run_links(opts, sweep, world, err);
+	if (!rc)
+		rc = gt_run_machine(args, sweep, err);
 	if (!rc && opts->soak_ns >= 0)
 		rc = gt_run_soak(sweep, opts->soak_ns, err);
 	else if (!rc)
@@ -295,7 +324,6 @@ static int gt_run_plan(const struct gt_cmd_args *args, struct gt_plan *plan,
 	int rc;
 
 	sweep->config.plan = plan;
-	sweep->config.interrupt = &gt_run_interrupted;
 	sweep->plan_digest = digest;
 	rc = gt_run_colls(opts, plan, &sweep->colls, err);
 	if (!rc)
@@ -307,21 +335,21 @@ static int gt_run_plan(const struct gt_cmd_args *args, struct gt_plan *plan,
 	if (!rc)
 		rc = gt_run_verify(plan, sweep->colls, err);
 	if (!rc)
-		rc = gt_run_where(args, plan, sweep, err);
+		rc = gt_run_where(opts, sweep, err);
 	if (rc)
 		return rc;
 	gt_cmd_note(args, "the plan is right; engine '%s'", sweep->ops->name);
-	gt_run_catch_signals();
+	sweep->config.interrupt = gt_interrupt_catch();
 	return gt_run_in_world(args, sweep, err);
 }
 
 static int gt_run_run(const struct gt_cmd_args *args, struct gt_err *err)
 {
 	const struct gt_run_opts *opts = args->opts;
-	static const char *const devices[] = {"host", "cuda"};
-	const char *device = opts->device < 0 ? NULL : devices[opts->device];
+	const char *device = gt_run_parse_device(opts->device);
 	struct gt_run_sweep sweep = {
-		.ops = gt_engine_find(device),
+		.ops = !device && opts->procs > 1 ? gt_engine_find_apart()
+						  : gt_engine_find(device),
 		.config = {.workers = (uint32_t)opts->workers,
 			   .timeout_ns = opts->timeout_ns},
 		.iters = (uint32_t)opts->iters,
@@ -332,12 +360,9 @@ static int gt_run_run(const struct gt_cmd_args *args, struct gt_err *err)
 	struct gt_plan *plan;
 	int rc;
 
-	if (!opts->plan)
-		return gt_err_set(err, GT_EINPUT, NULL, "--plan is missing");
-	if (!sweep.ops)
-		return gt_err_set(err, GT_EINPUT, NULL,
-				  "--device '%s' is not part of this program",
-				  device);
+	rc = gt_run_parse_engine(opts->plan, device, sweep.ops, err);
+	if (rc)
+		return rc;
 	if (!opts->soak_ns)
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "--soak '0' leaves no time");
@@ -345,6 +370,10 @@ static int gt_run_run(const struct gt_cmd_args *args, struct gt_err *err)
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "--soak neither measures nor traces; leave "
 				  "--json, --trace and -o out");
+	if (opts->soak_ns > 0 && opts->link == GT_RUN_LINK_NULL)
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "--soak checks data, and --link null carries "
+				  "none");
 	if (!opts->timeout_ns)
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "--timeout '0' leaves no time");

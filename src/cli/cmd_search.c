@@ -1,5 +1,8 @@
 #include "cli/cmd.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/clock.h"
@@ -9,10 +12,13 @@
 #include "cli/search_cluster.h"
 #include "cli/search_explain.h"
 #include "cli/search_progress.h"
+#include "cli/search_uneven.h"
 #include "plan/plan.h"
+#include "search/hier_request.h"
 #include "search/request.h"
 #include "search/search.h"
 #include "search/watch.h"
+#include "search/whole.h"
 #include "topo/cluster.h"
 #include "topo/edit.h"
 #include "topo/path.h"
@@ -24,6 +30,8 @@ struct gt_search_opts {
 	const char *gpus;
 	int64_t root;
 	int64_t max_channels;
+	int equal;
+	int64_t trees_per_root;
 	const char *exclude_link, *exclude_device;
 	int64_t budget_ns;
 	int explain;
@@ -31,35 +39,45 @@ struct gt_search_opts {
 };
 
 enum gt_search_algo {
-	GT_SEARCH_AUTO, /* in a cluster: hier */
+	GT_SEARCH_AUTO,
 	GT_SEARCH_RING,
 	GT_SEARCH_FOREST,
 	GT_SEARCH_TREE,
 	GT_SEARCH_MESH,
+	GT_SEARCH_FLOW,
+	GT_SEARCH_ALLTOALL,
 	GT_SEARCH_HIER,
 };
 
-static const char *const gt_search_algos[] = {"auto", "ring", "forest",
-					      "tree", "mesh", "hier"};
+static const char *const gt_search_algos[] = {
+	"auto", "ring", "forest", "tree", "mesh", "flow", "alltoall", "hier"};
 
 static const struct gt_opt gt_search_opts[] = {
-	{GT_OPT_WORD, 0, "algo", "auto|ring|forest|tree|mesh|hier",
+	{GT_OPT_WORD, 0, "algo",
+	 "auto|ring|forest|tree|mesh|flow|alltoall|hier",
 	 offsetof(struct gt_search_opts, algo),
 	 "the shape of the channels (default: auto)", 0, 0},
 	{GT_OPT_WORD, 0, "coll",
-	 "allreduce|allgather|reducescatter|broadcast|reduce",
+	 "allreduce|allgather|reducescatter|broadcast|reduce|alltoall|gather|"
+	 "scatter|sendrecv",
 	 offsetof(struct gt_search_opts, coll),
 	 "the collective to plan (default: allreduce)", 0, 0},
 	{GT_OPT_TEXT, 0, "gpus", "LIST", offsetof(struct gt_search_opts, gpus),
 	 "devs or bus ids, in order of rank (default: all)", 0, 0},
 	{GT_OPT_INT, 0, "root", "RANK", offsetof(struct gt_search_opts, root),
-	 "of a broadcast or reduce (default: 0)", 0, INT32_MAX},
+	 "of a broadcast, reduce, gather or scatter (default: 0)", 0,
+	 INT32_MAX},
 	{GT_OPT_WORD, 0, "rates", "measured|nccl|line",
 	 offsetof(struct gt_search_opts, rates),
 	 "which link rates to believe (default: measured)", 0, 0},
 	{GT_OPT_INT, 0, "max-channels", "N",
 	 offsetof(struct gt_search_opts, max_channels),
 	 "use at most N channels (default: as many as help)", 1, 65536},
+	{GT_OPT_FLAG, 0, "equal", NULL, offsetof(struct gt_search_opts, equal),
+	 "give all channels the same share, as NCCL does", 0, 0},
+	{GT_OPT_INT, 0, "trees-per-root", "K",
+	 offsetof(struct gt_search_opts, trees_per_root),
+	 "forests: at most K trees a root, of equal shares", 1, 1024},
 	{GT_OPT_TEXT, 0, "exclude-link", "LIST",
 	 offsetof(struct gt_search_opts, exclude_link),
 	 "do without these links: CPU0-CPU1,A>B", 0, 0},
@@ -77,6 +95,25 @@ static const struct gt_opt gt_search_opts[] = {
 	GT_OPT_END,
 };
 
+static void gt_search_tell_equal(const struct gt_cmd_args *args,
+				 const struct gt_plan *plan,
+				 const struct gt_search_stats *stats)
+{
+	double value = gt_rat_double(plan->proof.value);
+	double most = gt_rat_double(stats->equal_bound);
+
+	if (!stats->max_equal || plan->proof.optimal)
+		return;
+	if (gt_rat_cmp(plan->proof.value, stats->equal_bound) < 0)
+		gt_cmd_note(args,
+			    "up to %u equal channels reach at most %g GB/s "
+			    "(%.3g%% more)",
+			    stats->max_equal, most, 100 * (most / value - 1));
+	else
+		gt_cmd_note(args, "no %u or fewer equal channels reach more",
+			    stats->max_equal);
+}
+
 static void gt_search_tell(const struct gt_cmd_args *args,
 			   const struct gt_plan *plan,
 			   const struct gt_search_stats *stats, int64_t ns)
@@ -86,17 +123,31 @@ static void gt_search_tell(const struct gt_cmd_args *args,
 	double bound = gt_rat_double(proof->bound);
 	double any = gt_rat_double(proof->any_bound);
 
-	const char *what = proof->class_ == GT_PROOF_RING ? "rings" : "trees";
+	const char *found = proof->class_ == GT_PROOF_RING ? "rings"
+			    : gt_coll_moves(plan->coll)    ? "flows"
+							   : "trees";
+	const char *what = proof->class_ == GT_PROOF_ANY ? "schedules" : found;
+	char limited[48];
 
-	gt_cmd_note(args, "%u GPUs: %s of %g GB/s in %u channels", plan->nranks,
-		    what, value, gt_plan_main(plan)->nchannels);
-	if (proof->class_ == GT_PROOF_ANY)
-		what = "schedules";
+	gt_cmd_note(args, "%u GPUs: %s of %g GB/s%s in %u channels",
+		    plan->nranks, found, value,
+		    gt_coll_moves(plan->coll) ? " a pair" : "",
+		    gt_plan_main(plan)->nchannels);
+	if (proof->max_channels) {
+		snprintf(limited, sizeof(limited),
+			 "%" PRIu32 " ring%s or fewer", proof->max_channels,
+			 proof->max_channels > 1 ? "s" : "");
+		what = limited;
+	}
 	if (proof->optimal)
 		gt_cmd_note(args, "proved: no %s reach more", what);
 	else
 		gt_cmd_note(args, "%s reach at most %g GB/s (%.3g%% more)",
 			    what, bound, 100 * (bound / value - 1));
+	if (proof->max_channels)
+		gt_cmd_note(args, "without --max-channels at most %g GB/s",
+			    gt_rat_double(stats->unlimited));
+	gt_search_tell_equal(args, plan, stats);
 	if (proof->has_any_bound)
 		gt_cmd_note(args,
 			    "no schedule at all reaches more than %g GB/s "
@@ -104,9 +155,8 @@ static void gt_search_tell(const struct gt_cmd_args *args,
 			    any, 100 * (any / value - 1));
 	gt_cmd_note(args,
 		    "%u limiting links, %u %s tried in %u rounds, %.1f ms",
-		    stats->nrows, stats->ncolumns,
-		    proof->class_ == GT_PROOF_RING ? "rings" : "trees",
-		    stats->nrounds, (double)ns / 1e6);
+		    stats->nrows, stats->ncolumns, found, stats->nrounds,
+		    (double)ns / 1e6);
 }
 
 static int gt_search_write(const struct gt_cmd_args *args,
@@ -121,20 +171,22 @@ static int gt_search_write(const struct gt_cmd_args *args,
 	return rc;
 }
 
-/* The words go to standard output; the plan only to a file that was named. */
-static int gt_search_say(const struct gt_cmd_args *args,
-			 const struct gt_explain *explain, struct gt_err *err)
+/*
+ * Words, where some were wanted, go to standard output; the plan then only to
+ * a file that was named.
+ */
+static int gt_search_out(const struct gt_cmd_args *args,
+			 const struct gt_plan *plan, const struct gt_buf *words,
+			 struct gt_err *err)
 {
-	struct gt_buf text = GT_BUF_INIT;
-	int rc = gt_search_explain(explain, &text, err);
+	int rc = GT_OK;
 
-	if (!rc && text.failed)
-		rc = gt_err_nomem(err);
-	if (!rc && args->out)
-		rc = gt_search_write(args, explain->plan, err);
-	if (!rc)
-		rc = gt_file_write(NULL, text.text, text.len, err);
-	gt_buf_release(&text);
+	if (words && words->failed)
+		return gt_err_nomem(err);
+	if (!words || args->out)
+		rc = gt_search_write(args, plan, err);
+	if (!rc && words)
+		rc = gt_file_write(NULL, words->text, words->len, err);
 	return rc;
 }
 
@@ -144,6 +196,7 @@ static int gt_search_plan(const struct gt_cmd_args *args, struct gt_topo *topo,
 	const struct gt_search_opts *opts = args->opts;
 	const char *algo = gt_search_algos[opts->algo];
 	struct gt_explain explain = {topo, request, algo, NULL};
+	struct gt_buf words = GT_BUF_INIT;
 	struct gt_search_stats stats;
 	struct gt_plan *plan;
 	int64_t begin = gt_clock_ns();
@@ -153,31 +206,52 @@ static int gt_search_plan(const struct gt_cmd_args *args, struct gt_topo *topo,
 		return rc;
 	gt_search_tell(args, plan, &stats, gt_clock_ns() - begin);
 	explain.plan = plan;
-	rc = opts->explain ? gt_search_say(args, &explain, err)
-			   : gt_search_write(args, plan, err);
+	if (opts->explain)
+		rc = gt_search_explain(&explain, &words, err);
+	if (!rc)
+		rc = gt_search_out(args, plan, opts->explain ? &words : NULL,
+				   err);
+	gt_buf_release(&words);
 	gt_plan_free(plan);
 	return rc;
 }
 
 /* Until when, and who is told meanwhile. */
-static int gt_search_watched(const struct gt_cmd_args *args,
-			     struct gt_topo *topo, struct gt_request *request,
-			     struct gt_err *err)
+static struct gt_watch gt_search_watch(const struct gt_cmd_args *args,
+				       struct gt_progress *progress)
 {
 	const struct gt_search_opts *opts = args->opts;
-	struct gt_progress progress;
 	struct gt_watch watch = {0};
-	int rc;
 
 	if (opts->budget_ns)
 		watch.deadline_ns = gt_clock_ns() + opts->budget_ns;
 	if (!args->quiet)
-		gt_progress_watch(&progress, &watch);
+		gt_progress_watch(progress, &watch);
+	return watch;
+}
+
+static int gt_search_watched(const struct gt_cmd_args *args,
+			     struct gt_topo *topo, struct gt_request *request,
+			     struct gt_err *err)
+{
+	struct gt_progress progress;
+	struct gt_watch watch = gt_search_watch(args, &progress);
+	int rc;
+
 	request->watch = &watch;
 	rc = gt_search_plan(args, topo, request, err);
 	if (!args->quiet)
 		gt_progress_end(&progress);
 	return rc;
+}
+
+static int gt_search_root(const struct gt_request *request, struct gt_err *err)
+{
+	if (request->root < request->nranks)
+		return GT_OK;
+	return gt_err_set(err, GT_EINPUT, "--root",
+			  "there is no rank '%u', only %u of them",
+			  request->root, request->nranks);
 }
 
 static int gt_search_on(const struct gt_cmd_args *args, struct gt_topo *topo,
@@ -190,15 +264,15 @@ static int gt_search_on(const struct gt_cmd_args *args, struct gt_topo *topo,
 		.coll = (enum gt_coll)opts->coll,
 		.root = (uint32_t)opts->root,
 		.max_channels = (uint32_t)opts->max_channels,
+		.equal = opts->equal,
+		.trees_per_root = (uint32_t)opts->trees_per_root,
 	};
 	struct gt_paths *paths;
 	int rc = gt_request_gpus(topo, opts->gpus, arena, &request.gpus,
 				 &request.nranks, err);
 
-	if (!rc && request.root >= request.nranks)
-		rc = gt_err_set(err, GT_EINPUT, "--root",
-				"there is no rank '%u', only %u of them",
-				request.root, request.nranks);
+	if (!rc)
+		rc = gt_search_root(&request, err);
 	if (!rc)
 		rc = gt_paths_new(topo, &paths, err);
 	if (rc)
@@ -220,6 +294,10 @@ static int gt_search_machine(const struct gt_cmd_args *args,
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "--algo hier needs a cluster file, or "
 				  "--nodes");
+	if (opts->trees_per_root && opts->algo != GT_SEARCH_AUTO &&
+	    opts->algo != GT_SEARCH_FOREST && opts->algo != GT_SEARCH_TREE)
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "--trees-per-root is for --algo forest");
 	arena = gt_arena_new();
 	if (!arena)
 		return gt_err_nomem(err);
@@ -228,36 +306,175 @@ static int gt_search_machine(const struct gt_cmd_args *args,
 	return rc;
 }
 
+/* What a cluster's search cannot do. */
+static int gt_search_nodes_can(const struct gt_search_opts *opts,
+			       struct gt_err *err)
+{
+	enum gt_coll coll = (enum gt_coll)opts->coll;
+
+	if (gt_coll_moves(coll))
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "--coll %s is for one machine, or up to %d "
+				  "GPUs",
+				  gt_coll_name(coll), GT_WHOLE_MAX_RANKS);
+	if (opts->algo != GT_SEARCH_AUTO && opts->algo != GT_SEARCH_HIER &&
+	    opts->algo != GT_SEARCH_RING && opts->algo != GT_SEARCH_TREE)
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "--algo %s is for one machine, or up to %d "
+				  "GPUs",
+				  gt_search_algos[opts->algo],
+				  GT_WHOLE_MAX_RANKS);
+	if (opts->algo == GT_SEARCH_TREE && gt_coll_has_blocks(coll))
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "--coll %s: trees of several nodes do "
+				  "allreduce, broadcast and reduce; take "
+				  "--algo hier",
+				  gt_coll_name(coll));
+	if (opts->equal || opts->trees_per_root)
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "--%s is for one machine",
+				  opts->equal ? "equal" : "trees-per-root");
+	if (opts->max_channels && opts->algo != GT_SEARCH_RING)
+		return gt_err_set(
+			err, GT_EINPUT, NULL,
+			"--max-channels of several nodes is for "
+			"--algo ring; templates need as many channels "
+			"as their trees have shares");
+	if (opts->explain &&
+	    (opts->algo == GT_SEARCH_RING || gt_coll_is_rooted(coll)))
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "--explain of several nodes is about trees, "
+				  "of allreduce, allgather and reducescatter");
+	if (opts->algo == GT_SEARCH_HIER && gt_coll_is_rooted(coll))
+		return gt_err_set(
+			err, GT_EINPUT, NULL,
+			"--coll %s: templates do allreduce, allgather "
+			"and reducescatter; take --algo ring",
+			gt_coll_name(coll));
+	return GT_OK;
+}
+
+/* By templates or rings; `uneven` is what the cluster stands for, or NULL. */
 static int gt_search_nodes(const struct gt_cmd_args *args,
-			   const struct gt_cluster *cluster, struct gt_err *err)
+			   const struct gt_cluster *cluster,
+			   const struct gt_cluster *uneven, struct gt_err *err)
 {
 	const struct gt_search_opts *opts = args->opts;
+	struct gt_progress progress;
+	struct gt_watch watch = gt_search_watch(args, &progress);
+	struct gt_buf words = GT_BUF_INIT;
 	struct gt_search_cluster search = {
 		.rates = (enum gt_rates)opts->rates,
 		.coll = (enum gt_coll)opts->coll,
 		.gpus = opts->gpus,
+		.watch = &watch,
+		.explain = opts->explain ? &words : NULL,
+		.algo = gt_search_algos[opts->algo],
+		.root = (uint32_t)opts->root,
+		.max_channels = (uint32_t)opts->max_channels,
+		.uneven = uneven,
 	};
-	struct gt_plan *plan;
+	struct gt_plan *plan = NULL;
+	int rc = gt_search_nodes_can(opts, err);
+
+	if (!rc)
+		rc = gt_search_cluster(args, &search, cluster, &plan, err);
+	if (!args->quiet)
+		gt_progress_end(&progress);
+	if (!rc)
+		rc = gt_search_out(args, plan, search.explain, err);
+	gt_plan_free(plan);
+	gt_buf_release(&words);
+	return rc;
+}
+
+/* The cluster as one machine. */
+static int gt_search_uneven(const struct gt_cmd_args *args,
+			    const struct gt_cluster *cluster,
+			    struct gt_err *err)
+{
+	const struct gt_search_opts *opts = args->opts;
+	struct gt_request request = {
+		.rates = (enum gt_rates)opts->rates,
+		.coll = (enum gt_coll)opts->coll,
+		.root = (uint32_t)opts->root,
+		.max_channels = (uint32_t)opts->max_channels,
+		.equal = opts->equal,
+		.trees_per_root = (uint32_t)opts->trees_per_root,
+	};
+	struct gt_uneven uneven;
 	int rc;
 
-	if (opts->explain)
-		return gt_err_set(err, GT_EINPUT, NULL,
-				  "--explain is for one machine");
-	if (opts->algo != GT_SEARCH_AUTO && opts->algo != GT_SEARCH_HIER)
-		return gt_err_set(err, GT_EINPUT, NULL,
-				  "--algo %s is for one machine",
-				  gt_search_algos[opts->algo]);
-	if (search.coll == GT_COLL_BROADCAST || search.coll == GT_COLL_REDUCE)
-		return gt_err_set(err, GT_EINPUT, NULL,
-				  "--coll %s is for one machine; templates do "
-				  "allreduce, allgather and reducescatter",
-				  gt_coll_name(search.coll));
-	rc = gt_search_cluster(args, &search, cluster, &plan, err);
+	rc = gt_uneven_open(&uneven, cluster, opts->gpus, err);
+	if (!rc) {
+		request.whole = uneven.whole;
+		request.nranks = uneven.whole->fabric.nranks;
+		rc = gt_search_root(&request, err);
+	}
+	if (!rc)
+		rc = gt_search_watched(args, NULL, &request, err);
+	gt_uneven_close(&uneven);
+	return rc;
+}
+
+/* Few enough GPUs for that? */
+static int gt_search_few(const struct gt_search_opts *opts,
+			 const struct gt_cluster *cluster)
+{
+	uint32_t named = 1;
+	uint64_t n = 0;
+
+	for (const char *c = opts->gpus; c && *c; c++)
+		named += *c == ',';
+	for (uint32_t i = 0; i < cluster->nkinds; i++)
+		n += (uint64_t)cluster->kinds[i].nnodes *
+		     (opts->gpus ? named
+				 : gt_topo_ngpus(cluster->kinds[i].topo));
+	return n <= GT_WHOLE_MAX_RANKS;
+}
+
+/* With what all nodes have, when these are too many to be searched at once. */
+static int gt_search_common(const struct gt_cmd_args *args,
+			    const struct gt_cluster *cluster,
+			    struct gt_err *err)
+{
+	struct gt_cluster *even;
+	int rc = gt_cluster_even(cluster, GT_EVEN_COMMON, &even, err);
+
 	if (rc)
 		return rc;
-	rc = gt_search_write(args, plan, err);
-	gt_plan_free(plan);
+	rc = gt_search_nodes(args, even, cluster, err);
+	gt_cluster_free(even);
 	return rc;
+}
+
+/* Collectives and shapes that nodes which are alike have no plans of. */
+static int gt_search_other(const struct gt_search_opts *opts)
+{
+	enum gt_coll coll = (enum gt_coll)opts->coll;
+
+	if (opts->algo == GT_SEARCH_TREE)
+		return gt_coll_has_blocks(coll);
+	return gt_coll_moves(coll) ||
+	       (opts->algo != GT_SEARCH_AUTO && opts->algo != GT_SEARCH_RING);
+}
+
+/* Templates where nodes are alike, and for what they do. */
+static int gt_search_several(const struct gt_cmd_args *args,
+			     const struct gt_cluster *cluster,
+			     struct gt_err *err)
+{
+	const struct gt_search_opts *opts = args->opts;
+	int few = gt_search_few(opts, cluster) && opts->algo != GT_SEARCH_HIER;
+	int alike, other = gt_search_other(opts);
+	struct gt_err why;
+
+	gt_err_init(&why);
+	alike = gt_hier_takes(cluster, &why) != GT_EINPUT;
+	if (few && (other || !alike))
+		return gt_search_uneven(args, cluster, err);
+	return alike ? gt_search_nodes(args, cluster, NULL, err)
+		     : gt_search_common(args, cluster, err);
 }
 
 static int gt_search_topo(const struct gt_cmd_args *args, struct gt_topo *topo,
@@ -278,7 +495,7 @@ static int gt_search_topo(const struct gt_cmd_args *args, struct gt_topo *topo,
 	rc = gt_cluster_copies(topo, (uint32_t)opts->nodes, &cluster, err);
 	if (rc)
 		return rc;
-	rc = gt_search_nodes(args, cluster, err);
+	rc = gt_search_several(args, cluster, err);
 	gt_cluster_free(cluster);
 	return rc;
 }
@@ -297,7 +514,7 @@ static int gt_search_file(const struct gt_cmd_args *args,
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "--exclude-link and --exclude-device are for "
 				  "one machine");
-	return gt_search_nodes(args, cluster, err);
+	return gt_search_several(args, cluster, err);
 }
 
 static int gt_search_run(const struct gt_cmd_args *args, struct gt_err *err)

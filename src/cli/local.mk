@@ -18,6 +18,7 @@ gtopo_core_sources += \
 	%D%/cmd_help.c \
 	%D%/cmd_import.c \
 	%D%/cmd_lint.c \
+	%D%/interrupt.c %D%/interrupt.h \
 	%D%/lint_print.c %D%/lint_print.h \
 	%D%/cmd_paths.c \
 	%D%/paths_cluster.c %D%/paths_cluster.h \
@@ -26,9 +27,14 @@ gtopo_core_sources += \
 	%D%/cmd_search.c \
 	%D%/search_cluster.c %D%/search_cluster.h \
 	%D%/search_explain.c %D%/search_explain.h \
+	%D%/search_explain_cluster.c %D%/search_explain_cluster.h \
 	%D%/search_progress.c %D%/search_progress.h \
+	%D%/search_uneven.c %D%/search_uneven.h \
 	%D%/cmd_show.c \
 	%D%/cmd_synth.c \
+	%D%/cmd_tune.c \
+	%D%/tune_sweep.c %D%/tune_sweep.h \
+	%D%/tune_ways.c %D%/tune_ways.h \
 	%D%/cmd_verify.c \
 	%D%/cmd_version.c \
 	%D%/verify_machine.c %D%/verify_machine.h \

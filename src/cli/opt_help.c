@@ -5,9 +5,22 @@
 #include "base/buf.h"
 
 enum {
+	GT_OPT_LINE = 80,
 	GT_OPT_COLUMN = 26,   /* where an option's explanation starts */
+	GT_OPT_ARG_MAX = 48,  /* words longer than that are named NAME */
 	GT_OPT_WORD_MAX = 32, /* longest word that suggestions look at */
 };
+
+/* The argument's name; words that fill a line are for the explanation. */
+static int gt_opt_is_long(const struct gt_opt *opt)
+{
+	return opt->type == GT_OPT_WORD && strlen(opt->arg) > GT_OPT_ARG_MAX;
+}
+
+static const char *gt_opt_arg(const struct gt_opt *opt)
+{
+	return gt_opt_is_long(opt) ? "NAME" : opt->arg;
+}
 
 void gt_opt_usage(const struct gt_opt *opts, struct gt_buf *out)
 {
@@ -17,13 +30,38 @@ void gt_opt_usage(const struct gt_opt *opts, struct gt_buf *out)
 		else
 			gt_buf_printf(out, " [--%s", opts->name);
 		if (opts->arg)
-			gt_buf_printf(out, " %s", opts->arg);
+			gt_buf_printf(out, " %s", gt_opt_arg(opts));
 		gt_buf_puts(out, "]");
+	}
+}
+
+/*
+ * Text at the column, in lines that end behind a space or a bar; the first
+ * has `used` characters already.
+ */
+static void gt_opt_wrap(const char *text, unsigned used, struct gt_buf *out)
+{
+	size_t room = GT_OPT_LINE - GT_OPT_COLUMN, len, fits;
+
+	for (; *text; text += len, used = 0) {
+		len = fits = strlen(text);
+		if (fits > room) {
+			fits = room;
+			while (fits && text[fits] != ' ' &&
+			       text[fits - 1] != '|')
+				fits--;
+			if (!fits) /* a longer word */
+				fits = strcspn(text, " ");
+			len = fits + (text[fits] == ' ');
+		}
+		gt_buf_printf(out, "%*s%.*s\n", (int)(GT_OPT_COLUMN - used), "",
+			      (int)fits, text);
 	}
 }
 
 void gt_opt_help(const struct gt_opt *opts, struct gt_buf *out)
 {
+	struct gt_buf text = GT_BUF_INIT;
 	size_t start;
 
 	for (; opts && opts->type; opts++) {
@@ -34,15 +72,19 @@ void gt_opt_help(const struct gt_opt *opts, struct gt_buf *out)
 			gt_buf_puts(out, "      ");
 		gt_buf_printf(out, "--%s", opts->name);
 		if (opts->arg)
-			gt_buf_printf(out, " %s", opts->arg);
+			gt_buf_printf(out, " %s", gt_opt_arg(opts));
+		text.len = 0;
+		gt_buf_puts(&text, opts->help);
+		if (gt_opt_is_long(opts))
+			gt_buf_printf(&text, ": %s", opts->arg);
 		if (out->len - start > GT_OPT_COLUMN - 2) {
 			gt_buf_puts(out, "\n");
 			start = out->len;
 		}
-		gt_buf_printf(out, "%*s%s\n",
-			      (int)(GT_OPT_COLUMN - (out->len - start)), "",
-			      opts->help);
+		gt_opt_wrap(gt_buf_text(&text) ? gt_buf_text(&text) : "",
+			    (unsigned)(out->len - start), out);
 	}
+	gt_buf_release(&text);
 }
 
 static int gt_min3(int a, int b, int c)

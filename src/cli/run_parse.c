@@ -102,3 +102,22 @@ int gt_run_parse_fault(const char *text, struct gt_engine_config *config,
 	config->fault_step = step;
 	return GT_OK;
 }
+
+const char *gt_run_parse_device(int device)
+{
+	static const char *const names[] = {"host", "cuda"};
+
+	return device < 0 ? NULL : names[device];
+}
+
+int gt_run_parse_engine(const char *plan, const char *device,
+			const struct gt_engine_ops *ops, struct gt_err *err)
+{
+	if (!plan)
+		return gt_err_set(err, GT_EINPUT, NULL, "--plan is missing");
+	if (!ops)
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "--device '%s' is not part of this program",
+				  device);
+	return GT_OK;
+}

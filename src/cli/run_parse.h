@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 struct gt_engine_config;
+struct gt_engine_ops;
 struct gt_err;
 struct gt_run_sweep;
 
@@ -26,5 +27,12 @@ int gt_run_parse_types(struct gt_run_sweep *sweep, const char *dtype_name,
  */
 int gt_run_parse_fault(const char *text, struct gt_engine_config *config,
 		       struct gt_err *err);
+
+/* "host" or "cuda" for the option's value; NULL where it was not given. */
+const char *gt_run_parse_device(int device);
+
+/* A plan must be named, and the engine be there. */
+int gt_run_parse_engine(const char *plan, const char *device,
+			const struct gt_engine_ops *ops, struct gt_err *err);
 
 #endif

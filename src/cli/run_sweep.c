@@ -3,12 +3,12 @@
 #include <config.h>
 
 #include <errno.h>
-#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
 
 #include "base/buf.h"
+#include "base/cpus.h"
 #include "base/err.h"
 #include "base/file.h"
 #include "plan/plan.h"
@@ -52,7 +52,7 @@ static int gt_running_check(struct gt_running *run,
 
 	if (!rc)
 		rc = ops->run(run->engine, req, 1, &elapsed_ns, run->err);
-	if (!rc)
+	if (!rc && !run->sweep->unchecked)
 		rc = ops->check(run->engine, req, wrong, run->err);
 	return rc;
 }
@@ -159,15 +159,6 @@ static int gt_running_all(struct gt_running *run)
 	return rc;
 }
 
-static uint32_t gt_run_cpus(void)
-{
-	cpu_set_t set;
-
-	if (sched_getaffinity(0, sizeof(set), &set))
-		return 1;
-	return (uint32_t)CPU_COUNT(&set);
-}
-
 static void gt_run_head(const struct gt_run_sweep *sweep,
 			const struct utsname *uts, struct gt_report_head *head)
 {
@@ -178,7 +169,7 @@ static void gt_run_head(const struct gt_run_sweep *sweep,
 		.version = PACKAGE_VERSION,
 		.host = uts->nodename,
 		.arch = uts->machine,
-		.cpus = gt_run_cpus(),
+		.cpus = gt_cpus_count(),
 		.engine = sweep->ops->name,
 		.plan = sweep->plan_digest,
 		.topology = plan->digest,
@@ -188,6 +179,7 @@ static void gt_run_head(const struct gt_run_sweep *sweep,
 		.slots = config->slots ? config->slots : plan->fifo_slots,
 		.iters = sweep->iters,
 		.warmup = sweep->warmup,
+		.unchecked = sweep->unchecked,
 	};
 }
 

@@ -20,7 +20,8 @@ struct gt_run_sweep {
 	uint64_t begin_bytes, end_bytes, factor;
 	uint32_t iters, warmup;
 	int json;
-	int quiet;               /* another process reports */
+	int quiet;     /* another process reports */
+	int unchecked; /* the data are known to be wrong: --link null */
 	const char *plan_digest; /* NULL: not known */
 	const char *out;         /* NULL: standard output, as rows come */
 	/* NULL, or filled by one run more of the last size, out of place;

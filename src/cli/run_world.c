@@ -52,24 +52,28 @@ static int gt_run_facts_text(const struct gt_run_fact *facts, uint32_t nfacts,
 	return !text->failed;
 }
 
-/* Compare a process's text with our own, fact by fact. */
+/* Compare a process's text with process 0's, fact by fact. */
 static int gt_run_facts_compare(struct gt_world *world, uint32_t process,
-				const struct gt_world_part *part,
+				const struct gt_world_part *parts,
 				const struct gt_run_fact *facts,
 				uint32_t nfacts, struct gt_err *err)
 {
-	const char *at = part->bytes, *end = at + part->len;
+	const char *at = parts[process].bytes, *end = at + parts[process].len;
+	const char *want = parts[0].bytes, *last = want + parts[0].len;
+	size_t len, most;
 
 	for (uint32_t i = 0; i < nfacts; i++) {
-		size_t len = strnlen(at, (size_t)(end - at));
-
-		if (at + len == end || strcmp(at, facts[i].value) != 0)
-			return gt_err_set(err, GT_ESYS, NULL,
-					  "%s has %s '%.*s', process %u '%s'",
+		len = strnlen(at, (size_t)(end - at));
+		most = strnlen(want, (size_t)(last - want));
+		if (at + len == end || want + most == last ||
+		    strcmp(at, want) != 0)
+			return gt_err_set(err, GT_EINPUT, NULL,
+					  "%s has %s '%.*s', process 0 '%.*s'",
 					  gt_world_name(world, process),
 					  facts[i].name, (int)len, at,
-					  gt_world_rank(world), facts[i].value);
+					  (int)most, want);
 		at += len + 1;
+		want += most + 1;
 	}
 	return GT_OK;
 }
@@ -81,28 +85,28 @@ static int gt_run_world_agree(struct gt_world *world,
 	uint32_t size = gt_world_size(world);
 	struct gt_world_part *parts = calloc(size, sizeof(*parts));
 	struct gt_buf text = GT_BUF_INIT;
-	int rc;
+	int met = GT_OK, rc = GT_OK;
 
 	if (!parts || !gt_run_facts_text(facts, nfacts, &text))
 		rc = gt_err_nomem(err);
 	else
-		rc = gt_world_meet(world, text.text, text.len, parts, err);
-	/* Process 0 judges, so that one of them says it, and once. */
-	for (uint32_t p = 1; !rc && !gt_world_rank(world) && p < size; p++)
-		rc = gt_run_facts_compare(world, p, &parts[p], facts, nfacts,
-					  err);
+		met = gt_world_meet(world, text.text, text.len, parts, err);
+	/* All come to the same verdict; one of them says it. */
+	for (uint32_t p = 1; !rc && !met && p < size; p++)
+		rc = gt_run_facts_compare(world, p, parts, facts, nfacts, err);
 	gt_buf_release(&text);
 	free(parts);
-	if (rc)
-		return rc;
-	return gt_world_meet(world, NULL, 0, NULL, err);
+	/* Nobody gives up before all have heard. */
+	if (!met)
+		met = gt_world_meet(world, NULL, 0, NULL, err);
+	return rc ? rc : met;
 }
 
 int gt_run_world_same(struct gt_world *world, const struct gt_run_sweep *sweep,
 		      struct gt_err *err)
 {
 	const struct gt_engine_config *config = &sweep->config;
-	char what[256];
+	char what[320];
 	const struct gt_run_fact facts[] = {
 		{"version", PACKAGE_VERSION},
 		{"plan", sweep->plan_digest},
@@ -112,24 +116,30 @@ int gt_run_world_same(struct gt_world *world, const struct gt_run_sweep *sweep,
 	snprintf(what, sizeof(what),
 		 "collectives %x types %x operators %x from %" PRIu64
 		 " to %" PRIu64 " by %" PRIu64 " iterations %u+%u root %u "
-		 "workers %u slots %u link %s",
+		 "workers %u slots %u link %s device %s map %d graph %d best "
+		 "%d",
 		 sweep->colls, sweep->dtypes, sweep->redops, sweep->begin_bytes,
 		 sweep->end_bytes, sweep->factor, sweep->warmup, sweep->iters,
 		 config->plan->root, config->workers, config->plan->fifo_slots,
-		 config->link ? config->link : "auto");
+		 config->link ? config->link : "auto", sweep->ops->name,
+		 config->map, config->graph, config->best);
 	return gt_run_world_agree(world, facts, sizeof(facts) / sizeof(*facts),
 				  err);
 }
 
 int gt_run_world_close(struct gt_world *world, int rc, struct gt_err *err)
 {
+	char words[sizeof(err->where) + sizeof(err->text)];
+
 	if (!world)
 		return rc;
 	/* Wrong data is everybody's: they have added it up. */
-	if (rc && rc != GT_ENO)
-		gt_world_abort(world, err->text);
-	else if (gt_world_meet(world, NULL, 0, NULL, err))
+	if (rc && rc != GT_ENO) {
+		gt_err_words(err, words, sizeof(words));
+		gt_world_abort(world, words);
+	} else if (gt_world_meet(world, NULL, 0, NULL, err)) {
 		rc = GT_ESYS;
+	}
 	if (!gt_world_speaks(world))
 		gt_err_init(err);
 	gt_world_close(world);

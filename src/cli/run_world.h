@@ -27,7 +27,8 @@ int gt_run_world_open(const struct gt_run_world *options,
 
 /*
  * All run the same plan with the same options, and are the same version:
- * GT_ESYS names the process that does not, and what differs.
+ * GT_EINPUT, in all of them, names the process that does not, and what
+ * differs.
  */
 int gt_run_world_same(struct gt_world *world, const struct gt_run_sweep *sweep,
 		      struct gt_err *err);

@@ -1,12 +1,16 @@
 #include "cli/search_cluster.h"
 
+#include <string.h>
+
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/rat.h"
 #include "cli/cmd.h"
+#include "cli/search_explain_cluster.h"
 #include "plan/cluster.h"
 #include "plan/plan.h"
+#include "search/hier.h"
 #include "search/hier_request.h"
 #include "search/request.h"
 #include "topo/cluster.h"
@@ -18,22 +22,81 @@ static void gt_search_cluster_tell(const struct gt_cmd_args *args,
 	const struct gt_plan_proof *proof = &plan->proof;
 	double value = gt_rat_double(proof->value);
 	double bound = gt_rat_double(proof->bound);
+	double any = gt_rat_double(proof->any_bound);
+	int rings = proof->class_ == GT_PROOF_RING;
 
-	gt_cmd_note(args,
-		    "%u nodes of %u GPUs: trees of %g GB/s in %u channels",
-		    plan->cluster->nnodes, plan->cluster->nlocal, value,
-		    plan->nchannels);
+	gt_cmd_note(args, "%u nodes of %u GPUs: %s of %g GB/s in %u channels",
+		    plan->cluster->nnodes, plan->cluster->nlocal,
+		    rings ? "rings" : "trees", value,
+		    gt_plan_main(plan)->nchannels);
 	if (plan->has_proof && proof->optimal)
-		gt_cmd_note(args, "proved: no schedule reaches more");
+		gt_cmd_note(args, "proved: no %s more",
+			    rings ? "rings reach" : "schedule reaches");
 	else if (plan->has_proof)
+		gt_cmd_note(args, "no %s more than %g GB/s (%.3g%% more)",
+			    rings ? "rings reach" : "schedule reaches", bound,
+			    100 * (bound / value - 1));
+	if (proof->has_any_bound)
 		gt_cmd_note(args,
-			    "no schedule reaches more than %g GB/s (%.3g%% "
-			    "more)",
-			    bound, 100 * (bound / value - 1));
+			    "no schedule at all reaches more than %g GB/s "
+			    "(%.3g%% more)",
+			    any, 100 * (any / value - 1));
 	gt_cmd_note(args, "%.1f ms", (double)ns / 1e6);
 }
 
-static int gt_search_cluster_on(const struct gt_hier_request *base,
+/* A bound of the uneven cluster, from one that has all that any node has. */
+static int gt_search_most(const struct gt_hier_request *base,
+			  const struct gt_cluster *uneven,
+			  struct gt_hier_bound *bound, struct gt_err *err)
+{
+	struct gt_arena *arena = gt_arena_new();
+	struct gt_hier_request request = *base;
+	struct gt_cluster *most = NULL;
+	struct gt_hier *hier;
+	int rc = arena ? gt_cluster_even(uneven, GT_EVEN_MOST, &most, err)
+		       : gt_err_nomem(err);
+
+	request.cluster = most;
+	if (!rc)
+		rc = gt_hier_new(&request, arena, &hier, err);
+	if (!rc)
+		rc = gt_hier_bound_find(hier, request.coll, arena, bound, err);
+	gt_cluster_free(most);
+	gt_arena_free(arena);
+	return rc;
+}
+
+/* What it costs to plan with what all nodes have. */
+static int gt_search_loss(const struct gt_cmd_args *args,
+			  const struct gt_hier_request *request,
+			  const struct gt_cluster *uneven,
+			  const struct gt_plan *plan, struct gt_err *err)
+{
+	double value = gt_rat_double(plan->proof.value) *
+		       gt_rat_double(gt_plan_algbw_factor(plan)),
+	       most;
+	struct gt_hier_bound bound;
+	int rc;
+
+	gt_cmd_warn(args,
+		    "nodes or switches are not all alike: planned with what "
+		    "all have, %u ports of each node",
+		    plan->cluster->nports);
+	if (gt_coll_is_rooted(request->coll))
+		return GT_OK;
+	rc = gt_search_most(request, uneven, &bound, err);
+	if (rc || !bound.found)
+		return rc;
+	most = gt_rat_double(bound.value);
+	gt_cmd_warn(args,
+		    "that reaches %g GB/s; with what any has no schedule "
+		    "reaches more than %g GB/s (%.3g%% more)",
+		    value, most, 100 * (most / value - 1));
+	return GT_OK;
+}
+
+static int gt_search_cluster_on(const struct gt_cmd_args *args,
+				const struct gt_hier_request *base,
 				const struct gt_search_cluster *search,
 				struct gt_arena *arena, struct gt_plan **plan,
 				struct gt_err *err)
@@ -49,7 +112,29 @@ static int gt_search_cluster_on(const struct gt_hier_request *base,
 	if (rc)
 		return rc;
 	request.paths = paths;
-	rc = gt_hier_search(&request, plan, err);
+	if (request.root >= (uint64_t)base->cluster->nnodes * request.ngpus)
+		rc = gt_err_set(err, GT_EINPUT, "--root",
+				"there is no rank '%u', only %u of them",
+				request.root,
+				base->cluster->nnodes * request.ngpus);
+	else if (!strcmp(search->algo, "ring"))
+		rc = gt_hier_search_rings(&request, plan, err);
+	else if (!strcmp(search->algo, "tree"))
+		rc = gt_hier_search_pairs(&request, plan, err);
+	else if (!strcmp(search->algo, "hier"))
+		rc = gt_hier_search(&request, plan, err);
+	else
+		rc = gt_hier_search_all(&request, plan, err);
+	if (!rc) {
+		if (search->explain)
+			rc = gt_search_explain_cluster(&request,
+						       search->explain, err);
+		if (!rc && search->uneven)
+			rc = gt_search_loss(args, &request, search->uneven,
+					    *plan, err);
+		if (rc)
+			gt_plan_free(*plan);
+	}
 	gt_paths_free(paths);
 	return rc;
 }
@@ -60,15 +145,18 @@ int gt_search_cluster(const struct gt_cmd_args *args,
 		      struct gt_err *err)
 {
 	struct gt_arena *arena = gt_arena_new();
+	int64_t begin = gt_clock_ns();
 	struct gt_hier_request request = {.cluster = cluster,
 					  .rates = search->rates,
-					  .coll = search->coll};
-	int64_t begin = gt_clock_ns();
+					  .coll = search->coll,
+					  .root = search->root,
+					  .max_channels = search->max_channels,
+					  .watch = search->watch};
 	int rc;
 
 	if (!arena)
 		return gt_err_nomem(err);
-	rc = gt_search_cluster_on(&request, search, arena, plan, err);
+	rc = gt_search_cluster_on(args, &request, search, arena, plan, err);
 	gt_arena_free(arena);
 	if (!rc)
 		gt_search_cluster_tell(args, *plan, gt_clock_ns() - begin);

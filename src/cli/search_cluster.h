@@ -2,21 +2,31 @@
 #ifndef GT_CLI_SEARCH_CLUSTER_H
 #define GT_CLI_SEARCH_CLUSTER_H
 
+#include <stdint.h>
+
 #include "plan/program.h"
 #include "topo/topo.h"
 
+struct gt_buf;
 struct gt_cluster;
 struct gt_cmd_args;
 struct gt_err;
 struct gt_plan;
+struct gt_watch;
 
 struct gt_search_cluster {
 	enum gt_rates rates;
 	enum gt_coll coll;
-	const char *gpus; /* of each node; NULL: all */
+	const char *gpus;             /* of each node; NULL: all */
+	const struct gt_watch *watch; /* or NULL */
+	struct gt_buf *explain; /* gets words about it; NULL: none wanted */
+	const char *algo;       /* "auto", "ring", "hier" */
+	uint32_t root, max_channels;
+	/* What it stands for, whose nodes are not all alike; or NULL. */
+	const struct gt_cluster *uneven;
 };
 
-/* A plan of templates, the caller's; what it came to is told. */
+/* A plan of templates or rings, the caller's; what it came to is told. */
 int gt_search_cluster(const struct gt_cmd_args *args,
 		      const struct gt_search_cluster *search,
 		      const struct gt_cluster *cluster, struct gt_plan **plan,

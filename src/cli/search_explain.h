@@ -12,7 +12,8 @@ struct gt_request;
 struct gt_topo;
 
 struct gt_explain {
-	struct gt_topo *topo; /* edited meanwhile, left as it was */
+	/* Edited meanwhile, left as it was; or request->whole is. */
+	struct gt_topo *topo;
 	const struct gt_request *request;
 	const char *algo;
 	const struct gt_plan *plan; /* what the search found */

@@ -5,7 +5,9 @@
 
 #include "base/err.h"
 #include "plan/check.h"
+#include "plan/cluster.h"
 #include "plan/plan.h"
+#include "topo/edit.h"
 #include "topo/path.h"
 #include "topo/topo.h"
 
@@ -55,6 +57,24 @@ static int gt_machine_digest(const struct gt_machine *m, struct gt_err *err)
 			     m->plan->digest, gt_topo_source(m->topo));
 }
 
+/* Does it end where a cluster's plan has a port that is no device? */
+static int gt_machine_beyond(const struct gt_machine *m, const char *id)
+{
+	const struct gt_plan_cluster *cluster = m->plan->cluster;
+
+	for (uint32_t i = 0; cluster && i < cluster->nports; i++) {
+		const char *port = cluster->ports[i].id;
+		size_t len = strlen(port), all = strlen(id);
+
+		if (gt_topo_find(m->topo, port) != GT_NONE || all <= len)
+			continue;
+		if ((id[len] == '>' && !strncmp(id, port, len)) ||
+		    (id[all - len - 1] == '>' && !strcmp(id + all - len, port)))
+			return 1;
+	}
+	return 0;
+}
+
 static int gt_machine_link(const struct gt_machine *m, uint32_t i,
 			   const struct gt_named *found, struct gt_err *err)
 {
@@ -63,6 +83,9 @@ static int gt_machine_link(const struct gt_machine *m, uint32_t i,
 	const struct gt_link *real;
 	char text[2][GT_RAT_TEXT_MAX];
 
+	m->links[i] = GT_NONE;
+	if (!found && gt_machine_beyond(m, link->id))
+		return GT_OK;
 	if (!found)
 		return gt_plan_wrong(m->plan, at, err,
 				     "the machine has no link '%s'", link->id);
@@ -167,7 +190,8 @@ static int gt_machine_routes(const struct gt_machine *m, struct gt_err *err)
 						      hop->charge, hop->nroute,
 						      hop->route};
 
-			if (hop->transport == GT_TRANSPORT_PEER)
+			if (hop->transport == GT_TRANSPORT_PEER &&
+			    !hop->network)
 				rc = gt_machine_route(
 					m, &route,
 					gt_plan_at("channels[%u].hops[%u]", c,

@@ -49,7 +49,12 @@ static void gt_verdict_proof(const struct gt_verdict *verdict,
 	gt_verdict_rate(out, "value", proof->value);
 	gt_buf_puts(out, "\n");
 	gt_verdict_rate(out, "bound", proof->bound);
-	gt_buf_puts(out, gt_verdict_classes[proof->class_]);
+	if (proof->max_channels)
+		gt_buf_printf(out, " for %" PRIu32 " ring%s or fewer: ",
+			      proof->max_channels,
+			      proof->max_channels > 1 ? "s" : "");
+	else
+		gt_buf_puts(out, gt_verdict_classes[proof->class_]);
 	gt_verdict_bound(out, proof->value, proof->bound,
 			 verdict->report.bound);
 	if (!proof->has_any_bound)

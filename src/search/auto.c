@@ -1,8 +1,12 @@
 #include "search/auto.h"
 
+#include <math.h>
+
 #include "base/arena.h"
 #include "base/err.h"
 #include "plan/cost.h"
+#include "plan/envelope.h"
+#include "plan/nvlink.h"
 #include "plan/plan.h"
 #include "search/merge.h"
 
@@ -10,16 +14,19 @@ enum {
 	GT_AUTO_FIRST = 3, /* sizes, as powers of two */
 	GT_AUTO_LAST = 33,
 	GT_AUTO_SIZES = GT_AUTO_LAST - GT_AUTO_FIRST + 1,
-	/* With more ranks the largest bandwidth has to do for all sizes. */
+	/* With more ranks the largest bandwidth has to do for all sizes, but
+	   in clusters, which are priced by few of their nodes. */
 	GT_AUTO_MAX_RANKS = 64,
 	GT_AUTO_MAX_PLANS = 8,
 	/* Rows at most: one a plan, and the uses of the mesh. */
-	GT_AUTO_ROWS = GT_AUTO_MAX_PLANS + 3,
+	GT_AUTO_USES = 8,
+	GT_AUTO_ROWS = GT_AUTO_MAX_PLANS + GT_AUTO_USES,
 	/* When the last row is best so often in a row, it stays so. */
 	GT_AUTO_SETTLED = 6,
+	GT_AUTO_STEP = 5, /* sizes; of clusters, whose prices take longer */
 };
 
-static const double gt_auto_worth = 0.97;
+#define GT_AUTO_ALL UINT32_MAX
 
 /* Candidates, the one with the largest bandwidth last. */
 struct gt_auto {
@@ -91,8 +98,43 @@ static int gt_auto_use(struct gt_auto *a, enum gt_algo algo,
 	return GT_OK;
 }
 
+/*
+ * What GPUs do: in two shots an all-reduce only, which in one shot would
+ * replace what others read, unless that are packets; copy engines do not add,
+ * so what ends with a sum waits for another kernel.
+ */
+static int gt_auto_is_use(const struct gt_plan *plan, enum gt_algo algo,
+			  enum gt_protocol protocol)
+{
+	int packets =
+		protocol == GT_PROTOCOL_LL || protocol == GT_PROTOCOL_LL128;
+
+	if (algo == GT_ALGO_TWO_SHOT && plan->coll != GT_COLL_ALLREDUCE)
+		return 0;
+	if (algo == GT_ALGO_ONE_SHOT && plan->coll == GT_COLL_ALLREDUCE &&
+	    !packets)
+		return 0;
+	if (protocol == GT_PROTOCOL_CE && gt_coll_goes_up(plan->coll) &&
+	    !gt_coll_goes_down(plan->coll))
+		return 0;
+	return protocol != GT_PROTOCOL_LL128 || gt_plan_is_nvlink(plan);
+}
+
 static int gt_auto_mesh(struct gt_auto *a, struct gt_err *err)
 {
+	static const struct {
+		enum gt_algo algo;
+		enum gt_protocol protocol;
+	} uses[GT_AUTO_USES] = {
+		{GT_ALGO_ONE_SHOT, GT_PROTOCOL_LL},
+		{GT_ALGO_ONE_SHOT, GT_PROTOCOL_LL128},
+		{GT_ALGO_ONE_SHOT, GT_PROTOCOL_DIRECT},
+		{GT_ALGO_ONE_SHOT, GT_PROTOCOL_CE},
+		{GT_ALGO_TWO_SHOT, GT_PROTOCOL_LL},
+		{GT_ALGO_TWO_SHOT, GT_PROTOCOL_LL128},
+		{GT_ALGO_TWO_SHOT, GT_PROTOCOL_DIRECT},
+		{GT_ALGO_TWO_SHOT, GT_PROTOCOL_CE},
+	};
 	const struct gt_plan *plan = a->plan;
 	struct gt_err none;
 	int rc = GT_OK;
@@ -104,59 +146,71 @@ static int gt_auto_mesh(struct gt_auto *a, struct gt_err *err)
 		return GT_OK;
 	if (rc)
 		return gt_err_set(err, rc, none.where, "%s", none.text);
-	rc = gt_auto_use(a, GT_ALGO_ONE_SHOT, GT_PROTOCOL_LL, err);
-	if (!rc)
-		rc = gt_auto_use(a, GT_ALGO_ONE_SHOT, GT_PROTOCOL_DIRECT, err);
-	if (!rc)
-		rc = gt_auto_use(a, GT_ALGO_TWO_SHOT, GT_PROTOCOL_DIRECT, err);
+	for (uint32_t i = 0; !rc && i < GT_AUTO_USES; i++)
+		if (gt_auto_is_use(plan, uses[i].algo, uses[i].protocol))
+			rc = gt_auto_use(a, uses[i].algo, uses[i].protocol,
+					 err);
 	return rc;
 }
 
 /*
- * The row that is quicker than the one before by what is worth a change; the
- * last one, whose bandwidth is proved, wherever it comes as near.
+ * Which row is quickest at size s, seen from the choice before; of all, or of
+ * that one and `after`.
  */
-static uint32_t gt_auto_quickest(const double *time_us, uint32_t n, uint32_t at)
+static int gt_auto_at(struct gt_auto *a, struct gt_cost_model *model,
+		      uint32_t s, uint32_t before, uint32_t after,
+		      struct gt_err *err)
 {
-	uint32_t best = 0;
+	double time_us[GT_AUTO_ROWS];
 
-	for (uint32_t i = 1; i < n; i++)
-		if (time_us[i] < time_us[best])
-			best = i;
-	if (time_us[n - 1] * gt_auto_worth <= time_us[best])
-		return n - 1;
-	return time_us[best] < time_us[at] * gt_auto_worth ? best : at;
+	for (uint32_t i = 0; i < a->nrows; i++) {
+		struct gt_cost cost;
+		int rc;
+
+		time_us[i] = HUGE_VAL;
+		if (after != GT_AUTO_ALL && i != before && i != after)
+			continue;
+		rc = gt_cost_price_row(model, i,
+				       UINT64_C(1) << (s + GT_AUTO_FIRST),
+				       &cost, err);
+
+		if (rc)
+			return rc;
+		time_us[i] = cost.time_us;
+	}
+	a->chosen[s] =
+		gt_envelope_next(time_us, a->nrows, a->nrows - 1, before);
+	return GT_OK;
 }
 
-/* Which row is quickest at each size. */
+/*
+ * Which row is quickest at each size: at every step-th, and between two of
+ * these at each where the choices differ.
+ */
 static int gt_auto_price(struct gt_auto *a, struct gt_cost_model *model,
 			 struct gt_err *err)
 {
-	uint32_t last = a->nrows - 1, settled = 0;
+	uint32_t last = a->nrows - 1, settled = 0, before = last;
+	uint32_t step = a->plan->cluster ? GT_AUTO_STEP : 1;
+	int rc = GT_OK;
 
-	for (uint32_t s = 0; s < GT_AUTO_SIZES; s++) {
-		double time_us[GT_AUTO_ROWS] = {0};
-		uint32_t at = s ? a->chosen[s - 1] : last;
+	for (uint32_t s = 0; s < GT_AUTO_SIZES && !rc; s += step) {
+		uint32_t first = s < step ? s : s - step + 1;
 
-		if (settled == GT_AUTO_SETTLED) {
+		if (settled >= GT_AUTO_SETTLED)
 			a->chosen[s] = last;
-			continue;
-		}
-		for (uint32_t i = 0; i < a->nrows; i++) {
-			struct gt_cost cost;
-			int rc = gt_cost_price_row(
-				model, i, UINT64_C(1) << (s + GT_AUTO_FIRST),
-				&cost, err);
-
-			if (rc)
-				return rc;
-			time_us[i] = cost.time_us;
-		}
-		at = gt_auto_quickest(time_us, a->nrows, at);
-		a->chosen[s] = at;
-		settled = at == last ? settled + 1 : 0;
+		else
+			rc = gt_auto_at(a, model, s, before, GT_AUTO_ALL, err);
+		for (uint32_t k = first; k < s && !rc; k++)
+			if (a->chosen[s] == before)
+				a->chosen[k] = before;
+			else
+				rc = gt_auto_at(a, model, k, a->chosen[k - 1],
+						a->chosen[s], err);
+		before = a->chosen[s];
+		settled = before == last ? settled + step : 0;
 	}
-	return GT_OK;
+	return rc;
 }
 
 /* Each run of sizes with the same choice becomes a row. */
@@ -215,7 +269,9 @@ static int gt_auto_run(struct gt_auto *a, struct gt_err *err)
 	rc = gt_cost_new(a->plan, a->plan->coll, &model, err);
 	if (rc)
 		return rc;
-	rc = gt_auto_price(a, model, err);
+	rc = gt_cost_hurry(model, err);
+	if (!rc)
+		rc = gt_auto_price(a, model, err);
 	gt_cost_free(model);
 	if (!rc)
 		rc = gt_auto_select(a, err);
@@ -234,7 +290,8 @@ int gt_auto_choose(struct gt_plan **plans, uint32_t n, uint32_t *best,
 	*best = gt_auto_best(plans, n);
 	a.plan = plans[*best];
 	main = *gt_plan_main(a.plan);
-	if (a.plan->nranks < 2 || a.plan->nranks > GT_AUTO_MAX_RANKS)
+	if (a.plan->nranks < 2 ||
+	    (a.plan->nranks > GT_AUTO_MAX_RANKS && !a.plan->cluster))
 		return GT_OK;
 	rc = gt_auto_mesh(&a, err);
 	for (uint32_t i = 0; !rc && i < n && i < GT_AUTO_MAX_PLANS; i++)

@@ -10,6 +10,8 @@
 #include "search/fabric.h"
 #include "search/request.h"
 #include "search/shape.h"
+#include "search/whole.h"
+#include "topo/cluster.h"
 #include "topo/print.h"
 
 /*
@@ -21,6 +23,9 @@
 enum { GT_EMIT_WORKERS_NVL = 128, GT_EMIT_WORKERS_PCI = 8 };
 
 enum { GT_EMIT_SLOTS = 8, GT_EMIT_SLICE_BYTES = 524288 };
+
+/* A flow's hops only work side by side when a worker has several slices. */
+enum { GT_EMIT_FLOW_SLICE_BYTES = 65536 };
 
 void *gt_emit_array(struct gt_emit *e, size_t n, size_t size_bytes)
 {
@@ -38,6 +43,21 @@ static const char *gt_emit_text(struct gt_emit *e, const char *text)
 	return copy;
 }
 
+static void gt_emit_source(struct gt_emit *e)
+{
+	const struct gt_request *request = e->found->request;
+	struct gt_plan *plan = e->plan;
+
+	if (request->whole) {
+		plan->source = gt_emit_text(e, request->whole->cluster->source);
+		return;
+	}
+	plan->digest = gt_emit_text(e, gt_topo_digest(request->topo));
+	plan->shape_digest =
+		gt_emit_text(e, gt_topo_shape_digest(request->topo));
+	plan->source = gt_emit_text(e, gt_topo_source(request->topo));
+}
+
 static void gt_emit_head(struct gt_emit *e)
 {
 	const struct gt_request *request = e->found->request;
@@ -45,13 +65,28 @@ static void gt_emit_head(struct gt_emit *e)
 
 	plan->coll = request->coll;
 	plan->root = request->root;
-	plan->digest = gt_emit_text(e, gt_topo_digest(request->topo));
-	plan->shape_digest =
-		gt_emit_text(e, gt_topo_shape_digest(request->topo));
-	plan->source = gt_emit_text(e, gt_topo_source(request->topo));
 	plan->rates = gt_rates_name(request->rates);
 	plan->fifo_slots = GT_EMIT_SLOTS;
 	plan->fifo_slice_bytes = GT_EMIT_SLICE_BYTES;
+	gt_emit_source(e);
+}
+
+/* As the topology has it; the strings are borrowed. */
+static struct gt_plan_rank gt_emit_rank(const struct gt_request *request,
+					uint32_t rank)
+{
+	const struct gt_node *node;
+
+	if (request->whole)
+		return request->whole->ranks[rank];
+	node = gt_topo_node(request->topo, request->gpus[rank]);
+	return (struct gt_plan_rank){
+		.node = "n0",
+		.device = node->bus_id,
+		.name = node->name,
+		.dev = node->dev >= 0 ? (uint32_t)node->dev : 0,
+		.has_dev = node->dev >= 0,
+	};
 }
 
 static void gt_emit_ranks(struct gt_emit *e)
@@ -64,16 +99,30 @@ static void gt_emit_ranks(struct gt_emit *e)
 		return;
 	plan->nranks = request->nranks;
 	for (uint32_t i = 0; i < plan->nranks; i++) {
-		const struct gt_node *node =
-			gt_topo_node(request->topo, request->gpus[i]);
+		struct gt_plan_rank *rank = &plan->ranks[i];
 
-		plan->ranks[i].node = "n0";
-		plan->ranks[i].device = gt_emit_text(e, node->bus_id);
-		plan->ranks[i].name = gt_emit_text(e, node->name);
-		plan->ranks[i].has_dev = node->dev >= 0;
-		if (node->dev >= 0)
-			plan->ranks[i].dev = (uint32_t)node->dev;
+		*rank = gt_emit_rank(request, i);
+		rank->node = gt_emit_text(e, rank->node);
+		rank->device = gt_emit_text(e, rank->device);
+		rank->name = gt_emit_text(e, rank->name);
 	}
+}
+
+static void gt_emit_link(struct gt_emit *e, uint32_t i,
+			 struct gt_plan_link *out)
+{
+	const struct gt_request *request = e->found->request;
+	const struct gt_link *link;
+
+	out->gbs = e->found->fabric->links[i].gbs;
+	if (request->whole) {
+		out->id = gt_emit_text(e, request->whole->link_ids[i]);
+		out->kind = request->whole->link_kinds[i];
+		return;
+	}
+	link = gt_topo_link(request->topo, i);
+	out->id = gt_emit_text(e, link->id);
+	out->kind = gt_link_kind_name(link->kind);
 }
 
 /* All links of routes and of the bound's parts, in the topology's order. */
@@ -94,15 +143,9 @@ static void gt_emit_links(struct gt_emit *e)
 		for (uint32_t k = 0; k < bound->parts[i].nlinks; k++)
 			e->link[bound->parts[i].links[k]] = 1;
 	for (uint32_t i = 0; i < f->nlinks; i++) {
-		const struct gt_link *link =
-			gt_topo_link(e->found->request->topo, i);
-		struct gt_plan_link *out = &plan->links[plan->nlinks];
-
 		if (!e->link[i])
 			continue;
-		out->id = gt_emit_text(e, link->id);
-		out->kind = gt_link_kind_name(link->kind);
-		out->gbs = link->gbs;
+		gt_emit_link(e, i, &plan->links[plan->nlinks]);
 		e->link[i] = plan->nlinks++;
 	}
 }
@@ -116,16 +159,17 @@ uint32_t *gt_emit_map(struct gt_emit *e, const uint32_t *links, uint32_t n)
 	return out;
 }
 
-static void gt_emit_hop(struct gt_emit *e, struct gt_plan_hop *hop,
-			uint32_t from, uint32_t to,
-			const struct gt_fabric_route *route)
+void gt_emit_hop(struct gt_emit *e, struct gt_plan_hop *hop, uint32_t from,
+		 uint32_t to, const struct gt_fabric_route *route)
 {
 	hop->from = from;
 	hop->to = to;
-	hop->transport = GT_TRANSPORT_PEER;
 	hop->charge = route->charge;
 	hop->nroute = route->nlinks;
 	hop->route = gt_emit_map(e, route->links, route->nlinks);
+	if (hop->route)
+		hop->transport =
+			gt_plan_transport(e->plan, hop->route, hop->nroute);
 }
 
 static void gt_emit_order(struct gt_emit *e,
@@ -183,10 +227,19 @@ static void gt_emit_channel(struct gt_emit *e, uint32_t i)
 	out->share = GT_RAT(1, 1);
 	if (proposal->nchannels > 1)
 		gt_rat_div(in->gbs, proposal->value, &out->share);
-	if (proposal->shape == GT_SHAPE_RING)
+	switch (proposal->shape) {
+	case GT_SHAPE_RING:
 		gt_emit_order(e, in, out);
-	else
+		break;
+	case GT_SHAPE_FLOW:
+		gt_emit_flow(e, in, out);
+		break;
+	case GT_SHAPE_MESH:
+		gt_emit_mesh(e, out);
+		break;
+	default:
 		gt_emit_tree(e, in, out);
+	}
 }
 
 static void gt_emit_channels(struct gt_emit *e)
@@ -223,6 +276,20 @@ static uint32_t gt_emit_workers(const struct gt_plan *plan)
 	return total > plan->nchannels ? total / plan->nchannels : 1;
 }
 
+static enum gt_algo gt_emit_algo(enum gt_shape shape)
+{
+	switch (shape) {
+	case GT_SHAPE_RING:
+		return GT_ALGO_RING;
+	case GT_SHAPE_FLOW:
+		return GT_ALGO_FLOW;
+	case GT_SHAPE_MESH:
+		return GT_ALGO_ONE_SHOT;
+	default:
+		return GT_ALGO_TREE;
+	}
+}
+
 static void gt_emit_select(struct gt_emit *e)
 {
 	struct gt_plan *plan = e->plan;
@@ -235,13 +302,13 @@ static void gt_emit_select(struct gt_emit *e)
 		ids[i] = i;
 	select->max_bytes = UINT64_MAX;
 	select->coll = plan->coll;
-	select->algo = e->found->proposal->shape == GT_SHAPE_RING
-			       ? GT_ALGO_RING
-			       : GT_ALGO_TREE;
+	select->algo = gt_emit_algo(e->found->proposal->shape);
 	select->protocol = GT_PROTOCOL_SIMPLE;
 	select->nchannels = plan->nchannels;
 	select->channels = ids;
 	select->workers = gt_emit_workers(plan);
+	if (select->algo == GT_ALGO_FLOW)
+		select->slice_bytes = GT_EMIT_FLOW_SLICE_BYTES;
 	plan->select = select;
 	plan->nselect = 1;
 }

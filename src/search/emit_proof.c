@@ -85,6 +85,9 @@ void gt_emit_proof(struct gt_emit *e)
 		return;
 	gt_emit_routes(e);
 	gt_emit_prices(e);
+	proof->max_channels = proposal->max_channels;
+	proof->channel_price =
+		proposal->max_channels ? proposal->channel_price : GT_RAT(0, 1);
 	proof->has_any_bound = proposal->has_any_bound;
 	proof->any_bound = proposal->any_bound;
 	if (proposal->cut && proposal->cut->found)

@@ -24,12 +24,30 @@ struct gt_fabric_route {
 	const uint32_t *links;
 };
 
+/*
+ * Ports by which a ring leaves the machine and comes back: a ring of one node
+ * of many, which goes once through all ranks and then through an outgoing and
+ * an incoming port.
+ */
+struct gt_doors {
+	uint32_t nports;
+	const struct gt_fabric_route *out; /* [rank * nports + port] */
+	const struct gt_fabric_route *in;  /* likewise, from port to rank */
+	/* [out * nports + in]: from one port to another of another node; what
+	 * it loads besides the ports' own links, which may be nothing. */
+	const struct gt_fabric_route *across;
+	const unsigned char *joined; /* likewise: is there a way? */
+	uint32_t ngroups;
+	const uint32_t *group; /* port -> ports are joined within one */
+};
+
 struct gt_fabric {
 	uint32_t nnodes, nlinks, nranks;
 	struct gt_fabric_link *links;
 	uint32_t *ranks; /* rank -> node */
 	int open; /* any path through nodes that are no ranks is a route */
 	struct gt_fabric_route *routes; /* [from * nranks + to], unless open */
+	const struct gt_doors *doors;   /* NULL: rings stay inside */
 };
 
 #endif

@@ -10,6 +10,7 @@
 #include "search/fabric.h"
 #include "search/lp.h"
 #include "search/shape.h"
+#include "search/shortest.h"
 #include "search/tree_grow.h"
 #include "search/watch.h"
 
@@ -36,9 +37,10 @@ static int gt_forest_scratch(struct gt_forest *f)
 	f->weights = gt_arena_array(arena, n * n, sizeof(*f->weights));
 	f->mixed = gt_arena_array(arena, n * n, sizeof(*f->mixed));
 	f->parent = gt_arena_array(arena, n, sizeof(*f->parent));
+	f->far = gt_arena_array(arena, n, sizeof(*f->far));
 	f->entries = gt_arena_array(arena, nrows + n, sizeof(*f->entries));
 	return f->load && f->prices && f->weights && f->mixed && f->parent &&
-	       f->entries;
+	       f->far && f->entries;
 }
 
 static double gt_forest_capacity(const struct gt_forest *f, uint32_t row)
@@ -64,6 +66,54 @@ static int gt_forest_begin(struct gt_forest *f)
 	return 1;
 }
 
+/* Trees hang from all ranks that they may, or must. */
+static int gt_forest_starts(struct gt_forest *f)
+{
+	const struct gt_shape_args *args = f->args;
+	uint32_t n = f->arcs.n;
+
+	f->starts = gt_arena_array(args->arena, n, sizeof(*f->starts));
+	f->place = gt_arena_array(args->arena, n, sizeof(*f->place));
+	if (!f->starts || !f->place)
+		return 0;
+	for (uint32_t i = 0; i < n; i++) {
+		if (gt_coll_is_rooted(args->coll) && i != args->root)
+			continue;
+		f->place[i] = f->nstarts;
+		f->starts[f->nstarts++] = i;
+	}
+	f->nroots = gt_coll_has_blocks(args->coll) ? f->nstarts : 1;
+	return 1;
+}
+
+/* From those that have a block for someone; who has what for whom. */
+static int gt_forest_senders(struct gt_forest *f)
+{
+	const struct gt_shape_args *args = f->args;
+	uint32_t n = f->arcs.n;
+	unsigned char *wants = gt_arena_alloc(args->arena, (size_t)n * n);
+
+	f->starts = gt_arena_array(args->arena, n, sizeof(*f->starts));
+	f->place = gt_arena_array(args->arena, n, sizeof(*f->place));
+	if (!f->starts || !f->place || !wants)
+		return 0;
+	for (uint32_t i = 0; i < n; i++) {
+		int any = 0;
+
+		for (uint32_t j = 0; j < n; j++) {
+			wants[i * n + j] = (unsigned char)gt_coll_pairs(
+				args->coll, n, args->root, i, j);
+			any |= wants[i * n + j];
+		}
+		f->place[i] = f->nstarts;
+		f->starts[f->nstarts] = i;
+		f->nstarts += (uint32_t)any;
+	}
+	f->nroots = f->nstarts;
+	f->trees.wants = wants;
+	return 1;
+}
+
 int gt_forest_init(struct gt_forest *f, const struct gt_shape_args *args,
 		   struct gt_err *err)
 {
@@ -73,19 +123,18 @@ int gt_forest_init(struct gt_forest *f, const struct gt_shape_args *args,
 	memset(f, 0, sizeof(*f));
 	f->args = args;
 	f->target = GT_RAT(0, 1);
-	down = gt_coll_goes_down(args->coll) ? GT_TREE_DOWN : 0;
+	down = gt_coll_goes_down(args->coll) || gt_coll_moves(args->coll)
+		       ? GT_TREE_DOWN
+		       : 0;
 	up = gt_coll_goes_up(args->coll) ? GT_TREE_UP : 0;
 	rc = gt_arcs_init(&f->arcs, args->fabric, down && up, args->arena, err);
 	if (rc)
 		return rc;
 	gt_trees_init(&f->trees, &f->arcs, down | up);
-	f->nroots = gt_coll_has_blocks(args->coll) ? f->arcs.n : 1;
-	f->nstarts = gt_coll_is_rooted(args->coll) ? 1 : f->arcs.n;
-	f->starts = gt_arena_array(args->arena, f->nstarts, sizeof(*f->starts));
-	if (!f->starts || !gt_forest_scratch(f))
+	if (!(gt_coll_moves(args->coll) ? gt_forest_senders(f)
+					: gt_forest_starts(f)) ||
+	    !gt_forest_scratch(f))
 		return gt_err_nomem(err);
-	for (uint32_t i = 0; i < f->nstarts; i++)
-		f->starts[i] = f->nstarts > 1 ? i : args->root;
 	return gt_forest_begin(f) ? GT_OK : gt_err_nomem(err);
 }
 
@@ -97,7 +146,7 @@ void gt_forest_release(struct gt_forest *f)
 
 uint32_t gt_forest_root(const struct gt_forest *f, uint32_t tree)
 {
-	return f->nroots > 1 ? f->trees.trees[tree].root : 0;
+	return f->nroots > 1 ? f->place[f->trees.trees[tree].root] : 0;
 }
 
 /* The tree in f->parent. */
@@ -123,12 +172,26 @@ int gt_forest_weigh(struct gt_forest *f)
 	return GT_OK;
 }
 
+int64_t gt_forest_ways(struct gt_forest *f, uint32_t root)
+{
+	uint32_t n = f->arcs.n;
+	int64_t sum = 0;
+
+	gt_shortest(n, f->mixed, root, f->far, f->parent);
+	for (uint32_t v = 0; v < n; v++)
+		if (f->trees.wants[root * n + v])
+			sum += f->far[v];
+	return sum;
+}
+
 /* Of trees that cost the same, one with many ranks right below the root. */
 static int64_t gt_forest_cheapest(struct gt_forest *f, uint32_t root)
 {
 	uint32_t n = f->arcs.n;
 	int64_t sum = 0;
 
+	if (f->trees.wants)
+		return gt_forest_ways(f, root);
 	for (uint32_t i = 0; i < n * n; i++)
 		f->mixed[i] = 16 * f->mixed[i] + (i / n != root);
 	if (gt_arborescence(n, f->mixed, root, f->parent) < 0)
@@ -145,7 +208,8 @@ static int gt_forest_price(struct gt_forest *f, uint32_t root, int64_t limit)
 {
 	int added = 0, one;
 
-	if (gt_tree_grow(f->arcs.n, f->mixed, root, 0, f->parent) < limit)
+	if (!f->trees.wants &&
+	    gt_tree_grow(f->arcs.n, f->mixed, root, 0, f->parent) < limit)
 		added = gt_forest_add(f, root);
 	if (added < 0)
 		return added;
@@ -200,12 +264,16 @@ static int gt_forest_greedy(struct gt_forest *f)
 }
 
 /* The plainest tree of each root, and greedy ones. */
-static int gt_forest_seed(struct gt_forest *f, struct gt_err *err)
+int gt_forest_seed(struct gt_forest *f, struct gt_err *err)
 {
 	if (gt_forest_weigh(f))
 		return gt_err_nomem(err);
 	for (uint32_t i = 0; i < f->nstarts; i++) {
-		gt_tree_grow(f->arcs.n, f->mixed, f->starts[i], 1, f->parent);
+		if (f->trees.wants)
+			gt_forest_ways(f, f->starts[i]);
+		else
+			gt_tree_grow(f->arcs.n, f->mixed, f->starts[i], 1,
+				     f->parent);
 		if (gt_forest_add(f, f->starts[i]) < 0)
 			return gt_err_nomem(err);
 	}
@@ -332,8 +400,9 @@ int gt_forest_solve(struct gt_forest *f, struct gt_forest_shares *shares,
 {
 	int rc = gt_forest_seed(f, err);
 
-	if (!rc)
-		rc = gt_forest_reach(f, GT_FOREST_ROUNDS, err);
+	if (rc)
+		return rc;
+	rc = gt_forest_reach(f, GT_FOREST_ROUNDS, err);
 	if (!rc || rc == GT_ENO)
 		rc = gt_forest_shares(f, f->lp, NULL, shares, err);
 	return rc;

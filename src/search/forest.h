@@ -10,6 +10,11 @@
  * Wolfe 1960) or x is what a cut allows: Edmonds' theorem on disjoint
  * branchings says that it gets there when switches are balanced.  Floats only
  * lead the way, search/forest_exact.h makes the result.
+ *
+ * What only moves (gt_coll_moves()) is the same with a block for each rank: a
+ * tree's hop carries those of all that hang from it, and the cheapest trees are
+ * the shortest ways.  That is the maximum concurrent flow, with a column for
+ * all that one rank sends.
  */
 #ifndef GT_SEARCH_FOREST_H
 #define GT_SEARCH_FOREST_H
@@ -23,6 +28,7 @@
 struct gt_err;
 struct gt_lp;
 struct gt_proposal;
+struct gt_proposal_channel;
 struct gt_shape_args;
 
 struct gt_forest {
@@ -32,6 +38,7 @@ struct gt_forest {
 	uint32_t nroots;  /* rows of the program behind those of links */
 	uint32_t nstarts; /* ranks that trees may hang from */
 	uint32_t *starts;
+	uint32_t *place;      /* rank -> its row among the roots' */
 	struct gt_lp *lp;     /* column 0 is x, tree i is column i + 1 */
 	struct gt_rat target; /* what the roots can have together; 0: unknown */
 	uint32_t nrounds;
@@ -41,6 +48,7 @@ struct gt_forest {
 	int64_t *weights; /* parent * n + child -> cost */
 	int64_t *mixed;   /* the same, no more than 64 of them may cost */
 	uint32_t *parent;
+	int64_t *far;     /* rank -> how far from a root */
 	int32_t *entries; /* of a column */
 };
 
@@ -77,7 +85,21 @@ uint32_t gt_forest_root(const struct gt_forest *forest, uint32_t tree);
 /* Add short trees that a packing like the last one may use as well. */
 int gt_forest_short(struct gt_forest *forest, struct gt_err *err);
 
+/* What all blocks of the root cost by the shortest ways; fills parent. */
+int64_t gt_forest_ways(struct gt_forest *forest, uint32_t root);
+
 /* weights and mixed under forest->prices. */
 int gt_forest_weigh(struct gt_forest *forest);
+
+/* So many trees of 1 GB/s each a root, likewise: the shape's whole(). */
+int gt_forest_whole(const struct gt_shape_args *args, uint32_t count, int *none,
+		    struct gt_proposal *proposal, struct gt_err *err);
+
+/* A tree of the pool as a channel.  GT_ESYS: memory ran out. */
+int gt_forest_channel(const struct gt_forest *forest, uint32_t tree,
+		      struct gt_proposal_channel *channel);
+
+/* The first trees.  GT_ENO when some rank cannot be reached. */
+int gt_forest_seed(struct gt_forest *forest, struct gt_err *err);
 
 #endif

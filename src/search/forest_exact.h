@@ -1,11 +1,7 @@
 /*
- * A basis of the tree packing solved exactly: shares and prices in rationals
- * of any size (GMP, search/bareiss.h), brought into 64 bits at the end.
- *
- * Whatever the basis, what comes out is right: shares are made to fit the
- * capacities and to be equal for all roots (rounded down where 64 bits do not
- * hold them), prices are never negative.  Only how close the two are depends
- * on the basis.
+ * The exact solution of a tree packing's program (search/basis.h) in 64 bits:
+ * shares, rounded down where these do not hold them, made equal for all roots,
+ * and prices, rounded up.
  */
 #ifndef GT_SEARCH_FOREST_EXACT_H
 #define GT_SEARCH_FOREST_EXACT_H

@@ -80,6 +80,8 @@ int gt_forest_few(struct gt_forest *f, struct gt_rat value,
 	int rc;
 
 	f->target = value;
+	if (gt_watch_over(f->args->watch))
+		return GT_OK;
 	rc = gt_forest_short(f, err);
 	if (rc)
 		return rc;
@@ -88,7 +90,9 @@ int gt_forest_few(struct gt_forest *f, struct gt_rat value,
 		return gt_err_nomem(err);
 	gt_lp_bound(f->lp, 0, rate, rate);
 	for (uint32_t round = 0; !rc && round < GT_FEW_MORE; round++) {
-		if (round >= GT_FEW_ROUNDS && !gt_rat_cmp(shares->value, value))
+		if (gt_watch_over(f->args->watch) ||
+		    (round >= GT_FEW_ROUNDS &&
+		     !gt_rat_cmp(shares->value, value)))
 			break;
 		gt_few_gains(f, rate, round, gains);
 		gt_lp_gains(f->lp, gains);

@@ -13,7 +13,11 @@ static int64_t gt_forest_total(struct gt_forest *f)
 	if (gt_forest_weigh(f))
 		return -1;
 	for (uint32_t i = 0; i < f->nroots; i++) {
-		one = gt_arborescence(f->arcs.n, f->mixed, f->starts[i], NULL);
+		if (f->trees.wants)
+			one = gt_forest_ways(f, f->starts[i]);
+		else
+			one = gt_arborescence(f->arcs.n, f->mixed, f->starts[i],
+					      NULL);
 		if (one < 0)
 			return -1;
 		sum += one;

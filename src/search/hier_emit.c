@@ -1,4 +1,4 @@
-#include "search/hier_request.h"
+#include "search/hier_emit.h"
 
 #include <string.h>
 
@@ -7,6 +7,7 @@
 #include "plan/plan.h"
 #include "search/fabric.h"
 #include "search/hier.h"
+#include "search/hier_request.h"
 #include "search/hier_trees.h"
 #include "topo/cluster.h"
 
@@ -28,16 +29,7 @@ struct gt_hier_pieces {
 	struct gt_hier_piece *home, *away;
 };
 
-struct gt_hier_emit {
-	const struct gt_hier_found *found;
-	struct gt_arena *scratch;
-	struct gt_plan *plan;
-	struct gt_hier_pieces *pieces; /* by root */
-	struct gt_rat value;
-	int failed;
-};
-
-static void *gt_hier_array(struct gt_hier_emit *e, size_t n, size_t size_bytes)
+void *gt_hier_array(struct gt_hier_emit *e, size_t n, size_t size_bytes)
 {
 	void *array = gt_arena_array(e->plan->arena, n, size_bytes);
 
@@ -80,6 +72,7 @@ static void gt_hier_emit_head(struct gt_hier_emit *e)
 	struct gt_plan *plan = e->plan;
 
 	plan->coll = request->coll;
+	plan->root = request->root;
 	plan->digest = gt_hier_text(e, gt_topo_digest(topo));
 	plan->shape_digest = gt_hier_text(e, gt_topo_shape_digest(topo));
 	plan->source = gt_hier_text(e, gt_topo_source(topo));
@@ -113,46 +106,53 @@ static void gt_hier_emit_ranks(struct gt_hier_emit *e)
 
 static void gt_hier_emit_links(struct gt_hier_emit *e)
 {
-	const struct gt_topo *topo = e->found->request->cluster->kinds[0].topo;
-	uint32_t n = e->found->hier->box->nlinks;
+	const struct gt_hier *hier = e->found->hier;
+	uint32_t n = hier->box->nlinks;
 	struct gt_plan_link *links = gt_hier_array(e, n, sizeof(*links));
 
 	if (e->failed)
 		return;
 	for (uint32_t i = 0; i < n; i++) {
-		const struct gt_link *link = gt_topo_link(topo, i);
-
-		links[i].id = gt_hier_text(e, link->id);
-		links[i].kind = gt_link_kind_name(link->kind);
-		links[i].gbs = link->gbs;
+		links[i].id = gt_hier_text(e, hier->link_ids[i]);
+		links[i].kind = hier->link_kinds[i];
+		links[i].gbs = hier->box->links[i].gbs;
 	}
 	e->plan->links = links;
 	e->plan->nlinks = n;
 }
 
-/* The hop, made when it is not there yet; a network hop if `net`. */
-static uint32_t gt_hier_hop(struct gt_hier_emit *e,
-			    struct gt_plan_channel *channel, uint32_t from,
-			    uint32_t to, const struct gt_hier_net *net)
+struct gt_plan_hop gt_hier_hop_make(struct gt_hier_emit *e, uint32_t from,
+				    uint32_t to, const struct gt_hier_net *net)
 {
 	const struct gt_hier *hier = e->found->hier;
-	uint32_t n = hier->box->nranks, nports = hier->cluster.nports;
+	uint32_t n = hier->box->nranks, nports = hier->cluster.nports, at = 0;
 	struct gt_plan_hop hop = {.from = from, .to = to, .network = !!net};
 	const struct gt_fabric_route *parts[2] = {
 		&hier->box->routes[from * n + to], NULL};
-	uint32_t i, at = 0;
 
 	if (net) {
 		parts[0] = &hier->out[from * nports + net->out];
 		parts[1] = &hier->in[to * nports + net->in];
 	}
-	hop.transport = net ? GT_TRANSPORT_VERBS : GT_TRANSPORT_PEER;
 	hop.charge = parts[0]->charge;
 	hop.nroute = parts[0]->nlinks + (net ? parts[1]->nlinks : 0);
 	hop.route = gt_hier_array(e, hop.nroute, sizeof(*hop.route));
 	for (int p = 0; p < 2 && parts[p] && !e->failed; p++)
 		for (uint32_t k = 0; k < parts[p]->nlinks; k++)
 			hop.route[at++] = parts[p]->links[k];
+	if (!e->failed)
+		hop.transport = gt_plan_transport(e->plan, hop.route, at);
+	return hop;
+}
+
+/* The hop, made when it is not there yet. */
+static uint32_t gt_hier_hop(struct gt_hier_emit *e,
+			    struct gt_plan_channel *channel, uint32_t from,
+			    uint32_t to, const struct gt_hier_net *net)
+{
+	struct gt_plan_hop hop = gt_hier_hop_make(e, from, to, net);
+	uint32_t i;
+
 	if (e->failed)
 		return 0;
 	for (i = 0; i < channel->nhops; i++) {
@@ -160,7 +160,8 @@ static uint32_t gt_hier_hop(struct gt_hier_emit *e,
 
 		if (old->from == from && old->to == to &&
 		    old->network == hop.network && old->nroute == hop.nroute &&
-		    !memcmp(old->route, hop.route, at * sizeof(*hop.route)))
+		    !memcmp(old->route, hop.route,
+			    hop.nroute * sizeof(*hop.route)))
 			return i;
 	}
 	channel->hops[channel->nhops++] = hop;
@@ -332,7 +333,10 @@ static void gt_hier_emit_select(struct gt_hier_emit *e)
 		ids[i] = i;
 	*select = (struct gt_plan_select){.max_bytes = UINT64_MAX,
 					  .coll = plan->coll,
-					  .algo = GT_ALGO_HIER,
+					  .algo = e->found->pairs ? GT_ALGO_TREE
+						  : e->found->trees
+							  ? GT_ALGO_HIER
+							  : GT_ALGO_RING,
 					  .protocol = GT_PROTOCOL_SIMPLE,
 					  .nchannels = plan->nchannels,
 					  .channels = ids,
@@ -347,7 +351,6 @@ static void gt_hier_emit_select(struct gt_hier_emit *e)
 static const char *gt_hier_vertex(struct gt_hier_emit *e, uint32_t vertex)
 {
 	const struct gt_hier *hier = e->found->hier;
-	const struct gt_topo *topo = e->found->request->cluster->kinds[0].topo;
 	uint32_t classes = hier->cluster.nlevels + 1,
 		 nnodes = hier->box->nnodes;
 	uint32_t rails = hier->cluster.nrails;
@@ -355,7 +358,7 @@ static const char *gt_hier_vertex(struct gt_hier_emit *e, uint32_t vertex)
 
 	if (vertex < classes * nnodes) {
 		text = gt_arena_printf(e->plan->arena, "%u/%s", vertex / nnodes,
-				       gt_topo_node(topo, vertex % nnodes)->id);
+				       hier->vertex_ids[vertex % nnodes]);
 	} else {
 		vertex -= classes * nnodes;
 		text = gt_arena_printf(e->plan->arena, "%u/switch%u.%u",
@@ -394,11 +397,21 @@ static void gt_hier_emit_set(struct gt_hier_emit *e, uint32_t part,
 			set->vertices[set->n++] = gt_hier_vertex(e, v);
 }
 
-static void gt_hier_emit_proof(struct gt_hier_emit *e)
+void gt_hier_emit_sets(struct gt_hier_emit *e)
 {
 	const struct gt_hier_bound *bound = e->found->bound;
 	struct gt_plan_proof *proof = &e->plan->proof;
 	uint32_t nsets = bound->nparts ? bound->nparts : 1;
+
+	proof->sets = gt_hier_array(e, nsets, sizeof(*proof->sets));
+	for (uint32_t i = 0; i < nsets && !e->failed; i++)
+		gt_hier_emit_set(e, i + 1, &proof->sets[proof->nsets++]);
+}
+
+static void gt_hier_emit_proof(struct gt_hier_emit *e)
+{
+	const struct gt_hier_bound *bound = e->found->bound;
+	struct gt_plan_proof *proof = &e->plan->proof;
 
 	if (!bound->found)
 		return;
@@ -407,9 +420,7 @@ static void gt_hier_emit_proof(struct gt_hier_emit *e)
 	proof->value = e->value;
 	proof->bound = bound->value;
 	proof->optimal = !gt_rat_cmp(proof->value, proof->bound);
-	proof->sets = gt_hier_array(e, nsets, sizeof(*proof->sets));
-	for (uint32_t i = 0; i < nsets && !e->failed; i++)
-		gt_hier_emit_set(e, i + 1, &proof->sets[proof->nsets++]);
+	gt_hier_emit_sets(e);
 }
 
 /* As the size of the result over the time. */
@@ -438,6 +449,40 @@ static int gt_hier_emit_check(const struct gt_plan *plan, struct gt_err *err)
 			  "the search made a wrong plan: %s", wrong.text);
 }
 
+static void gt_hier_emit_trees(struct gt_hier_emit *e)
+{
+	gt_hier_emit_pieces(e);
+	if (!e->failed)
+		gt_hier_emit_channels(e);
+	if (!e->failed)
+		gt_hier_emit_select(e);
+	if (!e->failed)
+		gt_hier_emit_proof(e);
+}
+
+static void gt_hier_emit_all(struct gt_hier_emit *e)
+{
+	gt_hier_emit_head(e);
+	if (!e->failed)
+		gt_hier_emit_ranks(e);
+	if (!e->failed)
+		gt_hier_emit_links(e);
+	if (!e->failed && e->found->trees)
+		gt_hier_emit_trees(e);
+	if (e->failed || e->found->trees)
+		return;
+	if (e->found->pairs)
+		gt_hier_emit_pairs(e);
+	else
+		gt_hier_emit_rings(e);
+	if (!e->failed)
+		gt_hier_emit_select(e);
+	if (!e->failed && e->found->pairs)
+		gt_hier_emit_proof(e);
+	else if (!e->failed)
+		gt_hier_emit_ring_proof(e);
+}
+
 int gt_hier_emit(const struct gt_hier_found *found, struct gt_plan **plan,
 		 struct gt_err *err)
 {
@@ -448,22 +493,10 @@ int gt_hier_emit(const struct gt_hier_found *found, struct gt_plan **plan,
 
 	if (!e.plan || !e.scratch)
 		rc = gt_err_nomem(err);
-	if (!rc)
+	if (!rc && found->trees)
 		rc = gt_hier_value(&e, err);
 	if (!rc) {
-		gt_hier_emit_head(&e);
-		if (!e.failed)
-			gt_hier_emit_ranks(&e);
-		if (!e.failed)
-			gt_hier_emit_links(&e);
-		if (!e.failed)
-			gt_hier_emit_pieces(&e);
-		if (!e.failed)
-			gt_hier_emit_channels(&e);
-		if (!e.failed)
-			gt_hier_emit_select(&e);
-		if (!e.failed)
-			gt_hier_emit_proof(&e);
+		gt_hier_emit_all(&e);
 		rc = e.failed ? gt_err_nomem(err)
 			      : gt_hier_emit_check(e.plan, err);
 	}

@@ -5,12 +5,16 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "plan/plan.h"
+#include "search/auto.h"
 #include "search/fabric.h"
 #include "search/hier.h"
+#include "search/hier_ports.h"
+#include "search/hier_pair.h"
+#include "search/hier_ring.h"
 #include "search/hier_trees.h"
 #include "search/request.h"
+#include "search/shape.h"
 #include "topo/cluster.h"
-#include "topo/path.h"
 
 /* Up to this many below one switch a block goes to each at once. */
 enum { GT_HIER_STAR_MAX = 4 };
@@ -20,12 +24,12 @@ static int gt_hier_limits(const struct gt_cluster *cluster, uint32_t level,
 			  struct gt_rat *uplink, int *limits,
 			  struct gt_err *err)
 {
+	enum gt_over over = gt_hier_over(cluster);
 	struct gt_rat below;
-	int rc = gt_cluster_uplink(cluster, GT_OVER_NET, level, 0, uplink, err);
+	int rc = gt_cluster_uplink(cluster, over, level, 0, uplink, err);
 
 	if (!rc)
-		rc = gt_cluster_downlink(cluster, GT_OVER_NET, level, 0, &below,
-					 err);
+		rc = gt_cluster_downlink(cluster, over, level, 0, &below, err);
 	if (!rc)
 		*limits = gt_rat_cmp(*uplink, below) < 0;
 	return rc;
@@ -35,7 +39,8 @@ static int gt_hier_limits(const struct gt_cluster *cluster, uint32_t level,
 static int gt_hier_level(const struct gt_cluster *cluster, uint32_t i,
 			 struct gt_plan_cluster *out, struct gt_err *err)
 {
-	const struct gt_cluster_fabric *fabric = &cluster->fabrics[GT_OVER_NET];
+	const struct gt_cluster_fabric *fabric =
+		&cluster->fabrics[gt_hier_over(cluster)];
 	const struct gt_cluster_level *from = &fabric->levels[i];
 	struct gt_plan_level *level = &out->levels[out->nlevels];
 	int last = i + 1 == fabric->nlevels, limits = 1, rc;
@@ -72,13 +77,15 @@ static int gt_hier_levels(const struct gt_cluster *cluster,
 			  struct gt_arena *arena, struct gt_plan_cluster *out,
 			  struct gt_err *err)
 {
-	const struct gt_cluster_fabric *fabric = &cluster->fabrics[GT_OVER_NET];
+	enum gt_over over = gt_hier_over(cluster);
+	const struct gt_cluster_fabric *fabric = &cluster->fabrics[over];
 	int rc = GT_OK;
 
-	if (cluster->fabrics[GT_OVER_NVLINK].nlevels ||
-	    cluster->fabrics[GT_OVER_NVLINK].ncables)
+	if (over == GT_OVER_NET && (cluster->fabrics[GT_OVER_NVLINK].nlevels ||
+				    cluster->fabrics[GT_OVER_NVLINK].ncables))
 		return gt_err_set(err, GT_EINPUT, cluster->source,
-				  "NVLinks between nodes are not supported");
+				  "NVLinks between nodes have to join all GPUs "
+				  "of all nodes, by switches of all rails");
 	if (!fabric->nlevels)
 		return gt_err_set(err, fabric->ncables ? GT_EINPUT : GT_ENO,
 				  cluster->source,
@@ -94,64 +101,26 @@ static int gt_hier_levels(const struct gt_cluster *cluster,
 	return rc;
 }
 
-static int gt_hier_ports(const struct gt_hier_request *request,
-			 struct gt_arena *arena, struct gt_hier *hier,
-			 struct gt_err *err)
+static int gt_hier_alike(const struct gt_cluster *cluster, struct gt_err *err)
 {
-	const struct gt_cluster_kind *kind = request->cluster->kinds;
-	const struct gt_cluster_ports *ports = &kind->ports[GT_OVER_NET];
-	uint32_t *nodes = gt_arena_array(arena, ports->n, sizeof(*nodes));
-	struct gt_plan_cluster *out = &hier->cluster;
-
-	out->ports = gt_arena_array(arena, ports->n, sizeof(*out->ports));
-	if (!nodes || !out->ports)
-		return gt_err_nomem(err);
-	out->nrails = 1;
-	for (uint32_t i = 0; i < ports->n; i++) {
-		const struct gt_cluster_port *port = &ports->list[i];
-
-		nodes[i] = port->device;
-		out->ports[i].id = gt_topo_node(kind->topo, port->device)->id;
-		out->ports[i].rail = port->rail;
-		if (port->rail >= out->nrails)
-			out->nrails = port->rail + 1;
-	}
-	out->nports = ports->n;
-	hier->ports = nodes;
-	return GT_OK;
+	if (cluster->nkinds == 1)
+		return GT_OK;
+	return gt_err_set(err, GT_EINPUT, cluster->source,
+			  "templates need nodes that are all alike; there are "
+			  "%u kinds",
+			  cluster->nkinds);
 }
 
-/* Through no other GPU: trees pass data through GPUs themselves. */
-static void gt_hier_route(const struct gt_path *path,
-			  struct gt_fabric_route *route)
+int gt_hier_takes(const struct gt_cluster *cluster, struct gt_err *err)
 {
-	route->charge = path->charge;
-	route->links = path->links;
-	if (path->kind < GT_PATH_DIS && path->kind != GT_PATH_PXN)
-		route->nlinks = path->nhops;
-}
+	struct gt_plan_cluster levels = {.nnodes = cluster->nnodes};
+	struct gt_arena *arena = gt_arena_new();
+	int rc = arena ? gt_hier_alike(cluster, err) : gt_err_nomem(err);
 
-static int gt_hier_routes(const struct gt_hier_request *request,
-			  struct gt_arena *arena, struct gt_hier *hier,
-			  struct gt_err *err)
-{
-	uint32_t n = request->ngpus, nports = hier->cluster.nports;
-	struct gt_fabric_route *out, *in;
-
-	out = gt_arena_array(arena, (size_t)n * nports, sizeof(*out));
-	in = gt_arena_array(arena, (size_t)n * nports, sizeof(*in));
-	if (!out || !in)
-		return gt_err_nomem(err);
-	for (uint32_t i = 0; i < n * nports; i++) {
-		uint32_t gpu = request->gpus[i / nports];
-		uint32_t port = hier->ports[i % nports];
-
-		gt_hier_route(gt_paths_get(request->paths, gpu, port), &out[i]);
-		gt_hier_route(gt_paths_get(request->paths, port, gpu), &in[i]);
-	}
-	hier->out = out;
-	hier->in = in;
-	return GT_OK;
+	if (!rc)
+		rc = gt_hier_levels(cluster, arena, &levels, err);
+	gt_arena_free(arena);
+	return rc;
 }
 
 int gt_hier_new(const struct gt_hier_request *request, struct gt_arena *arena,
@@ -170,26 +139,34 @@ int gt_hier_new(const struct gt_hier_request *request, struct gt_arena *arena,
 
 	if (!hier)
 		return gt_err_nomem(err);
-	if (cluster->nkinds != 1)
-		return gt_err_set(err, GT_EINPUT, cluster->source,
-				  "templates need nodes that are all alike; "
-				  "there are %u kinds",
-				  cluster->nkinds);
+	rc = gt_hier_alike(cluster, err);
+	if (rc)
+		return rc;
 	if ((uint64_t)cluster->nnodes * request->ngpus > INT32_MAX)
 		return gt_err_set(err, GT_EINPUT, cluster->source,
 				  "there are too many GPUs");
 	hier->cluster.nnodes = cluster->nnodes;
 	hier->cluster.nlocal = request->ngpus;
+	hier->watch = request->watch;
 	rc = gt_request_fabric(&box, arena, &fabric, err);
 	hier->box = fabric;
 	if (!rc)
 		rc = gt_hier_levels(cluster, arena, &hier->cluster, err);
 	if (!rc)
-		rc = gt_hier_ports(request, arena, hier, err);
-	if (!rc)
-		rc = gt_hier_routes(request, arena, hier, err);
+		rc = gt_hier_ports(request, fabric, arena, hier, err);
 	*out = hier;
 	return rc;
+}
+
+/* Broadcast and reduce have no such bound yet. */
+static int gt_hier_bound_of(const struct gt_hier *hier, enum gt_coll coll,
+			    struct gt_arena *arena, struct gt_hier_bound *bound,
+			    struct gt_err *err)
+{
+	memset(bound, 0, sizeof(*bound));
+	return gt_coll_is_rooted(coll)
+		       ? GT_OK
+		       : gt_hier_bound_find(hier, coll, arena, bound, err);
 }
 
 int gt_hier_search(const struct gt_hier_request *request, struct gt_plan **plan,
@@ -198,7 +175,8 @@ int gt_hier_search(const struct gt_hier_request *request, struct gt_plan **plan,
 	struct gt_arena *arena = gt_arena_new();
 	struct gt_hier_trees trees;
 	struct gt_hier_bound bound;
-	struct gt_hier_found found = {request, NULL, &trees, &bound};
+	struct gt_hier_found found = {
+		.request = request, .trees = &trees, .bound = &bound};
 	struct gt_hier *hier;
 	int rc;
 
@@ -209,10 +187,123 @@ int gt_hier_search(const struct gt_hier_request *request, struct gt_plan **plan,
 	if (!rc)
 		rc = gt_hier_solve(hier, request->coll, arena, &trees, err);
 	if (!rc)
-		rc = gt_hier_bound_find(hier, request->coll, arena, &bound,
-					err);
+		rc = gt_hier_bound_of(hier, request->coll, arena, &bound, err);
 	if (!rc)
 		rc = gt_hier_emit(&found, plan, err);
 	gt_arena_free(arena);
+	return rc;
+}
+
+static int gt_hier_rings_on(const struct gt_hier_request *request,
+			    struct gt_arena *arena, struct gt_plan **plan,
+			    struct gt_err *err)
+{
+	struct gt_shape_args args = {.coll = request->coll,
+				     .root = request->root,
+				     .max_channels = request->max_channels,
+				     .watch = request->watch,
+				     .arena = arena};
+	struct gt_proposal rings = {0};
+	struct gt_hier_doors doors;
+	struct gt_hier_bound bound;
+	struct gt_hier_found found = {.request = request,
+				      .bound = &bound,
+				      .rings = &rings,
+				      .doors = &doors};
+	struct gt_hier *hier;
+	int rc = gt_hier_new(request, arena, &hier, err);
+
+	found.hier = hier;
+	if (!rc)
+		rc = gt_hier_doors_new(hier, arena, &doors, err);
+	args.fabric = doors.fabric;
+	if (!rc)
+		rc = gt_shape_ring.propose(&args, &rings, err);
+	if (!rc)
+		rc = gt_hier_bound_of(hier, request->coll, arena, &bound, err);
+	return rc ? rc : gt_hier_emit(&found, plan, err);
+}
+
+int gt_hier_search_rings(const struct gt_hier_request *request,
+			 struct gt_plan **plan, struct gt_err *err)
+{
+	struct gt_arena *arena = gt_arena_new();
+	int rc;
+
+	if (!arena)
+		return gt_err_nomem(err);
+	rc = gt_hier_rings_on(request, arena, plan, err);
+	gt_arena_free(arena);
+	return rc;
+}
+
+static int gt_hier_pairs_on(const struct gt_hier_request *request,
+			    struct gt_arena *arena, struct gt_plan **plan,
+			    struct gt_err *err)
+{
+	struct gt_hier_pairs pairs;
+	struct gt_hier_bound bound;
+	struct gt_hier_found found = {
+		.request = request, .bound = &bound, .pairs = &pairs};
+	struct gt_hier *hier;
+	int rc = gt_hier_new(request, arena, &hier, err);
+
+	found.hier = hier;
+	if (!rc)
+		rc = gt_hier_pairs_find(hier, request->coll, request->root,
+					arena, &pairs, err);
+	if (!rc)
+		rc = gt_hier_bound_of(hier, request->coll, arena, &bound, err);
+	return rc ? rc : gt_hier_emit(&found, plan, err);
+}
+
+int gt_hier_search_pairs(const struct gt_hier_request *request,
+			 struct gt_plan **plan, struct gt_err *err)
+{
+	struct gt_arena *arena = gt_arena_new();
+	int rc;
+
+	if (!arena)
+		return gt_err_nomem(err);
+	rc = gt_hier_pairs_on(request, arena, plan, err);
+	gt_arena_free(arena);
+	return rc;
+}
+
+int gt_hier_search_all(const struct gt_hier_request *request,
+		       struct gt_plan **plan, struct gt_err *err)
+{
+	static int (*const ways[])(const struct gt_hier_request *request,
+				   struct gt_plan **plan,
+				   struct gt_err *err) = {
+		gt_hier_search, gt_hier_search_rings, gt_hier_search_pairs};
+	enum { GT_HIER_WAYS = sizeof(ways) / sizeof(*ways) };
+	struct gt_plan *plans[GT_HIER_WAYS];
+	uint32_t n = 0, best = 0;
+	struct gt_err why;
+	int rc = GT_OK;
+
+	for (uint32_t i = gt_coll_is_rooted(request->coll); i < GT_HIER_WAYS;
+	     i++) {
+		if (ways[i] == gt_hier_search_pairs &&
+		    gt_coll_has_blocks(request->coll))
+			continue;
+		gt_err_init(&why);
+		rc = ways[i](request, &plans[n], &why);
+		if (rc && rc != GT_ENO)
+			break;
+		n += !rc;
+	}
+	if (n && (!rc || rc == GT_ENO)) {
+		rc = gt_auto_choose(plans, n, &best, err);
+		if (!rc) {
+			*plan = plans[best];
+			plans[best] = NULL;
+		}
+	} else {
+		gt_err_set(err, rc, why.where, "%s", why.text);
+	}
+	for (uint32_t i = 0; i < n; i++)
+		gt_plan_free(plans[i]);
 	return rc;
 }

@@ -1,5 +1,6 @@
 /*
- * From a cluster to a plan of templates: what `gtopo search --algo hier` does.
+ * From a cluster to a plan of templates or of rings: what `gtopo search --algo
+ * hier` and `ring` do.
  */
 #ifndef GT_SEARCH_HIER_REQUEST_H
 #define GT_SEARCH_HIER_REQUEST_H
@@ -12,9 +13,13 @@ struct gt_cluster;
 struct gt_err;
 struct gt_hier;
 struct gt_hier_bound;
+struct gt_hier_doors;
+struct gt_hier_pairs;
 struct gt_hier_trees;
 struct gt_paths;
 struct gt_plan;
+struct gt_proposal;
+struct gt_watch;
 
 struct gt_hier_request {
 	const struct gt_cluster *cluster;
@@ -23,6 +28,10 @@ struct gt_hier_request {
 	enum gt_coll coll;
 	uint32_t ngpus; /* of each node */
 	const uint32_t *gpus;
+	/* Of rings only. */
+	uint32_t root;                /* of a broadcast or reduce */
+	uint32_t max_channels;        /* 0: no limit */
+	const struct gt_watch *watch; /* or NULL */
 };
 
 /*
@@ -33,15 +42,36 @@ struct gt_hier_request {
 int gt_hier_search(const struct gt_hier_request *request, struct gt_plan **plan,
 		   struct gt_err *err);
 
-/* Its parts: the cluster as numbers; numbers as a plan (hier_emit.c). */
+/* The same of rings through all nodes (plan/cluster.h). */
+int gt_hier_search_rings(const struct gt_hier_request *request,
+			 struct gt_plan **plan, struct gt_err *err);
+
+/* Are nodes and switches all alike?  GT_EINPUT, and what is not, if not. */
+int gt_hier_takes(const struct gt_cluster *cluster, struct gt_err *err);
+
+/* Trees through all nodes: all-reduce, broadcast and reduce. */
+int gt_hier_search_pairs(const struct gt_hier_request *request,
+			 struct gt_plan **plan, struct gt_err *err);
+
+/*
+ * All of these that do the collective, each at the sizes where it is quickest
+ * (search/auto.h); the proof is that of the largest bandwidth.
+ */
+int gt_hier_search_all(const struct gt_hier_request *request,
+		       struct gt_plan **plan, struct gt_err *err);
+
+/* Their parts: the cluster as numbers; numbers as a plan (hier_emit.c). */
 int gt_hier_new(const struct gt_hier_request *request, struct gt_arena *arena,
 		struct gt_hier **hier, struct gt_err *err);
 
 struct gt_hier_found {
 	const struct gt_hier_request *request;
 	const struct gt_hier *hier;
-	const struct gt_hier_trees *trees;
+	const struct gt_hier_trees *trees; /* or NULL */
 	const struct gt_hier_bound *bound;
+	const struct gt_proposal *rings;
+	const struct gt_hier_doors *doors;
+	const struct gt_hier_pairs *pairs; /* or NULL */
 };
 int gt_hier_emit(const struct gt_hier_found *found, struct gt_plan **plan,
 		 struct gt_err *err);

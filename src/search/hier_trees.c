@@ -11,6 +11,7 @@
 #include "search/fabric.h"
 #include "search/hier.h"
 #include "search/lp.h"
+#include "search/watch.h"
 
 /* Rounds after which the best so far has to do. */
 enum { GT_HIER_ROUNDS = 500 };
@@ -147,6 +148,8 @@ static int gt_hier_generate(struct gt_hier_master *m, struct gt_err *err)
 {
 	uint32_t links = m->trees->rows.n;
 	int added, one = 0;
+	double nranks =
+		(double)m->hier->cluster.nnodes * m->hier->cluster.nlocal;
 
 	do {
 		if (gt_lp_solve(m->lp))
@@ -158,6 +161,10 @@ static int gt_hier_generate(struct gt_hier_master *m, struct gt_err *err)
 
 			m->prices[r] = price > 0 ? price : 0;
 		}
+		gt_watch_tell(m->hier->watch, "trees", m->trees->nrounds,
+			      gt_lp_values(m->lp)[0] * nranks);
+		if (gt_watch_over(m->hier->watch))
+			break;
 		added = 0;
 		for (uint32_t i = 0; i < gt_hier_nroots(m) && one >= 0; i++) {
 			one = gt_hier_offer(m, i, m->prices[links + i]);
@@ -303,35 +310,47 @@ int gt_hier_solve(const struct gt_hier *hier, enum gt_coll coll,
 	return rc;
 }
 
+/* gbs * unit * whole / load */
+int gt_hier_row_rate(const struct gt_hier *hier,
+		     const struct gt_hier_trees *trees, uint32_t row,
+		     struct gt_rat *x)
+{
+	uint32_t n = hier->box->nranks;
+	struct gt_rat most;
+	int64_t load = 0;
+
+	for (uint32_t t = 0; t < trees->ntrees; t++) {
+		const struct gt_hier_tree *tree = &trees->trees[t];
+		int64_t times = tree->root == n ? n : 1;
+
+		if (__builtin_mul_overflow(times * tree->loads[row],
+					   tree->weight, &times) ||
+		    __builtin_add_overflow(load, times, &load))
+			return -1;
+	}
+	if (!load)
+		return 0;
+	if (!gt_rat_make(trees->whole, load, &most) ||
+	    !gt_rat_mul(most, GT_RAT(trees->rows.unit, 1), &most) ||
+	    !gt_rat_mul(most, trees->rows.gbs[row], x))
+		return -1;
+	return 1;
+}
+
 int gt_hier_rate(const struct gt_hier *hier, const struct gt_hier_trees *trees,
 		 struct gt_rat *x)
 {
-	uint32_t n = hier->box->nranks;
-	struct gt_rat most, at;
+	struct gt_rat at;
 	int found = 0;
 
 	for (uint32_t r = 0; r < trees->rows.n; r++) {
-		int64_t load = 0;
+		int loaded = gt_hier_row_rate(hier, trees, r, &at);
 
-		for (uint32_t t = 0; t < trees->ntrees; t++) {
-			const struct gt_hier_tree *tree = &trees->trees[t];
-			int64_t times = tree->root == n ? n : 1;
-
-			if (__builtin_mul_overflow(times * tree->loads[r],
-						   tree->weight, &times) ||
-			    __builtin_add_overflow(load, times, &load))
-				return 0;
-		}
-		if (!load)
-			continue;
-		/* gbs * unit * whole / load */
-		if (!gt_rat_make(trees->whole, load, &most) ||
-		    !gt_rat_mul(most, GT_RAT(trees->rows.unit, 1), &most) ||
-		    !gt_rat_mul(most, trees->rows.gbs[r], &at))
+		if (loaded < 0)
 			return 0;
-		if (!found || gt_rat_cmp(at, *x) < 0)
+		if (loaded && (!found || gt_rat_cmp(at, *x) < 0))
 			*x = at;
-		found = 1;
+		found |= loaded;
 	}
 	return found;
 }

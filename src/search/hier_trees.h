@@ -72,6 +72,14 @@ int gt_hier_rate(const struct gt_hier *hier, const struct gt_hier_trees *trees,
 		 struct gt_rat *x);
 
 /*
+ * What they would reach if only this row limited: 1, 0 when nothing loads it,
+ * -1 when that needs more than 64 bits.
+ */
+int gt_hier_row_rate(const struct gt_hier *hier,
+		     const struct gt_hier_trees *trees, uint32_t row,
+		     struct gt_rat *x);
+
+/*
  * hier_rows.c: rows and loads; hier_price.c: cheap trees.  Where trees are
  * also, or only, used from their leaves to the root, a link's capacity is the
  * smaller of both directions.

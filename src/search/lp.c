@@ -107,6 +107,19 @@ void gt_lp_bound(struct gt_lp *lp, uint32_t column, double lower, double upper)
 		upper > GT_LP_INF ? GT_LP_INF : upper;
 }
 
+void gt_lp_raise(struct gt_lp *lp, uint32_t column, double lower)
+{
+	double *all = Clp_columnLower(lp->model);
+
+	if (all[column] < lower)
+		all[column] = lower;
+}
+
+void gt_lp_fill(struct gt_lp *lp, uint32_t row)
+{
+	Clp_rowLower(lp->model)[row] = Clp_rowUpper(lp->model)[row];
+}
+
 int gt_lp_solve(struct gt_lp *lp)
 {
 	Clp_primal(lp->model, 0);

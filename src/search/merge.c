@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "plan/cluster.h"
 #include "plan/plan.h"
 
 /* Room for n more channels behind the plan's own. */
@@ -72,6 +73,21 @@ static uint32_t *gt_merge_links(struct gt_plan *plan,
 	return map;
 }
 
+static int gt_merge_paths(struct gt_plan *plan, struct gt_plan_channel *channel)
+{
+	channel->paths = gt_merge_copy(plan, channel->paths, channel->npaths,
+				       sizeof(*channel->paths));
+	for (uint32_t i = 0; channel->paths && i < channel->npaths; i++) {
+		struct gt_plan_path *path = &channel->paths[i];
+
+		path->ranks = gt_merge_copy(plan, path->ranks, path->nranks,
+					    sizeof(*path->ranks));
+		if (!path->ranks)
+			return 0;
+	}
+	return channel->paths != NULL;
+}
+
 static int gt_merge_hops(struct gt_plan *plan, struct gt_plan_channel *channel,
 			 const uint32_t *map)
 {
@@ -90,6 +106,30 @@ static int gt_merge_hops(struct gt_plan *plan, struct gt_plan_channel *channel,
 	return channel->hops != NULL;
 }
 
+static int gt_merge_templates(struct gt_plan *plan,
+			      struct gt_plan_channel *channel)
+{
+	uint32_t n = plan->cluster ? plan->cluster->nlocal : 0;
+
+	if (!channel->templates)
+		return 1;
+	channel->templates = gt_merge_copy(plan, channel->templates, n,
+					   sizeof(*channel->templates));
+	for (uint32_t i = 0; channel->templates && i < n; i++) {
+		struct gt_plan_template *tree = &channel->templates[i];
+
+		tree->home =
+			gt_merge_copy(plan, tree->home, n, sizeof(*tree->home));
+		tree->away =
+			gt_merge_copy(plan, tree->away, n, sizeof(*tree->away));
+		tree->net =
+			gt_merge_copy(plan, tree->net, n, sizeof(*tree->net));
+		if (!tree->home || !tree->away || !tree->net)
+			return 0;
+	}
+	return channel->templates != NULL;
+}
+
 int gt_merge_channels(struct gt_plan *plan, const struct gt_plan *other,
 		      struct gt_err *err)
 {
@@ -105,20 +145,24 @@ int gt_merge_channels(struct gt_plan *plan, const struct gt_plan *other,
 			gt_merge_copy(plan, channel.order, channel.norder,
 				      sizeof(*channel.order));
 		if (channel.parent)
-			channel.parent = gt_merge_copy(plan, channel.parent,
-						       plan->nranks,
-						       sizeof(*channel.parent));
+			channel.parent = gt_merge_copy(
+				plan, channel.parent,
+				plan->cluster ? plan->cluster->nlocal
+					      : plan->nranks,
+				sizeof(*channel.parent));
 		if (!channel.order ||
 		    (other->channels[i].parent && !channel.parent))
 			return gt_err_nomem(err);
-		if (!gt_merge_hops(plan, &channel, map))
+		if (!gt_merge_paths(plan, &channel) ||
+		    !gt_merge_hops(plan, &channel, map) ||
+		    !gt_merge_templates(plan, &channel))
 			return gt_err_nomem(err);
 		plan->channels[plan->nchannels++] = channel;
 	}
 	return GT_OK;
 }
 
-/* What a link carries when every pair moves 1 GB/s. */
+/* What a link carries when every pair that has to moves 1 GB/s. */
 static int gt_merge_load(const struct gt_plan *plan, uint32_t link,
 			 struct gt_rat *load)
 {
@@ -129,6 +173,10 @@ static int gt_merge_load(const struct gt_plan *plan, uint32_t link,
 	for (uint32_t i = 0; i < plan->proof.nroutes; i++) {
 		const struct gt_plan_route *route = &plan->proof.routes[i];
 
+		if (gt_coll_moves(plan->coll) &&
+		    !gt_coll_pairs(plan->coll, plan->nranks, plan->root,
+				   route->from, route->to))
+			continue;
 		for (uint32_t k = 0; k < route->nlinks; k++)
 			if (route->links[k] == link &&
 			    !gt_rat_add(*load,
@@ -165,7 +213,7 @@ int gt_merge_mesh(struct gt_plan *plan, struct gt_err *err)
 	struct gt_plan_channel mesh = {.shape = GT_SHAPE_MESH,
 				       .share = GT_RAT(1, 1)};
 
-	if (plan->nranks < 2 || plan->proof.nroutes != pairs ||
+	if (plan->nranks < 2 || plan->cluster || plan->proof.nroutes != pairs ||
 	    !gt_merge_rate(plan, &mesh.gbs))
 		return gt_err_set(err, GT_ENO, NULL,
 				  "no mesh joins all %u ranks", plan->nranks);
@@ -180,7 +228,8 @@ int gt_merge_mesh(struct gt_plan *plan, struct gt_err *err)
 		mesh.hops[i] = (struct gt_plan_hop){
 			.from = route->from,
 			.to = route->to,
-			.transport = GT_TRANSPORT_PEER,
+			.transport = gt_plan_transport(plan, route->links,
+						       route->nlinks),
 			.charge = route->charge,
 			.nroute = route->nlinks,
 			.route = route->links,
@@ -188,6 +237,16 @@ int gt_merge_mesh(struct gt_plan *plan, struct gt_err *err)
 	}
 	plan->channels[plan->nchannels++] = mesh;
 	return GT_OK;
+}
+
+/* What only moves was bounded by flows, in the mesh's unit. */
+static int gt_merge_flow_bound(struct gt_plan *plan)
+{
+	struct gt_plan_proof *proof = &plan->proof;
+
+	proof->value = plan->channels[0].gbs;
+	proof->optimal = !gt_rat_cmp(proof->value, proof->bound);
+	return plan->has_proof;
 }
 
 /* The bound in the unit of the plan's rows as they are now. */
@@ -199,6 +258,7 @@ static int gt_merge_bound(struct gt_plan *plan, struct gt_rat algbw)
 	    !gt_rat_div(algbw, gt_plan_algbw_factor(plan), &proof->bound))
 		return 0;
 	proof->class_ = GT_PROOF_ANY;
+	proof->max_channels = 0;
 	proof->value = plan->channels[0].gbs;
 	proof->optimal = !gt_rat_cmp(proof->value, proof->bound);
 	proof->nprices = 0;
@@ -225,6 +285,8 @@ int gt_merge_mesh_only(struct gt_plan *plan, struct gt_err *err)
 	row->algo = gt_algo_can(GT_ALGO_TWO_SHOT, plan->coll)
 			    ? GT_ALGO_TWO_SHOT
 			    : GT_ALGO_ONE_SHOT;
-	plan->has_proof = gt_merge_bound(plan, algbw);
+	plan->has_proof = gt_coll_moves(plan->coll)
+				  ? gt_merge_flow_bound(plan)
+				  : gt_merge_bound(plan, algbw);
 	return GT_OK;
 }

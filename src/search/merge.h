@@ -17,7 +17,7 @@ int gt_merge_channels(struct gt_plan *plan, const struct gt_plan *other,
 
 /*
  * Append a mesh over the routes of the plan's proof.  Its rate is what every
- * ordered pair can move while all others do: exact, the least over all links
+ * ordered pair that has to can move while all others do: exact, the least over all links
  * of capacity by the routes that cross it.  GT_ENO when some pair has no
  * route, or the rate does not fit.
  */

@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "base/unit.h"
 #include "search/fabric.h"
+#include "search/whole.h"
 #include "topo/path.h"
 
 /* The GPU's node, or UINT32_MAX. */
@@ -116,6 +117,11 @@ int gt_request_fabric(const struct gt_request *request, struct gt_arena *arena,
 
 	if (!f)
 		return gt_err_nomem(err);
+	*fabric = f;
+	if (request->whole) {
+		*f = request->whole->fabric;
+		return GT_OK;
+	}
 	f->nnodes = gt_topo_nnodes(request->topo);
 	f->nlinks = gt_topo_nlinks(request->topo);
 	f->nranks = n;
@@ -127,6 +133,5 @@ int gt_request_fabric(const struct gt_request *request, struct gt_arena *arena,
 	for (uint32_t i = 0; i < n; i++)
 		f->ranks[i] = request->gpus[i];
 	gt_request_fill(request, f);
-	*fabric = f;
 	return GT_OK;
 }

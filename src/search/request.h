@@ -14,6 +14,7 @@ struct gt_err;
 struct gt_fabric;
 struct gt_paths;
 struct gt_watch;
+struct gt_whole;
 
 struct gt_request {
 	const struct gt_topo *topo;
@@ -22,9 +23,13 @@ struct gt_request {
 	enum gt_coll coll;
 	uint32_t root;                /* rank, for collectives that have one */
 	uint32_t max_channels;        /* 0: no limit */
+	int equal;                    /* all channels have the same share */
+	uint32_t trees_per_root;      /* at most, of equal shares; 0: any */
 	const struct gt_watch *watch; /* or NULL */
 	uint32_t nranks;
 	const uint32_t *gpus; /* nodes, in order of rank */
+	/* A cluster in place of topo, paths and gpus; or NULL. */
+	const struct gt_whole *whole;
 };
 
 /*

@@ -15,7 +15,7 @@
 #define GT_FEW_EPS 1e-9
 
 /* Variants to try; fewer where there is more to do for each. */
-enum { GT_FEW_TRIES = 64, GT_FEW_SMALL = 16, GT_FEW_TRIES_LARGE = 8 };
+enum { GT_FEW_TRIES = 64, GT_FEW_SMALL = 10, GT_FEW_TRIES_LARGE = 8 };
 
 struct gt_few {
 	const struct gt_few_args *args;
@@ -51,10 +51,11 @@ static uint32_t gt_few_least(const struct gt_few *few)
 	const struct gt_ring_rows *rows = few->best->rows;
 	double most = few->value, best, one;
 
-	for (uint32_t from = 0; from < rows->n; from++) {
+	for (uint32_t from = 0; from < rows->nranks; from++) {
 		best = 0;
-		for (uint32_t to = 0; to < rows->n; to++) {
-			one = gt_few_room(rows, (size_t)from * rows->n + to);
+		for (uint32_t to = 0; to < rows->stride; to++) {
+			one = gt_few_room(rows,
+					  (size_t)from * rows->stride + to);
 			if (one > best)
 				best = one;
 		}
@@ -133,7 +134,7 @@ static int gt_few_sparse(struct gt_few *few)
 static int gt_few_run(struct gt_few *few)
 {
 	const struct gt_few_args *args = few->args;
-	uint32_t tries = few->best->rows->n <= GT_FEW_SMALL
+	uint32_t tries = args->max || few->best->rows->n <= GT_FEW_SMALL
 				 ? GT_FEW_TRIES
 				 : GT_FEW_TRIES_LARGE;
 	int rc = GT_OK;

@@ -26,6 +26,7 @@ struct gt_greedy {
 	const struct gt_greedy_args *args;
 	double *left; /* row -> capacity not given away */
 	int64_t *prices, *weights;
+	int64_t *cost; /* hop -> price under the guide */
 	uint32_t *order, *best;
 	uint32_t seed;
 };
@@ -35,6 +36,7 @@ static void gt_greedy_release(struct gt_greedy *g)
 	free(g->left);
 	free(g->prices);
 	free(g->weights);
+	free(g->cost);
 	free(g->order);
 	free(g->best);
 }
@@ -42,14 +44,19 @@ static void gt_greedy_release(struct gt_greedy *g)
 static int gt_greedy_init(struct gt_greedy *g)
 {
 	size_t n = g->rows->n, m = g->rows->nrows + 1;
+	size_t nn = (size_t)g->rows->stride * g->rows->stride;
 
 	g->left = malloc(m * sizeof(*g->left));
 	g->prices = malloc(m * sizeof(*g->prices));
-	g->weights = malloc(n * n * sizeof(*g->weights));
+	g->weights = malloc(nn * sizeof(*g->weights));
+	g->cost = malloc(nn * sizeof(*g->cost));
 	g->order = malloc(n * sizeof(*g->order));
 	g->best = malloc(n * sizeof(*g->best));
-	if (!g->left || !g->prices || !g->weights || !g->order || !g->best)
+	if (!g->left || !g->prices || !g->weights || !g->cost || !g->order ||
+	    !g->best)
 		return GT_ESYS;
+	if (g->args->guide)
+		gt_ring_weights(g->rows, g->args->guide->prices, g->cost);
 	for (uint32_t r = 0; r < g->rows->nrows; r++)
 		g->left[r] = gt_rat_double(g->rows->rows[r].gbs);
 	return GT_OK;
@@ -87,7 +94,7 @@ static int64_t gt_greedy_price(struct gt_greedy *g, uint32_t row)
 
 static void gt_greedy_offer(struct gt_greedy *g)
 {
-	size_t nn = (size_t)g->rows->n * g->rows->n;
+	size_t nn = (size_t)g->rows->stride * g->rows->stride;
 
 	for (uint32_t r = 0; r < g->rows->nrows; r++)
 		g->prices[r] = gt_greedy_price(g, r);
@@ -98,22 +105,33 @@ static void gt_greedy_offer(struct gt_greedy *g)
 	gt_pricer_run(g->args->pricer, g->weights);
 }
 
+/* Does the guide use such rings? */
+static int gt_greedy_guided(const struct gt_greedy *g, const uint32_t *order)
+{
+	uint32_t n = g->rows->n, m = g->rows->stride;
+	__int128 cost = 0;
+
+	if (!g->args->guide)
+		return 1;
+	for (uint32_t i = 0; i < n; i++)
+		cost += g->cost[order[i] * m + order[i + 1 < n ? i + 1 : 0]];
+	return cost == g->args->guide->price_den;
+}
+
 /* What the ring could carry of all that is left. */
 static double gt_greedy_room(const struct gt_greedy *g, const uint32_t *order)
 {
-	const struct gt_ring_exact *guide = g->args->guide;
 	double room = 1e30;
-	__int128 cost = 0;
 
+	if (!gt_greedy_guided(g, order))
+		return 0;
 	for (uint32_t r = 0; r < g->rows->nrows; r++) {
 		uint32_t load = gt_ring_load(g->rows, r, order);
 
 		if (load && g->left[r] < room * load)
 			room = g->left[r] / load;
-		if (guide)
-			cost += (__int128)load * guide->prices[r];
 	}
-	return guide && cost != guide->price_den ? 0 : room;
+	return room;
 }
 
 /* The roomiest of the rings offered, both ways round, to `best`. */
@@ -132,7 +150,7 @@ static double gt_greedy_best(struct gt_greedy *g)
 				best = room;
 				memcpy(g->best, g->order, n * sizeof(*g->best));
 			}
-			gt_ring_order_reverse(g->order, n);
+			gt_ring_rows_turn(g->rows, g->order);
 		}
 	}
 	return best;

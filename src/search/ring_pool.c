@@ -56,10 +56,10 @@ static int gt_ring_pool_grow(struct gt_ring_pool *pool)
 static int gt_ring_joined(const struct gt_ring_rows *rows,
 			  const uint32_t *order)
 {
-	uint32_t n = rows->n;
+	uint32_t n = rows->n, m = rows->stride;
 
 	for (uint32_t i = 0; i < n; i++)
-		if (!rows->joined[order[i] * n + order[(i + 1) % n]])
+		if (!rows->joined[order[i] * m + order[(i + 1) % n]])
 			return 0;
 	return 1;
 }
@@ -84,14 +84,4 @@ int gt_ring_pool_add(struct gt_ring_pool *pool, const uint32_t *order)
 	       rows->n * sizeof(*order));
 	pool->nrings++;
 	return 1;
-}
-
-void gt_ring_order_reverse(uint32_t *order, uint32_t n)
-{
-	for (uint32_t i = 1, j = n - 1; i < j; i++, j--) {
-		uint32_t t = order[i];
-
-		order[i] = order[j];
-		order[j] = t;
-	}
 }

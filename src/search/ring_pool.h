@@ -12,7 +12,7 @@ struct gt_ring_rows;
 struct gt_ring_pool {
 	const struct gt_ring_rows *rows;
 	uint32_t nrings, size;
-	uint32_t *orders; /* [ring * n], rank 0 first */
+	uint32_t *orders; /* [ring * n], as in ring_rows.h */
 	uint32_t *loads;  /* [ring * nrows] */
 };
 
@@ -21,13 +21,10 @@ void gt_ring_pool_init(struct gt_ring_pool *pool,
 void gt_ring_pool_release(struct gt_ring_pool *pool);
 
 /*
- * Add the ring with this order (rank 0 first).  1: added; 0: a hop has no
+ * Add the ring with this order.  1: added; 0: a hop has no
  * route, or an equal ring is there already; GT_ESYS: memory ran out.
  */
 int gt_ring_pool_add(struct gt_ring_pool *pool, const uint32_t *order);
-
-/* The same ring the other way round, rank 0 first again. */
-void gt_ring_order_reverse(uint32_t *order, uint32_t n);
 
 const uint32_t *gt_ring_pool_order(const struct gt_ring_pool *pool,
 				   uint32_t ring);

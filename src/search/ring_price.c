@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "search/arborescence.h"
+#include "search/ring_doors.h"
 #include "search/ring_local.h"
 
 /*
@@ -11,7 +12,8 @@
  */
 struct gt_pricer {
 	uint32_t n, m;
-	struct gt_local *local; /* a quick one has only this */
+	struct gt_local *local;       /* a quick one has only this */
+	struct gt_door_pricer *doors; /* likewise, where there are doors */
 	int64_t *cost;
 	int64_t *into; /* into[v * m + u]: weight of u -> v among those */
 	int64_t *first, *back; /* from and to rank 0 */
@@ -28,7 +30,8 @@ static int gt_pricer_init(struct gt_pricer *p)
 	return p->cost && p->into && p->first && p->back;
 }
 
-struct gt_pricer *gt_pricer_new(uint32_t n, int quick)
+struct gt_pricer *gt_pricer_new(uint32_t n, const struct gt_doors *doors,
+				int quick)
 {
 	struct gt_pricer *p = calloc(1, sizeof(*p));
 	int ok;
@@ -37,7 +40,9 @@ struct gt_pricer *gt_pricer_new(uint32_t n, int quick)
 		return NULL;
 	p->n = n;
 	p->m = n - 1;
-	if (quick || n > GT_PRICE_EXACT)
+	if (doors)
+		ok = (p->doors = gt_door_pricer_new(n, doors, quick)) != NULL;
+	else if (quick || n > GT_PRICE_EXACT)
 		ok = (p->local = gt_local_new(n)) != NULL;
 	else
 		ok = gt_pricer_init(p);
@@ -52,6 +57,7 @@ void gt_pricer_free(struct gt_pricer *pricer)
 	if (!pricer)
 		return;
 	gt_local_free(pricer->local);
+	gt_door_pricer_free(pricer->doors);
 	free(pricer->cost);
 	free(pricer->into);
 	free(pricer->first);
@@ -91,8 +97,12 @@ static int64_t gt_pricer_arrive(const struct gt_pricer *p, uint32_t set,
 
 void gt_pricer_run(struct gt_pricer *p, const int64_t *weights)
 {
-	uint32_t full = (1u << (p->local ? 0 : p->m)) - 1;
+	uint32_t full = (1u << (p->local || p->doors ? 0 : p->m)) - 1;
 
+	if (p->doors) {
+		gt_door_pricer_run(p->doors, weights);
+		return;
+	}
 	if (p->local) {
 		gt_local_run(p->local, weights);
 		return;
@@ -130,6 +140,8 @@ static uint32_t gt_pricer_before(const struct gt_pricer *p, uint32_t set,
 /* One ring a last rank. */
 uint32_t gt_pricer_nrings(const struct gt_pricer *p)
 {
+	if (p->doors)
+		return gt_door_pricer_nrings(p->doors);
 	return p->local ? gt_local_nrings(p->local) : p->m;
 }
 
@@ -145,6 +157,8 @@ int64_t gt_pricer_ring(const struct gt_pricer *p, uint32_t last,
 {
 	uint32_t set, v = last;
 
+	if (p->doors)
+		return gt_door_pricer_ring(p->doors, last, order);
 	if (p->local)
 		return gt_local_ring(p->local, last, order);
 	set = (1u << p->m) - 1;
@@ -198,6 +212,8 @@ int64_t gt_pricer_bound(const struct gt_pricer *p, const int64_t *weights)
 {
 	int64_t best = INT64_MAX;
 
+	if (p->doors)
+		return gt_door_pricer_bound(p->doors, weights);
 	if (p->local)
 		return gt_pricer_relax(p, weights);
 	for (uint32_t v = 0; v < p->m; v++)

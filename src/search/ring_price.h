@@ -13,23 +13,28 @@
 
 #include <stdint.h>
 
-enum { GT_PRICE_EXACT = 16 };
+/* 16 ranks, and the world outside. */
+enum { GT_PRICE_EXACT = 17 };
 
 /* The weight of a hop that does not exist; n of them do not overflow. */
 #define GT_PRICE_NONE (INT64_MAX / 4096)
 
+struct gt_doors;
 struct gt_pricer;
 
 /*
- * For n >= 2 ranks; NULL when memory ran out.  A quick one never promises the
- * cheapest ring; an exact one does, up to GT_PRICE_EXACT ranks, and is a
- * quick one beyond.
+ * For n >= 2 ranks, or with doors (search/fabric.h; else NULL) any number;
+ * NULL when memory ran out.  A quick one never promises the
+ * cheapest ring; an exact one does, up to GT_PRICE_EXACT ranks (the
+ * world behind the doors is one more), and is a quick one beyond.
  */
-struct gt_pricer *gt_pricer_new(uint32_t n, int quick);
+struct gt_pricer *gt_pricer_new(uint32_t n, const struct gt_doors *doors,
+				int quick);
 void gt_pricer_free(struct gt_pricer *pricer);
 
 /*
- * Look for rings; weights[from * n + to] >= 0 and at most GT_PRICE_NONE.
+ * Look for rings; weights[from * n + to] >= 0 and at most GT_PRICE_NONE; with
+ * doors by the stride of search/ring_rows.h.
  * Rings of GT_PRICE_NONE or more use a hop that does not exist.
  */
 void gt_pricer_run(struct gt_pricer *pricer, const int64_t *weights);
@@ -37,7 +42,8 @@ void gt_pricer_run(struct gt_pricer *pricer, const int64_t *weights);
 /* How many rings the last run offers: cheap ones, not all different. */
 uint32_t gt_pricer_nrings(const struct gt_pricer *pricer);
 
-/* The i-th of them: its cost, its order (rank 0 first) into order[0..n). */
+/* The i-th of them: its cost, its order (rank 0 first, or as in
+ * ring_rows.h) into order. */
 int64_t gt_pricer_ring(const struct gt_pricer *pricer, uint32_t i,
 		       uint32_t *order);
 

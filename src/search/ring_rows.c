@@ -1,5 +1,7 @@
 #include "search/ring_rows.h"
 
+#include <string.h>
+
 #include "base/arena.h"
 #include "base/err.h"
 #include "search/fabric.h"
@@ -16,14 +18,63 @@ static int gt_ring_open(const struct gt_fabric *f,
 	return route->nlinks > 0;
 }
 
+/* All that a ring may go over, by stride: hops, and ways out, across and in. */
+static int gt_ring_routes(const struct gt_fabric *f, struct gt_arena *arena,
+			  struct gt_ring_rows *rows,
+			  struct gt_fabric_route **out)
+{
+	size_t m = rows->stride, n = f->nranks;
+	const struct gt_doors *doors = f->doors;
+	uint32_t nports = doors ? doors->nports : 0;
+	struct gt_fabric_route *routes =
+		gt_arena_array(arena, m * m, sizeof(*routes));
+
+	if (!routes)
+		return 0;
+	for (size_t i = 0; i < n; i++) {
+		memcpy(routes + i * m, f->routes + i * n, n * sizeof(*routes));
+		for (size_t p = 0; p < nports; p++) {
+			routes[i * m + n + p] = doors->out[i * nports + p];
+			routes[(n + nports + p) * m + i] =
+				doors->in[i * nports + p];
+		}
+	}
+	for (size_t p = 0; p < nports; p++)
+		memcpy(routes + (n + p) * m + n + nports,
+		       doors->across + p * nports, nports * sizeof(*routes));
+	*out = routes;
+	return 1;
+}
+
+/* A way across need not load anything. */
+static void gt_ring_join(const struct gt_fabric *f,
+			 const struct gt_fabric_route *routes,
+			 struct gt_ring_rows *rows)
+{
+	size_t m = rows->stride, n = f->nranks;
+	uint32_t nports = f->doors ? f->doors->nports : 0;
+
+	for (size_t i = 0; i < m * m; i++)
+		rows->joined[i] = (unsigned char)gt_ring_open(f, &routes[i]);
+	for (size_t p = 0; p < nports; p++)
+		for (size_t q = 0; q < nports; q++) {
+			size_t at = (n + p) * m + n + nports + q;
+
+			rows->joined[at] =
+				f->doors->joined[p * nports + q] &&
+				(rows->joined[at] || !routes[at].nlinks);
+		}
+}
+
 /* The least common denominator of all charges, or 0. */
-static uint32_t gt_ring_unit(const struct gt_fabric *f)
+static uint32_t gt_ring_unit(const struct gt_fabric *f,
+			     const struct gt_fabric_route *routes, size_t n)
 {
 	struct gt_rat step;
 	int64_t unit = 1;
 
-	for (uint32_t i = 0; i < f->nranks * f->nranks; i++) {
-		const struct gt_fabric_route *route = &f->routes[i];
+	for (size_t i = 0; i < n; i++) {
+		const struct gt_fabric_route *route = &routes[i];
 
 		if (!gt_ring_open(f, route))
 			continue;
@@ -38,14 +89,12 @@ static uint32_t gt_ring_unit(const struct gt_fabric *f)
 	return (uint32_t)unit;
 }
 
-static void gt_ring_row_fill(const struct gt_fabric *f, uint32_t unit,
-			     uint32_t *loads)
+static void gt_ring_row_fill(const struct gt_fabric *f,
+			     const struct gt_fabric_route *routes, size_t nn,
+			     uint32_t unit, uint32_t *loads)
 {
-	uint32_t n = f->nranks;
-	size_t nn = (size_t)n * n;
-
 	for (size_t i = 0; i < nn; i++) {
-		const struct gt_fabric_route *route = &f->routes[i];
+		const struct gt_fabric_route *route = &routes[i];
 
 		if (!gt_ring_open(f, route))
 			continue;
@@ -88,7 +137,7 @@ static int gt_ring_row_empty(const struct gt_ring_row *row, size_t nn)
 static int gt_ring_row_needed(const struct gt_ring_rows *rows, uint32_t i,
 			      uint32_t kept)
 {
-	size_t nn = (size_t)rows->n * rows->n;
+	size_t nn = (size_t)rows->stride * rows->stride;
 	const struct gt_ring_row *all = rows->rows;
 
 	if (gt_ring_row_empty(&all[i], nn))
@@ -112,30 +161,45 @@ static void gt_ring_rows_reduce(struct gt_ring_rows *rows)
 	rows->nrows = kept;
 }
 
+static int gt_ring_rows_room(const struct gt_fabric *fabric,
+			     struct gt_arena *arena, struct gt_ring_rows *rows)
+{
+	size_t m;
+
+	rows->n = rows->nranks = rows->stride = fabric->nranks;
+	if (fabric->doors) {
+		rows->n += 2;
+		rows->stride += 2 * fabric->doors->nports;
+	}
+	m = rows->stride;
+	rows->nrows = fabric->nlinks;
+	rows->nrooms = 1;
+	rows->rows = gt_arena_array(arena, rows->nrows, sizeof(*rows->rows));
+	rows->joined = gt_arena_alloc(arena, m * m);
+	return rows->rows && rows->joined;
+}
+
 int gt_ring_rows_new(const struct gt_fabric *fabric, struct gt_arena *arena,
 		     struct gt_ring_rows **out, struct gt_err *err)
 {
-	size_t nn = (size_t)fabric->nranks * fabric->nranks;
 	struct gt_ring_rows *rows = gt_arena_alloc(arena, sizeof(*rows));
-	uint32_t *loads =
-		gt_arena_array(arena, fabric->nlinks * nn, sizeof(*loads));
+	struct gt_fabric_route *routes;
+	uint32_t *loads;
+	size_t nn;
 
-	if (!rows || !loads)
+	if (!rows || !gt_ring_rows_room(fabric, arena, rows) ||
+	    !gt_ring_routes(fabric, arena, rows, &routes))
 		return gt_err_nomem(err);
-	rows->n = fabric->nranks;
-	rows->nrows = fabric->nlinks;
-	rows->unit = gt_ring_unit(fabric);
+	nn = (size_t)rows->stride * rows->stride;
+	loads = gt_arena_array(arena, fabric->nlinks * nn, sizeof(*loads));
+	if (!loads)
+		return gt_err_nomem(err);
+	rows->unit = gt_ring_unit(fabric, routes, nn);
 	if (!rows->unit)
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "a route's charge is out of range");
-	rows->rows = gt_arena_array(arena, rows->nrows, sizeof(*rows->rows));
-	rows->joined = gt_arena_alloc(arena, nn);
-	if (!rows->rows || !rows->joined)
-		return gt_err_nomem(err);
-	gt_ring_row_fill(fabric, rows->unit, loads);
-	for (size_t i = 0; i < nn; i++)
-		rows->joined[i] =
-			(unsigned char)gt_ring_open(fabric, &fabric->routes[i]);
+	gt_ring_row_fill(fabric, routes, nn, rows->unit, loads);
+	gt_ring_join(fabric, routes, rows);
 	for (uint32_t i = 0; i < rows->nrows; i++) {
 		rows->rows[i].link = i;
 		rows->rows[i].gbs = fabric->links[i].gbs;
@@ -150,24 +214,43 @@ uint32_t gt_ring_load(const struct gt_ring_rows *rows, uint32_t row,
 		      const uint32_t *order)
 {
 	const uint32_t *load = rows->rows[row].load;
-	uint32_t n = rows->n, sum = 0;
+	uint32_t n = rows->n, m = rows->stride, sum = 0;
 
+	if (!load)
+		return rows->count[gt_ring_room(rows, order)];
 	for (uint32_t i = 0; i < n; i++)
-		sum += load[order[i] * n + order[i + 1 < n ? i + 1 : 0]];
+		sum += load[order[i] * m + order[i + 1 < n ? i + 1 : 0]];
 	return sum;
 }
 
 void gt_ring_weights(const struct gt_ring_rows *rows, const int64_t *prices,
 		     int64_t *weights)
 {
-	size_t nn = (size_t)rows->n * rows->n;
+	size_t nn = (size_t)rows->stride * rows->stride;
 
 	for (size_t i = 0; i < nn; i++)
 		weights[i] = 0;
 	for (uint32_t r = 0; r < rows->nrows; r++) {
-		if (!prices[r])
+		if (!prices[r] || !rows->rows[r].load)
 			continue;
 		for (size_t i = 0; i < nn; i++)
 			weights[i] += prices[r] * rows->rows[r].load[i];
 	}
+}
+
+void gt_ring_rows_turn(const struct gt_ring_rows *rows, uint32_t *order)
+{
+	uint32_t n = rows->nranks, nports = (rows->stride - n) / 2, t;
+
+	/* With doors the last rank becomes the first, and out becomes in. */
+	for (uint32_t i = rows->n == n, j = n - 1; i < j; i++, j--) {
+		t = order[i];
+		order[i] = order[j];
+		order[j] = t;
+	}
+	if (rows->n == n)
+		return;
+	t = order[n];
+	order[n] = order[n + 1] - nports;
+	order[n + 1] = t + nports;
 }

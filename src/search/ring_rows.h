@@ -20,17 +20,34 @@ struct gt_err;
 struct gt_fabric;
 
 struct gt_ring_row {
-	uint32_t link;        /* of the fabric */
-	struct gt_rat gbs;    /* its capacity */
-	const uint32_t *load; /* [from * n + to] */
+	uint32_t link;     /* of the fabric */
+	struct gt_rat gbs; /* its capacity */
+	/* [from * stride + to]; NULL: that of channels */
+	const uint32_t *load;
 };
 
 struct gt_ring_rows {
-	uint32_t n; /* ranks */
+	/*
+	 * Places in a ring's order, and what can stand there: the ranks; where
+	 * the fabric has doors then also each port as the way out and each as
+	 * the way in, of which the order ends with one each.
+	 */
+	uint32_t n, nranks, stride;
 	uint32_t nrows;
 	uint32_t unit;
 	struct gt_ring_row *rows;
-	unsigned char *joined; /* [from * n + to]: is there a route? */
+	unsigned char *joined; /* [from * stride + to]: is there a route? */
+	/*
+	 * Where the number of channels is limited the last row counts them.
+	 * What a ring carries over a hop, its room, is limited by the hop's
+	 * links, so it is at least (what it carries) / room of a channel:
+	 * that is what it loads this row with, times `scale`.
+	 */
+	uint32_t max_channels; /* 0: no limit, no such row, one room */
+	int64_t scale;
+	uint32_t nrooms;
+	uint32_t *room;  /* [from * stride + to]: 0 for the narrowest */
+	uint32_t *count; /* room -> load of the last row */
 };
 
 /*
@@ -40,12 +57,29 @@ struct gt_ring_rows {
 int gt_ring_rows_new(const struct gt_fabric *fabric, struct gt_arena *arena,
 		     struct gt_ring_rows **rows, struct gt_err *err);
 
-/* What a ring (order of all n ranks) loads a row with. */
+/*
+ * The same with at most so many channels, at least 1.  GT_ENO when the rooms
+ * of hops are no fractions of small numbers.
+ */
+int gt_ring_rows_limit(const struct gt_ring_rows *rows, uint32_t max_channels,
+		       struct gt_arena *arena, struct gt_ring_rows **limited,
+		       struct gt_err *err);
+
+/*
+ * The narrowest hop's room, from gt_ring_rows.room; nrooms where nothing
+ * narrows it.
+ */
+uint32_t gt_ring_room(const struct gt_ring_rows *rows, const uint32_t *order);
+
+/* What a ring (order of all n places) loads a row with. */
 uint32_t gt_ring_load(const struct gt_ring_rows *rows, uint32_t row,
 		      const uint32_t *order);
 
-/* weights[from * n + to] = sum of load * price over the rows. */
+/* weights[from * stride + to] = sum of load * price over the rows of links. */
 void gt_ring_weights(const struct gt_ring_rows *rows, const int64_t *prices,
 		     int64_t *weights);
+
+/* The same ring the other way round, the same rank first. */
+void gt_ring_rows_turn(const struct gt_ring_rows *rows, uint32_t *order);
 
 #endif

@@ -7,6 +7,8 @@
 #include "search/auto.h"
 #include "search/bound.h"
 #include "search/emit.h"
+#include "search/equal.h"
+#include "search/fabric.h"
 #include "search/merge.h"
 #include "search/request.h"
 #include "search/shape.h"
@@ -14,7 +16,11 @@
 static const struct gt_shape_entry *const gt_shapes[] = {
 	&gt_shape_ring,
 	&gt_shape_forest,
+	&gt_shape_flow,
 };
+
+/* How many equal channels there are if nobody says, of trees a root. */
+enum { GT_SEARCH_RINGS = 32, GT_SEARCH_TREES = 8 };
 
 enum { GT_NSHAPETABLE = sizeof(gt_shapes) / sizeof(gt_shapes[0]) };
 
@@ -23,6 +29,8 @@ static const struct gt_shape_entry *gt_search_shape(const char *name)
 	/* of an all-reduce people say tree */
 	if (!strcmp(name, "tree"))
 		return &gt_shape_forest;
+	if (!strcmp(name, "alltoall"))
+		return &gt_shape_flow;
 	for (size_t i = 0; i < GT_NSHAPETABLE; i++)
 		if (!strcmp(gt_shapes[i]->name, name))
 			return gt_shapes[i];
@@ -48,17 +56,61 @@ static int gt_search_tighten(const struct gt_shape_args *args,
 	proposal->has_bound = 1;
 	proposal->bound = any->value;
 	proposal->nprices = 0;
+	proposal->max_channels = 0;
 	return GT_OK;
+}
+
+static int gt_search_is_equal(const struct gt_request *request,
+			      const struct gt_shape_entry *shape)
+{
+	return request->equal ||
+	       (request->trees_per_root && shape->shape == GT_SHAPE_TREE);
+}
+
+/* Trees, which take no limit otherwise than of equal shares. */
+static int gt_search_too_many(const struct gt_request *request,
+			      const struct gt_proposal *proposal)
+{
+	return proposal->shape == GT_SHAPE_TREE && request->max_channels &&
+	       proposal->nchannels > request->max_channels;
+}
+
+static int gt_search_equal(const struct gt_request *request,
+			   const struct gt_shape_args *args,
+			   const struct gt_shape_entry *shape,
+			   struct gt_proposal *proposal,
+			   struct gt_search_stats *stats, struct gt_err *err)
+{
+	struct gt_equal_ask ask = {args, shape, 1, 1, GT_SEARCH_RINGS, NULL};
+	uint32_t all = request->max_channels;
+
+	if (shape->shape == GT_SHAPE_TREE) {
+		ask.max = request->trees_per_root;
+		if (gt_coll_has_blocks(request->coll))
+			ask.groups = request->nranks;
+	}
+	if (all && all < ask.groups)
+		return gt_err_set(err, GT_ENO, "--max-channels",
+				  "each of %u GPUs needs a tree of its own",
+				  ask.groups);
+	if (all && (!request->trees_per_root || all / ask.groups < ask.max))
+		ask.max = all / ask.groups;
+	if (!ask.max)
+		ask.max = GT_SEARCH_TREES;
+	stats->max_equal = ask.max * ask.groups;
+	return gt_equal(&ask, proposal, &stats->equal_bound, err);
 }
 
 static int gt_search_run(const struct gt_request *request,
 			 const struct gt_shape_entry *shape,
 			 struct gt_proposal *proposal, struct gt_arena *arena,
-			 struct gt_plan **plan, struct gt_err *err)
+			 struct gt_plan **plan, struct gt_search_stats *stats,
+			 struct gt_err *err)
 {
 	struct gt_shape_args args = {.coll = request->coll,
 				     .root = request->root,
 				     .max_channels = request->max_channels,
+				     .bare = gt_search_is_equal(request, shape),
 				     .watch = request->watch,
 				     .arena = arena};
 	struct gt_found found = {request, NULL, proposal};
@@ -71,6 +123,9 @@ static int gt_search_run(const struct gt_request *request,
 	rc = shape->propose(&args, proposal, err);
 	if (!rc && proposal->class_ == GT_PROOF_RING)
 		rc = gt_search_tighten(&args, proposal, err);
+	if (!rc && (args.bare || gt_search_too_many(request, proposal)))
+		rc = gt_search_equal(request, &args, shape, proposal, stats,
+				     err);
 	return rc ? rc : gt_emit(&found, plan, err);
 }
 
@@ -86,10 +141,11 @@ static int gt_search_shape_plan(const struct gt_request *request,
 
 	if (!arena)
 		return gt_err_nomem(err);
-	rc = gt_search_run(request, shape, &proposal, arena, plan, err);
-	stats->nrows += proposal.nrows;
-	stats->ncolumns += proposal.ncolumns;
-	stats->nrounds += proposal.nrounds;
+	rc = gt_search_run(request, shape, &proposal, arena, plan, stats, err);
+	stats->nrows = proposal.nrows;
+	stats->unlimited = proposal.unlimited;
+	stats->ncolumns = proposal.ncolumns;
+	stats->nrounds = proposal.nrounds;
 	gt_arena_free(arena);
 	return rc;
 }
@@ -100,22 +156,33 @@ static int gt_search_all(const struct gt_request *request,
 			 struct gt_err *err)
 {
 	struct gt_plan *plans[GT_NSHAPETABLE];
+	struct gt_search_stats took[GT_NSHAPETABLE] = {{0}}, sum = {0};
 	uint32_t n = 0, best;
 	struct gt_err why;
 	int rc = GT_OK;
 
+	gt_err_init(&why);
 	for (size_t i = 0; i < GT_NSHAPETABLE; i++) {
+		if (!gt_shapes[i]->can(request->coll))
+			continue;
 		gt_err_init(&why);
 		rc = gt_search_shape_plan(request, gt_shapes[i], &plans[n],
-					  stats, &why);
+					  &took[n], &why);
 		if (rc && rc != GT_ENO)
 			break;
+		sum.nrows += took[n].nrows;
+		sum.ncolumns += took[n].ncolumns;
+		sum.nrounds += took[n].nrounds;
 		n += !rc;
 	}
 	if (n && (!rc || rc == GT_ENO)) {
 		rc = gt_auto_choose(plans, n, &best, err);
 		if (!rc) {
 			*plan = plans[best];
+			sum.unlimited = took[best].unlimited;
+			sum.max_equal = took[best].max_equal;
+			sum.equal_bound = took[best].equal_bound;
+			*stats = sum;
 			plans[best] = NULL;
 		}
 	} else {
@@ -126,15 +193,16 @@ static int gt_search_all(const struct gt_request *request,
 	return rc;
 }
 
-/* Over the routes that rings would use. */
+/* Over the routes that other shapes would use. */
 static int gt_search_mesh(const struct gt_request *request,
 			  struct gt_plan **plan, struct gt_search_stats *stats,
 			  struct gt_err *err)
 {
 	struct gt_plan *made;
 	uint32_t best;
-	int rc = gt_search_shape_plan(request, &gt_shape_ring, &made, stats,
-				      err);
+	const struct gt_shape_entry *shape =
+		gt_coll_moves(request->coll) ? &gt_shape_flow : &gt_shape_ring;
+	int rc = gt_search_shape_plan(request, shape, &made, stats, err);
 
 	if (rc)
 		return rc;
@@ -156,7 +224,15 @@ int gt_search(const struct gt_request *request, const char *algo,
 	struct gt_search_stats took = {0};
 	int rc;
 
-	if (shape)
+	if (shape && !shape->can(request->coll))
+		rc = gt_err_set(err, GT_EINPUT, NULL,
+				"--algo %s cannot do %s; auto and mesh can",
+				algo, gt_coll_name(request->coll));
+	else if (request->equal && gt_coll_moves(request->coll))
+		rc = gt_err_set(err, GT_EINPUT, NULL,
+				"--equal is for rings and trees, not for %s",
+				gt_coll_name(request->coll));
+	else if (shape)
 		rc = gt_search_shape_plan(request, shape, plan, &took, err);
 	else if (!strcmp(algo, "auto"))
 		rc = gt_search_all(request, plan, &took, err);

@@ -17,13 +17,17 @@ struct gt_request;
 
 /* What it took, for people. */
 struct gt_search_stats {
-	uint32_t nrows;    /* links that can limit */
-	uint32_t ncolumns; /* rings looked at by the linear program */
-	uint32_t nrounds;  /* of pricing */
+	uint32_t nrows;          /* links that can limit */
+	uint32_t ncolumns;       /* rings looked at by the linear program */
+	uint32_t nrounds;        /* of pricing */
+	struct gt_rat unlimited; /* bounds any number of channels, if limited */
+	/* What so many equal channels reach at most; 0: none were asked for. */
+	uint32_t max_equal;
+	struct gt_rat equal_bound;
 };
 
 /*
- * The best plan of the shape called `algo` ("ring"), of the mesh of all pairs
+ * The best plan of the shape called `algo` ("ring", "forest", "flow"), of the mesh of all pairs
  * ("mesh"), or of all of them by message size ("auto").  GT_ENO when this
  * machine has none (GPUs without routes to each other).  *plan is the
  * caller's; it has passed gt_plan_check().  `stats` may be NULL.

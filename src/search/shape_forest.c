@@ -65,8 +65,8 @@ static int gt_forest_cut(const struct gt_shape_args *args,
 	return GT_OK;
 }
 
-static int gt_forest_channel(const struct gt_forest *f, uint32_t which,
-			     struct gt_proposal_channel *out)
+int gt_forest_channel(const struct gt_forest *f, uint32_t which,
+		      struct gt_proposal_channel *out)
 {
 	struct gt_arena *arena = f->args->arena;
 	struct gt_tree tree = gt_trees_get(&f->trees, which);
@@ -171,7 +171,7 @@ static int gt_forest_run(struct gt_forest *f, struct gt_proposal *proposal,
 	if (!proposal->has_bound ||
 	    gt_rat_cmp(shares.value, proposal->bound) < 0)
 		rc = gt_forest_tighten(f, proposal, err);
-	if (!rc && proposal->has_bound)
+	if (!rc && proposal->has_bound && !f->args->bare)
 		rc = gt_forest_few(f, proposal->bound, &shares, err);
 	if (rc)
 		return rc;
@@ -230,8 +230,15 @@ static int gt_forest_propose(const struct gt_shape_args *args,
 	return rc;
 }
 
+int gt_shape_spreads(enum gt_coll coll)
+{
+	return !gt_coll_moves(coll);
+}
+
 const struct gt_shape_entry gt_shape_forest = {
 	.name = "forest",
 	.shape = GT_SHAPE_TREE,
+	.can = gt_shape_spreads,
 	.propose = gt_forest_propose,
+	.whole = gt_forest_whole,
 };

@@ -59,6 +59,30 @@ struct gt_tree gt_trees_get(const struct gt_trees *trees, uint32_t tree)
 	return made;
 }
 
+/* Each block over all hops from the root to its rank. */
+static int gt_trees_fill_blocks(struct gt_trees *trees, uint32_t root,
+				const uint32_t *parent)
+{
+	const struct gt_arcs *arcs = trees->arcs;
+	uint32_t n = arcs->n, last = trees->ntrees;
+	uint32_t *at = trees->ranks + (size_t)last * 3 * n;
+	int32_t *loads = trees->loads + (size_t)last * arcs->nrows;
+
+	memset(loads, 0, arcs->nrows * sizeof(*loads));
+	for (uint32_t v = 0; v < 3 * n; v++)
+		at[v] = GT_TREE_ROOT;
+	for (uint32_t to = 0; to < n; to++)
+		for (uint32_t v = to; trees->wants[root * n + to] && v != root;
+		     v = parent[v]) {
+			if (arcs->cost[parent[v] * n + v] >= GT_ARC_NONE)
+				return 0;
+			at[v] = parent[v];
+			at[n + v] = arcs->pick[parent[v] * n + v];
+			gt_arcs_load(arcs, at[n + v], loads);
+		}
+	return 1;
+}
+
 /* Fill what stands behind the last tree. */
 static int gt_trees_fill(struct gt_trees *trees, uint32_t root,
 			 const uint32_t *parent)
@@ -68,6 +92,8 @@ static int gt_trees_fill(struct gt_trees *trees, uint32_t root,
 	uint32_t *at = trees->ranks + (size_t)last * 3 * n;
 	int32_t *loads = trees->loads + (size_t)last * arcs->nrows;
 
+	if (trees->wants)
+		return gt_trees_fill_blocks(trees, root, parent);
 	memset(loads, 0, arcs->nrows * sizeof(*loads));
 	for (uint32_t v = 0; v < n; v++) {
 		uint32_t p = parent[v];
@@ -102,7 +128,8 @@ static void gt_trees_measure(struct gt_trees *trees, uint32_t root)
 	for (uint32_t v = 0; v < n; v++) {
 		uint32_t depth = 0;
 
-		for (uint32_t u = v; u != root; u = parent[u])
+		for (uint32_t u = v; u != root && parent[u] != GT_TREE_ROOT;
+		     u = parent[u])
 			depth++;
 		tree->far += depth;
 		if (depth > tree->depth)

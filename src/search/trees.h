@@ -4,6 +4,8 @@
  *
  * A tree is used down (from its root to all: all-gather, broadcast), up
  * (reduce-scatter, reduce) or both ways, one after the other (all-reduce).
+ * Where every rank gets a block of its own (gt_trees.wants) a hop carries those
+ * of all that hang from it, and ranks without one are no part of the tree.
  */
 #ifndef GT_SEARCH_TREES_H
 #define GT_SEARCH_TREES_H
@@ -35,6 +37,8 @@ struct gt_tree {
 struct gt_trees {
 	struct gt_arcs *arcs;
 	unsigned int way; /* enum gt_tree_way */
+	/* [root * n + rank]: has it a block for the rank?  NULL: one for all */
+	const unsigned char *wants;
 	uint32_t ntrees, size;
 	struct gt_tree *trees;
 	uint32_t *ranks; /* parents and routes of all trees */

@@ -1,0 +1,280 @@
+#include "cli/cmd.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/file.h"
+#include "cli/interrupt.h"
+#include "cli/opt.h"
+#include "cli/run_machine.h"
+#include "cli/run_parse.h"
+#include "cli/tune_sweep.h"
+#include "plan/plan.h"
+#include "plan/simulate.h"
+
+struct gt_tune_opts {
+	const char *plan;
+	int device; /* -1: the best one */
+	int map;    /* enum gt_map */
+	int strict;
+	const char *coll; /* NULL: those that rows name */
+	uint64_t begin_bytes, end_bytes;
+	int64_t factor;
+	int64_t timeout_ns;
+};
+
+static const struct gt_tune_opts gt_tune_defaults = {
+	.device = -1,
+	.begin_bytes = 1 << 10,
+	.end_bytes = GT_RUN_UNSET,
+	.factor = 4,
+	.timeout_ns = 30000000000,
+};
+
+#define GT_TUNE_AT(member) offsetof(struct gt_tune_opts, member)
+
+static const struct gt_opt gt_tune_opts[] = {
+	{GT_OPT_TEXT, 0, "plan", "FILE", GT_TUNE_AT(plan),
+	 "tune this plan; - is standard input", 0, 0},
+	{GT_OPT_WORD, 0, "device", "host|cuda", GT_TUNE_AT(device),
+	 "where ranks run (default: cuda if there is one)", 0, 0},
+	{GT_OPT_WORD, 0, "map", "id|index", GT_TUNE_AT(map),
+	 "rank to GPU by bus id, or by number (default: id)", 0, 0},
+	{GT_OPT_FLAG, 0, "strict", NULL, GT_TUNE_AT(strict),
+	 "refuse GPUs of a machine that is not the plan's", 0, 0},
+	{GT_OPT_TEXT, 0, "coll", "NAME", GT_TUNE_AT(coll),
+	 "collective, or all that the plan can do (default: its rows')", 0, 0},
+	{GT_OPT_BYTES, 'b', "begin", "SIZE", GT_TUNE_AT(begin_bytes),
+	 "smallest size in bytes (default: 1K)", 0, 0},
+	{GT_OPT_BYTES, 'e', "end", "SIZE", GT_TUNE_AT(end_bytes),
+	 "largest size (default: 1G on GPUs, 16M on CPUs)", 0, 0},
+	{GT_OPT_INT, 'f', "factor", "N", GT_TUNE_AT(factor),
+	 "from one size to the next (default: 4)", 2, INT64_MAX},
+	{GT_OPT_TIME, 0, "timeout", "TIME", GT_TUNE_AT(timeout_ns),
+	 "give up after so long without progress (default: 30s)", 0, 0},
+	GT_OPT_END,
+};
+
+enum {
+	GT_TUNE_HOST_BYTES = 16 << 20,
+	GT_TUNE_CUDA_BYTES = 1 << 30,
+	GT_TUNE_BAR = 24, /* characters */
+	GT_TUNE_EVERY_NS = 100000000,
+};
+
+/* What the sweep's calls get. */
+struct gt_tune_talk {
+	const struct gt_cmd_args *args;
+	int shows; /* is there a terminal? */
+	int64_t next_ns;
+};
+
+static void gt_tune_tell(void *arg, const struct gt_plan_select *way,
+			 uint64_t bytes, uint32_t done, uint32_t all)
+{
+	static const char full[] = "########################";
+	struct gt_tune_talk *talk = arg;
+	int64_t now_ns = gt_clock_ns();
+	int n = (int)((uint64_t)GT_TUNE_BAR * done / all);
+
+	if (!talk->shows || now_ns < talk->next_ns)
+		return;
+	talk->next_ns = now_ns + GT_TUNE_EVERY_NS;
+	fprintf(stderr,
+		"\r[%.*s%*s] %" PRIu32 "/%" PRIu32 " %s %s %s, %" PRIu64
+		" bytes\033[K",
+		n, full, GT_TUNE_BAR - n, "", done, all,
+		gt_coll_name(way->coll), gt_algo_name(way->algo),
+		gt_protocol_name(way->protocol), bytes);
+}
+
+static void gt_tune_clear(const struct gt_tune_talk *talk)
+{
+	if (talk->shows)
+		fputs("\r\033[K", stderr);
+}
+
+static void gt_tune_refuse(void *arg, const struct gt_plan_select *way,
+			   uint64_t bytes, uint64_t wrong)
+{
+	const struct gt_tune_talk *talk = arg;
+
+	gt_tune_clear(talk);
+	gt_cmd_warn(talk->args,
+		    "%s by %s with %s is refused: %" PRIu64
+		    " elements of %" PRIu64 " bytes are wrong",
+		    gt_coll_name(way->coll), gt_algo_name(way->algo),
+		    gt_protocol_name(way->protocol), wrong, bytes);
+}
+
+/* Those that rows name, or what was asked for and the plan serves. */
+static int gt_tune_colls(const struct gt_tune_opts *opts,
+			 const struct gt_plan *plan, unsigned *colls,
+			 struct gt_err *err)
+{
+	int coll = -1, rc = GT_OK;
+
+	*colls = 0;
+	if (opts->coll)
+		rc = gt_run_parse_coll(opts->coll, &coll, err);
+	for (uint32_t i = 0; !opts->coll && i < plan->nselect; i++)
+		*colls |= 1u << plan->select[i].coll;
+	for (int c = 0; opts->coll && c < GT_NCOLLS; c++)
+		if ((coll == c || coll < 0) &&
+		    gt_plan_row(plan, (enum gt_coll)c, 0))
+			*colls |= 1u << c;
+	if (!rc && !*colls)
+		rc = gt_err_set(err, GT_EINPUT, NULL,
+				"--coll '%s': the plan has nothing for it",
+				opts->coll);
+	return rc;
+}
+
+/* A wrong plan never runs. */
+static int gt_tune_verify(const struct gt_plan *plan, struct gt_err *err)
+{
+	int rc = gt_plan_check(plan, err);
+
+	for (uint32_t i = 0; !rc && i < plan->nselect; i++)
+		if (!i || plan->select[i].coll != plan->select[i - 1].coll)
+			rc = gt_simulate(plan, plan->select[i].coll, err);
+	if (rc == GT_ENO)
+		rc = err->code = GT_EINPUT;
+	return rc;
+}
+
+/* "cuda: 4 x NVIDIA H200", or "host: 4 ranks on 2 CPUs" */
+static const char *gt_tune_machine(const struct gt_plan *plan,
+				   const struct gt_engine_ops *ops)
+{
+	const char *name = plan->ranks[0].name;
+
+	if (!strcmp(ops->name, "host"))
+		return gt_arena_printf(
+			plan->arena, "host: %u ranks on %ld CPUs", plan->nranks,
+			sysconf(_SC_NPROCESSORS_ONLN));
+	for (uint32_t i = 1; name && i < plan->nranks; i++)
+		if (!plan->ranks[i].name || strcmp(plan->ranks[i].name, name))
+			name = NULL;
+	return gt_arena_printf(plan->arena, "%s: %u x %s", ops->name,
+			       plan->nranks, name ? name : "GPU");
+}
+
+static int gt_tune_where(const struct gt_cmd_args *args,
+			 const struct gt_plan *plan,
+			 struct gt_tune_sweep *sweep, struct gt_err *err)
+{
+	const struct gt_tune_opts *opts = args->opts;
+	const struct gt_run_machine want = {opts->map, opts->strict, NULL};
+	int host = !strcmp(sweep->ops->name, "host");
+
+	if (sweep->end_bytes == GT_RUN_UNSET)
+		sweep->end_bytes =
+			host ? GT_TUNE_HOST_BYTES : GT_TUNE_CUDA_BYTES;
+	if (sweep->begin_bytes < 4 || sweep->begin_bytes > sweep->end_bytes)
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "-b '%" PRIu64 "' is not within 4 and -e "
+				  "'%" PRIu64 "'",
+				  sweep->begin_bytes, sweep->end_bytes);
+	sweep->config.map = opts->map;
+	if (!host)
+		return gt_run_machine_check(args, &want, plan, err);
+	if (opts->map || opts->strict)
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "%s is for GPUs; engine 'host' needs none",
+				  opts->map ? "--map index" : "--strict");
+	return GT_OK;
+}
+
+static int gt_tune_write(const struct gt_cmd_args *args,
+			 const struct gt_plan *plan, struct gt_err *err)
+{
+	struct gt_buf out = GT_BUF_INIT;
+	int rc = gt_tune_verify(plan, err);
+
+	if (!rc)
+		rc = gt_plan_print(plan, &out, err);
+	if (!rc)
+		rc = gt_file_write(args->out, out.text, out.len, err);
+	gt_buf_release(&out);
+	return rc;
+}
+
+static int gt_tune_plan(const struct gt_cmd_args *args, struct gt_plan *plan,
+			struct gt_tune_sweep *sweep, struct gt_err *err)
+{
+	const struct gt_tune_opts *opts = args->opts;
+	struct gt_tune_talk talk = {
+		.args = args, .shows = !args->quiet && isatty(STDERR_FILENO)};
+	unsigned colls;
+	int rc = gt_tune_verify(plan, err);
+
+	sweep->plan = plan;
+	sweep->arg = &talk;
+	if (!rc)
+		rc = gt_tune_where(args, plan, sweep, err);
+	if (!rc)
+		rc = gt_tune_colls(opts, plan, &colls, err);
+	if (!rc)
+		rc = gt_tune_ways_find(plan, colls, sweep->ops->how != NULL,
+				       plan->arena, &sweep->ways, err);
+	if (rc)
+		return rc;
+	sweep->machine = gt_tune_machine(plan, sweep->ops);
+	if (!sweep->machine)
+		return gt_err_nomem(err);
+	gt_cmd_note(args, "%u ways on %s", sweep->ways.n, sweep->machine);
+	sweep->config.interrupt = gt_interrupt_catch();
+	rc = gt_tune_sweep(sweep, err);
+	gt_tune_clear(&talk);
+	if (!rc)
+		rc = gt_tune_write(args, plan, err);
+	/* Its warnings have said why. */
+	return !rc && sweep->refused ? GT_ENO : rc;
+}
+
+static int gt_tune_run(const struct gt_cmd_args *args, struct gt_err *err)
+{
+	const struct gt_tune_opts *opts = args->opts;
+	const char *device = gt_run_parse_device(opts->device);
+	struct gt_tune_sweep sweep = {
+		.ops = gt_engine_find(device),
+		.config = {.timeout_ns = opts->timeout_ns},
+		.begin_bytes = opts->begin_bytes,
+		.end_bytes = opts->end_bytes,
+		.factor = (uint64_t)opts->factor,
+		.tell = gt_tune_tell,
+		.refuse = gt_tune_refuse,
+	};
+	struct gt_plan *plan;
+	int rc;
+
+	rc = gt_run_parse_engine(opts->plan, device, sweep.ops, err);
+	if (rc)
+		return rc;
+	if (!opts->timeout_ns)
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "--timeout '0' leaves no time");
+	rc = gt_plan_read(opts->plan, &plan, err);
+	if (rc)
+		return rc;
+	rc = gt_tune_plan(args, plan, &sweep, err);
+	gt_plan_free(plan);
+	return rc;
+}
+
+const struct gt_cmd gt_cmd_tune = {
+	.name = "tune",
+	.summary = "measure a plan's ways on this machine, choose among them",
+	.operands = "",
+	.opts = gt_tune_opts,
+	.defaults = &gt_tune_defaults,
+	.opts_bytes = sizeof(struct gt_tune_opts),
+	.run = gt_tune_run,
+};

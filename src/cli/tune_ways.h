@@ -1,0 +1,31 @@
+/*
+ * The candidates of `gtopo tune`: every way to use the channels of a plan that
+ * an engine may know.
+ */
+#ifndef GT_CLI_TUNE_WAYS_H
+#define GT_CLI_TUNE_WAYS_H
+
+#include <stdint.h>
+
+#include "plan/plan.h"
+
+struct gt_arena;
+struct gt_err;
+
+/* Rows without limits, in order of collective; the arena's. */
+struct gt_tune_ways {
+	uint32_t n;
+	struct gt_plan_select *rows;
+};
+
+/*
+ * The ways of the collectives in `colls` (bits).  Channels stand together as
+ * they do in some row of select or measurement; meshes go in one shot and in
+ * two, where the engine has several protocols (`meshes`) by each of them.  What
+ * would not pass gt_plan_check() or gt_simulate() is left out.
+ */
+int gt_tune_ways_find(const struct gt_plan *plan, unsigned colls, int meshes,
+		      struct gt_arena *arena, struct gt_tune_ways *ways,
+		      struct gt_err *err);
+
+#endif

@@ -1,0 +1,44 @@
+/*
+ * What hier_emit.c, which makes a cluster's plan of trees, and
+ * hier_emit_ring.c, of rings, share.  For these two only.
+ */
+#ifndef GT_SEARCH_HIER_EMIT_H
+#define GT_SEARCH_HIER_EMIT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/rat.h"
+#include "plan/plan.h"
+
+struct gt_hier_found;
+struct gt_hier_net;
+struct gt_hier_pieces;
+
+struct gt_hier_emit {
+	const struct gt_hier_found *found;
+	struct gt_arena *scratch;
+	struct gt_plan *plan;
+	struct gt_hier_pieces *pieces; /* by root */
+	struct gt_rat value;
+	int failed; /* memory ran out; the rest does not matter */
+};
+
+/* In the plan's arena; NULL sets failed. */
+void *gt_hier_array(struct gt_hier_emit *e, size_t n, size_t size_bytes);
+
+/* A hop with its route; of the network if `net`. */
+struct gt_plan_hop gt_hier_hop_make(struct gt_hier_emit *e, uint32_t from,
+				    uint32_t to, const struct gt_hier_net *net);
+
+/* The bound's sets of vertices, as the certificate. */
+void gt_hier_emit_sets(struct gt_hier_emit *e);
+
+/* Channels of trees through all nodes: found->pairs. */
+void gt_hier_emit_pairs(struct gt_hier_emit *e);
+
+/* Channels and proof of rings: found->rings. */
+void gt_hier_emit_rings(struct gt_hier_emit *e);
+void gt_hier_emit_ring_proof(struct gt_hier_emit *e);
+
+#endif

@@ -1,0 +1,184 @@
+#include "search/hier_emit.h"
+
+#include <string.h>
+
+#include "search/fabric.h"
+#include "search/hier.h"
+#include "search/hier_request.h"
+#include "search/hier_ring.h"
+#include "search/hier_trees.h"
+#include "search/shape.h"
+
+/* The ports that a proposed ring ends with. */
+static uint32_t gt_hier_ring_port(const struct gt_hier_emit *e,
+				  const uint32_t *order, int in)
+{
+	const struct gt_hier *hier = e->found->hier;
+	uint32_t n = hier->box->nranks;
+
+	return order[n + (uint32_t)in] - n - (in ? hier->cluster.nports : 0);
+}
+
+/* Hops in the order of plan/cluster.h; those of odd nodes go back. */
+static void gt_hier_ring_hops(struct gt_hier_emit *e,
+			      struct gt_plan_channel *channel,
+			      const uint32_t *order)
+{
+	uint32_t n = channel->norder;
+	uint32_t out = gt_hier_ring_port(e, order, 0);
+	uint32_t in = gt_hier_ring_port(e, order, 1);
+	int alternate = e->found->doors->alternate;
+	struct gt_hier_net net = {order[n - 1], out, alternate ? out : in};
+
+	for (uint32_t k = 0; k + 1 < n && !e->failed; k++)
+		channel->hops[channel->nhops++] =
+			gt_hier_hop_make(e, order[k], order[k + 1], NULL);
+	channel->hops[channel->nhops++] = gt_hier_hop_make(
+		e, net.from, alternate ? net.from : order[0], &net);
+	if (!alternate)
+		return;
+	for (uint32_t k = n - 1; k && !e->failed; k--)
+		channel->hops[channel->nhops++] =
+			gt_hier_hop_make(e, order[k], order[k - 1], NULL);
+	net = (struct gt_hier_net){order[0], in, in};
+	channel->hops[channel->nhops++] =
+		gt_hier_hop_make(e, order[0], order[0], &net);
+}
+
+void gt_hier_emit_rings(struct gt_hier_emit *e)
+{
+	const struct gt_proposal *rings = e->found->rings;
+	uint32_t n = e->found->hier->box->nranks;
+	struct gt_plan *plan = e->plan;
+
+	plan->channels =
+		gt_hier_array(e, rings->nchannels, sizeof(*plan->channels));
+	for (uint32_t i = 0; i < rings->nchannels && !e->failed; i++) {
+		const struct gt_proposal_channel *in = &rings->channels[i];
+		struct gt_plan_channel *out = &plan->channels[i];
+
+		out->id = plan->nchannels++;
+		out->shape = GT_SHAPE_RING;
+		out->gbs = in->gbs;
+		out->share = GT_RAT(1, 1);
+		if (rings->nchannels > 1)
+			gt_rat_div(in->gbs, rings->value, &out->share);
+		out->norder = n;
+		out->order = gt_hier_array(e, n, sizeof(*out->order));
+		out->hops = gt_hier_array(e, 2 * (size_t)n, sizeof(*out->hops));
+		if (e->failed)
+			return;
+		memcpy(out->order, in->order, n * sizeof(*out->order));
+		gt_hier_ring_hops(e, out, in->order);
+	}
+}
+
+static void gt_hier_ring_route(struct gt_hier_emit *e, uint32_t from,
+			       uint32_t to, const struct gt_fabric_route *in)
+{
+	struct gt_plan_proof *proof = &e->plan->proof;
+	struct gt_plan_route *out = &proof->routes[proof->nroutes++];
+
+	out->from = from;
+	out->to = to;
+	out->charge = in->charge;
+	out->nlinks = in->nlinks;
+	out->links = gt_hier_array(e, in->nlinks, sizeof(*out->links));
+	if (!e->failed)
+		memcpy(out->links, in->links, in->nlinks * sizeof(*out->links));
+}
+
+/* By which rings may go out and in; the charge is that of the way out. */
+static void gt_hier_ring_doors(struct gt_hier_emit *e)
+{
+	const struct gt_hier *hier = e->found->hier;
+	const struct gt_hier_doors *doors = e->found->doors;
+	uint32_t n = hier->box->nranks, nports = hier->cluster.nports;
+
+	for (uint32_t i = 0; i < n * nports && !e->failed; i++) {
+		uint32_t rank = i / nports, port = n + i % nports;
+		const struct gt_fabric_route *out = &hier->out[i];
+		struct gt_fabric_route in = hier->in[i];
+
+		if (gt_hier_door_takes(doors, out, &in))
+			gt_hier_ring_route(e, rank, port, out);
+		in.charge = GT_RAT(1, 1);
+		if (gt_hier_door_takes(doors, &hier->in[i], out))
+			gt_hier_ring_route(e, port, rank, &in);
+	}
+}
+
+/* Between ranks, if all have one, and to and from ports. */
+static void gt_hier_ring_routes(struct gt_hier_emit *e)
+{
+	const struct gt_hier *hier = e->found->hier;
+	uint32_t n = hier->box->nranks, m = n + 2 * hier->cluster.nports;
+	struct gt_plan_proof *proof = &e->plan->proof;
+
+	proof->routes = gt_hier_array(e, (size_t)n * m, sizeof(*proof->routes));
+	for (uint32_t i = 0; i < n * n && !e->failed; i++)
+		if (i / n != i % n && !hier->box->routes[i].nlinks)
+			return;
+	for (uint32_t i = 0; i < n * n && !e->failed; i++)
+		if (i / n != i % n)
+			gt_hier_ring_route(e, i / n, i % n,
+					   &hier->box->routes[i]);
+	if (!e->failed)
+		gt_hier_ring_doors(e);
+}
+
+/* As links of the plan, then uplinks.  0: one is of nodes of odd number. */
+static int gt_hier_ring_prices(struct gt_hier_emit *e)
+{
+	const struct gt_proposal *rings = e->found->rings;
+	uint32_t first = e->found->doors->first;
+	struct gt_plan_proof *proof = &e->plan->proof;
+
+	/* Prices of channels are proven of one machine alone. */
+	if (!rings->has_bound || rings->max_channels ||
+	    !e->found->doors->complete)
+		return 0;
+	proof->prices =
+		gt_hier_array(e, rings->nprices, sizeof(*proof->prices));
+	for (uint32_t i = 0; i < rings->nprices && !e->failed; i++) {
+		const struct gt_proposal_price *price = &rings->prices[i];
+
+		if (price->link < first) {
+			proof->nprices = 0;
+			return 0;
+		}
+		proof->prices[proof->nprices++] = (struct gt_plan_price){
+			price->link - first, price->price};
+	}
+	proof->bound = rings->bound;
+	return 1;
+}
+
+/* What bounds everything bounds rings too. */
+void gt_hier_emit_ring_proof(struct gt_hier_emit *e)
+{
+	const struct gt_hier_bound *bound = e->found->bound;
+	struct gt_plan *plan = e->plan;
+	struct gt_plan_proof *proof = &plan->proof;
+	int has = gt_hier_ring_prices(e);
+
+	if (bound->found && gt_rat_div(bound->value, gt_plan_algbw_factor(plan),
+				       &proof->any_bound)) {
+		proof->has_any_bound = 1;
+		gt_hier_emit_sets(e);
+	}
+	if (proof->has_any_bound &&
+	    (!has || gt_rat_cmp(proof->any_bound, proof->bound) < 0)) {
+		proof->bound = proof->any_bound;
+		proof->nprices = 0;
+		has = 1;
+	}
+	if (!has)
+		return;
+	plan->has_proof = 1;
+	proof->class_ = GT_PROOF_RING;
+	proof->value = e->found->rings->value;
+	proof->optimal = !gt_rat_cmp(proof->value, proof->bound);
+	if (proof->nprices)
+		gt_hier_ring_routes(e);
+}
