@@ -2,10 +2,20 @@
  * libgtopo: run the collectives of a plan that `gtopo search` made.
  *
  * A communicator is made from a plan file and has the plan's ranks, all of
- * them in this process or shared by those of a job.  Each rank calls the same operations in the same
- * order, from any thread; a call only queues, and the k-th operation runs once
- * every rank has called its k-th.  Buffers belong to the operation until
- * gtopo_wait() says that it is done.
+ * them in this process or shared by those of a job, on the host or on GPUs.
+ * Each rank calls the same operations in the same order, from any thread; the
+ * k-th operation runs once every rank has called its k-th.  Buffers belong to
+ * the operation until it is done.
+ *
+ * On the host a call only queues, and gtopo_wait() says what is done.
+ *
+ * On GPUs an operation is one on the rank's CUDA stream: it comes behind what
+ * is there and before what comes later.  A call returns when the operation is
+ * on the stream, and so waits for the calls of the process's other ranks; a
+ * thread that calls for several ranks puts the calls in a group of
+ * GTOPO_ALL_RANKS.  Nothing waits for the GPUs, but that the first operation of
+ * a collective, a type or a larger size may allocate.  Streams can be captured
+ * into graphs, those of all the process's ranks at once.
  *
  * There are no globals: any number of communicators live side by side, each
  * with threads of its own.  All functions but gtopo_comm_create() and
@@ -15,8 +25,6 @@
  * negative error; gtopo_comm_message() has the words.  A failure of an
  * operation is the communicator's: it shows in gtopo_comm_state() and in all
  * later calls, and the communicator can then only be destroyed.
- *
- * Ranks are on the host; gtopo(3) says what that means.
  */
 #ifndef GTOPO_H
 #define GTOPO_H
@@ -64,6 +72,17 @@ enum {
 	GTOPO_ALL_RANKS = -1,
 	GTOPO_NONBLOCKING = 1, /* gtopo_comm_create() returns at once */
 	GTOPO_LAUNCHED = 2, /* with the other processes of the launcher's job */
+	/* GPUs: what is known to be fastest, whatever the plan's rows say. */
+	GTOPO_BEST = 4,
+	GTOPO_MAP_INDEX = 8, /* rank r is CUDA's GPU r, whatever its bus id */
+	/* Likewise, and from the first again when they are used up; to test. */
+	GTOPO_MAP_SHARE = 16,
+};
+
+enum gtopo_device {
+	GTOPO_HOST, /* a thread a rank; buffers are ordinary memory */
+	GTOPO_CUDA, /* a GPU a rank; buffers are memory of that GPU */
+	GTOPO_AUTO, /* GPUs where there are any: gtopo_comm_gpu() tells */
 };
 
 struct gtopo_comm;
@@ -79,11 +98,12 @@ struct gtopo_config {
 	 * operations of that one, which must stay until this one is made.
 	 */
 	struct gtopo_comm *beside;
+	enum gtopo_device device;
 };
 
 #define GTOPO_CONFIG_INIT                                                      \
 	{                                                                      \
-		sizeof(struct gtopo_config), NULL, 30000, 0, NULL              \
+		sizeof(struct gtopo_config), NULL, 30000, 0, NULL, GTOPO_HOST  \
 	}
 
 /* "0.1.0": of the library that runs. */
@@ -112,6 +132,32 @@ GTOPO_API int gtopo_comm_ranks(const struct gtopo_comm *comm);
 GTOPO_API void gtopo_comm_local(const struct gtopo_comm *comm, int *first,
 				int *count);
 
+/*
+ * The rank's GPU, as CUDA numbers them; -1 for a rank on the host or in another
+ * process.  Waits until the communicator is made.
+ */
+GTOPO_API int gtopo_comm_gpu(struct gtopo_comm *comm, int rank);
+
+/*
+ * The rank's cudaStream_t, of its GPU, for all later calls; before the first
+ * it is NULL, the default stream.  It must live as long as the communicator
+ * uses it.  Operations share memory, so whoever changes streams, or launches a
+ * graph of operations on another, orders that behind the operations before.
+ * GTOPO_EINPUT for ranks on the host.
+ */
+GTOPO_API int gtopo_comm_stream(struct gtopo_comm *comm, int rank,
+				void *stream);
+
+/*
+ * Tell of memory that the rank will use as a buffer: GTOPO_EINPUT unless it is
+ * on the rank's GPU.  Nothing is gained by it yet; the memory belongs to the
+ * caller and must be deregistered before it is freed.
+ */
+GTOPO_API int gtopo_register(struct gtopo_comm *comm, int rank,
+			     const void *buffer, size_t bytes);
+GTOPO_API int gtopo_deregister(struct gtopo_comm *comm, int rank,
+			       const void *buffer);
+
 /* GTOPO_IN_PROGRESS while it is made, GTOPO_OK, or what failed. */
 GTOPO_API int gtopo_comm_state(struct gtopo_comm *comm);
 
@@ -119,18 +165,23 @@ GTOPO_API int gtopo_comm_state(struct gtopo_comm *comm);
 GTOPO_API void gtopo_comm_message(struct gtopo_comm *comm, char *message,
 				  size_t size);
 
-/* All operations end, done or not, within some tens of milliseconds. */
+/*
+ * All operations end, done or not, within some tens of milliseconds; also those
+ * on GPUs, whose results are then anything.
+ */
 GTOPO_API void gtopo_comm_abort(struct gtopo_comm *comm);
 
 /*
  * Until all that the rank has called is done, or all ranks with
  * GTOPO_ALL_RANKS; GTOPO_IN_PROGRESS after timeout_ms (negative: no limit).
+ * GPUs: also what else is on the stream; GTOPO_EINPUT while it is captured.
  */
 GTOPO_API int gtopo_wait(struct gtopo_comm *comm, int rank, int64_t timeout_ms);
 
 /*
  * What a rank calls in between starts together, at the end, or not at all when
  * one of the calls was refused: gtopo_group_end() then returns the error.
+ * GTOPO_ALL_RANKS opens and ends the groups of all the process's ranks.
  */
 GTOPO_API int gtopo_group_start(struct gtopo_comm *comm, int rank);
 GTOPO_API int gtopo_group_end(struct gtopo_comm *comm, int rank);

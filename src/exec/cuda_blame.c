@@ -3,10 +3,33 @@
 #include "base/err.h"
 #include "plan/plan.h"
 
+/* Lanes of a program, whose blocks stand a number of workers apart. */
+static uint32_t gt_blame_lanes(const struct gt_engine *engine)
+{
+	return gt_way_is_flow(&engine->way) || !engine->nlanes ? 1
+							       : engine->nlanes;
+}
+
+/*
+ * Why a rank's block waits; if it does not, one of another lane of the same
+ * channel and worker: a lane may wait for what another one has to send.
+ */
 static const struct gt_kernel_report *gt_report_of(
 	const struct gt_engine *engine, uint32_t rank, uint32_t block)
 {
-	return &engine->reports[(size_t)rank * engine->nblocks + block];
+	const struct gt_kernel_report *all =
+		&engine->reports[(size_t)rank * engine->nblocks];
+	uint32_t lanes = gt_blame_lanes(engine), workers = engine->cut.workers;
+	uint32_t first;
+
+	if (lanes == 1 || all[block].state)
+		return &all[block];
+	first = block / (workers * lanes) * workers * lanes + block % workers;
+	for (uint32_t l = 0; l < lanes; l++)
+		if (first + l * workers < engine->nblocks &&
+		    all[first + l * workers].state)
+			return &all[first + l * workers];
+	return &all[block];
 }
 
 /*
@@ -17,6 +40,7 @@ static int gt_blame_block(const struct gt_engine *engine, uint32_t block,
 			  struct gt_err *err)
 {
 	uint32_t nranks = engine->plan->nranks, first, at, hops;
+	uint32_t lanes = gt_blame_lanes(engine), most = nranks * lanes;
 	const struct gt_kernel_report *report, *last = NULL;
 
 	for (first = 0; first < nranks; first++)
@@ -24,7 +48,7 @@ static int gt_blame_block(const struct gt_engine *engine, uint32_t block,
 			break;
 	if (first == nranks)
 		return GT_OK;
-	for (at = first, hops = 0; hops < nranks; hops++) {
+	for (at = first, hops = 0; hops < most; hops++) {
 		report = gt_report_of(engine, at, block);
 		if (!report->state)
 			break;
@@ -32,21 +56,21 @@ static int gt_blame_block(const struct gt_engine *engine, uint32_t block,
 		first = at;
 		at = report->peer;
 	}
-	if (hops == nranks)
+	if (hops == most)
 		return gt_err_set(err, GT_ESYS, NULL,
 				  "all ranks wait for one another; rank %u for "
 				  "%s of rank %u, channel %u step %u",
 				  first,
 				  last->state == GT_KERNEL_WAIT_DATA ? "data"
 								     : "room",
-				  at, last->channel, last->step);
+				  at, last->channel / lanes, last->step);
 	return gt_err_set(err, GT_ESYS, NULL,
 			  "rank %u (%s) stopped: rank %u waited %.1f s for its "
 			  "%s, channel %u step %u",
 			  at, engine->plan->ranks[at].device, first,
 			  (double)engine->config.timeout_ns / 1e9,
 			  last->state == GT_KERNEL_WAIT_DATA ? "data" : "room",
-			  last->channel, last->step);
+			  last->channel / lanes, last->step);
 }
 
 int gt_cuda_blame(const struct gt_engine *engine, uint32_t late,

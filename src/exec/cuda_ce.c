@@ -73,7 +73,7 @@ static char *gt_ce_scratch(const struct gt_ce *at, uint32_t d, uint32_t s)
 {
 	uint32_t n = at->flow.nranks;
 
-	return at->engine->ranks[d].scratch +
+	return gt_cuda_reach(at->engine, GT_CUDA_SCRATCH, at->rank, d) +
 	       ((s + n - d) % n - 1) * at->flow.count * at->elem_bytes;
 }
 
@@ -85,7 +85,7 @@ static struct gt_direct_args gt_ce_args(const struct gt_ce *at)
 		.one_flag = 1};
 
 	for (uint32_t r = 0; r < at->flow.nranks; r++)
-		args.flags[r] = at->engine->ranks[r].flags;
+		args.flags[r] = gt_cuda_flow_flags(at->engine, at->rank, r);
 	return args;
 }
 
@@ -148,7 +148,7 @@ static void gt_ce_blocks(struct gt_ce *at)
 	for (uint32_t i = 1; i < flow->nranks; i++) {
 		uint32_t d = gt_ce_peer(at, i);
 		struct gt_cuda_span span =
-			gt_cuda_span_of(at->engine, at->req, d);
+			gt_cuda_span_of(at->engine, at->req, at->rank, d);
 
 		if (flow->to >> d & 1)
 			gt_ce_copy(at,
@@ -203,7 +203,8 @@ static void gt_ce_reduce(struct gt_ce *at, uint32_t k)
 /* A piece of the own result to rank d. */
 static void gt_ce_spread(struct gt_ce *at, uint32_t d, struct gt_ce_piece piece)
 {
-	struct gt_cuda_span span = gt_cuda_span_of(at->engine, at->req, d);
+	struct gt_cuda_span span =
+		gt_cuda_span_of(at->engine, at->req, at->rank, d);
 
 	gt_ce_copy(at, gt_ce_result(at, span.output) + piece.begin,
 		   gt_ce_result(at, at->output) + piece.begin, piece.bytes);
@@ -263,7 +264,7 @@ static void gt_ce_pipeline(struct gt_ce *at)
 int gt_cuda_ce_launch(const struct gt_engine *engine,
 		      const struct gt_request *req, uint32_t rank)
 {
-	struct gt_cuda_span span = gt_cuda_span_of(engine, req, rank);
+	struct gt_cuda_span span = gt_cuda_span_of(engine, req, rank, rank);
 	struct gt_ce at = {
 		.engine = engine,
 		.req = req,
@@ -272,7 +273,8 @@ int gt_cuda_ce_launch(const struct gt_engine *engine,
 		.rank = rank,
 		.elem_bytes = gt_dtype_bytes(req->dtype),
 		.input = gt_cuda_flow_replaces(req)
-				 ? engine->ranks[rank].scratch
+				 ? gt_cuda_reach(engine, GT_CUDA_SCRATCH, rank,
+						 rank)
 				 : span.input,
 		.output = span.output};
 
@@ -283,7 +285,8 @@ int gt_cuda_ce_launch(const struct gt_engine *engine,
 	return (int)at.rc;
 }
 
-static cudaError_t gt_ce_alloc(struct gt_cuda_rank *me, uint64_t bytes)
+/* Streams and events of a rank. */
+static cudaError_t gt_ce_open(struct gt_cuda_rank *me)
 {
 	cudaError_t rc = cudaSetDevice(me->device);
 
@@ -297,20 +300,15 @@ static cudaError_t gt_ce_alloc(struct gt_cuda_rank *me, uint64_t bytes)
 		if (rc == cudaSuccess && !me->reduced[k])
 			rc = cudaEventCreateWithFlags(&me->reduced[k],
 						      cudaEventDisableTiming);
-	if (rc == cudaSuccess && bytes > me->scratch_bytes) {
-		cudaFree(me->scratch);
-		me->scratch = NULL;
-		me->scratch_bytes = 0;
-		rc = cudaMalloc((void **)&me->scratch, bytes);
-		if (rc == cudaSuccess)
-			me->scratch_bytes = bytes;
-	}
 	return rc;
 }
 
-int gt_cuda_ce_need(struct gt_engine *engine, const struct gt_request *req,
-		    struct gt_err *err)
+/* Of scratch, on any rank. */
+static uint64_t gt_ce_bytes(const struct gt_engine *engine,
+			    const struct gt_request *req)
 {
+	uint64_t most = 0;
+
 	for (uint32_t r = 0; r < engine->plan->nranks; r++) {
 		struct gt_flow flow =
 			gt_cuda_flow_of(engine, req, engine->way.algo, r);
@@ -318,24 +316,56 @@ int gt_cuda_ce_need(struct gt_engine *engine, const struct gt_request *req,
 				  : !gt_cuda_flow_replaces(req) ? 0
 				  : flow.in_stride              ? flow.nranks
 								: 1;
-		cudaError_t rc = gt_ce_alloc(
-			&engine->ranks[r],
-			flow.count * blocks * gt_dtype_bytes(req->dtype));
+		uint64_t bytes =
+			flow.count * blocks * gt_dtype_bytes(req->dtype);
 
-		if (rc != cudaSuccess)
-			return gt_cuda_fail(engine, r, (int)rc,
-					    "allocate scratch", err);
+		if (bytes > most)
+			most = bytes;
 	}
-	return GT_OK;
+	return most;
+}
+
+/*
+ * On callers' streams, operations before may still use the scratch that is
+ * there, and a graph for ever: it stays.  Each is twice as large as the one
+ * before, so all of them are less than twice what is used.
+ */
+int gt_cuda_ce_need(struct gt_engine *engine, const struct gt_request *req,
+		    struct gt_err *err)
+{
+	uint64_t need = gt_ce_bytes(engine, req), bytes[GT_FLOW_RANKS];
+	int rc;
+
+	for (uint32_t r = engine->group.first; r < engine->group.end; r++) {
+		cudaError_t done = gt_ce_open(&engine->ranks[r]);
+
+		if (done != cudaSuccess)
+			return gt_cuda_fail(engine, r, (int)done,
+					    "make a stream", err);
+	}
+	if (need <= engine->scratch_bytes)
+		return GT_OK;
+	if (req->streams && need < 2 * engine->scratch_bytes)
+		need = 2 * engine->scratch_bytes;
+	engine->scratch_bytes = 0;
+	for (uint32_t r = 0; r < engine->plan->nranks; r++)
+		bytes[r] = need;
+	if (req->streams)
+		gt_cuda_region_keep(engine, GT_CUDA_SCRATCH);
+	rc = gt_cuda_region_drop(engine, GT_CUDA_SCRATCH, err);
+	if (!rc)
+		rc = gt_cuda_region_new(engine, GT_CUDA_SCRATCH, bytes, err);
+	if (!rc)
+		engine->scratch_bytes = need;
+	return rc;
 }
 
 void gt_cuda_ce_release(struct gt_engine *engine)
 {
-	for (uint32_t r = 0; r < engine->plan->nranks; r++) {
+	for (uint32_t r = engine->group.first; r < engine->group.end; r++) {
 		struct gt_cuda_rank *me = &engine->ranks[r];
 
 		cudaSetDevice(me->device);
-		cudaFree(me->scratch);
 		if (me->done)
 			cudaEventDestroy(me->done);
 		for (int k = 0; k < GT_CUDA_PIECES; k++)

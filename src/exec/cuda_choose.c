@@ -1,6 +1,7 @@
 #include "exec/cuda_engine.h"
 
 #include "base/err.h"
+#include "plan/nvlink.h"
 #include "plan/plan.h"
 
 /*
@@ -12,6 +13,9 @@
  */
 enum {
 	GT_CUDA_WORKERS = 128, /* of all channels */
+	/* Over links: their FIFOs are copied by CPUs, and should stay in the
+	 * cache. */
+	GT_CUDA_FAR_WORKERS = 8,
 	GT_CUDA_THREADS = 512,
 	GT_CUDA_TURN = 2,
 	GT_CUDA_SLOTS = 8,
@@ -21,39 +25,50 @@ enum {
 	GT_CUDA_GRAIN_BYTES = 4096, /* slices are multiples of it */
 };
 
-/* The plan's word on workers per channel: the largest of its selections. */
-static uint32_t gt_plan_workers(const struct gt_plan *plan)
+uint32_t gt_cuda_row_workers(const struct gt_engine *engine,
+			     const struct gt_plan_select *row, uint32_t lanes)
 {
-	uint32_t most = 0;
+	uint32_t all = gt_group_has_links(&engine->group) ? GT_CUDA_FAR_WORKERS
+							  : GT_CUDA_WORKERS;
+	uint32_t n = engine->processors < all ? engine->processors : all;
 
-	for (uint32_t i = 0; i < plan->nselect; i++)
-		if (plan->select[i].workers > most)
-			most = plan->select[i].workers;
-	return most ? most : UINT32_MAX;
+	n /= row->nchannels * lanes;
+	if (engine->config.workers)
+		return engine->config.workers;
+	return row->workers && row->workers < n ? row->workers : n;
 }
 
+/*
+ * Blocks of channels that a row does not use end at once, so they need no
+ * multiprocessor: the row that needs most workers counts.
+ */
 static int gt_choose_workers(struct gt_engine *engine, struct gt_err *err)
 {
 	const struct gt_plan *plan = engine->plan;
-	uint32_t most = engine->processors / plan->nchannels;
-	uint32_t n = GT_CUDA_WORKERS / plan->nchannels;
+	uint32_t given = engine->config.workers, n = 1, channels = 1;
 
-	if (engine->config.workers > most || !most)
+	if (plan->nchannels > GT_KERNEL_CHANNELS)
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "the plan has %u channels, GPUs run %d",
+				  plan->nchannels, GT_KERNEL_CHANNELS);
+	for (uint32_t i = 0; i < plan->nselect; i++) {
+		const struct gt_plan_select *row = &plan->select[i];
+
+		if (row->nchannels > channels)
+			channels = row->nchannels;
+		if (gt_cuda_row_workers(engine, row, 1) > n)
+			n = gt_cuda_row_workers(engine, row, 1);
+	}
+	if (channels > engine->processors ||
+	    given * channels > engine->processors)
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "%u channels of %u workers need as many "
 				  "multiprocessors at once, the GPU has %u",
-				  plan->nchannels,
-				  most ? engine->config.workers : 1,
+				  channels, given ? given : 1,
 				  engine->processors);
-	if (n > gt_plan_workers(plan))
-		n = gt_plan_workers(plan);
-	if (n > most)
-		n = most;
-	if (!n)
-		n = 1;
-	engine->most.workers =
-		engine->config.workers ? engine->config.workers : n;
-	engine->nblocks = engine->most.workers * plan->nchannels;
+	engine->most.workers = given ? given : n;
+	engine->nblocks = /* an all-reduce by trees has two lanes */
+		2 * engine->most.workers * plan->nchannels;
 	if (engine->nblocks < engine->processors) /* of flows */
 		engine->nblocks = engine->processors;
 	return GT_OK;
@@ -106,6 +121,7 @@ int gt_cuda_choose(struct gt_engine *engine, struct gt_err *err)
 				  "%d",
 				  threads, GT_KERNEL_MAX_THREADS);
 	engine->threads = threads ? threads : GT_CUDA_THREADS;
+	engine->whole = gt_plan_is_nvlink(engine->plan);
 	gt_choose_fifo(engine);
 	return gt_choose_workers(engine, err);
 }
@@ -134,6 +150,10 @@ struct gt_cuda_cut gt_cuda_cut_of(const struct gt_engine *engine,
 		chunk /= plan->nranks;
 	chunk /= engine->nsel;
 	if (!engine->config.workers) {
+		const struct gt_plan_select *row = gt_cuda_row_of(engine, req);
+
+		cut.workers = gt_cuda_row_workers(
+			engine, row, gt_cuda_row_lanes(engine, row, req->coll));
 		if (chunk / GT_CUDA_PART_BYTES < cut.workers)
 			cut.workers = (uint32_t)(chunk / GT_CUDA_PART_BYTES);
 		if (!cut.workers)

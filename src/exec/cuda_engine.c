@@ -1,14 +1,12 @@
 #include "exec/cuda_engine.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/arena.h"
 #include "base/err.h"
 #include "plan/layout.h"
 #include "plan/plan.h"
-
-enum { GT_CUDA_TAIL_BYTES = 256 }; /* behind a buffer, for shifted tests */
+#include "world/world.h"
 
 int gt_cuda_fail(const struct gt_engine *engine, uint32_t rank, int code,
 		 const char *what, struct gt_err *err)
@@ -25,8 +23,11 @@ static int gt_rank_reach(struct gt_engine *engine, uint32_t from, uint32_t to,
 {
 	int device = engine->ranks[from].device;
 	int other = engine->ranks[to].device, can = 0;
-	cudaError_t rc = cudaDeviceCanAccessPeer(&can, device, other);
+	cudaError_t rc;
 
+	if (device == other)
+		return GT_OK;
+	rc = cudaDeviceCanAccessPeer(&can, device, other);
 	if (rc == cudaSuccess && !can)
 		return gt_err_set(err, GT_ESYS, NULL,
 				  "rank %u (%s) cannot reach the memory of "
@@ -44,97 +45,116 @@ static int gt_rank_reach(struct gt_engine *engine, uint32_t from, uint32_t to,
 	return GT_OK;
 }
 
+static int gt_rank_stream(struct gt_engine *engine, uint32_t rank,
+			  struct gt_err *err)
+{
+	struct gt_cuda_rank *me = &engine->ranks[rank];
+	cudaError_t rc = cudaSetDevice(me->device);
+
+	if (rc == cudaSuccess)
+		rc = cudaStreamCreateWithFlags(&me->own, cudaStreamNonBlocking);
+	me->stream = me->own;
+	return rc == cudaSuccess ? GT_OK
+				 : gt_cuda_fail(engine, rank, (int)rc,
+						"make a stream", err);
+}
+
 static int gt_rank_open(struct gt_engine *engine, uint32_t rank,
 			struct gt_err *err)
 {
 	struct gt_cuda_rank *me = &engine->ranks[rank];
-	size_t bytes = engine->config.max_bytes + GT_CUDA_TAIL_BYTES;
 	cudaError_t rc = cudaSetDevice(me->device);
 
-	if (rc == cudaSuccess)
-		rc = cudaStreamCreateWithFlags(&me->stream,
-					       cudaStreamNonBlocking);
 	if (rc == cudaSuccess)
 		rc = cudaEventCreate(&me->begin);
 	if (rc == cudaSuccess)
 		rc = cudaEventCreate(&me->end);
 	if (rc == cudaSuccess)
 		rc = cudaMalloc((void **)&me->wrong, sizeof(*me->wrong));
-	if (rc == cudaSuccess)
-		rc = cudaMalloc((void **)&me->input, bytes);
-	if (rc == cudaSuccess)
-		rc = cudaMalloc((void **)&me->output, bytes);
 	if (rc != cudaSuccess)
-		return gt_cuda_fail(engine, rank, (int)rc, "allocate buffers",
-				    err);
+		return gt_cuda_fail(engine, rank, (int)rc, "make events", err);
 	me->reports = engine->reports + (size_t)rank * engine->nblocks;
 	return GT_OK;
 }
 
-static int gt_watch_open(struct gt_engine *engine, struct gt_err *err)
+static void gt_rank_close(struct gt_cuda_rank *me)
 {
-	size_t n = (size_t)engine->plan->nranks * engine->nblocks;
-	size_t bytes = sizeof(*engine->reports) * n;
-	cudaError_t rc;
+	cudaSetDevice(me->device);
+	cudaFree(me->wrong);
+	if (me->begin)
+		cudaEventDestroy(me->begin);
+	if (me->end)
+		cudaEventDestroy(me->end);
+	if (me->own)
+		cudaStreamDestroy(me->own);
+}
 
-	cudaSetDevice(engine->ranks[0].device);
-	rc = cudaHostAlloc((void **)&engine->watch, sizeof(*engine->watch),
-			   cudaHostAllocPortable | cudaHostAllocMapped);
-	if (rc == cudaSuccess)
-		rc = cudaHostAlloc((void **)&engine->reports, bytes,
-				   cudaHostAllocPortable | cudaHostAllocMapped);
-	if (rc != cudaSuccess)
-		return gt_cuda_fail(engine, 0, (int)rc, "pin host memory", err);
-	memset(engine->watch, 0, sizeof(*engine->watch));
-	memset(engine->reports, 0, bytes);
-	return GT_OK;
+/* Nobody frees what another process has still open. */
+static void gt_cuda_part(struct gt_engine *engine)
+{
+	gt_cuda_regions_leave(engine);
+	if (engine->group.world && engine->joined && !engine->failed)
+		gt_world_meet(engine->group.world, NULL, 0, NULL, NULL);
+	gt_cuda_regions_free(engine);
 }
 
 static void gt_cuda_close(struct gt_engine *engine)
 {
 	if (!engine)
 		return;
-	if (engine->ranks && engine->watch) {
+	if (engine->mapped) {
 		gt_cuda_task_release(engine);
 		gt_cuda_flow_release(engine);
 		gt_cuda_ce_release(engine);
-		for (uint32_t r = 0; r < engine->plan->nranks; r++) {
-			struct gt_cuda_rank *me = &engine->ranks[r];
-
-			cudaSetDevice(me->device);
-			cudaFree(me->input);
-			cudaFree(me->output);
-			cudaFree(me->wrong);
-			if (me->begin)
-				cudaEventDestroy(me->begin);
-			if (me->end)
-				cudaEventDestroy(me->end);
-			if (me->stream)
-				cudaStreamDestroy(me->stream);
-		}
-		cudaFreeHost(engine->reports);
-		cudaFreeHost(engine->watch);
-		cudaGetLastError();
+		gt_cuda_part(engine);
+		for (uint32_t r = engine->group.first; r < engine->group.end;
+		     r++)
+			gt_rank_close(&engine->ranks[r]);
 	}
+	gt_group_close(&engine->group);
+	gt_cuda_board_close(engine);
+	cudaGetLastError();
+	free(engine->reached);
 	gt_arena_free(engine->arena);
 	free(engine);
 }
 
 static int gt_engine_setup(struct gt_engine *engine, struct gt_err *err)
 {
-	uint32_t n = engine->plan->nranks;
-	int rc = gt_cuda_map(engine, err);
+	const struct gt_engine_config *config = &engine->config;
+	const struct gt_group_config group = {
+		.world = config->world,
+		.nranks = engine->plan->nranks,
+		.plan = config->plan,
+		.notice = config->notice,
+		.link = config->link,
+		.trace = config->trace_links,
+		.iface = config->iface,
+		.pins = &gt_cuda_pins,
+		.streams = config->trace_links ? 1 : GT_GROUP_STREAMS};
+	int rc = gt_group_open(&engine->group, &group, err);
+	uint32_t first = engine->group.first, end = engine->group.end;
 
+	if (!rc)
+		rc = gt_cuda_map(engine, err);
+	engine->mapped = !rc;
+	for (uint32_t r = first; !rc && r < end; r++)
+		rc = gt_rank_stream(engine, r, err);
+	for (uint32_t r = first; !rc && r < end; r++)
+		for (uint32_t p = first; !rc && p < end; p++)
+			if (p != r)
+				rc = gt_rank_reach(engine, r, p, err);
+	if (!rc)
+		rc = gt_cuda_reach_open(engine, err);
+	if (!rc)
+		rc = gt_group_link(&engine->group, engine->reached, err);
 	if (!rc)
 		rc = gt_cuda_choose(engine, err);
 	if (!rc)
-		rc = gt_watch_open(engine, err);
-	for (uint32_t r = 0; !rc && r < n; r++)
-		for (uint32_t p = 0; !rc && p < n; p++)
-			if (p != r)
-				rc = gt_rank_reach(engine, r, p, err);
-	for (uint32_t r = 0; !rc && r < n; r++)
+		rc = gt_cuda_board_open(engine, err);
+	for (uint32_t r = first; !rc && r < end; r++)
 		rc = gt_rank_open(engine, r, err);
+	engine->joined = !rc;
 	return rc;
 }
 
@@ -142,24 +162,27 @@ static int gt_cuda_open(const struct gt_engine_config *config,
 			struct gt_engine **engine, struct gt_err *err)
 {
 	struct gt_engine *made = calloc(1, sizeof(*made));
-	int rc;
+	int rc = GT_OK;
 
 	if (!made)
 		return gt_err_nomem(err);
 	made->config = *config;
 	made->plan = config->plan;
+	made->group.bells.fd = made->board.fd = -1;
 	made->arena = gt_arena_new();
 	if (made->arena) {
 		made->ranks = gt_arena_array(made->arena, config->plan->nranks,
 					     sizeof(*made->ranks));
 		made->sel = gt_arena_array(made->arena, config->plan->nchannels,
 					   sizeof(*made->sel));
+		made->can = gt_arena_array(
+			made->arena, (size_t)GT_NCOLLS * config->plan->nselect,
+			sizeof(*made->can));
 	}
-	if (!made->ranks || !made->sel) {
-		gt_cuda_close(made);
-		return gt_err_nomem(err);
-	}
-	rc = gt_engine_setup(made, err);
+	if (!made->ranks || !made->sel || !made->can)
+		rc = gt_err_nomem(err);
+	if (!rc)
+		rc = gt_engine_setup(made, err);
 	if (rc) {
 		gt_cuda_close(made);
 		return rc;
@@ -183,22 +206,29 @@ static struct gt_range gt_cuda_range(const struct gt_engine *engine,
 }
 
 struct gt_cuda_span gt_cuda_span_of(const struct gt_engine *engine,
-				    const struct gt_request *req, uint32_t rank)
+				    const struct gt_request *req,
+				    uint32_t viewer, uint32_t rank)
 {
-	const struct gt_cuda_rank *me = &engine->ranks[rank];
+	char *data = gt_cuda_reach(engine, GT_CUDA_DATA, viewer, rank);
 	const struct gt_use use = {.coll = req->coll, .root = req->root};
 	size_t elem = gt_dtype_bytes(req->dtype);
 	struct gt_range in =
 		gt_cuda_range(engine, req, gt_layout_input(&use, rank), rank);
 	struct gt_range out =
 		gt_cuda_range(engine, req, gt_layout_output(&use, rank), rank);
-	struct gt_cuda_span span = {.input = me->input + req->shift * elem,
-				    .output = me->output + req->shift * elem,
+	struct gt_cuda_span span = {.input = data + req->shift * elem,
+				    .output = data + engine->data_bytes +
+					      req->shift * elem,
 				    .input_first = in.offset,
 				    .output_first = out.offset,
 				    .input_count = in.count,
 				    .output_count = out.count};
 
+	if (req->buffers) {
+		span.input = (char *)req->buffers[rank].input;
+		span.output = req->buffers[rank].output;
+		return span;
+	}
 	/* In place, a block lies where it is in the whole buffer. */
 	if (req->inplace) {
 		span.input = span.output + in.offset * elem;
@@ -224,12 +254,14 @@ static int gt_cuda_fill(struct gt_engine *engine, const struct gt_request *req,
 			struct gt_err *err)
 {
 	struct gt_kernel_data data = gt_data_of(engine, req);
-	size_t bytes = engine->config.max_bytes + GT_CUDA_TAIL_BYTES;
+	uint64_t bytes = engine->data_bytes;
 	cudaError_t rc;
 
-	for (uint32_t r = 0; r < engine->plan->nranks; r++) {
+	for (uint32_t r = engine->group.first; r < engine->group.end; r++) {
 		struct gt_cuda_rank *me = &engine->ranks[r];
-		struct gt_cuda_span span = gt_cuda_span_of(engine, req, r);
+		struct gt_cuda_span span = gt_cuda_span_of(engine, req, r, r);
+		char *output =
+			gt_cuda_reach(engine, GT_CUDA_DATA, r, r) + bytes;
 
 		data.rank = r;
 		data.data = span.input;
@@ -237,8 +269,7 @@ static int gt_cuda_fill(struct gt_engine *engine, const struct gt_request *req,
 		data.count = span.input_count;
 		rc = cudaSetDevice(me->device);
 		if (rc == cudaSuccess)
-			rc = cudaMemsetAsync(me->output, 0xa5, bytes,
-					     me->stream);
+			rc = cudaMemsetAsync(output, 0xa5, bytes, me->stream);
 		if (rc == cudaSuccess)
 			rc = (cudaError_t)gt_kernel_fill(&data, me->stream);
 		if (rc == cudaSuccess)
@@ -257,9 +288,9 @@ static int gt_cuda_check(struct gt_engine *engine, const struct gt_request *req,
 	uint64_t sum = 0, here;
 	cudaError_t rc;
 
-	for (uint32_t r = 0; r < engine->plan->nranks; r++) {
+	for (uint32_t r = engine->group.first; r < engine->group.end; r++) {
 		struct gt_cuda_rank *me = &engine->ranks[r];
-		struct gt_cuda_span span = gt_cuda_span_of(engine, req, r);
+		struct gt_cuda_span span = gt_cuda_span_of(engine, req, r, r);
 
 		data.pattern.rank = r;
 		data.data = span.output;
@@ -284,7 +315,28 @@ static int gt_cuda_check(struct gt_engine *engine, const struct gt_request *req,
 		sum += here;
 	}
 	*wrong = sum;
-	return GT_OK;
+	return engine->group.world
+		       ? gt_world_sum(engine->group.world, wrong, err)
+		       : GT_OK;
+}
+
+static int gt_cuda_do_fill(struct gt_engine *engine,
+			   const struct gt_request *req, struct gt_err *err)
+{
+	int rc = gt_cuda_fill(engine, req, err);
+
+	engine->failed |= !!rc;
+	return rc;
+}
+
+static int gt_cuda_do_check(struct gt_engine *engine,
+			    const struct gt_request *req, uint64_t *wrong,
+			    struct gt_err *err)
+{
+	int rc = gt_cuda_check(engine, req, wrong, err);
+
+	engine->failed |= !!rc;
+	return rc;
 }
 
 static int gt_cuda_how(struct gt_engine *engine, const struct gt_request *req,
@@ -309,8 +361,9 @@ const struct gt_engine_ops gt_engine_cuda = {
 	.usable = gt_cuda_usable,
 	.open = gt_cuda_open,
 	.close = gt_cuda_close,
-	.fill = gt_cuda_fill,
+	.fill = gt_cuda_do_fill,
 	.run = gt_cuda_run,
 	.how = gt_cuda_how,
-	.check = gt_cuda_check,
+	.check = gt_cuda_do_check,
+	.async = &gt_cuda_async,
 };

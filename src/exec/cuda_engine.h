@@ -1,9 +1,15 @@
 /*
- * The inside of the CUDA engine: one process, one GPU a rank, all local.
+ * The inside of the CUDA engine: one GPU a rank, in one process or several.
  *
  * open maps ranks to devices and allocates their buffers; the programs and
  * FIFOs of a collective are built at its first use and kept; run launches one
  * interpreter kernel a rank from one host thread a rank, and watches them.
+ *
+ * Memory that other ranks reach is in regions: one allocation of each rank,
+ * which other processes open (CUDA IPC).  Everybody makes and drops the same
+ * regions in the same order, so that doing so may be a meeting.  Where a
+ * process cannot be reached so, FIFOs go over a link (exec/link.h): they then
+ * lie in pinned host memory, which the GPU reads and writes by itself.
  */
 #ifndef GT_EXEC_CUDA_ENGINE_H
 #define GT_EXEC_CUDA_ENGINE_H
@@ -13,50 +19,72 @@
 #include <stdint.h>
 
 #include "exec/engine.h"
+#include "exec/group.h"
 #include "kernels/kernels.h"
 #include "plan/plan.h"
 
 struct gt_arena;
 struct gt_err;
 
-/* One collective's programs, on one rank. */
+struct gt_fifo_end;
+
+/*
+ * One collective's programs, on one rank; the last four of local ranks only.
+ * Lane l of channel c of the plan is program c * nlanes + l, and a channel to
+ * the kernel.
+ */
 struct gt_cuda_task {
-	struct gt_program *programs;        /* [nchannels], host */
-	struct gt_kernel_channel *image;    /* [nchannels], host */
-	struct gt_kernel_channel *channels; /* the same on the device */
-	struct gt_kernel_conn *conns; /* device: [channel][worker][conn] */
-	uint32_t *conn_at; /* [nchannels + 1]: where a channel's conns begin */
+	uint32_t nlanes, nprograms;
+	struct gt_program *programs; /* [nprograms], host */
+	uint32_t *workers;           /* [nprograms]: that there are FIFOs for */
+	uint32_t *conn_at; /* [nprograms + 1]: where a program's conns begin */
+	uint32_t *fifo_at; /* [nprograms + 1]: where its FIFOs begin */
+	struct gt_kernel_channel *image;    /* [nprograms], host */
+	struct gt_fifo_end *ends;           /* of conns over links, host */
+	struct gt_kernel_channel *channels; /* the image on the device */
+	struct gt_kernel_conn *conns; /* device: [program][worker][conn] */
 	struct gt_step *steps;
-	uint64_t *flags;   /* device, GT_CUDA_FLAG_WORDS apart, one a conn */
-	uint32_t *fifo_at; /* [nchannels + 1]: where its FIFOs begin */
-	char *slots;       /* device, one FIFO a receiving conn */
+};
+
+/*
+ * One allocation of each rank.  What a local rank sees of another's: in
+ * several processes an address holds for one viewer.
+ */
+struct gt_cuda_region {
+	char **at; /* [local rank][rank]; NULL: out of reach */
+};
+
+/* Which regions there are. */
+enum {
+	GT_CUDA_DATA,    /* input, then output */
+	GT_CUDA_MAIL,    /* of flows: mailboxes (ll, ll128), then flags */
+	GT_CUDA_SCRATCH, /* of copy engines */
+	GT_CUDA_TASK,    /* of collective c at + c: flags, then slots */
+	GT_CUDA_REGIONS = GT_CUDA_TASK + GT_NCOLLS
 };
 
 enum {
 	GT_CUDA_FLAG_WORDS = 16,
 	GT_CUDA_LINE_BYTES = 128,
 	GT_CUDA_PIECES = 32, /* of a block for copy engines, at most */
+	GT_CUDA_OLDS = 64,   /* each twice as large as the one before */
 	/* Of a mailbox, for one sender: kernels.h. */
 	GT_CUDA_LL_PART_BYTES = 512 << 10,
 	GT_CUDA_LL128_PART_BYTES = 4608 << 10,
 };
 
+/* Of other processes' ranks only the tasks' host part is used. */
 struct gt_cuda_rank {
 	int device;
-	cudaStream_t stream;
+	cudaStream_t own;
+	cudaStream_t stream; /* where requests go: the own, or the caller's */
 	cudaEvent_t begin, end;
-	char *input, *output; /* each config.max_bytes */
 	uint64_t *wrong;
 	struct gt_kernel_report *reports; /* [nblocks], host */
-	/* Of flows, on the device: */
-	char *mail[2]; /* of packets: ll, ll128 */
-	uint64_t *flags;
-	struct gt_kernel_epoch *epoch;
+	struct gt_kernel_epoch *epoch;    /* of flows, on the device */
 	/* Of copy engines: */
 	cudaStream_t side; /* reduces */
 	cudaEvent_t done, reduced[GT_CUDA_PIECES];
-	char *scratch;
-	uint64_t scratch_bytes;
 	struct gt_cuda_task tasks[GT_NCOLLS];
 };
 
@@ -71,12 +99,28 @@ struct gt_engine {
 	struct gt_engine_config config; /* the caller's */
 	const struct gt_plan *plan;
 	struct gt_arena *arena;
-	struct gt_cuda_rank *ranks;
-	struct gt_kernel_watch *watch;    /* host, mapped */
-	struct gt_kernel_report *reports; /* host, mapped: all ranks' */
+	struct gt_arena *task_arenas[GT_NCOLLS];
+	struct gt_group group;
+	uint8_t *reached; /* [processes]: whose memory can be opened */
+	int meshed;       /* every rank reaches every other's memory */
+	int whole;        /* stores of 128 bytes arrive so: ll128 */
+	int mapped, joined, failed; /* opened so far; only close is left */
+	struct gt_cuda_rank *ranks; /* [nranks] */
+	struct gt_cuda_region regions[GT_CUDA_REGIONS];
+	struct gt_cuda_region olds[GT_CUDA_OLDS]; /* kept until the end */
+	uint32_t nolds;
+	uint64_t data_bytes;    /* of an input, and of an output */
+	uint64_t scratch_bytes; /* of a rank */
+	/* Of all processes on this host, in memory that they share: */
+	struct gt_share board;
+	struct gt_kernel_watch *watch;
+	struct gt_kernel_report *reports; /* all ranks' */
 	struct gt_cuda_cut most;          /* what FIFOs have room for */
 	struct gt_cuda_cut cut;           /* the request's that runs */
-	uint32_t *sel; /* [nchannels]: the channels that carry the request */
+	struct gt_layout layouts[GT_KERNEL_CHANNELS]; /* the request's */
+	uint32_t nlanes; /* of the request's collective */
+	uint8_t *can;    /* [coll][nselect]: cuda_program.c; 0: not known yet */
+	uint32_t *sel;   /* [nchannels]: the channels that carry the request */
 	uint32_t nsel;
 	uint32_t threads;
 	uint32_t nslots;
@@ -90,6 +134,12 @@ struct gt_engine {
 	uint32_t shared_bytes;
 };
 
+/* Not the interpreter's FIFOs: packets, direct stores or copy engines. */
+static inline int gt_way_is_flow(const struct gt_way *way)
+{
+	return way->protocol != GT_PROTOCOL_SIMPLE;
+}
+
 /* Where a rank's data of a request lie. */
 struct gt_cuda_span {
 	char *input, *output;
@@ -97,23 +147,80 @@ struct gt_cuda_span {
 	uint64_t input_count, output_count;
 };
 
+/* Rank's buffers, at the addresses that hold for a local rank. */
 struct gt_cuda_span gt_cuda_span_of(const struct gt_engine *engine,
 				    const struct gt_request *req,
-				    uint32_t rank);
+				    uint32_t viewer, uint32_t rank);
+
+/* Rank's part of a region, as a local rank sees it. */
+static inline char *gt_cuda_reach(const struct gt_engine *engine, int region,
+				  uint32_t viewer, uint32_t rank)
+{
+	return engine->regions[region]
+		.at[(viewer - engine->group.first) * engine->plan->nranks +
+		    rank];
+}
+
+/*
+ * cuda_world.c: several processes.  _region_new is a meeting: it makes
+ * bytes[rank] zeros for every rank.  _reach is the first, with which it is
+ * found out who reaches whom.  _region_drop is a meeting, too; _region_keep
+ * makes room for a new one, but frees nothing before the end.  _data_need grows
+ * the first region so, to have room for `bytes`.  _leave closes
+ * what is other processes' in all regions, behind which _free may follow.
+ */
+int gt_cuda_region_new(struct gt_engine *engine, int region,
+		       const uint64_t *bytes, struct gt_err *err);
+int gt_cuda_region_drop(struct gt_engine *engine, int region,
+			struct gt_err *err);
+int gt_cuda_data_need(struct gt_engine *engine, uint64_t bytes,
+		      struct gt_err *err);
+int gt_cuda_reach_open(struct gt_engine *engine, struct gt_err *err);
+void gt_cuda_region_keep(struct gt_engine *engine, int region);
+void gt_cuda_regions_leave(struct gt_engine *engine);
+void gt_cuda_regions_free(struct gt_engine *engine);
+
+/* The board of this host; nblocks is known. */
+int gt_cuda_board_open(struct gt_engine *engine, struct gt_err *err);
+void gt_cuda_board_close(struct gt_engine *engine);
+
+/* What links do to the memory of FIFOs. */
+extern const struct gt_link_pins gt_cuda_pins;
 
 /* GT_ESYS in words: "rank 2 (0000:00:08.0): cannot ...: out of memory". */
 int gt_cuda_fail(const struct gt_engine *engine, uint32_t rank, int code,
 		 const char *what, struct gt_err *err);
 
-/* Ranks to devices by bus id, or by number; refuses what cannot work. */
+/*
+ * Ranks to devices by bus id, or by number; refuses what cannot work, in all
+ * processes alike.
+ */
 int gt_cuda_map(struct gt_engine *engine, struct gt_err *err);
 
 /* Make all choices that the caller left open; GT_EINPUT for wrong ones. */
 int gt_cuda_choose(struct gt_engine *engine, struct gt_err *err);
 
+/* Workers of each channel and lane, as many as the row asks for or as fit. */
+uint32_t gt_cuda_row_workers(const struct gt_engine *engine,
+			     const struct gt_plan_select *row, uint32_t lanes);
+
 /* The best cut for a request, within what was chosen. */
 struct gt_cuda_cut gt_cuda_cut_of(const struct gt_engine *engine,
 				  const struct gt_request *req);
+
+/* cuda_program.c: can GPUs do a row's steps?  Rings', trees' and flows'. */
+int gt_cuda_row_can(const struct gt_engine *engine,
+		    const struct gt_plan_select *row, enum gt_coll coll);
+
+uint32_t gt_cuda_row_lanes(const struct gt_engine *engine,
+			   const struct gt_plan_select *row, enum gt_coll coll);
+
+/* How many of the first n connections receive: only those have a FIFO. */
+uint32_t gt_cuda_conns_receiving(const struct gt_program *program, uint32_t n);
+
+/* The programs of any rank: where a peer's FIFOs lie follows from its own. */
+int gt_cuda_task_lower(struct gt_engine *engine, enum gt_coll coll,
+		       uint32_t rank, struct gt_err *err);
 
 /* Build the collective's programs and FIFOs unless they are there. */
 int gt_cuda_task_need(struct gt_engine *engine, enum gt_coll coll,
@@ -124,6 +231,12 @@ const struct gt_plan_select *gt_cuda_row_of(const struct gt_engine *engine,
 					    const struct gt_request *req);
 int gt_cuda_task_can(const struct gt_engine *engine,
 		     const struct gt_request *req);
+/*
+ * A number that changes when a local rank has used a FIFO over a link; 0: it
+ * has none.
+ */
+int gt_cuda_task_moved(const struct gt_engine *engine, enum gt_coll coll,
+		       uint32_t rank, uint64_t *moved);
 void gt_cuda_task_release(struct gt_engine *engine);
 
 /* Set the layouts of a request; loads the type's kernels. */
@@ -152,6 +265,21 @@ int gt_cuda_flow_need(struct gt_engine *engine, const struct gt_request *req,
 int gt_cuda_ce_need(struct gt_engine *engine, const struct gt_request *req,
 		    struct gt_err *err);
 void gt_cuda_ce_release(struct gt_engine *engine);
+
+/* Mailboxes, flags and kernels of flows, unless they are there. */
+int gt_cuda_flow_open(struct gt_engine *engine, enum gt_dtype dtype,
+		      struct gt_err *err);
+
+/* Rank's flags, as a local rank sees them. */
+uint64_t *gt_cuda_flow_flags(const struct gt_engine *engine, uint32_t viewer,
+			     uint32_t rank);
+
+/*
+ * All ranks' streams wait for one another, so that what comes next begins
+ * together; a cudaError_t.  Behind gt_cuda_flow_open().
+ */
+int gt_cuda_flow_meet(const struct gt_engine *engine, enum gt_dtype dtype,
+		      uint32_t rank);
 void gt_cuda_flow_release(struct gt_engine *engine);
 
 struct gt_kernel_guard gt_cuda_guard_of(const struct gt_engine *engine,
@@ -167,6 +295,33 @@ int gt_cuda_flow_launch(const struct gt_engine *engine,
 /* The same by copy engines. */
 int gt_cuda_ce_launch(const struct gt_engine *engine,
 		      const struct gt_request *req, uint32_t rank);
+
+/* Choose a request's way and make what it needs, unless it is there. */
+int gt_cuda_need(struct gt_engine *engine, const struct gt_request *req,
+		 struct gt_err *err);
+
+/* Put one rank's part on its stream; a cudaError_t. */
+int gt_cuda_launch(const struct gt_engine *engine, const struct gt_request *req,
+		   uint32_t rank);
+
+/* The abort word. */
+static inline void gt_cuda_give_up(struct gt_engine *engine)
+{
+	__atomic_store_n(&engine->watch->abort, 1, __ATOMIC_RELEASE);
+}
+
+static inline int gt_cuda_given_up(const struct gt_engine *engine)
+{
+	return __atomic_load_n(&engine->watch->abort, __ATOMIC_ACQUIRE) != 0;
+}
+
+static inline int gt_cuda_interrupted(const struct gt_engine *engine)
+{
+	return engine->config.interrupt && *engine->config.interrupt;
+}
+
+/* engine_ops.async. */
+extern const struct gt_async_ops gt_cuda_async;
 
 /* engine_ops.run. */
 int gt_cuda_run(struct gt_engine *engine, const struct gt_request *req,

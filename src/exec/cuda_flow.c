@@ -107,75 +107,91 @@ int gt_cuda_flow_fits(const struct gt_engine *engine,
 	return (bytes + data - 1) / data <= room / GT_PACKET_CHUNK_BYTES;
 }
 
-/* Everything that a rank's flows need in its memory, zeros. */
-static cudaError_t gt_flow_alloc(struct gt_engine *engine,
-				 struct gt_cuda_rank *me)
+static char *gt_flow_mail(const struct gt_engine *engine, uint32_t viewer,
+			  uint32_t rank, int ll128)
 {
-	size_t flags = (size_t)engine->processors * GT_FLOW_RANKS;
-	size_t bytes;
-	cudaError_t rc = cudaSetDevice(me->device);
+	return gt_cuda_reach(engine, GT_CUDA_MAIL, viewer, rank) +
+	       (ll128 ? gt_mail_bytes(engine, 0) : 0);
+}
 
-	for (int p = 0; rc == cudaSuccess && p < 2; p++) {
-		bytes = gt_mail_bytes(engine, p);
-		rc = cudaMalloc((void **)&me->mail[p], bytes);
-		if (rc == cudaSuccess)
-			rc = cudaMemset(me->mail[p], 0, bytes);
+uint64_t *gt_cuda_flow_flags(const struct gt_engine *engine, uint32_t viewer,
+			     uint32_t rank)
+{
+	char *mail = gt_flow_mail(engine, viewer, rank, 1);
+
+	return (void *)(mail + gt_mail_bytes(engine, 1));
+}
+
+/* Everything that flows need in the ranks' memory, zeros. */
+static int gt_flow_alloc(struct gt_engine *engine, struct gt_err *err)
+{
+	uint64_t flags =
+		(uint64_t)engine->processors * GT_FLOW_RANKS * sizeof(uint64_t);
+	uint64_t bytes[GT_FLOW_RANKS];
+	int rc;
+
+	for (uint32_t r = 0; r < engine->plan->nranks; r++)
+		bytes[r] = gt_mail_bytes(engine, 0) + gt_mail_bytes(engine, 1) +
+			   flags;
+	rc = gt_cuda_region_new(engine, GT_CUDA_MAIL, bytes, err);
+	for (uint32_t r = engine->group.first; !rc && r < engine->group.end;
+	     r++) {
+		struct gt_cuda_rank *me = &engine->ranks[r];
+		cudaError_t done = cudaSetDevice(me->device);
+
+		if (done == cudaSuccess)
+			done = cudaMalloc((void **)&me->epoch,
+					  sizeof(*me->epoch));
+		if (done == cudaSuccess)
+			done = cudaMemsetAsync(me->epoch, 0, sizeof(*me->epoch),
+					       me->own);
+		if (done == cudaSuccess)
+			done = cudaStreamSynchronize(me->own);
+		if (done != cudaSuccess)
+			rc = gt_cuda_fail(engine, r, (int)done,
+					  "allocate counters", err);
 	}
-	bytes = flags * sizeof(*me->flags);
-	if (rc == cudaSuccess)
-		rc = cudaMalloc((void **)&me->flags, bytes);
-	if (rc == cudaSuccess)
-		rc = cudaMemset(me->flags, 0, bytes);
-	if (rc == cudaSuccess)
-		rc = cudaMalloc((void **)&me->epoch, sizeof(*me->epoch));
-	if (rc == cudaSuccess)
-		rc = cudaMemset(me->epoch, 0, sizeof(*me->epoch));
-	if (rc == cudaSuccess)
-		rc = cudaDeviceSynchronize();
 	return rc;
+}
+
+int gt_cuda_flow_open(struct gt_engine *engine, enum gt_dtype dtype,
+		      struct gt_err *err)
+{
+	int rc = GT_OK;
+
+	if (!engine->regions[GT_CUDA_MAIL].at)
+		rc = gt_flow_alloc(engine, err);
+	if (rc || engine->flows >> dtype & 1)
+		return rc;
+	for (uint32_t r = engine->group.first; r < engine->group.end; r++) {
+		cudaError_t done = cudaSetDevice(engine->ranks[r].device);
+
+		if (done == cudaSuccess)
+			done = (cudaError_t)gt_flow_prepare(dtype);
+		if (done != cudaSuccess)
+			return gt_cuda_fail(engine, r, (int)done,
+					    "load the kernels", err);
+	}
+	engine->flows |= 1u << dtype;
+	return GT_OK;
 }
 
 int gt_cuda_flow_need(struct gt_engine *engine, const struct gt_request *req,
 		      struct gt_err *err)
 {
-	enum gt_dtype dtype = req->dtype;
-	uint32_t n = engine->plan->nranks;
+	int rc = gt_cuda_flow_open(engine, req->dtype, err);
 
-	for (uint32_t r = 0; r < n; r++) {
-		cudaError_t rc = cudaSuccess;
-
-		if (!engine->ranks[r].epoch)
-			rc = gt_flow_alloc(engine, &engine->ranks[r]);
-		if (rc != cudaSuccess)
-			return gt_cuda_fail(engine, r, (int)rc,
-					    "allocate mailboxes", err);
-	}
-	for (uint32_t r = 0; r < n && !(engine->flows >> dtype & 1); r++) {
-		cudaError_t rc = cudaSetDevice(engine->ranks[r].device);
-
-		if (rc == cudaSuccess)
-			rc = (cudaError_t)gt_flow_prepare(dtype);
-		if (rc != cudaSuccess)
-			return gt_cuda_fail(engine, r, (int)rc,
-					    "load the kernels", err);
-	}
-	engine->flows |= 1u << dtype;
-	if (engine->way.protocol == GT_PROTOCOL_CE ||
-	    engine->way.protocol == GT_PROTOCOL_DIRECT)
-		return gt_cuda_ce_need(engine, req, err);
-	return GT_OK;
+	if (!rc && (engine->way.protocol == GT_PROTOCOL_CE ||
+		    engine->way.protocol == GT_PROTOCOL_DIRECT))
+		rc = gt_cuda_ce_need(engine, req, err);
+	return rc;
 }
 
 void gt_cuda_flow_release(struct gt_engine *engine)
 {
-	for (uint32_t r = 0; r < engine->plan->nranks; r++) {
-		struct gt_cuda_rank *me = &engine->ranks[r];
-
-		cudaSetDevice(me->device);
-		cudaFree(me->mail[0]);
-		cudaFree(me->mail[1]);
-		cudaFree(me->flags);
-		cudaFree(me->epoch);
+	for (uint32_t r = engine->group.first; r < engine->group.end; r++) {
+		cudaSetDevice(engine->ranks[r].device);
+		cudaFree(engine->ranks[r].epoch);
 	}
 }
 
@@ -203,7 +219,7 @@ static int gt_launch_packets(const struct gt_engine *engine,
 			     const struct gt_kernel_grid *grid, uint32_t rank)
 {
 	int ll128 = engine->way.protocol == GT_PROTOCOL_LL128;
-	struct gt_cuda_span span = gt_cuda_span_of(engine, req, rank);
+	struct gt_cuda_span span = gt_cuda_span_of(engine, req, rank, rank);
 	struct gt_packet_args args = {
 		.guard = gt_cuda_guard_of(engine, rank),
 		.flow = gt_cuda_flow_of(engine, req, engine->way.algo, rank),
@@ -212,7 +228,7 @@ static int gt_launch_packets(const struct gt_engine *engine,
 		.part_bytes = gt_part_bytes(ll128)};
 
 	for (uint32_t r = 0; r < engine->plan->nranks; r++)
-		args.mail[r] = engine->ranks[r].mail[ll128];
+		args.mail[r] = gt_flow_mail(engine, rank, r, ll128);
 	return gt_packet_run(grid, ll128, &args);
 }
 
@@ -227,11 +243,12 @@ static cudaError_t gt_launch_aside(const struct gt_engine *engine,
 				   const struct gt_request *req, uint32_t rank)
 {
 	const struct gt_cuda_rank *me = &engine->ranks[rank];
-	struct gt_cuda_span span = gt_cuda_span_of(engine, req, rank);
+	struct gt_cuda_span span = gt_cuda_span_of(engine, req, rank, rank);
 
-	return cudaMemcpyAsync(me->scratch, span.input,
-			       span.input_count * gt_dtype_bytes(req->dtype),
-			       cudaMemcpyDeviceToDevice, me->stream);
+	return cudaMemcpyAsync(
+		gt_cuda_reach(engine, GT_CUDA_SCRATCH, rank, rank), span.input,
+		span.input_count * gt_dtype_bytes(req->dtype),
+		cudaMemcpyDeviceToDevice, me->stream);
 }
 
 static int gt_launch_direct(const struct gt_engine *engine,
@@ -249,18 +266,42 @@ static int gt_launch_direct(const struct gt_engine *engine,
 		.last = 1};
 
 	for (uint32_t r = 0; r < engine->plan->nranks; r++) {
-		struct gt_cuda_span span = gt_cuda_span_of(engine, req, r);
+		struct gt_cuda_span span =
+			gt_cuda_span_of(engine, req, rank, r);
 
 		args.input[r] = span.input;
 		args.output[r] = span.output;
-		args.flags[r] = engine->ranks[r].flags;
+		args.flags[r] = gt_cuda_flow_flags(engine, rank, r);
 	}
 	if (gt_cuda_flow_replaces(req))
-		args.input[rank] = engine->ranks[rank].scratch;
+		args.input[rank] =
+			gt_cuda_reach(engine, GT_CUDA_SCRATCH, rank, rank);
 	/* A rooted reduction has one rank that pulls; the others serve. */
 	if (req->coll == GT_COLL_REDUCE && !(args.flow.flags & GT_FLOW_REDUCE))
 		args.lifts = 0;
 	return gt_direct_run(grid, &args);
+}
+
+int gt_cuda_flow_meet(const struct gt_engine *engine, enum gt_dtype dtype,
+		      uint32_t rank)
+{
+	const struct gt_kernel_grid grid = {.dtype = dtype,
+					    .blocks = 1,
+					    .threads = 32,
+					    .stream =
+						    engine->ranks[rank].stream};
+	struct gt_direct_args args = {
+		.guard = gt_cuda_guard_of(engine, rank),
+		.flow = {.me = rank, .nranks = engine->plan->nranks},
+		.begin_post = 1,
+		.begin_wait = 1,
+		.last = 1};
+
+	/* Faults are for operations. */
+	args.guard.fault = GT_KERNEL_FAULT_NONE;
+	for (uint32_t r = 0; r < engine->plan->nranks; r++)
+		args.flags[r] = gt_cuda_flow_flags(engine, rank, r);
+	return gt_direct_run(&grid, &args);
 }
 
 int gt_cuda_flow_launch(const struct gt_engine *engine,

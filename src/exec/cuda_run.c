@@ -2,13 +2,20 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/thread.h"
 #include "plan/plan.h"
+#include "world/world.h"
 
-enum { GT_CUDA_GRACE_S = 10 };
+enum {
+	GT_CUDA_GRACE_S = 10,
+	GT_CUDA_NEWS_MS = 1000, /* until one hears who is gone */
+};
 
 /* Where all ranks' threads meet, so that they launch together. */
 struct gt_cuda_gate {
@@ -25,19 +32,23 @@ struct gt_cuda_launch {
 	pthread_t thread;
 	uint32_t rank;
 	uint32_t iters;
-	int late; /* did not end long after another rank had */
+	int late;  /* did not end long after another rank had */
+	int stood; /* neither moved nor waited for long */
+	uint64_t moved;
+	int64_t since_ns; /* when it was last seen to move or wait */
 	cudaError_t rc;
 	float ms;
 };
 
-static struct gt_kernel_args gt_launch_args(const struct gt_cuda_launch *at)
+static struct gt_kernel_args gt_launch_args(const struct gt_engine *engine,
+					    const struct gt_request *req,
+					    uint32_t rank)
 {
-	const struct gt_engine *engine = at->engine;
 	const struct gt_engine_config *config = &engine->config;
-	struct gt_cuda_rank *me = &engine->ranks[at->rank];
-	struct gt_cuda_span span = gt_cuda_span_of(engine, at->req, at->rank);
+	struct gt_cuda_rank *me = &engine->ranks[rank];
+	struct gt_cuda_span span = gt_cuda_span_of(engine, req, rank, rank);
 	struct gt_kernel_args args = {
-		.channels = me->tasks[at->req->coll].channels,
+		.channels = me->tasks[req->coll].channels,
 		.watch = engine->watch,
 		.reports = me->reports,
 		.input = span.input,
@@ -45,9 +56,9 @@ static struct gt_kernel_args gt_launch_args(const struct gt_cuda_launch *at)
 		.input_first = span.input_first,
 		.output_first = span.output_first,
 		.timeout_ns = (uint64_t)config->timeout_ns,
-		.op = at->req->op,
+		.op = req->op,
 		.nranks = engine->plan->nranks,
-		.nchannels = engine->plan->nchannels,
+		.nchannels = me->tasks[req->coll].nprograms,
 		.nworkers = engine->cut.workers,
 		.nslots = engine->nslots,
 		.slot_pitch = engine->slot_pitch,
@@ -56,7 +67,8 @@ static struct gt_kernel_args gt_launch_args(const struct gt_cuda_launch *at)
 		.shared_bytes = engine->shared_bytes,
 	};
 
-	if (config->fault && config->fault_rank == at->rank) {
+	memcpy(args.layouts, engine->layouts, sizeof(args.layouts));
+	if (config->fault && config->fault_rank == rank) {
 		args.fault = config->fault == GT_FAULT_STALL
 				     ? GT_KERNEL_FAULT_STALL
 				     : GT_KERNEL_FAULT_EXIT;
@@ -65,34 +77,44 @@ static struct gt_kernel_args gt_launch_args(const struct gt_cuda_launch *at)
 	return args;
 }
 
-static int gt_way_is_flow(const struct gt_way *way)
+/* How many ranks this process launches. */
+static uint32_t gt_launches(const struct gt_engine *engine)
 {
-	return way->protocol != GT_PROTOCOL_SIMPLE;
+	return engine->group.end - engine->group.first;
 }
 
-static cudaError_t gt_launch_flows(const struct gt_cuda_launch *at)
+/*
+ * Processes come from a meeting at different times.  Their GPUs then wait for
+ * one another before the clocks start, if they can.
+ */
+static int gt_run_meets(const struct gt_engine *engine)
 {
-	cudaError_t rc = cudaSuccess;
-
-	for (uint32_t i = 0; rc == cudaSuccess && i < at->iters; i++)
-		rc = (cudaError_t)gt_cuda_flow_launch(at->engine, at->req,
-						      at->rank);
-	return rc;
+	return engine->group.world && engine->meshed &&
+	       engine->plan->nranks <= GT_FLOW_RANKS;
 }
 
-static cudaError_t gt_launch_all(const struct gt_cuda_launch *at)
+int gt_cuda_launch(const struct gt_engine *engine, const struct gt_request *req,
+		   uint32_t rank)
 {
 	struct gt_kernel_args args;
-	cudaStream_t stream = at->engine->ranks[at->rank].stream;
-	cudaError_t rc = cudaSuccess;
 
-	if (gt_way_is_flow(&at->engine->way))
-		return gt_launch_flows(at);
-	args = gt_launch_args(at);
+	if (gt_way_is_flow(&engine->way))
+		return gt_cuda_flow_launch(engine, req, rank);
+	args = gt_launch_args(engine, req, rank);
+	return gt_kernel_run(req->dtype, &args, engine->ranks[rank].stream);
+}
 
-	for (uint32_t i = 0; rc == cudaSuccess && i < at->iters; i++)
-		rc = (cudaError_t)gt_kernel_run(at->req->dtype, &args, stream);
-	return rc;
+/* After an abort each launch more would take a millisecond to notice. */
+static cudaError_t gt_launch_all(const struct gt_cuda_launch *at)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; !rc && i < at->iters; i++) {
+		if (gt_cuda_given_up(at->engine))
+			break;
+		rc = gt_cuda_launch(at->engine, at->req, at->rank);
+	}
+	return (cudaError_t)rc;
 }
 
 /* The launches as one graph, on the device before the clock starts. */
@@ -119,16 +141,6 @@ static cudaError_t gt_launch_capture(const struct gt_cuda_launch *at,
 	return rc;
 }
 
-static int gt_interrupted(const struct gt_engine *engine)
-{
-	return engine->config.interrupt && *engine->config.interrupt;
-}
-
-static void gt_watch_abort(struct gt_engine *engine)
-{
-	__atomic_store_n(&engine->watch->abort, 1, __ATOMIC_RELEASE);
-}
-
 /*
  * A rank may stop where nobody waits for it any more.  The others' kernels
  * then end, and since each needs data of all ranks, this one should as well.
@@ -139,6 +151,31 @@ static int gt_launch_is_late(const struct gt_cuda_launch *at)
 		__atomic_load_n(&at->gate->first_end_ns, __ATOMIC_ACQUIRE);
 
 	return first && gt_clock_ns() - first > at->engine->config.timeout_ns;
+}
+
+/*
+ * Over links the others' reports are not seen here, and who waits for a rank
+ * that waits could take it for the culprit.  So each process names its own
+ * rank that stands still, and does so first: a kernel that waits says so.
+ */
+static int gt_launch_stands(struct gt_cuda_launch *at)
+{
+	const struct gt_engine *engine = at->engine;
+	const struct gt_cuda_rank *me = &engine->ranks[at->rank];
+	uint64_t moved;
+	int64_t now;
+
+	if (gt_way_is_flow(&engine->way) ||
+	    !gt_cuda_task_moved(engine, at->req->coll, at->rank, &moved))
+		return 0;
+	now = gt_clock_ns();
+	for (uint32_t b = 0; b < engine->nblocks; b++)
+		if (__atomic_load_n(&me->reports[b].state, __ATOMIC_RELAXED))
+			at->since_ns = now;
+	if (!at->since_ns || moved != at->moved)
+		at->since_ns = now;
+	at->moved = moved;
+	return now - at->since_ns > engine->config.timeout_ns / 4 * 3;
 }
 
 /*
@@ -158,10 +195,13 @@ static cudaError_t gt_launch_wait(struct gt_cuda_launch *at)
 	while ((rc = cudaEventQuery(end)) == cudaErrorNotReady) {
 		if (!at->late)
 			at->late = gt_launch_is_late(at);
-		if (at->late || gt_interrupted(engine))
-			gt_watch_abort(engine);
+		if (!at->stood)
+			at->stood = gt_launch_stands(at);
+		if (at->late || at->stood || gt_cuda_interrupted(engine) ||
+		    gt_group_check(&engine->group, NULL))
+			gt_cuda_give_up(engine);
 		if (gt_clock_ns() > limit) {
-			gt_watch_abort(engine);
+			gt_cuda_give_up(engine);
 			return cudaErrorLaunchTimeout;
 		}
 		sched_yield();
@@ -194,8 +234,11 @@ static void *gt_launch_thread(void *arg)
 		rc = gt_launch_capture(at, &exec);
 	if (rc == cudaSuccess)
 		rc = cudaStreamSynchronize(me->stream);
-	if (!gt_gate_pass(at->gate, at->engine->plan->nranks))
+	if (!gt_gate_pass(at->gate, gt_launches(at->engine)))
 		rc = cudaErrorOperatingSystem;
+	if (rc == cudaSuccess && gt_run_meets(at->engine))
+		rc = (cudaError_t)gt_cuda_flow_meet(at->engine, at->req->dtype,
+						    at->rank);
 	if (rc == cudaSuccess)
 		rc = cudaEventRecord(me->begin, me->stream);
 	if (rc == cudaSuccess)
@@ -208,14 +251,14 @@ static void *gt_launch_thread(void *arg)
 	if (rc == cudaSuccess)
 		rc = cudaEventElapsedTime(&at->ms, me->begin, me->end);
 	if (rc != cudaSuccess)
-		gt_watch_abort(at->engine);
+		gt_cuda_give_up(at->engine);
 	if (exec)
 		cudaGraphExecDestroy(exec);
 	at->rc = rc;
 	return NULL;
 }
 
-/* A thread a rank, this one for rank 0. */
+/* A thread a rank, this one for the first. */
 static void gt_launch_join(struct gt_cuda_launch *all, uint32_t n)
 {
 	uint32_t started;
@@ -233,55 +276,190 @@ static void gt_launch_join(struct gt_cuda_launch *all, uint32_t n)
 		pthread_join(all[r].thread, NULL);
 }
 
+/* Of this process's ranks. */
 static int gt_launch_result(const struct gt_engine *engine,
-			    const struct gt_cuda_launch *all,
-			    int64_t *elapsed_ns, struct gt_err *err)
+			    const struct gt_cuda_launch *all, float *ms,
+			    struct gt_err *err)
 {
-	uint32_t late = engine->plan->nranks;
-	float ms = 0;
+	uint32_t late = engine->plan->nranks, first = engine->group.first;
 
-	for (uint32_t r = 0; r < engine->plan->nranks; r++) {
-		if (all[r].rc != cudaSuccess)
-			return gt_cuda_fail(engine, r, (int)all[r].rc,
+	for (uint32_t i = 0; i < gt_launches(engine); i++) {
+		if (all[i].rc != cudaSuccess)
+			return gt_cuda_fail(engine, first + i, (int)all[i].rc,
 					    "run the collective", err);
-		if (all[r].late)
-			late = r;
-		if (all[r].ms > ms)
-			ms = all[r].ms;
+		if (all[i].stood)
+			return gt_err_set(
+				err, GT_ESYS, NULL,
+				"rank %u (%s) stopped: it neither moved nor "
+				"waited for %.1f s",
+				first + i,
+				engine->plan->ranks[first + i].device,
+				(double)engine->config.timeout_ns * 0.75e-9);
+		if (all[i].late)
+			late = first + i;
+		if (all[i].ms > *ms)
+			*ms = all[i].ms;
 	}
-	if (__atomic_load_n(&engine->watch->abort, __ATOMIC_ACQUIRE))
-		return gt_interrupted(engine)
+	if (gt_cuda_given_up(engine))
+		return gt_cuda_interrupted(engine)
 			       ? gt_err_set(err, GT_ESYS, NULL, "interrupted")
 			       : gt_cuda_blame(engine, late, err);
-	*elapsed_ns = (int64_t)((double)ms * 1e6);
 	return GT_OK;
+}
+
+/* A rank of this process that stands still: it is for us to say so. */
+static int gt_launch_stood(const struct gt_engine *engine,
+			   const struct gt_cuda_launch *all)
+{
+	for (uint32_t i = 0; i < gt_launches(engine); i++)
+		if (all[i].stood)
+			return 1;
+	return 0;
+}
+
+/*
+ * A process that is gone is the reason for whatever went wrong here: its
+ * death, or its leave, may show on the GPU and on links before the others are
+ * told.
+ */
+static int gt_run_result(struct gt_engine *engine,
+			 const struct gt_cuda_launch *all, float *ms,
+			 struct gt_err *err)
+{
+	int64_t limit = gt_clock_ns() + GT_CUDA_NEWS_MS * 1000000ll;
+	struct gt_world *world = engine->group.world;
+	struct gt_err own;
+	int rc;
+
+	gt_err_init(&own);
+	rc = gt_launch_result(engine, all, ms, &own);
+	if (!rc)
+		return GT_OK;
+	if (world && gt_launch_stood(engine, all))
+		gt_world_abort(world, own.text);
+	else if (world && !gt_cuda_interrupted(engine))
+		while (!gt_world_failed(world, err) && gt_clock_ns() < limit)
+			sched_yield();
+	if (world && !gt_launch_stood(engine, all))
+		gt_group_check(&engine->group, err);
+	return gt_err_set(err, rc, NULL, "%s", own.text);
+}
+
+int gt_cuda_need(struct gt_engine *engine, const struct gt_request *req,
+		 struct gt_err *err)
+{
+	int rc = gt_cuda_way_of(engine, req, &engine->way, err);
+
+	if (rc)
+		return rc;
+	return gt_way_is_flow(&engine->way)
+		       ? gt_cuda_flow_need(engine, req, err)
+		       : gt_cuda_task_layout(engine, req, err);
+}
+
+static int gt_run_ready(struct gt_engine *engine, const struct gt_request *req,
+			struct gt_err *err)
+{
+	int rc = gt_cuda_need(engine, req, err);
+
+	if (!rc && gt_run_meets(engine))
+		rc = gt_cuda_flow_open(engine, req->dtype, err);
+	/* Nobody waits on a GPU while another process gets ready. */
+	if (!rc && engine->group.world)
+		rc = gt_world_meet(engine->group.world, NULL, 0, NULL, err);
+	return rc;
+}
+
+/* Threads that carry slices between pinned FIFOs and sockets during a run. */
+struct gt_carry {
+	struct gt_engine *engine;
+	_Atomic int stop;
+	uint32_t n;
+	struct gt_carrier {
+		struct gt_carry *carry;
+		pthread_t thread;
+		int link;
+	} carriers[GT_GROUP_LINKS];
+};
+
+static void *gt_carrier_main(void *arg)
+{
+	const struct gt_carrier *at = arg;
+
+	gt_group_carry(&at->carry->engine->group, at->link, &at->carry->stop);
+	return NULL;
+}
+
+/* GPUs ring no bells, so nobody who carries for them may sleep. */
+static int gt_carry_begin(struct gt_engine *engine, struct gt_carry *carry,
+			  struct gt_err *err)
+{
+	int rc = GT_OK;
+
+	gt_group_attend(&engine->group, 1);
+	for (int i = 0; !rc && i < GT_GROUP_LINKS; i++) {
+		struct gt_carrier *at = &carry->carriers[carry->n];
+
+		if (!gt_group_carries(&engine->group, i))
+			continue;
+		*at = (struct gt_carrier){.carry = carry, .link = i};
+		rc = gt_thread_start(&at->thread, gt_carrier_main, at, err);
+		carry->n += !rc;
+	}
+	return rc;
+}
+
+static void gt_carry_end(struct gt_carry *carry)
+{
+	atomic_store(&carry->stop, 1);
+	for (uint32_t i = 0; i < carry->n; i++)
+		pthread_join(carry->carriers[i].thread, NULL);
+	gt_group_attend(&carry->engine->group, -1);
+}
+
+static int gt_run_here(struct gt_engine *engine, const struct gt_request *req,
+		       uint32_t iters, float *ms, struct gt_err *err)
+{
+	uint32_t n = gt_launches(engine);
+	struct gt_cuda_gate gate = {0};
+	struct gt_cuda_launch *all = calloc(n, sizeof(*all));
+	struct gt_carry carry = {.engine = engine};
+	int rc;
+
+	if (!all)
+		return gt_err_nomem(err);
+	for (uint32_t i = 0; i < n; i++)
+		all[i] =
+			(struct gt_cuda_launch){.engine = engine,
+						.req = req,
+						.gate = &gate,
+						.rank = engine->group.first + i,
+						.iters = iters};
+	rc = gt_carry_begin(engine, &carry, err);
+	if (!rc)
+		gt_launch_join(all, n);
+	gt_carry_end(&carry);
+	if (!rc)
+		rc = gt_run_result(engine, all, ms, err);
+	free(all);
+	return rc;
 }
 
 int gt_cuda_run(struct gt_engine *engine, const struct gt_request *req,
 		uint32_t iters, int64_t *elapsed_ns, struct gt_err *err)
 {
-	uint32_t nranks = engine->plan->nranks;
-	struct gt_cuda_gate gate = {0};
-	struct gt_cuda_launch *all;
-	int rc = gt_cuda_way_of(engine, req, &engine->way, err);
+	int rc = gt_run_ready(engine, req, err);
+	uint64_t longest_ns;
+	float ms = 0;
 
 	if (!rc)
-		rc = gt_way_is_flow(&engine->way)
-			     ? gt_cuda_flow_need(engine, req, err)
-			     : gt_cuda_task_layout(engine, req, err);
-	if (rc)
-		return rc;
-	all = calloc(nranks, sizeof(*all));
-	if (!all)
-		return gt_err_nomem(err);
-	for (uint32_t r = 0; r < nranks; r++)
-		all[r] = (struct gt_cuda_launch){.engine = engine,
-						 .req = req,
-						 .gate = &gate,
-						 .rank = r,
-						 .iters = iters};
-	gt_launch_join(all, nranks);
-	rc = gt_launch_result(engine, all, elapsed_ns, err);
-	free(all);
+		rc = gt_run_here(engine, req, iters, &ms, err);
+	longest_ns = (uint64_t)((double)ms * 1e6);
+	if (!rc && engine->group.world)
+		rc = gt_world_max(engine->group.world, &longest_ns, err);
+	if (rc == GT_ESYS)
+		engine->failed = 1;
+	if (!rc)
+		*elapsed_ns = (int64_t)longest_ns;
 	return rc;
 }

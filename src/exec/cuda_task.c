@@ -1,13 +1,20 @@
 #include "exec/cuda_engine.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "exec/fifo.h"
 #include "plan/lower.h"
 #include "plan/plan.h"
 
-enum { GT_CUDA_SHARED_MAX = 200 * 1024 };
+/* One worker's end of a connection: of which program, and its number in it. */
+struct gt_cuda_end {
+	uint32_t rank, program, i;
+	uint32_t peer, there, j; /* the other end */
+	uint32_t worker;
+};
 
 /* Number a connection's slices in program order; refuse what is not built. */
 static int gt_program_number(const struct gt_program *program, uint32_t *uses,
@@ -54,125 +61,43 @@ static int64_t gt_conn_other(const struct gt_program *mine, uint32_t i,
 	return -1;
 }
 
-/* How many of the first n connections receive: only those have a FIFO. */
-static uint32_t gt_conns_receiving(const struct gt_program *program, uint32_t n)
+/* Where the slots begin in a rank's region, behind its flags. */
+static size_t gt_task_slots(const struct gt_cuda_task *task)
 {
-	uint32_t count = 0;
+	size_t flags = task->conn_at[task->nprograms];
 
-	for (uint32_t i = 0; i < n; i++)
-		count += !program->conns[i].sends;
-	return count;
+	return flags * GT_CUDA_FLAG_WORDS * sizeof(uint64_t);
 }
 
-/* The slots of worker w's connection i of a channel, which receives. */
-static char *gt_conn_slots(const struct gt_engine *engine,
-			   const struct gt_cuda_task *task, uint32_t c,
-			   uint32_t w, uint32_t i)
+/* Where those of worker w's connection i of a program begin; it receives. */
+static size_t gt_conn_slots(const struct gt_engine *engine,
+			    const struct gt_cuda_task *task, uint32_t p,
+			    uint32_t w, uint32_t i)
 {
-	const struct gt_program *program = &task->programs[c];
-	size_t at = task->fifo_at[c] +
-		    (size_t)w * gt_conns_receiving(program, program->nconns) +
-		    gt_conns_receiving(program, i);
+	const struct gt_program *program = &task->programs[p];
+	size_t at =
+		task->fifo_at[p] +
+		(size_t)w * gt_cuda_conns_receiving(program, program->nconns) +
+		gt_cuda_conns_receiving(program, i);
 
-	return task->slots + at * engine->nslots * engine->slot_pitch;
+	return gt_task_slots(task) + at * engine->nslots * engine->slot_pitch;
 }
 
-/* The first row for the collective that uses channel c; NULL for none. */
-static const struct gt_plan_select *gt_task_row(const struct gt_plan *plan,
-						enum gt_coll coll, uint32_t c)
-{
-	for (uint32_t i = 0; i < plan->nselect; i++) {
-		const struct gt_plan_select *row = &plan->select[i];
-
-		if (!gt_plan_serves(plan, row, coll))
-			continue;
-		for (uint32_t k = 0; k < row->nchannels; k++)
-			if (row->channels[k] == c)
-				return row;
-	}
-	return NULL;
-}
-
-/* Programs of one lane and rings' or trees' steps are what GPUs run. */
-static int gt_task_can(const struct gt_plan *plan,
-		       const struct gt_plan_select *row, enum gt_coll coll)
-{
-	const struct gt_use use = {coll, row->algo, plan->root};
-
-	return (row->algo == GT_ALGO_RING || row->algo == GT_ALGO_TREE) &&
-	       gt_lower_lanes(plan, &use) == 1;
-}
-
-/* A channel that is not used for the collective gets an empty program. */
-static int gt_task_program(struct gt_engine *engine, enum gt_coll coll,
-			   uint32_t rank, uint32_t c,
-			   struct gt_program *program, struct gt_err *err)
-{
-	const struct gt_plan *plan = engine->plan;
-	const struct gt_plan_select *row = gt_task_row(plan, coll, c);
-	struct gt_lower_want want = {.rank = rank, .channel = c};
-
-	*program = (struct gt_program){.rank = rank, .channel = c};
-	if (!row || !gt_task_can(plan, row, coll))
-		return GT_OK;
-	want.use = (struct gt_use){coll, row->algo, plan->root};
-	return gt_lower(plan, &want, engine->arena, program, err);
-}
-
-static int gt_task_lower(struct gt_engine *engine, enum gt_coll coll,
-			 uint32_t rank, struct gt_err *err)
-{
-	struct gt_cuda_task *task = &engine->ranks[rank].tasks[coll];
-	uint32_t n = engine->plan->nchannels, need;
-	int rc;
-
-	task->programs =
-		gt_arena_array(engine->arena, n, sizeof(*task->programs));
-	task->image = gt_arena_array(engine->arena, n, sizeof(*task->image));
-	task->conn_at =
-		gt_arena_array(engine->arena, n + 1, sizeof(*task->conn_at));
-	task->fifo_at =
-		gt_arena_array(engine->arena, n + 1, sizeof(*task->fifo_at));
-	if (!task->programs || !task->image || !task->conn_at || !task->fifo_at)
-		return gt_err_nomem(err);
-	for (uint32_t c = 0; c < n; c++) {
-		struct gt_program *program = &task->programs[c];
-
-		rc = gt_task_program(engine, coll, rank, c, program, err);
-		if (rc)
-			return rc;
-		task->conn_at[c + 1] = task->conn_at[c] +
-				       program->nconns * engine->most.workers;
-		task->fifo_at[c + 1] =
-			task->fifo_at[c] +
-			gt_conns_receiving(program, program->nconns) *
-				engine->most.workers;
-		need = gt_kernel_shared_bytes(program->nsteps, program->nconns,
-					      program->nchunks);
-		if (need > GT_CUDA_SHARED_MAX)
-			return gt_err_set(err, GT_EINPUT, NULL,
-					  "channel %u: a program of %u steps "
-					  "is too long for a GPU",
-					  engine->plan->channels[c].id,
-					  program->nsteps);
-		if (need > engine->shared_bytes)
-			engine->shared_bytes = need;
-	}
-	return GT_OK;
-}
-
+/* A local rank's own memory, on the host and on the device. */
 static int gt_task_alloc(struct gt_engine *engine, enum gt_coll coll,
 			 uint32_t rank, struct gt_err *err)
 {
 	struct gt_cuda_rank *me = &engine->ranks[rank];
 	struct gt_cuda_task *task = &me->tasks[coll];
-	uint32_t n = engine->plan->nchannels, nsteps = 0;
+	struct gt_arena *arena = engine->task_arenas[coll];
+	uint32_t n = task->nprograms, nsteps = 0;
 	size_t ends = task->conn_at[n];
-	size_t flag_bytes = ends * GT_CUDA_FLAG_WORDS * sizeof(uint64_t);
-	size_t fifo_bytes =
-		(size_t)task->fifo_at[n] * engine->nslots * engine->slot_pitch;
 	cudaError_t rc;
 
+	task->image = gt_arena_array(arena, n, sizeof(*task->image));
+	task->ends = gt_arena_array(arena, ends + 1, sizeof(*task->ends));
+	if (!task->image || !task->ends)
+		return gt_err_nomem(err);
 	for (uint32_t c = 0; c < n; c++)
 		nsteps += task->programs[c].nsteps;
 	rc = cudaSetDevice(me->device);
@@ -184,73 +109,195 @@ static int gt_task_alloc(struct gt_engine *engine, enum gt_coll coll,
 				ends * sizeof(*task->conns) + 8);
 	if (rc == cudaSuccess)
 		rc = cudaMalloc((void **)&task->steps,
-				nsteps * sizeof(*task->steps));
-	if (rc == cudaSuccess)
-		rc = cudaMalloc((void **)&task->flags, flag_bytes + 8);
-	if (rc == cudaSuccess)
-		rc = cudaMemset(task->flags, 0, flag_bytes + 8);
-	if (rc == cudaSuccess)
-		rc = cudaMalloc((void **)&task->slots, fifo_bytes + 8);
+				nsteps * sizeof(*task->steps) + 8);
 	if (rc != cudaSuccess)
-		return gt_cuda_fail(engine, rank, (int)rc, "allocate FIFOs",
+		return gt_cuda_fail(engine, rank, (int)rc, "allocate programs",
 				    err);
 	return GT_OK;
 }
 
-/* Both ends of a channel's connections, for all workers. */
-static int gt_channel_connect(struct gt_engine *engine, enum gt_coll coll,
-			      uint32_t rank, uint32_t c,
-			      struct gt_kernel_conn *out, struct gt_err *err)
+/* Flags and slots of all ranks. */
+static int gt_task_fifos(struct gt_engine *engine, enum gt_coll coll,
+			 struct gt_err *err)
 {
-	const struct gt_cuda_task *task = &engine->ranks[rank].tasks[coll];
-	const struct gt_program *mine = &task->programs[c], *theirs;
+	uint32_t nranks = engine->plan->nranks;
+	uint64_t *bytes = calloc(nranks, sizeof(*bytes));
+	int rc;
+
+	if (!bytes)
+		return gt_err_nomem(err);
+	for (uint32_t r = 0; r < nranks; r++) {
+		const struct gt_cuda_task *task = &engine->ranks[r].tasks[coll];
+
+		bytes[r] = gt_task_slots(task) +
+			   (uint64_t)task->fifo_at[task->nprograms] *
+				   engine->nslots * engine->slot_pitch;
+	}
+	rc = gt_cuda_region_new(engine, GT_CUDA_TASK + (int)coll, bytes, err);
+	free(bytes);
+	return rc;
+}
+
+static int gt_rank_is_far(const struct gt_engine *engine, uint32_t rank)
+{
+	return !gt_group_is_local(&engine->group, rank) &&
+	       !engine->reached[gt_group_process(&engine->group, rank)];
+}
+
+/* A rank's connections that go over links, for all workers. */
+static int gt_task_link(struct gt_engine *engine, enum gt_coll coll,
+			uint32_t rank, uint32_t p, struct gt_err *err)
+{
+	struct gt_cuda_task *task = &engine->ranks[rank].tasks[coll];
+	const struct gt_program *mine = &task->programs[p];
+	int rc = GT_OK;
 
 	for (uint32_t i = 0; i < mine->nconns; i++) {
 		const struct gt_conn *conn = &mine->conns[i];
-		const struct gt_cuda_task *peer =
-			&engine->ranks[conn->peer].tasks[coll];
-		int64_t j;
+		struct gt_link_conn far = {
+			.from = conn->sends ? rank : conn->peer,
+			.to = conn->sends ? conn->peer : rank,
+			.tag = conn->tag,
+			.sends = conn->sends,
+		};
 
-		theirs = &peer->programs[c];
-		j = gt_conn_other(mine, i, theirs);
+		if (!gt_rank_is_far(engine, conn->peer))
+			continue;
+		for (uint32_t w = 0; !rc && w < task->workers[p]; w++) {
+			/* Both ends say the same, whatever their lanes. */
+			far.lane = mine->channel * engine->most.workers + w;
+			far.end = &task->ends[task->conn_at[p] +
+					      w * mine->nconns + i];
+			rc = gt_group_add(&engine->group, &far, conn->peer,
+					  err);
+		}
+	}
+	return rc;
+}
+
+static int gt_task_links(struct gt_engine *engine, enum gt_coll coll,
+			 struct gt_err *err)
+{
+	const struct gt_link_shape shape = {engine->nslots, engine->slot_pitch};
+	struct gt_group *group = &engine->group;
+	int rc = GT_OK;
+
+	for (uint32_t r = group->first; !rc && r < group->end; r++)
+		for (uint32_t p = 0;
+		     !rc && p < engine->ranks[r].tasks[coll].nprograms; p++)
+			rc = gt_task_link(engine, coll, r, p, err);
+	return rc ? rc : gt_group_connect(group, &shape, err);
+}
+
+/* An end in host memory; counters and slots are pinned there. */
+static void gt_end_far(const struct gt_fifo_end *far, int sends,
+		       struct gt_kernel_conn *end)
+{
+	uint64_t *data = (uint64_t *)(void *)&far->fifo->data;
+	uint64_t *credit = (uint64_t *)(void *)&far->fifo->credit;
+
+	end->slots = far->slots;
+	end->wait = sends ? credit : data;
+	end->post = sends ? data : credit;
+	end->lengths = sends ? far->lengths : NULL;
+}
+
+/* An end in GPUs' memory; connection i here is j over there. */
+static void gt_end_near(const struct gt_engine *engine, enum gt_coll coll,
+			const struct gt_cuda_end *at,
+			struct gt_kernel_conn *end)
+{
+	const struct gt_cuda_task *task = &engine->ranks[at->rank].tasks[coll];
+	const struct gt_cuda_task *peer = &engine->ranks[at->peer].tasks[coll];
+	const struct gt_program *mine = &task->programs[at->program];
+	const struct gt_program *theirs = &peer->programs[at->there];
+	int region = GT_CUDA_TASK + (int)coll;
+	char *here = gt_cuda_reach(engine, region, at->rank, at->rank);
+	char *there = gt_cuda_reach(engine, region, at->rank, at->peer);
+	size_t from =
+		task->conn_at[at->program] + at->worker * mine->nconns + at->i;
+	size_t to =
+		peer->conn_at[at->there] + at->worker * theirs->nconns + at->j;
+
+	end->wait = (uint64_t *)(void *)here + from * GT_CUDA_FLAG_WORDS;
+	end->post = (uint64_t *)(void *)there + to * GT_CUDA_FLAG_WORDS;
+	end->slots = mine->conns[at->i].sends
+			     ? there + gt_conn_slots(engine, peer, at->there,
+						     at->worker, at->j)
+			     : here + gt_conn_slots(engine, task, at->program,
+						    at->worker, at->i);
+}
+
+/* The other end of a connection, in any lane of the channel. */
+static int gt_end_find(const struct gt_engine *engine, enum gt_coll coll,
+		       struct gt_cuda_end *at, struct gt_err *err)
+{
+	const struct gt_cuda_task *task = &engine->ranks[at->rank].tasks[coll];
+	const struct gt_cuda_task *peer = &engine->ranks[at->peer].tasks[coll];
+	const struct gt_program *mine = &task->programs[at->program];
+	uint32_t first = at->program / task->nlanes * task->nlanes;
+
+	for (uint32_t l = 0; l < task->nlanes; l++) {
+		int64_t j =
+			gt_conn_other(mine, at->i, &peer->programs[first + l]);
+
 		if (j < 0)
-			return gt_err_set(err, GT_EINPUT, NULL,
-					  "channel %u: ranks %u and %u do not "
-					  "agree on their connection",
-					  engine->plan->channels[c].id, rank,
-					  conn->peer);
-		for (uint32_t w = 0; w < engine->most.workers; w++) {
-			size_t at = task->conn_at[c] + w * mine->nconns + i;
-			size_t to = peer->conn_at[c] + w * theirs->nconns +
-				    (size_t)j;
-			struct gt_kernel_conn *end = &out[w * mine->nconns + i];
+			continue;
+		at->there = first + l;
+		at->j = (uint32_t)j;
+		return GT_OK;
+	}
+	return gt_err_set(err, GT_EINPUT, NULL,
+			  "channel %u: ranks %u and %u do not agree on their "
+			  "connection",
+			  engine->plan->channels[mine->channel].id, at->rank,
+			  at->peer);
+}
 
-			end->wait = task->flags + at * GT_CUDA_FLAG_WORDS;
-			end->post = peer->flags + to * GT_CUDA_FLAG_WORDS;
-			end->slots =
-				conn->sends
-					? gt_conn_slots(engine, peer, c, w,
-							(uint32_t)j)
-					: gt_conn_slots(engine, task, c, w, i);
-			end->peer = conn->peer;
-			end->sends = conn->sends;
+/* Both ends of a program's connections, for all workers. */
+static int gt_program_connect(struct gt_engine *engine, enum gt_coll coll,
+			      uint32_t rank, uint32_t p,
+			      struct gt_kernel_conn *out, struct gt_err *err)
+{
+	const struct gt_cuda_task *task = &engine->ranks[rank].tasks[coll];
+	const struct gt_program *mine = &task->programs[p];
+
+	for (uint32_t i = 0; i < mine->nconns; i++) {
+		const struct gt_conn *conn = &mine->conns[i];
+		struct gt_cuda_end at = {
+			.rank = rank, .program = p, .i = i, .peer = conn->peer};
+
+		if (gt_end_find(engine, coll, &at, err))
+			return GT_EINPUT;
+		for (at.worker = 0; at.worker < task->workers[p]; at.worker++) {
+			size_t k = at.worker * mine->nconns + i;
+
+			if (gt_rank_is_far(engine, conn->peer))
+				gt_end_far(&task->ends[task->conn_at[p] + k],
+					   conn->sends, &out[k]);
+			else
+				gt_end_near(engine, coll, &at, &out[k]);
+			out[k].peer = conn->peer;
+			out[k].sends = conn->sends;
 		}
 	}
 	return GT_OK;
 }
 
-static int gt_channel_upload(struct gt_engine *engine, enum gt_coll coll,
-			     uint32_t rank, uint32_t c, struct gt_step *steps,
+static int gt_program_upload(struct gt_engine *engine, enum gt_coll coll,
+			     uint32_t rank, uint32_t p, struct gt_step *steps,
 			     struct gt_err *err)
 {
 	struct gt_cuda_task *task = &engine->ranks[rank].tasks[coll];
-	const struct gt_program *program = &task->programs[c];
-	uint32_t nconns = program->nconns, workers = engine->most.workers;
-	size_t ends = (size_t)nconns * workers;
-	struct gt_kernel_channel *image = &task->image[c];
+	const struct gt_program *program = &task->programs[p];
+	uint32_t nconns = program->nconns;
+	size_t ends = (size_t)nconns * task->workers[p];
+	struct gt_kernel_channel *image = &task->image[p];
 	struct gt_kernel_conn *conns =
-		gt_arena_array(engine->arena, ends, sizeof(*conns));
-	uint32_t *uses = gt_arena_array(engine->arena, nconns, sizeof(*uses));
+		gt_arena_array(engine->task_arenas[coll], ends, sizeof(*conns));
+	uint32_t *uses = gt_arena_array(engine->task_arenas[coll], nconns,
+					sizeof(*uses));
+	cudaStream_t own = engine->ranks[rank].own;
 	cudaError_t done;
 	int rc;
 
@@ -258,21 +305,22 @@ static int gt_channel_upload(struct gt_engine *engine, enum gt_coll coll,
 		return gt_err_nomem(err);
 	rc = gt_program_number(program, uses, err);
 	if (!rc)
-		rc = gt_channel_connect(engine, coll, rank, c, conns, err);
+		rc = gt_program_connect(engine, coll, rank, p, conns, err);
 	if (rc)
 		return rc;
 	for (size_t e = 0; e < ends; e++)
 		conns[e].uses = uses[e % nconns];
 	image->steps = steps;
-	image->conns = task->conns + task->conn_at[c];
+	image->conns = task->conns + task->conn_at[p];
 	image->nsteps = program->nsteps;
 	image->nconns = nconns;
-	done = cudaMemcpy(steps, program->steps,
-			  program->nsteps * sizeof(*steps),
-			  cudaMemcpyHostToDevice);
+	done = cudaMemcpyAsync(steps, program->steps,
+			       program->nsteps * sizeof(*steps),
+			       cudaMemcpyHostToDevice, own);
 	if (done == cudaSuccess)
-		done = cudaMemcpy(image->conns, conns, ends * sizeof(*conns),
-				  cudaMemcpyHostToDevice);
+		done = cudaMemcpyAsync(image->conns, conns,
+				       ends * sizeof(*conns),
+				       cudaMemcpyHostToDevice, own);
 	if (done != cudaSuccess)
 		return gt_cuda_fail(engine, rank, (int)done, "copy the program",
 				    err);
@@ -285,12 +333,61 @@ static int gt_task_upload(struct gt_engine *engine, enum gt_coll coll,
 	struct gt_cuda_rank *me = &engine->ranks[rank];
 	struct gt_cuda_task *task = &me->tasks[coll];
 	struct gt_step *steps = task->steps;
+	cudaError_t done;
 	int rc = GT_OK;
 
 	cudaSetDevice(me->device);
-	for (uint32_t c = 0; !rc && c < engine->plan->nchannels; c++) {
-		rc = gt_channel_upload(engine, coll, rank, c, steps, err);
-		steps += task->programs[c].nsteps;
+	for (uint32_t p = 0; !rc && p < task->nprograms; p++) {
+		rc = gt_program_upload(engine, coll, rank, p, steps, err);
+		steps += task->programs[p].nsteps;
+	}
+	if (rc)
+		return rc;
+	done = cudaMemcpyAsync(task->channels, task->image,
+			       task->nprograms * sizeof(*task->image),
+			       cudaMemcpyHostToDevice, me->own);
+	if (done == cudaSuccess)
+		done = cudaStreamSynchronize(me->own);
+	return done == cudaSuccess ? GT_OK
+				   : gt_cuda_fail(engine, rank, (int)done,
+						  "copy the programs", err);
+}
+
+/* All that is a rank's own. */
+static void gt_task_free(struct gt_engine *engine, enum gt_coll coll)
+{
+	for (uint32_t r = engine->group.first; r < engine->group.end; r++) {
+		struct gt_cuda_task *task = &engine->ranks[r].tasks[coll];
+
+		cudaSetDevice(engine->ranks[r].device);
+		cudaFree(task->channels);
+		cudaFree(task->conns);
+		cudaFree(task->steps);
+	}
+	for (uint32_t r = 0; r < engine->plan->nranks; r++)
+		memset(&engine->ranks[r].tasks[coll], 0,
+		       sizeof(engine->ranks[r].tasks[coll]));
+	gt_arena_free(engine->task_arenas[coll]);
+	engine->task_arenas[coll] = NULL;
+}
+
+void gt_cuda_task_release(struct gt_engine *engine)
+{
+	for (int coll = 0; coll < GT_NCOLLS; coll++)
+		gt_task_free(engine, (enum gt_coll)coll);
+}
+
+/* Links hold the FIFOs of one collective at a time. */
+static int gt_task_forget(struct gt_engine *engine, struct gt_err *err)
+{
+	int rc = GT_OK;
+
+	for (int coll = 0; !rc && coll < GT_NCOLLS; coll++) {
+		if (!(engine->ready >> coll & 1))
+			continue;
+		engine->ready &= ~(1u << coll);
+		gt_task_free(engine, (enum gt_coll)coll);
+		rc = gt_cuda_region_drop(engine, GT_CUDA_TASK + coll, err);
 	}
 	return rc;
 }
@@ -298,16 +395,26 @@ static int gt_task_upload(struct gt_engine *engine, enum gt_coll coll,
 int gt_cuda_task_need(struct gt_engine *engine, enum gt_coll coll,
 		      struct gt_err *err)
 {
-	uint32_t nranks = engine->plan->nranks;
-	int rc = GT_OK;
+	const struct gt_group *group = &engine->group;
+	int links = gt_group_has_links(group), rc = GT_OK;
 
 	if (engine->ready & 1u << coll)
 		return GT_OK;
-	for (uint32_t r = 0; !rc && r < nranks; r++)
-		rc = gt_task_lower(engine, coll, r, err);
-	for (uint32_t r = 0; !rc && r < nranks; r++)
+	if (links)
+		rc = gt_task_forget(engine, err);
+	if (!rc && !engine->task_arenas[coll])
+		engine->task_arenas[coll] = gt_arena_new();
+	if (!rc && !engine->task_arenas[coll])
+		rc = gt_err_nomem(err);
+	for (uint32_t r = 0; !rc && r < engine->plan->nranks; r++)
+		rc = gt_cuda_task_lower(engine, coll, r, err);
+	for (uint32_t r = group->first; !rc && r < group->end; r++)
 		rc = gt_task_alloc(engine, coll, r, err);
-	for (uint32_t r = 0; !rc && r < nranks; r++)
+	if (!rc)
+		rc = gt_task_fifos(engine, coll, err);
+	if (!rc && links)
+		rc = gt_task_links(engine, coll, err);
+	for (uint32_t r = group->first; !rc && r < group->end; r++)
 		rc = gt_task_upload(engine, coll, r, err);
 	if (rc)
 		return rc;
@@ -316,21 +423,26 @@ int gt_cuda_task_need(struct gt_engine *engine, enum gt_coll coll,
 	return GT_OK;
 }
 
-void gt_cuda_task_release(struct gt_engine *engine)
+int gt_cuda_task_moved(const struct gt_engine *engine, enum gt_coll coll,
+		       uint32_t rank, uint64_t *moved)
 {
-	for (uint32_t r = 0; r < engine->plan->nranks; r++) {
-		cudaSetDevice(engine->ranks[r].device);
-		for (int coll = 0; coll < GT_NCOLLS; coll++) {
-			struct gt_cuda_task *task =
-				&engine->ranks[r].tasks[coll];
+	const struct gt_cuda_task *task = &engine->ranks[rank].tasks[coll];
+	uint32_t n = task->conn_at[task->nprograms], far = 0;
 
-			cudaFree(task->channels);
-			cudaFree(task->conns);
-			cudaFree(task->steps);
-			cudaFree(task->flags);
-			cudaFree(task->slots);
-		}
+	*moved = 0;
+	for (uint32_t i = 0; i < n && gt_group_has_links(&engine->group); i++) {
+		struct gt_fifo *fifo = task->ends[i].fifo;
+
+		if (!fifo)
+			continue;
+		far++;
+		/* Its own posts and the other side's: all that happens. */
+		*moved += atomic_load_explicit(&fifo->data,
+					       memory_order_relaxed) +
+			  atomic_load_explicit(&fifo->credit,
+					       memory_order_relaxed);
 	}
+	return far != 0;
 }
 
 static int gt_task_load(struct gt_engine *engine, enum gt_dtype dtype,
@@ -338,7 +450,7 @@ static int gt_task_load(struct gt_engine *engine, enum gt_dtype dtype,
 {
 	cudaError_t rc;
 
-	for (uint32_t r = 0; r < engine->plan->nranks; r++) {
+	for (uint32_t r = engine->group.first; r < engine->group.end; r++) {
 		cudaSetDevice(engine->ranks[r].device);
 		rc = (cudaError_t)gt_kernel_prepare(dtype,
 						    engine->shared_bytes);
@@ -351,17 +463,21 @@ static int gt_task_load(struct gt_engine *engine, enum gt_dtype dtype,
 }
 
 /* Layouts of the selected channels; the others have no loops, do nothing. */
-static int gt_task_cut(struct gt_engine *engine, struct gt_cuda_task *task,
+static int gt_task_cut(struct gt_engine *engine,
 		       const struct gt_layout_args *args, struct gt_err *err)
 {
+	uint32_t lanes = engine->nlanes;
 	int rc = GT_OK;
 
-	for (uint32_t c = 0; c < engine->plan->nchannels; c++)
-		memset(&task->image[c].layout, 0,
-		       sizeof(task->image[c].layout));
-	for (uint32_t i = 0; !rc && i < engine->nsel; i++)
-		rc = gt_layout_init(engine->plan, engine->sel[i], args,
-				    &task->image[engine->sel[i]].layout, err);
+	memset(engine->layouts, 0, sizeof(engine->layouts));
+	for (uint32_t i = 0; !rc && i < engine->nsel; i++) {
+		struct gt_layout *at = &engine->layouts[engine->sel[i] * lanes];
+
+		rc = gt_layout_init(engine->plan, engine->sel[i], args, at,
+				    err);
+		for (uint32_t l = 1; l < lanes; l++)
+			at[l] = at[0];
+	}
 	return rc;
 }
 
@@ -380,7 +496,7 @@ int gt_cuda_task_can(const struct gt_engine *engine,
 {
 	const struct gt_plan_select *row = gt_cuda_row_of(engine, req);
 
-	return row && gt_task_can(engine->plan, row, req->coll) &&
+	return row && gt_cuda_row_can(engine, row, req->coll) &&
 	       (!gt_coll_is_rooted(req->coll) ||
 		req->root == engine->plan->root);
 }
@@ -393,7 +509,7 @@ static const struct gt_plan_select *gt_task_select(struct gt_engine *engine,
 	const struct gt_plan *plan = engine->plan;
 	const struct gt_plan_select *row = gt_cuda_row_of(engine, req);
 
-	if (!row || !gt_task_can(plan, row, req->coll)) {
+	if (!row || !gt_cuda_row_can(engine, row, req->coll)) {
 		gt_err_set(err, GT_EINPUT, NULL,
 			   "GPUs cannot do '%s' by '%s' yet",
 			   gt_coll_name(req->coll),
@@ -421,35 +537,20 @@ int gt_cuda_task_layout(struct gt_engine *engine, const struct gt_request *req,
 		.count = req->count,
 		.elem_bytes = (uint32_t)gt_dtype_bytes(req->dtype),
 	};
-	uint32_t nranks = engine->plan->nranks;
-	cudaError_t done;
 	int rc;
 
 	if (!row)
 		return GT_EINPUT;
 	rc = gt_cuda_task_need(engine, req->coll, err);
+	if (rc)
+		return rc;
+	engine->nlanes = engine->ranks[0].tasks[req->coll].nlanes;
 	engine->cut = gt_cuda_cut_of(engine, req);
 	args.slice_bytes = engine->cut.slice_bytes;
 	args.nworkers = engine->cut.workers;
 	args.nsel = engine->nsel;
 	args.sel = engine->sel;
-	if (!rc && !(engine->loaded & 1u << req->dtype))
+	if (!(engine->loaded & 1u << req->dtype))
 		rc = gt_task_load(engine, req->dtype, err);
-	for (uint32_t r = 0; !rc && r < nranks; r++) {
-		struct gt_cuda_rank *me = &engine->ranks[r];
-		struct gt_cuda_task *task = &me->tasks[req->coll];
-
-		rc = gt_task_cut(engine, task, &args, err);
-		if (rc)
-			return rc;
-		cudaSetDevice(me->device);
-		done = cudaMemcpyAsync(task->channels, task->image,
-				       engine->plan->nchannels *
-					       sizeof(*task->image),
-				       cudaMemcpyHostToDevice, me->stream);
-		if (done != cudaSuccess)
-			rc = gt_cuda_fail(engine, r, (int)done,
-					  "copy the layout", err);
-	}
-	return rc;
+	return rc ? rc : gt_task_cut(engine, &args, err);
 }

@@ -88,8 +88,6 @@ static void gt_way_packets(const struct gt_engine *engine,
 		way->threads = each * 32;
 	if (!way->blocks)
 		way->blocks = gt_way_parts(warps * 32, way->threads);
-	if (way->blocks > engine->processors)
-		way->blocks = engine->processors;
 }
 
 static void gt_way_direct(const struct gt_engine *engine,
@@ -131,7 +129,8 @@ static int gt_way_mails(const struct gt_engine *engine,
 	uint64_t bytes = gt_way_bytes(engine, req, algo);
 
 	*way = (struct gt_way){.algo = (uint8_t)algo,
-			       .protocol = bytes <= GT_WAY_LL_BYTES
+			       .protocol = bytes <= GT_WAY_LL_BYTES ||
+							   !engine->whole
 						   ? GT_PROTOCOL_LL
 						   : GT_PROTOCOL_LL128};
 	return gt_cuda_flow_fits(engine, req, way);
@@ -147,8 +146,12 @@ static const char *gt_way_fault(const struct gt_engine *engine,
 		return "only meshes go without FIFOs";
 	if (engine->plan->nranks > GT_FLOW_RANKS)
 		return "too many ranks";
+	if (!engine->meshed)
+		return "not all GPUs reach each other's memory";
 	if (two && req->coll != GT_COLL_ALLREDUCE)
 		return "there is nothing to do in two";
+	if (way->protocol == GT_PROTOCOL_LL128 && !engine->whole)
+		return "128 bytes arrive whole over NVLink only";
 	if (gt_way_is_packets(way))
 		return gt_cuda_flow_fits(engine, req, way)
 			       ? NULL
@@ -166,11 +169,20 @@ static const char *gt_way_fault(const struct gt_engine *engine,
  * All the plan's channels, through FIFOs.  A reduce-scatter stays there: with
  * copy engines nothing hides its last reduction.
  */
+/* Through FIFOs, as the plan's row says. */
+static int gt_way_fifos(const struct gt_engine *engine,
+			const struct gt_request *req, struct gt_way *way)
+{
+	const struct gt_plan_select *row = gt_cuda_row_of(engine, req);
+
+	*way = (struct gt_way){.algo = row ? row->algo : GT_ALGO_RING};
+	return gt_cuda_task_can(engine, req);
+}
+
 static int gt_way_ring(const struct gt_engine *engine,
 		       const struct gt_request *req, struct gt_way *way)
 {
-	*way = (struct gt_way){.algo = GT_ALGO_RING};
-	return gt_cuda_task_can(engine, req);
+	return gt_way_fifos(engine, req, way) && way->algo == GT_ALGO_RING;
 }
 
 static void gt_way_allreduce(const struct gt_engine *engine,
@@ -222,26 +234,30 @@ static void gt_way_choose(const struct gt_engine *engine,
 	int reduces = req->coll == GT_COLL_REDUCESCATTER ||
 		      req->coll == GT_COLL_REDUCE;
 
+	if (!engine->meshed) {
+		gt_way_fifos(engine, req, way);
+		return;
+	}
 	if (req->coll == GT_COLL_ALLREDUCE) {
 		gt_way_allreduce(engine, req, way);
 		return;
 	}
 	if (crowded && bytes > GT_WAY_CROWD_BYTES &&
-	    gt_way_ring(engine, req, way))
+	    gt_way_fifos(engine, req, way))
 		return;
 	if ((reduces || bytes <= GT_WAY_MAIL_BYTES) &&
 	    gt_way_mails(engine, req, GT_ALGO_ONE_SHOT, way))
 		return;
 	if (req->coll == GT_COLL_REDUCESCATTER &&
 	    (n > 2 || bytes * n > GT_WAY_CE_BLOCK_BYTES) &&
-	    gt_way_ring(engine, req, way))
+	    gt_way_fifos(engine, req, way))
 		return;
 	*way = (struct gt_way){.algo = GT_ALGO_ONE_SHOT,
 			       .protocol = GT_PROTOCOL_DIRECT};
 	if (!reduces && gt_way_is_ce(req->coll, bytes, n))
 		way->protocol = GT_PROTOCOL_CE;
 	if (gt_way_fault(engine, req, way))
-		gt_way_ring(engine, req, way);
+		gt_way_fifos(engine, req, way);
 }
 
 static int gt_way_try(const struct gt_engine *engine,
@@ -254,8 +270,9 @@ static int gt_way_try(const struct gt_engine *engine,
 }
 
 /*
- * What the plan's row says: rings and trees through FIFOs; a mesh that cannot
- * be done so by the next best protocol that can.
+ * What the plan's row says: rings and trees through FIFOs; what cannot be done
+ * so by the next best means that can.  Nobody has to relay a flow's blocks
+ * where all GPUs reach each other.
  */
 static void gt_way_planned(const struct gt_engine *engine,
 			   const struct gt_request *req, struct gt_way *way)
@@ -265,14 +282,18 @@ static void gt_way_planned(const struct gt_engine *engine,
 							  : GT_ALGO_ONE_SHOT;
 	enum gt_algo algo;
 
-	*way = (struct gt_way){.algo = GT_ALGO_RING};
-	if (!row || row->algo == GT_ALGO_RING || row->algo == GT_ALGO_TREE)
+	if (!row)
+		return;
+	if ((row->algo != GT_ALGO_FLOW || !engine->meshed) &&
+	    gt_way_fifos(engine, req, way))
 		return;
 	algo = row->algo == GT_ALGO_TWO_SHOT ? two : row->algo;
 	if (!gt_way_try(engine, req, algo, row->protocol, way) &&
 	    !gt_way_try(engine, req, algo, GT_PROTOCOL_LL128, way) &&
-	    !gt_way_try(engine, req, two, GT_PROTOCOL_LL128, way))
-		gt_way_try(engine, req, two, GT_PROTOCOL_DIRECT, way);
+	    !gt_way_try(engine, req, two, GT_PROTOCOL_LL128, way) &&
+	    !gt_way_try(engine, req, two, GT_PROTOCOL_LL, way) &&
+	    !gt_way_try(engine, req, two, GT_PROTOCOL_DIRECT, way))
+		*way = (struct gt_way){.algo = GT_ALGO_RING};
 }
 
 int gt_cuda_way_of(const struct gt_engine *engine, const struct gt_request *req,
@@ -306,5 +327,8 @@ int gt_cuda_way_of(const struct gt_engine *engine, const struct gt_request *req,
 		gt_way_direct(engine, req, way);
 	else
 		gt_way_ce(way);
+	/* Blocks wait for those of other ranks: all must run at once. */
+	if (way->blocks > engine->processors)
+		way->blocks = engine->processors;
 	return GT_OK;
 }

@@ -4,8 +4,8 @@
  * what to move and whether it was moved right is asked through this table, so
  * `gtopo run` and the benchmarks know no device.
  *
- * One engine belongs to one thread, the caller's; several engines may live
- * side by side.  The plan must outlive the engine and must have passed
+ * One engine belongs to one thread at a time; several engines may live side by
+ * side.  The plan must outlive the engine and must have passed
  * gt_plan_check() and gt_simulate().
  */
 #ifndef GT_EXEC_ENGINE_H
@@ -22,6 +22,15 @@ struct gt_trace;
 struct gt_engine;
 struct gt_world;
 
+/* Which GPU is a rank's. */
+enum gt_map {
+	GT_MAP_ID,    /* the one with the plan's bus id */
+	GT_MAP_INDEX, /* the process's n-th rank is device n */
+	/* The same, and from the first again when they are used up: without
+	 * enough GPUs the results are right and the times mean nothing. */
+	GT_MAP_SHARE,
+};
+
 /* What stops a rank on purpose, to test that the others notice. */
 enum gt_fault {
 	GT_FAULT_NONE,
@@ -29,16 +38,25 @@ enum gt_fault {
 	GT_FAULT_EXIT,  /* the rank's thread or kernel ends early */
 };
 
+/* Who wants to hear what an engine has chosen, or could not have. */
+struct gt_notice {
+	void (*tell)(void *arg, int warning, const char *text);
+	void *arg;
+};
+
+enum { GT_NOTICE_MAX = 256 };
+
 struct gt_engine_config {
 	const struct gt_plan *plan;
-	uint64_t max_bytes;   /* of the larger of input and output, per rank */
+	uint64_t max_bytes;   /* of the larger of input and output, per rank;
+				 0: all requests bring their own */
 	uint32_t workers;     /* per channel; 0: the engine's choice */
 	uint32_t slots;       /* 0: the plan's */
 	uint32_t slice_bytes; /* 0: the engine's choice, at most the plan's */
 	uint32_t threads;     /* GPUs, per worker; 0: the engine's choice */
 	uint32_t turn;        /* GPUs: pieces that a slot is handed over in;
 				 0: the engine's choice */
-	int map_index;        /* GPUs: rank r is device r, whatever its id */
+	enum gt_map map;      /* GPUs */
 	int graph;            /* GPUs: launch through a CUDA graph */
 	int best;             /* GPUs: each message goes the fastest way that
 				 is known, whatever the plan says */
@@ -46,11 +64,13 @@ struct gt_engine_config {
 	enum gt_fault fault;
 	uint32_t fault_rank;
 	uint64_t fault_step; /* after so many slices of one run() */
-	/* Several processes: each has some of the ranks.  NULL: it is alone. */
+	/* Several processes: each has some of the ranks, and all do the same
+	 * in the same order.  NULL: it is alone. */
 	struct gt_world *world;
-	const char
-		*link; /* NULL, or "shm", "tcp", "verbs": for all connections */
-	const char *iface; /* NULL, or which networks (world/net.h) */
+	const char *link; /* NULL, or "shm", "tcp" ...: for all connections */
+	const struct gt_notice *notice; /* NULL: nobody */
+	const char *trace_links; /* NULL, or where their posts are logged */
+	const char *iface;       /* NULL, or which networks (world/net.h) */
 	/* NULL, or a flag that a signal handler or another thread sets to end
 	 * every wait */
 	const _Atomic int *interrupt;
@@ -81,11 +101,51 @@ struct gt_request {
 	uint32_t shift; /* elements, at most 15, that buffers begin behind an
 			   aligned address; for tests */
 	uint64_t seed;  /* of the test data */
-	/* run(): of each rank, in place where they overlap; NULL: the
-	 * engine's own, of config.max_bytes.  The host engine only. */
+	/* Of each rank, in place where they overlap; NULL: the engine's own,
+	 * of config.max_bytes.  run() of GPUs knows only the latter. */
 	const struct gt_buffers *buffers;
+	void *const *streams;     /* enqueue(): of each rank, a cudaStream_t */
 	struct gt_trace *trace;   /* run() records its steps in it; or NULL */
 	const struct gt_way *way; /* NULL: the engine's choice */
+};
+
+/*
+ * Requests on the callers' streams, in the callers' buffers.  All but
+ * enqueue() may be called by other threads at any time.
+ */
+struct gt_async_ops {
+	/*
+	 * Put one collective on the streams and return without waiting for a
+	 * GPU.  Streams may be captured.  What no request before it needed is
+	 * allocated and loaded, which may wait for what runs on the GPUs.
+	 * Requests must begin on all streams in the order of their calls.
+	 * After a failure everything enqueued ends by itself and nothing more
+	 * may be enqueued.
+	 */
+	int (*enqueue)(struct gt_engine *engine, const struct gt_request *req,
+		       struct gt_err *err);
+
+	/*
+	 * Wait until what is on the rank's stream is done: 1 when it is not at
+	 * until_ns (base/clock.h; negative: no limit), GT_EINPUT while the
+	 * stream is captured, or watch()'s error.
+	 */
+	int (*await)(struct gt_engine *engine, uint32_t rank, void *stream,
+		     int64_t until_ns, struct gt_err *err);
+
+	/*
+	 * Whether anything that was enqueued, or a graph of it, has failed:
+	 * GT_ESYS, naming the rank.  Ends everything when config.interrupt is
+	 * set.  To be called every few milliseconds.
+	 */
+	int (*watch)(struct gt_engine *engine, struct gt_err *err);
+
+	/* The rank's GPU, as CUDA numbers them. */
+	int (*device)(const struct gt_engine *engine, uint32_t rank);
+
+	/* GT_EINPUT unless the bytes, 1 at least, are memory of that GPU. */
+	int (*owns)(const struct gt_engine *engine, uint32_t rank,
+		    const void *buffer, uint64_t bytes, struct gt_err *err);
 };
 
 struct gt_engine_ops {
@@ -125,6 +185,8 @@ struct gt_engine_ops {
 	 */
 	int (*check)(struct gt_engine *engine, const struct gt_request *req,
 		     uint64_t *wrong, struct gt_err *err);
+
+	const struct gt_async_ops *async; /* NULL: there is only run() */
 };
 
 extern const struct gt_engine_ops gt_engine_host;
@@ -135,5 +197,11 @@ extern const struct gt_engine_ops gt_engine_cuda; /* if built with CUDA */
  * NULL: the first usable one; GPUs come before CPUs.
  */
 const struct gt_engine_ops *gt_engine_find(const char *name);
+
+/*
+ * The first usable one, as a child of this process finds it: a GPU's driver
+ * that was started here would be of no use to processes forked later.
+ */
+const struct gt_engine_ops *gt_engine_find_apart(void);
 
 #endif

@@ -21,7 +21,7 @@
 #include "exec/bell.h"
 #include "exec/engine.h"
 #include "exec/fifo.h"
-#include "exec/host_world.h"
+#include "exec/group.h"
 #include "plan/layout.h"
 
 struct gt_arena;
@@ -85,7 +85,7 @@ struct gt_engine {
 	uint32_t workers;           /* per channel */
 	uint32_t spins;             /* polls before a waiting rank sleeps */
 	struct gt_host_rank *ranks; /* nranks; others' are not used */
-	struct gt_host_world far;
+	struct gt_group group;
 
 	/* What belongs to the collective that runs now. */
 	struct gt_arena *arena;

@@ -1,24 +1,14 @@
 #include "exec/host.h"
 
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cpus.h"
 #include "base/err.h"
 #include "plan/plan.h"
 #include "world/world.h"
 
 enum { GT_HOST_SPINS = 2000 };
-
-/* Processors that this process may use. */
-static uint32_t gt_host_cpus(void)
-{
-	cpu_set_t set;
-
-	if (sched_getaffinity(0, sizeof(set), &set))
-		return 1;
-	return (uint32_t)CPU_COUNT(&set);
-}
 
 static int gt_host_init_locks(struct gt_engine *engine)
 {
@@ -56,12 +46,35 @@ static struct gt_engine *gt_host_new(const struct gt_engine_config *config)
 		return NULL;
 	}
 	memset(engine->ranks, 0, n * sizeof(*engine->ranks));
-	engine->far.bells.fd = -1;
+	engine->group.bells.fd = -1;
 	for (uint32_t r = 0; r < n; r++) {
 		engine->ranks[r].engine = engine;
 		engine->ranks[r].rank = r;
 	}
 	return engine;
+}
+
+/* Find the other processes; which ranks are here. */
+static int gt_host_join(struct gt_engine *engine, struct gt_err *err)
+{
+	const struct gt_engine_config *config = &engine->config;
+	const struct gt_group_config group = {.world = config->world,
+					      .nranks = engine->nranks,
+					      .plan = config->plan,
+					      .notice = config->notice,
+					      .link = config->link,
+					      .trace = config->trace_links,
+					      .iface = config->iface};
+	int rc = gt_group_open(&engine->group, &group, err);
+	struct gt_bell *bells = engine->group.bells.base;
+
+	if (rc)
+		return rc;
+	engine->first = engine->group.first;
+	engine->end = engine->group.end;
+	for (uint32_t r = engine->first; r < engine->end; r++)
+		engine->ranks[r].bell = &bells[r - engine->first];
+	return gt_group_link(&engine->group, NULL, err);
 }
 
 static void gt_host_close(struct gt_engine *engine)
@@ -71,7 +84,7 @@ static void gt_host_close(struct gt_engine *engine)
 	gt_host_threads_join(engine);
 	gt_host_lanes_free(engine);
 	gt_host_memory_free(engine);
-	gt_host_world_close(engine);
+	gt_group_close(&engine->group);
 	pthread_cond_destroy(&engine->done);
 	pthread_cond_destroy(&engine->go);
 	pthread_mutex_destroy(&engine->mutex);
@@ -88,9 +101,10 @@ static int gt_host_open(const struct gt_engine_config *config,
 
 	if (!engine)
 		return gt_err_nomem(err);
-	rc = gt_host_world_open(engine, err);
+	rc = gt_host_join(engine, err);
 	/* Polling is for ranks that have a processor each. */
-	engine->spins = gt_host_cpus() >= engine->far.nhere ? GT_HOST_SPINS : 0;
+	engine->spins =
+		gt_cpus_count() >= engine->group.nhere ? GT_HOST_SPINS : 0;
 	if (!rc)
 		rc = gt_host_memory_new(engine, err);
 	if (!rc)
@@ -150,7 +164,7 @@ static int gt_host_do_run(struct gt_engine *engine,
 			  const struct gt_request *req, uint32_t iters,
 			  int64_t *elapsed_ns, struct gt_err *err)
 {
-	struct gt_world *world = engine->far.world;
+	struct gt_world *world = engine->group.world;
 	uint64_t longest_ns;
 	int64_t end_ns = 0;
 	int rc = gt_host_begin(engine, req, err);
@@ -188,8 +202,8 @@ static int gt_host_do_check(struct gt_engine *engine,
 		return rc;
 	for (uint32_t r = engine->first; r < engine->end; r++)
 		sum += engine->ranks[r].wrong;
-	rc = engine->far.world ? gt_world_sum(engine->far.world, &sum, err)
-			       : GT_OK;
+	rc = engine->group.world ? gt_world_sum(engine->group.world, &sum, err)
+				 : GT_OK;
 	*wrong = sum;
 	return rc;
 }

@@ -12,6 +12,8 @@
 enum {
 	/* Of choice: a slice and its copy stay in a core's own cache. */
 	GT_HOST_SLICE_BYTES = 128 << 10,
+	/* Over a wire both sides wait for each other once a slice. */
+	GT_HOST_WIRE_SLICE_BYTES = 256 << 10,
 	GT_HOST_SLICE_LEAST_BYTES = 4 << 10,
 	GT_HOST_FIFO_MOST_BYTES = 256 << 20,
 };
@@ -106,12 +108,15 @@ static uint32_t gt_lanes_slice_bytes(const struct gt_engine *engine,
 	uint32_t slice = engine->row->slice_bytes
 				 ? engine->row->slice_bytes
 				 : engine->config.plan->fifo_slice_bytes;
+	uint32_t most = gt_group_has_wires(&engine->group)
+				? GT_HOST_WIRE_SLICE_BYTES
+				: GT_HOST_SLICE_BYTES;
 	uint64_t slots = nfifos * gt_lanes_slots(engine);
 
 	if (engine->config.slice_bytes)
 		return engine->config.slice_bytes;
-	if (slice > GT_HOST_SLICE_BYTES)
-		slice = GT_HOST_SLICE_BYTES;
+	if (slice > most)
+		slice = most;
 	while (slice > GT_HOST_SLICE_LEAST_BYTES &&
 	       slots * gt_slot_bytes(slice) > GT_HOST_FIFO_MOST_BYTES)
 		slice /= 2;
@@ -157,7 +162,7 @@ static int gt_lane_connect_far(struct gt_engine *engine, uint32_t r, uint32_t l,
 		.end = &lane->ends[k],
 	};
 
-	return gt_host_world_add(engine, &far, conn->peer, err);
+	return gt_group_add(&engine->group, &far, conn->peer, err);
 }
 
 /* The FIFOs of all connections in which rank r sends on lane l. */
@@ -212,8 +217,8 @@ static int gt_lanes_connect(struct gt_engine *engine, struct gt_err *err)
 	int rc = GT_OK;
 
 	/* All processes cut slices alike. */
-	if (engine->far.world)
-		rc = gt_world_max(engine->far.world, &most, err);
+	if (engine->group.world)
+		rc = gt_world_max(engine->group.world, &most, err);
 	if (rc)
 		return rc;
 	engine->slice_bytes = gt_lanes_slice_bytes(engine, most);
@@ -229,7 +234,7 @@ static int gt_lanes_connect(struct gt_engine *engine, struct gt_err *err)
 	for (uint32_t r = engine->first; !rc && r < engine->end; r++)
 		for (uint32_t l = 0; !rc && l < engine->nlanes; l++)
 			rc = gt_lane_connect(engine, r, l, &at, err);
-	return rc ? rc : gt_host_world_connect(engine, &shape, err);
+	return rc ? rc : gt_group_connect(&engine->group, &shape, err);
 }
 
 static int gt_lanes_new(struct gt_engine *engine, struct gt_err *err)

@@ -20,17 +20,17 @@ static void gt_rank_idle(struct gt_host_rank *rank, uint32_t polls,
 			 uint32_t seen)
 {
 	if (polls < rank->engine->spins) {
-		gt_host_world_progress(rank->engine);
+		gt_group_progress(&rank->engine->group);
 #ifdef __x86_64__
 		__builtin_ia32_pause();
 #endif
 		return;
 	}
 	if (rank->engine->spins)
-		gt_host_world_attend(rank->engine, -1);
+		gt_group_attend(&rank->engine->group, -1);
 	gt_bell_wait(rank->bell, seen, GT_HOST_NAP_NS);
 	if (rank->engine->spins)
-		gt_host_world_attend(rank->engine, 1);
+		gt_group_attend(&rank->engine->group, 1);
 }
 
 /* All ranks start together; the last one to come takes the time. */
@@ -117,7 +117,7 @@ static int gt_rank_run(struct gt_host_rank *rank)
 	uint32_t polls = 0, open = 1, seen;
 
 	if (engine->spins)
-		gt_host_world_attend(engine, 1);
+		gt_group_attend(&engine->group, 1);
 	gt_rank_meet(rank);
 	while (open && !gt_host_aborted(engine)) {
 		before = moved;
@@ -134,7 +134,7 @@ static int gt_rank_run(struct gt_host_rank *rank)
 	}
 	rank->end_ns = gt_clock_ns();
 	if (engine->spins)
-		gt_host_world_attend(engine, -1);
+		gt_group_attend(&engine->group, -1);
 	if (open && engine->config.fault == GT_FAULT_EXIT &&
 	    gt_rank_is_faulty(rank, moved))
 		return 0;

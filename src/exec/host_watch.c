@@ -62,7 +62,7 @@ static int gt_watch_look(const struct gt_engine *engine, int64_t passed_ns,
 	struct gt_watched *whole = &watched[engine->nranks];
 	int64_t limit_ns = engine->config.timeout_ns;
 	/* The process whose own rank stands still is the first to say so. */
-	int64_t own_ns = engine->far.world ? limit_ns / 4 * 3 : limit_ns;
+	int64_t own_ns = engine->group.world ? limit_ns / 4 * 3 : limit_ns;
 	uint64_t moved = 0, beats, ndone = 0;
 	uint32_t waiting = 0;
 
@@ -88,8 +88,8 @@ static int gt_watch_look(const struct gt_engine *engine, int64_t passed_ns,
 	if (engine->job != GT_HOST_RUN)
 		return GT_OK;
 	gt_watched_look(whole, moved + (ndone << 48), passed_ns);
-	if (engine->far.world)
-		gt_world_progress(engine->far.world,
+	if (engine->group.world)
+		gt_world_progress(engine->group.world,
 				  (engine->job_number << 32) + whole->value);
 	if (whole->still_ns >= limit_ns)
 		return gt_watch_blame(engine, waiting, "waited", limit_ns, err);
@@ -129,7 +129,7 @@ int gt_host_watch(struct gt_engine *engine, struct gt_err *err)
 		last = now;
 		rc = gt_watch_look(engine, passed, err);
 		if (!rc)
-			rc = gt_host_world_check(engine, err);
+			rc = gt_group_check(&engine->group, err);
 		if (!rc && interrupt && *interrupt)
 			rc = gt_err_set(err, GT_ESYS, NULL, "interrupted");
 	}

@@ -7,6 +7,7 @@
 static const struct gt_link_ops *const gt_links[] = {
 	&gt_link_shm,
 	&gt_link_tcp,
+	&gt_link_null,
 #ifdef HAVE_VERBS
 	&gt_link_verbs,
 #endif

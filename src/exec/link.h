@@ -7,6 +7,8 @@
  *   tcp   each side has slots of its own, and a proxy thread in each process
  *         carries slices one way and credits the other
  *   verbs as tcp, by RDMA writes over reliable connections
+ *   null  nothing is carried and all has always come: what else takes time
+ *   trace one of the others, with every post written to a file
  *
  * A link belongs to one thread, as the engine does.  open and connect are
  * meetings (world/world.h): all processes call them in the same order, also
@@ -15,13 +17,25 @@
 #ifndef GT_EXEC_LINK_H
 #define GT_EXEC_LINK_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 struct gt_bell;
 struct gt_err;
 struct gt_fifo_end;
 struct gt_link;
+struct gt_link_ops;
 struct gt_world;
+
+/*
+ * What a device needs that reads and writes slots by itself: called for all
+ * memory in which FIFOs of ranks here lie, before its use and after it.  It
+ * begins and ends with a page.
+ */
+struct gt_link_pins {
+	int (*pin)(void *base, size_t bytes, struct gt_err *err);
+	void (*unpin)(void *base);
+};
 
 struct gt_link_config {
 	struct gt_world *world;
@@ -29,6 +43,11 @@ struct gt_link_config {
 	struct gt_bell *bells;       /* of the local ranks, in shared memory */
 	uint32_t first_rank, nranks; /* the local ones */
 	int bells_fd;                /* of that memory */
+	const struct gt_link_pins *pins; /* NULL: slots are the host's own */
+	/* trace: what is wrapped, and the file, to which process p adds ".p" */
+	const struct gt_link_ops *inner;
+	const char *trace;
+	const char *nic; /* verbs: NULL, or the PCI bus id of its card */
 };
 
 /* One end of a FIFO whose other end is in another process. */
@@ -60,6 +79,9 @@ struct gt_link_ops {
 		       const struct gt_link_conn *conns, uint32_t nconns,
 		       struct gt_err *err);
 
+	/* NULL: always.  Whether this process could open it on that card. */
+	int (*usable)(const char *nic);
+
 	/* GT_OK while it works; cheap. */
 	int (*check)(struct gt_link *link, struct gt_err *err);
 
@@ -78,8 +100,10 @@ struct gt_link_ops {
 extern const struct gt_link_ops gt_link_shm;
 extern const struct gt_link_ops gt_link_tcp;
 extern const struct gt_link_ops gt_link_verbs; /* if built with verbs */
+extern const struct gt_link_ops gt_link_null;
+extern const struct gt_link_ops gt_link_trace; /* around another one */
 
-/* NULL: there is none of that name. */
+/* NULL: there is none of that name.  Trace has none: it needs another link. */
 const struct gt_link_ops *gt_link_find(const char *name);
 
 #endif

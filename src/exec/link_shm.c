@@ -41,13 +41,33 @@ struct gt_link {
 	struct gt_shm_peer *peers; /* own FIFOs are among them */
 };
 
+/* FIFOs that this process reads or writes. */
+static void gt_shm_drop(const struct gt_link *link, struct gt_share *fifos)
+{
+	if (fifos->base && link->config.pins)
+		link->config.pins->unpin(fifos->base);
+	gt_share_free(fifos);
+}
+
+static int gt_shm_pin(const struct gt_link *link, struct gt_share *fifos,
+		      struct gt_err *err)
+{
+	int rc = link->config.pins ? link->config.pins->pin(fifos->base,
+							    fifos->bytes, err)
+				   : GT_OK;
+
+	if (rc)
+		gt_share_free(fifos);
+	return rc;
+}
+
 static void gt_shm_close(struct gt_link *link)
 {
 	if (!link)
 		return;
 	for (uint32_t p = 0; link->peers && p < link->nprocesses; p++) {
 		gt_share_free(&link->peers[p].bells);
-		gt_share_free(&link->peers[p].fifos);
+		gt_shm_drop(link, &link->peers[p].fifos);
 	}
 	free(link->peers);
 	free(link->parts);
@@ -99,9 +119,11 @@ static int gt_shm_make(struct gt_link *link, const struct gt_link_shape *shape,
 
 	for (uint32_t i = 0; i < nconns; i++)
 		head.nkeys += (uint32_t)!conns[i].sends;
-	gt_share_free(own);
+	gt_shm_drop(link, own);
 	if (head.nkeys)
 		rc = gt_share_new(head.nkeys * gt_shm_stride(shape), own, err);
+	if (!rc && own->base)
+		rc = gt_shm_pin(link, own, err);
 	if (rc)
 		return rc;
 	head.bells = gt_share_name(&bells);
@@ -150,9 +172,10 @@ static int gt_shm_map(struct gt_link *link, uint32_t p, int fifos,
 
 	if (!peer->bells.base)
 		rc = gt_share_map(&peer->head.bells, &peer->bells, err);
-	if (!rc && fifos && !peer->fifos.base && peer->head.nkeys)
-		rc = gt_share_map(&peer->head.fifos, &peer->fifos, err);
-	return rc;
+	if (rc || !fifos || peer->fifos.base || !peer->head.nkeys)
+		return rc;
+	rc = gt_share_map(&peer->head.fifos, &peer->fifos, err);
+	return rc ? rc : gt_shm_pin(link, &peer->fifos, err);
 }
 
 /* Which of a process's FIFOs it is; its number of keys when there is none. */
@@ -212,7 +235,7 @@ static int gt_shm_connect(struct gt_link *link,
 
 	for (uint32_t p = 0; p < link->nprocesses; p++)
 		if (p != self)
-			gt_share_free(&link->peers[p].fifos);
+			gt_shm_drop(link, &link->peers[p].fifos);
 	rc = gt_shm_make(link, shape, conns, nconns, &text, err);
 	if (!rc)
 		rc = gt_world_meet(link->config.world, text.text, text.len,

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/cpus.h"
 #include "base/err.h"
 #include "base/thread.h"
 #include "exec/mirror.h"
@@ -28,10 +29,10 @@ static void gt_tcp_forget_fifos(struct gt_link *link)
 		free(socket->fifos);
 		socket->fifos = NULL;
 		socket->nfifos = 0;
-		socket->head_left = 0;
-		socket->sending = NULL;
+		socket->nout = 0;
+		socket->piece = 0;
 	}
-	free(link->memory);
+	gt_mirror_free(&link->config, link->memory);
 	link->memory = NULL;
 }
 
@@ -81,6 +82,7 @@ static int gt_tcp_announce(struct gt_link *link, struct gt_err *err)
 		rc = gt_net_listen(&own, &fd, err);
 	if (rc)
 		return rc;
+	gt_net_device(&own, link->device);
 	gt_door_init(&link->door, fd, gt_world_secret(world));
 	rc = gt_world_meet(world, &own, sizeof(own), link->parts, err);
 	for (uint32_t p = 0; !rc && p < link->nprocesses; p++) {
@@ -132,6 +134,9 @@ static int gt_tcp_keep(struct gt_link *link, uint32_t slot, int fd)
 		close(fd);
 		return 0;
 	}
+	/* Behind the verdict on a process that is silent, before the one on
+	 * ranks that wait: this one knows who does not answer. */
+	gt_net_limit(fd, gt_world_timeout_ns(link->config.world) / 8 * 7);
 	socket->fd = fd;
 	socket->process = slot / link->per_peer;
 	link->sockets[slot] = socket;
@@ -248,10 +253,10 @@ static int gt_tcp_fill(struct gt_link *link, const struct gt_link_conn *conns,
 	uint32_t n = link->nprocesses * link->per_peer;
 	struct gt_tcp_socket *socket;
 
-	link->memory = aligned_alloc(GT_CACHE_LINE_BYTES,
-				     nconns * stride + GT_CACHE_LINE_BYTES);
+	link->memory =
+		gt_mirror_alloc(&link->config, &link->shape, nconns, err);
 	if (!link->memory)
-		return gt_err_nomem(err);
+		return GT_ESYS;
 	for (uint32_t i = 0; i < nconns; i++)
 		link->sockets[gt_tcp_slot(link, &conns[i])]->nfifos++;
 	for (uint32_t i = 0; i < n; i++) {
@@ -276,6 +281,8 @@ static int gt_tcp_start(struct gt_link *link, struct gt_err *err)
 	atomic_store(&link->stop, 0);
 	rc = gt_thread_start(&link->thread, gt_tcp_main, link, err);
 	link->has_thread = !rc;
+	if (!rc)
+		gt_cpus_near(link->thread, link->device);
 	return rc;
 }
 

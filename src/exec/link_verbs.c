@@ -1,11 +1,14 @@
 /* RDMA: RC queue pairs between processes, a proxy thread hands them work. */
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/cpus.h"
 #include "base/err.h"
 #include "base/thread.h"
 #include "exec/mirror.h"
@@ -13,9 +16,9 @@
 #include "world/world.h"
 
 enum {
-	/* 4.096 us * 2^18 = 1.1 s before a packet is sent again, 7 times. */
+	/* 4.096 us * 2^18 = 1.1 s before a packet is sent again, 6 times. */
 	GT_VERBS_TIMEOUT = 18,
-	GT_VERBS_RETRIES = 7,
+	GT_VERBS_RETRIES = 6,    /* 7 is for ever to soft-RoCE */
 	GT_VERBS_RNR_TIMER = 12, /* 0.64 ms */
 };
 
@@ -52,7 +55,7 @@ static void gt_verbs_forget(struct gt_link *link)
 	if (link->mr)
 		ibv_dereg_mr(link->mr);
 	link->mr = NULL;
-	free(link->memory);
+	gt_mirror_free(&link->config, link->memory);
 	link->memory = NULL;
 }
 
@@ -82,7 +85,7 @@ static int gt_verbs_prepare(struct gt_link *link, struct gt_err *err)
 {
 	uint64_t cqe = (uint64_t)link->nprocesses *
 		       (GT_VERBS_SENDS + GT_VERBS_RECEIVES);
-	int rc = gt_verbs_port_open(&link->port, err);
+	int rc = gt_verbs_port_open(&link->port, link->config.nic, err);
 
 	if (rc)
 		return rc;
@@ -147,9 +150,10 @@ static int gt_verbs_fill(struct gt_link *link, const struct gt_link_conn *conns,
 	size_t bytes = nconns * stride + GT_CACHE_LINE_BYTES;
 	struct gt_verbs_peer *peer;
 
-	link->memory = aligned_alloc(GT_CACHE_LINE_BYTES, bytes);
+	link->memory =
+		gt_mirror_alloc(&link->config, &link->shape, nconns + 1, err);
 	if (!link->memory)
-		return gt_err_nomem(err);
+		return GT_ESYS;
 	link->mr = ibv_reg_mr(link->pd, link->memory, bytes,
 			      IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
 	if (!link->mr)
@@ -343,11 +347,16 @@ static int gt_verbs_exchange(struct gt_link *link, struct gt_err *err)
 
 static int gt_verbs_start(struct gt_link *link, struct gt_err *err)
 {
+	char device[PATH_MAX];
 	int rc;
 
 	atomic_store(&link->stop, 0);
 	rc = gt_thread_start(&link->thread, gt_verbs_main, link, err);
 	link->has_thread = !rc;
+	snprintf(device, sizeof(device), "/sys/class/infiniband/%s/device",
+		 ibv_get_device_name(link->port.context->device));
+	if (!rc)
+		gt_cpus_near(link->thread, device);
 	return rc;
 }
 
@@ -375,12 +384,24 @@ static int gt_verbs_connect(struct gt_link *link,
 	return rc ? rc : gt_verbs_start(link, err);
 }
 
+static int gt_verbs_usable(const char *nic)
+{
+	struct gt_verbs_port port;
+	struct gt_err none;
+
+	gt_err_init(&none);
+	if (gt_verbs_port_open(&port, nic, &none))
+		return 0;
+	gt_verbs_port_close(&port);
+	return 1;
+}
+
 static int gt_verbs_check(struct gt_link *link, struct gt_err *err)
 {
 	uint32_t broken = atomic_load(&link->broken);
 
 	if (!broken)
-		return GT_OK;
+		return gt_verbs_port_check(&link->port, err);
 	return gt_err_set(
 		err, GT_ESYS, NULL, "RDMA with %s: %s",
 		gt_world_name(link->config.world, broken - 1),
@@ -391,6 +412,7 @@ const struct gt_link_ops gt_link_verbs = {
 	.name = "verbs",
 	.open = gt_verbs_open,
 	.close = gt_verbs_close,
+	.usable = gt_verbs_usable,
 	.connect = gt_verbs_connect,
 	.check = gt_verbs_check,
 };

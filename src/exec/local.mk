@@ -11,11 +11,14 @@ gtopo_core_sources += \
 	%D%/host_rank.c \
 	%D%/host_step.c \
 	%D%/host_watch.c \
-	%D%/host_world.c %D%/host_world.h \
+	%D%/group.c %D%/group.h \
 	%D%/link.c %D%/link.h \
+	%D%/link_null.c \
 	%D%/link_shm.c \
+	%D%/link_trace.c \
 	%D%/mirror.c %D%/mirror.h \
 	%D%/link_tcp.c %D%/tcp.h %D%/tcp_proxy.c \
+	%D%/rail.c %D%/rail.h \
 	%D%/reduce.c %D%/reduce.h \
 	%D%/reduce_avx2.c \
 	%D%/reduce_loops.h \
@@ -30,6 +33,7 @@ endif
 
 if HAVE_CUDA
 gtopo_core_sources += \
+	%D%/cuda_async.c \
 	%D%/cuda_blame.c \
 	%D%/cuda_ce.c \
 	%D%/cuda_choose.c \
@@ -37,6 +41,8 @@ gtopo_core_sources += \
 	%D%/cuda_flow.c \
 	%D%/cuda_map.c \
 	%D%/cuda_run.c \
+	%D%/cuda_program.c \
 	%D%/cuda_task.c \
-	%D%/cuda_way.c
+	%D%/cuda_way.c \
+	%D%/cuda_world.c
 endif

@@ -2,6 +2,9 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+#include "base/err.h"
 
 static int gt_mirror_order(const void *a, const void *b)
 {
@@ -40,6 +43,32 @@ size_t gt_mirror_bytes(const struct gt_link_shape *shape)
 {
 	return gt_mirror_slots(shape) +
 	       (size_t)shape->nslots * shape->slot_bytes;
+}
+
+char *gt_mirror_alloc(const struct gt_link_config *config,
+		      const struct gt_link_shape *shape, uint32_t n,
+		      struct gt_err *err)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	size_t bytes = (n * gt_mirror_bytes(shape) / page + 1) * page;
+	char *memory = aligned_alloc(page, bytes);
+
+	if (!memory) {
+		gt_err_nomem(err);
+		return NULL;
+	}
+	if (config->pins && config->pins->pin(memory, bytes, err)) {
+		free(memory);
+		return NULL;
+	}
+	return memory;
+}
+
+void gt_mirror_free(const struct gt_link_config *config, char *memory)
+{
+	if (memory && config->pins)
+		config->pins->unpin(memory);
+	free(memory);
 }
 
 struct gt_fifo_end gt_mirror_make(const struct gt_link_shape *shape,

@@ -17,6 +17,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
+#include <sys/uio.h>
 
 #include "exec/bell.h"
 #include "exec/fifo.h"
@@ -34,7 +35,11 @@ struct gt_tcp_head {
 	uint32_t kind, generation, fifo, number;
 };
 
-enum { GT_TCP_READ_BYTES = 64 << 10 };
+enum {
+	/* Read behind a slice's end, and copied once more if it is a slice. */
+	GT_TCP_READ_BYTES = 8 << 10,
+	GT_TCP_BATCH = 16, /* messages that go out with one call */
+};
 
 /* A FIFO whose other end is behind a socket. */
 struct gt_tcp_fifo {
@@ -45,6 +50,11 @@ struct gt_tcp_fifo {
 	uint64_t told;          /* receives: credits passed on */
 };
 
+struct gt_tcp_out {
+	struct gt_tcp_head head;
+	struct gt_tcp_fifo *slice_of; /* NULL: it is a credit */
+};
+
 struct gt_tcp_socket {
 	int fd;           /* -1: none yet */
 	uint32_t process; /* the other side */
@@ -52,11 +62,10 @@ struct gt_tcp_socket {
 	struct gt_tcp_fifo *fifos;
 	uint32_t turn; /* the FIFO that is looked at next */
 
-	/* What is being sent: a head, then bytes of a slot. */
-	struct gt_tcp_head head;
-	uint32_t head_left, body_left;
-	const char *body;
-	struct gt_tcp_fifo *sending; /* whose slice it is, or NULL */
+	/* What is being sent: nout messages, of each a head and the slice. */
+	struct gt_tcp_out out[GT_TCP_BATCH];
+	struct iovec pieces[2 * GT_TCP_BATCH];
+	uint32_t nout, piece; /* pieces before this one are gone */
 
 	/* What has been read, and where the rest of a slice goes. */
 	uint32_t in_at, in_len;
@@ -73,6 +82,7 @@ struct gt_link {
 	struct gt_world_part *parts;
 	struct gt_net_address *addresses; /* where the others listen */
 	struct gt_door door;
+	char device[GT_NET_NAME_MAX];   /* of this process's address, or "" */
 	struct gt_tcp_socket **sockets; /* nprocesses * per_peer, or NULL */
 	uint32_t generation;
 	char *memory; /* counters and slots of all FIFOs */
@@ -86,6 +96,11 @@ struct gt_link {
 	_Atomic int attended;    /* how many ranks do, when they are idle */
 	_Atomic uint32_t broken; /* 0, or 1 + the process that is gone */
 };
+
+static inline int gt_tcp_is_sending(const struct gt_tcp_socket *socket)
+{
+	return socket->piece < 2 * socket->nout;
+}
 
 /* tcp_proxy.c */
 void *gt_tcp_main(void *link);

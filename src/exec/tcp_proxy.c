@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include "exec/tcp.h"
@@ -13,8 +12,6 @@
 enum {
 	GT_TCP_NAP_MS = 20,
 	GT_TCP_SPINS = 50, /* empty rounds before it sleeps */
-	/* Messages to one socket in a row, so that all get their turn. */
-	GT_TCP_BURST = 16,
 };
 
 static void gt_tcp_break(struct gt_link *link, struct gt_tcp_socket *socket)
@@ -24,123 +21,130 @@ static void gt_tcp_break(struct gt_link *link, struct gt_tcp_socket *socket)
 	socket->fd = -1;
 }
 
+/* Put a message behind those that go out with the next call. */
 static void gt_tcp_load(struct gt_link *link, struct gt_tcp_socket *socket,
 			enum gt_tcp_kind kind, uint32_t fifo, uint32_t number)
 {
-	socket->head = (struct gt_tcp_head){
+	struct gt_tcp_out *out = &socket->out[socket->nout];
+
+	out->head = (struct gt_tcp_head){
 		.kind = htonl(kind),
 		.generation = htonl(link->generation),
 		.fifo = htonl(fifo),
 		.number = htonl(number),
 	};
-	socket->head_left = sizeof(socket->head);
+	socket->pieces[2 * socket->nout] =
+		(struct iovec){&out->head, sizeof(out->head)};
+	socket->pieces[2 * socket->nout + 1] = (struct iovec){NULL, 0};
+	out->slice_of = NULL;
+	socket->nout++;
 }
 
 /* A slice that the local rank has written and the far one has room for. */
-static int gt_tcp_load_slice(struct gt_link *link, struct gt_tcp_socket *socket,
-			     uint32_t i)
+static void gt_tcp_load_slice(struct gt_link *link,
+			      struct gt_tcp_socket *socket, uint32_t i)
 {
 	struct gt_tcp_fifo *fifo = &socket->fifos[i];
 	struct gt_fifo_end *end = &fifo->end;
 	uint32_t bytes;
 
 	if (end->at - fifo->credit >= end->nslots || !gt_fifo_can_receive(end))
-		return 0;
+		return;
 	bytes = end->lengths[end->at % end->nslots];
 	gt_tcp_load(link, socket, GT_TCP_DATA, i, bytes);
-	socket->body = gt_fifo_slot(end);
-	socket->body_left = bytes;
-	socket->sending = fifo;
-	return 1;
+	socket->out[socket->nout - 1].slice_of = fifo;
+	socket->pieces[2 * socket->nout - 1] =
+		(struct iovec){gt_fifo_slot(end), bytes};
 }
 
-/* Slots that the local rank has read since the far side was told. */
-static int gt_tcp_load_credit(struct gt_link *link,
-			      struct gt_tcp_socket *socket, uint32_t i)
+/*
+ * Slots that the local rank has read since the far side was told, once they
+ * are half of all: with the slots on the far side there are still more than
+ * were proven (see DESIGN.md), and half the messages less.
+ */
+static void gt_tcp_load_credit(struct gt_link *link,
+			       struct gt_tcp_socket *socket, uint32_t i)
 {
 	struct gt_tcp_fifo *fifo = &socket->fifos[i];
 	uint64_t credit = atomic_load_explicit(&fifo->counters->credit,
 					       memory_order_acquire);
 
-	if (credit == fifo->told)
-		return 0;
+	if (credit == fifo->told ||
+	    2 * (credit - fifo->told) < fifo->end.nslots)
+		return;
 	gt_tcp_load(link, socket, GT_TCP_CREDIT, i,
 		    (uint32_t)(credit - fifo->told));
 	fifo->told = credit;
-	return 1;
 }
 
-/* Choose what to send next; 0 when there is nothing. */
-static int gt_tcp_choose(struct gt_link *link, struct gt_tcp_socket *socket)
+/* What there is to send, at most a message of each FIFO. */
+static void gt_tcp_choose(struct gt_link *link, struct gt_tcp_socket *socket)
 {
 	uint32_t i;
 
-	for (uint32_t n = 0; n < socket->nfifos; n++) {
+	socket->nout = 0;
+	socket->piece = 0;
+	for (uint32_t n = 0; n < socket->nfifos && socket->nout < GT_TCP_BATCH;
+	     n++) {
 		i = socket->turn++ % socket->nfifos;
-		if (socket->fifos[i].sends
-			    ? gt_tcp_load_slice(link, socket, i)
-			    : gt_tcp_load_credit(link, socket, i))
-			return 1;
+		if (socket->fifos[i].sends)
+			gt_tcp_load_slice(link, socket, i);
+		else
+			gt_tcp_load_credit(link, socket, i);
 	}
-	return 0;
 }
 
-/* The slice is on its way: its slot is free. */
-static void gt_tcp_sent(struct gt_tcp_socket *socket)
+/* Behind a slice's last byte its slot is free. */
+static void gt_tcp_sent(struct gt_tcp_socket *socket, size_t sent)
 {
-	struct gt_tcp_fifo *fifo = socket->sending;
+	struct gt_tcp_fifo *fifo;
+	struct iovec *piece;
 
-	if (!fifo)
-		return;
-	gt_fifo_received(&fifo->end);
-	gt_bell_ring(fifo->end.other);
-	socket->sending = NULL;
+	for (; gt_tcp_is_sending(socket); socket->piece++) {
+		piece = &socket->pieces[socket->piece];
+		if (sent < piece->iov_len) {
+			piece->iov_base = (char *)piece->iov_base + sent;
+			piece->iov_len -= sent;
+			return;
+		}
+		sent -= piece->iov_len;
+		fifo = socket->out[socket->piece / 2].slice_of;
+		if (socket->piece % 2 && fifo) {
+			gt_fifo_received(&fifo->end);
+			gt_bell_ring(fifo->end.other);
+		}
+	}
 }
 
-/* Send what the socket takes; how many bytes, or -1: it is broken. */
-static ssize_t gt_tcp_push(struct gt_tcp_socket *socket)
+/* Send what the socket takes; 1: something, 0: nothing, -1: it is broken. */
+static int gt_tcp_push(struct gt_tcp_socket *socket)
 {
-	struct iovec pieces[2] = {
-		{(char *)&socket->head + sizeof(socket->head) -
-			 socket->head_left,
-		 socket->head_left},
-		{(void *)(uintptr_t)socket->body, socket->body_left},
+	struct msghdr message = {
+		.msg_iov = &socket->pieces[socket->piece],
+		.msg_iovlen = 2 * socket->nout - socket->piece,
 	};
-	struct msghdr message = {.msg_iov = pieces, .msg_iovlen = 2};
 	ssize_t sent =
 		sendmsg(socket->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
-	uint32_t head;
 
 	if (sent < 0)
 		return errno == EAGAIN || errno == EINTR ? 0 : -1;
-	head = (size_t)sent < socket->head_left ? (uint32_t)sent
-						: socket->head_left;
-	socket->head_left -= head;
-	socket->body += (size_t)sent - head;
-	socket->body_left -= (uint32_t)((size_t)sent - head);
-	return sent;
+	gt_tcp_sent(socket, (size_t)sent);
+	return 1;
 }
 
 /* 1: something was sent, 0: nothing to send or no room. */
 static int gt_tcp_send(struct gt_link *link, struct gt_tcp_socket *socket)
 {
-	ssize_t sent, total = 0;
+	int done;
 
-	for (int n = 0; n < GT_TCP_BURST; n++) {
-		if (!socket->head_left && !socket->body_left &&
-		    !gt_tcp_choose(link, socket))
-			break;
-		sent = gt_tcp_push(socket);
-		if (sent < 0) {
-			gt_tcp_break(link, socket);
-			return 1;
-		}
-		total += sent;
-		if (socket->head_left || socket->body_left)
-			break;
-		gt_tcp_sent(socket);
-	}
-	return total > 0;
+	if (!gt_tcp_is_sending(socket))
+		gt_tcp_choose(link, socket);
+	if (!gt_tcp_is_sending(socket))
+		return 0;
+	done = gt_tcp_push(socket);
+	if (done < 0)
+		gt_tcp_break(link, socket);
+	return done != 0;
 }
 
 static void gt_tcp_received(struct gt_tcp_socket *socket)
@@ -217,48 +221,42 @@ static int gt_tcp_parse(const struct gt_link *link,
 	}
 }
 
-/* A long slice is read to where it belongs, all else into the buffer. */
+/* The rest of a slice goes where it belongs, what follows into the buffer. */
 static ssize_t gt_tcp_read(struct gt_tcp_socket *socket)
 {
 	uint32_t left = socket->in_len - socket->in_at;
+	struct iovec pieces[2] = {
+		{socket->into, socket->receiving ? socket->into_left : 0},
+		{socket->in + left, sizeof(socket->in) - left},
+	};
+	struct msghdr message = {.msg_iov = pieces, .msg_iovlen = 2};
 	ssize_t got;
+	uint32_t body;
 
-	if (socket->receiving && !left &&
-	    socket->into_left >= GT_TCP_READ_BYTES / 4) {
-		got = recv(socket->fd, socket->into, socket->into_left,
-			   MSG_DONTWAIT);
-		if (got > 0) {
-			socket->into += got;
-			socket->into_left -= (uint32_t)got;
-		}
-		return got;
-	}
 	memmove(socket->in, socket->in + socket->in_at, left);
 	socket->in_at = 0;
 	socket->in_len = left;
-	got = recv(socket->fd, socket->in + left, sizeof(socket->in) - left,
-		   MSG_DONTWAIT);
-	if (got > 0)
-		socket->in_len += (uint32_t)got;
+	got = recvmsg(socket->fd, &message, MSG_DONTWAIT);
+	if (got <= 0)
+		return got;
+	body = (size_t)got < pieces[0].iov_len ? (uint32_t)got
+					       : (uint32_t)pieces[0].iov_len;
+	socket->into += body;
+	socket->into_left -= body;
+	socket->in_len += (uint32_t)got - body;
 	return got;
 }
 
 /* 1: something came. */
 static int gt_tcp_receive(struct gt_link *link, struct gt_tcp_socket *socket)
 {
-	ssize_t got;
-	int n = 0;
+	ssize_t got = gt_tcp_read(socket);
 
-	for (; n < GT_TCP_BURST; n++) {
-		got = gt_tcp_read(socket);
-		if (got < 0 && (errno == EAGAIN || errno == EINTR))
-			break;
-		if (got <= 0 || !gt_tcp_parse(link, socket)) {
-			gt_tcp_break(link, socket);
-			return 1;
-		}
-	}
-	return n > 0;
+	if (got < 0 && (errno == EAGAIN || errno == EINTR))
+		return 0;
+	if (got <= 0 || !gt_tcp_parse(link, socket))
+		gt_tcp_break(link, socket);
+	return 1;
 }
 
 /* One round over all sockets; 0 when nothing could be done. */
@@ -271,9 +269,9 @@ static int gt_tcp_round(struct gt_link *link)
 		struct gt_tcp_socket *socket = link->sockets[i];
 
 		if (socket && socket->fd >= 0)
-			busy |= gt_tcp_receive(link, socket);
-		if (socket && socket->fd >= 0)
 			busy |= gt_tcp_send(link, socket);
+		if (socket && socket->fd >= 0)
+			busy |= gt_tcp_receive(link, socket);
 	}
 	return busy;
 }
@@ -289,45 +287,64 @@ int gt_tcp_carry(struct gt_link *link)
 	return done;
 }
 
-/* Until a socket or a rank has something; `seen` is from before the round. */
-static void gt_tcp_sleep(struct gt_link *link, struct pollfd *polls,
-			 uint32_t seen)
+/* What to wait for at the sockets; 0: somebody is at them now. */
+static uint32_t gt_tcp_polls(struct gt_link *link, struct pollfd *polls)
 {
 	uint32_t total = link->nprocesses * link->per_peer, n = 0;
-	uint64_t calls;
 
+	if (atomic_exchange_explicit(&link->busy, 1, memory_order_acquire))
+		return 0;
 	polls[n++] = (struct pollfd){.fd = link->wake_fd, .events = POLLIN};
-	/* Ranks that attend look after sockets and bell. */
-	if (atomic_load(&link->attended)) {
-		poll(polls, n, GT_TCP_NAP_MS);
-		total = 0;
-	}
 	for (uint32_t i = 0; i < total; i++) {
 		const struct gt_tcp_socket *socket = link->sockets[i];
 
 		if (!socket || socket->fd < 0)
 			continue;
 		polls[n] = (struct pollfd){.fd = socket->fd, .events = POLLIN};
-		if (socket->head_left || socket->body_left)
+		if (gt_tcp_is_sending(socket))
 			polls[n].events |= POLLOUT;
 		n++;
 	}
-	atomic_store(&link->bell.asleep, total > 0);
-	if (total && gt_bell_look(&link->bell) == seen)
-		poll(polls, n, GT_TCP_NAP_MS);
-	atomic_store(&link->bell.asleep, 0);
+	atomic_store_explicit(&link->busy, 0, memory_order_release);
+	return n;
+}
+
+/* Until a socket or a rank has something; `seen` is from before the round. */
+static void gt_tcp_sleep(struct gt_link *link, struct pollfd *polls,
+			 uint32_t seen)
+{
+	struct pollfd wake = {.fd = link->wake_fd, .events = POLLIN};
+	uint64_t calls;
+	uint32_t n;
+
+	/* Ranks that attend look after sockets and bell. */
+	if (atomic_load(&link->attended)) {
+		poll(&wake, 1, GT_TCP_NAP_MS);
+	} else {
+		n = gt_tcp_polls(link, polls);
+		atomic_store(&link->bell.asleep, 1);
+		if (n && gt_bell_look(&link->bell) == seen)
+			poll(polls, n, GT_TCP_NAP_MS);
+		atomic_store(&link->bell.asleep, 0);
+	}
 	if (read(link->wake_fd, &calls, sizeof(calls)) < 0)
 		return; /* nobody rang */
 }
 
 /* Half a credit on the wire would garble what comes behind it. */
+static int gt_tcp_is_torn(const struct gt_tcp_socket *socket)
+{
+	return socket->fd >= 0 && gt_tcp_is_sending(socket) &&
+	       socket->piece % 2 == 0 &&
+	       socket->pieces[socket->piece].iov_len <
+		       sizeof(struct gt_tcp_head);
+}
+
 static void gt_tcp_finish(struct gt_tcp_socket *socket)
 {
 	struct pollfd wait = {.fd = socket->fd, .events = POLLOUT};
 
-	while (socket->fd >= 0 && socket->head_left &&
-	       socket->head_left < sizeof(socket->head) &&
-	       gt_tcp_push(socket) >= 0 && socket->head_left)
+	while (gt_tcp_is_torn(socket) && gt_tcp_push(socket) >= 0)
 		poll(&wait, 1, GT_TCP_NAP_MS);
 }
 

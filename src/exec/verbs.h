@@ -67,6 +67,8 @@ struct gt_verbs_port {
 	uint16_t lid;
 	union ibv_gid gid;
 	uint32_t most_cqe;
+	int64_t looked_ns; /* when it was last seen up or down */
+	int64_t down_ns;   /* since when it is down; 0: it is up */
 };
 
 struct gt_link {
@@ -93,10 +95,15 @@ struct gt_link {
 
 /*
  * verbs_port.c: the port that GTOPO_IB_HCA names ("mlx5_0" or "mlx5_0:1"), or
- * the first active one; GTOPO_IB_GID_INDEX, or the first RoCE v2 address.
+ * the first active one, of the card with that PCI bus id unless it is NULL;
+ * GTOPO_IB_GID_INDEX, or the first RoCE v2 address.
  */
-int gt_verbs_port_open(struct gt_verbs_port *port, struct gt_err *err);
+int gt_verbs_port_open(struct gt_verbs_port *port, const char *nic,
+		       struct gt_err *err);
 void gt_verbs_port_close(struct gt_verbs_port *port);
+
+/* GT_ESYS when it has been down for so long that packets were given up. */
+int gt_verbs_port_check(struct gt_verbs_port *port, struct gt_err *err);
 
 /* verbs_proxy.c */
 void *gt_verbs_main(void *link);

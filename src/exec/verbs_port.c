@@ -1,11 +1,20 @@
 /* Which RDMA port a process uses. */
 #include <errno.h>
+#include <limits.h>
+#include <net/if.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/unit.h"
 #include "exec/verbs.h"
+
+enum { GT_VERBS_NIC_MAX = 64 };
+
+#define GT_VERBS_LOOK_NS 2000000000ll /* between two looks at the port */
+#define GT_VERBS_DOWN_NS 8000000000ll /* as long as packets are sent again */
 
 /* RoCE version 2 over IPv4 is what crosses routers; 0 when there is none. */
 static int gt_verbs_choose_gid(struct gt_verbs_port *port,
@@ -45,25 +54,55 @@ static int gt_verbs_find_gid(struct gt_verbs_port *port,
 			      &port->gid);
 }
 
+/* Is there a PCI device of that bus id in what this link points to? */
+static int gt_verbs_is_below(const char *link, const char *nic)
+{
+	char path[PATH_MAX], part[GT_VERBS_NIC_MAX];
+
+	snprintf(part, sizeof(part), "/%s", nic);
+	return realpath(link, path) && strstr(path, part) != NULL;
+}
+
+/* A device of software has no place of its own but that of its netdev. */
+static int gt_verbs_is_at(const char *device, const char *nic)
+{
+	char path[PATH_MAX], netdev[IFNAMSIZ] = "";
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/sys/class/infiniband/%s/device", device);
+	if (gt_verbs_is_below(path, nic))
+		return 1;
+	snprintf(path, sizeof(path), "/sys/class/infiniband/%s/parent", device);
+	file = fopen(path, "re");
+	if (!file)
+		return 0;
+	if (fscanf(file, "%15s", netdev) != 1)
+		*netdev = '\0';
+	fclose(file);
+	snprintf(path, sizeof(path), "/sys/class/net/%s/device", netdev);
+	return *netdev && gt_verbs_is_below(path, nic);
+}
+
 /* Does GTOPO_IB_HCA, if it is set, name this port? */
-static int gt_verbs_is_named(const char *device, uint8_t number)
+static int gt_verbs_is_named(const char *device, uint8_t number,
+			     const char *nic)
 {
 	const char *want = getenv("GTOPO_IB_HCA");
 	size_t len = want ? strcspn(want, ":") : 0;
 
 	if (!want || !*want)
-		return 1;
+		return !nic || gt_verbs_is_at(device, nic);
 	if (strlen(device) != len || strncmp(device, want, len) != 0)
 		return 0;
 	return !want[len] || atoi(want + len + 1) == number;
 }
 
 static int gt_verbs_try_port(struct gt_verbs_port *port, const char *device,
-			     uint8_t number)
+			     uint8_t number, const char *nic)
 {
 	struct ibv_port_attr attr;
 
-	if (!gt_verbs_is_named(device, number) ||
+	if (!gt_verbs_is_named(device, number, nic) ||
 	    ibv_query_port(port->context, number, &attr) ||
 	    attr.state != IBV_PORT_ACTIVE)
 		return 0;
@@ -74,7 +113,7 @@ static int gt_verbs_try_port(struct gt_verbs_port *port, const char *device,
 }
 
 static int gt_verbs_try_device(struct gt_verbs_port *port,
-			       struct ibv_device *device)
+			       struct ibv_device *device, const char *nic)
 {
 	struct ibv_device_attr attr;
 
@@ -85,14 +124,15 @@ static int gt_verbs_try_device(struct gt_verbs_port *port,
 		port->most_cqe = (uint32_t)attr.max_cqe;
 		for (int n = 1; n <= attr.phys_port_cnt; n++)
 			if (gt_verbs_try_port(port, ibv_get_device_name(device),
-					      (uint8_t)n))
+					      (uint8_t)n, nic))
 				return 1;
 	}
 	gt_verbs_port_close(port);
 	return 0;
 }
 
-int gt_verbs_port_open(struct gt_verbs_port *port, struct gt_err *err)
+int gt_verbs_port_open(struct gt_verbs_port *port, const char *nic,
+		       struct gt_err *err)
 {
 	struct ibv_device **all;
 	int n = 0, i = 0;
@@ -104,7 +144,7 @@ int gt_verbs_port_open(struct gt_verbs_port *port, struct gt_err *err)
 				  "cannot list RDMA devices: %s; --link tcp "
 				  "needs none",
 				  strerror(errno));
-	while (i < n && !gt_verbs_try_device(port, all[i]))
+	while (i < n && !gt_verbs_try_device(port, all[i], nic))
 		i++;
 	ibv_free_device_list(all);
 	if (i < n)
@@ -121,4 +161,25 @@ void gt_verbs_port_close(struct gt_verbs_port *port)
 	if (port->context)
 		ibv_close_device(port->context);
 	port->context = NULL;
+}
+
+/* Some devices, soft-RoCE among them, never give up what they cannot send. */
+int gt_verbs_port_check(struct gt_verbs_port *port, struct gt_err *err)
+{
+	struct ibv_port_attr attr;
+	int64_t now = gt_clock_ns();
+
+	if (!port->context || now - port->looked_ns < GT_VERBS_LOOK_NS)
+		return GT_OK;
+	port->looked_ns = now;
+	if (ibv_query_port(port->context, port->number, &attr) ||
+	    attr.state == IBV_PORT_ACTIVE)
+		port->down_ns = 0;
+	else if (!port->down_ns)
+		port->down_ns = now;
+	if (!port->down_ns || now - port->down_ns < GT_VERBS_DOWN_NS)
+		return GT_OK;
+	return gt_err_set(err, GT_ESYS, NULL, "its RDMA port %s:%u is down",
+			  ibv_get_device_name(port->context->device),
+			  port->number);
 }

@@ -20,7 +20,7 @@ template <class T>
 static __device__ void gt_do_moves(const struct gt_kernel_args *args,
 				   struct gt_block *block, uint32_t self)
 {
-	uint32_t n = block->channel.layout.loops * block->channel.nsteps;
+	uint32_t n = block->layout.loops * block->channel.nsteps;
 	uint32_t movers = args->threads + 32;
 	bool stop = false;
 
@@ -81,6 +81,7 @@ static __device__ void gt_block_load(const struct gt_kernel_args *args,
 		block->index = blockIdx.x / args->nworkers;
 		block->worker = blockIdx.x % args->nworkers;
 		block->channel = args->channels[block->index];
+		block->layout = args->layouts[block->index];
 		from = &block->channel;
 		block->steps = (struct gt_step *)room;
 		block->conns =
@@ -98,9 +99,9 @@ static __device__ void gt_block_load(const struct gt_kernel_args *args,
 		block->conns[i] = from->conns[block->worker * from->nconns + i];
 		block->seen[i] = 0;
 	}
-	for (uint32_t i = self; i < from->layout.nchunks; i += all)
+	for (uint32_t i = self; i < block->layout.nchunks; i += all)
 		block->parts[i] =
-			gt_layout_part(&from->layout, i, block->worker);
+			gt_layout_part(&block->layout, i, block->worker);
 	__syncthreads();
 }
 
@@ -111,7 +112,7 @@ static __device__ void gt_block_save(const struct gt_block *block)
 
 	for (uint32_t i = threadIdx.x; i < to->nconns; i += blockDim.x)
 		to->conns[block->worker * to->nconns + i].base +=
-			(uint64_t)to->layout.loops * block->conns[i].uses;
+			(uint64_t)block->layout.loops * block->conns[i].uses;
 }
 
 template <class T>
@@ -124,7 +125,7 @@ __global__ void __launch_bounds__(GT_KERNEL_MAX_THREADS +
 	uint32_t self = threadIdx.x;
 
 	gt_block_load(&args, &block, room);
-	if (!block.channel.layout.loops)
+	if (!block.layout.loops || !block.channel.nsteps)
 		return;
 	if (self < args.threads)
 		gt_do_moves<T>(&args, &block, self);

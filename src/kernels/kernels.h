@@ -29,26 +29,27 @@ enum {
 	GT_KERNEL_MAX_THREADS = 512,    /* moving ones, multiple of 32 */
 	GT_KERNEL_SLOT_ALIGN = 128,
 	GT_KERNEL_SLOT_EXTRA = 128, /* slot pitch = slice bytes + this */
+	GT_KERNEL_CHANNELS = 64,    /* at most: arguments are below 4 KiB */
 };
 
 /* One end of a worker's FIFO. */
 struct gt_kernel_conn {
-	char *slots;    /* in the receiver's memory */
-	uint64_t *wait; /* own memory: data if it receives, credit if not */
+	char *slots;    /* in the receiver's memory, or the host's */
+	uint64_t *wait; /* there too, or own: data if it receives, or credit */
 	uint64_t *post; /* the other end's counter */
-	uint64_t base;  /* slices before this launch; the kernel adds */
-	uint32_t uses;  /* slices per pass of the program */
+	uint32_t *lengths; /* NULL, or where a sender notes bytes by slot */
+	uint64_t base;     /* slices before this launch; the kernel adds */
+	uint32_t uses;     /* slices per pass of the program */
 	uint32_t peer;
 	uint32_t sends;
 	uint32_t reserved;
 };
 
 /*
- * One channel of a rank.  In `steps`, the chunk of a FIFO operand is the
+ * One channel of a rank, or one lane of it.  In `steps`, the chunk of a FIFO operand is the
  * number of slices its connection carried before it in the same pass.
  */
 struct gt_kernel_channel {
-	struct gt_layout layout;
 	const struct gt_step *steps;
 	struct gt_kernel_conn *conns; /* [worker][nconns] */
 	uint32_t nsteps;
@@ -81,8 +82,9 @@ enum gt_kernel_fault {
 	GT_KERNEL_FAULT_EXIT,
 };
 
-/* One launch of one rank. */
+/* One launch of one rank; of channels with no loops nothing is done. */
 struct gt_kernel_args {
+	struct gt_layout layouts[GT_KERNEL_CHANNELS];
 	struct gt_kernel_channel *channels;
 	struct gt_kernel_watch *watch;
 	struct gt_kernel_report *reports; /* of this rank's blocks */

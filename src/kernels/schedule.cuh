@@ -12,6 +12,7 @@
 struct gt_block {
 	struct gt_task tasks[GT_TASKS];
 	struct gt_kernel_channel channel;
+	struct gt_layout layout;
 	uint32_t index, worker; /* the channel's */
 	/* In dynamic shared memory: */
 	struct gt_step *steps;
@@ -31,7 +32,7 @@ static __device__ void gt_cursor_turn(struct gt_cursor *at,
 				      const struct gt_block *block,
 				      uint32_t turn)
 {
-	uint32_t left = block->channel.layout.loops - at->loop0;
+	uint32_t left = block->layout.loops - at->loop0;
 
 	at->turn = left < turn ? left : turn;
 }
@@ -124,10 +125,26 @@ static __device__ bool gt_schedule_slot(const struct gt_kernel_args *args,
 	return gt_wait(args, block, operand->conn, need, at);
 }
 
+/* For who carries the slot on: how much of it; posted with the slice. */
+static __device__ void gt_schedule_length(const struct gt_kernel_args *args,
+					  const struct gt_block *block,
+					  const struct gt_operand *operand,
+					  const struct gt_cursor *at,
+					  uint32_t bytes)
+{
+	const struct gt_kernel_conn *conn = &block->conns[operand->conn];
+	uint64_t number;
+
+	if (!conn->lengths)
+		return;
+	number = gt_cursor_number(at, operand, conn);
+	conn->lengths[number & (args->nslots - 1)] = bytes;
+}
+
 static __device__ struct gt_range gt_block_slice(const struct gt_block *block,
 						 uint32_t chunk, uint32_t loop)
 {
-	uint32_t most = block->channel.layout.slice_elems;
+	uint32_t most = block->layout.slice_elems;
 	struct gt_range slice = block->parts[chunk];
 	uint64_t skip = (uint64_t)loop * most;
 
@@ -163,6 +180,9 @@ static __device__ bool gt_schedule_slice(const struct gt_kernel_args *args,
 			if (!gt_schedule_slot(args, block, operand, at, &to))
 				return false;
 			task->at[i] = to + skew;
+			gt_schedule_length(args, block, operand, at,
+					   skew + (uint32_t)slice.count *
+							   elem_bytes);
 			continue;
 		}
 		own = gt_block_slice(block, operand->chunk, loop);

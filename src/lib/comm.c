@@ -7,7 +7,10 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "plan/plan.h"
+
+static const int64_t GT_COMM_TIMEOUT_MAX_MS = INT64_C(1) << 40;
 
 const char *gtopo_version(void)
 {
@@ -19,12 +22,23 @@ int gt_comm_code(int rc)
 	return rc == GT_ENO ? GTOPO_EINPUT : rc;
 }
 
+static void gt_regions_free(struct gt_region *region)
+{
+	struct gt_region *next;
+
+	for (; region; region = next) {
+		next = region->next;
+		free(region);
+	}
+}
+
 /* What was allocated, whether the thread ever ran or not. */
 static void gt_comm_free(struct gtopo_comm *comm)
 {
 	for (uint32_t r = 0; comm->ranks && r < comm->nranks; r++) {
 		gt_queue_free(&comm->ranks[r].called);
 		gt_queue_free(&comm->ranks[r].held);
+		gt_regions_free(comm->ranks[r].regions);
 	}
 	pthread_cond_destroy(&comm->changed);
 	pthread_mutex_destroy(&comm->mutex);
@@ -32,6 +46,7 @@ static void gt_comm_free(struct gtopo_comm *comm)
 	gt_plan_free(comm->plan);
 	free(comm->verified);
 	free(comm->buffers);
+	free(comm->streams);
 	free(comm->ranks);
 	free(comm);
 }
@@ -55,6 +70,20 @@ static struct gtopo_comm *gt_comm_new(void)
 	return comm;
 }
 
+static int gt_comm_engine(struct gtopo_comm *comm,
+			  const struct gtopo_config *config, struct gt_err *err)
+{
+	static const char *const names[] = {[GTOPO_HOST] = "host",
+					    [GTOPO_CUDA] = "cuda",
+					    [GTOPO_AUTO] = NULL};
+
+	comm->ops = gt_engine_find(names[config->device]);
+	if (comm->ops)
+		return GT_OK;
+	return gt_err_set(err, GT_EINPUT, NULL,
+			  "this libgtopo was built without CUDA");
+}
+
 static int gt_comm_setup(struct gtopo_comm *comm,
 			 const struct gtopo_config *config, struct gt_err *err)
 {
@@ -66,19 +95,26 @@ static int gt_comm_setup(struct gtopo_comm *comm,
 	comm->end = comm->nranks;
 	comm->ranks = calloc(comm->nranks, sizeof(*comm->ranks));
 	comm->buffers = calloc(comm->nranks, sizeof(*comm->buffers));
+	comm->streams = calloc(comm->nranks, sizeof(*comm->streams));
 	comm->verified = calloc(comm->nranks, sizeof(*comm->verified));
-	if (!comm->ranks || !comm->buffers || !comm->verified)
+	if (!comm->ranks || !comm->buffers || !comm->streams || !comm->verified)
 		return gt_err_nomem(err);
 	for (uint32_t r = 0; r < comm->nranks; r++) {
 		comm->ranks[r].called.last = &comm->ranks[r].called.first;
 		comm->ranks[r].held.last = &comm->ranks[r].held.first;
 	}
-	comm->ops = &gt_engine_host;
 	comm->config = (struct gt_engine_config){
 		.plan = comm->plan,
 		.timeout_ns = config->timeout_ms * 1000000,
 		.interrupt = &comm->interrupt,
+		.best = (config->flags & GTOPO_BEST) != 0,
+		.map = config->flags & GTOPO_MAP_SHARE   ? GT_MAP_SHARE
+		       : config->flags & GTOPO_MAP_INDEX ? GT_MAP_INDEX
+							 : GT_MAP_ID,
 	};
+	rc = gt_comm_engine(comm, config, err);
+	if (rc)
+		return rc;
 	if (config->beside)
 		rc = gt_comm_world_beside(comm, config->beside, err);
 	else if (config->flags & GTOPO_LAUNCHED)
@@ -99,11 +135,18 @@ static int gt_comm_check(const struct gtopo_config *config, struct gt_err *err)
 	if (!config->plan)
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "the config names no plan");
-	if (config->timeout_ms <= 0 || config->timeout_ms > INT64_C(1) << 40)
+	if (config->timeout_ms <= 0 ||
+	    config->timeout_ms > GT_COMM_TIMEOUT_MAX_MS)
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "timeout_ms '%lld' leaves no time",
 				  (long long)config->timeout_ms);
-	if (config->flags & ~(unsigned)(GTOPO_NONBLOCKING | GTOPO_LAUNCHED))
+	if (config->device > GTOPO_AUTO)
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "device '%d' is not known",
+				  (int)config->device);
+	if (config->flags &
+	    ~(unsigned)(GTOPO_NONBLOCKING | GTOPO_LAUNCHED | GTOPO_BEST |
+			GTOPO_MAP_INDEX | GTOPO_MAP_SHARE))
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "flags '%#x' are not known", config->flags);
 	return GT_OK;
@@ -112,8 +155,7 @@ static int gt_comm_check(const struct gtopo_config *config, struct gt_err *err)
 static void gt_comm_words(const struct gt_err *err, char *message, size_t size)
 {
 	if (message && size)
-		snprintf(message, size, "%s%s%s", err->where,
-			 err->where[0] ? ": " : "", err->text);
+		gt_err_words(err, message, size);
 }
 
 static int gt_comm_ready(struct gtopo_comm *comm, struct gt_err *err)
@@ -208,21 +250,16 @@ void gtopo_comm_abort(struct gtopo_comm *comm)
 	pthread_mutex_unlock(&comm->mutex);
 }
 
-static struct timespec gt_comm_until(int64_t timeout_ms)
+int gt_comm_sleep(struct gtopo_comm *comm, int64_t until_ns)
 {
-	struct timespec until;
+	const struct timespec until = {.tv_sec = until_ns / 1000000000,
+				       .tv_nsec = until_ns % 1000000000};
 
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += (time_t)(timeout_ms / 1000);
-	until.tv_nsec += (long)(timeout_ms % 1000) * 1000000;
-	if (until.tv_nsec >= 1000000000) {
-		until.tv_nsec -= 1000000000;
-		until.tv_sec++;
-	}
-	return until;
+	return pthread_cond_timedwait(&comm->changed, &comm->mutex, &until) ==
+	       ETIMEDOUT;
 }
 
-static int gt_comm_is_done(const struct gtopo_comm *comm, int rank)
+int gt_comm_is_done(const struct gtopo_comm *comm, int rank)
 {
 	for (uint32_t r = comm->first; r < comm->end; r++)
 		if ((rank == GTOPO_ALL_RANKS || r == (uint32_t)rank) &&
@@ -233,26 +270,26 @@ static int gt_comm_is_done(const struct gtopo_comm *comm, int rank)
 
 int gtopo_wait(struct gtopo_comm *comm, int rank, int64_t timeout_ms)
 {
-	struct timespec until = {0, 0};
+	int64_t until = -1;
 	int rc, late = 0;
 
-	if (rank != GTOPO_ALL_RANKS &&
-	    (rank < (int)comm->first || rank >= (int)comm->end))
+	if (rank != GTOPO_ALL_RANKS && !gt_comm_is_rank(comm, rank))
 		return GTOPO_EINPUT;
-	if (timeout_ms >= 0)
-		until = gt_comm_until(timeout_ms);
+	if (timeout_ms >= 0 && timeout_ms <= GT_COMM_TIMEOUT_MAX_MS)
+		until = gt_clock_ns() + timeout_ms * 1000000;
 	pthread_mutex_lock(&comm->mutex);
 	while (comm->state >= 0 && !late && !gt_comm_is_done(comm, rank))
-		if (timeout_ms < 0)
+		if (until < 0)
 			pthread_cond_wait(&comm->changed, &comm->mutex);
 		else
-			late = pthread_cond_timedwait(&comm->changed,
-						      &comm->mutex,
-						      &until) == ETIMEDOUT;
+			late = gt_comm_sleep(comm, until);
 	if (comm->state < 0)
 		rc = comm->state;
+	else if (!gt_comm_is_done(comm, rank))
+		rc = GTOPO_IN_PROGRESS;
 	else
-		rc = gt_comm_is_done(comm, rank) ? GTOPO_OK : GTOPO_IN_PROGRESS;
+		rc = comm->ops->async ? gt_comm_await(comm, rank, until)
+				      : GTOPO_OK;
 	pthread_mutex_unlock(&comm->mutex);
 	return rc;
 }

@@ -1,10 +1,12 @@
 /*
- * Inside a communicator: a queue a rank, and one thread that makes the engine
- * and then runs operation after operation, each when all ranks have called it.
+ * Inside a communicator: a queue a rank, and one thread that makes the engine.
+ * On the host it then runs operation after operation, each when all ranks have
+ * called it.  On GPUs whoever calls last puts the operation on all ranks'
+ * streams, and the thread looks whether something failed (comm_stream.c).
  *
- * The mutex guards all that both sides write.  The thread holds it except
- * while it makes the engine or an operation runs; what it reads then (plan,
- * engine, the operation's calls) nobody else touches.
+ * The mutex guards all that several threads write.  The thread that takes an
+ * operation off the queues does not hold it while that runs or is launched;
+ * what it reads then (plan, engine, the operation's calls) nobody else touches.
  */
 #ifndef GT_LIB_COMM_H
 #define GT_LIB_COMM_H
@@ -25,10 +27,18 @@ struct gt_call {
 	struct gt_request req; /* the buffers are beside it */
 	const void *input;
 	void *output;
+	void *stream;
 };
 
 struct gt_queue {
 	struct gt_call *first, **last;
+};
+
+/* Memory that gtopo_register() was told of. */
+struct gt_region {
+	struct gt_region *next;
+	const void *buffer;
+	size_t bytes;
 };
 
 struct gt_comm_rank {
@@ -36,7 +46,9 @@ struct gt_comm_rank {
 	struct gt_queue held;   /* of the group that is open */
 	int in_group;
 	int refused; /* why the open group must not start, or GT_OK */
-	uint64_t ncalled, ndone;
+	uint64_t ncalled, ndone; /* GPUs: done is on the streams */
+	void *stream;            /* of the calls to come */
+	struct gt_region *regions;
 };
 
 /*
@@ -59,6 +71,8 @@ struct gtopo_comm {
 	struct gt_engine_config config;
 	unsigned *verified; /* [root]: collectives as bits; the thread's */
 	struct gt_buffers *buffers; /* [nranks], of the running operation */
+	void **streams;             /* the same */
+	int launching;              /* GPUs: one of the callers is at it */
 
 	pthread_t thread;
 	pthread_mutex_t mutex;
@@ -77,8 +91,40 @@ struct gtopo_comm {
 	struct gt_birth birth;
 };
 
-/* comm_thread.c: the thread; arg is the communicator. */
+/*
+ * comm_thread.c: the thread; arg is the communicator.  With the mutex held:
+ * _fail notes the first failure and tells whoever waits; _has_next says
+ * whether all ranks have called an operation, which _next takes off the queues
+ * and runs, without the mutex meanwhile; _bear does so for a communicator that
+ * is made beside this one.
+ */
 void *gt_comm_main(void *arg);
+void gt_comm_fail(struct gtopo_comm *comm, int rc, const struct gt_err *err);
+int gt_comm_has_next(const struct gtopo_comm *comm);
+void gt_comm_next(struct gtopo_comm *comm);
+void gt_comm_bear(struct gtopo_comm *comm, struct gt_birth *birth);
+
+/* A collective, from each root, is simulated before its first byte moves. */
+int gt_comm_verify(struct gtopo_comm *comm, const struct gt_request *req,
+		   struct gt_err *err);
+
+/*
+ * comm.c: with the mutex held, is all that the rank (or all) has called done?
+ * Sleep until something changed; 1: until_ns (base/clock.h) has come.
+ */
+int gt_comm_is_done(const struct gtopo_comm *comm, int rank);
+int gt_comm_sleep(struct gtopo_comm *comm, int64_t until_ns);
+
+/*
+ * comm_stream.c: with the mutex held, the rank (or all) has called: on GPUs
+ * until the calls are on the streams, and until they are done; the thread's
+ * watch.  Without it, put an operation on the streams.
+ */
+int gt_comm_called(struct gtopo_comm *comm, int rank);
+int gt_comm_await(struct gtopo_comm *comm, int rank, int64_t until_ns);
+void gt_comm_guard(struct gtopo_comm *comm);
+int gt_comm_enqueue(struct gtopo_comm *comm, struct gt_request *req,
+		    struct gt_err *err);
 
 /*
  * comm_world.c: the other processes.  _find asks the launcher, _beside another
@@ -107,6 +153,8 @@ int gt_comm_code(int rc);
  * Frees all calls of a queue.
  */
 int gt_comm_call(struct gtopo_comm *comm, int rank, const struct gt_call *call);
+int gt_comm_is_rank(const struct gtopo_comm *comm, int rank);
+void gt_queue_add(struct gt_queue *queue, struct gt_call *call);
 void gt_queue_free(struct gt_queue *queue);
 
 #endif

@@ -35,11 +35,19 @@ void gt_queue_free(struct gt_queue *queue)
 	queue->last = &queue->first;
 }
 
-static void gt_queue_add(struct gt_queue *queue, struct gt_call *call)
+void gt_queue_add(struct gt_queue *queue, struct gt_call *call)
 {
 	call->next = NULL;
 	*queue->last = call;
 	queue->last = &call->next;
+}
+
+/* GPUs cannot take an element that lies across its own boundary. */
+static int gt_call_is_aligned(const struct gt_call *call)
+{
+	uintptr_t both = (uintptr_t)call->input | (uintptr_t)call->output;
+
+	return both % gt_dtype_bytes(call->req.dtype) == 0;
 }
 
 /* Arguments that no plan could make sense of. */
@@ -66,10 +74,12 @@ static int gt_call_check(const struct gtopo_comm *comm, int rank,
 		return GTOPO_EINPUT;
 	if (!call->output && gt_layout_output(&use, r) != GT_EXTENT_NONE)
 		return GTOPO_EINPUT;
+	if (comm->ops->async && !gt_call_is_aligned(call))
+		return GTOPO_EINPUT;
 	return GTOPO_OK;
 }
 
-static int gt_comm_is_rank(const struct gtopo_comm *comm, int rank)
+int gt_comm_is_rank(const struct gtopo_comm *comm, int rank)
 {
 	return rank >= (int)comm->first && rank < (int)comm->end;
 }
@@ -96,54 +106,13 @@ int gt_comm_call(struct gtopo_comm *comm, int rank, const struct gt_call *call)
 		free(copy);
 	} else {
 		*copy = *call;
+		copy->stream = me->stream;
 		gt_queue_add(me->in_group ? &me->held : &me->called, copy);
 		if (!me->in_group) {
 			me->ncalled++;
-			pthread_cond_broadcast(&comm->changed);
+			rc = gt_comm_called(comm, rank);
 		}
 	}
-	pthread_mutex_unlock(&comm->mutex);
-	return rc;
-}
-
-int gtopo_group_start(struct gtopo_comm *comm, int rank)
-{
-	struct gt_comm_rank *me;
-	int rc = GTOPO_EINPUT;
-
-	if (!gt_comm_is_rank(comm, rank))
-		return GTOPO_EINPUT;
-	pthread_mutex_lock(&comm->mutex);
-	me = &comm->ranks[rank];
-	if (!me->in_group) {
-		me->in_group = 1;
-		me->refused = GTOPO_OK;
-		rc = GTOPO_OK;
-	}
-	pthread_mutex_unlock(&comm->mutex);
-	return rc;
-}
-
-int gtopo_group_end(struct gtopo_comm *comm, int rank)
-{
-	struct gt_comm_rank *me;
-	struct gt_call *call;
-	int rc = GTOPO_EINPUT;
-
-	if (!gt_comm_is_rank(comm, rank))
-		return GTOPO_EINPUT;
-	pthread_mutex_lock(&comm->mutex);
-	me = &comm->ranks[rank];
-	if (me->in_group)
-		rc = comm->state < 0 ? comm->state : me->refused;
-	while (!rc && (call = me->held.first)) {
-		me->held.first = call->next;
-		gt_queue_add(&me->called, call);
-		me->ncalled++;
-	}
-	gt_queue_free(&me->held);
-	me->in_group = 0;
-	pthread_cond_broadcast(&comm->changed);
 	pthread_mutex_unlock(&comm->mutex);
 	return rc;
 }

@@ -9,9 +9,7 @@
 
 enum { GT_COMM_WORDS_MAX = 160 };
 
-/* The first failure stays; whoever waits is told. */
-static void gt_comm_fail(struct gtopo_comm *comm, int rc,
-			 const struct gt_err *err)
+void gt_comm_fail(struct gtopo_comm *comm, int rc, const struct gt_err *err)
 {
 	if (comm->state >= 0) {
 		comm->state = gt_comm_code(rc);
@@ -41,9 +39,8 @@ static void gt_comm_describe(const struct gtopo_comm *comm, uint32_t rank,
 		 gt_dtype_name(req->dtype), gt_redop_name(req->op), req->root);
 }
 
-/* A collective, from each root, is simulated before its first byte moves. */
-static int gt_comm_verify(struct gtopo_comm *comm, const struct gt_request *req,
-			  struct gt_err *err)
+int gt_comm_verify(struct gtopo_comm *comm, const struct gt_request *req,
+		   struct gt_err *err)
 {
 	uint32_t root = gt_coll_is_rooted(req->coll) ? req->root : 0;
 	int rc;
@@ -61,13 +58,16 @@ static int gt_comm_run(struct gtopo_comm *comm, struct gt_request *req,
 		       struct gt_err *err)
 {
 	int64_t elapsed_ns;
-	int rc = gt_comm_verify(comm, req, err);
+	int rc;
 
+	if (comm->ops->async)
+		return gt_comm_enqueue(comm, req, err);
+	rc = gt_comm_verify(comm, req, err);
 	req->buffers = comm->buffers;
 	return rc ? rc : comm->ops->run(comm->engine, req, 1, &elapsed_ns, err);
 }
 
-static int gt_comm_has_next(const struct gtopo_comm *comm)
+int gt_comm_has_next(const struct gtopo_comm *comm)
 {
 	for (uint32_t r = comm->first; r < comm->end; r++)
 		if (!comm->ranks[r].called.first)
@@ -97,6 +97,7 @@ static int gt_comm_take(struct gtopo_comm *comm, struct gt_request *req,
 
 		comm->buffers[r].input = call->input;
 		comm->buffers[r].output = call->output;
+		comm->streams[r] = call->stream;
 		queue->first = call->next;
 		if (!queue->first)
 			queue->last = &queue->first;
@@ -105,8 +106,7 @@ static int gt_comm_take(struct gtopo_comm *comm, struct gt_request *req,
 	return GT_OK;
 }
 
-/* With the mutex held, which is free while the operation runs. */
-static void gt_comm_next(struct gtopo_comm *comm)
+void gt_comm_next(struct gtopo_comm *comm)
 {
 	char words[GT_COMM_WORDS_MAX];
 	struct gt_request req;
@@ -117,7 +117,9 @@ static void gt_comm_next(struct gtopo_comm *comm)
 	rc = gt_comm_take(comm, &req, words, &err);
 	if (!rc) {
 		pthread_mutex_unlock(&comm->mutex);
-		rc = gt_comm_world_agree(comm, words, &err);
+		/* A meeting would take longer than a GPU's operation. */
+		if (!comm->ops->async)
+			rc = gt_comm_world_agree(comm, words, &err);
 		if (!rc)
 			rc = gt_comm_run(comm, &req, &err);
 		pthread_mutex_lock(&comm->mutex);
@@ -131,8 +133,7 @@ static void gt_comm_next(struct gtopo_comm *comm)
 	pthread_cond_broadcast(&comm->changed);
 }
 
-/* The same, for a communicator that is made beside this one. */
-static void gt_comm_bear(struct gtopo_comm *comm, struct gt_birth *birth)
+void gt_comm_bear(struct gtopo_comm *comm, struct gt_birth *birth)
 {
 	int rc;
 
@@ -163,7 +164,9 @@ void *gt_comm_main(void *arg)
 	else if (comm->state == GTOPO_IN_PROGRESS)
 		comm->state = GTOPO_OK;
 	pthread_cond_broadcast(&comm->changed);
-	while (comm->state >= 0) {
+	if (comm->ops->async && comm->engine)
+		gt_comm_guard(comm);
+	while (comm->state >= 0 && !comm->ops->async) {
 		birth = gt_comm_world_due(comm);
 		if (birth)
 			gt_comm_bear(comm, birth);

@@ -9,7 +9,7 @@
 
 #include "base/buf.h"
 #include "base/digest.h"
-#include "exec/host_world.h"
+#include "exec/group.h"
 #include "plan/plan.h"
 #include "world/launch.h"
 #include "world/world.h"
@@ -22,10 +22,10 @@ static int gt_comm_world_share(struct gtopo_comm *comm, struct gt_err *err)
 				  "the plan has %u ranks, less than the job's "
 				  "%u processes",
 				  comm->nranks, comm->job.size);
-	comm->first = gt_host_world_first(comm->job.rank, comm->job.size,
-					  comm->nranks);
-	comm->end = gt_host_world_first(comm->job.rank + 1, comm->job.size,
-					comm->nranks);
+	comm->first =
+		gt_group_first(comm->job.rank, comm->job.size, comm->nranks);
+	comm->end = gt_group_first(comm->job.rank + 1, comm->job.size,
+				   comm->nranks);
 	return GT_OK;
 }
 

@@ -2,6 +2,8 @@
 gtopo_core_sources += \
 	%D%/comm.c %D%/comm.h \
 	%D%/comm_call.c \
+	%D%/comm_group.c \
+	%D%/comm_stream.c \
 	%D%/comm_thread.c \
 	%D%/comm_world.c
 
@@ -14,8 +16,8 @@ EXTRA_DIST += %D%/gtopo.map
 # its own reach.  The number behind so is the ABI's.
 gtopo_abi = 0
 gtopo_so = libgtopo.so.$(gtopo_abi)
-gtopo_so_objects = %D%/comm.o %D%/comm_call.o %D%/comm_thread.o\
-	%D%/comm_world.o
+gtopo_so_objects = %D%/comm.o %D%/comm_call.o %D%/comm_group.o \
+	%D%/comm_stream.o %D%/comm_thread.o %D%/comm_world.o
 
 $(gtopo_so): libgtopo_core.a %D%/gtopo.map
 	$(AM_V_CCLD)$(CC) $(AM_CFLAGS) $(CFLAGS) $(AM_LDFLAGS) $(LDFLAGS) \
@@ -47,4 +49,13 @@ examples_process_per_rank_LDADD = libgtopo.so
 examples_process_per_rank_CPPFLAGS = -I$(top_srcdir)/include
 examples_thread_per_rank_LDADD = libgtopo.so
 examples_one_thread_CPPFLAGS = -I$(top_srcdir)/include
+if HAVE_CUDA
+check_PROGRAMS += examples/gpu-streams examples/process-per-gpu
+examples_process_per_gpu_LDADD = libgtopo.so $(CUDA_LIBS)
+examples_process_per_gpu_CPPFLAGS = -I$(top_srcdir)/include $(CUDA_CPPFLAGS)
+examples_gpu_streams_LDADD = libgtopo.so $(CUDA_LIBS)
+examples_gpu_streams_CPPFLAGS = -I$(top_srcdir)/include $(CUDA_CPPFLAGS)
+else
+EXTRA_DIST += examples/gpu-streams.c examples/process-per-gpu.c
+endif
 examples_thread_per_rank_CPPFLAGS = -I$(top_srcdir)/include

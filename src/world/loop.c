@@ -144,8 +144,12 @@ static void gt_world_watch(struct gt_world *world, int64_t passed_ns)
 /* Everything is said and heard, or it takes too long. */
 static int gt_world_is_over(struct gt_world *world, int64_t passed_ns)
 {
+	int64_t linger_ns = world->config.timeout_ns / 8;
 	int open = 0;
 
+	/* A verdict falls after three quarters of the limit, see above. */
+	if (linger_ns > GT_WORLD_LINGER_NS)
+		linger_ns = GT_WORLD_LINGER_NS;
 	if (!world->closing)
 		return 0;
 	for (uint32_t r = gt_world_first(world); r < gt_world_end(world); r++) {
@@ -158,7 +162,7 @@ static int gt_world_is_over(struct gt_world *world, int64_t passed_ns)
 		open = 1;
 	}
 	world->closing_ns += passed_ns;
-	return !open || world->closing_ns > GT_WORLD_LINGER_NS;
+	return !open || world->closing_ns > linger_ns;
 }
 
 static uint32_t gt_world_polls(struct gt_world *world, struct pollfd *polls)

@@ -103,6 +103,42 @@ int gt_net_local(const char *choice, struct gt_net_address *address,
 	return GT_OK;
 }
 
+/* Whatever their ports are. */
+static int gt_net_is_host(const struct sockaddr *a, const struct sockaddr *b)
+{
+	const struct sockaddr_in *four = (const void *)a;
+	const struct sockaddr_in6 *six = (const void *)a;
+
+	if (a->sa_family != b->sa_family)
+		return 0;
+	if (a->sa_family == AF_INET)
+		return !memcmp(&four->sin_addr,
+			       &((const struct sockaddr_in *)(const void *)b)
+					->sin_addr,
+			       sizeof(four->sin_addr));
+	return a->sa_family == AF_INET6 &&
+	       !memcmp(&six->sin6_addr,
+		       &((const struct sockaddr_in6 *)(const void *)b)
+				->sin6_addr,
+		       sizeof(six->sin6_addr));
+}
+
+void gt_net_device(const struct gt_net_address *address,
+		   char device[GT_NET_NAME_MAX])
+{
+	const struct sockaddr *own = (const void *)&address->storage;
+	struct ifaddrs *all;
+
+	*device = '\0';
+	if (getifaddrs(&all))
+		return;
+	for (const struct ifaddrs *at = all; at; at = at->ifa_next)
+		if (at->ifa_addr && gt_net_is_host(at->ifa_addr, own))
+			snprintf(device, GT_NET_NAME_MAX,
+				 "/sys/class/net/%s/device", at->ifa_name);
+	freeifaddrs(all);
+}
+
 int gt_net_resolve(const char *host, uint16_t port,
 		   struct gt_net_address *address, struct gt_err *err)
 {
@@ -176,6 +212,14 @@ void gt_net_tune(int fd)
 	gt_net_set_flags(fd);
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 	setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+}
+
+void gt_net_limit(int fd, int64_t limit_ns)
+{
+	unsigned int limit_ms = (unsigned int)(limit_ns / 1000000);
+
+	setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &limit_ms,
+		   sizeof(limit_ms));
 }
 
 /* One attempt; 0 or an errno. */

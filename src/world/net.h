@@ -43,7 +43,14 @@ int gt_net_listen(struct gt_net_address *address, int *fd, struct gt_err *err);
 int gt_net_connect(const struct gt_net_address *address, int64_t deadline_ns,
 		   int *fd, struct gt_err *err);
 
+/* The folder in /sys of the device that has this address, or "". */
+void gt_net_device(const struct gt_net_address *address,
+		   char device[GT_NET_NAME_MAX]);
+
 /* Options of a connected socket: no delay, keep-alive, never blocks. */
 void gt_net_tune(int fd);
+
+/* Break it when nobody over there confirms what was sent for so long. */
+void gt_net_limit(int fd, int64_t limit_ns);
 
 #endif

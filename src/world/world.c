@@ -223,6 +223,11 @@ uint32_t gt_world_size(const struct gt_world *world)
 	return world->config.size;
 }
 
+int64_t gt_world_timeout_ns(const struct gt_world *world)
+{
+	return world->config.timeout_ns;
+}
+
 const struct gt_secret *gt_world_secret(const struct gt_world *world)
 {
 	return &world->config.secret;

@@ -58,6 +58,9 @@ void gt_world_close(struct gt_world *world);
 uint32_t gt_world_rank(const struct gt_world *world);
 uint32_t gt_world_size(const struct gt_world *world);
 
+/* The time limit of the configuration. */
+int64_t gt_world_timeout_ns(const struct gt_world *world);
+
 /* "process 3 (node3, pid 77)"; borrowed, for messages. */
 const char *gt_world_name(struct gt_world *world, uint32_t rank);
 

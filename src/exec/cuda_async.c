@@ -1,0 +1,299 @@
+/*
+ * Requests on the callers' streams.  Nothing here waits for a device, and
+ * nothing is illegal while a stream is captured: calls that could disturb
+ * somebody's capture are made in relaxed mode, as they touch no stream that is
+ * captured.
+ */
+#include "exec/cuda_engine.h"
+
+#include <sched.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "world/world.h"
+
+enum {
+	GT_ASYNC_NEWS_MS = 1000,   /* until one hears who is gone */
+	GT_ASYNC_SPIN_NS = 200000, /* of a wait, before it sleeps in between */
+	GT_ASYNC_SLEEP_NS = 20000,
+};
+
+/* What this thread had before, to be put back. */
+struct gt_async_state {
+	enum cudaStreamCaptureMode mode;
+	int device;
+};
+
+static struct gt_async_state gt_async_enter(void)
+{
+	struct gt_async_state state = {.mode = cudaStreamCaptureModeRelaxed,
+				       .device = -1};
+
+	cudaThreadExchangeStreamCaptureMode(&state.mode);
+	cudaGetDevice(&state.device);
+	return state;
+}
+
+static void gt_async_leave(struct gt_async_state state)
+{
+	cudaThreadExchangeStreamCaptureMode(&state.mode);
+	if (state.device >= 0)
+		cudaSetDevice(state.device);
+}
+
+/* Everything ends, and nobody is met any more. */
+static void gt_async_give_up(struct gt_engine *engine)
+{
+	gt_cuda_give_up(engine);
+	__atomic_store_n(&engine->failed, 1, __ATOMIC_RELAXED);
+}
+
+/*
+ * Copy engines and direct loads reach into all ranks' buffers.  Those of other
+ * processes are not known: the engine's own, which are, take their place.
+ */
+static int gt_async_is_staged(const struct gt_engine *engine)
+{
+	return engine->group.world &&
+	       (engine->way.protocol == GT_PROTOCOL_DIRECT ||
+		engine->way.protocol == GT_PROTOCOL_CE);
+}
+
+static struct gt_request gt_async_staged(const struct gt_request *req)
+{
+	struct gt_request staged = *req;
+
+	staged.buffers = NULL;
+	staged.inplace = 0;
+	staged.shift = 0;
+	return staged;
+}
+
+/* From the caller's buffer, over the engine's, to the caller's. */
+static cudaError_t gt_async_stage(const struct gt_engine *engine,
+				  const struct gt_request *req, uint32_t rank)
+{
+	const struct gt_request staged = gt_async_staged(req);
+	struct gt_cuda_span from = gt_cuda_span_of(engine, req, rank, rank);
+	struct gt_cuda_span to = gt_cuda_span_of(engine, &staged, rank, rank);
+	cudaStream_t stream = engine->ranks[rank].stream;
+	size_t elem = gt_dtype_bytes(req->dtype);
+	cudaError_t rc = cudaSuccess;
+
+	if (to.input_count)
+		rc = cudaMemcpyAsync(to.input, from.input,
+				     to.input_count * elem,
+				     cudaMemcpyDeviceToDevice, stream);
+	if (rc == cudaSuccess)
+		rc = (cudaError_t)gt_cuda_launch(engine, &staged, rank);
+	if (rc == cudaSuccess && to.output_count)
+		rc = cudaMemcpyAsync(from.output, to.output,
+				     to.output_count * elem,
+				     cudaMemcpyDeviceToDevice, stream);
+	return rc;
+}
+
+static int gt_async_launch(struct gt_engine *engine,
+			   const struct gt_request *req, uint32_t rank,
+			   struct gt_err *err)
+{
+	struct gt_cuda_rank *me = &engine->ranks[rank];
+	cudaError_t rc = cudaSetDevice(me->device);
+
+	me->stream = req->streams[rank];
+	if (rc == cudaSuccess && gt_async_is_staged(engine))
+		rc = gt_async_stage(engine, req, rank);
+	else if (rc == cudaSuccess)
+		rc = (cudaError_t)gt_cuda_launch(engine, req, rank);
+	me->stream = me->own;
+	return rc == cudaSuccess ? GT_OK
+				 : gt_cuda_fail(engine, rank, (int)rc,
+						"launch the collective", err);
+}
+
+/* All processes come to the same answers, and so meet together or not. */
+static int gt_async_need(struct gt_engine *engine, const struct gt_request *req,
+			 struct gt_err *err)
+{
+	uint64_t blocks =
+		gt_coll_has_blocks(req->coll) ? engine->plan->nranks : 1;
+	int rc;
+
+	if (!engine->meshed)
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "not all processes reach each other's GPUs "
+				  "through CUDA IPC, which streams need");
+	rc = gt_cuda_need(engine, req, err);
+	if (rc || !gt_async_is_staged(engine))
+		return rc;
+	return gt_cuda_data_need(
+		engine, blocks * req->count * gt_dtype_bytes(req->dtype), err);
+}
+
+static int gt_async_enqueue(struct gt_engine *engine,
+			    const struct gt_request *req, struct gt_err *err)
+{
+	struct gt_async_state state = gt_async_enter();
+	int rc = gt_async_need(engine, req, err);
+
+	for (uint32_t r = engine->group.first; !rc && r < engine->group.end;
+	     r++)
+		rc = gt_async_launch(engine, req, r, err);
+	if (rc)
+		gt_async_give_up(engine);
+	gt_async_leave(state);
+	return rc;
+}
+
+/* Of this process. */
+static int gt_async_fault(struct gt_engine *engine, struct gt_err *err)
+{
+	cudaError_t rc;
+
+	if (gt_cuda_interrupted(engine))
+		return gt_err_set(err, GT_ESYS, NULL, "interrupted");
+	if (gt_cuda_given_up(engine))
+		return gt_cuda_blame(engine, engine->plan->nranks, err);
+	/* Nothing is on this stream; it tells what befell the GPU. */
+	for (uint32_t r = engine->group.first; r < engine->group.end; r++) {
+		rc = cudaStreamQuery(engine->ranks[r].own);
+		if (rc != cudaSuccess && rc != cudaErrorNotReady)
+			return gt_cuda_fail(engine, r, (int)rc, "go on", err);
+	}
+	return GT_OK;
+}
+
+/*
+ * A process that is gone is the reason for whatever went wrong here: its death
+ * may show on the GPU before the others are told.
+ */
+static int gt_async_failed(struct gt_engine *engine, struct gt_err *err)
+{
+	int64_t limit = gt_clock_ns() + GT_ASYNC_NEWS_MS * 1000000ll;
+	struct gt_world *world = engine->group.world;
+	struct gt_err own;
+	int rc;
+
+	gt_err_init(&own);
+	rc = gt_async_fault(engine, &own);
+	if (!rc && !(world && gt_world_failed(world, err)))
+		return GT_OK;
+	gt_async_give_up(engine);
+	while (world && !gt_cuda_interrupted(engine) &&
+	       !gt_world_failed(world, err) && gt_clock_ns() < limit)
+		sched_yield();
+	return rc ? gt_err_set(err, rc, NULL, "%s", own.text) : GT_ESYS;
+}
+
+static int gt_async_watch(struct gt_engine *engine, struct gt_err *err)
+{
+	struct gt_async_state state = gt_async_enter();
+	int rc = gt_async_failed(engine, err);
+
+	gt_async_leave(state);
+	return rc;
+}
+
+static void gt_async_pause(int64_t since_ns)
+{
+	const struct timespec some = {0, GT_ASYNC_SLEEP_NS};
+
+	if (gt_clock_ns() - since_ns < GT_ASYNC_SPIN_NS)
+		sched_yield();
+	else
+		nanosleep(&some, NULL);
+}
+
+static int gt_async_poll(struct gt_engine *engine, uint32_t rank,
+			 cudaEvent_t event, int64_t until_ns,
+			 struct gt_err *err)
+{
+	int64_t begin = gt_clock_ns();
+	cudaError_t rc;
+
+	while ((rc = cudaEventQuery(event)) == cudaErrorNotReady) {
+		if (gt_cuda_given_up(engine) || gt_cuda_interrupted(engine))
+			return gt_async_failed(engine, err);
+		if (until_ns >= 0 && gt_clock_ns() >= until_ns)
+			return 1;
+		gt_async_pause(begin);
+	}
+	return rc == cudaSuccess
+		       ? gt_async_failed(engine, err)
+		       : gt_cuda_fail(engine, rank, (int)rc, "go on", err);
+}
+
+static int gt_async_await(struct gt_engine *engine, uint32_t rank, void *stream,
+			  int64_t until_ns, struct gt_err *err)
+{
+	struct gt_async_state state = gt_async_enter();
+	enum cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
+	cudaError_t done = cudaSetDevice(engine->ranks[rank].device);
+	cudaEvent_t event = NULL;
+	int rc = GT_OK;
+
+	if (done == cudaSuccess)
+		done = cudaStreamIsCapturing(stream, &capture);
+	if (done == cudaSuccess && capture != cudaStreamCaptureStatusNone) {
+		rc = gt_err_set(err, GT_EINPUT, NULL,
+				"rank %u's stream is being captured: there is "
+				"nothing to wait for",
+				rank);
+		goto leave;
+	}
+	if (done == cudaSuccess)
+		done = cudaEventCreateWithFlags(&event, cudaEventDisableTiming);
+	if (done == cudaSuccess)
+		done = cudaEventRecord(event, stream);
+	rc = done == cudaSuccess
+		     ? gt_async_poll(engine, rank, event, until_ns, err)
+		     : gt_cuda_fail(engine, rank, (int)done, "wait", err);
+	if (event)
+		cudaEventDestroy(event);
+leave:
+	gt_async_leave(state);
+	return rc;
+}
+
+static int gt_async_is_there(const struct gt_engine *engine, uint32_t rank,
+			     const void *at)
+{
+	struct cudaPointerAttributes is;
+
+	if (cudaPointerGetAttributes(&is, at) != cudaSuccess) {
+		cudaGetLastError();
+		return 0;
+	}
+	return is.type == cudaMemoryTypeDevice &&
+	       is.device == engine->ranks[rank].device;
+}
+
+static int gt_async_owns(const struct gt_engine *engine, uint32_t rank,
+			 const void *buffer, uint64_t bytes, struct gt_err *err)
+{
+	struct gt_async_state state = gt_async_enter();
+	int there = gt_async_is_there(engine, rank, buffer) &&
+		    gt_async_is_there(engine, rank,
+				      (const char *)buffer + bytes - 1);
+
+	gt_async_leave(state);
+	return there ? GT_OK
+		     : gt_err_set(err, GT_EINPUT, NULL,
+				  "the buffer is not memory of rank %u's GPU "
+				  "(%s)",
+				  rank, engine->plan->ranks[rank].device);
+}
+
+static int gt_async_device(const struct gt_engine *engine, uint32_t rank)
+{
+	return engine->ranks[rank].device;
+}
+
+const struct gt_async_ops gt_cuda_async = {
+	.enqueue = gt_async_enqueue,
+	.await = gt_async_await,
+	.watch = gt_async_watch,
+	.device = gt_async_device,
+	.owns = gt_async_owns,
+};

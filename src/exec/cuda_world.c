@@ -1,0 +1,427 @@
+/*
+ * GPUs of several processes: regions that others open through CUDA IPC, and
+ * the board on which all processes of a host see abort word and reports.
+ */
+#include "exec/cuda_engine.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "plan/plan.h"
+#include "world/world.h"
+
+enum {
+	/* Behind a buffer, for shifted tests. */
+	GT_CUDA_TAIL_BYTES = 256,
+	/* Allocations of less may share a page, which is then shared whole. */
+	GT_CUDA_PAGE_BYTES = 2 << 20,
+	GT_CUDA_BOARD_HEAD_BYTES = 128,
+};
+
+/* What a process tells of a rank's part of a region. */
+struct gt_cuda_key {
+	cudaIpcMemHandle_t handle;
+	uint64_t valid;
+};
+
+static char **gt_region_at(const struct gt_engine *engine, int region,
+			   uint32_t viewer, uint32_t rank)
+{
+	return &engine->regions[region].at[(viewer - engine->group.first) *
+						   engine->plan->nranks +
+					   rank];
+}
+
+static uint64_t gt_pages(uint64_t bytes)
+{
+	return (bytes / GT_CUDA_PAGE_BYTES + 1) * GT_CUDA_PAGE_BYTES;
+}
+
+/* Zeros on each local GPU. */
+static int gt_region_alloc(struct gt_engine *engine, int region,
+			   const uint64_t *bytes, struct gt_err *err)
+{
+	const struct gt_group *group = &engine->group;
+	size_t n = (size_t)(group->end - group->first) * engine->plan->nranks;
+	char **at = calloc(n, sizeof(*at));
+	cudaError_t rc;
+
+	if (!at)
+		return gt_err_nomem(err);
+	engine->regions[region].at = at;
+	for (uint32_t r = group->first; r < group->end; r++) {
+		cudaStream_t own = engine->ranks[r].own;
+		uint64_t len = gt_pages(bytes[r]);
+		void *made = NULL;
+
+		rc = cudaSetDevice(engine->ranks[r].device);
+		if (rc == cudaSuccess)
+			rc = cudaMalloc(&made, len);
+		for (uint32_t v = group->first; v < group->end; v++)
+			*gt_region_at(engine, region, v, r) = made;
+		if (rc == cudaSuccess)
+			rc = cudaMemsetAsync(made, 0, len, own);
+		if (rc == cudaSuccess)
+			rc = cudaStreamSynchronize(own);
+		if (rc != cudaSuccess)
+			return gt_cuda_fail(engine, r, (int)rc,
+					    "allocate its memory", err);
+	}
+	return GT_OK;
+}
+
+/* Tell where the local parts are and hear of the others'. */
+static int gt_region_tell(struct gt_engine *engine, int region,
+			  struct gt_world_part *parts, struct gt_err *err)
+{
+	const struct gt_group *group = &engine->group;
+	uint32_t n = group->end - group->first;
+	struct gt_cuda_key *keys = calloc(n, sizeof(*keys));
+	int rc;
+
+	if (!keys)
+		return gt_err_nomem(err);
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t r = group->first + i;
+
+		cudaSetDevice(engine->ranks[r].device);
+		keys[i].valid =
+			cudaIpcGetMemHandle(&keys[i].handle,
+					    *gt_region_at(engine, region, r,
+							  r)) == cudaSuccess;
+	}
+	cudaGetLastError();
+	rc = gt_world_meet(group->world, keys, n * sizeof(*keys), parts, err);
+	free(keys);
+	return rc;
+}
+
+/* Rank r's part, which process p has told of, for each local rank. */
+static int gt_rank_attach(struct gt_engine *engine, int region, uint32_t r,
+			  const struct gt_cuda_key *key, struct gt_err *err)
+{
+	const struct gt_group *group = &engine->group;
+	cudaError_t rc = key->valid ? cudaSuccess : cudaErrorNotSupported;
+	void *at;
+
+	for (uint32_t v = group->first; v < group->end; v++) {
+		if (rc == cudaSuccess)
+			rc = cudaSetDevice(engine->ranks[v].device);
+		if (rc == cudaSuccess)
+			rc = cudaIpcOpenMemHandle(
+				&at, key->handle,
+				cudaIpcMemLazyEnablePeerAccess);
+		if (rc != cudaSuccess)
+			return gt_cuda_fail(engine, r, (int)rc,
+					    "share its memory", err);
+		*gt_region_at(engine, region, v, r) = at;
+	}
+	return GT_OK;
+}
+
+static int gt_region_attach(struct gt_engine *engine, int region, uint32_t p,
+			    const struct gt_world_part *part,
+			    struct gt_err *err)
+{
+	uint32_t n = engine->plan->nranks, processes = engine->group.nprocesses;
+	uint32_t first = gt_group_first(p, processes, n);
+	uint32_t end = gt_group_first(p + 1, processes, n);
+	struct gt_cuda_key key;
+	int rc = GT_OK;
+
+	if (part->len != (end - first) * sizeof(key))
+		return gt_err_set(err, GT_ESYS, NULL,
+				  "%s is at another "
+				  "meeting",
+				  gt_world_name(engine->group.world, p));
+	for (uint32_t r = first; !rc && r < end; r++) {
+		memcpy(&key,
+		       (const char *)part->bytes + (r - first) * sizeof(key),
+		       sizeof(key));
+		rc = gt_rank_attach(engine, region, r, &key, err);
+	}
+	return rc;
+}
+
+/* What is process p's. */
+static void gt_region_detach(struct gt_engine *engine, int region, uint32_t p)
+{
+	uint32_t n = engine->plan->nranks, processes = engine->group.nprocesses;
+	const struct gt_group *group = &engine->group;
+
+	for (uint32_t v = group->first; v < group->end; v++)
+		for (uint32_t r = gt_group_first(p, processes, n);
+		     r < gt_group_first(p + 1, processes, n); r++) {
+			char **at = gt_region_at(engine, region, v, r);
+
+			if (!*at)
+				continue;
+			cudaSetDevice(engine->ranks[v].device);
+			cudaIpcCloseMemHandle(*at);
+			*at = NULL;
+		}
+}
+
+/* With `tries` a process that cannot be reached is noted, else a failure. */
+static int gt_region_share(struct gt_engine *engine, int region, int tries,
+			   struct gt_err *err)
+{
+	const struct gt_group *group = &engine->group;
+	struct gt_world_part *parts = calloc(group->nprocesses, sizeof(*parts));
+	int rc;
+
+	if (!parts)
+		return gt_err_nomem(err);
+	rc = gt_region_tell(engine, region, parts, err);
+	for (uint32_t p = 0; !rc && p < group->nprocesses; p++) {
+		if (!engine->reached[p] || p == group->self)
+			continue;
+		rc = gt_region_attach(engine, region, p, &parts[p],
+				      tries ? NULL : err);
+		if (rc && tries) {
+			gt_region_detach(engine, region, p);
+			engine->reached[p] = 0;
+			rc = GT_OK;
+		}
+	}
+	free(parts);
+	return rc;
+}
+
+int gt_cuda_region_new(struct gt_engine *engine, int region,
+		       const uint64_t *bytes, struct gt_err *err)
+{
+	int rc = gt_region_alloc(engine, region, bytes, err);
+
+	if (rc || !engine->group.world)
+		return rc;
+	return gt_region_share(engine, region, 0, err);
+}
+
+static void gt_region_leave(struct gt_engine *engine, int region)
+{
+	for (uint32_t p = 0; p < engine->group.nprocesses; p++)
+		if (engine->regions[region].at && p != engine->group.self)
+			gt_region_detach(engine, region, p);
+}
+
+static void gt_region_free(struct gt_engine *engine, int region)
+{
+	const struct gt_group *group = &engine->group;
+
+	if (!engine->regions[region].at)
+		return;
+	for (uint32_t r = group->first; r < group->end; r++) {
+		cudaSetDevice(engine->ranks[r].device);
+		cudaFree(*gt_region_at(engine, region, r, r));
+	}
+	free(engine->regions[region].at);
+	engine->regions[region].at = NULL;
+}
+
+int gt_cuda_region_drop(struct gt_engine *engine, int region,
+			struct gt_err *err)
+{
+	int rc = GT_OK;
+
+	if (!engine->regions[region].at)
+		return GT_OK;
+	gt_region_leave(engine, region);
+	if (engine->group.world)
+		rc = gt_world_meet(engine->group.world, NULL, 0, NULL, err);
+	gt_region_free(engine, region);
+	return rc;
+}
+
+/* What was kept takes the first region's place, which is not needed any more. */
+static void gt_region_swap(struct gt_engine *engine, uint32_t old)
+{
+	struct gt_cuda_region first = engine->regions[0];
+
+	engine->regions[0] = engine->olds[old];
+	engine->olds[old] = first;
+}
+
+void gt_cuda_regions_leave(struct gt_engine *engine)
+{
+	for (int i = 0; i < GT_CUDA_REGIONS; i++)
+		gt_region_leave(engine, i);
+	for (uint32_t i = 0; i < engine->nolds; i++) {
+		gt_region_swap(engine, i);
+		gt_region_leave(engine, 0);
+		gt_region_swap(engine, i);
+	}
+}
+
+void gt_cuda_region_keep(struct gt_engine *engine, int region)
+{
+	if (engine->regions[region].at)
+		engine->olds[engine->nolds++] = engine->regions[region];
+	engine->regions[region].at = NULL;
+}
+
+void gt_cuda_regions_free(struct gt_engine *engine)
+{
+	for (int i = 0; i < GT_CUDA_REGIONS; i++)
+		gt_region_free(engine, i);
+	while (engine->nolds) {
+		gt_region_swap(engine, --engine->nolds);
+		gt_region_free(engine, 0);
+	}
+}
+
+/* A pair of processes reaches each other or goes over a link, both ways. */
+static int gt_reach_agree(struct gt_engine *engine, struct gt_err *err)
+{
+	struct gt_group *group = &engine->group;
+	struct gt_world_part *parts = calloc(group->nprocesses, sizeof(*parts));
+	int rc;
+
+	if (!parts)
+		return gt_err_nomem(err);
+	rc = gt_world_meet(group->world, engine->reached, group->nprocesses,
+			   parts, err);
+	for (uint32_t p = 0; !rc && p < group->nprocesses; p++) {
+		const uint8_t *theirs = parts[p].bytes;
+
+		if (parts[p].len != group->nprocesses) {
+			rc = gt_err_set(err, GT_ESYS, NULL,
+					"%s is at another meeting",
+					gt_world_name(group->world, p));
+			break;
+		}
+		for (uint32_t q = 0; q < group->nprocesses; q++)
+			engine->meshed &= theirs[q];
+		if (engine->reached[p] && !theirs[group->self])
+			gt_region_detach(engine, GT_CUDA_DATA, p);
+		engine->reached[p] &= theirs[group->self];
+	}
+	free(parts);
+	return rc;
+}
+
+int gt_cuda_reach_open(struct gt_engine *engine, struct gt_err *err)
+{
+	struct gt_group *group = &engine->group;
+	uint32_t n = engine->plan->nranks;
+	uint64_t *bytes = calloc(n, sizeof(*bytes));
+	int rc;
+
+	engine->reached = calloc(group->nprocesses, 1);
+	engine->meshed = 1;
+	engine->data_bytes =
+		gt_pages(engine->config.max_bytes + GT_CUDA_TAIL_BYTES);
+	for (uint32_t r = 0; bytes && r < n; r++)
+		bytes[r] = 2 * engine->data_bytes;
+	rc = bytes && engine->reached
+		     ? gt_region_alloc(engine, GT_CUDA_DATA, bytes, err)
+		     : gt_err_nomem(err);
+	free(bytes);
+	if (rc || !group->world)
+		return rc;
+	for (uint32_t p = 0; p < group->nprocesses; p++)
+		engine->reached[p] = p == group->self ||
+				     (group->is_here[p] && !group->config.link);
+	rc = gt_region_share(engine, GT_CUDA_DATA, 1, err);
+	return rc ? rc : gt_reach_agree(engine, err);
+}
+
+int gt_cuda_data_need(struct gt_engine *engine, uint64_t bytes,
+		      struct gt_err *err)
+{
+	uint64_t all[GT_FLOW_RANKS];
+
+	if (bytes + GT_CUDA_TAIL_BYTES <= engine->data_bytes)
+		return GT_OK;
+	if (bytes < 2 * engine->data_bytes)
+		bytes = 2 * engine->data_bytes;
+	engine->data_bytes = gt_pages(bytes + GT_CUDA_TAIL_BYTES);
+	for (uint32_t r = 0; r < engine->plan->nranks; r++)
+		all[r] = 2 * engine->data_bytes;
+	gt_cuda_region_keep(engine, GT_CUDA_DATA);
+	return gt_cuda_region_new(engine, GT_CUDA_DATA, all, err);
+}
+
+/* The first process of each host makes it. */
+static int gt_board_share(struct gt_engine *engine, size_t bytes,
+			  struct gt_err *err)
+{
+	const struct gt_group *group = &engine->group;
+	struct gt_world_part *parts = calloc(group->nprocesses, sizeof(*parts));
+	struct gt_share_name name = {.bytes = 0};
+	uint32_t leader = 0;
+	int rc = parts ? GT_OK : gt_err_nomem(err);
+
+	while (!group->is_here[leader])
+		leader++;
+	if (!rc && leader == group->self) {
+		rc = gt_share_new(bytes, &engine->board, err);
+		name = gt_share_name(&engine->board);
+	}
+	if (!rc)
+		rc = gt_world_meet(group->world, &name, sizeof(name), parts,
+				   err);
+	if (!rc && leader != group->self) {
+		if (parts[leader].len == sizeof(name))
+			memcpy(&name, parts[leader].bytes, sizeof(name));
+		rc = gt_share_map(&name, &engine->board, err);
+	}
+	free(parts);
+	/* Its descriptor stays open until all have mapped it. */
+	return rc ? rc : gt_world_meet(group->world, NULL, 0, NULL, err);
+}
+
+int gt_cuda_board_open(struct gt_engine *engine, struct gt_err *err)
+{
+	size_t n = (size_t)engine->plan->nranks * engine->nblocks;
+	size_t bytes = GT_CUDA_BOARD_HEAD_BYTES + n * sizeof(*engine->reports);
+	int rc = engine->group.world ? gt_board_share(engine, bytes, err)
+				     : gt_share_new(bytes, &engine->board, err);
+	char *base = engine->board.base;
+
+	if (!rc)
+		rc = gt_cuda_pins.pin(base, bytes, err);
+	if (rc) {
+		gt_share_free(&engine->board);
+		return rc;
+	}
+	engine->watch = (void *)base;
+	engine->reports = (void *)(base + GT_CUDA_BOARD_HEAD_BYTES);
+	return GT_OK;
+}
+
+void gt_cuda_board_close(struct gt_engine *engine)
+{
+	if (engine->board.base)
+		gt_cuda_pins.unpin(engine->board.base);
+	gt_share_free(&engine->board);
+}
+
+/* One address for the host and for all GPUs. */
+static int gt_cuda_pin(void *base, size_t bytes, struct gt_err *err)
+{
+	void *at = NULL;
+	cudaError_t rc = cudaHostRegister(
+		base, bytes, cudaHostRegisterPortable | cudaHostRegisterMapped);
+
+	if (rc == cudaSuccess)
+		rc = cudaHostGetDevicePointer(&at, base, 0);
+	if (rc == cudaSuccess && at != base)
+		rc = cudaErrorNotSupported;
+	if (rc == cudaSuccess)
+		return GT_OK;
+	if (at)
+		cudaHostUnregister(base);
+	cudaGetLastError();
+	return gt_err_set(err, GT_ESYS, NULL,
+			  "cannot pin '%zu' bytes for GPUs: %s", bytes,
+			  cudaGetErrorString(rc));
+}
+
+static void gt_cuda_unpin(void *base)
+{
+	cudaHostUnregister(base);
+}
+
+const struct gt_link_pins gt_cuda_pins = {gt_cuda_pin, gt_cuda_unpin};

@@ -1,0 +1,86 @@
+#include "lib/comm.h"
+
+/* Every local rank that is meant by one or by GTOPO_ALL_RANKS. */
+#define GT_COMM_EACH(comm, rank, r)                                            \
+	for (uint32_t r = (comm)->first; r < (comm)->end; r++)                 \
+		if ((rank) == GTOPO_ALL_RANKS || r == (uint32_t)(rank))
+
+static int gt_group_is_open(const struct gtopo_comm *comm, int rank)
+{
+	GT_COMM_EACH(comm, rank, r)
+	{
+		if (comm->ranks[r].in_group)
+			return 1;
+	}
+	return 0;
+}
+
+static int gt_group_is_closed(const struct gtopo_comm *comm, int rank)
+{
+	GT_COMM_EACH(comm, rank, r)
+	{
+		if (!comm->ranks[r].in_group)
+			return 1;
+	}
+	return 0;
+}
+
+int gtopo_group_start(struct gtopo_comm *comm, int rank)
+{
+	int rc = GTOPO_EINPUT;
+
+	if (rank != GTOPO_ALL_RANKS && !gt_comm_is_rank(comm, rank))
+		return GTOPO_EINPUT;
+	pthread_mutex_lock(&comm->mutex);
+	if (!gt_group_is_open(comm, rank)) {
+		rc = GTOPO_OK;
+		GT_COMM_EACH(comm, rank, r)
+		{
+			comm->ranks[r].in_group = 1;
+			comm->ranks[r].refused = GTOPO_OK;
+		}
+	}
+	pthread_mutex_unlock(&comm->mutex);
+	return rc;
+}
+
+/* What was held to what is called, or away if it must not start. */
+static void gt_group_release(struct gt_comm_rank *me, int starts)
+{
+	struct gt_call *call;
+
+	while (starts && (call = me->held.first)) {
+		me->held.first = call->next;
+		gt_queue_add(&me->called, call);
+		me->ncalled++;
+	}
+	gt_queue_free(&me->held);
+	me->in_group = 0;
+}
+
+int gtopo_group_end(struct gtopo_comm *comm, int rank)
+{
+	int rc;
+
+	if (rank != GTOPO_ALL_RANKS && !gt_comm_is_rank(comm, rank))
+		return GTOPO_EINPUT;
+	pthread_mutex_lock(&comm->mutex);
+	if (gt_group_is_closed(comm, rank)) {
+		pthread_mutex_unlock(&comm->mutex);
+		return GTOPO_EINPUT;
+	}
+	rc = comm->state < 0 ? comm->state : GTOPO_OK;
+	GT_COMM_EACH(comm, rank, r)
+	{
+		if (!rc)
+			rc = comm->ranks[r].refused;
+	}
+	GT_COMM_EACH(comm, rank, r)
+	{
+		gt_group_release(&comm->ranks[r], !rc);
+	}
+	if (!rc)
+		rc = gt_comm_called(comm, rank);
+	pthread_mutex_unlock(&comm->mutex);
+	return rc;
+}
