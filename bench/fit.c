@@ -1,5 +1,5 @@
 /*
- * fit PLAN REPORT...: the parameters of the cost model (plan/cost.h) with
+ * fit [-k NAMES] PLAN REPORT...: the parameters of the cost model (plan/cost.h) with
  * which `gtopo predict PLAN` comes nearest to what `gtopo run --json` measured
  * with that plan, as the JSON that `gtopo predict --params` reads.
  *
@@ -8,6 +8,9 @@
  * search is Nelder and Mead's ("A simplex method for function minimization",
  * 1965) over the logarithms of the parameters, started anew until it finds
  * nothing better.  Fitted is the protocol of the plan's largest messages.
+ *
+ * -k keeps the named parameters (base, hop, rate, worker, local; commas between)
+ * at their defaults: what measurements hardly depend on they cannot tell.
  *
  * "residual" is the mean of |log(predicted / measured)|: 0.05 is 5%.
  */
@@ -35,6 +38,7 @@ struct fit {
 	struct fit_row *rows;
 	size_t nrows;
 	enum gt_protocol protocol; /* the one that is fitted */
+	unsigned kept;             /* bits: dimensions */
 };
 
 struct fit_point {
@@ -47,6 +51,19 @@ static void fit_die(const struct gt_err *err)
 	fprintf(stderr, "fit: %s%s%s\n", err->where, *err->where ? ": " : "",
 		err->text);
 	exit(-err->code);
+}
+
+static const char *const fit_names[FIT_N] = {"base", "hop", "rate", "worker",
+					     "local"};
+
+static struct fit_point fit_defaults(const struct fit *fit)
+{
+	struct gt_cost_params p = gt_cost_default(fit->protocol);
+
+	return (struct fit_point){{log(p.base_us),
+				   log(p.hop_us[GT_COST_HOP_NVL]), log(p.rate),
+				   log(p.worker_gbs), log(p.local_gbs)},
+				  0};
 }
 
 static struct gt_cost_params fit_params(const struct fit *fit,
@@ -66,12 +83,17 @@ static struct gt_cost_params fit_params(const struct fit *fit,
 
 static void fit_evaluate(const struct fit *fit, struct fit_point *point)
 {
-	struct gt_cost_params params = fit_params(fit, point);
+	const struct fit_point start = fit_defaults(fit);
+	struct gt_cost_params params;
 	struct gt_err err;
 	size_t n = 0;
 	double sum = 0;
 
 	gt_err_init(&err);
+	for (int d = 0; d < FIT_N; d++)
+		if (fit->kept >> d & 1)
+			point->x[d] = start.x[d];
+	params = fit_params(fit, point);
 	for (size_t i = 0; i < fit->nrows; i++) {
 		const struct fit_row *row = &fit->rows[i];
 		struct gt_cost cost;
@@ -139,12 +161,7 @@ static void fit_step(const struct fit *fit, struct fit_point *simplex)
 
 static struct fit_point fit_search(const struct fit *fit)
 {
-	struct gt_cost_params p = gt_cost_default(fit->protocol);
-	struct fit_point simplex[FIT_N + 1];
-	struct fit_point best = {{log(p.base_us),
-				  log(p.hop_us[GT_COST_HOP_NVL]), log(p.rate),
-				  log(p.worker_gbs), log(p.local_gbs)},
-				 0};
+	struct fit_point simplex[FIT_N + 1], best = fit_defaults(fit);
 
 	fit_evaluate(fit, &best);
 	for (int start = 0; start < FIT_STARTS; start++) {
@@ -258,6 +275,30 @@ static void fit_print(const struct fit *fit, const struct fit_point *best)
 	       best->value);
 }
 
+/* 0: a name is none. */
+static int fit_keep(struct fit *fit, char *names)
+{
+	char *rest = NULL;
+
+	for (char *name = strtok_r(names, ",", &rest); name;
+	     name = strtok_r(NULL, ",", &rest)) {
+		int d = 0;
+
+		while (d < FIT_N && strcmp(fit_names[d], name))
+			d++;
+		if (d == FIT_N)
+			return 0;
+		fit->kept |= 1u << d;
+	}
+	return 1;
+}
+
+static int usage(void)
+{
+	fprintf(stderr, "usage: fit [-k NAMES] PLAN REPORT...\n");
+	return 2;
+}
+
 int main(int argc, char **argv)
 {
 	struct fit fit = {.nrows = 0};
@@ -266,10 +307,14 @@ int main(int argc, char **argv)
 	int rc;
 
 	gt_err_init(&err);
-	if (argc < 3) {
-		fprintf(stderr, "usage: fit PLAN REPORT...\n");
-		return 2;
+	if (argc > 2 && !strcmp(argv[1], "-k")) {
+		if (!fit_keep(&fit, argv[2]))
+			return usage();
+		argc -= 2;
+		argv += 2;
 	}
+	if (argc < 3)
+		return usage();
 	rc = gt_plan_read(argv[1], &fit.plan, &err);
 	for (int i = 2; !rc && i < argc; i++)
 		rc = fit_read(&fit, argv[i], &err);

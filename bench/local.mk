@@ -14,8 +14,9 @@ noinst_PROGRAMS += %D%/vs-nccl
 %C%_vs_nccl_LDADD = $(gtopo_LDADD)
 endif
 
-EXTRA_DIST += %D%/commands.sh %D%/forest.sh %D%/measure.sh %D%/mpi-allreduce.c \
-	%D%/processes.sh %D%/search.sh %D%/plot %D%/results
+EXTRA_DIST += %D%/commands.sh %D%/faults.sh %D%/forest.sh %D%/gloo-allreduce.cc \
+	%D%/measure.sh %D%/mpi-allreduce.c \
+	%D%/processes.sh %D%/search.sh %D%/verbs.sh %D%/ways.sh %D%/plot %D%/results
 
 # docs/performance.md and its pictures, from the races in bench/results
 performance:

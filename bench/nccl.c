@@ -7,8 +7,10 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "kernels/kernels.h"
+#include "world/world.h"
 
 enum { GT_NCCL_RANKS = 16 };
 
@@ -75,7 +77,8 @@ struct gt_nccl_rank {
 
 struct gt_nccl {
 	struct nccl_calls calls;
-	uint32_t nranks;
+	uint32_t nranks, first, end;
+	struct gt_world *world;
 	int symmetric;
 	struct gt_nccl_rank ranks[GT_NCCL_RANKS];
 };
@@ -185,6 +188,29 @@ static struct nccl_config nccl_config_of(enum gt_nccl_variant variant,
 	return config;
 }
 
+/* Process 0's, in all. */
+static int nccl_id(struct gt_nccl *nccl, struct nccl_id *id)
+{
+	struct gt_world_part parts[GT_NCCL_RANKS];
+	int rc = nccl->first ? 0 : nccl->calls.unique_id(id);
+
+	if (rc || !nccl->world)
+		return rc;
+	if (gt_world_meet(nccl->world, id, sizeof(*id), parts, NULL) ||
+	    parts[0].len != sizeof(*id))
+		return 1;
+	memcpy(id, parts[0].bytes, sizeof(*id));
+	return 0;
+}
+
+/* A number that is the largest of all processes'. */
+static uint64_t nccl_most(const struct gt_nccl *nccl, uint64_t number)
+{
+	if (nccl->world && gt_world_max(nccl->world, &number, NULL))
+		return UINT64_MAX;
+	return number;
+}
+
 /* The algorithm is read from the environment when a communicator is made. */
 static int nccl_connect(struct gt_nccl *nccl, enum gt_nccl_variant variant)
 {
@@ -199,10 +225,10 @@ static int nccl_connect(struct gt_nccl *nccl, enum gt_nccl_variant variant)
 		setenv("NCCL_PROTO", "Simple", 1);
 	}
 	if (!rc)
-		rc = nccl->calls.unique_id(&id);
+		rc = nccl_id(nccl, &id);
 	if (!rc)
 		rc = nccl->calls.group_start();
-	for (uint32_t r = 0; !rc && r < nccl->nranks; r++) {
+	for (uint32_t r = nccl->first; !rc && r < nccl->end; r++) {
 		cudaSetDevice(nccl->ranks[r].device);
 		rc = nccl->calls.init(&nccl->ranks[r].comm, (int)nccl->nranks,
 				      id, (int)r, &config);
@@ -222,7 +248,7 @@ static int nccl_register(struct gt_nccl *nccl, uint64_t max_bytes)
 	void *window;
 	int rc = nccl->calls.group_start();
 
-	for (uint32_t r = 0; !rc && r < nccl->nranks * 2; r++) {
+	for (uint32_t r = nccl->first * 2; !rc && r < nccl->end * 2; r++) {
 		struct gt_nccl_rank *me = &nccl->ranks[r / 2];
 
 		cudaSetDevice(me->device);
@@ -284,26 +310,30 @@ static int nccl_rank_open(struct gt_nccl *nccl, uint32_t rank,
 	return rc;
 }
 
-struct gt_nccl *gt_nccl_open(enum gt_nccl_variant variant, uint32_t nranks,
-			     const int *devices, uint64_t max_bytes)
+struct gt_nccl *gt_nccl_open(enum gt_nccl_variant variant,
+			     const struct gt_nccl_ranks *ranks,
+			     uint64_t max_bytes)
 {
 	struct gt_nccl *nccl = calloc(1, sizeof(*nccl));
 	int rc;
 
-	if (!nccl || nranks > GT_NCCL_RANKS || nccl_load(&nccl->calls)) {
+	if (!nccl || ranks->nranks > GT_NCCL_RANKS || nccl_load(&nccl->calls)) {
 		free(nccl);
 		return NULL;
 	}
-	nccl->nranks = nranks;
+	nccl->nranks = ranks->nranks;
+	nccl->first = ranks->first;
+	nccl->end = ranks->end;
+	nccl->world = ranks->world;
 	nccl->symmetric = variant >= GT_NCCL_SYMMETRIC;
-	for (uint32_t r = 0; r < nranks; r++)
-		nccl->ranks[r].device = devices[r];
+	for (uint32_t r = 0; r < nccl->nranks; r++)
+		nccl->ranks[r].device = ranks->devices[r];
 	rc = nccl_connect(nccl, variant);
-	for (uint32_t r = 0; !rc && r < nranks; r++)
+	for (uint32_t r = nccl->first; !rc && r < nccl->end; r++)
 		rc = nccl_rank_open(nccl, r, max_bytes);
 	if (!rc && nccl->symmetric)
 		rc = nccl_register(nccl, max_bytes);
-	if (!rc)
+	if (!nccl_most(nccl, rc != 0))
 		return nccl;
 	gt_nccl_close(nccl);
 	return NULL;
@@ -313,14 +343,14 @@ void gt_nccl_close(struct gt_nccl *nccl)
 {
 	if (!nccl)
 		return;
-	for (uint32_t r = 0; r < nccl->nranks; r++) {
+	for (uint32_t r = nccl->first; r < nccl->end; r++) {
 		struct gt_nccl_rank *me = &nccl->ranks[r];
 
 		cudaSetDevice(me->device);
 		if (me->comm)
 			nccl->calls.destroy(me->comm);
 	}
-	for (uint32_t r = 0; r < nccl->nranks; r++) {
+	for (uint32_t r = nccl->first; r < nccl->end; r++) {
 		struct gt_nccl_rank *me = &nccl->ranks[r];
 
 		cudaSetDevice(me->device);
@@ -466,7 +496,7 @@ static void *nccl_thread(void *arg)
 		at->rc = (int)cudaStreamSynchronize(me->stream);
 	__atomic_add_fetch(at->arrived, 1, __ATOMIC_ACQ_REL);
 	while (__atomic_load_n(at->arrived, __ATOMIC_ACQUIRE) <
-	       at->nccl->nranks)
+	       at->nccl->end - at->nccl->first)
 		sched_yield();
 	if (!at->rc)
 		at->rc = (int)cudaEventRecord(me->begin, me->stream);
@@ -489,10 +519,14 @@ int64_t gt_nccl_run(struct gt_nccl *nccl, const struct gt_request *req,
 {
 	struct nccl_launch all[GT_NCCL_RANKS];
 	uint32_t arrived = 0;
+	uint64_t most;
 	float ms = 0;
 	int rc = 0;
 
-	for (uint32_t r = 0; r < nccl->nranks; r++) {
+	/* Processes begin together. */
+	if (nccl->world && gt_world_meet(nccl->world, NULL, 0, NULL, NULL))
+		return -1;
+	for (uint32_t r = nccl->first; r < nccl->end; r++) {
 		all[r] = (struct nccl_launch){.nccl = nccl,
 					      .req = req,
 					      .rank = r,
@@ -502,11 +536,12 @@ int64_t gt_nccl_run(struct gt_nccl *nccl, const struct gt_request *req,
 		if (pthread_create(&all[r].thread, NULL, nccl_thread, &all[r]))
 			abort();
 	}
-	for (uint32_t r = 0; r < nccl->nranks; r++) {
+	for (uint32_t r = nccl->first; r < nccl->end; r++) {
 		pthread_join(all[r].thread, NULL);
 		rc |= all[r].rc;
 		if (all[r].ms > ms)
 			ms = all[r].ms;
 	}
-	return rc ? -1 : (int64_t)((double)ms * 1e6);
+	most = nccl_most(nccl, rc ? UINT64_MAX : (uint64_t)((double)ms * 1e6));
+	return most == UINT64_MAX ? -1 : (int64_t)most;
 }

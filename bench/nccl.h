@@ -1,7 +1,7 @@
 /*
  * NCCL for comparison, found at run time: nothing here links to it.
  *
- * One process, one thread a GPU while it runs.  Multicast (NVLS) is switched
+ * One thread a GPU while it runs, in one process or several.  Multicast (NVLS) is switched
  * off for the whole process: not every machine may use it.  Variants differ
  * by communicator: all of them may be open side by side.
  */
@@ -23,16 +23,24 @@ enum gt_nccl_variant {
 };
 
 struct gt_nccl;
+struct gt_world;
+
+/* The ranks, rank r on devices[r]; [first, end) are this process's. */
+struct gt_nccl_ranks {
+	uint32_t nranks, first, end;
+	const int *devices;
+	struct gt_world *world; /* NULL: this process has all */
+};
 
 const char *gt_nccl_name(enum gt_nccl_variant variant);
 
 /*
- * Communicators over the CUDA devices, rank r on devices[r], with buffers of
- * max_bytes; inputs hold test data.  NULL with a line on stderr when NCCL is
- * not there or fails.
+ * Communicators with buffers of max_bytes; inputs hold test data.  NULL, in
+ * all processes, with a line on stderr when NCCL is not there or fails.
  */
-struct gt_nccl *gt_nccl_open(enum gt_nccl_variant variant, uint32_t nranks,
-			     const int *devices, uint64_t max_bytes);
+struct gt_nccl *gt_nccl_open(enum gt_nccl_variant variant,
+			     const struct gt_nccl_ranks *ranks,
+			     uint64_t max_bytes);
 void gt_nccl_close(struct gt_nccl *nccl);
 
 /* NCCL's version number, 0 when it is not there. */

@@ -1,10 +1,12 @@
 #!/bin/bash
-# All-reduce between processes of this host, beside Open MPI's in the same run:
-# over shared memory and over TCP, and the start of many processes.
+# All-reduce between processes of this host, beside Open MPI's and Gloo's in the
+# same run: over shared memory and over TCP, and the start of many processes.
 #
-# JSON on standard output, one row a size: times of both in microseconds, and
-# ratio = Open MPI's time / ours, the median of rounds taken in turn (more than
-# 1: gtopo is faster).  Without mpirun and mpicc, gtopo's times alone.
+# JSON on standard output, one row a size, link and plan (a ring, and what
+# `gtopo search` chooses by itself): times in microseconds, and ratios = their
+# time / ours, the median of rounds taken in turn (more than 1: gtopo is
+# faster).  Open MPI needs mpirun and mpicc; Gloo, which always goes over TCP,
+# the folder in GLOO that it was installed into.  Without, they are null.
 set -euo pipefail
 gtopo=${GTOPO:?the program}
 src=${GTOPO_SRC:?the sources}
@@ -19,9 +21,9 @@ if command -v mpirun mpicc >/dev/null; then
 	mpicc -O2 -o "$dir/mpi" "$src/bench/mpi-allreduce.c" && mpi=yes
 fi
 
-# ours LINK SIZE ITERATIONS
+# ours LINK SIZE ITERATIONS PLAN
 ours() {
-	"$gtopo" run --plan "$dir/plan" --device host --procs 2 --link "$1" \
+	"$gtopo" run --plan "$dir/$4" --device host --procs 2 --link "$1" \
 		--iface lo --coll allreduce -b "$2" -e "$2" -n "$3" \
 		-w "$(($3 / 5 + 1))" --json |
 		jq -r '.rows[0].time_us'
@@ -31,8 +33,23 @@ theirs() {
 	local how="self,vader"
 	[ "$1" = tcp ] && how="self,tcp"
 	mpirun --oversubscribe --bind-to none -n 2 --mca pml ob1 \
+		--mca btl_tcp_if_include lo \
 		--mca btl "$how" "$dir/mpi" "$2" "$3" 2>/dev/null |
 		cut -d' ' -f2
+}
+
+gloo=
+if [ -n "${GLOO:-}" ]; then
+	"${CXX:-g++}" -O2 -std=c++17 -I "$GLOO/include" -o "$dir/gloo" \
+		"$src/bench/gloo-allreduce.cc" -L "$GLOO/lib" -lgloo -lpthread
+	gloo=yes
+fi
+
+# glooes SIZE ITERATIONS
+glooes() {
+	rm -rf "$dir/store"
+	mkdir "$dir/store"
+	"$dir/gloo" "$dir/store" "$1" "$2" | sed -n 's/^[0-9]* //p'
 }
 
 median() {
@@ -40,30 +57,51 @@ median() {
 }
 
 "$gtopo" synth "2 gpu" 2>/dev/null >"$dir/two.xml"
-"$gtopo" search --algo ring --coll allreduce "$dir/two.xml" >"$dir/plan" \
-	2>/dev/null
+for plan in ring auto; do
+	"$gtopo" search --algo $plan --coll allreduce "$dir/two.xml" \
+		>"$dir/$plan" 2>/dev/null
+done
+
+# column N: the median of a column of $dir/rounds, or null.
+column() {
+	cut -d' ' -f"$1" "$dir/rounds" | grep -v null | median | grep . ||
+		echo null
+}
+
+# ratio N: column N / ours, or null.
+ratio() {
+	awk -v n="$1" '$n != "null" { print $n / $1 }' "$dir/rounds" | median |
+		grep . || echo null
+}
+
+# row LINK BYTES PLAN: of the columns of $dir/rounds, ours and theirs.
+row() {
+	printf '{"command": "all-reduce of 2 processes", "link": "%s", ' "$1"
+	printf '"bytes": %d, "plan": "%s", "time_us": %s, ' "$2" "$3" \
+		"$(column 1)"
+	printf '"openmpi_us": %s, "openmpi_ratio": %.4s, ' "$(column 2)" \
+		"$(ratio 2)"
+	printf '"gloo_us": %s, "gloo_ratio": %.4s}\n' "$(column 3)" \
+		"$(ratio 3)"
+}
+
+# rounds LINK SIZE ITERATIONS PLAN
+rounds() {
+	local theirs=null gloos=null
+	for ((i = 0; i < rounds; i++)); do
+		[ -z "$mpi" ] || theirs=$(theirs "$1" "$2" "$3") || continue
+		[ -z "$gloo" ] || gloos=$(glooes "$2" "$3") || continue
+		echo "$(ours "$@") ${theirs:-null} ${gloos:-null}"
+	done
+}
+
 for link in shm tcp; do
 	for one in $sizes; do
-		size=${one%:*}
-		for ((i = 0; i < rounds; i++)); do
-			a=$(ours $link "$size" "${one#*:}")
-			b=null
-			if [ -n "$mpi" ]; then
-				b=$(theirs $link "$size" "${one#*:}") || continue
-			fi
-			echo "$a $b"
-		done >"$dir/rounds"
-		printf '{"command": "all-reduce of 2 processes", "link": "%s", ' \
-			$link
-		printf '"bytes": %d, "time_us": %s, ' "$size" \
-			"$(cut -d' ' -f1 "$dir/rounds" | median)"
-		if [ -n "$mpi" ]; then
-			printf '"openmpi_us": %s, "ratio": %.3f}\n' \
-				"$(cut -d' ' -f2 "$dir/rounds" | median)" \
-				"$(awk '{ print $2 / $1 }' "$dir/rounds" | median)"
-		else
-			printf '"openmpi_us": null, "ratio": null}\n'
-		fi
+		for plan in ring auto; do
+			rounds $link "${one%:*}" "${one#*:}" $plan \
+				>"$dir/rounds"
+			row $link "${one%:*}" $plan
+		done
 	done
 done >"$dir/rows"
 

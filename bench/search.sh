@@ -5,7 +5,8 @@
 # several runs of the whole command.  The files are those of
 # GTOPO_TEST_TOPOLOGIES if that is set, else those of share/xml; files that
 # the search refuses have no row.  Then clusters of DGX H100, up to 100,000
-# GPUs, with the size of the plan and how long it takes to verify it.
+# GPUs, with the size of the plan and how long it takes to verify and to predict
+# it; then clusters whose nodes or switches are not all alike.
 set -euo pipefail
 gtopo=${GTOPO:?the program}
 src=${GTOPO_SRC:?the sources}
@@ -55,6 +56,8 @@ for nodes in 2 16 128 1024 12500; do
 			"$src/share/xml/dgx-h100.xml")
 		read -r verify _ verify_rss < <(timed "$gtopo" verify -q \
 			-o /dev/null "$dir/plan")
+		read -r predict _ predict_rss < <(timed "$gtopo" predict -q \
+			-o /dev/null "$dir/plan")
 		printf '{"topology": "%s", "nodes": %d, "gpus": %d, ' \
 			dgx-h100.xml $nodes $((nodes * 8))
 		printf '"coll": "%s", "value": "%s", "optimal": %s, ' \
@@ -63,8 +66,21 @@ for nodes in 2 16 128 1024 12500; do
 			"$median" "$max" "$rss"
 		printf '"plan_bytes": %d, "verify_median_ms": %s, ' \
 			"$(wc -c <"$dir/plan")" "$verify"
-		printf '"verify_peak_rss_kib": %s}\n' "$verify_rss"
+		printf '"verify_peak_rss_kib": %s, ' "$verify_rss"
+		printf '"predict_median_ms": %s, ' "$predict"
+		printf '"predict_peak_rss_kib": %s}\n' "$predict_rss"
 	done
+done >>"$dir/rows"
+
+# Clusters whose nodes or switches are not all alike.
+for file in "$src"/tests/cases/cluster/uneven/*.xml; do
+	read -r median max rss < <(timed "$gtopo" search -q --coll allgather \
+		-o "$dir/plan" "$file")
+	printf '{"topology": "%s", "coll": "allgather", "value": "%s", ' \
+		"${file##*/}" "$(field value)"
+	printf '"optimal": %s, "median_ms": %s, "max_ms": %s, ' \
+		"$(field optimal)" "$median" "$max"
+	printf '"peak_rss_kib": %s}\n' "$rss"
 done >>"$dir/rows"
 
 printf '{"schema": "gtopo.bench-search/1",\n "rows": [\n  '

@@ -4,9 +4,11 @@
  * machine happens to all.
  *
  *     vs-nccl [-b MIN] [-e MAX] [-f FACTOR] [-r ROUNDS] [-m stream|graph]
- *             [-t SECONDS] [-c COLL] [-C COMMIT] [-p] PLAN
+ *             [-t SECONDS] [-c COLL] [-C COMMIT] [-p] [-n PROCS [-l LINK]]
+ *             PLAN
  *
- * Messages go the fastest way that the engine knows; with -p the plan's.
+ * With -n as so many processes; with -l as many hosts: gtopo's go over that
+ * link, NCCL's over sockets.  Messages go the fastest way that the engine knows; with -p the plan's.
  * Sizes from MIN to MAX bytes (1 KiB to 1 GiB) by FACTOR (4), each measured
  * ROUNDS times (9) launched into a stream and as a CUDA graph.  NCCL is
  * libnccl.so.2, or what the environment's GTOPO_NCCL names; multicast (NVLS)
@@ -28,8 +30,11 @@
 #include "base/err.h"
 #include "base/unit.h"
 #include "exec/engine.h"
+#include "exec/group.h"
 #include "nccl.h"
 #include "plan/plan.h"
+#include "world/fork.h"
+#include "world/world.h"
 
 enum {
 	RACE_ROUNDS = 9,
@@ -52,6 +57,9 @@ struct race {
 	int64_t deadline_ns;
 	const char *commit;
 	int best;
+	uint32_t procs;
+	const char *link;
+	struct gt_world *world;
 
 	int graph;
 	struct gt_engine *engine;
@@ -104,8 +112,10 @@ static double quantile(const double *values, uint32_t n, double q)
 	return sorted[low] + (sorted[low + 1] - sorted[low]) * (at - low);
 }
 
-static uint32_t iters_of(uint64_t bytes)
+static uint32_t iters_of(const struct race *race, uint64_t bytes)
 {
+	if (race->link)
+		return bytes >= 16 << 20 ? 5 : 20;
 	return bytes >= 128 << 20 ? 5 : bytes >= 16 << 20 ? 20 : 50;
 }
 
@@ -261,7 +271,7 @@ static int race_row(struct race *race, enum gt_coll coll, enum gt_dtype dtype,
 
 	memset(&row, 0, sizeof(row));
 	row.bytes = bytes;
-	row.iters = iters_of(bytes);
+	row.iters = iters_of(race, bytes);
 	row.req =
 		(struct gt_request){.coll = coll,
 				    .dtype = dtype,
@@ -283,7 +293,11 @@ static int race_sizes(struct race *race, enum gt_coll coll, enum gt_dtype dtype)
 
 	for (uint64_t bytes = race->begin; bytes <= race->end;
 	     bytes *= race->factor) {
-		if (gt_clock_ns() > race->deadline_ns) {
+		uint64_t late = gt_clock_ns() > race->deadline_ns;
+
+		if (race->world && gt_world_max(race->world, &late, NULL))
+			return 3;
+		if (late) {
 			fprintf(stderr, "vs-nccl: out of time\n");
 			return worst;
 		}
@@ -321,6 +335,8 @@ static int race_modes(struct race *race)
 						  .max_bytes = race->end,
 						  .graph = graph,
 						  .best = race->best,
+						  .world = race->world,
+						  .link = race->link,
 						  .timeout_ns = 5000000000};
 		struct gt_err err;
 
@@ -364,10 +380,12 @@ static void print_machine(const struct race *race)
 	printf("{\"machine\": {\"gpu\": \"%s\", \"gpus\": %u, "
 	       "\"driver\": \"%s\", \"cuda_driver\": %d, \"cuda_runtime\": %d, "
 	       "\"nccl\": %d, "
-	       "\"nvls\": false},\n \"commit\": \"%s\", \"rounds\": %u,\n"
+	       "\"nvls\": false, \"processes\": %u, \"link\": \"%s\"},\n "
+	       "\"commit\": \"%s\", \"rounds\": %u,\n"
 	       " \"rows\": [",
 	       prop.name, race->plan->nranks, version, driver, runtime,
-	       gt_nccl_version(), race->commit, race->rounds);
+	       gt_nccl_version(), race->procs, race->link ? race->link : "peer",
+	       race->commit, race->rounds);
 	fflush(stdout);
 }
 
@@ -400,10 +418,49 @@ static int race_open(struct race *race, const char *path)
 /* A variant that does not start does not take part. */
 static void race_nccl(struct race *race)
 {
-	for (int v = 0; v < GT_NCCL_NVARIANTS; v++)
-		race->nccl[v] = gt_nccl_open((enum gt_nccl_variant)v,
-					     race->plan->nranks, race->devices,
+	uint32_t n = race->plan->nranks;
+	uint32_t self = race->world ? gt_world_rank(race->world) : 0;
+	const struct gt_nccl_ranks ranks = {
+		.nranks = n,
+		.first = gt_group_first(self, race->procs, n),
+		.end = gt_group_first(self + 1, race->procs, n),
+		.devices = race->devices,
+		.world = race->world};
+	/* Windows are for GPUs that reach each other. */
+	int end = race->link ? GT_NCCL_SYMMETRIC : GT_NCCL_NVARIANTS;
+	char host[16];
+
+	if (race->link) {
+		snprintf(host, sizeof(host), "host%u", self);
+		setenv("NCCL_HOSTID", host, 1);
+		setenv("NCCL_NET", "Socket", 1);
+	}
+	for (int v = 0; v < end; v++)
+		race->nccl[v] = gt_nccl_open((enum gt_nccl_variant)v, &ranks,
 					     race->end);
+}
+
+/* As several processes: 0 in each of them, or how they ended. */
+static int race_fork(struct race *race)
+{
+	struct gt_world_config config = {.listen_fd = -1,
+					 .timeout_ns = 20000000000};
+	struct gt_err err;
+	int parent = 0, rc;
+
+	if (race->procs < 2)
+		return 0;
+	gt_err_init(&err);
+	fflush(stdout);
+	rc = gt_fork_job(race->procs, &config, &parent, &err);
+	if (parent)
+		_exit(-rc);
+	if (rc || gt_world_open(&config, &race->world, &err))
+		return fail(&err);
+	/* One of them reports. */
+	if (gt_world_rank(race->world) && !freopen("/dev/null", "w", stdout))
+		return 3;
+	return 0;
 }
 
 static int usage(void)
@@ -411,7 +468,8 @@ static int usage(void)
 	fprintf(stderr,
 		"usage: vs-nccl [-b MIN] [-e MAX] [-f FACTOR] [-r ROUNDS]\n"
 		"               [-m stream|graph] [-t SECONDS] [-c COLL] "
-		"[-C COMMIT] [-p] PLAN\n");
+		"[-C COMMIT] [-p]\n"
+		"               [-n PROCS [-l LINK]] PLAN\n");
 	return 2;
 }
 
@@ -419,7 +477,7 @@ static int race_parse(struct race *race, int argc, char **argv)
 {
 	int c;
 
-	while ((c = getopt(argc, argv, "b:e:f:r:m:t:c:C:p")) != -1)
+	while ((c = getopt(argc, argv, "b:e:f:r:m:t:c:C:pn:l:")) != -1)
 		switch (c) {
 		case 'b':
 			race->begin = strtoull(optarg, NULL, 0);
@@ -450,10 +508,17 @@ static int race_parse(struct race *race, int argc, char **argv)
 		case 'p':
 			race->best = 0;
 			break;
+		case 'n':
+			race->procs = (uint32_t)strtoul(optarg, NULL, 0);
+			break;
+		case 'l':
+			race->link = optarg;
+			break;
 		default:
 			return usage();
 		}
 	if (argc - optind != 1 || race->factor < 2 || !race->begin ||
+	    !race->procs || (race->link && race->procs < 2) ||
 	    race->rounds < 1 || race->rounds > RACE_MAX_ROUNDS)
 		return usage();
 	return 0;
@@ -483,10 +548,14 @@ int main(int argc, char **argv)
 			    .modes = 3,
 			    .deadline_ns = INT64_MAX,
 			    .commit = "unknown",
+			    .procs = 1,
 			    .best = 1};
 	int64_t begin_ns = gt_clock_ns();
 	int rc = race_parse(&race, argc, argv);
 
+	if (rc)
+		return rc;
+	rc = race_fork(&race);
 	if (rc)
 		return rc;
 	setvbuf(stdout, NULL, _IOFBF, RACE_ROW_MAX);
@@ -500,6 +569,8 @@ int main(int argc, char **argv)
 	alarm(0);
 	printf("\n]}\n");
 	fflush(stdout);
+	if (race.world && gt_world_meet(race.world, NULL, 0, NULL, NULL))
+		rc = 3;
 	/* Ending communicators takes seconds and could only hang. */
 	_exit(ferror(stdout) ? 3 : rc);
 }

@@ -15,6 +15,7 @@ dist_man_MANS += \
 	%D%/gtopo-search.1 \
 	%D%/gtopo-show.1 \
 	%D%/gtopo-synth.1 \
+	%D%/gtopo-tune.1 \
 	%D%/gtopo-plan.5 \
 	%D%/gtopo-topology.5 \
 	%D%/gtopo-verify.1 \

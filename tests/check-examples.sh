@@ -20,16 +20,16 @@ runs() { # PROGRAM WORDS
 	[[ $out == *"$2"* ]] || echo "says '$out', not '$2'"
 }
 
-# Three processes by hand, and two that are about different plans.
-processes() { # WORDS PLAN...
-	local words=$1 n=$(($# - 1)) rank=0 pids=() pid status=0 plan
-	shift
-	export WORLD_SIZE=$n MASTER_ADDR=127.0.0.1 \
+# A process for each plan, by hand, and what one of them must say.
+processes() { # PROGRAM WORDS PLAN...
+	local program=$1 words=$2 rank=0 pids=() pid status=0 plan
+	shift 2
+	export WORLD_SIZE=$# MASTER_ADDR=127.0.0.1 \
 		GTOPO_SECRET="not so secret: a test"
-	MASTER_PORT=$((20000 + ($$ * 7 + n) % 10000))
+	MASTER_PORT=$((20000 + ($$ * 7 + $#) % 10000))
 	export MASTER_PORT
 	for plan; do
-		RANK=$rank timeout 60 "$build/examples/process-per-rank" \
+		RANK=$rank timeout 60 "$build/examples/$program" \
 			"$plan" >"$tmp/out.$rank" 2>&1 &
 		pids+=($!)
 		rank=$((rank + 1))
@@ -37,19 +37,51 @@ processes() { # WORDS PLAN...
 	for pid in "${pids[@]}"; do
 		wait "$pid" || status=$?
 	done
+	unset WORLD_SIZE MASTER_ADDR MASTER_PORT GTOPO_SECRET
 	grep -qE -- "$words" "$tmp"/out.* || cat "$tmp"/out.*
 	rm -f "$tmp"/out.*
 	return $status
 }
 
 three() {
-	processes "ranks 2 to 4 of 8: all right" "$tmp/plan.json" \
-		"$tmp/plan.json" "$tmp/plan.json" || echo "status $?"
+	processes process-per-rank "ranks 2 to 4 of 8: all right" \
+		"$tmp/plan.json" "$tmp/plan.json" "$tmp/plan.json" ||
+		echo "status $?"
 }
 
 other_plans() {
-	processes "has 'gtopo .*, plan sha256:.*', this process 'gtopo" \
+	processes process-per-rank \
+		"has 'gtopo .*, plan sha256:.*', this process 'gtopo" \
 		"$tmp/plan.json" "$tmp/other.json" && echo "status 0"
+}
+
+skips() { # NAME WHY
+	n=$((n + 1))
+	echo "ok $n - $1 # skip $2"
+}
+
+# On GPUs where there are some; the programs say themselves when not.
+gpus() {
+	local out status
+	if [ ! -x "$build/examples/gpu-streams" ]; then
+		skips "streams of GPUs" "built without CUDA"
+		skips "a process per GPU" "built without CUDA"
+		return
+	fi
+	"$GTOPO" detect 2>/dev/null | "$GTOPO" search --algo ring --gpus 0,1 - \
+		>"$tmp/gpus.json" 2>/dev/null
+	out=$(timeout 120 "$build/examples/gpu-streams" "$tmp/gpus.json" 2>&1)
+	status=$?
+	if [ "$status" -eq 77 ]; then
+		skips "streams of GPUs" "$out"
+		skips "a process per GPU" "$out"
+		return
+	fi
+	[[ $status -eq 0 && $out == *"GPUs have the sum"* ]] && out=
+	verdict "streams of GPUs" "${out:+status $status: $out}"
+	verdict "a process per GPU" "$(processes process-per-gpu \
+		"ranks 1 to 1 of 2: all right" "$tmp/gpus.json" \
+		"$tmp/gpus.json" || echo "status $?")"
 }
 
 shows() {
@@ -81,6 +113,7 @@ verdict "one thread" \
 	"$(runs "$build/examples/one-thread" "8 ranks have the sum")"
 verdict "a thread per rank" \
 	"$(runs "$build/examples/thread-per-rank" "8 threads, two operations")"
+gpus
 verdict "three processes" "$(three)"
 sed 's/"slots": [0-9]*/"slots": 16/' "$tmp/plan.json" >"$tmp/other.json"
 verdict "processes that have different plans" "$(other_plans)"

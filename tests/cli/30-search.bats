@@ -86,8 +86,59 @@ a GPU; see 'gtopo paths'"
 @test "--max-channels keeps to its limit" {
 	run_split gtopo search --max-channels 1 "$(h100)"
 	want 0 ""
+	run_split gtopo search -v --algo ring --max-channels 3 \
+		-o "$BATS_TEST_TMPDIR/plan" "$GTOPO_SRC/share/xml/dgx-1v.xml"
+	[ "$status" -eq 0 ]
+	[[ $err == *"rings of 100 GB/s in 3 channels"* ]]
+	[[ $err == *"proved: no 3 rings or fewer reach more"* ]]
+	[[ $err == *"without --max-channels at most 120 GB/s"* ]]
+	run_split gtopo verify "$BATS_TEST_TMPDIR/plan"
+	[[ $out == *"for 3 rings or fewer: optimal, proven"* ]]
 	run_split gtopo search --max-channels 0 "$(h100)"
 	[ "$status" -eq 2 ]
+}
+
+@test "--equal gives all channels one share, and -v how good that is" {
+	cd "$BATS_TEST_TMPDIR"
+	run_split gtopo search -v --algo ring --equal --max-channels 5 -o plan \
+		"$GTOPO_SRC/share/xml/dgx-1v.xml"
+	[ "$status" -eq 0 ]
+	[[ $err == *"rings of 100 GB/s in 5 channels"* ]]
+	[[ $err == *"no 5 or fewer equal channels reach more"* ]]
+	[ "$(jq -r '.channels[].gbs' plan | sort -u)" = 20 ]
+	run_split gtopo verify plan
+	want 0 ""
+	run_split gtopo run --plan plan --device host --coll allreduce \
+		-b 64K -e 64K
+	[[ $out == *"Out of bounds values : 0 OK"* ]]
+}
+
+@test "--trees-per-root: so many at most, fewer if more do not help" {
+	cd "$BATS_TEST_TMPDIR"
+	while read -r k channels value; do
+		gtopo search --algo forest --coll allgather --gpus 0,1,2,3 \
+			--trees-per-root "$k" -o plan \
+			"$GTOPO_SRC/share/xml/dgx-1v.xml"
+		gtopo verify plan
+		[ "$(jq '.channels | length' plan)" = "$channels" ]
+		[ "$(jq -r .proof.value plan)" = "$value" ]
+	done <<-END
+		1 4 80
+		2 4 80
+		3 12 96
+		4 16 320/3
+	END
+	gtopo search --algo forest --coll allgather --gpus 0,1,2,3 \
+		--max-channels 7 -o plan "$GTOPO_SRC/share/xml/dgx-1v.xml"
+	[ "$(jq '.channels | length' plan)" = 4 ]
+	run_split gtopo search --algo forest --coll allgather --gpus 0,1,2,3 \
+		--max-channels 3 "$GTOPO_SRC/share/xml/dgx-1v.xml"
+	want 1 "gtopo search: --max-channels: each of 4 GPUs needs a tree of \
+its own"
+	run_split gtopo search --algo ring --trees-per-root 2 "$(h100)"
+	want 2 "gtopo search: --trees-per-root is for --algo forest"
+	run_split gtopo search --nodes 2 --equal "$(h100)"
+	want 2 "gtopo search: --equal is for one machine"
 }
 
 @test "a cluster: as quickly proved for 100,000 GPUs as for 16" {
@@ -130,6 +181,150 @@ a GPU; see 'gtopo paths'"
 	[ "$(jq -r '.cluster.levels[0].uplink_gbs' plan)" = 25/2 ]
 }
 
+@test "rings through all nodes: as quickly proved for 100,000 GPUs" {
+	cd "$BATS_TEST_TMPDIR"
+	for nodes in 2 12500; do
+		gtopo search --algo ring --nodes $nodes -o plan "$(h100)"
+		run_split gtopo verify plan
+		want 0 ""
+		[[ $out == *"value     384 GB/s"* ]]
+		[[ $out == *"for rings: optimal, proven"*"any bound"* ]]
+		[ "$(wc -c <plan)" -lt 200000 ]
+	done
+	run_split gtopo search -v --algo ring --max-channels 2 --nodes 2 \
+		-o plan "$(h100)"
+	[[ $err == *"2 nodes of 8 GPUs: rings of 96 GB/s in 2 channels"* ]]
+	gtopo verify plan
+}
+
+# rails NODES [ATTRIBUTES]: a cluster of rails, with what is above them.
+rails() {
+	cat <<-END
+		<cluster version="1" name="rails">
+		  <node file="$(h100)" nets="0,3-6,9-11" count="$1"/>
+		  <fabric>
+		    <level rail="each" ${2-}/>
+		    ${2:+<level/>}
+		  </fabric>
+		</cluster>
+	END
+}
+
+@test "rings keep to rails: every other node the other way, or by one rail" {
+	cd "$BATS_TEST_TMPDIR"
+	rails 4 >even.xml
+	rails 3 >odd.xml
+	rails 64 'nodes="8" oversubscription="32"' >uplinks.xml
+	while read -r cluster hops value; do
+		gtopo search --algo ring -o plan "$cluster.xml"
+		run_split gtopo verify plan
+		want 0 ""
+		[[ $out == *"for rings: optimal, proven"* ]]
+		[ "$(jq -r .proof.value plan)" = "$value" ]
+		[ "$(jq -c '[.channels[].hops | length] | unique' plan)" = \
+			"[$hops]" ]
+	done <<-END
+		even 16 384
+		odd 8 384
+		uplinks 16 100
+	END
+	[ "$(jq '.proof.certificate.prices | has("switch0.3>") or
+		has(">switch0.3")' plan)" = true ]
+}
+
+@test "rings of small clusters run on the host, and are predicted" {
+	cd "$BATS_TEST_TMPDIR"
+	rails 2 >c.xml
+	while read -r gpus coll root; do
+		gtopo search --algo ring --gpus "$gpus" --coll "$coll" \
+			--root "$root" -o plan c.xml
+		gtopo verify plan
+		run_split gtopo run --plan plan --device host --coll "$coll" \
+			--root "$root" -b 64K -e 64K
+		[ "$status" -eq 0 ]
+		[[ $out == *"Out of bounds values : 0 OK"* ]]
+		gtopo predict plan
+		gtopo export --to dot plan | grep -q "r[0-9]* -> r"
+	done <<-END
+		0 allreduce 0
+		0,1,2,3,4,5,6,7 allreduce 0
+		0,1 allgather 0
+		0,1,4 reducescatter 0
+		2,1,0 broadcast 4
+		0,1,2 reduce 5
+	END
+}
+
+@test "NVLink between nodes: 72 GPUs of 18 trays" {
+	cd "$BATS_TEST_TMPDIR"
+	xml=$GTOPO_SRC/share/xml
+	for coll in allreduce allgather reducescatter; do
+		gtopo search --coll $coll -o plan "$xml/gb200-nvl72.xml"
+		gtopo verify --topology "$xml/gb200-tray.xml" plan
+		gtopo search --algo hier --coll $coll -o plan \
+			"$xml/gb200-nvl72.xml"
+		run_split gtopo verify --topology "$xml/gb200-tray.xml" plan
+		want 0 ""
+		[[ $out == *"$coll of 72 ranks over 1 channel"* ]]
+	done
+	# Each GPU gets the blocks of 71 others over 18 links of 40.1 GB/s.
+	[ "$(jq -r .proof.value plan)" = 259848/355 ]
+	[ "$(jq -r '.cluster.ports[].id' plan)" = NVLINK/0 ]
+	[ "$(jq -r '.channels[].hops[].transport' plan | sort -u)" = peer ]
+	gtopo run --plan plan --device host --coll reducescatter -b 72K \
+		-e 72K | grep -q 'values : 0 OK'
+	# A thinner level of switches between pairs of nodes.
+	cat >thin.xml <<-END
+		<cluster version="1" name="thin">
+		<node file="$xml/h200-vm-4.xml" count="4"/><fabric over="nvlink">
+		<level nodes="2" oversubscription="16"/><level/></fabric></cluster>
+	END
+	for coll in allreduce allgather; do
+		gtopo search --algo hier --coll $coll -o plan thin.xml
+		run_split gtopo verify plan
+		want 0 ""
+		gtopo run --plan plan --device host --coll $coll -b 64K \
+			-e 64K | grep -q 'values : 0 OK'
+	done
+	# 8 GPUs' 370.8 GB/s each, a sixteenth of it upwards, for half of all.
+	[ "$(jq -r .proof.value plan)" = "$(jq -r .proof.bound plan)" ]
+	[ "$(jq -r .proof.value plan)" = 1854/5 ]
+	run_split gtopo search --explain thin.xml
+	want 0 ""
+	[[ $out == *"no oversubscription of the switches above 2 nodes: "* ]]
+}
+
+@test "trees of nodes: two of them, run and predicted" {
+	cd "$BATS_TEST_TMPDIR"
+	gtopo search --algo tree --nodes 12500 -o plan "$(h100)"
+	run_split gtopo verify plan
+	want 0 ""
+	[[ $out == *"value     192 GB/s"*"for any schedule: "*"proven"* ]]
+	[ "$(jq -c '[.channels[].second] | unique' plan)" = '[false,true]' ]
+	[ "$(wc -c <plan)" -lt 200000 ]
+	gtopo predict -b 1K -e 1K plan | awk '$8 == "tree" || $9 == "tree"'
+	rails 5 >c.xml
+	while read -r gpus coll root; do
+		gtopo search --algo tree --gpus "$gpus" --coll "$coll" \
+			--root "$root" -o plan c.xml
+		gtopo verify plan
+		run_split gtopo run --plan plan --device host --coll "$coll" \
+			--root "$root" -b 64K -e 64K
+		[ "$status" -eq 0 ]
+		[[ $out == *"Out of bounds values : 0 OK"* ]]
+		[ "$(jq '.cluster.nodes' plan)" = 5 ]
+		gtopo predict plan
+	done <<-END
+		0 allreduce 0
+		0,1,4 allreduce 0
+		2,1,0 broadcast 7
+		0,1 reduce 9
+	END
+	run_split gtopo search --algo tree --coll allgather --nodes 9 "$(h100)"
+	want 2 "gtopo search: --coll allgather: trees of several nodes do \
+allreduce, broadcast and reduce; take --algo hier"
+}
+
 @test "templates of small clusters run on the host" {
 	cd "$BATS_TEST_TMPDIR"
 	while read -r nodes gpus coll; do
@@ -154,32 +349,35 @@ a GPU; see 'gtopo paths'"
 	}
 	run_split gtopo search --algo hier "$(h100)"
 	want 2 "gtopo search: --algo hier needs a cluster file, or --nodes"
-	run_split gtopo search --algo ring --nodes 2 "$(h100)"
-	want 2 "gtopo search: --algo ring is for one machine"
+	run_split gtopo search --algo forest --nodes 9 "$(h100)"
+	want 2 "gtopo search: --algo forest is for one machine, or up to 64 GPUs"
 	for coll in broadcast reduce; do
-		run_split gtopo search --coll $coll --nodes 2 "$(h100)"
-		want 2 "gtopo search: --coll $coll is for one machine; \
-templates do allreduce, allgather and reducescatter"
+		run_split gtopo search --algo hier --coll $coll --nodes 2 \
+			"$(h100)"
+		want 2 "gtopo search: --coll $coll: templates do allreduce, \
+allgather and reducescatter; take --algo ring"
 	done
-	cluster "<node file=\"$(h100)\" count=\"2\"/>
-		<node file=\"$GTOPO_SRC/share/xml/dgx-a100.xml\"/>
+	run_split gtopo search --algo ring --root 16 --nodes 2 --coll reduce \
+		"$(h100)"
+	want 2 "gtopo search: --root: there is no rank '16', only 16 of them"
+	run_split gtopo search --algo ring --explain --nodes 2 "$(h100)"
+	want 2 "gtopo search: --explain of several nodes is about trees, of \
+allreduce, allgather and reducescatter"
+	cluster "<node file=\"$GTOPO_SRC/share/xml/dgx-1v.xml\" count=\"1\"/>
+		<node file=\"$GTOPO_SRC/share/xml/h200-vm-4.xml\"/>
 		<fabric><level/></fabric>"
-	want 2 "gtopo search: c.xml: templates need nodes that are all alike; \
-there are 2 kinds"
+	[ "$status" -eq 0 ]
+	run_split gtopo search --algo hier c.xml
+	want 2 "gtopo search: c.xml: 'dgx-1v' and 'h200-vm-4' are different \
+machines; templates need nodes that differ in ports alone"
 	run_split gtopo search --nodes 2 c.xml
 	want 2 "gtopo search: a cluster file has its own number of nodes; leave \
 out --nodes"
-	cluster "<node file=\"$(h100)\" count=\"5\"/>
-		<fabric><level nodes=\"2\" oversubscription=\"2\"/><level/></fabric>"
-	want 2 "gtopo search: c.xml: 5 nodes do not fill switches of 2; \
-templates need switches that are alike"
 }
 
 @test "what cannot be done with a plan of a cluster is said" {
 	cd "$BATS_TEST_TMPDIR"
 	gtopo search --nodes 12500 -o plan "$(h100)"
-	run_split gtopo predict plan
-	want 2 "gtopo predict: plan: plans of clusters are not predicted"
 	run_split gtopo export --to msccl plan
 	want 2 "gtopo export: plan: there are 100000 ranks; at most 1024 are \
 written one by one"

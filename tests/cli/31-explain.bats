@@ -28,6 +28,51 @@ setup() {
 	gtopo search --algo ring two.xml | grep -q '"value": "240"'
 }
 
+@test "--explain of several nodes: links, ports, uplinks" {
+	run_split gtopo search --nodes 2 --coll allgather --explain \
+		"$xml/dgx-h100.xml"
+	want 0 ""
+	[[ $out == "allgather of 2 nodes of 8 GPUs: 446.72 GB/s"* ]]
+	[[ $out == *"each GPU has to get the blocks of the other 15 GPUs over 418.8 GB/s"* ]]
+	[[ $out == *"beside each full GPU–NVS: 1.72x, 768 GB/s"* ]]
+	# One port of 10 GB/s a node, whose way to the GPU is wider.
+	sed 's/speed="400000"/speed="80000"/' "$xml/dgx-h100.xml" >slow.xml
+	cat >slow4.xml <<-END
+		<cluster version="1" name="c"><node file="slow.xml" nets="3,0" count="4"/>
+		<fabric><level/></fabric></cluster>
+	END
+	run_split gtopo search --coll allgather --explain slow4.xml
+	want 0 ""
+	[[ $out == *"allgather of 4 nodes of 8 GPUs: 26.6667 GB/s"* ]]
+	[[ $out == *"each node has to get the blocks of the other 24 GPUs over 20 GB/s"* ]]
+	[[ $out == *"a second port beside each: 2x, 53.3333 GB/s"* ]]
+	[[ $out == *"a second port on rail 1, beside NET0: 1.5x, 40 GB/s"* ]]
+	cat >thin.xml <<-END
+		<cluster version="1" name="c">
+		<node file="$xml/dgx-h100.xml" nets="0,3-6,9-11" count="64"/><fabric>
+		<level nodes="8" rail="each" oversubscription="32"/><level/></fabric>
+		</cluster>
+	END
+	run_split gtopo search --explain thin.xml
+	want 0 ""
+	[[ $out == *"uplinks of the switches above 8 nodes, one a rail, 12.5 GB/s each way"* ]]
+	[[ $out == *"no oversubscription of the switches above 8 nodes: 3.41x, 195.048 GB/s"* ]]
+	sed 's/oversubscription="32"//' thin.xml >wide.xml
+	gtopo search -v -o wide.json wide.xml 2>&1 | grep -q 'trees of 195.048 GB/s'
+}
+
+@test "out of time in a cluster and a forest: a plan with its gap" {
+	gtopo search --budget 1ns --nodes 2 -o plan.json "$xml/dgx-h100.xml"
+	gtopo verify plan.json
+	grep -q '"optimal": false' plan.json
+	gtopo search --algo forest --budget 1ns -o plan.json "$xml/mi250x.xml"
+	gtopo verify plan.json
+	grep -q '"optimal": false' plan.json
+	run_split gtopo search --max-channels 2 --nodes 2 "$xml/dgx-h100.xml"
+	want 2 "gtopo search: --max-channels of several nodes is for --algo \
+ring; templates need as many channels as their trees have shares"
+}
+
 @test "--explain writes the plan to a file only" {
 	run_split gtopo search --algo ring --explain -o plan.json \
 		"$xml/h200-vm-4.xml"

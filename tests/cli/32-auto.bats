@@ -39,6 +39,17 @@ used = {c for row in rows for c in row["channels"]}
 assert used == {c["id"] for c in plan["channels"]}'
 }
 
+@test "packets of 128 bytes go over NVLink alone, copy engines do not add" {
+	gtopo search -o plan.json "$xml/h200-vm-4.xml"
+	grep -q '"protocol": "ll128"' plan.json
+	gtopo search -o plan.json "$xml/pcie-8gpu.xml"
+	[ "$(grep -c '"protocol": "ll128"' plan.json)" -eq 0 ]
+	gtopo search --coll allgather -o plan.json "$xml/h200-vm-4.xml"
+	grep -q '"protocol": "ce"' plan.json
+	gtopo search --coll reducescatter -o plan.json "$xml/h200-vm-4.xml"
+	[ "$(grep -c '"protocol": "ce"' plan.json)" -eq 0 ]
+}
+
 @test "a mesh has what all pairs can move at once" {
 	gtopo search --algo mesh -o plan.json "$xml/dgx-h100.xml"
 	gtopo verify plan.json
@@ -61,4 +72,22 @@ assert used == {c["id"] for c in plan["channels"]}'
 		gtopo search --gpus "$gpus" -o plan.json "$xml/dgx-h100.xml"
 		gtopo verify plan.json
 	done
+}
+
+@test "a cluster: templates, rings and trees side by side" {
+	cd "$BATS_TEST_TMPDIR"
+	gtopo search --nodes 2 --gpus 0,1,4,5 -o plan "$xml/dgx-h100.xml"
+	[ "$(jq -r '.select | length > 1 and .[-1].max_bytes == null' plan)" = \
+		true ]
+	[ "$(jq -r '[.select[].algo] | unique | join(",")' plan)" = hier,tree ]
+	run_split gtopo verify plan
+	want 0 ""
+	[[ $out == *"for any schedule"*"proven"* ]]
+	gtopo predict plan | grep -q " tree "
+	run_split gtopo run --plan plan --device host -b 64K -e 64K
+	[[ $out == *"Out of bounds values : 0 OK"* ]]
+	jq '.select[0].channels += [0]' plan >mixed
+	run_split gtopo verify mixed
+	want 1 "gtopo verify: mixed: select[0].channels[8]: channel '0' is a \
+template; algo 'tree' cannot use it"
 }

@@ -24,6 +24,23 @@ assert 0.94 * 120 < row["busbw_gbs"] <= 120, row
 assert row["busy"] > 0.97, row'
 }
 
+@test "a cluster of any size" {
+	for n in 2 16 12500; do
+		gtopo search --nodes $n -o plan.json "$xml/dgx-h100.xml"
+		gtopo predict -b 64 -e 16T -f 4096 --json plan.json |
+			python3 -c '
+import json, sys
+rows = json.load(sys.stdin)["rows"]
+times = [row["time_us"] for row in rows]
+assert len(times) == 4 and times == sorted(times), times
+plan = json.load(open("plan.json"))
+ns = plan["proof"]["value"].split("/") + ["1"]
+top = int(ns[0]) / int(ns[1])
+assert all(row["algbw_gbs"] < top for row in rows), (top, rows)
+assert rows[0]["ranks"] == int(sys.argv[1]) * 8, rows' $n
+	done
+}
+
 @test "predictions agree with the races on 4 and 2 H200" {
 	for n in 4 2; do
 		gpus=$(seq -s, 0 $((n - 1)))
@@ -33,7 +50,7 @@ assert row["busy"] > 0.97, row'
 			gtopo predict --coll "$coll" -b 64 -e 1G -f 4 --json \
 				plan.json >"$coll.json"
 		done
-		python3 - "$GTOPO_SRC/bench/results/rings/h200x$n-d9c4d09.json" <<'END'
+		python3 - "$GTOPO_SRC/bench/results/fitted/h200x$n-d9c4d09.json" <<'END'
 import json, math, sys
 said = {}
 for coll in "allreduce", "allgather", "reducescatter":
@@ -66,6 +83,12 @@ assert abs(float(p["base_us"]) - 10) < 0.5, p
 assert abs(float(p["hop_us"]["NVL"]) - 2.5) < 0.1, p
 assert abs(float(p["rate"]) - 0.8) < 0.01, p'
 	gtopo predict --params found.json plan.json >/dev/null
+	# What is kept stays the default.
+	"$fit" -k base,rate plan.json report >kept.json
+	grep -q '"base_us": "6.3000"' kept.json
+	grep -q '"rate": "0.9900"' kept.json
+	run_split "$fit" -k speed plan.json report
+	want 2 "usage: fit [-k NAMES] PLAN REPORT..."
 }
 
 @test "wrong parameters are refused" {

@@ -279,7 +279,7 @@ root at rank 2, the 'broadcast' at rank 1"
 
 @test "options for GPUs are refused where CPUs run" {
 	ring_plan
-	for option in "--map index" --strict --graph --best; do
+	for option in "--map index" "--map share" --graph --best; do
 		# shellcheck disable=SC2086
 		run_split host $option -e 1K
 		[ "$status" -eq 2 ]

@@ -75,6 +75,62 @@ by_hand() {
 	right
 }
 
+@test "a plan over network cards that are not there goes over TCP, and says so" {
+	gtopo synth "2 gpu 1 nic" 2>/dev/null |
+		gtopo search --nodes 2 --coll allgather - >"$plan"
+	export WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=$(free_port)
+	unset GTOPO_IB_HCA
+	GTOPO_HOSTID=b RANK=1 host -b 1K -e 1K 2>"$plan.err" &
+	GTOPO_HOSTID=a RANK=0 run_split host -b 1K -e 1K
+	wait $!
+	[ "$status" -eq 0 ]
+	[[ "$err" == "gtopo run: TCP between hosts: process 0 ("*") has no RDMA port that works on the plan's card '0000:03:00.0'" ]]
+	[ ! -s "$plan.err" ]
+}
+
+@test "what goes between processes is logged, in order and completely" {
+	gtopo synth "2 gpu" 2>/dev/null |
+		gtopo search --algo ring --coll allreduce - >"$plan"
+	for link in shm tcp; do
+		run_split host --procs 2 --link $link --iface lo -b 4K -e 4K \
+			--coll allreduce --trace-links "$plan.log"
+		right
+		for one in 0 1; do
+			# Eight operations of two steps in each direction.
+			for what in "slice from $one" "credit from $((1 - one))"; do
+				grep " $what " "$plan.log.$one" |
+					sed 's/.*number \([0-9]*\).*/\1/' >"$plan.n"
+				diff "$plan.n" <(seq 0 15)
+			done
+			[ "$(wc -l <"$plan.log.$one")" -eq 32 ]
+			# Nobody gives back what was not sent.
+			sort -s -n -k1,1 "$plan.log.0" "$plan.log.1" |
+				awk '$2 == "slice" { n[$4]++ }
+				$2 == "credit" && $12 >= n[$4] { exit 1 }'
+		done
+	done
+	run_split host --procs 1 -b 4K -e 4K --trace-links "$plan.log"
+	want 2 "gtopo run: --trace-links: one process alone has no links"
+	run_split host --procs 2 -b 4K -e 4K --trace-links "$plan.no/log"
+	[ "$status" -eq 3 ]
+	# Whose file could not be written first is the one that is told.
+	[[ "$err" == *"$plan.no/log."[01]": cannot write: No such file or directory" ]]
+}
+
+@test "a link that carries nothing: times, but no verdict" {
+	ring_plan
+	run_split host --procs 2 --link null -b 64K -e 64K
+	[ "$status" -eq 0 ]
+	[ "$(grep -c 'N/A.*N/A$' <<<"$out")" -ge 5 ]
+	grep -q '^# Out of bounds values : N/A$' <<<"$out"
+	host --procs 2 --link null -b 64K -e 64K --coll allreduce --json |
+		jq -e '.wrong == null and .rows[0].wrong == null'
+	run_split host --procs 2 -b 4K -e 4K --trace "$plan.trace"
+	want 2 "gtopo run: --trace: the times are one process's; leave the others out"
+	run_split host --procs 2 --link null --soak 1s
+	want 2 "gtopo run: --soak checks data, and --link null carries none"
+}
+
 @test "all types and operators between processes" {
 	ring_plan
 	run_split host --procs 3 -b 4099 -e 4099 --dtype all --op all
@@ -134,17 +190,58 @@ by_hand() {
 	RANK=1 host -b 2K -e 2K 2>/dev/null &
 	RANK=0 run_split host -b 1K -e 1K
 	wait $! || true
-	[ "$status" -eq 3 ]
-	[[ "$err" == "gtopo run: process 1 ("*") has options '"* ]]
+	[ "$status" -eq 2 ]
+	[[ "$err" == "gtopo run: process 1 ("*") has options '"*", process 0 '"* ]]
 	ring_plan h200-vm-4
 	mv "$plan" "$plan.other"
 	ring_plan
 	RANK=1 gtopo run --plan "$plan.other" --device host -b 1K -e 1K \
 		2>/dev/null &
 	RANK=0 run_split host -b 1K -e 1K
-	wait $! || true
-	[ "$status" -eq 3 ]
+	wait $! || code=$?
+	[ "$status" -eq 2 ]
+	[ "$code" -eq 2 ]
 	[[ "$err" == "gtopo run: process 1 ("*") has plan 'sha256:"* ]]
+	# Another version: the program with another number in it.
+	version=$(gtopo version | sed -n 's/^gtopo \([0-9.]*[0-9]\).*/\1/p')
+	sed "s/${version//./\\.}/${version//[0-9]/9}/g" "$GTOPO" \
+		>"$plan.other"
+	chmod +x "$plan.other"
+	RANK=1 "$plan.other" run --plan "$plan" --device host -b 1K -e 1K \
+		2>/dev/null &
+	RANK=0 run_split host -b 1K -e 1K
+	wait $! || true
+	[ "$status" -eq 2 ]
+	[[ "$err" == "gtopo run: process 1 ("*") has version '9.9.9', process 0 '$version'" ]]
+}
+
+@test "a process on another machine is named" {
+	ring_plan
+	for procs in 1 2; do
+		run_split host --procs $procs --strict -b 1K -e 1K
+		[ "$status" -eq 2 ]
+		[[ "$err" == "gtopo run: "*"the plan is for another machine" ]]
+	done
+	[[ "$err" == "gtopo run: process 0 ("* ]]
+	gtopo synth "2 gpu 1 nic" 2>/dev/null |
+		gtopo search --nodes 2 --coll allgather - >"$plan"
+	run_split host --procs 2 --strict -b 1K -e 1K
+	right
+	unshare -m true 2>/dev/null || skip "no mount namespaces here"
+	[ -n "$(ls /sys/bus/pci/devices)" ] || skip "no PCI devices here"
+	export WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=$(free_port)
+	# Process 1 sees no PCI devices.
+	# shellcheck disable=SC2016
+	RANK=1 unshare -m sh -c 'mount -t tmpfs none /sys/bus/pci/devices
+		exec "$@"' sh "$GTOPO" run --plan "$plan" --device host \
+		--strict -b 1K -e 1K -n 2 -w 1 2>/dev/null &
+	RANK=0 run_split host --strict -b 1K -e 1K
+	code=0
+	wait $! || code=$?
+	[ "$status" -eq 2 ]
+	[ "$code" -eq 2 ]
+	[[ "$err" == "gtopo run: process 1 ("*") is on another machine than process 0 ("*")" ]]
+	[ "$(wc -l <<<"$err")" -eq 1 ]
 }
 
 @test "a process that does not come is named within the time limit" {
@@ -221,6 +318,26 @@ ended() {
 	kill -KILL "${children[1]}"
 	ended 3
 	grep -q "process 1 (.*) is silent for 3.0 s" "$plan.err"
+}
+
+@test "a process that is slow, but gets on, is waited for" {
+	ring_plan
+	"$GTOPO" run --plan "$plan" --device host --procs 4 -b 1M -e 1M \
+		-n 10 --coll allreduce --timeout 2s >"$plan.out" 2>"$plan.err" \
+		3>&- &
+	leader=$!
+	for _ in $(seq 100); do
+		[ "$(pgrep -cP $leader)" -eq 4 ] && break
+		sleep 0.01
+	done
+	slow=$(pgrep -P $leader | sed -n 2p)
+	while kill -STOP "$slow" 2>/dev/null; do
+		sleep 0.3
+		kill -CONT "$slow" || true
+		sleep 0.02
+	done
+	wait $leader
+	grep -q '^# Out of bounds values : 0 OK$' "$plan.out"
 }
 
 @test "a rank that stalls is named by its own process" {
@@ -361,4 +478,48 @@ on() {
 	[ "$code" -eq 3 ]
 	grep -q "process 0 (.*) is silent" "$plan.err"
 	[ $((SECONDS - begin)) -le 7 ]
+}
+
+@test "three hosts, of which two do not reach each other" {
+	two_hosts
+	spaces="$spaces gt$$c gt$$s"
+	ip netns add gt$$c
+	ip netns add gt$$s
+	ip -n gt$$s link add br0 type bridge 2>/dev/null || skip "no bridge here"
+	ip -n gt$$s link set br0 up
+	local number=0
+	for one in a b c; do
+		number=$((number + 1))
+		ip link add e0 netns gt$$$one type veth \
+			peer name v$one netns gt$$s
+		ip -n gt$$s link set v$one master br0 up
+		ip -n gt$$$one link set lo up
+		ip -n gt$$$one address add 10.78.0.$number/24 dev e0
+		ip -n gt$$$one link set e0 up
+	done
+	gtopo synth "3 gpu" 2>/dev/null |
+		gtopo search --algo ring --coll allreduce - >"$plan"
+	number=0
+	local others=()
+	for one in b c a; do
+		number=$(((number + 1) % 3))
+		ip netns exec gt$$$one env GTOPO_HOSTID="$one" RANK=$number \
+			WORLD_SIZE=3 MASTER_ADDR=10.78.0.1 MASTER_PORT=7118 \
+			"$GTOPO" run --plan "$plan" --device host -b 256K \
+			-e 256K -n 1000000 --timeout 4s --iface e0 \
+			>/dev/null 2>"$plan.err$one" 3>&- &
+		others+=($!)
+	done
+	sleep 1
+	for one in b c; do
+		ip netns exec gt$$s bridge link set dev v$one isolated on
+	done
+	for one in "${others[@]}"; do
+		code=0
+		wait "$one" || code=$?
+		[ "$code" -eq 3 ]
+	done
+	cat "$plan.erra"
+	grep -qE 'process (1|2) .*: the connection to process (1|2) .* broke' \
+		"$plan.erra"
 }

@@ -15,11 +15,14 @@ cli_tests += \
 	%D%/31-explain.bats \
 	%D%/32-auto.bats \
 	%D%/33-forest.bats \
+	%D%/34-uneven.bats \
+	%D%/35-flow.bats \
 	%D%/40-verify.bats \
 	%D%/41-predict.bats \
 	%D%/42-export.bats \
 	%D%/43-msccl.bats \
 	%D%/50-run.bats \
+	%D%/51-tune.bats \
 	%D%/55-processes.bats
 
 EXTRA_DIST += $(cli_tests) %D%/leaks.supp %D%/common.bash %D%/run-bats.sh

@@ -1,7 +1,10 @@
 # What needs GPUs.  run.sh does everything and skips where there are none;
 # HACKING.md says how to run it on a machine that has only the binaries.
 if HAVE_CUDA
-check_PROGRAMS += %D%/matrix
+check_PROGRAMS += %D%/library %D%/matrix
+%C%_library_SOURCES = %D%/library.c %D%/library.h %D%/library_fault.c \
+	%D%/library_graph.c %D%/library_ops.c %D%/spin.cu
+%C%_library_LDADD = $(gtopo_LDADD)
 %C%_matrix_LDADD = $(gtopo_LDADD)
 cli_tests += %D%/run.sh
 endif

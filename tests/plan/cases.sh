@@ -46,7 +46,7 @@ page=../../../man/gtopo-plan.5
 verdict "gtopo-plan(5) names each key of the schema" "$(
 	grep -oE '^ *"[a-z_]+": \{' $schema | grep -oE '[a-z_]+' | sort -u |
 		grep -vE '^(properties|items|if|then|else|rational)$' |
-		grep -vE "^(channel|count|hop|link|places|program|step|operand)\$" |
+		grep -vE "^(channel|count|hop|link|measurement|places|program|step|operand)\$" |
 		while read -r name; do
 			grep -qE "^\.(B|BR|RB) .*\b$name\b" $page ||
 				echo "$name is missing"

@@ -2,10 +2,12 @@
 unit_tests += \
 	%D%/test_base \
 	%D%/test_bound \
+	%D%/test_chance \
 	%D%/test_cluster \
 	%D%/test_cost \
 	%D%/test_engine \
 	%D%/test_fifo \
+	%D%/test_flow \
 	%D%/test_forest \
 	%D%/test_hier \
 	%D%/test_hier_table \
@@ -28,13 +30,18 @@ unit_tests += \
 	%D%/test_ring_table \
 	%D%/test_show \
 	%D%/test_simulate \
+	%D%/test_stream \
 	%D%/test_topo \
 	%D%/test_trace \
+	%D%/test_tune \
 	%D%/test_unit \
+	%D%/test_whole \
 	%D%/test_world
 
-EXTRA_DIST += %D%/cuts.h %D%/fabrics.h %D%/ring_plan.h %D%/test.h
+EXTRA_DIST += %D%/bounds.h %D%/cuts.h %D%/fabrics.h %D%/ring_plan.h %D%/test.h
 
+tests_unit_test_chance_SOURCES = \
+	%D%/test_chance.c %D%/machine_run.c %D%/machine_run.h
 tests_unit_test_mutate_SOURCES = \
 	%D%/test_mutate.c %D%/oracle.c %D%/oracle.h
 tests_unit_test_mutate_plan_SOURCES = \

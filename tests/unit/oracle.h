@@ -17,7 +17,7 @@ enum {
 	ORACLE_LANES = 3,
 	ORACLE_CHUNKS = 18,
 	ORACLE_SLOTS = 64,
-	ORACLE_TAGS = 3,
+	ORACLE_TAGS = 5,
 };
 
 struct oracle_args {

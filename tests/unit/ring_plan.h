@@ -106,6 +106,30 @@ static inline void test_tree_shape(struct gt_plan *plan, uint64_t *state)
 }
 
 /* A plan of that algorithm for one collective, from a random root. */
+/* On each channel some pairs go through the ranks behind them. */
+static inline void test_flow_shape(struct gt_plan *plan, uint64_t *state)
+{
+	uint32_t n = plan->nranks;
+
+	for (uint32_t c = 0; c < plan->nchannels; c++) {
+		struct gt_plan_channel *channel = &plan->channels[c];
+
+		channel->shape = GT_SHAPE_FLOW;
+		channel->npaths = n < 4 ? 0 : test_random(state, n + 1);
+		channel->paths = gt_arena_array(plan->arena, channel->npaths,
+						sizeof(*channel->paths));
+		for (uint32_t i = 0; i < channel->npaths; i++) {
+			struct gt_plan_path *path = &channel->paths[i];
+
+			path->nranks = 3 + test_random(state, 2);
+			path->ranks = gt_arena_array(plan->arena, path->nranks,
+						     sizeof(*path->ranks));
+			for (uint32_t k = 0; k < path->nranks; k++)
+				path->ranks[k] = channel->order[(i + k) % n];
+		}
+	}
+}
+
 static inline struct gt_plan *test_shape_plan(uint32_t n, enum gt_algo algo,
 					      enum gt_coll coll,
 					      uint64_t *state)
@@ -121,6 +145,8 @@ static inline struct gt_plan *test_shape_plan(uint32_t n, enum gt_algo algo,
 		plan->channels[c].shape = GT_SHAPE_MESH;
 	if (algo == GT_ALGO_TREE)
 		test_tree_shape(plan, state);
+	if (algo == GT_ALGO_FLOW)
+		test_flow_shape(plan, state);
 	return plan;
 }
 

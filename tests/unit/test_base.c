@@ -1,12 +1,15 @@
 /* Errors, arenas, buffers and files: what everything else leans on. */
 #include "unit/test.h"
 
+#include <pthread.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/cpus.h"
 #include "base/err.h"
 #include "base/file.h"
 
@@ -134,6 +137,53 @@ static void test_file_failures(void **state)
 	assert_int_equal(rmdir(dir), 0); /* nothing was left behind */
 }
 
+/* A thread next to a device with this list; how many processors it has. */
+static int near_cpus(const char *dir, const char *list, int *bound)
+{
+	char path[256];
+	cpu_set_t set, old;
+
+	snprintf(path, sizeof(path), "%s/local_cpulist", dir);
+	assert_int_equal(gt_file_write(path, list, strlen(list), NULL), 0);
+	sched_getaffinity(0, sizeof(old), &old);
+	*bound = gt_cpus_near(pthread_self(), dir);
+	sched_getaffinity(0, sizeof(set), &set);
+	sched_setaffinity(0, sizeof(old), &old);
+	unlink(path);
+	return CPU_COUNT(&set);
+}
+
+static void test_cpus_near(void **state)
+{
+	char dir[64], list[64];
+	int all = (int)gt_cpus_count(), bound, first = 0;
+	cpu_set_t set;
+
+	(void)state;
+	make_dir(dir);
+	sched_getaffinity(0, sizeof(set), &set);
+	while (!CPU_ISSET(first, &set))
+		first++;
+	assert_int_equal(gt_cpus_near(pthread_self(), dir), 0);
+	/* All of them, none of them, nonsense. */
+	assert_int_equal(near_cpus(dir, "0-1023\n", &bound), all);
+	assert_int_equal(bound, 0);
+	assert_int_equal(near_cpus(dir, "1022-1023\n", &bound), all);
+	assert_int_equal(bound, 0);
+	assert_int_equal(near_cpus(dir, "\n", &bound), all);
+	assert_int_equal(near_cpus(dir, "a-b,4294967295-1", &bound), all);
+	rmdir(dir);
+	if (all == 1) {
+		print_message("only one processor: nothing to choose\n");
+		skip();
+	}
+	make_dir(dir);
+	snprintf(list, sizeof(list), "1023,%d-%d\n", first, first);
+	assert_int_equal(near_cpus(dir, list, &bound), 1);
+	assert_int_equal(bound, 1);
+	rmdir(dir);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -143,6 +193,7 @@ int main(void)
 		cmocka_unit_test(test_buf),
 		cmocka_unit_test(test_file_round_trip),
 		cmocka_unit_test(test_file_failures),
+		cmocka_unit_test(test_cpus_near),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,8 +2,12 @@
 
 #include <math.h>
 
+#include "base/arena.h"
 #include "base/err.h"
+#include "plan/cluster.h"
 #include "plan/cost.h"
+#include "plan/cost_few.h"
+#include "plan/cost_net.h"
 #include "plan/plan.h"
 
 static struct gt_plan *read_plan(const char *name)
@@ -105,6 +109,98 @@ static void test_grows_with_size(void **state)
 	gt_plan_free(plan);
 }
 
+/* 48 nodes of 2 GPUs, 2 below each leaf switch. */
+static struct gt_plan *read_cluster(void)
+{
+	struct gt_plan *plan = read_plan("cluster8x2-rails");
+
+	plan->cluster->levels[1].spread = GT_SPREAD_BINOMIAL;
+	gt_nodes_resize(plan->cluster, 1, 24);
+	plan->nranks = 96;
+	return plan;
+}
+
+/* One loop of pieces of `bytes` on all nodes of the plan. */
+static double run_whole(struct gt_plan *plan, enum gt_coll coll, double bytes,
+			struct gt_cost_net *net, struct gt_arena *arena)
+{
+	struct gt_cost_params params = gt_cost_default(GT_PROTOCOL_SIMPLE);
+	struct gt_cost_cut cut = {1, 1, 1, bytes};
+	struct gt_cost_run run = {
+		.params = &params, .cuts = &cut, .ngroups = 1, .loops = 1};
+	struct gt_err err;
+
+	gt_err_init(&err);
+	assert_int_equal(gt_cost_net_init(net, plan, 0, coll, arena, &err),
+			 GT_OK);
+	gt_cost_net_run(net, &run);
+	return run.end_us[0];
+}
+
+/* A few nodes stand for all: links exactly, time nearly. */
+static void test_few_nodes(void **state)
+{
+	static const enum gt_coll colls[] = {
+		GT_COLL_ALLREDUCE, GT_COLL_ALLGATHER, GT_COLL_REDUCESCATTER};
+	struct gt_plan *plan = read_cluster();
+	struct gt_cost_net whole, nets[2];
+	struct gt_cost_few few;
+	struct gt_err err;
+
+	(void)state;
+	gt_err_init(&err);
+	for (uint32_t i = 0; i < 6; i++) {
+		struct gt_arena *arena = gt_arena_new();
+		double bytes = i < 3 ? 1 : 65536, us, busy, most = 0, first[2];
+		double deep = 14 * (colls[i % 3] == GT_COLL_ALLREDUCE ? 2 : 1);
+		uint32_t link = UINT32_MAX;
+
+		assert_int_equal(
+			gt_cost_few_init(&few, plan, i % 2, arena, &err),
+			GT_OK);
+		assert_int_equal(few.n, 2);
+		for (int k = 0; k < 2; k++)
+			first[k] = run_whole(&few.plans[k], colls[i % 3], bytes,
+					     &nets[k], arena);
+		us = run_whole(plan, colls[i % 3], bytes, &whole, arena);
+		busy = gt_cost_few_busiest(&few, nets, &link);
+		for (uint32_t l = 0; l < whole.nlinks; l++)
+			most = fmax(most, whole.link_busy_us[l]);
+		assert_near(busy, most, 1e-9);
+		assert_true(link >= plan->nlinks); /* thin uplinks */
+		assert_near(gt_cost_few_fall(&few, first, deep), us,
+			    i < 3   ? 0.03
+			    : i % 2 ? 0.4
+				    : 0.3);
+		gt_arena_free(arena);
+	}
+	gt_plan_free(plan);
+}
+
+/* Clusters that are executed as they are. */
+static void test_cluster_bandwidth(void **state)
+{
+	struct gt_plan *plan = read_plan("cluster8x2-rails");
+	struct gt_cost_model *model;
+	char name[GT_COST_LINK_MAX];
+	struct gt_cost cost;
+	struct gt_err err;
+
+	(void)state;
+	gt_err_init(&err);
+	assert_int_equal(gt_cost_new(plan, plan->coll, &model, &err), GT_OK);
+	assert_int_equal(gt_cost_price(model, 4ull << 30, &cost, &err), GT_OK);
+	assert_string_equal(gt_cost_link_name(plan, cost.link, name),
+			    "uplink of level 0, rail 0");
+	/* The uplinks are full at the plan's value, and part of the time. */
+	assert_near(cost.busy * cost.time_us,
+		    (double)(4ull << 30) / 1e3 / 0.99 /
+			    gt_rat_double(plan->proof.value),
+		    1e-4);
+	gt_cost_free(model);
+	gt_plan_free(plan);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -112,6 +208,8 @@ int main(void)
 		cmocka_unit_test(test_large_is_bandwidth),
 		cmocka_unit_test(test_contention),
 		cmocka_unit_test(test_grows_with_size),
+		cmocka_unit_test(test_few_nodes),
+		cmocka_unit_test(test_cluster_bandwidth),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -160,14 +160,14 @@ static void try_shape(enum gt_algo algo, enum gt_coll coll, uint64_t *seed)
 	bench_close(&bench);
 }
 
-/* Trees and meshes, for all that they can do but gathering by blocks. */
+/* Trees, meshes and flows, for all that they can do but gathering by blocks. */
 static void test_shapes(void **state)
 {
 	uint64_t seed = 77;
 
 	(void)state;
 	for (int trial = 0; trial < 4; trial++)
-		for (int algo = GT_ALGO_TREE; algo <= GT_ALGO_TWO_SHOT; algo++)
+		for (int algo = GT_ALGO_TREE; algo <= GT_ALGO_FLOW; algo++)
 			for (int coll = 0; coll < GT_NCOLLS; coll++) {
 				if (!gt_algo_can((enum gt_algo)algo,
 						 (enum gt_coll)coll) ||

@@ -1,6 +1,5 @@
 #include "unit/test.h"
 
-#include <dirent.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -8,7 +7,9 @@
 #include "plan/check.h"
 #include "plan/plan.h"
 #include "search/bound.h"
+#include "search/equal.h"
 #include "search/shape.h"
+#include "unit/bounds.h"
 #include "unit/cuts.h"
 #include "unit/fabrics.h"
 
@@ -16,14 +17,7 @@ static const enum gt_coll colls[] = {GT_COLL_ALLREDUCE, GT_COLL_ALLGATHER,
 				     GT_COLL_REDUCESCATTER, GT_COLL_BROADCAST,
 				     GT_COLL_REDUCE};
 
-enum { NCOLLS = sizeof(colls) / sizeof(colls[0]), ROUTE_MAX = 64 };
-
-static void expect_equal(struct gt_rat a, struct gt_rat b)
-{
-	char text[2][GT_RAT_TEXT_MAX];
-
-	assert_string_equal(gt_rat_print(a, text[0]), gt_rat_print(b, text[1]));
-}
+enum { NCOLLS = sizeof(colls) / sizeof(colls[0]) };
 
 static void search(const struct gt_shape_args *args, struct gt_proposal *p)
 {
@@ -34,39 +28,6 @@ static void search(const struct gt_shape_args *args, struct gt_proposal *p)
 	rc = gt_shape_forest.propose(args, p, &err);
 	if (rc)
 		fail_msg("%s", err.text);
-}
-
-/* A hop's route leads from rank to rank through nodes that are no ranks. */
-static void expect_route(const struct gt_fabric *f,
-			 const struct gt_fabric_route *route, uint32_t from,
-			 uint32_t to)
-{
-	uint32_t at = f->ranks[from];
-
-	assert_true(route->nlinks > 0);
-	for (uint32_t k = 0; k < route->nlinks; k++) {
-		assert_int_equal(f->links[route->links[k]].from, at);
-		at = f->links[route->links[k]].to;
-		if (k + 1 < route->nlinks)
-			assert_true(at >= f->nranks);
-	}
-	assert_int_equal(at, f->ranks[to]);
-}
-
-static void add_load(const struct gt_fabric *f,
-		     const struct gt_fabric_route *route, struct gt_rat gbs,
-		     struct gt_rat *load)
-{
-	struct gt_rat part;
-
-	for (uint32_t k = 0; k < route->nlinks; k++) {
-		uint32_t link = route->links[k];
-
-		part = gbs;
-		if (f->links[link].charged)
-			assert_true(gt_rat_mul(part, route->charge, &part));
-		assert_true(gt_rat_add(load[link], part, &load[link]));
-	}
 }
 
 /* A spanning tree, whose hops have routes the ways that are wanted. */
@@ -260,26 +221,6 @@ static void test_fixed_routes(void **state)
 	}
 }
 
-/* Ranks and switches at random, links both ways, some of them broken. */
-static struct gt_fabric *open_fabric(struct gt_arena *arena,
-				     struct gt_chance *c)
-{
-	uint32_t n = 2 + gt_chance(c, 5), more = gt_chance(c, 4);
-	struct gt_fabric *f = gt_fabric_bare(arena, n, more);
-	uint32_t dense = 20 + gt_chance(c, 80);
-
-	f->open = 1;
-	for (uint32_t i = 1; i < n + more; i++)
-		gt_fabric_both(f, i, gt_chance(c, i),
-			       GT_RAT(1 + gt_chance(c, 20), 1));
-	for (uint32_t i = 0; i < n + more; i++)
-		for (uint32_t j = 0; j < i; j++)
-			if (gt_chance(c, 100) < dense)
-				gt_fabric_both(f, i, j,
-					       GT_RAT(gt_chance(c, 20), 1));
-	return f;
-}
-
 /* Routes open: trees reach the best of all cuts. */
 static void test_open_routes(void **state)
 {
@@ -307,41 +248,23 @@ static void test_open_routes(void **state)
 	}
 }
 
-/* "5" or "0-7" */
-static void read_range(const char *word, uint32_t *first, uint32_t *count)
-{
-	uint32_t last;
-	int n = sscanf(word, "%u-%u", first, &last);
-
-	assert_true(n > 0);
-	*count = n > 1 ? last - *first + 1 : 1;
-}
-
-static void read_links(struct gt_fabric *f, const char *a, const char *b,
-		       const char *gbs)
-{
-	uint32_t from, to, nfrom, nto;
-	struct gt_rat rat;
-
-	read_range(a, &from, &nfrom);
-	read_range(b, &to, &nto);
-	assert_true(gt_rat_parse(gbs, &rat));
-	assert_true(nto == 1 || nto == nfrom);
-	for (uint32_t i = 0; i < nfrom; i++)
-		gt_fabric_both(f, from + i, nto > 1 ? to + i : to, rat);
-}
-
 static void expect_row(const struct gt_fabric *f, struct gt_arena *arena,
-		       const char *coll, const char *want)
+		       enum gt_coll coll, const char *want)
 {
-	struct gt_shape_args args = {.fabric = f,
-				     .coll = (enum gt_coll)gt_coll_find(coll),
-				     .arena = arena};
+	struct gt_shape_args args = {.fabric = f, .coll = coll, .arena = arena};
 	char text[2][GT_RAT_TEXT_MAX];
 	struct gt_proposal p;
 	int64_t begin = gt_clock_ns();
 
-	if (f->nranks > 32) {
+	if (gt_coll_moves(coll))
+		return;
+	if ((int)coll < 0) {
+		assert_string_equal(gt_rat_print(best_rings(f, arena), text[0]),
+				    want);
+		return;
+	}
+	/* a search would take long */
+	if (f->nranks * f->nlinks > 5000) {
 		struct gt_bound_ask ask = {f, args.coll, 0};
 		struct gt_bound bound;
 
@@ -353,66 +276,17 @@ static void expect_row(const struct gt_fabric *f, struct gt_arena *arena,
 		assert_int_equal(p.class_, GT_PROOF_ANY);
 		print_message(
 			"%s: %u trees, %u columns in %u rounds, %.1f ms\n",
-			coll, p.nchannels, p.ncolumns, p.nrounds,
+			gt_coll_name(coll), p.nchannels, p.ncolumns, p.nrounds,
 			(double)(gt_clock_ns() - begin) / 1e6);
 	}
 	assert_string_equal(gt_rat_print(p.value, text[0]), want);
 	assert_string_equal(gt_rat_print(p.bound, text[1]), want);
 }
 
-static void expect_table(FILE *file)
-{
-	struct gt_arena *arena = gt_arena_new();
-	struct gt_fabric *f = NULL;
-	char line[256], word[4][64];
-	uint32_t ranks = 0, nodes;
-
-	while (fgets(line, sizeof(line), file)) {
-		int n = sscanf(line, "%63s %63s %63s %63s", word[0], word[1],
-			       word[2], word[3]);
-
-		if (n < 1 || word[0][0] == '#')
-			continue;
-		if (!strcmp(word[0], "ranks")) {
-			ranks = (uint32_t)atoi(word[1]);
-		} else if (!strcmp(word[0], "nodes")) {
-			nodes = (uint32_t)atoi(word[1]);
-			f = gt_fabric_bare(arena, ranks, nodes - ranks);
-			f->open = 1;
-		} else if (!strcmp(word[0], "both")) {
-			read_links(f, word[1], word[2], word[3]);
-		} else {
-			expect_row(f, arena, word[0], word[1]);
-		}
-	}
-	gt_arena_free(arena);
-}
-
-/* tests/cases/search/bounds: link lists and what they are known to allow. */
 static void test_known(void **state)
 {
-	char path[4096], name[8192];
-	DIR *dir = opendir(gt_test_path(path, "tests/cases/search/bounds"));
-	struct dirent *entry;
-	int count = 0;
-
 	(void)state;
-	assert_non_null(dir);
-	while ((entry = readdir(dir))) {
-		FILE *file;
-
-		if (entry->d_name[0] == '.')
-			continue;
-		snprintf(name, sizeof(name), "%s/%s", path, entry->d_name);
-		print_message("%s\n", entry->d_name);
-		file = fopen(name, "r");
-		assert_non_null(file);
-		expect_table(file);
-		fclose(file);
-		count++;
-	}
-	closedir(dir);
-	assert_true(count > 0);
+	bounds_each(expect_row);
 }
 
 /* NVLinks between the GPUs of a DGX-1 with V100, [i][j] with i > j. */
@@ -456,8 +330,9 @@ static struct gt_fabric *dgx1_subset(struct gt_arena *arena, uint32_t set)
 }
 
 /*
- * All 197 subsets that NVLinks join: how many of each size, and how much
- * faster an all-reduce can be than a reduce-scatter and an all-gather.
+ * All 197 subsets that NVLinks join: how many of each size, how much faster an
+ * all-reduce can be than a reduce-scatter and an all-gather, how many have no
+ * ring, and how much faster than rings an all-gather can be where there are.
  */
 static void test_subsets(void **state)
 {
@@ -465,12 +340,16 @@ static void test_subsets(void **state)
 	static const struct gt_rat gains[9] = {
 		[2] = {1, 1}, [3] = {4, 3}, [4] = {3, 2}, [5] = {8, 5},
 		[6] = {5, 3}, [7] = {9, 7}, [8] = {1, 1}};
-	uint32_t count[9] = {0};
-	struct gt_rat most[9] = {{0, 1}};
+	static const uint32_t ringless[9] = {[3] = 24, [4] = 48, [5] = 32};
+	static const struct gt_rat beats[9] = {
+		[2] = {1, 1}, [3] = {3, 2}, [4] = {3, 2}, [5] = {3, 2},
+		[6] = {3, 2}, [7] = {1, 1}, [8] = {1, 1}};
+	uint32_t count[9] = {0}, none[9] = {0};
+	struct gt_rat most[9] = {{0, 1}}, over[9] = {{0, 1}};
 
 	(void)state;
 	for (uint32_t n = 0; n < 9; n++)
-		most[n] = GT_RAT(0, 1);
+		most[n] = over[n] = GT_RAT(0, 1);
 	for (uint32_t set = 1; set < 256; set++) {
 		struct gt_arena *arena = gt_arena_new();
 		struct gt_fabric *f = dgx1_subset(arena, set);
@@ -494,12 +373,114 @@ static void test_subsets(void **state)
 				    gt_rat_mul(gain, GT_RAT(2, 1), &gain));
 			if (gt_rat_cmp(gain, most[n]) > 0)
 				most[n] = gain;
+			gain = best_rings(f, arena);
+			none[n] += !gain.num;
+			if (gt_rat_div(value[1], gain, &gain) &&
+			    gt_rat_cmp(gain, over[n]) > 0)
+				over[n] = gain;
 		}
 		gt_arena_free(arena);
 	}
 	for (uint32_t n = 2; n < 9; n++) {
 		assert_int_equal(count[n], counts[n]);
 		expect_equal(most[n], gains[n]);
+		assert_int_equal(none[n], ringless[n]);
+		expect_equal(over[n], beats[n]);
+	}
+}
+
+/* So many equal trees a root: what they reach, and at most do. */
+static struct gt_rat equal(const struct gt_shape_args *args, uint32_t min,
+			   uint32_t max, struct gt_rat *most)
+{
+	struct gt_equal_ask ask = {args, &gt_shape_forest, 1, min, max, NULL};
+	struct gt_proposal p;
+	struct gt_err err;
+
+	gt_err_init(&err);
+	search(args, &p);
+	if (gt_coll_has_blocks(args->coll))
+		ask.groups = args->fabric->nranks;
+	if (gt_equal(&ask, &p, most, &err))
+		fail_msg("%s", err.text);
+	expect_fits(args, &p);
+	assert_in_range(p.nchannels, min * ask.groups, max * ask.groups);
+	for (uint32_t i = 0; i < p.nchannels; i++)
+		expect_equal(p.channels[i].gbs, p.channels[0].gbs);
+	assert_true(gt_rat_cmp(p.value, *most) <= 0);
+	return p.value;
+}
+
+static struct gt_fabric *read_bounds(struct gt_arena *arena, const char *name)
+{
+	char path[4096], file[128];
+	struct gt_fabric *f;
+	FILE *in;
+
+	snprintf(file, sizeof(file), "tests/cases/search/bounds/%s.txt", name);
+	in = fopen(gt_test_path(path, file), "r");
+	assert_non_null(in);
+	f = bounds_table(in, arena, NULL);
+	fclose(in);
+	return f;
+}
+
+/* Trees a root, and what so many reach: not more with each, as is known. */
+static void test_trees_per_root(void **state)
+{
+	static const struct {
+		const char *name;
+		uint32_t k;
+		struct gt_rat value;
+	} known[] = {
+		{"dgx-1v", 1, {400, 3}},      {"dgx-1v", 2, {160, 1}},
+		{"dgx-1v", 3, {150, 1}},      {"dgx-1v", 4, {160, 1}},
+		{"dgx-1v", 5, {500, 3}},      {"dgx-1v", 6, {1200, 7}},
+		{"dgx-a100-2", 1, {2400, 7}}, {"dgx-a100", 1, {2400, 7}},
+		{"dual-die-16", 1, {800, 3}}, {"three-v100", 3, {225, 2}},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+		struct gt_arena *arena = gt_arena_new();
+		struct gt_fabric *f = read_bounds(arena, known[i].name);
+		struct gt_shape_args args = {.fabric = f,
+					     .coll = GT_COLL_ALLGATHER,
+					     .bare = 1,
+					     .arena = arena};
+		int64_t begin = gt_clock_ns();
+		struct gt_rat most;
+
+		expect_equal(equal(&args, known[i].k, known[i].k, &most),
+			     known[i].value);
+		expect_equal(most, known[i].value);
+		print_message("%s, %u trees a root: %.1f ms\n", known[i].name,
+			      known[i].k,
+			      (double)(gt_clock_ns() - begin) / 1e6);
+		gt_arena_free(arena);
+	}
+}
+
+/* By chance: they fit, and without switches they are the best (Edmonds). */
+static void test_equal_trees(void **state)
+{
+	struct gt_chance c = {31};
+
+	(void)state;
+	for (uint32_t seed = 0; seed < 40; seed++) {
+		struct gt_arena *arena = gt_arena_new();
+		struct gt_fabric *f = seed % 2 ? gt_fabric_chance(arena, &c, 4)
+					       : open_fabric(arena, &c);
+		struct gt_shape_args args = {.fabric = f,
+					     .coll = colls[seed % NCOLLS],
+					     .bare = 1,
+					     .arena = arena};
+		struct gt_rat most, value = equal(&args, 1, 3, &most);
+
+		if (f->open && f->nnodes == f->nranks &&
+		    args.coll != GT_COLL_ALLREDUCE)
+			expect_equal(value, most);
+		gt_arena_free(arena);
 	}
 }
 
@@ -510,6 +491,8 @@ int main(void)
 		cmocka_unit_test(test_open_routes),
 		cmocka_unit_test(test_known),
 		cmocka_unit_test(test_subsets),
+		cmocka_unit_test(test_trees_per_root),
+		cmocka_unit_test(test_equal_trees),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -23,6 +23,7 @@
 static void check_places(const struct gt_plan_cluster *cluster)
 {
 	uint32_t n = cluster->nnodes, fan = gt_nodes_fan(cluster), count = 0;
+	uint32_t deepest = 0;
 	uint32_t *children = calloc(fan, sizeof(*children));
 	uint32_t most = gt_nodes_children(cluster, 0, children);
 
@@ -45,6 +46,14 @@ static void check_places(const struct gt_plan_cluster *cluster)
 		}
 	}
 	assert_int_equal(count, n - 1); /* so every place has one parent */
+	for (uint32_t place = 0; place < n; place++) {
+		uint32_t depth = 0;
+
+		for (uint32_t at = place; at; depth++)
+			at = gt_nodes_parent(cluster, at);
+		deepest = depth > deepest ? depth : deepest;
+	}
+	assert_int_equal(gt_nodes_depth(cluster), deepest);
 	free(children);
 }
 
@@ -379,11 +388,51 @@ static void reference_machines(void **state)
 			}
 }
 
+/*
+ * Both trees span all places, are binary and as deep as a logarithm; a place
+ * has no more children in both together than a place inside one has.
+ */
+static void pairs_of_trees(void **state)
+{
+	uint32_t children[GT_PAIR_FAN];
+
+	(void)state;
+	for (uint32_t n = 2; n < 300; n++) {
+		uint32_t log2 = 0;
+
+		while (n >> (log2 + 1))
+			log2++;
+		for (uint32_t place = 0; place < n; place++) {
+			uint32_t both = 0;
+
+			for (int second = 0; second < 2; second++) {
+				uint32_t m = gt_nodes_pair_children(
+					n, second, place, children);
+				uint32_t depth = 0, up = place;
+
+				both += m;
+				for (uint32_t k = 0; k < m; k++)
+					assert_int_equal(
+						gt_nodes_pair_parent(
+							n, second, children[k]),
+						place);
+				while (up && depth++ <= log2)
+					up = gt_nodes_pair_parent(n, second,
+								  up);
+				assert_true(depth <= log2 + 1);
+				assert_int_equal(up, 0);
+			}
+			assert_in_range(both, place ? 0 : 2, 2);
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(places_are_a_tree),
 		cmocka_unit_test(switches_are_entered_once),
+		cmocka_unit_test(pairs_of_trees),
 		cmocka_unit_test(known_clusters),
 		cmocka_unit_test(sums_bound_as_wholes_do),
 		cmocka_unit_test(reference_machines),

@@ -178,7 +178,7 @@ static void test_refused(void **state)
 	struct gtopo_config config = GTOPO_CONFIG_INIT;
 	struct gtopo_comm *comm = NULL;
 	struct fixture f;
-	char message[256];
+	char message[256], path[4096];
 	int64_t x = 0;
 
 	(void)state;
@@ -186,6 +186,19 @@ static void test_refused(void **state)
 		gtopo_comm_create(&config, &comm, message, sizeof(message)),
 		GTOPO_EINPUT);
 	assert_string_equal(message, "the config names no plan");
+	/* No GPU here, or none for this plan; or built without CUDA. */
+	config.plan =
+		gt_test_path(path, "tests/cases/plan/good/minimal/plan.json");
+	config.device = GTOPO_CUDA;
+	assert_true(gtopo_comm_create(&config, &comm, message,
+				      sizeof(message)) < 0);
+	assert_true(strstr(message, "GPU") || strstr(message, "CUDA"));
+	config.device = GTOPO_AUTO + 1;
+	assert_int_equal(
+		gtopo_comm_create(&config, &comm, message, sizeof(message)),
+		GTOPO_EINPUT);
+	assert_string_equal(message, "device '3' is not known");
+	config.device = GTOPO_HOST;
 	config.plan = "/nowhere/plan.json";
 	assert_int_equal(
 		gtopo_comm_create(&config, &comm, message, sizeof(message)),
@@ -206,6 +219,10 @@ static void test_refused(void **state)
 					 GTOPO_INT64, GTOPO_SUM),
 			 GTOPO_EINPUT);
 	assert_int_equal(gtopo_wait(f.comm, 2, 0), GTOPO_EINPUT);
+	/* Host ranks have neither GPU nor stream; all memory is theirs. */
+	assert_int_equal(gtopo_comm_gpu(f.comm, 0), -1);
+	assert_int_equal(gtopo_comm_stream(f.comm, 0, NULL), GTOPO_EINPUT);
+	assert_int_equal(gtopo_register(f.comm, 0, &x, sizeof(x)), GTOPO_OK);
 	assert_int_equal(gtopo_comm_state(f.comm), GTOPO_OK);
 	close_comm(&f);
 	gtopo_comm_destroy(NULL);

@@ -1,6 +1,7 @@
 /* Slices from process to process, over every kind of link. */
 #include "unit/test.h"
 
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@
 #include "base/err.h"
 #include "exec/bell.h"
 #include "exec/fifo.h"
+#include "exec/group.h"
 #include "exec/link.h"
 #include "exec/share.h"
 #include "world/world.h"
@@ -30,6 +32,63 @@ struct node {
 static const char *link_name;
 static uint32_t slot_bytes;
 static int killed; /* one process ends on the way */
+/* Ranks are devices: they see pinned memory only, and ring no bells. */
+static int device;
+
+static uint32_t streams; /* of a group; 0: a link alone */
+
+enum { PINS = 16 };
+static struct {
+	char *base;
+	size_t bytes;
+} pins[PINS];
+
+/* In a child: a fault is its exit status. */
+static int pin(void *base, size_t bytes, struct gt_err *err)
+{
+	int i = 0;
+
+	while (i < PINS && pins[i].base)
+		i++;
+	if (i == PINS || (uintptr_t)base % (uintptr_t)sysconf(_SC_PAGESIZE))
+		return gt_err_set(err, GT_ENO, NULL, "cannot pin this");
+	pins[i].base = base;
+	pins[i].bytes = bytes;
+	return GT_OK;
+}
+
+static void unpin(void *base)
+{
+	int i = 0;
+
+	while (i < PINS && pins[i].base != (char *)base)
+		i++;
+	if (i == PINS)
+		abort();
+	pins[i].base = NULL;
+}
+
+static const struct gt_link_pins device_pins = {pin, unpin};
+
+static int is_pinned(const void *at, size_t bytes)
+{
+	const char *byte = at;
+
+	for (int i = 0; i < PINS; i++)
+		if (pins[i].base && byte >= pins[i].base &&
+		    byte + bytes <= pins[i].base + pins[i].bytes)
+			return 1;
+	return 0;
+}
+
+/* All that a rank touches of a FIFO. */
+static int end_is_pinned(const struct gt_fifo_end *end)
+{
+	return is_pinned(end->fifo, sizeof(*end->fifo)) &&
+	       is_pinned(end->slots, end->nslots * end->slot_bytes) &&
+	       (!end->lengths ||
+		is_pinned(end->lengths, end->nslots * sizeof(*end->lengths)));
+}
 
 static uint32_t length_of(uint32_t rank, uint32_t k)
 {
@@ -46,7 +105,21 @@ static int node_connect(struct node *node, struct gt_err *err)
 		{last, last, self, 5, 1, 0, &node->in},
 	};
 
-	return node->ops->connect(node->link, &shape, conns, 2, err);
+	int rc = node->ops->connect(node->link, &shape, conns, 2, err);
+
+	if (!rc && device &&
+	    (!end_is_pinned(&node->out) || !end_is_pinned(&node->in)))
+		rc = gt_err_set(err, GT_ENO, NULL, "not pinned");
+	return rc;
+}
+
+/* A device rings nobody: its host's thread carries what it posted. */
+static void node_ring(const struct node *node, const struct gt_fifo_end *end)
+{
+	if (!device)
+		gt_bell_ring(end->other);
+	else if (node->ops->progress)
+		node->ops->progress(node->link);
 }
 
 static void node_send(struct node *node, uint32_t k)
@@ -59,7 +132,7 @@ static void node_send(struct node *node, uint32_t k)
 	if (node->out.lengths)
 		node->out.lengths[node->out.at % SLOTS] = bytes;
 	gt_fifo_sent(&node->out);
-	gt_bell_ring(node->out.other);
+	node_ring(node, &node->out);
 }
 
 static int node_receive(struct node *node, uint32_t k)
@@ -72,8 +145,15 @@ static int node_receive(struct node *node, uint32_t k)
 	for (uint32_t i = 0; i < bytes / 4; i++)
 		wrong |= slot[i] ^ (from << 24 ^ k << 8 ^ i);
 	gt_fifo_received(&node->in);
-	gt_bell_ring(node->in.other);
+	node_ring(node, &node->in);
 	return !wrong;
+}
+
+static void node_poll(const struct node *node)
+{
+	if (node->ops->progress)
+		node->ops->progress(node->link);
+	sched_yield();
 }
 
 /* Send and receive all slices, whatever is possible first. */
@@ -83,6 +163,8 @@ static int node_run(struct node *node, struct gt_err *err)
 	uint32_t sent = 0, received = 0, seen;
 	int rc = 0;
 
+	if (device && node->ops->attend)
+		node->ops->attend(node->link, 1);
 	while (!rc && (sent < SLICES || received < SLICES)) {
 		seen = gt_bell_look(bell);
 		if (sent < SLICES && gt_fifo_can_send(&node->out)) {
@@ -92,12 +174,17 @@ static int node_run(struct node *node, struct gt_err *err)
 			if (!node_receive(node, received++))
 				rc = gt_err_set(err, GT_ENO, NULL, "wrong");
 		} else {
-			gt_bell_wait(bell, seen, 20000000);
+			if (device)
+				node_poll(node);
+			else
+				gt_bell_wait(bell, seen, 20000000);
 			rc = gt_world_failed(node->world, err);
 		}
 		if (killed && node->rank == 1 && sent == SLICES / 2)
 			raise(SIGKILL);
 	}
+	if (device && node->ops->attend)
+		node->ops->attend(node->link, -1);
 	return rc;
 }
 
@@ -108,6 +195,7 @@ static int node_main(struct node *node, struct gt_err *err)
 		.iface = "lo",
 		.first_rank = node->rank,
 		.nranks = 1,
+		.pins = device ? &device_pins : NULL,
 	};
 	int rc = gt_share_new(sizeof(struct gt_bell), &node->bells, err);
 
@@ -127,7 +215,79 @@ static int node_main(struct node *node, struct gt_err *err)
 			rc = gt_world_meet(node->world, NULL, 0, NULL, err);
 	}
 	node->ops->close(node->link);
+	for (int i = 0; i < PINS && !rc; i++)
+		if (pins[i].base)
+			rc = gt_err_set(err, GT_ENO, NULL, "still pinned");
 	gt_share_free(&node->bells);
+	return rc;
+}
+
+enum { LANES = 7 };
+
+/* A word over each lane's FIFO, whichever stream carries it. */
+static int group_talk(struct gt_group *group, struct gt_fifo_end *ends,
+		      struct gt_err *err)
+{
+	uint32_t self = group->self, got = 0, word;
+	int rc = 0;
+
+	for (uint32_t i = 0; i < LANES; i++) {
+		word = i * 2 + self;
+		memcpy(gt_fifo_slot(&ends[i]), &word, sizeof(word));
+		ends[i].lengths[0] = sizeof(word);
+		gt_fifo_sent(&ends[i]);
+		gt_bell_ring(ends[i].other);
+	}
+	while (!rc && got < LANES) {
+		struct gt_fifo_end *in = &ends[LANES + got];
+
+		if (!gt_fifo_can_receive(in)) {
+			rc = gt_group_check(group, err);
+			sched_yield();
+			continue;
+		}
+		memcpy(&word, gt_fifo_slot(in), sizeof(word));
+		if (word != got++ * 2 + !self)
+			rc = gt_err_set(err, GT_ENO, NULL, "another's word");
+	}
+	return rc;
+}
+
+/* Two processes with a rank each, LANES FIFOs both ways over some streams. */
+static int group_main(struct gt_world *world, struct gt_err *err)
+{
+	const struct gt_group_config config = {.world = world,
+					       .nranks = 2,
+					       .link = link_name,
+					       .iface = "lo",
+					       .streams = streams};
+	const struct gt_link_shape shape = {SLOTS, slot_bytes};
+	struct gt_fifo_end ends[2 * LANES];
+	struct gt_group group = {.self = 0};
+	int rc = gt_group_open(&group, &config, err);
+
+	if (!rc)
+		rc = gt_group_link(&group, NULL, err);
+	if (!rc && group.nfar != streams)
+		rc = gt_err_set(err, GT_ENO, NULL, "%u streams", group.nfar);
+	for (uint32_t i = 0; !rc && i < 2 * LANES; i++) {
+		int sends = i < LANES;
+		struct gt_link_conn conn = {
+			.from = sends ? group.self : !group.self,
+			.to = sends ? !group.self : group.self,
+			.lane = i % LANES,
+			.sends = sends,
+			.end = &ends[i]};
+
+		rc = gt_group_add(&group, &conn, !group.self, err);
+	}
+	if (!rc)
+		rc = gt_group_connect(&group, &shape, err);
+	if (!rc)
+		rc = group_talk(&group, ends, err);
+	if (!rc)
+		rc = gt_world_meet(world, NULL, 0, NULL, err);
+	gt_group_close(&group);
 	return rc;
 }
 
@@ -146,7 +306,8 @@ static void node_child(struct gt_world_config *config, uint32_t rank)
 	node.ops = gt_link_find(link_name);
 	rc = gt_world_open(config, &node.world, &err);
 	if (!rc) {
-		rc = node_main(&node, &err);
+		rc = streams ? group_main(node.world, &err)
+			     : node_main(&node, &err);
 		gt_world_close(node.world);
 	}
 	if (rc)
@@ -218,6 +379,9 @@ static void test_shm(void **state)
 	(void)state;
 	ring("shm", 64);
 	ring("shm", 65536);
+	device = 1;
+	ring("shm", 4096);
+	device = 0;
 	kill_one("shm");
 }
 
@@ -226,7 +390,26 @@ static void test_tcp(void **state)
 	(void)state;
 	ring("tcp", 64);
 	ring("tcp", 131072);
+	device = 1;
+	ring("tcp", 4096);
+	device = 0;
 	kill_one("tcp");
+}
+
+static void test_streams(void **state)
+{
+	int status[MOST];
+
+	(void)state;
+	link_name = "tcp";
+	slot_bytes = 64;
+	killed = 0;
+	for (streams = 1; streams <= GT_GROUP_STREAMS; streams += 2) {
+		job(2, status);
+		assert_int_equal(status[0], 0);
+		assert_int_equal(status[1], 0);
+	}
+	streams = 0;
 }
 
 int main(void)
@@ -234,6 +417,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_shm),
 		cmocka_unit_test(test_tcp),
+		cmocka_unit_test(test_streams),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -24,6 +24,7 @@ struct programs {
 	struct gt_plan_channel channel;
 	uint32_t order[ORACLE_RANKS];
 	int32_t parent[ORACLE_RANKS];
+	struct gt_plan_path paths[ORACLE_TAGS - 1];
 	struct gt_program of[ORACLE_RANKS * ORACLE_LANES];
 	struct oracle_args args;
 };
@@ -35,6 +36,27 @@ static void shuffle(uint32_t *order, uint32_t n, uint32_t *seed)
 
 		order[i] = order[j];
 		order[j] = i;
+	}
+}
+
+/* Up to so many of different pairs, each over one rank or two. */
+static void make_paths(struct programs *p, uint32_t n, uint32_t *seed)
+{
+	struct gt_plan_channel *channel = &p->channel;
+	uint32_t most = ORACLE_TAGS - 1 < n ? ORACLE_TAGS - 1 : n;
+
+	channel->shape = GT_SHAPE_FLOW;
+	channel->paths = p->paths;
+	channel->npaths = n < 3 ? 0 : oracle_random(seed) % (most + 1);
+	for (uint32_t i = 0; i < channel->npaths; i++) {
+		struct gt_plan_path *path = &p->paths[i];
+
+		path->nranks = n > 3 ? 3 + oracle_random(seed) % 2 : 3;
+		path->ranks = gt_arena_array(p->arena, path->nranks,
+					     sizeof(*path->ranks));
+		assert_non_null(path->ranks);
+		for (uint32_t k = 0; k < path->nranks; k++)
+			path->ranks[k] = p->order[(i + k) % n];
 	}
 }
 
@@ -55,6 +77,8 @@ static void make_channel(struct programs *p, uint32_t n, enum gt_algo algo,
 	if (algo == GT_ALGO_TREE)
 		channel->shape = oracle_random(seed) % 3 ? GT_SHAPE_TREE
 							 : GT_SHAPE_CHAIN;
+	if (algo == GT_ALGO_FLOW)
+		make_paths(p, n, seed);
 	p->parent[p->order[0]] = -1;
 	for (uint32_t i = 1; i < n; i++)
 		p->parent[p->order[i]] =
@@ -86,6 +110,7 @@ static void make_programs(struct programs *p, struct gt_use use, uint32_t n,
 	want.use.root = oracle_random(seed) % n;
 	if (use.algo == GT_ALGO_TREE)
 		want.use.root = gt_layout_top(&p->channel, use.coll);
+	p->plan.root = want.use.root;
 	nlanes = gt_lower_lanes(&p->plan, &want.use);
 	p->args = (struct oracle_args){.coll = use.coll,
 				       .root = want.use.root,

@@ -15,6 +15,7 @@
 #include "exec/engine.h"
 #include "plan/check.h"
 #include "plan/lower.h"
+#include "plan/measured.h"
 #include "plan/plan.h"
 #include "plan/simulate.h"
 #include "unit/oracle.h"
@@ -40,15 +41,29 @@ static const char *const plan_files[] = {
 	"mesh5-broadcast",
 	"mesh4-gather",
 	"mesh3-sendrecv",
+	"flow4-alltoall",
+	"flow4-gather",
+	"flow4-scatter",
+	"flow3-sendrecv",
 	"auto4",
+	"tuned4",
 	"steps3-scratch",
 	"cluster2x2-gather",
 	"cluster3x2-allreduce",
+	"cluster3x3-ring-scatter",
+	"cluster4x2-ring-uplinks",
+	"cluster2x3-ring-broadcast",
+	"nvlink4x2-allgather",
+	"uneven6-allreduce",
+	"cluster3x3-tree-allreduce",
+	"cluster4x2-tree-broadcast",
+	"cluster4x2-tree-reduce",
 };
 
 static const char *const proof_files[] = {
 	"ring4",
 	"ring8-two",
+	"ring8-three",
 	"ring2-gather",
 	"ring3-scatter",
 	"chain4-gather",
@@ -58,8 +73,18 @@ static const char *const proof_files[] = {
 	"mesh5-alltoall",
 	"mesh4-gather",
 	"mesh3-sendrecv",
+	"flow4-alltoall",
+	"flow4-gather",
+	"flow4-scatter",
+	"flow3-sendrecv",
 	"cluster2x2-gather",
 	"cluster3x2-allreduce",
+	"cluster3x3-ring-scatter",
+	"cluster4x2-ring-uplinks",
+	"cluster2x3-ring-broadcast",
+	"nvlink4x2-allgather",
+	"uneven6-allreduce",
+	"cluster3x3-tree-allreduce",
 };
 
 enum {
@@ -240,6 +265,30 @@ static void change_text(char *text, uint32_t *seed)
 	}
 }
 
+static void assert_right(const struct gt_plan *plan, const char *text,
+			 uint32_t seed)
+{
+	for (uint32_t i = 0; i < plan->nselect; i++)
+		for (uint32_t k = 0; k < plan->select[i].nchannels; k++)
+			if (!channel_is_right(plan, &plan->select[i],
+					      plan->select[i].channels[k],
+					      seed))
+				fail_msg("%s\nwrong plan accepted", text);
+}
+
+/* Whatever was measured, the table that follows from it is right. */
+static void retune(struct gt_plan *plan, const char *text, uint32_t seed)
+{
+	struct gt_err err;
+
+	gt_err_init(&err);
+	assert_int_equal(gt_plan_measured_select(plan, &err), 0);
+	if (gt_plan_check(plan, &err))
+		fail_msg("%s\n%s: %s", text, err.where, err.text);
+	if (plan_is_accepted(plan))
+		assert_right(plan, text, seed);
+}
+
 /* 1: refused, 0: accepted and right. */
 static int try_plan_text(const char *text, const char *was, uint32_t seed)
 {
@@ -254,14 +303,12 @@ static int try_plan_text(const char *text, const char *was, uint32_t seed)
 		return 1;
 	}
 	accepted = plan_is_accepted(plan);
-	for (uint32_t i = 0; accepted && i < plan->nselect; i++)
-		for (uint32_t k = 0; k < plan->select[i].nchannels; k++)
-			if (!channel_is_right(plan, &plan->select[i],
-					      plan->select[i].channels[k],
-					      seed))
-				fail_msg("%s\nwrong plan accepted", text);
+	if (accepted)
+		assert_right(plan, text, seed);
 	if (accepted && strcmp(text, was))
 		run_plan(plan, text);
+	if (accepted && plan->nmeasured)
+		retune(plan, text, seed);
 	gt_plan_free(plan);
 	return !accepted;
 }
@@ -316,6 +363,18 @@ static void change_list(uint32_t *n, uint32_t **list, uint32_t below,
 	*list = longer;
 }
 
+/* Does the hop take it?  Of a cluster's network the part up to the port. */
+static int takes_route(const struct gt_plan_hop *hop,
+		       const struct gt_plan_route *route)
+{
+	return hop->from == route->from &&
+	       (hop->network || hop->to == route->to) &&
+	       route->nlinks <= hop->nroute &&
+	       !memcmp(route->links, hop->route,
+		       route->nlinks * sizeof(*hop->route)) &&
+	       !hop->network == (route->nlinks == hop->nroute);
+}
+
 /* A route that a hop of the plan takes. */
 static struct gt_plan_route *used_route(struct gt_plan *plan, uint32_t *seed)
 {
@@ -326,7 +385,7 @@ static struct gt_plan_route *used_route(struct gt_plan *plan, uint32_t *seed)
 	struct gt_plan_route *routes = plan->proof.routes;
 
 	for (uint32_t i = 0; i < plan->proof.nroutes; i++)
-		if (routes[i].from == hop->from && routes[i].to == hop->to)
+		if (takes_route(hop, &routes[i]))
 			return &routes[i];
 	return NULL;
 }
@@ -394,12 +453,24 @@ static int change_price(struct gt_plan *plan, uint32_t *seed)
 	return proof->nprices > 0;
 }
 
+/* The bound has a price for each of so many channels. */
+static int change_limit(struct gt_plan_proof *proof, uint32_t *seed)
+{
+	if (!proof->max_channels)
+		return 0;
+	if (oracle_random(seed) % 2)
+		change_rat(&proof->channel_price, seed);
+	else
+		proof->max_channels += 1 + oracle_random(seed) % 3;
+	return 1;
+}
+
 /* 0: nothing was changed, or nothing is claimed any more. */
 static int change_proof(struct gt_plan *plan, uint32_t *seed)
 {
 	struct gt_plan_proof *proof = &plan->proof;
 
-	switch (oracle_random(seed) % 9) {
+	switch (oracle_random(seed) % 10) {
 	case 0:
 		change_rat(&proof->value, seed);
 		return 1;
@@ -412,7 +483,7 @@ static int change_proof(struct gt_plan *plan, uint32_t *seed)
 		return 1;
 	case 3:
 		change_rat(&proof->any_bound, seed);
-		return proof->has_any_bound && proof->nparts;
+		return proof->has_any_bound && (proof->nparts || proof->nsets);
 	case 4:
 		return change_price(plan, seed);
 	case 5:
@@ -423,8 +494,10 @@ static int change_proof(struct gt_plan *plan, uint32_t *seed)
 			return 0;
 		proof->class_ = GT_PROOF_RING;
 		return 1;
-	default:
+	case 8:
 		return change_route(plan, seed);
+	default:
+		return change_limit(proof, seed);
 	}
 }
 

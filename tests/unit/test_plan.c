@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "plan/check.h"
+#include "plan/nvlink.h"
 #include "plan/plan.h"
 
 /* Calls check with each plan.json of tests/cases/plan/good. */
@@ -133,12 +134,31 @@ static void test_cheapest_ring(void **state)
 		}
 }
 
+static void check_nvlink(const char *name, const char *path)
+{
+	struct gt_plan *plan;
+
+	assert_int_equal(gt_plan_read(path, &plan, NULL), 0);
+	if (!strcmp(name, "ring4") || !strcmp(name, "tuned4"))
+		assert_true(gt_plan_is_nvlink(plan));
+	if (!strcmp(name, "ring2-pci-charge"))
+		assert_false(gt_plan_is_nvlink(plan));
+	gt_plan_free(plan);
+}
+
+static void test_nvlink(void **state)
+{
+	(void)state;
+	each_good_plan(check_nvlink);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_round),
 		cmocka_unit_test(test_words),
 		cmocka_unit_test(test_cheapest_ring),
+		cmocka_unit_test(test_nvlink),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

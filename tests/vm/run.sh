@@ -58,7 +58,7 @@ same() { # EXPECTED FOUND
 machine_runs() { # FOLDER WORK
 	mkdir -p "$2"
 	cp "$1/test.sh" "$2/test"
-	echo "export GTOPO=$GTOPO" >"$2/environment"
+	echo "export GTOPO=$GTOPO GTOPO_SRC=$src" >"$2/environment"
 	# Lines that start with a comma go on with the last argument.
 	local args
 	args=$(bash "$1/machine.sh" | tr '\n' ' ' | sed 's/ ,/,/g')

@@ -32,13 +32,27 @@ job() {
 	port=$((port + 1))
 	for ((rank = size - 1; rank > 0; rank--)); do
 		RANK=$rank WORLD_SIZE=$size MASTER_PORT=$port \
-			GTOPO_IB_HCA=rxe$rank "$GTOPO" run --plan "$plan" \
-			--device host --link verbs "$@" >/dev/null 2>&1 &
+			GTOPO_IB_HCA=rxe$rank LD_PRELOAD=${faulty:-} \
+			"$GTOPO" run --plan "$plan" --device host \
+			--link verbs "$@" >/dev/null 2>&1 &
 	done
 	RANK=0 WORLD_SIZE=$size MASTER_PORT=$port GTOPO_IB_HCA=rxe0:1 \
 		"$GTOPO" run --plan "$plan" --device host --link verbs \
 		"$@" || status=$?
 	echo "status $status"
+	wait
+}
+
+# hosts PLAN: two processes that take themselves for two hosts.
+hosts() {
+	port=$((port + 1))
+	GTOPO_HOSTID=b RANK=1 WORLD_SIZE=2 MASTER_PORT=$port "$GTOPO" run \
+		--plan "$1" --device host -b 1K -e 1K -n 1 -w 0 >/dev/null 2>&1 &
+	GTOPO_HOSTID=a RANK=0 WORLD_SIZE=2 MASTER_PORT=$port "$GTOPO" run -v \
+		--plan "$1" --device host -b 1K -e 1K -n 1 -w 0 2>&1 |
+		sed -n 's/(.*) //
+			/between hosts/p
+			/^# Out/p'
 	wait
 }
 
@@ -57,6 +71,36 @@ job() {
 	GTOPO_IB_HCA=mlx9 RANK=0 WORLD_SIZE=1 "$GTOPO" run --plan ring.json \
 		--device host --procs 2 --link verbs 2>&1 >/dev/null |
 		sed 's/(.*)/(...)/'
+	echo "the plan's card, unasked"
+	nic=$(realpath "/sys/class/net/$(cat /sys/class/infiniband/rxe0/parent)/device")
+	nic=${nic%/virtio*}
+	"$GTOPO" synth "2 gpu 1 nic" | "$GTOPO" search --nodes 2 \
+		--coll allgather - | sed "s/0000:03:00.0/${nic##*/}/g" >card.json
+	hosts card.json
+	echo "it is not there"
+	sed "s/${nic##*/}/0000:99:00.0/g" card.json >none.json
+	hosts none.json
+	gcc -shared -fPIC -o fault.so "$GTOPO_SRC/tests/vm/rdma/fault.c" \
+		-libverbs -ldl -lpthread
+	for fault in rkey qp; do
+		echo "process 1 is not what it says: $fault"
+		faulty=$PWD/fault.so GT_FAULT=$fault job 2 ring.json -b 1M \
+			-e 1M -n 100000 --timeout 20s 2>&1 |
+			sed -n 's/^gtopo run: .*RDMA with process [01] .*/the connection is named/p
+				/^status/p'
+	done
+	echo "a network that is slow and loses packets"
+	modprobe sch_netem
+	for one in 0 1; do
+		tc qdisc add dev "$(cat /sys/class/infiniband/rxe$one/parent)" \
+			root netem delay 2ms loss 1%
+	done
+	job 2 ring.json -b 64K -e 64K -n 1 -w 0 --coll allreduce |
+		grep -E '^# Out|^status'
+	for one in 0 1; do
+		tc qdisc delete root \
+			dev "$(cat /sys/class/infiniband/rxe$one/parent)"
+	done
 	echo "a cable is pulled"
 	(sleep 4; ip link set "$(cd /sys/class/infiniband/rxe1 && cat parent)" \
 		down) &

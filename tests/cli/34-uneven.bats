@@ -1,0 +1,119 @@
+# gtopo search where nodes or switches are not all alike.
+
+load common
+
+setup() {
+	cases=$GTOPO_SRC/tests/cases/cluster/uneven
+	xml=$GTOPO_SRC/share/xml
+	cd "$BATS_TEST_TMPDIR" || return
+}
+
+@test "each uneven cluster is planned, proved and run, as its file says" {
+	for expect in "$cases"/*.expect; do
+		name=$(basename "$expect" .expect)
+		: >said
+		for coll in $(sed -n 's/^correct *\([a-z]*\) .*/\1/p' "$expect"); do
+			gtopo search --coll "$coll" -o plan "$cases/$name.xml"
+			gtopo verify plan | sed -n '1,/^fifo/p' |
+				grep -v '^fifo' >>said
+			gtopo run --plan plan --device host --coll "$coll" \
+				-b 64K -e 64K | grep -q "values : 0 OK"
+			gtopo predict -b 1M -e 1M plan >predicted
+		done
+		diff "$expect" said
+	done
+}
+
+@test "ranks and links of several nodes have the nodes' names" {
+	gtopo search --coll allgather -o plan "$cases/cables.xml"
+	[ "$(jq -r '.ranks[4] | .node + " " + .device' plan)" = \
+		"b $(jq -r '.ranks[0].device' plan)" ]
+	jq -r '.links[].id' plan | grep -qx 'a:NET/0>left'
+	jq -r '.links[].id' plan | grep -qx 'left>right'
+	jq -r '.channels[].hops[] | [(.from - .from % 4) == (.to - .to % 4),
+		.transport] | @text' plan | sort -u >hops
+	diff - hops <<-'END'
+		[false,"verbs"]
+		[true,"peer"]
+	END
+}
+
+@test "-v says what an uneven cluster loses" {
+	run_split gtopo search -v --coll allreduce "$cases/card-missing.xml"
+	[ "$status" -eq 0 ]
+	[[ $err == *"16 GPUs: trees of 220.16 GB/s"* ]]
+	[[ $err == *"no schedule at all reaches more than 223.36 GB/s (1.45% more)"* ]]
+}
+
+@test "some GPUs of each node, rings alone, and a time limit" {
+	gtopo search --gpus 1,2 --algo ring -o plan "$cases/card-missing.xml"
+	gtopo verify plan | grep -q 'correct   allreduce of 4 ranks'
+	gtopo search --budget 1ns --algo forest -o plan "$cases/card-missing.xml"
+	gtopo verify plan | grep -q 'correct'
+	run_split gtopo search --root 16 --coll reduce "$cases/card-missing.xml"
+	want 2 "gtopo search: --root: there is no rank '16', only 16 of them"
+}
+
+@test "what templates do not do is planned for all GPUs at once" {
+	for want in "allgather forest" "alltoall auto" "gather auto" \
+		"broadcast forest"; do
+		read -r coll algo <<<"$want"
+		gtopo search --nodes 2 --algo "$algo" --coll "$coll" -o plan \
+			"$xml/h200-vm-4.xml"
+		gtopo verify plan | grep -q "correct   $coll of 8 ranks"
+		[ "$(jq -r '.ranks[4].node' plan)" = node-1 ]
+		gtopo run --plan plan --device host --coll "$coll" -b 64K \
+			-e 64K | grep -q "values : 0 OK"
+	done
+}
+
+@test "more GPUs: with what all nodes have, and what that costs" {
+	sed "s|\.\./\.\./\.\./\.\./share/xml|$xml|; s/names=\"gpu1\"/count=\"99\"/" \
+		"$cases/card-missing.xml" >c.xml
+	run_split gtopo search --coll allgather -o plan c.xml
+	[ "$status" -eq 0 ]
+	[[ $err == *"nodes or switches are not all alike: planned with what all have, 7 ports of each node"* ]]
+	# A node of 7 ports gets 99 of 100 blocks over them; with 8 it is 8/7.
+	[[ $err == *"that reaches 339.394 GB/s; with what any has no schedule reaches more than 387.879 GB/s (14.3% more)"* ]]
+	run_split gtopo verify plan
+	want 0 ""
+	[[ $out == *"allgather of 800 ranks"*"339.394 GB/s"*"optimal, proven"* ]]
+	# A last leaf with fewer nodes: each gets its part of the uplinks.
+	cat >short.xml <<-END
+		<cluster version="1" name="short">
+		<node file="$xml/dgx-h100.xml" nets="0,3-6,9-11" count="9"/><fabric>
+		<level nodes="2" rail="each" oversubscription="4"/><level/></fabric>
+		</cluster>
+	END
+	run_split gtopo search --algo hier --coll allgather -o plan short.xml
+	[ "$status" -eq 0 ]
+	[ "$(jq -c '[.cluster.levels[] | [.nodes, .uplink_gbs]]' plan)" = \
+		'[[1,"25/2"],[9,null]]' ]
+	gtopo verify plan | grep -q 'any schedule: optimal, proven'
+	# Small ones can be had both ways, and run.
+	gtopo search -q --algo hier --coll allgather --gpus 1,2 -o plan \
+		"$cases/card-missing.xml"
+	gtopo run --plan plan --device host --coll allgather -b 64K -e 64K |
+		grep -q "values : 0 OK"
+}
+
+@test "--explain of an uneven cluster names what limits" {
+	run_split gtopo search --explain "$cases/cables.xml"
+	want 0 ""
+	[[ $out == *"  ranks 8 9 10 11 | the rest: 1 link of 0.5 GB/s"* ]]
+	[[ $out == *"this link is full:"*"left–right, 0.5 GB/s each way"* ]]
+	[[ $out == *"a second link left–right: 1.75x, 0.875 GB/s"* ]]
+}
+
+@test "what an uneven cluster cannot be planned with is said" {
+	sed "s|\.\./\.\./\.\./\.\./share/xml|$xml|; s/names=\"a\"/count=\"16\"/" \
+		"$cases/other-node.xml" >c.xml
+	run_split gtopo search c.xml
+	want 2 "gtopo search: c.xml: 'dgx-1v' and 'h200-vm-4' are different \
+machines; templates need nodes that differ in ports alone"
+	# No port at all: nothing leads to the third node.
+	sed "s|\.\./\.\./\.\./\.\./share/xml|$xml|; s/nets=\"-,0\"/nets=\"-\"/" \
+		"$cases/one-card-left.xml" >c.xml
+	run_split gtopo search c.xml
+	want 1 "gtopo search: no tree joins all 12 GPUs: there are no routes for one"
+}

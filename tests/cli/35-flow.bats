@@ -1,0 +1,109 @@
+# gtopo search for what only moves: flows through other GPUs, or a mesh.
+
+load common
+
+setup() {
+	xml=$GTOPO_SRC/share/xml
+	cd "$BATS_TEST_TMPDIR" || return
+}
+
+@test "every machine, every collective: proved, verified, right on CPU ranks" {
+	for machine in dgx-h100 dgx-1v pcie-8gpu mi250x; do
+		for coll in alltoall gather scatter sendrecv; do
+			gtopo search --coll "$coll" -o plan "$xml/$machine.xml"
+			grep -q '"optimal": true' plan
+			gtopo verify --topology "$xml/$machine.xml" plan |
+				grep -q 'any schedule: optimal, proven'
+			gtopo run --plan plan --device host --coll "$coll" \
+				-b 40000 -e 40000 -n 1 -w 0
+		done
+	done
+}
+
+@test "a DGX-1 passes all-to-all on through GPUs, and gains an eighth" {
+	gtopo search --algo alltoall --coll alltoall -o plan "$xml/dgx-1v.xml"
+	grep -q '"shape": "flow"' plan
+	# half of the GPUs send to the others over six links of 20: 120 / 16
+	grep -q '"value": "15/2"' plan
+	grep -q '"algbw_gbs": 60,' plan
+	gtopo search --algo mesh --coll alltoall -o mesh "$xml/dgx-1v.xml"
+	grep -q '"value": "20/3"' mesh
+	gtopo verify mesh | grep -q '88.89% reached, proven'
+}
+
+@test "an NVSwitch needs no one on the way" {
+	gtopo search --algo flow --coll alltoall -o plan "$xml/dgx-h100.xml"
+	grep -q '"shape": "mesh"' plan
+	grep -q '"algo": "one-shot"' plan
+	gtopo search --algo flow --coll sendrecv "$xml/dgx-h100.xml" |
+		grep -q '"value": "1854/5"'
+}
+
+@test "small messages go directly" {
+	gtopo search --coll alltoall -o plan "$xml/dgx-1v.xml"
+	grep -q '"max_bytes": [0-9]*, "algo": "one-shot"' plan
+	grep -q '"max_bytes": null, "algo": "flow"' plan
+}
+
+@test "--max-channels costs what the proof says, --root is another rank" {
+	gtopo search --algo flow --coll alltoall --max-channels 2 -o plan \
+		"$xml/dgx-1v.xml"
+	grep -q '"bound": "15/2"' plan
+	grep -q '"optimal": false' plan
+	[ "$(grep -c '"shape": "flow"' plan)" -le 2 ]
+	gtopo verify plan
+	for coll in gather scatter; do
+		gtopo search --algo flow --coll "$coll" --root 5 -o plan \
+			"$xml/dgx-1v.xml"
+		gtopo verify plan
+		grep -q '"root": 5' plan
+	done
+}
+
+@test "one GPU, two GPUs, some GPUs" {
+	for gpus in 5 0,1 0,1,6,7; do
+		for coll in alltoall gather scatter sendrecv; do
+			gtopo search --gpus "$gpus" --coll "$coll" -o plan \
+				"$xml/dgx-1v.xml"
+			gtopo verify plan
+		done
+	done
+}
+
+@test "what a shape cannot do, it says" {
+	run_split gtopo search --algo ring --coll gather "$xml/dgx-1v.xml"
+	want 2 "gtopo search: --algo ring cannot do gather; auto and mesh can"
+	run_split gtopo search --algo alltoall "$xml/dgx-1v.xml"
+	want 2 "gtopo search: --algo alltoall cannot do allreduce; auto and mesh can"
+	run_split gtopo search --equal --coll alltoall "$xml/dgx-1v.xml"
+	want 2 "gtopo search: --equal is for rings and trees, not for alltoall"
+	run_split gtopo search --nodes 9 --coll alltoall "$xml/dgx-h100.xml"
+	want 2 "gtopo search: --coll alltoall is for one machine, or up to 64 GPUs"
+}
+
+@test "the proof in words, a picture" {
+	gtopo search --explain --coll alltoall "$xml/dgx-1v.xml" >words
+	grep -q "alltoall of 8 GPUs: 7.5 GB/s a pair in 6 channels" words
+	grep -q "GPU0–GPU4, 40 GB/s each way" words
+	gtopo search --coll alltoall -o plan "$xml/dgx-1v.xml"
+	gtopo export --to dot plan | grep -q 'channel 2: flow'
+}
+
+@test "two nodes: what their cards can, proved, and right on CPU ranks" {
+	# 64 pairs each way over eight cards of 48
+	gtopo search --nodes 2 --coll alltoall -o plan "$xml/dgx-h100.xml"
+	grep -q '"value": "6"' plan
+	gtopo verify plan | grep -q 'any schedule: optimal, proven'
+	gtopo run --plan plan --device host --coll alltoall -b 64000 -e 64000 \
+		-n 1 -w 0
+}
+
+@test "rails: GPUs next to a card pass on what is for it" {
+	gtopo search --algo flow --coll alltoall -o plan "$xml/4x-dgx-h100.xml"
+	grep -q '"shape": "flow"' plan
+	# 192 pairs over eight cards of 48; directly spine switches limit
+	grep -q '"value": "2"' plan
+	gtopo verify plan | grep -q 'any schedule: optimal, proven'
+	gtopo search --algo mesh --coll alltoall "$xml/4x-dgx-h100.xml" |
+		grep '"optimal": false'
+}

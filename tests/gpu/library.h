@@ -1,0 +1,83 @@
+/*
+ * What the checks of libgtopo on GPUs share: a communicator with a stream, two
+ * buffers and a count of wrong elements a rank, and operations on them.  All of
+ * it is enqueued: fill, operation and comparison follow one another on the
+ * streams, and sum_wrong() waits.
+ */
+#ifndef GT_TESTS_GPU_LIBRARY_H
+#define GT_TESTS_GPU_LIBRARY_H
+
+#include <cuda_runtime_api.h>
+#include <stdint.h>
+
+#include "gtopo.h"
+#include "plan/plan.h"
+
+enum { MAX_RANKS = 16 };
+
+struct rank {
+	int gpu;
+	cudaStream_t stream, other;
+	char *input, *output;
+	uint64_t *wrong;
+};
+
+struct library {
+	const char *plan;
+	struct gtopo_comm *comm;
+	struct gtopo_comm *base; /* of a job, that others are made beside */
+	int nranks;
+	int first, end; /* those of this process */
+	uint64_t room;  /* bytes of each buffer */
+	struct rank ranks[MAX_RANKS];
+	unsigned map; /* flags of all communicators */
+	int64_t deadline_ns;
+	uint64_t operations, bad;
+};
+
+struct operation {
+	enum gt_coll coll;
+	enum gtopo_type type;
+	enum gtopo_op op;
+	uint64_t count, seed;
+	int root, inplace;
+	unsigned shift; /* elements */
+};
+
+/* 0 with a line printed when something fails. */
+int open_comm(struct library *lib, unsigned flags, int64_t timeout_ms);
+void close_comm(struct library *lib);
+int open_ranks(struct library *lib, uint64_t room);
+void close_ranks(struct library *lib);
+
+/* Does the whole fit into the buffers? */
+int fits(const struct library *lib, const struct operation *op);
+
+int fill(struct library *lib, const struct operation *op, int rank);
+int call(struct library *lib, const struct operation *op, int rank);
+int compare(struct library *lib, const struct operation *op, int rank);
+
+/* All three for all ranks, in a group. */
+int run(struct library *lib, const struct operation *op);
+
+/* Of all ranks since the last time, or -1; until the streams are done. */
+int64_t sum_wrong(struct library *lib);
+
+/* A line of what went wrong, counted. */
+void complain(struct library *lib, const char *what, const char *why);
+
+int late(const struct library *lib);
+uint32_t draw(uint64_t *state, uint32_t below);
+
+/* The parts. */
+int part_check(struct library *lib);
+int part_graph(struct library *lib);
+int part_threads(struct library *lib);
+int part_overlap(struct library *lib);
+int part_fault(struct library *lib);
+int part_stress(struct library *lib);
+
+/* spin.cu */
+int gt_spin_run(const uint32_t *go, struct CUstream_st *stream);
+
+#endif

@@ -1,0 +1,328 @@
+/*
+ * Measurements of a plan: the table that follows from them, and how they are
+ * taken, on an engine that only pretends.
+ */
+#include "unit/test.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "cli/tune_sweep.h"
+#include "plan/cost.h"
+#include "plan/envelope.h"
+#include "plan/measured.h"
+#include "plan/plan.h"
+
+static struct gt_plan *read_plan(const char *name)
+{
+	char path[4096], file[256];
+	struct gt_plan *plan;
+	struct gt_err err;
+
+	gt_err_init(&err);
+	snprintf(file, sizeof(file), "tests/cases/plan/good/%s/plan.json",
+		 name);
+	assert_int_equal(gt_plan_read(gt_test_path(path, file), &plan, &err),
+			 GT_OK);
+	assert_int_equal(gt_plan_check(plan, &err), GT_OK);
+	return plan;
+}
+
+static void assert_near(double value, double wanted)
+{
+	if (!(fabs(value - wanted) <= 1e-6 * wanted))
+		fail_msg("%g is not %g", value, wanted);
+}
+
+static void test_a_change_has_to_be_worth_it(void **state)
+{
+	const double time_us[] = {10, 9.8, 9.9};
+	const double clear_us[] = {10, 9.6, INFINITY};
+	const double none_us[] = {INFINITY, INFINITY, INFINITY};
+
+	(void)state;
+	assert_int_equal(gt_envelope_next(time_us, 3, 3, 0), 0);
+	assert_int_equal(gt_envelope_next(time_us, 3, 3, 2), 2);
+	/* Where home is as good as any, it is taken at once. */
+	assert_int_equal(gt_envelope_next(time_us, 3, 2, 0), 2);
+	assert_int_equal(gt_envelope_next(clear_us, 3, 3, 0), 1);
+	assert_int_equal(gt_envelope_next(clear_us, 3, 2, 0), 1);
+	assert_int_equal(gt_envelope_next(clear_us, 3, 3, 2), 1);
+	assert_int_equal(gt_envelope_next(none_us, 3, 3, 1), 1);
+	assert_int_equal(gt_envelope_next(time_us, 3, 3, 3), 1);
+}
+
+static void test_where_times_cross(void **state)
+{
+	const uint64_t bytes[] = {1 << 20, 4 << 20};
+	/* A constant, and a line of which the double is in the middle. */
+	const double middle[2][2] = {{10, 40}, {20, 20}};
+	const double early[2][2] = {{20, 40}, {20, 20}};
+	const double late[2][2] = {{10, 20}, {20, 20}};
+	const double cannot[2][2] = {{10, INFINITY}, {20, 20}};
+	const double could_not[2][2] = {{10, 40}, {INFINITY, 20}};
+
+	(void)state;
+	assert_int_equal(gt_envelope_cross(middle, bytes), 2 << 20);
+	assert_int_equal(gt_envelope_cross(early, bytes), 1 << 20);
+	assert_int_equal(gt_envelope_cross(late, bytes), (4 << 20) - 1);
+	assert_int_equal(gt_envelope_cross(cannot, bytes), 1 << 20);
+	assert_int_equal(gt_envelope_cross(could_not, bytes), 1 << 20);
+}
+
+static void test_between_sizes(void **state)
+{
+	struct gt_plan *plan = read_plan("tuned4");
+	const struct gt_plan_measured *ring = &plan->measured[2];
+
+	(void)state;
+	assert_ptr_equal(gt_plan_measured_find(plan, &ring->use), ring);
+	assert_near(gt_plan_measured_time(ring, 1 << 20), 32);
+	assert_near(gt_plan_measured_time(ring, 4 << 20), sqrt(32 * 120.5));
+	assert_true(isinf(gt_plan_measured_time(ring, 65535)));
+	assert_true(isinf(gt_plan_measured_time(ring, (16 << 20) + 1)));
+	gt_plan_free(plan);
+}
+
+static void test_predictions_follow(void **state)
+{
+	struct gt_plan *plan = read_plan("tuned4");
+	struct gt_cost_model *model;
+	struct gt_cost cost, modelled, known;
+	struct gt_err err;
+
+	(void)state;
+	gt_err_init(&err);
+	assert_int_equal(gt_cost_new(plan, GT_COLL_ALLREDUCE, &model, &err), 0);
+	assert_int_equal(gt_cost_expect(model, 16384, &cost, &err), 0);
+	assert_near(cost.time_us, 4.2);
+	assert_true(cost.measured && cost.busy > 0 && cost.busy <= 1);
+	/* A row that nobody measured. */
+	assert_int_equal(gt_cost_expect(model, 65536, &cost, &err), 0);
+	assert_int_equal(gt_cost_price(model, 65536, &modelled, &err), 0);
+	assert_false(cost.measured);
+	assert_near(cost.time_us, modelled.time_us);
+	/* Beyond all measurements, in proportion. */
+	assert_int_equal(gt_cost_expect(model, 1 << 30, &cost, &err), 0);
+	assert_int_equal(gt_cost_price(model, 1 << 30, &modelled, &err), 0);
+	assert_int_equal(gt_cost_price(model, 16 << 20, &known, &err), 0);
+	assert_true(cost.measured);
+	assert_near(cost.time_us, 120.5 * modelled.time_us / known.time_us);
+	gt_cost_free(model);
+	gt_plan_free(plan);
+}
+
+static void assert_row(const struct gt_plan_select *row, enum gt_algo algo,
+		       uint64_t max_bytes)
+{
+	assert_int_equal(row->algo, algo);
+	assert_int_equal(row->max_bytes, max_bytes);
+}
+
+static void test_rows_follow(void **state)
+{
+	struct gt_plan *plan = read_plan("tuned4");
+	struct gt_err err;
+
+	(void)state;
+	gt_err_init(&err);
+	assert_int_equal(gt_plan_measured_select(plan, &err), 0);
+	/* allreduce 3, broadcast 1, alltoall as it was */
+	assert_int_equal(plan->nselect, 5);
+	assert_row(&plan->select[0], GT_ALGO_ONE_SHOT, 65536);
+	assert_row(&plan->select[1], GT_ALGO_TWO_SHOT, 1 << 20);
+	assert_row(&plan->select[2], GT_ALGO_RING, UINT64_MAX);
+	assert_row(&plan->select[3], GT_ALGO_TREE, UINT64_MAX);
+	assert_int_equal(plan->select[3].coll, GT_COLL_BROADCAST);
+	assert_int_equal(plan->select[4].coll, GT_COLL_ALLTOALL);
+	assert_int_equal(gt_plan_check(plan, &err), 0);
+
+	/* Two shots are quickest to the end; the proof is about the ring. */
+	plan->measured[1].bytes[2] = 16 << 20;
+	assert_int_equal(gt_plan_measured_select(plan, &err), 0);
+	assert_int_equal(plan->nselect, 5);
+	assert_row(&plan->select[1], GT_ALGO_TWO_SHOT, UINT64_C(1) << 40);
+	assert_row(&plan->select[2], GT_ALGO_RING, UINT64_MAX);
+	assert_int_equal(gt_plan_check(plan, &err), 0);
+	gt_plan_free(plan);
+}
+
+/* The engine that pretends: what it is asked for, it has done. */
+struct gt_engine {
+	const struct gt_plan *plan;
+	int opened;
+};
+
+static struct gt_engine pretender;
+
+static const struct gt_plan_select *row_of(const struct gt_request *req)
+{
+	assert_true(pretender.opened);
+	return gt_plan_row(pretender.plan, req->coll, req->count * 4);
+}
+
+static int pretend_open(const struct gt_engine_config *config,
+			struct gt_engine **engine, struct gt_err *err)
+{
+	(void)err;
+	assert_false(pretender.opened);
+	pretender = (struct gt_engine){config->plan, 1};
+	*engine = &pretender;
+	return 0;
+}
+
+static void pretend_close(struct gt_engine *engine)
+{
+	engine->opened = 0;
+}
+
+static int pretend_fill(struct gt_engine *engine, const struct gt_request *req,
+			struct gt_err *err)
+{
+	(void)engine;
+	(void)req;
+	(void)err;
+	return 0;
+}
+
+/* Two shots: 2 us; one: 1 us and 1 a KiB; the ring: 9 us; all 1 us a MiB. */
+static int pretend_run(struct gt_engine *engine, const struct gt_request *req,
+		       uint32_t iters, int64_t *elapsed_ns, struct gt_err *err)
+{
+	const struct gt_plan_select *row = row_of(req);
+	int64_t bytes = (int64_t)req->count * 4;
+	int64_t ns = row->algo == GT_ALGO_TWO_SHOT   ? 2000
+		     : row->algo == GT_ALGO_ONE_SHOT ? 1000 + bytes
+						     : 9000;
+
+	(void)engine;
+	(void)err;
+	*elapsed_ns = iters * (ns + bytes / 1000);
+	return 0;
+}
+
+/* Copy engines are wrong from 1 MiB on. */
+static int pretend_check(struct gt_engine *engine, const struct gt_request *req,
+			 uint64_t *wrong, struct gt_err *err)
+{
+	(void)engine;
+	(void)err;
+	*wrong = row_of(req)->protocol == GT_PROTOCOL_CE &&
+				 req->count * 4 >= 1 << 20
+			 ? 7
+			 : 0;
+	return 0;
+}
+
+/* Packets end at 64 KiB, then it goes directly; meshes have no FIFOs. */
+static int pretend_how(struct gt_engine *engine, const struct gt_request *req,
+		       struct gt_way *way, struct gt_err *err)
+{
+	const struct gt_plan_select *row = row_of(req);
+
+	(void)engine;
+	(void)err;
+	*way = (struct gt_way){.algo = (uint8_t)row->algo,
+			       .protocol = (uint8_t)row->protocol};
+	if (row->algo == GT_ALGO_RING || row->algo == GT_ALGO_TREE)
+		way->protocol = GT_PROTOCOL_SIMPLE;
+	else if (row->protocol == GT_PROTOCOL_SIMPLE ||
+		 (row->protocol <= GT_PROTOCOL_LL128 && req->count * 4 > 65536))
+		way->protocol = GT_PROTOCOL_DIRECT;
+	return 0;
+}
+
+static const struct gt_engine_ops pretend_ops = {
+	.name = "pretender",
+	.open = pretend_open,
+	.close = pretend_close,
+	.fill = pretend_fill,
+	.run = pretend_run,
+	.how = pretend_how,
+	.check = pretend_check,
+};
+
+static void count_refusal(void *arg, const struct gt_plan_select *way,
+			  uint64_t bytes, uint64_t wrong)
+{
+	int *count = arg;
+
+	assert_int_equal(way->protocol, GT_PROTOCOL_CE);
+	assert_int_equal(bytes, 1 << 20);
+	assert_int_equal(wrong, 7);
+	++*count;
+}
+
+static const struct gt_plan_measured *measurement(const struct gt_plan *plan,
+						  enum gt_algo algo,
+						  enum gt_protocol protocol)
+{
+	for (uint32_t i = 0; i < plan->nmeasured; i++)
+		if (plan->measured[i].use.coll == GT_COLL_ALLREDUCE &&
+		    plan->measured[i].use.algo == algo &&
+		    plan->measured[i].use.protocol == protocol)
+			return &plan->measured[i];
+	return NULL;
+}
+
+static void test_sweep(void **state)
+{
+	struct gt_plan *plan = read_plan("tuned4");
+	int refusals = 0;
+	struct gt_tune_sweep sweep = {.ops = &pretend_ops,
+				      .plan = plan,
+				      .machine = "pretender: 4 x nothing",
+				      .begin_bytes = 1024,
+				      .end_bytes = 16 << 20,
+				      .factor = 4,
+				      .refuse = count_refusal,
+				      .arg = &refusals};
+	const struct gt_plan_measured *m;
+	struct gt_err err;
+
+	(void)state;
+	gt_err_init(&err);
+	assert_int_equal(gt_tune_ways_find(plan, 1u << GT_COLL_ALLREDUCE, 1,
+					   plan->arena, &sweep.ways, &err),
+			 0);
+	/* Two algorithms with five protocols; the tree; the ring. */
+	assert_int_equal(sweep.ways.n, 12);
+	assert_int_equal(gt_tune_sweep(&sweep, &err), 0);
+	assert_false(pretender.opened);
+	assert_int_equal(sweep.refused, 2);
+	assert_int_equal(refusals, 2);
+	assert_null(measurement(plan, GT_ALGO_TWO_SHOT, GT_PROTOCOL_CE));
+	assert_null(measurement(plan, GT_ALGO_TWO_SHOT, GT_PROTOCOL_SIMPLE));
+	m = measurement(plan, GT_ALGO_TWO_SHOT, GT_PROTOCOL_LL);
+	assert_int_equal(m->npoints, 4); /* 1, 4, 16, 64 KiB */
+	assert_near(m->time_us[3], 2.065);
+	m = measurement(plan, GT_ALGO_RING, GT_PROTOCOL_SIMPLE);
+	assert_int_equal(m->npoints, 8);
+	assert_string_equal(m->machine, sweep.machine);
+	/* The broadcast's is still there. */
+	assert_int_equal(plan->measured[plan->nmeasured - 1].use.coll,
+			 GT_COLL_BROADCAST);
+	assert_int_equal(gt_plan_check(plan, &err), 0);
+	/* Always two shots, by packets and then directly; last the ring. */
+	assert_row(&plan->select[0], GT_ALGO_TWO_SHOT, 65536);
+	assert_int_equal(plan->select[0].protocol, GT_PROTOCOL_LL);
+	assert_row(&plan->select[1], GT_ALGO_TWO_SHOT, UINT64_C(1) << 40);
+	assert_int_equal(plan->select[1].protocol, GT_PROTOCOL_DIRECT);
+	assert_row(&plan->select[2], GT_ALGO_RING, UINT64_MAX);
+	gt_plan_free(plan);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_change_has_to_be_worth_it),
+		cmocka_unit_test(test_where_times_cross),
+		cmocka_unit_test(test_between_sizes),
+		cmocka_unit_test(test_predictions_follow),
+		cmocka_unit_test(test_rows_follow),
+		cmocka_unit_test(test_sweep),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
