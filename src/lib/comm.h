@@ -139,7 +139,7 @@ void gt_comm_world_forget(struct gtopo_comm *comm);
 int gt_comm_world_open(struct gtopo_comm *comm, struct gt_err *err);
 int gt_comm_world_agree(struct gtopo_comm *comm, const char *what,
 			struct gt_err *err);
-void gt_comm_world_close(struct gtopo_comm *comm, const char *why);
+void gt_comm_world_close(struct gtopo_comm *comm);
 
 /* The thread: the next birth, NULL if an operation comes first; do it. */
 struct gt_birth *gt_comm_world_due(const struct gtopo_comm *comm);

@@ -177,10 +177,9 @@ void *gt_comm_main(void *arg)
 		else
 			pthread_cond_wait(&comm->changed, &comm->mutex);
 	}
-	rc = comm->state;
 	pthread_mutex_unlock(&comm->mutex);
 	if (comm->engine)
 		comm->ops->close(comm->engine);
-	gt_comm_world_close(comm, rc < 0 ? comm->err.text : NULL);
+	gt_comm_world_close(comm);
 	return NULL;
 }

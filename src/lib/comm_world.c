@@ -191,6 +191,15 @@ int gt_comm_world_agree(struct gtopo_comm *comm, const char *what,
 	return rc;
 }
 
+/* The job's other processes, with place and words. */
+static void gt_comm_world_tell(struct gt_world *world, const struct gt_err *err)
+{
+	char words[sizeof(err->where) + sizeof(err->text)];
+
+	gt_err_words(err, words, sizeof(words));
+	gt_world_abort(world, words);
+}
+
 int gt_comm_world_open(struct gtopo_comm *comm, struct gt_err *err)
 {
 	struct gt_buf text = GT_BUF_INIT;
@@ -213,7 +222,7 @@ int gt_comm_world_open(struct gtopo_comm *comm, struct gt_err *err)
 	comm->job.listen_fd = -1; /* taken */
 	comm->world = rc ? NULL : comm->config.world;
 	if (comm->world && comm->state < 0)
-		gt_world_abort(comm->world, comm->err.text);
+		gt_comm_world_tell(comm->world, &comm->err);
 	pthread_mutex_unlock(&comm->mutex);
 	if (rc)
 		return rc;
@@ -222,14 +231,14 @@ int gt_comm_world_open(struct gtopo_comm *comm, struct gt_err *err)
 	return gt_comm_world_agree(comm, what, err);
 }
 
-void gt_comm_world_close(struct gtopo_comm *comm, const char *why)
+void gt_comm_world_close(struct gtopo_comm *comm)
 {
 	struct gt_world *world = comm->world;
 
 	if (!world)
 		return;
-	if (why)
-		gt_world_abort(world, why);
+	if (comm->state < 0)
+		gt_comm_world_tell(world, &comm->err);
 	else
 		gt_world_meet(world, NULL, 0, NULL, NULL);
 	pthread_mutex_lock(&comm->mutex);
