@@ -52,15 +52,17 @@ static int gt_search_most(const struct gt_hier_request *base,
 	struct gt_arena *arena = gt_arena_new();
 	struct gt_hier_request request = *base;
 	struct gt_cluster *most = NULL;
-	struct gt_hier *hier;
+	struct gt_hier *hier = NULL;
+	struct gt_hier_ask ask;
 	int rc = arena ? gt_cluster_even(uneven, GT_EVEN_MOST, &most, err)
 		       : gt_err_nomem(err);
 
 	request.cluster = most;
 	if (!rc)
 		rc = gt_hier_new(&request, arena, &hier, err);
+	ask = (struct gt_hier_ask){hier, request.coll, request.root};
 	if (!rc)
-		rc = gt_hier_bound_find(hier, request.coll, arena, bound, err);
+		rc = gt_hier_bound_find(&ask, arena, bound, err);
 	gt_cluster_free(most);
 	gt_arena_free(arena);
 	return rc;
@@ -82,8 +84,6 @@ static int gt_search_loss(const struct gt_cmd_args *args,
 		    "nodes or switches are not all alike: planned with what "
 		    "all have, %u ports of each node",
 		    plan->cluster->nports);
-	if (gt_coll_is_rooted(request->coll))
-		return GT_OK;
 	rc = gt_search_most(request, uneven, &bound, err);
 	if (rc || !bound.found)
 		return rc;

@@ -62,15 +62,16 @@ static double gt_xc_value(const struct gt_xc *e, struct gt_rat x)
 static int gt_xc_solve(struct gt_xc *e, struct gt_err *err)
 {
 	struct gt_arena *arena = e->arena;
+	struct gt_hier_ask ask = {.coll = e->request->coll};
 	struct gt_rat at;
 	int rc = gt_hier_new(e->request, arena, &e->hier, err);
 
 	if (!rc)
 		rc = gt_hier_solve(e->hier, e->request->coll, arena, &e->trees,
 				   err);
+	ask.hier = e->hier;
 	if (!rc)
-		rc = gt_hier_bound_find(e->hier, e->request->coll, arena,
-					&e->bound, err);
+		rc = gt_hier_bound_find(&ask, arena, &e->bound, err);
 	if (rc)
 		return rc;
 	e->full = gt_arena_array(arena, e->trees.rows.n, sizeof(*e->full));

@@ -26,6 +26,7 @@ struct gt_sum {
 	uint32_t *switch_; /* [(level * classes + class) * nrails + rail] */
 	struct gt_rat capacity; /* of what enters */
 	uint64_t inside;        /* ranks in no set */
+	uint64_t roots;         /* of them, those that the root may stand for */
 	const char *fault;
 };
 
@@ -95,10 +96,10 @@ static int gt_sum_mark(struct gt_sum *sum, struct gt_err *err)
 	return GT_OK;
 }
 
-/* Does data flow into a set here?  A reduce-scatter's flows out. */
+/* Does data flow into a set here?  What only goes up flows out. */
 static int gt_sum_enters(const struct gt_sum *sum, uint32_t from, uint32_t to)
 {
-	if (sum->plan->coll == GT_COLL_REDUCESCATTER)
+	if (!gt_coll_goes_down(sum->plan->coll))
 		return from && from != to;
 	return to && from != to;
 }
@@ -142,8 +143,11 @@ static void gt_sum_class(struct gt_sum *sum, uint32_t class_)
 				     "no capacity limits";
 	}
 	for (uint32_t i = 0; i < plan->cluster->nlocal; i++)
-		if (v->rank[i] == GT_NO_VERTEX || !node[v->rank[i]])
+		if (v->rank[i] == GT_NO_VERTEX || !node[v->rank[i]]) {
 			sum->inside += count;
+			if (i == plan->root % plan->cluster->nlocal)
+				sum->roots += count;
+		}
 }
 
 static void gt_sum_uplinks(struct gt_sum *sum, uint32_t level, uint32_t class_)
@@ -197,7 +201,11 @@ static int64_t gt_sum_parts(struct gt_sum *sum)
 	return sum->fault ? 0 : (int64_t)nsets * (cluster->nnodes / nodes);
 }
 
-/* What the certificate proves: the size of the result over the time. */
+/*
+ * What the certificate proves: the size of the result over the time.  As adding
+ * a vector of digits maps the cluster to itself, the root may be any rank of
+ * its local number: one that is not in the set, if there is any.
+ */
 static int gt_sum_bound(struct gt_sum *sum, struct gt_rat *bound)
 {
 	const struct gt_plan *plan = sum->plan;
@@ -208,6 +216,11 @@ static int gt_sum_bound(struct gt_sum *sum, struct gt_rat *bound)
 		if (!sum->inside || sum->inside >= (uint64_t)n) {
 			sum->fault = "it leaves no rank outside, or all";
 			return 0;
+		}
+		if (gt_coll_is_rooted(plan->coll)) {
+			if (!sum->roots)
+				sum->fault = "it has the root wherever it is";
+			return sum->roots > 0;
 		}
 		return gt_rat_mul(*bound, GT_RAT(n, (int64_t)sum->inside),
 				  bound);
@@ -259,8 +272,7 @@ static int gt_check_sets(const struct gt_plan *plan, struct gt_arena *arena,
 		return rc;
 	if (plan->coll != GT_COLL_ALLREDUCE && plan->proof.nsets != 1)
 		return gt_plan_wrong(plan, at, err, "must be one");
-	if (gt_coll_is_rooted(plan->coll) ||
-	    (!any && !plan->proof.has_any_bound))
+	if (gt_coll_moves(plan->coll) || (!any && !plan->proof.has_any_bound))
 		return gt_plan_wrong(plan, at, err, "prove nothing of this");
 	for (uint32_t c = 0; c < sum.classes; c++) {
 		gt_sum_class(&sum, c);

@@ -46,9 +46,8 @@ struct gt_hier_bound {
 	struct gt_rat value;
 	uint32_t nvertices;
 	/*
-	 * All-gather, reduce-scatter: [vertex] is it outside?  All-reduce: 0,
-	 * or 1 + the part that it is in: parts of node 0, or one that is all
-	 * below a switch.
+	 * [vertex]: is it outside?  All-reduce: 0, or 1 + the part that it is
+	 * in: parts of node 0, or one that is all below a switch.
 	 */
 	uint32_t *outside;
 	uint32_t nparts; /* all-reduce only */
@@ -58,8 +57,13 @@ uint32_t gt_hier_nvertices(const struct gt_hier *hier);
 uint32_t gt_hier_switch(const struct gt_hier *hier, uint32_t level,
 			uint32_t class_, uint32_t rail);
 
-int gt_hier_bound_find(const struct gt_hier *hier, enum gt_coll coll,
-		       struct gt_arena *arena, struct gt_hier_bound *bound,
-		       struct gt_err *err);
+struct gt_hier_ask {
+	const struct gt_hier *hier;
+	enum gt_coll coll;
+	uint32_t root; /* of a broadcast or reduce */
+};
+
+int gt_hier_bound_find(const struct gt_hier_ask *ask, struct gt_arena *arena,
+		       struct gt_hier_bound *bound, struct gt_err *err);
 
 #endif

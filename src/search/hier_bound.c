@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "plan/plan.h"
 #include "search/fabric.h"
 #include "search/hier_graph.h"
 #include "search/maxflow.h"
@@ -94,6 +95,38 @@ static int gt_hier_newton(struct gt_hier_graph *g, uint32_t *trial,
 	       gt_rat_mul(bound->value, GT_RAT(all, best.q), &bound->value);
 }
 
+/*
+ * Broadcast, reduce: the thinnest set that has a rank, but not all of the
+ * root's local number; by symmetry the root stands for one of these.  Of the
+ * thinnest take a smallest that has a rank of node 0.  A symmetry that keeps
+ * node 0 maps it to itself: else what is in both, or, where these leave no
+ * such rank outside, what is in the first alone, is as thin and smaller (cut
+ * functions of links that are alike both ways are submodular and symmetric).
+ * So it leaves out those ranks of a whole class.
+ */
+static int gt_hier_rooted(struct gt_hier_graph *g, uint32_t root,
+			  uint32_t *trial, struct gt_hier_bound *bound)
+{
+	uint32_t n = g->hier->box->nranks, classes = g->hier->cluster.nlevels;
+	int64_t least = GT_FLOW_INF / 64, value;
+
+	for (uint32_t i = 0; i < (classes + 1) * n; i++) {
+		uint32_t c = i / n, v = i % n;
+
+		if (!gt_hier_nodes(g->hier, c) || (!c && v == root))
+			continue;
+		gt_hier_graph_scale(g, 1);
+		gt_hier_graph_feed(g, c, root, GT_FLOW_INF / 64);
+		value = gt_hier_graph_run(g, v, trial);
+		if (value >= least)
+			continue;
+		least = value;
+		memcpy(bound->outside, trial, g->world * sizeof(*trial));
+	}
+	return least < GT_FLOW_INF / 64 &&
+	       gt_rat_div(GT_RAT(least, 1), GT_RAT(g->scale, 1), &bound->value);
+}
+
 /* The thinnest cut around one rank of node 0, or around all of them. */
 static int64_t gt_hier_part(struct gt_hier_graph *g, uint32_t rank, int each,
 			    uint32_t *outside)
@@ -179,23 +212,15 @@ static int gt_hier_bound_new(struct gt_arena *arena, uint32_t n,
 	return bound->outside ? GT_OK : GT_ESYS;
 }
 
-static int gt_hier_bound_run(struct gt_hier_graph *g, enum gt_coll coll,
-			     struct gt_arena *arena,
-			     struct gt_hier_bound *bound)
+/* By node, by rank, by switch of each level. */
+static int gt_hier_best_parts(struct gt_hier_graph *g, uint32_t *trial,
+			      struct gt_arena *arena,
+			      struct gt_hier_bound *bound)
 {
-	uint32_t *trial = gt_arena_array(arena, g->world, sizeof(*trial));
 	struct gt_hier_bound other, swap;
 
-	if (!trial || gt_hier_bound_new(arena, g->world, bound) ||
-	    gt_hier_bound_new(arena, g->world, &other))
+	if (gt_hier_bound_new(arena, g->world, &other))
 		return GT_ESYS;
-	if (coll != GT_COLL_ALLREDUCE) {
-		bound->found = gt_hier_newton(g, trial, bound);
-		return GT_OK;
-	}
-	if (!gt_hier_fits(g, (struct gt_hier_ratio){1, 1}))
-		return GT_OK;
-	/* By node, by rank, by switch of each level. */
 	for (uint32_t i = 0; i <= g->hier->cluster.nlevels; i++) {
 		other.found =
 			i < 2 ? gt_hier_partition(g, (int)i, trial, &other)
@@ -211,15 +236,37 @@ static int gt_hier_bound_run(struct gt_hier_graph *g, enum gt_coll coll,
 	return GT_OK;
 }
 
-int gt_hier_bound_find(const struct gt_hier *hier, enum gt_coll coll,
-		       struct gt_arena *arena, struct gt_hier_bound *bound,
-		       struct gt_err *err)
+static int gt_hier_bound_run(struct gt_hier_graph *g,
+			     const struct gt_hier_ask *ask,
+			     struct gt_arena *arena,
+			     struct gt_hier_bound *bound)
 {
+	uint32_t *trial = gt_arena_array(arena, g->world, sizeof(*trial));
+
+	if (!trial || gt_hier_bound_new(arena, g->world, bound))
+		return GT_ESYS;
+	if (gt_coll_has_blocks(ask->coll)) {
+		bound->found = gt_hier_newton(g, trial, bound);
+		return GT_OK;
+	}
+	if (!gt_hier_fits(g, (struct gt_hier_ratio){1, 1}))
+		return GT_OK;
+	if (ask->coll == GT_COLL_ALLREDUCE)
+		return gt_hier_best_parts(g, trial, arena, bound);
+	bound->found = gt_hier_rooted(g, ask->root % g->hier->box->nranks,
+				      trial, bound);
+	return GT_OK;
+}
+
+int gt_hier_bound_find(const struct gt_hier_ask *ask, struct gt_arena *arena,
+		       struct gt_hier_bound *bound, struct gt_err *err)
+{
+	int reverse = !gt_coll_goes_down(ask->coll);
 	struct gt_hier_graph g;
-	int rc = gt_hier_graph_init(&g, hier, coll == GT_COLL_REDUCESCATTER);
+	int rc = gt_hier_graph_init(&g, ask->hier, reverse);
 
 	if (!rc)
-		rc = gt_hier_bound_run(&g, coll, arena, bound);
+		rc = gt_hier_bound_run(&g, ask, arena, bound);
 	gt_hier_graph_release(&g);
 	return rc ? gt_err_nomem(err) : GT_OK;
 }

@@ -158,15 +158,13 @@ int gt_hier_new(const struct gt_hier_request *request, struct gt_arena *arena,
 	return rc;
 }
 
-/* Broadcast and reduce have no such bound yet. */
-static int gt_hier_bound_of(const struct gt_hier *hier, enum gt_coll coll,
-			    struct gt_arena *arena, struct gt_hier_bound *bound,
-			    struct gt_err *err)
+static int gt_hier_bound_of(const struct gt_hier_request *request,
+			    const struct gt_hier *hier, struct gt_arena *arena,
+			    struct gt_hier_bound *bound, struct gt_err *err)
 {
-	memset(bound, 0, sizeof(*bound));
-	return gt_coll_is_rooted(coll)
-		       ? GT_OK
-		       : gt_hier_bound_find(hier, coll, arena, bound, err);
+	struct gt_hier_ask ask = {hier, request->coll, request->root};
+
+	return gt_hier_bound_find(&ask, arena, bound, err);
 }
 
 int gt_hier_search(const struct gt_hier_request *request, struct gt_plan **plan,
@@ -187,7 +185,7 @@ int gt_hier_search(const struct gt_hier_request *request, struct gt_plan **plan,
 	if (!rc)
 		rc = gt_hier_solve(hier, request->coll, arena, &trees, err);
 	if (!rc)
-		rc = gt_hier_bound_of(hier, request->coll, arena, &bound, err);
+		rc = gt_hier_bound_of(request, hier, arena, &bound, err);
 	if (!rc)
 		rc = gt_hier_emit(&found, plan, err);
 	gt_arena_free(arena);
@@ -220,7 +218,7 @@ static int gt_hier_rings_on(const struct gt_hier_request *request,
 	if (!rc)
 		rc = gt_shape_ring.propose(&args, &rings, err);
 	if (!rc)
-		rc = gt_hier_bound_of(hier, request->coll, arena, &bound, err);
+		rc = gt_hier_bound_of(request, hier, arena, &bound, err);
 	return rc ? rc : gt_hier_emit(&found, plan, err);
 }
 
@@ -253,7 +251,7 @@ static int gt_hier_pairs_on(const struct gt_hier_request *request,
 		rc = gt_hier_pairs_find(hier, request->coll, request->root,
 					arena, &pairs, err);
 	if (!rc)
-		rc = gt_hier_bound_of(hier, request->coll, arena, &bound, err);
+		rc = gt_hier_bound_of(request, hier, arena, &bound, err);
 	return rc ? rc : gt_hier_emit(&found, plan, err);
 }
 

@@ -28,9 +28,8 @@ struct gt_hier_request {
 	enum gt_coll coll;
 	uint32_t ngpus; /* of each node */
 	const uint32_t *gpus;
-	/* Of rings only. */
 	uint32_t root;                /* of a broadcast or reduce */
-	uint32_t max_channels;        /* 0: no limit */
+	uint32_t max_channels;        /* of rings; 0: no limit */
 	const struct gt_watch *watch; /* or NULL */
 };
 

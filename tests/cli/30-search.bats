@@ -191,6 +191,16 @@ its own"
 		[[ $out == *"for rings: optimal, proven"*"any bound"* ]]
 		[ "$(wc -c <plan)" -lt 200000 ]
 	done
+	# From any root and to any all that a node's cards carry goes out.
+	for coll in broadcast reduce; do
+		for algo in ring tree; do
+			gtopo search --algo $algo --nodes 12500 --coll $coll \
+				--root 54321 -o plan "$(h100)"
+			run_split gtopo verify plan
+			want 0 ""
+			[[ $out == *"bound "*"384 GB/s for any schedule: "*proven* ]]
+		done
+	done
 	run_split gtopo search -v --algo ring --max-channels 2 --nodes 2 \
 		-o plan "$(h100)"
 	[[ $err == *"2 nodes of 8 GPUs: rings of 96 GB/s in 2 channels"* ]]

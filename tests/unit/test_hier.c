@@ -186,20 +186,40 @@ static struct gt_hier *make_box(struct gt_arena *arena, const struct box *box)
 	return hier;
 }
 
+/* The first switch of a level in expand()'s fabric; rails side by side. */
+static uint32_t first_switch(const struct gt_hier *hier, uint32_t level)
+{
+	const struct gt_plan_cluster *c = &hier->cluster;
+	uint32_t at = c->nnodes * hier->box->nnodes;
+
+	for (uint32_t l = 0; l < level; l++)
+		at += c->nnodes / c->levels[l].nodes * c->nrails;
+	return at;
+}
+
+static uint32_t switch_above(const struct gt_hier *hier, uint32_t level,
+			     uint32_t node, uint32_t rail)
+{
+	const struct gt_plan_level *l = &hier->cluster.levels[level];
+
+	return first_switch(hier, level) +
+	       node / l->nodes * hier->cluster.nrails + (l->by_rail ? rail : 0);
+}
+
 /* The whole cluster, node by node, as the search of one machine sees it. */
 static struct gt_fabric *expand(struct gt_arena *arena,
 				const struct gt_hier *hier)
 {
 	const struct gt_fabric *box = hier->box;
-	uint32_t p = hier->cluster.nnodes, n = box->nranks;
-	uint32_t last = p * box->nnodes;
+	const struct gt_plan_cluster *cluster = &hier->cluster;
+	uint32_t p = cluster->nnodes, n = box->nranks, last = cluster->nlevels;
 	struct gt_fabric *f = gt_arena_alloc(arena, sizeof(*f));
 
-	f->nnodes = last + 1;
+	f->nnodes = first_switch(hier, last);
 	f->nranks = p * n;
-	f->links = gt_arena_array(arena,
-				  p * (box->nlinks + 2 * hier->cluster.nports),
-				  sizeof(*f->links));
+	f->links = gt_arena_array(
+		arena, p * (box->nlinks + 2 * cluster->nports) + 2 * f->nnodes,
+		sizeof(*f->links));
 	f->ranks = gt_arena_array(arena, f->nranks, sizeof(*f->ranks));
 	for (uint32_t c = 0; c < p; c++) {
 		for (uint32_t i = 0; i < n; i++)
@@ -208,20 +228,30 @@ static struct gt_fabric *expand(struct gt_arena *arena,
 			gt_fabric_link(f, c * box->nnodes + box->links[i].from,
 				       c * box->nnodes + box->links[i].to,
 				       box->links[i].gbs);
-		for (uint32_t i = 0; i < hier->cluster.nports; i++)
+		for (uint32_t i = 0; i < cluster->nports; i++)
 			gt_fabric_both(f, c * box->nnodes + hier->ports[i],
-				       last, GT_RAT(100000, 1));
+				       switch_above(hier, 0, c,
+						    cluster->ports[i].rail),
+				       GT_RAT(100000, 1));
 	}
+	for (uint32_t l = 0; l + 1 < last; l++)
+		for (uint32_t c = 0; c < p; c += cluster->levels[l].nodes)
+			for (uint32_t r = 0; r < cluster->nrails; r++)
+				if (!r || cluster->levels[l].by_rail)
+					gt_fabric_both(
+						f, switch_above(hier, l, c, r),
+						switch_above(hier, l + 1, c, r),
+						cluster->levels[l].gbs);
 	return f;
 }
 
 static struct gt_rat bound_of(const struct gt_hier *hier, enum gt_coll coll,
 			      struct gt_arena *arena)
 {
+	struct gt_hier_ask ask = {hier, coll, 0};
 	struct gt_hier_bound bound;
 
-	assert_int_equal(gt_hier_bound_find(hier, coll, arena, &bound, NULL),
-			 GT_OK);
+	assert_int_equal(gt_hier_bound_find(&ask, arena, &bound, NULL), GT_OK);
 	assert_true(bound.found);
 	return bound.value;
 }
@@ -312,6 +342,67 @@ static void sums_bound_as_wholes_do(void **state)
 		check_rat(bound_of(hier, coll, arena), want, "bound");
 		assert_true(gt_rat_cmp(value_of(hier, arena), want) <= 0 ||
 			    coll == GT_COLL_REDUCESCATTER);
+		gt_arena_free(arena);
+	}
+}
+
+/* Switches of two or three levels, by rail or of all rails. */
+static void levels_by_chance(struct gt_chance *c, struct gt_arena *arena,
+			     struct gt_plan_cluster *cluster)
+{
+	uint32_t n = 1, by_rail = gt_chance(c, 2);
+
+	cluster->nlevels = 2 + gt_chance(c, 2);
+	cluster->levels = gt_arena_array(arena, cluster->nlevels,
+					 sizeof(*cluster->levels));
+	for (uint32_t l = 0; l < cluster->nlevels; l++) {
+		n *= 2 + gt_chance(c, 2);
+		cluster->levels[l].nodes = n;
+		cluster->levels[l].by_rail =
+			by_rail && l + 1 < cluster->nlevels;
+		cluster->levels[l].gbs = GT_RAT(1 + gt_chance(c, 60), 2);
+	}
+	cluster->nnodes = n;
+}
+
+/* Broadcast and reduce: exact where links are alike both ways, else valid. */
+static void roots_bound_as_wholes_do(void **state)
+{
+	struct gt_chance c = {11};
+
+	(void)state;
+	for (int i = 0; i < 150; i++) {
+		struct gt_arena *arena = gt_arena_new();
+		struct box box = {2, 1 + gt_chance(&c, 3), 1,
+				  GT_RAT(1 + gt_chance(&c, 40), 1),
+				  GT_RAT(1 + gt_chance(&c, 60), 2)};
+		struct gt_hier *hier = make_box(arena, &box);
+		struct gt_fabric *f = (struct gt_fabric *)hier->box;
+		int skewed = i % 5 == 0, cmp;
+		struct gt_bound_ask ask = {.coll = i % 2 ? GT_COLL_BROADCAST
+							 : GT_COLL_REDUCE};
+		struct gt_hier_ask of = {hier, ask.coll, 0};
+		struct gt_hier_bound bound;
+		struct gt_bound whole;
+
+		levels_by_chance(&c, arena, &hier->cluster);
+		/* make_box() makes links in pairs */
+		for (uint32_t l = 0; l < f->nlinks; l += 2)
+			if (!gt_chance(&c, 3)) {
+				f->links[l].gbs =
+					GT_RAT(1 + gt_chance(&c, 50), 3);
+				if (!skewed)
+					f->links[l + 1].gbs = f->links[l].gbs;
+			}
+		ask.fabric = expand(arena, hier);
+		of.root = ask.root = gt_chance(&c, ask.fabric->nranks);
+		assert_int_equal(gt_bound_find(&ask, arena, &whole, NULL),
+				 GT_OK);
+		assert_int_equal(gt_hier_bound_find(&of, arena, &bound, NULL),
+				 GT_OK);
+		assert_true(bound.found && whole.found);
+		cmp = gt_rat_cmp(bound.value, whole.value);
+		assert_true(skewed ? cmp >= 0 : !cmp);
 		gt_arena_free(arena);
 	}
 }
@@ -435,6 +526,7 @@ int main(void)
 		cmocka_unit_test(pairs_of_trees),
 		cmocka_unit_test(known_clusters),
 		cmocka_unit_test(sums_bound_as_wholes_do),
+		cmocka_unit_test(roots_bound_as_wholes_do),
 		cmocka_unit_test(reference_machines),
 	};
 

@@ -2,6 +2,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "plan/plan.h"
 #include "search/bound.h"
 #include "search/hier.h"
 #include "search/hier_request.h"
@@ -63,6 +64,7 @@ static struct gt_rat whole_bound(const struct both *b, enum gt_coll coll)
 	struct gt_bound_ask ask = {&b->whole->fabric, coll, 0};
 	int64_t n = b->whole->fabric.nranks;
 	int64_t each = coll == GT_COLL_ALLREDUCE ? 2 : 1;
+	int rooted = gt_coll_is_rooted(coll);
 	struct gt_bound bound;
 	struct gt_rat value;
 	struct gt_err err;
@@ -70,7 +72,8 @@ static struct gt_rat whole_bound(const struct both *b, enum gt_coll coll)
 	gt_err_init(&err);
 	assert_int_equal(gt_bound_find(&ask, b->arena, &bound, &err), GT_OK);
 	assert_true(bound.found);
-	assert_true(gt_rat_mul(bound.value, GT_RAT(n, each * (n - 1)), &value));
+	assert_true(gt_rat_mul(bound.value,
+			       GT_RAT(n, rooted ? n : each * (n - 1)), &value));
 	return value;
 }
 
@@ -79,6 +82,7 @@ static struct gt_rat hier_bound(const struct both *b, enum gt_coll coll,
 {
 	struct gt_hier_request request = {
 		.cluster = b->cluster, .paths = b->paths[0], .coll = coll};
+	struct gt_hier_ask ask = {.coll = coll};
 	struct gt_hier_bound bound;
 	struct gt_hier *hier;
 	struct gt_err err;
@@ -89,7 +93,8 @@ static struct gt_rat hier_bound(const struct both *b, enum gt_coll coll,
 					 &request.ngpus, &err),
 			 GT_OK);
 	assert_int_equal(gt_hier_new(&request, b->arena, &hier, &err), GT_OK);
-	assert_int_equal(gt_hier_bound_find(hier, coll, b->arena, &bound, &err),
+	ask.hier = hier;
+	assert_int_equal(gt_hier_bound_find(&ask, b->arena, &bound, &err),
 			 GT_OK);
 	assert_true(bound.found);
 	return bound.value;
@@ -106,14 +111,17 @@ static void same_bound_as_classes(void **state)
 		{"tests/cases/cluster/uneven/alike/rails.xml", "0,1,4"},
 		{"tests/cases/cluster/uneven/alike/thin.xml", "0,1"},
 	};
+	static const enum gt_coll colls[] = {
+		GT_COLL_ALLREDUCE, GT_COLL_ALLGATHER, GT_COLL_REDUCESCATTER,
+		GT_COLL_BROADCAST, GT_COLL_REDUCE};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct both b;
 
 		read_both(&b, cases[i].file, cases[i].gpus);
-		for (int c = 0; c < TEST_NCOLLS; c++) {
-			enum gt_coll coll = (enum gt_coll)c;
+		for (size_t c = 0; c < sizeof(colls) / sizeof(colls[0]); c++) {
+			enum gt_coll coll = colls[c];
 			struct gt_rat whole = whole_bound(&b, coll);
 			struct gt_rat classes =
 				hier_bound(&b, coll, cases[i].gpus);
