@@ -81,9 +81,10 @@ enum gt_host_job { GT_HOST_FILL, GT_HOST_RUN, GT_HOST_CHECK };
 struct gt_engine {
 	struct gt_engine_config config;
 	uint32_t nranks;
-	uint32_t first, end;        /* the ranks of this process */
-	uint32_t workers;           /* per channel */
-	uint32_t spins;             /* polls before a waiting rank sleeps */
+	uint32_t first, end; /* the ranks of this process */
+	uint32_t workers;    /* per channel */
+	uint32_t spins;      /* polls before a waiting rank sleeps */
+	uint32_t yields;     /* polls from one sched_yield() to the next */
 	struct gt_host_rank *ranks; /* nranks; others' are not used */
 	struct gt_group group;
 

@@ -8,7 +8,12 @@
 #include "plan/plan.h"
 #include "world/world.h"
 
-enum { GT_HOST_SPINS = 2000 };
+enum {
+	GT_HOST_SPINS = 2000,
+	/* Polls from one yield to the next; those of sockets take longer. */
+	GT_HOST_YIELDS = 128,
+	GT_HOST_YIELDS_WIRES = 16,
+};
 
 static int gt_host_init_locks(struct gt_engine *engine)
 {
@@ -105,6 +110,9 @@ static int gt_host_open(const struct gt_engine_config *config,
 	/* Polling is for ranks that have a processor each. */
 	engine->spins =
 		gt_cpus_count() >= engine->group.nhere ? GT_HOST_SPINS : 0;
+	engine->yields = gt_group_has_wires(&engine->group)
+				 ? GT_HOST_YIELDS_WIRES
+				 : GT_HOST_YIELDS;
 	if (!rc)
 		rc = gt_host_memory_new(engine, err);
 	if (!rc)

@@ -1,5 +1,6 @@
 #include "exec/host.h"
 
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <time.h>
@@ -14,13 +15,16 @@ enum {
 
 /*
  * Nothing to do: stay on the processor while the others surely have ones of
- * their own, else make room for them.
+ * their own, else make room for them.  Whom one waits for may be behind it on
+ * the same processor all the same, so it asks now and then who else is there.
  */
 static void gt_rank_idle(struct gt_host_rank *rank, uint32_t polls,
 			 uint32_t seen)
 {
 	if (polls < rank->engine->spins) {
 		gt_group_progress(&rank->engine->group);
+		if (polls % rank->engine->yields == 0)
+			sched_yield();
 #ifdef __x86_64__
 		__builtin_ia32_pause();
 #endif
