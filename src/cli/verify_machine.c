@@ -154,20 +154,39 @@ static int gt_machine_ranks(const struct gt_machine *m, struct gt_err *err)
 	return rc;
 }
 
-/* Is this how the machine joins the two ranks? */
+/*
+ * The node of a rank; of a cluster's certificate behind a node's ranks that of
+ * a port, GT_NONE if it is no device.
+ */
+static uint32_t gt_machine_place(const struct gt_machine *m, uint32_t place)
+{
+	const struct gt_plan_cluster *cluster = m->plan->cluster;
+
+	if (!cluster || place < cluster->nlocal)
+		return m->gpus[place];
+	place -= cluster->nlocal;
+	return gt_topo_find(m->topo, cluster->ports[place].id);
+}
+
+/* Is this how the machine joins the two?  Charges end at ports. */
 static int gt_machine_route(const struct gt_machine *m,
 			    const struct gt_plan_route *route,
 			    struct gt_plan_at at, struct gt_err *err)
 {
-	const struct gt_path *path = gt_paths_get(
-		m->paths, m->gpus[route->from], m->gpus[route->to]);
-	uint32_t same = 0;
+	uint32_t from = gt_machine_place(m, route->from);
+	uint32_t to = gt_machine_place(m, route->to), same = 0;
+	int enters =
+		m->plan->cluster && route->from >= m->plan->cluster->nlocal;
+	const struct gt_path *path;
 
+	if (from == GT_NONE || to == GT_NONE)
+		return GT_OK;
+	path = gt_paths_get(m->paths, from, to);
 	while (same < route->nlinks && same < path->nhops &&
 	       m->links[route->links[same]] == path->links[same])
 		same++;
 	if (same == route->nlinks && same == path->nhops &&
-	    !gt_rat_cmp(route->charge, path->charge))
+	    (enters || !gt_rat_cmp(route->charge, path->charge)))
 		return GT_OK;
 	return gt_plan_wrong(m->plan, at, err,
 			     "the machine's route from %u to %u (%s) has other "
