@@ -60,7 +60,7 @@ static int gt_search_most(const struct gt_hier_request *base,
 	request.cluster = most;
 	if (!rc)
 		rc = gt_hier_new(&request, arena, &hier, err);
-	ask = (struct gt_hier_ask){hier, request.coll, request.root};
+	ask = (struct gt_hier_ask){hier, request.coll, request.root, 1};
 	if (!rc)
 		rc = gt_hier_bound_find(&ask, arena, bound, err);
 	gt_cluster_free(most);

@@ -9,8 +9,17 @@
 static const char *const gt_verdict_classes[GT_NPROOFS] = {
 	[GT_PROOF_RING] = " for rings: ",
 	[GT_PROOF_TREE] = " for trees: ",
-	[GT_PROOF_ANY] = " for any schedule: ",
+	[GT_PROOF_ANY] = " for any schedule",
 };
+
+/* Sets may leave out links that none of the plan's routes crosses. */
+static const char *gt_verdict_routes(const struct gt_plan_proof *proof)
+{
+	return proof->nunused ? " over its routes: " : ": ";
+}
+
+/* What is nearly all is not rounded to all, in percent. */
+#define GT_VERDICT_NEARLY 99.99
 
 static void gt_verdict_rate(struct gt_buf *out, const char *label,
 			    struct gt_rat gbs)
@@ -28,10 +37,12 @@ static void gt_verdict_bound(struct gt_buf *out, struct gt_rat value,
 {
 	int proven = state == GT_BOUND_PROVEN;
 
-	if (gt_rat_cmp(value, bound))
-		gt_buf_printf(out, "%.4g%% reached",
-			      100 * gt_rat_double(value) /
-				      gt_rat_double(bound));
+	double percent = 100 * gt_rat_double(value) / gt_rat_double(bound);
+
+	if (gt_rat_cmp(value, bound) && percent > GT_VERDICT_NEARLY)
+		gt_buf_printf(out, "over %g%% reached", GT_VERDICT_NEARLY);
+	else if (gt_rat_cmp(value, bound))
+		gt_buf_printf(out, "%.4g%% reached", percent);
 	else
 		gt_buf_puts(out, proven ? "optimal" : "reached");
 	gt_buf_printf(out, ", %s\n", gt_bound_state_text(state));
@@ -55,12 +66,15 @@ static void gt_verdict_proof(const struct gt_verdict *verdict,
 			      proof->max_channels > 1 ? "s" : "");
 	else
 		gt_buf_puts(out, gt_verdict_classes[proof->class_]);
+	if (!proof->max_channels && proof->class_ == GT_PROOF_ANY)
+		gt_buf_puts(out, gt_verdict_routes(proof));
 	gt_verdict_bound(out, proof->value, proof->bound,
 			 verdict->report.bound);
 	if (!proof->has_any_bound)
 		return;
 	gt_verdict_rate(out, "any bound", proof->any_bound);
-	gt_buf_puts(out, " for any schedule: ");
+	gt_buf_puts(out, gt_verdict_classes[GT_PROOF_ANY]);
+	gt_buf_puts(out, gt_verdict_routes(proof));
 	gt_verdict_bound(out, proof->value, proof->any_bound,
 			 verdict->report.any_bound);
 }

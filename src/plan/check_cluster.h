@@ -17,6 +17,7 @@ struct gt_hop_costs;
 struct gt_plan;
 struct gt_plan_channel;
 struct gt_plan_hop;
+struct gt_plan_route;
 struct gt_plan_report;
 
 /* In place of gt_check_channels(), gt_check_loads() and gt_check_proof(). */
@@ -75,6 +76,30 @@ int gt_load_half(struct gt_cluster_load *load, const struct gt_plan_hop *hop,
 /* Add a ring; 0: that takes more than 64 bits. */
 int gt_load_node_ring(struct gt_cluster_load *load,
 		      const struct gt_plan_channel *channel);
+
+/*
+ * The certificate's routes, of which there has to be one for all pairs of a
+ * node's ranks; hops of the proof's row are of these.
+ */
+struct gt_node_routes {
+	const struct gt_plan *plan;
+	const struct gt_vertices *vertices;
+	uint32_t places;                    /* ranks, then ports */
+	const struct gt_plan_route **table; /* [from * places + to], or NULL */
+};
+int gt_check_node_routes(const struct gt_plan *plan,
+			 const struct gt_vertices *vertices,
+			 struct gt_arena *arena, struct gt_node_routes *routes,
+			 struct gt_err *err);
+
+/*
+ * Mark, by link, those that the certificate says no route crosses; and do none,
+ * of all pairs of ranks, and of ranks and ports?
+ */
+int gt_check_node_unused(const struct gt_plan *plan,
+			 const struct gt_vertices *vertices,
+			 struct gt_arena *arena, uint8_t *unused,
+			 struct gt_err *err);
 
 /*
  * Do the prices, of links and uplinks, prove the bound on such rings: that no

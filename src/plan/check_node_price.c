@@ -14,143 +14,12 @@
  */
 struct gt_node_prices {
 	const struct gt_plan *plan;
-	const struct gt_vertices *vertices;
 	struct gt_rat *prices; /* of links, then uplinks */
-	/* [from * (nlocal + nports) + to]: ranks, then ports */
-	const struct gt_plan_route **table;
+	struct gt_node_routes routes;
 	struct gt_rat *costs;
 };
 
 enum { GT_NODE_UNIT_BITS = 58 };
-
-static uint32_t gt_node_places(const struct gt_plan *plan)
-{
-	return plan->cluster->nlocal + plan->cluster->nports;
-}
-
-/* A rank's vertex, or a port's. */
-static uint32_t gt_node_vertex(const struct gt_node_prices *p, uint32_t place)
-{
-	const struct gt_plan_cluster *cluster = p->plan->cluster;
-
-	if (place < cluster->nlocal)
-		return p->vertices->rank[place];
-	return gt_vertices_find(p->vertices,
-				cluster->ports[place - cluster->nlocal].id);
-}
-
-/* Links that lead from the one to the other, at a charge that ends at ports. */
-static const char *gt_node_route_fault(const struct gt_node_prices *p,
-				       const struct gt_plan_route *route)
-{
-	uint32_t n = p->plan->cluster->nlocal, at;
-
-	if (route->from >= n && route->to >= n)
-		return "does not lead from or to a rank";
-	if (route->from == route->to ||
-	    p->table[route->from * gt_node_places(p->plan) + route->to])
-		return "does not lead anywhere, or is a second one";
-	if (gt_rat_cmp(route->charge, GT_RAT(1, 1)) < 0 ||
-	    (route->from >= n && gt_rat_cmp(route->charge, GT_RAT(1, 1))))
-		return "has a charge of less than 1, or one behind a port";
-	at = gt_node_vertex(p, route->from);
-	for (uint32_t k = 0; k < route->nlinks; k++) {
-		uint32_t link = route->links[k];
-
-		if (link >= p->plan->nlinks || p->vertices->from[link] != at)
-			return "has links that do not meet";
-		at = p->vertices->to[link];
-	}
-	if (at == GT_NO_VERTEX || at != gt_node_vertex(p, route->to))
-		return "does not lead there";
-	return NULL;
-}
-
-/* All pairs of ranks; and of ranks and ports those that rings may use. */
-static int gt_node_routes(struct gt_node_prices *p, struct gt_err *err)
-{
-	const struct gt_plan_proof *proof = &p->plan->proof;
-	uint32_t n = p->plan->cluster->nlocal, m = gt_node_places(p->plan);
-	const char *fault;
-
-	for (uint32_t i = 0; i < proof->nroutes; i++) {
-		const struct gt_plan_route *route = &proof->routes[i];
-
-		fault = route->from < m && route->to < m
-				? gt_node_route_fault(p, route)
-				: "leads nowhere";
-		if (fault)
-			return gt_plan_wrong(
-				p->plan,
-				gt_plan_at("proof.certificate.routes[%u]", i),
-				err, "%s", fault);
-		p->table[route->from * m + route->to] = route;
-	}
-	for (uint32_t i = 0; i < n * n; i++)
-		if (i / n != i % n && !p->table[i / n * m + i % n])
-			return gt_plan_wrong(
-				p->plan, gt_plan_at("proof.certificate.routes"),
-				err, "none leads from %u to %u", i / n, i % n);
-	return GT_OK;
-}
-
-/* Links of the hop from the first-th on are those of the route. */
-static int gt_node_follows(const struct gt_plan_hop *hop, uint32_t first,
-			   const struct gt_plan_route *route)
-{
-	if (!route || first + route->nlinks > hop->nroute)
-		return 0;
-	for (uint32_t k = 0; k < route->nlinks; k++)
-		if (hop->route[first + k] != route->links[k])
-			return 0;
-	return 1;
-}
-
-/* The proof speaks of these routes only, so the plan must use no others. */
-static int gt_node_hop_routes(const struct gt_node_prices *p,
-			      const struct gt_plan_hop *hop)
-{
-	const struct gt_vertices *v = p->vertices;
-	uint32_t n = p->plan->cluster->nlocal, m = gt_node_places(p->plan);
-	const struct gt_plan_route *out = p->table[hop->from * m + hop->to],
-				   *in = NULL;
-
-	for (uint32_t k = 0; k + 1 < hop->nroute && hop->network; k++) {
-		uint32_t end = v->port[v->to[hop->route[k]]];
-
-		if (end == GT_NO_VERTEX)
-			continue;
-		out = p->table[hop->from * m + n + end];
-		end = v->port[v->from[hop->route[k + 1]]];
-		in = p->table[(n + end) * m + hop->to];
-		if (!gt_node_follows(hop, k + 1, in))
-			return 0;
-	}
-	return gt_node_follows(hop, 0, out) &&
-	       hop->nroute == out->nlinks + (in ? in->nlinks : 0) &&
-	       !gt_rat_cmp(hop->charge, out->charge);
-}
-
-static int gt_node_used(const struct gt_node_prices *p, struct gt_err *err)
-{
-	const struct gt_plan_select *row = gt_plan_main(p->plan);
-
-	for (uint32_t c = 0; c < row->nchannels; c++) {
-		const struct gt_plan_channel *channel =
-			&p->plan->channels[row->channels[c]];
-
-		for (uint32_t i = 0; i < channel->nhops; i++)
-			if (!gt_node_hop_routes(p, &channel->hops[i]))
-				return gt_plan_wrong(
-					p->plan,
-					gt_plan_at("channels[%u].hops[%u]",
-						   row->channels[c], i),
-					err,
-					"route or charge is not that of the "
-					"proof's routes");
-	}
-	return GT_OK;
-}
 
 static struct gt_rat gt_node_gbs(const struct gt_plan *plan, uint32_t link)
 {
@@ -219,13 +88,13 @@ static int gt_node_door(const struct gt_node_prices *p, uint32_t rank,
 			uint32_t rail, int in, struct gt_rat *best)
 {
 	const struct gt_plan_cluster *cluster = p->plan->cluster;
-	uint32_t n = cluster->nlocal, m = gt_node_places(p->plan);
+	uint32_t n = cluster->nlocal, m = p->routes.places;
 
 	*best = GT_RAT(1, 1);
 	for (uint32_t i = 0; i < cluster->nports; i++) {
 		const struct gt_plan_route *route =
-			in ? p->table[(n + i) * m + rank]
-			   : p->table[rank * m + n + i];
+			in ? p->routes.table[(n + i) * m + rank]
+			   : p->routes.table[rank * m + n + i];
 		struct gt_rat cost;
 
 		if (!route || (gt_nodes_one_rail(cluster) &&
@@ -242,7 +111,7 @@ static int gt_node_door(const struct gt_node_prices *p, uint32_t rank,
 
 static int gt_node_costs(const struct gt_node_prices *p, uint32_t rail)
 {
-	uint32_t n = p->plan->cluster->nlocal, m = gt_node_places(p->plan);
+	uint32_t n = p->plan->cluster->nlocal, m = p->routes.places;
 
 	for (uint32_t i = 0; i < (n + 1) * (n + 1); i++) {
 		uint32_t from = i / (n + 1), to = i % (n + 1);
@@ -251,7 +120,7 @@ static int gt_node_costs(const struct gt_node_prices *p, uint32_t rail)
 		p->costs[i] = GT_RAT(0, 1);
 		if (from < n && to < n && from != to)
 			ok = gt_check_route_cost(p->plan,
-						 p->table[from * m + to],
+						 p->routes.table[from * m + to],
 						 p->prices, &p->costs[i]);
 		else if (from != to)
 			ok = gt_node_door(p, from < n ? from : to, rail,
@@ -293,15 +162,14 @@ int gt_check_node_prices(const struct gt_plan *plan,
 			 struct gt_arena *arena, struct gt_plan_report *report,
 			 struct gt_err *err)
 {
-	size_t n = plan->cluster->nlocal + 1, m = gt_node_places(plan);
+	size_t n = plan->cluster->nlocal + 1;
 	size_t nprices = plan->nlinks + gt_nodes_nuplinks(plan->cluster);
-	struct gt_node_prices p = {.plan = plan, .vertices = vertices};
+	struct gt_node_prices p = {.plan = plan};
 	int rc;
 
 	p.prices = gt_arena_array(arena, nprices + 1, sizeof(*p.prices));
-	p.table = gt_arena_array(arena, m * m, sizeof(*p.table));
 	p.costs = gt_arena_array(arena, n * n, sizeof(*p.costs));
-	if (!p.prices || !p.table || !p.costs)
+	if (!p.prices || !p.costs)
 		return gt_err_nomem(err);
 	rc = gt_node_sum(&p, err);
 	if (!rc && !plan->proof.nroutes) {
@@ -309,8 +177,7 @@ int gt_check_node_prices(const struct gt_plan *plan,
 		return GT_OK;
 	}
 	if (!rc)
-		rc = gt_node_routes(&p, err);
-	if (!rc)
-		rc = gt_node_used(&p, err);
+		rc = gt_check_node_routes(plan, vertices, arena, &p.routes,
+					  err);
 	return rc ? rc : gt_node_prove(&p, arena, &report->bound, err);
 }

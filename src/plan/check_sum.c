@@ -21,6 +21,7 @@
 struct gt_sum {
 	const struct gt_plan *plan;
 	struct gt_vertices vertices;
+	uint8_t *unused; /* by link: no route crosses it */
 	uint32_t classes;
 	uint32_t *node; /* [class * vertices.n + vertex]: 1 + its set, or 0 */
 	uint32_t *switch_; /* [(level * classes + class) * nrails + rail] */
@@ -131,7 +132,8 @@ static void gt_sum_class(struct gt_sum *sum, uint32_t class_)
 	uint32_t count = gt_sum_nodes(sum, class_);
 
 	for (uint32_t i = 0; i < plan->nlinks; i++)
-		if (gt_sum_enters(sum, node[v->from[i]], node[v->to[i]]))
+		if (!sum->unused[i] &&
+		    gt_sum_enters(sum, node[v->from[i]], node[v->to[i]]))
 			gt_sum_add(sum, plan->links[i].gbs, count);
 	for (uint32_t i = 0; i < v->n && count; i++) {
 		uint32_t port = v->port[i];
@@ -251,9 +253,14 @@ static int gt_sum_init(struct gt_sum *sum, const struct gt_plan *plan,
 				      (size_t)cluster->nlevels * sum->classes *
 					      cluster->nrails,
 				      sizeof(*sum->switch_));
-	if (!sum->node || !sum->switch_)
+	sum->unused =
+		gt_arena_array(arena, plan->nlinks + 1, sizeof(*sum->unused));
+	if (!sum->node || !sum->switch_ || !sum->unused)
 		return gt_err_nomem(err);
-	return gt_sum_mark(sum, err);
+	if (plan->proof.nunused)
+		rc = gt_check_node_unused(plan, &sum->vertices, arena,
+					  sum->unused, err);
+	return rc ? rc : gt_sum_mark(sum, err);
 }
 
 static int gt_check_sets(const struct gt_plan *plan, struct gt_arena *arena,

@@ -1,7 +1,8 @@
 # plans: model, JSON, lowering to programs, checks, simulation
 gtopo_core_sources += \
 	%D%/check_cluster.c %D%/check_cluster.h %D%/check_sum.c \
-	%D%/check_node_ring.c %D%/check_node_price.c %D%/check_node_tree.c \
+	%D%/check_node_ring.c %D%/check_node_price.c %D%/check_node_route.c \
+	%D%/check_node_tree.c \
 	%D%/check_template.c \
 	%D%/cluster.c %D%/cluster.h \
 	%D%/lower_template.c \

@@ -224,6 +224,9 @@ struct gt_plan_proof {
 	struct gt_plan_part *parts;
 	uint32_t nsets; /* of a cluster, in place of parts */
 	struct gt_plan_set *sets;
+	/* Links that none of `routes` crosses, so that sets leave them out. */
+	uint32_t nunused;
+	uint32_t *unused;
 };
 
 /*

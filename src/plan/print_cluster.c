@@ -121,6 +121,12 @@ void gt_print_sets(const struct gt_plan *plan, struct gt_buf *out)
 		gt_buf_puts(out, "]");
 	}
 	gt_buf_puts(out, "\n      ]");
+	for (uint32_t i = 0; i < proof->nunused; i++) {
+		gt_buf_puts(out, i ? ", " : ",\n      \"unused\": [");
+		gt_json_quote(out, plan->links[proof->unused[i]].id);
+	}
+	if (proof->nunused)
+		gt_buf_puts(out, "]");
 }
 
 /* "switch0.3>": up from the switch of level 0, rail 3; ">switch0.3": down. */

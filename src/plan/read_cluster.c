@@ -264,7 +264,9 @@ int gt_read_sets(struct gt_plan_reader *reader,
 	int rc;
 
 	if (!gt_json_get(certificate, "sets", &at))
-		return GT_OK;
+		return gt_json_get(certificate, "unused", &at)
+			       ? gt_json_fault(&at, err, "needs 'sets'")
+			       : GT_OK;
 	if (!reader->plan->cluster)
 		return gt_json_fault(&at, err, "sets need a 'cluster'");
 	rc = gt_json_array(&at, &proof->nsets, err);
@@ -278,7 +280,9 @@ int gt_read_sets(struct gt_plan_reader *reader,
 		gt_json_item(&at, i, &item);
 		rc = gt_read_set(reader, &item, &proof->sets[i], err);
 	}
-	return rc;
+	if (rc || !gt_json_get(certificate, "unused", &at))
+		return rc;
+	return gt_read_links(reader, &at, &proof->nunused, &proof->unused, err);
 }
 
 int gt_read_uplink(const struct gt_plan *plan, const char *id, uint32_t *link)

@@ -174,9 +174,9 @@ static int gt_read_parts(struct gt_plan_reader *reader,
 static int gt_read_certificate(struct gt_plan_reader *reader,
 			       const struct gt_json *object, struct gt_err *err)
 {
-	static const char *const keys[] = {"prices", "channel_price", "routes",
-					   "parts",  "cut",           "sets",
-					   NULL};
+	static const char *const keys[] = {
+		"prices", "channel_price", "routes", "parts",
+		"cut",    "sets",          "unused", NULL};
 	struct gt_json at, price;
 	int rc;
 

@@ -51,16 +51,23 @@ struct gt_hier_bound {
 	 */
 	uint32_t *outside;
 	uint32_t nparts; /* all-reduce only */
+	/* Link of the box: between sets, but no route crosses it; or NULL. */
+	const uint8_t *unused;
 };
 
 uint32_t gt_hier_nvertices(const struct gt_hier *hier);
 uint32_t gt_hier_switch(const struct gt_hier *hier, uint32_t level,
 			uint32_t class_, uint32_t rail);
 
+/*
+ * Where that is less, of what goes over the routes between all ranks of a node,
+ * and between ranks and ports; a plan that says so has to have them all.
+ */
 struct gt_hier_ask {
 	const struct gt_hier *hier;
 	enum gt_coll coll;
-	uint32_t root; /* of a broadcast or reduce */
+	uint32_t root;  /* of a broadcast or reduce */
+	int all_routes; /* has the plan? */
 };
 
 int gt_hier_bound_find(const struct gt_hier_ask *ask, struct gt_arena *arena,

@@ -258,15 +258,86 @@ static int gt_hier_bound_run(struct gt_hier_graph *g,
 	return GT_OK;
 }
 
-int gt_hier_bound_find(const struct gt_hier_ask *ask, struct gt_arena *arena,
-		       struct gt_hier_bound *bound, struct gt_err *err)
+/* Mark a route's links as crossed; 0: there is no route. */
+static int gt_hier_cross(const struct gt_fabric_route *route, uint8_t *unused)
+{
+	for (uint32_t k = 0; k < route->nlinks; k++)
+		unused[route->links[k]] = 0;
+	return route->nlinks > 0;
+}
+
+/* Links that no route crosses; NULL: there are none, or a pair has no route. */
+static int gt_hier_unused(const struct gt_hier *hier, struct gt_arena *arena,
+			  uint8_t **out)
+{
+	const struct gt_fabric *box = hier->box;
+	uint32_t n = box->nranks, nports = hier->cluster.nports;
+	uint8_t *unused = gt_arena_alloc(arena, box->nlinks + 1);
+	int all = 1;
+
+	*out = NULL;
+	if (!unused)
+		return GT_ESYS;
+	memset(unused, 1, box->nlinks);
+	for (uint32_t i = 0; i < n * n; i++)
+		if (i / n != i % n)
+			all &= gt_hier_cross(&box->routes[i], unused);
+	for (uint32_t i = 0; i < n * nports; i++)
+		all &= gt_hier_cross(&hier->out[i], unused) &
+		       gt_hier_cross(&hier->in[i], unused);
+	if (all && memchr(unused, 1, box->nlinks))
+		*out = unused;
+	return GT_OK;
+}
+
+/* Does the link lead from a set to what is not in it, in any class? */
+static int gt_hier_parted(const struct gt_hier *hier,
+			  const struct gt_hier_bound *bound, uint32_t link)
+{
+	const struct gt_fabric_link *l = &hier->box->links[link];
+
+	for (uint32_t c = 0; c <= hier->cluster.nlevels; c++) {
+		const uint32_t *at = &bound->outside[c * hier->box->nnodes];
+
+		if (at[l->from] != at[l->to])
+			return 1;
+	}
+	return 0;
+}
+
+static int gt_hier_bound_on(const struct gt_hier_ask *ask,
+			    const uint8_t *unused, struct gt_arena *arena,
+			    struct gt_hier_bound *bound)
 {
 	int reverse = !gt_coll_goes_down(ask->coll);
 	struct gt_hier_graph g;
-	int rc = gt_hier_graph_init(&g, ask->hier, reverse);
+	int rc = gt_hier_graph_init(&g, ask->hier, unused, reverse);
 
 	if (!rc)
 		rc = gt_hier_bound_run(&g, ask, arena, bound);
 	gt_hier_graph_release(&g);
-	return rc ? gt_err_nomem(err) : GT_OK;
+	return rc;
+}
+
+int gt_hier_bound_find(const struct gt_hier_ask *ask, struct gt_arena *arena,
+		       struct gt_hier_bound *bound, struct gt_err *err)
+{
+	struct gt_hier_bound less = {0};
+	uint8_t *unused = NULL;
+	int rc = gt_hier_bound_on(ask, NULL, arena, bound);
+
+	if (!rc && ask->all_routes)
+		rc = gt_hier_unused(ask->hier, arena, &unused);
+	if (!rc && unused)
+		rc = gt_hier_bound_on(ask, unused, arena, &less);
+	if (rc)
+		return gt_err_nomem(err);
+	if (!less.found ||
+	    (bound->found && gt_rat_cmp(less.value, bound->value) >= 0))
+		return GT_OK;
+	for (uint32_t i = 0; i < ask->hier->box->nlinks; i++)
+		unused[i] &= (uint8_t)gt_hier_parted(ask->hier, &less, i);
+	*bound = less;
+	bound->unused = unused;
+	return GT_OK;
 }

@@ -406,6 +406,8 @@ void gt_hier_emit_sets(struct gt_hier_emit *e)
 	proof->sets = gt_hier_array(e, nsets, sizeof(*proof->sets));
 	for (uint32_t i = 0; i < nsets && !e->failed; i++)
 		gt_hier_emit_set(e, i + 1, &proof->sets[proof->nsets++]);
+	if (!e->failed)
+		gt_hier_emit_unused(e);
 }
 
 static void gt_hier_emit_proof(struct gt_hier_emit *e)
@@ -421,6 +423,8 @@ static void gt_hier_emit_proof(struct gt_hier_emit *e)
 	proof->bound = bound->value;
 	proof->optimal = !gt_rat_cmp(proof->value, proof->bound);
 	gt_hier_emit_sets(e);
+	if (proof->nunused)
+		gt_hier_emit_routes(e);
 }
 
 /* As the size of the result over the time. */

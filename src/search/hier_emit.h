@@ -1,6 +1,6 @@
 /*
- * What hier_emit.c, which makes a cluster's plan of trees, and
- * hier_emit_ring.c, of rings, share.  For these two only.
+ * What hier_emit.c, which makes a cluster's plan of trees, and its parts of
+ * rings, pairs and routes share.  For these only.
  */
 #ifndef GT_SEARCH_HIER_EMIT_H
 #define GT_SEARCH_HIER_EMIT_H
@@ -33,6 +33,10 @@ struct gt_plan_hop gt_hier_hop_make(struct gt_hier_emit *e, uint32_t from,
 
 /* The bound's sets of vertices, as the certificate. */
 void gt_hier_emit_sets(struct gt_hier_emit *e);
+
+/* What sets leave out; the routes, between ranks if all have one (hier_emit_route.c). */
+void gt_hier_emit_unused(struct gt_hier_emit *e);
+void gt_hier_emit_routes(struct gt_hier_emit *e);
 
 /* Channels of trees through all nodes: found->pairs. */
 void gt_hier_emit_pairs(struct gt_hier_emit *e);

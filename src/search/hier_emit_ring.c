@@ -73,60 +73,6 @@ void gt_hier_emit_rings(struct gt_hier_emit *e)
 	}
 }
 
-static void gt_hier_ring_route(struct gt_hier_emit *e, uint32_t from,
-			       uint32_t to, const struct gt_fabric_route *in)
-{
-	struct gt_plan_proof *proof = &e->plan->proof;
-	struct gt_plan_route *out = &proof->routes[proof->nroutes++];
-
-	out->from = from;
-	out->to = to;
-	out->charge = in->charge;
-	out->nlinks = in->nlinks;
-	out->links = gt_hier_array(e, in->nlinks, sizeof(*out->links));
-	if (!e->failed)
-		memcpy(out->links, in->links, in->nlinks * sizeof(*out->links));
-}
-
-/* By which rings may go out and in; the charge is that of the way out. */
-static void gt_hier_ring_doors(struct gt_hier_emit *e)
-{
-	const struct gt_hier *hier = e->found->hier;
-	const struct gt_hier_doors *doors = e->found->doors;
-	uint32_t n = hier->box->nranks, nports = hier->cluster.nports;
-
-	for (uint32_t i = 0; i < n * nports && !e->failed; i++) {
-		uint32_t rank = i / nports, port = n + i % nports;
-		const struct gt_fabric_route *out = &hier->out[i];
-		struct gt_fabric_route in = hier->in[i];
-
-		if (gt_hier_door_takes(doors, out, &in))
-			gt_hier_ring_route(e, rank, port, out);
-		in.charge = GT_RAT(1, 1);
-		if (gt_hier_door_takes(doors, &hier->in[i], out))
-			gt_hier_ring_route(e, port, rank, &in);
-	}
-}
-
-/* Between ranks, if all have one, and to and from ports. */
-static void gt_hier_ring_routes(struct gt_hier_emit *e)
-{
-	const struct gt_hier *hier = e->found->hier;
-	uint32_t n = hier->box->nranks, m = n + 2 * hier->cluster.nports;
-	struct gt_plan_proof *proof = &e->plan->proof;
-
-	proof->routes = gt_hier_array(e, (size_t)n * m, sizeof(*proof->routes));
-	for (uint32_t i = 0; i < n * n && !e->failed; i++)
-		if (i / n != i % n && !hier->box->routes[i].nlinks)
-			return;
-	for (uint32_t i = 0; i < n * n && !e->failed; i++)
-		if (i / n != i % n)
-			gt_hier_ring_route(e, i / n, i % n,
-					   &hier->box->routes[i]);
-	if (!e->failed)
-		gt_hier_ring_doors(e);
-}
-
 /* As links of the plan, then uplinks.  0: one is of nodes of odd number. */
 static int gt_hier_ring_prices(struct gt_hier_emit *e)
 {
@@ -179,6 +125,6 @@ void gt_hier_emit_ring_proof(struct gt_hier_emit *e)
 	proof->class_ = GT_PROOF_RING;
 	proof->value = e->found->rings->value;
 	proof->optimal = !gt_rat_cmp(proof->value, proof->bound);
-	if (proof->nprices)
-		gt_hier_ring_routes(e);
+	if (proof->nprices || proof->nunused)
+		gt_hier_emit_routes(e);
 }

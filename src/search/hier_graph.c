@@ -119,9 +119,11 @@ static void gt_hier_class(struct gt_hier_graph *g, uint32_t class_)
 	if (!count)
 		return;
 	for (uint32_t i = 0; i < box->nlinks; i++)
-		gt_hier_arc(g, base + box->links[i].from,
-			    base + box->links[i].to,
-			    gt_hier_capacity(g, box->links[i].gbs, count));
+		if (!g->unused || !g->unused[i])
+			gt_hier_arc(
+				g, base + box->links[i].from,
+				base + box->links[i].to,
+				gt_hier_capacity(g, box->links[i].gbs, count));
 	for (uint32_t i = 0; i < hier->cluster.nports; i++) {
 		uint32_t port = base + hier->ports[i];
 		uint32_t leaf = gt_hier_switch(hier, 0, class_,
@@ -150,13 +152,13 @@ static void gt_hier_graph_flow(struct gt_hier_graph *g)
 }
 
 int gt_hier_graph_init(struct gt_hier_graph *g, const struct gt_hier *hier,
-		       int reverse)
+		       const uint8_t *unused, int reverse)
 {
 	const struct gt_plan_cluster *cluster = &hier->cluster;
 	uint32_t classes = cluster->nlevels + 1, max;
 
 	*g = (struct gt_hier_graph){
-		.hier = hier, .reverse = reverse, .fits = 1};
+		.hier = hier, .unused = unused, .reverse = reverse, .fits = 1};
 	g->scale = gt_hier_scale(hier);
 	g->world = gt_hier_nvertices(hier);
 	max = classes * (hier->box->nlinks + 2 * cluster->nports +

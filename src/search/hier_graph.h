@@ -22,17 +22,18 @@ struct gt_hier_arc {
 
 struct gt_hier_graph {
 	const struct gt_hier *hier;
-	int reverse;   /* reduce-scatter: data flows the other way */
-	int64_t scale; /* capacities are GB/s times this */
-	int fits;      /* 0: too large for whole numbers */
+	const uint8_t *unused; /* links of the box that are not there */
+	int reverse;           /* what only goes up: data flows the other way */
+	int64_t scale;         /* capacities are GB/s times this */
+	int fits;              /* 0: too large for whole numbers */
 	uint32_t world, narcs;
 	struct gt_hier_arc *arcs;
 	struct gt_flow *flow;
 };
 
-/* GT_ESYS: no memory.  Release also after failure. */
+/* `unused` or NULL.  GT_ESYS: no memory.  Release also after failure. */
 int gt_hier_graph_init(struct gt_hier_graph *g, const struct gt_hier *hier,
-		       int reverse);
+		       const uint8_t *unused, int reverse);
 void gt_hier_graph_release(struct gt_hier_graph *g);
 
 /* Nodes that share with node 0 a switch of level class_ - 1, none lower. */

@@ -158,13 +158,12 @@ int gt_hier_new(const struct gt_hier_request *request, struct gt_arena *arena,
 	return rc;
 }
 
-static int gt_hier_bound_of(const struct gt_hier_request *request,
-			    const struct gt_hier *hier, struct gt_arena *arena,
-			    struct gt_hier_bound *bound, struct gt_err *err)
+static struct gt_hier_ask gt_hier_ask_of(const struct gt_hier_request *request,
+					 const struct gt_hier *hier,
+					 int all_routes)
 {
-	struct gt_hier_ask ask = {hier, request->coll, request->root};
-
-	return gt_hier_bound_find(&ask, arena, bound, err);
+	return (struct gt_hier_ask){hier, request->coll, request->root,
+				    all_routes};
 }
 
 int gt_hier_search(const struct gt_hier_request *request, struct gt_plan **plan,
@@ -175,7 +174,8 @@ int gt_hier_search(const struct gt_hier_request *request, struct gt_plan **plan,
 	struct gt_hier_bound bound;
 	struct gt_hier_found found = {
 		.request = request, .trees = &trees, .bound = &bound};
-	struct gt_hier *hier;
+	struct gt_hier *hier = NULL;
+	struct gt_hier_ask ask;
 	int rc;
 
 	if (!arena)
@@ -184,8 +184,9 @@ int gt_hier_search(const struct gt_hier_request *request, struct gt_plan **plan,
 	found.hier = hier;
 	if (!rc)
 		rc = gt_hier_solve(hier, request->coll, arena, &trees, err);
+	ask = gt_hier_ask_of(request, hier, 1);
 	if (!rc)
-		rc = gt_hier_bound_of(request, hier, arena, &bound, err);
+		rc = gt_hier_bound_find(&ask, arena, &bound, err);
 	if (!rc)
 		rc = gt_hier_emit(&found, plan, err);
 	gt_arena_free(arena);
@@ -208,7 +209,8 @@ static int gt_hier_rings_on(const struct gt_hier_request *request,
 				      .bound = &bound,
 				      .rings = &rings,
 				      .doors = &doors};
-	struct gt_hier *hier;
+	struct gt_hier *hier = NULL;
+	struct gt_hier_ask ask;
 	int rc = gt_hier_new(request, arena, &hier, err);
 
 	found.hier = hier;
@@ -217,8 +219,11 @@ static int gt_hier_rings_on(const struct gt_hier_request *request,
 	args.fabric = doors.fabric;
 	if (!rc)
 		rc = gt_shape_ring.propose(&args, &rings, err);
-	if (!rc)
-		rc = gt_hier_bound_of(request, hier, arena, &bound, err);
+	if (!rc) {
+		ask = gt_hier_ask_of(request, hier,
+				     gt_hier_doors_all(&doors, hier));
+		rc = gt_hier_bound_find(&ask, arena, &bound, err);
+	}
 	return rc ? rc : gt_hier_emit(&found, plan, err);
 }
 
@@ -243,15 +248,17 @@ static int gt_hier_pairs_on(const struct gt_hier_request *request,
 	struct gt_hier_bound bound;
 	struct gt_hier_found found = {
 		.request = request, .bound = &bound, .pairs = &pairs};
-	struct gt_hier *hier;
+	struct gt_hier *hier = NULL;
+	struct gt_hier_ask ask;
 	int rc = gt_hier_new(request, arena, &hier, err);
 
 	found.hier = hier;
 	if (!rc)
 		rc = gt_hier_pairs_find(hier, request->coll, request->root,
 					arena, &pairs, err);
+	ask = gt_hier_ask_of(request, hier, 1);
 	if (!rc)
-		rc = gt_hier_bound_of(request, hier, arena, &bound, err);
+		rc = gt_hier_bound_find(&ask, arena, &bound, err);
 	return rc ? rc : gt_hier_emit(&found, plan, err);
 }
 

@@ -43,6 +43,18 @@ int gt_hier_door_takes(const struct gt_hier_doors *doors,
 	       !gt_rat_cmp(back->charge, GT_RAT(1, 1));
 }
 
+int gt_hier_doors_all(const struct gt_hier_doors *doors,
+		      const struct gt_hier *hier)
+{
+	uint32_t n = hier->box->nranks * hier->cluster.nports;
+
+	for (uint32_t i = 0; i < n; i++)
+		if (!gt_hier_door_takes(doors, &hier->out[i], &hier->in[i]) ||
+		    !gt_hier_door_takes(doors, &hier->in[i], &hier->out[i]))
+			return 0;
+	return 1;
+}
+
 /* One charge has to do for a route and the way back; two ranks reach doors. */
 static int gt_door_can_alternate(const struct gt_hier *hier)
 {

@@ -34,6 +34,10 @@ int gt_hier_door_takes(const struct gt_hier_doors *doors,
 		       const struct gt_fabric_route *way,
 		       const struct gt_fabric_route *back);
 
+/* May rings take all routes to ports and back that there are? */
+int gt_hier_doors_all(const struct gt_hier_doors *doors,
+		      const struct gt_hier *hier);
+
 /* Memory is the arena's.  GT_EINPUT when there is one node only. */
 int gt_hier_doors_new(const struct gt_hier *hier, struct gt_arena *arena,
 		      struct gt_hier_doors *doors, struct gt_err *err);

@@ -185,7 +185,7 @@ its own"
 	cd "$BATS_TEST_TMPDIR"
 	for nodes in 2 12500; do
 		gtopo search --algo ring --nodes $nodes -o plan "$(h100)"
-		run_split gtopo verify plan
+		run_split gtopo verify --topology "$(h100)" plan
 		want 0 ""
 		[[ $out == *"value     384 GB/s"* ]]
 		[[ $out == *"for rings: optimal, proven"*"any bound"* ]]
@@ -276,10 +276,19 @@ rails() {
 		run_split gtopo verify --topology "$xml/gb200-tray.xml" plan
 		want 0 ""
 		[[ $out == *"$coll of 72 ranks over 1 channel"* ]]
+		[[ $out == *" for any schedule over its routes: optimal, \
+proven"* ]]
 	done
 	# Each GPU gets the blocks of 71 others over 18 links of 40.1 GB/s.
 	[ "$(jq -r .proof.value plan)" = 259848/355 ]
 	[ "$(jq -r '.cluster.ports[].id' plan)" = NVLINK/0 ]
+	# GPUs have no route over their processors.
+	[ "$(jq '[.proof.certificate.unused[] | contains("CPU")] | all' \
+		plan)" = true ]
+	run_split gtopo search --explain "$xml/gb200-nvl72.xml"
+	want 0 ""
+	[[ $out == *"proved: no schedule reaches more
+"*"without links GPU–CPU, which no route between GPUs takes"* ]]
 	[ "$(jq -r '.channels[].hops[].transport' plan | sort -u)" = peer ]
 	gtopo run --plan plan --device host --coll reducescatter -b 72K \
 		-e 72K | grep -q 'values : 0 OK'

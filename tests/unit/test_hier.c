@@ -248,7 +248,7 @@ static struct gt_fabric *expand(struct gt_arena *arena,
 static struct gt_rat bound_of(const struct gt_hier *hier, enum gt_coll coll,
 			      struct gt_arena *arena)
 {
-	struct gt_hier_ask ask = {hier, coll, 0};
+	struct gt_hier_ask ask = {.hier = hier, .coll = coll};
 	struct gt_hier_bound bound;
 
 	assert_int_equal(gt_hier_bound_find(&ask, arena, &bound, NULL), GT_OK);
@@ -381,7 +381,7 @@ static void roots_bound_as_wholes_do(void **state)
 		int skewed = i % 5 == 0, cmp;
 		struct gt_bound_ask ask = {.coll = i % 2 ? GT_COLL_BROADCAST
 							 : GT_COLL_REDUCE};
-		struct gt_hier_ask of = {hier, ask.coll, 0};
+		struct gt_hier_ask of = {.hier = hier, .coll = ask.coll};
 		struct gt_hier_bound bound;
 		struct gt_bound whole;
 
@@ -403,6 +403,50 @@ static void roots_bound_as_wholes_do(void **state)
 		assert_true(bound.found && whole.found);
 		cmp = gt_rat_cmp(bound.value, whole.value);
 		assert_true(skewed ? cmp >= 0 : !cmp);
+		gt_arena_free(arena);
+	}
+}
+
+/* Links that no route crosses count for nothing, if the plan has all routes. */
+static void links_without_routes_are_left_out(void **state)
+{
+	static const enum gt_coll all[] = {
+		GT_COLL_ALLGATHER, GT_COLL_REDUCESCATTER, GT_COLL_ALLREDUCE,
+		GT_COLL_BROADCAST, GT_COLL_REDUCE};
+	struct gt_chance c = {13};
+
+	(void)state;
+	for (int i = 0; i < 100; i++) {
+		struct gt_arena *arena = gt_arena_new();
+		uint32_t n = 2 + gt_chance(&c, 3);
+		struct box box = {2 + gt_chance(&c, 4), n, n,
+				  GT_RAT(1 + gt_chance(&c, 40), 1),
+				  GT_RAT(1 + gt_chance(&c, 30), 2)};
+		struct gt_hier *hier = make_box(arena, &box);
+		struct gt_fabric *f = (struct gt_fabric *)hier->box;
+		struct gt_hier_ask ask = {.hier = hier, .coll = all[i % 5]};
+		struct gt_hier_bound before, with, without;
+		uint32_t first;
+
+		ask.all_routes = 1;
+		assert_int_equal(gt_hier_bound_find(&ask, arena, &before, NULL),
+				 GT_OK);
+		assert_null(before.unused);
+		first = f->nlinks;
+		for (uint32_t k = 0; k < n; k++)
+			gt_fabric_both(f, k, (k + 1) % n,
+				       GT_RAT(1 + gt_chance(&c, 40), 1));
+		assert_int_equal(
+			gt_hier_bound_find(&ask, arena, &without, NULL), GT_OK);
+		ask.all_routes = 0;
+		assert_int_equal(gt_hier_bound_find(&ask, arena, &with, NULL),
+				 GT_OK);
+		check_rat(without.value, before.value, "left out");
+		assert_null(with.unused);
+		assert_int_equal(gt_rat_cmp(with.value, without.value) > 0,
+				 !!without.unused);
+		for (uint32_t l = 0; l < first && without.unused; l++)
+			assert_int_equal(without.unused[l], 0);
 		gt_arena_free(arena);
 	}
 }
@@ -527,6 +571,7 @@ int main(void)
 		cmocka_unit_test(known_clusters),
 		cmocka_unit_test(sums_bound_as_wholes_do),
 		cmocka_unit_test(roots_bound_as_wholes_do),
+		cmocka_unit_test(links_without_routes_are_left_out),
 		cmocka_unit_test(reference_machines),
 	};
 
