@@ -46,8 +46,11 @@ static int gt_arcs_fixed(struct gt_arcs *arcs, int both, struct gt_err *err)
 
 	if (rc)
 		return rc;
-	if (both)
+	if (both) {
 		gt_arcs_fold(rows);
+		if (!gt_ring_rows_index(rows, arcs->arena))
+			return gt_err_nomem(err);
+	}
 	arcs->fixed = rows;
 	arcs->unit = rows->unit;
 	arcs->routes = arcs->fabric->routes;
@@ -297,9 +300,12 @@ const struct gt_fabric_route *gt_arcs_route(const struct gt_arcs *arcs,
 void gt_arcs_load(const struct gt_arcs *arcs, uint32_t route, int32_t *loads)
 {
 	const struct gt_fabric_route *r = &arcs->routes[route];
+	const struct gt_ring_rows *fixed = arcs->fixed;
 
-	for (uint32_t i = 0; arcs->fixed && i < arcs->nrows; i++)
-		loads[i] += (int32_t)arcs->fixed->rows[i].load[route];
-	for (uint32_t k = 0; !arcs->fixed && k < r->nlinks; k++)
+	for (uint32_t k = 0; !fixed && k < r->nlinks; k++)
 		loads[arcs->row[r->links[k]]]++;
+	if (!fixed)
+		return;
+	for (uint32_t k = fixed->first[route]; k < fixed->first[route + 1]; k++)
+		loads[fixed->uses[k].row] += (int32_t)fixed->uses[k].load;
 }

@@ -27,7 +27,7 @@ struct gt_greedy {
 	double *left; /* row -> capacity not given away */
 	int64_t *prices, *weights;
 	int64_t *cost; /* hop -> price under the guide */
-	uint32_t *order, *best;
+	uint32_t *order, *best, *loads;
 	uint32_t seed;
 };
 
@@ -39,6 +39,7 @@ static void gt_greedy_release(struct gt_greedy *g)
 	free(g->cost);
 	free(g->order);
 	free(g->best);
+	free(g->loads);
 }
 
 static int gt_greedy_init(struct gt_greedy *g)
@@ -52,8 +53,9 @@ static int gt_greedy_init(struct gt_greedy *g)
 	g->cost = malloc(nn * sizeof(*g->cost));
 	g->order = malloc(n * sizeof(*g->order));
 	g->best = malloc(n * sizeof(*g->best));
+	g->loads = malloc(m * sizeof(*g->loads));
 	if (!g->left || !g->prices || !g->weights || !g->cost || !g->order ||
-	    !g->best)
+	    !g->best || !g->loads)
 		return GT_ESYS;
 	if (g->args->guide)
 		gt_ring_weights(g->rows, g->args->guide->prices, g->cost);
@@ -119,18 +121,16 @@ static int gt_greedy_guided(const struct gt_greedy *g, const uint32_t *order)
 }
 
 /* What the ring could carry of all that is left. */
-static double gt_greedy_room(const struct gt_greedy *g, const uint32_t *order)
+static double gt_greedy_room(struct gt_greedy *g, const uint32_t *order)
 {
 	double room = 1e30;
 
 	if (!gt_greedy_guided(g, order))
 		return 0;
-	for (uint32_t r = 0; r < g->rows->nrows; r++) {
-		uint32_t load = gt_ring_load(g->rows, r, order);
-
-		if (load && g->left[r] < room * load)
-			room = g->left[r] / load;
-	}
+	gt_ring_loads(g->rows, order, g->loads);
+	for (uint32_t r = 0; r < g->rows->nrows; r++)
+		if (g->loads[r] && g->left[r] < room * g->loads[r])
+			room = g->left[r] / g->loads[r];
 	return room;
 }
 
@@ -169,8 +169,9 @@ static int gt_greedy_run(struct gt_greedy *g, double *total)
 			break;
 		if (gt_ring_pool_add(g->pool, g->best) < 0)
 			return GT_ESYS;
+		gt_ring_loads(g->rows, g->best, g->loads);
 		for (uint32_t r = 0; r < g->rows->nrows; r++)
-			g->left[r] -= room * gt_ring_load(g->rows, r, g->best);
+			g->left[r] -= room * g->loads[r];
 		*total += room * g->rows->unit;
 	}
 	return GT_OK;

@@ -74,8 +74,7 @@ int gt_ring_pool_add(struct gt_ring_pool *pool, const uint32_t *order)
 	if (gt_ring_pool_grow(pool))
 		return GT_ESYS;
 	loads = pool->loads + (size_t)pool->nrings * rows->nrows;
-	for (uint32_t r = 0; r < rows->nrows; r++)
-		loads[r] = gt_ring_load(rows, r, order);
+	gt_ring_loads(rows, order, loads);
 	for (uint32_t i = 0; i < pool->nrings; i++)
 		if (!memcmp(loads, gt_ring_pool_loads(pool, i),
 			    rows->nrows * sizeof(*loads)))

@@ -179,6 +179,32 @@ static int gt_ring_rows_room(const struct gt_fabric *fabric,
 	return rows->rows && rows->joined;
 }
 
+int gt_ring_rows_index(struct gt_ring_rows *rows, struct gt_arena *arena)
+{
+	size_t nn = (size_t)rows->stride * rows->stride;
+	uint32_t count = 0;
+
+	for (uint32_t r = 0; r < rows->nrows; r++)
+		for (size_t i = 0; i < nn; i++)
+			count += rows->rows[r].load[i] > 0;
+	rows->first = gt_arena_array(arena, nn + 1, sizeof(*rows->first));
+	rows->uses = gt_arena_array(arena, count, sizeof(*rows->uses));
+	if (!rows->first || !rows->uses)
+		return 0;
+	count = 0;
+	for (size_t i = 0; i < nn; i++) {
+		for (uint32_t r = 0; r < rows->nrows; r++) {
+			uint32_t load = rows->rows[r].load[i];
+
+			if (load)
+				rows->uses[count++] =
+					(struct gt_ring_use){r, load};
+		}
+		rows->first[i + 1] = count;
+	}
+	return 1;
+}
+
 int gt_ring_rows_new(const struct gt_fabric *fabric, struct gt_arena *arena,
 		     struct gt_ring_rows **out, struct gt_err *err)
 {
@@ -206,21 +232,27 @@ int gt_ring_rows_new(const struct gt_fabric *fabric, struct gt_arena *arena,
 		rows->rows[i].load = loads + i * nn;
 	}
 	gt_ring_rows_reduce(rows);
+	if (!gt_ring_rows_index(rows, arena))
+		return gt_err_nomem(err);
 	*out = rows;
 	return GT_OK;
 }
 
-uint32_t gt_ring_load(const struct gt_ring_rows *rows, uint32_t row,
-		      const uint32_t *order)
+void gt_ring_loads(const struct gt_ring_rows *rows, const uint32_t *order,
+		   uint32_t *loads)
 {
-	const uint32_t *load = rows->rows[row].load;
-	uint32_t n = rows->n, m = rows->stride, sum = 0;
+	uint32_t n = rows->n, m = rows->stride;
 
-	if (!load)
-		return rows->count[gt_ring_room(rows, order)];
-	for (uint32_t i = 0; i < n; i++)
-		sum += load[order[i] * m + order[i + 1 < n ? i + 1 : 0]];
-	return sum;
+	memset(loads, 0, rows->nrows * sizeof(*loads));
+	for (uint32_t i = 0; i < n; i++) {
+		size_t hop = order[i] * m + order[i + 1 < n ? i + 1 : 0];
+
+		for (uint32_t k = rows->first[hop]; k < rows->first[hop + 1];
+		     k++)
+			loads[rows->uses[k].row] += rows->uses[k].load;
+	}
+	if (rows->max_channels)
+		loads[rows->nrows - 1] = rows->count[gt_ring_room(rows, order)];
 }
 
 void gt_ring_weights(const struct gt_ring_rows *rows, const int64_t *prices,
@@ -228,13 +260,11 @@ void gt_ring_weights(const struct gt_ring_rows *rows, const int64_t *prices,
 {
 	size_t nn = (size_t)rows->stride * rows->stride;
 
-	for (size_t i = 0; i < nn; i++)
+	for (size_t i = 0; i < nn; i++) {
 		weights[i] = 0;
-	for (uint32_t r = 0; r < rows->nrows; r++) {
-		if (!prices[r] || !rows->rows[r].load)
-			continue;
-		for (size_t i = 0; i < nn; i++)
-			weights[i] += prices[r] * rows->rows[r].load[i];
+		for (uint32_t k = rows->first[i]; k < rows->first[i + 1]; k++)
+			weights[i] +=
+				prices[rows->uses[k].row] * rows->uses[k].load;
 	}
 }
 

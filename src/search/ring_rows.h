@@ -26,6 +26,11 @@ struct gt_ring_row {
 	const uint32_t *load;
 };
 
+/* What a hop loads a row with. */
+struct gt_ring_use {
+	uint32_t row, load;
+};
+
 struct gt_ring_rows {
 	/*
 	 * Places in a ring's order, and what can stand there: the ranks; where
@@ -37,6 +42,12 @@ struct gt_ring_rows {
 	uint32_t unit;
 	struct gt_ring_row *rows;
 	unsigned char *joined; /* [from * stride + to]: is there a route? */
+	/*
+	 * The same loads hop by hop, as a hop loads few rows: those of hop h
+	 * are uses[first[h]] to before uses[first[h + 1]].
+	 */
+	uint32_t *first;
+	struct gt_ring_use *uses;
 	/*
 	 * Where the number of channels is limited the last row counts them.
 	 * What a ring carries over a hop, its room, is limited by the hop's
@@ -57,6 +68,9 @@ struct gt_ring_rows {
 int gt_ring_rows_new(const struct gt_fabric *fabric, struct gt_arena *arena,
 		     struct gt_ring_rows **rows, struct gt_err *err);
 
+/* Make `uses` anew, after rows were left out; 0 when memory ran out. */
+int gt_ring_rows_index(struct gt_ring_rows *rows, struct gt_arena *arena);
+
 /*
  * The same with at most so many channels, at least 1.  GT_ENO when the rooms
  * of hops are no fractions of small numbers.
@@ -71,9 +85,9 @@ int gt_ring_rows_limit(const struct gt_ring_rows *rows, uint32_t max_channels,
  */
 uint32_t gt_ring_room(const struct gt_ring_rows *rows, const uint32_t *order);
 
-/* What a ring (order of all n places) loads a row with. */
-uint32_t gt_ring_load(const struct gt_ring_rows *rows, uint32_t row,
-		      const uint32_t *order);
+/* What a ring (order of all n places) loads each row with. */
+void gt_ring_loads(const struct gt_ring_rows *rows, const uint32_t *order,
+		   uint32_t *loads);
 
 /* weights[from * stride + to] = sum of load * price over the rows of links. */
 void gt_ring_weights(const struct gt_ring_rows *rows, const int64_t *prices,
