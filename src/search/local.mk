@@ -40,7 +40,7 @@ gtopo_core_sources += \
 	%D%/ring_price.c %D%/ring_price.h \
 	%D%/ring_rows.c %D%/ring_rows.h \
 	%D%/ring_search.c %D%/ring_search.h \
-	%D%/ring_sparse.c %D%/ring_sparse.h %D%/ring_swap.c %D%/ring_swap.h \
+	%D%/face.c %D%/face.h %D%/ring_sparse.c %D%/ring_sparse.h %D%/ring_swap.c %D%/ring_swap.h \
 	%D%/ring_whole.c \
 	%D%/search.c %D%/search.h \
 	%D%/shape.h \

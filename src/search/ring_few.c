@@ -14,8 +14,16 @@
 /* Less than this part of the value is nothing. */
 #define GT_FEW_EPS 1e-9
 
-/* Variants to try; fewer where there is more to do for each. */
-enum { GT_FEW_TRIES = 64, GT_FEW_SMALL = 10, GT_FEW_TRIES_LARGE = 8 };
+/*
+ * Variants to try: of a limited number of rings; otherwise, and where there is
+ * more to do for each.
+ */
+enum {
+	GT_FEW_TRIES_LIMITED = 64,
+	GT_FEW_TRIES = 32,
+	GT_FEW_SMALL = 10,
+	GT_FEW_TRIES_LARGE = 8
+};
 
 struct gt_few {
 	const struct gt_few_args *args;
@@ -111,18 +119,18 @@ static int gt_few_try(struct gt_few *few, uint32_t variant, int guided)
 /* Unlimited: of all rings met, a sparse packing, if it has fewer still. */
 static int gt_few_sparse(struct gt_few *few)
 {
+	struct gt_sparse_args args = {
+		.pool = few->args->pool,
+		.exact = few->args->exact,
+		.seen = &few->seen,
+		.most = gt_few_max(few),
+	};
 	struct gt_ring_pool pool;
-	int rc = GT_OK;
+	int rc;
 
-	for (uint32_t i = 0; !rc && i < few->args->pool->nrings; i++)
-		if (gt_ring_pool_add(&few->seen,
-				     gt_ring_pool_order(few->args->pool, i)) <
-		    0)
-			rc = GT_ESYS;
 	gt_ring_pool_init(&pool, few->best->rows);
-	if (!rc)
-		rc = gt_ring_sparse(&few->seen, few->args->exact, &pool);
-	if (!rc && pool.nrings && pool.nrings <= gt_few_max(few)) {
+	rc = gt_ring_sparse(&args, &pool);
+	if (!rc && pool.nrings) {
 		gt_ring_pool_release(few->best);
 		*few->best = pool;
 		return GT_OK;
@@ -131,12 +139,18 @@ static int gt_few_sparse(struct gt_few *few)
 	return rc;
 }
 
+static uint32_t gt_few_tries(const struct gt_few *few)
+{
+	if (few->args->max)
+		return GT_FEW_TRIES_LIMITED;
+	return few->best->rows->n <= GT_FEW_SMALL ? GT_FEW_TRIES
+						  : GT_FEW_TRIES_LARGE;
+}
+
 static int gt_few_run(struct gt_few *few)
 {
 	const struct gt_few_args *args = few->args;
-	uint32_t tries = args->max || few->best->rows->n <= GT_FEW_SMALL
-				 ? GT_FEW_TRIES
-				 : GT_FEW_TRIES_LARGE;
+	uint32_t tries = gt_few_tries(few);
 	int rc = GT_OK;
 
 	for (uint32_t i = 0;

@@ -1,5 +1,6 @@
 #include "unit/test.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/err.h"
@@ -7,6 +8,8 @@
 #include "search/bareiss.h"
 #include "search/bound.h"
 #include "search/equal.h"
+#include "search/face.h"
+#include "search/lp.h"
 #include "search/ring_price.h"
 #include "search/shape.h"
 #include "unit/fabrics.h"
@@ -552,10 +555,85 @@ static void test_systems(void **state)
 	mpq_clears(x[0], x[1], NULL);
 }
 
+enum { FACE_ROWS = 5, FACE_COLUMNS = 7 };
+
+/* The same program, made by chance, for both. */
+static struct gt_lp *random_program(struct gt_chance *c, struct gt_face *face)
+{
+	double upper[FACE_ROWS];
+	int32_t entries[FACE_COLUMNS][FACE_ROWS];
+	struct gt_lp *lp;
+
+	assert_true(gt_face_init(face, FACE_ROWS, FACE_COLUMNS));
+	for (uint32_t r = 0; r < FACE_ROWS; r++)
+		face->value[r] = upper[r] = 1 + gt_chance(c, 4);
+	lp = gt_lp_new(FACE_ROWS, upper);
+	for (uint32_t i = 0; i < FACE_COLUMNS; i++) {
+		for (uint32_t r = 0; r < FACE_ROWS; r++)
+			gt_face_row(face, r)[i] = entries[i][r] =
+				(int32_t)gt_chance(c, 3);
+		entries[i][i % FACE_ROWS] = 1;
+		gt_face_row(face, i % FACE_ROWS)[i] = 1;
+		gt_lp_add(lp, 0, entries[i]);
+	}
+	return lp;
+}
+
+/* What the program reaches with these gains. */
+static double reached(struct gt_lp *lp, const double *gains)
+{
+	double sum = 0;
+
+	gt_lp_gains(lp, gains);
+	assert_int_equal(gt_lp_solve(lp), GT_OK);
+	for (uint32_t i = 0; i < FACE_COLUMNS; i++)
+		sum += gains[i] * gt_lp_values(lp)[i];
+	return sum;
+}
+
+/* What is largest on a face, and once that is fixed, against CLP. */
+static void test_face(void **state)
+{
+	struct gt_chance c = {7};
+
+	(void)state;
+	for (int seed = 0; seed < 200; seed++) {
+		double gains[FACE_COLUMNS], sum = 0, only, most;
+		struct gt_face face;
+		struct gt_lp *lp = random_program(&c, &face);
+
+		for (uint32_t i = 0; i < FACE_COLUMNS; i++)
+			gains[i] = gt_chance(&c, 9);
+		gt_face_climb(&face, gains);
+		for (uint32_t i = 0; i < face.nrows; i++)
+			if (face.basic[i] < FACE_COLUMNS)
+				sum += gains[face.basic[i]] * face.value[i];
+		assert_true(fabs(sum - reached(lp, gains)) < 1e-6);
+		for (uint32_t i = 0; i < face.nrows;) {
+			uint32_t column = face.basic[i];
+
+			if (column >= FACE_COLUMNS) {
+				i++;
+				continue;
+			}
+			memset(gains, 0, sizeof(gains));
+			gains[column] = 1;
+			most = reached(lp, gains);
+			only = gt_face_fix(&face, i);
+			assert_true(fabs(only - most) < 1e-6);
+			gt_lp_bound(lp, column, fmax(only - 1e-9, 0), HUGE_VAL);
+			i = 0;
+		}
+		gt_lp_free(lp);
+		gt_face_release(&face);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_systems),
+		cmocka_unit_test(test_face),
 		cmocka_unit_test(test_pricer),
 		cmocka_unit_test(test_random_machines),
 		cmocka_unit_test(test_few_channels),
