@@ -66,7 +66,7 @@ static int gt_import_on(const struct gt_cmd_args *args,
 	request.paths = paths;
 	rc = gt_search(&request, "mesh", &plan, NULL, err);
 	if (!rc) {
-		rc = gt_import_msccl(args->operands[0], plan, err);
+		rc = gt_import(args->operands[0], plan, err);
 		if (!rc)
 			rc = gt_import_write(args, plan, err);
 		gt_plan_free(plan);

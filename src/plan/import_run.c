@@ -4,12 +4,9 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "base/xml.h"
-#include "plan/import_msccl.h"
+#include "plan/import_algo.h"
 #include "plan/plan.h"
 #include "plan/step.h"
-
-enum { GT_IMPORT_OPERANDS = 255 };
 
 /* A step about to be executed. */
 struct gt_run_step {
@@ -17,9 +14,9 @@ struct gt_run_step {
 	uint32_t rank;
 	struct gt_algo_tb *tb;
 	const struct gt_algo_step *step;
-	uint32_t at; /* which of its chunks */
+	uint32_t at, count; /* which of its chunks */
 	uint32_t nsrc, ndst, ndata;
-	struct gt_operand operands[2 * GT_IMPORT_OPERANDS];
+	struct gt_operand operands[2 * GT_ALGO_MAX_OPERANDS];
 	struct gt_algo_value value;
 };
 
@@ -35,18 +32,18 @@ static uint32_t gt_run_block(const struct gt_algo_file *algo)
 	return gt_coll_has_blocks(algo->coll) ? n / algo->ngpus : n;
 }
 
-static enum gt_extent gt_run_extent(const struct gt_algo_file *algo, char buf,
-				    uint32_t rank)
+static enum gt_extent gt_run_extent(const struct gt_algo_file *algo,
+				    enum gt_algo_buf buf, uint32_t rank)
 {
 	struct gt_use use = {.coll = algo->coll, .root = algo->root};
 
-	return buf == 'i' ? gt_layout_input(&use, rank)
-			  : gt_layout_output(&use, rank);
+	return buf == GT_ALGO_INPUT ? gt_layout_input(&use, rank)
+				    : gt_layout_output(&use, rank);
 }
 
 /* A chunk of a buffer as one of the whole; UINT32_MAX where it has none. */
-static uint32_t gt_run_whole(const struct gt_algo_file *algo, char buf,
-			     uint32_t rank, uint32_t at)
+static uint32_t gt_run_whole(const struct gt_algo_file *algo,
+			     enum gt_algo_buf buf, uint32_t rank, uint32_t at)
 {
 	enum gt_extent extent = gt_run_extent(algo, buf, rank);
 	uint32_t block = gt_run_block(algo);
@@ -61,10 +58,20 @@ static uint32_t gt_run_whole(const struct gt_algo_file *algo, char buf,
 	return UINT32_MAX;
 }
 
+/* Is this chunk of the whole in the rank's output? */
+static int gt_run_is_output(const struct gt_algo_file *algo, uint32_t rank,
+			    uint32_t at)
+{
+	enum gt_extent extent = gt_run_extent(algo, GT_ALGO_OUTPUT, rank);
+
+	return extent == GT_EXTENT_ALL ||
+	       (extent == GT_EXTENT_OWN && at / gt_run_block(algo) == rank);
+}
+
 static int gt_run_fail(const struct gt_run_step *s, const char *attr,
 		       struct gt_err *err, const char *what)
 {
-	return gt_xml_fail(s->step->elem, attr, err, "%s", what);
+	return gt_algo_fail(s->step, attr, err, "%s", what);
 }
 
 static void gt_run_operand(struct gt_run_step *s, int writes,
@@ -92,24 +99,47 @@ static int gt_run_add(struct gt_run_step *s, const struct gt_algo_value *value,
 	return GT_OK;
 }
 
-static int gt_run_load(struct gt_run_step *s, char buf, int place,
+/* The step's present chunk of a place. */
+static uint32_t gt_run_at(const struct gt_run_step *s,
+			  const struct gt_algo_operand *operand)
+{
+	return operand->at / s->algo->unit + s->at;
+}
+
+static int gt_run_scratch(struct gt_run_step *s, int writes, uint32_t at,
+			  struct gt_err *err)
+{
+	struct gt_algo_gpu *gpu = &s->algo->gpus[s->rank];
+
+	gt_run_operand(s, writes, gt_operand_user(GT_BUF_SCRATCH, at));
+	if (!writes)
+		return gt_run_add(s, &gpu->scratch[at], err);
+	gpu->scratch[at] = s->value;
+	if (at >= gpu->nused)
+		gpu->nused = at + 1;
+	return GT_OK;
+}
+
+static int gt_run_load(struct gt_run_step *s,
+		       const struct gt_algo_operand *operand,
 		       struct gt_err *err)
 {
 	struct gt_algo_gpu *gpu = &s->algo->gpus[s->rank];
-	uint32_t at = (uint32_t)place / s->algo->unit + s->at;
+	uint32_t at = gt_run_at(s, operand);
+	int fresh = operand->buf == GT_ALGO_INPUT;
 	const struct gt_algo_value *value;
-	int fresh = buf == 'i';
 
-	if (buf == 's') {
+	if (operand->buf == GT_ALGO_SCRATCH) {
 		if (at >= gpu->nscratch)
 			return gt_run_fail(s, NULL, err,
 					   "it reads beyond the scratch");
-		gt_run_operand(s, 0, gt_operand_user(GT_BUF_SCRATCH, at));
-		return gt_run_add(s, &gpu->scratch[at], err);
+		return gt_run_scratch(s, 0, at, err);
 	}
-	at = gt_run_whole(s->algo, buf, s->rank, at);
+	at = gt_run_whole(s->algo, operand->buf, s->rank, at);
 	if (at == UINT32_MAX)
 		return gt_run_fail(s, NULL, err, "it reads beyond the buffer");
+	if (s->algo->inplace && gpu->scratch[gpu->nscratch + at].known)
+		return gt_run_scratch(s, 0, gpu->nscratch + at, err);
 	if (s->algo->inplace)
 		fresh = !gpu->output[at].written;
 	value = fresh ? &gpu->input[at] : &gpu->output[at];
@@ -119,30 +149,30 @@ static int gt_run_load(struct gt_run_step *s, char buf, int place,
 	return gt_run_add(s, value, err);
 }
 
-static int gt_run_store(struct gt_run_step *s, struct gt_err *err)
+static int gt_run_store(struct gt_run_step *s,
+			const struct gt_algo_operand *operand,
+			struct gt_err *err)
 {
 	struct gt_algo_gpu *gpu = &s->algo->gpus[s->rank];
-	uint32_t at = (uint32_t)s->step->dst_at / s->algo->unit + s->at;
-	char buf = s->step->dst;
+	uint32_t at = gt_run_at(s, operand);
 
-	if (buf == 's') {
+	if (operand->buf == GT_ALGO_SCRATCH) {
 		if (at >= gpu->nscratch)
 			return gt_run_fail(s, "dstoff", err,
 					   "it writes beyond the scratch");
-		gpu->scratch[at] = s->value;
-		gt_run_operand(s, 1, gt_operand_user(GT_BUF_SCRATCH, at));
-		return GT_OK;
+		return gt_run_scratch(s, 1, at, err);
 	}
-	if (buf == 'i' && !s->algo->inplace)
+	if (operand->buf == GT_ALGO_INPUT && !s->algo->inplace)
 		return gt_run_fail(s, "dstbuf", err,
 				   "it writes to its input, but does not work "
 				   "in place only");
-	at = gt_run_whole(s->algo, buf, s->rank, at);
+	at = gt_run_whole(s->algo, operand->buf, s->rank, at);
 	if (at == UINT32_MAX ||
-	    (gt_run_extent(s->algo, 'o', s->rank) == GT_EXTENT_OWN &&
-	     at / gt_run_block(s->algo) != s->rank))
+	    (!gt_run_is_output(s->algo, s->rank, at) && !s->algo->inplace))
 		return gt_run_fail(s, "dstoff", err,
 				   "it writes beyond the output");
+	if (!gt_run_is_output(s->algo, s->rank, at))
+		return gt_run_scratch(s, 1, gpu->nscratch + at, err);
 	if (s->algo->coll != GT_COLL_ALLTOALL && at != s->value.chunk)
 		return gt_run_fail(s, "dstoff", err,
 				   "it puts a chunk where another belongs");
@@ -159,58 +189,72 @@ static struct gt_operand gt_run_none(uint16_t conn)
 				   .conn = conn};
 }
 
-static int gt_run_sources(struct gt_run_step *s, struct gt_err *err)
+/* What an operand comes or goes by; NULL for a place. */
+static struct gt_algo_link *gt_run_link(const struct gt_algo_file *algo,
+					const struct gt_algo_operand *operand)
 {
-	const struct gt_algo_step *step = s->step;
-	struct gt_algo_tb *tb = s->tb;
-	int rc = GT_OK;
-
-	if (!s->at && step->dep_tb >= 0)
-		gt_run_operand(
-			s, 0,
-			gt_run_none((uint16_t)tb->dep_conn[step->dep_tb]));
-	if (gt_algo_receives(step->type)) {
-		gt_run_operand(s, 0, gt_operand_slot(tb->recv_conn));
-		rc = gt_run_add(s, &tb->from->sent[tb->ntaken++], err);
-	}
-	if (!rc && gt_algo_loads(step->type))
-		rc = gt_run_load(s, step->src, step->src_at, err);
-	if (!rc && step->type == GT_ALGO_TYPE_RE)
-		rc = gt_run_load(s, step->dst, step->dst_at, err);
-	return rc;
+	return operand->buf == GT_ALGO_MESSAGE || operand->buf == GT_ALGO_FLAG
+		       ? &algo->links[operand->at]
+		       : NULL;
 }
 
-static int gt_run_targets(struct gt_run_step *s, struct gt_err *err)
+/* Flags go with the first chunk of what waits, the last of what posts. */
+static int gt_run_source(struct gt_run_step *s,
+			 const struct gt_algo_operand *operand,
+			 struct gt_err *err)
 {
-	const struct gt_algo_step *step = s->step;
-	uint32_t last = (uint32_t)step->count / s->algo->unit - 1;
-	struct gt_algo_tb *tb = s->tb;
-	int rc = GT_OK;
+	struct gt_algo_link *link = gt_run_link(s->algo, operand);
 
-	if (gt_algo_stores(step->type))
-		rc = gt_run_store(s, err);
-	if (gt_algo_sends(step->type)) {
-		gt_run_operand(s, 1, gt_operand_slot(tb->send_conn));
-		tb->sent[tb->nsent++] = s->value;
+	if (!link)
+		return gt_run_load(s, operand, err);
+	if (operand->buf == GT_ALGO_FLAG) {
+		if (s->at)
+			return GT_OK;
+		link->ntaken++;
+		gt_run_operand(s, 0, gt_run_none(link->to_conn));
+		return GT_OK;
 	}
-	if (step->type != GT_ALGO_TYPE_NOP && s->at < last)
-		return rc;
-	for (const struct gt_algo_wait *w = step->waits; w; w = w->next)
-		gt_run_operand(s, 1, gt_run_none(w->conn));
-	return rc;
+	gt_run_operand(s, 0, gt_operand_slot(link->to_conn));
+	return gt_run_add(s, &link->sent[link->ntaken++], err);
 }
 
-/* One chunk of a step, or a no-op. */
+static int gt_run_target(struct gt_run_step *s,
+			 const struct gt_algo_operand *operand,
+			 struct gt_err *err)
+{
+	struct gt_algo_link *link = gt_run_link(s->algo, operand);
+
+	if (!link)
+		return gt_run_store(s, operand, err);
+	if (operand->buf == GT_ALGO_FLAG) {
+		if (s->at + 1 < s->count)
+			return GT_OK;
+		link->nsent++;
+		gt_run_operand(s, 1, gt_run_none(link->from_conn));
+		return GT_OK;
+	}
+	link->sent = gt_algo_grow(s->algo->arena, link->sent, link->nsent,
+				  &link->room, sizeof(*link->sent));
+	if (!link->sent)
+		return gt_err_nomem(err);
+	link->sent[link->nsent++] = s->value;
+	gt_run_operand(s, 1, gt_operand_slot(link->from_conn));
+	return GT_OK;
+}
+
+/* One chunk of a step, or a step of flags only. */
 static int gt_run_chunk(struct gt_run_step *s, struct gt_err *err)
 {
+	const struct gt_algo_list *src = &s->step->src, *dst = &s->step->dst;
 	struct gt_step_list list = {.operands = s->operands};
-	int rc;
+	int rc = GT_OK;
 
 	s->nsrc = s->ndst = s->ndata = 0;
 	s->value = (struct gt_algo_value){0};
-	rc = gt_run_sources(s, err);
-	if (!rc)
-		rc = gt_run_targets(s, err);
+	for (uint32_t i = 0; !rc && i < src->n; i++)
+		rc = gt_run_source(s, &src->operands[i], err);
+	for (uint32_t i = 0; !rc && i < dst->n; i++)
+		rc = gt_run_target(s, &dst->operands[i], err);
 	if (rc || (!s->nsrc && !s->ndst))
 		return rc;
 	list.nsrc = s->nsrc;
@@ -223,20 +267,33 @@ static int gt_run_chunk(struct gt_run_step *s, struct gt_err *err)
 	return GT_OK;
 }
 
-/* Has what it receives been sent, and what it waits for been done? */
-static int gt_run_ready(const struct gt_algo_file *algo, uint32_t rank,
+/* A step without bytes is done once. */
+static uint32_t gt_run_count(const struct gt_algo_file *algo,
+			     const struct gt_algo_step *step)
+{
+	return step->count ? step->count / algo->unit : 1;
+}
+
+/* Has what it takes been sent? */
+static int gt_run_ready(const struct gt_algo_file *algo,
 			const struct gt_algo_tb *tb)
 {
 	const struct gt_algo_step *step = &tb->steps[tb->step];
-	uint32_t n = (uint32_t)step->count / algo->unit;
 
-	if (gt_algo_receives(step->type) && tb->from->nsent < tb->ntaken + n)
-		return 0;
-	return step->dep_tb < 0 || algo->gpus[rank].tbs[step->dep_tb].step >
-					   (uint32_t)step->dep_step;
+	for (uint32_t i = 0; i < step->src.n; i++) {
+		const struct gt_algo_operand *operand = &step->src.operands[i];
+		const struct gt_algo_link *link = gt_run_link(algo, operand);
+		uint32_t n = operand->buf == GT_ALGO_FLAG
+				     ? 1
+				     : gt_run_count(algo, step);
+
+		if (link && link->nsent < link->ntaken + n)
+			return 0;
+	}
+	return 1;
 }
 
-/* As far as a thread block gets; 1 when it got on. */
+/* As far as a thread block gets; *moved when it got on. */
 static int gt_run_block_on(struct gt_algo_file *algo, uint32_t rank,
 			   struct gt_algo_tb *tb, int *moved,
 			   struct gt_err *err)
@@ -244,14 +301,11 @@ static int gt_run_block_on(struct gt_algo_file *algo, uint32_t rank,
 	struct gt_run_step s = {.algo = algo, .rank = rank, .tb = tb};
 	int rc = GT_OK;
 
-	while (!rc && tb->step < tb->nsteps && gt_run_ready(algo, rank, tb)) {
-		s.step = &tb->steps[tb->step];
-		s.at = 0;
-		do
+	while (!rc && tb->step < tb->nsteps && gt_run_ready(algo, tb)) {
+		s.step = &tb->steps[tb->step++];
+		s.count = gt_run_count(algo, s.step);
+		for (s.at = 0; !rc && s.at < s.count; s.at++)
 			rc = gt_run_chunk(&s, err);
-		while (!rc && s.step->type != GT_ALGO_TYPE_NOP &&
-		       ++s.at < (uint32_t)s.step->count / algo->unit);
-		tb->step++;
 		*moved = 1;
 	}
 	return rc;
@@ -264,8 +318,8 @@ static int gt_run_stuck(const struct gt_algo_file *algo, struct gt_err *err)
 			const struct gt_algo_tb *tb = &algo->gpus[r].tbs[t];
 
 			if (tb->step < tb->nsteps)
-				return gt_xml_fail(
-					tb->steps[tb->step].elem, NULL, err,
+				return gt_algo_fail(
+					&tb->steps[tb->step], NULL, err,
 					"gpu %u, thread block %u: this step "
 					"waits for ever",
 					r, t);
@@ -297,9 +351,7 @@ static void gt_run_complete(struct gt_algo_file *algo, uint32_t rank)
 
 	for (uint32_t c = 0; c < gt_run_chunks(algo); c++) {
 		if (!gpu->input[c].known || gpu->output[c].written ||
-		    gt_run_extent(algo, 'o', rank) == GT_EXTENT_NONE ||
-		    (gt_run_extent(algo, 'o', rank) == GT_EXTENT_OWN &&
-		     c / gt_run_block(algo) != rank))
+		    !gt_run_is_output(algo, rank, c))
 			continue;
 		list.chunk = c;
 		operands[0] = gt_operand_user(GT_BUF_INPUT, c);
@@ -313,12 +365,14 @@ static int gt_run_values(struct gt_algo_file *algo, uint32_t rank,
 {
 	struct gt_algo_gpu *gpu = &algo->gpus[rank];
 	uint32_t n = gt_run_chunks(algo), block = gt_run_block(algo);
-	enum gt_extent extent = gt_run_extent(algo, 'i', rank);
+	enum gt_extent extent = gt_run_extent(algo, GT_ALGO_INPUT, rank);
 
 	gpu->nscratch = (gpu->nscratch + algo->unit - 1) / algo->unit;
+	gpu->nused = gpu->nscratch;
 	gpu->input = gt_arena_array(algo->arena, n, sizeof(*gpu->input));
 	gpu->output = gt_arena_array(algo->arena, n, sizeof(*gpu->output));
-	gpu->scratch = gt_arena_array(algo->arena, gpu->nscratch,
+	gpu->scratch = gt_arena_array(algo->arena,
+				      gpu->nscratch + (algo->inplace ? n : 0),
 				      sizeof(*gpu->scratch));
 	if (!gpu->input || !gpu->output || !gpu->scratch)
 		return gt_err_nomem(err);
@@ -340,7 +394,7 @@ int gt_import_run(struct gt_algo_file *algo, struct gt_plan *plan,
 	for (uint32_t r = 0; !rc && r < algo->ngpus; r++)
 		rc = gt_run_values(algo, r, err);
 	if (!rc)
-		rc = gt_import_lanes(algo, plan, err);
+		rc = gt_import_links(algo, plan, err);
 	if (!rc)
 		rc = gt_run_all(algo, err);
 	for (uint32_t r = 0; !rc && algo->inplace && r < algo->ngpus; r++)

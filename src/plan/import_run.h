@@ -1,5 +1,5 @@
 /*
- * An MSCCL algorithm executed on the names of chunks, step by step, while its
+ * An algorithm executed on the names of chunks, step by step, while its
  * programs are written down: only so is it known which chunk a message or a
  * scratch place holds, where a sum becomes complete, and whether a place still
  * holds the input.

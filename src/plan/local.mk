@@ -21,9 +21,9 @@ gtopo_core_sources += \
 	%D%/export.h %D%/export_dot.c %D%/export_nccl.c \
 	%D%/export_lower.c %D%/export_msccl.c %D%/export_msccl.h \
 	%D%/export_mscclpp.c %D%/export_units.c \
-	%D%/import.h %D%/import_lanes.c %D%/import_msccl.c \
-	%D%/import_msccl.h %D%/import_read.c %D%/import_run.c \
-	%D%/import_run.h \
+	%D%/import.c %D%/import.h %D%/import_algo.c %D%/import_algo.h \
+	%D%/import_links.c %D%/import_msccl.c \
+	%D%/import_run.c %D%/import_run.h \
 	%D%/layout.c %D%/layout.h \
 	%D%/lower.c %D%/lower.h %D%/lower_flow.c %D%/lower_mesh.c \
 	%D%/lower_ring.c %D%/lower_shape.h %D%/lower_tree.c \
