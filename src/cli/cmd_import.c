@@ -100,7 +100,7 @@ static int gt_import_run(const struct gt_cmd_args *args, struct gt_err *err)
 
 const struct gt_cmd gt_cmd_import = {
 	.name = "import",
-	.summary = "make a plan of an MSCCL algorithm",
+	.summary = "make a plan of an MSCCL or MSCCL++ algorithm",
 	.operands = "FILE",
 	.operands_min = 1,
 	.operands_max = 1,

@@ -1,5 +1,6 @@
 #include "plan/import.h"
 
+#include <ctype.h>
 #include <string.h>
 
 #include "base/arena.h"
@@ -186,6 +187,20 @@ static int gt_import_plan(const struct gt_algo_file *algo, struct gt_plan *plan,
 	return GT_OK;
 }
 
+/* MSCCL's files are XML, those of MSCCL++ are JSON. */
+static int gt_import_text(const char *text, size_t len,
+			  struct gt_algo_file *algo, struct gt_xml **xml,
+			  struct gt_err *err)
+{
+	size_t at = 0;
+
+	while (at < len && isspace((unsigned char)text[at]))
+		at++;
+	return at < len && text[at] == '{'
+		       ? gt_import_mscclpp(text, len, algo, err)
+		       : gt_import_msccl(text, len, algo, xml, err);
+}
+
 static int gt_import_all(struct gt_algo_file *algo, struct gt_plan *plan,
 			 struct gt_err *err)
 {
@@ -209,7 +224,7 @@ int gt_import_parse(const char *name, const char *text, size_t len,
 
 	if (!algo.arena)
 		return gt_err_nomem(err);
-	rc = gt_import_msccl(text, len, &algo, &xml, err);
+	rc = gt_import_text(text, len, &algo, &xml, err);
 	if (!rc)
 		rc = gt_import_all(&algo, plan, err);
 	gt_xml_free(xml);

@@ -11,8 +11,9 @@ struct gt_plan;
 
 /*
  * Make the plan do what the file ("-": standard input) says, an MSCCL
- * algorithm: thread blocks become lanes, what they wait for of each other
- * connections of a rank with itself.  The plan must have one mesh channel, whose
+ * algorithm or an MSCCL++ execution plan: thread blocks become lanes, what
+ * they wait for of each other connections of a rank with itself, what they
+ * send, put or get messages.  The plan must have one mesh channel, whose
  * routes are taken; its collective becomes the algorithm's, and it has no
  * proof.  What is for buffers in place is made to work out of place as well.
  *

@@ -1,8 +1,8 @@
 /*
  * An algorithm made elsewhere, whatever format it came in: thread blocks whose
  * steps add places and messages up and put the sum into places and messages.
- * import_msccl.c makes one of its file, import_run.c executes it and writes
- * programs down, import.c makes the plan.
+ * import_msccl*.c and import_mscclpp*.c make one of their files, import_run.c
+ * executes it and writes programs down, import.c makes the plan.
  */
 #ifndef GT_PLAN_IMPORT_ALGO_H
 #define GT_PLAN_IMPORT_ALGO_H
@@ -140,5 +140,7 @@ int gt_import_links(struct gt_algo_file *algo, struct gt_plan *plan,
  */
 int gt_import_msccl(const char *text, size_t len, struct gt_algo_file *algo,
 		    struct gt_xml **xml, struct gt_err *err);
+int gt_import_mscclpp(const char *text, size_t len, struct gt_algo_file *algo,
+		      struct gt_err *err);
 
 #endif

@@ -23,6 +23,9 @@ gtopo_core_sources += \
 	%D%/export_mscclpp.c %D%/export_units.c \
 	%D%/import.c %D%/import.h %D%/import_algo.c %D%/import_algo.h \
 	%D%/import_links.c %D%/import_msccl.c \
+	%D%/import_mscclpp.c %D%/import_mscclpp.h \
+	%D%/import_mscclpp_match.c %D%/import_mscclpp_order.c \
+	%D%/import_mscclpp_packet.c %D%/import_mscclpp_read.c \
 	%D%/import_run.c %D%/import_run.h \
 	%D%/layout.c %D%/layout.h \
 	%D%/lower.c %D%/lower.h %D%/lower_flow.c %D%/lower_mesh.c \

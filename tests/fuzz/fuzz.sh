@@ -16,6 +16,7 @@ seeds() { # NAME
 	case $1 in
 	topo_xml) echo tests/cases/topo/*/*/input.xml share/xml/*.xml ;;
 	cluster) echo tests/fuzz/cluster.seed ;;
+	import) echo tests/cases/msccl*/*/*.{xml,json} ;;
 	plan_json) echo tests/cases/plan/*/*/plan.json ;;
 	esac
 }

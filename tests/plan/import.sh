@@ -1,9 +1,10 @@
 #!/bin/bash
-# gtopo import: each tests/cases/msccl/good/*.xml becomes a plan that verifies
-# and runs; each bad one is refused with the words in its .error, those called
-# *.verify.xml only by verify.  Plans of tests/cases/plan/good survive export
-# and import.  GTOPO_UPDATE=1 writes the words anew.
+# gtopo import: each file of tests/cases/msccl/good and mscclpp/good becomes a
+# plan that verifies and runs; each bad one is refused with the words in its
+# .error, those called *.verify.* only by verify.  Plans of tests/cases/plan/good
+# survive export and import.  GTOPO_UPDATE=1 writes the words anew.
 set -u
+trips=0
 cases=$(cd "${GTOPO_SRC:-.}" && pwd)/tests/cases
 gtopo=${GTOPO:-$PWD/gtopo}
 update=${GTOPO_UPDATE:-}
@@ -21,8 +22,17 @@ machine() { # GPUS
 	"$gtopo" synth -o "$tmp/box.xml" "$1 gpu(model=h200 nvswitch=18)"
 }
 
+gpus() { # ALGORITHM
+	case $1 in
+	*.json) grep -o '"input_chunks"' "$1" | wc -l ;;
+	*) sed -n 's/.*ngpus="\([0-9]*\)".*/\1/p' "$1" | grep . || echo 2 ;;
+	esac
+}
+
 import() { # ALGORITHM
-	machine "$(sed -n 's/.*ngpus="\([0-9]*\)".*/\1/p' "$1" | grep . || echo 2)"
+	local n
+	n=$(gpus "$1")
+	machine $((n < 2 ? 2 : n))
 	"$gtopo" import --topology "$tmp/box.xml" -o "$tmp/steps.json" "$1"
 }
 
@@ -35,29 +45,47 @@ good() { # ALGORITHM
 }
 
 bad() { # ALGORITHM
-	local says status=0
-	cp "$1" "$tmp/algo.xml"
+	local says status=0 algo=algo.${1##*.}
+	cp "$1" "$tmp/$algo"
 	says=$(cd "$tmp" && {
-		import algo.xml &&
-			case $1 in *.verify.xml) "$gtopo" verify steps.json ;; esac
+		import "$algo" &&
+			case $1 in *.verify.*) "$gtopo" verify steps.json ;; esac
 	} 2>&1) || status=$?
-	[ -z "$update" ] || printf '%s\n' "$status $says" >"${1%.xml}.error"
-	diff "${1%.xml}.error" - <<<"$status $says"
+	[ -z "$update" ] || printf '%s\n' "$status $says" >"${1%.*}.error"
+	diff "${1%.*}.error" - <<<"$status $says"
 	[ "$status" = 1 ] || [ "$status" = 2 ] || echo "exit status $status"
 }
 
-trip() { # PLAN
-	"$gtopo" export --to msccl -o "$tmp/algo.xml" "$1" 2>/dev/null || return
-	good "$tmp/algo.xml"
+# What the format cannot say is not to be had back.
+trip() { # FORMAT FILE PLAN
+	if ! "$gtopo" export --to "$1" -o "$tmp/$2" "$3" 2>"$tmp/why"; then
+		grep -E "no counterpart|no '[a-z]*'|MSCCL(\+\+)? takes" \
+			"$tmp/why" >/dev/null || cat "$tmp/why"
+		return
+	fi
+	trips=$((trips + 1))
+	good "$tmp/$2"
 }
 
-for algo in "$cases"/msccl/good/*.xml; do
+for algo in "$cases"/msccl{,pp}/good/*.{xml,json}; do
+	[ -e "$algo" ] || continue
 	verdict "${algo#"$cases/"}" "$(good "$algo")"
 done
-for algo in "$cases"/msccl/bad/*.xml; do
+for algo in "$cases"/msccl{,pp}/bad/*.{xml,json}; do
+	[ -e "$algo" ] || continue
 	verdict "${algo#"$cases/"}" "$(bad "$algo")"
 done
 for plan in "$cases"/plan/good/{ring3-scatter,ring8-two,tree5-allreduce,tree6-broadcast,mesh4-two-shot,mesh7-one-shot,tree8-star-gather}; do
-	verdict "${plan#"$cases/"} there and back" "$(trip "$plan/plan.json")"
+	trip msccl algo.xml "$plan/plan.json" >"$tmp/found"
+	verdict "${plan#"$cases/"} there and back" "$(<"$tmp/found")"
 done
+trips=0
+for plan in "$cases"/plan/good/*/; do
+	# A single GPU is no machine of GPUs that reach each other.
+	[ "$(basename "$plan")" = ring1 ] && continue
+	trip mscclpp algo.json "$plan/plan.json" >"$tmp/found"
+	verdict "${plan#"$cases/"} to MSCCL++ and back" "$(<"$tmp/found")"
+done
+verdict "most plans can be had as MSCCL++'s" \
+	"$([ "$trips" -ge 20 ] || echo "only $trips")"
 echo "1..$n"
