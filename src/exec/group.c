@@ -220,6 +220,7 @@ static int gt_group_open_link(struct gt_group *group, int number,
 		.pins = group->config.pins,
 		.trace = group->config.trace,
 		.nic = *group->nic ? group->nic : NULL,
+		.streams = group->nfar,
 	};
 
 	link->ops = gt_link_find(name);

@@ -47,7 +47,8 @@ struct gt_link_config {
 	/* trace: what is wrapped, and the file, to which process p adds ".p" */
 	const struct gt_link_ops *inner;
 	const char *trace;
-	const char *nic; /* verbs: NULL, or the PCI bus id of its card */
+	uint32_t streams; /* tcp: links like it side by side, or 0: it alone */
+	const char *nic;  /* verbs: NULL, or the PCI bus id of its card */
 };
 
 /* One end of a FIFO whose other end is in another process. */

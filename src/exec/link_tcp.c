@@ -12,26 +12,22 @@
 #include "exec/tcp.h"
 #include "world/world.h"
 
-enum { GT_TCP_PER_PEER = 1 };
-
 /* Connections are made within this, or the job is over anyway. */
 static const int64_t gt_tcp_limit_ns = 30000000000;
 
 static void gt_tcp_forget_fifos(struct gt_link *link)
 {
-	uint32_t n = link->nprocesses * link->per_peer;
-
-	for (uint32_t i = 0; link->sockets && i < n; i++) {
-		struct gt_tcp_socket *socket = link->sockets[i];
-
-		if (!socket)
-			continue;
-		free(socket->fifos);
-		socket->fifos = NULL;
-		socket->nfifos = 0;
-		socket->nout = 0;
-		socket->piece = 0;
+	for (uint32_t i = 0; i < link->nsockets; i++) {
+		link->sockets[i]->nout = 0;
+		link->sockets[i]->piece = 0;
 	}
+	for (uint32_t p = 0; link->peers && p < link->nprocesses; p++) {
+		free(link->peers[p].fifos);
+		link->peers[p].fifos = NULL;
+		link->peers[p].nfifos = 0;
+	}
+	free(link->slots);
+	link->slots = NULL;
 	gt_mirror_free(&link->config, link->memory);
 	link->memory = NULL;
 }
@@ -48,15 +44,12 @@ static void gt_tcp_stop(struct gt_link *link)
 
 static void gt_tcp_close(struct gt_link *link)
 {
-	uint32_t n;
-
 	if (!link)
 		return;
 	gt_tcp_stop(link);
 	gt_tcp_forget_fifos(link);
-	n = link->nprocesses * link->per_peer;
-	for (uint32_t i = 0; link->sockets && i < n; i++) {
-		if (link->sockets[i] && link->sockets[i]->fd >= 0)
+	for (uint32_t i = 0; i < link->nsockets; i++) {
+		if (link->sockets[i]->fd >= 0)
 			close(link->sockets[i]->fd);
 		free(link->sockets[i]);
 	}
@@ -64,35 +57,55 @@ static void gt_tcp_close(struct gt_link *link)
 	if (link->wake_fd >= 0)
 		close(link->wake_fd);
 	free(link->sockets);
-	free(link->addresses);
+	free(link->peers);
 	free(link->parts);
 	free(link);
+}
+
+static int gt_tcp_greet(struct gt_link *link, const struct gt_tcp_hello *own,
+			struct gt_err *err)
+{
+	struct gt_world *world = link->config.world;
+	struct gt_tcp_hello other;
+	struct gt_tcp_peer *peer;
+	int rc = gt_world_meet(world, own, sizeof(*own), link->parts, err);
+
+	for (uint32_t p = 0; !rc && p < link->nprocesses; p++) {
+		peer = &link->peers[p];
+		if (link->parts[p].len == sizeof(other))
+			memcpy(&other, link->parts[p].bytes, sizeof(other));
+		if (link->parts[p].len != sizeof(other) ||
+		    other.wanted > GT_TCP_SOCKETS_MAX ||
+		    other.usual > GT_TCP_SOCKETS_MAX)
+			return gt_err_set(err, GT_ESYS, NULL,
+					  "%s is another version",
+					  gt_world_name(world, p));
+		peer->process = p;
+		peer->address = other.address;
+		peer->nsockets =
+			gt_tcp_share(own, &other, link->config.streams);
+	}
+	return rc;
 }
 
 /* Listen, and tell all where. */
 static int gt_tcp_announce(struct gt_link *link, struct gt_err *err)
 {
-	struct gt_world *world = link->config.world;
-	struct gt_net_address own;
+	struct gt_tcp_hello own;
 	int fd, rc;
 
 	memset(&own, 0, sizeof(own));
-	rc = gt_net_local(link->config.iface, &own, err);
+	rc = gt_net_local(link->config.iface, &own.address, err);
+	if (!rc) {
+		gt_net_device(&own.address, link->device);
+		rc = gt_tcp_wish(link->device, &own, err);
+	}
 	if (!rc)
-		rc = gt_net_listen(&own, &fd, err);
+		rc = gt_net_listen(&own.address, &fd, err);
 	if (rc)
 		return rc;
-	gt_net_device(&own, link->device);
-	gt_door_init(&link->door, fd, gt_world_secret(world));
-	rc = gt_world_meet(world, &own, sizeof(own), link->parts, err);
-	for (uint32_t p = 0; !rc && p < link->nprocesses; p++) {
-		if (link->parts[p].len != sizeof(own))
-			return gt_err_set(err, GT_ESYS, NULL,
-					  "%s is another version",
-					  gt_world_name(world, p));
-		memcpy(&link->addresses[p], link->parts[p].bytes, sizeof(own));
-	}
-	return rc;
+	gt_door_init(&link->door, fd, gt_world_secret(link->config.world));
+	return gt_tcp_greet(link, &own, err);
 }
 
 static int gt_tcp_open(const struct gt_link_config *config,
@@ -105,16 +118,14 @@ static int gt_tcp_open(const struct gt_link_config *config,
 		return gt_err_nomem(err);
 	link->config = *config;
 	link->nprocesses = gt_world_size(config->world);
-	link->per_peer = GT_TCP_PER_PEER;
 	link->door.fd = -1;
 	link->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	link->bell.poll_fd = link->wake_fd;
 	link->parts = calloc(link->nprocesses, sizeof(*link->parts));
-	link->addresses = calloc(link->nprocesses, sizeof(*link->addresses));
-	link->sockets = calloc((size_t)link->nprocesses * link->per_peer,
-			       sizeof(*link->sockets));
-	if (link->wake_fd < 0 || !link->parts || !link->addresses ||
-	    !link->sockets)
+	link->peers = calloc(link->nprocesses, sizeof(*link->peers));
+	link->sockets = calloc((size_t)link->nprocesses * GT_TCP_SOCKETS_MAX,
+			       sizeof(struct gt_tcp_socket *));
+	if (link->wake_fd < 0 || !link->parts || !link->peers || !link->sockets)
 		rc = gt_err_nomem(err);
 	if (!rc)
 		rc = gt_tcp_announce(link, err);
@@ -126,7 +137,9 @@ static int gt_tcp_open(const struct gt_link_config *config,
 	return GT_OK;
 }
 
-static int gt_tcp_keep(struct gt_link *link, uint32_t slot, int fd)
+/* Takes fd; 0 when memory ran out. */
+static int gt_tcp_keep(struct gt_link *link, struct gt_tcp_peer *peer,
+		       uint32_t index, int fd)
 {
 	struct gt_tcp_socket *socket = calloc(1, sizeof(*socket));
 
@@ -137,9 +150,14 @@ static int gt_tcp_keep(struct gt_link *link, uint32_t slot, int fd)
 	/* Behind the verdict on a process that is silent, before the one on
 	 * ranks that wait: this one knows who does not answer. */
 	gt_net_limit(fd, gt_world_timeout_ns(link->config.world) / 8 * 7);
+	/* What a slow flow has not sent yet another one could have. */
+	if (peer->nsockets > 1)
+		gt_net_limit_unsent(fd, GT_TCP_UNSENT_BYTES);
 	socket->fd = fd;
-	socket->process = slot / link->per_peer;
-	link->sockets[slot] = socket;
+	socket->peer = peer;
+	socket->index = index;
+	peer->sockets[index] = socket;
+	link->sockets[link->nsockets++] = socket;
 	return 1;
 }
 
@@ -148,65 +166,60 @@ static void gt_tcp_enter(void *arg, struct gt_wire *wire,
 			 const struct gt_auth_answer *answer)
 {
 	struct gt_link *link = arg;
-	uint32_t slot = answer->rank * link->per_peer + answer->index;
+	struct gt_tcp_peer *peer = NULL;
 	int fd = wire->fd;
 
 	wire->fd = -1;
 	gt_wire_close(wire);
-	if (answer->kind != GT_DOOR_DATA || answer->size != link->nprocesses ||
-	    answer->rank >= link->nprocesses ||
-	    answer->index >= link->per_peer || link->sockets[slot])
-		close(fd);
+	if (answer->kind == GT_DOOR_DATA && answer->size == link->nprocesses &&
+	    answer->rank < link->nprocesses)
+		peer = &link->peers[answer->rank];
+	if (peer && answer->index < peer->nsockets &&
+	    !peer->sockets[answer->index])
+		gt_tcp_keep(link, peer, answer->index, fd);
 	else
-		gt_tcp_keep(link, slot, fd);
+		close(fd);
 }
 
 /* The process of the higher number knocks. */
-static int gt_tcp_knock(struct gt_link *link, uint32_t slot, struct gt_err *err)
+static int gt_tcp_knock(struct gt_link *link, struct gt_tcp_peer *peer,
+			uint32_t index, struct gt_err *err)
 {
 	struct gt_world *world = link->config.world;
 	struct gt_auth_answer answer = {
 		.kind = GT_DOOR_DATA,
 		.rank = gt_world_rank(world),
 		.size = link->nprocesses,
-		.index = slot % link->per_peer,
+		.index = index,
 	};
 	int fd, rc;
 
-	rc = gt_door_knock(&link->addresses[slot / link->per_peer],
-			   gt_world_secret(world), &answer,
+	rc = gt_door_knock(&peer->address, gt_world_secret(world), &answer,
 			   gt_clock_ns() + gt_tcp_limit_ns, &fd, err);
 	if (rc)
 		return rc;
-	return gt_tcp_keep(link, slot, fd) ? GT_OK : gt_err_nomem(err);
+	return gt_tcp_keep(link, peer, index, fd) ? GT_OK : gt_err_nomem(err);
 }
 
 /* Wait at the door for the one that is to come. */
-static int gt_tcp_await(struct gt_link *link, uint32_t slot, struct gt_err *err)
+static int gt_tcp_await(struct gt_link *link, const struct gt_tcp_peer *peer,
+			uint32_t index, struct gt_err *err)
 {
 	struct gt_world *world = link->config.world;
 	struct pollfd polls[GT_DOOR_GUESTS + 1];
 	int64_t deadline_ns = gt_clock_ns() + gt_tcp_limit_ns;
 	int rc = GT_OK;
 
-	while (!rc && !link->sockets[slot]) {
+	while (!rc && !peer->sockets[index]) {
 		poll(polls, gt_door_polls(&link->door, polls), 20);
 		gt_door_serve(&link->door, gt_tcp_enter, link);
 		rc = gt_world_failed(world, err);
-		if (!rc && !link->sockets[slot] && gt_clock_ns() > deadline_ns)
-			rc = gt_err_set(
-				err, GT_ESYS, NULL,
-				"%s does not connect for data",
-				gt_world_name(world, slot / link->per_peer));
+		if (!rc && !peer->sockets[index] && gt_clock_ns() > deadline_ns)
+			rc = gt_err_set(err, GT_ESYS, NULL,
+					"%s does not connect for data",
+					gt_world_name(world, peer->process));
 	}
 	return rc;
-}
-
-static uint32_t gt_tcp_slot(const struct gt_link *link,
-			    const struct gt_link_conn *conn)
-{
-	return conn->process * link->per_peer +
-	       (conn->from + conn->to + conn->lane) % link->per_peer;
 }
 
 /*
@@ -216,61 +229,68 @@ static uint32_t gt_tcp_slot(const struct gt_link *link,
 static int gt_tcp_dial(struct gt_link *link, const struct gt_link_conn *conns,
 		       uint32_t nconns, struct gt_err *err)
 {
-	uint32_t self = gt_world_rank(link->config.world), slot;
+	uint32_t self = gt_world_rank(link->config.world);
 	int rc = GT_OK;
 
 	for (int turn = 0; turn < 2; turn++)
-		for (uint32_t i = 0; !rc && i < nconns; i++) {
-			slot = gt_tcp_slot(link, &conns[i]);
-			if (link->sockets[slot])
-				continue;
-			if (!turn && conns[i].process < self)
-				rc = gt_tcp_knock(link, slot, err);
-			else if (turn)
-				rc = gt_tcp_await(link, slot, err);
+		for (uint32_t c = 0; c < nconns; c++) {
+			struct gt_tcp_peer *peer =
+				&link->peers[conns[c].process];
+
+			for (uint32_t i = 0; !rc && i < peer->nsockets; i++) {
+				if (peer->sockets[i])
+					continue;
+				if (!turn && peer->process < self)
+					rc = gt_tcp_knock(link, peer, i, err);
+				else if (turn)
+					rc = gt_tcp_await(link, peer, i, err);
+			}
 		}
 	return rc;
 }
 
-/* A FIFO between the local rank and the proxy. */
+/* The FIFO number i of all, between the local rank and the proxy. */
 static void gt_tcp_make(struct gt_link *link, const struct gt_link_conn *conn,
-			char *memory)
+			uint32_t i)
 {
-	struct gt_tcp_socket *socket = link->sockets[gt_tcp_slot(link, conn)];
+	struct gt_tcp_peer *peer = &link->peers[conn->process];
 	uint32_t rank = conn->sends ? conn->from : conn->to;
 	struct gt_fifo_end end = gt_mirror_make(
-		&link->shape, conn, memory, &link->bell,
+		&link->shape, conn,
+		link->memory + i * gt_mirror_bytes(&link->shape), &link->bell,
 		&link->config.bells[rank - link->config.first_rank]);
 
-	socket->fifos[socket->nfifos++] = (struct gt_tcp_fifo){
-		.counters = end.fifo, .end = end, .sends = conn->sends};
+	peer->fifos[peer->nfifos++] = (struct gt_tcp_fifo){
+		.counters = end.fifo,
+		.end = end,
+		.sends = conn->sends,
+		.slots = link->slots + (size_t)i * link->shape.nslots};
 }
 
 static int gt_tcp_fill(struct gt_link *link, const struct gt_link_conn *conns,
 		       uint32_t nconns, struct gt_err *err)
 {
-	size_t stride = gt_mirror_bytes(&link->shape);
-	uint32_t n = link->nprocesses * link->per_peer;
-	struct gt_tcp_socket *socket;
+	struct gt_tcp_peer *peer;
 
 	link->memory =
 		gt_mirror_alloc(&link->config, &link->shape, nconns, err);
 	if (!link->memory)
 		return GT_ESYS;
+	link->slots = calloc((size_t)nconns * link->shape.nslots + 1,
+			     sizeof(*link->slots));
+	if (!link->slots)
+		return gt_err_nomem(err);
 	for (uint32_t i = 0; i < nconns; i++)
-		link->sockets[gt_tcp_slot(link, &conns[i])]->nfifos++;
-	for (uint32_t i = 0; i < n; i++) {
-		socket = link->sockets[i];
-		if (!socket)
-			continue;
-		socket->fifos =
-			calloc(socket->nfifos + 1, sizeof(*socket->fifos));
-		if (!socket->fifos)
+		link->peers[conns[i].process].nfifos++;
+	for (uint32_t p = 0; p < link->nprocesses; p++) {
+		peer = &link->peers[p];
+		peer->fifos = calloc(peer->nfifos + 1, sizeof(*peer->fifos));
+		if (!peer->fifos)
 			return gt_err_nomem(err);
-		socket->nfifos = 0;
+		peer->nfifos = 0;
 	}
 	for (uint32_t i = 0; i < nconns; i++)
-		gt_tcp_make(link, &conns[i], link->memory + i * stride);
+		gt_tcp_make(link, &conns[i], i);
 	return GT_OK;
 }
 

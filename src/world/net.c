@@ -123,6 +123,13 @@ static int gt_net_is_host(const struct sockaddr *a, const struct sockaddr *b)
 		       sizeof(six->sin6_addr));
 }
 
+int gt_net_is_same(const struct gt_net_address *a,
+		   const struct gt_net_address *b)
+{
+	return gt_net_is_host((const struct sockaddr *)&a->storage,
+			      (const struct sockaddr *)&b->storage);
+}
+
 void gt_net_device(const struct gt_net_address *address,
 		   char device[GT_NET_NAME_MAX])
 {
@@ -220,6 +227,11 @@ void gt_net_limit(int fd, int64_t limit_ns)
 
 	setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &limit_ms,
 		   sizeof(limit_ms));
+}
+
+void gt_net_limit_unsent(int fd, unsigned int bytes)
+{
+	setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &bytes, sizeof(bytes));
 }
 
 /* One attempt; 0 or an errno. */

@@ -43,6 +43,10 @@ int gt_net_listen(struct gt_net_address *address, int *fd, struct gt_err *err);
 int gt_net_connect(const struct gt_net_address *address, int64_t deadline_ns,
 		   int *fd, struct gt_err *err);
 
+/* Have both the same host's address, whatever their ports are? */
+int gt_net_is_same(const struct gt_net_address *a,
+		   const struct gt_net_address *b);
+
 /* The folder in /sys of the device that has this address, or "". */
 void gt_net_device(const struct gt_net_address *address,
 		   char device[GT_NET_NAME_MAX]);
@@ -52,5 +56,8 @@ void gt_net_tune(int fd);
 
 /* Break it when nobody over there confirms what was sent for so long. */
 void gt_net_limit(int fd, int64_t limit_ns);
+
+/* Take no more for sending while so much has not been sent once. */
+void gt_net_limit_unsent(int fd, unsigned int bytes);
 
 #endif

@@ -480,6 +480,99 @@ on() {
 	[ $((SECONDS - begin)) -le 7 ]
 }
 
+# Host b's flows have a class of their own each, both ways, of so many Mbit/s.
+limit_flows() { # RATE
+	local one port
+	command -v tc >/dev/null || skip "no tc (Debian: iproute2)"
+	ip netns exec gt$$b sysctl -qw \
+		net.ipv4.ip_local_port_range="30000 30031"
+	for one in "a dport" "b sport"; do
+		tc -n gt$$"${one% *}" qdisc add dev v$$"${one% *}" root \
+			handle 1: htb 2>/dev/null || skip "no htb here"
+		for port in {30000..30031}; do
+			echo "class add dev v$$${one% *} parent 1: classid" \
+				"1:$((port - 29000)) htb rate ${1}mbit" \
+				"quantum 1514"
+			echo "filter add dev v$$${one% *} parent 1: protocol" \
+				"ip u32 match ip ${one#* } $port 0xffff" \
+				"flowid 1:$((port - 29000))"
+		done | tc -n gt$$"${one% *}" -batch - ||
+			skip "no u32 filters here"
+	done
+}
+
+# The ports of b's connections for data.
+data_ports() {
+	ip netns exec gt$$b ss -Htn state established |
+		awk '$4 !~ /:7117$/ { sub(".*:", "", $3); print $3 }'
+}
+
+@test "several sockets have several times what a network lets a flow have" {
+	two_hosts
+	limit_flows 100
+	gtopo synth "2 gpu" 2>/dev/null |
+		gtopo search --algo ring --coll allreduce - >"$plan"
+	local times=()
+	for sockets in 1 4; do
+		export GTOPO_TCP_SOCKETS=$sockets
+		on b 1 -b 2M -e 2M -n 2 -w 1 --workers 4 >/dev/null 3>&- &
+		run_split on a 0 -b 2M -e 2M -n 2 -w 1 --workers 4 --json
+		wait $!
+		[ "$status" -eq 0 ]
+		jq -e '.wrong == 0' <<<"$out"
+		times+=("$(jq '.rows[0].time_us | floor' <<<"$out")")
+	done
+	# No more than the rate, and with four sockets nearly four times that.
+	echo "${times[*]}"
+	[ "${times[0]}" -gt 150000 ]
+	[ "${times[0]}" -gt $((times[1] * 3)) ]
+	# One of four flows gets nothing through: that is the end.
+	on b 1 -b 2M -e 2M -n 1000000 --timeout 3s >/dev/null 2>"$plan.err" \
+		3>&- &
+	other=$!
+	(
+		sleep 1.5
+		port=$(data_ports | tail -n 1)
+		[ "$(data_ports | wc -l)" -eq 4 ] && tc -n gt$$b class change \
+			dev v$$b classid 1:$((port - 29000)) htb rate 8bit
+	) 3>&- &
+	begin=$SECONDS
+	run_split on a 0 -b 2M -e 2M -n 1000000 --timeout 3s
+	wait $other && return 1
+	[ "$status" -eq 3 ]
+	[ $((SECONDS - begin)) -le 7 ]
+	cat "$plan.err"
+	grep -q "the connection to process [01] (.*) broke" <<<"$err" ||
+		grep -q "the connection to process [01] (.*) broke" "$plan.err"
+}
+
+@test "a card of a cloud that limits a flow gets more sockets" {
+	two_hosts
+	ring_plan
+	for vendor in 0x15b3 0x1d0f; do
+		# shellcheck disable=SC2016
+		GTOPO_HOSTID=a RANK=0 WORLD_SIZE=2 MASTER_ADDR=10.77.0.1 \
+			MASTER_PORT=7117 ip netns exec gt$$a sh -c '
+			mount -t tmpfs none /sys/class/net &&
+				mkdir -p "/sys/class/net/$1/device" &&
+				echo "$2" >"/sys/class/net/$1/device/vendor" &&
+				shift 2 && exec "$@"' sh v$$a $vendor "$GTOPO" \
+			run --plan "$plan" --device host --soak 3s -e 64K \
+			>/dev/null 3>&- &
+		leader=$!
+		on b 1 --soak 3s -e 64K >/dev/null 3>&- &
+		other=$!
+		sleep 2
+		data_ports | wc -l >>"$plan.n"
+		wait $leader
+		wait $other
+	done
+	diff "$plan.n" <(printf '1\n8\n')
+	GTOPO_TCP_SOCKETS=17 run_split host --procs 2 --link tcp --iface lo
+	[ "$status" -eq 2 ]
+	[[ "$err" == *"GTOPO_TCP_SOCKETS '17' is not a number from 1 to 16" ]]
+}
+
 @test "three hosts, of which two do not reach each other" {
 	two_hosts
 	spaces="$spaces gt$$c gt$$s"

@@ -396,6 +396,17 @@ static void test_tcp(void **state)
 	kill_one("tcp");
 }
 
+/* Slices in parts, which overtake each other. */
+static void test_sockets(void **state)
+{
+	(void)state;
+	setenv("GTOPO_TCP_SOCKETS", "3", 1);
+	ring("tcp", 64);
+	ring("tcp", 262144);
+	kill_one("tcp");
+	unsetenv("GTOPO_TCP_SOCKETS");
+}
+
 static void test_streams(void **state)
 {
 	int status[MOST];
@@ -417,6 +428,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_shm),
 		cmocka_unit_test(test_tcp),
+		cmocka_unit_test(test_sockets),
 		cmocka_unit_test(test_streams),
 	};
 
