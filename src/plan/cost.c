@@ -126,6 +126,8 @@ void gt_cost_set(struct gt_cost_model *model, enum gt_protocol protocol,
 		 const struct gt_cost_params *params)
 {
 	model->params[protocol] = *params;
+	for (uint32_t i = 0; i < 2 * model->plan->nselect; i++)
+		model->nets[i].alpha_us = NULL;
 }
 
 /* What one worker does in a loop, and how many loops its part takes. */
@@ -288,6 +290,25 @@ int gt_cost_price_row(struct gt_cost_model *model, uint32_t row, uint64_t bytes,
 	made.time_us += run.params->base_us;
 	*cost = made;
 	return GT_OK;
+}
+
+int gt_cost_least(struct gt_cost_model *model, uint32_t row, uint64_t bytes,
+		  double *time_us, struct gt_err *err)
+{
+	struct gt_cost_run run = {
+		.params = &model->params[model->plan->select[row].protocol],
+		.cuts = model->cuts,
+	};
+	double loops, least = 0;
+	int rc = gt_cost_nets_get(model, row, err);
+
+	if (!rc)
+		rc = gt_cost_cuts(model, row, bytes, &loops, err);
+	if (!rc && loops > 0 && model->few.n == 1)
+		rc = gt_cost_net_least(&model->nets[2 * (size_t)row], &run,
+				       loops, &least, err);
+	*time_us = least + run.params->base_us;
+	return rc;
 }
 
 int gt_cost_price(struct gt_cost_model *model, uint64_t bytes,

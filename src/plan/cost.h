@@ -129,6 +129,13 @@ int gt_cost_price_row(struct gt_cost_model *model, uint32_t row, uint64_t bytes,
 		      struct gt_cost *cost, struct gt_err *err);
 
 /*
+ * What gt_cost_price_row() will not be below, at a fraction of its work.  Of a
+ * cluster of more than 64 ranks that is not much.
+ */
+int gt_cost_least(struct gt_cost_model *model, uint32_t row, uint64_t bytes,
+		  double *time_us, struct gt_err *err);
+
+/*
  * The same as gt_cost_price(), but what was measured goes before the model: a
  * plan's measurements of the row's use, between their sizes as powers of the
  * size; beyond them the model, scaled to meet the nearest of them.

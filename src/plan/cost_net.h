@@ -64,6 +64,9 @@ struct gt_cost_net {
 	double *local_free_us; /* a rank's memory */
 	uint32_t *heap;        /* processes that can go on, the first first */
 	uint32_t heap_len;
+	/* cost_least.c: by selected channel; NULL: not yet. */
+	double *alpha_us; /* of a message without bytes */
+	double *load_us;  /* of each link, for a byte in each piece */
 };
 
 /* How one message is moved; per selected channel. */
@@ -110,6 +113,19 @@ int gt_cost_routes_find(const struct gt_cost_routes *routes, uint32_t channel,
  */
 uint32_t gt_cost_uplink(const struct gt_plan *plan, uint32_t level,
 			uint32_t node, uint32_t rail, int in);
+
+/*
+ * cost_least.c: what `loops` loops take at least, for any order of service: a
+ * loop without bytes, then what the busiest link serves.
+ */
+int gt_cost_net_least(struct gt_cost_net *net, const struct gt_cost_run *run,
+		      double loops, double *time_us, struct gt_err *err);
+
+/* Do bytes of the step's operand cross links? */
+int gt_cost_moves(const struct gt_step *step, uint32_t operand);
+
+const struct gt_cost_route *gt_cost_edge_route(const struct gt_cost_edge *edge,
+					       uint32_t chunk);
 
 /* Execute run->loops loops from time 0. */
 void gt_cost_net_run(struct gt_cost_net *net, struct gt_cost_run *run);

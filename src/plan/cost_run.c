@@ -106,14 +106,27 @@ static void gt_cost_try(struct gt_cost_net *net, uint32_t p,
 	gt_cost_push(net, p);
 }
 
+int gt_cost_moves(const struct gt_step *step, uint32_t operand)
+{
+	const struct gt_operand *o = gt_step_operand(step, operand);
+
+	return o->buf != GT_BUF_NONE && gt_cost_is_edge(o) &&
+	       (operand >= step->nsrc || o->buf != GT_BUF_FIFO);
+}
+
+const struct gt_cost_route *gt_cost_edge_route(const struct gt_cost_edge *edge,
+					       uint32_t chunk)
+{
+	return &edge->routes[chunk % edge->nroutes];
+}
+
 /* Bytes over all links of a hop; links pass them on as they come. */
 static void gt_cost_transfer(struct gt_cost_net *net,
 			     const struct gt_cost_edge *edge,
 			     const struct gt_cost_run *run, uint32_t chunk,
 			     struct gt_cost_move *move)
 {
-	const struct gt_cost_route *route =
-		&edge->routes[chunk % edge->nroutes];
+	const struct gt_cost_route *route = gt_cost_edge_route(edge, chunk);
 
 	for (uint32_t i = 0; i < route->nlegs; i++) {
 		uint32_t link = route->legs[i].link;
@@ -141,17 +154,13 @@ static void gt_cost_work(struct gt_cost_net *net,
 
 	for (uint32_t i = 0; i < (uint32_t)step->nsrc + step->ndst; i++) {
 		const struct gt_operand *operand = gt_step_operand(step, i);
-		int sends = i >= step->nsrc;
 
-		if (operand->buf == GT_BUF_NONE)
-			continue;
-		if (gt_cost_is_edge(operand) &&
-		    (sends || operand->buf != GT_BUF_FIFO))
+		if (gt_cost_moves(step, i))
 			gt_cost_transfer(
 				net, &net->edges[proc->edges[operand->conn]],
 				run, step->chunk, move);
 		else
-			local++;
+			local += operand->buf != GT_BUF_NONE;
 	}
 	end = gt_cost_serve(&net->local_free_us[proc->program->rank],
 			    move->begin_us,

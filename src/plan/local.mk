@@ -16,7 +16,8 @@ gtopo_core_sources += \
 	%D%/check_share.c %D%/check_tree.c \
 	%D%/held_karp.c \
 	%D%/cost.c %D%/cost.h %D%/cost_few.c %D%/cost_few.h \
-	%D%/cost_net.c %D%/cost_net.h %D%/cost_read.c %D%/cost_read.h \
+	%D%/cost_least.c %D%/cost_net.c %D%/cost_net.h \
+	%D%/cost_read.c %D%/cost_read.h \
 	%D%/cost_route.c %D%/cost_run.c \
 	%D%/export.h %D%/export_dot.c %D%/export_nccl.c \
 	%D%/export_lower.c %D%/export_msccl.c %D%/export_msccl.h \

@@ -28,6 +28,9 @@ enum {
 
 #define GT_AUTO_ALL UINT32_MAX
 
+/* Slower ones are not chosen, whichever came before: gt_envelope_next(). */
+#define GT_AUTO_NEAR 0.96
+
 /* Candidates, the one with the largest bandwidth last. */
 struct gt_auto {
 	struct gt_plan *plan;
@@ -153,34 +156,52 @@ static int gt_auto_mesh(struct gt_auto *a, struct gt_err *err)
 	return rc;
 }
 
+/* The row that may be the quickest of those not priced yet; nrows: none. */
+static uint32_t gt_auto_likely(const struct gt_auto *a, const double *least_us)
+{
+	uint32_t best = a->nrows;
+
+	for (uint32_t i = 0; i < a->nrows; i++)
+		if (isfinite(least_us[i]) &&
+		    (best == a->nrows || least_us[i] < least_us[best]))
+			best = i;
+	return best;
+}
+
 /*
  * Which row is quickest at size s, seen from the choice before; of all, or of
- * that one and `after`.
+ * that one and `after`.  Rows are priced from the one with the lowest bound on;
+ * what is out of reach of the quickest then needs no price.
  */
 static int gt_auto_at(struct gt_auto *a, struct gt_cost_model *model,
 		      uint32_t s, uint32_t before, uint32_t after,
 		      struct gt_err *err)
 {
-	double time_us[GT_AUTO_ROWS];
+	uint64_t bytes = UINT64_C(1) << (s + GT_AUTO_FIRST);
+	double time_us[GT_AUTO_ROWS], least_us[GT_AUTO_ROWS];
+	double best_us = HUGE_VAL;
+	struct gt_cost cost;
+	int rc = GT_OK;
 
-	for (uint32_t i = 0; i < a->nrows; i++) {
-		struct gt_cost cost;
-		int rc;
-
-		time_us[i] = HUGE_VAL;
-		if (after != GT_AUTO_ALL && i != before && i != after)
-			continue;
-		rc = gt_cost_price_row(model, i,
-				       UINT64_C(1) << (s + GT_AUTO_FIRST),
-				       &cost, err);
-
-		if (rc)
-			return rc;
-		time_us[i] = cost.time_us;
+	for (uint32_t i = 0; i < a->nrows && !rc; i++) {
+		time_us[i] = least_us[i] = HUGE_VAL;
+		if (after == GT_AUTO_ALL || i == before || i == after)
+			rc = gt_cost_least(model, i, bytes, &least_us[i], err);
 	}
-	a->chosen[s] =
-		gt_envelope_next(time_us, a->nrows, a->nrows - 1, before);
-	return GT_OK;
+	for (uint32_t i; !rc; least_us[i] = HUGE_VAL) {
+		i = gt_auto_likely(a, least_us);
+		if (i == a->nrows || least_us[i] * GT_AUTO_NEAR > best_us)
+			break;
+		rc = gt_cost_price_row(model, i, bytes, &cost, err);
+		if (rc)
+			break;
+		time_us[i] = cost.time_us;
+		best_us = fmin(best_us, cost.time_us);
+	}
+	if (!rc)
+		a->chosen[s] = gt_envelope_next(time_us, a->nrows, a->nrows - 1,
+						before);
+	return rc;
 }
 
 /*

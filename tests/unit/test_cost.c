@@ -109,6 +109,55 @@ static void test_grows_with_size(void **state)
 	gt_plan_free(plan);
 }
 
+/* What no price is below, and how near that is to what it is about. */
+static void test_least(void **state)
+{
+	/* Of the last two workers limit large messages. */
+	static const char *const names[] = {"auto4",
+					    "ring4",
+					    "ring8-three",
+					    "tree5-allreduce",
+					    "tree8-star-gather",
+					    "mesh7-one-shot",
+					    "flow4-alltoall",
+					    "steps3-scratch",
+					    "chain4-gather",
+					    "mesh5-alltoall",
+					    "ring2-pci-charge"};
+	enum { NAMES = sizeof(names) / sizeof(*names) };
+	struct gt_cost_model *model;
+	struct gt_cost cost;
+	struct gt_err err;
+	double least_us;
+
+	(void)state;
+	gt_err_init(&err);
+	for (size_t i = 0; i < NAMES; i++) {
+		struct gt_plan *plan = read_plan(names[i]);
+		uint32_t last = plan->nselect - 1;
+
+		assert_int_equal(gt_cost_new(plan, plan->coll, &model, &err),
+				 GT_OK);
+		for (uint32_t k = 0; k < 36 * plan->nselect; k++) {
+			uint32_t row = k / 36;
+			uint64_t bytes = UINT64_C(1) << k % 36;
+
+			assert_int_equal(gt_cost_least(model, row, bytes,
+						       &least_us, &err),
+					 GT_OK);
+			assert_int_equal(gt_cost_price_row(model, row, bytes,
+							   &cost, &err),
+					 GT_OK);
+			assert_true(least_us <= cost.time_us);
+			if (row == last &&
+			    (k % 36 == 0 || (k % 36 == 35 && i + 2 < NAMES)))
+				assert_true(least_us > 0.9 * cost.time_us);
+		}
+		gt_cost_free(model);
+		gt_plan_free(plan);
+	}
+}
+
 /* 48 nodes of 2 GPUs, 2 below each leaf switch. */
 static struct gt_plan *read_cluster(void)
 {
@@ -208,6 +257,7 @@ int main(void)
 		cmocka_unit_test(test_large_is_bandwidth),
 		cmocka_unit_test(test_contention),
 		cmocka_unit_test(test_grows_with_size),
+		cmocka_unit_test(test_least),
 		cmocka_unit_test(test_few_nodes),
 		cmocka_unit_test(test_cluster_bandwidth),
 	};
