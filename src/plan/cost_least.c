@@ -4,7 +4,6 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "plan/step.h"
 
 /* What sums in another order may differ by, and much more. */
 static const double gt_least_sure = 1 - 1e-9;
@@ -36,31 +35,22 @@ static int gt_least_alpha(struct gt_cost_net *net,
 }
 
 /* What the steps of a process put on links. */
-static void gt_least_add(struct gt_cost_net *net,
+static void gt_least_add(const struct gt_cost_net *net,
 			 const struct gt_cost_proc *proc, double *load_us)
 {
-	const struct gt_program *program = proc->program;
-	uint32_t at = 0;
+	for (uint32_t at = 0; at < proc->nops; at++) {
+		const struct gt_cost_op *op = &proc->ops[at];
 
-	while (at < program->nsteps) {
-		const struct gt_step *step = &program->steps[at];
-		uint32_t n = (uint32_t)step->nsrc + step->ndst;
+		for (uint32_t i = 0; i < op->nends; i++) {
+			const struct gt_cost_route *route = gt_cost_edge_route(
+				&net->edges[proc->edges[op->ends[i].conn]],
+				op->chunk);
 
-		for (uint32_t i = 0; i < n; i++) {
-			const struct gt_operand *operand =
-				gt_step_operand(step, i);
-			const struct gt_cost_route *route;
-
-			if (!gt_cost_moves(step, i))
-				continue;
-			route = gt_cost_edge_route(
-				&net->edges[proc->edges[operand->conn]],
-				step->chunk);
-			for (uint32_t k = 0; k < route->nlegs; k++)
+			for (uint32_t k = 0;
+			     op->ends[i].moves && k < route->nlegs; k++)
 				load_us[route->legs[k].link] +=
 					route->legs[k].us;
 		}
-		at += gt_step_nrecords(step);
 	}
 }
 

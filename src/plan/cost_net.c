@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "plan/lower.h"
+#include "plan/step.h"
 
 /*
  * The end that receives what a process sends on a connection, on any lane of
@@ -67,6 +68,57 @@ static int gt_cost_connect(struct gt_cost_net *net,
 	return GT_OK;
 }
 
+static struct gt_cost_end gt_cost_end_of(const struct gt_step *step, uint32_t i)
+{
+	const struct gt_operand *operand = gt_step_operand(step, i);
+	int sends = i >= step->nsrc, buf = operand->buf;
+
+	return (struct gt_cost_end){
+		.conn = operand->conn,
+		.sends = (uint8_t)sends,
+		.waits = (operand->flags & GT_OPERAND_WAIT) != 0,
+		.posts = (operand->flags & GT_OPERAND_POST) != 0,
+		.moves = buf != GT_BUF_NONE && (sends || buf != GT_BUF_FIFO),
+	};
+}
+
+/* What takes time of a program's steps. */
+static int gt_cost_ops(const struct gt_program *program, struct gt_arena *arena,
+		       struct gt_cost_proc *proc)
+{
+	uint32_t nends = 0;
+	struct gt_cost_op *ops =
+		gt_arena_array(arena, program->nsteps, sizeof(*ops));
+	struct gt_cost_end *ends = gt_arena_array(
+		arena, program->nsteps * GT_STEP_OPERANDS, sizeof(*ends));
+
+	if (!ops || !ends)
+		return 0;
+	proc->ops = ops;
+	for (uint32_t at = 0; at < program->nsteps;) {
+		const struct gt_step *step = &program->steps[at];
+		struct gt_cost_op *op = &ops[proc->nops++];
+
+		op->chunk = step->chunk;
+		op->ends = &ends[nends];
+		for (uint32_t i = 0; i < (uint32_t)step->nsrc + step->ndst;
+		     i++) {
+			const struct gt_operand *operand =
+				gt_step_operand(step, i);
+
+			ends[nends] = gt_cost_end_of(step, i);
+			if (!gt_operand_is_remote(operand) ||
+			    (!ends[nends].moves && operand->buf != GT_BUF_NONE))
+				op->nlocal++;
+			if (gt_operand_is_remote(operand))
+				nends++;
+		}
+		op->nends = (uint32_t)(&ends[nends] - op->ends);
+		at += gt_step_nrecords(step);
+	}
+	return 1;
+}
+
 /* Processes in order of channel, lane, group and rank. */
 static int gt_cost_lower(struct gt_cost_net *net,
 			 const struct gt_plan_select *select, enum gt_coll coll,
@@ -76,6 +128,7 @@ static int gt_cost_lower(struct gt_cost_net *net,
 	struct gt_lower_want want = {.use = {coll, select->algo, plan->root}};
 	uint32_t n, g = net->ngroups;
 	struct gt_program *programs;
+	struct gt_cost_proc proc;
 	int rc = GT_OK;
 
 	net->nlanes = gt_lower_lanes(plan, &want.use);
@@ -94,14 +147,15 @@ static int gt_cost_lower(struct gt_cost_net *net,
 		want.rank = i % plan->nranks;
 		want.lane = at % net->nlanes;
 		want.channel = select->channels[at / net->nlanes];
+		proc = (struct gt_cost_proc){.program = &programs[i],
+					     .channel = want.channel,
+					     .selected = at / net->nlanes};
 		rc = gt_lower(plan, &want, net->arena, &programs[i], err);
-		for (uint32_t k = 0; k < g; k++)
-			net->procs[(at * g + k) * plan->nranks + want.rank] =
-				(struct gt_cost_proc){.program = &programs[i],
-						      .channel = want.channel,
-						      .group = k,
-						      .selected =
-							      at / net->nlanes};
+		if (!rc && !gt_cost_ops(&programs[i], net->arena, &proc))
+			rc = gt_err_nomem(err);
+		for (; proc.group < g; proc.group++)
+			net->procs[(at * g + proc.group) * plan->nranks +
+				   want.rank] = proc;
 	}
 	return rc;
 }
@@ -136,7 +190,7 @@ static int gt_cost_join(struct gt_cost_net *net, struct gt_err *err)
 
 static int gt_cost_room(struct gt_cost_net *net, struct gt_err *err)
 {
-	size_t n = net->slots;
+	size_t n = net->mask + (size_t)1;
 
 	net->link_free_us = gt_arena_array(net->arena, net->nlinks,
 					   sizeof(*net->link_free_us));
@@ -172,6 +226,8 @@ int gt_cost_net_init(struct gt_cost_net *net, const struct gt_plan *plan,
 	net->arena = arena;
 	net->slots = select->slots ? select->slots : plan->fifo_slots;
 	net->slots *= GT_COST_TURN;
+	while (net->mask < net->slots)
+		net->mask = 2 * net->mask + 1;
 	net->ngroups = select->workers < GT_COST_GROUPS ? select->workers
 							: GT_COST_GROUPS;
 	rc = gt_cost_lower(net, select, coll, err);

@@ -31,38 +31,62 @@ struct gt_cost_edge {
 	uint32_t nroutes;
 	const struct gt_cost_route *routes;
 	enum gt_cost_hop kind;
-	/* Since the run began; the k-th time stands in place k mod slots. */
-	uint64_t written, read, freed, taken;
+	/* Since the run began; the k-th time stands in place k & mask. */
+	uint32_t written, read, freed, taken;
 	double *data_us, *credit_us;
+};
+
+/* A connection's part in a step. */
+struct gt_cost_end {
+	uint32_t conn;
+	uint8_t sends, waits, posts;
+	uint8_t moves; /* bytes over links */
+};
+
+/* A step, as far as it takes time. */
+struct gt_cost_op {
+	const struct gt_cost_end *ends;
+	uint32_t nends;
+	uint32_t nlocal; /* operands in the rank's own memory */
+	uint32_t chunk;
 };
 
 /* One program: a rank on a lane of a channel, by a group of workers. */
 struct gt_cost_proc {
 	const struct gt_program *program;
+	const struct gt_cost_op *ops;
+	uint32_t nops;
 	uint32_t channel; /* index into plan->channels */
 	uint32_t group;
 	uint32_t selected; /* which of the row's channels that is */
 	uint32_t *edges;   /* of its connections */
 	uint32_t loop, piece;
-	uint32_t step;  /* record */
+	uint32_t op;
 	double time_us; /* when it can go on */
 	int queued;
+};
+
+/* A process that can go on, and when. */
+struct gt_cost_turn {
+	double time_us;
+	uint32_t proc;
 };
 
 struct gt_cost_net {
 	const struct gt_plan *plan;
 	struct gt_arena *arena;
 	uint32_t nprocs, nedges, nselected, nlanes, slots;
+	uint32_t mask;    /* one less than a power of two, at least slots */
 	uint32_t ngroups; /* of workers, that wait each on its own */
 	struct gt_cost_proc *procs;
 	struct gt_cost_edge *edges;
 	const uint32_t *selected; /* channel indices */
 	/* Links of each node, then uplinks of switches: gt_cost_uplink(). */
 	uint32_t nlinks;
-	double *link_free_us;  /* when a link has served all so far */
-	double *link_busy_us;  /* how long it served */
-	double *local_free_us; /* a rank's memory */
-	uint32_t *heap;        /* processes that can go on, the first first */
+	double *link_free_us;      /* when a link has served all so far */
+	double *link_busy_us;      /* how long it served */
+	double *local_free_us;     /* a rank's memory */
+	struct gt_cost_turn *heap; /* the first first */
 	uint32_t heap_len;
 	/* cost_least.c: by selected channel; NULL: not yet. */
 	double *alpha_us; /* of a message without bytes */
@@ -120,9 +144,6 @@ uint32_t gt_cost_uplink(const struct gt_plan *plan, uint32_t level,
  */
 int gt_cost_net_least(struct gt_cost_net *net, const struct gt_cost_run *run,
 		      double loops, double *time_us, struct gt_err *err);
-
-/* Do bytes of the step's operand cross links? */
-int gt_cost_moves(const struct gt_step *step, uint32_t operand);
 
 const struct gt_cost_route *gt_cost_edge_route(const struct gt_cost_edge *edge,
 					       uint32_t chunk);

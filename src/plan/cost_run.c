@@ -2,55 +2,51 @@
 
 #include <string.h>
 
-#include "plan/step.h"
-
 /* Moving one piece by one step. */
 struct gt_cost_move {
 	double bytes;
 	double begin_us, end_us;
 };
 
-static int gt_cost_before(const struct gt_cost_net *net, uint32_t a, uint32_t b)
+static int gt_cost_before(const struct gt_cost_turn *a,
+			  const struct gt_cost_turn *b)
 {
-	double x = net->procs[a].time_us, y = net->procs[b].time_us;
-
-	return x < y || (x == y && a < b);
+	return a->time_us < b->time_us ||
+	       (a->time_us == b->time_us && a->proc < b->proc);
 }
 
 static void gt_cost_push(struct gt_cost_net *net, uint32_t proc)
 {
+	struct gt_cost_turn *heap = net->heap;
+	struct gt_cost_turn turn = {net->procs[proc].time_us, proc};
 	uint32_t at = net->heap_len++, up;
 
-	while (at && gt_cost_before(net, proc, net->heap[up = (at - 1) / 2])) {
-		net->heap[at] = net->heap[up];
+	while (at && gt_cost_before(&turn, &heap[up = (at - 1) / 2])) {
+		heap[at] = heap[up];
 		at = up;
 	}
-	net->heap[at] = proc;
+	heap[at] = turn;
 	net->procs[proc].queued = 1;
 }
 
 static uint32_t gt_cost_pop(struct gt_cost_net *net)
 {
-	uint32_t first = net->heap[0], last = net->heap[--net->heap_len];
-	uint32_t at = 0, down;
+	struct gt_cost_turn *heap = net->heap;
+	struct gt_cost_turn last = heap[--net->heap_len];
+	uint32_t first = heap[0].proc, at = 0, down;
 
 	while ((down = 2 * at + 1) < net->heap_len) {
 		if (down + 1 < net->heap_len &&
-		    gt_cost_before(net, net->heap[down + 1], net->heap[down]))
+		    gt_cost_before(&heap[down + 1], &heap[down]))
 			down++;
-		if (!gt_cost_before(net, net->heap[down], last))
+		if (!gt_cost_before(&heap[down], &last))
 			break;
-		net->heap[at] = net->heap[down];
+		heap[at] = heap[down];
 		at = down;
 	}
-	net->heap[at] = last;
+	heap[at] = last;
 	net->procs[first].queued = 0;
 	return first;
-}
-
-static int gt_cost_is_edge(const struct gt_operand *operand)
-{
-	return gt_operand_is_remote(operand);
 }
 
 /* Not before `at`: a server that is busy until *free_us serves in order. */
@@ -74,8 +70,8 @@ static int gt_cost_awaits(const struct gt_cost_net *net,
 		return 0;
 	if (!sends && edge->written == edge->read)
 		return 0;
-	at = sends ? edge->credit_us[edge->taken % net->slots]
-		   : edge->data_us[edge->read % net->slots];
+	at = sends ? edge->credit_us[edge->taken & net->mask]
+		   : edge->data_us[edge->read & net->mask];
 	if (*time_us < at)
 		*time_us = at;
 	return 1;
@@ -86,38 +82,27 @@ static void gt_cost_try(struct gt_cost_net *net, uint32_t p,
 			const struct gt_cost_run *run)
 {
 	struct gt_cost_proc *proc = &net->procs[p];
-	const struct gt_step *step = &proc->program->steps[proc->step];
+	const struct gt_cost_op *op = &proc->ops[proc->op];
 	double time_us = proc->time_us;
 
-	if (proc->queued || proc->loop == run->loops || !proc->program->nsteps)
+	if (proc->queued || proc->loop == run->loops || !proc->nops)
 		return;
-	for (uint32_t i = 0; i < (uint32_t)step->nsrc + step->ndst; i++) {
-		const struct gt_operand *operand = gt_step_operand(step, i);
+	for (uint32_t i = 0; i < op->nends; i++) {
+		const struct gt_cost_end *end = &op->ends[i];
 
-		if (!gt_cost_is_edge(operand) ||
-		    !(operand->flags & GT_OPERAND_WAIT))
-			continue;
-		if (!gt_cost_awaits(net,
-				    &net->edges[proc->edges[operand->conn]],
-				    i >= step->nsrc, &time_us))
+		if (end->waits &&
+		    !gt_cost_awaits(net, &net->edges[proc->edges[end->conn]],
+				    end->sends, &time_us))
 			return;
 	}
 	proc->time_us = time_us;
 	gt_cost_push(net, p);
 }
 
-int gt_cost_moves(const struct gt_step *step, uint32_t operand)
-{
-	const struct gt_operand *o = gt_step_operand(step, operand);
-
-	return o->buf != GT_BUF_NONE && gt_cost_is_edge(o) &&
-	       (operand >= step->nsrc || o->buf != GT_BUF_FIFO);
-}
-
 const struct gt_cost_route *gt_cost_edge_route(const struct gt_cost_edge *edge,
 					       uint32_t chunk)
 {
-	return &edge->routes[chunk % edge->nroutes];
+	return &edge->routes[edge->nroutes > 1 ? chunk % edge->nroutes : 0];
 }
 
 /* Bytes over all links of a hop; links pass them on as they come. */
@@ -147,24 +132,18 @@ static void gt_cost_work(struct gt_cost_net *net,
 			 const struct gt_cost_run *run,
 			 struct gt_cost_move *move)
 {
-	const struct gt_step *step = &proc->program->steps[proc->step];
+	const struct gt_cost_op *op = &proc->ops[proc->op];
 	const struct gt_cost_cut *cut = &run->cuts[proc->selected];
-	uint32_t local = 0;
 	double end;
 
-	for (uint32_t i = 0; i < (uint32_t)step->nsrc + step->ndst; i++) {
-		const struct gt_operand *operand = gt_step_operand(step, i);
-
-		if (gt_cost_moves(step, i))
+	for (uint32_t i = 0; i < op->nends; i++)
+		if (op->ends[i].moves)
 			gt_cost_transfer(
-				net, &net->edges[proc->edges[operand->conn]],
-				run, step->chunk, move);
-		else
-			local += operand->buf != GT_BUF_NONE;
-	}
-	end = gt_cost_serve(&net->local_free_us[proc->program->rank],
-			    move->begin_us,
-			    local * move->bytes / 1e3 / run->params->local_gbs);
+				net, &net->edges[proc->edges[op->ends[i].conn]],
+				run, op->chunk, move);
+	end = gt_cost_serve(
+		&net->local_free_us[proc->program->rank], move->begin_us,
+		op->nlocal * move->bytes / 1e3 / run->params->local_gbs);
 	if (move->end_us < end)
 		move->end_us = end;
 	end = move->begin_us + move->bytes * run->ngroups / 1e3 /
@@ -187,42 +166,33 @@ static void gt_cost_post(struct gt_cost_net *net, uint32_t p,
 			 const struct gt_cost_run *run, double now_us)
 {
 	struct gt_cost_proc *proc = &net->procs[p];
-	const struct gt_step *step = &proc->program->steps[proc->step];
-	uint32_t n = (uint32_t)step->nsrc + step->ndst;
+	const struct gt_cost_op *op = &proc->ops[proc->op];
 
-	for (uint32_t i = 0; i < n; i++) {
-		const struct gt_operand *operand = gt_step_operand(step, i);
-		struct gt_cost_edge *edge;
-		double seen_us;
-		int sends = i >= step->nsrc;
+	for (uint32_t i = 0; i < op->nends; i++) {
+		const struct gt_cost_end *end = &op->ends[i];
+		struct gt_cost_edge *edge = &net->edges[proc->edges[end->conn]];
+		double seen_us = now_us + run->params->hop_us[edge->kind];
 
-		if (!gt_cost_is_edge(operand))
+		if (end->waits)
+			gt_cost_take(net, edge, end->sends);
+		if (!end->posts)
 			continue;
-		edge = &net->edges[proc->edges[operand->conn]];
-		if (operand->flags & GT_OPERAND_WAIT)
-			gt_cost_take(net, edge, sends);
-		if (!(operand->flags & GT_OPERAND_POST))
-			continue;
-		seen_us = now_us + run->params->hop_us[edge->kind];
-		if (sends)
-			edge->data_us[edge->written++ % net->slots] = seen_us;
+		if (end->sends)
+			edge->data_us[edge->written++ & net->mask] = seen_us;
 		else
-			edge->credit_us[edge->freed++ % net->slots] = seen_us;
+			edge->credit_us[edge->freed++ & net->mask] = seen_us;
 	}
 }
 
 /* The next piece, else the next step, else the next loop. */
 static void gt_cost_advance(struct gt_cost_proc *proc, struct gt_cost_run *run)
 {
-	const struct gt_program *program = proc->program;
-
 	if (++proc->piece < run->cuts[proc->selected].turn)
 		return;
 	proc->piece = 0;
-	proc->step += gt_step_nrecords(&program->steps[proc->step]);
-	if (proc->step < program->nsteps)
+	if (++proc->op < proc->nops)
 		return;
-	proc->step = 0;
+	proc->op = 0;
 	if (run->end_us[proc->loop] < proc->time_us)
 		run->end_us[proc->loop] = proc->time_us;
 	proc->loop++;
@@ -232,7 +202,7 @@ static void gt_cost_step(struct gt_cost_net *net, uint32_t p,
 			 struct gt_cost_run *run)
 {
 	struct gt_cost_proc *proc = &net->procs[p];
-	const struct gt_step *step = &proc->program->steps[proc->step];
+	const struct gt_cost_op *op = &proc->ops[proc->op];
 	struct gt_cost_move move = {
 		.bytes = run->cuts[proc->selected].piece_bytes / run->ngroups,
 		.begin_us = proc->time_us,
@@ -244,13 +214,10 @@ static void gt_cost_step(struct gt_cost_net *net, uint32_t p,
 	proc->time_us = move.end_us;
 	gt_cost_advance(proc, run);
 	gt_cost_try(net, p, run);
-	for (uint32_t i = 0; i < (uint32_t)step->nsrc + step->ndst; i++) {
-		const struct gt_operand *operand = gt_step_operand(step, i);
-		const struct gt_cost_edge *edge;
+	for (uint32_t i = 0; i < op->nends; i++) {
+		const struct gt_cost_edge *edge =
+			&net->edges[proc->edges[op->ends[i].conn]];
 
-		if (!gt_cost_is_edge(operand))
-			continue;
-		edge = &net->edges[proc->edges[operand->conn]];
 		gt_cost_try(net, edge->from == p ? edge->to : edge->from, run);
 	}
 }
@@ -271,11 +238,11 @@ static void gt_cost_reset(struct gt_cost_net *net,
 	for (uint32_t i = 0; i < net->nprocs; i++) {
 		struct gt_cost_proc *proc = &net->procs[i];
 
-		proc->loop = proc->piece = proc->step = 0;
+		proc->loop = proc->piece = proc->op = 0;
 		proc->time_us = 0;
 		proc->queued = 0;
 		/* Idle: no steps, or nothing of the message is its own. */
-		if (!proc->program->nsteps || proc->group >= run->ngroups ||
+		if (!proc->nops || proc->group >= run->ngroups ||
 		    !run->cuts[proc->selected].turn)
 			proc->loop = run->loops;
 	}
