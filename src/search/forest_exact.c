@@ -9,11 +9,25 @@
 #include "search/shape.h"
 #include "search/trees.h"
 
+/* Denominators that sums of products with rates still leave in 64 bits. */
+#define GT_SHARES_DEN_MAX (INT64_C(1) << 40)
+
 /* What the program of a forest is made of. */
 struct gt_forest_program {
 	const struct gt_forest *forest;
-	const struct gt_rat *fixed; /* what its columns come to, or NULL */
+	const struct gt_lp *lp;
+	const struct gt_forest_given *given; /* or NULL */
 };
+
+/* The units of a tree that is not in the basis: it has no more than these. */
+static int64_t gt_program_units(const struct gt_forest_program *program,
+				uint32_t tree)
+{
+	if (!program->given || !program->given->units ||
+	    gt_lp_basic(program->lp, tree + 1))
+		return 0;
+	return program->given->units[tree];
+}
 
 /* Column 0 is the rate of a root, the others are trees. */
 static int32_t gt_program_entry(const void *arg, uint32_t row, uint32_t column)
@@ -28,23 +42,51 @@ static int32_t gt_program_entry(const void *arg, uint32_t row, uint32_t column)
 	return -(gt_forest_root(f, column - 1) == row - f->arcs.nrows);
 }
 
+/* right / den less what trees outside the basis have there already. */
+static int64_t gt_program_rest(const struct gt_forest_program *program,
+			       uint32_t row, int64_t den, mpz_ptr right)
+{
+	struct gt_rat unit;
+	mpz_t part;
+
+	if (!program->given || !program->given->units)
+		return den;
+	unit = program->given->unit;
+	mpz_init(part);
+	mpz_mul_si(right, right, unit.den);
+	for (uint32_t t = 0; t + 1 < gt_lp_ncolumns(program->lp); t++) {
+		int64_t units = gt_program_units(program, t);
+
+		if (!units)
+			continue;
+		mpz_set_si(part, units);
+		mpz_mul_si(part, part, gt_program_entry(program, row, t + 1));
+		mpz_mul_si(part, part, unit.num);
+		mpz_mul_si(part, part, den);
+		mpz_sub(right, right, part);
+	}
+	mpz_clear(part);
+	return den * unit.den;
+}
+
 static int64_t gt_program_upper(const void *arg, uint32_t row, mpz_ptr right)
 {
 	const struct gt_forest_program *program = arg;
 	const struct gt_forest *f = program->forest;
-	struct gt_rat gbs;
+	int64_t den = 1;
 
 	mpz_set_ui(right, 0);
 	if (row < f->arcs.nrows) {
-		gbs = f->arcs.rows[row].gbs;
+		struct gt_rat gbs = f->arcs.rows[row].gbs;
+
 		mpz_set_si(right, gbs.num);
 		mpz_mul_ui(right, right, f->arcs.unit);
-		return gbs.den;
+		den = gbs.den;
+	} else if (program->given && !gt_lp_basic(program->lp, 0)) {
+		mpz_set_si(right, -program->given->value.num);
+		den = program->given->value.den * f->nroots;
 	}
-	if (!program->fixed)
-		return 1;
-	mpz_set_si(right, -program->fixed->num);
-	return program->fixed->den * f->nroots;
+	return gt_program_rest(program, row, den, right);
 }
 
 /* Column 0 is what counts. */
@@ -122,23 +164,62 @@ static int gt_shares_level(const struct gt_forest *f,
 	       gt_rat_mul(shares->value, GT_RAT(f->nroots, 1), &shares->value);
 }
 
-static int gt_shares_take(const struct gt_forest *f, struct gt_basis *basis,
+/* Trees outside the basis, that have what they were given; 0: too fine. */
+static int gt_shares_given(const struct gt_forest_program *program,
+			   struct gt_forest_shares *shares)
+{
+	for (uint32_t t = 0; t + 1 < gt_lp_ncolumns(program->lp); t++) {
+		int64_t units = gt_program_units(program, t);
+		struct gt_rat share;
+
+		if (!units)
+			continue;
+		if (!gt_rat_mul(program->given->unit, GT_RAT(units, 1),
+				&share) ||
+		    shares->den % share.den ||
+		    __builtin_mul_overflow(shares->den / share.den, share.num,
+					   &shares->nums[shares->ntrees]))
+			return 0;
+		shares->trees[shares->ntrees++] = t;
+	}
+	return 1;
+}
+
+/* Of x and of what trees were given; beyond 64 bits x is rounded down. */
+static int64_t gt_shares_den(const struct gt_forest_program *program,
+			     const struct gt_basis *basis)
+{
+	int64_t den = gt_basis_den(basis), unit;
+	struct gt_rat ratio;
+
+	if (!program->given || !program->given->units)
+		return den;
+	unit = program->given->unit.den;
+	if (gt_rat_make(unit, den, &ratio) &&
+	    den <= GT_SHARES_DEN_MAX / ratio.num)
+		return den * ratio.num;
+	return GT_SHARES_DEN_MAX / unit * unit;
+}
+
+static int gt_shares_take(const struct gt_forest_program *program,
+			  struct gt_basis *basis,
 			  struct gt_forest_shares *shares)
 {
-	struct gt_arena *arena = f->args->arena;
-	uint32_t n = basis->size;
+	const struct gt_forest *f = program->forest;
+	uint32_t n = gt_lp_ncolumns(program->lp);
 	int rc;
 
-	shares->trees = gt_arena_array(arena, n, sizeof(*shares->trees));
-	shares->nums = gt_arena_array(arena, n, sizeof(*shares->nums));
+	shares->trees =
+		gt_arena_array(f->args->arena, n, sizeof(*shares->trees));
+	shares->nums = gt_arena_array(f->args->arena, n, sizeof(*shares->nums));
 	if (!shares->trees || !shares->nums)
 		return GT_ESYS;
 	rc = gt_basis_shares(basis);
 	if (rc)
 		return rc;
-	shares->den = gt_basis_den(basis);
+	shares->den = gt_shares_den(program, basis);
 	shares->ntrees = 0;
-	for (uint32_t i = 0; i < n; i++) {
+	for (uint32_t i = 0; i < basis->size; i++) {
 		int64_t num = gt_basis_num(basis, i, shares->den, 0);
 
 		if (num < 0)
@@ -148,22 +229,24 @@ static int gt_shares_take(const struct gt_forest *f, struct gt_basis *basis,
 		shares->trees[shares->ntrees] = basis->columns[i] - 1;
 		shares->nums[shares->ntrees++] = num;
 	}
+	if (!gt_shares_given(program, shares))
+		return GT_ENO;
 	return gt_shares_level(f, shares) ? GT_OK : GT_ENO;
 }
 
 int gt_forest_shares(const struct gt_forest *forest, const struct gt_lp *lp,
-		     const struct gt_rat *fixed,
+		     const struct gt_forest_given *given,
 		     struct gt_forest_shares *shares, struct gt_err *err)
 {
-	const struct gt_forest_program program = {forest, fixed};
+	const struct gt_forest_program program = {forest, lp, given};
 	const struct gt_basis_of of = gt_program_of(&program);
 	struct gt_forest_shares made = {0};
 	struct gt_basis basis;
 	int rc = gt_basis_init(&basis, &of, lp);
 
 	if (!rc)
-		rc = gt_shares_take(forest, &basis, &made);
-	if (!rc && fixed && gt_rat_cmp(made.value, *fixed) < 0)
+		rc = gt_shares_take(&program, &basis, &made);
+	if (!rc && given && gt_rat_cmp(made.value, given->value) < 0)
 		rc = GT_ENO;
 	gt_basis_release(&basis);
 	if (rc == GT_ESYS)
@@ -176,7 +259,7 @@ int gt_forest_shares(const struct gt_forest *forest, const struct gt_lp *lp,
 int gt_forest_prices(const struct gt_forest *forest, const struct gt_lp *lp,
 		     int64_t *prices, struct gt_err *err)
 {
-	const struct gt_forest_program program = {forest, NULL};
+	const struct gt_forest_program program = {forest, lp, NULL};
 	const struct gt_basis_of of = gt_program_of(&program);
 	struct gt_basis basis;
 	int rc = gt_basis_init(&basis, &of, lp);

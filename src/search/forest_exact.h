@@ -23,13 +23,20 @@ struct gt_forest_shares {
 	struct gt_rat value; /* their sum */
 };
 
+/* What a program was told: its value, and shares that trees have at least. */
+struct gt_forest_given {
+	struct gt_rat value;
+	const int64_t *units; /* tree -> its share in units; NULL: 0 each */
+	struct gt_rat unit;
+};
+
 /*
- * The shares of the basis that `lp` ended with; `fixed`, if not NULL, is the
- * value that it was told to have.  Memory is the forest's arena's.  GT_ENO
- * when the basis is singular or, with `fixed`, does not give that value.
+ * The shares of the basis that `lp` ended with, in which `given` holds, if not
+ * NULL, whatever the program's scale.  Memory is the forest's arena's.  GT_ENO
+ * when the basis is singular or does not give the value.
  */
 int gt_forest_shares(const struct gt_forest *forest, const struct gt_lp *lp,
-		     const struct gt_rat *fixed,
+		     const struct gt_forest_given *given,
 		     struct gt_forest_shares *shares, struct gt_err *err);
 
 /* The prices of that basis, in whole numbers with a common denominator. */

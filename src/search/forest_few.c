@@ -62,8 +62,9 @@ static void gt_few_gains(const struct gt_forest *f, double rate, uint32_t round,
 static int gt_few_try(struct gt_forest *f, struct gt_rat value,
 		      struct gt_forest_shares *best, struct gt_err *err)
 {
+	const struct gt_forest_given given = {.value = value};
 	struct gt_forest_shares made;
-	int rc = gt_forest_shares(f, f->lp, &value, &made, err);
+	int rc = gt_forest_shares(f, f->lp, &given, &made, err);
 
 	if (rc)
 		return rc == GT_ENO ? GT_OK : rc;

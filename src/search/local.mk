@@ -15,7 +15,7 @@ gtopo_core_sources += \
 	%D%/fabric.h \
 	%D%/forest.c %D%/forest.h \
 	%D%/forest_exact.c %D%/forest_exact.h \
-	%D%/forest_few.c %D%/forest_few.h \
+	%D%/forest_few.c %D%/forest_few.h %D%/forest_round.c %D%/forest_round.h \
 	%D%/forest_prove.c %D%/forest_whole.c \
 	%D%/hier.h %D%/hier_bound.c %D%/hier_emit.c %D%/hier_emit.h \
 	%D%/hier_emit_pair.c %D%/hier_pair.c %D%/hier_pair.h \

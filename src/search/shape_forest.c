@@ -9,6 +9,7 @@
 #include "search/fabric.h"
 #include "search/forest.h"
 #include "search/forest_few.h"
+#include "search/forest_round.h"
 #include "search/tree_grow.h"
 
 /* The fabric with links that no route uses leading nowhere. */
@@ -173,6 +174,9 @@ static int gt_forest_run(struct gt_forest *f, struct gt_proposal *proposal,
 		rc = gt_forest_tighten(f, proposal, err);
 	if (!rc && proposal->has_bound && !f->args->bare)
 		rc = gt_forest_few(f, proposal->bound, &shares, err);
+	if (!rc && proposal->has_bound && !f->args->bare &&
+	    gt_rat_cmp(shares.value, proposal->bound) < 0)
+		rc = gt_forest_round(f, proposal->bound, &shares, err);
 	if (rc)
 		return rc;
 	proposal->nrows = f->arcs.nrows;
