@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "exec/bell.h"
 #include "exec/engine.h"
+#include "world/net.h"
 #include "world/world.h"
 
 enum { GT_GROUP_NEAR, GT_GROUP_FAR }; /* the first of each among links */
@@ -212,7 +213,7 @@ static int gt_group_open_link(struct gt_group *group, int number,
 	struct gt_group_link *link = &group->links[number];
 	struct gt_link_config config = {
 		.world = group->world,
-		.iface = group->config.iface,
+		.iface = gt_net_choice(group->config.iface),
 		.bells = group->bells.base,
 		.first_rank = group->first,
 		.nranks = group->end - group->first,

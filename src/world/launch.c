@@ -217,10 +217,8 @@ int gt_launch_find(const char *iface, struct gt_world_config *config,
 	if (at == end)
 		return GT_OK;
 	launch->by = at->by;
-	if (!iface)
-		iface = getenv("GTOPO_SOCKET_IFNAME");
 	if (!at->who)
-		return gt_pmix_find(iface, config, launch, err);
+		return gt_pmix_find(gt_net_choice(iface), config, launch, err);
 	rc = at->who(config, launch, err);
 	if (rc || config->size == 1)
 		return rc;

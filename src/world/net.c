@@ -10,6 +10,7 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -37,7 +38,12 @@ static int gt_net_listed(const char *list, const char *name, int exact)
 	return 0;
 }
 
-static int gt_net_is_chosen(const char *choice, const char *name)
+const char *gt_net_choice(const char *choice)
+{
+	return choice ? choice : getenv("GTOPO_SOCKET_IFNAME");
+}
+
+int gt_net_is_chosen(const char *choice, const char *name)
 {
 	int not_these = 0, exact = 0;
 

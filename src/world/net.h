@@ -21,6 +21,12 @@ struct gt_net_address {
 	socklen_t len;
 };
 
+/* The choice that somebody made, or else the one of GTOPO_SOCKET_IFNAME. */
+const char *gt_net_choice(const char *choice);
+
+/* Is the interface of that name one of the choice? */
+int gt_net_is_chosen(const char *choice, const char *name);
+
 /* The local address to tell others; GT_EINPUT when no interface fits. */
 int gt_net_local(const char *choice, struct gt_net_address *address,
 		 struct gt_err *err);

@@ -75,6 +75,18 @@ by_hand() {
 	right
 }
 
+@test "interfaces by GTOPO_SOCKET_IFNAME, by --iface before that" {
+	ring_plan
+	export GTOPO_SOCKET_IFNAME==nothere
+	run_split host --procs 2 --link tcp -b 4K -e 4K
+	[ "$status" -ne 0 ] # 3 when the other one was the first to see it
+	[[ "$err" == *"no network interface that is up fits '=nothere'" ]]
+	run_split host --procs 2 --link tcp --iface =lo -b 4K -e 4K
+	right
+	GTOPO_SOCKET_IFNAME==lo run_split host --procs 2 --link tcp -b 4K -e 4K
+	right
+}
+
 @test "a plan over network cards that are not there goes over TCP, and says so" {
 	gtopo synth "2 gpu 1 nic" 2>/dev/null |
 		gtopo search --nodes 2 --coll allgather - >"$plan"
