@@ -16,11 +16,13 @@
 #include "world/world.h"
 
 enum {
-	/* 4.096 us * 2^18 = 1.1 s before a packet is sent again, 6 times. */
+	/* 4.096 us * 2^18 = 1.1 s at most before a packet is sent again. */
 	GT_VERBS_TIMEOUT = 18,
 	GT_VERBS_RETRIES = 6,    /* 7 is for ever to soft-RoCE */
 	GT_VERBS_RNR_TIMER = 12, /* 0.64 ms */
 };
+
+#define GT_VERBS_PATIENCE_NS 8000000000ll
 
 /* What a process tells at a connect(): this, then an entry a process. */
 struct gt_verbs_head {
@@ -35,11 +37,11 @@ struct gt_verbs_entry {
 	uint32_t nfifos;
 };
 
-static void gt_verbs_stop(struct gt_link *link)
+static void gt_verbs_stop(struct gt_link *link, enum gt_verbs_stop how)
 {
 	if (!link->has_thread)
 		return;
-	atomic_store(&link->stop, 1);
+	atomic_store(&link->stop, how);
 	gt_bell_ring(&link->bell);
 	pthread_join(link->thread, NULL);
 	link->has_thread = 0;
@@ -63,7 +65,8 @@ static void gt_verbs_close(struct gt_link *link)
 {
 	if (!link)
 		return;
-	gt_verbs_stop(link);
+	/* Without queue pairs nothing reads slots any more. */
+	gt_verbs_stop(link, GT_VERBS_LEAVE);
 	for (uint32_t p = 0; link->peers && p < link->nprocesses; p++)
 		if (link->peers[p].qp)
 			ibv_destroy_qp(link->peers[p].qp);
@@ -116,6 +119,10 @@ static int gt_verbs_open(const struct gt_link_config *config,
 		return gt_err_nomem(err);
 	link->config = *config;
 	link->nprocesses = gt_world_size(config->world);
+	/* Half the limit: before anybody's verdict on who is silent. */
+	link->patience_ns = gt_world_timeout_ns(config->world) / 2;
+	if (link->patience_ns > GT_VERBS_PATIENCE_NS)
+		link->patience_ns = GT_VERBS_PATIENCE_NS;
 	link->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	link->bell.poll_fd = link->wake_fd;
 	link->peers = calloc(link->nprocesses, sizeof(*link->peers));
@@ -212,6 +219,20 @@ static int gt_verbs_make_qp(struct gt_link *link, uint32_t process,
 		     : GT_OK;
 }
 
+/*
+ * As long a wait for an answer as all retries may take together; a device may
+ * wait four times as long as it is told.
+ */
+static uint8_t gt_verbs_timeout(int64_t patience_ns)
+{
+	uint8_t timeout = GT_VERBS_TIMEOUT;
+
+	while (timeout > 1 &&
+	       (4096ll << timeout) * (1 + GT_VERBS_RETRIES) > patience_ns)
+		timeout--;
+	return timeout;
+}
+
 /* Ready to receive, then ready to send; once in a queue pair's life. */
 static int gt_verbs_connect_qp(struct gt_link *link, uint32_t process,
 			       const struct gt_verbs_head *far,
@@ -238,7 +259,7 @@ static int gt_verbs_connect_qp(struct gt_link *link, uint32_t process,
 	struct ibv_qp_attr send = {
 		.qp_state = IBV_QPS_RTS,
 		.sq_psn = peer->psn,
-		.timeout = GT_VERBS_TIMEOUT,
+		.timeout = gt_verbs_timeout(link->patience_ns),
 		.retry_cnt = GT_VERBS_RETRIES,
 		.rnr_retry = 7, /* for ever: the receiver is alive, or told */
 		.max_rd_atomic = 1,
@@ -370,7 +391,7 @@ static int gt_verbs_connect(struct gt_link *link,
 
 	if (!sorted)
 		return gt_err_nomem(err);
-	gt_verbs_stop(link);
+	gt_verbs_stop(link, GT_VERBS_DRAIN);
 	gt_verbs_forget(link);
 	link->shape = *shape;
 	link->generation++;
@@ -394,18 +415,6 @@ static int gt_verbs_usable(const char *nic)
 		return 0;
 	gt_verbs_port_close(&port);
 	return 1;
-}
-
-static int gt_verbs_check(struct gt_link *link, struct gt_err *err)
-{
-	uint32_t broken = atomic_load(&link->broken);
-
-	if (!broken)
-		return gt_verbs_port_check(&link->port, err);
-	return gt_err_set(
-		err, GT_ESYS, NULL, "RDMA with %s: %s",
-		gt_world_name(link->config.world, broken - 1),
-		ibv_wc_status_str((enum ibv_wc_status)atomic_load(&link->why)));
 }
 
 const struct gt_link_ops gt_link_verbs = {

@@ -29,7 +29,8 @@ gtopo_core_sources += \
 
 if HAVE_VERBS
 gtopo_core_sources += \
-	%D%/link_verbs.c %D%/verbs.h %D%/verbs_port.c %D%/verbs_proxy.c
+	%D%/link_verbs.c %D%/verbs.h %D%/verbs_event.c %D%/verbs_port.c \
+	%D%/verbs_proxy.c
 endif
 
 if HAVE_CUDA

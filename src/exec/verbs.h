@@ -1,6 +1,6 @@
 /*
- * Inside the verbs link: what its setup (link_verbs.c, verbs_port.c) and its
- * proxy thread (verbs_proxy.c) share.  As with TCP, both sides have slots and
+ * Inside the verbs link: what its setup (link_verbs.c, verbs_port.c), its
+ * proxy thread (verbs_proxy.c) and who asks how it is (verbs_event.c) share.  As with TCP, both sides have slots and
  * the proxy owns everything here while it runs.
  *
  * A reliable connection joins two processes.  A slice is one RDMA write with
@@ -67,8 +67,8 @@ struct gt_verbs_port {
 	uint16_t lid;
 	union ibv_gid gid;
 	uint32_t most_cqe;
-	int64_t looked_ns; /* when it was last seen up or down */
-	int64_t down_ns;   /* since when it is down; 0: it is up */
+	int64_t down_ns; /* since when it is down; 0: it is up */
+	int is_gone;     /* enum ibv_event_type + 1: the device works no more */
 };
 
 struct gt_link {
@@ -89,9 +89,29 @@ struct gt_link {
 	pthread_t thread;
 	int has_thread;
 	_Atomic int stop;
-	_Atomic uint32_t broken; /* 0, or 1 + the process */
-	_Atomic int why;         /* enum ibv_wc_status */
+	_Atomic uint64_t broken; /* 0, or gt_verbs_broken() */
+	int64_t patience_ns;     /* so long is sent again what got no answer */
 };
+
+enum gt_verbs_stop { GT_VERBS_LEAVE = 1, GT_VERBS_DRAIN };
+
+/* Why a connection broke: enum ibv_wc_status, or enum ibv_event_type + this. */
+enum { GT_VERBS_EVENT = 1 << 16 };
+
+static inline uint64_t gt_verbs_broken(uint32_t process, int why)
+{
+	return (uint64_t)why << 32 | (process + 1);
+}
+
+/* The connection to that process has broken; the first word counts. */
+static inline void gt_verbs_break(struct gt_link *link, uint32_t process,
+				  int why)
+{
+	uint64_t none = 0;
+
+	atomic_compare_exchange_strong(&link->broken, &none,
+				       gt_verbs_broken(process, why));
+}
 
 /*
  * verbs_port.c: the port that GTOPO_IB_HCA names ("mlx5_0" or "mlx5_0:1"), or
@@ -102,8 +122,8 @@ int gt_verbs_port_open(struct gt_verbs_port *port, const char *nic,
 		       struct gt_err *err);
 void gt_verbs_port_close(struct gt_verbs_port *port);
 
-/* GT_ESYS when it has been down for so long that packets were given up. */
-int gt_verbs_port_check(struct gt_verbs_port *port, struct gt_err *err);
+/* verbs_event.c: whether device, port and connections still work; cheap. */
+int gt_verbs_check(struct gt_link *link, struct gt_err *err);
 
 /* verbs_proxy.c */
 void *gt_verbs_main(void *link);

@@ -1,20 +1,17 @@
 /* Which RDMA port a process uses. */
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/err.h"
 #include "base/unit.h"
 #include "exec/verbs.h"
 
 enum { GT_VERBS_NIC_MAX = 64 };
-
-#define GT_VERBS_LOOK_NS 2000000000ll /* between two looks at the port */
-#define GT_VERBS_DOWN_NS 8000000000ll /* as long as packets are sent again */
 
 /* RoCE version 2 over IPv4 is what crosses routers; 0 when there is none. */
 static int gt_verbs_choose_gid(struct gt_verbs_port *port,
@@ -120,6 +117,7 @@ static int gt_verbs_try_device(struct gt_verbs_port *port,
 	port->context = ibv_open_device(device);
 	if (!port->context)
 		return 0;
+	fcntl(port->context->async_fd, F_SETFL, O_NONBLOCK);
 	if (!ibv_query_device(port->context, &attr)) {
 		port->most_cqe = (uint32_t)attr.max_cqe;
 		for (int n = 1; n <= attr.phys_port_cnt; n++)
@@ -161,25 +159,4 @@ void gt_verbs_port_close(struct gt_verbs_port *port)
 	if (port->context)
 		ibv_close_device(port->context);
 	port->context = NULL;
-}
-
-/* Some devices, soft-RoCE among them, never give up what they cannot send. */
-int gt_verbs_port_check(struct gt_verbs_port *port, struct gt_err *err)
-{
-	struct ibv_port_attr attr;
-	int64_t now = gt_clock_ns();
-
-	if (!port->context || now - port->looked_ns < GT_VERBS_LOOK_NS)
-		return GT_OK;
-	port->looked_ns = now;
-	if (ibv_query_port(port->context, port->number, &attr) ||
-	    attr.state == IBV_PORT_ACTIVE)
-		port->down_ns = 0;
-	else if (!port->down_ns)
-		port->down_ns = now;
-	if (!port->down_ns || now - port->down_ns < GT_VERBS_DOWN_NS)
-		return GT_OK;
-	return gt_err_set(err, GT_ESYS, NULL, "its RDMA port %s:%u is down",
-			  ibv_get_device_name(port->context->device),
-			  port->number);
 }

@@ -5,21 +5,15 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "exec/verbs.h"
+#include "world/world.h"
 
 enum {
 	GT_VERBS_NAP_MS = 20,
 	GT_VERBS_SPINS = 50, /* empty rounds before it sleeps */
 	GT_VERBS_BATCH = 32, /* completions taken at once */
 };
-
-static void gt_verbs_break(struct gt_link *link, uint32_t process, int why)
-{
-	if (atomic_load(&link->broken))
-		return;
-	atomic_store(&link->why, why);
-	atomic_store(&link->broken, process + 1);
-}
 
 /* Which connection and FIFO a completion is of; slices free a slot. */
 static uint64_t gt_verbs_id(uint32_t process, uint32_t fifo, int slice)
@@ -172,6 +166,9 @@ static int gt_verbs_round(struct gt_link *link)
 	struct ibv_wc done[GT_VERBS_BATCH];
 	int n = ibv_poll_cq(link->cq, GT_VERBS_BATCH, done), busy = n > 0;
 
+	if (n < 0)
+		gt_verbs_break(link, gt_world_rank(link->config.world),
+			       IBV_WC_FATAL_ERR);
 	for (int i = 0; i < n; i++)
 		gt_verbs_completed(link, &done[i]);
 	for (uint32_t p = 0; p < link->nprocesses; p++)
@@ -203,13 +200,17 @@ static void gt_verbs_sleep(struct gt_link *link, uint32_t seen)
 		return; /* nobody rang */
 }
 
-/* The device still reads slots: they are freed only behind that. */
+/*
+ * The device still reads slots, as long as an answer may be lost: they are
+ * freed only behind that.
+ */
 static void gt_verbs_drain(struct gt_link *link)
 {
 	struct pollfd wait = {.fd = link->wake_fd};
+	int64_t until = gt_clock_ns() + link->patience_ns;
 	uint32_t in_flight = 1;
 
-	for (int turn = 0; in_flight && turn < 100; turn++) {
+	while (in_flight && gt_clock_ns() < until) {
 		in_flight = 0;
 		if (atomic_load(&link->broken))
 			return;
@@ -225,13 +226,16 @@ void *gt_verbs_main(void *arg)
 {
 	struct gt_link *link = arg;
 	uint32_t seen, idle = 0;
+	int stop = 0;
 
-	while (!atomic_load_explicit(&link->stop, memory_order_relaxed)) {
+	while (!(stop = atomic_load_explicit(&link->stop,
+					     memory_order_relaxed))) {
 		seen = gt_bell_look(&link->bell);
 		idle = gt_verbs_round(link) ? 0 : idle + 1;
 		if (idle > GT_VERBS_SPINS)
 			gt_verbs_sleep(link, seen);
 	}
-	gt_verbs_drain(link);
+	if (stop == GT_VERBS_DRAIN)
+		gt_verbs_drain(link);
 	return NULL;
 }

@@ -1,7 +1,8 @@
 #!/bin/bash
 # boot.sh CACHE WORK [QEMU ARGUMENTS]: boot a machine that runs WORK/test with
 # WORK writable and everything else of this machine readable.  Prints what the
-# test printed and ends with its status; 124 when it took too long.
+# test printed and ends with its status; 124 when it took too long.  WORK/pid
+# names the process.
 #
 # Emulated, not virtualised: it works in any container, at a tenth the speed.
 set -u
@@ -11,10 +12,10 @@ work=$2
 shift 2
 
 cp "$here/guest.sh" "$work/guest.sh"
-timeout "${GTOPO_VM_TIMEOUT:-180}" qemu-system-x86_64 \
+timeout "${GTOPO_VM_TIMEOUT:-400}" qemu-system-x86_64 \
 	-accel tcg,thread=multi,tb-size=256 -M q35 -cpu max -m 1024 \
 	-nodefaults -no-user-config -display none -no-reboot \
-	-serial "file:$work/console" \
+	-serial "file:$work/console" -pidfile "$work/pid" \
 	-kernel "$cache/vmlinuz" -initrd "$cache/initrd.cpio" \
 	-append "console=ttyS0 quiet panic=-1 mitigations=off nokaslr \
 init2=$work/guest.sh work=$work cache=$cache" \

@@ -1,13 +1,15 @@
 /*
  * Preloaded into one process: its RDMA goes wrong.  GT_FAULT=rkey tells others
  * a key that opens nothing, GT_FAULT=qp breaks the first connection 3 s after
- * it was made.
+ * it was made, GT_FAULT=device tells then that the device failed, as those do
+ * that can be taken from a running process: soft-RoCE waits for its end.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <infiniband/verbs.h>
@@ -34,6 +36,22 @@ struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *addr, size_t length,
 	return mr;
 }
 
+static time_t made;
+
+int ibv_get_async_event(struct ibv_context *context,
+			struct ibv_async_event *event)
+{
+	int (*real)(struct ibv_context *, struct ibv_async_event *);
+
+	*(void **)&real = dlsym(RTLD_NEXT, "ibv_get_async_event");
+	if (is("device") && made && time(NULL) > made + 3) {
+		made = 0;
+		event->event_type = IBV_EVENT_DEVICE_FATAL;
+		return 0;
+	}
+	return real(context, event);
+}
+
 static void *break_it(void *arg)
 {
 	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_ERR};
@@ -51,6 +69,7 @@ struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init)
 
 	*(void **)&real = dlsym(RTLD_NEXT, "ibv_create_qp");
 	qp = real(pd, init);
+	made = time(NULL);
 	if (qp && is("qp"))
 		pthread_create(&thread, NULL, break_it, qp);
 	return qp;

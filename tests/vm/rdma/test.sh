@@ -33,14 +33,61 @@ job() {
 	for ((rank = size - 1; rank > 0; rank--)); do
 		RANK=$rank WORLD_SIZE=$size MASTER_PORT=$port \
 			GTOPO_IB_HCA=rxe$rank LD_PRELOAD=${faulty:-} \
-			"$GTOPO" run --plan "$plan" --device host \
+			timeout 120 "$GTOPO" run --plan "$plan" --device host \
 			--link verbs "$@" >/dev/null 2>&1 &
 	done
 	RANK=0 WORLD_SIZE=$size MASTER_PORT=$port GTOPO_IB_HCA=rxe0:1 \
-		"$GTOPO" run --plan "$plan" --device host --link verbs \
-		"$@" || status=$?
+		timeout 120 "$GTOPO" run --plan "$plan" --device host \
+		--link verbs "$@" || status=$?
 	echo "status $status"
 	wait
+}
+
+netdev() { # NUMBER
+	cat "/sys/class/infiniband/rxe$1/parent"
+}
+
+# endless ARGUMENT...: a run of two processes that something will end; who is
+# named, and what is left behind.
+endless() {
+	job 2 ring.json -b 1M -e 1M -n 1000000 --coll allreduce "$@" 2>&1 |
+		sed -nE 's/^gtopo run: rank .*/a rank is named/p
+			s/^gtopo run: .*its RDMA (port|device) rxe.(:1)? (is down|failed).*/the \1 is named/p
+			t
+			s/^gtopo run: .*process 1 .*/process 1 is named/p
+			/^status/p'
+	rdma resource show qp | grep gtopo
+	pgrep gtopo
+	ls /dev/shm
+}
+
+packets() {
+	cat /sys/class/infiniband/rxe1/ports/1/hw_counters/sent_pkts
+}
+
+# going COMMAND...: once a run's packets go.
+going() {
+	local before
+	before=$(packets)
+	until [ $(($(packets) - before)) -gt 100 ]; do
+		sleep 0.1
+	done
+	"$@"
+}
+
+# Once no packets go any more, so that none is given up; and how often the
+# kernel is asked for the port, which it tells of a card without a speed.
+pulled() {
+	local before=
+	until [ "$(packets)" = "$before" ]; do
+		before=$(packets)
+		sleep 1
+	done
+	ip link set "$(netdev 1)" down
+	sleep 1
+	dmesg -C
+	sleep 4
+	dmesg | grep 'speed is unknown' >asked
 }
 
 # hosts PLAN: two processes that take themselves for two hosts.
@@ -60,7 +107,7 @@ hosts() {
 	for size in 2 4; do
 		for plan in ring.json mesh.json; do
 			echo "$size processes, $plan"
-			job $size $plan -b 1 -e 64K -f 256 -n 2 -w 0 |
+			job $size $plan -b 1 -e 64K -f 256 -n 1 -w 0 |
 				grep -E '^# Out|^status'
 		done
 	done
@@ -82,30 +129,38 @@ hosts() {
 	hosts none.json
 	gcc -shared -fPIC -o fault.so "$GTOPO_SRC/tests/vm/rdma/fault.c" \
 		-libverbs -ldl -lpthread
-	for fault in rkey qp; do
+	for fault in rkey qp device; do
 		echo "process 1 is not what it says: $fault"
-		faulty=$PWD/fault.so GT_FAULT=$fault job 2 ring.json -b 1M \
-			-e 1M -n 100000 --timeout 20s 2>&1 |
-			sed -n 's/^gtopo run: .*RDMA with process [01] .*/the connection is named/p
-				/^status/p'
+		faulty=$PWD/fault.so GT_FAULT=$fault endless --timeout 20s
 	done
 	echo "a network that is slow and loses packets"
 	modprobe sch_netem
 	for one in 0 1; do
-		tc qdisc add dev "$(cat /sys/class/infiniband/rxe$one/parent)" \
-			root netem delay 2ms loss 1%
+		tc qdisc add dev "$(netdev $one)" root netem delay 2ms loss 1%
 	done
 	job 2 ring.json -b 64K -e 64K -n 1 -w 0 --coll allreduce |
 		grep -E '^# Out|^status'
 	for one in 0 1; do
-		tc qdisc delete root \
-			dev "$(cat /sys/class/infiniband/rxe$one/parent)"
+		tc qdisc delete root dev "$(netdev $one)"
 	done
-	echo "a cable is pulled"
-	(sleep 4; ip link set "$(cd /sys/class/infiniband/rxe1 && cat parent)" \
-		down) &
-	job 2 ring.json -b 1M -e 1M -n 100000 --timeout 40s 2>&1 |
-		sed -n 's/^gtopo run: .*process 1 .*/process 1 is named/p
-			s/^gtopo run: rank .*/a rank is named/p
-			/^status/p'
+	echo "a cable is pulled while nothing goes, and nobody asks for it"
+	going pulled &
+	endless --timeout 40s --inject stall:1:50
+	wait
+	cat asked
+	ip link set "$(netdev 1)" up
+	echo "a device is deleted: the kernel waits for the run's end"
+	card=$(netdev 1)
+	going rdma link delete rxe1 &
+	job 2 ring.json -b 1M -e 1M -n 5 -w 0 --coll allreduce |
+		grep -E '^# Out|^status'
+	wait
+	[ ! -e /sys/class/infiniband/rxe1 ] || echo "it is still there"
+	rdma link add rxe1 type rxe netdev "$card"
+	echo "a card is taken away"
+	nic=$(realpath "/sys/class/net/$card/device")
+	going tee "${nic%/virtio*}/remove" <<<1 >/dev/null &
+	endless --timeout 10s
+	wait
+	[ ! -e /sys/class/infiniband/rxe1 ] || echo "it is still there"
 } >result.txt
