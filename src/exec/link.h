@@ -39,7 +39,7 @@ struct gt_link_pins {
 
 struct gt_link_config {
 	struct gt_world *world;
-	const char *iface;           /* tcp: NULL, or as in world/net.h */
+	const char *iface;           /* NULL, or as in world/net.h */
 	struct gt_bell *bells;       /* of the local ranks, in shared memory */
 	uint32_t first_rank, nranks; /* the local ones */
 	int bells_fd;                /* of that memory */

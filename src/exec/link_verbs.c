@@ -26,9 +26,9 @@ enum {
 
 /* What a process tells at a connect(): this, then an entry a process. */
 struct gt_verbs_head {
-	union ibv_gid gid;
+	struct gt_verbs_place place;
 	uint64_t base;
-	uint32_t rkey, lid, mtu, stride;
+	uint32_t rkey, stride;
 };
 
 struct gt_verbs_entry {
@@ -88,7 +88,7 @@ static int gt_verbs_prepare(struct gt_link *link, struct gt_err *err)
 {
 	uint64_t cqe = (uint64_t)link->nprocesses *
 		       (GT_VERBS_SENDS + GT_VERBS_RECEIVES);
-	int rc = gt_verbs_port_open(&link->port, link->config.nic, err);
+	int rc = gt_verbs_port_open(&link->port, &link->config, err);
 
 	if (rc)
 		return rc;
@@ -233,30 +233,34 @@ static uint8_t gt_verbs_timeout(int64_t patience_ns)
 	return timeout;
 }
 
-/* Ready to receive, then ready to send; once in a queue pair's life. */
-static int gt_verbs_connect_qp(struct gt_link *link, uint32_t process,
-			       const struct gt_verbs_head *far,
-			       const struct gt_verbs_entry *entry,
-			       struct gt_err *err)
+static int gt_verbs_ready_to_receive(struct gt_link *link,
+				     struct gt_verbs_peer *peer,
+				     const struct gt_verbs_place *far,
+				     const struct ibv_ah_attr *route,
+				     const struct gt_verbs_entry *entry)
 {
-	struct gt_verbs_peer *peer = &link->peers[process];
-	uint8_t mtu =
-		far->mtu < link->port.mtu ? (uint8_t)far->mtu : link->port.mtu;
-	struct ibv_qp_attr receive = {
+	uint32_t mtu = link->port.place.mtu;
+	struct ibv_qp_attr attr = {
 		.qp_state = IBV_QPS_RTR,
-		.path_mtu = (enum ibv_mtu)mtu,
+		.path_mtu = (enum ibv_mtu)(far->mtu < mtu ? far->mtu : mtu),
 		.dest_qp_num = entry->qpn,
 		.rq_psn = entry->psn,
 		.max_dest_rd_atomic = 1,
 		.min_rnr_timer = GT_VERBS_RNR_TIMER,
-		.ah_attr = {.is_global = 1,
-			    .dlid = (uint16_t)far->lid,
-			    .port_num = link->port.number,
-			    .grh = {.dgid = far->gid,
-				    .sgid_index = link->port.gid_index,
-				    .hop_limit = 64}},
+		.ah_attr = *route,
 	};
-	struct ibv_qp_attr send = {
+
+	return ibv_modify_qp(peer->qp, &attr,
+			     IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
+				     IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
+				     IBV_QP_MAX_DEST_RD_ATOMIC |
+				     IBV_QP_MIN_RNR_TIMER);
+}
+
+static int gt_verbs_ready_to_send(struct gt_link *link,
+				  struct gt_verbs_peer *peer)
+{
+	struct ibv_qp_attr attr = {
 		.qp_state = IBV_QPS_RTS,
 		.sq_psn = peer->psn,
 		.timeout = gt_verbs_timeout(link->patience_ns),
@@ -264,38 +268,48 @@ static int gt_verbs_connect_qp(struct gt_link *link, uint32_t process,
 		.rnr_retry = 7, /* for ever: the receiver is alive, or told */
 		.max_rd_atomic = 1,
 	};
+
+	return ibv_modify_qp(peer->qp, &attr,
+			     IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
+				     IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
+				     IBV_QP_MAX_QP_RD_ATOMIC);
+}
+
+/* Once in a queue pair's life. */
+static int gt_verbs_connect_qp(struct gt_link *link, uint32_t process,
+			       const struct gt_verbs_place *far,
+			       const struct gt_verbs_entry *entry,
+			       struct gt_err *err)
+{
+	struct gt_verbs_peer *peer = &link->peers[process];
+	struct ibv_ah_attr route;
+	const char *why;
 	int error;
 
 	if (peer->connected)
 		return GT_OK;
-	error = ibv_modify_qp(peer->qp, &receive,
-			      IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
-				      IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
-				      IBV_QP_MAX_DEST_RD_ATOMIC |
-				      IBV_QP_MIN_RNR_TIMER);
-	if (!error)
-		error = ibv_modify_qp(peer->qp, &send,
-				      IBV_QP_STATE | IBV_QP_TIMEOUT |
-					      IBV_QP_RETRY_CNT |
-					      IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
-					      IBV_QP_MAX_QP_RD_ATOMIC);
-	peer->connected = !error;
-	return error ? gt_err_set(err, GT_ESYS, NULL,
-				  "cannot connect a queue pair to %s: %s",
-				  gt_world_name(link->config.world, process),
-				  strerror(error))
-		     : GT_OK;
+	why = gt_verbs_route(&link->port, far, &route);
+	if (!why) {
+		error = gt_verbs_ready_to_receive(link, peer, far, &route,
+						  entry);
+		if (!error)
+			error = gt_verbs_ready_to_send(link, peer);
+		why = error ? strerror(error) : NULL;
+	}
+	peer->connected = !why;
+	return why ? gt_err_set(err, GT_ESYS, NULL,
+				"cannot connect a queue pair to %s: %s",
+				gt_world_name(link->config.world, process), why)
+		   : GT_OK;
 }
 
 static int gt_verbs_tell(const struct gt_link *link, struct gt_buf *text,
 			 struct gt_err *err)
 {
 	struct gt_verbs_head head = {
-		.gid = link->port.gid,
+		.place = link->port.place,
 		.base = (uintptr_t)link->memory,
 		.rkey = link->mr->rkey,
-		.lid = link->port.lid,
-		.mtu = link->port.mtu,
 		.stride = (uint32_t)gt_mirror_bytes(&link->shape),
 	};
 	uint32_t first = 0;
@@ -344,8 +358,9 @@ static int gt_verbs_hear(struct gt_link *link, uint32_t p,
 		peer->fifos[i].far_slots =
 			head.base + (uint64_t)(entry.first + i) * head.stride +
 			slots;
-	return peer->nfifos ? gt_verbs_connect_qp(link, p, &head, &entry, err)
-			    : GT_OK;
+	return peer->nfifos
+		       ? gt_verbs_connect_qp(link, p, &head.place, &entry, err)
+		       : GT_OK;
 }
 
 static int gt_verbs_exchange(struct gt_link *link, struct gt_err *err)
@@ -407,11 +422,12 @@ static int gt_verbs_connect(struct gt_link *link,
 
 static int gt_verbs_usable(const char *nic)
 {
+	const struct gt_link_config config = {.nic = nic};
 	struct gt_verbs_port port;
 	struct gt_err none;
 
 	gt_err_init(&none);
-	if (gt_verbs_port_open(&port, nic, &none))
+	if (gt_verbs_port_open(&port, &config, &none))
 		return 0;
 	gt_verbs_port_close(&port);
 	return 1;

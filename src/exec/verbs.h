@@ -58,14 +58,20 @@ struct gt_verbs_peer {
 	uint32_t in_flight;
 };
 
+/* Where a port is in its network, as others are told. */
+struct gt_verbs_place {
+	union ibv_gid gid;
+	uint32_t lid, mtu;
+	uint32_t is_ethernet;
+	uint32_t needs_global; /* it takes nothing without a GID */
+};
+
 /* The port that this process uses. */
 struct gt_verbs_port {
 	struct ibv_context *context;
 	uint8_t number;
 	uint8_t gid_index;
-	uint8_t mtu;
-	uint16_t lid;
-	union ibv_gid gid;
+	struct gt_verbs_place place;
 	uint32_t most_cqe;
 	int64_t down_ns; /* since when it is down; 0: it is up */
 	int is_gone;     /* enum ibv_event_type + 1: the device works no more */
@@ -116,11 +122,16 @@ static inline void gt_verbs_break(struct gt_link *link, uint32_t process,
 /*
  * verbs_port.c: the port that GTOPO_IB_HCA names ("mlx5_0" or "mlx5_0:1"), or
  * the first active one, of the card with that PCI bus id unless it is NULL;
- * GTOPO_IB_GID_INDEX, or the first RoCE v2 address.
+ * its address is the one of GTOPO_IB_GID_INDEX, or the best for RoCE v2.
  */
-int gt_verbs_port_open(struct gt_verbs_port *port, const char *nic,
-		       struct gt_err *err);
+int gt_verbs_port_open(struct gt_verbs_port *port,
+		       const struct gt_link_config *config, struct gt_err *err);
 void gt_verbs_port_close(struct gt_verbs_port *port);
+
+/* How packets get from the port to that place; NULL, or why they do not. */
+const char *gt_verbs_route(const struct gt_verbs_port *port,
+			   const struct gt_verbs_place *far,
+			   struct ibv_ah_attr *route);
 
 /* verbs_event.c: whether device, port and connections still work; cheap. */
 int gt_verbs_check(struct gt_link *link, struct gt_err *err);

@@ -10,45 +10,103 @@
 #include "base/err.h"
 #include "base/unit.h"
 #include "exec/verbs.h"
+#include "world/net.h"
 
-enum { GT_VERBS_NIC_MAX = 64 };
+enum { GT_VERBS_NIC_MAX = 64, GT_VERBS_MOST_GID = 255 };
 
-/* RoCE version 2 over IPv4 is what crosses routers; 0 when there is none. */
-static int gt_verbs_choose_gid(struct gt_verbs_port *port,
-			       const struct ibv_port_attr *attr)
+/* What an address of RoCE version 2 is good for: one wire, or any network. */
+enum gt_verbs_family { GT_VERBS_LOCAL = 1, GT_VERBS_IPV6, GT_VERBS_IPV4 };
+
+static enum gt_verbs_family gt_verbs_family(const union ibv_gid *gid)
 {
 	static const unsigned char mapped[12] = {[10] = 0xff, [11] = 0xff};
-	struct ibv_gid_entry entry;
-	int best = -1, rank;
 
-	for (int i = 0; i < attr->gid_tbl_len && best < 2; i++) {
+	if (!memcmp(gid->raw, mapped, sizeof(mapped)))
+		return GT_VERBS_IPV4;
+	return gid->raw[0] == 0xfe && (gid->raw[1] & 0xc0) == 0x80
+		       ? GT_VERBS_LOCAL
+		       : GT_VERBS_IPV6;
+}
+
+/* A port has the addresses of several interfaces where there are VLANs. */
+static int gt_verbs_is_meant(uint32_t interface, const char *choice)
+{
+	char name[IF_NAMESIZE];
+
+	return choice && if_indextoname(interface, name) &&
+	       gt_net_is_chosen(choice, name);
+}
+
+/* The best address; 0 when there is none. */
+static int gt_verbs_choose_gid(struct gt_verbs_port *port, int n,
+			       const char *iface)
+{
+	struct ibv_gid_entry entry;
+	int best = 0, rank;
+
+	for (int i = 0; i < n && i <= GT_VERBS_MOST_GID; i++) {
 		if (ibv_query_gid_ex(port->context, port->number, (uint32_t)i,
-				     &entry, 0))
+				     &entry, 0) ||
+		    entry.gid_type != IBV_GID_TYPE_ROCE_V2)
 			continue;
-		if (entry.gid_type != IBV_GID_TYPE_ROCE_V2)
+		rank = (int)gt_verbs_family(&entry.gid);
+		if (gt_verbs_is_meant(entry.ndev_ifindex, iface))
+			rank += GT_VERBS_IPV4;
+		if (rank <= best)
 			continue;
-		rank = memcmp(entry.gid.raw, mapped, sizeof(mapped)) ? 1 : 2;
-		if (rank > best) {
-			best = rank;
-			port->gid_index = (uint8_t)i;
-		}
+		best = rank;
+		port->gid_index = (uint8_t)i;
 	}
 	return best > 0;
 }
 
-static int gt_verbs_find_gid(struct gt_verbs_port *port,
-			     const struct ibv_port_attr *attr)
+static int gt_verbs_find_gid(struct gt_verbs_port *port, int n,
+			     const char *iface)
 {
+	static const union ibv_gid none;
 	const char *text = getenv("GTOPO_IB_GID_INDEX");
+	union ibv_gid *gid = &port->place.gid;
 	int64_t index = 0;
 
-	if (text && gt_unit_int(text, 0, attr->gid_tbl_len - 1, &index))
+	if (text && gt_unit_int(text, 0, n - 1, &index))
 		port->gid_index = (uint8_t)index;
-	else if (attr->link_layer == IBV_LINK_LAYER_ETHERNET &&
-		 !gt_verbs_choose_gid(port, attr))
+	else if (text || (port->place.is_ethernet &&
+			  !gt_verbs_choose_gid(port, n, iface)))
 		return 0;
 	return !ibv_query_gid(port->context, port->number, port->gid_index,
-			      &port->gid);
+			      gid) &&
+	       memcmp(gid, &none, sizeof(none)) != 0;
+}
+
+const char *gt_verbs_route(const struct gt_verbs_port *port,
+			   const struct gt_verbs_place *far,
+			   struct ibv_ah_attr *route)
+{
+	const struct gt_verbs_place *own = &port->place;
+
+	if (own->is_ethernet != far->is_ethernet)
+		return "one has InfiniBand, the other Ethernet";
+	if (own->is_ethernet &&
+	    (gt_verbs_family(&own->gid) == GT_VERBS_IPV4) !=
+		    (gt_verbs_family(&far->gid) == GT_VERBS_IPV4))
+		return "one has an IPv4 address, the other IPv6; see "
+		       "GTOPO_IB_GID_INDEX";
+	*route = (struct ibv_ah_attr){
+		.dlid = (uint16_t)far->lid,
+		.port_num = port->number,
+		/* Within a subnet LIDs do, and 40 bytes less a packet. */
+		.is_global = own->is_ethernet || own->needs_global ||
+			     far->needs_global || !far->lid ||
+			     own->gid.global.subnet_prefix !=
+				     far->gid.global.subnet_prefix,
+	};
+	if (route->is_global)
+		route->grh = (struct ibv_global_route){
+			.dgid = far->gid,
+			.sgid_index = port->gid_index,
+			.hop_limit = 64,
+		};
+	return NULL;
 }
 
 /* Is there a PCI device of that bus id in what this link points to? */
@@ -95,22 +153,28 @@ static int gt_verbs_is_named(const char *device, uint8_t number,
 }
 
 static int gt_verbs_try_port(struct gt_verbs_port *port, const char *device,
-			     uint8_t number, const char *nic)
+			     uint8_t number,
+			     const struct gt_link_config *config)
 {
 	struct ibv_port_attr attr;
 
-	if (!gt_verbs_is_named(device, number, nic) ||
+	if (!gt_verbs_is_named(device, number, config->nic) ||
 	    ibv_query_port(port->context, number, &attr) ||
 	    attr.state != IBV_PORT_ACTIVE)
 		return 0;
 	port->number = number;
-	port->mtu = (uint8_t)attr.active_mtu;
-	port->lid = attr.lid;
-	return gt_verbs_find_gid(port, &attr);
+	port->place = (struct gt_verbs_place){
+		.lid = attr.lid,
+		.mtu = attr.active_mtu,
+		.is_ethernet = attr.link_layer == IBV_LINK_LAYER_ETHERNET,
+		.needs_global = !!(attr.flags & IBV_QPF_GRH_REQUIRED),
+	};
+	return gt_verbs_find_gid(port, attr.gid_tbl_len, config->iface);
 }
 
 static int gt_verbs_try_device(struct gt_verbs_port *port,
-			       struct ibv_device *device, const char *nic)
+			       struct ibv_device *device,
+			       const struct gt_link_config *config)
 {
 	struct ibv_device_attr attr;
 
@@ -122,27 +186,44 @@ static int gt_verbs_try_device(struct gt_verbs_port *port,
 		port->most_cqe = (uint32_t)attr.max_cqe;
 		for (int n = 1; n <= attr.phys_port_cnt; n++)
 			if (gt_verbs_try_port(port, ibv_get_device_name(device),
-					      (uint8_t)n, nic))
+					      (uint8_t)n, config))
 				return 1;
 	}
 	gt_verbs_port_close(port);
 	return 0;
 }
 
-int gt_verbs_port_open(struct gt_verbs_port *port, const char *nic,
-		       struct gt_err *err)
+/* A word that means nothing shall not stand for what is chosen without. */
+static int gt_verbs_check_env(struct gt_err *err)
 {
+	const char *text = getenv("GTOPO_IB_GID_INDEX");
+	int64_t index;
+
+	return !text || gt_unit_int(text, 0, GT_VERBS_MOST_GID, &index)
+		       ? GT_OK
+		       : gt_err_set(err, GT_EINPUT, NULL,
+				    "GTOPO_IB_GID_INDEX '%s' is not a number "
+				    "from 0 to %d",
+				    text, GT_VERBS_MOST_GID);
+}
+
+int gt_verbs_port_open(struct gt_verbs_port *port,
+		       const struct gt_link_config *config, struct gt_err *err)
+{
+	const char *name = getenv("GTOPO_IB_HCA");
 	struct ibv_device **all;
 	int n = 0, i = 0;
 
 	memset(port, 0, sizeof(*port));
+	if (gt_verbs_check_env(err))
+		return GT_EINPUT;
 	all = ibv_get_device_list(&n);
 	if (!all)
 		return gt_err_set(err, GT_ESYS, NULL,
 				  "cannot list RDMA devices: %s; --link tcp "
 				  "needs none",
 				  strerror(errno));
-	while (i < n && !gt_verbs_try_device(port, all[i], nic))
+	while (i < n && !gt_verbs_try_device(port, all[i], config))
 		i++;
 	ibv_free_device_list(all);
 	if (i < n)
@@ -150,8 +231,7 @@ int gt_verbs_port_open(struct gt_verbs_port *port, const char *nic,
 	return gt_err_set(err, GT_ESYS, NULL,
 			  "none of %d RDMA devices has an active port%s%s with "
 			  "an address",
-			  n, getenv("GTOPO_IB_HCA") ? " called " : "",
-			  getenv("GTOPO_IB_HCA") ? getenv("GTOPO_IB_HCA") : "");
+			  n, name ? " called " : "", name ? name : "");
 }
 
 void gt_verbs_port_close(struct gt_verbs_port *port)

@@ -38,6 +38,10 @@ unit_tests += \
 	%D%/test_whole \
 	%D%/test_world
 
+if HAVE_VERBS
+unit_tests += %D%/test_verbs
+endif
+
 EXTRA_DIST += %D%/bounds.h %D%/cuts.h %D%/fabrics.h %D%/ring_plan.h %D%/test.h
 
 tests_unit_test_chance_SOURCES = \
