@@ -55,17 +55,30 @@ same() { # EXPECTED FOUND
 	diff "$1" <(comparable "$2")
 }
 
-machine_runs() { # FOLDER WORK
+# boots FOLDER WORK [NUMBER]: a machine of that folder, to its end.
+boots() {
+	local args status
 	mkdir -p "$2"
 	cp "$1/test.sh" "$2/test"
-	echo "export GTOPO=$GTOPO GTOPO_SRC=$src" >"$2/environment"
+	echo "export GTOPO=$GTOPO GTOPO_SRC=$src NUMBER=${3:-0}" \
+		>"$2/environment"
 	# Lines that start with a comma go on with the last argument.
-	local args
-	args=$(bash "$1/machine.sh" | tr '\n' ' ' | sed 's/ ,/,/g')
+	args=$(bash "$1/machine.sh" "$2" "${3:-0}" | tr '\n' ' ' |
+		sed 's/ ,/,/g')
 	# shellcheck disable=SC2086
 	bash "$here/boot.sh" "$cache" "$2" $args
-	local status=$?
+	status=$?
 	[ $status -eq 0 ] || echo "exit status $status"
+}
+
+# A folder has one machine, or a host.sh that boots several.
+machine_runs() { # FOLDER WORK
+	mkdir -p "$2"
+	if [ -f "$1/host.sh" ]; then
+		. "$1/host.sh"
+	else
+		boots "$1" "$2"
+	fi
 }
 
 [ $# -gt 0 ] || set -- "$here"/*/
