@@ -139,13 +139,13 @@ static int gt_check_sum(const struct gt_cluster_load *load,
 {
 	const struct gt_plan *plan = load->plan;
 	const struct gt_plan_link *link = &plan->links[i];
-	int trees = row->algo != GT_ALGO_RING;
+	int trees = row->algo == GT_ALGO_HIER;
 	int rc = GT_OK;
 
 	if (!trees || row->coll != GT_COLL_REDUCESCATTER)
 		rc = gt_cluster_load_fits(plan, load->links[i], link->gbs,
 					  link->id, err);
-	if (!rc && !trees)
+	if (!rc && row->algo == GT_ALGO_RING)
 		rc = gt_cluster_load_fits(plan, load->odd[i], link->gbs,
 					  link->id, err);
 	if (rc || !trees || row->coll == GT_COLL_ALLGATHER)
@@ -206,6 +206,8 @@ static int gt_load_cluster_channel(struct gt_cluster_load *load,
 
 	if (channel->shape == GT_SHAPE_RING)
 		return gt_load_node_ring(load, channel);
+	if (channel->shape == GT_SHAPE_FLOW)
+		return gt_load_node_flow(load, channel);
 	ok = gt_load_rate(load, coll, channel);
 	for (uint32_t t = 0; t < load->plan->cluster->nlocal && ok; t++)
 		ok = gt_load_template(load, channel, &channel->templates[t]);

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/rat.h"
+#include "plan/check.h"
 #include "plan/vertex.h"
 
 struct gt_arena;
@@ -77,6 +78,12 @@ int gt_load_half(struct gt_cluster_load *load, const struct gt_plan_hop *hop,
 int gt_load_node_ring(struct gt_cluster_load *load,
 		      const struct gt_plan_channel *channel);
 
+/* Paths of all pairs and classes (plan/cluster.h), and what they load. */
+int gt_check_node_flow(const struct gt_plan *plan, uint32_t c,
+		       struct gt_err *err);
+int gt_load_node_flow(struct gt_cluster_load *load,
+		      const struct gt_plan_channel *channel);
+
 /*
  * The certificate's routes, of which there has to be one for all pairs of a
  * node's ranks; hops of the proof's row are of these.
@@ -101,9 +108,26 @@ int gt_check_node_unused(const struct gt_plan *plan,
 			 struct gt_arena *arena, uint8_t *unused,
 			 struct gt_err *err);
 
+/* Prices of links, then uplinks, and the routes that they are about. */
+struct gt_node_prices {
+	const struct gt_plan *plan;
+	struct gt_rat *prices;
+	struct gt_node_routes routes;
+	struct gt_rat *costs;
+};
+
 /*
- * Do the prices, of links and uplinks, prove the bound on such rings: that no
- * ring through a node of the kind that the cluster allows costs less than 1?
+ * Do the prices, as lengths of links, prove the bound on what only moves: that
+ * the shortest ways from the ranks of one node to all others cost 1 together?
+ */
+int gt_check_node_lengths(const struct gt_node_prices *p,
+			  struct gt_arena *arena, enum gt_bound_state *state,
+			  struct gt_err *err);
+
+/*
+ * Do the prices, of links and uplinks, prove the bound: of a flow as above, and
+ * of rings that no ring through a node of the kind that the cluster allows
+ * costs less than 1?
  */
 int gt_check_node_prices(const struct gt_plan *plan,
 			 const struct gt_vertices *vertices,

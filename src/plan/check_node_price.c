@@ -12,13 +12,6 @@
  * left by the cheapest ports: of any, or of one rail at a time.  Costs are by
  * place, from * (nlocal + 1) + to, the world last.
  */
-struct gt_node_prices {
-	const struct gt_plan *plan;
-	struct gt_rat *prices; /* of links, then uplinks */
-	struct gt_node_routes routes;
-	struct gt_rat *costs;
-};
-
 enum { GT_NODE_UNIT_BITS = 58 };
 
 static struct gt_rat gt_node_gbs(const struct gt_plan *plan, uint32_t link)
@@ -179,5 +172,9 @@ int gt_check_node_prices(const struct gt_plan *plan,
 	if (!rc)
 		rc = gt_check_node_routes(plan, vertices, arena, &p.routes,
 					  err);
-	return rc ? rc : gt_node_prove(&p, arena, &report->bound, err);
+	if (rc)
+		return rc;
+	return gt_coll_moves(plan->coll)
+		       ? gt_check_node_lengths(&p, arena, &report->bound, err)
+		       : gt_node_prove(&p, arena, &report->bound, err);
 }

@@ -1,6 +1,7 @@
 #include "plan/check.h"
 
 #include "base/err.h"
+#include "plan/cluster.h"
 #include "plan/layout.h"
 #include "plan/plan.h"
 
@@ -61,6 +62,28 @@ static int gt_check_tree_root(const struct gt_check_use *check, uint32_t i,
 			     channel->id, root, gt_coll_name(coll), plan->root);
 }
 
+/* What a flow of a cluster does, and room for what is on its way meanwhile. */
+static int gt_check_exchange(const struct gt_check_use *check,
+			     struct gt_err *err)
+{
+	const struct gt_plan_select *use = check->use;
+	uint32_t slots = use->slots ? use->slots : check->plan->fifo_slots;
+
+	if (use->coll != GT_COLL_ALLTOALL)
+		return gt_plan_wrong(
+			check->plan,
+			gt_plan_at("%s[%u].coll", check->list, check->index),
+			err, "flows of a cluster do alltoall, not '%s'",
+			gt_coll_name(use->coll));
+	if (slots < GT_EXCHANGE_SLOTS)
+		return gt_plan_wrong(
+			check->plan,
+			gt_plan_at("%s[%u].slots", check->list, check->index),
+			err, "flows of a cluster need %d slots, not '%u'",
+			GT_EXCHANGE_SLOTS, slots);
+	return GT_OK;
+}
+
 int gt_check_purpose(const struct gt_check_use *check, struct gt_err *err)
 {
 	const struct gt_plan_select *use = check->use;
@@ -72,6 +95,8 @@ int gt_check_purpose(const struct gt_check_use *check, struct gt_err *err)
 			gt_plan_at("%s[%u].algo", check->list, check->index),
 			err, "'%s' cannot do '%s'", gt_algo_name(use->algo),
 			gt_coll_name(use->coll));
+	if (use->algo == GT_ALGO_FLOW && check->plan->cluster)
+		return gt_check_exchange(check, err);
 	for (uint32_t i = 0; i < use->nchannels && !rc; i++) {
 		if (use->algo == GT_ALGO_FLOW)
 			rc = gt_check_flow_use(check, i, err);

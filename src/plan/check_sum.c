@@ -316,9 +316,9 @@ static int gt_check_cluster_certificate(const struct gt_plan *plan,
 		rc = gt_check_sets(plan, arena, err);
 	if (!rc && plan->proof.nsets)
 		*(any ? &made->bound : &made->any_bound) = GT_BOUND_PROVEN;
-	if (!rc && !any)
+	if (!rc && plan->proof.nprices)
 		rc = gt_vertices_init(plan, arena, &vertices, err);
-	if (!rc && !any && plan->proof.nprices)
+	if (!rc && plan->proof.nprices)
 		rc = gt_check_node_prices(plan, &vertices, arena, made, err);
 	gt_arena_free(arena);
 	return rc;

@@ -272,12 +272,14 @@ static int gt_check_all(const struct gt_plan *plan, struct gt_arena *arena,
 			rc = gt_check_node_ring(plan, check.c, err);
 		else if (check.channel->shape == GT_SHAPE_TREE)
 			rc = gt_check_node_tree(plan, check.c, err);
+		else if (check.channel->shape == GT_SHAPE_FLOW)
+			rc = gt_check_node_flow(plan, check.c, err);
 		else
 			rc = gt_plan_wrong(
 				plan, gt_plan_at("channels[%u].shape", check.c),
 				err,
-				"a plan of a cluster has templates, rings and "
-				"trees only");
+				"a plan of a cluster has templates, rings, "
+				"trees and flows only");
 	}
 	return rc;
 }

@@ -70,6 +70,29 @@ uint32_t gt_nodes_at(const struct gt_plan_cluster *cluster, uint32_t origin,
 	return node;
 }
 
+uint32_t gt_nodes_class(const struct gt_plan_cluster *cluster, uint32_t a,
+			uint32_t b)
+{
+	uint32_t level = 0;
+
+	if (a == b)
+		return 0;
+	while (level + 1 < cluster->nlevels &&
+	       a / cluster->levels[level].nodes !=
+		       b / cluster->levels[level].nodes)
+		level++;
+	return level + 1;
+}
+
+uint32_t gt_nodes_in_class(const struct gt_plan_cluster *cluster,
+			   uint32_t class_)
+{
+	if (!class_)
+		return 1;
+	return cluster->levels[class_ - 1].nodes -
+	       gt_nodes_unit(cluster, class_ - 1);
+}
+
 /* The lowest level whose digit is not 0; nlevels for place 0. */
 static uint32_t gt_nodes_lowest(const struct gt_plan_cluster *cluster,
 				uint32_t place)

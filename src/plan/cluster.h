@@ -37,6 +37,12 @@
  * scan", 2009).  In the root's node the ranks hang from the root, and what is
  * above it turns round.
  *
+ * A flow of a cluster has a path for each pair of local ranks and *class* of
+ * nodes, which is how far they are apart: 0 for a node itself, else 1 + the
+ * lowest level with a switch above both.  A path of class 0 stays in the node,
+ * the others cross the network once.  What a node's ranks have for those of one
+ * node of a class they have for those of all, so loads count once for each.
+ *
  * Places form the *tree of nodes*: the parent of a place changes its lowest
  * digit that is not 0, as the level's `spread` says.  So a block enters every
  * switch of a level once.
@@ -102,6 +108,12 @@ uint32_t gt_nodes_place(const struct gt_plan_cluster *cluster, uint32_t origin,
 uint32_t gt_nodes_at(const struct gt_plan_cluster *cluster, uint32_t origin,
 		     uint32_t place);
 
+/* How far two nodes are apart, and how many nodes are so far from one. */
+uint32_t gt_nodes_class(const struct gt_plan_cluster *cluster, uint32_t a,
+			uint32_t b);
+uint32_t gt_nodes_in_class(const struct gt_plan_cluster *cluster,
+			   uint32_t class_);
+
 /* The parent of a place that is not 0. */
 uint32_t gt_nodes_parent(const struct gt_plan_cluster *cluster, uint32_t place);
 
@@ -148,6 +160,13 @@ uint32_t gt_nodes_pair_children(uint32_t n, int second, uint32_t place,
 uint32_t gt_nodes_uplink(const struct gt_plan_cluster *cluster, uint32_t level,
 			 uint32_t rail, int in);
 uint32_t gt_nodes_nuplinks(const struct gt_plan_cluster *cluster);
+
+/*
+ * A flow's rounds (plan/lower_shape.h): by how many a block is sent on later
+ * than it is sent, and taken later than that.  So many are on their way while
+ * the next are sent; hence slots.
+ */
+enum { GT_EXCHANGE_LAG = 3, GT_EXCHANGE_SLOTS = 2 * GT_EXCHANGE_LAG + 1 };
 
 /* "star" ...; -1 for none. */
 const char *gt_spread_name(enum gt_spread spread);

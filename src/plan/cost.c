@@ -256,7 +256,8 @@ static void gt_cost_time(const struct gt_cost_model *model,
 	deep = run->params->hop_us[gt_cost_net_kind(&nets[0])];
 	if (model->coll == GT_COLL_ALLREDUCE)
 		deep *= 2;
-	if (plan->select[cost->row].algo == GT_ALGO_RING)
+	if (plan->select[cost->row].algo == GT_ALGO_RING ||
+	    plan->select[cost->row].algo == GT_ALGO_FLOW)
 		deep = 0; /* node after node: it grows evenly */
 	busy = trees ? gt_cost_few_any(few, nets, &cost->link)
 		     : gt_cost_few_busiest(few, nets, &cost->link);

@@ -101,8 +101,9 @@ static void gt_cost_few_longer(double us, uint32_t which, double *most,
 }
 
 /*
- * An uplink is crossed once for each node that is not below its switch; by a
- * ring once for each rank but one, of which there are about as many as nodes.
+ * An uplink is crossed once for each node that is not below its switch, by a
+ * flow also for each that is; by a ring once for each rank but one, of which
+ * there are about as many as nodes.
  */
 static double gt_cost_few_uplink(const struct gt_cost_few *few,
 				 const struct gt_cost_net *net, uint32_t level,
@@ -116,6 +117,9 @@ static double gt_cost_few_uplink(const struct gt_cost_few *few,
 		(run->nnodes - run->levels[level].nodes);
 	if (net->plan->channels[*net->selected].shape == GT_SHAPE_RING)
 		times = (double)all->nnodes / run->nnodes;
+	if (net->plan->channels[*net->selected].shape == GT_SHAPE_FLOW)
+		times *= (double)all->levels[level].nodes /
+			 run->levels[level].nodes;
 	for (int in = 0; in < 2; in++) {
 		uint32_t at = gt_cost_uplink(net->plan, level, 0, rail, in);
 

@@ -197,6 +197,30 @@ static const struct gt_plan_hop *gt_cost_onward(
 	return hop->from == ends[0] % n && hop->to == ends[1] % n ? hop : NULL;
 }
 
+/* By which a flow's paths cross the network so far, between these two. */
+static const struct gt_plan_hop *gt_cost_far(
+	const struct gt_plan_cluster *cluster,
+	const struct gt_plan_channel *channel, const uint32_t ends[2])
+{
+	uint32_t n = cluster->nlocal;
+	uint32_t class_ = gt_nodes_class(cluster, ends[0] / n, ends[1] / n);
+
+	for (uint32_t p = 0; p < channel->npaths; p++) {
+		const struct gt_plan_path *path = &channel->paths[p];
+
+		for (uint32_t k = 0; path->class_ == class_ && k < path->nhops;
+		     k++) {
+			const struct gt_plan_hop *hop =
+				&channel->hops[path->hops[k]];
+
+			if (hop->network && hop->from == ends[0] % n &&
+			    hop->to == ends[1] % n)
+				return hop;
+		}
+	}
+	return NULL;
+}
+
 /* What goes up a template takes its hops the other way. */
 static struct gt_cost_way gt_cost_way_of(const struct gt_cost_routes *r,
 					 const struct gt_plan_channel *channel,
@@ -207,6 +231,10 @@ static struct gt_cost_way gt_cost_way_of(const struct gt_cost_routes *r,
 	struct gt_cost_way way = {.nodes = {ends[0] / n, ends[1] / n}};
 	uint32_t a = ends[0] % n, b = ends[1] % n;
 
+	if (way.nodes[0] != way.nodes[1] && channel->shape == GT_SHAPE_FLOW) {
+		way.hop = gt_cost_far(r->plan->cluster, channel, ends);
+		return way;
+	}
 	if (way.nodes[0] != way.nodes[1] && !channel->templates) {
 		way.hop = gt_cost_onward(r, channel, ends);
 		return way;

@@ -2,10 +2,10 @@
 gtopo_core_sources += \
 	%D%/check_cluster.c %D%/check_cluster.h %D%/check_sum.c \
 	%D%/check_node_ring.c %D%/check_node_price.c %D%/check_node_route.c \
-	%D%/check_node_tree.c \
+	%D%/check_node_flow.c %D%/check_node_length.c %D%/check_node_tree.c \
 	%D%/check_template.c \
 	%D%/cluster.c %D%/cluster.h \
-	%D%/lower_template.c \
+	%D%/lower_node_flow.c %D%/lower_template.c \
 	%D%/print_cluster.c %D%/print_cluster.h %D%/read_cluster.c \
 	%D%/uses.c %D%/uses.h \
 	%D%/vertex.c %D%/vertex.h \

@@ -85,6 +85,8 @@ int gt_lower(const struct gt_plan *plan, const struct gt_lower_want *want,
 		rc = gt_lower_ring(&l, err);
 	else if (want->use.algo == GT_ALGO_TREE)
 		rc = gt_lower_tree(&l, err);
+	else if (want->use.algo == GT_ALGO_FLOW && plan->cluster)
+		rc = gt_lower_node_flow(&l, err);
 	else if (want->use.algo == GT_ALGO_FLOW)
 		rc = gt_lower_flow(&l, err);
 	else if (want->use.algo == GT_ALGO_HIER)

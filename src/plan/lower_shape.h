@@ -66,6 +66,21 @@ int gt_lower_mesh(const struct gt_lowering *l, struct gt_err *err);
 int gt_lower_flow(const struct gt_lowering *l, struct gt_err *err);
 
 /*
+ * Flows of clusters: an all-to-all in rounds, a rank's peers one after the
+ * other.  In round (d, e) node v meets the node whose digits are those of d
+ * less those of v, and rank g of the one rank e - g of the other: so who sends
+ * a block to a peer gets that peer's in the same round, and in place nothing is
+ * overwritten before it was sent.  A rank sends its own block, some rounds
+ * later passes on what goes through it, by order of source, and some later
+ * takes what is for it.  All do this in the same order of rounds and sources;
+ * FIFOs are by peer and by these three, one slice a round between senders and
+ * takers.  So data always comes from what is earlier in the order, and room
+ * too, with more slots than the rounds a block may lie: nothing waits in a
+ * circle.  A rank is connected to those it has hops to or from, and no others.
+ */
+int gt_lower_node_flow(const struct gt_lowering *l, struct gt_err *err);
+
+/*
  * Templates: each block has a tree of its own, a shifted template
  * (plan/cluster.h), and a rank has a part in all of them.  Nothing but the
  * rank's own part is made.

@@ -42,7 +42,7 @@ enum gt_algo {
 	GT_ALGO_TREE,     /* trees and chains */
 	GT_ALGO_ONE_SHOT, /* mesh: everything to everyone who needs it */
 	GT_ALGO_TWO_SHOT, /* mesh: each rank first has a part to itself */
-	GT_ALGO_FLOW,     /* flows: each block along its path */
+	GT_ALGO_FLOW,     /* flows: each block along its path; clusters' too */
 	GT_ALGO_HIER,     /* templates: each rank's block along a tree */
 	GT_ALGO_STEPS,    /* the plan's programs, for one collective */
 	GT_NALGOS
@@ -102,10 +102,17 @@ struct gt_plan_hop {
 	int network;
 };
 
-/* How a flow gets what its first rank has for its last one there. */
+/*
+ * How a flow gets what its first rank has for its last one there.  Of a
+ * cluster (plan/cluster.h): for all pairs of a rank of one node and one of
+ * another, so far away, or of the same node.
+ */
 struct gt_plan_path {
 	uint32_t nranks; /* at least 3, each once */
 	uint32_t *ranks;
+	/* of a cluster instead: gt_nodes_class(), hops of the channel */
+	uint32_t class_, nhops;
+	uint32_t *hops;
 };
 
 struct gt_plan_channel {
@@ -116,8 +123,9 @@ struct gt_plan_channel {
 	uint32_t root;
 	/* Tree: nranks entries, -1 at the root; of a cluster: a node's. */
 	int32_t *parent;
-	int second;      /* tree of a cluster: which of two (plan/cluster.h) */
-	uint32_t npaths; /* flow: of pairs that do not go directly */
+	int second; /* tree of a cluster: which of two (plan/cluster.h) */
+	uint32_t
+		npaths; /* flow: of pairs that do not go directly; cluster: all */
 	struct gt_plan_path *paths;
 	uint32_t nchunks;    /* steps: that the result is divided into */
 	uint32_t nscratch;   /* steps: scratch places of each rank */
@@ -133,8 +141,8 @@ struct gt_plan_channel {
 };
 
 /*
- * Of a cluster's rings also uplinks have one: those numbers follow the links'
- * (gt_nodes_uplink()).
+ * Of a cluster's rings and flows also uplinks have one: those numbers follow
+ * the links' (gt_nodes_uplink()).
  */
 struct gt_plan_price {
 	uint32_t link;
@@ -189,8 +197,9 @@ struct gt_plan_set {
  *     reduce-scatter: each rank's cheapest tree costs 1 on average.  Every
  *     byte leaves a tree behind, whatever the schedule;
  *   class any of what only moves (gt_coll_moves()): the cheapest ways of all
- *     pairs of ranks cost 1 together.  Every byte leaves a path behind, as long
- *     as it is passed on as it is;
+ *     pairs of ranks cost 1 together; of a cluster those that begin in one
+ *     node, where crossing an uplink costs its price for each node below it.
+ *     Every byte leaves a path behind, as long as it is passed on as it is;
  *   class tree, of an all-reduce: no tree, up and down together, does.
  *
  * Where the proof is about at most max_channels channels (class ring), a

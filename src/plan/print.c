@@ -127,9 +127,17 @@ static void gt_print_paths(const struct gt_plan_channel *channel,
 {
 	gt_buf_puts(out, "      \"paths\": [");
 	for (uint32_t i = 0; i < channel->npaths; i++) {
+		const struct gt_plan_path *path = &channel->paths[i];
+
 		gt_print_between(out, i, "        ");
-		gt_print_numbers(out, channel->paths[i].nranks,
-				 channel->paths[i].ranks);
+		if (!path->nhops) {
+			gt_print_numbers(out, path->nranks, path->ranks);
+			continue;
+		}
+		gt_buf_printf(out, "{\"class\": %" PRIu32 ", \"hops\": ",
+			      path->class_);
+		gt_print_numbers(out, path->nhops, path->hops);
+		gt_buf_puts(out, "}");
 	}
 	gt_print_end(out, channel->npaths, "      ");
 	gt_buf_puts(out, ",\n");

@@ -177,7 +177,30 @@ static int gt_read_chunks(const struct gt_json *object,
 	return gt_json_u32(&at, UINT32_MAX, &channel->nscratch, err);
 }
 
-/* Pairs that are not named go directly. */
+/* Ranks; of a cluster a class and hops. */
+static int gt_read_path(struct gt_plan_reader *reader, const struct gt_json *at,
+			struct gt_plan_path *path, struct gt_err *err)
+{
+	static const char *const keys[] = {"class", "hops", NULL};
+	struct gt_json member;
+	int rc;
+
+	if (!reader->plan->cluster)
+		return gt_read_numbers(reader, at, reader->plan->nranks - 1,
+				       &path->nranks, &path->ranks, err);
+	rc = gt_json_object(at, keys, err);
+	if (!rc)
+		rc = gt_json_need(at, "class", &member, err);
+	if (!rc)
+		rc = gt_json_u32(&member, UINT16_MAX, &path->class_, err);
+	if (!rc)
+		rc = gt_json_need(at, "hops", &member, err);
+	return rc ? rc
+		  : gt_read_numbers(reader, &member, UINT32_MAX - 1,
+				    &path->nhops, &path->hops, err);
+}
+
+/* Pairs that are not named go directly, but in a cluster. */
 static int gt_read_paths(struct gt_plan_reader *reader,
 			 const struct gt_json *object,
 			 struct gt_plan_channel *channel, struct gt_err *err)
@@ -186,9 +209,11 @@ static int gt_read_paths(struct gt_plan_reader *reader,
 	uint32_t n;
 	int rc;
 
-	if (!gt_json_get(object, "paths", &at))
+	if (!gt_json_get(object, "paths", &at) && !reader->plan->cluster)
 		return GT_OK;
-	rc = gt_json_array(&at, &n, err);
+	rc = gt_json_need(object, "paths", &at, err);
+	if (!rc)
+		rc = gt_json_array(&at, &n, err);
 	if (rc)
 		return rc;
 	channel->paths = gt_read_array(reader, n, sizeof(*channel->paths), err);
@@ -197,9 +222,7 @@ static int gt_read_paths(struct gt_plan_reader *reader,
 	channel->npaths = n;
 	for (uint32_t i = 0; i < n && !rc; i++) {
 		gt_json_item(&at, i, &item);
-		rc = gt_read_numbers(reader, &item, reader->plan->nranks - 1,
-				     &channel->paths[i].nranks,
-				     &channel->paths[i].ranks, err);
+		rc = gt_read_path(reader, &item, &channel->paths[i], err);
 	}
 	return rc;
 }

@@ -58,6 +58,8 @@ static const char *const plan_files[] = {
 	"cluster3x3-tree-allreduce",
 	"cluster4x2-tree-broadcast",
 	"cluster4x2-tree-reduce",
+	"cluster4x2-alltoall",
+	"cluster3x2-alltoall",
 };
 
 static const char *const proof_files[] = {
@@ -85,6 +87,8 @@ static const char *const proof_files[] = {
 	"nvlink4x2-allgather",
 	"uneven6-allreduce",
 	"cluster3x3-tree-allreduce",
+	"cluster4x2-alltoall",
+	"cluster3x2-alltoall",
 };
 
 enum {
