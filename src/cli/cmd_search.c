@@ -306,6 +306,35 @@ static int gt_search_machine(const struct gt_cmd_args *args,
 	return rc;
 }
 
+/* The same of what only moves: all-to-all, which is alike for all nodes. */
+static int gt_search_nodes_move(const struct gt_search_opts *opts,
+				struct gt_err *err)
+{
+	enum gt_coll coll = (enum gt_coll)opts->coll;
+
+	if (coll != GT_COLL_ALLTOALL)
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "--coll %s is for one machine, or up to %d "
+				  "GPUs; of more, alltoall is planned",
+				  gt_coll_name(coll), GT_WHOLE_MAX_RANKS);
+	if (opts->algo != GT_SEARCH_AUTO && opts->algo != GT_SEARCH_HIER &&
+	    opts->algo != GT_SEARCH_FLOW && opts->algo != GT_SEARCH_ALLTOALL)
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "--algo %s cannot do alltoall of more than "
+				  "%d GPUs; auto, flow and hier can",
+				  gt_search_algos[opts->algo],
+				  GT_WHOLE_MAX_RANKS);
+	if (opts->equal || opts->trees_per_root || opts->max_channels)
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "--%s is not for alltoall of more than %d "
+				  "GPUs",
+				  opts->equal            ? "equal"
+				  : opts->trees_per_root ? "trees-per-root"
+							 : "max-channels",
+				  GT_WHOLE_MAX_RANKS);
+	return GT_OK;
+}
+
 /* What a cluster's search cannot do. */
 static int gt_search_nodes_can(const struct gt_search_opts *opts,
 			       struct gt_err *err)
@@ -313,10 +342,7 @@ static int gt_search_nodes_can(const struct gt_search_opts *opts,
 	enum gt_coll coll = (enum gt_coll)opts->coll;
 
 	if (gt_coll_moves(coll))
-		return gt_err_set(err, GT_EINPUT, NULL,
-				  "--coll %s is for one machine, or up to %d "
-				  "GPUs",
-				  gt_coll_name(coll), GT_WHOLE_MAX_RANKS);
+		return gt_search_nodes_move(opts, err);
 	if (opts->algo != GT_SEARCH_AUTO && opts->algo != GT_SEARCH_HIER &&
 	    opts->algo != GT_SEARCH_RING && opts->algo != GT_SEARCH_TREE)
 		return gt_err_set(err, GT_EINPUT, NULL,
@@ -344,7 +370,8 @@ static int gt_search_nodes_can(const struct gt_search_opts *opts,
 	    (opts->algo == GT_SEARCH_RING || gt_coll_is_rooted(coll)))
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "--explain of several nodes is about trees, "
-				  "of allreduce, allgather and reducescatter");
+				  "of allreduce, allgather and reducescatter, "
+				  "and about alltoall");
 	if (opts->algo == GT_SEARCH_HIER && gt_coll_is_rooted(coll))
 		return gt_err_set(
 			err, GT_EINPUT, NULL,

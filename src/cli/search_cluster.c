@@ -11,6 +11,7 @@
 #include "plan/cluster.h"
 #include "plan/plan.h"
 #include "search/hier.h"
+#include "search/hier_flow.h"
 #include "search/hier_request.h"
 #include "search/request.h"
 #include "topo/cluster.h"
@@ -24,10 +25,14 @@ static void gt_search_cluster_tell(const struct gt_cmd_args *args,
 	double bound = gt_rat_double(proof->bound);
 	double any = gt_rat_double(proof->any_bound);
 	int rings = proof->class_ == GT_PROOF_RING;
+	int flows = gt_coll_moves(plan->coll);
 
-	gt_cmd_note(args, "%u nodes of %u GPUs: %s of %g GB/s in %u channels",
+	gt_cmd_note(args, "%u nodes of %u GPUs: %s of %g GB/s%s in %u channels",
 		    plan->cluster->nnodes, plan->cluster->nlocal,
-		    rings ? "rings" : "trees", value,
+		    rings   ? "rings"
+		    : flows ? "flows"
+			    : "trees",
+		    value, flows ? " a pair" : "",
 		    gt_plan_main(plan)->nchannels);
 	if (plan->has_proof && proof->optimal)
 		gt_cmd_note(args, "proved: no %s more",
@@ -52,6 +57,7 @@ static int gt_search_most(const struct gt_hier_request *base,
 	struct gt_arena *arena = gt_arena_new();
 	struct gt_hier_request request = *base;
 	struct gt_cluster *most = NULL;
+	struct gt_hier_flow flow;
 	struct gt_hier *hier = NULL;
 	struct gt_hier_ask ask;
 	int rc = arena ? gt_cluster_even(uneven, GT_EVEN_MOST, &most, err)
@@ -61,8 +67,13 @@ static int gt_search_most(const struct gt_hier_request *base,
 	if (!rc)
 		rc = gt_hier_new(&request, arena, &hier, err);
 	ask = (struct gt_hier_ask){hier, request.coll, request.root, 1};
-	if (!rc)
+	if (!rc && gt_coll_moves(request.coll)) {
+		rc = gt_hier_flow_solve(hier, arena, &flow, err);
+		bound->found = !rc && flow.has_bound;
+		bound->value = flow.bound;
+	} else if (!rc) {
 		rc = gt_hier_bound_find(&ask, arena, bound, err);
+	}
 	gt_cluster_free(most);
 	gt_arena_free(arena);
 	return rc;
@@ -74,9 +85,8 @@ static int gt_search_loss(const struct gt_cmd_args *args,
 			  const struct gt_cluster *uneven,
 			  const struct gt_plan *plan, struct gt_err *err)
 {
-	double value = gt_rat_double(plan->proof.value) *
-		       gt_rat_double(gt_plan_algbw_factor(plan)),
-	       most;
+	int flows = gt_coll_moves(request->coll);
+	double value = gt_rat_double(plan->proof.value), most;
 	struct gt_hier_bound bound;
 	int rc;
 
@@ -84,14 +94,17 @@ static int gt_search_loss(const struct gt_cmd_args *args,
 		    "nodes or switches are not all alike: planned with what "
 		    "all have, %u ports of each node",
 		    plan->cluster->nports);
+	if (!flows)
+		value *= gt_rat_double(gt_plan_algbw_factor(plan));
 	rc = gt_search_most(request, uneven, &bound, err);
 	if (rc || !bound.found)
 		return rc;
 	most = gt_rat_double(bound.value);
 	gt_cmd_warn(args,
-		    "that reaches %g GB/s; with what any has no schedule "
+		    "that reaches %g GB/s%s; with what any has no schedule "
 		    "reaches more than %g GB/s (%.3g%% more)",
-		    value, most, 100 * (most / value - 1));
+		    value, flows ? " a pair" : "", most,
+		    100 * (most / value - 1));
 	return GT_OK;
 }
 
@@ -117,6 +130,8 @@ static int gt_search_cluster_on(const struct gt_cmd_args *args,
 				"there is no rank '%u', only %u of them",
 				request.root,
 				base->cluster->nnodes * request.ngpus);
+	else if (gt_coll_moves(request.coll))
+		rc = gt_hier_search_flow(&request, plan, err);
 	else if (!strcmp(search->algo, "ring"))
 		rc = gt_hier_search_rings(&request, plan, err);
 	else if (!strcmp(search->algo, "tree"))

@@ -7,9 +7,11 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "plan/cluster.h"
 #include "plan/plan.h"
 #include "search/fabric.h"
 #include "search/hier.h"
+#include "search/hier_flow.h"
 #include "search/hier_ports.h"
 #include "search/hier_request.h"
 #include "search/hier_trees.h"
@@ -41,20 +43,21 @@ struct gt_xc {
 	struct gt_arena *arena;
 	struct gt_buf *out;
 	struct gt_hier *hier;
-	struct gt_hier_trees trees;
-	struct gt_hier_bound bound;
-	struct gt_rat x; /* what a rank's block has */
+	struct gt_hier_bound bound; /* of a flow: without a cut */
+	struct gt_rat x; /* what a rank's block has, or a pair of a flow */
 	uint8_t *full;   /* by row */
 	uint32_t ngroups, nwishes;
 	struct gt_xc_group *groups;
 	struct gt_xc_wish *wishes;
 };
 
-/* Block rate to size of the result over time. */
+/* Block rate to size of the result over time; a pair's rate as it is. */
 static double gt_xc_value(const struct gt_xc *e, struct gt_rat x)
 {
 	double n = (double)e->hier->box->nranks * e->hier->cluster.nnodes;
 
+	if (gt_coll_moves(e->request->coll))
+		return gt_rat_double(x);
 	return gt_rat_double(x) * n /
 	       (e->request->coll == GT_COLL_ALLREDUCE ? 2 : 1);
 }
@@ -65,6 +68,8 @@ static int gt_xc_optimal(const struct gt_xc *e)
 	int64_t n = (int64_t)e->hier->box->nranks * e->hier->cluster.nnodes;
 	struct gt_rat value = GT_RAT(1, 1);
 
+	if (gt_coll_moves(e->request->coll))
+		n = 1;
 	if (e->request->coll == GT_COLL_ALLREDUCE)
 		value = GT_RAT(1, 2);
 	return gt_rat_mul(value, GT_RAT(n, 1), &value) &&
@@ -72,31 +77,59 @@ static int gt_xc_optimal(const struct gt_xc *e)
 	       !gt_rat_cmp(value, e->bound.value);
 }
 
+static const char *gt_xc_unit(const struct gt_xc *e)
+{
+	return gt_coll_moves(e->request->coll) ? "GB/s a pair" : "GB/s";
+}
+
+/* The rate of the cluster's trees, and which rows are full. */
+static int gt_xc_trees(const struct gt_xc *e, const struct gt_hier *hier,
+		       struct gt_arena *arena, uint8_t *full, struct gt_rat *x,
+		       struct gt_err *err)
+{
+	struct gt_hier_trees trees;
+	struct gt_rat at;
+	int rc = gt_hier_solve(hier, e->request->coll, arena, &trees, err);
+
+	if (rc)
+		return rc;
+	if (!gt_hier_rate(hier, &trees, x))
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "the rates need more than 64 bits");
+	for (uint32_t r = 0; full && r < trees.rows.n; r++)
+		full[r] = gt_hier_row_rate(hier, &trees, r, &at) > 0 &&
+			  !gt_rat_cmp(at, *x);
+	return GT_OK;
+}
+
 static int gt_xc_solve(struct gt_xc *e, struct gt_err *err)
 {
 	struct gt_arena *arena = e->arena;
 	struct gt_hier_ask ask = {.coll = e->request->coll, .all_routes = 1};
-	struct gt_rat at;
+	struct gt_hier_flow flow;
 	int rc = gt_hier_new(e->request, arena, &e->hier, err);
 
-	if (!rc)
-		rc = gt_hier_solve(e->hier, e->request->coll, arena, &e->trees,
-				   err);
-	ask.hier = e->hier;
-	if (!rc)
-		rc = gt_hier_bound_find(&ask, arena, &e->bound, err);
 	if (rc)
 		return rc;
-	e->full = gt_arena_array(arena, e->trees.rows.n, sizeof(*e->full));
+	e->full = gt_arena_array(arena,
+				 e->hier->box->nlinks +
+					 gt_nodes_nuplinks(&e->hier->cluster),
+				 sizeof(*e->full));
 	if (!e->full)
 		return gt_err_nomem(err);
-	if (!gt_hier_rate(e->hier, &e->trees, &e->x))
-		return gt_err_set(err, GT_EINPUT, NULL,
-				  "the rates need more than 64 bits");
-	for (uint32_t r = 0; r < e->trees.rows.n; r++)
-		e->full[r] = gt_hier_row_rate(e->hier, &e->trees, r, &at) > 0 &&
-			     !gt_rat_cmp(at, e->x);
-	return GT_OK;
+	if (gt_coll_moves(e->request->coll)) {
+		rc = gt_hier_flow_solve(e->hier, arena, &flow, err);
+		if (rc)
+			return rc;
+		gt_hier_flow_rate(&flow, e->full);
+		e->x = flow.rate;
+		e->bound.found = flow.has_bound;
+		e->bound.value = flow.bound;
+		return GT_OK;
+	}
+	rc = gt_xc_trees(e, e->hier, arena, e->full, &e->x, err);
+	ask.hier = e->hier;
+	return rc ? rc : gt_hier_bound_find(&ask, arena, &e->bound, err);
 }
 
 /* The device, or NULL: what is beyond a node's NVSwitches. */
@@ -206,21 +239,21 @@ static void gt_xc_proof(const struct gt_xc *e)
 	double bound = gt_rat_double(e->bound.value);
 
 	gt_buf_printf(e->out,
-		      "%s of %" PRIu32 " nodes of %" PRIu32 " GPUs: %g GB/s\n",
+		      "%s of %" PRIu32 " nodes of %" PRIu32 " GPUs: %g %s\n",
 		      gt_coll_name(e->request->coll), e->hier->cluster.nnodes,
-		      e->hier->box->nranks, value);
+		      e->hier->box->nranks, value, gt_xc_unit(e));
 	if (!e->bound.found)
 		return;
 	if (!gt_xc_optimal(e))
 		gt_buf_printf(e->out,
-			      "proved: no schedule reaches more than %g GB/s "
+			      "proved: no schedule reaches more than %g %s "
 			      "(%.3g%% above this)\n",
-			      bound, 100 * (bound / value - 1));
+			      bound, gt_xc_unit(e), 100 * (bound / value - 1));
 	else
 		gt_buf_puts(e->out, "proved: no schedule reaches more\n");
 	if (e->bound.nparts)
 		gt_xc_parts(e);
-	else
+	else if (!gt_coll_moves(e->request->coll))
 		gt_xc_cut(e);
 	gt_xc_left_out(e);
 }
@@ -504,8 +537,8 @@ static int gt_xc_try(struct gt_xc *e, struct gt_xc_wish *wish,
 	struct gt_arena *arena = gt_arena_new();
 	struct gt_fabric box = *e->hier->box;
 	struct gt_hier hier = *e->hier;
-	struct gt_hier_trees trees;
-	struct gt_rat x;
+	struct gt_hier_flow flow;
+	struct gt_rat x = GT_RAT(0, 1);
 	int rc;
 
 	if (!arena)
@@ -526,9 +559,14 @@ static int gt_xc_try(struct gt_xc *e, struct gt_xc_wish *wish,
 					   &box.links[i].gbs);
 		if (wish->level != UINT32_MAX)
 			hier.cluster.levels[wish->level].gbs = wish->gbs;
-		rc = gt_hier_solve(&hier, e->request->coll, arena, &trees, err);
+		if (gt_coll_moves(e->request->coll))
+			rc = gt_hier_flow_solve(&hier, arena, &flow, err);
+		else
+			rc = gt_xc_trees(e, &hier, arena, NULL, &x, err);
 	}
-	if (!rc && gt_hier_rate(&hier, &trees, &x))
+	if (!rc && gt_coll_moves(e->request->coll))
+		x = flow.rate;
+	if (!rc)
 		wish->gain = gt_rat_double(x) / gt_rat_double(e->x);
 	gt_arena_free(arena);
 	return rc;
@@ -572,9 +610,10 @@ static int gt_xc_wishes(struct gt_xc *e, struct gt_err *err)
 	for (uint32_t i = 0; i < e->nwishes; i++) {
 		if (e->wishes[i].gain < 1.0005)
 			continue;
-		gt_buf_printf(e->out, "  %s: %.3gx, %g GB/s\n",
-			      e->wishes[i].text, e->wishes[i].gain,
-			      e->wishes[i].gain * gt_xc_value(e, e->x));
+		gt_buf_printf(e->out, "  %s: %.3gx, %g %s\n", e->wishes[i].text,
+			      e->wishes[i].gain,
+			      e->wishes[i].gain * gt_xc_value(e, e->x),
+			      gt_xc_unit(e));
 		shown++;
 	}
 	if (!shown)

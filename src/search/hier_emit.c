@@ -14,7 +14,8 @@
 enum {
 	GT_HIER_SLOTS = 8,
 	GT_HIER_SLICE_BYTES = 524288,
-	GT_HIER_WORKERS = 32, /* of all channels; a port needs few */
+	GT_HIER_WORKERS = 32,     /* of all channels; a port needs few */
+	GT_HIER_FLOW_WORKERS = 8, /* each has FIFOs to all of a rail */
 };
 
 /* A tree for a part of a root's blocks. */
@@ -145,10 +146,8 @@ struct gt_plan_hop gt_hier_hop_make(struct gt_hier_emit *e, uint32_t from,
 	return hop;
 }
 
-/* The hop, made when it is not there yet. */
-static uint32_t gt_hier_hop(struct gt_hier_emit *e,
-			    struct gt_plan_channel *channel, uint32_t from,
-			    uint32_t to, const struct gt_hier_net *net)
+uint32_t gt_hier_hop(struct gt_hier_emit *e, struct gt_plan_channel *channel,
+		     uint32_t from, uint32_t to, const struct gt_hier_net *net)
 {
 	struct gt_plan_hop hop = gt_hier_hop_make(e, from, to, net);
 	uint32_t i;
@@ -321,11 +320,21 @@ static void gt_hier_emit_pieces(struct gt_hier_emit *e)
 		gt_hier_share_out(e, left);
 }
 
+static enum gt_algo gt_hier_algo(const struct gt_hier_found *found)
+{
+	if (found->flow)
+		return GT_ALGO_FLOW;
+	if (found->pairs)
+		return GT_ALGO_TREE;
+	return found->trees ? GT_ALGO_HIER : GT_ALGO_RING;
+}
+
 static void gt_hier_emit_select(struct gt_hier_emit *e)
 {
 	struct gt_plan *plan = e->plan;
 	struct gt_plan_select *select = gt_hier_array(e, 1, sizeof(*select));
 	uint32_t *ids = gt_hier_array(e, plan->nchannels, sizeof(*ids));
+	uint32_t workers;
 
 	if (e->failed)
 		return;
@@ -333,16 +342,14 @@ static void gt_hier_emit_select(struct gt_hier_emit *e)
 		ids[i] = i;
 	*select = (struct gt_plan_select){.max_bytes = UINT64_MAX,
 					  .coll = plan->coll,
-					  .algo = e->found->pairs ? GT_ALGO_TREE
-						  : e->found->trees
-							  ? GT_ALGO_HIER
-							  : GT_ALGO_RING,
+					  .algo = gt_hier_algo(e->found),
 					  .protocol = GT_PROTOCOL_SIMPLE,
 					  .nchannels = plan->nchannels,
 					  .channels = ids,
 					  .workers = 1};
-	if (plan->nchannels < GT_HIER_WORKERS)
-		select->workers = GT_HIER_WORKERS / plan->nchannels;
+	workers = e->found->flow ? GT_HIER_FLOW_WORKERS : GT_HIER_WORKERS;
+	if (plan->nchannels < workers)
+		select->workers = workers / plan->nchannels;
 	plan->select = select;
 	plan->nselect = 1;
 }
@@ -475,13 +482,17 @@ static void gt_hier_emit_all(struct gt_hier_emit *e)
 		gt_hier_emit_trees(e);
 	if (e->failed || e->found->trees)
 		return;
-	if (e->found->pairs)
+	if (e->found->flow)
+		gt_hier_emit_flow(e);
+	else if (e->found->pairs)
 		gt_hier_emit_pairs(e);
 	else
 		gt_hier_emit_rings(e);
 	if (!e->failed)
 		gt_hier_emit_select(e);
-	if (!e->failed && e->found->pairs)
+	if (!e->failed && e->found->flow)
+		gt_hier_emit_flow_proof(e);
+	else if (!e->failed && e->found->pairs)
 		gt_hier_emit_proof(e);
 	else if (!e->failed)
 		gt_hier_emit_ring_proof(e);

@@ -31,6 +31,10 @@ void *gt_hier_array(struct gt_hier_emit *e, size_t n, size_t size_bytes);
 struct gt_plan_hop gt_hier_hop_make(struct gt_hier_emit *e, uint32_t from,
 				    uint32_t to, const struct gt_hier_net *net);
 
+/* The channel's hop as above, added when it is not there yet: its number. */
+uint32_t gt_hier_hop(struct gt_hier_emit *e, struct gt_plan_channel *channel,
+		     uint32_t from, uint32_t to, const struct gt_hier_net *net);
+
 /* The bound's sets of vertices, as the certificate. */
 void gt_hier_emit_sets(struct gt_hier_emit *e);
 
@@ -44,5 +48,9 @@ void gt_hier_emit_pairs(struct gt_hier_emit *e);
 /* Channels and proof of rings: found->rings. */
 void gt_hier_emit_rings(struct gt_hier_emit *e);
 void gt_hier_emit_ring_proof(struct gt_hier_emit *e);
+
+/* Channels and proof of a flow: found->flow. */
+void gt_hier_emit_flow(struct gt_hier_emit *e);
+void gt_hier_emit_flow_proof(struct gt_hier_emit *e);
 
 #endif

@@ -8,6 +8,7 @@
 #include "search/auto.h"
 #include "search/fabric.h"
 #include "search/hier.h"
+#include "search/hier_flow.h"
 #include "search/hier_ports.h"
 #include "search/hier_pair.h"
 #include "search/hier_ring.h"
@@ -271,6 +272,27 @@ int gt_hier_search_pairs(const struct gt_hier_request *request,
 	if (!arena)
 		return gt_err_nomem(err);
 	rc = gt_hier_pairs_on(request, arena, plan, err);
+	gt_arena_free(arena);
+	return rc;
+}
+
+int gt_hier_search_flow(const struct gt_hier_request *request,
+			struct gt_plan **plan, struct gt_err *err)
+{
+	struct gt_arena *arena = gt_arena_new();
+	struct gt_hier_flow flow;
+	struct gt_hier_found found = {.request = request, .flow = &flow};
+	struct gt_hier *hier;
+	int rc;
+
+	if (!arena)
+		return gt_err_nomem(err);
+	rc = gt_hier_new(request, arena, &hier, err);
+	found.hier = hier;
+	if (!rc)
+		rc = gt_hier_flow_solve(hier, arena, &flow, err);
+	if (!rc)
+		rc = gt_hier_emit(&found, plan, err);
 	gt_arena_free(arena);
 	return rc;
 }

@@ -14,6 +14,7 @@ struct gt_err;
 struct gt_hier;
 struct gt_hier_bound;
 struct gt_hier_doors;
+struct gt_hier_flow;
 struct gt_hier_pairs;
 struct gt_hier_trees;
 struct gt_paths;
@@ -52,6 +53,10 @@ int gt_hier_takes(const struct gt_cluster *cluster, struct gt_err *err);
 int gt_hier_search_pairs(const struct gt_hier_request *request,
 			 struct gt_plan **plan, struct gt_err *err);
 
+/* All-to-all, as a flow that is the same in all nodes. */
+int gt_hier_search_flow(const struct gt_hier_request *request,
+			struct gt_plan **plan, struct gt_err *err);
+
 /*
  * All of these that do the collective, each at the sizes where it is quickest
  * (search/auto.h); the proof is that of the largest bandwidth.
@@ -71,6 +76,7 @@ struct gt_hier_found {
 	const struct gt_proposal *rings;
 	const struct gt_hier_doors *doors;
 	const struct gt_hier_pairs *pairs; /* or NULL */
+	const struct gt_hier_flow *flow;   /* or NULL; without bound */
 };
 int gt_hier_emit(const struct gt_hier_found *found, struct gt_plan **plan,
 		 struct gt_err *err);

@@ -20,6 +20,9 @@ gtopo_core_sources += \
 	%D%/hier.h %D%/hier_bound.c %D%/hier_emit.c %D%/hier_emit.h \
 	%D%/hier_emit_pair.c %D%/hier_pair.c %D%/hier_pair.h \
 	%D%/hier_emit_ring.c %D%/hier_emit_route.c %D%/hier_ring.c %D%/hier_ring.h \
+	%D%/hier_emit_flow.c %D%/hier_flow.c %D%/hier_flow.h \
+	%D%/hier_flow_few.c %D%/hier_flow_lanes.c %D%/hier_flow_lp.h \
+	%D%/hier_flow_prove.c %D%/hier_flow_way.c \
 	%D%/hier_graph.c %D%/hier_graph.h \
 	%D%/hier_ports.c %D%/hier_ports.h \
 	%D%/hier_price.c %D%/hier_request.c %D%/hier_request.h \

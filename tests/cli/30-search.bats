@@ -381,7 +381,7 @@ allgather and reducescatter; take --algo ring"
 	want 2 "gtopo search: --root: there is no rank '16', only 16 of them"
 	run_split gtopo search --algo ring --explain --nodes 2 "$(h100)"
 	want 2 "gtopo search: --explain of several nodes is about trees, of \
-allreduce, allgather and reducescatter"
+allreduce, allgather and reducescatter, and about alltoall"
 	cluster "<node file=\"$GTOPO_SRC/share/xml/dgx-1v.xml\" count=\"1\"/>
 		<node file=\"$GTOPO_SRC/share/xml/h200-vm-4.xml\"/>
 		<fabric><level/></fabric>"

@@ -77,8 +77,14 @@ setup() {
 	want 2 "gtopo search: --algo alltoall cannot do allreduce; auto and mesh can"
 	run_split gtopo search --equal --coll alltoall "$xml/dgx-1v.xml"
 	want 2 "gtopo search: --equal is for rings and trees, not for alltoall"
-	run_split gtopo search --nodes 9 --coll alltoall "$xml/dgx-h100.xml"
-	want 2 "gtopo search: --coll alltoall is for one machine, or up to 64 GPUs"
+	run_split gtopo search --nodes 9 --coll gather "$xml/dgx-h100.xml"
+	want 2 "gtopo search: --coll gather is for one machine, or up to 64 GPUs; of more, alltoall is planned"
+	run_split gtopo search --nodes 9 --algo mesh --coll alltoall \
+		"$xml/dgx-h100.xml"
+	want 2 "gtopo search: --algo mesh cannot do alltoall of more than 64 GPUs; auto, flow and hier can"
+	run_split gtopo search --nodes 9 --max-channels 2 --coll alltoall \
+		"$xml/dgx-h100.xml"
+	want 2 "gtopo search: --max-channels is not for alltoall of more than 64 GPUs"
 }
 
 @test "the proof in words, a picture" {
@@ -106,4 +112,62 @@ setup() {
 	gtopo verify plan | grep -q 'any schedule: optimal, proven'
 	gtopo search --algo mesh --coll alltoall "$xml/4x-dgx-h100.xml" |
 		grep '"optimal": false'
+}
+
+@test "a cluster of any size: proved, verified, predicted, in words" {
+	# 8 * (N - 1) pairs each way over a card of 48
+	for algo in auto flow alltoall hier; do
+		gtopo search --nodes 128 --algo "$algo" --coll alltoall \
+			-o plan "$xml/dgx-h100.xml"
+		grep -q '"value": "6/127"' plan
+	done
+	gtopo verify plan | grep -q 'any schedule: optimal, proven'
+	gtopo search --nodes 12500 --coll alltoall -o plan "$xml/dgx-h100.xml"
+	grep -q '"value": "6/12499"' plan
+	[ "$(stat -c %s plan)" -lt 1000000 ]
+	gtopo verify plan | grep -q 'alltoall of 100000 ranks over 1 channel'
+	gtopo predict -b 1M -e 1M plan | grep -q 'flow   simple    model'
+	gtopo search -v --coll alltoall -o plan "$xml/dgx-superpod-h100.xml" \
+		2>words
+	grep -q '127 nodes of 8 GPUs: flows of 0.047619 GB/s a pair in 1 channel' words
+	grep -q 'proved: no schedule reaches more' words
+	gtopo verify plan
+	gtopo search --explain --nodes 128 --coll alltoall "$xml/dgx-h100.xml" \
+		>words
+	grep -q 'alltoall of 128 nodes of 8 GPUs: 0.0472441 GB/s a pair' words
+	grep -q '8 links PCI–NIC, 48 GB/s' words
+}
+
+@test "the template is as good as the cluster as one machine, or better" {
+	for machine in dgx-1v dgx-a100 mi250x pcie-8gpu 4x-dgx-h100; do
+		nodes=(--nodes 3)
+		[ "$machine" = 4x-dgx-h100 ] && nodes=()
+		for algo in hier flow; do
+			gtopo search --algo "$algo" "${nodes[@]}" \
+				--coll alltoall -o "$algo" "$xml/$machine.xml"
+			gtopo verify "$algo" | grep '^value' >"$algo.value"
+		done
+		diff hier.value flow.value
+	done
+	# which has one route for two GPUs, and trays have more cards than that
+	gtopo search --algo hier --nodes 3 --coll alltoall -o hier \
+		"$xml/gb200-tray.xml"
+	gtopo verify hier | grep -q '^value     9 GB/s'
+}
+
+@test "templates of all-to-all are right on CPU ranks" {
+	for machine in dgx-1v dgx-h100 gb200-tray; do
+		gtopo search --algo hier --nodes 3 --coll alltoall -o plan \
+			"$xml/$machine.xml"
+		gtopo run --plan plan --device host --coll alltoall \
+			-b 48000 -e 480000 -f 10 -n 2 -w 0
+	done
+}
+
+@test "uneven nodes: a flow with what all have, and what that loses" {
+	run_split gtopo search --coll alltoall -o plan \
+		"$GTOPO_SRC/tests/cases/cluster/good/rails.xml"
+	want 0 "gtopo search: nodes or switches are not all alike: planned with what all have, 7 ports of each node
+gtopo search: that reaches 0.0277296 GB/s a pair; with what any has no schedule reaches more than 0.0833333 GB/s (201% more)"
+	gtopo verify plan | grep -q 'optimal, proven'
 }

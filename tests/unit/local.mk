@@ -10,6 +10,7 @@ unit_tests += \
 	%D%/test_flow \
 	%D%/test_forest \
 	%D%/test_hier \
+	%D%/test_hier_flow \
 	%D%/test_hier_table \
 	%D%/test_lib \
 	%D%/test_link \
@@ -42,7 +43,8 @@ if HAVE_VERBS
 unit_tests += %D%/test_verbs
 endif
 
-EXTRA_DIST += %D%/bounds.h %D%/cuts.h %D%/fabrics.h %D%/ring_plan.h %D%/test.h
+EXTRA_DIST += %D%/bounds.h %D%/boxes.h %D%/cuts.h %D%/fabrics.h %D%/ring_plan.h \
+	%D%/test.h
 
 tests_unit_test_chance_SOURCES = \
 	%D%/test_chance.c %D%/machine_run.c %D%/machine_run.h

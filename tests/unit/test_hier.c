@@ -16,6 +16,7 @@
 #include "search/request.h"
 #include "topo/cluster.h"
 #include "topo/path.h"
+#include "unit/boxes.h"
 #include "unit/fabrics.h"
 
 /* ---- places ---------------------------------------------------------- */
@@ -113,78 +114,6 @@ static void switches_are_entered_once(void **state)
 }
 
 /* ---- boxes by hand ---------------------------------------------------- */
-
-/*
- * L GPUs on a crossbar (NVSwitch) with `nvl` GB/s each, and a port of `net`
- * for every `shared` of them; 0 links to the crossbar: none.
- */
-struct box {
-	uint32_t nodes, gpus, shared;
-	struct gt_rat nvl, net;
-};
-
-static struct gt_hier *make_box(struct gt_arena *arena, const struct box *box)
-{
-	uint32_t n = box->gpus, nports = n / box->shared;
-	struct gt_fabric *f = gt_fabric_bare(arena, n, 1 + 2 * nports);
-	struct gt_hier *hier = gt_arena_alloc(arena, sizeof(*hier));
-	struct gt_fabric_route *out, *in;
-	uint32_t *ports = gt_arena_array(arena, nports, sizeof(*ports));
-	uint32_t up[128], down[128], to[128], from[128], leave[128], enter[128];
-
-	out = gt_arena_array(arena, n * nports, sizeof(*out));
-	in = gt_arena_array(arena, n * nports, sizeof(*in));
-	hier->cluster.ports =
-		gt_arena_array(arena, nports, sizeof(*hier->cluster.ports));
-	hier->cluster.levels =
-		gt_arena_array(arena, 1, sizeof(*hier->cluster.levels));
-	for (uint32_t i = 0; i < nports; i++) {
-		uint32_t card = n + 1 + 2 * i;
-
-		ports[i] = card + 1;
-		leave[i] = gt_fabric_link(f, card, card + 1, box->net);
-		enter[i] = gt_fabric_link(f, card + 1, card, box->net);
-		hier->cluster.ports[i].rail = i;
-	}
-	for (uint32_t i = 0; i < n; i++) {
-		uint32_t card = n + 1 + 2 * (i / box->shared);
-
-		up[i] = gt_fabric_link(f, i, n, box->nvl);
-		down[i] = gt_fabric_link(f, n, i, box->nvl);
-		to[i] = gt_fabric_link(f, i, card, GT_RAT(5000, 1));
-		from[i] = gt_fabric_link(f, card, i, GT_RAT(5000, 1));
-	}
-	for (uint32_t i = 0; i < n * n; i++) {
-		const uint32_t links[2] = {up[i / n], down[i % n]};
-
-		if (i / n != i % n)
-			gt_fabric_route(f, arena, i / n, i % n, links, 2);
-	}
-	for (uint32_t i = 0; i < n; i++) {
-		uint32_t p = i / box->shared;
-		uint32_t *links = gt_arena_array(arena, 4, sizeof(*links));
-
-		links[0] = to[i];
-		links[1] = leave[p];
-		links[2] = enter[p];
-		links[3] = from[i];
-		out[i * nports + p] =
-			(struct gt_fabric_route){GT_RAT(1, 1), 2, links};
-		in[i * nports + p] =
-			(struct gt_fabric_route){GT_RAT(1, 1), 2, links + 2};
-	}
-	hier->box = f;
-	hier->ports = ports;
-	hier->out = out;
-	hier->in = in;
-	hier->cluster.nnodes = box->nodes;
-	hier->cluster.nlocal = n;
-	hier->cluster.nports = hier->cluster.nrails = nports;
-	hier->cluster.nlevels = 1;
-	hier->cluster.levels[0].nodes = box->nodes;
-	hier->cluster.levels[0].gbs = GT_RAT(0, 1);
-	return hier;
-}
 
 /* The first switch of a level in expand()'s fabric; rails side by side. */
 static uint32_t first_switch(const struct gt_hier *hier, uint32_t level)
@@ -284,7 +213,7 @@ static void check_rat(struct gt_rat got, struct gt_rat want, const char *what)
 static void known_clusters(void **state)
 {
 	static const struct {
-		struct box box;
+		struct gt_box box;
 		struct gt_rat allgather;
 	} cases[] = {
 		{{2, 8, 1, {300, 1}, {25, 1}}, {1040, 3}},
@@ -300,7 +229,7 @@ static void known_clusters(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct gt_arena *arena = gt_arena_new();
-		struct gt_hier *hier = make_box(arena, &cases[i].box);
+		struct gt_hier *hier = gt_box_hier(arena, &cases[i].box);
 
 		check_rat(bound_of(hier, GT_COLL_ALLGATHER, arena),
 			  cases[i].allgather, "bound");
@@ -317,10 +246,10 @@ static void sums_bound_as_wholes_do(void **state)
 	(void)state;
 	for (int i = 0; i < 200; i++) {
 		struct gt_arena *arena = gt_arena_new();
-		struct box box = {2 + gt_chance(&c, 4), 2 + gt_chance(&c, 3), 1,
-				  GT_RAT(1 + gt_chance(&c, 40), 1),
-				  GT_RAT(1 + gt_chance(&c, 30), 2)};
-		struct gt_hier *hier = make_box(arena, &box);
+		struct gt_box box = {2 + gt_chance(&c, 4), 2 + gt_chance(&c, 3),
+				     1, GT_RAT(1 + gt_chance(&c, 40), 1),
+				     GT_RAT(1 + gt_chance(&c, 30), 2)};
+		struct gt_hier *hier = gt_box_hier(arena, &box);
 		struct gt_fabric *f = (struct gt_fabric *)hier->box;
 		struct gt_bound_ask ask = {0};
 		struct gt_bound whole;
@@ -373,10 +302,10 @@ static void roots_bound_as_wholes_do(void **state)
 	(void)state;
 	for (int i = 0; i < 150; i++) {
 		struct gt_arena *arena = gt_arena_new();
-		struct box box = {2, 1 + gt_chance(&c, 3), 1,
-				  GT_RAT(1 + gt_chance(&c, 40), 1),
-				  GT_RAT(1 + gt_chance(&c, 60), 2)};
-		struct gt_hier *hier = make_box(arena, &box);
+		struct gt_box box = {2, 1 + gt_chance(&c, 3), 1,
+				     GT_RAT(1 + gt_chance(&c, 40), 1),
+				     GT_RAT(1 + gt_chance(&c, 60), 2)};
+		struct gt_hier *hier = gt_box_hier(arena, &box);
 		struct gt_fabric *f = (struct gt_fabric *)hier->box;
 		int skewed = i % 5 == 0, cmp;
 		struct gt_bound_ask ask = {.coll = i % 2 ? GT_COLL_BROADCAST
@@ -386,7 +315,7 @@ static void roots_bound_as_wholes_do(void **state)
 		struct gt_bound whole;
 
 		levels_by_chance(&c, arena, &hier->cluster);
-		/* make_box() makes links in pairs */
+		/* gt_box_hier() makes links in pairs */
 		for (uint32_t l = 0; l < f->nlinks; l += 2)
 			if (!gt_chance(&c, 3)) {
 				f->links[l].gbs =
@@ -419,10 +348,10 @@ static void links_without_routes_are_left_out(void **state)
 	for (int i = 0; i < 100; i++) {
 		struct gt_arena *arena = gt_arena_new();
 		uint32_t n = 2 + gt_chance(&c, 3);
-		struct box box = {2 + gt_chance(&c, 4), n, n,
-				  GT_RAT(1 + gt_chance(&c, 40), 1),
-				  GT_RAT(1 + gt_chance(&c, 30), 2)};
-		struct gt_hier *hier = make_box(arena, &box);
+		struct gt_box box = {2 + gt_chance(&c, 4), n, n,
+				     GT_RAT(1 + gt_chance(&c, 40), 1),
+				     GT_RAT(1 + gt_chance(&c, 30), 2)};
+		struct gt_hier *hier = gt_box_hier(arena, &box);
 		struct gt_fabric *f = (struct gt_fabric *)hier->box;
 		struct gt_hier_ask ask = {.hier = hier, .coll = all[i % 5]};
 		struct gt_hier_bound before, with, without;

@@ -1,0 +1,85 @@
+/*
+ * Clusters for tests, made by hand: equal boxes below one switch.
+ */
+#ifndef GT_TESTS_UNIT_BOXES_H
+#define GT_TESTS_UNIT_BOXES_H
+
+#include "base/arena.h"
+#include "search/fabric.h"
+#include "search/hier.h"
+#include "unit/fabrics.h"
+
+/*
+ * L GPUs on a crossbar (NVSwitch) with `nvl` GB/s each, and a port of `net`
+ * for every `shared` of them; 0 links to the crossbar: none.
+ */
+struct gt_box {
+	uint32_t nodes, gpus, shared;
+	struct gt_rat nvl, net;
+};
+
+static inline struct gt_hier *gt_box_hier(struct gt_arena *arena,
+					  const struct gt_box *box)
+{
+	uint32_t n = box->gpus, nports = n / box->shared;
+	struct gt_fabric *f = gt_fabric_bare(arena, n, 1 + 2 * nports);
+	struct gt_hier *hier = gt_arena_alloc(arena, sizeof(*hier));
+	struct gt_fabric_route *out, *in;
+	uint32_t *ports = gt_arena_array(arena, nports, sizeof(*ports));
+	uint32_t up[128], down[128], to[128], from[128], leave[128], enter[128];
+
+	out = gt_arena_array(arena, n * nports, sizeof(*out));
+	in = gt_arena_array(arena, n * nports, sizeof(*in));
+	hier->cluster.ports =
+		gt_arena_array(arena, nports, sizeof(*hier->cluster.ports));
+	hier->cluster.levels =
+		gt_arena_array(arena, 1, sizeof(*hier->cluster.levels));
+	for (uint32_t i = 0; i < nports; i++) {
+		uint32_t card = n + 1 + 2 * i;
+
+		ports[i] = card + 1;
+		leave[i] = gt_fabric_link(f, card, card + 1, box->net);
+		enter[i] = gt_fabric_link(f, card + 1, card, box->net);
+		hier->cluster.ports[i].rail = i;
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t card = n + 1 + 2 * (i / box->shared);
+
+		up[i] = gt_fabric_link(f, i, n, box->nvl);
+		down[i] = gt_fabric_link(f, n, i, box->nvl);
+		to[i] = gt_fabric_link(f, i, card, GT_RAT(5000, 1));
+		from[i] = gt_fabric_link(f, card, i, GT_RAT(5000, 1));
+	}
+	for (uint32_t i = 0; i < n * n; i++) {
+		const uint32_t links[2] = {up[i / n], down[i % n]};
+
+		if (i / n != i % n)
+			gt_fabric_route(f, arena, i / n, i % n, links, 2);
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t p = i / box->shared;
+		uint32_t *links = gt_arena_array(arena, 4, sizeof(*links));
+
+		links[0] = to[i];
+		links[1] = leave[p];
+		links[2] = enter[p];
+		links[3] = from[i];
+		out[i * nports + p] =
+			(struct gt_fabric_route){GT_RAT(1, 1), 2, links};
+		in[i * nports + p] =
+			(struct gt_fabric_route){GT_RAT(1, 1), 2, links + 2};
+	}
+	hier->box = f;
+	hier->ports = ports;
+	hier->out = out;
+	hier->in = in;
+	hier->cluster.nnodes = box->nodes;
+	hier->cluster.nlocal = n;
+	hier->cluster.nports = hier->cluster.nrails = nports;
+	hier->cluster.nlevels = 1;
+	hier->cluster.levels[0].nodes = box->nodes;
+	hier->cluster.levels[0].gbs = GT_RAT(0, 1);
+	return hier;
+}
+
+#endif

@@ -1,0 +1,362 @@
+/*
+ * All-to-all of clusters: against what is known, and against the maximum
+ * concurrent flow of the whole cluster, node by node; and as plans that are
+ * checked and simulated.
+ */
+#include "unit/test.h"
+
+#include <string.h>
+
+#include "base/err.h"
+#include "plan/check.h"
+#include "plan/cluster.h"
+#include "plan/lower.h"
+#include "plan/plan.h"
+#include "plan/simulate.h"
+#include "search/hier_flow.h"
+#include "search/hier_request.h"
+#include "search/request.h"
+#include "search/shape.h"
+#include "topo/cluster.h"
+#include "topo/path.h"
+#include "unit/boxes.h"
+
+static void solve(const struct gt_hier *hier, struct gt_arena *arena,
+		  struct gt_hier_flow *flow)
+{
+	struct gt_err err;
+
+	gt_err_init(&err);
+	if (gt_hier_flow_solve(hier, arena, flow, &err))
+		fail_msg("%s", err.text);
+	if (!flow->has_bound)
+		fail_msg("%u nodes of %u: no bound of %g", hier->cluster.nnodes,
+			 hier->box->nranks, gt_rat_double(flow->rate));
+	assert_true(gt_rat_cmp(flow->rate, flow->bound) <= 0);
+}
+
+static void check_rat(struct gt_rat got, struct gt_rat want, const char *what)
+{
+	char a[GT_RAT_TEXT_MAX], b[GT_RAT_TEXT_MAX];
+
+	if (gt_rat_cmp(got, want))
+		fail_msg("%s: %s, not %s", what, gt_rat_print(got, a),
+			 gt_rat_print(want, b));
+}
+
+/* By hand: cards carry L (P - 1) pairs of a GPU, NVLinks all P L - 1. */
+static void known_clusters(void **state)
+{
+	static const struct {
+		struct gt_box box;
+		struct gt_rat rate, bound;
+	} cases[] = {
+		{{2, 8, 1, {450, 1}, {50, 1}}, {25, 4}, {25, 4}},
+		{{16, 8, 1, {450, 1}, {50, 1}}, {5, 12}, {5, 12}},
+		{{12500, 8, 1, {450, 1}, {50, 1}}, {25, 49996}, {25, 49996}},
+		{{2, 8, 2, {300, 1}, {12, 1}}, {3, 4}, {3, 4}},
+		{{1, 4, 1, {6, 1}, {50, 1}}, {2, 1}, {2, 1}},
+		/* what NVLink has for local blocks; with the cards, over
+		 * another node and back, 3 + 50 for 7 peers */
+		{{2, 4, 1, {3, 1}, {50, 1}}, {1, 1}, {53, 7}},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct gt_arena *arena = gt_arena_new();
+		struct gt_hier *hier = gt_box_hier(arena, &cases[i].box);
+		struct gt_hier_flow flow;
+
+		solve(hier, arena, &flow);
+		check_rat(flow.rate, cases[i].rate, "rate");
+		check_rat(flow.bound, cases[i].bound, "bound");
+		assert_int_equal(flow.nlanes, 1);
+		gt_arena_free(arena);
+	}
+}
+
+/* Boxes whose links are not all alike, nor both ways, below two levels. */
+static struct gt_hier *chance_hier(struct gt_arena *arena, struct gt_chance *c)
+{
+	struct gt_box box = {2 * (1 + gt_chance(c, 2)), 2 + gt_chance(c, 2), 1,
+			     GT_RAT(1 + gt_chance(c, 40), 1),
+			     GT_RAT(1 + gt_chance(c, 30), 2)};
+	struct gt_hier *hier = gt_box_hier(arena, &box);
+	struct gt_plan_cluster *cluster = &hier->cluster;
+	struct gt_fabric *f = (struct gt_fabric *)hier->box;
+
+	for (uint32_t l = 0; l < f->nlinks; l++)
+		if (!gt_chance(c, 3))
+			f->links[l].gbs = GT_RAT(1 + gt_chance(c, 50), 3);
+	cluster->levels[0].by_rail = (int)gt_chance(c, 2);
+	if (!gt_chance(c, 3))
+		return hier;
+	cluster->levels = gt_arena_array(arena, 2, sizeof(*cluster->levels));
+	cluster->nlevels = 2;
+	for (uint32_t l = 0; l < 2; l++) {
+		cluster->levels[l].nodes = l ? box.nodes : 1 + gt_chance(c, 2);
+		cluster->levels[l].gbs =
+			GT_RAT(l ? 0 : 2 + gt_chance(c, 60), 1);
+	}
+	cluster->levels[0].by_rail = (int)gt_chance(c, 2);
+	cluster->levels[1].by_rail =
+		cluster->levels[0].by_rail && gt_chance(c, 2);
+	return hier;
+}
+
+/* An uplink of the whole: of the switch above a node, out or in. */
+static uint32_t whole_uplink(const struct gt_hier *hier, uint32_t level,
+			     uint32_t node, uint32_t rail, uint32_t in)
+{
+	const struct gt_plan_cluster *cluster = &hier->cluster;
+	const struct gt_plan_level *l = &cluster->levels[level];
+
+	node = level * cluster->nnodes + node / l->nodes;
+	return cluster->nnodes * hier->box->nlinks +
+	       2 * (node * cluster->nrails + (l->by_rail ? rail : 0)) + in;
+}
+
+/* Up to where the rails of both meet, and down; 0: nowhere. */
+static uint32_t whole_climb(const struct gt_hier *hier, const uint32_t nodes[2],
+			    const uint32_t rails[2], uint32_t *links)
+{
+	const struct gt_plan_cluster *cluster = &hier->cluster;
+	uint32_t top = 0, n = 0;
+
+	while (top < cluster->nlevels &&
+	       (nodes[0] / cluster->levels[top].nodes !=
+			nodes[1] / cluster->levels[top].nodes ||
+		(cluster->levels[top].by_rail && rails[0] != rails[1])))
+		top++;
+	for (uint32_t l = 0; l < top && top < cluster->nlevels; l++)
+		for (uint32_t in = 0; in < 2; in++)
+			links[n++] =
+				whole_uplink(hier, l, nodes[in], rails[in], in);
+	return top < cluster->nlevels ? n : UINT32_MAX;
+}
+
+/* Links of a route in some node. */
+static uint32_t whole_part(const struct gt_hier *hier, uint32_t node,
+			   const struct gt_fabric_route *route, uint32_t *links)
+{
+	for (uint32_t k = 0; k < route->nlinks; k++)
+		links[k] = node * hier->box->nlinks + route->links[k];
+	return route->nlinks;
+}
+
+/* All ranks of all nodes; between nodes the route over the ranks' own cards. */
+static struct gt_fabric *whole_of(struct gt_arena *arena,
+				  const struct gt_hier *hier)
+{
+	const struct gt_plan_cluster *cluster = &hier->cluster;
+	const struct gt_fabric *box = hier->box;
+	uint32_t n = box->nranks, all = n * cluster->nnodes, links[32];
+	struct gt_fabric *f = gt_fabric_bare(arena, all, 0);
+
+	f->nlinks = cluster->nnodes *
+		    (box->nlinks + 2 * cluster->nlevels * cluster->nrails);
+	f->links = gt_arena_array(arena, f->nlinks, sizeof(*f->links));
+	for (uint32_t i = 0; i < f->nlinks; i++)
+		f->links[i].gbs =
+			i < cluster->nnodes * box->nlinks
+				? box->links[i % box->nlinks].gbs
+				: cluster->levels[(i - cluster->nnodes *
+							       box->nlinks) /
+						  2 / cluster->nrails /
+						  cluster->nnodes]
+					  .gbs;
+	for (uint32_t i = 0; i < all * all; i++) {
+		const uint32_t nodes[2] = {i / all / n, i % all / n};
+		const uint32_t local[2] = {i / all % n, i % n};
+		uint32_t nlinks, up = 0;
+
+		if (i / all == i % all)
+			continue;
+		if (nodes[0] == nodes[1]) {
+			nlinks = whole_part(
+				hier, nodes[0],
+				&box->routes[local[0] * n + local[1]], links);
+		} else {
+			nlinks = whole_part(hier, nodes[0],
+					    &hier->out[local[0] * (n + 1)],
+					    links);
+			up = whole_climb(hier, nodes, local, links + nlinks);
+			if (up == UINT32_MAX)
+				continue;
+			nlinks += up;
+			nlinks += whole_part(hier, nodes[1],
+					     &hier->in[local[1] * (n + 1)],
+					     links + nlinks);
+		}
+		gt_fabric_route(f, arena, i / all, i % all, links, nlinks);
+	}
+	return f;
+}
+
+/*
+ * What all nodes do alike is as good as anything: the whole's optimum is between
+ * rate and bound, and these are mostly the same.
+ */
+static void flows_are_as_good_as_wholes(void **state)
+{
+	enum { CLUSTERS = 300 };
+	struct gt_chance c = {11};
+	int equal = 0, tight = 0;
+
+	(void)state;
+	for (int i = 0; i < CLUSTERS; i++) {
+		struct gt_arena *arena = gt_arena_new();
+		struct gt_hier *hier = chance_hier(arena, &c);
+		struct gt_shape_args args = {.coll = GT_COLL_ALLTOALL,
+					     .arena = arena};
+		struct gt_proposal whole;
+		struct gt_hier_flow flow;
+		struct gt_err err;
+
+		gt_err_init(&err);
+		args.fabric = whole_of(arena, hier);
+		if (gt_shape_flow.propose(&args, &whole, &err))
+			fail_msg("%s", err.text);
+		assert_true(whole.has_bound);
+		solve(hier, arena, &flow);
+		if (gt_rat_cmp(flow.rate, whole.bound) > 0 ||
+		    gt_rat_cmp(whole.value, flow.bound) > 0)
+			fail_msg("%d: %g to %g, the whole has %g to %g", i,
+				 gt_rat_double(flow.rate),
+				 gt_rat_double(flow.bound),
+				 gt_rat_double(whole.value),
+				 gt_rat_double(whole.bound));
+		equal += !gt_rat_cmp(flow.rate, flow.bound);
+		tight += !gt_rat_cmp(whole.value, flow.bound);
+		gt_arena_free(arena);
+	}
+	print_message("%d of %d reach the bound, %d wholes do\n", equal,
+		      CLUSTERS, tight);
+	assert_true(equal >= CLUSTERS * 8 / 10);
+	assert_true(tight >= CLUSTERS * 9 / 10);
+}
+
+/* ---- machines --------------------------------------------------------- */
+
+static struct gt_plan *search(const char *path, uint32_t nodes)
+{
+	struct gt_hier_request request = {.coll = GT_COLL_ALLTOALL};
+	struct gt_arena *arena = gt_arena_new();
+	struct gt_cluster *cluster = NULL;
+	struct gt_paths *paths = NULL;
+	struct gt_topo *topo = NULL;
+	struct gt_plan *plan;
+	struct gt_err err;
+
+	gt_err_init(&err);
+	if (gt_cluster_read(path, GT_RATES_MEASURED, &cluster, &topo, &err) ||
+	    (topo && gt_cluster_copies(topo, nodes, &cluster, &err)))
+		fail_msg("%s: %s", err.where, err.text);
+	request.cluster = cluster;
+	if (gt_request_gpus(cluster->kinds[0].topo, NULL, arena, &request.gpus,
+			    &request.ngpus, &err) ||
+	    gt_paths_new(cluster->kinds[0].topo, &paths, &err))
+		fail_msg("%s: %s", err.where, err.text);
+	request.paths = paths;
+	if (gt_hier_search_flow(&request, &plan, &err))
+		fail_msg("%s %u: %s: %s", path, nodes, err.where, err.text);
+	gt_paths_free(paths);
+	gt_cluster_free(cluster);
+	gt_topo_free(topo);
+	gt_arena_free(arena);
+	return plan;
+}
+
+/* To ranks of the own node, and to the like of other nodes. */
+static void check_peers(const struct gt_plan *plan, struct gt_arena *arena)
+{
+	struct gt_lower_want want = {.use = {GT_COLL_ALLTOALL, GT_ALGO_FLOW, 0},
+				     .rank = 1};
+	uint32_t n = plan->cluster->nlocal;
+	struct gt_program program;
+
+	assert_int_equal(gt_lower(plan, &want, arena, &program, NULL), GT_OK);
+	for (uint32_t i = 0; i < program.nconns; i++) {
+		uint32_t peer = program.conns[i].peer;
+
+		assert_true(peer / n == want.rank / n ||
+			    peer % n == want.rank % n);
+	}
+	/* Each way: own blocks, and relayed ones, to either. */
+	assert_true(program.nconns <= 4 * (n - 1 + plan->cluster->nnodes - 1));
+}
+
+static void reference_machines(void **state)
+{
+	static const struct {
+		const char *name;
+		int rails; /* it keeps to its node and rail */
+	} machines[] = {{"dgx-1v", 0},    {"dgx-a100", 1},  {"dgx-h100", 1},
+			{"mi300x", 1},    {"pcie-8gpu", 0}, {"mi250x", 0},
+			{"gb200-tray", 0}};
+	static const uint32_t nodes[] = {1, 2, 3, 16, 12500};
+	char path[4096], file[64];
+
+	(void)state;
+	for (size_t m = 0; m < sizeof(machines) / sizeof(machines[0]); m++)
+		for (int i = 0; i < 5; i++) {
+			struct gt_arena *arena = gt_arena_new();
+			struct gt_plan_report report;
+			struct gt_plan *plan;
+			struct gt_err err;
+
+			gt_err_init(&err);
+			snprintf(file, sizeof(file), "share/xml/%s.xml",
+				 machines[m].name);
+			plan = search(gt_test_path(path, file), nodes[i]);
+			if (gt_plan_check_report(plan, &report, &err) ||
+			    gt_simulate(plan, plan->coll, &err))
+				fail_msg("%s %u: %s: %s", file, nodes[i],
+					 err.where, err.text);
+			assert_int_equal(report.bound, GT_BOUND_PROVEN);
+			if (!plan->proof.optimal)
+				fail_msg("%s %u: not optimal", file, nodes[i]);
+			if (machines[m].rails && nodes[i] > 1)
+				check_peers(plan, arena);
+			gt_plan_free(plan);
+			gt_arena_free(arena);
+		}
+}
+
+/* Whom a rank meets meets it, all in turn; nodes are as far apart as is said. */
+static void rounds_are_exchanges(void **state)
+{
+	struct gt_plan_level levels[3] = {
+		{.nodes = 3}, {.nodes = 6}, {.nodes = 24}};
+	struct gt_plan_cluster cluster = {
+		.nnodes = 24, .nlevels = 3, .levels = levels};
+
+	(void)state;
+	for (uint32_t v = 0; v < 24; v++) {
+		uint32_t far[4] = {0}, met = 0;
+
+		for (uint32_t d = 0; d < 24; d++) {
+			uint32_t w = gt_nodes_place(&cluster, v, d);
+
+			assert_int_equal(gt_nodes_place(&cluster, w, d), v);
+			far[gt_nodes_class(&cluster, v, w)]++;
+			met |= 1u << w;
+		}
+		assert_int_equal(met, (1u << 24) - 1);
+		for (uint32_t c = 0; c < 4; c++)
+			assert_int_equal(far[c],
+					 gt_nodes_in_class(&cluster, c));
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(known_clusters),
+		cmocka_unit_test(flows_are_as_good_as_wholes),
+		cmocka_unit_test(reference_machines),
+		cmocka_unit_test(rounds_are_exchanges),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
