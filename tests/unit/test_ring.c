@@ -555,6 +555,52 @@ static void test_systems(void **state)
 	mpq_clears(x[0], x[1], NULL);
 }
 
+enum { SYSTEM = 7 };
+
+/* Put what is found into the equations, of which many numbers are 0. */
+static void test_random_systems(void **state)
+{
+	struct gt_chance c = {11};
+	uint32_t regular = 0;
+	mpq_t x[SYSTEM], sum, one;
+
+	(void)state;
+	mpq_inits(sum, one, NULL);
+	for (uint32_t i = 0; i < SYSTEM; i++)
+		mpq_init(x[i]);
+	for (int seed = 0; seed < 500; seed++) {
+		int a[SYSTEM][SYSTEM + 1];
+		uint32_t n = 1 + gt_chance(&c, SYSTEM);
+		struct gt_system system;
+
+		assert_int_equal(gt_system_init(&system, n), GT_OK);
+		for (uint32_t i = 0; i < n; i++)
+			for (uint32_t j = 0; j <= n; j++) {
+				a[i][j] = (int)gt_chance(&c, 2) *
+					  ((int)gt_chance(&c, 9) - 4);
+				mpz_set_si(gt_system_at(&system, i, j),
+					   a[i][j]);
+			}
+		if (gt_system_solve(&system, x)) {
+			regular++;
+			for (uint32_t i = 0; i < n; i++) {
+				mpq_set_si(sum, -a[i][n], 1);
+				for (uint32_t j = 0; j < n; j++) {
+					mpq_set_si(one, a[i][j], 1);
+					mpq_mul(one, one, x[j]);
+					mpq_add(sum, sum, one);
+				}
+				assert_int_equal(mpq_sgn(sum), 0);
+			}
+		}
+		gt_system_release(&system);
+	}
+	assert_in_range(regular, 200, 499);
+	for (uint32_t i = 0; i < SYSTEM; i++)
+		mpq_clear(x[i]);
+	mpq_clears(sum, one, NULL);
+}
+
 enum { FACE_ROWS = 5, FACE_COLUMNS = 7 };
 
 /* The same program, made by chance, for both. */
@@ -633,6 +679,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_systems),
+		cmocka_unit_test(test_random_systems),
 		cmocka_unit_test(test_face),
 		cmocka_unit_test(test_pricer),
 		cmocka_unit_test(test_random_machines),
