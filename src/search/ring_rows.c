@@ -110,55 +110,54 @@ static void gt_ring_row_fill(const struct gt_fabric *f,
 	}
 }
 
-/* Does row b always bind before row a? */
+/* Does row b always bind before row a, which only these hops load? */
 static int gt_ring_row_over(const struct gt_ring_row *a,
-			    const struct gt_ring_row *b, size_t nn)
+			    const struct gt_ring_row *b, const uint32_t *hops,
+			    uint32_t nhops)
 {
 	struct gt_rat ratio;
 
-	if (!gt_rat_div(a->gbs, b->gbs, &ratio))
+	if (!b->load[hops[0]] || !gt_rat_div(a->gbs, b->gbs, &ratio))
 		return 0;
-	for (size_t i = 0; i < nn; i++)
-		if ((__int128)a->load[i] * ratio.den >
-		    (__int128)b->load[i] * ratio.num)
+	for (uint32_t k = 0; k < nhops; k++)
+		if ((__int128)a->load[hops[k]] * ratio.den >
+		    (__int128)b->load[hops[k]] * ratio.num)
 			return 0;
 	return 1;
 }
 
-static int gt_ring_row_empty(const struct gt_ring_row *row, size_t nn)
-{
-	for (size_t i = 0; i < nn; i++)
-		if (row->load[i])
-			return 0;
-	return 1;
-}
-
-/* Rows before `kept` and after i are still there. */
+/* Rows before `kept` and after i are still there; `hops` has room for all. */
 static int gt_ring_row_needed(const struct gt_ring_rows *rows, uint32_t i,
-			      uint32_t kept)
+			      uint32_t kept, uint32_t *hops)
 {
-	size_t nn = (size_t)rows->stride * rows->stride;
+	uint32_t nn = rows->stride * rows->stride, nhops = 0;
 	const struct gt_ring_row *all = rows->rows;
 
-	if (gt_ring_row_empty(&all[i], nn))
+	for (uint32_t k = 0; k < nn; k++)
+		if (all[i].load[k])
+			hops[nhops++] = k;
+	if (!nhops)
 		return 0;
 	for (uint32_t j = 0; j < kept; j++)
-		if (gt_ring_row_over(&all[i], &all[j], nn))
+		if (gt_ring_row_over(&all[i], &all[j], hops, nhops))
 			return 0;
 	for (uint32_t j = i + 1; j < rows->nrows; j++)
-		if (gt_ring_row_over(&all[i], &all[j], nn))
+		if (gt_ring_row_over(&all[i], &all[j], hops, nhops))
 			return 0;
 	return 1;
 }
 
-static void gt_ring_rows_reduce(struct gt_ring_rows *rows)
+static int gt_ring_rows_reduce(struct gt_ring_rows *rows,
+			       struct gt_arena *arena)
 {
-	uint32_t kept = 0;
+	size_t nn = (size_t)rows->stride * rows->stride;
+	uint32_t *hops = gt_arena_array(arena, nn, sizeof(*hops)), kept = 0;
 
-	for (uint32_t i = 0; i < rows->nrows; i++)
-		if (gt_ring_row_needed(rows, i, kept))
+	for (uint32_t i = 0; hops && i < rows->nrows; i++)
+		if (gt_ring_row_needed(rows, i, kept, hops))
 			rows->rows[kept++] = rows->rows[i];
 	rows->nrows = kept;
+	return hops != NULL;
 }
 
 static int gt_ring_rows_room(const struct gt_fabric *fabric,
@@ -231,8 +230,8 @@ int gt_ring_rows_new(const struct gt_fabric *fabric, struct gt_arena *arena,
 		rows->rows[i].gbs = fabric->links[i].gbs;
 		rows->rows[i].load = loads + i * nn;
 	}
-	gt_ring_rows_reduce(rows);
-	if (!gt_ring_rows_index(rows, arena))
+	if (!gt_ring_rows_reduce(rows, arena) ||
+	    !gt_ring_rows_index(rows, arena))
 		return gt_err_nomem(err);
 	*out = rows;
 	return GT_OK;
