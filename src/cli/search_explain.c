@@ -341,6 +341,27 @@ static void gt_explain_part(const struct gt_explaining *e,
 		      part->nlinks, part->nlinks == 1 ? "" : "s together", gbs);
 }
 
+/* Rings of one share: what prices show of other numbers of them. */
+static void gt_explain_equal(const struct gt_explaining *e)
+{
+	const struct gt_plan_proof *proof = &e->ask->plan->proof;
+	const char *between = " but for";
+
+	if (!proof->nequal)
+		return;
+	gt_buf_printf(e->out,
+		      "  that is of unequal ones; prices show of %" PRIu32
+		      " equal ones or fewer that none reach more",
+		      proof->nequal);
+	for (uint32_t k = 1; k <= proof->nequal; k++) {
+		if (proof->equal[k - 1].n)
+			continue;
+		gt_buf_printf(e->out, "%s %" PRIu32, between, k);
+		between = ",";
+	}
+	gt_buf_puts(e->out, "\n");
+}
+
 /* The certificates, in the words of gtopo-plan(5). */
 static void gt_explain_proof(const struct gt_explaining *e)
 {
@@ -373,6 +394,7 @@ static void gt_explain_proof(const struct gt_explaining *e)
 			      100 * (gt_rat_double(proof->bound) /
 					     gt_rat_double(proof->value) -
 				     1));
+	gt_explain_equal(e);
 	if (proof->nprices && pairs)
 		gt_buf_printf(e->out,
 			      "  with prices on %" PRIu32 " of the links the "

@@ -48,6 +48,27 @@ static void gt_verdict_bound(struct gt_buf *out, struct gt_rat value,
 	gt_buf_printf(out, ", %s\n", gt_bound_state_text(state));
 }
 
+/* Rings of one share: which numbers of them reach no more? */
+static void gt_verdict_equal(const struct gt_verdict *verdict,
+			     struct gt_buf *out)
+{
+	const struct gt_plan_proof *proof = &verdict->plan->proof;
+	const char *between = " but for";
+
+	if (!proof->nequal)
+		return;
+	gt_buf_printf(out, "equal     no %" PRIu32 " equal rings or fewer",
+		      proof->nequal);
+	for (uint32_t k = 1; k <= proof->nequal; k++) {
+		if (proof->equal[k - 1].n)
+			continue;
+		gt_buf_printf(out, "%s %" PRIu32, between, k);
+		between = ",";
+	}
+	gt_buf_printf(out, " reach more, %s\n",
+		      gt_bound_state_text(verdict->report.equal));
+}
+
 static void gt_verdict_proof(const struct gt_verdict *verdict,
 			     struct gt_buf *out)
 {
@@ -70,6 +91,7 @@ static void gt_verdict_proof(const struct gt_verdict *verdict,
 		gt_buf_puts(out, gt_verdict_routes(proof));
 	gt_verdict_bound(out, proof->value, proof->bound,
 			 verdict->report.bound);
+	gt_verdict_equal(verdict, out);
 	if (!proof->has_any_bound)
 		return;
 	gt_verdict_rate(out, "any bound", proof->any_bound);
@@ -157,6 +179,13 @@ void gt_verdict_json(const struct gt_verdict *verdict, const struct gt_err *err,
 			      proof->optimal ? "true" : "false");
 		gt_verdict_json_bound(out, "bound", proof->bound,
 				      verdict->report.bound);
+		if (proof->nequal)
+			gt_buf_printf(
+				out,
+				", \"equal\": {\"max_channels\": %" PRIu32
+				", \"open\": %" PRIu32 ", \"state\": \"%s\"}",
+				proof->nequal, verdict->report.nopen,
+				gt_bound_state_text(verdict->report.equal));
 		if (proof->has_any_bound)
 			gt_verdict_json_bound(out, "any_bound",
 					      proof->any_bound,

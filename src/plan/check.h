@@ -27,6 +27,8 @@ enum gt_bound_state {
 struct gt_plan_report {
 	enum gt_bound_state bound;
 	enum gt_bound_state any_bound;
+	enum gt_bound_state equal; /* of rings of one share */
+	uint32_t nopen; /* numbers of such rings for which nothing is proved */
 };
 
 /* As gt_plan_check(), and say what was proven. */
@@ -139,6 +141,11 @@ int gt_check_ring_bound(const struct gt_plan *plan,
 			const struct gt_plan_route **table,
 			const struct gt_rat *prices, enum gt_bound_state *state,
 			struct gt_err *err);
+
+/* Do no equal rings reach more than these (struct gt_plan_proof)? */
+int gt_check_equal(const struct gt_plan *plan,
+		   const struct gt_plan_route **table,
+		   struct gt_plan_report *report, struct gt_err *err);
 
 /* Do these prices prove a bound about trees, or about anything (plan.h)? */
 int gt_check_tree_bound(const struct gt_plan *plan,

@@ -333,6 +333,8 @@ static int gt_check_certificate(const struct gt_plan *plan,
 		rc = gt_check_routes(plan, table, err);
 	if (!rc && (proof->nprices || proof->max_channels))
 		rc = gt_check_price_bound(plan, table, &report->bound, err);
+	if (!rc && proof->nequal)
+		rc = gt_check_equal(plan, table, report, err);
 	if (!rc && proof->nparts)
 		rc = gt_check_parts(plan, table,
 				    any ? &report->bound : &report->any_bound,
@@ -343,7 +345,7 @@ static int gt_check_certificate(const struct gt_plan *plan,
 int gt_check_proof(const struct gt_plan *plan, struct gt_plan_report *report,
 		   struct gt_err *err)
 {
-	struct gt_plan_report made = {GT_BOUND_ABSENT, GT_BOUND_ABSENT};
+	struct gt_plan_report made = {.bound = GT_BOUND_ABSENT};
 	const struct gt_plan_route **table;
 	size_t n = plan->proof.nroutes ? plan->nranks : 1;
 	int rc = GT_OK;

@@ -327,7 +327,7 @@ static int gt_check_cluster_certificate(const struct gt_plan *plan,
 int gt_check_cluster_proof(const struct gt_plan *plan,
 			   struct gt_plan_report *report, struct gt_err *err)
 {
-	struct gt_plan_report made = {GT_BOUND_ABSENT, GT_BOUND_ABSENT};
+	struct gt_plan_report made = {.bound = GT_BOUND_ABSENT};
 	int rc = GT_OK;
 
 	if (plan->has_proof)

@@ -10,7 +10,7 @@ gtopo_core_sources += \
 	%D%/uses.c %D%/uses.h \
 	%D%/vertex.c %D%/vertex.h \
 	%D%/check.c %D%/check.h %D%/check_channel.c %D%/check_flow.c \
-	%D%/check_length.c %D%/check_load.c %D%/check_measured.c \
+	%D%/check_equal.c %D%/check_length.c %D%/check_load.c %D%/check_measured.c \
 	%D%/check_parts.c %D%/check_program.c %D%/check_proof.c \
 	%D%/check_ring.c \
 	%D%/check_share.c %D%/check_tree.c \

@@ -149,6 +149,11 @@ struct gt_plan_price {
 	struct gt_rat price; /* per GB/s of capacity */
 };
 
+struct gt_plan_prices {
+	uint32_t n;
+	struct gt_plan_price *list;
+};
+
 /*
  * The route that the hardware fixes for an ordered pair of ranks, and its
  * charge: what a hop between the two loads, whether a channel uses it or not.
@@ -233,6 +238,14 @@ struct gt_plan_proof {
 	struct gt_plan_part *parts;
 	uint32_t nsets; /* of a cluster, in place of parts */
 	struct gt_plan_set *sets;
+	/*
+	 * Of rings of one share: that no k of them, k up to nequal, reach more
+	 * than the value.  With more than value / k each, few fit on a link; by
+	 * equal[k - 1] all that fits is worth less than k, and none of the
+	 * rings costs less than 1.  Without prices: not proved for this k.
+	 */
+	uint32_t nequal;
+	struct gt_plan_prices *equal;
 	/* Links that none of `routes` crosses, so that sets leave them out. */
 	uint32_t nunused;
 	uint32_t *unused;

@@ -300,13 +300,36 @@ static void gt_print_parts(const struct gt_plan *plan, struct gt_buf *out)
 	gt_print_end(out, proof->nparts, "      ");
 }
 
+static void gt_print_equal(const struct gt_plan *plan, struct gt_buf *out)
+{
+	const struct gt_plan_proof *proof = &plan->proof;
+	char text[GT_RAT_TEXT_MAX];
+
+	gt_buf_puts(out, "      \"equal\": [");
+	for (uint32_t k = 0; k < proof->nequal; k++) {
+		gt_print_between(out, k, "        ");
+		gt_buf_puts(out, "{");
+		for (uint32_t i = 0; i < proof->equal[k].n; i++) {
+			const struct gt_plan_price *price =
+				&proof->equal[k].list[i];
+
+			gt_buf_puts(out, i ? ", " : "");
+			gt_json_quote(out, plan->links[price->link].id);
+			gt_buf_printf(out, ": \"%s\"",
+				      gt_rat_print(price->price, text));
+		}
+		gt_buf_puts(out, "}");
+	}
+	gt_print_end(out, proof->nequal, "      ");
+}
+
 static void gt_print_certificate(const struct gt_plan *plan, struct gt_buf *out)
 {
 	const struct gt_plan_proof *proof = &plan->proof;
 	const char *between = "";
 
 	if (!proof->nprices && !proof->nroutes && !proof->nparts &&
-	    !proof->nsets && !proof->max_channels)
+	    !proof->nsets && !proof->max_channels && !proof->nequal)
 		return;
 	gt_buf_puts(out, ",\n    \"certificate\": {\n");
 	if (proof->nprices) {
@@ -321,6 +344,11 @@ static void gt_print_certificate(const struct gt_plan *plan, struct gt_buf *out)
 	if (proof->nroutes) {
 		gt_buf_puts(out, between);
 		gt_print_routes(plan, out);
+		between = ",\n";
+	}
+	if (proof->nequal) {
+		gt_buf_puts(out, between);
+		gt_print_equal(plan, out);
 		between = ",\n";
 	}
 	if (proof->nparts) {

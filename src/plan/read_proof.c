@@ -15,29 +15,26 @@ static int gt_read_member_rat(const struct gt_json *object, const char *key,
 	return rc ? rc : gt_json_rat(&at, rat, err);
 }
 
-static int gt_read_prices(struct gt_plan_reader *reader,
-			  const struct gt_json *certificate, struct gt_err *err)
+/* An object of links, of a cluster's rings also uplinks, and prices. */
+static int gt_read_price_list(struct gt_plan_reader *reader,
+			      const struct gt_json *at,
+			      struct gt_plan_prices *prices, struct gt_err *err)
 {
-	struct gt_plan_proof *proof = &reader->plan->proof;
 	const struct gt_plan *plan = reader->plan;
-	struct gt_json at, member;
+	struct gt_json member;
 	void *iter = NULL;
 	uint32_t named = 0;
-	int rc;
+	int rc = gt_json_object(at, NULL, err);
 
-	if (!gt_json_get(certificate, "prices", &at))
-		return GT_OK;
-	rc = gt_json_object(&at, NULL, err);
 	if (rc)
 		return rc;
-	while ((iter = gt_json_next(&at, iter, &member)))
+	while ((iter = gt_json_next(at, iter, &member)))
 		named++;
-	proof->prices =
-		gt_read_array(reader, named, sizeof(*proof->prices), err);
-	if (!proof->prices)
+	prices->list = gt_read_array(reader, named, sizeof(*prices->list), err);
+	if (!prices->list)
 		return GT_ESYS;
-	while (!rc && (iter = gt_json_next(&at, iter, &member))) {
-		struct gt_plan_price *price = &proof->prices[proof->nprices];
+	while (!rc && (iter = gt_json_next(at, iter, &member))) {
+		struct gt_plan_price *price = &prices->list[prices->n];
 
 		if (!gt_read_uplink(plan, member.key, &price->link))
 			rc = gt_read_link(reader, &member, member.key,
@@ -45,7 +42,48 @@ static int gt_read_prices(struct gt_plan_reader *reader,
 		if (rc)
 			return rc;
 		rc = gt_json_rat(&member, &price->price, err);
-		proof->nprices++;
+		prices->n++;
+	}
+	return rc;
+}
+
+static int gt_read_prices(struct gt_plan_reader *reader,
+			  const struct gt_json *certificate, struct gt_err *err)
+{
+	struct gt_plan_proof *proof = &reader->plan->proof;
+	struct gt_plan_prices prices = {0};
+	struct gt_json at;
+	int rc = GT_OK;
+
+	if (gt_json_get(certificate, "prices", &at))
+		rc = gt_read_price_list(reader, &at, &prices, err);
+	proof->nprices = prices.n;
+	proof->prices = prices.list;
+	return rc;
+}
+
+/* One list for each number of rings; an empty one says nothing. */
+static int gt_read_equal(struct gt_plan_reader *reader,
+			 const struct gt_json *certificate, struct gt_err *err)
+{
+	struct gt_plan_proof *proof = &reader->plan->proof;
+	struct gt_json at, item;
+	int rc;
+
+	if (!gt_json_get(certificate, "equal", &at))
+		return GT_OK;
+	if (reader->plan->cluster)
+		return gt_json_fault(&at, err, "is for one machine");
+	rc = gt_json_array(&at, &proof->nequal, err);
+	if (rc)
+		return rc;
+	proof->equal = gt_read_array(reader, proof->nequal,
+				     sizeof(*proof->equal), err);
+	if (!proof->equal)
+		return GT_ESYS;
+	for (uint32_t i = 0; i < proof->nequal && !rc; i++) {
+		gt_json_item(&at, i, &item);
+		rc = gt_read_price_list(reader, &item, &proof->equal[i], err);
 	}
 	return rc;
 }
@@ -174,9 +212,9 @@ static int gt_read_parts(struct gt_plan_reader *reader,
 static int gt_read_certificate(struct gt_plan_reader *reader,
 			       const struct gt_json *object, struct gt_err *err)
 {
-	static const char *const keys[] = {
-		"prices", "channel_price", "routes", "parts",
-		"cut",    "sets",          "unused", NULL};
+	static const char *const keys[] = {"prices", "channel_price", "routes",
+					   "parts",  "cut",           "sets",
+					   "unused", "equal",         NULL};
 	struct gt_json at, price;
 	int rc;
 
@@ -190,6 +228,8 @@ static int gt_read_certificate(struct gt_plan_reader *reader,
 				 err);
 	if (!rc)
 		rc = gt_read_routes(reader, &at, err);
+	if (!rc)
+		rc = gt_read_equal(reader, &at, err);
 	if (!rc)
 		rc = gt_read_sets(reader, &at, err);
 	return rc ? rc : gt_read_parts(reader, &at, err);

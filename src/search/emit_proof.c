@@ -34,18 +34,33 @@ static void gt_emit_routes(struct gt_emit *e)
 	proof->nroutes = count;
 }
 
+static void gt_emit_price_list(struct gt_emit *e,
+			       const struct gt_proposal_price *in, uint32_t n,
+			       struct gt_plan_prices *out)
+{
+	out->list = gt_emit_array(e, n, sizeof(*out->list));
+	for (uint32_t i = 0; !e->failed && i < n; i++) {
+		out->list[i].link = e->link[in[i].link];
+		out->list[i].price = in[i].price;
+		out->n++;
+	}
+}
+
 static void gt_emit_prices(struct gt_emit *e)
 {
 	const struct gt_proposal *proposal = e->found->proposal;
 	struct gt_plan_proof *proof = &e->plan->proof;
+	struct gt_plan_prices prices = {0};
 
-	proof->prices =
-		gt_emit_array(e, proposal->nprices, sizeof(*proof->prices));
-	for (uint32_t i = 0; !e->failed && i < proposal->nprices; i++) {
-		proof->prices[i].link = e->link[proposal->prices[i].link];
-		proof->prices[i].price = proposal->prices[i].price;
-		proof->nprices++;
-	}
+	gt_emit_price_list(e, proposal->prices, proposal->nprices, &prices);
+	proof->nprices = prices.n;
+	proof->prices = prices.list;
+	proof->equal =
+		gt_emit_array(e, proposal->nequal, sizeof(*proof->equal));
+	for (uint32_t i = 0; !e->failed && i < proposal->nequal; i++)
+		gt_emit_price_list(e, proposal->equal[i].list,
+				   proposal->equal[i].n,
+				   &proof->equal[proof->nequal++]);
 }
 
 static void gt_emit_parts(struct gt_emit *e)

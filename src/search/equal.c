@@ -5,6 +5,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "search/equal_prove.h"
 #include "search/fabric.h"
 #include "search/ring_rows.h"
 #include "search/shape.h"
@@ -416,5 +417,5 @@ int gt_equal(const struct gt_equal_ask *ask, struct gt_proposal *proposal,
 	proposal->nchannels = e.best.nchannels;
 	proposal->value = e.best.value;
 	*most = gt_rat_cmp(e.open, e.best.value) > 0 ? e.open : e.best.value;
-	return GT_OK;
+	return gt_equal_prove(ask, e.unit, proposal, err);
 }

@@ -11,7 +11,7 @@ gtopo_core_sources += \
 	%D%/dive.c %D%/dive.h \
 	%D%/emit.c %D%/emit.h %D%/emit_flow.c \
 	%D%/emit_proof.c %D%/emit_proof.h \
-	%D%/equal.c %D%/equal.h \
+	%D%/equal.c %D%/equal.h %D%/equal_prove.c %D%/equal_prove.h \
 	%D%/fabric.h \
 	%D%/forest.c %D%/forest.h \
 	%D%/forest_exact.c %D%/forest_exact.h \

@@ -45,6 +45,11 @@ struct gt_proposal_price {
 	struct gt_rat price;
 };
 
+struct gt_proposal_prices {
+	uint32_t n;
+	struct gt_proposal_price *list;
+};
+
 /*
  * Channels, best first, and the proof of struct gt_plan_proof.  Of a flow or a
  * mesh all rates are a pair's.
@@ -67,6 +72,9 @@ struct gt_proposal {
 	int has_any_bound;
 	struct gt_rat any_bound;
 	struct gt_bound *cut; /* or NULL */
+	/* Of equal rings: that no k reach more, by k - 1 (struct gt_plan_proof) */
+	uint32_t nequal;
+	struct gt_proposal_prices *equal;
 	/* What it took, for people. */
 	uint32_t nrows, ncolumns, nrounds;
 };

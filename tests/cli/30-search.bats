@@ -105,6 +105,22 @@ a GPU; see 'gtopo paths'"
 	[ "$status" -eq 0 ]
 	[[ $err == *"rings of 100 GB/s in 5 channels"* ]]
 	[[ $err == *"no 5 or fewer equal channels reach more"* ]]
+	run_split gtopo verify plan
+	want 0 ""
+	[[ $out == *"equal     no 5 equal rings or fewer reach more, proven"* ]]
+	[ "$(jq '.proof.certificate.equal | length' plan)" = 5 ]
+	run_split gtopo search --explain --algo ring --equal --max-channels 5 \
+		"$GTOPO_SRC/share/xml/dgx-1v.xml"
+	[[ $out == *"prices show of 5 equal ones or fewer that none reach more
+"* ]]
+	# What only trying all has shown is not in the plan.
+	gtopo search --algo ring --equal --max-channels 5 --gpus 0,1,2,3 \
+		-o open "$GTOPO_SRC/share/xml/mi300x.xml"
+	run_split gtopo verify open
+	want 0 ""
+	[[ $out == *"no 5 equal rings or fewer but for 3 reach more, proven"* ]]
+	run_split gtopo verify --json open
+	[ "$(jq -c '.equal | [.max_channels, .open]' <<<"$out")" = "[5,1]" ]
 	[ "$(jq -r '.channels[].gbs' plan | sort -u)" = 20 ]
 	run_split gtopo verify plan
 	want 0 ""
