@@ -261,7 +261,7 @@ static int gt_merge_bound(struct gt_plan *plan, struct gt_rat algbw)
 	proof->max_channels = 0;
 	proof->value = plan->channels[0].gbs;
 	proof->optimal = !gt_rat_cmp(proof->value, proof->bound);
-	proof->nprices = 0;
+	proof->nprices = proof->nequal = 0;
 	proof->has_any_bound = 0;
 	return 1;
 }

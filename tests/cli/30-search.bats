@@ -113,6 +113,10 @@ a GPU; see 'gtopo paths'"
 		"$GTOPO_SRC/share/xml/dgx-1v.xml"
 	[[ $out == *"prices show of 5 equal ones or fewer that none reach more
 "* ]]
+	# A mesh has no rings to prove anything of.
+	gtopo search --algo mesh --equal --max-channels 5 -o mesh \
+		"$GTOPO_SRC/share/xml/dgx-1v.xml"
+	gtopo verify mesh
 	# What only trying all has shown is not in the plan.
 	gtopo search --algo ring --equal --max-channels 5 --gpus 0,1,2,3 \
 		-o open "$GTOPO_SRC/share/xml/mi300x.xml"
