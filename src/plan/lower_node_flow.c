@@ -35,14 +35,32 @@ static uint32_t gt_exchange_rank(const struct gt_exchange *x, uint32_t node,
 	return node * x->nlocal + local;
 }
 
+/*
+ * Which nodes meet in a round (d): next to each other are those that are as far
+ * apart as can be, so that at any time some cross each level.
+ */
+static uint32_t gt_exchange_node(const struct gt_exchange *x, uint32_t round)
+{
+	const struct gt_plan_cluster *cluster = x->plan->cluster;
+	uint32_t node = 0, left = round % cluster->nnodes;
+
+	for (uint32_t l = cluster->nlevels; l--;) {
+		uint32_t radix = gt_nodes_radix(cluster, l);
+
+		node += left % radix * (cluster->levels[l].nodes / radix);
+		left /= radix;
+	}
+	return node;
+}
+
 /* With whom a rank exchanges blocks in a round: it is so the other way too. */
 static uint32_t gt_exchange_peer(const struct gt_exchange *x, uint32_t round,
 				 uint32_t rank)
 {
 	const struct gt_plan_cluster *cluster = x->plan->cluster;
-	uint32_t node =
-		gt_nodes_place(cluster, rank / x->nlocal, round / x->nlocal);
-	uint32_t local = round % x->nlocal + x->nlocal - rank % x->nlocal;
+	uint32_t node = gt_nodes_place(cluster, rank / x->nlocal,
+				       gt_exchange_node(x, round));
+	uint32_t local = round / cluster->nnodes + x->nlocal - rank % x->nlocal;
 
 	return gt_exchange_rank(x, node, local % x->nlocal);
 }

@@ -120,6 +120,7 @@ static void test_least(void **state)
 					    "tree8-star-gather",
 					    "mesh7-one-shot",
 					    "flow4-alltoall",
+					    "cluster3x2-alltoall",
 					    "steps3-scratch",
 					    "chain4-gather",
 					    "mesh5-alltoall",
@@ -226,6 +227,44 @@ static void test_few_nodes(void **state)
 	gt_plan_free(plan);
 }
 
+/* The same of an all-to-all, of which uplinks have more for each node below. */
+static void test_few_nodes_of_a_flow(void **state)
+{
+	struct gt_cost_net whole, nets[2];
+	struct gt_cost_few few;
+	struct gt_err err;
+
+	(void)state;
+	gt_err_init(&err);
+	for (uint32_t i = 0; i < 4; i++) {
+		struct gt_plan *plan = read_plan("cluster4x2-alltoall");
+		struct gt_arena *arena = gt_arena_new();
+		double bytes = i < 2 ? 1 : 65536, us, busy, most = 0, first[2];
+		uint32_t link = UINT32_MAX;
+
+		/* many below a leaf switch, or many of these */
+		gt_nodes_resize(plan->cluster, i % 2, 24);
+		plan->nranks = 96;
+		assert_int_equal(gt_cost_few_init(&few, plan, 0, arena, &err),
+				 GT_OK);
+		assert_int_equal(few.n, 2);
+		for (int k = 0; k < 2; k++)
+			first[k] = run_whole(&few.plans[k], plan->coll, bytes,
+					     &nets[k], arena);
+		us = run_whole(plan, plan->coll, bytes, &whole, arena);
+		busy = gt_cost_few_busiest(&few, nets, &link);
+		for (uint32_t l = 0; l < whole.nlinks; l++)
+			most = fmax(most, whole.link_busy_us[l]);
+		assert_near(busy, most, 1e-9);
+		assert_true(link >= plan->nlinks); /* uplinks, both times */
+		/* As gt_cost_price() has it: links may be busy for longer. */
+		assert_near(fmax(gt_cost_few_grow(&few, first), busy), us,
+			    0.05);
+		gt_arena_free(arena);
+		gt_plan_free(plan);
+	}
+}
+
 /* Clusters that are executed as they are. */
 static void test_cluster_bandwidth(void **state)
 {
@@ -259,6 +298,7 @@ int main(void)
 		cmocka_unit_test(test_grows_with_size),
 		cmocka_unit_test(test_least),
 		cmocka_unit_test(test_few_nodes),
+		cmocka_unit_test(test_few_nodes_of_a_flow),
 		cmocka_unit_test(test_cluster_bandwidth),
 	};
 
