@@ -71,6 +71,7 @@ struct gt_verbs_port {
 	struct ibv_context *context;
 	uint8_t number;
 	uint8_t gid_index;
+	uint8_t traffic_class, service_level;
 	struct gt_verbs_place place;
 	uint32_t most_cqe;
 	int64_t down_ns; /* since when it is down; 0: it is up */
@@ -122,7 +123,8 @@ static inline void gt_verbs_break(struct gt_link *link, uint32_t process,
 /*
  * verbs_port.c: the port that GTOPO_IB_HCA names ("mlx5_0" or "mlx5_0:1"), or
  * the first active one, of the card with that PCI bus id unless it is NULL;
- * its address is the one of GTOPO_IB_GID_INDEX, or the best for RoCE v2.
+ * its address is the one of GTOPO_IB_GID_INDEX, or the best for RoCE v2, and
+ * packets go with GTOPO_IB_TC and GTOPO_IB_SL.
  */
 int gt_verbs_port_open(struct gt_verbs_port *port,
 		       const struct gt_link_config *config, struct gt_err *err);

@@ -12,7 +12,12 @@
 #include "exec/verbs.h"
 #include "world/net.h"
 
-enum { GT_VERBS_NIC_MAX = 64, GT_VERBS_MOST_GID = 255 };
+enum {
+	GT_VERBS_NIC_MAX = 64,
+	GT_VERBS_MOST_GID = 255,
+	GT_VERBS_MOST_TC = 255,
+	GT_VERBS_MOST_SL = 15,
+};
 
 /* What an address of RoCE version 2 is good for: one wire, or any network. */
 enum gt_verbs_family { GT_VERBS_LOCAL = 1, GT_VERBS_IPV6, GT_VERBS_IPV4 };
@@ -64,16 +69,16 @@ static int gt_verbs_find_gid(struct gt_verbs_port *port, int n,
 			     const char *iface)
 {
 	static const union ibv_gid none;
-	const char *text = getenv("GTOPO_IB_GID_INDEX");
 	union ibv_gid *gid = &port->place.gid;
-	int64_t index = 0;
 
-	if (text && gt_unit_int(text, 0, n - 1, &index))
-		port->gid_index = (uint8_t)index;
-	else if (text || (port->place.is_ethernet &&
-			  !gt_verbs_choose_gid(port, n, iface)))
-		return 0;
-	return !ibv_query_gid(port->context, port->number, port->gid_index,
+	if (!getenv("GTOPO_IB_GID_INDEX")) {
+		port->gid_index = 0;
+		if (port->place.is_ethernet &&
+		    !gt_verbs_choose_gid(port, n, iface))
+			return 0;
+	}
+	return port->gid_index < n &&
+	       !ibv_query_gid(port->context, port->number, port->gid_index,
 			      gid) &&
 	       memcmp(gid, &none, sizeof(none)) != 0;
 }
@@ -93,6 +98,7 @@ const char *gt_verbs_route(const struct gt_verbs_port *port,
 		       "GTOPO_IB_GID_INDEX";
 	*route = (struct ibv_ah_attr){
 		.dlid = (uint16_t)far->lid,
+		.sl = port->service_level,
 		.port_num = port->number,
 		/* Within a subnet LIDs do, and 40 bytes less a packet. */
 		.is_global = own->is_ethernet || own->needs_global ||
@@ -105,6 +111,7 @@ const char *gt_verbs_route(const struct gt_verbs_port *port,
 			.dgid = far->gid,
 			.sgid_index = port->gid_index,
 			.hop_limit = 64,
+			.traffic_class = port->traffic_class,
 		};
 	return NULL;
 }
@@ -193,18 +200,32 @@ static int gt_verbs_try_device(struct gt_verbs_port *port,
 	return 0;
 }
 
-/* A word that means nothing shall not stand for what is chosen without. */
-static int gt_verbs_check_env(struct gt_err *err)
+/* A word that means nothing shall not stand for what is taken without it. */
+static int gt_verbs_number(const char *name, int64_t most, uint8_t *number,
+			   struct gt_err *err)
 {
-	const char *text = getenv("GTOPO_IB_GID_INDEX");
-	int64_t index;
+	const char *text = getenv(name);
+	int64_t value = 0;
 
-	return !text || gt_unit_int(text, 0, GT_VERBS_MOST_GID, &index)
-		       ? GT_OK
-		       : gt_err_set(err, GT_EINPUT, NULL,
-				    "GTOPO_IB_GID_INDEX '%s' is not a number "
-				    "from 0 to %d",
-				    text, GT_VERBS_MOST_GID);
+	if (text && !gt_unit_int(text, 0, most, &value))
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "%s '%s' is not a number from 0 to %d", name,
+				  text, (int)most);
+	*number = (uint8_t)value;
+	return GT_OK;
+}
+
+static int gt_verbs_numbers(struct gt_verbs_port *port, struct gt_err *err)
+{
+	int rc = gt_verbs_number("GTOPO_IB_GID_INDEX", GT_VERBS_MOST_GID,
+				 &port->gid_index, err);
+
+	if (!rc)
+		rc = gt_verbs_number("GTOPO_IB_TC", GT_VERBS_MOST_TC,
+				     &port->traffic_class, err);
+	return rc ? rc
+		  : gt_verbs_number("GTOPO_IB_SL", GT_VERBS_MOST_SL,
+				    &port->service_level, err);
 }
 
 int gt_verbs_port_open(struct gt_verbs_port *port,
@@ -215,7 +236,7 @@ int gt_verbs_port_open(struct gt_verbs_port *port,
 	int n = 0, i = 0;
 
 	memset(port, 0, sizeof(*port));
-	if (gt_verbs_check_env(err))
+	if (gt_verbs_numbers(port, err))
 		return GT_EINPUT;
 	all = ibv_get_device_list(&n);
 	if (!all)

@@ -7,7 +7,7 @@
 #include "base/err.h"
 #include "exec/verbs.h"
 
-enum { SLID = 3, DLID = 7, INDEX = 5 };
+enum { SLID = 3, DLID = 7, INDEX = 5, CLASS = 104, LEVEL = 4 };
 
 static union ibv_gid gid_of(const char *address)
 {
@@ -32,7 +32,12 @@ static const char *route(struct gt_verbs_place from, struct gt_verbs_place to,
 			 struct ibv_ah_attr *found)
 {
 	const struct gt_verbs_port port = {
-		.number = 2, .gid_index = INDEX, .place = from};
+		.number = 2,
+		.gid_index = INDEX,
+		.traffic_class = CLASS,
+		.service_level = LEVEL,
+		.place = from,
+	};
 
 	memset(found, 0xff, sizeof(*found));
 	return gt_verbs_route(&port, &to, found);
@@ -56,7 +61,9 @@ static void test_ethernet(void **state)
 				  &found));
 		assert_int_equal(found.is_global, 1);
 		assert_int_equal(found.port_num, 2);
+		assert_int_equal(found.sl, LEVEL);
 		assert_int_equal(found.grh.sgid_index, INDEX);
+		assert_int_equal(found.grh.traffic_class, CLASS);
 		assert_memory_equal(&found.grh.dgid, &far, sizeof(far));
 	}
 }
@@ -73,7 +80,7 @@ static void test_infiniband(void **state)
 	assert_int_equal(found.is_global, 0);
 	assert_int_equal(found.dlid, DLID);
 	assert_int_equal(found.src_path_bits, 0);
-	assert_int_equal(found.sl, 0);
+	assert_int_equal(found.sl, LEVEL);
 	assert_null(route(infiniband("fe80::1", SLID),
 			  infiniband("fec0:0:0:1::2", DLID), &found));
 	assert_int_equal(found.is_global, 1);
@@ -105,20 +112,29 @@ static void test_nowhere(void **state)
 /* What nobody can mean is said before a device is looked for. */
 static void test_environment(void **state)
 {
+	static const char *const names[] = {"GTOPO_IB_GID_INDEX", "GTOPO_IB_TC",
+					    "GTOPO_IB_SL"};
 	static const char *const bad[] = {"", "-1", "256", "first", "3 "};
 	const struct gt_link_config config = {.nic = NULL};
 	struct gt_verbs_port port;
 	struct gt_err err;
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		setenv("GTOPO_IB_GID_INDEX", bad[i], 1);
-		gt_err_init(&err);
-		assert_int_equal(gt_verbs_port_open(&port, &config, &err),
-				 GT_EINPUT);
-		assert_non_null(strstr(err.text, "GTOPO_IB_GID_INDEX"));
+	for (size_t n = 0; n < sizeof(names) / sizeof(names[0]); n++) {
+		for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+			setenv(names[n], bad[i], 1);
+			gt_err_init(&err);
+			assert_int_equal(
+				gt_verbs_port_open(&port, &config, &err),
+				GT_EINPUT);
+			assert_non_null(strstr(err.text, names[n]));
+		}
+		unsetenv(names[n]);
 	}
-	unsetenv("GTOPO_IB_GID_INDEX");
+	setenv("GTOPO_IB_SL", "16", 1);
+	gt_err_init(&err);
+	assert_int_equal(gt_verbs_port_open(&port, &config, &err), GT_EINPUT);
+	unsetenv("GTOPO_IB_SL");
 }
 
 int main(void)
