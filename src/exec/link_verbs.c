@@ -84,19 +84,27 @@ static void gt_verbs_close(struct gt_link *link)
 	free(link);
 }
 
+/* As many messages as a queue takes if all of them complete at once. */
+static uint32_t gt_verbs_sends(const struct gt_link *link)
+{
+	uint32_t most = link->port.most_cqe /
+			(link->nprocesses * (1 + GT_VERBS_RECEIVES));
+
+	return most < GT_VERBS_SENDS ? most : GT_VERBS_SENDS;
+}
+
 static int gt_verbs_prepare(struct gt_link *link, struct gt_err *err)
 {
-	uint64_t cqe = (uint64_t)link->nprocesses *
-		       (GT_VERBS_SENDS + GT_VERBS_RECEIVES);
 	int rc = gt_verbs_port_open(&link->port, &link->config, err);
+	uint32_t cqe;
 
 	if (rc)
 		return rc;
-	if (cqe > link->port.most_cqe)
-		cqe = link->port.most_cqe;
+	link->sends = gt_verbs_sends(link);
+	cqe = link->sends * link->nprocesses * (1 + GT_VERBS_RECEIVES);
 	link->pd = ibv_alloc_pd(link->port.context);
 	link->channel = ibv_create_comp_channel(link->port.context);
-	if (link->channel) {
+	if (link->channel && cqe) {
 		fcntl(link->channel->fd, F_SETFL, O_NONBLOCK);
 		link->cq = ibv_create_cq(link->port.context, (int)cqe, NULL,
 					 link->channel, 0);
@@ -104,8 +112,8 @@ static int gt_verbs_prepare(struct gt_link *link, struct gt_err *err)
 	if (!link->pd || !link->cq)
 		return gt_err_set(err, GT_ESYS, NULL,
 				  "the RDMA device gives no completion queue "
-				  "of %d entries",
-				  (int)cqe);
+				  "for %u processes, %u entries at most",
+				  link->nprocesses, link->port.most_cqe);
 	return GT_OK;
 }
 
@@ -190,8 +198,8 @@ static int gt_verbs_make_qp(struct gt_link *link, uint32_t process,
 	struct ibv_qp_init_attr init = {
 		.send_cq = link->cq,
 		.recv_cq = link->cq,
-		.cap = {.max_send_wr = GT_VERBS_SENDS,
-			.max_recv_wr = GT_VERBS_RECEIVES,
+		.cap = {.max_send_wr = link->sends,
+			.max_recv_wr = link->sends * GT_VERBS_RECEIVES,
 			.max_send_sge = 1,
 			.max_recv_sge = 1},
 		.qp_type = IBV_QPT_RC,
@@ -211,7 +219,7 @@ static int gt_verbs_make_qp(struct gt_link *link, uint32_t process,
 	error = ibv_modify_qp(peer->qp, &attr,
 			      IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
 				      IBV_QP_ACCESS_FLAGS);
-	for (int i = 0; !error && i < GT_VERBS_RECEIVES; i++)
+	for (uint32_t i = 0; !error && i < init.cap.max_recv_wr; i++)
 		error = gt_verbs_receive(peer->qp, process);
 	return error ? gt_err_set(err, GT_ESYS, NULL,
 				  "cannot set up a queue pair: %s",

@@ -23,8 +23,8 @@
 #include "exec/link.h"
 
 enum {
-	GT_VERBS_SENDS = 256,    /* in flight to one process */
-	GT_VERBS_RECEIVES = 512, /* that may arrive from it */
+	GT_VERBS_SENDS = 256,  /* in flight to one process, at most */
+	GT_VERBS_RECEIVES = 2, /* that may arrive from it, for each of these */
 	GT_VERBS_MOST_FIFOS = 1 << 16,
 	GT_VERBS_MOST_CREDITS = 127, /* in one message */
 };
@@ -86,6 +86,7 @@ struct gt_link {
 	struct ibv_pd *pd;
 	struct ibv_comp_channel *channel;
 	struct ibv_cq *cq;
+	uint32_t sends; /* in flight to one process */
 	struct ibv_mr *mr;
 	char *memory; /* counters, lengths and slots of all FIFOs */
 	struct gt_verbs_peer *peers;

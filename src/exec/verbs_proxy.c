@@ -93,7 +93,7 @@ static int gt_verbs_send(struct gt_link *link, uint32_t process)
 	uint32_t i;
 
 	for (uint32_t n = 0; n < peer->nfifos; n++) {
-		if (peer->in_flight == GT_VERBS_SENDS)
+		if (peer->in_flight == link->sends)
 			break;
 		i = peer->turn++ % peer->nfifos;
 		sent += peer->fifos[i].sends

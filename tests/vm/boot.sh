@@ -12,7 +12,7 @@ work=$2
 shift 2
 
 cp "$here/guest.sh" "$work/guest.sh"
-timeout "${GTOPO_VM_TIMEOUT:-400}" qemu-system-x86_64 \
+timeout "${GTOPO_VM_TIMEOUT:-600}" qemu-system-x86_64 \
 	-accel tcg,thread=multi,tb-size=256 -M q35 -cpu max -m 1024 \
 	-nodefaults -no-user-config -display none -no-reboot \
 	-serial "file:$work/console" -pidfile "$work/pid" \

@@ -3,6 +3,7 @@
  * a key that opens nothing, GT_FAULT=qp breaks the first connection 3 s after
  * it was made, GT_FAULT=device tells then that the device failed, as those do
  * that can be taken from a running process: soft-RoCE waits for its end.
+ * GT_FAULT=few is none: the device's completion queues are as short as can be.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -21,6 +22,18 @@ static int is(const char *fault)
 	const char *want = getenv("GT_FAULT");
 
 	return want && !strcmp(want, fault);
+}
+
+int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *attr)
+{
+	int (*real)(struct ibv_context *, struct ibv_device_attr *);
+	int error;
+
+	*(void **)&real = dlsym(RTLD_NEXT, "ibv_query_device");
+	error = real(context, attr);
+	if (is("few"))
+		attr->max_cqe = 6;
+	return error;
 }
 
 struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *addr, size_t length,

@@ -129,6 +129,9 @@ hosts() {
 	hosts none.json
 	gcc -shared -fPIC -o fault.so "$GTOPO_SRC/tests/vm/rdma/fault.c" \
 		-libverbs -ldl -lpthread
+	echo "a device with room for one message at a time"
+	faulty=$PWD/fault.so GT_FAULT=few job 2 ring.json -b 256K -e 256K \
+		-n 1 -w 0 --coll allreduce | grep -E '^# Out|^status'
 	for fault in rkey qp device; do
 		echo "process 1 is not what it says: $fault"
 		faulty=$PWD/fault.so GT_FAULT=$fault endless --timeout 20s
