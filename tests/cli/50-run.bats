@@ -72,23 +72,25 @@ rows() {
 	END
 }
 
+# The limit is one that no rank reaches for want of a processor.
 @test "a rank that stops is named in time, status 3" {
 	ring_plan
 	for fault in stall:3:5 exit:5:2 stall:0; do
 		SECONDS=0
-		run_split host -b 1M -e 1M --timeout 500ms --inject $fault
+		run_split host -b 1M -e 1M --timeout 3s --inject $fault
 		[ "$status" -eq 3 ]
-		[ $SECONDS -le 3 ]
-		[[ $err =~ ^gtopo\ run:\ rank\ ${fault//[a-z:]*:/}? ]]
+		[ $SECONDS -le 20 ]
+		rank=${fault#*:}
+		[[ $err == "gtopo run: rank ${rank%:*} "* ]]
 	done
-	[[ $err =~ ^"gtopo run: rank 0 (n0 0000:1b:00.0) made no progress for "\
-"0.5 s at channel 0 step 0 (send)"$ ]]
+	[[ $err =~ ^'gtopo run: rank 0 (n0 0000:1b:00.0) made no progress for '\
+[3-9]\.[0-9]' s at channel 0 step 0 (send)'$ ]]
 }
 
 @test "JSON tells why a run ended early, and still is JSON" {
 	need_python
 	ring_plan
-	run_split host -b 1M -e 1M --timeout 300ms --inject stall:2 --json
+	run_split host -b 1M -e 1M --timeout 3s --inject stall:2 --json
 	[ "$status" -eq 3 ]
 	python3 -c 'import json, sys
 report = json.load(sys.stdin)
@@ -118,7 +120,7 @@ os.execv(sys.argv[1], sys.argv[1:])' "$GTOPO" run --plan "$plan" \
 			--device host -b 4K -e 16M -n 100000 \
 			>"$plan.out" 2>"$plan.err" &
 		pid=$!
-		until [ -s "$plan.out" ]; do sleep 0.05; done
+		until_true test -s "$plan.out"
 		kill -$signal $pid
 		status=0
 		wait $pid || status=$?

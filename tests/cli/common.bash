@@ -28,6 +28,16 @@ want() {
 	fi
 }
 
+# until_true COMMAND...: at most 30 s; processes may have to wait for a processor.
+until_true() {
+	local tries
+	for ((tries = 0; tries < 300; tries++)); do
+		"$@" && return
+		sleep 0.1
+	done
+	return 1
+}
+
 need_topologies() {
 	[ -n "${GTOPO_TEST_TOPOLOGIES:-}" ] ||
 		skip "GTOPO_TEST_TOPOLOGIES is unset"

@@ -69,7 +69,7 @@ slurmctld -D -f "$SLURM_CONF" >/dev/null 2>&1 &
 pids+=($!)
 slurmd -D -f "$SLURM_CONF" -N "$host" >/dev/null 2>&1 &
 pids+=($!)
-for _ in $(seq 100); do
+for _ in $(seq 600); do
 	[ "$(sinfo -h -o %T 2>/dev/null)" = idle ] && break
 	sleep 0.1
 done
