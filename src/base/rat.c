@@ -137,3 +137,8 @@ double gt_rat_double(struct gt_rat a)
 {
 	return (double)a.num / (double)a.den;
 }
+
+uint32_t gt_rat_gcd(uint32_t a, uint32_t b)
+{
+	return (uint32_t)gt_gcd(a, b);
+}

@@ -43,4 +43,7 @@ char *gt_rat_print(struct gt_rat a, char text[GT_RAT_TEXT_MAX]);
 
 double gt_rat_double(struct gt_rat a);
 
+/* The greatest that divides both; the other where one is 0. */
+uint32_t gt_rat_gcd(uint32_t a, uint32_t b);
+
 #endif

@@ -2,6 +2,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/rat.h"
 #include "plan/lower.h"
 #include "plan/plan.h"
 
@@ -10,17 +11,6 @@
  * shares that need more are rounded.
  */
 enum { GT_MSCCL_UNITS = 64 };
-
-static int64_t gt_units_gcd(int64_t a, int64_t b)
-{
-	while (b) {
-		int64_t rest = a % b;
-
-		a = b;
-		b = rest;
-	}
-	return a;
-}
 
 /* The root whose blocks alone a channel moves; all of them: nranks. */
 static uint32_t gt_units_group(const struct gt_msccl *m, uint32_t i)
@@ -53,18 +43,19 @@ static struct gt_rat gt_units_part(const struct gt_msccl *m, uint32_t i)
 /* The smallest number of units in which all parts are whole, if not many. */
 static uint32_t gt_units_whole(const struct gt_msccl *m)
 {
-	int64_t units = 1;
+	uint32_t units = 1;
 
 	for (uint32_t i = 0; i < m->row->nchannels; i++) {
 		int64_t den = gt_units_part(m, i).den;
 
 		if (den > GT_MSCCL_UNITS)
 			return GT_MSCCL_UNITS;
-		units = units / gt_units_gcd(units, den) * den;
+		units = units / gt_rat_gcd(units, (uint32_t)den) *
+			(uint32_t)den;
 		if (units > GT_MSCCL_UNITS)
 			return GT_MSCCL_UNITS;
 	}
-	return (uint32_t)units;
+	return units;
 }
 
 /* What a group lacks of all units, or has too many, its largest one gets. */

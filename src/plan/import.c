@@ -6,6 +6,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/rat.h"
 #include "base/file.h"
 #include "base/xml.h"
 #include "plan/import_algo.h"
@@ -23,24 +24,13 @@ struct gt_import_pair {
 	int used;
 };
 
-static uint32_t gt_import_gcd(uint32_t a, uint32_t b)
-{
-	while (b) {
-		uint32_t rest = a % b;
-
-		a = b;
-		b = rest;
-	}
-	return a;
-}
-
 static uint32_t gt_import_list_unit(const struct gt_algo_list *list,
 				    uint32_t unit)
 {
 	for (uint32_t i = 0; i < list->n; i++)
 		if (list->operands[i].buf != GT_ALGO_MESSAGE &&
 		    list->operands[i].buf != GT_ALGO_FLAG)
-			unit = gt_import_gcd(unit, list->operands[i].at);
+			unit = gt_rat_gcd(unit, list->operands[i].at);
 	return unit;
 }
 
@@ -57,7 +47,7 @@ static void gt_import_unit(struct gt_algo_file *algo)
 			for (uint32_t i = 0; i < tb->nsteps; i++) {
 				const struct gt_algo_step *s = &tb->steps[i];
 
-				unit = gt_import_gcd(unit, s->count);
+				unit = gt_rat_gcd(unit, s->count);
 				unit = gt_import_list_unit(&s->src, unit);
 				unit = gt_import_list_unit(&s->dst, unit);
 			}

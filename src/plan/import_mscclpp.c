@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/rat.h"
 #include "base/json.h"
 #include "plan/plan.h"
 
@@ -335,11 +336,6 @@ static int gt_mpp_make_all(struct gt_mpp *mpp, struct gt_err *err)
 	return rc;
 }
 
-static uint32_t gt_mpp_gcd(uint32_t a, uint32_t b)
-{
-	return b ? gt_mpp_gcd(b, a % b) : a;
-}
-
 /* Groups of thread blocks divide what they move: chunks become smaller. */
 static int gt_mpp_parts(struct gt_mpp *mpp, uint32_t *parts, struct gt_err *err)
 {
@@ -351,7 +347,7 @@ static int gt_mpp_parts(struct gt_mpp *mpp, uint32_t *parts, struct gt_err *err)
 			for (uint32_t i = 0; i < tb->nops; i++) {
 				uint32_t n = tb->ops[i].nparts;
 
-				*parts *= n / gt_mpp_gcd(*parts, n);
+				*parts *= n / gt_rat_gcd(*parts, n);
 				if (*parts > GT_MPP_PARTS)
 					return gt_mpp_fail(
 						&tb->ops[i], err,

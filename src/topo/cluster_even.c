@@ -4,17 +4,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-
-static uint32_t gt_even_gcd(uint32_t a, uint32_t b)
-{
-	while (b) {
-		uint32_t rest = a % b;
-
-		a = b;
-		b = rest;
-	}
-	return a;
-}
+#include "base/rat.h"
 
 /* One machine, used with other ports: plans name its devices. */
 static int gt_even_can(const struct gt_cluster *cluster, struct gt_err *err)
@@ -151,7 +141,7 @@ static int gt_even_levels(const struct gt_cluster *cluster, enum gt_even how,
 		*level = in->levels[l + skip];
 		if (l + 1 == out->nlevels)
 			break;
-		level->nodes = gt_even_gcd(level->nodes, cluster->nnodes);
+		level->nodes = gt_rat_gcd(level->nodes, cluster->nnodes);
 		level->nswitches = cluster->nnodes / level->nodes *
 				   (level->by_rail ? out->nrails : 1);
 		rc = gt_even_uplink(cluster, even, l, &gbs, err);
