@@ -142,6 +142,18 @@ __attribute__((format(printf, 2, 0))) static void gt_cmd_talk(
 	gt_cmd_say(args->cmd, "", text);
 }
 
+int gt_cmd_write(const struct gt_cmd_args *args, struct gt_buf *text, int rc,
+		 struct gt_err *err)
+{
+	if (!rc && text->failed)
+		rc = gt_err_nomem(err);
+	if (!rc)
+		rc = gt_file_write(args->out, gt_buf_text(text), text->len,
+				   err);
+	gt_buf_release(text);
+	return rc;
+}
+
 void gt_cmd_warn(const struct gt_cmd_args *args, const char *fmt, ...)
 {
 	va_list ap;

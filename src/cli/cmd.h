@@ -11,6 +11,7 @@
 
 #include <stddef.h>
 
+struct gt_buf;
 struct gt_err;
 struct gt_opt;
 
@@ -38,14 +39,21 @@ struct gt_cmd {
 	 * GT_OK, or a negative code; words in err are printed as
 	 * `gtopo NAME: where: text`.  GT_ENO without words is fine when the
 	 * product said why.  What goes to stdout may be written with
-	 * gt_file_write(args->out, ...) or printf: that stdout took all of
-	 * it is checked once the function returns.
+	 * gt_cmd_write() or printf: that stdout took all of it is checked once
+	 * the function returns.
 	 */
 	int (*run)(const struct gt_cmd_args *args, struct gt_err *err);
 };
 
 /* The whole program; returns the exit status. */
 int gt_cmd_main(int argc, char **argv);
+
+/*
+ * Write what a command made to where -o says, unless rc tells that making it
+ * failed; text is released in any case.
+ */
+int gt_cmd_write(const struct gt_cmd_args *args, struct gt_buf *text, int rc,
+		 struct gt_err *err);
 
 /* Talk on stderr: warnings unless -q, notes only with -v. */
 void gt_cmd_warn(const struct gt_cmd_args *args, const char *fmt, ...)

@@ -2,7 +2,6 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/file.h"
 #include "cli/detect_ranks.h"
 #include "cli/detect_text.h"
 #include "cli/opt.h"
@@ -32,10 +31,7 @@ static int gt_detect_run(const struct gt_cmd_args *args, struct gt_err *err)
 	if (from->all_ranks)
 		return gt_detect_ranks(args, from, err);
 	rc = gt_detect_text(args, from, &text, err);
-	if (!rc)
-		rc = gt_file_write(args->out, text.text, text.len, err);
-	gt_buf_release(&text);
-	return rc;
+	return gt_cmd_write(args, &text, rc, err);
 }
 
 const struct gt_cmd gt_cmd_detect = {

@@ -34,17 +34,12 @@ static int gt_diff_write(const struct gt_cmd_args *args,
 {
 	const struct gt_diff_opts *opts = args->opts;
 	struct gt_buf text = GT_BUF_INIT;
-	int rc;
 
 	if (opts->json)
 		gt_fleet_print_json(fleet, &text);
 	else
 		gt_fleet_print(fleet, &text);
-	rc = text.failed ? gt_err_nomem(err)
-			 : gt_file_write(args->out, text.text ? text.text : "",
-					 text.len, err);
-	gt_buf_release(&text);
-	return rc;
+	return gt_cmd_write(args, &text, GT_OK, err);
 }
 
 /* The norm first, where there is one. */
@@ -75,12 +70,9 @@ static int gt_diff_on_clusters(const struct gt_cmd_args *args,
 	uint32_t nfindings = 0;
 	int rc = gt_diff_clusters(&ask, &text, &nfindings, err);
 
-	if (!rc)
-		rc = gt_file_write(args->out, text.text ? text.text : "",
-				   text.len, err);
+	rc = gt_cmd_write(args, &text, rc, err);
 	if (!rc && nfindings)
 		rc = GT_ENO;
-	gt_buf_release(&text);
 	return rc;
 }
 

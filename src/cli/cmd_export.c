@@ -2,7 +2,6 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/file.h"
 #include "cli/opt.h"
 #include "plan/export.h"
 #include "plan/plan.h"
@@ -43,11 +42,8 @@ static int gt_export_run(const struct gt_cmd_args *args, struct gt_err *err)
 	rc = gt_plan_check(plan, err);
 	if (!rc)
 		rc = gt_exports[opts->to](plan, &out, err);
-	if (!rc)
-		rc = gt_file_write(args->out, out.text, out.len, err);
 	gt_plan_free(plan);
-	gt_buf_release(&out);
-	return rc;
+	return gt_cmd_write(args, &out, rc, err);
 }
 
 const struct gt_cmd gt_cmd_export = {

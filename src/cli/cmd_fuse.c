@@ -4,7 +4,6 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/file.h"
 #include "base/rat.h"
 #include "cli/diff_fleet.h"
 #include "cli/opt.h"
@@ -81,10 +80,7 @@ static int gt_fuse_run_command(const struct gt_cmd_args *args,
 		rc = gt_fleet_ignore(opts->ignore, &fuse.ignore, err);
 	if (!rc)
 		rc = gt_fuse_write(&fuse, &text, err);
-	if (!rc)
-		rc = gt_file_write(args->out, text.text, text.len, err);
-	gt_buf_release(&text);
-	return rc;
+	return gt_cmd_write(args, &text, rc, err);
 }
 
 const struct gt_cmd gt_cmd_fuse = {

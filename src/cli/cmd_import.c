@@ -3,7 +3,6 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/file.h"
 #include "cli/opt.h"
 #include "plan/import.h"
 #include "plan/plan.h"
@@ -37,10 +36,7 @@ static int gt_import_write(const struct gt_cmd_args *args,
 
 	if (!rc)
 		rc = gt_plan_print(plan, &text, err);
-	if (!rc)
-		rc = gt_file_write(args->out, text.text, text.len, err);
-	gt_buf_release(&text);
-	return rc;
+	return gt_cmd_write(args, &text, rc, err);
 }
 
 /* The mesh of all pairs has every route that the algorithm may need. */

@@ -108,14 +108,9 @@ static int gt_lint_command(const struct gt_cmd_args *args, struct gt_err *err)
 		return gt_err_nomem(err);
 	rc = opts->fix ? gt_lint_repair(args, arena, &out, &worst, err)
 		       : gt_lint_show(args, arena, &out, &worst, err);
-	if (!rc && out.failed)
-		rc = gt_err_nomem(err);
-	if (!rc)
-		rc = gt_file_write(args->out, out.text ? out.text : "", out.len,
-				   err);
+	rc = gt_cmd_write(args, &out, rc, err);
 	if (!rc && worst >= GT_LINT_WARNING)
 		rc = GT_ENO;
-	gt_buf_release(&out);
 	gt_arena_free(arena);
 	return rc;
 }

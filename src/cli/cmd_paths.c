@@ -2,7 +2,6 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/file.h"
 #include "cli/opt.h"
 #include "cli/paths_cluster.h"
 #include "topo/cluster.h"
@@ -91,12 +90,7 @@ static int gt_paths_write(const struct gt_cmd_args *args,
 				    &text);
 	else
 		gt_print_paths(topo, paths, &text);
-	if (!rc && text.failed)
-		rc = gt_err_nomem(err);
-	if (!rc)
-		rc = gt_file_write(args->out, text.text, text.len, err);
-	gt_buf_release(&text);
-	return rc;
+	return gt_cmd_write(args, &text, rc, err);
 }
 
 static int gt_paths_on_topo(const struct gt_cmd_args *args,
@@ -134,12 +128,7 @@ static int gt_paths_on_cluster(const struct gt_cmd_args *args,
 	rc = gt_paths_cluster(&(struct gt_paths_ask){cluster, opts->from,
 						     opts->to, opts->json},
 			      &text, err);
-	if (!rc && text.failed)
-		rc = gt_err_nomem(err);
-	if (!rc)
-		rc = gt_file_write(args->out, text.text, text.len, err);
-	gt_buf_release(&text);
-	return rc;
+	return gt_cmd_write(args, &text, rc, err);
 }
 
 static int gt_paths_run(const struct gt_cmd_args *args, struct gt_err *err)

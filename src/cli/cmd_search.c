@@ -165,10 +165,7 @@ static int gt_search_write(const struct gt_cmd_args *args,
 	struct gt_buf text = GT_BUF_INIT;
 	int rc = gt_plan_print(plan, &text, err);
 
-	if (!rc)
-		rc = gt_file_write(args->out, text.text, text.len, err);
-	gt_buf_release(&text);
-	return rc;
+	return gt_cmd_write(args, &text, rc, err);
 }
 
 /*

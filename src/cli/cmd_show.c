@@ -10,7 +10,6 @@
 #include "base/buf.h"
 #include "base/draw.h"
 #include "base/err.h"
-#include "base/file.h"
 #include "cli/opt.h"
 #include "cli/show_plan.h"
 #include "topo/cluster.h"
@@ -110,10 +109,7 @@ static int gt_show_write(const struct gt_cmd_args *args,
 			 ? gt_show_picture(args->opts, topo, &text, err)
 			 : gt_show_tree_text(args, topo, &text, err);
 
-	if (!rc)
-		rc = gt_file_write(args->out, text.text, text.len, err);
-	gt_buf_release(&text);
-	return rc;
+	return gt_cmd_write(args, &text, rc, err);
 }
 
 static int gt_show_usable(const struct gt_cmd_args *args, struct gt_err *err)
@@ -173,12 +169,7 @@ static int gt_show_several(const struct gt_cmd_args *args,
 		rc = gt_show_cluster_picture(args->opts, cluster, &text, err);
 	else
 		gt_show_cluster(cluster, &style, &text);
-	if (!rc && text.failed)
-		rc = gt_err_nomem(err);
-	if (!rc)
-		rc = gt_file_write(args->out, text.text, text.len, err);
-	gt_buf_release(&text);
-	return rc;
+	return gt_cmd_write(args, &text, rc, err);
 }
 
 static int gt_show_run(const struct gt_cmd_args *args, struct gt_err *err)

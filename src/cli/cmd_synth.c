@@ -3,7 +3,6 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/file.h"
 #include "topo/machine.h"
 #include "topo/synth.h"
 #include "topo/xml_write.h"
@@ -36,9 +35,7 @@ static int gt_synth_run(const struct gt_cmd_args *args, struct gt_err *err)
 	int rc = arena ? gt_synth_text(args, arena, &text, err)
 		       : gt_err_nomem(err);
 
-	if (!rc)
-		rc = gt_file_write(args->out, text.text, text.len, err);
-	gt_buf_release(&text);
+	rc = gt_cmd_write(args, &text, rc, err);
 	gt_arena_free(arena);
 	return rc;
 }

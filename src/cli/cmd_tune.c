@@ -9,7 +9,6 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/err.h"
-#include "base/file.h"
 #include "cli/interrupt.h"
 #include "cli/opt.h"
 #include "cli/run_machine.h"
@@ -200,10 +199,7 @@ static int gt_tune_write(const struct gt_cmd_args *args,
 
 	if (!rc)
 		rc = gt_plan_print(plan, &out, err);
-	if (!rc)
-		rc = gt_file_write(args->out, out.text, out.len, err);
-	gt_buf_release(&out);
-	return rc;
+	return gt_cmd_write(args, &out, rc, err);
 }
 
 static int gt_tune_plan(const struct gt_cmd_args *args, struct gt_plan *plan,

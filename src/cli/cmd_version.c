@@ -21,16 +21,12 @@
 static int gt_version_run(const struct gt_cmd_args *args, struct gt_err *err)
 {
 	struct gt_buf text = GT_BUF_INIT;
-	int rc;
 
 	gt_buf_puts(&text, "gtopo " PACKAGE_VERSION "\n");
 	if (args->verbose)
 		gt_buf_puts(&text, "cuda " GT_VERSION_CUDA "\n"
 				   "verbs " GT_VERSION_VERBS "\n");
-	rc = text.failed ? gt_err_nomem(err)
-			 : gt_file_write(args->out, text.text, text.len, err);
-	gt_buf_release(&text);
-	return rc;
+	return gt_cmd_write(args, &text, GT_OK, err);
 }
 
 const struct gt_cmd gt_cmd_version = {
