@@ -99,19 +99,8 @@ static struct gt_fleet *gt_fleet_new(uint32_t n)
 /* One hash is not proof: the match must be found, too. */
 static int gt_fleet_alike(struct gt_fleet *fleet, uint32_t i, uint32_t j)
 {
-	const struct gt_server *a = fleet->servers[i], *b = fleet->servers[j];
-	size_t n = gt_server_ndevs(a);
-	uint32_t *memory;
-	int same;
-
-	if (fleet->hashes[i] != fleet->hashes[j] || n != gt_server_ndevs(b))
-		return 0;
-	memory = calloc(n, 2 * sizeof(*memory));
-	if (!memory)
-		return 0;
-	same = gt_match_same(a, b, &(struct gt_match){memory, memory + n});
-	free(memory);
-	return same;
+	return fleet->hashes[i] == fleet->hashes[j] &&
+	       gt_match_is_same(fleet->servers[i], fleet->servers[j]);
 }
 
 static void gt_fleet_sort(struct gt_fleet *fleet)

@@ -31,22 +31,6 @@ struct gt_fuser {
 	const char **names; /* of each file */
 };
 
-static int gt_fuse_alike(const struct gt_server *a, const struct gt_server *b)
-{
-	size_t n = gt_server_ndevs(a);
-	uint32_t *memory;
-	int same;
-
-	if (n != gt_server_ndevs(b))
-		return 0;
-	memory = calloc(n, 2 * sizeof(*memory));
-	if (!memory)
-		return 0;
-	same = gt_match_same(a, b, &(struct gt_match){memory, memory + n});
-	free(memory);
-	return same;
-}
-
 static int gt_fuse_group(struct gt_fuser *f, uint32_t i, struct gt_err *err)
 {
 	struct gt_server *server;
@@ -59,7 +43,7 @@ static int gt_fuse_group(struct gt_fuser *f, uint32_t i, struct gt_err *err)
 		return rc;
 	hash = gt_server_hash(server);
 	while (k < f->nkinds && (f->kinds[k].hash != hash ||
-				 !gt_fuse_alike(f->kinds[k].server, server)))
+				 !gt_match_is_same(f->kinds[k].server, server)))
 		k++;
 	f->kind[i] = k;
 	if (k < f->nkinds) {

@@ -40,6 +40,12 @@ int gt_match_find(const struct gt_server *a, const struct gt_server *b,
 int gt_match_same(const struct gt_server *a, const struct gt_server *b,
 		  struct gt_match *match);
 
+/*
+ * Are servers of one hash the same?  No where that was not found, or memory
+ * ran out: then they only count as two.
+ */
+int gt_match_is_same(const struct gt_server *a, const struct gt_server *b);
+
 /* Is the property known of both, and different? */
 int gt_match_differs(const char *a, const char *b);
 

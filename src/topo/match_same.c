@@ -77,3 +77,19 @@ int gt_match_same(const struct gt_server *a, const struct gt_server *b,
 	free(memory);
 	return same;
 }
+
+int gt_match_is_same(const struct gt_server *a, const struct gt_server *b)
+{
+	size_t n = gt_server_ndevs(a);
+	uint32_t *memory;
+	int same;
+
+	if (n != gt_server_ndevs(b))
+		return 0;
+	memory = calloc(n, 2 * sizeof(*memory));
+	if (!memory)
+		return 0;
+	same = gt_match_same(a, b, &(struct gt_match){memory, memory + n});
+	free(memory);
+	return same;
+}
