@@ -61,20 +61,27 @@ int gt_read_rank(struct gt_plan_reader *reader, const struct gt_json *object,
 	return rc ? rc : gt_json_u32(&at, reader->plan->nranks - 1, rank, err);
 }
 
+/* An array's length, and room for a number for each item. */
+static int gt_read_list(struct gt_plan_reader *reader, const struct gt_json *at,
+			uint32_t *n, uint32_t **numbers, struct gt_err *err)
+{
+	int rc = gt_json_array(at, n, err);
+
+	if (rc)
+		return rc;
+	*numbers = gt_read_array(reader, *n, sizeof(**numbers), err);
+	return *numbers ? GT_OK : GT_ESYS;
+}
+
 int gt_read_numbers(struct gt_plan_reader *reader, const struct gt_json *at,
 		    uint32_t max, uint32_t *n, uint32_t **numbers,
 		    struct gt_err *err)
 {
 	struct gt_json item;
 	uint32_t len, *made;
-	int rc = gt_json_array(at, &len, err);
+	int rc = gt_read_list(reader, at, &len, &made, err);
 
-	if (rc)
-		return rc;
-	made = gt_read_array(reader, len, sizeof(*made), err);
-	if (!made)
-		return GT_ESYS;
-	for (uint32_t i = 0; i < len && !rc; i++) {
+	for (uint32_t i = 0; !rc && i < len; i++) {
 		gt_json_item(at, i, &item);
 		rc = gt_json_u32(&item, max, &made[i], err);
 	}
@@ -111,14 +118,9 @@ int gt_read_links(struct gt_plan_reader *reader, const struct gt_json *at,
 	struct gt_json item;
 	uint32_t len, *made;
 	const char *id;
-	int rc = gt_json_array(at, &len, err);
+	int rc = gt_read_list(reader, at, &len, &made, err);
 
-	if (rc)
-		return rc;
-	made = gt_read_array(reader, len, sizeof(*made), err);
-	if (!made)
-		return GT_ESYS;
-	for (uint32_t i = 0; i < len && !rc; i++) {
+	for (uint32_t i = 0; !rc && i < len; i++) {
 		gt_json_item(at, i, &item);
 		rc = gt_json_text(&item, &id, err);
 		if (!rc)
