@@ -262,18 +262,23 @@ rails() {
 		has(">switch0.3")' plan)" = true ]
 }
 
+# small_cluster ALGO GPUS COLL ROOT: a plan for c.xml is right, and runs.
+small_cluster() {
+	gtopo search --algo "$1" --gpus "$2" --coll "$3" --root "$4" -o plan \
+		c.xml
+	gtopo verify plan
+	run_split gtopo run --plan plan --device host --coll "$3" --root "$4" \
+		-b 64K -e 64K
+	[ "$status" -eq 0 ]
+	[[ $out == *"Out of bounds values : 0 OK"* ]]
+	gtopo predict plan
+}
+
 @test "rings of small clusters run on the host, and are predicted" {
 	cd "$BATS_TEST_TMPDIR"
 	rails 2 >c.xml
 	while read -r gpus coll root; do
-		gtopo search --algo ring --gpus "$gpus" --coll "$coll" \
-			--root "$root" -o plan c.xml
-		gtopo verify plan
-		run_split gtopo run --plan plan --device host --coll "$coll" \
-			--root "$root" -b 64K -e 64K
-		[ "$status" -eq 0 ]
-		[[ $out == *"Out of bounds values : 0 OK"* ]]
-		gtopo predict plan
+		small_cluster ring "$gpus" "$coll" "$root"
 		gtopo export --to dot plan | grep -q "r[0-9]* -> r"
 	done <<-END
 		0 allreduce 0
@@ -344,15 +349,8 @@ proven"* ]]
 	gtopo predict -b 1K -e 1K plan | awk '$8 == "tree" || $9 == "tree"'
 	rails 5 >c.xml
 	while read -r gpus coll root; do
-		gtopo search --algo tree --gpus "$gpus" --coll "$coll" \
-			--root "$root" -o plan c.xml
-		gtopo verify plan
-		run_split gtopo run --plan plan --device host --coll "$coll" \
-			--root "$root" -b 64K -e 64K
-		[ "$status" -eq 0 ]
-		[[ $out == *"Out of bounds values : 0 OK"* ]]
+		small_cluster tree "$gpus" "$coll" "$root"
 		[ "$(jq '.cluster.nodes' plan)" = 5 ]
-		gtopo predict plan
 	done <<-END
 		0 allreduce 0
 		0,1,4 allreduce 0

@@ -197,32 +197,31 @@ static struct gt_kernel_data data_of(const struct library *lib,
 	return data;
 }
 
-int fill(struct library *lib, const struct operation *op, int rank)
+/* Have a kernel go over what a rank gives, or over what it gets. */
+static int go_over(struct library *lib, const struct operation *op, int rank,
+		   int gets)
 {
 	struct gt_kernel_data data = data_of(lib, op, rank);
 	struct place at = place_of(lib, op, rank);
+	const struct rank *me = &lib->ranks[rank];
 
-	data.data = at.input;
-	data.first = at.in.offset;
-	data.count = at.in.count;
-	cudaSetDevice(lib->ranks[rank].gpu);
-	return !failed(
-		lib, "fill",
-		(cudaError_t)gt_kernel_fill(&data, lib->ranks[rank].stream));
+	data.data = gets ? at.output : at.input;
+	data.first = gets ? at.out.offset : at.in.offset;
+	data.count = gets ? at.out.count : at.in.count;
+	cudaSetDevice(me->gpu);
+	return !failed(lib, gets ? "compare" : "fill",
+		       (cudaError_t)(gets ? gt_kernel_check(&data, me->stream)
+					  : gt_kernel_fill(&data, me->stream)));
+}
+
+int fill(struct library *lib, const struct operation *op, int rank)
+{
+	return go_over(lib, op, rank, 0);
 }
 
 int compare(struct library *lib, const struct operation *op, int rank)
 {
-	struct gt_kernel_data data = data_of(lib, op, rank);
-	struct place at = place_of(lib, op, rank);
-
-	data.data = at.output;
-	data.first = at.out.offset;
-	data.count = at.out.count;
-	cudaSetDevice(lib->ranks[rank].gpu);
-	return !failed(
-		lib, "compare",
-		(cudaError_t)gt_kernel_check(&data, lib->ranks[rank].stream));
+	return go_over(lib, op, rank, 1);
 }
 
 int call(struct library *lib, const struct operation *op, int rank)

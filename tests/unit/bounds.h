@@ -224,4 +224,41 @@ static inline void bounds_each(bounds_row row)
 	assert_true(count > 0);
 }
 
+/* Fabrics by chance: from two to six ranks, routes fixed and charged. */
+static inline struct gt_fabric *fixed_fabric(struct gt_arena *arena,
+					     struct gt_chance *c)
+{
+	return gt_fabric_chance(arena, c, 2 + gt_chance(c, 5));
+}
+
+struct fabrics {
+	struct gt_fabric *(*make)(struct gt_arena *, struct gt_chance *);
+	uint64_t chance;
+	uint32_t n;
+	const enum gt_coll *colls;
+	uint32_t ncolls;
+};
+
+/* So many fabrics, and each collective on each of them, from all roots. */
+static inline void fabrics_each(const struct fabrics *all,
+				void (*expect)(struct gt_shape_args *args))
+{
+	struct gt_chance c = {all->chance};
+
+	for (uint32_t seed = 0; seed < all->n; seed++) {
+		struct gt_arena *arena = gt_arena_new();
+		struct gt_fabric *f = all->make(arena, &c);
+
+		for (uint32_t i = 0; i < all->ncolls; i++) {
+			struct gt_shape_args args = {.fabric = f,
+						     .coll = all->colls[i],
+						     .root = seed % f->nranks,
+						     .arena = arena};
+
+			expect(&args);
+		}
+		gt_arena_free(arena);
+	}
+}
+
 #endif

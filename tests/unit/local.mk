@@ -43,8 +43,8 @@ if HAVE_VERBS
 unit_tests += %D%/test_verbs
 endif
 
-EXTRA_DIST += %D%/bounds.h %D%/boxes.h %D%/cuts.h %D%/fabrics.h %D%/ring_plan.h \
-	%D%/test.h
+EXTRA_DIST += %D%/bounds.h %D%/boxes.h %D%/cuts.h %D%/fabrics.h \
+	%D%/good_plan.h %D%/ring_plan.h %D%/test.h
 
 tests_unit_test_chance_SOURCES = \
 	%D%/test_chance.c %D%/machine_run.c %D%/machine_run.h

@@ -9,19 +9,12 @@
 #include "plan/cost_few.h"
 #include "plan/cost_net.h"
 #include "plan/plan.h"
+#include "unit/good_plan.h"
 
 static struct gt_plan *read_plan(const char *name)
 {
-	char path[4096], file[256];
-	struct gt_plan *plan;
-	struct gt_err err;
+	struct gt_plan *plan = good_plan(name);
 
-	gt_err_init(&err);
-	snprintf(file, sizeof(file), "tests/cases/plan/good/%s/plan.json",
-		 name);
-	assert_int_equal(gt_plan_read(gt_test_path(path, file), &plan, &err),
-			 GT_OK);
-	assert_int_equal(gt_plan_check(plan, &err), GT_OK);
 	/* So many that it is the links that limit. */
 	plan->select[plan->nselect - 1].workers = 128;
 	return plan;

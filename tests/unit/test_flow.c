@@ -257,45 +257,16 @@ static void expect_best(struct gt_shape_args *args)
 
 static void test_fixed_routes(void **state)
 {
-	struct gt_chance c = {5};
-
 	(void)state;
-	for (uint32_t seed = 0; seed < 60; seed++) {
-		struct gt_arena *arena = gt_arena_new();
-		uint32_t n = 2 + gt_chance(&c, 5);
-		struct gt_fabric *f = gt_fabric_chance(arena, &c, n);
-
-		for (int i = 0; i < NCOLLS; i++) {
-			struct gt_shape_args args = {.fabric = f,
-						     .coll = colls[i],
-						     .root = seed % n,
-						     .arena = arena};
-
-			expect_best(&args);
-		}
-		gt_arena_free(arena);
-	}
+	fabrics_each(&(struct fabrics){fixed_fabric, 5, 60, colls, NCOLLS},
+		     expect_best);
 }
 
 static void test_open_routes(void **state)
 {
-	struct gt_chance c = {17};
-
 	(void)state;
-	for (uint32_t seed = 0; seed < 60; seed++) {
-		struct gt_arena *arena = gt_arena_new();
-		struct gt_fabric *f = open_fabric(arena, &c);
-
-		for (int i = 0; i < NCOLLS; i++) {
-			struct gt_shape_args args = {.fabric = f,
-						     .coll = colls[i],
-						     .root = seed % f->nranks,
-						     .arena = arena};
-
-			expect_best(&args);
-		}
-		gt_arena_free(arena);
-	}
+	fabrics_each(&(struct fabrics){open_fabric, 17, 60, colls, NCOLLS},
+		     expect_best);
 }
 
 /* Bytes of the result over time: n blocks at a pair's rate. */

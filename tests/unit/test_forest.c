@@ -189,63 +189,47 @@ static const struct gt_fabric *without_unused(const struct gt_fabric *f,
 }
 
 /* Routes fixed and charged: trees reach what prices or a cut allow. */
+static void expect_certified(struct gt_shape_args *args)
+{
+	struct gt_proposal p;
+
+	search(args, &p);
+	expect_fits(args, &p);
+	assert_true(p.has_bound);
+	expect_equal(p.value, p.bound);
+	if (p.nprices)
+		expect_prices(args, &p);
+	else if (!args->root)
+		expect_equal(p.bound,
+			     best_cut(without_unused(args->fabric, args->arena),
+				      args->coll));
+}
+
 static void test_fixed_routes(void **state)
 {
-	struct gt_chance c = {11};
-
 	(void)state;
-	for (uint32_t seed = 0; seed < 200; seed++) {
-		struct gt_arena *arena = gt_arena_new();
-		uint32_t n = 2 + gt_chance(&c, 5);
-		struct gt_fabric *f = gt_fabric_chance(arena, &c, n);
-
-		for (int i = 0; i < NCOLLS; i++) {
-			struct gt_shape_args args = {.fabric = f,
-						     .coll = colls[i],
-						     .root = seed % n,
-						     .arena = arena};
-			struct gt_proposal p;
-
-			search(&args, &p);
-			expect_fits(&args, &p);
-			assert_true(p.has_bound);
-			expect_equal(p.value, p.bound);
-			if (p.nprices)
-				expect_prices(&args, &p);
-			else if (!args.root)
-				expect_equal(p.bound,
-					     best_cut(without_unused(f, arena),
-						      colls[i]));
-		}
-		gt_arena_free(arena);
-	}
+	fabrics_each(&(struct fabrics){fixed_fabric, 11, 200, colls, NCOLLS},
+		     expect_certified);
 }
 
 /* Routes open: trees reach the best of all cuts. */
+static void expect_cut(struct gt_shape_args *args)
+{
+	struct gt_proposal p;
+
+	args->root = 0;
+	search(args, &p);
+	expect_fits(args, &p);
+	expect_equal(p.value, p.bound);
+	if (args->coll != GT_COLL_ALLREDUCE || p.class_ != GT_PROOF_TREE)
+		expect_equal(p.value, best_cut(args->fabric, args->coll));
+}
+
 static void test_open_routes(void **state)
 {
-	struct gt_chance c = {23};
-
 	(void)state;
-	for (uint32_t seed = 0; seed < 150; seed++) {
-		struct gt_arena *arena = gt_arena_new();
-		struct gt_fabric *f = open_fabric(arena, &c);
-
-		for (int i = 0; i < NCOLLS; i++) {
-			struct gt_shape_args args = {
-				.fabric = f, .coll = colls[i], .arena = arena};
-			struct gt_proposal p;
-
-			search(&args, &p);
-			expect_fits(&args, &p);
-			expect_equal(p.value, p.bound);
-			if (colls[i] == GT_COLL_ALLREDUCE &&
-			    p.class_ == GT_PROOF_TREE)
-				continue;
-			expect_equal(p.value, best_cut(f, colls[i]));
-		}
-		gt_arena_free(arena);
-	}
+	fabrics_each(&(struct fabrics){open_fabric, 23, 150, colls, NCOLLS},
+		     expect_cut);
 }
 
 static void expect_row(const struct gt_fabric *f, struct gt_arena *arena,

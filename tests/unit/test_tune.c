@@ -13,21 +13,7 @@
 #include "plan/envelope.h"
 #include "plan/measured.h"
 #include "plan/plan.h"
-
-static struct gt_plan *read_plan(const char *name)
-{
-	char path[4096], file[256];
-	struct gt_plan *plan;
-	struct gt_err err;
-
-	gt_err_init(&err);
-	snprintf(file, sizeof(file), "tests/cases/plan/good/%s/plan.json",
-		 name);
-	assert_int_equal(gt_plan_read(gt_test_path(path, file), &plan, &err),
-			 GT_OK);
-	assert_int_equal(gt_plan_check(plan, &err), GT_OK);
-	return plan;
-}
+#include "unit/good_plan.h"
 
 static void assert_near(double value, double wanted)
 {
@@ -73,7 +59,7 @@ static void test_where_times_cross(void **state)
 
 static void test_between_sizes(void **state)
 {
-	struct gt_plan *plan = read_plan("tuned4");
+	struct gt_plan *plan = good_plan("tuned4");
 	const struct gt_plan_measured *ring = &plan->measured[2];
 
 	(void)state;
@@ -87,7 +73,7 @@ static void test_between_sizes(void **state)
 
 static void test_predictions_follow(void **state)
 {
-	struct gt_plan *plan = read_plan("tuned4");
+	struct gt_plan *plan = good_plan("tuned4");
 	struct gt_cost_model *model;
 	struct gt_cost cost, modelled, known;
 	struct gt_err err;
@@ -122,7 +108,7 @@ static void assert_row(const struct gt_plan_select *row, enum gt_algo algo,
 
 static void test_rows_follow(void **state)
 {
-	struct gt_plan *plan = read_plan("tuned4");
+	struct gt_plan *plan = good_plan("tuned4");
 	struct gt_err err;
 
 	(void)state;
@@ -268,7 +254,7 @@ static const struct gt_plan_measured *measurement(const struct gt_plan *plan,
 
 static void test_sweep(void **state)
 {
-	struct gt_plan *plan = read_plan("tuned4");
+	struct gt_plan *plan = good_plan("tuned4");
 	int refusals = 0;
 	struct gt_tune_sweep sweep = {.ops = &pretend_ops,
 				      .plan = plan,

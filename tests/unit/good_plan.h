@@ -1,0 +1,27 @@
+/*
+ * The plans of tests/cases/plan/good, by their folder's name.
+ */
+#ifndef GT_TESTS_UNIT_GOOD_PLAN_H
+#define GT_TESTS_UNIT_GOOD_PLAN_H
+
+#include "unit/test.h"
+
+#include "base/err.h"
+#include "plan/plan.h"
+
+static inline struct gt_plan *good_plan(const char *name)
+{
+	char path[4096], file[256];
+	struct gt_plan *plan;
+	struct gt_err err;
+
+	gt_err_init(&err);
+	snprintf(file, sizeof(file), "tests/cases/plan/good/%s/plan.json",
+		 name);
+	assert_int_equal(gt_plan_read(gt_test_path(path, file), &plan, &err),
+			 GT_OK);
+	assert_int_equal(gt_plan_check(plan, &err), GT_OK);
+	return plan;
+}
+
+#endif
