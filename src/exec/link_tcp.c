@@ -20,6 +20,8 @@ static void gt_tcp_forget_fifos(struct gt_link *link)
 	for (uint32_t i = 0; i < link->nsockets; i++) {
 		link->sockets[i]->nout = 0;
 		link->sockets[i]->piece = 0;
+		for (uint32_t l = 0; l < GT_TCP_LOANS; l++)
+			link->sockets[i]->loans[l].part_of = NULL;
 	}
 	for (uint32_t p = 0; link->peers && p < link->nprocesses; p++) {
 		free(link->peers[p].fifos);
@@ -82,6 +84,7 @@ static int gt_tcp_greet(struct gt_link *link, const struct gt_tcp_hello *own,
 					  gt_world_name(world, p));
 		peer->process = p;
 		peer->address = other.address;
+		peer->lends = (int)own->lends;
 		peer->nsockets =
 			gt_tcp_share(own, &other, link->config.streams);
 	}
@@ -153,6 +156,7 @@ static int gt_tcp_keep(struct gt_link *link, struct gt_tcp_peer *peer,
 	/* What a slow flow has not sent yet another one could have. */
 	if (peer->nsockets > 1)
 		gt_net_limit_unsent(fd, GT_TCP_UNSENT_BYTES);
+	peer->lends = peer->lends && gt_tcp_lend_start(fd);
 	socket->fd = fd;
 	socket->peer = peer;
 	socket->index = index;

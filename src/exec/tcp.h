@@ -46,6 +46,7 @@ enum {
 	GT_TCP_READ_BYTES = 8 << 10,
 	GT_TCP_BATCH = 16, /* messages that go out with one call */
 	GT_TCP_SOCKETS_MAX = 16,
+	GT_TCP_LOANS = 64, /* of a socket, at a time */
 	/* A smaller part is not worth its head and a turn. */
 	GT_TCP_PART_BYTES = 32 << 10,
 	/* What waits in one of several sockets beside what is on its way. */
@@ -76,6 +77,16 @@ struct gt_tcp_out {
 	uint32_t slot;
 };
 
+/*
+ * A part that one call has lent to the kernel rather than have it copied.  It
+ * numbers such calls of a socket, and tells by number when it has done.
+ */
+struct gt_tcp_loan {
+	int is_out;
+	struct gt_tcp_fifo *part_of; /* NULL: of an earlier generation */
+	uint32_t slot;
+};
+
 struct gt_tcp_peer;
 
 struct gt_tcp_socket {
@@ -87,6 +98,8 @@ struct gt_tcp_socket {
 	struct gt_tcp_out out[GT_TCP_BATCH];
 	struct iovec pieces[2 * GT_TCP_BATCH];
 	uint32_t nout, piece; /* pieces before this one are gone */
+	struct gt_tcp_loan loans[GT_TCP_LOANS]; /* by number */
+	uint32_t nloans, nlent; /* how many there were, and are out */
 
 	/* What has been read, and where the rest of a part goes. */
 	uint32_t in_at, in_len;
@@ -104,6 +117,7 @@ struct gt_tcp_peer {
 	struct gt_tcp_socket *sockets[GT_TCP_SOCKETS_MAX]; /* NULL: not yet */
 	uint32_t nfifos;
 	struct gt_tcp_fifo *fifos;
+	int lends;            /* is it worth it? */
 	uint32_t turn;        /* the FIFO that is looked at next */
 	uint32_t socket_turn; /* the socket that takes the next part */
 };
@@ -141,11 +155,12 @@ static inline int gt_tcp_is_sending(const struct gt_tcp_socket *socket)
 struct gt_tcp_hello {
 	struct gt_net_address address; /* where it listens */
 	uint32_t wanted, usual; /* sockets: GTOPO_TCP_SOCKETS or 0, else */
+	uint32_t lends;         /* GTOPO_TCP_ZEROCOPY, or 0 */
 };
 
 /*
- * How many sockets this process wishes for, whose card is `device`
- * (gt_net_device()); GT_EINPUT when GTOPO_TCP_SOCKETS is no such number.
+ * What this process wishes for, whose card is `device` (gt_net_device());
+ * GT_EINPUT when its environment makes no sense.
  */
 int gt_tcp_wish(const char *device, struct gt_tcp_hello *own,
 		struct gt_err *err);
@@ -165,6 +180,20 @@ int gt_tcp_carry(struct gt_link *link);
 /* Both are 1: something was done, 0: nothing, -1: the socket is broken. */
 int gt_tcp_send(const struct gt_link *link, struct gt_tcp_socket *socket);
 int gt_tcp_receive(const struct gt_link *link, struct gt_tcp_socket *socket);
+
+/* A part has gone, or a loan of it has ended. */
+void gt_tcp_release(struct gt_tcp_fifo *fifo, uint32_t number);
+
+/*
+ * tcp_lend.c: sending without a copy (MSG_ZEROCOPY).  A socket may, if _start
+ * succeeds; a piece is lent if _can, with sendmsg()'s flag, and is then noted.
+ * _reclaim ends loans, 1: some, and gives lending up for a peer whose network
+ * has it all copied in the end.
+ */
+int gt_tcp_lend_start(int fd);
+int gt_tcp_lend_can(const struct gt_tcp_socket *socket, uint32_t piece);
+void gt_tcp_lend_note(struct gt_tcp_socket *socket);
+int gt_tcp_reclaim(struct gt_tcp_socket *socket);
 
 /* Before a socket is left alone: nothing half sent that is not a slice. */
 void gt_tcp_finish(struct gt_tcp_socket *socket);

@@ -8,6 +8,7 @@
 enum {
 	GT_TCP_NAP_MS = 20,
 	GT_TCP_SPINS = 50, /* empty rounds before it sleeps */
+	GT_TCP_SETTLE_MS = 500,
 };
 
 /* 0 when nothing could be done there. */
@@ -91,6 +92,27 @@ static void gt_tcp_sleep(struct gt_link *link, struct pollfd *polls,
 		return; /* nobody rang */
 }
 
+/*
+ * Slots are about to go.  All has been received where a link connects anew, so
+ * the kernel soon tells so of what it was lent; after a failure it may not.
+ */
+static void gt_tcp_settle(struct gt_link *link)
+{
+	uint32_t lent = 1;
+
+	for (int ms = 0; lent && ms < GT_TCP_SETTLE_MS; ms++) {
+		lent = 0;
+		for (uint32_t i = 0; i < link->nsockets; i++) {
+			if (link->sockets[i]->fd < 0)
+				continue;
+			gt_tcp_reclaim(link->sockets[i]);
+			lent |= link->sockets[i]->nlent;
+		}
+		if (lent)
+			poll(NULL, 0, 1);
+	}
+}
+
 void *gt_tcp_main(void *arg)
 {
 	struct gt_link *link = arg;
@@ -106,6 +128,7 @@ void *gt_tcp_main(void *arg)
 	}
 	for (uint32_t i = 0; i < link->nsockets; i++)
 		gt_tcp_finish(link->sockets[i]);
+	gt_tcp_settle(link);
 	free(polls);
 	return NULL;
 }

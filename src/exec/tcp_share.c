@@ -36,20 +36,35 @@ static uint32_t gt_tcp_usual(const char *device)
 	return n;
 }
 
+/* A number from the environment, if it is there. */
+static int gt_tcp_number(const char *name, int64_t least, int64_t most,
+			 uint32_t *number, struct gt_err *err)
+{
+	const char *text = getenv(name);
+	int64_t n;
+
+	if (!text)
+		return GT_OK;
+	if (!gt_unit_int(text, least, most, &n))
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "%s '%s' is not a number from %d to %d", name,
+				  text, (int)least, (int)most);
+	*number = (uint32_t)n;
+	return GT_OK;
+}
+
 int gt_tcp_wish(const char *device, struct gt_tcp_hello *own,
 		struct gt_err *err)
 {
-	const char *text = getenv("GTOPO_TCP_SOCKETS");
-	int64_t n = 0;
+	int rc;
 
-	if (text && !gt_unit_int(text, 1, GT_TCP_SOCKETS_MAX, &n))
-		return gt_err_set(err, GT_EINPUT, NULL,
-				  "GTOPO_TCP_SOCKETS '%s' is not a number from "
-				  "1 to %d",
-				  text, GT_TCP_SOCKETS_MAX);
-	own->wanted = (uint32_t)n;
+	own->wanted = 0;
 	own->usual = gt_tcp_usual(device);
-	return GT_OK;
+	own->lends = 0;
+	rc = gt_tcp_number("GTOPO_TCP_SOCKETS", 1, GT_TCP_SOCKETS_MAX,
+			   &own->wanted, err);
+	return rc ? rc
+		  : gt_tcp_number("GTOPO_TCP_ZEROCOPY", 0, 1, &own->lends, err);
 }
 
 static uint32_t gt_tcp_more(uint32_t a, uint32_t b)

@@ -587,12 +587,17 @@ data_ports() {
 				mkdir -p "/sys/class/net/$1/device" &&
 				echo "$2" >"/sys/class/net/$1/device/vendor" &&
 				shift 2 && exec "$@"' sh v$$a $vendor "$GTOPO" \
-			run --plan "$plan" --device host --soak 3s -e 64K \
+			run --plan "$plan" --device host --soak 5s -e 64K \
 			>/dev/null 3>&- &
 		leader=$!
-		on b 1 --soak 3s -e 64K >/dev/null 3>&- &
+		on b 1 --soak 5s -e 64K >/dev/null 3>&- &
 		other=$!
-		sleep 2
+		# Connected one after the other, and then for the soak's time.
+		for _ in $(seq 100); do
+			[ "$(data_ports | wc -l)" -eq 0 ] || break
+			sleep 0.1
+		done
+		sleep 1.5
 		data_ports | wc -l >>"$plan.n"
 		wait $leader
 		wait $other
@@ -601,6 +606,9 @@ data_ports() {
 	GTOPO_TCP_SOCKETS=17 run_split host --procs 2 --link tcp --iface lo
 	[ "$status" -eq 2 ]
 	[[ "$err" == *"GTOPO_TCP_SOCKETS '17' is not a number from 1 to 16" ]]
+	GTOPO_TCP_ZEROCOPY=x run_split host --procs 2 --link tcp --iface lo
+	[ "$status" -eq 2 ]
+	[[ "$err" == *"GTOPO_TCP_ZEROCOPY 'x' is not a number from 0 to 1" ]]
 }
 
 @test "three hosts, of which two do not reach each other" {
