@@ -17,7 +17,7 @@
 #include "exec/share.h"
 #include "world/world.h"
 
-enum { MOST = 4, SLICES = 3000, SLOTS = 3 };
+enum { MOST = 4, SLOTS = 3 };
 
 /* A process with one rank: it sends to the next and receives from the last. */
 struct node {
@@ -30,7 +30,7 @@ struct node {
 };
 
 static const char *link_name;
-static uint32_t slot_bytes;
+static uint32_t slot_bytes, slices;
 static int killed; /* one process ends on the way */
 /* Ranks are devices: they see pinned memory only, and ring no bells. */
 static int device;
@@ -165,11 +165,11 @@ static int node_run(struct node *node, struct gt_err *err)
 
 	if (device && node->ops->attend)
 		node->ops->attend(node->link, 1);
-	while (!rc && (sent < SLICES || received < SLICES)) {
+	while (!rc && (sent < slices || received < slices)) {
 		seen = gt_bell_look(bell);
-		if (sent < SLICES && gt_fifo_can_send(&node->out)) {
+		if (sent < slices && gt_fifo_can_send(&node->out)) {
 			node_send(node, sent++);
-		} else if (received < SLICES &&
+		} else if (received < slices &&
 			   gt_fifo_can_receive(&node->in)) {
 			if (!node_receive(node, received++))
 				rc = gt_err_set(err, GT_ENO, NULL, "wrong");
@@ -180,7 +180,7 @@ static int node_run(struct node *node, struct gt_err *err)
 				gt_bell_wait(bell, seen, 20000000);
 			rc = gt_world_failed(node->world, err);
 		}
-		if (killed && node->rank == 1 && sent == SLICES / 2)
+		if (killed && node->rank == 1 && sent == slices / 2)
 			raise(SIGKILL);
 	}
 	if (device && node->ops->attend)
@@ -353,6 +353,7 @@ static void ring(const char *name, uint32_t bytes)
 
 	link_name = name;
 	slot_bytes = bytes;
+	slices = bytes > 65536 ? 500 : 3000;
 	killed = 0;
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
 		job(sizes[i], status);
@@ -367,6 +368,7 @@ static void kill_one(const char *name)
 
 	link_name = name;
 	slot_bytes = 4096;
+	slices = 3000;
 	killed = 1;
 	job(4, status);
 	for (uint32_t r = 0; r < 4; r++)
