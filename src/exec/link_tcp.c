@@ -82,6 +82,11 @@ static int gt_tcp_greet(struct gt_link *link, const struct gt_tcp_hello *own,
 			return gt_err_set(err, GT_ESYS, NULL,
 					  "%s is another version",
 					  gt_world_name(world, p));
+		if (other.refused)
+			return gt_err_set(err, GT_EINPUT, NULL,
+					  "%s was told sockets that make no "
+					  "sense",
+					  gt_world_name(world, p));
 		peer->process = p;
 		peer->address = other.address;
 		peer->lends = (int)own->lends;
@@ -99,16 +104,17 @@ static int gt_tcp_announce(struct gt_link *link, struct gt_err *err)
 
 	memset(&own, 0, sizeof(own));
 	rc = gt_net_local(link->config.iface, &own.address, err);
-	if (!rc) {
-		gt_net_device(&own.address, link->device);
-		rc = gt_tcp_wish(link->device, &own, err);
-	}
 	if (!rc)
 		rc = gt_net_listen(&own.address, &fd, err);
 	if (rc)
 		return rc;
 	gt_door_init(&link->door, fd, gt_world_secret(link->config.world));
-	return gt_tcp_greet(link, &own, err);
+	gt_net_device(&own.address, link->device);
+	/* All hear of it, so all with this environment end for this reason,
+	 * and not because of the first one that ended. */
+	own.refused = gt_tcp_wish(link->device, &own, err) != GT_OK;
+	rc = gt_tcp_greet(link, &own, err);
+	return own.refused ? GT_EINPUT : rc;
 }
 
 static int gt_tcp_open(const struct gt_link_config *config,
