@@ -31,6 +31,9 @@ struct gt_proposal;
 struct gt_proposal_channel;
 struct gt_shape_args;
 
+/* Larger bases take too long to be solved exactly again and again. */
+enum { GT_FOREST_BASIS = 128 };
+
 struct gt_forest {
 	const struct gt_shape_args *args;
 	struct gt_arcs arcs;

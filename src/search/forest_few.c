@@ -78,6 +78,8 @@ int gt_forest_few(struct gt_forest *f, struct gt_rat value,
 		  struct gt_forest_shares *shares, struct gt_err *err)
 {
 	double rate = gt_rat_double(value) / f->nroots, *gains;
+	uint32_t rounds = gt_lp_nbasic(f->lp) > GT_FOREST_BASIS ? GT_FEW_ROUNDS
+								: GT_FEW_MORE;
 	int rc;
 
 	f->target = value;
@@ -90,7 +92,7 @@ int gt_forest_few(struct gt_forest *f, struct gt_rat value,
 	if (!gains)
 		return gt_err_nomem(err);
 	gt_lp_bound(f->lp, 0, rate, rate);
-	for (uint32_t round = 0; !rc && round < GT_FEW_MORE; round++) {
+	for (uint32_t round = 0; !rc && round < rounds; round++) {
 		if (gt_watch_over(f->args->watch) ||
 		    (round >= GT_FEW_ROUNDS &&
 		     !gt_rat_cmp(shares->value, value)))

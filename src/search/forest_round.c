@@ -11,10 +11,10 @@
 #include "search/watch.h"
 
 /*
- * Larger bases take too long to be solved exactly again and again; rounds of
- * pricing a step; steps that are taken back at most.
+ * Rounds of pricing a step; steps that are taken back at most.  The reference
+ * machines' dives that reach an end take none back.
  */
-enum { GT_ROUND_BASIS = 128, GT_ROUND_PRICING = 50, GT_ROUND_BACK = 12 };
+enum { GT_ROUND_PRICING = 50, GT_ROUND_BACK = 2 };
 
 /* More units than floats tell apart are not tried. */
 #define GT_ROUND_UNITS_MAX (INT64_C(1) << 24)
@@ -230,14 +230,11 @@ int gt_forest_round(struct gt_forest *f, struct gt_rat value,
 {
 	struct gt_forest_shares made;
 	struct gt_round r = {.f = f, .value = value, .made = &made};
-	uint32_t basis = 0;
 	struct gt_rat rate;
 	int64_t want;
 	int rc;
 
-	for (uint32_t i = 0; i < gt_lp_ncolumns(f->lp); i++)
-		basis += (uint32_t)gt_lp_basic(f->lp, i);
-	if (basis > GT_ROUND_BASIS ||
+	if (gt_lp_nbasic(f->lp) > GT_FOREST_BASIS ||
 	    gt_lp_values(f->lp)[0] * f->nroots <
 		    gt_rat_double(value) * (1 - GT_ROUND_EPS) ||
 	    !gt_rat_div(value, GT_RAT(f->nroots, 1), &rate) ||

@@ -148,6 +148,15 @@ int gt_lp_basic(const struct gt_lp *lp, uint32_t column)
 	return Clp_getColumnStatus(lp->model, (int)column) == GT_CLP_BASIC;
 }
 
+uint32_t gt_lp_nbasic(const struct gt_lp *lp)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < gt_lp_ncolumns(lp); i++)
+		n += (uint32_t)gt_lp_basic(lp, i);
+	return n;
+}
+
 int gt_lp_binds(const struct gt_lp *lp, uint32_t row)
 {
 	return Clp_getRowStatus(lp->model, (int)row) != GT_CLP_BASIC;

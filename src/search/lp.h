@@ -41,6 +41,7 @@ int gt_lp_solve(struct gt_lp *lp);
 const double *gt_lp_values(const struct gt_lp *lp);
 const double *gt_lp_prices(const struct gt_lp *lp);
 int gt_lp_basic(const struct gt_lp *lp, uint32_t column);
+uint32_t gt_lp_nbasic(const struct gt_lp *lp); /* columns */
 int gt_lp_binds(const struct gt_lp *lp, uint32_t row);
 
 #endif
