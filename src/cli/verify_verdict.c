@@ -12,10 +12,15 @@ static const char *const gt_verdict_classes[GT_NPROOFS] = {
 	[GT_PROOF_ANY] = " for any schedule",
 };
 
-/* Sets may leave out links that none of the plan's routes crosses. */
+/*
+ * Prices prove what the routes they name can carry, and sets may leave out
+ * links that none of those crosses.
+ */
 static const char *gt_verdict_routes(const struct gt_plan_proof *proof)
 {
-	return proof->nunused ? " over its routes: " : ": ";
+	int priced = proof->class_ == GT_PROOF_ANY && proof->nprices;
+
+	return priced || proof->nunused ? " over its routes: " : ": ";
 }
 
 /* What is nearly all is not rounded to all, in percent. */

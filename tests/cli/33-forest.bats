@@ -41,7 +41,7 @@ setup() {
 	gtopo search --algo forest --coll allgather --gpus 0,2,4,5,6 -o plan \
 		"$xml/dgx-1v.xml"
 	grep -q '"prices"' plan
-	gtopo verify plan | grep 'any schedule: optimal, proven'
+	gtopo verify plan | grep 'any schedule over its routes: optimal, proven'
 	gtopo search --algo tree --gpus 0,3,4,5,6,7 -o plan "$xml/dgx-1v.xml"
 	grep -q '"class": "tree"' plan
 	gtopo verify plan | grep 'for trees: optimal, proven'

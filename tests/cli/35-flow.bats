@@ -13,7 +13,7 @@ setup() {
 			gtopo search --coll "$coll" -o plan "$xml/$machine.xml"
 			grep -q '"optimal": true' plan
 			gtopo verify --topology "$xml/$machine.xml" plan |
-				grep -q 'any schedule: optimal, proven'
+				grep -q 'any schedule over its routes: optimal, proven'
 			gtopo run --plan plan --device host --coll "$coll" \
 				-b 40000 -e 40000 -n 1 -w 0
 		done
@@ -99,7 +99,7 @@ setup() {
 	# 64 pairs each way over eight cards of 48
 	gtopo search --nodes 2 --coll alltoall -o plan "$xml/dgx-h100.xml"
 	grep -q '"value": "6"' plan
-	gtopo verify plan | grep -q 'any schedule: optimal, proven'
+	gtopo verify plan | grep -q 'any schedule over its routes: optimal, proven'
 	gtopo run --plan plan --device host --coll alltoall -b 64000 -e 64000 \
 		-n 1 -w 0
 }
@@ -109,7 +109,7 @@ setup() {
 	grep -q '"shape": "flow"' plan
 	# 192 pairs over eight cards of 48; directly spine switches limit
 	grep -q '"value": "2"' plan
-	gtopo verify plan | grep -q 'any schedule: optimal, proven'
+	gtopo verify plan | grep -q 'any schedule over its routes: optimal, proven'
 	gtopo search --algo mesh --coll alltoall "$xml/4x-dgx-h100.xml" |
 		grep '"optimal": false'
 }
@@ -121,7 +121,7 @@ setup() {
 			-o plan "$xml/dgx-h100.xml"
 		grep -q '"value": "6/127"' plan
 	done
-	gtopo verify plan | grep -q 'any schedule: optimal, proven'
+	gtopo verify plan | grep -q 'any schedule over its routes: optimal, proven'
 	gtopo search --nodes 12500 --coll alltoall -o plan "$xml/dgx-h100.xml"
 	grep -q '"value": "6/12499"' plan
 	[ "$(stat -c %s plan)" -lt 1000000 ]
