@@ -84,8 +84,8 @@ static int gt_tcp_greet(struct gt_link *link, const struct gt_tcp_hello *own,
 					  gt_world_name(world, p));
 		if (other.refused)
 			return gt_err_set(err, GT_EINPUT, NULL,
-					  "%s was told sockets that make no "
-					  "sense",
+					  "%s was told an interface or sockets "
+					  "that make no sense",
 					  gt_world_name(world, p));
 		peer->process = p;
 		peer->address = other.address;
@@ -96,23 +96,38 @@ static int gt_tcp_greet(struct gt_link *link, const struct gt_tcp_hello *own,
 	return rc;
 }
 
-/* Listen, and tell all where. */
+/* Where this process can be reached, and by how many sockets. */
+static int gt_tcp_look(struct gt_link *link, struct gt_tcp_hello *own,
+		       struct gt_err *err)
+{
+	int rc = gt_net_local(link->config.iface, &own->address, err);
+
+	if (rc)
+		return rc;
+	gt_net_device(&own->address, link->device);
+	return gt_tcp_wish(link->device, own, err);
+}
+
+/*
+ * Listen, and tell all where.  Who was asked for what makes no sense tells that
+ * instead: all that were end for this reason, and not because the first one
+ * has ended.
+ */
 static int gt_tcp_announce(struct gt_link *link, struct gt_err *err)
 {
 	struct gt_tcp_hello own;
 	int fd, rc;
 
 	memset(&own, 0, sizeof(own));
-	rc = gt_net_local(link->config.iface, &own.address, err);
+	rc = gt_tcp_look(link, &own, err);
+	own.refused = rc == GT_EINPUT;
 	if (!rc)
 		rc = gt_net_listen(&own.address, &fd, err);
-	if (rc)
+	if (rc && !own.refused)
 		return rc;
-	gt_door_init(&link->door, fd, gt_world_secret(link->config.world));
-	gt_net_device(&own.address, link->device);
-	/* All hear of it, so all with this environment end for this reason,
-	 * and not because of the first one that ended. */
-	own.refused = gt_tcp_wish(link->device, &own, err) != GT_OK;
+	if (!rc)
+		gt_door_init(&link->door, fd,
+			     gt_world_secret(link->config.world));
 	rc = gt_tcp_greet(link, &own, err);
 	return own.refused ? GT_EINPUT : rc;
 }
