@@ -122,7 +122,8 @@ static void gt_print_link_list(const struct gt_plan *plan, struct gt_buf *out)
 	gt_buf_puts(out, ",\n");
 }
 
-static void gt_print_paths(const struct gt_plan_channel *channel,
+static void gt_print_paths(const struct gt_plan *plan,
+			   const struct gt_plan_channel *channel,
 			   struct gt_buf *out)
 {
 	gt_buf_puts(out, "      \"paths\": [");
@@ -130,7 +131,7 @@ static void gt_print_paths(const struct gt_plan_channel *channel,
 		const struct gt_plan_path *path = &channel->paths[i];
 
 		gt_print_between(out, i, "        ");
-		if (!path->nhops) {
+		if (!plan->cluster) {
 			gt_print_numbers(out, path->nranks, path->ranks);
 			continue;
 		}
@@ -152,7 +153,7 @@ static void gt_print_graph(const struct gt_plan *plan,
 	if (channel->shape == GT_SHAPE_MESH)
 		return;
 	if (channel->shape == GT_SHAPE_FLOW) {
-		gt_print_paths(channel, out);
+		gt_print_paths(plan, channel, out);
 		return;
 	}
 	if (channel->shape == GT_SHAPE_TEMPLATE) {
