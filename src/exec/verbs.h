@@ -74,8 +74,10 @@ struct gt_verbs_port {
 	uint8_t traffic_class, service_level;
 	struct gt_verbs_place place;
 	uint32_t most_cqe;
-	int64_t down_ns; /* since when it is down; 0: it is up */
-	int is_gone;     /* enum ibv_event_type + 1: the device works no more */
+	/* Since when it is down; 0: it is up. */
+	_Atomic int64_t down_ns;
+	/* enum ibv_event_type + 1: the device works no more. */
+	atomic_int is_gone;
 };
 
 struct gt_link {
@@ -98,6 +100,7 @@ struct gt_link {
 	int has_thread;
 	_Atomic int stop;
 	_Atomic uint64_t broken; /* 0, or gt_verbs_broken() */
+	atomic_int listens;      /* somebody reads the device's events */
 	int64_t patience_ns;     /* so long is sent again what got no answer */
 };
 

@@ -45,10 +45,13 @@ static void gt_verbs_event(struct gt_link *link,
 	}
 }
 
+/* The threads of several GPUs may come here: events in order, one hears. */
 static void gt_verbs_listen(struct gt_link *link)
 {
 	struct ibv_async_event event;
 
+	if (atomic_exchange(&link->listens, 1))
+		return;
 	while (!ibv_get_async_event(link->port.context, &event)) {
 		gt_verbs_event(link, &event);
 		ibv_ack_async_event(&event);
@@ -56,6 +59,7 @@ static void gt_verbs_listen(struct gt_link *link)
 	/* The kernel ends the file of a device that was taken away. */
 	if (errno == EIO && !link->port.is_gone)
 		link->port.is_gone = IBV_EVENT_DEVICE_FATAL + 1;
+	atomic_store(&link->listens, 0);
 }
 
 /* Some devices, soft-RoCE among them, never give up what they cannot send. */
@@ -63,13 +67,15 @@ static int gt_verbs_port_check(struct gt_link *link, struct gt_err *err)
 {
 	const struct gt_verbs_port *port = &link->port;
 	const char *name = ibv_get_device_name(port->context->device);
-	int64_t down_ns = port->down_ns ? gt_clock_ns() - port->down_ns : 0;
+	int64_t since_ns = atomic_load(&port->down_ns);
+	int64_t down_ns = since_ns ? gt_clock_ns() - since_ns : 0;
+	int is_gone = atomic_load(&port->is_gone);
 
-	if (port->is_gone)
-		return gt_err_set(err, GT_ESYS, NULL,
-				  "its RDMA device %s failed: %s", name,
-				  ibv_event_type_str((enum ibv_event_type)(
-					  port->is_gone - 1)));
+	if (is_gone)
+		return gt_err_set(
+			err, GT_ESYS, NULL, "its RDMA device %s failed: %s",
+			name,
+			ibv_event_type_str((enum ibv_event_type)(is_gone - 1)));
 	if (down_ns > link->patience_ns)
 		return gt_err_set(err, GT_ESYS, NULL,
 				  "its RDMA port %s:%u is down for %.1f s",
