@@ -208,7 +208,8 @@ static int gt_import_all(struct gt_algo_file *algo, struct gt_plan *plan,
 int gt_import_parse(const char *name, const char *text, size_t len,
 		    struct gt_plan *plan, struct gt_err *err)
 {
-	struct gt_algo_file algo = {.name = name, .arena = gt_arena_new()};
+	struct gt_algo_file algo = {
+		.name = name, .arena = gt_arena_new(), .nranks = plan->nranks};
 	struct gt_xml *xml = NULL;
 	int rc;
 

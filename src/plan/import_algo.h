@@ -96,7 +96,8 @@ struct gt_algo_file {
 	struct gt_arena *arena;
 	enum gt_coll coll;
 	enum gt_protocol protocol;
-	int inplace; /* only: input and output are one */
+	int inplace;     /* only: input and output are one */
+	uint32_t nranks; /* that it has to be for */
 	uint32_t ngpus, nchunks, unit, root;
 	uint32_t slots; /* of a FIFO, at least; 0: one for each message */
 	struct gt_algo_gpu *gpus;

@@ -437,6 +437,12 @@ static int gt_mpp_open(struct gt_mpp *mpp, struct gt_err *err)
 
 		gpu->ntbs = mpp->gpus[r].ntbs;
 		gpu->nscratch = mpp->gpus[r].nscratch;
+		if (gpu->nscratch > GT_ALGO_MAX_CHUNKS)
+			return gt_err_set(err, GT_EINPUT, algo->name,
+					  "gpu %u has %u chunks of scratch, "
+					  "as thread blocks divide them; %d "
+					  "are the most",
+					  r, gpu->nscratch, GT_ALGO_MAX_CHUNKS);
 		gpu->tbs = gt_arena_array(algo->arena, gpu->ntbs,
 					  sizeof(*gpu->tbs));
 		if (!gpu->tbs)

@@ -13,6 +13,9 @@ enum {
 	/* Several times what its executor takes. */
 	GT_MPP_MAX_CHANNELS = 1 << 13,
 	GT_MPP_MAX_OPS = 1 << 12,
+	/* Of all operations of a thread block together. */
+	GT_MPP_MAX_NAMED = 1 << 14, /* channels */
+	GT_MPP_MAX_MOVED = 1 << 20, /* chunks */
 };
 
 #define GT_MPP_NO_PACKETS GT_MPP_NONE, GT_MPP_NONE, NULL
@@ -470,6 +473,17 @@ static int gt_mpp_read_op(struct gt_mpp_place *place, const struct gt_json *at,
 	return rc ? rc : gt_mpp_check_op(op, err);
 }
 
+/* What matching operations takes grows with the square of this. */
+static void gt_mpp_weigh(const struct gt_mpp_op *op, uint64_t *named,
+			 uint64_t *moved)
+{
+	*named += op->nchannels;
+	for (uint32_t k = 0; k < op->nsrc; k++)
+		*moved += op->src[k].size;
+	for (uint32_t k = 0; k < op->ndst; k++)
+		*moved += op->dst[k].size;
+}
+
 static int gt_mpp_read_tb(struct gt_mpp_place *place, const struct gt_json *at,
 			  uint32_t id, struct gt_err *err)
 {
@@ -477,6 +491,7 @@ static int gt_mpp_read_tb(struct gt_mpp_place *place, const struct gt_json *at,
 	struct gt_mpp_tb *tb = place->tb;
 	struct gt_mpp_list list;
 	struct gt_json item;
+	uint64_t named = 0, moved = 0;
 	uint32_t number;
 	int rc = gt_mpp_number(at, "id", UINT32_MAX, &number, err);
 
@@ -503,6 +518,14 @@ static int gt_mpp_read_tb(struct gt_mpp_place *place, const struct gt_json *at,
 			return gt_err_nomem(err);
 		gt_json_item(&list.at, i, &item);
 		rc = gt_mpp_read_op(place, &item, &tb->ops[i], err);
+		gt_mpp_weigh(&tb->ops[i], &named, &moved);
+		if (!rc &&
+		    (named > GT_MPP_MAX_NAMED || moved > GT_MPP_MAX_MOVED))
+			rc = gt_json_fault(&item, err,
+					   "up to here the thread block's ops "
+					   "name more than %d channels or %d "
+					   "chunks",
+					   GT_MPP_MAX_NAMED, GT_MPP_MAX_MOVED);
 	}
 	return rc;
 }
@@ -621,6 +644,10 @@ int gt_mpp_read(const struct gt_json *root, struct gt_mpp *mpp,
 		rc = gt_mpp_list(root, "gpus", GT_ALGO_MAX_GPUS, &list, err);
 	if (!rc && !list.n)
 		rc = gt_json_fault(&list.at, err, "there are none");
+	if (!rc && list.n != mpp->algo->nranks)
+		rc = gt_err_set(err, GT_EINPUT, mpp->algo->name,
+				"it is for %u GPUs, there are %u", list.n,
+				mpp->algo->nranks);
 	if (rc)
 		return rc;
 	mpp->ngpus = list.n;
