@@ -168,6 +168,47 @@ static int gt_node_routes_complete(const struct gt_node_routes *r,
 	return GT_OK;
 }
 
+/* Trees that go up take their hops' links the other way. */
+static int gt_node_unused_back(const struct gt_plan *plan,
+			       const struct gt_vertices *vertices,
+			       const struct gt_plan_hop *hop,
+			       const uint8_t *unused)
+{
+	for (uint32_t k = 0; k < hop->nroute; k++) {
+		uint32_t back = vertices->back[hop->route[k]];
+
+		if (back < plan->nlinks && unused[back])
+			return 1;
+	}
+	return 0;
+}
+
+static int gt_node_unused_up(const struct gt_plan *plan,
+			     const struct gt_vertices *vertices,
+			     const uint8_t *unused, struct gt_err *err)
+{
+	const struct gt_plan_select *row = gt_plan_main(plan);
+
+	if (row->algo == GT_ALGO_RING || row->algo == GT_ALGO_FLOW)
+		return GT_OK;
+	for (uint32_t c = 0; c < row->nchannels; c++) {
+		const struct gt_plan_channel *channel =
+			&plan->channels[row->channels[c]];
+
+		for (uint32_t i = 0; i < channel->nhops; i++)
+			if (gt_node_unused_back(plan, vertices,
+						&channel->hops[i], unused))
+				return gt_plan_wrong(
+					plan,
+					gt_plan_at("channels[%u].hops[%u]",
+						   row->channels[c], i),
+					err,
+					"goes back over a link that the proof "
+					"leaves out");
+	}
+	return GT_OK;
+}
+
 int gt_check_node_unused(const struct gt_plan *plan,
 			 const struct gt_vertices *vertices,
 			 struct gt_arena *arena, uint8_t *unused,
@@ -193,5 +234,5 @@ int gt_check_node_unused(const struct gt_plan *plan,
 					plan->links[proof->routes[i].links[k]]
 						.id,
 					i);
-	return GT_OK;
+	return gt_node_unused_up(plan, vertices, unused, err);
 }
