@@ -12,6 +12,7 @@
 #include "plan/import.h"
 #include "plan/plan.h"
 #include "plan/simulate.h"
+#include "round_trip.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 
@@ -57,16 +58,7 @@ static struct gt_plan *mesh(uint32_t nranks)
 
 static void look(struct gt_plan *plan, struct gt_err *err)
 {
-	struct gt_buf once = GT_BUF_INIT, again = GT_BUF_INIT;
-	struct gt_plan *read;
-
-	if (gt_plan_print(plan, &once, NULL) ||
-	    gt_plan_parse("again", once.text, once.len, &read, NULL) ||
-	    gt_plan_print(read, &again, NULL) || strcmp(once.text, again.text))
-		abort();
-	gt_plan_free(read);
-	gt_buf_release(&once);
-	gt_buf_release(&again);
+	round_trip(plan);
 	if (!gt_plan_check(plan, err))
 		gt_simulate(plan, plan->coll, err);
 }

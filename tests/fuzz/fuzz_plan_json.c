@@ -10,22 +10,9 @@
 #include "base/err.h"
 #include "plan/plan.h"
 #include "plan/simulate.h"
+#include "round_trip.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
-
-static void round_trip(const struct gt_plan *plan)
-{
-	struct gt_buf once = GT_BUF_INIT, again = GT_BUF_INIT;
-	struct gt_plan *read;
-
-	if (gt_plan_print(plan, &once, NULL) ||
-	    gt_plan_parse("again", once.text, once.len, &read, NULL) ||
-	    gt_plan_print(read, &again, NULL) || strcmp(once.text, again.text))
-		abort();
-	gt_plan_free(read);
-	gt_buf_release(&once);
-	gt_buf_release(&again);
-}
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 {

@@ -8,7 +8,7 @@ EXTRA_PROGRAMS += \
 %C%_fuzz_plan_json_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 %C%_fuzz_topo_xml_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 
-EXTRA_DIST += %D%/fuzz.sh %D%/cluster.dict %D%/cluster.seed \
-	%D%/synth.dict %D%/topo_xml.dict
+EXTRA_DIST += %D%/fuzz.sh %D%/round_trip.h %D%/cluster.dict \
+	%D%/cluster.seed %D%/synth.dict %D%/topo_xml.dict
 CLEANFILES += %D%/fuzz_cluster %D%/fuzz_import %D%/fuzz_plan_json \
 	%D%/fuzz_synth %D%/fuzz_topo_xml
