@@ -194,12 +194,10 @@ static int gt_import_text(const char *text, size_t len,
 static int gt_import_all(struct gt_algo_file *algo, struct gt_plan *plan,
 			 struct gt_err *err)
 {
-	int rc;
+	int rc = gt_algo_is_for(algo, algo->ngpus, err);
 
-	if (algo->ngpus != plan->nranks)
-		return gt_err_set(err, GT_EINPUT, algo->name,
-				  "it is for %u GPUs, there are %u",
-				  algo->ngpus, plan->nranks);
+	if (rc)
+		return rc;
 	gt_import_unit(algo);
 	rc = gt_import_run(algo, plan, err);
 	return rc ? rc : gt_import_plan(algo, plan, err);

@@ -69,6 +69,16 @@ int gt_algo_fail(const struct gt_algo_step *step, const char *attr,
 			  : gt_err_set(err, GT_EINPUT, step->where, "%s", text);
 }
 
+int gt_algo_is_for(const struct gt_algo_file *algo, uint32_t ngpus,
+		   struct gt_err *err)
+{
+	if (ngpus == algo->nranks)
+		return GT_OK;
+	return gt_err_set(err, GT_EINPUT, algo->name,
+			  "it is for %u GPUs, there are %u", ngpus,
+			  algo->nranks);
+}
+
 int gt_algo_add(struct gt_algo_file *algo, struct gt_algo_step *step,
 		struct gt_algo_list *list, struct gt_algo_operand operand,
 		struct gt_err *err)

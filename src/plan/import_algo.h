@@ -105,6 +105,10 @@ struct gt_algo_file {
 	struct gt_algo_link *links;
 };
 
+/* GT_EINPUT when the file is for another number of GPUs. */
+int gt_algo_is_for(const struct gt_algo_file *algo, uint32_t ngpus,
+		   struct gt_err *err);
+
 /* A link's number in *link; GT_ESYS when memory ran out. */
 int gt_algo_link(struct gt_algo_file *algo, const struct gt_algo_link *ends,
 		 uint32_t *link, struct gt_err *err);

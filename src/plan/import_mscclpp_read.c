@@ -644,10 +644,8 @@ int gt_mpp_read(const struct gt_json *root, struct gt_mpp *mpp,
 		rc = gt_mpp_list(root, "gpus", GT_ALGO_MAX_GPUS, &list, err);
 	if (!rc && !list.n)
 		rc = gt_json_fault(&list.at, err, "there are none");
-	if (!rc && list.n != mpp->algo->nranks)
-		rc = gt_err_set(err, GT_EINPUT, mpp->algo->name,
-				"it is for %u GPUs, there are %u", list.n,
-				mpp->algo->nranks);
+	if (!rc) /* before anything is made for them */
+		rc = gt_algo_is_for(mpp->algo, list.n, err);
 	if (rc)
 		return rc;
 	mpp->ngpus = list.n;
