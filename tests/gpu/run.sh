@@ -269,10 +269,11 @@ processes() { # PLAN
 	[ "$(grep -c '^[0-9]' "$out/processes.txt")" -ge 30 ]
 }
 
-race_tcp() { # SECONDS
-	local file=$out/${machine}x2-tcp-$commit.json
-	"$race" -n 2 -l tcp -m stream -b 1048576 -e 67108864 -f 8 -r 7 -t "$1" \
-		-c allreduce -C "$commit" "$work/plan2.json" >"$file" &&
+# Two processes that take themselves for hosts, half of the GPUs each.
+race_tcp() { # RANKS SECONDS
+	local file=$out/${machine}x$1-tcp-$commit.json
+	"$race" -n 2 -l tcp -m stream -b 1048576 -e 67108864 -f 8 -r 7 -t "$2" \
+		-c allreduce -C "$commit" "$work/plan$1.json" >"$file" &&
 		[ "$(tail -n 1 "$file")" = "]}" ] &&
 		! grep -q '"wrong": [1-9]' "$file" && grep -q '"ratio' "$file"
 }
@@ -478,7 +479,11 @@ if [ -n "$full" ]; then
 		check 230 "race with NCCL on $gpus" 0 race_of "$gpus" 215
 		[ "$gpus" -eq 2 ] ||
 			check 140 "race with NCCL on 2" 0 race_of 2 125
-		check 60 "race with NCCL over sockets" 0 race_tcp 50
+		for n in $(printf '%s\n' 2 "$((gpus / 2 * 2))" | sort -nu); do
+			[ -f "$work/plan$n.json" ] &&
+				check 60 "race with NCCL over sockets, $n GPUs" \
+					0 race_tcp "$n" 50
+		done
 	else
 		result skip "race with NCCL" "no libnccl.so.2"
 	fi
