@@ -84,10 +84,12 @@ struct gt_nccl {
 };
 
 static const int nccl_types[GT_NDTYPES] = {
-	[GT_DTYPE_INT8] = 0,   [GT_DTYPE_UINT8] = 1, [GT_DTYPE_INT32] = 2,
-	[GT_DTYPE_UINT32] = 3, [GT_DTYPE_INT64] = 4, [GT_DTYPE_UINT64] = 5,
-	[GT_DTYPE_HALF] = 6,   [GT_DTYPE_FLOAT] = 7, [GT_DTYPE_DOUBLE] = 8,
-	[GT_DTYPE_BF16] = 9,
+	[GT_DTYPE_INT8] = 0,      [GT_DTYPE_UINT8] = 1,
+	[GT_DTYPE_INT32] = 2,     [GT_DTYPE_UINT32] = 3,
+	[GT_DTYPE_INT64] = 4,     [GT_DTYPE_UINT64] = 5,
+	[GT_DTYPE_HALF] = 6,      [GT_DTYPE_FLOAT] = 7,
+	[GT_DTYPE_DOUBLE] = 8,    [GT_DTYPE_BF16] = 9,
+	[GT_DTYPE_FP8_E4M3] = 10, [GT_DTYPE_FP8_E5M2] = 11,
 };
 
 static const int nccl_ops[GT_NREDOPS] = {

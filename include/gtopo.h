@@ -57,6 +57,8 @@ enum gtopo_type {
 	GTOPO_BF16,
 	GTOPO_FLOAT,
 	GTOPO_DOUBLE,
+	GTOPO_FP8_E4M3,
+	GTOPO_FP8_E5M2,
 };
 
 /* Averages are a sum that is divided once; those of integers truncate. */

@@ -57,7 +57,7 @@ int gt_run_parse_types(struct gt_run_sweep *sweep, const char *dtype_name,
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "--dtype '%s' is not a type; use all, or one "
 				  "of float double half bf16 int8 uint8 int32 "
-				  "uint32 int64 uint64",
+				  "uint32 int64 uint64 fp8_e4m3 fp8_e5m2",
 				  dtype_name);
 	if (op < 0 && strcmp(op_name, "all"))
 		return gt_err_set(err, GT_EINPUT, NULL,

@@ -45,7 +45,11 @@
 	X(BF16, uint16_t, gt_bf16_to_float, gt_bf16_from_float, float, float,  \
 	  OP)                                                                  \
 	X(FLOAT, float, GT_AS_IS, GT_AS_IS, float, float, OP)                  \
-	X(DOUBLE, double, GT_AS_IS, GT_AS_IS, double, double, OP)
+	X(DOUBLE, double, GT_AS_IS, GT_AS_IS, double, double, OP)              \
+	X(FP8_E4M3, uint8_t, gt_e4m3_to_float, gt_e4m3_from_float, float,      \
+	  float, OP)                                                           \
+	X(FP8_E5M2, uint8_t, gt_e5m2_to_float, gt_e5m2_from_float, float,      \
+	  float, OP)
 
 #define GT_REDUCE(NAME, T, LOAD, STORE, V, W, OP)                              \
 	static void gt_##OP##_##NAME(void *dst, const void *a, const void *b,  \
@@ -68,16 +72,18 @@ GT_TYPES(GT_REDUCE, MIN)
 GT_TYPES(GT_REDUCE, MAX)
 
 /* A divisor of the width that holds both: int8 sums of 200 ranks as well. */
-#define GT_DIVISOR_INT8   int64_t
-#define GT_DIVISOR_UINT8  int64_t
-#define GT_DIVISOR_INT32  int64_t
-#define GT_DIVISOR_UINT32 uint32_t
-#define GT_DIVISOR_INT64  int64_t
-#define GT_DIVISOR_UINT64 uint64_t
-#define GT_DIVISOR_HALF   float
-#define GT_DIVISOR_BF16   float
-#define GT_DIVISOR_FLOAT  float
-#define GT_DIVISOR_DOUBLE double
+#define GT_DIVISOR_INT8     int64_t
+#define GT_DIVISOR_UINT8    int64_t
+#define GT_DIVISOR_INT32    int64_t
+#define GT_DIVISOR_UINT32   uint32_t
+#define GT_DIVISOR_INT64    int64_t
+#define GT_DIVISOR_UINT64   uint64_t
+#define GT_DIVISOR_HALF     float
+#define GT_DIVISOR_BF16     float
+#define GT_DIVISOR_FLOAT    float
+#define GT_DIVISOR_DOUBLE   double
+#define GT_DIVISOR_FP8_E4M3 float
+#define GT_DIVISOR_FP8_E5M2 float
 
 #define GT_DIVIDE(NAME, T, LOAD, STORE, V, W, OP)                              \
 	static void gt_##OP##_##NAME(void *dst, uint32_t divisor, size_t n)    \

@@ -1,6 +1,6 @@
 /*
- * half and bf16 to float and back, in plain integer arithmetic: the same bits
- * on the host and on a device, round to nearest even.  No branches, so that
+ * half, bf16 and fp8 to float and back, in plain integer arithmetic: the same
+ * bits on the host and on a device, round to nearest even.  No branches, so that
  * loops over them vectorise.  Pure functions, usable from C and CUDA.
  */
 #ifndef GT_KERNELS_HALF_H
@@ -67,6 +67,57 @@ GT_HD static inline uint16_t gt_bf16_from_float(float value)
 	uint32_t nan = bits >> 16 | 0x40;
 
 	return (uint16_t)((bits & 0x7fffffff) > 0x7f800000 ? nan : round);
+}
+
+/*
+ * The 8-bit types of the Open Compute Project.  e4m3 has no infinities and one
+ * NaN of each sign; e5m2 is the upper half of a half.
+ */
+GT_HD static inline float gt_e4m3_to_float(uint8_t e4m3)
+{
+	uint32_t sign = (uint32_t)(e4m3 & 0x80) << 24;
+	uint32_t rest = (uint32_t)(e4m3 & 0x7f) << 20;
+	uint32_t bits = gt_float_bits(gt_float_of(rest) * 0x1p120f);
+
+	bits = rest == 0x07f00000 ? 0x7fc00000 : bits;
+	return gt_float_of(sign | bits);
+}
+
+GT_HD static inline float gt_e5m2_to_float(uint8_t e5m2)
+{
+	return gt_half_to_float((uint16_t)(e5m2 << 8));
+}
+
+/*
+ * To a type that lacks `cut` bits of a float's fraction and whose exponent's
+ * bias differs by `bias`.  As by CUDA's conversion with __NV_SATFINITE, what
+ * is larger than `most` becomes that, infinities too; every NaN is 0x7f.
+ */
+GT_HD static inline uint8_t gt_fp8_from_float(float value, uint32_t cut,
+					      uint32_t bias, uint32_t most)
+{
+	uint32_t bits = gt_float_bits(value);
+	uint32_t sign = bits >> 24 & 0x80, rest = bits & 0x7fffffff;
+	uint32_t odd = rest >> cut & 1, half = (1u << (cut - 1)) - 1;
+	uint32_t normal = (rest - (bias << 23) + half + odd) >> cut;
+	/* As 0.5 above: its last bit is the type's. */
+	uint32_t unit = (bias + 1 + cut) << 23;
+	uint32_t tiny =
+		gt_float_bits(gt_float_of(rest) + gt_float_of(unit)) - unit;
+	uint32_t fp8 = rest < (bias + 1) << 23 ? tiny : normal;
+
+	fp8 = fp8 > most ? most : fp8;
+	return (uint8_t)(rest > 0x7f800000 ? 0x7f : sign | fp8);
+}
+
+GT_HD static inline uint8_t gt_e4m3_from_float(float value)
+{
+	return gt_fp8_from_float(value, 20, 120, 0x7e);
+}
+
+GT_HD static inline uint8_t gt_e5m2_from_float(float value)
+{
+	return gt_fp8_from_float(value, 21, 112, 0x7b);
 }
 
 #endif

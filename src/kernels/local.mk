@@ -10,6 +10,7 @@ gtopo_core_sources += \
 	%D%/direct.cuh \
 	%D%/fill.cu \
 	%D%/flag.cuh \
+	%D%/fp8.cuh \
 	%D%/kernels.h \
 	%D%/lift.cuh \
 	%D%/module.c \
@@ -27,13 +28,15 @@ gt_interps = \
 	%D%/interp-INT32.o %D%/interp-UINT32.o \
 	%D%/interp-INT64.o %D%/interp-UINT64.o \
 	%D%/interp-HALF.o %D%/interp-BF16.o \
-	%D%/interp-FLOAT.o %D%/interp-DOUBLE.o
+	%D%/interp-FLOAT.o %D%/interp-DOUBLE.o \
+	%D%/interp-FP8_E4M3.o %D%/interp-FP8_E5M2.o
 gt_flows = \
 	%D%/flow-INT8.o %D%/flow-UINT8.o \
 	%D%/flow-INT32.o %D%/flow-UINT32.o \
 	%D%/flow-INT64.o %D%/flow-UINT64.o \
 	%D%/flow-HALF.o %D%/flow-BF16.o \
-	%D%/flow-FLOAT.o %D%/flow-DOUBLE.o
+	%D%/flow-FLOAT.o %D%/flow-DOUBLE.o \
+	%D%/flow-FP8_E4M3.o %D%/flow-FP8_E5M2.o
 libgtopo_core_a_LIBADD += $(gt_interps) $(gt_flows)
 CLEANFILES += $(gt_interps) $(gt_flows)
 

@@ -7,19 +7,20 @@
  * Results are exact whatever the order of reduction, so a check compares
  * bits:
  * - sum, avg: whole numbers >= 0 whose total the type holds exactly (half
- *   2^11, bf16 2^8, 8-bit integers 2^7 and 2^8);
+ *   2^11, bf16 2^8, 8-bit integers 2^7 and 2^8, fp8 2^4 and 2^3);
  * - prod: powers of two with signs, whose product the type holds;
  * - min, max: whole numbers over the range that the type holds exactly;
  * - avg is sum, then one division by the number of ranks: integers truncate,
- *   as in NCCL; half, bf16 and float divide as floats and round once to the
- *   type; double divides as double.  Engines must do the same at the step
- *   that carries GT_STEP_FINAL.
+ *   as in NCCL; half, bf16, fp8 and float divide as floats and round once to
+ *   the type; double divides as double.  Engines must do the same at the step
+ *   that carries GT_STEP_FINAL;
+ * - what is not reduced is any bits, NaNs as well.
  *
  * A value depends on rank and index through a hash, so that a contribution
  * that is missing, doubled, from another place or of another rank shows.  When
- * there are more ranks than the type has room for, only every `stride`-th
- * rank, from a place that depends on the index, holds a value other than the
- * operator's neutral one.
+ * there are more ranks than the type has room for (with fp8 more than 15 and
+ * 7), only every `stride`-th rank, from a place that depends on the index,
+ * holds a value other than the operator's neutral one: each rank at some.
  *
  * Indices count in the whole buffer's space of plan/program.h.
  */
@@ -54,6 +55,10 @@ enum { GT_PATTERN_SPREAD = 16 }; /* ranks that compete for min or max */
 GT_HD static inline uint32_t gt_pattern_bits(uint32_t dtype)
 {
 	switch (dtype) {
+	case GT_DTYPE_FP8_E5M2:
+		return 3;
+	case GT_DTYPE_FP8_E4M3:
+		return 4;
 	case GT_DTYPE_INT8:
 		return 7;
 	case GT_DTYPE_UINT8:
@@ -114,7 +119,10 @@ GT_HD static inline uint32_t gt_pattern_exponent(uint32_t dtype)
 	case GT_DTYPE_INT8:
 	case GT_DTYPE_UINT8:
 		return 6;
+	case GT_DTYPE_FP8_E4M3:
+		return 8;
 	case GT_DTYPE_HALF:
+	case GT_DTYPE_FP8_E5M2:
 		return 14;
 	default:
 		return 24;
@@ -127,7 +135,7 @@ GT_HD static inline struct gt_pattern gt_pattern_make(enum gt_coll coll,
 						      uint32_t nranks,
 						      uint64_t seed)
 {
-	uint32_t bits = gt_pattern_bits(dtype), ranks;
+	uint32_t bits = gt_pattern_bits(dtype), spread;
 	struct gt_pattern p;
 
 	memset(&p, 0, sizeof(p));
@@ -135,8 +143,7 @@ GT_HD static inline struct gt_pattern gt_pattern_make(enum gt_coll coll,
 	p.nranks = nranks;
 	p.dtype = (uint8_t)dtype;
 	p.coll = (uint8_t)coll;
-	/* Nothing is reduced: take the widest range of values. */
-	p.op = (uint8_t)(gt_pattern_reduces(coll) ? op : GT_REDOP_MAX);
+	p.op = (uint8_t)op;
 	if (p.op == GT_REDOP_PROD) {
 		gt_pattern_share(&p, gt_pattern_exponent(dtype));
 		p.signs = (uint8_t)gt_pattern_signed(dtype);
@@ -144,9 +151,12 @@ GT_HD static inline struct gt_pattern gt_pattern_make(enum gt_coll coll,
 		/* A signed integer's largest is one less than 2^bits. */
 		gt_pattern_share(&p, ((uint64_t)1 << bits) - 1);
 	} else {
-		ranks = nranks / GT_PATTERN_SPREAD;
-		p.stride = gt_pattern_reduces(coll) && ranks ? ranks : 1;
 		p.mask = ((uint64_t)1 << (bits - 1)) - 1;
+		/* So few that one of them is often alone at the end. */
+		spread = GT_PATTERN_SPREAD;
+		if (p.mask < spread)
+			spread = (uint32_t)p.mask + 1;
+		p.stride = nranks > spread ? nranks / spread : 1;
 		p.common = p.mask;
 		p.lowest = gt_pattern_signed(dtype) ? p.mask : 0;
 	}
@@ -230,6 +240,10 @@ GT_HD static inline uint64_t gt_pattern_encode(uint32_t dtype, int64_t value,
 		return gt_half_from_float((float)value / (float)n);
 	case GT_DTYPE_BF16:
 		return gt_bf16_from_float((float)value / (float)n);
+	case GT_DTYPE_FP8_E4M3:
+		return gt_e4m3_from_float((float)value / (float)n);
+	case GT_DTYPE_FP8_E5M2:
+		return gt_e5m2_from_float((float)value / (float)n);
 	case GT_DTYPE_FLOAT:
 		return gt_float_bits((float)value / (float)n);
 	case GT_DTYPE_DOUBLE:
@@ -247,12 +261,17 @@ GT_HD static inline uint64_t gt_pattern_encode(uint32_t dtype, int64_t value,
 	}
 }
 
-/* The bits that rank `rank` holds at `index` before the collective. */
+/*
+ * The bits that rank `rank` holds at `index` before the collective: the low
+ * ones, where the type has fewer.
+ */
 GT_HD static inline uint64_t gt_pattern_input(const struct gt_pattern *p,
 					      uint32_t rank, uint64_t index)
 {
 	uint64_t place = gt_pattern_place(p, index);
 
+	if (!gt_pattern_reduces(p->coll))
+		return gt_pattern_mix(place, rank);
 	return gt_pattern_encode(p->dtype, gt_pattern_value(p, place, rank), 1);
 }
 

@@ -3,6 +3,8 @@
  *
  * Half and bf16 are combined two at a time in their own precision: one
  * rounding per operator, the same bits as computing in float and rounding.
+ * fp8 is combined as two halves and rounded from there, likewise the same
+ * bits.
  * Integers wrap.  avg is a sum whose last step divides.
  */
 #ifndef GT_KERNELS_REDUCE_CUH
@@ -11,6 +13,8 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <stdint.h>
+
+#include "kernels/fp8.cuh"
 
 template <class T> union gt_pack {
 	uint4 bits;
@@ -46,7 +50,7 @@ template <class T> struct gt_max {
 	}
 };
 
-/* Two elements of 16 bits at once, where the machine can. */
+/* Two elements of 16 or 8 bits at once, where the machine can. */
 #define GT_PAIRED(R, two)                                                      \
 	static __device__ __forceinline__ __half2 pair(__half2 a, __half2 b)   \
 	{                                                                      \
@@ -56,6 +60,12 @@ template <class T> struct gt_max {
 		__nv_bfloat162 a, __nv_bfloat162 b)                            \
 	{                                                                      \
 		return two(a, b);                                              \
+	}                                                                      \
+	template <__nv_fp8_interpretation_t E>                                 \
+	static __device__ __forceinline__ gt_fp8x2<E> pair(gt_fp8x2<E> a,      \
+							   gt_fp8x2<E> b)      \
+	{                                                                      \
+		return gt_fp8x2<E>(two(a.halves(), b.halves()));               \
 	}
 
 template <class R> struct gt_paired;
@@ -81,6 +91,9 @@ template <> struct gt_two<__half> {
 template <> struct gt_two<__nv_bfloat16> {
 	typedef __nv_bfloat162 type;
 };
+template <__nv_fp8_interpretation_t E> struct gt_two<gt_fp8<E>> {
+	typedef gt_fp8x2<E> type;
+};
 
 /* 16 bytes of T, combined by R. */
 template <class T, class R, class P = typename gt_two<T>::type>
@@ -92,7 +105,7 @@ struct gt_combine {
 		x.bits = a;
 		y.bits = b;
 #pragma unroll
-		for (int i = 0; i < 4; i++)
+		for (int i = 0; i < (int)(16 / sizeof(P)); i++)
 			x.at[i] = gt_paired<R>::pair(x.at[i], y.at[i]);
 		return x.bits;
 	}
@@ -142,6 +155,20 @@ __device__ __forceinline__ __nv_bfloat16
 gt_divide<__nv_bfloat16>(__nv_bfloat16 a, uint32_t n)
 {
 	return __float2bfloat16_rn(__bfloat162float(a) / (float)n);
+}
+
+template <>
+__device__ __forceinline__ gt_fp8<__NV_E4M3> gt_divide<gt_fp8<__NV_E4M3>>(
+	gt_fp8<__NV_E4M3> a, uint32_t n)
+{
+	return (float)a / (float)n;
+}
+
+template <>
+__device__ __forceinline__ gt_fp8<__NV_E5M2> gt_divide<gt_fp8<__NV_E5M2>>(
+	gt_fp8<__NV_E5M2> a, uint32_t n)
+{
+	return (float)a / (float)n;
 }
 
 template <class T>

@@ -9,16 +9,20 @@
 #include <cuda_fp16.h>
 #include <stdint.h>
 
-#define GT_C_TYPE_INT8   int8_t
-#define GT_C_TYPE_UINT8  uint8_t
-#define GT_C_TYPE_INT32  int32_t
-#define GT_C_TYPE_UINT32 uint32_t
-#define GT_C_TYPE_INT64  int64_t
-#define GT_C_TYPE_UINT64 uint64_t
-#define GT_C_TYPE_HALF   __half
-#define GT_C_TYPE_BF16   __nv_bfloat16
-#define GT_C_TYPE_FLOAT  float
-#define GT_C_TYPE_DOUBLE double
+#include "kernels/fp8.cuh"
+
+#define GT_C_TYPE_INT8     int8_t
+#define GT_C_TYPE_UINT8    uint8_t
+#define GT_C_TYPE_INT32    int32_t
+#define GT_C_TYPE_UINT32   uint32_t
+#define GT_C_TYPE_INT64    int64_t
+#define GT_C_TYPE_UINT64   uint64_t
+#define GT_C_TYPE_HALF     __half
+#define GT_C_TYPE_BF16     __nv_bfloat16
+#define GT_C_TYPE_FLOAT    float
+#define GT_C_TYPE_DOUBLE   double
+#define GT_C_TYPE_FP8_E4M3 gt_fp8<__NV_E4M3>
+#define GT_C_TYPE_FP8_E5M2 gt_fp8<__NV_E5M2>
 
 #define GT_PASTE_(a, b)     a##b
 #define GT_PASTE(a, b)      GT_PASTE_(a, b)

@@ -109,7 +109,8 @@ int part_check(struct library *lib)
 	close_comm(lib);
 	if (!all || !open_comm(lib, GTOPO_BEST, 10000))
 		return 0;
-	all = check_kinds(lib, GT_COLL_SENDRECV, lib->nranks) &&
+	all = check_fp8(lib) &&
+	      check_kinds(lib, GT_COLL_SENDRECV, lib->nranks) &&
 	      check_large(lib);
 	close_comm(lib);
 	return all;

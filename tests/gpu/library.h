@@ -57,6 +57,9 @@ int fill(struct library *lib, const struct operation *op, int rank);
 int call(struct library *lib, const struct operation *op, int rank);
 int compare(struct library *lib, const struct operation *op, int rank);
 
+/* The call for all ranks, in a group. */
+int run_group(struct library *lib, const struct operation *op);
+
 /* All three for all ranks, in a group. */
 int run(struct library *lib, const struct operation *op);
 
@@ -68,6 +71,9 @@ void complain(struct library *lib, const char *what, const char *why);
 
 int late(const struct library *lib);
 uint32_t draw(uint64_t *state, uint32_t below);
+
+/* library_fp8.c: all pairs of numbers. */
+int check_fp8(struct library *lib);
 
 /* The parts. */
 int part_check(struct library *lib);

@@ -258,7 +258,7 @@ int call(struct library *lib, const struct operation *op, int rank)
 	}
 }
 
-static int run_group(struct library *lib, const struct operation *op)
+int run_group(struct library *lib, const struct operation *op)
 {
 	int rc = gtopo_group_start(lib->comm, GTOPO_ALL_RANKS);
 

@@ -9,6 +9,7 @@ unit_tests += \
 	%D%/test_fifo \
 	%D%/test_flow \
 	%D%/test_forest \
+	%D%/test_fp8 \
 	%D%/test_hier \
 	%D%/test_hier_flow \
 	%D%/test_hier_table \
