@@ -55,7 +55,8 @@ struct gt_verbs_peer {
 	uint32_t nfifos;
 	struct gt_verbs_fifo *fifos;
 	uint32_t turn;
-	uint32_t in_flight;
+	uint32_t in_flight;        /* messages: the device knows no more */
+	uint32_t slices_in_flight; /* of these */
 };
 
 /* Where a port is in its network, as others are told. */

@@ -11,14 +11,20 @@
 
 enum {
 	GT_VERBS_NAP_MS = 20,
-	GT_VERBS_SPINS = 50, /* empty rounds before it sleeps */
-	GT_VERBS_BATCH = 32, /* completions taken at once */
+	GT_VERBS_SPINS = 50,        /* empty rounds before it sleeps */
+	GT_VERBS_BATCH = 32,        /* completions taken at once */
+	GT_VERBS_KNOWN_BY = 0x7fff, /* what an id has of a generation */
 };
 
-/* Which connection and FIFO a completion is of; slices free a slot. */
-static uint64_t gt_verbs_id(uint32_t process, uint32_t fifo, int slice)
+/*
+ * Which connection and FIFO a completion is of; slices free a slot, unless
+ * those of their generation are gone.
+ */
+static uint64_t gt_verbs_id(uint32_t process, uint32_t generation,
+			    uint32_t fifo, int slice)
 {
-	return (uint64_t)process << 32 | (uint64_t)slice << 31 | fifo;
+	return (uint64_t)process << 32 | (uint64_t)slice << 31 |
+	       (generation & GT_VERBS_KNOWN_BY) << 16 | fifo;
 }
 
 static int gt_verbs_post(struct gt_link *link, uint32_t process, uint64_t id,
@@ -60,10 +66,14 @@ static int gt_verbs_send_slice(struct gt_link *link, uint32_t process,
 	piece.addr = (uintptr_t)(end->slots + slot * end->slot_bytes);
 	piece.length = end->lengths[slot];
 	piece.lkey = link->mr->lkey;
+	if (!gt_verbs_post(link, process,
+			   gt_verbs_id(process, link->generation, i, 1),
+			   gt_verbs_imm(link->generation, 0, i), &piece,
+			   fifo->far_slots + slot * end->slot_bytes))
+		return 0;
 	fifo->posted++;
-	return gt_verbs_post(link, process, gt_verbs_id(process, i, 1),
-			     gt_verbs_imm(link->generation, 0, i), &piece,
-			     fifo->far_slots + slot * end->slot_bytes);
+	link->peers[process].slices_in_flight++;
+	return 1;
 }
 
 /* Slots that the local rank has read since the far side was told. */
@@ -80,9 +90,9 @@ static int gt_verbs_send_credit(struct gt_link *link, uint32_t process,
 	if (n > GT_VERBS_MOST_CREDITS)
 		n = GT_VERBS_MOST_CREDITS;
 	fifo->told += n;
-	return gt_verbs_post(link, process, gt_verbs_id(process, i, 0),
-			     gt_verbs_imm(link->generation, (uint32_t)n, i),
-			     NULL, 0);
+	return gt_verbs_post(
+		link, process, gt_verbs_id(process, link->generation, i, 0),
+		gt_verbs_imm(link->generation, (uint32_t)n, i), NULL, 0);
 }
 
 /* One round over a peer's FIFOs; how many messages went out. */
@@ -105,7 +115,7 @@ static int gt_verbs_send(struct gt_link *link, uint32_t process)
 
 int gt_verbs_receive(struct ibv_qp *qp, uint32_t process)
 {
-	struct ibv_recv_wr work = {.wr_id = gt_verbs_id(process, 0, 0)};
+	struct ibv_recv_wr work = {.wr_id = gt_verbs_id(process, 0, 0, 0)};
 	struct ibv_recv_wr *bad;
 
 	return ibv_post_recv(qp, &work, &bad);
@@ -155,6 +165,10 @@ static void gt_verbs_completed(struct gt_link *link, const struct ibv_wc *wc)
 	peer->in_flight--;
 	if (!(wc->wr_id >> 31 & 1))
 		return;
+	peer->slices_in_flight--;
+	if ((wc->wr_id >> 16 & GT_VERBS_KNOWN_BY) !=
+	    (link->generation & GT_VERBS_KNOWN_BY))
+		return;
 	fifo = &peer->fifos[wc->wr_id & 0xffff];
 	gt_fifo_received(&fifo->end);
 	gt_bell_ring(fifo->end.other);
@@ -202,22 +216,22 @@ static void gt_verbs_sleep(struct gt_link *link, uint32_t seen)
 
 /*
  * The device still reads slots, as long as an answer may be lost: they are
- * freed only behind that.
+ * freed only behind that.  Credits have no bytes to be read.
  */
 static void gt_verbs_drain(struct gt_link *link)
 {
 	struct pollfd wait = {.fd = link->wake_fd};
 	int64_t until = gt_clock_ns() + link->patience_ns;
-	uint32_t in_flight = 1;
+	uint32_t slices = 1;
 
-	while (in_flight && gt_clock_ns() < until) {
-		in_flight = 0;
+	while (slices && gt_clock_ns() < until) {
+		slices = 0;
 		if (atomic_load(&link->broken))
 			return;
 		gt_verbs_round(link);
 		for (uint32_t p = 0; p < link->nprocesses; p++)
-			in_flight += link->peers[p].in_flight;
-		if (in_flight)
+			slices += link->peers[p].slices_in_flight;
+		if (slices)
 			poll(&wait, 1, GT_VERBS_NAP_MS);
 	}
 }

@@ -1,9 +1,15 @@
-/* How packets get from one RDMA port to another: what needs no device. */
+/*
+ * RDMA without a device: how packets get from one port to another, and what
+ * the proxy makes of completions that one played here gives when it likes.
+ */
 #include "unit/test.h"
 
 #include <arpa/inet.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "exec/verbs.h"
 
@@ -137,6 +143,192 @@ static void test_environment(void **state)
 	unsetenv("GTOPO_IB_SL");
 }
 
+enum { SLOTS = 2, SLOT_BYTES = 64, MESSAGES = 16, FIFOS = 3 };
+
+#define PATIENCE_NS 200000000ll
+
+/* A device that has sent all at once, and says so of `told` messages. */
+struct device {
+	struct ibv_context context;
+	struct ibv_cq cq;
+	struct ibv_qp qp;
+	uint64_t ids[MESSAGES];
+	uint32_t posted, completed;
+	uint32_t told;
+};
+
+/* One process to speak to, by FIFOs of which the first one sends. */
+struct played {
+	struct device device;
+	struct ibv_comp_channel channel;
+	struct ibv_mr mr;
+	struct gt_link link;
+	struct gt_verbs_peer peer;
+	struct gt_verbs_fifo fifos[FIFOS];
+	struct gt_fifo counters[FIFOS];
+	struct gt_bell rank;
+	uint32_t lengths[SLOTS];
+	char slots[SLOTS * SLOT_BYTES];
+};
+
+static int play_send(struct ibv_qp *qp, struct ibv_send_wr *work,
+		     struct ibv_send_wr **bad)
+{
+	struct device *device = qp->qp_context;
+
+	(void)bad;
+	assert_true(device->posted < MESSAGES);
+	device->ids[device->posted++] = work->wr_id;
+	return 0;
+}
+
+static int play_poll(struct ibv_cq *cq, int most, struct ibv_wc *done)
+{
+	struct device *device = cq->cq_context;
+	int n = 0;
+
+	while (n < most && device->completed < device->posted &&
+	       device->completed < device->told)
+		done[n++] = (struct ibv_wc){
+			.wr_id = device->ids[device->completed++],
+			.opcode = IBV_WC_RDMA_WRITE};
+	return n;
+}
+
+static int play_notify(struct ibv_cq *cq, int solicited)
+{
+	(void)cq;
+	(void)solicited;
+	return 0;
+}
+
+/* FIFOs of the next generation: `first` is the one that sends. */
+static void make_fifos(struct played *played, uint32_t first, uint32_t n)
+{
+	played->link.generation++;
+	for (uint32_t i = 0; i < n; i++) {
+		gt_fifo_init(&played->counters[i]);
+		played->fifos[i] = (struct gt_verbs_fifo){
+			.counters = &played->counters[i],
+			.end = {.fifo = &played->counters[i],
+				.slots = played->slots,
+				.lengths = played->lengths,
+				.other = &played->rank,
+				.slot_bytes = SLOT_BYTES,
+				.nslots = SLOTS},
+			.sends = i == first};
+	}
+	played->peer.nfifos = n;
+}
+
+static void play(struct played *played)
+{
+	struct device *device = &played->device;
+
+	memset(played, 0, sizeof(*played));
+	device->context.ops.post_send = play_send;
+	device->context.ops.poll_cq = play_poll;
+	device->context.ops.req_notify_cq = play_notify;
+	device->cq.context = &device->context;
+	device->cq.cq_context = device;
+	device->qp.context = &device->context;
+	device->qp.qp_context = device;
+	played->peer.qp = &device->qp;
+	played->peer.fifos = played->fifos;
+	played->channel.fd = eventfd(0, EFD_NONBLOCK);
+	played->link = (struct gt_link){.nprocesses = 1,
+					.cq = &device->cq,
+					.channel = &played->channel,
+					.mr = &played->mr,
+					.sends = MESSAGES,
+					.peers = &played->peer,
+					.wake_fd = eventfd(0, EFD_NONBLOCK),
+					.patience_ns = PATIENCE_NS};
+	played->link.bell.poll_fd = played->link.wake_fd;
+}
+
+static void play_end(struct played *played)
+{
+	close(played->channel.fd);
+	close(played->link.wake_fd);
+}
+
+/* The proxy, asked to end when it begins: what it takes in nanoseconds. */
+static int64_t drain(struct played *played)
+{
+	int64_t begin_ns = gt_clock_ns();
+
+	atomic_store(&played->link.stop, GT_VERBS_DRAIN);
+	assert_null(gt_verbs_main(&played->link));
+	assert_int_equal(atomic_load(&played->link.broken), 0);
+	return gt_clock_ns() - begin_ns;
+}
+
+/* A completion that is later than all patience is of FIFOs that are gone. */
+static void test_late(void **state)
+{
+	static struct played played;
+
+	(void)state;
+	play(&played);
+	make_fifos(&played, FIFOS - 1, FIFOS);
+	atomic_store(&played.counters[FIFOS - 1].data, 1);
+	assert_true(drain(&played) >= PATIENCE_NS);
+	assert_int_equal(played.device.posted, 1);
+	/* The next ones are fewer, and one of them is another's. */
+	make_fifos(&played, 0, 1);
+	atomic_store(&played.counters[0].data, 1);
+	played.device.told = 2;
+	assert_true(drain(&played) < PATIENCE_NS);
+	assert_int_equal(played.device.posted, 2);
+	assert_int_equal(played.peer.in_flight, 0);
+	assert_int_equal(played.counters[0].credit, 1);
+	assert_int_equal(played.counters[FIFOS - 1].credit, 0);
+	assert_int_equal(played.fifos[FIFOS - 1].end.at, 0);
+	play_end(&played);
+}
+
+/* The same FIFO of the next generation: a slot that is not yet free. */
+static void test_late_alike(void **state)
+{
+	static struct played played;
+
+	(void)state;
+	play(&played);
+	for (int i = 0; i < 2; i++) {
+		make_fifos(&played, 0, FIFOS);
+		atomic_store(&played.counters[0].data, 1);
+		drain(&played);
+	}
+	played.device.told = 1;
+	drain(&played);
+	assert_int_equal(played.counters[0].credit, 0);
+	assert_int_equal(played.peer.in_flight, 1);
+	played.device.told = 2;
+	assert_true(drain(&played) < PATIENCE_NS);
+	assert_int_equal(played.counters[0].credit, 1);
+	assert_int_equal(played.peer.in_flight, 0);
+	play_end(&played);
+}
+
+/* A credit has no bytes that the device could still read. */
+static void test_credits_are_not_awaited(void **state)
+{
+	static struct played played;
+
+	(void)state;
+	play(&played);
+	make_fifos(&played, 0, FIFOS);
+	atomic_store(&played.counters[1].credit, 1);
+	assert_true(drain(&played) < PATIENCE_NS);
+	assert_int_equal(played.device.posted, 1);
+	assert_int_equal(played.peer.in_flight, 1);
+	played.device.told = 1;
+	drain(&played);
+	assert_int_equal(played.peer.in_flight, 0);
+	play_end(&played);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -144,6 +336,9 @@ int main(void)
 		cmocka_unit_test(test_infiniband),
 		cmocka_unit_test(test_nowhere),
 		cmocka_unit_test(test_environment),
+		cmocka_unit_test(test_late),
+		cmocka_unit_test(test_late_alike),
+		cmocka_unit_test(test_credits_are_not_awaited),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
