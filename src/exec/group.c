@@ -178,16 +178,19 @@ static int gt_group_far(struct gt_group *group, const char **name,
 	const struct gt_link_ops *verbs = gt_link_find("verbs");
 	struct gt_world_part *parts = calloc(group->nprocesses, sizeof(*parts));
 	struct gt_group_rail rail = {.usable = 0};
-	int rc;
+	int rc = GT_OK;
 
 	if (!parts)
 		return gt_err_nomem(err);
 	if (group->config.plan &&
-	    gt_rail_nic(group->config.plan, group->first, rail.nic))
-		rail.usable = verbs && verbs->usable(rail.nic);
+	    gt_rail_nic(group->config.plan, group->first, rail.nic) && verbs)
+		rc = verbs->usable(rail.nic, &rail.usable, err);
 	if (rail.usable)
 		memcpy(group->nic, rail.nic, sizeof(group->nic));
-	rc = gt_world_meet(group->world, &rail, sizeof(rail), parts, err);
+	rc = gt_world_agree(group->world, rc, err);
+	if (!rc)
+		rc = gt_world_meet(group->world, &rail, sizeof(rail), parts,
+				   err);
 	if (!rc)
 		*name = gt_group_judge(group, parts);
 	free(parts);

@@ -80,8 +80,11 @@ struct gt_link_ops {
 		       const struct gt_link_conn *conns, uint32_t nconns,
 		       struct gt_err *err);
 
-	/* NULL: always.  Whether this process could open it on that card. */
-	int (*usable)(const char *nic);
+	/*
+	 * NULL: always.  Whether this process could open it on that card;
+	 * GT_EINPUT when it is told what makes no sense.
+	 */
+	int (*usable)(const char *nic, uint32_t *usable, struct gt_err *err);
 
 	/* GT_OK while it works; cheap. */
 	int (*check)(struct gt_link *link, struct gt_err *err);

@@ -82,11 +82,6 @@ static int gt_tcp_greet(struct gt_link *link, const struct gt_tcp_hello *own,
 			return gt_err_set(err, GT_ESYS, NULL,
 					  "%s is another version",
 					  gt_world_name(world, p));
-		if (other.refused)
-			return gt_err_set(err, GT_EINPUT, NULL,
-					  "%s was told an interface or sockets "
-					  "that make no sense",
-					  gt_world_name(world, p));
 		peer->process = p;
 		peer->address = other.address;
 		peer->lends = (int)own->lends;
@@ -108,28 +103,21 @@ static int gt_tcp_look(struct gt_link *link, struct gt_tcp_hello *own,
 	return gt_tcp_wish(link->device, own, err);
 }
 
-/*
- * Listen, and tell all where.  Who was asked for what makes no sense tells that
- * instead: all that were end for this reason, and not because the first one
- * has ended.
- */
+/* Listen, and tell all where. */
 static int gt_tcp_announce(struct gt_link *link, struct gt_err *err)
 {
+	struct gt_world *world = link->config.world;
 	struct gt_tcp_hello own;
 	int fd, rc;
 
 	memset(&own, 0, sizeof(own));
-	rc = gt_tcp_look(link, &own, err);
-	own.refused = rc == GT_EINPUT;
+	rc = gt_world_agree(world, gt_tcp_look(link, &own, err), err);
 	if (!rc)
 		rc = gt_net_listen(&own.address, &fd, err);
-	if (rc && !own.refused)
+	if (rc)
 		return rc;
-	if (!rc)
-		gt_door_init(&link->door, fd,
-			     gt_world_secret(link->config.world));
-	rc = gt_tcp_greet(link, &own, err);
-	return own.refused ? GT_EINPUT : rc;
+	gt_door_init(&link->door, fd, gt_world_secret(world));
+	return gt_tcp_greet(link, &own, err);
 }
 
 static int gt_tcp_open(const struct gt_link_config *config,

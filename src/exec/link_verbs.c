@@ -95,9 +95,12 @@ static uint32_t gt_verbs_sends(const struct gt_link *link)
 
 static int gt_verbs_prepare(struct gt_link *link, struct gt_err *err)
 {
-	int rc = gt_verbs_port_open(&link->port, &link->config, err);
+	int rc = gt_verbs_port_init(&link->port, err);
 	uint32_t cqe;
 
+	rc = gt_world_agree(link->config.world, rc, err);
+	if (!rc)
+		rc = gt_verbs_port_open(&link->port, &link->config, err);
 	if (rc)
 		return rc;
 	link->sends = gt_verbs_sends(link);
@@ -428,17 +431,17 @@ static int gt_verbs_connect(struct gt_link *link,
 	return rc ? rc : gt_verbs_start(link, err);
 }
 
-static int gt_verbs_usable(const char *nic)
+static int gt_verbs_usable(const char *nic, uint32_t *usable,
+			   struct gt_err *err)
 {
 	const struct gt_link_config config = {.nic = nic};
 	struct gt_verbs_port port;
-	struct gt_err none;
+	int rc = gt_verbs_port_init(&port, err);
 
-	gt_err_init(&none);
-	if (gt_verbs_port_open(&port, &config, &none))
-		return 0;
-	gt_verbs_port_close(&port);
-	return 1;
+	*usable = !rc && !gt_verbs_port_open(&port, &config, NULL);
+	if (*usable)
+		gt_verbs_port_close(&port);
+	return rc;
 }
 
 const struct gt_link_ops gt_link_verbs = {

@@ -156,7 +156,6 @@ struct gt_tcp_hello {
 	struct gt_net_address address; /* where it listens */
 	uint32_t wanted, usual; /* sockets: GTOPO_TCP_SOCKETS or 0, else */
 	uint32_t lends;         /* GTOPO_TCP_ZEROCOPY, or 0 */
-	uint32_t refused;       /* its environment makes no sense */
 };
 
 /*

@@ -125,11 +125,14 @@ static inline void gt_verbs_break(struct gt_link *link, uint32_t process,
 				       gt_verbs_broken(process, why));
 }
 
+/* verbs_port.c: what the environment says; GT_EINPUT: it makes no sense. */
+int gt_verbs_port_init(struct gt_verbs_port *port, struct gt_err *err);
+
 /*
- * verbs_port.c: the port that GTOPO_IB_HCA names ("mlx5_0" or "mlx5_0:1"), or
- * the first active one, of the card with that PCI bus id unless it is NULL;
- * its address is the one of GTOPO_IB_GID_INDEX, or the best for RoCE v2, and
- * packets go with GTOPO_IB_TC and GTOPO_IB_SL.
+ * After that, which it does: the port that GTOPO_IB_HCA names ("mlx5_0" or
+ * "mlx5_0:1"), or the first active one, of the card with that PCI bus id unless
+ * it is NULL; its address is the one of GTOPO_IB_GID_INDEX, or the best for
+ * RoCE v2, and packets go with GTOPO_IB_TC and GTOPO_IB_SL.
  */
 int gt_verbs_port_open(struct gt_verbs_port *port,
 		       const struct gt_link_config *config, struct gt_err *err);

@@ -17,6 +17,7 @@ enum {
 	GT_VERBS_MOST_GID = 255,
 	GT_VERBS_MOST_TC = 255,
 	GT_VERBS_MOST_SL = 15,
+	GT_VERBS_MOST_PORT = 254,
 };
 
 /* What an address of RoCE version 2 is good for: one wire, or any network. */
@@ -215,11 +216,21 @@ static int gt_verbs_number(const char *name, int64_t most, uint8_t *number,
 	return GT_OK;
 }
 
-static int gt_verbs_numbers(struct gt_verbs_port *port, struct gt_err *err)
+int gt_verbs_port_init(struct gt_verbs_port *port, struct gt_err *err)
 {
-	int rc = gt_verbs_number("GTOPO_IB_GID_INDEX", GT_VERBS_MOST_GID,
-				 &port->gid_index, err);
+	const char *name = getenv("GTOPO_IB_HCA"), *colon;
+	int64_t number;
+	int rc;
 
+	memset(port, 0, sizeof(*port));
+	colon = name ? strchr(name, ':') : NULL;
+	if (colon && !gt_unit_int(colon + 1, 1, GT_VERBS_MOST_PORT, &number))
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "GTOPO_IB_HCA '%s' has no port from 1 to %d "
+				  "behind its colon",
+				  name, GT_VERBS_MOST_PORT);
+	rc = gt_verbs_number("GTOPO_IB_GID_INDEX", GT_VERBS_MOST_GID,
+			     &port->gid_index, err);
 	if (!rc)
 		rc = gt_verbs_number("GTOPO_IB_TC", GT_VERBS_MOST_TC,
 				     &port->traffic_class, err);
@@ -235,8 +246,7 @@ int gt_verbs_port_open(struct gt_verbs_port *port,
 	struct ibv_device **all;
 	int n = 0, i = 0;
 
-	memset(port, 0, sizeof(*port));
-	if (gt_verbs_numbers(port, err))
+	if (gt_verbs_port_init(port, err))
 		return GT_EINPUT;
 	all = ibv_get_device_list(&n);
 	if (!all)

@@ -294,6 +294,31 @@ int gt_world_meet(struct gt_world *world, const void *bytes, size_t len,
 	return gt_world_failed(world, err);
 }
 
+int gt_world_agree(struct gt_world *world, int rc, struct gt_err *err)
+{
+	struct gt_world_part *parts;
+	const char *own = !rc ? "" : err ? err->text : "bad input";
+
+	if (rc && rc != GT_EINPUT)
+		return rc;
+	parts = calloc(world->config.size, sizeof(*parts));
+	if (!parts)
+		return gt_err_nomem(err);
+	if (gt_world_meet(world, own, strlen(own), parts, err))
+		rc = rc ? rc : GT_ESYS;
+	for (uint32_t r = 0; !rc && r < world->config.size; r++)
+		if (parts[r].len)
+			rc = gt_err_set(err, GT_EINPUT, NULL, "%s: %.*s",
+					gt_world_name(world, r),
+					(int)parts[r].len,
+					(const char *)parts[r].bytes);
+	free(parts);
+	/* Nobody gives up before all have heard. */
+	if (rc == GT_EINPUT)
+		gt_world_meet(world, NULL, 0, NULL, NULL);
+	return rc;
+}
+
 static int gt_world_numbers(struct gt_world *world, uint64_t *number, int sum,
 			    struct gt_err *err)
 {

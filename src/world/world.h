@@ -74,6 +74,13 @@ const struct gt_secret *gt_world_secret(const struct gt_world *world);
 int gt_world_meet(struct gt_world *world, const void *bytes, size_t len,
 		  struct gt_world_part *parts, struct gt_err *err);
 
+/*
+ * Meet with what this process has come to.  Where some have GT_EINPUT all end
+ * with that and the words of one of them, however quickly the job is given up
+ * then; another failure is returned at once.
+ */
+int gt_world_agree(struct gt_world *world, int rc, struct gt_err *err);
+
 /* Meetings about one number. */
 int gt_world_sum(struct gt_world *world, uint64_t *number, struct gt_err *err);
 int gt_world_max(struct gt_world *world, uint64_t *number, struct gt_err *err);

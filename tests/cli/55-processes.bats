@@ -114,6 +114,26 @@ by_hand() {
 	[ ! -s "$plan.err" ]
 }
 
+@test "what RDMA is told and makes no sense ends all alike, asked for or not" {
+	"$GTOPO" version -v 2>&1 | grep -q 'verbs yes' || skip "built without RDMA"
+	gtopo synth "2 gpu 1 nic" 2>/dev/null |
+		gtopo search --nodes 2 --coll allgather - >"$plan"
+	export WORLD_SIZE=2 MASTER_ADDR=127.0.0.1
+	for turn in {1..4}; do # whoever is the first to see it
+		for link in "" "--link verbs"; do
+			export MASTER_PORT=$(free_port)
+			GTOPO_HOSTID=b RANK=1 GTOPO_IB_TC=high host -b 1K \
+				-e 1K $link 2>"$plan.err" &
+			GTOPO_HOSTID=a RANK=0 run_split host -b 1K -e 1K $link
+			code=0
+			wait $! || code=$?
+			[ "$status $code" = "2 2" ]
+			[[ "$err" == "gtopo run: process 1 ("*"): GTOPO_IB_TC 'high' is not a number from 0 to 255" ]]
+			[ ! -s "$plan.err" ]
+		done
+	done
+}
+
 @test "what goes between processes is logged, in order and completely" {
 	gtopo synth "2 gpu" 2>/dev/null |
 		gtopo search --algo ring --coll allreduce - >"$plan"

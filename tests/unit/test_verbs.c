@@ -121,6 +121,8 @@ static void test_environment(void **state)
 	static const char *const names[] = {"GTOPO_IB_GID_INDEX", "GTOPO_IB_TC",
 					    "GTOPO_IB_SL"};
 	static const char *const bad[] = {"", "-1", "256", "first", "3 "};
+	static const char *const ports[] = {"mlx5_0:", "mlx5_0:0", "mlx5_0:x",
+					    ":", "a:1:1"};
 	const struct gt_link_config config = {.nic = NULL};
 	struct gt_verbs_port port;
 	struct gt_err err;
@@ -141,6 +143,14 @@ static void test_environment(void **state)
 	gt_err_init(&err);
 	assert_int_equal(gt_verbs_port_open(&port, &config, &err), GT_EINPUT);
 	unsetenv("GTOPO_IB_SL");
+	for (size_t i = 0; i < sizeof(ports) / sizeof(ports[0]); i++) {
+		setenv("GTOPO_IB_HCA", ports[i], 1);
+		gt_err_init(&err);
+		assert_int_equal(gt_verbs_port_open(&port, &config, &err),
+				 GT_EINPUT);
+		assert_non_null(strstr(err.text, ports[i]));
+	}
+	unsetenv("GTOPO_IB_HCA");
 }
 
 enum { SLOTS = 2, SLOT_BYTES = 64, MESSAGES = 16, FIFOS = 3 };

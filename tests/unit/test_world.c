@@ -176,6 +176,38 @@ static void test_large_parts(void **state)
 		assert_int_equal(job.status[r], 0);
 }
 
+/* Two have a reason of their own; whoever has none gets one of theirs. */
+static int part_agree(struct gt_world *world, struct gt_err *err)
+{
+	uint32_t rank = gt_world_rank(world);
+	char words[64];
+	int rc = gt_world_agree(world, GT_OK, err);
+
+	if (rc)
+		return GT_ENO;
+	if (rank % 2)
+		rc = gt_err_set(err, GT_EINPUT, NULL, "%u is odd", rank);
+	rc = gt_world_agree(world, rc, err);
+	gt_world_abort(world, "it is over");
+	snprintf(words, sizeof(words), "%s%u is odd",
+		 rank % 2 ? "" : "process 1 (p1): ", rank % 2 ? rank : 1);
+	return strcmp(err->text, words) ? GT_ENO : rc;
+}
+
+static void test_agree(void **state)
+{
+	struct job job;
+
+	(void)state;
+	for (int turn = 0; turn < 20; turn++) {
+		job_prepare(&job, 5, 20000000000);
+		job_start(&job, part_agree);
+		job_wait(&job);
+		for (uint32_t r = 0; r < job.size; r++)
+			assert_int_equal(job.status[r], -GT_EINPUT);
+	}
+}
+
 /* The last process ends in its own way, the others wait for it. */
 static uint32_t culprit;
 static int how;
@@ -387,6 +419,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_all_hear_all),
 		cmocka_unit_test(test_large_parts),
+		cmocka_unit_test(test_agree),
 		cmocka_unit_test(test_killed),
 		cmocka_unit_test(test_stopped),
 		cmocka_unit_test(test_gave_up),
