@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -44,17 +45,29 @@ static void gt_tcp_stop(struct gt_link *link)
 	link->has_thread = 0;
 }
 
+/* What the kernel still has of slots goes nowhere: they are freed. */
+static void gt_tcp_hang_up(const struct gt_tcp_socket *socket)
+{
+	const struct linger at_once = {.l_onoff = 1};
+
+	if (socket->fd < 0)
+		return;
+	if (socket->nlent)
+		setsockopt(socket->fd, SOL_SOCKET, SO_LINGER, &at_once,
+			   sizeof(at_once));
+	close(socket->fd);
+}
+
 static void gt_tcp_close(struct gt_link *link)
 {
 	if (!link)
 		return;
 	gt_tcp_stop(link);
+	for (uint32_t i = 0; i < link->nsockets; i++)
+		gt_tcp_hang_up(link->sockets[i]);
 	gt_tcp_forget_fifos(link);
-	for (uint32_t i = 0; i < link->nsockets; i++) {
-		if (link->sockets[i]->fd >= 0)
-			close(link->sockets[i]->fd);
+	for (uint32_t i = 0; i < link->nsockets; i++)
 		free(link->sockets[i]);
-	}
 	gt_door_close(&link->door);
 	if (link->wake_fd >= 0)
 		close(link->wake_fd);
@@ -330,6 +343,7 @@ static int gt_tcp_connect(struct gt_link *link,
 	if (!sorted)
 		return gt_err_nomem(err);
 	gt_tcp_stop(link);
+	gt_tcp_settle(link);
 	gt_tcp_forget_fifos(link);
 	link->shape = *shape;
 	link->generation++;

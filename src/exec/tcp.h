@@ -177,6 +177,13 @@ uint32_t gt_tcp_share(const struct gt_tcp_hello *a,
 void *gt_tcp_main(void *link);
 int gt_tcp_carry(struct gt_link *link);
 
+/*
+ * Before sockets are used for other slots: what is half sent goes, and loans
+ * of slots end.  All has been received then, so the kernel soon tells so; half
+ * a second is all that it gets.
+ */
+void gt_tcp_settle(struct gt_link *link);
+
 /* Both are 1: something was done, 0: nothing, -1: the socket is broken. */
 int gt_tcp_send(const struct gt_link *link, struct gt_tcp_socket *socket);
 int gt_tcp_receive(const struct gt_link *link, struct gt_tcp_socket *socket);
@@ -195,7 +202,7 @@ int gt_tcp_lend_can(const struct gt_tcp_socket *socket, uint32_t piece);
 void gt_tcp_lend_note(struct gt_tcp_socket *socket);
 int gt_tcp_reclaim(struct gt_tcp_socket *socket);
 
-/* Before a socket is left alone: nothing half sent that is not a slice. */
+/* Nothing is left half sent that is not a slice, if the socket takes it. */
 void gt_tcp_finish(struct gt_tcp_socket *socket);
 
 #endif

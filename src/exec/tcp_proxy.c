@@ -92,14 +92,12 @@ static void gt_tcp_sleep(struct gt_link *link, struct pollfd *polls,
 		return; /* nobody rang */
 }
 
-/*
- * Slots are about to go.  All has been received where a link connects anew, so
- * the kernel soon tells so of what it was lent; after a failure it may not.
- */
-static void gt_tcp_settle(struct gt_link *link)
+void gt_tcp_settle(struct gt_link *link)
 {
 	uint32_t lent = 1;
 
+	for (uint32_t i = 0; i < link->nsockets; i++)
+		gt_tcp_finish(link->sockets[i]);
 	for (int ms = 0; lent && ms < GT_TCP_SETTLE_MS; ms++) {
 		lent = 0;
 		for (uint32_t i = 0; i < link->nsockets; i++) {
@@ -126,9 +124,6 @@ void *gt_tcp_main(void *arg)
 		if (idle > GT_TCP_SPINS || atomic_load(&link->attended))
 			gt_tcp_sleep(link, polls, seen);
 	}
-	for (uint32_t i = 0; i < link->nsockets; i++)
-		gt_tcp_finish(link->sockets[i]);
-	gt_tcp_settle(link);
 	free(polls);
 	return NULL;
 }

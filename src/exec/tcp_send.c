@@ -6,7 +6,7 @@
 
 #include "exec/tcp.h"
 
-enum { GT_TCP_FINISH_MS = 20 };
+enum { GT_TCP_FINISH_MS = 20, GT_TCP_FINISH_TIMES = 25 };
 
 /* Put a message behind those that go out with the next call. */
 static struct gt_tcp_out *gt_tcp_load(const struct gt_link *link,
@@ -255,6 +255,8 @@ void gt_tcp_finish(struct gt_tcp_socket *socket)
 {
 	struct pollfd wait = {.fd = socket->fd, .events = POLLOUT};
 
-	while (gt_tcp_is_torn(socket) && gt_tcp_push(socket) >= 0)
+	for (int n = 0; n < GT_TCP_FINISH_TIMES && gt_tcp_is_torn(socket) &&
+			gt_tcp_push(socket) >= 0;
+	     n++)
 		poll(&wait, 1, GT_TCP_FINISH_MS);
 }

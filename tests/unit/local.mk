@@ -33,6 +33,7 @@ unit_tests += \
 	%D%/test_show \
 	%D%/test_simulate \
 	%D%/test_stream \
+	%D%/test_tcp \
 	%D%/test_topo \
 	%D%/test_trace \
 	%D%/test_tune \

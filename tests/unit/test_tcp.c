@@ -1,0 +1,168 @@
+/* What becomes of a TCP link's sockets when it stops and when it ends. */
+#include "unit/test.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "exec/tcp.h"
+
+enum { TORN = 8, TRIES = 5 };
+
+#define SETTLE_NS 500000000ll
+
+/* A link with one socket that nobody reads from at `far`. */
+static struct gt_link *make(int *far)
+{
+	struct sockaddr_in address = {.sin_family = AF_INET};
+	socklen_t len = sizeof(address);
+	struct gt_link *link = calloc(1, sizeof(*link));
+	int door = socket(AF_INET, SOCK_STREAM, 0), few = 4096;
+
+	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	assert_non_null(link);
+	link->nprocesses = 1;
+	link->nsockets = 1;
+	link->door.fd = link->wake_fd = -1;
+	link->peers = calloc(1, sizeof(*link->peers));
+	link->sockets = calloc(1, sizeof(struct gt_tcp_socket *));
+	assert_true(link->peers && link->sockets);
+	link->sockets[0] = calloc(1, sizeof(**link->sockets));
+	assert_non_null(link->sockets[0]);
+	link->sockets[0]->peer = link->peers;
+	link->sockets[0]->fd = socket(AF_INET, SOCK_STREAM, 0);
+	/* So that they do not grow. */
+	setsockopt(door, SOL_SOCKET, SO_RCVBUF, &few, sizeof(few));
+	setsockopt(link->sockets[0]->fd, SOL_SOCKET, SO_SNDBUF, &few,
+		   sizeof(few));
+	assert_return_code(bind(door, (void *)&address, len), errno);
+	assert_return_code(listen(door, 1), errno);
+	assert_return_code(getsockname(door, (void *)&address, &len), errno);
+	assert_return_code(connect(link->sockets[0]->fd, (void *)&address, len),
+			   errno);
+	*far = accept(door, NULL, NULL);
+	assert_true(*far >= 0);
+	close(door);
+	return link;
+}
+
+/* The kernel has a part of a slot, and says nothing of it. */
+static void lend(struct gt_link *link)
+{
+	link->sockets[0]->loans[0].is_out = 1;
+	link->sockets[0]->nloans = link->sockets[0]->nlent = 1;
+}
+
+/* A credit has gone half when no more goes. */
+static void tear(struct gt_link *link)
+{
+	static char bytes[1 << 16];
+	struct gt_tcp_socket *one = link->sockets[0];
+
+	/* Until it takes nothing for a while: the kernel moves it on. */
+	for (int quiet = 0; quiet < 3; quiet++) {
+		while (send(one->fd, bytes, sizeof(bytes), MSG_DONTWAIT) > 0 ||
+		       send(one->fd, bytes, 1, MSG_DONTWAIT) > 0)
+			quiet = 0;
+		poll(NULL, 0, 100);
+	}
+	one->nout = 1;
+	one->pieces[0] = (struct iovec){bytes, TORN};
+	one->pieces[1] = (struct iovec){NULL, 0};
+}
+
+/* The shortest time of some that this took. */
+static int64_t took(void (*how)(struct gt_link *), struct gt_link *link)
+{
+	int64_t best_ns = INT64_MAX, begin_ns, ns;
+
+	for (int i = 0; i < TRIES; i++) {
+		begin_ns = gt_clock_ns();
+		how(link);
+		ns = gt_clock_ns() - begin_ns;
+		best_ns = ns < best_ns ? ns : best_ns;
+	}
+	return best_ns;
+}
+
+static void stop(struct gt_link *link)
+{
+	atomic_store(&link->stop, 1);
+	assert_null(gt_tcp_main(link));
+}
+
+/* Loans are waited for where slots are used again, and not for ever. */
+static void test_loans_at_the_end(void **state)
+{
+	struct gt_link *link;
+	int far;
+
+	(void)state;
+	link = make(&far);
+	lend(link);
+	assert_true(took(stop, link) < SETTLE_NS / 2);
+	assert_true(took(gt_tcp_settle, link) >= SETTLE_NS / 2);
+	gt_link_tcp.close(link);
+	close(far);
+}
+
+/* Who reads no more keeps nobody who has half a message to send. */
+static void test_torn(void **state)
+{
+	struct gt_link *link;
+	int far;
+
+	(void)state;
+	link = make(&far);
+	tear(link);
+	gt_tcp_settle(link);
+	assert_int_equal(link->sockets[0]->piece, 0);
+	assert_true(took(stop, link) < SETTLE_NS / 2);
+	gt_link_tcp.close(link);
+	close(far);
+}
+
+/* How the far side sees the end: 0, or an errno. */
+static int ending(int far)
+{
+	static char bytes[1 << 16];
+	ssize_t got;
+
+	do
+		got = recv(far, bytes, sizeof(bytes), 0);
+	while (got > 0);
+	return got ? errno : 0;
+}
+
+/* Slots are freed: what the kernel has of them must not go out any more. */
+static void test_what_is_lent_is_dropped(void **state)
+{
+	struct gt_link *link;
+	int far;
+
+	(void)state;
+	for (int lent = 0; lent < 2; lent++) {
+		link = make(&far);
+		if (lent)
+			lend(link);
+		gt_link_tcp.close(link);
+		assert_int_equal(ending(far), lent ? ECONNRESET : 0);
+		close(far);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_loans_at_the_end),
+		cmocka_unit_test(test_torn),
+		cmocka_unit_test(test_what_is_lent_is_dropped),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
