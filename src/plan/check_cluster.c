@@ -154,7 +154,7 @@ static int gt_check_sum(const struct gt_cluster_load *load,
 				  err);
 	if (!rc && load->links[i].num && load->vertices.back[i] == GT_NO_VERTEX)
 		rc = gt_plan_wrong(plan, gt_plan_at("links[%u]", i), err,
-				   "'%s' has no link back, which a %s takes",
+				   "'%s' has no link back, which %s takes",
 				   link->id, gt_coll_name(row->coll));
 	return rc;
 }

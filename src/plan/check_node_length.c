@@ -138,20 +138,13 @@ static void gt_node_cross(struct gt_node_lengths *l, uint32_t level)
 
 /*
  * All ways between ranks of a node.  Those over other nodes are at least as
- * long as over one of the nearest.
+ * long as over the node's own switches, whether others hang there or none.
  */
 static void gt_node_near(struct gt_node_lengths *l)
 {
-	const struct gt_plan_cluster *cluster = l->p->plan->cluster;
-	uint32_t n = l->n, class_ = 1;
+	uint32_t n = l->n;
 
-	while (class_ <= cluster->nlevels &&
-	       !gt_nodes_in_class(cluster, class_))
-		class_++;
-	for (uint32_t i = 0; i < n * n; i++)
-		l->cross[i] = l->unit;
-	if (class_ <= cluster->nlevels)
-		gt_node_cross(l, class_ - 1);
+	gt_node_cross(l, 0);
 	for (uint32_t i = 0; i < n * n; i++) {
 		l->near[i] = l->route[i / n * (n + l->nports) + i % n];
 		gt_length_least(&l->near[i], l->cross[i]);

@@ -9,6 +9,12 @@
 #include "search/hier.h"
 #include "search/shortest.h"
 
+/*
+ * The class that a way has which leaves a node and comes back: by switches that
+ * its ports have in common, whether other nodes hang there or none.
+ */
+enum { GT_HIER_NEAREST = 1 };
+
 /* ---- what a way loads -------------------------------------------------- */
 
 static int32_t gt_hier_units(const struct gt_hier_flow *flow, uint32_t link,
@@ -178,6 +184,8 @@ static void gt_hier_cross(struct gt_hier_lengths *l, uint32_t class_,
 	size_t at = ((size_t)class_ * n + from) * n + to;
 
 	l->cross[at] = GT_HIER_WAY_NONE;
+	if (hier->cluster.nnodes == 1)
+		nports = 0;
 	for (uint32_t i = 0; i < nports; i++)
 		for (uint32_t j = 0; j < nports; j++) {
 			uint32_t p = (i + from) % nports, q = (j + to) % nports;
@@ -216,7 +224,7 @@ void gt_hier_lengths_set(struct gt_hier_lengths *l)
 		l->in[i] = gt_hier_length(l, &hier->in[i], GT_RAT(1, 1));
 	}
 	for (uint32_t c = 1; c < l->flow->nclasses; c++)
-		for (uint32_t i = 0; i < n * n && l->flow->nodes[c]; i++)
+		for (uint32_t i = 0; i < n * n; i++)
 			gt_hier_cross(l, c, i / n, i % n);
 }
 
@@ -311,26 +319,16 @@ static void gt_hier_join(uint32_t n, const int64_t *a, const int64_t *b,
 	}
 }
 
-/* The nearest class of other nodes; 0: there is none. */
-static uint32_t gt_hier_nearest(const struct gt_hier_flow *flow)
-{
-	for (uint32_t c = 1; c < flow->nclasses; c++)
-		if (flow->nodes[c])
-			return c;
-	return 0;
-}
-
-/* Between ranks of a node, also over one of the nearest other nodes. */
+/* Between ranks of a node, also by its own switches or over the next node. */
 static void gt_hier_near(struct gt_hier_lengths *l, int64_t *near)
 {
 	uint32_t nn = l->flow->hier->box->nranks, n = nn;
-	uint32_t class_ = gt_hier_nearest(l->flow);
 
 	nn *= nn;
 	memcpy(near, l->local, nn * sizeof(*near));
-	for (uint32_t i = 0; i < nn && class_; i++)
-		if (l->cross[class_ * nn + i] < near[i])
-			near[i] = l->cross[class_ * nn + i];
+	for (uint32_t i = 0; i < nn; i++)
+		if (l->cross[GT_HIER_NEAREST * nn + i] < near[i])
+			near[i] = l->cross[GT_HIER_NEAREST * nn + i];
 	for (uint32_t k = 0; k < n; k++)
 		for (uint32_t i = 0; i < nn; i++) {
 			int64_t over = gt_hier_sum(near[i / n * n + k],
@@ -346,7 +344,6 @@ static int gt_hier_trace_loads(const struct gt_hier_lengths *l, uint32_t class_,
 			       uint32_t from, uint32_t to, int32_t *loads)
 {
 	uint32_t n = l->flow->hier->box->nranks;
-	uint32_t nearest = gt_hier_nearest(l->flow);
 	int32_t times = (int32_t)l->flow->nodes[class_], units;
 
 	for (uint32_t up = to; up != from; up = l->parent[up]) {
@@ -357,9 +354,9 @@ static int gt_hier_trace_loads(const struct gt_hier_lengths *l, uint32_t class_,
 		const struct gt_hier_way *way;
 
 		if (l->parent[up] / n == up / n)
-			c = nearest && l->cross[nearest * n * n + at] <
-						    l->local[at]
-				    ? nearest
+			c = l->cross[GT_HIER_NEAREST * n * n + at] <
+					    l->local[at]
+				    ? GT_HIER_NEAREST
 				    : 0;
 		hop.nout = c ? 1 : 2;
 		hop.out = l->by[0][(size_t)c * n * n + at];
@@ -386,13 +383,12 @@ int gt_hier_lengths_loads(struct gt_hier_lengths *l, uint32_t class_,
 {
 	uint32_t n = l->flow->hier->box->nranks;
 	uint32_t size = gt_hier_weigh(l, class_);
-	uint32_t nearest = gt_hier_nearest(l->flow);
 	int rc = GT_OK;
 
-	for (uint32_t i = 0; i < size * size && nearest; i++) {
+	for (uint32_t i = 0; i < size * size; i++) {
 		uint32_t a = i / size, b = i % size;
 		int64_t over =
-			l->cross[((size_t)nearest * n + a % n) * n + b % n];
+			l->cross[(GT_HIER_NEAREST * n + a % n) * n + b % n];
 
 		if (a / n == b / n && over < l->weights[i])
 			l->weights[i] = over;

@@ -50,23 +50,33 @@ static void known_clusters(void **state)
 	static const struct {
 		struct gt_box box;
 		struct gt_rat rate, bound;
+		int64_t uplink; /* of each node's own switch, if it has one */
 	} cases[] = {
-		{{2, 8, 1, {450, 1}, {50, 1}}, {25, 4}, {25, 4}},
-		{{16, 8, 1, {450, 1}, {50, 1}}, {5, 12}, {5, 12}},
-		{{12500, 8, 1, {450, 1}, {50, 1}}, {25, 49996}, {25, 49996}},
-		{{2, 8, 2, {300, 1}, {12, 1}}, {3, 4}, {3, 4}},
-		{{1, 4, 1, {6, 1}, {50, 1}}, {2, 1}, {2, 1}},
+		{{2, 8, 1, {450, 1}, {50, 1}}, {25, 4}, {25, 4}, 0},
+		{{16, 8, 1, {450, 1}, {50, 1}}, {5, 12}, {5, 12}, 0},
+		{{12500, 8, 1, {450, 1}, {50, 1}}, {25, 49996}, {25, 49996}, 0},
+		{{2, 8, 2, {300, 1}, {12, 1}}, {3, 4}, {3, 4}, 0},
+		{{1, 4, 1, {6, 1}, {50, 1}}, {2, 1}, {2, 1}, 0},
 		/* what NVLink has for local blocks; with the cards, over
 		 * another node and back, 3 + 50 for 7 peers */
-		{{2, 4, 1, {3, 1}, {50, 1}}, {1, 1}, {53, 7}},
+		{{2, 4, 1, {3, 1}, {50, 1}}, {1, 1}, {53, 7}, 0},
+		/* a node's own switch turns its blocks: 16 pairs leave it */
+		{{2, 4, 1, {1, 1}, {50, 1}}, {1, 3}, {1, 2}, 8},
 	};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct gt_arena *arena = gt_arena_new();
 		struct gt_hier *hier = gt_box_hier(arena, &cases[i].box);
+		struct gt_plan_level levels[] = {
+			{.nodes = 1, .gbs = GT_RAT(cases[i].uplink, 1)},
+			{.nodes = cases[i].box.nodes}};
 		struct gt_hier_flow flow;
 
+		if (cases[i].uplink) {
+			hier->cluster.levels = levels;
+			hier->cluster.nlevels = 2;
+		}
 		solve(hier, arena, &flow);
 		check_rat(flow.rate, cases[i].rate, "rate");
 		check_rat(flow.bound, cases[i].bound, "bound");
