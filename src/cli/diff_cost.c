@@ -32,7 +32,7 @@ static int gt_diff_bound_on(const struct gt_topo *topo, struct gt_arena *arena,
 	rc = gt_request_fabric(&request, arena, &fabric, err);
 	ask.fabric = fabric;
 	if (!rc)
-		rc = gt_bound_find(&ask, arena, &all, err);
+		rc = gt_bound_find_routed(&ask, arena, &all, err);
 	gt_paths_free(paths);
 	if (rc)
 		return rc;

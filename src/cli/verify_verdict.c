@@ -13,14 +13,15 @@ static const char *const gt_verdict_classes[GT_NPROOFS] = {
 };
 
 /*
- * Prices prove what the routes they name can carry, and sets may leave out
- * links that none of those crosses.
+ * Prices and parts prove what the routes that are named can carry, and sets may
+ * leave out links that none of those crosses.
  */
 static const char *gt_verdict_routes(const struct gt_plan_proof *proof)
 {
 	int priced = proof->class_ == GT_PROOF_ANY && proof->nprices;
 
-	return priced || proof->nunused ? " over its routes: " : ": ";
+	return priced || proof->nparts || proof->nunused ? " over its routes: "
+							 : ": ";
 }
 
 /* What is nearly all is not rounded to all, in percent. */

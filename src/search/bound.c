@@ -138,3 +138,39 @@ int gt_bound_find(const struct gt_bound_ask *ask, struct gt_arena *arena,
 	gt_cut_release(&cut);
 	return rc == GT_ESYS ? gt_err_nomem(err) : rc;
 }
+
+/* The fabric with links that no route uses leading nowhere. */
+static int gt_bound_usable(const struct gt_fabric *f, struct gt_arena *arena,
+			   struct gt_fabric *usable)
+{
+	uint32_t nn = f->nranks * f->nranks;
+	unsigned char *used = gt_arena_alloc(arena, f->nlinks);
+
+	*usable = *f;
+	usable->links = gt_arena_array(arena, f->nlinks, sizeof(*f->links));
+	if (!used || !usable->links)
+		return GT_ESYS;
+	for (uint32_t i = 0; i < nn; i++)
+		for (uint32_t k = 0; k < f->routes[i].nlinks; k++)
+			used[f->routes[i].links[k]] = 1;
+	for (uint32_t i = 0; i < f->nlinks; i++) {
+		usable->links[i] = f->links[i];
+		if (!used[i])
+			usable->links[i].to = usable->links[i].from;
+	}
+	return GT_OK;
+}
+
+int gt_bound_find_routed(const struct gt_bound_ask *ask, struct gt_arena *arena,
+			 struct gt_bound *bound, struct gt_err *err)
+{
+	struct gt_bound_ask routed = *ask;
+	struct gt_fabric usable;
+
+	if (ask->fabric->open)
+		return gt_bound_find(ask, arena, bound, err);
+	if (gt_bound_usable(ask->fabric, arena, &usable))
+		return gt_err_nomem(err);
+	routed.fabric = &usable;
+	return gt_bound_find(&routed, arena, bound, err);
+}

@@ -60,4 +60,8 @@ struct gt_bound_ask {
 int gt_bound_find(const struct gt_bound_ask *ask, struct gt_arena *arena,
 		  struct gt_bound *bound, struct gt_err *err);
 
+/* The same of what keeps to the routes: links that none crosses do not count. */
+int gt_bound_find_routed(const struct gt_bound_ask *ask, struct gt_arena *arena,
+			 struct gt_bound *bound, struct gt_err *err);
+
 #endif

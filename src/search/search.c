@@ -43,7 +43,7 @@ static int gt_search_tighten(const struct gt_shape_args *args,
 {
 	struct gt_bound_ask ask = {args->fabric, args->coll, args->root};
 	struct gt_bound *any = gt_arena_alloc(args->arena, sizeof(*any));
-	int rc = any ? gt_bound_find(&ask, args->arena, any, err)
+	int rc = any ? gt_bound_find_routed(&ask, args->arena, any, err)
 		     : gt_err_nomem(err);
 
 	if (rc || !any->found)

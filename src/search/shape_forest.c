@@ -12,30 +12,6 @@
 #include "search/forest_round.h"
 #include "search/tree_grow.h"
 
-/* The fabric with links that no route uses leading nowhere. */
-static int gt_forest_usable(const struct gt_shape_args *args,
-			    struct gt_fabric *usable)
-{
-	const struct gt_fabric *f = args->fabric;
-	uint32_t nn = f->nranks * f->nranks;
-	unsigned char *used = gt_arena_alloc(args->arena, f->nlinks);
-
-	*usable = *f;
-	usable->links =
-		gt_arena_array(args->arena, f->nlinks, sizeof(*f->links));
-	if (!used || !usable->links)
-		return GT_ESYS;
-	for (uint32_t i = 0; !f->open && i < nn; i++)
-		for (uint32_t k = 0; k < f->routes[i].nlinks; k++)
-			used[f->routes[i].links[k]] = 1;
-	for (uint32_t i = 0; i < f->nlinks; i++) {
-		usable->links[i] = f->links[i];
-		if (!used[i] && !f->open)
-			usable->links[i].to = usable->links[i].from;
-	}
-	return GT_OK;
-}
-
 /* From the unit of rings to that of trees (search/bound.h). */
 static int gt_forest_unit(const struct gt_shape_args *args,
 			  struct gt_rat *value)
@@ -51,14 +27,13 @@ static int gt_forest_unit(const struct gt_shape_args *args,
 static int gt_forest_cut(const struct gt_shape_args *args,
 			 struct gt_proposal *proposal, struct gt_err *err)
 {
-	struct gt_fabric usable;
-	struct gt_bound_ask ask = {&usable, args->coll, args->root};
+	struct gt_bound_ask ask = {args->fabric, args->coll, args->root};
 	int rc;
 
 	proposal->cut = gt_arena_alloc(args->arena, sizeof(*proposal->cut));
-	if (!proposal->cut || gt_forest_usable(args, &usable))
+	if (!proposal->cut)
 		return gt_err_nomem(err);
-	rc = gt_bound_find(&ask, args->arena, proposal->cut, err);
+	rc = gt_bound_find_routed(&ask, args->arena, proposal->cut, err);
 	if (rc || !proposal->cut->found)
 		return rc;
 	proposal->bound = proposal->cut->value;
