@@ -146,6 +146,28 @@ static int gt_async_enqueue(struct gt_engine *engine,
 	return rc;
 }
 
+static int gt_async_introduce(struct gt_engine *engine, struct gt_err *err)
+{
+	struct gt_async_state state = gt_async_enter();
+	int rc = gt_cuda_introduce(engine, err);
+
+	gt_async_leave(state);
+	return rc;
+}
+
+static int gt_async_exchange(struct gt_engine *engine, uint32_t rank,
+			     void *stream, const struct gt_message *messages,
+			     uint32_t n, struct gt_err *err)
+{
+	struct gt_async_state state = gt_async_enter();
+	int rc = gt_cuda_exchange(engine, rank, stream, messages, n, err);
+
+	if (rc)
+		gt_async_give_up(engine);
+	gt_async_leave(state);
+	return rc;
+}
+
 /* Of this process. */
 static int gt_async_fault(struct gt_engine *engine, struct gt_err *err)
 {
@@ -236,7 +258,7 @@ static int gt_async_await(struct gt_engine *engine, uint32_t rank, void *stream,
 	if (done == cudaSuccess)
 		done = cudaStreamIsCapturing(stream, &capture);
 	if (done == cudaSuccess && capture != cudaStreamCaptureStatusNone) {
-		rc = gt_err_set(err, GT_EINPUT, NULL,
+		rc = gt_err_set(err, GT_ENO, NULL,
 				"rank %u's stream is being captured: there is "
 				"nothing to wait for",
 				rank);
@@ -292,6 +314,8 @@ static int gt_async_device(const struct gt_engine *engine, uint32_t rank)
 
 const struct gt_async_ops gt_cuda_async = {
 	.enqueue = gt_async_enqueue,
+	.introduce = gt_async_introduce,
+	.exchange = gt_async_exchange,
 	.await = gt_async_await,
 	.watch = gt_async_watch,
 	.device = gt_async_device,

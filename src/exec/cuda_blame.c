@@ -76,8 +76,10 @@ static int gt_blame_block(const struct gt_engine *engine, uint32_t block,
 int gt_cuda_blame(const struct gt_engine *engine, uint32_t late,
 		  struct gt_err *err)
 {
-	int rc;
+	int rc = gt_cuda_exchange_blame(engine, err);
 
+	if (rc)
+		return rc;
 	for (uint32_t b = 0; b < engine->nblocks; b++) {
 		rc = gt_blame_block(engine, b, err);
 		if (rc)

@@ -59,6 +59,7 @@ enum {
 	GT_CUDA_DATA,    /* input, then output */
 	GT_CUDA_MAIL,    /* of flows: mailboxes (ll, ll128), then flags */
 	GT_CUDA_SCRATCH, /* of copy engines */
+	GT_CUDA_DESKS,   /* of messages: kernels/exchange.h */
 	GT_CUDA_TASK,    /* of collective c at + c: flags, then slots */
 	GT_CUDA_REGIONS = GT_CUDA_TASK + GT_NCOLLS
 };
@@ -303,6 +304,16 @@ int gt_cuda_need(struct gt_engine *engine, const struct gt_request *req,
 /* Put one rank's part on its stream; a cudaError_t. */
 int gt_cuda_launch(const struct gt_engine *engine, const struct gt_request *req,
 		   uint32_t rank);
+
+/*
+ * cuda_exchange.c: messages, as engine_ops.async has them.  _blame: after an
+ * abort, GT_ESYS or GT_EINPUT when a message was the reason, else GT_OK.
+ */
+int gt_cuda_introduce(struct gt_engine *engine, struct gt_err *err);
+int gt_cuda_exchange(struct gt_engine *engine, uint32_t rank, void *stream,
+		     const struct gt_message *messages, uint32_t n,
+		     struct gt_err *err);
+int gt_cuda_exchange_blame(const struct gt_engine *engine, struct gt_err *err);
 
 /* The abort word. */
 static inline void gt_cuda_give_up(struct gt_engine *engine)

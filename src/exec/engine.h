@@ -109,9 +109,18 @@ struct gt_request {
 	const struct gt_way *way; /* NULL: the engine's choice */
 };
 
+/* What one rank sends to or receives from a peer, which may be itself. */
+struct gt_message {
+	void *buffer;
+	uint64_t bytes;
+	uint32_t peer;
+	uint8_t sends;
+	uint8_t dtype; /* enum gt_dtype */
+};
+
 /*
  * Requests on the callers' streams, in the callers' buffers.  All but
- * enqueue() may be called by other threads at any time.
+ * enqueue(), introduce() and exchange() may be called by other threads at any time.
  */
 struct gt_async_ops {
 	/*
@@ -126,8 +135,24 @@ struct gt_async_ops {
 		       struct gt_err *err);
 
 	/*
+	 * What messages need, unless it is there: in several processes a
+	 * meeting of all, before the first message.  GT_EINPUT where there can
+	 * be none.
+	 */
+	int (*introduce)(struct gt_engine *engine, struct gt_err *err);
+
+	/*
+	 * Put messages of one rank, which start together, on its stream.  The
+	 * peers' may follow later: those of a pair match in their order, and a
+	 * message is done when both ranks' streams have come to it.
+	 */
+	int (*exchange)(struct gt_engine *engine, uint32_t rank, void *stream,
+			const struct gt_message *messages, uint32_t n,
+			struct gt_err *err);
+
+	/*
 	 * Wait until what is on the rank's stream is done: 1 when it is not at
-	 * until_ns (base/clock.h; negative: no limit), GT_EINPUT while the
+	 * until_ns (base/clock.h; negative: no limit), GT_ENO while the
 	 * stream is captured, or watch()'s error.
 	 */
 	int (*await)(struct gt_engine *engine, uint32_t rank, void *stream,
@@ -135,7 +160,8 @@ struct gt_async_ops {
 
 	/*
 	 * Whether anything that was enqueued, or a graph of it, has failed:
-	 * GT_ESYS, naming the rank.  Ends everything when config.interrupt is
+	 * GT_ESYS, naming the rank, or GT_EINPUT for messages that do not
+	 * match.  Ends everything when config.interrupt is
 	 * set.  To be called every few milliseconds.
 	 */
 	int (*watch)(struct gt_engine *engine, struct gt_err *err);

@@ -40,6 +40,7 @@ gtopo_core_sources += \
 	%D%/cuda_ce.c \
 	%D%/cuda_choose.c \
 	%D%/cuda_engine.c %D%/cuda_engine.h \
+	%D%/cuda_exchange.c \
 	%D%/cuda_flow.c \
 	%D%/cuda_map.c \
 	%D%/cuda_run.c \

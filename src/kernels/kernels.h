@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "base/dtype.h"
+#include "kernels/exchange.h"
 #include "kernels/flow.h"
 #include "kernels/pattern.h"
 #include "plan/program.h"
@@ -69,6 +70,7 @@ enum gt_kernel_state {
 	GT_KERNEL_SILENT,      /* nothing to tell */
 	GT_KERNEL_WAIT_DATA,   /* for the peer's data */
 	GT_KERNEL_WAIT_CREDIT, /* for the peer to make room */
+	GT_KERNEL_MISMATCH,    /* the peer sends `slice` bytes, not as many */
 };
 
 /* In host memory, mapped; shared by the host and all ranks. */
@@ -196,6 +198,32 @@ int gt_packet_run(const struct gt_kernel_grid *grid, int ll128,
 		  const struct gt_packet_args *args);
 int gt_direct_run(const struct gt_kernel_grid *grid,
 		  const struct gt_direct_args *args);
+
+enum {
+	GT_EXCHANGE_THREADS = 512,
+	/* Reported as steps. */
+	GT_EXCHANGE_RECEIVES = 0x10000,
+	GT_EXCHANGE_SENDS = 0x10001,
+};
+
+/* All messages of one rank that start together; kernels/exchange.h. */
+struct gt_exchange_args {
+	struct gt_kernel_guard guard;
+	struct gt_desk *desks[GT_FLOW_RANKS]; /* of each rank */
+	struct gt_desk_counts *counts;        /* the own */
+	uint32_t me, n;
+};
+
+/* Load the kernels on the current device. */
+int gt_exchange_prepare(void);
+
+/* The most messages that one launch takes. */
+uint32_t gt_exchange_most(void);
+
+/* One launch of one rank: messages[args->n]. */
+int gt_exchange_run(uint32_t blocks, struct CUstream_st *stream,
+		    const struct gt_exchange_args *args,
+		    const struct gt_kernel_message *messages);
 
 /* A range of test data, in the whole buffer's index space. */
 struct gt_kernel_data {

@@ -1,5 +1,5 @@
 # device code; C sees kernels.h only
-gtopo_core_sources += %D%/flow.h %D%/half.h %D%/pattern.h
+gtopo_core_sources += %D%/exchange.h %D%/flow.h %D%/half.h %D%/pattern.h
 
 EXTRA_DIST += %D%/interp.cu %D%/flow.cu %D%/report.sh
 MOSTLYCLEANFILES += $(wildcard %D%/*.o.d)
@@ -7,7 +7,9 @@ MOSTLYCLEANFILES += $(wildcard %D%/*.o.d)
 if HAVE_CUDA
 gtopo_core_sources += \
 	%D%/cell.cuh \
+	%D%/desk.cuh \
 	%D%/direct.cuh \
+	%D%/exchange.cu %D%/exchange.cuh \
 	%D%/fill.cu \
 	%D%/flag.cuh \
 	%D%/fp8.cuh \

@@ -1,0 +1,73 @@
+/* Messages: launches of the kernel in exchange.cuh. */
+#include "kernels/exchange.cuh"
+
+#include <string.h>
+
+enum : uint32_t {
+	GT_EXCHANGE_FEW = 144,   /* arguments below 4 KiB */
+	GT_EXCHANGE_MANY = 1340, /* below 32 KiB */
+};
+
+static_assert(sizeof(gt_exchange_table<GT_EXCHANGE_FEW>) <= 4096 &&
+		      sizeof(gt_exchange_table<GT_EXCHANGE_MANY>) <= 32764,
+	      "kernel arguments");
+
+template <uint32_t N>
+static int gt_exchange_launch(uint32_t blocks, struct CUstream_st *stream,
+			      const struct gt_exchange_args *args,
+			      const struct gt_kernel_message *messages)
+{
+	struct cudaLaunchConfig_st config = {};
+	struct cudaLaunchAttribute_st overlap = {};
+	gt_exchange_table<N> table;
+	void *list[] = {&table};
+
+	table.args = *args;
+	memcpy(table.messages, messages, args->n * sizeof(*messages));
+	overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+	overlap.val.programmaticStreamSerializationAllowed = 1;
+	config.gridDim = dim3(blocks);
+	config.blockDim = dim3(GT_EXCHANGE_THREADS);
+	config.stream = stream;
+	config.attrs = &overlap;
+	config.numAttrs = 1;
+	return (int)cudaLaunchKernelExC(&config, (const void *)gt_exchange<N>,
+					list);
+}
+
+/* Large arguments came with CUDA 12.1. */
+#if CUDART_VERSION >= 12010
+#define GT_EXCHANGE_MOST GT_EXCHANGE_MANY
+#else
+#define GT_EXCHANGE_MOST GT_EXCHANGE_FEW
+#endif
+
+extern "C" int gt_exchange_prepare(void)
+{
+	struct cudaFuncAttributes attributes;
+	cudaError_t rc;
+
+	rc = cudaFuncGetAttributes(&attributes,
+				   (const void *)gt_exchange<GT_EXCHANGE_FEW>);
+	if (rc == cudaSuccess)
+		rc = cudaFuncGetAttributes(
+			&attributes,
+			(const void *)gt_exchange<GT_EXCHANGE_MOST>);
+	return (int)rc;
+}
+
+extern "C" uint32_t gt_exchange_most(void)
+{
+	return GT_EXCHANGE_MOST;
+}
+
+extern "C" int gt_exchange_run(uint32_t blocks, struct CUstream_st *stream,
+			       const struct gt_exchange_args *args,
+			       const struct gt_kernel_message *messages)
+{
+	return args->n <= GT_EXCHANGE_FEW
+		       ? gt_exchange_launch<GT_EXCHANGE_FEW>(blocks, stream,
+							     args, messages)
+		       : gt_exchange_launch<GT_EXCHANGE_MOST>(blocks, stream,
+							      args, messages);
+}
