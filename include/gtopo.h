@@ -3,9 +3,9 @@
  *
  * A communicator is made from a plan file and has the plan's ranks, all of
  * them in this process or shared by those of a job, on the host or on GPUs.
- * Each rank calls the same operations in the same order, from any thread; the
- * k-th operation runs once every rank has called its k-th.  Buffers belong to
- * the operation until it is done.
+ * Each rank calls the same collectives in the same order, from any thread; the
+ * k-th one runs once every rank has called its k-th.  Messages concern two ranks
+ * only.  Buffers belong to the operation until it is done.
  *
  * On the host a call only queues, and gtopo_wait() says what is done.
  *
@@ -231,6 +231,23 @@ GTOPO_API int gtopo_gather(struct gtopo_comm *comm, int rank, const void *input,
 GTOPO_API int gtopo_scatter(struct gtopo_comm *comm, int rank,
 			    const void *input, void *output, uint64_t count,
 			    enum gtopo_type type, int root);
+
+/*
+ * Messages, of which only the two ranks know and which need nothing of the
+ * plan.  What one sends to the other matches what that one receives from it, in
+ * the order of their calls, in number and type.  A rank's calls begin one after
+ * another, and a message ends when both ranks have come to it: those that send
+ * to each other, or one to itself, do so in a group, whose messages begin all
+ * together, behind its collectives.  Waiting for longer than the time limit is
+ * a failure.
+ *
+ * On GPUs a call does not wait for the peer's.  On the host the two may be in
+ * different processes, but not on different hosts.
+ */
+GTOPO_API int gtopo_send(struct gtopo_comm *comm, int rank, const void *buffer,
+			 uint64_t count, enum gtopo_type type, int peer);
+GTOPO_API int gtopo_recv(struct gtopo_comm *comm, int rank, void *buffer,
+			 uint64_t count, enum gtopo_type type, int peer);
 
 #ifdef __cplusplus
 }

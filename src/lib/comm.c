@@ -38,8 +38,10 @@ static void gt_comm_free(struct gtopo_comm *comm)
 	for (uint32_t r = 0; comm->ranks && r < comm->nranks; r++) {
 		gt_queue_free(&comm->ranks[r].called);
 		gt_queue_free(&comm->ranks[r].held);
+		gt_batch_free(comm->ranks[r].batch);
 		gt_regions_free(comm->ranks[r].regions);
 	}
+	gt_pairs_free(comm);
 	pthread_cond_destroy(&comm->changed);
 	pthread_mutex_destroy(&comm->mutex);
 	gt_comm_world_forget(comm);
@@ -263,7 +265,8 @@ int gt_comm_is_done(const struct gtopo_comm *comm, int rank)
 {
 	for (uint32_t r = comm->first; r < comm->end; r++)
 		if ((rank == GTOPO_ALL_RANKS || r == (uint32_t)rank) &&
-		    comm->ranks[r].ndone < comm->ranks[r].ncalled)
+		    (comm->ranks[r].ndone < comm->ranks[r].ncalled ||
+		     comm->ranks[r].nbatches_done < comm->ranks[r].nbatches))
 			return 0;
 	return 1;
 }

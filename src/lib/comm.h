@@ -21,10 +21,22 @@
 
 struct gt_plan;
 
-/* A rank's part of an operation. */
+struct gt_mail;
+struct gt_pair;
+
+/* A rank's messages that start together: one call, or all of a group. */
+struct gt_batch {
+	struct gt_message *messages;
+	uint8_t *states; /* host: enum gt_message_state */
+	uint32_t n, room, left;
+	int64_t since_ns; /* host: it last got on; 0: not at the head yet */
+};
+
+/* A rank's part of an operation, or its messages. */
 struct gt_call {
 	struct gt_call *next;
-	struct gt_request req; /* the buffers are beside it */
+	struct gt_batch *batch; /* NULL: a collective */
+	struct gt_request req;  /* the buffers are beside it */
 	const void *input;
 	void *output;
 	void *stream;
@@ -44,10 +56,12 @@ struct gt_region {
 struct gt_comm_rank {
 	struct gt_queue called; /* not yet taken by the thread */
 	struct gt_queue held;   /* of the group that is open */
+	struct gt_batch *batch; /* the same; messages start behind the others */
 	int in_group;
 	int refused; /* why the open group must not start, or GT_OK */
-	uint64_t ncalled, ndone; /* GPUs: done is on the streams */
-	void *stream;            /* of the calls to come */
+	uint64_t ncalled, ndone;          /* GPUs: done is on the streams */
+	uint64_t nbatches, nbatches_done; /* the same of messages */
+	void *stream;                     /* of the calls to come */
 	struct gt_region *regions;
 };
 
@@ -72,6 +86,8 @@ struct gtopo_comm {
 	unsigned *verified; /* [root]: collectives as bits; the thread's */
 	struct gt_buffers *buffers; /* [nranks], of the running operation */
 	void **streams;             /* the same */
+	struct gt_mail *mail;       /* the thread's; NULL: one process, GPUs */
+	struct gt_pair *pairs;      /* [sender][receiver], or NULL: unused */
 	int launching;              /* GPUs: one of the callers is at it */
 
 	pthread_t thread;
@@ -125,6 +141,37 @@ int gt_comm_await(struct gtopo_comm *comm, int rank, int64_t until_ns);
 void gt_comm_guard(struct gtopo_comm *comm);
 int gt_comm_enqueue(struct gtopo_comm *comm, struct gt_request *req,
 		    struct gt_err *err);
+
+/*
+ * comm_pair.c: messages.  With the mutex held: _post says that the rank's batch
+ * is called, fails the communicator when it is not what a peer has called, and
+ * queues it; _launch puts one that is next on its rank's stream, 0 if there is
+ * none.  _free is NULL-safe.
+ */
+int gt_batch_post(struct gtopo_comm *comm, uint32_t rank,
+		  struct gt_batch *batch);
+int gt_batch_launch(struct gtopo_comm *comm);
+void gt_batch_free(struct gt_batch *batch);
+void gt_pairs_free(struct gtopo_comm *comm);
+
+/*
+ * comm_copy.c: messages on the host.  With the mutex held: copy what both sides
+ * have come to, 0 if there is nothing; sleep until something changed, or fail
+ * the communicator when messages that are next have not got on for too long.
+ */
+int gt_batches_move(struct gtopo_comm *comm);
+void gt_batches_sleep(struct gtopo_comm *comm);
+
+/*
+ * comm_mail.c: the same between processes of a host.  The thread's; _open is a
+ * meeting.  _move carries what it can of a message, which must be its pair's
+ * first that is not done: 1 when all of it was; *moved is set if any was.
+ */
+int gt_mail_open(struct gtopo_comm *comm, struct gt_err *err);
+void gt_mail_close(struct gtopo_comm *comm);
+int gt_mail_move(struct gtopo_comm *comm, uint32_t rank,
+		 const struct gt_message *message, int *moved,
+		 struct gt_err *err);
 
 /*
  * comm_world.c: the other processes.  _find asks the launcher, _beside another

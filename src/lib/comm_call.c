@@ -31,6 +31,7 @@ void gt_queue_free(struct gt_queue *queue)
 
 	for (; call; call = next) {
 		next = call->next;
+		gt_batch_free(call->batch);
 		free(call);
 	}
 	queue->first = NULL;

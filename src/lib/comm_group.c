@@ -45,8 +45,10 @@ int gtopo_group_start(struct gtopo_comm *comm, int rank)
 }
 
 /* What was held to what is called, or away if it must not start. */
-static void gt_group_release(struct gt_comm_rank *me, int starts)
+static int gt_group_release(struct gtopo_comm *comm, uint32_t rank, int starts)
 {
+	struct gt_comm_rank *me = &comm->ranks[rank];
+	struct gt_batch *batch = me->batch;
 	struct gt_call *call;
 
 	while (starts && (call = me->held.first)) {
@@ -55,12 +57,17 @@ static void gt_group_release(struct gt_comm_rank *me, int starts)
 		me->ncalled++;
 	}
 	gt_queue_free(&me->held);
+	me->batch = NULL;
 	me->in_group = 0;
+	if (batch && starts)
+		return gt_batch_post(comm, rank, batch);
+	gt_batch_free(batch);
+	return GTOPO_OK;
 }
 
 int gtopo_group_end(struct gtopo_comm *comm, int rank)
 {
-	int rc;
+	int rc, starts, released;
 
 	if (rank != GTOPO_ALL_RANKS && !gt_comm_is_rank(comm, rank))
 		return GTOPO_EINPUT;
@@ -75,9 +82,12 @@ int gtopo_group_end(struct gtopo_comm *comm, int rank)
 		if (!rc)
 			rc = comm->ranks[r].refused;
 	}
+	starts = !rc;
 	GT_COMM_EACH(comm, rank, r)
 	{
-		gt_group_release(&comm->ranks[r], !rc);
+		released = gt_group_release(comm, r, starts);
+		if (!rc)
+			rc = released;
 	}
 	if (!rc)
 		rc = gt_comm_called(comm, rank);

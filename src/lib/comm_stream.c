@@ -140,7 +140,9 @@ static int gt_comm_launch(struct gtopo_comm *comm, int rank)
 
 	while (!rc && !gt_comm_is_done(comm, rank)) {
 		gt_comm_births(comm);
-		if (!comm->launching && gt_comm_has_next(comm)) {
+		if (!comm->launching && gt_batch_launch(comm))
+			;
+		else if (!comm->launching && gt_comm_has_next(comm)) {
 			comm->launching = 1;
 			gt_comm_next(comm);
 			comm->launching = 0;
@@ -170,7 +172,7 @@ static int gt_comm_await_rank(struct gtopo_comm *comm, uint32_t rank,
 	void *stream = comm->ranks[rank].stream;
 	int rc;
 
-	if (!comm->ranks[rank].ndone)
+	if (!comm->ranks[rank].ndone && !comm->ranks[rank].nbatches_done)
 		return GT_OK;
 	pthread_mutex_unlock(&comm->mutex);
 	rc = comm->ops->async->await(comm->engine, rank, stream, until_ns, err);
@@ -187,7 +189,7 @@ int gt_comm_await(struct gtopo_comm *comm, int rank, int64_t until_ns)
 	for (uint32_t r = comm->first; !rc && r < comm->end; r++)
 		if (rank == GTOPO_ALL_RANKS || r == (uint32_t)rank)
 			rc = gt_comm_await_rank(comm, r, until_ns, &err);
-	if (rc == GT_ESYS)
+	if (rc < 0 && rc != GT_ENO)
 		gt_comm_fail(comm, rc, &err);
 	return comm->state < 0 ? comm->state : gt_comm_code(rc);
 }

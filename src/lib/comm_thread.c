@@ -18,13 +18,34 @@ void gt_comm_fail(struct gtopo_comm *comm, int rc, const struct gt_err *err)
 	pthread_cond_broadcast(&comm->changed);
 }
 
+/*
+ * All processes are here now, and need not be when two ranks have messages.
+ * Where there can be none, the first one says so.
+ */
+static int gt_comm_introduce(struct gtopo_comm *comm, struct gt_err *err)
+{
+	struct gt_err none;
+	int rc;
+
+	gt_err_init(&none);
+	rc = comm->ops->async->introduce(comm->engine, &none);
+	return !rc || rc == GT_EINPUT
+		       ? GT_OK
+		       : gt_err_set(err, rc, NULL, "%s", none.text);
+}
+
 static int gt_comm_open(struct gtopo_comm *comm, struct gt_err *err)
 {
 	int rc = gt_plan_check(comm->plan, err);
 
 	if (!rc)
 		rc = gt_comm_world_open(comm, err);
-	return rc ? rc : comm->ops->open(&comm->config, &comm->engine, err);
+	if (!rc)
+		rc = comm->ops->open(&comm->config, &comm->engine, err);
+	if (!rc && comm->world)
+		rc = comm->ops->async ? gt_comm_introduce(comm, err)
+				      : gt_mail_open(comm, err);
+	return rc;
 }
 
 /* Operations are the same if and only if these words are. */
@@ -70,7 +91,8 @@ static int gt_comm_run(struct gtopo_comm *comm, struct gt_request *req,
 int gt_comm_has_next(const struct gtopo_comm *comm)
 {
 	for (uint32_t r = comm->first; r < comm->end; r++)
-		if (!comm->ranks[r].called.first)
+		if (!comm->ranks[r].called.first ||
+		    comm->ranks[r].called.first->batch)
 			return 0;
 	return 1;
 }
@@ -170,16 +192,19 @@ void *gt_comm_main(void *arg)
 		birth = gt_comm_world_due(comm);
 		if (birth)
 			gt_comm_bear(comm, birth);
+		else if (gt_batches_move(comm))
+			;
 		else if (gt_comm_has_next(comm))
 			gt_comm_next(comm);
 		else if (comm->quit)
 			break;
 		else
-			pthread_cond_wait(&comm->changed, &comm->mutex);
+			gt_batches_sleep(comm);
 	}
 	pthread_mutex_unlock(&comm->mutex);
 	if (comm->engine)
 		comm->ops->close(comm->engine);
 	gt_comm_world_close(comm);
+	gt_mail_close(comm);
 	return NULL;
 }

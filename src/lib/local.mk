@@ -2,7 +2,10 @@
 gtopo_core_sources += \
 	%D%/comm.c %D%/comm.h \
 	%D%/comm_call.c \
+	%D%/comm_copy.c \
 	%D%/comm_group.c \
+	%D%/comm_mail.c \
+	%D%/comm_pair.c \
 	%D%/comm_stream.c \
 	%D%/comm_thread.c \
 	%D%/comm_world.c
@@ -16,7 +19,8 @@ EXTRA_DIST += %D%/gtopo.map
 # its own reach.  The number behind so is the ABI's.
 gtopo_abi = 0
 gtopo_so = libgtopo.so.$(gtopo_abi)
-gtopo_so_objects = %D%/comm.o %D%/comm_call.o %D%/comm_group.o \
+gtopo_so_objects = %D%/comm.o %D%/comm_call.o %D%/comm_copy.o \
+	%D%/comm_group.o %D%/comm_mail.o %D%/comm_pair.o \
 	%D%/comm_stream.o %D%/comm_thread.o %D%/comm_world.o
 
 $(gtopo_so): libgtopo_core.a %D%/gtopo.map

@@ -6,11 +6,13 @@
  * check: collectives, types, operators, counts, in and out of place.
  * graph: captured and replayed.  threads: a thread a rank.  overlap: beside a
  * kernel that does not end.  fault: aborts and time limits, after each of which
- * a new communicator works.  stress: 1000000 small operations of random kinds
+ * a new communicator works.  pairs: messages by chance, in threads and graphs;
+ * pairs-fault: those that do not match; pairs-apart: the same of 2 processes.
+ * stress: 1000000 small operations of random kinds
  * and sizes.
  *
  * In a launcher's job (WORLD_SIZE is set) each process has some of the ranks;
- * of the parts, check, graph and stress know how.
+ * of the parts, check, graph, pairs and stress know how.
  *
  * The comparison follows each operation on its stream, so an operation that is
  * not in its place on the stream shows as wrong elements.
@@ -154,9 +156,15 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		int (*run)(struct library *lib);
-	} parts[] = {{"check", part_check},     {"graph", part_graph},
-		     {"threads", part_threads}, {"overlap", part_overlap},
-		     {"fault", part_fault},     {"stress", part_stress}};
+	} parts[] = {{"check", part_check},
+		     {"graph", part_graph},
+		     {"threads", part_threads},
+		     {"overlap", part_overlap},
+		     {"fault", part_fault},
+		     {"pairs", part_pairs},
+		     {"pairs-fault", part_pairs_fault},
+		     {"pairs-apart", part_pairs_apart},
+		     {"stress", part_stress}};
 	const size_t n = sizeof(parts) / sizeof(parts[0]);
 	struct library lib = {.comm = NULL};
 	int gpus = 0, all;
@@ -166,7 +174,8 @@ int main(int argc, char **argv)
 		i++;
 	if (argc != 4 || i == n) {
 		fprintf(stderr, "usage: library check|graph|threads|overlap|"
-				"fault|stress PLAN SECONDS\n");
+				"fault|pairs|pairs-fault|pairs-apart|stress "
+				"PLAN SECONDS\n");
 		return 2;
 	}
 	/* Ranks that share a GPU wait for each other: a queue for each. */

@@ -69,6 +69,13 @@ int64_t sum_wrong(struct library *lib);
 /* A line of what went wrong, counted. */
 void complain(struct library *lib, const char *what, const char *why);
 
+/* A failure has this code and these words, and not too late. */
+void expect(struct library *lib, const char *what, int rc, int want,
+	    const char *words, int64_t begin_ns, int64_t limit_ms);
+
+/* A new communicator works. */
+int again(struct library *lib, int64_t limit_ms);
+
 int late(const struct library *lib);
 uint32_t draw(uint64_t *state, uint32_t below);
 
@@ -81,6 +88,9 @@ int part_graph(struct library *lib);
 int part_threads(struct library *lib);
 int part_overlap(struct library *lib);
 int part_fault(struct library *lib);
+int part_pairs(struct library *lib);
+int part_pairs_fault(struct library *lib);
+int part_pairs_apart(struct library *lib);
 int part_stress(struct library *lib);
 
 /* spin.cu */

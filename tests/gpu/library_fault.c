@@ -15,9 +15,8 @@ static const struct operation SMALL = {.coll = GT_COLL_ALLREDUCE,
 				       .count = 4096,
 				       .seed = 11};
 
-/* Its message has these words, its state that code, and not too late. */
-static void expect(struct library *lib, const char *what, int rc, int want,
-		   const char *words, int64_t begin_ns, int64_t limit_ms)
+void expect(struct library *lib, const char *what, int rc, int want,
+	    const char *words, int64_t begin_ns, int64_t limit_ms)
 {
 	int64_t ms = (gt_clock_ns() - begin_ns) / 1000000;
 	char message[512];
@@ -30,12 +29,12 @@ static void expect(struct library *lib, const char *what, int rc, int want,
 		complain(lib, what, "not as it should be");
 }
 
-static int again(struct library *lib)
+int again(struct library *lib, int64_t limit_ms)
 {
 	int all;
 
 	close_comm(lib);
-	if (!open_comm(lib, GTOPO_BEST, LIMIT_MS))
+	if (!open_comm(lib, GTOPO_BEST, limit_ms))
 		return 0;
 	all = run(lib, &SMALL) && sum_wrong(lib) == 0;
 	if (!all)
@@ -70,7 +69,7 @@ static int fault_alone(struct library *lib, int aborts)
 		expect(lib, "a lonely call", rc, GTOPO_ESYSTEM,
 		       "rank 1 has not called", begin, LIMIT_MS + 1000);
 	}
-	return again(lib);
+	return again(lib, LIMIT_MS);
 }
 
 /* Rank 1's stream is held up, so that rank 0's kernel waits for it. */
@@ -110,7 +109,7 @@ static int fault_held(struct library *lib, const struct operation *op,
 		cudaSetDevice(lib->ranks[r].gpu);
 		cudaMemset(lib->ranks[r].wrong, 0, sizeof(uint64_t));
 	}
-	return again(lib);
+	return again(lib, LIMIT_MS);
 }
 
 /* Ranks that call different things, and calls that make no sense. */
@@ -142,7 +141,7 @@ static int fault_calls(struct library *lib)
 		rc = gtopo_group_end(lib->comm, GTOPO_ALL_RANKS);
 	expect(lib, "different calls", rc, GTOPO_EINPUT, "rank 1 calls", begin,
 	       1000);
-	return again(lib);
+	return again(lib, LIMIT_MS);
 }
 
 int part_fault(struct library *lib)

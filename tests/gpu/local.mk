@@ -3,7 +3,8 @@
 if HAVE_CUDA
 check_PROGRAMS += %D%/library %D%/matrix
 %C%_library_SOURCES = %D%/library.c %D%/library.h %D%/library_fault.c \
-	%D%/library_fp8.c %D%/library_graph.c %D%/library_ops.c %D%/spin.cu
+	%D%/library_fp8.c %D%/library_graph.c %D%/library_ops.c \
+	%D%/library_pair.c %D%/spin.cu
 %C%_library_LDADD = $(gtopo_LDADD)
 %C%_matrix_LDADD = $(gtopo_LDADD)
 cli_tests += %D%/run.sh

@@ -376,10 +376,12 @@ library_apart() { # PART
 }
 
 all=$work/plan$gpus.json
-for part in check graph; do
+for part in check graph pairs; do
 	check 60 "libgtopo in 2 processes: $part" 0 library_apart "$part"
 done
-for part in check graph threads overlap fault; do
+check 30 "libgtopo in 2 processes: messages that do not match" 0 \
+	library_apart pairs-apart
+for part in check graph threads overlap fault pairs pairs-fault; do
 	check 60 "libgtopo: $part" 0 "$library" "$part" "$all" 55
 done
 run=("$gtopo" run --device cuda --plan)

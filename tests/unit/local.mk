@@ -21,6 +21,7 @@ unit_tests += \
 	%D%/test_mutate \
 	%D%/test_mutate_plan \
 	%D%/test_opt \
+	%D%/test_pair \
 	%D%/test_plan \
 	%D%/test_path \
 	%D%/test_pattern \

@@ -1,0 +1,523 @@
+/* Messages of pairs of ranks, on the host. */
+#include "unit/test.h"
+
+#include <pthread.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/dtype.h"
+#include "gtopo.h"
+
+enum { RANKS = 4, MESSAGES = 60, ROOM = 3 << 20, POISON = 0xa5 };
+
+/* A linear congruential generator (Knuth): the same sequence everywhere. */
+static uint32_t draw(uint64_t *state, uint32_t below)
+{
+	*state = *state * 6364136223846793005u + 1442695040888963407u;
+	return (uint32_t)(*state >> 33) % below;
+}
+
+struct fixture {
+	struct gtopo_comm *comm;
+	uint8_t *input[RANKS], *output[RANKS];
+};
+
+struct message {
+	int from, to;
+	enum gtopo_type type;
+	uint64_t count, input, output; /* bytes from the buffers' begin */
+};
+
+struct schedule {
+	struct message list[MESSAGES];
+	int n, groups; /* so many in a row start together */
+};
+
+static unsigned launched; /* flags of a process of a job */
+
+static struct gtopo_comm *open_comm(int64_t timeout_ms)
+{
+	struct gtopo_config config = GTOPO_CONFIG_INIT;
+	char path[4096], message[256] = "";
+	struct gtopo_comm *comm = NULL;
+
+	config.plan =
+		gt_test_path(path, "tests/cases/plan/good/ring4/plan.json");
+	config.timeout_ms = timeout_ms;
+	config.flags = launched;
+	if (gtopo_comm_create(&config, &comm, message, sizeof(message)))
+		fail_msg("%s", message);
+	return comm;
+}
+
+static void open_fixture(struct fixture *f)
+{
+	f->comm = open_comm(10000);
+	for (int r = 0; r < RANKS; r++) {
+		f->input[r] = malloc(ROOM);
+		f->output[r] = malloc(ROOM);
+		assert_non_null(f->input[r]);
+		assert_non_null(f->output[r]);
+		for (size_t i = 0; i < ROOM; i++)
+			f->input[r][i] =
+				(uint8_t)(i * 7 + i / 251 + (size_t)r * 31);
+		memset(f->output[r], POISON, ROOM);
+	}
+}
+
+static void close_fixture(struct fixture *f)
+{
+	gtopo_comm_destroy(f->comm);
+	for (int r = 0; r < RANKS; r++) {
+		free(f->input[r]);
+		free(f->output[r]);
+	}
+}
+
+/* Sizes are uniform in their logarithm; some go to their sender. */
+static void draw_schedule(uint64_t *state, struct schedule *s)
+{
+	uint64_t used[RANKS] = {0}, bytes, elem;
+	int n = 1 + (int)draw(state, MESSAGES);
+
+	*s = (struct schedule){.groups = 1 + (int)draw(state, 20)};
+	while (n--) {
+		struct message *m = &s->list[s->n];
+
+		m->from = (int)draw(state, RANKS);
+		m->to = (int)draw(state, RANKS);
+		m->type = (enum gtopo_type)draw(state, GT_NDTYPES);
+		elem = gt_dtype_bytes((enum gt_dtype)m->type);
+		m->count = draw(state, 2u << draw(state, 21)) / elem;
+		bytes = m->count * elem;
+		if (used[m->to] + bytes > ROOM)
+			continue;
+		m->input = draw(state, (uint32_t)(ROOM - bytes) + 1);
+		m->output = used[m->to];
+		used[m->to] += bytes;
+		s->n++;
+	}
+}
+
+static int call_one(const struct fixture *f, const struct message *m, int sends)
+{
+	return sends ? gtopo_send(f->comm, m->from,
+				  f->input[m->from] + m->input, m->count,
+				  m->type, m->to)
+		     : gtopo_recv(f->comm, m->to, f->output[m->to] + m->output,
+				  m->count, m->type, m->from);
+}
+
+/* All of one rank, in groups; odd groups send first. */
+static int call_rank(const struct fixture *f, const struct schedule *s,
+		     int rank)
+{
+	int rc = GTOPO_OK;
+
+	for (int begin = 0; !rc && begin < s->n; begin += s->groups) {
+		rc = gtopo_group_start(f->comm, rank);
+		for (int i = 0; !rc && i < 2 * s->groups; i++) {
+			int k = begin + i % s->groups;
+			int sends = i / s->groups ^ (begin / s->groups & 1);
+
+			if (k < s->n &&
+			    rank == (sends ? s->list[k].from : s->list[k].to))
+				rc = call_one(f, &s->list[k], sends);
+		}
+		if (!rc)
+			rc = gtopo_group_end(f->comm, rank);
+	}
+	return rc;
+}
+
+static void check_outputs(const struct fixture *f, const struct schedule *s)
+{
+	uint8_t *want = malloc(ROOM);
+
+	assert_non_null(want);
+	for (int r = 0; r < RANKS; r++) {
+		memset(want, POISON, ROOM);
+		for (int i = 0; i < s->n; i++) {
+			const struct message *m = &s->list[i];
+
+			if (m->to == r)
+				memcpy(want + m->output,
+				       f->input[m->from] + m->input,
+				       m->count *
+					       gt_dtype_bytes(
+						       (enum gt_dtype)m->type));
+		}
+		assert_memory_equal(want, f->output[r], ROOM);
+	}
+	free(want);
+}
+
+/* One thread for all ranks, one rank after another. */
+static void test_by_chance(void **state)
+{
+	uint64_t chance = 20;
+	struct fixture f;
+	struct schedule s;
+
+	(void)state;
+	open_fixture(&f);
+	for (int i = 0; i < 60; i++) {
+		draw_schedule(&chance, &s);
+		for (int r = 0; r < RANKS; r++)
+			memset(f.output[r], POISON, ROOM);
+		for (int r = 0; r < RANKS; r++)
+			assert_int_equal(call_rank(&f, &s, (r + i) % RANKS),
+					 GTOPO_OK);
+		assert_int_equal(gtopo_wait(f.comm, GTOPO_ALL_RANKS, -1),
+				 GTOPO_OK);
+		check_outputs(&f, &s);
+	}
+	close_fixture(&f);
+}
+
+struct caller {
+	const struct fixture *f;
+	const struct schedule *s;
+	pthread_t thread;
+	int rank, rc;
+};
+
+static void *caller_main(void *arg)
+{
+	struct caller *me = arg;
+
+	me->rc = call_rank(me->f, me->s, me->rank);
+	if (!me->rc)
+		me->rc = gtopo_wait(me->f->comm, me->rank, -1);
+	return NULL;
+}
+
+static void test_threads(void **state)
+{
+	uint64_t chance = 21;
+	struct caller callers[RANKS];
+	struct fixture f;
+	struct schedule s;
+
+	(void)state;
+	open_fixture(&f);
+	for (int i = 0; i < 30; i++) {
+		draw_schedule(&chance, &s);
+		for (int r = 0; r < RANKS; r++)
+			memset(f.output[r], POISON, ROOM);
+		for (int r = 0; r < RANKS; r++) {
+			callers[r] =
+				(struct caller){.f = &f, .s = &s, .rank = r};
+			assert_int_equal(pthread_create(&callers[r].thread,
+							NULL, caller_main,
+							&callers[r]),
+					 0);
+		}
+		for (int r = 0; r < RANKS; r++) {
+			pthread_join(callers[r].thread, NULL);
+			assert_int_equal(callers[r].rc, GTOPO_OK);
+		}
+		check_outputs(&f, &s);
+	}
+	close_fixture(&f);
+}
+
+/* Collectives and messages of a group, with a collective before and behind. */
+static void test_mixed(void **state)
+{
+	struct gtopo_comm *comm = open_comm(10000);
+	int32_t data[RANKS], moved[RANKS];
+
+	(void)state;
+	for (int r = 0; r < RANKS; r++) {
+		data[r] = r + 1;
+		assert_int_equal(gtopo_allreduce(comm, r, &data[r], &data[r], 1,
+						 GTOPO_INT32, GTOPO_SUM),
+				 GTOPO_OK);
+		assert_int_equal(gtopo_group_start(comm, r), GTOPO_OK);
+		/* Behind the group's collective, whatever the order. */
+		assert_int_equal(gtopo_send(comm, r, &data[r], 1, GTOPO_INT32,
+					    (r + 1) % RANKS),
+				 GTOPO_OK);
+		assert_int_equal(gtopo_allreduce(comm, r, &data[r], &data[r], 1,
+						 GTOPO_INT32, GTOPO_SUM),
+				 GTOPO_OK);
+		assert_int_equal(gtopo_recv(comm, r, &moved[r], 1, GTOPO_INT32,
+					    (r + RANKS - 1) % RANKS),
+				 GTOPO_OK);
+		assert_int_equal(gtopo_group_end(comm, r), GTOPO_OK);
+		assert_int_equal(gtopo_allreduce(comm, r, &moved[r], &moved[r],
+						 1, GTOPO_INT32, GTOPO_SUM),
+				 GTOPO_OK);
+	}
+	assert_int_equal(gtopo_wait(comm, GTOPO_ALL_RANKS, -1), GTOPO_OK);
+	for (int r = 0; r < RANKS; r++) {
+		assert_int_equal(data[r], 40);
+		assert_int_equal(moved[r], 160);
+	}
+	gtopo_comm_destroy(comm);
+}
+
+static void assert_fails(struct gtopo_comm *comm, int want, const char *words)
+{
+	char message[256];
+
+	assert_int_equal(gtopo_wait(comm, GTOPO_ALL_RANKS, 20000), want);
+	gtopo_comm_message(comm, message, sizeof(message));
+	if (!strstr(message, words))
+		fail_msg("'%s' has no '%s'", message, words);
+	gtopo_comm_destroy(comm);
+}
+
+static void test_mismatch(void **state)
+{
+	struct gtopo_comm *comm = open_comm(10000);
+	double data[4] = {0};
+
+	(void)state;
+	assert_int_equal(gtopo_recv(comm, 2, data, 3, GTOPO_FLOAT, 1),
+			 GTOPO_OK);
+	assert_int_equal(gtopo_send(comm, 1, data, 4, GTOPO_FLOAT, 2),
+			 GTOPO_EINPUT);
+	assert_fails(comm, GTOPO_EINPUT,
+		     "rank 1 sends 4 float to rank 2, which receives 3 float");
+
+	comm = open_comm(10000);
+	assert_int_equal(gtopo_send(comm, 1, data, 2, GTOPO_FLOAT, 2),
+			 GTOPO_OK);
+	assert_int_equal(gtopo_send(comm, 1, data, 2, GTOPO_FLOAT, 2),
+			 GTOPO_OK);
+	assert_int_equal(gtopo_recv(comm, 2, data + 2, 2, GTOPO_FLOAT, 1),
+			 GTOPO_OK);
+	/* As many bytes are not the same. */
+	assert_int_equal(gtopo_recv(comm, 2, data + 2, 1, GTOPO_DOUBLE, 1),
+			 GTOPO_EINPUT);
+	assert_fails(comm, GTOPO_EINPUT, "which receives 1 double");
+}
+
+/* Each process calls for its own ranks; 0 when all is as it should be. */
+static int run_schedules(struct fixture *f)
+{
+	uint64_t chance = 77;
+	struct schedule s;
+	int first, count, rc = 0;
+
+	gtopo_comm_local(f->comm, &first, &count);
+	for (int i = 0; !rc && i < 40; i++) {
+		draw_schedule(&chance, &s);
+		for (int r = first; r < first + count; r++)
+			memset(f->output[r], POISON, ROOM);
+		for (int r = first; !rc && r < first + count; r++)
+			rc = call_rank(f, &s, r);
+		if (!rc)
+			rc = gtopo_wait(f->comm, GTOPO_ALL_RANKS, -1);
+		for (int k = 0; k < s.n; k++)
+			if (s.list[k].to < first ||
+			    s.list[k].to >= first + count)
+				s.list[k].count = 0;
+		for (int r = 0; r < RANKS; r++)
+			if (r < first || r >= first + count)
+				memset(f->output[r], POISON, ROOM);
+		if (!rc)
+			check_outputs(f, &s);
+	}
+	return rc;
+}
+
+/* What only the receiver's process can see. */
+static int run_mismatch(struct gtopo_comm *comm)
+{
+	char message[256];
+	double data[4] = {0};
+	int first, count, rc;
+
+	gtopo_comm_local(comm, &first, &count);
+	if (first == 0)
+		gtopo_send(comm, 0, data, 4, GTOPO_FLOAT, 1);
+	if (first == 1)
+		gtopo_recv(comm, 1, data, 2, GTOPO_DOUBLE, 0);
+	rc = gtopo_wait(comm, GTOPO_ALL_RANKS, 20000);
+	gtopo_comm_message(comm, message, sizeof(message));
+	if (first != 1)
+		return 0;
+	return rc == GTOPO_EINPUT &&
+			       strstr(message, "rank 0 sends 4 float to rank "
+					       "1, which receives 2 double")
+		       ? 0
+		       : 1;
+}
+
+/* Between hosts nothing is carried, which one of the two is told first. */
+static int run_apart(struct gtopo_comm *comm, int rank, int peer)
+{
+	char message[256];
+	int32_t data = 0;
+
+	gtopo_send(comm, rank, &data, 1, GTOPO_INT32, peer);
+	if (gtopo_wait(comm, GTOPO_ALL_RANKS, 20000) == GTOPO_OK)
+		return 1;
+	gtopo_comm_message(comm, message, sizeof(message));
+	return !strstr(message, "are on different hosts");
+}
+
+static int be_process(int rank, int size, int port, const char *host)
+{
+	struct fixture f;
+	char text[16];
+	int rc = 0;
+
+	snprintf(text, sizeof(text), "%d", rank);
+	setenv("RANK", text, 1);
+	snprintf(text, sizeof(text), "%d", size);
+	setenv("WORLD_SIZE", text, 1);
+	snprintf(text, sizeof(text), "%d", port);
+	setenv("MASTER_PORT", text, 1);
+	setenv("MASTER_ADDR", "127.0.0.1", 1);
+	setenv("GTOPO_SECRET", "not so secret: a test", 1);
+	if (host)
+		setenv("GTOPO_HOSTID", host, 1);
+	launched = GTOPO_LAUNCHED;
+	open_fixture(&f);
+	if (!host)
+		rc = run_schedules(&f) || run_mismatch(f.comm);
+	else
+		rc = run_apart(f.comm, 2 * rank, 2 - 2 * rank);
+	close_fixture(&f);
+	return rc;
+}
+
+/* Processes have ranks 0, 1, and 2 and 3. */
+static void run_processes(int size, int port, int hosts)
+{
+	pid_t pids[3];
+	int status;
+
+	for (int p = 0; p < size; p++) {
+		pids[p] = fork();
+		assert_true(pids[p] >= 0);
+		if (!pids[p])
+			_exit(be_process(p, size, port,
+					 hosts ? p ? "b" : "a" : NULL));
+	}
+	for (int p = 0; p < size; p++) {
+		assert_int_equal(waitpid(pids[p], &status, 0), pids[p]);
+		assert_int_equal(status, 0);
+	}
+}
+
+static void test_processes(void **state)
+{
+	int port = 20000 + getpid() % 9000;
+
+	(void)state;
+	run_processes(3, port, 0);
+	run_processes(2, port + 1, 1);
+}
+
+static void test_refused(void **state)
+{
+	struct gtopo_comm *comm = open_comm(10000);
+	int32_t data[2] = {0};
+
+	(void)state;
+	assert_int_equal(gtopo_send(comm, RANKS, data, 1, GTOPO_INT32, 0),
+			 GTOPO_EINPUT);
+	assert_int_equal(gtopo_send(comm, 0, data, 1, GTOPO_INT32, RANKS),
+			 GTOPO_EINPUT);
+	assert_int_equal(gtopo_recv(comm, 0, data, 1, GTOPO_INT32, -1),
+			 GTOPO_EINPUT);
+	assert_int_equal(gtopo_recv(comm, 0, data, 1, 300, 1), GTOPO_EINPUT);
+	assert_int_equal(gtopo_send(comm, 0, NULL, 1, GTOPO_INT32, 1),
+			 GTOPO_EINPUT);
+	assert_int_equal(
+		gtopo_send(comm, 0, data, UINT64_MAX / 2, GTOPO_INT32, 1),
+		GTOPO_EINPUT);
+	/* What a refused group had is forgotten, also for the peer. */
+	assert_int_equal(gtopo_group_start(comm, 0), GTOPO_OK);
+	assert_int_equal(gtopo_send(comm, 0, data, 2, GTOPO_INT32, 1),
+			 GTOPO_OK);
+	assert_int_equal(gtopo_send(comm, 0, data, 1, GTOPO_INT32, 9),
+			 GTOPO_EINPUT);
+	assert_int_equal(gtopo_group_end(comm, 0), GTOPO_EINPUT);
+	assert_int_equal(gtopo_send(comm, 0, data, 0, GTOPO_INT32, 1),
+			 GTOPO_OK);
+	assert_int_equal(gtopo_recv(comm, 1, NULL, 0, GTOPO_INT32, 0),
+			 GTOPO_OK);
+	assert_int_equal(gtopo_wait(comm, GTOPO_ALL_RANKS, -1), GTOPO_OK);
+	gtopo_comm_destroy(comm);
+}
+
+/* Ranks that wait for each other are named when the time is up. */
+static void test_deadlock(void **state)
+{
+	struct gtopo_comm *comm = open_comm(100);
+	int64_t begin = gt_clock_ns();
+	int32_t data[2] = {0};
+
+	(void)state;
+	assert_int_equal(gtopo_send(comm, 0, data, 1, GTOPO_INT32, 3),
+			 GTOPO_OK);
+	assert_int_equal(gtopo_send(comm, 3, data, 1, GTOPO_INT32, 0),
+			 GTOPO_OK);
+	assert_int_equal(gtopo_recv(comm, 0, data + 1, 1, GTOPO_INT32, 3),
+			 GTOPO_OK);
+	assert_int_equal(gtopo_recv(comm, 3, data + 1, 1, GTOPO_INT32, 0),
+			 GTOPO_OK);
+	assert_fails(comm, GTOPO_ESYSTEM,
+		     "rank 0 waits to send to rank 3 for 0.1 s, which waits to "
+		     "send to rank 0");
+	assert_true(gt_clock_ns() - begin < INT64_C(5000000000));
+
+	comm = open_comm(100);
+	assert_int_equal(gtopo_send(comm, 2, data, 1, GTOPO_INT32, 2),
+			 GTOPO_OK);
+	assert_fails(comm, GTOPO_ESYSTEM, "rank 2 waits to send to rank 2");
+
+	comm = open_comm(100);
+	assert_int_equal(gtopo_recv(comm, 1, data, 1, GTOPO_INT32, 0),
+			 GTOPO_OK);
+	assert_int_equal(
+		gtopo_allreduce(comm, 0, data, data, 1, GTOPO_INT32, GTOPO_SUM),
+		GTOPO_OK);
+	assert_fails(comm, GTOPO_ESYSTEM,
+		     "which waits for all at its collective 0, allreduce");
+}
+
+static void test_end_while_waiting(void **state)
+{
+	struct gtopo_comm *comm = open_comm(10000);
+	int32_t data = 0;
+
+	(void)state;
+	assert_int_equal(gtopo_recv(comm, 1, &data, 1, GTOPO_INT32, 0),
+			 GTOPO_OK);
+	assert_int_equal(gtopo_wait(comm, 1, 20), GTOPO_IN_PROGRESS);
+	assert_int_equal(gtopo_wait(comm, 0, 20), GTOPO_OK);
+	gtopo_comm_destroy(comm);
+
+	comm = open_comm(10000);
+	assert_int_equal(gtopo_recv(comm, 1, &data, 1, GTOPO_INT32, 0),
+			 GTOPO_OK);
+	gtopo_comm_abort(comm);
+	assert_int_equal(gtopo_send(comm, 0, &data, 1, GTOPO_INT32, 1),
+			 GTOPO_EABORTED);
+	assert_fails(comm, GTOPO_EABORTED, "aborted");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_by_chance),
+		cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_mixed),
+		cmocka_unit_test(test_mismatch),
+		cmocka_unit_test(test_processes),
+		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_deadlock),
+		cmocka_unit_test(test_end_while_waiting),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
