@@ -9,7 +9,8 @@ noinst_PROGRAMS += %D%/fit
 
 # The race needs GPUs to run, not to be built; it looks for NCCL by itself.
 if HAVE_CUDA
-noinst_PROGRAMS += %D%/vs-nccl
+noinst_PROGRAMS += %D%/messages %D%/vs-nccl
+%C%_messages_LDADD = $(gtopo_LDADD)
 %C%_vs_nccl_SOURCES = %D%/vs-nccl.c %D%/nccl.c %D%/nccl.h
 %C%_vs_nccl_LDADD = $(gtopo_LDADD)
 endif
