@@ -93,6 +93,7 @@ struct gt_node_routes {
 	const struct gt_vertices *vertices;
 	uint32_t places;                    /* ranks, then ports */
 	const struct gt_plan_route **table; /* [from * places + to], or NULL */
+	const uint8_t *unused; /* by link, in gt_check_node_unused() only */
 };
 int gt_check_node_routes(const struct gt_plan *plan,
 			 const struct gt_vertices *vertices,

@@ -110,7 +110,11 @@ static int gt_node_hop_routes(const struct gt_node_routes *r,
 	       !gt_rat_cmp(hop->charge, out->charge);
 }
 
-static int gt_node_used(const struct gt_node_routes *r, struct gt_err *err)
+/* The first hop of the proof's row that is wrong, and how. */
+static int gt_node_hops(const struct gt_node_routes *r,
+			int (*is_right)(const struct gt_node_routes *r,
+					const struct gt_plan_hop *hop),
+			const char *fault, struct gt_err *err)
 {
 	const struct gt_plan_select *row = gt_plan_main(r->plan);
 
@@ -119,14 +123,12 @@ static int gt_node_used(const struct gt_node_routes *r, struct gt_err *err)
 			&r->plan->channels[row->channels[c]];
 
 		for (uint32_t i = 0; i < channel->nhops; i++)
-			if (!gt_node_hop_routes(r, &channel->hops[i]))
+			if (!is_right(r, &channel->hops[i]))
 				return gt_plan_wrong(
 					r->plan,
 					gt_plan_at("channels[%u].hops[%u]",
 						   row->channels[c], i),
-					err,
-					"route or charge is not that of the "
-					"proof's routes");
+					err, "%s", fault);
 	}
 	return GT_OK;
 }
@@ -146,7 +148,11 @@ int gt_check_node_routes(const struct gt_plan *plan,
 	if (!routes->table)
 		return gt_err_nomem(err);
 	rc = gt_node_routes_read(routes, err);
-	return rc ? rc : gt_node_used(routes, err);
+	return rc ? rc
+		  : gt_node_hops(routes, gt_node_hop_routes,
+				 "route or charge is not that of the proof's "
+				 "routes",
+				 err);
 }
 
 /* Links are left out of the sum only if all routes are told. */
@@ -169,44 +175,27 @@ static int gt_node_routes_complete(const struct gt_node_routes *r,
 }
 
 /* Trees that go up take their hops' links the other way. */
-static int gt_node_unused_back(const struct gt_plan *plan,
-			       const struct gt_vertices *vertices,
-			       const struct gt_plan_hop *hop,
-			       const uint8_t *unused)
+static int gt_node_hop_back(const struct gt_node_routes *r,
+			    const struct gt_plan_hop *hop)
 {
 	for (uint32_t k = 0; k < hop->nroute; k++) {
-		uint32_t back = vertices->back[hop->route[k]];
+		uint32_t back = r->vertices->back[hop->route[k]];
 
-		if (back < plan->nlinks && unused[back])
-			return 1;
+		if (back < r->plan->nlinks && r->unused[back])
+			return 0;
 	}
-	return 0;
+	return 1;
 }
 
-static int gt_node_unused_up(const struct gt_plan *plan,
-			     const struct gt_vertices *vertices,
-			     const uint8_t *unused, struct gt_err *err)
+static int gt_node_unused_up(const struct gt_node_routes *r, struct gt_err *err)
 {
-	const struct gt_plan_select *row = gt_plan_main(plan);
+	enum gt_algo algo = gt_plan_main(r->plan)->algo;
 
-	if (row->algo == GT_ALGO_RING || row->algo == GT_ALGO_FLOW)
+	if (algo == GT_ALGO_RING || algo == GT_ALGO_FLOW)
 		return GT_OK;
-	for (uint32_t c = 0; c < row->nchannels; c++) {
-		const struct gt_plan_channel *channel =
-			&plan->channels[row->channels[c]];
-
-		for (uint32_t i = 0; i < channel->nhops; i++)
-			if (gt_node_unused_back(plan, vertices,
-						&channel->hops[i], unused))
-				return gt_plan_wrong(
-					plan,
-					gt_plan_at("channels[%u].hops[%u]",
-						   row->channels[c], i),
-					err,
-					"goes back over a link that the proof "
-					"leaves out");
-	}
-	return GT_OK;
+	return gt_node_hops(r, gt_node_hop_back,
+			    "goes back over a link that the proof leaves out",
+			    err);
 }
 
 int gt_check_node_unused(const struct gt_plan *plan,
@@ -234,5 +223,6 @@ int gt_check_node_unused(const struct gt_plan *plan,
 					plan->links[proof->routes[i].links[k]]
 						.id,
 					i);
-	return gt_node_unused_up(plan, vertices, unused, err);
+	routes.unused = unused;
+	return gt_node_unused_up(&routes, err);
 }

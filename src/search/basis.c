@@ -1,6 +1,7 @@
 #include "search/basis.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/err.h"
 #include "search/bareiss.h"
@@ -166,4 +167,26 @@ int64_t gt_basis_num(const struct gt_basis *basis, uint32_t i, int64_t den,
 	num = mpz_cmp_si(n, GT_EXACT_NUM_MAX) > 0 ? -1 : mpz_get_si(n);
 	mpz_clear(n);
 	return num;
+}
+
+int gt_basis_link_prices(const struct gt_basis_of *of, const struct gt_lp *lp,
+			 int64_t *prices)
+{
+	struct gt_basis basis;
+	int rc = gt_basis_init(&basis, of, lp);
+	int64_t den, num;
+
+	if (!rc)
+		rc = gt_basis_prices(&basis);
+	memset(prices, 0, of->nlinks * sizeof(*prices));
+	den = rc ? 1 : gt_basis_den(&basis);
+	for (uint32_t i = 0; !rc && i < basis.size; i++) {
+		num = gt_basis_num(&basis, i, den, 1);
+		if (num < 0)
+			rc = GT_ENO;
+		else if (basis.rows[i] < of->nlinks)
+			prices[basis.rows[i]] = num;
+	}
+	gt_basis_release(&basis);
+	return rc;
 }

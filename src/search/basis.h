@@ -52,4 +52,11 @@ int64_t gt_basis_den(const struct gt_basis *basis);
 int64_t gt_basis_num(const struct gt_basis *basis, uint32_t i, int64_t den,
 		     int up);
 
+/*
+ * Prices of links as whole numbers, 0 where they have none.  GT_ENO: some do
+ * not fit, or there are none.
+ */
+int gt_basis_link_prices(const struct gt_basis_of *of, const struct gt_lp *lp,
+			 int64_t *prices);
+
 #endif

@@ -261,23 +261,7 @@ int gt_forest_prices(const struct gt_forest *forest, const struct gt_lp *lp,
 {
 	const struct gt_forest_program program = {forest, lp, NULL};
 	const struct gt_basis_of of = gt_program_of(&program);
-	struct gt_basis basis;
-	int rc = gt_basis_init(&basis, &of, lp);
-	int64_t den;
+	int rc = gt_basis_link_prices(&of, lp, prices);
 
-	if (!rc)
-		rc = gt_basis_prices(&basis);
-	for (uint32_t i = 0; i < of.nlinks; i++)
-		prices[i] = 0;
-	den = rc ? 1 : gt_basis_den(&basis);
-	for (uint32_t i = 0; !rc && i < basis.size; i++) {
-		int64_t num = gt_basis_num(&basis, i, den, 1);
-
-		if (num < 0)
-			rc = GT_ENO;
-		else if (basis.rows[i] < of.nlinks)
-			prices[basis.rows[i]] = num;
-	}
-	gt_basis_release(&basis);
 	return rc == GT_ESYS ? gt_err_nomem(err) : rc;
 }

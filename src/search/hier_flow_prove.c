@@ -19,24 +19,9 @@ int64_t gt_hier_gcd(int64_t a, int64_t b)
 static int gt_hier_flow_prices(struct gt_hier_flow_lp *m)
 {
 	const struct gt_basis_of of = gt_hier_flow_of(m);
-	int64_t *price = m->lengths.price, den = 1, all = 0;
-	struct gt_basis basis;
-	int rc = gt_basis_init(&basis, &of, m->lp);
+	int64_t *price = m->lengths.price, all = 0;
+	int rc = gt_basis_link_prices(&of, m->lp, price);
 
-	memset(price, 0, m->flow->rows.n * sizeof(*price));
-	if (!rc)
-		rc = gt_basis_prices(&basis);
-	if (!rc)
-		den = gt_basis_den(&basis);
-	for (uint32_t i = 0; !rc && i < basis.size; i++) {
-		int64_t num = gt_basis_num(&basis, i, den, 1);
-
-		if (num < 0)
-			rc = GT_ENO;
-		else if (basis.rows[i] < of.nlinks)
-			price[basis.rows[i]] = num;
-	}
-	gt_basis_release(&basis);
 	for (uint32_t r = 0; rc == GT_ENO && r < m->flow->rows.n; r++)
 		price[r] = (int64_t)(m->prices[r] /
 				     (m->prices[m->flow->rows.n] + 1e-30) *

@@ -11,12 +11,9 @@
 #include "search/bound.h"
 #include "search/fabric.h"
 #include "search/hier.h"
-#include "search/hier_request.h"
 #include "search/hier_trees.h"
-#include "search/request.h"
-#include "topo/cluster.h"
-#include "topo/path.h"
 #include "unit/boxes.h"
+#include "unit/hier_plan.h"
 #include "unit/fabrics.h"
 
 /* ---- places ---------------------------------------------------------- */
@@ -382,36 +379,6 @@ static void links_without_routes_are_left_out(void **state)
 
 /* ---- machines --------------------------------------------------------- */
 
-static struct gt_plan *search(const char *path, uint32_t nodes,
-			      enum gt_coll coll)
-{
-	struct gt_hier_request request = {.coll = coll};
-	struct gt_arena *arena = gt_arena_new();
-	struct gt_cluster *cluster = NULL;
-	struct gt_paths *paths = NULL;
-	struct gt_topo *topo = NULL;
-	struct gt_plan *plan;
-	struct gt_err err;
-
-	gt_err_init(&err);
-	if (gt_cluster_read(path, GT_RATES_MEASURED, &cluster, &topo, &err) ||
-	    (topo && gt_cluster_copies(topo, nodes, &cluster, &err)))
-		fail_msg("%s: %s", err.where, err.text);
-	request.cluster = cluster;
-	if (gt_request_gpus(cluster->kinds[0].topo, NULL, arena, &request.gpus,
-			    &request.ngpus, &err) ||
-	    gt_paths_new(cluster->kinds[0].topo, &paths, &err))
-		fail_msg("%s: %s", err.where, err.text);
-	request.paths = paths;
-	if (gt_hier_search(&request, &plan, &err))
-		fail_msg("%s %u: %s: %s", path, nodes, err.where, err.text);
-	gt_paths_free(paths);
-	gt_cluster_free(cluster);
-	gt_topo_free(topo);
-	gt_arena_free(arena);
-	return plan;
-}
-
 static const enum gt_coll colls[] = {GT_COLL_ALLGATHER, GT_COLL_REDUCESCATTER,
 				     GT_COLL_ALLREDUCE};
 
@@ -442,8 +409,8 @@ static void reference_machines(void **state)
 
 				snprintf(file, sizeof(file), "share/xml/%s.xml",
 					 names[m]);
-				plan = search(gt_test_path(path, file),
-					      nodes[i], colls[c]);
+				plan = hier_plan(gt_test_path(path, file),
+						 nodes[i], colls[c]);
 				check_plan(plan, names[m]);
 				if (!plan->proof.optimal)
 					fail_msg("%s %u: not optimal", file,

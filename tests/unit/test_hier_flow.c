@@ -14,12 +14,9 @@
 #include "plan/plan.h"
 #include "plan/simulate.h"
 #include "search/hier_flow.h"
-#include "search/hier_request.h"
-#include "search/request.h"
 #include "search/shape.h"
-#include "topo/cluster.h"
-#include "topo/path.h"
 #include "unit/boxes.h"
+#include "unit/hier_plan.h"
 
 static void solve(const struct gt_hier *hier, struct gt_arena *arena,
 		  struct gt_hier_flow *flow)
@@ -248,35 +245,6 @@ static void flows_are_as_good_as_wholes(void **state)
 
 /* ---- machines --------------------------------------------------------- */
 
-static struct gt_plan *search(const char *path, uint32_t nodes)
-{
-	struct gt_hier_request request = {.coll = GT_COLL_ALLTOALL};
-	struct gt_arena *arena = gt_arena_new();
-	struct gt_cluster *cluster = NULL;
-	struct gt_paths *paths = NULL;
-	struct gt_topo *topo = NULL;
-	struct gt_plan *plan;
-	struct gt_err err;
-
-	gt_err_init(&err);
-	if (gt_cluster_read(path, GT_RATES_MEASURED, &cluster, &topo, &err) ||
-	    (topo && gt_cluster_copies(topo, nodes, &cluster, &err)))
-		fail_msg("%s: %s", err.where, err.text);
-	request.cluster = cluster;
-	if (gt_request_gpus(cluster->kinds[0].topo, NULL, arena, &request.gpus,
-			    &request.ngpus, &err) ||
-	    gt_paths_new(cluster->kinds[0].topo, &paths, &err))
-		fail_msg("%s: %s", err.where, err.text);
-	request.paths = paths;
-	if (gt_hier_search_flow(&request, &plan, &err))
-		fail_msg("%s %u: %s: %s", path, nodes, err.where, err.text);
-	gt_paths_free(paths);
-	gt_cluster_free(cluster);
-	gt_topo_free(topo);
-	gt_arena_free(arena);
-	return plan;
-}
-
 /* To ranks of the own node, and to the like of other nodes. */
 static void check_peers(const struct gt_plan *plan, struct gt_arena *arena)
 {
@@ -318,7 +286,8 @@ static void reference_machines(void **state)
 			gt_err_init(&err);
 			snprintf(file, sizeof(file), "share/xml/%s.xml",
 				 machines[m].name);
-			plan = search(gt_test_path(path, file), nodes[i]);
+			plan = hier_plan(gt_test_path(path, file), nodes[i],
+					 GT_COLL_ALLTOALL);
 			if (gt_plan_check_report(plan, &report, &err) ||
 			    gt_simulate(plan, plan->coll, &err))
 				fail_msg("%s %u: %s: %s", file, nodes[i],

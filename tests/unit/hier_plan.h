@@ -1,0 +1,47 @@
+/* By templates: a plan for so many nodes like the one in a file. */
+#ifndef GT_TESTS_UNIT_HIER_PLAN_H
+#define GT_TESTS_UNIT_HIER_PLAN_H
+
+#include "unit/test.h"
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "plan/plan.h"
+#include "search/hier_request.h"
+#include "search/request.h"
+#include "topo/cluster.h"
+#include "topo/path.h"
+
+/* A cluster's file has its own number of nodes. */
+static inline struct gt_plan *hier_plan(const char *path, uint32_t nodes,
+					enum gt_coll coll)
+{
+	struct gt_hier_request request = {.coll = coll};
+	struct gt_arena *arena = gt_arena_new();
+	struct gt_cluster *cluster = NULL;
+	struct gt_paths *paths = NULL;
+	struct gt_topo *topo = NULL;
+	struct gt_plan *plan;
+	struct gt_err err;
+
+	gt_err_init(&err);
+	if (gt_cluster_read(path, GT_RATES_MEASURED, &cluster, &topo, &err) ||
+	    (topo && gt_cluster_copies(topo, nodes, &cluster, &err)))
+		fail_msg("%s: %s", err.where, err.text);
+	request.cluster = cluster;
+	if (gt_request_gpus(cluster->kinds[0].topo, NULL, arena, &request.gpus,
+			    &request.ngpus, &err) ||
+	    gt_paths_new(cluster->kinds[0].topo, &paths, &err))
+		fail_msg("%s: %s", err.where, err.text);
+	request.paths = paths;
+	if ((gt_coll_moves(coll) ? gt_hier_search_flow
+				 : gt_hier_search)(&request, &plan, &err))
+		fail_msg("%s %u: %s: %s", path, nodes, err.where, err.text);
+	gt_paths_free(paths);
+	gt_cluster_free(cluster);
+	gt_topo_free(topo);
+	gt_arena_free(arena);
+	return plan;
+}
+
+#endif
