@@ -61,7 +61,8 @@ static const struct gt_opt gt_search_opts[] = {
 	 "allreduce|allgather|reducescatter|broadcast|reduce|alltoall|gather|"
 	 "scatter|sendrecv",
 	 offsetof(struct gt_search_opts, coll),
-	 "the collective to plan (default: allreduce)", 0, 0},
+	 "the collective to plan (default: allreduce; of flows: alltoall)", 0,
+	 0},
 	{GT_OPT_TEXT, 0, "gpus", "LIST", offsetof(struct gt_search_opts, gpus),
 	 "devs or bus ids, in order of rank (default: all)", 0, 0},
 	{GT_OPT_INT, 0, "root", "RANK", offsetof(struct gt_search_opts, root),
@@ -94,6 +95,18 @@ static const struct gt_opt gt_search_opts[] = {
 	 "so many copies of the machine, on one switch", 1, 1 << 20},
 	GT_OPT_END,
 };
+
+static const struct gt_search_opts gt_search_defaults = {.coll = -1};
+
+/* The one that was named, or the first that the algorithm does. */
+static enum gt_coll gt_search_coll(const struct gt_search_opts *opts)
+{
+	if (opts->coll >= 0)
+		return (enum gt_coll)opts->coll;
+	return opts->algo == GT_SEARCH_FLOW || opts->algo == GT_SEARCH_ALLTOALL
+		       ? GT_COLL_ALLTOALL
+		       : GT_COLL_ALLREDUCE;
+}
 
 static void gt_search_tell_equal(const struct gt_cmd_args *args,
 				 const struct gt_plan *plan,
@@ -187,27 +200,75 @@ static int gt_search_out(const struct gt_cmd_args *args,
 	return rc;
 }
 
+static struct gt_search_cluster gt_search_cluster_of(
+	const struct gt_search_opts *opts, const struct gt_watch *watch)
+{
+	return (struct gt_search_cluster){
+		.rates = (enum gt_rates)opts->rates,
+		.coll = gt_search_coll(opts),
+		.gpus = opts->gpus,
+		.watch = watch,
+		.algo = gt_search_algos[opts->algo],
+		.root = (uint32_t)opts->root,
+		.max_channels = (uint32_t)opts->max_channels,
+	};
+}
+
+/*
+ * A plan by templates takes the plan's place if it is better; GT_ENO or
+ * GT_EINPUT: it is not, or there is none.
+ */
+static int gt_search_template(const struct gt_cmd_args *args,
+			      const struct gt_cluster *cluster,
+			      struct gt_search_cluster *search,
+			      struct gt_plan **plan, struct gt_err *err)
+{
+	struct gt_plan *better;
+	struct gt_err why;
+	int rc;
+
+	gt_err_init(&why);
+	search->rival = *plan;
+	rc = gt_search_cluster(args, search, cluster, &better, &why);
+	if (rc == GT_ESYS)
+		return gt_err_set(err, rc, why.where, "%s", why.text);
+	if (!rc) {
+		gt_plan_free(*plan);
+		*plan = better;
+	}
+	return rc;
+}
+
+/* `nodes`: what the machine stands for, if templates may be tried; or NULL. */
 static int gt_search_plan(const struct gt_cmd_args *args, struct gt_topo *topo,
-			  const struct gt_request *request, struct gt_err *err)
+			  const struct gt_request *request,
+			  const struct gt_cluster *nodes, struct gt_err *err)
 {
 	const struct gt_search_opts *opts = args->opts;
 	const char *algo = gt_search_algos[opts->algo];
 	struct gt_explain explain = {topo, request, algo, NULL};
+	struct gt_search_cluster search =
+		gt_search_cluster_of(opts, request->watch);
 	struct gt_buf words = GT_BUF_INIT;
 	struct gt_search_stats stats;
 	struct gt_plan *plan;
-	int64_t begin = gt_clock_ns();
+	int64_t begin = gt_clock_ns(), ns;
 	int rc = gt_search(request, algo, &plan, &stats, err);
 
 	if (rc)
 		return rc;
-	gt_search_tell(args, plan, &stats, gt_clock_ns() - begin);
+	ns = gt_clock_ns() - begin;
+	search.explain = opts->explain ? &words : NULL;
+	rc = nodes ? gt_search_template(args, nodes, &search, &plan, err)
+		   : GT_ENO;
 	explain.plan = plan;
-	if (opts->explain)
-		rc = gt_search_explain(&explain, &words, err);
+	if (rc == GT_ENO || rc == GT_EINPUT) {
+		gt_search_tell(args, plan, &stats, ns);
+		rc = opts->explain ? gt_search_explain(&explain, &words, err)
+				   : GT_OK;
+	}
 	if (!rc)
-		rc = gt_search_out(args, plan, opts->explain ? &words : NULL,
-				   err);
+		rc = gt_search_out(args, plan, search.explain, err);
 	gt_buf_release(&words);
 	gt_plan_free(plan);
 	return rc;
@@ -229,14 +290,14 @@ static struct gt_watch gt_search_watch(const struct gt_cmd_args *args,
 
 static int gt_search_watched(const struct gt_cmd_args *args,
 			     struct gt_topo *topo, struct gt_request *request,
-			     struct gt_err *err)
+			     const struct gt_cluster *nodes, struct gt_err *err)
 {
 	struct gt_progress progress;
 	struct gt_watch watch = gt_search_watch(args, &progress);
 	int rc;
 
 	request->watch = &watch;
-	rc = gt_search_plan(args, topo, request, err);
+	rc = gt_search_plan(args, topo, request, nodes, err);
 	if (!args->quiet)
 		gt_progress_end(&progress);
 	return rc;
@@ -258,7 +319,7 @@ static int gt_search_on(const struct gt_cmd_args *args, struct gt_topo *topo,
 	struct gt_request request = {
 		.topo = topo,
 		.rates = (enum gt_rates)opts->rates,
-		.coll = (enum gt_coll)opts->coll,
+		.coll = gt_search_coll(opts),
 		.root = (uint32_t)opts->root,
 		.max_channels = (uint32_t)opts->max_channels,
 		.equal = opts->equal,
@@ -275,7 +336,7 @@ static int gt_search_on(const struct gt_cmd_args *args, struct gt_topo *topo,
 	if (rc)
 		return rc;
 	request.paths = paths;
-	rc = gt_search_watched(args, topo, &request, err);
+	rc = gt_search_watched(args, topo, &request, NULL, err);
 	gt_paths_free(paths);
 	return rc;
 }
@@ -307,7 +368,7 @@ static int gt_search_machine(const struct gt_cmd_args *args,
 static int gt_search_nodes_move(const struct gt_search_opts *opts,
 				struct gt_err *err)
 {
-	enum gt_coll coll = (enum gt_coll)opts->coll;
+	enum gt_coll coll = gt_search_coll(opts);
 
 	if (coll != GT_COLL_ALLTOALL)
 		return gt_err_set(err, GT_EINPUT, NULL,
@@ -336,7 +397,7 @@ static int gt_search_nodes_move(const struct gt_search_opts *opts,
 static int gt_search_nodes_can(const struct gt_search_opts *opts,
 			       struct gt_err *err)
 {
-	enum gt_coll coll = (enum gt_coll)opts->coll;
+	enum gt_coll coll = gt_search_coll(opts);
 
 	if (gt_coll_moves(coll))
 		return gt_search_nodes_move(opts, err);
@@ -387,20 +448,12 @@ static int gt_search_nodes(const struct gt_cmd_args *args,
 	struct gt_progress progress;
 	struct gt_watch watch = gt_search_watch(args, &progress);
 	struct gt_buf words = GT_BUF_INIT;
-	struct gt_search_cluster search = {
-		.rates = (enum gt_rates)opts->rates,
-		.coll = (enum gt_coll)opts->coll,
-		.gpus = opts->gpus,
-		.watch = &watch,
-		.explain = opts->explain ? &words : NULL,
-		.algo = gt_search_algos[opts->algo],
-		.root = (uint32_t)opts->root,
-		.max_channels = (uint32_t)opts->max_channels,
-		.uneven = uneven,
-	};
+	struct gt_search_cluster search = gt_search_cluster_of(opts, &watch);
 	struct gt_plan *plan = NULL;
 	int rc = gt_search_nodes_can(opts, err);
 
+	search.explain = opts->explain ? &words : NULL;
+	search.uneven = uneven;
 	if (!rc)
 		rc = gt_search_cluster(args, &search, cluster, &plan, err);
 	if (!args->quiet)
@@ -412,15 +465,15 @@ static int gt_search_nodes(const struct gt_cmd_args *args,
 	return rc;
 }
 
-/* The cluster as one machine. */
+/* The cluster as one machine; `nodes` is NULL where they are not alike. */
 static int gt_search_uneven(const struct gt_cmd_args *args,
 			    const struct gt_cluster *cluster,
-			    struct gt_err *err)
+			    const struct gt_cluster *nodes, struct gt_err *err)
 {
 	const struct gt_search_opts *opts = args->opts;
 	struct gt_request request = {
 		.rates = (enum gt_rates)opts->rates,
-		.coll = (enum gt_coll)opts->coll,
+		.coll = gt_search_coll(opts),
 		.root = (uint32_t)opts->root,
 		.max_channels = (uint32_t)opts->max_channels,
 		.equal = opts->equal,
@@ -436,7 +489,7 @@ static int gt_search_uneven(const struct gt_cmd_args *args,
 		rc = gt_search_root(&request, err);
 	}
 	if (!rc)
-		rc = gt_search_watched(args, NULL, &request, err);
+		rc = gt_search_watched(args, NULL, &request, nodes, err);
 	gt_uneven_close(&uneven);
 	return rc;
 }
@@ -475,7 +528,7 @@ static int gt_search_common(const struct gt_cmd_args *args,
 /* Collectives and shapes that nodes which are alike have no plans of. */
 static int gt_search_other(const struct gt_search_opts *opts)
 {
-	enum gt_coll coll = (enum gt_coll)opts->coll;
+	enum gt_coll coll = gt_search_coll(opts);
 
 	if (opts->algo == GT_SEARCH_TREE)
 		return gt_coll_has_blocks(coll);
@@ -490,13 +543,16 @@ static int gt_search_several(const struct gt_cmd_args *args,
 {
 	const struct gt_search_opts *opts = args->opts;
 	int few = gt_search_few(opts, cluster) && opts->algo != GT_SEARCH_HIER;
-	int alike, other = gt_search_other(opts);
+	int alike, other = gt_search_other(opts), both;
 	struct gt_err why;
 
 	gt_err_init(&why);
 	alike = gt_hier_takes(cluster, &why) != GT_EINPUT;
+	both = alike && opts->algo == GT_SEARCH_AUTO && !opts->max_channels &&
+	       gt_search_coll(opts) == GT_COLL_ALLTOALL;
 	if (few && (other || !alike))
-		return gt_search_uneven(args, cluster, err);
+		return gt_search_uneven(args, cluster, both ? cluster : NULL,
+					err);
 	return alike ? gt_search_nodes(args, cluster, NULL, err)
 		     : gt_search_common(args, cluster, err);
 }
@@ -565,6 +621,7 @@ const struct gt_cmd gt_cmd_search = {
 	.operands_min = 1,
 	.operands_max = 1,
 	.opts = gt_search_opts,
+	.defaults = &gt_search_defaults,
 	.opts_bytes = sizeof(struct gt_search_opts),
 	.run = gt_search_run,
 };

@@ -9,6 +9,7 @@
 #include "cli/cmd.h"
 #include "cli/search_explain_cluster.h"
 #include "plan/cluster.h"
+#include "plan/cost.h"
 #include "plan/plan.h"
 #include "search/hier.h"
 #include "search/hier_flow.h"
@@ -16,6 +17,8 @@
 #include "search/request.h"
 #include "topo/cluster.h"
 #include "topo/path.h"
+
+#define GT_SEARCH_LARGE_BYTES ((uint64_t)1 << 30)
 
 static void gt_search_cluster_tell(const struct gt_cmd_args *args,
 				   const struct gt_plan *plan, int64_t ns)
@@ -108,6 +111,36 @@ static int gt_search_loss(const struct gt_cmd_args *args,
 	return GT_OK;
 }
 
+/* At a size that is large for any cluster that is searched as one machine. */
+static int gt_search_large_us(const struct gt_plan *plan, double *us,
+			      struct gt_err *err)
+{
+	struct gt_cost_model *model;
+	struct gt_cost cost;
+	int rc = gt_cost_new(plan, plan->coll, &model, err);
+
+	if (rc)
+		return rc;
+	rc = gt_cost_price(model, GT_SEARCH_LARGE_BYTES, &cost, err);
+	gt_cost_free(model);
+	*us = rc ? 0 : cost.time_us;
+	return rc;
+}
+
+/* Not by its proof alone: what shares a FIFO does not share its load. */
+static int gt_search_beats(const struct gt_plan *plan,
+			   const struct gt_plan *rival, struct gt_err *err)
+{
+	double us[2];
+	int rc = GT_ENO;
+
+	if (gt_rat_cmp(plan->proof.value, rival->proof.value) > 0)
+		rc = gt_search_large_us(plan, &us[0], err);
+	if (!rc)
+		rc = gt_search_large_us(rival, &us[1], err);
+	return rc || us[0] < us[1] ? rc : GT_ENO;
+}
+
 static int gt_search_cluster_on(const struct gt_cmd_args *args,
 				const struct gt_hier_request *base,
 				const struct gt_search_cluster *search,
@@ -140,6 +173,11 @@ static int gt_search_cluster_on(const struct gt_cmd_args *args,
 		rc = gt_hier_search(&request, plan, err);
 	else
 		rc = gt_hier_search_all(&request, plan, err);
+	if (!rc && search->rival) {
+		rc = gt_search_beats(*plan, search->rival, err);
+		if (rc)
+			gt_plan_free(*plan);
+	}
 	if (!rc) {
 		if (search->explain)
 			rc = gt_search_explain_cluster(&request,

@@ -24,6 +24,8 @@ struct gt_search_cluster {
 	uint32_t root, max_channels;
 	/* What it stands for, whose nodes are not all alike; or NULL. */
 	const struct gt_cluster *uneven;
+	/* NULL, or a plan to be better than at last: GT_ENO if it is not. */
+	const struct gt_plan *rival;
 };
 
 /* A plan of templates or rings, the caller's; what it came to is told. */

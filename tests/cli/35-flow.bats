@@ -21,7 +21,7 @@ setup() {
 }
 
 @test "a DGX-1 passes all-to-all on through GPUs, and gains an eighth" {
-	gtopo search --algo alltoall --coll alltoall -o plan "$xml/dgx-1v.xml"
+	gtopo search --algo alltoall -o plan "$xml/dgx-1v.xml"
 	grep -q '"shape": "flow"' plan
 	# half of the GPUs send to the others over six links of 20: 120 / 16
 	grep -q '"value": "15/2"' plan
@@ -70,10 +70,32 @@ setup() {
 	done
 }
 
+@test "few nodes: as one machine, or by templates where these are better" {
+	local both=()
+	for algo in flow hier auto; do
+		run_split gtopo search -v --algo $algo --nodes 2 \
+			--gpus 0,1,2,3 --coll alltoall -o plan "$xml/dgx-2.xml"
+		[ "$status" -eq 0 ]
+		both+=("$(jq -c '[has("cluster"), .proof.value]' plan)")
+	done
+	# Ports of a pair are fixed in the one, chosen by the flow in the other.
+	[ "${both[*]}" = '[false,"3/2"] [true,"17/8"] [true,"17/8"]' ]
+	[ "$(grep -c 'GPUs: flows of' <<<"$err")" -eq 1 ]
+	gtopo run --plan plan --device host -b 64K -e 64K -n 1 -w 0
+	run_split gtopo search --explain --nodes 2 --gpus 0,1,2,3 \
+		--coll alltoall "$xml/dgx-2.xml"
+	want 0 ""
+	[[ $out == *2.125* ]]
+	# As good: what also has rows for small messages.
+	gtopo search --nodes 2 --gpus 0,2,4,6 --coll alltoall -o plan \
+		"$xml/dgx-2.xml"
+	[ "$(jq -c '[has("cluster"), .proof.value]' plan)" = '[false,"3"]' ]
+}
+
 @test "what a shape cannot do, it says" {
 	run_split gtopo search --algo ring --coll gather "$xml/dgx-1v.xml"
 	want 2 "gtopo search: --algo ring cannot do gather; auto and mesh can"
-	run_split gtopo search --algo alltoall "$xml/dgx-1v.xml"
+	run_split gtopo search --algo alltoall --coll allreduce "$xml/dgx-1v.xml"
 	want 2 "gtopo search: --algo alltoall cannot do allreduce; auto and mesh can"
 	run_split gtopo search --equal --coll alltoall "$xml/dgx-1v.xml"
 	want 2 "gtopo search: --equal is for rings and trees, not for alltoall"
