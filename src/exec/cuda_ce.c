@@ -325,16 +325,10 @@ static uint64_t gt_ce_bytes(const struct gt_engine *engine,
 	return most;
 }
 
-/*
- * On callers' streams, operations before may still use the scratch that is
- * there, and a graph for ever: it stays.  Each is twice as large as the one
- * before, so all of them are less than twice what is used.
- */
 int gt_cuda_ce_need(struct gt_engine *engine, const struct gt_request *req,
 		    struct gt_err *err)
 {
-	uint64_t need = gt_ce_bytes(engine, req), bytes[GT_FLOW_RANKS];
-	int rc;
+	uint64_t need = gt_ce_bytes(engine, req);
 
 	for (uint32_t r = engine->group.first; r < engine->group.end; r++) {
 		cudaError_t done = gt_ce_open(&engine->ranks[r]);
@@ -343,21 +337,7 @@ int gt_cuda_ce_need(struct gt_engine *engine, const struct gt_request *req,
 			return gt_cuda_fail(engine, r, (int)done,
 					    "make a stream", err);
 	}
-	if (need <= engine->scratch_bytes)
-		return GT_OK;
-	if (req->streams && need < 2 * engine->scratch_bytes)
-		need = 2 * engine->scratch_bytes;
-	engine->scratch_bytes = 0;
-	for (uint32_t r = 0; r < engine->plan->nranks; r++)
-		bytes[r] = need;
-	if (req->streams)
-		gt_cuda_region_keep(engine, GT_CUDA_SCRATCH);
-	rc = gt_cuda_region_drop(engine, GT_CUDA_SCRATCH, err);
-	if (!rc)
-		rc = gt_cuda_region_new(engine, GT_CUDA_SCRATCH, bytes, err);
-	if (!rc)
-		engine->scratch_bytes = need;
-	return rc;
+	return gt_cuda_region_grow(engine, GT_CUDA_SCRATCH, need, req, err);
 }
 
 void gt_cuda_ce_release(struct gt_engine *engine)

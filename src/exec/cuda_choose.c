@@ -1,6 +1,7 @@
 #include "exec/cuda_engine.h"
 
 #include "base/err.h"
+#include "plan/lower.h"
 #include "plan/nvlink.h"
 #include "plan/plan.h"
 
@@ -46,6 +47,7 @@ static int gt_choose_workers(struct gt_engine *engine, struct gt_err *err)
 {
 	const struct gt_plan *plan = engine->plan;
 	uint32_t given = engine->config.workers, n = 1, channels = 1;
+	uint32_t lanes = 1;
 
 	if (plan->nchannels > GT_KERNEL_CHANNELS)
 		return gt_err_set(err, GT_EINPUT, NULL,
@@ -53,7 +55,10 @@ static int gt_choose_workers(struct gt_engine *engine, struct gt_err *err)
 				  plan->nchannels, GT_KERNEL_CHANNELS);
 	for (uint32_t i = 0; i < plan->nselect; i++) {
 		const struct gt_plan_select *row = &plan->select[i];
+		uint32_t most = gt_cuda_row_lanes(engine, row, row->coll);
 
+		if (most > lanes)
+			lanes = most;
 		if (row->nchannels > channels)
 			channels = row->nchannels;
 		if (gt_cuda_row_workers(engine, row, 1) > n)
@@ -67,8 +72,7 @@ static int gt_choose_workers(struct gt_engine *engine, struct gt_err *err)
 				  channels, given ? given : 1,
 				  engine->processors);
 	engine->most.workers = given ? given : n;
-	engine->nblocks = /* an all-reduce by trees has two lanes */
-		2 * engine->most.workers * plan->nchannels;
+	engine->nblocks = lanes * engine->most.workers * plan->nchannels;
 	if (engine->nblocks < engine->processors) /* of flows */
 		engine->nblocks = engine->processors;
 	return GT_OK;
@@ -144,14 +148,14 @@ struct gt_cuda_cut gt_cuda_cut_of(const struct gt_engine *engine,
 {
 	const struct gt_plan *plan = engine->plan;
 	struct gt_cuda_cut cut = engine->most;
+	const struct gt_plan_select *row = gt_cuda_row_of(engine, req);
+	const struct gt_use use = {req->coll, row->algo, req->root};
 	uint64_t chunk = req->count * gt_dtype_bytes(req->dtype);
+	uint32_t n = gt_layout_nchunks(plan, engine->sel[0], &use);
 
-	if (req->coll == GT_COLL_ALLREDUCE)
-		chunk /= plan->nranks;
+	chunk /= gt_coll_has_blocks(req->coll) ? n / plan->nranks : n;
 	chunk /= engine->nsel;
 	if (!engine->config.workers) {
-		const struct gt_plan_select *row = gt_cuda_row_of(engine, req);
-
 		cut.workers = gt_cuda_row_workers(
 			engine, row, gt_cuda_row_lanes(engine, row, req->coll));
 		if (chunk / GT_CUDA_PART_BYTES < cut.workers)

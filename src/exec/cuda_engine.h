@@ -51,7 +51,8 @@ struct gt_cuda_task {
  * several processes an address holds for one viewer.
  */
 struct gt_cuda_region {
-	char **at; /* [local rank][rank]; NULL: out of reach */
+	char **at;      /* [local rank][rank]; NULL: out of reach */
+	uint64_t bytes; /* of each rank, if _grow made it */
 };
 
 /* Which regions there are. */
@@ -60,6 +61,7 @@ enum {
 	GT_CUDA_MAIL,    /* of flows: mailboxes (ll, ll128), then flags */
 	GT_CUDA_SCRATCH, /* of copy engines */
 	GT_CUDA_DESKS,   /* of messages: kernels/exchange.h */
+	GT_CUDA_PLACES,  /* of steps that have scratch */
 	GT_CUDA_TASK,    /* of collective c at + c: flags, then slots */
 	GT_CUDA_REGIONS = GT_CUDA_TASK + GT_NCOLLS
 };
@@ -110,8 +112,8 @@ struct gt_engine {
 	struct gt_cuda_region regions[GT_CUDA_REGIONS];
 	struct gt_cuda_region olds[GT_CUDA_OLDS]; /* kept until the end */
 	uint32_t nolds;
-	uint64_t data_bytes;    /* of an input, and of an output */
-	uint64_t scratch_bytes; /* of a rank */
+	uint64_t data_bytes;   /* of an input, and of an output */
+	uint64_t places_bytes; /* of a channel, in the request that runs */
 	/* Of all processes on this host, in memory that they share: */
 	struct gt_share board;
 	struct gt_kernel_watch *watch;
@@ -166,7 +168,8 @@ static inline char *gt_cuda_reach(const struct gt_engine *engine, int region,
  * cuda_world.c: several processes.  _region_new is a meeting: it makes
  * bytes[rank] zeros for every rank.  _reach is the first, with which it is
  * found out who reaches whom.  _region_drop is a meeting, too; _region_keep
- * makes room for a new one, but frees nothing before the end.  _data_need grows
+ * makes room for a new one, but frees nothing before the end.  _grow makes it
+ * anew unless each rank has `need` bytes.  _data_need grows
  * the first region so, to have room for `bytes`.  _leave closes
  * what is other processes' in all regions, behind which _free may follow.
  */
@@ -177,6 +180,8 @@ int gt_cuda_region_drop(struct gt_engine *engine, int region,
 int gt_cuda_data_need(struct gt_engine *engine, uint64_t bytes,
 		      struct gt_err *err);
 int gt_cuda_reach_open(struct gt_engine *engine, struct gt_err *err);
+int gt_cuda_region_grow(struct gt_engine *engine, int region, uint64_t need,
+			const struct gt_request *req, struct gt_err *err);
 void gt_cuda_region_keep(struct gt_engine *engine, int region);
 void gt_cuda_regions_leave(struct gt_engine *engine);
 void gt_cuda_regions_free(struct gt_engine *engine);
@@ -209,9 +214,10 @@ uint32_t gt_cuda_row_workers(const struct gt_engine *engine,
 struct gt_cuda_cut gt_cuda_cut_of(const struct gt_engine *engine,
 				  const struct gt_request *req);
 
-/* cuda_program.c: can GPUs do a row's steps?  Rings', trees' and flows'. */
+/* cuda_program.c: can kernels do a row's steps?  If not, *err says why. */
 int gt_cuda_row_can(const struct gt_engine *engine,
-		    const struct gt_plan_select *row, enum gt_coll coll);
+		    const struct gt_plan_select *row, enum gt_coll coll,
+		    struct gt_err *err);
 
 uint32_t gt_cuda_row_lanes(const struct gt_engine *engine,
 			   const struct gt_plan_select *row, enum gt_coll coll);
@@ -231,7 +237,7 @@ int gt_cuda_task_need(struct gt_engine *engine, enum gt_coll coll,
 const struct gt_plan_select *gt_cuda_row_of(const struct gt_engine *engine,
 					    const struct gt_request *req);
 int gt_cuda_task_can(const struct gt_engine *engine,
-		     const struct gt_request *req);
+		     const struct gt_request *req, struct gt_err *err);
 /*
  * A number that changes when a local rank has used a FIFO over a link; 0: it
  * has none.

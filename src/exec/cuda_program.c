@@ -33,62 +33,107 @@ uint32_t gt_cuda_row_lanes(const struct gt_engine *engine,
 	return gt_lower_lanes(engine->plan, &use);
 }
 
-/* Kernels take neither steps of several records nor scratch. */
-static int gt_program_fits(const struct gt_program *program)
+/* What kernels do not do. */
+static int gt_program_refuse(const struct gt_program *program,
+			     struct gt_err *err)
 {
-	for (uint32_t s = 0; s < program->nsteps; s++) {
+	for (uint32_t s = 0; s < program->nsteps;
+	     s += gt_step_nrecords(&program->steps[s])) {
 		const struct gt_step *step = &program->steps[s];
+		uint32_t n = (uint32_t)step->nsrc + step->ndst;
 
-		if (step->flags & GT_STEP_MORE)
-			return 0;
-		for (int i = 0; i < step->nsrc + step->ndst; i++)
-			if (step->operand[i].buf > GT_BUF_FIFO)
-				return 0;
+		if (n > GT_KERNEL_OPERANDS)
+			return gt_err_set(err, GT_EINPUT, NULL,
+					  "rank %u channel %u step %u has %u "
+					  "operands, GPUs take %d",
+					  program->rank, program->channel,
+					  step->id, n, GT_KERNEL_OPERANDS);
+		for (uint32_t i = 0; i < n; i++) {
+			uint8_t buf = gt_step_operand(step, i)->buf;
+
+			if (buf == GT_BUF_PEER_INPUT ||
+			    buf == GT_BUF_PEER_OUTPUT)
+				return gt_err_set(err, GT_EINPUT, NULL,
+						  "rank %u channel %u step %u "
+						  "reaches into a peer's "
+						  "memory, GPUs use FIFOs",
+						  program->rank,
+						  program->channel, step->id);
+		}
 	}
-	return 1;
+	return GT_OK;
 }
 
-/* All programs of a row: rings', trees' and flows', blocks all at once. */
-static int gt_row_fits(const struct gt_engine *engine,
-		       const struct gt_plan_select *row, enum gt_coll coll)
+/* Blocks run all at once. */
+static int gt_row_refuse_blocks(const struct gt_engine *engine,
+				const struct gt_plan_select *row,
+				uint32_t lanes, struct gt_err *err)
+{
+	uint32_t given = engine->config.workers ? engine->config.workers : 1;
+	uint32_t all = engine->plan->nchannels * lanes;
+	uint32_t n = row->nchannels * lanes * given;
+
+	if (all > GT_KERNEL_CHANNELS)
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "the plan has %u channels and lanes, GPUs "
+				  "run %d",
+				  all, GT_KERNEL_CHANNELS);
+	if (n > engine->processors)
+		return gt_err_set(
+			err, GT_EINPUT, NULL,
+			"%u channels of %u lanes and %u workers need "
+			"as many multiprocessors at once, the GPU has "
+			"%u",
+			row->nchannels, lanes, given, engine->processors);
+	return GT_OK;
+}
+
+/* Meshes go without FIFOs where everyone reaches everyone. */
+static int gt_row_refuse(const struct gt_engine *engine,
+			 const struct gt_plan_select *row, enum gt_coll coll,
+			 struct gt_err *err)
 {
 	const struct gt_plan *plan = engine->plan;
 	uint32_t lanes = gt_cuda_row_lanes(engine, row, coll);
-	uint32_t given = engine->config.workers ? engine->config.workers : 1;
 	struct gt_lower_want want = {.use = {coll, row->algo, plan->root}};
 	uint32_t n = row->nchannels * lanes * plan->nranks;
 	struct gt_arena *arena;
 	struct gt_program program;
-	int fits = 1;
+	int rc;
 
-	if ((row->algo != GT_ALGO_RING && row->algo != GT_ALGO_TREE &&
-	     row->algo != GT_ALGO_FLOW) ||
-	    plan->nchannels * lanes > GT_KERNEL_CHANNELS ||
-	    row->nchannels * lanes * given > engine->processors)
-		return 0;
+	if (row->algo == GT_ALGO_ONE_SHOT || row->algo == GT_ALGO_TWO_SHOT)
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "GPUs have no FIFOs for meshes");
+	rc = gt_row_refuse_blocks(engine, row, lanes, err);
+	if (rc)
+		return rc;
 	arena = gt_arena_new();
-	for (uint32_t i = 0; arena && fits && i < n; i++) {
+	if (!arena)
+		return gt_err_nomem(err);
+	for (uint32_t i = 0; !rc && i < n; i++) {
 		want.channel = row->channels[i / lanes % row->nchannels];
 		want.lane = i % lanes;
 		want.rank = i / lanes / row->nchannels;
 		program = (struct gt_program){.rank = want.rank,
 					      .channel = want.channel};
-		fits = !gt_lower(plan, &want, arena, &program, NULL) &&
-		       gt_program_fits(&program);
+		rc = gt_lower(plan, &want, arena, &program, err);
+		if (!rc)
+			rc = gt_program_refuse(&program, err);
 	}
 	gt_arena_free(arena);
-	return arena && fits;
+	return rc;
 }
 
 int gt_cuda_row_can(const struct gt_engine *engine,
-		    const struct gt_plan_select *row, enum gt_coll coll)
+		    const struct gt_plan_select *row, enum gt_coll coll,
+		    struct gt_err *err)
 {
 	enum { UNKNOWN, NO, YES };
 	uint8_t *can = &engine->can[(size_t)coll * engine->plan->nselect +
 				    (size_t)(row - engine->plan->select)];
 
-	if (*can == UNKNOWN)
-		*can = gt_row_fits(engine, row, coll) ? YES : NO;
+	if (*can == UNKNOWN || (*can == NO && err))
+		*can = gt_row_refuse(engine, row, coll, err) ? NO : YES;
 	return *can == YES;
 }
 
@@ -109,7 +154,7 @@ static const struct gt_plan_select *gt_task_row(const struct gt_engine *engine,
 		uint32_t n;
 
 		if (!gt_plan_serves(plan, row, coll) || !gt_row_uses(row, c) ||
-		    !gt_cuda_row_can(engine, row, coll))
+		    !gt_cuda_row_can(engine, row, coll, NULL))
 			continue;
 		n = gt_cuda_row_workers(engine, row,
 					gt_cuda_row_lanes(engine, row, coll));

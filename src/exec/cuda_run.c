@@ -55,19 +55,25 @@ static struct gt_kernel_args gt_launch_args(const struct gt_engine *engine,
 		.output = span.output,
 		.input_first = span.input_first,
 		.output_first = span.output_first,
+		.scratch_bytes = engine->places_bytes,
 		.timeout_ns = (uint64_t)config->timeout_ns,
 		.op = req->op,
 		.nranks = engine->plan->nranks,
 		.nchannels = me->tasks[req->coll].nprograms,
+		.nlanes = engine->nlanes,
 		.nworkers = engine->cut.workers,
 		.nslots = engine->nslots,
 		.slot_pitch = engine->slot_pitch,
+		.renames = req->coll == GT_COLL_ALLTOALL,
 		.turn = engine->cut.turn,
 		.threads = engine->threads,
 		.shared_bytes = engine->shared_bytes,
 	};
 
 	memcpy(args.layouts, engine->layouts, sizeof(args.layouts));
+	if (engine->regions[GT_CUDA_PLACES].at)
+		args.scratch =
+			gt_cuda_reach(engine, GT_CUDA_PLACES, rank, rank);
 	if (config->fault && config->fault_rank == rank) {
 		args.fault = config->fault == GT_FAULT_STALL
 				     ? GT_KERNEL_FAULT_STALL

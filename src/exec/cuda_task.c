@@ -8,6 +8,7 @@
 #include "exec/fifo.h"
 #include "plan/lower.h"
 #include "plan/plan.h"
+#include "plan/step.h"
 
 /* One worker's end of a connection: of which program, and its number in it. */
 struct gt_cuda_end {
@@ -16,35 +17,38 @@ struct gt_cuda_end {
 	uint32_t worker;
 };
 
-/* Number a connection's slices in program order; refuse what is not built. */
-static int gt_program_number(const struct gt_program *program, uint32_t *uses,
-			     struct gt_err *err)
+/*
+ * The program's steps as kernels read them: a connection's slices numbered in
+ * program order; *uses is how many a pass has.
+ */
+static void gt_program_number(const struct gt_program *program,
+			      struct gt_step *steps, uint32_t *uses)
 {
-	memset(uses, 0, program->nconns * sizeof(*uses));
-	for (uint32_t s = 0; s < program->nsteps; s++) {
-		struct gt_step *step = &program->steps[s];
+	memcpy(steps, program->steps, program->nsteps * sizeof(*steps));
+	for (uint32_t s = 0; s < program->nsteps;
+	     s += gt_step_nrecords(&steps[s]))
+		for (uint32_t i = 0;
+		     i < steps[s].nsrc + (uint32_t)steps[s].ndst; i++) {
+			struct gt_operand *operand =
+				&steps[s + i / GT_STEP_OPERANDS]
+					 .operand[i % GT_STEP_OPERANDS];
 
-		if (step->flags & GT_STEP_MORE)
-			goto unable;
-		for (int i = 0; i < step->nsrc + step->ndst; i++) {
-			struct gt_operand *operand = &step->operand[i];
-
-			if (operand->buf > GT_BUF_FIFO)
-				goto unable;
-			if (operand->buf != GT_BUF_FIFO)
+			if (!gt_operand_is_remote(operand))
 				continue;
 			operand->chunk = uses[operand->conn];
 			if (operand->flags & GT_OPERAND_POST)
 				uses[operand->conn]++;
 		}
-		continue;
-	unable:
-		return gt_err_set(err, GT_EINPUT, NULL,
-				  "rank %u channel %u step %u: GPUs cannot do "
-				  "this step yet",
-				  program->rank, program->channel, step->id);
-	}
-	return GT_OK;
+}
+
+static uint32_t gt_program_nsteps(const struct gt_program *program)
+{
+	uint32_t n = 0;
+
+	for (uint32_t s = 0; s < program->nsteps;
+	     s += gt_step_nrecords(&program->steps[s]))
+		n++;
+	return n;
 }
 
 /* The peer's end of connection i: its index in the peer's program, or -1. */
@@ -285,37 +289,38 @@ static int gt_program_connect(struct gt_engine *engine, enum gt_coll coll,
 }
 
 static int gt_program_upload(struct gt_engine *engine, enum gt_coll coll,
-			     uint32_t rank, uint32_t p, struct gt_step *steps,
+			     uint32_t rank, uint32_t p, struct gt_step *to,
 			     struct gt_err *err)
 {
+	struct gt_arena *arena = engine->task_arenas[coll];
 	struct gt_cuda_task *task = &engine->ranks[rank].tasks[coll];
 	const struct gt_program *program = &task->programs[p];
 	uint32_t nconns = program->nconns;
 	size_t ends = (size_t)nconns * task->workers[p];
 	struct gt_kernel_channel *image = &task->image[p];
 	struct gt_kernel_conn *conns =
-		gt_arena_array(engine->task_arenas[coll], ends, sizeof(*conns));
-	uint32_t *uses = gt_arena_array(engine->task_arenas[coll], nconns,
-					sizeof(*uses));
+		gt_arena_array(arena, ends, sizeof(*conns));
+	struct gt_step *steps =
+		gt_arena_array(arena, program->nsteps, sizeof(*steps));
+	uint32_t *uses = gt_arena_array(arena, nconns, sizeof(*uses));
 	cudaStream_t own = engine->ranks[rank].own;
 	cudaError_t done;
 	int rc;
 
-	if (!conns || !uses)
+	if (!conns || !steps || !uses)
 		return gt_err_nomem(err);
-	rc = gt_program_number(program, uses, err);
-	if (!rc)
-		rc = gt_program_connect(engine, coll, rank, p, conns, err);
+	gt_program_number(program, steps, uses);
+	rc = gt_program_connect(engine, coll, rank, p, conns, err);
 	if (rc)
 		return rc;
 	for (size_t e = 0; e < ends; e++)
 		conns[e].uses = uses[e % nconns];
-	image->steps = steps;
+	image->steps = to;
 	image->conns = task->conns + task->conn_at[p];
-	image->nsteps = program->nsteps;
+	image->nrecords = program->nsteps;
+	image->nsteps = gt_program_nsteps(program);
 	image->nconns = nconns;
-	done = cudaMemcpyAsync(steps, program->steps,
-			       program->nsteps * sizeof(*steps),
+	done = cudaMemcpyAsync(to, steps, program->nsteps * sizeof(*steps),
 			       cudaMemcpyHostToDevice, own);
 	if (done == cudaSuccess)
 		done = cudaMemcpyAsync(image->conns, conns,
@@ -481,6 +486,28 @@ static int gt_task_cut(struct gt_engine *engine,
 	return rc;
 }
 
+/* Scratch of the selected channels: a slice for every place and loop. */
+static int gt_task_places(struct gt_engine *engine,
+			  const struct gt_request *req, struct gt_err *err)
+{
+	const struct gt_plan *plan = engine->plan;
+	uint64_t most = 0;
+
+	for (uint32_t i = 0; i < engine->nsel; i++) {
+		const struct gt_layout *at =
+			&engine->layouts[engine->sel[i] * engine->nlanes];
+		uint64_t slices = (uint64_t)at->nworkers * at->loops *
+				  plan->channels[engine->sel[i]].nscratch;
+
+		if (slices > most)
+			most = slices;
+	}
+	engine->places_bytes = most * engine->slot_pitch;
+	return gt_cuda_region_grow(engine, GT_CUDA_PLACES,
+				   engine->places_bytes * plan->nchannels, req,
+				   err);
+}
+
 const struct gt_plan_select *gt_cuda_row_of(const struct gt_engine *engine,
 					    const struct gt_request *req)
 {
@@ -492,58 +519,40 @@ const struct gt_plan_select *gt_cuda_row_of(const struct gt_engine *engine,
 }
 
 int gt_cuda_task_can(const struct gt_engine *engine,
-		     const struct gt_request *req)
+		     const struct gt_request *req, struct gt_err *err)
 {
 	const struct gt_plan_select *row = gt_cuda_row_of(engine, req);
 
-	return row && gt_cuda_row_can(engine, row, req->coll) &&
-	       (!gt_coll_is_rooted(req->coll) ||
-		req->root == engine->plan->root);
-}
-
-/* The row for the request, and its channels. */
-static const struct gt_plan_select *gt_task_select(struct gt_engine *engine,
-						   const struct gt_request *req,
-						   struct gt_err *err)
-{
-	const struct gt_plan *plan = engine->plan;
-	const struct gt_plan_select *row = gt_cuda_row_of(engine, req);
-
-	if (!row || !gt_cuda_row_can(engine, row, req->coll)) {
+	if (!row)
 		gt_err_set(err, GT_EINPUT, NULL,
-			   "GPUs cannot do '%s' by '%s' yet",
-			   gt_coll_name(req->coll),
-			   row ? gt_algo_name(row->algo) : "nothing");
-		return NULL;
-	}
-	if (gt_coll_is_rooted(req->coll) && req->root != plan->root) {
+			   "the plan has nothing for '%s'",
+			   gt_coll_name(req->coll));
+	else if (gt_coll_is_rooted(req->coll) &&
+		 req->root != engine->plan->root)
 		gt_err_set(err, GT_EINPUT, NULL,
 			   "the root is rank %u, but the plan's is %u",
-			   req->root, plan->root);
-		return NULL;
-	}
-	engine->nsel = row->nchannels;
-	memcpy(engine->sel, row->channels,
-	       row->nchannels * sizeof(*engine->sel));
-	return row;
+			   req->root, engine->plan->root);
+	else
+		return gt_cuda_row_can(engine, row, req->coll, err);
+	return 0;
 }
 
 int gt_cuda_task_layout(struct gt_engine *engine, const struct gt_request *req,
 			struct gt_err *err)
 {
-	const struct gt_plan_select *row = gt_task_select(engine, req, err);
+	const struct gt_plan_select *row = gt_cuda_row_of(engine, req);
 	struct gt_layout_args args = {
-		.use = {req->coll, row ? row->algo : 0, req->root},
+		.use = {req->coll, row->algo, req->root},
 		.count = req->count,
 		.elem_bytes = (uint32_t)gt_dtype_bytes(req->dtype),
 	};
-	int rc;
+	int rc = gt_cuda_task_need(engine, req->coll, err);
 
-	if (!row)
-		return GT_EINPUT;
-	rc = gt_cuda_task_need(engine, req->coll, err);
 	if (rc)
 		return rc;
+	engine->nsel = row->nchannels;
+	memcpy(engine->sel, row->channels,
+	       row->nchannels * sizeof(*engine->sel));
 	engine->nlanes = engine->ranks[0].tasks[req->coll].nlanes;
 	engine->cut = gt_cuda_cut_of(engine, req);
 	args.slice_bytes = engine->cut.slice_bytes;
@@ -552,5 +561,7 @@ int gt_cuda_task_layout(struct gt_engine *engine, const struct gt_request *req,
 	args.sel = engine->sel;
 	if (!(engine->loaded & 1u << req->dtype))
 		rc = gt_task_load(engine, req->dtype, err);
-	return rc ? rc : gt_task_cut(engine, &args, err);
+	if (!rc)
+		rc = gt_task_cut(engine, &args, err);
+	return rc ? rc : gt_task_places(engine, req, err);
 }

@@ -176,7 +176,7 @@ static int gt_way_fifos(const struct gt_engine *engine,
 	const struct gt_plan_select *row = gt_cuda_row_of(engine, req);
 
 	*way = (struct gt_way){.algo = row ? row->algo : GT_ALGO_RING};
-	return gt_cuda_task_can(engine, req);
+	return gt_cuda_task_can(engine, req, NULL);
 }
 
 static int gt_way_ring(const struct gt_engine *engine,
@@ -288,6 +288,10 @@ static void gt_way_planned(const struct gt_engine *engine,
 	    gt_way_fifos(engine, req, way))
 		return;
 	algo = row->algo == GT_ALGO_TWO_SHOT ? two : row->algo;
+	*way = (struct gt_way){.algo = (uint8_t)algo};
+	/* Someone else's algorithm is run as it is, or not at all. */
+	if (algo == GT_ALGO_STEPS)
+		return;
 	if (!gt_way_try(engine, req, algo, row->protocol, way) &&
 	    !gt_way_try(engine, req, algo, GT_PROTOCOL_LL128, way) &&
 	    !gt_way_try(engine, req, two, GT_PROTOCOL_LL128, way) &&
@@ -308,12 +312,7 @@ int gt_cuda_way_of(const struct gt_engine *engine, const struct gt_request *req,
 	else
 		gt_way_planned(engine, req, way);
 	if (way->protocol == GT_PROTOCOL_SIMPLE)
-		return gt_cuda_task_can(engine, req)
-			       ? GT_OK
-			       : gt_err_set(err, GT_EINPUT, NULL,
-					    "GPUs cannot do '%s' as the plan "
-					    "says",
-					    gt_coll_name(req->coll));
+		return gt_cuda_task_can(engine, req, err) ? GT_OK : GT_EINPUT;
 	fault = gt_way_fault(engine, req, way);
 	if (fault)
 		return gt_err_set(err, GT_EINPUT, NULL,

@@ -217,7 +217,7 @@ static void gt_region_free(struct gt_engine *engine, int region)
 		cudaFree(*gt_region_at(engine, region, r, r));
 	}
 	free(engine->regions[region].at);
-	engine->regions[region].at = NULL;
+	engine->regions[region] = (struct gt_cuda_region){0};
 }
 
 int gt_cuda_region_drop(struct gt_engine *engine, int region,
@@ -258,7 +258,39 @@ void gt_cuda_region_keep(struct gt_engine *engine, int region)
 {
 	if (engine->regions[region].at)
 		engine->olds[engine->nolds++] = engine->regions[region];
-	engine->regions[region].at = NULL;
+	engine->regions[region] = (struct gt_cuda_region){0};
+}
+
+/*
+ * On callers' streams, operations before may still use the memory that is
+ * there, and a graph for ever: it stays.  Each is twice as large as the one
+ * before, so all of them are less than twice what is used.
+ */
+int gt_cuda_region_grow(struct gt_engine *engine, int region, uint64_t need,
+			const struct gt_request *req, struct gt_err *err)
+{
+	uint64_t have = engine->regions[region].bytes, *bytes;
+	uint32_t n = engine->plan->nranks;
+	int rc;
+
+	if (need <= have)
+		return GT_OK;
+	if (req->streams && need < 2 * have)
+		need = 2 * have;
+	if (req->streams)
+		gt_cuda_region_keep(engine, region);
+	bytes = calloc(n, sizeof(*bytes));
+	if (!bytes)
+		return gt_err_nomem(err);
+	for (uint32_t r = 0; r < n; r++)
+		bytes[r] = need;
+	rc = gt_cuda_region_drop(engine, region, err);
+	if (!rc)
+		rc = gt_cuda_region_new(engine, region, bytes, err);
+	if (!rc)
+		engine->regions[region].bytes = need;
+	free(bytes);
+	return rc;
 }
 
 void gt_cuda_regions_free(struct gt_engine *engine)

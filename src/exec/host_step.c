@@ -4,13 +4,6 @@
 #include "exec/reduce.h"
 #include "exec/trace.h"
 
-/* Operands of a step go on in the records behind it. */
-static const struct gt_operand *gt_step_operand(const struct gt_step *step,
-						uint32_t i)
-{
-	return &step[i / GT_STEP_OPERANDS].operand[i % GT_STEP_OPERANDS];
-}
-
 static int gt_step_is_ready(const struct gt_host_lane *lane,
 			    const struct gt_step *step)
 {

@@ -10,6 +10,7 @@
  */
 #include "kernels/kernels.h"
 
+#include "kernels/block.cuh"
 #include "kernels/flag.cuh"
 #include "kernels/move.cuh"
 #include "kernels/schedule.cuh"
@@ -42,7 +43,7 @@ static __device__ void gt_post_slice(const struct gt_block *block,
 
 	gt_flag_fence();
 	for (uint32_t i = 0; i < step->nsrc + (uint32_t)step->ndst; i++) {
-		const struct gt_operand *operand = &step->operand[i];
+		const struct gt_operand *operand = gt_step_operand(step, i);
 		const struct gt_kernel_conn *conn =
 			&block->conns[operand->conn];
 
@@ -84,15 +85,15 @@ static __device__ void gt_block_load(const struct gt_kernel_args *args,
 		block->layout = args->layouts[block->index];
 		from = &block->channel;
 		block->steps = (struct gt_step *)room;
-		block->conns =
-			(struct gt_kernel_conn *)(block->steps + from->nsteps);
+		block->conns = (struct gt_kernel_conn *)(block->steps +
+							 from->nrecords);
 		block->seen = (uint64_t *)(block->conns + from->nconns);
 		block->parts = (struct gt_range *)(block->seen + from->nconns);
 	}
 	__syncthreads();
 	from = &block->channel;
 	words = (const uint64_t *)from->steps;
-	for (uint32_t i = self; i < from->nsteps * sizeof(struct gt_step) / 8;
+	for (uint32_t i = self; i < from->nrecords * sizeof(struct gt_step) / 8;
 	     i += all)
 		((uint64_t *)block->steps)[i] = words[i];
 	for (uint32_t i = self; i < from->nconns; i += all) {

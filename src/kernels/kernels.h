@@ -31,6 +31,7 @@ enum {
 	GT_KERNEL_SLOT_ALIGN = 128,
 	GT_KERNEL_SLOT_EXTRA = 128, /* slot pitch = slice bytes + this */
 	GT_KERNEL_CHANNELS = 64,    /* at most: arguments are below 4 KiB */
+	GT_KERNEL_OPERANDS = 32,    /* of a step, at most */
 };
 
 /* One end of a worker's FIFO. */
@@ -47,14 +48,17 @@ struct gt_kernel_conn {
 };
 
 /*
- * One channel of a rank, or one lane of it.  In `steps`, the chunk of a FIFO operand is the
- * number of slices its connection carried before it in the same pass.
+ * One channel of a rank, or one lane of it.  In `steps`, the chunk of an
+ * operand that uses a connection is the number of slices that this carried
+ * before it in the same pass.
  */
 struct gt_kernel_channel {
 	const struct gt_step *steps;
 	struct gt_kernel_conn *conns; /* [worker][nconns] */
-	uint32_t nsteps;
+	uint32_t nrecords;            /* in `steps` */
+	uint32_t nsteps;              /* of one record or several */
 	uint32_t nconns;
+	uint32_t reserved;
 };
 
 /* Why a block waits; one per block, in host memory, written when it lasts. */
@@ -94,25 +98,29 @@ struct gt_kernel_args {
 	void *output;
 	uint64_t input_first; /* index of the input's first element */
 	uint64_t output_first;
-	uint64_t timeout_ns; /* of one wait */
+	char *scratch;          /* [channel of the plan][place][worker][loop] */
+	uint64_t scratch_bytes; /* of a channel */
+	uint64_t timeout_ns;    /* of one wait */
 	uint64_t fault_slice;
 	uint32_t fault; /* enum gt_kernel_fault */
 	uint32_t op;    /* enum gt_redop */
 	uint32_t nranks;
 	uint32_t nchannels;
+	uint32_t nlanes; /* so many of them are a channel of the plan */
 	uint32_t nworkers;
 	uint32_t nslots;
-	uint32_t slot_pitch; /* bytes */
+	uint32_t slot_pitch; /* bytes; of a place in scratch, too */
+	uint32_t renames;    /* who receives has another name for a chunk */
 	uint32_t turn;       /* slices of a step before the next, >= 1 */
 	uint32_t threads;    /* that move */
 	uint32_t shared_bytes;
 };
 
 /* Shared memory for a program of this size. */
-static inline uint32_t gt_kernel_shared_bytes(uint32_t nsteps, uint32_t nconns,
-					      uint32_t nchunks)
+static inline uint32_t gt_kernel_shared_bytes(uint32_t nrecords,
+					      uint32_t nconns, uint32_t nchunks)
 {
-	return nsteps * (uint32_t)sizeof(struct gt_step) +
+	return nrecords * (uint32_t)sizeof(struct gt_step) +
 	       nconns * (uint32_t)(sizeof(struct gt_kernel_conn) + 8) +
 	       nchunks * (uint32_t)sizeof(struct gt_range);
 }

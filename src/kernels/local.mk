@@ -6,6 +6,7 @@ MOSTLYCLEANFILES += $(wildcard %D%/*.o.d)
 
 if HAVE_CUDA
 gtopo_core_sources += \
+	%D%/block.cuh \
 	%D%/cell.cuh \
 	%D%/desk.cuh \
 	%D%/direct.cuh \

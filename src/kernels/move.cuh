@@ -17,8 +17,8 @@
 #endif
 
 struct gt_task {
-	char *at[GT_STEP_OPERANDS]; /* sources, then destinations */
-	uint32_t count;             /* elements */
+	char *at[GT_KERNEL_OPERANDS]; /* sources, then destinations */
+	uint32_t count;               /* elements */
 	uint32_t nsrc, ndst;
 	uint32_t divide; /* by this, at the end; 0: don't */
 	uint32_t stop;   /* no task: leave */

@@ -1,67 +1,13 @@
 /*
- * What the roles of a block share, and the scheduler.
+ * The scheduler: waits for what a slice needs, and says where it lies.
  */
 #ifndef GT_KERNELS_SCHEDULE_CUH
 #define GT_KERNELS_SCHEDULE_CUH
 
+#include "kernels/block.cuh"
 #include "kernels/flag.cuh"
 #include "kernels/kernels.h"
-#include "kernels/move.cuh"
 #include "kernels/wait.cuh"
-
-struct gt_block {
-	struct gt_task tasks[GT_TASKS];
-	struct gt_kernel_channel channel;
-	struct gt_layout layout;
-	uint32_t index, worker; /* the channel's */
-	/* In dynamic shared memory: */
-	struct gt_step *steps;
-	struct gt_kernel_conn *conns;
-	struct gt_range *parts; /* of the chunks */
-	uint64_t *seen;         /* of the connections' flags */
-};
-
-/* Where a role is in the program. */
-struct gt_cursor {
-	uint32_t loop0, turn; /* this turn's first loop, and its loops */
-	uint32_t step, loop;  /* loop - within the turn */
-	uint32_t slice;
-};
-
-static __device__ void gt_cursor_turn(struct gt_cursor *at,
-				      const struct gt_block *block,
-				      uint32_t turn)
-{
-	uint32_t left = block->layout.loops - at->loop0;
-
-	at->turn = left < turn ? left : turn;
-}
-
-/* On to the next slice; false behind the last. */
-static __device__ bool gt_cursor_next(struct gt_cursor *at,
-				      const struct gt_block *block,
-				      uint32_t turn)
-{
-	at->slice++;
-	if (++at->loop < at->turn)
-		return true;
-	at->loop = 0;
-	if (++at->step < block->channel.nsteps)
-		return true;
-	at->step = 0;
-	at->loop0 += at->turn;
-	gt_cursor_turn(at, block, turn);
-	return at->turn != 0;
-}
-
-/* The number in its connection of the slice that a FIFO operand uses. */
-static __device__ uint64_t gt_cursor_number(const struct gt_cursor *at,
-					    const struct gt_operand *operand,
-					    const struct gt_kernel_conn *conn)
-{
-	return conn->base + (uint64_t)at->loop0 * conn->uses +
-	       operand->chunk * at->turn + at->loop;
-}
 
 /* A wait goes on: tell the host, look whether to give up. */
 static __device__ __noinline__ bool gt_wait_lasts(
@@ -106,7 +52,7 @@ static __device__ bool gt_wait(const struct gt_kernel_args *args,
 	return true;
 }
 
-/* A FIFO operand: wait if it says so, then say where the slot is. */
+/* Of a connection: wait if the operand says so, then say where the slot is. */
 static __device__ bool gt_schedule_slot(const struct gt_kernel_args *args,
 					struct gt_block *block,
 					const struct gt_operand *operand,
@@ -141,63 +87,89 @@ static __device__ void gt_schedule_length(const struct gt_kernel_args *args,
 	conn->lengths[number & (args->nslots - 1)] = bytes;
 }
 
-static __device__ struct gt_range gt_block_slice(const struct gt_block *block,
-						 uint32_t chunk, uint32_t loop)
-{
-	uint32_t most = block->layout.slice_elems;
-	struct gt_range slice = block->parts[chunk];
-	uint64_t skip = (uint64_t)loop * most;
+/* The slice that the scheduler is at. */
+struct gt_ahead {
+	const struct gt_kernel_args *args;
+	struct gt_block *block;
+	const struct gt_cursor *at;
+	uint32_t elem_bytes;
+	uint32_t bytes, skew; /* in a slot: skew behind its begin */
+};
 
-	if (skip > slice.count)
-		skip = slice.count;
-	slice.offset += skip;
-	slice.count -= skip;
-	if (slice.count > most)
-		slice.count = most;
-	return slice;
+/* Of the rank's own input or output. */
+static __device__ char *gt_ahead_user(const struct gt_ahead *ahead,
+				      const struct gt_operand *operand)
+{
+	const struct gt_kernel_args *args = ahead->args;
+	struct gt_range own =
+		gt_block_slice(ahead->block, operand->chunk,
+			       ahead->at->loop0 + ahead->at->loop);
+
+	if (operand->buf == GT_BUF_INPUT)
+		return (char *)args->input +
+		       (own.offset - args->input_first) * ahead->elem_bytes;
+	return (char *)args->output +
+	       (own.offset - args->output_first) * ahead->elem_bytes;
+}
+
+/* Behind its wait, where an operand lies; NULL: it has no bytes. */
+static __device__ bool gt_ahead_operand(const struct gt_ahead *ahead,
+					const struct gt_operand *operand,
+					char **to)
+{
+	const struct gt_kernel_args *args = ahead->args;
+
+	if (operand->buf == GT_BUF_INPUT || operand->buf == GT_BUF_OUTPUT) {
+		*to = gt_ahead_user(ahead, operand);
+		return true;
+	}
+	if (operand->buf == GT_BUF_SCRATCH) {
+		*to = gt_block_scratch(args, ahead->block, operand->chunk,
+				       ahead->at->loop0 + ahead->at->loop) +
+		      ahead->skew;
+		return true;
+	}
+	if (!gt_schedule_slot(args, ahead->block, operand, ahead->at, to))
+		return false;
+	*to = operand->buf == GT_BUF_FIFO ? *to + ahead->skew : NULL;
+	gt_schedule_length(args, ahead->block, operand, ahead->at,
+			   *to ? ahead->skew + ahead->bytes : 0);
+	return true;
 }
 
 /*
  * Data lies in a slot as far from a 16-byte boundary as in the whole buffer,
- * which both ends know, so that most moves are of whole packs.
+ * which both ends know, so that most moves are of whole packs; where they have
+ * other names for it, at the boundary.
  */
-static __device__ bool gt_schedule_slice(const struct gt_kernel_args *args,
-					 struct gt_block *block,
-					 const struct gt_cursor *at,
-					 uint32_t elem_bytes)
+static __device__ bool gt_schedule_slice(struct gt_ahead *ahead)
 {
-	const struct gt_step *step = &block->steps[at->step];
-	struct gt_task *task = &block->tasks[at->slice % GT_TASKS];
-	uint32_t loop = at->loop0 + at->loop;
-	struct gt_range slice = gt_block_slice(block, step->chunk, loop), own;
-	uint32_t skew = (uint32_t)(slice.offset * elem_bytes) & 15;
+	struct gt_block *block = ahead->block;
+	const struct gt_kernel_args *args = ahead->args;
+	const struct gt_step *step = &block->steps[ahead->at->step];
+	struct gt_task *task = &block->tasks[ahead->at->slice % GT_TASKS];
+	struct gt_range slice = gt_block_slice(
+		block, step->chunk, ahead->at->loop0 + ahead->at->loop);
+	uint32_t n = 0, nsrc = 0;
 
+	ahead->bytes = (uint32_t)slice.count * ahead->elem_bytes;
+	ahead->skew =
+		args->renames
+			? 0
+			: (uint32_t)(slice.offset * ahead->elem_bytes) & 15;
 	for (uint32_t i = 0; i < step->nsrc + (uint32_t)step->ndst; i++) {
-		const struct gt_operand *operand = &step->operand[i];
 		char *to;
 
-		if (operand->buf == GT_BUF_FIFO) {
-			if (!gt_schedule_slot(args, block, operand, at, &to))
-				return false;
-			task->at[i] = to + skew;
-			gt_schedule_length(args, block, operand, at,
-					   skew + (uint32_t)slice.count *
-							   elem_bytes);
+		if (!gt_ahead_operand(ahead, gt_step_operand(step, i), &to))
+			return false;
+		if (!to)
 			continue;
-		}
-		own = gt_block_slice(block, operand->chunk, loop);
-		if (operand->buf == GT_BUF_INPUT)
-			task->at[i] =
-				(char *)args->input +
-				(own.offset - args->input_first) * elem_bytes;
-		else
-			task->at[i] =
-				(char *)args->output +
-				(own.offset - args->output_first) * elem_bytes;
+		task->at[n++] = to;
+		nsrc += i < step->nsrc;
 	}
-	task->count = (uint32_t)slice.count;
-	task->nsrc = step->nsrc;
-	task->ndst = step->ndst;
+	task->nsrc = nsrc;
+	task->ndst = n - nsrc;
+	task->count = nsrc && n > nsrc ? (uint32_t)slice.count : 0;
 	task->divide = args->op == GT_REDOP_AVG && step->flags & GT_STEP_FINAL
 			       ? args->nranks
 			       : 0;
@@ -223,6 +195,10 @@ static __device__ void gt_schedule(const struct gt_kernel_args *args,
 {
 	uint32_t movers = args->threads + 32, slice;
 	struct gt_cursor at = {};
+	struct gt_ahead ahead = {.args = args,
+				 .block = block,
+				 .at = &at,
+				 .elem_bytes = elem_bytes};
 	int go = 0;
 
 	gt_cursor_turn(&at, block, args->turn);
@@ -232,7 +208,7 @@ static __device__ void gt_schedule(const struct gt_kernel_args *args,
 			gt_gate_wait(GT_GATE_FREE, slice, 64);
 		if (!lane) {
 			go = gt_fault_passes(args, slice) &&
-			     gt_schedule_slice(args, block, &at, elem_bytes);
+			     gt_schedule_slice(&ahead);
 			block->tasks[slice % GT_TASKS].stop = !go;
 		}
 		go = __shfl_sync(~0u, go, 0);

@@ -119,6 +119,21 @@ struct gt_step {
 GT_STATIC_ASSERT(sizeof(struct gt_operand) == 8, "operand is 8 bytes");
 GT_STATIC_ASSERT(sizeof(struct gt_step) == 64, "step is 64 bytes");
 
+/* Records that a step takes up, operands that do not fit in one included. */
+GT_HD static inline uint32_t gt_step_nrecords(const struct gt_step *step)
+{
+	uint32_t n = (uint32_t)step->nsrc + step->ndst;
+
+	return n ? (n + GT_STEP_OPERANDS - 1) / GT_STEP_OPERANDS : 1;
+}
+
+/* Sources first, then destinations, wherever their records are. */
+GT_HD static inline const struct gt_operand *gt_step_operand(
+	const struct gt_step *step, uint32_t i)
+{
+	return &step[i / GT_STEP_OPERANDS].operand[i % GT_STEP_OPERANDS];
+}
+
 /*
  * One end of a FIFO.  A rank may be connected with itself: one of its lanes
  * then waits for another.  The two ends of a connection agree on (channel, from,

@@ -9,21 +9,6 @@
 
 #include "plan/program.h"
 
-/* Records that a step takes up, operands that do not fit in one included. */
-static inline uint32_t gt_step_nrecords(const struct gt_step *step)
-{
-	uint32_t n = (uint32_t)step->nsrc + step->ndst;
-
-	return n ? (n + GT_STEP_OPERANDS - 1) / GT_STEP_OPERANDS : 1;
-}
-
-/* Sources first, then destinations, wherever their records are. */
-static inline const struct gt_operand *gt_step_operand(
-	const struct gt_step *step, uint32_t i)
-{
-	return &step[i / GT_STEP_OPERANDS].operand[i % GT_STEP_OPERANDS];
-}
-
 /* The program's connections that a step may use. */
 struct gt_step_conns {
 	uint16_t recv;

@@ -285,6 +285,23 @@ finish() {
 	exit
 }
 
+# Algorithms from elsewhere: thread blocks that wait for each other, scratch.
+imported_steps() {
+	local plan=$work/plan4.json format way
+	for format in msccl mscclpp; do
+		"$gtopo" export --to "$format" -o "$work/algo.$format" "$plan" &&
+			"$gtopo" import --topology "$dgx" --gpus 0,1,2,3 \
+				-o "$work/steps.json" "$work/algo.$format"
+		for way in "" --graph "--procs 2"; do
+			words='values : 0 OK'
+			check 40 "a ring of 4 from $format${way:+ $way}" 0 \
+				"$gtopo" run --device cuda --map share --plan \
+				"$work/steps.json" -b 40 -e 4M -f 32 -n 2 -w 0 \
+				$way
+		done
+	done
+}
+
 # Ranks that share GPUs, several in a process, not equally many.
 shared_processes() {
 	local n way
@@ -298,13 +315,19 @@ shared_processes() {
 				-n 2 -w 0 $way
 		done
 	done
-	"$gtopo" search --algo forest --gpus 0,1,2 "$dgx" >"$work/trees3.json"
-	for way in "" --graph "--procs 2" "--procs 2 --link tcp"; do
-		words='values : 0 OK'
-		check 40 "trees of 3 ranks${way:+ $way}" 0 "$gtopo" run \
-			--device cuda --map share --plan "$work/trees3.json" \
-			--coll allreduce -e 16M -f 16 -n 2 -w 0 $way
+	# Roots have two children, three, seven.
+	for n in 3 4 8; do
+		"$gtopo" search --algo forest --gpus "$(seq -s, 0 $((n - 1)))" \
+			"$dgx" >"$work/trees$n.json"
+		for way in "" --graph "--procs 2" "--procs 2 --link tcp"; do
+			words='values : 0 OK'
+			check 40 "trees of $n ranks${way:+ $way}" 0 "$gtopo" \
+				run --device cuda --map share --plan \
+				"$work/trees$n.json" --coll allreduce -e 16M \
+				-f 16 -n 2 -w 0 $way
+		done
 	done
+	imported_steps
 	words='rank 2 .* stopped: it neither'
 	check 40 "a stalled rank among hosts" 3 far_stall
 }
