@@ -214,12 +214,25 @@ static int gt_run_machine(const struct gt_cmd_args *args,
 	return gt_run_machine_check(args, &want, sweep->config.plan, err);
 }
 
+/* Process 0 has everybody's. */
+static int gt_run_gathered(const struct gt_cmd_args *args,
+			   const struct gt_run_sweep *sweep,
+			   const struct gt_request *req, struct gt_err *err)
+{
+	const struct gt_run_opts *opts = args->opts;
+	struct gt_world *world = sweep->config.world;
+	int rc = world ? gt_trace_gather(sweep->trace, world, err) : GT_OK;
+
+	if (rc || (world && gt_world_rank(world)))
+		return rc;
+	return gt_run_trace_write(args, opts->trace, sweep->config.plan, req,
+				  sweep->trace, err);
+}
+
 /* Wrong data is no reason to keep the trace back. */
 static int gt_run_traced(const struct gt_cmd_args *args,
 			 struct gt_run_sweep *sweep, struct gt_err *err)
 {
-	const struct gt_run_opts *opts = args->opts;
-	const struct gt_plan *plan = sweep->config.plan;
 	struct gt_request req = {.count = 0};
 	int rc, written;
 
@@ -228,14 +241,13 @@ static int gt_run_traced(const struct gt_cmd_args *args,
 				  "--trace: engine '%s' takes no times of "
 				  "steps, --device host does",
 				  sweep->ops->name);
-	rc = gt_trace_new(plan->nranks, &sweep->trace, err);
+	rc = gt_trace_new(sweep->config.plan->nranks, &sweep->trace, err);
 	if (rc)
 		return rc;
 	sweep->traced = &req;
 	rc = gt_run_sweep(sweep, err);
 	if (!rc || (rc == GT_ENO && !err->code)) {
-		written = gt_run_trace_write(args, opts->trace, plan, &req,
-					     sweep->trace, err);
+		written = gt_run_gathered(args, sweep, &req, err);
 		rc = written ? written : rc;
 	}
 	gt_trace_free(sweep->trace);
@@ -274,13 +286,6 @@ static int gt_run_links(const struct gt_run_opts *opts,
 			       : GT_OK;
 	sweep->quiet = gt_world_rank(world) > 0;
 	sweep->unchecked = opts->link == GT_RUN_LINK_NULL;
-	if (opts->trace) {
-		/* Nobody gives up before all are there. */
-		gt_world_meet(world, NULL, 0, NULL, NULL);
-		return gt_err_set(err, GT_EINPUT, NULL,
-				  "--trace: the times are one process's; leave "
-				  "the others out");
-	}
 	return gt_run_world_same(world, sweep, err);
 }
 

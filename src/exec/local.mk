@@ -25,6 +25,7 @@ gtopo_core_sources += \
 	%D%/reduce_loops.h \
 	%D%/reduce_plain.c \
 	%D%/trace.c %D%/trace.h \
+	%D%/trace_gather.c \
 	%D%/share.c %D%/share.h
 
 if HAVE_VERBS

@@ -59,6 +59,14 @@ static int gt_trace_grow(struct gt_trace_rank *rank)
 	return 1;
 }
 
+void gt_trace_keep(struct gt_trace_rank *rank, const struct gt_trace_step *step)
+{
+	if (rank->nsteps == rank->size && !gt_trace_grow(rank))
+		rank->ndropped++;
+	else
+		rank->steps[rank->nsteps++] = *step;
+}
+
 void gt_trace_add(struct gt_trace *trace, uint32_t rank,
 		  const struct gt_trace_step *step)
 {
@@ -66,10 +74,7 @@ void gt_trace_add(struct gt_trace *trace, uint32_t rank,
 
 	if (step->from != GT_TRACE_NONE)
 		me->waits_ns[step->from] += step->begin_ns - step->since_ns;
-	if (me->nsteps == me->size && !gt_trace_grow(me))
-		me->ndropped++;
-	else
-		me->steps[me->nsteps++] = *step;
+	gt_trace_keep(me, step);
 }
 
 void gt_trace_sent(struct gt_trace *trace, uint32_t rank, uint32_t to,

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 struct gt_err;
+struct gt_world;
 
 enum { GT_TRACE_NONE = UINT32_MAX }; /* no rank */
 
@@ -48,11 +49,22 @@ struct gt_trace {
 int gt_trace_new(uint32_t nranks, struct gt_trace **trace, struct gt_err *err);
 void gt_trace_free(struct gt_trace *trace); /* NULL is allowed */
 
+/* A step that is part of no sum yet, or of those that were added before. */
+void gt_trace_keep(struct gt_trace_rank *rank,
+		   const struct gt_trace_step *step);
+
 /* For the rank's own thread. */
 void gt_trace_add(struct gt_trace *trace, uint32_t rank,
 		  const struct gt_trace_step *step);
 void gt_trace_sent(struct gt_trace *trace, uint32_t rank, uint32_t to,
 		   const struct gt_trace_step *step);
+
+/*
+ * A meeting: process 0 gets what all others have recorded, on its clock.  On
+ * one host that is everybody's; of others it is as exact as a meeting.
+ */
+int gt_trace_gather(struct gt_trace *trace, struct gt_world *world,
+		    struct gt_err *err);
 
 /*
  * The link with the lowest rate while it was busy, of those that carried

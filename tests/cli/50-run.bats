@@ -294,27 +294,35 @@ root at rank 2, the 'broadcast' at rank 1"
 	[ "$status" -eq 0 ]
 }
 
+# Of a ring of 8 on 1 MiB: each element goes 14 times over some link.
+whole_trace() { # FILE
+	[ "$(jq '[.otherData.links[].bytes] | add' "$1")" -eq \
+		$((14 * 1048576)) ] || return
+	[ "$(jq '[.traceEvents[] | select(.cat == "move" and .args.to) |
+		.args.bytes] | add' "$1")" -eq $((14 * 1048576)) ] || return
+	# All ranks have their name, and nothing goes back in time.
+	[ "$(jq '[.traceEvents[] | select(.name == "process_name")] | length' \
+		"$1")" -eq 8 ] || return
+	[ "$(jq '[.traceEvents[] | select(.ph == "X" and
+		(.dur < 0 or .ts < 0))] | length' "$1")" -eq 0 ] || return
+	[ "$(jq '.otherData.steps_dropped' "$1")" -eq 0 ] || return
+	# The named link is the slowest of the list.
+	jq -e '.otherData | .slowest_link as $s | (.links | min_by(.gbs)) |
+		.from == $s.from and .to == $s.to' "$1"
+}
+
 @test "a trace has every step, and all bytes of every link" {
 	command -v jq >/dev/null || skip "no jq"
 	ring_plan
 	trace=$BATS_TEST_TMPDIR/trace.json
-	run_split host -b 1M -e 1M -n 1 -w 0 --coll allreduce --trace "$trace"
-	[ "$status" -eq 0 ]
-	[[ $err == "gtopo run: the slowest link: rank "*" GB/s while it "* ]]
-	# In a ring of 8 each element goes 14 times over some link.
-	[ "$(jq '[.otherData.links[].bytes] | add' "$trace")" -eq \
-		$((14 * 1048576)) ]
-	[ "$(jq '[.traceEvents[] | select(.cat == "move" and .args.to) |
-		.args.bytes] | add' "$trace")" -eq $((14 * 1048576)) ]
-	# All ranks have their name, and nothing goes back in time.
-	[ "$(jq '[.traceEvents[] | select(.name == "process_name")] | length' \
-		"$trace")" -eq 8 ]
-	[ "$(jq '[.traceEvents[] | select(.ph == "X" and
-		(.dur < 0 or .ts < 0))] | length' "$trace")" -eq 0 ]
-	[ "$(jq '.otherData.steps_dropped' "$trace")" -eq 0 ]
-	# The named link is the slowest of the list.
-	jq -e '.otherData | .slowest_link as $s | (.links | min_by(.gbs)) |
-		.from == $s.from and .to == $s.to' "$trace"
+	for procs in 1 3; do
+		rm -f "$trace"
+		run_split host -b 1M -e 1M -n 1 -w 0 --coll allreduce \
+			--procs $procs --trace "$trace"
+		[ "$status" -eq 0 ]
+		[[ $err == *"gtopo run: the slowest link: rank "*" GB/s while it "* ]]
+		whole_trace "$trace"
+	done
 }
 
 @test "a trace that cannot be written is told" {

@@ -171,8 +171,6 @@ by_hand() {
 	grep -q '^# Out of bounds values : N/A$' <<<"$out"
 	host --procs 2 --link null -b 64K -e 64K --coll allreduce --json |
 		jq -e '.wrong == null and .rows[0].wrong == null'
-	run_split host --procs 2 -b 4K -e 4K --trace "$plan.trace"
-	want 2 "gtopo run: --trace: the times are one process's; leave the others out"
 	run_split host --procs 2 --link null --soak 1s
 	want 2 "gtopo run: --soak checks data, and --link null carries none"
 }
