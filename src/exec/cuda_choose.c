@@ -34,6 +34,8 @@ uint32_t gt_cuda_row_workers(const struct gt_engine *engine,
 	uint32_t n = engine->processors < all ? engine->processors : all;
 
 	n /= row->nchannels * lanes;
+	if (!n)
+		n = 1;
 	if (engine->config.workers)
 		return engine->config.workers;
 	return row->workers && row->workers < n ? row->workers : n;
