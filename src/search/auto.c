@@ -323,3 +323,20 @@ int gt_auto_choose(struct gt_plan **plans, uint32_t n, uint32_t *best,
 	a.rows[a.nrows++] = main;
 	return gt_auto_run(&a, err);
 }
+
+int gt_auto_take(struct gt_auto_tries *tries, struct gt_plan **plan,
+		 struct gt_err *err)
+{
+	int rc = tries->rc;
+
+	if (tries->n && (!rc || rc == GT_ENO))
+		rc = gt_auto_choose(tries->plans, tries->n, &tries->best, err);
+	else
+		gt_err_set(err, rc, tries->why.where, "%s", tries->why.text);
+	for (uint32_t i = 0; i < tries->n; i++)
+		if (rc || i != tries->best)
+			gt_plan_free(tries->plans[i]);
+	if (!rc)
+		*plan = tries->plans[tries->best];
+	return rc;
+}

@@ -11,8 +11,19 @@
 
 #include <stdint.h>
 
-struct gt_err;
+#include "base/err.h"
+
 struct gt_plan;
+
+/* What was tried in turn, and what the last one said. */
+enum { GT_AUTO_TRIES = 4 };
+struct gt_auto_tries {
+	struct gt_plan *plans[GT_AUTO_TRIES];
+	uint32_t n;
+	uint32_t best; /* gt_auto_take(): the one that was taken */
+	int rc;
+	struct gt_err why;
+};
 
 /*
  * Make one of `n` plans (at least one) for the same request: *best, an index,
@@ -20,5 +31,12 @@ struct gt_plan;
  */
 int gt_auto_choose(struct gt_plan **plans, uint32_t n, uint32_t *best,
 		   struct gt_err *err);
+
+/*
+ * The same of tries, whose plans are taken.  The last one's failure is this
+ * one's, unless others have a plan and it merely has none (GT_ENO).
+ */
+int gt_auto_take(struct gt_auto_tries *tries, struct gt_plan **plan,
+		 struct gt_err *err);
 
 #endif

@@ -305,32 +305,19 @@ int gt_hier_search_all(const struct gt_hier_request *request,
 				   struct gt_err *err) = {
 		gt_hier_search, gt_hier_search_rings, gt_hier_search_pairs};
 	enum { GT_HIER_WAYS = sizeof(ways) / sizeof(*ways) };
-	struct gt_plan *plans[GT_HIER_WAYS];
-	uint32_t n = 0, best = 0;
-	struct gt_err why;
-	int rc = GT_OK;
+	struct gt_auto_tries tries = {.n = 0};
 
+	_Static_assert((int)GT_HIER_WAYS <= (int)GT_AUTO_TRIES, "ways to try");
 	for (uint32_t i = gt_coll_is_rooted(request->coll); i < GT_HIER_WAYS;
 	     i++) {
 		if (ways[i] == gt_hier_search_pairs &&
 		    gt_coll_has_blocks(request->coll))
 			continue;
-		gt_err_init(&why);
-		rc = ways[i](request, &plans[n], &why);
-		if (rc && rc != GT_ENO)
+		gt_err_init(&tries.why);
+		tries.rc = ways[i](request, &tries.plans[tries.n], &tries.why);
+		if (tries.rc && tries.rc != GT_ENO)
 			break;
-		n += !rc;
+		tries.n += !tries.rc;
 	}
-	if (n && (!rc || rc == GT_ENO)) {
-		rc = gt_auto_choose(plans, n, &best, err);
-		if (!rc) {
-			*plan = plans[best];
-			plans[best] = NULL;
-		}
-	} else {
-		gt_err_set(err, rc, why.where, "%s", why.text);
-	}
-	for (uint32_t i = 0; i < n; i++)
-		gt_plan_free(plans[i]);
-	return rc;
+	return gt_auto_take(&tries, plan, err);
 }

@@ -155,42 +155,37 @@ static int gt_search_all(const struct gt_request *request,
 			 struct gt_plan **plan, struct gt_search_stats *stats,
 			 struct gt_err *err)
 {
-	struct gt_plan *plans[GT_NSHAPETABLE];
 	struct gt_search_stats took[GT_NSHAPETABLE] = {{0}}, sum = {0};
-	uint32_t n = 0, best;
-	struct gt_err why;
-	int rc = GT_OK;
+	struct gt_auto_tries tries = {.n = 0};
+	int rc;
 
-	gt_err_init(&why);
+	_Static_assert((int)GT_NSHAPETABLE <= (int)GT_AUTO_TRIES,
+		       "shapes to try");
+	gt_err_init(&tries.why);
 	for (size_t i = 0; i < GT_NSHAPETABLE; i++) {
+		struct gt_search_stats *one = &took[tries.n];
+
 		if (!gt_shapes[i]->can(request->coll))
 			continue;
-		gt_err_init(&why);
-		rc = gt_search_shape_plan(request, gt_shapes[i], &plans[n],
-					  &took[n], &why);
-		if (rc && rc != GT_ENO)
+		gt_err_init(&tries.why);
+		tries.rc = gt_search_shape_plan(request, gt_shapes[i],
+						&tries.plans[tries.n], one,
+						&tries.why);
+		if (tries.rc && tries.rc != GT_ENO)
 			break;
-		sum.nrows += took[n].nrows;
-		sum.ncolumns += took[n].ncolumns;
-		sum.nrounds += took[n].nrounds;
-		n += !rc;
+		sum.nrows += one->nrows;
+		sum.ncolumns += one->ncolumns;
+		sum.nrounds += one->nrounds;
+		tries.n += !tries.rc;
 	}
-	if (n && (!rc || rc == GT_ENO)) {
-		rc = gt_auto_choose(plans, n, &best, err);
-		if (!rc) {
-			*plan = plans[best];
-			sum.unlimited = took[best].unlimited;
-			sum.max_equal = took[best].max_equal;
-			sum.equal_bound = took[best].equal_bound;
-			*stats = sum;
-			plans[best] = NULL;
-		}
-	} else {
-		gt_err_set(err, rc, why.where, "%s", why.text);
-	}
-	for (uint32_t i = 0; i < n; i++)
-		gt_plan_free(plans[i]);
-	return rc;
+	rc = gt_auto_take(&tries, plan, err);
+	if (rc)
+		return rc;
+	sum.unlimited = took[tries.best].unlimited;
+	sum.max_equal = took[tries.best].max_equal;
+	sum.equal_bound = took[tries.best].equal_bound;
+	*stats = sum;
+	return GT_OK;
 }
 
 /* Over the routes that other shapes would use. */
