@@ -207,7 +207,15 @@ static void gt_tcp_enter(void *arg, struct gt_wire *wire,
 		close(fd);
 }
 
-/* The process of the higher number knocks. */
+static int64_t gt_tcp_deadline_ns(const struct gt_link *link)
+{
+	int64_t limit_ns = gt_world_timeout_ns(link->config.world);
+
+	return gt_clock_ns() +
+	       (limit_ns < gt_tcp_limit_ns ? limit_ns : gt_tcp_limit_ns);
+}
+
+/* The process of the higher number knocks, unless the job ends meanwhile. */
 static int gt_tcp_knock(struct gt_link *link, struct gt_tcp_peer *peer,
 			uint32_t index, struct gt_err *err)
 {
@@ -218,10 +226,16 @@ static int gt_tcp_knock(struct gt_link *link, struct gt_tcp_peer *peer,
 		.size = link->nprocesses,
 		.index = index,
 	};
+	const struct gt_net_patience patience = {gt_tcp_deadline_ns(link),
+						 gt_world_end_word(world)};
+	struct gt_err why;
 	int fd, rc;
 
+	gt_err_init(&why);
 	rc = gt_door_knock(&peer->address, gt_world_secret(world), &answer,
-			   gt_clock_ns() + gt_tcp_limit_ns, &fd, err);
+			   &patience, &fd, &why);
+	if (rc && !gt_world_failed(world, err))
+		return gt_err_set(err, rc, NULL, "%s", why.text);
 	if (rc)
 		return rc;
 	return gt_tcp_keep(link, peer, index, fd) ? GT_OK : gt_err_nomem(err);
@@ -233,7 +247,7 @@ static int gt_tcp_await(struct gt_link *link, const struct gt_tcp_peer *peer,
 {
 	struct gt_world *world = link->config.world;
 	struct pollfd polls[GT_DOOR_GUESTS + 1];
-	int64_t deadline_ns = gt_clock_ns() + gt_tcp_limit_ns;
+	int64_t deadline_ns = gt_tcp_deadline_ns(link);
 	int rc = GT_OK;
 
 	while (!rc && !peer->sockets[index]) {

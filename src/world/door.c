@@ -138,17 +138,20 @@ void gt_door_serve(struct gt_door *door, gt_door_enter *enter, void *arg)
 }
 
 /* Read exactly `len` bytes; 0 when the other side hangs up or it is late. */
-static int gt_knock_read(int fd, void *bytes, size_t len, int64_t deadline_ns)
+static int gt_knock_read(int fd, void *bytes, size_t len,
+			 const struct gt_net_patience *patience)
 {
 	struct pollfd wait = {.fd = fd, .events = POLLIN};
-	int64_t left_ms;
 	size_t at = 0;
 	ssize_t got;
+	int nap_ms;
 
 	while (at < len) {
-		left_ms = (deadline_ns - gt_clock_ns()) / 1000000;
-		if (left_ms <= 0 || poll(&wait, 1, (int)left_ms) < 1)
+		nap_ms = gt_net_nap_ms(patience);
+		if (!nap_ms)
 			return 0;
+		if (poll(&wait, 1, nap_ms) < 1)
+			continue;
 		got = recv(fd, (char *)bytes + at, len - at, MSG_DONTWAIT);
 		if (!got || (got < 0 && errno != EAGAIN && errno != EINTR))
 			return 0;
@@ -165,7 +168,7 @@ enum gt_knock {
 
 static enum gt_knock gt_knock_once(int fd, const struct gt_secret *secret,
 				   const struct gt_auth_answer *who,
-				   int64_t deadline_ns)
+				   const struct gt_net_patience *patience)
 {
 	struct gt_auth_answer answer = {.kind = htonl(who->kind),
 					.rank = htonl(who->rank),
@@ -174,14 +177,14 @@ static enum gt_knock gt_knock_once(int fd, const struct gt_secret *secret,
 	struct gt_auth_greeting greeting;
 	struct gt_auth_proof proof;
 
-	if (!gt_knock_read(fd, &greeting, sizeof(greeting), deadline_ns))
+	if (!gt_knock_read(fd, &greeting, sizeof(greeting), patience))
 		return GT_KNOCK_AWAY;
 	if (!gt_auth_check_greeting(&greeting))
 		return GT_KNOCK_FOREIGN;
 	if (!gt_auth_answer(secret, &greeting, &answer) ||
 	    send(fd, &answer, sizeof(answer), MSG_NOSIGNAL) !=
 		    (ssize_t)sizeof(answer) ||
-	    !gt_knock_read(fd, &proof, sizeof(proof), deadline_ns))
+	    !gt_knock_read(fd, &proof, sizeof(proof), patience))
 		return GT_KNOCK_AWAY;
 	return gt_auth_check_proof(secret, &greeting, &answer, &proof)
 		       ? GT_KNOCK_OPEN
@@ -190,8 +193,9 @@ static enum gt_knock gt_knock_once(int fd, const struct gt_secret *secret,
 
 int gt_door_knock(const struct gt_net_address *address,
 		  const struct gt_secret *secret,
-		  const struct gt_auth_answer *answer, int64_t deadline_ns,
-		  int *out, struct gt_err *err)
+		  const struct gt_auth_answer *answer,
+		  const struct gt_net_patience *patience, int *out,
+		  struct gt_err *err)
 {
 	struct timespec nap = {0, 50000000};
 	enum gt_knock knock = GT_KNOCK_AWAY;
@@ -199,17 +203,17 @@ int gt_door_knock(const struct gt_net_address *address,
 	int rc, fd;
 
 	do {
-		rc = gt_net_connect(address, deadline_ns, &fd, err);
+		rc = gt_net_connect(address, patience, &fd, err);
 		if (rc)
 			return rc;
-		knock = gt_knock_once(fd, secret, answer, deadline_ns);
+		knock = gt_knock_once(fd, secret, answer, patience);
 		if (knock == GT_KNOCK_OPEN) {
 			*out = fd;
 			return GT_OK;
 		}
 		close(fd);
 		nanosleep(&nap, NULL);
-	} while (knock == GT_KNOCK_AWAY && gt_clock_ns() < deadline_ns);
+	} while (knock == GT_KNOCK_AWAY && gt_net_nap_ms(patience));
 	gt_net_text(address, text);
 	return gt_err_set(err, GT_ESYS, NULL,
 			  knock == GT_KNOCK_AWAY

@@ -20,6 +20,7 @@
 
 struct gt_err;
 struct gt_net_address;
+struct gt_net_patience;
 
 enum { GT_DOOR_GUESTS = 256 };
 
@@ -57,13 +58,14 @@ uint32_t gt_door_polls(const struct gt_door *door, struct pollfd *polls);
 void gt_door_serve(struct gt_door *door, gt_door_enter *enter, void *arg);
 
 /*
- * The other side: connect, answer, and see the proof, before deadline_ns.
+ * The other side: connect, answer, and see the proof, as long as that may take.
  * answer: kind, rank, size and index are set, in host order.  Knocks again
  * when it is turned away.
  */
 int gt_door_knock(const struct gt_net_address *address,
 		  const struct gt_secret *secret,
-		  const struct gt_auth_answer *answer, int64_t deadline_ns,
-		  int *fd, struct gt_err *err);
+		  const struct gt_auth_answer *answer,
+		  const struct gt_net_patience *patience, int *fd,
+		  struct gt_err *err);
 
 #endif

@@ -48,6 +48,13 @@ static void gt_world_hear(struct gt_world *world, const struct gt_frame *frame)
 	pthread_cond_broadcast(&world->changed);
 }
 
+/* Whoever waits for it at a meeting is to see. */
+static void gt_world_leaves(struct gt_world *world, struct gt_member *member)
+{
+	member->state = GT_MEMBER_LEFT;
+	pthread_cond_broadcast(&world->changed);
+}
+
 static void gt_world_frame(struct gt_world *world, uint32_t rank,
 			   const struct gt_frame *frame)
 {
@@ -57,7 +64,7 @@ static void gt_world_frame(struct gt_world *world, uint32_t rank,
 	if (frame->type == GT_FRAME_BEAT)
 		member->progress = frame->seq;
 	else if (frame->type == GT_FRAME_BYE)
-		member->state = GT_MEMBER_LEFT;
+		gt_world_leaves(world, member);
 	else if (frame->type == GT_FRAME_ABORT)
 		gt_world_fail(world, "%.*s", (int)frame->bytes, frame->payload);
 	else if (frame->type == GT_FRAME_PART && root && !member->has_part)

@@ -21,6 +21,7 @@
 enum {
 	GT_NET_BACKLOG = 1024,
 	GT_NET_RETRY_NS = 20000000,
+	GT_NET_NAP_MS = 50,
 };
 
 /* Does the list, behind its mark if it has one, name this interface? */
@@ -240,14 +241,22 @@ void gt_net_limit_unsent(int fd, unsigned int bytes)
 	setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &bytes, sizeof(bytes));
 }
 
+int gt_net_nap_ms(const struct gt_net_patience *patience)
+{
+	int64_t left_ms = (patience->deadline_ns - gt_clock_ns()) / 1000000;
+
+	if (left_ms <= 0 || (patience->stop && atomic_load(patience->stop)))
+		return 0;
+	return left_ms < GT_NET_NAP_MS ? (int)left_ms : GT_NET_NAP_MS;
+}
+
 /* One attempt; 0 or an errno. */
-static int gt_net_try(const struct gt_net_address *address, int64_t deadline_ns,
-		      int *out)
+static int gt_net_try(const struct gt_net_address *address,
+		      const struct gt_net_patience *patience, int *out)
 {
 	const struct sockaddr *name = (const void *)&address->storage;
 	struct pollfd wait = {.events = POLLOUT};
-	int64_t left_ms;
-	int error = 0;
+	int error = 0, nap_ms;
 	socklen_t len = sizeof(error);
 	int fd = socket(name->sa_family, SOCK_STREAM, 0);
 
@@ -258,10 +267,13 @@ static int gt_net_try(const struct gt_net_address *address, int64_t deadline_ns,
 	if (connect(fd, name, address->len))
 		error = errno;
 	if (error == EINPROGRESS) {
-		left_ms = (deadline_ns - gt_clock_ns()) / 1000000;
 		error = ETIMEDOUT;
-		if (left_ms > 0 && poll(&wait, 1, (int)left_ms) == 1)
-			getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &len);
+		while ((nap_ms = gt_net_nap_ms(patience)))
+			if (poll(&wait, 1, nap_ms) == 1) {
+				getsockopt(fd, SOL_SOCKET, SO_ERROR, &error,
+					   &len);
+				break;
+			}
 	}
 	if (error)
 		close(fd);
@@ -270,19 +282,20 @@ static int gt_net_try(const struct gt_net_address *address, int64_t deadline_ns,
 	return error;
 }
 
-int gt_net_connect(const struct gt_net_address *address, int64_t deadline_ns,
-		   int *fd, struct gt_err *err)
+int gt_net_connect(const struct gt_net_address *address,
+		   const struct gt_net_patience *patience, int *fd,
+		   struct gt_err *err)
 {
 	struct timespec nap = {0, GT_NET_RETRY_NS};
 	char text[GT_NET_NAME_MAX];
 	int error;
 
 	do {
-		error = gt_net_try(address, deadline_ns, fd);
+		error = gt_net_try(address, patience, fd);
 		if (!error)
 			return GT_OK;
 		nanosleep(&nap, NULL);
-	} while (gt_clock_ns() < deadline_ns);
+	} while (gt_net_nap_ms(patience));
 	gt_net_text(address, text);
 	return gt_err_set(err, GT_ESYS, NULL, "cannot connect to '%s': %s",
 			  text, strerror(error));

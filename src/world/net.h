@@ -9,6 +9,7 @@
 #ifndef GT_WORLD_NET_H
 #define GT_WORLD_NET_H
 
+#include <stdatomic.h>
 #include <stdint.h>
 #include <sys/socket.h>
 
@@ -42,12 +43,22 @@ void gt_net_text(const struct gt_net_address *address,
 /* Listen there (port 0: any free one); *address gets the port.  The socket. */
 int gt_net_listen(struct gt_net_address *address, int *fd, struct gt_err *err);
 
+/* How long to try: until then on the monotonic clock, or until *stop is set. */
+struct gt_net_patience {
+	int64_t deadline_ns;
+	const _Atomic int *stop; /* NULL: nobody says so */
+};
+
+/* How long it may be slept at a time, in ms; 0: it is over. */
+int gt_net_nap_ms(const struct gt_net_patience *patience);
+
 /*
- * Connect, again and again until deadline_ns of the monotonic clock: the
- * other side may not have started yet.  The socket never blocks.
+ * Connect, again and again: the other side may not have started yet.  The
+ * socket never blocks.
  */
-int gt_net_connect(const struct gt_net_address *address, int64_t deadline_ns,
-		   int *fd, struct gt_err *err);
+int gt_net_connect(const struct gt_net_address *address,
+		   const struct gt_net_patience *patience, int *fd,
+		   struct gt_err *err);
 
 /* Have both the same host's address, whatever their ports are? */
 int gt_net_is_same(const struct gt_net_address *a,

@@ -1,6 +1,7 @@
 #include "world/world.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,13 +54,24 @@ static void gt_world_call_members(struct gt_world *world)
 	}
 }
 
+/* Takes the listening socket, also where it fails. */
 static struct gt_world *gt_world_new(const struct gt_world_config *config)
 {
 	struct gt_world *world = calloc(1, sizeof(*world));
+	int has_door = !config->rank && config->size > 1;
 	pthread_condattr_t attr;
 
-	if (!world)
+	if (world)
+		world->members = calloc(config->size, sizeof(*world->members));
+	if (world && has_door)
+		world->door = calloc(1, sizeof(*world->door));
+	if (!world || !world->members || (has_door && !world->door)) {
+		if (!config->rank && config->listen_fd >= 0)
+			close(config->listen_fd);
+		free(world ? world->members : NULL);
+		free(world);
 		return NULL;
+	}
 	world->config = *config;
 	pthread_mutex_init(&world->mutex, NULL);
 	pthread_condattr_init(&attr);
@@ -67,19 +79,15 @@ static struct gt_world *gt_world_new(const struct gt_world_config *config)
 	pthread_cond_init(&world->changed, &attr);
 	pthread_condattr_destroy(&attr);
 	world->nhere = 1;
-	world->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-	world->members = calloc(config->size, sizeof(*world->members));
-	if (!config->rank && config->size > 1)
-		world->door = calloc(1, sizeof(*world->door));
-	if (world->wake_fd < 0 || !world->members ||
-	    (!config->rank && config->size > 1 && !world->door)) {
-		gt_world_free(world);
-		return NULL;
-	}
 	gt_world_call_members(world);
 	if (world->door)
 		gt_door_init(world->door, config->listen_fd,
 			     &world->config.secret);
+	world->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	if (world->wake_fd < 0) {
+		gt_world_free(world);
+		return NULL;
+	}
 	return world;
 }
 
@@ -89,10 +97,12 @@ static int gt_world_join(struct gt_world *world, struct gt_err *err)
 	struct gt_auth_answer answer = {.kind = GT_DOOR_CONTROL,
 					.rank = config->rank,
 					.size = config->size};
+	const struct gt_net_patience patience = {
+		gt_clock_ns() + config->timeout_ns, NULL};
 	int fd, rc;
 
 	rc = gt_door_knock(&config->address, &config->secret, &answer,
-			   gt_clock_ns() + config->timeout_ns, &fd, err);
+			   &patience, &fd, err);
 	if (rc)
 		return rc;
 	gt_wire_init(&world->members[0].wire, fd);
@@ -176,7 +186,9 @@ int gt_world_open(const struct gt_world_config *config, struct gt_world **out,
 	int rc;
 
 	if (!world)
-		return gt_err_nomem(err);
+		return gt_err_set(err, GT_ESYS, NULL,
+				  "no memory or no file for a job: %s",
+				  strerror(errno));
 	rc = config->rank ? gt_world_join(world, err) : GT_OK;
 	if (!rc)
 		rc = gt_thread_start(&world->thread, gt_world_main, world, err);
@@ -272,6 +284,19 @@ static void gt_world_tell(struct gt_world *world, const void *bytes, size_t len)
 		gt_world_fail(world, "out of memory");
 }
 
+/* Is the job over?  Who has left comes to no meeting any more. */
+static int gt_world_is_off(struct gt_world *world)
+{
+	const struct gt_member *member;
+
+	for (uint32_t r = gt_world_first(world); r < gt_world_end(world); r++) {
+		member = &world->members[r];
+		if (member->state == GT_MEMBER_LEFT && !member->has_part)
+			gt_world_fail(world, "%s has left", member->called);
+	}
+	return atomic_load(&world->failed);
+}
+
 int gt_world_meet(struct gt_world *world, const void *bytes, size_t len,
 		  struct gt_world_part *parts, struct gt_err *err)
 {
@@ -284,7 +309,7 @@ int gt_world_meet(struct gt_world *world, const void *bytes, size_t len,
 	world->meeting++;
 	gt_world_tell(world, bytes, len);
 	gt_world_wake(world);
-	while (world->heard < world->meeting && !atomic_load(&world->failed))
+	while (world->heard < world->meeting && !gt_world_is_off(world))
 		pthread_cond_wait(&world->changed, &world->mutex);
 	if (!atomic_load(&world->failed) && parts &&
 	    !gt_world_parts(world, parts))
@@ -369,6 +394,11 @@ int gt_world_speaks(const struct gt_world *world)
 {
 	return gt_world_is_root(world) ||
 	       (world->orphan && world->config.rank == 1);
+}
+
+const _Atomic int *gt_world_end_word(const struct gt_world *world)
+{
+	return &world->failed;
 }
 
 int gt_world_failed(struct gt_world *world, struct gt_err *err)

@@ -97,6 +97,9 @@ int gt_world_speaks(const struct gt_world *world);
 /* GT_OK, or GT_ESYS and why the job has ended; cheap. */
 int gt_world_failed(struct gt_world *world, struct gt_err *err);
 
+/* A word that is not 0 as soon as the job has ended; lives with the world. */
+const _Atomic int *gt_world_end_word(const struct gt_world *world);
+
 /* A number that changes while this process gets on with its work. */
 void gt_world_progress(struct gt_world *world, uint64_t progress);
 

@@ -2,9 +2,13 @@
 #include "test.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -13,6 +17,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "world/auth.h"
+#include "world/door.h"
 #include "world/net.h"
 #include "world/world.h"
 
@@ -229,6 +234,98 @@ static int part_fault(struct gt_world *world, struct gt_err *err)
 	return rc == GT_ESYS && strstr(err->text, name) ? rc : GT_ENO;
 }
 
+/* One leaves as if all was over, and the others have something to tell. */
+static int part_leave(struct gt_world *world, struct gt_err *err)
+{
+	char name[32];
+	int rc = gt_world_meet(world, NULL, 0, NULL, err);
+
+	if (rc || gt_world_rank(world) == culprit)
+		return rc;
+	rc = gt_world_meet(world, NULL, 0, NULL, err);
+	snprintf(name, sizeof(name), "process %u (p%u) has left", culprit,
+		 culprit);
+	return rc == GT_ESYS && strstr(err->text, name) ? rc : GT_ENO;
+}
+
+static void test_left(void **state)
+{
+	struct job job;
+
+	(void)state;
+	for (culprit = 0; culprit < 3; culprit += 2) {
+		job_prepare(&job, 3, 40000000000);
+		job_start(&job, part_leave);
+		job_wait(&job);
+		for (uint32_t r = 0; r < job.size; r++)
+			assert_int_equal(job.status[r],
+					 r == culprit ? 0 : -GT_ESYS);
+		assert_true(job.took_ns < 20000000000);
+	}
+}
+
+/* What cannot be opened closes what it was given, and nothing else. */
+static void test_no_files(void **state)
+{
+	struct rlimit limit, none;
+	struct gt_world *world;
+	struct job job;
+	struct gt_err err;
+
+	(void)state;
+	gt_err_init(&err);
+	job_prepare(&job, 2, 1000000000);
+	assert_return_code(getrlimit(RLIMIT_NOFILE, &limit), errno);
+	none = limit;
+	none.rlim_cur = 0;
+	assert_return_code(setrlimit(RLIMIT_NOFILE, &none), errno);
+	assert_int_equal(gt_world_open(&job.config, &world, &err), GT_ESYS);
+	assert_return_code(setrlimit(RLIMIT_NOFILE, &limit), errno);
+	assert_non_null(strstr(err.text, "Too many open files"));
+	assert_int_equal(fcntl(job.config.listen_fd, F_GETFD), -1);
+	assert_int_not_equal(fcntl(0, F_GETFD), -1);
+}
+
+static _Atomic int job_is_over;
+
+static void *end_job(void *arg)
+{
+	struct timespec nap = {0, 200000000};
+
+	(void)arg;
+	nanosleep(&nap, NULL);
+	atomic_store(&job_is_over, 1);
+	return NULL;
+}
+
+/* Nobody is there, or somebody who says nothing: until the job has ended. */
+static void test_knock_no_longer(void **state)
+{
+	const struct gt_auth_answer answer = {.kind = GT_DOOR_DATA};
+	struct gt_net_patience patience = {0, &job_is_over};
+	int64_t begin_ns = gt_clock_ns();
+	struct job job;
+	pthread_t thread;
+	int fd;
+
+	(void)state;
+	job_prepare(&job, 2, 1000000000);
+	patience.deadline_ns = begin_ns + 60000000000;
+	for (int silent = 1; silent >= 0; silent--) {
+		atomic_store(&job_is_over, 0);
+		assert_false(pthread_create(&thread, NULL, end_job, NULL));
+		assert_int_equal(gt_door_knock(&job.config.address,
+					       &job.config.secret, &answer,
+					       &patience, &fd, NULL),
+				 GT_ESYS);
+		assert_int_equal(atomic_load(&job_is_over), 1);
+		pthread_join(thread, NULL);
+		if (silent)
+			close(job.config.listen_fd);
+	}
+	assert_true(gt_clock_ns() - begin_ns < 30000000000);
+}
+
 /*
  * Silence shows after three quarters of the limit, which has to be more than
  * what a busy machine keeps a process waiting; all else shows at once.
@@ -423,6 +520,9 @@ int main(void)
 		cmocka_unit_test(test_killed),
 		cmocka_unit_test(test_stopped),
 		cmocka_unit_test(test_gave_up),
+		cmocka_unit_test(test_left),
+		cmocka_unit_test(test_no_files),
+		cmocka_unit_test(test_knock_no_longer),
 		cmocka_unit_test(test_one_never_comes),
 		cmocka_unit_test(test_strangers_change_nothing),
 		cmocka_unit_test(test_wrong_secret),
