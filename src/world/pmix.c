@@ -202,10 +202,13 @@ static int gt_pmix_use(struct gt_pmix *pmix, const char *iface,
 		gt_pmix_number(pmix, PMIX_LOCAL_SIZE, PMIX_RANK_WILDCARD);
 	launch->local_rank =
 		gt_pmix_number(pmix, PMIX_LOCAL_RANK, pmix->self.rank);
-	rc = config->rank < config->size
-		     ? gt_pmix_exchange(pmix, iface, config, err)
-		     : gt_err_set(err, GT_ESYS, NULL,
-				  "PMIx does not know how large the job is");
+	if (config->rank >= config->size)
+		rc = gt_err_set(err, GT_ESYS, NULL,
+				"PMIx does not know how large the job is");
+	else /* whoever is alone listens to nobody */
+		rc = config->size > 1
+			     ? gt_pmix_exchange(pmix, iface, config, err)
+			     : GT_OK;
 	pmix->finalize(NULL, 0);
 	return rc;
 }

@@ -473,6 +473,18 @@ four_children() {
 		--device host -b 1 -e 64K -f 16 -n 2 -w 1
 	[ "$status" -eq 0 ]
 	grep -q '^# Out of bounds values : 0 OK$' <<<"$out"
+	# A job of one process listens to nobody.
+	command -v ss >/dev/null || skip "no ss (Debian: iproute2)"
+	mpirun -n 1 "$GTOPO" run --plan "$plan" --device host --soak 4s \
+		>"$plan.out" 2>&1 3>&- &
+	sleep 2
+	pgrep -f "$plan" >"$plan.pids"
+	run ss -Hltnp
+	while read -r pid; do
+		[[ $output != *"(\"gtopo\",pid=$pid,"* ]]
+	done <"$plan.pids"
+	wait $!
+	[ -s "$plan.pids" ]
 }
 
 # Two hosts: network namespaces with their own addresses and a cable.
