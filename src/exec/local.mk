@@ -1,6 +1,7 @@
 # plans to bytes moved: the engine table, the host engine, the reduce loops
 gtopo_core_sources += \
 	%D%/bell.c %D%/bell.h \
+	%D%/bundle.c %D%/bundle.h \
 	%D%/engine.c %D%/engine.h \
 	%D%/fifo.c %D%/fifo.h \
 	%D%/host.h \

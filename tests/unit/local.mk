@@ -1,6 +1,7 @@
 # One program a module: tests/unit/test_<module>.c, named here without ".c".
 unit_tests += \
 	%D%/test_base \
+	%D%/test_bundle \
 	%D%/test_bound \
 	%D%/test_chance \
 	%D%/test_cluster \
