@@ -1,6 +1,6 @@
 /*
- * A thread for every rank, as programs with a process a rank are written: a
- * group of two operations, of which the second takes what the first gives.
+ * A thread for every rank, as programs with a process a rank are written: two
+ * operations, of which the second takes what the first gives.
  *
  *     cc thread-per-rank.c $(pkg-config --cflags --libs gtopo)
  *     ./a.out plan.json
@@ -26,18 +26,15 @@ static int run(struct worker *me, int64_t *input, int64_t *block,
 {
 	int64_t want = (int64_t)me->nranks * (me->nranks - 1) / 2;
 	size_t all = (size_t)COUNT * (size_t)me->nranks;
-	int rc = gtopo_group_start(me->comm, me->rank);
+	int rc;
 
 	for (size_t i = 0; i < all; i++)
 		input[i] = me->rank;
-	if (!rc)
-		rc = gtopo_reducescatter(me->comm, me->rank, input, block,
-					 COUNT, GTOPO_INT64, GTOPO_SUM);
+	rc = gtopo_reducescatter(me->comm, me->rank, input, block, COUNT,
+				 GTOPO_INT64, GTOPO_SUM);
 	if (!rc)
 		rc = gtopo_allgather(me->comm, me->rank, block, output, COUNT,
 				     GTOPO_INT64);
-	if (!rc)
-		rc = gtopo_group_end(me->comm, me->rank);
 	if (!rc)
 		rc = gtopo_wait(me->comm, me->rank, -1);
 	for (size_t i = 0; i < all && !rc; i++)

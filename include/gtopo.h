@@ -184,6 +184,10 @@ GTOPO_API int gtopo_wait(struct gtopo_comm *comm, int rank, int64_t timeout_ms);
  * What a rank calls in between starts together, at the end, or not at all when
  * one of the calls was refused: gtopo_group_end() then returns the error.
  * GTOPO_ALL_RANKS opens and ends the groups of all the process's ranks.
+ *
+ * On GPUs small operations of a group are one launch, on the stream that the
+ * rank has at the end.  They run side by side: none may touch what another one
+ * writes, and all ranks have the same operations in their groups.
  */
 GTOPO_API int gtopo_group_start(struct gtopo_comm *comm, int rank);
 GTOPO_API int gtopo_group_end(struct gtopo_comm *comm, int rank);

@@ -131,15 +131,54 @@ static int gt_async_need(struct gt_engine *engine, const struct gt_request *req,
 		engine, blocks * req->count * gt_dtype_bytes(req->dtype), err);
 }
 
-static int gt_async_enqueue(struct gt_engine *engine,
-			    const struct gt_request *req, struct gt_err *err)
+static int gt_async_launch_all(struct gt_engine *engine,
+			       const struct gt_request *req, struct gt_err *err)
 {
-	struct gt_async_state state = gt_async_enter();
-	int rc = gt_async_need(engine, req, err);
+	int rc = GT_OK;
 
 	for (uint32_t r = engine->group.first; !rc && r < engine->group.end;
 	     r++)
 		rc = gt_async_launch(engine, req, r, err);
+	return rc;
+}
+
+/* Requests of a group are in no order: those that share launches come last. */
+static int gt_async_group(struct gt_engine *engine,
+			  const struct gt_request *reqs, uint32_t n,
+			  struct gt_err *err)
+{
+	struct gt_cuda_bundle bundle = {.n = 0};
+	int rc = GT_OK;
+
+	for (uint32_t i = 0; !rc && i < n; i++) {
+		rc = gt_async_need(engine, &reqs[i], err);
+		if (rc)
+			break;
+		if (!gt_cuda_bundle_takes(engine, &reqs[i])) {
+			rc = gt_async_launch_all(engine, &reqs[i], err);
+			continue;
+		}
+		gt_cuda_bundle_add(engine, &bundle, &reqs[i]);
+		if (bundle.n == GT_GROUP_OPS)
+			rc = gt_cuda_bundle_flush(engine, &bundle, err);
+	}
+	return rc ? rc : gt_cuda_bundle_flush(engine, &bundle, err);
+}
+
+static int gt_async_enqueue(struct gt_engine *engine,
+			    const struct gt_request *reqs, uint32_t n,
+			    struct gt_err *err)
+{
+	struct gt_async_state state = gt_async_enter();
+	int rc;
+
+	if (n > 1) {
+		rc = gt_async_group(engine, reqs, n, err);
+	} else {
+		rc = gt_async_need(engine, reqs, err);
+		if (!rc)
+			rc = gt_async_launch_all(engine, reqs, err);
+	}
 	if (rc)
 		gt_async_give_up(engine);
 	gt_async_leave(state);

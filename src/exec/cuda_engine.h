@@ -18,6 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "exec/bundle.h"
 #include "exec/engine.h"
 #include "exec/group.h"
 #include "kernels/kernels.h"
@@ -298,6 +299,31 @@ int gt_cuda_flow_replaces(const struct gt_request *req);
 /* One rank's kernel of engine->way; a cudaError_t. */
 int gt_cuda_flow_launch(const struct gt_engine *engine,
 			const struct gt_request *req, uint32_t rank);
+
+/* Of a protocol's mailbox: a sender's box for operations of one parity; and
+ * where a rank's mailbox begins, as a local rank sees it. */
+uint64_t gt_cuda_mail_bytes(int ll128);
+char *gt_cuda_flow_mail(const struct gt_engine *engine, uint32_t viewer,
+			uint32_t rank, int ll128);
+
+/*
+ * cuda_group.c: requests that are launched together.  _takes, behind
+ * gt_cuda_need(): is this one a packet's?  _flush launches those that were
+ * added, on all local ranks, in as few launches as they fit in.
+ */
+struct gt_cuda_bundle {
+	const struct gt_request *reqs[GT_GROUP_OPS];
+	struct gt_bundle_op ops[GT_GROUP_OPS];
+	uint32_t n;
+};
+
+int gt_cuda_bundle_takes(const struct gt_engine *engine,
+			 const struct gt_request *req);
+void gt_cuda_bundle_add(const struct gt_engine *engine,
+			struct gt_cuda_bundle *bundle,
+			const struct gt_request *req);
+int gt_cuda_bundle_flush(struct gt_engine *engine,
+			 struct gt_cuda_bundle *bundle, struct gt_err *err);
 
 /* The same by copy engines. */
 int gt_cuda_ce_launch(const struct gt_engine *engine,

@@ -87,10 +87,15 @@ static uint64_t gt_part_bytes(int ll128)
 	return ll128 ? GT_CUDA_LL128_PART_BYTES : GT_CUDA_LL_PART_BYTES;
 }
 
+uint64_t gt_cuda_mail_bytes(int ll128)
+{
+	return 2 * gt_part_bytes(ll128);
+}
+
 /* Both of a rank's mailboxes: for every parity and rank two parts. */
 static uint64_t gt_mail_bytes(const struct gt_engine *engine, int ll128)
 {
-	return 4 * gt_part_bytes(ll128) * engine->plan->nranks;
+	return 2 * gt_cuda_mail_bytes(ll128) * engine->plan->nranks;
 }
 
 int gt_cuda_flow_fits(const struct gt_engine *engine,
@@ -107,8 +112,8 @@ int gt_cuda_flow_fits(const struct gt_engine *engine,
 	return (bytes + data - 1) / data <= room / GT_PACKET_CHUNK_BYTES;
 }
 
-static char *gt_flow_mail(const struct gt_engine *engine, uint32_t viewer,
-			  uint32_t rank, int ll128)
+char *gt_cuda_flow_mail(const struct gt_engine *engine, uint32_t viewer,
+			uint32_t rank, int ll128)
 {
 	return gt_cuda_reach(engine, GT_CUDA_MAIL, viewer, rank) +
 	       (ll128 ? gt_mail_bytes(engine, 0) : 0);
@@ -117,7 +122,7 @@ static char *gt_flow_mail(const struct gt_engine *engine, uint32_t viewer,
 uint64_t *gt_cuda_flow_flags(const struct gt_engine *engine, uint32_t viewer,
 			     uint32_t rank)
 {
-	char *mail = gt_flow_mail(engine, viewer, rank, 1);
+	char *mail = gt_cuda_flow_mail(engine, viewer, rank, 1);
 
 	return (void *)(mail + gt_mail_bytes(engine, 1));
 }
@@ -147,6 +152,8 @@ static int gt_flow_alloc(struct gt_engine *engine, struct gt_err *err)
 					       me->own);
 		if (done == cudaSuccess)
 			done = cudaStreamSynchronize(me->own);
+		if (done == cudaSuccess)
+			done = (cudaError_t)gt_group_prepare();
 		if (done != cudaSuccess)
 			rc = gt_cuda_fail(engine, r, (int)done,
 					  "allocate counters", err);
@@ -222,13 +229,15 @@ static int gt_launch_packets(const struct gt_engine *engine,
 	struct gt_cuda_span span = gt_cuda_span_of(engine, req, rank, rank);
 	struct gt_packet_args args = {
 		.guard = gt_cuda_guard_of(engine, rank),
-		.flow = gt_cuda_flow_of(engine, req, engine->way.algo, rank),
-		.input = span.input,
-		.output = span.output,
-		.part_bytes = gt_part_bytes(ll128)};
+		.part = {.flow = gt_cuda_flow_of(engine, req, engine->way.algo,
+						 rank),
+			 .input = span.input,
+			 .output = span.output,
+			 .part_bytes = gt_part_bytes(ll128),
+			 .box_bytes = gt_cuda_mail_bytes(ll128)}};
 
 	for (uint32_t r = 0; r < engine->plan->nranks; r++)
-		args.mail[r] = gt_flow_mail(engine, rank, r, ll128);
+		args.mail[r] = gt_cuda_flow_mail(engine, rank, r, ll128);
 	return gt_packet_run(grid, ll128, &args);
 }
 

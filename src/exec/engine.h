@@ -124,15 +124,16 @@ struct gt_message {
  */
 struct gt_async_ops {
 	/*
-	 * Put one collective on the streams and return without waiting for a
-	 * GPU.  Streams may be captured.  What no request before it needed is
+	 * Put n requests, 1 at least, on the streams, the first one's, and
+	 * return without waiting for a GPU.  They are in no order and may run
+	 * side by side.  Streams may be captured.  What no request before it needed is
 	 * allocated and loaded, which may wait for what runs on the GPUs.
 	 * Requests must begin on all streams in the order of their calls.
 	 * After a failure everything enqueued ends by itself and nothing more
 	 * may be enqueued.
 	 */
-	int (*enqueue)(struct gt_engine *engine, const struct gt_request *req,
-		       struct gt_err *err);
+	int (*enqueue)(struct gt_engine *engine, const struct gt_request *reqs,
+		       uint32_t n, struct gt_err *err);
 
 	/*
 	 * What messages need, unless it is there: in several processes a

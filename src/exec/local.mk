@@ -44,6 +44,7 @@ gtopo_core_sources += \
 	%D%/cuda_engine.c %D%/cuda_engine.h \
 	%D%/cuda_exchange.c \
 	%D%/cuda_flow.c \
+	%D%/cuda_group.c \
 	%D%/cuda_map.c \
 	%D%/cuda_run.c \
 	%D%/cuda_program.c \

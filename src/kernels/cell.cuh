@@ -31,6 +31,15 @@ struct gt_slots {
 	uint4 a, b;
 };
 
+/* A warp's place in a flow, the same in all its lanes. */
+struct gt_post_office {
+	const struct gt_kernel_guard *guard;
+	const struct gt_packet_part *part;
+	char *const *mail; /* of each rank */
+	uint32_t lane, warp, warps;
+	uint32_t flag;
+};
+
 static __device__ __forceinline__ uint4 gt_slot_load(const char *at)
 {
 	uint4 v;
@@ -200,43 +209,51 @@ static __device__ __forceinline__ void gt_cell_store(char *block,
 	}
 }
 
+/* What is done to packs of type T; any.cuh has the one for all types. */
+template <class T, class R> struct gt_maker {
+	static __device__ __forceinline__ uint4
+	combine(const struct gt_post_office *, uint4 a, uint4 b)
+	{
+		return gt_combine<T, R>::packs(a, b);
+	}
+
+	static __device__ __forceinline__ uint4
+	divide(const struct gt_post_office *at, uint4 v)
+	{
+		return gt_pack_divide<T>(v, at->part->flow.divide);
+	}
+};
+
 template <class T, class R>
-static __device__ __forceinline__ void gt_cell_reduce(struct gt_cell *to,
-						      struct gt_cell cell,
-						      bool first)
+static __device__ __forceinline__ void gt_cell_reduce(
+	const struct gt_post_office *at, struct gt_cell *to,
+	struct gt_cell cell, bool first)
 {
 #pragma unroll
 	for (int k = 0; k < 2; k++)
 		to->pack[k] = first ? cell.pack[k]
-				    : gt_combine<T, R>::packs(to->pack[k],
+				    : gt_maker<T, R>::combine(at, to->pack[k],
 							      cell.pack[k]);
 }
 
-template <class T>
-static __device__ __forceinline__ void gt_cell_divide(struct gt_cell *cell,
-						      uint32_t n)
+template <class T, class R>
+static __device__ __forceinline__ void gt_cell_divide(
+	const struct gt_post_office *at, struct gt_cell *cell)
 {
 #pragma unroll
 	for (int k = 0; k < 2; k++)
-		cell->pack[k] = gt_pack_divide<T>(cell->pack[k], n);
+		cell->pack[k] = gt_maker<T, R>::divide(at, cell->pack[k]);
 }
-
-/* A warp's place in the flow, the same in all its lanes. */
-struct gt_post_office {
-	const struct gt_packet_args *args;
-	uint32_t lane, warp, warps;
-	uint32_t flag;
-};
 
 /* Where the chunks that rank s writes for rank d lie: part 0, then part 1. */
 static __device__ __forceinline__ char *gt_mailbox(
 	const struct gt_post_office *at, uint32_t d, uint32_t s, uint32_t part)
 {
-	const struct gt_packet_args *args = at->args;
-	uint64_t box = (at->flag & 1) * args->flow.nranks + s;
+	const struct gt_packet_part *mine = at->part;
+	uint64_t box = (at->flag & 1) * mine->flow.nranks + s;
 
-	return args->mail[d] + (box * 2 + part) * args->part_bytes +
-	       at->lane * 16;
+	return at->mail[d] + box * mine->box_bytes + mine->mail_at +
+	       part * mine->part_bytes + at->lane * 16;
 }
 
 template <class P>
@@ -244,7 +261,7 @@ static __device__ __forceinline__ void gt_cell_send(
 	const struct gt_post_office *at, uint32_t d, uint32_t part,
 	uint64_t chunk, struct gt_cell cell)
 {
-	char *to = gt_mailbox(at, d, at->args->flow.me, part) +
+	char *to = gt_mailbox(at, d, at->part->flow.me, part) +
 		   chunk * GT_CHUNK_BYTES;
 	struct gt_slots s = P::wrap(cell, at->lane, at->flag);
 

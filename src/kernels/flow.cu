@@ -3,6 +3,7 @@
  * stores for larger ones, both for one element type.
  */
 #include "kernels/direct.cuh"
+#include "kernels/launch.cuh"
 #include "kernels/packet.cuh"
 #include "kernels/type.cuh"
 
@@ -46,24 +47,6 @@ extern "C" int GT_FOR_TYPE(gt_flow_prepare)(void)
 						   gt_directs_of[op]);
 	}
 	return (int)rc;
-}
-
-/* Set up while the one before still runs: gt_launch_begins(). */
-static int gt_flow_launch(const struct gt_kernel_grid *grid, const void *kernel,
-			  const void *args)
-{
-	struct cudaLaunchConfig_st config = {};
-	struct cudaLaunchAttribute_st overlap = {};
-	void *list[] = {(void *)args};
-
-	overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-	overlap.val.programmaticStreamSerializationAllowed = 1;
-	config.gridDim = dim3(grid->blocks);
-	config.blockDim = dim3(grid->threads);
-	config.stream = grid->stream;
-	config.attrs = &overlap;
-	config.numAttrs = grid->overlaps ? 1 : 0;
-	return (int)cudaLaunchKernelExC(&config, kernel, list);
 }
 
 extern "C" int GT_FOR_TYPE(gt_packet_run)(const struct gt_kernel_grid *grid,

@@ -160,17 +160,57 @@ enum {
 
 /*
  * Flows as packets.  A mailbox holds, for operations of even and of odd
- * number, for each rank that sends, two parts of part_bytes; a flow that does
- * not spread takes both for one.  It begins as zeros and belongs to one
- * protocol.
+ * number, a box for each rank that sends: of two parts; a flow that does not
+ * spread takes both for one.  It begins as zeros and belongs to one protocol.
  */
-struct gt_packet_args {
-	struct gt_kernel_guard guard;
+struct gt_packet_part {
 	struct gt_flow flow;
 	const char *input;
 	char *output;
+	/* A part, the box that it is in, and where it begins there. */
+	uint64_t part_bytes, box_bytes, mail_at;
+	uint32_t dtype, op; /* to a kernel for all of them */
+};
+
+struct gt_packet_args {
+	struct gt_kernel_guard guard;
+	struct gt_packet_part part;
 	char *mail[GT_FLOW_RANKS];
-	uint64_t part_bytes;
+};
+
+enum {
+	GT_GROUP_OPS = 72,   /* at most: arguments are below 4 KiB */
+	GT_GROUP_WARPS = 16, /* per block, at most */
+};
+
+/*
+ * One of several operations that one launch carries as packets.  Sizes are in
+ * bytes, those of the flow too; what it is to the others is in chunks.
+ */
+struct gt_group_op {
+	const char *input;
+	char *output;
+	uint32_t count, end, in_stride, out_stride;
+	uint32_t divide;
+	uint16_t to, from;
+	uint16_t mail;   /* where its chunks begin in a sender's box */
+	uint16_t chunks; /* of a part */
+	uint8_t flags;
+	uint8_t ll128;
+	uint8_t dtype;
+	uint8_t op;
+};
+
+struct gt_group_args {
+	struct gt_kernel_guard guard;
+	char *mail[GT_FLOW_RANKS];
+	uint64_t mail_at[2];   /* ll, ll128: where their mailboxes begin */
+	uint64_t box_bytes[2]; /* of a sender, for operations of one parity */
+	uint32_t me, nranks;
+	uint32_t nops;
+	uint32_t reserved;
+	uint16_t ends[GT_GROUP_OPS]; /* of each operation's warps */
+	struct gt_group_op ops[GT_GROUP_OPS];
 };
 
 /*
@@ -206,6 +246,12 @@ int gt_packet_run(const struct gt_kernel_grid *grid, int ll128,
 		  const struct gt_packet_args *args);
 int gt_direct_run(const struct gt_kernel_grid *grid,
 		  const struct gt_direct_args *args);
+
+/* The same for operations of all types; the grid's type and operator are not
+ * looked at. */
+int gt_group_prepare(void);
+int gt_group_run(const struct gt_kernel_grid *grid,
+		 const struct gt_group_args *args);
 
 enum {
 	GT_EXCHANGE_THREADS = 512,

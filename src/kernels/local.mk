@@ -6,6 +6,7 @@ MOSTLYCLEANFILES += $(wildcard %D%/*.o.d)
 
 if HAVE_CUDA
 gtopo_core_sources += \
+	%D%/any.cuh \
 	%D%/block.cuh \
 	%D%/cell.cuh \
 	%D%/desk.cuh \
@@ -14,7 +15,9 @@ gtopo_core_sources += \
 	%D%/fill.cu \
 	%D%/flag.cuh \
 	%D%/fp8.cuh \
+	%D%/group.cu \
 	%D%/kernels.h \
+	%D%/launch.cuh \
 	%D%/lift.cuh \
 	%D%/module.c \
 	%D%/move.cuh \
@@ -55,7 +58,7 @@ $(gt_flows): %D%/flow-%.o: %D%/flow.cu
 
 # What ptxas says of the kernels for float: registers, shared memory, spills.
 kernel-report:
-	$(AM_V_at)for name in interp flow; do \
+	$(AM_V_at)for name in interp flow group; do \
 		$(NVCC_COMPILE) -DGT_TYPE=FLOAT -Xptxas -v -c \
 			-o kernel-report.o \
 			$(top_srcdir)/src/kernels/$$name.cu 2>&1; \

@@ -34,7 +34,7 @@ static __device__ __forceinline__ bool gt_cells_receive(
 		missing = 0;
 #pragma unroll
 		for (uint32_t i = 0; i < GT_POLL_RANKS; i++) {
-			const char *from = gt_mailbox(at, at->args->flow.me,
+			const char *from = gt_mailbox(at, at->part->flow.me,
 						      s0 + i, part) +
 					   chunk * GT_CHUNK_BYTES;
 
@@ -50,11 +50,11 @@ static __device__ __forceinline__ bool gt_cells_receive(
 								 at->flag))
 					   << i;
 		if (missing &&
-		    !gt_warp_goes_on(&at->args->guard, &wait,
+		    !gt_warp_goes_on(at->guard, &wait,
 				     s0 + __ffs((int)missing) - 1, part))
 			return false;
 	} while (missing);
-	gt_wait_ends(&at->args->guard, &wait);
+	gt_wait_ends(at->guard, &wait);
 #pragma unroll
 	for (uint32_t i = 0; i < GT_POLL_RANKS; i++)
 		cells[i] = P::unwrap(s[i], at->lane);
@@ -81,12 +81,12 @@ template <class T, class P>
 static __device__ __forceinline__ void gt_packets_send_some(
 	const struct gt_post_office *at, uint32_t first, uint64_t c)
 {
-	const struct gt_flow *flow = &at->args->flow;
+	const struct gt_flow *flow = &at->part->flow;
 	struct gt_cell cells[GT_POLL_RANKS], same;
 	uint32_t d[GT_POLL_RANKS];
 
 	if (!flow->in_stride)
-		same = gt_cell_load<T, P>((const char *)at->args->input, c,
+		same = gt_cell_load<T, P>((const char *)at->part->input, c,
 					  flow->to ? flow->count : 0, at->lane);
 #pragma unroll
 	for (uint32_t i = 0; i < GT_POLL_RANKS; i++) {
@@ -100,7 +100,7 @@ static __device__ __forceinline__ void gt_packets_send_some(
 			cells[i] = same;
 		else
 			cells[i] = gt_cell_load<T, P>(
-				(const char *)at->args->input +
+				(const char *)at->part->input +
 					d[i] * flow->in_stride * sizeof(T),
 				c, count, at->lane);
 	}
@@ -115,7 +115,7 @@ template <class T, class P>
 static __device__ __forceinline__ void gt_packets_send(
 	const struct gt_post_office *at)
 {
-	const struct gt_flow *flow = &at->args->flow;
+	const struct gt_flow *flow = &at->part->flow;
 	uint64_t most = gt_chunks<T, P>(flow->count);
 
 	for (uint64_t c = at->warp; c < most; c += at->warps)
@@ -129,10 +129,10 @@ static __device__ __forceinline__ bool gt_cell_gather(
 	const struct gt_post_office *at, uint64_t chunk, uint64_t count,
 	struct gt_cell *sum)
 {
-	const struct gt_flow *flow = &at->args->flow;
+	const struct gt_flow *flow = &at->part->flow;
 	struct gt_cell cells[GT_POLL_RANKS], own;
 
-	own = gt_cell_load<T, P>((const char *)at->args->input +
+	own = gt_cell_load<T, P>((const char *)at->part->input +
 					 flow->me * flow->in_stride * sizeof(T),
 				 chunk, count, at->lane);
 	for (uint32_t s0 = 0; s0 < flow->nranks; s0 += GT_POLL_RANKS) {
@@ -143,12 +143,12 @@ static __device__ __forceinline__ bool gt_cell_gather(
 		for (uint32_t i = 0; i < GT_POLL_RANKS; i++)
 			if (s0 + i < flow->nranks)
 				gt_cell_reduce<T, R>(
-					sum,
+					at, sum,
 					s0 + i == flow->me ? own : cells[i],
 					!(s0 + i));
 	}
 	if (flow->divide)
-		gt_cell_divide<T>(sum, flow->divide);
+		gt_cell_divide<T, R>(at, sum);
 	return true;
 }
 
@@ -156,9 +156,9 @@ template <class T, class R, class P>
 static __device__ __forceinline__ bool gt_packets_reduce(
 	const struct gt_post_office *at)
 {
-	const struct gt_flow *flow = &at->args->flow;
+	const struct gt_flow *flow = &at->part->flow;
 	uint64_t count = gt_flow_count(flow, flow->me);
-	char *out = (char *)at->args->output +
+	char *out = (char *)at->part->output +
 		    flow->me * flow->out_stride * sizeof(T);
 
 	for (uint64_t c = at->warp; c < gt_chunks<T, P>(count);
@@ -182,7 +182,7 @@ template <class T, class P>
 static __device__ __forceinline__ bool gt_packets_put(
 	const struct gt_post_office *at, uint32_t s0, uint32_t part, uint64_t c)
 {
-	const struct gt_flow *flow = &at->args->flow;
+	const struct gt_flow *flow = &at->part->flow;
 	struct gt_cell cells[GT_POLL_RANKS];
 	uint64_t count[GT_POLL_RANKS];
 	uint32_t want = gt_others(flow, s0);
@@ -202,7 +202,7 @@ static __device__ __forceinline__ bool gt_packets_put(
 	for (uint32_t i = 0; i < GT_POLL_RANKS; i++)
 		if (want >> i & 1)
 			gt_cell_store<T, P>(
-				(char *)at->args->output +
+				(char *)at->part->output +
 					(s0 + i) * flow->out_stride * sizeof(T),
 				c, count[i], at->lane, cells[i]);
 	return true;
@@ -212,7 +212,7 @@ template <class T, class P>
 static __device__ __forceinline__ bool gt_packets_receive(
 	const struct gt_post_office *at, uint32_t part)
 {
-	const struct gt_flow *flow = &at->args->flow;
+	const struct gt_flow *flow = &at->part->flow;
 	uint64_t most = gt_chunks<T, P>(flow->count);
 
 	for (uint64_t c = at->warp; c < most; c += at->warps)
@@ -227,10 +227,10 @@ template <class T, class P>
 static __device__ __forceinline__ void gt_packets_own(
 	const struct gt_post_office *at)
 {
-	const struct gt_flow *flow = &at->args->flow;
-	const char *in = (const char *)at->args->input +
+	const struct gt_flow *flow = &at->part->flow;
+	const char *in = (const char *)at->part->input +
 			 flow->me * flow->in_stride * sizeof(T);
-	char *out = (char *)at->args->output +
+	char *out = (char *)at->part->output +
 		    flow->me * flow->out_stride * sizeof(T);
 
 	if (in == out || !(flow->to & flow->from & 1u << flow->me))
@@ -246,7 +246,7 @@ template <class T, class R, class P>
 static __device__ __forceinline__ void gt_packets(
 	const struct gt_post_office *at)
 {
-	uint32_t flags = at->args->flow.flags;
+	uint32_t flags = at->part->flow.flags;
 
 	gt_packets_send<T, P>(at);
 	if (!(flags & GT_FLOW_REDUCE)) {
@@ -268,7 +268,9 @@ __global__ void __launch_bounds__(GT_PACKET_THREADS, 1)
 	if (!gt_guard_passes(&args.guard))
 		return;
 	epoch = gt_epoch_take(args.guard.epoch);
-	at.args = &args;
+	at.guard = &args.guard;
+	at.part = &args.part;
+	at.mail = args.mail;
 	at.lane = threadIdx.x % 32;
 	at.warp = (blockIdx.x * blockDim.x + threadIdx.x) / 32;
 	at.warps = gridDim.x * blockDim.x / 32;

@@ -48,6 +48,7 @@ static void gt_comm_free(struct gtopo_comm *comm)
 	gt_plan_free(comm->plan);
 	free(comm->verified);
 	free(comm->buffers);
+	free(comm->reqs);
 	free(comm->streams);
 	free(comm->ranks);
 	free(comm);
@@ -96,10 +97,9 @@ static int gt_comm_setup(struct gtopo_comm *comm,
 	comm->nranks = comm->plan->nranks;
 	comm->end = comm->nranks;
 	comm->ranks = calloc(comm->nranks, sizeof(*comm->ranks));
-	comm->buffers = calloc(comm->nranks, sizeof(*comm->buffers));
 	comm->streams = calloc(comm->nranks, sizeof(*comm->streams));
 	comm->verified = calloc(comm->nranks, sizeof(*comm->verified));
-	if (!comm->ranks || !comm->buffers || !comm->streams || !comm->verified)
+	if (!comm->ranks || !comm->streams || !comm->verified)
 		return gt_err_nomem(err);
 	for (uint32_t r = 0; r < comm->nranks; r++) {
 		comm->ranks[r].called.last = &comm->ranks[r].called.first;

@@ -40,6 +40,7 @@ struct gt_call {
 	const void *input;
 	void *output;
 	void *stream;
+	uint32_t group; /* calls of its group from this one on; alone: 1 */
 };
 
 struct gt_queue {
@@ -84,11 +85,14 @@ struct gtopo_comm {
 	struct gt_engine *engine; /* the thread's */
 	struct gt_engine_config config;
 	unsigned *verified; /* [root]: collectives as bits; the thread's */
-	struct gt_buffers *buffers; /* [nranks], of the running operation */
-	void **streams;             /* the same */
-	struct gt_mail *mail;       /* the thread's; NULL: one process, GPUs */
-	struct gt_pair *pairs;      /* [sender][receiver], or NULL: unused */
-	int launching;              /* GPUs: one of the callers is at it */
+	/* Of the operations that run; [nranks] each. */
+	struct gt_request *reqs;
+	struct gt_buffers *buffers;
+	uint32_t room;         /* operations that there is memory for */
+	void **streams;        /* [nranks] */
+	struct gt_mail *mail;  /* the thread's; NULL: one process, GPUs */
+	struct gt_pair *pairs; /* [sender][receiver], or NULL: unused */
+	int launching;         /* GPUs: one of the callers is at it */
 
 	pthread_t thread;
 	pthread_mutex_t mutex;
@@ -134,13 +138,12 @@ int gt_comm_sleep(struct gtopo_comm *comm, int64_t until_ns);
 /*
  * comm_stream.c: with the mutex held, the rank (or all) has called: on GPUs
  * until the calls are on the streams, and until they are done; the thread's
- * watch.  Without it, put an operation on the streams.
+ * watch.  Without it, put the first n of `reqs` on the streams.
  */
 int gt_comm_called(struct gtopo_comm *comm, int rank);
 int gt_comm_await(struct gtopo_comm *comm, int rank, int64_t until_ns);
 void gt_comm_guard(struct gtopo_comm *comm);
-int gt_comm_enqueue(struct gtopo_comm *comm, struct gt_request *req,
-		    struct gt_err *err);
+int gt_comm_enqueue(struct gtopo_comm *comm, uint32_t n, struct gt_err *err);
 
 /*
  * comm_pair.c: messages.  With the mutex held: _post says that the rank's batch

@@ -110,6 +110,7 @@ int gt_comm_call(struct gtopo_comm *comm, int rank, const struct gt_call *call)
 	} else {
 		*copy = *call;
 		copy->stream = me->stream;
+		copy->group = 1;
 		gt_queue_add(me->in_group ? &me->held : &me->called, copy);
 		if (!me->in_group) {
 			me->ncalled++;

@@ -44,15 +44,23 @@ int gtopo_group_start(struct gtopo_comm *comm, int rank)
 	return rc;
 }
 
-/* What was held to what is called, or away if it must not start. */
+/*
+ * What was held to what is called, or away if it must not start.  One launch
+ * is on one stream.
+ */
 static int gt_group_release(struct gtopo_comm *comm, uint32_t rank, int starts)
 {
 	struct gt_comm_rank *me = &comm->ranks[rank];
 	struct gt_batch *batch = me->batch;
 	struct gt_call *call;
+	uint32_t n = 0;
 
+	for (call = me->held.first; call; call = call->next)
+		n++;
 	while (starts && (call = me->held.first)) {
 		me->held.first = call->next;
+		call->stream = me->stream;
+		call->group = n--;
 		gt_queue_add(&me->called, call);
 		me->ncalled++;
 	}

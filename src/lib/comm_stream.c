@@ -203,8 +203,8 @@ static int gt_comm_is_inplace(const struct gtopo_comm *comm,
 	if (gt_coll_has_blocks(req->coll))
 		bytes *= comm->nranks;
 	for (uint32_t r = comm->first; r < comm->end; r++) {
-		uintptr_t in = (uintptr_t)comm->buffers[r].input;
-		uintptr_t out = (uintptr_t)comm->buffers[r].output;
+		uintptr_t in = (uintptr_t)req->buffers[r].input;
+		uintptr_t out = (uintptr_t)req->buffers[r].output;
 
 		if (in && out && in < out + bytes && out < in + bytes)
 			return 1;
@@ -212,20 +212,23 @@ static int gt_comm_is_inplace(const struct gtopo_comm *comm,
 	return 0;
 }
 
-int gt_comm_enqueue(struct gtopo_comm *comm, struct gt_request *req,
-		    struct gt_err *err)
+int gt_comm_enqueue(struct gtopo_comm *comm, uint32_t n, struct gt_err *err)
 {
 	struct gt_way way;
-	int rc;
+	int rc = GT_OK;
 
-	req->buffers = comm->buffers;
-	req->streams = comm->streams;
-	req->inplace = gt_comm_is_inplace(comm, req);
-	rc = comm->ops->how(comm->engine, req, &way, err);
-	/* Flows are the engine's own; the plan's programs are not. */
-	if (!rc && way.protocol == GT_PROTOCOL_SIMPLE)
-		rc = gt_comm_verify(comm, req, err);
-	return rc ? rc : comm->ops->async->enqueue(comm->engine, req, err);
+	for (uint32_t i = 0; !rc && i < n; i++) {
+		struct gt_request *req = &comm->reqs[i];
+
+		req->streams = comm->streams;
+		req->inplace = gt_comm_is_inplace(comm, req);
+		rc = comm->ops->how(comm->engine, req, &way, err);
+		/* Flows are the engine's own; the plan's programs are not. */
+		if (!rc && way.protocol == GT_PROTOCOL_SIMPLE)
+			rc = gt_comm_verify(comm, req, err);
+	}
+	return rc ? rc
+		  : comm->ops->async->enqueue(comm->engine, comm->reqs, n, err);
 }
 
 /* One look, without the mutex. */

@@ -2,12 +2,11 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "plan/plan.h"
 #include "plan/simulate.h"
 
-enum { GT_COMM_WORDS_MAX = 160 };
+enum { GT_COMM_WORDS_MAX = 200 };
 
 void gt_comm_fail(struct gtopo_comm *comm, int rc, const struct gt_err *err)
 {
@@ -48,16 +47,46 @@ static int gt_comm_open(struct gtopo_comm *comm, struct gt_err *err)
 	return rc;
 }
 
-/* Operations are the same if and only if these words are. */
-static void gt_comm_describe(const struct gtopo_comm *comm, uint32_t rank,
-			     const struct gt_request *req,
+/* Groups are launched as one on GPUs only. */
+static int gt_comm_is_same(const struct gtopo_comm *comm,
+			   const struct gt_call *a, const struct gt_call *b)
+{
+	return a->req.coll == b->req.coll && a->req.count == b->req.count &&
+	       a->req.dtype == b->req.dtype && a->req.op == b->req.op &&
+	       a->req.root == b->req.root &&
+	       (!comm->ops->async || a->group == b->group);
+}
+
+/* The same operations have the same words. */
+static void gt_comm_describe(const struct gtopo_comm *comm, uint64_t number,
+			     const struct gt_call *call,
 			     char text[GT_COMM_WORDS_MAX])
 {
-	snprintf(text, GT_COMM_WORDS_MAX,
-		 "operation %llu: %s of %llu %s, op %s, root %u",
-		 (unsigned long long)comm->ranks[rank].ndone,
-		 gt_coll_name(req->coll), (unsigned long long)req->count,
-		 gt_dtype_name(req->dtype), gt_redop_name(req->op), req->root);
+	const struct gt_request *req = &call->req;
+	int len = snprintf(text, GT_COMM_WORDS_MAX,
+			   "operation %llu: %s of %llu %s, op %s, root %u",
+			   (unsigned long long)number, gt_coll_name(req->coll),
+			   (unsigned long long)req->count,
+			   gt_dtype_name(req->dtype), gt_redop_name(req->op),
+			   req->root);
+
+	if (comm->ops->async && call->group > 1)
+		snprintf(text + len, (size_t)(GT_COMM_WORDS_MAX - len),
+			 ", %u before its group's end", call->group - 1);
+}
+
+/* Rank calls something else than the first one of this process. */
+static int gt_comm_differ(const struct gtopo_comm *comm, uint32_t rank,
+			  uint64_t number, struct gt_err *err)
+{
+	char words[GT_COMM_WORDS_MAX], other[GT_COMM_WORDS_MAX];
+
+	gt_comm_describe(comm, number, comm->ranks[comm->first].called.first,
+			 words);
+	gt_comm_describe(comm, number, comm->ranks[rank].called.first, other);
+	return gt_err_set(err, GT_EINPUT, NULL,
+			  "rank %u calls '%s', rank %u '%s'", rank, other,
+			  comm->first, words);
 }
 
 int gt_comm_verify(struct gtopo_comm *comm, const struct gt_request *req,
@@ -75,16 +104,16 @@ int gt_comm_verify(struct gtopo_comm *comm, const struct gt_request *req,
 	return rc;
 }
 
-static int gt_comm_run(struct gtopo_comm *comm, struct gt_request *req,
+/* The host runs operation after operation. */
+static int gt_comm_run(struct gtopo_comm *comm, const char *words,
 		       struct gt_err *err)
 {
+	const struct gt_request *req = &comm->reqs[0];
 	int64_t elapsed_ns;
-	int rc;
+	int rc = gt_comm_world_agree(comm, words, err);
 
-	if (comm->ops->async)
-		return gt_comm_enqueue(comm, req, err);
-	rc = gt_comm_verify(comm, req, err);
-	req->buffers = comm->buffers;
+	if (!rc)
+		rc = gt_comm_verify(comm, req, err);
 	return rc ? rc : comm->ops->run(comm->engine, req, 1, &elapsed_ns, err);
 }
 
@@ -97,53 +126,80 @@ int gt_comm_has_next(const struct gtopo_comm *comm)
 	return 1;
 }
 
-/* The operation that all ranks have called, off their queues. */
-static int gt_comm_take(struct gtopo_comm *comm, struct gt_request *req,
-			char words[GT_COMM_WORDS_MAX], struct gt_err *err)
+/* Memory for so many operations that run together. */
+static int gt_comm_reserve(struct gtopo_comm *comm, uint32_t n,
+			   struct gt_err *err)
 {
-	char other[GT_COMM_WORDS_MAX];
+	struct gt_request *reqs;
+	struct gt_buffers *buffers;
 
-	*req = comm->ranks[comm->first].called.first->req;
-	gt_comm_describe(comm, comm->first, req, words);
-	for (uint32_t r = comm->first; r < comm->end; r++) {
-		gt_comm_describe(comm, r, &comm->ranks[r].called.first->req,
-				 other);
-		if (strcmp(words, other))
-			return gt_err_set(err, GT_EINPUT, NULL,
-					  "rank %u calls '%s', rank %u '%s'", r,
-					  other, comm->first, words);
-	}
-	for (uint32_t r = comm->first; r < comm->end; r++) {
-		struct gt_queue *queue = &comm->ranks[r].called;
-		struct gt_call *call = queue->first;
+	if (n <= comm->room)
+		return GT_OK;
+	reqs = realloc(comm->reqs, n * sizeof(*reqs));
+	if (reqs)
+		comm->reqs = reqs;
+	buffers = realloc(comm->buffers,
+			  (size_t)n * comm->nranks * sizeof(*buffers));
+	if (buffers)
+		comm->buffers = buffers;
+	if (!reqs || !buffers)
+		return gt_err_nomem(err);
+	comm->room = n;
+	return GT_OK;
+}
 
-		comm->buffers[r].input = call->input;
-		comm->buffers[r].output = call->output;
-		comm->streams[r] = call->stream;
-		queue->first = call->next;
-		if (!queue->first)
-			queue->last = &queue->first;
-		free(call);
-	}
+/* The rank's next call, off its queue. */
+static void gt_comm_take_call(struct gtopo_comm *comm, uint32_t rank,
+			      struct gt_buffers *buffers)
+{
+	struct gt_queue *queue = &comm->ranks[rank].called;
+	struct gt_call *call = queue->first;
+
+	buffers[rank] = (struct gt_buffers){call->input, call->output};
+	comm->streams[rank] = call->stream;
+	queue->first = call->next;
+	if (!queue->first)
+		queue->last = &queue->first;
+	free(call);
+}
+
+/* The operation that all ranks have called, the i-th that runs. */
+static int gt_comm_take(struct gtopo_comm *comm, uint32_t i, struct gt_err *err)
+{
+	const struct gt_call *call = comm->ranks[comm->first].called.first;
+	struct gt_buffers *buffers = &comm->buffers[i * (size_t)comm->nranks];
+
+	comm->reqs[i] = call->req;
+	comm->reqs[i].buffers = buffers;
+	for (uint32_t r = comm->first; r < comm->end; r++)
+		if (!gt_comm_is_same(comm, call, comm->ranks[r].called.first))
+			return gt_comm_differ(comm, r, comm->ranks[r].ndone + i,
+					      err);
+	for (uint32_t r = comm->first; r < comm->end; r++)
+		gt_comm_take_call(comm, r, buffers);
 	return GT_OK;
 }
 
 void gt_comm_next(struct gtopo_comm *comm)
 {
+	const struct gt_call *call = comm->ranks[comm->first].called.first;
+	uint32_t n = comm->ops->async ? call->group : 1;
 	char words[GT_COMM_WORDS_MAX];
-	struct gt_request req;
 	struct gt_err err;
 	int rc;
 
 	gt_err_init(&err);
-	rc = gt_comm_take(comm, &req, words, &err);
+	/* A meeting would take longer than a GPU's operation. */
+	if (!comm->ops->async)
+		gt_comm_describe(comm, comm->ranks[comm->first].ndone, call,
+				 words);
+	rc = gt_comm_reserve(comm, n, &err);
+	for (uint32_t i = 0; !rc && i < n; i++)
+		rc = gt_comm_take(comm, i, &err);
 	if (!rc) {
 		pthread_mutex_unlock(&comm->mutex);
-		/* A meeting would take longer than a GPU's operation. */
-		if (!comm->ops->async)
-			rc = gt_comm_world_agree(comm, words, &err);
-		if (!rc)
-			rc = gt_comm_run(comm, &req, &err);
+		rc = comm->ops->async ? gt_comm_enqueue(comm, n, &err)
+				      : gt_comm_run(comm, words, &err);
 		pthread_mutex_lock(&comm->mutex);
 	}
 	if (rc) {
@@ -151,7 +207,7 @@ void gt_comm_next(struct gtopo_comm *comm)
 		return;
 	}
 	for (uint32_t r = comm->first; r < comm->end; r++)
-		comm->ranks[r].ndone++;
+		comm->ranks[r].ndone += n;
 	pthread_cond_broadcast(&comm->changed);
 }
 

@@ -15,7 +15,7 @@
 #include "gtopo.h"
 #include "plan/plan.h"
 
-enum { RANKS = 2, COUNT = 5, THREAD_OPERATIONS = 200 };
+enum { RANKS = 2, COUNT = 5, GROUP = 9, THREAD_OPERATIONS = 200 };
 
 /* What the engine is to do, and has seen. */
 static struct fake {
@@ -23,6 +23,7 @@ static struct fake {
 	_Atomic int hangs;  /* what is on the streams does not end */
 	_Atomic int refuses;
 	_Atomic int enqueued;
+	_Atomic int together; /* of the last call */
 	_Atomic int open;
 	void *streams[RANKS]; /* of the last operation */
 	int inplace;
@@ -64,11 +65,8 @@ static int fake_how(struct gt_engine *engine, const struct gt_request *req,
 }
 
 /* An all-reduce of int64_t. */
-static int fake_enqueue(struct gt_engine *engine, const struct gt_request *req,
-			struct gt_err *err)
+static void fake_do(struct gt_engine *engine, const struct gt_request *req)
 {
-	if (fake.refuses)
-		return gt_err_set(err, GT_ESYS, NULL, "refused");
 	for (uint64_t i = 0; i < req->count; i++) {
 		int64_t sum = 0;
 
@@ -80,6 +78,16 @@ static int fake_enqueue(struct gt_engine *engine, const struct gt_request *req,
 	memcpy(fake.streams, req->streams, sizeof(fake.streams));
 	fake.inplace = req->inplace;
 	fake.enqueued++;
+}
+
+static int fake_enqueue(struct gt_engine *engine, const struct gt_request *reqs,
+			uint32_t n, struct gt_err *err)
+{
+	if (fake.refuses)
+		return gt_err_set(err, GT_ESYS, NULL, "refused");
+	for (uint32_t i = 0; i < n; i++)
+		fake_do(engine, &reqs[i]);
+	fake.together = (int)n;
 	return GT_OK;
 }
 
@@ -192,7 +200,7 @@ static void test_group(void **state)
 	assert_int_equal(fake.enqueued, 0);
 	assert_int_equal(gtopo_group_end(comm, GTOPO_ALL_RANKS), GTOPO_OK);
 	assert_int_equal(fake.enqueued, 1);
-	assert_null(fake.streams[0]); /* of the time of the call */
+	assert_ptr_equal(fake.streams[0], &one); /* of the group's end */
 	assert_int_equal(fake.inplace, 0);
 	assert_int_equal(gtopo_group_start(comm, GTOPO_ALL_RANKS), GTOPO_OK);
 	for (int r = 0; r < RANKS; r++)
@@ -205,6 +213,34 @@ static void test_group(void **state)
 	assert_int_equal(gtopo_wait(comm, GTOPO_ALL_RANKS, -1), GTOPO_OK);
 	for (int r = 0; r < RANKS; r++)
 		assert_int_equal(out[r][2], 66);
+	drop(comm);
+}
+
+/* Operations of a group come to the engine together, in the order of calls. */
+static void test_groups(void **state)
+{
+	int64_t data[RANKS][GROUP][COUNT] = {{{0}}};
+	struct gtopo_comm *comm = make(30000);
+
+	(void)state;
+	for (int n = 1; n <= GROUP; n++) {
+		fake.enqueued = 0;
+		gtopo_group_start(comm, GTOPO_ALL_RANKS);
+		for (int r = 0; r < RANKS; r++)
+			for (int i = 0; i < n; i++) {
+				data[r][i][1] = 100 * r + i;
+				assert_int_equal(
+					add(comm, r, data[r][i], data[r][i]),
+					GTOPO_OK);
+			}
+		assert_int_equal(gtopo_group_end(comm, GTOPO_ALL_RANKS),
+				 GTOPO_OK);
+		assert_int_equal(fake.enqueued, n);
+		assert_int_equal(fake.together, n);
+		for (int r = 0; r < RANKS; r++)
+			for (int i = 0; i < n; i++)
+				assert_int_equal(data[r][i][1], 100 + 2 * i);
+	}
 	drop(comm);
 }
 
@@ -236,6 +272,29 @@ static void start(struct worker *worker, struct gtopo_comm *comm, int rank,
 		.comm = comm, .rank = rank, .operations = operations};
 	assert_int_equal(pthread_create(&worker->thread, NULL, work, worker),
 			 0);
+}
+
+/* What one rank has in a group all have in one. */
+static void test_uneven(void **state)
+{
+	int64_t data[RANKS][2][COUNT] = {{{0}}};
+	struct gtopo_comm *comm = make(30000);
+	struct worker worker;
+	char message[256];
+
+	(void)state;
+	start(&worker, comm, 1, 2);
+	gtopo_group_start(comm, 0);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(add(comm, 0, data[0][i], data[0][i]),
+				 GTOPO_OK);
+	assert_int_equal(gtopo_group_end(comm, 0), GTOPO_EINPUT);
+	pthread_join(worker.thread, NULL);
+	assert_int_equal(worker.rc, GTOPO_EINPUT);
+	gtopo_comm_message(comm, message, sizeof(message));
+	assert_non_null(strstr(message, "operation 0: "));
+	assert_non_null(strstr(message, "1 before its group's end'"));
+	drop(comm);
 }
 
 static void test_threads(void **state)
@@ -363,7 +422,8 @@ static void test_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_group),  cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_group),  cmocka_unit_test(test_groups),
+		cmocka_unit_test(test_uneven), cmocka_unit_test(test_threads),
 		cmocka_unit_test(test_lonely), cmocka_unit_test(test_watch),
 		cmocka_unit_test(test_wait),   cmocka_unit_test(test_refused),
 	};

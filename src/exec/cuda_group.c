@@ -1,0 +1,180 @@
+/*
+ * Requests of a group that go as packets wait here for one another, to become
+ * one launch a GPU.
+ */
+#include "exec/cuda_engine.h"
+
+#include "base/err.h"
+#include "exec/bundle.h"
+#include "plan/plan.h"
+
+enum { GT_BUNDLE_FEW_WARPS = 4 }; /* of a thread block, as in cuda_way.c */
+
+int gt_cuda_bundle_takes(const struct gt_engine *engine,
+			 const struct gt_request *req)
+{
+	return req->count && (engine->way.protocol == GT_PROTOCOL_LL ||
+			      engine->way.protocol == GT_PROTOCOL_LL128);
+}
+
+static uint64_t gt_bundle_block(const struct gt_engine *engine,
+				const struct gt_request *req, enum gt_algo algo)
+{
+	return gt_cuda_flow_of(engine, req, algo, 0).count *
+	       gt_dtype_bytes(req->dtype);
+}
+
+void gt_cuda_bundle_add(const struct gt_engine *engine,
+			struct gt_cuda_bundle *bundle,
+			const struct gt_request *req)
+{
+	const struct gt_way *way = &engine->way;
+
+	bundle->ops[bundle->n] = (struct gt_bundle_op){
+		.bytes = gt_bundle_block(engine, req, GT_ALGO_ONE_SHOT),
+		.slice =
+			req->coll == GT_COLL_ALLREDUCE
+				? gt_bundle_block(engine, req, GT_ALGO_TWO_SHOT)
+				: 0,
+		.two = way->algo == GT_ALGO_TWO_SHOT,
+		.ll128 = way->protocol == GT_PROTOCOL_LL128,
+		.fixed = req->way || !engine->config.best};
+	bundle->reqs[bundle->n++] = req;
+}
+
+static struct gt_bundle_limits gt_bundle_limits_of(
+	const struct gt_engine *engine)
+{
+	struct gt_bundle_limits limits = {.nranks = engine->plan->nranks,
+					  .ops = GT_GROUP_OPS,
+					  .warps = engine->processors *
+						   GT_GROUP_WARPS,
+					  .whole = engine->whole};
+
+	for (int i = 0; i < 2; i++)
+		limits.room[i] = (uint32_t)(gt_cuda_mail_bytes(i) /
+					    GT_PACKET_CHUNK_BYTES);
+	return limits;
+}
+
+static enum gt_algo gt_bundle_algo(const struct gt_bundle_op *op)
+{
+	return op->two ? GT_ALGO_TWO_SHOT : GT_ALGO_ONE_SHOT;
+}
+
+static struct gt_group_op gt_group_op_of(const struct gt_engine *engine,
+					 const struct gt_request *req,
+					 const struct gt_bundle_op *op,
+					 uint32_t rank)
+{
+	struct gt_flow flow =
+		gt_cuda_flow_of(engine, req, gt_bundle_algo(op), rank);
+	struct gt_cuda_span span = gt_cuda_span_of(engine, req, rank, rank);
+	uint64_t elem = gt_dtype_bytes(req->dtype);
+
+	return (struct gt_group_op){
+		.input = span.input,
+		.output = span.output,
+		.count = (uint32_t)(flow.count * elem),
+		.end = (uint32_t)(flow.end * elem),
+		.in_stride = (uint32_t)(flow.in_stride * elem),
+		.out_stride = (uint32_t)(flow.out_stride * elem),
+		.divide = flow.divide,
+		.to = (uint16_t)flow.to,
+		.from = (uint16_t)flow.from,
+		.mail = (uint16_t)op->mail,
+		.chunks = (uint16_t)op->chunks,
+		.flags = (uint8_t)flow.flags,
+		.ll128 = op->ll128,
+		.dtype = (uint8_t)req->dtype,
+		.op = (uint8_t)req->op};
+}
+
+static int gt_bundle_run(const struct gt_engine *engine,
+			 const struct gt_cuda_bundle *bundle, uint32_t first,
+			 uint32_t n, uint32_t rank)
+{
+	const struct gt_bundle_op *ops = &bundle->ops[first];
+	uint32_t warps = ops[n - 1].warp + ops[n - 1].warps;
+	uint32_t each = (warps + engine->processors - 1) / engine->processors;
+	struct gt_kernel_grid grid = {.overlaps = 1,
+				      .stream = engine->ranks[rank].stream};
+	struct gt_group_args args = {.guard = gt_cuda_guard_of(engine, rank),
+				     .me = rank,
+				     .nranks = engine->plan->nranks,
+				     .nops = n};
+
+	if (each < GT_BUNDLE_FEW_WARPS)
+		each = GT_BUNDLE_FEW_WARPS;
+	grid.threads = each * 32;
+	grid.blocks = (warps + each - 1) / each;
+	for (uint32_t r = 0; r < engine->plan->nranks; r++)
+		args.mail[r] = gt_cuda_flow_mail(engine, rank, r, 0);
+	for (int i = 0; i < 2; i++) {
+		args.mail_at[i] =
+			(uint64_t)(gt_cuda_flow_mail(engine, rank, rank, i) -
+				   args.mail[rank]);
+		args.box_bytes[i] = gt_cuda_mail_bytes(i);
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		args.ends[i] = (uint16_t)(ops[i].warp + ops[i].warps);
+		args.ops[i] = gt_group_op_of(engine, bundle->reqs[first + i],
+					     &ops[i], rank);
+	}
+	return gt_group_run(&grid, &args);
+}
+
+/* The kernel for one operation has less to find out. */
+static int gt_bundle_run_one(struct gt_engine *engine,
+			     const struct gt_cuda_bundle *bundle, uint32_t at,
+			     uint32_t rank)
+{
+	struct gt_way way = {.algo = (uint8_t)gt_bundle_algo(&bundle->ops[at]),
+			     .protocol = bundle->ops[at].ll128
+						 ? GT_PROTOCOL_LL128
+						 : GT_PROTOCOL_LL};
+	struct gt_request req = *bundle->reqs[at];
+
+	req.way = &way;
+	if (gt_cuda_way_of(engine, &req, &engine->way, NULL))
+		return (int)cudaErrorInvalidValue;
+	return gt_cuda_launch(engine, &req, rank);
+}
+
+static int gt_bundle_launch(struct gt_engine *engine,
+			    const struct gt_cuda_bundle *bundle, uint32_t first,
+			    uint32_t n, uint32_t rank, struct gt_err *err)
+{
+	struct gt_cuda_rank *me = &engine->ranks[rank];
+	cudaError_t rc = cudaSetDevice(me->device);
+
+	me->stream = bundle->reqs[first]->streams[rank];
+	if (rc == cudaSuccess)
+		rc = (cudaError_t)(n == 1 ? gt_bundle_run_one(engine, bundle,
+							      first, rank)
+					  : gt_bundle_run(engine, bundle, first,
+							  n, rank));
+	me->stream = me->own;
+	return rc == cudaSuccess ? GT_OK
+				 : gt_cuda_fail(engine, rank, (int)rc,
+						"launch the group", err);
+}
+
+int gt_cuda_bundle_flush(struct gt_engine *engine,
+			 struct gt_cuda_bundle *bundle, struct gt_err *err)
+{
+	const struct gt_bundle_limits limits = gt_bundle_limits_of(engine);
+	uint32_t done = 0, n;
+	int rc = GT_OK;
+
+	gt_bundle_choose(bundle->ops, bundle->n, &limits);
+	for (; !rc && done < bundle->n; done += n) {
+		n = gt_bundle_divide(&bundle->ops[done], bundle->n - done,
+				     &limits);
+		for (uint32_t r = engine->group.first;
+		     !rc && r < engine->group.end; r++)
+			rc = gt_bundle_launch(engine, bundle, done, n, r, err);
+	}
+	bundle->n = 0;
+	return rc;
+}

@@ -1,0 +1,122 @@
+/*
+ * Packets of any element type by one kernel: sizes are in bytes, and a number
+ * says what to do with 16 of them.  That costs a call a pack, and saves a
+ * kernel for each set of types and operators that meet in a group.
+ */
+#ifndef GT_KERNELS_ANY_CUH
+#define GT_KERNELS_ANY_CUH
+
+#include "kernels/cell.cuh"
+#include "kernels/type.cuh"
+
+struct gt_byte {
+	uint8_t byte;
+};
+
+struct gt_any;
+
+/* By the largest elements that both the block and its length are whole in. */
+static __device__ __noinline__ uint4 gt_ends_get(const char *block, uint64_t i,
+						 uint64_t count)
+{
+	uint32_t both = (uint32_t)(uint64_t)block | (uint32_t)count;
+
+	if (!(both & 7))
+		return gt_pack_get<uint64_t>(block, i, count / 8);
+	if (!(both & 3))
+		return gt_pack_get<uint32_t>(block, i, count / 4);
+	if (!(both & 1))
+		return gt_pack_get<uint16_t>(block, i, count / 2);
+	return gt_pack_get<uint8_t>(block, i, count);
+}
+
+static __device__ __noinline__ void gt_ends_put(char *block, uint64_t i,
+						uint64_t count, uint4 bits)
+{
+	uint32_t both = (uint32_t)(uint64_t)block | (uint32_t)count;
+
+	if (!(both & 7))
+		gt_pack_put<uint64_t>(block, i, count / 8, bits);
+	else if (!(both & 3))
+		gt_pack_put<uint32_t>(block, i, count / 4, bits);
+	else if (!(both & 1))
+		gt_pack_put<uint16_t>(block, i, count / 2, bits);
+	else
+		gt_pack_put<uint8_t>(block, i, count, bits);
+}
+
+template <>
+__device__ __forceinline__ uint4 gt_pack_get<gt_byte>(const char *block,
+						      uint64_t i,
+						      uint64_t count)
+{
+	if ((i + 1) * 16 <= count && !((uint64_t)block & 15))
+		return gt_pack_load(block + i * 16);
+	return gt_ends_get(block, i, count);
+}
+
+template <>
+__device__ __forceinline__ void gt_pack_put<gt_byte>(char *block, uint64_t i,
+						     uint64_t count, uint4 bits)
+{
+	if ((i + 1) * 16 <= count && !((uint64_t)block & 15))
+		gt_pack_store(block + i * 16, bits);
+	else
+		gt_ends_put(block, i, count, bits);
+}
+
+template <class T>
+static __device__ __forceinline__ uint4 gt_packs_by(uint4 a, uint4 b,
+						    uint32_t op)
+{
+	switch (op) {
+	case GT_REDOP_PROD:
+		return gt_combine<T, gt_prod<T>>::packs(a, b);
+	case GT_REDOP_MIN:
+		return gt_combine<T, gt_min<T>>::packs(a, b);
+	case GT_REDOP_MAX:
+		return gt_combine<T, gt_max<T>>::packs(a, b);
+	default:
+		return gt_combine<T, gt_sum<T>>::packs(a, b);
+	}
+}
+
+static __device__ __noinline__ uint4 gt_any_combine(uint4 a, uint4 b,
+						    uint32_t dtype, uint32_t op)
+{
+	switch (dtype) {
+#define GT_DTYPE(NAME, name, bytes)                                            \
+	case GT_DTYPE_##NAME:                                                  \
+		return gt_packs_by<GT_C_TYPE_##NAME>(a, b, op);
+#include "base/dtype.def"
+	}
+	return a;
+}
+
+static __device__ __noinline__ uint4 gt_any_divide(uint4 v, uint32_t dtype,
+						   uint32_t n)
+{
+	switch (dtype) {
+#define GT_DTYPE(NAME, name, bytes)                                            \
+	case GT_DTYPE_##NAME:                                                  \
+		return gt_pack_divide<GT_C_TYPE_##NAME>(v, n);
+#include "base/dtype.def"
+	}
+	return v;
+}
+
+template <> struct gt_maker<gt_byte, gt_any> {
+	static __device__ __forceinline__ uint4
+	combine(const struct gt_post_office *at, uint4 a, uint4 b)
+	{
+		return gt_any_combine(a, b, at->part->dtype, at->part->op);
+	}
+
+	static __device__ __forceinline__ uint4
+	divide(const struct gt_post_office *at, uint4 v)
+	{
+		return gt_any_divide(v, at->part->dtype, at->part->flow.divide);
+	}
+};
+
+#endif
