@@ -547,3 +547,20 @@ int64_t gt_nccl_run(struct gt_nccl *nccl, const struct gt_request *req,
 	most = nccl_most(nccl, rc ? UINT64_MAX : (uint64_t)((double)ms * 1e6));
 	return most == UINT64_MAX ? -1 : (int64_t)most;
 }
+
+int gt_nccl_group(struct gt_nccl *nccl, const struct gt_request *req,
+		  uint32_t n)
+{
+	uint64_t bytes = req->count * gt_dtype_bytes(req->dtype);
+	int rc = nccl->calls.group_start(), end;
+
+	for (uint32_t i = 0; !rc && i < n; i++)
+		for (uint32_t r = nccl->first; !rc && r < nccl->end; r++)
+			rc = nccl->calls.all_reduce(
+				nccl->ranks[r].input + i * bytes,
+				nccl->ranks[r].output + i * bytes, req->count,
+				nccl_types[req->dtype], nccl_ops[req->op],
+				nccl->ranks[r].comm, req->streams[r]);
+	end = nccl->calls.group_end();
+	return rc ? rc : end;
+}

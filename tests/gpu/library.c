@@ -8,11 +8,12 @@
  * kernel that does not end.  fault: aborts and time limits, after each of which
  * a new communicator works.  pairs: messages by chance, in threads and graphs;
  * pairs-fault: those that do not match; pairs-apart: the same of 2 processes.
- * stress: 1000000 small operations of random kinds
- * and sizes.
+ * stress: 1000000 small operations of random kinds and sizes.  groups: many
+ * operations in one group.  race: groups against the same operations one by
+ * one, and against NCCL's groups where there is NCCL.
  *
  * In a launcher's job (WORLD_SIZE is set) each process has some of the ranks;
- * of the parts, check, graph, pairs and stress know how.
+ * of the parts, check, graph, groups, pairs and stress know how.
  *
  * The comparison follows each operation on its stream, so an operation that is
  * not in its place on the stream shows as wrong elements.
@@ -164,7 +165,9 @@ int main(int argc, char **argv)
 		     {"pairs", part_pairs},
 		     {"pairs-fault", part_pairs_fault},
 		     {"pairs-apart", part_pairs_apart},
-		     {"stress", part_stress}};
+		     {"stress", part_stress},
+		     {"groups", part_groups},
+		     {"race", part_race}};
 	const size_t n = sizeof(parts) / sizeof(parts[0]);
 	struct library lib = {.comm = NULL};
 	int gpus = 0, all;
@@ -174,8 +177,8 @@ int main(int argc, char **argv)
 		i++;
 	if (argc != 4 || i == n) {
 		fprintf(stderr, "usage: library check|graph|threads|overlap|"
-				"fault|pairs|pairs-fault|pairs-apart|stress "
-				"PLAN SECONDS\n");
+				"fault|pairs|pairs-fault|pairs-apart|stress|"
+				"groups|race PLAN SECONDS\n");
 		return 2;
 	}
 	/* Ranks that share a GPU wait for each other: a queue for each. */

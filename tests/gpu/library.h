@@ -42,6 +42,7 @@ struct operation {
 	uint64_t count, seed;
 	int root, inplace;
 	unsigned shift; /* elements */
+	uint64_t at;    /* bytes, behind the buffers' beginning */
 };
 
 /* 0 with a line printed when something fails. */
@@ -57,14 +58,31 @@ int fill(struct library *lib, const struct operation *op, int rank);
 int call(struct library *lib, const struct operation *op, int rank);
 int compare(struct library *lib, const struct operation *op, int rank);
 
-/* The call for all ranks, in a group. */
-int run_group(struct library *lib, const struct operation *op);
-
 /* All three for all ranks, in a group. */
 int run(struct library *lib, const struct operation *op);
 
+/* The same for n of them, in one group. */
+int run_all(struct library *lib, const struct operation *ops, int n);
+
+/* n operations, called by all ranks in one group; a library's code. */
+int call_together(struct library *lib, const struct operation *ops, int n);
+
 /* Of all ranks since the last time, or -1; until the streams are done. */
 int64_t sum_wrong(struct library *lib);
+
+/* 1, or a line printed. */
+int cuda_ok(struct library *lib, const char *what, cudaError_t rc);
+
+/* All local streams into graphs. */
+struct graphs {
+	cudaGraph_t graph[MAX_RANKS];
+	cudaGraphExec_t exec[MAX_RANKS];
+};
+
+int capture_begin(struct library *lib);
+int capture_end(struct library *lib, struct graphs *graphs);
+int replay(struct library *lib, const struct graphs *graphs, int times);
+void drop(struct library *lib, struct graphs *graphs);
 
 /* A line of what went wrong, counted. */
 void complain(struct library *lib, const char *what, const char *why);
@@ -92,6 +110,8 @@ int part_pairs(struct library *lib);
 int part_pairs_fault(struct library *lib);
 int part_pairs_apart(struct library *lib);
 int part_stress(struct library *lib);
+int part_groups(struct library *lib);
+int part_race(struct library *lib);
 
 /* spin.cu */
 int gt_spin_run(const uint32_t *go, struct CUstream_st *stream);

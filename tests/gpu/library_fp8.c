@@ -74,7 +74,7 @@ static int check_pairs(struct library *lib, struct operation op)
 	lib->operations++;
 	for (int r = lib->first; r < lib->end; r++)
 		all = all && give(lib, &op, r);
-	all = all && !run_group(lib, &op);
+	all = all && !call_together(lib, &op, 1);
 	for (int r = lib->first; r < lib->end; r++)
 		all = all && agrees(lib, &op, r);
 	if (all)

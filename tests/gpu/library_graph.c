@@ -9,19 +9,14 @@
 
 enum { REPLAYS = 200, THREAD_OPERATIONS = 2000 };
 
-struct graphs {
-	cudaGraph_t graph[MAX_RANKS];
-	cudaGraphExec_t exec[MAX_RANKS];
-};
-
-static int cuda_ok(struct library *lib, const char *what, cudaError_t rc)
+int cuda_ok(struct library *lib, const char *what, cudaError_t rc)
 {
 	if (rc != cudaSuccess)
 		complain(lib, what, cudaGetErrorString(rc));
 	return rc == cudaSuccess;
 }
 
-static int capture_begin(struct library *lib)
+int capture_begin(struct library *lib)
 {
 	for (int r = lib->first; r < lib->end; r++) {
 		cudaSetDevice(lib->ranks[r].gpu);
@@ -35,7 +30,7 @@ static int capture_begin(struct library *lib)
 }
 
 /* All captures end before graphs are made: that is illegal during one. */
-static int capture_end(struct library *lib, struct graphs *graphs)
+int capture_end(struct library *lib, struct graphs *graphs)
 {
 	int all = 1;
 
@@ -54,9 +49,9 @@ static int capture_end(struct library *lib, struct graphs *graphs)
 	return all;
 }
 
-static int replay(struct library *lib, const struct graphs *graphs)
+int replay(struct library *lib, const struct graphs *graphs, int times)
 {
-	for (int i = 0; i < REPLAYS; i++)
+	for (int i = 0; i < times; i++)
 		for (int r = lib->first; r < lib->end; r++) {
 			cudaSetDevice(lib->ranks[r].gpu);
 			if (!cuda_ok(lib, "launch of a graph",
@@ -67,7 +62,7 @@ static int replay(struct library *lib, const struct graphs *graphs)
 	return 1;
 }
 
-static void drop(struct library *lib, struct graphs *graphs)
+void drop(struct library *lib, struct graphs *graphs)
 {
 	for (int r = lib->first; r < lib->end; r++) {
 		if (graphs->exec[r])
@@ -114,7 +109,8 @@ static int graph_once(struct library *lib, unsigned flags, int ncolls)
 	all = capture_end(lib, &graphs) && all;
 	captured = lib->operations - captured;
 	/* Graphs and plain calls take turns on the streams. */
-	all = all && run(lib, &op) && replay(lib, &graphs) && run(lib, &op);
+	all = all && run(lib, &op) && replay(lib, &graphs, REPLAYS) &&
+	      run(lib, &op);
 	lib->operations += captured * REPLAYS;
 	if (all && sum_wrong(lib))
 		complain(lib, "graph", "wrong elements");

@@ -143,8 +143,8 @@ static uint64_t blocks_of(const struct library *lib, enum gt_coll coll)
 
 int fits(const struct library *lib, const struct operation *op)
 {
-	return op->count * blocks_of(lib, op->coll) *
-		       gt_dtype_bytes((enum gt_dtype)op->type) <=
+	return op->at + op->count * blocks_of(lib, op->coll) *
+				gt_dtype_bytes((enum gt_dtype)op->type) <=
 	       lib->room;
 }
 
@@ -168,8 +168,8 @@ static struct place place_of(const struct library *lib,
 	const struct rank *me = &lib->ranks[rank];
 	uint32_t r = (uint32_t)rank;
 	struct place at = {
-		.input = me->input + op->shift * elem,
-		.output = me->output + op->shift * elem,
+		.input = me->input + op->at + op->shift * elem,
+		.output = me->output + op->at + op->shift * elem,
 		.in = range_of(lib, op, gt_layout_input(&use, r), rank),
 		.out = range_of(lib, op, gt_layout_output(&use, r), rank)};
 
@@ -258,32 +258,45 @@ int call(struct library *lib, const struct operation *op, int rank)
 	}
 }
 
-int run_group(struct library *lib, const struct operation *op)
+int call_together(struct library *lib, const struct operation *ops, int n)
 {
 	int rc = gtopo_group_start(lib->comm, GTOPO_ALL_RANKS);
 
-	for (int r = lib->first; !rc && r < lib->end; r++)
-		rc = call(lib, op, r);
+	for (int i = 0; i < n; i++)
+		for (int r = lib->first; !rc && r < lib->end; r++)
+			rc = call(lib, &ops[i], r);
 	return rc ? rc : gtopo_group_end(lib->comm, GTOPO_ALL_RANKS);
+}
+
+static int each(struct library *lib, const struct operation *ops, int n,
+		int (*what)(struct library *lib, const struct operation *op,
+			    int rank))
+{
+	for (int i = 0; i < n; i++)
+		for (int r = lib->first; r < lib->end; r++)
+			if (!what(lib, &ops[i], r))
+				return 0;
+	return 1;
+}
+
+int run_all(struct library *lib, const struct operation *ops, int n)
+{
+	char message[512];
+
+	lib->operations += (uint64_t)n;
+	if (!each(lib, ops, n, fill))
+		return 0;
+	if (call_together(lib, ops, n)) {
+		gtopo_comm_message(lib->comm, message, sizeof(message));
+		complain(lib, gt_coll_name(ops[0].coll), message);
+		return 0;
+	}
+	return each(lib, ops, n, compare);
 }
 
 int run(struct library *lib, const struct operation *op)
 {
-	char message[512];
-
-	lib->operations++;
-	for (int r = lib->first; r < lib->end; r++)
-		if (!fill(lib, op, r))
-			return 0;
-	if (run_group(lib, op)) {
-		gtopo_comm_message(lib->comm, message, sizeof(message));
-		complain(lib, gt_coll_name(op->coll), message);
-		return 0;
-	}
-	for (int r = lib->first; r < lib->end; r++)
-		if (!compare(lib, op, r))
-			return 0;
-	return 1;
+	return run_all(lib, op, 1);
 }
 
 int64_t sum_wrong(struct library *lib)

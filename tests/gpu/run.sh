@@ -269,6 +269,13 @@ processes() { # PLAN
 	[ "$(grep -c '^[0-9]' "$out/processes.txt")" -ge 30 ]
 }
 
+# Groups as one, one by one and by NCCL, where it is found.
+groups_of() {
+	timeout -k 5 55 "$library" race "$all" 50 2>&1 |
+		tee "$out/${machine}x$gpus-$commit.groups.txt"
+	[ "${PIPESTATUS[0]}" -eq 0 ]
+}
+
 # Two processes that take themselves for hosts, half of the GPUs each.
 race_tcp() { # RANKS SECONDS
 	local file=$out/${machine}x$1-tcp-$commit.json
@@ -399,16 +406,17 @@ library_apart() { # PART
 }
 
 all=$work/plan$gpus.json
-for part in check graph pairs; do
+for part in check graph groups pairs; do
 	check 60 "libgtopo in 2 processes: $part" 0 library_apart "$part"
 done
 check 30 "libgtopo in 2 processes: messages that do not match" 0 \
 	library_apart pairs-apart
-for part in check graph threads overlap fault pairs pairs-fault; do
+for part in check graph groups threads overlap fault pairs pairs-fault; do
 	check 60 "libgtopo: $part" 0 "$library" "$part" "$all" 55
 done
 run=("$gtopo" run --device cuda --plan)
 [ -n "$full" ] || largest=64M
+[ -z "$full" ] || check 60 "groups of all-reduces against NCCL's" 0 groups_of
 for n in $(printf '%s\n' 2 "$gpus" | sort -nu); do
 	words='Out of bounds values : 0 OK'
 	check 70 "1K to ${largest:=4G} on $n" 0 "${run[@]}" \
