@@ -72,6 +72,7 @@ static void gt_tcp_close(struct gt_link *link)
 	if (link->wake_fd >= 0)
 		close(link->wake_fd);
 	free(link->sockets);
+	free(link->polls);
 	free(link->peers);
 	free(link->parts);
 	free(link);
@@ -137,20 +138,23 @@ static int gt_tcp_open(const struct gt_link_config *config,
 		       struct gt_link **out, struct gt_err *err)
 {
 	struct gt_link *link = calloc(1, sizeof(*link));
+	size_t most;
 	int rc = GT_OK;
 
 	if (!link)
 		return gt_err_nomem(err);
 	link->config = *config;
 	link->nprocesses = gt_world_size(config->world);
+	most = (size_t)link->nprocesses * GT_TCP_SOCKETS_MAX;
 	link->door.fd = -1;
 	link->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	link->bell.poll_fd = link->wake_fd;
 	link->parts = calloc(link->nprocesses, sizeof(*link->parts));
 	link->peers = calloc(link->nprocesses, sizeof(*link->peers));
-	link->sockets = calloc((size_t)link->nprocesses * GT_TCP_SOCKETS_MAX,
-			       sizeof(struct gt_tcp_socket *));
-	if (link->wake_fd < 0 || !link->parts || !link->peers || !link->sockets)
+	link->sockets = calloc(most, sizeof(struct gt_tcp_socket *));
+	link->polls = calloc(most + 1, sizeof(*link->polls));
+	if (link->wake_fd < 0 || !link->parts || !link->peers ||
+	    !link->sockets || !link->polls)
 		rc = gt_err_nomem(err);
 	if (!rc)
 		rc = gt_tcp_announce(link, err);

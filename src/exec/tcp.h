@@ -129,6 +129,7 @@ struct gt_link {
 	struct gt_tcp_peer *peers;      /* of each process, also this one */
 	struct gt_tcp_socket **sockets; /* of all of them */
 	uint32_t nsockets;
+	struct pollfd *polls; /* the proxy's: of these, and of its bell */
 	struct gt_world_part *parts;
 	struct gt_door door;
 	char device[GT_NET_NAME_MAX]; /* of this process's address, or "" */

@@ -1,6 +1,5 @@
 /* The thread that carries slices and credits between slots and sockets. */
 #include <poll.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "exec/tcp.h"
@@ -71,8 +70,7 @@ static uint32_t gt_tcp_polls(struct gt_link *link, struct pollfd *polls)
 }
 
 /* Until a socket or a rank has something; `seen` is from before the round. */
-static void gt_tcp_sleep(struct gt_link *link, struct pollfd *polls,
-			 uint32_t seen)
+static void gt_tcp_sleep(struct gt_link *link, uint32_t seen)
 {
 	struct pollfd wake = {.fd = link->wake_fd, .events = POLLIN};
 	uint64_t calls;
@@ -82,10 +80,10 @@ static void gt_tcp_sleep(struct gt_link *link, struct pollfd *polls,
 	if (atomic_load(&link->attended)) {
 		poll(&wake, 1, GT_TCP_NAP_MS);
 	} else {
-		n = gt_tcp_polls(link, polls);
+		n = gt_tcp_polls(link, link->polls);
 		atomic_store(&link->bell.asleep, 1);
 		if (n && gt_bell_look(&link->bell) == seen)
-			poll(polls, n, GT_TCP_NAP_MS);
+			poll(link->polls, n, GT_TCP_NAP_MS);
 		atomic_store(&link->bell.asleep, 0);
 	}
 	if (read(link->wake_fd, &calls, sizeof(calls)) < 0)
@@ -114,16 +112,13 @@ void gt_tcp_settle(struct gt_link *link)
 void *gt_tcp_main(void *arg)
 {
 	struct gt_link *link = arg;
-	struct pollfd *polls = calloc(link->nsockets + 1, sizeof(*polls));
 	uint32_t seen, idle = 0;
 
-	while (polls &&
-	       !atomic_load_explicit(&link->stop, memory_order_relaxed)) {
+	while (!atomic_load_explicit(&link->stop, memory_order_relaxed)) {
 		seen = gt_bell_look(&link->bell);
 		idle = gt_tcp_carry(link) ? 0 : idle + 1;
 		if (idle > GT_TCP_SPINS || atomic_load(&link->attended))
-			gt_tcp_sleep(link, polls, seen);
+			gt_tcp_sleep(link, seen);
 	}
-	free(polls);
 	return NULL;
 }
