@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "graph.h"
 #include "kernels/kernels.h"
 #include "world/world.h"
 
@@ -80,6 +81,7 @@ struct gt_nccl {
 	uint32_t nranks, first, end;
 	struct gt_world *world;
 	int symmetric;
+	int blocks; /* of a graph's largest kernel */
 	struct gt_nccl_rank ranks[GT_NCCL_RANKS];
 };
 
@@ -470,7 +472,7 @@ static int nccl_all(const struct nccl_launch *at)
 static int nccl_capture(const struct nccl_launch *at, cudaGraphExec_t *exec)
 {
 	cudaStream_t stream = at->nccl->ranks[at->rank].stream;
-	cudaGraph_t graph;
+	cudaGraph_t graph = NULL;
 	int rc = cudaStreamBeginCapture(stream,
 					cudaStreamCaptureModeThreadLocal);
 
@@ -482,6 +484,10 @@ static int nccl_capture(const struct nccl_launch *at, cudaGraphExec_t *exec)
 		rc = (int)cudaGraphInstantiate(exec, graph, 0);
 	if (!rc)
 		rc = (int)cudaGraphUpload(*exec, stream);
+	if (!rc && at->rank == at->nccl->first)
+		at->nccl->blocks = gt_graph_blocks(graph);
+	if (graph)
+		cudaGraphDestroy(graph);
 	return rc;
 }
 
@@ -563,4 +569,9 @@ int gt_nccl_group(struct gt_nccl *nccl, const struct gt_request *req,
 				nccl->ranks[r].comm, req->streams[r]);
 	end = nccl->calls.group_end();
 	return rc ? rc : end;
+}
+
+int gt_nccl_blocks(const struct gt_nccl *nccl)
+{
+	return nccl->blocks;
 }

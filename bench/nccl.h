@@ -57,4 +57,7 @@ int gt_nccl_group(struct gt_nccl *nccl, const struct gt_request *req,
 int64_t gt_nccl_run(struct gt_nccl *nccl, const struct gt_request *req,
 		    uint32_t iters, int graph);
 
+/* Of the last run as a graph, on this process's first rank; -1: not known. */
+int gt_nccl_blocks(const struct gt_nccl *nccl);
+
 #endif

@@ -9,7 +9,7 @@
  *
  * With -n as so many processes; with -l as many hosts: gtopo's go over that
  * link, NCCL's over sockets.  Messages go the fastest way that the engine knows; with -p the plan's.
- * Sizes from MIN to MAX bytes (1 KiB to 1 GiB) by FACTOR (4), each measured
+ * Sizes from MIN to MAX bytes (1 KiB to 4 GiB) by FACTOR (4), each measured
  * ROUNDS times (9) launched into a stream and as a CUDA graph.  NCCL is
  * libnccl.so.2, or what the environment's GTOPO_NCCL names; multicast (NVLS)
  * stays off.  No new row begins SECONDS after the start.
@@ -39,6 +39,8 @@
 enum {
 	RACE_ROUNDS = 9,
 	RACE_MAX_ROUNDS = 99,
+	RACE_FEW_ROUNDS = 5, /* above RACE_LARGE_BYTES */
+	RACE_LARGE_BYTES = 1 << 30,
 	RACE_RUNNERS = GT_NCCL_NVARIANTS + 1, /* the last is gtopo */
 	RACE_GTOPO = GT_NCCL_NVARIANTS,
 	RACE_MAX_RANKS = 16,
@@ -71,7 +73,8 @@ struct race {
 struct row {
 	struct gt_request req;
 	uint64_t bytes, wrong;
-	uint32_t iters;
+	uint32_t iters, rounds;
+	int blocks[GT_NCCL_NVARIANTS]; /* -1: not known */
 	double us[RACE_RUNNERS][RACE_MAX_ROUNDS];
 };
 
@@ -116,7 +119,17 @@ static uint32_t iters_of(const struct race *race, uint64_t bytes)
 {
 	if (race->link)
 		return bytes >= 16 << 20 ? 5 : 20;
+	if (bytes > RACE_LARGE_BYTES)
+		return 3;
 	return bytes >= 128 << 20 ? 5 : bytes >= 16 << 20 ? 20 : 50;
+}
+
+/* Large messages take long, and the same every time. */
+static uint32_t rounds_of(const struct race *race, uint64_t bytes)
+{
+	return bytes > RACE_LARGE_BYTES && race->rounds > RACE_FEW_ROUNDS
+		       ? RACE_FEW_ROUNDS
+		       : race->rounds;
 }
 
 /* Negative: it failed. */
@@ -156,18 +169,26 @@ static int check_row(const struct race *race, struct row *row)
 	return 0;
 }
 
-/* NCCL connects ranks at first use, which it cannot while it is captured. */
-static void connect_row(struct race *race, const struct row *row)
+/*
+ * NCCL connects ranks at first use, which it cannot while it is captured.  A
+ * graph then tells how many blocks it takes.
+ */
+static void connect_row(struct race *race, struct row *row)
 {
-	for (int v = 0; v < GT_NCCL_NVARIANTS && race->graph; v++)
-		if (race->nccl[v])
-			gt_nccl_run(race->nccl[v], &row->req, 1, 0);
+	for (int v = 0; v < GT_NCCL_NVARIANTS; v++) {
+		row->blocks[v] = -1;
+		if (!race->nccl[v] || (race->link && !race->graph) ||
+		    gt_nccl_run(race->nccl[v], &row->req, 1, 0) < 0 ||
+		    gt_nccl_run(race->nccl[v], &row->req, 1, 1) < 0)
+			continue;
+		row->blocks[v] = gt_nccl_blocks(race->nccl[v]);
+	}
 }
 
 /* Everyone in each round; the first starts one later in the next round. */
 static int measure_row(const struct race *race, struct row *row)
 {
-	for (uint32_t round = 0; round < race->rounds + 1; round++)
+	for (uint32_t round = 0; round < row->rounds + 1; round++)
 		for (int i = 0; i < RACE_RUNNERS; i++) {
 			int who = (i + (int)round) % RACE_RUNNERS;
 			double us = run_one(race, row, who);
@@ -191,13 +212,13 @@ static double busbw(const struct race *race, const struct row *row, double us)
 }
 
 /* NCCL's variant whose median is the smallest; -1: none ran. */
-static int best_of(const struct race *race, const struct row *row)
+static int best_of(const struct row *row)
 {
 	double least = 0;
 	int best = -1;
 
 	for (int v = 0; v < GT_NCCL_NVARIANTS; v++) {
-		double us = quantile(row->us[v], race->rounds, 0.5);
+		double us = quantile(row->us[v], row->rounds, 0.5);
 
 		if (us > 0 && (best < 0 || us < least)) {
 			best = v;
@@ -207,22 +228,21 @@ static int best_of(const struct race *race, const struct row *row)
 	return best;
 }
 
-static void print_ratio(const struct race *race, const struct row *row,
-			const char *name, int variant)
+static void print_ratio(const struct row *row, const char *name, int variant)
 {
 	double ratios[RACE_MAX_ROUNDS];
 
-	for (uint32_t i = 0; i < race->rounds; i++)
+	for (uint32_t i = 0; i < row->rounds; i++)
 		ratios[i] = row->us[variant][i] / row->us[RACE_GTOPO][i];
 	printf(", \"%s\": %.3f, \"%s_p5\": %.3f", name,
-	       quantile(ratios, race->rounds, 0.5), name,
-	       quantile(ratios, race->rounds, 0.05));
+	       quantile(ratios, row->rounds, 0.5), name,
+	       quantile(ratios, row->rounds, 0.05));
 }
 
 static void print_row(struct race *race, const struct row *row)
 {
-	double us = quantile(row->us[RACE_GTOPO], race->rounds, 0.5), other;
-	int best = best_of(race, row), n = 0;
+	double us = quantile(row->us[RACE_GTOPO], row->rounds, 0.5), other;
+	int best = best_of(row), n = 0;
 	struct gt_way way = {.algo = 0};
 	struct gt_err err;
 
@@ -231,32 +251,37 @@ static void print_row(struct race *race, const struct row *row)
 
 	printf("%s\n  {\"ranks\": %u, \"coll\": \"%s\", \"dtype\": \"%s\", "
 	       "\"op\": \"%s\", \"inplace\": false, \"bytes\": %llu, "
-	       "\"graph\": %s,\n   \"gtopo\": {\"time_us\": %.2f, "
+	       "\"graph\": %s, \"rounds\": %u,\n   \"gtopo\": {\"time_us\": "
+	       "%.2f, "
 	       "\"busbw_gbs\": %.2f, \"wrong\": %llu, \"algo\": \"%s\", "
 	       "\"protocol\": \"%s\", \"blocks\": %u}",
 	       race->rows++ ? "," : "", race->plan->nranks,
 	       gt_coll_name(row->req.coll), gt_dtype_name(row->req.dtype),
 	       gt_redop_name(row->req.op), (unsigned long long)row->bytes,
-	       race->graph ? "true" : "false", us, busbw(race, row, us),
-	       (unsigned long long)row->wrong, gt_algo_name(way.algo),
-	       gt_protocol_name(way.protocol), way.blocks);
+	       race->graph ? "true" : "false", row->rounds, us,
+	       busbw(race, row, us), (unsigned long long)row->wrong,
+	       gt_algo_name(way.algo), gt_protocol_name(way.protocol),
+	       way.blocks);
 	if (best >= 0) {
-		other = quantile(row->us[best], race->rounds, 0.5);
+		other = quantile(row->us[best], row->rounds, 0.5);
 		printf(",\n   \"nccl\": {\"best\": \"%s\", \"time_us\": %.2f, "
-		       "\"busbw_gbs\": %.2f, \"variants_us\": {",
+		       "\"busbw_gbs\": %.2f, ",
 		       gt_nccl_name((enum gt_nccl_variant)best), other,
 		       busbw(race, row, other));
+		if (row->blocks[best] >= 0)
+			printf("\"blocks\": %d, ", row->blocks[best]);
+		printf("\"variants_us\": {");
 		for (int v = 0; v < GT_NCCL_NVARIANTS; v++) {
-			other = quantile(row->us[v], race->rounds, 0.5);
+			other = quantile(row->us[v], row->rounds, 0.5);
 			if (other > 0)
 				printf("%s\"%s\": %.2f", n++ ? ", " : "",
 				       gt_nccl_name((enum gt_nccl_variant)v),
 				       other);
 		}
 		printf("}}");
-		print_ratio(race, row, "ratio", best);
+		print_ratio(row, "ratio", best);
 		if (race->nccl[GT_NCCL_RING])
-			print_ratio(race, row, "ratio_ring", GT_NCCL_RING);
+			print_ratio(row, "ratio_ring", GT_NCCL_RING);
 	}
 	printf("}");
 	fflush(stdout);
@@ -272,6 +297,7 @@ static int race_row(struct race *race, enum gt_coll coll, enum gt_dtype dtype,
 	memset(&row, 0, sizeof(row));
 	row.bytes = bytes;
 	row.iters = iters_of(race, bytes);
+	row.rounds = rounds_of(race, bytes);
 	row.req =
 		(struct gt_request){.coll = coll,
 				    .dtype = dtype,
@@ -542,7 +568,7 @@ int main(int argc, char **argv)
 {
 	struct race race = {.rounds = RACE_ROUNDS,
 			    .begin = 1024,
-			    .end = 1ull << 30,
+			    .end = 4ull << 30,
 			    .factor = 4,
 			    .colls = (1 << GT_NCOLLS) - 1,
 			    .modes = 3,

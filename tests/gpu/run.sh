@@ -185,7 +185,7 @@ predicted_of() { # RANKS LARGEST
 
 race_of() { # RANKS SECONDS
 	local file=$out/${machine}x$1-$commit.json
-	"$race" -b 1024 -e 1073741824 -r 11 -t "$2" -C "$commit" \
+	"$race" -b 1024 -e 4294967296 -r 11 -t "$2" -C "$commit" \
 		"$work/plan$1.json" >"$file" &&
 		[ "$(tail -n 1 "$file")" = "]}" ] &&
 		! grep -q '"wrong": [1-9]' "$file" && grep -q '"ratio' "$file"
