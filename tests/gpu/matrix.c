@@ -2,10 +2,10 @@
  * The CUDA engine alone, without a plan file: one ring over devices 0 to
  * RANKS - 1.
  *
- *     matrix check|stress|small|fault RANKS SECONDS
+ *     matrix check|large|stress|small|fault RANKS SECONDS
  *
  * check: every collective, type, operator, in and out of place, odd counts
- * and addresses.  stress: 100000 operations of random kinds and sizes.
+ * and addresses.  large: more elements than 31 bits count.  stress: 100000 operations of random kinds and sizes.
  * small: a few moves of every kind, for tools that make them slow.  fault: a
  * rank that stops is named in time, and the process can run again.
  *
@@ -196,6 +196,34 @@ static int check(struct matrix *m)
 	return 1;
 }
 
+/* Every way that carries so many. */
+static int large(struct matrix *m)
+{
+	static const enum gt_coll colls[] = {
+		GT_COLL_ALLREDUCE, GT_COLL_ALLGATHER, GT_COLL_REDUCESCATTER,
+		GT_COLL_ALLTOALL, GT_COLL_BROADCAST};
+	const uint64_t most = (1ull << 31) + 4099;
+	struct gt_request req = {.dtype = GT_DTYPE_INT8};
+
+	m->config.max_bytes = most + MAX_RANKS;
+	if (!engine_open(m))
+		return 0;
+	for (int i = 0; i < WAYS * 5; i++) {
+		req.coll = colls[i % 5];
+		req.way = &ways[i / 5];
+		req.inplace = i % 2;
+		req.seed++;
+		req.count = gt_coll_has_blocks(req.coll)
+				    ? most / m->plan.nranks + 1
+				    : most;
+		if (late(m))
+			return 0;
+		if (possible(m, &req) && !tally(m, &req, 1))
+			return 0;
+	}
+	return 1;
+}
+
 /* A linear congruential generator (Knuth): the same sequence everywhere. */
 static uint32_t draw(uint64_t *state, uint32_t below)
 {
@@ -318,18 +346,20 @@ int main(int argc, char **argv)
 		const char *name;
 		int (*run)(struct matrix *m);
 	} parts[] = {{"check", check},
+		     {"large", large},
 		     {"stress", stress},
 		     {"small", small},
 		     {"fault", fault}};
+	const size_t n = sizeof(parts) / sizeof(parts[0]);
 	int nranks = argc == 4 ? atoi(argv[2]) : 0, gpus = 0, all = 0;
 	struct matrix m = {.engine = NULL};
 	size_t i = 0;
 
-	while (i < 4 && nranks && strcmp(argv[1], parts[i].name))
+	while (i < n && nranks && strcmp(argv[1], parts[i].name))
 		i++;
-	if (nranks < 2 || nranks > MAX_RANKS || i == 4) {
-		fprintf(stderr, "usage: matrix check|stress|small|fault RANKS "
-				"SECONDS\n");
+	if (nranks < 2 || nranks > MAX_RANKS || i == n) {
+		fprintf(stderr, "usage: matrix check|large|stress|small|fault "
+				"RANKS SECONDS\n");
 		return 2;
 	}
 	/* Ranks that share a GPU wait for each other: a queue for each. */

@@ -522,6 +522,8 @@ if [ -n "$full" ]; then
 	fi
 	check 60 "libgtopo: a million random operations" 0 \
 		"$library" stress "$all" 55
+	check 60 "more elements than 31 bits count" 0 "$matrix" large "$gpus" \
+		55
 	check 90 "100000 random operations" 0 "$matrix" stress "$gpus" 85
 	sanitizer=$(command -v compute-sanitizer ||
 		ls /usr/local/cuda/bin/compute-sanitizer 2>/dev/null)
