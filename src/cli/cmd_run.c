@@ -234,14 +234,9 @@ static int gt_run_traced(const struct gt_cmd_args *args,
 			 struct gt_run_sweep *sweep, struct gt_err *err)
 {
 	struct gt_request req = {.count = 0};
-	int rc, written;
+	int written;
+	int rc = gt_trace_new(sweep->config.plan->nranks, &sweep->trace, err);
 
-	if (!sweep->ops->traces)
-		return gt_err_set(err, GT_EINPUT, NULL,
-				  "--trace: engine '%s' takes no times of "
-				  "steps, --device host does",
-				  sweep->ops->name);
-	rc = gt_trace_new(sweep->config.plan->nranks, &sweep->trace, err);
 	if (rc)
 		return rc;
 	sweep->traced = &req;

@@ -29,9 +29,9 @@ static int64_t gt_tracing_start(const struct gt_trace *trace)
 	int64_t start = INT64_MAX;
 
 	for (uint32_t r = 0; r < trace->nranks; r++)
-		if (trace->ranks[r].nsteps &&
-		    trace->ranks[r].steps[0].since_ns < start)
-			start = trace->ranks[r].steps[0].since_ns;
+		for (uint64_t i = 0; i < trace->ranks[r].nsteps; i++)
+			if (trace->ranks[r].steps[i].since_ns < start)
+				start = trace->ranks[r].steps[i].since_ns;
 	return start;
 }
 
@@ -75,6 +75,9 @@ static void gt_tracing_step(struct gt_tracing *t, uint32_t rank,
 		      "\"loop\": %u, \"bytes\": %llu",
 		      step->channel, step->step, step->loop,
 		      (unsigned long long)step->bytes);
+	if (step->post_ns)
+		gt_buf_printf(t->out, ", \"post_us\": %.3f",
+			      (double)step->post_ns / 1e3);
 	if (step->from != GT_TRACE_NONE)
 		gt_buf_printf(t->out, ", \"from\": %u", step->from);
 	if (step->to != GT_TRACE_NONE)

@@ -1,6 +1,7 @@
 #include "exec/cuda_engine.h"
 
 #include "base/err.h"
+#include "exec/cuda_trace.h"
 #include "plan/plan.h"
 
 enum {
@@ -56,10 +57,16 @@ static struct gt_ce_piece gt_ce_whole(const struct gt_ce *at, uint32_t b)
 static void gt_ce_copy(struct gt_ce *at, char *to, const char *from,
 		       uint64_t bytes)
 {
-	if (bytes && at->rc == cudaSuccess)
+	if (!bytes)
+		return;
+	gt_ce_try(at, (cudaError_t)gt_cuda_trace_copies(
+			      at->engine, at->rank, at->me->stream, to, bytes));
+	if (at->rc == cudaSuccess)
 		gt_ce_try(at, cudaMemcpyAsync(to, from, bytes,
 					      cudaMemcpyDeviceToDevice,
 					      at->me->stream));
+	gt_ce_try(at, (cudaError_t)gt_cuda_trace_copied(at->engine, at->rank,
+							at->me->stream));
 }
 
 /* The i-th other rank: each begins with another, so that nobody gets two. */

@@ -28,6 +28,7 @@ struct gt_arena;
 struct gt_err;
 
 struct gt_fifo_end;
+struct gt_cuda_tracing;
 
 /*
  * One collective's programs, on one rank; the last four of local ranks only.
@@ -86,6 +87,7 @@ struct gt_cuda_rank {
 	uint64_t *wrong;
 	struct gt_kernel_report *reports; /* [nblocks], host */
 	struct gt_kernel_epoch *epoch;    /* of flows, on the device */
+	struct gt_cuda_tracing *tracing;  /* cuda_trace.h; NULL: no trace */
 	/* Of copy engines: */
 	cudaStream_t side; /* reduces */
 	cudaEvent_t done, reduced[GT_CUDA_PIECES];
@@ -130,6 +132,7 @@ struct gt_engine {
 	uint32_t nslots;
 	uint32_t slot_pitch;
 	uint32_t nblocks;    /* per rank, at most */
+	uint32_t nmarks;     /* of a block, in the run that is traced */
 	uint32_t processors; /* of the GPU that has the fewest */
 	uint32_t ready;      /* bits: collectives whose tasks are built */
 	uint32_t loaded;     /* bits: types whose kernels are loaded */
@@ -332,6 +335,12 @@ int gt_cuda_ce_launch(const struct gt_engine *engine,
 /* Choose a request's way and make what it needs, unless it is there. */
 int gt_cuda_need(struct gt_engine *engine, const struct gt_request *req,
 		 struct gt_err *err);
+
+/*
+ * Processes come from a meeting at different times.  Their GPUs then wait for
+ * one another before the clocks start, if they can.
+ */
+int gt_cuda_meets(const struct gt_engine *engine);
 
 /* Put one rank's part on its stream; a cudaError_t. */
 int gt_cuda_launch(const struct gt_engine *engine, const struct gt_request *req,

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "exec/cuda_trace.h"
 #include "plan/plan.h"
 
 /* A slice of a buffer in n: whole lines, so that packs stay aligned. */
@@ -212,6 +213,7 @@ struct gt_kernel_guard gt_cuda_guard_of(const struct gt_engine *engine,
 		.watch = engine->watch,
 		.reports = me->reports,
 		.timeout_ns = (uint64_t)config->timeout_ns,
+		.marks = gt_cuda_trace_kernel(engine, rank),
 	};
 
 	if (config->fault && config->fault_rank == rank)
@@ -235,10 +237,12 @@ static int gt_launch_packets(const struct gt_engine *engine,
 			 .output = span.output,
 			 .part_bytes = gt_part_bytes(ll128),
 			 .box_bytes = gt_cuda_mail_bytes(ll128)}};
+	int rc;
 
 	for (uint32_t r = 0; r < engine->plan->nranks; r++)
 		args.mail[r] = gt_cuda_flow_mail(engine, rank, r, ll128);
-	return gt_packet_run(grid, ll128, &args);
+	rc = gt_cuda_trace_packets(engine, rank, ll128, &args);
+	return rc ? rc : gt_packet_run(grid, ll128, &args);
 }
 
 int gt_cuda_flow_replaces(const struct gt_request *req)
@@ -306,8 +310,9 @@ int gt_cuda_flow_meet(const struct gt_engine *engine, enum gt_dtype dtype,
 		.begin_wait = 1,
 		.last = 1};
 
-	/* Faults are for operations. */
+	/* Faults and traces are for operations. */
 	args.guard.fault = GT_KERNEL_FAULT_NONE;
+	args.guard.marks = NULL;
 	for (uint32_t r = 0; r < engine->plan->nranks; r++)
 		args.flags[r] = gt_cuda_flow_flags(engine, rank, r);
 	return gt_direct_run(&grid, &args);

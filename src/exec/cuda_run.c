@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/thread.h"
+#include "exec/cuda_trace.h"
 #include "plan/plan.h"
 #include "world/world.h"
 
@@ -56,6 +57,7 @@ static struct gt_kernel_args gt_launch_args(const struct gt_engine *engine,
 		.input_first = span.input_first,
 		.output_first = span.output_first,
 		.scratch_bytes = engine->places_bytes,
+		.marks = gt_cuda_trace_blocks(engine, rank),
 		.timeout_ns = (uint64_t)config->timeout_ns,
 		.op = req->op,
 		.nranks = engine->plan->nranks,
@@ -66,6 +68,7 @@ static struct gt_kernel_args gt_launch_args(const struct gt_engine *engine,
 		.slot_pitch = engine->slot_pitch,
 		.renames = req->coll == GT_COLL_ALLTOALL,
 		.turn = engine->cut.turn,
+		.nmarks = engine->nmarks,
 		.threads = engine->threads,
 		.shared_bytes = engine->shared_bytes,
 	};
@@ -89,11 +92,7 @@ static uint32_t gt_launches(const struct gt_engine *engine)
 	return engine->group.end - engine->group.first;
 }
 
-/*
- * Processes come from a meeting at different times.  Their GPUs then wait for
- * one another before the clocks start, if they can.
- */
-static int gt_run_meets(const struct gt_engine *engine)
+int gt_cuda_meets(const struct gt_engine *engine)
 {
 	return engine->group.world && engine->meshed &&
 	       engine->plan->nranks <= GT_FLOW_RANKS;
@@ -236,13 +235,14 @@ static void *gt_launch_thread(void *arg)
 	cudaGraphExec_t exec = NULL;
 	cudaError_t rc = cudaSetDevice(me->device);
 
-	if (rc == cudaSuccess && at->engine->config.graph)
+	/* A graph's events have no times. */
+	if (rc == cudaSuccess && at->engine->config.graph && !at->req->trace)
 		rc = gt_launch_capture(at, &exec);
 	if (rc == cudaSuccess)
 		rc = cudaStreamSynchronize(me->stream);
 	if (!gt_gate_pass(at->gate, gt_launches(at->engine)))
 		rc = cudaErrorOperatingSystem;
-	if (rc == cudaSuccess && gt_run_meets(at->engine))
+	if (rc == cudaSuccess && gt_cuda_meets(at->engine))
 		rc = (cudaError_t)gt_cuda_flow_meet(at->engine, at->req->dtype,
 						    at->rank);
 	if (rc == cudaSuccess)
@@ -368,7 +368,7 @@ static int gt_run_ready(struct gt_engine *engine, const struct gt_request *req,
 {
 	int rc = gt_cuda_need(engine, req, err);
 
-	if (!rc && gt_run_meets(engine))
+	if (!rc && gt_cuda_meets(engine))
 		rc = gt_cuda_flow_open(engine, req->dtype, err);
 	/* Nobody waits on a GPU while another process gets ready. */
 	if (!rc && engine->group.world)
@@ -458,8 +458,14 @@ int gt_cuda_run(struct gt_engine *engine, const struct gt_request *req,
 	uint64_t longest_ns;
 	float ms = 0;
 
+	if (!rc && req->trace)
+		rc = gt_cuda_trace_begin(engine, req, err);
 	if (!rc)
 		rc = gt_run_here(engine, req, iters, &ms, err);
+	if (!rc && req->trace)
+		rc = gt_cuda_trace_take(engine, req, err);
+	if (req->trace)
+		gt_cuda_trace_end(engine);
 	longest_ns = (uint64_t)((double)ms * 1e6);
 	if (!rc && engine->group.world)
 		rc = gt_world_max(engine->group.world, &longest_ns, err);

@@ -105,7 +105,8 @@ struct gt_request {
 	 * of config.max_bytes.  run() of GPUs knows only the latter. */
 	const struct gt_buffers *buffers;
 	void *const *streams;     /* enqueue(): of each rank, a cudaStream_t */
-	struct gt_trace *trace;   /* run() records its steps in it; or NULL */
+	struct gt_trace *trace;   /* run() records its steps in it, if it is of
+				     one iteration; or NULL */
 	const struct gt_way *way; /* NULL: the engine's choice */
 };
 
@@ -177,7 +178,6 @@ struct gt_async_ops {
 
 struct gt_engine_ops {
 	const char *name; /* "host", "cuda" */
-	int traces;       /* can fill a request's trace */
 
 	/* Whether this machine has what the engine needs. */
 	int (*usable)(void);

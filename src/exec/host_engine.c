@@ -223,7 +223,6 @@ static int gt_host_usable(void)
 
 const struct gt_engine_ops gt_engine_host = {
 	.name = "host",
-	.traces = 1,
 	.usable = gt_host_usable,
 	.open = gt_host_open,
 	.close = gt_host_close,

@@ -26,7 +26,9 @@ gtopo_core_sources += \
 	%D%/reduce_loops.h \
 	%D%/reduce_plain.c \
 	%D%/trace.c %D%/trace.h \
+	%D%/trace_flow.c %D%/trace_flow.h \
 	%D%/trace_gather.c \
+	%D%/trace_marks.c %D%/trace_marks.h \
 	%D%/share.c %D%/share.h
 
 if HAVE_VERBS
@@ -49,6 +51,7 @@ gtopo_core_sources += \
 	%D%/cuda_run.c \
 	%D%/cuda_program.c \
 	%D%/cuda_task.c \
+	%D%/cuda_trace.c \
 	%D%/cuda_way.c \
 	%D%/cuda_world.c
 endif

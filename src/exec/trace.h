@@ -18,7 +18,8 @@ enum { GT_TRACE_NONE = UINT32_MAX }; /* no rank */
 struct gt_trace_step {
 	int64_t since_ns; /* the lane's step before was over */
 	int64_t begin_ns; /* all that it waits for was there */
-	int64_t end_ns;   /* moved and posted */
+	int64_t end_ns;   /* moved, and posted unless that took post_ns more */
+	int64_t post_ns;
 	uint64_t bytes;
 	uint32_t channel, lane, worker, loop;
 	uint32_t step; /* its id in the program */
@@ -34,7 +35,7 @@ struct gt_trace_link {
 };
 
 struct gt_trace_rank {
-	struct gt_trace_step *steps; /* in order of time */
+	struct gt_trace_step *steps; /* a worker's in order of time */
 	uint64_t nsteps, size;
 	uint64_t ndropped;
 	struct gt_trace_link *links; /* [to] */

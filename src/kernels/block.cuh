@@ -21,6 +21,16 @@ struct gt_block {
 	uint64_t *seen;         /* of the connections' flags */
 };
 
+/* Traced: what a slice has come to; past the block's room it is not noted. */
+static __device__ __forceinline__ void gt_mark(
+	const struct gt_kernel_args *args, uint32_t slice, uint32_t what)
+{
+	uint64_t at = (uint64_t)blockIdx.x * args->nmarks + slice;
+
+	if (slice < args->nmarks)
+		args->marks[at].at_ns[what] = gt_now_ns();
+}
+
 /* Where a role is in the program. */
 struct gt_cursor {
 	uint32_t loop0, turn; /* this turn's first loop, and its loops */

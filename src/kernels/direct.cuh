@@ -66,6 +66,8 @@ static __device__ bool gt_stage_wait(const struct gt_direct_args *args,
 		while (go && gt_flag_read(flag) < value)
 			go = gt_wait_goes_on(&args->guard, &wait, peer, stage);
 		gt_wait_ends(&args->guard, &wait);
+		gt_guard_mark(&args->guard, stage == args->end_wait, peer,
+			      GT_MARK_READY);
 	}
 	return __syncthreads_and(go);
 }
@@ -152,14 +154,18 @@ __global__ void __launch_bounds__(GT_DIRECT_THREADS, 1)
 		epoch = gt_epoch_take(args.guard.epoch);
 	else
 		epoch.number = gt_epoch_peek(args.guard.epoch);
+	gt_guard_mark_own(&args.guard, &args.flow, 0, GT_MARK_SINCE);
 	gt_stage_post(&args, epoch.number, args.begin_post);
 	if (!gt_stage_wait(&args, epoch.number, args.begin_wait))
 		return;
+	gt_guard_mark_own(&args.guard, &args.flow, 0, GT_MARK_READY);
 	if (args.lifts)
 		gt_direct_lift<T, R>(&args, &lift);
+	gt_guard_mark_own(&args.guard, &args.flow, 0, GT_MARK_DONE);
 	gt_stage_post(&args, epoch.number, args.end_post);
 	if (!gt_stage_wait(&args, epoch.number, args.end_wait))
 		return;
+	gt_guard_mark_own(&args.guard, &args.flow, 1, GT_MARK_DONE);
 	if (args.last)
 		gt_epoch_leave(args.guard.epoch, epoch);
 }

@@ -65,8 +65,11 @@ static __device__ void gt_do_posts(const struct gt_kernel_args *args,
 		gt_gate_wait(GT_GATE_DONE, at.slice, args->threads + 32);
 		stop = block->tasks[at.slice % GT_TASKS].stop;
 		gt_gate_arrive(GT_GATE_FREE, at.slice, 64);
-		if (!stop && !lane)
-			gt_post_slice(block, &at);
+		if (stop || lane)
+			continue;
+		gt_mark(args, at.slice, GT_MARK_DONE);
+		gt_post_slice(block, &at);
+		gt_mark(args, at.slice, GT_MARK_POSTED);
 	} while (!stop && gt_cursor_next(&at, block, args->turn));
 }
 

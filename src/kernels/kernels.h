@@ -77,6 +77,28 @@ enum gt_kernel_state {
 	GT_KERNEL_MISMATCH,    /* the peer sends `slice` bytes, not as many */
 };
 
+/*
+ * When a slice of a block was waited for, ready, moved and posted, by the
+ * GPU's own clock; zeros if it never was.
+ */
+struct gt_kernel_mark {
+	uint64_t at_ns[4]; /* GT_MARK_... */
+};
+
+enum {
+	GT_MARK_SINCE, /* waits begin, */
+	GT_MARK_READY, /* all are over; */
+	GT_MARK_DONE,  /* it was moved, */
+	GT_MARK_POSTED /* and announced */
+};
+
+/*
+ * Of a flow's kernel, a block has a mark for each of its stages and each rank:
+ * its own says when the stage began, had all that it waits for and was done, a
+ * peer's when it was READY.
+ */
+enum { GT_FLOW_STAGES = 3 };
+
 /* In host memory, mapped; shared by the host and all ranks. */
 struct gt_kernel_watch {
 	uint32_t abort; /* not 0: everyone ends at once */
@@ -100,7 +122,8 @@ struct gt_kernel_args {
 	uint64_t output_first;
 	char *scratch;          /* [channel of the plan][place][worker][loop] */
 	uint64_t scratch_bytes; /* of a channel */
-	uint64_t timeout_ns;    /* of one wait */
+	struct gt_kernel_mark *marks; /* [block][nmarks] */
+	uint64_t timeout_ns;          /* of one wait */
 	uint64_t fault_slice;
 	uint32_t fault; /* enum gt_kernel_fault */
 	uint32_t op;    /* enum gt_redop */
@@ -111,6 +134,7 @@ struct gt_kernel_args {
 	uint32_t nslots;
 	uint32_t slot_pitch; /* bytes; of a place in scratch, too */
 	uint32_t renames;    /* who receives has another name for a chunk */
+	uint32_t nmarks;     /* of a block; 0: no trace */
 	uint32_t turn;       /* slices of a step before the next, >= 1 */
 	uint32_t threads;    /* that move */
 	uint32_t shared_bytes;
@@ -131,6 +155,19 @@ int gt_kernel_prepare(enum gt_dtype dtype, uint32_t shared_bytes);
 int gt_kernel_run(enum gt_dtype dtype, const struct gt_kernel_args *args,
 		  struct CUstream_st *stream);
 
+/*
+ * In host memory: the host asks for round 1, 2 ..., the GPU tells the time of
+ * each.  Nothing is told when all takes longer than limit_ns.
+ */
+struct gt_kernel_clock {
+	uint32_t asked;
+	uint32_t reserved;
+	uint64_t told_ns;
+};
+
+int gt_kernel_clock_run(struct gt_kernel_clock *clock, uint32_t rounds,
+			uint64_t limit_ns, struct CUstream_st *stream);
+
 /* Operations on this rank so far; device memory. */
 struct gt_kernel_epoch {
 	uint64_t number;
@@ -146,6 +183,8 @@ struct gt_kernel_guard {
 	uint64_t timeout_ns;              /* of one wait */
 	uint32_t fault;                   /* enum gt_kernel_fault */
 	uint32_t reserved;
+	/* [block][GT_FLOW_STAGES][GT_FLOW_RANKS], or NULL: no trace */
+	struct gt_kernel_mark *marks;
 };
 
 enum {
@@ -278,6 +317,14 @@ uint32_t gt_exchange_most(void);
 int gt_exchange_run(uint32_t blocks, struct CUstream_st *stream,
 		    const struct gt_exchange_args *args,
 		    const struct gt_kernel_message *messages);
+
+/*
+ * Beside the packets of operation `number`, which are launched behind it on
+ * another stream: marks of block 0 say when the first of each rank and part
+ * came, the part for a stage.
+ */
+int gt_packet_watch(int ll128, const struct gt_packet_args *args,
+		    uint64_t number, struct CUstream_st *stream);
 
 /* A range of test data, in the whole buffer's index space. */
 struct gt_kernel_data {

@@ -25,6 +25,7 @@ gtopo_core_sources += \
 	%D%/ping.cu %D%/ping.h \
 	%D%/reduce.cuh \
 	%D%/schedule.cuh \
+	%D%/trace.cu \
 	%D%/type.cuh \
 	%D%/wait.cuh
 

@@ -275,7 +275,9 @@ __global__ void __launch_bounds__(GT_PACKET_THREADS, 1)
 	at.warp = (blockIdx.x * blockDim.x + threadIdx.x) / 32;
 	at.warps = gridDim.x * blockDim.x / 32;
 	at.flag = (uint32_t)epoch.number;
+	gt_guard_mark_own(&args.guard, &args.part.flow, 0, GT_MARK_SINCE);
 	gt_packets<T, R, P>(&at);
+	gt_guard_mark_own(&args.guard, &args.part.flow, 0, GT_MARK_DONE);
 	gt_epoch_leave(args.guard.epoch, epoch);
 }
 

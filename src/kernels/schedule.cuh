@@ -207,9 +207,11 @@ static __device__ void gt_schedule(const struct gt_kernel_args *args,
 		if (slice >= GT_TASKS)
 			gt_gate_wait(GT_GATE_FREE, slice, 64);
 		if (!lane) {
+			gt_mark(args, slice, GT_MARK_SINCE);
 			go = gt_fault_passes(args, slice) &&
 			     gt_schedule_slice(&ahead);
 			block->tasks[slice % GT_TASKS].stop = !go;
+			gt_mark(args, slice, GT_MARK_READY);
 		}
 		go = __shfl_sync(~0u, go, 0);
 		gt_gate_arrive(GT_GATE_READY, slice, movers);

@@ -125,6 +125,25 @@ static __device__ __forceinline__ void gt_wait_ends(
 		guard->reports[blockIdx.x].state = GT_KERNEL_SILENT;
 }
 
+/* Traced: what a block's stage has come to. */
+static __device__ __forceinline__ void gt_guard_mark(
+	const struct gt_kernel_guard *guard, uint32_t stage, uint32_t rank,
+	uint32_t what)
+{
+	uint32_t at = (blockIdx.x * GT_FLOW_STAGES + stage) * GT_FLOW_RANKS;
+
+	if (guard->marks)
+		guard->marks[at + rank].at_ns[what] = gt_now_ns();
+}
+
+static __device__ __forceinline__ void gt_guard_mark_own(
+	const struct gt_kernel_guard *guard, const struct gt_flow *flow,
+	uint32_t stage, uint32_t what)
+{
+	if (!threadIdx.x)
+		gt_guard_mark(guard, stage, flow->me, what);
+}
+
 /* False: this rank has to stop here, for a test. */
 static __device__ __forceinline__ bool gt_guard_passes(
 	const struct gt_kernel_guard *guard)

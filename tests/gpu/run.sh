@@ -309,6 +309,18 @@ imported_steps() {
 	done
 }
 
+# Each way's times of every block: FILE is a trace of a run OPTION...
+traced() { # FILE OPTION...
+	local file=$1
+	shift
+	"${run[@]}" "$all" --coll allreduce -n 1 -w 1 --trace "$file" "$@" &&
+		grep -q '"steps_dropped": 0' "$file" &&
+		grep -q '"slowest_link": {"from"' "$file" &&
+		grep -q '"cat": "move"' "$file" &&
+		! grep -qE '"(dur|ts)": -' "$file" &&
+		tail -c 3 "$file" | grep -q '}}'
+}
+
 # Ranks that share GPUs, several in a process, not equally many.
 shared_processes() {
 	local n way
@@ -467,6 +479,11 @@ check 30 "CUDA graphs" 0 "${run[@]}" "$all" -f 8 --graph
 words='values : 0 OK'
 check 60 "the best way, in graphs" 0 "${run[@]}" "$all" -f 8 -e "$largest" \
 	-n 5 -w 1 --graph --best
+for way in "-b 1M -e 1M" "--best -b 4K -e 4K" "--best -b 1M -e 1M" \
+	"--best -b 64M -e 64M --graph" "--best -b 512M -e 512M"; do
+	words='the slowest link: rank'
+	check 40 "a trace of a run $way" 0 traced "$work/trace.json" $way
+done
 words='out of memory'
 check 30 "out of memory" 3 "${run[@]}" "$all" -b 400G -e 400G
 words='rank 1 .* stopped'

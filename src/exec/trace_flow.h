@@ -1,0 +1,46 @@
+/*
+ * What kernels of flows, and copies, noted of one operation of a rank, as steps
+ * of a trace.
+ *
+ * Lane 0 has copies; lane n + 1 the blocks of the n-th kernel, each stage a
+ * step; behind the last kernel's, a lane has a worker for each peer that is
+ * watched: when its packets came.
+ */
+#ifndef GT_EXEC_TRACE_FLOW_H
+#define GT_EXEC_TRACE_FLOW_H
+
+#include <stdint.h>
+
+#include "kernels/kernels.h"
+
+struct gt_trace;
+
+enum { GT_TRACE_MOVED = 2 * GT_FLOW_RANKS };
+
+/* A copy, or what kernels move. */
+struct gt_trace_moved {
+	uint64_t bytes;
+	int64_t begin_ns, end_ns; /* of a copy; base/clock.h */
+	uint32_t from, to;        /* ranks; of kernels each pair once */
+	int beside; /* while the other rank's kernel moves more over it: that
+		       one's time counts */
+};
+
+struct gt_trace_flow {
+	/* [kernel][block][GT_FLOW_STAGES][GT_FLOW_RANKS]; of the watched one
+	 * only block 0: stages are parts of mailboxes. */
+	const struct gt_kernel_mark *marks;
+	uint32_t nkernels;
+	uint32_t nblocks; /* of a kernel, at most */
+	int watched;      /* the last of the kernels */
+	uint32_t rank, nranks;
+	int64_t ahead_ns; /* of the GPU's clock against base/clock.h */
+	const struct gt_trace_moved *moved;  /* by the blocks of kernel 0 */
+	uint32_t nmoved;                     /* GT_TRACE_MOVED at most */
+	const struct gt_trace_moved *copies; /* in the order of their begins */
+	uint32_t ncopies;
+};
+
+void gt_trace_flowed(const struct gt_trace_flow *flow, struct gt_trace *trace);
+
+#endif
