@@ -70,14 +70,8 @@ static int gt_row_refuse_blocks(const struct gt_engine *engine,
 				uint32_t lanes, struct gt_err *err)
 {
 	uint32_t given = engine->config.workers ? engine->config.workers : 1;
-	uint32_t all = engine->plan->nchannels * lanes;
 	uint32_t n = row->nchannels * lanes * given;
 
-	if (all > GT_KERNEL_CHANNELS)
-		return gt_err_set(err, GT_EINPUT, NULL,
-				  "the plan has %u channels and lanes, GPUs "
-				  "run %d",
-				  all, GT_KERNEL_CHANNELS);
 	if (n > engine->processors)
 		return gt_err_set(
 			err, GT_EINPUT, NULL,

@@ -471,18 +471,12 @@ static int gt_task_load(struct gt_engine *engine, enum gt_dtype dtype,
 static int gt_task_cut(struct gt_engine *engine,
 		       const struct gt_layout_args *args, struct gt_err *err)
 {
-	uint32_t lanes = engine->nlanes;
 	int rc = GT_OK;
 
 	memset(engine->layouts, 0, sizeof(engine->layouts));
-	for (uint32_t i = 0; !rc && i < engine->nsel; i++) {
-		struct gt_layout *at = &engine->layouts[engine->sel[i] * lanes];
-
-		rc = gt_layout_init(engine->plan, engine->sel[i], args, at,
-				    err);
-		for (uint32_t l = 1; l < lanes; l++)
-			at[l] = at[0];
-	}
+	for (uint32_t i = 0; !rc && i < engine->nsel; i++)
+		rc = gt_layout_init(engine->plan, engine->sel[i], args,
+				    &engine->layouts[engine->sel[i]], err);
 	return rc;
 }
 
@@ -494,8 +488,7 @@ static int gt_task_places(struct gt_engine *engine,
 	uint64_t most = 0;
 
 	for (uint32_t i = 0; i < engine->nsel; i++) {
-		const struct gt_layout *at =
-			&engine->layouts[engine->sel[i] * engine->nlanes];
+		const struct gt_layout *at = &engine->layouts[engine->sel[i]];
 		uint64_t slices = (uint64_t)at->nworkers * at->loops *
 				  plan->channels[engine->sel[i]].nscratch;
 

@@ -142,7 +142,7 @@ static uint32_t gt_trace_nmarks(const struct gt_engine *engine,
 
 	for (uint32_t p = 0; p < task->nprograms; p++) {
 		uint64_t n = (uint64_t)task->programs[p].nsteps *
-			     engine->layouts[p].loops;
+			     engine->layouts[p / task->nlanes].loops;
 
 		if (n > most)
 			most = n;
@@ -329,6 +329,7 @@ static int gt_take_blocks(const struct gt_engine *engine,
 		.layouts = engine->layouts,
 		.marks = marks,
 		.nprograms = task->nprograms,
+		.nlanes = task->nlanes,
 		.nworkers = engine->cut.workers,
 		.nmarks = engine->nmarks,
 		.rank = rank,

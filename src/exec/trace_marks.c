@@ -158,8 +158,9 @@ static int gt_marked_mean(const struct gt_trace_launch *launch,
 	for (uint32_t p = 0; p < launch->nprograms; p++) {
 		const struct gt_program *program = &launch->programs[p];
 
-		for (uint32_t i = 0;
-		     i < program->nconns && launch->layouts[p].loops; i++)
+		for (uint32_t i = 0; i < program->nconns &&
+				     launch->layouts[p / launch->nlanes].loops;
+		     i++)
 			blocks[2 * program->conns[i].peer +
 			       program->conns[i].sends] += launch->nworkers;
 	}
@@ -186,7 +187,7 @@ int gt_trace_launched(const struct gt_trace_launch *launch,
 		uint32_t p = (uint32_t)(b / launch->nworkers);
 		struct gt_marked_block at = {
 			.program = &launch->programs[p],
-			.layout = &launch->layouts[p],
+			.layout = &launch->layouts[p / launch->nlanes],
 			.marks = &launch->marks[b * launch->nmarks],
 			.worker = (uint32_t)(b % launch->nworkers)};
 

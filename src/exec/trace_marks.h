@@ -18,9 +18,11 @@ struct gt_trace;
 
 struct gt_trace_launch {
 	const struct gt_program *programs;
-	const struct gt_layout *layouts;    /* [nprograms]; loops 0: not used */
+	const struct gt_layout *layouts;    /* of nlanes programs each; loops 0:
+					       not used */
 	const struct gt_kernel_mark *marks; /* [program][nworkers][nmarks] */
 	uint32_t nprograms;
+	uint32_t nlanes;
 	uint32_t nworkers;
 	uint32_t nmarks; /* more slices than these are dropped */
 	uint32_t rank;

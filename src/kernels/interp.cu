@@ -85,7 +85,7 @@ static __device__ void gt_block_load(const struct gt_kernel_args *args,
 		block->index = blockIdx.x / args->nworkers;
 		block->worker = blockIdx.x % args->nworkers;
 		block->channel = args->channels[block->index];
-		block->layout = args->layouts[block->index];
+		block->layout = args->layouts[block->index / args->nlanes];
 		from = &block->channel;
 		block->steps = (struct gt_step *)room;
 		block->conns = (struct gt_kernel_conn *)(block->steps +
