@@ -36,24 +36,30 @@ static __device__ void gt_do_moves(const struct gt_kernel_args *args,
 	}
 }
 
-static __device__ void gt_post_slice(const struct gt_block *block,
-				     const struct gt_cursor *at)
+/* What a lane posts behind a slice: its operand's flag, if it has one. */
+struct gt_post {
+	uint64_t *flag; /* NULL: nothing */
+	uint64_t value;
+};
+
+static_assert(GT_KERNEL_OPERANDS <= 32, "a lane posts for an operand");
+
+static __device__ struct gt_post gt_post_of(const struct gt_block *block,
+					    const struct gt_cursor *at,
+					    uint32_t lane)
 {
 	const struct gt_step *step = &block->steps[at->step];
+	const struct gt_operand *operand = gt_step_operand(step, lane);
+	const struct gt_kernel_conn *conn;
 
-	gt_flag_fence();
-	for (uint32_t i = 0; i < step->nsrc + (uint32_t)step->ndst; i++) {
-		const struct gt_operand *operand = gt_step_operand(step, i);
-		const struct gt_kernel_conn *conn =
-			&block->conns[operand->conn];
-
-		if (operand->flags & GT_OPERAND_POST)
-			gt_flag_post(conn->post,
-				     gt_cursor_number(at, operand, conn) + 1);
-	}
+	if (lane >= step->nsrc + (uint32_t)step->ndst ||
+	    !(operand->flags & GT_OPERAND_POST))
+		return {};
+	conn = &block->conns[operand->conn];
+	return {conn->post, gt_cursor_number(at, operand, conn) + 1};
 }
 
-/* A warp, whose first lane works. */
+/* A warp; what it will post is known before it may. */
 static __device__ void gt_do_posts(const struct gt_kernel_args *args,
 				   const struct gt_block *block, uint32_t lane)
 {
@@ -62,15 +68,22 @@ static __device__ void gt_do_posts(const struct gt_kernel_args *args,
 
 	gt_cursor_turn(&at, block, args->turn);
 	do {
+		struct gt_post post = gt_post_of(block, &at, lane);
+
 		gt_gate_wait(GT_GATE_DONE, at.slice, args->threads + 32);
 		stop = block->tasks[at.slice % GT_TASKS].stop;
 		gt_gate_arrive(GT_GATE_FREE, at.slice, 64);
-		if (stop || lane)
-			continue;
-		gt_mark(args, at.slice, GT_MARK_DONE);
-		gt_post_slice(block, &at);
-		gt_mark(args, at.slice, GT_MARK_POSTED);
-	} while (!stop && gt_cursor_next(&at, block, args->turn));
+		if (stop)
+			break;
+		if (!lane)
+			gt_mark(args, at.slice, GT_MARK_DONE);
+		if (post.flag) {
+			gt_flag_fence();
+			gt_flag_post(post.flag, post.value);
+		}
+		if (!lane)
+			gt_mark(args, at.slice, GT_MARK_POSTED);
+	} while (gt_cursor_next(&at, block, args->turn));
 }
 
 /* All threads: the program and its places into shared memory. */

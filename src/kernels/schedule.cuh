@@ -52,41 +52,6 @@ static __device__ bool gt_wait(const struct gt_kernel_args *args,
 	return true;
 }
 
-/* Of a connection: wait if the operand says so, then say where the slot is. */
-static __device__ bool gt_schedule_slot(const struct gt_kernel_args *args,
-					struct gt_block *block,
-					const struct gt_operand *operand,
-					const struct gt_cursor *at, char **slot)
-{
-	const struct gt_kernel_conn *conn = &block->conns[operand->conn];
-	uint64_t number = gt_cursor_number(at, operand, conn);
-	uint64_t need = number + 1;
-
-	*slot = conn->slots +
-		(number & (args->nslots - 1)) * (uint64_t)args->slot_pitch;
-	if (!(operand->flags & GT_OPERAND_WAIT))
-		return true;
-	if (conn->sends)
-		need = need > args->nslots ? need - args->nslots : 0;
-	return gt_wait(args, block, operand->conn, need, at);
-}
-
-/* For who carries the slot on: how much of it; posted with the slice. */
-static __device__ void gt_schedule_length(const struct gt_kernel_args *args,
-					  const struct gt_block *block,
-					  const struct gt_operand *operand,
-					  const struct gt_cursor *at,
-					  uint32_t bytes)
-{
-	const struct gt_kernel_conn *conn = &block->conns[operand->conn];
-	uint64_t number;
-
-	if (!conn->lengths)
-		return;
-	number = gt_cursor_number(at, operand, conn);
-	conn->lengths[number & (args->nslots - 1)] = bytes;
-}
-
 /* The slice that the scheduler is at. */
 struct gt_ahead {
 	const struct gt_kernel_args *args;
@@ -112,28 +77,73 @@ static __device__ char *gt_ahead_user(const struct gt_ahead *ahead,
 	       (own.offset - args->output_first) * ahead->elem_bytes;
 }
 
-/* Behind its wait, where an operand lies; NULL: it has no bytes. */
-static __device__ bool gt_ahead_operand(const struct gt_ahead *ahead,
-					const struct gt_operand *operand,
-					char **to)
+/* Where an operand lies; NULL: it has no bytes. */
+static __device__ char *gt_ahead_operand(const struct gt_ahead *ahead,
+					 const struct gt_operand *operand)
 {
 	const struct gt_kernel_args *args = ahead->args;
+	const struct gt_kernel_conn *conn;
+	uint64_t number;
 
-	if (operand->buf == GT_BUF_INPUT || operand->buf == GT_BUF_OUTPUT) {
-		*to = gt_ahead_user(ahead, operand);
-		return true;
+	if (operand->buf == GT_BUF_INPUT || operand->buf == GT_BUF_OUTPUT)
+		return gt_ahead_user(ahead, operand);
+	if (operand->buf == GT_BUF_SCRATCH)
+		return gt_block_scratch(args, ahead->block, operand->chunk,
+					ahead->at->loop0 + ahead->at->loop) +
+		       ahead->skew;
+	if (operand->buf != GT_BUF_FIFO)
+		return NULL;
+	conn = &ahead->block->conns[operand->conn];
+	number = gt_cursor_number(ahead->at, operand, conn);
+	return conn->slots +
+	       (number & (args->nslots - 1)) * (uint64_t)args->slot_pitch +
+	       ahead->skew;
+}
+
+/* Until the operand's data have come, or there is room for them. */
+static __device__ bool gt_ahead_wait(const struct gt_ahead *ahead,
+				     const struct gt_operand *operand)
+{
+	uint32_t nslots = ahead->args->nslots;
+	const struct gt_kernel_conn *conn = &ahead->block->conns[operand->conn];
+	uint64_t need = gt_cursor_number(ahead->at, operand, conn) + 1;
+
+	if (conn->sends)
+		need = need > nslots ? need - nslots : 0;
+	return gt_wait(ahead->args, ahead->block, operand->conn, need,
+		       ahead->at);
+}
+
+/* For who carries the slot on: how much of it; posted with the slice. */
+static __device__ void gt_ahead_length(const struct gt_ahead *ahead,
+				       const struct gt_operand *operand)
+{
+	const struct gt_kernel_conn *conn = &ahead->block->conns[operand->conn];
+	uint64_t number = gt_cursor_number(ahead->at, operand, conn);
+
+	if (conn->lengths)
+		conn->lengths[number & (ahead->args->nslots - 1)] =
+			operand->buf == GT_BUF_FIFO ? ahead->skew + ahead->bytes
+						    : 0;
+}
+
+/*
+ * What is waited for longest comes last, the sources: behind the last wait the
+ * task is complete.
+ */
+static __device__ bool gt_ahead_waits(const struct gt_ahead *ahead,
+				      const struct gt_step *step)
+{
+	for (uint32_t i = step->nsrc + (uint32_t)step->ndst; i-- > 0;) {
+		const struct gt_operand *operand = gt_step_operand(step, i);
+
+		if (!(operand->flags & (GT_OPERAND_WAIT | GT_OPERAND_POST)))
+			continue;
+		if (operand->flags & GT_OPERAND_WAIT &&
+		    !gt_ahead_wait(ahead, operand))
+			return false;
+		gt_ahead_length(ahead, operand);
 	}
-	if (operand->buf == GT_BUF_SCRATCH) {
-		*to = gt_block_scratch(args, ahead->block, operand->chunk,
-				       ahead->at->loop0 + ahead->at->loop) +
-		      ahead->skew;
-		return true;
-	}
-	if (!gt_schedule_slot(args, ahead->block, operand, ahead->at, to))
-		return false;
-	*to = operand->buf == GT_BUF_FIFO ? *to + ahead->skew : NULL;
-	gt_schedule_length(args, ahead->block, operand, ahead->at,
-			   *to ? ahead->skew + ahead->bytes : 0);
 	return true;
 }
 
@@ -158,10 +168,8 @@ static __device__ bool gt_schedule_slice(struct gt_ahead *ahead)
 			? 0
 			: (uint32_t)(slice.offset * ahead->elem_bytes) & 15;
 	for (uint32_t i = 0; i < step->nsrc + (uint32_t)step->ndst; i++) {
-		char *to;
+		char *to = gt_ahead_operand(ahead, gt_step_operand(step, i));
 
-		if (!gt_ahead_operand(ahead, gt_step_operand(step, i), &to))
-			return false;
 		if (!to)
 			continue;
 		task->at[n++] = to;
@@ -173,7 +181,7 @@ static __device__ bool gt_schedule_slice(struct gt_ahead *ahead)
 	task->divide = args->op == GT_REDOP_AVG && step->flags & GT_STEP_FINAL
 			       ? args->nranks
 			       : 0;
-	return true;
+	return gt_ahead_waits(ahead, step);
 }
 
 /* True: go on.  A stalled rank still leaves when everyone is told to. */
