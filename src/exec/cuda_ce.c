@@ -91,6 +91,7 @@ static struct gt_direct_args gt_ce_args(const struct gt_ce *at)
 		.flow = at->flow,
 		.one_flag = 1};
 
+	args.guard.marks = gt_cuda_trace_kernel(at->engine, at->rank);
 	for (uint32_t r = 0; r < at->flow.nranks; r++)
 		args.flags[r] = gt_cuda_flow_flags(at->engine, at->rank, r);
 	return args;

@@ -213,7 +213,6 @@ struct gt_kernel_guard gt_cuda_guard_of(const struct gt_engine *engine,
 		.watch = engine->watch,
 		.reports = me->reports,
 		.timeout_ns = (uint64_t)config->timeout_ns,
-		.marks = gt_cuda_trace_kernel(engine, rank),
 	};
 
 	if (config->fault && config->fault_rank == rank)
@@ -241,6 +240,7 @@ static int gt_launch_packets(const struct gt_engine *engine,
 
 	for (uint32_t r = 0; r < engine->plan->nranks; r++)
 		args.mail[r] = gt_cuda_flow_mail(engine, rank, r, ll128);
+	args.guard.marks = gt_cuda_trace_kernel(engine, rank);
 	rc = gt_cuda_trace_packets(engine, rank, ll128, &args);
 	return rc ? rc : gt_packet_run(grid, ll128, &args);
 }
@@ -278,6 +278,7 @@ static int gt_launch_direct(const struct gt_engine *engine,
 		.end_wait = 2,
 		.last = 1};
 
+	args.guard.marks = gt_cuda_trace_kernel(engine, rank);
 	for (uint32_t r = 0; r < engine->plan->nranks; r++) {
 		struct gt_cuda_span span =
 			gt_cuda_span_of(engine, req, rank, r);
@@ -310,9 +311,8 @@ int gt_cuda_flow_meet(const struct gt_engine *engine, enum gt_dtype dtype,
 		.begin_wait = 1,
 		.last = 1};
 
-	/* Faults and traces are for operations. */
+	/* Faults are for operations. */
 	args.guard.fault = GT_KERNEL_FAULT_NONE;
-	args.guard.marks = NULL;
 	for (uint32_t r = 0; r < engine->plan->nranks; r++)
 		args.flags[r] = gt_cuda_flow_flags(engine, rank, r);
 	return gt_direct_run(&grid, &args);
