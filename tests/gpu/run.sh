@@ -480,7 +480,8 @@ words='values : 0 OK'
 check 60 "the best way, in graphs" 0 "${run[@]}" "$all" -f 8 -e "$largest" \
 	-n 5 -w 1 --graph --best
 for way in "-b 1M -e 1M" "--best -b 4K -e 4K" "--best -b 1M -e 1M" \
-	"--best -b 64M -e 64M --graph" "--best -b 512M -e 512M"; do
+	"--best -b 64M -e 64M --graph" "--best -b 512M -e 512M" \
+	"--procs 2 -b 1M -e 1M" "--procs 2 --best -b 64K -e 64K"; do
 	words='the slowest link: rank'
 	check 40 "a trace of a run $way" 0 traced "$work/trace.json" $way
 done
