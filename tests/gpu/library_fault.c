@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 
-enum { LIMIT_MS = 1000 };
+enum { LIMIT_MS = 1000, FAULT_GROUP = 8 };
 
 static const struct operation SMALL = {.coll = GT_COLL_ALLREDUCE,
 				       .type = GTOPO_FLOAT,
@@ -73,7 +73,7 @@ static int fault_alone(struct library *lib, int aborts)
 }
 
 /* Rank 1's stream is held up, so that rank 0's kernel waits for it. */
-static int fault_held(struct library *lib, const struct operation *op,
+static int fault_held(struct library *lib, const struct operation *ops, int n,
 		      int aborts)
 {
 	int64_t begin = gt_clock_ns();
@@ -87,7 +87,7 @@ static int fault_held(struct library *lib, const struct operation *op,
 	*go = 0;
 	cudaSetDevice(lib->ranks[1].gpu);
 	if (gt_spin_run((const uint32_t *)go, lib->ranks[1].stream) ||
-	    !run(lib, op))
+	    !run_all(lib, ops, n))
 		return 0;
 	if (aborts && pthread_create(&thread, NULL, abort_soon, lib->comm))
 		return 0;
@@ -146,12 +146,18 @@ static int fault_calls(struct library *lib)
 
 int part_fault(struct library *lib)
 {
-	struct operation large = SMALL;
+	struct operation large = SMALL, group[FAULT_GROUP];
 
 	large.count = 8 << 20;
+	for (uint64_t i = 0; i < FAULT_GROUP; i++) {
+		group[i] = SMALL;
+		group[i].at = i * SMALL.count * sizeof(float);
+	}
 	return open_ranks(lib, 64 << 20) &&
 	       open_comm(lib, GTOPO_BEST, LIMIT_MS) && fault_calls(lib) &&
 	       fault_alone(lib, 1) && fault_alone(lib, 0) &&
-	       fault_held(lib, &SMALL, 0) && fault_held(lib, &large, 0) &&
-	       fault_held(lib, &SMALL, 1) && fault_held(lib, &large, 1);
+	       fault_held(lib, &SMALL, 1, 0) && fault_held(lib, &large, 1, 0) &&
+	       fault_held(lib, group, FAULT_GROUP, 0) &&
+	       fault_held(lib, &SMALL, 1, 1) && fault_held(lib, &large, 1, 1) &&
+	       fault_held(lib, group, FAULT_GROUP, 1);
 }
