@@ -10,11 +10,13 @@
 
 enum { GT_BUNDLE_FEW_WARPS = 4 }; /* of a thread block, as in cuda_way.c */
 
+/* Not what needs more than a kernel, such as inputs that are multiplied. */
 int gt_cuda_bundle_takes(const struct gt_engine *engine,
 			 const struct gt_request *req)
 {
-	return req->count && (engine->way.protocol == GT_PROTOCOL_LL ||
-			      engine->way.protocol == GT_PROTOCOL_LL128);
+	return req->count && req->op <= GT_REDOP_AVG &&
+	       (engine->way.protocol == GT_PROTOCOL_LL ||
+		engine->way.protocol == GT_PROTOCOL_LL128);
 }
 
 static uint64_t gt_bundle_block(const struct gt_engine *engine,
@@ -90,6 +92,19 @@ static struct gt_group_op gt_group_op_of(const struct gt_engine *engine,
 		.op = (uint8_t)req->op};
 }
 
+/* Sums of one type have a kernel of their own; so has what only moves. */
+static enum gt_dtype gt_bundle_dtype(const struct gt_request *const *reqs,
+				     uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (reqs[i]->dtype != reqs[0]->dtype ||
+		    (gt_coll_reduces(reqs[i]->coll) &&
+		     reqs[i]->op != GT_REDOP_SUM &&
+		     reqs[i]->op != GT_REDOP_AVG))
+			return GT_NDTYPES;
+	return reqs[0]->dtype;
+}
+
 static int gt_bundle_run(const struct gt_engine *engine,
 			 const struct gt_cuda_bundle *bundle, uint32_t first,
 			 uint32_t n, uint32_t rank)
@@ -97,8 +112,10 @@ static int gt_bundle_run(const struct gt_engine *engine,
 	const struct gt_bundle_op *ops = &bundle->ops[first];
 	uint32_t warps = ops[n - 1].warp + ops[n - 1].warps;
 	uint32_t each = (warps + engine->processors - 1) / engine->processors;
-	struct gt_kernel_grid grid = {.overlaps = 1,
-				      .stream = engine->ranks[rank].stream};
+	struct gt_kernel_grid grid = {
+		.dtype = gt_bundle_dtype(&bundle->reqs[first], n),
+		.overlaps = 1,
+		.stream = engine->ranks[rank].stream};
 	struct gt_group_args args = {.guard = gt_cuda_guard_of(engine, rank),
 				     .me = rank,
 				     .nranks = engine->plan->nranks,

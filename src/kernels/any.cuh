@@ -1,7 +1,8 @@
 /*
  * Packets of any element type by one kernel: sizes are in bytes, and a number
- * says what to do with 16 of them.  That costs a call a pack, and saves a
- * kernel for each set of types and operators that meet in a group.
+ * says what to do with 16 of them.  That costs a call a pack, in all 1.3 us (4
+ * all-reduces of 1 KiB among 4 H200: 5.2 against 3.9), and saves a launch for
+ * each type and operator that meet in a group.
  */
 #ifndef GT_KERNELS_ANY_CUH
 #define GT_KERNELS_ANY_CUH

@@ -3,6 +3,7 @@
  * stores for larger ones, both for one element type.
  */
 #include "kernels/direct.cuh"
+#include "kernels/group.cuh"
 #include "kernels/launch.cuh"
 #include "kernels/packet.cuh"
 #include "kernels/type.cuh"
@@ -18,6 +19,10 @@ static const void *const gt_packets_of[][2] = {
 	GT_PACKET(gt_sum), GT_PACKET(gt_prod), GT_PACKET(gt_min),
 	GT_PACKET(gt_max), GT_PACKET(gt_sum),
 };
+
+/* Other operators are rare in groups, and group.cu has them. */
+static const void *const gt_group_sums =
+	(const void *)gt_packet_group<GT_C_TYPE, gt_sum<GT_C_TYPE>>;
 
 static const void *const gt_directs_of[] = {
 	(const void *)gt_direct<GT_C_TYPE, gt_sum<GT_C_TYPE>>,
@@ -35,7 +40,7 @@ static_assert(GT_REDOP_SUM == 0 && GT_REDOP_PROD == 1 && GT_REDOP_MIN == 2 &&
 extern "C" int GT_FOR_TYPE(gt_flow_prepare)(void)
 {
 	struct cudaFuncAttributes attributes;
-	cudaError_t rc = cudaSuccess;
+	cudaError_t rc = cudaFuncGetAttributes(&attributes, gt_group_sums);
 
 	for (int op = 0; rc == cudaSuccess && op < GT_REDOP_AVG; op++) {
 		rc = cudaFuncGetAttributes(&attributes, gt_packets_of[op][0]);
@@ -54,6 +59,12 @@ extern "C" int GT_FOR_TYPE(gt_packet_run)(const struct gt_kernel_grid *grid,
 					  const struct gt_packet_args *args)
 {
 	return gt_flow_launch(grid, gt_packets_of[grid->op][ll128 != 0], args);
+}
+
+extern "C" int GT_FOR_TYPE(gt_group_run)(const struct gt_kernel_grid *grid,
+					 const struct gt_group_args *args)
+{
+	return gt_flow_launch(grid, gt_group_sums, args);
 }
 
 extern "C" int GT_FOR_TYPE(gt_direct_run)(const struct gt_kernel_grid *grid,

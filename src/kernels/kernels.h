@@ -286,8 +286,8 @@ int gt_packet_run(const struct gt_kernel_grid *grid, int ll128,
 int gt_direct_run(const struct gt_kernel_grid *grid,
 		  const struct gt_direct_args *args);
 
-/* The same for operations of all types; the grid's type and operator are not
- * looked at. */
+/* Several operations: sums, averages and what only moves, of one type; or of
+ * GT_NDTYPES: of whatever types and operators, which _prepare loads. */
 int gt_group_prepare(void);
 int gt_group_run(const struct gt_kernel_grid *grid,
 		 const struct gt_group_args *args);

@@ -15,7 +15,7 @@ gtopo_core_sources += \
 	%D%/fill.cu \
 	%D%/flag.cuh \
 	%D%/fp8.cuh \
-	%D%/group.cu \
+	%D%/group.cu %D%/group.cuh \
 	%D%/kernels.h \
 	%D%/launch.cuh \
 	%D%/lift.cuh \

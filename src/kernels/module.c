@@ -1,5 +1,9 @@
 #include "kernels/kernels.h"
 
+/* group.cu: kernels for all types */
+int gt_mixed_run(const struct gt_kernel_grid *grid,
+		 const struct gt_group_args *args);
+
 /* interp.cu and flow.cu, compiled once per type. */
 #define GT_DTYPE(NAME, name, bytes)                                            \
 	int gt_interp_prepare_##NAME(uint32_t shared_bytes);                   \
@@ -8,6 +12,8 @@
 	int gt_flow_prepare_##NAME(void);                                      \
 	int gt_packet_run_##NAME(const struct gt_kernel_grid *grid, int ll128, \
 				 const struct gt_packet_args *args);           \
+	int gt_group_run_##NAME(const struct gt_kernel_grid *grid,             \
+				const struct gt_group_args *args);             \
 	int gt_direct_run_##NAME(const struct gt_kernel_grid *grid,            \
 				 const struct gt_direct_args *args);
 #include "base/dtype.def"
@@ -19,12 +25,16 @@ static const struct {
 	int (*flow_prepare)(void);
 	int (*packet_run)(const struct gt_kernel_grid *grid, int ll128,
 			  const struct gt_packet_args *args);
+	int (*group_run)(const struct gt_kernel_grid *grid,
+			 const struct gt_group_args *args);
 	int (*direct_run)(const struct gt_kernel_grid *grid,
 			  const struct gt_direct_args *args);
 } gt_kernels[] = {
 #define GT_DTYPE(NAME, name, bytes)                                            \
-	{gt_interp_prepare_##NAME, gt_interp_run_##NAME,                       \
-	 gt_flow_prepare_##NAME, gt_packet_run_##NAME, gt_direct_run_##NAME},
+	{                                                                      \
+		gt_interp_prepare_##NAME, gt_interp_run_##NAME,                \
+		gt_flow_prepare_##NAME,   gt_packet_run_##NAME,                \
+		gt_group_run_##NAME,      gt_direct_run_##NAME},
 #include "base/dtype.def"
 };
 
@@ -48,6 +58,14 @@ int gt_packet_run(const struct gt_kernel_grid *grid, int ll128,
 		  const struct gt_packet_args *args)
 {
 	return gt_kernels[grid->dtype].packet_run(grid, ll128, args);
+}
+
+int gt_group_run(const struct gt_kernel_grid *grid,
+		 const struct gt_group_args *args)
+{
+	return grid->dtype == GT_NDTYPES
+		       ? gt_mixed_run(grid, args)
+		       : gt_kernels[grid->dtype].group_run(grid, args);
 }
 
 int gt_direct_run(const struct gt_kernel_grid *grid,
