@@ -4,13 +4,20 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "kernels/exchange.h"
 #include "plan/plan.h"
 
 enum { GT_EXCHANGE_BLOCKS = 64 }; /* measured: DESIGN.md */
 
+/* Other processes' buffers are out of reach. */
+static int gt_desks_direct(const struct gt_engine *engine)
+{
+	return !engine->group.world;
+}
+
 static uint64_t gt_desks_bytes(const struct gt_engine *engine)
 {
-	return (uint64_t)engine->plan->nranks * sizeof(struct gt_desk);
+	return engine->plan->nranks * gt_desk_pitch(gt_desks_direct(engine));
 }
 
 int gt_cuda_introduce(struct gt_engine *engine, struct gt_err *err)
@@ -43,17 +50,17 @@ int gt_cuda_introduce(struct gt_engine *engine, struct gt_err *err)
 }
 
 /* What the kernel needs to know of each message that is not empty. */
-static uint32_t gt_exchange_list(const struct gt_message *messages, uint32_t n,
-				 struct gt_kernel_message *list,
+static uint32_t gt_exchange_list(int direct, const struct gt_message *messages,
+				 uint32_t n, struct gt_kernel_message *list,
 				 uint64_t *pieces)
 {
-	uint32_t first[2][GT_DESK_FLOWS][GT_FLOW_RANKS] = {0};
+	uint32_t first[2][GT_DESK_WAYS][GT_FLOW_RANKS] = {0};
 	uint32_t have = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
 		const struct gt_message *m = &messages[i];
-		int flow = gt_desk_is_letter(m->bytes);
-		uint32_t *next = &first[m->sends][flow][m->peer];
+		enum gt_desk_way way = gt_desk_way_of(m->bytes, direct);
+		uint32_t *next = &first[m->sends][way][m->peer];
 
 		if (!m->bytes)
 			continue;
@@ -64,7 +71,7 @@ static uint32_t gt_exchange_list(const struct gt_message *messages, uint32_t n,
 						   .peer = (uint16_t)m->peer,
 						   .sends = m->sends,
 						   .dtype = m->dtype};
-		*next += (uint32_t)gt_desk_pieces(m->bytes);
+		*next += (uint32_t)gt_desk_numbers(m->bytes, direct);
 		*pieces += gt_desk_pieces(m->bytes);
 	}
 	return have;
@@ -79,13 +86,15 @@ static cudaError_t gt_exchange_put(const struct gt_engine *engine,
 				  ? engine->processors
 				  : GT_EXCHANGE_BLOCKS;
 	struct gt_exchange_args args = {
-		.guard = gt_cuda_guard_of(engine, rank), .me = rank, .n = n};
+		.guard = gt_cuda_guard_of(engine, rank),
+		.me = rank,
+		.direct = (uint32_t)gt_desks_direct(engine),
+		.n = n};
 	char *own = gt_cuda_reach(engine, GT_CUDA_DESKS, rank, rank);
 	cudaError_t rc = cudaSetDevice(engine->ranks[rank].device);
 
 	for (uint32_t r = 0; r < engine->plan->nranks; r++)
-		args.desks[r] =
-			(void *)gt_cuda_reach(engine, GT_CUDA_DESKS, rank, r);
+		args.desks[r] = gt_cuda_reach(engine, GT_CUDA_DESKS, rank, r);
 	args.counts = (void *)(own + gt_desks_bytes(engine));
 	if (pieces < blocks)
 		blocks = (uint32_t)pieces;
@@ -105,7 +114,8 @@ int gt_cuda_exchange(struct gt_engine *engine, uint32_t rank, void *stream,
 
 	if (rc)
 		goto out;
-	n = gt_exchange_list(messages, n, list, &pieces);
+	n = gt_exchange_list(gt_desks_direct(engine), messages, n, list,
+			     &pieces);
 	if (n > gt_exchange_most())
 		rc = gt_err_set(err, GT_EINPUT, NULL,
 				"rank %u starts %u messages together, GPUs "

@@ -5,8 +5,8 @@
 #ifndef GT_KERNELS_DESK_CUH
 #define GT_KERNELS_DESK_CUH
 
+#include "kernels/exchange.h"
 #include "kernels/flag.cuh"
-#include "kernels/kernels.h"
 #include "kernels/wait.cuh"
 
 /* Who posts: not one of those who look for what to do next. */
@@ -111,16 +111,25 @@ static __device__ __forceinline__ void gt_copy_in(char *to, const char *from,
 		to[i] = __ldcg(from + i);
 }
 
-static __device__ __forceinline__ void gt_piece_out(char *slot,
-						    const char *from,
+/* Stores over the link are whole ones, wherever they begin. */
+static __device__ __forceinline__ void gt_piece_out(char *to, const char *from,
 						    uint32_t bytes)
 {
+	uint32_t head = (uint32_t)(-(uintptr_t)to % 16);
+
+	if (head > bytes)
+		head = bytes;
+	if (threadIdx.x < head)
+		to[threadIdx.x] = from[threadIdx.x];
+	to += head;
+	from += head;
+	bytes -= head;
 	if ((uintptr_t)from % 16 == 0)
-		gt_copy_out<uint4>(slot, from, bytes);
+		gt_copy_out<uint4>(to, from, bytes);
 	else if ((uintptr_t)from % 4 == 0)
-		gt_copy_out<uint32_t>(slot, from, bytes);
+		gt_copy_out<uint32_t>(to, from, bytes);
 	else
-		gt_copy_out<uint8_t>(slot, from, bytes);
+		gt_copy_out<uint8_t>(to, from, bytes);
 }
 
 static __device__ __forceinline__ void gt_piece_in(char *to, const char *slot,
@@ -168,19 +177,27 @@ static __device__ __forceinline__ void gt_words_store(char *to, uint32_t bytes,
 				       i % 4 * 8);
 }
 
+/* A letter's share of a message. */
+struct gt_letter {
+	char *data;
+	uint32_t bytes;
+	uint32_t flag;
+};
+
 static __device__ __forceinline__ void gt_letter_out(
-	char *slot, const struct gt_kernel_message *m, uint32_t flag)
+	char *slot, const struct gt_kernel_message *m, struct gt_letter letter)
 {
-	uint32_t bytes = (uint32_t)m->bytes, lines = gt_letter_lines(bytes);
+	uint32_t bytes = letter.bytes, lines = gt_letter_lines(bytes);
 	uint2 words;
 
 	for (uint32_t l = threadIdx.x; l < lines; l += GT_EXCHANGE_THREADS) {
 		uint32_t at = (l - 1) * GT_DESK_LINE_DATA;
 
-		words = l ? gt_words_load(m->buffer + at, bytes - at)
-			  : make_uint2(bytes, m->dtype);
-		gt_line_store(slot + l * GT_DESK_LINE_BYTES,
-			      make_uint4(words.x, flag, words.y, flag));
+		words = l ? gt_words_load(letter.data + at, bytes - at)
+			  : make_uint2((uint32_t)m->bytes, m->dtype);
+		gt_line_store(
+			slot + l * GT_DESK_LINE_BYTES,
+			make_uint4(words.x, letter.flag, words.y, letter.flag));
 	}
 }
 
@@ -204,9 +221,10 @@ static __device__ __noinline__ bool gt_desk_mistaken(
 /* Lines come while this waits.  False: the operation was given up. */
 static __device__ __forceinline__ bool gt_letter_in(
 	const struct gt_kernel_guard *guard, const char *slot,
-	const struct gt_kernel_message *m, uint32_t flag)
+	const struct gt_kernel_message *m, struct gt_letter letter)
 {
-	uint32_t bytes = (uint32_t)m->bytes, lines = gt_letter_lines(bytes);
+	uint32_t bytes = letter.bytes, lines = gt_letter_lines(bytes);
+	uint32_t flag = letter.flag;
 	struct gt_wait wait = {};
 
 	for (uint32_t l = threadIdx.x; l - threadIdx.x % 32 < lines;
@@ -225,11 +243,11 @@ static __device__ __forceinline__ bool gt_letter_in(
 					     GT_EXCHANGE_RECEIVES))
 				return false;
 		} while (true);
-		if (!l && (line.x != bytes || line.z != m->dtype))
+		if (!l && (line.x != m->bytes || line.z != m->dtype))
 			return gt_desk_mistaken(guard, m,
 						(uint64_t)line.x << 8);
 		if (l && l < lines)
-			gt_words_store(m->buffer + at, bytes - at,
+			gt_words_store(letter.data + at, bytes - at,
 				       make_uint2(line.x, line.z));
 	}
 	if (!(threadIdx.x % 32))

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "kernels/launch.cuh"
+
 enum : uint32_t {
 	GT_EXCHANGE_FEW = 144,   /* arguments below 4 KiB */
 	GT_EXCHANGE_MANY = 1340, /* below 32 KiB */
@@ -17,22 +19,15 @@ static int gt_exchange_launch(uint32_t blocks, struct CUstream_st *stream,
 			      const struct gt_exchange_args *args,
 			      const struct gt_kernel_message *messages)
 {
-	struct cudaLaunchConfig_st config = {};
-	struct cudaLaunchAttribute_st overlap = {};
+	const struct gt_kernel_grid grid = {.blocks = blocks,
+					    .threads = GT_EXCHANGE_THREADS,
+					    .overlaps = 1,
+					    .stream = stream};
 	gt_exchange_table<N> table;
-	void *list[] = {&table};
 
 	table.args = *args;
 	memcpy(table.messages, messages, args->n * sizeof(*messages));
-	overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-	overlap.val.programmaticStreamSerializationAllowed = 1;
-	config.gridDim = dim3(blocks);
-	config.blockDim = dim3(GT_EXCHANGE_THREADS);
-	config.stream = stream;
-	config.attrs = &overlap;
-	config.numAttrs = 1;
-	return (int)cudaLaunchKernelExC(&config, (const void *)gt_exchange<N>,
-					list);
+	return gt_flow_launch(&grid, (const void *)gt_exchange<N>, &table);
 }
 
 /* Large arguments came with CUDA 12.1. */

@@ -8,7 +8,7 @@
 #ifndef GT_KERNELS_EXCHANGE_CUH
 #define GT_KERNELS_EXCHANGE_CUH
 
-#include "kernels/desk.cuh"
+#include "kernels/piece.cuh"
 
 enum : uint32_t { GT_PIECE_NONE = ~0u };
 
@@ -19,90 +19,12 @@ template <uint32_t N> struct gt_exchange_table {
 
 /* In shared memory: the block's next piece of each message. */
 template <uint32_t N> struct gt_exchange_state {
-	uint64_t start[N]; /* the message's first piece, by the pair's count */
+	uint64_t start[N]; /* the message's first number */
 	uint32_t next[N];
 	uint8_t ready[N];
-	uint32_t mine; /* messages that the block has pieces of */
+	uint8_t told[N]; /* of parcels that come: the address */
+	uint32_t mine;   /* messages that the block has pieces of */
 };
-
-static __device__ __forceinline__ bool gt_piece_is_ready(
-	const struct gt_exchange_args *args, const struct gt_kernel_message *m,
-	uint64_t number)
-{
-	const struct gt_desk *desk = &args->desks[args->me][m->peer];
-	int letter = gt_desk_is_letter(m->bytes);
-	uint32_t slots = letter ? GT_DESK_LETTERS : GT_DESK_SLOTS;
-	uint32_t slot = number % slots;
-	uint64_t what;
-
-	if (m->sends)
-		return number < slots ||
-		       gt_flag_read(letter ? &desk->read[slot]
-					   : &desk->taken[slot]) >=
-			       number - slots + 1;
-	if (letter)
-		return gt_line_is_here(gt_line_load(desk->letters[slot]),
-				       (uint32_t)number + 1);
-	if (gt_flag_read(&desk->full[slot].number) != number + 1)
-		return false;
-	what = *(const volatile uint64_t *)&desk->full[slot].what;
-	if (what != gt_desk_what(m))
-		gt_desk_mistaken(&args->guard, m, what);
-	return true;
-}
-
-/* Behind a barrier: the other side may go on. */
-static __device__ __forceinline__ void gt_piece_post(uint64_t *flag,
-						     uint64_t number)
-{
-	if (!gt_is_poster())
-		return;
-	gt_flag_fence();
-	gt_flag_post(flag, number + 1);
-}
-
-static __device__ bool gt_letter_do(const struct gt_exchange_args *args,
-				    const struct gt_kernel_message *m,
-				    uint64_t number)
-{
-	struct gt_desk *theirs = &args->desks[m->peer][args->me];
-	struct gt_desk *mine = &args->desks[args->me][m->peer];
-	uint32_t slot = number % GT_DESK_LETTERS, flag = (uint32_t)number + 1;
-
-	if (m->sends) {
-		gt_letter_out(theirs->letters[slot], m, flag);
-		return true;
-	}
-	if (!__syncthreads_and(
-		    gt_letter_in(&args->guard, mine->letters[slot], m, flag)))
-		return false;
-	gt_piece_post(&theirs->read[slot], number);
-	return true;
-}
-
-static __device__ void gt_piece_do(const struct gt_exchange_args *args,
-				   const struct gt_kernel_message *m,
-				   uint32_t piece, uint64_t number)
-{
-	struct gt_desk *theirs = &args->desks[m->peer][args->me];
-	struct gt_desk *mine = &args->desks[args->me][m->peer];
-	uint32_t size = gt_desk_piece(m->bytes), slot = number % GT_DESK_SLOTS;
-	uint64_t offset = (uint64_t)piece * size;
-
-	if (m->bytes - offset < size)
-		size = (uint32_t)(m->bytes - offset);
-	if (m->sends) {
-		gt_piece_out(theirs->slots[slot], m->buffer + offset, size);
-		if (gt_is_poster())
-			theirs->full[slot].what = gt_desk_what(m);
-		__syncthreads();
-		gt_piece_post(&theirs->full[slot].number, number);
-	} else {
-		gt_piece_in(m->buffer + offset, mine->slots[slot], size);
-		__syncthreads();
-		gt_piece_post(&theirs->taken[slot], number);
-	}
-}
 
 /* Nothing could be done: look now and then whether to give up. */
 template <uint32_t N>
@@ -124,6 +46,26 @@ static __device__ bool gt_exchange_waits(const gt_exchange_table<N> *table,
 }
 
 template <uint32_t N>
+static __device__ __forceinline__ enum gt_desk_way gt_exchange_way(
+	const gt_exchange_table<N> *table, uint32_t e)
+{
+	return gt_desk_way_of(table->messages[e].bytes,
+			      (int)table->args.direct);
+}
+
+/* What blocks share among them: who receives a parcel need not do much. */
+template <uint32_t N>
+static __device__ __forceinline__ uint64_t
+gt_exchange_shares(const gt_exchange_table<N> *table, uint32_t e)
+{
+	const struct gt_kernel_message *m = &table->messages[e];
+
+	return !m->sends && gt_exchange_way(table, e) == GT_DESK_BY_PARCEL
+		       ? 1
+		       : gt_desk_pieces(m->bytes);
+}
+
+template <uint32_t N>
 static __device__ void gt_exchange_begin(const gt_exchange_table<N> *table,
 					 gt_exchange_state<N> *state)
 {
@@ -136,12 +78,13 @@ static __device__ void gt_exchange_begin(const gt_exchange_table<N> *table,
 		uint32_t piece =
 			(blockIdx.x + gridDim.x - e % gridDim.x) % gridDim.x;
 
-		if (piece >= gt_desk_pieces(m->bytes))
+		if (piece >= gt_exchange_shares(table, e))
 			piece = GT_PIECE_NONE;
 		state->next[e] = piece;
+		state->told[e] = 0;
 		state->start[e] =
 			*(const volatile uint64_t *)&counts
-				 ->count[m->sends][gt_desk_is_letter(m->bytes)]
+				 ->count[m->sends][gt_exchange_way(table, e)]
 					[m->peer] +
 			m->first;
 		have += piece != GT_PIECE_NONE;
@@ -154,28 +97,66 @@ static __device__ void gt_exchange_begin(const gt_exchange_table<N> *table,
 	__syncthreads();
 }
 
-/* Do all that is ready. */
+template <uint32_t N>
+static __device__ bool gt_exchange_do(const gt_exchange_table<N> *table,
+				      const gt_exchange_state<N> *state,
+				      uint32_t e)
+{
+	const struct gt_kernel_message *m = &table->messages[e];
+	uint32_t piece = state->next[e];
+	uint64_t offset = (uint64_t)piece * gt_desk_piece(m->bytes);
+
+	switch (gt_exchange_way(table, e)) {
+	case GT_DESK_BY_LETTERS:
+		return gt_letter_do(&table->args, m, offset,
+				    state->start[e] + piece);
+	case GT_DESK_BY_PARCEL:
+		gt_parcel_do(&table->args, m, piece, state->start[e]);
+		return true;
+	default:
+		gt_piece_do(&table->args, m, offset, state->start[e] + piece);
+		return true;
+	}
+}
+
+/* Do all that is ready; not all blocks begin with the same peer. */
 template <uint32_t N>
 static __device__ bool gt_exchange_round(const gt_exchange_table<N> *table,
 					 const gt_exchange_state<N> *state)
 {
+	uint32_t n = table->args.n, e = blockIdx.x % n;
 	bool ok = true;
 
-	for (uint32_t e = 0; ok && e < table->args.n; e++) {
-		const struct gt_kernel_message *m = &table->messages[e];
-
-		if (!state->ready[e])
-			continue;
-		if (gt_desk_is_letter(m->bytes))
-			ok = gt_letter_do(&table->args, m, state->start[e]);
-		else
-			gt_piece_do(&table->args, m, state->next[e],
-				    state->start[e] + state->next[e]);
-	}
+	for (uint32_t i = 0; ok && i < n; i++, e = e + 1 < n ? e + 1 : 0)
+		if (state->ready[e])
+			ok = gt_exchange_do(table, state, e);
 	return ok;
 }
 
-/* Does the block have a piece, and one that can be done? */
+/* One thread: can the block's next piece of the message be done? */
+template <uint32_t N>
+static __device__ __forceinline__ bool gt_exchange_can(
+	const gt_exchange_table<N> *table, gt_exchange_state<N> *state,
+	uint32_t e)
+{
+	const struct gt_kernel_message *m = &table->messages[e];
+	uint64_t start = state->start[e];
+
+	if (state->next[e] == GT_PIECE_NONE)
+		return false;
+	switch (gt_exchange_way(table, e)) {
+	case GT_DESK_BY_LETTERS:
+		/* With nothing else to do it may wait for a letter's lines. */
+		return (state->mine == 1 && !m->sends) ||
+		       gt_letter_can(&table->args, m, start + state->next[e]);
+	case GT_DESK_BY_PARCEL:
+		return gt_parcel_can(&table->args, m, start, &state->told[e]);
+	default:
+		return gt_piece_can(&table->args, m, start + state->next[e]);
+	}
+}
+
+/* Does the block have a piece that can be done? */
 template <uint32_t N>
 static __device__ bool gt_exchange_looks(const gt_exchange_table<N> *table,
 					 gt_exchange_state<N> *state)
@@ -184,17 +165,8 @@ static __device__ bool gt_exchange_looks(const gt_exchange_table<N> *table,
 
 	for (uint32_t e = threadIdx.x; e < table->args.n;
 	     e += GT_EXCHANGE_THREADS) {
-		const struct gt_kernel_message *m = &table->messages[e];
-		bool ready = state->next[e] != GT_PIECE_NONE;
-
-		/* With nothing else to do it may wait for a letter's lines. */
-		if (ready && !(state->mine == 1 && !m->sends &&
-			       gt_desk_is_letter(m->bytes)))
-			ready = gt_piece_is_ready(&table->args, m,
-						  state->start[e] +
-							  state->next[e]);
-		state->ready[e] = ready;
-		any |= ready;
+		state->ready[e] = gt_exchange_can(table, state, e);
+		any |= state->ready[e];
 	}
 	return __syncthreads_or(any);
 }
@@ -208,11 +180,13 @@ static __device__ bool gt_exchange_steps(const gt_exchange_table<N> *table,
 
 	for (uint32_t e = threadIdx.x; e < table->args.n;
 	     e += GT_EXCHANGE_THREADS) {
-		uint64_t pieces = gt_desk_pieces(table->messages[e].bytes);
+		uint32_t step = gridDim.x;
 
+		if (gt_exchange_way(table, e) == GT_DESK_BY_PARCEL)
+			step *= GT_PARCEL_RUN;
 		if (state->ready[e]) {
-			state->next[e] += gridDim.x;
-			if (state->next[e] >= pieces)
+			state->next[e] += step;
+			if (state->next[e] >= gt_exchange_shares(table, e))
 				state->next[e] = GT_PIECE_NONE;
 		}
 		left |= state->next[e] != GT_PIECE_NONE;
@@ -237,9 +211,9 @@ static __device__ void gt_exchange_end(const gt_exchange_table<N> *table)
 		const struct gt_kernel_message *m = &table->messages[e];
 
 		atomicAdd((unsigned long long *)&counts
-				  ->count[m->sends][gt_desk_is_letter(m->bytes)]
+				  ->count[m->sends][gt_exchange_way(table, e)]
 					 [m->peer],
-			  gt_desk_pieces(m->bytes));
+			  gt_desk_numbers(m->bytes, (int)table->args.direct));
 	}
 	if (!threadIdx.x)
 		counts->tickets = 0;

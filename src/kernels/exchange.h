@@ -2,74 +2,98 @@
  * Messages between ranks that only the two know of.
  *
  * Each rank has a desk for every rank, itself included, in memory that all
- * reach.  What comes from rank p goes through p's desk here, in pieces: data
- * and flag lie with the receiver, and with the sender the flags that say which
- * pieces were taken.  Pieces of a pair are numbered from the first message on;
- * number n has slot n % slots.  Both know a message's bytes and so its pieces;
- * the flag tells them again, to find who is mistaken.
+ * reach.  A message goes one of three ways, which both sides know from its
+ * bytes:
  *
- * Small messages are one piece, a letter: lines of 16 bytes with 8 of data and
- * a flag behind every 4, so that they need neither fence nor second flag.
- * Letters have slots and numbers of their own.
+ *   letters  small ones: lines of 16 bytes in the receiver's desk, with 8 of
+ *            data and a flag behind every 4, so that there is neither fence nor
+ *            second flag
+ *   parcel   the receiver tells the sender the address, who puts it there; one
+ *            flag when all of it has come.  Needs buffers in reach.
+ *   pieces   through slots of the receiver's desk, with a flag each
+ *
+ * Letters, parcels and pieces of a pair have numbers, each from 0; number n has
+ * slot n % slots.  Flags tell a message's bytes again, to find who is mistaken.
  */
 #ifndef GT_KERNELS_EXCHANGE_H
 #define GT_KERNELS_EXCHANGE_H
 
 #include <stdint.h>
 
-#include "kernels/flow.h"
-#include "plan/program.h"
+#include "kernels/kernels.h"
 
 enum {
-	GT_DESK_SLOTS = 64,
-	GT_DESK_PIECE_BYTES = 64 << 10,
-	GT_DESK_LEAST_BYTES = 4 << 10, /* of a piece of a large message */
-	GT_DESK_LETTERS = 8,
-	GT_DESK_LETTER_BYTES = 16 << 10, /* of data, at most */
+	GT_DESK_LETTERS = 32,
+	GT_DESK_LETTER_BYTES = 8 << 10,         /* of data */
+	GT_DESK_LETTERS_MOST_BYTES = 256 << 10, /* of one message */
 	GT_DESK_LINE_BYTES = 16,
 	GT_DESK_LINE_DATA = 8,
-	/* Behind a line that tells the bytes. */
+	/* Behind a line that tells the message's bytes. */
 	GT_DESK_LETTER_PITCH = (GT_DESK_LETTER_BYTES / GT_DESK_LINE_DATA + 8) *
 			       GT_DESK_LINE_BYTES,
+	GT_DESK_PARCELS = 64,
+	GT_DESK_SLOTS = 128,
+	GT_DESK_PIECE_BYTES = 64 << 10,
+	GT_DESK_LEAST_BYTES = 4 << 10, /* of a piece */
 };
 
-/* Beside a slot. */
+/* Of a slot, in the memory of who waits for it. */
 struct gt_desk_flag {
-	uint64_t number; /* of the piece that is there, and 1 */
-	uint64_t what;   /* gt_desk_what() of its message */
+	uint64_t number; /* of what is meant, and 1 */
+	uint64_t what;   /* gt_desk_what() of the message, or an address */
 };
 
+/* What comes from the desk's rank, unless it says otherwise. */
 struct gt_desk {
-	char slots[GT_DESK_SLOTS][GT_DESK_PIECE_BYTES];
 	char letters[GT_DESK_LETTERS][GT_DESK_LETTER_PITCH];
+	struct gt_desk_flag sent[GT_DESK_PARCELS]; /* all of it */
 	struct gt_desk_flag full[GT_DESK_SLOTS];
-	/* Of what the owner sent to the desk's rank: taken up to there. */
+	/* Of what the owner sends to the desk's rank. */
+	struct gt_desk_flag room[GT_DESK_PARCELS]; /* its address there */
+	uint64_t read[GT_DESK_LETTERS];            /* number and 1 */
 	uint64_t taken[GT_DESK_SLOTS];
-	uint64_t read[GT_DESK_LETTERS];
+	/* Only the owner's. */
+	uint64_t done[GT_DESK_PARCELS];  /* the last that came, and 1 */
+	uint32_t parts[GT_DESK_PARCELS]; /* blocks that have sent theirs */
+	/* Only where there are pieces. */
+	char slots[GT_DESK_SLOTS][GT_DESK_PIECE_BYTES];
 };
 
-enum {
-	GT_DESK_FLOW_PIECES,
-	GT_DESK_FLOW_LETTERS,
-	GT_DESK_FLOWS,
+enum gt_desk_way {
+	GT_DESK_BY_LETTERS,
+	GT_DESK_BY_PARCEL,
+	GT_DESK_BY_PIECES,
+	GT_DESK_WAYS,
 };
 
 /* Behind the desks; only the owner's. */
 struct gt_desk_counts {
-	/* Pieces so far. */
-	uint64_t count[2][GT_DESK_FLOWS][GT_FLOW_RANKS]; /* [sends] */
+	/* Numbers so far. */
+	uint64_t count[2][GT_DESK_WAYS][GT_FLOW_RANKS]; /* [sends] */
 	uint32_t tickets; /* of the blocks of the launch that runs */
 	uint32_t reserved;
 };
 
-GT_HD static inline int gt_desk_is_letter(uint64_t bytes)
+/* Bytes from a desk to the next. */
+GT_HD static inline uint64_t gt_desk_pitch(int direct)
 {
-	return bytes <= GT_DESK_LETTER_BYTES;
+	uint64_t slots = sizeof(((struct gt_desk *)0)->slots);
+
+	return direct ? sizeof(struct gt_desk) - slots : sizeof(struct gt_desk);
 }
 
-/* A piece of a message: all slots are at work soon. */
+GT_HD static inline enum gt_desk_way gt_desk_way_of(uint64_t bytes, int direct)
+{
+	if (bytes <= GT_DESK_LETTERS_MOST_BYTES)
+		return GT_DESK_BY_LETTERS;
+	return direct ? GT_DESK_BY_PARCEL : GT_DESK_BY_PIECES;
+}
+
+/* What blocks take at a time: enough of them are at work soon. */
 GT_HD static inline uint32_t gt_desk_piece(uint64_t bytes)
 {
+	if (bytes <= GT_DESK_LETTERS_MOST_BYTES)
+		return GT_DESK_LETTER_BYTES;
 	if (bytes < (uint64_t)GT_DESK_SLOTS * GT_DESK_LEAST_BYTES)
 		return GT_DESK_LEAST_BYTES;
 	if (bytes >= (uint64_t)GT_DESK_SLOTS * GT_DESK_PIECE_BYTES)
@@ -77,19 +101,27 @@ GT_HD static inline uint32_t gt_desk_piece(uint64_t bytes)
 	return (uint32_t)(bytes / GT_DESK_SLOTS / 1024 * 1024);
 }
 
-/* Pieces of a message that is not empty. */
 GT_HD static inline uint64_t gt_desk_pieces(uint64_t bytes)
 {
 	uint32_t piece = gt_desk_piece(bytes);
 
-	return gt_desk_is_letter(bytes) ? 1 : (bytes + piece - 1) / piece;
+	return (bytes + piece - 1) / piece;
+}
+
+/* How many numbers a message has. */
+GT_HD static inline uint64_t gt_desk_numbers(uint64_t bytes, int direct)
+{
+	return gt_desk_way_of(bytes, direct) == GT_DESK_BY_PARCEL
+		       ? 1
+		       : gt_desk_pieces(bytes);
 }
 
 /* One call, not of nothing. */
 struct gt_kernel_message {
 	char *buffer;
 	uint64_t bytes;
-	uint32_t first; /* pieces of the pair before it in the same launch */
+	uint32_t
+		first; /* numbers of its pair and way before it in the launch */
 	uint16_t peer;
 	uint8_t sends;
 	uint8_t dtype;
@@ -100,5 +132,41 @@ GT_HD static inline uint64_t gt_desk_what(const struct gt_kernel_message *m)
 {
 	return m->bytes << 8 | m->dtype;
 }
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+	GT_EXCHANGE_THREADS = 512,
+	/* Reported as steps. */
+	GT_EXCHANGE_RECEIVES = 0x10000,
+	GT_EXCHANGE_SENDS = 0x10001,
+};
+
+/* All messages of one rank that start together; kernels/exchange.h. */
+struct gt_exchange_args {
+	struct gt_kernel_guard guard;
+	char *desks[GT_FLOW_RANKS];    /* of each rank */
+	struct gt_desk_counts *counts; /* the own */
+	uint32_t me, n;
+	uint32_t direct; /* ranks reach each other's buffers */
+	uint32_t reserved;
+};
+
+/* Load the kernels on the current device. */
+int gt_exchange_prepare(void);
+
+/* The most messages that one launch takes. */
+uint32_t gt_exchange_most(void);
+
+/* One launch of one rank: messages[args->n]. */
+int gt_exchange_run(uint32_t blocks, struct CUstream_st *stream,
+		    const struct gt_exchange_args *args,
+		    const struct gt_kernel_message *messages);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

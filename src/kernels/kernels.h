@@ -14,7 +14,6 @@
 #include <stdint.h>
 
 #include "base/dtype.h"
-#include "kernels/exchange.h"
 #include "kernels/flow.h"
 #include "kernels/pattern.h"
 #include "plan/program.h"
@@ -74,7 +73,7 @@ enum gt_kernel_state {
 	GT_KERNEL_SILENT,      /* nothing to tell */
 	GT_KERNEL_WAIT_DATA,   /* for the peer's data */
 	GT_KERNEL_WAIT_CREDIT, /* for the peer to make room */
-	GT_KERNEL_MISMATCH,    /* the peer sends `slice` bytes, not as many */
+	GT_KERNEL_MISMATCH,    /* messages: the peer sends `slice` bytes */
 };
 
 /*
@@ -291,32 +290,6 @@ int gt_direct_run(const struct gt_kernel_grid *grid,
 int gt_group_prepare(void);
 int gt_group_run(const struct gt_kernel_grid *grid,
 		 const struct gt_group_args *args);
-
-enum {
-	GT_EXCHANGE_THREADS = 512,
-	/* Reported as steps. */
-	GT_EXCHANGE_RECEIVES = 0x10000,
-	GT_EXCHANGE_SENDS = 0x10001,
-};
-
-/* All messages of one rank that start together; kernels/exchange.h. */
-struct gt_exchange_args {
-	struct gt_kernel_guard guard;
-	struct gt_desk *desks[GT_FLOW_RANKS]; /* of each rank */
-	struct gt_desk_counts *counts;        /* the own */
-	uint32_t me, n;
-};
-
-/* Load the kernels on the current device. */
-int gt_exchange_prepare(void);
-
-/* The most messages that one launch takes. */
-uint32_t gt_exchange_most(void);
-
-/* One launch of one rank: messages[args->n]. */
-int gt_exchange_run(uint32_t blocks, struct CUstream_st *stream,
-		    const struct gt_exchange_args *args,
-		    const struct gt_kernel_message *messages);
 
 /*
  * Beside the packets of operation `number`, which are launched behind it on

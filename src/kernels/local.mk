@@ -22,6 +22,7 @@ gtopo_core_sources += \
 	%D%/module.c \
 	%D%/move.cuh \
 	%D%/packet.cuh \
+	%D%/piece.cuh \
 	%D%/ping.cu %D%/ping.h \
 	%D%/reduce.cuh \
 	%D%/schedule.cuh \
