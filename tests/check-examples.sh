@@ -113,6 +113,8 @@ verdict "one thread" \
 	"$(runs "$build/examples/one-thread" "8 ranks have the sum")"
 verdict "a thread per rank" \
 	"$(runs "$build/examples/thread-per-rank" "8 threads, two operations")"
+verdict "messages between neighbours" "$(runs "$build/examples/neighbours" \
+	"8 ranks know their neighbours' edges")"
 gpus
 verdict "three processes" "$(three)"
 sed 's/"slots": [0-9]*/"slots": 16/' "$tmp/plan.json" >"$tmp/other.json"

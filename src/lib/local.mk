@@ -46,8 +46,11 @@ uninstall-local:
 		'$(DESTDIR)$(libdir)/libgtopo.so'
 
 # What a user of the library writes, built as a user builds it.
-check_PROGRAMS += examples/one-thread examples/process-per-rank \
+check_PROGRAMS += examples/neighbours examples/one-thread \
+	examples/process-per-rank \
 	examples/thread-per-rank
+examples_neighbours_LDADD = libgtopo.so
+examples_neighbours_CPPFLAGS = -I$(top_srcdir)/include
 examples_one_thread_LDADD = libgtopo.so
 examples_process_per_rank_LDADD = libgtopo.so
 examples_process_per_rank_CPPFLAGS = -I$(top_srcdir)/include
