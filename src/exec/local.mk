@@ -18,6 +18,7 @@ gtopo_core_sources += \
 	%D%/link_shm.c \
 	%D%/link_trace.c \
 	%D%/mirror.c %D%/mirror.h \
+	%D%/pass.c %D%/pass.h \
 	%D%/link_tcp.c %D%/tcp.h %D%/tcp_proxy.c \
 	%D%/tcp_lend.c %D%/tcp_receive.c %D%/tcp_send.c %D%/tcp_share.c \
 	%D%/rail.c %D%/rail.h \

@@ -24,6 +24,7 @@ unit_tests += \
 	%D%/test_opt \
 	%D%/test_pair \
 	%D%/test_plan \
+	%D%/test_pass \
 	%D%/test_path \
 	%D%/test_pattern \
 	%D%/test_rat \

@@ -1,0 +1,196 @@
+/* Files that processes hand each other. */
+#include "test.h"
+
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "exec/pass.h"
+#include "world/auth.h"
+#include "world/net.h"
+#include "world/world.h"
+
+enum { MOST = 5, PASSES = 3, WRONG = 9 };
+
+struct job {
+	struct gt_world_config config;
+	uint32_t size;
+	uint32_t less; /* that process 0 hands out less than it said */
+};
+
+static int open_files(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	int n = 0;
+
+	while (readdir(dir))
+		n++;
+	closedir(dir);
+	return n;
+}
+
+static uint32_t files_of(uint32_t pass)
+{
+	return pass == PASSES - 1 ? GT_PASS_FILES : pass + 1;
+}
+
+/* A file in which stands whose it is and which. */
+static int make_file(uint32_t rank, uint32_t pass, uint32_t i)
+{
+	uint32_t words[3] = {rank, pass, i};
+	int fd = memfd_create("test", MFD_CLOEXEC);
+
+	if (write(fd, words, sizeof(words)) != sizeof(words))
+		_exit(WRONG);
+	return fd;
+}
+
+static void make_passes(struct gt_pass *passes, uint32_t rank)
+{
+	for (uint32_t p = 0; p < PASSES; p++) {
+		passes[p].tag = rank * PASSES + p;
+		passes[p].n = files_of(p);
+		for (uint32_t i = 0; i < passes[p].n; i++) {
+			passes[p].fds[i] = make_file(rank, p, i);
+			passes[p].words[i] = 1000 * rank + i;
+		}
+	}
+}
+
+/* All of what this process did not make itself, each once. */
+static int are_right(struct gt_pass *passes, uint32_t n, uint32_t self)
+{
+	uint8_t seen[MOST * PASSES] = {0};
+	uint32_t words[3], right = 0;
+
+	for (uint32_t t = 0; t < n; t++) {
+		uint32_t rank = passes[t].tag / PASSES;
+		uint32_t p = passes[t].tag % PASSES;
+
+		right += rank != self && !seen[passes[t].tag]++ &&
+			 passes[t].n == files_of(p);
+		for (uint32_t i = 0; i < passes[t].n; i++)
+			if (pread(passes[t].fds[i], words, sizeof(words), 0) !=
+				    sizeof(words) ||
+			    words[0] != rank || words[1] != p ||
+			    words[2] != i ||
+			    passes[t].words[i] != 1000 * rank + i)
+				return 0;
+		gt_pass_close(&passes[t]);
+	}
+	return right == n;
+}
+
+static int swap(struct job *job, struct gt_world *world, struct gt_err *err)
+{
+	static struct gt_pass mine[PASSES], theirs[MOST * PASSES];
+	uint32_t self = job->config.rank, n = (job->size - 1) * PASSES;
+	uint8_t with[MOST] = {0};
+	struct gt_pass_swap all = {.world = world,
+				   .mine = mine,
+				   .nmine = PASSES - (self ? 0 : job->less),
+				   .theirs = theirs,
+				   .ntheirs = n};
+	/* Among those whose numbers are odd, and those whose are even. */
+	struct gt_pass_swap half = all;
+	int before, rc = 0;
+
+	half.with = with;
+	half.ntheirs = 0;
+	for (uint32_t p = 0; p < job->size; p++) {
+		with[p] = p % 2 == self % 2;
+		half.ntheirs += with[p] && p != self ? PASSES : 0;
+	}
+
+	make_passes(mine, self);
+	before = open_files();
+	for (int turn = 0; !rc && turn < 3; turn++) {
+		const struct gt_pass_swap *at = turn == 1 ? &half : &all;
+
+		rc = gt_pass_swap(at, err);
+		if (!rc && !are_right(theirs, at->ntheirs, self))
+			return WRONG;
+	}
+	/* The world's own connections may have ended. */
+	return open_files() <= before ? rc : WRONG;
+}
+
+static void child(struct job *job, uint32_t rank)
+{
+	struct gt_world *world;
+	struct gt_err err;
+	int rc;
+
+	alarm(60);
+	gt_err_init(&err);
+	job->config.rank = rank;
+	snprintf(job->config.name, sizeof(job->config.name), "p%u", rank);
+	rc = gt_world_open(&job->config, &world, &err);
+	if (!rc) {
+		rc = swap(job, world, &err);
+		gt_world_close(world);
+	}
+	if (rc)
+		fprintf(stderr, "# %u: %s\n", rank, err.text);
+	_exit(rc < 0 ? -rc : rc);
+}
+
+/* How many end with this status. */
+static uint32_t run(uint32_t size, uint32_t less, int64_t timeout_ns,
+		    int status)
+{
+	struct job job = {.size = size, .less = less};
+	uint32_t n = 0;
+	struct gt_err err;
+	int ended;
+
+	gt_err_init(&err);
+	job.config.size = size;
+	job.config.timeout_ns = timeout_ns;
+	assert_int_equal(gt_secret_set(&job.config.secret,
+				       "a secret for tests only", &err),
+			 0);
+	assert_int_equal(
+		gt_net_resolve("127.0.0.1", 0, &job.config.address, &err), 0);
+	assert_int_equal(
+		gt_net_listen(&job.config.address, &job.config.listen_fd, &err),
+		0);
+	fflush(NULL);
+	for (uint32_t r = 0; r < size; r++)
+		if (!fork())
+			child(&job, r);
+	close(job.config.listen_fd);
+	for (uint32_t r = 0; r < size; r++) {
+		assert_true(wait(&ended) > 0);
+		n += WIFEXITED(ended) && WEXITSTATUS(ended) == status;
+	}
+	return n;
+}
+
+static void test_all_get_all(void **state)
+{
+	(void)state;
+	for (uint32_t size = 1; size <= MOST; size += 2)
+		assert_int_equal(run(size, 0, 20000000000, 0), size);
+}
+
+/* Who waits for files that nobody hands out gives up, and has none. */
+static void test_too_few(void **state)
+{
+	(void)state;
+	assert_int_equal(run(3, 1, 1500000000, -GT_ESYS), 3);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_all_get_all),
+		cmocka_unit_test(test_too_few),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
