@@ -15,7 +15,9 @@
  * thread that calls for several ranks puts the calls in a group of
  * GTOPO_ALL_RANKS.  Nothing waits for the GPUs, but that the first operation of
  * a collective, a type or a larger size may allocate.  Streams can be captured
- * into graphs, those of all the process's ranks at once.
+ * into graphs, those of all the process's ranks at once.  GPUs that do not
+ * reach each other's memory, as those of several hosts, go over links, which
+ * threads of the communicator carry.
  *
  * There are no globals: any number of communicators live side by side, each
  * with threads of its own.  All functions but gtopo_comm_create() and

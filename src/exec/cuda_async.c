@@ -120,10 +120,6 @@ static int gt_async_need(struct gt_engine *engine, const struct gt_request *req,
 		gt_coll_has_blocks(req->coll) ? engine->plan->nranks : 1;
 	int rc;
 
-	if (!engine->meshed)
-		return gt_err_set(err, GT_EINPUT, NULL,
-				  "not all processes reach each other's GPUs "
-				  "through CUDA IPC, which streams need");
 	rc = gt_cuda_need(engine, req, err);
 	if (rc || !gt_async_is_staged(engine))
 		return rc;
@@ -179,6 +175,7 @@ static int gt_async_enqueue(struct gt_engine *engine,
 		if (!rc)
 			rc = gt_async_launch_all(engine, reqs, err);
 	}
+	gt_cuda_carry_call(engine);
 	if (rc)
 		gt_async_give_up(engine);
 	gt_async_leave(state);
@@ -216,6 +213,8 @@ static int gt_async_fault(struct gt_engine *engine, struct gt_err *err)
 		return gt_err_set(err, GT_ESYS, NULL, "interrupted");
 	if (gt_cuda_given_up(engine))
 		return gt_cuda_blame(engine, engine->plan->nranks, err);
+	if (gt_group_check(&engine->group, err))
+		return GT_ESYS;
 	/* Nothing is on this stream; it tells what befell the GPU. */
 	for (uint32_t r = engine->group.first; r < engine->group.end; r++) {
 		rc = cudaStreamQuery(engine->ranks[r].own);

@@ -111,6 +111,7 @@ static void gt_cuda_close(struct gt_engine *engine)
 		     r++)
 			gt_rank_close(&engine->ranks[r]);
 	}
+	gt_cuda_carry_end(engine);
 	gt_group_close(&engine->group);
 	gt_cuda_board_close(engine);
 	cudaGetLastError();
@@ -154,6 +155,11 @@ static int gt_engine_setup(struct gt_engine *engine, struct gt_err *err)
 		rc = gt_cuda_board_open(engine, err);
 	for (uint32_t r = first; !rc && r < end; r++)
 		rc = gt_rank_open(engine, r, err);
+	/* Graphs keep addresses of FIFOs: those of links are made here. */
+	if (!rc && gt_cuda_is_async(engine))
+		rc = gt_cuda_task_all(engine, err);
+	if (!rc && gt_cuda_is_async(engine))
+		rc = gt_cuda_carry_begin(engine, err);
 	engine->joined = !rc;
 	return rc;
 }

@@ -15,6 +15,7 @@
 #define GT_EXEC_CUDA_ENGINE_H
 
 #include <cuda_runtime_api.h>
+#include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -101,6 +102,18 @@ struct gt_cuda_cut {
 	uint32_t turn;
 };
 
+/* Threads that carry slices between pinned FIFOs and sockets. */
+struct gt_cuda_carry {
+	_Atomic int stop;
+	_Atomic uint32_t calls; /* for whoever sleeps */
+	uint32_t n;
+	struct gt_cuda_carrier {
+		struct gt_engine *engine;
+		pthread_t thread;
+		int link;
+	} carriers[GT_GROUP_LINKS];
+};
+
 struct gt_engine {
 	struct gt_engine_config config; /* the caller's */
 	const struct gt_plan *plan;
@@ -133,6 +146,7 @@ struct gt_engine {
 	uint32_t slot_pitch;
 	uint32_t nblocks;    /* per rank, at most */
 	uint32_t nmarks;     /* of a block, in the run that is traced */
+	struct gt_cuda_carry carry;
 	uint32_t processors; /* of the GPU that has the fewest */
 	uint32_t ready;      /* bits: collectives whose tasks are built */
 	uint32_t loaded;     /* bits: types whose kernels are loaded */
@@ -233,7 +247,11 @@ uint32_t gt_cuda_conns_receiving(const struct gt_program *program, uint32_t n);
 int gt_cuda_task_lower(struct gt_engine *engine, enum gt_coll coll,
 		       uint32_t rank, struct gt_err *err);
 
-/* Build the collective's programs and FIFOs unless they are there. */
+/*
+ * Build the collective's programs and FIFOs unless they are there.  _all does
+ * so for all that the plan has, if some go over links: those hold either one
+ * collective's FIFOs or, for callers' streams, all of them for ever.
+ */
 int gt_cuda_task_need(struct gt_engine *engine, enum gt_coll coll,
 		      struct gt_err *err);
 
@@ -270,6 +288,10 @@ struct gt_flow gt_cuda_flow_of(const struct gt_engine *engine,
 int gt_cuda_flow_fits(const struct gt_engine *engine,
 		      const struct gt_request *req, const struct gt_way *way);
 
+int gt_cuda_task_all(struct gt_engine *engine, struct gt_err *err);
+
+/* Does the plan have programs for it that GPUs can run? */
+int gt_cuda_task_exists(const struct gt_engine *engine, enum gt_coll coll);
 /* What a request's flow needs on all ranks, unless it is there. */
 int gt_cuda_flow_need(struct gt_engine *engine, const struct gt_request *req,
 		      struct gt_err *err);
@@ -387,3 +409,17 @@ int gt_cuda_blame(const struct gt_engine *engine, uint32_t late,
 		  struct gt_err *err);
 
 #endif
+/*
+ * cuda_carry.c: carry slices of links while kernels run.  GPUs ring no bells,
+ * so whoever carries for them looks; on callers' streams for as long as the
+ * engine lives, and more and more rarely until _call.
+ */
+int gt_cuda_carry_begin(struct gt_engine *engine, struct gt_err *err);
+void gt_cuda_carry_call(struct gt_engine *engine);
+void gt_cuda_carry_end(struct gt_engine *engine);
+
+/* Are requests on callers' streams?  Their graphs have all addresses. */
+static inline int gt_cuda_is_async(const struct gt_engine *engine)
+{
+	return !engine->config.max_bytes;
+}

@@ -160,6 +160,16 @@ static const struct gt_plan_select *gt_task_row(const struct gt_engine *engine,
 	return first;
 }
 
+int gt_cuda_task_exists(const struct gt_engine *engine, enum gt_coll coll)
+{
+	uint32_t workers;
+
+	for (uint32_t c = 0; c < engine->plan->nchannels; c++)
+		if (gt_task_row(engine, coll, c, &workers))
+			return 1;
+	return 0;
+}
+
 static uint32_t gt_task_lanes(const struct gt_engine *engine, enum gt_coll coll)
 {
 	uint32_t most = 1, workers;

@@ -376,60 +376,12 @@ static int gt_run_ready(struct gt_engine *engine, const struct gt_request *req,
 	return rc;
 }
 
-/* Threads that carry slices between pinned FIFOs and sockets during a run. */
-struct gt_carry {
-	struct gt_engine *engine;
-	_Atomic int stop;
-	uint32_t n;
-	struct gt_carrier {
-		struct gt_carry *carry;
-		pthread_t thread;
-		int link;
-	} carriers[GT_GROUP_LINKS];
-};
-
-static void *gt_carrier_main(void *arg)
-{
-	const struct gt_carrier *at = arg;
-
-	gt_group_carry(&at->carry->engine->group, at->link, &at->carry->stop);
-	return NULL;
-}
-
-/* GPUs ring no bells, so nobody who carries for them may sleep. */
-static int gt_carry_begin(struct gt_engine *engine, struct gt_carry *carry,
-			  struct gt_err *err)
-{
-	int rc = GT_OK;
-
-	gt_group_attend(&engine->group, 1);
-	for (int i = 0; !rc && i < GT_GROUP_LINKS; i++) {
-		struct gt_carrier *at = &carry->carriers[carry->n];
-
-		if (!gt_group_carries(&engine->group, i))
-			continue;
-		*at = (struct gt_carrier){.carry = carry, .link = i};
-		rc = gt_thread_start(&at->thread, gt_carrier_main, at, err);
-		carry->n += !rc;
-	}
-	return rc;
-}
-
-static void gt_carry_end(struct gt_carry *carry)
-{
-	atomic_store(&carry->stop, 1);
-	for (uint32_t i = 0; i < carry->n; i++)
-		pthread_join(carry->carriers[i].thread, NULL);
-	gt_group_attend(&carry->engine->group, -1);
-}
-
 static int gt_run_here(struct gt_engine *engine, const struct gt_request *req,
 		       uint32_t iters, float *ms, struct gt_err *err)
 {
 	uint32_t n = gt_launches(engine);
 	struct gt_cuda_gate gate = {0};
 	struct gt_cuda_launch *all = calloc(n, sizeof(*all));
-	struct gt_carry carry = {.engine = engine};
 	int rc;
 
 	if (!all)
@@ -441,10 +393,10 @@ static int gt_run_here(struct gt_engine *engine, const struct gt_request *req,
 						.gate = &gate,
 						.rank = engine->group.first + i,
 						.iters = iters};
-	rc = gt_carry_begin(engine, &carry, err);
+	rc = gt_cuda_carry_begin(engine, err);
 	if (!rc)
 		gt_launch_join(all, n);
-	gt_carry_end(&carry);
+	gt_cuda_carry_end(engine);
 	if (!rc)
 		rc = gt_run_result(engine, all, ms, err);
 	free(all);

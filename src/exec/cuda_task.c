@@ -154,6 +154,8 @@ static int gt_task_link(struct gt_engine *engine, enum gt_coll coll,
 {
 	struct gt_cuda_task *task = &engine->ranks[rank].tasks[coll];
 	const struct gt_program *mine = &task->programs[p];
+	uint32_t first =
+		(uint32_t)coll * engine->plan->nchannels * engine->most.workers;
 	int rc = GT_OK;
 
 	for (uint32_t i = 0; i < mine->nconns; i++) {
@@ -168,8 +170,10 @@ static int gt_task_link(struct gt_engine *engine, enum gt_coll coll,
 		if (!gt_rank_is_far(engine, conn->peer))
 			continue;
 		for (uint32_t w = 0; !rc && w < task->workers[p]; w++) {
-			/* Both ends say the same, whatever their lanes. */
-			far.lane = mine->channel * engine->most.workers + w;
+			/* Both ends say the same, whatever their programs'
+			 * lanes, and no other connection does. */
+			far.lane = first +
+				   mine->channel * engine->most.workers + w;
 			far.end = &task->ends[task->conn_at[p] +
 					      w * mine->nconns + i];
 			rc = gt_group_add(&engine->group, &far, conn->peer,
@@ -182,15 +186,26 @@ static int gt_task_link(struct gt_engine *engine, enum gt_coll coll,
 static int gt_task_links(struct gt_engine *engine, enum gt_coll coll,
 			 struct gt_err *err)
 {
-	const struct gt_link_shape shape = {engine->nslots, engine->slot_pitch};
 	struct gt_group *group = &engine->group;
 	int rc = GT_OK;
 
+	if (!gt_group_has_links(group))
+		return GT_OK;
 	for (uint32_t r = group->first; !rc && r < group->end; r++)
 		for (uint32_t p = 0;
 		     !rc && p < engine->ranks[r].tasks[coll].nprograms; p++)
 			rc = gt_task_link(engine, coll, r, p, err);
-	return rc ? rc : gt_group_connect(group, &shape, err);
+	return rc;
+}
+
+/* The connections over links of all tasks that were made. */
+static int gt_task_connect(struct gt_engine *engine, struct gt_err *err)
+{
+	const struct gt_link_shape shape = {engine->nslots, engine->slot_pitch};
+
+	return gt_group_has_links(&engine->group)
+		       ? gt_group_connect(&engine->group, &shape, err)
+		       : GT_OK;
 }
 
 /* An end in host memory; counters and slots are pinned there. */
@@ -382,7 +397,7 @@ void gt_cuda_task_release(struct gt_engine *engine)
 		gt_task_free(engine, (enum gt_coll)coll);
 }
 
-/* Links hold the FIFOs of one collective at a time. */
+/* Links hold the FIFOs of one collective at a time; see _all. */
 static int gt_task_forget(struct gt_engine *engine, struct gt_err *err)
 {
 	int rc = GT_OK;
@@ -397,19 +412,15 @@ static int gt_task_forget(struct gt_engine *engine, struct gt_err *err)
 	return rc;
 }
 
-int gt_cuda_task_need(struct gt_engine *engine, enum gt_coll coll,
-		      struct gt_err *err)
+static int gt_task_make(struct gt_engine *engine, enum gt_coll coll,
+			struct gt_err *err)
 {
 	const struct gt_group *group = &engine->group;
-	int links = gt_group_has_links(group), rc = GT_OK;
+	int rc = GT_OK;
 
-	if (engine->ready & 1u << coll)
-		return GT_OK;
-	if (links)
-		rc = gt_task_forget(engine, err);
-	if (!rc && !engine->task_arenas[coll])
+	if (!engine->task_arenas[coll])
 		engine->task_arenas[coll] = gt_arena_new();
-	if (!rc && !engine->task_arenas[coll])
+	if (!engine->task_arenas[coll])
 		rc = gt_err_nomem(err);
 	for (uint32_t r = 0; !rc && r < engine->plan->nranks; r++)
 		rc = gt_cuda_task_lower(engine, coll, r, err);
@@ -417,8 +428,16 @@ int gt_cuda_task_need(struct gt_engine *engine, enum gt_coll coll,
 		rc = gt_task_alloc(engine, coll, r, err);
 	if (!rc)
 		rc = gt_task_fifos(engine, coll, err);
-	if (!rc && links)
-		rc = gt_task_links(engine, coll, err);
+	return rc ? rc : gt_task_links(engine, coll, err);
+}
+
+/* Its links are connected. */
+static int gt_task_ready(struct gt_engine *engine, enum gt_coll coll,
+			 struct gt_err *err)
+{
+	const struct gt_group *group = &engine->group;
+	int rc = GT_OK;
+
 	for (uint32_t r = group->first; !rc && r < group->end; r++)
 		rc = gt_task_upload(engine, coll, r, err);
 	if (rc)
@@ -426,6 +445,39 @@ int gt_cuda_task_need(struct gt_engine *engine, enum gt_coll coll,
 	engine->ready |= 1u << coll;
 	engine->loaded = 0; /* shared_bytes may have grown */
 	return GT_OK;
+}
+
+int gt_cuda_task_need(struct gt_engine *engine, enum gt_coll coll,
+		      struct gt_err *err)
+{
+	int rc = GT_OK;
+
+	if (engine->ready & 1u << coll)
+		return GT_OK;
+	if (gt_group_has_links(&engine->group))
+		rc = gt_task_forget(engine, err);
+	if (!rc)
+		rc = gt_task_make(engine, coll, err);
+	if (!rc)
+		rc = gt_task_connect(engine, err);
+	return rc ? rc : gt_task_ready(engine, coll, err);
+}
+
+int gt_cuda_task_all(struct gt_engine *engine, struct gt_err *err)
+{
+	int rc = GT_OK;
+
+	if (!gt_group_has_links(&engine->group))
+		return GT_OK;
+	for (int coll = 0; !rc && coll < GT_NCOLLS; coll++)
+		if (gt_cuda_task_exists(engine, (enum gt_coll)coll))
+			rc = gt_task_make(engine, (enum gt_coll)coll, err);
+	if (!rc)
+		rc = gt_task_connect(engine, err);
+	for (int coll = 0; !rc && coll < GT_NCOLLS; coll++)
+		if (engine->task_arenas[coll])
+			rc = gt_task_ready(engine, (enum gt_coll)coll, err);
+	return rc;
 }
 
 int gt_cuda_task_moved(const struct gt_engine *engine, enum gt_coll coll,
@@ -501,14 +553,35 @@ static int gt_task_places(struct gt_engine *engine,
 				   err);
 }
 
+/* Over links, of the rows that GPUs can do so the one for these bytes. */
+static const struct gt_plan_select *gt_task_row_far(
+	const struct gt_engine *engine, enum gt_coll coll, uint64_t bytes)
+{
+	const struct gt_plan *plan = engine->plan;
+	const struct gt_plan_select *last = NULL;
+
+	for (uint32_t i = 0; i < plan->nselect; i++) {
+		if (!gt_plan_serves(plan, &plan->select[i], coll) ||
+		    !gt_cuda_row_can(engine, &plan->select[i], coll, NULL))
+			continue;
+		last = &plan->select[i];
+		if (bytes <= last->max_bytes)
+			break;
+	}
+	return last;
+}
+
 const struct gt_plan_select *gt_cuda_row_of(const struct gt_engine *engine,
 					    const struct gt_request *req)
 {
 	const struct gt_plan *plan = engine->plan;
 	uint64_t blocks = gt_coll_has_blocks(req->coll) ? plan->nranks : 1;
+	uint64_t bytes = req->count * blocks * gt_dtype_bytes(req->dtype);
+	const struct gt_plan_select *row =
+		engine->meshed ? NULL
+			       : gt_task_row_far(engine, req->coll, bytes);
 
-	return gt_plan_row(plan, req->coll,
-			   req->count * blocks * gt_dtype_bytes(req->dtype));
+	return row ? row : gt_plan_row(plan, req->coll, bytes);
 }
 
 int gt_cuda_task_can(const struct gt_engine *engine,

@@ -1,6 +1,5 @@
 #include "exec/group.h"
 
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -342,10 +341,9 @@ int gt_group_carries(const struct gt_group *group, int link)
 	return group->links[link].link && group->links[link].ops->progress;
 }
 
-void gt_group_carry(struct gt_group *group, int link, const _Atomic int *stop)
+int gt_group_carry(struct gt_group *group, int link)
 {
-	while (!atomic_load_explicit(stop, memory_order_relaxed))
-		group->links[link].ops->progress(group->links[link].link);
+	return group->links[link].ops->progress(group->links[link].link);
 }
 
 int gt_group_check(struct gt_group *group, struct gt_err *err)

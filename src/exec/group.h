@@ -95,12 +95,12 @@ int gt_group_connect(struct gt_group *group, const struct gt_link_shape *shape,
 /*
  * A thread that stays on its processor carries slices of links that need it
  * (exec/link.h); all of it is nothing where there are none.  _carry is that
- * for one link, until *stop: several threads may share the work.
+ * for one link, 0 when there was nothing: several threads may share the work.
  */
 void gt_group_attend(struct gt_group *group, int change);
 void gt_group_progress(struct gt_group *group);
 int gt_group_carries(const struct gt_group *group, int link);
-void gt_group_carry(struct gt_group *group, int link, const _Atomic int *stop);
+int gt_group_carry(struct gt_group *group, int link);
 
 /* Whether the others and the links to them still work; cheap. */
 int gt_group_check(struct gt_group *group, struct gt_err *err);

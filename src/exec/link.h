@@ -92,13 +92,14 @@ struct gt_link_ops {
 	/*
 	 * NULL where nothing is between.  A rank that has nothing to do but
 	 * stays on its processor may carry slices itself: it says so with
-	 * attend(+1), calls progress() again and again, and ends with
-	 * attend(-1) before it sleeps.  While somebody attends the proxy
+	 * attend(+1), calls progress() again and again, which returns 0
+	 * when there was nothing to do, and ends with attend(-1) before it
+	 * sleeps.  While somebody attends the proxy
 	 * does not, which saves two hand-overs a slice.  From any thread,
 	 * between two connect() calls.
 	 */
 	void (*attend)(struct gt_link *link, int change);
-	void (*progress)(struct gt_link *link);
+	int (*progress)(struct gt_link *link);
 };
 
 extern const struct gt_link_ops gt_link_shm;

@@ -26,10 +26,12 @@ struct gt_link {
 };
 
 /* Give all slices back; by the thread, or by a rank that is idle. */
-static void gt_null_progress(struct gt_link *link)
+static int gt_null_progress(struct gt_link *link)
 {
+	int done = 0;
+
 	if (atomic_exchange_explicit(&link->busy, 1, memory_order_acquire))
-		return;
+		return 0;
 	for (uint32_t i = 0; i < link->nends; i++) {
 		struct gt_fifo_end *end = &link->ends[i];
 
@@ -38,8 +40,10 @@ static void gt_null_progress(struct gt_link *link)
 		while (gt_fifo_can_receive(end))
 			gt_fifo_received(end);
 		gt_bell_ring(end->other);
+		done = 1;
 	}
 	atomic_store_explicit(&link->busy, 0, memory_order_release);
+	return done;
 }
 
 static void *gt_null_main(void *arg)

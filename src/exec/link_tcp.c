@@ -396,9 +396,9 @@ static void gt_tcp_attend(struct gt_link *link, int change)
 		return; /* it is awake */
 }
 
-static void gt_tcp_progress(struct gt_link *link)
+static int gt_tcp_progress(struct gt_link *link)
 {
-	gt_tcp_carry(link);
+	return gt_tcp_carry(link);
 }
 
 const struct gt_link_ops gt_link_tcp = {

@@ -58,8 +58,11 @@ static void gt_trace_write(struct gt_link *link,
 	fputc('\n', link->file);
 }
 
-/* The rank's posts to the other link, and what came there to the rank. */
-static void gt_trace_pass(struct gt_link *link, struct gt_trace_fifo *fifo)
+/*
+ * The rank's posts to the other link, and what came there to the rank; 0: there
+ * were none.
+ */
+static int gt_trace_pass(struct gt_link *link, struct gt_trace_fifo *fifo)
 {
 	int sends = fifo->conn.sends;
 	struct gt_fifo_end *from = sends ? &fifo->own : &fifo->far;
@@ -67,6 +70,7 @@ static void gt_trace_pass(struct gt_link *link, struct gt_trace_fifo *fifo)
 	uint64_t data =
 		atomic_load_explicit(&from->fifo->data, memory_order_acquire);
 	uint64_t credit;
+	int done = to->at < data;
 
 	while (to->at < data) {
 		uint32_t slot = (uint32_t)(to->at % to->nslots);
@@ -79,23 +83,28 @@ static void gt_trace_pass(struct gt_link *link, struct gt_trace_fifo *fifo)
 		gt_bell_ring(to->other);
 	}
 	credit = atomic_load_explicit(&to->fifo->credit, memory_order_acquire);
+	done |= from->at < credit;
 	while (from->at < credit) {
 		if (!sends)
 			gt_trace_write(link, fifo, from->at);
 		gt_fifo_received(from);
 		gt_bell_ring(from->other);
 	}
+	return done;
 }
 
-static void gt_trace_progress(struct gt_link *link)
+static int gt_trace_progress(struct gt_link *link)
 {
+	int done = 0;
+
 	if (!atomic_exchange_explicit(&link->busy, 1, memory_order_acquire)) {
 		for (uint32_t i = 0; i < link->nfifos; i++)
-			gt_trace_pass(link, &link->fifos[i]);
+			done |= gt_trace_pass(link, &link->fifos[i]);
 		atomic_store_explicit(&link->busy, 0, memory_order_release);
 	}
 	if (link->inner->progress)
-		link->inner->progress(link->link);
+		done |= link->inner->progress(link->link);
+	return done;
 }
 
 static void gt_trace_attend(struct gt_link *link, int change)

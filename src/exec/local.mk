@@ -42,6 +42,7 @@ if HAVE_CUDA
 gtopo_core_sources += \
 	%D%/cuda_async.c \
 	%D%/cuda_blame.c \
+	%D%/cuda_carry.c \
 	%D%/cuda_ce.c \
 	%D%/cuda_choose.c \
 	%D%/cuda_engine.c %D%/cuda_engine.h \
