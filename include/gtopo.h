@@ -154,8 +154,18 @@ GTOPO_API int gtopo_comm_stream(struct gtopo_comm *comm, int rank,
 
 /*
  * Tell of memory that the rank will use as a buffer: GTOPO_EINPUT unless it is
- * on the rank's GPU.  Nothing is gained by it yet; the memory belongs to the
- * caller and must be deregistered before it is freed.
+ * on the rank's GPU.  Large operations between processes of a host reach
+ * straight into the buffers where those of all ranks are registered, and else
+ * copy them through memory of the communicator.  Memory made by cuMemMap() that
+ * other GPUs of this process have no access to must be registered.
+ *
+ * All processes register before the same operation; from the first that has
+ * used registered memory so, all calls wait for those of the other processes.
+ *
+ * Deregister behind the operations that use it (gtopo_wait()) and before it is
+ * freed; that returns once no process has it open, and may wait for what runs
+ * on all GPUs, as cudaFree() does.  Graphs that were captured with it must not
+ * be launched any more.
  */
 GTOPO_API int gtopo_register(struct gtopo_comm *comm, int rank,
 			     const void *buffer, size_t bytes);

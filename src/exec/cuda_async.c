@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "exec/cuda_lend.h"
 #include "world/world.h"
 
 enum {
@@ -49,17 +50,18 @@ static void gt_async_give_up(struct gt_engine *engine)
 	__atomic_store_n(&engine->failed, 1, __ATOMIC_RELAXED);
 }
 
-/*
- * Copy engines and direct loads reach into all ranks' buffers.  Those of other
- * processes are not known: the engine's own, which are, take their place.
- */
-static int gt_async_is_staged(const struct gt_engine *engine)
+/* Copy engines and direct loads reach into all ranks' buffers. */
+static int gt_async_reaches(const struct gt_engine *engine)
 {
 	return engine->group.world &&
 	       (engine->way.protocol == GT_PROTOCOL_DIRECT ||
 		engine->way.protocol == GT_PROTOCOL_CE);
 }
 
+/*
+ * Those of other processes are not known unless they are lent: the engine's
+ * own, which are, take their place.
+ */
 static struct gt_request gt_async_staged(const struct gt_request *req)
 {
 	struct gt_request staged = *req;
@@ -94,6 +96,17 @@ static cudaError_t gt_async_stage(const struct gt_engine *engine,
 	return rc;
 }
 
+/* In the callers' buffers. */
+static cudaError_t gt_async_direct(const struct gt_engine *engine,
+				   const struct gt_request *req, uint32_t rank)
+{
+	struct gt_request seen = *req;
+
+	if (engine->access == GT_CUDA_LENT)
+		seen.buffers = gt_cuda_lent_to(engine, rank);
+	return (cudaError_t)gt_cuda_launch(engine, &seen, rank);
+}
+
 static int gt_async_launch(struct gt_engine *engine,
 			   const struct gt_request *req, uint32_t rank,
 			   struct gt_err *err)
@@ -102,29 +115,62 @@ static int gt_async_launch(struct gt_engine *engine,
 	cudaError_t rc = cudaSetDevice(me->device);
 
 	me->stream = req->streams[rank];
-	if (rc == cudaSuccess && gt_async_is_staged(engine))
+	if (rc == cudaSuccess && engine->access == GT_CUDA_STAGED)
 		rc = gt_async_stage(engine, req, rank);
 	else if (rc == cudaSuccess)
-		rc = (cudaError_t)gt_cuda_launch(engine, req, rank);
+		rc = gt_async_direct(engine, req, rank);
 	me->stream = me->own;
 	return rc == cudaSuccess ? GT_OK
 				 : gt_cuda_fail(engine, rank, (int)rc,
 						"launch the collective", err);
 }
 
+/*
+ * How the request gets at the buffers; alike in all processes.  Once loans have
+ * been open there is a meeting before every request, not only before those that
+ * need one: closing a loan waits for what runs on the GPU, so nothing may run
+ * there that waits for calls which its owner makes when it is closed.
+ */
+static int gt_async_access(struct gt_engine *engine, struct gt_request *req,
+			   struct gt_err *err)
+{
+	int rc = gt_cuda_way_of(engine, req, &engine->way, err);
+	int reaches = gt_async_reaches(engine), lent = 0;
+
+	if (rc || !engine->group.world) {
+		engine->access = GT_CUDA_OWN;
+		return rc;
+	}
+	if (engine->lends || (reaches && gt_cuda_lends(engine)))
+		rc = gt_cuda_lend_meet(engine, req, reaches ? &lent : NULL,
+				       err);
+	engine->access = !reaches ? GT_CUDA_OWN
+			 : lent   ? GT_CUDA_LENT
+				  : GT_CUDA_STAGED;
+	return rc;
+}
+
 /* All processes come to the same answers, and so meet together or not. */
-static int gt_async_need(struct gt_engine *engine, const struct gt_request *req,
+static int gt_async_need(struct gt_engine *engine, struct gt_request *req,
 			 struct gt_err *err)
 {
 	uint64_t blocks =
 		gt_coll_has_blocks(req->coll) ? engine->plan->nranks : 1;
+	struct gt_request staged;
 	int rc;
 
-	rc = gt_cuda_need(engine, req, err);
-	if (rc || !gt_async_is_staged(engine))
+	rc = gt_async_access(engine, req, err);
+	if (rc)
 		return rc;
-	return gt_cuda_data_need(
-		engine, blocks * req->count * gt_dtype_bytes(req->dtype), err);
+	if (engine->access != GT_CUDA_STAGED)
+		return gt_cuda_need(engine, req, err);
+	staged = gt_async_staged(req);
+	rc = gt_cuda_need(engine, &staged, err);
+	return rc ? rc
+		  : gt_cuda_data_need(engine,
+				      blocks * req->count *
+					      gt_dtype_bytes(req->dtype),
+				      err);
 }
 
 static int gt_async_launch_all(struct gt_engine *engine,
@@ -147,11 +193,13 @@ static int gt_async_group(struct gt_engine *engine,
 	int rc = GT_OK;
 
 	for (uint32_t i = 0; !rc && i < n; i++) {
-		rc = gt_async_need(engine, &reqs[i], err);
+		struct gt_request all = reqs[i];
+
+		rc = gt_async_need(engine, &all, err);
 		if (rc)
 			break;
-		if (!gt_cuda_bundle_takes(engine, &reqs[i])) {
-			rc = gt_async_launch_all(engine, &reqs[i], err);
+		if (!gt_cuda_bundle_takes(engine, &all)) {
+			rc = gt_async_launch_all(engine, &all, err);
 			continue;
 		}
 		gt_cuda_bundle_add(engine, &bundle, &reqs[i]);
@@ -166,14 +214,15 @@ static int gt_async_enqueue(struct gt_engine *engine,
 			    struct gt_err *err)
 {
 	struct gt_async_state state = gt_async_enter();
+	struct gt_request all = *reqs;
 	int rc;
 
 	if (n > 1) {
 		rc = gt_async_group(engine, reqs, n, err);
 	} else {
-		rc = gt_async_need(engine, reqs, err);
+		rc = gt_async_need(engine, &all, err);
 		if (!rc)
-			rc = gt_async_launch_all(engine, reqs, err);
+			rc = gt_async_launch_all(engine, &all, err);
 	}
 	gt_cuda_carry_call(engine);
 	if (rc)
@@ -316,33 +365,34 @@ leave:
 	return rc;
 }
 
-static int gt_async_is_there(const struct gt_engine *engine, uint32_t rank,
-			     const void *at)
-{
-	struct cudaPointerAttributes is;
-
-	if (cudaPointerGetAttributes(&is, at) != cudaSuccess) {
-		cudaGetLastError();
-		return 0;
-	}
-	return is.type == cudaMemoryTypeDevice &&
-	       is.device == engine->ranks[rank].device;
-}
-
-static int gt_async_owns(const struct gt_engine *engine, uint32_t rank,
+static int gt_async_lend(struct gt_engine *engine, uint32_t rank,
 			 const void *buffer, uint64_t bytes, struct gt_err *err)
 {
 	struct gt_async_state state = gt_async_enter();
-	int there = gt_async_is_there(engine, rank, buffer) &&
-		    gt_async_is_there(engine, rank,
-				      (const char *)buffer + bytes - 1);
+	int rc = gt_cuda_lend(engine, rank, buffer, bytes, err);
 
 	gt_async_leave(state);
-	return there ? GT_OK
-		     : gt_err_set(err, GT_EINPUT, NULL,
-				  "the buffer is not memory of rank %u's GPU "
-				  "(%s)",
-				  rank, engine->plan->ranks[rank].device);
+	return rc;
+}
+
+static int gt_async_unlend(struct gt_engine *engine, uint32_t rank,
+			   const void *buffer, struct gt_err *err)
+{
+	struct gt_async_state state = gt_async_enter();
+	int rc = gt_cuda_unlend(engine, rank, buffer, err);
+
+	if (rc == GT_ESYS)
+		gt_async_give_up(engine);
+	gt_async_leave(state);
+	return rc;
+}
+
+static void gt_async_tend(struct gt_engine *engine)
+{
+	struct gt_async_state state = gt_async_enter();
+
+	gt_cuda_lend_tend(engine);
+	gt_async_leave(state);
 }
 
 static int gt_async_device(const struct gt_engine *engine, uint32_t rank)
@@ -357,5 +407,8 @@ const struct gt_async_ops gt_cuda_async = {
 	.await = gt_async_await,
 	.watch = gt_async_watch,
 	.device = gt_async_device,
-	.owns = gt_async_owns,
+	.lend = gt_async_lend,
+	.unlend = gt_async_unlend,
+	.asked = gt_cuda_lend_asked,
+	.tend = gt_async_tend,
 };

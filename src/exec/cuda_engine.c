@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "exec/cuda_lend.h"
 #include "plan/layout.h"
 #include "plan/plan.h"
 #include "world/world.h"
@@ -92,6 +93,7 @@ static void gt_rank_close(struct gt_cuda_rank *me)
 /* Nobody frees what another process has still open. */
 static void gt_cuda_part(struct gt_engine *engine)
 {
+	gt_cuda_lend_leave(engine);
 	gt_cuda_regions_leave(engine);
 	if (engine->group.world && engine->joined && !engine->failed)
 		gt_world_meet(engine->group.world, NULL, 0, NULL, NULL);
@@ -153,6 +155,8 @@ static int gt_engine_setup(struct gt_engine *engine, struct gt_err *err)
 		rc = gt_cuda_choose(engine, err);
 	if (!rc)
 		rc = gt_cuda_board_open(engine, err);
+	if (!rc)
+		rc = gt_cuda_lend_open(engine, err);
 	for (uint32_t r = first; !rc && r < end; r++)
 		rc = gt_rank_open(engine, r, err);
 	/* Graphs keep addresses of FIFOs: those of links are made here. */

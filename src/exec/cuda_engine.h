@@ -20,12 +20,15 @@
 #include <stdint.h>
 
 #include "exec/bundle.h"
+#include "exec/cuda_driver.h"
 #include "exec/engine.h"
 #include "exec/group.h"
 #include "kernels/kernels.h"
 #include "plan/plan.h"
 
 struct gt_arena;
+struct gt_cuda_loan;
+struct gt_cuda_table;
 struct gt_err;
 
 struct gt_fifo_end;
@@ -54,8 +57,9 @@ struct gt_cuda_task {
  * several processes an address holds for one viewer.
  */
 struct gt_cuda_region {
-	char **at;      /* [local rank][rank]; NULL: out of reach */
-	uint64_t bytes; /* of each rank, if _grow made it */
+	char **at;                /* [local rank][rank]; NULL: out of reach */
+	uint64_t bytes;           /* of each rank, if _grow made it */
+	struct gt_cuda_map *maps; /* [rank]: of pieces; NULL: cudaMalloc()'s */
 };
 
 /* Which regions there are. */
@@ -93,6 +97,8 @@ struct gt_cuda_rank {
 	cudaStream_t side; /* reduces */
 	cudaEvent_t done, reduced[GT_CUDA_PIECES];
 	struct gt_cuda_task tasks[GT_NCOLLS];
+	struct gt_cuda_loan *loans; /* cuda_lend.h */
+	uint64_t nloans;            /* so far */
 };
 
 /* How a request is cut; see gt_cuda_cut_of(). */
@@ -100,6 +106,13 @@ struct gt_cuda_cut {
 	uint32_t workers; /* per channel */
 	uint32_t slice_bytes;
 	uint32_t turn;
+};
+
+/* How what reaches into all ranks' buffers gets there. */
+enum gt_cuda_access {
+	GT_CUDA_OWN,    /* in one process, or nothing reaches there */
+	GT_CUDA_LENT,   /* all have opened all */
+	GT_CUDA_STAGED, /* over the engine's own buffers */
 };
 
 /* Threads that carry slices between pinned FIFOs and sockets. */
@@ -120,7 +133,9 @@ struct gt_engine {
 	struct gt_arena *arena;
 	struct gt_arena *task_arenas[GT_NCOLLS];
 	struct gt_group group;
+	struct gt_cuda_carry carry;
 	uint8_t *reached; /* [processes]: whose memory can be opened */
+	int pieces;       /* regions are, as handles cannot be opened */
 	int meshed;       /* every rank reaches every other's memory */
 	int whole;        /* stores of 128 bytes arrive so: ll128 */
 	int mapped, joined, failed; /* opened so far; only close is left */
@@ -134,8 +149,11 @@ struct gt_engine {
 	struct gt_share board;
 	struct gt_kernel_watch *watch;
 	struct gt_kernel_report *reports; /* all ranks' */
-	struct gt_cuda_cut most;          /* what FIFOs have room for */
-	struct gt_cuda_cut cut;           /* the request's that runs */
+	struct gt_cuda_table *table;
+	int lends; /* loans have been open: every request is a meeting */
+	struct gt_buffers *lent; /* [local rank][rank], as it sees them */
+	struct gt_cuda_cut most; /* what FIFOs have room for */
+	struct gt_cuda_cut cut;  /* the request's that runs */
 	struct gt_layout layouts[GT_KERNEL_CHANNELS]; /* the request's */
 	uint32_t nlanes; /* of the request's collective */
 	uint8_t *can;    /* [coll][nselect]: cuda_program.c; 0: not known yet */
@@ -146,12 +164,12 @@ struct gt_engine {
 	uint32_t slot_pitch;
 	uint32_t nblocks;    /* per rank, at most */
 	uint32_t nmarks;     /* of a block, in the run that is traced */
-	struct gt_cuda_carry carry;
 	uint32_t processors; /* of the GPU that has the fewest */
 	uint32_t ready;      /* bits: collectives whose tasks are built */
 	uint32_t loaded;     /* bits: types whose kernels are loaded */
 	uint32_t flows;      /* bits: the same for kernels of flows */
 	struct gt_way way;   /* the request's that runs */
+	enum gt_cuda_access access; /* the same, on callers' streams */
 	uint32_t shared_bytes;
 };
 
@@ -254,6 +272,10 @@ int gt_cuda_task_lower(struct gt_engine *engine, enum gt_coll coll,
  */
 int gt_cuda_task_need(struct gt_engine *engine, enum gt_coll coll,
 		      struct gt_err *err);
+int gt_cuda_task_all(struct gt_engine *engine, struct gt_err *err);
+
+/* Does the plan have programs for it that GPUs can run? */
+int gt_cuda_task_exists(const struct gt_engine *engine, enum gt_coll coll);
 
 /* The plan's row for a request; can its channels run on GPUs? */
 const struct gt_plan_select *gt_cuda_row_of(const struct gt_engine *engine,
@@ -288,10 +310,6 @@ struct gt_flow gt_cuda_flow_of(const struct gt_engine *engine,
 int gt_cuda_flow_fits(const struct gt_engine *engine,
 		      const struct gt_request *req, const struct gt_way *way);
 
-int gt_cuda_task_all(struct gt_engine *engine, struct gt_err *err);
-
-/* Does the plan have programs for it that GPUs can run? */
-int gt_cuda_task_exists(const struct gt_engine *engine, enum gt_coll coll);
 /* What a request's flow needs on all ranks, unless it is there. */
 int gt_cuda_flow_need(struct gt_engine *engine, const struct gt_request *req,
 		      struct gt_err *err);
@@ -394,6 +412,21 @@ static inline int gt_cuda_interrupted(const struct gt_engine *engine)
 	return engine->config.interrupt && *engine->config.interrupt;
 }
 
+/*
+ * cuda_carry.c: carry slices of links while kernels run.  GPUs ring no bells,
+ * so whoever carries for them looks; on callers' streams for as long as the
+ * engine lives, and more and more rarely until _call.
+ */
+int gt_cuda_carry_begin(struct gt_engine *engine, struct gt_err *err);
+void gt_cuda_carry_call(struct gt_engine *engine);
+void gt_cuda_carry_end(struct gt_engine *engine);
+
+/* Are requests on callers' streams?  Their graphs have all addresses. */
+static inline int gt_cuda_is_async(const struct gt_engine *engine)
+{
+	return !engine->config.max_bytes;
+}
+
 /* engine_ops.async. */
 extern const struct gt_async_ops gt_cuda_async;
 
@@ -409,17 +442,3 @@ int gt_cuda_blame(const struct gt_engine *engine, uint32_t late,
 		  struct gt_err *err);
 
 #endif
-/*
- * cuda_carry.c: carry slices of links while kernels run.  GPUs ring no bells,
- * so whoever carries for them looks; on callers' streams for as long as the
- * engine lives, and more and more rarely until _call.
- */
-int gt_cuda_carry_begin(struct gt_engine *engine, struct gt_err *err);
-void gt_cuda_carry_call(struct gt_engine *engine);
-void gt_cuda_carry_end(struct gt_engine *engine);
-
-/* Are requests on callers' streams?  Their graphs have all addresses. */
-static inline int gt_cuda_is_async(const struct gt_engine *engine)
-{
-	return !engine->config.max_bytes;
-}

@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "exec/cuda_lend.h"
+#include "exec/pass.h"
 #include "plan/plan.h"
 #include "world/world.h"
 
@@ -38,32 +40,62 @@ static uint64_t gt_pages(uint64_t bytes)
 	return (bytes / GT_CUDA_PAGE_BYTES + 1) * GT_CUDA_PAGE_BYTES;
 }
 
+/* The GPUs of this process. */
+static uint32_t gt_region_devices(const struct gt_engine *engine,
+				  int devices[GT_FLOW_RANKS])
+{
+	const struct gt_group *group = &engine->group;
+	uint32_t n = 0;
+
+	for (uint32_t r = group->first; r < group->end && n < GT_FLOW_RANKS;
+	     r++)
+		devices[n++] = engine->ranks[r].device;
+	return n;
+}
+
+static cudaError_t gt_region_make(struct gt_engine *engine, int region,
+				  uint32_t r, uint64_t len, char **made)
+{
+	struct gt_cuda_rank *me = &engine->ranks[r];
+	struct gt_cuda_map *maps = engine->regions[region].maps;
+	int devices[GT_FLOW_RANKS];
+	uint32_t n = gt_region_devices(engine, devices);
+	cudaError_t rc = cudaSetDevice(me->device);
+
+	if (rc == cudaSuccess && !maps)
+		rc = cudaMalloc((void **)made, len);
+	if (rc == cudaSuccess && maps)
+		rc = gt_cuda_piece_new(me->device, len, devices, n, &maps[r]);
+	if (rc == cudaSuccess && maps)
+		*made = maps[r].base;
+	if (rc == cudaSuccess)
+		rc = cudaMemsetAsync(*made, 0, len, me->own);
+	if (rc == cudaSuccess)
+		rc = cudaStreamSynchronize(me->own);
+	return rc;
+}
+
 /* Zeros on each local GPU. */
 static int gt_region_alloc(struct gt_engine *engine, int region,
 			   const uint64_t *bytes, struct gt_err *err)
 {
+	struct gt_cuda_region *made = &engine->regions[region];
 	const struct gt_group *group = &engine->group;
-	size_t n = (size_t)(group->end - group->first) * engine->plan->nranks;
-	char **at = calloc(n, sizeof(*at));
-	cudaError_t rc;
+	uint32_t nranks = engine->plan->nranks;
+	size_t n = (size_t)(group->end - group->first) * nranks;
 
-	if (!at)
+	made->at = calloc(n, sizeof(*made->at));
+	if (engine->pieces)
+		made->maps = calloc(nranks, sizeof(*made->maps));
+	if (!made->at || (engine->pieces && !made->maps))
 		return gt_err_nomem(err);
-	engine->regions[region].at = at;
 	for (uint32_t r = group->first; r < group->end; r++) {
-		cudaStream_t own = engine->ranks[r].own;
-		uint64_t len = gt_pages(bytes[r]);
-		void *made = NULL;
+		char *at = NULL;
+		cudaError_t rc = gt_region_make(engine, region, r,
+						gt_pages(bytes[r]), &at);
 
-		rc = cudaSetDevice(engine->ranks[r].device);
-		if (rc == cudaSuccess)
-			rc = cudaMalloc(&made, len);
 		for (uint32_t v = group->first; v < group->end; v++)
-			*gt_region_at(engine, region, v, r) = made;
-		if (rc == cudaSuccess)
-			rc = cudaMemsetAsync(made, 0, len, own);
-		if (rc == cudaSuccess)
-			rc = cudaStreamSynchronize(own);
+			*gt_region_at(engine, region, v, r) = at;
 		if (rc != cudaSuccess)
 			return gt_cuda_fail(engine, r, (int)rc,
 					    "allocate its memory", err);
@@ -148,6 +180,7 @@ static int gt_region_attach(struct gt_engine *engine, int region, uint32_t p,
 static void gt_region_detach(struct gt_engine *engine, int region, uint32_t p)
 {
 	uint32_t n = engine->plan->nranks, processes = engine->group.nprocesses;
+	struct gt_cuda_map *maps = engine->regions[region].maps;
 	const struct gt_group *group = &engine->group;
 
 	for (uint32_t v = group->first; v < group->end; v++)
@@ -155,12 +188,93 @@ static void gt_region_detach(struct gt_engine *engine, int region, uint32_t p)
 		     r < gt_group_first(p + 1, processes, n); r++) {
 			char **at = gt_region_at(engine, region, v, r);
 
-			if (!*at)
-				continue;
-			cudaSetDevice(engine->ranks[v].device);
-			cudaIpcCloseMemHandle(*at);
+			if (*at && !maps) {
+				cudaSetDevice(engine->ranks[v].device);
+				cudaIpcCloseMemHandle(*at);
+			}
 			*at = NULL;
+			if (maps)
+				gt_cuda_map_drop(&maps[r]);
 		}
+}
+
+/* Whose parts these are is known; what cannot be mapped is noted, or fails. */
+static int gt_region_map(struct gt_engine *engine, int region, int tries,
+			 const struct gt_pass *theirs, struct gt_err *err)
+{
+	struct gt_group *group = &engine->group;
+	int devices[GT_FLOW_RANKS];
+	uint32_t n = gt_region_devices(engine, devices), r = theirs->tag, p;
+	cudaError_t rc = cudaErrorInvalidValue;
+
+	if (r >= engine->plan->nranks || gt_group_is_local(group, r))
+		return gt_err_set(err, GT_ESYS, NULL,
+				  "files of rank '%u' came from elsewhere", r);
+	p = gt_group_process(group, r);
+	if (!engine->reached[p])
+		return GT_OK;
+	rc = cudaSetDevice(devices[0]);
+	if (rc == cudaSuccess)
+		rc = gt_cuda_map_files(theirs, devices, n,
+				       &engine->regions[region].maps[r]);
+	for (uint32_t v = group->first; v < group->end; v++)
+		*gt_region_at(engine, region, v, r) =
+			engine->regions[region].maps[r].base;
+	if (rc == cudaSuccess)
+		return GT_OK;
+	if (!tries)
+		return gt_cuda_fail(engine, r, (int)rc, "share its memory",
+				    err);
+	gt_region_detach(engine, region, p);
+	engine->reached[p] = 0;
+	return GT_OK;
+}
+
+/* A file for each local part to all who reach it, and theirs. */
+static int gt_region_hand(struct gt_engine *engine, int region, int tries,
+			  struct gt_err *err)
+{
+	const struct gt_group *group = &engine->group;
+	const struct gt_cuda_map *maps = engine->regions[region].maps;
+	uint32_t nlocal = group->end - group->first, nranks;
+	struct gt_pass_swap swap = {.world = group->world,
+				    .with = engine->reached,
+				    .nmine = nlocal};
+	struct gt_pass *mine = calloc(nlocal, sizeof(*mine));
+	uint64_t offset;
+	int rc = GT_OK;
+
+	nranks = engine->plan->nranks;
+	swap.mine = mine;
+	swap.theirs = calloc(nranks, sizeof(*swap.theirs));
+	if (!mine || !swap.theirs)
+		rc = gt_err_nomem(err);
+	for (uint32_t i = 0; !rc && i < nlocal; i++) {
+		const struct gt_cuda_map *map = &maps[group->first + i];
+		struct gt_cuda_extent all = {map->base, map->bytes};
+
+		mine[i].tag = group->first + i;
+		if (gt_cuda_files_of(all, &mine[i], &offset) != cudaSuccess)
+			rc = gt_err_set(err, GT_ESYS, NULL,
+					"rank %u's memory has no file",
+					group->first + i);
+	}
+	for (uint32_t r = 0; r < nranks; r++)
+		swap.ntheirs += !gt_group_is_local(group, r) &&
+				engine->reached[gt_group_process(group, r)];
+	if (!rc)
+		rc = gt_pass_swap(&swap, err);
+	for (uint32_t i = 0; mine && i < nlocal; i++)
+		gt_pass_close(&mine[i]);
+	for (uint32_t i = 0; swap.theirs && i < swap.ntheirs; i++) {
+		if (!rc)
+			rc = gt_region_map(engine, region, tries,
+					   &swap.theirs[i], err);
+		gt_pass_close(&swap.theirs[i]);
+	}
+	free(mine);
+	free(swap.theirs);
+	return rc;
 }
 
 /* With `tries` a process that cannot be reached is noted, else a failure. */
@@ -171,6 +285,10 @@ static int gt_region_share(struct gt_engine *engine, int region, int tries,
 	struct gt_world_part *parts = calloc(group->nprocesses, sizeof(*parts));
 	int rc;
 
+	if (engine->pieces) {
+		free(parts);
+		return gt_region_hand(engine, region, tries, err);
+	}
 	if (!parts)
 		return gt_err_nomem(err);
 	rc = gt_region_tell(engine, region, parts, err);
@@ -208,14 +326,19 @@ static void gt_region_leave(struct gt_engine *engine, int region)
 
 static void gt_region_free(struct gt_engine *engine, int region)
 {
+	struct gt_cuda_map *maps = engine->regions[region].maps;
 	const struct gt_group *group = &engine->group;
 
 	if (!engine->regions[region].at)
 		return;
 	for (uint32_t r = group->first; r < group->end; r++) {
 		cudaSetDevice(engine->ranks[r].device);
-		cudaFree(*gt_region_at(engine, region, r, r));
+		if (!maps)
+			cudaFree(*gt_region_at(engine, region, r, r));
+		else
+			gt_cuda_map_drop(&maps[r]);
 	}
+	free(maps);
 	free(engine->regions[region].at);
 	engine->regions[region] = (struct gt_cuda_region){0};
 }
@@ -333,30 +456,91 @@ static int gt_reach_agree(struct gt_engine *engine, struct gt_err *err)
 	return rc;
 }
 
-int gt_cuda_reach_open(struct gt_engine *engine, struct gt_err *err)
+/* The first region of all ranks, and who reaches whom by it. */
+static int gt_reach_try(struct gt_engine *engine, struct gt_err *err)
 {
 	struct gt_group *group = &engine->group;
-	uint32_t n = engine->plan->nranks;
-	uint64_t *bytes = calloc(n, sizeof(*bytes));
 	int rc;
 
-	engine->reached = calloc(group->nprocesses, 1);
 	engine->meshed = 1;
-	engine->data_bytes =
-		gt_pages(engine->config.max_bytes + GT_CUDA_TAIL_BYTES);
-	for (uint32_t r = 0; bytes && r < n; r++)
-		bytes[r] = 2 * engine->data_bytes;
-	rc = bytes && engine->reached
-		     ? gt_region_alloc(engine, GT_CUDA_DATA, bytes, err)
-		     : gt_err_nomem(err);
-	free(bytes);
-	if (rc || !group->world)
-		return rc;
 	for (uint32_t p = 0; p < group->nprocesses; p++)
 		engine->reached[p] = p == group->self ||
 				     (group->is_here[p] && !group->config.link);
 	rc = gt_region_share(engine, GT_CUDA_DATA, 1, err);
 	return rc ? rc : gt_reach_agree(engine, err);
+}
+
+/*
+ * 1 if a process of this host is out of reach for one of its others, alike in
+ * all processes.  GTOPO_CUDA_IPC=0 says so, to test.
+ */
+static int gt_reach_lacks(struct gt_engine *engine, struct gt_err *err)
+{
+	const char *ipc = getenv("GTOPO_CUDA_IPC");
+	struct gt_group *group = &engine->group;
+	uint64_t lacks = ipc && !strcmp(ipc, "0");
+	int rc;
+
+	for (uint32_t p = 0; p < group->nprocesses; p++)
+		lacks |= group->is_here[p] && !engine->reached[p];
+	lacks &= !group->config.link;
+	rc = gt_world_max(group->world, &lacks, err);
+	return rc ? rc : lacks != 0;
+}
+
+static int gt_reach_alloc(struct gt_engine *engine, int pieces,
+			  struct gt_err *err)
+{
+	uint32_t n = engine->plan->nranks;
+	uint64_t *bytes = calloc(n, sizeof(*bytes));
+	int rc;
+
+	engine->pieces = pieces;
+	for (uint32_t r = 0; bytes && r < n; r++)
+		bytes[r] = 2 * engine->data_bytes;
+	rc = bytes ? gt_region_alloc(engine, GT_CUDA_DATA, bytes, err)
+		   : gt_err_nomem(err);
+	free(bytes);
+	return rc;
+}
+
+/* Not through handles: by pieces and files, if all processes can make them. */
+static int gt_reach_pieces(struct gt_engine *engine, struct gt_err *err)
+{
+	struct gt_group *group = &engine->group;
+	uint64_t cannot;
+	int rc = gt_cuda_region_drop(engine, GT_CUDA_DATA, err);
+
+	if (rc)
+		return rc;
+	cannot = group->end - group->first > GT_FLOW_RANKS ||
+		 gt_reach_alloc(engine, 1, NULL);
+	rc = gt_world_max(group->world, &cannot, err);
+	if (!rc && cannot) {
+		gt_region_free(engine, GT_CUDA_DATA);
+		rc = gt_reach_alloc(engine, 0, err);
+	}
+	return rc ? rc : gt_reach_try(engine, err);
+}
+
+int gt_cuda_reach_open(struct gt_engine *engine, struct gt_err *err)
+{
+	struct gt_group *group = &engine->group;
+	int rc;
+
+	engine->reached = calloc(group->nprocesses, 1);
+	if (!engine->reached)
+		return gt_err_nomem(err);
+	engine->meshed = 1;
+	engine->data_bytes =
+		gt_pages(engine->config.max_bytes + GT_CUDA_TAIL_BYTES);
+	rc = gt_reach_alloc(engine, 0, err);
+	if (rc || !group->world)
+		return rc;
+	rc = gt_reach_try(engine, err);
+	if (!rc)
+		rc = gt_reach_lacks(engine, err);
+	return rc > 0 ? gt_reach_pieces(engine, err) : rc;
 }
 
 int gt_cuda_data_need(struct gt_engine *engine, uint64_t bytes,
@@ -407,7 +591,8 @@ static int gt_board_share(struct gt_engine *engine, size_t bytes,
 int gt_cuda_board_open(struct gt_engine *engine, struct gt_err *err)
 {
 	size_t n = (size_t)engine->plan->nranks * engine->nblocks;
-	size_t bytes = GT_CUDA_BOARD_HEAD_BYTES + n * sizeof(*engine->reports);
+	size_t table = GT_CUDA_BOARD_HEAD_BYTES + n * sizeof(*engine->reports);
+	size_t bytes = table + sizeof(*engine->table);
 	int rc = engine->group.world ? gt_board_share(engine, bytes, err)
 				     : gt_share_new(bytes, &engine->board, err);
 	char *base = engine->board.base;
@@ -420,6 +605,7 @@ int gt_cuda_board_open(struct gt_engine *engine, struct gt_err *err)
 	}
 	engine->watch = (void *)base;
 	engine->reports = (void *)(base + GT_CUDA_BOARD_HEAD_BYTES);
+	engine->table = (void *)(base + table);
 	return GT_OK;
 }
 

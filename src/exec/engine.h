@@ -120,8 +120,9 @@ struct gt_message {
 };
 
 /*
- * Requests on the callers' streams, in the callers' buffers.  All but
- * enqueue(), introduce() and exchange() may be called by other threads at any time.
+ * Requests on the callers' streams, in the callers' buffers.  await(), watch()
+ * and device() may be called by other threads at any time; the others by one
+ * thread at a time.
  */
 struct gt_async_ops {
 	/*
@@ -171,9 +172,20 @@ struct gt_async_ops {
 	/* The rank's GPU, as CUDA numbers them. */
 	int (*device)(const struct gt_engine *engine, uint32_t rank);
 
-	/* GT_EINPUT unless the bytes, 1 at least, are memory of that GPU. */
-	int (*owns)(const struct gt_engine *engine, uint32_t rank,
-		    const void *buffer, uint64_t bytes, struct gt_err *err);
+	/*
+	 * Memory that requests will use, for other processes to reach into;
+	 * back when no process has it open.  GT_EINPUT unless the bytes, 1 at
+	 * least, are memory of the rank's GPU and not lent yet; or not lent.
+	 * All processes lend first before the same request.
+	 */
+	int (*lend)(struct gt_engine *engine, uint32_t rank, const void *buffer,
+		    uint64_t bytes, struct gt_err *err);
+	int (*unlend)(struct gt_engine *engine, uint32_t rank,
+		      const void *buffer, struct gt_err *err);
+
+	/* Do others want theirs back?  Give it; every few milliseconds. */
+	int (*asked)(const struct gt_engine *engine);
+	void (*tend)(struct gt_engine *engine);
 };
 
 struct gt_engine_ops {

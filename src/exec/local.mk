@@ -45,10 +45,13 @@ gtopo_core_sources += \
 	%D%/cuda_carry.c \
 	%D%/cuda_ce.c \
 	%D%/cuda_choose.c \
+	%D%/cuda_driver.c %D%/cuda_driver.h \
 	%D%/cuda_engine.c %D%/cuda_engine.h \
 	%D%/cuda_exchange.c \
 	%D%/cuda_flow.c \
 	%D%/cuda_group.c \
+	%D%/cuda_lend.c %D%/cuda_lend.h \
+	%D%/cuda_loan.c \
 	%D%/cuda_map.c \
 	%D%/cuda_run.c \
 	%D%/cuda_program.c \

@@ -53,49 +53,104 @@ static struct gt_region **gt_region_find(struct gt_comm_rank *me,
 	return at;
 }
 
+/* The engine, while nobody else uses it; without the mutex until _release. */
+static int gt_comm_seize(struct gtopo_comm *comm)
+{
+	int rc = gt_comm_made(comm);
+
+	while (!rc && comm->launching) {
+		pthread_cond_wait(&comm->changed, &comm->mutex);
+		rc = comm->state;
+	}
+	if (rc)
+		return rc;
+	comm->launching = 1;
+	pthread_mutex_unlock(&comm->mutex);
+	return GTOPO_OK;
+}
+
+static void gt_comm_release(struct gtopo_comm *comm)
+{
+	pthread_mutex_lock(&comm->mutex);
+	comm->launching = 0;
+	pthread_cond_broadcast(&comm->changed);
+}
+
+static int gt_comm_lend(struct gtopo_comm *comm, uint32_t rank,
+			const struct gt_region *region)
+{
+	struct gt_err err;
+	int rc = gt_comm_seize(comm);
+
+	if (rc)
+		return rc;
+	gt_err_init(&err);
+	rc = comm->ops->async->lend(comm->engine, rank, region->buffer,
+				    region->bytes, &err);
+	gt_comm_release(comm);
+	return rc;
+}
+
 int gtopo_register(struct gtopo_comm *comm, int rank, const void *buffer,
 		   size_t bytes)
 {
 	struct gt_region *region, **at;
-	struct gt_err err;
 	int rc;
 
 	if (!gt_comm_is_rank(comm, rank) || !buffer || !bytes)
 		return GTOPO_EINPUT;
-	gt_err_init(&err);
+	region = malloc(sizeof(*region));
+	if (!region)
+		return GTOPO_ESYSTEM;
+	*region = (struct gt_region){.buffer = buffer, .bytes = bytes};
 	pthread_mutex_lock(&comm->mutex);
-	rc = gt_comm_made(comm);
-	if (!rc && comm->ops->async)
-		rc = comm->ops->async->owns(comm->engine, (uint32_t)rank,
-					    buffer, bytes, &err);
+	rc = comm->ops->async ? gt_comm_lend(comm, (uint32_t)rank, region)
+			      : gt_comm_made(comm);
 	at = gt_region_find(&comm->ranks[rank], buffer);
 	if (!rc && *at)
 		rc = GTOPO_EINPUT;
-	region = rc ? NULL : malloc(sizeof(*region));
-	if (!rc && !region)
-		rc = GTOPO_ESYSTEM;
-	if (!rc) {
-		*region = (struct gt_region){.buffer = buffer, .bytes = bytes};
+	if (!rc)
 		*at = region;
-	}
 	pthread_mutex_unlock(&comm->mutex);
+	if (rc)
+		free(region);
 	return gt_comm_code(rc);
+}
+
+/* Until no process has it open. */
+static void gt_comm_unlend(struct gtopo_comm *comm, uint32_t rank,
+			   const void *buffer)
+{
+	struct gt_err err;
+	int rc;
+
+	if (!comm->ops->async || gt_comm_seize(comm))
+		return;
+	gt_err_init(&err);
+	rc = comm->ops->async->unlend(comm->engine, rank, buffer, &err);
+	gt_comm_release(comm);
+	if (rc)
+		gt_comm_fail(comm, rc, &err);
 }
 
 int gtopo_deregister(struct gtopo_comm *comm, int rank, const void *buffer)
 {
 	struct gt_region **at, *region;
+	int rc = GTOPO_EINPUT;
 
 	if (!gt_comm_is_rank(comm, rank))
 		return GTOPO_EINPUT;
 	pthread_mutex_lock(&comm->mutex);
 	at = gt_region_find(&comm->ranks[rank], buffer);
 	region = *at;
-	if (region)
+	if (region) {
 		*at = region->next;
+		gt_comm_unlend(comm, (uint32_t)rank, buffer);
+		rc = comm->state < 0 ? comm->state : GTOPO_OK;
+	}
 	pthread_mutex_unlock(&comm->mutex);
 	free(region);
-	return region ? GTOPO_OK : GTOPO_EINPUT;
+	return rc;
 }
 
 /* A rank that others wait for has not called in time. */
@@ -231,6 +286,16 @@ int gt_comm_enqueue(struct gtopo_comm *comm, uint32_t n, struct gt_err *err)
 		  : comm->ops->async->enqueue(comm->engine, comm->reqs, n, err);
 }
 
+/* Others want memory back that they lent. */
+static void gt_comm_tend(struct gtopo_comm *comm)
+{
+	if (comm->state < 0 || comm->launching ||
+	    !comm->ops->async->asked(comm->engine) || gt_comm_seize(comm))
+		return;
+	comm->ops->async->tend(comm->engine);
+	gt_comm_release(comm);
+}
+
 /* One look, without the mutex. */
 static void gt_comm_look(struct gtopo_comm *comm)
 {
@@ -249,6 +314,7 @@ void gt_comm_guard(struct gtopo_comm *comm)
 {
 	while (!comm->quit) {
 		gt_comm_births(comm);
+		gt_comm_tend(comm);
 		gt_comm_look(comm);
 		if (!comm->quit)
 			gt_comm_sleep(comm, gt_clock_ns() + GT_COMM_LOOK_NS);

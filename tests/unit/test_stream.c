@@ -25,6 +25,7 @@ static struct fake {
 	_Atomic int enqueued;
 	_Atomic int together; /* of the last call */
 	_Atomic int open;
+	_Atomic int lent, asked;
 	void *streams[RANKS]; /* of the last operation */
 	int inplace;
 } fake;
@@ -123,13 +124,36 @@ static int fake_device(const struct gt_engine *engine, uint32_t rank)
 }
 
 /* Memory at odd addresses is another GPU's. */
-static int fake_owns(const struct gt_engine *engine, uint32_t rank,
+static int fake_lend(struct gt_engine *engine, uint32_t rank,
 		     const void *buffer, uint64_t bytes, struct gt_err *err)
 {
 	(void)engine, (void)rank, (void)bytes;
-	return (uintptr_t)buffer % 2
-		       ? gt_err_set(err, GT_EINPUT, NULL, "not there")
-		       : GT_OK;
+	if ((uintptr_t)buffer % 2)
+		return gt_err_set(err, GT_EINPUT, NULL, "not there");
+	fake.lent++;
+	return GT_OK;
+}
+
+static int fake_unlend(struct gt_engine *engine, uint32_t rank,
+		       const void *buffer, struct gt_err *err)
+{
+	(void)engine, (void)rank, (void)buffer;
+	if (fake.refuses)
+		return gt_err_set(err, GT_ESYS, NULL, "it stays open");
+	fake.lent--;
+	return GT_OK;
+}
+
+static int fake_asked(const struct gt_engine *engine)
+{
+	(void)engine;
+	return fake.asked;
+}
+
+static void fake_tend(struct gt_engine *engine)
+{
+	(void)engine;
+	fake.asked = 0;
 }
 
 const struct gt_engine_ops *gt_engine_find(const char *name)
@@ -138,7 +162,10 @@ const struct gt_engine_ops *gt_engine_find(const char *name)
 						  .await = fake_await,
 						  .watch = fake_watch,
 						  .device = fake_device,
-						  .owns = fake_owns};
+						  .lend = fake_lend,
+						  .unlend = fake_unlend,
+						  .asked = fake_asked,
+						  .tend = fake_tend};
 	static const struct gt_engine_ops ops = {.name = "cuda",
 						 .usable = fake_usable,
 						 .open = fake_open,
@@ -397,6 +424,34 @@ static void test_wait(void **state)
 	drop(comm);
 }
 
+/* The engine has what is registered, and gives back what others ask for. */
+static void test_register(void **state)
+{
+	int64_t data[2] = {0};
+	struct gtopo_comm *comm = make(30000);
+	char message[128];
+
+	(void)state;
+	assert_int_equal(gtopo_register(comm, 0, data, 16), GTOPO_OK);
+	assert_int_equal(gtopo_register(comm, 1, data, 8), GTOPO_OK);
+	assert_int_equal(fake.lent, 2);
+	assert_int_equal(gtopo_register(comm, 1, data + 1, 8), GTOPO_OK);
+	assert_int_equal(gtopo_deregister(comm, 0, data), GTOPO_OK);
+	assert_int_equal(gtopo_deregister(comm, 0, data), GTOPO_EINPUT);
+	assert_int_equal(fake.lent, 2);
+	fake.asked = 1;
+	while (fake.asked)
+		sched_yield();
+	assert_int_equal(gtopo_comm_state(comm), GTOPO_OK);
+	fake.refuses = 1;
+	assert_int_equal(gtopo_deregister(comm, 1, data), GTOPO_ESYSTEM);
+	gtopo_comm_message(comm, message, sizeof(message));
+	assert_string_equal(message, "it stays open");
+	assert_int_equal(gtopo_deregister(comm, 1, data + 1), GTOPO_ESYSTEM);
+	assert_int_equal(gtopo_register(comm, 1, data, 8), GTOPO_ESYSTEM);
+	drop(comm);
+}
+
 static void test_refused(void **state)
 {
 	int64_t data[2] = {0};
@@ -422,10 +477,11 @@ static void test_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_group),  cmocka_unit_test(test_groups),
-		cmocka_unit_test(test_uneven), cmocka_unit_test(test_threads),
-		cmocka_unit_test(test_lonely), cmocka_unit_test(test_watch),
-		cmocka_unit_test(test_wait),   cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_group),   cmocka_unit_test(test_groups),
+		cmocka_unit_test(test_uneven),  cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_lonely),  cmocka_unit_test(test_watch),
+		cmocka_unit_test(test_wait),    cmocka_unit_test(test_register),
+		cmocka_unit_test(test_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,59 @@
+/*
+ * Memory as CUDA's driver knows it, for other processes: what cudaMalloc() made
+ * has a handle, what cuMemMap() made is pieces with a file each, which may be
+ * mapped elsewhere if whoever made them asked for it.  Pieces are made here, too,
+ * where processes do not get at each other's handles.
+ *
+ * The driver's functions are found when they are first needed: nothing is
+ * linked to it.  All is done for the current device.
+ */
+#ifndef GT_EXEC_CUDA_DRIVER_H
+#define GT_EXEC_CUDA_DRIVER_H
+
+#include <cuda_runtime_api.h>
+#include <stdint.h>
+
+struct gt_pass;
+
+struct gt_cuda_extent {
+	const char *base;
+	uint64_t bytes;
+};
+
+/* Pieces of another process, side by side; zeros: nothing. */
+struct gt_cuda_map {
+	char *base;
+	uint64_t bytes;    /* that are mapped */
+	uint64_t reserved; /* addresses */
+};
+
+/*
+ * How others get at the memory, which is all of one kind, and how far behind
+ * the begin of what they get the extent is.  cudaErrorNotSupported when it is
+ * not of that kind, or more than GT_PASS_FILES pieces.
+ */
+cudaError_t gt_cuda_ipc_of(struct gt_cuda_extent extent,
+			   cudaIpcMemHandle_t *handle, uint64_t *offset);
+cudaError_t gt_cuda_files_of(struct gt_cuda_extent extent, struct gt_pass *pass,
+			     uint64_t *offset);
+
+/*
+ * Let these devices of this process reach pieces; what cudaMalloc() made they
+ * do anyhow.
+ */
+cudaError_t gt_cuda_allow(struct gt_cuda_extent extent, const int *devices,
+			  uint32_t ndevices);
+
+/*
+ * A piece of memory of `device` that these devices of this process reach, and
+ * others by its file; *map: zeros before.
+ */
+cudaError_t gt_cuda_piece_new(int device, uint64_t bytes, const int *devices,
+			      uint32_t ndevices, struct gt_cuda_map *map);
+
+/* Map what the files stand for, for all these devices; *map: zeros before. */
+cudaError_t gt_cuda_map_files(const struct gt_pass *pass, const int *devices,
+			      uint32_t ndevices, struct gt_cuda_map *map);
+void gt_cuda_map_drop(struct gt_cuda_map *map);
+
+#endif
