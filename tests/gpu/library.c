@@ -10,10 +10,14 @@
  * pairs-fault: those that do not match; pairs-apart: the same of 2 processes.
  * stress: 1000000 small operations of random kinds and sizes.  groups: many
  * operations in one group.  race: groups against the same operations one by
- * one, and against NCCL's groups where there is NCCL.
+ * one, and against NCCL's groups where there is NCCL.  register: registered
+ * buffers, and their times beside others'; pieces: the same of buffers made with
+ * cuMemMap().
  *
- * In a launcher's job (WORLD_SIZE is set) each process has some of the ranks;
- * of the parts, check, graph, groups, pairs and stress know how.
+ * In a launcher's job (WORLD_SIZE is set) each process has some of the ranks; of
+ * the parts, check, graph, groups, pairs, register, pieces and stress know how.
+ * With a GTOPO_HOSTID of its own a process takes itself for a host: check and
+ * graph.
  *
  * The comparison follows each operation on its stream, so an operation that is
  * not in its place on the stream shows as wrong elements.
@@ -86,7 +90,7 @@ static int check_large(struct library *lib)
 {
 	struct operation op = {.type = GTOPO_FLOAT, .seed = 99};
 
-	for (int c = 0; c < GT_COLL_SENDRECV; c++)
+	for (int c = 0; c < all_colls(); c++)
 		for (uint64_t bytes = 40 * MIB; bytes < lib->room; bytes *= 6) {
 			op.coll = (enum gt_coll)c;
 			op.count = bytes / sizeof(float) + 1;
@@ -102,18 +106,23 @@ static int check_large(struct library *lib)
 	return !late(lib);
 }
 
+/* Over links the plan's root is the only one. */
+static int roots_of(const struct library *lib)
+{
+	return is_far() ? 1 : lib->nranks;
+}
+
 int part_check(struct library *lib)
 {
 	int all;
 
 	if (!open_ranks(lib, 256 * MIB) || !open_comm(lib, 0, 10000))
 		return 0;
-	all = check_kinds(lib, PLAN_COLLS, lib->nranks);
+	all = check_kinds(lib, PLAN_COLLS, roots_of(lib));
 	close_comm(lib);
 	if (!all || !open_comm(lib, GTOPO_BEST, 10000))
 		return 0;
-	all = check_fp8(lib) &&
-	      check_kinds(lib, GT_COLL_SENDRECV, lib->nranks) &&
+	all = check_fp8(lib) && check_kinds(lib, all_colls(), roots_of(lib)) &&
 	      check_large(lib);
 	close_comm(lib);
 	return all;
@@ -167,7 +176,9 @@ int main(int argc, char **argv)
 		     {"pairs-apart", part_pairs_apart},
 		     {"stress", part_stress},
 		     {"groups", part_groups},
-		     {"race", part_race}};
+		     {"race", part_race},
+		     {"register", part_register},
+		     {"pieces", part_pieces}};
 	const size_t n = sizeof(parts) / sizeof(parts[0]);
 	struct library lib = {.comm = NULL};
 	int gpus = 0, all;
@@ -178,7 +189,7 @@ int main(int argc, char **argv)
 	if (argc != 4 || i == n) {
 		fprintf(stderr, "usage: library check|graph|threads|overlap|"
 				"fault|pairs|pairs-fault|pairs-apart|stress|"
-				"groups|race PLAN SECONDS\n");
+				"groups|race|register|pieces PLAN SECONDS\n");
 		return 2;
 	}
 	/* Ranks that share a GPU wait for each other: a queue for each. */

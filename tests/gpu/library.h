@@ -13,7 +13,12 @@
 #include "gtopo.h"
 #include "plan/plan.h"
 
-enum { MAX_RANKS = 16 };
+enum {
+	MAX_RANKS = 16,
+	/* Behind a buffer, for shifted operations: what CUDA IPC opens is in
+	 * large pages only if all of it is. */
+	TAIL_BYTES = 2 << 20,
+};
 
 struct rank {
 	int gpu;
@@ -95,16 +100,28 @@ void expect(struct library *lib, const char *what, int rc, int want,
 int again(struct library *lib, int64_t limit_ms);
 
 int late(const struct library *lib);
+
+/* Does this process take itself for a host?  The first collectives that are
+ * possible: over links those that a ring's plan has. */
+int is_far(void);
+int all_colls(void);
+
 uint32_t draw(uint64_t *state, uint32_t below);
 
 /* library_fp8.c: all pairs of numbers. */
 int check_fp8(struct library *lib);
+
+/* library_pieces.c: a GPU's memory, of pieces that only it reaches. */
+int make_pieces(struct library *lib, int gpu, uint64_t bytes, char **made);
+void free_pieces(char *made, uint64_t bytes);
 
 /* The parts. */
 int part_check(struct library *lib);
 int part_graph(struct library *lib);
 int part_threads(struct library *lib);
 int part_overlap(struct library *lib);
+int part_register(struct library *lib);
+int part_pieces(struct library *lib);
 int part_fault(struct library *lib);
 int part_pairs(struct library *lib);
 int part_pairs_fault(struct library *lib);

@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/dtype.h"
 
-enum { REPLAYS = 200, THREAD_OPERATIONS = 2000 };
+enum { REPLAYS = 200, FAR_REPLAYS = 10, THREAD_OPERATIONS = 2000 };
 
 int cuda_ok(struct library *lib, const char *what, cudaError_t rc)
 {
@@ -47,6 +47,12 @@ int capture_end(struct library *lib, struct graphs *graphs)
 						   graphs->graph[r], 0));
 	}
 	return all;
+}
+
+/* Fewer where links carry it. */
+static int replays(void)
+{
+	return is_far() ? FAR_REPLAYS : REPLAYS;
 }
 
 int replay(struct library *lib, const struct graphs *graphs, int times)
@@ -109,9 +115,9 @@ static int graph_once(struct library *lib, unsigned flags, int ncolls)
 	all = capture_end(lib, &graphs) && all;
 	captured = lib->operations - captured;
 	/* Graphs and plain calls take turns on the streams. */
-	all = all && run(lib, &op) && replay(lib, &graphs, REPLAYS) &&
+	all = all && run(lib, &op) && replay(lib, &graphs, replays()) &&
 	      run(lib, &op);
-	lib->operations += captured * REPLAYS;
+	lib->operations += captured * (uint64_t)replays();
 	if (all && sum_wrong(lib))
 		complain(lib, "graph", "wrong elements");
 	drop(lib, &graphs);
@@ -123,7 +129,7 @@ int part_graph(struct library *lib)
 {
 	return open_ranks(lib, 256 << 20) &&
 	       graph_once(lib, 0, GT_COLL_ALLTOALL) &&
-	       graph_once(lib, GTOPO_BEST, GT_COLL_SENDRECV);
+	       graph_once(lib, GTOPO_BEST, all_colls());
 }
 
 struct worker {

@@ -7,7 +7,7 @@
 #include "kernels/kernels.h"
 #include "plan/layout.h"
 
-enum { LINES_SHOWN = 20, TAIL_BYTES = 256 };
+enum { LINES_SHOWN = 20 };
 
 /* Where a rank's data of an operation lie, in the whole buffer's indices. */
 struct place {
@@ -19,6 +19,16 @@ void complain(struct library *lib, const char *what, const char *why)
 {
 	if (lib->bad++ < LINES_SHOWN)
 		printf("# %s: %s\n", what, why);
+}
+
+int is_far(void)
+{
+	return getenv("GTOPO_HOSTID") != NULL;
+}
+
+int all_colls(void)
+{
+	return is_far() ? GT_COLL_ALLTOALL : GT_COLL_SENDRECV;
 }
 
 int late(const struct library *lib)

@@ -4,7 +4,8 @@ if HAVE_CUDA
 check_PROGRAMS += %D%/library %D%/matrix
 %C%_library_SOURCES = %D%/library.c %D%/library.h %D%/library_fault.c \
 	%D%/library_fp8.c %D%/library_graph.c %D%/library_groups.c \
-	%D%/library_ops.c %D%/library_pair.c %D%/library_race.c \
+	%D%/library_ops.c %D%/library_pair.c %D%/library_pieces.c \
+	%D%/library_race.c %D%/library_register.c \
 	%D%/spin.cu bench/nccl.c bench/nccl.h bench/graph.c bench/graph.h
 %C%_library_LDADD = $(gtopo_LDADD)
 %C%_matrix_LDADD = $(gtopo_LDADD)

@@ -200,6 +200,21 @@ process() { # RANK GPUS PLAN OPTION...
 		exec timeout -k 5 35 "${run[@]}" "$plan" "$@"
 }
 
+torchrun() { # RANKS
+	local rank status=0
+	export WORLD_SIZE=$1 LOCAL_WORLD_SIZE=$1 MASTER_ADDR=127.0.0.1 \
+		MASTER_PORT=29621 GTOPO_SECRET="no secret, a test"
+	for rank in $(seq $(($1 - 1)) -1 1); do
+		RANK=$rank LOCAL_RANK=$rank timeout -k 5 35 "${run[@]}" \
+			"$work/auto$1.json" -b 64K -e 16M -f 16 -n 2 -w 1 &
+	done
+	RANK=0 LOCAL_RANK=0 timeout -k 5 35 "${run[@]}" \
+		"$work/auto$1.json" -b 64K -e 16M -f 16 -n 2 -w 1 || status=$?
+	wait
+	unset WORLD_SIZE LOCAL_WORLD_SIZE MASTER_ADDR MASTER_PORT GTOPO_SECRET
+	return $status
+}
+
 by_hand() { # PLAN OPTION...: each sees its own GPU only
 	(process 1 1 "$@") &
 	(process 0 0 "$@") && wait $!
@@ -400,30 +415,43 @@ for n in $(printf '%s\n' 2 "$gpus" | sort -nu); do
 	check 60 "all types, operators, counts on $n" 0 "$matrix" check "$n" 55
 	check 60 "stopped ranks of $n are named" 0 "$matrix" fault "$n" 55
 done
-# Each of 2 processes has one of 2 ranks.
-library_apart() { # PART
+# Each of 2 processes has one of 2 ranks, on a host of its own if $hosts is set.
+library_apart() { # PART [PLAN]
 	local rank pids=() status=0
 	export WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=29517 \
 		GTOPO_SECRET="not so secret: a test"
 	for rank in 0 1; do
-		RANK=$rank timeout -k 5 55 "$library" "$1" "$work/plan2.json" \
-			50 &
+		[ -z "$hosts" ] || export GTOPO_HOSTID=h$rank
+		RANK=$rank timeout -k 5 55 "$library" "$1" \
+			"${2:-$work/plan2.json}" 50 &
 		pids+=($!)
 	done
 	for pid in "${pids[@]}"; do
 		wait "$pid" || status=$?
 	done
-	unset WORLD_SIZE MASTER_ADDR MASTER_PORT GTOPO_SECRET
+	unset WORLD_SIZE MASTER_ADDR MASTER_PORT GTOPO_SECRET GTOPO_HOSTID
 	return $status
 }
 
 all=$work/plan$gpus.json
-for part in check graph groups pairs; do
+hosts=
+for part in check graph groups pairs register pieces; do
 	check 60 "libgtopo in 2 processes: $part" 0 library_apart "$part"
+	[ "$part" != register ] || grep '^# all' "$work/out"
 done
+export GTOPO_CUDA_IPC=0
+check 60 "libgtopo in 2 processes, memory as files" 0 library_apart check
+unset GTOPO_CUDA_IPC
+check 20 "search everything for 2 hosts" 0 auto_of 2
+hosts=yes
+for part in check graph; do
+	check 60 "libgtopo on 2 hosts: $part" 0 \
+		library_apart "$part" "$work/auto2.json"
+done
+hosts=
 check 30 "libgtopo in 2 processes: messages that do not match" 0 \
 	library_apart pairs-apart
-for part in check graph groups threads overlap fault pairs pairs-fault; do
+for part in check graph groups threads overlap fault pairs pairs-fault pieces; do
 	check 60 "libgtopo: $part" 0 "$library" "$part" "$all" 55
 done
 run=("$gtopo" run --device cuda --plan)
@@ -506,10 +534,27 @@ words='values : 0 OK'
 check 40 "2 processes, in graphs" 0 "${two[@]}" --best --graph -f 8
 words='values : 0 OK'
 check 40 "2 processes that see a GPU each" 0 by_hand "$work/plan2.json" -f 8
+words='values : 0 OK'
+check 40 "2 processes, memory as files" 0 env GTOPO_CUDA_IPC=0 "${two[@]}" \
+	--best -e 64M -f 32 -n 3 -w 1
 for link in tcp shm; do
 	words='values : 0 OK'
 	check 40 "2 processes over $link" 0 "${two[@]}" --link $link -b 1K \
 		-e 64M -f 64 -n 3 -w 1
+done
+# As launchers start them, each process seeing all GPUs.
+for n in $(printf '%s\n' 2 "$gpus" | sort -nu); do
+	[ -f "$work/auto$n.json" ] || auto_of "$n" >>"$log" 2>&1
+	words='values : 0 OK'
+	check 40 "$n processes with torchrun's variables" 0 torchrun "$n"
+	if ! command -v mpirun >/dev/null; then
+		result skip "all collectives under mpirun -n $n" "no mpirun"
+		continue
+	fi
+	words='values : 0 OK'
+	check 40 "all collectives under mpirun -n $n" 0 mpirun \
+		--allow-run-as-root --oversubscribe -n "$n" "${run[@]}" \
+		"$work/auto$n.json" -b 64K -e 16M -f 16 -n 2 -w 1
 done
 words='rank 1 .* stopped'
 check 30 "a stalled rank of another process" 3 "${two[@]}" -b 1M -e 1M \
