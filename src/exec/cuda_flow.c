@@ -15,12 +15,48 @@ static uint64_t gt_flow_slice(const struct gt_request *req, uint32_t n)
 	return (slice + line - 1) / line * line;
 }
 
+/*
+ * Where all bytes come from the root or go to it, the others take equal
+ * slices: each is sent on by one of them, so nobody sends more than the whole.
+ */
+static void gt_flow_rooted_two(struct gt_flow *flow,
+			       const struct gt_request *req)
+{
+	uint32_t n = flow->nranks, all = (1u << n) - 1, root = 1u << req->root;
+	int casts = req->coll == GT_COLL_BROADCAST;
+
+	flow->first = (req->root + 1) % n;
+	flow->via = all & ~root;
+	flow->back = casts ? flow->via : root;
+	if (casts)
+		flow->divide = 0;
+	if (flow->me == req->root) {
+		flow->to = casts ? all : flow->via;
+		flow->from = casts ? root : flow->via;
+		flow->adds = 0;
+		flow->takes = casts ? GT_FLOW_BLOCKS : GT_FLOW_SUMS;
+	} else {
+		flow->to = casts ? 0 : flow->via;
+		flow->from = casts ? flow->via : 0;
+		flow->adds = casts ? root : all;
+		flow->takes = casts ? GT_FLOW_SUMS : GT_FLOW_NOTHING;
+	}
+}
+
 static void gt_flow_two_shot(struct gt_flow *flow, const struct gt_request *req)
 {
+	uint32_t n = flow->nranks;
+
 	flow->end = req->count;
-	flow->count = gt_flow_slice(req, flow->nranks);
-	flow->in_stride = flow->out_stride = flow->count;
 	flow->flags |= GT_FLOW_SPREAD;
+	flow->via = flow->back = flow->to;
+	flow->takes = GT_FLOW_SUMS;
+	if (req->coll != GT_COLL_ALLREDUCE) {
+		gt_flow_rooted_two(flow, req);
+		n = n > 1 ? n - 1 : 1;
+	}
+	flow->count = gt_flow_slice(req, n);
+	flow->in_stride = flow->out_stride = flow->count;
 }
 
 /* What one rank holds for all, or gets from all: the root's part. */
@@ -59,8 +95,6 @@ struct gt_flow gt_cuda_flow_of(const struct gt_engine *engine,
 	switch (req->coll) {
 	case GT_COLL_ALLREDUCE:
 		flow.flags = GT_FLOW_REDUCE;
-		if (algo == GT_ALGO_TWO_SHOT)
-			gt_flow_two_shot(&flow, req);
 		break;
 	case GT_COLL_REDUCESCATTER:
 		flow.flags = GT_FLOW_REDUCE;
@@ -80,6 +114,12 @@ struct gt_flow gt_cuda_flow_of(const struct gt_engine *engine,
 	default:
 		gt_flow_rooted(&flow, req);
 	}
+	if (flow.flags & GT_FLOW_REDUCE)
+		flow.adds = all;
+	else
+		flow.takes = GT_FLOW_BLOCKS;
+	if (algo == GT_ALGO_TWO_SHOT)
+		gt_flow_two_shot(&flow, req);
 	return flow;
 }
 

@@ -14,6 +14,10 @@ enum { GT_BUNDLE_FEW_WARPS = 4 }; /* of a thread block, as in cuda_way.c */
 int gt_cuda_bundle_takes(const struct gt_engine *engine,
 			 const struct gt_request *req)
 {
+	/* What a root sends or gets in two shots is large, and has more to tell. */
+	if (engine->way.algo == GT_ALGO_TWO_SHOT &&
+	    req->coll != GT_COLL_ALLREDUCE)
+		return 0;
 	return req->count && req->op <= GT_REDOP_AVG &&
 	       (engine->way.protocol == GT_PROTOCOL_LL ||
 		engine->way.protocol == GT_PROTOCOL_LL128);

@@ -28,8 +28,17 @@ enum {
 	GT_WAY_TRIP_BYTES = 576 << 10,
 	/* Of a block that is not reduced: beyond, packets cost a copy. */
 	GT_WAY_MAIL_BYTES = 2 << 20,
-	/* Of the whole where all bytes pass one GPU: a ring is faster. */
-	GT_WAY_CROWD_BYTES = 512 << 10,
+	/*
+	 * Of the whole where all bytes pass one GPU.  4 GPUs broadcast 256 KiB
+	 * at once in 5.1 us, in two shots in 5.4; 512 KiB in 7.7 and 5.8; 4
+	 * MiB in two shots in 18.3, by a ring in 21.6; 16 MiB in 60.6 and 57.4.
+	 * They reduce 512 KiB in 7.3 and 7.6, 1 MiB in two shots in 9.4, by a
+	 * ring in 10.5, 4 MiB in 23.5 and 21.8.
+	 */
+	GT_WAY_BROADCAST_ONE_BYTES = 256 << 10,
+	GT_WAY_BROADCAST_TWO_BYTES = 8 << 20,
+	GT_WAY_REDUCE_ONE_BYTES = 512 << 10,
+	GT_WAY_REDUCE_TWO_BYTES = 2 << 20,
 	/* Of an all-reduce with 2 GPUs: beyond, the ring is faster. */
 	GT_WAY_DIRECT_BYTES = 32 << 20,
 	/* Copy engines: of an all-reduce; of all blocks, if not reduced. */
@@ -136,6 +145,12 @@ static int gt_way_mails(const struct gt_engine *engine,
 	return gt_cuda_flow_fits(engine, req, way);
 }
 
+/* Where a rank's block goes to all, or all of them come to one. */
+static int gt_way_is_crowded(enum gt_coll coll)
+{
+	return coll == GT_COLL_BROADCAST || coll == GT_COLL_REDUCE;
+}
+
 static const char *gt_way_fault(const struct gt_engine *engine,
 				const struct gt_request *req,
 				const struct gt_way *way)
@@ -148,7 +163,8 @@ static const char *gt_way_fault(const struct gt_engine *engine,
 		return "too many ranks";
 	if (!engine->meshed)
 		return "not all GPUs reach each other's memory";
-	if (two && req->coll != GT_COLL_ALLREDUCE)
+	if (two && req->coll != GT_COLL_ALLREDUCE &&
+	    !(gt_way_is_crowded(req->coll) && gt_way_is_packets(way)))
 		return "there is nothing to do in two";
 	if (way->protocol == GT_PROTOCOL_LL128 && !engine->whole)
 		return "128 bytes arrive whole over NVLink only";
@@ -206,10 +222,22 @@ static void gt_way_allreduce(const struct gt_engine *engine,
 						   : GT_PROTOCOL_CE};
 }
 
-/* Where a rank's block goes to all, or all of them come to one. */
-static int gt_way_is_crowded(enum gt_coll coll)
+/* What passes one GPU: others send it on, but much of it goes around. */
+static int gt_way_crowded(const struct gt_engine *engine,
+			  const struct gt_request *req, struct gt_way *way)
 {
-	return coll == GT_COLL_BROADCAST || coll == GT_COLL_REDUCE;
+	uint64_t bytes = gt_way_bytes(engine, req, GT_ALGO_ONE_SHOT);
+	int casts = req->coll == GT_COLL_BROADCAST;
+	uint64_t one =
+		casts ? GT_WAY_BROADCAST_ONE_BYTES : GT_WAY_REDUCE_ONE_BYTES;
+	uint64_t two =
+		casts ? GT_WAY_BROADCAST_TWO_BYTES : GT_WAY_REDUCE_TWO_BYTES;
+
+	if (bytes <= one)
+		return 0;
+	if (bytes <= two && gt_way_mails(engine, req, GT_ALGO_TWO_SHOT, way))
+		return 1;
+	return gt_way_fifos(engine, req, way);
 }
 
 /* Are copy engines faster for n blocks of so many bytes, not reduced? */
@@ -242,8 +270,7 @@ static void gt_way_choose(const struct gt_engine *engine,
 		gt_way_allreduce(engine, req, way);
 		return;
 	}
-	if (crowded && bytes > GT_WAY_CROWD_BYTES &&
-	    gt_way_fifos(engine, req, way))
+	if (crowded && gt_way_crowded(engine, req, way))
 		return;
 	if ((reduces || bytes <= GT_WAY_MAIL_BYTES) &&
 	    gt_way_mails(engine, req, GT_ALGO_ONE_SHOT, way))
@@ -280,20 +307,18 @@ static void gt_way_planned(const struct gt_engine *engine,
 	const struct gt_plan_select *row = gt_cuda_row_of(engine, req);
 	enum gt_algo two = req->coll == GT_COLL_ALLREDUCE ? GT_ALGO_TWO_SHOT
 							  : GT_ALGO_ONE_SHOT;
-	enum gt_algo algo;
 
 	if (!row)
 		return;
 	if ((row->algo != GT_ALGO_FLOW || !engine->meshed) &&
 	    gt_way_fifos(engine, req, way))
 		return;
-	algo = row->algo == GT_ALGO_TWO_SHOT ? two : row->algo;
-	*way = (struct gt_way){.algo = (uint8_t)algo};
+	*way = (struct gt_way){.algo = row->algo};
 	/* Someone else's algorithm is run as it is, or not at all. */
-	if (algo == GT_ALGO_STEPS)
+	if (row->algo == GT_ALGO_STEPS)
 		return;
-	if (!gt_way_try(engine, req, algo, row->protocol, way) &&
-	    !gt_way_try(engine, req, algo, GT_PROTOCOL_LL128, way) &&
+	if (!gt_way_try(engine, req, row->algo, row->protocol, way) &&
+	    !gt_way_try(engine, req, row->algo, GT_PROTOCOL_LL128, way) &&
 	    !gt_way_try(engine, req, two, GT_PROTOCOL_LL128, way) &&
 	    !gt_way_try(engine, req, two, GT_PROTOCOL_LL, way) &&
 	    !gt_way_try(engine, req, two, GT_PROTOCOL_DIRECT, way))

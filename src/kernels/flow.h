@@ -4,17 +4,20 @@
  * are such flows; by which means the bytes travel (packets, direct stores,
  * copy engines) is another matter.
  *
- *     for each d of `to`:   my block d goes to rank d, which begins at
- *                           in + d * in_stride
+ *     for each d of `to`:   my block for rank d goes there, which begins at
+ *                           in + block * in_stride
  *     for each s of `from`: the block of rank s arrives and is put at
- *                           out + s * out_stride
+ *                           out + block * out_stride
  *
- * With GT_FLOW_REDUCE the blocks of `from` are reduced in the order of ranks,
- * the same on all ranks, and put at out + me * out_stride.  With GT_FLOW_SPREAD
- * that result then goes to all ranks, who put what comes from s at
- * out + s * out_stride: blocks are the slices of one buffer, and the last of
- * them may be short.  A rank's own block is part of both sets and travels
- * nowhere.
+ * A block's number is its rank's, counted from rank `first` on; a rank's own
+ * block travels nowhere.
+ *
+ * With GT_FLOW_REDUCE a rank that `adds` reduces its block of those ranks, in
+ * their order, and puts it at out + block * out_stride.  With GT_FLOW_SPREAD
+ * blocks are the slices of one buffer, of which the last may be short or empty:
+ * who is `via` gets its slice of all ranks that it adds (of one alone: it is
+ * passed on) and sends the result to `back`; those put it where it belongs.
+ * What then comes to a rank is told by `takes`.
  */
 #ifndef GT_KERNELS_FLOW_H
 #define GT_KERNELS_FLOW_H
@@ -32,16 +35,35 @@ enum {
 	GT_FLOW_SPREAD = 2,
 };
 
+/* What comes to a rank to be put where it belongs, and not added up. */
+enum gt_flow_takes {
+	GT_FLOW_NOTHING,
+	GT_FLOW_BLOCKS,
+	GT_FLOW_SUMS,
+};
+
 struct gt_flow {
 	uint64_t count; /* elements of a block */
 	uint64_t end;   /* of the whole buffer that blocks are slices of; 0:
 			   they are not */
 	uint64_t in_stride, out_stride; /* elements */
 	uint32_t to, from;              /* bits: ranks */
+	uint32_t adds;      /* bits: whose blocks this rank adds up */
+	uint32_t via, back; /* bits, with SPREAD: who adds up, who gets it */
+	uint32_t first;     /* the rank whose block is number 0 */
+	uint32_t takes;     /* enum gt_flow_takes */
 	uint32_t flags;
 	uint32_t me, nranks;
 	uint32_t divide; /* the result by this; 0: not */
 };
+
+/* The number of a rank's block. */
+GT_HD static inline uint32_t gt_flow_block(const struct gt_flow *flow,
+					   uint32_t rank)
+{
+	return rank < flow->first ? rank + flow->nranks - flow->first
+				  : rank - flow->first;
+}
 
 /* Elements of block `block`. */
 GT_HD static inline uint64_t gt_flow_count(const struct gt_flow *flow,

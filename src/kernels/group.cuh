@@ -24,18 +24,28 @@ gt_group_find(const struct gt_group_args *args, uint32_t warp)
 	return low;
 }
 
-/* As the kernel for one operation would get it, in elements. */
+/* As the kernel for one would get it, in elements; two shots are all-reduces. */
 template <class T>
 static __device__ __forceinline__ void gt_group_part(
 	const struct gt_group_args *args, const struct gt_group_op *op,
 	struct gt_packet_part *part)
 {
+	uint32_t all = (1u << args->nranks) - 1;
+	bool spreads = op->flags & GT_FLOW_SPREAD;
+	bool reduces = op->flags & GT_FLOW_REDUCE;
+
 	part->flow.count = op->count / sizeof(T);
 	part->flow.end = op->end / sizeof(T);
 	part->flow.in_stride = op->in_stride / sizeof(T);
 	part->flow.out_stride = op->out_stride / sizeof(T);
 	part->flow.to = op->to;
 	part->flow.from = op->from;
+	part->flow.adds = reduces ? all : 0;
+	part->flow.via = part->flow.back = spreads ? all : 0;
+	part->flow.first = 0;
+	part->flow.takes = spreads   ? GT_FLOW_SUMS
+			   : reduces ? GT_FLOW_NOTHING
+				     : GT_FLOW_BLOCKS;
 	part->flow.flags = op->flags;
 	part->flow.me = args->me;
 	part->flow.nranks = args->nranks;

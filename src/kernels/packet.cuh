@@ -73,7 +73,8 @@ static __device__ __forceinline__ uint32_t gt_others(const struct gt_flow *flow,
 static __device__ __forceinline__ uint64_t
 gt_flow_sent(const struct gt_flow *flow, uint32_t d)
 {
-	return flow->to >> d & 1 ? gt_flow_count(flow, d) : 0;
+	return flow->to >> d & 1 ? gt_flow_count(flow, gt_flow_block(flow, d))
+				 : 0;
 }
 
 /* The chunk's cells for up to four ranks, loaded together, then sent. */
@@ -101,7 +102,8 @@ static __device__ __forceinline__ void gt_packets_send_some(
 		else
 			cells[i] = gt_cell_load<T, P>(
 				(const char *)at->part->input +
-					d[i] * flow->in_stride * sizeof(T),
+					gt_flow_block(flow, d[i]) *
+						flow->in_stride * sizeof(T),
 				c, count, at->lane);
 	}
 #pragma unroll
@@ -123,7 +125,7 @@ static __device__ __forceinline__ void gt_packets_send(
 			gt_packets_send_some<T, P>(at, i, c);
 }
 
-/* A chunk of all ranks, own one included, reduced in their order. */
+/* A chunk of all that the flow adds up, reduced in the order of ranks. */
 template <class T, class R, class P>
 static __device__ __forceinline__ bool gt_cell_gather(
 	const struct gt_post_office *at, uint64_t chunk, uint64_t count,
@@ -132,20 +134,24 @@ static __device__ __forceinline__ bool gt_cell_gather(
 	const struct gt_flow *flow = &at->part->flow;
 	struct gt_cell cells[GT_POLL_RANKS], own;
 
-	own = gt_cell_load<T, P>((const char *)at->part->input +
-					 flow->me * flow->in_stride * sizeof(T),
-				 chunk, count, at->lane);
+	if (flow->adds >> flow->me & 1)
+		own = gt_cell_load<T, P>((const char *)at->part->input +
+						 gt_flow_block(flow, flow->me) *
+							 flow->in_stride *
+							 sizeof(T),
+					 chunk, count, at->lane);
 	for (uint32_t s0 = 0; s0 < flow->nranks; s0 += GT_POLL_RANKS) {
-		if (!gt_cells_receive<P>(at, s0, gt_others(flow, s0), 0, chunk,
-					 cells))
+		if (!gt_cells_receive<P>(at, s0,
+					 gt_others(flow, s0) & flow->adds >> s0,
+					 0, chunk, cells))
 			return false;
 #pragma unroll
 		for (uint32_t i = 0; i < GT_POLL_RANKS; i++)
-			if (s0 + i < flow->nranks)
+			if (flow->adds >> (s0 + i) & 1)
 				gt_cell_reduce<T, R>(
 					at, sum,
 					s0 + i == flow->me ? own : cells[i],
-					!(s0 + i));
+					!(flow->adds & ((1u << (s0 + i)) - 1)));
 	}
 	if (flow->divide)
 		gt_cell_divide<T, R>(at, sum);
@@ -157,22 +163,25 @@ static __device__ __forceinline__ bool gt_packets_reduce(
 	const struct gt_post_office *at)
 {
 	const struct gt_flow *flow = &at->part->flow;
-	uint64_t count = gt_flow_count(flow, flow->me);
-	char *out = (char *)at->part->output +
-		    flow->me * flow->out_stride * sizeof(T);
+	uint32_t block = gt_flow_block(flow, flow->me);
+	uint64_t count = gt_flow_count(flow, block);
+	char *out =
+		(char *)at->part->output + block * flow->out_stride * sizeof(T);
 
 	for (uint64_t c = at->warp; c < gt_chunks<T, P>(count);
 	     c += at->warps) {
-		struct gt_cell sum;
+		struct gt_cell sum = {};
 
 		if (!gt_cell_gather<T, R, P>(at, c, count, &sum))
 			return false;
-		if (flow->flags & GT_FLOW_SPREAD)
-			for (uint32_t i = 1; i < flow->nranks; i++)
-				gt_cell_send<P>(at,
-						(flow->me + i) % flow->nranks,
-						1, c, sum);
-		gt_cell_store<T, P>(out, c, count, at->lane, sum);
+		for (uint32_t i = 1; i < flow->nranks; i++) {
+			uint32_t d = (flow->me + i) % flow->nranks;
+
+			if (flow->back >> d & 1)
+				gt_cell_send<P>(at, d, 1, c, sum);
+		}
+		if (!flow->back || flow->back >> flow->me & 1)
+			gt_cell_store<T, P>(out, c, count, at->lane, sum);
 	}
 	return true;
 }
@@ -187,11 +196,17 @@ static __device__ __forceinline__ bool gt_packets_put(
 	uint64_t count[GT_POLL_RANKS];
 	uint32_t want = gt_others(flow, s0);
 
+	if (part)
+		want &= flow->via >> s0;
+
 #pragma unroll
 	for (uint32_t i = 0; i < GT_POLL_RANKS; i++) {
 		count[i] =
 			flow->from >> (s0 + i) & 1
-				? gt_flow_count(flow, part ? s0 + i : flow->me)
+				? gt_flow_count(
+					  flow,
+					  gt_flow_block(flow, part ? s0 + i
+								   : flow->me))
 				: 0;
 		if (c >= gt_chunks<T, P>(count[i]))
 			want &= ~(1u << i);
@@ -203,7 +218,8 @@ static __device__ __forceinline__ bool gt_packets_put(
 		if (want >> i & 1)
 			gt_cell_store<T, P>(
 				(char *)at->part->output +
-					(s0 + i) * flow->out_stride * sizeof(T),
+					gt_flow_block(flow, s0 + i) *
+						flow->out_stride * sizeof(T),
 				c, count[i], at->lane, cells[i]);
 	return true;
 }
@@ -228,33 +244,33 @@ static __device__ __forceinline__ void gt_packets_own(
 	const struct gt_post_office *at)
 {
 	const struct gt_flow *flow = &at->part->flow;
+	uint64_t count = flow->end ? flow->end : flow->count;
+	uint64_t block = flow->end ? 0 : flow->me;
 	const char *in = (const char *)at->part->input +
-			 flow->me * flow->in_stride * sizeof(T);
-	char *out = (char *)at->part->output +
-		    flow->me * flow->out_stride * sizeof(T);
+			 block * flow->in_stride * sizeof(T);
+	char *out =
+		(char *)at->part->output + block * flow->out_stride * sizeof(T);
 
 	if (in == out || !(flow->to & flow->from & 1u << flow->me))
 		return;
-	for (uint64_t c = at->warp; c < gt_chunks<T, P>(flow->count);
-	     c += at->warps)
-		gt_cell_store<T, P>(
-			out, c, flow->count, at->lane,
-			gt_cell_load<T, P>(in, c, flow->count, at->lane));
+	for (uint64_t c = at->warp; c < gt_chunks<T, P>(count); c += at->warps)
+		gt_cell_store<T, P>(out, c, count, at->lane,
+				    gt_cell_load<T, P>(in, c, count, at->lane));
 }
 
 template <class T, class R, class P>
 static __device__ __forceinline__ void gt_packets(
 	const struct gt_post_office *at)
 {
-	uint32_t flags = at->part->flow.flags;
+	const struct gt_flow *flow = &at->part->flow;
 
 	gt_packets_send<T, P>(at);
-	if (!(flags & GT_FLOW_REDUCE)) {
+	if (!flow->adds)
 		gt_packets_own<T, P>(at);
-		gt_packets_receive<T, P>(at, 0);
-	} else if (gt_packets_reduce<T, R, P>(at) && flags & GT_FLOW_SPREAD) {
-		gt_packets_receive<T, P>(at, 1);
-	}
+	else if (!gt_packets_reduce<T, R, P>(at))
+		return;
+	if (flow->takes != GT_FLOW_NOTHING)
+		gt_packets_receive<T, P>(at, flow->takes == GT_FLOW_SUMS);
 }
 
 template <class T, class R, class P>

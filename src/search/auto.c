@@ -102,9 +102,9 @@ static int gt_auto_use(struct gt_auto *a, enum gt_algo algo,
 }
 
 /*
- * What GPUs do: in two shots an all-reduce only, which in one shot would
- * replace what others read, unless that are packets; copy engines do not add,
- * so what ends with a sum waits for another kernel.
+ * What GPUs do: of a broadcast or reduce in two shots packets only, the same of
+ * an all-reduce in one shot, which would replace what others read; copy engines
+ * do not add, so what ends with a sum waits for another kernel.
  */
 static int gt_auto_is_use(const struct gt_plan *plan, enum gt_algo algo,
 			  enum gt_protocol protocol)
@@ -112,7 +112,8 @@ static int gt_auto_is_use(const struct gt_plan *plan, enum gt_algo algo,
 	int packets =
 		protocol == GT_PROTOCOL_LL || protocol == GT_PROTOCOL_LL128;
 
-	if (algo == GT_ALGO_TWO_SHOT && plan->coll != GT_COLL_ALLREDUCE)
+	if (algo == GT_ALGO_TWO_SHOT && plan->coll != GT_COLL_ALLREDUCE &&
+	    !packets)
 		return 0;
 	if (algo == GT_ALGO_ONE_SHOT && plan->coll == GT_COLL_ALLREDUCE &&
 	    !packets)
