@@ -89,7 +89,7 @@ static struct gt_direct_args gt_ce_args(const struct gt_ce *at)
 	struct gt_direct_args args = {
 		.guard = gt_cuda_guard_of(at->engine, at->rank),
 		.flow = at->flow,
-		.one_flag = 1};
+		.one_word = 1};
 
 	args.guard.marks = gt_cuda_trace_kernel(at->engine, at->rank);
 	for (uint32_t r = 0; r < at->flow.nranks; r++)
@@ -317,6 +317,8 @@ static uint64_t gt_ce_bytes(const struct gt_engine *engine,
 {
 	uint64_t most = 0;
 
+	if (gt_way_pushes(&engine->way, req->coll))
+		return gt_cuda_push_bytes(engine, req);
 	for (uint32_t r = 0; r < engine->plan->nranks; r++) {
 		struct gt_flow flow =
 			gt_cuda_flow_of(engine, req, engine->way.algo, r);

@@ -179,6 +179,13 @@ static inline int gt_way_is_flow(const struct gt_way *way)
 	return way->protocol != GT_PROTOCOL_SIMPLE;
 }
 
+/* Directly, but through scratch: where everybody adds up. */
+static inline int gt_way_pushes(const struct gt_way *way, enum gt_coll coll)
+{
+	return way->protocol == GT_PROTOCOL_DIRECT &&
+	       (coll == GT_COLL_ALLREDUCE || coll == GT_COLL_REDUCESCATTER);
+}
+
 /* Where a rank's data of a request lie. */
 struct gt_cuda_span {
 	char *input, *output;
@@ -367,6 +374,13 @@ void gt_cuda_bundle_add(const struct gt_engine *engine,
 			const struct gt_request *req);
 int gt_cuda_bundle_flush(struct gt_engine *engine,
 			 struct gt_cuda_bundle *bundle, struct gt_err *err);
+
+/* cuda_push.c: the same where gt_way_pushes(), and how much scratch it takes. */
+int gt_cuda_push_launch(const struct gt_engine *engine,
+			const struct gt_request *req,
+			const struct gt_kernel_grid *grid, uint32_t rank);
+uint64_t gt_cuda_push_bytes(const struct gt_engine *engine,
+			    const struct gt_request *req);
 
 /* The same by copy engines. */
 int gt_cuda_ce_launch(const struct gt_engine *engine,

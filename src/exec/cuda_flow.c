@@ -381,7 +381,9 @@ int gt_cuda_flow_launch(const struct gt_engine *engine,
 	}
 	if (engine->way.protocol == GT_PROTOCOL_CE)
 		return gt_cuda_ce_launch(engine, req, rank);
-	if (engine->way.protocol == GT_PROTOCOL_DIRECT)
-		return gt_launch_direct(engine, req, &grid, rank);
-	return gt_launch_packets(engine, req, &grid, rank);
+	if (engine->way.protocol != GT_PROTOCOL_DIRECT)
+		return gt_launch_packets(engine, req, &grid, rank);
+	if (gt_way_pushes(&engine->way, req->coll))
+		return gt_cuda_push_launch(engine, req, &grid, rank);
+	return gt_launch_direct(engine, req, &grid, rank);
 }

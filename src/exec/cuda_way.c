@@ -39,8 +39,18 @@ enum {
 	GT_WAY_BROADCAST_TWO_BYTES = 8 << 20,
 	GT_WAY_REDUCE_ONE_BYTES = 512 << 10,
 	GT_WAY_REDUCE_TWO_BYTES = 2 << 20,
-	/* Of an all-reduce with 2 GPUs: beyond, the ring is faster. */
-	GT_WAY_DIRECT_BYTES = 32 << 20,
+	/*
+	 * Of an all-reduce: beyond, ll128's flags cost more than fences.  4
+	 * GPUs: 4 MiB in 24.5 us, through scratch in 25.9; 8 MiB in 45.6 and
+	 * 43; 16 MiB in 87 and 78.5.  2 GPUs: 8 MiB in 31.9 and 31.
+	 */
+	GT_WAY_LL128_BYTES = 6 << 20,
+	/*
+	 * With more than 2 GPUs, beyond, a ring is faster, in which all send to
+	 * another at any time: 32 MiB in 155 us, through scratch in 153, 64 MiB
+	 * in 288 and 295.
+	 */
+	GT_WAY_PUSH_BYTES = 48 << 20,
 	/* Copy engines: of an all-reduce; of all blocks, if not reduced. */
 	GT_WAY_CE_BYTES = 192 << 20,
 	GT_WAY_CE_BLOCK_BYTES = 96 << 20,
@@ -111,7 +121,8 @@ static void gt_way_direct(const struct gt_engine *engine,
 		way->threads = GT_DIRECT_THREADS;
 	if (!way->blocks)
 		way->blocks =
-			bytes < GT_WAY_FEW_BYTES ? GT_WAY_FEW_BLOCKS
+			gt_way_pushes(way, req->coll) ? engine->processors
+			: bytes < GT_WAY_FEW_BYTES    ? GT_WAY_FEW_BLOCKS
 			: all < GT_WAY_MANY_BYTES && engine->plan->nranks > 2
 				? GT_WAY_BLOCKS
 				: engine->processors;
@@ -181,10 +192,6 @@ static const char *gt_way_fault(const struct gt_engine *engine,
 	return NULL;
 }
 
-/*
- * All the plan's channels, through FIFOs.  A reduce-scatter stays there: with
- * copy engines nothing hides its last reduction.
- */
 /* Through FIFOs, as the plan's row says. */
 static int gt_way_fifos(const struct gt_engine *engine,
 			const struct gt_request *req, struct gt_way *way)
@@ -211,9 +218,10 @@ static void gt_way_allreduce(const struct gt_engine *engine,
 	if (bytes * (n - 1) * (n - 2) / n <= GT_WAY_TRIP_BYTES &&
 	    gt_way_mails(engine, req, GT_ALGO_ONE_SHOT, way))
 		return;
-	if (gt_way_mails(engine, req, GT_ALGO_TWO_SHOT, way))
+	if (bytes <= GT_WAY_LL128_BYTES &&
+	    gt_way_mails(engine, req, GT_ALGO_TWO_SHOT, way))
 		return;
-	if (bytes < GT_WAY_CE_BYTES && (n > 2 || bytes > GT_WAY_DIRECT_BYTES) &&
+	if (bytes < GT_WAY_CE_BYTES && bytes > GT_WAY_PUSH_BYTES && n > 2 &&
 	    gt_way_ring(engine, req, way))
 		return;
 	*way = (struct gt_way){.algo = GT_ALGO_TWO_SHOT,
@@ -275,6 +283,10 @@ static void gt_way_choose(const struct gt_engine *engine,
 	if ((reduces || bytes <= GT_WAY_MAIL_BYTES) &&
 	    gt_way_mails(engine, req, GT_ALGO_ONE_SHOT, way))
 		return;
+	/*
+	 * 2 GPUs: of 64 MiB 109 us, of 256 MiB 395, by a ring 387.  With copy
+	 * engines nothing would hide the last reduction.
+	 */
 	if (req->coll == GT_COLL_REDUCESCATTER &&
 	    (n > 2 || bytes * n > GT_WAY_CE_BLOCK_BYTES) &&
 	    gt_way_fifos(engine, req, way))

@@ -55,6 +55,7 @@ gtopo_core_sources += \
 	%D%/cuda_map.c \
 	%D%/cuda_run.c \
 	%D%/cuda_program.c \
+	%D%/cuda_push.c \
 	%D%/cuda_task.c \
 	%D%/cuda_trace.c \
 	%D%/cuda_way.c \

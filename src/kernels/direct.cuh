@@ -13,66 +13,45 @@
 #ifndef GT_KERNELS_DIRECT_CUH
 #define GT_KERNELS_DIRECT_CUH
 
-#include "kernels/flag.cuh"
 #include "kernels/flow.h"
 #include "kernels/kernels.h"
 #include "kernels/lift.cuh"
-#include "kernels/wait.cuh"
+#include "kernels/stage.cuh"
 
-static __device__ __forceinline__ uint64_t *gt_stage_flag(
-	const struct gt_direct_args *args, uint32_t at, uint32_t from)
+static __device__ __forceinline__ struct gt_stages gt_direct_stages(
+	const struct gt_direct_args *args, uint64_t number)
 {
-	uint32_t block = args->one_flag ? 0 : blockIdx.x;
-
-	return args->flags[at] + block * GT_FLOW_RANKS + from;
+	return {&args->guard, args->flags, number, args->flow.me,
+		args->flow.nranks};
 }
 
-static __device__ __forceinline__ uint64_t gt_stage_value(uint64_t number,
-							  uint32_t stage)
+/* All threads.  Stage 0 is left out. */
+static __device__ void gt_direct_post(const struct gt_direct_args *args,
+				      uint64_t number, uint32_t stage)
 {
-	return number * GT_DIRECT_STAGES + stage;
-}
+	struct gt_stages at = gt_direct_stages(args, number);
 
-/* All threads; thread r speaks to rank r. */
-static __device__ void gt_stage_post(const struct gt_direct_args *args,
-				     uint64_t number, uint32_t stage)
-{
-	uint32_t peer = threadIdx.x;
-
-	if (!stage || (args->one_flag && blockIdx.x))
+	if (!stage || (args->one_word && blockIdx.x))
 		return;
 	__syncthreads();
-	if (peer >= args->flow.nranks || peer == args->flow.me)
-		return;
-	gt_flag_fence();
-	gt_flag_post(gt_stage_flag(args, peer, args->flow.me),
-		     gt_stage_value(number, stage));
+	gt_stage_tell(&at, threadIdx.x, blockIdx.x, stage);
 }
 
-/* True on all threads: the stage was reached by everyone. */
-static __device__ bool gt_stage_wait(const struct gt_direct_args *args,
-				     uint64_t number, uint32_t stage)
+static __device__ bool gt_direct_wait(const struct gt_direct_args *args,
+				      uint64_t number, uint32_t stage)
 {
-	uint32_t peer = threadIdx.x;
-	uint64_t value = gt_stage_value(number, stage);
-	struct gt_wait wait = {};
-	bool go = true;
+	struct gt_stages at = gt_direct_stages(args, number);
+	uint32_t word = args->one_word ? 0 : blockIdx.x;
+	bool go;
 
 	if (!stage)
 		return true;
-	if (peer < args->flow.nranks && peer != args->flow.me) {
-		const uint64_t *flag = gt_stage_flag(args, args->flow.me, peer);
-
-		while (go && gt_flag_read(flag) < value)
-			go = gt_wait_goes_on(&args->guard, &wait, peer, stage);
-		gt_wait_ends(&args->guard, &wait);
-		gt_guard_mark(&args->guard, stage == args->end_wait, peer,
-			      GT_MARK_READY);
-	}
+	go = gt_stage_hear(&at, threadIdx.x, word, stage);
+	gt_stage_mark(&at, threadIdx.x, stage == args->end_wait);
 	return __syncthreads_and(go);
 }
 
-/* This rank's block of everyone, reduced, to itself or to everyone. */
+/* This rank's block of everyone, reduced. */
 template <class T>
 static __device__ void gt_lift_reduce(const struct gt_direct_args *args,
 				      struct gt_lift *lift)
@@ -81,13 +60,14 @@ static __device__ void gt_lift_reduce(const struct gt_direct_args *args,
 	uint32_t n = flow->nranks, me = flow->me;
 	uint64_t skip = me * flow->out_stride * sizeof(T);
 
-	lift->nsrc = n;
+	lift->nsrc = 0;
 	for (uint32_t s = 0; s < n; s++)
-		lift->src[s] =
-			args->input[s] + me * flow->in_stride * sizeof(T);
-	lift->ndst = flow->flags & GT_FLOW_SPREAD ? n : 1;
-	for (uint32_t i = 0; i < lift->ndst; i++)
-		lift->dst[i] = args->output[(me + i) % n] + skip;
+		if (flow->adds >> s & 1)
+			lift->src[lift->nsrc++] =
+				args->input[s] +
+				me * flow->in_stride * sizeof(T);
+	lift->ndst = 1;
+	lift->dst[0] = args->output[me] + skip;
 	lift->divide = flow->divide;
 	lift->count = gt_flow_count(flow, me);
 }
@@ -117,27 +97,36 @@ static __device__ void gt_lift_copy(const struct gt_direct_args *args,
 	lift->count = lift->ndst ? flow->count : 0;
 }
 
+/* What is moved to rank d; all threads. */
+template <class T, class R>
+static __device__ void gt_direct_to(const struct gt_direct_args *args,
+				    struct gt_lift *lift, uint32_t d,
+				    struct gt_crew crew)
+{
+	__syncthreads();
+	if (!threadIdx.x && args->flow.flags & GT_FLOW_REDUCE)
+		gt_lift_reduce<T>(args, lift);
+	else if (!threadIdx.x)
+		gt_lift_copy<T>(args, lift, d);
+	__syncthreads();
+	if (lift->count)
+		gt_lift_run<T, R>(lift, crew);
+}
+
 template <class T, class R>
 static __device__ void gt_direct_lift(const struct gt_direct_args *args,
 				      struct gt_lift *lift)
 {
 	const struct gt_flow *flow = &args->flow;
-	uint64_t self = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x;
-	uint64_t all = (uint64_t)gridDim.x * blockDim.x;
+	const struct gt_crew crew = {(uint64_t)blockIdx.x * blockDim.x +
+					     threadIdx.x,
+				     (uint64_t)gridDim.x * blockDim.x};
 	bool reduce = flow->flags & GT_FLOW_REDUCE;
 	uint32_t times = reduce || !flow->in_stride ? 1 : flow->nranks;
 
-	for (uint32_t i = 0; i < times; i++) {
-		__syncthreads();
-		if (!threadIdx.x && reduce)
-			gt_lift_reduce<T>(args, lift);
-		else if (!threadIdx.x)
-			gt_lift_copy<T>(args, lift,
-					(flow->me + i) % flow->nranks);
-		__syncthreads();
-		if (lift->count)
-			gt_lift_run<T, R>(lift, self, all);
-	}
+	for (uint32_t i = 0; i < times; i++)
+		gt_direct_to<T, R>(args, lift, (flow->me + i) % flow->nranks,
+				   crew);
 }
 
 template <class T, class R>
@@ -155,15 +144,15 @@ __global__ void __launch_bounds__(GT_DIRECT_THREADS, 1)
 	else
 		epoch.number = gt_epoch_peek(args.guard.epoch);
 	gt_guard_mark_own(&args.guard, &args.flow, 0, GT_MARK_SINCE);
-	gt_stage_post(&args, epoch.number, args.begin_post);
-	if (!gt_stage_wait(&args, epoch.number, args.begin_wait))
+	gt_direct_post(&args, epoch.number, args.begin_post);
+	if (!gt_direct_wait(&args, epoch.number, args.begin_wait))
 		return;
 	gt_guard_mark_own(&args.guard, &args.flow, 0, GT_MARK_READY);
 	if (args.lifts)
 		gt_direct_lift<T, R>(&args, &lift);
 	gt_guard_mark_own(&args.guard, &args.flow, 0, GT_MARK_DONE);
-	gt_stage_post(&args, epoch.number, args.end_post);
-	if (!gt_stage_wait(&args, epoch.number, args.end_wait))
+	gt_direct_post(&args, epoch.number, args.end_post);
+	if (!gt_direct_wait(&args, epoch.number, args.end_wait))
 		return;
 	gt_guard_mark_own(&args.guard, &args.flow, 1, GT_MARK_DONE);
 	if (args.last)

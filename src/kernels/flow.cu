@@ -1,11 +1,12 @@
 /*
- * Flows, as kernels/flow.h tells: packets for small ones, direct loads and
- * stores for larger ones, both for one element type.
+ * Flows, as kernels/flow.h tells: packets for small ones, direct stores or
+ * through scratch for larger ones, all for one element type.
  */
 #include "kernels/direct.cuh"
 #include "kernels/group.cuh"
 #include "kernels/launch.cuh"
 #include "kernels/packet.cuh"
+#include "kernels/push.cuh"
 #include "kernels/type.cuh"
 
 /* avg is a sum that the flow divides. */
@@ -32,6 +33,14 @@ static const void *const gt_directs_of[] = {
 	(const void *)gt_direct<GT_C_TYPE, gt_sum<GT_C_TYPE>>,
 };
 
+static const void *const gt_pushes_of[] = {
+	(const void *)gt_push<GT_C_TYPE, gt_sum<GT_C_TYPE>>,
+	(const void *)gt_push<GT_C_TYPE, gt_prod<GT_C_TYPE>>,
+	(const void *)gt_push<GT_C_TYPE, gt_min<GT_C_TYPE>>,
+	(const void *)gt_push<GT_C_TYPE, gt_max<GT_C_TYPE>>,
+	(const void *)gt_push<GT_C_TYPE, gt_sum<GT_C_TYPE>>,
+};
+
 static_assert(GT_REDOP_SUM == 0 && GT_REDOP_PROD == 1 && GT_REDOP_MIN == 2 &&
 		      GT_REDOP_MAX == 3 && GT_REDOP_AVG == 4,
 	      "the tables are in the order of operators");
@@ -50,6 +59,9 @@ extern "C" int GT_FOR_TYPE(gt_flow_prepare)(void)
 		if (rc == cudaSuccess)
 			rc = cudaFuncGetAttributes(&attributes,
 						   gt_directs_of[op]);
+		if (rc == cudaSuccess)
+			rc = cudaFuncGetAttributes(&attributes,
+						   gt_pushes_of[op]);
 	}
 	return (int)rc;
 }
@@ -71,4 +83,10 @@ extern "C" int GT_FOR_TYPE(gt_direct_run)(const struct gt_kernel_grid *grid,
 					  const struct gt_direct_args *args)
 {
 	return gt_flow_launch(grid, gt_directs_of[grid->op], args);
+}
+
+extern "C" int GT_FOR_TYPE(gt_push_run)(const struct gt_kernel_grid *grid,
+					const struct gt_push_args *args)
+{
+	return gt_flow_launch(grid, gt_pushes_of[grid->op], args);
 }

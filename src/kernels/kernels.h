@@ -193,7 +193,7 @@ enum {
 	GT_LL_CHUNK_DATA = 512, /* bytes of data in a chunk */
 	GT_LL128_CHUNK_DATA = 960,
 	GT_DIRECT_THREADS = 512,
-	GT_DIRECT_STAGES = 64, /* of one operation, more than there are */
+	GT_DIRECT_STAGES = 4096, /* of one operation, more than there are */
 };
 
 /*
@@ -265,8 +265,23 @@ struct gt_direct_args {
 	uint32_t lifts;                  /* moves data */
 	uint32_t end_post, end_wait;     /* stages, behind */
 	uint32_t last;                   /* kernel of its operation */
-	uint32_t one_flag;               /* block 0's flags are for all */
+	uint32_t one_word;               /* block 0's flags are for all */
 	uint32_t reserved;
+};
+
+/*
+ * Flows through scratch.  What rank r sends to be added up here comes to
+ * mine[r], what this rank sends there goes to theirs[r].
+ */
+struct gt_push_args {
+	struct gt_kernel_guard guard;
+	struct gt_flow flow;
+	const char *input;
+	char *output[GT_FLOW_RANKS];
+	char *theirs[GT_FLOW_RANKS];
+	const char *mine[GT_FLOW_RANKS];
+	uint64_t *flags[GT_FLOW_RANKS];
+	uint64_t piece; /* elements; a multiple of 16 bytes */
 };
 
 struct gt_kernel_grid {
@@ -284,6 +299,8 @@ int gt_packet_run(const struct gt_kernel_grid *grid, int ll128,
 		  const struct gt_packet_args *args);
 int gt_direct_run(const struct gt_kernel_grid *grid,
 		  const struct gt_direct_args *args);
+int gt_push_run(const struct gt_kernel_grid *grid,
+		const struct gt_push_args *args);
 
 /* Several operations: sums, averages and what only moves, of one type; or of
  * GT_NDTYPES: of whatever types and operators, which _prepare loads. */

@@ -27,13 +27,18 @@ struct gt_lift {
 	uint64_t count; /* elements */
 };
 
+/* Thread `self` of `all` that do something together. */
+struct gt_crew {
+	uint64_t self, all;
+};
+
 struct gt_lift_cuts {
 	uint64_t head, packs;
 };
 
 template <class T>
 static __device__ __forceinline__ struct gt_lift_cuts gt_lift_cuts_of(
-	const struct gt_lift *lift)
+	const struct gt_lift *lift, uint64_t count)
 {
 	uint64_t first = (uint64_t)lift->src[0], differ = 0;
 	struct gt_lift_cuts cuts;
@@ -43,9 +48,9 @@ static __device__ __forceinline__ struct gt_lift_cuts gt_lift_cuts_of(
 	for (uint32_t i = 0; i < lift->ndst; i++)
 		differ |= ((uint64_t)lift->dst[i] ^ first) & 15;
 	cuts.head = (-first & 15) / sizeof(T);
-	if (differ || cuts.head > lift->count)
-		cuts.head = lift->count;
-	cuts.packs = (lift->count - cuts.head) / (16 / sizeof(T));
+	if (differ || cuts.head > count)
+		cuts.head = count;
+	cuts.packs = (count - cuts.head) / (16 / sizeof(T));
 	return cuts;
 }
 
@@ -66,15 +71,16 @@ static __device__ __forceinline__ void gt_lift_element(
 /* Elements before and behind the packs. */
 template <class T, class R>
 static __device__ __noinline__ void gt_lift_ends(const struct gt_lift *lift,
+						 struct gt_range part,
 						 struct gt_lift_cuts cuts,
-						 uint64_t self, uint64_t all)
+						 struct gt_crew crew)
 {
-	uint64_t i = cuts.head + cuts.packs * (16 / sizeof(T)) + self;
+	uint64_t i = cuts.head + cuts.packs * (16 / sizeof(T)) + crew.self;
 
-	for (; i < lift->count; i += all)
-		gt_lift_element<T, R>(lift, i);
-	for (i = self; i < cuts.head; i += all)
-		gt_lift_element<T, R>(lift, i);
+	for (; i < part.count; i += crew.all)
+		gt_lift_element<T, R>(lift, part.offset + i);
+	for (i = crew.self; i < cuts.head; i += crew.all)
+		gt_lift_element<T, R>(lift, part.offset + i);
 }
 
 /* Packs of up to three more sources, from s0 on, onto v. */
@@ -122,23 +128,34 @@ static __device__ __forceinline__ void gt_lift_packs(const struct gt_lift *lift,
 			gt_pack_store(lift->dst[d] + at + u * 512, v[u]);
 }
 
-/* Thread `self` of `all`; whole warps. */
+/*
+ * Elements of the lift; whole warps.  A part that begins whole packs after the
+ * lift's begin has packs like it.
+ */
 template <class T, class R>
-static __device__ void gt_lift_run(const struct gt_lift *lift, uint64_t self,
-				   uint64_t all)
+static __device__ void gt_lift_part(const struct gt_lift *lift,
+				    struct gt_range part, struct gt_crew crew)
 {
 	const uint64_t hunk = 32 * GT_LIFT_UNROLL;
-	struct gt_lift_cuts cuts = gt_lift_cuts_of<T>(lift);
-	uint64_t skip = cuts.head * sizeof(T), i = self / 32 * hunk;
+	struct gt_lift_cuts cuts = gt_lift_cuts_of<T>(lift, part.count);
+	uint64_t skip = (part.offset + cuts.head) * sizeof(T);
+	uint64_t i = crew.self / 32 * hunk;
 
-	for (; i + hunk <= cuts.packs; i += all / 32 * hunk)
+	for (; i + hunk <= cuts.packs; i += crew.all / 32 * hunk)
 		gt_lift_packs<T, R, GT_LIFT_UNROLL>(
-			lift, skip + (i + self % 32) * 16);
-	for (i = cuts.packs / hunk * hunk + self; i < cuts.packs; i += all)
+			lift, skip + (i + crew.self % 32) * 16);
+	i = cuts.packs / hunk * hunk + crew.self;
+	for (; i < cuts.packs; i += crew.all)
 		gt_lift_packs<T, R, 1>(lift, skip + i * 16);
-	if (cuts.head + cuts.packs * (16 / sizeof(T)) < lift->count ||
-	    cuts.head)
-		gt_lift_ends<T, R>(lift, cuts, self, all);
+	if (cuts.head + cuts.packs * (16 / sizeof(T)) < part.count || cuts.head)
+		gt_lift_ends<T, R>(lift, part, cuts, crew);
+}
+
+template <class T, class R>
+static __device__ void gt_lift_run(const struct gt_lift *lift,
+				   struct gt_crew crew)
+{
+	gt_lift_part<T, R>(lift, {0, lift->count}, crew);
 }
 
 #endif

@@ -24,8 +24,10 @@ gtopo_core_sources += \
 	%D%/packet.cuh \
 	%D%/piece.cuh \
 	%D%/ping.cu %D%/ping.h \
+	%D%/push.cuh \
 	%D%/reduce.cuh \
 	%D%/schedule.cuh \
+	%D%/stage.cuh \
 	%D%/trace.cu \
 	%D%/type.cuh \
 	%D%/wait.cuh
