@@ -304,6 +304,18 @@ static cudaError_t gt_launch_aside(const struct gt_engine *engine,
 		cudaMemcpyDeviceToDevice, me->stream);
 }
 
+/*
+ * Blocks that keep a rank's own block, where that is another one than goes to
+ * the others: so many that they are done with it before those are.
+ */
+static uint32_t gt_flow_keepers(const struct gt_engine *engine,
+				const struct gt_request *req)
+{
+	if (req->coll != GT_COLL_ALLTOALL && req->coll != GT_COLL_SCATTER)
+		return 0;
+	return engine->way.blocks * 3 / (8 * engine->plan->nranks);
+}
+
 static int gt_launch_direct(const struct gt_engine *engine,
 			    const struct gt_request *req,
 			    const struct gt_kernel_grid *grid, uint32_t rank)
@@ -316,7 +328,8 @@ static int gt_launch_direct(const struct gt_engine *engine,
 		.lifts = 1,
 		.end_post = 2,
 		.end_wait = 2,
-		.last = 1};
+		.last = 1,
+		.keepers = gt_flow_keepers(engine, req)};
 
 	args.guard.marks = gt_cuda_trace_kernel(engine, rank);
 	for (uint32_t r = 0; r < engine->plan->nranks; r++) {

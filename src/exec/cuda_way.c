@@ -7,7 +7,7 @@
  * Measured on 4 and 2 H200 behind NVSwitch, in graphs.  Packets: 4 warps a
  * block are faster than 8 up to 1 MiB (all-reduce of 16 KiB: 3.5 against 3.8
  * us), above it every warp counts.  Direct: 16 blocks save 0.5 us at the
- * barriers below 1 MiB, all of them are 3 to 5 % faster from 32 MiB on.
+ * barriers below 1 MiB, all of them are 1 to 9 % faster from 16 MiB on.
  * Copy engines: 4 pieces hide the reduction, more cost 3 us a copy (1 GiB:
  * 4177, 4213, 4274 us with 4, 8, 16), 32 blocks reduce as fast as they copy.
  */
@@ -16,7 +16,7 @@ enum {
 	GT_WAY_FEW_BLOCKS = 16,
 	GT_WAY_FEW_BYTES = 512 << 10, /* of a block */
 	GT_WAY_BLOCKS = 64,
-	GT_WAY_MANY_BYTES = 32 << 20, /* of all blocks: all processors */
+	GT_WAY_MANY_BYTES = 16 << 20, /* of all blocks: all processors */
 	GT_WAY_CE_BLOCKS = 32,
 	GT_WAY_CE_PIECES = 4,
 	/* Of a block: ll128 is faster than ll from here on. */
@@ -54,12 +54,6 @@ enum {
 	/* Copy engines: of an all-reduce; of all blocks, if not reduced. */
 	GT_WAY_CE_BYTES = 192 << 20,
 	GT_WAY_CE_BLOCK_BYTES = 96 << 20,
-	/*
-	 * Of a block, where a rank's differ.  64 MiB by copy engines rather
-	 * than directly: 2 GPUs scatter in 104 us (114) and exchange in 108
-	 * (118), 4 in 154 (151) and 162 (158).
-	 */
-	GT_WAY_CE_SPREAD_BYTES = 24 << 20,
 };
 
 static uint64_t gt_way_chunk(const struct gt_way *way)
@@ -248,15 +242,6 @@ static int gt_way_crowded(const struct gt_engine *engine,
 	return gt_way_fifos(engine, req, way);
 }
 
-/* Are copy engines faster for n blocks of so many bytes, not reduced? */
-static int gt_way_is_ce(enum gt_coll coll, uint64_t bytes, uint32_t n)
-{
-	int spreads = coll == GT_COLL_SCATTER || coll == GT_COLL_ALLTOALL;
-
-	return bytes * n >= GT_WAY_CE_BLOCK_BYTES ||
-	       (spreads && bytes >= GT_WAY_CE_SPREAD_BYTES);
-}
-
 /*
  * The fastest way that is known.  Flows serve every collective; a ring is
  * better where bytes are many and a flow would send them several times.
@@ -293,7 +278,7 @@ static void gt_way_choose(const struct gt_engine *engine,
 		return;
 	*way = (struct gt_way){.algo = GT_ALGO_ONE_SHOT,
 			       .protocol = GT_PROTOCOL_DIRECT};
-	if (!reduces && gt_way_is_ce(req->coll, bytes, n))
+	if (!reduces && bytes * n >= GT_WAY_CE_BLOCK_BYTES)
 		way->protocol = GT_PROTOCOL_CE;
 	if (gt_way_fault(engine, req, way))
 		gt_way_fifos(engine, req, way);

@@ -113,18 +113,23 @@ static __device__ void gt_direct_to(const struct gt_direct_args *args,
 		gt_lift_run<T, R>(lift, crew);
 }
 
+/* Blocks of their own keep what stays: it would hold up what goes. */
 template <class T, class R>
 static __device__ void gt_direct_lift(const struct gt_direct_args *args,
 				      struct gt_lift *lift)
 {
 	const struct gt_flow *flow = &args->flow;
-	const struct gt_crew crew = {(uint64_t)blockIdx.x * blockDim.x +
-					     threadIdx.x,
-				     (uint64_t)gridDim.x * blockDim.x};
-	bool reduce = flow->flags & GT_FLOW_REDUCE;
-	uint32_t times = reduce || !flow->in_stride ? 1 : flow->nranks;
+	bool keeps = blockIdx.x < args->keepers;
+	uint32_t block = keeps ? blockIdx.x : blockIdx.x - args->keepers;
+	uint32_t blocks = keeps ? args->keepers : gridDim.x - args->keepers;
+	const struct gt_crew crew = {(uint64_t)block * blockDim.x + threadIdx.x,
+				     (uint64_t)blocks * blockDim.x};
 
-	for (uint32_t i = 0; i < times; i++)
+	if (keeps || flow->flags & GT_FLOW_REDUCE || !flow->in_stride) {
+		gt_direct_to<T, R>(args, lift, flow->me, crew);
+		return;
+	}
+	for (uint32_t i = args->keepers ? 1 : 0; i < flow->nranks; i++)
 		gt_direct_to<T, R>(args, lift, (flow->me + i) % flow->nranks,
 				   crew);
 }

@@ -266,7 +266,7 @@ struct gt_direct_args {
 	uint32_t end_post, end_wait;     /* stages, behind */
 	uint32_t last;                   /* kernel of its operation */
 	uint32_t one_word;               /* block 0's flags are for all */
-	uint32_t reserved;
+	uint32_t keepers; /* the first blocks: move what stays on this rank */
 };
 
 /*
