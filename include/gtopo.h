@@ -63,13 +63,23 @@ enum gtopo_type {
 	GTOPO_FP8_E5M2,
 };
 
-/* Averages are a sum that is divided once; those of integers truncate. */
+/*
+ * Averages are a sum that is divided once; those of integers truncate.  What
+ * gtopo_op_create_premul() makes are further ones.
+ */
 enum gtopo_op {
 	GTOPO_SUM,
 	GTOPO_PROD,
 	GTOPO_MIN,
 	GTOPO_MAX,
 	GTOPO_AVG,
+	GTOPO_OP_LAST = 0x7fffffff, /* room for those that are made */
+};
+
+/* Where a scalar lies. */
+enum gtopo_residence {
+	GTOPO_SCALAR_HOST,   /* read when the operator is made */
+	GTOPO_SCALAR_DEVICE, /* on the rank's GPU; read by each operation */
 };
 
 enum {
@@ -203,6 +213,21 @@ GTOPO_API int gtopo_wait(struct gtopo_comm *comm, int rank, int64_t timeout_ms);
  */
 GTOPO_API int gtopo_group_start(struct gtopo_comm *comm, int rank);
 GTOPO_API int gtopo_group_end(struct gtopo_comm *comm, int rank);
+
+/*
+ * An operator of one rank: the sum of all inputs, each multiplied before by
+ * its rank's scalar and rounded to its type, which is `type`.  Each rank makes
+ * one, and all call an operation with their own.  A scalar on the GPU is read
+ * when the operation runs, by a graph in each replay; of a rank on the host it
+ * is any memory.  An operator may end when the last call with it has returned,
+ * and ends with the communicator.
+ */
+GTOPO_API int gtopo_op_create_premul(struct gtopo_comm *comm, int rank,
+				     const void *scalar, enum gtopo_type type,
+				     enum gtopo_residence residence,
+				     enum gtopo_op *op);
+GTOPO_API int gtopo_op_destroy(struct gtopo_comm *comm, int rank,
+			       enum gtopo_op op);
 
 /*
  * Collectives, those that the plan has.  Input and output may be the same

@@ -3,6 +3,7 @@
 #define GT_BASE_DTYPE_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 enum gt_dtype {
 #define GT_DTYPE(NAME, name, bytes) GT_DTYPE_##NAME,
@@ -14,6 +15,15 @@ enum gt_redop {
 #define GT_REDOP(NAME, name) GT_REDOP_##NAME,
 #include "base/dtype.def"
 	GT_NREDOPS
+};
+
+/*
+ * What a rank's input is multiplied by before it is added, of the input's type:
+ * its bits, the first in memory first, or where they are when it is read.
+ */
+struct gt_scalar {
+	uint64_t bits;
+	const void *at; /* NULL: bits */
 };
 
 const char *gt_dtype_name(enum gt_dtype dtype);

@@ -62,7 +62,7 @@ int gt_run_parse_types(struct gt_run_sweep *sweep, const char *dtype_name,
 	if (op < 0 && strcmp(op_name, "all"))
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "--op '%s' is not a reduction; use all, or "
-				  "one of sum prod min max avg",
+				  "one of sum prod min max avg premul",
 				  op_name);
 	sweep->dtypes = dtype < 0 ? ~0u : 1u << dtype;
 	sweep->redops = op < 0 ? ~0u : 1u << op;

@@ -375,6 +375,16 @@ static int gt_async_lend(struct gt_engine *engine, uint32_t rank,
 	return rc;
 }
 
+static int gt_async_owns(const struct gt_engine *engine, uint32_t rank,
+			 const void *buffer, uint64_t bytes, struct gt_err *err)
+{
+	struct gt_async_state state = gt_async_enter();
+	int rc = gt_cuda_owns(engine, rank, buffer, bytes, err);
+
+	gt_async_leave(state);
+	return rc;
+}
+
 static int gt_async_unlend(struct gt_engine *engine, uint32_t rank,
 			   const void *buffer, struct gt_err *err)
 {
@@ -407,6 +417,7 @@ const struct gt_async_ops gt_cuda_async = {
 	.await = gt_async_await,
 	.watch = gt_async_watch,
 	.device = gt_async_device,
+	.owns = gt_async_owns,
 	.lend = gt_async_lend,
 	.unlend = gt_async_unlend,
 	.asked = gt_cuda_lend_asked,

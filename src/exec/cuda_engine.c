@@ -237,13 +237,13 @@ struct gt_cuda_span gt_cuda_span_of(const struct gt_engine *engine,
 	if (req->buffers) {
 		span.input = (char *)req->buffers[rank].input;
 		span.output = req->buffers[rank].output;
-		return span;
-	}
-	/* In place, a block lies where it is in the whole buffer. */
-	if (req->inplace) {
+	} else if (req->inplace) {
+		/* A block lies where it is in the whole buffer. */
 		span.input = span.output + in.offset * elem;
 		span.output += out.offset * elem;
 	}
+	if (req->scaled)
+		span.input = gt_cuda_scaled(engine, span.input, viewer, rank);
 	return span;
 }
 

@@ -69,6 +69,7 @@ enum {
 	GT_CUDA_SCRATCH, /* of copy engines */
 	GT_CUDA_DESKS,   /* of messages: kernels/exchange.h */
 	GT_CUDA_PLACES,  /* of steps that have scratch */
+	GT_CUDA_SCALED,  /* inputs, multiplied */
 	GT_CUDA_TASK,    /* of collective c at + c: flags, then slots */
 	GT_CUDA_REGIONS = GT_CUDA_TASK + GT_NCOLLS
 };
@@ -77,7 +78,7 @@ enum {
 	GT_CUDA_FLAG_WORDS = 16,
 	GT_CUDA_LINE_BYTES = 128,
 	GT_CUDA_PIECES = 32, /* of a block for copy engines, at most */
-	GT_CUDA_OLDS = 64,   /* each twice as large as the one before */
+	GT_CUDA_OLDS = 96,   /* each twice as large as the one before */
 	/* Of a mailbox, for one sender: kernels.h. */
 	GT_CUDA_LL_PART_BYTES = 512 << 10,
 	GT_CUDA_LL128_PART_BYTES = 4608 << 10,
@@ -327,6 +328,20 @@ void gt_cuda_ce_release(struct gt_engine *engine);
 /* Mailboxes, flags and kernels of flows, unless they are there. */
 int gt_cuda_flow_open(struct gt_engine *engine, enum gt_dtype dtype,
 		      struct gt_err *err);
+
+int gt_cuda_flow_load(struct gt_engine *engine, enum gt_dtype dtype,
+		      struct gt_err *err);
+
+/*
+ * cuda_scale.c: the memory and the kernel that multiplies a rank's input; where
+ * a local rank finds another's then.
+ */
+int gt_cuda_scale_need(struct gt_engine *engine, const struct gt_request *req,
+		       struct gt_err *err);
+int gt_cuda_scale_launch(const struct gt_engine *engine,
+			 const struct gt_request *req, uint32_t rank);
+char *gt_cuda_scaled(const struct gt_engine *engine, const char *input,
+		     uint32_t viewer, uint32_t rank);
 
 /* Rank's flags, as a local rank sees them. */
 uint64_t *gt_cuda_flow_flags(const struct gt_engine *engine, uint32_t viewer,

@@ -202,15 +202,11 @@ static int gt_flow_alloc(struct gt_engine *engine, struct gt_err *err)
 	return rc;
 }
 
-int gt_cuda_flow_open(struct gt_engine *engine, enum gt_dtype dtype,
+int gt_cuda_flow_load(struct gt_engine *engine, enum gt_dtype dtype,
 		      struct gt_err *err)
 {
-	int rc = GT_OK;
-
-	if (!engine->regions[GT_CUDA_MAIL].at)
-		rc = gt_flow_alloc(engine, err);
-	if (rc || engine->flows >> dtype & 1)
-		return rc;
+	if (engine->flows >> dtype & 1)
+		return GT_OK;
 	for (uint32_t r = engine->group.first; r < engine->group.end; r++) {
 		cudaError_t done = cudaSetDevice(engine->ranks[r].device);
 
@@ -222,6 +218,16 @@ int gt_cuda_flow_open(struct gt_engine *engine, enum gt_dtype dtype,
 	}
 	engine->flows |= 1u << dtype;
 	return GT_OK;
+}
+
+int gt_cuda_flow_open(struct gt_engine *engine, enum gt_dtype dtype,
+		      struct gt_err *err)
+{
+	int rc = GT_OK;
+
+	if (!engine->regions[GT_CUDA_MAIL].at)
+		rc = gt_flow_alloc(engine, err);
+	return rc ? rc : gt_cuda_flow_load(engine, dtype, err);
 }
 
 int gt_cuda_flow_need(struct gt_engine *engine, const struct gt_request *req,

@@ -18,7 +18,8 @@ int gt_cuda_bundle_takes(const struct gt_engine *engine,
 	if (engine->way.algo == GT_ALGO_TWO_SHOT &&
 	    req->coll != GT_COLL_ALLREDUCE)
 		return 0;
-	return req->count && req->op <= GT_REDOP_AVG &&
+	/* What is multiplied lies aside, where there is room for one. */
+	return req->count && !gt_request_scales(req) &&
 	       (engine->way.protocol == GT_PROTOCOL_LL ||
 		engine->way.protocol == GT_PROTOCOL_LL128);
 }

@@ -49,6 +49,20 @@ static int gt_lend_is_there(const struct gt_engine *engine, uint32_t rank,
 	       is.device == engine->ranks[rank].device;
 }
 
+int gt_cuda_owns(const struct gt_engine *engine, uint32_t rank,
+		 const void *buffer, uint64_t bytes, struct gt_err *err)
+{
+	const char *at = buffer;
+
+	return gt_lend_is_there(engine, rank, at) &&
+			       gt_lend_is_there(engine, rank, at + bytes - 1)
+		       ? GT_OK
+		       : gt_err_set(err, GT_EINPUT, NULL,
+				    "the buffer is not memory of rank %u's GPU "
+				    "(%s)",
+				    rank, engine->plan->ranks[rank].device);
+}
+
 /* The process's other GPUs reach it, however it was made. */
 static int gt_lend_allow(struct gt_engine *engine, uint32_t rank,
 			 struct gt_cuda_extent extent, struct gt_err *err)
@@ -78,14 +92,10 @@ int gt_cuda_lend(struct gt_engine *engine, uint32_t rank, const void *buffer,
 	struct gt_cuda_extent extent = {buffer, bytes};
 	struct gt_cuda_rank *me = &engine->ranks[rank];
 	struct gt_cuda_loan *loan;
-	int rc;
+	int rc = gt_cuda_owns(engine, rank, buffer, bytes, err);
 
-	if (!gt_lend_is_there(engine, rank, buffer) ||
-	    !gt_lend_is_there(engine, rank, extent.base + bytes - 1))
-		return gt_err_set(err, GT_EINPUT, NULL,
-				  "the buffer is not memory of rank %u's GPU "
-				  "(%s)",
-				  rank, engine->plan->ranks[rank].device);
+	if (rc)
+		return rc;
 	for (loan = me->loans; loan; loan = loan->next)
 		if (loan->base == buffer)
 			return gt_err_set(err, GT_EINPUT, NULL,

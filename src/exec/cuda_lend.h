@@ -92,7 +92,9 @@ int gt_cuda_news_meet(struct gt_engine *engine, const struct gt_cuda_news *news,
 
 int gt_cuda_lend_open(struct gt_engine *engine, struct gt_err *err);
 
-/* GT_EINPUT unless the bytes are the rank's GPU's, and are not lent yet. */
+/* GT_EINPUT unless the bytes are the rank's GPU's; and are not lent yet. */
+int gt_cuda_owns(const struct gt_engine *engine, uint32_t rank,
+		 const void *buffer, uint64_t bytes, struct gt_err *err);
 int gt_cuda_lend(struct gt_engine *engine, uint32_t rank, const void *buffer,
 		 uint64_t bytes, struct gt_err *err);
 

@@ -101,8 +101,15 @@ int gt_cuda_meets(const struct gt_engine *engine)
 int gt_cuda_launch(const struct gt_engine *engine, const struct gt_request *req,
 		   uint32_t rank)
 {
+	struct gt_request scaled = *req;
 	struct gt_kernel_args args;
+	int rc;
 
+	if (gt_request_scales(req) && !req->scaled) {
+		scaled.scaled = 1;
+		rc = gt_cuda_scale_launch(engine, req, rank);
+		return rc ? rc : gt_cuda_launch(engine, &scaled, rank);
+	}
 	if (gt_way_is_flow(&engine->way))
 		return gt_cuda_flow_launch(engine, req, rank);
 	args = gt_launch_args(engine, req, rank);
@@ -356,6 +363,8 @@ int gt_cuda_need(struct gt_engine *engine, const struct gt_request *req,
 {
 	int rc = gt_cuda_way_of(engine, req, &engine->way, err);
 
+	if (!rc && gt_request_scales(req))
+		rc = gt_cuda_scale_need(engine, req, err);
 	if (rc)
 		return rc;
 	return gt_way_is_flow(&engine->way)

@@ -3,6 +3,8 @@
 #include <config.h>
 #include <stddef.h>
 #include <string.h>
+
+#include "plan/plan.h"
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -37,4 +39,9 @@ const struct gt_engine_ops *gt_engine_find_apart(void)
 	    WIFEXITED(status) && !WEXITSTATUS(status))
 		ops = gt_engines[0];
 	return ops;
+}
+
+int gt_request_scales(const struct gt_request *req)
+{
+	return req->op == GT_REDOP_PREMUL && gt_coll_reduces(req->coll);
 }

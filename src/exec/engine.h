@@ -104,6 +104,9 @@ struct gt_request {
 	/* Of each rank, in place where they overlap; NULL: the engine's own,
 	 * of config.max_bytes.  run() of GPUs knows only the latter. */
 	const struct gt_buffers *buffers;
+	/* GT_REDOP_PREMUL: of each rank; NULL: those of the test data. */
+	const struct gt_scalar *scalars;
+	int scaled;               /* GPUs' own: inputs lie multiplied aside */
 	void *const *streams;     /* enqueue(): of each rank, a cudaStream_t */
 	struct gt_trace *trace;   /* run() records its steps in it, if it is of
 				     one iteration; or NULL */
@@ -118,6 +121,9 @@ struct gt_message {
 	uint8_t sends;
 	uint8_t dtype; /* enum gt_dtype */
 };
+
+/* Are inputs multiplied before they are added? */
+int gt_request_scales(const struct gt_request *req);
 
 /*
  * Requests on the callers' streams, in the callers' buffers.  await(), watch()
@@ -171,6 +177,10 @@ struct gt_async_ops {
 
 	/* The rank's GPU, as CUDA numbers them. */
 	int (*device)(const struct gt_engine *engine, uint32_t rank);
+
+	/* GT_EINPUT unless the bytes, 1 at least, are memory of that GPU. */
+	int (*owns)(const struct gt_engine *engine, uint32_t rank,
+		    const void *buffer, uint64_t bytes, struct gt_err *err);
 
 	/*
 	 * Memory that requests will use, for other processes to reach into;

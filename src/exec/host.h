@@ -70,8 +70,9 @@ struct gt_host_rank {
 	struct gt_host_lane *lanes;
 	char *send, *recv; /* buffers of max_bytes each */
 	struct gt_host_buffer input, output;
-	uint64_t wrong; /* result of check */
-	int64_t end_ns; /* when its run was over */
+	struct gt_scalar times; /* premul: its input */
+	uint64_t wrong;         /* result of check */
+	int64_t end_ns;         /* when its run was over */
 	pthread_t thread;
 	int has_thread;
 };

@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/file.h"
+#include "kernels/pattern.h"
 #include "plan/plan.h"
 
 enum {
@@ -124,6 +125,8 @@ static void gt_memory_place_rank(struct gt_host_rank *rank,
 	struct gt_host_buffer *in = &rank->input, *out = &rank->output;
 	size_t shift_bytes = req->shift * gt_dtype_bytes(req->dtype);
 
+	rank->times = req->scalars ? req->scalars[rank->rank]
+				   : gt_pattern_scalar(req->dtype, rank->rank);
 	in->has = gt_memory_extent(rank, req, gt_layout_input(&use, rank->rank),
 				   total);
 	out->has = gt_memory_extent(rank, req,

@@ -99,11 +99,29 @@ static char *gt_step_address(const struct gt_host_rank *rank,
 			       slice.offset, elem);
 }
 
+/* What the operand is multiplied by: what is read of an input, by its rank's. */
+static const void *gt_step_times(const struct gt_host_rank *rank,
+				 const struct gt_host_lane *lane,
+				 const struct gt_operand *operand)
+{
+	const struct gt_host_rank *of = rank;
+
+	if (!gt_request_scales(&rank->engine->req))
+		return NULL;
+	if (operand->buf == GT_BUF_PEER_INPUT)
+		of = &rank->engine
+			      ->ranks[lane->program->conns[operand->conn].peer];
+	else if (operand->buf != GT_BUF_INPUT)
+		return NULL;
+	return of->times.at ? of->times.at : &of->times.bits;
+}
+
 static void gt_step_move(const struct gt_host_rank *rank,
 			 const struct gt_host_lane *lane,
 			 const struct gt_step *step)
 {
 	const struct gt_request *req = &rank->engine->req;
+	const void *by[2 * UINT8_MAX];
 	char *at[2 * UINT8_MAX];
 	struct gt_move move = {.dtype = req->dtype, .op = req->op};
 	uint32_t n = (uint32_t)step->nsrc + step->ndst, used = 0;
@@ -113,6 +131,9 @@ static void gt_step_move(const struct gt_host_rank *rank,
 		address = gt_step_address(rank, lane, gt_step_operand(step, i));
 		if (!address)
 			continue;
+		by[used] = gt_step_times(rank, lane, gt_step_operand(step, i));
+		if (i < step->nsrc && by[used])
+			move.by = by;
 		at[used++] = address;
 		if (i < step->nsrc)
 			move.nsrc++;

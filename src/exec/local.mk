@@ -54,6 +54,7 @@ gtopo_core_sources += \
 	%D%/cuda_loan.c \
 	%D%/cuda_map.c \
 	%D%/cuda_run.c \
+	%D%/cuda_scale.c \
 	%D%/cuda_program.c \
 	%D%/cuda_push.c \
 	%D%/cuda_task.c \

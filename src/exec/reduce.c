@@ -22,6 +22,18 @@ static void gt_move_copy(void *dst, const void *src, size_t bytes)
 		memcpy(dst, src, bytes);
 }
 
+/* Source s of `n` elements from `at` on, multiplied in `room` if it is to be. */
+static const char *gt_move_source(const struct gt_move *move, uint32_t s,
+				  size_t at, size_t n, char *room)
+{
+	const char *from = move->src[s] + at;
+
+	if (!move->by || !move->by[s])
+		return from;
+	gt_reduce_best()->scale[move->dtype](room, from, move->by[s], n);
+	return room;
+}
+
 /*
  * The result of `n` elements from `at` on, in the first destination or, when
  * a later source might be overwritten too early, in scratch.
@@ -29,17 +41,18 @@ static void gt_move_copy(void *dst, const void *src, size_t bytes)
 static const char *gt_move_reduce(const struct gt_move *move, size_t at,
 				  size_t n, char *scratch)
 {
+	_Alignas(64) char rooms[2][GT_MOVE_BLOCK_BYTES];
 	const struct gt_reduce_ops *ops = gt_reduce_best();
 	gt_reduce_fn *reduce = ops->reduce[move->dtype][move->op];
 	char *to = move->nsrc <= 2 ? move->dst[0] + at : scratch;
-	size_t bytes = n * gt_dtype_bytes(move->dtype);
+	const char *first = gt_move_source(move, 0, at, n, rooms[0]);
 
 	if (move->nsrc == 1)
-		gt_move_copy(to, move->src[0] + at, bytes);
+		gt_move_copy(to, first, n * gt_dtype_bytes(move->dtype));
 	else
-		reduce(to, move->src[0] + at, move->src[1] + at, n);
+		reduce(to, first, gt_move_source(move, 1, at, n, rooms[1]), n);
 	for (uint32_t s = 2; s < move->nsrc; s++)
-		reduce(to, to, move->src[s] + at, n);
+		reduce(to, to, gt_move_source(move, s, at, n, rooms[0]), n);
 	if (move->divide)
 		ops->divide[move->dtype](to, move->divide, n);
 	return to;
@@ -66,7 +79,7 @@ void gt_move_run(const struct gt_move *move)
 
 	if (!move->count || !move->nsrc || !move->ndst)
 		return;
-	if (move->nsrc > 1 || move->divide) {
+	if (move->nsrc > 1 || move->divide || move->by) {
 		gt_move_blocks(move);
 		return;
 	}

@@ -26,6 +26,8 @@ struct gt_move {
 	uint32_t divide; /* the result by this; 0: not */
 	uint32_t nsrc;
 	uint32_t ndst;
+	/* NULL, or NULL or an element for each source: multiply it first. */
+	const void *const *by;
 	const char *const *src;
 	char *const *dst;
 	size_t count; /* elements */
@@ -39,10 +41,14 @@ typedef void gt_reduce_fn(void *dst, const void *a, const void *b, size_t n);
 /* dst[i] = dst[i] / divisor. */
 typedef void gt_divide_fn(void *dst, uint32_t divisor, size_t n);
 
+/* dst[i] = a[i] * *by, rounded; dst may be a. */
+typedef void gt_scale_fn(void *dst, const void *a, const void *by, size_t n);
+
 /* One build of the loops, for one instruction set. */
 struct gt_reduce_ops {
 	gt_reduce_fn *reduce[GT_NDTYPES][GT_NREDOPS];
 	gt_divide_fn *divide[GT_NDTYPES];
+	gt_scale_fn *scale[GT_NDTYPES];
 };
 
 extern const struct gt_reduce_ops gt_reduce_plain;

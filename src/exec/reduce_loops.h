@@ -4,6 +4,7 @@
  * Nothing here is vectorised by hand; the loops are what compilers vectorise.
  */
 #include <stdint.h>
+#include <string.h>
 
 #include "exec/reduce.h"
 #include "kernels/half.h"
@@ -97,22 +98,48 @@ GT_TYPES(GT_REDUCE, MAX)
 
 GT_TYPES(GT_DIVIDE, DIV)
 
+#define GT_SCALE(NAME, T, LOAD, STORE, V, W, OP)                               \
+	static void gt_##OP##_##NAME(void *dst, const void *a, const void *by, \
+				     size_t n)                                 \
+	{                                                                      \
+		T *d = dst, times;                                             \
+		const T *x = a;                                                \
+		V v;                                                           \
+                                                                               \
+		memcpy(&times, by, sizeof(times));                             \
+		v = LOAD(times);                                               \
+		GT_IVDEP for (size_t i = 0; i < n; i++)                        \
+		{                                                              \
+			V u = LOAD(x[i]);                                      \
+                                                                               \
+			d[i] = STORE(GT_PROD(W, u, v));                        \
+		}                                                              \
+	}
+
+GT_TYPES(GT_SCALE, SCALE)
+
 /* In the order of dtype.def's operators. */
 GT_STATIC_ASSERT(GT_REDOP_SUM == 0 && GT_REDOP_PROD == 1 && GT_REDOP_MIN == 2 &&
-			 GT_REDOP_MAX == 3 && GT_REDOP_AVG == 4,
+			 GT_REDOP_MAX == 3 && GT_REDOP_AVG == 4 &&
+			 GT_REDOP_PREMUL == 5,
 		 "rows below are in order");
 
 const struct gt_reduce_ops GT_REDUCE_TABLE = {
 	.reduce =
 		{
 #define GT_DTYPE(NAME, name, bytes)                                            \
-	{gt_SUM_##NAME, gt_PROD_##NAME, gt_MIN_##NAME, gt_MAX_##NAME,          \
-	 gt_SUM_##NAME},
+	{gt_SUM_##NAME, gt_PROD_##NAME, gt_MIN_##NAME,                         \
+	 gt_MAX_##NAME, gt_SUM_##NAME,  gt_SUM_##NAME},
 #include "base/dtype.def"
 		},
 	.divide =
 		{
 #define GT_DTYPE(NAME, name, bytes) gt_DIV_##NAME,
+#include "base/dtype.def"
+		},
+	.scale =
+		{
+#define GT_DTYPE(NAME, name, bytes) gt_SCALE_##NAME,
 #include "base/dtype.def"
 		},
 };

@@ -19,12 +19,13 @@ static int gt_exchange_launch(uint32_t blocks, struct CUstream_st *stream,
 			      const struct gt_exchange_args *args,
 			      const struct gt_kernel_message *messages)
 {
-	const struct gt_kernel_grid grid = {.blocks = blocks,
-					    .threads = GT_EXCHANGE_THREADS,
-					    .overlaps = 1,
-					    .stream = stream};
+	struct gt_kernel_grid grid = {};
 	gt_exchange_table<N> table;
 
+	grid.blocks = blocks;
+	grid.threads = GT_EXCHANGE_THREADS;
+	grid.overlaps = 1;
+	grid.stream = stream;
 	table.args = *args;
 	memcpy(table.messages, messages, args->n * sizeof(*messages));
 	return gt_flow_launch(&grid, (const void *)gt_exchange<N>, &table);

@@ -1,15 +1,17 @@
 /*
  * Flows, as kernels/flow.h tells: packets for small ones, direct stores or
- * through scratch for larger ones, all for one element type.
+ * through scratch for larger ones, all for one element type; and the
+ * multiplication that goes before any.
  */
 #include "kernels/direct.cuh"
 #include "kernels/group.cuh"
 #include "kernels/launch.cuh"
 #include "kernels/packet.cuh"
 #include "kernels/push.cuh"
+#include "kernels/scale.cuh"
 #include "kernels/type.cuh"
 
-/* avg is a sum that the flow divides. */
+/* avg is a sum that the flow divides, premul one of what was multiplied. */
 static const void *const gt_packets_of[][2] = {
 #define GT_PACKET(R)                                                           \
 	{                                                                      \
@@ -18,7 +20,7 @@ static const void *const gt_packets_of[][2] = {
 				gt_packet<GT_C_TYPE, R<GT_C_TYPE>, gt_ll128>   \
 	}
 	GT_PACKET(gt_sum), GT_PACKET(gt_prod), GT_PACKET(gt_min),
-	GT_PACKET(gt_max), GT_PACKET(gt_sum),
+	GT_PACKET(gt_max), GT_PACKET(gt_sum),  GT_PACKET(gt_sum),
 };
 
 /* Other operators are rare in groups, and group.cu has them. */
@@ -31,6 +33,7 @@ static const void *const gt_directs_of[] = {
 	(const void *)gt_direct<GT_C_TYPE, gt_min<GT_C_TYPE>>,
 	(const void *)gt_direct<GT_C_TYPE, gt_max<GT_C_TYPE>>,
 	(const void *)gt_direct<GT_C_TYPE, gt_sum<GT_C_TYPE>>,
+	(const void *)gt_direct<GT_C_TYPE, gt_sum<GT_C_TYPE>>,
 };
 
 static const void *const gt_pushes_of[] = {
@@ -39,10 +42,12 @@ static const void *const gt_pushes_of[] = {
 	(const void *)gt_push<GT_C_TYPE, gt_min<GT_C_TYPE>>,
 	(const void *)gt_push<GT_C_TYPE, gt_max<GT_C_TYPE>>,
 	(const void *)gt_push<GT_C_TYPE, gt_sum<GT_C_TYPE>>,
+	(const void *)gt_push<GT_C_TYPE, gt_sum<GT_C_TYPE>>,
 };
 
 static_assert(GT_REDOP_SUM == 0 && GT_REDOP_PROD == 1 && GT_REDOP_MIN == 2 &&
-		      GT_REDOP_MAX == 3 && GT_REDOP_AVG == 4,
+		      GT_REDOP_MAX == 3 && GT_REDOP_AVG == 4 &&
+		      GT_REDOP_PREMUL == 5,
 	      "the tables are in the order of operators");
 
 /* A kernel that is loaded late may wait for one that waits for it. */
@@ -51,6 +56,9 @@ extern "C" int GT_FOR_TYPE(gt_flow_prepare)(void)
 	struct cudaFuncAttributes attributes;
 	cudaError_t rc = cudaFuncGetAttributes(&attributes, gt_group_sums);
 
+	if (rc == cudaSuccess)
+		rc = cudaFuncGetAttributes(&attributes,
+					   (const void *)gt_scale<GT_C_TYPE>);
 	for (int op = 0; rc == cudaSuccess && op < GT_REDOP_AVG; op++) {
 		rc = cudaFuncGetAttributes(&attributes, gt_packets_of[op][0]);
 		if (rc == cudaSuccess)
@@ -89,4 +97,10 @@ extern "C" int GT_FOR_TYPE(gt_push_run)(const struct gt_kernel_grid *grid,
 					const struct gt_push_args *args)
 {
 	return gt_flow_launch(grid, gt_pushes_of[grid->op], args);
+}
+
+extern "C" int GT_FOR_TYPE(gt_scale_run)(const struct gt_kernel_grid *grid,
+					 const struct gt_scale_args *args)
+{
+	return gt_flow_launch(grid, (const void *)gt_scale<GT_C_TYPE>, args);
 }

@@ -193,6 +193,7 @@ enum {
 	GT_LL_CHUNK_DATA = 512, /* bytes of data in a chunk */
 	GT_LL128_CHUNK_DATA = 960,
 	GT_DIRECT_THREADS = 512,
+	GT_SCALE_THREADS = 512,
 	GT_DIRECT_STAGES = 4096, /* of one operation, more than there are */
 };
 
@@ -292,6 +293,14 @@ struct gt_kernel_grid {
 	struct CUstream_st *stream;
 };
 
+/* to[i] = from[i] * by. */
+struct gt_scale_args {
+	const void *from;
+	void *to;
+	uint64_t count; /* elements */
+	struct gt_scalar by;
+};
+
 /* Load all kernels of flows of this type on the current device. */
 int gt_flow_prepare(enum gt_dtype dtype);
 
@@ -301,6 +310,8 @@ int gt_direct_run(const struct gt_kernel_grid *grid,
 		  const struct gt_direct_args *args);
 int gt_push_run(const struct gt_kernel_grid *grid,
 		const struct gt_push_args *args);
+int gt_scale_run(const struct gt_kernel_grid *grid,
+		 const struct gt_scale_args *args);
 
 /* Several operations: sums, averages and what only moves, of one type; or of
  * GT_NDTYPES: of whatever types and operators, which _prepare loads. */

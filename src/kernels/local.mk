@@ -26,6 +26,7 @@ gtopo_core_sources += \
 	%D%/ping.cu %D%/ping.h \
 	%D%/push.cuh \
 	%D%/reduce.cuh \
+	%D%/scale.cuh \
 	%D%/schedule.cuh \
 	%D%/stage.cuh \
 	%D%/trace.cu \

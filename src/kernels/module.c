@@ -17,7 +17,9 @@ int gt_mixed_run(const struct gt_kernel_grid *grid,
 	int gt_direct_run_##NAME(const struct gt_kernel_grid *grid,            \
 				 const struct gt_direct_args *args);           \
 	int gt_push_run_##NAME(const struct gt_kernel_grid *grid,              \
-			       const struct gt_push_args *args);
+			       const struct gt_push_args *args);               \
+	int gt_scale_run_##NAME(const struct gt_kernel_grid *grid,             \
+				const struct gt_scale_args *args);
 #include "base/dtype.def"
 
 static const struct {
@@ -33,13 +35,15 @@ static const struct {
 			  const struct gt_direct_args *args);
 	int (*push_run)(const struct gt_kernel_grid *grid,
 			const struct gt_push_args *args);
+	int (*scale_run)(const struct gt_kernel_grid *grid,
+			 const struct gt_scale_args *args);
 } gt_kernels[] = {
 #define GT_DTYPE(NAME, name, bytes)                                            \
 	{                                                                      \
 		gt_interp_prepare_##NAME, gt_interp_run_##NAME,                \
 		gt_flow_prepare_##NAME,   gt_packet_run_##NAME,                \
 		gt_group_run_##NAME,      gt_direct_run_##NAME,                \
-		gt_push_run_##NAME},
+		gt_push_run_##NAME,       gt_scale_run_##NAME},
 #include "base/dtype.def"
 };
 
@@ -83,4 +87,10 @@ int gt_push_run(const struct gt_kernel_grid *grid,
 		const struct gt_push_args *args)
 {
 	return gt_kernels[grid->dtype].push_run(grid, args);
+}
+
+int gt_scale_run(const struct gt_kernel_grid *grid,
+		 const struct gt_scale_args *args)
+{
+	return gt_kernels[grid->dtype].scale_run(grid, args);
 }

@@ -9,6 +9,7 @@
  * - sum, avg: whole numbers >= 0 whose total the type holds exactly (half
  *   2^11, bf16 2^8, 8-bit integers 2^7 and 2^8, fp8 2^4 and 2^3);
  * - prod: powers of two with signs, whose product the type holds;
+ * - premul: the same, each rank's twice or three times, by gt_pattern_scalar();
  * - min, max: whole numbers over the range that the type holds exactly;
  * - avg is sum, then one division by the number of ranks: integers truncate,
  *   as in NCCL; half, bf16, fp8 and float divide as floats and round once to
@@ -49,7 +50,10 @@ struct gt_pattern {
 	uint8_t signs; /* prod: values may be negative */
 };
 
-enum { GT_PATTERN_SPREAD = 16 }; /* ranks that compete for min or max */
+enum {
+	GT_PATTERN_SPREAD = 16, /* ranks that compete for min or max */
+	GT_PATTERN_TIMES = 3,   /* premul's largest scalar */
+};
 
 /* Whole numbers up to 2^this are exact in the type. */
 GT_HD static inline uint32_t gt_pattern_bits(uint32_t dtype)
@@ -150,6 +154,9 @@ GT_HD static inline struct gt_pattern gt_pattern_make(enum gt_coll coll,
 	} else if (p.op == GT_REDOP_SUM || p.op == GT_REDOP_AVG) {
 		/* A signed integer's largest is one less than 2^bits. */
 		gt_pattern_share(&p, ((uint64_t)1 << bits) - 1);
+	} else if (p.op == GT_REDOP_PREMUL) {
+		gt_pattern_share(&p, (((uint64_t)1 << bits) - 1) /
+					     GT_PATTERN_TIMES);
 	} else {
 		p.mask = ((uint64_t)1 << (bits - 1)) - 1;
 		/* So few that one of them is often alone at the end. */
@@ -201,7 +208,8 @@ GT_HD static inline int64_t gt_pattern_value(const struct gt_pattern *p,
 	uint64_t mix = gt_pattern_mix(place, rank), part = mix & p->mask;
 	int64_t value;
 
-	if (p->op == GT_REDOP_SUM || p->op == GT_REDOP_AVG)
+	if (p->op == GT_REDOP_SUM || p->op == GT_REDOP_AVG ||
+	    p->op == GT_REDOP_PREMUL)
 		return speaks ? (int64_t)part : 0;
 	if (p->op == GT_REDOP_PROD) {
 		value = (int64_t)1 << (speaks ? part : 0);
@@ -226,6 +234,22 @@ GT_HD static inline int64_t gt_pattern_join(const struct gt_pattern *p,
 	default:
 		return a + b;
 	}
+}
+
+/* Never 1, and another one than the neighbours'. */
+GT_HD static inline int64_t gt_pattern_times(uint32_t rank)
+{
+	return GT_PATTERN_TIMES - rank % 2;
+}
+
+/* A rank's part of the result. */
+GT_HD static inline int64_t gt_pattern_part(const struct gt_pattern *p,
+					    uint64_t place, uint32_t rank)
+{
+	int64_t value = gt_pattern_value(p, place, rank);
+
+	return p->op == GT_REDOP_PREMUL ? value * gt_pattern_times(rank)
+					: value;
 }
 
 /* The bits of a whole number in the type, divided by n for avg. */
@@ -259,6 +283,14 @@ GT_HD static inline uint64_t gt_pattern_encode(uint32_t dtype, int64_t value,
 	default:
 		return (uint64_t)(value / n);
 	}
+}
+
+/* What premul multiplies a rank's input by. */
+static inline struct gt_scalar gt_pattern_scalar(enum gt_dtype dtype,
+						 uint32_t rank)
+{
+	return (struct gt_scalar){
+		gt_pattern_encode(dtype, gt_pattern_times(rank), 1), NULL};
 }
 
 /*
@@ -312,10 +344,9 @@ GT_HD static inline uint64_t gt_pattern_output(const struct gt_pattern *p,
 
 	if (!gt_pattern_reduces(p->coll))
 		return gt_pattern_moved(p, block_elems, index);
-	value = gt_pattern_value(p, place, 0);
+	value = gt_pattern_part(p, place, 0);
 	for (uint32_t r = 1; r < p->nranks; r++)
-		value = gt_pattern_join(p, value,
-					gt_pattern_value(p, place, r));
+		value = gt_pattern_join(p, value, gt_pattern_part(p, place, r));
 	return gt_pattern_encode(p->dtype, value,
 				 p->op == GT_REDOP_AVG ? p->nranks : 1);
 }

@@ -40,6 +40,7 @@ static void gt_comm_free(struct gtopo_comm *comm)
 		gt_queue_free(&comm->ranks[r].held);
 		gt_batch_free(comm->ranks[r].batch);
 		gt_regions_free(comm->ranks[r].regions);
+		free(comm->ranks[r].ops);
 	}
 	gt_pairs_free(comm);
 	pthread_cond_destroy(&comm->changed);
@@ -50,6 +51,7 @@ static void gt_comm_free(struct gtopo_comm *comm)
 	free(comm->buffers);
 	free(comm->reqs);
 	free(comm->streams);
+	free(comm->scalars);
 	free(comm->ranks);
 	free(comm);
 }

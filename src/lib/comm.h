@@ -41,6 +41,7 @@ struct gt_call {
 	void *output;
 	void *stream;
 	uint32_t group; /* calls of its group from this one on; alone: 1 */
+	struct gt_scalar scalar; /* GT_REDOP_PREMUL */
 };
 
 struct gt_queue {
@@ -54,6 +55,13 @@ struct gt_region {
 	size_t bytes;
 };
 
+/* An operator that the rank made. */
+struct gt_own_op {
+	int used;
+	enum gt_dtype type;
+	struct gt_scalar scalar;
+};
+
 struct gt_comm_rank {
 	struct gt_queue called; /* not yet taken by the thread */
 	struct gt_queue held;   /* of the group that is open */
@@ -64,6 +72,8 @@ struct gt_comm_rank {
 	uint64_t nbatches, nbatches_done; /* the same of messages */
 	void *stream;                     /* of the calls to come */
 	struct gt_region *regions;
+	struct gt_own_op *ops; /* [nops] */
+	uint32_t nops;
 };
 
 /*
@@ -88,6 +98,7 @@ struct gtopo_comm {
 	/* Of the operations that run; [nranks] each. */
 	struct gt_request *reqs;
 	struct gt_buffers *buffers;
+	struct gt_scalar *scalars;
 	uint32_t room;         /* operations that there is memory for */
 	void **streams;        /* [nranks] */
 	struct gt_mail *mail;  /* the thread's; NULL: one process, GPUs */
@@ -136,10 +147,12 @@ int gt_comm_is_done(const struct gtopo_comm *comm, int rank);
 int gt_comm_sleep(struct gtopo_comm *comm, int64_t until_ns);
 
 /*
- * comm_stream.c: with the mutex held, the rank (or all) has called: on GPUs
+ * comm_stream.c: with the mutex held, until the communicator is made, or
+ * failed.  With the mutex held, the rank (or all) has called: on GPUs
  * until the calls are on the streams, and until they are done; the thread's
  * watch.  Without it, put the first n of `reqs` on the streams.
  */
+int gt_comm_made(struct gtopo_comm *comm);
 int gt_comm_called(struct gtopo_comm *comm, int rank);
 int gt_comm_await(struct gtopo_comm *comm, int rank, int64_t until_ns);
 void gt_comm_guard(struct gtopo_comm *comm);
@@ -203,6 +216,12 @@ int gt_comm_code(int rc);
  * Frees all calls of a queue.
  */
 int gt_comm_call(struct gtopo_comm *comm, int rank, const struct gt_call *call);
+
+/*
+ * comm_op.c: with the mutex held, what an operator of the rank's own stands
+ * for; GTOPO_EINPUT if there is none of that number for the call's type.
+ */
+int gt_comm_op(const struct gtopo_comm *comm, int rank, struct gt_call *call);
 int gt_comm_is_rank(const struct gtopo_comm *comm, int rank);
 void gt_queue_add(struct gt_queue *queue, struct gt_call *call);
 void gt_queue_free(struct gt_queue *queue);

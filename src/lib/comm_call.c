@@ -24,6 +24,7 @@ GT_SAME(GTOPO_PROD, GT_REDOP_PROD);
 GT_SAME(GTOPO_MIN, GT_REDOP_MIN);
 GT_SAME(GTOPO_MAX, GT_REDOP_MAX);
 GT_SAME(GTOPO_AVG, GT_REDOP_AVG);
+_Static_assert(GT_REDOP_PREMUL == GT_REDOP_AVG + 1, "made by gtopo_op_create");
 
 void gt_queue_free(struct gt_queue *queue)
 {
@@ -63,8 +64,7 @@ static int gt_call_check(const struct gtopo_comm *comm, int rank,
 	uint64_t bytes;
 
 	if ((int)call->req.dtype < 0 || call->req.dtype >= GT_NDTYPES ||
-	    (int)call->req.op < 0 || call->req.op >= GT_NREDOPS ||
-	    call->req.root >= comm->nranks)
+	    (int)call->req.op < 0 || call->req.root >= comm->nranks)
 		return GTOPO_EINPUT;
 	if (__builtin_mul_overflow(call->req.count, comm->nranks, &bytes) ||
 	    __builtin_mul_overflow(bytes, gt_dtype_bytes(call->req.dtype),
@@ -99,8 +99,12 @@ int gt_comm_call(struct gtopo_comm *comm, int rank, const struct gt_call *call)
 	copy = rc ? NULL : malloc(sizeof(*copy));
 	if (!rc && !copy)
 		rc = GTOPO_ESYSTEM;
+	if (!rc)
+		*copy = *call;
 	pthread_mutex_lock(&comm->mutex);
 	me = &comm->ranks[rank];
+	if (!rc)
+		rc = gt_comm_op(comm, rank, copy);
 	if (!rc && comm->state < 0)
 		rc = comm->state;
 	if (rc) {
@@ -108,7 +112,6 @@ int gt_comm_call(struct gtopo_comm *comm, int rank, const struct gt_call *call)
 			me->refused = rc;
 		free(copy);
 	} else {
-		*copy = *call;
 		copy->stream = me->stream;
 		copy->group = 1;
 		gt_queue_add(me->in_group ? &me->held : &me->called, copy);

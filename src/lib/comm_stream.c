@@ -22,8 +22,7 @@ int gtopo_comm_stream(struct gtopo_comm *comm, int rank, void *stream)
 	return GTOPO_OK;
 }
 
-/* The communicator is made, and did not fail. */
-static int gt_comm_made(struct gtopo_comm *comm)
+int gt_comm_made(struct gtopo_comm *comm)
 {
 	while (comm->state == GTOPO_IN_PROGRESS)
 		pthread_cond_wait(&comm->changed, &comm->mutex);

@@ -132,6 +132,7 @@ static int gt_comm_reserve(struct gtopo_comm *comm, uint32_t n,
 {
 	struct gt_request *reqs;
 	struct gt_buffers *buffers;
+	struct gt_scalar *scalars;
 
 	if (n <= comm->room)
 		return GT_OK;
@@ -142,7 +143,11 @@ static int gt_comm_reserve(struct gtopo_comm *comm, uint32_t n,
 			  (size_t)n * comm->nranks * sizeof(*buffers));
 	if (buffers)
 		comm->buffers = buffers;
-	if (!reqs || !buffers)
+	scalars = realloc(comm->scalars,
+			  (size_t)n * comm->nranks * sizeof(*scalars));
+	if (scalars)
+		comm->scalars = scalars;
+	if (!reqs || !buffers || !scalars)
 		return gt_err_nomem(err);
 	comm->room = n;
 	return GT_OK;
@@ -150,12 +155,14 @@ static int gt_comm_reserve(struct gtopo_comm *comm, uint32_t n,
 
 /* The rank's next call, off its queue. */
 static void gt_comm_take_call(struct gtopo_comm *comm, uint32_t rank,
-			      struct gt_buffers *buffers)
+			      struct gt_buffers *buffers,
+			      struct gt_scalar *scalars)
 {
 	struct gt_queue *queue = &comm->ranks[rank].called;
 	struct gt_call *call = queue->first;
 
 	buffers[rank] = (struct gt_buffers){call->input, call->output};
+	scalars[rank] = call->scalar;
 	comm->streams[rank] = call->stream;
 	queue->first = call->next;
 	if (!queue->first)
@@ -168,15 +175,17 @@ static int gt_comm_take(struct gtopo_comm *comm, uint32_t i, struct gt_err *err)
 {
 	const struct gt_call *call = comm->ranks[comm->first].called.first;
 	struct gt_buffers *buffers = &comm->buffers[i * (size_t)comm->nranks];
+	struct gt_scalar *scalars = &comm->scalars[i * (size_t)comm->nranks];
 
 	comm->reqs[i] = call->req;
 	comm->reqs[i].buffers = buffers;
+	comm->reqs[i].scalars = scalars;
 	for (uint32_t r = comm->first; r < comm->end; r++)
 		if (!gt_comm_is_same(comm, call, comm->ranks[r].called.first))
 			return gt_comm_differ(comm, r, comm->ranks[r].ndone + i,
 					      err);
 	for (uint32_t r = comm->first; r < comm->end; r++)
-		gt_comm_take_call(comm, r, buffers);
+		gt_comm_take_call(comm, r, buffers, scalars);
 	return GT_OK;
 }
 

@@ -5,6 +5,7 @@ gtopo_core_sources += \
 	%D%/comm_copy.c \
 	%D%/comm_group.c \
 	%D%/comm_mail.c \
+	%D%/comm_op.c \
 	%D%/comm_pair.c \
 	%D%/comm_stream.c \
 	%D%/comm_thread.c \
@@ -20,7 +21,7 @@ EXTRA_DIST += %D%/gtopo.map
 gtopo_abi = 0
 gtopo_so = libgtopo.so.$(gtopo_abi)
 gtopo_so_objects = %D%/comm.o %D%/comm_call.o %D%/comm_copy.o \
-	%D%/comm_group.o %D%/comm_mail.o %D%/comm_pair.o \
+	%D%/comm_group.o %D%/comm_mail.o %D%/comm_op.o %D%/comm_pair.o \
 	%D%/comm_stream.o %D%/comm_thread.o %D%/comm_world.o
 
 $(gtopo_so): libgtopo_core.a %D%/gtopo.map

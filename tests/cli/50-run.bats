@@ -28,8 +28,8 @@ rows() {
 	ring_plan
 	run_split host -b 1 -e 256K -f 64 -n 1 -w 0 --dtype all --op all
 	[ "$status" -eq 0 ]
-	# 4 sizes, 12 types; 5 operators, or none for all-gather and broadcast
-	[ "$(rows)" -eq $((4 * 12 * (3 * 5 + 2))) ]
+	# 4 sizes, 12 types; 6 operators, or none for all-gather and broadcast
+	[ "$(rows)" -eq $((4 * 12 * (3 * 6 + 2))) ]
 	grep -q '^# Out of bounds values : 0 OK$' <<<"$out"
 	[ -z "$err" ]
 }
@@ -150,7 +150,7 @@ os.execv(sys.argv[1], sys.argv[1:])' "$GTOPO" run --plan "$plan" \
 float double half bf16 int8 uint8 int32 uint32 int64 uint64 fp8_e4m3 fp8_e5m2"
 	run_split host --op median
 	want 2 "gtopo run: --op 'median' is not a reduction; use all, or one \
-of sum prod min max avg"
+of sum prod min max avg premul"
 	run_split host --inject sleep:1
 	want 2 "gtopo run: --inject 'sleep:1' is not stall:RANK[:SLICES] or \
 exit:RANK[:SLICES]"

@@ -25,6 +25,7 @@ struct rank {
 	cudaStream_t stream, other;
 	char *input, *output;
 	uint64_t *wrong;
+	uint64_t *scalars; /* a type's, of the test data; on the GPU */
 };
 
 struct library {

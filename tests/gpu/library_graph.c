@@ -89,11 +89,15 @@ static int capture_all(struct library *lib, int ncolls)
 			op.coll = (enum gt_coll)c;
 			op.count = counts[i];
 			op.inplace = (int)i % 2;
+			/* Scalars on the GPU are read again and again. */
+			op.op = i % 2 ? (enum gtopo_op)GT_REDOP_PREMUL
+				      : GTOPO_SUM;
 			op.seed++;
 			if (!run(lib, &op))
 				return 0;
 		}
 	op.coll = GT_COLL_ALLREDUCE;
+	op.op = GTOPO_SUM;
 	op.count = 100 << 20;
 	return run(lib, &op);
 }

@@ -87,6 +87,20 @@ void close_comm(struct library *lib)
 	lib->comm = NULL;
 }
 
+static cudaError_t open_scalars(const struct library *lib, struct rank *me)
+{
+	uint64_t bits[GT_NDTYPES];
+	cudaError_t rc = cudaMalloc((void **)&me->scalars, sizeof(bits));
+
+	for (int t = 0; t < GT_NDTYPES; t++)
+		bits[t] = gt_pattern_scalar((enum gt_dtype)t,
+					    (uint32_t)(me - lib->ranks))
+				  .bits;
+	return rc == cudaSuccess ? cudaMemcpy(me->scalars, bits, sizeof(bits),
+					      cudaMemcpyHostToDevice)
+				 : rc;
+}
+
 static int open_rank(struct library *lib, struct rank *me)
 {
 	size_t bytes = lib->room + TAIL_BYTES;
@@ -106,6 +120,8 @@ static int open_rank(struct library *lib, struct rank *me)
 		rc = cudaMalloc((void **)&me->wrong, sizeof(*me->wrong));
 	if (rc == cudaSuccess)
 		rc = cudaMemset(me->wrong, 0, sizeof(*me->wrong));
+	if (rc == cudaSuccess)
+		rc = open_scalars(lib, me);
 	if (rc == cudaSuccess)
 		rc = cudaDeviceSynchronize();
 	return !failed(lib, "buffers", rc);
@@ -139,6 +155,7 @@ void close_ranks(struct library *lib)
 		cudaFree(me->input);
 		cudaFree(me->output);
 		cudaFree(me->wrong);
+		cudaFree(me->scalars);
 		if (me->stream)
 			cudaStreamDestroy(me->stream);
 		if (me->other)
@@ -234,7 +251,7 @@ int compare(struct library *lib, const struct operation *op, int rank)
 	return go_over(lib, op, rank, 1);
 }
 
-int call(struct library *lib, const struct operation *op, int rank)
+static int call_made(struct library *lib, const struct operation *op, int rank)
 {
 	struct place at = place_of(lib, op, rank);
 	struct gtopo_comm *c = lib->comm;
@@ -266,6 +283,31 @@ int call(struct library *lib, const struct operation *op, int rank)
 		return gtopo_scatter(c, rank, at.input, at.output, n, op->type,
 				     op->root);
 	}
+}
+
+/*
+ * With an operator that lives as long as the call; the scalars of some ranks
+ * are on the GPU.
+ */
+int call(struct library *lib, const struct operation *op, int rank)
+{
+	const struct gt_scalar host =
+		gt_pattern_scalar((enum gt_dtype)op->type, (uint32_t)rank);
+	struct operation made = *op;
+	int device = (rank + (int)op->seed) & 1, rc;
+
+	if ((int)op->op != GT_REDOP_PREMUL ||
+	    !gt_pattern_reduces((uint32_t)op->coll))
+		return call_made(lib, op, rank);
+	rc = gtopo_op_create_premul(
+		lib->comm, rank,
+		device ? &lib->ranks[rank].scalars[op->type] : &host.bits,
+		op->type, device ? GTOPO_SCALAR_DEVICE : GTOPO_SCALAR_HOST,
+		&made.op);
+	if (rc)
+		return rc;
+	rc = call_made(lib, &made, rank);
+	return rc ? rc : gtopo_op_destroy(lib->comm, rank, made.op);
 }
 
 int call_together(struct library *lib, const struct operation *ops, int n)

@@ -27,6 +27,7 @@ unit_tests += \
 	%D%/test_pass \
 	%D%/test_path \
 	%D%/test_pattern \
+	%D%/test_premul \
 	%D%/test_rat \
 	%D%/test_reach \
 	%D%/test_reduce \

@@ -40,6 +40,17 @@ static long double decode(enum gt_dtype dtype, uint64_t bits)
 	}
 }
 
+/* What the rank adds to the result. */
+static long double part(const struct gt_pattern *p, uint32_t r, uint64_t i)
+{
+	long double value = decode(p->dtype, gt_pattern_input(p, r, i));
+	struct gt_scalar times = gt_pattern_scalar(p->dtype, r);
+
+	if (p->op == GT_REDOP_PREMUL)
+		value *= decode(p->dtype, times.bits);
+	return value;
+}
+
 static long double join(enum gt_redop op, long double a, long double b)
 {
 	switch (op) {
@@ -104,16 +115,13 @@ static void check_exact(enum gt_dtype dtype, enum gt_redop op, uint32_t n)
 	long double up, down, want;
 
 	for (uint64_t i = 0; i < 64; i++) {
-		up = decode(dtype, gt_pattern_input(&p, 0, i));
-		down = decode(dtype, gt_pattern_input(&p, n - 1, i));
+		up = part(&p, 0, i);
+		down = part(&p, n - 1, i);
 		for (uint32_t r = 1; r < n; r++) {
 			assert_true(holds(dtype, up));
 			assert_true(holds(dtype, down));
-			up = join(op, up,
-				  decode(dtype, gt_pattern_input(&p, r, i)));
-			down = join(op, down,
-				    decode(dtype,
-					   gt_pattern_input(&p, n - 1 - r, i)));
+			up = join(op, up, part(&p, r, i));
+			down = join(op, down, part(&p, n - 1 - r, i));
 		}
 		want = decode(dtype, gt_pattern_output(&p, 1, i));
 		if (op != GT_REDOP_AVG) {
@@ -136,7 +144,7 @@ static void test_exact(void **state)
 }
 
 /* The result that a broken engine would deliver at index i. */
-enum mistake { MISSING, DOUBLED, SHIFTED, SWAPPED, NMISTAKES };
+enum mistake { MISSING, DOUBLED, SHIFTED, SWAPPED, NMISTAKES, SCALED };
 
 static long double broken(const struct gt_pattern *p, enum mistake what,
 			  uint32_t rank, uint64_t i)
@@ -145,16 +153,16 @@ static long double broken(const struct gt_pattern *p, enum mistake what,
 		      : what == SWAPPED ? (i + NELEMS / 2) % NELEMS
 					: i;
 	uint32_t first = what == MISSING && rank == 0;
-	long double sum = decode(p->dtype, gt_pattern_input(p, first, at));
+	long double sum = part(p, first, at);
 
 	for (uint32_t r = first + 1; r < p->nranks; r++)
 		if (what != MISSING || r != rank)
-			sum = join(
-				p->op, sum,
-				decode(p->dtype, gt_pattern_input(p, r, at)));
+			sum = join(p->op, sum, part(p, r, at));
+	/* 2 times is then once, 3 times is by a neighbour's. */
+	if (what == SCALED)
+		sum -= decode(p->dtype, gt_pattern_input(p, rank, at));
 	if (what == DOUBLED)
-		sum = join(p->op, sum,
-			   decode(p->dtype, gt_pattern_input(p, rank, at)));
+		sum = join(p->op, sum, part(p, rank, at));
 	return sum;
 }
 
@@ -192,6 +200,20 @@ static void test_mistakes_are_caught(void **state)
 				for (uint32_t r = 0; r < 8; r++)
 					assert_true(is_caught(&p, what, r));
 			}
+}
+
+/* Without its scalar, or with another one. */
+static void test_scalars_are_caught(void **state)
+{
+	struct gt_pattern p;
+
+	(void)state;
+	for (int t = 0; t < GT_NDTYPES; t++) {
+		p = gt_pattern_make(GT_COLL_ALLREDUCE, t, GT_REDOP_PREMUL, 8,
+				    3);
+		for (uint32_t r = 0; r < 8; r++)
+			assert_true(is_caught(&p, SCALED, r));
+	}
 }
 
 static void test_many_ranks_are_caught(void **state)
@@ -294,6 +316,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_exact),
 		cmocka_unit_test(test_mistakes_are_caught),
+		cmocka_unit_test(test_scalars_are_caught),
 		cmocka_unit_test(test_many_ranks_are_caught),
 		cmocka_unit_test(test_allgather),
 		cmocka_unit_test(test_seed_changes_everything),

@@ -220,19 +220,33 @@ static void test_divide(void **state)
 	assert_int_equal(half[1], gt_half_from_float(10.0f / 3));
 }
 
+/* Element i of a source, multiplied: a product of the type, rounded. */
+static void expect_source(const struct gt_move *move, uint32_t s, size_t i,
+			  char *to)
+{
+	size_t elem = gt_dtype_bytes(move->dtype);
+
+	memcpy(to, move->src[s] + i * elem, elem);
+	if (move->by && move->by[s])
+		gt_reduce_plain.reduce[move->dtype][GT_REDOP_PROD](
+			to, to, move->by[s], 1);
+}
+
 /* What gt_move_run must leave in each destination, one element at a time. */
 static void expect_move(const struct gt_move *move, char *want)
 {
 	size_t elem = gt_dtype_bytes(move->dtype);
 	const struct gt_reduce_ops *ops = &gt_reduce_plain;
+	char source[8];
 
 	for (size_t i = 0; i < move->count; i++) {
 		char *at = want + i * elem;
 
-		memcpy(at, move->src[0] + i * elem, elem);
-		for (uint32_t s = 1; s < move->nsrc; s++)
-			ops->reduce[move->dtype][move->op](
-				at, at, move->src[s] + i * elem, 1);
+		expect_source(move, 0, i, at);
+		for (uint32_t s = 1; s < move->nsrc; s++) {
+			expect_source(move, s, i, source);
+			ops->reduce[move->dtype][move->op](at, at, source, 1);
+		}
 		if (move->divide)
 			ops->divide[move->dtype](at, move->divide, 1);
 	}
@@ -243,8 +257,9 @@ static void check_move(uint64_t seed)
 {
 	static char memory[2 * MAX_OPERANDS][8 * MAX_ELEMS + 16];
 	static char want[8 * MAX_ELEMS];
+	const void *by[MAX_OPERANDS];
 	const char *src[MAX_OPERANDS];
-	char *dst[MAX_OPERANDS];
+	char *dst[MAX_OPERANDS], times[8];
 	struct gt_move move = {.src = src, .dst = dst};
 	size_t bytes;
 
@@ -266,6 +281,10 @@ static void check_move(uint64_t seed)
 
 		dst[test_random(&seed, move.ndst)] = memory[same] + 8;
 	}
+	random_numbers(times, sizeof(times), &seed);
+	for (uint32_t i = 0; i < move.nsrc; i++)
+		by[i] = test_random(&seed, 2) ? times : NULL;
+	move.by = test_random(&seed, 3) ? NULL : by;
 	expect_move(&move, want);
 	gt_move_run(&move);
 	for (uint32_t i = 0; i < move.ndst; i++)
