@@ -597,6 +597,7 @@ int main(int argc, char **argv)
 	fflush(stdout);
 	if (race.world && gt_world_meet(race.world, NULL, 0, NULL, NULL))
 		rc = 3;
+	gt_world_close(race.world); /* or others do not hear the last words */
 	/* Ending communicators takes seconds and could only hang. */
 	_exit(ferror(stdout) ? 3 : rc);
 }
