@@ -60,7 +60,7 @@ struct gt_cost_params {
  * 0.99, 34, 4545, 2.1%).
  * local_gbs: HBM3e of the H200, 3912 GB/s of copies, read and written.
  * ll, ll128, direct, ce: bench/ways.sh fit on the races of all ways, with 4
- * and with 2 H200 (bench/results/h200x4-2e4df23.json and
+ * and with 2 H200 (bench/results/fitted/h200x4-2e4df23.json and
  * fitted/h200x2-87185c4.json), mean deviations 3.3 and 2.2, 5.9 and 5.3, 2.5
  * and 3.4, 1.1 and 1.8%.  A race has only the ways that won, so what those
  * cannot tell is set beforehand:
@@ -70,7 +70,8 @@ struct gt_cost_params {
  * of ll and direct, and the memory for direct, which stores in place, do not
  * limit.  local_gbs of ll128, whose packets are unpacked from mailboxes: from
  * the sizes at which it lost, 8 MiB a block and more
- * (bench/results/tuned/h200x2-64b62b1.json).  hop_us of ce: a stage of copies.
+ * (bench/results/fitted/h200x2-64b62b1.tuned.json).  hop_us of ce: a stage of
+ * copies.
  * rate above 1: of what NCCL counts on, 20.6 GB/s a link, as the plan does.
  * Hops other than NVL: the latencies of NCCL's tuner for rings
  * (src/graph/tuning.cc), LL, LL128 and Simple: PCI 1.0, 2.5, 5.7; network 2.7,
