@@ -154,6 +154,15 @@ static void check_outputs(const struct fixture *f, const struct schedule *s)
 	free(want);
 }
 
+/* What is to be sent, and outputs that nothing has come to. */
+static void begin_round(const struct fixture *f, struct schedule *s,
+			uint64_t *chance)
+{
+	draw_schedule(chance, s);
+	for (int r = 0; r < RANKS; r++)
+		memset(f->output[r], POISON, ROOM);
+}
+
 /* One thread for all ranks, one rank after another. */
 static void test_by_chance(void **state)
 {
@@ -164,9 +173,7 @@ static void test_by_chance(void **state)
 	(void)state;
 	open_fixture(&f);
 	for (int i = 0; i < 60; i++) {
-		draw_schedule(&chance, &s);
-		for (int r = 0; r < RANKS; r++)
-			memset(f.output[r], POISON, ROOM);
+		begin_round(&f, &s, &chance);
 		for (int r = 0; r < RANKS; r++)
 			assert_int_equal(call_rank(&f, &s, (r + i) % RANKS),
 					 GTOPO_OK);
@@ -204,9 +211,7 @@ static void test_threads(void **state)
 	(void)state;
 	open_fixture(&f);
 	for (int i = 0; i < 30; i++) {
-		draw_schedule(&chance, &s);
-		for (int r = 0; r < RANKS; r++)
-			memset(f.output[r], POISON, ROOM);
+		begin_round(&f, &s, &chance);
 		for (int r = 0; r < RANKS; r++) {
 			callers[r] =
 				(struct caller){.f = &f, .s = &s, .rank = r};
