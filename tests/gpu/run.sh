@@ -7,7 +7,8 @@
 # and vs-nccl, beside this file or in the build tree of $GTOPO, and for one check
 # the file dgx-h100.xml.  The race's files are RESULTS/MACHINE-COMMIT.json,
 # COMMIT from GTOPO_COMMIT.  With GTOPO_GPU_WITHOUT, checks whose names match
-# this regular expression are skipped.
+# this regular expression are skipped; with GTOPO_GPU_ONLY, those whose names do
+# not, but for those that make files for others: so it can be run in parts.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(dirname "${GTOPO:-$here/gtopo}")
@@ -64,13 +65,19 @@ result() { # pass|fail|skip NAME [WHY]
 	esac
 }
 
+left_out() { # NAME
+	[ -z "${GTOPO_GPU_WITHOUT:-}" ] ||
+		! grep -qE -- "$GTOPO_GPU_WITHOUT" <<<"$1" || return 0
+	[ -n "${GTOPO_GPU_ONLY:-}" ] &&
+		! grep -qE -- "^detect$|^search |$GTOPO_GPU_ONLY" <<<"$1"
+}
+
 # check SECONDS NAME STATUS COMMAND...: the status and, if $words is set, the
 # words it must print.
 check() {
 	local seconds=$1 name=$2 want=$3 begin=$SECONDS status
 	shift 3
-	if [ -n "${GTOPO_GPU_WITHOUT:-}" ] &&
-		grep -qE -- "$GTOPO_GPU_WITHOUT" <<<"$name"; then
+	if left_out "$name"; then
 		result skip "$name" "left out"
 		words=
 		return
@@ -255,30 +262,32 @@ far_stall() {
 	return "$rank"
 }
 
-# The times of both, and their ratio, for each size: the least of 3 rounds.
-processes() { # PLAN
+# One process for all GPUs against one for each: both times and their ratio for
+# each size, the least of 3 rounds.
+processes() { # RANKS
 	local way round procs
 	for way in "" "--best" "--best --graph"; do
 		for round in 1 2 3; do
-			for procs in 1 2; do
-				timeout 20 "${run[@]}" "$1" --procs $procs -f 4 \
-					-e 1G -n 20 --coll allreduce $way |
+			for procs in 1 "$1"; do
+				timeout 20 "${run[@]}" "$work/plan$1.json" \
+					--procs "$procs" -f 4 -e 1G -n 20 \
+					--coll allreduce $way |
 					awk -v p=$procs '$3 == "float" {
 						print $1, p, $6
 					}' || return
 			done
-		done | awk -v way="$way" '
+		done | awk -v way="$way" -v procs="$1" '
 			!(($1, $2) in least) || $3 < least[$1, $2] {
 				least[$1, $2] = $3
 				size[$1]
 			}
 			END {
 				print "# all-reduce " way ": bytes, us in one" \
-					" process, us in two, ratio"
+					" process, us in " procs ", ratio"
 				for (s in size)
 					printf "%d %.2f %.2f %.3f\n", s,
-						least[s, 1], least[s, 2],
-						least[s, 2] / least[s, 1]
+						least[s, 1], least[s, procs],
+						least[s, procs] / least[s, 1]
 			}' | sort -n
 	done | tee "$out/processes.txt"
 	[ "$(grep -c '^[0-9]' "$out/processes.txt")" -ge 30 ]
@@ -567,7 +576,7 @@ for link in "" "--link tcp"; do
 		"$work/plan2.json" -b 1M -e 1M -n 50000 --timeout 5s $link
 done
 [ -z "$dgx" ] || shared_processes
-check 60 "1 process against 2" 0 processes "$work/plan2.json"
+check 70 "1 process against $gpus" 0 processes "$gpus"
 
 if [ -n "$full" ]; then
 	if [ -n "$GTOPO_NCCL" ]; then
