@@ -167,31 +167,50 @@ static struct gt_hier_ask gt_hier_ask_of(const struct gt_hier_request *request,
 				    all_routes};
 }
 
-int gt_hier_search(const struct gt_hier_request *request, struct gt_plan **plan,
-		   struct gt_err *err)
+/* A search with an arena of its own, which is gone at its end. */
+typedef int gt_hier_way(const struct gt_hier_request *request,
+			struct gt_arena *arena, struct gt_plan **plan,
+			struct gt_err *err);
+
+static int gt_hier_in_arena(gt_hier_way *way,
+			    const struct gt_hier_request *request,
+			    struct gt_plan **plan, struct gt_err *err)
 {
 	struct gt_arena *arena = gt_arena_new();
+	int rc;
+
+	if (!arena)
+		return gt_err_nomem(err);
+	rc = way(request, arena, plan, err);
+	gt_arena_free(arena);
+	return rc;
+}
+
+static int gt_hier_trees_on(const struct gt_hier_request *request,
+			    struct gt_arena *arena, struct gt_plan **plan,
+			    struct gt_err *err)
+{
 	struct gt_hier_trees trees;
 	struct gt_hier_bound bound;
 	struct gt_hier_found found = {
 		.request = request, .trees = &trees, .bound = &bound};
 	struct gt_hier *hier = NULL;
 	struct gt_hier_ask ask;
-	int rc;
+	int rc = gt_hier_new(request, arena, &hier, err);
 
-	if (!arena)
-		return gt_err_nomem(err);
-	rc = gt_hier_new(request, arena, &hier, err);
 	found.hier = hier;
 	if (!rc)
 		rc = gt_hier_solve(hier, request->coll, arena, &trees, err);
 	ask = gt_hier_ask_of(request, hier, 1);
 	if (!rc)
 		rc = gt_hier_bound_find(&ask, arena, &bound, err);
-	if (!rc)
-		rc = gt_hier_emit(&found, plan, err);
-	gt_arena_free(arena);
-	return rc;
+	return rc ? rc : gt_hier_emit(&found, plan, err);
+}
+
+int gt_hier_search(const struct gt_hier_request *request, struct gt_plan **plan,
+		   struct gt_err *err)
+{
+	return gt_hier_in_arena(gt_hier_trees_on, request, plan, err);
 }
 
 static int gt_hier_rings_on(const struct gt_hier_request *request,
@@ -231,14 +250,7 @@ static int gt_hier_rings_on(const struct gt_hier_request *request,
 int gt_hier_search_rings(const struct gt_hier_request *request,
 			 struct gt_plan **plan, struct gt_err *err)
 {
-	struct gt_arena *arena = gt_arena_new();
-	int rc;
-
-	if (!arena)
-		return gt_err_nomem(err);
-	rc = gt_hier_rings_on(request, arena, plan, err);
-	gt_arena_free(arena);
-	return rc;
+	return gt_hier_in_arena(gt_hier_rings_on, request, plan, err);
 }
 
 static int gt_hier_pairs_on(const struct gt_hier_request *request,
@@ -266,55 +278,47 @@ static int gt_hier_pairs_on(const struct gt_hier_request *request,
 int gt_hier_search_pairs(const struct gt_hier_request *request,
 			 struct gt_plan **plan, struct gt_err *err)
 {
-	struct gt_arena *arena = gt_arena_new();
-	int rc;
+	return gt_hier_in_arena(gt_hier_pairs_on, request, plan, err);
+}
 
-	if (!arena)
-		return gt_err_nomem(err);
-	rc = gt_hier_pairs_on(request, arena, plan, err);
-	gt_arena_free(arena);
-	return rc;
+static int gt_hier_flow_on(const struct gt_hier_request *request,
+			   struct gt_arena *arena, struct gt_plan **plan,
+			   struct gt_err *err)
+{
+	struct gt_hier_flow flow;
+	struct gt_hier_found found = {.request = request, .flow = &flow};
+	struct gt_hier *hier = NULL;
+	int rc = gt_hier_new(request, arena, &hier, err);
+
+	found.hier = hier;
+	if (!rc)
+		rc = gt_hier_flow_solve(hier, arena, &flow, err);
+	return rc ? rc : gt_hier_emit(&found, plan, err);
 }
 
 int gt_hier_search_flow(const struct gt_hier_request *request,
 			struct gt_plan **plan, struct gt_err *err)
 {
-	struct gt_arena *arena = gt_arena_new();
-	struct gt_hier_flow flow;
-	struct gt_hier_found found = {.request = request, .flow = &flow};
-	struct gt_hier *hier;
-	int rc;
-
-	if (!arena)
-		return gt_err_nomem(err);
-	rc = gt_hier_new(request, arena, &hier, err);
-	found.hier = hier;
-	if (!rc)
-		rc = gt_hier_flow_solve(hier, arena, &flow, err);
-	if (!rc)
-		rc = gt_hier_emit(&found, plan, err);
-	gt_arena_free(arena);
-	return rc;
+	return gt_hier_in_arena(gt_hier_flow_on, request, plan, err);
 }
 
 int gt_hier_search_all(const struct gt_hier_request *request,
 		       struct gt_plan **plan, struct gt_err *err)
 {
-	static int (*const ways[])(const struct gt_hier_request *request,
-				   struct gt_plan **plan,
-				   struct gt_err *err) = {
-		gt_hier_search, gt_hier_search_rings, gt_hier_search_pairs};
+	static gt_hier_way *const ways[] = {gt_hier_trees_on, gt_hier_rings_on,
+					    gt_hier_pairs_on};
 	enum { GT_HIER_WAYS = sizeof(ways) / sizeof(*ways) };
 	struct gt_auto_tries tries = {.n = 0};
 
 	_Static_assert((int)GT_HIER_WAYS <= (int)GT_AUTO_TRIES, "ways to try");
 	for (uint32_t i = gt_coll_is_rooted(request->coll); i < GT_HIER_WAYS;
 	     i++) {
-		if (ways[i] == gt_hier_search_pairs &&
+		if (ways[i] == gt_hier_pairs_on &&
 		    gt_coll_has_blocks(request->coll))
 			continue;
 		gt_err_init(&tries.why);
-		tries.rc = ways[i](request, &tries.plans[tries.n], &tries.why);
+		tries.rc = gt_hier_in_arena(ways[i], request,
+					    &tries.plans[tries.n], &tries.why);
 		if (tries.rc && tries.rc != GT_ENO)
 			break;
 		tries.n += !tries.rc;
