@@ -444,6 +444,17 @@ static int gt_verbs_usable(const char *nic, uint32_t *usable,
 	return rc;
 }
 
+/* The last one to leave calls the proxy. */
+static void gt_verbs_attend(struct gt_link *link, int change)
+{
+	uint64_t one = 1;
+
+	if (atomic_fetch_add(&link->attended, change) + change)
+		return;
+	if (write(link->wake_fd, &one, sizeof(one)) < 0)
+		return; /* it is awake */
+}
+
 const struct gt_link_ops gt_link_verbs = {
 	.name = "verbs",
 	.open = gt_verbs_open,
@@ -451,4 +462,6 @@ const struct gt_link_ops gt_link_verbs = {
 	.usable = gt_verbs_usable,
 	.connect = gt_verbs_connect,
 	.check = gt_verbs_check,
+	.attend = gt_verbs_attend,
+	.progress = gt_verbs_carry,
 };

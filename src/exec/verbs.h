@@ -1,7 +1,7 @@
 /*
  * Inside the verbs link: what its setup (link_verbs.c, verbs_port.c), its
  * proxy thread (verbs_proxy.c) and who asks how it is (verbs_event.c) share.  As with TCP, both sides have slots and
- * the proxy owns everything here while it runs.
+ * whoever carries, the proxy or a rank that attends, owns everything here.
  *
  * A reliable connection joins two processes.  A slice is one RDMA write with
  * immediate data from the sender's slot into the receiver's; the immediate
@@ -97,6 +97,8 @@ struct gt_link {
 
 	struct gt_bell bell; /* the proxy's */
 	int wake_fd;
+	_Atomic int busy;     /* somebody hands work over and takes it back */
+	_Atomic int attended; /* ranks do, so the proxy need not */
 	pthread_t thread;
 	int has_thread;
 	_Atomic int stop;
@@ -146,8 +148,12 @@ const char *gt_verbs_route(const struct gt_verbs_port *port,
 /* verbs_event.c: whether device, port and connections still work; cheap. */
 int gt_verbs_check(struct gt_link *link, struct gt_err *err);
 
-/* verbs_proxy.c */
+/*
+ * verbs_proxy.c: the proxy's thread; and what it does over and over, 0 when
+ * there was nothing to do or somebody is at it.
+ */
 void *gt_verbs_main(void *link);
+int gt_verbs_carry(struct gt_link *link);
 
 /* Room for one more message to arrive; 0 or an errno. */
 int gt_verbs_receive(struct ibv_qp *qp, uint32_t process);

@@ -191,6 +191,17 @@ static int gt_verbs_round(struct gt_link *link)
 	return busy;
 }
 
+int gt_verbs_carry(struct gt_link *link)
+{
+	int done;
+
+	if (atomic_exchange_explicit(&link->busy, 1, memory_order_acquire))
+		return 0;
+	done = gt_verbs_round(link);
+	atomic_store_explicit(&link->busy, 0, memory_order_release);
+	return done;
+}
+
 /* Until the device or a rank has something. */
 static void gt_verbs_sleep(struct gt_link *link, uint32_t seen)
 {
@@ -202,12 +213,17 @@ static void gt_verbs_sleep(struct gt_link *link, uint32_t seen)
 	uint64_t calls;
 	void *context;
 
-	atomic_store(&link->bell.asleep, 1);
-	/* What completed before it was asked for shows in the next round. */
-	if (!ibv_req_notify_cq(link->cq, 0) && !gt_verbs_round(link) &&
-	    gt_bell_look(&link->bell) == seen)
-		poll(polls, 2, GT_VERBS_NAP_MS);
-	atomic_store(&link->bell.asleep, 0);
+	/* Ranks that attend look after device and bell. */
+	if (atomic_load(&link->attended)) {
+		poll(polls, 1, GT_VERBS_NAP_MS);
+	} else {
+		atomic_store(&link->bell.asleep, 1);
+		/* What completed before it was asked for shows in this. */
+		if (!ibv_req_notify_cq(link->cq, 0) && !gt_verbs_carry(link) &&
+		    gt_bell_look(&link->bell) == seen)
+			poll(polls, 2, GT_VERBS_NAP_MS);
+		atomic_store(&link->bell.asleep, 0);
+	}
 	if (polls[1].revents && !ibv_get_cq_event(link->channel, &cq, &context))
 		ibv_ack_cq_events(cq, 1);
 	if (read(link->wake_fd, &calls, sizeof(calls)) < 0)
@@ -228,7 +244,7 @@ static void gt_verbs_drain(struct gt_link *link)
 		slices = 0;
 		if (atomic_load(&link->broken))
 			return;
-		gt_verbs_round(link);
+		gt_verbs_carry(link);
 		for (uint32_t p = 0; p < link->nprocesses; p++)
 			slices += link->peers[p].slices_in_flight;
 		if (slices)
@@ -245,8 +261,8 @@ void *gt_verbs_main(void *arg)
 	while (!(stop = atomic_load_explicit(&link->stop,
 					     memory_order_relaxed))) {
 		seen = gt_bell_look(&link->bell);
-		idle = gt_verbs_round(link) ? 0 : idle + 1;
-		if (idle > GT_VERBS_SPINS)
+		idle = gt_verbs_carry(link) ? 0 : idle + 1;
+		if (idle > GT_VERBS_SPINS || atomic_load(&link->attended))
 			gt_verbs_sleep(link, seen);
 	}
 	if (stop == GT_VERBS_DRAIN)
