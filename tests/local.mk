@@ -16,6 +16,7 @@ include tests/lint/local.mk
 include tests/topo/local.mk
 include tests/fuzz/local.mk
 include tests/plan/local.mk
+include tests/verbs/local.mk
 include tests/gpu/local.mk
 
 gates += \

@@ -23,6 +23,7 @@ cli_tests += \
 	%D%/43-msccl.bats \
 	%D%/50-run.bats \
 	%D%/51-tune.bats \
-	%D%/55-processes.bats
+	%D%/55-processes.bats \
+	%D%/56-rdma.bats
 
 EXTRA_DIST += $(cli_tests) %D%/leaks.supp %D%/common.bash %D%/run-bats.sh

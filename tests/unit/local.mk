@@ -45,8 +45,11 @@ unit_tests += \
 	%D%/test_whole \
 	%D%/test_world
 
+# RDMA devices are simulated.
+tests_unit_test_link_SOURCES = %D%/test_link.c
 if HAVE_VERBS
 unit_tests += %D%/test_verbs
+tests_unit_test_link_SOURCES += $(soft_verbs)
 endif
 
 EXTRA_DIST += %D%/bounds.h %D%/boxes.h %D%/cuts.h %D%/fabrics.h \

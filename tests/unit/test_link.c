@@ -398,6 +398,20 @@ static void test_tcp(void **state)
 	kill_one("tcp");
 }
 
+/* By simulated devices (tests/verbs/soft.h), whose blocks come in any order. */
+static void test_verbs(void **state)
+{
+	(void)state;
+	if (!gt_link_find("verbs"))
+		skip();
+	ring("verbs", 64);
+	ring("verbs", 262144);
+	device = 1;
+	ring("verbs", 4096);
+	device = 0;
+	kill_one("verbs");
+}
+
 /* Slices in parts, which overtake each other. */
 static void test_sockets(void **state)
 {
@@ -442,7 +456,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_shm),     cmocka_unit_test(test_tcp),
 		cmocka_unit_test(test_sockets), cmocka_unit_test(test_lending),
-		cmocka_unit_test(test_streams),
+		cmocka_unit_test(test_streams), cmocka_unit_test(test_verbs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
