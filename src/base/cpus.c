@@ -48,3 +48,21 @@ int gt_cpus_near(pthread_t thread, const char *device)
 	return CPU_COUNT(&near) && !CPU_EQUAL(&near, &all) &&
 	       !pthread_setaffinity_np(thread, sizeof(near), &near);
 }
+
+int gt_cpus_visit(uint32_t number)
+{
+	int cpu = -1, here = sched_getcpu();
+	cpu_set_t all, one;
+
+	if (sched_getaffinity(0, sizeof(all), &all))
+		return 0;
+	number %= (uint32_t)CPU_COUNT(&all);
+	do
+		cpu++;
+	while (!CPU_ISSET(cpu, &all) || number--);
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	if (cpu == here || sched_setaffinity(0, sizeof(one), &one))
+		return 0;
+	return !sched_setaffinity(0, sizeof(all), &all);
+}

@@ -15,4 +15,10 @@ uint32_t gt_cpus_count(void);
  */
 int gt_cpus_near(pthread_t thread, const char *device);
 
+/*
+ * Move the calling thread to the one of them with that number, counted round,
+ * without tying it to it.  0: it was there, or cannot go.
+ */
+int gt_cpus_visit(uint32_t number);
+
 #endif

@@ -73,6 +73,7 @@ struct gt_host_rank {
 	struct gt_scalar times; /* premul: its input */
 	uint64_t wrong;         /* result of check */
 	int64_t end_ns;         /* when its run was over */
+	int64_t visit_ns;       /* when it last changed processors */
 	pthread_t thread;
 	int has_thread;
 };

@@ -6,12 +6,34 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/cpus.h"
 #include "base/err.h"
 
 enum {
 	GT_HOST_STACK_BYTES = 512 << 10,
 	GT_HOST_NAP_NS = 20000000, /* a sleeper looks around so often */
+	GT_HOST_SWITCH_NS = 2000,  /* a yield that took longer went elsewhere */
+	GT_HOST_MOVE_NS = 10000000,
 };
+
+/*
+ * Whoever ran meanwhile may be whom this rank waits for.  The scheduler parts
+ * the two at its next tick, some ms later: as each has a processor of its own
+ * to go to, they need not wait for it.
+ */
+static void gt_rank_yield(struct gt_host_rank *rank)
+{
+	const struct gt_group *group = &rank->engine->group;
+	int64_t begin_ns = gt_clock_ns(), now_ns;
+
+	sched_yield();
+	now_ns = gt_clock_ns();
+	if (now_ns - begin_ns < GT_HOST_SWITCH_NS ||
+	    now_ns - rank->visit_ns < GT_HOST_MOVE_NS)
+		return;
+	if (gt_cpus_visit(group->place + rank->rank - group->first))
+		rank->visit_ns = now_ns;
+}
 
 /*
  * Nothing to do: stay on the processor while the others surely have ones of
@@ -24,7 +46,7 @@ static void gt_rank_idle(struct gt_host_rank *rank, uint32_t polls,
 	if (polls < rank->engine->spins) {
 		gt_group_progress(&rank->engine->group);
 		if (polls % rank->engine->yields == 0)
-			sched_yield();
+			gt_rank_yield(rank);
 #ifdef __x86_64__
 		__builtin_ia32_pause();
 #endif

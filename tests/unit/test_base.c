@@ -184,6 +184,30 @@ static void test_cpus_near(void **state)
 	rmdir(dir);
 }
 
+/* A visitor is where it wants to be, and tied to nothing. */
+static void test_cpus_visit(void **state)
+{
+	uint32_t all = gt_cpus_count();
+	cpu_set_t before, after;
+
+	(void)state;
+	if (all == 1) {
+		print_message("only one processor: nothing to choose\n");
+		skip();
+	}
+	sched_getaffinity(0, sizeof(before), &before);
+	for (int tries = 0, moved = 0; !moved; tries++) {
+		assert_true(tries < 100);
+		/* Unless it is moved on in between. */
+		moved = gt_cpus_visit(0) + gt_cpus_visit(1) == 2 ||
+			gt_cpus_visit(all) + gt_cpus_visit(all + 1) == 2;
+		sched_getaffinity(0, sizeof(after), &after);
+		assert_true(CPU_EQUAL(&before, &after));
+	}
+	for (int tries = 0; gt_cpus_visit(1); tries++)
+		assert_true(tries < 100);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -194,6 +218,7 @@ int main(void)
 		cmocka_unit_test(test_file_round_trip),
 		cmocka_unit_test(test_file_failures),
 		cmocka_unit_test(test_cpus_near),
+		cmocka_unit_test(test_cpus_visit),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
