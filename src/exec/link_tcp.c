@@ -98,6 +98,7 @@ static int gt_tcp_greet(struct gt_link *link, const struct gt_tcp_hello *own,
 					  gt_world_name(world, p));
 		peer->process = p;
 		peer->address = other.address;
+		peer->is_here = gt_net_is_same(&own->address, &other.address);
 		peer->lends = (int)own->lends;
 		peer->nsockets =
 			gt_tcp_share(own, &other, link->config.streams);
@@ -182,6 +183,8 @@ static int gt_tcp_keep(struct gt_link *link, struct gt_tcp_peer *peer,
 	/* What a slow flow has not sent yet another one could have. */
 	if (peer->nsockets > 1)
 		gt_net_limit_unsent(fd, GT_TCP_UNSENT_BYTES);
+	if (peer->is_here)
+		gt_net_unpace(fd);
 	peer->lends = peer->lends && gt_tcp_lend_start(fd);
 	socket->fd = fd;
 	socket->peer = peer;

@@ -113,6 +113,7 @@ struct gt_tcp_socket {
 struct gt_tcp_peer {
 	struct gt_net_address address; /* where it listens */
 	uint32_t process;
+	int is_here; /* on this host */
 	uint32_t nsockets;
 	struct gt_tcp_socket *sockets[GT_TCP_SOCKETS_MAX]; /* NULL: not yet */
 	uint32_t nfifos;

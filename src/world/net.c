@@ -236,6 +236,14 @@ void gt_net_limit(int fd, int64_t limit_ns)
 		   sizeof(limit_ms));
 }
 
+/* Reno is part of every kernel, and everybody's to choose. */
+void gt_net_unpace(int fd)
+{
+	static const char reno[] = "reno";
+
+	setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, reno, sizeof(reno) - 1);
+}
+
 void gt_net_limit_unsent(int fd, unsigned int bytes)
 {
 	setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &bytes, sizeof(bytes));

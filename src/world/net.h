@@ -74,6 +74,12 @@ void gt_net_tune(int fd);
 /* Break it when nobody over there confirms what was sent for so long. */
 void gt_net_limit(int fd, int64_t limit_ns);
 
+/*
+ * Its other end is on this host: there is no path whose rate it would have to
+ * find out, and to keep to by timers.
+ */
+void gt_net_unpace(int fd);
+
 /* Take no more for sending while so much has not been sent once. */
 void gt_net_limit_unsent(int fd, unsigned int bytes);
 

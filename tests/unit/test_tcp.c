@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -156,12 +157,35 @@ static void test_what_is_lent_is_dropped(void **state)
 	}
 }
 
+/* Whatever the machine's sockets do otherwise, BBR's timers above all. */
+static void test_no_pace_within_a_host(void **state)
+{
+	static const char cubic[] = "cubic";
+	char name[16] = "";
+	socklen_t len = sizeof(name);
+	struct gt_link *link;
+	int far, fd;
+
+	(void)state;
+	link = make(&far);
+	fd = link->sockets[0]->fd;
+	/* Where it is not to be had, what is there will do. */
+	setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, cubic, sizeof(cubic) - 1);
+	gt_net_unpace(fd);
+	assert_return_code(
+		getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, &len), errno);
+	assert_string_equal(name, "reno");
+	gt_link_tcp.close(link);
+	close(far);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_loans_at_the_end),
 		cmocka_unit_test(test_torn),
 		cmocka_unit_test(test_what_is_lent_is_dropped),
+		cmocka_unit_test(test_no_pace_within_a_host),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
