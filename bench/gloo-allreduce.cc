@@ -2,7 +2,7 @@
  * All-reduce of floats by Gloo over TCP on the loopback interface, to stand
  * beside gtopo run: two processes, prints "BYTES us" of the quickest of Gloo's
  * ways.  Gloo is not part of this project: bench/processes.sh builds this
- * against the one installed where GLOO points to.
+ * against the system's, or the one installed where GLOO points to.
  *
  *   gloo-allreduce EMPTY-FOLDER BYTES ITERATIONS
  */
@@ -27,6 +27,21 @@
 
 using Context = std::shared_ptr<gloo::Context>;
 
+/* Older ones, such as Debian's, take the store itself, newer ones a pointer. */
+template <class Full, class Store, class Device>
+static auto mesh(Full &full, Store &store, Device &device, int)
+	-> decltype(full.connectFullMesh(store, device))
+{
+	full.connectFullMesh(store, device);
+}
+
+template <class Full, class Store, class Device>
+static auto mesh(Full &full, Store &store, Device &device, long)
+	-> decltype(full.connectFullMesh(*store, device))
+{
+	full.connectFullMesh(*store, device);
+}
+
 static Context join(const char *folder, int rank)
 {
 	auto store = std::make_shared<gloo::rendezvous::FileStore>(folder);
@@ -37,7 +52,7 @@ static Context join(const char *folder, int rank)
 	attr.ai_family = AF_UNSPEC;
 	auto device = gloo::transport::tcp::CreateDevice(attr);
 
-	context->connectFullMesh(store, device);
+	mesh(*context, store, device, 0);
 	return context;
 }
 
@@ -90,6 +105,10 @@ static int run(const char *folder, int rank, size_t bytes, int iters)
 
 	if (!rank)
 		printf("%zu %.2f\n", bytes, best);
+	/* Who hangs up while the other still reads has it thrown at that. */
+	gloo::BarrierOptions barrier(context);
+	gloo::barrier(barrier);
+	usleep(100000);
 	return 0;
 }
 

@@ -2,11 +2,12 @@
 # All-reduce between processes of this host, beside Open MPI's and Gloo's in the
 # same run: over shared memory and over TCP, and the start of many processes.
 #
-# JSON on standard output, one row a size, link and plan (a ring, and what
-# `gtopo search` chooses by itself): times in microseconds, and ratios = their
-# time / ours, the median of rounds taken in turn (more than 1: gtopo is
-# faster).  Open MPI needs mpirun and mpicc; Gloo, which always goes over TCP,
-# the folder in GLOO that it was installed into.  Without, they are null.
+# JSON on standard output: first the machine, then a row a size, link and plan
+# (a ring, and what `gtopo search` chooses by itself): times in microseconds,
+# and ratios = their time / ours, the median of rounds taken in turn (more than
+# 1: gtopo is faster).  Open MPI needs mpirun and mpicc; Gloo, which always goes
+# over TCP, libgloo-dev, or the folder in GLOO that it was installed into.
+# Without, they are null.
 set -euo pipefail
 gtopo=${GTOPO:?the program}
 src=${GTOPO_SRC:?the sources}
@@ -39,9 +40,12 @@ theirs() {
 }
 
 gloo=
-if [ -n "${GLOO:-}" ]; then
-	"${CXX:-g++}" -O2 -std=c++17 -I "$GLOO/include" -o "$dir/gloo" \
-		"$src/bench/gloo-allreduce.cc" -L "$GLOO/lib" -lgloo -lpthread
+where=()
+[ -z "${GLOO:-}" ] || where=(-I "$GLOO/include" -L "$GLOO/lib")
+if [ -n "${GLOO:-}" ] || echo '#include <gloo/context.h>' |
+	"${CXX:-g++}" -fsyntax-only -x c++ - 2>/dev/null; then
+	"${CXX:-g++}" -O2 -std=c++17 "${where[@]}" -o "$dir/gloo" \
+		"$src/bench/gloo-allreduce.cc" -lgloo -lpthread
 	gloo=yes
 fi
 
@@ -95,6 +99,23 @@ rounds() {
 	done
 }
 
+# Who ran where; of the load at the beginning, since others' ranks that poll
+# are worth nothing while a processor is taken from them.
+machine() {
+	local cpu mpis=null gloos=null
+	cpu=$(sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo | head -1)
+	[ -z "$mpi" ] || mpis=\"$(mpirun --version | sed -n '1s/.* //p')\"
+	[ -z "$gloo" ] || gloos=\"${GLOO:+built }$([ -n "${GLOO:-}" ] ||
+		dpkg-query -W -f '${Version}' libgloo-dev 2>/dev/null || :)\"
+	printf '{"cpu": "%s", "cpus": %d, "kernel": "%s", "load": %s, ' \
+		"$cpu" "$(nproc)" "$(uname -r | cut -d- -f1)" \
+		"$(cut -d' ' -f1 /proc/loadavg)"
+	printf '"gtopo": "%s", "openmpi": %s, "gloo": %s, "rounds": %d}\n' \
+		"${GTOPO_COMMIT:-$("$gtopo" --version | head -1)}" \
+		"$mpis" "$gloos" "$rounds"
+}
+
+machine >"$dir/rows"
 for link in shm tcp; do
 	for one in $sizes; do
 		for plan in ring auto; do
@@ -103,7 +124,7 @@ for link in shm tcp; do
 			row $link "${one%:*}" $plan
 		done
 	done
-done >"$dir/rows"
+done >>"$dir/rows"
 
 "$gtopo" synth "2 numa: 4 switch: 8 gpu" 2>/dev/null >"$dir/many.xml"
 "$gtopo" search --algo ring --coll allreduce --budget 2s "$dir/many.xml" \
