@@ -74,7 +74,7 @@ column() {
 
 # ratio N: column N / ours, or null.
 ratio() {
-	awk -v n="$1" '$n != "null" { print $n / $1 }' "$dir/rounds" | median |
+	awk -v n="$1" '$n != "null" { printf "%.3g\n", $n / $1 }' "$dir/rounds" | median |
 		grep . || echo null
 }
 
@@ -83,9 +83,9 @@ row() {
 	printf '{"command": "all-reduce of 2 processes", "link": "%s", ' "$1"
 	printf '"bytes": %d, "plan": "%s", "time_us": %s, ' "$2" "$3" \
 		"$(column 1)"
-	printf '"openmpi_us": %s, "openmpi_ratio": %.4s, ' "$(column 2)" \
+	printf '"openmpi_us": %s, "openmpi_ratio": %s, ' "$(column 2)" \
 		"$(ratio 2)"
-	printf '"gloo_us": %s, "gloo_ratio": %.4s}\n' "$(column 3)" \
+	printf '"gloo_us": %s, "gloo_ratio": %s}\n' "$(column 3)" \
 		"$(ratio 3)"
 }
 
