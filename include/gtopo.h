@@ -283,7 +283,7 @@ GTOPO_API int gtopo_scatter(struct gtopo_comm *comm, int rank,
  * a failure.
  *
  * On GPUs a call does not wait for the peer's.  On the host the two may be in
- * different processes, but not on different hosts.
+ * any two processes of the job.
  */
 GTOPO_API int gtopo_send(struct gtopo_comm *comm, int rank, const void *buffer,
 			 uint64_t count, enum gtopo_type type, int peer);

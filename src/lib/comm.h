@@ -179,15 +179,20 @@ int gt_batches_move(struct gtopo_comm *comm);
 void gt_batches_sleep(struct gtopo_comm *comm);
 
 /*
- * comm_mail.c: the same between processes of a host.  The thread's; _open is a
- * meeting.  _move carries what it can of a message, which must be its pair's
- * first that is not done: 1 when all of it was; *moved is set if any was.
+ * comm_mail.c: the same between processes.  The thread's; _open is a meeting.
+ * _move carries what it can of a message, which must be its pair's first that
+ * is not done: 1 when all of it was; *moved is set if any was.  While the
+ * thread _attends it carries slices itself, by _progress; otherwise proxies do.
+ * _check is GT_OK while the others are there.
  */
 int gt_mail_open(struct gtopo_comm *comm, struct gt_err *err);
 void gt_mail_close(struct gtopo_comm *comm);
 int gt_mail_move(struct gtopo_comm *comm, uint32_t rank,
 		 const struct gt_message *message, int *moved,
 		 struct gt_err *err);
+void gt_mail_attend(struct gtopo_comm *comm, int attends);
+void gt_mail_progress(struct gtopo_comm *comm);
+int gt_mail_check(struct gtopo_comm *comm, struct gt_err *err);
 
 /*
  * comm_world.c: the other processes.  _find asks the launcher, _beside another

@@ -234,6 +234,7 @@ static int gt_batches_mail(struct gtopo_comm *comm)
 		rc = gt_batch_mail(comm, r, batch, &moved, &err);
 		pthread_mutex_lock(&comm->mutex);
 	}
+	gt_mail_progress(comm);
 	if (rc)
 		gt_comm_fail(comm, rc, &err);
 	if (moved)
@@ -318,7 +319,8 @@ static void gt_batches_poll(struct gtopo_comm *comm, int64_t waited_ns)
 	struct gt_err err;
 
 	gt_err_init(&err);
-	if (gt_world_failed(comm->world, &err)) {
+	gt_mail_attend(comm, waited_ns < GT_COPY_SPIN_NS);
+	if (gt_mail_check(comm, &err)) {
 		gt_comm_fail(comm, GT_ESYS, &err);
 	} else if (waited_ns < GT_COPY_SPIN_NS) {
 		pthread_mutex_unlock(&comm->mutex);
@@ -346,6 +348,8 @@ void gt_batches_sleep(struct gtopo_comm *comm)
 			rank = r;
 		}
 	}
+	if (first == INT64_MAX)
+		gt_mail_attend(comm, 0);
 	if (first == INT64_MAX)
 		pthread_cond_wait(&comm->changed, &comm->mutex);
 	else if (comm->mail && now - first < comm->config.timeout_ns)

@@ -1,20 +1,35 @@
 /*
- * Messages between ranks on the host that are in two processes of it.
+ * Messages between ranks on the host that are in two processes.
  *
- * A pair has a ring of bytes in shared memory, which the receiver's process
- * makes when it first receives.  Others find it on the board of that process,
- * which all mapped when the communicator was made: so only the two need to come.
- * In the ring a message is what it is, then its bytes.
+ * Within a host a pair has a ring of bytes in shared memory, which the
+ * receiver's process makes when it first receives.  Others find it on the board
+ * of that process, which all mapped when the communicator was made: so only the
+ * two need to come.  Between hosts a pair has FIFOs of a link (exec/group.h),
+ * made with the communicator, since that is a meeting.
+ *
+ * In either a message is what it is, then its bytes.
  */
 #include "lib/comm.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
+#include "exec/bell.h"
+#include "exec/fifo.h"
 #include "exec/group.h"
 #include "exec/share.h"
 
-enum { GT_MAIL_RING_BYTES = 1 << 20, GT_MAIL_LINE_BYTES = 128 };
+enum {
+	GT_MAIL_RING_BYTES = 1 << 20,
+	GT_MAIL_LINE_BYTES = 128,
+	GT_MAIL_SLOTS = 8,
+	/* As large as leaves a process's FIFOs within all of them. */
+	GT_MAIL_SLOT_MOST_BYTES = 128 << 10,
+	GT_MAIL_SLOT_LEAST_BYTES = 4 << 10,
+	GT_MAIL_FIFO_MOST_BYTES = 64 << 20,
+	GT_MAIL_WHY_NS = 1000000000, /* who broke a link may say why */
+};
 
 /* One writer each. */
 struct gt_mail_ring {
@@ -32,38 +47,26 @@ struct gt_mail_head {
 	uint64_t bytes, dtype;
 };
 
-/* What a process tells; an equal host means that it can be mapped. */
-struct gt_mail_card {
-	char host[GT_HOST_ID_MAX];
-	struct gt_share_name board;
-};
-
 /* A pair, seen from a rank that is here. */
 struct gt_mail_box {
-	struct gt_share ring;
+	struct gt_share ring;   /* within a host */
+	struct gt_fifo_end end; /* between hosts */
 	uint64_t done; /* of the message that is under way: head, then bytes */
 	struct gt_mail_head head;
 };
 
 struct gt_mail {
-	uint32_t nprocesses, self;
+	struct gt_group group;        /* links to other hosts' processes */
 	struct gt_share *boards;      /* [process]: [receiver there][sender] */
 	pid_t *pids;                  /* [process] */
 	struct gt_mail_box *in, *out; /* [rank here][peer] */
+	int attends;                  /* the thread carries slices itself */
+	int64_t broken_ns;            /* since when a link is; 0: it is not */
 };
 
 static uint32_t gt_mail_first(const struct gtopo_comm *comm, uint32_t p)
 {
-	return gt_group_first(p, comm->mail->nprocesses, comm->nranks);
-}
-
-static uint32_t gt_mail_process(const struct gtopo_comm *comm, uint32_t rank)
-{
-	uint32_t p = 0;
-
-	while (gt_mail_first(comm, p + 1) <= rank)
-		p++;
-	return p;
+	return gt_group_first(p, comm->mail->group.nprocesses, comm->nranks);
 }
 
 static size_t gt_mail_board_bytes(const struct gtopo_comm *comm, uint32_t p)
@@ -76,7 +79,8 @@ void gt_mail_close(struct gtopo_comm *comm)
 {
 	struct gt_mail *mail = comm->mail;
 	struct gt_mail_place *places =
-		mail && mail->boards ? mail->boards[mail->self].base : NULL;
+		mail && mail->boards ? mail->boards[mail->group.self].base
+				     : NULL;
 	size_t n = (size_t)(comm->end - comm->first) * comm->nranks;
 
 	if (!mail)
@@ -88,8 +92,9 @@ void gt_mail_close(struct gtopo_comm *comm)
 		gt_share_free(&mail->in[i].ring);
 	for (size_t i = 0; mail->out && i < n; i++)
 		gt_share_free(&mail->out[i].ring);
-	for (uint32_t p = 0; mail->boards && p < mail->nprocesses; p++)
+	for (uint32_t p = 0; mail->boards && p < mail->group.nprocesses; p++)
 		gt_share_free(&mail->boards[p]);
+	gt_group_close(&mail->group);
 	free(mail->in);
 	free(mail->out);
 	free(mail->boards);
@@ -100,65 +105,154 @@ void gt_mail_close(struct gtopo_comm *comm)
 
 static int gt_mail_new(struct gtopo_comm *comm, struct gt_err *err)
 {
+	const struct gt_group_config config = {.world = comm->world,
+					       .plan = comm->plan,
+					       .nranks = comm->nranks,
+					       .iface = comm->config.iface};
 	size_t n = (size_t)(comm->end - comm->first) * comm->nranks;
+	uint32_t nprocesses = gt_world_size(comm->world);
 	struct gt_mail *mail = calloc(1, sizeof(*mail));
+	int rc;
 
 	comm->mail = mail;
 	if (!mail)
 		return gt_err_nomem(err);
-	mail->nprocesses = gt_world_size(comm->world);
-	mail->self = gt_world_rank(comm->world);
-	mail->boards = calloc(mail->nprocesses, sizeof(*mail->boards));
-	mail->pids = calloc(mail->nprocesses, sizeof(*mail->pids));
+	rc = gt_group_open(&mail->group, &config, err);
+	if (rc)
+		return rc;
+	mail->boards = calloc(nprocesses, sizeof(*mail->boards));
+	mail->pids = calloc(nprocesses, sizeof(*mail->pids));
 	mail->in = calloc(n, sizeof(*mail->in));
 	mail->out = calloc(n, sizeof(*mail->out));
 	if (!mail->boards || !mail->pids || !mail->in || !mail->out)
 		return gt_err_nomem(err);
-	return gt_share_new(gt_mail_board_bytes(comm, mail->self),
-			    &mail->boards[mail->self], err);
+	return gt_share_new(gt_mail_board_bytes(comm, mail->group.self),
+			    &mail->boards[mail->group.self], err);
 }
 
 /* The boards of this host's processes; the others' stay unmapped. */
-static int gt_mail_map(struct gtopo_comm *comm, const struct gt_mail_card *own,
+static int gt_mail_map(struct gtopo_comm *comm,
 		       const struct gt_world_part *parts, struct gt_err *err)
 {
 	struct gt_mail *mail = comm->mail;
-	struct gt_mail_card card;
+	struct gt_share_name board;
 	int rc = GT_OK;
 
-	for (uint32_t p = 0; !rc && p < mail->nprocesses; p++) {
-		if (parts[p].len != sizeof(card))
+	for (uint32_t p = 0; !rc && p < mail->group.nprocesses; p++) {
+		if (parts[p].len != sizeof(board))
 			return gt_err_set(err, GT_ESYS, NULL,
 					  "%s is at another meeting",
 					  gt_world_name(comm->world, p));
-		memcpy(&card, parts[p].bytes, sizeof(card));
-		if (p == mail->self ||
-		    memcmp(card.host, own->host, sizeof(card.host)))
+		memcpy(&board, parts[p].bytes, sizeof(board));
+		if (p == mail->group.self || !mail->group.is_here[p])
 			continue;
-		mail->pids[p] = card.board.pid;
-		rc = gt_share_map(&card.board, &mail->boards[p], err);
+		mail->pids[p] = board.pid;
+		rc = gt_share_map(&board, &mail->boards[p], err);
 	}
 	return rc;
 }
 
-int gt_mail_open(struct gtopo_comm *comm, struct gt_err *err)
+static int gt_mail_hang_boards(struct gtopo_comm *comm, struct gt_err *err)
 {
-	struct gt_world_part *parts;
-	struct gt_mail_card own = {.board = {.bytes = 0}};
-	int rc = gt_mail_new(comm, err);
+	struct gt_mail *mail = comm->mail;
+	struct gt_share_name own =
+		gt_share_name(&mail->boards[mail->group.self]);
+	struct gt_world_part *parts =
+		calloc(mail->group.nprocesses, sizeof(*parts));
+	int rc = parts ? gt_world_meet(comm->world, &own, sizeof(own), parts,
+				       err)
+		       : gt_err_nomem(err);
 
-	if (rc)
-		return rc;
-	gt_share_host_id(own.host);
-	own.board = gt_share_name(&comm->mail->boards[comm->mail->self]);
-	parts = calloc(comm->mail->nprocesses, sizeof(*parts));
-	rc = parts ? gt_world_meet(comm->world, &own, sizeof(own), parts, err)
-		   : gt_err_nomem(err);
 	if (!rc)
-		rc = gt_mail_map(comm, &own, parts, err);
+		rc = gt_mail_map(comm, parts, err);
 	free(parts);
 	/* A board's descriptor stays open until all have mapped it. */
 	return rc ? rc : gt_world_meet(comm->world, NULL, 0, NULL, err);
+}
+
+/* Both ways between a rank here and one on another host. */
+static int gt_mail_add(struct gtopo_comm *comm, uint32_t rank, uint32_t peer,
+		       struct gt_err *err)
+{
+	struct gt_mail *mail = comm->mail;
+	size_t i = (size_t)(rank - comm->first) * comm->nranks + peer;
+	const struct gt_link_conn out = {
+		.from = rank, .to = peer, .sends = 1, .end = &mail->out[i].end};
+	const struct gt_link_conn in = {
+		.from = peer, .to = rank, .end = &mail->in[i].end};
+	int rc = gt_group_add(&mail->group, &out, peer, err);
+
+	return rc ? rc : gt_group_add(&mail->group, &in, peer, err);
+}
+
+/* FIFOs to all ranks on other hosts. */
+static int gt_mail_connect(struct gtopo_comm *comm, struct gt_err *err)
+{
+	struct gt_group *group = &comm->mail->group;
+	struct gt_link_shape shape = {.nslots = GT_MAIL_SLOTS,
+				      .slot_bytes = GT_MAIL_SLOT_MOST_BYTES};
+	uint64_t n = 0;
+	int rc = gt_group_link(group, group->is_here, err);
+
+	if (rc || !gt_group_has_links(group))
+		return rc;
+	for (uint32_t r = comm->first; r < comm->end; r++)
+		for (uint32_t peer = 0; !rc && peer < comm->nranks; peer++) {
+			if (!group->is_far[gt_group_process(group, peer)])
+				continue;
+			rc = gt_mail_add(comm, r, peer, err);
+			n += 2;
+		}
+	if (!rc)
+		rc = gt_world_max(comm->world, &n, err);
+	while (shape.slot_bytes > GT_MAIL_SLOT_LEAST_BYTES &&
+	       n * shape.nslots * shape.slot_bytes > GT_MAIL_FIFO_MOST_BYTES)
+		shape.slot_bytes /= 2;
+	return rc ? rc : gt_group_connect(group, &shape, err);
+}
+
+int gt_mail_open(struct gtopo_comm *comm, struct gt_err *err)
+{
+	int rc = gt_mail_new(comm, err);
+
+	if (!rc)
+		rc = gt_mail_hang_boards(comm, err);
+	return rc ? rc : gt_mail_connect(comm, err);
+}
+
+void gt_mail_attend(struct gtopo_comm *comm, int attends)
+{
+	struct gt_mail *mail = comm->mail;
+
+	if (!mail || mail->attends == attends)
+		return;
+	mail->attends = attends;
+	gt_group_attend(&mail->group, attends ? 1 : -1);
+}
+
+void gt_mail_progress(struct gtopo_comm *comm)
+{
+	if (comm->mail->attends)
+		gt_group_progress(&comm->mail->group);
+}
+
+int gt_mail_check(struct gtopo_comm *comm, struct gt_err *err)
+{
+	struct gt_mail *mail = comm->mail;
+	int rc = gt_world_failed(comm->world, err);
+	struct gt_err link;
+
+	if (rc)
+		return rc;
+	gt_err_init(&link);
+	rc = gt_group_check(&mail->group, &link);
+	if (!rc)
+		return GT_OK;
+	if (!mail->broken_ns)
+		mail->broken_ns = gt_clock_ns();
+	if (gt_clock_ns() - mail->broken_ns < GT_MAIL_WHY_NS)
+		return GT_OK;
+	return gt_err_set(err, rc, NULL, "%s", link.text);
 }
 
 /* Where the ring of a pair is told of. */
@@ -166,7 +260,7 @@ static struct gt_mail_place *gt_mail_place_of(const struct gtopo_comm *comm,
 					      uint32_t sender,
 					      uint32_t receiver)
 {
-	uint32_t p = gt_mail_process(comm, receiver);
+	uint32_t p = gt_group_process(&comm->mail->group, receiver);
 	struct gt_mail_place *board = comm->mail->boards[p].base;
 
 	return &board[(receiver - gt_mail_first(comm, p)) * comm->nranks +
@@ -178,7 +272,7 @@ static int gt_mail_ring_of(struct gtopo_comm *comm, uint32_t rank,
 			   const struct gt_message *m, struct gt_mail_box *box,
 			   struct gt_err *err)
 {
-	uint32_t p = gt_mail_process(comm, m->peer);
+	uint32_t p = gt_group_process(&comm->mail->group, m->peer);
 	struct gt_mail_place *place;
 	struct gt_share_name name;
 	uint64_t fd;
@@ -186,11 +280,6 @@ static int gt_mail_ring_of(struct gtopo_comm *comm, uint32_t rank,
 
 	if (box->ring.base)
 		return GT_OK;
-	if (!comm->mail->boards[p].base)
-		return gt_err_set(err, GT_EINPUT, NULL,
-				  "rank %u and rank %u are on different hosts, "
-				  "which messages cannot be sent between",
-				  rank, m->peer);
 	if (!m->sends) {
 		rc = gt_share_new(sizeof(struct gt_mail_ring), &box->ring, err);
 		place = gt_mail_place_of(comm, m->peer, rank);
@@ -267,6 +356,88 @@ static int gt_mail_compare(uint32_t rank, const struct gt_message *m,
 		gt_dtype_name(m->dtype));
 }
 
+/* What goes of a message through its pair's ring; err: what it was. */
+static int gt_mail_ring(uint32_t rank, const struct gt_message *m,
+			struct gt_mail_box *box, struct gt_err *err)
+{
+	struct gt_mail_ring *ring = box->ring.base;
+	const uint64_t head = sizeof(box->head);
+	uint64_t n = 1;
+	int rc = GT_OK;
+
+	while (n && box->done < head) {
+		n = gt_ring_move(ring, (char *)&box->head + box->done,
+				 head - box->done, m->sends);
+		box->done += n;
+		if (box->done == head && !m->sends)
+			rc = gt_mail_compare(rank, m, &box->head, err);
+		if (rc)
+			return rc;
+	}
+	if (n && m->bytes)
+		box->done +=
+			gt_ring_move(ring, (char *)m->buffer + box->done - head,
+				     m->bytes - (box->done - head), m->sends);
+	return GT_OK;
+}
+
+/* What it is comes with a message's first slice, in front of its bytes. */
+static int gt_mail_head(uint32_t rank, const struct gt_message *m,
+			struct gt_mail_box *box, char *slot, struct gt_err *err)
+{
+	if (m->sends)
+		memcpy(slot, &box->head, sizeof(box->head));
+	else
+		memcpy(&box->head, slot, sizeof(box->head));
+	return m->sends ? GT_OK : gt_mail_compare(rank, m, &box->head, err);
+}
+
+static void gt_mail_post(struct gt_fifo_end *end, int sends, uint64_t bytes)
+{
+	if (sends) {
+		end->lengths[end->at % end->nslots] = (uint32_t)bytes;
+		gt_fifo_sent(end);
+	} else {
+		gt_fifo_received(end);
+	}
+	gt_bell_ring(end->other);
+}
+
+/*
+ * The same by slices, which are full but for a message's last: so both ranks
+ * know how long they are.
+ */
+static int gt_mail_slices(uint32_t rank, const struct gt_message *m,
+			  struct gt_mail_box *box, struct gt_err *err)
+{
+	struct gt_fifo_end *end = &box->end;
+	const uint64_t head = sizeof(box->head);
+	uint64_t at, n, offset;
+	char *slot;
+	int rc = GT_OK;
+
+	while (box->done < head + m->bytes &&
+	       (m->sends ? gt_fifo_can_send(end) : gt_fifo_can_receive(end))) {
+		slot = gt_fifo_slot(end);
+		at = box->done ? 0 : head;
+		if (at)
+			rc = gt_mail_head(rank, m, box, slot, err);
+		if (rc)
+			return rc;
+		offset = box->done + at - head;
+		n = m->bytes - offset;
+		if (n > end->slot_bytes - at)
+			n = end->slot_bytes - at;
+		if (n && m->sends)
+			memcpy(slot + at, (char *)m->buffer + offset, n);
+		else if (n)
+			memcpy((char *)m->buffer + offset, slot + at, n);
+		gt_mail_post(end, m->sends, at + n);
+		box->done += at + n;
+	}
+	return GT_OK;
+}
+
 int gt_mail_move(struct gtopo_comm *comm, uint32_t rank,
 		 const struct gt_message *m, int *moved, struct gt_err *err)
 {
@@ -275,34 +446,22 @@ int gt_mail_move(struct gtopo_comm *comm, uint32_t rank,
 		&(m->sends ? mail->out
 			   : mail->in)[(rank - comm->first) * comm->nranks +
 				       m->peer];
-	const uint64_t head = sizeof(box->head);
-	struct gt_mail_ring *ring;
-	uint64_t n = 1;
-	int rc = gt_mail_ring_of(comm, rank, m, box, err);
+	uint64_t before = box->done;
+	int rc = GT_OK;
 
-	ring = box->ring.base;
-	if (rc || !ring)
+	if (!box->end.fifo)
+		rc = gt_mail_ring_of(comm, rank, m, box, err);
+	if (rc)
 		return rc;
 	if (m->sends && !box->done)
 		box->head = (struct gt_mail_head){m->bytes, m->dtype};
-	while (n && box->done < head) {
-		n = gt_ring_move(ring, (char *)&box->head + box->done,
-				 head - box->done, m->sends);
-		box->done += n;
-		*moved |= n > 0;
-		if (box->done == head && !m->sends)
-			rc = gt_mail_compare(rank, m, &box->head, err);
-		if (rc)
-			return rc;
-	}
-	if (n && m->bytes) {
-		n = gt_ring_move(ring, (char *)m->buffer + box->done - head,
-				 m->bytes - (box->done - head), m->sends);
-		box->done += n;
-		*moved |= n > 0;
-	}
-	if (box->done < head + m->bytes)
-		return GT_OK;
+	if (box->end.fifo)
+		rc = gt_mail_slices(rank, m, box, err);
+	else if (box->ring.base)
+		rc = gt_mail_ring(rank, m, box, err);
+	*moved |= box->done != before;
+	if (rc || box->done < sizeof(box->head) + m->bytes)
+		return rc;
 	box->done = 0;
 	return 1;
 }

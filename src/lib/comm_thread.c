@@ -198,6 +198,7 @@ void gt_comm_next(struct gtopo_comm *comm)
 	int rc;
 
 	gt_err_init(&err);
+	gt_mail_attend(comm, 0);
 	/* A meeting would take longer than a GPU's operation. */
 	if (!comm->ops->async)
 		gt_comm_describe(comm, comm->ranks[comm->first].ndone, call,
@@ -224,6 +225,7 @@ void gt_comm_bear(struct gtopo_comm *comm, struct gt_birth *birth)
 {
 	int rc;
 
+	gt_mail_attend(comm, 0);
 	comm->births = birth->next;
 	birth->busy = 1;
 	pthread_mutex_unlock(&comm->mutex);

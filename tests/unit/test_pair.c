@@ -229,39 +229,55 @@ static void test_threads(void **state)
 	close_fixture(&f);
 }
 
-/* Collectives and messages of a group, with a collective before and behind. */
+/* Of rank r: collectives and messages of a group, a collective on each side. */
+static int call_mixed(struct gtopo_comm *comm, int r, int32_t *data,
+		      int32_t *moved)
+{
+	int rc =
+		gtopo_allreduce(comm, r, data, data, 1, GTOPO_INT32, GTOPO_SUM);
+
+	if (!rc)
+		rc = gtopo_group_start(comm, r);
+	/* Behind the group's collective, whatever the order. */
+	if (!rc)
+		rc = gtopo_send(comm, r, data, 1, GTOPO_INT32, (r + 1) % RANKS);
+	if (!rc)
+		rc = gtopo_allreduce(comm, r, data, data, 1, GTOPO_INT32,
+				     GTOPO_SUM);
+	if (!rc)
+		rc = gtopo_recv(comm, r, moved, 1, GTOPO_INT32,
+				(r + RANKS - 1) % RANKS);
+	if (!rc)
+		rc = gtopo_group_end(comm, r);
+	return rc ? rc
+		  : gtopo_allreduce(comm, r, moved, moved, 1, GTOPO_INT32,
+				    GTOPO_SUM);
+}
+
+/* 0 when all is as it should be, in this process. */
+static int run_mixed(struct gtopo_comm *comm)
+{
+	int32_t data[RANKS], moved[RANKS];
+	int first, count, rc = 0;
+
+	gtopo_comm_local(comm, &first, &count);
+	for (int r = first; !rc && r < first + count; r++) {
+		data[r] = r + 1;
+		rc = call_mixed(comm, r, &data[r], &moved[r]);
+	}
+	if (!rc)
+		rc = gtopo_wait(comm, GTOPO_ALL_RANKS, -1);
+	for (int r = first; !rc && r < first + count; r++)
+		rc = data[r] != 40 || moved[r] != 160;
+	return rc;
+}
+
 static void test_mixed(void **state)
 {
 	struct gtopo_comm *comm = open_comm(10000);
-	int32_t data[RANKS], moved[RANKS];
 
 	(void)state;
-	for (int r = 0; r < RANKS; r++) {
-		data[r] = r + 1;
-		assert_int_equal(gtopo_allreduce(comm, r, &data[r], &data[r], 1,
-						 GTOPO_INT32, GTOPO_SUM),
-				 GTOPO_OK);
-		assert_int_equal(gtopo_group_start(comm, r), GTOPO_OK);
-		/* Behind the group's collective, whatever the order. */
-		assert_int_equal(gtopo_send(comm, r, &data[r], 1, GTOPO_INT32,
-					    (r + 1) % RANKS),
-				 GTOPO_OK);
-		assert_int_equal(gtopo_allreduce(comm, r, &data[r], &data[r], 1,
-						 GTOPO_INT32, GTOPO_SUM),
-				 GTOPO_OK);
-		assert_int_equal(gtopo_recv(comm, r, &moved[r], 1, GTOPO_INT32,
-					    (r + RANKS - 1) % RANKS),
-				 GTOPO_OK);
-		assert_int_equal(gtopo_group_end(comm, r), GTOPO_OK);
-		assert_int_equal(gtopo_allreduce(comm, r, &moved[r], &moved[r],
-						 1, GTOPO_INT32, GTOPO_SUM),
-				 GTOPO_OK);
-	}
-	assert_int_equal(gtopo_wait(comm, GTOPO_ALL_RANKS, -1), GTOPO_OK);
-	for (int r = 0; r < RANKS; r++) {
-		assert_int_equal(data[r], 40);
-		assert_int_equal(moved[r], 160);
-	}
+	assert_int_equal(run_mixed(comm), 0);
 	gtopo_comm_destroy(comm);
 }
 
@@ -354,17 +370,19 @@ static int run_mismatch(struct gtopo_comm *comm)
 		       : 1;
 }
 
-/* Between hosts nothing is carried, which one of the two is told first. */
-static int run_apart(struct gtopo_comm *comm, int rank, int peer)
+/* Of two processes the second is gone, which the first one hears of. */
+static int run_gone(struct gtopo_comm *comm, int rank)
 {
 	char message[256];
 	int32_t data = 0;
 
-	gtopo_send(comm, rank, &data, 1, GTOPO_INT32, peer);
-	if (gtopo_wait(comm, GTOPO_ALL_RANKS, 20000) == GTOPO_OK)
+	if (rank)
+		_exit(0);
+	gtopo_recv(comm, 0, &data, 1, GTOPO_INT32, RANKS - 1);
+	if (gtopo_wait(comm, GTOPO_ALL_RANKS, 20000) != GTOPO_ESYSTEM)
 		return 1;
 	gtopo_comm_message(comm, message, sizeof(message));
-	return !strstr(message, "are on different hosts");
+	return !strstr(message, "process 1");
 }
 
 static int be_process(int rank, int size, int port, const char *host)
@@ -385,26 +403,25 @@ static int be_process(int rank, int size, int port, const char *host)
 		setenv("GTOPO_HOSTID", host, 1);
 	launched = GTOPO_LAUNCHED;
 	open_fixture(&f);
-	if (!host)
-		rc = run_schedules(&f) || run_mismatch(f.comm);
-	else
-		rc = run_apart(f.comm, 2 * rank, 2 - 2 * rank);
+	rc = run_mixed(f.comm) || run_schedules(&f) || run_mixed(f.comm) ||
+	     (size == 2 ? run_gone(f.comm, rank) : run_mismatch(f.comm));
 	close_fixture(&f);
 	return rc;
 }
 
-/* Processes have ranks 0, 1, and 2 and 3. */
-static void run_processes(int size, int port, int hosts)
+/* Of three processes, ranks 0, 1, and 2 and 3; on hosts of these names. */
+static void run_processes(int size, int port, const char *hosts)
 {
+	char host[2] = "";
 	pid_t pids[3];
 	int status;
 
 	for (int p = 0; p < size; p++) {
 		pids[p] = fork();
 		assert_true(pids[p] >= 0);
+		host[0] = hosts ? hosts[p] : '\0';
 		if (!pids[p])
-			_exit(be_process(p, size, port,
-					 hosts ? p ? "b" : "a" : NULL));
+			_exit(be_process(p, size, port, hosts ? host : NULL));
 	}
 	for (int p = 0; p < size; p++) {
 		assert_int_equal(waitpid(pids[p], &status, 0), pids[p]);
@@ -417,8 +434,9 @@ static void test_processes(void **state)
 	int port = 20000 + getpid() % 9000;
 
 	(void)state;
-	run_processes(3, port, 0);
-	run_processes(2, port + 1, 1);
+	run_processes(3, port, NULL);
+	run_processes(2, port + 1, "ab");
+	run_processes(3, port + 2, "aba");
 }
 
 static void test_refused(void **state)
