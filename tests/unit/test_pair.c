@@ -376,8 +376,12 @@ static int run_gone(struct gtopo_comm *comm, int rank)
 	char message[256];
 	int32_t data = 0;
 
-	if (rank)
-		_exit(0);
+	/* Not before the first one has all of what was before. */
+	if (rank) {
+		gtopo_recv(comm, RANKS - 1, &data, 1, GTOPO_INT32, 0);
+		_exit(gtopo_wait(comm, GTOPO_ALL_RANKS, -1) != GTOPO_OK);
+	}
+	gtopo_send(comm, 0, &data, 1, GTOPO_INT32, RANKS - 1);
 	gtopo_recv(comm, 0, &data, 1, GTOPO_INT32, RANKS - 1);
 	if (gtopo_wait(comm, GTOPO_ALL_RANKS, 20000) != GTOPO_ESYSTEM)
 		return 1;
