@@ -53,3 +53,15 @@ right() {
 	[ "$status" -eq 3 ]
 	[[ "$err" == *"rank 1 "* ]]
 }
+
+@test "messages between hosts by RDMA, where the plan's cards are" {
+	gtopo synth "2 gpu 1 nic" 2>/dev/null |
+		gtopo search --nodes 2 --coll allreduce - >"$plan"
+	# TCP would find no interface.
+	export GTOPO_TEST_PLAN=$plan GTOPO_SOCKET_IFNAME==nothere GTOPO_IB_HCA=soft0
+	messages=$(dirname "$GTOPO")/tests/unit/test_pair
+	run "$messages" test_processes
+	[ "$status" -ne 0 ]
+	LD_PRELOAD=$lib run "$messages" test_processes
+	[ "$status" -eq 0 ]
+}
