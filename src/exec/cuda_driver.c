@@ -115,6 +115,17 @@ cudaError_t gt_cuda_files_of(struct gt_cuda_extent extent, struct gt_pass *pass,
 	return rc;
 }
 
+cudaError_t gt_cuda_dmabuf_of(struct gt_cuda_extent extent, int *fd)
+{
+	PFN_cuMemGetHandleForAddressRange_v11070 export =
+		GT_DRIVER(cuMemGetHandleForAddressRange, 11070);
+
+	return export ? gt_driver_code(export(
+				fd, (CUdeviceptr)extent.base, extent.bytes,
+				CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD, 0))
+		      : cudaErrorNotSupported;
+}
+
 static cudaError_t gt_driver_allow(struct gt_cuda_extent piece,
 				   const int *devices, uint32_t ndevices)
 {

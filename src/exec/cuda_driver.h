@@ -38,6 +38,12 @@ cudaError_t gt_cuda_files_of(struct gt_cuda_extent extent, struct gt_pass *pass,
 			     uint64_t *offset);
 
 /*
+ * A file by which other devices, such as network cards, reach memory that
+ * cudaMalloc() made; it begins and ends with a page of the host.
+ */
+cudaError_t gt_cuda_dmabuf_of(struct gt_cuda_extent extent, int *fd);
+
+/*
  * Let these devices of this process reach pieces; what cudaMalloc() made they
  * do anyhow.
  */

@@ -134,6 +134,7 @@ static int gt_engine_setup(struct gt_engine *engine, struct gt_err *err)
 		.trace = config->trace_links,
 		.iface = config->iface,
 		.pins = &gt_cuda_pins,
+		.pins_arg = engine,
 		.streams = config->trace_links ? 1 : GT_GROUP_STREAMS};
 	int rc = gt_group_open(&engine->group, &group, err);
 	uint32_t first = engine->group.first, end = engine->group.end;

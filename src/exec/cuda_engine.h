@@ -234,8 +234,11 @@ void gt_cuda_regions_free(struct gt_engine *engine);
 int gt_cuda_board_open(struct gt_engine *engine, struct gt_err *err);
 void gt_cuda_board_close(struct gt_engine *engine);
 
-/* What links do to the memory of FIFOs. */
+/* What links do to the memory of FIFOs; of the last two the engine is `arg`. */
 extern const struct gt_link_pins gt_cuda_pins;
+int gt_cuda_room_new(void *arg, uint32_t rank, uint64_t bytes,
+		     struct gt_link_room *room, struct gt_err *err);
+void gt_cuda_room_free(void *arg, uint32_t rank, struct gt_link_room *room);
 
 /* GT_ESYS in words: "rank 2 (0000:00:08.0): cannot ...: out of memory". */
 int gt_cuda_fail(const struct gt_engine *engine, uint32_t rank, int code,

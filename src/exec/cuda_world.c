@@ -642,4 +642,5 @@ static void gt_cuda_unpin(void *base)
 	cudaHostUnregister(base);
 }
 
-const struct gt_link_pins gt_cuda_pins = {gt_cuda_pin, gt_cuda_unpin};
+const struct gt_link_pins gt_cuda_pins = {gt_cuda_pin, gt_cuda_unpin,
+					  gt_cuda_room_new, gt_cuda_room_free};

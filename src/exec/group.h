@@ -33,6 +33,7 @@ struct gt_group_config {
 	const char *trace; /* NULL, or where posts are written down */
 	const struct gt_notice *notice;  /* NULL, or who wants to know */
 	const struct gt_link_pins *pins; /* NULL, or as in exec/link.h */
+	void *pins_arg;
 	uint32_t streams; /* links between hosts side by side, each with a
 			     proxy and a socket; 0: one */
 };

@@ -106,7 +106,8 @@ static int gt_null_connect(struct gt_link *link,
 
 	gt_null_forget(link);
 	link->ends = calloc(nconns + 1, sizeof(*link->ends));
-	link->memory = gt_mirror_alloc(&link->config, shape, nconns, err);
+	link->memory = gt_mirror_alloc(&link->config,
+				       nconns * gt_mirror_bytes(shape), err);
 	if (!link->ends || !link->memory)
 		return gt_err_nomem(err);
 	memset(link->memory, 0, nconns * stride);

@@ -319,8 +319,8 @@ static int gt_tcp_fill(struct gt_link *link, const struct gt_link_conn *conns,
 {
 	struct gt_tcp_peer *peer;
 
-	link->memory =
-		gt_mirror_alloc(&link->config, &link->shape, nconns, err);
+	link->memory = gt_mirror_alloc(
+		&link->config, nconns * gt_mirror_bytes(&link->shape), err);
 	if (!link->memory)
 		return GT_ESYS;
 	link->slots = calloc((size_t)nconns * link->shape.nslots + 1,

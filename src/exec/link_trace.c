@@ -213,7 +213,8 @@ static int gt_trace_connect(struct gt_link *link,
 	gt_trace_forget(link);
 	link->fifos = aligned_alloc(_Alignof(struct gt_trace_fifo),
 				    (nconns + 1) * sizeof(*link->fifos));
-	link->memory = gt_mirror_alloc(&link->config, &counters, nconns, err);
+	link->memory = gt_mirror_alloc(
+		&link->config, nconns * gt_mirror_bytes(&counters), err);
 	if (!inner || !link->fifos || !link->memory)
 		rc = gt_err_nomem(err);
 	for (uint32_t i = 0; !rc && i < nconns; i++) {

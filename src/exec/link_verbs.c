@@ -15,26 +15,27 @@
 #include "exec/verbs.h"
 #include "world/world.h"
 
-enum {
-	/* 4.096 us * 2^18 = 1.1 s at most before a packet is sent again. */
-	GT_VERBS_TIMEOUT = 18,
-	GT_VERBS_RETRIES = 6,    /* 7 is for ever to soft-RoCE */
-	GT_VERBS_RNR_TIMER = 12, /* 0.64 ms */
-};
-
 #define GT_VERBS_PATIENCE_NS 8000000000ll
 
-/* What a process tells at a connect(): this, then an entry a process. */
+/*
+ * What a process tells at a connect(): this, then an entry a process, then where
+ * each FIFO has its slots.
+ */
 struct gt_verbs_head {
 	struct gt_verbs_place place;
-	uint64_t base;
-	uint32_t rkey, stride;
+	struct gt_link_shape shape;
+	uint32_t nfifos;
 };
 
 struct gt_verbs_entry {
 	uint32_t qpn, psn; /* 0: no connection to you */
-	uint32_t first;    /* number of your first FIFO in that memory */
+	uint32_t first;    /* your first FIFO */
 	uint32_t nfifos;
+};
+
+struct gt_verbs_slots {
+	uint64_t at;
+	uint32_t rkey, reserved;
 };
 
 static void gt_verbs_stop(struct gt_link *link, enum gt_verbs_stop how)
@@ -57,6 +58,7 @@ static void gt_verbs_forget(struct gt_link *link)
 	if (link->mr)
 		ibv_dereg_mr(link->mr);
 	link->mr = NULL;
+	gt_verbs_rooms_free(link);
 	gt_mirror_free(&link->config, link->memory);
 	link->memory = NULL;
 }
@@ -70,6 +72,8 @@ static void gt_verbs_close(struct gt_link *link)
 	for (uint32_t p = 0; link->peers && p < link->nprocesses; p++)
 		if (link->peers[p].qp)
 			ibv_destroy_qp(link->peers[p].qp);
+	if (link->loop.qp)
+		ibv_destroy_qp(link->loop.qp);
 	gt_verbs_forget(link);
 	if (link->cq)
 		ibv_destroy_cq(link->cq);
@@ -81,13 +85,15 @@ static void gt_verbs_close(struct gt_link *link)
 	if (link->wake_fd >= 0)
 		close(link->wake_fd);
 	free(link->peers);
+	free(link->rooms);
 	free(link);
 }
 
 /* As many messages as a queue takes if all of them complete at once. */
 static uint32_t gt_verbs_sends(const struct gt_link *link)
 {
-	uint32_t most = link->port.most_cqe /
+	uint32_t flushes = link->config.nranks, cqe = link->port.most_cqe;
+	uint32_t most = (cqe > flushes ? cqe - flushes : 0) /
 			(link->nprocesses * (1 + GT_VERBS_RECEIVES));
 
 	return most < GT_VERBS_SENDS ? most : GT_VERBS_SENDS;
@@ -105,6 +111,7 @@ static int gt_verbs_prepare(struct gt_link *link, struct gt_err *err)
 		return rc;
 	link->sends = gt_verbs_sends(link);
 	cqe = link->sends * link->nprocesses * (1 + GT_VERBS_RECEIVES);
+	cqe += cqe ? link->config.nranks : 0; /* flushes */
 	link->pd = ibv_alloc_pd(link->port.context);
 	link->channel = ibv_create_comp_channel(link->port.context);
 	if (link->channel && cqe) {
@@ -137,8 +144,10 @@ static int gt_verbs_open(const struct gt_link_config *config,
 	link->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	link->bell.poll_fd = link->wake_fd;
 	link->peers = calloc(link->nprocesses, sizeof(*link->peers));
-	rc = link->wake_fd < 0 || !link->peers ? gt_err_nomem(err)
-					       : gt_verbs_prepare(link, err);
+	link->rooms = calloc(config->nranks, sizeof(*link->rooms));
+	rc = link->wake_fd < 0 || !link->peers || !link->rooms
+		     ? gt_err_nomem(err)
+		     : gt_verbs_prepare(link, err);
 	if (rc) {
 		gt_verbs_close(link);
 		return rc;
@@ -152,33 +161,64 @@ static void gt_verbs_make(struct gt_link *link, const struct gt_link_conn *conn,
 			  char *memory)
 {
 	struct gt_verbs_peer *peer = &link->peers[conn->process];
+	struct gt_verbs_room *room = gt_verbs_room_of(link, conn);
 	uint32_t rank = conn->sends ? conn->from : conn->to;
 	struct gt_fifo_end end = gt_mirror_make(
 		&link->shape, conn, memory, &link->bell,
 		&link->config.bells[rank - link->config.first_rank]);
 
+	if (room)
+		end.slots = conn->end->slots =
+			gt_verbs_room_take(room, &link->shape);
 	peer->fifos[peer->nfifos++] = (struct gt_verbs_fifo){
-		.counters = end.fifo, .end = end, .sends = conn->sends};
+		.counters = end.fifo,
+		.end = end,
+		.sends = conn->sends,
+		.room = room,
+		.lkey = room ? room->mr->lkey : link->mr->lkey,
+	};
+}
+
+/* What it takes of the host's memory. */
+static size_t gt_verbs_bytes(struct gt_link *link,
+			     const struct gt_link_conn *conn)
+{
+	return gt_verbs_room_of(link, conn) ? gt_mirror_slots(&link->shape)
+					    : gt_mirror_bytes(&link->shape);
+}
+
+/* All of the host's memory; the first line is what flushes read to. */
+static int gt_verbs_register(struct gt_link *link,
+			     const struct gt_link_conn *conns, uint32_t nconns,
+			     struct gt_err *err)
+{
+	size_t bytes = GT_CACHE_LINE_BYTES;
+
+	for (uint32_t i = 0; i < nconns; i++)
+		bytes += gt_verbs_bytes(link, &conns[i]);
+	link->memory = gt_mirror_alloc(&link->config, bytes, err);
+	if (!link->memory)
+		return GT_ESYS;
+	link->mr = ibv_reg_mr(link->pd, link->memory, bytes,
+			      IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+	return link->mr ? GT_OK
+			: gt_err_set(err, GT_ESYS, NULL,
+				     "cannot register '%zu' bytes with the "
+				     "RDMA device; is 'ulimit -l' too small?",
+				     bytes);
 }
 
 static int gt_verbs_fill(struct gt_link *link, const struct gt_link_conn *conns,
 			 uint32_t nconns, struct gt_err *err)
 {
-	size_t stride = gt_mirror_bytes(&link->shape);
-	size_t bytes = nconns * stride + GT_CACHE_LINE_BYTES;
 	struct gt_verbs_peer *peer;
+	char *memory;
+	int rc;
 
-	link->memory =
-		gt_mirror_alloc(&link->config, &link->shape, nconns + 1, err);
-	if (!link->memory)
-		return GT_ESYS;
-	link->mr = ibv_reg_mr(link->pd, link->memory, bytes,
-			      IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
-	if (!link->mr)
-		return gt_err_set(err, GT_ESYS, NULL,
-				  "cannot register '%zu' bytes with the RDMA "
-				  "device; is 'ulimit -l' too small?",
-				  bytes);
+	gt_verbs_rooms_new(link, conns, nconns);
+	rc = gt_verbs_register(link, conns, nconns, err);
+	if (rc)
+		return rc;
 	for (uint32_t i = 0; i < nconns; i++)
 		link->peers[conns[i].process].nfifos++;
 	for (uint32_t p = 0; p < link->nprocesses; p++) {
@@ -188,8 +228,11 @@ static int gt_verbs_fill(struct gt_link *link, const struct gt_link_conn *conns,
 			return gt_err_nomem(err);
 		peer->nfifos = 0;
 	}
-	for (uint32_t i = 0; i < nconns; i++)
-		gt_verbs_make(link, &conns[i], link->memory + i * stride);
+	memory = link->memory + GT_CACHE_LINE_BYTES;
+	for (uint32_t i = 0; i < nconns; i++) {
+		gt_verbs_make(link, &conns[i], memory);
+		memory += gt_verbs_bytes(link, &conns[i]);
+	}
 	return GT_OK;
 }
 
@@ -198,92 +241,15 @@ static int gt_verbs_make_qp(struct gt_link *link, uint32_t process,
 			    struct gt_err *err)
 {
 	struct gt_verbs_peer *peer = &link->peers[process];
-	struct ibv_qp_init_attr init = {
-		.send_cq = link->cq,
-		.recv_cq = link->cq,
-		.cap = {.max_send_wr = link->sends,
-			.max_recv_wr = link->sends * GT_VERBS_RECEIVES,
-			.max_send_sge = 1,
-			.max_recv_sge = 1},
-		.qp_type = IBV_QPT_RC,
-	};
-	struct ibv_qp_attr attr = {
-		.qp_state = IBV_QPS_INIT,
-		.port_num = link->port.number,
-		.qp_access_flags = IBV_ACCESS_REMOTE_WRITE,
-	};
-	int error = 0;
+	int rc = gt_verbs_qp_new(link, peer, err), error = 0;
 
-	peer->qp = ibv_create_qp(link->pd, &init);
-	if (!peer->qp)
-		return gt_err_set(err, GT_ESYS, NULL,
-				  "the RDMA device gives no queue pair");
-	peer->psn = peer->qp->qp_num & 0xffffff;
-	error = ibv_modify_qp(peer->qp, &attr,
-			      IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
-				      IBV_QP_ACCESS_FLAGS);
-	for (uint32_t i = 0; !error && i < init.cap.max_recv_wr; i++)
+	for (uint32_t i = 0;
+	     !rc && !error && i < link->sends * GT_VERBS_RECEIVES; i++)
 		error = gt_verbs_receive(peer->qp, process);
 	return error ? gt_err_set(err, GT_ESYS, NULL,
 				  "cannot set up a queue pair: %s",
 				  strerror(error))
-		     : GT_OK;
-}
-
-/*
- * As long a wait for an answer as all retries may take together; a device may
- * wait four times as long as it is told.
- */
-static uint8_t gt_verbs_timeout(int64_t patience_ns)
-{
-	uint8_t timeout = GT_VERBS_TIMEOUT;
-
-	while (timeout > 1 &&
-	       (4096ll << timeout) * (1 + GT_VERBS_RETRIES) > patience_ns)
-		timeout--;
-	return timeout;
-}
-
-static int gt_verbs_ready_to_receive(struct gt_link *link,
-				     struct gt_verbs_peer *peer,
-				     const struct gt_verbs_place *far,
-				     const struct ibv_ah_attr *route,
-				     const struct gt_verbs_entry *entry)
-{
-	uint32_t mtu = link->port.place.mtu;
-	struct ibv_qp_attr attr = {
-		.qp_state = IBV_QPS_RTR,
-		.path_mtu = (enum ibv_mtu)(far->mtu < mtu ? far->mtu : mtu),
-		.dest_qp_num = entry->qpn,
-		.rq_psn = entry->psn,
-		.max_dest_rd_atomic = 1,
-		.min_rnr_timer = GT_VERBS_RNR_TIMER,
-		.ah_attr = *route,
-	};
-
-	return ibv_modify_qp(peer->qp, &attr,
-			     IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
-				     IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
-				     IBV_QP_MAX_DEST_RD_ATOMIC |
-				     IBV_QP_MIN_RNR_TIMER);
-}
-
-static int gt_verbs_ready_to_send(struct gt_link *link,
-				  struct gt_verbs_peer *peer)
-{
-	struct ibv_qp_attr attr = {
-		.qp_state = IBV_QPS_RTS,
-		.sq_psn = peer->psn,
-		.timeout = gt_verbs_timeout(link->patience_ns),
-		.retry_cnt = GT_VERBS_RETRIES,
-		.rnr_retry = 7, /* for ever: the receiver is alive, or told */
-		.max_rd_atomic = 1,
-	};
-
-	return ibv_modify_qp(peer->qp, &attr,
-			     IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
-				     IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
-				     IBV_QP_MAX_QP_RD_ATOMIC);
+		     : rc;
 }
 
 /* Once in a queue pair's life. */
@@ -293,20 +259,11 @@ static int gt_verbs_connect_qp(struct gt_link *link, uint32_t process,
 			       struct gt_err *err)
 {
 	struct gt_verbs_peer *peer = &link->peers[process];
-	struct ibv_ah_attr route;
 	const char *why;
-	int error;
 
 	if (peer->connected)
 		return GT_OK;
-	why = gt_verbs_route(&link->port, far, &route);
-	if (!why) {
-		error = gt_verbs_ready_to_receive(link, peer, far, &route,
-						  entry);
-		if (!error)
-			error = gt_verbs_ready_to_send(link, peer);
-		why = error ? strerror(error) : NULL;
-	}
+	why = gt_verbs_qp_connect(link, peer, far, entry->qpn, entry->psn);
 	peer->connected = !why;
 	return why ? gt_err_set(err, GT_ESYS, NULL,
 				"cannot connect a queue pair to %s: %s",
@@ -314,17 +271,32 @@ static int gt_verbs_connect_qp(struct gt_link *link, uint32_t process,
 		   : GT_OK;
 }
 
+/* Where each FIFO has its slots, in the order of connections. */
+static void gt_verbs_tell_slots(const struct gt_link *link, struct gt_buf *text)
+{
+	for (uint32_t p = 0; p < link->nprocesses; p++)
+		for (uint32_t i = 0; i < link->peers[p].nfifos; i++) {
+			const struct gt_verbs_fifo *fifo =
+				&link->peers[p].fifos[i];
+			struct gt_verbs_slots slots = {
+				.at = (uintptr_t)fifo->end.slots,
+				.rkey = fifo->room ? fifo->room->mr->rkey
+						   : link->mr->rkey,
+			};
+
+			gt_buf_add(text, &slots, sizeof(slots));
+		}
+}
+
 static int gt_verbs_tell(const struct gt_link *link, struct gt_buf *text,
 			 struct gt_err *err)
 {
-	struct gt_verbs_head head = {
-		.place = link->port.place,
-		.base = (uintptr_t)link->memory,
-		.rkey = link->mr->rkey,
-		.stride = (uint32_t)gt_mirror_bytes(&link->shape),
-	};
+	struct gt_verbs_head head = {.place = link->port.place,
+				     .shape = link->shape};
 	uint32_t first = 0;
 
+	for (uint32_t p = 0; p < link->nprocesses; p++)
+		head.nfifos += link->peers[p].nfifos;
 	gt_buf_add(text, &head, sizeof(head));
 	for (uint32_t p = 0; p < link->nprocesses; p++) {
 		const struct gt_verbs_peer *peer = &link->peers[p];
@@ -338,37 +310,57 @@ static int gt_verbs_tell(const struct gt_link *link, struct gt_buf *text,
 		first += peer->nfifos;
 		gt_buf_add(text, &entry, sizeof(entry));
 	}
+	gt_verbs_tell_slots(link, text);
 	return text->failed ? gt_err_nomem(err) : GT_OK;
+}
+
+/* What process p told of itself and of this one; 0: that is not understood. */
+static int gt_verbs_understand(const struct gt_link *link,
+			       const struct gt_world_part *part,
+			       struct gt_verbs_head *head,
+			       struct gt_verbs_entry *entry)
+{
+	uint32_t self = gt_world_rank(link->config.world);
+	size_t bytes = sizeof(*head) + link->nprocesses * sizeof(*entry);
+
+	if (part->len < bytes)
+		return 0;
+	memcpy(head, part->bytes, sizeof(*head));
+	memcpy(entry,
+	       (const char *)part->bytes + sizeof(*head) +
+		       self * sizeof(*entry),
+	       sizeof(*entry));
+	return part->len ==
+		       bytes + head->nfifos * sizeof(struct gt_verbs_slots) &&
+	       (uint64_t)entry->first + entry->nfifos <= head->nfifos;
 }
 
 /* What process p told: connect, and learn where its slots are. */
 static int gt_verbs_hear(struct gt_link *link, uint32_t p,
 			 const struct gt_world_part *part, struct gt_err *err)
 {
-	uint32_t self = gt_world_rank(link->config.world);
 	struct gt_verbs_peer *peer = &link->peers[p];
-	uint64_t slots = gt_mirror_slots(&link->shape);
+	struct gt_verbs_slots slots;
 	struct gt_verbs_entry entry;
 	struct gt_verbs_head head;
+	const char *at;
 
-	if (part->len != sizeof(head) + link->nprocesses * sizeof(entry))
+	if (!gt_verbs_understand(link, part, &head, &entry))
 		return gt_err_set(err, GT_ESYS, NULL, "%s is another version",
 				  gt_world_name(link->config.world, p));
-	memcpy(&head, part->bytes, sizeof(head));
-	memcpy(&entry,
-	       (const char *)part->bytes + sizeof(head) + self * sizeof(entry),
-	       sizeof(entry));
 	if (entry.nfifos != peer->nfifos ||
-	    head.stride != gt_mirror_bytes(&link->shape))
+	    memcmp(&head.shape, &link->shape, sizeof(head.shape)) != 0)
 		return gt_err_set(err, GT_ESYS, NULL,
 				  "%s connects other FIFOs: is it the same "
 				  "program?",
 				  gt_world_name(link->config.world, p));
-	peer->rkey = head.rkey;
-	for (uint32_t i = 0; i < peer->nfifos; i++)
-		peer->fifos[i].far_slots =
-			head.base + (uint64_t)(entry.first + i) * head.stride +
-			slots;
+	at = (const char *)part->bytes + part->len -
+	     (head.nfifos - entry.first) * sizeof(slots);
+	for (uint32_t i = 0; i < peer->nfifos; i++, at += sizeof(slots)) {
+		memcpy(&slots, at, sizeof(slots));
+		peer->fifos[i].far_slots = slots.at;
+		peer->fifos[i].far_rkey = slots.rkey;
+	}
 	return peer->nfifos
 		       ? gt_verbs_connect_qp(link, p, &head.place, &entry, err)
 		       : GT_OK;

@@ -34,8 +34,8 @@ gtopo_core_sources += \
 
 if HAVE_VERBS
 gtopo_core_sources += \
-	%D%/link_verbs.c %D%/verbs.h %D%/verbs_event.c %D%/verbs_port.c \
-	%D%/verbs_proxy.c
+	%D%/link_verbs.c %D%/verbs.h %D%/verbs_direct.c %D%/verbs_event.c \
+	%D%/verbs_port.c %D%/verbs_proxy.c %D%/verbs_qp.c
 endif
 
 if HAVE_CUDA
@@ -57,6 +57,7 @@ gtopo_core_sources += \
 	%D%/cuda_scale.c \
 	%D%/cuda_program.c \
 	%D%/cuda_push.c \
+	%D%/cuda_room.c \
 	%D%/cuda_task.c \
 	%D%/cuda_trace.c \
 	%D%/cuda_way.c \

@@ -45,14 +45,14 @@ size_t gt_mirror_bytes(const struct gt_link_shape *shape)
 	       (size_t)shape->nslots * shape->slot_bytes;
 }
 
-char *gt_mirror_alloc(const struct gt_link_config *config,
-		      const struct gt_link_shape *shape, uint32_t n,
+char *gt_mirror_alloc(const struct gt_link_config *config, size_t bytes,
 		      struct gt_err *err)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	size_t bytes = (n * gt_mirror_bytes(shape) / page + 1) * page;
-	char *memory = aligned_alloc(page, bytes);
+	char *memory;
 
+	bytes = (bytes / page + 1) * page;
+	memory = aligned_alloc(page, bytes);
 	if (!memory) {
 		gt_err_nomem(err);
 		return NULL;

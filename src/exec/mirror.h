@@ -22,9 +22,8 @@ struct gt_link_conn *gt_mirror_sort(const struct gt_link_conn *conns,
 /* What one takes: counters, lengths, slots; a multiple of cache lines. */
 size_t gt_mirror_bytes(const struct gt_link_shape *shape);
 
-/* Memory for n of them, pinned if the link asks for that; NULL: words in err. */
-char *gt_mirror_alloc(const struct gt_link_config *config,
-		      const struct gt_link_shape *shape, uint32_t n,
+/* Memory for them, pinned if the link asks for that; NULL: words in err. */
+char *gt_mirror_alloc(const struct gt_link_config *config, size_t bytes,
 		      struct gt_err *err);
 void gt_mirror_free(const struct gt_link_config *config, char *memory);
 

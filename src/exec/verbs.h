@@ -1,6 +1,7 @@
 /*
- * Inside the verbs link: what its setup (link_verbs.c, verbs_port.c), its
- * proxy thread (verbs_proxy.c) and who asks how it is (verbs_event.c) share.  As with TCP, both sides have slots and
+ * Inside the verbs link: what its setup (link_verbs.c, verbs_port.c,
+ * verbs_qp.c, verbs_direct.c), its proxy thread (verbs_proxy.c) and who asks how
+ * it is (verbs_event.c) share.  As with TCP, both sides have slots and
  * whoever carries, the proxy or a rank that attends, owns everything here.
  *
  * A reliable connection joins two processes.  A slice is one RDMA write with
@@ -27,6 +28,7 @@ enum {
 	GT_VERBS_RECEIVES = 2, /* that may arrive from it, for each of these */
 	GT_VERBS_MOST_FIFOS = 1 << 16,
 	GT_VERBS_MOST_CREDITS = 127, /* in one message */
+	GT_VERBS_KNOWN_BY = 0x7fff,  /* what an id has of a generation */
 };
 
 /* Immediate data: a generation, credits (0: a slice), the FIFO's number. */
@@ -36,6 +38,27 @@ static inline uint32_t gt_verbs_imm(uint32_t generation, uint32_t credits,
 	return (generation & 255) << 24 | credits << 16 | fifo;
 }
 
+/* How far a network card is from a GPU, as NCCL calls it. */
+enum gt_verbs_distance {
+	GT_VERBS_LOC,  /* nearer than there are any */
+	GT_VERBS_PIX,  /* one PCIe switch between them */
+	GT_VERBS_PXB,  /* several */
+	GT_VERBS_PHB,  /* the host bridge */
+	GT_VERBS_NODE, /* several of those, of a NUMA node */
+	GT_VERBS_SYS,  /* what is between NUMA nodes, or nobody knows */
+};
+
+/* Slots of a local rank in its device's memory, which the card gets at. */
+struct gt_verbs_room {
+	struct gt_link_room memory;
+	struct ibv_mr *mr; /* NULL: slots are the host's */
+	uint32_t nfifos;   /* that have slots there */
+	uint64_t behind;   /* where those end, and flushes read */
+	int flushes;       /* bytes are there when a read behind them is */
+	int is_dirty;      /* slices have come since the last read began */
+	int is_read;       /* it has not ended yet */
+};
+
 /* A FIFO whose other end is in another process. */
 struct gt_verbs_fifo {
 	struct gt_fifo *counters;
@@ -44,14 +67,18 @@ struct gt_verbs_fifo {
 	uint64_t posted;        /* sends: slices handed to the device */
 	uint64_t credit;        /* sends: what the far side has consumed */
 	uint64_t told;          /* receives: credits passed on */
-	uint64_t far_slots;     /* sends: where its slots are over there */
+	uint32_t lkey;          /* of the slots here */
+	uint32_t far_rkey;      /* sends: of those over there, */
+	uint64_t far_slots;     /* and where they are */
+	struct gt_verbs_room *room; /* NULL: the slots are the host's */
+	uint64_t arrived; /* receives, in a room that flushes: slices */
+	uint64_t covered; /* of these, what the last read is behind */
 };
 
 struct gt_verbs_peer {
 	struct ibv_qp *qp; /* NULL: nothing in common */
 	int connected;
 	uint32_t psn;
-	uint32_t rkey;
 	uint32_t nfifos;
 	struct gt_verbs_fifo *fifos;
 	uint32_t turn;
@@ -73,6 +100,8 @@ struct gt_verbs_port {
 	uint8_t number;
 	uint8_t gid_index;
 	uint8_t traffic_class, service_level;
+	uint8_t always_flushes;
+	enum gt_verbs_distance reach; /* GPUs that are as near have rooms */
 	struct gt_verbs_place place;
 	uint32_t most_cqe;
 	/* Since when it is down; 0: it is up. */
@@ -93,6 +122,10 @@ struct gt_link {
 	struct ibv_mr *mr;
 	char *memory; /* counters, lengths and slots of all FIFOs */
 	struct gt_verbs_peer *peers;
+	struct gt_verbs_room *rooms; /* [config.nranks] */
+	struct gt_verbs_peer loop;   /* to itself: flushes rooms */
+	uint32_t reads;              /* on it, in flight */
+	int has_told;                /* whether slots are in rooms */
 	uint32_t generation;
 
 	struct gt_bell bell; /* the proxy's */
@@ -145,6 +178,41 @@ const char *gt_verbs_route(const struct gt_verbs_port *port,
 			   const struct gt_verbs_place *far,
 			   struct ibv_ah_attr *route);
 
+/* verbs_qp.c: a queue pair in *peer; NULL, or why it cannot be connected. */
+int gt_verbs_qp_new(struct gt_link *link, struct gt_verbs_peer *peer,
+		    struct gt_err *err);
+const char *gt_verbs_qp_connect(struct gt_link *link,
+				struct gt_verbs_peer *peer,
+				const struct gt_verbs_place *far, uint32_t qpn,
+				uint32_t psn);
+
+/*
+ * verbs_direct.c: rooms for the slots of ranks whose devices and whose card are
+ * near each other, as far as the device and the card can do it; why others have
+ * none is told, not an error.  _take: where the next FIFO of a rank has its
+ * slots, or NULL: in the host's memory.
+ */
+void gt_verbs_rooms_new(struct gt_link *link, const struct gt_link_conn *conns,
+			uint32_t nconns);
+void gt_verbs_rooms_free(struct gt_link *link);
+struct gt_verbs_room *gt_verbs_room_of(struct gt_link *link,
+				       const struct gt_link_conn *conn);
+char *gt_verbs_room_take(struct gt_verbs_room *room,
+			 const struct gt_link_shape *shape);
+
+/* GTOPO_NET_GDR_LEVEL; GT_EINPUT: it is none. */
+int gt_verbs_reach(enum gt_verbs_distance *reach, struct gt_err *err);
+
+/* Of two devices, by where sysfs has them. */
+enum gt_verbs_distance gt_verbs_distance(const char *card, const char *gpu);
+
+/*
+ * Read behind what has come to rooms; 0: there was nothing to do.  What a read
+ * was behind is the ranks' when it has ended.
+ */
+int gt_verbs_flush(struct gt_link *link);
+void gt_verbs_flushed(struct gt_link *link, const struct ibv_wc *wc);
+
 /* verbs_event.c: whether device, port and connections still work; cheap. */
 int gt_verbs_check(struct gt_link *link, struct gt_err *err);
 
@@ -154,6 +222,18 @@ int gt_verbs_check(struct gt_link *link, struct gt_err *err);
  */
 void *gt_verbs_main(void *link);
 int gt_verbs_carry(struct gt_link *link);
+
+/*
+ * Which connection and FIFO a completion is of; slices free a slot, unless
+ * those of their generation are gone.  Of the loop the process is nobody's and
+ * the FIFO a room.
+ */
+static inline uint64_t gt_verbs_id(uint32_t process, uint32_t generation,
+				   uint32_t fifo, int slice)
+{
+	return (uint64_t)process << 32 | (uint64_t)slice << 31 |
+	       (generation & GT_VERBS_KNOWN_BY) << 16 | fifo;
+}
 
 /* Room for one more message to arrive; 0 or an errno. */
 int gt_verbs_receive(struct ibv_qp *qp, uint32_t process);

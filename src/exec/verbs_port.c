@@ -234,9 +234,13 @@ int gt_verbs_port_init(struct gt_verbs_port *port, struct gt_err *err)
 	if (!rc)
 		rc = gt_verbs_number("GTOPO_IB_TC", GT_VERBS_MOST_TC,
 				     &port->traffic_class, err);
-	return rc ? rc
-		  : gt_verbs_number("GTOPO_IB_SL", GT_VERBS_MOST_SL,
-				    &port->service_level, err);
+	if (!rc)
+		rc = gt_verbs_number("GTOPO_IB_SL", GT_VERBS_MOST_SL,
+				     &port->service_level, err);
+	if (!rc)
+		rc = gt_verbs_number("GTOPO_NET_FORCE_FLUSH", 1,
+				     &port->always_flushes, err);
+	return rc ? rc : gt_verbs_reach(&port->reach, err);
 }
 
 int gt_verbs_port_open(struct gt_verbs_port *port,

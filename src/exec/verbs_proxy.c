@@ -11,38 +11,20 @@
 
 enum {
 	GT_VERBS_NAP_MS = 20,
-	GT_VERBS_SPINS = 50,        /* empty rounds before it sleeps */
-	GT_VERBS_BATCH = 32,        /* completions taken at once */
-	GT_VERBS_KNOWN_BY = 0x7fff, /* what an id has of a generation */
+	GT_VERBS_SPINS = 50, /* empty rounds before it sleeps */
+	GT_VERBS_BATCH = 32, /* completions taken at once */
 };
 
-/*
- * Which connection and FIFO a completion is of; slices free a slot, unless
- * those of their generation are gone.
- */
-static uint64_t gt_verbs_id(uint32_t process, uint32_t generation,
-			    uint32_t fifo, int slice)
-{
-	return (uint64_t)process << 32 | (uint64_t)slice << 31 |
-	       (generation & GT_VERBS_KNOWN_BY) << 16 | fifo;
-}
-
-static int gt_verbs_post(struct gt_link *link, uint32_t process, uint64_t id,
-			 uint32_t imm, struct ibv_sge *piece, uint64_t to)
+/* One that writes to a FIFO over there. */
+static int gt_verbs_post(struct gt_link *link, uint32_t process,
+			 struct ibv_send_wr *work)
 {
 	struct gt_verbs_peer *peer = &link->peers[process];
-	struct ibv_send_wr work = {
-		.wr_id = id,
-		.sg_list = piece,
-		.num_sge = piece && piece->length ? 1 : 0,
-		.opcode = IBV_WR_RDMA_WRITE_WITH_IMM,
-		.send_flags = IBV_SEND_SIGNALED,
-		.imm_data = htonl(imm),
-		.wr.rdma = {.remote_addr = to, .rkey = peer->rkey},
-	};
 	struct ibv_send_wr *bad;
 
-	if (ibv_post_send(peer->qp, &work, &bad)) {
+	work->opcode = IBV_WR_RDMA_WRITE_WITH_IMM;
+	work->send_flags = IBV_SEND_SIGNALED;
+	if (ibv_post_send(peer->qp, work, &bad)) {
 		gt_verbs_break(link, process, IBV_WC_GENERAL_ERR);
 		return 0;
 	}
@@ -57,7 +39,15 @@ static int gt_verbs_send_slice(struct gt_link *link, uint32_t process,
 	struct gt_verbs_fifo *fifo = &link->peers[process].fifos[i];
 	const struct gt_fifo_end *end = &fifo->end;
 	uint64_t slot = fifo->posted % end->nslots;
-	struct ibv_sge piece;
+	struct ibv_sge piece = {.lkey = fifo->lkey};
+	struct ibv_send_wr work = {
+		.wr_id = gt_verbs_id(process, link->generation, i, 1),
+		.sg_list = &piece,
+		.imm_data = htonl(gt_verbs_imm(link->generation, 0, i)),
+		.wr.rdma = {.remote_addr =
+				    fifo->far_slots + slot * end->slot_bytes,
+			    .rkey = fifo->far_rkey},
+	};
 
 	if (fifo->posted - fifo->credit >= end->nslots ||
 	    atomic_load_explicit(&fifo->counters->data, memory_order_acquire) <=
@@ -65,11 +55,8 @@ static int gt_verbs_send_slice(struct gt_link *link, uint32_t process,
 		return 0;
 	piece.addr = (uintptr_t)(end->slots + slot * end->slot_bytes);
 	piece.length = end->lengths[slot];
-	piece.lkey = link->mr->lkey;
-	if (!gt_verbs_post(link, process,
-			   gt_verbs_id(process, link->generation, i, 1),
-			   gt_verbs_imm(link->generation, 0, i), &piece,
-			   fifo->far_slots + slot * end->slot_bytes))
+	work.num_sge = piece.length ? 1 : 0;
+	if (!gt_verbs_post(link, process, &work))
 		return 0;
 	fifo->posted++;
 	link->peers[process].slices_in_flight++;
@@ -84,15 +71,16 @@ static int gt_verbs_send_credit(struct gt_link *link, uint32_t process,
 	uint64_t n = atomic_load_explicit(&fifo->counters->credit,
 					  memory_order_acquire) -
 		     fifo->told;
+	struct ibv_send_wr work = {
+		.wr_id = gt_verbs_id(process, link->generation, i, 0)};
 
 	if (!n)
 		return 0;
 	if (n > GT_VERBS_MOST_CREDITS)
 		n = GT_VERBS_MOST_CREDITS;
 	fifo->told += n;
-	return gt_verbs_post(
-		link, process, gt_verbs_id(process, link->generation, i, 0),
-		gt_verbs_imm(link->generation, (uint32_t)n, i), NULL, 0);
+	work.imm_data = htonl(gt_verbs_imm(link->generation, (uint32_t)n, i));
+	return gt_verbs_post(link, process, &work);
 }
 
 /* One round over a peer's FIFOs; how many messages went out. */
@@ -139,7 +127,13 @@ static int gt_verbs_arrived(struct gt_link *link, uint32_t process,
 		fifo->credit += credits;
 		return fifo->sends && fifo->credit <= fifo->posted;
 	}
-	if (fifo->sends || !gt_fifo_can_send(&fifo->end))
+	if (fifo->sends)
+		return 0;
+	if (fifo->room && fifo->room->flushes) {
+		fifo->room->is_dirty = 1;
+		return ++fifo->arrived - fifo->end.at <= fifo->end.nslots;
+	}
+	if (!gt_fifo_can_send(&fifo->end))
 		return 0;
 	gt_fifo_sent(&fifo->end);
 	gt_bell_ring(fifo->end.other);
@@ -152,6 +146,10 @@ static void gt_verbs_completed(struct gt_link *link, const struct ibv_wc *wc)
 	struct gt_verbs_peer *peer = &link->peers[process];
 	struct gt_verbs_fifo *fifo;
 
+	if (process == link->nprocesses) {
+		gt_verbs_flushed(link, wc);
+		return;
+	}
 	if (wc->status != IBV_WC_SUCCESS) {
 		gt_verbs_break(link, process, wc->status);
 		return;
@@ -185,6 +183,7 @@ static int gt_verbs_round(struct gt_link *link)
 			       IBV_WC_FATAL_ERR);
 	for (int i = 0; i < n; i++)
 		gt_verbs_completed(link, &done[i]);
+	busy |= gt_verbs_flush(link);
 	for (uint32_t p = 0; p < link->nprocesses; p++)
 		if (link->peers[p].qp && !atomic_load(&link->broken))
 			busy |= gt_verbs_send(link, p);
@@ -241,10 +240,10 @@ static void gt_verbs_drain(struct gt_link *link)
 	uint32_t slices = 1;
 
 	while (slices && gt_clock_ns() < until) {
-		slices = 0;
 		if (atomic_load(&link->broken))
 			return;
 		gt_verbs_carry(link);
+		slices = link->reads;
 		for (uint32_t p = 0; p < link->nprocesses; p++)
 			slices += link->peers[p].slices_in_flight;
 		if (slices)

@@ -65,3 +65,14 @@ right() {
 	LD_PRELOAD=$lib run "$messages" test_processes
 	[ "$status" -eq 0 ]
 }
+
+@test "how near GPUs must be for GPUDirect, in words that there are" {
+	GTOPO_NET_GDR_LEVEL=PXP rdma --procs 2 -b 1K -e 1K
+	[ "$status" -eq 2 ]
+	[[ "$err" == *"GTOPO_NET_GDR_LEVEL 'PXP' is none of LOC, PIX, PXB, PHB, NODE and SYS" ]]
+	GTOPO_NET_FORCE_FLUSH=2 rdma --procs 2 -b 1K -e 1K
+	[ "$status" -eq 2 ]
+	[[ "$err" == *"GTOPO_NET_FORCE_FLUSH '2' is not a number from 0 to 1" ]]
+	GTOPO_NET_GDR_LEVEL=SYS rdma --procs 2 -b 1K -e 1K
+	right
+}

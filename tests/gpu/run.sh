@@ -4,11 +4,12 @@
 # With the folder RESULTS all of it, the race with NCCL too, for
 # GTOPO_GPU_SECONDS (520) at most; what does not fit is skipped.  Without, the
 # short part, for `make check`.  Needs only the programs gtopo, matrix, library
-# and vs-nccl, beside this file or in the build tree of $GTOPO, and for one check
-# the file dgx-h100.xml.  The race's files are RESULTS/MACHINE-COMMIT.json,
-# COMMIT from GTOPO_COMMIT.  With GTOPO_GPU_WITHOUT, checks whose names match
-# this regular expression are skipped; with GTOPO_GPU_ONLY, those whose names do
-# not, but for those that make files for others: so it can be run in parts.
+# and vs-nccl, beside this file or in the build tree of $GTOPO, for one check the
+# file dgx-h100.xml and for RDMA libsoftverbs.so.  The race's files are
+# RESULTS/MACHINE-COMMIT.json, COMMIT from GTOPO_COMMIT.  With
+# GTOPO_GPU_WITHOUT, checks whose names match this regular expression are
+# skipped; with GTOPO_GPU_ONLY, those whose names do not, but for those that make
+# files for others: so it can be run in parts.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(dirname "${GTOPO:-$here/gtopo}")
@@ -424,13 +425,16 @@ for n in $(printf '%s\n' 2 "$gpus" | sort -nu); do
 	check 60 "all types, operators, counts on $n" 0 "$matrix" check "$n" 55
 	check 60 "stopped ranks of $n are named" 0 "$matrix" fault "$n" 55
 done
-# Each of 2 processes has one of 2 ranks, on a host of its own if $hosts is set.
+# Each of 2 processes has one of 2 ranks, on a host of its own if $hosts is set,
+# with an RDMA device, which is simulated, if it is "verbs".
 library_apart() { # PART [PLAN]
 	local rank pids=() status=0
 	export WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=29517 \
 		GTOPO_SECRET="not so secret: a test"
 	for rank in 0 1; do
 		[ -z "$hosts" ] || export GTOPO_HOSTID=h$rank
+		[ "$hosts" != verbs ] || export GTOPO_IB_HCA=soft0 \
+			LD_PRELOAD="$soft" CUDA_VISIBLE_DEVICES=$rank
 		RANK=$rank timeout -k 5 55 "$library" "$1" \
 			"${2:-$work/plan2.json}" 50 &
 		pids+=($!)
@@ -439,6 +443,8 @@ library_apart() { # PART [PLAN]
 		wait "$pid" || status=$?
 	done
 	unset WORLD_SIZE MASTER_ADDR MASTER_PORT GTOPO_SECRET GTOPO_HOSTID
+	[ "$hosts" != verbs ] ||
+		unset GTOPO_IB_HCA LD_PRELOAD CUDA_VISIBLE_DEVICES
 	return $status
 }
 
@@ -456,6 +462,19 @@ hosts=yes
 for part in check graph; do
 	check 60 "libgtopo on 2 hosts: $part" 0 \
 		library_apart "$part" "$work/auto2.json"
+done
+soft=$(find_file libsoftverbs.so "$root/tests/verbs")
+hosts=verbs
+"$gtopo" synth "1 gpu 1 nic" 2>>"$log" |
+	"$gtopo" search --nodes 2 - >"$work/rails.json" 2>>"$log"
+for part in check graph; do
+	[ -n "$soft" ] || continue
+	check 60 "libgtopo on 2 hosts, verbs: $part" 0 \
+		library_apart "$part" "$work/rails.json"
+	export GTOPO_NET_GDR_LEVEL=SYS
+	check 60 "libgtopo on 2 hosts, GPUDirect: $part" 0 \
+		library_apart "$part" "$work/rails.json"
+	unset GTOPO_NET_GDR_LEVEL
 done
 hosts=
 check 30 "libgtopo in 2 processes: messages that do not match" 0 \
@@ -551,6 +570,49 @@ for link in tcp shm; do
 	check 40 "2 processes over $link" 0 "${two[@]}" --link $link -b 1K \
 		-e 64M -f 64 -n 3 -w 1
 done
+# Over RDMA, by devices that are simulated (tests/verbs/soft.h): FIFOs in the
+# host's memory, then in the GPUs', with reads behind writes that come late.
+over_verbs() { # VARIABLE=VALUE... -- OPTION...
+	local set=()
+	while [ "$1" != -- ]; do set+=("$1"); shift; done
+	shift
+	timeout -k 5 35 env LD_PRELOAD="$soft" "${set[@]}" "${two[@]}" \
+		--link verbs -v "$@"
+}
+direct=GTOPO_NET_GDR_LEVEL=SYS
+if [ -n "$soft" ]; then
+	words='values : 0 OK'
+	check 40 "2 processes over verbs" 0 over_verbs -- -b 1K -e 64M -f 64 \
+		-n 3 -w 1
+	words='through host memory: soft0 and rank 0.* are SYS to each other'
+	check 20 "2 processes over verbs, too far for GPUDirect" 0 \
+		over_verbs -- -e 1K
+	words='values : 0 OK'
+	check 40 "GPUDirect" 0 over_verbs "$direct" -- -b 1K -e 64M -f 64 -n 3 \
+		-w 1
+	words='from and to GPUs. memory'
+	check 40 "GPUDirect, all types and operators" 0 over_verbs "$direct" -- \
+		-b 48K -e 48K --dtype all --op all -n 2 -w 0
+	words='values : 0 OK'
+	check 40 "GPUDirect, late but flushed" 0 over_verbs "$direct" \
+		GTOPO_SOFT_VERBS=late GTOPO_NET_FORCE_FLUSH=1 -- -b 64K \
+		-e 16M -f 16 -n 2 -w 1
+	words='values : [1-9][0-9]* FAILED'
+	check 20 "GPUDirect, late and not flushed, is wrong" 1 over_verbs \
+		"$direct" GTOPO_SOFT_VERBS=late -- -b 1M -e 1M -n 2 -w 1 \
+		--coll allreduce
+	words='through host memory: soft0 cannot register memory'
+	check 20 "GPUDirect refused" 0 over_verbs "$direct" \
+		GTOPO_SOFT_VERBS=no-dmabuf -- -b 1M -e 1M
+	words='from and to GPUs. memory'
+	check 20 "GPUDirect without a dma-buf" 0 over_verbs "$direct" \
+		GTOPO_SOFT_VERBS=no-dmabuf,peermem -- -b 1M -e 1M
+	words='rank 1 .* stopped'
+	check 20 "a stalled rank under GPUDirect" 3 over_verbs "$direct" -- \
+		-b 1M -e 1M --inject stall:1 --timeout 2s
+else
+	result skip "2 processes over verbs, GPUDirect" "no libsoftverbs.so"
+fi
 # As launchers start them, each process seeing all GPUs.
 for n in $(printf '%s\n' 2 "$gpus" | sort -nu); do
 	[ -f "$work/auto$n.json" ] || auto_of "$n" >>"$log" 2>&1

@@ -143,6 +143,11 @@ static void test_environment(void **state)
 	gt_err_init(&err);
 	assert_int_equal(gt_verbs_port_open(&port, &config, &err), GT_EINPUT);
 	unsetenv("GTOPO_IB_SL");
+	setenv("GTOPO_NET_GDR_LEVEL", "NEAR", 1);
+	gt_err_init(&err);
+	assert_int_equal(gt_verbs_port_open(&port, &config, &err), GT_EINPUT);
+	assert_non_null(strstr(err.text, "GTOPO_NET_GDR_LEVEL 'NEAR'"));
+	unsetenv("GTOPO_NET_GDR_LEVEL");
 	for (size_t i = 0; i < sizeof(ports) / sizeof(ports[0]); i++) {
 		setenv("GTOPO_IB_HCA", ports[i], 1);
 		gt_err_init(&err);
@@ -151,6 +156,42 @@ static void test_environment(void **state)
 		assert_non_null(strstr(err.text, ports[i]));
 	}
 	unsetenv("GTOPO_IB_HCA");
+}
+
+/* Below one bridge, several, a host bridge, and what has no common one. */
+static void test_distance(void **state)
+{
+#define ROOT   "/sys/devices/pci0000:00"
+#define SWITCH ROOT "/0000:00:01.0/0000:01:00.0"
+	static const char card[] = SWITCH "/0000:02:00.0/0000:03:00.0";
+	static const struct {
+		const char *gpu;
+		enum gt_verbs_distance far;
+	} gpus[] = {
+		{SWITCH "/0000:02:00.0/0000:03:00.1", GT_VERBS_PIX},
+		{SWITCH "/0000:02:01.0/0000:04:00.0", GT_VERBS_PIX},
+		{SWITCH "/0000:02:01.0/0000:04:00.0/0000:05:00.0/0000:06:00.0",
+		 GT_VERBS_PXB},
+		{ROOT "/0000:00:01.0/0000:01:00.1", GT_VERBS_PXB},
+		{ROOT "/0000:00:02.0/0000:07:00.0", GT_VERBS_PHB},
+		{ROOT "/0000:00:1f.0", GT_VERBS_PHB},
+		{"/sys/devices/pci0000:80/0000:80:01.0/0000:81:00.0",
+		 GT_VERBS_SYS},
+		{"/sys/devices/virtual/x", GT_VERBS_SYS},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(gpus) / sizeof(gpus[0]); i++) {
+		assert_int_equal(gt_verbs_distance(card, gpus[i].gpu),
+				 gpus[i].far);
+		assert_int_equal(gt_verbs_distance(gpus[i].gpu, card),
+				 gpus[i].far);
+	}
+	assert_int_equal(gt_verbs_distance("/sys/devices/virtual/x",
+					   "/sys/devices/virtual/y"),
+			 GT_VERBS_SYS);
+#undef SWITCH
+#undef ROOT
 }
 
 enum { SLOTS = 2, SLOT_BYTES = 64, MESSAGES = 16, FIFOS = 3 };
@@ -346,6 +387,7 @@ int main(void)
 		cmocka_unit_test(test_infiniband),
 		cmocka_unit_test(test_nowhere),
 		cmocka_unit_test(test_environment),
+		cmocka_unit_test(test_distance),
 		cmocka_unit_test(test_late),
 		cmocka_unit_test(test_late_alike),
 		cmocka_unit_test(test_credits_are_not_awaited),

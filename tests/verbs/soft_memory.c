@@ -11,7 +11,7 @@
 
 #undef ibv_reg_mr
 
-#define SOFT_LATE_NS 3000000ll
+#define SOFT_LATE_NS 20000000ll
 
 /* What is completed, but not there yet. */
 struct soft_late {
