@@ -1,5 +1,5 @@
 # Cases are files under tests/cases: adding one needs no line here.
-EXTRA_DIST += tests/cases tests/driver.sh tests/vm \
+EXTRA_DIST += tests/cases tests/driver.sh tests/schedule.h tests/vm \
 	tests/multi
 TESTS =
 check_PROGRAMS =

@@ -10,29 +10,15 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/dtype.h"
+#include "schedule.h"
 
 enum {
-	MESSAGES = 200, /* of one schedule, at most */
 	ROUNDS = 60,
 	REPLAYS = 20,
-	POISON = 0xa5,
 	LIMIT_MS = 1000,
 };
 
 static const uint64_t ROOM = 32 << 20;
-
-struct message {
-	int from, to;
-	enum gtopo_type type;
-	uint64_t count, input, output; /* bytes from the buffers' begin */
-};
-
-struct schedule {
-	struct message list[MESSAGES];
-	int n;
-	int groups; /* consecutive messages that start together */
-};
 
 static uint8_t byte_of(int rank, uint64_t at)
 {
@@ -73,7 +59,7 @@ static void draw_schedule(const struct library *lib, uint64_t *state,
 
 	s->n = 0;
 	s->groups = 1 + (int)draw(state, 1u << draw(state, 8));
-	for (int i = 1 + (int)draw(state, MESSAGES); i > 0; i--) {
+	for (int i = 1 + (int)draw(state, SCHEDULE_MESSAGES); i > 0; i--) {
 		struct message *m = &s->list[s->n];
 
 		m->from = (int)draw(state, (uint32_t)lib->nranks);
@@ -92,45 +78,24 @@ static void draw_schedule(const struct library *lib, uint64_t *state,
 	}
 }
 
-static int call_one(struct library *lib, const struct message *m, int rank,
-		    int sends)
+static struct parties parties_of(const struct library *lib)
 {
-	const struct rank *me = &lib->ranks[rank];
+	struct parties c = {
+		.comm = lib->comm, .first = lib->first, .end = lib->end};
 
-	if (rank < lib->first || rank >= lib->end)
-		return 0;
-	return sends ? gtopo_send(lib->comm, rank, me->input + m->input,
-				  m->count, m->type, m->to)
-		     : gtopo_recv(lib->comm, rank, me->output + m->output,
-				  m->count, m->type, m->from);
-}
-
-/* One group of the schedule, of one rank or of all; some receive first. */
-static int call_group(struct library *lib, const struct schedule *s, int begin,
-		      int rank)
-{
-	int end = begin + s->groups < s->n ? begin + s->groups : s->n;
-	int rc = gtopo_group_start(lib->comm, rank);
-
-	for (int pass = 0; pass < 2; pass++)
-		for (int i = begin; !rc && i < end; i++) {
-			const struct message *m = &s->list[i];
-			int sends = pass ^ (begin / s->groups & 1);
-			int who = sends ? m->from : m->to;
-
-			if (rank == GTOPO_ALL_RANKS || rank == who)
-				rc = call_one(lib, m, who, sends);
-		}
-	return rc ? rc : gtopo_group_end(lib->comm, rank);
+	for (int r = c.first; r < c.end; r++) {
+		c.input[r] = (uint8_t *)lib->ranks[r].input;
+		c.output[r] = (uint8_t *)lib->ranks[r].output;
+	}
+	return c;
 }
 
 static int call_all(struct library *lib, const struct schedule *s, int rank)
 {
+	const struct parties c = parties_of(lib);
 	char message[512];
-	int rc = 0;
+	int rc = call_schedule(&c, s, rank);
 
-	for (int begin = 0; !rc && begin < s->n; begin += s->groups)
-		rc = call_group(lib, s, begin, rank);
 	if (rc) {
 		gtopo_comm_message(lib->comm, message, sizeof(message));
 		complain(lib, "messages", message);
@@ -157,8 +122,7 @@ static void expect_rank(const struct schedule *s, int rank, uint8_t *want,
 	memset(want, POISON, room);
 	for (int i = 0; i < s->n; i++) {
 		const struct message *m = &s->list[i];
-		uint64_t bytes =
-			m->count * gt_dtype_bytes((enum gt_dtype)m->type);
+		uint64_t bytes = message_bytes(m);
 
 		for (uint64_t b = 0; m->to == rank && b < bytes; b++)
 			want[m->output + b] = byte_of(m->from, m->input + b);
@@ -310,9 +274,10 @@ static int pairs_mixed(struct library *lib, struct schedule *s)
 			       .count = 1000,
 			       .seed = 3,
 			       .inplace = 1};
+	const struct parties c = parties_of(lib);
 	int all = 1, n = lib->nranks;
 
-	*s = (struct schedule){.groups = MESSAGES};
+	*s = (struct schedule){.groups = SCHEDULE_MESSAGES};
 	for (int r = 0; r < n; r++)
 		s->list[s->n++] = (struct message){.from = r,
 						   .to = (r + 1) % n,
@@ -323,8 +288,8 @@ static int pairs_mixed(struct library *lib, struct schedule *s)
 		all = fill(lib, &op, r);
 	all = all && !gtopo_group_start(lib->comm, GTOPO_ALL_RANKS);
 	for (int r = lib->first; all && r < lib->end; r++)
-		all = !call_one(lib, &s->list[r], r, 1) && !call(lib, &op, r) &&
-		      !call_one(lib, &s->list[(r + n - 1) % n], r, 0);
+		all = !call_message(&c, &s->list[r], 1) && !call(lib, &op, r) &&
+		      !call_message(&c, &s->list[(r + n - 1) % n], 0);
 	all = all && !gtopo_group_end(lib->comm, GTOPO_ALL_RANKS);
 	for (int r = lib->first; all && r < lib->end; r++)
 		all = compare(lib, &op, r) &&

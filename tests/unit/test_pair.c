@@ -7,10 +7,9 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/dtype.h"
-#include "gtopo.h"
+#include "schedule.h"
 
-enum { RANKS = 4, MESSAGES = 60, ROOM = 3 << 20, POISON = 0xa5 };
+enum { RANKS = 4, MESSAGES = 60, ROOM = 3 << 20 };
 
 /* A linear congruential generator (Knuth): the same sequence everywhere. */
 static uint32_t draw(uint64_t *state, uint32_t below)
@@ -18,22 +17,6 @@ static uint32_t draw(uint64_t *state, uint32_t below)
 	*state = *state * 6364136223846793005u + 1442695040888963407u;
 	return (uint32_t)(*state >> 33) % below;
 }
-
-struct fixture {
-	struct gtopo_comm *comm;
-	uint8_t *input[RANKS], *output[RANKS];
-};
-
-struct message {
-	int from, to;
-	enum gtopo_type type;
-	uint64_t count, input, output; /* bytes from the buffers' begin */
-};
-
-struct schedule {
-	struct message list[MESSAGES];
-	int n, groups; /* so many in a row start together */
-};
 
 static unsigned launched; /* flags of a process of a job */
 
@@ -55,9 +38,9 @@ static struct gtopo_comm *open_comm(int64_t timeout_ms)
 	return comm;
 }
 
-static void open_fixture(struct fixture *f)
+static void open_fixture(struct parties *f)
 {
-	f->comm = open_comm(10000);
+	*f = (struct parties){.comm = open_comm(10000), .end = RANKS};
 	for (int r = 0; r < RANKS; r++) {
 		f->input[r] = malloc(ROOM);
 		f->output[r] = malloc(ROOM);
@@ -70,7 +53,7 @@ static void open_fixture(struct fixture *f)
 	}
 }
 
-static void close_fixture(struct fixture *f)
+static void close_fixture(struct parties *f)
 {
 	gtopo_comm_destroy(f->comm);
 	for (int r = 0; r < RANKS; r++) {
@@ -104,38 +87,7 @@ static void draw_schedule(uint64_t *state, struct schedule *s)
 	}
 }
 
-static int call_one(const struct fixture *f, const struct message *m, int sends)
-{
-	return sends ? gtopo_send(f->comm, m->from,
-				  f->input[m->from] + m->input, m->count,
-				  m->type, m->to)
-		     : gtopo_recv(f->comm, m->to, f->output[m->to] + m->output,
-				  m->count, m->type, m->from);
-}
-
-/* All of one rank, in groups; odd groups send first. */
-static int call_rank(const struct fixture *f, const struct schedule *s,
-		     int rank)
-{
-	int rc = GTOPO_OK;
-
-	for (int begin = 0; !rc && begin < s->n; begin += s->groups) {
-		rc = gtopo_group_start(f->comm, rank);
-		for (int i = 0; !rc && i < 2 * s->groups; i++) {
-			int k = begin + i % s->groups;
-			int sends = i / s->groups ^ (begin / s->groups & 1);
-
-			if (k < s->n &&
-			    rank == (sends ? s->list[k].from : s->list[k].to))
-				rc = call_one(f, &s->list[k], sends);
-		}
-		if (!rc)
-			rc = gtopo_group_end(f->comm, rank);
-	}
-	return rc;
-}
-
-static void check_outputs(const struct fixture *f, const struct schedule *s)
+static void check_outputs(const struct parties *f, const struct schedule *s)
 {
 	uint8_t *want = malloc(ROOM);
 
@@ -148,9 +100,7 @@ static void check_outputs(const struct fixture *f, const struct schedule *s)
 			if (m->to == r)
 				memcpy(want + m->output,
 				       f->input[m->from] + m->input,
-				       m->count *
-					       gt_dtype_bytes(
-						       (enum gt_dtype)m->type));
+				       message_bytes(m));
 		}
 		assert_memory_equal(want, f->output[r], ROOM);
 	}
@@ -158,7 +108,7 @@ static void check_outputs(const struct fixture *f, const struct schedule *s)
 }
 
 /* What is to be sent, and outputs that nothing has come to. */
-static void begin_round(const struct fixture *f, struct schedule *s,
+static void begin_round(const struct parties *f, struct schedule *s,
 			uint64_t *chance)
 {
 	draw_schedule(chance, s);
@@ -170,7 +120,7 @@ static void begin_round(const struct fixture *f, struct schedule *s,
 static void test_by_chance(void **state)
 {
 	uint64_t chance = 20;
-	struct fixture f;
+	struct parties f;
 	struct schedule s;
 
 	(void)state;
@@ -178,7 +128,7 @@ static void test_by_chance(void **state)
 	for (int i = 0; i < 60; i++) {
 		begin_round(&f, &s, &chance);
 		for (int r = 0; r < RANKS; r++)
-			assert_int_equal(call_rank(&f, &s, (r + i) % RANKS),
+			assert_int_equal(call_schedule(&f, &s, (r + i) % RANKS),
 					 GTOPO_OK);
 		assert_int_equal(gtopo_wait(f.comm, GTOPO_ALL_RANKS, -1),
 				 GTOPO_OK);
@@ -188,7 +138,7 @@ static void test_by_chance(void **state)
 }
 
 struct caller {
-	const struct fixture *f;
+	const struct parties *f;
 	const struct schedule *s;
 	pthread_t thread;
 	int rank, rc;
@@ -198,7 +148,7 @@ static void *caller_main(void *arg)
 {
 	struct caller *me = arg;
 
-	me->rc = call_rank(me->f, me->s, me->rank);
+	me->rc = call_schedule(me->f, me->s, me->rank);
 	if (!me->rc)
 		me->rc = gtopo_wait(me->f->comm, me->rank, -1);
 	return NULL;
@@ -208,7 +158,7 @@ static void test_threads(void **state)
 {
 	uint64_t chance = 21;
 	struct caller callers[RANKS];
-	struct fixture f;
+	struct parties f;
 	struct schedule s;
 
 	(void)state;
@@ -322,7 +272,7 @@ static void test_mismatch(void **state)
 }
 
 /* Each process calls for its own ranks; 0 when all is as it should be. */
-static int run_schedules(struct fixture *f)
+static int run_schedules(struct parties *f)
 {
 	uint64_t chance = 77;
 	struct schedule s;
@@ -334,7 +284,7 @@ static int run_schedules(struct fixture *f)
 		for (int r = first; r < first + count; r++)
 			memset(f->output[r], POISON, ROOM);
 		for (int r = first; !rc && r < first + count; r++)
-			rc = call_rank(f, &s, r);
+			rc = call_schedule(f, &s, r);
 		if (!rc)
 			rc = gtopo_wait(f->comm, GTOPO_ALL_RANKS, -1);
 		for (int k = 0; k < s.n; k++)
@@ -394,7 +344,7 @@ static int run_gone(struct gtopo_comm *comm, int rank)
 
 static int be_process(int rank, int size, int port, const char *host)
 {
-	struct fixture f;
+	struct parties f;
 	char text[16];
 	int rc = 0;
 
