@@ -15,6 +15,7 @@
 #include "kernels/kernels.h"
 #include "kernels/move.cuh"
 #include "kernels/reduce.cuh"
+#include "kernels/slot.cuh"
 
 enum : uint32_t {
 	GT_CHUNK_BYTES = 1024,
@@ -39,25 +40,6 @@ struct gt_post_office {
 	uint32_t lane, warp, warps;
 	uint32_t flag;
 };
-
-static __device__ __forceinline__ uint4 gt_slot_load(const char *at)
-{
-	uint4 v;
-
-	asm volatile("ld.volatile.global.v4.u32 {%0, %1, %2, %3}, [%4];"
-		     : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
-		     : "l"(at)
-		     : "memory");
-	return v;
-}
-
-static __device__ __forceinline__ void gt_slot_store(char *at, uint4 v)
-{
-	asm volatile(
-		"st.volatile.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(at),
-		"r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w)
-		: "memory");
-}
 
 struct gt_ll {
 	enum : uint32_t { PACKS = 32 }; /* of 16 bytes, in a chunk */

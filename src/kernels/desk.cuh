@@ -7,30 +7,13 @@
 
 #include "kernels/exchange.h"
 #include "kernels/flag.cuh"
+#include "kernels/slot.cuh"
 #include "kernels/wait.cuh"
 
 /* Who posts: not one of those who look for what to do next. */
 static __device__ __forceinline__ bool gt_is_poster(void)
 {
 	return threadIdx.x == GT_EXCHANGE_THREADS - 1;
-}
-
-static __device__ __forceinline__ uint4 gt_line_load(const char *at)
-{
-	uint4 line;
-
-	asm volatile("ld.volatile.global.v4.u32 {%0,%1,%2,%3}, [%4];"
-		     : "=r"(line.x), "=r"(line.y), "=r"(line.z), "=r"(line.w)
-		     : "l"(at)
-		     : "memory");
-	return line;
-}
-
-static __device__ __forceinline__ void gt_line_store(char *at, uint4 line)
-{
-	asm volatile("st.volatile.global.v4.u32 [%0], {%1,%2,%3,%4};" ::"l"(at),
-		     "r"(line.x), "r"(line.y), "r"(line.z), "r"(line.w)
-		     : "memory");
 }
 
 static __device__ __forceinline__ bool gt_line_is_here(uint4 line,
@@ -195,7 +178,7 @@ static __device__ __forceinline__ void gt_letter_out(
 
 		words = l ? gt_words_load(letter.data + at, bytes - at)
 			  : make_uint2((uint32_t)m->bytes, m->dtype);
-		gt_line_store(
+		gt_slot_store(
 			slot + l * GT_DESK_LINE_BYTES,
 			make_uint4(words.x, letter.flag, words.y, letter.flag));
 	}
@@ -234,7 +217,7 @@ static __device__ __forceinline__ bool gt_letter_in(
 
 		do {
 			if (l < lines && !gt_line_is_here(line, flag))
-				line = gt_line_load(slot +
+				line = gt_slot_load(slot +
 						    l * GT_DESK_LINE_BYTES);
 			if (__all_sync(~0u, l >= lines || gt_line_is_here(
 								  line, flag)))

@@ -28,6 +28,7 @@ gtopo_core_sources += \
 	%D%/reduce.cuh \
 	%D%/scale.cuh \
 	%D%/schedule.cuh \
+	%D%/slot.cuh \
 	%D%/stage.cuh \
 	%D%/trace.cu \
 	%D%/type.cuh \

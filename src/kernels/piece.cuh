@@ -59,7 +59,7 @@ static __device__ __forceinline__ bool gt_letter_can(
 		return number < GT_DESK_LETTERS ||
 		       gt_flag_read(&desk->read[slot]) >=
 			       number - GT_DESK_LETTERS + 1;
-	return gt_line_is_here(gt_line_load(desk->letters[slot]),
+	return gt_line_is_here(gt_slot_load(desk->letters[slot]),
 			       (uint32_t)number + 1);
 }
 
