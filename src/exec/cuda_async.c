@@ -184,18 +184,32 @@ static int gt_async_launch_all(struct gt_engine *engine,
 	return rc;
 }
 
+/*
+ * What one needs is there behind another that is like it; not between processes,
+ * which meet for each.
+ */
+static int gt_async_has(const struct gt_engine *engine,
+			const struct gt_request *req,
+			const struct gt_request *last)
+{
+	return last && !engine->group.world && gt_request_like(req, last);
+}
+
 /* Requests of a group are in no order: those that share launches come last. */
 static int gt_async_group(struct gt_engine *engine,
 			  const struct gt_request *reqs, uint32_t n,
 			  struct gt_err *err)
 {
 	struct gt_cuda_bundle bundle = {.n = 0};
+	const struct gt_request *last = NULL;
 	int rc = GT_OK;
 
 	for (uint32_t i = 0; !rc && i < n; i++) {
 		struct gt_request all = reqs[i];
 
-		rc = gt_async_need(engine, &all, err);
+		if (!gt_async_has(engine, &reqs[i], last))
+			rc = gt_async_need(engine, &all, err);
+		last = &reqs[i];
 		if (rc)
 			break;
 		if (!gt_cuda_bundle_takes(engine, &all)) {
@@ -203,8 +217,11 @@ static int gt_async_group(struct gt_engine *engine,
 			continue;
 		}
 		gt_cuda_bundle_add(engine, &bundle, &reqs[i]);
-		if (bundle.n == GT_GROUP_OPS)
-			rc = gt_cuda_bundle_flush(engine, &bundle, err);
+		if (bundle.n < GT_GROUP_OPS)
+			continue;
+		/* Which chooses ways of its own. */
+		last = NULL;
+		rc = gt_cuda_bundle_flush(engine, &bundle, err);
 	}
 	return rc ? rc : gt_cuda_bundle_flush(engine, &bundle, err);
 }

@@ -125,6 +125,16 @@ struct gt_message {
 /* Are inputs multiplied before they are added? */
 int gt_request_scales(const struct gt_request *req);
 
+/* Do two differ only in where their buffers are? */
+static inline int gt_request_like(const struct gt_request *a,
+				  const struct gt_request *b)
+{
+	return a->coll == b->coll && a->dtype == b->dtype && a->op == b->op &&
+	       a->count == b->count && a->root == b->root &&
+	       a->inplace == b->inplace && a->shift == b->shift &&
+	       a->way == b->way;
+}
+
 /*
  * Requests on the callers' streams, in the callers' buffers.  await(), watch()
  * and device() may be called by other threads at any time; the others by one

@@ -276,6 +276,8 @@ int gt_comm_enqueue(struct gtopo_comm *comm, uint32_t n, struct gt_err *err)
 
 		req->streams = comm->streams;
 		req->inplace = gt_comm_is_inplace(comm, req);
+		if (i && gt_request_like(req, req - 1))
+			continue;
 		rc = comm->ops->how(comm->engine, req, &way, err);
 		/* Flows are the engine's own; the plan's programs are not. */
 		if (!rc && way.protocol == GT_PROTOCOL_SIMPLE)
