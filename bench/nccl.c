@@ -554,19 +554,23 @@ int64_t gt_nccl_run(struct gt_nccl *nccl, const struct gt_request *req,
 	return most == UINT64_MAX ? -1 : (int64_t)most;
 }
 
-int gt_nccl_group(struct gt_nccl *nccl, const struct gt_request *req,
+int gt_nccl_group(struct gt_nccl *nccl, const struct gt_request *reqs,
 		  uint32_t n)
 {
-	uint64_t bytes = req->count * gt_dtype_bytes(req->dtype);
 	int rc = nccl->calls.group_start(), end;
+	uint64_t at = 0;
 
-	for (uint32_t i = 0; !rc && i < n; i++)
+	for (uint32_t i = 0; !rc && i < n; i++) {
+		const struct gt_request *req = &reqs[i];
+
 		for (uint32_t r = nccl->first; !rc && r < nccl->end; r++)
 			rc = nccl->calls.all_reduce(
-				nccl->ranks[r].input + i * bytes,
-				nccl->ranks[r].output + i * bytes, req->count,
+				nccl->ranks[r].input + at,
+				nccl->ranks[r].output + at, req->count,
 				nccl_types[req->dtype], nccl_ops[req->op],
 				nccl->ranks[r].comm, req->streams[r]);
+		at += req->count * gt_dtype_bytes(req->dtype);
+	}
 	end = nccl->calls.group_end();
 	return rc ? rc : end;
 }

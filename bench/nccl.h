@@ -50,7 +50,7 @@ int gt_nccl_version(void);
  * n all-reduces as one of NCCL's groups, of all local ranks, on their streams,
  * at successive places of the buffers; NCCL's code, 0: they are enqueued.
  */
-int gt_nccl_group(struct gt_nccl *nccl, const struct gt_request *req,
+int gt_nccl_group(struct gt_nccl *nccl, const struct gt_request *reqs,
 		  uint32_t n);
 
 /* Run iters times; the slowest rank's time, or a negative number. */

@@ -1,6 +1,7 @@
 /*
- * Groups of equal all-reduces: as one, one by one, and by NCCL's groups.  One
- * thread for all ranks; in graphs, where only the GPUs count, and on streams.
+ * Groups of all-reduces, equal ones and mixed ones: as one, one by one, and by
+ * NCCL's groups.  One thread for all ranks; in graphs, where only the GPUs
+ * count, and on streams.
  */
 #include "gpu/library.h"
 
@@ -18,27 +19,30 @@ enum {
 	RACE_WAYS = 2 + RACE_NCCLS, /* together, one by one, NCCL's */
 };
 
-static const uint64_t RACE_BYTES = 1 << 20; /* of an operation, at most */
+static const uint64_t RACE_BYTES = 4 << 20; /* of an operation, at most */
 
 struct race {
 	struct library *lib;
 	struct operation ops[RACE_MOST];
 	int n;
+	char size[16]; /* of the operations, in words */
 	struct gt_nccl *nccl[RACE_NCCLS];
 	cudaEvent_t begin[MAX_RANKS], end[MAX_RANKS];
 };
 
 static int enqueue_nccl(struct race *race, struct gt_nccl *nccl)
 {
+	struct gt_request reqs[RACE_MOST];
 	void *streams[MAX_RANKS];
-	struct gt_request req = {.coll = GT_COLL_ALLREDUCE,
-				 .dtype = GT_DTYPE_FLOAT,
-				 .count = race->ops[0].count,
-				 .streams = streams};
 
 	for (int r = 0; r < race->lib->nranks; r++)
 		streams[r] = race->lib->ranks[r].stream;
-	return !gt_nccl_group(nccl, &req, (uint32_t)race->n);
+	for (int i = 0; i < race->n; i++)
+		reqs[i] = (struct gt_request){.coll = GT_COLL_ALLREDUCE,
+					      .dtype = GT_DTYPE_FLOAT,
+					      .count = race->ops[i].count,
+					      .streams = streams};
+	return !gt_nccl_group(nccl, reqs, (uint32_t)race->n);
 }
 
 /* A group by a way. */
@@ -149,9 +153,8 @@ static int race_one(struct race *race, int graph)
 			nccl = *median;
 	}
 	if (all)
-		printf("%-6s %4d %8llu %10.2f %10.2f %6.2f %10.2f %6.2f\n",
-		       graph ? "graph" : "stream", race->n,
-		       (unsigned long long)race->ops[0].count * sizeof(float),
+		printf("%-6s %4d %8s %10.2f %10.2f %6.2f %10.2f %6.2f\n",
+		       graph ? "graph" : "stream", race->n, race->size,
 		       us[0][RACE_ROUNDS / 2], us[1][RACE_ROUNDS / 2],
 		       us[1][RACE_ROUNDS / 2] / us[0][RACE_ROUNDS / 2], nccl,
 		       nccl / us[0][RACE_ROUNDS / 2]);
@@ -161,22 +164,36 @@ static int race_one(struct race *race, int graph)
 	return all;
 }
 
+/* n operations of this many bytes; of 0: of 256 KiB to 4 MiB. */
+static void set_group(struct race *race, int n, uint64_t bytes)
+{
+	uint64_t at = 0, here;
+
+	race->n = n;
+	snprintf(race->size, sizeof(race->size), bytes ? "%llu" : "mixed",
+		 (unsigned long long)bytes);
+	for (int k = 0; k < n; k++) {
+		here = bytes ? bytes : RACE_BYTES >> k % 5;
+		race->ops[k] = (struct operation){.coll = GT_COLL_ALLREDUCE,
+						  .type = GTOPO_FLOAT,
+						  .count = here / sizeof(float),
+						  .at = at};
+		at += here;
+	}
+}
+
 static int race_all(struct race *race)
 {
 	static const int counts[] = {1, 4, 16, 64};
-	static const uint64_t bytes[] = {1 << 10, 16 << 10, 64 << 10, 1 << 20};
+	static const uint64_t bytes[] = {1 << 10, 16 << 10, 64 << 10, 256 << 10,
+					 1 << 20, 4 << 20,  0};
+	const int n = 4 * (int)(sizeof(bytes) / sizeof(bytes[0]));
 
 	printf("%-6s %4s %8s %10s %10s %6s %10s %6s\n", "#", "ops", "bytes",
 	       "group us", "single us", "ratio", "nccl us", "ratio");
 	for (int graph = 1; graph >= 0; graph--)
-		for (int i = 0; i < 16; i++) {
-			race->n = counts[i % 4];
-			for (int k = 0; k < race->n; k++)
-				race->ops[k] = (struct operation){
-					.coll = GT_COLL_ALLREDUCE,
-					.type = GTOPO_FLOAT,
-					.count = bytes[i / 4] / sizeof(float),
-					.at = (uint64_t)k * bytes[i / 4]};
+		for (int i = 0; i < n; i++) {
+			set_group(race, counts[i % 4], bytes[i / 4]);
 			if (late(race->lib) || !race_one(race, graph))
 				return 0;
 			race->lib->operations += (uint64_t)race->n;
