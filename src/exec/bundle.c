@@ -7,7 +7,22 @@ enum {
 	GT_BUNDLE_LL_CHUNKS = 64,
 	/* In chunks that leave a GPU: what a second trip must save. */
 	GT_BUNDLE_TRIP_CHUNKS = 600,
+	/* Of all of them: as of one, in cuda_way.c. */
+	GT_BUNDLE_PUSH_BYTES = 6 << 20,
 };
+
+/* Together they are as many bytes as go so when they are one operation's. */
+static void gt_bundle_pushes(struct gt_bundle_op *ops, uint32_t n)
+{
+	uint64_t all = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		if (ops[i].push || (ops[i].pushes && !ops[i].fixed))
+			all += ops[i].bytes;
+	for (uint32_t i = 0; all > GT_BUNDLE_PUSH_BYTES && i < n; i++)
+		if (ops[i].pushes && !ops[i].fixed)
+			ops[i].push = 1;
+}
 
 static uint32_t gt_chunks_of(uint64_t bytes, int ll128)
 {
@@ -33,7 +48,9 @@ static uint32_t gt_bundle_saves(const struct gt_bundle_op *op)
 	uint32_t one = gt_chunks_of(op->bytes, 1);
 	uint32_t two = gt_chunks_of(op->slice, 1) * 2;
 
-	return op->fixed || op->two || !op->slice || one <= two ? 0 : one - two;
+	if (op->fixed || op->push || op->two || !op->slice)
+		return 0;
+	return one <= two ? 0 : one - two;
 }
 
 static void gt_bundle_shots(struct gt_bundle_op *ops, uint32_t n,
@@ -55,11 +72,13 @@ static void gt_bundle_protocols(struct gt_bundle_op *ops, uint32_t n)
 	uint64_t all = 0;
 
 	for (uint32_t i = 0; i < n; i++)
-		all += gt_bundle_chunks(&ops[i], 0) * gt_bundle_parts(&ops[i]);
+		if (!ops[i].push)
+			all += gt_bundle_chunks(&ops[i], 0) *
+			       gt_bundle_parts(&ops[i]);
 	if (all <= GT_BUNDLE_LL_CHUNKS)
 		return;
 	for (uint32_t i = 0; i < n; i++)
-		if (!ops[i].fixed &&
+		if (!ops[i].fixed && !ops[i].push &&
 		    gt_bundle_chunks(&ops[i], 1) < gt_bundle_chunks(&ops[i], 0))
 			ops[i].ll128 = 1;
 }
@@ -67,6 +86,7 @@ static void gt_bundle_protocols(struct gt_bundle_op *ops, uint32_t n)
 void gt_bundle_choose(struct gt_bundle_op *ops, uint32_t n,
 		      const struct gt_bundle_limits *limits)
 {
+	gt_bundle_pushes(ops, n);
 	gt_bundle_shots(ops, n, limits->nranks);
 	if (limits->whole)
 		gt_bundle_protocols(ops, n);

@@ -16,6 +16,8 @@ struct gt_bundle_op {
 	uint8_t two;    /* takes two shots; at first: as if it were alone */
 	uint8_t ll128;  /* likewise */
 	uint8_t fixed;  /* stays so */
+	uint8_t push;   /* goes through scratch; likewise */
+	uint8_t pushes; /* is large enough to do so, with others */
 	/* What gt_bundle_divide() sets: */
 	uint32_t mail;   /* the first chunk in a sender's box */
 	uint32_t chunks; /* of a part; two shots have a second one behind it */
@@ -30,7 +32,10 @@ struct gt_bundle_limits {
 	int whole;        /* ll128 can be used */
 };
 
-/* The ways of operations that do not stay as they are, by all their bytes. */
+/*
+ * The ways of operations that do not stay as they are, by all their bytes.
+ * Those that go through scratch are then not for _divide.
+ */
 void gt_bundle_choose(struct gt_bundle_op *ops, uint32_t n,
 		      const struct gt_bundle_limits *limits);
 

@@ -376,8 +376,9 @@ char *gt_cuda_flow_mail(const struct gt_engine *engine, uint32_t viewer,
 
 /*
  * cuda_group.c: requests that are launched together.  _takes, behind
- * gt_cuda_need(): is this one a packet's?  _flush launches those that were
- * added, on all local ranks, in as few launches as they fit in.
+ * gt_cuda_need(): does this one go as packets or through scratch?  _flush
+ * launches those that were added, on all local ranks, in as few launches as
+ * they fit in.
  */
 struct gt_cuda_bundle {
 	const struct gt_request *reqs[GT_GROUP_OPS];
@@ -393,12 +394,33 @@ void gt_cuda_bundle_add(const struct gt_engine *engine,
 int gt_cuda_bundle_flush(struct gt_engine *engine,
 			 struct gt_cuda_bundle *bundle, struct gt_err *err);
 
-/* cuda_push.c: the same where gt_way_pushes(), and how much scratch it takes. */
+/*
+ * cuda_push.c: the same where gt_way_pushes(), how much scratch it takes, and
+ * in pieces of how many elements.
+ */
 int gt_cuda_push_launch(const struct gt_engine *engine,
 			const struct gt_request *req,
 			const struct gt_kernel_grid *grid, uint32_t rank);
 uint64_t gt_cuda_push_bytes(const struct gt_engine *engine,
 			    const struct gt_request *req);
+uint64_t gt_cuda_push_piece(const struct gt_flow *flow, uint32_t blocks,
+			    size_t elem_bytes);
+
+/*
+ * cuda_pushes.c: several in one launch.  _can: may this one be among them?
+ * _fit: how many of the first, 1 at least; _need: scratch for all of them, of
+ * one type and operator; _launch: one rank's, a cudaError_t.
+ */
+int gt_cuda_pushes_can(const struct gt_engine *engine,
+		       const struct gt_request *req);
+uint32_t gt_cuda_pushes_fit(const struct gt_engine *engine,
+			    const struct gt_request *const *reqs, uint32_t n);
+int gt_cuda_pushes_need(struct gt_engine *engine,
+			const struct gt_request *const *reqs, uint32_t n,
+			struct gt_err *err);
+int gt_cuda_pushes_launch(const struct gt_engine *engine,
+			  const struct gt_request *const *reqs, uint32_t n,
+			  uint32_t rank);
 
 /* The same by copy engines. */
 int gt_cuda_ce_launch(const struct gt_engine *engine,

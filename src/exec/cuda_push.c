@@ -51,8 +51,8 @@ static char *gt_push_slot(const struct gt_engine *engine,
 }
 
 /* Pieces are alike, and there is one for every thread block in each round. */
-static uint64_t gt_push_piece(const struct gt_flow *flow, uint32_t blocks,
-			      size_t elem_bytes)
+uint64_t gt_cuda_push_piece(const struct gt_flow *flow, uint32_t blocks,
+			    size_t elem_bytes)
 {
 	uint64_t line = GT_CUDA_LINE_BYTES / elem_bytes;
 	uint64_t others = flow->nranks > 1 ? flow->nranks - 1 : 1;
@@ -87,8 +87,8 @@ int gt_cuda_push_launch(const struct gt_engine *engine,
 		args.theirs[r] = gt_push_slot(engine, req, &args.flow, r, rank);
 		args.mine[r] = gt_push_slot(engine, req, &args.flow, rank, r);
 	}
-	args.piece = gt_push_piece(&args.flow, grid->blocks,
-				   gt_dtype_bytes(req->dtype));
+	args.piece = gt_cuda_push_piece(&args.flow, grid->blocks,
+					gt_dtype_bytes(req->dtype));
 	whole.threads = GT_DIRECT_THREADS; /* the kernel halves them */
 	return gt_push_run(&whole, &args);
 }

@@ -57,6 +57,7 @@ gtopo_core_sources += \
 	%D%/cuda_scale.c \
 	%D%/cuda_program.c \
 	%D%/cuda_push.c \
+	%D%/cuda_pushes.c \
 	%D%/cuda_room.c \
 	%D%/cuda_task.c \
 	%D%/cuda_trace.c \

@@ -8,6 +8,7 @@
 #include "kernels/launch.cuh"
 #include "kernels/packet.cuh"
 #include "kernels/push.cuh"
+#include "kernels/pushes.cuh"
 #include "kernels/scale.cuh"
 #include "kernels/type.cuh"
 
@@ -45,6 +46,16 @@ static const void *const gt_pushes_of[] = {
 	(const void *)gt_push<GT_C_TYPE, gt_sum<GT_C_TYPE>>,
 };
 
+static const void *const gt_push_groups_of[] = {
+	(const void *)gt_pushes<GT_C_TYPE, gt_sum<GT_C_TYPE>>,
+	(const void *)gt_pushes<GT_C_TYPE, gt_prod<GT_C_TYPE>>,
+	(const void *)gt_pushes<GT_C_TYPE, gt_min<GT_C_TYPE>>,
+	(const void *)gt_pushes<GT_C_TYPE, gt_max<GT_C_TYPE>>,
+	(const void *)gt_pushes<GT_C_TYPE, gt_sum<GT_C_TYPE>>,
+};
+
+static_assert(sizeof(struct gt_pushes_args) <= 4096, "kernel arguments");
+
 static_assert(GT_REDOP_SUM == 0 && GT_REDOP_PROD == 1 && GT_REDOP_MIN == 2 &&
 		      GT_REDOP_MAX == 3 && GT_REDOP_AVG == 4 &&
 		      GT_REDOP_PREMUL == 5,
@@ -70,6 +81,9 @@ extern "C" int GT_FOR_TYPE(gt_flow_prepare)(void)
 		if (rc == cudaSuccess)
 			rc = cudaFuncGetAttributes(&attributes,
 						   gt_pushes_of[op]);
+		if (rc == cudaSuccess)
+			rc = cudaFuncGetAttributes(&attributes,
+						   gt_push_groups_of[op]);
 	}
 	return (int)rc;
 }
@@ -97,6 +111,12 @@ extern "C" int GT_FOR_TYPE(gt_push_run)(const struct gt_kernel_grid *grid,
 					const struct gt_push_args *args)
 {
 	return gt_flow_launch(grid, gt_pushes_of[grid->op], args);
+}
+
+extern "C" int GT_FOR_TYPE(gt_pushes_run)(const struct gt_kernel_grid *grid,
+					  const struct gt_pushes_args *args)
+{
+	return gt_flow_launch(grid, gt_push_groups_of[grid->op], args);
 }
 
 extern "C" int GT_FOR_TYPE(gt_scale_run)(const struct gt_kernel_grid *grid,

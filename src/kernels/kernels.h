@@ -285,6 +285,39 @@ struct gt_push_args {
 	uint64_t piece; /* elements; a multiple of 16 bytes */
 };
 
+enum {
+	GT_PUSHES_OPS = 66, /* at most: arguments are below 4 KiB */
+	GT_PUSHES_OUTPUTS = GT_PUSHES_OPS * 4,
+	GT_PUSHES_LINE_BYTES = 128,
+};
+
+/*
+ * One of several reductions that one launch carries through scratch.  Its
+ * slices begin with lines, on 16-byte boundaries of all ranks' inputs.
+ */
+struct gt_pushes_op {
+	const char *input;
+	uint32_t end_line; /* where the next one's slice begins */
+	uint32_t slice;    /* bytes of a rank's */
+	uint32_t bytes;    /* of all slices of one that spreads */
+	uint8_t spreads;
+	uint8_t divides;
+	uint16_t reserved;
+};
+
+struct gt_pushes_args {
+	struct gt_kernel_guard guard;
+	uint64_t *flags[GT_FLOW_RANKS];
+	char *scratch[GT_FLOW_RANKS]; /* slices of all ranks but the owner */
+	uint32_t lines;               /* of all slices of a rank */
+	uint32_t piece;               /* lines */
+	uint32_t me, nranks;
+	uint32_t nops;
+	uint32_t reserved;
+	struct gt_pushes_op ops[GT_PUSHES_OPS];
+	char *outputs[GT_PUSHES_OUTPUTS]; /* [op][rank] */
+};
+
 struct gt_kernel_grid {
 	enum gt_dtype dtype;
 	enum gt_redop op;
@@ -310,6 +343,8 @@ int gt_direct_run(const struct gt_kernel_grid *grid,
 		  const struct gt_direct_args *args);
 int gt_push_run(const struct gt_kernel_grid *grid,
 		const struct gt_push_args *args);
+int gt_pushes_run(const struct gt_kernel_grid *grid,
+		  const struct gt_pushes_args *args);
 int gt_scale_run(const struct gt_kernel_grid *grid,
 		 const struct gt_scale_args *args);
 

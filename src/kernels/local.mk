@@ -25,6 +25,7 @@ gtopo_core_sources += \
 	%D%/piece.cuh \
 	%D%/ping.cu %D%/ping.h \
 	%D%/push.cuh \
+	%D%/pushes.cuh \
 	%D%/reduce.cuh \
 	%D%/scale.cuh \
 	%D%/schedule.cuh \

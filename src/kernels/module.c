@@ -18,6 +18,8 @@ int gt_mixed_run(const struct gt_kernel_grid *grid,
 				 const struct gt_direct_args *args);           \
 	int gt_push_run_##NAME(const struct gt_kernel_grid *grid,              \
 			       const struct gt_push_args *args);               \
+	int gt_pushes_run_##NAME(const struct gt_kernel_grid *grid,            \
+				 const struct gt_pushes_args *args);           \
 	int gt_scale_run_##NAME(const struct gt_kernel_grid *grid,             \
 				const struct gt_scale_args *args);
 #include "base/dtype.def"
@@ -35,6 +37,8 @@ static const struct {
 			  const struct gt_direct_args *args);
 	int (*push_run)(const struct gt_kernel_grid *grid,
 			const struct gt_push_args *args);
+	int (*pushes_run)(const struct gt_kernel_grid *grid,
+			  const struct gt_pushes_args *args);
 	int (*scale_run)(const struct gt_kernel_grid *grid,
 			 const struct gt_scale_args *args);
 } gt_kernels[] = {
@@ -43,7 +47,8 @@ static const struct {
 		gt_interp_prepare_##NAME, gt_interp_run_##NAME,                \
 		gt_flow_prepare_##NAME,   gt_packet_run_##NAME,                \
 		gt_group_run_##NAME,      gt_direct_run_##NAME,                \
-		gt_push_run_##NAME,       gt_scale_run_##NAME},
+		gt_push_run_##NAME,       gt_pushes_run_##NAME,                \
+		gt_scale_run_##NAME},
 #include "base/dtype.def"
 };
 
@@ -87,6 +92,12 @@ int gt_push_run(const struct gt_kernel_grid *grid,
 		const struct gt_push_args *args)
 {
 	return gt_kernels[grid->dtype].push_run(grid, args);
+}
+
+int gt_pushes_run(const struct gt_kernel_grid *grid,
+		  const struct gt_pushes_args *args)
+{
+	return gt_kernels[grid->dtype].pushes_run(grid, args);
 }
 
 int gt_scale_run(const struct gt_kernel_grid *grid,

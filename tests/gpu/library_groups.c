@@ -11,7 +11,7 @@ enum {
 	GROUP_ROUNDS = 150,
 	GROUP_REPLAYS = 50,
 	PLACE_BYTES = 256,
-	REAL_OPERATIONS = 12,
+	REAL_OPERATIONS = 16,
 };
 
 static const uint64_t ROOM = 256 << 20;
@@ -24,8 +24,21 @@ static uint64_t draw_count(uint64_t *state)
 	return draw(state, 2u << draw(state, bits));
 }
 
+/* Of a group of middle-sized ones: most go through scratch together. */
+static void draw_middle(uint64_t *state, struct operation *op)
+{
+	if (draw(state, 4))
+		op->coll = GT_COLL_ALLREDUCE;
+	if (draw(state, 4))
+		op->type = GTOPO_FLOAT;
+	op->count = draw(state, 2u << (13 + draw(state, 8)));
+	/* Where packs are. */
+	if (draw(state, 4))
+		op->shift = 0;
+}
+
 static struct operation draw_operation(const struct library *lib,
-				       uint64_t *state)
+				       uint64_t *state, int middle)
 {
 	struct operation op = {
 		.coll = (enum gt_coll)draw(state, GT_COLL_SENDRECV),
@@ -37,6 +50,8 @@ static struct operation draw_operation(const struct library *lib,
 		.root = (int)draw(state, (uint32_t)lib->nranks)};
 
 	op.count = draw_count(state);
+	if (middle)
+		draw_middle(state, &op);
 	return op;
 }
 
@@ -44,13 +59,13 @@ static struct operation draw_operation(const struct library *lib,
 static int draw_group(const struct library *lib, uint64_t *state,
 		      struct operation *ops, int most)
 {
+	int n = 0, middle = !draw(state, 4);
 	uint64_t at = 0;
-	int n = 0;
 
 	while (n < most) {
 		struct operation *op = &ops[n];
 
-		*op = draw_operation(lib, state);
+		*op = draw_operation(lib, state, middle);
 		op->at = at;
 		if (!fits(lib, op))
 			break;

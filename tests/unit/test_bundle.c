@@ -205,12 +205,48 @@ static void test_fixed(void **state)
 	assert_int_equal(gt_bundle_divide(ops, 8, &h200), 3);
 }
 
+static struct gt_bundle_op allreduce_of(uint64_t bytes)
+{
+	return (struct gt_bundle_op){.bytes = bytes,
+				     .slice = bytes / 4,
+				     .push = bytes > 6 << 20,
+				     .pushes = bytes >= 128 << 10};
+}
+
+/* Through scratch go those that are as many bytes together as one would be. */
+static void test_pushed(void **state)
+{
+	struct gt_bundle_op ops[40];
+
+	(void)state;
+	for (int i = 0; i < 40; i++)
+		ops[i] = allreduce_of(256 << 10);
+	gt_bundle_choose(ops, 24, &h200);
+	for (int i = 0; i < 24; i++)
+		assert_true(!ops[i].push && ops[i].ll128);
+	for (int i = 0; i < 40; i++)
+		ops[i] = allreduce_of(i % 2 ? 1 << 10 : 512 << 10);
+	ops[2].fixed = 1;
+	ops[4].pushes = 0;
+	gt_bundle_choose(ops, 40, &h200);
+	for (int i = 0; i < 40; i++)
+		assert_int_equal(ops[i].push, i % 2 == 0 && i != 2 && i != 4);
+	/* What goes packed is chosen as if the others were not there. */
+	assert_false(ops[1].two || ops[1].ll128);
+	/* A large one takes others with it. */
+	ops[0] = allreduce_of(8 << 20);
+	ops[1] = allreduce_of(128 << 10);
+	gt_bundle_choose(ops, 2, &h200);
+	assert_true(ops[0].push && ops[1].push);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_random),
 		cmocka_unit_test(test_chosen),
 		cmocka_unit_test(test_fixed),
+		cmocka_unit_test(test_pushed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
