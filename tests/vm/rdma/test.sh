@@ -65,9 +65,7 @@ packets() {
 	cat /sys/class/infiniband/rxe1/ports/1/hw_counters/sent_pkts
 }
 
-# going COMMAND...: once a run's packets go.  A command that takes a device away
-# was found killed once, by whom is not known.  Whether the device is gone is
-# looked at afterwards, so the shell's word about it is left out.
+# going COMMAND...: once a run's packets go.
 going() {
 	local before
 	before=$(packets)
@@ -156,7 +154,7 @@ hosts() {
 	ip link set "$(netdev 1)" up
 	echo "a device is deleted: the kernel waits for the run's end"
 	card=$(netdev 1)
-	going rdma link delete rxe1 2>/dev/null &
+	going rdma link delete rxe1 &
 	job 2 ring.json -b 1M -e 1M -n 5 -w 0 --coll allreduce |
 		grep -E '^# Out|^status'
 	wait
@@ -164,7 +162,7 @@ hosts() {
 	rdma link add rxe1 type rxe netdev "$card"
 	echo "a card is taken away"
 	nic=$(realpath "/sys/class/net/$card/device")
-	going tee "${nic%/virtio*}/remove" <<<1 >/dev/null 2>&1 &
+	going tee "${nic%/virtio*}/remove" <<<1 >/dev/null &
 	endless --timeout 10s
 	wait
 	[ ! -e /sys/class/infiniband/rxe1 ] || echo "it is still there"
