@@ -2,22 +2,7 @@
 # In the guest: collectives between processes over RDMA, each with a soft-RoCE
 # device of its own, and what is said when something is in the way.
 set -u
-modprobe -a virtio_net rdma_rxe ib_uverbs
-sysctl -qw net.ipv4.conf.all.rp_filter=0 net.ipv4.conf.default.rp_filter=0 \
-	net.ipv4.conf.all.accept_local=1 net.ipv4.conf.default.accept_local=1 \
-	net.ipv4.conf.all.arp_ignore=1
-for path in /sys/class/net/eth*; do
-	number=$(($(cut -d: -f6 "$path/address") - 10))
-	name=${path##*/}
-	ip addr add "10.1.0.$((number + 1))/24" dev "$name"
-	ip link set "$name" mtu 4500 up
-	rdma link add "rxe$number" type rxe netdev "$name"
-done
-for _ in $(seq 50); do
-	cat /sys/class/infiniband/*/ports/1/state >states
-	[ "$(grep -c ACTIVE states)" -lt 4 ] || break
-	sleep 0.1
-done
+. "$GTOPO_SRC/tests/vm/rdma/devices.sh"
 ulimit -l unlimited
 export GTOPO_SECRET="a secret for tests only" MASTER_ADDR=127.0.0.1
 port=7000
