@@ -247,6 +247,7 @@ int gt_verbs_port_open(struct gt_verbs_port *port,
 		       const struct gt_link_config *config, struct gt_err *err)
 {
 	const char *name = getenv("GTOPO_IB_HCA");
+	const char *gid = getenv("GTOPO_IB_GID_INDEX");
 	struct ibv_device **all;
 	int n = 0, i = 0;
 
@@ -265,8 +266,9 @@ int gt_verbs_port_open(struct gt_verbs_port *port,
 		return GT_OK;
 	return gt_err_set(err, GT_ESYS, NULL,
 			  "none of %d RDMA devices has an active port%s%s with "
-			  "an address",
-			  n, name ? " called " : "", name ? name : "");
+			  "an address%s%s",
+			  n, name ? " called " : "", name ? name : "",
+			  gid ? " of GTOPO_IB_GID_INDEX " : "", gid ? gid : "");
 }
 
 void gt_verbs_port_close(struct gt_verbs_port *port)

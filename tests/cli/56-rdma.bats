@@ -46,6 +46,12 @@ right() {
 	GTOPO_IB_HCA=soft7 rdma --procs 2 -b 1K -e 1K
 	[ "$status" -eq 3 ]
 	[[ "$err" == *"none of 2 RDMA devices has an active port called soft7"* ]]
+	GTOPO_IB_HCA=soft1:2 rdma --procs 2 -b 1K -e 1K
+	[ "$status" -eq 3 ]
+	[[ "$err" == *"has an active port called soft1:2"* ]]
+	GTOPO_IB_GID_INDEX=9 rdma --procs 2 -b 1K -e 1K
+	[ "$status" -eq 3 ]
+	[[ "$err" == *"with an address of GTOPO_IB_GID_INDEX 9"* ]]
 }
 
 @test "a rank that stops among others that RDMA connects" {

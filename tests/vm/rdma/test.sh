@@ -99,10 +99,12 @@ hosts() {
 	echo "a slice that is larger than the network's packets"
 	job 2 ring.json -b 4M -e 4M -n 1 -w 0 --coll allreduce |
 		grep -E '^# Out|^status'
-	echo "no such device"
-	GTOPO_IB_HCA=mlx9 RANK=0 WORLD_SIZE=1 "$GTOPO" run --plan ring.json \
-		--device host --procs 2 --link verbs 2>&1 >/dev/null |
-		sed 's/(.*)/(...)/'
+	echo "no such device, port, address"
+	for wrong in HCA=mlx9 HCA=rxe1:9 GID_INDEX=77; do
+		env "GTOPO_IB_$wrong" RANK=0 WORLD_SIZE=1 "$GTOPO" run \
+			--plan ring.json --device host --procs 2 --link verbs \
+			2>&1 >/dev/null | sed 's/(.*)/(...)/'
+	done
 	echo "the plan's card, unasked"
 	nic=$(realpath "/sys/class/net/$(cat /sys/class/infiniband/rxe0/parent)/device")
 	nic=${nic%/virtio*}
@@ -123,12 +125,17 @@ hosts() {
 	done
 	echo "a network that is slow and loses packets"
 	modprobe sch_netem
-	for one in 0 1; do
+	for one in 0 1 2 3; do
 		tc qdisc add dev "$(netdev $one)" root netem delay 2ms loss 1%
+	done
+	for size in 2 4; do
+		echo "$size processes"
+		job $size ring.json -b 16K -e 16K -n 1 -w 0 |
+			grep -E '^# Out|^status'
 	done
 	job 2 ring.json -b 64K -e 64K -n 1 -w 0 --coll allreduce |
 		grep -E '^# Out|^status'
-	for one in 0 1; do
+	for one in 0 1 2 3; do
 		tc qdisc delete root dev "$(netdev $one)"
 	done
 	echo "a cable is pulled while nothing goes, and nobody asks for it"
