@@ -14,9 +14,13 @@
 /* How long a guest may think before it answers. */
 static const int64_t gt_door_patience_ns = 5000000000;
 
+/* Whoever waits outside would have it polled without a pause meanwhile. */
+static const int64_t gt_door_rest_ns = 20000000;
+
 void gt_door_init(struct gt_door *door, int fd, const struct gt_secret *secret)
 {
 	door->fd = fd;
+	door->rests_until_ns = 0;
 	door->secret = secret;
 	door->nguests = 0;
 }
@@ -43,7 +47,9 @@ uint32_t gt_door_polls(const struct gt_door *door, struct pollfd *polls)
 
 	if (door->fd < 0)
 		return 0;
-	polls[n++] = (struct pollfd){.fd = door->fd, .events = POLLIN};
+	polls[n++] = (struct pollfd){
+		.fd = gt_clock_ns() < door->rests_until_ns ? -1 : door->fd,
+		.events = POLLIN};
 	for (uint32_t i = 0; i < door->nguests; i++)
 		polls[n++] = (struct pollfd){.fd = door->guests[i].wire.fd,
 					     .events = POLLIN};
@@ -71,6 +77,8 @@ static void gt_door_accept(struct gt_door *door)
 	/* Bounded, so that a flood does not starve the others. */
 	for (int turn = 0; turn < GT_DOOR_GUESTS; turn++) {
 		fd = accept(door->fd, NULL, NULL);
+		if (fd < 0 && errno != EAGAIN && errno != EINTR)
+			door->rests_until_ns = gt_clock_ns() + gt_door_rest_ns;
 		if (fd < 0)
 			return;
 		gt_net_tune(fd);

@@ -37,7 +37,8 @@ struct gt_guest {
 };
 
 struct gt_door {
-	int fd; /* listens; -1: closed */
+	int fd;                 /* listens; -1: closed */
+	int64_t rests_until_ns; /* no files were left: it tries later */
 	const struct gt_secret *secret;
 	uint32_t nguests;
 	struct gt_guest guests[GT_DOOR_GUESTS];

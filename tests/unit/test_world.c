@@ -326,6 +326,47 @@ static void test_knock_no_longer(void **state)
 	assert_true(gt_clock_ns() - begin_ns < 30000000000);
 }
 
+static void nobody_enters(void *arg, struct gt_wire *wire,
+			  const struct gt_auth_answer *answer)
+{
+	(void)arg;
+	(void)wire;
+	(void)answer;
+	fail_msg("nobody has answered");
+}
+
+/* Without files whoever waits outside waits; nobody is kept busy by it. */
+static void test_door_without_files(void **state)
+{
+	static struct pollfd polls[GT_DOOR_GUESTS + 1];
+	static struct gt_door door;
+	struct rlimit old, none;
+	struct job job;
+	int fd;
+
+	(void)state;
+	job_prepare(&job, 2, 1000000000);
+	gt_door_init(&door, job.config.listen_fd, &job.config.secret);
+	fd = socket(AF_INET, SOCK_STREAM, 0);
+	assert_return_code(connect(fd, (void *)&job.config.address.storage,
+				   job.config.address.len),
+			   errno);
+	assert_int_equal(poll(polls, gt_door_polls(&door, polls), 5000), 1);
+	assert_return_code(getrlimit(RLIMIT_NOFILE, &old), errno);
+	none = (struct rlimit){0, old.rlim_max};
+	assert_return_code(setrlimit(RLIMIT_NOFILE, &none), errno);
+	gt_door_serve(&door, nobody_enters, NULL);
+	assert_int_equal(gt_door_polls(&door, polls), 1);
+	assert_return_code(setrlimit(RLIMIT_NOFILE, &old), errno);
+	assert_int_equal(poll(polls, 1, 0), 0);
+	while (!poll(polls, gt_door_polls(&door, polls), 10))
+		;
+	gt_door_serve(&door, nobody_enters, NULL);
+	assert_int_equal(door.nguests, 1);
+	gt_door_close(&door);
+	close(fd);
+}
+
 /*
  * Silence shows after three quarters of the limit, which has to be more than
  * what a busy machine keeps a process waiting; all else shows at once.
@@ -523,6 +564,7 @@ int main(void)
 		cmocka_unit_test(test_left),
 		cmocka_unit_test(test_no_files),
 		cmocka_unit_test(test_knock_no_longer),
+		cmocka_unit_test(test_door_without_files),
 		cmocka_unit_test(test_one_never_comes),
 		cmocka_unit_test(test_strangers_change_nothing),
 		cmocka_unit_test(test_wrong_secret),
