@@ -195,6 +195,8 @@ static int gt_task_links(struct gt_engine *engine, enum gt_coll coll,
 		for (uint32_t p = 0;
 		     !rc && p < engine->ranks[r].tasks[coll].nprograms; p++)
 			rc = gt_task_link(engine, coll, r, p, err);
+	if (rc)
+		gt_group_forget(group);
 	return rc;
 }
 

@@ -315,9 +315,15 @@ int gt_group_connect(struct gt_group *group, const struct gt_link_shape *shape,
 		if (link->link)
 			rc = link->ops->connect(link->link, shape, link->conns,
 						link->nconns, err);
-		link->nconns = 0;
 	}
+	gt_group_forget(group);
 	return rc;
+}
+
+void gt_group_forget(struct gt_group *group)
+{
+	for (int i = 0; i < GT_GROUP_LINKS; i++)
+		group->links[i].nconns = 0;
 }
 
 void gt_group_attend(struct gt_group *group, int change)

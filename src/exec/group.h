@@ -87,11 +87,15 @@ int gt_group_has_links(const struct gt_group *group);
 /* Does a link carry bytes, rather than map memory?  Alike in all processes. */
 int gt_group_has_wires(const struct gt_group *group);
 
-/* Note a connection to a rank that is not local; made by _connect. */
+/*
+ * Note a connection to a rank that is not local; made by _connect, which then
+ * forgets it, as _forget does whose end is freed before that.
+ */
 int gt_group_add(struct gt_group *group, const struct gt_link_conn *conn,
 		 uint32_t other_rank, struct gt_err *err);
 int gt_group_connect(struct gt_group *group, const struct gt_link_shape *shape,
 		     struct gt_err *err);
+void gt_group_forget(struct gt_group *group);
 
 /*
  * A thread that stays on its processor carries slices of links that need it

@@ -20,6 +20,7 @@ enum {
 
 void gt_host_lanes_free(struct gt_engine *engine)
 {
+	gt_group_forget(&engine->group);
 	gt_arena_free(engine->arena);
 	free(engine->fifos);
 	free(engine->slots);

@@ -308,6 +308,8 @@ static int group_main(struct gt_world *world, struct gt_err *err)
 					       .iface = "lo",
 					       .streams = streams};
 	const struct gt_link_shape shape = {SLOTS, slot_bytes};
+	/* Of a set-up that failed half-way: there is no such end any more. */
+	const struct gt_link_conn stale = {.lane = LANES};
 	struct gt_fifo_end ends[2 * LANES];
 	struct gt_group group = {.self = 0};
 	int rc = gt_group_open(&group, &config, err);
@@ -316,6 +318,9 @@ static int group_main(struct gt_world *world, struct gt_err *err)
 		rc = gt_group_link(&group, NULL, err);
 	if (!rc && group.nfar != streams)
 		rc = gt_err_set(err, GT_ENO, NULL, "%u streams", group.nfar);
+	if (!rc)
+		rc = gt_group_add(&group, &stale, !group.self, err);
+	gt_group_forget(&group);
 	for (uint32_t i = 0; !rc && i < 2 * LANES; i++) {
 		int sends = i < LANES;
 		struct gt_link_conn conn = {
