@@ -1,9 +1,11 @@
 #include "exec/group.h"
 
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cpus.h"
 #include "base/err.h"
 #include "exec/bell.h"
 #include "exec/engine.h"
@@ -31,29 +33,51 @@ uint32_t gt_group_process(const struct gt_group *group, uint32_t rank)
 	return p;
 }
 
-/* Which processes, and how many ranks, are on this host. */
+/* What a process tells of where it is. */
+struct gt_group_card {
+	char host[GT_HOST_ID_MAX];
+	cpu_set_t cpus; /* launchers may have bound it to some */
+};
+
+/* Process p has that card, this one `own`. */
+static void gt_group_hear(struct gt_group *group, uint32_t p,
+			  const struct gt_group_card *card,
+			  const struct gt_group_card *own, cpu_set_t *cpus)
+{
+	uint32_t n = gt_group_begin(group, p + 1) - gt_group_begin(group, p);
+
+	if (memcmp(card->host, own->host, sizeof(own->host)) != 0)
+		return;
+	group->is_here[p] = 1;
+	group->nhere += n;
+	if (p < group->self)
+		group->place += n;
+	CPU_OR(cpus, cpus, &card->cpus);
+}
+
+/* Which processes are on this host, with how many ranks and processors. */
 static int gt_group_look(struct gt_group *group, struct gt_err *err)
 {
 	struct gt_world_part *parts = calloc(group->nprocesses, sizeof(*parts));
-	char own[GT_HOST_ID_MAX] = "";
-	uint32_t n;
+	struct gt_group_card own, card;
+	cpu_set_t cpus;
 	int rc;
 
 	if (!parts)
 		return gt_err_nomem(err);
 	group->nhere = 0;
-	gt_share_host_id(own);
-	rc = gt_world_meet(group->world, own, sizeof(own), parts, err);
+	CPU_ZERO(&cpus);
+	memset(&own, 0, sizeof(own));
+	gt_share_host_id(own.host);
+	sched_getaffinity(0, sizeof(own.cpus), &own.cpus);
+	rc = gt_world_meet(group->world, &own, sizeof(own), parts, err);
 	for (uint32_t p = 0; !rc && p < group->nprocesses; p++) {
-		group->is_here[p] = parts[p].len == sizeof(own) &&
-				    !memcmp(parts[p].bytes, own, sizeof(own));
-		n = group->is_here[p] ? gt_group_begin(group, p + 1) -
-						gt_group_begin(group, p)
-				      : 0;
-		group->nhere += n;
-		if (p < group->self)
-			group->place += n;
+		if (parts[p].len != sizeof(card))
+			continue;
+		memcpy(&card, parts[p].bytes, sizeof(card));
+		gt_group_hear(group, p, &card, &own, &cpus);
 	}
+	group->ncpus = (uint32_t)CPU_COUNT(&cpus);
 	free(parts);
 	return rc;
 }
@@ -76,6 +100,7 @@ int gt_group_open(struct gt_group *group, const struct gt_group_config *config,
 	group->world = config->world;
 	group->nprocesses = 1;
 	group->nhere = group->end = n;
+	group->ncpus = gt_cpus_count();
 	group->bells.fd = -1;
 	if (!group->world)
 		return gt_group_hang_bells(group, err);

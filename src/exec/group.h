@@ -44,6 +44,7 @@ struct gt_group {
 	uint32_t nprocesses, self;
 	uint32_t first, end;       /* the ranks of this process */
 	uint32_t nhere;            /* ranks of all processes on this host */
+	uint32_t ncpus;            /* processors that one of those may use */
 	uint32_t place;            /* how many of those come before `first` */
 	uint8_t *is_here;          /* of each process: is it on this host? */
 	uint8_t *is_far;           /* goes over the links between hosts */

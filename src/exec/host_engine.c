@@ -98,6 +98,16 @@ static void gt_host_close(struct gt_engine *engine)
 	free(engine);
 }
 
+/*
+ * Polling is for ranks that have a processor each, be it that all may use all
+ * of them, or that a launcher has given each process its own.
+ */
+static int gt_host_has_cpus(const struct gt_engine *engine)
+{
+	return gt_cpus_count() >= gt_host_nlocal(engine) &&
+	       engine->group.ncpus >= engine->group.nhere;
+}
+
 static int gt_host_open(const struct gt_engine_config *config,
 			struct gt_engine **out, struct gt_err *err)
 {
@@ -107,9 +117,7 @@ static int gt_host_open(const struct gt_engine_config *config,
 	if (!engine)
 		return gt_err_nomem(err);
 	rc = gt_host_join(engine, err);
-	/* Polling is for ranks that have a processor each. */
-	engine->spins =
-		gt_cpus_count() >= engine->group.nhere ? GT_HOST_SPINS : 0;
+	engine->spins = gt_host_has_cpus(engine) ? GT_HOST_SPINS : 0;
 	engine->yields = gt_group_has_wires(&engine->group)
 				 ? GT_HOST_YIELDS_WIRES
 				 : GT_HOST_YIELDS;

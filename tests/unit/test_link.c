@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/cpus.h"
 #include "base/err.h"
 #include "exec/bell.h"
 #include "exec/fifo.h"
@@ -299,6 +300,24 @@ static int group_talk(struct gt_group *group, struct gt_fifo_end *ends,
 	return rc;
 }
 
+/* As launchers do: each process has a processor; how many the two have. */
+static uint32_t take_cpu(uint32_t rank)
+{
+	uint32_t n = gt_cpus_count();
+	cpu_set_t all, one;
+	int cpu = -1;
+
+	sched_getaffinity(0, sizeof(all), &all);
+	rank %= n;
+	do
+		cpu++;
+	while (!CPU_ISSET(cpu, &all) || rank--);
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	sched_setaffinity(0, sizeof(one), &one);
+	return n < 2 ? n : 2;
+}
+
 /* Two processes with a rank each, LANES FIFOs both ways over some streams. */
 static int group_main(struct gt_world *world, struct gt_err *err)
 {
@@ -312,10 +331,14 @@ static int group_main(struct gt_world *world, struct gt_err *err)
 	const struct gt_link_conn stale = {.lane = LANES};
 	struct gt_fifo_end ends[2 * LANES];
 	struct gt_group group = {.self = 0};
+	uint32_t ncpus = take_cpu(gt_world_rank(world));
 	int rc = gt_group_open(&group, &config, err);
 
 	if (!rc)
 		rc = gt_group_link(&group, NULL, err);
+	if (!rc && group.ncpus != ncpus)
+		rc = gt_err_set(err, GT_ENO, NULL, "%u processors",
+				group.ncpus);
 	if (!rc && group.nfar != streams)
 		rc = gt_err_set(err, GT_ENO, NULL, "%u streams", group.nfar);
 	if (!rc)
