@@ -53,7 +53,7 @@ tests_unit_test_link_SOURCES += $(soft_verbs)
 endif
 
 EXTRA_DIST += %D%/bounds.h %D%/boxes.h %D%/cuts.h %D%/fabrics.h \
-	%D%/good_plan.h %D%/hier_plan.h %D%/ring_plan.h %D%/test.h
+	%D%/good_plan.h %D%/hier_plan.h %D%/job.h %D%/ring_plan.h %D%/test.h
 
 tests_unit_test_chance_SOURCES = \
 	%D%/test_chance.c %D%/machine_run.c %D%/machine_run.h

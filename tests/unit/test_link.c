@@ -1,5 +1,5 @@
 /* Slices from process to process, over every kind of link. */
-#include "unit/test.h"
+#include "unit/job.h"
 
 #include <sched.h>
 #include <signal.h>
@@ -365,59 +365,24 @@ static int group_main(struct gt_world *world, struct gt_err *err)
 	return rc;
 }
 
-static void node_child(struct gt_world_config *config, uint32_t rank)
+static int link_main(struct gt_world *world, struct gt_err *err)
 {
-	struct node node = {.rank = rank, .size = config->size};
-	struct gt_err err;
-	int rc;
+	struct node node = {.world = world,
+			    .rank = gt_world_rank(world),
+			    .size = gt_world_size(world),
+			    .ops = gt_link_find(link_name)};
 
-	alarm(60);
-	gt_err_init(&err);
-	config->rank = rank;
-	snprintf(config->name, sizeof(config->name), "p%u", rank);
-	if (rank)
-		close(config->listen_fd);
-	node.ops = gt_link_find(link_name);
-	rc = gt_world_open(config, &node.world, &err);
-	if (!rc) {
-		rc = streams ? group_main(node.world, &err)
-			     : node_main(&node, &err);
-		gt_world_close(node.world);
-	}
-	if (rc)
-		fprintf(stderr, "# %u: %s\n", rank, err.text);
-	_exit(-rc);
+	return streams ? group_main(world, err) : node_main(&node, err);
 }
 
-static void job(uint32_t size, int *status)
+static void run_job(uint32_t size, int *status)
 {
-	struct gt_world_config config = {.size = size,
-					 .timeout_ns = 10000000000};
-	pid_t pids[MOST];
+	struct job job;
 
-	assert_int_equal(
-		gt_secret_set(&config.secret, "a secret for tests only", NULL),
-		0);
-	assert_int_equal(gt_net_resolve("::1", 0, &config.address, NULL), 0);
-	if (gt_net_listen(&config.address, &config.listen_fd, NULL)) {
-		/* A machine without IPv6. */
-		assert_int_equal(
-			gt_net_resolve("127.0.0.1", 0, &config.address, NULL),
-			0);
-		assert_int_equal(
-			gt_net_listen(&config.address, &config.listen_fd, NULL),
-			0);
-	}
-	fflush(NULL);
-	for (uint32_t r = 0; r < size; r++) {
-		pids[r] = fork();
-		assert_true(pids[r] >= 0);
-		if (!pids[r])
-			node_child(&config, r);
-	}
-	close(config.listen_fd);
-	for (uint32_t r = 0; r < size; r++)
-		waitpid(pids[r], &status[r], 0);
+	job_prepare(&job, size, 10000000000, "::1");
+	job_start(&job, link_main);
+	job_wait(&job);
+	memcpy(status, job.status, size * sizeof(*status));
 }
 
 static void ring(const char *name, uint32_t bytes)
@@ -432,7 +397,7 @@ static void ring(const char *name, uint32_t bytes)
 		slices /= 5; /* the simulation takes its time */
 	killed = 0;
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
-		job(sizes[i], status);
+		run_job(sizes[i], status);
 		for (uint32_t r = 0; r < sizes[i]; r++)
 			assert_int_equal(status[r], 0);
 	}
@@ -446,10 +411,10 @@ static void kill_one(const char *name)
 	slot_bytes = 4096;
 	slices = 3000;
 	killed = 1;
-	job(4, status);
+	run_job(4, status);
 	for (uint32_t r = 0; r < 4; r++)
 		if (r != 1)
-			assert_int_equal(WEXITSTATUS(status[r]), 3);
+			assert_int_equal(status[r], 3);
 }
 
 static void test_shm(void **state)
@@ -497,8 +462,8 @@ static void late_unflushed(void)
 	slot_bytes = 262144;
 	slices = 100;
 	late = 0;
-	job(2, status);
-	assert_true(WEXITSTATUS(status[0]) || WEXITSTATUS(status[1]));
+	run_job(2, status);
+	assert_true(status[0] || status[1]);
 }
 
 /* The same with slots in memory of a device, which may be late. */
@@ -559,7 +524,7 @@ static void test_streams(void **state)
 	slot_bytes = 64;
 	killed = 0;
 	for (streams = 1; streams <= GT_GROUP_STREAMS; streams += 2) {
-		job(2, status);
+		run_job(2, status);
 		assert_int_equal(status[0], 0);
 		assert_int_equal(status[1], 0);
 	}

@@ -1,5 +1,5 @@
 /* Files that processes hand each other. */
-#include "test.h"
+#include "unit/job.h"
 
 #include <dirent.h>
 #include <stdlib.h>
@@ -16,11 +16,7 @@
 
 enum { MOST = 5, PASSES = 3, WRONG = 9 };
 
-struct job {
-	struct gt_world_config config;
-	uint32_t size;
-	uint32_t less; /* that process 0 hands out less than it said */
-};
+static uint32_t less; /* that process 0 hands out less than it said */
 
 static int open_files(void)
 {
@@ -85,14 +81,15 @@ static int are_right(struct gt_pass *passes, uint32_t n, uint32_t self)
 	return right == n;
 }
 
-static int swap(struct job *job, struct gt_world *world, struct gt_err *err)
+static int swap(struct gt_world *world, struct gt_err *err)
 {
 	static struct gt_pass mine[PASSES], theirs[MOST * PASSES];
-	uint32_t self = job->config.rank, n = (job->size - 1) * PASSES;
+	uint32_t self = gt_world_rank(world), size = gt_world_size(world);
+	uint32_t n = (size - 1) * PASSES;
 	uint8_t with[MOST] = {0};
 	struct gt_pass_swap all = {.world = world,
 				   .mine = mine,
-				   .nmine = PASSES - (self ? 0 : job->less),
+				   .nmine = PASSES - (self ? 0 : less),
 				   .theirs = theirs,
 				   .ntheirs = n};
 	/* Among those whose numbers are odd, and those whose are even. */
@@ -101,7 +98,7 @@ static int swap(struct job *job, struct gt_world *world, struct gt_err *err)
 
 	half.with = with;
 	half.ntheirs = 0;
-	for (uint32_t p = 0; p < job->size; p++) {
+	for (uint32_t p = 0; p < size; p++) {
 		with[p] = p % 2 == self % 2;
 		half.ntheirs += with[p] && p != self ? PASSES : 0;
 	}
@@ -113,61 +110,23 @@ static int swap(struct job *job, struct gt_world *world, struct gt_err *err)
 
 		rc = gt_pass_swap(at, err);
 		if (!rc && !are_right(theirs, at->ntheirs, self))
-			return WRONG;
+			return -WRONG;
 	}
 	/* The world's own connections may have ended. */
-	return open_files() <= before ? rc : WRONG;
-}
-
-static void child(struct job *job, uint32_t rank)
-{
-	struct gt_world *world;
-	struct gt_err err;
-	int rc;
-
-	alarm(60);
-	gt_err_init(&err);
-	job->config.rank = rank;
-	snprintf(job->config.name, sizeof(job->config.name), "p%u", rank);
-	rc = gt_world_open(&job->config, &world, &err);
-	if (!rc) {
-		rc = swap(job, world, &err);
-		gt_world_close(world);
-	}
-	if (rc)
-		fprintf(stderr, "# %u: %s\n", rank, err.text);
-	_exit(rc < 0 ? -rc : rc);
+	return open_files() <= before ? rc : -WRONG;
 }
 
 /* How many end with this status. */
-static uint32_t run(uint32_t size, uint32_t less, int64_t timeout_ns,
-		    int status)
+static uint32_t run(uint32_t size, int64_t timeout_ns, int status)
 {
-	struct job job = {.size = size, .less = less};
+	struct job job;
 	uint32_t n = 0;
-	struct gt_err err;
-	int ended;
 
-	gt_err_init(&err);
-	job.config.size = size;
-	job.config.timeout_ns = timeout_ns;
-	assert_int_equal(gt_secret_set(&job.config.secret,
-				       "a secret for tests only", &err),
-			 0);
-	assert_int_equal(
-		gt_net_resolve("127.0.0.1", 0, &job.config.address, &err), 0);
-	assert_int_equal(
-		gt_net_listen(&job.config.address, &job.config.listen_fd, &err),
-		0);
-	fflush(NULL);
+	job_prepare(&job, size, timeout_ns, "127.0.0.1");
+	job_start(&job, swap);
+	job_wait(&job);
 	for (uint32_t r = 0; r < size; r++)
-		if (!fork())
-			child(&job, r);
-	close(job.config.listen_fd);
-	for (uint32_t r = 0; r < size; r++) {
-		assert_true(wait(&ended) > 0);
-		n += WIFEXITED(ended) && WEXITSTATUS(ended) == status;
-	}
+		n += job.status[r] == status;
 	return n;
 }
 
@@ -175,14 +134,16 @@ static void test_all_get_all(void **state)
 {
 	(void)state;
 	for (uint32_t size = 1; size <= MOST; size += 2)
-		assert_int_equal(run(size, 0, 20000000000, 0), size);
+		assert_int_equal(run(size, 20000000000, 0), size);
 }
 
 /* Who waits for files that nobody hands out gives up, and has none. */
 static void test_too_few(void **state)
 {
 	(void)state;
-	assert_int_equal(run(3, 1, 1500000000, -GT_ESYS), 3);
+	less = 1;
+	assert_int_equal(run(3, 1500000000, -GT_ESYS), 3);
+	less = 0;
 }
 
 int main(void)

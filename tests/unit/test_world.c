@@ -1,5 +1,5 @@
 /* Processes that meet, and what happens to the others when one does not. */
-#include "test.h"
+#include "unit/job.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -21,91 +21,9 @@
 #include "world/net.h"
 #include "world/world.h"
 
-enum { MOST = 16 };
-
-/* A job: forked processes that each do the same and exit with a status. */
-struct job {
-	struct gt_world_config config;
-	uint32_t size;
-	pid_t pids[MOST];
-	int status[MOST];
-	int64_t took_ns;
-};
-
-typedef int job_part(struct gt_world *world, struct gt_err *err);
-
-static const char secret[] = "a secret for tests only";
-
-static void job_prepare(struct job *job, uint32_t size, int64_t timeout_ns)
-{
-	struct gt_err err;
-
-	memset(job, 0, sizeof(*job));
-	gt_err_init(&err);
-	job->size = size;
-	job->config.size = size;
-	job->config.timeout_ns = timeout_ns;
-	assert_int_equal(gt_secret_set(&job->config.secret, secret, &err), 0);
-	assert_int_equal(
-		gt_net_resolve("127.0.0.1", 0, &job->config.address, &err), 0);
-	assert_int_equal(gt_net_listen(&job->config.address,
-				       &job->config.listen_fd, &err),
-			 0);
-}
-
-/* A process of the job; what it says when it fails goes to standard error. */
-static void job_child(struct job *job, uint32_t rank, job_part *part)
-{
-	struct gt_world *world;
-	struct gt_err err;
-	int rc;
-
-	alarm(60);
-	gt_err_init(&err);
-	job->config.rank = rank;
-	snprintf(job->config.name, sizeof(job->config.name), "p%u", rank);
-	if (rank)
-		close(job->config.listen_fd);
-	rc = gt_world_open(&job->config, &world, &err);
-	if (!rc) {
-		rc = part(world, &err);
-		gt_world_close(world);
-	}
-	if (rc)
-		fprintf(stderr, "# %u: %s\n", rank, err.text);
-	_exit(-rc);
-}
-
-static void job_start(struct job *job, job_part *part)
-{
-	fflush(NULL);
-	for (uint32_t r = 0; r < job->size; r++) {
-		job->pids[r] = fork();
-		assert_true(job->pids[r] >= 0);
-		if (!job->pids[r])
-			job_child(job, r, part);
-	}
-	close(job->config.listen_fd);
-	job->took_ns = gt_clock_ns();
-}
-
-/* A signal's status is 128 and its number, as a shell says. */
-static void job_wait(struct job *job)
-{
-	int status;
-
-	for (uint32_t r = 0; r < job->size; r++) {
-		assert_int_equal(waitpid(job->pids[r], &status, 0),
-				 job->pids[r]);
-		job->status[r] = WIFEXITED(status) ? WEXITSTATUS(status)
-						   : 128 + WTERMSIG(status);
-	}
-	job->took_ns = gt_clock_ns() - job->took_ns;
-}
-
 static int part_meet(struct gt_world *world, struct gt_err *err)
 {
-	struct gt_world_part parts[MOST];
+	struct gt_world_part parts[JOB_MOST];
 	uint32_t size = gt_world_size(world), mine;
 	uint64_t sum, most;
 	int rc = 0;
@@ -139,7 +57,7 @@ static void test_all_hear_all(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
-		job_prepare(&job, sizes[i], 20000000000);
+		job_prepare(&job, sizes[i], 20000000000, "127.0.0.1");
 		job_start(&job, part_meet);
 		job_wait(&job);
 		for (uint32_t r = 0; r < job.size; r++)
@@ -150,7 +68,7 @@ static void test_all_hear_all(void **state)
 /* Large parts: more than a socket's buffers hold. */
 static int part_large(struct gt_world *world, struct gt_err *err)
 {
-	struct gt_world_part parts[MOST];
+	struct gt_world_part parts[JOB_MOST];
 	size_t len = GT_WORLD_PART_MOST_BYTES;
 	char *mine = malloc(len);
 	int rc;
@@ -174,7 +92,7 @@ static void test_large_parts(void **state)
 	struct job job;
 
 	(void)state;
-	job_prepare(&job, 4, 20000000000);
+	job_prepare(&job, 4, 20000000000, "127.0.0.1");
 	job_start(&job, part_large);
 	job_wait(&job);
 	for (uint32_t r = 0; r < job.size; r++)
@@ -205,7 +123,7 @@ static void test_agree(void **state)
 
 	(void)state;
 	for (int turn = 0; turn < 20; turn++) {
-		job_prepare(&job, 5, 20000000000);
+		job_prepare(&job, 5, 20000000000, "127.0.0.1");
 		job_start(&job, part_agree);
 		job_wait(&job);
 		for (uint32_t r = 0; r < job.size; r++)
@@ -254,7 +172,7 @@ static void test_left(void **state)
 
 	(void)state;
 	for (culprit = 0; culprit < 3; culprit += 2) {
-		job_prepare(&job, 3, 40000000000);
+		job_prepare(&job, 3, 40000000000, "127.0.0.1");
 		job_start(&job, part_leave);
 		job_wait(&job);
 		for (uint32_t r = 0; r < job.size; r++)
@@ -274,7 +192,7 @@ static void test_no_files(void **state)
 
 	(void)state;
 	gt_err_init(&err);
-	job_prepare(&job, 2, 1000000000);
+	job_prepare(&job, 2, 1000000000, "127.0.0.1");
 	assert_return_code(getrlimit(RLIMIT_NOFILE, &limit), errno);
 	none = limit;
 	none.rlim_cur = 0;
@@ -309,7 +227,7 @@ static void test_knock_no_longer(void **state)
 	int fd;
 
 	(void)state;
-	job_prepare(&job, 2, 1000000000);
+	job_prepare(&job, 2, 1000000000, "127.0.0.1");
 	patience.deadline_ns = begin_ns + 60000000000;
 	for (int silent = 1; silent >= 0; silent--) {
 		atomic_store(&job_is_over, 0);
@@ -345,7 +263,7 @@ static void test_door_without_files(void **state)
 	int fd;
 
 	(void)state;
-	job_prepare(&job, 2, 1000000000);
+	job_prepare(&job, 2, 1000000000, "127.0.0.1");
 	gt_door_init(&door, job.config.listen_fd, &job.config.secret);
 	fd = socket(AF_INET, SOCK_STREAM, 0);
 	assert_return_code(connect(fd, (void *)&job.config.address.storage,
@@ -380,7 +298,8 @@ static void job_fault(uint32_t who, int what, int expect)
 
 	culprit = who;
 	how = what;
-	job_prepare(&job, 4, (what == SIGSTOP ? 6 : 40) * TEST_SECOND_NS);
+	job_prepare(&job, 4, (what == SIGSTOP ? 6 : 40) * TEST_SECOND_NS,
+		    "127.0.0.1");
 	job_start(&job, part_fault);
 	if (what == SIGSTOP) {
 		/* The others end while it is stopped. */
@@ -428,7 +347,7 @@ static void test_one_never_comes(void **state)
 	struct job job;
 
 	(void)state;
-	job_prepare(&job, 3, 1000000000);
+	job_prepare(&job, 3, 1000000000, "127.0.0.1");
 	job.size = 2;
 	job_start(&job, part_meet);
 	job_wait(&job);
@@ -486,7 +405,7 @@ static void test_strangers_change_nothing(void **state)
 	pid_t stranger;
 
 	(void)state;
-	job_prepare(&job, 4, 20000000000);
+	job_prepare(&job, 4, 20000000000, "127.0.0.1");
 	stranger = fork();
 	if (!stranger) {
 		close(job.config.listen_fd);
@@ -508,7 +427,7 @@ static void test_wrong_secret(void **state)
 	struct gt_err err;
 
 	(void)state;
-	job_prepare(&job, 2, 1000000000);
+	job_prepare(&job, 2, 1000000000, "127.0.0.1");
 	job.size = 1;
 	job_start(&job, part_meet);
 	gt_err_init(&err);
