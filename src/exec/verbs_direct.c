@@ -21,6 +21,12 @@
 #include "exec/verbs.h"
 #include "world/world.h"
 
+/* Flushes read, too. */
+enum {
+	GT_VERBS_ROOM_ACCESS = IBV_ACCESS_LOCAL_WRITE |
+			       IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ,
+};
+
 static const char *const gt_verbs_distances[] = {
 	[GT_VERBS_LOC] = "LOC",   [GT_VERBS_PIX] = "PIX",
 	[GT_VERBS_PXB] = "PXB",   [GT_VERBS_PHB] = "PHB",
@@ -147,22 +153,18 @@ static void gt_verbs_room_register(struct gt_link *link,
 				   struct gt_verbs_room *room)
 {
 	struct gt_link_room *memory = &room->memory;
-	int access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
-		     IBV_ACCESS_REMOTE_READ;
 	int error = 0;
 
 	if (memory->dmabuf >= 0) {
-		room->mr = ibv_reg_dmabuf_mr(link->pd, 0, memory->bytes,
-					     (uintptr_t)memory->base,
-					     memory->dmabuf, access);
+		room->mr = ibv_reg_dmabuf_mr(
+			link->pd, 0, memory->bytes, (uintptr_t)memory->base,
+			memory->dmabuf, GT_VERBS_ROOM_ACCESS);
 		error = errno;
 		close(memory->dmabuf);
 	}
 	if (!room->mr)
 		room->mr = ibv_reg_mr(link->pd, memory->base, memory->bytes,
-				      IBV_ACCESS_LOCAL_WRITE |
-					      IBV_ACCESS_REMOTE_WRITE |
-					      IBV_ACCESS_REMOTE_READ);
+				      GT_VERBS_ROOM_ACCESS);
 	if (error)
 		errno = error;
 }

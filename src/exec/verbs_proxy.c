@@ -72,7 +72,11 @@ static int gt_verbs_send_credit(struct gt_link *link, uint32_t process,
 					  memory_order_acquire) -
 		     fifo->told;
 	struct ibv_send_wr work = {
-		.wr_id = gt_verbs_id(process, link->generation, i, 0)};
+		.wr_id = gt_verbs_id(process, link->generation, i, 0),
+		/* Of no bytes, but some devices look. */
+		.wr.rdma = {.remote_addr = fifo->far_slots,
+			    .rkey = fifo->far_rkey},
+	};
 
 	if (!n)
 		return 0;
