@@ -89,10 +89,18 @@ static void gt_verbs_close(struct gt_link *link)
 	free(link);
 }
 
+/* Reads at a time: ranks on the host need none. */
+static uint32_t gt_verbs_flushes(const struct gt_link *link)
+{
+	const struct gt_link_pins *pins = link->config.pins;
+
+	return pins && pins->room_new ? link->config.nranks : 0;
+}
+
 /* As many messages as a queue takes if all of them complete at once. */
 static uint32_t gt_verbs_sends(const struct gt_link *link)
 {
-	uint32_t flushes = link->config.nranks, cqe = link->port.most_cqe;
+	uint32_t flushes = gt_verbs_flushes(link), cqe = link->port.most_cqe;
 	uint32_t most = (cqe > flushes ? cqe - flushes : 0) /
 			(link->nprocesses * (1 + GT_VERBS_RECEIVES));
 
@@ -111,7 +119,7 @@ static int gt_verbs_prepare(struct gt_link *link, struct gt_err *err)
 		return rc;
 	link->sends = gt_verbs_sends(link);
 	cqe = link->sends * link->nprocesses * (1 + GT_VERBS_RECEIVES);
-	cqe += cqe ? link->config.nranks : 0; /* flushes */
+	cqe += cqe ? gt_verbs_flushes(link) : 0;
 	link->pd = ibv_alloc_pd(link->port.context);
 	link->channel = ibv_create_comp_channel(link->port.context);
 	if (link->channel && cqe) {
