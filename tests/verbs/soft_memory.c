@@ -69,19 +69,45 @@ static int soft_cuda_enter(uint64_t at)
 }
 
 /*
- * On a stream that waits for no other: a kernel may be waiting for these bytes.
- * One copy at a time, so it may be one for all; each context has its own.
+ * What copies go by: a stream that waits for no other, as a kernel may be
+ * waiting for these bytes, with queues of its own (its priority), and memory
+ * that the copy engine reads itself.  All of it is made and used once before any
+ * kernel runs, as the driver waits for kernels when it loads something.
  */
-static int soft_cuda_copy(uint64_t at, void *host, uint32_t bytes, int writes)
+struct soft_path {
+	void *context, *stream, *pinned;
+};
+
+static struct soft_path *soft_cuda_path(void)
 {
-	enum { NON_BLOCKING = 1, CONTEXTS = 16, CONTEXT = 1 };
-	static struct {
-		void *context, *stream;
-	} streams[CONTEXTS];
+	enum { CONTEXTS = 16, NON_BLOCKING = 1, PORTABLE = 1, HIGHEST = -5 };
+	static struct soft_path paths[CONTEXTS];
 	int (*current)(void **) =
 		(int (*)(void **))soft_cuda("cuCtxGetCurrent");
-	int (*create)(void **, unsigned) =
-		(int (*)(void **, unsigned))soft_cuda("cuStreamCreate");
+	int (*create)(void **, unsigned, int) = (int (*)(
+		void **, unsigned, int))soft_cuda("cuStreamCreateWithPriority");
+	int (*pin)(void **, size_t, unsigned) =
+		(int (*)(void **, size_t, unsigned))soft_cuda("cuMemHostAlloc");
+	void *context = NULL;
+	int i = 0;
+
+	if (current(&context))
+		return NULL;
+	while (i < CONTEXTS && paths[i].context && paths[i].context != context)
+		i++;
+	if (i == CONTEXTS)
+		return NULL;
+	if (!paths[i].context &&
+	    (create(&paths[i].stream, NON_BLOCKING, HIGHEST) ||
+	     pin(&paths[i].pinned, SOFT_BLOCK, PORTABLE)))
+		return NULL;
+	paths[i].context = context;
+	return &paths[i];
+}
+
+/* One copy at a time. */
+static int soft_cuda_copy(uint64_t at, void *host, uint32_t bytes, int writes)
+{
 	int (*wait)(void *) = (int (*)(void *))soft_cuda("cuStreamSynchronize");
 	int (*put)(uint64_t, const void *, size_t, void *) =
 		(int (*)(uint64_t, const void *, size_t, void *))soft_cuda(
@@ -89,22 +115,29 @@ static int soft_cuda_copy(uint64_t at, void *host, uint32_t bytes, int writes)
 	int (*get)(void *, uint64_t, size_t, void *) =
 		(int (*)(void *, uint64_t, size_t, void *))soft_cuda(
 			"cuMemcpyDtoHAsync_v2");
-	void *context = NULL;
-	int i = 0, rc;
+	struct soft_path *path = soft_cuda_enter(at) ? soft_cuda_path() : NULL;
+	int rc;
 
-	if (!soft_cuda_enter(at) || current(&context))
+	if (!path || bytes > SOFT_BLOCK)
 		return EFAULT;
-	while (i < CONTEXTS && streams[i].context &&
-	       streams[i].context != context)
-		i++;
-	if (i == CONTEXTS)
-		return ENOMEM;
-	if (!streams[i].context && create(&streams[i].stream, NON_BLOCKING))
-		return ENOMEM;
-	streams[i].context = context;
-	rc = writes ? put(at, host, bytes, streams[i].stream)
-		    : get(host, at, bytes, streams[i].stream);
-	return rc || wait(streams[i].stream) ? EFAULT : 0;
+	if (writes)
+		memcpy(path->pinned, host, bytes);
+	rc = writes ? put(at, path->pinned, bytes, path->stream)
+		    : get(path->pinned, at, bytes, path->stream);
+	if (!rc)
+		rc = wait(path->stream);
+	if (!writes && !rc)
+		memcpy(host, path->pinned, bytes);
+	return rc ? EFAULT : 0;
+}
+
+/* A GPU's memory, before it is used: see soft_path. */
+static int soft_cuda_prepare(uint64_t at)
+{
+	uint64_t word;
+
+	return soft_cuda_copy(at, &word, sizeof(word), 0) ||
+	       soft_cuda_copy(at, &word, sizeof(word), 1);
 }
 
 struct soft_memory *soft_memory_find(uint32_t key, uint64_t at, uint64_t bytes,
@@ -185,6 +218,8 @@ static struct ibv_mr *soft_memory_new(struct ibv_pd *pd,
 	uint32_t i = 0;
 
 	pthread_mutex_lock(&soft_lock);
+	if (like->is_gpu && soft_cuda_prepare(like->base))
+		i = SOFT_KEYS;
 	while (i < SOFT_KEYS && memories[i])
 		i++;
 	if (memory && i < SOFT_KEYS) {
