@@ -471,10 +471,6 @@ for part in check graph; do
 	[ -n "$soft" ] || continue
 	check 60 "libgtopo on 2 hosts, verbs: $part" 0 \
 		library_apart "$part" "$work/rails.json"
-	export GTOPO_NET_GDR_LEVEL=SYS
-	check 60 "libgtopo on 2 hosts, GPUDirect: $part" 0 \
-		library_apart "$part" "$work/rails.json"
-	unset GTOPO_NET_GDR_LEVEL
 done
 hosts=
 check 30 "libgtopo in 2 processes: messages that do not match" 0 \
@@ -586,7 +582,7 @@ if [ -n "$soft" ]; then
 		-n 3 -w 1
 	words='through host memory: soft0 and rank 0.* are SYS to each other'
 	check 20 "2 processes over verbs, too far for GPUDirect" 0 \
-		over_verbs -- -e 1K
+		over_verbs GTOPO_NET_GDR_LEVEL=PXB -- -e 1K
 	words='values : 0 OK'
 	check 40 "GPUDirect" 0 over_verbs "$direct" -- -b 1K -e 64M -f 64 -n 3 \
 		-w 1
