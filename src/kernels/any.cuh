@@ -17,53 +17,35 @@ struct gt_byte {
 struct gt_any;
 
 /* By the largest elements that both the block and its length are whole in. */
-static __device__ __noinline__ uint4 gt_ends_get(const char *block, uint64_t i,
-						 uint64_t count)
+template <>
+__device__ __noinline__ uint4 gt_ends_get<gt_byte>(const char *block,
+						   uint32_t i, uint32_t count)
 {
-	uint32_t both = (uint32_t)(uint64_t)block | (uint32_t)count;
+	uint32_t both = (uint32_t)(uint64_t)block | count;
 
 	if (!(both & 7))
-		return gt_pack_get<uint64_t>(block, i, count / 8);
+		return gt_ends_get<uint64_t>(block, i, count / 8);
 	if (!(both & 3))
-		return gt_pack_get<uint32_t>(block, i, count / 4);
+		return gt_ends_get<uint32_t>(block, i, count / 4);
 	if (!(both & 1))
-		return gt_pack_get<uint16_t>(block, i, count / 2);
-	return gt_pack_get<uint8_t>(block, i, count);
+		return gt_ends_get<uint16_t>(block, i, count / 2);
+	return gt_ends_get<uint8_t>(block, i, count);
 }
 
-static __device__ __noinline__ void gt_ends_put(char *block, uint64_t i,
-						uint64_t count, uint4 bits)
+template <>
+__device__ __noinline__ void gt_ends_put<gt_byte>(char *block, uint32_t i,
+						  uint32_t count, uint4 bits)
 {
-	uint32_t both = (uint32_t)(uint64_t)block | (uint32_t)count;
+	uint32_t both = (uint32_t)(uint64_t)block | count;
 
 	if (!(both & 7))
-		gt_pack_put<uint64_t>(block, i, count / 8, bits);
+		gt_ends_put<uint64_t>(block, i, count / 8, bits);
 	else if (!(both & 3))
-		gt_pack_put<uint32_t>(block, i, count / 4, bits);
+		gt_ends_put<uint32_t>(block, i, count / 4, bits);
 	else if (!(both & 1))
-		gt_pack_put<uint16_t>(block, i, count / 2, bits);
+		gt_ends_put<uint16_t>(block, i, count / 2, bits);
 	else
-		gt_pack_put<uint8_t>(block, i, count, bits);
-}
-
-template <>
-__device__ __forceinline__ uint4 gt_pack_get<gt_byte>(const char *block,
-						      uint64_t i,
-						      uint64_t count)
-{
-	if ((i + 1) * 16 <= count && !((uint64_t)block & 15))
-		return gt_pack_load(block + i * 16);
-	return gt_ends_get(block, i, count);
-}
-
-template <>
-__device__ __forceinline__ void gt_pack_put<gt_byte>(char *block, uint64_t i,
-						     uint64_t count, uint4 bits)
-{
-	if ((i + 1) * 16 <= count && !((uint64_t)block & 15))
-		gt_pack_store(block + i * 16, bits);
-	else
-		gt_ends_put(block, i, count, bits);
+		gt_ends_put<uint8_t>(block, i, count, bits);
 }
 
 template <class T>

@@ -112,25 +112,28 @@ struct gt_ll128 {
 	}
 };
 
+/* What goes as packets fits in a mailbox: 32 bits count its elements. */
 template <class T, class P>
-static __device__ __forceinline__ uint64_t gt_chunks(uint64_t count)
+static __device__ __forceinline__ uint32_t gt_chunks(uint32_t count)
 {
 	const uint32_t per = P::PACKS * (16 / sizeof(T));
 
 	return count ? (count + per - 1) / per : 1;
 }
 
-/* Pack number i of a block of count elements; beyond its end, nothing. */
+/*
+ * Pack number i of a block of count elements, one by one; beyond its end,
+ * nothing.  Called, as it is rare: inlined wherever a pack is touched it
+ * would be most of a kernel, and spill.
+ */
 template <class T>
-static __device__ __forceinline__ uint4 gt_pack_get(const char *block,
-						    uint64_t i, uint64_t count)
+static __device__ __noinline__ uint4 gt_ends_get(const char *block, uint32_t i,
+						 uint32_t count)
 {
 	const uint32_t per = 16 / sizeof(T);
 	gt_pack<T> v;
 
 	v.bits = make_uint4(0, 0, 0, 0);
-	if ((i + 1) * per <= count && !((uint64_t)block & 15))
-		return gt_pack_load(block + i * 16);
 	for (uint32_t e = 0; e < per; e++)
 		if (i * per + e < count)
 			v.at[e] = ((const T *)block)[i * per + e];
@@ -138,26 +141,50 @@ static __device__ __forceinline__ uint4 gt_pack_get(const char *block,
 }
 
 template <class T>
-static __device__ __forceinline__ void gt_pack_put(char *block, uint64_t i,
-						   uint64_t count, uint4 bits)
+static __device__ __noinline__ void gt_ends_put(char *block, uint32_t i,
+						uint32_t count, uint4 bits)
 {
 	const uint32_t per = 16 / sizeof(T);
 	gt_pack<T> v;
 
-	if ((i + 1) * per <= count && !((uint64_t)block & 15)) {
-		gt_pack_store(block + i * 16, bits);
-		return;
-	}
 	v.bits = bits;
 	for (uint32_t e = 0; e < per; e++)
 		if (i * per + e < count)
 			((T *)block)[i * per + e] = v.at[e];
 }
 
+/* Is pack number i whole, and where packs can be? */
+template <class T>
+static __device__ __forceinline__ bool gt_pack_is_whole(const char *block,
+							uint32_t i,
+							uint32_t count)
+{
+	return (i + 1) * (16 / sizeof(T)) <= count && !((uint64_t)block & 15);
+}
+
+template <class T>
+static __device__ __forceinline__ uint4 gt_pack_get(const char *block,
+						    uint32_t i, uint32_t count)
+{
+	if (gt_pack_is_whole<T>(block, i, count))
+		return gt_pack_load(block + (uint64_t)i * 16);
+	return gt_ends_get<T>(block, i, count);
+}
+
+template <class T>
+static __device__ __forceinline__ void gt_pack_put(char *block, uint32_t i,
+						   uint32_t count, uint4 bits)
+{
+	if (gt_pack_is_whole<T>(block, i, count))
+		gt_pack_store(block + (uint64_t)i * 16, bits);
+	else
+		gt_ends_put<T>(block, i, count, bits);
+}
+
 template <class T, class P>
 static __device__ __forceinline__ struct gt_cell gt_cell_load(const char *block,
-							      uint64_t chunk,
-							      uint64_t count,
+							      uint32_t chunk,
+							      uint32_t count,
 							      uint32_t lane)
 {
 	struct gt_cell cell;
@@ -176,8 +203,8 @@ static __device__ __forceinline__ struct gt_cell gt_cell_load(const char *block,
 
 template <class T, class P>
 static __device__ __forceinline__ void gt_cell_store(char *block,
-						     uint64_t chunk,
-						     uint64_t count,
+						     uint32_t chunk,
+						     uint32_t count,
 						     uint32_t lane,
 						     struct gt_cell cell)
 {
@@ -241,10 +268,10 @@ static __device__ __forceinline__ char *gt_mailbox(
 template <class P>
 static __device__ __forceinline__ void gt_cell_send(
 	const struct gt_post_office *at, uint32_t d, uint32_t part,
-	uint64_t chunk, struct gt_cell cell)
+	uint32_t chunk, struct gt_cell cell)
 {
 	char *to = gt_mailbox(at, d, at->part->flow.me, part) +
-		   chunk * GT_CHUNK_BYTES;
+		   (uint64_t)chunk * GT_CHUNK_BYTES;
 	struct gt_slots s = P::wrap(cell, at->lane, at->flag);
 
 	gt_slot_store(to, s.a);

@@ -24,7 +24,7 @@
 template <class P>
 static __device__ __forceinline__ bool gt_cells_receive(
 	const struct gt_post_office *at, uint32_t s0, uint32_t want,
-	uint32_t part, uint64_t chunk, struct gt_cell cells[GT_POLL_RANKS])
+	uint32_t part, uint32_t chunk, struct gt_cell cells[GT_POLL_RANKS])
 {
 	struct gt_slots s[GT_POLL_RANKS];
 	struct gt_wait wait = {};
@@ -36,7 +36,7 @@ static __device__ __forceinline__ bool gt_cells_receive(
 		for (uint32_t i = 0; i < GT_POLL_RANKS; i++) {
 			const char *from = gt_mailbox(at, at->part->flow.me,
 						      s0 + i, part) +
-					   chunk * GT_CHUNK_BYTES;
+					   (uint64_t)chunk * GT_CHUNK_BYTES;
 
 			if (want >> i & 1)
 				s[i] = {gt_slot_load(from),
@@ -70,7 +70,7 @@ static __device__ __forceinline__ uint32_t gt_others(const struct gt_flow *flow,
 	return all >> s0 & ((1u << GT_POLL_RANKS) - 1);
 }
 
-static __device__ __forceinline__ uint64_t
+static __device__ __forceinline__ uint32_t
 gt_flow_sent(const struct gt_flow *flow, uint32_t d)
 {
 	return flow->to >> d & 1 ? gt_flow_count(flow, gt_flow_block(flow, d))
@@ -80,7 +80,7 @@ gt_flow_sent(const struct gt_flow *flow, uint32_t d)
 /* The chunk's cells for up to four ranks, loaded together, then sent. */
 template <class T, class P>
 static __device__ __forceinline__ void gt_packets_send_some(
-	const struct gt_post_office *at, uint32_t first, uint64_t c)
+	const struct gt_post_office *at, uint32_t first, uint32_t c)
 {
 	const struct gt_flow *flow = &at->part->flow;
 	struct gt_cell cells[GT_POLL_RANKS], same;
@@ -91,7 +91,7 @@ static __device__ __forceinline__ void gt_packets_send_some(
 					  flow->to ? flow->count : 0, at->lane);
 #pragma unroll
 	for (uint32_t i = 0; i < GT_POLL_RANKS; i++) {
-		uint64_t count;
+		uint32_t count;
 
 		d[i] = (flow->me + first + i) % flow->nranks;
 		count = gt_flow_sent(flow, d[i]);
@@ -118,9 +118,9 @@ static __device__ __forceinline__ void gt_packets_send(
 	const struct gt_post_office *at)
 {
 	const struct gt_flow *flow = &at->part->flow;
-	uint64_t most = gt_chunks<T, P>(flow->count);
+	uint32_t most = gt_chunks<T, P>(flow->count);
 
-	for (uint64_t c = at->warp; c < most; c += at->warps)
+	for (uint32_t c = at->warp; c < most; c += at->warps)
 		for (uint32_t i = 1; i < flow->nranks; i += GT_POLL_RANKS)
 			gt_packets_send_some<T, P>(at, i, c);
 }
@@ -128,7 +128,7 @@ static __device__ __forceinline__ void gt_packets_send(
 /* A chunk of all that the flow adds up, reduced in the order of ranks. */
 template <class T, class R, class P>
 static __device__ __forceinline__ bool gt_cell_gather(
-	const struct gt_post_office *at, uint64_t chunk, uint64_t count,
+	const struct gt_post_office *at, uint32_t chunk, uint32_t count,
 	struct gt_cell *sum)
 {
 	const struct gt_flow *flow = &at->part->flow;
@@ -164,11 +164,11 @@ static __device__ __forceinline__ bool gt_packets_reduce(
 {
 	const struct gt_flow *flow = &at->part->flow;
 	uint32_t block = gt_flow_block(flow, flow->me);
-	uint64_t count = gt_flow_count(flow, block);
+	uint32_t count = gt_flow_count(flow, block);
 	char *out =
 		(char *)at->part->output + block * flow->out_stride * sizeof(T);
 
-	for (uint64_t c = at->warp; c < gt_chunks<T, P>(count);
+	for (uint32_t c = at->warp; c < gt_chunks<T, P>(count);
 	     c += at->warps) {
 		struct gt_cell sum = {};
 
@@ -189,11 +189,11 @@ static __device__ __forceinline__ bool gt_packets_reduce(
 /* One chunk of each of four ranks to where it belongs. */
 template <class T, class P>
 static __device__ __forceinline__ bool gt_packets_put(
-	const struct gt_post_office *at, uint32_t s0, uint32_t part, uint64_t c)
+	const struct gt_post_office *at, uint32_t s0, uint32_t part, uint32_t c)
 {
 	const struct gt_flow *flow = &at->part->flow;
 	struct gt_cell cells[GT_POLL_RANKS];
-	uint64_t count[GT_POLL_RANKS];
+	uint32_t count[GT_POLL_RANKS];
 	uint32_t want = gt_others(flow, s0);
 
 	if (part)
@@ -229,9 +229,9 @@ static __device__ __forceinline__ bool gt_packets_receive(
 	const struct gt_post_office *at, uint32_t part)
 {
 	const struct gt_flow *flow = &at->part->flow;
-	uint64_t most = gt_chunks<T, P>(flow->count);
+	uint32_t most = gt_chunks<T, P>(flow->count);
 
-	for (uint64_t c = at->warp; c < most; c += at->warps)
+	for (uint32_t c = at->warp; c < most; c += at->warps)
 		for (uint32_t s0 = 0; s0 < flow->nranks; s0 += GT_POLL_RANKS)
 			if (!gt_packets_put<T, P>(at, s0, part, c))
 				return false;
@@ -244,7 +244,7 @@ static __device__ __forceinline__ void gt_packets_own(
 	const struct gt_post_office *at)
 {
 	const struct gt_flow *flow = &at->part->flow;
-	uint64_t count = flow->end ? flow->end : flow->count;
+	uint32_t count = flow->end ? flow->end : flow->count;
 	uint64_t block = flow->end ? 0 : flow->me;
 	const char *in = (const char *)at->part->input +
 			 block * flow->in_stride * sizeof(T);
@@ -253,7 +253,7 @@ static __device__ __forceinline__ void gt_packets_own(
 
 	if (in == out || !(flow->to & flow->from & 1u << flow->me))
 		return;
-	for (uint64_t c = at->warp; c < gt_chunks<T, P>(count); c += at->warps)
+	for (uint32_t c = at->warp; c < gt_chunks<T, P>(count); c += at->warps)
 		gt_cell_store<T, P>(out, c, count, at->lane,
 				    gt_cell_load<T, P>(in, c, count, at->lane));
 }
