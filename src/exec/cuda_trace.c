@@ -129,7 +129,8 @@ static cudaError_t gt_trace_number(const struct gt_engine *engine,
 				     cudaMemcpyDeviceToHost, me->own);
 	if (rc == cudaSuccess)
 		rc = cudaStreamSynchronize(me->own);
-	me->tracing->number = epoch.number + 1 + !!gt_cuda_meets(engine);
+	me->tracing->number =
+		epoch.count / GT_KERNEL_EPOCH + 1 + !!gt_cuda_meets(engine);
 	return rc;
 }
 

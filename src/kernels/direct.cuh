@@ -139,29 +139,25 @@ __global__ void __launch_bounds__(GT_DIRECT_THREADS, 1)
 	gt_direct(const __grid_constant__ struct gt_direct_args args)
 {
 	__shared__ struct gt_lift lift;
-	struct gt_epoch epoch = {};
+	uint64_t number;
 
 	gt_launch_begins();
 	if (!gt_guard_passes(&args.guard))
 		return;
-	if (args.last)
-		epoch = gt_epoch_take(args.guard.epoch);
-	else
-		epoch.number = gt_epoch_peek(args.guard.epoch);
+	number = args.last ? gt_epoch_take(args.guard.epoch)
+			   : gt_epoch_peek(args.guard.epoch);
 	gt_guard_mark_own(&args.guard, &args.flow, 0, GT_MARK_SINCE);
-	gt_direct_post(&args, epoch.number, args.begin_post);
-	if (!gt_direct_wait(&args, epoch.number, args.begin_wait))
+	gt_direct_post(&args, number, args.begin_post);
+	if (!gt_direct_wait(&args, number, args.begin_wait))
 		return;
 	gt_guard_mark_own(&args.guard, &args.flow, 0, GT_MARK_READY);
 	if (args.lifts)
 		gt_direct_lift<T, R>(&args, &lift);
 	gt_guard_mark_own(&args.guard, &args.flow, 0, GT_MARK_DONE);
-	gt_direct_post(&args, epoch.number, args.end_post);
-	if (!gt_direct_wait(&args, epoch.number, args.end_wait))
+	gt_direct_post(&args, number, args.end_post);
+	if (!gt_direct_wait(&args, number, args.end_wait))
 		return;
 	gt_guard_mark_own(&args.guard, &args.flow, 1, GT_MARK_DONE);
-	if (args.last)
-		gt_epoch_leave(args.guard.epoch, epoch);
 }
 
 #endif

@@ -69,7 +69,6 @@ __global__ void __launch_bounds__(GT_GROUP_WARPS * 32, 1)
 	uint32_t warp = (blockIdx.x * blockDim.x + threadIdx.x) / 32;
 	uint32_t i = gt_group_find(&args, warp);
 	struct gt_post_office at = {};
-	struct gt_epoch epoch;
 
 	/* While the launch before still runs. */
 	at.lane = threadIdx.x % 32;
@@ -88,13 +87,11 @@ __global__ void __launch_bounds__(GT_GROUP_WARPS * 32, 1)
 	gt_launch_begins();
 	if (!gt_guard_passes(&args.guard))
 		return;
-	epoch = gt_epoch_take(args.guard.epoch);
-	at.flag = (uint32_t)epoch.number;
+	at.flag = (uint32_t)gt_epoch_take(args.guard.epoch);
 	if (i < args.nops && args.ops[i].ll128)
 		gt_packets<T, R, gt_ll128>(&at);
 	else if (i < args.nops)
 		gt_packets<T, R, gt_ll>(&at);
-	gt_epoch_leave(args.guard.epoch, epoch);
 }
 
 #endif

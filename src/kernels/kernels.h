@@ -167,11 +167,14 @@ struct gt_kernel_clock {
 int gt_kernel_clock_run(struct gt_kernel_clock *clock, uint32_t rounds,
 			uint64_t limit_ns, struct CUstream_st *stream);
 
-/* Operations on this rank so far; device memory. */
+enum { GT_KERNEL_EPOCH = 1 << 16 }; /* more than a launch has blocks */
+
+/*
+ * Operations on this rank so far; device memory.  The blocks of one launch of
+ * each operation add up to GT_KERNEL_EPOCH.
+ */
 struct gt_kernel_epoch {
-	uint64_t number;
-	uint32_t tickets; /* of the blocks of the one that runs */
-	uint32_t reserved;
+	uint64_t count;
 };
 
 /* What every kernel of a flow has by it. */

@@ -258,13 +258,13 @@ static __device__ __forceinline__ void gt_packets_own(
 				    gt_cell_load<T, P>(in, c, count, at->lane));
 }
 
+/* What comes of what was sent. */
 template <class T, class R, class P>
-static __device__ __forceinline__ void gt_packets(
+static __device__ __forceinline__ void gt_packets_answer(
 	const struct gt_post_office *at)
 {
 	const struct gt_flow *flow = &at->part->flow;
 
-	gt_packets_send<T, P>(at);
 	if (!flow->adds)
 		gt_packets_own<T, P>(at);
 	else if (!gt_packets_reduce<T, R, P>(at))
@@ -274,27 +274,37 @@ static __device__ __forceinline__ void gt_packets(
 }
 
 template <class T, class R, class P>
+static __device__ __forceinline__ void gt_packets(
+	const struct gt_post_office *at)
+{
+	gt_packets_send<T, P>(at);
+	gt_packets_answer<T, R, P>(at);
+}
+
+template <class T, class R, class P>
 __global__ void __launch_bounds__(GT_PACKET_THREADS, 1)
 	gt_packet(const __grid_constant__ struct gt_packet_args args)
 {
 	struct gt_post_office at;
-	struct gt_epoch epoch;
+	uint64_t number;
 
 	gt_launch_begins();
 	if (!gt_guard_passes(&args.guard))
 		return;
-	epoch = gt_epoch_take(args.guard.epoch);
+	/* The first chunks are loaded beside it, and sent with it. */
+	number = gt_epoch_peek(args.guard.epoch);
 	at.guard = &args.guard;
 	at.part = &args.part;
 	at.mail = args.mail;
 	at.lane = threadIdx.x % 32;
 	at.warp = (blockIdx.x * blockDim.x + threadIdx.x) / 32;
 	at.warps = gridDim.x * blockDim.x / 32;
-	at.flag = (uint32_t)epoch.number;
+	at.flag = (uint32_t)number;
 	gt_guard_mark_own(&args.guard, &args.part.flow, 0, GT_MARK_SINCE);
-	gt_packets<T, R, P>(&at);
+	gt_packets_send<T, P>(&at);
+	gt_epoch_count(args.guard.epoch, number);
+	gt_packets_answer<T, R, P>(&at);
 	gt_guard_mark_own(&args.guard, &args.part.flow, 0, GT_MARK_DONE);
-	gt_epoch_leave(args.guard.epoch, epoch);
 }
 
 #endif

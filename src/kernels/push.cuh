@@ -157,16 +157,15 @@ __global__ void __launch_bounds__(GT_DIRECT_THREADS, 1)
 	const uint32_t end = GT_DIRECT_STAGES - 1;
 	uint32_t sends = threadIdx.x / GT_PUSH_TEAM;
 	struct gt_push_team at;
-	struct gt_epoch epoch;
+	uint64_t number;
 	bool go = true;
 
 	gt_launch_begins();
 	if (!gt_guard_passes(&args.guard))
 		return;
-	epoch = gt_epoch_take(args.guard.epoch);
+	number = gt_epoch_take(args.guard.epoch);
 	at = {&args,
-	      {&args.guard, args.flags, epoch.number, args.flow.me,
-	       args.flow.nranks},
+	      {&args.guard, args.flags, number, args.flow.me, args.flow.nranks},
 	      lifts,
 	      threadIdx.x % GT_PUSH_TEAM,
 	      GT_PUSH_GATE + sends};
@@ -187,7 +186,6 @@ __global__ void __launch_bounds__(GT_DIRECT_THREADS, 1)
 	if (!__syncthreads_and(go))
 		return;
 	gt_guard_mark_own(&args.guard, &args.flow, 1, GT_MARK_DONE);
-	gt_epoch_leave(args.guard.epoch, epoch);
 }
 
 #endif

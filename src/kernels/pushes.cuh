@@ -182,30 +182,26 @@ __global__ void __launch_bounds__(GT_DIRECT_THREADS, 1)
 	const uint32_t end = GT_DIRECT_STAGES - 1;
 	uint32_t sends = threadIdx.x / GT_PUSH_TEAM;
 	struct gt_pushes_team at;
-	struct gt_epoch epoch;
+	uint64_t number;
 	bool go;
 
 	gt_launch_begins();
 	if (!gt_guard_passes(&args.guard))
 		return;
-	epoch = gt_epoch_take(args.guard.epoch);
+	number = gt_epoch_take(args.guard.epoch);
 	at.args = &args;
-	at.half = {
-		nullptr,
-		{&args.guard, args.flags, epoch.number, args.me, args.nranks},
-		lifts,
-		threadIdx.x % GT_PUSH_TEAM,
-		GT_PUSH_GATE + sends};
+	at.half = {nullptr,
+		   {&args.guard, args.flags, number, args.me, args.nranks},
+		   lifts,
+		   threadIdx.x % GT_PUSH_TEAM,
+		   GT_PUSH_GATE + sends};
 	at.first = sends;
 	at.end = sends ? args.nranks : 1;
 	go = gt_pushes_run<T, R>(&at);
 	if (!__syncthreads_and(go))
 		return;
 	gt_stage_tell(&at.half.stages, threadIdx.x, blockIdx.x, end);
-	go = gt_stage_hear(&at.half.stages, threadIdx.x, blockIdx.x, end);
-	if (!__syncthreads_and(go))
-		return;
-	gt_epoch_leave(args.guard.epoch, epoch);
+	gt_stage_hear(&at.half.stages, threadIdx.x, blockIdx.x, end);
 }
 
 #endif
