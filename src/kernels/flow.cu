@@ -6,19 +6,26 @@
 #include "kernels/direct.cuh"
 #include "kernels/group.cuh"
 #include "kernels/launch.cuh"
-#include "kernels/packet.cuh"
 #include "kernels/push.cuh"
 #include "kernels/pushes.cuh"
 #include "kernels/scale.cuh"
+#include "kernels/single.cuh"
 #include "kernels/type.cuh"
 
-/* avg is a sum that the flow divides, premul one of what was multiplied. */
-static const void *const gt_packets_of[][2] = {
+/*
+ * Of each operator, protocol and number of shots.  avg is a sum that the flow
+ * divides, premul one of what was multiplied.
+ */
+static const void *const gt_packets_of[][2][2] = {
+#define GT_PACKET_OF(R, P, two)                                                \
+	(const void *)gt_packet<GT_C_TYPE, R<GT_C_TYPE>, P, two>
 #define GT_PACKET(R)                                                           \
 	{                                                                      \
-		(const void *)gt_packet<GT_C_TYPE, R<GT_C_TYPE>, gt_ll>,       \
-			(const void *)                                         \
-				gt_packet<GT_C_TYPE, R<GT_C_TYPE>, gt_ll128>   \
+		{GT_PACKET_OF(R, gt_ll, false), GT_PACKET_OF(R, gt_ll, true)}, \
+		{                                                              \
+			GT_PACKET_OF(R, gt_ll128, false),                      \
+				GT_PACKET_OF(R, gt_ll128, true)                \
+		}                                                              \
 	}
 	GT_PACKET(gt_sum), GT_PACKET(gt_prod), GT_PACKET(gt_min),
 	GT_PACKET(gt_max), GT_PACKET(gt_sum),  GT_PACKET(gt_sum),
@@ -71,10 +78,9 @@ extern "C" int GT_FOR_TYPE(gt_flow_prepare)(void)
 		rc = cudaFuncGetAttributes(&attributes,
 					   (const void *)gt_scale<GT_C_TYPE>);
 	for (int op = 0; rc == cudaSuccess && op < GT_REDOP_AVG; op++) {
-		rc = cudaFuncGetAttributes(&attributes, gt_packets_of[op][0]);
-		if (rc == cudaSuccess)
-			rc = cudaFuncGetAttributes(&attributes,
-						   gt_packets_of[op][1]);
+		for (int k = 0; rc == cudaSuccess && k < 4; k++)
+			rc = cudaFuncGetAttributes(
+				&attributes, gt_packets_of[op][k / 2][k % 2]);
 		if (rc == cudaSuccess)
 			rc = cudaFuncGetAttributes(&attributes,
 						   gt_directs_of[op]);
@@ -92,7 +98,10 @@ extern "C" int GT_FOR_TYPE(gt_packet_run)(const struct gt_kernel_grid *grid,
 					  int ll128,
 					  const struct gt_packet_args *args)
 {
-	return gt_flow_launch(grid, gt_packets_of[grid->op][ll128 != 0], args);
+	int two = (args->part.flow.flags & GT_FLOW_SPREAD) != 0;
+
+	return gt_flow_launch(grid, gt_packets_of[grid->op][ll128 != 0][two],
+			      args);
 }
 
 extern "C" int GT_FOR_TYPE(gt_group_run)(const struct gt_kernel_grid *grid,

@@ -65,6 +65,15 @@ GT_HD static inline uint32_t gt_flow_block(const struct gt_flow *flow,
 				  : rank - flow->first;
 }
 
+/* The i-th rank behind this one, i < nranks. */
+GT_HD static inline uint32_t gt_flow_next(const struct gt_flow *flow,
+					  uint32_t i)
+{
+	uint32_t rank = flow->me + i;
+
+	return rank < flow->nranks ? rank : rank - flow->nranks;
+}
+
 /* Elements of block `block`. */
 GT_HD static inline uint64_t gt_flow_count(const struct gt_flow *flow,
 					   uint32_t block)

@@ -29,6 +29,7 @@ gtopo_core_sources += \
 	%D%/reduce.cuh \
 	%D%/scale.cuh \
 	%D%/schedule.cuh \
+	%D%/single.cuh \
 	%D%/slot.cuh \
 	%D%/stage.cuh \
 	%D%/trace.cu \

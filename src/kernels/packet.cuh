@@ -93,7 +93,7 @@ static __device__ __forceinline__ void gt_packets_send_some(
 	for (uint32_t i = 0; i < GT_POLL_RANKS; i++) {
 		uint32_t count;
 
-		d[i] = (flow->me + first + i) % flow->nranks;
+		d[i] = gt_flow_next(flow, first + i);
 		count = gt_flow_sent(flow, d[i]);
 		if (first + i >= flow->nranks || c >= gt_chunks<T, P>(count))
 			d[i] = GT_FLOW_RANKS;
@@ -174,8 +174,8 @@ static __device__ __forceinline__ bool gt_packets_reduce(
 
 		if (!gt_cell_gather<T, R, P>(at, c, count, &sum))
 			return false;
-		for (uint32_t i = 1; i < flow->nranks; i++) {
-			uint32_t d = (flow->me + i) % flow->nranks;
+		for (uint32_t i = 1; flow->back && i < flow->nranks; i++) {
+			uint32_t d = gt_flow_next(flow, i);
 
 			if (flow->back >> d & 1)
 				gt_cell_send<P>(at, d, 1, c, sum);
@@ -279,32 +279,6 @@ static __device__ __forceinline__ void gt_packets(
 {
 	gt_packets_send<T, P>(at);
 	gt_packets_answer<T, R, P>(at);
-}
-
-template <class T, class R, class P>
-__global__ void __launch_bounds__(GT_PACKET_THREADS, 1)
-	gt_packet(const __grid_constant__ struct gt_packet_args args)
-{
-	struct gt_post_office at;
-	uint64_t number;
-
-	gt_launch_begins();
-	if (!gt_guard_passes(&args.guard))
-		return;
-	/* The first chunks are loaded beside it, and sent with it. */
-	number = gt_epoch_peek(args.guard.epoch);
-	at.guard = &args.guard;
-	at.part = &args.part;
-	at.mail = args.mail;
-	at.lane = threadIdx.x % 32;
-	at.warp = (blockIdx.x * blockDim.x + threadIdx.x) / 32;
-	at.warps = gridDim.x * blockDim.x / 32;
-	at.flag = (uint32_t)number;
-	gt_guard_mark_own(&args.guard, &args.part.flow, 0, GT_MARK_SINCE);
-	gt_packets_send<T, P>(&at);
-	gt_epoch_count(args.guard.epoch, number);
-	gt_packets_answer<T, R, P>(&at);
-	gt_guard_mark_own(&args.guard, &args.part.flow, 0, GT_MARK_DONE);
 }
 
 #endif
