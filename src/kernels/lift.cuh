@@ -4,7 +4,7 @@
  * destinations may lie on any GPU.
  *
  * As in move.cuh, packs of 16 bytes where all lie equally far from a 16-byte
- * boundary, GT_LIFT_UNROLL a thread and of up to four sources in flight.
+ * boundary, U a thread and of up to four sources in flight.
  */
 #ifndef GT_KERNELS_LIFT_CUH
 #define GT_KERNELS_LIFT_CUH
@@ -132,18 +132,17 @@ static __device__ __forceinline__ void gt_lift_packs(const struct gt_lift *lift,
  * Elements of the lift; whole warps.  A part that begins whole packs after the
  * lift's begin has packs like it.
  */
-template <class T, class R>
+template <class T, class R, int U = GT_LIFT_UNROLL>
 static __device__ void gt_lift_part(const struct gt_lift *lift,
 				    struct gt_range part, struct gt_crew crew)
 {
-	const uint64_t hunk = 32 * GT_LIFT_UNROLL;
+	const uint64_t hunk = 32 * U;
 	struct gt_lift_cuts cuts = gt_lift_cuts_of<T>(lift, part.count);
 	uint64_t skip = (part.offset + cuts.head) * sizeof(T);
 	uint64_t i = crew.self / 32 * hunk;
 
 	for (; i + hunk <= cuts.packs; i += crew.all / 32 * hunk)
-		gt_lift_packs<T, R, GT_LIFT_UNROLL>(
-			lift, skip + (i + crew.self % 32) * 16);
+		gt_lift_packs<T, R, U>(lift, skip + (i + crew.self % 32) * 16);
 	i = cuts.packs / hunk * hunk + crew.self;
 	for (; i < cuts.packs; i += crew.all)
 		gt_lift_packs<T, R, 1>(lift, skip + i * 16);

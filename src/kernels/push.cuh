@@ -19,7 +19,8 @@
 
 enum : uint32_t {
 	GT_PUSH_TEAM = GT_DIRECT_THREADS / 2,
-	GT_PUSH_GATE = 1, /* barriers: of adders, of senders */
+	GT_PUSH_GATE = 1,   /* barriers: of adders, of senders */
+	GT_PUSH_UNROLL = 4, /* packs that a sender has in flight */
 };
 
 /* One half of a block. */
@@ -61,7 +62,7 @@ gt_push_pieces(const struct gt_push_args *args, uint64_t count)
 }
 
 /* Piece p of a lift; nothing behind its end. */
-template <class T, class R>
+template <class T, class R, int U>
 static __device__ __forceinline__ void gt_push_piece(
 	const struct gt_push_team *at, const struct gt_lift *lift, uint64_t p)
 {
@@ -70,8 +71,8 @@ static __device__ __forceinline__ void gt_push_piece(
 	if (begin >= lift->count)
 		return;
 	left = lift->count - begin;
-	gt_lift_part<T, R>(lift, {begin, left < most ? left : most},
-			   {at->self, GT_PUSH_TEAM});
+	gt_lift_part<T, R, U>(lift, {begin, left < most ? left : most},
+			      {at->self, GT_PUSH_TEAM});
 }
 
 /* What goes to rank d; one thread. */
@@ -102,7 +103,8 @@ static __device__ __forceinline__ void gt_push_send(
 	gt_push_sync(at);
 	for (uint64_t p = blockIdx.x; p < pieces; p += gridDim.x) {
 		for (uint32_t i = 1; i < n; i++)
-			gt_push_piece<T, R>(at, &at->lifts[i], p);
+			gt_push_piece<T, R, GT_PUSH_UNROLL>(at, &at->lifts[i],
+							    p);
 		gt_push_sync(at);
 		gt_stage_tell(&at->stages, at->self, blockIdx.x, ++round);
 	}
@@ -144,7 +146,7 @@ static __device__ __forceinline__ bool gt_push_add(
 		if (!gt_push_and(at, gt_stage_hear(&at->stages, at->self,
 						   blockIdx.x, ++round)))
 			return false;
-		gt_push_piece<T, R>(at, at->lifts, p);
+		gt_push_piece<T, R, GT_LIFT_UNROLL>(at, at->lifts, p);
 	}
 	return true;
 }
