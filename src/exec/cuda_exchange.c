@@ -7,7 +7,7 @@
 #include "kernels/exchange.h"
 #include "plan/plan.h"
 
-enum { GT_EXCHANGE_BLOCKS = 64 }; /* measured: DESIGN.md */
+enum { GT_EXCHANGE_BLOCKS = 128 }; /* measured: DESIGN.md */
 
 /* Other processes' buffers are out of reach. */
 static int gt_desks_direct(const struct gt_engine *engine)
@@ -51,11 +51,11 @@ int gt_cuda_introduce(struct gt_engine *engine, struct gt_err *err)
 
 /* What the kernel needs to know of each message that is not empty. */
 static uint32_t gt_exchange_list(int direct, const struct gt_message *messages,
-				 uint32_t n, struct gt_kernel_message *list,
-				 uint64_t *pieces)
+				 uint32_t n, struct gt_kernel_message *list)
 {
 	uint32_t first[2][GT_DESK_WAYS][GT_FLOW_RANKS] = {0};
 	uint32_t have = 0;
+	uint64_t at = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
 		const struct gt_message *m = &messages[i];
@@ -64,40 +64,56 @@ static uint32_t gt_exchange_list(int direct, const struct gt_message *messages,
 
 		if (!m->bytes)
 			continue;
-		list[have++] =
-			(struct gt_kernel_message){.buffer = m->buffer,
-						   .bytes = m->bytes,
-						   .first = *next,
-						   .peer = (uint16_t)m->peer,
-						   .sends = m->sends,
-						   .dtype = m->dtype};
+		list[have] = (struct gt_kernel_message){.buffer = m->buffer,
+							.bytes = m->bytes,
+							.peer = m->peer,
+							.sends = m->sends,
+							.dtype = m->dtype,
+							.first = *next,
+							.at = (uint32_t)at};
 		*next += (uint32_t)gt_desk_numbers(m->bytes, direct);
-		*pieces += gt_desk_pieces(m->bytes);
+		at += gt_desk_work(&list[have++], direct);
 	}
 	return have;
+}
+
+/* How many blocks there is work for; the quota of each. */
+static uint32_t gt_exchange_blocks(const struct gt_engine *engine,
+				   const struct gt_kernel_message *list,
+				   uint32_t n, uint32_t *quota)
+{
+	int direct = gt_desks_direct(engine);
+	uint32_t blocks = engine->processors < GT_EXCHANGE_BLOCKS
+				  ? engine->processors
+				  : GT_EXCHANGE_BLOCKS;
+	uint64_t shares = 0, work;
+
+	for (uint32_t i = 0; i < n; i++)
+		shares += gt_desk_shares(&list[i], direct);
+	if (shares < blocks)
+		blocks = (uint32_t)shares;
+	work = list[n - 1].at + gt_desk_work(&list[n - 1], direct);
+	*quota = (uint32_t)((work + blocks - 1) / blocks);
+	return blocks;
 }
 
 static cudaError_t gt_exchange_put(const struct gt_engine *engine,
 				   uint32_t rank, void *stream,
 				   const struct gt_kernel_message *list,
-				   uint32_t n, uint64_t pieces)
+				   uint32_t n)
 {
-	uint32_t blocks = engine->processors < GT_EXCHANGE_BLOCKS
-				  ? engine->processors
-				  : GT_EXCHANGE_BLOCKS;
 	struct gt_exchange_args args = {
 		.guard = gt_cuda_guard_of(engine, rank),
 		.me = rank,
 		.direct = (uint32_t)gt_desks_direct(engine),
 		.n = n};
+	uint32_t blocks = gt_exchange_blocks(engine, list, n, &args.quota);
 	char *own = gt_cuda_reach(engine, GT_CUDA_DESKS, rank, rank);
 	cudaError_t rc = cudaSetDevice(engine->ranks[rank].device);
 
 	for (uint32_t r = 0; r < engine->plan->nranks; r++)
 		args.desks[r] = gt_cuda_reach(engine, GT_CUDA_DESKS, rank, r);
 	args.counts = (void *)(own + gt_desks_bytes(engine));
-	if (pieces < blocks)
-		blocks = (uint32_t)pieces;
 	return rc == cudaSuccess ? (cudaError_t)gt_exchange_run(blocks, stream,
 								&args, list)
 				 : rc;
@@ -109,20 +125,18 @@ int gt_cuda_exchange(struct gt_engine *engine, uint32_t rank, void *stream,
 {
 	struct gt_kernel_message *list = calloc(n, sizeof(*list));
 	cudaError_t done = cudaSuccess;
-	uint64_t pieces = 0;
 	int rc = list ? gt_cuda_introduce(engine, err) : gt_err_nomem(err);
 
 	if (rc)
 		goto out;
-	n = gt_exchange_list(gt_desks_direct(engine), messages, n, list,
-			     &pieces);
+	n = gt_exchange_list(gt_desks_direct(engine), messages, n, list);
 	if (n > gt_exchange_most())
 		rc = gt_err_set(err, GT_EINPUT, NULL,
 				"rank %u starts %u messages together, GPUs "
 				"take %u",
 				rank, n, gt_exchange_most());
 	else if (n)
-		done = gt_exchange_put(engine, rank, stream, list, n, pieces);
+		done = gt_exchange_put(engine, rank, stream, list, n);
 	if (done != cudaSuccess)
 		rc = gt_cuda_fail(engine, rank, (int)done, "launch messages",
 				  err);

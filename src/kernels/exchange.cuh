@@ -1,29 +1,28 @@
 /*
  * One rank's messages that start together, as kernels/exchange.h tells.
  *
- * Each block has pieces of every message.  It does what can be done now and
- * never waits for one piece while another could go: so it does not matter in
- * which order ranks call, or how many blocks another rank has.
+ * Each block has pieces that follow each other, of one message or several.  It
+ * does what can be done now and never waits for one piece while another could
+ * go: so it does not matter in which order ranks call, or how many blocks
+ * another rank has.
  */
 #ifndef GT_KERNELS_EXCHANGE_CUH
 #define GT_KERNELS_EXCHANGE_CUH
 
 #include "kernels/piece.cuh"
 
-enum : uint32_t { GT_PIECE_NONE = ~0u };
-
 template <uint32_t N> struct gt_exchange_table {
 	struct gt_exchange_args args;
 	struct gt_kernel_message messages[N];
 };
 
-/* In shared memory: the block's next piece of each message. */
+/* In shared memory: the block's pieces of each message, from the next on. */
 template <uint32_t N> struct gt_exchange_state {
 	uint64_t start[N]; /* the message's first number */
-	uint32_t next[N];
+	uint64_t where[N]; /* of parcels: the receiver's address, once told */
+	uint32_t next[N], end[N];
 	uint8_t ready[N];
-	uint8_t told[N]; /* of parcels that come: the address */
-	uint32_t mine;   /* messages that the block has pieces of */
+	uint32_t mine; /* messages that the block has pieces of, still */
 };
 
 /* Nothing could be done: look now and then whether to give up. */
@@ -36,7 +35,7 @@ static __device__ bool gt_exchange_waits(const gt_exchange_table<N> *table,
 
 	if (threadIdx.x || ++wait->spins % GT_SPINS)
 		return true;
-	while (state->next[e] == GT_PIECE_NONE)
+	while (state->next[e] == state->end[e])
 		e++;
 	wait->begin_ns = gt_wait_looks(
 		&table->args.guard, wait->begin_ns, table->messages[e].peer,
@@ -53,41 +52,30 @@ static __device__ __forceinline__ enum gt_desk_way gt_exchange_way(
 			      (int)table->args.direct);
 }
 
-/* What blocks share among them: who receives a parcel need not do much. */
+/* The block's ticket, in thread 0. */
 template <uint32_t N>
-static __device__ __forceinline__ uint64_t
-gt_exchange_shares(const gt_exchange_table<N> *table, uint32_t e)
+static __device__ uint32_t gt_exchange_begin(const gt_exchange_table<N> *table,
+					     gt_exchange_state<N> *state)
 {
-	const struct gt_kernel_message *m = &table->messages[e];
-
-	return !m->sends && gt_exchange_way(table, e) == GT_DESK_BY_PARCEL
-		       ? 1
-		       : gt_desk_pieces(m->bytes);
-}
-
-template <uint32_t N>
-static __device__ void gt_exchange_begin(const gt_exchange_table<N> *table,
-					 gt_exchange_state<N> *state)
-{
-	const struct gt_desk_counts *counts = table->args.counts;
-	uint32_t have = 0;
+	struct gt_desk_counts *counts = table->args.counts;
+	uint32_t have = 0, ticket = 0;
 
 	for (uint32_t e = threadIdx.x; e < table->args.n;
 	     e += GT_EXCHANGE_THREADS) {
 		const struct gt_kernel_message *m = &table->messages[e];
-		uint32_t piece =
-			(blockIdx.x + gridDim.x - e % gridDim.x) % gridDim.x;
+		int direct = (int)table->args.direct;
+		uint32_t quota = table->args.quota;
 
-		if (piece >= gt_exchange_shares(table, e))
-			piece = GT_PIECE_NONE;
-		state->next[e] = piece;
-		state->told[e] = 0;
+		state->next[e] = gt_desk_first(m, direct, quota, blockIdx.x);
+		state->end[e] = gt_desk_first(m, direct, quota, blockIdx.x + 1);
+		state->ready[e] = 0;
+		state->where[e] = 0;
 		state->start[e] =
 			*(const volatile uint64_t *)&counts
 				 ->count[m->sends][gt_exchange_way(table, e)]
 					[m->peer] +
 			m->first;
-		have += piece != GT_PIECE_NONE;
+		have += state->next[e] < state->end[e];
 	}
 	if (!threadIdx.x)
 		state->mine = 0;
@@ -95,6 +83,10 @@ static __device__ void gt_exchange_begin(const gt_exchange_table<N> *table,
 	if (have)
 		atomicAdd(&state->mine, have);
 	__syncthreads();
+	/* Nobody waits for it before the end. */
+	if (!threadIdx.x)
+		ticket = atomicAdd(&counts->tickets, 1);
+	return ticket;
 }
 
 template <uint32_t N>
@@ -111,7 +103,8 @@ static __device__ bool gt_exchange_do(const gt_exchange_table<N> *table,
 		return gt_letter_do(&table->args, m, offset,
 				    state->start[e] + piece);
 	case GT_DESK_BY_PARCEL:
-		gt_parcel_do(&table->args, m, piece, state->start[e]);
+		gt_parcel_do(&table->args, m, {piece, state->end[e]},
+			     state->start[e], state->where[e]);
 		return true;
 	default:
 		gt_piece_do(&table->args, m, offset, state->start[e] + piece);
@@ -142,21 +135,36 @@ static __device__ __forceinline__ bool gt_exchange_can(
 	const struct gt_kernel_message *m = &table->messages[e];
 	uint64_t start = state->start[e];
 
-	if (state->next[e] == GT_PIECE_NONE)
+	if (state->next[e] == state->end[e])
 		return false;
 	switch (gt_exchange_way(table, e)) {
 	case GT_DESK_BY_LETTERS:
 		/* With nothing else to do it may wait for a letter's lines. */
-		return (state->mine == 1 && !m->sends) ||
+		return (*(volatile uint32_t *)&state->mine == 1 && !m->sends) ||
 		       gt_letter_can(&table->args, m, start + state->next[e]);
 	case GT_DESK_BY_PARCEL:
-		return gt_parcel_can(&table->args, m, start, &state->told[e]);
+		return gt_parcel_can(&table->args, m, start, &state->where[e]);
 	default:
 		return gt_piece_can(&table->args, m, start + state->next[e]);
 	}
 }
 
-/* Does the block have a piece that can be done? */
+/* One thread: the block's next piece of the message was done. */
+template <uint32_t N>
+static __device__ __forceinline__ void gt_exchange_steps(
+	const gt_exchange_table<N> *table, gt_exchange_state<N> *state,
+	uint32_t e)
+{
+	uint32_t left = state->end[e] - state->next[e], step = 1;
+
+	if (gt_exchange_way(table, e) == GT_DESK_BY_PARCEL)
+		step = left < GT_PARCEL_RUN ? left : GT_PARCEL_RUN;
+	state->next[e] += step;
+	if (step == left)
+		atomicAdd(&state->mine, ~0u);
+}
+
+/* Does the block have a piece that can be done, behind those that were? */
 template <uint32_t N>
 static __device__ bool gt_exchange_looks(const gt_exchange_table<N> *table,
 					 gt_exchange_state<N> *state)
@@ -165,44 +173,24 @@ static __device__ bool gt_exchange_looks(const gt_exchange_table<N> *table,
 
 	for (uint32_t e = threadIdx.x; e < table->args.n;
 	     e += GT_EXCHANGE_THREADS) {
+		if (state->ready[e])
+			gt_exchange_steps(table, state, e);
 		state->ready[e] = gt_exchange_can(table, state, e);
 		any |= state->ready[e];
 	}
 	return __syncthreads_or(any);
 }
 
-/* Behind a round; is there more? */
+/* The last to take its ticket counts on: every block has read. */
 template <uint32_t N>
-static __device__ bool gt_exchange_steps(const gt_exchange_table<N> *table,
-					 gt_exchange_state<N> *state)
-{
-	bool left = false;
-
-	for (uint32_t e = threadIdx.x; e < table->args.n;
-	     e += GT_EXCHANGE_THREADS) {
-		uint32_t step = gridDim.x;
-
-		if (gt_exchange_way(table, e) == GT_DESK_BY_PARCEL)
-			step *= GT_PARCEL_RUN;
-		if (state->ready[e]) {
-			state->next[e] += step;
-			if (state->next[e] >= gt_exchange_shares(table, e))
-				state->next[e] = GT_PIECE_NONE;
-		}
-		left |= state->next[e] != GT_PIECE_NONE;
-	}
-	return __syncthreads_or(left);
-}
-
-/* The last block counts on, behind which every block has read. */
-template <uint32_t N>
-static __device__ void gt_exchange_end(const gt_exchange_table<N> *table)
+static __device__ void gt_exchange_end(const gt_exchange_table<N> *table,
+				       uint32_t ticket)
 {
 	struct gt_desk_counts *counts = table->args.counts;
 	__shared__ uint32_t last;
 
 	if (!threadIdx.x)
-		last = atomicAdd(&counts->tickets, 1) == gridDim.x - 1;
+		last = ticket == gridDim.x - 1;
 	__syncthreads();
 	if (!last)
 		return;
@@ -225,26 +213,28 @@ __global__ void __launch_bounds__(GT_EXCHANGE_THREADS, 1)
 {
 	__shared__ gt_exchange_state<N> state;
 	struct gt_wait wait = {};
-	bool more, ok = true;
+	bool ok = true;
+	uint32_t ticket;
 
 	gt_launch_begins();
 	if (!gt_guard_passes(&table.args.guard))
 		return;
-	gt_exchange_begin(&table, &state);
-	for (more = state.mine; more;
-	     more = gt_exchange_steps(&table, &state)) {
+	ticket = gt_exchange_begin(&table, &state);
+	for (;;) {
 		if (gt_exchange_looks(&table, &state)) {
 			ok = gt_exchange_round(&table, &state);
 			if (!threadIdx.x)
 				gt_wait_ends(&table.args.guard, &wait);
 			wait = {};
-		} else {
+		} else if (state.mine) {
 			ok = gt_exchange_waits(&table, &state, &wait);
+		} else {
+			break;
 		}
 		if (!__syncthreads_and(ok))
 			return;
 	}
-	gt_exchange_end(&table);
+	gt_exchange_end(&table, ticket);
 }
 
 #endif

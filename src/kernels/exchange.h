@@ -37,19 +37,22 @@ enum {
 	GT_DESK_LEAST_BYTES = 4 << 10, /* of a piece */
 };
 
-/* Of a slot, in the memory of who waits for it. */
-struct gt_desk_flag {
-	uint64_t number; /* of what is meant, and 1 */
-	uint64_t what;   /* gt_desk_what() of the message, or an address */
+/*
+ * Of a slot, in the memory of who waits for it: gt_desk_what() of the message,
+ * or an address.  A half of it is in the low word of each, with the number of
+ * what is meant, and 1, in the high word: so one store tells both.
+ */
+struct gt_desk_note {
+	uint64_t halves[2];
 };
 
 /* What comes from the desk's rank, unless it says otherwise. */
 struct gt_desk {
 	char letters[GT_DESK_LETTERS][GT_DESK_LETTER_PITCH];
-	struct gt_desk_flag sent[GT_DESK_PARCELS]; /* all of it */
-	struct gt_desk_flag full[GT_DESK_SLOTS];
+	struct gt_desk_note sent[GT_DESK_PARCELS]; /* all of it */
+	struct gt_desk_note full[GT_DESK_SLOTS];
 	/* Of what the owner sends to the desk's rank. */
-	struct gt_desk_flag room[GT_DESK_PARCELS]; /* its address there */
+	struct gt_desk_note room[GT_DESK_PARCELS]; /* its address there */
 	uint64_t read[GT_DESK_LETTERS];            /* number and 1 */
 	uint64_t taken[GT_DESK_SLOTS];
 	/* Only the owner's. */
@@ -101,15 +104,22 @@ GT_HD static inline uint32_t gt_desk_piece(uint64_t bytes)
 	return (uint32_t)(bytes / GT_DESK_SLOTS / 1024 * 1024);
 }
 
-GT_HD static inline uint64_t gt_desk_pieces(uint64_t bytes)
+/* Kernels divide 32 bits: 64 take so long that one sees it in small messages. */
+GT_HD static inline uint32_t gt_desk_piece_kib(uint64_t bytes)
 {
-	uint32_t piece = gt_desk_piece(bytes);
+	return gt_desk_piece(bytes) >> 10;
+}
 
-	return (bytes + piece - 1) / piece;
+GT_HD static inline uint32_t gt_desk_pieces(uint64_t bytes)
+{
+	uint32_t kib = (uint32_t)((bytes + 1023) >> 10);
+	uint32_t piece = gt_desk_piece_kib(bytes);
+
+	return (kib + piece - 1) / piece;
 }
 
 /* How many numbers a message has. */
-GT_HD static inline uint64_t gt_desk_numbers(uint64_t bytes, int direct)
+GT_HD static inline uint32_t gt_desk_numbers(uint64_t bytes, int direct)
 {
 	return gt_desk_way_of(bytes, direct) == GT_DESK_BY_PARCEL
 		       ? 1
@@ -119,18 +129,66 @@ GT_HD static inline uint64_t gt_desk_numbers(uint64_t bytes, int direct)
 /* One call, not of nothing. */
 struct gt_kernel_message {
 	char *buffer;
-	uint64_t bytes;
-	uint32_t
-		first; /* numbers of its pair and way before it in the launch */
-	uint16_t peer;
-	uint8_t sends;
-	uint8_t dtype;
+	uint64_t bytes : 48;
+	uint64_t peer : 8;
+	uint64_t sends : 1;
+	uint64_t dtype : 7;
+	/* Before it in the launch: numbers of its pair and way, KiB of work. */
+	uint32_t first, at;
 };
+
+/*
+ * Blocks share the work of all messages of a launch, each a quota of what lies
+ * one behind another; a piece belongs to the block that its begin does.  So
+ * there are more of them at work the larger a message is, and all are over at
+ * the same time.  Who receives a parcel need not do much.
+ */
+GT_HD static inline uint32_t gt_desk_shares(const struct gt_kernel_message *m,
+					    int direct)
+{
+	return !m->sends && gt_desk_way_of(m->bytes, direct) ==
+				       GT_DESK_BY_PARCEL
+		       ? 1
+		       : gt_desk_pieces(m->bytes);
+}
+
+GT_HD static inline uint64_t gt_desk_work(const struct gt_kernel_message *m,
+					  int direct)
+{
+	return (uint64_t)gt_desk_shares(m, direct) *
+	       gt_desk_piece_kib(m->bytes);
+}
+
+/* The first of a message's pieces that is not for blocks before this one. */
+GT_HD static inline uint32_t gt_desk_first(const struct gt_kernel_message *m,
+					   int direct, uint32_t quota,
+					   uint32_t block)
+{
+	uint32_t begin = quota * block, shares = gt_desk_shares(m, direct);
+	uint32_t piece = gt_desk_piece_kib(m->bytes);
+
+	if (begin <= m->at)
+		return 0;
+	begin = (begin - m->at + piece - 1) / piece;
+	return begin < shares ? begin : shares;
+}
+
+/* How many blocks have some of its pieces. */
+GT_HD static inline uint32_t gt_desk_blocks(const struct gt_kernel_message *m,
+					    uint32_t quota)
+{
+	uint32_t pieces = gt_desk_pieces(m->bytes);
+	uint32_t piece = gt_desk_piece_kib(m->bytes);
+
+	return piece > quota ? pieces
+			     : (m->at + (pieces - 1) * piece) / quota -
+				       m->at / quota + 1;
+}
 
 /* What both sides must agree on. */
 GT_HD static inline uint64_t gt_desk_what(const struct gt_kernel_message *m)
 {
-	return m->bytes << 8 | m->dtype;
+	return (uint64_t)m->bytes << 8 | m->dtype;
 }
 
 #ifdef __cplusplus
@@ -151,7 +209,7 @@ struct gt_exchange_args {
 	struct gt_desk_counts *counts; /* the own */
 	uint32_t me, n;
 	uint32_t direct; /* ranks reach each other's buffers */
-	uint32_t reserved;
+	uint32_t quota;  /* of a block, KiB */
 };
 
 /* Load the kernels on the current device. */

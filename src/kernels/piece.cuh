@@ -37,15 +37,42 @@ static __device__ __forceinline__ struct gt_desks gt_desks_of(
 		gt_desk_of(args, peer, args->me)};
 }
 
-/* A flag's number is there: is it of the message that is awaited? */
-static __device__ __forceinline__ void gt_desk_compare(
-	const struct gt_exchange_args *args, const struct gt_kernel_message *m,
-	const struct gt_desk_flag *flag)
+/* One thread; behind a fence, if what came before is meant. */
+static __device__ __forceinline__ void gt_note_post(struct gt_desk_note *note,
+						    uint64_t number,
+						    uint64_t what)
 {
-	uint64_t what = *(const volatile uint64_t *)&flag->what;
+	uint32_t flag = (uint32_t)number + 1;
 
+	gt_slot_store((char *)note, make_uint4((uint32_t)what, flag,
+					       (uint32_t)(what >> 32), flag));
+}
+
+/* Is it there, and what does it tell?  One load, so there is no fence in it. */
+static __device__ __forceinline__ bool gt_note_take(
+	const struct gt_desk_note *note, uint64_t number, uint64_t *what)
+{
+	uint4 line = gt_slot_load((const char *)note);
+
+	if (!gt_line_is_here(line, (uint32_t)number + 1))
+		return false;
+	*what = (uint64_t)line.z << 32 | line.x;
+	return true;
+}
+
+/* What was meant is there, too: is it of the message that is awaited? */
+static __device__ __forceinline__ bool gt_note_tells(
+	const struct gt_exchange_args *args, const struct gt_kernel_message *m,
+	const struct gt_desk_note *note, uint64_t number)
+{
+	uint64_t what;
+
+	if (!gt_note_take(note, number, &what))
+		return false;
+	gt_flag_fence();
 	if (what != gt_desk_what(m))
 		gt_desk_mistaken(&args->guard, m, what);
+	return true;
 }
 
 static __device__ __forceinline__ bool gt_letter_can(
@@ -74,37 +101,30 @@ static __device__ __forceinline__ bool gt_piece_can(
 		return number < GT_DESK_SLOTS ||
 		       gt_flag_read(&desk->taken[slot]) >=
 			       number - GT_DESK_SLOTS + 1;
-	if (gt_flag_read(&desk->full[slot].number) != number + 1)
-		return false;
-	gt_desk_compare(args, m, &desk->full[slot]);
-	return true;
+	return gt_note_tells(args, m, &desk->full[slot], number);
 }
 
 /*
  * The receiver tells the address once, when the parcel of this slot before it
- * has come.
+ * has come; *where is the address, once it was told.
  */
 static __device__ __forceinline__ bool gt_parcel_can(
 	const struct gt_exchange_args *args, const struct gt_kernel_message *m,
-	uint64_t number, uint8_t *told)
+	uint64_t number, uint64_t *where)
 {
 	struct gt_desks at = gt_desks_of(args, m->peer);
 	uint32_t slot = number % GT_DESK_PARCELS;
 
 	if (m->sends)
-		return gt_flag_read(&at.mine->room[slot].number) == number + 1;
-	if (!*told && (number < GT_DESK_PARCELS ||
-		       gt_flag_read(&at.mine->done[slot]) >=
-			       number - GT_DESK_PARCELS + 1)) {
-		*(volatile uint64_t *)&at.theirs->room[slot].what =
-			(uint64_t)m->buffer;
-		gt_piece_post(&at.theirs->room[slot].number, number);
-		*told = 1;
+		return *where ||
+		       gt_note_take(&at.mine->room[slot], number, where);
+	if (!*where && (number < GT_DESK_PARCELS ||
+			gt_flag_read(&at.mine->done[slot]) >=
+				number - GT_DESK_PARCELS + 1)) {
+		*where = (uint64_t)m->buffer;
+		gt_note_post(&at.theirs->room[slot], number, *where);
 	}
-	if (gt_flag_read(&at.mine->sent[slot].number) != number + 1)
-		return false;
-	gt_desk_compare(args, m, &at.mine->sent[slot]);
-	return true;
+	return gt_note_tells(args, m, &at.mine->sent[slot], number);
 }
 
 static __device__ __forceinline__ uint32_t
@@ -148,11 +168,12 @@ static __device__ void gt_piece_do(const struct gt_exchange_args *args,
 	if (m->sends) {
 		gt_piece_out(at.theirs->slots[slot], m->buffer + offset,
 			     gt_piece_bytes(m, offset));
-		if (gt_is_poster())
-			at.theirs->full[slot].what = gt_desk_what(m);
 		__syncthreads();
-		if (gt_is_poster())
-			gt_piece_post(&at.theirs->full[slot].number, number);
+		if (gt_is_poster()) {
+			gt_flag_fence();
+			gt_note_post(&at.theirs->full[slot], number,
+				     gt_desk_what(m));
+		}
 	} else {
 		gt_piece_in(m->buffer + offset, at.mine->slots[slot],
 			    gt_piece_bytes(m, offset));
@@ -163,48 +184,54 @@ static __device__ void gt_piece_do(const struct gt_exchange_args *args,
 }
 
 /* The poster, behind a barrier: the block has sent its share. */
-static __device__ void gt_parcel_ends(const struct gt_kernel_message *m,
+static __device__ void gt_parcel_ends(const struct gt_exchange_args *args,
+				      const struct gt_kernel_message *m,
 				      struct gt_desks at, uint64_t number)
 {
 	uint32_t slot = number % GT_DESK_PARCELS;
-	uint64_t pieces = gt_desk_pieces(m->bytes);
-	uint32_t blocks = pieces < gridDim.x ? (uint32_t)pieces : gridDim.x;
 
 	gt_flag_fence();
-	if (atomicAdd(&at.mine->parts[slot], 1) != blocks - 1)
+	if (atomicAdd(&at.mine->parts[slot], 1) !=
+	    gt_desk_blocks(m, args->quota) - 1)
 		return;
 	at.mine->parts[slot] = 0;
-	at.theirs->sent[slot].what = gt_desk_what(m);
-	gt_piece_post(&at.theirs->sent[slot].number, number);
+	/* The others' parts, too. */
+	gt_flag_fence();
+	gt_note_post(&at.theirs->sent[slot], number, gt_desk_what(m));
 }
 
-/* Some of the block's pieces, each gridDim.x behind the one before. */
+/* Pieces of a message that follow each other. */
+struct gt_pieces {
+	uint32_t next, end;
+};
+
+/* Some of the block's. */
 static __device__ void gt_parcel_do(const struct gt_exchange_args *args,
 				    const struct gt_kernel_message *m,
-				    uint32_t piece, uint64_t number)
+				    struct gt_pieces pieces, uint64_t number,
+				    uint64_t where)
 {
 	struct gt_desks at = gt_desks_of(args, m->peer);
-	uint32_t slot = number % GT_DESK_PARCELS;
-	uint64_t pieces = gt_desk_pieces(m->bytes), offset;
-	char *to;
+	uint64_t piece = gt_desk_piece(m->bytes), offset, end;
+	bool ends = pieces.end - pieces.next <= GT_PARCEL_RUN;
 
 	if (!m->sends) {
 		if (gt_is_poster())
-			gt_piece_post(&at.mine->done[slot], number);
+			gt_flag_post(&at.mine->done[number % GT_DESK_PARCELS],
+				     number + 1);
 		return;
 	}
-	to = *(char *volatile *)&at.mine->room[slot].what;
-	for (uint32_t i = 0; i < GT_PARCEL_RUN && piece < pieces; i++) {
-		offset = (uint64_t)piece * gt_desk_piece(m->bytes);
-		gt_piece_out(to + offset, m->buffer + offset,
-			     gt_piece_bytes(m, offset));
-		piece += gridDim.x;
-	}
-	if (piece < pieces)
+	offset = pieces.next * piece;
+	end = ends ? pieces.end * piece : offset + GT_PARCEL_RUN * piece;
+	if (end > m->bytes)
+		end = m->bytes;
+	gt_piece_out((char *)where + offset, m->buffer + offset,
+		     (uint32_t)(end - offset));
+	if (!ends)
 		return;
 	__syncthreads();
 	if (gt_is_poster())
-		gt_parcel_ends(m, at, number);
+		gt_parcel_ends(args, m, at, number);
 }
 
 #endif

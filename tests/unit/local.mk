@@ -6,6 +6,7 @@ unit_tests += \
 	%D%/test_chance \
 	%D%/test_cluster \
 	%D%/test_cost \
+	%D%/test_desk \
 	%D%/test_engine \
 	%D%/test_fifo \
 	%D%/test_flow \
