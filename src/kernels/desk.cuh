@@ -22,71 +22,48 @@ static __device__ __forceinline__ bool gt_line_is_here(uint4 line,
 	return line.y == flag && line.w == flag;
 }
 
-/* The user's side of a copy may lie anywhere, the desk's is aligned. */
-template <class W> union gt_pack {
-	uint4 all;
-	W parts[16 / sizeof(W)];
+/* 16 bytes, by loads of L and stores of S. */
+template <class L, class S> union gt_pack {
+	L in[16 / sizeof(L)];
+	S out[16 / sizeof(S)];
 };
 
 /* Packs in flight per thread. */
-template <class W> constexpr uint32_t GT_PACKS = sizeof(W) == 16 ? 8 : 1;
+template <class L, class S>
+constexpr uint32_t GT_PACKS = sizeof(L) + sizeof(S) == 32 ? 8 : 1;
 
-template <class W>
-static __device__ __forceinline__ void gt_copy_out(char *to, const char *from,
-						   uint32_t bytes)
+/*
+ * One side of a copy is aligned, the user's may lie anywhere.  Past L1: desks
+ * were written by other GPUs, and what was cached of them is old.
+ */
+template <class L, class S>
+static __device__ __forceinline__ void gt_copy(char *to, const char *from,
+					       uint32_t bytes)
 {
 	uint32_t full = bytes / 16;
 
 	for (uint32_t i = threadIdx.x; i < full;
-	     i += GT_PACKS<W> * GT_EXCHANGE_THREADS) {
-		gt_pack<W> packs[GT_PACKS<W>];
+	     i += GT_PACKS<L, S> * GT_EXCHANGE_THREADS) {
+		gt_pack<L, S> packs[GT_PACKS<L, S>];
 
 #pragma unroll
-		for (uint32_t k = 0; k < GT_PACKS<W>; k++) {
+		for (uint32_t k = 0; k < GT_PACKS<L, S>; k++) {
 			uint32_t at = i + k * GT_EXCHANGE_THREADS;
 
-			for (uint32_t p = 0; p < 16 / sizeof(W); p++)
+			for (uint32_t p = 0; p < 16 / sizeof(L); p++)
 				if (at < full)
-					packs[k].parts[p] = ((
-						const W *)(from + at * 16))[p];
+					packs[k].in[p] = __ldcg(
+						(const L *)(from + at * 16) +
+						p);
 		}
 #pragma unroll
-		for (uint32_t k = 0; k < GT_PACKS<W>; k++)
-			if (i + k * GT_EXCHANGE_THREADS < full)
-				((uint4 *)to)[i + k * GT_EXCHANGE_THREADS] =
-					packs[k].all;
-	}
-	for (uint32_t i = full * 16 + threadIdx.x; i < bytes;
-	     i += GT_EXCHANGE_THREADS)
-		to[i] = from[i];
-}
-
-/* The desk was written by another GPU: what was cached of it is old. */
-template <class W>
-static __device__ __forceinline__ void gt_copy_in(char *to, const char *from,
-						  uint32_t bytes)
-{
-	uint32_t full = bytes / 16;
-
-	for (uint32_t i = threadIdx.x; i < full;
-	     i += GT_PACKS<W> * GT_EXCHANGE_THREADS) {
-		gt_pack<W> packs[GT_PACKS<W>];
-
-#pragma unroll
-		for (uint32_t k = 0; k < GT_PACKS<W>; k++) {
+		for (uint32_t k = 0; k < GT_PACKS<L, S>; k++) {
 			uint32_t at = i + k * GT_EXCHANGE_THREADS;
 
-			if (at < full)
-				packs[k].all = __ldcg((const uint4 *)from + at);
-		}
-#pragma unroll
-		for (uint32_t k = 0; k < GT_PACKS<W>; k++) {
-			uint32_t at = i + k * GT_EXCHANGE_THREADS;
-
-			for (uint32_t p = 0; p < 16 / sizeof(W); p++)
+			for (uint32_t p = 0; p < 16 / sizeof(S); p++)
 				if (at < full)
-					((W *)(to + at * 16))[p] =
-						packs[k].parts[p];
+					((S *)(to + at * 16))[p] =
+						packs[k].out[p];
 		}
 	}
 	for (uint32_t i = full * 16 + threadIdx.x; i < bytes;
@@ -108,22 +85,22 @@ static __device__ __forceinline__ void gt_piece_out(char *to, const char *from,
 	from += head;
 	bytes -= head;
 	if ((uintptr_t)from % 16 == 0)
-		gt_copy_out<uint4>(to, from, bytes);
+		gt_copy<uint4, uint4>(to, from, bytes);
 	else if ((uintptr_t)from % 4 == 0)
-		gt_copy_out<uint32_t>(to, from, bytes);
+		gt_copy<uint32_t, uint4>(to, from, bytes);
 	else
-		gt_copy_out<uint8_t>(to, from, bytes);
+		gt_copy<uint8_t, uint4>(to, from, bytes);
 }
 
 static __device__ __forceinline__ void gt_piece_in(char *to, const char *slot,
 						   uint32_t bytes)
 {
 	if ((uintptr_t)to % 16 == 0)
-		gt_copy_in<uint4>(to, slot, bytes);
+		gt_copy<uint4, uint4>(to, slot, bytes);
 	else if ((uintptr_t)to % 4 == 0)
-		gt_copy_in<uint32_t>(to, slot, bytes);
+		gt_copy<uint4, uint32_t>(to, slot, bytes);
 	else
-		gt_copy_in<uint8_t>(to, slot, bytes);
+		gt_copy<uint4, uint8_t>(to, slot, bytes);
 }
 
 static __device__ __forceinline__ uint32_t gt_letter_lines(uint32_t bytes)
