@@ -10,14 +10,15 @@
 enum { GT_EXCHANGE_BLOCKS = 128 }; /* measured: DESIGN.md */
 
 /* Other processes' buffers are out of reach. */
-static int gt_desks_direct(const struct gt_engine *engine)
+static uint32_t gt_desks_kind(const struct gt_engine *engine)
 {
-	return !engine->group.world;
+	return (engine->group.world ? 0 : GT_DESK_DIRECT) |
+	       (engine->whole ? GT_DESK_WHOLE : 0);
 }
 
 static uint64_t gt_desks_bytes(const struct gt_engine *engine)
 {
-	return engine->plan->nranks * gt_desk_pitch(gt_desks_direct(engine));
+	return engine->plan->nranks * gt_desk_pitch(gt_desks_kind(engine));
 }
 
 int gt_cuda_introduce(struct gt_engine *engine, struct gt_err *err)
@@ -50,8 +51,9 @@ int gt_cuda_introduce(struct gt_engine *engine, struct gt_err *err)
 }
 
 /* What the kernel needs to know of each message that is not empty. */
-static uint32_t gt_exchange_list(int direct, const struct gt_message *messages,
-				 uint32_t n, struct gt_kernel_message *list)
+static uint32_t gt_exchange_list(uint32_t kind,
+				 const struct gt_message *messages, uint32_t n,
+				 struct gt_kernel_message *list)
 {
 	uint32_t first[2][GT_DESK_WAYS][GT_FLOW_RANKS] = {0};
 	uint32_t have = 0;
@@ -59,7 +61,7 @@ static uint32_t gt_exchange_list(int direct, const struct gt_message *messages,
 
 	for (uint32_t i = 0; i < n; i++) {
 		const struct gt_message *m = &messages[i];
-		enum gt_desk_way way = gt_desk_way_of(m->bytes, direct);
+		enum gt_desk_way way = gt_desk_way_of(m->bytes, kind);
 		uint32_t *next = &first[m->sends][way][m->peer];
 
 		if (!m->bytes)
@@ -71,8 +73,8 @@ static uint32_t gt_exchange_list(int direct, const struct gt_message *messages,
 							.dtype = m->dtype,
 							.first = *next,
 							.at = (uint32_t)at};
-		*next += (uint32_t)gt_desk_numbers(m->bytes, direct);
-		at += gt_desk_work(&list[have++], direct);
+		*next += (uint32_t)gt_desk_numbers(m->bytes, kind);
+		at += gt_desk_work(&list[have++], kind);
 	}
 	return have;
 }
@@ -82,17 +84,17 @@ static uint32_t gt_exchange_blocks(const struct gt_engine *engine,
 				   const struct gt_kernel_message *list,
 				   uint32_t n, uint32_t *quota)
 {
-	int direct = gt_desks_direct(engine);
+	uint32_t kind = gt_desks_kind(engine);
 	uint32_t blocks = engine->processors < GT_EXCHANGE_BLOCKS
 				  ? engine->processors
 				  : GT_EXCHANGE_BLOCKS;
 	uint64_t shares = 0, work;
 
 	for (uint32_t i = 0; i < n; i++)
-		shares += gt_desk_shares(&list[i], direct);
+		shares += gt_desk_shares(&list[i], kind);
 	if (shares < blocks)
 		blocks = (uint32_t)shares;
-	work = list[n - 1].at + gt_desk_work(&list[n - 1], direct);
+	work = list[n - 1].at + gt_desk_work(&list[n - 1], kind);
 	*quota = (uint32_t)((work + blocks - 1) / blocks);
 	return blocks;
 }
@@ -102,11 +104,10 @@ static cudaError_t gt_exchange_put(const struct gt_engine *engine,
 				   const struct gt_kernel_message *list,
 				   uint32_t n)
 {
-	struct gt_exchange_args args = {
-		.guard = gt_cuda_guard_of(engine, rank),
-		.me = rank,
-		.direct = (uint32_t)gt_desks_direct(engine),
-		.n = n};
+	struct gt_exchange_args args = {.guard = gt_cuda_guard_of(engine, rank),
+					.me = rank,
+					.kind = gt_desks_kind(engine),
+					.n = n};
 	uint32_t blocks = gt_exchange_blocks(engine, list, n, &args.quota);
 	char *own = gt_cuda_reach(engine, GT_CUDA_DESKS, rank, rank);
 	cudaError_t rc = cudaSetDevice(engine->ranks[rank].device);
@@ -129,7 +130,7 @@ int gt_cuda_exchange(struct gt_engine *engine, uint32_t rank, void *stream,
 
 	if (rc)
 		goto out;
-	n = gt_exchange_list(gt_desks_direct(engine), messages, n, list);
+	n = gt_exchange_list(gt_desks_kind(engine), messages, n, list);
 	if (n > gt_exchange_most())
 		rc = gt_err_set(err, GT_EINPUT, NULL,
 				"rank %u starts %u messages together, GPUs "

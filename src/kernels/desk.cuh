@@ -1,6 +1,6 @@
 /*
- * What a block does with one piece or letter of a message (exchange.h): all
- * threads together, when it is known that there is room or data.
+ * What a block does with one piece of a message (exchange.h): all threads
+ * together, when it is known that there is room or data.
  */
 #ifndef GT_KERNELS_DESK_CUH
 #define GT_KERNELS_DESK_CUH
@@ -103,64 +103,6 @@ static __device__ __forceinline__ void gt_piece_in(char *to, const char *slot,
 		gt_copy<uint4, uint8_t>(to, slot, bytes);
 }
 
-static __device__ __forceinline__ uint32_t gt_letter_lines(uint32_t bytes)
-{
-	return 1 + (bytes + GT_DESK_LINE_DATA - 1) / GT_DESK_LINE_DATA;
-}
-
-/* Up to 8 bytes of a letter; what is not there is 0. */
-static __device__ __forceinline__ uint2 gt_words_load(const char *from,
-						      uint32_t bytes)
-{
-	uint2 words = {};
-
-	if (bytes >= 8 && (uintptr_t)from % 8 == 0)
-		return *(const uint2 *)from;
-	for (uint32_t i = 0; i < 8; i++) {
-		uint32_t byte = i < bytes ? (uint8_t)from[i] : 0;
-
-		(i < 4 ? words.x : words.y) |= byte << i % 4 * 8;
-	}
-	return words;
-}
-
-static __device__ __forceinline__ void gt_words_store(char *to, uint32_t bytes,
-						      uint2 words)
-{
-	if (bytes >= 8 && (uintptr_t)to % 8 == 0) {
-		*(uint2 *)to = words;
-		return;
-	}
-	for (uint32_t i = 0; i < 8; i++)
-		if (i < bytes)
-			to[i] = (char)((i < 4 ? words.x : words.y) >>
-				       i % 4 * 8);
-}
-
-/* A letter's share of a message. */
-struct gt_letter {
-	char *data;
-	uint32_t bytes;
-	uint32_t flag;
-};
-
-static __device__ __forceinline__ void gt_letter_out(
-	char *slot, const struct gt_kernel_message *m, struct gt_letter letter)
-{
-	uint32_t bytes = letter.bytes, lines = gt_letter_lines(bytes);
-	uint2 words;
-
-	for (uint32_t l = threadIdx.x; l < lines; l += GT_EXCHANGE_THREADS) {
-		uint32_t at = (l - 1) * GT_DESK_LINE_DATA;
-
-		words = l ? gt_words_load(letter.data + at, bytes - at)
-			  : make_uint2((uint32_t)m->bytes, m->dtype);
-		gt_slot_store(
-			slot + l * GT_DESK_LINE_BYTES,
-			make_uint4(words.x, letter.flag, words.y, letter.flag));
-	}
-}
-
 /* The peer sends something else than this rank receives. */
 static __device__ __noinline__ bool gt_desk_mistaken(
 	const struct gt_kernel_guard *guard, const struct gt_kernel_message *m,
@@ -176,43 +118,6 @@ static __device__ __noinline__ bool gt_desk_mistaken(
 	__threadfence_system();
 	gt_watch_abort(guard->watch);
 	return false;
-}
-
-/* Lines come while this waits.  False: the operation was given up. */
-static __device__ __forceinline__ bool gt_letter_in(
-	const struct gt_kernel_guard *guard, const char *slot,
-	const struct gt_kernel_message *m, struct gt_letter letter)
-{
-	uint32_t bytes = letter.bytes, lines = gt_letter_lines(bytes);
-	uint32_t flag = letter.flag;
-	struct gt_wait wait = {};
-
-	for (uint32_t l = threadIdx.x; l - threadIdx.x % 32 < lines;
-	     l += GT_EXCHANGE_THREADS) {
-		uint32_t at = (l - 1) * GT_DESK_LINE_DATA;
-		uint4 line = {};
-
-		do {
-			if (l < lines && !gt_line_is_here(line, flag))
-				line = gt_slot_load(slot +
-						    l * GT_DESK_LINE_BYTES);
-			if (__all_sync(~0u, l >= lines || gt_line_is_here(
-								  line, flag)))
-				break;
-			if (!gt_warp_goes_on(guard, &wait, m->peer,
-					     GT_EXCHANGE_RECEIVES))
-				return false;
-		} while (true);
-		if (!l && (line.x != m->bytes || line.z != m->dtype))
-			return gt_desk_mistaken(guard, m,
-						(uint64_t)line.x << 8);
-		if (l && l < lines)
-			gt_words_store(letter.data + at, bytes - at,
-				       make_uint2(line.x, line.z));
-	}
-	if (!(threadIdx.x % 32))
-		gt_wait_ends(guard, &wait);
-	return true;
 }
 
 #endif

@@ -48,8 +48,24 @@ template <uint32_t N>
 static __device__ __forceinline__ enum gt_desk_way gt_exchange_way(
 	const gt_exchange_table<N> *table, uint32_t e)
 {
-	return gt_desk_way_of(table->messages[e].bytes,
-			      (int)table->args.direct);
+	return gt_desk_way_of(table->messages[e].bytes, table->args.kind);
+}
+
+/* The block's pieces of a message; one thread. */
+template <uint32_t N>
+static __device__ __forceinline__ struct gt_pieces gt_exchange_pieces(
+	const gt_exchange_table<N> *table, uint32_t e)
+{
+	const struct gt_kernel_message *m = &table->messages[e];
+	uint32_t kind = table->args.kind, quota = table->args.quota;
+	uint32_t first, end;
+
+	if (gt_exchange_way(table, e) != GT_DESK_BY_PIECES)
+		return {gt_desk_first(m, kind, quota, blockIdx.x),
+			gt_desk_first(m, kind, quota, blockIdx.x + 1)};
+	first = (blockIdx.x + gridDim.x - m->at % gridDim.x) % gridDim.x;
+	end = gt_desk_shares(m, kind);
+	return {first < end ? first : end, end};
 }
 
 /* The block's ticket, in thread 0. */
@@ -63,11 +79,10 @@ static __device__ uint32_t gt_exchange_begin(const gt_exchange_table<N> *table,
 	for (uint32_t e = threadIdx.x; e < table->args.n;
 	     e += GT_EXCHANGE_THREADS) {
 		const struct gt_kernel_message *m = &table->messages[e];
-		int direct = (int)table->args.direct;
-		uint32_t quota = table->args.quota;
+		struct gt_pieces pieces = gt_exchange_pieces(table, e);
 
-		state->next[e] = gt_desk_first(m, direct, quota, blockIdx.x);
-		state->end[e] = gt_desk_first(m, direct, quota, blockIdx.x + 1);
+		state->next[e] = pieces.next;
+		state->end[e] = pieces.end;
 		state->ready[e] = 0;
 		state->where[e] = 0;
 		state->start[e] =
@@ -96,7 +111,8 @@ static __device__ bool gt_exchange_do(const gt_exchange_table<N> *table,
 {
 	const struct gt_kernel_message *m = &table->messages[e];
 	uint32_t piece = state->next[e];
-	uint64_t offset = (uint64_t)piece * gt_desk_piece(m->bytes);
+	uint64_t offset =
+		(uint64_t)piece * gt_desk_piece(m->bytes, table->args.kind);
 
 	switch (gt_exchange_way(table, e)) {
 	case GT_DESK_BY_LETTERS:
@@ -155,10 +171,13 @@ static __device__ __forceinline__ void gt_exchange_steps(
 	const gt_exchange_table<N> *table, gt_exchange_state<N> *state,
 	uint32_t e)
 {
-	uint32_t left = state->end[e] - state->next[e], step = 1;
+	enum gt_desk_way way = gt_exchange_way(table, e);
+	uint32_t left = state->end[e] - state->next[e];
+	uint32_t step = way == GT_DESK_BY_PARCEL   ? GT_PARCEL_RUN
+			: way == GT_DESK_BY_PIECES ? gridDim.x
+						   : 1;
 
-	if (gt_exchange_way(table, e) == GT_DESK_BY_PARCEL)
-		step = left < GT_PARCEL_RUN ? left : GT_PARCEL_RUN;
+	step = left < step ? left : step;
 	state->next[e] += step;
 	if (step == left)
 		atomicAdd(&state->mine, ~0u);
@@ -201,7 +220,7 @@ static __device__ void gt_exchange_end(const gt_exchange_table<N> *table,
 		atomicAdd((unsigned long long *)&counts
 				  ->count[m->sends][gt_exchange_way(table, e)]
 					 [m->peer],
-			  gt_desk_numbers(m->bytes, (int)table->args.direct));
+			  gt_desk_numbers(m->bytes, table->args.kind));
 	}
 	if (!threadIdx.x)
 		counts->tickets = 0;

@@ -7,7 +7,8 @@
  *
  *   letters  small ones: lines of 16 bytes in the receiver's desk, with 8 of
  *            data and a flag behind every 4, so that there is neither fence nor
- *            second flag
+ *            second flag; where stores of 128 bytes arrive whole also larger
+ *            ones, in lines with 120 of data
  *   parcel   the receiver tells the sender the address, who puts it there; one
  *            flag when all of it has come.  Needs buffers in reach.
  *   pieces   through slots of the receiver's desk, with a flag each
@@ -23,11 +24,15 @@
 #include "kernels/kernels.h"
 
 enum {
-	GT_DESK_LETTERS = 32,
+	GT_DESK_LETTERS = 256,
 	GT_DESK_LETTER_BYTES = 8 << 10,         /* of data */
 	GT_DESK_LETTERS_MOST_BYTES = 256 << 10, /* of one message */
+	GT_DESK_WHOLE_BYTES = 14 << 10,         /* the same of whole lines */
+	GT_DESK_WHOLES_MOST_BYTES = 1 << 20,
 	GT_DESK_LINE_BYTES = 16,
 	GT_DESK_LINE_DATA = 8,
+	GT_DESK_WHOLE_LINES = 8, /* of which only the last has a flag */
+	GT_DESK_WHOLE_DATA = 120,
 	/* Behind a line that tells the message's bytes. */
 	GT_DESK_LETTER_PITCH = (GT_DESK_LETTER_BYTES / GT_DESK_LINE_DATA + 8) *
 			       GT_DESK_LINE_BYTES,
@@ -77,26 +82,35 @@ struct gt_desk_counts {
 	uint32_t reserved;
 };
 
+/* What all ranks know of their desks: bits. */
+enum {
+	GT_DESK_DIRECT = 1, /* ranks reach each other's buffers */
+	GT_DESK_WHOLE = 2,  /* stores of 128 bytes arrive whole */
+};
+
 /* Bytes from a desk to the next. */
-GT_HD static inline uint64_t gt_desk_pitch(int direct)
+GT_HD static inline uint64_t gt_desk_pitch(uint32_t kind)
 {
 	uint64_t slots = sizeof(((struct gt_desk *)0)->slots);
 
-	return direct ? sizeof(struct gt_desk) - slots : sizeof(struct gt_desk);
+	return sizeof(struct gt_desk) - (kind & GT_DESK_DIRECT ? slots : 0);
 }
 
-GT_HD static inline enum gt_desk_way gt_desk_way_of(uint64_t bytes, int direct)
+GT_HD static inline enum gt_desk_way gt_desk_way_of(uint64_t bytes,
+						    uint32_t kind)
 {
-	if (bytes <= GT_DESK_LETTERS_MOST_BYTES)
+	if (bytes <= (kind & GT_DESK_WHOLE ? GT_DESK_WHOLES_MOST_BYTES
+					   : GT_DESK_LETTERS_MOST_BYTES))
 		return GT_DESK_BY_LETTERS;
-	return direct ? GT_DESK_BY_PARCEL : GT_DESK_BY_PIECES;
+	return kind & GT_DESK_DIRECT ? GT_DESK_BY_PARCEL : GT_DESK_BY_PIECES;
 }
 
 /* What blocks take at a time: enough of them are at work soon. */
-GT_HD static inline uint32_t gt_desk_piece(uint64_t bytes)
+GT_HD static inline uint32_t gt_desk_piece(uint64_t bytes, uint32_t kind)
 {
-	if (bytes <= GT_DESK_LETTERS_MOST_BYTES)
-		return GT_DESK_LETTER_BYTES;
+	if (gt_desk_way_of(bytes, kind) == GT_DESK_BY_LETTERS)
+		return kind & GT_DESK_WHOLE ? GT_DESK_WHOLE_BYTES
+					    : GT_DESK_LETTER_BYTES;
 	if (bytes < (uint64_t)GT_DESK_SLOTS * GT_DESK_LEAST_BYTES)
 		return GT_DESK_LEAST_BYTES;
 	if (bytes >= (uint64_t)GT_DESK_SLOTS * GT_DESK_PIECE_BYTES)
@@ -105,25 +119,25 @@ GT_HD static inline uint32_t gt_desk_piece(uint64_t bytes)
 }
 
 /* Kernels divide 32 bits: 64 take so long that one sees it in small messages. */
-GT_HD static inline uint32_t gt_desk_piece_kib(uint64_t bytes)
+GT_HD static inline uint32_t gt_desk_piece_kib(uint64_t bytes, uint32_t kind)
 {
-	return gt_desk_piece(bytes) >> 10;
+	return gt_desk_piece(bytes, kind) >> 10;
 }
 
-GT_HD static inline uint32_t gt_desk_pieces(uint64_t bytes)
+GT_HD static inline uint32_t gt_desk_pieces(uint64_t bytes, uint32_t kind)
 {
 	uint32_t kib = (uint32_t)((bytes + 1023) >> 10);
-	uint32_t piece = gt_desk_piece_kib(bytes);
+	uint32_t piece = gt_desk_piece_kib(bytes, kind);
 
-	return (kib + piece - 1) / piece;
+	return kib <= piece ? 1 : (kib + piece - 1) / piece;
 }
 
 /* How many numbers a message has. */
-GT_HD static inline uint32_t gt_desk_numbers(uint64_t bytes, int direct)
+GT_HD static inline uint32_t gt_desk_numbers(uint64_t bytes, uint32_t kind)
 {
-	return gt_desk_way_of(bytes, direct) == GT_DESK_BY_PARCEL
+	return gt_desk_way_of(bytes, kind) == GT_DESK_BY_PARCEL
 		       ? 1
-		       : gt_desk_pieces(bytes);
+		       : gt_desk_pieces(bytes, kind);
 }
 
 /* One call, not of nothing. */
@@ -141,44 +155,44 @@ struct gt_kernel_message {
  * Blocks share the work of all messages of a launch, each a quota of what lies
  * one behind another; a piece belongs to the block that its begin does.  So
  * there are more of them at work the larger a message is, and all are over at
- * the same time.  Who receives a parcel need not do much.
+ * the same time.  Who receives a parcel need not do much.  What goes through
+ * slots is dealt out piece by piece instead: only so many are on their way.
  */
 GT_HD static inline uint32_t gt_desk_shares(const struct gt_kernel_message *m,
-					    int direct)
+					    uint32_t kind)
 {
-	return !m->sends && gt_desk_way_of(m->bytes, direct) ==
-				       GT_DESK_BY_PARCEL
+	return !m->sends && gt_desk_way_of(m->bytes, kind) == GT_DESK_BY_PARCEL
 		       ? 1
-		       : gt_desk_pieces(m->bytes);
+		       : gt_desk_pieces(m->bytes, kind);
 }
 
 GT_HD static inline uint64_t gt_desk_work(const struct gt_kernel_message *m,
-					  int direct)
+					  uint32_t kind)
 {
-	return (uint64_t)gt_desk_shares(m, direct) *
-	       gt_desk_piece_kib(m->bytes);
+	return (uint64_t)gt_desk_shares(m, kind) *
+	       gt_desk_piece_kib(m->bytes, kind);
 }
 
 /* The first of a message's pieces that is not for blocks before this one. */
 GT_HD static inline uint32_t gt_desk_first(const struct gt_kernel_message *m,
-					   int direct, uint32_t quota,
+					   uint32_t kind, uint32_t quota,
 					   uint32_t block)
 {
-	uint32_t begin = quota * block, shares = gt_desk_shares(m, direct);
-	uint32_t piece = gt_desk_piece_kib(m->bytes);
+	uint32_t begin = quota * block, shares = gt_desk_shares(m, kind);
+	uint32_t piece = gt_desk_piece_kib(m->bytes, kind);
 
-	if (begin <= m->at)
-		return 0;
+	if (begin <= m->at || shares == 1)
+		return begin > m->at;
 	begin = (begin - m->at + piece - 1) / piece;
 	return begin < shares ? begin : shares;
 }
 
 /* How many blocks have some of its pieces. */
 GT_HD static inline uint32_t gt_desk_blocks(const struct gt_kernel_message *m,
-					    uint32_t quota)
+					    uint32_t kind, uint32_t quota)
 {
-	uint32_t pieces = gt_desk_pieces(m->bytes);
-	uint32_t piece = gt_desk_piece_kib(m->bytes);
+	uint32_t pieces = gt_desk_pieces(m->bytes, kind);
+	uint32_t piece = gt_desk_piece_kib(m->bytes, kind);
 
 	return piece > quota ? pieces
 			     : (m->at + (pieces - 1) * piece) / quota -
@@ -208,8 +222,8 @@ struct gt_exchange_args {
 	char *desks[GT_FLOW_RANKS];    /* of each rank */
 	struct gt_desk_counts *counts; /* the own */
 	uint32_t me, n;
-	uint32_t direct; /* ranks reach each other's buffers */
-	uint32_t quota;  /* of a block, KiB */
+	uint32_t kind;  /* GT_DESK_... */
+	uint32_t quota; /* of a block, KiB */
 };
 
 /* Load the kernels on the current device. */

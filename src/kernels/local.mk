@@ -18,6 +18,7 @@ gtopo_core_sources += \
 	%D%/group.cu %D%/group.cuh \
 	%D%/kernels.h \
 	%D%/launch.cuh \
+	%D%/letter.cuh \
 	%D%/lift.cuh \
 	%D%/module.c \
 	%D%/move.cuh \

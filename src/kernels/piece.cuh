@@ -5,7 +5,7 @@
 #ifndef GT_KERNELS_PIECE_CUH
 #define GT_KERNELS_PIECE_CUH
 
-#include "kernels/desk.cuh"
+#include "kernels/letter.cuh"
 
 /* Pieces of a parcel, before others have their turn. */
 enum : uint32_t { GT_PARCEL_RUN = 8 };
@@ -22,7 +22,7 @@ static __device__ __forceinline__ struct gt_desk *gt_desk_of(
 	const struct gt_exchange_args *args, uint32_t owner, uint32_t peer)
 {
 	return (struct gt_desk *)(args->desks[owner] +
-				  peer * gt_desk_pitch((int)args->direct));
+				  peer * gt_desk_pitch(args->kind));
 }
 
 /* This rank's desk for the peer, and the peer's for this rank. */
@@ -86,8 +86,8 @@ static __device__ __forceinline__ bool gt_letter_can(
 		return number < GT_DESK_LETTERS ||
 		       gt_flag_read(&desk->read[slot]) >=
 			       number - GT_DESK_LETTERS + 1;
-	return gt_line_is_here(gt_slot_load(desk->letters[slot]),
-			       (uint32_t)number + 1);
+	return gt_letter_begins(desk->letters[slot], args->kind,
+				(uint32_t)number + 1);
 }
 
 static __device__ __forceinline__ bool gt_piece_can(
@@ -128,9 +128,10 @@ static __device__ __forceinline__ bool gt_parcel_can(
 }
 
 static __device__ __forceinline__ uint32_t
-gt_piece_bytes(const struct gt_kernel_message *m, uint64_t offset)
+gt_piece_bytes(const struct gt_exchange_args *args,
+	       const struct gt_kernel_message *m, uint64_t offset)
 {
-	uint32_t piece = gt_desk_piece(m->bytes);
+	uint32_t piece = gt_desk_piece(m->bytes, args->kind);
 
 	return m->bytes - offset < piece ? (uint32_t)(m->bytes - offset)
 					 : piece;
@@ -143,15 +144,25 @@ static __device__ bool gt_letter_do(const struct gt_exchange_args *args,
 	struct gt_desks at = gt_desks_of(args, m->peer);
 	uint32_t slot = number % GT_DESK_LETTERS;
 	struct gt_letter letter = {m->buffer + offset,
-				   gt_piece_bytes(m, offset),
+				   gt_piece_bytes(args, m, offset),
 				   (uint32_t)number + 1};
 
+	bool whole = args->kind & GT_DESK_WHOLE, ok;
+
 	if (m->sends) {
-		gt_letter_out(at.theirs->letters[slot], m, letter);
+		if (whole)
+			gt_letter_out<gt_whole_line>(at.theirs->letters[slot],
+						     m, letter);
+		else
+			gt_letter_out<gt_line>(at.theirs->letters[slot], m,
+					       letter);
 		return true;
 	}
-	if (!__syncthreads_and(gt_letter_in(&args->guard,
-					    at.mine->letters[slot], m, letter)))
+	ok = whole ? gt_letter_in<gt_whole_line>(
+			     &args->guard, at.mine->letters[slot], m, letter)
+		   : gt_letter_in<gt_line>(&args->guard, at.mine->letters[slot],
+					   m, letter);
+	if (!__syncthreads_and(ok))
 		return false;
 	if (gt_is_poster())
 		gt_piece_post(&at.theirs->read[slot], number);
@@ -167,7 +178,7 @@ static __device__ void gt_piece_do(const struct gt_exchange_args *args,
 
 	if (m->sends) {
 		gt_piece_out(at.theirs->slots[slot], m->buffer + offset,
-			     gt_piece_bytes(m, offset));
+			     gt_piece_bytes(args, m, offset));
 		__syncthreads();
 		if (gt_is_poster()) {
 			gt_flag_fence();
@@ -176,7 +187,7 @@ static __device__ void gt_piece_do(const struct gt_exchange_args *args,
 		}
 	} else {
 		gt_piece_in(m->buffer + offset, at.mine->slots[slot],
-			    gt_piece_bytes(m, offset));
+			    gt_piece_bytes(args, m, offset));
 		__syncthreads();
 		if (gt_is_poster())
 			gt_piece_post(&at.theirs->taken[slot], number);
@@ -192,7 +203,7 @@ static __device__ void gt_parcel_ends(const struct gt_exchange_args *args,
 
 	gt_flag_fence();
 	if (atomicAdd(&at.mine->parts[slot], 1) !=
-	    gt_desk_blocks(m, args->quota) - 1)
+	    gt_desk_blocks(m, args->kind, args->quota) - 1)
 		return;
 	at.mine->parts[slot] = 0;
 	/* The others' parts, too. */
@@ -200,7 +211,7 @@ static __device__ void gt_parcel_ends(const struct gt_exchange_args *args,
 	gt_note_post(&at.theirs->sent[slot], number, gt_desk_what(m));
 }
 
-/* Pieces of a message that follow each other. */
+/* What a block has of a message, from the next on. */
 struct gt_pieces {
 	uint32_t next, end;
 };
@@ -212,7 +223,7 @@ static __device__ void gt_parcel_do(const struct gt_exchange_args *args,
 				    uint64_t where)
 {
 	struct gt_desks at = gt_desks_of(args, m->peer);
-	uint64_t piece = gt_desk_piece(m->bytes), offset, end;
+	uint64_t piece = gt_desk_piece(m->bytes, args->kind), offset, end;
 	bool ends = pieces.end - pieces.next <= GT_PARCEL_RUN;
 
 	if (!m->sends) {

@@ -17,7 +17,7 @@ static uint32_t draw(uint64_t *state, uint32_t below)
 
 /* KiB of work of all; shares, too. */
 static uint64_t draw_list(uint64_t *state, struct gt_kernel_message *list,
-			  uint32_t n, int direct, uint64_t *shares)
+			  uint32_t n, uint32_t kind, uint64_t *shares)
 {
 	uint64_t at = 0;
 
@@ -27,39 +27,39 @@ static uint64_t draw_list(uint64_t *state, struct gt_kernel_message *list,
 			.bytes = 1 + draw(state, 1u << draw(state, 28)),
 			.sends = draw(state, 2),
 			.at = (uint32_t)at};
-		at += gt_desk_work(&list[i], direct);
-		*shares += gt_desk_shares(&list[i], direct);
+		at += gt_desk_work(&list[i], kind);
+		*shares += gt_desk_shares(&list[i], kind);
 	}
 	return at;
 }
 
-static void expect_shared(const struct gt_kernel_message *m, int direct,
+static void expect_shared(const struct gt_kernel_message *m, uint32_t kind,
 			  uint32_t quota, uint32_t blocks)
 {
 	uint32_t next = 0, busy = 0, end;
 
 	for (uint32_t b = 0; b < blocks; b++) {
-		assert_int_equal(gt_desk_first(m, direct, quota, b), next);
-		end = gt_desk_first(m, direct, quota, b + 1);
+		assert_int_equal(gt_desk_first(m, kind, quota, b), next);
+		end = gt_desk_first(m, kind, quota, b + 1);
 		assert_true(end >= next);
 		busy += end > next;
 		next = end;
 	}
-	assert_int_equal(next, gt_desk_shares(m, direct));
+	assert_int_equal(next, gt_desk_shares(m, kind));
 	if (m->sends)
-		assert_int_equal(busy, gt_desk_blocks(m, quota));
+		assert_int_equal(busy, gt_desk_blocks(m, kind, quota));
 }
 
 /* A block has no more than its quota, but for a piece that is begun. */
 static void expect_spread(const struct gt_kernel_message *list, uint32_t n,
-			  int direct, uint32_t quota, uint32_t block)
+			  uint32_t kind, uint32_t quota, uint32_t block)
 {
 	uint64_t work = 0, largest = 0, piece, mine;
 
 	for (uint32_t i = 0; i < n; i++) {
-		piece = gt_desk_piece(list[i].bytes) >> 10;
-		mine = gt_desk_first(&list[i], direct, quota, block + 1) -
-		       gt_desk_first(&list[i], direct, quota, block);
+		piece = gt_desk_piece_kib(list[i].bytes, kind);
+		mine = gt_desk_first(&list[i], kind, quota, block + 1) -
+		       gt_desk_first(&list[i], kind, quota, block);
 		work += mine * piece;
 		if (mine && piece > largest)
 			largest = piece;
@@ -77,15 +77,15 @@ static void test_random(void **state)
 	for (int i = 0; i < ROUNDS; i++) {
 		uint32_t n = 1 + draw(&chance, MESSAGES);
 		uint32_t blocks = 1 + draw(&chance, 132);
-		int direct = draw(&chance, 2) != 0;
+		uint32_t kind = draw(&chance, 4);
 
-		work = draw_list(&chance, list, n, direct, &shares);
+		work = draw_list(&chance, list, n, kind, &shares);
 		if (shares < blocks)
 			blocks = (uint32_t)shares;
 		quota = (uint32_t)((work + blocks - 1) / blocks);
 		for (uint32_t k = 0; k < n; k++)
-			expect_shared(&list[k], direct, quota, blocks);
-		expect_spread(list, n, direct, quota, draw(&chance, blocks));
+			expect_shared(&list[k], kind, quota, blocks);
+		expect_spread(list, n, kind, quota, draw(&chance, blocks));
 	}
 }
 
