@@ -24,6 +24,9 @@ cli_tests += \
 	%D%/50-run.bats \
 	%D%/51-tune.bats \
 	%D%/55-processes.bats \
-	%D%/56-rdma.bats
+	%D%/56-rdma.bats \
+	%D%/57-faults.bats \
+	%D%/58-hosts.bats
 
-EXTRA_DIST += $(cli_tests) %D%/leaks.supp %D%/common.bash %D%/run-bats.sh
+EXTRA_DIST += $(cli_tests) %D%/leaks.supp %D%/common.bash \
+	%D%/processes.bash %D%/run-bats.sh
