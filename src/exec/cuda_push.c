@@ -1,4 +1,5 @@
 #include "exec/cuda_engine.h"
+#include "exec/cuda_trace.h"
 
 #include "plan/plan.h"
 
@@ -79,6 +80,7 @@ int gt_cuda_push_launch(const struct gt_engine *engine,
 		.input = gt_cuda_span_of(engine, req, rank, rank).input};
 	struct gt_kernel_grid whole = *grid;
 
+	args.guard.marks = gt_cuda_trace_kernel(engine, rank);
 	for (uint32_t r = 0; r < args.flow.nranks; r++) {
 		args.output[r] = gt_cuda_span_of(engine, req, rank, r).output;
 		args.flags[r] = gt_cuda_flow_flags(engine, rank, r);

@@ -350,7 +350,8 @@ static uint32_t gt_take_moved(const struct gt_engine *engine,
 		gt_cuda_flow_of(engine, req, engine->way.algo, rank);
 	uint64_t elem = gt_dtype_bytes(req->dtype);
 	int pulls = engine->way.protocol == GT_PROTOCOL_DIRECT &&
-		    flow.flags & GT_FLOW_REDUCE;
+		    flow.flags & GT_FLOW_REDUCE &&
+		    !gt_way_pushes(&engine->way, req->coll);
 	uint64_t own = gt_flow_count(&flow, rank) * elem;
 	int spreads = !!(flow.flags & GT_FLOW_SPREAD);
 	uint32_t n = 0;
