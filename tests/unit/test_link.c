@@ -417,26 +417,27 @@ static void kill_one(const char *name)
 			assert_int_equal(status[r], 3);
 }
 
+/* Messages of few and of so many bytes, to and from a device, and a fault. */
+static void carries(const char *link, uint32_t bytes)
+{
+	ring(link, 64);
+	ring(link, bytes);
+	device = 1;
+	ring(link, 4096);
+	device = 0;
+	kill_one(link);
+}
+
 static void test_shm(void **state)
 {
 	(void)state;
-	ring("shm", 64);
-	ring("shm", 65536);
-	device = 1;
-	ring("shm", 4096);
-	device = 0;
-	kill_one("shm");
+	carries("shm", 65536);
 }
 
 static void test_tcp(void **state)
 {
 	(void)state;
-	ring("tcp", 64);
-	ring("tcp", 131072);
-	device = 1;
-	ring("tcp", 4096);
-	device = 0;
-	kill_one("tcp");
+	carries("tcp", 131072);
 }
 
 /* By simulated devices (tests/verbs/soft.h), whose blocks come in any order. */
@@ -445,12 +446,7 @@ static void test_verbs(void **state)
 	(void)state;
 	if (!gt_link_find("verbs"))
 		skip();
-	ring("verbs", 64);
-	ring("verbs", 262144);
-	device = 1;
-	ring("verbs", 4096);
-	device = 0;
-	kill_one("verbs");
+	carries("verbs", 262144);
 }
 
 /* Who does not wait for what is late must find it missing. */
