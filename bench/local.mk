@@ -1,5 +1,5 @@
 # measurements: `make bench` writes bench.json, bench-search.json,
-# bench-forest.json and bench-processes.json and shows them
+# bench-forest.json, bench-processes.json and bench-verbs.json and shows them
 EXTRA_PROGRAMS += %D%/meter
 %C%_meter_LDADD =
 
@@ -45,6 +45,9 @@ bench: gtopo$(EXEEXT) %D%/meter$(EXEEXT)
 		bash $(top_srcdir)/%D%/processes.sh >bench.json.tmp
 	$(AM_V_at)mv bench.json.tmp bench-processes.json && \
 		cat bench-processes.json
+	$(AM_V_at)GTOPO='$(abs_top_builddir)/gtopo' \
+		bash $(top_srcdir)/%D%/verbs-vm.sh >bench.json.tmp
+	$(AM_V_at)mv bench.json.tmp bench-verbs.json && cat bench-verbs.json
 .PHONY: bench
-CLEANFILES += bench.json bench-search.json bench-processes.json \
-	bench.json.tmp %D%/meter$(EXEEXT)
+CLEANFILES += bench.json bench-search.json bench-forest.json \
+	bench-processes.json bench-verbs.json bench.json.tmp %D%/meter$(EXEEXT)
