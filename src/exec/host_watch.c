@@ -13,6 +13,10 @@ enum {
 	/* When the whole process was stopped for longer, no rank is at fault:
 	   no more than this counts. */
 	GT_WATCH_GAP_NS = 5 * GT_WATCH_TICK_NS,
+	/* Of the limit; others' verdicts on who waits come after all of it. */
+	GT_WATCH_NEWS_PARTS = 32,
+	GT_WATCH_NEWS_NS = 1000000000, /* at most */
+	GT_WATCH_NEWS_LOOK_NS = 1000000,
 };
 
 static void gt_watched_look(struct gt_watched *watched, uint64_t value,
@@ -114,6 +118,29 @@ static int gt_watch_tick(struct gt_engine *engine)
 	return engine->ndone == gt_host_nlocal(engine);
 }
 
+/*
+ * A process that is gone is the reason for what broke: its death may show on
+ * links before the others are told.
+ */
+static int gt_watch_group(struct gt_engine *engine, struct gt_err *err)
+{
+	struct timespec nap = {0, GT_WATCH_NEWS_LOOK_NS};
+	int64_t most_ns = engine->config.timeout_ns / GT_WATCH_NEWS_PARTS;
+	int64_t until_ns = gt_clock_ns();
+	struct gt_err own;
+	int rc;
+
+	gt_err_init(&own);
+	rc = gt_group_check(&engine->group, &own);
+	if (!rc)
+		return GT_OK;
+	until_ns += most_ns < GT_WATCH_NEWS_NS ? most_ns : GT_WATCH_NEWS_NS;
+	while (!gt_world_failed(engine->group.world, err) &&
+	       gt_clock_ns() < until_ns)
+		nanosleep(&nap, NULL);
+	return gt_err_set(err, rc, NULL, "%s", own.text);
+}
+
 int gt_host_watch(struct gt_engine *engine, struct gt_err *err)
 {
 	const _Atomic int *interrupt = engine->config.interrupt;
@@ -129,7 +156,7 @@ int gt_host_watch(struct gt_engine *engine, struct gt_err *err)
 		last = now;
 		rc = gt_watch_look(engine, passed, err);
 		if (!rc)
-			rc = gt_group_check(&engine->group, err);
+			rc = gt_watch_group(engine, err);
 		if (!rc && interrupt && *interrupt)
 			rc = gt_err_set(err, GT_ESYS, NULL, "interrupted");
 	}
