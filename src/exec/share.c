@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -44,6 +45,15 @@ struct gt_share_name gt_share_name(const struct gt_share *share)
 		.bytes = share->bytes, .pid = getpid(), .fd = share->fd};
 }
 
+/* Whoever has closed it may have another file of that number by now. */
+static int gt_share_is_stale(const struct gt_share_name *name, int fd)
+{
+	struct stat is;
+
+	return fstat(fd, &is) || !S_ISREG(is.st_mode) || is.st_nlink ||
+	       (uint64_t)is.st_size != name->bytes;
+}
+
 int gt_share_map(const struct gt_share_name *name, struct gt_share *out,
 		 struct gt_err *err)
 {
@@ -53,7 +63,9 @@ int gt_share_map(const struct gt_share_name *name, struct gt_share *out,
 
 	snprintf(path, sizeof(path), "/proc/%d/fd/%d", name->pid, name->fd);
 	fd = open(path, O_RDWR | O_CLOEXEC);
-	if (fd >= 0)
+	if (fd >= 0 && gt_share_is_stale(name, fd))
+		errno = ESTALE;
+	else if (fd >= 0)
 		base = mmap(NULL, name->bytes, PROT_READ | PROT_WRITE,
 			    MAP_SHARED, fd, 0);
 	error = errno;

@@ -28,7 +28,7 @@ enum {
 	GT_MAIL_SLOT_MOST_BYTES = 128 << 10,
 	GT_MAIL_SLOT_LEAST_BYTES = 4 << 10,
 	GT_MAIL_FIFO_MOST_BYTES = 64 << 20,
-	GT_MAIL_WHY_NS = 1000000000, /* who broke a link may say why */
+	GT_MAIL_WHY_NS = 1000000000, /* the world may know better why */
 };
 
 /* One writer each. */
@@ -61,7 +61,8 @@ struct gt_mail {
 	pid_t *pids;                  /* [process] */
 	struct gt_mail_box *in, *out; /* [rank here][peer] */
 	int attends;                  /* the thread carries slices itself */
-	int64_t broken_ns;            /* since when a link is; 0: it is not */
+	int64_t broken_ns;            /* since when a way is; 0: none is */
+	struct gt_err lost;           /* why a ring cannot be had */
 };
 
 static uint32_t gt_mail_first(const struct gtopo_comm *comm, uint32_t p)
@@ -117,6 +118,7 @@ static int gt_mail_new(struct gtopo_comm *comm, struct gt_err *err)
 	comm->mail = mail;
 	if (!mail)
 		return gt_err_nomem(err);
+	gt_err_init(&mail->lost);
 	rc = gt_group_open(&mail->group, &config, err);
 	if (rc)
 		return rc;
@@ -240,19 +242,21 @@ int gt_mail_check(struct gtopo_comm *comm, struct gt_err *err)
 {
 	struct gt_mail *mail = comm->mail;
 	int rc = gt_world_failed(comm->world, err);
+	const struct gt_err *why = &mail->lost;
 	struct gt_err link;
 
 	if (rc)
 		return rc;
 	gt_err_init(&link);
-	rc = gt_group_check(&mail->group, &link);
-	if (!rc)
+	if (gt_group_check(&mail->group, &link))
+		why = &link;
+	if (!why->code)
 		return GT_OK;
 	if (!mail->broken_ns)
 		mail->broken_ns = gt_clock_ns();
 	if (gt_clock_ns() - mail->broken_ns < GT_MAIL_WHY_NS)
 		return GT_OK;
-	return gt_err_set(err, rc, NULL, "%s", link.text);
+	return gt_err_set(err, why->code, why->where, "%s", why->text);
 }
 
 /* Where the ring of a pair is told of. */
@@ -267,12 +271,16 @@ static struct gt_mail_place *gt_mail_place_of(const struct gtopo_comm *comm,
 		      sender];
 }
 
-/* The pair's ring; *ring is NULL while the receiver has not come. */
+/*
+ * The pair's ring, which is not there while the receiver has not come, nor if
+ * its process has gone: _check waits for that to show.
+ */
 static int gt_mail_ring_of(struct gtopo_comm *comm, uint32_t rank,
 			   const struct gt_message *m, struct gt_mail_box *box,
 			   struct gt_err *err)
 {
-	uint32_t p = gt_group_process(&comm->mail->group, m->peer);
+	struct gt_mail *mail = comm->mail;
+	uint32_t p = gt_group_process(&mail->group, m->peer);
 	struct gt_mail_place *place;
 	struct gt_share_name name;
 	uint64_t fd;
@@ -292,9 +300,10 @@ static int gt_mail_ring_of(struct gtopo_comm *comm, uint32_t rank,
 	if (!fd)
 		return GT_OK;
 	name = (struct gt_share_name){.bytes = sizeof(struct gt_mail_ring),
-				      .pid = comm->mail->pids[p],
+				      .pid = mail->pids[p],
 				      .fd = (int32_t)(fd - 1)};
-	return gt_share_map(&name, &box->ring, err);
+	gt_share_map(&name, &box->ring, &mail->lost);
+	return GT_OK;
 }
 
 /* Up to `bytes` in or out of a ring, which may go over its end. */

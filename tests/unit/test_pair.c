@@ -389,12 +389,12 @@ static int run_parts(struct parties *f, int rank, int size)
 	return rc != 0;
 }
 
-static int be_process(int rank, int size, int port, const char *host)
+static void be_launched_as(int rank, int size, int port, const char *host)
 {
-	struct parties f;
 	char text[16];
-	int rc = 0;
 
+	/* What fails ends the child: it must not go on with other tests. */
+	setenv("CMOCKA_TEST_ABORT", "1", 1);
 	snprintf(text, sizeof(text), "%d", rank);
 	setenv("RANK", text, 1);
 	snprintf(text, sizeof(text), "%d", size);
@@ -406,6 +406,14 @@ static int be_process(int rank, int size, int port, const char *host)
 	if (host)
 		setenv("GTOPO_HOSTID", host, 1);
 	launched = GTOPO_LAUNCHED;
+}
+
+static int be_process(int rank, int size, int port, const char *host)
+{
+	struct parties f;
+	int rc;
+
+	be_launched_as(rank, size, port, host);
 	open_fixture(&f);
 	rc = run_parts(&f, rank, size);
 	close_fixture(&f);
@@ -453,6 +461,67 @@ static void test_processes(void **state)
 	run_processes(3, NULL);
 	run_processes(2, "ab");
 	run_processes(3, "aba");
+}
+
+/* All is well so far in both processes: rank 0 says so to rank 2. */
+static int begin_early(struct gtopo_comm *comm, int rank)
+{
+	int32_t data = 0;
+	int rc = run_mixed(comm);
+
+	if (!rc)
+		rc = rank ? gtopo_recv(comm, 2, &data, 1, GTOPO_INT32, 0)
+			  : gtopo_send(comm, 0, &data, 1, GTOPO_INT32, 2);
+	return rc ? rc : gtopo_wait(comm, GTOPO_ALL_RANKS, -1);
+}
+
+/* Rank 3 goes when it has just come to receive, and rank 0 comes to send. */
+static int be_early(int rank, int port, int turn)
+{
+	struct gtopo_comm *comm;
+	char message[256];
+	int32_t data = 0;
+
+	be_launched_as(rank, 2, port, NULL);
+	comm = open_comm(10000);
+	if (begin_early(comm, rank))
+		return 1;
+	if (rank)
+		gtopo_recv(comm, 3, &data, 1, GTOPO_INT32, 0);
+	usleep(rank ? 200 : (unsigned)turn * 50);
+	if (rank)
+		_exit(0);
+	/* It may be known that nobody is there. */
+	gtopo_send(comm, 0, &data, 1, GTOPO_INT32, 3);
+	gtopo_recv(comm, 0, &data, 1, GTOPO_INT32, 3);
+	gtopo_wait(comm, GTOPO_ALL_RANKS, 20000);
+	gtopo_comm_message(comm, message, sizeof(message));
+	gtopo_comm_destroy(comm);
+	if (strstr(message, "process 1 "))
+		return 0;
+	fprintf(stderr, "%s\n", message);
+	return 1;
+}
+
+static void test_gone_early(void **state)
+{
+	pid_t pids[2];
+	int status, port;
+
+	(void)state;
+	for (int turn = 0; turn < 20; turn++) {
+		port = free_port();
+		for (int p = 0; p < 2; p++) {
+			pids[p] = fork();
+			assert_true(pids[p] >= 0);
+			if (!pids[p])
+				_exit(be_early(p, port, turn));
+		}
+		for (int p = 0; p < 2; p++) {
+			assert_int_equal(waitpid(pids[p], &status, 0), pids[p]);
+			assert_int_equal(status, 0);
+		}
+	}
 }
 
 static void test_refused(void **state)
@@ -554,6 +623,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_mixed),
 		cmocka_unit_test(test_mismatch),
 		cmocka_unit_test(test_processes),
+		cmocka_unit_test(test_gone_early),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_deadlock),
 		cmocka_unit_test(test_end_while_waiting),
