@@ -196,9 +196,10 @@ int gt_mail_check(struct gtopo_comm *comm, struct gt_err *err);
 
 /*
  * comm_world.c: the other processes.  _find asks the launcher, _beside another
- * communicator, _forget drops what they gave; the thread then opens the world, and agrees with the others on
- * some words before each operation, GT_EINPUT naming who says something else.
- * Close with the reason of a failure, or NULL.
+ * communicator, _forget drops what they gave; the thread then opens the world,
+ * and agrees with the others on some words before each operation, GT_EINPUT
+ * naming who says something else.  At the end it _leaves, when all do or telling
+ * them why it failed, and closes the world behind whatever uses it.
  */
 int gt_comm_world_find(struct gtopo_comm *comm, struct gt_err *err);
 int gt_comm_world_beside(struct gtopo_comm *comm, struct gtopo_comm *other,
@@ -207,6 +208,7 @@ void gt_comm_world_forget(struct gtopo_comm *comm);
 int gt_comm_world_open(struct gtopo_comm *comm, struct gt_err *err);
 int gt_comm_world_agree(struct gtopo_comm *comm, const char *what,
 			struct gt_err *err);
+void gt_comm_world_leave(struct gtopo_comm *comm);
 void gt_comm_world_close(struct gtopo_comm *comm);
 
 /* The thread: the next birth, NULL if an operation comes first; do it. */

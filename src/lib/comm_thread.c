@@ -268,10 +268,13 @@ void *gt_comm_main(void *arg)
 		else
 			gt_batches_sleep(comm);
 	}
+	gt_mail_attend(comm, 0);
 	pthread_mutex_unlock(&comm->mutex);
 	if (comm->engine)
 		comm->ops->close(comm->engine);
-	gt_comm_world_close(comm);
+	/* Others may still look for what this process lends, or receive. */
+	gt_comm_world_leave(comm);
 	gt_mail_close(comm);
+	gt_comm_world_close(comm);
 	return NULL;
 }

@@ -231,16 +231,20 @@ int gt_comm_world_open(struct gtopo_comm *comm, struct gt_err *err)
 	return gt_comm_world_agree(comm, what, err);
 }
 
+void gt_comm_world_leave(struct gtopo_comm *comm)
+{
+	if (comm->world && comm->state < 0)
+		gt_comm_world_tell(comm->world, &comm->err);
+	else if (comm->world)
+		gt_world_meet(comm->world, NULL, 0, NULL, NULL);
+}
+
 void gt_comm_world_close(struct gtopo_comm *comm)
 {
 	struct gt_world *world = comm->world;
 
 	if (!world)
 		return;
-	if (comm->state < 0)
-		gt_comm_world_tell(world, &comm->err);
-	else
-		gt_world_meet(world, NULL, 0, NULL, NULL);
 	pthread_mutex_lock(&comm->mutex);
 	comm->world = NULL;
 	pthread_mutex_unlock(&comm->mutex);
