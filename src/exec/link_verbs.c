@@ -231,8 +231,16 @@ static int gt_verbs_fill(struct gt_link *link, const struct gt_link_conn *conns,
 		link->peers[conns[i].process].nfifos++;
 	for (uint32_t p = 0; p < link->nprocesses; p++) {
 		peer = &link->peers[p];
+		if (peer->nfifos > GT_VERBS_MOST_FIFOS)
+			return gt_err_set(err, GT_ESYS, NULL,
+					  "'%u' FIFOs with %s are more than "
+					  "the %d that RDMA counts; take fewer "
+					  "workers, or --link tcp",
+					  peer->nfifos,
+					  gt_world_name(link->config.world, p),
+					  GT_VERBS_MOST_FIFOS);
 		peer->fifos = calloc(peer->nfifos + 1, sizeof(*peer->fifos));
-		if (!peer->fifos || peer->nfifos > GT_VERBS_MOST_FIFOS)
+		if (!peer->fifos)
 			return gt_err_nomem(err);
 		peer->nfifos = 0;
 	}
