@@ -300,7 +300,7 @@ static int many_talk(const struct node *node, struct gt_fifo_end *ends,
 
 static int many_connect(const struct node *node, struct gt_err *err)
 {
-	const struct gt_link_shape shape = {1, sizeof(uint32_t)};
+	const struct gt_link_shape shape = {1, GT_CACHE_LINE_BYTES};
 	struct gt_link_conn *conns = calloc(fifos, sizeof(*conns));
 	struct gt_fifo_end *ends = calloc(fifos, sizeof(*ends));
 	int rc = conns && ends ? 0 : gt_err_nomem(err);
