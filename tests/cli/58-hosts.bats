@@ -85,7 +85,8 @@ data_ports() {
 
 @test "several sockets have several times what a network lets a flow have" {
 	two_hosts
-	limit_flows 100
+	# So little that a busy machine's own delays are little beside it.
+	limit_flows 20
 	gtopo synth "2 gpu" 2>/dev/null |
 		gtopo search --algo ring --coll allreduce - >"$plan"
 	local times=()
@@ -100,7 +101,7 @@ data_ports() {
 	done
 	# No more than the rate, and with four sockets nearly four times that.
 	echo "${times[*]}"
-	[ "${times[0]}" -gt 150000 ]
+	[ "${times[0]}" -gt 750000 ]
 	[ "${times[0]}" -gt $((times[1] * 3)) ]
 	# One of four flows gets nothing through: that is the end.
 	on b 1 -b 2M -e 2M -n 1000000 --timeout 3s >/dev/null 2>"$plan.err" \
