@@ -232,9 +232,9 @@ static int gt_batches_mail(struct gtopo_comm *comm)
 			continue;
 		pthread_mutex_unlock(&comm->mutex);
 		rc = gt_batch_mail(comm, r, batch, &moved, &err);
+		gt_mail_progress(comm);
 		pthread_mutex_lock(&comm->mutex);
 	}
-	gt_mail_progress(comm);
 	if (rc)
 		gt_comm_fail(comm, rc, &err);
 	if (moved)
