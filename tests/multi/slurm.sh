@@ -41,7 +41,11 @@ munged --foreground --force --key-file="$tmp/munge.key" \
 	>/dev/null 2>&1 &
 pids+=($!)
 host=$(hostname -s)
-port=$((20000 + RANDOM % 10000))
+# Two in a row, below those that the kernel gives to whoever asks for any.
+while port=$((10000 + RANDOM % 20000)); do
+	(exec 3<>/dev/tcp/127.0.0.1/$port) 2>/dev/null ||
+		(exec 3<>/dev/tcp/127.0.0.1/$((port + 1))) 2>/dev/null || break
+done
 cat >"$SLURM_CONF" <<END
 ClusterName=test
 SlurmctldHost=$host(127.0.0.1)
