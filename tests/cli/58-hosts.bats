@@ -163,27 +163,33 @@ data_ports() {
 	[[ "$err" == *"GTOPO_TCP_ZEROCOPY 'x' is not a number from 0 to 1" ]]
 }
 
-@test "three hosts, of which two do not reach each other" {
-	two_hosts
-	spaces="$spaces gt$$c gt$$s"
-	ip netns add gt$$c
-	ip netns add gt$$s
+# Three hosts on one switch, whose ports are va, vb and vc.
+three_hosts() {
+	[ "$(id -u)" -eq 0 ] || skip "network namespaces need root"
+	spaces="gt$$a gt$$b gt$$c gt$$s"
+	ip netns add gt$$a 2>/dev/null || skip "no network namespaces here"
+	for one in b c s; do
+		ip netns add gt$$$one
+	done
 	ip -n gt$$s link add br0 type bridge 2>/dev/null || skip "no bridge here"
 	ip -n gt$$s link set br0 up
 	local number=0
 	for one in a b c; do
 		number=$((number + 1))
 		ip link add e0 netns gt$$$one type veth \
-			peer name v$one netns gt$$s
+			peer name v$one netns gt$$s || skip "no veth here"
 		ip -n gt$$s link set v$one master br0 up
 		ip -n gt$$$one link set lo up
 		ip -n gt$$$one address add 10.78.0.$number/24 dev e0
 		ip -n gt$$$one link set e0 up
 	done
+}
+
+@test "three hosts, of which two do not reach each other" {
+	three_hosts
 	gtopo synth "3 gpu" 2>/dev/null |
 		gtopo search --algo ring --coll allreduce - >"$plan"
-	number=0
-	local others=()
+	local number=0 others=()
 	for one in b c a; do
 		number=$(((number + 1) % 3))
 		ip netns exec gt$$$one env GTOPO_HOSTID="$one" RANK=$number \
@@ -206,4 +212,92 @@ data_ports() {
 	cat "$plan.erra"
 	grep -qE 'process (1|2) .*: the connection to process (1|2) .* broke' \
 		"$plan.erra"
+}
+
+# pairs PART HOSTS: processes of tests/unit/test_pair, one on each of these
+# hosts ("aba": the first and the last on a), in the background; $pids.
+pairs() {
+	local part=$1 hosts=$2 rank
+	pids=()
+	rm -f "$plan".out* "$plan".err*
+	for ((rank = 0; rank < ${#hosts}; rank++)); do
+		ip netns exec gt$$"${hosts:rank:1}" env RANK=$rank \
+			GTOPO_HOSTID="${hosts:rank:1}" WORLD_SIZE=${#hosts} \
+			MASTER_ADDR=10.78.0.1 MASTER_PORT=7119 \
+			"$(dirname "$GTOPO")/tests/unit/test_pair" \
+			--launched "$part" >"$plan.out$rank" \
+			2>"$plan.err$rank" 3>&- &
+		pids+=($!)
+	done
+}
+
+# pairs_end STATUS: all of them end so.
+pairs_end() {
+	local one code
+	for one in "${pids[@]}"; do
+		code=0
+		wait "$one" || code=$?
+		[ "$code" -eq "$1" ] || tail "$plan".err*
+		[ "$code" -eq "$1" ]
+	done
+}
+
+all_began() {
+	[ "$(cat "$plan".out* | wc -l)" -eq ${#pids[@]} ]
+}
+
+received() { # HOST: bytes over its cable
+	ip netns exec gt$$"$1" cat /sys/class/net/e0/statistics/rx_bytes
+}
+
+@test "messages between two hosts, and three, by processes of each" {
+	three_hosts
+	local before
+	for hosts in ab abb abc acba; do
+		before=$(received b)
+		pairs parts $hosts
+		pairs_end 0
+		# It was the cable that they took.
+		[ $(($(received b) - before)) -ge 4000000 ]
+	done
+}
+
+nobody_is_left() {
+	local one
+	for one in a b c; do
+		[ -z "$(ip netns pids gt$$$one)" ] || return 1
+	done
+	[ -z "$(ours)" ]
+}
+
+# cut HOST: its cable, while messages between all three are on their way.
+cut() {
+	local begin
+	pairs endless abc
+	until_true all_began
+	begin=$SECONDS
+	ip -n gt$$s link set v"$1" down
+	pairs_end 3
+	[ $((SECONDS - begin)) -le 60 ]
+	nobody_is_left
+	ip -n gt$$s link set v"$1" up
+	cat "$plan".err*
+}
+
+# blamed BY PROCESS RANK: its silence, or what is seen first on a busy machine.
+blamed() {
+	grep -qE "process $2 \(.*\) (is silent|are silent|broke)|\
+waits to (send to|receive from) rank $3 " "$plan.err$1"
+}
+
+@test "the cable of a host is cut while messages are on their way" {
+	three_hosts
+	cut b
+	blamed 0 1 1
+	blamed 1 "[02]" "[023]"
+	blamed 2 1 1
+	cut a
+	blamed 0 "[12]" "[123]"
+	blamed 1 0 0
+	blamed 2 0 0
 }

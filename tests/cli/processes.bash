@@ -10,6 +10,7 @@ setup() {
 
 teardown() {
 	for ns in ${spaces:-}; do
+		ip netns pids "$ns" 2>/dev/null | xargs -r kill -KILL || true
 		ip netns delete "$ns" 2>/dev/null || true
 	done
 	# Nobody may be left, whatever a test did.

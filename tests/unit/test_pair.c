@@ -40,9 +40,12 @@ static struct gtopo_comm *open_comm(int64_t timeout_ms)
 	return comm;
 }
 
-static void open_fixture(struct parties *f)
+/* Others' work may keep a process waiting for long. */
+enum { PATIENT_MS = 60000, FAULT_MS = 20000 };
+
+static void open_fixture(struct parties *f, int64_t timeout_ms)
 {
-	*f = (struct parties){.comm = open_comm(10000), .end = RANKS};
+	*f = (struct parties){.comm = open_comm(timeout_ms), .end = RANKS};
 	for (int r = 0; r < RANKS; r++) {
 		f->input[r] = malloc(ROOM);
 		f->output[r] = malloc(ROOM);
@@ -126,7 +129,7 @@ static void test_by_chance(void **state)
 	struct schedule s;
 
 	(void)state;
-	open_fixture(&f);
+	open_fixture(&f, PATIENT_MS);
 	for (int i = 0; i < 60; i++) {
 		begin_round(&f, &s, &chance);
 		for (int r = 0; r < RANKS; r++)
@@ -164,7 +167,7 @@ static void test_threads(void **state)
 	struct schedule s;
 
 	(void)state;
-	open_fixture(&f);
+	open_fixture(&f, PATIENT_MS);
 	for (int i = 0; i < 30; i++) {
 		begin_round(&f, &s, &chance);
 		for (int r = 0; r < RANKS; r++) {
@@ -302,14 +305,14 @@ static int run_schedules(struct parties *f)
 	return rc;
 }
 
-/* Ranks 0 and 1 go on when the last process has all of what was before. */
+/* Ranks 0 and 1 go on when rank 2's process has all of what was before. */
 static int run_handover(struct gtopo_comm *comm, int first)
 {
 	int32_t data = 0;
 
 	if (first < 2) {
 		gtopo_recv(comm, first, &data, 1, GTOPO_INT32, 2);
-	} else {
+	} else if (first == 2) {
 		gtopo_send(comm, 2, &data, 1, GTOPO_INT32, 0);
 		gtopo_send(comm, 2, &data, 1, GTOPO_INT32, 1);
 	}
@@ -325,7 +328,7 @@ static int run_mismatch(struct gtopo_comm *comm)
 
 	gtopo_comm_local(comm, &first, &count);
 	rc = run_handover(comm, first);
-	/* The last one may hear of the end first. */
+	/* Who only helps may hear of the end first. */
 	if (rc && first < 2)
 		return rc;
 	if (first == 0)
@@ -360,6 +363,37 @@ static int run_gone(struct gtopo_comm *comm, int rank)
 		return 1;
 	gtopo_comm_message(comm, message, sizeof(message));
 	return !strstr(message, "process 1");
+}
+
+/* All pairs send each other messages, again and again, until the job fails. */
+static int run_endless(struct parties *f)
+{
+	char message[256];
+	int first, count, rc = GTOPO_OK;
+
+	gtopo_comm_local(f->comm, &first, &count);
+	for (int turn = 0; !rc; turn++) {
+		rc = gtopo_group_start(f->comm, GTOPO_ALL_RANKS);
+		for (int i = 0; !rc && i < count * RANKS; i++) {
+			int r = first + i / RANKS, peer = i % RANKS;
+
+			gtopo_send(f->comm, r, f->input[r], ROOM / RANKS,
+				   GTOPO_UINT8, peer);
+			rc = gtopo_recv(f->comm, r,
+					f->output[r] + ROOM / RANKS * peer,
+					ROOM / RANKS, GTOPO_UINT8, peer);
+		}
+		if (!rc)
+			rc = gtopo_group_end(f->comm, GTOPO_ALL_RANKS);
+		if (!rc)
+			rc = gtopo_wait(f->comm, GTOPO_ALL_RANKS, -1);
+		if (!rc && !turn)
+			puts("all messages of the first turn have come");
+		fflush(stdout);
+	}
+	gtopo_comm_message(f->comm, message, sizeof(message));
+	fprintf(stderr, "%s\n", message);
+	return rc == GTOPO_ESYSTEM ? 3 : 1;
 }
 
 /* One after another, until one fails, which is told with its reason. */
@@ -414,7 +448,7 @@ static int be_process(int rank, int size, int port, const char *host)
 	int rc;
 
 	be_launched_as(rank, size, port, host);
-	open_fixture(&f);
+	open_fixture(&f, PATIENT_MS);
 	rc = run_parts(&f, rank, size);
 	close_fixture(&f);
 	return rc;
@@ -617,7 +651,22 @@ static void test_end_while_waiting(void **state)
 	assert_fails(comm, GTOPO_EABORTED, "aborted");
 }
 
-/* Or only what fits this pattern. */
+/* A process of a job that somebody else has started, on its host. */
+static int join_job(const char *part)
+{
+	struct parties f;
+	int rc;
+
+	launched = GTOPO_LAUNCHED;
+	open_fixture(&f, strcmp(part, "endless") ? PATIENT_MS : FAULT_MS);
+	rc = !strcmp(part, "endless") ? run_endless(&f)
+				      : run_parts(&f, atoi(getenv("RANK")),
+						  atoi(getenv("WORLD_SIZE")));
+	close_fixture(&f);
+	return rc;
+}
+
+/* Or only what fits this pattern; --launched parts, --launched endless. */
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -632,6 +681,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_end_while_waiting),
 	};
 
+	if (argc > 2 && !strcmp(argv[1], "--launched"))
+		return join_job(argv[2]);
 	if (argc > 1)
 		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests(tests, NULL, NULL);
