@@ -59,6 +59,7 @@ struct gt_world {
 	uint64_t heard;            /* the last one that is over */
 	struct gt_buf all;         /* what was told there */
 	int orphan;                /* process 0 is gone, or silent */
+	int by_silence;            /* that, which others may still hear */
 	int closing;
 	int64_t closing_ns; /* for how long */
 	int64_t still_ns;   /* a meeting waits and nobody gets on */
@@ -78,6 +79,7 @@ void gt_root_enter(void *world, struct gt_wire *wire,
 void gt_root_part(struct gt_world *world, uint32_t rank, const void *bytes,
 		  size_t len);
 void gt_root_watch(struct gt_world *world, int64_t passed_ns);
+void gt_root_silence(struct gt_world *world);
 
 static inline int gt_world_is_root(const struct gt_world *world)
 {

@@ -126,10 +126,20 @@ static void gt_world_exchange(struct gt_world *world)
 	}
 }
 
+/* Process 0 is silent, for this process at least. */
+static void gt_world_orphan(struct gt_world *world)
+{
+	world->orphan = world->by_silence = 1;
+	gt_world_fail(world, "%s is silent for %.1f s",
+		      world->members[0].called,
+		      (double)world->members[0].silent_ns / 1e9);
+}
+
 /* Silence of three quarters of the limit: the rest is for telling. */
 static void gt_world_watch(struct gt_world *world, int64_t passed_ns)
 {
 	int64_t limit_ns = world->config.timeout_ns / 4 * 3;
+	int is_root = gt_world_is_root(world), late = 0;
 	struct gt_member *member;
 
 	for (uint32_t r = gt_world_first(world); r < gt_world_end(world); r++) {
@@ -137,14 +147,14 @@ static void gt_world_watch(struct gt_world *world, int64_t passed_ns)
 		if (member->state != GT_MEMBER_HERE)
 			continue;
 		member->silent_ns += passed_ns;
-		if (member->silent_ns < limit_ns)
-			continue;
-		if (!atomic_load(&world->failed))
-			world->orphan = !gt_world_is_root(world);
-		gt_world_fail(world, "%s is silent for %.1f s", member->called,
-			      (double)member->silent_ns / 1e9);
+		late |= member->silent_ns >= limit_ns;
 	}
-	if (gt_world_is_root(world))
+	late = late && !atomic_load(&world->failed);
+	if (late && is_root)
+		gt_root_silence(world);
+	else if (late)
+		gt_world_orphan(world);
+	if (is_root)
 		gt_root_watch(world, passed_ns);
 }
 

@@ -7,6 +7,9 @@
 
 #include "base/err.h"
 
+/* Of those that are silent; their names are not longer than the room. */
+enum { GT_ROOT_NAMED = 3 };
+
 /* Tell a process of the job why it cannot come in; the job goes on. */
 static void gt_root_refuse(struct gt_wire *wire, const char *why)
 {
@@ -104,6 +107,74 @@ static void gt_root_missing(const struct gt_world *world, char *text,
 			at += (size_t)snprintf(text + at, size - at, "%s%s",
 					       at ? ", " : "",
 					       world->members[r].called);
+}
+
+static void gt_root_address(int fd, int own, struct gt_net_address *address)
+{
+	struct sockaddr *name = (struct sockaddr *)&address->storage;
+
+	*address = (struct gt_net_address){.len = sizeof(address->storage)};
+	if (own ? getsockname(fd, name, &address->len)
+		: getpeername(fd, name, &address->len))
+		address->storage.ss_family = AF_UNSPEC;
+}
+
+/* Several other hosts, and nobody there is heard: it is rather this one. */
+static int gt_root_is_cut_off(const struct gt_world *world, int64_t least_ns)
+{
+	struct gt_net_address own, peer, first = {.len = 0};
+	int several = 0;
+
+	for (uint32_t r = 1; r < world->config.size; r++) {
+		const struct gt_member *member = &world->members[r];
+
+		if (member->state != GT_MEMBER_HERE)
+			continue;
+		gt_root_address(member->wire.fd, 1, &own);
+		gt_root_address(member->wire.fd, 0, &peer);
+		if (gt_net_is_same(&own, &peer))
+			continue;
+		if (member->silent_ns < least_ns)
+			return 0;
+		if (!first.len)
+			first = peer;
+		several |= !gt_net_is_same(&first, &peer);
+	}
+	return several;
+}
+
+/*
+ * One has been silent for too long.  Who has been nearly so long is named as
+ * well: a host or a cable has taken them all, and which is first is chance.
+ */
+void gt_root_silence(struct gt_world *world)
+{
+	int64_t least_ns = world->config.timeout_ns / 2, all_ns = INT64_MAX;
+	char names[512] = "", more[32] = "";
+	uint32_t n = 0;
+	size_t at = 0;
+	int cut;
+
+	for (uint32_t r = 1; r < world->config.size; r++) {
+		const struct gt_member *member = &world->members[r];
+
+		if (member->state != GT_MEMBER_HERE ||
+		    member->silent_ns < least_ns)
+			continue;
+		if (member->silent_ns < all_ns)
+			all_ns = member->silent_ns;
+		if (n++ < GT_ROOT_NAMED)
+			at += (size_t)snprintf(names + at, sizeof(names) - at,
+					       "%s%s", at ? ", " : "",
+					       member->called);
+	}
+	if (n > GT_ROOT_NAMED)
+		snprintf(more, sizeof(more), " and %u more", n - GT_ROOT_NAMED);
+	cut = gt_root_is_cut_off(world, least_ns);
+	gt_world_fail(world, "%s%s %s silent for %.1f s%s%s%s", names, more,
+		      n > 1 ? "are" : "is", (double)all_ns / 1e9,
+		      cut ? "; is " : "", cut ? world->members[0].called : "",
+		      cut ? " cut off?" : "");
 }
 
 /* Some wait at a meeting, and nobody gets on with anything. */

@@ -390,10 +390,29 @@ void gt_world_abort(struct gt_world *world, const char *why)
 	gt_world_wake(world);
 }
 
+/* By their names, "process 3 (node3, pid 77)". */
+static int gt_world_share_host(const struct gt_world *world, uint32_t a,
+			       uint32_t b)
+{
+	const char *one = strchr(world->members[a].called, '(');
+	const char *other = strchr(world->members[b].called, '(');
+	size_t len = one ? strcspn(one, ",") : 0;
+
+	return one && other && strcspn(other, ",") == len &&
+	       !memcmp(one, other, len);
+}
+
 int gt_world_speaks(const struct gt_world *world)
 {
-	return gt_world_is_root(world) ||
-	       (world->orphan && world->config.rank == 1);
+	uint32_t first = 1;
+
+	if (gt_world_is_root(world))
+		return 1;
+	/* Others may hear of process 0 what is not heard on this host. */
+	while (world->by_silence && first < world->config.rank &&
+	       !gt_world_share_host(world, first, world->config.rank))
+		first++;
+	return world->orphan && first == world->config.rank;
 }
 
 const _Atomic int *gt_world_end_word(const struct gt_world *world)

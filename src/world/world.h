@@ -90,7 +90,8 @@ void gt_world_abort(struct gt_world *world, const char *why);
 
 /*
  * Whether it is for this process to tell the user why the job has failed:
- * process 0 does, which all tell, or the next one when that is gone.
+ * process 0 does, which all tell, or the next one when that is gone.  Where
+ * process 0 is silent one on each host does: its cable may be the one.
  */
 int gt_world_speaks(const struct gt_world *world);
 

@@ -301,3 +301,53 @@ waits to (send to|receive from) rank $3 " "$plan.err$1"
 	blamed 1 0 0
 	blamed 2 0 0
 }
+
+# far HOST RANK: a process of four there, which has that host's name.  Nothing
+# but silence shows that a cable is cut: there are no links that break.
+far() {
+	# shellcheck disable=SC2016
+	GTOPO_HOSTID=$1 RANK=$2 WORLD_SIZE=4 MASTER_ADDR=10.78.0.1 \
+		MASTER_PORT=7120 ip netns exec gt$$"$1" unshare --uts \
+		sh -c 'hostname "host$1"; shift; exec "$@"' sh "$1" "$GTOPO" \
+		run --plan "$plan" --device host -b 256K -e 256K -n 1000000 \
+		--timeout 12s --link null >"$plan.out$2" 2>"$plan.err$2" 3>&- &
+	pids[$2]=$!
+}
+
+# far_cut HOST: the cable of a job's host; host c has two of its processes.
+far_cut() {
+	pids=()
+	rm -f "$plan".out* "$plan".err*
+	far a 0
+	far b 1
+	far c 2
+	far c 3
+	until_true test -s "$plan.out0"
+	ip -n gt$$s link set v"$1" down
+	pairs_end 3
+	ip -n gt$$s link set v"$1" up
+	sed -Ei 's/, pid [0-9]+//g; s/ [0-9]+\.[0-9] s/ SOME s/' "$plan".err*
+	cat "$plan".err*
+}
+
+said() { # RANK WORDS
+	diff "$plan.err$1" <(echo "gtopo run: $2")
+}
+
+@test "each side of a cut names the other, once a host" {
+	three_hosts
+	gtopo synth "4 gpu" 2>/dev/null |
+		gtopo search --algo ring --coll allreduce - >"$plan"
+	far_cut c
+	said 0 "process 2 (hostc), process 3 (hostc) are silent for SOME s"
+	said 2 "process 0 (hosta) is silent for SOME s"
+	# Process 1 is told by process 0, and process 3 is not alone.
+	[ ! -s "$plan.err1" ]
+	[ ! -s "$plan.err3" ]
+	far_cut a
+	said 0 "process 1 (hostb), process 2 (hostc), process 3 (hostc) are\
+ silent for SOME s; is process 0 (hosta) cut off?"
+	said 1 "process 0 (hosta) is silent for SOME s"
+	said 2 "process 0 (hosta) is silent for SOME s"
+	[ ! -s "$plan.err3" ]
+}
