@@ -26,12 +26,15 @@ now() {
 
 # start RANK HOST ARGUMENT...: a process of three in the background.
 start() {
-	local rank=$1 where=$2
+	local rank=$1 where=$2 host=()
 	shift 2
+	# shellcheck disable=SC2016
+	[ -z "$where" ] || host=(ip netns exec "$where" unshare --uts
+		sh -c 'hostname "$0"; exec "$@"' "$where")
 	RANK=$rank WORLD_SIZE=3 MASTER_PORT=$port MASTER_ADDR=$master \
-		GTOPO_HOSTID=${where:+$where} ${where:+ip netns exec $where} \
-		"$gtopo" run --plan "$plan" --device host --timeout 4s \
-		--coll allreduce -b 1M -e 1M -n 10000000 "$@" \
+		GTOPO_HOSTID=$where "${host[@]}" "$gtopo" run --plan "$plan" \
+		--device host --timeout 4s --coll allreduce -b 1M -e 1M \
+		-n 10000000 "$@" \
 		>/dev/null 2>"$dir/said.$rank" &
 	pids[rank]=$!
 }
@@ -49,6 +52,20 @@ job() {
 	begin=$(now)
 }
 
+# What was said, each with those who said it.
+words() {
+	local rank
+	for rank in "${!pids[@]}"; do
+		sed "s/^gtopo run: //; s/ ([^)]*, pid [0-9]*)//g
+			s/'sha256:\(....\)[0-9a-f]*'/'sha256:\1...'/g
+			s/^/$rank\t/" "$dir/said.$rank"
+	done | awk -F '\t' '!($2 in who) { order[n++] = $2 }
+		{ who[$2] = who[$2] (who[$2] == "" ? "" : ", ") $1 }
+		END { for (i = 0; i < n; i++)
+			printf "%s%s: `%s`", i ? "; " : "", who[order[i]],
+				order[i] }'
+}
+
 # row FAULT: wait for all but $stopped; seconds since $begin, what was said.
 row() {
 	local status=() code left
@@ -63,9 +80,7 @@ row() {
 	done
 	printf '| %s | %.1f s | %s | %s |\n' "$1" \
 		"$((($(now) - begin) / 100000000))e-1" "${status[*]}" \
-		"$(sort -u "$dir"/said.* | sed "s/^gtopo run: //; s/ ([^)]*, pid [0-9]*)//g
-			s/'sha256:\(....\)[0-9a-f]*'/'sha256:\1...'/g" |
-			sort -u | sed 's/.*/`&`/' | paste -sd' ')"
+		"$(words)"
 	[ -z "${stopped:-}" ] || kill -KILL "$stopped"
 	stopped=
 	sleep 0.1
@@ -119,8 +134,8 @@ cat <<END
 
 Three processes in an all-reduce without end, with \`--timeout 4s\`; after a
 while one thing goes wrong. How long until the last process has ended, with
-which status each (137: it was killed), and what was said. Nothing is left in
-/dev/shm, no process, no socket. Written by \`bench/faults.sh\`.
+which status each (137: it was killed), and what was said, by which process.
+Nothing is left in /dev/shm, no process, no socket. Written by \`bench/faults.sh\`.
 
 | Fault | Ended in | Status | Said |
 |---|---|---|---|
@@ -186,7 +201,6 @@ pids=()
 		--device host --procs 3 -b 1M -e 1M --timeout 4s \
 		>/dev/null 2>"$dir/said.0") &
 pids=($!)
-: >"$dir/said.1" >"$dir/said.2"
 row "no room for shared memory (status: of the parent)"
 
 # Three hosts on one switch.
