@@ -102,6 +102,12 @@ load processes
 	grep -q '^# Out of bounds values : N/A$' <<<"$out"
 	host --procs 2 --link null -b 64K -e 64K --coll allreduce --json |
 		jq -e '.wrong == null and .rows[0].wrong == null'
+	# Of slices that have always come only what is asked for is logged.
+	run_split host --procs 2 --link null -b 4K -e 4K --coll allreduce \
+		--trace-links "$plan.log"
+	[ "$status" -eq 0 ]
+	grep -q ' slice from ' "$plan.log.0"
+	grep -q ' credit from ' "$plan.log.0"
 	run_split host --procs 2 --link null --soak 1s
 	want 2 "gtopo run: --soak checks data, and --link null carries none"
 }
