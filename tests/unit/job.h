@@ -61,7 +61,7 @@ static inline void job_child(struct job *job, uint32_t rank, job_part *part)
 	struct gt_err err;
 	int rc;
 
-	alarm(240); /* of tests that hang; a busy machine takes its time */
+	alarm(120); /* of tests that hang; a busy machine takes its time */
 	gt_err_init(&err);
 	job->config.rank = rank;
 	snprintf(job->config.name, sizeof(job->config.name), "p%u", rank);

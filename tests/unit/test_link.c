@@ -443,10 +443,16 @@ static int link_main(struct gt_world *world, struct gt_err *err)
 			    .rank = gt_world_rank(world),
 			    .size = gt_world_size(world),
 			    .ops = gt_link_find(link_name)};
+	int rc;
 
 	if (fifos)
-		return many_main(world, err);
-	return streams ? group_main(world, err) : node_main(&node, err);
+		rc = many_main(world, err);
+	else
+		rc = streams ? group_main(world, err) : node_main(&node, err);
+	/* Or others would wait for slices of who has left. */
+	if (rc)
+		gt_world_abort(world, err->text);
+	return rc;
 }
 
 static void run_job(uint32_t size, int *status)
