@@ -13,9 +13,6 @@ enum {
 	/* When the whole process was stopped for longer, no rank is at fault:
 	   no more than this counts. */
 	GT_WATCH_GAP_NS = 5 * GT_WATCH_TICK_NS,
-	/* Of the limit; others' verdicts on who waits come after all of it. */
-	GT_WATCH_NEWS_PARTS = 32,
-	GT_WATCH_NEWS_NS = 1000000000, /* at most */
 	GT_WATCH_NEWS_LOOK_NS = 1000000,
 };
 
@@ -125,18 +122,17 @@ static int gt_watch_tick(struct gt_engine *engine)
 static int gt_watch_group(struct gt_engine *engine, struct gt_err *err)
 {
 	struct timespec nap = {0, GT_WATCH_NEWS_LOOK_NS};
-	int64_t most_ns = engine->config.timeout_ns / GT_WATCH_NEWS_PARTS;
-	int64_t until_ns = gt_clock_ns();
+	struct gt_world *world = engine->group.world;
 	struct gt_err own;
+	int64_t until_ns;
 	int rc;
 
 	gt_err_init(&own);
 	rc = gt_group_check(&engine->group, &own);
 	if (!rc)
 		return GT_OK;
-	until_ns += most_ns < GT_WATCH_NEWS_NS ? most_ns : GT_WATCH_NEWS_NS;
-	while (!gt_world_failed(engine->group.world, err) &&
-	       gt_clock_ns() < until_ns)
+	until_ns = gt_clock_ns() + gt_world_news_ns(world);
+	while (!gt_world_failed(world, err) && gt_clock_ns() < until_ns)
 		nanosleep(&nap, NULL);
 	return gt_err_set(err, rc, NULL, "%s", own.text);
 }

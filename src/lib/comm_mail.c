@@ -28,10 +28,6 @@ enum {
 	GT_MAIL_SLOT_MOST_BYTES = 128 << 10,
 	GT_MAIL_SLOT_LEAST_BYTES = 4 << 10,
 	GT_MAIL_FIFO_MOST_BYTES = 64 << 20,
-	/* The world may know better why: for so long a part of the limit, since
-	   the verdict on who waits comes at its end, and at most so long. */
-	GT_MAIL_WHY_PARTS = 32,
-	GT_MAIL_WHY_NS = 1000000000,
 };
 
 /* One writer each. */
@@ -245,7 +241,6 @@ int gt_mail_check(struct gtopo_comm *comm, struct gt_err *err)
 {
 	struct gt_mail *mail = comm->mail;
 	int rc = gt_world_failed(comm->world, err);
-	int64_t most_ns = gt_world_timeout_ns(comm->world) / GT_MAIL_WHY_PARTS;
 	const struct gt_err *why = &mail->lost;
 	struct gt_err link;
 
@@ -258,9 +253,7 @@ int gt_mail_check(struct gtopo_comm *comm, struct gt_err *err)
 		return GT_OK;
 	if (!mail->broken_ns)
 		mail->broken_ns = gt_clock_ns();
-	if (most_ns > GT_MAIL_WHY_NS)
-		most_ns = GT_MAIL_WHY_NS;
-	if (gt_clock_ns() - mail->broken_ns < most_ns)
+	if (gt_clock_ns() - mail->broken_ns < gt_world_news_ns(comm->world))
 		return GT_OK;
 	return gt_err_set(err, why->code, why->where, "%s", why->text);
 }

@@ -14,6 +14,12 @@
 #include "base/thread.h"
 #include "world/inside.h"
 
+enum {
+	/* Of the limit; others' verdicts on who waits come after all of it. */
+	GT_WORLD_NEWS_PARTS = 32,
+	GT_WORLD_NEWS_NS = 1000000000, /* at most */
+};
+
 static void gt_world_wake(struct gt_world *world)
 {
 	uint64_t one = 1;
@@ -238,6 +244,13 @@ uint32_t gt_world_size(const struct gt_world *world)
 int64_t gt_world_timeout_ns(const struct gt_world *world)
 {
 	return world->config.timeout_ns;
+}
+
+int64_t gt_world_news_ns(const struct gt_world *world)
+{
+	int64_t part_ns = world->config.timeout_ns / GT_WORLD_NEWS_PARTS;
+
+	return part_ns < GT_WORLD_NEWS_NS ? part_ns : GT_WORLD_NEWS_NS;
 }
 
 const struct gt_secret *gt_world_secret(const struct gt_world *world)

@@ -61,6 +61,12 @@ uint32_t gt_world_size(const struct gt_world *world);
 /* The time limit of the configuration. */
 int64_t gt_world_timeout_ns(const struct gt_world *world);
 
+/*
+ * How long whoever sees a connection break waits for the news of who has gone,
+ * before it speaks itself; that is soon enough for the limit.
+ */
+int64_t gt_world_news_ns(const struct gt_world *world);
+
 /* "process 3 (node3, pid 77)"; borrowed, for messages. */
 const char *gt_world_name(struct gt_world *world, uint32_t rank);
 
