@@ -472,12 +472,22 @@ static int free_port(void)
 	return port;
 }
 
+static void all_end_well(const pid_t *pids, int n)
+{
+	int status;
+
+	for (int p = 0; p < n; p++) {
+		assert_int_equal(waitpid(pids[p], &status, 0), pids[p]);
+		assert_int_equal(status, 0);
+	}
+}
+
 /* Of three processes, ranks 0, 1, and 2 and 3; on hosts of these names. */
 static void run_processes(int size, const char *hosts)
 {
 	char host[2] = "";
 	pid_t pids[3];
-	int status, port = free_port();
+	int port = free_port();
 
 	for (int p = 0; p < size; p++) {
 		pids[p] = fork();
@@ -486,10 +496,7 @@ static void run_processes(int size, const char *hosts)
 		if (!pids[p])
 			_exit(be_process(p, size, port, hosts ? host : NULL));
 	}
-	for (int p = 0; p < size; p++) {
-		assert_int_equal(waitpid(pids[p], &status, 0), pids[p]);
-		assert_int_equal(status, 0);
-	}
+	all_end_well(pids, size);
 }
 
 static void test_processes(void **state)
@@ -543,7 +550,7 @@ static int be_early(int rank, int port, int turn)
 static void test_gone_early(void **state)
 {
 	pid_t pids[2];
-	int status, port;
+	int port;
 
 	(void)state;
 	for (int turn = 0; turn < 20; turn++) {
@@ -554,10 +561,7 @@ static void test_gone_early(void **state)
 			if (!pids[p])
 				_exit(be_early(p, port, turn));
 		}
-		for (int p = 0; p < 2; p++) {
-			assert_int_equal(waitpid(pids[p], &status, 0), pids[p]);
-			assert_int_equal(status, 0);
-		}
+		all_end_well(pids, 2);
 	}
 }
 
