@@ -221,7 +221,7 @@ static int gt_batches_mail(struct gtopo_comm *comm)
 {
 	struct gt_batch *batch;
 	struct gt_err err;
-	int rc = GT_OK, moved = 0;
+	int rc = GT_OK, moved = 0, any = 0;
 
 	if (!comm->mail)
 		return 0;
@@ -230,8 +230,15 @@ static int gt_batches_mail(struct gtopo_comm *comm)
 		batch = gt_batch_at(comm, r);
 		if (!batch)
 			continue;
+		any = 1;
 		pthread_mutex_unlock(&comm->mutex);
 		rc = gt_batch_mail(comm, r, batch, &moved, &err);
+		pthread_mutex_lock(&comm->mutex);
+	}
+	/* Without a batch the thread may sleep for ever on what it has seen with
+	   the mutex held. */
+	if (any) {
+		pthread_mutex_unlock(&comm->mutex);
 		gt_mail_progress(comm);
 		pthread_mutex_lock(&comm->mutex);
 	}
