@@ -88,6 +88,8 @@ struct gt_way {
 	uint8_t protocol; /* enum gt_protocol */
 	uint32_t blocks, threads;
 	uint32_t pieces; /* copy engines: in flight one behind the other */
+	/* GPUs: of the bytes, what goes through the host's memory beside */
+	uint32_t detour_permille;
 };
 
 /* One collective on all ranks. */

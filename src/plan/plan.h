@@ -269,6 +269,9 @@ struct gt_plan_select {
 	uint32_t workers;     /* per channel */
 	uint32_t slots;       /* 0: the plan's */
 	uint32_t slice_bytes; /* 0: the plan's */
+	/* Of the bytes: what GPUs send through their host's memory beside the
+	 * channels; 0: none */
+	uint32_t detour_permille;
 };
 
 /*
