@@ -15,6 +15,8 @@ enum {
 	GT_MAX_SLICE_BYTES = 1 << 30,
 	GT_MAX_WORKERS = 1024,
 	GT_MAX_ROWS = 256,
+	/* More than half is no detour, it is the way. */
+	GT_MAX_DETOUR_PERMILLE = 500,
 };
 
 struct gt_plan_at gt_plan_at(const char *fmt, ...)
@@ -111,10 +113,42 @@ static int gt_check_use_fifo(const struct gt_check_use *check,
 	return GT_OK;
 }
 
+static const char *gt_rank_node(const struct gt_plan *plan, uint32_t rank)
+{
+	return plan->ranks[rank].node ? plan->ranks[rank].node : "";
+}
+
+/* It is through the memory of one host, which all ranks have to reach. */
+static int gt_check_detour(const struct gt_check_use *check, struct gt_err *err)
+{
+	const struct gt_plan *plan = check->plan;
+	uint32_t permille = check->use->detour_permille, r = 1;
+	struct gt_plan_at at = gt_use_at(check, "detour_permille");
+
+	if (permille > GT_MAX_DETOUR_PERMILLE)
+		return gt_plan_wrong(plan, at, err,
+				     "'%u' is not within 0 and %d", permille,
+				     GT_MAX_DETOUR_PERMILLE);
+	if (!permille)
+		return GT_OK;
+	while (r < plan->nranks &&
+	       !strcmp(gt_rank_node(plan, r), gt_rank_node(plan, 0)))
+		r++;
+	if (r < plan->nranks)
+		return gt_plan_wrong(plan, at, err,
+				     "ranks 0 and %u are on nodes '%s' and "
+				     "'%s'; a detour is within one",
+				     r, gt_rank_node(plan, 0),
+				     gt_rank_node(plan, r));
+	return GT_OK;
+}
+
 int gt_check_use(const struct gt_check_use *check, struct gt_err *err)
 {
 	int rc = gt_check_use_fifo(check, err);
 
+	if (!rc)
+		rc = gt_check_detour(check, err);
 	if (!rc && !check->use->nchannels)
 		rc = gt_plan_wrong(check->plan, gt_use_at(check, "channels"),
 				   err, "there are none");

@@ -30,6 +30,7 @@ int gt_plan_measured_same(const struct gt_plan_select *a,
 	return a->coll == b->coll && a->algo == b->algo &&
 	       a->protocol == b->protocol && a->workers == b->workers &&
 	       a->slots == b->slots && a->slice_bytes == b->slice_bytes &&
+	       a->detour_permille == b->detour_permille &&
 	       a->nchannels == b->nchannels &&
 	       !memcmp(a->channels, b->channels,
 		       a->nchannels * sizeof(*a->channels));
@@ -94,6 +95,7 @@ static void gt_choice_home(struct gt_choice *c)
 		struct gt_plan_select use = c->ways[w]->use;
 
 		use.protocol = main->protocol;
+		use.detour_permille = main->detour_permille;
 		if (gt_plan_measured_same(&use, main) &&
 		    (c->home == c->nways || last[w] < last[c->home]))
 			c->home = w;

@@ -34,6 +34,9 @@ static void gt_print_use(const struct gt_plan *plan,
 	if (use->slice_bytes)
 		gt_buf_printf(out, ", \"slice_bytes\": %" PRIu32,
 			      use->slice_bytes);
+	if (use->detour_permille)
+		gt_buf_printf(out, ", \"detour_permille\": %" PRIu32,
+			      use->detour_permille);
 }
 
 void gt_print_select(const struct gt_plan *plan, struct gt_buf *out)

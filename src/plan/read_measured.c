@@ -62,10 +62,10 @@ static int gt_read_measured(struct gt_plan_reader *reader,
 			    struct gt_plan_measured *measured,
 			    struct gt_err *err)
 {
-	static const char *const keys[] = {"machine",  "coll",        "algo",
-					   "protocol", "channels",    "workers",
-					   "slots",    "slice_bytes", "bytes",
-					   "time_us",  NULL};
+	static const char *const keys[] = {
+		"machine",         "coll",    "algo",    "protocol",
+		"channels",        "workers", "slots",   "slice_bytes",
+		"detour_permille", "bytes",   "time_us", NULL};
 	struct gt_json at;
 	int rc = gt_json_object(object, keys, err);
 

@@ -150,6 +150,9 @@ int gt_read_use(struct gt_plan_reader *reader, const struct gt_json *object,
 		rc = gt_read_own(object, "slots", &use->slots, err);
 	if (!rc)
 		rc = gt_read_own(object, "slice_bytes", &use->slice_bytes, err);
+	if (!rc)
+		rc = gt_read_own(object, "detour_permille",
+				 &use->detour_permille, err);
 	return rc;
 }
 
@@ -158,8 +161,9 @@ static int gt_read_one_select(struct gt_plan_reader *reader,
 			      struct gt_plan_select *select, struct gt_err *err)
 {
 	static const char *const keys[] = {
-		"max_bytes", "coll",  "algo",        "protocol", "channels",
-		"workers",   "slots", "slice_bytes", NULL};
+		"max_bytes",       "coll",    "algo",  "protocol",
+		"channels",        "workers", "slots", "slice_bytes",
+		"detour_permille", NULL};
 	int rc = gt_json_object(object, keys, err);
 
 	if (!rc)

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "cli/tune_sweep.h"
 #include "plan/cost.h"
@@ -131,6 +132,46 @@ static void test_rows_follow(void **state)
 	assert_row(&plan->select[1], GT_ALGO_TWO_SHOT, UINT64_C(1) << 40);
 	assert_row(&plan->select[2], GT_ALGO_RING, UINT64_MAX);
 	assert_int_equal(gt_plan_check(plan, &err), 0);
+	gt_plan_free(plan);
+}
+
+/* The same channels with a detour are another use of them. */
+static void test_detours_are_uses(void **state)
+{
+	struct gt_plan *plan = good_plan("tuned4-detour");
+	const struct gt_plan_measured *ring = &plan->measured[2];
+	const struct gt_plan_measured *detour = &plan->measured[3];
+	struct gt_buf text = GT_BUF_INIT;
+	struct gt_cost_model *model;
+	struct gt_cost cost;
+	struct gt_err err;
+
+	(void)state;
+	gt_err_init(&err);
+	assert_int_equal(ring->use.detour_permille, 0);
+	assert_int_equal(detour->use.detour_permille, 85);
+	assert_ptr_equal(gt_plan_measured_find(plan, &ring->use), ring);
+	assert_ptr_equal(gt_plan_measured_find(plan, &detour->use), detour);
+	assert_int_equal(gt_cost_new(plan, GT_COLL_ALLREDUCE, &model, &err), 0);
+	assert_int_equal(gt_cost_expect(model, 16 << 20, &cost, &err), 0);
+	assert_near(cost.time_us, 120.5);
+	assert_int_equal(gt_cost_expect(model, 64 << 20, &cost, &err), 0);
+	assert_near(cost.time_us, 402);
+	gt_cost_free(model);
+
+	/* The proof is about its channels: it stands for the last row. */
+	assert_int_equal(gt_plan_measured_select(plan, &err), 0);
+	assert_row(&plan->select[2], GT_ALGO_RING, 16 << 20);
+	assert_int_equal(plan->select[2].detour_permille, 0);
+	assert_row(&plan->select[3], GT_ALGO_RING, UINT64_MAX);
+	assert_int_equal(plan->select[3].detour_permille, 85);
+	assert_int_equal(plan->select[4].coll, GT_COLL_BROADCAST);
+	assert_int_equal(gt_plan_check(plan, &err), 0);
+	assert_int_equal(gt_plan_print(plan, &text, &err), 0);
+	assert_non_null(strstr(text.text, ", \"detour_permille\": 85}"));
+	assert_non_null(strstr(text.text, ", \"detour_permille\": 85,\n"));
+	assert_null(strstr(text.text, "\"detour_permille\": 0"));
+	gt_buf_release(&text);
 	gt_plan_free(plan);
 }
 
@@ -307,6 +348,7 @@ int main(void)
 		cmocka_unit_test(test_between_sizes),
 		cmocka_unit_test(test_predictions_follow),
 		cmocka_unit_test(test_rows_follow),
+		cmocka_unit_test(test_detours_are_uses),
 		cmocka_unit_test(test_sweep),
 	};
 
