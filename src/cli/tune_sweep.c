@@ -61,6 +61,8 @@ static int gt_tune_takes(const struct gt_tuning *t,
 	gt_err_init(&none);
 	if (t->sweep->ops->how(t->engine, req, &taken, &none))
 		return 0;
+	if (taken.detour_permille != way->detour_permille)
+		return 0;
 	if (!gt_algo_takes(way->algo, GT_SHAPE_MESH))
 		return taken.protocol == GT_PROTOCOL_SIMPLE;
 	return taken.algo == way->algo && taken.protocol == way->protocol;
@@ -179,14 +181,31 @@ static int gt_tune_way(struct gt_tuning *t, uint32_t way, struct gt_err *err)
 	return rc == GT_ENO ? GT_OK : rc;
 }
 
-/* The k-th way of its collective? */
-static int gt_tune_is_kth(const struct gt_tune_ways *ways, uint32_t way,
-			  uint32_t k)
+/* All collectives' k-th ways without a detour; returns how many. */
+static uint32_t gt_tune_kth(const struct gt_tune_ways *ways, uint32_t k,
+			    uint32_t *kth)
 {
-	enum gt_coll coll = ways->rows[way].coll;
+	uint32_t seen[GT_NCOLLS] = {0}, n = 0;
 
-	return way >= k && ways->rows[way - k].coll == coll &&
-	       (way == k || ways->rows[way - k - 1].coll != coll);
+	for (uint32_t i = 0; i < ways->n; i++)
+		if (!ways->rows[i].detour_permille &&
+		    seen[ways->rows[i].coll]++ == k)
+			kth[n++] = i;
+	return n;
+}
+
+/* A way, which is `row` of the engine's plan, and behind it with detours. */
+static int gt_tune_detours(struct gt_tuning *t, uint32_t way,
+			   struct gt_plan_select *row, struct gt_err *err)
+{
+	const struct gt_tune_ways *ways = &t->sweep->ways;
+	int rc;
+
+	do {
+		row->detour_permille = ways->rows[way].detour_permille;
+		rc = gt_tune_way(t, way++, err);
+	} while (!rc && way < ways->n && ways->rows[way].detour_permille);
+	return rc;
 }
 
 /* All collectives' k-th ways, on one engine; *n becomes how many. */
@@ -199,15 +218,11 @@ static int gt_tune_round(struct gt_tuning *t, uint32_t k, uint32_t *n,
 	uint32_t ways[GT_NCOLLS];
 	int rc;
 
-	*n = 0;
-	for (uint32_t i = 0; i < sweep->ways.n; i++) {
-		if (!gt_tune_is_kth(&sweep->ways, i, k))
-			continue;
-		rows[*n] = sweep->ways.rows[i];
-		ways[(*n)++] = i;
-	}
+	*n = gt_tune_kth(&sweep->ways, k, ways);
 	if (!*n)
 		return GT_OK;
+	for (uint32_t i = 0; i < *n; i++)
+		rows[i] = sweep->ways.rows[ways[i]];
 	t->plan = *sweep->plan;
 	t->plan.select = rows;
 	t->plan.nselect = *n;
@@ -217,7 +232,7 @@ static int gt_tune_round(struct gt_tuning *t, uint32_t k, uint32_t *n,
 	if (rc)
 		return rc;
 	for (uint32_t i = 0; i < *n && !rc; i++)
-		rc = gt_tune_way(t, ways[i], err);
+		rc = gt_tune_detours(t, ways[i], &rows[i], err);
 	sweep->ops->close(t->engine);
 	return rc;
 }

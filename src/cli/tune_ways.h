@@ -12,7 +12,10 @@
 struct gt_arena;
 struct gt_err;
 
-/* Rows without limits, in order of collective; the arena's. */
+/*
+ * Rows without limits, in order of collective; a row with a detour comes behind
+ * the one that differs in nothing else.  The arena's.
+ */
 struct gt_tune_ways {
 	uint32_t n;
 	struct gt_plan_select *rows;
@@ -21,10 +24,11 @@ struct gt_tune_ways {
 /*
  * The ways of the collectives in `colls` (bits).  Channels stand together as
  * they do in some row of select or measurement; meshes go in one shot and in
- * two, where the engine has several protocols (`meshes`) by each of them.  What
- * would not pass gt_plan_check() or gt_simulate() is left out.
+ * two.  On GPUs meshes go by each of their protocols, and what is no packets
+ * also with detours.  What would not pass gt_plan_check() or gt_simulate() is
+ * left out.
  */
-int gt_tune_ways_find(const struct gt_plan *plan, unsigned colls, int meshes,
+int gt_tune_ways_find(const struct gt_plan *plan, unsigned colls, int gpus,
 		      struct gt_arena *arena, struct gt_tune_ways *ways,
 		      struct gt_err *err);
 

@@ -6,7 +6,8 @@
  *
  * One engine belongs to one thread at a time; several engines may live side by
  * side.  The plan must outlive the engine and must have passed
- * gt_plan_check() and gt_simulate().
+ * gt_plan_check() and gt_simulate(); between requests nothing of it may change
+ * but the detours of its rows.
  */
 #ifndef GT_EXEC_ENGINE_H
 #define GT_EXEC_ENGINE_H

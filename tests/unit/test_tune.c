@@ -178,7 +178,7 @@ static void test_detours_are_uses(void **state)
 /* The engine that pretends: what it is asked for, it has done. */
 struct gt_engine {
 	const struct gt_plan *plan;
-	int opened;
+	int opened, nopened;
 };
 
 static struct gt_engine pretender;
@@ -194,7 +194,9 @@ static int pretend_open(const struct gt_engine_config *config,
 {
 	(void)err;
 	assert_false(pretender.opened);
-	pretender = (struct gt_engine){config->plan, 1};
+	pretender.plan = config->plan;
+	pretender.opened = 1;
+	pretender.nopened++;
 	*engine = &pretender;
 	return 0;
 }
@@ -213,7 +215,10 @@ static int pretend_fill(struct gt_engine *engine, const struct gt_request *req,
 	return 0;
 }
 
-/* Two shots: 2 us; one: 1 us and 1 a KiB; the ring: 9 us; all 1 us a MiB. */
+/*
+ * Two shots: 2 us; one: 1 us and 1 a KiB; the ring: 9 us; all 1 us a MiB, and
+ * what detours take from that is welcome up to 80 thousandths.
+ */
 static int pretend_run(struct gt_engine *engine, const struct gt_request *req,
 		       uint32_t iters, int64_t *elapsed_ns, struct gt_err *err)
 {
@@ -222,10 +227,11 @@ static int pretend_run(struct gt_engine *engine, const struct gt_request *req,
 	int64_t ns = row->algo == GT_ALGO_TWO_SHOT   ? 2000
 		     : row->algo == GT_ALGO_ONE_SHOT ? 1000 + bytes
 						     : 9000;
+	int64_t spared = row->detour_permille <= 80 ? row->detour_permille : 0;
 
 	(void)engine;
 	(void)err;
-	*elapsed_ns = iters * (ns + bytes / 1000);
+	*elapsed_ns = iters * (ns + bytes / 1000 * (1000 - spared) / 1000);
 	return 0;
 }
 
@@ -242,7 +248,10 @@ static int pretend_check(struct gt_engine *engine, const struct gt_request *req,
 	return 0;
 }
 
-/* Packets end at 64 KiB, then it goes directly; meshes have no FIFOs. */
+/*
+ * Packets end at 64 KiB, then it goes directly; meshes have no FIFOs.  Detours
+ * begin at 4 MiB, copy engines have none.
+ */
 static int pretend_how(struct gt_engine *engine, const struct gt_request *req,
 		       struct gt_way *way, struct gt_err *err)
 {
@@ -257,6 +266,8 @@ static int pretend_how(struct gt_engine *engine, const struct gt_request *req,
 	else if (row->protocol == GT_PROTOCOL_SIMPLE ||
 		 (row->protocol <= GT_PROTOCOL_LL128 && req->count * 4 > 65536))
 		way->protocol = GT_PROTOCOL_DIRECT;
+	if (req->count * 4 >= 4 << 20 && way->protocol != GT_PROTOCOL_CE)
+		way->detour_permille = row->detour_permille;
 	return 0;
 }
 
@@ -283,14 +294,35 @@ static void count_refusal(void *arg, const struct gt_plan_select *way,
 
 static const struct gt_plan_measured *measurement(const struct gt_plan *plan,
 						  enum gt_algo algo,
-						  enum gt_protocol protocol)
+						  enum gt_protocol protocol,
+						  uint32_t detour_permille)
 {
 	for (uint32_t i = 0; i < plan->nmeasured; i++)
 		if (plan->measured[i].use.coll == GT_COLL_ALLREDUCE &&
 		    plan->measured[i].use.algo == algo &&
+		    plan->measured[i].use.detour_permille == detour_permille &&
 		    plan->measured[i].use.protocol == protocol)
 			return &plan->measured[i];
 	return NULL;
+}
+
+static void check_measured(const struct gt_plan *plan, const char *machine)
+{
+	const struct gt_plan_measured *m;
+
+	assert_null(measurement(plan, GT_ALGO_TWO_SHOT, GT_PROTOCOL_CE, 0));
+	assert_null(measurement(plan, GT_ALGO_TWO_SHOT, GT_PROTOCOL_CE, 80));
+	assert_null(measurement(plan, GT_ALGO_TWO_SHOT, GT_PROTOCOL_SIMPLE, 0));
+	m = measurement(plan, GT_ALGO_TWO_SHOT, GT_PROTOCOL_LL, 0);
+	assert_int_equal(m->npoints, 4); /* 1, 4, 16, 64 KiB */
+	assert_near(m->time_us[3], 2.065);
+	m = measurement(plan, GT_ALGO_RING, GT_PROTOCOL_SIMPLE, 0);
+	assert_int_equal(m->npoints, 8);
+	assert_string_equal(m->machine, machine);
+	m = measurement(plan, GT_ALGO_RING, GT_PROTOCOL_SIMPLE, 50);
+	assert_int_equal(m->npoints, 2); /* 4, 16 MiB */
+	assert_int_equal(m->bytes[0], 4 << 20);
+	assert_near(m->time_us[0], 12.984);
 }
 
 static void test_sweep(void **state)
@@ -305,38 +337,53 @@ static void test_sweep(void **state)
 				      .factor = 4,
 				      .refuse = count_refusal,
 				      .arg = &refusals};
-	const struct gt_plan_measured *m;
 	struct gt_err err;
 
 	(void)state;
 	gt_err_init(&err);
+	pretender.nopened = 0;
 	assert_int_equal(gt_tune_ways_find(plan, 1u << GT_COLL_ALLREDUCE, 1,
 					   plan->arena, &sweep.ways, &err),
 			 0);
-	/* Two algorithms with five protocols; the tree; the ring. */
-	assert_int_equal(sweep.ways.n, 12);
+	/*
+	 * Two algorithms with five protocols; the tree; the ring.  What is no
+	 * packets has three detours, on the same engine.
+	 */
+	assert_int_equal(sweep.ways.n, 12 + 3 * 8);
 	assert_int_equal(gt_tune_sweep(&sweep, &err), 0);
 	assert_false(pretender.opened);
+	assert_int_equal(pretender.nopened, 12);
 	assert_int_equal(sweep.refused, 2);
 	assert_int_equal(refusals, 2);
-	assert_null(measurement(plan, GT_ALGO_TWO_SHOT, GT_PROTOCOL_CE));
-	assert_null(measurement(plan, GT_ALGO_TWO_SHOT, GT_PROTOCOL_SIMPLE));
-	m = measurement(plan, GT_ALGO_TWO_SHOT, GT_PROTOCOL_LL);
-	assert_int_equal(m->npoints, 4); /* 1, 4, 16, 64 KiB */
-	assert_near(m->time_us[3], 2.065);
-	m = measurement(plan, GT_ALGO_RING, GT_PROTOCOL_SIMPLE);
-	assert_int_equal(m->npoints, 8);
-	assert_string_equal(m->machine, sweep.machine);
+	check_measured(plan, sweep.machine);
 	/* The broadcast's is still there. */
 	assert_int_equal(plan->measured[plan->nmeasured - 1].use.coll,
 			 GT_COLL_BROADCAST);
 	assert_int_equal(gt_plan_check(plan, &err), 0);
-	/* Always two shots, by packets and then directly; last the ring. */
+	/* Two shots, by packets, directly, with a detour; last the ring. */
 	assert_row(&plan->select[0], GT_ALGO_TWO_SHOT, 65536);
 	assert_int_equal(plan->select[0].protocol, GT_PROTOCOL_LL);
-	assert_row(&plan->select[1], GT_ALGO_TWO_SHOT, UINT64_C(1) << 40);
+	assert_row(&plan->select[1], GT_ALGO_TWO_SHOT, 1 << 20);
 	assert_int_equal(plan->select[1].protocol, GT_PROTOCOL_DIRECT);
-	assert_row(&plan->select[2], GT_ALGO_RING, UINT64_MAX);
+	assert_int_equal(plan->select[1].detour_permille, 0);
+	assert_row(&plan->select[2], GT_ALGO_TWO_SHOT, UINT64_C(1) << 40);
+	assert_int_equal(plan->select[2].protocol, GT_PROTOCOL_DIRECT);
+	assert_int_equal(plan->select[2].detour_permille, 80);
+	assert_row(&plan->select[3], GT_ALGO_RING, UINT64_MAX);
+	assert_int_equal(plan->select[3].detour_permille, 80);
+
+	/* A plan that has rows and measurements with detours has no more. */
+	assert_int_equal(gt_tune_ways_find(plan, 1u << GT_COLL_ALLREDUCE, 1,
+					   plan->arena, &sweep.ways, &err),
+			 0);
+	assert_int_equal(sweep.ways.n, 12 + 3 * 8);
+	/* On CPUs there are none. */
+	assert_int_equal(gt_tune_ways_find(plan, 1u << GT_COLL_ALLREDUCE, 0,
+					   plan->arena, &sweep.ways, &err),
+			 0);
+	assert_int_equal(sweep.ways.n, 4);
+	for (uint32_t i = 0; i < sweep.ways.n; i++)
+		assert_int_equal(sweep.ways.rows[i].detour_permille, 0);
 	gt_plan_free(plan);
 }
 
