@@ -76,7 +76,7 @@ static void gt_predict_text(const struct gt_predict *p, uint64_t bytes,
 	const struct gt_plan *plan = p->plan;
 	const struct gt_plan_select *row = &plan->select[cost->row];
 	uint32_t blocks = gt_coll_has_blocks(p->coll) ? plan->nranks : 1;
-	char link[GT_COST_LINK_MAX];
+	char link[GT_COST_LINK_MAX], detour[GT_DETOUR_TEXT_MAX];
 
 	gt_buf_printf(p->out, " %12" PRIu64 " %13" PRIu64 " %8s %7s %6d", bytes,
 		      bytes / 4 / blocks, "float",
@@ -95,7 +95,8 @@ static void gt_predict_text(const struct gt_predict *p, uint64_t bytes,
 		gt_buf_printf(p->out, "  %s %.0f%%",
 			      gt_cost_link_name(plan, cost->link, link),
 			      100 * cost->busy);
-	gt_buf_puts(p->out, "\n");
+	gt_buf_printf(p->out, "%s\n",
+		      gt_detour_text(row->detour_permille, detour));
 }
 
 static void gt_predict_json(const struct gt_predict *p, uint64_t bytes,
@@ -122,7 +123,11 @@ static void gt_predict_json(const struct gt_predict *p, uint64_t bytes,
 	else
 		gt_json_quote(p->out,
 			      gt_cost_link_name(plan, cost->link, link));
-	gt_buf_printf(p->out, ", \"busy\": %.4g}", cost->busy);
+	gt_buf_printf(p->out, ", \"busy\": %.4g", cost->busy);
+	if (row->detour_permille)
+		gt_buf_printf(p->out, ", \"detour_permille\": %" PRIu32,
+			      row->detour_permille);
+	gt_buf_puts(p->out, "}");
 }
 
 static int gt_predict_rows(const struct gt_predict_opts *opts,

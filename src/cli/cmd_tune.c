@@ -80,17 +80,19 @@ static void gt_tune_tell(void *arg, const struct gt_plan_select *way,
 	static const char full[] = "########################";
 	struct gt_tune_talk *talk = arg;
 	int64_t now_ns = gt_clock_ns();
+	char detour[GT_DETOUR_TEXT_MAX];
 	int n = (int)((uint64_t)GT_TUNE_BAR * done / all);
 
 	if (!talk->shows || now_ns < talk->next_ns)
 		return;
 	talk->next_ns = now_ns + GT_TUNE_EVERY_NS;
 	fprintf(stderr,
-		"\r[%.*s%*s] %" PRIu32 "/%" PRIu32 " %s %s %s, %" PRIu64
+		"\r[%.*s%*s] %" PRIu32 "/%" PRIu32 " %s %s %s%s, %" PRIu64
 		" bytes\033[K",
 		n, full, GT_TUNE_BAR - n, "", done, all,
 		gt_coll_name(way->coll), gt_algo_name(way->algo),
-		gt_protocol_name(way->protocol), bytes);
+		gt_protocol_name(way->protocol),
+		gt_detour_text(way->detour_permille, detour), bytes);
 }
 
 static void gt_tune_clear(const struct gt_tune_talk *talk)
@@ -103,13 +105,15 @@ static void gt_tune_refuse(void *arg, const struct gt_plan_select *way,
 			   uint64_t bytes, uint64_t wrong)
 {
 	const struct gt_tune_talk *talk = arg;
+	char detour[GT_DETOUR_TEXT_MAX];
 
 	gt_tune_clear(talk);
 	gt_cmd_warn(talk->args,
-		    "%s by %s with %s is refused: %" PRIu64
+		    "%s by %s with %s%s is refused: %" PRIu64
 		    " elements of %" PRIu64 " bytes are wrong",
 		    gt_coll_name(way->coll), gt_algo_name(way->algo),
-		    gt_protocol_name(way->protocol), wrong, bytes);
+		    gt_protocol_name(way->protocol),
+		    gt_detour_text(way->detour_permille, detour), wrong, bytes);
 }
 
 /* Those that rows name, or what was asked for and the plan serves. */

@@ -1,5 +1,7 @@
 #include "plan/plan.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -332,6 +334,15 @@ const char *gt_protocol_name(enum gt_protocol protocol)
 const char *gt_proof_name(enum gt_proof_class class_)
 {
 	return gt_word(gt_proof_names, GT_NPROOFS, class_);
+}
+
+const char *gt_detour_text(uint32_t permille, char text[GT_DETOUR_TEXT_MAX])
+{
+	text[0] = '\0';
+	if (permille)
+		snprintf(text, GT_DETOUR_TEXT_MAX,
+			 ", %" PRIu32 "/1000 through the host", permille);
+	return text;
 }
 
 const char *gt_op_name(enum gt_op op)

@@ -427,6 +427,11 @@ int gt_transport_find(const char *name);
 int gt_protocol_find(const char *name);
 int gt_proof_find(const char *name);
 const char *gt_op_name(enum gt_op op);
+
+/* ", 85/1000 through the host", for people; "" where there is no detour. */
+enum { GT_DETOUR_TEXT_MAX = 40 };
+const char *gt_detour_text(uint32_t permille, char text[GT_DETOUR_TEXT_MAX]);
+
 const char *gt_operand_name(enum gt_operand_buf buf);
 int gt_operand_find(const char *name);
 

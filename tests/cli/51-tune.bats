@@ -75,6 +75,27 @@ for row in json.load(open("said.json"))["rows"]:
 	[[ $output == *'"measured": false'* ]]
 }
 
+@test "a row's detour is said; CPUs run it without one, tuned they have none" {
+	cp "$GTOPO_SRC/tests/cases/plan/good/tuned4-detour/plan.json" .
+	run_split gtopo predict -b 16M -e 64M -f 4 plan.json
+	want 0 ""
+	[[ $out == *" ring   simple measured  0>1 100%"$'\n'* ]]
+	[[ $out == *"%, 85/1000 through the host" ]]
+	gtopo predict -b 64M -e 64M --json plan.json | python3 -c '
+import json, sys
+row = json.load(sys.stdin)["rows"][0]
+assert row["detour_permille"] == 85 and row["time_us"] == 402, row'
+	python3 -c '
+import json
+plan = json.load(open("plan.json"))
+plan["select"] = [row for row in plan["select"] if "detour_permille" in row]
+json.dump(plan, open("all.json", "w"))'
+	gtopo run --plan all.json --device host -b 1K -e 1M -f 32 -n 1 -w 0
+	"${tune[@]}" --plan plan.json -o tuned.json
+	[ "$(grep -c detour_permille tuned.json)" -eq 0 ]
+	gtopo verify tuned.json
+}
+
 @test "what cannot be tuned" {
 	run_split gtopo tune --device host
 	want 2 "gtopo tune: --plan is missing"
