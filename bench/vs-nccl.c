@@ -254,14 +254,15 @@ static void print_row(struct race *race, const struct row *row)
 	       "\"graph\": %s, \"rounds\": %u,\n   \"gtopo\": {\"time_us\": "
 	       "%.2f, "
 	       "\"busbw_gbs\": %.2f, \"wrong\": %llu, \"algo\": \"%s\", "
-	       "\"protocol\": \"%s\", \"blocks\": %u}",
+	       "\"protocol\": \"%s\", \"blocks\": %u, "
+	       "\"detour_permille\": %u}",
 	       race->rows++ ? "," : "", race->plan->nranks,
 	       gt_coll_name(row->req.coll), gt_dtype_name(row->req.dtype),
 	       gt_redop_name(row->req.op), (unsigned long long)row->bytes,
 	       race->graph ? "true" : "false", row->rounds, us,
 	       busbw(race, row, us), (unsigned long long)row->wrong,
 	       gt_algo_name(way.algo), gt_protocol_name(way.protocol),
-	       way.blocks);
+	       way.blocks, way.detour_permille);
 	if (best >= 0) {
 		other = quantile(row->us[best], row->rounds, 0.5);
 		printf(",\n   \"nccl\": {\"best\": \"%s\", \"time_us\": %.2f, "

@@ -118,14 +118,16 @@ lost_race() { # TUNED
 		search "$n" --coll $coll >"$work/plan"
 		jq -r --argjson n "$n" --arg coll $coll --slurpfile plan \
 			"$work/plan" '
+		def way: "\(.algo) \(.protocol)" + if .detour_permille
+			then "+\(.detour_permille)" else "" end;
 		[.measurements[] | select((.coll // "allreduce") == $coll) |
-			"\(.algo) \(.protocol)" as $way |
+			way as $way |
 			[.bytes, .time_us] | transpose[] |
 			{bytes: .[0], time: .[1], way: $way}] |
 		group_by(.bytes)[] | . as $all | .[0].bytes as $bytes |
 		first($plan[0].select[] | select(.max_bytes == null or
 			.max_bytes >= $bytes)) |
-		"\(.algo) \(.protocol)" as $way |
+		way as $way |
 		($all | min_by(.time)) as $best |
 		$all[] | select(.way == $way) |
 		[$n, $coll, $bytes, .time, .time / $best.time, $way,
