@@ -166,6 +166,7 @@ struct gt_engine {
 	uint32_t nblocks;    /* per rank, at most */
 	uint32_t nmarks;     /* of a block, in the run that is traced */
 	uint32_t processors; /* of the GPU that has the fewest */
+	uint32_t shares;     /* other ranks on the same GPU, at most */
 	uint32_t ready;      /* bits: collectives whose tasks are built */
 	uint32_t loaded;     /* bits: types whose kernels are loaded */
 	uint32_t flows;      /* bits: the same for kernels of flows */

@@ -151,6 +151,8 @@ static int gt_map_check(struct gt_engine *engine, const struct gt_map_gpu *gpus,
 					  "GPU '%s'; --map share allows that, "
 					  "to test",
 					  r, gpus[r].bus_id);
+		if (others > engine->shares)
+			engine->shares = others;
 		if (others)
 			own /= 2 * (others + 1);
 		if (own < engine->processors)

@@ -59,7 +59,8 @@ int gt_cuda_scale_launch(const struct gt_engine *engine,
 		.blocks = blocks < GT_SCALE_BLOCKS ? (uint32_t)blocks
 						   : GT_SCALE_BLOCKS,
 		.threads = GT_SCALE_THREADS,
-		.overlaps = 1,
+		/* Its blocks are more than ranks that share have room for. */
+		.overlaps = !engine->shares,
 		.stream = engine->ranks[rank].stream};
 
 	return args.count ? gt_scale_run(&grid, &args) : 0;
