@@ -137,12 +137,29 @@ static void gt_ce_own(struct gt_ce *at)
 	struct gt_kernel_grid grid = gt_ce_side(at);
 
 	args.flow.to &= 1u << at->rank;
+	args.flow.count = at->req->count; /* takes no detour */
 	args.input[at->rank] = at->input;
 	args.output[at->rank] = at->output;
 	args.lifts = 1;
 	gt_ce_after(at, at->me->side, at->me->stream);
 	if (at->rc == cudaSuccess)
 		gt_ce_try(at, (cudaError_t)gt_direct_run(&grid, &args));
+}
+
+/* What takes a detour goes from here on, beside what follows ... */
+static void gt_ce_detour(struct gt_ce *at)
+{
+	if (at->req->part_count && at->rc == cudaSuccess)
+		gt_ce_try(at, (cudaError_t)gt_cuda_detour_begin(at->engine,
+								at->rank));
+}
+
+/* ... until here. */
+static void gt_ce_join(struct gt_ce *at)
+{
+	if (at->req->part_count && at->rc == cudaSuccess)
+		gt_ce_try(at, (cudaError_t)gt_cuda_detour_launch(
+				      at->engine, at->req, at->rank));
 }
 
 /* Blocks to their places, between two barriers. */
@@ -153,6 +170,7 @@ static void gt_ce_blocks(struct gt_ce *at)
 
 	gt_ce_own(at);
 	gt_ce_meet(at, GT_CE_BEGIN);
+	gt_ce_detour(at);
 	for (uint32_t i = 1; i < flow->nranks; i++) {
 		uint32_t d = gt_ce_peer(at, i);
 		struct gt_cuda_span span =
@@ -167,6 +185,7 @@ static void gt_ce_blocks(struct gt_ce *at)
 				   bytes);
 	}
 	gt_ce_after(at, at->me->stream, at->me->side);
+	gt_ce_join(at);
 	gt_ce_meet(at, GT_CE_END);
 }
 
@@ -250,6 +269,7 @@ static void gt_ce_pipeline(struct gt_ce *at)
 	uint32_t n = at->engine->way.pieces, ranks = at->flow.nranks;
 	uint32_t last = gt_ce_peer(at, ranks - 1);
 
+	gt_ce_detour(at);
 	for (uint32_t i = 1; i < ranks - 1; i++) {
 		uint32_t d = gt_ce_peer(at, i);
 
@@ -266,6 +286,7 @@ static void gt_ce_pipeline(struct gt_ce *at)
 		gt_ce_spread_all(at);
 	else
 		gt_ce_after(at, at->me->stream, at->me->side);
+	gt_ce_join(at);
 	gt_ce_meet(at, GT_CE_END);
 }
 

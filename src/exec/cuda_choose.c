@@ -77,6 +77,7 @@ static int gt_choose_workers(struct gt_engine *engine, struct gt_err *err)
 	engine->nblocks = lanes * engine->most.workers * plan->nchannels;
 	if (engine->nblocks < engine->processors) /* of flows */
 		engine->nblocks = engine->processors;
+	engine->nblocks += GT_CUDA_DETOUR_REPORTS;
 	return GT_OK;
 }
 

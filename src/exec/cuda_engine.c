@@ -108,6 +108,7 @@ static void gt_cuda_close(struct gt_engine *engine)
 		gt_cuda_task_release(engine);
 		gt_cuda_flow_release(engine);
 		gt_cuda_ce_release(engine);
+		gt_cuda_detour_release(engine);
 		gt_cuda_part(engine);
 		for (uint32_t r = engine->group.first; r < engine->group.end;
 		     r++)
@@ -158,6 +159,8 @@ static int gt_engine_setup(struct gt_engine *engine, struct gt_err *err)
 		rc = gt_cuda_board_open(engine, err);
 	if (!rc)
 		rc = gt_cuda_lend_open(engine, err);
+	if (!rc)
+		rc = gt_cuda_detour_open(engine, err);
 	for (uint32_t r = first; !rc && r < end; r++)
 		rc = gt_rank_open(engine, r, err);
 	/* Graphs keep addresses of FIFOs: those of links are made here. */
@@ -180,6 +183,7 @@ static int gt_cuda_open(const struct gt_engine_config *config,
 	made->config = *config;
 	made->plan = config->plan;
 	made->group.bells.fd = made->board.fd = -1;
+	made->detours.fd = -1;
 	made->arena = gt_arena_new();
 	if (made->arena) {
 		made->ranks = gt_arena_array(made->arena, config->plan->nranks,
@@ -245,6 +249,8 @@ struct gt_cuda_span gt_cuda_span_of(const struct gt_engine *engine,
 	}
 	if (req->scaled)
 		span.input = gt_cuda_scaled(engine, span.input, viewer, rank);
+	span.input += req->part_first * elem;
+	span.output += req->part_first * elem;
 	return span;
 }
 

@@ -27,6 +27,7 @@
 #include "plan/plan.h"
 
 struct gt_arena;
+struct gt_cuda_detour;
 struct gt_cuda_loan;
 struct gt_cuda_table;
 struct gt_err;
@@ -77,8 +78,9 @@ enum {
 enum {
 	GT_CUDA_FLAG_WORDS = 16,
 	GT_CUDA_LINE_BYTES = 128,
-	GT_CUDA_PIECES = 32, /* of a block for copy engines, at most */
-	GT_CUDA_OLDS = 96,   /* each twice as large as the one before */
+	GT_CUDA_PIECES = 32,        /* of a block for copy engines, at most */
+	GT_CUDA_DETOUR_REPORTS = 1, /* the last: of a detour */
+	GT_CUDA_OLDS = 96,          /* each twice as large as the one before */
 	/* Of a mailbox, for one sender: kernels.h. */
 	GT_CUDA_LL_PART_BYTES = 512 << 10,
 	GT_CUDA_LL128_PART_BYTES = 4608 << 10,
@@ -97,6 +99,7 @@ struct gt_cuda_rank {
 	/* Of copy engines: */
 	cudaStream_t side; /* reduces */
 	cudaEvent_t done, reduced[GT_CUDA_PIECES];
+	struct gt_cuda_detour *detour; /* cuda_detour.c; NULL: none yet */
 	struct gt_cuda_task tasks[GT_NCOLLS];
 	struct gt_cuda_loan *loans; /* cuda_lend.h */
 	uint64_t nloans;            /* so far */
@@ -139,6 +142,7 @@ struct gt_engine {
 	int pieces;       /* regions are, as handles cannot be opened */
 	int meshed;       /* every rank reaches every other's memory */
 	int whole;        /* stores of 128 bytes arrive so: ll128 */
+	int detoured;     /* large messages may go through the host, too */
 	int mapped, joined, failed; /* opened so far; only close is left */
 	struct gt_cuda_rank *ranks; /* [nranks] */
 	struct gt_cuda_region regions[GT_CUDA_REGIONS];
@@ -148,6 +152,7 @@ struct gt_engine {
 	uint64_t places_bytes; /* of a channel, in the request that runs */
 	/* Of all processes on this host, in memory that they share: */
 	struct gt_share board;
+	struct gt_share detours; /* cuda_detour.c */
 	struct gt_kernel_watch *watch;
 	struct gt_kernel_report *reports; /* all ranks' */
 	struct gt_cuda_table *table;
@@ -230,6 +235,10 @@ int gt_cuda_region_grow(struct gt_engine *engine, int region, uint64_t need,
 void gt_cuda_region_keep(struct gt_engine *engine, int region);
 void gt_cuda_regions_leave(struct gt_engine *engine);
 void gt_cuda_regions_free(struct gt_engine *engine);
+
+/* Zeros that all processes of this host map: a meeting. */
+int gt_cuda_share(struct gt_engine *engine, size_t bytes,
+		  struct gt_share *share, struct gt_err *err);
 
 /* The board of this host; nblocks is known. */
 int gt_cuda_board_open(struct gt_engine *engine, struct gt_err *err);
@@ -365,6 +374,14 @@ struct gt_kernel_guard gt_cuda_guard_of(const struct gt_engine *engine,
 /* In place, what comes would replace what has yet to go: it is copied first. */
 int gt_cuda_flow_replaces(const struct gt_request *req);
 
+/* Is the input put aside, into the scratch, from where it goes? */
+int gt_cuda_flow_sets_aside(const struct gt_engine *engine,
+			    const struct gt_request *req);
+
+/* A cudaError_t. */
+int gt_cuda_flow_aside(const struct gt_engine *engine,
+		       const struct gt_request *req, uint32_t rank);
+
 /* One rank's kernel of engine->way; a cudaError_t. */
 int gt_cuda_flow_launch(const struct gt_engine *engine,
 			const struct gt_request *req, uint32_t rank);
@@ -422,6 +439,24 @@ int gt_cuda_pushes_need(struct gt_engine *engine,
 int gt_cuda_pushes_launch(const struct gt_engine *engine,
 			  const struct gt_request *const *reqs, uint32_t n,
 			  uint32_t rank);
+
+/*
+ * cuda_detour.c: a part of a request goes through the host's memory.  _open
+ * asks all processes whether there are to be detours.  The way is known for
+ * the others: _need makes what it needs; _rest is what goes the main way, its
+ * part_count 0 if that is all.  Of that, the main way puts the detour beside
+ * itself: it goes on from where a rank's stream comes to _begin until where it
+ * comes to _launch; cudaError_ts.
+ */
+int gt_cuda_detour_open(struct gt_engine *engine, struct gt_err *err);
+int gt_cuda_detour_need(struct gt_engine *engine, const struct gt_request *req,
+			struct gt_err *err);
+struct gt_request gt_cuda_detour_rest(const struct gt_engine *engine,
+				      const struct gt_request *req);
+int gt_cuda_detour_begin(const struct gt_engine *engine, uint32_t rank);
+int gt_cuda_detour_launch(const struct gt_engine *engine,
+			  const struct gt_request *rest, uint32_t rank);
+void gt_cuda_detour_release(struct gt_engine *engine);
 
 /* The same by copy engines. */
 int gt_cuda_ce_launch(const struct gt_engine *engine,

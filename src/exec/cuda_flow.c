@@ -10,7 +10,7 @@
 static uint64_t gt_flow_slice(const struct gt_request *req, uint32_t n)
 {
 	uint64_t line = GT_CUDA_LINE_BYTES / gt_dtype_bytes(req->dtype);
-	uint64_t slice = (req->count + n - 1) / n;
+	uint64_t slice = (gt_request_count(req) + n - 1) / n;
 
 	return (slice + line - 1) / line * line;
 }
@@ -47,7 +47,7 @@ static void gt_flow_two_shot(struct gt_flow *flow, const struct gt_request *req)
 {
 	uint32_t n = flow->nranks;
 
-	flow->end = req->count;
+	flow->end = gt_request_count(req);
 	flow->flags |= GT_FLOW_SPREAD;
 	flow->via = flow->back = flow->to;
 	flow->takes = GT_FLOW_SUMS;
@@ -85,7 +85,7 @@ struct gt_flow gt_cuda_flow_of(const struct gt_engine *engine,
 			       uint32_t rank)
 {
 	uint32_t n = engine->plan->nranks, all = (1u << n) - 1;
-	struct gt_flow flow = {.count = req->count,
+	struct gt_flow flow = {.count = gt_request_count(req),
 			       .to = all,
 			       .from = all,
 			       .me = rank,
@@ -297,14 +297,21 @@ int gt_cuda_flow_replaces(const struct gt_request *req)
 	       (req->coll == GT_COLL_ALLTOALL || req->coll == GT_COLL_SENDRECV);
 }
 
-/* The input to the scratch, from where it goes. */
-static cudaError_t gt_launch_aside(const struct gt_engine *engine,
-				   const struct gt_request *req, uint32_t rank)
+int gt_cuda_flow_sets_aside(const struct gt_engine *engine,
+			    const struct gt_request *req)
+{
+	return engine->way.protocol != GT_PROTOCOL_LL &&
+	       engine->way.protocol != GT_PROTOCOL_LL128 &&
+	       gt_way_is_flow(&engine->way) && gt_cuda_flow_replaces(req);
+}
+
+int gt_cuda_flow_aside(const struct gt_engine *engine,
+		       const struct gt_request *req, uint32_t rank)
 {
 	const struct gt_cuda_rank *me = &engine->ranks[rank];
 	struct gt_cuda_span span = gt_cuda_span_of(engine, req, rank, rank);
 
-	return cudaMemcpyAsync(
+	return (int)cudaMemcpyAsync(
 		gt_cuda_reach(engine, GT_CUDA_SCRATCH, rank, rank), span.input,
 		span.input_count * gt_dtype_bytes(req->dtype),
 		cudaMemcpyDeviceToDevice, me->stream);
@@ -322,9 +329,9 @@ static uint32_t gt_flow_keepers(const struct gt_engine *engine,
 	return engine->way.blocks * 3 / (8 * engine->plan->nranks);
 }
 
-static int gt_launch_direct(const struct gt_engine *engine,
-			    const struct gt_request *req,
-			    const struct gt_kernel_grid *grid, uint32_t rank)
+static struct gt_direct_args gt_direct_args_of(const struct gt_engine *engine,
+					       const struct gt_request *req,
+					       uint32_t rank)
 {
 	struct gt_direct_args args = {
 		.guard = gt_cuda_guard_of(engine, rank),
@@ -352,6 +359,56 @@ static int gt_launch_direct(const struct gt_engine *engine,
 	/* A rooted reduction has one rank that pulls; the others serve. */
 	if (req->coll == GT_COLL_REDUCE && !(args.flow.flags & GT_FLOW_REDUCE))
 		args.lifts = 0;
+	return args;
+}
+
+/*
+ * A reduction's root pulls beside its detour.  It waits for the others when it
+ * begins, who tell it before their detours, and not at its end.
+ */
+static int gt_launch_root(const struct gt_engine *engine,
+			  const struct gt_request *req,
+			  const struct gt_kernel_grid *grid, uint32_t rank)
+{
+	struct gt_direct_args args = gt_direct_args_of(engine, req, rank);
+	int rc = gt_cuda_detour_begin(engine, rank);
+
+	args.end_wait = 0;
+	if (!rc)
+		rc = gt_direct_run(grid, &args);
+	return rc ? rc : gt_cuda_detour_launch(engine, req, rank);
+}
+
+/* Who serves it tells it first, and waits for it behind the detour. */
+static int gt_launch_server(const struct gt_engine *engine,
+			    const struct gt_request *req,
+			    const struct gt_kernel_grid *grid, uint32_t rank)
+{
+	struct gt_direct_args tell = gt_direct_args_of(engine, req, rank);
+	struct gt_direct_args wait = tell;
+	int rc;
+
+	tell.begin_wait = tell.end_post = tell.end_wait = tell.last = 0;
+	wait.begin_post = wait.begin_wait = 0;
+	rc = gt_direct_run(grid, &tell);
+	if (!rc)
+		rc = gt_cuda_detour_begin(engine, rank);
+	if (!rc)
+		rc = gt_cuda_detour_launch(engine, req, rank);
+	return rc ? rc : gt_direct_run(grid, &wait);
+}
+
+static int gt_launch_direct(const struct gt_engine *engine,
+			    const struct gt_request *req,
+			    const struct gt_kernel_grid *grid, uint32_t rank)
+{
+	struct gt_direct_args args;
+
+	if (req->part_count)
+		return req->root == rank
+			       ? gt_launch_root(engine, req, grid, rank)
+			       : gt_launch_server(engine, req, grid, rank);
+	args = gt_direct_args_of(engine, req, rank);
 	return gt_direct_run(grid, &args);
 }
 
@@ -380,24 +437,16 @@ int gt_cuda_flow_meet(const struct gt_engine *engine, enum gt_dtype dtype,
 int gt_cuda_flow_launch(const struct gt_engine *engine,
 			const struct gt_request *req, uint32_t rank)
 {
-	struct gt_kernel_grid grid = {.dtype = req->dtype,
-				      .op = req->op,
-				      .blocks = engine->way.blocks,
-				      .threads = engine->way.threads,
-				      .overlaps = 1,
-				      .stream = engine->ranks[rank].stream};
+	struct gt_kernel_grid grid = {
+		.dtype = req->dtype,
+		.op = req->op,
+		.blocks = engine->way.blocks,
+		.threads = engine->way.threads,
+		/* behind a kernel */
+		.overlaps = !gt_cuda_flow_sets_aside(engine, req) &&
+			    !req->part_count,
+		.stream = engine->ranks[rank].stream};
 
-	if (!req->count)
-		return 0;
-	if (engine->way.protocol != GT_PROTOCOL_LL &&
-	    engine->way.protocol != GT_PROTOCOL_LL128 &&
-	    gt_cuda_flow_replaces(req)) {
-		cudaError_t rc = gt_launch_aside(engine, req, rank);
-
-		if (rc != cudaSuccess)
-			return (int)rc;
-		grid.overlaps = 0;
-	}
 	if (engine->way.protocol == GT_PROTOCOL_CE)
 		return gt_cuda_ce_launch(engine, req, rank);
 	if (engine->way.protocol != GT_PROTOCOL_DIRECT)

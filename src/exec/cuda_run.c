@@ -98,22 +98,34 @@ int gt_cuda_meets(const struct gt_engine *engine)
 	       engine->plan->nranks <= GT_FLOW_RANKS;
 }
 
+static int gt_launch_main(const struct gt_engine *engine,
+			  const struct gt_request *req, uint32_t rank)
+{
+	struct gt_kernel_args args;
+
+	if (gt_way_is_flow(&engine->way))
+		return gt_cuda_flow_launch(engine, req, rank);
+	args = gt_launch_args(engine, req, rank);
+	return gt_kernel_run(req->dtype, &args, engine->ranks[rank].stream);
+}
+
 int gt_cuda_launch(const struct gt_engine *engine, const struct gt_request *req,
 		   uint32_t rank)
 {
-	struct gt_request scaled = *req;
-	struct gt_kernel_args args;
-	int rc;
+	struct gt_request scaled = *req, rest;
+	int rc = 0;
 
 	if (gt_request_scales(req) && !req->scaled) {
 		scaled.scaled = 1;
 		rc = gt_cuda_scale_launch(engine, req, rank);
 		return rc ? rc : gt_cuda_launch(engine, &scaled, rank);
 	}
-	if (gt_way_is_flow(&engine->way))
-		return gt_cuda_flow_launch(engine, req, rank);
-	args = gt_launch_args(engine, req, rank);
-	return gt_kernel_run(req->dtype, &args, engine->ranks[rank].stream);
+	if (!req->count && gt_way_is_flow(&engine->way))
+		return 0;
+	if (gt_cuda_flow_sets_aside(engine, req))
+		rc = gt_cuda_flow_aside(engine, req, rank);
+	rest = gt_cuda_detour_rest(engine, req);
+	return rc ? rc : gt_launch_main(engine, &rest, rank);
 }
 
 /* After an abort each launch more would take a millisecond to notice. */
@@ -365,6 +377,10 @@ int gt_cuda_need(struct gt_engine *engine, const struct gt_request *req,
 
 	if (!rc && gt_request_scales(req))
 		rc = gt_cuda_scale_need(engine, req, err);
+	if (rc)
+		return rc;
+	if (!rc && engine->way.detour_permille)
+		rc = gt_cuda_detour_need(engine, req, err);
 	if (rc)
 		return rc;
 	return gt_way_is_flow(&engine->way)

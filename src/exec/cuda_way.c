@@ -54,6 +54,11 @@ enum {
 	/* Copy engines: of an all-reduce; of all blocks, if not reduced. */
 	GT_WAY_CE_BYTES = 192 << 20,
 	GT_WAY_CE_BLOCK_BYTES = 96 << 20,
+	/* Of all blocks: smaller ones take no detour, even if a row says so. */
+	GT_WAY_DETOUR_BYTES = 32 << 20,
+	/* Beside a detour, a quarter of the blocks is left to what that runs. */
+	GT_WAY_DETOUR_BLOCKS = 4,
+	GT_WAY_DETOUR_MOST = 500,
 };
 
 static uint64_t gt_way_chunk(const struct gt_way *way)
@@ -110,16 +115,38 @@ static void gt_way_direct(const struct gt_engine *engine,
 	uint64_t all = gt_coll_has_blocks(req->coll)
 			       ? bytes * engine->plan->nranks
 			       : bytes;
+	uint32_t most = engine->processors;
 
+	if (way->detour_permille)
+		most -= most / GT_WAY_DETOUR_BLOCKS;
 	if (!way->threads)
 		way->threads = GT_DIRECT_THREADS;
 	if (!way->blocks)
 		way->blocks =
-			gt_way_pushes(way, req->coll) ? engine->processors
+			gt_way_pushes(way, req->coll) ? most
 			: bytes < GT_WAY_FEW_BYTES    ? GT_WAY_FEW_BLOCKS
 			: all < GT_WAY_MANY_BYTES && engine->plan->nranks > 2
 				? GT_WAY_BLOCKS
-				: engine->processors;
+				: most;
+}
+
+/* Why nothing of a request can go through the host's memory. */
+static const char *gt_way_no_detour(const struct gt_engine *engine,
+				    const struct gt_request *req,
+				    const struct gt_way *way)
+{
+	if (!engine->detoured)
+		return "there are no detours: GPUs on one host, all on NVLink, "
+		       "have them";
+	/* Others have kernels that wait for other ranks all the time. */
+	if (way->protocol != GT_PROTOCOL_CE &&
+	    (way->protocol != GT_PROTOCOL_DIRECT ||
+	     req->coll != GT_COLL_REDUCE))
+		return "only copy engines and a pulling root have one beside "
+		       "them";
+	if (way->detour_permille > GT_WAY_DETOUR_MOST)
+		return "more than half would go by the detour";
+	return NULL;
 }
 
 /* Blocks and threads reduce. */
@@ -322,6 +349,57 @@ static void gt_way_planned(const struct gt_engine *engine,
 		*way = (struct gt_way){.algo = GT_ALGO_RING};
 }
 
+/*
+ * Of so many bytes that leave one of 2 GPUs: what goes by a detour, where one
+ * GPU sends, where both do, and where sums are spread as well.  NVLink has 391
+ * to 396 GB/s, PCIe 45 one way and 35 both ways at once, and a detour takes time
+ * to fill.
+ */
+static const struct {
+	uint64_t bytes;
+	uint32_t one, both, sums; /* permille */
+} gt_way_shares[] = {
+	{768ull << 20, 80, 80, 80},
+	{448ull << 20, 80, 70, 70},
+	{192ull << 20, 60, 60, 0},
+};
+
+/* The share for a detour that is known to be the best. */
+static uint32_t gt_way_share(const struct gt_engine *engine,
+			     const struct gt_request *req)
+{
+	const size_t n = sizeof(gt_way_shares) / sizeof(gt_way_shares[0]);
+	uint64_t bytes = gt_way_bytes(engine, req, GT_ALGO_ONE_SHOT);
+	int one = gt_way_is_crowded(req->coll) || req->coll == GT_COLL_GATHER ||
+		  req->coll == GT_COLL_SCATTER;
+
+	for (size_t i = 0; i < n && engine->plan->nranks == 2; i++)
+		if (bytes >= gt_way_shares[i].bytes)
+			return one ? gt_way_shares[i].one
+			       : req->coll == GT_COLL_ALLREDUCE
+				       ? gt_way_shares[i].sums
+				       : gt_way_shares[i].both;
+	return 0;
+}
+
+/* What the plan's row says, or what is known. */
+static void gt_way_detour(const struct gt_engine *engine,
+			  const struct gt_request *req, struct gt_way *way)
+{
+	uint64_t all =
+		req->count * gt_dtype_bytes(req->dtype) *
+		(gt_coll_has_blocks(req->coll) ? engine->plan->nranks : 1);
+	const struct gt_plan_select *row = gt_cuda_row_of(engine, req);
+
+	/* Traces show the main way, and should show all. */
+	if (all < GT_WAY_DETOUR_BYTES || req->trace ||
+	    gt_way_no_detour(engine, req, way))
+		return;
+	way->detour_permille = engine->config.best ? gt_way_share(engine, req)
+			       : row               ? row->detour_permille
+						   : 0;
+}
+
 int gt_cuda_way_of(const struct gt_engine *engine, const struct gt_request *req,
 		   struct gt_way *way, struct gt_err *err)
 {
@@ -333,6 +411,13 @@ int gt_cuda_way_of(const struct gt_engine *engine, const struct gt_request *req,
 		gt_way_choose(engine, req, way);
 	else
 		gt_way_planned(engine, req, way);
+	if (!req->way)
+		gt_way_detour(engine, req, way);
+	fault = way->detour_permille ? gt_way_no_detour(engine, req, way)
+				     : NULL;
+	if (fault)
+		return gt_err_set(err, GT_EINPUT, NULL, "%s of %s: %s",
+				  "a detour", gt_coll_name(req->coll), fault);
 	if (way->protocol == GT_PROTOCOL_SIMPLE)
 		return gt_cuda_task_can(engine, req, err) ? GT_OK : GT_EINPUT;
 	fault = gt_way_fault(engine, req, way);

@@ -560,8 +560,8 @@ int gt_cuda_data_need(struct gt_engine *engine, uint64_t bytes,
 }
 
 /* The first process of each host makes it. */
-static int gt_board_share(struct gt_engine *engine, size_t bytes,
-			  struct gt_err *err)
+static int gt_world_share(struct gt_engine *engine, size_t bytes,
+			  struct gt_share *share, struct gt_err *err)
 {
 	const struct gt_group *group = &engine->group;
 	struct gt_world_part *parts = calloc(group->nprocesses, sizeof(*parts));
@@ -572,8 +572,8 @@ static int gt_board_share(struct gt_engine *engine, size_t bytes,
 	while (!group->is_here[leader])
 		leader++;
 	if (!rc && leader == group->self) {
-		rc = gt_share_new(bytes, &engine->board, err);
-		name = gt_share_name(&engine->board);
+		rc = gt_share_new(bytes, share, err);
+		name = gt_share_name(share);
 	}
 	if (!rc)
 		rc = gt_world_meet(group->world, &name, sizeof(name), parts,
@@ -581,11 +581,18 @@ static int gt_board_share(struct gt_engine *engine, size_t bytes,
 	if (!rc && leader != group->self) {
 		if (parts[leader].len == sizeof(name))
 			memcpy(&name, parts[leader].bytes, sizeof(name));
-		rc = gt_share_map(&name, &engine->board, err);
+		rc = gt_share_map(&name, share, err);
 	}
 	free(parts);
 	/* Its descriptor stays open until all have mapped it. */
 	return rc ? rc : gt_world_meet(group->world, NULL, 0, NULL, err);
+}
+
+int gt_cuda_share(struct gt_engine *engine, size_t bytes,
+		  struct gt_share *share, struct gt_err *err)
+{
+	return engine->group.world ? gt_world_share(engine, bytes, share, err)
+				   : gt_share_new(bytes, share, err);
 }
 
 int gt_cuda_board_open(struct gt_engine *engine, struct gt_err *err)
@@ -593,8 +600,7 @@ int gt_cuda_board_open(struct gt_engine *engine, struct gt_err *err)
 	size_t n = (size_t)engine->plan->nranks * engine->nblocks;
 	size_t table = GT_CUDA_BOARD_HEAD_BYTES + n * sizeof(*engine->reports);
 	size_t bytes = table + sizeof(*engine->table);
-	int rc = engine->group.world ? gt_board_share(engine, bytes, err)
-				     : gt_share_new(bytes, &engine->board, err);
+	int rc = gt_cuda_share(engine, bytes, &engine->board, err);
 	char *base = engine->board.base;
 
 	if (!rc)

@@ -99,7 +99,9 @@ struct gt_request {
 	enum gt_dtype dtype;
 	enum gt_redop op;
 	uint64_t count; /* elements of a block (plan/program.h) */
-	uint32_t root;  /* of the collectives that have one */
+	/* GPUs' own: only these elements of each block; 0: all. */
+	uint64_t part_first, part_count;
+	uint32_t root; /* of the collectives that have one */
 	int inplace;
 	uint32_t shift; /* elements, at most 15, that buffers begin behind an
 			   aligned address; for tests */
@@ -124,6 +126,12 @@ struct gt_message {
 	uint8_t sends;
 	uint8_t dtype; /* enum gt_dtype */
 };
+
+/* Elements of a block that are meant. */
+static inline uint64_t gt_request_count(const struct gt_request *req)
+{
+	return req->part_count ? req->part_count : req->count;
+}
 
 /* Are inputs multiplied before they are added? */
 int gt_request_scales(const struct gt_request *req);

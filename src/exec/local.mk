@@ -45,6 +45,8 @@ gtopo_core_sources += \
 	%D%/cuda_carry.c \
 	%D%/cuda_ce.c \
 	%D%/cuda_choose.c \
+	%D%/cuda_detour.c %D%/cuda_detour.h \
+	%D%/cuda_detour_room.c \
 	%D%/cuda_driver.c %D%/cuda_driver.h \
 	%D%/cuda_engine.c %D%/cuda_engine.h \
 	%D%/cuda_exchange.c \

@@ -365,6 +365,24 @@ int gt_group_run(const struct gt_kernel_grid *grid,
 int gt_packet_watch(int ll128, const struct gt_packet_args *args,
 		    uint64_t number, struct CUstream_st *stream);
 
+enum { GT_DETOUR_MEETINGS = 1 << 20 }; /* of an operation, far more */
+
+/*
+ * Meetings of a detour: tell all ranks that this one has come, and wait for
+ * them.  The operation's number is of the detours' own epoch.
+ */
+struct gt_detour_args {
+	struct gt_kernel_guard guard;   /* one report */
+	uint64_t *flags[GT_FLOW_RANKS]; /* in the host's memory; only grow */
+	uint32_t number; /* of the operation's meetings, from 1 */
+	uint32_t me, nranks;
+	uint32_t last; /* of its operation */
+};
+
+int gt_detour_prepare(void);
+int gt_detour_run(const struct gt_detour_args *args,
+		  struct CUstream_st *stream);
+
 /* A range of test data, in the whole buffer's index space. */
 struct gt_kernel_data {
 	struct gt_pattern pattern;

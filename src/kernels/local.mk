@@ -10,6 +10,7 @@ gtopo_core_sources += \
 	%D%/block.cuh \
 	%D%/cell.cuh \
 	%D%/desk.cuh \
+	%D%/detour.cu \
 	%D%/direct.cuh \
 	%D%/exchange.cu %D%/exchange.cuh \
 	%D%/fill.cu \

@@ -41,6 +41,16 @@ static const struct gt_way ways[] = {
 	{.algo = GT_ALGO_TWO_SHOT, .protocol = GT_PROTOCOL_DIRECT},
 	{.algo = GT_ALGO_ONE_SHOT, .protocol = GT_PROTOCOL_CE},
 	{.algo = GT_ALGO_TWO_SHOT, .protocol = GT_PROTOCOL_CE},
+	/* With much of it through the host's memory. */
+	{.algo = GT_ALGO_ONE_SHOT,
+	 .protocol = GT_PROTOCOL_DIRECT,
+	 .detour_permille = 300},
+	{.algo = GT_ALGO_ONE_SHOT,
+	 .protocol = GT_PROTOCOL_CE,
+	 .detour_permille = 300},
+	{.algo = GT_ALGO_TWO_SHOT,
+	 .protocol = GT_PROTOCOL_CE,
+	 .detour_permille = 500},
 };
 
 enum { WAYS = sizeof(ways) / sizeof(ways[0]) };

@@ -563,6 +563,16 @@ check 40 "2 processes, the best way" 0 "${two[@]}" --best -b 1K \
 	-e "$largest" -f 16 -n 3 -w 1
 words='values : 0 OK'
 check 40 "2 processes, in graphs" 0 "${two[@]}" --best --graph -f 8
+# A part of it through the host's memory.
+auto_of 2 >>"$log" 2>&1
+for way in "" "--graph" "--procs 2"; do
+	words='values : 0 OK'
+	check 40 "detours${way:+, $way}" 0 "${run[@]}" "$work/auto2.json" \
+		--best -b 1G -e 1G -n 2 -w 1 $way
+done
+words='values : 0 OK'
+check 40 "no detours" 0 env GTOPO_DETOUR=0 "${two[@]}" --best -b 1G -e 1G \
+	-n 2 -w 1
 words='values : 0 OK'
 check 40 "2 processes that see a GPU each" 0 by_hand "$work/plan2.json" -f 8
 words='values : 0 OK'
