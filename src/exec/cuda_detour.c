@@ -28,8 +28,7 @@
  */
 enum {
 	GT_DETOUR_LEAST_BYTES = 1 << 20, /* of a chunk */
-	GT_DETOUR_CHUNKS = 10, /* or more, if they are not too small */
-	GT_DETOUR_GRAIN_BYTES = 4096,
+	GT_DETOUR_CHUNKS = 10,    /* or more, if they are not too small */
 	GT_DETOUR_LAST_STEPS = 3, /* behind the last chunk, to take its sum */
 	GT_DETOUR_BLOCKS = 16,
 	GT_DETOUR_PERMILLE = 1000,
@@ -401,7 +400,7 @@ static uint64_t gt_detour_chunk(const struct gt_detouring *at)
 		bytes = GT_DETOUR_LEAST_BYTES;
 	if (bytes > most)
 		bytes = most;
-	return bytes / GT_DETOUR_GRAIN_BYTES * GT_DETOUR_GRAIN_BYTES /
+	return bytes / GT_DETOUR_PAGE_BYTES * GT_DETOUR_PAGE_BYTES /
 	       at->elem_bytes;
 }
 
