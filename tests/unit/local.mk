@@ -53,6 +53,13 @@ unit_tests += %D%/test_verbs
 tests_unit_test_link_SOURCES += $(soft_verbs)
 endif
 
+# Copy engines are simulated.
+if HAVE_CUDA
+unit_tests += %D%/test_detour
+tests_unit_test_detour_SOURCES = \
+	%D%/test_detour.c %D%/streams.c %D%/streams.h
+endif
+
 EXTRA_DIST += %D%/bounds.h %D%/boxes.h %D%/cuts.h %D%/fabrics.h \
 	%D%/good_plan.h %D%/hier_plan.h %D%/job.h %D%/ring_plan.h %D%/test.h
 

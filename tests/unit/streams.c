@@ -1,0 +1,366 @@
+#include "unit/streams.h"
+#include "unit/test.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum { NEVER = 2000000000 };
+
+enum queue { QUEUE_NONE, QUEUE_COPIES, QUEUE_ALL, NQUEUES };
+
+/* How streams take turns. */
+static struct manner {
+	uint32_t calm; /* the higher, the longer one goes on alone */
+	int by_rank;   /* all of a rank's are alike */
+	enum queue queue;
+	uint64_t random; /* state */
+} manner;
+
+struct streams streams;
+
+/* Those that are queued alike. */
+struct ranks {
+	uint32_t first, end;
+};
+
+uint32_t streams_draw(uint64_t *state, uint32_t below)
+{
+	*state = *state * 6364136223846793005u + 1442695040888963407u;
+	return (uint32_t)(((*state >> 32) * below) >> 32);
+}
+
+void streams_open(uint32_t nranks)
+{
+	memset(&streams, 0, sizeof(streams));
+	streams.nranks = nranks;
+	for (uint32_t i = 0; i < nranks * STREAMS; i++)
+		streams.all[i].rank = i / STREAMS;
+}
+
+void streams_close(void)
+{
+	for (uint32_t i = 0; i < streams.nranks * STREAMS; i++) {
+		struct stream *stream = &streams.all[i];
+
+		for (uint32_t k = 0; k < stream->n; k++)
+			free(stream->commands[k].args);
+		free(stream->commands);
+	}
+	free(streams.marked);
+}
+
+struct stream *streams_of(uint32_t rank, uint32_t which)
+{
+	return &streams.all[rank * STREAMS + which];
+}
+
+uint32_t streams_which(const struct stream *stream)
+{
+	return (uint32_t)(stream - streams.all) % STREAMS;
+}
+
+static uint32_t lane_of(uint32_t which)
+{
+	return (which - STREAM_LANES) / 2;
+}
+
+struct command *streams_put(struct stream *stream, enum kind kind)
+{
+	uint32_t meetings = streams.meetings[stream->rank];
+	uint32_t which = streams_which(stream);
+	struct command *c;
+
+	if (stream->n == stream->room) {
+		stream->room = stream->room ? 2 * stream->room : 64;
+		stream->commands =
+			realloc(stream->commands,
+				stream->room * sizeof(*stream->commands));
+	}
+	c = &stream->commands[stream->n++];
+	*c = (struct command){.kind = kind,
+			      .op = streams.nops,
+			      .place = streams.places[stream->rank]++};
+	if (which >= STREAM_LANES)
+		c->step = (meetings + GT_DETOUR_LANES - 1 - lane_of(which)) /
+			  GT_DETOUR_LANES;
+	return c;
+}
+
+void streams_next(void)
+{
+	uint32_t meetings = streams.meetings[0];
+
+	for (uint32_t r = 0; r < streams.nranks; r++)
+		assert_int_equal(streams.meetings[r], meetings);
+	streams.steps[streams.nops++] = meetings / GT_DETOUR_LANES;
+	memset(streams.meetings, 0, sizeof(streams.meetings));
+}
+
+static uint64_t told_by(const struct gt_detour_args *args)
+{
+	uint64_t number = args->guard.epoch->count / GT_KERNEL_EPOCH + 1;
+
+	return number * GT_DETOUR_MEETINGS + args->number;
+}
+
+static int have_told(const struct gt_detour_args *args)
+{
+	for (uint32_t r = 0; r < args->nranks; r++)
+		if (r != args->me && *args->flags[r] < told_by(args))
+			return 0;
+	return 1;
+}
+
+/* Can its next half be done now? */
+static int can_go(const struct stream *stream)
+{
+	const struct command *c = &stream->commands[stream->at];
+
+	if (stream->at == stream->n)
+		return 0;
+	if (manner.queue == QUEUE_ALL && streams.done[stream->rank] != c->place)
+		return 0;
+	if (manner.queue == QUEUE_COPIES && c->kind == COPY)
+		return streams.copied[stream->rank] == c->turn;
+	if (c->kind == AWAIT)
+		return !c->mark || streams.marked[c->mark];
+	return c->kind != MEET || !stream->half || have_told(c->args);
+}
+
+/* The first half or the second. */
+static uint64_t half_of(uint64_t count, uint32_t half)
+{
+	return half ? count - count / 2 : count / 2;
+}
+
+static void do_copy(const struct command *c, uint32_t half)
+{
+	uint64_t at = half ? half_of(c->bytes, 0) : 0;
+
+	memcpy(c->to + at, c->from + at, half_of(c->bytes, half));
+}
+
+/* As detour.cu has it. */
+static void do_meet(const struct gt_detour_args *args, uint32_t half)
+{
+	uint64_t *flag = args->flags[args->me], told = told_by(args);
+
+	if (!half) {
+		assert_true(*flag < told);
+		*flag = told;
+	} else if (args->last) {
+		args->guard.epoch->count =
+			told / GT_DETOUR_MEETINGS * GT_KERNEL_EPOCH;
+	}
+}
+
+/* As direct.cuh has it. */
+static void do_sum(const struct gt_direct_args *args, uint32_t half)
+{
+	const struct gt_flow *flow = &args->flow;
+	uint64_t from = half ? half_of(flow->count, 0) : 0;
+	uint64_t to = from + half_of(flow->count, half);
+	uint64_t in = flow->me * flow->in_stride;
+	int32_t *out =
+		(int32_t *)args->output[flow->me] + flow->me * flow->out_stride;
+
+	for (uint64_t i = from; i < to; i++) {
+		int32_t sum = 0;
+
+		for (uint32_t s = 0; s < flow->nranks; s++)
+			if (flow->adds >> s & 1)
+				sum += ((const int32_t *)
+						args->input[s])[in + i];
+		out[i] = flow->divide ? sum / (int32_t)flow->divide : sum;
+	}
+}
+
+static void finish(struct stream *stream, const struct command *c)
+{
+	streams.done[stream->rank]++;
+	if (c->kind == COPY)
+		streams.copied[stream->rank]++;
+	if (c->kind == RECORD)
+		streams.marked[c->mark] = 1;
+	if (c->kind == CALL)
+		c->call(c->op, stream->rank);
+	stream->at++;
+	stream->half = 0;
+}
+
+/* Half of a stream's next command, or all of it. */
+static void go(struct stream *stream)
+{
+	const struct command *c = &stream->commands[stream->at];
+
+	if (c->kind == COPY)
+		do_copy(c, stream->half);
+	else if (c->kind == SUM)
+		do_sum(c->args, stream->half);
+	else if (c->kind == MEET)
+		do_meet(c->args, stream->half);
+	if (c->kind > SUM || stream->half)
+		finish(stream, c);
+	else
+		stream->half = 1;
+}
+
+static void urge(struct stream *stream)
+{
+	uint32_t urge = streams_draw(&manner.random, NEVER);
+
+	stream->urge = urge;
+	for (uint32_t i = 0; manner.by_rank && i < STREAMS; i++)
+		streams_of(stream->rank, i)->urge = urge;
+}
+
+/* Any one that can go, if none stays urgent. */
+static struct stream *most_urgent(void)
+{
+	uint32_t n = streams.nranks * STREAMS;
+	uint32_t first = streams_draw(&manner.random, n);
+	struct stream *best = NULL;
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct stream *s = &streams.all[(first + i) % n];
+
+		if ((!best || s->urge > best->urge) && can_go(s))
+			best = s;
+		if (best && manner.calm == 1)
+			break;
+	}
+	return best;
+}
+
+static void expect_done(void)
+{
+	for (uint32_t i = 0; i < streams.nranks * STREAMS; i++) {
+		const struct stream *s = &streams.all[i];
+
+		if (s->at < s->n)
+			fail_msg("%" PRIu32 " ranks, seed %" PRIu64
+				 ": rank %" PRIu32 " hangs in stream %" PRIu32
+				 ", operation %" PRIu32 ", command %" PRIu32
+				 " of %" PRIu32,
+				 streams.nranks, streams.seed, s->rank,
+				 i % STREAMS, s->commands[s->at].op, s->at,
+				 s->n);
+	}
+}
+
+/* The copies of a step of an operation on such a stream are next. */
+static void queue_step(uint32_t op, uint32_t which, uint32_t step,
+		       struct ranks ranks)
+{
+	for (uint32_t r = ranks.first; r < ranks.end; r++) {
+		struct stream *s = streams_of(r, which);
+
+		for (; s->queued < s->n; s->queued++) {
+			struct command *c = &s->commands[s->queued];
+
+			if (c->kind != COPY)
+				continue;
+			if (c->op != op || c->step != step)
+				break;
+			c->turn = streams.copied[r]++;
+		}
+	}
+}
+
+/*
+ * Is the meeting before a step behind only what is queued?  Those of lanes
+ * follow one another.
+ */
+static int can_queue(uint32_t op, const uint32_t *steps, uint32_t which)
+{
+	uint32_t number = steps[which] * GT_DETOUR_LANES + lane_of(which);
+
+	if (which == STREAM_MAIN)
+		return steps[which] < STREAMS_MAIN_STEPS;
+	if (which == STREAM_MEET || steps[which] == streams.steps[op])
+		return 0;
+	for (uint32_t i = STREAM_LANES; i < STREAMS; i++)
+		if (steps[i] < streams.steps[op] &&
+		    (steps[i] + 1) * GT_DETOUR_LANES + lane_of(i) <= number)
+			return 0;
+	return 1;
+}
+
+/* The most urgent of those that can be next; STREAMS: none. */
+static uint32_t queue_next(uint32_t op, const uint32_t *steps,
+			   const uint32_t *urges)
+{
+	uint32_t best = STREAMS;
+
+	for (uint32_t i = 0; i < STREAMS; i++)
+		if (can_queue(op, steps, i) &&
+		    (best == STREAMS || urges[i] > urges[best]))
+			best = i;
+	return best;
+}
+
+static void queue_op(uint32_t op, struct ranks ranks)
+{
+	uint32_t steps[STREAMS] = {0}, urges[STREAMS], next;
+
+	for (uint32_t i = 0; i < STREAMS; i++)
+		urges[i] = streams_draw(&manner.random, NEVER);
+	while ((next = queue_next(op, steps, urges)) < STREAMS) {
+		queue_step(op, next, steps[next]++, ranks);
+		if (!streams_draw(&manner.random, manner.calm))
+			urges[next] = streams_draw(&manner.random, NEVER);
+	}
+}
+
+static void queue_all(void)
+{
+	const struct ranks all = {0, streams.nranks};
+
+	for (uint32_t i = 0; i < streams.nranks * STREAMS; i++)
+		streams.all[i].queued = 0;
+	memset(streams.copied, 0, sizeof(streams.copied));
+	for (uint32_t op = 0; op < streams.nops; op++)
+		if (streams.alike[op])
+			queue_op(op, all);
+		else
+			for (uint32_t r = 0; r < streams.nranks; r++)
+				queue_op(op, (struct ranks){r, r + 1});
+	/* No copy is left. */
+	for (uint32_t i = 0; i < STREAMS; i++)
+		queue_step(streams.nops, i, 0, all);
+	for (uint32_t i = 0; i < streams.nranks * STREAMS; i++)
+		assert_int_equal(streams.all[i].queued, streams.all[i].n);
+	memset(streams.copied, 0, sizeof(streams.copied));
+}
+
+static void rewind_all(void)
+{
+	if (!streams.marked)
+		streams.marked = malloc(streams.marks + 1);
+	memset(streams.marked, 0, streams.marks + 1);
+	memset(streams.done, 0, sizeof(streams.done));
+	for (uint32_t i = 0; i < streams.nranks * STREAMS; i++) {
+		streams.all[i].at = streams.all[i].half = 0;
+		urge(&streams.all[i]);
+	}
+	queue_all();
+}
+
+void streams_play(uint64_t seed)
+{
+	static const uint32_t calms[] = {1, 4, 32, NEVER};
+	struct stream *stream;
+
+	streams.seed = seed;
+	manner = (struct manner){.calm = calms[seed % 4],
+				 .queue = (enum queue)(seed / 4 % NQUEUES),
+				 .by_rank = (int)((seed + seed / 12) % 2),
+				 .random = seed};
+	rewind_all();
+	while ((stream = most_urgent())) {
+		go(stream);
+		if (!streams_draw(&manner.random, manner.calm))
+			urge(stream);
+	}
+	expect_done();
+}
