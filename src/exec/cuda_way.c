@@ -351,17 +351,17 @@ static void gt_way_planned(const struct gt_engine *engine,
 
 /*
  * Of so many bytes that leave one of 2 GPUs: what goes by a detour, where one
- * GPU sends, where both do, and where sums are spread as well.  NVLink has 391
- * to 396 GB/s, PCIe 45 one way and 35 both ways at once, and a detour takes time
- * to fill.
+ * GPU sends, where one pulls, where both send, and where sums are spread as well.
+ * NVLink has 391 to 396 GB/s, PCIe 45 one way and 35 both ways at once, and a
+ * detour takes time to fill.
  */
 static const struct {
 	uint64_t bytes;
-	uint32_t one, both, sums; /* permille */
+	uint32_t one, pulled, both, sums; /* permille */
 } gt_way_shares[] = {
-	{768ull << 20, 80, 80, 80},
-	{448ull << 20, 80, 70, 70},
-	{192ull << 20, 60, 60, 0},
+	{768ull << 20, 90, 80, 80, 80},
+	{448ull << 20, 90, 80, 70, 70},
+	{192ull << 20, 80, 60, 60, 0},
 };
 
 /* The share for a detour that is known to be the best. */
@@ -370,16 +370,24 @@ static uint32_t gt_way_share(const struct gt_engine *engine,
 {
 	const size_t n = sizeof(gt_way_shares) / sizeof(gt_way_shares[0]);
 	uint64_t bytes = gt_way_bytes(engine, req, GT_ALGO_ONE_SHOT);
-	int one = gt_way_is_crowded(req->coll) || req->coll == GT_COLL_GATHER ||
-		  req->coll == GT_COLL_SCATTER;
+	size_t i = 0;
 
-	for (size_t i = 0; i < n && engine->plan->nranks == 2; i++)
-		if (bytes >= gt_way_shares[i].bytes)
-			return one ? gt_way_shares[i].one
-			       : req->coll == GT_COLL_ALLREDUCE
-				       ? gt_way_shares[i].sums
-				       : gt_way_shares[i].both;
-	return 0;
+	while (i < n && bytes < gt_way_shares[i].bytes)
+		i++;
+	if (i == n || engine->plan->nranks != 2)
+		return 0;
+	switch (req->coll) {
+	case GT_COLL_BROADCAST:
+	case GT_COLL_GATHER:
+	case GT_COLL_SCATTER:
+		return gt_way_shares[i].one;
+	case GT_COLL_REDUCE:
+		return gt_way_shares[i].pulled;
+	case GT_COLL_ALLREDUCE:
+		return gt_way_shares[i].sums;
+	default:
+		return gt_way_shares[i].both;
+	}
 }
 
 /* What the plan's row says, or what is known. */
