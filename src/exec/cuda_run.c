@@ -379,7 +379,7 @@ int gt_cuda_need(struct gt_engine *engine, const struct gt_request *req,
 		rc = gt_cuda_scale_need(engine, req, err);
 	if (rc)
 		return rc;
-	if (!rc && engine->way.detour_permille)
+	if (engine->way.detour_permille)
 		rc = gt_cuda_detour_need(engine, req, err);
 	if (rc)
 		return rc;

@@ -123,7 +123,7 @@ static void gt_way_direct(const struct gt_engine *engine,
 		way->threads = GT_DIRECT_THREADS;
 	if (!way->blocks)
 		way->blocks =
-			gt_way_pushes(way, req->coll) ? most
+			gt_way_pushes(way, req->coll) ? engine->processors
 			: bytes < GT_WAY_FEW_BYTES    ? GT_WAY_FEW_BLOCKS
 			: all < GT_WAY_MANY_BYTES && engine->plan->nranks > 2
 				? GT_WAY_BLOCKS
@@ -424,8 +424,9 @@ int gt_cuda_way_of(const struct gt_engine *engine, const struct gt_request *req,
 	fault = way->detour_permille ? gt_way_no_detour(engine, req, way)
 				     : NULL;
 	if (fault)
-		return gt_err_set(err, GT_EINPUT, NULL, "%s of %s: %s",
-				  "a detour", gt_coll_name(req->coll), fault);
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "no part of %s can go through the host: %s",
+				  gt_coll_name(req->coll), fault);
 	if (way->protocol == GT_PROTOCOL_SIMPLE)
 		return gt_cuda_task_can(engine, req, err) ? GT_OK : GT_EINPUT;
 	fault = gt_way_fault(engine, req, way);
