@@ -6,8 +6,8 @@
 #include "plan/simulate.h"
 
 /*
- * Of the bytes, for a detour.  Measured on H200: NVLink moves 392 GB/s each way,
- * and PCIe 35 to 50 GB/s beside it.
+ * Of the bytes, for a detour.  Measured on H200: NVLink moves 392 GB/s each
+ * way, and PCIe 35 to 45 GB/s beside it.
  */
 static const uint32_t gt_tune_detours[] = {50, 80, 110};
 

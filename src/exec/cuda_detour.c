@@ -12,8 +12,8 @@
  *     meet   behind both: tell the others, and wait for them
  *
  * Meetings follow one another, and all else that waits for other ranks comes
- * before or behind them (exec/cuda_ce.c: but for sums, where all ranks do the
- * same).  So whatever order a GPU's queues, or a graph's, bring into what is
+ * before or behind them; but for sums by copy engines, where all ranks do the
+ * same, and a root that pulls, whom the others tell before.  So whatever order a GPU's queues, or a graph's, bring into what is
  * not ordered here, nobody waits for something that is behind its own waiting.
  * What is put into slots in a step is taken in the next, and replaced in the
  * one after that.
@@ -384,9 +384,9 @@ static void gt_detour_steps(struct gt_detouring *at)
 
 /*
  * Elements of a chunk, such that all of a step's items have room.  Smaller ones
- * fill the pipeline sooner, but a step costs more than it saves: 2 H200 broadcast
- * 256 MiB in graphs, 80 permille by a detour, in 659 us with 4 MiB, in 739 with
- * 2 MiB.
+ * fill the pipeline sooner, but a step costs more than it saves: 2 H200 take for
+ * a broadcast of 256 MiB in graphs, 80 permille of it by a detour, 659 us with 4
+ * MiB, 739 with 2 MiB.
  */
 static uint64_t gt_detour_chunk(const struct gt_detouring *at)
 {
@@ -402,7 +402,8 @@ struct gt_request gt_cuda_detour_rest(const struct gt_engine *engine,
 				      const struct gt_request *req)
 {
 	struct gt_request rest = *req;
-	/* Slices of it are alike, so that all ranks do the same. */
+	/* All ranks' slices are alike where copy engines make sums, so that
+	 * all do the same. */
 	uint64_t grain = GT_CUDA_LINE_BYTES / gt_dtype_bytes(req->dtype) *
 			 engine->plan->nranks;
 	uint64_t away = req->count / GT_DETOUR_PERMILLE *

@@ -442,7 +442,7 @@ int gt_cuda_flow_launch(const struct gt_engine *engine,
 		.op = req->op,
 		.blocks = engine->way.blocks,
 		.threads = engine->way.threads,
-		/* behind a kernel */
+		/* Not behind a copy, nor where a detour forks off. */
 		.overlaps = !gt_cuda_flow_sets_aside(engine, req) &&
 			    !req->part_count,
 		.stream = engine->ranks[rank].stream};

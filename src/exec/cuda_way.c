@@ -56,9 +56,10 @@ enum {
 	GT_WAY_CE_BLOCK_BYTES = 96 << 20,
 	/* Of all blocks: smaller ones take no detour, even if a row says so. */
 	GT_WAY_DETOUR_BYTES = 32 << 20,
-	/* Beside a detour, a quarter of the blocks is left to what that runs. */
+	/* One block of so many is left to what a detour runs beside. */
 	GT_WAY_DETOUR_BLOCKS = 4,
 	GT_WAY_DETOUR_MOST = 500,
+	GT_WAY_PACK_BYTES = 16,
 };
 
 static uint64_t gt_way_chunk(const struct gt_way *way)
@@ -350,8 +351,8 @@ static void gt_way_planned(const struct gt_engine *engine,
 }
 
 /*
- * Of so many bytes that leave one of 2 GPUs: what goes by a detour, where one
- * GPU sends, where one pulls, where both send, and where sums are spread as well.
+ * Of so many bytes that leave one of 2 GPUs: what goes by a detour, where one GPU
+ * sends, where one pulls, where both send, and where sums are spread as well.
  * NVLink has 391 to 396 GB/s, PCIe 45 one way and 35 both ways at once, and a
  * detour takes time to fill.
  */
@@ -394,13 +395,15 @@ static uint32_t gt_way_share(const struct gt_engine *engine,
 static void gt_way_detour(const struct gt_engine *engine,
 			  const struct gt_request *req, struct gt_way *way)
 {
-	uint64_t all =
-		req->count * gt_dtype_bytes(req->dtype) *
-		(gt_coll_has_blocks(req->coll) ? engine->plan->nranks : 1);
 	const struct gt_plan_select *row = gt_cuda_row_of(engine, req);
+	uint64_t bytes = req->count * gt_dtype_bytes(req->dtype), all = bytes;
 
-	/* Traces show the main way, and should show all. */
+	if (gt_coll_has_blocks(req->coll))
+		all *= engine->plan->nranks;
+	/* Traces show the main way, and should show all.  What is added up
+	 * would begin off a boundary of packs, and then go by elements. */
 	if (all < GT_WAY_DETOUR_BYTES || req->trace ||
+	    (gt_coll_reduces(req->coll) && bytes % GT_WAY_PACK_BYTES) ||
 	    gt_way_no_detour(engine, req, way))
 		return;
 	way->detour_permille = engine->config.best ? gt_way_share(engine, req)
