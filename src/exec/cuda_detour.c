@@ -450,7 +450,7 @@ int gt_cuda_detour_launch(const struct gt_engine *engine,
 	away.part_count = rest->count - rest->part_count;
 	span = gt_cuda_span_of(engine, &away, rank, rank);
 	at.input = span.input;
-	if (gt_cuda_flow_sets_aside(engine, rest))
+	if (gt_cuda_flow_replaces(rest))
 		at.input = gt_cuda_reach(engine, GT_CUDA_SCRATCH, rank, rank) +
 			   away.part_first * at.elem_bytes;
 	at.output = span.output;

@@ -374,14 +374,6 @@ struct gt_kernel_guard gt_cuda_guard_of(const struct gt_engine *engine,
 /* In place, what comes would replace what has yet to go: it is copied first. */
 int gt_cuda_flow_replaces(const struct gt_request *req);
 
-/* Is the input put aside, into the scratch, from where it goes? */
-int gt_cuda_flow_sets_aside(const struct gt_engine *engine,
-			    const struct gt_request *req);
-
-/* A cudaError_t. */
-int gt_cuda_flow_aside(const struct gt_engine *engine,
-		       const struct gt_request *req, uint32_t rank);
-
 /* One rank's kernel of engine->way; a cudaError_t. */
 int gt_cuda_flow_launch(const struct gt_engine *engine,
 			const struct gt_request *req, uint32_t rank);

@@ -297,21 +297,14 @@ int gt_cuda_flow_replaces(const struct gt_request *req)
 	       (req->coll == GT_COLL_ALLTOALL || req->coll == GT_COLL_SENDRECV);
 }
 
-int gt_cuda_flow_sets_aside(const struct gt_engine *engine,
-			    const struct gt_request *req)
-{
-	return engine->way.protocol != GT_PROTOCOL_LL &&
-	       engine->way.protocol != GT_PROTOCOL_LL128 &&
-	       gt_way_is_flow(&engine->way) && gt_cuda_flow_replaces(req);
-}
-
-int gt_cuda_flow_aside(const struct gt_engine *engine,
-		       const struct gt_request *req, uint32_t rank)
+/* The input to the scratch, from where it goes. */
+static cudaError_t gt_launch_aside(const struct gt_engine *engine,
+				   const struct gt_request *req, uint32_t rank)
 {
 	const struct gt_cuda_rank *me = &engine->ranks[rank];
 	struct gt_cuda_span span = gt_cuda_span_of(engine, req, rank, rank);
 
-	return (int)cudaMemcpyAsync(
+	return cudaMemcpyAsync(
 		gt_cuda_reach(engine, GT_CUDA_SCRATCH, rank, rank), span.input,
 		span.input_count * gt_dtype_bytes(req->dtype),
 		cudaMemcpyDeviceToDevice, me->stream);
@@ -437,16 +430,25 @@ int gt_cuda_flow_meet(const struct gt_engine *engine, enum gt_dtype dtype,
 int gt_cuda_flow_launch(const struct gt_engine *engine,
 			const struct gt_request *req, uint32_t rank)
 {
-	struct gt_kernel_grid grid = {
-		.dtype = req->dtype,
-		.op = req->op,
-		.blocks = engine->way.blocks,
-		.threads = engine->way.threads,
-		/* Not behind a copy, nor where a detour forks off. */
-		.overlaps = !gt_cuda_flow_sets_aside(engine, req) &&
-			    !req->part_count,
-		.stream = engine->ranks[rank].stream};
+	struct gt_kernel_grid grid = {.dtype = req->dtype,
+				      .op = req->op,
+				      .blocks = engine->way.blocks,
+				      .threads = engine->way.threads,
+				      /* Not where a detour forks off. */
+				      .overlaps = !req->part_count,
+				      .stream = engine->ranks[rank].stream};
 
+	if (!req->count)
+		return 0;
+	if (engine->way.protocol != GT_PROTOCOL_LL &&
+	    engine->way.protocol != GT_PROTOCOL_LL128 &&
+	    gt_cuda_flow_replaces(req)) {
+		cudaError_t rc = gt_launch_aside(engine, req, rank);
+
+		if (rc != cudaSuccess)
+			return (int)rc;
+		grid.overlaps = 0;
+	}
 	if (engine->way.protocol == GT_PROTOCOL_CE)
 		return gt_cuda_ce_launch(engine, req, rank);
 	if (engine->way.protocol != GT_PROTOCOL_DIRECT)

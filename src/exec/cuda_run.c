@@ -113,19 +113,15 @@ int gt_cuda_launch(const struct gt_engine *engine, const struct gt_request *req,
 		   uint32_t rank)
 {
 	struct gt_request scaled = *req, rest;
-	int rc = 0;
+	int rc;
 
 	if (gt_request_scales(req) && !req->scaled) {
 		scaled.scaled = 1;
 		rc = gt_cuda_scale_launch(engine, req, rank);
 		return rc ? rc : gt_cuda_launch(engine, &scaled, rank);
 	}
-	if (!req->count && gt_way_is_flow(&engine->way))
-		return 0;
-	if (gt_cuda_flow_sets_aside(engine, req))
-		rc = gt_cuda_flow_aside(engine, req, rank);
 	rest = gt_cuda_detour_rest(engine, req);
-	return rc ? rc : gt_launch_main(engine, &rest, rank);
+	return gt_launch_main(engine, &rest, rank);
 }
 
 /* After an abort each launch more would take a millisecond to notice. */

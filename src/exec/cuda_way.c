@@ -58,7 +58,6 @@ enum {
 	GT_WAY_DETOUR_BYTES = 32 << 20,
 	/* One block of so many is left to what a detour runs beside. */
 	GT_WAY_DETOUR_BLOCKS = 4,
-	GT_WAY_DETOUR_MOST = 500,
 	GT_WAY_PACK_BYTES = 16,
 };
 
@@ -145,7 +144,7 @@ static const char *gt_way_no_detour(const struct gt_engine *engine,
 	     req->coll != GT_COLL_REDUCE))
 		return "only copy engines and a pulling root have one beside "
 		       "them";
-	if (way->detour_permille > GT_WAY_DETOUR_MOST)
+	if (way->detour_permille > GT_PLAN_DETOUR_MAX)
 		return "more than half would go by the detour";
 	return NULL;
 }
@@ -414,7 +413,7 @@ static void gt_way_detour(const struct gt_engine *engine,
 int gt_cuda_way_of(const struct gt_engine *engine, const struct gt_request *req,
 		   struct gt_way *way, struct gt_err *err)
 {
-	const char *fault;
+	const char *fault = NULL;
 
 	if (req->way)
 		*way = *req->way;
@@ -424,8 +423,8 @@ int gt_cuda_way_of(const struct gt_engine *engine, const struct gt_request *req,
 		gt_way_planned(engine, req, way);
 	if (!req->way)
 		gt_way_detour(engine, req, way);
-	fault = way->detour_permille ? gt_way_no_detour(engine, req, way)
-				     : NULL;
+	else if (way->detour_permille)
+		fault = gt_way_no_detour(engine, req, way);
 	if (fault)
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "no part of %s can go through the host: %s",

@@ -15,8 +15,6 @@ enum {
 	GT_MAX_SLICE_BYTES = 1 << 30,
 	GT_MAX_WORKERS = 1024,
 	GT_MAX_ROWS = 256,
-	/* More than half is no detour, it is the way. */
-	GT_MAX_DETOUR_PERMILLE = 500,
 };
 
 struct gt_plan_at gt_plan_at(const char *fmt, ...)
@@ -125,10 +123,10 @@ static int gt_check_detour(const struct gt_check_use *check, struct gt_err *err)
 	uint32_t permille = check->use->detour_permille, r = 1;
 	struct gt_plan_at at = gt_use_at(check, "detour_permille");
 
-	if (permille > GT_MAX_DETOUR_PERMILLE)
+	if (permille > GT_PLAN_DETOUR_MAX)
 		return gt_plan_wrong(plan, at, err,
 				     "'%u' is not within 0 and %d", permille,
-				     GT_MAX_DETOUR_PERMILLE);
+				     GT_PLAN_DETOUR_MAX);
 	if (!permille)
 		return GT_OK;
 	while (r < plan->nranks &&

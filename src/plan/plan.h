@@ -251,6 +251,9 @@ struct gt_plan_proof {
 	uint32_t *unused;
 };
 
+/* More than half is no detour, it is the way. */
+enum { GT_PLAN_DETOUR_MAX = 500 }; /* permille */
+
 /*
  * Which channels to use for messages of up to max_bytes, and how.  The rows of
  * one collective are in ascending order of size.  Channels of different rows

@@ -258,7 +258,7 @@ static void fill(uint32_t op, uint32_t rank)
 	/* Of an all-gather all have their own block. */
 	for (uint64_t i = 0; i < span.input_count; i++)
 		input[i] = value(op, rank, i);
-	if (gt_cuda_flow_sets_aside(&world.engine, req))
+	if (gt_cuda_flow_replaces(req))
 		memcpy(gt_cuda_reach(&world.engine, GT_CUDA_SCRATCH, rank,
 				     rank),
 		       input, span.input_count * sizeof(*input));
