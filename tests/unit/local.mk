@@ -53,9 +53,9 @@ unit_tests += %D%/test_verbs
 tests_unit_test_link_SOURCES += $(soft_verbs)
 endif
 
-# Copy engines are simulated.
+# Copy engines are simulated, launches only looked at.
 if HAVE_CUDA
-unit_tests += %D%/test_detour
+unit_tests += %D%/test_detour %D%/test_room
 tests_unit_test_detour_SOURCES = \
 	%D%/test_detour.c %D%/streams.c %D%/streams.h
 endif

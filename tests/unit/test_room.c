@@ -1,0 +1,263 @@
+/*
+ * What is set up early, while the launch before it still runs, holds room while
+ * it waits: of ranks that share a GPU it may be no more than each one's part, or
+ * others' kernels that it waits for find none.  No GPU takes part: launches are
+ * only looked at.
+ */
+#include "unit/test.h"
+
+#include <string.h>
+
+#include "exec/cuda_engine.h"
+
+#define cudaSetDevice   fake_device
+#define cudaMemcpyAsync fake_copy
+#define gt_cuda_ce_need fake_need
+#define gt_direct_run   fake_direct
+#define gt_group_run    fake_group
+#define gt_packet_run   fake_packet
+#define gt_push_run     fake_push
+#define gt_pushes_run   fake_pushes
+#define gt_scale_run    fake_scale
+
+static cudaError_t fake_device(int device);
+static cudaError_t fake_copy(void *to, const void *from, size_t bytes,
+			     enum cudaMemcpyKind kind, cudaStream_t stream);
+static int fake_need(struct gt_engine *engine, const struct gt_request *req,
+		     struct gt_err *err);
+static int fake_direct(const struct gt_kernel_grid *grid,
+		       const struct gt_direct_args *args);
+static int fake_group(const struct gt_kernel_grid *grid,
+		      const struct gt_group_args *args);
+static int fake_packet(const struct gt_kernel_grid *grid, int ll128,
+		       const struct gt_packet_args *args);
+static int fake_push(const struct gt_kernel_grid *grid,
+		     const struct gt_push_args *args);
+static int fake_pushes(const struct gt_kernel_grid *grid,
+		       const struct gt_pushes_args *args);
+static int fake_scale(const struct gt_kernel_grid *grid,
+		      const struct gt_scale_args *args);
+
+#include "exec/cuda_flow.c"
+#include "exec/cuda_group.c"
+#include "exec/cuda_push.c"
+#include "exec/cuda_pushes.c"
+#include "exec/cuda_scale.c"
+
+enum {
+	PROCESSORS = 132,
+	ROUNDS = 2000,
+	PAIRS = GT_FLOW_RANKS * GT_FLOW_RANKS,
+};
+
+enum kind { DIRECT, GROUP, PACKET, PUSH, PUSHES, SCALE, KINDS };
+
+static struct world {
+	struct gt_engine engine;
+	struct gt_plan plan;
+	struct gt_cuda_rank ranks[GT_FLOW_RANKS];
+	char *at[PAIRS];
+	void *streams[GT_FLOW_RANKS];
+	uint64_t state;
+	uint64_t early[KINDS], late[KINDS];
+} world;
+
+static uint32_t draw(uint32_t below)
+{
+	world.state = world.state * 6364136223846793005u + 1442695040888963407u;
+	return (uint32_t)(world.state >> 33) % below;
+}
+
+static cudaError_t fake_device(int device)
+{
+	(void)device;
+	return cudaSuccess;
+}
+
+static cudaError_t fake_copy(void *to, const void *from, size_t bytes,
+			     enum cudaMemcpyKind kind, cudaStream_t stream)
+{
+	(void)to;
+	(void)from;
+	(void)bytes;
+	(void)kind;
+	(void)stream;
+	return cudaSuccess;
+}
+
+/* There are streams, and scratch for anything. */
+static int fake_need(struct gt_engine *engine, const struct gt_request *req,
+		     struct gt_err *err)
+{
+	(void)engine;
+	(void)req;
+	(void)err;
+	return GT_OK;
+}
+
+/* Two such of all ranks fit, as gt_map_check() has it. */
+static int look(const struct gt_kernel_grid *grid, enum kind kind)
+{
+	assert_in_range(grid->threads, 32, GT_DIRECT_THREADS);
+	if (grid->overlaps)
+		assert_in_range(grid->blocks, 1, world.engine.processors);
+	++*(grid->overlaps ? &world.early[kind] : &world.late[kind]);
+	return 0;
+}
+
+static int fake_direct(const struct gt_kernel_grid *grid,
+		       const struct gt_direct_args *args)
+{
+	(void)args;
+	return look(grid, DIRECT);
+}
+
+static int fake_group(const struct gt_kernel_grid *grid,
+		      const struct gt_group_args *args)
+{
+	(void)args;
+	return look(grid, GROUP);
+}
+
+static int fake_packet(const struct gt_kernel_grid *grid, int ll128,
+		       const struct gt_packet_args *args)
+{
+	(void)ll128;
+	(void)args;
+	return look(grid, PACKET);
+}
+
+static int fake_push(const struct gt_kernel_grid *grid,
+		     const struct gt_push_args *args)
+{
+	(void)args;
+	return look(grid, PUSH);
+}
+
+static int fake_pushes(const struct gt_kernel_grid *grid,
+		       const struct gt_pushes_args *args)
+{
+	(void)args;
+	return look(grid, PUSHES);
+}
+
+static int fake_scale(const struct gt_kernel_grid *grid,
+		      const struct gt_scale_args *args)
+{
+	(void)args;
+	return look(grid, SCALE);
+}
+
+/* Of n ranks so many on each GPU. */
+static void open_world(uint32_t n, uint32_t each)
+{
+	struct gt_engine *engine = &world.engine;
+
+	memset(&world, 0, sizeof(world));
+	world.plan.nranks = n;
+	engine->plan = &world.plan;
+	engine->ranks = world.ranks;
+	engine->group.end = n;
+	engine->meshed = engine->whole = 1;
+	engine->flows = ~0u;
+	engine->shares = each - 1;
+	engine->processors = each > 1 ? PROCESSORS / (2 * each) : PROCESSORS;
+	for (int i = 0; i < PAIRS; i++)
+		world.at[i] = (char *)((uintptr_t)(i + 1) << 32);
+	for (int i = 0; i < GT_CUDA_REGIONS; i++) {
+		engine->regions[i].at = world.at;
+		engine->regions[i].bytes = UINT64_MAX;
+	}
+}
+
+static struct gt_way draw_way(void)
+{
+	static const uint8_t protocols[] = {GT_PROTOCOL_LL, GT_PROTOCOL_LL128,
+					    GT_PROTOCOL_DIRECT};
+
+	return (struct gt_way){.algo = draw(2) ? GT_ALGO_ONE_SHOT
+					       : GT_ALGO_TWO_SHOT,
+			       .protocol = protocols[draw(3)]};
+}
+
+static struct gt_request draw_request(const struct gt_way *way)
+{
+	return (struct gt_request){.coll = (enum gt_coll)draw(GT_NCOLLS),
+				   .dtype = (enum gt_dtype)draw(GT_NDTYPES),
+				   .op = (enum gt_redop)draw(GT_NREDOPS),
+				   .count = draw(2u << draw(24)),
+				   .root = draw(world.plan.nranks),
+				   .inplace = !draw(4),
+				   .streams = world.streams,
+				   .way = way};
+}
+
+static void launch(const struct gt_request *req)
+{
+	for (uint32_t r = 0; r < world.plan.nranks; r++)
+		assert_int_equal(gt_cuda_launch(&world.engine, req, r), 0);
+}
+
+/* As cuda_async.c does it. */
+static void launch_group(void)
+{
+	struct gt_request reqs[GT_GROUP_OPS];
+	struct gt_way ways[GT_GROUP_OPS];
+	struct gt_cuda_bundle bundle = {.n = 0};
+	uint32_t n = 1 + draw(GT_GROUP_OPS);
+	struct gt_err err;
+
+	gt_err_init(&err);
+	for (uint32_t i = 0; i < n; i++) {
+		ways[i] = draw_way();
+		reqs[i] = draw_request(&ways[i]);
+		if (gt_cuda_need(&world.engine, &reqs[i], &err))
+			continue; /* no such way */
+		if (gt_cuda_bundle_takes(&world.engine, &reqs[i]))
+			gt_cuda_bundle_add(&world.engine, &bundle, &reqs[i]);
+		else
+			launch(&reqs[i]);
+	}
+	assert_int_equal(gt_cuda_bundle_flush(&world.engine, &bundle, &err), 0);
+}
+
+static void launch_many(uint32_t n, uint32_t each)
+{
+	open_world(n, each);
+	for (int i = 0; i < ROUNDS / (int)n; i++)
+		launch_group();
+	for (int kind = DIRECT; kind < KINDS; kind++)
+		assert_true(world.early[kind] || world.late[kind]);
+}
+
+/* What waits for others is set up early nevertheless; multiplying is not. */
+static void test_shared(void **state)
+{
+	(void)state;
+	for (uint32_t n = 2; n <= 8; n *= 2)
+		for (uint32_t each = 2; each <= n; each *= 2) {
+			launch_many(n, each);
+			assert_true(world.early[PACKET] && world.early[GROUP]);
+			assert_true(world.early[PUSH] && world.early[PUSHES]);
+			assert_true(world.early[DIRECT]);
+		}
+}
+
+static void test_alone(void **state)
+{
+	(void)state;
+	for (uint32_t n = 2; n <= 8; n *= 2) {
+		launch_many(n, 1);
+		assert_int_equal(world.late[SCALE], 0);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_shared),
+		cmocka_unit_test(test_alone),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
