@@ -350,6 +350,8 @@ traced() { # FILE OPTION...
 shared_processes() {
 	local n way
 	"$gtopo" search --algo ring --gpus 0,1,2,3 "$dgx" >"$work/plan4.json"
+	check 60 "libgtopo: groups of 4 on one GPU" 0 env CUDA_VISIBLE_DEVICES=0 \
+		"$library" groups "$work/plan4.json" 55
 	for n in 2 3; do
 		for way in "" --best "--link tcp" "--link shm"; do
 			words='values : 0 OK'
