@@ -209,7 +209,7 @@ static char *gt_detour_pile(const struct gt_detouring *at, uint32_t lane,
 			    uint32_t s)
 {
 	return at->detour->piles +
-	       (lane * at->flow.nranks + s) * (uint64_t)GT_DETOUR_PILE_BYTES;
+	       (lane * at->flow.nranks + s) * at->detour->chunk_bytes;
 }
 
 /* Where the sum of chunk c is made: in this rank's result if it is part of it;
@@ -220,7 +220,7 @@ static char *gt_detour_sum(const struct gt_detouring *at, uint32_t c)
 	uint64_t place = c % (GT_DETOUR_LANES * GT_DETOUR_SUM_STEPS);
 
 	if (flow->flags & GT_FLOW_SPREAD && !(flow->back >> at->rank & 1))
-		return at->detour->sums + place * GT_DETOUR_PILE_BYTES;
+		return at->detour->sums + place * at->detour->chunk_bytes;
 	return at->output + gt_detour_at(at, flow->out_stride, at->rank, c);
 }
 
@@ -382,22 +382,6 @@ static void gt_detour_steps(struct gt_detouring *at)
 	}
 }
 
-/*
- * Elements of a chunk, such that all of a step's items have room.  Smaller ones
- * fill the pipeline sooner, but a step costs more than it saves: 2 H200 take for
- * a broadcast of 256 MiB in graphs, 80 permille of it by a detour, 659 us with 4
- * MiB, 739 with 2 MiB.
- */
-static uint64_t gt_detour_chunk(const struct gt_detouring *at)
-{
-	uint64_t bytes = GT_DETOUR_STEP_BYTES / at->flow.nranks;
-
-	if (bytes > GT_DETOUR_PILE_BYTES)
-		bytes = GT_DETOUR_PILE_BYTES;
-	return bytes / GT_DETOUR_PAGE_BYTES * GT_DETOUR_PAGE_BYTES /
-	       at->elem_bytes;
-}
-
 struct gt_request gt_cuda_detour_rest(const struct gt_engine *engine,
 				      const struct gt_request *req)
 {
@@ -455,7 +439,7 @@ int gt_cuda_detour_launch(const struct gt_engine *engine,
 			   away.part_first * at.elem_bytes;
 	at.output = span.output;
 	at.flow = gt_detour_flow(&at, rank);
-	at.chunk = gt_detour_chunk(&at);
+	at.chunk = me->detour->chunk_bytes / at.elem_bytes;
 	at.nchunks = (uint32_t)((at.flow.count + at.chunk - 1) / at.chunk);
 	gt_detour_steps(&at);
 	for (uint32_t lane = 0; lane < GT_DETOUR_LANES; lane++) {

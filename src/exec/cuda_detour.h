@@ -13,7 +13,7 @@ enum {
 	GT_DETOUR_SHARES = 3,           /* other ranks on a GPU, at most */
 	GT_DETOUR_STEP_BYTES = 8 << 20, /* of all items of a rank's step */
 	GT_DETOUR_PAGE_BYTES = 4096,
-	GT_DETOUR_PILE_BYTES = 4 << 20, /* of a chunk, at most */
+	GT_DETOUR_CHUNK_BYTES = 4 << 20, /* at most */
 };
 
 /* A rank's part of the memory. */
@@ -28,8 +28,9 @@ struct gt_cuda_detour {
 	cudaStream_t meet, out[GT_DETOUR_LANES], in[GT_DETOUR_LANES];
 	cudaEvent_t event;
 	struct gt_kernel_epoch *epoch; /* the device's */
-	char *piles; /* of others' blocks, [LANES][nranks]; the device's */
-	char *sums;  /* [SUM_STEPS * LANES], likewise */
+	uint64_t chunk_bytes;          /* alike on all ranks */
+	char *piles; /* a chunk each, [LANES][nranks]; the device's */
+	char *sums;  /* likewise, [SUM_STEPS * LANES] */
 };
 
 #endif

@@ -27,13 +27,33 @@ static cudaError_t gt_detour_streams(struct gt_cuda_detour *detour)
 	return rc;
 }
 
+/*
+ * Of a chunk, such that all of a step's items have room.  Smaller ones fill the
+ * pipeline sooner, but a step costs more than it saves: 2 H200 take for a
+ * broadcast of 256 MiB in graphs, 80 permille of it by a detour, 659 us with 4
+ * MiB, 739 with 2 MiB.
+ */
+static uint64_t gt_detour_chunk(uint32_t nranks)
+{
+	uint64_t bytes = GT_DETOUR_STEP_BYTES / nranks;
+
+	if (bytes > GT_DETOUR_CHUNK_BYTES)
+		bytes = GT_DETOUR_CHUNK_BYTES;
+	return bytes / GT_DETOUR_PAGE_BYTES * GT_DETOUR_PAGE_BYTES;
+}
+
+/* Of the device, without the epoch. */
+static uint64_t gt_detour_pile_bytes(uint32_t nranks)
+{
+	return (nranks + GT_DETOUR_SUM_STEPS) * GT_DETOUR_LANES *
+	       gt_detour_chunk(nranks);
+}
+
 static cudaError_t gt_detour_make(struct gt_cuda_rank *me,
 				  struct gt_cuda_detour *detour,
 				  uint32_t nranks)
 {
-	size_t piles = (size_t)GT_DETOUR_LANES * nranks;
-	size_t sums = GT_DETOUR_SUM_STEPS * GT_DETOUR_LANES;
-	size_t bytes = (piles + sums) * GT_DETOUR_PILE_BYTES;
+	uint64_t bytes = gt_detour_pile_bytes(nranks);
 	size_t epoch = sizeof(*detour->epoch);
 	cudaError_t rc = cudaSetDevice(me->device);
 
@@ -45,7 +65,9 @@ static cudaError_t gt_detour_make(struct gt_cuda_rank *me,
 		rc = cudaMalloc((void **)&detour->piles, bytes + epoch);
 	if (rc != cudaSuccess)
 		return rc;
-	detour->sums = detour->piles + piles * GT_DETOUR_PILE_BYTES;
+	detour->chunk_bytes = gt_detour_chunk(nranks);
+	detour->sums =
+		detour->piles + GT_DETOUR_LANES * nranks * detour->chunk_bytes;
 	detour->epoch = (void *)(detour->piles + bytes);
 	rc = cudaMemsetAsync(detour->epoch, 0, epoch, me->own);
 	return rc == cudaSuccess ? cudaStreamSynchronize(me->own) : rc;

@@ -19,22 +19,21 @@
 
 #include "plan/plan.h"
 
-/* Chunks of 48 elements, where slices are multiples of 32. */
+/* Chunks of 48 elements or fewer, where slices are multiples of 32. */
 enum {
 	CHUNK_BYTES = 192,
+	STEP_BYTES = 8 * CHUNK_BYTES, /* smaller chunks of 16 ranks */
+	PAGE_BYTES = 64,
 	CHUNK_ELEMS = CHUNK_BYTES / 4,
 	LINE_ELEMS = 32,
 	SLOT_BYTES = sizeof(((struct gt_detour_room *)0)->slots[0][0]),
 };
 
-#define GT_DETOUR_STEP_BYTES (8 * CHUNK_BYTES) /* smaller ones of 16 ranks */
-#define GT_DETOUR_PILE_BYTES CHUNK_BYTES
-#define GT_DETOUR_PAGE_BYTES 64
-#define cudaMemcpyAsync      fake_copy
-#define cudaEventRecord      fake_record
-#define cudaStreamWaitEvent  fake_await
-#define gt_detour_run        fake_meet
-#define gt_direct_run        fake_sum
+#define cudaMemcpyAsync     fake_copy
+#define cudaEventRecord     fake_record
+#define cudaStreamWaitEvent fake_await
+#define gt_detour_run       fake_meet
+#define gt_direct_run       fake_sum
 
 static cudaError_t fake_copy(void *to, const void *from, size_t bytes,
 			     enum cudaMemcpyKind kind, cudaStream_t stream);
@@ -115,7 +114,7 @@ static void expect_slot(const struct stream *stream, const char *at,
 	rest = (uint64_t)(at - room[rank].slots[0][0]);
 	lane = rest / (2 * SLOT_BYTES);
 	assert_int_equal(lane, (streams_which(stream) - STREAM_LANES) / 2);
-	assert_in_range(rest % SLOT_BYTES + bytes, 1, GT_DETOUR_STEP_BYTES);
+	assert_in_range(rest % SLOT_BYTES + bytes, 1, STEP_BYTES);
 	if (is_out(stream))
 		assert_int_equal(rank, stream->rank);
 	else
@@ -313,11 +312,17 @@ static uint64_t most_elems(uint32_t n)
 	return (uint64_t)n * ((CHUNKS + 2) * n * CHUNK_ELEMS + MAIN_ELEMS);
 }
 
+static uint64_t chunk_bytes(uint32_t n)
+{
+	return n * CHUNK_BYTES <= STEP_BYTES
+		       ? CHUNK_BYTES
+		       : STEP_BYTES / n / PAGE_BYTES * PAGE_BYTES;
+}
+
 static void open_rank(uint32_t r, uint32_t n)
 {
 	struct gt_cuda_rank *me = &world.ranks[r];
 	struct gt_cuda_detour *detour = &world.detours[r];
-	size_t piles = (size_t)GT_DETOUR_LANES * n * CHUNK_BYTES;
 
 	me->stream = (cudaStream_t)streams_of(r, STREAM_MAIN);
 	me->reports = world.reports;
@@ -331,9 +336,10 @@ static void open_rank(uint32_t r, uint32_t n)
 	detour->meet = (cudaStream_t)streams_of(r, STREAM_MEET);
 	detour->event = (cudaEvent_t)&world.sides[r].mark;
 	detour->epoch = &world.sides[r].detour;
-	detour->piles = malloc(piles);
-	detour->sums = malloc((size_t)GT_DETOUR_SUM_STEPS * GT_DETOUR_LANES *
-			      CHUNK_BYTES);
+	detour->chunk_bytes = chunk_bytes(n);
+	detour->piles = malloc(GT_DETOUR_LANES * n * detour->chunk_bytes);
+	detour->sums = malloc(GT_DETOUR_SUM_STEPS * GT_DETOUR_LANES *
+			      detour->chunk_bytes);
 	world.data[r * n + r] = zeros(2 * world.engine.data_bytes);
 	world.scratch[r * n + r] = zeros(world.engine.data_bytes);
 }
