@@ -71,6 +71,7 @@ enum {
 struct gt_tune_talk {
 	const struct gt_cmd_args *args;
 	int shows; /* is there a terminal? */
+	int warned;
 	int64_t next_ns;
 };
 
@@ -114,6 +115,18 @@ static void gt_tune_refuse(void *arg, const struct gt_plan_select *way,
 		    gt_coll_name(way->coll), gt_algo_name(way->algo),
 		    gt_protocol_name(way->protocol),
 		    gt_detour_text(way->detour_permille, detour), wrong, bytes);
+}
+
+/* Each way's engine says the same. */
+static void gt_tune_notice(void *arg, int warning, const char *text)
+{
+	struct gt_tune_talk *talk = arg;
+
+	if (!warning || talk->warned)
+		return;
+	talk->warned = 1;
+	gt_tune_clear(talk);
+	gt_cmd_warn(talk->args, "%s", text);
 }
 
 /* Those that rows name, or what was asked for and the plan serves. */
@@ -212,11 +225,13 @@ static int gt_tune_plan(const struct gt_cmd_args *args, struct gt_plan *plan,
 	const struct gt_tune_opts *opts = args->opts;
 	struct gt_tune_talk talk = {
 		.args = args, .shows = !args->quiet && isatty(STDERR_FILENO)};
+	const struct gt_notice notice = {gt_tune_notice, &talk};
 	unsigned colls;
 	int rc = gt_tune_verify(plan, err);
 
 	sweep->plan = plan;
 	sweep->arg = &talk;
+	sweep->config.notice = &notice;
 	if (!rc)
 		rc = gt_tune_where(args, plan, sweep, err);
 	if (!rc)

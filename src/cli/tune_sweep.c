@@ -153,6 +153,9 @@ static int gt_tune_point(struct gt_tuning *t, struct gt_plan_measured *m,
 		m->npoints = 0;
 		return GT_ENO;
 	}
+	/* What a detour needs was made now, or cannot be had. */
+	if (!rc && !gt_tune_takes(t, &req, &m->use))
+		return GT_OK;
 	if (!rc)
 		rc = gt_tune_time(t, &req, &time_us, err);
 	if (rc)

@@ -179,6 +179,8 @@ static void test_detours_are_uses(void **state)
 struct gt_engine {
 	const struct gt_plan *plan;
 	int opened, nopened;
+	int poor; /* has no memory for detours, which the first one finds */
+	int detoured;
 };
 
 static struct gt_engine pretender;
@@ -196,6 +198,7 @@ static int pretend_open(const struct gt_engine_config *config,
 	assert_false(pretender.opened);
 	pretender.plan = config->plan;
 	pretender.opened = 1;
+	pretender.detoured = 1;
 	pretender.nopened++;
 	*engine = &pretender;
 	return 0;
@@ -229,8 +232,8 @@ static int pretend_run(struct gt_engine *engine, const struct gt_request *req,
 						     : 9000;
 	int64_t spared = row->detour_permille <= 80 ? row->detour_permille : 0;
 
-	(void)engine;
 	(void)err;
+	engine->detoured &= !(engine->poor && row->detour_permille);
 	*elapsed_ns = iters * (ns + bytes / 1000 * (1000 - spared) / 1000);
 	return 0;
 }
@@ -257,7 +260,6 @@ static int pretend_how(struct gt_engine *engine, const struct gt_request *req,
 {
 	const struct gt_plan_select *row = row_of(req);
 
-	(void)engine;
 	(void)err;
 	*way = (struct gt_way){.algo = (uint8_t)row->algo,
 			       .protocol = (uint8_t)row->protocol};
@@ -266,7 +268,8 @@ static int pretend_how(struct gt_engine *engine, const struct gt_request *req,
 	else if (row->protocol == GT_PROTOCOL_SIMPLE ||
 		 (row->protocol <= GT_PROTOCOL_LL128 && req->count * 4 > 65536))
 		way->protocol = GT_PROTOCOL_DIRECT;
-	if (req->count * 4 >= 4 << 20 && way->protocol != GT_PROTOCOL_CE)
+	if (req->count * 4 >= 4 << 20 && way->protocol != GT_PROTOCOL_CE &&
+	    engine->detoured)
 		way->detour_permille = row->detour_permille;
 	return 0;
 }
@@ -387,6 +390,35 @@ static void test_sweep(void **state)
 	gt_plan_free(plan);
 }
 
+/* What went without its detour is no measurement of it. */
+static void test_no_memory_for_detours(void **state)
+{
+	struct gt_plan *plan = good_plan("tuned4");
+	int refusals = 0;
+	struct gt_tune_sweep sweep = {.ops = &pretend_ops,
+				      .plan = plan,
+				      .machine = "pretender: 4 x nothing",
+				      .begin_bytes = 1024,
+				      .end_bytes = 16 << 20,
+				      .factor = 4,
+				      .refuse = count_refusal,
+				      .arg = &refusals};
+	struct gt_err err;
+
+	(void)state;
+	gt_err_init(&err);
+	pretender.poor = 1;
+	assert_int_equal(gt_tune_ways_find(plan, 1u << GT_COLL_ALLREDUCE, 1,
+					   plan->arena, &sweep.ways, &err),
+			 0);
+	assert_int_equal(gt_tune_sweep(&sweep, &err), 0);
+	pretender.poor = 0;
+	assert_true(plan->nmeasured > 1);
+	for (uint32_t i = 0; i < plan->nmeasured; i++)
+		assert_int_equal(plan->measured[i].use.detour_permille, 0);
+	gt_plan_free(plan);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -397,6 +429,7 @@ int main(void)
 		cmocka_unit_test(test_rows_follow),
 		cmocka_unit_test(test_detours_are_uses),
 		cmocka_unit_test(test_sweep),
+		cmocka_unit_test(test_no_memory_for_detours),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
