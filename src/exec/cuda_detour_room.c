@@ -1,5 +1,7 @@
 #include "exec/cuda_detour.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,10 +51,9 @@ static uint64_t gt_detour_pile_bytes(uint32_t nranks)
 	       gt_detour_chunk(nranks);
 }
 
-static cudaError_t gt_detour_make(struct gt_cuda_rank *me,
-				  struct gt_cuda_detour *detour,
-				  uint32_t nranks)
+static cudaError_t gt_detour_alloc(struct gt_cuda_rank *me, uint32_t nranks)
 {
+	struct gt_cuda_detour *detour = me->detour;
 	uint64_t bytes = gt_detour_pile_bytes(nranks);
 	size_t epoch = sizeof(*detour->epoch);
 	cudaError_t rc = cudaSetDevice(me->device);
@@ -71,6 +72,25 @@ static cudaError_t gt_detour_make(struct gt_cuda_rank *me,
 	detour->epoch = (void *)(detour->piles + bytes);
 	rc = cudaMemsetAsync(detour->epoch, 0, epoch, me->own);
 	return rc == cudaSuccess ? cudaStreamSynchronize(me->own) : rc;
+}
+
+static int gt_detour_make(struct gt_engine *engine, uint32_t rank,
+			  struct gt_err *err)
+{
+	uint32_t nranks = engine->plan->nranks;
+	struct gt_cuda_rank *me = &engine->ranks[rank];
+	char what[64];
+	cudaError_t rc;
+
+	me->detour = gt_arena_alloc(engine->arena, sizeof(*me->detour));
+	if (!me->detour)
+		return gt_err_nomem(err);
+	rc = gt_detour_alloc(me, nranks);
+	snprintf(what, sizeof(what), "get '%" PRIu64 "' bytes for detours",
+		 gt_detour_pile_bytes(nranks));
+	return rc == cudaSuccess
+		       ? GT_OK
+		       : gt_cuda_fail(engine, rank, (int)rc, what, err);
 }
 
 /* Slots and flags of all ranks, which are on one host. */
@@ -109,32 +129,6 @@ int gt_cuda_detour_open(struct gt_engine *engine, struct gt_err *err)
 	return rc;
 }
 
-int gt_cuda_detour_need(struct gt_engine *engine, const struct gt_request *req,
-			struct gt_err *err)
-{
-	int rc = gt_cuda_flow_open(engine, req->dtype, err);
-
-	if (!rc && !engine->detours.base)
-		rc = gt_detour_share(engine, err);
-	for (uint32_t r = engine->group.first; !rc && r < engine->group.end;
-	     r++) {
-		struct gt_cuda_rank *me = &engine->ranks[r];
-		cudaError_t done;
-
-		if (me->detour)
-			continue;
-		me->detour = gt_arena_alloc(engine->arena, sizeof(*me->detour));
-		if (!me->detour)
-			return gt_err_nomem(err);
-		done = gt_detour_make(me, me->detour, engine->plan->nranks);
-		if (done != cudaSuccess)
-			rc = gt_cuda_fail(
-				engine, r, (int)done,
-				"make a detour (GTOPO_DETOUR=0: none)", err);
-	}
-	return rc;
-}
-
 static void gt_detour_close(const struct gt_cuda_detour *detour)
 {
 	cudaFree(detour->piles);
@@ -156,8 +150,53 @@ void gt_cuda_detour_release(struct gt_engine *engine)
 		cudaSetDevice(engine->ranks[r].device);
 		if (engine->ranks[r].detour)
 			gt_detour_close(engine->ranks[r].detour);
+		engine->ranks[r].detour = NULL;
 	}
 	if (engine->detours.base)
 		gt_cuda_pins.unpin(engine->detours.base);
 	gt_share_free(&engine->detours);
+}
+
+/*
+ * The main way goes on alone.  On callers' streams what is there stays until
+ * the end: freeing it would wait for what runs, which may wait for this call.
+ */
+static void gt_detour_forgo(struct gt_engine *engine, const char *why)
+{
+	char text[GT_NOTICE_MAX];
+
+	engine->detoured = 0;
+	if (!gt_cuda_is_async(engine))
+		gt_cuda_detour_release(engine);
+	snprintf(text, sizeof(text),
+		 "large messages take no detour through the host's memory: "
+		 "%.150s (GTOPO_DETOUR=0: none is tried)",
+		 why);
+	gt_group_notice(&engine->group, 1, text);
+}
+
+int gt_cuda_detour_need(struct gt_engine *engine, struct gt_err *err)
+{
+	struct gt_world *world = engine->group.world;
+	struct gt_err why;
+	int rc;
+
+	if (engine->detours.base)
+		return GT_OK;
+	gt_err_init(&why);
+	rc = gt_detour_share(engine, &why);
+	for (uint32_t r = engine->group.first; !rc && r < engine->group.end;
+	     r++)
+		rc = gt_detour_make(engine, r, &why);
+	if (world) {
+		/* All end with the words of one that has none. */
+		rc = gt_world_agree(world, rc ? GT_EINPUT : GT_OK, &why);
+		if (gt_world_failed(world, err))
+			return GT_ESYS;
+		if (rc == GT_ESYS)
+			return gt_err_set(err, rc, NULL, "%s", why.text);
+	}
+	if (rc)
+		gt_detour_forgo(engine, why.text);
+	return GT_OK;
 }

@@ -434,15 +434,15 @@ int gt_cuda_pushes_launch(const struct gt_engine *engine,
 
 /*
  * cuda_detour.c: a part of a request goes through the host's memory.  _open
- * asks all processes whether there are to be detours.  The way is known for
- * the others: _need makes what it needs; _rest is what goes the main way, its
- * part_count 0 if that is all.  Of that, the main way puts the detour beside
- * itself: it goes on from where a rank's stream comes to _begin until where it
- * comes to _launch; cudaError_ts.
+ * asks all processes whether there are to be detours.  _need makes what they
+ * need, for the first that is one: a meeting.  Where a process cannot, none has
+ * engine->detoured any more, and who wants to know is told; that is GT_OK.
+ * _rest is what goes the main way, its part_count 0 if that is all.  Of that,
+ * the main way puts the detour beside itself: it goes on from where a rank's
+ * stream comes to _begin until where it comes to _launch; cudaError_ts.
  */
 int gt_cuda_detour_open(struct gt_engine *engine, struct gt_err *err);
-int gt_cuda_detour_need(struct gt_engine *engine, const struct gt_request *req,
-			struct gt_err *err);
+int gt_cuda_detour_need(struct gt_engine *engine, struct gt_err *err);
 struct gt_request gt_cuda_detour_rest(const struct gt_engine *engine,
 				      const struct gt_request *req);
 int gt_cuda_detour_begin(const struct gt_engine *engine, uint32_t rank);

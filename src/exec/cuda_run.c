@@ -373,15 +373,16 @@ int gt_cuda_need(struct gt_engine *engine, const struct gt_request *req,
 
 	if (!rc && gt_request_scales(req))
 		rc = gt_cuda_scale_need(engine, req, err);
-	if (rc)
-		return rc;
-	if (engine->way.detour_permille)
-		rc = gt_cuda_detour_need(engine, req, err);
-	if (rc)
-		return rc;
-	return gt_way_is_flow(&engine->way)
-		       ? gt_cuda_flow_need(engine, req, err)
-		       : gt_cuda_task_layout(engine, req, err);
+	if (!rc)
+		rc = gt_way_is_flow(&engine->way)
+			     ? gt_cuda_flow_need(engine, req, err)
+			     : gt_cuda_task_layout(engine, req, err);
+	/* A detour comes last: it is what one can do without. */
+	if (!rc && engine->way.detour_permille)
+		rc = gt_cuda_detour_need(engine, err);
+	if (!rc && engine->way.detour_permille && !engine->detoured)
+		rc = gt_cuda_way_of(engine, req, &engine->way, err);
+	return rc;
 }
 
 static int gt_run_ready(struct gt_engine *engine, const struct gt_request *req,

@@ -4,6 +4,7 @@
  */
 #include "exec/cuda_engine.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,6 +20,7 @@ enum {
 	/* Allocations of less may share a page, which is then shared whole. */
 	GT_CUDA_PAGE_BYTES = 2 << 20,
 	GT_CUDA_BOARD_HEAD_BYTES = 128,
+	GT_CUDA_FAULT_BYTES = 240,
 };
 
 /* What a process tells of a rank's part of a region. */
@@ -559,33 +561,63 @@ int gt_cuda_data_need(struct gt_engine *engine, uint64_t bytes,
 	return gt_cuda_region_new(engine, GT_CUDA_DATA, all, err);
 }
 
-/* The first process of each host makes it. */
+/* What a host's first process tells: what it has made, or why nothing. */
+struct gt_world_made {
+	struct gt_share_name name;
+	char fault[GT_CUDA_FAULT_BYTES];
+};
+
+static int gt_world_map(const struct gt_engine *engine, uint32_t leader,
+			const struct gt_world_part *part,
+			struct gt_share *share, struct gt_err *err)
+{
+	const char *name = gt_world_name(engine->group.world, leader);
+	struct gt_world_made made;
+
+	if (part->len != sizeof(made))
+		return gt_err_set(err, GT_ESYS, NULL,
+				  "%s is at another meeting", name);
+	memcpy(&made, part->bytes, sizeof(made));
+	if (!made.name.bytes)
+		return gt_err_set(err, GT_ESYS, NULL, "%s: %.*s", name,
+				  GT_CUDA_FAULT_BYTES - 1, made.fault);
+	return gt_share_map(&made.name, share, err);
+}
+
+/*
+ * The first process of each host makes it.  All come to both meetings, also
+ * where it cannot be had: they may do without.
+ */
 static int gt_world_share(struct gt_engine *engine, size_t bytes,
 			  struct gt_share *share, struct gt_err *err)
 {
 	const struct gt_group *group = &engine->group;
 	struct gt_world_part *parts = calloc(group->nprocesses, sizeof(*parts));
-	struct gt_share_name name = {.bytes = 0};
+	struct gt_world_made made = {.name.bytes = 0};
+	struct gt_err own;
 	uint32_t leader = 0;
-	int rc = parts ? GT_OK : gt_err_nomem(err);
+	int rc, met;
 
+	gt_err_init(&own);
+	rc = parts ? GT_OK : gt_err_nomem(&own);
 	while (!group->is_here[leader])
 		leader++;
-	if (!rc && leader == group->self) {
-		rc = gt_share_new(bytes, share, err);
-		name = gt_share_name(share);
-	}
-	if (!rc)
-		rc = gt_world_meet(group->world, &name, sizeof(name), parts,
-				   err);
-	if (!rc && leader != group->self) {
-		if (parts[leader].len == sizeof(name))
-			memcpy(&name, parts[leader].bytes, sizeof(name));
-		rc = gt_share_map(&name, share, err);
-	}
+	if (!rc && leader == group->self)
+		rc = gt_share_new(bytes, share, &own);
+	if (!rc && leader == group->self)
+		made.name = gt_share_name(share);
+	snprintf(made.fault, sizeof(made.fault), "%.*s",
+		 GT_CUDA_FAULT_BYTES - 1, own.text);
+	met = gt_world_meet(group->world, &made, sizeof(made), parts, err);
+	if (!rc && !met && leader != group->self)
+		rc = gt_world_map(engine, leader, &parts[leader], share, &own);
 	free(parts);
 	/* Its descriptor stays open until all have mapped it. */
-	return rc ? rc : gt_world_meet(group->world, NULL, 0, NULL, err);
+	if (!met)
+		met = gt_world_meet(group->world, NULL, 0, NULL, err);
+	if (met || !rc)
+		return met;
+	return gt_err_set(err, rc, own.where, "%s", own.text);
 }
 
 int gt_cuda_share(struct gt_engine *engine, size_t bytes,

@@ -159,8 +159,8 @@ struct gt_group_rail {
 	char nic[GT_RAIL_NIC_MAX]; /* that the plan names, or "" */
 };
 
-static void gt_group_notice(const struct gt_group *group, int warning,
-			    const char *text)
+void gt_group_notice(const struct gt_group *group, int warning,
+		     const char *text)
 {
 	const struct gt_notice *notice = group->config.notice;
 

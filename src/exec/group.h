@@ -108,6 +108,10 @@ void gt_group_progress(struct gt_group *group);
 int gt_group_carries(const struct gt_group *group, int link);
 int gt_group_carry(struct gt_group *group, int link);
 
+/* Tell who wants to know, in process 0, what all have come to. */
+void gt_group_notice(const struct gt_group *group, int warning,
+		     const char *text);
+
 /* Whether the others and the links to them still work; cheap. */
 int gt_group_check(struct gt_group *group, struct gt_err *err);
 
