@@ -64,19 +64,18 @@ static int gt_tune_add(struct gt_tune_finding *f,
 			     : GT_OK;
 }
 
-/* Without a detour, and then with each. */
+/* Without a detour, and then with each, if it can have one. */
 static int gt_tune_try(struct gt_tune_finding *f, struct gt_plan_select way,
 		       struct gt_err *err)
 {
-	int added, packets = way.protocol == GT_PROTOCOL_LL ||
-			     way.protocol == GT_PROTOCOL_LL128;
-	int rc;
+	int added, rc;
 
 	way.coll = f->coll;
 	way.max_bytes = UINT64_MAX;
 	way.detour_permille = 0;
 	rc = gt_tune_add(f, &way, &added, err);
-	if (!added || !f->gpus || packets)
+	if (!added || !f->gpus ||
+	    !gt_algo_detours(way.algo, way.protocol, f->coll))
 		return rc;
 	for (int i = 0; i < GT_TUNE_NDETOURS && !rc; i++) {
 		way.detour_permille = gt_tune_detours[i];

@@ -138,10 +138,7 @@ static const char *gt_way_no_detour(const struct gt_engine *engine,
 	if (!engine->detoured)
 		return "there are no detours: GPUs on one host, all on NVLink, "
 		       "have them";
-	/* Others have kernels that wait for other ranks all the time. */
-	if (way->protocol != GT_PROTOCOL_CE &&
-	    (way->protocol != GT_PROTOCOL_DIRECT ||
-	     req->coll != GT_COLL_REDUCE))
+	if (!gt_algo_detours(way->algo, way->protocol, req->coll))
 		return "only copy engines and a pulling root have one beside "
 		       "them";
 	if (way->detour_permille > GT_PLAN_DETOUR_MAX)

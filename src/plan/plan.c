@@ -211,6 +211,17 @@ int gt_algo_can(enum gt_algo algo, enum gt_coll coll)
 	       (coll == GT_COLL_ALLGATHER || coll == GT_COLL_REDUCESCATTER);
 }
 
+int gt_algo_detours(enum gt_algo algo, enum gt_protocol protocol,
+		    enum gt_coll coll)
+{
+	enum gt_algo mesh =
+		coll == GT_COLL_ALLREDUCE ? GT_ALGO_TWO_SHOT : GT_ALGO_ONE_SHOT;
+
+	return algo == mesh &&
+	       protocol == (coll == GT_COLL_REDUCE ? GT_PROTOCOL_DIRECT
+						   : GT_PROTOCOL_CE);
+}
+
 /*
  * A hop of a ring carries all blocks but one, of an all-reduce twice, or all
  * of a broadcast; an edge of a tree a channel's whole share; a pair of a mesh

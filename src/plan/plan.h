@@ -387,6 +387,14 @@ struct gt_rat gt_plan_algbw_factor(const struct gt_plan *plan);
 int gt_algo_takes(enum gt_algo algo, enum gt_shape shape);
 int gt_algo_can(enum gt_algo algo, enum gt_coll coll);
 
+/*
+ * Can a part of it go through the host's memory beside this way on GPUs?  Only
+ * beside copy engines and a root that pulls: other kernels wait for other ranks
+ * all the time.
+ */
+int gt_algo_detours(enum gt_algo algo, enum gt_protocol protocol,
+		    enum gt_coll coll);
+
 /* Do a tree's edges carry bytes away from the root; towards it? */
 int gt_coll_goes_down(enum gt_coll coll);
 int gt_coll_goes_up(enum gt_coll coll);
