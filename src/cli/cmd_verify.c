@@ -66,6 +66,25 @@ static void gt_verify_note(const struct gt_cmd_args *args,
 	}
 }
 
+/* Nothing of a right plan is wrong that goes another way. */
+static void gt_verify_warn(const struct gt_cmd_args *args,
+			   const struct gt_plan *plan)
+{
+	for (uint32_t i = 0; i < plan->nselect; i++) {
+		const struct gt_plan_select *row = &plan->select[i];
+
+		if (row->detour_permille &&
+		    !gt_algo_detours(row->algo, row->protocol, row->coll))
+			gt_cmd_warn(args,
+				    "select[%" PRIu32 "].detour_permille: %s "
+				    "by '%s' with '%s' has no detour; all of "
+				    "it goes over the channels",
+				    i, gt_coll_name(row->coll),
+				    gt_algo_name(row->algo),
+				    gt_protocol_name(row->protocol));
+	}
+}
+
 /* By default, what the plan names; all: whatever it can do. */
 static int gt_verify_colls(const char *name, const struct gt_plan *plan,
 			   unsigned *colls, struct gt_err *err)
@@ -107,6 +126,8 @@ static int gt_verify_run(const struct gt_cmd_args *args, struct gt_err *err)
 			rc = gt_simulate(plan, (enum gt_coll)coll, err);
 	if (!rc && opts->topology)
 		rc = gt_verify_machine(plan, opts->topology, err);
+	if (!rc)
+		gt_verify_warn(args, plan);
 	if (!rc || rc == GT_ENO)
 		rc = gt_verify_write(args, &verdict, err);
 	gt_plan_free(plan);

@@ -387,11 +387,22 @@ static uint32_t gt_way_share(const struct gt_engine *engine,
 	}
 }
 
+/* What the plan's row says of this way; another may stand in for the row's. */
+static uint32_t gt_way_row_share(const struct gt_engine *engine,
+				 const struct gt_request *req,
+				 const struct gt_way *way)
+{
+	const struct gt_plan_select *row = gt_cuda_row_of(engine, req);
+
+	return row && row->algo == way->algo && row->protocol == way->protocol
+		       ? row->detour_permille
+		       : 0;
+}
+
 /* What the plan's row says, or what is known. */
 static void gt_way_detour(const struct gt_engine *engine,
 			  const struct gt_request *req, struct gt_way *way)
 {
-	const struct gt_plan_select *row = gt_cuda_row_of(engine, req);
 	uint64_t bytes = req->count * gt_dtype_bytes(req->dtype), all = bytes;
 
 	if (gt_coll_has_blocks(req->coll))
@@ -402,9 +413,9 @@ static void gt_way_detour(const struct gt_engine *engine,
 	    (gt_coll_reduces(req->coll) && bytes % GT_WAY_PACK_BYTES) ||
 	    gt_way_no_detour(engine, req, way))
 		return;
-	way->detour_permille = engine->config.best ? gt_way_share(engine, req)
-			       : row               ? row->detour_permille
-						   : 0;
+	way->detour_permille = engine->config.best
+				       ? gt_way_share(engine, req)
+				       : gt_way_row_share(engine, req, way);
 }
 
 int gt_cuda_way_of(const struct gt_engine *engine, const struct gt_request *req,

@@ -222,6 +222,43 @@ static struct gt_way large(enum gt_coll coll)
 	return way;
 }
 
+/* Those that can are taken as a plan's row says, and no others. */
+static void test_rows(void **state)
+{
+	uint8_t cannot[GT_NCOLLS] = {0};
+	struct gt_plan_select row = {.max_bytes = UINT64_MAX,
+				     .detour_permille = 70};
+	uint32_t n = 0;
+
+	(void)state;
+	memset(cannot, 1, sizeof(cannot)); /* go through FIFOs */
+	for (int i = 0; i < GT_NCOLLS * GT_NALGOS * GT_NPROTOCOLS; i++) {
+		struct gt_request req = {.dtype = GT_DTYPE_FLOAT,
+					 .count = 1 << 28};
+		struct gt_way way;
+		int can, rc;
+
+		open_world(2, NULL);
+		world.engine.config.best = 0;
+		world.engine.can = cannot;
+		world.plan.select = &row;
+		world.plan.nselect = 1;
+		row.coll = req.coll = (enum gt_coll)(i % GT_NCOLLS);
+		row.algo = (enum gt_algo)(i / GT_NCOLLS % GT_NALGOS);
+		row.protocol = (enum gt_protocol)(i / GT_NCOLLS / GT_NALGOS);
+		can = gt_algo_detours(row.algo, row.protocol, row.coll);
+		rc = gt_cuda_way_of(&world.engine, &req, &way, NULL);
+		if (can || !rc)
+			assert_int_equal(way.detour_permille, can ? 70 : 0);
+		if (can)
+			assert_true(!rc && way.algo == row.algo &&
+				    way.protocol == row.protocol);
+		n += (uint32_t)can;
+		close_world();
+	}
+	assert_int_equal(n, GT_NCOLLS);
+}
+
 static void assert_taken(uint64_t most_bytes)
 {
 	const struct gt_cuda_detour *detour = world.ranks[0].detour;
@@ -446,6 +483,7 @@ static void test_processes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_rows),
 		cmocka_unit_test(test_no_more_than_needed),
 		cmocka_unit_test(test_no_device_memory),
 		cmocka_unit_test(test_no_pinned_memory),
