@@ -228,6 +228,18 @@ by_hand() { # PLAN OPTION...: each sees its own GPU only
 	(process 0 0 "$@") && wait $!
 }
 
+# Files, and so what processes share, have 32 MiB at most: no detours, which is
+# said once.
+poor() { # PLAN OPTION...
+	(
+		trap '' XFSZ
+		ulimit -f 32768
+		timeout -k 5 40 "${run[@]}" "$@" >"$work/poor" 2>&1
+	) && cat "$work/poor" &&
+		[ "$(grep -c 'take no detour .*GTOPO_DETOUR=0' "$work/poor")" \
+			-eq 1 ]
+}
+
 # Ends well when the one that is left says who is gone, and all is freed.
 killed() { # PLAN OPTION...
 	local other first before
@@ -575,6 +587,12 @@ done
 words='values : 0 OK'
 check 40 "no detours" 0 env GTOPO_DETOUR=0 "${two[@]}" --best -b 1G -e 1G \
 	-n 2 -w 1
+for way in "" "--graph" "--procs 2"; do
+	words='values : 0 OK'
+	check 40 "no memory for detours${way:+, $way}" 0 poor \
+		"$work/auto2.json" --best -b 512M -e 1G --coll broadcast -n 2 \
+		-w 1 $way
+done
 words='values : 0 OK'
 check 40 "2 processes that see a GPU each" 0 by_hand "$work/plan2.json" -f 8
 words='values : 0 OK'
