@@ -37,6 +37,7 @@ struct gt_detouring {
 	struct gt_flow flow;
 	uint32_t rank;
 	uint32_t nchunks;
+	int puts, takes; /* since the last meeting: copies out and in */
 	uint64_t elem_bytes;
 	uint64_t chunk; /* elements */
 	char *input, *output;
@@ -156,6 +157,20 @@ static void gt_detour_copy(struct gt_detouring *at, char *to, const char *from,
 						  cudaMemcpyDefault, stream));
 }
 
+static void gt_detour_put(struct gt_detouring *at, uint32_t lane, char *to,
+			  const char *from, uint64_t bytes)
+{
+	at->puts |= bytes != 0;
+	gt_detour_copy(at, to, from, bytes, at->detour->out[lane]);
+}
+
+static void gt_detour_take(struct gt_detouring *at, uint32_t lane, char *to,
+			   const char *from, uint64_t bytes)
+{
+	at->takes |= bytes != 0;
+	gt_detour_copy(at, to, from, bytes, at->detour->in[lane]);
+}
+
 /* What comes on `to` waits for what is on `from`. */
 static void gt_detour_after(struct gt_detouring *at, cudaStream_t to,
 			    cudaStream_t from)
@@ -184,8 +199,12 @@ static void gt_detour_meet(struct gt_detouring *at, uint32_t lane,
 	args.guard.fault = GT_KERNEL_FAULT_NONE; /* the main way has it */
 	for (uint32_t r = 0; r < at->flow.nranks; r++)
 		args.flags[r] = &gt_detour_room(at, r)->told;
-	gt_detour_after(at, detour->meet, detour->out[lane]);
-	gt_detour_after(at, detour->meet, detour->in[lane]);
+	/* For nothing else: edges of a graph that others imply make it slow. */
+	if (at->puts)
+		gt_detour_after(at, detour->meet, detour->out[lane]);
+	if (at->takes)
+		gt_detour_after(at, detour->meet, detour->in[lane]);
+	at->puts = at->takes = 0;
 	if (at->rc == cudaSuccess)
 		gt_detour_try(at,
 			      (cudaError_t)gt_detour_run(&args, detour->meet));
@@ -279,12 +298,12 @@ static void gt_detour_put_blocks(struct gt_detouring *at, uint32_t lane,
 
 		if (!shared && !(to >> d & 1))
 			continue;
-		gt_detour_copy(
-			at,
-			gt_detour_slot(at, at->rank, lane, step,
-				       gt_detour_item(flow, d)),
-			at->input + gt_detour_at(at, flow->in_stride, d, c),
-			gt_detour_bytes(at, d, c), at->detour->out[lane]);
+		gt_detour_put(at, lane,
+			      gt_detour_slot(at, at->rank, lane, step,
+					     gt_detour_item(flow, d)),
+			      at->input +
+				      gt_detour_at(at, flow->in_stride, d, c),
+			      gt_detour_bytes(at, d, c));
 		if (shared)
 			return;
 	}
@@ -296,12 +315,11 @@ static void gt_detour_put_sum(struct gt_detouring *at, uint32_t lane,
 	const struct gt_flow *flow = &at->flow;
 
 	if (gt_detour_back(flow))
-		gt_detour_copy(at,
-			       gt_detour_slot(at, at->rank, lane, step,
-					      gt_detour_blocks(flow)),
-			       gt_detour_sum(at, c),
-			       gt_detour_bytes(at, at->rank, c),
-			       at->detour->out[lane]);
+		gt_detour_put(at, lane,
+			      gt_detour_slot(at, at->rank, lane, step,
+					     gt_detour_blocks(flow)),
+			      gt_detour_sum(at, c),
+			      gt_detour_bytes(at, at->rank, c));
 }
 
 /* Chunk c of the others' blocks, which they put in the step before. */
@@ -321,11 +339,11 @@ static void gt_detour_take_blocks(struct gt_detouring *at, uint32_t lane,
 		if (!gt_detour_adds(flow))
 			to = at->output +
 			     gt_detour_at(at, flow->out_stride, s, c);
-		gt_detour_copy(
-			at, to,
+		gt_detour_take(
+			at, lane, to,
 			gt_detour_slot(at, s, lane, step - 1,
 				       gt_detour_item(&theirs, at->rank)),
-			gt_detour_bytes(at, at->rank, c), at->detour->in[lane]);
+			gt_detour_bytes(at, at->rank, c));
 	}
 	if (gt_detour_adds(flow))
 		gt_detour_add(at, lane, c);
@@ -343,14 +361,13 @@ static void gt_detour_take_sums(struct gt_detouring *at, uint32_t lane,
 		struct gt_flow theirs = gt_detour_flow(at, s);
 
 		if (from >> s & 1)
-			gt_detour_copy(
-				at,
+			gt_detour_take(
+				at, lane,
 				at->output + gt_detour_at(at, flow->out_stride,
 							  s, c),
 				gt_detour_slot(at, s, lane, step - 1,
 					       gt_detour_blocks(&theirs)),
-				gt_detour_bytes(at, s, c),
-				at->detour->in[lane]);
+				gt_detour_bytes(at, s, c));
 	}
 }
 
