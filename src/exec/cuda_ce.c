@@ -172,9 +172,10 @@ static char *gt_ce_to(const struct gt_ce *at, uint32_t d)
 	return span.output + at->rank * at->flow.out_stride * at->elem_bytes;
 }
 
-/* Elements of each block that go to others by a kernel, not by an engine. */
-static uint64_t gt_ce_head(const struct gt_ce *at, uint32_t others)
+/* Bytes of each block that go to others by a kernel, not by an engine. */
+static uint64_t gt_ce_head(const struct gt_ce *at)
 {
+	uint32_t others = at->flow.to & ~(1u << at->rank);
 	uint64_t bytes = at->flow.count * at->elem_bytes / 2;
 	uint32_t n = (uint32_t)__builtin_popcount(others);
 
@@ -189,26 +190,24 @@ static uint64_t gt_ce_head(const struct gt_ce *at, uint32_t others)
 			return 0;
 	if (bytes > GT_CE_HEAD_BYTES / n)
 		bytes = GT_CE_HEAD_BYTES / n;
-	return bytes / GT_CE_GRAIN_BYTES * GT_CE_GRAIN_BYTES / at->elem_bytes;
+	return bytes / GT_CE_GRAIN_BYTES * GT_CE_GRAIN_BYTES;
 }
 
 /*
- * What a kernel does beside the copies, which the own block would hold up.
- * They come 8 us after the barrier; till then the kernel, which waits itself,
- * has moved as many bytes as they would have.  It tells the others before it
- * waits, as the barrier does: either may come first.
+ * What kernels do beside the copies: the own block, which would hold them up,
+ * and the head.  Copies come 8 us after the barrier; till then the kernel, which
+ * waits itself, has moved as many bytes as they would have.  It tells the others
+ * before it waits, as the barrier does: either may come first.
  */
-static uint64_t gt_ce_beside(struct gt_ce *at)
+static void gt_ce_beside(struct gt_ce *at, uint64_t head)
 {
 	uint32_t own = at->flow.to & 1u << at->rank;
-	uint32_t others = at->flow.to & ~own;
-	uint64_t head = gt_ce_head(at, others);
 
 	if (head)
-		gt_ce_lift(at, others, head, GT_CE_BEGIN);
+		gt_ce_lift(at, at->flow.to & ~own, head / at->elem_bytes,
+			   GT_CE_BEGIN);
 	if (own) /* takes no detour */
 		gt_ce_lift(at, own, at->req->count, 0);
-	return head * at->elem_bytes;
 }
 
 /* What takes a detour goes from here on, beside what follows ... */
@@ -232,11 +231,14 @@ static void gt_ce_blocks(struct gt_ce *at)
 {
 	const struct gt_flow *flow = &at->flow;
 	uint64_t bytes = flow->count * at->elem_bytes;
-	uint64_t head;
+	uint64_t head = gt_ce_head(at);
+	/* A branch without work would only collect edges of a graph. */
+	int beside = head || (flow->to >> at->rank & 1);
 
-	gt_ce_after(at, at->me->side, at->me->stream);
+	if (beside)
+		gt_ce_after(at, at->me->side, at->me->stream);
 	gt_ce_meet(at, GT_CE_BEGIN);
-	head = gt_ce_beside(at);
+	gt_ce_beside(at, head);
 	gt_ce_detour(at);
 	for (uint32_t i = 1; i < flow->nranks; i++) {
 		uint32_t d = gt_ce_peer(at, i);
@@ -245,7 +247,8 @@ static void gt_ce_blocks(struct gt_ce *at)
 			gt_ce_copy(at, gt_ce_to(at, d) + head,
 				   gt_ce_from(at, d) + head, bytes - head);
 	}
-	gt_ce_after(at, at->me->stream, at->me->side);
+	if (beside)
+		gt_ce_after(at, at->me->stream, at->me->side);
 	gt_ce_join(at);
 	gt_ce_meet(at, GT_CE_END);
 }

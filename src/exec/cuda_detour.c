@@ -37,7 +37,8 @@ struct gt_detouring {
 	struct gt_flow flow;
 	uint32_t rank;
 	uint32_t nchunks;
-	int puts, takes; /* since the last meeting: copies out and in */
+	int puts, takes; /* copies out and in, at all ... */
+	int put, took;   /* ... since the last meeting */
 	uint64_t elem_bytes;
 	uint64_t chunk; /* elements */
 	char *input, *output;
@@ -160,14 +161,14 @@ static void gt_detour_copy(struct gt_detouring *at, char *to, const char *from,
 static void gt_detour_put(struct gt_detouring *at, uint32_t lane, char *to,
 			  const char *from, uint64_t bytes)
 {
-	at->puts |= bytes != 0;
+	at->put |= bytes != 0;
 	gt_detour_copy(at, to, from, bytes, at->detour->out[lane]);
 }
 
 static void gt_detour_take(struct gt_detouring *at, uint32_t lane, char *to,
 			   const char *from, uint64_t bytes)
 {
-	at->takes |= bytes != 0;
+	at->took |= bytes != 0;
 	gt_detour_copy(at, to, from, bytes, at->detour->in[lane]);
 }
 
@@ -180,6 +181,22 @@ static void gt_detour_after(struct gt_detouring *at, cudaStream_t to,
 	if (at->rc == cudaSuccess)
 		gt_detour_try(at,
 			      cudaStreamWaitEvent(to, at->detour->event, 0));
+}
+
+/*
+ * A lane goes on behind the meeting.  Not a stream that it never copies on: in a
+ * graph a stream without nodes collects all that it waits for, and hands all of
+ * it to whoever waits for it, so that a graph of n operations would have edges
+ * like n * n.
+ */
+static void gt_detour_go_on(struct gt_detouring *at, uint32_t lane)
+{
+	const struct gt_cuda_detour *detour = at->detour;
+
+	if (at->puts)
+		gt_detour_after(at, detour->out[lane], detour->meet);
+	if (at->takes)
+		gt_detour_after(at, detour->in[lane], detour->meet);
 }
 
 /* All ranks have done a lane's step: the operation's meeting of that number. */
@@ -199,17 +216,15 @@ static void gt_detour_meet(struct gt_detouring *at, uint32_t lane,
 	args.guard.fault = GT_KERNEL_FAULT_NONE; /* the main way has it */
 	for (uint32_t r = 0; r < at->flow.nranks; r++)
 		args.flags[r] = &gt_detour_room(at, r)->told;
-	/* For nothing else: edges of a graph that others imply make it slow. */
-	if (at->puts)
+	if (at->put)
 		gt_detour_after(at, detour->meet, detour->out[lane]);
-	if (at->takes)
+	if (at->took)
 		gt_detour_after(at, detour->meet, detour->in[lane]);
-	at->puts = at->takes = 0;
+	at->put = at->took = 0;
 	if (at->rc == cudaSuccess)
 		gt_detour_try(at,
 			      (cudaError_t)gt_detour_run(&args, detour->meet));
-	gt_detour_after(at, detour->out[lane], detour->meet);
-	gt_detour_after(at, detour->in[lane], detour->meet);
+	gt_detour_go_on(at, lane);
 }
 
 static struct gt_flow gt_detour_flow(const struct gt_detouring *at,
@@ -423,14 +438,6 @@ int gt_cuda_detour_begin(const struct gt_engine *engine, uint32_t rank)
 
 	if (rc == cudaSuccess)
 		rc = cudaStreamWaitEvent(detour->meet, detour->event, 0);
-	for (uint32_t lane = 0; lane < GT_DETOUR_LANES; lane++) {
-		if (rc == cudaSuccess)
-			rc = cudaStreamWaitEvent(detour->out[lane],
-						 detour->event, 0);
-		if (rc == cudaSuccess)
-			rc = cudaStreamWaitEvent(detour->in[lane],
-						 detour->event, 0);
-	}
 	return (int)rc;
 }
 
@@ -458,10 +465,17 @@ int gt_cuda_detour_launch(const struct gt_engine *engine,
 	at.flow = gt_detour_flow(&at, rank);
 	at.chunk = me->detour->chunk_bytes / at.elem_bytes;
 	at.nchunks = (uint32_t)((at.flow.count + at.chunk - 1) / at.chunk);
+	at.puts = (gt_detour_to(&at.flow) | gt_detour_back(&at.flow)) != 0;
+	at.takes =
+		(gt_detour_from(&at.flow) | gt_detour_summing(&at.flow)) != 0;
+	for (uint32_t lane = 0; lane < GT_DETOUR_LANES; lane++)
+		gt_detour_go_on(&at, lane);
 	gt_detour_steps(&at);
 	for (uint32_t lane = 0; lane < GT_DETOUR_LANES; lane++) {
-		gt_detour_after(&at, me->stream, me->detour->out[lane]);
-		gt_detour_after(&at, me->stream, me->detour->in[lane]);
+		if (at.puts)
+			gt_detour_after(&at, me->stream, me->detour->out[lane]);
+		if (at.takes)
+			gt_detour_after(&at, me->stream, me->detour->in[lane]);
 	}
 	return (int)at.rc;
 }

@@ -364,3 +364,73 @@ void streams_play(uint64_t seed)
 	}
 	expect_done();
 }
+
+/* Nodes by their places, as bits. */
+struct nodes {
+	uint64_t *bits;
+};
+
+/* A rank while it is captured. */
+struct capture {
+	uint32_t words;
+	struct nodes ends[STREAMS]; /* what a stream's next node waits for */
+	struct nodes *marks;
+	uint64_t nodes, edges;
+};
+
+static void take_nodes(const struct capture *at, struct nodes *to,
+		       const struct nodes *from)
+{
+	if (!to->bits)
+		to->bits = calloc(at->words, sizeof(*to->bits));
+	for (uint32_t w = 0; w < at->words; w++)
+		to->bits[w] |= from->bits[w];
+}
+
+static void capture_node(struct capture *at, struct nodes *end, uint32_t place)
+{
+	at->nodes++;
+	for (uint32_t w = 0; w < at->words; w++) {
+		at->edges += (uint32_t)__builtin_popcountll(end->bits[w]);
+		end->bits[w] = 0;
+	}
+	end->bits[place / 64] = 1ull << place % 64;
+}
+
+static void capture(struct capture *at, uint32_t which,
+		    const struct command *command)
+{
+	struct nodes *end = &at->ends[which];
+
+	if (command->kind == RECORD)
+		take_nodes(at, &at->marks[command->mark], end);
+	else if (command->kind == AWAIT)
+		take_nodes(at, end, &at->marks[command->mark]);
+	else
+		capture_node(at, end, command->place);
+}
+
+uint64_t streams_edges(uint32_t rank, uint64_t *nodes)
+{
+	struct capture at = {.words = streams.places[rank] / 64 + 1};
+	uint32_t next[STREAMS] = {0};
+
+	at.marks = calloc(streams.marks + 1, sizeof(*at.marks));
+	for (uint32_t i = 0; i < STREAMS; i++)
+		at.ends[i].bits = calloc(at.words, sizeof(uint64_t));
+	for (uint32_t place = 0; place < streams.places[rank]; place++)
+		for (uint32_t i = 0; i < STREAMS; i++) {
+			const struct stream *stream = streams_of(rank, i);
+
+			if (next[i] < stream->n &&
+			    stream->commands[next[i]].place == place)
+				capture(&at, i, &stream->commands[next[i]++]);
+		}
+	for (uint32_t i = 0; i < STREAMS; i++)
+		free(at.ends[i].bits);
+	for (uint32_t m = 0; m <= streams.marks; m++)
+		free(at.marks[m].bits);
+	free(at.marks);
+	*nodes = at.nodes;
+	return at.edges;
+}

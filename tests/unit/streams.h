@@ -86,6 +86,14 @@ void streams_next(void);
 /* All that was put, in an order by this number; who hangs fails the test. */
 void streams_play(uint64_t seed);
 
+/*
+ * The edges of the graph that a rank's streams become when they are captured,
+ * and its nodes.  As CUDA does: a stream's next node has edges from the last one
+ * and from all that the stream has waited for since; a stream that only waits
+ * collects.
+ */
+uint64_t streams_edges(uint32_t rank, uint64_t *nodes);
+
 /* Any number below; the state goes on. */
 uint32_t streams_draw(uint64_t *state, uint32_t below);
 

@@ -584,6 +584,27 @@ static void test_failure(void **state)
 	close_world();
 }
 
+/* A graph of one operation many times has as many edges for each. */
+static void test_edges(void **state)
+{
+	(void)state;
+	for (uint32_t coll = 0; coll < GT_NCOLLS; coll++) {
+		open_world(2);
+		make_ops(coll);
+		for (uint32_t i = 0; i < OPS; i++) {
+			world.ops[i].req.coll = (enum gt_coll)coll;
+			world.ops[i].way = way_of((enum gt_coll)coll);
+		}
+		put_all();
+		for (uint32_t r = 0; r < world.plan.nranks; r++) {
+			uint64_t nodes, edges = streams_edges(r, &nodes);
+
+			assert_in_range(edges, nodes - 1, 3 * nodes);
+		}
+		close_world();
+	}
+}
+
 /* What goes the detour is whole lines of each rank. */
 static void test_rest(void **state)
 {
@@ -620,7 +641,7 @@ int main(void)
 		cmocka_unit_test(test_two),     cmocka_unit_test(test_three),
 		cmocka_unit_test(test_four),    cmocka_unit_test(test_eight),
 		cmocka_unit_test(test_sixteen), cmocka_unit_test(test_failure),
-		cmocka_unit_test(test_rest),
+		cmocka_unit_test(test_edges),   cmocka_unit_test(test_rest),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
