@@ -55,7 +55,8 @@ endif
 
 # Copy engines are simulated, launches only looked at.
 if HAVE_CUDA
-unit_tests += %D%/test_detour %D%/test_detour_room %D%/test_room
+unit_tests += %D%/test_ce %D%/test_detour %D%/test_detour_room %D%/test_room
+tests_unit_test_ce_SOURCES = %D%/test_ce.c %D%/streams.c %D%/streams.h
 tests_unit_test_detour_SOURCES = \
 	%D%/test_detour.c %D%/streams.c %D%/streams.h
 endif
