@@ -1,7 +1,7 @@
 /*
- * fit [-k NAMES] PLAN REPORT...: the parameters of the cost model (plan/cost.h) with
- * which `gtopo predict PLAN` comes nearest to what `gtopo run --json` measured
- * with that plan, as the JSON that `gtopo predict --params` reads.
+ * fit [-k NAMES] PLAN REPORT...: the parameters of the cost model (plan/cost.h)
+ * with which `gtopo predict PLAN` comes nearest to what `gtopo run --json`
+ * measured with that plan, as the JSON that `gtopo predict --params` reads.
  *
  * Least absolute deviation of the logarithms: a factor of two counts the same
  * at 10 us and at 10 ms, and a few odd measurements do not pull the rest.  The
@@ -9,8 +9,9 @@
  * 1965) over the logarithms of the parameters, started anew until it finds
  * nothing better.  Fitted is the protocol of the plan's largest messages.
  *
- * -k keeps the named parameters (base, hop, rate, worker, local; commas between)
- * at their defaults: what measurements hardly depend on they cannot tell.
+ * -k keeps the named parameters (base, hop, rate, worker, local; commas
+ * between) at their defaults: what measurements hardly depend on they cannot
+ * tell.
  *
  * "residual" is the mean of |log(predicted / measured)|: 0.05 is 5%.
  */

@@ -8,11 +8,12 @@
  *             PLAN
  *
  * With -n as so many processes; with -l as many hosts: gtopo's go over that
- * link, NCCL's over sockets.  Messages go the fastest way that the engine knows; with -p the plan's.
- * Sizes from MIN to MAX bytes (1 KiB to 4 GiB) by FACTOR (4), each measured
- * ROUNDS times (9) launched into a stream and as a CUDA graph.  NCCL is
- * libnccl.so.2, or what the environment's GTOPO_NCCL names; multicast (NVLS)
- * stays off.  No new row begins SECONDS after the start.
+ * link, NCCL's over sockets.  Messages go the fastest way that the engine
+ * knows; with -p the plan's.  Sizes from MIN to MAX bytes (1 KiB to 4 GiB) by
+ * FACTOR (4), each measured ROUNDS times (9) launched into a stream and as a
+ * CUDA graph.  NCCL is libnccl.so.2, or what the environment's GTOPO_NCCL
+ * names; multicast (NVLS) stays off.  No new row begins SECONDS after the
+ * start.
  *
  * One JSON object on stdout, complete however it ends.  Status: 0 all right,
  * 1 wrong data, 2 usage or plan at fault, 3 a failure or overtime.

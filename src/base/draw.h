@@ -7,8 +7,9 @@ struct gt_err;
 
 /*
  * Append the picture, "svg" or "png", of a graph that says itself where all
- * is drawn (layout "nop2").  GT_EINPUT when this program was built without the library,
- * GT_ESYS when it fails.  The library has globals: one thread at a time.
+ * is drawn (layout "nop2").  GT_EINPUT when this program was built without the
+ * library, GT_ESYS when it fails.  The library has globals: one thread at a
+ * time.
  */
 int gt_draw(const char *dot, const char *format, struct gt_buf *out,
 	    struct gt_err *err);

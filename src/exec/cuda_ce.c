@@ -195,9 +195,9 @@ static uint64_t gt_ce_head(const struct gt_ce *at)
 
 /*
  * What kernels do beside the copies: the own block, which would hold them up,
- * and the head.  Copies come 8 us after the barrier; till then the kernel, which
- * waits itself, has moved as many bytes as they would have.  It tells the others
- * before it waits, as the barrier does: either may come first.
+ * and the head.  Copies come 8 us after the barrier; till then the kernel,
+ * which waits itself, has moved as many bytes as they would have.  It tells the
+ * others before it waits, as the barrier does: either may come first.
  */
 static void gt_ce_beside(struct gt_ce *at, uint64_t head)
 {

@@ -13,10 +13,10 @@
  *
  * Meetings follow one another, and all else that waits for other ranks comes
  * before or behind them; but for sums by copy engines, where all ranks do the
- * same, and a root that pulls, whom the others tell before.  So whatever order a GPU's queues, or a graph's, bring into what is
- * not ordered here, nobody waits for something that is behind its own waiting.
- * What is put into slots in a step is taken in the next, and replaced in the
- * one after that.
+ * same, and a root that pulls, whom the others tell before.  So whatever order
+ * a GPU's queues, or a graph's, bring into what is not ordered here, nobody
+ * waits for something that is behind its own waiting.  What is put into slots
+ * in a step is taken in the next, and replaced in the one after that.
  */
 #include "exec/cuda_detour.h"
 
@@ -184,10 +184,10 @@ static void gt_detour_after(struct gt_detouring *at, cudaStream_t to,
 }
 
 /*
- * A lane goes on behind the meeting.  Not a stream that it never copies on: in a
- * graph a stream without nodes collects all that it waits for, and hands all of
- * it to whoever waits for it, so that a graph of n operations would have edges
- * like n * n.
+ * A lane goes on behind the meeting.  Not a stream that it never copies on: in
+ * a graph a stream without nodes collects all that it waits for, and hands all
+ * of it to whoever waits for it, so that a graph of n operations would have
+ * edges like n * n.
  */
 static void gt_detour_go_on(struct gt_detouring *at, uint32_t lane)
 {

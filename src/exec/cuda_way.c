@@ -347,10 +347,10 @@ static void gt_way_planned(const struct gt_engine *engine,
 }
 
 /*
- * Of so many bytes that leave one of 2 GPUs: what goes by a detour, where one GPU
- * sends, where one pulls, where both send, and where sums are spread as well.
- * NVLink has 391 to 396 GB/s, PCIe 45 one way and 35 both ways at once, and a
- * detour takes time to fill.
+ * Of so many bytes that leave one of 2 GPUs: what goes by a detour, where one
+ * GPU sends, where one pulls, where both send, and where sums are spread as
+ * well.  NVLink has 391 to 396 GB/s, PCIe 45 one way and 35 both ways at once,
+ * and a detour takes time to fill.
  */
 static const struct {
 	uint64_t bytes;

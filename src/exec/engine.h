@@ -83,7 +83,10 @@ struct gt_buffers {
 	void *output;
 };
 
-/* How a request is carried; 0 blocks, threads or pieces: the engine's choice. */
+/*
+ * How a request is carried; 0 blocks, threads or pieces: the engine's
+ * choice.
+ */
 struct gt_way {
 	uint8_t algo;     /* enum gt_algo */
 	uint8_t protocol; /* enum gt_protocol */
@@ -155,11 +158,11 @@ struct gt_async_ops {
 	/*
 	 * Put n requests, 1 at least, on the streams, the first one's, and
 	 * return without waiting for a GPU.  They are in no order and may run
-	 * side by side.  Streams may be captured.  What no request before it needed is
-	 * allocated and loaded, which may wait for what runs on the GPUs.
-	 * Requests must begin on all streams in the order of their calls.
-	 * After a failure everything enqueued ends by itself and nothing more
-	 * may be enqueued.
+	 * side by side.  Streams may be captured.  What no request before it
+	 * needed is allocated and loaded, which may wait for what runs on the
+	 * GPUs.  Requests must begin on all streams in the order of their
+	 * calls.  After a failure everything enqueued ends by itself and
+	 * nothing more may be enqueued.
 	 */
 	int (*enqueue)(struct gt_engine *engine, const struct gt_request *reqs,
 		       uint32_t n, struct gt_err *err);

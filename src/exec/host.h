@@ -4,8 +4,9 @@
  * The caller's thread hands a job (fill, run, check) to all rank threads and
  * watches them; a rank thread does its part of the job and says so.  Within a
  * run, a rank progresses all its lanes (those of plan/program.h, for each
- * channel and worker) in turn and never blocks in one of them.  Whoever waits looks at `abort`, which is set
- * once and for good: after it the engine can only be closed.
+ * channel and worker) in turn and never blocks in one of them.  Whoever waits
+ * looks at `abort`, which is set once and for good: after it the engine can
+ * only be closed.
  *
  * Who writes what: a rank's lanes, buffers and counters belong to its thread
  * while a job runs, and to the caller between jobs; the mutex around the hand

@@ -120,7 +120,8 @@ static struct gt_range gt_data_part(const struct gt_host_rank *rank)
 /*
  * What must come out of a reduction is costly to know and the same on all
  * ranks: each rank's thread looks at one part of the index space, in
- * the output of everybody who is here.  Of other collectives it looks at its own output.
+ * the output of everybody who is here.  Of other collectives it looks at its
+ * own output.
  */
 void gt_host_check(struct gt_host_rank *rank)
 {

@@ -3,10 +3,11 @@
  * order, write the result to every destination, reading each source once.
  *
  * Integers wrap; half, bf16 and fp8 are added as floats and rounded after every
- * operation, fp8 to the largest number where it is too large; the minimum or maximum with a NaN may be either operand.  avg is
- * a sum whose last step divides (kernels/pattern.h says how).  The result
- * depends on nothing but the operands and their order: no vector width
- * changes a bit, except which NaN comes of two.
+ * operation, fp8 to the largest number where it is too large; the minimum or
+ * maximum with a NaN may be either operand.  avg is a sum whose last step
+ * divides (kernels/pattern.h says how).  The result depends on nothing but the
+ * operands and their order: no vector width changes a bit, except which NaN
+ * comes of two.
  */
 #ifndef GT_EXEC_REDUCE_H
 #define GT_EXEC_REDUCE_H

@@ -58,8 +58,8 @@ struct gt_rat gt_plan_charge(const struct gt_plan *plan, uint32_t link,
 			     struct gt_rat charge);
 
 /*
- * The parts of gt_plan_check(): graphs; steps; shares, values and roots; loads; the
- * proof.  Each may rely on those before.
+ * The parts of gt_plan_check(): graphs; steps; shares, values and roots; loads;
+ * the proof.  Each may rely on those before.
  */
 int gt_check_channels(const struct gt_plan *plan, struct gt_err *err);
 int gt_check_programs(const struct gt_plan *plan, struct gt_err *err);
@@ -82,7 +82,10 @@ struct gt_check_use {
 };
 int gt_check_use(const struct gt_check_use *check, struct gt_err *err);
 
-/* Then: can the algorithm and these channels do the collective?  Without seen. */
+/*
+ * Then: can the algorithm and these channels do the collective?  Without
+ * seen.
+ */
 int gt_check_purpose(const struct gt_check_use *check, struct gt_err *err);
 
 int gt_check_measurements(const struct gt_plan *plan, struct gt_err *err);
@@ -171,9 +174,9 @@ int64_t gt_tree_cheapest(uint32_t n, const int64_t *cost, uint32_t root);
 
 /*
  * The cheapest ring through n ranks, 2 <= n <= 17 (16 and the world outside),
- * by dynamic programming over subsets (Held and Karp, "A dynamic programming approach to sequencing
- * problems", 1962).  cost[i * n + j] is that of the hop from i to j.  Writes
- * the ring to order; -1 when memory ran out.
+ * by dynamic programming over subsets (Held and Karp, "A dynamic programming
+ * approach to sequencing problems", 1962).  cost[i * n + j] is that of the hop
+ * from i to j.  Writes the ring to order; -1 when memory ran out.
  */
 enum { GT_RING_MAX = 17 };
 int64_t gt_ring_cheapest(uint32_t n, const int64_t *cost, uint32_t *order);

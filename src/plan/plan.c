@@ -225,8 +225,8 @@ int gt_algo_detours(enum gt_algo algo, enum gt_protocol protocol,
 /*
  * A hop of a ring carries all blocks but one, of an all-reduce twice, or all
  * of a broadcast; an edge of a tree a channel's whole share; a pair of a mesh
- * or a flow one block, or of what has no blocks all at once (one-shot), or a rank's part
- * once to be brought together and once to be spread (two-shot).
+ * or a flow one block, or of what has no blocks all at once (one-shot), or a
+ * rank's part once to be brought together and once to be spread (two-shot).
  */
 struct gt_rat gt_plan_algbw_factor(const struct gt_plan *plan)
 {

@@ -189,8 +189,9 @@ struct gt_plan_set {
 /*
  * How good the plan is.  value: what the channels of gt_plan_main() reach
  * together, the sum of their gbs; times gt_plan_algbw_factor() it is the size
- * of the result over the time.  bound: what no plan of the class exceeds; any_bound:
- * what no plan at all exceeds (no in-network compute), in the same unit.
+ * of the result over the time.  bound: what no plan of the class exceeds;
+ * any_bound: what no plan at all exceeds (no in-network compute), in the same
+ * unit.
  *
  * bound's certificate is a list of link prices: the sum of price * capacity
  * is the bound, and what the plan does costs at least 1 a byte of the result
@@ -214,8 +215,9 @@ struct gt_plan_set {
  * bound has max_channels * channel_price more.
  *
  * any_bound's certificate, and instead of prices that of a bound of class any,
- * is `parts`.  The capacity of their links over what has to cross them, as a fraction of the
- * result of n blocks, bounds the size of the result over the time:
+ * is `parts`.  The capacity of their links over what has to cross them, as a
+ * fraction of the result of n blocks, bounds the size of the result over the
+ * time:
  *   all-gather, reduce-scatter: one part of k < n ranks: k / n, its blocks;
  *   broadcast, reduce: one part that holds the root: 1;
  *   gather, scatter: one part of k ranks that holds the root: (n - k) / n;

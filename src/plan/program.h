@@ -17,13 +17,13 @@
  * FIFOs of its own.
  *
  * FIFOs.  A connection carries slices in one direction between two ranks on
- * one channel and worker; its ends may be in different lanes.  It has S slots and two monotonic 64-bit counters:
- * `data` (slices written by the sender) and `credit` (slices consumed by the
- * receiver).  The k-th slice (k = 0, 1, ...) lives in slot k mod S.  A sender
- * waits until data - credit < S, a receiver until credit < data.  Writing the
- * slot is ordered before the release store of the counter that announces it.
- * A slice of length 0 is announced like any other, so that counters stay
- * equal on both sides.
+ * one channel and worker; its ends may be in different lanes.  It has S slots
+ * and two monotonic 64-bit counters: `data` (slices written by the sender) and
+ * `credit` (slices consumed by the receiver).  The k-th slice (k = 0, 1, ...)
+ * lives in slot k mod S.  A sender waits until data - credit < S, a receiver
+ * until credit < data.  Writing the slot is ordered before the release store of
+ * the counter that announces it.  A slice of length 0 is announced like any
+ * other, so that counters stay equal on both sides.
  *
  * Scratch places have numbers of their own, and hold one slice of any chunk in
  * each loop; all lanes of a rank on a channel share them.
@@ -136,8 +136,8 @@ GT_HD static inline const struct gt_operand *gt_step_operand(
 
 /*
  * One end of a FIFO.  A rank may be connected with itself: one of its lanes
- * then waits for another.  The two ends of a connection agree on (channel, from,
- * to, tag); tag tells apart several FIFOs between the same two ranks.
+ * then waits for another.  The two ends of a connection agree on (channel,
+ * from, to, tag); tag tells apart several FIFOs between the same two ranks.
  */
 struct gt_conn {
 	uint32_t peer; /* the other rank */

@@ -1,10 +1,11 @@
 /*
  * The proof that a plan computes its collective: all ranks' lowered programs
- * are executed on symbols, each lane as a process of its own.  A value is the set
- * of ranks whose contribution it holds, per chunk; FIFOs have the plan's slots and the counters of
- * plan/program.h.  Found are: a contribution missing or counted twice, a
- * result in the wrong place, sends and receives that do not match, deadlock
- * with the slots given, and unordered accesses to overlapping ranges.
+ * are executed on symbols, each lane as a process of its own.  A value is the
+ * set of ranks whose contribution it holds, per chunk; FIFOs have the plan's
+ * slots and the counters of plan/program.h.  Found are: a contribution missing
+ * or counted twice, a result in the wrong place, sends and receives that do not
+ * match, deadlock with the slots given, and unordered accesses to overlapping
+ * ranges.
  *
  * Two loops stand for any number: the k-th slice of every loop is sent and
  * received by the same steps once both ends count alike (which is checked),

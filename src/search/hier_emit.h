@@ -38,7 +38,10 @@ uint32_t gt_hier_hop(struct gt_hier_emit *e, struct gt_plan_channel *channel,
 /* The bound's sets of vertices, as the certificate. */
 void gt_hier_emit_sets(struct gt_hier_emit *e);
 
-/* What sets leave out; the routes, between ranks if all have one (hier_emit_route.c). */
+/*
+ * What sets leave out; the routes, between ranks if all have one
+ * (hier_emit_route.c).
+ */
 void gt_hier_emit_unused(struct gt_hier_emit *e);
 void gt_hier_emit_routes(struct gt_hier_emit *e);
 

@@ -32,8 +32,8 @@ struct gt_hier_pairs {
 };
 
 /*
- * For all-reduce, broadcast and reduce; root: of these two.  Memory is the arena's.  GT_ENO when
- * there is no tree, or its rates need more than 64 bits.
+ * For all-reduce, broadcast and reduce; root: of these two.  Memory is the
+ * arena's.  GT_ENO when there is no tree, or its rates need more than 64 bits.
  */
 int gt_hier_pairs_find(const struct gt_hier *hier, enum gt_coll coll,
 		       uint32_t root, struct gt_arena *arena,

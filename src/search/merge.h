@@ -17,9 +17,9 @@ int gt_merge_channels(struct gt_plan *plan, const struct gt_plan *other,
 
 /*
  * Append a mesh over the routes of the plan's proof.  Its rate is what every
- * ordered pair that has to can move while all others do: exact, the least over all links
- * of capacity by the routes that cross it.  GT_ENO when some pair has no
- * route, or the rate does not fit.
+ * ordered pair that has to can move while all others do: exact, the least over
+ * all links of capacity by the routes that cross it.  GT_ENO when some pair has
+ * no route, or the rate does not fit.
  */
 int gt_merge_mesh(struct gt_plan *plan, struct gt_err *err);
 

@@ -27,10 +27,10 @@ struct gt_search_stats {
 };
 
 /*
- * The best plan of the shape called `algo` ("ring", "forest", "flow"), of the mesh of all pairs
- * ("mesh"), or of all of them by message size ("auto").  GT_ENO when this
- * machine has none (GPUs without routes to each other).  *plan is the
- * caller's; it has passed gt_plan_check().  `stats` may be NULL.
+ * The best plan of the shape called `algo` ("ring", "forest", "flow"), of the
+ * mesh of all pairs ("mesh"), or of all of them by message size ("auto").
+ * GT_ENO when this machine has none (GPUs without routes to each other).  *plan
+ * is the caller's; it has passed gt_plan_check().  `stats` may be NULL.
  */
 int gt_search(const struct gt_request *request, const char *algo,
 	      struct gt_plan **plan, struct gt_search_stats *stats,

@@ -31,9 +31,9 @@ struct gt_topo {
 int gt_graph_new(const char *source, struct gt_topo **topo, struct gt_err *err);
 
 /*
- * Add a node, with nothing above it; its strings must live in the topology's arena.  An id may repeat:
- * gt_graph_finish makes them "NET/0", "NET/0#2".  GT_EINPUT when there are
- * more devices than GT_TOPO_MAX_DEVICES.
+ * Add a node, with nothing above it; its strings must live in the topology's
+ * arena.  An id may repeat: gt_graph_finish makes them "NET/0", "NET/0#2".
+ * GT_EINPUT when there are more devices than GT_TOPO_MAX_DEVICES.
  */
 int gt_graph_node(struct gt_topo *topo, const struct gt_node *node,
 		  uint32_t *index, struct gt_err *err);

@@ -5,9 +5,10 @@
  *     matrix check|large|stress|small|fault RANKS SECONDS
  *
  * check: every collective, type, operator, in and out of place, odd counts
- * and addresses.  large: more elements than 31 bits count.  stress: 100000 operations of random kinds and sizes.
- * small: a few moves of every kind, for tools that make them slow.  fault: a
- * rank that stops is named in time, and the process can run again.
+ * and addresses.  large: more elements than 31 bits count.  stress: 100000
+ * operations of random kinds and sizes.  small: a few moves of every kind, for
+ * tools that make them slow.  fault: a rank that stops is named in time, and
+ * the process can run again.
  *
  * Prints one line of what was done and a line for each of the first faults.
  * Status: 0 all right; 1 wrong, failed or out of time; 2 usage; 77 fewer

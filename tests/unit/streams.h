@@ -88,9 +88,9 @@ void streams_play(uint64_t seed);
 
 /*
  * The edges of the graph that a rank's streams become when they are captured,
- * and its nodes.  As CUDA does: a stream's next node has edges from the last one
- * and from all that the stream has waited for since; a stream that only waits
- * collects.
+ * and its nodes.  As CUDA does: a stream's next node has edges from the last
+ * one and from all that the stream has waited for since; a stream that only
+ * waits collects.
  */
 uint64_t streams_edges(uint32_t rank, uint64_t *nodes);
 
