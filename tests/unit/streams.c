@@ -434,3 +434,42 @@ uint64_t streams_edges(uint32_t rank, uint64_t *nodes)
 	*nodes = at.nodes;
 	return at.edges;
 }
+
+static int awaits(const struct stream *stream, uint32_t mark)
+{
+	for (uint32_t k = 0; k < stream->n; k++)
+		if (stream->commands[k].kind == AWAIT &&
+		    stream->commands[k].mark == mark)
+			return 1;
+	return 0;
+}
+
+/* Does one of the joined wait for the end of another, which has one? */
+static int joins(uint32_t rank, const int *joined, const struct stream *other)
+{
+	const struct command *last = &other->commands[other->n - 1];
+
+	if (last->kind != RECORD)
+		return 0;
+	for (uint32_t i = 0; i < STREAMS; i++)
+		if (joined[i] && awaits(streams_of(rank, i), last->mark))
+			return 1;
+	return 0;
+}
+
+int streams_joined(uint32_t rank)
+{
+	int joined[STREAMS] = {[STREAM_MAIN] = 1}, all = 1;
+
+	for (uint32_t turn = 0; turn < STREAMS; turn++)
+		for (uint32_t i = 0; i < STREAMS; i++) {
+			const struct stream *stream = streams_of(rank, i);
+
+			if (!joined[i])
+				joined[i] = !stream->n ||
+					    joins(rank, joined, stream);
+		}
+	for (uint32_t i = 0; i < STREAMS; i++)
+		all &= joined[i];
+	return all;
+}

@@ -94,6 +94,12 @@ void streams_play(uint64_t seed);
  */
 uint64_t streams_edges(uint32_t rank, uint64_t *nodes);
 
+/*
+ * Is all that a rank's streams end with waited for by the main one, by itself
+ * or through others?  Else CUDA does not end a capture.
+ */
+int streams_joined(uint32_t rank);
+
 /* Any number below; the state goes on. */
 uint32_t streams_draw(uint64_t *state, uint32_t below);
 

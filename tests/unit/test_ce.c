@@ -1,8 +1,9 @@
 /*
  * Blocks by copy engines, with CUDA's calls faked: no GPU takes part.  What
- * exec/cuda_ce.c has copied, by engines and by kernels beside them, is copied by
- * the CPU at once, as no rank reads what another one writes.  Every byte must
- * come to its place, once; and graphs must not grow faster than operations.
+ * exec/cuda_ce.c has copied, by engines and by kernels beside them, is copied
+ * by the CPU at once, as no rank reads what another one writes.  Every byte
+ * must come to its place, once; and graphs must not grow faster than
+ * operations.
  */
 #include "unit/streams.h"
 #include "unit/test.h"
@@ -388,6 +389,7 @@ static void test_edges(void **state)
 		for (uint32_t r = 0; r < world.plan.nranks; r++) {
 			edges = streams_edges(r, &nodes);
 			assert_in_range(edges, nodes - 1, 2 * nodes);
+			assert_true(streams_joined(r));
 		}
 		close_world();
 	}

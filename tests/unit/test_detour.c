@@ -2,9 +2,10 @@
  * Detours, SIMULATED: no GPU takes part.  What exec/cuda_detour.c puts on
  * streams is played in many orders (streams.h).
  *
- * The main way is meetings and copies that bring nothing: around the detour or,
- * for sums, beside it, as exec/cuda_ce.c has it; or as a root has it that pulls.
- * Beside it, they need queues that are alike on all ranks.
+ * The main way is meetings and copies that bring nothing (test_ce.c has what
+ * copies bring): around the detour or,
+ * for sums, beside it, as exec/cuda_ce.c has it; or as a root has it that
+ * pulls.  Beside it, they need queues that are alike on all ranks.
  *
  * Several operations are put one behind the other, in the same buffers, so a
  * rank runs ahead of others, and what one operation left to do shows in the
@@ -585,24 +586,31 @@ static void test_failure(void **state)
 }
 
 /* A graph of one operation many times has as many edges for each. */
-static void test_edges(void **state)
+static void expect_graph(enum gt_coll coll, uint32_t n)
+{
+	uint64_t nodes, edges;
+
+	open_world(n);
+	make_ops(coll);
+	for (uint32_t i = 0; i < OPS; i++) {
+		world.ops[i].req.coll = coll;
+		world.ops[i].way = way_of(coll);
+	}
+	put_all();
+	for (uint32_t r = 0; r < n; r++) {
+		edges = streams_edges(r, &nodes);
+		assert_in_range(edges, nodes - 1, 3 * nodes);
+		assert_true(streams_joined(r));
+	}
+	close_world();
+}
+
+static void test_graphs(void **state)
 {
 	(void)state;
-	for (uint32_t coll = 0; coll < GT_NCOLLS; coll++) {
-		open_world(2);
-		make_ops(coll);
-		for (uint32_t i = 0; i < OPS; i++) {
-			world.ops[i].req.coll = (enum gt_coll)coll;
-			world.ops[i].way = way_of((enum gt_coll)coll);
-		}
-		put_all();
-		for (uint32_t r = 0; r < world.plan.nranks; r++) {
-			uint64_t nodes, edges = streams_edges(r, &nodes);
-
-			assert_in_range(edges, nodes - 1, 3 * nodes);
-		}
-		close_world();
-	}
+	for (uint32_t coll = 0; coll < GT_NCOLLS; coll++)
+		for (uint32_t n = 2; n <= 4; n++)
+			expect_graph((enum gt_coll)coll, n);
 }
 
 /* What goes the detour is whole lines of each rank. */
@@ -641,7 +649,7 @@ int main(void)
 		cmocka_unit_test(test_two),     cmocka_unit_test(test_three),
 		cmocka_unit_test(test_four),    cmocka_unit_test(test_eight),
 		cmocka_unit_test(test_sixteen), cmocka_unit_test(test_failure),
-		cmocka_unit_test(test_edges),   cmocka_unit_test(test_rest),
+		cmocka_unit_test(test_graphs),  cmocka_unit_test(test_rest),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

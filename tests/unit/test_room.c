@@ -1,8 +1,8 @@
 /*
  * What is set up early, while the launch before it still runs, holds room while
- * it waits: of ranks that share a GPU it may be no more than each one's part, or
- * others' kernels that it waits for find none.  No GPU takes part: launches are
- * only looked at.
+ * it waits: of ranks that share a GPU it may be no more than each one's part,
+ * or others' kernels that it waits for find none.  No GPU takes part: launches
+ * are only looked at.
  */
 #include "unit/test.h"
 
