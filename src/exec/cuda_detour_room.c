@@ -86,7 +86,8 @@ static int gt_detour_make(struct gt_engine *engine, uint32_t rank,
 	if (!me->detour)
 		return gt_err_nomem(err);
 	rc = gt_detour_alloc(me, nranks);
-	snprintf(what, sizeof(what), "get '%" PRIu64 "' bytes for detours",
+	snprintf(what, sizeof(what),
+		 "make what detours need ('%" PRIu64 "' bytes)",
 		 gt_detour_pile_bytes(nranks));
 	return rc == cudaSuccess
 		       ? GT_OK

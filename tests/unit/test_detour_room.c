@@ -329,7 +329,8 @@ static void test_no_device_memory(void **state)
 	for (uint32_t most = 0; most < calls; most++) {
 		open_world(2, NULL);
 		world.calls_most = most;
-		assert_none("cannot get '33554432' bytes for detours: out of "
+		assert_none("cannot make what detours need ('33554432' bytes): "
+			    "out of "
 			    "memory");
 		assert_int_equal(world.calls, most + 1);
 		assert_given_back();
@@ -445,7 +446,8 @@ static int part_two_lack_memory(struct gt_world *processes, struct gt_err *err)
 	open_world(3, processes);
 	if (gt_world_rank(processes))
 		world.calls_most = 7;
-	assert_all_the_same(processes, "rank 1 (0000:17:00.0): cannot get");
+	assert_all_the_same(processes,
+			    "rank 1 (0000:17:00.0): cannot make what");
 	return 0;
 }
 
