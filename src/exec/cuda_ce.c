@@ -179,8 +179,11 @@ static uint64_t gt_ce_head(const struct gt_ce *at)
 	uint64_t bytes = at->flow.count * at->elem_bytes / 2;
 	uint32_t n = (uint32_t)__builtin_popcount(others);
 
-	/* Traces show the copies, and should show all. */
-	if (!n || at->req->trace)
+	/*
+	 * Traces show the copies, and should show all.  Where ranks share a GPU,
+	 * and perhaps a queue, no more should wait than must.
+	 */
+	if (!n || at->req->trace || at->engine->shares)
 		return 0;
 	/* Kernels would move single elements. */
 	for (uint32_t d = 0; d < at->flow.nranks; d++)

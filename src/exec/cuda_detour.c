@@ -13,10 +13,11 @@
  *
  * Meetings follow one another, and all else that waits for other ranks comes
  * before or behind them; but for sums by copy engines, where all ranks do the
- * same, and a root that pulls, whom the others tell before.  So whatever order
- * a GPU's queues, or a graph's, bring into what is not ordered here, nobody
- * waits for something that is behind its own waiting.  What is put into slots
- * in a step is taken in the next, and replaced in the one after that.
+ * same, a root that pulls, whom the others tell before, and a kernel beside the
+ * first barrier, which tells the others before it waits.  So whatever order a
+ * GPU's queues, or a graph's, bring into what is not ordered here, nobody waits
+ * for something that is behind its own waiting.  What is put into slots in a
+ * step is taken in the next, and replaced in the one after that.
  */
 #include "exec/cuda_detour.h"
 

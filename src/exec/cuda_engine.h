@@ -97,7 +97,7 @@ struct gt_cuda_rank {
 	struct gt_kernel_epoch *epoch;    /* of flows, on the device */
 	struct gt_cuda_tracing *tracing;  /* cuda_trace.h; NULL: no trace */
 	/* Of copy engines: */
-	cudaStream_t side; /* reduces */
+	cudaStream_t side; /* reduces, keeps the own block, moves heads */
 	cudaEvent_t done, reduced[GT_CUDA_PIECES];
 	struct gt_cuda_detour *detour; /* cuda_detour.c; NULL: none yet */
 	struct gt_cuda_task tasks[GT_NCOLLS];
@@ -436,7 +436,8 @@ int gt_cuda_pushes_launch(const struct gt_engine *engine,
  * cuda_detour.c: a part of a request goes through the host's memory.  _open
  * asks all processes whether there are to be detours.  _need makes what they
  * need, for the first that is one: a meeting.  Where a process cannot, none has
- * engine->detoured any more, and who wants to know is told; that is GT_OK.
+ * engine->detoured any more, and who wants to know is told; that is GT_OK, but
+ * a request that names a way with a detour is refused then.
  * _rest is what goes the main way, its part_count 0 if that is all.  Of that,
  * the main way puts the detour beside itself: it goes on from where a rank's
  * stream comes to _begin until where it comes to _launch; cudaError_ts.

@@ -137,7 +137,7 @@ static const char *gt_way_no_detour(const struct gt_engine *engine,
 {
 	if (!engine->detoured)
 		return "there are no detours: GPUs on one host, all on NVLink, "
-		       "have them";
+		       "have them, where there is memory for them";
 	if (!gt_algo_detours(way->algo, way->protocol, req->coll))
 		return "only copy engines and a pulling root have one beside "
 		       "them";
@@ -146,7 +146,7 @@ static const char *gt_way_no_detour(const struct gt_engine *engine,
 	return NULL;
 }
 
-/* Blocks and threads reduce. */
+/* Blocks and threads do what is beside the copies. */
 static void gt_way_ce(struct gt_way *way)
 {
 	if (!way->threads)

@@ -7,8 +7,9 @@
  * of the rank's output is written and its input read.  Flags hold the number
  * of the operation and the stage in it and only grow.
  *
- * With copy engines the same kernel does the parts that they cannot do: post
- * a stage, wait for one, reduce what has arrived.
+ * With copy engines the same kernel does what they cannot do, or not at once:
+ * post a stage, wait for one, reduce what has arrived, keep the own block, move
+ * the first bytes of the others'.
  */
 #ifndef GT_KERNELS_DIRECT_CUH
 #define GT_KERNELS_DIRECT_CUH
