@@ -17,9 +17,13 @@
 
 #include "exec/cuda_detour.h"
 
-/* Of a rank: that of requests, of meetings, then each lane's out and in. */
+/*
+ * Of a rank: that of requests, the one beside, that of meetings, then each lane's
+ * out and in.
+ */
 enum {
 	STREAM_MAIN,
+	STREAM_SIDE,
 	STREAM_MEET,
 	STREAM_LANES,
 	STREAMS = STREAM_LANES + 2 * GT_DETOUR_LANES,

@@ -35,7 +35,6 @@ static int fake_launch(const struct gt_engine *engine,
 
 enum {
 	RANKS = 5, /* at most */
-	SIDE = STREAM_MEET,
 	OPS = 8,
 	UNTOUCHED = 0xa5,
 	SMALL_BYTES = 3 * GT_CE_GRAIN_BYTES,
@@ -131,7 +130,7 @@ static int fake_direct(const struct gt_kernel_grid *grid,
 		assert_int_equal(args->last, args->begin_wait == GT_CE_END);
 		return 0;
 	}
-	assert_int_equal(streams_which(stream), SIDE);
+	assert_int_equal(streams_which(stream), STREAM_SIDE);
 	assert_false(args->last);
 	bytes = lift(args, gt_dtype_bytes(grid->dtype));
 	if (args->begin_wait) {
@@ -180,7 +179,7 @@ static void open_world(uint32_t n, uint64_t data_bytes)
 		struct gt_cuda_rank *me = &world.ranks[r];
 
 		me->stream = (cudaStream_t)streams_of(r, STREAM_MAIN);
-		me->side = (cudaStream_t)streams_of(r, SIDE);
+		me->side = (cudaStream_t)streams_of(r, STREAM_SIDE);
 		me->done = (cudaEvent_t)&world.marks[r];
 		world.data[r] = aligned_alloc(4096, 2 * data_bytes);
 		world.scratch[r] = aligned_alloc(4096, data_bytes);

@@ -384,7 +384,8 @@ static void put_call(uint32_t rank, void (*call)(uint32_t, uint32_t))
 }
 
 /* The first meeting of the main way, or the last; or only telling of it. */
-static void put_main(uint32_t rank, uint32_t number, int waits)
+static void put_meeting(uint32_t rank, uint32_t which, uint32_t number,
+			int waits)
 {
 	struct gt_detour_args args = {.me = rank,
 				      .nranks = waits ? world.plan.nranks : 0,
@@ -394,8 +395,19 @@ static void put_main(uint32_t rank, uint32_t number, int waits)
 	args.guard.epoch = &world.sides[rank].main;
 	for (uint32_t r = 0; r < world.plan.nranks; r++)
 		args.flags[r] = &world.sides[r].told;
-	streams_put(streams_of(rank, STREAM_MAIN), MEET)->args =
+	streams_put(streams_of(rank, which), MEET)->args =
 		kept(&args, sizeof(args));
+}
+
+static void put_main(uint32_t rank, uint32_t number, int waits)
+{
+	put_meeting(rank, STREAM_MAIN, number, waits);
+}
+
+static void put_after(uint32_t rank, uint32_t to, uint32_t from)
+{
+	streams_put(streams_of(rank, from), RECORD)->mark = ++streams.marks;
+	streams_put(streams_of(rank, to), AWAIT)->mark = streams.marks;
 }
 
 static void put_main_copy(uint32_t rank, uint32_t step)
@@ -430,11 +442,22 @@ static int launch(uint32_t index, uint32_t rank)
 {
 	const struct op *op = &world.ops[index];
 	int pulls = op->way == PULLED && rank == op->req.root, rc;
+	/* A kernel that moves the head; some ranks have nothing to send. */
+	int head = op->way == AROUND && (index + rank) % 3;
 
 	put_call(rank, fill);
+	if (head)
+		put_after(rank, STREAM_SIDE, STREAM_MAIN);
+	/* Queues may bring either first. */
+	if (head && index % 2)
+		put_meeting(rank, STREAM_SIDE, 1, 1);
 	if (op->way == AROUND || (op->way == PULLED && !pulls))
 		put_main(rank, 1, op->way == AROUND);
+	if (head && !(index % 2))
+		put_meeting(rank, STREAM_SIDE, 1, 1);
 	rc = put_both(op, rank);
+	if (head)
+		put_after(rank, STREAM_MAIN, STREAM_SIDE);
 	if (!pulls)
 		put_main(rank, 2, 1);
 	put_call(rank, check);
