@@ -158,10 +158,16 @@ static void gt_ce_lift(struct gt_ce *at, uint32_t to, uint64_t count,
 		gt_ce_try(at, (cudaError_t)gt_direct_run(&grid, &args));
 }
 
-/* Where block d comes from and, at rank d, goes to. */
+/* Block d of the input. */
 static const char *gt_ce_from(const struct gt_ce *at, uint32_t d)
 {
 	return at->input + d * at->flow.in_stride * at->elem_bytes;
+}
+
+/* This rank's block of an output, and of rank d's. */
+static char *gt_ce_result(const struct gt_ce *at, char *output)
+{
+	return output + at->rank * at->flow.out_stride * at->elem_bytes;
 }
 
 static char *gt_ce_to(const struct gt_ce *at, uint32_t d)
@@ -169,7 +175,7 @@ static char *gt_ce_to(const struct gt_ce *at, uint32_t d)
 	struct gt_cuda_span span =
 		gt_cuda_span_of(at->engine, at->req, at->rank, d);
 
-	return span.output + at->rank * at->flow.out_stride * at->elem_bytes;
+	return gt_ce_result(at, span.output);
 }
 
 /* Bytes of each block that go to others by a kernel, not by an engine. */
@@ -260,15 +266,8 @@ static void gt_ce_blocks(struct gt_ce *at)
 static void gt_ce_scatter(struct gt_ce *at, uint32_t d,
 			  struct gt_ce_piece piece)
 {
-	uint64_t skip = d * at->flow.in_stride * at->elem_bytes;
-
 	gt_ce_copy(at, gt_ce_scratch(at, d, at->rank) + piece.begin,
-		   at->input + skip + piece.begin, piece.bytes);
-}
-
-static char *gt_ce_result(const struct gt_ce *at, char *output)
-{
-	return output + at->rank * at->flow.out_stride * at->elem_bytes;
+		   gt_ce_from(at, d) + piece.begin, piece.bytes);
 }
 
 /* Behind what was sent so far: when piece k has come from all, reduce it. */
@@ -276,13 +275,13 @@ static void gt_ce_reduce(struct gt_ce *at, uint32_t k)
 {
 	struct gt_direct_args args = gt_ce_args(at);
 	struct gt_ce_piece piece = gt_ce_piece_of(at, at->rank, k);
-	uint64_t skip = at->rank * at->flow.in_stride * at->elem_bytes;
 	struct gt_kernel_grid grid = gt_ce_side(at);
 
 	for (uint32_t s = 0; s < at->flow.nranks; s++)
-		args.input[s] = s == at->rank ? at->input + skip + piece.begin
-					      : gt_ce_scratch(at, at->rank, s) +
-							piece.begin;
+		args.input[s] =
+			(s == at->rank ? gt_ce_from(at, s)
+				       : gt_ce_scratch(at, at->rank, s)) +
+			piece.begin;
 	args.output[at->rank] = gt_ce_result(at, at->output) + piece.begin;
 	args.flow.flags = GT_FLOW_REDUCE;
 	args.flow.count = piece.bytes / at->elem_bytes;
@@ -297,10 +296,7 @@ static void gt_ce_reduce(struct gt_ce *at, uint32_t k)
 /* A piece of the own result to rank d. */
 static void gt_ce_spread(struct gt_ce *at, uint32_t d, struct gt_ce_piece piece)
 {
-	struct gt_cuda_span span =
-		gt_cuda_span_of(at->engine, at->req, at->rank, d);
-
-	gt_ce_copy(at, gt_ce_result(at, span.output) + piece.begin,
+	gt_ce_copy(at, gt_ce_to(at, d) + piece.begin,
 		   gt_ce_result(at, at->output) + piece.begin, piece.bytes);
 }
 
