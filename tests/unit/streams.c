@@ -86,6 +86,16 @@ struct command *streams_put(struct stream *stream, enum kind kind)
 	return c;
 }
 
+void streams_record(struct stream *stream, uint32_t *event)
+{
+	streams_put(stream, RECORD)->mark = *event = ++streams.marks;
+}
+
+void streams_await(struct stream *stream, const uint32_t *event)
+{
+	streams_put(stream, AWAIT)->mark = *event;
+}
+
 void streams_next(void)
 {
 	uint32_t meetings = streams.meetings[0];

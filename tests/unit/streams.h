@@ -84,6 +84,10 @@ uint32_t streams_which(const struct stream *stream);
 /* A command of operation nops, to be filled in. */
 struct command *streams_put(struct stream *stream, enum kind kind);
 
+/* An event of CUDA's, here a number, is recorded on a stream, and awaited. */
+void streams_record(struct stream *stream, uint32_t *event);
+void streams_await(struct stream *stream, const uint32_t *event);
+
 /* An operation is put on all ranks' streams. */
 void streams_next(void);
 

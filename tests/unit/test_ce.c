@@ -81,9 +81,7 @@ static cudaError_t fake_copy(void *to, const void *from, size_t bytes,
 
 static cudaError_t fake_record(cudaEvent_t event, cudaStream_t on)
 {
-	struct command *c = streams_put((struct stream *)on, RECORD);
-
-	c->mark = *(uint32_t *)event = ++streams.marks;
+	streams_record((struct stream *)on, (uint32_t *)event);
 	return cudaSuccess;
 }
 
@@ -91,7 +89,7 @@ static cudaError_t fake_await(cudaStream_t on, cudaEvent_t event,
 			      unsigned int flags)
 {
 	assert_int_equal(flags, 0);
-	streams_put((struct stream *)on, AWAIT)->mark = *(uint32_t *)event;
+	streams_await((struct stream *)on, (uint32_t *)event);
 	return cudaSuccess;
 }
 

@@ -147,19 +147,15 @@ static cudaError_t fake_copy(void *to, const void *from, size_t bytes,
 
 static cudaError_t fake_record(cudaEvent_t event, cudaStream_t stream)
 {
-	struct command *c = streams_put((struct stream *)stream, RECORD);
-
-	c->mark = *(uint32_t *)event = ++streams.marks;
+	streams_record((struct stream *)stream, (uint32_t *)event);
 	return called();
 }
 
 static cudaError_t fake_await(cudaStream_t stream, cudaEvent_t event,
 			      unsigned int flags)
 {
-	struct command *c = streams_put((struct stream *)stream, AWAIT);
-
 	assert_int_equal(flags, 0);
-	c->mark = *(uint32_t *)event;
+	streams_await((struct stream *)stream, (uint32_t *)event);
 	return called();
 }
 
@@ -406,8 +402,10 @@ static void put_main(uint32_t rank, uint32_t number, int waits)
 
 static void put_after(uint32_t rank, uint32_t to, uint32_t from)
 {
-	streams_put(streams_of(rank, from), RECORD)->mark = ++streams.marks;
-	streams_put(streams_of(rank, to), AWAIT)->mark = streams.marks;
+	uint32_t event;
+
+	streams_record(streams_of(rank, from), &event);
+	streams_await(streams_of(rank, to), &event);
 }
 
 static void put_main_copy(uint32_t rank, uint32_t step)

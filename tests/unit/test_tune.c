@@ -328,18 +328,23 @@ static void check_measured(const struct gt_plan *plan, const char *machine)
 	assert_near(m->time_us[0], 5.984);
 }
 
-static void test_sweep(void **state)
+static struct gt_tune_sweep sweep_of(struct gt_plan *plan, int *refusals)
 {
-	struct gt_plan *plan = good_plan("tuned4");
-	int refusals = 0;
-	struct gt_tune_sweep sweep = {.ops = &pretend_ops,
+	return (struct gt_tune_sweep){.ops = &pretend_ops,
 				      .plan = plan,
 				      .machine = "pretender: 4 x nothing",
 				      .begin_bytes = 1024,
 				      .end_bytes = 16 << 20,
 				      .factor = 4,
 				      .refuse = count_refusal,
-				      .arg = &refusals};
+				      .arg = refusals};
+}
+
+static void test_sweep(void **state)
+{
+	struct gt_plan *plan = good_plan("tuned4");
+	int refusals = 0;
+	struct gt_tune_sweep sweep = sweep_of(plan, &refusals);
 	struct gt_err err;
 
 	(void)state;
@@ -395,14 +400,7 @@ static void test_no_memory_for_detours(void **state)
 {
 	struct gt_plan *plan = good_plan("tuned4");
 	int refusals = 0;
-	struct gt_tune_sweep sweep = {.ops = &pretend_ops,
-				      .plan = plan,
-				      .machine = "pretender: 4 x nothing",
-				      .begin_bytes = 1024,
-				      .end_bytes = 16 << 20,
-				      .factor = 4,
-				      .refuse = count_refusal,
-				      .arg = &refusals};
+	struct gt_tune_sweep sweep = sweep_of(plan, &refusals);
 	struct gt_err err;
 
 	(void)state;
