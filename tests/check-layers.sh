@@ -18,7 +18,7 @@ check() {
 		may["exec"] = "exec/ world/ plan/ base/ "\
 				"kernels/kernels.h kernels/exchange.h "\
 				"kernels/pattern.h kernels/half.h"
-		may["measure"] = "measure/ topo/measured.h base/ kernels/ping.h"
+		may["measure"] = "measure/ topo/xml/measured.h base/ kernels/ping.h"
 		may["lib"] = "lib/ exec/ world/ plan/ base/ gtopo.h"
 		may["report"] = "report/ base/"
 		may["cli"] = "cli/ search/ exec/ world/ measure/ report/ "\
@@ -59,7 +59,7 @@ check_first() {
 planted=$(mktemp -d) || exit 99
 trap 'rm -rf "$planted"' EXIT
 mkdir "$planted/base" "$planted/exec" "$planted/kernels"
-echo '#include "topo/topo.h"' >"$planted/base/up.c"
+echo '#include "topo/graph/topo.h"' >"$planted/base/up.c"
 echo '#include "search/search.h"' >"$planted/exec/side.h"
 echo '#include "plan/plan.h"' >"$planted/kernels/far.cuh"
 echo '#include "plan/program.h"' >"$planted/kernels/good.cuh"

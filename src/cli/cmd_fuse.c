@@ -7,7 +7,7 @@
 #include "base/rat.h"
 #include "cli/diff_fleet.h"
 #include "cli/opt.h"
-#include "topo/fuse.h"
+#include "topo/synth/fuse.h"
 
 struct gt_fuse_opts {
 	const char *name, *nets, *over, *ignore;

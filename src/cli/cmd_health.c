@@ -10,8 +10,8 @@
 #include "cli/lint_print.h"
 #include "cli/opt.h"
 #include "cli/reference.h"
-#include "topo/server.h"
-#include "topo/lint.h"
+#include "topo/diff/device_tree.h"
+#include "topo/lint/lint.h"
 
 struct gt_health_opts {
 	struct gt_detect_from from;

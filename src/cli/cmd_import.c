@@ -8,7 +8,7 @@
 #include "plan/plan.h"
 #include "search/request.h"
 #include "search/search.h"
-#include "topo/path.h"
+#include "topo/graph/path.h"
 
 struct gt_import_opts {
 	const char *topology, *gpus;

@@ -8,7 +8,7 @@
 #include "base/file.h"
 #include "cli/lint_print.h"
 #include "cli/opt.h"
-#include "topo/lint.h"
+#include "topo/lint/lint.h"
 
 struct gt_lint_opts {
 	int fix;

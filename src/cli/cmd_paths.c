@@ -4,10 +4,10 @@
 #include "base/err.h"
 #include "cli/opt.h"
 #include "cli/paths_cluster.h"
-#include "topo/cluster.h"
-#include "topo/path.h"
-#include "topo/print.h"
-#include "topo/topo.h"
+#include "topo/cluster/cluster.h"
+#include "topo/graph/path.h"
+#include "topo/view/print.h"
+#include "topo/graph/topo.h"
 
 struct gt_paths_opts {
 	int json;

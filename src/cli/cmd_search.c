@@ -19,9 +19,9 @@
 #include "search/search.h"
 #include "search/watch.h"
 #include "search/whole.h"
-#include "topo/cluster.h"
-#include "topo/edit.h"
-#include "topo/path.h"
+#include "topo/cluster/cluster.h"
+#include "topo/graph/edit.h"
+#include "topo/graph/path.h"
 
 struct gt_search_opts {
 	int algo;

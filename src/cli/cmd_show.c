@@ -12,10 +12,10 @@
 #include "base/err.h"
 #include "cli/opt.h"
 #include "cli/show_plan.h"
-#include "topo/cluster.h"
-#include "topo/dot.h"
-#include "topo/show.h"
-#include "topo/topo.h"
+#include "topo/cluster/cluster.h"
+#include "topo/view/dot.h"
+#include "topo/view/show.h"
+#include "topo/graph/topo.h"
 
 struct gt_show_opts {
 	int rates;

@@ -3,9 +3,9 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "topo/machine.h"
-#include "topo/synth.h"
-#include "topo/xml_write.h"
+#include "topo/probe/machine.h"
+#include "topo/synth/synth.h"
+#include "topo/xml/write.h"
 
 static int gt_synth_text(const struct gt_cmd_args *args, struct gt_arena *arena,
 			 struct gt_buf *text, struct gt_err *err)

@@ -7,7 +7,7 @@
 #include "base/xml.h"
 #include "cli/cmd.h"
 #include "measure/measure.h"
-#include "topo/measured.h"
+#include "topo/xml/measured.h"
 
 /* Of its rate alone; who loses more shares its way with others. */
 #define GT_RING_SHARED 0.75

@@ -15,7 +15,7 @@
 #include "cli/detect_text.h"
 #include "cli/run_world.h"
 #include "exec/share.h"
-#include "topo/fuse.h"
+#include "topo/synth/fuse.h"
 #include "world/world.h"
 
 /* Detecting and starting up take less. */

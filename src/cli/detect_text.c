@@ -9,9 +9,9 @@
 #include "base/err.h"
 #include "cli/cmd.h"
 #include "cli/detect_measure.h"
-#include "topo/machine.h"
-#include "topo/probe.h"
-#include "topo/xml_write.h"
+#include "topo/probe/machine.h"
+#include "topo/probe/probe.h"
+#include "topo/xml/write.h"
 
 /* What hwloc takes from nowhere but the environment. */
 static int gt_detect_hwloc(const char *root, struct gt_err *err)

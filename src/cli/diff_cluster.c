@@ -8,8 +8,8 @@
 #include "base/json.h"
 #include "base/xml.h"
 #include "cli/diff_fleet.h"
-#include "topo/cluster.h"
-#include "topo/cluster_diff.h"
+#include "topo/cluster/cluster.h"
+#include "topo/diff/cluster.h"
 
 int gt_diff_is_cluster(const char *path)
 {

@@ -5,10 +5,10 @@
 #include "base/err.h"
 #include "search/bound.h"
 #include "search/request.h"
-#include "topo/diff.h"
-#include "topo/diff_apply.h"
-#include "topo/path.h"
-#include "topo/topo.h"
+#include "topo/diff/diff.h"
+#include "topo/diff/apply.h"
+#include "topo/graph/path.h"
+#include "topo/graph/topo.h"
 
 static int gt_diff_bound_on(const struct gt_topo *topo, struct gt_arena *arena,
 			    struct gt_diff_bound *bound, struct gt_err *err)

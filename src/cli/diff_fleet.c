@@ -8,9 +8,9 @@
 #include "base/err.h"
 #include "base/json.h"
 #include "cli/diff_cost.h"
-#include "topo/diff.h"
-#include "topo/match.h"
-#include "topo/server.h"
+#include "topo/diff/diff.h"
+#include "topo/diff/match.h"
+#include "topo/diff/device_tree.h"
 
 /* Servers that are alike; the first of them stands for all. */
 struct gt_fleet_group {

@@ -4,9 +4,9 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/xml.h"
-#include "topo/match.h"
-#include "topo/measured.h"
-#include "topo/server.h"
+#include "topo/diff/match.h"
+#include "topo/xml/measured.h"
+#include "topo/diff/device_tree.h"
 
 static uint32_t gt_gpu_of(const struct gt_measured *measured,
 			  const struct gt_server *server, uint32_t dev)

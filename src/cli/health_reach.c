@@ -10,10 +10,10 @@
 #include "base/json.h"
 #include "base/xml.h"
 #include "cli/gpu_match.h"
-#include "topo/measured.h"
-#include "topo/path.h"
-#include "topo/pci.h"
-#include "topo/topo.h"
+#include "topo/xml/measured.h"
+#include "topo/graph/path.h"
+#include "topo/probe/pci_ids.h"
+#include "topo/graph/topo.h"
 
 /* NVLink and PCI Express keep 85 to 90% of their line rate for data. */
 #define GT_REACH_LINE   0.7

@@ -2,7 +2,7 @@
 
 #include "base/buf.h"
 #include "base/json.h"
-#include "topo/lint.h"
+#include "topo/lint/lint.h"
 
 void gt_lint_print(const struct gt_lint_finding *finding, struct gt_buf *out)
 {

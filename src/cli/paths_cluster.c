@@ -6,9 +6,9 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/json.h"
-#include "topo/cluster.h"
-#include "topo/cluster_path.h"
-#include "topo/print.h"
+#include "topo/cluster/cluster.h"
+#include "topo/cluster/path.h"
+#include "topo/view/print.h"
 
 struct gt_paths_on {
 	const struct gt_cluster *cluster;

@@ -9,10 +9,10 @@
 #include "base/err.h"
 #include "cli/cmd.h"
 #include "plan/plan.h"
-#include "topo/machine.h"
-#include "topo/probe.h"
-#include "topo/topo.h"
-#include "topo/xml_write.h"
+#include "topo/probe/machine.h"
+#include "topo/probe/probe.h"
+#include "topo/graph/topo.h"
+#include "topo/xml/write.h"
 #include "world/world.h"
 
 enum { GT_RUN_REASON_MAX = 256, GT_RUN_WHY_MAX = 512 };

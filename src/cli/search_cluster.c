@@ -15,8 +15,8 @@
 #include "search/hier_flow.h"
 #include "search/hier_request.h"
 #include "search/request.h"
-#include "topo/cluster.h"
-#include "topo/path.h"
+#include "topo/cluster/cluster.h"
+#include "topo/graph/path.h"
 
 #define GT_SEARCH_LARGE_BYTES ((uint64_t)1 << 30)
 

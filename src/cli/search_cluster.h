@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #include "plan/program.h"
-#include "topo/topo.h"
+#include "topo/graph/topo.h"
 
 struct gt_buf;
 struct gt_cluster;

@@ -13,9 +13,9 @@
 #include "search/request.h"
 #include "search/search.h"
 #include "search/whole.h"
-#include "topo/edit.h"
-#include "topo/path.h"
-#include "topo/topo.h"
+#include "topo/graph/edit.h"
+#include "topo/graph/path.h"
+#include "topo/graph/topo.h"
 
 /* Machines that are searched again, at most: the rest is left out. */
 enum { GT_EXPLAIN_TRIES = 24, GT_EXPLAIN_WHOLE_TRIES = 8 };

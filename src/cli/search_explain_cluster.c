@@ -15,7 +15,7 @@
 #include "search/hier_ports.h"
 #include "search/hier_request.h"
 #include "search/hier_trees.h"
-#include "topo/cluster.h"
+#include "topo/cluster/cluster.h"
 
 /* Solved again so often at most, and so many links named one by one. */
 enum { GT_XC_TRIES = 24, GT_XC_NAMES = 4 };

@@ -3,8 +3,8 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "search/whole.h"
-#include "topo/cluster.h"
-#include "topo/path.h"
+#include "topo/cluster/cluster.h"
+#include "topo/graph/path.h"
 
 int gt_uneven_open(struct gt_uneven *uneven, const struct gt_cluster *cluster,
 		   const char *gpus, struct gt_err *err)

@@ -5,8 +5,8 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "plan/plan.h"
-#include "topo/dot.h"
-#include "topo/topo.h"
+#include "topo/view/dot.h"
+#include "topo/graph/topo.h"
 
 /* The GPU of every rank, as a node. */
 static int gt_show_plan_ranks(const struct gt_plan *plan,

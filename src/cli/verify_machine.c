@@ -7,9 +7,9 @@
 #include "plan/check.h"
 #include "plan/cluster.h"
 #include "plan/plan.h"
-#include "topo/edit.h"
-#include "topo/path.h"
-#include "topo/topo.h"
+#include "topo/graph/edit.h"
+#include "topo/graph/path.h"
+#include "topo/graph/topo.h"
 
 /* A name and an index, of links or GPUs. */
 struct gt_named {

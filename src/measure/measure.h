@@ -19,7 +19,7 @@
 
 #include <stdint.h>
 
-#include "topo/measured.h"
+#include "topo/xml/measured.h"
 
 struct gt_arena;
 struct gt_err;

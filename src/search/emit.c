@@ -11,8 +11,8 @@
 #include "search/request.h"
 #include "search/shape.h"
 #include "search/whole.h"
-#include "topo/cluster.h"
-#include "topo/print.h"
+#include "topo/cluster/cluster.h"
+#include "topo/view/print.h"
 
 /*
  * How many workers (thread blocks) drive all channels together: 128 where

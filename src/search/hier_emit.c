@@ -9,7 +9,7 @@
 #include "search/hier.h"
 #include "search/hier_request.h"
 #include "search/hier_trees.h"
-#include "topo/cluster.h"
+#include "topo/cluster/cluster.h"
 
 enum {
 	GT_HIER_SLOTS = 8,

@@ -7,7 +7,7 @@
 #include "search/fabric.h"
 #include "search/hier.h"
 #include "search/hier_request.h"
-#include "topo/path.h"
+#include "topo/graph/path.h"
 
 /* The NVSwitches that GPUs of the kind hang on, or GT_NONE. */
 static uint32_t gt_hier_nvs(const struct gt_cluster_kind *kind)

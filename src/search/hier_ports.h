@@ -5,7 +5,7 @@
 #ifndef GT_SEARCH_HIER_PORTS_H
 #define GT_SEARCH_HIER_PORTS_H
 
-#include "topo/cluster.h"
+#include "topo/cluster/cluster.h"
 
 struct gt_arena;
 struct gt_err;

@@ -15,7 +15,7 @@
 #include "search/hier_trees.h"
 #include "search/request.h"
 #include "search/shape.h"
-#include "topo/cluster.h"
+#include "topo/cluster/cluster.h"
 
 /* Up to this many below one switch a block goes to each at once. */
 enum { GT_HIER_STAR_MAX = 4 };

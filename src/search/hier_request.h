@@ -6,7 +6,7 @@
 #define GT_SEARCH_HIER_REQUEST_H
 
 #include "plan/program.h"
-#include "topo/topo.h"
+#include "topo/graph/topo.h"
 
 struct gt_arena;
 struct gt_cluster;

@@ -8,7 +8,7 @@
 #include "base/unit.h"
 #include "search/fabric.h"
 #include "search/whole.h"
-#include "topo/path.h"
+#include "topo/graph/path.h"
 
 /* The GPU's node, or UINT32_MAX. */
 static uint32_t gt_request_find(const struct gt_topo *topo, const char *word)

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "plan/program.h"
-#include "topo/topo.h"
+#include "topo/graph/topo.h"
 
 struct gt_arena;
 struct gt_err;

@@ -17,7 +17,7 @@
 
 #include "base/rat.h"
 #include "search/fabric.h"
-#include "topo/cluster.h"
+#include "topo/cluster/cluster.h"
 
 struct gt_arena;
 struct gt_err;

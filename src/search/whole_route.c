@@ -4,7 +4,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "topo/path.h"
+#include "topo/graph/path.h"
 
 /* A port of a node, and the widest ways from it through the network. */
 struct gt_whole_gate {

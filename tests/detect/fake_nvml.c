@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "topo/nvml.h"
+#include "topo/probe/nvml.h"
 
 enum {
 	FAKE_MAX = 16,

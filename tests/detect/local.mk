@@ -4,7 +4,7 @@ check_PROGRAMS += %D%/nccl_reads
 
 # A simulated NVML, a real shared library that gtopo loads with --nvml.
 check_DATA += %D%/libnvidia-ml.so.1
-%D%/libnvidia-ml.so.1: %D%/fake_nvml.c src/topo/nvml.h
+%D%/libnvidia-ml.so.1: %D%/fake_nvml.c src/topo/probe/nvml.h
 	$(AM_V_CC)$(MKDIR_P) %D% && $(CC) -std=c17 -D_GNU_SOURCE \
 		-I$(top_srcdir)/src -O -fPIC -shared -o $@ \
 		$(top_srcdir)/%D%/fake_nvml.c

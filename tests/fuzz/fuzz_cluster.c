@@ -11,10 +11,10 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/xml.h"
-#include "topo/cluster_diff.h"
-#include "topo/cluster_make.h"
-#include "topo/cluster_path.h"
-#include "topo/show.h"
+#include "topo/diff/cluster.h"
+#include "topo/cluster/make.h"
+#include "topo/cluster/path.h"
+#include "topo/view/show.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -7,10 +7,10 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "topo/machine.h"
-#include "topo/synth.h"
-#include "topo/topo.h"
-#include "topo/xml_write.h"
+#include "topo/probe/machine.h"
+#include "topo/synth/synth.h"
+#include "topo/graph/topo.h"
+#include "topo/xml/write.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -5,9 +5,9 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "topo/path.h"
-#include "topo/print.h"
-#include "topo/topo.h"
+#include "topo/graph/path.h"
+#include "topo/view/print.h"
+#include "topo/graph/topo.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

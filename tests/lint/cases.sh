@@ -57,7 +57,7 @@ for dir in "$src"/tests/cases/lint/*/; do
 done
 
 for rule in $(sed -n 's/^GT_LINT([A-Z_]*, "\([a-z-]*\)".*/\1/p' \
-	"$src/src/topo/lint.def"); do
+	"$src/src/topo/lint/lint.def"); do
 	grep -q "\[$rule\]$" "$src"/tests/cases/lint/*/expect ||
 		echo "no case of '$rule'"
 	grep -Fqx ".B ${rule//-/\\-}" "$src/man/gtopo-lint.1" ||

@@ -15,8 +15,8 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "topo/path.h"
-#include "topo/topo.h"
+#include "topo/graph/path.h"
+#include "topo/graph/topo.h"
 
 enum { MAX_LINKS = 4096, MAX_ID = 64 };
 

@@ -9,8 +9,8 @@
 #include "plan/plan.h"
 #include "search/hier_request.h"
 #include "search/request.h"
-#include "topo/cluster.h"
-#include "topo/path.h"
+#include "topo/cluster/cluster.h"
+#include "topo/graph/path.h"
 
 /* A cluster's file has its own number of nodes. */
 static inline struct gt_plan *hier_plan(const char *path, uint32_t nodes,

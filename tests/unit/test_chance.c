@@ -17,7 +17,7 @@
 #include "search/fabric.h"
 #include "search/request.h"
 #include "search/search.h"
-#include "topo/path.h"
+#include "topo/graph/path.h"
 #include "unit/fabrics.h"
 #include "unit/machine_run.h"
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "topo/cluster.h"
+#include "topo/cluster/cluster.h"
 
 static struct gt_cluster *read_case(const char *name)
 {

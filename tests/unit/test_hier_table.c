@@ -15,8 +15,8 @@
 #include "plan/plan.h"
 #include "search/hier_request.h"
 #include "search/request.h"
-#include "topo/cluster.h"
-#include "topo/path.h"
+#include "topo/cluster/cluster.h"
+#include "topo/graph/path.h"
 
 enum { MAX_ROWS = 256, MAX_FIELDS = 32 };
 

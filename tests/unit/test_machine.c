@@ -1,4 +1,4 @@
-#include "topo/machine.h"
+#include "topo/probe/machine.h"
 
 #include "test.h"
 
@@ -6,10 +6,10 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "topo/probe.h"
-#include "topo/sysfs.h"
-#include "topo/visible.h"
-#include "topo/xml_write.h"
+#include "topo/probe/probe.h"
+#include "topo/probe/sysfs.h"
+#include "topo/probe/visible_devices.h"
+#include "topo/xml/write.h"
 
 /* A function below `port`, on node 0. */
 static struct gt_machine_pci *add(struct gt_machine *machine, const char *busid,

@@ -13,7 +13,7 @@
 #include "base/file.h"
 #include "base/xml.h"
 #include "measure/measure.h"
-#include "topo/topo.h"
+#include "topo/graph/topo.h"
 
 /* The machine: GPUs of a topology, some hidden, some on one host link. */
 struct gt_mover {

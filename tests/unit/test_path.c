@@ -4,8 +4,8 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "topo/path.h"
-#include "topo/topo.h"
+#include "topo/graph/path.h"
+#include "topo/graph/topo.h"
 
 /*
  * Random small machines without NVLink: every route is compared with the best

@@ -10,7 +10,7 @@
 #include "base/file.h"
 #include "base/xml.h"
 #include "cli/health_reach.h"
-#include "topo/measured.h"
+#include "topo/xml/measured.h"
 
 struct machine {
 	struct gt_arena *arena;

@@ -16,7 +16,7 @@
 #include "search/request.h"
 #include "search/search.h"
 #include "search/shape.h"
-#include "topo/path.h"
+#include "topo/graph/path.h"
 #include "unit/fabrics.h"
 
 enum { MAX_ROWS = 256, MAX_FIELDS = 32, MAX_LINKS = 4096, MAX_GPUS = 16 };

@@ -4,9 +4,9 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "topo/pci.h"
-#include "topo/show.h"
-#include "topo/topo.h"
+#include "topo/probe/pci_ids.h"
+#include "topo/view/show.h"
+#include "topo/graph/topo.h"
 
 /* A GPU and a card on a CPU; %s are attributes of their functions. */
 static const char machine[] =

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "topo/path.h"
-#include "topo/topo.h"
+#include "topo/graph/path.h"
+#include "topo/graph/topo.h"
 
 /* Two GPUs on a switch of CPU 0, a third on CPU 1, and a card; %s is what the
  * first GPU has inside. */

@@ -8,8 +8,8 @@
 #include "search/hier_request.h"
 #include "search/request.h"
 #include "search/whole.h"
-#include "topo/cluster.h"
-#include "topo/path.h"
+#include "topo/cluster/cluster.h"
+#include "topo/graph/path.h"
 
 /* A cluster, the routes of its kinds, and it as one machine. */
 struct both {

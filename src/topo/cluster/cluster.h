@@ -1,0 +1,194 @@
+/*
+ * Several servers and the networks between them, as a cluster file
+ * (gtopo-cluster(5)) describes them: kinds of nodes, how many of each, and
+ * the switches above their ports.
+ *
+ * Nothing is expanded: 12,500 equal nodes are one kind, read once, and one
+ * run.  Nodes are numbered 0 .. nnodes-1 in the order of the file; all that
+ * can be asked of one is computed.  A cluster is made once and then only read,
+ * by any number of threads; it owns all that it points to.
+ */
+#ifndef GT_TOPO_CLUSTER_CLUSTER_H
+#define GT_TOPO_CLUSTER_CLUSTER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/rat.h"
+#include "topo/graph/topo.h"
+
+struct gt_arena;
+struct gt_err;
+
+/* What a fabric joins: network ports, or GPUs by their NVLinks. */
+enum gt_over { GT_OVER_NET, GT_OVER_NVLINK, GT_NOVERS };
+
+struct gt_cluster_port {
+	uint32_t device;   /* node of the kind's topology: a port, or a GPU */
+	uint32_t rail;     /* 0 .. the fabric's nrails-1 */
+	struct gt_rat gbs; /* 1e9 bytes/s, each way */
+};
+
+/* The ports of a node that a fabric joins, in order of rail. */
+struct gt_cluster_ports {
+	uint32_t n;
+	struct gt_cluster_port *list;
+};
+
+/* Nodes that are alike: one topology and the same ports in use. */
+struct gt_cluster_kind {
+	const char *name; /* "dgx-h100" */
+	const char *file; /* as it was opened */
+	const struct gt_topo *topo;
+	uint32_t nnodes;
+	struct gt_cluster_ports ports[GT_NOVERS];
+};
+
+/*
+ * Consecutive nodes of one kind.  Their names are prefix, number and suffix,
+ * the numbers one after the other with at least `width` digits; or, of one
+ * node, the prefix alone, where width is -1.
+ */
+struct gt_cluster_run {
+	uint32_t kind, first, count;
+	const char *prefix, *suffix;
+	uint32_t number;
+	int width;
+	int named; /* by the file; else after their kind */
+};
+
+/*
+ * One level of switches, the lowest above the ports.  Each switch takes in
+ * all that `nodes` nodes in a row have (fewer, the last), all rails of it or
+ * one.  Switches of a level are numbered run of nodes by run of nodes, and
+ * within it by rail.
+ *
+ * Each has one uplink to the switch above it, of all its cables together:
+ * uplink_gbs, else what comes from below divided by oversubscription.  Above
+ * the last level is nothing: what it does not join has no connection.
+ */
+struct gt_cluster_level {
+	uint32_t nodes; /* 1 .. the cluster's */
+	uint32_t nswitches;
+	int by_rail;                    /* one switch a rail */
+	struct gt_rat oversubscription; /* 1: none */
+	struct gt_rat uplink_gbs;       /* 0: by oversubscription */
+};
+
+/* A cable, or several side by side, of explicit links. */
+struct gt_cluster_end {
+	uint32_t node; /* GT_NONE: a switch */
+	uint32_t at;   /* which port of it in its kind's list; or the switch */
+};
+
+struct gt_cluster_cable {
+	struct gt_cluster_end ends[2];
+	struct gt_rat gbs; /* all of them together, each way */
+	uint32_t count;
+};
+
+/* Levels, or switches and cables, or neither: nothing is joined. */
+struct gt_cluster_fabric {
+	uint32_t nrails;
+	uint32_t nlevels;
+	struct gt_cluster_level *levels;
+	uint32_t nswitches; /* of explicit links */
+	const char **switches;
+	uint32_t ncables;
+	struct gt_cluster_cable *cables;
+};
+
+struct gt_cluster {
+	struct gt_arena *arena;
+	const char *source;
+	const char *name; /* or NULL */
+	uint32_t nnodes, nkinds, nruns;
+	struct gt_cluster_kind *kinds;
+	struct gt_cluster_run *runs;
+	uint32_t ntopos;
+	struct gt_topo **topos; /* that it owns */
+	struct gt_cluster_fabric fabrics[GT_NOVERS];
+};
+
+/* The largest number of nodes; more are refused. */
+enum { GT_CLUSTER_MAX_NODES = 1 << 20 };
+
+/*
+ * Read a file ("-": standard input) that is a cluster, or a topology: one of
+ * *cluster and *topo is set, the caller's, the other becomes NULL.  Node files
+ * are looked for beside the cluster file.  GT_EINPUT with file, line and
+ * column when it is neither.
+ */
+int gt_cluster_read(const char *path, enum gt_rates rates,
+		    struct gt_cluster **cluster, struct gt_topo **topo,
+		    struct gt_err *err);
+
+/*
+ * `nnodes` copies of one machine, all of whose ports are joined by one switch.
+ * The topology is borrowed.
+ */
+int gt_cluster_copies(const struct gt_topo *topo, uint32_t nnodes,
+		      struct gt_cluster **cluster, struct gt_err *err);
+
+/*
+ * The cluster as if all its nodes and switches were alike.  COMMON: with what
+ * all have: the ports of all kinds of nodes, switches with as many nodes each,
+ * and what the narrowest has for so many of uplinks; what is planned for this
+ * can be done on the real one.  MOST: with the ports that any kind has, and no
+ * limit below the last level; no schedule on the real one exceeds what can be
+ * done on this.
+ *
+ * GT_EINPUT, and why, when kinds are of different machines, or the fabric is
+ * not one of levels over the network.  Topologies are borrowed.
+ */
+enum gt_even { GT_EVEN_COMMON, GT_EVEN_MOST };
+int gt_cluster_even(const struct gt_cluster *cluster, enum gt_even how,
+		    struct gt_cluster **even, struct gt_err *err);
+
+/* NULL is allowed. */
+void gt_cluster_free(struct gt_cluster *cluster);
+
+/* The run that a node is in. */
+const struct gt_cluster_run *gt_cluster_run_of(const struct gt_cluster *cluster,
+					       uint32_t node);
+const struct gt_cluster_kind *gt_cluster_kind_of(
+	const struct gt_cluster *cluster, uint32_t node);
+
+/* A node's name; text is cut to size.  "" where the names do not fit. */
+void gt_cluster_node_name(const struct gt_cluster *cluster, uint32_t node,
+			  char *text, size_t size);
+
+/* The node of that name, or GT_NONE. */
+uint32_t gt_cluster_node_find(const struct gt_cluster *cluster,
+			      const char *name);
+
+/* The switch of a level that a port hangs below. */
+uint32_t gt_cluster_switch(const struct gt_cluster *cluster, enum gt_over over,
+			   uint32_t level, uint32_t node, uint32_t rail);
+
+/* The switch of the next level above one of this. */
+uint32_t gt_cluster_above(const struct gt_cluster *cluster, enum gt_over over,
+			  uint32_t level, uint32_t which);
+
+/*
+ * What comes to a switch of a level from below, and what its uplink carries,
+ * in GB/s each way.  GT_EINPUT when that is no 64-bit fraction.
+ */
+int gt_cluster_downlink(const struct gt_cluster *cluster, enum gt_over over,
+			uint32_t level, uint32_t which, struct gt_rat *gbs,
+			struct gt_err *err);
+int gt_cluster_uplink(const struct gt_cluster *cluster, enum gt_over over,
+		      uint32_t level, uint32_t which, struct gt_rat *gbs,
+		      struct gt_err *err);
+
+/*
+ * The lowest level with one switch above both ports, or GT_NONE: none has.
+ * Ports are {node, rail}.
+ */
+uint32_t gt_cluster_meet(const struct gt_cluster *cluster, enum gt_over over,
+			 const uint32_t a[2], const uint32_t b[2]);
+
+/* "net", "nvlink" */
+const char *gt_over_name(enum gt_over over);
+
+#endif

@@ -1,0 +1,178 @@
+#include "topo/cluster/make.h"
+
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/rat.h"
+
+/* One machine, used with other ports: plans name its devices. */
+static int gt_even_can(const struct gt_cluster *cluster, struct gt_err *err)
+{
+	const struct gt_cluster_fabric *nvlink =
+		&cluster->fabrics[GT_OVER_NVLINK];
+	const char *digest = gt_topo_digest(cluster->kinds[0].topo);
+
+	for (uint32_t i = 1; i < cluster->nkinds; i++)
+		if (strcmp(gt_topo_digest(cluster->kinds[i].topo), digest) != 0)
+			return gt_err_set(err, GT_EINPUT, cluster->source,
+					  "'%s' and '%s' are different "
+					  "machines; templates need nodes that "
+					  "differ in ports alone",
+					  cluster->kinds[0].name,
+					  cluster->kinds[i].name);
+	if (nvlink->nlevels || nvlink->ncables ||
+	    !cluster->fabrics[GT_OVER_NET].nlevels)
+		return gt_err_set(err, GT_EINPUT, cluster->source,
+				  "nodes or switches are not all alike; "
+				  "templates need a fabric of levels over the "
+				  "network then");
+	return GT_OK;
+}
+
+static int gt_even_has(const struct gt_cluster_ports *ports,
+		       const struct gt_cluster_port *port)
+{
+	for (uint32_t i = 0; i < ports->n; i++)
+		if (ports->list[i].device == port->device &&
+		    ports->list[i].rail == port->rail)
+			return 1;
+	return 0;
+}
+
+/* The ports that all kinds have, or those that any has. */
+static int gt_even_ports(const struct gt_cluster *cluster, enum gt_even how,
+			 struct gt_cluster *even)
+{
+	struct gt_cluster_ports *out = &even->kinds[0].ports[GT_OVER_NET];
+	size_t most = 0;
+
+	for (uint32_t k = 0; k < cluster->nkinds; k++)
+		most += cluster->kinds[k].ports[GT_OVER_NET].n;
+	out->n = 0;
+	out->list = gt_arena_array(even->arena, most, sizeof(*out->list));
+	if (!out->list)
+		return GT_ESYS;
+	for (uint32_t k = 0; k < cluster->nkinds; k++) {
+		const struct gt_cluster_ports *in =
+			&cluster->kinds[k].ports[GT_OVER_NET];
+
+		for (uint32_t i = 0; i < in->n; i++) {
+			uint32_t have = 0;
+
+			for (uint32_t o = 0; o < cluster->nkinds; o++)
+				have += (uint32_t)gt_even_has(
+					&cluster->kinds[o].ports[GT_OVER_NET],
+					&in->list[i]);
+			if ((how == GT_EVEN_MOST || have == cluster->nkinds) &&
+			    !gt_even_has(out, &in->list[i]))
+				out->list[out->n++] = in->list[i];
+		}
+	}
+	return GT_OK;
+}
+
+/* Rails that no node uses do not matter. */
+static int gt_even_uses(const struct gt_cluster *even, uint32_t rail)
+{
+	const struct gt_cluster_ports *ports =
+		&even->kinds[0].ports[GT_OVER_NET];
+
+	for (uint32_t i = 0; i < ports->n; i++)
+		if (ports->list[i].rail == rail)
+			return 1;
+	return 0;
+}
+
+/* What the narrowest switch has for every node below it. */
+static int gt_even_uplink(const struct gt_cluster *cluster,
+			  const struct gt_cluster *even, uint32_t level,
+			  struct gt_rat *least, struct gt_err *err)
+{
+	const struct gt_cluster_fabric *f = &cluster->fabrics[GT_OVER_NET];
+	const struct gt_cluster_level *at = &f->levels[level];
+	uint32_t wide = at->by_rail ? f->nrails : 1;
+
+	*least = GT_RAT(0, 1);
+	for (uint32_t s = 0; s < at->nswitches; s++) {
+		uint32_t first = s / wide * at->nodes, n = at->nodes;
+		struct gt_rat gbs;
+		int rc;
+
+		if (at->by_rail && !gt_even_uses(even, s % wide))
+			continue;
+		rc = gt_cluster_uplink(cluster, GT_OVER_NET, level, s, &gbs,
+				       err);
+		if (rc)
+			return rc;
+		if (cluster->nnodes - first < n)
+			n = cluster->nnodes - first;
+		if (!gt_rat_div(gbs, GT_RAT(n, 1), &gbs))
+			return gt_err_set(err, GT_EINPUT, cluster->source,
+					  "an uplink is no 64-bit fraction");
+		if (!least->num || gt_rat_cmp(gbs, *least) < 0)
+			*least = gbs;
+	}
+	return GT_OK;
+}
+
+/*
+ * Switches with as many nodes each.  For the most that it could be: only the
+ * last level, as if those below were no limit.
+ */
+static int gt_even_levels(const struct gt_cluster *cluster, enum gt_even how,
+			  struct gt_cluster *even, struct gt_err *err)
+{
+	const struct gt_cluster_fabric *in = &cluster->fabrics[GT_OVER_NET];
+	struct gt_cluster_fabric *out = &even->fabrics[GT_OVER_NET];
+	uint32_t skip = how == GT_EVEN_MOST ? in->nlevels - 1 : 0;
+	int rc = GT_OK;
+
+	*out = *in;
+	out->nlevels = in->nlevels - skip;
+	out->levels =
+		gt_arena_array(even->arena, out->nlevels, sizeof(*out->levels));
+	if (!out->levels)
+		return gt_err_nomem(err);
+	for (uint32_t l = 0; l < out->nlevels && !rc; l++) {
+		struct gt_cluster_level *level = &out->levels[l];
+		struct gt_rat gbs;
+
+		*level = in->levels[l + skip];
+		if (l + 1 == out->nlevels)
+			break;
+		level->nodes = gt_rat_gcd(level->nodes, cluster->nnodes);
+		level->nswitches = cluster->nnodes / level->nodes *
+				   (level->by_rail ? out->nrails : 1);
+		rc = gt_even_uplink(cluster, even, l, &gbs, err);
+		if (!rc && !gt_rat_mul(gbs, GT_RAT(level->nodes, 1),
+				       &level->uplink_gbs))
+			rc = gt_err_set(err, GT_EINPUT, cluster->source,
+					"an uplink is no 64-bit fraction");
+	}
+	return rc;
+}
+
+int gt_cluster_even(const struct gt_cluster *cluster, enum gt_even how,
+		    struct gt_cluster **out, struct gt_err *err)
+{
+	struct gt_cluster *even;
+	int rc = gt_even_can(cluster, err);
+
+	if (!rc)
+		rc = gt_cluster_new(cluster->source, &even, err);
+	if (rc)
+		return rc;
+	rc = gt_cluster_add_kind(even, &cluster->kinds[0], NULL, err);
+	if (!rc && gt_even_ports(cluster, how, even))
+		rc = gt_err_nomem(err);
+	if (!rc)
+		rc = gt_cluster_add_nodes(even, 0, cluster->nnodes, err);
+	if (!rc)
+		rc = gt_even_levels(cluster, how, even, err);
+	if (rc)
+		gt_cluster_free(even);
+	else
+		*out = even;
+	return rc;
+}

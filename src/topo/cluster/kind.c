@@ -1,0 +1,277 @@
+#include "topo/cluster/make.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/unit.h"
+
+int gt_cluster_new(const char *source, struct gt_cluster **out,
+		   struct gt_err *err)
+{
+	struct gt_arena *arena = gt_arena_new();
+	struct gt_cluster *cluster =
+		arena ? gt_arena_alloc(arena, sizeof(*cluster)) : NULL;
+
+	if (cluster) {
+		cluster->arena = arena;
+		cluster->source = gt_arena_strdup(arena, source);
+	}
+	if (!cluster || !cluster->source) {
+		gt_arena_free(arena);
+		return gt_err_nomem(err);
+	}
+	*out = cluster;
+	return GT_OK;
+}
+
+int gt_cluster_room(struct gt_cluster *cluster, void **array, uint32_t used,
+		    size_t bytes)
+{
+	void *grown;
+
+	/* Full at 0, 4, 8, 16 …: a power of two. */
+	if (used && (used < 4 || (used & (used - 1))))
+		return 1;
+	grown = gt_arena_array(cluster->arena, used ? (size_t)used * 2 : 4,
+			       bytes);
+	if (!grown)
+		return 0;
+	if (used)
+		memcpy(grown, *array, used * bytes);
+	*array = grown;
+	return 1;
+}
+
+/* The node's link to another of that kind, or NULL. */
+static const struct gt_link *gt_kind_link(const struct gt_topo *topo,
+					  uint32_t from, enum gt_node_kind to)
+{
+	for (uint32_t i = 0; i < gt_topo_nlinks(topo); i++) {
+		const struct gt_link *link = gt_topo_link(topo, i);
+
+		if (link->from == from &&
+		    gt_topo_node(topo, link->to)->kind == to)
+			return link;
+	}
+	return NULL;
+}
+
+static void gt_kind_add(struct gt_cluster_kind *kind, enum gt_over over,
+			uint32_t device, uint32_t rail)
+{
+	const struct gt_link *link =
+		gt_kind_link(kind->topo, device,
+			     over == GT_OVER_NET ? GT_NODE_NIC : GT_NODE_NVS);
+	struct gt_cluster_ports *ports = &kind->ports[over];
+
+	if (link)
+		ports->list[ports->n++] =
+			(struct gt_cluster_port){device, rail, link->gbs};
+}
+
+/* The kind's network port of that number that is in no list yet. */
+static uint32_t gt_kind_net(const struct gt_cluster_kind *kind, int64_t dev)
+{
+	const struct gt_cluster_ports *ports = &kind->ports[GT_OVER_NET];
+
+	for (uint32_t i = 0; i < gt_topo_nnets(kind->topo); i++) {
+		uint32_t net = gt_topo_net(kind->topo, i), k = 0;
+
+		while (k < ports->n && ports->list[k].device != net)
+			k++;
+		if (k == ports->n && gt_topo_node(kind->topo, net)->dev == dev)
+			return net;
+	}
+	return GT_NONE;
+}
+
+static int gt_kind_nets_range(struct gt_cluster_kind *kind, const char *word,
+			      uint32_t *rail, struct gt_err *err)
+{
+	int64_t low, high;
+	char copy[32], *dash;
+
+	strcpy(copy, word);
+	dash = strchr(copy, '-');
+	if (dash)
+		*dash++ = '\0';
+	if (!gt_unit_int(copy, 0, INT32_MAX, &low) ||
+	    !gt_unit_int(dash ? dash : copy, low, INT32_MAX, &high))
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "nets: '%s' is no number or range of "
+				  "numbers such as '3-6'",
+				  word);
+	for (; low <= high; low++) {
+		uint32_t net = gt_kind_net(kind, low);
+
+		if (net == GT_NONE)
+			return gt_err_set(err, GT_EINPUT, NULL,
+					  "nets: '%s' has no port with dev "
+					  "'%d', or it is named twice",
+					  kind->file, (int)low);
+		gt_kind_add(kind, GT_OVER_NET, net, (*rail)++);
+	}
+	return GT_OK;
+}
+
+/* "0,3-5,-,9": the rails one after the other. */
+static int gt_kind_nets(struct gt_cluster_kind *kind, const char *nets,
+			struct gt_err *err)
+{
+	uint32_t rail = 0;
+	int rc = GT_OK;
+
+	for (;;) {
+		size_t len = strcspn(nets, ",");
+		char word[32];
+
+		if (!len || len >= sizeof(word))
+			return gt_err_set(err, GT_EINPUT, NULL,
+					  "nets: '%.*s' is no number",
+					  (int)(len < 80 ? len : 80), nets);
+		memcpy(word, nets, len);
+		word[len] = '\0';
+		if (!strcmp(word, "-"))
+			rail++;
+		else
+			rc = gt_kind_nets_range(kind, word, &rail, err);
+		if (rc || !nets[len])
+			return rc;
+		nets += len + 1;
+	}
+}
+
+/* Rails that the file names are believed when each port has one. */
+static void gt_kind_nets_all(struct gt_cluster_kind *kind)
+{
+	uint32_t n = gt_topo_nnets(kind->topo);
+	int known = 1;
+
+	for (uint32_t i = 0; i < n; i++) {
+		int rail = gt_topo_node(kind->topo, gt_topo_net(kind->topo, i))
+				   ->rail;
+
+		known = known && rail >= 0 && rail < GT_TOPO_MAX_DEVICES;
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t net = gt_topo_net(kind->topo, i);
+
+		gt_kind_add(
+			kind, GT_OVER_NET, net,
+			known ? (uint32_t)gt_topo_node(kind->topo, net)->rail
+			      : i);
+	}
+}
+
+static int gt_kind_by_rail(const void *a, const void *b)
+{
+	const struct gt_cluster_port *p = a, *q = b;
+
+	if (p->rail != q->rail)
+		return p->rail < q->rail ? -1 : 1;
+	return p->device < q->device ? -1 : 1;
+}
+
+static void gt_kind_rails(struct gt_cluster *cluster,
+			  struct gt_cluster_kind *kind)
+{
+	for (int over = 0; over < GT_NOVERS; over++) {
+		struct gt_cluster_ports *ports = &kind->ports[over];
+		uint32_t *nrails = &cluster->fabrics[over].nrails;
+
+		if (!ports->n)
+			continue;
+		qsort(ports->list, ports->n, sizeof(*ports->list),
+		      gt_kind_by_rail);
+		if (*nrails <= ports->list[ports->n - 1].rail)
+			*nrails = ports->list[ports->n - 1].rail + 1;
+	}
+}
+
+int gt_cluster_add_kind(struct gt_cluster *cluster,
+			const struct gt_cluster_kind *kind, const char *nets,
+			struct gt_err *err)
+{
+	uint32_t ngpus = gt_topo_ngpus(kind->topo);
+	uint32_t nnets = gt_topo_nnets(kind->topo);
+	struct gt_cluster_kind made = {
+		.name = kind->name, .file = kind->file, .topo = kind->topo};
+	int rc = GT_OK;
+
+	made.ports[GT_OVER_NET].list = gt_arena_array(
+		cluster->arena, nnets, sizeof(struct gt_cluster_port));
+	made.ports[GT_OVER_NVLINK].list = gt_arena_array(
+		cluster->arena, ngpus, sizeof(struct gt_cluster_port));
+	if (!made.name || !made.file || !made.ports[GT_OVER_NET].list ||
+	    !made.ports[GT_OVER_NVLINK].list ||
+	    !gt_cluster_room(cluster, (void **)&cluster->kinds, cluster->nkinds,
+			     sizeof(made)))
+		return gt_err_nomem(err);
+	for (uint32_t i = 0; i < ngpus; i++)
+		gt_kind_add(&made, GT_OVER_NVLINK, gt_topo_gpu(made.topo, i),
+			    i);
+	if (nets)
+		rc = gt_kind_nets(&made, nets, err);
+	else
+		gt_kind_nets_all(&made);
+	if (rc)
+		return rc;
+	gt_kind_rails(cluster, &made);
+	cluster->kinds[cluster->nkinds++] = made;
+	return GT_OK;
+}
+
+uint32_t gt_cluster_port_find(const struct gt_cluster_kind *kind,
+			      enum gt_over over, int dev)
+{
+	for (uint32_t i = 0; i < kind->ports[over].n; i++)
+		if (gt_topo_node(kind->topo, kind->ports[over].list[i].device)
+			    ->dev == dev)
+			return i;
+	return GT_NONE;
+}
+
+int gt_cluster_one_switch(struct gt_cluster *cluster, enum gt_over over,
+			  struct gt_err *err)
+{
+	struct gt_cluster_fabric *fabric = &cluster->fabrics[over];
+
+	fabric->levels =
+		gt_arena_alloc(cluster->arena, sizeof(*fabric->levels));
+	if (!fabric->levels)
+		return gt_err_nomem(err);
+	*fabric->levels =
+		(struct gt_cluster_level){.nodes = cluster->nnodes,
+					  .nswitches = 1,
+					  .oversubscription = GT_RAT(1, 1),
+					  .uplink_gbs = GT_RAT(0, 1)};
+	fabric->nlevels = 1;
+	return GT_OK;
+}
+
+int gt_cluster_copies(const struct gt_topo *topo, uint32_t nnodes,
+		      struct gt_cluster **out, struct gt_err *err)
+{
+	struct gt_cluster_kind kind = {
+		.name = "node", .file = gt_topo_source(topo), .topo = topo};
+	struct gt_cluster *cluster;
+	int rc = gt_cluster_new(gt_topo_source(topo), &cluster, err);
+
+	if (rc)
+		return rc;
+	rc = gt_cluster_add_kind(cluster, &kind, NULL, err);
+	if (!rc && !nnodes)
+		rc = gt_err_set(err, GT_EINPUT, cluster->source,
+				"a cluster has at least one node");
+	if (!rc)
+		rc = gt_cluster_add_nodes(cluster, 0, nnodes, err);
+	if (!rc)
+		rc = gt_cluster_one_switch(cluster, GT_OVER_NET, err);
+	if (rc)
+		gt_cluster_free(cluster);
+	else
+		*out = cluster;
+	return rc;
+}

@@ -1,0 +1,353 @@
+#include "topo/diff/apply.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/xml.h"
+#include "topo/diff/diff.h"
+#include "topo/diff/match.h"
+
+struct gt_apply {
+	const struct gt_diff *diff;
+	const struct gt_diff_finding *finding; /* or NULL */
+	struct gt_buf *out;
+	int placing; /* the moved device, at its new place */
+};
+
+/* Which server a device is of, and which it is. */
+struct gt_apply_at {
+	int other;
+	uint32_t dev;
+};
+
+static const struct gt_server *gt_apply_server(const struct gt_apply *p,
+					       struct gt_apply_at at)
+{
+	return at.other ? p->diff->b : p->diff->a;
+}
+
+static const struct gt_dev *gt_apply_dev(const struct gt_apply *p,
+					 struct gt_apply_at at)
+{
+	return gt_server_dev(gt_apply_server(p, at), at.dev);
+}
+
+/* Is it the device whose property is to change? */
+static int gt_apply_hits(const struct gt_apply *p, struct gt_apply_at at,
+			 enum gt_diff_kind kind)
+{
+	return p->finding && !at.other && p->finding->kind == kind &&
+	       p->finding->dev_a == at.dev;
+}
+
+static void gt_apply_value(struct gt_apply *p, const char *attr,
+			   const char *value)
+{
+	if (!value)
+		return;
+	gt_buf_printf(p->out, " %s=\"", attr);
+	for (; *value; value++) {
+		if (strchr("<&\"", *value))
+			gt_buf_printf(p->out, "&#%d;", *value);
+		else
+			gt_buf_add(p->out, value, 1);
+	}
+	gt_buf_puts(p->out, "\"");
+}
+
+static void gt_apply_attrs(struct gt_apply *p, const struct gt_xml_elem *elem,
+			   const char *const *attrs)
+{
+	for (; *attrs; attrs++)
+		gt_apply_value(p, *attrs, gt_xml_attr(elem, *attrs));
+}
+
+/* Devices of the other server must not be taken for ones of this. */
+static void gt_apply_id(struct gt_apply *p, struct gt_apply_at at,
+			const char *attr, const char *value)
+{
+	char text[300];
+
+	if (!value)
+		return;
+	if (at.other && p->finding && !strcmp(attr, "busid"))
+		snprintf(text, sizeof(text), "x%s", value);
+	else if (at.other && p->finding)
+		snprintf(text, sizeof(text), "%d", 100000 + atoi(value));
+	else
+		snprintf(text, sizeof(text), "%s", value);
+	gt_apply_value(p, attr, text);
+}
+
+static const char *gt_apply_target(const struct gt_apply *p,
+				   struct gt_apply_at at,
+				   const struct gt_xml_elem *link,
+				   char text[300])
+{
+	const char *target = gt_xml_attr(link, "target");
+	const struct gt_dev *dev = gt_apply_dev(p, at);
+	uint32_t to = 0;
+
+	for (uint32_t i = 0; i < dev->nlinks; i++)
+		if (dev->links[i].elem == link)
+			to = dev->links[i].to;
+	if (!target || !at.other || !p->finding || !to)
+		return target;
+	if (p->diff->back[to] != GT_UNMATCHED)
+		return gt_xml_attr(
+			gt_server_dev(p->diff->a, p->diff->back[to])->elem,
+			"busid");
+	snprintf(text, 300, "x%s", target);
+	return text;
+}
+
+/* What the finding says of the links from x to y: 1 and their number. */
+static int gt_apply_count(const struct gt_apply *p, struct gt_apply_at at,
+			  uint32_t to, int *count)
+{
+	const struct gt_diff_finding *f = p->finding;
+
+	if (!f || at.other || f->kind != GT_DIFF_NVLINK)
+		return 0;
+	if (at.dev == f->dev_a && to == f->to_a)
+		*count = gt_match_links(p->diff->b, f->dev_b, f->to_b);
+	else if (to && at.dev == f->to_a && to == f->dev_a)
+		*count = gt_match_links(p->diff->b, f->to_b, f->dev_b);
+	else
+		return 0;
+	return 1;
+}
+
+static void gt_apply_link(struct gt_apply *p, struct gt_apply_at at,
+			  const struct gt_xml_elem *elem)
+{
+	static const char *const attrs[] = {"tclass", "bw", "gt_line_mbs",
+					    "gt_gbs", NULL};
+	char target[300];
+
+	gt_buf_printf(p->out, "<%s", gt_xml_name(elem));
+	gt_apply_value(p, "target", gt_apply_target(p, at, elem, target));
+	gt_apply_value(p, "count", gt_xml_attr(elem, "count"));
+	gt_apply_attrs(p, elem, attrs);
+	gt_buf_puts(p->out, "/>\n");
+}
+
+/* The links of which the finding gives another number, as one. */
+static void gt_apply_relink(struct gt_apply *p, struct gt_apply_at at,
+			    uint32_t to, int count)
+{
+	const struct gt_dev *dev = gt_apply_dev(p, at);
+	const char *target = "fffffff:ffff:ff", *tclass = "0x068000";
+	const char *name = "nvlink";
+
+	for (uint32_t i = 0; i < dev->nlinks; i++)
+		name = gt_xml_name(dev->links[i].elem);
+	if (to) {
+		dev = gt_server_dev(p->diff->a, to);
+		target = gt_xml_attr(dev->elem, "busid");
+		tclass = gt_xml_attr(dev->elem, "class");
+	}
+	if (!count || !target)
+		return;
+	gt_buf_printf(p->out, "<%s", name);
+	gt_apply_value(p, "target", target);
+	gt_apply_value(p, "tclass", tclass);
+	gt_buf_printf(p->out, " count=\"%d\"/>\n", count);
+}
+
+static uint32_t gt_apply_to(const struct gt_apply *p, struct gt_apply_at at,
+			    const struct gt_xml_elem *link)
+{
+	const struct gt_server *server = gt_apply_server(p, at);
+	const char *target = gt_xml_attr(link, "target");
+
+	for (uint32_t i = 1; target && i < gt_server_ndevs(server); i++) {
+		const struct gt_dev *dev = gt_server_dev(server, i);
+		const char *bus = gt_xml_attr(dev->elem, "busid");
+
+		if (dev->kind == GT_DEV_GPU && bus && !strcasecmp(bus, target))
+			return i;
+	}
+	return 0;
+}
+
+static void gt_apply_gpu(struct gt_apply *p, struct gt_apply_at at,
+			 const struct gt_xml_elem *gpu)
+{
+	static const char *const attrs[] = {"sm", "rank", "gcn", NULL};
+	const struct gt_xml_elem *link;
+	int count;
+
+	gt_buf_puts(p->out, "<gpu");
+	gt_apply_id(p, at, "dev", gt_xml_attr(gpu, "dev"));
+	gt_apply_attrs(p, gpu, attrs);
+	gt_buf_puts(p->out, ">\n");
+	for (link = gt_xml_child(gpu); link; link = gt_xml_next(link)) {
+		if (!gt_xml_is(link, "nvlink") && !gt_xml_is(link, "xgmi") &&
+		    !gt_xml_is(link, "c2c"))
+			continue;
+		if (!gt_apply_count(p, at, gt_apply_to(p, at, link), &count))
+			gt_apply_link(p, at, link);
+	}
+	for (uint32_t to = 0; to < gt_server_ndevs(p->diff->a); to++)
+		if (gt_apply_count(p, at, to, &count))
+			gt_apply_relink(p, at, to, count);
+	gt_buf_puts(p->out, "</gpu>\n");
+}
+
+/* Properties that a changed one replaces are taken from the other server. */
+static void gt_apply_pci(struct gt_apply *p, struct gt_apply_at at)
+{
+	static const char *const ids[] = {"vendor", "device",
+					  "subsystem_vendor",
+					  "subsystem_device", NULL};
+	static const char *const measured[] = {"gt_gbs", NULL};
+	const struct gt_xml_elem *elem = gt_apply_dev(p, at)->elem;
+	const struct gt_xml_elem *now = elem;
+	enum gt_prop prop = GT_NPROPS;
+	const char *width = gt_xml_attr(elem, "link_width");
+
+	if (gt_apply_hits(p, at, GT_DIFF_CHANGED)) {
+		const struct gt_dev *dev =
+			gt_server_dev(p->diff->b, p->finding->dev_b);
+
+		prop = p->finding->prop;
+		now = dev->elem;
+		if (prop == GT_PROP_WIDTH || prop == GT_PROP_CUR_WIDTH)
+			width = dev->props[prop];
+	}
+	gt_buf_puts(p->out, "<pci");
+	gt_apply_id(p, at, "busid", gt_xml_attr(elem, "busid"));
+	gt_apply_value(
+		p, "class",
+		gt_xml_attr(prop == GT_PROP_CLASS ? now : elem, "class"));
+	gt_apply_attrs(
+		p,
+		prop == GT_PROP_MODEL || prop == GT_PROP_SUBSYSTEM ? now : elem,
+		ids);
+	gt_apply_value(
+		p, "link_speed",
+		gt_xml_attr(prop == GT_PROP_SPEED ? now : elem, "link_speed"));
+	gt_apply_value(p, "link_width", width);
+	if (prop == GT_NPROPS)
+		gt_apply_attrs(p, elem, measured);
+	gt_buf_puts(p->out, ">\n");
+}
+
+static void gt_apply_cpu(struct gt_apply *p, struct gt_apply_at at)
+{
+	static const char *const attrs[] = {"arch", "vendor", "familyid",
+					    "modelid", NULL};
+	const struct gt_xml_elem *elem = gt_apply_dev(p, at)->elem;
+	const struct gt_xml_elem *now = elem;
+
+	if (gt_apply_hits(p, at, GT_DIFF_CHANGED))
+		now = gt_server_dev(p->diff->b, p->finding->dev_b)->elem;
+	gt_buf_puts(p->out, "<cpu");
+	gt_apply_id(p, at, "numaid", gt_xml_attr(elem, "numaid"));
+	gt_apply_attrs(p, now, attrs);
+	gt_buf_puts(p->out, ">\n");
+}
+
+static void gt_apply_port(struct gt_apply *p, struct gt_apply_at at)
+{
+	static const char *const speed[] = {"speed", NULL};
+	static const char *const attrs[] = {"port", "guid", NULL};
+	const struct gt_xml_elem *elem = gt_apply_dev(p, at)->elem;
+	const struct gt_xml_elem *now = elem;
+
+	if (gt_apply_hits(p, at, GT_DIFF_CHANGED))
+		now = gt_server_dev(p->diff->b, p->finding->dev_b)->elem;
+	gt_buf_puts(p->out, "<net");
+	/* One that is down has no number, and is left out. */
+	if (gt_xml_attr(now, "dev"))
+		gt_apply_id(p, at, "dev", gt_xml_attr(elem, "dev"));
+	gt_apply_attrs(p, now, speed);
+	gt_apply_attrs(p, elem, attrs);
+	gt_buf_puts(p->out, "/>\n");
+}
+
+static void gt_apply_write(struct gt_apply *p, struct gt_apply_at at);
+
+/* All ports, or all else; then what came to this place. */
+static void gt_apply_below(struct gt_apply *p, struct gt_apply_at at, int ports)
+{
+	const struct gt_server *server = gt_apply_server(p, at);
+	const struct gt_diff_finding *f = p->finding;
+	const struct gt_dev *come;
+	uint32_t i = gt_server_dev(server, at.dev)->first;
+
+	for (; i; i = gt_server_dev(server, i)->next)
+		if ((gt_server_dev(server, i)->kind == GT_DEV_PORT) == ports)
+			gt_apply_write(p, (struct gt_apply_at){at.other, i});
+	if (!f || at.other ||
+	    (f->kind != GT_DIFF_EXTRA && f->kind != GT_DIFF_MOVED))
+		return;
+	come = gt_server_dev(p->diff->b, f->dev_b);
+	if (p->diff->back[come->parent] != at.dev ||
+	    (come->kind == GT_DEV_PORT) != ports || p->placing)
+		return;
+	p->placing = 1;
+	if (f->kind == GT_DIFF_MOVED)
+		gt_apply_write(p, (struct gt_apply_at){0, f->dev_a});
+	else
+		gt_apply_write(p, (struct gt_apply_at){1, f->dev_b});
+	p->placing = 0;
+}
+
+static void gt_apply_inside(struct gt_apply *p, struct gt_apply_at at)
+{
+	const struct gt_xml_elem *elem = gt_apply_dev(p, at)->elem;
+	const struct gt_xml_elem *gpu = gt_xml_find(elem, "gpu");
+	int nic = gt_xml_is(elem, "pci") && gt_xml_find(elem, "nic");
+
+	if (gpu)
+		gt_apply_gpu(p, at, gpu);
+	gt_buf_puts(p->out, nic ? "<nic>\n" : "");
+	gt_apply_below(p, at, 1);
+	gt_buf_puts(p->out, nic ? "</nic>\n" : "");
+	gt_apply_below(p, at, 0);
+}
+
+static void gt_apply_write(struct gt_apply *p, struct gt_apply_at at)
+{
+	const struct gt_xml_elem *elem = gt_apply_dev(p, at)->elem;
+
+	if (gt_apply_hits(p, at, GT_DIFF_MISSING) ||
+	    (gt_apply_hits(p, at, GT_DIFF_MOVED) && !p->placing))
+		return;
+	if (gt_xml_is(elem, "net")) {
+		gt_apply_port(p, at);
+		return;
+	}
+	if (gt_xml_is(elem, "pci"))
+		gt_apply_pci(p, at);
+	else if (gt_xml_is(elem, "cpu"))
+		gt_apply_cpu(p, at);
+	else if (gt_xml_is(elem, "nic"))
+		gt_buf_puts(p->out, "<nic>\n");
+	else
+		gt_buf_printf(p->out, "<system version=\"%s\">\n",
+			      gt_xml_attr(elem, "version")
+				      ? gt_xml_attr(elem, "version")
+				      : "1");
+	gt_apply_inside(p, at);
+	gt_buf_printf(p->out, "</%s>\n", gt_xml_name(elem));
+}
+
+void gt_diff_apply(const struct gt_diff *diff,
+		   const struct gt_diff_finding *finding, struct gt_buf *out)
+{
+	struct gt_apply p = {.diff = diff, .finding = finding, .out = out};
+
+	gt_apply_write(&p, (struct gt_apply_at){0, 0});
+}
+
+void gt_diff_print_other(const struct gt_diff *diff, struct gt_buf *out)
+{
+	struct gt_apply p = {.diff = diff, .out = out};
+
+	gt_apply_write(&p, (struct gt_apply_at){1, 0});
+}

@@ -1,0 +1,17 @@
+/*
+ * The cheapest assignment of n rows to n columns: Kuhn's Hungarian method by
+ * shortest augmenting paths (Jonker and Volgenant, "A shortest augmenting path
+ * algorithm for dense and sparse linear assignment problems", 1987), O(n^3).
+ */
+#ifndef GT_TOPO_DIFF_HUNGARIAN_H
+#define GT_TOPO_DIFF_HUNGARIAN_H
+
+#include <stdint.h>
+
+enum { GT_ASSIGN_NEVER = 1 << 29 }; /* a price that nothing is worth */
+
+/* price[row * n + column] >= 0; pick[row] is its column.  The whole price;
+ * *failed becomes 1 when memory ran out. */
+int gt_assign(uint32_t n, const int *price, uint32_t *pick, int *failed);
+
+#endif

@@ -1,0 +1,17 @@
+gtopo_core_sources += \
+	%D%/apply.c \
+	%D%/apply.h \
+	%D%/cluster.c \
+	%D%/cluster.h \
+	%D%/device_tree.c \
+	%D%/device_tree.h \
+	%D%/diff.c \
+	%D%/diff.h \
+	%D%/hash.c \
+	%D%/hungarian.c \
+	%D%/hungarian.h \
+	%D%/isomorphism.c \
+	%D%/match.c \
+	%D%/match.h \
+	%D%/properties.c \
+	%D%/properties.h

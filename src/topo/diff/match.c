@@ -1,0 +1,575 @@
+#include "topo/diff/match.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "topo/diff/hungarian.h"
+#include "topo/diff/device_tree.h"
+
+enum {
+	GT_MATCH_UNIT = 1024, /* of prices; where all is equal, names decide */
+	GT_MATCH_LOST = 32 * GT_MATCH_UNIT, /* a device without a match */
+	GT_MATCH_MOVED = 8 * GT_MATCH_UNIT, /* one elsewhere */
+	GT_MATCH_LINK = 2 * GT_MATCH_UNIT,  /* an NVLink more or less */
+	GT_MATCH_STARTS = 160,
+	/* Beyond these a match need not be the best, but takes no hours. */
+	GT_MATCH_MAX_REST = 512,
+	GT_MATCH_MAX_DEVS = 512,
+};
+
+/* What differing costs; the sum is less than two lost devices. */
+static const int gt_match_price[GT_NPROPS] = {
+	[GT_PROP_MODEL] = 12,
+	[GT_PROP_SUBSYSTEM] = 1,
+	[GT_PROP_CLASS] = 3,
+	[GT_PROP_WIDTH] = 4,
+	[GT_PROP_SPEED] = 4,
+	[GT_PROP_DRIVER] = 1,
+	[GT_PROP_CUR_WIDTH] = 2,
+	[GT_PROP_CUR_SPEED] = 2,
+	[GT_PROP_DRIVER_VERSION] = 1,
+	[GT_PROP_FIRMWARE] = 1,
+	[GT_PROP_STATE] = 1,
+	[GT_PROP_LAYER] = 1,
+	[GT_PROP_ACS] = 1,
+	[GT_PROP_P2P] = 1,
+	[GT_PROP_MIG] = 1,
+	[GT_PROP_VISIBLE] = 1,
+};
+
+struct gt_matcher {
+	const struct gt_server *a, *b;
+	uint32_t na, nb;
+	uint32_t *image, *back;
+	int *costs; /* [x * nb + y]: one more than the subtrees', or 0 */
+	int failed;
+};
+
+static const struct gt_dev *gt_dev_a(const struct gt_matcher *m, uint32_t x)
+{
+	return gt_server_dev(m->a, x);
+}
+
+static const struct gt_dev *gt_dev_b(const struct gt_matcher *m, uint32_t y)
+{
+	return gt_server_dev(m->b, y);
+}
+
+int gt_match_differs(const char *a, const char *b)
+{
+	return *a && *b && strcmp(a, b);
+}
+
+int gt_match_links(const struct gt_server *server, uint32_t from, uint32_t to)
+{
+	const struct gt_dev *dev = gt_server_dev(server, from);
+
+	for (uint32_t i = 0; i < dev->nlinks; i++)
+		if (dev->links[i].to == to)
+			return dev->links[i].count;
+	return 0;
+}
+
+static int gt_match_own(const struct gt_matcher *m, uint32_t x, uint32_t y)
+{
+	const struct gt_dev *a = gt_dev_a(m, x), *b = gt_dev_b(m, y);
+	int links =
+		abs(gt_match_links(m->a, x, 0) - gt_match_links(m->b, y, 0));
+	int cost = GT_MATCH_LINK * (links < 4 ? links : 4);
+
+	for (int i = 0; i < GT_NPROPS; i++)
+		if (gt_match_differs(a->props[i], b->props[i]))
+			cost += gt_match_price[i] * GT_MATCH_UNIT;
+	return cost + (strcmp(a->name, b->name) != 0);
+}
+
+static int gt_match_cost(struct gt_matcher *m, uint32_t x, uint32_t y);
+
+/* The children of both, and the cheapest way to pair them. */
+struct gt_match_kids {
+	uint32_t na, nb;
+	uint32_t *a, *b; /* their devices */
+	uint32_t *pick;  /* a's child -> b's, of na, or GT_UNMATCHED */
+	uint32_t *taken; /* b's child: is it? */
+	void *memory;
+};
+
+static uint32_t gt_match_count(const struct gt_server *server, uint32_t dev)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = gt_server_dev(server, dev)->first; i;
+	     i = gt_server_dev(server, i)->next)
+		n++;
+	return n;
+}
+
+static int gt_match_kids(struct gt_matcher *m, uint32_t x, uint32_t y,
+			 struct gt_match_kids *kids)
+{
+	uint32_t na = gt_match_count(m->a, x), nb = gt_match_count(m->b, y);
+	uint32_t i = 0;
+
+	kids->memory = calloc(2 * ((size_t)na + nb) + 1, sizeof(uint32_t));
+	if (!kids->memory)
+		return GT_ESYS;
+	kids->na = na;
+	kids->nb = nb;
+	kids->a = kids->memory;
+	kids->b = kids->a + na;
+	kids->pick = kids->b + nb;
+	kids->taken = kids->pick + na;
+	for (uint32_t d = gt_dev_a(m, x)->first; d; d = gt_dev_a(m, d)->next)
+		kids->a[i++] = d;
+	memset(kids->pick, 0xff, na * sizeof(*kids->pick));
+	i = 0;
+	for (uint32_t d = gt_dev_b(m, y)->first; d; d = gt_dev_b(m, d)->next)
+		kids->b[i++] = d;
+	return GT_OK;
+}
+
+/* Those in which nothing differs; of these first those of one name. */
+static int gt_match_twins(struct gt_matcher *m, struct gt_match_kids *kids,
+			  int named)
+{
+	int sum = 0, cost;
+
+	for (uint32_t i = 0; i < kids->na; i++)
+		for (uint32_t j = 0;
+		     j < kids->nb && kids->pick[i] == GT_UNMATCHED; j++) {
+			const struct gt_dev *a = gt_dev_a(m, kids->a[i]);
+			const struct gt_dev *b = gt_dev_b(m, kids->b[j]);
+
+			if (kids->taken[j] || a->tree != b->tree ||
+			    (named && strcmp(a->name, b->name)))
+				continue;
+			cost = gt_match_cost(m, kids->a[i], kids->b[j]);
+			if (cost >= GT_MATCH_UNIT)
+				continue;
+			kids->pick[i] = j;
+			kids->taken[j] = 1;
+			sum += cost;
+		}
+	return sum;
+}
+
+/* What a pair costs, of which one may be none. */
+static int gt_match_price_of(struct gt_matcher *m, uint32_t x, uint32_t y)
+{
+	if (x != GT_UNMATCHED && y != GT_UNMATCHED)
+		return gt_match_cost(m, x, y);
+	if (x != GT_UNMATCHED)
+		return GT_MATCH_LOST * (int)gt_dev_a(m, x)->ndevs;
+	if (y != GT_UNMATCHED)
+		return GT_MATCH_LOST * (int)gt_dev_b(m, y)->ndevs;
+	return 0;
+}
+
+/* The children that have no twin, by the cheapest assignment. */
+static int gt_match_rest(struct gt_matcher *m, struct gt_match_kids *kids,
+			 uint32_t n)
+{
+	uint32_t *rows = calloc((size_t)n * n + 3 * (size_t)n, sizeof(*rows));
+	uint32_t *columns = rows + n, *pick = columns + n, na = 0, nb = 0;
+	int *price = (int *)(rows + 3 * (size_t)n), sum = 0;
+
+	if (!rows) {
+		m->failed = 1;
+		return 0;
+	}
+	for (uint32_t i = 0; i < kids->na; i++)
+		if (kids->pick[i] == GT_UNMATCHED)
+			rows[na++] = i;
+	for (uint32_t j = 0; j < kids->nb; j++)
+		if (!kids->taken[j])
+			columns[nb++] = j;
+	for (uint32_t i = 0; i < n; i++)
+		for (uint32_t j = 0; j < n; j++)
+			price[i * n + j] = gt_match_price_of(
+				m, i < na ? kids->a[rows[i]] : GT_UNMATCHED,
+				j < nb ? kids->b[columns[j]] : GT_UNMATCHED);
+	sum = gt_assign(n, price, pick, &m->failed);
+	for (uint32_t i = 0; i < na && !m->failed; i++)
+		if (pick[i] < nb)
+			kids->pick[rows[i]] = columns[pick[i]];
+	free(rows);
+	return sum;
+}
+
+/* As they come, kind by kind. */
+static int gt_match_in_order(struct gt_matcher *m, struct gt_match_kids *kids)
+{
+	int sum = 0;
+
+	for (uint32_t i = 0; i < kids->na; i++) {
+		uint32_t j = 0;
+
+		while (kids->pick[i] == GT_UNMATCHED && j < kids->nb &&
+		       (kids->taken[j] ||
+			gt_dev_a(m, kids->a[i])->kind !=
+				gt_dev_b(m, kids->b[j])->kind))
+			j++;
+		if (kids->pick[i] != GT_UNMATCHED || j == kids->nb)
+			continue;
+		kids->pick[i] = j;
+		kids->taken[j] = 1;
+		sum += gt_match_cost(m, kids->a[i], kids->b[j]);
+	}
+	return sum;
+}
+
+static int gt_match_solve(struct gt_matcher *m, struct gt_match_kids *kids)
+{
+	int sum = gt_match_twins(m, kids, 1) + gt_match_twins(m, kids, 0);
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < kids->na; i++)
+		n += kids->pick[i] == GT_UNMATCHED;
+	for (uint32_t j = 0; j < kids->nb; j++)
+		n += !kids->taken[j];
+	if (n > GT_MATCH_MAX_REST)
+		return sum + gt_match_in_order(m, kids);
+	return n ? sum + gt_match_rest(m, kids, n) : sum;
+}
+
+/* What differs when x and all below it are matched with y; of one kind. */
+static int gt_match_cost(struct gt_matcher *m, uint32_t x, uint32_t y)
+{
+	const struct gt_dev *a = gt_dev_a(m, x), *b = gt_dev_b(m, y);
+	int *cost = &m->costs[(size_t)x * m->nb + y];
+	struct gt_match_kids kids;
+	int sum;
+
+	if (a->kind != b->kind)
+		return GT_ASSIGN_NEVER;
+	if (*cost)
+		return *cost - 1;
+	sum = gt_match_own(m, x, y);
+	if (a->first || b->first) {
+		if (gt_match_kids(m, x, y, &kids)) {
+			m->failed = 1;
+			return 0;
+		}
+		sum += gt_match_solve(m, &kids);
+		free(kids.memory);
+	}
+	*cost = sum + 1;
+	return sum;
+}
+
+static void gt_match_pair(struct gt_matcher *m, uint32_t x, uint32_t y)
+{
+	struct gt_match_kids kids;
+
+	m->image[x] = y;
+	m->back[y] = x;
+	if (gt_match_kids(m, x, y, &kids)) {
+		m->failed = 1;
+		return;
+	}
+	gt_match_solve(m, &kids);
+	for (uint32_t i = 0; i < kids.na && !m->failed; i++)
+		if (kids.pick[i] != GT_UNMATCHED)
+			gt_match_pair(m, kids.a[i], kids.b[kids.pick[i]]);
+	free(kids.memory);
+}
+
+/* Undo the match of a's x and all below it, and of b's y likewise. */
+static void gt_match_drop(struct gt_matcher *m, uint32_t x, uint32_t y)
+{
+	uint32_t end_a = x + gt_dev_a(m, x)->ndevs;
+	uint32_t end_b = y == GT_UNMATCHED ? y : y + gt_dev_b(m, y)->ndevs;
+
+	for (uint32_t i = x; i < end_a; i++) {
+		if (m->image[i] != GT_UNMATCHED)
+			m->back[m->image[i]] = GT_UNMATCHED;
+		m->image[i] = GT_UNMATCHED;
+	}
+	for (uint32_t j = y; j < end_b; j++) {
+		if (m->back[j] != GT_UNMATCHED)
+			m->image[m->back[j]] = GT_UNMATCHED;
+		m->back[j] = GT_UNMATCHED;
+	}
+}
+
+/* Left over on both sides and the same: the largest, or 0. */
+static uint32_t gt_match_moved_one(struct gt_matcher *m, uint32_t *y)
+{
+	uint32_t x = 0, most = 0;
+
+	for (uint32_t i = 1; i < m->na; i++) {
+		if (m->image[i] != GT_UNMATCHED ||
+		    gt_dev_a(m, i)->ndevs <= most ||
+		    gt_dev_a(m, i)->kind == GT_DEV_CPU)
+			continue;
+		for (uint32_t j = 1; j < m->nb; j++)
+			if (m->back[j] == GT_UNMATCHED &&
+			    gt_match_cost(m, i, j) <
+				    gt_match_price[GT_PROP_MODEL] *
+					    GT_MATCH_UNIT) {
+				x = i;
+				*y = j;
+				most = gt_dev_a(m, i)->ndevs;
+				break;
+			}
+	}
+	return x;
+}
+
+static void gt_match_moved(struct gt_matcher *m)
+{
+	uint32_t x, y = 0;
+
+	while (!m->failed && (x = gt_match_moved_one(m, &y)))
+		gt_match_pair(m, x, y);
+}
+
+static int gt_match_total(const struct gt_matcher *m)
+{
+	int sum = 0;
+
+	for (uint32_t y = 1; y < m->nb; y++)
+		sum += m->back[y] == GT_UNMATCHED ? GT_MATCH_LOST : 0;
+	for (uint32_t x = 1; x < m->na; x++) {
+		const struct gt_dev *a = gt_dev_a(m, x);
+		uint32_t y = m->image[x];
+
+		if (y == GT_UNMATCHED) {
+			sum += GT_MATCH_LOST;
+			continue;
+		}
+		sum += gt_match_own(m, x, y);
+		if (m->image[a->parent] != gt_dev_b(m, y)->parent)
+			sum += GT_MATCH_MOVED;
+		for (uint32_t i = 0; i < a->nlinks; i++) {
+			uint32_t to = a->links[i].to;
+
+			if (to && m->image[to] != GT_UNMATCHED)
+				sum += GT_MATCH_LINK *
+				       abs(a->links[i].count -
+					   gt_match_links(m->b, y,
+							  m->image[to]));
+		}
+	}
+	return sum;
+}
+
+/* Is it a GPU, or above one? */
+static int gt_match_holds_gpu(const struct gt_matcher *m, uint32_t x)
+{
+	uint32_t end = x + gt_dev_a(m, x)->ndevs;
+
+	while (x < end && gt_dev_a(m, x)->kind != GT_DEV_GPU)
+		x++;
+	return x < end;
+}
+
+/* May their matches be exchanged?  Brothers, or GPUs wherever they are. */
+static int gt_match_like(const struct gt_matcher *m, uint32_t x1, uint32_t x2)
+{
+	const struct gt_dev *a = gt_dev_a(m, x1), *b = gt_dev_a(m, x2);
+
+	return a->kind == b->kind && m->image[x1] != m->image[x2] &&
+	       (a->kind == GT_DEV_GPU ||
+		(a->parent == b->parent && gt_match_holds_gpu(m, x1)));
+}
+
+static void gt_match_swap(struct gt_matcher *m, uint32_t x1, uint32_t x2)
+{
+	uint32_t y1 = m->image[x1], y2 = m->image[x2];
+
+	gt_match_drop(m, x1, y1);
+	gt_match_drop(m, x2, y2);
+	if (y2 != GT_UNMATCHED)
+		gt_match_pair(m, x1, y2);
+	if (y1 != GT_UNMATCHED)
+		gt_match_pair(m, x2, y1);
+	gt_match_moved(m);
+}
+
+/* Is the device's match below the match of where it should be? */
+static int gt_match_home(const struct gt_matcher *m, uint32_t x, uint32_t up)
+{
+	return m->image[x] != GT_UNMATCHED &&
+	       gt_dev_b(m, m->image[x])->parent == m->image[up];
+}
+
+static void gt_match_swap_only(struct gt_matcher *m, uint32_t x1, uint32_t x2);
+
+/* Cards and switches below two that changed places change theirs, too. */
+static void gt_match_follow(struct gt_matcher *m, uint32_t x1, uint32_t x2)
+{
+	for (uint32_t i = gt_dev_a(m, x1)->first; i; i = gt_dev_a(m, i)->next)
+		for (uint32_t k = gt_dev_a(m, x2)->first; k;
+		     k = gt_dev_a(m, k)->next) {
+			if (gt_dev_a(m, i)->kind == GT_DEV_GPU ||
+			    gt_dev_a(m, i)->kind != gt_dev_a(m, k)->kind ||
+			    !gt_match_home(m, i, x2) ||
+			    !gt_match_home(m, k, x1))
+				continue;
+			if (gt_match_holds_gpu(m, i) ||
+			    gt_match_holds_gpu(m, k))
+				gt_match_swap_only(m, i, k);
+			else
+				gt_match_swap(m, i, k);
+		}
+}
+
+/* The same, but GPUs below them stay as they are matched. */
+static void gt_match_swap_only(struct gt_matcher *m, uint32_t x1, uint32_t x2)
+{
+	uint32_t y1 = m->image[x1], y2 = m->image[x2];
+
+	m->image[x1] = y2;
+	m->image[x2] = y1;
+	if (y2 != GT_UNMATCHED)
+		m->back[y2] = x1;
+	if (y1 != GT_UNMATCHED)
+		m->back[y1] = x2;
+	gt_match_follow(m, x1, x2);
+}
+
+struct gt_match_copy {
+	uint32_t *image, *back;
+};
+
+static void gt_match_save(const struct gt_matcher *m,
+			  const struct gt_match_copy *copy)
+{
+	memcpy(copy->image, m->image, m->na * sizeof(*copy->image));
+	memcpy(copy->back, m->back, m->nb * sizeof(*copy->back));
+}
+
+static void gt_match_load(struct gt_matcher *m,
+			  const struct gt_match_copy *copy)
+{
+	memcpy(m->image, copy->image, m->na * sizeof(*copy->image));
+	memcpy(m->back, copy->back, m->nb * sizeof(*copy->back));
+}
+
+/* Is less different once both are swapped?  Else nothing is changed. */
+static int gt_match_try(struct gt_matcher *m, uint32_t x1, uint32_t x2,
+			const struct gt_match_copy *copy, int *best)
+{
+	void (*const swap[])(struct gt_matcher *, uint32_t,
+			     uint32_t) = {gt_match_swap, gt_match_swap_only};
+	int now;
+
+	for (int i = 0; i < (gt_dev_a(m, x1)->first ? 2 : 1); i++) {
+		gt_match_save(m, copy);
+		swap[i](m, x1, x2);
+		now = gt_match_total(m);
+		if (now < *best) {
+			*best = now;
+			return 1;
+		}
+		gt_match_load(m, copy);
+	}
+	return 0;
+}
+
+/* Take every swap that leaves less different, until none does. */
+static int gt_match_improve(struct gt_matcher *m,
+			    const struct gt_match_copy *copy)
+{
+	int best = gt_match_total(m), again = 1;
+
+	while (again && best && !m->failed) {
+		again = 0;
+		for (uint32_t x1 = 1; x1 < m->na; x1++)
+			for (uint32_t x2 = x1 + 1; x2 < m->na; x2++)
+				if (gt_match_like(m, x1, x2))
+					again |= gt_match_try(m, x1, x2, copy,
+							      &best);
+	}
+	return best;
+}
+
+/* Brothers that look the same, thrown about. */
+static void gt_match_shake(struct gt_matcher *m, uint64_t *seed)
+{
+	for (uint32_t x1 = 1; x1 < m->na; x1++)
+		for (uint32_t x2 = x1 + 1; x2 < m->na; x2++) {
+			*seed = gt_server_mix(*seed, x2);
+			if (*seed & 1 && gt_match_like(m, x1, x2) &&
+			    gt_dev_a(m, x1)->parent == gt_dev_a(m, x2)->parent)
+				gt_match_swap(m, x1, x2);
+		}
+}
+
+static int gt_match_direct(const struct gt_server *server)
+{
+	for (uint32_t i = 1; i < gt_server_ndevs(server); i++)
+		for (uint32_t k = 0; k < gt_server_dev(server, i)->nlinks; k++)
+			if (gt_server_dev(server, i)->links[k].to)
+				return 1;
+	return 0;
+}
+
+/* Only links from GPU to GPU leave the tree; several starts, the best. */
+static int gt_match_search(struct gt_matcher *m)
+{
+	size_t n = (size_t)m->na + m->nb;
+	uint32_t *memory = calloc(3 * n, sizeof(*memory));
+	struct gt_match_copy copy = {memory, memory + m->na};
+	struct gt_match_copy top = {memory + n, memory + n + m->na};
+	struct gt_match_copy tree = {memory + 2 * n, memory + 2 * n + m->na};
+	uint64_t seed = 1;
+	int best, now;
+
+	if (!memory)
+		return GT_ESYS;
+	gt_match_save(m, &tree);
+	best = gt_match_improve(m, &copy);
+	gt_match_save(m, &top);
+	for (int i = 0; i < GT_MATCH_STARTS && !m->failed; i++) {
+		gt_match_load(m, &tree);
+		gt_match_shake(m, &seed);
+		now = gt_match_improve(m, &copy);
+		if (now < best) {
+			best = now;
+			gt_match_save(m, &top);
+		}
+	}
+	gt_match_load(m, &top);
+	free(memory);
+	return GT_OK;
+}
+
+static int gt_match_alike(struct gt_matcher *m)
+{
+	m->costs = calloc((size_t)m->na * m->nb, sizeof(*m->costs));
+	if (!m->costs)
+		return GT_ESYS;
+	gt_match_pair(m, 0, 0);
+	gt_match_moved(m);
+	if (!m->failed && m->na <= GT_MATCH_MAX_DEVS && gt_match_direct(m->a) &&
+	    gt_match_search(m))
+		m->failed = 1;
+	free(m->costs);
+	return m->failed ? GT_ESYS : GT_OK;
+}
+
+int gt_match_find(const struct gt_server *a, const struct gt_server *b,
+		  struct gt_match *match, struct gt_err *err)
+{
+	struct gt_matcher m = {
+		.a = a,
+		.b = b,
+		.na = gt_server_ndevs(a),
+		.nb = gt_server_ndevs(b),
+		.image = match->image,
+		.back = match->back,
+	};
+
+	memset(m.image, 0xff, m.na * sizeof(*m.image));
+	memset(m.back, 0xff, m.nb * sizeof(*m.back));
+	if (m.na == m.nb && gt_server_hash(a) == gt_server_hash(b) &&
+	    gt_match_same(a, b, match))
+		return GT_OK;
+	memset(m.image, 0xff, m.na * sizeof(*m.image));
+	memset(m.back, 0xff, m.nb * sizeof(*m.back));
+	return gt_match_alike(&m) ? gt_err_nomem(err) : GT_OK;
+}

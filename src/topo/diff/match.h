@@ -1,0 +1,55 @@
+/*
+ * Which device of one server is which of another.
+ *
+ * Servers with the same colours (gt_server_hash) are matched exactly:
+ * devices are singled out one after the other in both, and what the others
+ * then are follows by refinement (individualization-refinement: McKay and
+ * Piperno, "Practical graph isomorphism, II", 2014).
+ *
+ * Others are matched so that as little as possible differs: from the top
+ * down, children by a cheapest assignment (Kuhn, "The Hungarian method for
+ * the assignment problem", 1955, in the form of Jonker and Volgenant, 1987),
+ * a pair's price being what differs in both subtrees, as in the edit distance
+ * of unordered trees in which a child is matched below the parent's match
+ * (Zhang, "A constrained edit distance between unordered labeled trees",
+ * 1996).  What is left over on both sides and the same has moved.  Where trees
+ * leave a choice, NVLinks between GPUs decide: matches are swapped as long as
+ * that makes fewer links differ, from a fixed number of starts.  Deterministic;
+ * least for trees, mostly so for NVLinks.
+ */
+#ifndef GT_TOPO_DIFF_MATCH_H
+#define GT_TOPO_DIFF_MATCH_H
+
+#include <stdint.h>
+
+struct gt_err;
+struct gt_server;
+
+#define GT_UNMATCHED UINT32_MAX
+
+/* image[i] of a's device i is b's, back[] the reverse, or GT_UNMATCHED. */
+struct gt_match {
+	uint32_t *image, *back;
+};
+
+/* Arrays of a's and b's ndevs are the caller's.  Only memory can fail. */
+int gt_match_find(const struct gt_server *a, const struct gt_server *b,
+		  struct gt_match *match, struct gt_err *err);
+
+/* The exact match of servers with one hash; 0 where none was found. */
+int gt_match_same(const struct gt_server *a, const struct gt_server *b,
+		  struct gt_match *match);
+
+/*
+ * Are servers of one hash the same?  No where that was not found, or memory
+ * ran out: then they only count as two.
+ */
+int gt_match_is_same(const struct gt_server *a, const struct gt_server *b);
+
+/* Is the property known of both, and different? */
+int gt_match_differs(const char *a, const char *b);
+
+/* NVLinks from one device to another (0: to switches). */
+int gt_match_links(const struct gt_server *server, uint32_t from, uint32_t to);
+
+#endif

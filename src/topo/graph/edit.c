@@ -1,0 +1,146 @@
+#include "topo/graph/edit.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "topo/graph/graph.h"
+
+uint32_t gt_topo_find(const struct gt_topo *topo, const char *word)
+{
+	char called[32];
+
+	for (uint32_t i = 0; i < topo->nnodes; i++) {
+		const struct gt_node *node = &topo->nodes[i];
+
+		if (!strcmp(node->id, word) ||
+		    (node->bus_id && !strcmp(node->bus_id, word)))
+			return i;
+		snprintf(called, sizeof(called), "%s%d",
+			 gt_node_kind_name(node->kind), node->dev);
+		if (node->dev >= 0 && !strcmp(called, word))
+			return i;
+	}
+	return GT_NONE;
+}
+
+void gt_topo_set_gbs(struct gt_topo *topo, uint32_t link, struct gt_rat gbs)
+{
+	topo->links[link].gbs = gbs;
+}
+
+/* Keep the links that are not marked by from == GT_NONE. */
+static void gt_topo_compact(struct gt_topo *topo)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < topo->nnodes; i++)
+		topo->first[i] = GT_NONE;
+	for (uint32_t i = 0; i < topo->nlinks; i++) {
+		if (topo->links[i].from == GT_NONE)
+			continue;
+		topo->links[n] = topo->links[i];
+		topo->next[n] = topo->first[topo->links[n].from];
+		topo->first[topo->links[n].from] = n;
+		n++;
+	}
+	topo->nlinks = n;
+}
+
+/* How many links there were from one to the other. */
+static uint32_t gt_topo_cut(struct gt_topo *topo, uint32_t from, uint32_t to)
+{
+	uint32_t found = 0;
+
+	for (uint32_t i = 0; i < topo->nlinks; i++) {
+		if (topo->links[i].from != from || topo->links[i].to != to)
+			continue;
+		topo->links[i].from = GT_NONE;
+		found++;
+	}
+	return found;
+}
+
+static int gt_topo_cut_word(struct gt_topo *topo, char *word,
+			    struct gt_err *err)
+{
+	char *sign = strpbrk(word, "->"), way;
+	uint32_t from, to, found;
+
+	if (!sign)
+		return gt_err_set(err, GT_EINPUT, topo->source,
+				  "'%s' is not a link; write two nodes as in "
+				  "CPU0-CPU1",
+				  word);
+	way = *sign;
+	*sign = '\0';
+	from = gt_topo_find(topo, word);
+	to = gt_topo_find(topo, sign + 1);
+	if (from == GT_NONE || to == GT_NONE)
+		return gt_err_set(err, GT_EINPUT, topo->source,
+				  "there is no node '%s'",
+				  from == GT_NONE ? word : sign + 1);
+	found = gt_topo_cut(topo, from, to);
+	if (way == '-')
+		found += gt_topo_cut(topo, to, from);
+	*sign = way;
+	if (!found)
+		return gt_err_set(err, GT_EINPUT, topo->source,
+				  "there is no link '%s'", word);
+	return GT_OK;
+}
+
+static void gt_topo_forget(uint32_t *devices, uint32_t *n, uint32_t node)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < *n; i++)
+		if (devices[i] != node)
+			devices[kept++] = devices[i];
+	*n = kept;
+}
+
+static int gt_topo_drop_word(struct gt_topo *topo, char *word,
+			     struct gt_err *err)
+{
+	uint32_t node = gt_topo_find(topo, word);
+
+	if (node == GT_NONE)
+		return gt_err_set(err, GT_EINPUT, topo->source,
+				  "there is no node '%s'", word);
+	for (uint32_t i = 0; i < topo->nlinks; i++)
+		if (topo->links[i].from == node || topo->links[i].to == node)
+			topo->links[i].from = GT_NONE;
+	gt_topo_forget(topo->gpus, &topo->ngpus, node);
+	gt_topo_forget(topo->nets, &topo->nnets, node);
+	return GT_OK;
+}
+
+/* Each entry of the list in turn. */
+static int gt_topo_each(struct gt_topo *topo, const char *list,
+			int (*edit)(struct gt_topo *, char *, struct gt_err *),
+			struct gt_err *err)
+{
+	char *copy = gt_arena_strdup(topo->arena, list), *rest, *word;
+	int rc = GT_OK;
+
+	if (!copy)
+		return gt_err_nomem(err);
+	for (rest = copy; !rc && (word = strsep(&rest, ","));)
+		rc = edit(topo, word, err);
+	gt_topo_compact(topo);
+	return rc;
+}
+
+int gt_topo_exclude_links(struct gt_topo *topo, const char *list,
+			  struct gt_err *err)
+{
+	return gt_topo_each(topo, list, gt_topo_cut_word, err);
+}
+
+int gt_topo_exclude_devices(struct gt_topo *topo, const char *list,
+			    struct gt_err *err)
+{
+	return gt_topo_each(topo, list, gt_topo_drop_word, err);
+}

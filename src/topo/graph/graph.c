@@ -1,0 +1,228 @@
+#include "topo/graph/graph.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+
+/* Room for one more: doubles in the arena, which frees all at the end. */
+static int gt_graph_room(struct gt_arena *arena, void **array, uint32_t *size,
+			 uint32_t used, size_t bytes)
+{
+	uint32_t want = *size ? *size * 2 : 64;
+	void *grown;
+
+	if (used < *size)
+		return 1;
+	grown = gt_arena_array(arena, want, bytes);
+	if (!grown)
+		return 0;
+	if (used)
+		memcpy(grown, *array, used * bytes);
+	*array = grown;
+	*size = want;
+	return 1;
+}
+
+int gt_graph_new(const char *source, struct gt_topo **out, struct gt_err *err)
+{
+	struct gt_arena *arena = gt_arena_new();
+	struct gt_topo *topo;
+
+	if (!arena)
+		return gt_err_nomem(err);
+	topo = gt_arena_alloc(arena, sizeof(*topo));
+	if (topo) {
+		topo->arena = arena;
+		topo->source = gt_arena_strdup(arena, source);
+	}
+	if (!topo || !topo->source) {
+		gt_arena_free(arena);
+		return gt_err_nomem(err);
+	}
+	*out = topo;
+	return GT_OK;
+}
+
+void gt_topo_free(struct gt_topo *topo)
+{
+	if (topo)
+		gt_arena_free(topo->arena);
+}
+
+int gt_graph_node(struct gt_topo *topo, const struct gt_node *node,
+		  uint32_t *index, struct gt_err *err)
+{
+	uint32_t size = topo->nodes_size, n = topo->nnodes;
+
+	topo->ngpus += node->kind == GT_NODE_GPU;
+	topo->nnets += node->kind == GT_NODE_NET;
+	if (topo->ngpus > GT_TOPO_MAX_DEVICES ||
+	    topo->nnets > GT_TOPO_MAX_DEVICES)
+		return gt_err_set(err, GT_EINPUT, topo->source,
+				  "more than %d devices of kind '%s'",
+				  GT_TOPO_MAX_DEVICES,
+				  gt_node_kind_name(node->kind));
+	if (!gt_graph_room(topo->arena, (void **)&topo->nodes,
+			   &topo->nodes_size, n, sizeof(*topo->nodes)) ||
+	    !gt_graph_room(topo->arena, (void **)&topo->first, &size, n,
+			   sizeof(*topo->first)))
+		return gt_err_nomem(err);
+	topo->nodes[n] = *node;
+	topo->nodes[n].up = GT_NONE;
+	topo->first[n] = GT_NONE;
+	*index = topo->nnodes++;
+	return GT_OK;
+}
+
+int gt_graph_link(struct gt_topo *topo, const struct gt_link *link,
+		  struct gt_err *err)
+{
+	uint32_t size = topo->links_size, n = topo->nlinks;
+	uint32_t at = topo->first[link->from];
+	struct gt_link *same;
+
+	for (; at != GT_NONE; at = topo->next[at]) {
+		same = &topo->links[at];
+		if (same->to != link->to || same->kind != link->kind)
+			continue;
+		if (!gt_rat_add(same->gbs, link->gbs, &same->gbs))
+			return gt_err_set(err, GT_EINPUT, topo->source,
+					  "a link's bandwidth is out of range");
+		same->count += link->count;
+		return GT_OK;
+	}
+	if (!gt_graph_room(topo->arena, (void **)&topo->links,
+			   &topo->links_size, n, sizeof(*topo->links)) ||
+	    !gt_graph_room(topo->arena, (void **)&topo->next, &size, n,
+			   sizeof(*topo->next)))
+		return gt_err_nomem(err);
+	topo->links[n] = *link;
+	topo->next[n] = topo->first[link->from];
+	topo->first[link->from] = topo->nlinks++;
+	return GT_OK;
+}
+
+int gt_graph_pair(struct gt_topo *topo, const struct gt_link *link,
+		  struct gt_err *err)
+{
+	struct gt_link back = *link;
+	int rc = gt_graph_link(topo, link, err);
+
+	back.from = link->to;
+	back.to = link->from;
+	return rc ? rc : gt_graph_link(topo, &back, err);
+}
+
+int gt_graph_warn(struct gt_topo *topo, const char *where, struct gt_err *err,
+		  const char *fmt, ...)
+{
+	char text[512];
+	va_list args;
+
+	if (!gt_graph_room(topo->arena, (void **)&topo->warnings,
+			   &topo->warnings_size, topo->nwarnings,
+			   sizeof(*topo->warnings)))
+		return gt_err_nomem(err);
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	topo->warnings[topo->nwarnings] =
+		gt_arena_printf(topo->arena, "%s: %s", where, text);
+	if (!topo->warnings[topo->nwarnings])
+		return gt_err_nomem(err);
+	topo->nwarnings++;
+	return GT_OK;
+}
+
+struct gt_graph_named {
+	const char *id;
+	uint32_t node;
+};
+
+static int gt_graph_by_id(const void *left, const void *right)
+{
+	const struct gt_graph_named *a = left, *b = right;
+	int order = strcmp(a->id, b->id);
+
+	return order ? order : (a->node > b->node) - (a->node < b->node);
+}
+
+/* Files do repeat ids: the second "NET/0" becomes "NET/0#2". */
+static int gt_graph_unique(struct gt_topo *topo, struct gt_err *err)
+{
+	struct gt_graph_named *named;
+	uint32_t same = 1;
+
+	named = gt_arena_array(topo->arena, topo->nnodes, sizeof(*named));
+	if (!named)
+		return gt_err_nomem(err);
+	for (uint32_t i = 0; i < topo->nnodes; i++)
+		named[i] = (struct gt_graph_named){topo->nodes[i].id, i};
+	qsort(named, topo->nnodes, sizeof(*named), gt_graph_by_id);
+	for (uint32_t i = 1; i < topo->nnodes; i++) {
+		same = strcmp(named[i - 1].id, named[i].id) ? 1 : same + 1;
+		if (same == 1)
+			continue;
+		topo->nodes[named[i].node].id = gt_arena_printf(
+			topo->arena, "%s#%u", named[i].id, same);
+		if (!topo->nodes[named[i].node].id)
+			return gt_err_nomem(err);
+	}
+	return GT_OK;
+}
+
+/* The nodes of a kind by dev; ties keep the order of the file. */
+static uint32_t *gt_graph_devices(struct gt_topo *topo, enum gt_node_kind kind,
+				  uint32_t count)
+{
+	uint32_t *list = gt_arena_array(topo->arena, count, sizeof(*list));
+	uint32_t n = 0, j;
+
+	for (uint32_t i = 0; list && i < topo->nnodes; i++) {
+		if (topo->nodes[i].kind != kind)
+			continue;
+		for (j = n++;
+		     j && topo->nodes[list[j - 1]].dev > topo->nodes[i].dev;
+		     j--)
+			list[j] = list[j - 1];
+		list[j] = i;
+	}
+	return list;
+}
+
+/* A GPU on its CPU's PCI bus and its C2C: the second link tells its kind. */
+static const char *gt_graph_link_id(const struct gt_topo *topo, uint32_t index)
+{
+	const struct gt_link *link = &topo->links[index];
+	const char *from = topo->nodes[link->from].id;
+	const char *to = topo->nodes[link->to].id;
+
+	for (uint32_t i = topo->next[index]; i != GT_NONE; i = topo->next[i])
+		if (topo->links[i].to == link->to)
+			return gt_arena_printf(topo->arena, "%s>%s#%s", from,
+					       to,
+					       gt_link_kind_name(link->kind));
+	return gt_arena_printf(topo->arena, "%s>%s", from, to);
+}
+
+int gt_graph_finish(struct gt_topo *topo, struct gt_err *err)
+{
+	struct gt_link *link;
+	int rc = gt_graph_unique(topo, err);
+
+	if (rc)
+		return rc;
+	for (uint32_t i = 0; i < topo->nlinks; i++) {
+		link = &topo->links[i];
+		link->id = gt_graph_link_id(topo, i);
+		if (!link->id)
+			return gt_err_nomem(err);
+	}
+	topo->gpus = gt_graph_devices(topo, GT_NODE_GPU, topo->ngpus);
+	topo->nets = gt_graph_devices(topo, GT_NODE_NET, topo->nnets);
+	return topo->gpus && topo->nets ? GT_OK : gt_err_nomem(err);
+}

@@ -1,0 +1,325 @@
+#include "topo/graph/path.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "topo/graph/graph.h"
+#include "topo/graph/walk.h"
+
+static const struct gt_path gt_path_none = {
+	.kind = GT_PATH_DIS,
+	.gbs = {0, 1},
+	.charge = {1, 1},
+};
+
+/* Ends are numbered: GPUs, then ports, each in order of dev. */
+struct gt_paths {
+	struct gt_arena *arena;
+	const struct gt_topo *topo;
+	uint32_t *ends;  /* nodes */
+	uint32_t *place; /* a node's number, or GT_NONE */
+	uint32_t nends;
+	struct gt_path *paths; /* nends x nends */
+	uint32_t *nvlink;      /* direct link, ngpus x ngpus, or GT_NONE */
+	uint32_t *rise, *fall; /* a GPU's links to and from NVSwitch */
+};
+
+static struct gt_path *gt_paths_at(const struct gt_paths *paths, uint32_t from,
+				   uint32_t to)
+{
+	return &paths->paths[(size_t)from * paths->nends + to];
+}
+
+/* Where the NVLinks go, so that pairs need no search. */
+static void gt_paths_nvlinks(const struct gt_paths *paths)
+{
+	const struct gt_topo *topo = paths->topo;
+	uint32_t ngpus = topo->ngpus, from, to;
+
+	memset(paths->nvlink, 0xff, (size_t)ngpus * ngpus * sizeof(uint32_t));
+	memset(paths->rise, 0xff, ngpus * sizeof(uint32_t));
+	memset(paths->fall, 0xff, ngpus * sizeof(uint32_t));
+	for (uint32_t i = 0; i < topo->nlinks; i++) {
+		if (topo->links[i].kind != GT_LINK_NVL)
+			continue;
+		from = paths->place[topo->links[i].from];
+		to = paths->place[topo->links[i].to];
+		if (from < ngpus && to < ngpus)
+			paths->nvlink[(size_t)from * ngpus + to] = i;
+		else if (from < ngpus &&
+			 topo->nodes[topo->links[i].to].kind == GT_NODE_NVS)
+			paths->rise[from] = i;
+		else if (to < ngpus &&
+			 topo->nodes[topo->links[i].from].kind == GT_NODE_NVS)
+			paths->fall[to] = i;
+	}
+}
+
+/* PCI links of a GPU's traffic through an Intel host bridge carry less. */
+static struct gt_rat gt_path_charge(const struct gt_topo *topo,
+				    const struct gt_path *path)
+{
+	const struct gt_link *link = &topo->links[path->links[0]];
+
+	if (path->kind != GT_PATH_PHB ||
+	    topo->nodes[link->from].kind != GT_NODE_GPU)
+		return GT_RAT(1, 1);
+	for (uint32_t i = 0; i < path->nhops; i++) {
+		link = &topo->links[path->links[i]];
+		if (topo->nodes[link->to].kind == GT_NODE_CPU)
+			return topo->nodes[link->to].charge;
+	}
+	return GT_RAT(1, 1);
+}
+
+/* The path's bottleneck, with its charge taken off PCI links. */
+static int gt_path_measure(const struct gt_topo *topo, struct gt_path *path)
+{
+	const struct gt_link *link;
+	struct gt_rat gbs;
+
+	path->charge = gt_path_charge(topo, path);
+	for (uint32_t i = 0; i < path->nhops; i++) {
+		link = &topo->links[path->links[i]];
+		gbs = link->gbs;
+		if (link->kind == GT_LINK_PCI &&
+		    !gt_rat_div(gbs, path->charge, &gbs))
+			return 0;
+		if (!i || gt_rat_cmp(gbs, path->gbs) < 0)
+			path->gbs = gbs;
+	}
+	return 1;
+}
+
+/* The kind of a path by the worst of its steps. */
+static enum gt_path_kind gt_path_classify(const struct gt_topo *topo,
+					  const struct gt_path *path)
+{
+	enum gt_path_kind kind = GT_PATH_LOC, step;
+	int c2c = 0;
+
+	for (uint32_t i = 0; i < path->nhops; i++) {
+		step = gt_walk_step(topo, path->links[i]);
+		c2c |= step == GT_PATH_C2C;
+		if (step > kind)
+			kind = step;
+	}
+	return c2c && kind == GT_PATH_PHB ? GT_PATH_P2C : kind;
+}
+
+/* Fill *path from links; 0 when memory ran out. */
+static int gt_path_set(const struct gt_paths *paths, const uint32_t *links,
+		       uint32_t nhops, struct gt_path *path)
+{
+	uint32_t *own = gt_arena_array(paths->arena, nhops, sizeof(*own));
+
+	if (!own)
+		return 0;
+	memcpy(own, links, nhops * sizeof(*own));
+	path->links = own;
+	path->nhops = nhops;
+	path->kind = gt_path_classify(paths->topo, path);
+	return gt_path_measure(paths->topo, path);
+}
+
+/* Routes that relay through no GPU. */
+static int gt_paths_plain(const struct gt_paths *paths, struct gt_walk *walk,
+			  uint32_t from)
+{
+	const uint32_t *links;
+	struct gt_path *path;
+	uint32_t n;
+
+	if (!gt_walk_from(walk, paths->ends[from]))
+		return 0;
+	for (uint32_t to = 0; to < paths->nends; to++) {
+		path = gt_paths_at(paths, from, to);
+		*path = gt_path_none;
+		n = to == from ? 0 : gt_walk_to(walk, paths->ends[to], &links);
+		if (n && !gt_path_set(paths, links, n, path))
+			return 0;
+	}
+	path = gt_paths_at(paths, from, from);
+	path->kind = GT_PATH_LOC;
+	path->gbs = GT_RAT(5000, 1);
+	return 1;
+}
+
+/* Links of the direct NVLink, or of the way through NVSwitch; their number. */
+static uint32_t gt_paths_direct(const struct gt_paths *paths, uint32_t from,
+				uint32_t to, uint32_t links[2])
+{
+	links[0] = paths->nvlink[(size_t)from * paths->topo->ngpus + to];
+	if (links[0] != GT_NONE)
+		return 1;
+	links[0] = paths->rise[from];
+	links[1] = paths->fall[to];
+	return links[0] != GT_NONE && links[1] != GT_NONE ? 2 : 0;
+}
+
+/* Whether a path of this width and kind beats what there is. */
+static int gt_path_beats(struct gt_rat gbs, enum gt_path_kind kind,
+			 const struct gt_path *best)
+{
+	int order = gt_rat_cmp(gbs, best->gbs);
+
+	return order > 0 || (!order && kind < best->kind);
+}
+
+static struct gt_rat gt_rat_least(struct gt_rat a, struct gt_rat b)
+{
+	return gt_rat_cmp(a, b) < 0 ? a : b;
+}
+
+/* GPU to GPU: NVLink where there is one, else perhaps through a third GPU. */
+static int gt_paths_gpus(const struct gt_paths *paths, uint32_t from,
+			 uint32_t to)
+{
+	const struct gt_topo *topo = paths->topo;
+	struct gt_path *best = gt_paths_at(paths, from, to);
+	uint32_t links[2], n = gt_paths_direct(paths, from, to, links);
+
+	if (n)
+		return gt_path_set(paths, links, n, best);
+	for (uint32_t via = 0; via < topo->ngpus; via++) {
+		links[0] = paths->nvlink[(size_t)from * topo->ngpus + via];
+		links[1] = paths->nvlink[(size_t)via * topo->ngpus + to];
+		if (links[0] == GT_NONE || links[1] == GT_NONE ||
+		    !gt_path_beats(gt_rat_least(topo->links[links[0]].gbs,
+						topo->links[links[1]].gbs),
+				   GT_PATH_NVB, best))
+			continue;
+		if (!gt_path_set(paths, links, 2, best))
+			return 0;
+		best->kind = GT_PATH_NVB;
+	}
+	return 1;
+}
+
+/* GPU to port: perhaps over NVLink to a GPU that is near the card (PXN). */
+static int gt_paths_pxn(const struct gt_paths *paths, uint32_t from,
+			uint32_t via, uint32_t to)
+{
+	struct gt_path *best = gt_paths_at(paths, from, to);
+	const struct gt_path *nvlink = gt_paths_at(paths, from, via);
+	const struct gt_path *near = gt_paths_at(paths, via, to);
+	uint32_t *links;
+
+	if (near->kind >= GT_PATH_PXN ||
+	    !gt_path_beats(gt_rat_least(nvlink->gbs, near->gbs), GT_PATH_PXN,
+			   best))
+		return 1;
+	links = gt_arena_array(paths->arena, nvlink->nhops + near->nhops,
+			       sizeof(*links));
+	if (!links)
+		return 0;
+	memcpy(links, nvlink->links, nvlink->nhops * sizeof(*links));
+	memcpy(links + nvlink->nhops, near->links,
+	       near->nhops * sizeof(*links));
+	best->links = links;
+	best->nhops = nvlink->nhops + near->nhops;
+	best->kind = GT_PATH_PXN;
+	return gt_path_measure(paths->topo, best);
+}
+
+static int gt_paths_fill(const struct gt_paths *paths, struct gt_walk *walk)
+{
+	uint32_t ngpus = paths->topo->ngpus;
+	int good = 1;
+
+	gt_paths_nvlinks(paths);
+	for (uint32_t i = 0; i < paths->nends && good; i++)
+		good = gt_paths_plain(paths, walk, i);
+	for (uint32_t i = 0; i < ngpus; i++)
+		for (uint32_t j = 0; j < ngpus && good; j++)
+			good = i == j || gt_paths_gpus(paths, i, j);
+	for (uint32_t i = 0; i < ngpus; i++)
+		for (uint32_t via = 0; via < ngpus; via++) {
+			if (via == i ||
+			    gt_paths_at(paths, i, via)->kind != GT_PATH_NVL)
+				continue;
+			for (uint32_t j = ngpus; j < paths->nends && good; j++)
+				good = gt_paths_pxn(paths, i, via, j);
+		}
+	return good;
+}
+
+static struct gt_paths *gt_paths_alloc(const struct gt_topo *topo)
+{
+	struct gt_arena *arena = gt_arena_new();
+	struct gt_paths *paths;
+	uint32_t n = gt_topo_ndevices(topo);
+
+	if (!arena)
+		return NULL;
+	paths = gt_arena_alloc(arena, sizeof(*paths));
+	if (!paths)
+		goto free_arena;
+	paths->arena = arena;
+	paths->topo = topo;
+	paths->nends = n;
+	paths->ends = gt_arena_array(arena, n, sizeof(*paths->ends));
+	paths->place =
+		gt_arena_array(arena, topo->nnodes, sizeof(*paths->place));
+	paths->paths =
+		gt_arena_array(arena, (size_t)n * n, sizeof(*paths->paths));
+	paths->nvlink = gt_arena_array(arena, (size_t)topo->ngpus * topo->ngpus,
+				       sizeof(*paths->nvlink));
+	paths->rise = gt_arena_array(arena, topo->ngpus, sizeof(*paths->rise));
+	paths->fall = gt_arena_array(arena, topo->ngpus, sizeof(*paths->fall));
+	if (!paths->ends || !paths->place || !paths->paths || !paths->nvlink ||
+	    !paths->rise || !paths->fall)
+		goto free_arena;
+	for (uint32_t i = 0; i < topo->nnodes; i++)
+		paths->place[i] = GT_NONE;
+	for (uint32_t i = 0; i < n; i++) {
+		paths->ends[i] = gt_topo_device(topo, i);
+		paths->place[paths->ends[i]] = i;
+	}
+	return paths;
+free_arena:
+	gt_arena_free(arena);
+	return NULL;
+}
+
+int gt_paths_new(const struct gt_topo *topo, struct gt_paths **out,
+		 struct gt_err *err)
+{
+	struct gt_paths *paths = gt_paths_alloc(topo);
+	struct gt_walk *walk = gt_walk_new(topo);
+	int good = paths && walk && gt_paths_fill(paths, walk);
+
+	gt_walk_free(walk);
+	if (!good) {
+		gt_paths_free(paths);
+		return gt_err_nomem(err);
+	}
+	*out = paths;
+	return GT_OK;
+}
+
+void gt_paths_free(struct gt_paths *paths)
+{
+	if (paths)
+		gt_arena_free(paths->arena);
+}
+
+const struct gt_path *gt_paths_get(const struct gt_paths *paths, uint32_t from,
+				   uint32_t to)
+{
+	if (paths->place[from] == GT_NONE || paths->place[to] == GT_NONE)
+		return &gt_path_none;
+	return gt_paths_at(paths, paths->place[from], paths->place[to]);
+}
+
+const char *gt_path_kind_name(enum gt_path_kind kind)
+{
+	static const char *const names[GT_NPATHKINDS] = {
+		"LOC", "NVL", "NVB", "C2C", "PIX", "PXB",
+		"P2C", "PXN", "PHB", "SYS", "NET", "DIS",
+	};
+
+	return names[kind];
+}

@@ -1,0 +1,59 @@
+/*
+ * The route between every two devices (GPUs and network ports).
+ *
+ * The hardware fixes a pair's peer-to-peer route: the direct NVLink or
+ * NVSwitch if there is one, else the widest PCIe / inter-CPU route, then the
+ * one with fewest hops.  A GPU relays only where no direct NVLink exists, at
+ * most once (NVB).  NICs take the widest route.  "Widest" is by bottleneck
+ * bandwidth (a maximum-capacity path: Pollack, "The maximum capacity through a
+ * network", 1960).
+ */
+#ifndef GT_TOPO_GRAPH_PATH_H
+#define GT_TOPO_GRAPH_PATH_H
+
+#include <stdint.h>
+
+#include "base/rat.h"
+
+struct gt_err;
+struct gt_topo;
+struct gt_paths;
+
+/* Best first; NCCL's scale. */
+enum gt_path_kind {
+	GT_PATH_LOC, /* the same device */
+	GT_PATH_NVL, /* direct NVLink, or NVSwitch */
+	GT_PATH_NVB, /* NVLink through one other GPU */
+	GT_PATH_C2C, /* chip to chip */
+	GT_PATH_PIX, /* one PCI switch */
+	GT_PATH_PXB, /* several PCI switches, no CPU */
+	GT_PATH_P2C, /* C2C to the CPU, then its PCI */
+	GT_PATH_PXN, /* through a GPU near the NIC */
+	GT_PATH_PHB, /* through a CPU's host bridge */
+	GT_PATH_SYS, /* between CPUs */
+	GT_PATH_NET, /* over the network */
+	GT_PATH_DIS, /* not connected */
+	GT_NPATHKINDS
+};
+
+struct gt_path {
+	enum gt_path_kind kind;
+	struct gt_rat gbs;    /* bottleneck; what one transfer reaches,
+				 `charge` taken off */
+	struct gt_rat charge; /* factor on PCI links: 1, or 6/5 */
+	uint32_t nhops;
+	const uint32_t *links; /* nhops links of the topology */
+};
+
+/* All routes; the topology must outlive them. */
+int gt_paths_new(const struct gt_topo *topo, struct gt_paths **paths,
+		 struct gt_err *err);
+void gt_paths_free(struct gt_paths *paths);
+
+/* From one GPU or network port (node indices) to another; never NULL. */
+const struct gt_path *gt_paths_get(const struct gt_paths *paths, uint32_t from,
+				   uint32_t to);
+
+const char *gt_path_kind_name(enum gt_path_kind kind);
+
+#endif

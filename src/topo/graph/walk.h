@@ -1,0 +1,41 @@
+/*
+ * Routes from one node to all others over PCI, between CPUs, chip to chip:
+ * whatever relays through no GPU and no port.  For each target the widest, of
+ * those the best kind, of those the one with fewest links.
+ *
+ * Width, kind and length do not agree along a route (a wide start may be of a
+ * bad kind, and count for nothing behind a narrow end), so every node keeps
+ * all routes that no other beats in all three: Pareto labels, set one link
+ * longer at a time (Martins, "On a multicriteria shortest path problem",
+ * 1984).  Machines are nearly trees, so a node has one or two.
+ *
+ * One walk serves one thread.
+ */
+#ifndef GT_TOPO_GRAPH_WALK_H
+#define GT_TOPO_GRAPH_WALK_H
+
+#include <stdint.h>
+
+#include "topo/graph/path.h"
+
+struct gt_topo;
+struct gt_walk;
+
+/* NULL when memory ran out; the topology must outlive it. */
+struct gt_walk *gt_walk_new(const struct gt_topo *topo);
+void gt_walk_free(struct gt_walk *walk); /* NULL is allowed */
+
+/* All routes from this node; 0 when memory ran out. */
+int gt_walk_from(struct gt_walk *walk, uint32_t source);
+
+/*
+ * The links of the best route to a node, in order, and their number; 0: there
+ * is none.  Borrowed until the next call.
+ */
+uint32_t gt_walk_to(struct gt_walk *walk, uint32_t node,
+		    const uint32_t **links);
+
+/* What passing over a link makes of a route. */
+enum gt_path_kind gt_walk_step(const struct gt_topo *topo, uint32_t link);
+
+#endif

@@ -1,0 +1,379 @@
+#include "topo/lint/linter.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/xml.h"
+
+enum {
+	GT_FACTS_MAX = 4096,
+	GT_ACS_REDIRECT = 0xc, /* requests of peers, or their answers */
+};
+
+/* One <pci>, what it is, and what it holds. */
+struct gt_fact {
+	const struct gt_xml_elem *elem, *gpu, *nic;
+	const char *model; /* vendor, device and the card's */
+	const char *firmware;
+	int peers; /* GPUs it may read and write */
+	/* Of the same model: who has what most have. */
+	const struct gt_fact *usual_firmware, *usual_peers;
+};
+
+/* All of one file. */
+struct gt_facts {
+	struct gt_linter *l;
+	struct gt_fact *all;
+	uint32_t n;
+	const struct gt_xml_elem *machine; /* <gt_machine>, or NULL */
+};
+
+static const char *gt_fact_text(const struct gt_xml_elem *elem,
+				const char *attr)
+{
+	const char *text = elem ? gt_xml_attr(elem, attr) : NULL;
+
+	return text ? text : "";
+}
+
+/* Words such as "rwa" of which both first letters are there. */
+static int gt_fact_peers(const char *row)
+{
+	int n = 0;
+
+	for (; (row = strstr(row, "rw")); row += 2)
+		n++;
+	return n;
+}
+
+static void gt_facts_add(struct gt_facts *f, const struct gt_xml_elem *elem)
+{
+	struct gt_fact *fact = &f->all[f->n];
+
+	if (f->n == GT_FACTS_MAX)
+		return;
+	fact->elem = elem;
+	fact->gpu = gt_xml_find(elem, "gpu");
+	fact->nic = gt_xml_find(elem, "nic");
+	fact->model = gt_arena_printf(f->l->arena, "%s:%s %s:%s",
+				      gt_fact_text(elem, "vendor"),
+				      gt_fact_text(elem, "device"),
+				      gt_fact_text(elem, "subsystem_vendor"),
+				      gt_fact_text(elem, "subsystem_device"));
+	fact->firmware =
+		gt_fact_text(fact->gpu ? fact->gpu : fact->nic, "gt_firmware");
+	fact->peers = gt_fact_peers(gt_fact_text(fact->gpu, "gt_p2p"));
+	f->l->failed |= !fact->model;
+	f->n++;
+}
+
+/* XML's depth is bounded. */
+static void gt_facts_collect(struct gt_facts *f, const struct gt_xml_elem *up)
+{
+	for (const struct gt_xml_elem *elem = gt_xml_child(up); elem;
+	     elem = gt_xml_next(elem)) {
+		if (gt_xml_is(elem, "pci"))
+			gt_facts_add(f, elem);
+		gt_facts_collect(f, elem);
+	}
+}
+
+static void gt_fact_hidden(struct gt_facts *f, const struct gt_fact *fact)
+{
+	const char *by = gt_fact_text(fact->gpu, "gt_hidden");
+	uint32_t i = 0;
+
+	if (*by) {
+		gt_linter_elem(f->l, GT_LINT_GPU_HIDDEN_RULE, fact->gpu,
+			       "gt_hidden", "a GPU that %.64s hides", by);
+		return;
+	}
+	if (fact->gpu)
+		return;
+	while (i < f->n &&
+	       !(f->all[i].gpu && !strcmp(f->all[i].model, fact->model)))
+		i++;
+	if (i == f->n)
+		return;
+	gt_linter_elem(f->l, GT_LINT_GPU_LOST_RULE, fact->elem, NULL,
+		       "a GPU that does not answer, where others of its model "
+		       "do");
+	gt_linter_remedy(f->l, "look at 'nvidia-smi', and at what the "
+			       "container was given");
+}
+
+static void gt_fact_mig(struct gt_facts *f, const struct gt_fact *fact)
+{
+	if (*gt_fact_text(fact->gpu, "gt_mig") == '1')
+		gt_linter_elem(f->l, GT_LINT_MIG_RULE, fact->gpu, "gt_mig",
+			       "a GPU cut into instances, which reach no "
+			       "other GPU");
+}
+
+static int gt_fact_same_firmware(const struct gt_fact *a,
+				 const struct gt_fact *b)
+{
+	return *a->firmware && !strcmp(a->firmware, b->firmware);
+}
+
+static int gt_fact_same_peers(const struct gt_fact *a, const struct gt_fact *b)
+{
+	return a->peers == b->peers;
+}
+
+/* The value that most of a model have, the first of several. */
+static const struct gt_fact *gt_fact_usual(const struct gt_facts *f,
+					   const struct gt_fact *like,
+					   int (*same)(const struct gt_fact *a,
+						       const struct gt_fact *b))
+{
+	const struct gt_fact *best = like;
+	uint32_t most = 0, count;
+
+	for (uint32_t i = 0; i < f->n; i++) {
+		if (strcmp(f->all[i].model, like->model))
+			continue;
+		count = 0;
+		for (uint32_t k = 0; k < f->n; k++)
+			count += !strcmp(f->all[k].model, like->model) &&
+				 same(&f->all[i], &f->all[k]);
+		if (count > most) {
+			most = count;
+			best = &f->all[i];
+		}
+	}
+	return best;
+}
+
+/* Once a model: files may list thousands of one. */
+static void gt_facts_usual(struct gt_facts *f)
+{
+	for (uint32_t i = 0; i < f->n; i++) {
+		struct gt_fact *fact = &f->all[i];
+		uint32_t k = 0;
+
+		while (strcmp(f->all[k].model, fact->model))
+			k++;
+		if (k < i) {
+			fact->usual_firmware = f->all[k].usual_firmware;
+			fact->usual_peers = f->all[k].usual_peers;
+			continue;
+		}
+		fact->usual_firmware =
+			gt_fact_usual(f, fact, gt_fact_same_firmware);
+		fact->usual_peers = gt_fact_usual(f, fact, gt_fact_same_peers);
+	}
+}
+
+static void gt_fact_firmware(struct gt_facts *f, const struct gt_fact *fact)
+{
+	const char *usual = fact->usual_firmware->firmware;
+
+	if (!*fact->firmware || !*usual || !strcmp(fact->firmware, usual))
+		return;
+	gt_linter_elem(f->l, GT_LINT_FIRMWARE_RULE,
+		       fact->gpu ? fact->gpu : fact->nic, "gt_firmware",
+		       "firmware '%.64s', where others of the model have "
+		       "'%.64s'",
+		       fact->firmware, usual);
+	gt_linter_remedy(f->l, "install the same on all");
+}
+
+static void gt_fact_p2p(struct gt_facts *f, const struct gt_fact *fact)
+{
+	int usual;
+
+	if (!gt_xml_attr(fact->gpu, "gt_p2p") ||
+	    *gt_fact_text(fact->gpu, "gt_mig") == '1')
+		return;
+	usual = fact->usual_peers->peers;
+	if (fact->peers >= usual)
+		return;
+	gt_linter_elem(f->l, GT_LINT_P2P_RULE, fact->gpu, "gt_p2p",
+		       "memory of %d GPUs to read and write, where others of "
+		       "the model have %d",
+		       fact->peers, usual);
+	gt_linter_remedy(f->l, "look at 'nvidia-smi topo -p2p r'");
+}
+
+/* Only bridges between cards may leave links unused. */
+const char *gt_lint_down(const struct gt_xml_elem *gpu)
+{
+	const struct gt_xml_elem *link = gt_xml_find(gpu, "nvlink");
+
+	return !strncmp(gt_fact_text(link, "tclass"), "0x0680", 6)
+		       ? gt_xml_attr(gpu, "gt_nvlinks_down")
+		       : NULL;
+}
+
+static void gt_fact_nvlinks(struct gt_facts *f, const struct gt_fact *fact)
+{
+	const char *down = gt_lint_down(fact->gpu);
+
+	if (!down)
+		return;
+	gt_linter_elem(f->l, GT_LINT_NVLINK_DOWN_RULE, fact->gpu,
+		       "gt_nvlinks_down",
+		       "NVLinks to NVSwitches are down: %.64s", down);
+	gt_linter_remedy(f->l, "look at 'nvidia-smi nvlink -s'");
+}
+
+/* Devices below a switch: the first that says so speaks for the switch. */
+static void gt_fact_acs(struct gt_facts *f, const struct gt_xml_elem *above)
+{
+	const struct gt_xml_elem *first = NULL, *pci = gt_xml_child(above);
+	int gpu = 0;
+
+	for (; pci; pci = gt_xml_next(pci)) {
+		if (!gt_xml_is(pci, "pci"))
+			continue;
+		gpu |= !strncmp(gt_fact_text(pci, "class"), "0x03", 4) ||
+		       !strncmp(gt_fact_text(pci, "class"), "0x12", 4);
+		if (!first &&
+		    strtoul(gt_fact_text(pci, "gt_port_acs"), NULL, 16) &
+			    GT_ACS_REDIRECT)
+			first = pci;
+	}
+	if (!first || !gpu)
+		return;
+	gt_linter_elem(f->l, GT_LINT_ACS_RULE, first, "gt_port_acs",
+		       "ports of switch '%.32s' send what is for each other "
+		       "up to the processor",
+		       gt_fact_text(above, "busid"));
+	gt_linter_remedy(f->l, "turn access control (ACS) off in the firmware");
+}
+
+static int gt_fact_is_active(const struct gt_fact *fact)
+{
+	return strstr(gt_fact_text(fact->nic, "gt_state"), "active") != NULL;
+}
+
+/* Functions of one card: the same but for the last digit. */
+static int gt_fact_same_card(const struct gt_fact *a, const struct gt_fact *b)
+{
+	const char *x = gt_fact_text(a->elem, "busid");
+	const char *y = gt_fact_text(b->elem, "busid");
+	size_t len = strcspn(x, ".");
+
+	return len == strcspn(y, ".") && !strncmp(x, y, len);
+}
+
+/* RDMA ports: a card none of whose functions is up, where others are. */
+static void gt_fact_port(struct gt_facts *f, const struct gt_fact *fact)
+{
+	const struct gt_xml_elem *net = gt_xml_find(fact->nic, "net");
+	const struct gt_fact *up = NULL;
+
+	if (!gt_xml_attr(fact->nic, "gt_state") || !net ||
+	    atoi(gt_fact_text(net, "port")) < 1)
+		return;
+	for (uint32_t i = 0; i < f->n; i++) {
+		const struct gt_fact *other = &f->all[i];
+
+		if (!other->nic || strcmp(other->model, fact->model) ||
+		    !gt_fact_is_active(other))
+			continue;
+		if (gt_fact_same_card(other, fact))
+			return;
+		up = other;
+	}
+	if (!up)
+		return;
+	gt_linter_elem(f->l, GT_LINT_PORT_DOWN_RULE, fact->nic, "gt_state",
+		       "'%.64s' is '%.64s', where others of its model are up",
+		       gt_fact_text(net, "name"),
+		       gt_fact_text(fact->nic, "gt_state"));
+	gt_linter_remedy(f->l, "look at cable, switch and 'ibstat'");
+}
+
+static void gt_fact_card(struct gt_facts *f, const struct gt_fact *fact)
+{
+	const char *driver = gt_fact_text(fact->elem, "gt_driver");
+
+	if (gt_xml_find(fact->nic, "net"))
+		return;
+	gt_linter_elem(f->l, GT_LINT_NIC_UNUSED_RULE, fact->nic, NULL,
+		       "a network card without a port; its driver is '%.64s'",
+		       *driver ? driver : "none");
+}
+
+static void gt_facts_iommu(struct gt_facts *f, int gpus)
+{
+	if (!gpus || strcmp(gt_fact_text(f->machine, "iommu"), "translating"))
+		return;
+	gt_linter_elem(f->l, GT_LINT_IOMMU_RULE, f->machine, "iommu",
+		       "the IOMMU translates what goes between devices");
+	gt_linter_remedy(f->l, "start the kernel with 'iommu=pt'");
+}
+
+/* Neither of the two ways by which cards get at GPUs' memory. */
+static void gt_facts_gdr(struct gt_facts *f)
+{
+	int nvidia = 0, rdma = 0, able = 0;
+
+	if (!f->machine || gt_xml_attr(f->machine, "peermem"))
+		return;
+	for (uint32_t i = 0; i < f->n; i++) {
+		const struct gt_xml_elem *nic = f->all[i].nic;
+		const struct gt_xml_elem *net =
+			nic ? gt_xml_find(nic, "net") : NULL;
+
+		nvidia |=
+			f->all[i].gpu && !strncmp(f->all[i].model, "0x10de", 6);
+		if (!net || atoi(gt_fact_text(net, "port")) < 1)
+			continue;
+		rdma = 1;
+		able |= *gt_fact_text(nic, "gt_dmabuf") != '0';
+	}
+	if (!nvidia || !rdma ||
+	    (able && *gt_fact_text(f->machine, "dmabuf") != '0'))
+		return;
+	gt_linter_elem(f->l, GT_LINT_GDR_RULE, f->machine, NULL,
+		       "neither nvidia_peermem nor dma-buf: RDMA ports cannot "
+		       "get at GPUs' memory");
+	gt_linter_remedy(f->l, "load the module 'nvidia_peermem'");
+}
+
+static void gt_facts_look(struct gt_facts *f)
+{
+	int gpus = 0;
+
+	for (uint32_t i = 0; i < f->n && !f->l->failed; i++) {
+		const struct gt_fact *fact = &f->all[i];
+
+		gpus |= fact->gpu != NULL;
+		gt_fact_hidden(f, fact);
+		gt_fact_firmware(f, fact);
+		gt_fact_acs(f, fact->elem);
+		if (fact->gpu) {
+			gt_fact_mig(f, fact);
+			gt_fact_p2p(f, fact);
+			gt_fact_nvlinks(f, fact);
+		}
+		if (fact->nic) {
+			gt_fact_card(f, fact);
+			if (!gt_fact_is_active(fact))
+				gt_fact_port(f, fact);
+		}
+	}
+	gt_facts_iommu(f, gpus);
+	gt_facts_gdr(f);
+}
+
+void gt_lint_facts(struct gt_linter *l, const struct gt_xml *xml)
+{
+	const struct gt_xml_elem *root = gt_xml_root(xml);
+	struct gt_facts f = {.l = l};
+
+	f.all = gt_arena_array(l->arena, GT_FACTS_MAX, sizeof(*f.all));
+	l->failed |= !f.all;
+	if (l->failed || !gt_xml_is(root, "system"))
+		return;
+	f.machine = gt_xml_find(root, "gt_machine");
+	gt_facts_collect(&f, root);
+	if (l->failed)
+		return;
+	gt_facts_usual(&f);
+	gt_facts_look(&f);
+}

@@ -1,0 +1,36 @@
+/*
+ * The state of asking NVML, shared by gpu.c (GPUs), nvlink.c
+ * (each GPU's links) and p2p.c (pairs of GPUs).
+ */
+#ifndef GT_TOPO_PROBE_NVML_WALK_H
+#define GT_TOPO_PROBE_NVML_WALK_H
+
+#include "topo/probe/nvml.h"
+
+struct gt_machine;
+struct gt_machine_gpu;
+struct gt_probe_env;
+
+/* A GPU that answered. */
+struct gt_nvml_gpu {
+	struct gt_nvml_device *device;
+	struct gt_machine_gpu *gpu;
+};
+
+struct gt_nvml_walk {
+	const struct gt_nvml *nvml;
+	const struct gt_probe_env *env;
+	struct gt_machine *machine;
+	struct gt_nvml_device *device; /* the GPU being asked */
+	struct gt_machine_gpu *gpu;
+	struct gt_nvml_gpu *gpus; /* all so far */
+	int ngpus;
+};
+
+/* The links of walk->gpu; GT_ESYS when memory ran out. */
+int gt_nvml_links(const struct gt_nvml_walk *walk);
+
+/* What each of walk->gpus may do to the memory of each other. */
+int gt_nvml_p2p(const struct gt_nvml_walk *walk);
+
+#endif

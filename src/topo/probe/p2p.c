@@ -1,0 +1,66 @@
+#include "topo/probe/nvml_walk.h"
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "topo/probe/machine.h"
+
+/* "rwa", "r--": read, write and atomics; 0 where the driver does not say. */
+static int gt_p2p_word(const struct gt_nvml_walk *walk, int from, int to,
+		       char word[4])
+{
+	static const struct {
+		int index;
+		char letter;
+	} asked[] = {{GT_NVML_P2P_READ, 'r'},
+		     {GT_NVML_P2P_WRITE, 'w'},
+		     {GT_NVML_P2P_ATOMICS, 'a'}};
+	int status;
+
+	for (int i = 0; i < 3; i++) {
+		if (walk->nvml->p2p(walk->gpus[from].device,
+				    walk->gpus[to].device, asked[i].index,
+				    &status) != GT_NVML_SUCCESS)
+			return 0;
+		word[i] = status == GT_NVML_P2P_OK ? asked[i].letter : '-';
+	}
+	word[3] = '\0';
+	return 1;
+}
+
+/* One GPU's row, as nvidia-smi topo -p2p has it. */
+static int gt_p2p_row(const struct gt_nvml_walk *walk, int from)
+{
+	struct gt_buf row = GT_BUF_INIT;
+	char word[4];
+	int rc = GT_OK, all = 1;
+
+	for (int to = 0; to < walk->ngpus && all; to++) {
+		if (to == from)
+			gt_buf_puts(&row, " x");
+		else if ((all = gt_p2p_word(walk, from, to, word)))
+			gt_buf_printf(&row, " %s", word);
+	}
+	if (!all)
+		gt_machine_tell(walk->machine,
+				"nvml: GPU %d: what peers may do is unknown",
+				walk->gpus[from].gpu->dev);
+	else if (!row.failed)
+		walk->gpus[from].gpu->p2p = gt_arena_strdup(
+			walk->machine->arena, gt_buf_text(&row) + 1);
+	if (row.failed || (all && !walk->gpus[from].gpu->p2p))
+		rc = GT_ESYS;
+	gt_buf_release(&row);
+	return rc;
+}
+
+int gt_nvml_p2p(const struct gt_nvml_walk *walk)
+{
+	int rc = GT_OK;
+
+	if (!walk->nvml->p2p || walk->ngpus < 2)
+		return GT_OK;
+	for (int i = 0; i < walk->ngpus && !rc; i++)
+		rc = gt_p2p_row(walk, i);
+	return rc;
+}

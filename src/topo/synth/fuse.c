@@ -1,0 +1,347 @@
+#include "topo/synth/fuse.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "topo/diff/match.h"
+#include "topo/graph/path.h"
+#include "topo/diff/device_tree.h"
+#include "topo/graph/topo.h"
+
+/* Servers that are alike; the first stands for all. */
+struct gt_fuse_kind {
+	struct gt_server *server;
+	uint64_t hash;
+	uint32_t first;
+	const char *where; /* file and nets, as they are written */
+};
+
+struct gt_fuser {
+	const struct gt_fuse *fuse;
+	struct gt_arena *arena;
+	struct gt_buf *out;
+	struct gt_fuse_kind *kinds;
+	uint32_t nkinds;
+	uint32_t *kind;     /* of each file */
+	const char **names; /* of each file */
+};
+
+static int gt_fuse_group(struct gt_fuser *f, uint32_t i, struct gt_err *err)
+{
+	struct gt_server *server;
+	uint64_t hash;
+	uint32_t k = 0;
+	int rc = gt_server_read(f->fuse->files[i], f->fuse->ignore, &server,
+				err);
+
+	if (rc)
+		return rc;
+	hash = gt_server_hash(server);
+	while (k < f->nkinds && (f->kinds[k].hash != hash ||
+				 !gt_match_is_same(f->kinds[k].server, server)))
+		k++;
+	f->kind[i] = k;
+	if (k < f->nkinds) {
+		gt_server_free(server);
+		return GT_OK;
+	}
+	f->kinds[f->nkinds++] = (struct gt_fuse_kind){server, hash, i, NULL};
+	return GT_OK;
+}
+
+/* The last part of a path, or with `up` its folder's; without ".xml". */
+static const char *gt_fuse_base(struct gt_arena *arena, const char *path,
+				int up)
+{
+	size_t end = strlen(path), start;
+
+	for (start = end; start && path[start - 1] != '/';)
+		start--;
+	if (up && start) {
+		end = start - 1;
+		for (start = end; start && path[start - 1] != '/';)
+			start--;
+	}
+	if (end - start > 4 && !strncmp(path + end - 4, ".xml", 4))
+		end -= 4;
+	return gt_arena_printf(arena, "%.*s", (int)(end - start), path + start);
+}
+
+static int gt_fuse_by_name(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static int gt_fuse_unique(struct gt_fuser *f, struct gt_err *err)
+{
+	uint32_t n = f->fuse->nfiles;
+	const char **sorted = gt_arena_array(f->arena, n, sizeof(*sorted));
+
+	if (!sorted)
+		return gt_err_nomem(err);
+	memcpy(sorted, f->names, n * sizeof(*sorted));
+	qsort(sorted, n, sizeof(*sorted), gt_fuse_by_name);
+	for (uint32_t i = 0; i < n; i++) {
+		if (!*sorted[i] || strpbrk(sorted[i], ":,[]\"&<"))
+			return gt_err_set(err, GT_EINPUT, NULL,
+					  "'%.80s' is no name for a node",
+					  sorted[i]);
+		if (i && !strcmp(sorted[i - 1], sorted[i]))
+			return gt_err_set(err, GT_EINPUT, NULL,
+					  "two nodes would be named '%.80s'; "
+					  "rename their files",
+					  sorted[i]);
+	}
+	return GT_OK;
+}
+
+static int gt_fuse_names(struct gt_fuser *f, struct gt_err *err)
+{
+	uint32_t n = f->fuse->nfiles, same = 0;
+
+	for (int up = 0; up < 2; up++) {
+		for (uint32_t i = 0; i < n; i++) {
+			f->names[i] =
+				gt_fuse_base(f->arena, f->fuse->files[i], up);
+			if (!f->names[i])
+				return gt_err_nomem(err);
+			same += !strcmp(f->names[i], f->names[0]);
+		}
+		if (n < 2 || same < n)
+			break;
+	}
+	return gt_fuse_unique(f, err);
+}
+
+/* "gpu01": where its number begins, and what it is; 0: it has none. */
+static size_t gt_fuse_number(const char *name, unsigned long *number)
+{
+	size_t len = strlen(name), start = len;
+
+	while (start && name[start - 1] >= '0' && name[start - 1] <= '9' &&
+	       len - start < 9)
+		start--;
+	*number = start < len ? strtoul(name + start, NULL, 10) : 0;
+	return start < len ? start : 0;
+}
+
+/* Is it the next number after the same prefix, as wide? */
+static int gt_fuse_follows(const char *a, const char *b)
+{
+	unsigned long x, y;
+	size_t at = gt_fuse_number(a, &x), to = gt_fuse_number(b, &y);
+
+	return at && at == to && !strncmp(a, b, at) && y == x + 1 &&
+	       (strlen(a) == strlen(b) || a[at] != '0');
+}
+
+/* One name, or a range of them, as they are written. */
+static void gt_fuse_range(const struct gt_fuser *f, const char *first,
+			  const char *last)
+{
+	unsigned long number;
+	size_t at = gt_fuse_number(first, &number);
+
+	if (first == last)
+		gt_buf_puts(f->out, first);
+	else
+		gt_buf_printf(f->out, "%.*s[%s-%s]", (int)at, first, first + at,
+			      last + at);
+}
+
+/* "gpu[01-12],x7" */
+static void gt_fuse_list(const struct gt_fuser *f, uint32_t begin, uint32_t end)
+{
+	uint32_t first = begin;
+
+	for (uint32_t i = begin + 1; i <= end; i++) {
+		if (i < end && gt_fuse_follows(f->names[i - 1], f->names[i]))
+			continue;
+		gt_fuse_range(f, f->names[first], f->names[i - 1]);
+		gt_buf_puts(f->out, i < end ? "," : "");
+		first = i;
+	}
+}
+
+/* How near the port is to any GPU. */
+static enum gt_path_kind gt_fuse_near(const struct gt_topo *topo,
+				      const struct gt_paths *paths,
+				      uint32_t net)
+{
+	enum gt_path_kind best = GT_PATH_DIS;
+
+	for (uint32_t i = 0; i < gt_topo_ngpus(topo); i++) {
+		enum gt_path_kind kind =
+			gt_paths_get(paths, net, gt_topo_gpu(topo, i))->kind;
+
+		if (kind < best)
+			best = kind;
+	}
+	return best;
+}
+
+/* Ports on a switch with GPUs where there are such: others are storage's. */
+static int gt_fuse_nets(const char *file, struct gt_buf *out,
+			struct gt_err *err)
+{
+	struct gt_paths *paths = NULL;
+	struct gt_topo *topo;
+	uint32_t n = 0, nnets, net;
+	int rc = gt_topo_read(file, GT_RATES_MEASURED, &topo, err);
+
+	if (rc)
+		return rc;
+	nnets = gt_topo_nnets(topo);
+	rc = gt_paths_new(topo, &paths, err);
+	for (uint32_t i = 0; !rc && i < nnets; i++) {
+		net = gt_topo_net(topo, i);
+		if (gt_fuse_near(topo, paths, net) <= GT_PATH_PXB)
+			gt_buf_printf(out, "%s%d", n++ ? "," : " nets=\"",
+				      gt_topo_node(topo, net)->dev);
+	}
+	if (n == nnets)
+		out->len = 0;
+	else if (n)
+		gt_buf_puts(out, "\"");
+	gt_paths_free(paths);
+	gt_topo_free(topo);
+	return rc;
+}
+
+/* A node's file as seen from the cluster's; libc's to free. */
+static char *gt_fuse_path(const char *file, const char *beside)
+{
+	char cluster[PATH_MAX], node[PATH_MAX], *slash;
+	size_t len;
+
+	snprintf(cluster, sizeof(cluster), "%s", beside ? beside : "x");
+	slash = strrchr(cluster, '/');
+	if (!slash)
+		return strdup(file);
+	slash[slash == cluster] = '\0';
+	slash = realpath(cluster, NULL);
+	if (!slash || !realpath(file, node)) {
+		free(slash);
+		return realpath(file, NULL);
+	}
+	len = strlen(slash);
+	if (!strncmp(node, slash, len) && node[len] == '/')
+		memmove(node, node + len + 1, strlen(node + len));
+	free(slash);
+	return strdup(node);
+}
+
+static int gt_fuse_where(const struct gt_fuser *f, struct gt_fuse_kind *kind,
+			 struct gt_err *err)
+{
+	const char *file = f->fuse->files[kind->first];
+	char *path = gt_fuse_path(file, f->fuse->beside);
+	struct gt_buf nets = GT_BUF_INIT;
+	int rc = GT_OK;
+
+	if (!path)
+		return gt_err_nomem(err);
+	if (strpbrk(path, "\"&<"))
+		rc = gt_err_set(err, GT_EINPUT, path,
+				"a path with '\"', '&' or '<' cannot be "
+				"written");
+	else if (f->fuse->nets)
+		gt_buf_printf(&nets, " nets=\"%s\"", f->fuse->nets);
+	else
+		rc = gt_fuse_nets(file, &nets, err);
+	if (!rc)
+		kind->where = gt_arena_printf(f->arena, "\"%s\"%s", path,
+					      nets.len ? nets.text : "");
+	if (!rc && (nets.failed || !kind->where))
+		rc = gt_err_nomem(err);
+	gt_buf_release(&nets);
+	free(path);
+	return rc;
+}
+
+/* In the order of the files, for levels take in nodes in a row. */
+static void gt_fuse_nodes(const struct gt_fuser *f)
+{
+	uint32_t n = f->fuse->nfiles, end;
+
+	for (uint32_t i = 0; i < n; i = end) {
+		for (end = i + 1; end < n && f->kind[end] == f->kind[i];)
+			end++;
+		gt_buf_printf(f->out, "  <node file=%s names=\"",
+			      f->kinds[f->kind[i]].where);
+		gt_fuse_list(f, i, end);
+		gt_buf_puts(f->out, "\"/>\n");
+	}
+}
+
+static void gt_fuse_fabric(const struct gt_fuser *f)
+{
+	const struct gt_fuse *fuse = f->fuse;
+	const char *rail = fuse->rails ? " rail=\"each\"" : "";
+
+	if (fuse->nvlink)
+		gt_buf_printf(f->out,
+			      "  <fabric over=\"nvlink\">\n    <level "
+			      "nodes=\"%d\"/>\n  </fabric>\n",
+			      fuse->nvlink);
+	gt_buf_puts(f->out, "  <fabric>\n");
+	if (fuse->leaf) {
+		gt_buf_printf(f->out, "    <level nodes=\"%d\"%s", fuse->leaf,
+			      rail);
+		if (fuse->over)
+			gt_buf_printf(f->out, " oversubscription=\"%s\"",
+				      fuse->over);
+		gt_buf_puts(f->out, "/>\n    <level/>\n");
+	} else {
+		gt_buf_printf(f->out, "    <level%s/>\n", rail);
+	}
+	gt_buf_puts(f->out, "  </fabric>\n");
+}
+
+static int gt_fuse_run(struct gt_fuser *f, struct gt_err *err)
+{
+	uint32_t n = f->fuse->nfiles;
+	int rc;
+
+	f->kinds = gt_arena_array(f->arena, n, sizeof(*f->kinds));
+	f->kind = gt_arena_array(f->arena, n, sizeof(*f->kind));
+	f->names = gt_arena_array(f->arena, n, sizeof(*f->names));
+	if (!f->kinds || !f->kind || !f->names)
+		return gt_err_nomem(err);
+	rc = gt_fuse_names(f, err);
+	for (uint32_t i = 0; i < n && !rc; i++)
+		rc = gt_fuse_group(f, i, err);
+	for (uint32_t k = 0; k < f->nkinds && !rc; k++)
+		rc = gt_fuse_where(f, &f->kinds[k], err);
+	if (rc)
+		return rc;
+	gt_buf_puts(f->out, "<cluster version=\"1\"");
+	if (f->fuse->name)
+		gt_buf_printf(f->out, " name=\"%s\"", f->fuse->name);
+	gt_buf_puts(f->out, ">\n");
+	gt_fuse_nodes(f);
+	gt_fuse_fabric(f);
+	gt_buf_puts(f->out, "</cluster>\n");
+	return f->out->failed ? gt_err_nomem(err) : GT_OK;
+}
+
+int gt_fuse_write(const struct gt_fuse *fuse, struct gt_buf *out,
+		  struct gt_err *err)
+{
+	struct gt_fuser f = {.fuse = fuse, .out = out};
+	int rc;
+
+	f.arena = gt_arena_new();
+	if (!f.arena)
+		return gt_err_nomem(err);
+	rc = gt_fuse_run(&f, err);
+	for (uint32_t k = 0; k < f.nkinds; k++)
+		gt_server_free(f.kinds[k].server);
+	gt_arena_free(f.arena);
+	return rc;
+}

@@ -1,0 +1,110 @@
+#include "topo/view/drawing.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "base/buf.h"
+#include "topo/view/dot.h"
+#include "topo/graph/graph.h"
+
+enum {
+	GT_LANES = 16,     /* at most */
+	GT_LANE = 116,     /* width of one */
+	GT_LANE_SIDE = 50, /* the longest arc's reach */
+	GT_LANE_DOT = 14,
+};
+
+static const char *gt_dot_group(uint32_t group)
+{
+	static const char *const colours[] = {"#cf222e", "#0969da", "#bf5700",
+					      "#8250df", "#0a8f8f", "#bf3989",
+					      "#7d6200", "#24292f"};
+
+	return colours[group % (sizeof(colours) / sizeof(colours[0]))];
+}
+
+/* What is drawn beside the machine begins right of this. */
+static double gt_dot_edge(const struct gt_drawing *drawing)
+{
+	const struct gt_box *boxes = drawing->places.boxes;
+	double x = drawing->places.right + 20, reach;
+
+	for (uint32_t i = 0; i < drawing->topo->nlinks; i++) {
+		const struct gt_link *link = &drawing->topo->links[i];
+
+		if (drawing->topo->nodes[link->to].kind == GT_NODE_NVS)
+			reach = gt_right(&boxes[link->to]);
+		else if (gt_dot_is_arc(drawing->topo, link))
+			reach = drawing->places.right + 22 +
+				0.34 * fabs(boxes[link->from].y -
+					    boxes[link->to].y);
+		else
+			continue;
+		x = fmax(x, reach);
+	}
+	return x;
+}
+
+/* Down on the right, up on the left, as far out as it is long. */
+static void gt_dot_arrow(const struct gt_drawing *drawing,
+			 const struct gt_dot_arrow *arrow, double x)
+{
+	const struct gt_box *boxes = drawing->places.boxes;
+	double from = boxes[arrow->from].y, to = boxes[arrow->to].y;
+	double side = to > from ? 1 : -1, head = x + side * GT_LANE_DOT / 2;
+	double out =
+		GT_LANE_SIDE * (0.3 + fabs(to - from) / drawing->places.bottom);
+
+	gt_buf_printf(drawing->out,
+		      "c%u_%u -> c%u_%u [dir=forward, arrowsize=0.5, "
+		      "penwidth=1.4, color=\"%s\", pos=\"e,%.1f,%.1f %.1f,%.1f "
+		      "%.1f,%.1f %.1f,%.1f %.1f,%.1f\"];\n",
+		      arrow->group, arrow->from, arrow->group, arrow->to,
+		      gt_dot_group(arrow->group), head, -to, head, -from,
+		      head + side * out, -from, head + side * out, -to,
+		      head + side * 6, -to);
+}
+
+/* One group of arrows: a dot in each device's row, and arcs between dots. */
+static void gt_dot_lane(const struct gt_drawing *drawing, uint32_t group,
+			double x)
+{
+	const struct gt_dot_overlay *overlay = drawing->overlay;
+	struct gt_buf *out = drawing->out;
+	const struct gt_topo *topo = drawing->topo;
+
+	gt_buf_printf(out,
+		      "g%u [shape=plaintext, style=\"\", fontcolor=\"%s\", "
+		      "pos=\"%.1f,16\", width=1, height=0.4, label=\"",
+		      group, gt_dot_group(group), x);
+	gt_dot_puts(out, overlay->groups[group]);
+	gt_buf_puts(out, "\"];\n");
+	for (uint32_t i = 0; i < topo->ngpus; i++)
+		gt_buf_printf(out,
+			      "c%u_%u [shape=circle, style=filled, "
+			      "fillcolor=white, color=\"%s\", fontsize=8, "
+			      "label=\"%d\", pos=\"%.1f,%.1f\", "
+			      "width=%.3f];\n",
+			      group, topo->gpus[i], gt_dot_group(group),
+			      topo->nodes[topo->gpus[i]].dev, x,
+			      -drawing->places.boxes[topo->gpus[i]].y,
+			      GT_LANE_DOT / 72.0);
+	for (uint32_t i = 0; i < overlay->narrows; i++)
+		if (overlay->arrows[i].group == group)
+			gt_dot_arrow(drawing, &overlay->arrows[i], x);
+}
+
+void gt_dot_lanes(struct gt_drawing *drawing)
+{
+	uint32_t n = drawing->overlay ? drawing->overlay->ngroups : 0;
+	double x = gt_dot_edge(drawing) + GT_LANE / 2.0;
+	char text[64];
+
+	for (uint32_t i = 0; i < n && i < GT_LANES; i++)
+		gt_dot_lane(drawing, i, x + (double)GT_LANE * i);
+	if (n <= GT_LANES)
+		return;
+	snprintf(text, sizeof(text), "%u more channels are not drawn.",
+		 n - GT_LANES);
+	gt_dot_legend(drawing, text, NULL, 0);
+}

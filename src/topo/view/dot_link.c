@@ -1,0 +1,309 @@
+#include "topo/view/drawing.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "topo/graph/graph.h"
+#include "topo/probe/pci_ids.h"
+#include "topo/view/show.h"
+
+#define GT_DOT_RED "#cf222e"
+
+static const char *const gt_dot_colours[GT_NLINKKINDS] = {
+	[GT_LINK_LOC] = "#8c959f", [GT_LINK_NVL] = "#4c9a2a",
+	[GT_LINK_C2C] = "#8250df", [GT_LINK_PCI] = "#57606a",
+	[GT_LINK_SYS] = "#bc6c00", [GT_LINK_NET] = "#0969da",
+};
+
+static double gt_dot_width(struct gt_rat gbs)
+{
+	double width = sqrt(gt_rat_double(gbs)) / 3;
+
+	return width < 0.8 ? 0.8 : width > 8 ? 8 : width;
+}
+
+/* "63.0": the legend has the unit. */
+static void gt_dot_gbs(struct gt_rat gbs, char text[32])
+{
+	char *unit;
+
+	gt_show_gbs(gbs, text, 32);
+	unit = strchr(text, ' ');
+	if (unit)
+		*unit = '\0';
+}
+
+/* From a column bent into the row of a box further right, then straight. */
+static void gt_dot_branch(const struct gt_drawing *drawing,
+			  const uint32_t ends[2], double shift)
+{
+	const struct gt_box *from = &drawing->places.boxes[ends[0]];
+	const struct gt_box *to = &drawing->places.boxes[ends[1]];
+	double x = gt_right(from), y0 = shift - from->y, y1 = shift - to->y;
+	double mid = x + GT_DOT_BEND;
+
+	gt_buf_printf(
+		drawing->out,
+		"n%u -> n%u [pos=\"%.1f,%.1f %.1f,%.1f %.1f,%.1f %.1f,%.1f "
+		"%.1f,%.1f %.1f,%.1f %.1f,%.1f\", ",
+		ends[0], ends[1], x, y0, x + GT_DOT_BEND / 2.0, y0,
+		mid - GT_DOT_BEND / 2.0, y1, mid, y1, mid + 1, y1,
+		gt_left(to) - 1, y1, gt_left(to), y1);
+}
+
+static void gt_dot_uplink(const struct gt_drawing *drawing, uint32_t index)
+{
+	const struct gt_node *node = gt_topo_node(drawing->topo, index);
+	const struct gt_link *link = gt_show_uplink(drawing->topo, index);
+	const struct gt_box *box = &drawing->places.boxes[index];
+	char text[128], rate[48] = "", gbs[32];
+	struct gt_pci_rate now;
+	enum gt_pci_state state = gt_pci_state(node, &now);
+	int problem = state == GT_PCI_DEGRADED;
+
+	if (!link)
+		return;
+	gt_dot_gbs(link->gbs, gbs);
+	if (node->pci)
+		gt_show_rate(problem ? now : node->pci->link, rate,
+			     sizeof(rate));
+	if (problem)
+		snprintf(text, sizeof(text), "runs at %s", rate);
+	else
+		snprintf(text, sizeof(text), "%s %s%s", rate, gbs,
+			 state == GT_PCI_ASSUMED ? "?" : "");
+	gt_dot_branch(drawing, (uint32_t[]){node->up, index}, 0);
+	gt_buf_printf(drawing->out, "penwidth=%.2f, ", gt_dot_width(link->gbs));
+	if (problem)
+		gt_buf_puts(drawing->out,
+			    "style=dashed, fontcolor=\"" GT_DOT_RED "\", ");
+	if (*gbs)
+		gt_buf_printf(drawing->out, "label=\"%s\", lp=\"%.1f,%.1f\", ",
+			      text, gt_left(box) - 33, 7 - box->y);
+	gt_buf_printf(drawing->out, "color=\"%s\"];\n",
+		      problem ? GT_DOT_RED : gt_dot_colours[GT_LINK_PCI]);
+}
+
+/* A straight link from a box to a bar beside it. */
+static void gt_dot_to_bar(const struct gt_drawing *drawing,
+			  const struct gt_link *link, const char *bar,
+			  const struct gt_box *at)
+{
+	const struct gt_box *box = &drawing->places.boxes[link->from];
+	double from = at->x > box->x ? gt_right(box) : gt_left(box);
+	double to = at->x > box->x ? gt_left(at) : gt_right(at);
+	char gbs[32];
+
+	gt_dot_gbs(link->gbs, gbs);
+	gt_buf_printf(drawing->out,
+		      "n%u -> %s [penwidth=%.2f, color=\"%s\", pos=\"%.1f,%.1f "
+		      "%.1f,%.1f %.1f,%.1f %.1f,%.1f\", label=\"%s\", "
+		      "lp=\"%.1f,%.1f\"];\n",
+		      link->from, bar, gt_dot_width(link->gbs),
+		      gt_dot_colours[link->kind], from, -box->y,
+		      (2 * from + to) / 3, -box->y, (from + 2 * to) / 3,
+		      -box->y, to, -box->y, gbs, (from + to) / 2,
+		      -box->y + 7 + gt_dot_width(link->gbs) / 2);
+}
+
+static enum gt_node_kind gt_dot_kind(const struct gt_drawing *drawing,
+				     uint32_t node)
+{
+	return gt_topo_node(drawing->topo, node)->kind;
+}
+
+int gt_dot_is_arc(const struct gt_topo *topo, const struct gt_link *link)
+{
+	return link->kind == GT_LINK_NVL &&
+	       gt_topo_node(topo, link->from)->kind == GT_NODE_GPU &&
+	       gt_topo_node(topo, link->to)->kind == GT_NODE_GPU;
+}
+
+/*
+ * Where a node's arc begins: they are spread over the height of its box so
+ * that none crosses another there.  From the top: those that go up, the
+ * shortest first, then those that go down, the longest first.
+ */
+static double gt_dot_slot(const struct gt_drawing *drawing, uint32_t node,
+			  uint32_t other)
+{
+	const struct gt_box *boxes = drawing->places.boxes;
+	double key = -1 / (boxes[other].y - boxes[node].y), rival;
+	uint32_t before = 0, all = 0;
+
+	for (uint32_t i = drawing->topo->first[node]; i != GT_NONE;
+	     i = drawing->topo->next[i]) {
+		const struct gt_link *link = &drawing->topo->links[i];
+
+		if (!gt_dot_is_arc(drawing->topo, link))
+			continue;
+		rival = -1 / (boxes[link->to].y - boxes[node].y);
+		before += rival > key;
+		all++;
+	}
+	return boxes[node].y +
+	       boxes[node].h * ((before + 0.5) / all - 0.5) * 0.8;
+}
+
+/* From one height to another around the right of a column. */
+static void gt_dot_arc(const struct gt_drawing *drawing, double x, double from,
+		       double to)
+{
+	double bulge = x + 22 + fabs(to - from) * 0.42;
+
+	gt_buf_printf(drawing->out,
+		      "pos=\"%.1f,%.1f %.1f,%.1f %.1f,%.1f %.1f,%.1f\"", x,
+		      -from, bulge, -from, bulge, -to, x, -to);
+}
+
+/* Between two switches of one maker: from the lower corner of one around to
+ * the upper corner of the other. */
+static void gt_dot_peers(const struct gt_drawing *drawing,
+			 const struct gt_link *link)
+{
+	const struct gt_box *boxes = drawing->places.boxes;
+	int down = boxes[link->from].y < boxes[link->to].y;
+	const struct gt_box *upper = &boxes[down ? link->from : link->to];
+	const struct gt_box *lower = &boxes[down ? link->to : link->from];
+	double top = upper->y + upper->h / 2, bottom = lower->y - lower->h / 2;
+	double x = gt_left(upper) < gt_left(lower) ? gt_left(upper)
+						   : gt_left(lower);
+
+	x -= 10 + (bottom - top < 400 ? (bottom - top) / 10 : 40);
+	gt_buf_printf(
+		drawing->out,
+		"n%u -> n%u [pos=\"%.1f,%.1f %.1f,%.1f %.1f,%.1f %.1f,%.1f\", "
+		"style=dotted, penwidth=2, color=\"%s\"];\n",
+		link->from, link->to, gt_left(upper) + 6, -top, x, -top - 12, x,
+		12 - bottom, gt_left(lower) + 6, -bottom,
+		gt_dot_colours[link->kind]);
+}
+
+/* Files may list such a link at one end only. */
+static int gt_dot_is_peers(const struct gt_topo *topo,
+			   const struct gt_link *link)
+{
+	if (link->kind != GT_LINK_LOC ||
+	    topo->nodes[link->from].kind != GT_NODE_PCI ||
+	    topo->nodes[link->to].kind != GT_NODE_PCI)
+		return 0;
+	for (uint32_t i = topo->first[link->to]; i != GT_NONE;
+	     i = topo->next[i])
+		if (topo->links[i].to == link->from &&
+		    topo->links[i].kind == GT_LINK_LOC)
+			return link->from < link->to;
+	return 1;
+}
+
+static void gt_dot_style(const struct gt_drawing *drawing,
+			 const struct gt_link *link)
+{
+	gt_buf_printf(drawing->out, ", penwidth=%.2f, color=\"%s\"];\n",
+		      gt_dot_width(link->gbs), gt_dot_colours[link->kind]);
+}
+
+/* A link beside the PCI tree, once for both directions. */
+static void gt_dot_link(const struct gt_drawing *drawing,
+			const struct gt_link *link)
+{
+	enum gt_node_kind from = gt_dot_kind(drawing, link->from);
+	enum gt_node_kind to = gt_dot_kind(drawing, link->to);
+	char name[24];
+
+	snprintf(name, sizeof(name), "n%u", link->to);
+	if (from == GT_NODE_GPU && to == GT_NODE_NVS) {
+		gt_dot_to_bar(drawing, link, name,
+			      &drawing->places.boxes[link->to]);
+	} else if (from == GT_NODE_CPU && to == GT_NODE_GPU &&
+		   link->kind != GT_LINK_PCI) {
+		gt_dot_branch(drawing, (uint32_t[]){link->from, link->to}, -8);
+		gt_buf_puts(drawing->out, "label=\"\"");
+		gt_dot_style(drawing, link);
+	} else if (gt_dot_is_peers(drawing->topo, link)) {
+		gt_dot_peers(drawing, link);
+	} else if (gt_dot_is_arc(drawing->topo, link) &&
+		   link->from < link->to) {
+		gt_buf_printf(drawing->out, "n%u -> n%u [", link->from,
+			      link->to);
+		gt_dot_arc(drawing, drawing->places.right,
+			   gt_dot_slot(drawing, link->from, link->to),
+			   gt_dot_slot(drawing, link->to, link->from));
+		gt_dot_style(drawing, link);
+	}
+}
+
+/* What one CPU has to others, as one bar that all are tied to. */
+static void gt_dot_cpus(const struct gt_drawing *drawing)
+{
+	const struct gt_topo *topo = drawing->topo;
+	const struct gt_link *link;
+
+	if (drawing->places.sys.w <= 0)
+		return;
+	gt_buf_puts(drawing->out, "sys [label=\"between\\nNUMA\\nnodes\", "
+				  "fillcolor=\"#ffe8c7\", ");
+	gt_dot_box(drawing->out, &drawing->places.sys);
+	gt_buf_puts(drawing->out, "];\n");
+	for (uint32_t i = 0; i < topo->nnodes; i++)
+		for (uint32_t at = topo->first[i]; at != GT_NONE;
+		     at = topo->next[at]) {
+			link = &topo->links[at];
+			if (link->kind != GT_LINK_SYS)
+				continue;
+			gt_dot_to_bar(drawing, link, "sys",
+				      &drawing->places.sys);
+			break;
+		}
+}
+
+/* Samples of what carries no figure in the picture: arcs and C2C. */
+static void gt_dot_samples(struct gt_drawing *drawing)
+{
+	const struct gt_topo *topo = drawing->topo;
+	const struct gt_link *link, *before;
+	char text[96], gbs[32];
+	uint32_t j;
+
+	for (uint32_t i = 0; i < topo->nlinks && drawing->nlegends < 9; i++) {
+		link = &topo->links[i];
+		if (!gt_dot_is_arc(drawing->topo, link) &&
+		    link->kind != GT_LINK_C2C)
+			continue;
+		for (j = 0; j < i; j++) {
+			before = &topo->links[j];
+			if (before->kind == link->kind &&
+			    before->count == link->count &&
+			    !gt_rat_cmp(before->gbs, link->gbs) &&
+			    (gt_dot_is_arc(drawing->topo, before) ||
+			     link->kind == GT_LINK_C2C))
+				break;
+		}
+		if (j < i)
+			continue;
+		gt_show_gbs(link->gbs, gbs, sizeof(gbs));
+		snprintf(text, sizeof(text), "%u %s%s, %s", link->count,
+			 link->kind == GT_LINK_C2C
+				 ? "C2C link"
+				 : gt_show_nvlink(&topo->nodes[link->from]),
+			 link->count > 1 ? "s" : "", gbs);
+		gt_dot_legend(drawing, text, gt_dot_colours[link->kind],
+			      gt_dot_width(link->gbs));
+	}
+}
+
+/* The PCI tree, then what is beside it. */
+void gt_dot_links(struct gt_drawing *drawing)
+{
+	const struct gt_topo *topo = drawing->topo;
+
+	for (uint32_t i = 0; i < topo->nnodes; i++)
+		if (topo->nodes[i].kind != GT_NODE_NET &&
+		    drawing->places.stands[i] == i)
+			gt_dot_uplink(drawing, i);
+	gt_dot_cpus(drawing);
+	for (uint32_t i = 0; i < topo->nlinks; i++)
+		gt_dot_link(drawing, &topo->links[i]);
+	gt_dot_samples(drawing);
+}

@@ -1,0 +1,22 @@
+gtopo_core_sources += \
+	%D%/dot.c \
+	%D%/dot.h \
+	%D%/dot_cluster.c \
+	%D%/dot_fold.c \
+	%D%/dot_lane.c \
+	%D%/dot_link.c \
+	%D%/dot_place.c \
+	%D%/dot_place.h \
+	%D%/drawing.h \
+	%D%/print.c \
+	%D%/print.h \
+	%D%/print_cluster.c \
+	%D%/print_json.c \
+	%D%/print_route.c \
+	%D%/show.c \
+	%D%/show.h \
+	%D%/show_cluster.c \
+	%D%/show_interconnect.c \
+	%D%/show_line.c \
+	%D%/show_line.h \
+	%D%/show_text.c

@@ -1,0 +1,191 @@
+#include "topo/cluster/path.h"
+
+#include <stdio.h>
+
+#include "base/buf.h"
+#include "topo/view/print.h"
+#include "topo/view/show.h"
+
+enum { GT_NAME_TEXT = 512, GT_CELLS = 8 };
+
+static void gt_between_cell(const struct gt_cluster_route *route,
+			    struct gt_buf *buf)
+{
+	char text[48] = "-";
+
+	if (route->kind != GT_PATH_DIS)
+		snprintf(text, sizeof(text), "%s %.4g",
+			 gt_path_kind_name(route->kind),
+			 gt_rat_double(route->gbs));
+	gt_buf_printf(buf, "  %-9s", text);
+}
+
+static void gt_between_newline(struct gt_buf *buf)
+{
+	while (buf->len && buf->text && buf->text[buf->len - 1] == ' ')
+		buf->text[--buf->len] = '\0';
+	gt_buf_puts(buf, "\n");
+}
+
+static void gt_between_rows(const struct gt_between *between, uint32_t first,
+			    uint32_t last, struct gt_buf *buf)
+{
+	const struct gt_topo *from = between->kinds[0]->topo;
+	const struct gt_topo *to = between->kinds[1]->topo;
+	struct gt_cluster_route route;
+	char label[64];
+
+	gt_buf_puts(buf, "from\\to");
+	for (uint32_t j = first; j < last; j++) {
+		gt_show_label(gt_topo_node(to, gt_topo_gpu(to, j)), label,
+			      sizeof(label));
+		gt_buf_printf(buf, "  %-9s", label);
+	}
+	gt_between_newline(buf);
+	for (uint32_t i = 0; i < gt_topo_ngpus(from); i++) {
+		gt_show_label(gt_topo_node(from, gt_topo_gpu(from, i)), label,
+			      sizeof(label));
+		gt_buf_printf(buf, "%-7s", label);
+		for (uint32_t j = first; j < last; j++) {
+			gt_between_route(between,
+					 (uint32_t[]){gt_topo_gpu(from, i),
+						      gt_topo_gpu(to, j)},
+					 &route);
+			gt_between_cell(&route, buf);
+		}
+		gt_between_newline(buf);
+	}
+}
+
+void gt_between_print(const struct gt_between *between, struct gt_buf *buf)
+{
+	uint32_t n = gt_topo_ngpus(between->kinds[1]->topo), last;
+	char names[2][GT_NAME_TEXT];
+
+	for (int i = 0; i < 2; i++)
+		gt_cluster_node_name(between->cluster, between->nodes[i],
+				     names[i], sizeof(names[i]));
+	gt_buf_printf(buf, "\n%s (%s) to %s (%s)\n", names[0],
+		      between->kinds[0]->name, names[1],
+		      between->kinds[1]->name);
+	if (!n || !gt_topo_ngpus(between->kinds[0]->topo))
+		gt_buf_puts(buf, "no GPUs\n");
+	for (uint32_t first = 0; first < n; first = last) {
+		last = n - first > GT_CELLS ? first + GT_CELLS : n;
+		gt_between_rows(between, first, last, buf);
+	}
+}
+
+static void gt_between_line(const char *from, const char *to, struct gt_rat gbs,
+			    struct gt_buf *buf)
+{
+	gt_buf_printf(buf, "%-22s > %-22s fabric  %8.4g GB/s\n", from, to,
+		      gt_rat_double(gbs));
+}
+
+/* From the port up to the level where both meet, or down from there. */
+static void gt_between_climb(const struct gt_between *between,
+			     const struct gt_cluster_route *route, int end,
+			     struct gt_buf *buf)
+{
+	const struct gt_cluster *cluster = between->cluster;
+	const struct gt_cluster_port *ports[2];
+	uint32_t meet, which, n;
+	struct gt_rat gbs;
+	char up[64], down[64];
+
+	for (int i = 0; i < 2; i++)
+		ports[i] = &between->kinds[i]
+				    ->ports[route->over]
+				    .list[route->ports[i]];
+	meet = gt_cluster_meet(cluster, route->over,
+			       (uint32_t[]){between->nodes[0], ports[0]->rail},
+			       (uint32_t[]){between->nodes[1], ports[1]->rail});
+	for (n = 0; n < meet; n++) {
+		uint32_t level = end ? meet - 1 - n : n;
+
+		which = gt_cluster_switch(cluster, route->over, level,
+					  between->nodes[end],
+					  ports[end]->rail);
+		snprintf(down, sizeof(down), "level %u switch %u", level + 1,
+			 which);
+		snprintf(up, sizeof(up), "level %u switch %u", level + 2,
+			 gt_cluster_above(cluster, route->over, level, which));
+		if (!gt_cluster_uplink(cluster, route->over, level, which, &gbs,
+				       NULL))
+			gt_between_line(end ? up : down, end ? down : up, gbs,
+					buf);
+	}
+}
+
+static void gt_between_fabric(const struct gt_between *between,
+			      const struct gt_cluster_route *route,
+			      struct gt_buf *buf)
+{
+	const struct gt_cluster_fabric *fabric =
+		&between->cluster->fabrics[route->over];
+	char text[2][GT_NAME_TEXT], name[GT_NAME_TEXT], label[64];
+	const struct gt_cluster_ports *list;
+	struct gt_rat gbs =
+		between->widths[route->over]
+			       [route->ports[0] * between->kinds[1]
+							  ->ports[route->over]
+							  .n +
+				route->ports[1]];
+
+	for (int i = 0; i < 2; i++) {
+		list = &between->kinds[i]->ports[route->over];
+		gt_show_label(gt_topo_node(between->kinds[i]->topo,
+					   list->list[route->ports[i]].device),
+			      label, sizeof(label));
+		gt_cluster_node_name(between->cluster, between->nodes[i], name,
+				     sizeof(name));
+		snprintf(text[i], sizeof(text[i]), "%.400s/%s", name, label);
+	}
+	gt_between_line(text[0], text[1], gbs, buf);
+	if (!fabric->nlevels)
+		return;
+	gt_between_climb(between, route, 0, buf);
+	gt_between_climb(between, route, 1, buf);
+}
+
+void gt_between_print_route(const struct gt_between *between,
+			    const uint32_t gpus[2], struct gt_buf *buf)
+{
+	struct gt_cluster_route route;
+	char names[2][GT_NAME_TEXT], labels[2][64];
+
+	gt_between_route(between, gpus, &route);
+	for (int i = 0; i < 2; i++) {
+		gt_cluster_node_name(between->cluster, between->nodes[i],
+				     names[i], sizeof(names[i]));
+		gt_show_label(gt_topo_node(between->kinds[i]->topo, gpus[i]),
+			      labels[i], sizeof(labels[i]));
+	}
+	gt_buf_printf(buf, "%s/%s to %s/%s: ", names[0], labels[0], names[1],
+		      labels[1]);
+	if (route.kind == GT_PATH_DIS) {
+		gt_buf_puts(buf, "not connected\n");
+		return;
+	}
+	gt_buf_printf(buf, "%s, %.4g GB/s one way over %s\n",
+		      gt_path_kind_name(route.kind), gt_rat_double(route.gbs),
+		      route.over == GT_OVER_NET ? "the network" : "NVSwitches");
+	if (route.out)
+		gt_print_route(
+			between->kinds[0]->topo, route.out,
+			(uint32_t[]){gpus[0], between->kinds[0]
+						      ->ports[GT_OVER_NET]
+						      .list[route.ports[0]]
+						      .device},
+			buf);
+	gt_between_fabric(between, &route, buf);
+	if (route.in)
+		gt_print_route(between->kinds[1]->topo, route.in,
+			       (uint32_t[]){between->kinds[1]
+						    ->ports[GT_OVER_NET]
+						    .list[route.ports[1]]
+						    .device,
+					    gpus[1]},
+			       buf);
+}

@@ -1,0 +1,200 @@
+#include "topo/view/print.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/buf.h"
+#include "topo/graph/path.h"
+#include "topo/view/show.h"
+
+/* "GPU0 0000:1b:00.0", "NUMA 0": who a node is. */
+static void gt_route_name(const struct gt_node *node, char *text, size_t size)
+{
+	char label[64];
+
+	gt_show_label(node, label, sizeof(label));
+	snprintf(text, size, "%s%s%s", label, node->bus_id ? " " : "",
+		 node->bus_id ? node->bus_id : "");
+}
+
+int gt_print_find(const struct gt_topo *topo, const char *name,
+		  uint32_t *device)
+{
+	char label[64];
+
+	for (uint32_t i = 0; i < gt_topo_ndevices(topo); i++) {
+		uint32_t index = gt_topo_device(topo, i);
+		const struct gt_node *node = gt_topo_node(topo, index);
+
+		gt_show_label(node, label, sizeof(label));
+		if (!strcasecmp(label, name) || !strcasecmp(node->id, name) ||
+		    (node->bus_id && !strcasecmp(node->bus_id, name))) {
+			*device = index;
+			return 1;
+		}
+	}
+	return 0;
+}
+
+/* What one transfer of the route gets of a link. */
+static double gt_route_gbs(const struct gt_path *path,
+			   const struct gt_link *link)
+{
+	return gt_rat_double(link->gbs) /
+	       (link->kind == GT_LINK_PCI ? gt_rat_double(path->charge) : 1);
+}
+
+static void gt_route_link(const struct gt_topo *topo,
+			  const struct gt_path *path, uint32_t hop,
+			  struct gt_buf *buf)
+{
+	const struct gt_link *link = gt_topo_link(topo, path->links[hop]);
+	double gbs = gt_route_gbs(path, link);
+	int narrowest = gbs <= gt_rat_double(path->gbs) * (1 + 1e-9);
+	char from[96], to[96], count[16] = "";
+
+	gt_route_name(gt_topo_node(topo, link->from), from, sizeof(from));
+	gt_route_name(gt_topo_node(topo, link->to), to, sizeof(to));
+	if (link->count)
+		snprintf(count, sizeof(count), "x%u", link->count);
+	gt_buf_printf(buf, "%-22s > %-22s %-4s%-4s", from, to,
+		      gt_link_kind_name(link->kind), count);
+	if (gbs < 5000)
+		gt_buf_printf(buf, "%8.4g GB/s%s", gbs,
+			      narrowest ? "  narrowest" : "");
+	else
+		gt_buf_puts(buf, "   local");
+	gt_buf_puts(buf, "\n");
+}
+
+void gt_print_route(const struct gt_topo *topo, const struct gt_path *path,
+		    const uint32_t ends[2], struct gt_buf *buf)
+{
+	char from[64], to[64];
+
+	gt_show_label(gt_topo_node(topo, ends[0]), from, sizeof(from));
+	gt_show_label(gt_topo_node(topo, ends[1]), to, sizeof(to));
+	if (path->kind == GT_PATH_DIS) {
+		gt_buf_printf(buf, "%s to %s: not connected\n", from, to);
+		return;
+	}
+	gt_buf_printf(buf, "%s to %s: %s, %u link%s, %.4g GB/s one way: %s\n",
+		      from, to, gt_path_kind_name(path->kind), path->nhops,
+		      path->nhops == 1 ? "" : "s", gt_rat_double(path->gbs),
+		      gt_print_kind_says(path->kind));
+	for (uint32_t hop = 0; hop < path->nhops; hop++)
+		gt_route_link(topo, path, hop, buf);
+	if (path->charge.num != path->charge.den)
+		gt_buf_puts(buf, "PCI links count 5/6 of what they carry: the "
+				 "host bridge is Intel's.\n");
+}
+
+/* A link, how many pairs cross it, and what each then gets. */
+struct gt_load {
+	uint32_t link, pairs;
+	double charge; /* of all pairs */
+	double each;
+	int both; /* stands for its reverse too */
+};
+
+static int gt_load_cmp(const void *left, const void *right)
+{
+	const struct gt_load *a = left, *b = right;
+
+	if (a->each < b->each || a->each > b->each)
+		return a->each < b->each ? -1 : 1;
+	return a->link < b->link ? -1 : a->link > b->link;
+}
+
+static void gt_load_count(const struct gt_topo *topo,
+			  const struct gt_paths *paths, struct gt_load *loads)
+{
+	uint32_t n = gt_topo_ngpus(topo);
+	const struct gt_path *path;
+
+	for (uint32_t i = 0; i < n * n; i++) {
+		if (i / n == i % n)
+			continue;
+		path = gt_paths_get(paths, gt_topo_gpu(topo, i / n),
+				    gt_topo_gpu(topo, i % n));
+		for (uint32_t hop = 0; hop < path->nhops; hop++) {
+			struct gt_load *load = &loads[path->links[hop]];
+			const struct gt_link *link =
+				gt_topo_link(topo, path->links[hop]);
+
+			load->pairs++;
+			load->charge += link->kind == GT_LINK_PCI
+						? gt_rat_double(path->charge)
+						: 1;
+		}
+	}
+}
+
+/* Most links carry as much each way: then one line tells of both. */
+static void gt_load_fold(const struct gt_topo *topo, struct gt_load *loads,
+			 uint32_t i)
+{
+	const struct gt_link *link = gt_topo_link(topo, loads[i].link), *other;
+
+	for (uint32_t j = i + 1; j < gt_topo_nlinks(topo); j++) {
+		other = gt_topo_link(topo, loads[j].link);
+		if (loads[j].each > loads[i].each)
+			return;
+		if (other->from != link->to || other->to != link->from ||
+		    other->kind != link->kind || !loads[j].pairs ||
+		    loads[j].pairs != loads[i].pairs)
+			continue;
+		loads[i].both = 1;
+		loads[j].pairs = 0;
+		return;
+	}
+}
+
+static void gt_load_print(const struct gt_topo *topo,
+			  const struct gt_load *load, struct gt_buf *buf)
+{
+	const struct gt_link *link = gt_topo_link(topo, load->link);
+	char from[96], to[96];
+
+	gt_route_name(gt_topo_node(topo, link->from), from, sizeof(from));
+	gt_route_name(gt_topo_node(topo, link->to), to, sizeof(to));
+	gt_buf_printf(buf, "%8.4g%10.4g%8u  %-5s%s %s %s\n", load->each,
+		      gt_rat_double(link->gbs), load->pairs,
+		      gt_link_kind_name(link->kind), from,
+		      load->both ? "<>" : ">", to);
+}
+
+void gt_print_bottlenecks(const struct gt_topo *topo,
+			  const struct gt_paths *paths, struct gt_buf *buf)
+{
+	uint32_t n = gt_topo_nlinks(topo), shared = 0;
+	struct gt_load *loads = calloc(n + 1, sizeof(*loads));
+
+	if (!loads) {
+		buf->failed = 1;
+		return;
+	}
+	gt_load_count(topo, paths, loads);
+	for (uint32_t i = 0; i < n; i++) {
+		loads[i].link = i;
+		loads[i].each = gt_rat_double(gt_topo_link(topo, i)->gbs) /
+				(loads[i].pairs ? loads[i].charge : 1e-9);
+	}
+	qsort(loads, n, sizeof(*loads), gt_load_cmp);
+	gt_buf_puts(buf,
+		    "Links that more than one pair of GPUs uses, by what each "
+		    "pair gets when all\nsend at once (GB/s, one way):\n\n"
+		    "    each      GB/s   pairs  kind link\n");
+	for (uint32_t i = 0; i < n; i++) {
+		if (loads[i].pairs < 2)
+			continue;
+		gt_load_fold(topo, loads, i);
+		gt_load_print(topo, &loads[i], buf);
+		shared++;
+	}
+	if (!shared)
+		gt_buf_puts(buf, "    none\n");
+	free(loads);
+}

@@ -1,0 +1,191 @@
+#include "topo/view/show.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "topo/cluster/cluster.h"
+#include "topo/view/show_line.h"
+
+enum { GT_SHOW_NAMES = 8 };
+
+/* "NET0 NET3-6": the ports, as far as they fit. */
+static void gt_show_nets(const struct gt_cluster_kind *kind, char *text,
+			 size_t size)
+{
+	const struct gt_cluster_ports *ports = &kind->ports[GT_OVER_NET];
+	size_t len = 0;
+
+	*text = '\0';
+	for (uint32_t i = 0, n; i < ports->n && len < size; i += n) {
+		int dev = gt_topo_node(kind->topo, ports->list[i].device)->dev;
+
+		for (n = 1; i + n < ports->n; n++)
+			if (gt_topo_node(kind->topo, ports->list[i + n].device)
+				    ->dev != dev + (int)n)
+				break;
+		len += (size_t)snprintf(text + len, size - len, "%sNET%d",
+					i ? " " : "", dev);
+		if (n > 1 && len < size)
+			len += (size_t)snprintf(text + len, size - len, "-%d",
+						dev + (int)n - 1);
+	}
+}
+
+/* "gpu01 .. gpu12": the names of a run. */
+static void gt_show_run(const struct gt_cluster *cluster,
+			const struct gt_cluster_run *run, char *text,
+			size_t size)
+{
+	char first[128], last[128];
+
+	gt_cluster_node_name(cluster, run->first, first, sizeof(first));
+	gt_cluster_node_name(cluster, run->first + run->count - 1, last,
+			     sizeof(last));
+	snprintf(text, size, run->count > 1 ? "%s .. %s" : "%s", first, last);
+}
+
+static void gt_show_names(const struct gt_cluster *cluster, uint32_t kind,
+			  struct gt_show_line *line)
+{
+	char text[300];
+	int n = 0;
+
+	for (uint32_t i = 0; i < cluster->nruns; i++) {
+		if (cluster->runs[i].kind != kind)
+			continue;
+		if (n++ == GT_SHOW_NAMES) {
+			gt_show_add(line, "and more");
+			return;
+		}
+		gt_show_run(cluster, &cluster->runs[i], text, sizeof(text));
+		gt_show_add(line, "%s", text);
+	}
+}
+
+static void gt_show_kind(struct gt_show *show, const struct gt_cluster *cluster,
+			 uint32_t i)
+{
+	const struct gt_cluster_kind *kind = &cluster->kinds[i];
+	uint32_t gpus = gt_topo_ngpus(kind->topo);
+	struct gt_show_line line = {.depth = 1, .tint = GT_TINT_GPU};
+	struct gt_rat sum = GT_RAT(0, 1);
+	char nets[256];
+
+	snprintf(line.label, sizeof(line.label),
+		 show->style->ascii ? "%u x %.200s" : "%u × %.200s",
+		 kind->nnodes, kind->name);
+	gt_show_add(&line, "%u GPU%s", gpus, gpus == 1 ? "" : "s");
+	gt_show_nets(kind, nets, sizeof(nets));
+	if (*nets && cluster->fabrics[GT_OVER_NET].nrails)
+		gt_show_add(&line, "%s", nets);
+	for (uint32_t k = 0; k < kind->ports[GT_OVER_NET].n; k++)
+		gt_rat_add(sum, kind->ports[GT_OVER_NET].list[k].gbs, &sum);
+	if (sum.num)
+		gt_show_gbs(sum, line.gbs, sizeof(line.gbs));
+	gt_show_names(cluster, i, &line);
+	gt_show_line(show, &line);
+}
+
+/* What a switch of a level takes in and what goes up from it. */
+static void gt_show_level(struct gt_show *show,
+			  const struct gt_cluster *cluster, enum gt_over over,
+			  uint32_t i, int depth)
+{
+	const struct gt_cluster_fabric *fabric = &cluster->fabrics[over];
+	const struct gt_cluster_level *level = &fabric->levels[i];
+	struct gt_show_line line = {.depth = depth, .tint = GT_TINT_NET};
+	char over_text[GT_RAT_TEXT_MAX], gbs[32];
+	struct gt_rat rat;
+
+	snprintf(line.label, sizeof(line.label), "%u switch%s",
+		 level->nswitches, level->nswitches == 1 ? "" : "es");
+	if (!gt_cluster_downlink(cluster, over, i, 0, &rat, NULL))
+		snprintf(line.gbs, sizeof(line.gbs), "%.*f GB/s",
+			 gt_rat_double(rat) < 1000, gt_rat_double(rat));
+	if (level->nodes == cluster->nnodes)
+		gt_show_add(&line, "all nodes");
+	else
+		gt_show_add(&line, "%u node%s each", level->nodes,
+			    level->nodes == 1 ? "" : "s");
+	if (level->by_rail)
+		gt_show_add(&line, "one rail each");
+	if (i + 1 < fabric->nlevels &&
+	    !gt_cluster_uplink(cluster, over, i, 0, &rat, NULL)) {
+		snprintf(gbs, sizeof(gbs), "%.1f", gt_rat_double(rat));
+		gt_show_add(&line, "%s GB/s up", gbs);
+		if (gt_rat_cmp(level->oversubscription, GT_RAT(1, 1)))
+			gt_show_add(&line, "oversubscribed %s",
+				    gt_rat_print(level->oversubscription,
+						 over_text));
+	}
+	gt_show_line(show, &line);
+}
+
+static void gt_show_fabric(struct gt_show *show,
+			   const struct gt_cluster *cluster, enum gt_over over)
+{
+	const struct gt_cluster_fabric *fabric = &cluster->fabrics[over];
+	struct gt_show_line line = {.depth = 1, .tint = GT_TINT_CPU};
+
+	snprintf(line.label, sizeof(line.label), "%s",
+		 over == GT_OVER_NET ? "network" : "NVLink");
+	if (!fabric->nlevels)
+		gt_show_add(&line, "%u switch%s, %u links", fabric->nswitches,
+			    fabric->nswitches == 1 ? "" : "es",
+			    fabric->ncables);
+	else if (over == GT_OVER_NET && fabric->levels[0].by_rail)
+		gt_show_add(&line, "%u rails", fabric->nrails);
+	gt_show_line(show, &line);
+	for (uint32_t i = fabric->nlevels; i-- > 0;) {
+		int depth = 1 + (int)(fabric->nlevels - i);
+
+		/* The rest would not be read any more. */
+		if (depth >= GT_SHOW_DEPTH)
+			return;
+		show->more[depth] = 0;
+		gt_show_level(show, cluster, over, i, depth);
+	}
+}
+
+static int gt_show_joins(const struct gt_cluster *cluster, enum gt_over over)
+{
+	return cluster->fabrics[over].nlevels || cluster->fabrics[over].ncables;
+}
+
+static void gt_show_parts(struct gt_show *show,
+			  const struct gt_cluster *cluster)
+{
+	int net = gt_show_joins(cluster, GT_OVER_NET);
+	int nvlink = gt_show_joins(cluster, GT_OVER_NVLINK);
+
+	for (uint32_t i = 0; i < cluster->nkinds; i++) {
+		show->more[1] = i + 1 < cluster->nkinds || net || nvlink;
+		gt_show_kind(show, cluster, i);
+	}
+	show->more[1] = (char)nvlink;
+	if (net)
+		gt_show_fabric(show, cluster, GT_OVER_NET);
+	show->more[1] = 0;
+	if (nvlink)
+		gt_show_fabric(show, cluster, GT_OVER_NVLINK);
+}
+
+void gt_show_cluster(const struct gt_cluster *cluster,
+		     const struct gt_show_style *style, struct gt_buf *out)
+{
+	struct gt_show show = {.style = style, .out = out, .measuring = 1};
+	uint64_t gpus = 0;
+
+	for (uint32_t i = 0; i < cluster->nkinds; i++)
+		gpus += (uint64_t)cluster->kinds[i].nnodes *
+			gt_topo_ngpus(cluster->kinds[i].topo);
+	gt_show_parts(&show, cluster);
+	show.measuring = 0;
+	gt_show_puts(&show, cluster->source);
+	gt_buf_printf(out, ": %u node%s of %u kind%s, %llu GPU%s\n",
+		      cluster->nnodes, cluster->nnodes == 1 ? "" : "s",
+		      cluster->nkinds, cluster->nkinds == 1 ? "" : "s",
+		      (unsigned long long)gpus, gpus == 1 ? "" : "s");
+	gt_show_parts(&show, cluster);
+}

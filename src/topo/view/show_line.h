@@ -1,0 +1,68 @@
+/*
+ * Inside of the tree, for the files that make it: show_line.c (lines, their
+ * columns and colours), show.c (branches), show_interconnect.c (NVSwitches, links
+ * between CPUs) and show_cluster.c (several machines).
+ */
+#ifndef GT_TOPO_VIEW_SHOW_LINE_H
+#define GT_TOPO_VIEW_SHOW_LINE_H
+
+#include "topo/view/show.h"
+
+enum {
+	GT_SHOW_DEPTH = 256, /* XML is no deeper */
+	GT_SHOW_TEXT = 256,
+};
+
+/* What a colour stands for. */
+enum gt_show_tint {
+	GT_TINT_NONE,
+	GT_TINT_CPU,
+	GT_TINT_GPU,
+	GT_TINT_NET,
+	GT_TINT_NOTE,
+	GT_TINT_PROBLEM,
+};
+
+struct gt_show_line {
+	int depth;
+	enum gt_show_tint tint;
+	char label[GT_SHOW_TEXT];
+	char rate[48];   /* "gen5 x16" */
+	char gbs[32];    /* "63.0 GB/s" */
+	char text[2048]; /* the rest */
+	char note[256];  /* and what is odd */
+	int problem;
+};
+
+struct gt_show {
+	const struct gt_topo *topo;
+	const struct gt_show_style *style;
+	struct gt_buf *out;
+	int measuring;                /* only look how wide the columns are */
+	int width;                    /* of the tree and its labels */
+	int rate_width;               /* of "gen5 x16" */
+	char more[GT_SHOW_DEPTH + 1]; /* siblings follow, at each depth */
+};
+
+/* Write the line, or only measure it. */
+void gt_show_line(struct gt_show *show, const struct gt_show_line *line);
+
+/* One more word of its text. */
+void gt_show_add(struct gt_show_line *line, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+void gt_show_tint(const struct gt_show *show, enum gt_show_tint tint);
+
+/* Text of the file: no control characters reach the terminal. */
+void gt_show_puts(const struct gt_show *show, const char *text);
+
+/* "25.0", "18 x 25.0": GB/s of links side by side. */
+void gt_show_lanes(const struct gt_link *link, char *text, size_t size);
+
+/* Is there anything for gt_show_across to show? */
+int gt_show_has_across(const struct gt_topo *topo);
+
+/* What no branch holds: NVSwitches, and the slowest link between CPUs. */
+void gt_show_across(struct gt_show *show);
+
+#endif

@@ -1,0 +1,36 @@
+/*
+ * What identifies a machine, as SHA-256 (FIPS 180-4) of sorted lines:
+ *
+ *	pci BUS PARENT CLASS VENDOR:DEVICE GT/S WIDTH
+ *	link BUS nvlink|xgmi|c2c TARGET TCLASS COUNT
+ *	net BUS GUID PORT SPEED
+ *
+ * with "-" for what is unknown.  GT/S and WIDTH are the maximum; a GPU's are
+ * left out unless the file says that they are (its link_speed changes when it
+ * idles).  The shape has "-" for bus ids, targets and guids, and its parent's
+ * class and ids for PARENT.
+ */
+#ifndef GT_TOPO_XML_DIGEST_H
+#define GT_TOPO_XML_DIGEST_H
+
+struct gt_arena;
+struct gt_err;
+struct gt_xml_elem;
+
+/* "sha256:<64 hex>" of the machine or of its shape, in the arena. */
+int gt_digest_make(const struct gt_xml_elem *system, int shape,
+		   struct gt_arena *arena, const char **digest,
+		   struct gt_err *err);
+
+enum { GT_BUS_ID_MAX = 32 };
+
+/* "0000:1b:00.0" for any spelling of a bus id; 0 when text is none. */
+int gt_digest_spell(const char *text, char own[GT_BUS_ID_MAX]);
+
+/*
+ * The same of anything, in lower case what is no bus id, in the arena; NULL
+ * when memory ran out.
+ */
+const char *gt_digest_bus_id(struct gt_arena *arena, const char *text);
+
+#endif

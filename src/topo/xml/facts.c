@@ -1,0 +1,175 @@
+#include "topo/xml/reader.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/xml.h"
+#include "topo/graph/graph.h"
+#include "topo/graph/model.h"
+
+static int gt_facts_hex(const struct gt_fn *fn, const char *attr)
+{
+	const char *text = gt_xml_attr(fn->elem, attr);
+
+	return text ? (int)(strtoul(text, NULL, 16) & 0xffff) : 0;
+}
+
+/* What cannot be read here is unknown: the reader proper complains. */
+const struct gt_pci *gt_reader_pci(struct gt_reader *reader,
+				   const struct gt_fn *fn)
+{
+	struct gt_arena *arena = reader->topo->arena;
+	struct gt_pci *pci = gt_arena_alloc(arena, sizeof(*pci));
+	const char *speed = gt_xml_attr(fn->elem, "link_speed");
+	const char *assumed = gt_xml_attr(fn->elem, "gt_assumed");
+
+	if (!pci)
+		return NULL;
+	pci->vendor = gt_facts_hex(fn, "vendor");
+	pci->device = gt_facts_hex(fn, "device");
+	pci->link.gts = speed ? gt_model_gts(speed) : GT_RAT(0, 1);
+	pci->link.width = gt_model_width(gt_xml_attr(fn->elem, "link_width"));
+	pci->max = gt_model_rate(gt_xml_attr(fn->elem, "gt_max"));
+	pci->cur = gt_model_rate(gt_xml_attr(fn->elem, "gt_cur"));
+	pci->port_max = gt_model_rate(gt_xml_attr(fn->elem, "gt_port_max"));
+	pci->port_cur = gt_model_rate(gt_xml_attr(fn->elem, "gt_port_cur"));
+	if (assumed && *assumed) {
+		pci->assumed = gt_arena_strdup(arena, assumed);
+		if (!pci->assumed)
+			return NULL;
+	}
+	return pci;
+}
+
+const char *gt_reader_cpu_name(struct gt_reader *reader,
+			       const struct gt_reader_cpu *cpu)
+{
+	const char *name = gt_xml_attr(cpu->elem, "gt_name");
+	const char *arch = cpu->cpu.arch ? cpu->cpu.arch : "";
+	const char *vendor = cpu->cpu.vendor ? cpu->cpu.vendor : "";
+
+	if (name && *name)
+		return gt_arena_strdup(reader->topo->arena, name);
+	return gt_arena_printf(reader->topo->arena, "%s%s%s", arch,
+			       *arch && *vendor ? " " : "", vendor);
+}
+
+/* One thing more, after a comma. */
+static void gt_facts_say(struct gt_buf *text, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static void gt_facts_say(struct gt_buf *text, const char *fmt, ...)
+{
+	char one[256];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(one, sizeof(one), fmt, ap);
+	va_end(ap);
+	gt_buf_printf(text, "%s%s", text->len ? ", " : "", one);
+}
+
+static const char *gt_facts_text(const struct gt_xml_elem *elem,
+				 const char *attr)
+{
+	const char *text = elem ? gt_xml_attr(elem, attr) : NULL;
+
+	return text ? text : "";
+}
+
+/* Of what was said so far, for as long as the topology; NULL: nothing. */
+static const char *gt_facts_keep(struct gt_reader *reader, struct gt_buf *text)
+{
+	const char *kept = text->len && !text->failed
+				   ? gt_arena_strdup(reader->topo->arena,
+						     gt_buf_text(text))
+				   : NULL;
+
+	gt_buf_release(text);
+	return kept;
+}
+
+void gt_reader_gpu_facts(struct gt_reader *reader,
+			 const struct gt_xml_elem *gpu, struct gt_node *node)
+{
+	struct gt_buf facts = GT_BUF_INIT, problem = GT_BUF_INIT;
+	const char *firmware = gt_facts_text(gpu, "gt_firmware");
+	const char *hidden = gt_facts_text(gpu, "gt_hidden");
+	const char *down = gt_facts_text(gpu, "gt_nvlinks_down");
+
+	if (*firmware)
+		gt_facts_say(&facts, "firmware %s", firmware);
+	if (*gt_facts_text(gpu, "gt_mig") == '1')
+		gt_facts_say(&problem, "cut into instances (MIG)");
+	if (*hidden)
+		gt_facts_say(&problem, "hidden by %s", hidden);
+	if (*down)
+		gt_facts_say(&problem, "NVLinks down: %s", down);
+	node->facts = gt_facts_keep(reader, &facts);
+	node->problem = gt_facts_keep(reader, &problem);
+}
+
+/* Ports without a number are in no graph: these are down. */
+void gt_reader_nic_facts(struct gt_reader *reader,
+			 const struct gt_xml_elem *nic, struct gt_node *node)
+{
+	struct gt_buf facts = GT_BUF_INIT, problem = GT_BUF_INIT;
+	const char *firmware = gt_facts_text(nic, "gt_firmware");
+	const char *state = gt_facts_text(nic, "gt_state");
+	int ports = 0;
+
+	if (*firmware)
+		gt_facts_say(&facts, "firmware %s", firmware);
+	for (const struct gt_xml_elem *net = gt_xml_child(nic); net;
+	     net = gt_xml_next(net)) {
+		if (!gt_xml_is(net, "net"))
+			continue;
+		ports++;
+		if (*state && *state != '-' && !gt_xml_attr(net, "dev"))
+			gt_facts_say(&problem, "%s is %.*s",
+				     gt_facts_text(net, "name"),
+				     (int)strcspn(state, " "), state);
+		state += strcspn(state, " ");
+		state += strspn(state, " ");
+	}
+	if (!ports)
+		gt_facts_say(&facts, "no port");
+	if (gt_xml_attr(nic, "gt_rail")) /* a guess */
+		gt_facts_say(&facts, "rail %s?", gt_facts_text(nic, "gt_rail"));
+	node->facts = gt_facts_keep(reader, &facts);
+	node->problem = gt_facts_keep(reader, &problem);
+}
+
+const char *gt_reader_facts(struct gt_reader *reader,
+			    const struct gt_xml_elem *root)
+{
+	static const struct {
+		const char *attr, *before, *after;
+	} words[] = {
+		{"vm", "virtual machine (", ")"},
+		{"container", "container (", ")"},
+		{"iommu", "IOMMU ", ""},
+		{"cuda", "CUDA ", ""},
+		{"nvswitch", "NVSwitches ", ""},
+		{"peermem", "", ""},
+	};
+	const struct gt_xml_elem *machine = gt_xml_find(root, "gt_machine");
+	struct gt_buf facts = GT_BUF_INIT;
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		const char *text = gt_facts_text(machine, words[i].attr);
+
+		if (!i && !strcmp(text, "yes")) /* of no known kind */
+			gt_facts_say(&facts, "virtual machine");
+		else if (*text)
+			gt_facts_say(&facts, "%s%s%s", words[i].before, text,
+				     words[i].after);
+	}
+	if (*gt_facts_text(machine, "dmabuf") == '1')
+		gt_facts_say(&facts, "dma-buf");
+	return gt_facts_keep(reader, &facts);
+}

@@ -1,0 +1,84 @@
+/*
+ * What was measured of a machine's GPUs, in a topology file: elements of
+ * gtopo's own below each gpu, gt_host and gt_peer, and the rates of links that
+ * follow from them, gt_gbs (gtopo-topology(5)).
+ *
+ * Rates are in GB/s one way; 0 stands for what was not measured.  Plain
+ * structs, the memory is an arena's.
+ */
+#ifndef GT_TOPO_XML_MEASURED_H
+#define GT_TOPO_XML_MEASURED_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct gt_arena;
+struct gt_buf;
+struct gt_err;
+struct gt_xml;
+
+enum { GT_MEASURED_ID_MAX = 32 };
+
+/* A GPU and the host's memory. */
+struct gt_measured_gpu {
+	char bus_id[GT_MEASURED_ID_MAX]; /* "0000:1b:00.0" */
+	int dev;                         /* NVML's index, -1 unknown */
+	int numa;                        /* the host's node, -1 unknown */
+	char hidden[GT_MEASURED_ID_MAX]; /* the variable that hides it, "" */
+	double to_gbs, from_gbs;         /* alone */
+	double all_to_gbs, all_from_gbs; /* while all GPUs do the same */
+};
+
+/* From one GPU to another. */
+struct gt_measured_peer {
+	double gbs;        /* alone */
+	double both_gbs;   /* while the other sends as well */
+	double ring_gbs;   /* to the next GPU, while all send to theirs */
+	double latency_ns; /* until the other sees a flag */
+	double host_gbs;   /* both together from the host, if they share
+			      a link; the same both ways */
+};
+
+struct gt_measured {
+	uint32_t ngpus;
+	struct gt_measured_gpu *gpus;
+	struct gt_measured_peer *peers; /* [from * ngpus + to] */
+};
+
+/* All unknown; GT_ESYS when memory ran out. */
+int gt_measured_new(uint32_t ngpus, struct gt_arena *arena,
+		    struct gt_measured *measured, struct gt_err *err);
+
+/* The GPU of that bus id in any spelling, or UINT32_MAX. */
+uint32_t gt_measured_find(const struct gt_measured *measured,
+			  const char *bus_id);
+
+static inline struct gt_measured_peer *gt_measured_peer(
+	const struct gt_measured *measured, uint32_t from, uint32_t to)
+{
+	return &measured->peers[(size_t)from * measured->ngpus + to];
+}
+
+/* The file's GPUs in its order, and what it says was measured of them. */
+int gt_measured_read(const struct gt_xml *xml, struct gt_arena *arena,
+		     struct gt_measured *measured, struct gt_err *err);
+
+/* Whether the file shows a switch that two GPUs, so spelled, are below. */
+int gt_measured_beside(const struct gt_xml *xml, const char *bus_a,
+		       const char *bus_b);
+
+/*
+ * Put it into a topology that gtopo wrote, in place of what was measured
+ * before.  GPUs that the topology does not have are left out.
+ *
+ * A link's gt_gbs: NVLinks to another GPU have what they carry while both
+ * send; those to switches share what the GPU sends and gets in the ring; a
+ * PCI or C2C link above a GPU has the lesser of both ways to the host; that
+ * above a switch, what two GPUs below it get together, if they share it.
+ * Links of one kind whose rates lie within 3% of one another all get their
+ * median, so that noise makes no plan uneven.
+ */
+int gt_measured_write(const struct gt_measured *measured, struct gt_buf *xml,
+		      struct gt_err *err);
+
+#endif

@@ -1,0 +1,119 @@
+/*
+ * The state of reading one XML file, shared by read.c (the whole),
+ * scan.c (the list of PCI functions), device.c (nodes), link.c
+ * (what joins them beside the PCI tree) and facts.c (what people read).
+ */
+#ifndef GT_TOPO_XML_READER_H
+#define GT_TOPO_XML_READER_H
+
+#include <stdint.h>
+
+#include "base/rat.h"
+#include "topo/graph/model.h"
+#include "topo/graph/topo.h"
+
+struct gt_err;
+struct gt_xml;
+struct gt_xml_elem;
+
+/* One <pci> element. */
+struct gt_fn {
+	const struct gt_xml_elem *elem;
+	const struct gt_xml_elem *gpu, *nic; /* children, or NULL */
+	const char *bus_id;                  /* canonical */
+	const char *class;                   /* "0x060400", or "" */
+	uint32_t parent;                     /* function, or GT_NONE */
+	uint32_t cpu;                        /* of cpus[] */
+	uint32_t node;                       /* once made, or GT_NONE */
+	int head;   /* generation of a switch that may take in its parts */
+	int joined; /* is such a part: shares its parent's node */
+	const struct gt_fn *same; /* the bridge that this repeats, or NULL */
+};
+
+struct gt_reader_cpu {
+	struct gt_cpu cpu;
+	const struct gt_xml_elem *elem;
+	uint32_t node;
+};
+
+struct gt_reader {
+	struct gt_topo *topo;
+	enum gt_rates rates;
+	int version; /* of the format; 2 is RCCL's */
+	struct gt_fn *fns;
+	uint32_t nfns, fns_size;
+	uint32_t *by_bus; /* functions in order of bus id */
+	struct gt_reader_cpu *cpus;
+	uint32_t ncpus, cpus_size;
+	uint32_t nvs; /* the NVSwitches' node, or GT_NONE */
+	int bare;     /* no <gpu>: PCI classes say what is a GPU */
+	int no_nic;   /* no <nic> either */
+};
+
+/* A whole document as a topology. */
+int gt_topo_from_xml(const struct gt_xml *xml, enum gt_rates rates,
+		     struct gt_topo **topo, struct gt_err *err);
+
+/* What a <pci> element is: by its children, in a bare list by its class. */
+int gt_fn_is_gpu(const struct gt_reader *reader, const struct gt_fn *fn);
+int gt_fn_is_nic(const struct gt_reader *reader, const struct gt_fn *fn);
+int gt_fn_is_bridge(const struct gt_fn *fn);
+
+/* Lower case, "0000:07:00.0"; what has no such form stays as it is. */
+const char *gt_reader_bus_id(struct gt_reader *reader, const char *text);
+
+/* List a <pci> of the newest CPU, and all below it. */
+int gt_reader_collect(struct gt_reader *reader, const struct gt_xml_elem *elem,
+		      uint32_t parent, struct gt_err *err);
+
+/* Sort the list by bus id; complain about what is there twice. */
+int gt_reader_index(struct gt_reader *reader, struct gt_err *err);
+
+/* The first function of that canonical bus id, or NULL. */
+struct gt_fn *gt_reader_find(struct gt_reader *reader, const char *bus_id);
+
+/* Make a function's node and ports, and its link upstream. */
+int gt_reader_fn(struct gt_reader *reader, struct gt_fn *fn,
+		 struct gt_err *err);
+
+/* Cards without a PCI function (virtual ports) hang on their CPU. */
+int gt_reader_cpu_nics(struct gt_reader *reader, uint32_t cpu,
+		       struct gt_err *err);
+
+/* A bare list numbers its devices by bus id, as the driver would. */
+void gt_reader_number(struct gt_reader *reader);
+
+/* The measured GB/s of an element where wanted and there, else *gbs stays. */
+int gt_reader_gbs(const struct gt_reader *reader,
+		  const struct gt_xml_elem *elem, struct gt_rat *gbs,
+		  struct gt_err *err);
+
+/* What people are told of a function; NULL when memory ran out. */
+const struct gt_pci *gt_reader_pci(struct gt_reader *reader,
+				   const struct gt_fn *fn);
+
+/* What people are told of a GPU, of a card, and of the
+ * machine; NULL where there is nothing, or no memory. */
+void gt_reader_gpu_facts(struct gt_reader *reader,
+			 const struct gt_xml_elem *gpu, struct gt_node *node);
+void gt_reader_nic_facts(struct gt_reader *reader,
+			 const struct gt_xml_elem *nic, struct gt_node *node);
+const char *gt_reader_facts(struct gt_reader *reader,
+			    const struct gt_xml_elem *root);
+
+/* The processor's model, or what else is known; NULL: no memory. */
+const char *gt_reader_cpu_name(struct gt_reader *reader,
+			       const struct gt_reader_cpu *cpu);
+
+/* NVLink, xGMI and C2C of a GPU, once all nodes are made. */
+int gt_reader_gpu_links(struct gt_reader *reader, const struct gt_fn *fn,
+			struct gt_err *err);
+
+/* Peer-to-peer links between switches, each listed by its own end. */
+int gt_reader_pcilinks(struct gt_reader *reader, const struct gt_fn *fn,
+		       struct gt_err *err);
+
+/* Between every two CPUs. */
+int gt_reader_cpu_links(struct gt_reader *reader, struct gt_err *err);
+
+#endif
