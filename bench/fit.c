@@ -1,5 +1,5 @@
 /*
- * fit [-k NAMES] PLAN REPORT...: the parameters of the cost model (plan/cost.h)
+ * fit [-k NAMES] PLAN REPORT...: the parameters of the cost model (plan/cost/cost.h)
  * with which `gtopo predict PLAN` comes nearest to what `gtopo run --json`
  * measured with that plan, as the JSON that `gtopo predict --params` reads.
  *
@@ -22,8 +22,8 @@
 
 #include "base/err.h"
 #include "base/json.h"
-#include "plan/cost.h"
-#include "plan/plan.h"
+#include "plan/cost/cost.h"
+#include "plan/ir/plan.h"
 
 enum { FIT_N = 5, FIT_STEPS = 300, FIT_STARTS = 20 };
 

@@ -33,7 +33,7 @@
 #include "exec/engine.h"
 #include "exec/group.h"
 #include "nccl.h"
-#include "plan/plan.h"
+#include "plan/ir/plan.h"
 #include "world/fork.h"
 #include "world/world.h"
 

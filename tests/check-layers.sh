@@ -13,7 +13,7 @@ check() {
 		may["topo"] = "topo/ base/"
 		may["plan"] = "plan/ base/"
 		may["search"] = "search/ topo/ plan/ base/"
-		may["kernels"] = "kernels/ plan/program.h base/dtype."
+		may["kernels"] = "kernels/ plan/ir/program.h base/dtype."
 		may["world"] = "world/ base/"
 		may["exec"] = "exec/ world/ plan/ base/ "\
 				"kernels/kernels.h kernels/exchange.h "\
@@ -61,8 +61,8 @@ trap 'rm -rf "$planted"' EXIT
 mkdir "$planted/base" "$planted/exec" "$planted/kernels"
 echo '#include "topo/graph/topo.h"' >"$planted/base/up.c"
 echo '#include "search/search.h"' >"$planted/exec/side.h"
-echo '#include "plan/plan.h"' >"$planted/kernels/far.cuh"
-echo '#include "plan/program.h"' >"$planted/kernels/good.cuh"
+echo '#include "plan/ir/plan.h"' >"$planted/kernels/far.cuh"
+echo '#include "plan/ir/program.h"' >"$planted/kernels/good.cuh"
 : >"$planted/base/late.h"
 printf '#include <stdio.h>\n#include "base/late.h"\n' >"$planted/base/late.c"
 

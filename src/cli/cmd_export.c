@@ -3,8 +3,8 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "cli/opt.h"
-#include "plan/export.h"
-#include "plan/plan.h"
+#include "plan/interop/export.h"
+#include "plan/ir/plan.h"
 
 struct gt_export_opts {
 	int to; /* -1: not said */

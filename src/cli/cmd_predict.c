@@ -7,9 +7,9 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "cli/opt.h"
-#include "plan/cost.h"
-#include "plan/cost_read.h"
-#include "plan/plan.h"
+#include "plan/cost/cost.h"
+#include "plan/cost/read.h"
+#include "plan/ir/plan.h"
 #include "report/report.h"
 
 struct gt_predict_opts {

@@ -15,8 +15,8 @@
 #include "cli/run_trace.h"
 #include "cli/run_world.h"
 #include "exec/trace.h"
-#include "plan/plan.h"
-#include "plan/simulate.h"
+#include "plan/ir/plan.h"
+#include "plan/simulate/simulate.h"
 #include "world/world.h"
 
 struct gt_run_opts {

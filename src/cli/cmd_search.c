@@ -13,7 +13,7 @@
 #include "cli/search_explain.h"
 #include "cli/search_progress.h"
 #include "cli/search_uneven.h"
-#include "plan/plan.h"
+#include "plan/ir/plan.h"
 #include "search/hier_request.h"
 #include "search/request.h"
 #include "search/search.h"

@@ -14,8 +14,8 @@
 #include "cli/run_machine.h"
 #include "cli/run_parse.h"
 #include "cli/tune_sweep.h"
-#include "plan/plan.h"
-#include "plan/simulate.h"
+#include "plan/ir/plan.h"
+#include "plan/simulate/simulate.h"
 
 struct gt_tune_opts {
 	const char *plan;

@@ -9,9 +9,9 @@
 #include "cli/run_parse.h"
 #include "cli/verify_machine.h"
 #include "cli/verify_verdict.h"
-#include "plan/check.h"
-#include "plan/plan.h"
-#include "plan/simulate.h"
+#include "plan/check/check.h"
+#include "plan/ir/plan.h"
+#include "plan/simulate/simulate.h"
 
 struct gt_verify_opts {
 	const char *coll; /* NULL: those that the plan is for */

@@ -8,7 +8,7 @@
 #include "base/digest.h"
 #include "base/err.h"
 #include "cli/cmd.h"
-#include "plan/plan.h"
+#include "plan/ir/plan.h"
 #include "topo/probe/machine.h"
 #include "topo/probe/probe.h"
 #include "topo/graph/topo.h"

@@ -7,7 +7,7 @@
 #include "base/err.h"
 #include "base/unit.h"
 #include "cli/run_sweep.h"
-#include "plan/plan.h"
+#include "plan/ir/plan.h"
 
 int gt_run_parse_sizes(struct gt_run_sweep *sweep, uint64_t begin, uint64_t end,
 		       int64_t factor, struct gt_err *err)

@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "cli/run_sweep.h"
-#include "plan/plan.h"
+#include "plan/ir/plan.h"
 #include "world/world.h"
 
 enum { GT_SOAK_MOST_SHIFT = 15, GT_SOAK_MOST_ITERS = 3 };

@@ -11,7 +11,7 @@
 #include "base/cpus.h"
 #include "base/err.h"
 #include "base/file.h"
-#include "plan/plan.h"
+#include "plan/ir/plan.h"
 #include "report/report.h"
 
 /* A sweep under way. */

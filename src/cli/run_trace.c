@@ -7,7 +7,7 @@
 #include "cli/cmd.h"
 #include "exec/engine.h"
 #include "exec/trace.h"
-#include "plan/plan.h"
+#include "plan/ir/plan.h"
 
 /* A document under way; times count from the first step's. */
 struct gt_tracing {

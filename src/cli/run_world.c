@@ -10,7 +10,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "cli/run_sweep.h"
-#include "plan/plan.h"
+#include "plan/ir/plan.h"
 #include "world/fork.h"
 #include "world/launch.h"
 #include "world/world.h"

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "plan/program.h"
+#include "plan/ir/program.h"
 #include "topo/graph/topo.h"
 
 struct gt_buf;

@@ -4,7 +4,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "plan/measured.h"
+#include "plan/ir/measured.h"
 
 /*
  * A round is so long that starting it does not show, and the first one does

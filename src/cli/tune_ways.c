@@ -2,8 +2,8 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "plan/measured.h"
-#include "plan/simulate.h"
+#include "plan/ir/measured.h"
+#include "plan/simulate/simulate.h"
 
 /*
  * Of the bytes, for a detour.  Measured on H200: NVLink moves 392 GB/s each

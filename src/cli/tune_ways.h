@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#include "plan/plan.h"
+#include "plan/ir/plan.h"
 
 struct gt_arena;
 struct gt_err;

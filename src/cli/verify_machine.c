@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "plan/check.h"
-#include "plan/cluster.h"
-#include "plan/plan.h"
+#include "plan/check/check.h"
+#include "plan/ir/cluster.h"
+#include "plan/ir/plan.h"
 #include "topo/graph/edit.h"
 #include "topo/graph/path.h"
 #include "topo/graph/topo.h"

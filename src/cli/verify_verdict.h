@@ -4,8 +4,8 @@
 #ifndef GT_CLI_VERIFY_VERDICT_H
 #define GT_CLI_VERIFY_VERDICT_H
 
-#include "plan/check.h"
-#include "plan/plan.h"
+#include "plan/check/check.h"
+#include "plan/ir/plan.h"
 
 struct gt_buf;
 struct gt_err;

@@ -1,7 +1,7 @@
 #include "exec/cuda_engine.h"
 
 #include "base/err.h"
-#include "plan/plan.h"
+#include "plan/ir/plan.h"
 
 /* Lanes of a program, whose blocks stand a number of workers apart. */
 static uint32_t gt_blame_lanes(const struct gt_engine *engine)

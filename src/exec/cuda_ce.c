@@ -2,7 +2,7 @@
 
 #include "base/err.h"
 #include "exec/cuda_trace.h"
-#include "plan/plan.h"
+#include "plan/ir/plan.h"
 
 enum {
 	GT_CE_GRAIN_BYTES = 4096, /* pieces begin at multiples of it */

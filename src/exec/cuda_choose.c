@@ -1,9 +1,9 @@
 #include "exec/cuda_engine.h"
 
 #include "base/err.h"
-#include "plan/lower.h"
-#include "plan/nvlink.h"
-#include "plan/plan.h"
+#include "plan/lower/lower.h"
+#include "plan/ir/ll128.h"
+#include "plan/ir/plan.h"
 
 /*
  * Measured on 4 and 2 H200 behind NVSwitch, one ring: more workers are faster

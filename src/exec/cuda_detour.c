@@ -21,7 +21,7 @@
  */
 #include "exec/cuda_detour.h"
 
-#include "plan/plan.h"
+#include "plan/ir/plan.h"
 
 enum {
 	GT_DETOUR_LAST_STEPS = 3, /* behind the last chunk, to take its sum */

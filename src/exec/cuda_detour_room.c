@@ -7,7 +7,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "plan/plan.h"
+#include "plan/ir/plan.h"
 #include "world/world.h"
 
 static cudaError_t gt_detour_streams(struct gt_cuda_detour *detour)

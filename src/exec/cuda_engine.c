@@ -5,8 +5,8 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "exec/cuda_lend.h"
-#include "plan/layout.h"
-#include "plan/plan.h"
+#include "plan/lower/layout.h"
+#include "plan/ir/plan.h"
 #include "world/world.h"
 
 int gt_cuda_fail(const struct gt_engine *engine, uint32_t rank, int code,

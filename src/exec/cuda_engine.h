@@ -24,7 +24,7 @@
 #include "exec/engine.h"
 #include "exec/group.h"
 #include "kernels/kernels.h"
-#include "plan/plan.h"
+#include "plan/ir/plan.h"
 
 struct gt_arena;
 struct gt_cuda_detour;

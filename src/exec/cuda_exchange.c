@@ -5,7 +5,7 @@
 
 #include "base/err.h"
 #include "kernels/exchange.h"
-#include "plan/plan.h"
+#include "plan/ir/plan.h"
 
 enum { GT_EXCHANGE_BLOCKS = 128 }; /* measured: DESIGN.md */
 

@@ -4,7 +4,7 @@
 
 #include "base/err.h"
 #include "exec/cuda_trace.h"
-#include "plan/plan.h"
+#include "plan/ir/plan.h"
 
 /* A slice of a buffer in n: whole lines, so that packs stay aligned. */
 static uint64_t gt_flow_slice(const struct gt_request *req, uint32_t n)

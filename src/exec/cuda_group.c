@@ -6,7 +6,7 @@
 
 #include "base/err.h"
 #include "exec/bundle.h"
-#include "plan/plan.h"
+#include "plan/ir/plan.h"
 
 enum {
 	GT_BUNDLE_FEW_WARPS = 4, /* of a thread block, as in cuda_way.c */

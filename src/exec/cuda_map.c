@@ -7,7 +7,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "plan/plan.h"
+#include "plan/ir/plan.h"
 #include "world/world.h"
 
 /* Is there such a PCI device, whether this process may use it or not? */

@@ -3,8 +3,8 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "plan/lower.h"
-#include "plan/plan.h"
+#include "plan/lower/lower.h"
+#include "plan/ir/plan.h"
 
 enum { GT_CUDA_SHARED_MAX = 200 * 1024 };
 

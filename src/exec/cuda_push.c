@@ -1,7 +1,7 @@
 #include "exec/cuda_engine.h"
 #include "exec/cuda_trace.h"
 
-#include "plan/plan.h"
+#include "plan/ir/plan.h"
 
 /*
  * Measured on H200: all-reduce of 16 MiB among 4 with 16 KiB for each other in

@@ -10,7 +10,7 @@
 #include "base/err.h"
 #include "base/thread.h"
 #include "exec/cuda_trace.h"
-#include "plan/plan.h"
+#include "plan/ir/plan.h"
 #include "world/world.h"
 
 enum {

@@ -6,9 +6,9 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "exec/fifo.h"
-#include "plan/lower.h"
-#include "plan/plan.h"
-#include "plan/step.h"
+#include "plan/lower/lower.h"
+#include "plan/ir/plan.h"
+#include "plan/lower/step.h"
 
 /* One worker's end of a connection: of which program, and its number in it. */
 struct gt_cuda_end {

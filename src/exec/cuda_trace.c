@@ -8,7 +8,7 @@
 #include "exec/trace.h"
 #include "exec/trace_flow.h"
 #include "exec/trace_marks.h"
-#include "plan/plan.h"
+#include "plan/ir/plan.h"
 
 enum {
 	GT_CUDA_MARKS = 1 << 18, /* of the interpreter on a rank, at most */

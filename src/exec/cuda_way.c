@@ -1,7 +1,7 @@
 #include "exec/cuda_engine.h"
 
 #include "base/err.h"
-#include "plan/plan.h"
+#include "plan/ir/plan.h"
 
 /*
  * Measured on 4 and 2 H200 behind NVSwitch, in graphs.  Packets: 4 warps a

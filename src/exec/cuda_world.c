@@ -11,7 +11,7 @@
 #include "base/err.h"
 #include "exec/cuda_lend.h"
 #include "exec/pass.h"
-#include "plan/plan.h"
+#include "plan/ir/plan.h"
 #include "world/world.h"
 
 enum {

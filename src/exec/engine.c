@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "plan/plan.h"
+#include "plan/ir/plan.h"
 #include <sys/wait.h>
 #include <unistd.h>
 

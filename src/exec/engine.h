@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #include "base/dtype.h"
-#include "plan/program.h"
+#include "plan/ir/program.h"
 
 struct gt_err;
 struct gt_plan;
@@ -101,7 +101,7 @@ struct gt_request {
 	enum gt_coll coll;
 	enum gt_dtype dtype;
 	enum gt_redop op;
-	uint64_t count; /* elements of a block (plan/program.h) */
+	uint64_t count; /* elements of a block (plan/ir/program.h) */
 	/* GPUs' own: only these elements of each block; 0: all. */
 	uint64_t part_first, part_count;
 	uint32_t root; /* of the collectives that have one */

@@ -1,5 +1,5 @@
 /*
- * A FIFO of slices from one thread to another, as plan/program.h describes:
+ * A FIFO of slices from one thread to another, as plan/ir/program.h describes:
  * S slots, and two counters that only grow.
  *
  * Memory ordering.  Each counter has one writer, so no read-modify-write and

@@ -3,7 +3,7 @@
  *
  * The caller's thread hands a job (fill, run, check) to all rank threads and
  * watches them; a rank thread does its part of the job and says so.  Within a
- * run, a rank progresses all its lanes (those of plan/program.h, for each
+ * run, a rank progresses all its lanes (those of plan/ir/program.h, for each
  * channel and worker) in turn and never blocks in one of them.  Whoever waits
  * looks at `abort`, which is set once and for good: after it the engine can
  * only be closed.
@@ -23,7 +23,7 @@
 #include "exec/engine.h"
 #include "exec/fifo.h"
 #include "exec/group.h"
-#include "plan/layout.h"
+#include "plan/lower/layout.h"
 
 struct gt_arena;
 struct gt_err;

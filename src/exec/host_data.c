@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "kernels/pattern.h"
-#include "plan/plan.h"
+#include "plan/ir/plan.h"
 
 enum { GT_HOST_BATCH = 1024 }; /* elements between two signs of life */
 

@@ -4,9 +4,9 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "plan/layout.h"
-#include "plan/lower.h"
-#include "plan/plan.h"
+#include "plan/lower/layout.h"
+#include "plan/lower/lower.h"
+#include "plan/ir/plan.h"
 #include "world/world.h"
 
 enum {

@@ -10,7 +10,7 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "kernels/pattern.h"
-#include "plan/plan.h"
+#include "plan/ir/plan.h"
 
 enum {
 	GT_HOST_PROC_BYTES = 1 << 16, /* of a file in /proc or /sys */

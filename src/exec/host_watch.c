@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
-#include "plan/plan.h"
+#include "plan/ir/plan.h"
 #include "world/world.h"
 
 enum {

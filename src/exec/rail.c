@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "plan/cluster.h"
-#include "plan/plan.h"
+#include "plan/ir/cluster.h"
+#include "plan/ir/plan.h"
 
 /* The link by which a hop leaves its host, or NULL. */
 static const char *gt_rail_exit(const struct gt_plan *plan,

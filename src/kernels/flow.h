@@ -24,7 +24,7 @@
 
 #include <stdint.h>
 
-#include "plan/program.h"
+#include "plan/ir/program.h"
 
 enum {
 	GT_FLOW_RANKS = 16, /* at most */

@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "plan/program.h"
+#include "plan/ir/program.h"
 
 GT_HD static inline uint32_t gt_float_bits(float value)
 {

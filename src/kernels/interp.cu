@@ -1,5 +1,5 @@
 /*
- * The interpreter of plan/program.h: one block is one worker of one channel.
+ * The interpreter of plan/ir/program.h: one block is one worker of one channel.
  *
  * Three roles share a block and pass tasks through gates: the scheduler (one
  * warp) waits for a slice's flags and writes its task; the movers move it; the

@@ -16,7 +16,7 @@
 #include "base/dtype.h"
 #include "kernels/flow.h"
 #include "kernels/pattern.h"
-#include "plan/program.h"
+#include "plan/ir/program.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -23,7 +23,7 @@
  * 7), only every `stride`-th rank, from a place that depends on the index,
  * holds a value other than the operator's neutral one: each rank at some.
  *
- * Indices count in the whole buffer's space of plan/program.h.
+ * Indices count in the whole buffer's space of plan/ir/program.h.
  */
 #ifndef GT_KERNELS_PATTERN_H
 #define GT_KERNELS_PATTERN_H
@@ -33,7 +33,7 @@
 
 #include "base/dtype.h"
 #include "kernels/half.h"
-#include "plan/program.h"
+#include "plan/ir/program.h"
 
 struct gt_pattern {
 	uint64_t seed;
@@ -333,7 +333,7 @@ GT_HD static inline uint64_t gt_pattern_moved(const struct gt_pattern *p,
 /*
  * The bits that an output must hold at `index` afterwards: where something is
  * reduced, on every rank whose output has that index.  block_elems: elements
- * of a block (plan/program.h).
+ * of a block (plan/ir/program.h).
  */
 GT_HD static inline uint64_t gt_pattern_output(const struct gt_pattern *p,
 					       uint64_t block_elems,

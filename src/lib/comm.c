@@ -8,7 +8,7 @@
 #include <time.h>
 
 #include "base/clock.h"
-#include "plan/plan.h"
+#include "plan/ir/plan.h"
 
 static const int64_t GT_COMM_TIMEOUT_MAX_MS = INT64_C(1) << 40;
 

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "plan/layout.h"
+#include "plan/lower/layout.h"
 
 #define GT_SAME(theirs, ours)                                                  \
 	_Static_assert((int)(theirs) == (int)(ours), #theirs)

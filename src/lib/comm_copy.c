@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "base/cpus.h"
 #include "base/thread.h"
-#include "plan/plan.h"
+#include "plan/ir/plan.h"
 
 enum {
 	GT_COPY_THREADS = 8,           /* at most, of as many processors */

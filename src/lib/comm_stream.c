@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "plan/plan.h"
+#include "plan/ir/plan.h"
 
 enum { GT_COMM_LOOK_NS = 20000000 }; /* between looks at the GPUs */
 

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "plan/plan.h"
-#include "plan/simulate.h"
+#include "plan/ir/plan.h"
+#include "plan/simulate/simulate.h"
 
 enum { GT_COMM_WORDS_MAX = 200 };
 

@@ -10,7 +10,7 @@
 #include "base/buf.h"
 #include "base/digest.h"
 #include "exec/group.h"
-#include "plan/plan.h"
+#include "plan/ir/plan.h"
 #include "world/launch.h"
 #include "world/world.h"
 

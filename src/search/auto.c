@@ -4,10 +4,10 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "plan/cost.h"
-#include "plan/envelope.h"
-#include "plan/nvlink.h"
-#include "plan/plan.h"
+#include "plan/cost/cost.h"
+#include "plan/ir/envelope.h"
+#include "plan/ir/ll128.h"
+#include "plan/ir/plan.h"
 #include "search/merge.h"
 
 enum {

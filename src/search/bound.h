@@ -29,7 +29,7 @@
 #include <stdint.h>
 
 #include "base/rat.h"
-#include "plan/program.h"
+#include "plan/ir/program.h"
 
 struct gt_arena;
 struct gt_err;

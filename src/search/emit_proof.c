@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "plan/plan.h"
+#include "plan/ir/plan.h"
 #include "search/bound.h"
 #include "search/emit.h"
 #include "search/fabric.h"

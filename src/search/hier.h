@@ -9,8 +9,8 @@
 #include <stdint.h>
 
 #include "base/rat.h"
-#include "plan/cluster.h"
-#include "plan/program.h"
+#include "plan/ir/cluster.h"
+#include "plan/ir/program.h"
 
 struct gt_arena;
 struct gt_err;

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "base/rat.h"
-#include "plan/plan.h"
+#include "plan/ir/plan.h"
 
 struct gt_hier_found;
 struct gt_hier_net;

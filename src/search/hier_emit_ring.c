@@ -19,7 +19,7 @@ static uint32_t gt_hier_ring_port(const struct gt_hier_emit *e,
 	return order[n + (uint32_t)in] - n - (in ? hier->cluster.nports : 0);
 }
 
-/* Hops in the order of plan/cluster.h; those of odd nodes go back. */
+/* Hops in the order of plan/ir/cluster.h; those of odd nodes go back. */
 static void gt_hier_ring_hops(struct gt_hier_emit *e,
 			      struct gt_plan_channel *channel,
 			      const uint32_t *order)

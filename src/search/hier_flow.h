@@ -1,5 +1,5 @@
 /*
- * The best all-to-all of a cluster, from one node (plan/cluster.h): averaging
+ * The best all-to-all of a cluster, from one node (plan/ir/cluster.h): averaging
  * a flow over the cluster's symmetries gives one that is as large and the same
  * for all nodes and classes, so it is enough to choose the ways of one node's
  * ranks to those of a node of each class:

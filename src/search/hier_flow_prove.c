@@ -4,7 +4,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "plan/plan.h"
+#include "plan/ir/plan.h"
 #include "search/basis.h"
 #include "search/fabric.h"
 #include "search/hier.h"

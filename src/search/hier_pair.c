@@ -4,8 +4,8 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "plan/cluster.h"
-#include "plan/plan.h"
+#include "plan/ir/cluster.h"
+#include "plan/ir/plan.h"
 #include "search/arborescence.h"
 #include "search/fabric.h"
 #include "search/hier.h"

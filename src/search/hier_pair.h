@@ -1,6 +1,6 @@
 /*
  * Trees through all nodes of a cluster: trees of one node's ranks, each used
- * by both of the two trees of nodes (plan/cluster.h), with exact shares.
+ * by both of the two trees of nodes (plan/ir/cluster.h), with exact shares.
  *
  * A linear program over trees that are made when needed: cheapest
  * arborescences from each rank that nodes may be entered by, under prices of
@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "base/rat.h"
-#include "plan/program.h"
+#include "plan/ir/program.h"
 
 struct gt_arena;
 struct gt_err;

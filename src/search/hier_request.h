@@ -5,7 +5,7 @@
 #ifndef GT_SEARCH_HIER_REQUEST_H
 #define GT_SEARCH_HIER_REQUEST_H
 
-#include "plan/program.h"
+#include "plan/ir/program.h"
 #include "topo/graph/topo.h"
 
 struct gt_arena;
@@ -42,7 +42,7 @@ struct gt_hier_request {
 int gt_hier_search(const struct gt_hier_request *request, struct gt_plan **plan,
 		   struct gt_err *err);
 
-/* The same of rings through all nodes (plan/cluster.h). */
+/* The same of rings through all nodes (plan/ir/cluster.h). */
 int gt_hier_search_rings(const struct gt_hier_request *request,
 			 struct gt_plan **plan, struct gt_err *err);
 

@@ -4,7 +4,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "plan/cluster.h"
+#include "plan/ir/cluster.h"
 #include "search/fabric.h"
 #include "search/hier.h"
 #include "search/hier_trees.h"

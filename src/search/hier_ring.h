@@ -1,5 +1,5 @@
 /*
- * The best rings through a cluster's nodes (plan/cluster.h): a ring packing of
+ * The best rings through a cluster's nodes (plan/ir/cluster.h): a ring packing of
  * one node, whose rings go out of a door and come in by one.  As all nodes are
  * gone through alike, what rings load of one they load of each.
  */

@@ -1,5 +1,5 @@
 /*
- * The best trees of a node's blocks (plan/cluster.h) as a linear program over
+ * The best trees of a node's blocks (plan/ir/cluster.h) as a linear program over
  * trees that are made when needed:
  *
  *	maximise x subject to
@@ -22,7 +22,7 @@
 #include <stdint.h>
 
 #include "base/rat.h"
-#include "plan/program.h"
+#include "plan/ir/program.h"
 
 struct gt_arena;
 struct gt_err;

@@ -4,8 +4,8 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "plan/cluster.h"
-#include "plan/plan.h"
+#include "plan/ir/cluster.h"
+#include "plan/ir/plan.h"
 
 /* Room for n more channels behind the plan's own. */
 static int gt_merge_room(struct gt_plan *plan, uint32_t n)

@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#include "plan/program.h"
+#include "plan/ir/program.h"
 #include "topo/graph/topo.h"
 
 struct gt_arena;

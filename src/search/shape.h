@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "base/rat.h"
-#include "plan/plan.h"
+#include "plan/ir/plan.h"
 
 struct gt_arena;
 struct gt_bound;

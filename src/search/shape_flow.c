@@ -92,7 +92,7 @@ static uint32_t gt_flow_doors(const struct gt_ways *ways)
 }
 
 /*
- * Each channel's programs begin with another peer (plan/lower_shape.h), so
+ * Each channel's programs begin with another peer (plan/lower/shape.h), so
  * with as many channels as a rank has links to begin on all are in use.
  */
 static uint32_t gt_flow_parts(const struct gt_ways *ways)

@@ -2,7 +2,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "plan/plan.h"
+#include "plan/ir/plan.h"
 #include "search/request.h"
 
 enum { GT_WHOLE_NAME_MAX = 512 };

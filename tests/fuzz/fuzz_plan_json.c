@@ -8,8 +8,8 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "plan/plan.h"
-#include "plan/simulate.h"
+#include "plan/ir/plan.h"
+#include "plan/simulate/simulate.h"
 #include "round_trip.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "plan/plan.h"
+#include "plan/ir/plan.h"
 
 static void round_trip(const struct gt_plan *plan)
 {

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "gtopo.h"
-#include "plan/plan.h"
+#include "plan/ir/plan.h"
 
 enum {
 	MAX_RANKS = 16,

@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 #include "kernels/kernels.h"
-#include "plan/layout.h"
+#include "plan/lower/layout.h"
 
 enum { LINES_SHOWN = 20 };
 

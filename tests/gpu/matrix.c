@@ -23,7 +23,7 @@
 #include "base/err.h"
 #include "exec/engine.h"
 #include "kernels/pattern.h"
-#include "plan/plan.h"
+#include "plan/ir/plan.h"
 
 enum {
 	MAX_RANKS = 16,

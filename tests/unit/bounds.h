@@ -10,7 +10,7 @@
 #include <dirent.h>
 #include <string.h>
 
-#include "plan/plan.h"
+#include "plan/ir/plan.h"
 #include "search/shape.h"
 #include "unit/fabrics.h"
 

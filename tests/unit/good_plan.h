@@ -7,7 +7,7 @@
 #include "unit/test.h"
 
 #include "base/err.h"
-#include "plan/plan.h"
+#include "plan/ir/plan.h"
 
 static inline struct gt_plan *good_plan(const char *name)
 {

@@ -6,7 +6,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "plan/plan.h"
+#include "plan/ir/plan.h"
 #include "search/hier_request.h"
 #include "search/request.h"
 #include "topo/cluster/cluster.h"

@@ -4,7 +4,7 @@
 
 #include "base/err.h"
 #include "exec/engine.h"
-#include "plan/plan.h"
+#include "plan/ir/plan.h"
 
 void machine_run(const struct gt_plan *plan)
 {

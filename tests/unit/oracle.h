@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-#include "plan/program.h"
+#include "plan/ir/program.h"
 
 enum {
 	ORACLE_LOOPS = 4,

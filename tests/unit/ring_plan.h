@@ -8,7 +8,7 @@
 #include "unit/test.h"
 
 #include "base/arena.h"
-#include "plan/plan.h"
+#include "plan/ir/plan.h"
 
 static inline uint32_t test_random(uint64_t *state, uint32_t below)
 {

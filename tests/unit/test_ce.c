@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "exec/trace.h"
-#include "plan/plan.h"
+#include "plan/ir/plan.h"
 
 #define cudaMemcpyAsync       fake_copy
 #define cudaEventRecord       fake_record

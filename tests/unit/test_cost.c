@@ -4,11 +4,11 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "plan/cluster.h"
-#include "plan/cost.h"
-#include "plan/cost_few.h"
-#include "plan/cost_net.h"
-#include "plan/plan.h"
+#include "plan/ir/cluster.h"
+#include "plan/cost/cost.h"
+#include "plan/cost/extrapolate.h"
+#include "plan/cost/network.h"
+#include "plan/ir/plan.h"
 #include "unit/good_plan.h"
 
 static struct gt_plan *read_plan(const char *name)

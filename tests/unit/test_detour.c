@@ -18,7 +18,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "plan/plan.h"
+#include "plan/ir/plan.h"
 
 /* Chunks of 48 elements or fewer, where slices are multiples of 32. */
 enum {

@@ -10,7 +10,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
-#include "plan/plan.h"
+#include "plan/ir/plan.h"
 #include "search/lp.h"
 #include "search/shape.h"
 #include "unit/bounds.h"

@@ -4,8 +4,8 @@
 
 #include "base/clock.h"
 #include "base/err.h"
-#include "plan/check.h"
-#include "plan/plan.h"
+#include "plan/check/check.h"
+#include "plan/ir/plan.h"
 #include "search/bound.h"
 #include "search/equal.h"
 #include "search/shape.h"

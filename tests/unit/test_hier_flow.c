@@ -8,11 +8,11 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "plan/check.h"
-#include "plan/cluster.h"
-#include "plan/lower.h"
-#include "plan/plan.h"
-#include "plan/simulate.h"
+#include "plan/check/check.h"
+#include "plan/ir/cluster.h"
+#include "plan/lower/lower.h"
+#include "plan/ir/plan.h"
+#include "plan/simulate/simulate.h"
 #include "search/hier_flow.h"
 #include "search/shape.h"
 #include "unit/boxes.h"

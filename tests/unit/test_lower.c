@@ -4,8 +4,8 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "plan/lower.h"
-#include "plan/plan.h"
+#include "plan/lower/lower.h"
+#include "plan/ir/plan.h"
 
 /* A plan with nchannels rings of n ranks, every other one backwards. */
 static struct gt_plan *make_rings(uint32_t n, uint32_t nchannels)

@@ -9,10 +9,10 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "plan/lower.h"
-#include "plan/plan.h"
-#include "plan/simulate.h"
-#include "plan/step.h"
+#include "plan/lower/lower.h"
+#include "plan/ir/plan.h"
+#include "plan/simulate/simulate.h"
+#include "plan/lower/step.h"
 #include "unit/oracle.h"
 
 enum { STEP_MUTATIONS = 30000, SLOT_TRIALS = 6000, MOST_RANKS = 8 };

@@ -13,11 +13,11 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "exec/engine.h"
-#include "plan/check.h"
-#include "plan/lower.h"
-#include "plan/measured.h"
-#include "plan/plan.h"
-#include "plan/simulate.h"
+#include "plan/check/check.h"
+#include "plan/lower/lower.h"
+#include "plan/ir/measured.h"
+#include "plan/ir/plan.h"
+#include "plan/simulate/simulate.h"
 #include "unit/oracle.h"
 
 enum { PLAN_MUTATIONS = 6000, PROOF_MUTATIONS = 2200, RUN_BYTES = 1 << 16 };

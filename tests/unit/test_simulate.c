@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "plan/simulate.h"
+#include "plan/simulate/simulate.h"
 
 /*
  * All-gather of two ranks straight into each other's output: say that the own

@@ -13,7 +13,7 @@
 #include "base/err.h"
 #include "exec/engine.h"
 #include "gtopo.h"
-#include "plan/plan.h"
+#include "plan/ir/plan.h"
 
 enum { RANKS = 2, COUNT = 5, GROUP = 9, THREAD_OPERATIONS = 200 };
 

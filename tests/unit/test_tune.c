@@ -10,10 +10,10 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "cli/tune_sweep.h"
-#include "plan/cost.h"
-#include "plan/envelope.h"
-#include "plan/measured.h"
-#include "plan/plan.h"
+#include "plan/cost/cost.h"
+#include "plan/ir/envelope.h"
+#include "plan/ir/measured.h"
+#include "plan/ir/plan.h"
 #include "unit/good_plan.h"
 
 static void assert_near(double value, double wanted)

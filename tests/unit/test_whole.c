@@ -2,7 +2,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "plan/plan.h"
+#include "plan/ir/plan.h"
 #include "search/bound.h"
 #include "search/hier.h"
 #include "search/hier_request.h"

@@ -1,0 +1,196 @@
+#include "plan/check/cluster.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "plan/check/check.h"
+#include "plan/ir/cluster.h"
+#include "plan/ir/plan.h"
+
+/* Paths that the hops of a channel were looked into for. */
+struct gt_node_flow_check {
+	const struct gt_plan *plan;
+	const struct gt_plan_channel *channel;
+	uint32_t c, p;       /* channel and path */
+	unsigned char *met;  /* [(class * nlocal + from) * nlocal + to] */
+	unsigned char *seen; /* [nlocal], of one side of the network */
+};
+
+static struct gt_plan_at gt_node_path_at(const struct gt_node_flow_check *check)
+{
+	return gt_plan_at("channels[%u].paths[%u]", check->c, check->p);
+}
+
+static uint32_t gt_path_start(const struct gt_plan_channel *channel,
+			      const struct gt_plan_path *path)
+{
+	return channel->hops[path->hops[0]].from;
+}
+
+static uint32_t gt_path_end(const struct gt_plan_channel *channel,
+			    const struct gt_plan_path *path)
+{
+	return channel->hops[path->hops[path->nhops - 1]].to;
+}
+
+/* A rank is passed once in each of the two nodes. */
+static const char *gt_node_path_circle(struct gt_node_flow_check *check,
+				       const struct gt_plan_path *path)
+{
+	const struct gt_plan_hop *hops = check->channel->hops;
+	uint32_t n = check->plan->cluster->nlocal;
+
+	memset(check->seen, 0, n);
+	check->seen[hops[path->hops[0]].from] = 1;
+	for (uint32_t k = 0; k < path->nhops; k++) {
+		const struct gt_plan_hop *hop = &hops[path->hops[k]];
+
+		if (hop->network)
+			memset(check->seen, 0, n);
+		if (check->seen[hop->to]++)
+			return "goes through a rank twice";
+	}
+	return NULL;
+}
+
+/* Hops that meet; one of the network where it leads to another node. */
+static const char *gt_node_path_fault(struct gt_node_flow_check *check,
+				      const struct gt_plan_path *path)
+{
+	const struct gt_plan_channel *channel = check->channel;
+	uint32_t crossings = 0;
+
+	if (path->class_ > check->plan->cluster->nlevels)
+		return "is of a class that is not there";
+	if (!path->nhops)
+		return "has no hops";
+	for (uint32_t k = 0; k < path->nhops; k++) {
+		if (path->hops[k] >= channel->nhops)
+			return "has a hop that the channel does not have";
+		crossings += !!channel->hops[path->hops[k]].network;
+		if (k && channel->hops[path->hops[k]].from !=
+				 channel->hops[path->hops[k - 1]].to)
+			return "has hops that do not meet";
+	}
+	if (crossings != (path->class_ ? 1u : 0u))
+		return "does not cross the network once, or at all within a "
+		       "node";
+	return gt_node_path_circle(check, path);
+}
+
+static int gt_check_node_path(struct gt_node_flow_check *check,
+			      struct gt_err *err)
+{
+	const struct gt_plan_path *path = &check->channel->paths[check->p];
+	const char *fault = gt_node_path_fault(check, path);
+	uint32_t n = check->plan->cluster->nlocal, from, to;
+
+	if (fault)
+		return gt_plan_wrong(check->plan, gt_node_path_at(check), err,
+				     "%s", fault);
+	from = gt_path_start(check->channel, path);
+	to = gt_path_end(check->channel, path);
+	if (!check->met[(path->class_ * n + from) * n + to]++)
+		return GT_OK;
+	return gt_plan_wrong(check->plan, gt_node_path_at(check), err,
+			     "is a second one of class %u from %u to %u",
+			     path->class_, from, to);
+}
+
+/* A way from every rank to every other one, however far. */
+static int gt_check_node_pairs(const struct gt_node_flow_check *check,
+			       struct gt_err *err)
+{
+	const struct gt_plan_cluster *cluster = check->plan->cluster;
+	uint32_t n = cluster->nlocal;
+
+	for (uint32_t i = 0; i < (cluster->nlevels + 1) * n * n; i++) {
+		uint32_t class_ = i / n / n, from = i / n % n, to = i % n;
+
+		if (check->met[i] || (!class_ && from == to) ||
+		    !gt_nodes_in_class(cluster, class_))
+			continue;
+		return gt_plan_wrong(
+			check->plan, gt_plan_at("channels[%u].paths", check->c),
+			err, "there is none of class %u from %u to %u", class_,
+			from, to);
+	}
+	return GT_OK;
+}
+
+int gt_check_node_flow(const struct gt_plan *plan, uint32_t c,
+		       struct gt_err *err)
+{
+	struct gt_node_flow_check check = {
+		.plan = plan, .channel = &plan->channels[c], .c = c};
+	size_t n = plan->cluster->nlocal;
+	int rc = GT_OK;
+
+	check.met = calloc((plan->cluster->nlevels + 1) * n * n, 1);
+	check.seen = calloc(n, 1);
+	if (!check.met || !check.seen)
+		rc = gt_err_nomem(err);
+	for (; !rc && check.p < check.channel->npaths; check.p++)
+		rc = gt_check_node_path(&check, err);
+	if (!rc)
+		rc = gt_check_node_pairs(&check, err);
+	free(check.met);
+	free(check.seen);
+	return rc;
+}
+
+/* What every node below a switch sends to nodes that are not, and gets. */
+static int gt_load_path_uplinks(struct gt_cluster_load *load,
+				const struct gt_plan_hop *hop, uint32_t class_)
+{
+	const struct gt_vertices *v = &load->vertices;
+	const struct gt_plan_cluster *cluster = load->plan->cluster;
+	struct gt_rat rate;
+
+	for (uint32_t i = 0; i < hop->nroute; i++)
+		for (uint32_t end = 0; end < 2; end++) {
+			uint32_t link = hop->route[i];
+			uint32_t port =
+				v->port[end ? v->from[link] : v->to[link]];
+
+			for (uint32_t l = 0;
+			     port != GT_NO_VERTEX && l + 1 < class_; l++) {
+				struct gt_rat *up =
+					&load->up[end]
+						 [gt_load_up(load, l, port)];
+
+				if (!gt_rat_mul(
+					    load->rate,
+					    GT_RAT(cluster->levels[l].nodes, 1),
+					    &rate) ||
+				    !gt_rat_add(*up, rate, up))
+					return 0;
+			}
+		}
+	return 1;
+}
+
+/* Each path as often as there are nodes so far away. */
+int gt_load_node_flow(struct gt_cluster_load *load,
+		      const struct gt_plan_channel *channel)
+{
+	int ok = 1;
+
+	for (uint32_t p = 0; p < channel->npaths && ok; p++) {
+		const struct gt_plan_path *path = &channel->paths[p];
+		uint32_t times =
+			gt_nodes_in_class(load->plan->cluster, path->class_);
+
+		ok = gt_rat_mul(channel->gbs, GT_RAT(times, 1), &load->rate);
+		for (uint32_t k = 0; k < path->nhops && ok; k++) {
+			const struct gt_plan_hop *hop =
+				&channel->hops[path->hops[k]];
+
+			ok = gt_load_half(load, hop, 0, load->links) &&
+			     gt_load_half(load, hop, 1, load->links) &&
+			     gt_load_path_uplinks(load, hop, path->class_);
+		}
+	}
+	return ok;
+}

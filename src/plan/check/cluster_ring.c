@@ -1,0 +1,171 @@
+#include "plan/check/cluster.h"
+
+#include <string.h>
+
+#include "base/err.h"
+#include "plan/check/check.h"
+#include "plan/ir/cluster.h"
+#include "plan/ir/plan.h"
+#include "plan/check/link_graph.h"
+
+/* All of a node's ranks, once each. */
+static int gt_check_node_order(const struct gt_plan *plan, uint32_t c,
+			       struct gt_err *err)
+{
+	const struct gt_plan_channel *channel = &plan->channels[c];
+	uint32_t n = plan->cluster->nlocal;
+
+	if (channel->norder != n)
+		return gt_plan_wrong(plan, gt_plan_at("channels[%u].order", c),
+				     err, "has %u entries for %u ranks a node",
+				     channel->norder, n);
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t same = 0;
+
+		while (same < i && channel->order[same] != channel->order[i])
+			same++;
+		if (channel->order[i] >= n || same < i)
+			return gt_plan_wrong(
+				plan,
+				gt_plan_at("channels[%u].order[%u]", c, i), err,
+				"'%u' is no rank of a node, or named twice",
+				channel->order[i]);
+	}
+	return GT_OK;
+}
+
+/* Hop i as the order has it: along it, to the next node, and all that back. */
+static int gt_check_node_hop(const struct gt_plan *plan, uint32_t c, uint32_t i,
+			     struct gt_err *err)
+{
+	const struct gt_plan_channel *channel = &plan->channels[c];
+	const struct gt_plan_hop *hop = &channel->hops[i];
+	const uint32_t *order = channel->order;
+	uint32_t n = plan->cluster->nlocal, at = i % n, from, to;
+	int alternate = gt_nodes_alternate(plan->cluster, channel);
+
+	from = order[i < n ? at : n - 1 - at];
+	if (at < n - 1)
+		to = order[i < n ? at + 1 : n - 2 - at];
+	else
+		to = alternate ? from : order[0];
+	if (hop->from == from && hop->to == to && hop->network == (at == n - 1))
+		return GT_OK;
+	return gt_plan_wrong(plan, gt_plan_at("channels[%u].hops[%u]", c, i),
+			     err,
+			     "goes from %u to %u where the order goes from %u "
+			     "to %u%s",
+			     hop->from, hop->to, from, to,
+			     at == n - 1 ? " of the next node" : "");
+}
+
+int gt_check_node_ring(const struct gt_plan *plan, uint32_t c,
+		       struct gt_err *err)
+{
+	const struct gt_plan_cluster *cluster = plan->cluster;
+	const struct gt_plan_channel *channel = &plan->channels[c];
+	uint32_t odd = cluster->nnodes % 2;
+	int rc = gt_check_node_order(plan, c, err);
+
+	if (!rc && cluster->nnodes < 2)
+		rc = gt_plan_wrong(plan, gt_plan_at("channels[%u]", c), err,
+				   "a ring of a cluster needs two nodes");
+	if (!rc && channel->nhops != cluster->nlocal &&
+	    channel->nhops != 2 * cluster->nlocal)
+		rc = gt_plan_wrong(plan, gt_plan_at("channels[%u].hops", c),
+				   err,
+				   "there are %u for a ring through %u ranks a "
+				   "node, which needs as many or, to "
+				   "alternate, twice as many",
+				   channel->nhops, cluster->nlocal);
+	for (uint32_t l = 0; l < cluster->nlevels; l++)
+		odd |= cluster->levels[l].nodes % 2;
+	if (!rc && odd && gt_nodes_alternate(cluster, channel))
+		rc = gt_plan_wrong(
+			plan, gt_plan_at("channels[%u].hops", c), err,
+			"a ring cannot alternate where an odd number "
+			"of nodes hangs below a switch");
+	for (uint32_t i = 0; i < channel->nhops && !rc; i++)
+		rc = gt_check_node_hop(plan, c, i, err);
+	return rc;
+}
+
+int gt_load_half(struct gt_cluster_load *load, const struct gt_plan_hop *hop,
+		 int in, struct gt_rat *sum)
+{
+	const struct gt_vertices *v = &load->vertices;
+	struct gt_rat charge = in ? GT_RAT(1, 1) : hop->charge, rate;
+	int inside = 0;
+
+	for (uint32_t i = 0; i < hop->nroute; i++) {
+		uint32_t link = hop->route[i];
+
+		inside |= v->port[v->from[link]] != GT_NO_VERTEX;
+		if (inside != in)
+			continue;
+		if (!gt_rat_mul(load->rate,
+				gt_plan_charge(load->plan, link, charge),
+				&rate) ||
+		    !gt_rat_add(sum[link], rate, &sum[link]))
+			return 0;
+	}
+	return 1;
+}
+
+/* A ring enters and leaves each switch once, unless all hangs below it. */
+static int gt_load_ring_uplinks(struct gt_cluster_load *load,
+				const struct gt_plan_hop *hop)
+{
+	const struct gt_vertices *v = &load->vertices;
+	const struct gt_plan_cluster *cluster = load->plan->cluster;
+
+	for (uint32_t i = 0; i < hop->nroute; i++)
+		for (uint32_t end = 0; end < 2; end++) {
+			uint32_t link = hop->route[i];
+			uint32_t port =
+				v->port[end ? v->from[link] : v->to[link]];
+
+			if (port == GT_NO_VERTEX)
+				continue;
+			for (uint32_t l = 0; l + 1 < cluster->nlevels; l++) {
+				struct gt_rat *up =
+					&load->up[end]
+						 [gt_load_up(load, l, port)];
+
+				if (cluster->levels[l].nodes <
+					    cluster->nnodes &&
+				    !gt_rat_add(*up, load->rate, up))
+					return 0;
+			}
+		}
+	return 1;
+}
+
+/*
+ * Nodes of even number, then of odd number.  All switches hold an even number
+ * of nodes where the ring alternates: it enters them by its last hop.
+ */
+int gt_load_node_ring(struct gt_cluster_load *load,
+		      const struct gt_plan_channel *channel)
+{
+	uint32_t n = load->plan->cluster->nlocal;
+	int alternate = gt_nodes_alternate(load->plan->cluster, channel);
+	int ok = 1;
+
+	load->rate = channel->gbs;
+	for (uint32_t i = 0; i < channel->nhops && ok; i++) {
+		const struct gt_plan_hop *hop = &channel->hops[i];
+
+		if (i < n || !alternate)
+			ok = gt_load_half(load, hop, 0, load->links);
+		if (ok && (i >= n || !alternate))
+			ok = gt_load_half(load, hop, 0, load->odd);
+		/* Where the hop ends: its in-part, empty unless network. */
+		if (ok && (i >= n || !alternate))
+			ok = gt_load_half(load, hop, 1, load->links);
+		if (ok && (i < n || !alternate))
+			ok = gt_load_half(load, hop, 1, load->odd);
+	}
+	return ok &&
+	       gt_load_ring_uplinks(load, &channel->hops[channel->nhops - 1]);
+}

@@ -1,0 +1,74 @@
+#include "plan/check/check.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "plan/ir/plan.h"
+
+/* All pairs' distances, of at most one unit each, fit. */
+static const int64_t gt_length_sum_max = (int64_t)1 << 60;
+
+/* All pairs' ways over all ranks take the cube of that. */
+enum { GT_LENGTH_MAX_RANKS = 1024 };
+
+/* Every pair's way is the shortest (Floyd 1962; Warshall 1962). */
+static void gt_length_close(uint32_t n, int64_t *cost)
+{
+	for (size_t k = 0; k < n; k++)
+		for (size_t i = 0; i < n; i++)
+			for (size_t j = 0; j < n; j++) {
+				int64_t over =
+					cost[i * n + k] + cost[k * n + j];
+
+				if (over < cost[i * n + j])
+					cost[i * n + j] = over;
+			}
+}
+
+/* A pair that costs a unit or more is enough: more does not matter. */
+static int gt_check_distances(const struct gt_plan *plan, const int64_t *cost,
+			      int64_t unit, struct gt_err *err)
+{
+	uint32_t n = plan->nranks;
+	int64_t sum = 0;
+
+	for (uint32_t i = 0; i < n * n; i++)
+		if (gt_coll_pairs(plan->coll, n, plan->root, i / n, i % n))
+			sum += cost[i] < unit ? cost[i] : unit;
+	if (sum >= unit)
+		return GT_OK;
+	return gt_plan_wrong(plan, gt_plan_at("proof.certificate.prices"), err,
+			     "prove nothing: the pairs' shortest ways together "
+			     "cost less than 1 (%.6g)",
+			     (double)sum / (double)unit);
+}
+
+int gt_check_length_bound(const struct gt_plan *plan,
+			  const struct gt_plan_route **table,
+			  const struct gt_rat *prices,
+			  enum gt_bound_state *state, struct gt_err *err)
+{
+	size_t nn = (size_t)plan->nranks * plan->nranks;
+	struct gt_hop_costs costs = {
+		.most = 1,
+		.unit_max = gt_length_sum_max / (int64_t)nn,
+	};
+	int rc = GT_OK;
+
+	if (plan->nranks > GT_LENGTH_MAX_RANKS) {
+		*state = GT_BOUND_TOO_MANY;
+		return GT_OK;
+	}
+	costs.cost = calloc(nn, sizeof(*costs.cost));
+	if (!costs.cost)
+		return gt_err_nomem(err);
+	gt_check_costs(plan, table, prices, &costs);
+	*state = costs.unit ? GT_BOUND_PROVEN : GT_BOUND_TOO_FINE;
+	if (costs.unit) {
+		gt_length_close(plan->nranks, costs.cost);
+		rc = gt_check_distances(plan, costs.cost, costs.unit, err);
+	}
+	free(costs.cost);
+	return rc;
+}

@@ -1,0 +1,157 @@
+#include "plan/check/link_graph.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "plan/check/check.h"
+#include "plan/ir/cluster.h"
+#include "plan/ir/plan.h"
+
+static int gt_name_cmp(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+uint32_t gt_vertices_find(const struct gt_vertices *vertices, const char *name)
+{
+	const char *const *found = bsearch(&name, vertices->names, vertices->n,
+					   sizeof(name), gt_name_cmp);
+
+	return found ? (uint32_t)(found - vertices->names) : GT_NO_VERTEX;
+}
+
+/* "CPU/0#C2C" beside "CPU/0": parallel links are told apart by their kind. */
+static void gt_vertices_cut(char *name, const char *kind)
+{
+	char *mark = strrchr(name, '#');
+
+	if (mark && kind && !strcmp(mark + 1, kind))
+		*mark = '\0';
+}
+
+/* Do two links lead back and forth, side by side? */
+static int gt_vertices_pair(const struct gt_vertices *v,
+			    const struct gt_plan *plan, uint32_t i, uint32_t j)
+{
+	const char *a = plan->links[i].kind, *b = plan->links[j].kind;
+
+	return v->from[i] == v->to[j] && v->to[i] == v->from[j] &&
+	       (!a || !b ? a == b : !strcmp(a, b));
+}
+
+/* Both names of every id, one after the other. */
+static int gt_vertices_split(const struct gt_plan *plan, struct gt_arena *arena,
+			     const char **ends, struct gt_err *err)
+{
+	for (uint32_t i = 0; i < plan->nlinks; i++) {
+		char *from = gt_arena_strdup(arena, plan->links[i].id), *to;
+
+		if (!from)
+			return gt_err_nomem(err);
+		to = strchr(from, '>');
+		if (!to || to == from || !to[1])
+			return gt_plan_wrong(plan,
+					     gt_plan_at("links[%u].id", i), err,
+					     "'%s' does not name two vertices "
+					     "as FROM>TO",
+					     plan->links[i].id);
+		*to++ = '\0';
+		gt_vertices_cut(to, plan->links[i].kind);
+		ends[2 * i] = from;
+		ends[2 * i + 1] = to;
+	}
+	return GT_OK;
+}
+
+static void gt_vertices_name(struct gt_vertices *v, const struct gt_plan *plan,
+			     const char **ends)
+{
+	uint32_t nends = 2 * plan->nlinks;
+
+	memcpy(v->names, ends, nends * sizeof(*ends));
+	qsort(v->names, nends, sizeof(*v->names), gt_name_cmp);
+	for (uint32_t i = 0; i < nends; i++)
+		if (!v->n || strcmp(v->names[v->n - 1], v->names[i]))
+			v->names[v->n++] = v->names[i];
+	for (uint32_t i = 0; i < plan->nlinks; i++) {
+		v->from[i] = gt_vertices_find(v, ends[2 * i]);
+		v->to[i] = gt_vertices_find(v, ends[2 * i + 1]);
+		v->back[i] = GT_NO_VERTEX;
+	}
+	/* Few links: a node's. */
+	for (uint32_t i = 0; i < plan->nlinks; i++)
+		for (uint32_t j = 0; j < i; j++)
+			if (gt_vertices_pair(v, plan, i, j)) {
+				v->back[i] = j;
+				v->back[j] = i;
+			}
+}
+
+static int gt_vertices_ends(struct gt_vertices *v, const struct gt_plan *plan,
+			    struct gt_err *err)
+{
+	const struct gt_plan_cluster *cluster = plan->cluster;
+	char name[256];
+
+	for (uint32_t i = 0; i < cluster->nlocal; i++) {
+		const char *device = plan->ranks[i].device;
+
+		v->rank[i] = GT_NO_VERTEX;
+		if (!device || strlen(device) > sizeof(name) - 8)
+			continue;
+		strcpy(name, "GPU/");
+		strcat(name, device);
+		v->rank[i] = gt_vertices_find(v, name);
+		for (uint32_t j = 0; j < i; j++)
+			if (v->rank[i] != GT_NO_VERTEX &&
+			    v->rank[j] == v->rank[i])
+				return gt_plan_wrong(
+					plan,
+					gt_plan_at("cluster.ranks[%u]", i), err,
+					"has the device of rank %u", j);
+	}
+	for (uint32_t i = 0; i < cluster->nports; i++) {
+		uint32_t vertex = gt_vertices_find(v, cluster->ports[i].id);
+
+		/* A port that no link leads to is of no use, and no harm. */
+		if (vertex == GT_NO_VERTEX)
+			continue;
+		if (v->port[vertex] != GT_NO_VERTEX)
+			return gt_plan_wrong(plan,
+					     gt_plan_at("cluster.ports[%u]", i),
+					     err, "port '%s' is named twice",
+					     cluster->ports[i].id);
+		v->port[vertex] = i;
+	}
+	return GT_OK;
+}
+
+int gt_vertices_init(const struct gt_plan *plan, struct gt_arena *arena,
+		     struct gt_vertices *vertices, struct gt_err *err)
+{
+	uint32_t n = plan->nlinks;
+	struct gt_vertices v = {0};
+	const char **ends = gt_arena_array(arena, 2 * (size_t)n, sizeof(*ends));
+	int rc;
+
+	v.names = gt_arena_array(arena, 2 * (size_t)n, sizeof(*v.names));
+	v.from = gt_arena_array(arena, n, sizeof(*v.from));
+	v.to = gt_arena_array(arena, n, sizeof(*v.to));
+	v.back = gt_arena_array(arena, n, sizeof(*v.back));
+	v.rank = gt_arena_array(arena, plan->cluster->nlocal, sizeof(*v.rank));
+	v.port = gt_arena_array(arena, 2 * (size_t)n, sizeof(*v.port));
+	if (!ends || !v.names || !v.from || !v.to || !v.back || !v.rank ||
+	    !v.port)
+		return gt_err_nomem(err);
+	rc = gt_vertices_split(plan, arena, ends, err);
+	if (rc)
+		return rc;
+	for (uint32_t i = 0; i < 2 * n; i++)
+		v.port[i] = GT_NO_VERTEX;
+	gt_vertices_name(&v, plan, ends);
+	rc = gt_vertices_ends(&v, plan, err);
+	*vertices = v;
+	return rc;
+}

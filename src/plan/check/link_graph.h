@@ -1,0 +1,32 @@
+/*
+ * The graph that a cluster's plan tells of one node: vertices are the names in
+ * its links' ids, "FROM>TO".  For the plan's checks.
+ */
+#ifndef GT_PLAN_CHECK_LINK_GRAPH_H
+#define GT_PLAN_CHECK_LINK_GRAPH_H
+
+#include <stdint.h>
+
+struct gt_arena;
+struct gt_err;
+struct gt_plan;
+
+enum { GT_NO_VERTEX = UINT32_MAX };
+
+struct gt_vertices {
+	uint32_t n;
+	const char **names;  /* sorted */
+	uint32_t *from, *to; /* of a link */
+	uint32_t *back;      /* the link from `to` to `from`, or GT_NO_VERTEX */
+	uint32_t *rank;      /* local rank -> vertex, or GT_NO_VERTEX */
+	uint32_t *port;      /* vertex -> port, or GT_NO_VERTEX */
+};
+
+/* Memory is the arena's.  GT_ENO when ids or ports are not as they should. */
+int gt_vertices_init(const struct gt_plan *plan, struct gt_arena *arena,
+		     struct gt_vertices *vertices, struct gt_err *err);
+
+/* A vertex by name, or GT_NO_VERTEX. */
+uint32_t gt_vertices_find(const struct gt_vertices *vertices, const char *name);
+
+#endif

@@ -1,0 +1,368 @@
+#include "plan/check/check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "plan/ir/plan.h"
+
+const char *gt_bound_state_text(enum gt_bound_state state)
+{
+	static const char *const texts[GT_NBOUNDS] = {
+		[GT_BOUND_ABSENT] = "not checked: no certificate",
+		[GT_BOUND_NO_ROUTES] = "not checked: no routes",
+		[GT_BOUND_TOO_MANY] = "not checked: too many ranks",
+		[GT_BOUND_TOO_FINE] = "not checked: prices too fine",
+		[GT_BOUND_PROVEN] = "proven",
+	};
+
+	return texts[state];
+}
+
+static int gt_check_class(const struct gt_plan *plan, struct gt_err *err)
+{
+	const struct gt_plan_proof *proof = &plan->proof;
+	enum gt_algo algo = gt_plan_main(plan)->algo;
+	int reduces = plan->coll == GT_COLL_ALLREDUCE;
+	int moves = gt_coll_moves(plan->coll) &&
+		    (algo == GT_ALGO_FLOW || algo == GT_ALGO_ONE_SHOT);
+
+	if (proof->class_ == GT_PROOF_ANY && proof->nprices && !moves &&
+	    (reduces || algo != GT_ALGO_TREE))
+		return gt_plan_wrong(
+			plan, gt_plan_at("proof.certificate.prices"), err,
+			"prove nothing about any %s by algo '%s'",
+			gt_coll_name(plan->coll), gt_algo_name(algo));
+	if (proof->class_ == GT_PROOF_ANY ||
+	    (proof->class_ == GT_PROOF_RING && algo == GT_ALGO_RING) ||
+	    (proof->class_ == GT_PROOF_TREE && algo == GT_ALGO_TREE && reduces))
+		return GT_OK;
+	return gt_plan_wrong(plan, gt_plan_at("proof.class"), err,
+			     "'%s' is not what %s by algo '%s' can be",
+			     gt_proof_name(proof->class_),
+			     gt_coll_name(plan->coll), gt_algo_name(algo));
+}
+
+/* A proof about so many channels. */
+static int gt_check_limit(const struct gt_plan *plan, struct gt_err *err)
+{
+	const struct gt_plan_proof *proof = &plan->proof;
+	uint32_t used = gt_plan_main(plan)->nchannels;
+
+	if (proof->class_ != GT_PROOF_RING)
+		return gt_plan_wrong(plan, gt_plan_at("proof.max_channels"),
+				     err, "is for proofs of class ring");
+	if (used > proof->max_channels)
+		return gt_plan_wrong(plan, gt_plan_at("proof.max_channels"),
+				     err, "is %u, but %u channels are used",
+				     proof->max_channels, used);
+	if (proof->channel_price.num < 0)
+		return gt_plan_wrong(
+			plan, gt_plan_at("proof.certificate.channel_price"),
+			err, "is negative");
+	return gt_check_class(plan, err);
+}
+
+int gt_check_claims(const struct gt_plan *plan, struct gt_err *err)
+{
+	const struct gt_plan_proof *proof = &plan->proof;
+	int cmp = gt_rat_cmp(proof->value, proof->bound);
+	char text[2][GT_RAT_TEXT_MAX];
+
+	gt_rat_print(proof->value, text[0]);
+	gt_rat_print(proof->bound, text[1]);
+	if (cmp > 0)
+		return gt_plan_wrong(plan, gt_plan_at("proof.bound"), err,
+				     "is '%s', but the plan's value is '%s'",
+				     text[1], text[0]);
+	if (proof->optimal != !cmp)
+		return gt_plan_wrong(plan, gt_plan_at("proof.optimal"), err,
+				     "is %s, but value is '%s' and bound '%s'",
+				     proof->optimal ? "true" : "false", text[0],
+				     text[1]);
+	if (proof->has_any_bound &&
+	    gt_rat_cmp(proof->value, proof->any_bound) > 0)
+		return gt_plan_wrong(plan, gt_plan_at("proof.any_bound"), err,
+				     "is '%s', but the plan's value is '%s'",
+				     gt_rat_print(proof->any_bound, text[1]),
+				     text[0]);
+	if (proof->max_channels || proof->channel_price.num)
+		return gt_check_limit(plan, err);
+	return gt_check_class(plan, err);
+}
+
+static int gt_check_route(const struct gt_plan *plan, uint32_t i,
+			  const struct gt_plan_route **table,
+			  struct gt_err *err)
+{
+	const struct gt_plan_route *route = &plan->proof.routes[i];
+	struct gt_plan_at at = gt_plan_at("proof.certificate.routes[%u]", i);
+	uint32_t n = plan->nranks;
+
+	if (route->from >= n || route->to >= n || route->from == route->to)
+		return gt_plan_wrong(plan, at, err,
+				     "does not lead from a rank to another");
+	if (table[route->from * n + route->to])
+		return gt_plan_wrong(plan, at, err,
+				     "is a second one from %u to %u",
+				     route->from, route->to);
+	if (gt_rat_cmp(route->charge, GT_RAT(1, 1)) < 0)
+		return gt_plan_wrong(plan, at, err,
+				     "the charge is less than 1");
+	for (uint32_t k = 0; k < route->nlinks; k++)
+		if (route->links[k] >= plan->nlinks)
+			return gt_plan_wrong(plan, at, err,
+					     "there is no link number '%u'",
+					     route->links[k]);
+	table[route->from * n + route->to] = route;
+	return GT_OK;
+}
+
+/* The proof speaks of these routes only, so the plan must use no others. */
+static int gt_check_hop_route(const struct gt_plan *plan,
+			      const struct gt_plan_hop *hop,
+			      const struct gt_plan_route *route,
+			      struct gt_plan_at at, struct gt_err *err)
+{
+	if (hop->nroute == route->nlinks &&
+	    !memcmp(hop->route, route->links,
+		    hop->nroute * sizeof(*hop->route)) &&
+	    !gt_rat_cmp(hop->charge, route->charge))
+		return GT_OK;
+	return gt_plan_wrong(plan, at, err,
+			     "route or charge from %u to %u is not that of "
+			     "the proof's routes",
+			     hop->from, hop->to);
+}
+
+static int gt_check_hop_routes(const struct gt_plan *plan,
+			       const struct gt_plan_route **table,
+			       struct gt_err *err)
+{
+	int rc = GT_OK;
+
+	for (uint32_t c = 0; c < plan->nchannels; c++)
+		for (uint32_t i = 0; i < plan->channels[c].nhops && !rc; i++) {
+			const struct gt_plan_hop *hop =
+				&plan->channels[c].hops[i];
+
+			rc = gt_check_hop_route(
+				plan, hop,
+				table[hop->from * plan->nranks + hop->to],
+				gt_plan_at("channels[%u].hops[%u]", c, i), err);
+		}
+	return rc;
+}
+
+/* None, or one for every ordered pair of ranks. */
+static int gt_check_route_count(const struct gt_plan *plan, struct gt_err *err)
+{
+	uint64_t pairs = (uint64_t)plan->nranks * (plan->nranks - 1);
+
+	if (!plan->proof.nroutes || plan->proof.nroutes == pairs)
+		return GT_OK;
+	return gt_plan_wrong(plan, gt_plan_at("proof.certificate.routes"), err,
+			     "there are %u for %llu pairs of ranks",
+			     plan->proof.nroutes, (unsigned long long)pairs);
+}
+
+/* Fills table[from * nranks + to]. */
+static int gt_check_routes(const struct gt_plan *plan,
+			   const struct gt_plan_route **table,
+			   struct gt_err *err)
+{
+	int rc = GT_OK;
+
+	for (uint32_t i = 0; i < plan->proof.nroutes && !rc; i++)
+		rc = gt_check_route(plan, i, table, err);
+	return rc ? rc : gt_check_hop_routes(plan, table, err);
+}
+
+/* Prices by link, and their sum over all capacity: the bound. */
+static int gt_check_prices(const struct gt_plan *plan, struct gt_rat *prices,
+			   struct gt_err *err)
+{
+	const struct gt_plan_proof *proof = &plan->proof;
+	struct gt_plan_at at = gt_plan_at("proof.certificate.prices");
+	struct gt_rat sum = GT_RAT(0, 1), term;
+	char text[GT_RAT_TEXT_MAX];
+
+	for (uint32_t i = 0; i < plan->nlinks; i++)
+		prices[i] = GT_RAT(0, 1);
+	for (uint32_t i = 0; i < proof->nprices; i++) {
+		const struct gt_plan_price *price = &proof->prices[i];
+
+		if (price->link >= plan->nlinks || price->price.num < 0)
+			return gt_plan_wrong(plan, at, err,
+					     "price number %u is negative or "
+					     "of no link",
+					     i);
+		prices[price->link] = price->price;
+		if (!gt_rat_mul(price->price, plan->links[price->link].gbs,
+				&term) ||
+		    !gt_rat_add(sum, term, &sum))
+			return gt_plan_wrong(plan, at, err,
+					     "their sum over the capacities "
+					     "needs more than 64 bits");
+	}
+	if (proof->max_channels &&
+	    (!gt_rat_mul(proof->channel_price, GT_RAT(proof->max_channels, 1),
+			 &term) ||
+	     !gt_rat_add(sum, term, &sum)))
+		return gt_plan_wrong(plan, at, err,
+				     "with those of channels their sum needs "
+				     "more than 64 bits");
+	if (!gt_rat_cmp(sum, proof->bound))
+		return GT_OK;
+	return gt_plan_wrong(plan, at, err,
+			     "sum over the capacities to '%s', not to the "
+			     "bound",
+			     gt_rat_print(sum, text));
+}
+
+int gt_check_route_cost(const struct gt_plan *plan,
+			const struct gt_plan_route *route,
+			const struct gt_rat *prices, struct gt_rat *cost)
+{
+	struct gt_rat term;
+
+	*cost = GT_RAT(0, 1);
+	for (uint32_t k = 0; k < route->nlinks; k++) {
+		uint32_t link = route->links[k];
+
+		if (!gt_rat_mul(prices[link],
+				gt_plan_charge(plan, link, route->charge),
+				&term) ||
+		    !gt_rat_add(*cost, term, cost))
+			return 0;
+	}
+	return 1;
+}
+
+/* The least common multiple of unit and den; 0 when it is too large. */
+static int gt_unit_refine(struct gt_hop_costs *costs, int64_t den)
+{
+	int64_t a = costs->unit, b = den, rest;
+
+	while (b) {
+		rest = a % b;
+		a = b;
+		b = rest;
+	}
+	return !__builtin_mul_overflow(costs->unit, den / a, &costs->unit) &&
+	       costs->unit <= costs->unit_max;
+}
+
+/* First the unit of all costs, then each in it. */
+static int gt_cost_take(struct gt_hop_costs *costs, struct gt_rat rat,
+			uint32_t at, int pass)
+{
+	if (gt_rat_cmp(rat, GT_RAT(costs->most, 1)) > 0)
+		rat = GT_RAT(costs->most, 1);
+	if (!pass)
+		return gt_unit_refine(costs, rat.den);
+	costs->cost[at] = costs->unit / rat.den * rat.num;
+	return 1;
+}
+
+void gt_check_scale(const struct gt_rat *rats, uint32_t n,
+		    struct gt_hop_costs *costs)
+{
+	int ok = 1;
+
+	costs->unit = 1;
+	for (int pass = 0; pass < 2; pass++)
+		for (uint32_t i = 0; i < n && ok; i++)
+			ok = gt_cost_take(costs, rats[i], i, pass);
+	if (!ok)
+		costs->unit = 0;
+}
+
+void gt_check_costs(const struct gt_plan *plan,
+		    const struct gt_plan_route **table,
+		    const struct gt_rat *prices, struct gt_hop_costs *costs)
+{
+	uint32_t n = plan->nranks;
+	struct gt_rat rat;
+	int ok = 1;
+
+	costs->unit = 1;
+	for (int pass = 0; pass < 2; pass++)
+		for (uint32_t i = 0; i < n * n && ok; i++)
+			ok = !table[i] || (gt_check_route_cost(plan, table[i],
+							       prices, &rat) &&
+					   gt_cost_take(costs, rat, i, pass));
+	if (!ok)
+		costs->unit = 0;
+}
+
+static int gt_check_price_bound(const struct gt_plan *plan,
+				const struct gt_plan_route **table,
+				enum gt_bound_state *state, struct gt_err *err)
+{
+	int ring = plan->proof.class_ == GT_PROOF_RING;
+	struct gt_rat *prices =
+		calloc((size_t)plan->nlinks + 1, sizeof(*prices));
+	int rc;
+
+	if (!prices)
+		return gt_err_nomem(err);
+	rc = gt_check_prices(plan, prices, err);
+	if (!rc && !plan->proof.nroutes)
+		*state = GT_BOUND_NO_ROUTES;
+	else if (!rc && ring)
+		rc = gt_check_ring_bound(plan, table, prices, state, err);
+	else if (!rc && gt_coll_moves(plan->coll))
+		rc = gt_check_length_bound(plan, table, prices, state, err);
+	else if (!rc)
+		rc = gt_check_tree_bound(plan, table, prices, state, err);
+	free(prices);
+	return rc;
+}
+
+static int gt_check_certificate(const struct gt_plan *plan,
+				const struct gt_plan_route **table,
+				struct gt_plan_report *report,
+				struct gt_err *err)
+{
+	const struct gt_plan_proof *proof = &plan->proof;
+	int any = proof->class_ == GT_PROOF_ANY, rc = GT_OK;
+
+	if (proof->nroutes)
+		rc = gt_check_routes(plan, table, err);
+	if (!rc && (proof->nprices || proof->max_channels))
+		rc = gt_check_price_bound(plan, table, &report->bound, err);
+	if (!rc && proof->nequal)
+		rc = gt_check_equal(plan, table, report, err);
+	if (!rc && proof->nparts)
+		rc = gt_check_parts(plan, table,
+				    any ? &report->bound : &report->any_bound,
+				    err);
+	return rc;
+}
+
+int gt_check_proof(const struct gt_plan *plan, struct gt_plan_report *report,
+		   struct gt_err *err)
+{
+	struct gt_plan_report made = {.bound = GT_BOUND_ABSENT};
+	const struct gt_plan_route **table;
+	size_t n = plan->proof.nroutes ? plan->nranks : 1;
+	int rc = GT_OK;
+
+	if (plan->has_proof)
+		rc = gt_check_claims(plan, err);
+	if (!rc && plan->has_proof)
+		rc = gt_check_route_count(plan, err);
+	if (rc)
+		return rc;
+	table = calloc(n * n, sizeof(*table));
+	if (!table)
+		return gt_err_nomem(err);
+	if (plan->has_proof)
+		rc = gt_check_certificate(plan, table, &made, err);
+	free(table);
+	if (!rc)
+		*report = made;
+	return rc;
+}

@@ -1,0 +1,373 @@
+#include "plan/cost/cost.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "plan/ir/cluster.h"
+#include "plan/cost/extrapolate.h"
+#include "plan/cost/network.h"
+#include "plan/lower/layout.h"
+#include "plan/ir/measured.h"
+
+/*
+ * How the engines cut messages: below a part of this many bytes a worker is
+ * not worth it, and a slice is handed over in two pieces of up to 128 KiB.
+ */
+enum {
+	GT_COST_PART_BYTES = 16384,
+	GT_COST_PIECE_BYTES = 131072,
+};
+
+struct gt_cost_model {
+	const struct gt_plan *plan;
+	struct gt_arena *arena;
+	enum gt_coll coll;
+	struct gt_cost_params params[GT_NPROTOCOLS];
+	struct gt_cost_few few;
+	/* By row of select, two each; arena NULL: not yet. */
+	struct gt_cost_net *nets;
+	struct gt_cost_cut *cuts; /* room for all channels */
+};
+
+const char *gt_cost_hop_name(enum gt_cost_hop hop)
+{
+	static const char *const names[] = {"NVL", "PCI", "SYS", "NET"};
+
+	return names[hop];
+}
+
+struct gt_cost_params gt_cost_default(enum gt_protocol protocol)
+{
+	static const struct gt_cost_params params[] = {
+		[GT_PROTOCOL_SIMPLE] =
+			{6.3, {3.85, 5.7, 5.7, 14}, 0.99, 33.7, 3900},
+		[GT_PROTOCOL_LL] = {1.85, {1.8, 2.3, 2.3, 4}, 0.5, 2900, 3900},
+		[GT_PROTOCOL_LL128] =
+			{1.85, {1.8, 2.5, 2.5, 4}, 0.89, 45, 2200},
+		[GT_PROTOCOL_DIRECT] =
+			{4.8, {2.7, 5.7, 5.7, 14}, 0.96, 2900, 39000},
+		[GT_PROTOCOL_CE] = {2, {9, 10, 10, 14}, 1.057, 400, 3900},
+	};
+
+	return params[protocol];
+}
+
+int gt_cost_new(const struct gt_plan *plan, enum gt_coll coll,
+		struct gt_cost_model **model, struct gt_err *err)
+{
+	struct gt_arena *arena;
+	struct gt_cost_model *m;
+	int rc;
+
+	arena = gt_arena_new();
+	m = arena ? gt_arena_alloc(arena, sizeof(*m)) : NULL;
+	if (!m) {
+		gt_arena_free(arena);
+		return gt_err_nomem(err);
+	}
+	m->plan = plan;
+	m->arena = arena;
+	m->coll = coll;
+	m->nets = gt_arena_array(arena, 2 * (size_t)plan->nselect,
+				 sizeof(*m->nets));
+	m->cuts = gt_arena_array(arena, plan->nchannels, sizeof(*m->cuts));
+	rc = m->nets && m->cuts ? gt_cost_few_init(&m->few, plan, 0, arena, err)
+				: gt_err_nomem(err);
+	if (rc) {
+		gt_arena_free(arena);
+		return rc;
+	}
+	for (int p = 0; p < GT_NPROTOCOLS; p++)
+		m->params[p] = gt_cost_default(p);
+	*model = m;
+	return GT_OK;
+}
+
+int gt_cost_hurry(struct gt_cost_model *model, struct gt_err *err)
+{
+	memset(model->nets, 0,
+	       2 * (size_t)model->plan->nselect * sizeof(*model->nets));
+	return gt_cost_few_init(&model->few, model->plan, 1, model->arena, err);
+}
+
+void gt_cost_free(struct gt_cost_model *model)
+{
+	if (model)
+		gt_arena_free(model->arena);
+}
+
+const char *gt_cost_link_name(const struct gt_plan *plan, uint32_t link,
+			      char text[GT_COST_LINK_MAX])
+{
+	const struct gt_plan_cluster *cluster = plan->cluster;
+
+	if (link < plan->nlinks)
+		return plan->links[link].id;
+	link -= plan->nlinks;
+	if (cluster->levels[link / cluster->nrails].by_rail)
+		snprintf(text, GT_COST_LINK_MAX, "uplink of level %u, rail %u",
+			 link / cluster->nrails, link % cluster->nrails);
+	else
+		snprintf(text, GT_COST_LINK_MAX, "uplink of level %u",
+			 link / cluster->nrails);
+	return text;
+}
+
+struct gt_cost_params gt_cost_get(const struct gt_cost_model *model,
+				  enum gt_protocol protocol)
+{
+	return model->params[protocol];
+}
+
+void gt_cost_set(struct gt_cost_model *model, enum gt_protocol protocol,
+		 const struct gt_cost_params *params)
+{
+	model->params[protocol] = *params;
+	for (uint32_t i = 0; i < 2 * model->plan->nselect; i++)
+		model->nets[i].alpha_us = NULL;
+}
+
+/* What one worker does in a loop, and how many loops its part takes. */
+static struct gt_cost_cut gt_cost_cut_of(const struct gt_plan *plan,
+					 const struct gt_plan_select *select,
+					 double chunk_bytes)
+{
+	uint32_t slice = select->slice_bytes ? select->slice_bytes
+					     : plan->fifo_slice_bytes;
+	struct gt_cost_cut cut = {.workers = 1, .turn = GT_COST_TURN};
+	double part, most = GT_COST_PIECE_BYTES;
+
+	if (chunk_bytes >= 2 * GT_COST_PART_BYTES && select->workers > 1)
+		cut.workers = (uint32_t)fmin(select->workers,
+					     chunk_bytes / GT_COST_PART_BYTES);
+	part = chunk_bytes / cut.workers;
+	most = fmin(most, fmax(slice / GT_COST_TURN, 16));
+	if (part <= fmin(most, GT_COST_PART_BYTES))
+		cut.turn = 1;
+	/* All loops alike: the last one is not shorter. */
+	cut.loops = ceil(part / (most * cut.turn));
+	if (cut.loops > 0)
+		cut.piece_bytes = chunk_bytes / cut.loops / cut.turn;
+	return cut;
+}
+
+/* A message as the row's channels cut it; the most loops of any. */
+static int gt_cost_cuts(struct gt_cost_model *model, uint32_t row,
+			uint64_t bytes, double *loops, struct gt_err *err)
+{
+	const struct gt_cost_net *net = &model->nets[2 * row];
+	const struct gt_plan *plan = model->plan;
+	struct gt_layout_args args = {
+		.use = {model->coll, plan->select[row].algo, plan->root},
+		.count = bytes /
+			 (gt_coll_has_blocks(model->coll) ? plan->nranks : 1),
+		.elem_bytes = 1,
+		.slice_bytes = 1 << 30,
+		.nworkers = 1,
+		.nsel = net->nselected,
+		.sel = net->selected,
+	};
+
+	*loops = 0;
+	for (uint32_t i = 0; i < net->nselected; i++) {
+		struct gt_layout lay;
+		double chunk;
+		int rc = gt_layout_init(plan, net->selected[i], &args, &lay,
+					err);
+
+		if (rc)
+			return rc;
+		chunk = (double)(lay.hi - lay.lo);
+		chunk /= lay.per_block;
+		model->cuts[i] =
+			gt_cost_cut_of(plan, &plan->select[row], chunk);
+		*loops = fmax(*loops, model->cuts[i].loops);
+	}
+	/* Channels run side by side: each as often as the longest one. */
+	for (uint32_t i = 0; i < net->nselected; i++) {
+		struct gt_cost_cut *cut = &model->cuts[i];
+
+		if (cut->loops > 0)
+			cut->piece_bytes *= cut->loops / *loops;
+		else
+			cut->turn = 0;
+	}
+	return GT_OK;
+}
+
+static int gt_cost_nets_get(struct gt_cost_model *model, uint32_t row,
+			    struct gt_err *err)
+{
+	struct gt_cost_net *nets = &model->nets[2 * (size_t)row];
+	int rc = GT_OK;
+
+	for (uint32_t i = 0; i < model->few.n && !nets[i].arena && !rc; i++)
+		rc = gt_cost_net_init(&nets[i], &model->few.plans[i], row,
+				      model->coll, model->arena, err);
+	return rc;
+}
+
+/*
+ * A first loop in which all workers are at the same step, then further ones
+ * as far apart as when each works on at its own pace.
+ */
+static void gt_cost_loops(struct gt_cost_net *net, struct gt_cost_run *run,
+			  double loops, double *first_us, double *period_us)
+{
+	run->ngroups = run->loops = 1;
+	gt_cost_net_run(net, run);
+	*first_us = run->end_us[0];
+	*period_us = 0;
+	if (loops <= 1)
+		return;
+	run->ngroups = net->ngroups;
+	run->loops = GT_COST_LOOPS;
+	gt_cost_net_run(net, run);
+	*period_us = run->end_us[run->loops - 1] - run->end_us[run->loops - 2];
+}
+
+/* Of hops between nodes: the network, or NVLink. */
+static enum gt_cost_hop gt_cost_net_kind(const struct gt_cost_net *net)
+{
+	enum gt_cost_hop kind = GT_COST_HOP_NVL;
+
+	for (uint32_t i = 0; i < net->nedges; i++)
+		if (net->edges[i].kind > kind)
+			kind = net->edges[i].kind;
+	return kind;
+}
+
+static void gt_cost_time(const struct gt_cost_model *model,
+			 struct gt_cost_run *run, struct gt_cost *cost)
+{
+	struct gt_cost_net *nets = &model->nets[2 * (size_t)cost->row];
+	const struct gt_cost_few *few = &model->few;
+	const struct gt_plan *plan = model->plan;
+	int trees =
+		plan->cluster && plan->select[cost->row].algo == GT_ALGO_TREE;
+	double first[2], period[2], busy, deep;
+
+	for (uint32_t i = 0; i < few->n; i++)
+		gt_cost_loops(&nets[i], run, cost->loops, &first[i],
+			      &period[i]);
+	deep = run->params->hop_us[gt_cost_net_kind(&nets[0])];
+	if (model->coll == GT_COLL_ALLREDUCE)
+		deep *= 2;
+	if (plan->select[cost->row].algo == GT_ALGO_RING ||
+	    plan->select[cost->row].algo == GT_ALGO_FLOW)
+		deep = 0; /* node after node: it grows evenly */
+	busy = trees ? gt_cost_few_any(few, nets, &cost->link)
+		     : gt_cost_few_busiest(few, nets, &cost->link);
+	busy /= run->loops;
+	first[0] = trees ? gt_cost_few_deep(few, first)
+			 : gt_cost_few_fall(few, first, deep);
+	period[0] = trees ? period[few->n - 1] : gt_cost_few_grow(few, period);
+	cost->time_us = fmax(first[0], busy);
+	if (cost->loops > 1)
+		cost->time_us += (cost->loops - 1) * fmax(period[0], busy);
+	if (cost->time_us > 0)
+		cost->busy = busy * cost->loops / cost->time_us;
+}
+
+int gt_cost_price_row(struct gt_cost_model *model, uint32_t row, uint64_t bytes,
+		      struct gt_cost *cost, struct gt_err *err)
+{
+	struct gt_cost_run run = {
+		.params = &model->params[model->plan->select[row].protocol],
+		.cuts = model->cuts,
+	};
+	struct gt_cost made = {.row = row, .link = UINT32_MAX};
+	int rc = gt_cost_nets_get(model, row, err);
+
+	if (!rc)
+		rc = gt_cost_cuts(model, row, bytes, &made.loops, err);
+	if (rc)
+		return rc;
+	if (made.loops > 0)
+		gt_cost_time(model, &run, &made);
+	made.time_us += run.params->base_us;
+	*cost = made;
+	return GT_OK;
+}
+
+int gt_cost_least(struct gt_cost_model *model, uint32_t row, uint64_t bytes,
+		  double *time_us, struct gt_err *err)
+{
+	struct gt_cost_run run = {
+		.params = &model->params[model->plan->select[row].protocol],
+		.cuts = model->cuts,
+	};
+	double loops, least = 0;
+	int rc = gt_cost_nets_get(model, row, err);
+
+	if (!rc)
+		rc = gt_cost_cuts(model, row, bytes, &loops, err);
+	if (!rc && loops > 0 && model->few.n == 1)
+		rc = gt_cost_net_least(&model->nets[2 * (size_t)row], &run,
+				       loops, &least, err);
+	*time_us = least + run.params->base_us;
+	return rc;
+}
+
+int gt_cost_price(struct gt_cost_model *model, uint64_t bytes,
+		  struct gt_cost *cost, struct gt_err *err)
+{
+	const struct gt_plan *plan = model->plan;
+	const struct gt_plan_select *row =
+		gt_plan_row(plan, model->coll, bytes);
+
+	if (!row)
+		return gt_err_set(err, GT_EINPUT, plan->file,
+				  "nothing in select is for '%s'",
+				  gt_coll_name(model->coll));
+	return gt_cost_price_row(model, (uint32_t)(row - plan->select), bytes,
+				 cost, err);
+}
+
+/* Beyond what was measured the model says how the time goes on. */
+static int gt_cost_beyond(struct gt_cost_model *model,
+			  const struct gt_plan_measured *measured,
+			  uint64_t bytes, struct gt_cost *cost,
+			  struct gt_err *err)
+{
+	uint32_t end = bytes < measured->bytes[0] ? 0 : measured->npoints - 1;
+	struct gt_cost known;
+	int rc = gt_cost_price_row(model, cost->row, measured->bytes[end],
+				   &known, err);
+
+	if (!rc)
+		cost->time_us *= measured->time_us[end] / known.time_us;
+	return rc;
+}
+
+int gt_cost_expect(struct gt_cost_model *model, uint64_t bytes,
+		   struct gt_cost *cost, struct gt_err *err)
+{
+	const struct gt_plan_measured *measured;
+	struct gt_plan_select use;
+	struct gt_cost made;
+	double modelled_us, time_us;
+	int rc = gt_cost_price(model, bytes, &made, err);
+
+	if (rc)
+		return rc;
+	use = model->plan->select[made.row];
+	use.coll = model->coll;
+	measured = gt_plan_measured_find(model->plan, &use);
+	if (measured) {
+		modelled_us = made.time_us;
+		time_us = gt_plan_measured_time(measured, bytes);
+		if (isfinite(time_us))
+			made.time_us = time_us;
+		else
+			rc = gt_cost_beyond(model, measured, bytes, &made, err);
+		made.busy = fmin(made.busy * modelled_us / made.time_us, 1);
+		made.measured = 1;
+	}
+	if (!rc)
+		*cost = made;
+	return rc;
+}

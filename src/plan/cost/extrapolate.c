@@ -1,0 +1,198 @@
+#include "plan/cost/extrapolate.h"
+
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "plan/cost/network.h"
+
+static uint32_t gt_cost_few_widest(const struct gt_plan_cluster *cluster)
+{
+	uint32_t widest = 0;
+
+	for (uint32_t i = 1; i < cluster->nlevels; i++)
+		if (gt_nodes_radix(cluster, i) >
+		    gt_nodes_radix(cluster, widest))
+			widest = i;
+	return widest;
+}
+
+/* Two below each switch, but `most` in the widest level. */
+static int gt_cost_few_plan(struct gt_cost_few *few, uint32_t i, uint32_t most,
+			    struct gt_arena *arena)
+{
+	const struct gt_plan_cluster *from = few->whole->cluster;
+	struct gt_plan_cluster *to = &few->clusters[i];
+	uint32_t widest = gt_cost_few_widest(from);
+
+	*to = *from;
+	to->levels = gt_arena_array(arena, to->nlevels, sizeof(*to->levels));
+	if (!to->levels)
+		return GT_ESYS;
+	memcpy(to->levels, from->levels, to->nlevels * sizeof(*to->levels));
+	for (uint32_t l = 0; l < to->nlevels; l++) {
+		uint32_t radix = l == widest ? most : 2;
+
+		if (gt_nodes_radix(to, l) > radix)
+			gt_nodes_resize(to, l, radix);
+	}
+	few->plans[i] = *few->whole;
+	few->plans[i].cluster = to;
+	few->plans[i].nranks = to->nnodes * to->nlocal;
+	few->plans[i].root %= 2 * to->nlocal;
+	return GT_OK;
+}
+
+int gt_cost_few_init(struct gt_cost_few *few, const struct gt_plan *plan,
+		     int hurry, struct gt_arena *arena, struct gt_err *err)
+{
+	const struct gt_plan_cluster *cluster = plan->cluster;
+	uint32_t ranks = hurry ? GT_COST_HURRY_RANKS : GT_COST_FEW_RANKS;
+	uint32_t most, widest;
+
+	few->whole = plan;
+	few->n = 1;
+	few->plans[0] = *plan;
+	if (!cluster || plan->nranks <= ranks)
+		return GT_OK;
+	widest = gt_nodes_radix(cluster, gt_cost_few_widest(cluster));
+	most = ranks / cluster->nlocal >> (cluster->nlevels - 1);
+	/* An even number, and an even half, for rings that alternate. */
+	most = hurry || most < GT_COST_FEW_NODES ? GT_COST_HURRY_NODES
+						 : GT_COST_FEW_NODES;
+	if (widest <= most)
+		return GT_OK;
+	few->n = 2;
+	return gt_cost_few_plan(few, 0, most / 2, arena) ||
+			       gt_cost_few_plan(few, 1, most, arena)
+		       ? gt_err_nomem(err)
+		       : GT_OK;
+}
+
+double gt_cost_few_grow(const struct gt_cost_few *few, const double y[2])
+{
+	double a = few->clusters[0].nnodes, b = few->clusters[1].nnodes;
+	double more = (y[1] - y[0]) / (b - a);
+
+	return few->n < 2 ? y[0]
+			  : y[1] + more * (few->whole->cluster->nnodes - b);
+}
+
+double gt_cost_few_fall(const struct gt_cost_few *few, const double y[2],
+			double deep)
+{
+	double flat[2] = {y[0], y[1]};
+
+	if (few->n < 2)
+		return y[0];
+	for (int i = 0; i < 2; i++)
+		flat[i] -= deep * gt_nodes_depth(&few->clusters[i]);
+	return gt_cost_few_grow(few, flat) +
+	       deep * gt_nodes_depth(few->whole->cluster);
+}
+
+static void gt_cost_few_longer(double us, uint32_t which, double *most,
+			       uint32_t *link)
+{
+	if (us <= *most)
+		return;
+	*most = us;
+	*link = which;
+}
+
+/*
+ * An uplink is crossed once for each node that is not below its switch, by a
+ * flow also for each that is; by a ring once for each rank but one, of which
+ * there are about as many as nodes.
+ */
+static double gt_cost_few_uplink(const struct gt_cost_few *few,
+				 const struct gt_cost_net *net, uint32_t level,
+				 uint32_t rail)
+{
+	const struct gt_plan_cluster *run = net->plan->cluster;
+	const struct gt_plan_cluster *all = few->whole->cluster;
+	double most = 0, times;
+
+	times = (double)(all->nnodes - all->levels[level].nodes) /
+		(run->nnodes - run->levels[level].nodes);
+	if (net->plan->channels[*net->selected].shape == GT_SHAPE_RING)
+		times = (double)all->nnodes / run->nnodes;
+	if (net->plan->channels[*net->selected].shape == GT_SHAPE_FLOW)
+		times *= (double)all->levels[level].nodes /
+			 run->levels[level].nodes;
+	for (int in = 0; in < 2; in++) {
+		uint32_t at = gt_cost_uplink(net->plan, level, 0, rail, in);
+
+		if (most < net->link_busy_us[at] * times)
+			most = net->link_busy_us[at] * times;
+	}
+	return most;
+}
+
+double gt_cost_few_busiest(const struct gt_cost_few *few,
+			   const struct gt_cost_net *nets, uint32_t *link)
+{
+	const struct gt_plan_cluster *cluster = few->whole->cluster;
+	uint32_t n = few->whole->nlinks;
+	double most = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		double busy[2] = {nets[0].link_busy_us[i], 0};
+
+		if (few->n > 1)
+			busy[1] = nets[1].link_busy_us[i];
+		gt_cost_few_longer(gt_cost_few_grow(few, busy), i, &most, link);
+	}
+	for (uint32_t l = 0; cluster && l + 1 < cluster->nlevels; l++)
+		for (uint32_t r = 0; r < cluster->nrails; r++)
+			gt_cost_few_longer(
+				gt_cost_few_uplink(few, &nets[few->n - 1], l,
+						   r),
+				n + l * cluster->nrails + r, &most, link);
+	return most;
+}
+
+static double gt_cost_few_levels(uint32_t nnodes)
+{
+	uint32_t depth = 0;
+
+	while (nnodes >>= 1)
+		depth++;
+	return depth;
+}
+
+double gt_cost_few_deep(const struct gt_cost_few *few, const double y[2])
+{
+	double a, b;
+
+	if (few->n < 2)
+		return y[0];
+	a = gt_cost_few_levels(few->clusters[0].nnodes);
+	b = gt_cost_few_levels(few->clusters[1].nnodes);
+	if (b <= a)
+		return y[1];
+	return y[1] +
+	       (y[1] - y[0]) / (b - a) *
+		       (gt_cost_few_levels(few->whole->cluster->nnodes) - b);
+}
+
+double gt_cost_few_any(const struct gt_cost_few *few,
+		       const struct gt_cost_net *nets, uint32_t *link)
+{
+	const struct gt_cost_net *net = &nets[few->n - 1];
+	uint32_t n = net->plan->nlinks, nnodes = net->plan->cluster->nnodes;
+	uint32_t rails = net->plan->cluster->nrails;
+	double most = 0;
+
+	for (uint32_t i = 0; i < net->nlinks; i++) {
+		uint32_t up = (i - nnodes * n) / 2;
+
+		gt_cost_few_longer(net->link_busy_us[i],
+				   i < nnodes * n
+					   ? i % n
+					   : n + up / rails / nnodes * rails +
+						     up % rails,
+				   &most, link);
+	}
+	return most;
+}

@@ -1,0 +1,12 @@
+gtopo_core_sources += \
+	%D%/cost.c \
+	%D%/cost.h \
+	%D%/extrapolate.c \
+	%D%/extrapolate.h \
+	%D%/lower_bound.c \
+	%D%/network.c \
+	%D%/network.h \
+	%D%/read.c \
+	%D%/read.h \
+	%D%/route.c \
+	%D%/run.c

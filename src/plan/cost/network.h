@@ -1,0 +1,154 @@
+/*
+ * What the files of the cost model share: a selection's programs as processes
+ * joined by edges, and their execution in time.  Others use plan/cost/cost.h.
+ */
+#ifndef GT_PLAN_COST_NETWORK_H
+#define GT_PLAN_COST_NETWORK_H
+
+#include <stdint.h>
+
+#include "plan/cost/cost.h"
+#include "plan/ir/program.h"
+
+struct gt_arena;
+struct gt_err;
+
+/* What a byte costs on a link that it crosses. */
+struct gt_cost_leg {
+	uint32_t link;
+	double us;
+};
+
+struct gt_cost_route {
+	uint32_t nlegs;
+	struct gt_cost_leg *legs;
+};
+
+/* One FIFO: who writes and who reads it, over which links. */
+struct gt_cost_edge {
+	uint32_t from, to; /* processes */
+	/* One; of a cluster's templates by the local rank of the block's root. */
+	uint32_t nroutes;
+	const struct gt_cost_route *routes;
+	enum gt_cost_hop kind;
+	/* Since the run began; the k-th time stands in place k & mask. */
+	uint32_t written, read, freed, taken;
+	double *data_us, *credit_us;
+};
+
+/* A connection's part in a step. */
+struct gt_cost_end {
+	uint32_t conn;
+	uint8_t sends, waits, posts;
+	uint8_t moves; /* bytes over links */
+};
+
+/* A step, as far as it takes time. */
+struct gt_cost_op {
+	const struct gt_cost_end *ends;
+	uint32_t nends;
+	uint32_t nlocal; /* operands in the rank's own memory */
+	uint32_t chunk;
+};
+
+/* One program: a rank on a lane of a channel, by a group of workers. */
+struct gt_cost_proc {
+	const struct gt_program *program;
+	const struct gt_cost_op *ops;
+	uint32_t nops;
+	uint32_t channel; /* index into plan->channels */
+	uint32_t group;
+	uint32_t selected; /* which of the row's channels that is */
+	uint32_t *edges;   /* of its connections */
+	uint32_t loop, piece;
+	uint32_t op;
+	double time_us; /* when it can go on */
+	int queued;
+};
+
+/* A process that can go on, and when. */
+struct gt_cost_turn {
+	double time_us;
+	uint32_t proc;
+};
+
+struct gt_cost_net {
+	const struct gt_plan *plan;
+	struct gt_arena *arena;
+	uint32_t nprocs, nedges, nselected, nlanes, slots;
+	uint32_t mask;    /* one less than a power of two, at least slots */
+	uint32_t ngroups; /* of workers, that wait each on its own */
+	struct gt_cost_proc *procs;
+	struct gt_cost_edge *edges;
+	const uint32_t *selected; /* channel indices */
+	/* Links of each node, then uplinks of switches: gt_cost_uplink(). */
+	uint32_t nlinks;
+	double *link_free_us;      /* when a link has served all so far */
+	double *link_busy_us;      /* how long it served */
+	double *local_free_us;     /* a rank's memory */
+	struct gt_cost_turn *heap; /* the first first */
+	uint32_t heap_len;
+	/* lower_bound.c: by selected channel; NULL: not yet. */
+	double *alpha_us; /* of a message without bytes */
+	double *load_us;  /* of each link, for a byte in each piece */
+};
+
+/* How one message is moved; per selected channel. */
+struct gt_cost_cut {
+	uint32_t workers;
+	uint32_t turn;      /* pieces a slice is handed over in */
+	double loops;       /* that the message takes; 0: nothing to move */
+	double piece_bytes; /* of all workers together */
+};
+
+enum {
+	GT_COST_LOOPS = 4, /* that are executed */
+	GT_COST_TURN = 2,  /* pieces of a slice, at most */
+	/* Workers wait each on its own, so that others use the links: more
+	 * groups than this change nothing that shows. */
+	GT_COST_GROUPS = 3,
+};
+
+struct gt_cost_run {
+	const struct gt_cost_params *params;
+	const struct gt_cost_cut *cuts; /* by selected channel */
+	uint32_t ngroups;               /* that the workers are divided into */
+	uint32_t loops;                 /* to execute, up to GT_COST_LOOPS */
+	double end_us[GT_COST_LOOPS];   /* of each loop, filled in */
+};
+
+/* Lower and connect everything that row `row` uses for `coll`. */
+int gt_cost_net_init(struct gt_cost_net *net, const struct gt_plan *plan,
+		     uint32_t row, enum gt_coll coll, struct gt_arena *arena,
+		     struct gt_err *err);
+
+/* route.c: the routes, and the kind, of an edge between two ranks. */
+struct gt_cost_routes;
+int gt_cost_routes_new(const struct gt_plan *plan, struct gt_arena *arena,
+		       struct gt_cost_routes **routes, struct gt_err *err);
+uint32_t gt_cost_routes_nlinks(const struct gt_cost_routes *routes);
+int gt_cost_routes_find(const struct gt_cost_routes *routes, uint32_t channel,
+			uint32_t from, uint32_t to, struct gt_cost_edge *edge,
+			struct gt_err *err);
+
+/*
+ * The uplink of the switch of a level (not the last) and rail that `node` is
+ * below, as a number of a link.
+ */
+uint32_t gt_cost_uplink(const struct gt_plan *plan, uint32_t level,
+			uint32_t node, uint32_t rail, int in);
+
+/*
+ * lower_bound.c: what `loops` loops take at least, for any order of service: a
+ * loop without bytes, then what the busiest link serves.
+ */
+int gt_cost_net_least(struct gt_cost_net *net, const struct gt_cost_run *run,
+		      double loops, double *time_us, struct gt_err *err);
+
+const struct gt_cost_route *gt_cost_edge_route(const struct gt_cost_edge *edge,
+					       uint32_t chunk);
+
+/* Execute run->loops loops from time 0. */
+void gt_cost_net_run(struct gt_cost_net *net, struct gt_cost_run *run);
+
+#endif

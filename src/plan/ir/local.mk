@@ -1,0 +1,15 @@
+gtopo_core_sources += \
+	%D%/cluster.c \
+	%D%/cluster.h \
+	%D%/envelope.c \
+	%D%/envelope.h \
+	%D%/hop_uses.c \
+	%D%/hop_uses.h \
+	%D%/ll128.c \
+	%D%/ll128.h \
+	%D%/measured.c \
+	%D%/measured.h \
+	%D%/op.def \
+	%D%/plan.c \
+	%D%/plan.h \
+	%D%/program.h

@@ -1,0 +1,205 @@
+#include "plan/ir/measured.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "plan/ir/envelope.h"
+#include "plan/ir/plan.h"
+
+/* No buffer is larger: behind it comes the row that has to be the last. */
+static const uint64_t gt_plan_measured_largest = UINT64_C(1) << 40;
+
+/* The table of one collective in the making. */
+struct gt_choice {
+	struct gt_plan *plan;
+	enum gt_coll coll;
+	uint32_t nways, nsizes;
+	const struct gt_plan_measured **ways;
+	uint64_t *sizes;
+	double *time_us; /* [size][way] */
+	uint32_t *chosen;
+	uint32_t home; /* the way of the last row; nways: any */
+};
+
+int gt_plan_measured_same(const struct gt_plan_select *a,
+			  const struct gt_plan_select *b)
+{
+	return a->coll == b->coll && a->algo == b->algo &&
+	       a->protocol == b->protocol && a->workers == b->workers &&
+	       a->slots == b->slots && a->slice_bytes == b->slice_bytes &&
+	       a->detour_permille == b->detour_permille &&
+	       a->nchannels == b->nchannels &&
+	       !memcmp(a->channels, b->channels,
+		       a->nchannels * sizeof(*a->channels));
+}
+
+const struct gt_plan_measured *gt_plan_measured_find(
+	const struct gt_plan *plan, const struct gt_plan_select *use)
+{
+	for (uint32_t i = 0; i < plan->nmeasured; i++)
+		if (gt_plan_measured_same(&plan->measured[i].use, use))
+			return &plan->measured[i];
+	return NULL;
+}
+
+double gt_plan_measured_time(const struct gt_plan_measured *m, uint64_t bytes)
+{
+	double along, slope;
+	uint32_t i = 0;
+
+	while (i < m->npoints && m->bytes[i] < bytes)
+		i++;
+	if (i == m->npoints || (!i && m->bytes[i] != bytes))
+		return INFINITY;
+	if (m->bytes[i] == bytes)
+		return m->time_us[i];
+	slope = log(m->time_us[i] / m->time_us[i - 1]) /
+		log((double)m->bytes[i] / (double)m->bytes[i - 1]);
+	along = log((double)bytes / (double)m->bytes[i - 1]);
+	return m->time_us[i - 1] * exp(slope * along);
+}
+
+static int gt_size_cmp(const void *a, const void *b)
+{
+	const uint64_t *left = a, *right = b;
+
+	return (*left > *right) - (*left < *right);
+}
+
+/* All sizes at which some way was measured, once each. */
+static void gt_choice_sizes(struct gt_choice *c)
+{
+	uint32_t n = 0, unique = 0;
+
+	for (uint32_t w = 0; w < c->nways; w++)
+		for (uint32_t i = 0; i < c->ways[w]->npoints; i++)
+			c->sizes[n++] = c->ways[w]->bytes[i];
+	qsort(c->sizes, n, sizeof(*c->sizes), gt_size_cmp);
+	for (uint32_t i = 0; i < n; i++)
+		if (!i || c->sizes[i] != c->sizes[i - 1])
+			c->sizes[unique++] = c->sizes[i];
+	c->nsizes = unique;
+}
+
+/* The quickest at the largest size of those that the proof is about. */
+static void gt_choice_home(struct gt_choice *c)
+{
+	const struct gt_plan_select *main = gt_plan_main(c->plan);
+	const double *last = c->time_us + (c->nsizes - 1) * c->nways;
+
+	c->home = c->nways;
+	for (uint32_t w = 0; c->coll == c->plan->coll && w < c->nways; w++) {
+		struct gt_plan_select use = c->ways[w]->use;
+
+		use.protocol = main->protocol;
+		use.detour_permille = main->detour_permille;
+		if (gt_plan_measured_same(&use, main) &&
+		    (c->home == c->nways || last[w] < last[c->home]))
+			c->home = w;
+	}
+}
+
+static int gt_choice_make(struct gt_choice *c, struct gt_err *err)
+{
+	struct gt_arena *arena = c->plan->arena;
+	uint32_t n = c->plan->nmeasured, npoints = 0, at;
+
+	c->ways = gt_arena_array(arena, n, sizeof(*c->ways));
+	for (uint32_t i = 0; c->ways && i < n; i++)
+		if (c->plan->measured[i].use.coll == c->coll) {
+			c->ways[c->nways++] = &c->plan->measured[i];
+			npoints += c->plan->measured[i].npoints;
+		}
+	c->sizes = gt_arena_array(arena, npoints, sizeof(*c->sizes));
+	c->time_us = gt_arena_array(arena, (size_t)npoints * c->nways,
+				    sizeof(*c->time_us));
+	c->chosen = gt_arena_array(arena, npoints, sizeof(*c->chosen));
+	if (!c->ways || !c->sizes || !c->time_us || !c->chosen)
+		return gt_err_nomem(err);
+	if (!c->nways)
+		return GT_OK;
+	gt_choice_sizes(c);
+	for (uint32_t s = 0; s < c->nsizes; s++)
+		for (uint32_t w = 0; w < c->nways; w++)
+			c->time_us[s * c->nways + w] =
+				gt_plan_measured_time(c->ways[w], c->sizes[s]);
+	gt_choice_home(c);
+	at = c->nways;
+	for (uint32_t s = 0; s < c->nsizes; s++)
+		c->chosen[s] = at = gt_envelope_next(c->time_us + s * c->nways,
+						     c->nways, c->home, at);
+	return GT_OK;
+}
+
+/* Where the choice at size s hands over to that of the next. */
+static uint64_t gt_choice_cross(const struct gt_choice *c, uint32_t s)
+{
+	const double *here = c->time_us + s * c->nways;
+	const double *next = here + c->nways;
+	uint32_t a = c->chosen[s], b = c->chosen[s + 1];
+	const double time_us[2][2] = {{here[a], next[a]}, {here[b], next[b]}};
+
+	return gt_envelope_cross(time_us, c->sizes + s);
+}
+
+/* Each run of sizes with the same choice becomes a row. */
+static void gt_choice_rows(const struct gt_choice *c,
+			   struct gt_plan_select *rows, uint32_t *n)
+{
+	struct gt_plan_select last = *gt_plan_main(c->plan);
+	uint32_t end = c->nsizes - 1;
+
+	for (uint32_t s = 0; s <= end; s++) {
+		if (s < end && c->chosen[s + 1] == c->chosen[s])
+			continue;
+		rows[*n] = c->ways[c->chosen[s]]->use;
+		rows[(*n)++].max_bytes =
+			s < end ? gt_choice_cross(c, s) : UINT64_MAX;
+	}
+	if (c->coll != c->plan->coll || c->chosen[end] == c->home)
+		return;
+	rows[*n - 1].max_bytes = c->sizes[end] < gt_plan_measured_largest
+					 ? gt_plan_measured_largest
+					 : c->sizes[end];
+	if (c->home < c->nways)
+		last = c->ways[c->home]->use;
+	rows[*n] = last;
+	rows[(*n)++].max_bytes = UINT64_MAX;
+}
+
+static void gt_choice_keep(const struct gt_choice *c,
+			   struct gt_plan_select *rows, uint32_t *n)
+{
+	for (uint32_t i = 0; i < c->plan->nselect; i++)
+		if (c->plan->select[i].coll == c->coll)
+			rows[(*n)++] = c->plan->select[i];
+}
+
+int gt_plan_measured_select(struct gt_plan *plan, struct gt_err *err)
+{
+	uint32_t n = 0, most = plan->nselect + 1;
+	struct gt_plan_select *rows;
+
+	for (uint32_t i = 0; i < plan->nmeasured; i++)
+		most += plan->measured[i].npoints;
+	rows = gt_arena_array(plan->arena, most, sizeof(*rows));
+	if (!rows)
+		return gt_err_nomem(err);
+	for (int coll = 0; coll < GT_NCOLLS; coll++) {
+		struct gt_choice c = {.plan = plan, .coll = (enum gt_coll)coll};
+		int rc = gt_choice_make(&c, err);
+
+		if (rc)
+			return rc;
+		if (c.nways)
+			gt_choice_rows(&c, rows, &n);
+		else
+			gt_choice_keep(&c, rows, &n);
+	}
+	plan->select = rows;
+	plan->nselect = n;
+	return GT_OK;
+}

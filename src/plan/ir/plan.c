@@ -1,0 +1,413 @@
+#include "plan/ir/plan.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "plan/ir/cluster.h"
+
+static const char *const gt_coll_names[GT_NCOLLS] = {
+	[GT_COLL_ALLREDUCE] = "allreduce",
+	[GT_COLL_ALLGATHER] = "allgather",
+	[GT_COLL_REDUCESCATTER] = "reducescatter",
+	[GT_COLL_BROADCAST] = "broadcast",
+	[GT_COLL_REDUCE] = "reduce",
+	[GT_COLL_ALLTOALL] = "alltoall",
+	[GT_COLL_GATHER] = "gather",
+	[GT_COLL_SCATTER] = "scatter",
+	[GT_COLL_SENDRECV] = "sendrecv",
+};
+
+static const char *const gt_shape_names[GT_NSHAPES] = {
+	[GT_SHAPE_RING] = "ring",   [GT_SHAPE_CHAIN] = "chain",
+	[GT_SHAPE_TREE] = "tree",   [GT_SHAPE_MESH] = "mesh",
+	[GT_SHAPE_FLOW] = "flow",   [GT_SHAPE_TEMPLATE] = "template",
+	[GT_SHAPE_STEPS] = "steps",
+};
+
+static const char *const gt_algo_names[GT_NALGOS] = {
+	[GT_ALGO_RING] = "ring",         [GT_ALGO_TREE] = "tree",
+	[GT_ALGO_ONE_SHOT] = "one-shot", [GT_ALGO_TWO_SHOT] = "two-shot",
+	[GT_ALGO_FLOW] = "flow",         [GT_ALGO_HIER] = "hier",
+	[GT_ALGO_STEPS] = "steps",
+};
+
+static const char *const gt_transport_names[GT_NTRANSPORTS] = {
+	[GT_TRANSPORT_PEER] = "peer",
+	[GT_TRANSPORT_SHM] = "shm",
+	[GT_TRANSPORT_TCP] = "tcp",
+	[GT_TRANSPORT_VERBS] = "verbs",
+};
+
+static const char *const gt_protocol_names[GT_NPROTOCOLS] = {
+	[GT_PROTOCOL_SIMPLE] = "simple", [GT_PROTOCOL_LL] = "ll",
+	[GT_PROTOCOL_LL128] = "ll128",   [GT_PROTOCOL_DIRECT] = "direct",
+	[GT_PROTOCOL_CE] = "ce",
+};
+
+static const char *const gt_proof_names[GT_NPROOFS] = {
+	[GT_PROOF_RING] = "ring",
+	[GT_PROOF_TREE] = "tree",
+	[GT_PROOF_ANY] = "any",
+};
+
+static const char *const gt_op_names[GT_NOPS] = {
+#define GT_OP(NAME, name, recv, local, copy, send) [GT_OP_##NAME] = name,
+#include "plan/ir/op.def"
+};
+
+static const char *const gt_operand_names[GT_NBUFS] = {
+	[GT_BUF_NONE] = "none",
+	[GT_BUF_INPUT] = "input",
+	[GT_BUF_OUTPUT] = "output",
+	[GT_BUF_FIFO] = "slot",
+	[GT_BUF_PEER_INPUT] = "peer-input",
+	[GT_BUF_PEER_OUTPUT] = "peer-output",
+	[GT_BUF_SCRATCH] = "scratch",
+};
+
+struct gt_plan *gt_plan_new(void)
+{
+	struct gt_arena *arena = gt_arena_new();
+	struct gt_plan *plan;
+
+	plan = arena ? gt_arena_alloc(arena, sizeof(*plan)) : NULL;
+	if (!plan) {
+		gt_arena_free(arena);
+		return NULL;
+	}
+	plan->arena = arena;
+	return plan;
+}
+
+void gt_plan_free(struct gt_plan *plan)
+{
+	if (plan)
+		gt_arena_free(plan->arena);
+}
+
+int gt_plan_expand_ranks(struct gt_plan *plan, const struct gt_plan_rank *local)
+{
+	const struct gt_plan_cluster *cluster = plan->cluster;
+	uint32_t n = cluster->nnodes * cluster->nlocal;
+	struct gt_plan_rank *ranks =
+		gt_arena_array(plan->arena, n, sizeof(*ranks));
+	const char *node = NULL;
+
+	if (!ranks)
+		return GT_ESYS;
+	for (uint32_t i = 0; i < n; i++) {
+		if (!(i % cluster->nlocal))
+			node = gt_arena_printf(plan->arena, "n%u",
+					       i / cluster->nlocal);
+		if (!node)
+			return GT_ESYS;
+		ranks[i] = local[i % cluster->nlocal];
+		ranks[i].node = node;
+	}
+	plan->ranks = ranks;
+	plan->nranks = n;
+	return GT_OK;
+}
+
+enum gt_transport gt_plan_transport(const struct gt_plan *plan,
+				    const uint32_t *links, uint32_t nlinks)
+{
+	for (uint32_t i = 0; i < nlinks; i++) {
+		const char *kind = plan->links[links[i]].kind;
+
+		if (kind && !strcmp(kind, "NET"))
+			return GT_TRANSPORT_VERBS;
+	}
+	return GT_TRANSPORT_PEER;
+}
+
+const struct gt_plan_select *gt_plan_main(const struct gt_plan *plan)
+{
+	const struct gt_plan_select *main = &plan->select[plan->nselect - 1];
+
+	for (uint32_t i = 0; i < plan->nselect; i++)
+		if (plan->select[i].coll == plan->coll)
+			main = &plan->select[i];
+	return main;
+}
+
+static int gt_plan_names(const struct gt_plan *plan, enum gt_coll coll)
+{
+	for (uint32_t i = 0; i < plan->nselect; i++)
+		if (plan->select[i].coll == coll)
+			return 1;
+	return 0;
+}
+
+int gt_plan_serves(const struct gt_plan *plan, const struct gt_plan_select *row,
+		   enum gt_coll coll)
+{
+	if (gt_plan_names(plan, coll))
+		return row->coll == coll;
+	return row->coll == plan->coll && gt_algo_can(row->algo, coll) &&
+	       row->algo != GT_ALGO_TREE && row->algo != GT_ALGO_FLOW &&
+	       row->algo != GT_ALGO_STEPS;
+}
+
+const struct gt_plan_select *gt_plan_row(const struct gt_plan *plan,
+					 enum gt_coll coll, uint64_t bytes)
+{
+	const struct gt_plan_select *last = NULL;
+
+	for (uint32_t i = 0; i < plan->nselect; i++) {
+		if (!gt_plan_serves(plan, &plan->select[i], coll))
+			continue;
+		last = &plan->select[i];
+		if (bytes <= last->max_bytes)
+			return last;
+	}
+	return last;
+}
+
+const struct gt_program *gt_plan_program(const struct gt_plan *plan,
+					 uint32_t channel, uint32_t rank,
+					 uint32_t lane)
+{
+	const struct gt_program key = {
+		.channel = channel, .rank = rank, .lane = lane};
+
+	return plan->nprograms ? bsearch(&key, plan->programs, plan->nprograms,
+					 sizeof(key), gt_program_cmp)
+			       : NULL;
+}
+
+int gt_algo_takes(enum gt_algo algo, enum gt_shape shape)
+{
+	if (algo == GT_ALGO_RING)
+		return shape == GT_SHAPE_RING;
+	if (algo == GT_ALGO_TREE)
+		return shape == GT_SHAPE_TREE || shape == GT_SHAPE_CHAIN;
+	if (algo == GT_ALGO_FLOW)
+		return shape == GT_SHAPE_FLOW;
+	if (algo == GT_ALGO_STEPS)
+		return shape == GT_SHAPE_STEPS;
+	if (algo == GT_ALGO_HIER)
+		return shape == GT_SHAPE_TEMPLATE;
+	return shape == GT_SHAPE_MESH;
+}
+
+int gt_algo_can(enum gt_algo algo, enum gt_coll coll)
+{
+	if (algo == GT_ALGO_ONE_SHOT || algo == GT_ALGO_STEPS)
+		return 1;
+	if (algo == GT_ALGO_FLOW)
+		return gt_coll_moves(coll);
+	if (algo == GT_ALGO_HIER)
+		return coll == GT_COLL_ALLREDUCE || coll == GT_COLL_ALLGATHER ||
+		       coll == GT_COLL_REDUCESCATTER;
+	if (coll == GT_COLL_ALLREDUCE || coll == GT_COLL_BROADCAST ||
+	    coll == GT_COLL_REDUCE)
+		return 1;
+	return algo != GT_ALGO_TWO_SHOT &&
+	       (coll == GT_COLL_ALLGATHER || coll == GT_COLL_REDUCESCATTER);
+}
+
+int gt_algo_detours(enum gt_algo algo, enum gt_protocol protocol,
+		    enum gt_coll coll)
+{
+	enum gt_algo mesh =
+		coll == GT_COLL_ALLREDUCE ? GT_ALGO_TWO_SHOT : GT_ALGO_ONE_SHOT;
+
+	return algo == mesh &&
+	       protocol == (coll == GT_COLL_REDUCE ? GT_PROTOCOL_DIRECT
+						   : GT_PROTOCOL_CE);
+}
+
+/*
+ * A hop of a ring carries all blocks but one, of an all-reduce twice, or all
+ * of a broadcast; an edge of a tree a channel's whole share; a pair of a mesh
+ * or a flow one block, or of what has no blocks all at once (one-shot), or a
+ * rank's part once to be brought together and once to be spread (two-shot).
+ */
+struct gt_rat gt_plan_algbw_factor(const struct gt_plan *plan)
+{
+	enum gt_algo algo = gt_plan_main(plan)->algo;
+	int64_t n = plan->nranks;
+	int blocks = gt_coll_has_blocks(plan->coll);
+
+	if (n < 2 || algo == GT_ALGO_TREE || algo == GT_ALGO_HIER ||
+	    algo == GT_ALGO_STEPS || plan->coll == GT_COLL_SENDRECV)
+		return GT_RAT(1, 1);
+	if (algo == GT_ALGO_RING && plan->coll == GT_COLL_ALLREDUCE)
+		return n % 2 ? GT_RAT(n, 2 * (n - 1)) : GT_RAT(n / 2, n - 1);
+	if (algo == GT_ALGO_RING)
+		return blocks ? GT_RAT(n, n - 1) : GT_RAT(1, 1);
+	if (blocks)
+		return GT_RAT(n, 1);
+	if (algo == GT_ALGO_ONE_SHOT)
+		return GT_RAT(1, 1);
+	return n % 2 ? GT_RAT(n, 2) : GT_RAT(n / 2, 1);
+}
+
+int gt_coll_goes_down(enum gt_coll coll)
+{
+	return coll == GT_COLL_ALLREDUCE || coll == GT_COLL_ALLGATHER ||
+	       coll == GT_COLL_BROADCAST;
+}
+
+int gt_coll_goes_up(enum gt_coll coll)
+{
+	return coll == GT_COLL_ALLREDUCE || coll == GT_COLL_REDUCESCATTER ||
+	       coll == GT_COLL_REDUCE;
+}
+
+int gt_coll_reduces(enum gt_coll coll)
+{
+	return coll == GT_COLL_ALLREDUCE || coll == GT_COLL_REDUCESCATTER ||
+	       coll == GT_COLL_REDUCE;
+}
+
+int gt_coll_moves(enum gt_coll coll)
+{
+	return coll == GT_COLL_ALLTOALL || coll == GT_COLL_GATHER ||
+	       coll == GT_COLL_SCATTER || coll == GT_COLL_SENDRECV;
+}
+
+int gt_coll_pairs(enum gt_coll coll, uint32_t n, uint32_t root, uint32_t from,
+		  uint32_t to)
+{
+	if (from == to)
+		return 0;
+	switch (coll) {
+	case GT_COLL_ALLTOALL:
+		return 1;
+	case GT_COLL_GATHER:
+		return to == root;
+	case GT_COLL_SCATTER:
+		return from == root;
+	case GT_COLL_SENDRECV:
+		return to == (from + 1) % n;
+	default:
+		return 0;
+	}
+}
+
+int gt_coll_has_blocks(enum gt_coll coll)
+{
+	return coll == GT_COLL_ALLGATHER || coll == GT_COLL_REDUCESCATTER ||
+	       coll == GT_COLL_ALLTOALL || coll == GT_COLL_GATHER ||
+	       coll == GT_COLL_SCATTER;
+}
+
+int gt_coll_is_rooted(enum gt_coll coll)
+{
+	return coll == GT_COLL_BROADCAST || coll == GT_COLL_REDUCE ||
+	       coll == GT_COLL_GATHER || coll == GT_COLL_SCATTER;
+}
+
+static const char *gt_word(const char *const *words, unsigned n, unsigned i)
+{
+	return i < n ? words[i] : "?";
+}
+
+static int gt_word_find(const char *const *words, int n, const char *name)
+{
+	for (int i = 0; i < n; i++)
+		if (!strcmp(words[i], name))
+			return i;
+	return -1;
+}
+
+const char *gt_coll_name(enum gt_coll coll)
+{
+	return gt_word(gt_coll_names, GT_NCOLLS, coll);
+}
+
+const char *gt_shape_name(enum gt_shape shape)
+{
+	return gt_word(gt_shape_names, GT_NSHAPES, shape);
+}
+
+const char *gt_algo_name(enum gt_algo algo)
+{
+	return gt_word(gt_algo_names, GT_NALGOS, algo);
+}
+
+const char *gt_transport_name(enum gt_transport transport)
+{
+	return gt_word(gt_transport_names, GT_NTRANSPORTS, transport);
+}
+
+const char *gt_protocol_name(enum gt_protocol protocol)
+{
+	return gt_word(gt_protocol_names, GT_NPROTOCOLS, protocol);
+}
+
+const char *gt_proof_name(enum gt_proof_class class_)
+{
+	return gt_word(gt_proof_names, GT_NPROOFS, class_);
+}
+
+const char *gt_detour_text(uint32_t permille, char text[GT_DETOUR_TEXT_MAX])
+{
+	text[0] = '\0';
+	if (permille)
+		snprintf(text, GT_DETOUR_TEXT_MAX,
+			 ", %" PRIu32 "/1000 through the host", permille);
+	return text;
+}
+
+const char *gt_op_name(enum gt_op op)
+{
+	return gt_word(gt_op_names, GT_NOPS, op);
+}
+
+int gt_coll_find(const char *name)
+{
+	return gt_word_find(gt_coll_names, GT_NCOLLS, name);
+}
+
+int gt_shape_find(const char *name)
+{
+	return gt_word_find(gt_shape_names, GT_NSHAPES, name);
+}
+
+int gt_algo_find(const char *name)
+{
+	return gt_word_find(gt_algo_names, GT_NALGOS, name);
+}
+
+int gt_transport_find(const char *name)
+{
+	return gt_word_find(gt_transport_names, GT_NTRANSPORTS, name);
+}
+
+int gt_protocol_find(const char *name)
+{
+	return gt_word_find(gt_protocol_names, GT_NPROTOCOLS, name);
+}
+
+int gt_proof_find(const char *name)
+{
+	return gt_word_find(gt_proof_names, GT_NPROOFS, name);
+}
+
+const char *gt_operand_name(enum gt_operand_buf buf)
+{
+	return gt_word(gt_operand_names, GT_NBUFS, buf);
+}
+
+int gt_operand_find(const char *name)
+{
+	return gt_word_find(gt_operand_names, GT_NBUFS, name);
+}
+
+int gt_program_cmp(const void *a, const void *b)
+{
+	const struct gt_program *left = a, *right = b;
+
+	if (left->channel != right->channel)
+		return left->channel < right->channel ? -1 : 1;
+	if (left->rank != right->rank)
+		return left->rank < right->rank ? -1 : 1;
+	return (left->lane > right->lane) - (left->lane < right->lane);
+}

@@ -1,0 +1,451 @@
+/*
+ * The plan: how bytes move, as data.  It is the narrow waist of gtopo: it
+ * names ranks, devices and links by strings, embeds the links it uses with
+ * exact capacities, and says of each channel which share of the bytes it
+ * carries along which graph.  gtopo-plan(5) explains every field; the schema
+ * is share/schema/plan-1.schema.json.
+ *
+ * A plan is built once (by the reader or the search), then only read: any
+ * number of threads may share it.  Everything in it belongs to its arena.
+ */
+#ifndef GT_PLAN_IR_PLAN_H
+#define GT_PLAN_IR_PLAN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/rat.h"
+#include "plan/ir/program.h"
+
+struct gt_arena;
+struct gt_err;
+struct gt_buf;
+struct gt_plan_cluster;
+struct gt_plan_template;
+
+enum gt_shape {
+	/* order: a Hamiltonian cycle of the ranks; of a cluster: through a
+	   node's (plan/ir/cluster.h) */
+	GT_SHAPE_RING,
+	GT_SHAPE_CHAIN,    /* order: a Hamiltonian path */
+	GT_SHAPE_TREE,     /* root, parent: a spanning out-tree */
+	GT_SHAPE_MESH,     /* every pair directly */
+	GT_SHAPE_FLOW,     /* paths: pairs directly, or through other ranks */
+	GT_SHAPE_TEMPLATE, /* edges times a group of symmetries */
+	GT_SHAPE_STEPS,    /* what the plan's programs say */
+	GT_NSHAPES
+};
+
+/* How channels are used: what a row of `select` names. */
+enum gt_algo {
+	GT_ALGO_RING,
+	GT_ALGO_TREE,     /* trees and chains */
+	GT_ALGO_ONE_SHOT, /* mesh: everything to everyone who needs it */
+	GT_ALGO_TWO_SHOT, /* mesh: each rank first has a part to itself */
+	GT_ALGO_FLOW,     /* flows: each block along its path; clusters' too */
+	GT_ALGO_HIER,     /* templates: each rank's block along a tree */
+	GT_ALGO_STEPS,    /* the plan's programs, for one collective */
+	GT_NALGOS
+};
+
+enum gt_transport {
+	GT_TRANSPORT_PEER, /* loads and stores between GPUs */
+	GT_TRANSPORT_SHM,  /* through host memory */
+	GT_TRANSPORT_TCP,
+	GT_TRANSPORT_VERBS,
+	GT_NTRANSPORTS
+};
+
+enum gt_proof_class {
+	GT_PROOF_RING, /* optimal among Hamiltonian rings */
+	GT_PROOF_TREE, /* among trees, all-reduce going up and down the same */
+	GT_PROOF_ANY,  /* among all schedules without in-network compute */
+	GT_NPROOFS
+};
+
+enum gt_protocol {
+	GT_PROTOCOL_SIMPLE,
+	GT_PROTOCOL_LL,
+	GT_PROTOCOL_LL128,
+	GT_PROTOCOL_DIRECT, /* registered user buffers, no FIFO */
+	GT_PROTOCOL_CE,     /* copy engines */
+	GT_NPROTOCOLS
+};
+
+struct gt_plan_rank {
+	const char *node;   /* "n0" */
+	const char *device; /* bus id */
+	const char *name;   /* for people; NULL: unknown */
+	uint32_t dev;       /* NVML's and NCCL's number of the GPU */
+	int has_dev;
+};
+
+struct gt_plan_link {
+	const char *id;
+	const char *kind; /* NVL, C2C, PCI, SYS, NET ... */
+	struct gt_rat gbs;
+};
+
+/*
+ * One hop of a channel.  `charge` multiplies the hop's rate on links of kind
+ * PCI (1, or 6/5 for a GPU pair through an Intel host bridge, whose
+ * peer-to-peer packets are smaller; NCCL's model).
+ */
+struct gt_plan_hop {
+	uint32_t from, to; /* ranks */
+	enum gt_transport transport;
+	struct gt_rat charge;
+	uint32_t nroute;
+	uint32_t *route; /* indices into links */
+	/* Template: between local ranks of two nodes; the charge is the
+	 * sender's, as far as the port. */
+	int network;
+};
+
+/*
+ * How a flow gets what its first rank has for its last one there.  Of a
+ * cluster (plan/ir/cluster.h): for all pairs of a rank of one node and one of
+ * another, so far away, or of the same node.
+ */
+struct gt_plan_path {
+	uint32_t nranks; /* at least 3, each once */
+	uint32_t *ranks;
+	/* of a cluster instead: gt_nodes_class(), hops of the channel */
+	uint32_t class_, nhops;
+	uint32_t *hops;
+};
+
+struct gt_plan_channel {
+	uint32_t id;
+	enum gt_shape shape;
+	uint32_t norder;
+	uint32_t *order; /* ring, chain */
+	uint32_t root;
+	/* Tree: nranks entries, -1 at the root; of a cluster: a node's. */
+	int32_t *parent;
+	int second; /* tree of a cluster: which of two (plan/ir/cluster.h) */
+	uint32_t
+		npaths; /* flow: of pairs that do not go directly; cluster: all */
+	struct gt_plan_path *paths;
+	uint32_t nchunks;    /* steps: that the result is divided into */
+	uint32_t nscratch;   /* steps: scratch places of each rank */
+	struct gt_rat share; /* of the result; a selection's sum to 1 */
+	/* What the channel moves on each of its hops; flow: of each pair;
+	   steps: on a hop that is taken by every chunk once. */
+	struct gt_rat gbs;
+	uint32_t nhops;
+	struct gt_plan_hop *hops; /* ring, chain: as in order */
+	/* template: one a local rank, in that order; hops are between local
+	 * ranks and in the direction away from the root */
+	struct gt_plan_template *templates;
+};
+
+/*
+ * Of a cluster's rings and flows also uplinks have one: those numbers follow
+ * the links' (gt_nodes_uplink()).
+ */
+struct gt_plan_price {
+	uint32_t link;
+	struct gt_rat price; /* per GB/s of capacity */
+};
+
+struct gt_plan_prices {
+	uint32_t n;
+	struct gt_plan_price *list;
+};
+
+/*
+ * The route that the hardware fixes for an ordered pair of ranks, and its
+ * charge: what a hop between the two loads, whether a channel uses it or not.
+ * Of a cluster: for local ranks, and between ranks and ports, whose numbers
+ * follow the local ranks'.
+ */
+struct gt_plan_route {
+	uint32_t from, to; /* ranks */
+	struct gt_rat charge;
+	uint32_t nlinks;
+	uint32_t *links;
+};
+
+/*
+ * A set of ranks and links that all its outgoing routes have to cross (all
+ * incoming ones when the collective is reduce-scatter, reduce or gather).
+ */
+struct gt_plan_part {
+	uint32_t nranks;
+	uint32_t *ranks;
+	uint32_t nlinks;
+	uint32_t *links;
+};
+
+/*
+ * Vertices of a cluster as plan/cluster_sum.h names them, for its bounds.
+ */
+struct gt_plan_set {
+	uint32_t n;
+	const char **vertices;
+};
+
+/*
+ * How good the plan is.  value: what the channels of gt_plan_main() reach
+ * together, the sum of their gbs; times gt_plan_algbw_factor() it is the size
+ * of the result over the time.  bound: what no plan of the class exceeds;
+ * any_bound: what no plan at all exceeds (no in-network compute), in the same
+ * unit.
+ *
+ * bound's certificate is a list of link prices: the sum of price * capacity
+ * is the bound, and what the plan does costs at least 1 a byte of the result
+ * (a hop costs the sum over its route of price, times charge on links of kind
+ * PCI):
+ *   class ring: no Hamiltonian ring of `routes` costs less than 1; of a
+ *     cluster (plan/ir/cluster.h) no way through a node does, from port to port;
+ *   class any: broadcast, reduce: no tree from or to the root does; all-gather,
+ *     reduce-scatter: each rank's cheapest tree costs 1 on average.  Every
+ *     byte leaves a tree behind, whatever the schedule;
+ *   class any of what only moves (gt_coll_moves()): the cheapest ways of all
+ *     pairs of ranks cost 1 together; of a cluster those that begin in one
+ *     node, where crossing an uplink costs its price for each node below it.
+ *     Every byte leaves a path behind, as long as it is passed on as it is;
+ *   class tree, of an all-reduce: no tree, up and down together, does.
+ *
+ * Where the proof is about at most max_channels channels (class ring), a
+ * channel has a price as well.  A hop's room is the least of its links'
+ * capacity over charge, a ring's room that of its narrowest hop, which is more
+ * than it carries: so it costs channel_price / room a byte besides, and the
+ * bound has max_channels * channel_price more.
+ *
+ * any_bound's certificate, and instead of prices that of a bound of class any,
+ * is `parts`.  The capacity of their links over what has to cross them, as a
+ * fraction of the result of n blocks, bounds the size of the result over the
+ * time:
+ *   all-gather, reduce-scatter: one part of k < n ranks: k / n, its blocks;
+ *   broadcast, reduce: one part that holds the root: 1;
+ *   gather, scatter: one part of k ranks that holds the root: (n - k) / n;
+ *   all-to-all: one part of k ranks: k (n - k) / n;
+ *   send and receive: one part: its ranks r whose r + 1 is not in it;
+ *   all-reduce: p >= 2 parts, each rank in one: 2 (p - 1), as every element
+ *     needs p - 1 messages between parts to be combined and p - 1 to be
+ *     spread.
+ */
+struct gt_plan_proof {
+	enum gt_proof_class class_;
+	struct gt_rat value, bound, any_bound;
+	int has_any_bound;
+	int optimal;           /* value == bound, exactly */
+	uint32_t max_channels; /* 0: any number; else of class ring */
+	struct gt_rat channel_price;
+	uint32_t nprices, nroutes, nparts;
+	struct gt_plan_price *prices;
+	struct gt_plan_route *routes; /* of all ordered pairs, or none */
+	struct gt_plan_part *parts;
+	uint32_t nsets; /* of a cluster, in place of parts */
+	struct gt_plan_set *sets;
+	/*
+	 * Of rings of one share: that no k of them, k up to nequal, reach more
+	 * than the value.  With more than value / k each, few fit on a link; by
+	 * equal[k - 1] all that fits is worth less than k, and none of the
+	 * rings costs less than 1.  Without prices: not proved for this k.
+	 */
+	uint32_t nequal;
+	struct gt_plan_prices *equal;
+	/* Links that none of `routes` crosses, so that sets leave them out. */
+	uint32_t nunused;
+	uint32_t *unused;
+};
+
+/* More than half is no detour, it is the way. */
+enum { GT_PLAN_DETOUR_MAX = 500 }; /* permille */
+
+/*
+ * Which channels to use for messages of up to max_bytes, and how.  The rows of
+ * one collective are in ascending order of size.  Channels of different rows
+ * are alternatives that stand side by side: shares and loads count within a
+ * row.  The plan's proof, its shares and gbs are about the last row of the
+ * plan's own collective (gt_plan_main()).  An engine that cannot do a row's
+ * protocol runs the same channels with GT_PROTOCOL_SIMPLE.
+ */
+struct gt_plan_select {
+	uint64_t max_bytes; /* UINT64_MAX: no limit */
+	enum gt_coll coll;
+	enum gt_algo algo;
+	enum gt_protocol protocol;
+	uint32_t nchannels;
+	uint32_t *channels;   /* indices into the plan's channels */
+	uint32_t workers;     /* per channel */
+	uint32_t slots;       /* 0: the plan's */
+	uint32_t slice_bytes; /* 0: the plan's */
+	/* Of the bytes: what GPUs send through their host's memory beside the
+	 * channels; 0: none */
+	uint32_t detour_permille;
+};
+
+/*
+ * How long one use of channels took on a machine, by size: what `gtopo tune`
+ * measured.  Every use that was measured is here, so that what lost on one
+ * machine can win on another.
+ */
+struct gt_plan_measured {
+	struct gt_plan_select use; /* all but max_bytes */
+	const char *machine;       /* "cuda: 4 x NVIDIA H200" */
+	uint32_t npoints;
+	uint64_t *bytes; /* ascending, above 0 */
+	double *time_us; /* above 0 */
+};
+
+struct gt_plan {
+	struct gt_arena *arena;
+	const char *file; /* what it was read from, for messages, or NULL */
+	enum gt_coll coll;
+	uint32_t root;            /* of broadcast, reduce, gather, scatter */
+	const char *digest;       /* "sha256:...", or NULL */
+	const char *shape_digest; /* likewise */
+	const char *source;       /* the topology's file name, or NULL */
+	const char *rates;        /* "measured", "nccl", "line", or NULL */
+	uint32_t nranks, nlinks, nchannels, nselect;
+	struct gt_plan_rank *ranks;
+	struct gt_plan_link *links;
+	struct gt_plan_channel *channels;
+	struct gt_plan_select *select;
+	/* Of channels of shape steps, in order of channel, rank and lane. */
+	uint32_t nprograms;
+	struct gt_program *programs;
+	int has_proof;
+	struct gt_plan_proof proof;
+	uint32_t fifo_slots;
+	uint32_t fifo_slice_bytes;
+	/* Equal nodes: links are one node's; NULL: the plan has no such */
+	struct gt_plan_cluster *cluster;
+	uint32_t nmeasured;
+	struct gt_plan_measured *measured;
+};
+
+/* An empty plan with an arena; NULL when memory ran out. */
+struct gt_plan *gt_plan_new(void);
+
+/* NULL is allowed. */
+void gt_plan_free(struct gt_plan *plan);
+
+/*
+ * Make the ranks of a cluster's plan from those of one node: the same on nodes
+ * "n0", "n1" ...  GT_ESYS when memory ran out.
+ */
+int gt_plan_expand_ranks(struct gt_plan *plan,
+			 const struct gt_plan_rank *local);
+
+/*
+ * Read a plan ("-": standard input).  Checks the file's structure and the
+ * types and ranges of fields; what is wrong is told with file and JSON path.
+ * *plan is the caller's.
+ */
+int gt_plan_read(const char *path, struct gt_plan **plan, struct gt_err *err);
+
+/* The same from memory; `name` is how messages call it. */
+int gt_plan_parse(const char *name, const char *text, size_t len,
+		  struct gt_plan **plan, struct gt_err *err);
+
+/* Append the plan as JSON, in canonical key order, ending in a newline. */
+int gt_plan_print(const struct gt_plan *plan, struct gt_buf *out,
+		  struct gt_err *err);
+
+/*
+ * Static validity: orders are permutations, shares sum to 1, hops match the
+ * order, routes exist, link loads are within capacities, values add up, the
+ * proof's certificate proves its bound, FIFO and select make sense.  GT_ENO
+ * with the JSON path when the plan is wrong.
+ */
+int gt_plan_check(const struct gt_plan *plan, struct gt_err *err);
+
+/*
+ * How bytes go over these of the plan's links: over a network by RDMA, else
+ * GPUs reach each other's memory.
+ */
+enum gt_transport gt_plan_transport(const struct gt_plan *plan,
+				    const uint32_t *links, uint32_t nlinks);
+
+/* The row that the plan's proof is about; rows come from reader or search. */
+const struct gt_plan_select *gt_plan_main(const struct gt_plan *plan);
+
+/*
+ * Is this row for messages of `coll`?  It names it; or, when no row does, it is
+ * one of the plan's own collective and can do that as well.
+ */
+int gt_plan_serves(const struct gt_plan *plan, const struct gt_plan_select *row,
+		   enum gt_coll coll);
+
+/*
+ * The row for a message of so many bytes: the last one that serves coll when
+ * it is larger than all; NULL when none serves coll.
+ */
+const struct gt_plan_select *gt_plan_row(const struct gt_plan *plan,
+					 enum gt_coll coll, uint64_t bytes);
+
+/*
+ * Bytes of the result over time, for each GB/s of the plan's value: a ring's
+ * hop carries (n - 1) / n of an all-gather, for instance.
+ */
+struct gt_rat gt_plan_algbw_factor(const struct gt_plan *plan);
+
+/* Can channels of this shape be used so; and what for? */
+int gt_algo_takes(enum gt_algo algo, enum gt_shape shape);
+int gt_algo_can(enum gt_algo algo, enum gt_coll coll);
+
+/*
+ * Can a part of it go through the host's memory beside this way on GPUs?  Only
+ * beside copy engines and a root that pulls: other kernels wait for other ranks
+ * all the time.
+ */
+int gt_algo_detours(enum gt_algo algo, enum gt_protocol protocol,
+		    enum gt_coll coll);
+
+/* Do a tree's edges carry bytes away from the root; towards it? */
+int gt_coll_goes_down(enum gt_coll coll);
+int gt_coll_goes_up(enum gt_coll coll);
+
+/* Does it add contributions up? */
+int gt_coll_reduces(enum gt_coll coll);
+
+/*
+ * Does it only move, each block from one rank to one other?  And has `from`
+ * one for `to`, of n ranks?
+ */
+int gt_coll_moves(enum gt_coll coll);
+int gt_coll_pairs(enum gt_coll coll, uint32_t n, uint32_t root, uint32_t from,
+		  uint32_t to);
+
+/* Is its larger buffer a block for each rank? */
+int gt_coll_has_blocks(enum gt_coll coll);
+
+/* Does one rank of this collective differ from the others? */
+int gt_coll_is_rooted(enum gt_coll coll);
+
+/* The order of plan->programs, for qsort() and bsearch(). */
+int gt_program_cmp(const void *a, const void *b);
+
+/* The program of a channel, rank and lane; NULL when there is none. */
+const struct gt_program *gt_plan_program(const struct gt_plan *plan,
+					 uint32_t channel, uint32_t rank,
+					 uint32_t lane);
+
+/* Words of the enums, as in the JSON; _find gives -1 for none. */
+const char *gt_coll_name(enum gt_coll coll);
+const char *gt_shape_name(enum gt_shape shape);
+const char *gt_algo_name(enum gt_algo algo);
+const char *gt_transport_name(enum gt_transport transport);
+const char *gt_protocol_name(enum gt_protocol protocol);
+const char *gt_proof_name(enum gt_proof_class class_);
+int gt_coll_find(const char *name);
+int gt_shape_find(const char *name);
+int gt_algo_find(const char *name);
+int gt_transport_find(const char *name);
+int gt_protocol_find(const char *name);
+int gt_proof_find(const char *name);
+const char *gt_op_name(enum gt_op op);
+
+/* ", 85/1000 through the host", for people; "" where there is no detour. */
+enum { GT_DETOUR_TEXT_MAX = 40 };
+const char *gt_detour_text(uint32_t permille, char text[GT_DETOUR_TEXT_MAX]);
+
+const char *gt_operand_name(enum gt_operand_buf buf);
+int gt_operand_find(const char *name);
+
+#endif

@@ -1,0 +1,15 @@
+gtopo_core_sources += \
+	%D%/print.c \
+	%D%/print.h \
+	%D%/print_cluster.c \
+	%D%/print_cluster.h \
+	%D%/print_program.c \
+	%D%/print_select.c \
+	%D%/read.c \
+	%D%/read.h \
+	%D%/read_channel.c \
+	%D%/read_cluster.c \
+	%D%/read_measured.c \
+	%D%/read_program.c \
+	%D%/read_proof.c \
+	%D%/read_select.c

@@ -1,0 +1,70 @@
+/*
+ * Which elements a channel's chunks, workers and slices are, for a given
+ * count: the one place where shares become element boundaries, exactly and
+ * the same everywhere.  Boundaries fall on multiples of 16 bytes.
+ */
+#ifndef GT_PLAN_LOWER_LAYOUT_H
+#define GT_PLAN_LOWER_LAYOUT_H
+
+#include <stdint.h>
+
+#include "plan/ir/plan.h"
+#include "plan/ir/program.h"
+
+struct gt_err;
+
+/* What a channel is used for, and how: a row of `select` and a root. */
+struct gt_use {
+	enum gt_coll coll;
+	enum gt_algo algo;
+	uint32_t root; /* of the collectives that have one */
+};
+
+/* How much is moved, and how it is cut. */
+struct gt_layout_args {
+	struct gt_use use;
+	uint64_t count; /* elements of a block (plan/ir/program.h) */
+	uint32_t elem_bytes;
+	uint32_t slice_bytes; /* at least elem_bytes */
+	uint32_t nworkers;
+	uint32_t nsel;       /* channels used, 0: all of the plan's */
+	const uint32_t *sel; /* their indices; shares are scaled to sum 1 */
+};
+
+/*
+ * The layout of channel index `channel`.  GT_EINPUT when the arguments make
+ * no sense, the channel is not selected, or sizes do not fit.
+ */
+int gt_layout_init(const struct gt_plan *plan, uint32_t channel,
+		   const struct gt_layout_args *args, struct gt_layout *lay,
+		   struct gt_err *err);
+
+/* Chunks that the channel's part of all blocks is divided into. */
+uint32_t gt_layout_nchunks(const struct gt_plan *plan, uint32_t channel,
+			   const struct gt_use *use);
+
+/* How much of the whole buffer's index space a rank's input or output has. */
+enum gt_extent {
+	GT_EXTENT_NONE,
+	GT_EXTENT_OWN, /* its own block */
+	GT_EXTENT_ALL,
+};
+
+enum gt_extent gt_layout_input(const struct gt_use *use, uint32_t rank);
+enum gt_extent gt_layout_output(const struct gt_use *use, uint32_t rank);
+
+/*
+ * A tree's or a chain's root: a chain's is where its bytes start, or where
+ * they end when something is reduced (an all-reduce comes back from there).
+ */
+uint32_t gt_layout_top(const struct gt_plan_channel *channel,
+		       enum gt_coll coll);
+
+/*
+ * 1 and the rank whose block alone the channel moves, when it is a tree or a
+ * chain of an all-gather or a reduce-scatter; 0 when it moves all of them.
+ */
+int gt_layout_root(const struct gt_plan_channel *channel, enum gt_coll coll,
+		   uint32_t *root);
+
+#endif

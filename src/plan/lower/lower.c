@@ -1,0 +1,99 @@
+#include "plan/lower/lower.h"
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "plan/lower/shape.h"
+#include "plan/ir/plan.h"
+
+uint32_t gt_lower_lanes(const struct gt_plan *plan, const struct gt_use *use)
+{
+	uint32_t nlanes = 1;
+
+	for (uint32_t i = 0; use->algo == GT_ALGO_STEPS && i < plan->nprograms;
+	     i++)
+		if (plan->programs[i].lane >= nlanes)
+			nlanes = plan->programs[i].lane + 1;
+	if (use->algo == GT_ALGO_STEPS)
+		return nlanes;
+	return use->algo == GT_ALGO_TREE && use->coll == GT_COLL_ALLREDUCE ? 2
+									   : 1;
+}
+
+int gt_lower_room(const struct gt_lowering *l, size_t nsteps, size_t nconns,
+		  struct gt_err *err)
+{
+	struct gt_program *program = l->program;
+
+	program->steps =
+		gt_arena_array(l->arena, nsteps, sizeof(*program->steps));
+	program->conns =
+		gt_arena_array(l->arena, nconns, sizeof(*program->conns));
+	return program->steps && program->conns ? GT_OK : gt_err_nomem(err);
+}
+
+/* They are there; who has no program on this lane does nothing. */
+static void gt_lower_steps(const struct gt_lowering *l)
+{
+	const struct gt_lower_want *want = l->want;
+	const struct gt_program *program =
+		gt_plan_program(l->plan, want->channel, want->rank, want->lane);
+
+	if (program)
+		*l->program = *program;
+	l->program->nchunks = l->channel->nchunks;
+	l->program->nscratch = l->channel->nscratch;
+}
+
+static int gt_lower_refuse(const struct gt_lowering *l, struct gt_err *err)
+{
+	const struct gt_use *use = &l->want->use;
+
+	if (gt_coll_is_rooted(use->coll) && use->root >= l->plan->nranks)
+		return gt_err_set(err, GT_EINPUT, NULL, "there is no rank '%u'",
+				  use->root);
+	if (gt_algo_takes(use->algo, l->channel->shape) &&
+	    gt_algo_can(use->algo, use->coll))
+		return GT_OK;
+	return gt_err_set(err, GT_EINPUT, NULL,
+			  "channel %u: a %s cannot do '%s' by '%s'",
+			  l->channel->id, gt_shape_name(l->channel->shape),
+			  gt_coll_name(use->coll), gt_algo_name(use->algo));
+}
+
+int gt_lower(const struct gt_plan *plan, const struct gt_lower_want *want,
+	     struct gt_arena *arena, struct gt_program *program,
+	     struct gt_err *err)
+{
+	struct gt_program made = {
+		.rank = want->rank,
+		.channel = want->channel,
+		.lane = want->lane,
+		.nchunks = gt_layout_nchunks(plan, want->channel, &want->use),
+	};
+	struct gt_lowering l = {.plan = plan,
+				.channel = &plan->channels[want->channel],
+				.want = want,
+				.arena = arena,
+				.program = &made};
+	int rc = gt_lower_refuse(&l, err);
+
+	if (rc)
+		return rc;
+	if (want->use.algo == GT_ALGO_STEPS)
+		gt_lower_steps(&l);
+	else if (want->use.algo == GT_ALGO_RING)
+		rc = gt_lower_ring(&l, err);
+	else if (want->use.algo == GT_ALGO_TREE)
+		rc = gt_lower_tree(&l, err);
+	else if (want->use.algo == GT_ALGO_FLOW && plan->cluster)
+		rc = gt_lower_node_flow(&l, err);
+	else if (want->use.algo == GT_ALGO_FLOW)
+		rc = gt_lower_flow(&l, err);
+	else if (want->use.algo == GT_ALGO_HIER)
+		rc = gt_lower_template(&l, err);
+	else
+		rc = gt_lower_mesh(&l, err);
+	if (!rc)
+		*program = made;
+	return rc;
+}

@@ -1,0 +1,184 @@
+#include "plan/lower/shape.h"
+
+#include "base/err.h"
+#include "plan/ir/cluster.h"
+#include "plan/lower/lower.h"
+#include "plan/ir/plan.h"
+#include "plan/lower/step.h"
+
+/* A rank's place in a ring, and the ring's ends of its two connections. */
+struct gt_ring {
+	const struct gt_plan *plan;
+	const struct gt_plan_channel *channel;
+	uint32_t n;
+	uint32_t at; /* position of the rank in order */
+	struct gt_step_conns conns;
+};
+
+/* Who is at a position. */
+static uint32_t gt_ring_rank(const struct gt_ring *ring, uint32_t position)
+{
+	const struct gt_plan_cluster *cluster = ring->plan->cluster;
+
+	return cluster ? gt_nodes_ring(cluster, ring->channel, position)
+		       : ring->channel->order[position];
+}
+
+/* The position `back` places before the rank's own; back <= n. */
+static uint32_t gt_ring_before(const struct gt_ring *ring, uint32_t back)
+{
+	return (ring->at + ring->n - back) % ring->n;
+}
+
+static void gt_ring_step(const struct gt_ring *ring, struct gt_program *program,
+			 enum gt_op op, uint32_t chunk)
+{
+	gt_step_add(program, op, ring->conns, chunk);
+}
+
+static void gt_ring_final(const struct gt_ring *ring,
+			  struct gt_program *program, enum gt_op op,
+			  uint32_t chunk)
+{
+	gt_step_add(program, op, ring->conns, chunk)->flags = GT_STEP_FINAL;
+}
+
+/*
+ * Chunks are numbered by ring position: chunk c starts at position c + 1, is
+ * complete at position c, and goes around once more to be spread.
+ */
+static void gt_ring_allreduce(const struct gt_ring *ring,
+			      struct gt_program *program)
+{
+	uint32_t n = ring->n, back;
+
+	if (n == 1) {
+		gt_ring_final(ring, program, GT_OP_COPY, 0);
+		return;
+	}
+	gt_ring_step(ring, program, GT_OP_SEND, gt_ring_before(ring, 1));
+	for (back = 2; back < n; back++)
+		gt_ring_step(ring, program, GT_OP_RECV_REDUCE_SEND,
+			     gt_ring_before(ring, back));
+	gt_ring_final(ring, program, GT_OP_RECV_REDUCE_COPY_SEND, ring->at);
+	for (back = 1; back < n - 1; back++)
+		gt_ring_step(ring, program, GT_OP_RECV_COPY_SEND,
+			     gt_ring_before(ring, back));
+	gt_ring_step(ring, program, GT_OP_RECV, gt_ring_before(ring, n - 1));
+}
+
+/* Chunks are the ranks' blocks: each goes around once from its owner. */
+static void gt_ring_allgather(const struct gt_ring *ring,
+			      struct gt_program *program)
+{
+	uint32_t n = ring->n, back;
+
+	if (n == 1) {
+		gt_ring_step(ring, program, GT_OP_COPY, gt_ring_rank(ring, 0));
+		return;
+	}
+	gt_ring_step(ring, program, GT_OP_COPY_SEND,
+		     gt_ring_rank(ring, ring->at));
+	for (back = 1; back < n - 1; back++)
+		gt_ring_step(ring, program, GT_OP_RECV_COPY_SEND,
+			     gt_ring_rank(ring, gt_ring_before(ring, back)));
+	gt_ring_step(ring, program, GT_OP_RECV,
+		     gt_ring_rank(ring, gt_ring_before(ring, n - 1)));
+}
+
+/* Each block starts behind its owner and is complete when it gets there. */
+static void gt_ring_reducescatter(const struct gt_ring *ring,
+				  struct gt_program *program)
+{
+	uint32_t n = ring->n, back;
+
+	if (n == 1) {
+		gt_ring_final(ring, program, GT_OP_COPY, gt_ring_rank(ring, 0));
+		return;
+	}
+	gt_ring_step(ring, program, GT_OP_SEND,
+		     gt_ring_rank(ring, gt_ring_before(ring, 1)));
+	for (back = 2; back < n; back++)
+		gt_ring_step(ring, program, GT_OP_RECV_REDUCE_SEND,
+			     gt_ring_rank(ring, gt_ring_before(ring, back)));
+	gt_ring_final(ring, program, GT_OP_RECV_REDUCE_COPY,
+		      gt_ring_rank(ring, ring->at));
+}
+
+/* From the root on, to the rank before it. */
+static void gt_ring_broadcast(const struct gt_ring *ring, uint32_t root,
+			      struct gt_program *program)
+{
+	uint32_t next = gt_ring_rank(ring, (ring->at + 1) % ring->n);
+
+	if (ring->n == 1)
+		gt_ring_step(ring, program, GT_OP_COPY, 0);
+	else if (gt_ring_rank(ring, ring->at) == root)
+		gt_ring_step(ring, program, GT_OP_COPY_SEND, 0);
+	else if (next == root)
+		gt_ring_step(ring, program, GT_OP_RECV, 0);
+	else
+		gt_ring_step(ring, program, GT_OP_RECV_COPY_SEND, 0);
+}
+
+/* From the rank behind the root on, to the root. */
+static void gt_ring_reduce(const struct gt_ring *ring, uint32_t root,
+			   struct gt_program *program)
+{
+	uint32_t before = gt_ring_rank(ring, gt_ring_before(ring, 1));
+
+	if (ring->n == 1)
+		gt_ring_final(ring, program, GT_OP_COPY, 0);
+	else if (gt_ring_rank(ring, ring->at) == root)
+		gt_ring_final(ring, program, GT_OP_RECV_REDUCE_COPY, 0);
+	else if (before == root)
+		gt_ring_step(ring, program, GT_OP_SEND, 0);
+	else
+		gt_ring_step(ring, program, GT_OP_RECV_REDUCE_SEND, 0);
+}
+
+/* Connections: 0 from the rank before, 1 to the rank behind. */
+static void gt_ring_connect(struct gt_ring *ring, struct gt_program *program)
+{
+	uint32_t n = ring->n;
+
+	if (n == 1)
+		return;
+	ring->conns = (struct gt_step_conns){.recv = 0, .send = 1};
+	program->nconns = 2;
+	program->conns[0].peer = gt_ring_rank(ring, gt_ring_before(ring, 1));
+	program->conns[1].peer =
+		gt_ring_rank(ring, gt_ring_before(ring, n - 1));
+	program->conns[1].sends = 1;
+}
+
+int gt_lower_ring(const struct gt_lowering *l, struct gt_err *err)
+{
+	struct gt_ring ring = {
+		.plan = l->plan, .channel = l->channel, .n = l->plan->nranks};
+	uint32_t root = l->want->use.root;
+	int rc;
+
+	while (ring.at < ring.n &&
+	       gt_ring_rank(&ring, ring.at) != l->want->rank)
+		ring.at++;
+	if (ring.at == ring.n)
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "rank %u is not in the order of channel %u",
+				  l->want->rank, l->channel->id);
+	rc = gt_lower_room(l, 2 * (size_t)ring.n, 2, err);
+	if (rc)
+		return rc;
+	gt_ring_connect(&ring, l->program);
+	if (l->want->use.coll == GT_COLL_ALLREDUCE)
+		gt_ring_allreduce(&ring, l->program);
+	else if (l->want->use.coll == GT_COLL_ALLGATHER)
+		gt_ring_allgather(&ring, l->program);
+	else if (l->want->use.coll == GT_COLL_REDUCESCATTER)
+		gt_ring_reducescatter(&ring, l->program);
+	else if (l->want->use.coll == GT_COLL_BROADCAST)
+		gt_ring_broadcast(&ring, root, l->program);
+	else
+		gt_ring_reduce(&ring, root, l->program);
+	return GT_OK;
+}

@@ -1,0 +1,49 @@
+/*
+ * One step of a program: made by name, and checked against its name.  Used
+ * by lowering and by the simulator.
+ */
+#ifndef GT_PLAN_LOWER_STEP_H
+#define GT_PLAN_LOWER_STEP_H
+
+#include <stdint.h>
+
+#include "plan/ir/program.h"
+
+/* The program's connections that a step may use. */
+struct gt_step_conns {
+	uint16_t recv;
+	uint16_t send;
+};
+
+/*
+ * Append the step `op` on `chunk` to the program, whose steps array has room.
+ * Sources are, as far as the op has them, the slot of conns.recv and then the
+ * input; destinations the output and then a slot of conns.send.  A slot is
+ * waited for and posted.
+ */
+struct gt_step *gt_step_add(struct gt_program *program, enum gt_op op,
+			    struct gt_step_conns conns, uint32_t chunk);
+
+/* Operands of a step with any number of them. */
+struct gt_step_list {
+	uint32_t nsrc, ndst; /* up to 255 each */
+	const struct gt_operand *operands;
+	uint32_t chunk;
+	uint8_t flags;
+};
+
+/* Append the list as one step, by the name that fits it, else GENERIC. */
+void gt_step_add_list(struct gt_program *program,
+		      const struct gt_step_list *list);
+
+/* Is another rank, or another lane, taking part? */
+int gt_operand_is_remote(const struct gt_operand *operand);
+
+/* An operand that is a slot, or a chunk of the rank's input or output. */
+struct gt_operand gt_operand_slot(uint16_t conn);
+struct gt_operand gt_operand_user(enum gt_operand_buf buf, uint32_t chunk);
+
+/* Do operands and op agree?  GENERIC agrees with anything. */
+int gt_step_is(const struct gt_step *step, enum gt_op op);
+
+#endif

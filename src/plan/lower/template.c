@@ -1,0 +1,244 @@
+#include "plan/lower/shape.h"
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "plan/ir/cluster.h"
+#include "plan/lower/lower.h"
+#include "plan/ir/plan.h"
+#include "plan/lower/step.h"
+
+/* Tags: what goes down a tree and what comes up are different FIFOs. */
+enum { GT_TAG_DOWN, GT_TAG_UP };
+
+enum { GT_TEMPLATE_MAX_CHILDREN = 254 };
+
+/* A rank's part in the tree of one block. */
+struct gt_part_of {
+	uint32_t block;
+	int64_t parent; /* -1: this is the root */
+	uint32_t nchildren;
+	uint32_t *children;
+};
+
+struct gt_template_lowering {
+	const struct gt_plan *plan;
+	const struct gt_plan_channel *channel;
+	struct gt_program *program;
+	uint32_t node, local; /* of the rank */
+	uint32_t max_conns;
+	struct gt_part_of part;
+	uint32_t *places;
+	struct gt_operand *operands;
+};
+
+static uint32_t gt_template_rank(const struct gt_template_lowering *l,
+				 uint32_t node, uint32_t local)
+{
+	return node * l->plan->cluster->nlocal + local;
+}
+
+/* Who sends a block to, and who gets it from, this rank in its own node. */
+static void gt_part_local(struct gt_template_lowering *l,
+			  const int32_t *parents)
+{
+	for (uint32_t i = 0; i < l->plan->cluster->nlocal; i++)
+		if (parents[i] == (int64_t)l->local)
+			l->part.children[l->part.nchildren++] =
+				gt_template_rank(l, l->node, i);
+	if (parents[l->local] >= 0)
+		l->part.parent = gt_template_rank(l, l->node,
+						  (uint32_t)parents[l->local]);
+}
+
+static void gt_part_network(struct gt_template_lowering *l,
+			    const struct gt_plan_template *tree,
+			    uint32_t origin, uint32_t place)
+{
+	const struct gt_plan_cluster *cluster = l->plan->cluster;
+	uint32_t n = gt_nodes_children(cluster, place, l->places);
+
+	for (uint32_t head = 0; head < cluster->nlocal; head++) {
+		uint32_t from;
+
+		if (tree->away[head] >= 0)
+			continue;
+		from = l->channel->hops[tree->net[head]].from;
+		for (uint32_t i = 0; i < n && from == l->local; i++)
+			l->part.children[l->part.nchildren++] =
+				gt_template_rank(l,
+						 gt_nodes_at(cluster, origin,
+							     l->places[i]),
+						 head);
+		if (place && head == l->local)
+			l->part.parent = gt_template_rank(
+				l,
+				gt_nodes_at(cluster, origin,
+					    gt_nodes_parent(cluster, place)),
+				from);
+	}
+}
+
+static void gt_part_find(struct gt_template_lowering *l, uint32_t block)
+{
+	const struct gt_plan_cluster *cluster = l->plan->cluster;
+	uint32_t origin = block / cluster->nlocal;
+	uint32_t place = gt_nodes_place(cluster, origin, l->node);
+	const struct gt_plan_template *tree =
+		&l->channel->templates[block % cluster->nlocal];
+
+	l->part.block = block;
+	l->part.parent = -1;
+	l->part.nchildren = 0;
+	gt_part_local(l, place ? tree->away : tree->home);
+	gt_part_network(l, tree, origin, place);
+}
+
+/* The connection to or from a peer, made at first use. */
+static int gt_template_conn(struct gt_template_lowering *l, uint32_t peer,
+			    int sends, uint16_t tag, struct gt_operand *operand)
+{
+	struct gt_program *program = l->program;
+	uint32_t i;
+
+	for (i = 0; i < program->nconns; i++)
+		if (program->conns[i].peer == peer &&
+		    program->conns[i].sends == sends &&
+		    program->conns[i].tag == tag)
+			break;
+	if (i == l->max_conns)
+		return 0;
+	if (i == program->nconns)
+		program->conns[program->nconns++] = (struct gt_conn){
+			.peer = peer, .tag = tag, .sends = (uint8_t)sends};
+	*operand = gt_operand_slot((uint16_t)i);
+	return 1;
+}
+
+/* From the parent, or the own block, to the output and all children. */
+static int gt_template_down(struct gt_template_lowering *l, int gathered)
+{
+	const struct gt_part_of *part = &l->part;
+	struct gt_step_list list = {.nsrc = 1,
+				    .ndst = part->nchildren,
+				    .operands = l->operands,
+				    .chunk = part->block};
+	uint32_t n = 0;
+
+	if (part->parent < 0)
+		l->operands[n++] = gt_operand_user(
+			gathered ? GT_BUF_OUTPUT : GT_BUF_INPUT, part->block);
+	else if (!gt_template_conn(l, (uint32_t)part->parent, 0, GT_TAG_DOWN,
+				   &l->operands[n++]))
+		return 0;
+	if (part->parent >= 0 || !gathered) {
+		l->operands[n++] = gt_operand_user(GT_BUF_OUTPUT, part->block);
+		list.ndst++;
+	}
+	for (uint32_t i = 0; i < part->nchildren; i++)
+		if (!gt_template_conn(l, part->children[i], 1, GT_TAG_DOWN,
+				      &l->operands[n++]))
+			return 0;
+	if (list.ndst)
+		gt_step_add_list(l->program, &list);
+	return 1;
+}
+
+/* All children's and the own contribution to the parent, or the output. */
+static int gt_template_up(struct gt_template_lowering *l)
+{
+	const struct gt_part_of *part = &l->part;
+	struct gt_step_list list = {.nsrc = part->nchildren + 1,
+				    .ndst = 1,
+				    .operands = l->operands,
+				    .chunk = part->block};
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < part->nchildren; i++)
+		if (!gt_template_conn(l, part->children[i], 0, GT_TAG_UP,
+				      &l->operands[n++]))
+			return 0;
+	l->operands[n++] = gt_operand_user(GT_BUF_INPUT, part->block);
+	if (part->parent < 0) {
+		l->operands[n] = gt_operand_user(GT_BUF_OUTPUT, part->block);
+		list.flags = GT_STEP_FINAL;
+	} else if (!gt_template_conn(l, (uint32_t)part->parent, 1, GT_TAG_UP,
+				     &l->operands[n])) {
+		return 0;
+	}
+	gt_step_add_list(l->program, &list);
+	return 1;
+}
+
+/*
+ * Blocks in order of rank, so that who sends the next one gets this one over
+ * one hop; upwards in the opposite order, where the next root is one hop away
+ * from this one.  Each channel begins at another block: at any time they keep
+ * different ports busy.
+ */
+static int gt_template_pass(struct gt_template_lowering *l, int up,
+			    int gathered)
+{
+	uint64_t n = l->plan->nranks;
+	uint64_t first = (uint64_t)(l->channel - l->plan->channels) * n /
+			 l->plan->nchannels;
+
+	for (uint64_t i = 0; i < n; i++) {
+		gt_part_find(l, (uint32_t)((first + (up ? n - 1 - i : i)) % n));
+		if (!(up ? gt_template_up(l) : gt_template_down(l, gathered)))
+			return 0;
+	}
+	return 1;
+}
+
+/* A step goes to the children in the node, and to those of place 0 at most. */
+static int gt_template_room(struct gt_template_lowering *t,
+			    const struct gt_lowering *l, struct gt_err *err)
+{
+	const struct gt_plan_cluster *cluster = t->plan->cluster;
+	size_t passes = l->want->use.coll == GT_COLL_ALLREDUCE ? 2 : 1;
+	size_t fan, records;
+
+	t->places = gt_arena_array(l->arena, gt_nodes_fan(cluster),
+				   sizeof(*t->places));
+	if (!t->places)
+		return gt_err_nomem(err);
+	fan = gt_nodes_children(cluster, 0, t->places);
+	fan = cluster->nlocal * (fan + 1);
+	if (fan > GT_TEMPLATE_MAX_CHILDREN)
+		fan = GT_TEMPLATE_MAX_CHILDREN; /* as was checked */
+	records = (fan + 2) / GT_STEP_OPERANDS + 1;
+	/* Connections are 16-bit numbers. */
+	t->max_conns = l->plan->nranks * 4 < UINT16_MAX ? l->plan->nranks * 4
+							: UINT16_MAX;
+	t->part.children =
+		gt_arena_array(l->arena, fan, sizeof(*t->part.children));
+	t->operands = gt_arena_array(l->arena, fan + 3, sizeof(*t->operands));
+	if (!t->part.children || !t->operands)
+		return gt_err_nomem(err);
+	return gt_lower_room(l, passes * l->plan->nranks * records,
+			     t->max_conns, err);
+}
+
+int gt_lower_template(const struct gt_lowering *l, struct gt_err *err)
+{
+	const struct gt_plan_cluster *cluster = l->plan->cluster;
+	struct gt_template_lowering t = {
+		.plan = l->plan,
+		.channel = l->channel,
+		.program = l->program,
+		.node = l->want->rank / cluster->nlocal,
+		.local = l->want->rank % cluster->nlocal,
+	};
+	int up = gt_coll_goes_up(l->want->use.coll);
+	int down = gt_coll_goes_down(l->want->use.coll);
+	int rc = gt_template_room(&t, l, err);
+
+	if (rc)
+		return rc;
+	if ((!up || gt_template_pass(&t, 1, 0)) &&
+	    (!down || gt_template_pass(&t, 0, up)))
+		return GT_OK;
+	return gt_err_set(err, GT_EINPUT, NULL,
+			  "channel %u: rank %u has more than %u connections",
+			  l->channel->id, l->want->rank, t.max_conns);
+}

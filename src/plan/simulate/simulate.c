@@ -1,0 +1,177 @@
+#include "plan/simulate/simulate.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "plan/ir/cluster.h"
+#include "plan/lower/lower.h"
+#include "plan/ir/plan.h"
+#include "plan/simulate/state.h"
+
+int gt_simulate_programs(const struct gt_sim_args *args, struct gt_err *err)
+{
+	struct gt_arena *arena = gt_arena_new();
+	struct gt_sim sim;
+	int rc;
+
+	if (!arena)
+		return gt_err_nomem(err);
+	rc = gt_sim_check_steps(args, err);
+	if (!rc)
+		rc = gt_sim_init(&sim, args, arena, err);
+	if (!rc)
+		rc = gt_sim_run(&sim, err);
+	if (!rc)
+		rc = gt_sim_check_result(&sim, err);
+	gt_arena_free(arena);
+	return rc;
+}
+
+static int gt_simulate_channel(const struct gt_plan *plan,
+			       const struct gt_use *use, uint32_t channel,
+			       struct gt_sim_args *args, struct gt_err *err)
+{
+	struct gt_arena *arena = gt_arena_new();
+	struct gt_program *programs;
+	struct gt_lower_want want = {.use = *use, .channel = channel};
+	int rc = GT_OK;
+
+	if (!arena)
+		return gt_err_nomem(err);
+	args->nlanes = gt_lower_lanes(plan, use);
+	args->channel = plan->channels[channel].id;
+	args->one_block = gt_layout_root(&plan->channels[channel], use->coll,
+					 &args->block);
+	programs =
+		gt_arena_array(arena, gt_sim_nprocs(args), sizeof(*programs));
+	args->programs = programs;
+	if (!programs)
+		rc = gt_err_nomem(err);
+	for (uint32_t p = 0; p < gt_sim_nprocs(args) && !rc; p++) {
+		want.rank = p / args->nlanes;
+		want.lane = p % args->nlanes;
+		rc = gt_lower(plan, &want, arena, &programs[p], err);
+	}
+	for (args->inplace = 0; args->inplace < 2 && !rc; args->inplace++)
+		rc = gt_simulate_programs(args, err);
+	gt_arena_free(arena);
+	return rc;
+}
+
+static int gt_simulate_row(const struct gt_plan *plan, enum gt_coll coll,
+			   const struct gt_plan_select *row, struct gt_err *err)
+{
+	struct gt_use use = {coll, row->algo, plan->root};
+	struct gt_sim_args args = {.coll = coll,
+				   .root = plan->root,
+				   .nranks = plan->nranks,
+				   .slots = row->slots ? row->slots
+						       : plan->fifo_slots,
+				   .file = plan->file};
+	int rc = GT_OK;
+
+	for (uint32_t i = 0; i < row->nchannels && !rc; i++)
+		rc = gt_simulate_channel(plan, &use, row->channels[i], &args,
+					 err);
+	return rc;
+}
+
+/* Rows that differ in protocol or limits alone run the same programs. */
+static int gt_simulate_same(const struct gt_plan_select *a,
+			    const struct gt_plan_select *b)
+{
+	return a->algo == b->algo && a->slots == b->slots &&
+	       a->coll == b->coll && a->nchannels == b->nchannels &&
+	       !memcmp(a->channels, b->channels,
+		       a->nchannels * sizeof(*a->channels));
+}
+
+static int gt_simulate_rows(const struct gt_plan *plan, enum gt_coll coll,
+			    uint32_t *served, struct gt_err *err)
+{
+	int rc = GT_OK;
+
+	*served = 0;
+	for (uint32_t i = 0; i < plan->nselect && !rc; i++) {
+		const struct gt_plan_select *row = &plan->select[i];
+		uint32_t before = 0;
+
+		if (!gt_plan_serves(plan, row, coll))
+			continue;
+		(*served)++;
+		while (before < i &&
+		       !gt_simulate_same(row, &plan->select[before]))
+			before++;
+		if (before == i)
+			rc = gt_simulate_row(plan, coll, row, err);
+	}
+	return rc;
+}
+
+/* Take the widest level's radix down by one. */
+static void gt_simulate_narrow(struct gt_plan_cluster *cluster)
+{
+	uint32_t widest = 0;
+
+	for (uint32_t i = 1; i < cluster->nlevels; i++)
+		if (gt_nodes_radix(cluster, i) >
+		    gt_nodes_radix(cluster, widest))
+			widest = i;
+	gt_nodes_resize(cluster, widest, gt_nodes_radix(cluster, widest) - 1);
+}
+
+/*
+ * A large cluster's programs are those of a small one with more places: the
+ * same templates and rings are tried on fewer nodes.
+ */
+static int gt_simulate_few(const struct gt_plan *plan, enum gt_coll coll,
+			   struct gt_err *err)
+{
+	struct gt_plan_cluster cluster = *plan->cluster;
+	struct gt_plan few = *plan;
+	size_t bytes = cluster.nlevels * sizeof(*cluster.levels);
+	uint32_t nodes = GT_SIM_CLUSTER_RANKS / cluster.nlocal;
+	int rc;
+
+	cluster.levels = malloc(bytes);
+	if (!cluster.levels)
+		return gt_err_nomem(err);
+	memcpy(cluster.levels, plan->cluster->levels, bytes);
+	/* An even number, for rings that alternate. */
+	while ((cluster.nnodes > nodes || cluster.nnodes % 2) &&
+	       cluster.nnodes > 2)
+		gt_simulate_narrow(&cluster);
+	few.cluster = &cluster;
+	few.nranks = cluster.nnodes * cluster.nlocal;
+	few.root %= 2 * cluster.nlocal; /* of an even or odd node, as before */
+	rc = gt_simulate(&few, coll, err);
+	free(cluster.levels);
+	return rc;
+}
+
+int gt_simulate(const struct gt_plan *plan, enum gt_coll coll,
+		struct gt_err *err)
+{
+	uint32_t served;
+	int rc;
+
+	if (plan->cluster && plan->cluster->nnodes > 2 &&
+	    plan->nranks > GT_SIM_CLUSTER_RANKS)
+		return gt_simulate_few(plan, coll, err);
+
+	if (plan->nranks > GT_SIM_MAX_RANKS)
+		return gt_err_set(err, GT_EINPUT, plan->file,
+				  "%u ranks are more than the %d that can be "
+				  "simulated",
+				  plan->nranks, GT_SIM_MAX_RANKS);
+	rc = gt_simulate_layouts(plan, coll, err);
+	if (!rc)
+		rc = gt_simulate_rows(plan, coll, &served, err);
+	if (!rc && !served)
+		rc = gt_err_set(err, GT_EINPUT, plan->file,
+				"the plan has nothing for '%s'",
+				gt_coll_name(coll));
+	return rc;
+}

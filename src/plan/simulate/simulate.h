@@ -1,0 +1,62 @@
+/*
+ * The proof that a plan computes its collective: all ranks' lowered programs
+ * are executed on symbols, each lane as a process of its own.  A value is the
+ * set of ranks whose contribution it holds, per chunk; FIFOs have the plan's
+ * slots and the counters of plan/ir/program.h.  Found are: a contribution missing
+ * or counted twice, a result in the wrong place, sends and receives that do not
+ * match, deadlock with the slots given, and unordered accesses to overlapping
+ * ranges.
+ *
+ * Two loops stand for any number: the k-th slice of every loop is sent and
+ * received by the same steps once both ends count alike (which is checked),
+ * and steps of one loop can only wait in a circle through credits given in
+ * that same loop, which are the same in each.  The programs are Kahn networks
+ * with bounded buffers, so whether they block does not depend on timing.
+ */
+#ifndef GT_PLAN_SIMULATE_SIMULATE_H
+#define GT_PLAN_SIMULATE_SIMULATE_H
+
+#include <stdint.h>
+
+#include "plan/ir/program.h"
+
+struct gt_err;
+struct gt_plan;
+
+/* A cluster of more ranks is simulated with fewer nodes (at least 2). */
+enum { GT_SIM_MAX_RANKS = 1024, GT_SIM_CLUSTER_RANKS = 64 };
+
+/*
+ * In place and out of place, for the collective `coll`.  GT_ENO with rank,
+ * channel and step when the plan is wrong.  Needs no device.  The plan must
+ * have passed gt_plan_check().
+ */
+int gt_simulate(const struct gt_plan *plan, enum gt_coll coll,
+		struct gt_err *err);
+
+/* The programs of all ranks on one channel. */
+struct gt_sim_args {
+	enum gt_coll coll;
+	uint32_t root; /* of collectives that have one */
+	uint32_t nranks;
+	uint32_t nlanes; /* 0: one */
+	uint32_t slots;
+	int inplace;
+	int one_block; /* only chunks of block `block` are moved */
+	uint32_t block;
+	uint32_t channel;                  /* id, for messages */
+	const char *file;                  /* for messages, or NULL */
+	const struct gt_program *programs; /* [rank][lane] */
+};
+
+/* The same for programs that are here already, whoever made them. */
+int gt_simulate_programs(const struct gt_sim_args *args, struct gt_err *err);
+
+/*
+ * Do the layouts of the channels, workers and slices tile the buffers, for
+ * counts from nothing to huge, each row of `select` and all channels?
+ */
+int gt_simulate_layouts(const struct gt_plan *plan, enum gt_coll coll,
+			struct gt_err *err);
+
+#endif
