@@ -6,7 +6,7 @@
 #include "cli/opt.h"
 #include "plan/interop/import.h"
 #include "plan/ir/plan.h"
-#include "search/request.h"
+#include "search/problem/request.h"
 #include "search/search.h"
 #include "topo/graph/path.h"
 

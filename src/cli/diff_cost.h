@@ -1,5 +1,5 @@
 /*
- * What findings cost: the exact all-reduce bound of a server (search/bound.h)
+ * What findings cost: the exact all-reduce bound of a server (search/bound/bound.h)
  * without and with each.
  */
 #ifndef GT_CLI_DIFF_COST_H

@@ -9,12 +9,12 @@
 #include "base/err.h"
 #include "plan/ir/cluster.h"
 #include "plan/ir/plan.h"
-#include "search/fabric.h"
-#include "search/hier.h"
-#include "search/hier_flow.h"
-#include "search/hier_ports.h"
-#include "search/hier_request.h"
-#include "search/hier_trees.h"
+#include "search/problem/fabric.h"
+#include "search/cluster/quotient.h"
+#include "search/cluster/alltoall.h"
+#include "search/cluster/ports.h"
+#include "search/cluster/search.h"
+#include "search/cluster/block_trees.h"
 #include "topo/cluster/cluster.h"
 
 /* Solved again so often at most, and so many links named one by one. */

@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "search/watch.h"
+#include "search/problem/budget.h"
 
 /* Not for searches that are over before anybody wonders. */
 enum { GT_PROGRESS_FIRST_NS = 500000000, GT_PROGRESS_EVERY_NS = 100000000 };

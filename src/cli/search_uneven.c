@@ -2,7 +2,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "search/whole.h"
+#include "search/problem/flat_cluster.h"
 #include "topo/cluster/cluster.h"
 #include "topo/graph/path.h"
 

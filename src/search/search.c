@@ -4,14 +4,14 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "search/auto.h"
-#include "search/bound.h"
-#include "search/emit.h"
-#include "search/equal.h"
-#include "search/fabric.h"
-#include "search/merge.h"
-#include "search/request.h"
-#include "search/shape.h"
+#include "search/select_by_size.h"
+#include "search/bound/bound.h"
+#include "search/emit/emit.h"
+#include "search/ring/equal_shares.h"
+#include "search/problem/fabric.h"
+#include "search/emit/merge.h"
+#include "search/problem/request.h"
+#include "search/problem/shape.h"
 
 static const struct gt_shape_entry *const gt_shapes[] = {
 	&gt_shape_ring,

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "plan/ir/plan.h"
-#include "search/shape.h"
+#include "search/problem/shape.h"
 #include "unit/fabrics.h"
 
 enum { ROUTE_MAX = 64 };

@@ -5,8 +5,8 @@
 #define GT_TESTS_UNIT_BOXES_H
 
 #include "base/arena.h"
-#include "search/fabric.h"
-#include "search/hier.h"
+#include "search/problem/fabric.h"
+#include "search/cluster/quotient.h"
 #include "unit/fabrics.h"
 
 /*

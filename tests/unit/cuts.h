@@ -1,13 +1,13 @@
 /*
  * What bounds a small fabric, by looking at every cut and every partition; in
- * the unit of a ring's rate (search/bound.h).  Ranks are the first nodes.
+ * the unit of a ring's rate (search/bound/bound.h).  Ranks are the first nodes.
  */
 #ifndef GT_TESTS_UNIT_CUTS_H
 #define GT_TESTS_UNIT_CUTS_H
 
 #include "unit/test.h"
 
-#include "search/fabric.h"
+#include "search/problem/fabric.h"
 
 /* The least capacity leaving a node set with exactly these ranks. */
 static inline struct gt_rat cut_of(const struct gt_fabric *f, uint32_t ranks,

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "base/arena.h"
-#include "search/fabric.h"
+#include "search/problem/fabric.h"
 
 /* A generator of its own, so that a seed means the same everywhere. */
 struct gt_chance {

@@ -7,8 +7,8 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "plan/ir/plan.h"
-#include "search/hier_request.h"
-#include "search/request.h"
+#include "search/cluster/search.h"
+#include "search/problem/request.h"
 #include "topo/cluster/cluster.h"
 #include "topo/graph/path.h"
 

@@ -1,8 +1,8 @@
 #include "unit/test.h"
 
 #include "base/err.h"
-#include "search/bound.h"
-#include "search/maxflow.h"
+#include "search/bound/bound.h"
+#include "search/graph/maxflow.h"
 #include "unit/cuts.h"
 #include "unit/fabrics.h"
 

@@ -11,8 +11,8 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "plan/ir/plan.h"
-#include "search/lp.h"
-#include "search/shape.h"
+#include "search/lp/lp.h"
+#include "search/problem/shape.h"
 #include "unit/bounds.h"
 
 static const enum gt_coll colls[] = {GT_COLL_ALLTOALL, GT_COLL_GATHER,

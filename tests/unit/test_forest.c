@@ -6,9 +6,9 @@
 #include "base/err.h"
 #include "plan/check/check.h"
 #include "plan/ir/plan.h"
-#include "search/bound.h"
-#include "search/equal.h"
-#include "search/shape.h"
+#include "search/bound/bound.h"
+#include "search/ring/equal_shares.h"
+#include "search/problem/shape.h"
 #include "unit/bounds.h"
 #include "unit/cuts.h"
 #include "unit/fabrics.h"
@@ -97,7 +97,7 @@ static void expect_fits(const struct gt_shape_args *args,
 	expect_sums(args, p);
 }
 
-/* From the unit of rings (search/bound.h). */
+/* From the unit of rings (search/bound/bound.h). */
 static struct gt_rat in_trees(const struct gt_fabric *f, enum gt_coll coll,
 			      struct gt_rat value)
 {

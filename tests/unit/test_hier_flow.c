@@ -13,8 +13,8 @@
 #include "plan/lower/lower.h"
 #include "plan/ir/plan.h"
 #include "plan/simulate/simulate.h"
-#include "search/hier_flow.h"
-#include "search/shape.h"
+#include "search/cluster/alltoall.h"
+#include "search/problem/shape.h"
 #include "unit/boxes.h"
 #include "unit/hier_plan.h"
 

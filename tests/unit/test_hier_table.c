@@ -13,8 +13,8 @@
 #include "base/err.h"
 #include "plan/check/check.h"
 #include "plan/ir/plan.h"
-#include "search/hier_request.h"
-#include "search/request.h"
+#include "search/cluster/search.h"
+#include "search/problem/request.h"
 #include "topo/cluster/cluster.h"
 #include "topo/graph/path.h"
 

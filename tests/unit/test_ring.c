@@ -4,14 +4,14 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "search/arborescence.h"
-#include "search/bareiss.h"
-#include "search/bound.h"
-#include "search/equal.h"
-#include "search/face.h"
-#include "search/lp.h"
-#include "search/ring_price.h"
-#include "search/shape.h"
+#include "search/graph/arborescence.h"
+#include "search/lp/bareiss.h"
+#include "search/bound/bound.h"
+#include "search/ring/equal_shares.h"
+#include "search/lp/dictionary.h"
+#include "search/lp/lp.h"
+#include "search/ring/pricing.h"
+#include "search/problem/shape.h"
 #include "unit/fabrics.h"
 
 static struct gt_rat load_of(const struct gt_fabric *f, uint32_t from,

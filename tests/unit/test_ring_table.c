@@ -13,9 +13,9 @@
 #include "base/err.h"
 #include "plan/check/check.h"
 #include "plan/ir/plan.h"
-#include "search/request.h"
+#include "search/problem/request.h"
 #include "search/search.h"
-#include "search/shape.h"
+#include "search/problem/shape.h"
 #include "topo/graph/path.h"
 #include "unit/fabrics.h"
 

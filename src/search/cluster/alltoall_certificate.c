@@ -1,0 +1,109 @@
+#include "search/cluster/alltoall_lp.h"
+
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "plan/ir/plan.h"
+#include "search/lp/exact_basis.h"
+#include "search/problem/fabric.h"
+#include "search/cluster/quotient.h"
+#include "search/lp/lp.h"
+
+int64_t gt_hier_gcd(int64_t a, int64_t b)
+{
+	return b ? gt_hier_gcd(b, a % b) : a;
+}
+
+/* Exact prices of rows as whole numbers, or those that floats have. */
+static int gt_hier_flow_prices(struct gt_hier_flow_lp *m)
+{
+	const struct gt_basis_of of = gt_hier_flow_of(m);
+	int64_t *price = m->lengths.price, all = 0;
+	int rc = gt_basis_link_prices(&of, m->lp, price);
+
+	for (uint32_t r = 0; rc == GT_ENO && r < m->flow->rows.n; r++)
+		price[r] = (int64_t)(m->prices[r] /
+				     (m->prices[m->flow->rows.n] + 1e-30) *
+				     (double)(1 << 20));
+	for (uint32_t r = 0; r < m->flow->rows.n; r++)
+		all = gt_hier_gcd(all, price[r]);
+	for (uint32_t r = 0; all && r < m->flow->rows.n; r++)
+		price[r] /= all;
+	return rc == GT_ESYS ? rc : GT_OK;
+}
+
+/* A node's links and its part of uplinks, as lengths that come to 1. */
+static int gt_hier_flow_certify(struct gt_hier_flow *flow,
+				const int64_t *lengths, int64_t total)
+{
+	const struct gt_plan_cluster *cluster = &flow->hier->cluster;
+	uint32_t nlinks = flow->hier->box->nlinks;
+	struct gt_rat each, term;
+
+	flow->nprices = 0;
+	flow->bound = GT_RAT(0, 1);
+	if (!gt_rat_make(flow->rows.unit, total, &each))
+		return 0;
+	for (uint32_t r = 0; r < flow->rows.n; r++) {
+		struct gt_plan_price *price = &flow->prices[flow->nprices];
+
+		if (!lengths[r])
+			continue;
+		price->link = r;
+		if (!gt_rat_mul(each, GT_RAT(lengths[r], 1), &price->price) ||
+		    !gt_rat_mul(price->price, flow->rows.gbs[r], &term) ||
+		    !gt_rat_add(flow->bound, term, &flow->bound))
+			return 0;
+		if (r >= nlinks) {
+			uint32_t l = (r - nlinks) / 2 / cluster->nrails;
+
+			if (!gt_rat_div(price->price,
+					GT_RAT(cluster->levels[l].nodes, 1),
+					&price->price))
+				return 0;
+		}
+		flow->nprices++;
+	}
+	return flow->nprices > 0;
+}
+
+/* Fewer digits, until all numbers fit; 0 when there are none left. */
+static int gt_hier_flow_coarsen(struct gt_hier_flow_lp *m, int64_t most)
+{
+	int64_t *price = m->lengths.price;
+	int changed = 0;
+
+	for (uint32_t r = 0; r < m->flow->rows.n; r++)
+		if (price[r] > most) {
+			changed = 1;
+			break;
+		}
+	for (uint32_t r = 0; changed && r < m->flow->rows.n; r++)
+		price[r] = (price[r] + 3) / 4;
+	return changed;
+}
+
+int gt_hier_flow_prove(struct gt_hier_flow_lp *m, struct gt_err *err)
+{
+	struct gt_hier_flow *flow = m->flow;
+	int64_t total;
+
+	flow->prices = gt_arena_array(flow->arena, flow->rows.n,
+				      sizeof(*flow->prices));
+	if (!flow->prices || gt_hier_flow_prices(m))
+		return gt_err_nomem(err);
+	while (gt_hier_flow_coarsen(m, GT_HIER_PRICE_MAX / flow->rows.unit))
+		;
+	m->lengths.all = 1;
+	do {
+		gt_hier_lengths_set(&m->lengths);
+		total = gt_hier_lengths_total(&m->lengths);
+		flow->has_bound =
+			total > 0 &&
+			gt_hier_flow_certify(flow, m->lengths.price, total);
+	} while (!flow->has_bound && gt_hier_flow_coarsen(m, 1));
+	if (!flow->has_bound)
+		flow->nprices = 0;
+	return GT_OK;
+}

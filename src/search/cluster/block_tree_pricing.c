@@ -1,0 +1,217 @@
+#include "search/cluster/block_trees.h"
+
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "search/graph/arborescence.h"
+#include "search/problem/fabric.h"
+#include "search/cluster/quotient.h"
+
+/* The dearest link; what costs as much as all of them leads nowhere. */
+#define GT_HIER_ONE  (INT64_C(1) << 34)
+#define GT_HIER_NONE (INT64_C(1) << 56)
+
+/*
+ * Weights are costs times this, and small change to decide between equals:
+ * rather within the node than over the network.
+ */
+enum { GT_HIER_TIE = 64, GT_HIER_LOCAL = 1, GT_HIER_REMOTE = 9 };
+
+/* n ranks, and the network as number n where trees are away. */
+struct gt_hier_pricing {
+	const struct gt_hier *hier;
+	const struct gt_hier_rows *rows;
+	int64_t *price;   /* of a row */
+	int64_t *weights; /* [(n + 1) * (n + 1)] */
+	struct gt_hier_net *net;
+	uint32_t *parent, *depth;
+};
+
+static int gt_hier_pricing_init(struct gt_hier_pricing *p, const double *prices,
+				struct gt_arena *arena)
+{
+	uint32_t n = p->hier->box->nranks + 1;
+	double most = 0;
+
+	p->price = gt_arena_array(arena, p->rows->n, sizeof(*p->price));
+	p->weights = gt_arena_array(arena, (size_t)n * n, sizeof(*p->weights));
+	p->net = gt_arena_array(arena, n, sizeof(*p->net));
+	p->parent = gt_arena_array(arena, n, sizeof(*p->parent));
+	p->depth = gt_arena_array(arena, n, sizeof(*p->depth));
+	if (!p->price || !p->weights || !p->net || !p->parent || !p->depth)
+		return GT_ESYS;
+	for (uint32_t i = 0; i < p->rows->n; i++)
+		if (prices[i] > most)
+			most = prices[i];
+	for (uint32_t i = 0; i < p->rows->n && most > 0; i++)
+		p->price[i] = (int64_t)(prices[i] / most * (double)GT_HIER_ONE);
+	return GT_OK;
+}
+
+static int64_t gt_hier_cost(const struct gt_hier_pricing *p,
+			    const struct gt_fabric_route *route)
+{
+	int64_t cost = 0;
+
+	if (!route->nlinks)
+		return GT_HIER_NONE;
+	for (uint32_t k = 0; k < route->nlinks; k++) {
+		uint32_t link = route->links[k];
+		int64_t load = p->rows->unit;
+
+		if (p->hier->box->links[link].gbs.num <= 0)
+			return GT_HIER_NONE;
+		if (p->hier->box->links[link].charged)
+			load = route->charge.num *
+			       (p->rows->unit / route->charge.den);
+		cost += p->price[link] * load;
+	}
+	return cost;
+}
+
+static void gt_hier_weigh(struct gt_hier_pricing *p, uint32_t size,
+			  uint32_t from, uint32_t to, int64_t cost)
+{
+	int tie = from < p->hier->box->nranks ? GT_HIER_LOCAL : GT_HIER_REMOTE;
+
+	p->weights[from * size + to] =
+		cost < GT_HIER_NONE ? cost * GT_HIER_TIE + tie : GT_HIER_NONE;
+}
+
+static void gt_hier_weigh_local(struct gt_hier_pricing *p, uint32_t size)
+{
+	uint32_t n = p->hier->box->nranks;
+
+	for (uint32_t i = 0; i < n; i++)
+		for (uint32_t j = 0; j < n; j++)
+			gt_hier_weigh(
+				p, size, i, j,
+				i == j ? GT_HIER_NONE
+				       : gt_hier_cost(
+						 p,
+						 &p->hier->box
+							  ->routes[i * n + j]));
+}
+
+/* What uplinks cost between two ports, for one of all other nodes. */
+static double gt_hier_climb(const struct gt_hier_pricing *p,
+			    const struct gt_hier_net *net)
+{
+	const struct gt_plan_cluster *cluster = &p->hier->cluster;
+	const uint32_t ends[2] = {cluster->ports[net->out].rail,
+				  cluster->ports[net->in].rail};
+	double cost = 0;
+
+	for (uint32_t l = 0; l + 1 < cluster->nlevels; l++) {
+		double nodes = cluster->nnodes - cluster->levels[l].nodes;
+
+		for (uint32_t i = 0; i < 2; i++) {
+			uint32_t rail =
+				cluster->levels[l].by_rail ? ends[i] : 0;
+			uint32_t row = p->hier->box->nlinks + i +
+				       2 * (l * cluster->nrails + rail);
+
+			cost += nodes * (double)p->price[row];
+		}
+	}
+	return cost * p->rows->unit / (cluster->nnodes - 1);
+}
+
+/* The cheapest way over the network to a rank, the same rank's if it can be. */
+static int64_t gt_hier_arrive(struct gt_hier_pricing *p, uint32_t to)
+{
+	const struct gt_hier *hier = p->hier;
+	uint32_t n = hier->box->nranks, nports = hier->cluster.nports;
+	int64_t best = GT_HIER_NONE, in, out, cost;
+
+	for (uint32_t b = 0; b < nports; b++) {
+		in = gt_hier_cost(p, &hier->in[to * nports + b]);
+		for (uint32_t i = 0; i < n * nports && in < best; i++) {
+			struct gt_hier_net net = {(to + i / nports) % n,
+						  (b + i) % nports, b};
+
+			if (!gt_hier_joined(hier, net.out, b))
+				continue;
+			out = gt_hier_cost(
+				p, &hier->out[net.from * nports + net.out]);
+			if (out >= best || in + out >= best)
+				continue;
+			cost = in + out + (int64_t)gt_hier_climb(p, &net);
+			if (cost >= best)
+				continue;
+			best = cost;
+			p->net[to] = net;
+		}
+	}
+	return best;
+}
+
+/*
+ * Nearer to the root where that costs nothing: a rank hangs on the nearest of
+ * those that are as cheap.
+ */
+static void gt_hier_flatten(struct gt_hier_pricing *p, uint32_t size,
+			    uint32_t root)
+{
+	for (uint32_t round = 0; round < size; round++) {
+		for (uint32_t i = 0; i < size; i++) {
+			p->depth[i] = 0;
+			for (uint32_t up = i; up != root; up = p->parent[up])
+				p->depth[i]++;
+		}
+		for (uint32_t i = 0; i < size; i++) {
+			uint32_t best = p->parent[i];
+
+			if (i == root)
+				continue;
+			for (uint32_t j = 0; j < size; j++)
+				if (p->weights[j * size + i] ==
+					    p->weights[p->parent[i] * size +
+						       i] &&
+				    p->depth[j] < p->depth[best])
+					best = j;
+			if (best == p->parent[i])
+				continue;
+			p->parent[i] = best;
+			break;
+		}
+	}
+}
+
+int gt_hier_cheapest(const struct gt_hier *hier,
+		     const struct gt_hier_rows *rows, const double *prices,
+		     struct gt_arena *arena, struct gt_hier_tree *tree)
+{
+	uint32_t n = hier->box->nranks, away = tree->root == n;
+	uint32_t size = n + away;
+	struct gt_hier_pricing p = {.hier = hier, .rows = rows};
+
+	tree->parent = gt_arena_array(arena, n, sizeof(*tree->parent));
+	tree->net = gt_arena_array(arena, n, sizeof(*tree->net));
+	tree->loads = gt_arena_array(arena, rows->n, sizeof(*tree->loads));
+	if (!tree->parent || !tree->net || !tree->loads ||
+	    gt_hier_pricing_init(&p, prices, arena))
+		return GT_ESYS;
+	gt_hier_weigh_local(&p, size);
+	for (uint32_t i = 0; away && i <= n; i++) {
+		p.weights[i * size + n] = GT_HIER_NONE;
+		if (i < n)
+			gt_hier_weigh(&p, size, n, i, gt_hier_arrive(&p, i));
+	}
+	if (size > 1 &&
+	    gt_arborescence(size, p.weights, tree->root, p.parent) < 0)
+		return GT_ESYS;
+	for (uint32_t i = 0; i < size; i++)
+		if (i != tree->root &&
+		    p.weights[p.parent[i] * size + i] >= GT_HIER_NONE)
+			return GT_ENO;
+	gt_hier_flatten(&p, size, tree->root);
+	for (uint32_t i = 0; i < n; i++)
+		tree->parent[i] = i == tree->root || p.parent[i] == n
+					  ? -1
+					  : (int32_t)p.parent[i];
+	memcpy(tree->net, p.net, n * sizeof(*tree->net));
+	gt_hier_load(hier, rows, tree);
+	return GT_OK;
+}

@@ -1,0 +1,42 @@
+/*
+ * Trees through all nodes of a cluster: trees of one node's ranks, each used
+ * by both of the two trees of nodes (plan/ir/cluster.h), with exact shares.
+ *
+ * A linear program over trees that are made when needed: cheapest
+ * arborescences from each rank that nodes may be entered by, under prices of
+ * links.  Nodes carry at most what the node does that has most hops in both
+ * trees together, and so do switches.
+ */
+#ifndef GT_SEARCH_CLUSTER_DOUBLE_TREE_H
+#define GT_SEARCH_CLUSTER_DOUBLE_TREE_H
+
+#include <stdint.h>
+
+#include "base/rat.h"
+#include "plan/ir/program.h"
+
+struct gt_arena;
+struct gt_err;
+struct gt_hier;
+
+struct gt_hier_pair {
+	uint32_t root, port; /* of each node: how it is entered and left */
+	uint32_t *parent;    /* local rank -> parent; the root's is no rank */
+	struct gt_rat share; /* of both trees of nodes together */
+};
+
+struct gt_hier_pairs {
+	struct gt_rat value; /* size of the result over the time */
+	uint32_t npairs;
+	struct gt_hier_pair *pairs;
+};
+
+/*
+ * For all-reduce, broadcast and reduce; root: of these two.  Memory is the
+ * arena's.  GT_ENO when there is no tree, or its rates need more than 64 bits.
+ */
+int gt_hier_pairs_find(const struct gt_hier *hier, enum gt_coll coll,
+		       uint32_t root, struct gt_arena *arena,
+		       struct gt_hier_pairs *pairs, struct gt_err *err);
+
+#endif

@@ -1,0 +1,29 @@
+/*
+ * A node's ports as a cluster's search sees them: those of the network, or, where
+ * NVLinks join all nodes, one for all of the node's NVLinks.
+ */
+#ifndef GT_SEARCH_CLUSTER_PORTS_H
+#define GT_SEARCH_CLUSTER_PORTS_H
+
+#include "topo/cluster/cluster.h"
+
+struct gt_arena;
+struct gt_err;
+struct gt_fabric;
+struct gt_hier;
+struct gt_hier_request;
+
+/* The fabric that a plan uses: NVLinks that join all GPUs, else the network. */
+enum gt_over gt_hier_over(const struct gt_cluster *cluster);
+
+/*
+ * Ports, the routes between them and ranks, and what vertices and links are
+ * called.  Over NVLink `box`, which is hier->box, gets a vertex more, NVLINK/0,
+ * and links between it and the NVSwitches that are as wide as all GPUs' to
+ * these.
+ */
+int gt_hier_ports(const struct gt_hier_request *request, struct gt_fabric *box,
+		  struct gt_arena *arena, struct gt_hier *hier,
+		  struct gt_err *err);
+
+#endif

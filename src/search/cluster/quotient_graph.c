@@ -1,0 +1,223 @@
+#include "search/cluster/quotient_graph.h"
+
+#include <stdlib.h>
+
+#include "base/err.h"
+#include "search/problem/fabric.h"
+#include "search/cluster/quotient.h"
+#include "search/graph/maxflow.h"
+
+/* Sums of capacities stay below. */
+#define GT_HIER_CAPACITY_MAX (INT64_C(1) << 40)
+
+#define GT_HIER_UNLIMITED (GT_FLOW_INF / 64)
+
+uint32_t gt_hier_nvertices(const struct gt_hier *hier)
+{
+	uint32_t classes = hier->cluster.nlevels + 1;
+
+	return classes * hier->box->nnodes +
+	       hier->cluster.nlevels * classes * hier->cluster.nrails;
+}
+
+uint32_t gt_hier_switch(const struct gt_hier *hier, uint32_t level,
+			uint32_t class_, uint32_t rail)
+{
+	const struct gt_plan_cluster *cluster = &hier->cluster;
+	uint32_t classes = cluster->nlevels + 1;
+
+	if (class_ <= level + 1) /* the switch that is above node 0 too */
+		class_ = 0;
+	if (!cluster->levels[level].by_rail)
+		rail = 0;
+	return classes * hier->box->nnodes +
+	       (level * classes + class_) * cluster->nrails + rail;
+}
+
+uint32_t gt_hier_nodes(const struct gt_hier *hier, uint32_t class_)
+{
+	const struct gt_plan_level *levels = hier->cluster.levels;
+
+	if (!class_)
+		return 1;
+	return levels[class_ - 1].nodes -
+	       (class_ > 1 ? levels[class_ - 2].nodes : 1);
+}
+
+static void gt_hier_arc(struct gt_hier_graph *g, uint32_t from, uint32_t to,
+			int64_t capacity)
+{
+	struct gt_hier_arc *arc = &g->arcs[g->narcs++];
+
+	*arc = (struct gt_hier_arc){from, to, capacity};
+	if (g->reverse) {
+		arc->from = to;
+		arc->to = from;
+	}
+}
+
+static int64_t gt_hier_capacity(struct gt_hier_graph *g, struct gt_rat gbs,
+				uint32_t count)
+{
+	__int128 n = (__int128)gbs.num * (g->scale / gbs.den) * count;
+
+	if (n <= GT_HIER_CAPACITY_MAX)
+		return (int64_t)n;
+	g->fits = 0;
+	return 0;
+}
+
+/* The least common denominator of all rates; 0: too large. */
+static int64_t gt_hier_scale(const struct gt_hier *hier)
+{
+	const struct gt_fabric *box = hier->box;
+	uint32_t n = box->nlinks + hier->cluster.nlevels;
+	int64_t scale = 1, den;
+	struct gt_rat ratio;
+
+	for (uint32_t i = 0; i < n; i++) {
+		den = i < box->nlinks
+			      ? box->links[i].gbs.den
+			      : hier->cluster.levels[i - box->nlinks].gbs.den;
+		if (!gt_rat_make(den, scale, &ratio) ||
+		    __builtin_mul_overflow(scale, ratio.num, &scale) ||
+		    scale > GT_HIER_CAPACITY_MAX)
+			return 0;
+	}
+	return scale;
+}
+
+static void gt_hier_uplinks(struct gt_hier_graph *g, uint32_t level,
+			    uint32_t class_)
+{
+	const struct gt_hier *hier = g->hier;
+	const struct gt_plan_level *l = &hier->cluster.levels[level];
+	uint32_t rails = l->by_rail ? hier->cluster.nrails : 1, count = 1;
+	int64_t capacity;
+
+	if (class_ && class_ <= level + 1)
+		return;
+	if (class_)
+		count = gt_hier_nodes(hier, class_) / l->nodes;
+	capacity = gt_hier_capacity(g, l->gbs, count);
+	for (uint32_t r = 0; r < rails; r++) {
+		uint32_t low = gt_hier_switch(hier, level, class_, r);
+		uint32_t high = gt_hier_switch(hier, level + 1, class_, r);
+
+		gt_hier_arc(g, low, high, capacity);
+		gt_hier_arc(g, high, low, capacity);
+	}
+}
+
+static void gt_hier_class(struct gt_hier_graph *g, uint32_t class_)
+{
+	const struct gt_hier *hier = g->hier;
+	const struct gt_fabric *box = hier->box;
+	uint32_t base = class_ * box->nnodes;
+	uint32_t count = gt_hier_nodes(hier, class_);
+
+	if (!count)
+		return;
+	for (uint32_t i = 0; i < box->nlinks; i++)
+		if (!g->unused || !g->unused[i])
+			gt_hier_arc(
+				g, base + box->links[i].from,
+				base + box->links[i].to,
+				gt_hier_capacity(g, box->links[i].gbs, count));
+	for (uint32_t i = 0; i < hier->cluster.nports; i++) {
+		uint32_t port = base + hier->ports[i];
+		uint32_t leaf = gt_hier_switch(hier, 0, class_,
+					       hier->cluster.ports[i].rail);
+
+		gt_hier_arc(g, port, leaf, -1);
+		gt_hier_arc(g, leaf, port, -1);
+	}
+	for (uint32_t l = 0; l + 1 < hier->cluster.nlevels; l++)
+		gt_hier_uplinks(g, l, class_);
+}
+
+/* Arcs; then the world's to every rank; then ties of node 0's ranks. */
+static void gt_hier_graph_flow(struct gt_hier_graph *g)
+{
+	const struct gt_fabric *box = g->hier->box;
+	uint32_t n = box->nranks;
+
+	for (uint32_t i = 0; i < g->narcs; i++)
+		gt_flow_add(g->flow, g->arcs[i].to, g->arcs[i].from);
+	for (uint32_t i = 0; i < (g->hier->cluster.nlevels + 1) * n; i++)
+		gt_flow_add(g->flow, i / n * box->nnodes + box->ranks[i % n],
+			    g->world);
+	for (uint32_t i = 0; i < n; i++)
+		gt_flow_add(g->flow, box->ranks[0], box->ranks[i]);
+}
+
+int gt_hier_graph_init(struct gt_hier_graph *g, const struct gt_hier *hier,
+		       const uint8_t *unused, int reverse)
+{
+	const struct gt_plan_cluster *cluster = &hier->cluster;
+	uint32_t classes = cluster->nlevels + 1, max;
+
+	*g = (struct gt_hier_graph){
+		.hier = hier, .unused = unused, .reverse = reverse, .fits = 1};
+	g->scale = gt_hier_scale(hier);
+	g->world = gt_hier_nvertices(hier);
+	max = classes * (hier->box->nlinks + 2 * cluster->nports +
+			 2 * cluster->nlevels * cluster->nrails);
+	g->arcs = calloc((size_t)max + 1, sizeof(*g->arcs));
+	g->flow = gt_flow_new(g->world + 1,
+			      max + (classes + 1) * hier->box->nranks);
+	if (!g->arcs || !g->flow)
+		return GT_ESYS;
+	if (!g->scale) {
+		g->fits = 0;
+		return GT_OK;
+	}
+	for (uint32_t c = 0; c < classes; c++)
+		gt_hier_class(g, c);
+	gt_hier_graph_flow(g);
+	return GT_OK;
+}
+
+void gt_hier_graph_release(struct gt_hier_graph *g)
+{
+	gt_flow_free(g->flow);
+	free(g->arcs);
+}
+
+void gt_hier_graph_scale(struct gt_hier_graph *g, int64_t factor)
+{
+	uint32_t n = g->hier->box->nranks, i;
+
+	for (i = 0; i < g->narcs; i++)
+		gt_flow_set(g->flow, i,
+			    g->arcs[i].capacity < 0
+				    ? GT_HIER_UNLIMITED
+				    : g->arcs[i].capacity * factor);
+	for (; i < g->narcs + (g->hier->cluster.nlevels + 2) * n; i++)
+		gt_flow_set(g->flow, i, 0);
+}
+
+void gt_hier_graph_feed(struct gt_hier_graph *g, uint32_t class_, uint32_t rank,
+			int64_t capacity)
+{
+	gt_flow_set(g->flow, g->narcs + class_ * g->hier->box->nranks + rank,
+		    capacity);
+}
+
+void gt_hier_graph_tie(struct gt_hier_graph *g, uint32_t rank)
+{
+	uint32_t first = (g->hier->cluster.nlevels + 1) * g->hier->box->nranks;
+
+	gt_flow_set(g->flow, g->narcs + first + rank, GT_HIER_UNLIMITED);
+}
+
+int64_t gt_hier_graph_run(struct gt_hier_graph *g, uint32_t rank,
+			  uint32_t *outside)
+{
+	int64_t value =
+		gt_flow_run(g->flow, g->hier->box->ranks[rank], g->world);
+
+	for (uint32_t v = 0; v < g->world; v++)
+		outside[v] = (uint32_t)gt_flow_inside(g->flow, v);
+	return value;
+}

@@ -1,0 +1,327 @@
+#include "search/cluster/search.h"
+
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "plan/ir/plan.h"
+#include "search/select_by_size.h"
+#include "search/problem/fabric.h"
+#include "search/cluster/quotient.h"
+#include "search/cluster/alltoall.h"
+#include "search/cluster/ports.h"
+#include "search/cluster/double_tree.h"
+#include "search/cluster/ring.h"
+#include "search/cluster/block_trees.h"
+#include "search/problem/request.h"
+#include "search/problem/shape.h"
+#include "topo/cluster/cluster.h"
+
+/* Up to this many below one switch a block goes to each at once. */
+enum { GT_HIER_STAR_MAX = 4 };
+
+/* Does the level limit anything: are uplinks narrower than what they serve? */
+static int gt_hier_limits(const struct gt_cluster *cluster, uint32_t level,
+			  struct gt_rat *uplink, int *limits,
+			  struct gt_err *err)
+{
+	enum gt_over over = gt_hier_over(cluster);
+	struct gt_rat below;
+	int rc = gt_cluster_uplink(cluster, over, level, 0, uplink, err);
+
+	if (!rc)
+		rc = gt_cluster_downlink(cluster, over, level, 0, &below, err);
+	if (!rc)
+		*limits = gt_rat_cmp(*uplink, below) < 0;
+	return rc;
+}
+
+/* Add a level, unless nothing is lost where all is joined at once. */
+static int gt_hier_level(const struct gt_cluster *cluster, uint32_t i,
+			 struct gt_plan_cluster *out, struct gt_err *err)
+{
+	const struct gt_cluster_fabric *fabric =
+		&cluster->fabrics[gt_hier_over(cluster)];
+	const struct gt_cluster_level *from = &fabric->levels[i];
+	struct gt_plan_level *level = &out->levels[out->nlevels];
+	int last = i + 1 == fabric->nlevels, limits = 1, rc;
+	uint32_t below = out->nlevels ? level[-1].nodes : 1;
+
+	level->nodes = last ? cluster->nnodes : from->nodes;
+	level->by_rail = from->by_rail;
+	level->gbs = GT_RAT(0, 1);
+	rc = last ? GT_OK
+		  : gt_hier_limits(cluster, i, &level->gbs, &limits, err);
+	if (rc || !limits)
+		return rc;
+	if (last && from->nodes < cluster->nnodes)
+		return gt_err_set(err, GT_ENO, cluster->source,
+				  "the fabric does not join all %u nodes",
+				  cluster->nnodes);
+	if (level->nodes % below || cluster->nnodes % level->nodes)
+		return gt_err_set(err, GT_EINPUT, cluster->source,
+				  "%u nodes do not fill switches of %u; "
+				  "templates need switches that are alike",
+				  cluster->nnodes, level->nodes);
+	if (out->nlevels && level->by_rail && !level[-1].by_rail)
+		return gt_err_set(err, GT_EINPUT, cluster->source,
+				  "switches of all rails below switches of one "
+				  "are not supported");
+	level->spread = level->nodes / below <= GT_HIER_STAR_MAX
+				? GT_SPREAD_STAR
+				: GT_SPREAD_BINOMIAL;
+	out->nlevels++;
+	return GT_OK;
+}
+
+static int gt_hier_levels(const struct gt_cluster *cluster,
+			  struct gt_arena *arena, struct gt_plan_cluster *out,
+			  struct gt_err *err)
+{
+	enum gt_over over = gt_hier_over(cluster);
+	const struct gt_cluster_fabric *fabric = &cluster->fabrics[over];
+	int rc = GT_OK;
+
+	if (over == GT_OVER_NET && (cluster->fabrics[GT_OVER_NVLINK].nlevels ||
+				    cluster->fabrics[GT_OVER_NVLINK].ncables))
+		return gt_err_set(err, GT_EINPUT, cluster->source,
+				  "NVLinks between nodes have to join all GPUs "
+				  "of all nodes, by switches of all rails");
+	if (!fabric->nlevels)
+		return gt_err_set(err, fabric->ncables ? GT_EINPUT : GT_ENO,
+				  cluster->source,
+				  fabric->ncables
+					  ? "templates need a fabric of levels"
+					  : "no fabric joins the nodes' ports");
+	out->levels =
+		gt_arena_array(arena, fabric->nlevels, sizeof(*out->levels));
+	if (!out->levels)
+		return gt_err_nomem(err);
+	for (uint32_t i = 0; i < fabric->nlevels && !rc; i++)
+		rc = gt_hier_level(cluster, i, out, err);
+	return rc;
+}
+
+static int gt_hier_alike(const struct gt_cluster *cluster, struct gt_err *err)
+{
+	if (cluster->nkinds == 1)
+		return GT_OK;
+	return gt_err_set(err, GT_EINPUT, cluster->source,
+			  "templates need nodes that are all alike; there are "
+			  "%u kinds",
+			  cluster->nkinds);
+}
+
+int gt_hier_takes(const struct gt_cluster *cluster, struct gt_err *err)
+{
+	struct gt_plan_cluster levels = {.nnodes = cluster->nnodes};
+	struct gt_arena *arena = gt_arena_new();
+	int rc = arena ? gt_hier_alike(cluster, err) : gt_err_nomem(err);
+
+	if (!rc)
+		rc = gt_hier_levels(cluster, arena, &levels, err);
+	gt_arena_free(arena);
+	return rc;
+}
+
+int gt_hier_new(const struct gt_hier_request *request, struct gt_arena *arena,
+		struct gt_hier **out, struct gt_err *err)
+{
+	const struct gt_cluster *cluster = request->cluster;
+	struct gt_request box = {.topo = cluster->kinds[0].topo,
+				 .paths = request->paths,
+				 .rates = request->rates,
+				 .coll = request->coll,
+				 .nranks = request->ngpus,
+				 .gpus = request->gpus};
+	struct gt_hier *hier = gt_arena_alloc(arena, sizeof(*hier));
+	struct gt_fabric *fabric;
+	int rc;
+
+	if (!hier)
+		return gt_err_nomem(err);
+	rc = gt_hier_alike(cluster, err);
+	if (rc)
+		return rc;
+	if ((uint64_t)cluster->nnodes * request->ngpus > INT32_MAX)
+		return gt_err_set(err, GT_EINPUT, cluster->source,
+				  "there are too many GPUs");
+	hier->cluster.nnodes = cluster->nnodes;
+	hier->cluster.nlocal = request->ngpus;
+	hier->watch = request->watch;
+	rc = gt_request_fabric(&box, arena, &fabric, err);
+	hier->box = fabric;
+	if (!rc)
+		rc = gt_hier_levels(cluster, arena, &hier->cluster, err);
+	if (!rc)
+		rc = gt_hier_ports(request, fabric, arena, hier, err);
+	*out = hier;
+	return rc;
+}
+
+static struct gt_hier_ask gt_hier_ask_of(const struct gt_hier_request *request,
+					 const struct gt_hier *hier,
+					 int all_routes)
+{
+	return (struct gt_hier_ask){hier, request->coll, request->root,
+				    all_routes};
+}
+
+/* A search with an arena of its own, which is gone at its end. */
+typedef int gt_hier_way(const struct gt_hier_request *request,
+			struct gt_arena *arena, struct gt_plan **plan,
+			struct gt_err *err);
+
+static int gt_hier_in_arena(gt_hier_way *way,
+			    const struct gt_hier_request *request,
+			    struct gt_plan **plan, struct gt_err *err)
+{
+	struct gt_arena *arena = gt_arena_new();
+	int rc;
+
+	if (!arena)
+		return gt_err_nomem(err);
+	rc = way(request, arena, plan, err);
+	gt_arena_free(arena);
+	return rc;
+}
+
+static int gt_hier_trees_on(const struct gt_hier_request *request,
+			    struct gt_arena *arena, struct gt_plan **plan,
+			    struct gt_err *err)
+{
+	struct gt_hier_trees trees;
+	struct gt_hier_bound bound;
+	struct gt_hier_found found = {
+		.request = request, .trees = &trees, .bound = &bound};
+	struct gt_hier *hier = NULL;
+	struct gt_hier_ask ask;
+	int rc = gt_hier_new(request, arena, &hier, err);
+
+	found.hier = hier;
+	if (!rc)
+		rc = gt_hier_solve(hier, request->coll, arena, &trees, err);
+	ask = gt_hier_ask_of(request, hier, 1);
+	if (!rc)
+		rc = gt_hier_bound_find(&ask, arena, &bound, err);
+	return rc ? rc : gt_hier_emit(&found, plan, err);
+}
+
+int gt_hier_search(const struct gt_hier_request *request, struct gt_plan **plan,
+		   struct gt_err *err)
+{
+	return gt_hier_in_arena(gt_hier_trees_on, request, plan, err);
+}
+
+static int gt_hier_rings_on(const struct gt_hier_request *request,
+			    struct gt_arena *arena, struct gt_plan **plan,
+			    struct gt_err *err)
+{
+	struct gt_shape_args args = {.coll = request->coll,
+				     .root = request->root,
+				     .max_channels = request->max_channels,
+				     .watch = request->watch,
+				     .arena = arena};
+	struct gt_proposal rings = {0};
+	struct gt_hier_doors doors;
+	struct gt_hier_bound bound;
+	struct gt_hier_found found = {.request = request,
+				      .bound = &bound,
+				      .rings = &rings,
+				      .doors = &doors};
+	struct gt_hier *hier = NULL;
+	struct gt_hier_ask ask;
+	int rc = gt_hier_new(request, arena, &hier, err);
+
+	found.hier = hier;
+	if (!rc)
+		rc = gt_hier_doors_new(hier, arena, &doors, err);
+	args.fabric = doors.fabric;
+	if (!rc)
+		rc = gt_shape_ring.propose(&args, &rings, err);
+	if (!rc) {
+		ask = gt_hier_ask_of(request, hier,
+				     gt_hier_doors_all(&doors, hier));
+		rc = gt_hier_bound_find(&ask, arena, &bound, err);
+	}
+	return rc ? rc : gt_hier_emit(&found, plan, err);
+}
+
+int gt_hier_search_rings(const struct gt_hier_request *request,
+			 struct gt_plan **plan, struct gt_err *err)
+{
+	return gt_hier_in_arena(gt_hier_rings_on, request, plan, err);
+}
+
+static int gt_hier_pairs_on(const struct gt_hier_request *request,
+			    struct gt_arena *arena, struct gt_plan **plan,
+			    struct gt_err *err)
+{
+	struct gt_hier_pairs pairs;
+	struct gt_hier_bound bound;
+	struct gt_hier_found found = {
+		.request = request, .bound = &bound, .pairs = &pairs};
+	struct gt_hier *hier = NULL;
+	struct gt_hier_ask ask;
+	int rc = gt_hier_new(request, arena, &hier, err);
+
+	found.hier = hier;
+	if (!rc)
+		rc = gt_hier_pairs_find(hier, request->coll, request->root,
+					arena, &pairs, err);
+	ask = gt_hier_ask_of(request, hier, 1);
+	if (!rc)
+		rc = gt_hier_bound_find(&ask, arena, &bound, err);
+	return rc ? rc : gt_hier_emit(&found, plan, err);
+}
+
+int gt_hier_search_pairs(const struct gt_hier_request *request,
+			 struct gt_plan **plan, struct gt_err *err)
+{
+	return gt_hier_in_arena(gt_hier_pairs_on, request, plan, err);
+}
+
+static int gt_hier_flow_on(const struct gt_hier_request *request,
+			   struct gt_arena *arena, struct gt_plan **plan,
+			   struct gt_err *err)
+{
+	struct gt_hier_flow flow;
+	struct gt_hier_found found = {.request = request, .flow = &flow};
+	struct gt_hier *hier = NULL;
+	int rc = gt_hier_new(request, arena, &hier, err);
+
+	found.hier = hier;
+	if (!rc)
+		rc = gt_hier_flow_solve(hier, arena, &flow, err);
+	return rc ? rc : gt_hier_emit(&found, plan, err);
+}
+
+int gt_hier_search_flow(const struct gt_hier_request *request,
+			struct gt_plan **plan, struct gt_err *err)
+{
+	return gt_hier_in_arena(gt_hier_flow_on, request, plan, err);
+}
+
+int gt_hier_search_all(const struct gt_hier_request *request,
+		       struct gt_plan **plan, struct gt_err *err)
+{
+	static gt_hier_way *const ways[] = {gt_hier_trees_on, gt_hier_rings_on,
+					    gt_hier_pairs_on};
+	enum { GT_HIER_WAYS = sizeof(ways) / sizeof(*ways) };
+	struct gt_auto_tries tries = {.n = 0};
+
+	_Static_assert((int)GT_HIER_WAYS <= (int)GT_AUTO_TRIES, "ways to try");
+	for (uint32_t i = gt_coll_is_rooted(request->coll); i < GT_HIER_WAYS;
+	     i++) {
+		if (ways[i] == gt_hier_pairs_on &&
+		    gt_coll_has_blocks(request->coll))
+			continue;
+		gt_err_init(&tries.why);
+		tries.rc = gt_hier_in_arena(ways[i], request,
+					    &tries.plans[tries.n], &tries.why);
+		if (tries.rc && tries.rc != GT_ENO)
+			break;
+		tries.n += !tries.rc;
+	}
+	return gt_auto_take(&tries, plan, err);
+}

@@ -1,0 +1,24 @@
+/*
+ * From what was found to a plan: ranks and links by name, hops with their
+ * routes, shares, the proof with its certificates, FIFO and selection.
+ */
+#ifndef GT_SEARCH_EMIT_EMIT_H
+#define GT_SEARCH_EMIT_EMIT_H
+
+struct gt_err;
+struct gt_fabric;
+struct gt_plan;
+struct gt_proposal;
+struct gt_request;
+
+struct gt_found {
+	const struct gt_request *request;
+	const struct gt_fabric *fabric;
+	const struct gt_proposal *proposal;
+};
+
+/* *plan is the caller's and owes nothing to what it was made from. */
+int gt_emit(const struct gt_found *found, struct gt_plan **plan,
+	    struct gt_err *err);
+
+#endif

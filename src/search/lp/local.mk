@@ -1,0 +1,11 @@
+gtopo_core_sources += \
+	%D%/bareiss.c \
+	%D%/bareiss.h \
+	%D%/dictionary.c \
+	%D%/dictionary.h \
+	%D%/diving.c \
+	%D%/diving.h \
+	%D%/exact_basis.c \
+	%D%/exact_basis.h \
+	%D%/lp.c \
+	%D%/lp.h

@@ -1,0 +1,26 @@
+/*
+ * Who watches a search: until when it may go on, and who wants to know how far
+ * it is.  A search that is out of time returns the best it has, with the gap
+ * in view.
+ */
+#ifndef GT_SEARCH_PROBLEM_BUDGET_H
+#define GT_SEARCH_PROBLEM_BUDGET_H
+
+#include <stdint.h>
+
+struct gt_watch {
+	int64_t deadline_ns; /* of gt_clock_ns(); 0: none */
+	/* Called now and then; NULL: nobody wants to know. */
+	void (*tell)(void *arg, const char *what, uint32_t round,
+		     double value_gbs);
+	void *arg;
+};
+
+/* All take NULL for nobody watching.  Is it time to stop? */
+int gt_watch_over(const struct gt_watch *watch);
+
+/* `what` is being searched in its round-th round, with so much so far. */
+void gt_watch_tell(const struct gt_watch *watch, const char *what,
+		   uint32_t round, double value_gbs);
+
+#endif

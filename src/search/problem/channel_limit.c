@@ -1,0 +1,142 @@
+#include "search/problem/link_rows.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+
+/* A larger common multiple of rooms is none. */
+#define GT_LIMIT_SCALE (INT64_C(1) << 24)
+
+static int gt_limit_cmp(const void *a, const void *b)
+{
+	const struct gt_rat *x = a, *y = b;
+
+	return gt_rat_cmp(*x, *y);
+}
+
+/* What goes over a hop at most; 0: nothing known, or there is none. */
+static int gt_limit_room(const struct gt_ring_rows *rows, size_t hop,
+			 struct gt_rat *room)
+{
+	struct gt_rat one;
+	int known = 0;
+
+	for (uint32_t r = 0; rows->joined[hop] && r < rows->nrows; r++) {
+		const struct gt_ring_row *row = &rows->rows[r];
+
+		if (!row->load[hop] ||
+		    !gt_rat_make(rows->unit, row->load[hop], &one) ||
+		    !gt_rat_mul(one, row->gbs, &one))
+			continue;
+		if (!known || gt_rat_cmp(one, *room) < 0)
+			*room = one;
+		known = 1;
+	}
+	return known;
+}
+
+/* All rooms that hops have, in order; how many. */
+static uint32_t gt_limit_rooms(const struct gt_ring_rows *rows,
+			       struct gt_rat *rooms)
+{
+	size_t nn = (size_t)rows->stride * rows->stride;
+	uint32_t n = 0, kept = 0;
+
+	for (size_t i = 0; i < nn; i++)
+		n += (uint32_t)gt_limit_room(rows, i, &rooms[n]);
+	qsort(rooms, n, sizeof(*rooms), gt_limit_cmp);
+	for (uint32_t i = 0; i < n; i++)
+		if (!kept || gt_rat_cmp(rooms[i], rooms[kept - 1]))
+			rooms[kept++] = rooms[i];
+	return kept;
+}
+
+/* The least number that is a multiple of all rooms; 0: too large. */
+static int64_t gt_limit_scale(const struct gt_rat *rooms, uint32_t n)
+{
+	struct gt_rat step;
+	int64_t scale = 1;
+
+	for (uint32_t i = 0; i < n; i++) {
+		if (!gt_rat_make(rooms[i].num, scale, &step) ||
+		    step.num > GT_LIMIT_SCALE / scale)
+			return 0;
+		scale *= step.num;
+	}
+	return scale;
+}
+
+/* Which room every hop has, and what rings of each room count. */
+static void gt_limit_fill(struct gt_ring_rows *rows, const struct gt_rat *rooms)
+{
+	size_t nn = (size_t)rows->stride * rows->stride;
+	struct gt_rat room;
+
+	for (uint32_t i = 0; i < rows->nrooms; i++)
+		rows->count[i] =
+			(uint32_t)(rows->scale / rooms[i].num * rooms[i].den);
+	for (size_t i = 0; i < nn; i++) {
+		rows->room[i] = rows->nrooms;
+		if (!gt_limit_room(rows, i, &room))
+			continue;
+		for (uint32_t k = 0; k < rows->nrooms; k++)
+			if (!gt_rat_cmp(rooms[k], room))
+				rows->room[i] = k;
+	}
+}
+
+/* The row behind those of links. */
+static int gt_limit_row(struct gt_ring_rows *rows, struct gt_ring_row *row)
+{
+	row->link = UINT32_MAX;
+	row->load = NULL;
+	return gt_rat_make((int64_t)rows->max_channels * rows->scale,
+			   rows->unit, &row->gbs);
+}
+
+int gt_ring_rows_limit(const struct gt_ring_rows *rows, uint32_t max_channels,
+		       struct gt_arena *arena, struct gt_ring_rows **out,
+		       struct gt_err *err)
+{
+	size_t nn = (size_t)rows->stride * rows->stride;
+	struct gt_ring_rows *made = gt_arena_alloc(arena, sizeof(*made));
+	struct gt_rat *rooms = gt_arena_array(arena, nn, sizeof(*rooms));
+	struct gt_ring_row *all =
+		gt_arena_array(arena, rows->nrows + 1, sizeof(*all));
+
+	if (!made || !rooms || !all)
+		return gt_err_nomem(err);
+	*made = *rows;
+	memcpy(all, rows->rows, rows->nrows * sizeof(*all));
+	made->max_channels = max_channels;
+	made->nrooms = gt_limit_rooms(rows, rooms);
+	made->scale = gt_limit_scale(rooms, made->nrooms);
+	made->room = gt_arena_array(arena, nn, sizeof(*made->room));
+	made->count =
+		gt_arena_array(arena, made->nrooms + 1, sizeof(*made->count));
+	if (!made->room || !made->count)
+		return gt_err_nomem(err);
+	if (!made->nrooms || !made->scale ||
+	    !gt_limit_row(made, &all[rows->nrows]))
+		return GT_ENO;
+	gt_limit_fill(made, rooms);
+	made->rows = all;
+	made->nrows++;
+	*out = made;
+	return GT_OK;
+}
+
+uint32_t gt_ring_room(const struct gt_ring_rows *rows, const uint32_t *order)
+{
+	uint32_t n = rows->n, m = rows->stride, room = rows->nrooms;
+
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t to = order[i + 1 < n ? i + 1 : 0];
+
+		if (rows->room[order[i] * m + to] < room)
+			room = rows->room[order[i] * m + to];
+	}
+	return room;
+}

@@ -1,0 +1,66 @@
+/*
+ * A small cluster as one machine: every node's links, the switches between
+ * them, and a route for every pair of GPUs.  This is what rings and trees are
+ * searched on where nodes are not alike, and what their bounds are about: a
+ * card that is missing, a smaller node and a switch with fewer nodes are as
+ * they are.
+ *
+ * Vertices are the nodes' own, node by node, then switches.  A link is called
+ * "NODE:FROM>TO" within a node, and ends of others are "NODE:PORT" or
+ * "switchLEVEL.NUMBER" (of explicit links: the switch's name).  Over NVLink
+ * the ends are the nodes' NVSwitches.
+ */
+#ifndef GT_SEARCH_PROBLEM_FLAT_CLUSTER_H
+#define GT_SEARCH_PROBLEM_FLAT_CLUSTER_H
+
+#include <stdint.h>
+
+#include "base/rat.h"
+#include "search/problem/fabric.h"
+#include "topo/cluster/cluster.h"
+
+struct gt_arena;
+struct gt_err;
+struct gt_paths;
+struct gt_plan_rank;
+
+struct gt_whole {
+	const struct gt_cluster *cluster;
+	struct gt_fabric fabric;
+	const char **link_ids; /* by the fabric's link */
+	const char **link_kinds;
+	struct gt_plan_rank *ranks; /* with the nodes' names */
+	/* While it is made. */
+	struct gt_arena *arena;
+	struct gt_paths *const *paths;       /* by kind */
+	uint32_t *first_vertex, *first_link; /* by node */
+	uint32_t *node_of, *gpu_of;          /* rank -> node, topology's GPU */
+	uint32_t first_net; /* the first link that is no node's own */
+	int failed;
+};
+
+/* More GPUs than that are too many for a search of all of them. */
+enum { GT_WHOLE_MAX_RANKS = 64 };
+
+/*
+ * The cluster with all GPUs of each node, or those of the list `gpus`, whose
+ * kinds have these routes.  GT_EINPUT when it has more than
+ * GT_WHOLE_MAX_RANKS.  Memory is the arena's; cluster and paths are borrowed.
+ */
+int gt_whole_new(const struct gt_cluster *cluster,
+		 struct gt_paths *const *paths, const char *gpus,
+		 struct gt_arena *arena, struct gt_whole **whole,
+		 struct gt_err *err);
+
+/* flat_cluster_route.c: the routes of the fabric, once it has its links. */
+int gt_whole_routes(struct gt_whole *whole, struct gt_err *err);
+
+/* The vertex of a node's device. */
+uint32_t gt_whole_vertex(const struct gt_whole *whole, uint32_t node,
+			 uint32_t device);
+
+/* The vertex that a fabric joins, for a port of a node's list. */
+uint32_t gt_whole_port(const struct gt_whole *whole, enum gt_over over,
+		       uint32_t node, uint32_t port);
+
+#endif

@@ -1,0 +1,99 @@
+/*
+ * The rows of the ring packing problem: which links can bind, and what each
+ * hop between two ranks loads them with.
+ *
+ *	maximise sum x_c  subject to  sum_c load(l, c) x_c <= capacity(l), x >= 0
+ *
+ * over all Hamiltonian rings c.  A link that no hop loads, or that another
+ * link always overrules (its load over its capacity is never larger), has no
+ * row.  Loads are whole numbers: the true ones times `unit`.
+ */
+#ifndef GT_SEARCH_PROBLEM_LINK_ROWS_H
+#define GT_SEARCH_PROBLEM_LINK_ROWS_H
+
+#include <stdint.h>
+
+#include "base/rat.h"
+
+struct gt_arena;
+struct gt_err;
+struct gt_fabric;
+
+struct gt_ring_row {
+	uint32_t link;     /* of the fabric */
+	struct gt_rat gbs; /* its capacity */
+	/* [from * stride + to]; NULL: that of channels */
+	const uint32_t *load;
+};
+
+/* What a hop loads a row with. */
+struct gt_ring_use {
+	uint32_t row, load;
+};
+
+struct gt_ring_rows {
+	/*
+	 * Places in a ring's order, and what can stand there: the ranks; where
+	 * the fabric has doors then also each port as the way out and each as
+	 * the way in, of which the order ends with one each.
+	 */
+	uint32_t n, nranks, stride;
+	uint32_t nrows;
+	uint32_t unit;
+	struct gt_ring_row *rows;
+	unsigned char *joined; /* [from * stride + to]: is there a route? */
+	/*
+	 * The same loads hop by hop, as a hop loads few rows: those of hop h
+	 * are uses[first[h]] to before uses[first[h + 1]].
+	 */
+	uint32_t *first;
+	struct gt_ring_use *uses;
+	/*
+	 * Where the number of channels is limited the last row counts them.
+	 * What a ring carries over a hop, its room, is limited by the hop's
+	 * links, so it is at least (what it carries) / room of a channel:
+	 * that is what it loads this row with, times `scale`.
+	 */
+	uint32_t max_channels; /* 0: no limit, no such row, one room */
+	int64_t scale;
+	uint32_t nrooms;
+	uint32_t *room;  /* [from * stride + to]: 0 for the narrowest */
+	uint32_t *count; /* room -> load of the last row */
+};
+
+/*
+ * GT_EINPUT when a route's charge is no fraction of small numbers.  Memory is
+ * the arena's.
+ */
+int gt_ring_rows_new(const struct gt_fabric *fabric, struct gt_arena *arena,
+		     struct gt_ring_rows **rows, struct gt_err *err);
+
+/* Make `uses` anew, after rows were left out; 0 when memory ran out. */
+int gt_ring_rows_index(struct gt_ring_rows *rows, struct gt_arena *arena);
+
+/*
+ * The same with at most so many channels, at least 1.  GT_ENO when the rooms
+ * of hops are no fractions of small numbers.
+ */
+int gt_ring_rows_limit(const struct gt_ring_rows *rows, uint32_t max_channels,
+		       struct gt_arena *arena, struct gt_ring_rows **limited,
+		       struct gt_err *err);
+
+/*
+ * The narrowest hop's room, from gt_ring_rows.room; nrooms where nothing
+ * narrows it.
+ */
+uint32_t gt_ring_room(const struct gt_ring_rows *rows, const uint32_t *order);
+
+/* What a ring (order of all n places) loads each row with. */
+void gt_ring_loads(const struct gt_ring_rows *rows, const uint32_t *order,
+		   uint32_t *loads);
+
+/* weights[from * stride + to] = sum of load * price over the rows of links. */
+void gt_ring_weights(const struct gt_ring_rows *rows, const int64_t *prices,
+		     int64_t *weights);
+
+/* The same ring the other way round, the same rank first. */
+void gt_ring_rows_turn(const struct gt_ring_rows *rows, uint32_t *order);
+
+#endif

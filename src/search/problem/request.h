@@ -1,0 +1,52 @@
+/*
+ * What is asked of the search: a machine, which of its GPUs, and what for.
+ */
+#ifndef GT_SEARCH_PROBLEM_REQUEST_H
+#define GT_SEARCH_PROBLEM_REQUEST_H
+
+#include <stdint.h>
+
+#include "plan/ir/program.h"
+#include "topo/graph/topo.h"
+
+struct gt_arena;
+struct gt_err;
+struct gt_fabric;
+struct gt_paths;
+struct gt_watch;
+struct gt_whole;
+
+struct gt_request {
+	const struct gt_topo *topo;
+	const struct gt_paths *paths;
+	enum gt_rates rates; /* which capacities the topology was read with */
+	enum gt_coll coll;
+	uint32_t root;                /* rank, for collectives that have one */
+	uint32_t max_channels;        /* 0: no limit */
+	int equal;                    /* all channels have the same share */
+	uint32_t trees_per_root;      /* at most, of equal shares; 0: any */
+	const struct gt_watch *watch; /* or NULL */
+	uint32_t nranks;
+	const uint32_t *gpus; /* nodes, in order of rank */
+	/* A cluster in place of topo, paths and gpus; or NULL. */
+	const struct gt_whole *whole;
+};
+
+/*
+ * The GPUs of a list such as "0,2,0000:87:00.0" (devs and bus ids) in its
+ * order, or of NULL: all in order of dev.  GT_EINPUT, naming the entry, when
+ * one is not there or there twice, or when the machine has no GPUs.  The
+ * arena owns *gpus.
+ */
+int gt_request_gpus(const struct gt_topo *topo, const char *list,
+		    struct gt_arena *arena, const uint32_t **gpus,
+		    uint32_t *ngpus, struct gt_err *err);
+
+/*
+ * The request's machine as numbers; links keep the topology's indices.
+ * Memory is the arena's; routes are borrowed from the paths.
+ */
+int gt_request_fabric(const struct gt_request *request, struct gt_arena *arena,
+		      struct gt_fabric **fabric, struct gt_err *err);
+
+#endif

@@ -1,0 +1,193 @@
+#include "search/ring/greedy.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "search/ring/exact.h"
+#include "search/ring/pool.h"
+#include "search/ring/pricing.h"
+#include "search/problem/link_rows.h"
+
+/* What a ring of the guide costs, and how far its own price goes beside. */
+#define GT_GREEDY_ONE  (INT64_C(1) << 40)
+#define GT_GREEDY_SIDE 1000.0
+
+/* Less room than this part of a capacity is none. */
+#define GT_GREEDY_EPS 1e-6
+
+/* Variants that differ in how steeply prices rise, before chance. */
+enum { GT_GREEDY_PLAIN = 4 };
+
+struct gt_greedy {
+	struct gt_ring_pool *pool;
+	const struct gt_ring_rows *rows;
+	const struct gt_greedy_args *args;
+	double *left; /* row -> capacity not given away */
+	int64_t *prices, *weights;
+	int64_t *cost; /* hop -> price under the guide */
+	uint32_t *order, *best, *loads;
+	uint32_t seed;
+};
+
+static void gt_greedy_release(struct gt_greedy *g)
+{
+	free(g->left);
+	free(g->prices);
+	free(g->weights);
+	free(g->cost);
+	free(g->order);
+	free(g->best);
+	free(g->loads);
+}
+
+static int gt_greedy_init(struct gt_greedy *g)
+{
+	size_t n = g->rows->n, m = g->rows->nrows + 1;
+	size_t nn = (size_t)g->rows->stride * g->rows->stride;
+
+	g->left = malloc(m * sizeof(*g->left));
+	g->prices = malloc(m * sizeof(*g->prices));
+	g->weights = malloc(nn * sizeof(*g->weights));
+	g->cost = malloc(nn * sizeof(*g->cost));
+	g->order = malloc(n * sizeof(*g->order));
+	g->best = malloc(n * sizeof(*g->best));
+	g->loads = malloc(m * sizeof(*g->loads));
+	if (!g->left || !g->prices || !g->weights || !g->cost || !g->order ||
+	    !g->best || !g->loads)
+		return GT_ESYS;
+	if (g->args->guide)
+		gt_ring_weights(g->rows, g->args->guide->prices, g->cost);
+	for (uint32_t r = 0; r < g->rows->nrows; r++)
+		g->left[r] = gt_rat_double(g->rows->rows[r].gbs);
+	return GT_OK;
+}
+
+/* 1, or with later variants something near it. */
+static double gt_greedy_taste(struct gt_greedy *g)
+{
+	if (g->args->variant < GT_GREEDY_PLAIN)
+		return 1;
+	g->seed = g->seed * 1664525 + 1013904223;
+	return 1 + (double)(g->seed >> 16) / 65536;
+}
+
+/*
+ * Links are the dearer the less is left of them, used up ones forbidding; far
+ * above that count the guide's prices.
+ */
+static int64_t gt_greedy_price(struct gt_greedy *g, uint32_t row)
+{
+	const struct gt_ring_exact *guide = g->args->guide;
+	double all = gt_rat_double(g->rows->rows[row].gbs);
+	double part = g->left[row] / all, price;
+
+	if (part <= GT_GREEDY_EPS)
+		return GT_GREEDY_ONE;
+	price = GT_GREEDY_SIDE * gt_greedy_taste(g) / part;
+	for (uint32_t i = g->args->variant % GT_GREEDY_PLAIN; i; i--)
+		price /= part;
+	if (guide)
+		price += (double)guide->prices[row] * (double)GT_GREEDY_ONE /
+			 (double)guide->price_den;
+	return price < (double)GT_GREEDY_ONE ? (int64_t)price : GT_GREEDY_ONE;
+}
+
+static void gt_greedy_offer(struct gt_greedy *g)
+{
+	size_t nn = (size_t)g->rows->stride * g->rows->stride;
+
+	for (uint32_t r = 0; r < g->rows->nrows; r++)
+		g->prices[r] = gt_greedy_price(g, r);
+	gt_ring_weights(g->rows, g->prices, g->weights);
+	for (size_t i = 0; i < nn; i++)
+		if (!g->rows->joined[i] || g->weights[i] > GT_PRICE_NONE)
+			g->weights[i] = GT_PRICE_NONE;
+	gt_pricer_run(g->args->pricer, g->weights);
+}
+
+/* Does the guide use such rings? */
+static int gt_greedy_guided(const struct gt_greedy *g, const uint32_t *order)
+{
+	uint32_t n = g->rows->n, m = g->rows->stride;
+	__int128 cost = 0;
+
+	if (!g->args->guide)
+		return 1;
+	for (uint32_t i = 0; i < n; i++)
+		cost += g->cost[order[i] * m + order[i + 1 < n ? i + 1 : 0]];
+	return cost == g->args->guide->price_den;
+}
+
+/* What the ring could carry of all that is left. */
+static double gt_greedy_room(struct gt_greedy *g, const uint32_t *order)
+{
+	double room = 1e30;
+
+	if (!gt_greedy_guided(g, order))
+		return 0;
+	gt_ring_loads(g->rows, order, g->loads);
+	for (uint32_t r = 0; r < g->rows->nrows; r++)
+		if (g->loads[r] && g->left[r] < room * g->loads[r])
+			room = g->left[r] / g->loads[r];
+	return room;
+}
+
+/* The roomiest of the rings offered, both ways round, to `best`. */
+static double gt_greedy_best(struct gt_greedy *g)
+{
+	uint32_t n = g->rows->n;
+	double best = 0, room;
+
+	for (uint32_t i = 0; i < gt_pricer_nrings(g->args->pricer); i++) {
+		if (gt_pricer_ring(g->args->pricer, i, g->order) >=
+		    GT_PRICE_NONE)
+			continue;
+		for (int way = 0; way < 2; way++) {
+			room = gt_greedy_room(g, g->order);
+			if (room > best * (1 + GT_GREEDY_EPS)) {
+				best = room;
+				memcpy(g->best, g->order, n * sizeof(*g->best));
+			}
+			gt_ring_rows_turn(g->rows, g->order);
+		}
+	}
+	return best;
+}
+
+static int gt_greedy_run(struct gt_greedy *g, double *total)
+{
+	double room, first = 0;
+
+	*total = 0;
+	for (uint32_t i = 0; i < g->args->max; i++) {
+		gt_greedy_offer(g);
+		room = gt_greedy_best(g);
+		first = first > 0 ? first : room;
+		if (room <= first * GT_GREEDY_EPS)
+			break;
+		if (gt_ring_pool_add(g->pool, g->best) < 0)
+			return GT_ESYS;
+		gt_ring_loads(g->rows, g->best, g->loads);
+		for (uint32_t r = 0; r < g->rows->nrows; r++)
+			g->left[r] -= room * g->loads[r];
+		*total += room * g->rows->unit;
+	}
+	return GT_OK;
+}
+
+int gt_ring_greedy(struct gt_ring_pool *pool, const struct gt_greedy_args *args,
+		   double *total)
+{
+	struct gt_greedy g = {.pool = pool,
+			      .rows = pool->rows,
+			      .args = args,
+			      .seed = args->variant};
+	int rc = gt_greedy_init(&g);
+
+	if (!rc)
+		rc = gt_greedy_run(&g, total);
+	gt_greedy_release(&g);
+	return rc;
+}

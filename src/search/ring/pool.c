@@ -1,0 +1,86 @@
+#include "search/ring/pool.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "search/problem/link_rows.h"
+
+void gt_ring_pool_init(struct gt_ring_pool *pool,
+		       const struct gt_ring_rows *rows)
+{
+	memset(pool, 0, sizeof(*pool));
+	pool->rows = rows;
+}
+
+void gt_ring_pool_release(struct gt_ring_pool *pool)
+{
+	free(pool->orders);
+	free(pool->loads);
+}
+
+const uint32_t *gt_ring_pool_order(const struct gt_ring_pool *pool,
+				   uint32_t ring)
+{
+	return pool->orders + (size_t)ring * pool->rows->n;
+}
+
+const uint32_t *gt_ring_pool_loads(const struct gt_ring_pool *pool,
+				   uint32_t ring)
+{
+	return pool->loads + (size_t)ring * pool->rows->nrows;
+}
+
+/* Room for one more; the arrays grow on their own. */
+static int gt_ring_pool_grow(struct gt_ring_pool *pool)
+{
+	size_t size = pool->size ? 2 * (size_t)pool->size : 64;
+	void *more;
+
+	if (pool->nrings < pool->size)
+		return GT_OK;
+	more = realloc(pool->orders,
+		       size * pool->rows->n * sizeof(*pool->orders));
+	if (!more)
+		return GT_ESYS;
+	pool->orders = more;
+	more = realloc(pool->loads,
+		       size * (pool->rows->nrows + 1) * sizeof(*pool->loads));
+	if (!more)
+		return GT_ESYS;
+	pool->loads = more;
+	pool->size = (uint32_t)size;
+	return GT_OK;
+}
+
+static int gt_ring_joined(const struct gt_ring_rows *rows,
+			  const uint32_t *order)
+{
+	uint32_t n = rows->n, m = rows->stride;
+
+	for (uint32_t i = 0; i < n; i++)
+		if (!rows->joined[order[i] * m + order[(i + 1) % n]])
+			return 0;
+	return 1;
+}
+
+int gt_ring_pool_add(struct gt_ring_pool *pool, const uint32_t *order)
+{
+	const struct gt_ring_rows *rows = pool->rows;
+	uint32_t *loads;
+
+	if (!gt_ring_joined(rows, order))
+		return 0;
+	if (gt_ring_pool_grow(pool))
+		return GT_ESYS;
+	loads = pool->loads + (size_t)pool->nrings * rows->nrows;
+	gt_ring_loads(rows, order, loads);
+	for (uint32_t i = 0; i < pool->nrings; i++)
+		if (!memcmp(loads, gt_ring_pool_loads(pool, i),
+			    rows->nrows * sizeof(*loads)))
+			return 0;
+	memcpy(pool->orders + (size_t)pool->nrings * rows->n, order,
+	       rows->n * sizeof(*order));
+	pool->nrings++;
+	return 1;
+}

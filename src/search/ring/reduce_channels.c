@@ -1,0 +1,179 @@
+#include "search/ring/reduce_channels.h"
+
+#include <math.h>
+#include <stddef.h>
+
+#include "base/err.h"
+#include "search/ring/exact.h"
+#include "search/ring/greedy.h"
+#include "search/ring/pool.h"
+#include "search/problem/link_rows.h"
+#include "search/ring/sparse_solution.h"
+#include "search/problem/budget.h"
+
+/* Less than this part of the value is nothing. */
+#define GT_FEW_EPS 1e-9
+
+/*
+ * Variants to try: of a limited number of rings; otherwise, and where there is
+ * more to do for each.
+ */
+enum {
+	GT_FEW_TRIES_LIMITED = 64,
+	GT_FEW_TRIES = 32,
+	GT_FEW_SMALL = 10,
+	GT_FEW_TRIES_LARGE = 8
+};
+
+struct gt_few {
+	const struct gt_few_args *args;
+	struct gt_ring_pool *best;
+	struct gt_ring_pool seen; /* all rings met */
+	double value;             /* to be reached */
+	uint32_t least;           /* rings that any such packing has */
+	double total;             /* what the best so far reaches */
+};
+
+/* What a ring over this hop could carry at most. */
+static double gt_few_room(const struct gt_ring_rows *rows, size_t hop)
+{
+	double room = 0, one;
+
+	if (!rows->joined[hop])
+		return 0;
+	for (uint32_t r = 0; r < rows->nrows; r++) {
+		uint32_t load = rows->rows[r].load[hop];
+
+		if (!load)
+			continue;
+		one = gt_rat_double(rows->rows[r].gbs) * rows->unit / load;
+		if (one < room || !room)
+			room = one;
+	}
+	return room;
+}
+
+/* No ring carries more than the best hop out of any rank. */
+static uint32_t gt_few_least(const struct gt_few *few)
+{
+	const struct gt_ring_rows *rows = few->best->rows;
+	double most = few->value, best, one;
+
+	for (uint32_t from = 0; from < rows->nranks; from++) {
+		best = 0;
+		for (uint32_t to = 0; to < rows->stride; to++) {
+			one = gt_few_room(rows,
+					  (size_t)from * rows->stride + to);
+			if (one > best)
+				best = one;
+		}
+		if (best < most)
+			most = best;
+	}
+	return (uint32_t)ceil(few->value / most * (1 - GT_FEW_EPS));
+}
+
+/* Rings that a better packing may have; 0 when there is no better one. */
+static uint32_t gt_few_max(const struct gt_few *few)
+{
+	uint32_t max = few->args->nused - 1;
+
+	if (few->args->max && few->args->max < max)
+		max = few->args->max;
+	if (few->best->nrings && few->total >= few->value)
+		max = few->best->nrings - 1;
+	return few->args->max || max >= few->least ? max : 0;
+}
+
+static int gt_few_try(struct gt_few *few, uint32_t variant, int guided)
+{
+	int limited = few->args->max && few->args->nused > few->args->max;
+	struct gt_greedy_args args = {
+		.pricer = few->args->pricer,
+		.guide = guided ? few->args->exact : NULL,
+		.variant = variant,
+		.max = gt_few_max(few),
+	};
+	struct gt_ring_pool pool;
+	double total;
+	int rc;
+
+	gt_ring_pool_init(&pool, few->best->rows);
+	rc = gt_ring_greedy(&pool, &args, &total);
+	if (!rc && pool.nrings &&
+	    (total >= few->value ||
+	     (limited && total > few->total * (1 + GT_FEW_EPS)))) {
+		gt_ring_pool_release(few->best);
+		*few->best = pool;
+		few->total = total;
+		return GT_OK;
+	}
+	for (uint32_t i = 0; !rc && i < pool.nrings; i++)
+		if (gt_ring_pool_add(&few->seen, gt_ring_pool_order(&pool, i)) <
+		    0)
+			rc = GT_ESYS;
+	gt_ring_pool_release(&pool);
+	return rc;
+}
+
+/* Unlimited: of all rings met, a sparse packing, if it has fewer still. */
+static int gt_few_sparse(struct gt_few *few)
+{
+	struct gt_sparse_args args = {
+		.pool = few->args->pool,
+		.exact = few->args->exact,
+		.seen = &few->seen,
+		.most = gt_few_max(few),
+	};
+	struct gt_ring_pool pool;
+	int rc;
+
+	gt_ring_pool_init(&pool, few->best->rows);
+	rc = gt_ring_sparse(&args, &pool);
+	if (!rc && pool.nrings) {
+		gt_ring_pool_release(few->best);
+		*few->best = pool;
+		return GT_OK;
+	}
+	gt_ring_pool_release(&pool);
+	return rc;
+}
+
+static uint32_t gt_few_tries(const struct gt_few *few)
+{
+	if (few->args->max)
+		return GT_FEW_TRIES_LIMITED;
+	return few->best->rows->n <= GT_FEW_SMALL ? GT_FEW_TRIES
+						  : GT_FEW_TRIES_LARGE;
+}
+
+static int gt_few_run(struct gt_few *few)
+{
+	const struct gt_few_args *args = few->args;
+	uint32_t tries = gt_few_tries(few);
+	int rc = GT_OK;
+
+	for (uint32_t i = 0;
+	     !rc && i < tries && gt_few_max(few) && !gt_watch_over(args->watch);
+	     i++) {
+		rc = gt_few_try(few, i, 1);
+		if (!rc && args->max && gt_few_max(few))
+			rc = gt_few_try(few, i, 0);
+	}
+	if (!rc && gt_few_max(few) > 1 && !gt_watch_over(args->watch))
+		rc = gt_few_sparse(few);
+	return rc;
+}
+
+int gt_ring_few(const struct gt_few_args *args, struct gt_ring_pool *best)
+{
+	struct gt_few few = {.args = args, .best = best};
+	int rc;
+
+	gt_ring_pool_init(&few.seen, best->rows);
+	few.value = gt_rat_double(args->exact->value) * (1 - GT_FEW_EPS);
+	few.least = gt_few_least(&few);
+	rc = gt_few_run(&few);
+	gt_ring_pool_release(&few.seen);
+	return rc;
+}

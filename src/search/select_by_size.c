@@ -1,0 +1,343 @@
+#include "search/select_by_size.h"
+
+#include <math.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "plan/cost/cost.h"
+#include "plan/ir/envelope.h"
+#include "plan/ir/ll128.h"
+#include "plan/ir/plan.h"
+#include "search/emit/merge.h"
+
+enum {
+	GT_AUTO_FIRST = 3, /* sizes, as powers of two */
+	GT_AUTO_LAST = 33,
+	GT_AUTO_SIZES = GT_AUTO_LAST - GT_AUTO_FIRST + 1,
+	/* With more ranks the largest bandwidth has to do for all sizes, but
+	   in clusters, which are priced by few of their nodes. */
+	GT_AUTO_MAX_RANKS = 64,
+	GT_AUTO_MAX_PLANS = 8,
+	/* Rows at most: one a plan, and the uses of the mesh. */
+	GT_AUTO_USES = 8,
+	GT_AUTO_ROWS = GT_AUTO_MAX_PLANS + GT_AUTO_USES,
+	/* When the last row is best so often in a row, it stays so. */
+	GT_AUTO_SETTLED = 6,
+	GT_AUTO_STEP = 5, /* sizes; of clusters, whose prices take longer */
+};
+
+#define GT_AUTO_ALL UINT32_MAX
+
+/* Slower ones are not chosen, whichever came before: gt_envelope_next(). */
+#define GT_AUTO_NEAR 0.96
+
+/* Candidates, the one with the largest bandwidth last. */
+struct gt_auto {
+	struct gt_plan *plan;
+	uint32_t nrows;
+	struct gt_plan_select rows[GT_AUTO_ROWS];
+	uint32_t chosen[GT_AUTO_SIZES]; /* row by size */
+};
+
+/* Bytes of the result over time, for large messages. */
+static double gt_auto_algbw(const struct gt_plan *plan)
+{
+	return gt_rat_double(plan->proof.value) *
+	       gt_rat_double(gt_plan_algbw_factor(plan));
+}
+
+static uint32_t gt_auto_best(struct gt_plan *const *plans, uint32_t n)
+{
+	uint32_t best = 0;
+
+	for (uint32_t i = 1; i < n; i++)
+		if (gt_auto_algbw(plans[i]) >
+		    gt_auto_algbw(plans[best]) * (1 + 1e-9))
+			best = i;
+	return best;
+}
+
+/* The row of a merged plan, with its channels' new places. */
+static int gt_auto_merge(struct gt_auto *a, const struct gt_plan *other,
+			 struct gt_err *err)
+{
+	const struct gt_plan_select *from = gt_plan_main(other);
+	struct gt_plan_select *row = &a->rows[a->nrows];
+	uint32_t first = a->plan->nchannels;
+	int rc = gt_merge_channels(a->plan, other, err);
+
+	if (rc)
+		return rc;
+	*row = *from;
+	row->channels = gt_arena_array(a->plan->arena, row->nchannels,
+				       sizeof(*row->channels));
+	if (!row->channels)
+		return gt_err_nomem(err);
+	for (uint32_t i = 0; i < row->nchannels; i++)
+		row->channels[i] = first + from->channels[i];
+	a->nrows++;
+	return GT_OK;
+}
+
+/* A use of the mesh, with as many workers as all channels of the last row. */
+static int gt_auto_use(struct gt_auto *a, enum gt_algo algo,
+		       enum gt_protocol protocol, struct gt_err *err)
+{
+	const struct gt_plan_select *last = gt_plan_main(a->plan);
+	struct gt_plan_select *row = &a->rows[a->nrows];
+
+	if (!gt_algo_can(algo, a->plan->coll))
+		return GT_OK;
+	*row = *last;
+	row->algo = algo;
+	row->protocol = protocol;
+	row->nchannels = 1;
+	row->workers = last->workers * last->nchannels;
+	row->channels = gt_arena_alloc(a->plan->arena, sizeof(uint32_t));
+	if (!row->channels)
+		return gt_err_nomem(err);
+	row->channels[0] = a->plan->nchannels - 1;
+	a->nrows++;
+	return GT_OK;
+}
+
+/*
+ * What GPUs do: of a broadcast or reduce in two shots packets only, the same of
+ * an all-reduce in one shot, which would replace what others read; copy engines
+ * do not add, so what ends with a sum waits for another kernel.
+ */
+static int gt_auto_is_use(const struct gt_plan *plan, enum gt_algo algo,
+			  enum gt_protocol protocol)
+{
+	int packets =
+		protocol == GT_PROTOCOL_LL || protocol == GT_PROTOCOL_LL128;
+
+	if (algo == GT_ALGO_TWO_SHOT && plan->coll != GT_COLL_ALLREDUCE &&
+	    !packets)
+		return 0;
+	if (algo == GT_ALGO_ONE_SHOT && plan->coll == GT_COLL_ALLREDUCE &&
+	    !packets)
+		return 0;
+	if (protocol == GT_PROTOCOL_CE && gt_coll_goes_up(plan->coll) &&
+	    !gt_coll_goes_down(plan->coll))
+		return 0;
+	return protocol != GT_PROTOCOL_LL128 || gt_plan_is_nvlink(plan);
+}
+
+static int gt_auto_mesh(struct gt_auto *a, struct gt_err *err)
+{
+	static const struct {
+		enum gt_algo algo;
+		enum gt_protocol protocol;
+	} uses[GT_AUTO_USES] = {
+		{GT_ALGO_ONE_SHOT, GT_PROTOCOL_LL},
+		{GT_ALGO_ONE_SHOT, GT_PROTOCOL_LL128},
+		{GT_ALGO_ONE_SHOT, GT_PROTOCOL_DIRECT},
+		{GT_ALGO_ONE_SHOT, GT_PROTOCOL_CE},
+		{GT_ALGO_TWO_SHOT, GT_PROTOCOL_LL},
+		{GT_ALGO_TWO_SHOT, GT_PROTOCOL_LL128},
+		{GT_ALGO_TWO_SHOT, GT_PROTOCOL_DIRECT},
+		{GT_ALGO_TWO_SHOT, GT_PROTOCOL_CE},
+	};
+	const struct gt_plan *plan = a->plan;
+	struct gt_err none;
+	int rc = GT_OK;
+
+	gt_err_init(&none);
+	if (plan->channels[plan->nchannels - 1].shape != GT_SHAPE_MESH)
+		rc = gt_merge_mesh(a->plan, &none);
+	if (rc == GT_ENO)
+		return GT_OK;
+	if (rc)
+		return gt_err_set(err, rc, none.where, "%s", none.text);
+	for (uint32_t i = 0; !rc && i < GT_AUTO_USES; i++)
+		if (gt_auto_is_use(plan, uses[i].algo, uses[i].protocol))
+			rc = gt_auto_use(a, uses[i].algo, uses[i].protocol,
+					 err);
+	return rc;
+}
+
+/* The row that may be the quickest of those not priced yet; nrows: none. */
+static uint32_t gt_auto_likely(const struct gt_auto *a, const double *least_us)
+{
+	uint32_t best = a->nrows;
+
+	for (uint32_t i = 0; i < a->nrows; i++)
+		if (isfinite(least_us[i]) &&
+		    (best == a->nrows || least_us[i] < least_us[best]))
+			best = i;
+	return best;
+}
+
+/*
+ * Which row is quickest at size s, seen from the choice before; of all, or of
+ * that one and `after`.  Rows are priced from the one with the lowest bound on;
+ * what is out of reach of the quickest then needs no price.
+ */
+static int gt_auto_at(struct gt_auto *a, struct gt_cost_model *model,
+		      uint32_t s, uint32_t before, uint32_t after,
+		      struct gt_err *err)
+{
+	uint64_t bytes = UINT64_C(1) << (s + GT_AUTO_FIRST);
+	double time_us[GT_AUTO_ROWS], least_us[GT_AUTO_ROWS];
+	double best_us = HUGE_VAL;
+	struct gt_cost cost;
+	int rc = GT_OK;
+
+	for (uint32_t i = 0; i < a->nrows && !rc; i++) {
+		time_us[i] = least_us[i] = HUGE_VAL;
+		if (after == GT_AUTO_ALL || i == before || i == after)
+			rc = gt_cost_least(model, i, bytes, &least_us[i], err);
+	}
+	for (uint32_t i; !rc; least_us[i] = HUGE_VAL) {
+		i = gt_auto_likely(a, least_us);
+		if (i == a->nrows || least_us[i] * GT_AUTO_NEAR > best_us)
+			break;
+		rc = gt_cost_price_row(model, i, bytes, &cost, err);
+		if (rc)
+			break;
+		time_us[i] = cost.time_us;
+		best_us = fmin(best_us, cost.time_us);
+	}
+	if (!rc)
+		a->chosen[s] = gt_envelope_next(time_us, a->nrows, a->nrows - 1,
+						before);
+	return rc;
+}
+
+/*
+ * Which row is quickest at each size: at every step-th, and between two of
+ * these at each where the choices differ.
+ */
+static int gt_auto_price(struct gt_auto *a, struct gt_cost_model *model,
+			 struct gt_err *err)
+{
+	uint32_t last = a->nrows - 1, settled = 0, before = last;
+	uint32_t step = a->plan->cluster ? GT_AUTO_STEP : 1;
+	int rc = GT_OK;
+
+	for (uint32_t s = 0; s < GT_AUTO_SIZES && !rc; s += step) {
+		uint32_t first = s < step ? s : s - step + 1;
+
+		if (settled >= GT_AUTO_SETTLED)
+			a->chosen[s] = last;
+		else
+			rc = gt_auto_at(a, model, s, before, GT_AUTO_ALL, err);
+		for (uint32_t k = first; k < s && !rc; k++)
+			if (a->chosen[s] == before)
+				a->chosen[k] = before;
+			else
+				rc = gt_auto_at(a, model, k, a->chosen[k - 1],
+						a->chosen[s], err);
+		before = a->chosen[s];
+		settled = before == last ? settled + step : 0;
+	}
+	return rc;
+}
+
+/* Each run of sizes with the same choice becomes a row. */
+static int gt_auto_select(struct gt_auto *a, struct gt_err *err)
+{
+	struct gt_plan_select *select =
+		gt_arena_array(a->plan->arena, GT_AUTO_SIZES, sizeof(*select));
+	uint32_t n = 0;
+
+	if (!select)
+		return gt_err_nomem(err);
+	a->chosen[GT_AUTO_SIZES - 1] = a->nrows - 1;
+	for (uint32_t s = 0; s < GT_AUTO_SIZES; s++) {
+		if (s + 1 < GT_AUTO_SIZES && a->chosen[s + 1] == a->chosen[s])
+			continue;
+		select[n] = a->rows[a->chosen[s]];
+		select[n++].max_bytes = s + 1 < GT_AUTO_SIZES
+						? UINT64_C(1)
+							  << (s + GT_AUTO_FIRST)
+						: UINT64_MAX;
+	}
+	a->plan->select = select;
+	a->plan->nselect = n;
+	return GT_OK;
+}
+
+/* Channels that no row uses are left out. */
+static void gt_auto_prune(struct gt_plan *plan)
+{
+	uint32_t n = 0;
+
+	for (uint32_t c = 0; c < plan->nchannels; c++) {
+		int used = 0;
+
+		for (uint32_t r = 0; r < plan->nselect; r++)
+			for (uint32_t k = 0; k < plan->select[r].nchannels; k++)
+				used |= plan->select[r].channels[k] == c;
+		if (!used)
+			continue;
+		for (uint32_t r = 0; n != c && r < plan->nselect; r++)
+			for (uint32_t k = 0; k < plan->select[r].nchannels; k++)
+				if (plan->select[r].channels[k] == c)
+					plan->select[r].channels[k] = n;
+		plan->channels[n++] = plan->channels[c];
+	}
+	plan->nchannels = n;
+}
+
+static int gt_auto_run(struct gt_auto *a, struct gt_err *err)
+{
+	struct gt_cost_model *model;
+	int rc;
+
+	a->plan->select = a->rows;
+	a->plan->nselect = a->nrows;
+	rc = gt_cost_new(a->plan, a->plan->coll, &model, err);
+	if (rc)
+		return rc;
+	rc = gt_cost_hurry(model, err);
+	if (!rc)
+		rc = gt_auto_price(a, model, err);
+	gt_cost_free(model);
+	if (!rc)
+		rc = gt_auto_select(a, err);
+	if (!rc)
+		gt_auto_prune(a->plan);
+	return rc;
+}
+
+int gt_auto_choose(struct gt_plan **plans, uint32_t n, uint32_t *best,
+		   struct gt_err *err)
+{
+	struct gt_auto a = {.nrows = 0};
+	struct gt_plan_select main;
+	int rc;
+
+	*best = gt_auto_best(plans, n);
+	a.plan = plans[*best];
+	main = *gt_plan_main(a.plan);
+	if (a.plan->nranks < 2 ||
+	    (a.plan->nranks > GT_AUTO_MAX_RANKS && !a.plan->cluster))
+		return GT_OK;
+	rc = gt_auto_mesh(&a, err);
+	for (uint32_t i = 0; !rc && i < n && i < GT_AUTO_MAX_PLANS; i++)
+		if (i != *best)
+			rc = gt_auto_merge(&a, plans[i], err);
+	if (rc)
+		return rc;
+	a.rows[a.nrows++] = main;
+	return gt_auto_run(&a, err);
+}
+
+int gt_auto_take(struct gt_auto_tries *tries, struct gt_plan **plan,
+		 struct gt_err *err)
+{
+	int rc = tries->rc;
+
+	if (tries->n && (!rc || rc == GT_ENO))
+		rc = gt_auto_choose(tries->plans, tries->n, &tries->best, err);
+	else
+		gt_err_set(err, rc, tries->why.where, "%s", tries->why.text);
+	for (uint32_t i = 0; i < tries->n; i++)
+		if (rc || i != tries->best)
+			gt_plan_free(tries->plans[i]);
+	if (!rc)
+		*plan = tries->plans[tries->best];
+	return rc;
+}

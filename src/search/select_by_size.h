@@ -1,0 +1,42 @@
+/*
+ * Which way at which size: the plans of all shapes, and the mesh of all pairs,
+ * priced by the cost model (plan/cost/cost.h) from 8 bytes to 8 GiB, in one plan.
+ *
+ * The last row of `select` is the plan with the largest bandwidth, and its
+ * proof is the plan's.  Below stand what is quicker while latency counts: the
+ * rows follow the lower envelope of the prices, changing only for 3% or more.
+ */
+#ifndef GT_SEARCH_SELECT_BY_SIZE_H
+#define GT_SEARCH_SELECT_BY_SIZE_H
+
+#include <stdint.h>
+
+#include "base/err.h"
+
+struct gt_plan;
+
+/* What was tried in turn, and what the last one said. */
+enum { GT_AUTO_TRIES = 4 };
+struct gt_auto_tries {
+	struct gt_plan *plans[GT_AUTO_TRIES];
+	uint32_t n;
+	uint32_t best; /* gt_auto_take(): the one that was taken */
+	int rc;
+	struct gt_err why;
+};
+
+/*
+ * Make one of `n` plans (at least one) for the same request: *best, an index,
+ * is the one that the others were merged into.
+ */
+int gt_auto_choose(struct gt_plan **plans, uint32_t n, uint32_t *best,
+		   struct gt_err *err);
+
+/*
+ * The same of tries, whose plans are taken.  The last one's failure is this
+ * one's, unless others have a plan and it merely has none (GT_ENO).
+ */
+int gt_auto_take(struct gt_auto_tries *tries, struct gt_plan **plan,
+		 struct gt_err *err);
+
+#endif

@@ -1,0 +1,68 @@
+/*
+ * The hops that trees are made of: what each hop between two ranks loads
+ * links with, and what it costs under prices of links.
+ *
+ * Where the fabric fixes the routes there is one a pair.  Where it does not
+ * (gt_fabric.open) a hop may take any path through nodes that are no ranks,
+ * and takes the cheapest; routes met are kept and numbered.
+ *
+ * Loads are whole numbers: the true ones times `unit`.
+ *
+ * Trees that are used both ways load a hop's route and the way back alike
+ * where both are the same links turned round.  Then one row stands for both
+ * directions of a link.
+ */
+#ifndef GT_SEARCH_TREE_HOP_COSTS_H
+#define GT_SEARCH_TREE_HOP_COSTS_H
+
+#include <stdint.h>
+
+#include "base/rat.h"
+
+struct gt_arena;
+struct gt_err;
+struct gt_fabric;
+struct gt_fabric_route;
+struct gt_ring_rows;
+
+struct gt_arc_row {
+	uint32_t link; /* of the fabric */
+	struct gt_rat gbs;
+};
+
+/* What no hop costs: none leads there. */
+#define GT_ARC_NONE (INT64_C(1) << 56)
+
+struct gt_arcs {
+	const struct gt_fabric *fabric;
+	struct gt_arena *arena;
+	uint32_t n, nrows, unit;
+	struct gt_arc_row *rows; /* links that can bind */
+	/* After gt_arcs_price(), by from * n + to. */
+	int64_t *cost;  /* or GT_ARC_NONE */
+	uint32_t *pick; /* route */
+	/* The implementation's own. */
+	const struct gt_ring_rows *fixed; /* NULL: routes are open */
+	uint32_t *row;                    /* link -> row, or UINT32_MAX */
+	uint32_t *back; /* link -> the other way; NULL: ways differ */
+	uint32_t nroutes, max_routes;
+	struct gt_fabric_route *routes;
+	int64_t *far;
+	uint32_t *into, *hops, *trial;
+	unsigned char *done;
+};
+
+/* Memory is the arena's.  both: every hop is used there and back. */
+int gt_arcs_init(struct gt_arcs *arcs, const struct gt_fabric *fabric, int both,
+		 struct gt_arena *arena, struct gt_err *err);
+
+/* Costs and routes under these prices (row -> price >= 0). */
+int gt_arcs_price(struct gt_arcs *arcs, const int64_t *prices);
+
+const struct gt_fabric_route *gt_arcs_route(const struct gt_arcs *arcs,
+					    uint32_t route);
+
+/* Add what the route loads to loads[row]. */
+void gt_arcs_load(const struct gt_arcs *arcs, uint32_t route, int32_t *loads);
+
+#endif

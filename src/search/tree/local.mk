@@ -1,0 +1,16 @@
+gtopo_core_sources += \
+	%D%/certificate.c \
+	%D%/exact.c \
+	%D%/exact.h \
+	%D%/hop_costs.c \
+	%D%/hop_costs.h \
+	%D%/integral.c \
+	%D%/master.c \
+	%D%/master.h \
+	%D%/pool.c \
+	%D%/pool.h \
+	%D%/reduce_trees.c \
+	%D%/reduce_trees.h \
+	%D%/round.c \
+	%D%/round.h \
+	%D%/shape.c

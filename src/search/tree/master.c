@@ -1,0 +1,409 @@
+#include "search/tree/master.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "search/graph/arborescence.h"
+#include "search/problem/fabric.h"
+#include "search/lp/lp.h"
+#include "search/problem/shape.h"
+#include "search/graph/shortest_path.h"
+#include "search/graph/prim.h"
+#include "search/problem/budget.h"
+
+/*
+ * Rounds after which the best so far has to do; greedy rounds before the
+ * first.
+ */
+enum { GT_FOREST_ROUNDS = 500, GT_FOREST_GREEDY = 8 };
+
+/* One for floating-point prices; a tree cheaper by 1e-9 is worth adding. */
+#define GT_FOREST_ONE   (INT64_C(1) << 40)
+#define GT_FOREST_SLACK (INT64_C(1) << 10)
+
+/* Dearer than any hop of a tree in use; no hop is dearer still. */
+#define GT_FOREST_DEAR (INT64_C(1) << 50)
+
+static int gt_forest_scratch(struct gt_forest *f)
+{
+	struct gt_arena *arena = f->args->arena;
+	size_t n = f->arcs.n, nrows = f->arcs.nrows;
+
+	f->load = gt_arena_array(arena, nrows, sizeof(*f->load));
+	f->prices = gt_arena_array(arena, nrows, sizeof(*f->prices));
+	f->weights = gt_arena_array(arena, n * n, sizeof(*f->weights));
+	f->mixed = gt_arena_array(arena, n * n, sizeof(*f->mixed));
+	f->parent = gt_arena_array(arena, n, sizeof(*f->parent));
+	f->far = gt_arena_array(arena, n, sizeof(*f->far));
+	f->entries = gt_arena_array(arena, nrows + n, sizeof(*f->entries));
+	return f->load && f->prices && f->weights && f->mixed && f->parent &&
+	       f->far && f->entries;
+}
+
+static double gt_forest_capacity(const struct gt_forest *f, uint32_t row)
+{
+	return gt_rat_double(f->arcs.rows[row].gbs) * f->arcs.unit;
+}
+
+/* The program without trees: only x, of which roots have none yet. */
+static int gt_forest_begin(struct gt_forest *f)
+{
+	uint32_t nrows = f->arcs.nrows;
+	double *upper = gt_arena_array(f->args->arena, nrows + f->nroots,
+				       sizeof(*upper));
+
+	for (uint32_t i = 0; upper && i < nrows; i++)
+		upper[i] = gt_forest_capacity(f, i);
+	f->lp = upper ? gt_lp_new(nrows + f->nroots, upper) : NULL;
+	if (!f->lp)
+		return 0;
+	for (uint32_t i = 0; i < f->nroots; i++)
+		f->entries[nrows + i] = 1;
+	gt_lp_add(f->lp, 1, f->entries);
+	return 1;
+}
+
+/* Trees hang from all ranks that they may, or must. */
+static int gt_forest_starts(struct gt_forest *f)
+{
+	const struct gt_shape_args *args = f->args;
+	uint32_t n = f->arcs.n;
+
+	f->starts = gt_arena_array(args->arena, n, sizeof(*f->starts));
+	f->place = gt_arena_array(args->arena, n, sizeof(*f->place));
+	if (!f->starts || !f->place)
+		return 0;
+	for (uint32_t i = 0; i < n; i++) {
+		if (gt_coll_is_rooted(args->coll) && i != args->root)
+			continue;
+		f->place[i] = f->nstarts;
+		f->starts[f->nstarts++] = i;
+	}
+	f->nroots = gt_coll_has_blocks(args->coll) ? f->nstarts : 1;
+	return 1;
+}
+
+/* From those that have a block for someone; who has what for whom. */
+static int gt_forest_senders(struct gt_forest *f)
+{
+	const struct gt_shape_args *args = f->args;
+	uint32_t n = f->arcs.n;
+	unsigned char *wants = gt_arena_alloc(args->arena, (size_t)n * n);
+
+	f->starts = gt_arena_array(args->arena, n, sizeof(*f->starts));
+	f->place = gt_arena_array(args->arena, n, sizeof(*f->place));
+	if (!f->starts || !f->place || !wants)
+		return 0;
+	for (uint32_t i = 0; i < n; i++) {
+		int any = 0;
+
+		for (uint32_t j = 0; j < n; j++) {
+			wants[i * n + j] = (unsigned char)gt_coll_pairs(
+				args->coll, n, args->root, i, j);
+			any |= wants[i * n + j];
+		}
+		f->place[i] = f->nstarts;
+		f->starts[f->nstarts] = i;
+		f->nstarts += (uint32_t)any;
+	}
+	f->nroots = f->nstarts;
+	f->trees.wants = wants;
+	return 1;
+}
+
+int gt_forest_init(struct gt_forest *f, const struct gt_shape_args *args,
+		   struct gt_err *err)
+{
+	unsigned int down, up;
+	int rc;
+
+	memset(f, 0, sizeof(*f));
+	f->args = args;
+	f->target = GT_RAT(0, 1);
+	down = gt_coll_goes_down(args->coll) || gt_coll_moves(args->coll)
+		       ? GT_TREE_DOWN
+		       : 0;
+	up = gt_coll_goes_up(args->coll) ? GT_TREE_UP : 0;
+	rc = gt_arcs_init(&f->arcs, args->fabric, down && up, args->arena, err);
+	if (rc)
+		return rc;
+	gt_trees_init(&f->trees, &f->arcs, down | up);
+	if (!(gt_coll_moves(args->coll) ? gt_forest_senders(f)
+					: gt_forest_starts(f)) ||
+	    !gt_forest_scratch(f))
+		return gt_err_nomem(err);
+	return gt_forest_begin(f) ? GT_OK : gt_err_nomem(err);
+}
+
+void gt_forest_release(struct gt_forest *f)
+{
+	gt_trees_release(&f->trees);
+	gt_lp_free(f->lp);
+}
+
+uint32_t gt_forest_root(const struct gt_forest *f, uint32_t tree)
+{
+	return f->nroots > 1 ? f->place[f->trees.trees[tree].root] : 0;
+}
+
+/* The tree in f->parent. */
+static int gt_forest_add(struct gt_forest *f, uint32_t root)
+{
+	return gt_trees_add(&f->trees, root, f->parent);
+}
+
+int gt_forest_weigh(struct gt_forest *f)
+{
+	size_t nn = (size_t)f->arcs.n * f->arcs.n;
+
+	if (gt_arcs_price(&f->arcs, f->prices))
+		return GT_ESYS;
+	gt_trees_weights(&f->trees, f->weights);
+	for (size_t i = 0; i < nn; i++) {
+		f->mixed[i] = f->weights[i];
+		if (f->weights[i] > GT_FOREST_DEAR)
+			f->mixed[i] = GT_FOREST_DEAR;
+		if (f->weights[i] >= GT_ARC_NONE)
+			f->mixed[i] = 4 * GT_FOREST_DEAR;
+	}
+	return GT_OK;
+}
+
+int64_t gt_forest_ways(struct gt_forest *f, uint32_t root)
+{
+	uint32_t n = f->arcs.n;
+	int64_t sum = 0;
+
+	gt_shortest(n, f->mixed, root, f->far, f->parent);
+	for (uint32_t v = 0; v < n; v++)
+		if (f->trees.wants[root * n + v])
+			sum += f->far[v];
+	return sum;
+}
+
+/* Of trees that cost the same, one with many ranks right below the root. */
+static int64_t gt_forest_cheapest(struct gt_forest *f, uint32_t root)
+{
+	uint32_t n = f->arcs.n;
+	int64_t sum = 0;
+
+	if (f->trees.wants)
+		return gt_forest_ways(f, root);
+	for (uint32_t i = 0; i < n * n; i++)
+		f->mixed[i] = 16 * f->mixed[i] + (i / n != root);
+	if (gt_arborescence(n, f->mixed, root, f->parent) < 0)
+		return -1;
+	for (uint32_t i = 0; i < n * n; i++)
+		f->mixed[i] /= 16;
+	for (uint32_t v = 0; v < n; v++)
+		if (v != root)
+			sum += f->mixed[f->parent[v] * n + v];
+	return sum;
+}
+
+static int gt_forest_price(struct gt_forest *f, uint32_t root, int64_t limit)
+{
+	int added = 0, one;
+
+	if (!f->trees.wants &&
+	    gt_tree_grow(f->arcs.n, f->mixed, root, 0, f->parent) < limit)
+		added = gt_forest_add(f, root);
+	if (added < 0)
+		return added;
+	one = 0;
+	if (gt_forest_cheapest(f, root) < limit)
+		one = gt_forest_add(f, root);
+	return one < 0 ? one : added + one;
+}
+
+/* What is used more than elsewhere is dear, and steeply so. */
+static void gt_forest_prices_by_load(struct gt_forest *f, double least)
+{
+	double most = 0, use;
+
+	for (uint32_t i = 0; i < f->arcs.nrows; i++) {
+		use = f->load[i] / gt_forest_capacity(f, i);
+		most = use > most ? use : most;
+	}
+	for (uint32_t i = 0; i < f->arcs.nrows; i++) {
+		double cap = gt_forest_capacity(f, i);
+
+		use = most > 0 ? f->load[i] / cap / most : 0;
+		use = use * use * use * use + 1e-3;
+		f->prices[i] = (int64_t)(use * least / cap * 1e9);
+	}
+}
+
+/* First trees: greedy, each around what those before have loaded. */
+static int gt_forest_greedy(struct gt_forest *f)
+{
+	double least = HUGE_VAL;
+	uint32_t nrows = f->arcs.nrows;
+
+	for (uint32_t i = 0; i < nrows; i++)
+		if (gt_forest_capacity(f, i) < least)
+			least = gt_forest_capacity(f, i);
+	for (uint32_t k = 0; k < GT_FOREST_GREEDY * f->nstarts; k++) {
+		uint32_t root = f->starts[k % f->nstarts];
+		struct gt_tree tree;
+
+		gt_forest_prices_by_load(f, least);
+		if (gt_forest_weigh(f) || gt_forest_cheapest(f, root) < 0 ||
+		    gt_forest_add(f, root) < 0)
+			return GT_ESYS;
+		if (!f->trees.ntrees)
+			return GT_OK;
+		tree = gt_trees_get(&f->trees, f->trees.ntrees - 1);
+		for (uint32_t i = 0; i < nrows; i++)
+			f->load[i] += tree.loads[i];
+	}
+	return GT_OK;
+}
+
+/* The plainest tree of each root, and greedy ones. */
+int gt_forest_seed(struct gt_forest *f, struct gt_err *err)
+{
+	if (gt_forest_weigh(f))
+		return gt_err_nomem(err);
+	for (uint32_t i = 0; i < f->nstarts; i++) {
+		if (f->trees.wants)
+			gt_forest_ways(f, f->starts[i]);
+		else
+			gt_tree_grow(f->arcs.n, f->mixed, f->starts[i], 1,
+				     f->parent);
+		if (gt_forest_add(f, f->starts[i]) < 0)
+			return gt_err_nomem(err);
+	}
+	if (f->trees.ntrees < f->nroots)
+		return gt_err_set(err, GT_ENO, NULL,
+				  "no tree joins all %u GPUs: there are no "
+				  "routes for one",
+				  f->arcs.n);
+	return gt_forest_greedy(f) ? gt_err_nomem(err) : GT_OK;
+}
+
+static void gt_forest_columns(struct gt_forest *f)
+{
+	uint32_t nrows = f->arcs.nrows;
+
+	while (gt_lp_ncolumns(f->lp) <= f->trees.ntrees) {
+		uint32_t i = gt_lp_ncolumns(f->lp) - 1;
+
+		memset(f->entries, 0,
+		       (nrows + f->nroots) * sizeof(*f->entries));
+		memcpy(f->entries, gt_trees_get(&f->trees, i).loads,
+		       nrows * sizeof(*f->entries));
+		f->entries[nrows + gt_forest_root(f, i)] = -1;
+		gt_lp_add(f->lp, 0, f->entries);
+	}
+}
+
+static int gt_forest_there(const struct gt_forest *f)
+{
+	double want = gt_rat_double(f->target) / f->nroots;
+
+	return want > 0 && gt_lp_values(f->lp)[0] > want * (1 - 1e-12);
+}
+
+/* Prices of the program as it is solved, and costs under them. */
+static int gt_forest_dual(struct gt_forest *f)
+{
+	const double *duals = gt_lp_prices(f->lp);
+
+	for (uint32_t i = 0; i < f->arcs.nrows; i++)
+		f->prices[i] =
+			duals[i] > 0 ? (int64_t)(duals[i] * GT_FOREST_ONE) : 0;
+	return gt_forest_weigh(f);
+}
+
+/* What the i-th start's rate is worth: trees that cost less would help. */
+static int64_t gt_forest_worth(const struct gt_forest *f, uint32_t i)
+{
+	const double *duals = gt_lp_prices(f->lp);
+
+	return (int64_t)(duals[f->arcs.nrows + (f->nroots > 1 ? i : 0)] *
+			 GT_FOREST_ONE);
+}
+
+static int gt_forest_program(struct gt_forest *f, struct gt_err *err)
+{
+	int rc;
+
+	gt_forest_columns(f);
+	rc = gt_lp_solve(f->lp);
+	if (rc == GT_ESYS)
+		return gt_err_set(err, GT_ESYS, NULL,
+				  "the linear program of the forest was not "
+				  "solved");
+	return rc;
+}
+
+/* Trees that would help: how many were new. */
+static int gt_forest_more(struct gt_forest *f)
+{
+	int added = 0, one;
+
+	if (gt_forest_dual(f))
+		return GT_ESYS;
+	for (uint32_t i = 0; i < f->nstarts; i++) {
+		one = gt_forest_price(f, f->starts[i],
+				      gt_forest_worth(f, i) - GT_FOREST_SLACK);
+		if (one < 0)
+			return one;
+		added += one;
+	}
+	f->nrounds++;
+	return added;
+}
+
+int gt_forest_reach(struct gt_forest *f, uint32_t rounds, struct gt_err *err)
+{
+	int added, rc;
+
+	for (;;) {
+		rc = gt_forest_program(f, err);
+		if (rc || gt_forest_there(f))
+			return rc;
+		gt_watch_tell(f->args->watch, "trees", f->nrounds,
+			      gt_lp_values(f->lp)[0] * f->nroots);
+		added = 0;
+		if (rounds-- && !gt_watch_over(f->args->watch))
+			added = gt_forest_more(f);
+		if (added <= 0)
+			return added < 0 ? gt_err_nomem(err) : GT_ENO;
+	}
+}
+
+/* Steps from costs that hardly count to some that matter. */
+int gt_forest_short(struct gt_forest *f, struct gt_err *err)
+{
+	if (gt_forest_dual(f))
+		return gt_err_nomem(err);
+	for (uint32_t i = 0; i < f->nstarts; i++)
+		for (int64_t step = 1; step < GT_FOREST_ONE; step <<= 10) {
+			int64_t cost =
+				gt_tree_grow(f->arcs.n, f->mixed, f->starts[i],
+					     step, f->parent);
+
+			if (cost <= gt_forest_worth(f, i) + GT_FOREST_SLACK &&
+			    gt_forest_add(f, f->starts[i]) < 0)
+				return gt_err_nomem(err);
+		}
+	return gt_forest_program(f, err);
+}
+
+int gt_forest_solve(struct gt_forest *f, struct gt_forest_shares *shares,
+		    struct gt_err *err)
+{
+	int rc = gt_forest_seed(f, err);
+
+	if (rc)
+		return rc;
+	rc = gt_forest_reach(f, GT_FOREST_ROUNDS, err);
+	if (!rc || rc == GT_ENO)
+		rc = gt_forest_shares(f, f->lp, NULL, shares, err);
+	return rc;
+}

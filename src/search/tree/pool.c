@@ -1,0 +1,192 @@
+#include "search/tree/pool.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "search/tree/hop_costs.h"
+
+void gt_trees_init(struct gt_trees *trees, struct gt_arcs *arcs,
+		   unsigned int way)
+{
+	memset(trees, 0, sizeof(*trees));
+	trees->arcs = arcs;
+	trees->way = way;
+}
+
+void gt_trees_release(struct gt_trees *trees)
+{
+	free(trees->trees);
+	free(trees->ranks);
+	free(trees->loads);
+}
+
+/* Room for one more; the arrays grow on their own. */
+static int gt_trees_grow(struct gt_trees *trees)
+{
+	size_t size = trees->size ? 2 * (size_t)trees->size : 64;
+	void *more;
+
+	if (trees->ntrees < trees->size)
+		return GT_OK;
+	more = realloc(trees->trees, size * sizeof(*trees->trees));
+	if (!more)
+		return GT_ESYS;
+	trees->trees = more;
+	more = realloc(trees->ranks,
+		       3 * size * trees->arcs->n * sizeof(*trees->ranks));
+	if (!more)
+		return GT_ESYS;
+	trees->ranks = more;
+	more = realloc(trees->loads,
+		       size * (trees->arcs->nrows + 1) * sizeof(*trees->loads));
+	if (!more)
+		return GT_ESYS;
+	trees->loads = more;
+	trees->size = (uint32_t)size;
+	return GT_OK;
+}
+
+struct gt_tree gt_trees_get(const struct gt_trees *trees, uint32_t tree)
+{
+	uint32_t n = trees->arcs->n;
+	struct gt_tree made = trees->trees[tree];
+
+	made.parent = trees->ranks + (size_t)tree * 3 * n;
+	made.down = made.parent + n;
+	made.up = made.down + n;
+	made.loads = trees->loads + (size_t)tree * trees->arcs->nrows;
+	return made;
+}
+
+/* Each block over all hops from the root to its rank. */
+static int gt_trees_fill_blocks(struct gt_trees *trees, uint32_t root,
+				const uint32_t *parent)
+{
+	const struct gt_arcs *arcs = trees->arcs;
+	uint32_t n = arcs->n, last = trees->ntrees;
+	uint32_t *at = trees->ranks + (size_t)last * 3 * n;
+	int32_t *loads = trees->loads + (size_t)last * arcs->nrows;
+
+	memset(loads, 0, arcs->nrows * sizeof(*loads));
+	for (uint32_t v = 0; v < 3 * n; v++)
+		at[v] = GT_TREE_ROOT;
+	for (uint32_t to = 0; to < n; to++)
+		for (uint32_t v = to; trees->wants[root * n + to] && v != root;
+		     v = parent[v]) {
+			if (arcs->cost[parent[v] * n + v] >= GT_ARC_NONE)
+				return 0;
+			at[v] = parent[v];
+			at[n + v] = arcs->pick[parent[v] * n + v];
+			gt_arcs_load(arcs, at[n + v], loads);
+		}
+	return 1;
+}
+
+/* Fill what stands behind the last tree. */
+static int gt_trees_fill(struct gt_trees *trees, uint32_t root,
+			 const uint32_t *parent)
+{
+	const struct gt_arcs *arcs = trees->arcs;
+	uint32_t n = arcs->n, last = trees->ntrees;
+	uint32_t *at = trees->ranks + (size_t)last * 3 * n;
+	int32_t *loads = trees->loads + (size_t)last * arcs->nrows;
+
+	if (trees->wants)
+		return gt_trees_fill_blocks(trees, root, parent);
+	memset(loads, 0, arcs->nrows * sizeof(*loads));
+	for (uint32_t v = 0; v < n; v++) {
+		uint32_t p = parent[v];
+
+		at[v] = v == root ? GT_TREE_ROOT : p;
+		at[n + v] = at[2 * n + v] = GT_TREE_ROOT;
+		if (v == root)
+			continue;
+		if (trees->way & GT_TREE_DOWN) {
+			if (arcs->cost[p * n + v] >= GT_ARC_NONE)
+				return 0;
+			at[n + v] = arcs->pick[p * n + v];
+			gt_arcs_load(arcs, at[n + v], loads);
+		}
+		if (trees->way & GT_TREE_UP) {
+			if (arcs->cost[v * n + p] >= GT_ARC_NONE)
+				return 0;
+			at[2 * n + v] = arcs->pick[v * n + p];
+			gt_arcs_load(arcs, at[2 * n + v], loads);
+		}
+	}
+	return 1;
+}
+
+static void gt_trees_measure(struct gt_trees *trees, uint32_t root)
+{
+	uint32_t n = trees->arcs->n;
+	struct gt_tree *tree = &trees->trees[trees->ntrees];
+	const uint32_t *parent = trees->ranks + (size_t)trees->ntrees * 3 * n;
+
+	*tree = (struct gt_tree){.root = root};
+	for (uint32_t v = 0; v < n; v++) {
+		uint32_t depth = 0;
+
+		for (uint32_t u = v; u != root && parent[u] != GT_TREE_ROOT;
+		     u = parent[u])
+			depth++;
+		tree->far += depth;
+		if (depth > tree->depth)
+			tree->depth = depth;
+	}
+}
+
+/* Both ways it does not matter where a tree hangs from. */
+static int gt_trees_known(const struct gt_trees *trees, uint32_t root)
+{
+	size_t n = trees->arcs->n, last = trees->ntrees;
+	size_t nrows = trees->arcs->nrows;
+
+	for (size_t i = 0; i < last; i++) {
+		int known;
+
+		if (trees->way == GT_TREE_BOTH)
+			known = !memcmp(trees->loads + i * nrows,
+					trees->loads + last * nrows,
+					nrows * sizeof(*trees->loads));
+		else
+			known = trees->trees[i].root == root &&
+				!memcmp(trees->ranks + i * 3 * n,
+					trees->ranks + last * 3 * n,
+					3 * n * sizeof(*trees->ranks));
+		if (known)
+			return 1;
+	}
+	return 0;
+}
+
+int gt_trees_add(struct gt_trees *trees, uint32_t root, const uint32_t *parent)
+{
+	if (gt_trees_grow(trees))
+		return GT_ESYS;
+	if (!gt_trees_fill(trees, root, parent) || gt_trees_known(trees, root))
+		return 0;
+	gt_trees_measure(trees, root);
+	trees->ntrees++;
+	return 1;
+}
+
+void gt_trees_weights(const struct gt_trees *trees, int64_t *weights)
+{
+	const struct gt_arcs *arcs = trees->arcs;
+	uint32_t n = arcs->n;
+
+	for (uint32_t p = 0; p < n; p++)
+		for (uint32_t v = 0; v < n; v++) {
+			int64_t w = 0;
+
+			if (trees->way & GT_TREE_DOWN)
+				w += arcs->cost[p * n + v];
+			if (trees->way & GT_TREE_UP)
+				w += arcs->cost[v * n + p];
+			if (w > GT_ARC_NONE)
+				w = GT_ARC_NONE;
+			weights[p * n + v] = w;
+		}
+}

@@ -1,0 +1,63 @@
+/*
+ * Trees found so far, each with what it loads every row of the arcs with:
+ * the columns of the packing problem.
+ *
+ * A tree is used down (from its root to all: all-gather, broadcast), up
+ * (reduce-scatter, reduce) or both ways, one after the other (all-reduce).
+ * Where every rank gets a block of its own (gt_trees.wants) a hop carries those
+ * of all that hang from it, and ranks without one are no part of the tree.
+ */
+#ifndef GT_SEARCH_TREE_POOL_H
+#define GT_SEARCH_TREE_POOL_H
+
+#include <stdint.h>
+
+struct gt_arcs;
+
+enum gt_tree_way {
+	GT_TREE_DOWN = 1,
+	GT_TREE_UP = 2,
+	GT_TREE_BOTH = GT_TREE_DOWN | GT_TREE_UP,
+};
+
+/* No parent: the root's. */
+enum { GT_TREE_ROOT = UINT32_MAX };
+
+/* Borrowed from the pool until the next tree is added. */
+struct gt_tree {
+	uint32_t root;
+	uint32_t depth;         /* hops to the farthest rank */
+	uint32_t far;           /* hops to all ranks together */
+	const uint32_t *parent; /* rank -> rank, or GT_TREE_ROOT */
+	const uint32_t *down;   /* rank -> route from its parent */
+	const uint32_t *up;     /* rank -> route to it */
+	const int32_t *loads;   /* row -> load */
+};
+
+struct gt_trees {
+	struct gt_arcs *arcs;
+	unsigned int way; /* enum gt_tree_way */
+	/* [root * n + rank]: has it a block for the rank?  NULL: one for all */
+	const unsigned char *wants;
+	uint32_t ntrees, size;
+	struct gt_tree *trees;
+	uint32_t *ranks; /* parents and routes of all trees */
+	int32_t *loads;
+};
+
+void gt_trees_init(struct gt_trees *trees, struct gt_arcs *arcs,
+		   unsigned int way);
+void gt_trees_release(struct gt_trees *trees);
+
+/*
+ * Add a tree over the routes that the arcs picked last.  1: added; 0: a hop
+ * has no route, or the tree is there already; GT_ESYS: memory ran out.
+ */
+int gt_trees_add(struct gt_trees *trees, uint32_t root, const uint32_t *parent);
+
+struct gt_tree gt_trees_get(const struct gt_trees *trees, uint32_t tree);
+
+/* weights[parent * n + child]: what hanging a rank there costs, by the arcs. */
+void gt_trees_weights(const struct gt_trees *trees, int64_t *weights);
+
+#endif

@@ -1,0 +1,223 @@
+#include "search/problem/shape.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "search/bound/bound.h"
+#include "search/problem/fabric.h"
+#include "search/tree/master.h"
+#include "search/tree/reduce_trees.h"
+#include "search/tree/round.h"
+#include "search/graph/prim.h"
+
+/* From the unit of rings to that of trees (search/bound/bound.h). */
+static int gt_forest_unit(const struct gt_shape_args *args,
+			  struct gt_rat *value)
+{
+	int64_t n = args->fabric->nranks;
+	int64_t each = args->coll == GT_COLL_ALLREDUCE ? 2 : 1;
+
+	if (gt_coll_is_rooted(args->coll))
+		return 1;
+	return gt_rat_mul(*value, GT_RAT(n, each * (n - 1)), value);
+}
+
+static int gt_forest_cut(const struct gt_shape_args *args,
+			 struct gt_proposal *proposal, struct gt_err *err)
+{
+	struct gt_bound_ask ask = {args->fabric, args->coll, args->root};
+	int rc;
+
+	proposal->cut = gt_arena_alloc(args->arena, sizeof(*proposal->cut));
+	if (!proposal->cut)
+		return gt_err_nomem(err);
+	rc = gt_bound_find_routed(&ask, args->arena, proposal->cut, err);
+	if (rc || !proposal->cut->found)
+		return rc;
+	proposal->bound = proposal->cut->value;
+	proposal->has_bound = gt_forest_unit(args, &proposal->bound);
+	return GT_OK;
+}
+
+int gt_forest_channel(const struct gt_forest *f, uint32_t which,
+		      struct gt_proposal_channel *out)
+{
+	struct gt_arena *arena = f->args->arena;
+	struct gt_tree tree = gt_trees_get(&f->trees, which);
+	uint32_t n = f->arcs.n;
+
+	out->root = tree.root;
+	out->parent = gt_arena_array(arena, n, sizeof(*out->parent));
+	out->down = gt_arena_array(arena, n, sizeof(*out->down));
+	out->up = gt_arena_array(arena, n, sizeof(*out->up));
+	if (!out->parent || !out->down || !out->up)
+		return GT_ESYS;
+	memcpy(out->parent, tree.parent, n * sizeof(*out->parent));
+	for (uint32_t v = 0; v < n; v++) {
+		if (tree.down[v] != GT_TREE_ROOT)
+			out->down[v] = gt_arcs_route(&f->arcs, tree.down[v]);
+		if (tree.up[v] != GT_TREE_ROOT)
+			out->up[v] = gt_arcs_route(&f->arcs, tree.up[v]);
+	}
+	return GT_OK;
+}
+
+/* By root, then larger first, then by parents. */
+static int gt_forest_channel_cmp(const void *a, const void *b, void *n)
+{
+	const struct gt_proposal_channel *x = a, *y = b;
+	int cmp = (x->root > y->root) - (x->root < y->root);
+
+	if (!cmp)
+		cmp = gt_rat_cmp(y->gbs, x->gbs);
+	for (uint32_t i = 0; !cmp && i < *(const uint32_t *)n; i++)
+		cmp = (x->parent[i] > y->parent[i]) -
+		      (x->parent[i] < y->parent[i]);
+	return cmp;
+}
+
+static int gt_forest_channels(const struct gt_forest *f,
+			      const struct gt_forest_shares *shares,
+			      struct gt_proposal *proposal)
+{
+	uint32_t n = f->arcs.n;
+
+	proposal->channels = gt_arena_array(f->args->arena, shares->ntrees,
+					    sizeof(*proposal->channels));
+	if (!proposal->channels)
+		return GT_ESYS;
+	for (uint32_t i = 0; i < shares->ntrees; i++) {
+		if (gt_forest_channel(f, shares->trees[i],
+				      &proposal->channels[i]))
+			return GT_ESYS;
+		gt_rat_make(shares->nums[i], shares->den,
+			    &proposal->channels[i].gbs);
+	}
+	proposal->nchannels = shares->ntrees;
+	proposal->value = shares->value;
+	qsort_r(proposal->channels, shares->ntrees, sizeof(*proposal->channels),
+		gt_forest_channel_cmp, &n);
+	return GT_OK;
+}
+
+/*
+ * Where routes are fixed no cut may be as tight as prices are.  For
+ * all-reduce they are about trees only, the cut is about everything.
+ */
+static int gt_forest_tighten(struct gt_forest *f, struct gt_proposal *proposal,
+			     struct gt_err *err)
+{
+	struct gt_rat bound = proposal->bound;
+	int had = proposal->has_bound, rc;
+
+	rc = gt_forest_prove(f, proposal, err);
+	if (rc && rc != GT_ENO)
+		return rc;
+	if (!rc && had && gt_rat_cmp(proposal->bound, bound) >= 0)
+		rc = GT_ENO;
+	if (rc) {
+		proposal->bound = bound;
+		proposal->nprices = 0;
+		return GT_OK;
+	}
+	proposal->has_bound = 1;
+	if (f->trees.way != GT_TREE_BOTH) {
+		proposal->cut = NULL;
+		return GT_OK;
+	}
+	proposal->class_ = GT_PROOF_TREE;
+	proposal->has_any_bound = had;
+	proposal->any_bound = bound;
+	return GT_OK;
+}
+
+static int gt_forest_run(struct gt_forest *f, struct gt_proposal *proposal,
+			 struct gt_err *err)
+{
+	struct gt_forest_shares shares;
+	int rc;
+
+	if (proposal->has_bound)
+		f->target = proposal->bound;
+	rc = gt_forest_solve(f, &shares, err);
+	if (rc)
+		return rc;
+	if (!proposal->has_bound ||
+	    gt_rat_cmp(shares.value, proposal->bound) < 0)
+		rc = gt_forest_tighten(f, proposal, err);
+	if (!rc && proposal->has_bound && !f->args->bare)
+		rc = gt_forest_few(f, proposal->bound, &shares, err);
+	if (!rc && proposal->has_bound && !f->args->bare &&
+	    gt_rat_cmp(shares.value, proposal->bound) < 0)
+		rc = gt_forest_round(f, proposal->bound, &shares, err);
+	if (rc)
+		return rc;
+	proposal->nrows = f->arcs.nrows;
+	proposal->ncolumns = f->trees.ntrees;
+	proposal->nrounds = f->nrounds;
+	return gt_forest_channels(f, &shares, proposal) ? gt_err_nomem(err)
+							: GT_OK;
+}
+
+/* One rank: nothing to move, nothing to prove. */
+static int gt_forest_alone(const struct gt_shape_args *args,
+			   struct gt_proposal *proposal, struct gt_err *err)
+{
+	struct gt_proposal_channel *channel =
+		gt_arena_alloc(args->arena, sizeof(*channel));
+
+	if (!channel)
+		return gt_err_nomem(err);
+	channel->gbs = GT_RAT(0, 1);
+	channel->parent = gt_arena_alloc(args->arena, sizeof(uint32_t));
+	channel->down = gt_arena_alloc(args->arena, sizeof(*channel->down));
+	channel->up = gt_arena_alloc(args->arena, sizeof(*channel->up));
+	if (!channel->parent || !channel->down || !channel->up)
+		return gt_err_nomem(err);
+	channel->parent[0] = GT_TREE_ROOT;
+	proposal->channels = channel;
+	proposal->nchannels = 1;
+	proposal->value = proposal->bound = GT_RAT(0, 1);
+	proposal->has_bound = 1;
+	return GT_OK;
+}
+
+static int gt_forest_propose(const struct gt_shape_args *args,
+			     struct gt_proposal *proposal, struct gt_err *err)
+{
+	struct gt_forest f = {0};
+	int rc;
+
+	memset(proposal, 0, sizeof(*proposal));
+	proposal->shape = GT_SHAPE_TREE;
+	proposal->class_ = GT_PROOF_ANY;
+	if (args->fabric->nranks == 1)
+		return gt_forest_alone(args, proposal, err);
+	if (args->fabric->nranks > GT_GROW_MAX)
+		return gt_err_set(err, GT_ENO, NULL,
+				  "%u GPUs are too many for the search for "
+				  "trees; name up to %d with --gpus",
+				  args->fabric->nranks, GT_GROW_MAX);
+	rc = gt_forest_cut(args, proposal, err);
+	if (!rc)
+		rc = gt_forest_init(&f, args, err);
+	if (!rc)
+		rc = gt_forest_run(&f, proposal, err);
+	gt_forest_release(&f);
+	return rc;
+}
+
+int gt_shape_spreads(enum gt_coll coll)
+{
+	return !gt_coll_moves(coll);
+}
+
+const struct gt_shape_entry gt_shape_forest = {
+	.name = "forest",
+	.shape = GT_SHAPE_TREE,
+	.can = gt_shape_spreads,
+	.propose = gt_forest_propose,
+	.whole = gt_forest_whole,
+};
