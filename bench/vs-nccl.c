@@ -31,7 +31,7 @@
 #include "base/err.h"
 #include "base/unit.h"
 #include "exec/engine.h"
-#include "exec/group.h"
+#include "exec/link/process_group.h"
 #include "nccl.h"
 #include "plan/ir/plan.h"
 #include "world/fork.h"

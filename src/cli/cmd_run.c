@@ -14,7 +14,7 @@
 #include "cli/run_sweep.h"
 #include "cli/run_trace.h"
 #include "cli/run_world.h"
-#include "exec/trace.h"
+#include "exec/trace/trace.h"
 #include "plan/ir/plan.h"
 #include "plan/simulate/simulate.h"
 #include "world/world.h"

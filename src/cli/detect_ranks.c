@@ -14,7 +14,7 @@
 #include "cli/cmd.h"
 #include "cli/detect_text.h"
 #include "cli/run_world.h"
-#include "exec/share.h"
+#include "exec/link/shared_memory.h"
 #include "topo/synth/fuse.h"
 #include "world/world.h"
 

@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "cli/cmd.h"
 #include "exec/engine.h"
-#include "exec/trace.h"
+#include "exec/trace/trace.h"
 #include "plan/ir/plan.h"
 
 /* A document under way; times count from the first step's. */

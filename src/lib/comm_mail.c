@@ -4,7 +4,7 @@
  * Within a host a pair has a ring of bytes in shared memory, which the
  * receiver's process makes when it first receives.  Others find it on the board
  * of that process, which all mapped when the communicator was made: so only the
- * two need to come.  Between hosts a pair has FIFOs of a link (exec/group.h),
+ * two need to come.  Between hosts a pair has FIFOs of a link (exec/link/process_group.h),
  * made with the communicator, since that is a meeting.
  *
  * In either a message is what it is, then its bytes.
@@ -15,10 +15,10 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "exec/bell.h"
-#include "exec/fifo.h"
-#include "exec/group.h"
-#include "exec/share.h"
+#include "exec/link/bell.h"
+#include "exec/link/fifo.h"
+#include "exec/link/process_group.h"
+#include "exec/link/shared_memory.h"
 
 enum {
 	GT_MAIL_RING_BYTES = 1 << 20,

@@ -9,7 +9,7 @@
 
 #include "base/buf.h"
 #include "base/digest.h"
-#include "exec/group.h"
+#include "exec/link/process_group.h"
 #include "plan/ir/plan.h"
 #include "world/launch.h"
 #include "world/world.h"

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "exec/reduce.h"
+#include "exec/host/reduce.h"
 
 enum {
 	PAIRS = 65536,

@@ -15,7 +15,7 @@
 #ifndef GT_TESTS_UNIT_STREAMS_H
 #define GT_TESTS_UNIT_STREAMS_H
 
-#include "exec/cuda_detour.h"
+#include "exec/cuda/detour.h"
 
 /*
  * Of a rank: that of requests, the one beside, that of meetings, then each lane's

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exec/bundle.h"
+#include "exec/link/bundle.h"
 #include "kernels/kernels.h"
 
 enum { OPS = 300, ROUNDS = 3000, BOX = 10000 };

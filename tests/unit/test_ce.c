@@ -1,6 +1,6 @@
 /*
  * Blocks by copy engines, with CUDA's calls faked: no GPU takes part.  What
- * exec/cuda_ce.c has copied, by engines and by kernels beside them, is copied
+ * exec/cuda/copy_engine.c has copied, by engines and by kernels beside them, is copied
  * by the CPU at once, as no rank reads what another one writes.  Every byte
  * must come to its place, once; and graphs must not grow faster than
  * operations.
@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-#include "exec/trace.h"
+#include "exec/trace/trace.h"
 #include "plan/ir/plan.h"
 
 #define cudaMemcpyAsync       fake_copy
@@ -31,7 +31,7 @@ static int fake_begin(const struct gt_engine *engine, uint32_t rank);
 static int fake_launch(const struct gt_engine *engine,
 		       const struct gt_request *req, uint32_t rank);
 
-#include "exec/cuda_ce.c"
+#include "exec/cuda/copy_engine.c"
 
 enum {
 	RANKS = 5, /* at most */

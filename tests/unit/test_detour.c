@@ -1,10 +1,10 @@
 /*
- * Detours, SIMULATED: no GPU takes part.  What exec/cuda_detour.c puts on
+ * Detours, SIMULATED: no GPU takes part.  What exec/cuda/detour.c puts on
  * streams is played in many orders (streams.h).
  *
  * The main way is meetings and copies that bring nothing (test_ce.c has what
  * copies bring): around the detour or,
- * for sums, beside it, as exec/cuda_ce.c has it; or as a root has it that
+ * for sums, beside it, as exec/cuda/copy_engine.c has it; or as a root has it that
  * pulls.  Beside it, they need queues that are alike on all ranks.
  *
  * Several operations are put one behind the other, in the same buffers, so a
@@ -45,7 +45,7 @@ static int fake_meet(const struct gt_detour_args *args, cudaStream_t stream);
 static int fake_sum(const struct gt_kernel_grid *grid,
 		    const struct gt_direct_args *args);
 
-#include "exec/cuda_detour.c"
+#include "exec/cuda/detour.c"
 
 enum {
 	MAIN_ELEMS = 5,    /* of a block, on the main way */

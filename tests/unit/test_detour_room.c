@@ -23,12 +23,12 @@
 
 #include <cuda_runtime_api.h>
 
-#include "exec/link.h"
+#include "exec/link/link.h"
 
 static int fake_prepare(void);
 static const struct gt_link_pins fake_pins;
 
-#include "exec/cuda_detour_room.c"
+#include "exec/cuda/detour_buffers.c"
 
 enum {
 	RANKS = 4, /* at most */

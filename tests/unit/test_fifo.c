@@ -3,8 +3,8 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "exec/bell.h"
-#include "exec/fifo.h"
+#include "exec/link/bell.h"
+#include "exec/link/fifo.h"
 
 enum { SLICES = 200000, SLOT_BYTES = 64 };
 

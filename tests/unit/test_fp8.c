@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-#include "exec/reduce.h"
+#include "exec/host/reduce.h"
 #include "kernels/half.h"
 
 struct kind {

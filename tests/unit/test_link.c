@@ -12,11 +12,11 @@
 
 #include "base/cpus.h"
 #include "base/err.h"
-#include "exec/bell.h"
-#include "exec/fifo.h"
-#include "exec/group.h"
-#include "exec/link.h"
-#include "exec/share.h"
+#include "exec/link/bell.h"
+#include "exec/link/fifo.h"
+#include "exec/link/process_group.h"
+#include "exec/link/link.h"
+#include "exec/link/shared_memory.h"
 #include "world/world.h"
 
 enum { MOST = 4, SLOTS = 3 };

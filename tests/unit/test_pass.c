@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "exec/pass.h"
+#include "exec/link/fd_passing.h"
 #include "world/auth.h"
 #include "world/net.h"
 #include "world/world.h"

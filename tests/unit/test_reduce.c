@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "exec/reduce.h"
+#include "exec/host/reduce.h"
 #include "kernels/half.h"
 
 enum { MAX_ELEMS = 5000, MAX_OPERANDS = 4 };

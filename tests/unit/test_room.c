@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "exec/cuda_engine.h"
+#include "exec/cuda/engine.h"
 
 #define cudaSetDevice   fake_device
 #define cudaMemcpyAsync fake_copy
@@ -38,11 +38,11 @@ static int fake_pushes(const struct gt_kernel_grid *grid,
 static int fake_scale(const struct gt_kernel_grid *grid,
 		      const struct gt_scale_args *args);
 
-#include "exec/cuda_flow.c"
-#include "exec/cuda_group.c"
-#include "exec/cuda_push.c"
-#include "exec/cuda_pushes.c"
-#include "exec/cuda_scale.c"
+#include "exec/cuda/flow.c"
+#include "exec/cuda/group.c"
+#include "exec/cuda/scratch_reduce.c"
+#include "exec/cuda/scratch_reduce_group.c"
+#include "exec/cuda/premul.c"
 
 enum {
 	PROCESSORS = 132,

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "exec/tcp.h"
+#include "exec/link/tcp/tcp.h"
 
 enum { TORN = 8, TRIES = 5 };
 

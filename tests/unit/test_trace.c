@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "exec/trace.h"
-#include "exec/trace_flow.h"
-#include "exec/trace_marks.h"
+#include "exec/trace/trace.h"
+#include "exec/trace/flow.h"
+#include "exec/trace/marks.h"
 
 static struct gt_trace_step step_of(uint64_t bytes, int64_t begin, int64_t end)
 {

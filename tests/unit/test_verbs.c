@@ -11,7 +11,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
-#include "exec/verbs.h"
+#include "exec/link/verbs/verbs.h"
 
 enum { SLID = 3, DLID = 7, INDEX = 5, CLASS = 104, LEVEL = 4 };
 

@@ -65,7 +65,7 @@ struct gt_cost_params {
  * and 3.4, 1.1 and 1.8%.  A race has only the ways that won, so what those
  * cannot tell is set beforehand:
  * ll: half of the bytes are flags; ll128: 15/16 are data, of 0.95 as for
- * simple.  Their hops: a trip more costs what 576 KiB cost (exec/cuda_way.c).
+ * simple.  Their hops: a trip more costs what 576 KiB cost (exec/cuda/tuning.c).
  * base_us 2.1 and 1.8, 1.8 and 1.5: taken alike, as the same launch.  Workers
  * of ll and direct, and the memory for direct, which stores in place, do not
  * limit.  local_gbs of ll128, whose packets are unpacked from mailboxes: from

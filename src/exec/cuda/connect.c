@@ -1,0 +1,635 @@
+#include "exec/cuda/engine.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "exec/link/fifo.h"
+#include "plan/lower/lower.h"
+#include "plan/ir/plan.h"
+#include "plan/lower/step.h"
+
+/* One worker's end of a connection: of which program, and its number in it. */
+struct gt_cuda_end {
+	uint32_t rank, program, i;
+	uint32_t peer, there, j; /* the other end */
+	uint32_t worker;
+};
+
+/*
+ * The program's steps as kernels read them: a connection's slices numbered in
+ * program order; *uses is how many a pass has.
+ */
+static void gt_program_number(const struct gt_program *program,
+			      struct gt_step *steps, uint32_t *uses)
+{
+	memcpy(steps, program->steps, program->nsteps * sizeof(*steps));
+	for (uint32_t s = 0; s < program->nsteps;
+	     s += gt_step_nrecords(&steps[s]))
+		for (uint32_t i = 0;
+		     i < steps[s].nsrc + (uint32_t)steps[s].ndst; i++) {
+			struct gt_operand *operand =
+				&steps[s + i / GT_STEP_OPERANDS]
+					 .operand[i % GT_STEP_OPERANDS];
+
+			if (!gt_operand_is_remote(operand))
+				continue;
+			operand->chunk = uses[operand->conn];
+			if (operand->flags & GT_OPERAND_POST)
+				uses[operand->conn]++;
+		}
+}
+
+static uint32_t gt_program_nsteps(const struct gt_program *program)
+{
+	uint32_t n = 0;
+
+	for (uint32_t s = 0; s < program->nsteps;
+	     s += gt_step_nrecords(&program->steps[s]))
+		n++;
+	return n;
+}
+
+/* The peer's end of connection i: its index in the peer's program, or -1. */
+static int64_t gt_conn_other(const struct gt_program *mine, uint32_t i,
+			     const struct gt_program *theirs)
+{
+	const struct gt_conn *conn = &mine->conns[i];
+
+	for (uint32_t j = 0; j < theirs->nconns; j++)
+		if (theirs->conns[j].peer == mine->rank &&
+		    theirs->conns[j].tag == conn->tag &&
+		    theirs->conns[j].sends != conn->sends)
+			return j;
+	return -1;
+}
+
+/* Where the slots begin in a rank's region, behind its flags. */
+static size_t gt_task_slots(const struct gt_cuda_task *task)
+{
+	size_t flags = task->conn_at[task->nprograms];
+
+	return flags * GT_CUDA_FLAG_WORDS * sizeof(uint64_t);
+}
+
+/* Where those of worker w's connection i of a program begin; it receives. */
+static size_t gt_conn_slots(const struct gt_engine *engine,
+			    const struct gt_cuda_task *task, uint32_t p,
+			    uint32_t w, uint32_t i)
+{
+	const struct gt_program *program = &task->programs[p];
+	size_t at =
+		task->fifo_at[p] +
+		(size_t)w * gt_cuda_conns_receiving(program, program->nconns) +
+		gt_cuda_conns_receiving(program, i);
+
+	return gt_task_slots(task) + at * engine->nslots * engine->slot_pitch;
+}
+
+/* A local rank's own memory, on the host and on the device. */
+static int gt_task_alloc(struct gt_engine *engine, enum gt_coll coll,
+			 uint32_t rank, struct gt_err *err)
+{
+	struct gt_cuda_rank *me = &engine->ranks[rank];
+	struct gt_cuda_task *task = &me->tasks[coll];
+	struct gt_arena *arena = engine->task_arenas[coll];
+	uint32_t n = task->nprograms, nsteps = 0;
+	size_t ends = task->conn_at[n];
+	cudaError_t rc;
+
+	task->image = gt_arena_array(arena, n, sizeof(*task->image));
+	task->ends = gt_arena_array(arena, ends + 1, sizeof(*task->ends));
+	if (!task->image || !task->ends)
+		return gt_err_nomem(err);
+	for (uint32_t c = 0; c < n; c++)
+		nsteps += task->programs[c].nsteps;
+	rc = cudaSetDevice(me->device);
+	if (rc == cudaSuccess)
+		rc = cudaMalloc((void **)&task->channels,
+				n * sizeof(*task->channels));
+	if (rc == cudaSuccess)
+		rc = cudaMalloc((void **)&task->conns,
+				ends * sizeof(*task->conns) + 8);
+	if (rc == cudaSuccess)
+		rc = cudaMalloc((void **)&task->steps,
+				nsteps * sizeof(*task->steps) + 8);
+	if (rc != cudaSuccess)
+		return gt_cuda_fail(engine, rank, (int)rc, "allocate programs",
+				    err);
+	return GT_OK;
+}
+
+/* Flags and slots of all ranks. */
+static int gt_task_fifos(struct gt_engine *engine, enum gt_coll coll,
+			 struct gt_err *err)
+{
+	uint32_t nranks = engine->plan->nranks;
+	uint64_t *bytes = calloc(nranks, sizeof(*bytes));
+	int rc;
+
+	if (!bytes)
+		return gt_err_nomem(err);
+	for (uint32_t r = 0; r < nranks; r++) {
+		const struct gt_cuda_task *task = &engine->ranks[r].tasks[coll];
+
+		bytes[r] = gt_task_slots(task) +
+			   (uint64_t)task->fifo_at[task->nprograms] *
+				   engine->nslots * engine->slot_pitch;
+	}
+	rc = gt_cuda_region_new(engine, GT_CUDA_TASK + (int)coll, bytes, err);
+	free(bytes);
+	return rc;
+}
+
+static int gt_rank_is_far(const struct gt_engine *engine, uint32_t rank)
+{
+	return !gt_group_is_local(&engine->group, rank) &&
+	       !engine->reached[gt_group_process(&engine->group, rank)];
+}
+
+/* A rank's connections that go over links, for all workers. */
+static int gt_task_link(struct gt_engine *engine, enum gt_coll coll,
+			uint32_t rank, uint32_t p, struct gt_err *err)
+{
+	struct gt_cuda_task *task = &engine->ranks[rank].tasks[coll];
+	const struct gt_program *mine = &task->programs[p];
+	uint32_t first =
+		(uint32_t)coll * engine->plan->nchannels * engine->most.workers;
+	int rc = GT_OK;
+
+	for (uint32_t i = 0; i < mine->nconns; i++) {
+		const struct gt_conn *conn = &mine->conns[i];
+		struct gt_link_conn far = {
+			.from = conn->sends ? rank : conn->peer,
+			.to = conn->sends ? conn->peer : rank,
+			.tag = conn->tag,
+			.sends = conn->sends,
+		};
+
+		if (!gt_rank_is_far(engine, conn->peer))
+			continue;
+		for (uint32_t w = 0; !rc && w < task->workers[p]; w++) {
+			/* Both ends say the same, whatever their programs'
+			 * lanes, and no other connection does. */
+			far.lane = first +
+				   mine->channel * engine->most.workers + w;
+			far.end = &task->ends[task->conn_at[p] +
+					      w * mine->nconns + i];
+			rc = gt_group_add(&engine->group, &far, conn->peer,
+					  err);
+		}
+	}
+	return rc;
+}
+
+static int gt_task_links(struct gt_engine *engine, enum gt_coll coll,
+			 struct gt_err *err)
+{
+	struct gt_group *group = &engine->group;
+	int rc = GT_OK;
+
+	if (!gt_group_has_links(group))
+		return GT_OK;
+	for (uint32_t r = group->first; !rc && r < group->end; r++)
+		for (uint32_t p = 0;
+		     !rc && p < engine->ranks[r].tasks[coll].nprograms; p++)
+			rc = gt_task_link(engine, coll, r, p, err);
+	if (rc)
+		gt_group_forget(group);
+	return rc;
+}
+
+/* The connections over links of all tasks that were made. */
+static int gt_task_connect(struct gt_engine *engine, struct gt_err *err)
+{
+	const struct gt_link_shape shape = {engine->nslots, engine->slot_pitch};
+
+	return gt_group_has_links(&engine->group)
+		       ? gt_group_connect(&engine->group, &shape, err)
+		       : GT_OK;
+}
+
+/* An end in host memory; counters and slots are pinned there. */
+static void gt_end_far(const struct gt_fifo_end *far, int sends,
+		       struct gt_kernel_conn *end)
+{
+	uint64_t *data = (uint64_t *)(void *)&far->fifo->data;
+	uint64_t *credit = (uint64_t *)(void *)&far->fifo->credit;
+
+	end->slots = far->slots;
+	end->wait = sends ? credit : data;
+	end->post = sends ? data : credit;
+	end->lengths = sends ? far->lengths : NULL;
+}
+
+/* An end in GPUs' memory; connection i here is j over there. */
+static void gt_end_near(const struct gt_engine *engine, enum gt_coll coll,
+			const struct gt_cuda_end *at,
+			struct gt_kernel_conn *end)
+{
+	const struct gt_cuda_task *task = &engine->ranks[at->rank].tasks[coll];
+	const struct gt_cuda_task *peer = &engine->ranks[at->peer].tasks[coll];
+	const struct gt_program *mine = &task->programs[at->program];
+	const struct gt_program *theirs = &peer->programs[at->there];
+	int region = GT_CUDA_TASK + (int)coll;
+	char *here = gt_cuda_reach(engine, region, at->rank, at->rank);
+	char *there = gt_cuda_reach(engine, region, at->rank, at->peer);
+	size_t from =
+		task->conn_at[at->program] + at->worker * mine->nconns + at->i;
+	size_t to =
+		peer->conn_at[at->there] + at->worker * theirs->nconns + at->j;
+
+	end->wait = (uint64_t *)(void *)here + from * GT_CUDA_FLAG_WORDS;
+	end->post = (uint64_t *)(void *)there + to * GT_CUDA_FLAG_WORDS;
+	end->slots = mine->conns[at->i].sends
+			     ? there + gt_conn_slots(engine, peer, at->there,
+						     at->worker, at->j)
+			     : here + gt_conn_slots(engine, task, at->program,
+						    at->worker, at->i);
+}
+
+/* The other end of a connection, in any lane of the channel. */
+static int gt_end_find(const struct gt_engine *engine, enum gt_coll coll,
+		       struct gt_cuda_end *at, struct gt_err *err)
+{
+	const struct gt_cuda_task *task = &engine->ranks[at->rank].tasks[coll];
+	const struct gt_cuda_task *peer = &engine->ranks[at->peer].tasks[coll];
+	const struct gt_program *mine = &task->programs[at->program];
+	uint32_t first = at->program / task->nlanes * task->nlanes;
+
+	for (uint32_t l = 0; l < task->nlanes; l++) {
+		int64_t j =
+			gt_conn_other(mine, at->i, &peer->programs[first + l]);
+
+		if (j < 0)
+			continue;
+		at->there = first + l;
+		at->j = (uint32_t)j;
+		return GT_OK;
+	}
+	return gt_err_set(err, GT_EINPUT, NULL,
+			  "channel %u: ranks %u and %u do not agree on their "
+			  "connection",
+			  engine->plan->channels[mine->channel].id, at->rank,
+			  at->peer);
+}
+
+/* Both ends of a program's connections, for all workers. */
+static int gt_program_connect(struct gt_engine *engine, enum gt_coll coll,
+			      uint32_t rank, uint32_t p,
+			      struct gt_kernel_conn *out, struct gt_err *err)
+{
+	const struct gt_cuda_task *task = &engine->ranks[rank].tasks[coll];
+	const struct gt_program *mine = &task->programs[p];
+
+	for (uint32_t i = 0; i < mine->nconns; i++) {
+		const struct gt_conn *conn = &mine->conns[i];
+		struct gt_cuda_end at = {
+			.rank = rank, .program = p, .i = i, .peer = conn->peer};
+
+		if (gt_end_find(engine, coll, &at, err))
+			return GT_EINPUT;
+		for (at.worker = 0; at.worker < task->workers[p]; at.worker++) {
+			size_t k = at.worker * mine->nconns + i;
+
+			if (gt_rank_is_far(engine, conn->peer))
+				gt_end_far(&task->ends[task->conn_at[p] + k],
+					   conn->sends, &out[k]);
+			else
+				gt_end_near(engine, coll, &at, &out[k]);
+			out[k].peer = conn->peer;
+			out[k].sends = conn->sends;
+		}
+	}
+	return GT_OK;
+}
+
+static int gt_program_upload(struct gt_engine *engine, enum gt_coll coll,
+			     uint32_t rank, uint32_t p, struct gt_step *to,
+			     struct gt_err *err)
+{
+	struct gt_arena *arena = engine->task_arenas[coll];
+	struct gt_cuda_task *task = &engine->ranks[rank].tasks[coll];
+	const struct gt_program *program = &task->programs[p];
+	uint32_t nconns = program->nconns;
+	size_t ends = (size_t)nconns * task->workers[p];
+	struct gt_kernel_channel *image = &task->image[p];
+	struct gt_kernel_conn *conns =
+		gt_arena_array(arena, ends, sizeof(*conns));
+	struct gt_step *steps =
+		gt_arena_array(arena, program->nsteps, sizeof(*steps));
+	uint32_t *uses = gt_arena_array(arena, nconns, sizeof(*uses));
+	cudaStream_t own = engine->ranks[rank].own;
+	cudaError_t done;
+	int rc;
+
+	if (!conns || !steps || !uses)
+		return gt_err_nomem(err);
+	gt_program_number(program, steps, uses);
+	rc = gt_program_connect(engine, coll, rank, p, conns, err);
+	if (rc)
+		return rc;
+	for (size_t e = 0; e < ends; e++)
+		conns[e].uses = uses[e % nconns];
+	image->steps = to;
+	image->conns = task->conns + task->conn_at[p];
+	image->nrecords = program->nsteps;
+	image->nsteps = gt_program_nsteps(program);
+	image->nconns = nconns;
+	done = cudaMemcpyAsync(to, steps, program->nsteps * sizeof(*steps),
+			       cudaMemcpyHostToDevice, own);
+	if (done == cudaSuccess)
+		done = cudaMemcpyAsync(image->conns, conns,
+				       ends * sizeof(*conns),
+				       cudaMemcpyHostToDevice, own);
+	if (done != cudaSuccess)
+		return gt_cuda_fail(engine, rank, (int)done, "copy the program",
+				    err);
+	return GT_OK;
+}
+
+static int gt_task_upload(struct gt_engine *engine, enum gt_coll coll,
+			  uint32_t rank, struct gt_err *err)
+{
+	struct gt_cuda_rank *me = &engine->ranks[rank];
+	struct gt_cuda_task *task = &me->tasks[coll];
+	struct gt_step *steps = task->steps;
+	cudaError_t done;
+	int rc = GT_OK;
+
+	cudaSetDevice(me->device);
+	for (uint32_t p = 0; !rc && p < task->nprograms; p++) {
+		rc = gt_program_upload(engine, coll, rank, p, steps, err);
+		steps += task->programs[p].nsteps;
+	}
+	if (rc)
+		return rc;
+	done = cudaMemcpyAsync(task->channels, task->image,
+			       task->nprograms * sizeof(*task->image),
+			       cudaMemcpyHostToDevice, me->own);
+	if (done == cudaSuccess)
+		done = cudaStreamSynchronize(me->own);
+	return done == cudaSuccess ? GT_OK
+				   : gt_cuda_fail(engine, rank, (int)done,
+						  "copy the programs", err);
+}
+
+/* All that is a rank's own. */
+static void gt_task_free(struct gt_engine *engine, enum gt_coll coll)
+{
+	for (uint32_t r = engine->group.first; r < engine->group.end; r++) {
+		struct gt_cuda_task *task = &engine->ranks[r].tasks[coll];
+
+		cudaSetDevice(engine->ranks[r].device);
+		cudaFree(task->channels);
+		cudaFree(task->conns);
+		cudaFree(task->steps);
+	}
+	for (uint32_t r = 0; r < engine->plan->nranks; r++)
+		memset(&engine->ranks[r].tasks[coll], 0,
+		       sizeof(engine->ranks[r].tasks[coll]));
+	gt_arena_free(engine->task_arenas[coll]);
+	engine->task_arenas[coll] = NULL;
+}
+
+void gt_cuda_task_release(struct gt_engine *engine)
+{
+	for (int coll = 0; coll < GT_NCOLLS; coll++)
+		gt_task_free(engine, (enum gt_coll)coll);
+}
+
+/* Links hold the FIFOs of one collective at a time; see _all. */
+static int gt_task_forget(struct gt_engine *engine, struct gt_err *err)
+{
+	int rc = GT_OK;
+
+	for (int coll = 0; !rc && coll < GT_NCOLLS; coll++) {
+		if (!(engine->ready >> coll & 1))
+			continue;
+		engine->ready &= ~(1u << coll);
+		gt_task_free(engine, (enum gt_coll)coll);
+		rc = gt_cuda_region_drop(engine, GT_CUDA_TASK + coll, err);
+	}
+	return rc;
+}
+
+static int gt_task_make(struct gt_engine *engine, enum gt_coll coll,
+			struct gt_err *err)
+{
+	const struct gt_group *group = &engine->group;
+	int rc = GT_OK;
+
+	if (!engine->task_arenas[coll])
+		engine->task_arenas[coll] = gt_arena_new();
+	if (!engine->task_arenas[coll])
+		rc = gt_err_nomem(err);
+	for (uint32_t r = 0; !rc && r < engine->plan->nranks; r++)
+		rc = gt_cuda_task_lower(engine, coll, r, err);
+	for (uint32_t r = group->first; !rc && r < group->end; r++)
+		rc = gt_task_alloc(engine, coll, r, err);
+	if (!rc)
+		rc = gt_task_fifos(engine, coll, err);
+	return rc ? rc : gt_task_links(engine, coll, err);
+}
+
+/* Its links are connected. */
+static int gt_task_ready(struct gt_engine *engine, enum gt_coll coll,
+			 struct gt_err *err)
+{
+	const struct gt_group *group = &engine->group;
+	int rc = GT_OK;
+
+	for (uint32_t r = group->first; !rc && r < group->end; r++)
+		rc = gt_task_upload(engine, coll, r, err);
+	if (rc)
+		return rc;
+	engine->ready |= 1u << coll;
+	engine->loaded = 0; /* shared_bytes may have grown */
+	return GT_OK;
+}
+
+int gt_cuda_task_need(struct gt_engine *engine, enum gt_coll coll,
+		      struct gt_err *err)
+{
+	int rc = GT_OK;
+
+	if (engine->ready & 1u << coll)
+		return GT_OK;
+	if (gt_group_has_links(&engine->group))
+		rc = gt_task_forget(engine, err);
+	if (!rc)
+		rc = gt_task_make(engine, coll, err);
+	if (!rc)
+		rc = gt_task_connect(engine, err);
+	return rc ? rc : gt_task_ready(engine, coll, err);
+}
+
+int gt_cuda_task_all(struct gt_engine *engine, struct gt_err *err)
+{
+	int rc = GT_OK;
+
+	if (!gt_group_has_links(&engine->group))
+		return GT_OK;
+	for (int coll = 0; !rc && coll < GT_NCOLLS; coll++)
+		if (gt_cuda_task_exists(engine, (enum gt_coll)coll))
+			rc = gt_task_make(engine, (enum gt_coll)coll, err);
+	if (!rc)
+		rc = gt_task_connect(engine, err);
+	for (int coll = 0; !rc && coll < GT_NCOLLS; coll++)
+		if (engine->task_arenas[coll])
+			rc = gt_task_ready(engine, (enum gt_coll)coll, err);
+	return rc;
+}
+
+int gt_cuda_task_moved(const struct gt_engine *engine, enum gt_coll coll,
+		       uint32_t rank, uint64_t *moved)
+{
+	const struct gt_cuda_task *task = &engine->ranks[rank].tasks[coll];
+	uint32_t n = task->conn_at[task->nprograms], far = 0;
+
+	*moved = 0;
+	for (uint32_t i = 0; i < n && gt_group_has_links(&engine->group); i++) {
+		struct gt_fifo *fifo = task->ends[i].fifo;
+
+		if (!fifo)
+			continue;
+		far++;
+		/* Its own posts and the other side's: all that happens. */
+		*moved += atomic_load_explicit(&fifo->data,
+					       memory_order_relaxed) +
+			  atomic_load_explicit(&fifo->credit,
+					       memory_order_relaxed);
+	}
+	return far != 0;
+}
+
+static int gt_task_load(struct gt_engine *engine, enum gt_dtype dtype,
+			struct gt_err *err)
+{
+	cudaError_t rc;
+
+	for (uint32_t r = engine->group.first; r < engine->group.end; r++) {
+		cudaSetDevice(engine->ranks[r].device);
+		rc = (cudaError_t)gt_kernel_prepare(dtype,
+						    engine->shared_bytes);
+		if (rc != cudaSuccess)
+			return gt_cuda_fail(engine, r, (int)rc,
+					    "load the kernels", err);
+	}
+	engine->loaded |= 1u << dtype;
+	return GT_OK;
+}
+
+/* Layouts of the selected channels; the others have no loops, do nothing. */
+static int gt_task_cut(struct gt_engine *engine,
+		       const struct gt_layout_args *args, struct gt_err *err)
+{
+	int rc = GT_OK;
+
+	memset(engine->layouts, 0, sizeof(engine->layouts));
+	for (uint32_t i = 0; !rc && i < engine->nsel; i++)
+		rc = gt_layout_init(engine->plan, engine->sel[i], args,
+				    &engine->layouts[engine->sel[i]], err);
+	return rc;
+}
+
+/* Scratch of the selected channels: a slice for every place and loop. */
+static int gt_task_places(struct gt_engine *engine,
+			  const struct gt_request *req, struct gt_err *err)
+{
+	const struct gt_plan *plan = engine->plan;
+	uint64_t most = 0;
+
+	for (uint32_t i = 0; i < engine->nsel; i++) {
+		const struct gt_layout *at = &engine->layouts[engine->sel[i]];
+		uint64_t slices = (uint64_t)at->nworkers * at->loops *
+				  plan->channels[engine->sel[i]].nscratch;
+
+		if (slices > most)
+			most = slices;
+	}
+	engine->places_bytes = most * engine->slot_pitch;
+	return gt_cuda_region_grow(engine, GT_CUDA_PLACES,
+				   engine->places_bytes * plan->nchannels, req,
+				   err);
+}
+
+/* Over links, of the rows that GPUs can do so the one for these bytes. */
+static const struct gt_plan_select *gt_task_row_far(
+	const struct gt_engine *engine, enum gt_coll coll, uint64_t bytes)
+{
+	const struct gt_plan *plan = engine->plan;
+	const struct gt_plan_select *last = NULL;
+
+	for (uint32_t i = 0; i < plan->nselect; i++) {
+		if (!gt_plan_serves(plan, &plan->select[i], coll) ||
+		    !gt_cuda_row_can(engine, &plan->select[i], coll, NULL))
+			continue;
+		last = &plan->select[i];
+		if (bytes <= last->max_bytes)
+			break;
+	}
+	return last;
+}
+
+const struct gt_plan_select *gt_cuda_row_of(const struct gt_engine *engine,
+					    const struct gt_request *req)
+{
+	const struct gt_plan *plan = engine->plan;
+	uint64_t blocks = gt_coll_has_blocks(req->coll) ? plan->nranks : 1;
+	uint64_t bytes = req->count * blocks * gt_dtype_bytes(req->dtype);
+	const struct gt_plan_select *row =
+		engine->meshed ? NULL
+			       : gt_task_row_far(engine, req->coll, bytes);
+
+	return row ? row : gt_plan_row(plan, req->coll, bytes);
+}
+
+int gt_cuda_task_can(const struct gt_engine *engine,
+		     const struct gt_request *req, struct gt_err *err)
+{
+	const struct gt_plan_select *row = gt_cuda_row_of(engine, req);
+
+	if (!row)
+		gt_err_set(err, GT_EINPUT, NULL,
+			   "the plan has nothing for '%s'",
+			   gt_coll_name(req->coll));
+	else if (gt_coll_is_rooted(req->coll) &&
+		 req->root != engine->plan->root)
+		gt_err_set(err, GT_EINPUT, NULL,
+			   "the root is rank %u, but the plan's is %u",
+			   req->root, engine->plan->root);
+	else
+		return gt_cuda_row_can(engine, row, req->coll, err);
+	return 0;
+}
+
+int gt_cuda_task_layout(struct gt_engine *engine, const struct gt_request *req,
+			struct gt_err *err)
+{
+	const struct gt_plan_select *row = gt_cuda_row_of(engine, req);
+	struct gt_layout_args args = {
+		.use = {req->coll, row->algo, req->root},
+		.count = req->count,
+		.elem_bytes = (uint32_t)gt_dtype_bytes(req->dtype),
+	};
+	int rc = gt_cuda_task_need(engine, req->coll, err);
+
+	if (rc)
+		return rc;
+	engine->nsel = row->nchannels;
+	memcpy(engine->sel, row->channels,
+	       row->nchannels * sizeof(*engine->sel));
+	engine->nlanes = engine->ranks[0].tasks[req->coll].nlanes;
+	engine->cut = gt_cuda_cut_of(engine, req);
+	args.slice_bytes = engine->cut.slice_bytes;
+	args.nworkers = engine->cut.workers;
+	args.nsel = engine->nsel;
+	args.sel = engine->sel;
+	if (!(engine->loaded & 1u << req->dtype))
+		rc = gt_task_load(engine, req->dtype, err);
+	if (!rc)
+		rc = gt_task_cut(engine, &args, err);
+	return rc ? rc : gt_task_places(engine, req, err);
+}

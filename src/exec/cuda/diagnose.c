@@ -1,0 +1,96 @@
+#include "exec/cuda/engine.h"
+
+#include "base/err.h"
+#include "plan/ir/plan.h"
+
+/* Lanes of a program, whose blocks stand a number of workers apart. */
+static uint32_t gt_blame_lanes(const struct gt_engine *engine)
+{
+	return gt_way_is_flow(&engine->way) || !engine->nlanes ? 1
+							       : engine->nlanes;
+}
+
+/*
+ * Why a rank's block waits; if it does not, one of another lane of the same
+ * channel and worker: a lane may wait for what another one has to send.
+ */
+static const struct gt_kernel_report *gt_report_of(
+	const struct gt_engine *engine, uint32_t rank, uint32_t block)
+{
+	const struct gt_kernel_report *all =
+		&engine->reports[(size_t)rank * engine->nblocks];
+	uint32_t lanes = gt_blame_lanes(engine), workers = engine->cut.workers;
+	uint32_t first;
+
+	if (lanes == 1 || all[block].state)
+		return &all[block];
+	first = block / (workers * lanes) * workers * lanes + block % workers;
+	for (uint32_t l = 0; l < lanes; l++)
+		if (first + l * workers < engine->nblocks &&
+		    all[first + l * workers].state)
+			return &all[first + l * workers];
+	return &all[block];
+}
+
+/*
+ * Who waits for whom forms chains, one for each worker; the rank at the end
+ * of a chain waits for nobody and is the one that stopped.
+ */
+static int gt_blame_block(const struct gt_engine *engine, uint32_t block,
+			  struct gt_err *err)
+{
+	uint32_t nranks = engine->plan->nranks, first, at, hops;
+	uint32_t lanes = gt_blame_lanes(engine), most = nranks * lanes;
+	const struct gt_kernel_report *report, *last = NULL;
+
+	for (first = 0; first < nranks; first++)
+		if (gt_report_of(engine, first, block)->state)
+			break;
+	if (first == nranks)
+		return GT_OK;
+	for (at = first, hops = 0; hops < most; hops++) {
+		report = gt_report_of(engine, at, block);
+		if (!report->state)
+			break;
+		last = report;
+		first = at;
+		at = report->peer;
+	}
+	if (hops == most)
+		return gt_err_set(err, GT_ESYS, NULL,
+				  "all ranks wait for one another; rank %u for "
+				  "%s of rank %u, channel %u step %u",
+				  first,
+				  last->state == GT_KERNEL_WAIT_DATA ? "data"
+								     : "room",
+				  at, last->channel / lanes, last->step);
+	return gt_err_set(err, GT_ESYS, NULL,
+			  "rank %u (%s) stopped: rank %u waited %.1f s for its "
+			  "%s, channel %u step %u",
+			  at, engine->plan->ranks[at].device, first,
+			  (double)engine->config.timeout_ns / 1e9,
+			  last->state == GT_KERNEL_WAIT_DATA ? "data" : "room",
+			  last->channel / lanes, last->step);
+}
+
+int gt_cuda_blame(const struct gt_engine *engine, uint32_t late,
+		  struct gt_err *err)
+{
+	int rc = gt_cuda_exchange_blame(engine, err);
+
+	if (rc)
+		return rc;
+	for (uint32_t b = 0; b < engine->nblocks; b++) {
+		rc = gt_blame_block(engine, b, err);
+		if (rc)
+			return rc;
+	}
+	if (late < engine->plan->nranks)
+		return gt_err_set(err, GT_ESYS, NULL,
+				  "rank %u (%s) stopped: it did not end within "
+				  "%.1f s of another rank",
+				  late, engine->plan->ranks[late].device,
+				  (double)engine->config.timeout_ns / 1e9);
+	return gt_err_set(err, GT_ESYS, NULL,
+			  "the collective was given up, no rank says why");
+}

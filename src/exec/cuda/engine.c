@@ -1,0 +1,386 @@
+#include "exec/cuda/engine.h"
+
+#include <stdlib.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "exec/cuda/user_buffers.h"
+#include "plan/lower/layout.h"
+#include "plan/ir/plan.h"
+#include "world/world.h"
+
+int gt_cuda_fail(const struct gt_engine *engine, uint32_t rank, int code,
+		 const char *what, struct gt_err *err)
+{
+	cudaGetLastError();
+	return gt_err_set(err, GT_ESYS, NULL, "rank %u (%s): cannot %s: %s",
+			  rank, engine->plan->ranks[rank].device, what,
+			  cudaGetErrorString((cudaError_t)code));
+}
+
+/* Hops need access from the sender's and the receiver's GPU to the other's. */
+static int gt_rank_reach(struct gt_engine *engine, uint32_t from, uint32_t to,
+			 struct gt_err *err)
+{
+	int device = engine->ranks[from].device;
+	int other = engine->ranks[to].device, can = 0;
+	cudaError_t rc;
+
+	if (device == other)
+		return GT_OK;
+	rc = cudaDeviceCanAccessPeer(&can, device, other);
+	if (rc == cudaSuccess && !can)
+		return gt_err_set(err, GT_ESYS, NULL,
+				  "rank %u (%s) cannot reach the memory of "
+				  "rank %u (%s): no peer access",
+				  from, engine->plan->ranks[from].device, to,
+				  engine->plan->ranks[to].device);
+	if (rc == cudaSuccess)
+		rc = cudaSetDevice(device);
+	if (rc == cudaSuccess)
+		rc = cudaDeviceEnablePeerAccess(other, 0);
+	if (rc != cudaSuccess && rc != cudaErrorPeerAccessAlreadyEnabled)
+		return gt_cuda_fail(engine, from, (int)rc, "enable peer access",
+				    err);
+	cudaGetLastError();
+	return GT_OK;
+}
+
+static int gt_rank_stream(struct gt_engine *engine, uint32_t rank,
+			  struct gt_err *err)
+{
+	struct gt_cuda_rank *me = &engine->ranks[rank];
+	cudaError_t rc = cudaSetDevice(me->device);
+
+	if (rc == cudaSuccess)
+		rc = cudaStreamCreateWithFlags(&me->own, cudaStreamNonBlocking);
+	me->stream = me->own;
+	return rc == cudaSuccess ? GT_OK
+				 : gt_cuda_fail(engine, rank, (int)rc,
+						"make a stream", err);
+}
+
+static int gt_rank_open(struct gt_engine *engine, uint32_t rank,
+			struct gt_err *err)
+{
+	struct gt_cuda_rank *me = &engine->ranks[rank];
+	cudaError_t rc = cudaSetDevice(me->device);
+
+	if (rc == cudaSuccess)
+		rc = cudaEventCreate(&me->begin);
+	if (rc == cudaSuccess)
+		rc = cudaEventCreate(&me->end);
+	if (rc == cudaSuccess)
+		rc = cudaMalloc((void **)&me->wrong, sizeof(*me->wrong));
+	if (rc != cudaSuccess)
+		return gt_cuda_fail(engine, rank, (int)rc, "make events", err);
+	me->reports = engine->reports + (size_t)rank * engine->nblocks;
+	return GT_OK;
+}
+
+static void gt_rank_close(struct gt_cuda_rank *me)
+{
+	cudaSetDevice(me->device);
+	cudaFree(me->wrong);
+	if (me->begin)
+		cudaEventDestroy(me->begin);
+	if (me->end)
+		cudaEventDestroy(me->end);
+	if (me->own)
+		cudaStreamDestroy(me->own);
+}
+
+/* Nobody frees what another process has still open. */
+static void gt_cuda_part(struct gt_engine *engine)
+{
+	gt_cuda_lend_leave(engine);
+	gt_cuda_regions_leave(engine);
+	if (engine->group.world && engine->joined && !engine->failed)
+		gt_world_meet(engine->group.world, NULL, 0, NULL, NULL);
+	gt_cuda_regions_free(engine);
+}
+
+static void gt_cuda_close(struct gt_engine *engine)
+{
+	if (!engine)
+		return;
+	if (engine->mapped) {
+		gt_cuda_task_release(engine);
+		gt_cuda_flow_release(engine);
+		gt_cuda_ce_release(engine);
+		gt_cuda_detour_release(engine);
+		gt_cuda_part(engine);
+		for (uint32_t r = engine->group.first; r < engine->group.end;
+		     r++)
+			gt_rank_close(&engine->ranks[r]);
+	}
+	gt_cuda_carry_end(engine);
+	gt_group_close(&engine->group);
+	gt_cuda_board_close(engine);
+	cudaGetLastError();
+	free(engine->reached);
+	gt_arena_free(engine->arena);
+	free(engine);
+}
+
+static int gt_engine_setup(struct gt_engine *engine, struct gt_err *err)
+{
+	const struct gt_engine_config *config = &engine->config;
+	const struct gt_group_config group = {
+		.world = config->world,
+		.nranks = engine->plan->nranks,
+		.plan = config->plan,
+		.notice = config->notice,
+		.link = config->link,
+		.trace = config->trace_links,
+		.iface = config->iface,
+		.pins = &gt_cuda_pins,
+		.pins_arg = engine,
+		.streams = config->trace_links ? 1 : GT_GROUP_STREAMS};
+	int rc = gt_group_open(&engine->group, &group, err);
+	uint32_t first = engine->group.first, end = engine->group.end;
+
+	if (!rc)
+		rc = gt_cuda_map(engine, err);
+	engine->mapped = !rc;
+	for (uint32_t r = first; !rc && r < end; r++)
+		rc = gt_rank_stream(engine, r, err);
+	for (uint32_t r = first; !rc && r < end; r++)
+		for (uint32_t p = first; !rc && p < end; p++)
+			if (p != r)
+				rc = gt_rank_reach(engine, r, p, err);
+	if (!rc)
+		rc = gt_cuda_reach_open(engine, err);
+	if (!rc)
+		rc = gt_group_link(&engine->group, engine->reached, err);
+	if (!rc)
+		rc = gt_cuda_choose(engine, err);
+	if (!rc)
+		rc = gt_cuda_board_open(engine, err);
+	if (!rc)
+		rc = gt_cuda_lend_open(engine, err);
+	if (!rc)
+		rc = gt_cuda_detour_open(engine, err);
+	for (uint32_t r = first; !rc && r < end; r++)
+		rc = gt_rank_open(engine, r, err);
+	/* Graphs keep addresses of FIFOs: those of links are made here. */
+	if (!rc && gt_cuda_is_async(engine))
+		rc = gt_cuda_task_all(engine, err);
+	if (!rc && gt_cuda_is_async(engine))
+		rc = gt_cuda_carry_begin(engine, err);
+	engine->joined = !rc;
+	return rc;
+}
+
+static int gt_cuda_open(const struct gt_engine_config *config,
+			struct gt_engine **engine, struct gt_err *err)
+{
+	struct gt_engine *made = calloc(1, sizeof(*made));
+	int rc = GT_OK;
+
+	if (!made)
+		return gt_err_nomem(err);
+	made->config = *config;
+	made->plan = config->plan;
+	made->group.bells.fd = made->board.fd = -1;
+	made->detours.fd = -1;
+	made->arena = gt_arena_new();
+	if (made->arena) {
+		made->ranks = gt_arena_array(made->arena, config->plan->nranks,
+					     sizeof(*made->ranks));
+		made->sel = gt_arena_array(made->arena, config->plan->nchannels,
+					   sizeof(*made->sel));
+		made->can = gt_arena_array(
+			made->arena, (size_t)GT_NCOLLS * config->plan->nselect,
+			sizeof(*made->can));
+	}
+	if (!made->ranks || !made->sel || !made->can)
+		rc = gt_err_nomem(err);
+	if (!rc)
+		rc = gt_engine_setup(made, err);
+	if (rc) {
+		gt_cuda_close(made);
+		return rc;
+	}
+	*engine = made;
+	return GT_OK;
+}
+
+static struct gt_range gt_cuda_range(const struct gt_engine *engine,
+				     const struct gt_request *req,
+				     enum gt_extent extent, uint32_t rank)
+{
+	uint64_t blocks =
+		gt_coll_has_blocks(req->coll) ? engine->plan->nranks : 1;
+
+	if (extent == GT_EXTENT_OWN)
+		return (struct gt_range){req->count * rank, req->count};
+	if (extent == GT_EXTENT_NONE)
+		return (struct gt_range){0, 0};
+	return (struct gt_range){0, req->count * blocks};
+}
+
+struct gt_cuda_span gt_cuda_span_of(const struct gt_engine *engine,
+				    const struct gt_request *req,
+				    uint32_t viewer, uint32_t rank)
+{
+	char *data = gt_cuda_reach(engine, GT_CUDA_DATA, viewer, rank);
+	const struct gt_use use = {.coll = req->coll, .root = req->root};
+	size_t elem = gt_dtype_bytes(req->dtype);
+	struct gt_range in =
+		gt_cuda_range(engine, req, gt_layout_input(&use, rank), rank);
+	struct gt_range out =
+		gt_cuda_range(engine, req, gt_layout_output(&use, rank), rank);
+	struct gt_cuda_span span = {.input = data + req->shift * elem,
+				    .output = data + engine->data_bytes +
+					      req->shift * elem,
+				    .input_first = in.offset,
+				    .output_first = out.offset,
+				    .input_count = in.count,
+				    .output_count = out.count};
+
+	if (req->buffers) {
+		span.input = (char *)req->buffers[rank].input;
+		span.output = req->buffers[rank].output;
+	} else if (req->inplace) {
+		/* A block lies where it is in the whole buffer. */
+		span.input = span.output + in.offset * elem;
+		span.output += out.offset * elem;
+	}
+	if (req->scaled)
+		span.input = gt_cuda_scaled(engine, span.input, viewer, rank);
+	span.input += req->part_first * elem;
+	span.output += req->part_first * elem;
+	return span;
+}
+
+static struct gt_kernel_data gt_data_of(const struct gt_engine *engine,
+					const struct gt_request *req)
+{
+	struct gt_kernel_data data = {
+		.pattern = gt_pattern_make(req->coll, req->dtype, req->op,
+					   engine->plan->nranks, req->seed),
+		.block_elems = req->count,
+	};
+
+	data.pattern.root = req->root;
+	return data;
+}
+
+static int gt_cuda_fill(struct gt_engine *engine, const struct gt_request *req,
+			struct gt_err *err)
+{
+	struct gt_kernel_data data = gt_data_of(engine, req);
+	uint64_t bytes = engine->data_bytes;
+	cudaError_t rc;
+
+	for (uint32_t r = engine->group.first; r < engine->group.end; r++) {
+		struct gt_cuda_rank *me = &engine->ranks[r];
+		struct gt_cuda_span span = gt_cuda_span_of(engine, req, r, r);
+		char *output =
+			gt_cuda_reach(engine, GT_CUDA_DATA, r, r) + bytes;
+
+		data.rank = r;
+		data.data = span.input;
+		data.first = span.input_first;
+		data.count = span.input_count;
+		rc = cudaSetDevice(me->device);
+		if (rc == cudaSuccess)
+			rc = cudaMemsetAsync(output, 0xa5, bytes, me->stream);
+		if (rc == cudaSuccess)
+			rc = (cudaError_t)gt_kernel_fill(&data, me->stream);
+		if (rc == cudaSuccess)
+			rc = cudaStreamSynchronize(me->stream);
+		if (rc != cudaSuccess)
+			return gt_cuda_fail(engine, r, (int)rc, "write inputs",
+					    err);
+	}
+	return GT_OK;
+}
+
+static int gt_cuda_check(struct gt_engine *engine, const struct gt_request *req,
+			 uint64_t *wrong, struct gt_err *err)
+{
+	struct gt_kernel_data data = gt_data_of(engine, req);
+	uint64_t sum = 0, here;
+	cudaError_t rc;
+
+	for (uint32_t r = engine->group.first; r < engine->group.end; r++) {
+		struct gt_cuda_rank *me = &engine->ranks[r];
+		struct gt_cuda_span span = gt_cuda_span_of(engine, req, r, r);
+
+		data.pattern.rank = r;
+		data.data = span.output;
+		data.first = span.output_first;
+		data.count = span.output_count;
+		data.wrong = me->wrong;
+		rc = cudaSetDevice(me->device);
+		if (rc == cudaSuccess)
+			rc = cudaMemsetAsync(me->wrong, 0, sizeof(here),
+					     me->stream);
+		if (rc == cudaSuccess)
+			rc = (cudaError_t)gt_kernel_check(&data, me->stream);
+		if (rc == cudaSuccess)
+			rc = cudaMemcpyAsync(&here, me->wrong, sizeof(here),
+					     cudaMemcpyDeviceToHost,
+					     me->stream);
+		if (rc == cudaSuccess)
+			rc = cudaStreamSynchronize(me->stream);
+		if (rc != cudaSuccess)
+			return gt_cuda_fail(engine, r, (int)rc, "check outputs",
+					    err);
+		sum += here;
+	}
+	*wrong = sum;
+	return engine->group.world
+		       ? gt_world_sum(engine->group.world, wrong, err)
+		       : GT_OK;
+}
+
+static int gt_cuda_do_fill(struct gt_engine *engine,
+			   const struct gt_request *req, struct gt_err *err)
+{
+	int rc = gt_cuda_fill(engine, req, err);
+
+	engine->failed |= !!rc;
+	return rc;
+}
+
+static int gt_cuda_do_check(struct gt_engine *engine,
+			    const struct gt_request *req, uint64_t *wrong,
+			    struct gt_err *err)
+{
+	int rc = gt_cuda_check(engine, req, wrong, err);
+
+	engine->failed |= !!rc;
+	return rc;
+}
+
+static int gt_cuda_how(struct gt_engine *engine, const struct gt_request *req,
+		       struct gt_way *way, struct gt_err *err)
+{
+	int rc = gt_cuda_way_of(engine, req, way, err);
+
+	if (!rc && way->protocol == GT_PROTOCOL_SIMPLE)
+		way->blocks = engine->cut.workers * engine->nsel;
+	return rc;
+}
+
+static int gt_cuda_usable(void)
+{
+	int count = 0;
+
+	return cudaGetDeviceCount(&count) == cudaSuccess && count > 0;
+}
+
+const struct gt_engine_ops gt_engine_cuda = {
+	.name = "cuda",
+	.usable = gt_cuda_usable,
+	.open = gt_cuda_open,
+	.close = gt_cuda_close,
+	.fill = gt_cuda_do_fill,
+	.run = gt_cuda_run,
+	.how = gt_cuda_how,
+	.check = gt_cuda_do_check,
+	.async = &gt_cuda_async,
+};

@@ -1,0 +1,60 @@
+/* Memory of GPUs that network cards read and write by themselves. */
+#include "exec/cuda/engine.h"
+
+#include "base/err.h"
+
+enum {
+	/* Of its own, and on a page of any size, whatever is beside it. */
+	GT_ROOM_PAGE_BYTES = 2 << 20,
+};
+
+static cudaError_t gt_room_make(int device, struct gt_link_room *room)
+{
+	int ordering = 0;
+	cudaError_t rc = cudaDeviceGetPCIBusId(room->bus_id,
+					       sizeof(room->bus_id), device);
+
+	if (rc == cudaSuccess)
+		rc = cudaMalloc((void **)&room->base, room->bytes);
+	if (rc == cudaSuccess)
+		rc = cudaDeviceGetAttribute(
+			&ordering, cudaDevAttrGPUDirectRDMAWritesOrdering,
+			device);
+	room->is_ordered = ordering >= cudaGPUDirectRDMAWritesOrderingOwner;
+	return rc;
+}
+
+int gt_cuda_room_new(void *arg, uint32_t rank, uint64_t bytes,
+		     struct gt_link_room *room, struct gt_err *err)
+{
+	const struct gt_engine *engine = arg;
+	uint64_t pages = (bytes + GT_ROOM_PAGE_BYTES - 1) / GT_ROOM_PAGE_BYTES;
+	struct gt_link_room made = {.bytes = pages * GT_ROOM_PAGE_BYTES,
+				    .dmabuf = -1};
+	int device = engine->ranks[rank].device;
+	cudaError_t rc = cudaSetDevice(device);
+
+	if (rc == cudaSuccess)
+		rc = gt_room_make(device, &made);
+	if (rc != cudaSuccess) {
+		gt_cuda_room_free(arg, rank, &made);
+		return gt_cuda_fail(engine, rank, (int)rc,
+				    "make room for slots", err);
+	}
+	/* Older kernels and drivers have none; the module peermem may do. */
+	if (gt_cuda_dmabuf_of((struct gt_cuda_extent){made.base, made.bytes},
+			      &made.dmabuf) != cudaSuccess)
+		made.dmabuf = -1;
+	*room = made;
+	return GT_OK;
+}
+
+void gt_cuda_room_free(void *arg, uint32_t rank, struct gt_link_room *room)
+{
+	const struct gt_engine *engine = arg;
+
+	cudaSetDevice(engine->ranks[rank].device);
+	cudaFree(room->base);
+	cudaGetLastError();
+	room->base = NULL;
+}

@@ -1,0 +1,294 @@
+/*
+ * Requests of a group that go as packets or through scratch wait here for one
+ * another, to become one launch of each a GPU.
+ */
+#include "exec/cuda/engine.h"
+
+#include "base/err.h"
+#include "exec/link/bundle.h"
+#include "plan/ir/plan.h"
+
+enum {
+	GT_BUNDLE_FEW_WARPS = 4, /* of a thread block, as in tuning.c */
+	/* Of an operation that goes through scratch with others. */
+	GT_BUNDLE_PUSH_LEAST_BYTES = 128 << 10,
+};
+
+/* Not what needs more than a kernel, such as inputs that are multiplied. */
+int gt_cuda_bundle_takes(const struct gt_engine *engine,
+			 const struct gt_request *req)
+{
+	const struct gt_way *way = &engine->way;
+
+	/* What is multiplied lies aside, where there is room for one. */
+	if (!req->count || gt_request_scales(req))
+		return 0;
+	if (gt_way_pushes(way, req->coll))
+		return gt_cuda_pushes_can(engine, req);
+	/* What a root sends or gets in two shots is large, and has more to tell. */
+	if (way->algo == GT_ALGO_TWO_SHOT && req->coll != GT_COLL_ALLREDUCE)
+		return 0;
+	return way->protocol == GT_PROTOCOL_LL ||
+	       way->protocol == GT_PROTOCOL_LL128;
+}
+
+static uint64_t gt_bundle_block(const struct gt_engine *engine,
+				const struct gt_request *req, enum gt_algo algo)
+{
+	return gt_cuda_flow_of(engine, req, algo, 0).count *
+	       gt_dtype_bytes(req->dtype);
+}
+
+void gt_cuda_bundle_add(const struct gt_engine *engine,
+			struct gt_cuda_bundle *bundle,
+			const struct gt_request *req)
+{
+	const struct gt_way *way = &engine->way;
+	struct gt_bundle_op *op = &bundle->ops[bundle->n];
+	int all = req->coll == GT_COLL_ALLREDUCE;
+
+	*op = (struct gt_bundle_op){
+		.bytes = gt_bundle_block(engine, req, GT_ALGO_ONE_SHOT),
+		.slice = all ? gt_bundle_block(engine, req, GT_ALGO_TWO_SHOT)
+			     : 0,
+		.two = way->algo == GT_ALGO_TWO_SHOT,
+		.ll128 = way->protocol == GT_PROTOCOL_LL128,
+		.fixed = req->way || !engine->config.best,
+		.push = (uint8_t)gt_way_pushes(way, req->coll)};
+	op->pushes = all && op->bytes >= GT_BUNDLE_PUSH_LEAST_BYTES &&
+		     gt_cuda_pushes_can(engine, req);
+	bundle->reqs[bundle->n++] = req;
+}
+
+static struct gt_bundle_limits gt_bundle_limits_of(
+	const struct gt_engine *engine)
+{
+	struct gt_bundle_limits limits = {.nranks = engine->plan->nranks,
+					  .ops = GT_GROUP_OPS,
+					  .warps = engine->processors *
+						   GT_GROUP_WARPS,
+					  .whole = engine->whole};
+
+	for (int i = 0; i < 2; i++)
+		limits.room[i] = (uint32_t)(gt_cuda_mail_bytes(i) /
+					    GT_PACKET_CHUNK_BYTES);
+	return limits;
+}
+
+static enum gt_algo gt_bundle_algo(const struct gt_bundle_op *op)
+{
+	return op->two ? GT_ALGO_TWO_SHOT : GT_ALGO_ONE_SHOT;
+}
+
+static struct gt_group_op gt_group_op_of(const struct gt_engine *engine,
+					 const struct gt_request *req,
+					 const struct gt_bundle_op *op,
+					 uint32_t rank)
+{
+	struct gt_flow flow =
+		gt_cuda_flow_of(engine, req, gt_bundle_algo(op), rank);
+	struct gt_cuda_span span = gt_cuda_span_of(engine, req, rank, rank);
+	uint64_t elem = gt_dtype_bytes(req->dtype);
+
+	return (struct gt_group_op){
+		.input = span.input,
+		.output = span.output,
+		.count = (uint32_t)(flow.count * elem),
+		.end = (uint32_t)(flow.end * elem),
+		.in_stride = (uint32_t)(flow.in_stride * elem),
+		.out_stride = (uint32_t)(flow.out_stride * elem),
+		.divide = flow.divide,
+		.to = (uint16_t)flow.to,
+		.from = (uint16_t)flow.from,
+		.mail = (uint16_t)op->mail,
+		.chunks = (uint16_t)op->chunks,
+		.flags = (uint8_t)flow.flags,
+		.ll128 = op->ll128,
+		.dtype = (uint8_t)req->dtype,
+		.op = (uint8_t)req->op};
+}
+
+static int gt_bundle_adds(const struct gt_request *req)
+{
+	return req->op == GT_REDOP_SUM || req->op == GT_REDOP_AVG;
+}
+
+/* Sums of one type have a kernel of their own; so has what only moves. */
+static enum gt_dtype gt_bundle_dtype(const struct gt_request *const *reqs,
+				     uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (reqs[i]->dtype != reqs[0]->dtype ||
+		    (gt_coll_reduces(reqs[i]->coll) &&
+		     !gt_bundle_adds(reqs[i])))
+			return GT_NDTYPES;
+	return reqs[0]->dtype;
+}
+
+static int gt_bundle_run(const struct gt_engine *engine,
+			 const struct gt_cuda_bundle *bundle, uint32_t first,
+			 uint32_t n, uint32_t rank)
+{
+	const struct gt_bundle_op *ops = &bundle->ops[first];
+	uint32_t warps = ops[n - 1].warp + ops[n - 1].warps;
+	uint32_t each = (warps + engine->processors - 1) / engine->processors;
+	struct gt_kernel_grid grid = {
+		.dtype = gt_bundle_dtype(&bundle->reqs[first], n),
+		.overlaps = 1,
+		.stream = engine->ranks[rank].stream};
+	struct gt_group_args args = {.guard = gt_cuda_guard_of(engine, rank),
+				     .me = rank,
+				     .nranks = engine->plan->nranks,
+				     .nops = n};
+
+	if (each < GT_BUNDLE_FEW_WARPS)
+		each = GT_BUNDLE_FEW_WARPS;
+	grid.threads = each * 32;
+	grid.blocks = (warps + each - 1) / each;
+	for (uint32_t r = 0; r < engine->plan->nranks; r++)
+		args.mail[r] = gt_cuda_flow_mail(engine, rank, r, 0);
+	for (int i = 0; i < 2; i++) {
+		args.mail_at[i] =
+			(uint64_t)(gt_cuda_flow_mail(engine, rank, rank, i) -
+				   args.mail[rank]);
+		args.box_bytes[i] = gt_cuda_mail_bytes(i);
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		args.ends[i] = (uint16_t)(ops[i].warp + ops[i].warps);
+		args.ops[i] = gt_group_op_of(engine, bundle->reqs[first + i],
+					     &ops[i], rank);
+	}
+	return gt_group_run(&grid, &args);
+}
+
+/* The kernel for one operation has less to find out. */
+static struct gt_way gt_bundle_way(const struct gt_bundle_op *op,
+				   enum gt_coll coll)
+{
+	if (op->push)
+		return (struct gt_way){.algo = coll == GT_COLL_ALLREDUCE
+						       ? GT_ALGO_TWO_SHOT
+						       : GT_ALGO_ONE_SHOT,
+				       .protocol = GT_PROTOCOL_DIRECT};
+	return (struct gt_way){.algo = (uint8_t)gt_bundle_algo(op),
+			       .protocol = op->ll128 ? GT_PROTOCOL_LL128
+						     : GT_PROTOCOL_LL};
+}
+
+static int gt_bundle_run_one(struct gt_engine *engine,
+			     const struct gt_cuda_bundle *bundle, uint32_t at,
+			     uint32_t rank)
+{
+	struct gt_request req = *bundle->reqs[at];
+	struct gt_way way = gt_bundle_way(&bundle->ops[at], req.coll);
+
+	req.way = &way;
+	if (gt_cuda_way_of(engine, &req, &engine->way, NULL))
+		return (int)cudaErrorInvalidValue;
+	return gt_cuda_launch(engine, &req, rank);
+}
+
+static int gt_bundle_launch(struct gt_engine *engine,
+			    const struct gt_cuda_bundle *bundle, uint32_t first,
+			    uint32_t n, uint32_t rank)
+{
+	struct gt_cuda_rank *me = &engine->ranks[rank];
+	int rc = (int)cudaSetDevice(me->device);
+
+	if (rc)
+		return rc;
+	me->stream = bundle->reqs[first]->streams[rank];
+	if (n == 1)
+		rc = gt_bundle_run_one(engine, bundle, first, rank);
+	else if (bundle->ops[first].push)
+		rc = gt_cuda_pushes_launch(engine, &bundle->reqs[first], n,
+					   rank);
+	else
+		rc = gt_bundle_run(engine, bundle, first, n, rank);
+	me->stream = me->own;
+	return rc;
+}
+
+static int gt_bundle_launch_all(struct gt_engine *engine,
+				const struct gt_cuda_bundle *bundle,
+				uint32_t first, uint32_t n, struct gt_err *err)
+{
+	int rc = 0;
+
+	for (uint32_t r = engine->group.first; r < engine->group.end; r++) {
+		rc = gt_bundle_launch(engine, bundle, first, n, r);
+		if (rc)
+			return gt_cuda_fail(engine, r, rc, "launch the group",
+					    err);
+	}
+	return GT_OK;
+}
+
+/* Have they one kernel, if they go the same way? */
+static int gt_bundle_alike(const struct gt_cuda_bundle *bundle, uint32_t a,
+			   uint32_t b)
+{
+	const struct gt_request *x = bundle->reqs[a], *y = bundle->reqs[b];
+
+	if (!bundle->ops[a].push || !bundle->ops[b].push)
+		return bundle->ops[a].push == bundle->ops[b].push;
+	return x->dtype == y->dtype &&
+	       (x->op == y->op || (gt_bundle_adds(x) && gt_bundle_adds(y)));
+}
+
+/* Those with one kernel, from `first` on, to the front; how many there are. */
+static uint32_t gt_bundle_gather(struct gt_cuda_bundle *bundle, uint32_t first)
+{
+	uint32_t end = first;
+
+	for (uint32_t i = first; i < bundle->n; i++) {
+		const struct gt_request *req = bundle->reqs[i];
+		struct gt_bundle_op op = bundle->ops[i];
+
+		if (!gt_bundle_alike(bundle, first, i))
+			continue;
+		bundle->reqs[i] = bundle->reqs[end];
+		bundle->ops[i] = bundle->ops[end];
+		bundle->reqs[end] = req;
+		bundle->ops[end++] = op;
+	}
+	return end - first;
+}
+
+/* How many of the next n one launch carries, and what it needs. */
+static int gt_bundle_next(struct gt_engine *engine,
+			  struct gt_cuda_bundle *bundle, uint32_t first,
+			  uint32_t *n, struct gt_err *err)
+{
+	const struct gt_bundle_limits limits = gt_bundle_limits_of(engine);
+	const struct gt_request *const *reqs = &bundle->reqs[first];
+	struct gt_request one = *reqs[0];
+	struct gt_way way = gt_bundle_way(&bundle->ops[first], one.coll);
+
+	if (!bundle->ops[first].push) {
+		*n = gt_bundle_divide(&bundle->ops[first], *n, &limits);
+		return GT_OK;
+	}
+	*n = gt_cuda_pushes_fit(engine, reqs, *n);
+	one.way = &way;
+	return *n == 1 ? gt_cuda_need(engine, &one, err)
+		       : gt_cuda_pushes_need(engine, reqs, *n, err);
+}
+
+int gt_cuda_bundle_flush(struct gt_engine *engine,
+			 struct gt_cuda_bundle *bundle, struct gt_err *err)
+{
+	const struct gt_bundle_limits limits = gt_bundle_limits_of(engine);
+	uint32_t done = 0, n;
+	int rc = GT_OK;
+
+	gt_bundle_choose(bundle->ops, bundle->n, &limits);
+	for (; !rc && done < bundle->n; done += n) {
+		n = gt_bundle_gather(bundle, done);
+		rc = gt_bundle_next(engine, bundle, done, &n, err);
+		if (!rc)
+			rc = gt_bundle_launch_all(engine, bundle, done, n, err);
+	}
+	bundle->n = 0;
+	return rc;
+}

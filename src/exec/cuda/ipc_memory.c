@@ -1,0 +1,684 @@
+/*
+ * GPUs of several processes: regions that others open through CUDA IPC, and
+ * the board on which all processes of a host see abort word and reports.
+ */
+#include "exec/cuda/engine.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "exec/cuda/user_buffers.h"
+#include "exec/link/fd_passing.h"
+#include "plan/ir/plan.h"
+#include "world/world.h"
+
+enum {
+	/* Behind a buffer, for shifted tests. */
+	GT_CUDA_TAIL_BYTES = 256,
+	/* Allocations of less may share a page, which is then shared whole. */
+	GT_CUDA_PAGE_BYTES = 2 << 20,
+	GT_CUDA_BOARD_HEAD_BYTES = 128,
+	GT_CUDA_FAULT_BYTES = 240,
+};
+
+/* What a process tells of a rank's part of a region. */
+struct gt_cuda_key {
+	cudaIpcMemHandle_t handle;
+	uint64_t valid;
+};
+
+static char **gt_region_at(const struct gt_engine *engine, int region,
+			   uint32_t viewer, uint32_t rank)
+{
+	return &engine->regions[region].at[(viewer - engine->group.first) *
+						   engine->plan->nranks +
+					   rank];
+}
+
+static uint64_t gt_pages(uint64_t bytes)
+{
+	return (bytes / GT_CUDA_PAGE_BYTES + 1) * GT_CUDA_PAGE_BYTES;
+}
+
+/* The GPUs of this process. */
+static uint32_t gt_region_devices(const struct gt_engine *engine,
+				  int devices[GT_FLOW_RANKS])
+{
+	const struct gt_group *group = &engine->group;
+	uint32_t n = 0;
+
+	for (uint32_t r = group->first; r < group->end && n < GT_FLOW_RANKS;
+	     r++)
+		devices[n++] = engine->ranks[r].device;
+	return n;
+}
+
+static cudaError_t gt_region_make(struct gt_engine *engine, int region,
+				  uint32_t r, uint64_t len, char **made)
+{
+	struct gt_cuda_rank *me = &engine->ranks[r];
+	struct gt_cuda_map *maps = engine->regions[region].maps;
+	int devices[GT_FLOW_RANKS];
+	uint32_t n = gt_region_devices(engine, devices);
+	cudaError_t rc = cudaSetDevice(me->device);
+
+	if (rc == cudaSuccess && !maps)
+		rc = cudaMalloc((void **)made, len);
+	if (rc == cudaSuccess && maps)
+		rc = gt_cuda_piece_new(me->device, len, devices, n, &maps[r]);
+	if (rc == cudaSuccess && maps)
+		*made = maps[r].base;
+	if (rc == cudaSuccess)
+		rc = cudaMemsetAsync(*made, 0, len, me->own);
+	if (rc == cudaSuccess)
+		rc = cudaStreamSynchronize(me->own);
+	return rc;
+}
+
+/* Zeros on each local GPU. */
+static int gt_region_alloc(struct gt_engine *engine, int region,
+			   const uint64_t *bytes, struct gt_err *err)
+{
+	struct gt_cuda_region *made = &engine->regions[region];
+	const struct gt_group *group = &engine->group;
+	uint32_t nranks = engine->plan->nranks;
+	size_t n = (size_t)(group->end - group->first) * nranks;
+
+	made->at = calloc(n, sizeof(*made->at));
+	if (engine->pieces)
+		made->maps = calloc(nranks, sizeof(*made->maps));
+	if (!made->at || (engine->pieces && !made->maps))
+		return gt_err_nomem(err);
+	for (uint32_t r = group->first; r < group->end; r++) {
+		char *at = NULL;
+		cudaError_t rc = gt_region_make(engine, region, r,
+						gt_pages(bytes[r]), &at);
+
+		for (uint32_t v = group->first; v < group->end; v++)
+			*gt_region_at(engine, region, v, r) = at;
+		if (rc != cudaSuccess)
+			return gt_cuda_fail(engine, r, (int)rc,
+					    "allocate its memory", err);
+	}
+	return GT_OK;
+}
+
+/* Tell where the local parts are and hear of the others'. */
+static int gt_region_tell(struct gt_engine *engine, int region,
+			  struct gt_world_part *parts, struct gt_err *err)
+{
+	const struct gt_group *group = &engine->group;
+	uint32_t n = group->end - group->first;
+	struct gt_cuda_key *keys = calloc(n, sizeof(*keys));
+	int rc;
+
+	if (!keys)
+		return gt_err_nomem(err);
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t r = group->first + i;
+
+		cudaSetDevice(engine->ranks[r].device);
+		keys[i].valid =
+			cudaIpcGetMemHandle(&keys[i].handle,
+					    *gt_region_at(engine, region, r,
+							  r)) == cudaSuccess;
+	}
+	cudaGetLastError();
+	rc = gt_world_meet(group->world, keys, n * sizeof(*keys), parts, err);
+	free(keys);
+	return rc;
+}
+
+/* Rank r's part, which process p has told of, for each local rank. */
+static int gt_rank_attach(struct gt_engine *engine, int region, uint32_t r,
+			  const struct gt_cuda_key *key, struct gt_err *err)
+{
+	const struct gt_group *group = &engine->group;
+	cudaError_t rc = key->valid ? cudaSuccess : cudaErrorNotSupported;
+	void *at;
+
+	for (uint32_t v = group->first; v < group->end; v++) {
+		if (rc == cudaSuccess)
+			rc = cudaSetDevice(engine->ranks[v].device);
+		if (rc == cudaSuccess)
+			rc = cudaIpcOpenMemHandle(
+				&at, key->handle,
+				cudaIpcMemLazyEnablePeerAccess);
+		if (rc != cudaSuccess)
+			return gt_cuda_fail(engine, r, (int)rc,
+					    "share its memory", err);
+		*gt_region_at(engine, region, v, r) = at;
+	}
+	return GT_OK;
+}
+
+static int gt_region_attach(struct gt_engine *engine, int region, uint32_t p,
+			    const struct gt_world_part *part,
+			    struct gt_err *err)
+{
+	uint32_t n = engine->plan->nranks, processes = engine->group.nprocesses;
+	uint32_t first = gt_group_first(p, processes, n);
+	uint32_t end = gt_group_first(p + 1, processes, n);
+	struct gt_cuda_key key;
+	int rc = GT_OK;
+
+	if (part->len != (end - first) * sizeof(key))
+		return gt_err_set(err, GT_ESYS, NULL,
+				  "%s is at another "
+				  "meeting",
+				  gt_world_name(engine->group.world, p));
+	for (uint32_t r = first; !rc && r < end; r++) {
+		memcpy(&key,
+		       (const char *)part->bytes + (r - first) * sizeof(key),
+		       sizeof(key));
+		rc = gt_rank_attach(engine, region, r, &key, err);
+	}
+	return rc;
+}
+
+/* What is process p's. */
+static void gt_region_detach(struct gt_engine *engine, int region, uint32_t p)
+{
+	uint32_t n = engine->plan->nranks, processes = engine->group.nprocesses;
+	struct gt_cuda_map *maps = engine->regions[region].maps;
+	const struct gt_group *group = &engine->group;
+
+	for (uint32_t v = group->first; v < group->end; v++)
+		for (uint32_t r = gt_group_first(p, processes, n);
+		     r < gt_group_first(p + 1, processes, n); r++) {
+			char **at = gt_region_at(engine, region, v, r);
+
+			if (*at && !maps) {
+				cudaSetDevice(engine->ranks[v].device);
+				cudaIpcCloseMemHandle(*at);
+			}
+			*at = NULL;
+			if (maps)
+				gt_cuda_map_drop(&maps[r]);
+		}
+}
+
+/* Whose parts these are is known; what cannot be mapped is noted, or fails. */
+static int gt_region_map(struct gt_engine *engine, int region, int tries,
+			 const struct gt_pass *theirs, struct gt_err *err)
+{
+	struct gt_group *group = &engine->group;
+	int devices[GT_FLOW_RANKS];
+	uint32_t n = gt_region_devices(engine, devices), r = theirs->tag, p;
+	cudaError_t rc = cudaErrorInvalidValue;
+
+	if (r >= engine->plan->nranks || gt_group_is_local(group, r))
+		return gt_err_set(err, GT_ESYS, NULL,
+				  "files of rank '%u' came from elsewhere", r);
+	p = gt_group_process(group, r);
+	if (!engine->reached[p])
+		return GT_OK;
+	rc = cudaSetDevice(devices[0]);
+	if (rc == cudaSuccess)
+		rc = gt_cuda_map_files(theirs, devices, n,
+				       &engine->regions[region].maps[r]);
+	for (uint32_t v = group->first; v < group->end; v++)
+		*gt_region_at(engine, region, v, r) =
+			engine->regions[region].maps[r].base;
+	if (rc == cudaSuccess)
+		return GT_OK;
+	if (!tries)
+		return gt_cuda_fail(engine, r, (int)rc, "share its memory",
+				    err);
+	gt_region_detach(engine, region, p);
+	engine->reached[p] = 0;
+	return GT_OK;
+}
+
+/* A file for each local part to all who reach it, and theirs. */
+static int gt_region_hand(struct gt_engine *engine, int region, int tries,
+			  struct gt_err *err)
+{
+	const struct gt_group *group = &engine->group;
+	const struct gt_cuda_map *maps = engine->regions[region].maps;
+	uint32_t nlocal = group->end - group->first, nranks;
+	struct gt_pass_swap swap = {.world = group->world,
+				    .with = engine->reached,
+				    .nmine = nlocal};
+	struct gt_pass *mine = calloc(nlocal, sizeof(*mine));
+	uint64_t offset;
+	int rc = GT_OK;
+
+	nranks = engine->plan->nranks;
+	swap.mine = mine;
+	swap.theirs = calloc(nranks, sizeof(*swap.theirs));
+	if (!mine || !swap.theirs)
+		rc = gt_err_nomem(err);
+	for (uint32_t i = 0; !rc && i < nlocal; i++) {
+		const struct gt_cuda_map *map = &maps[group->first + i];
+		struct gt_cuda_extent all = {map->base, map->bytes};
+
+		mine[i].tag = group->first + i;
+		if (gt_cuda_files_of(all, &mine[i], &offset) != cudaSuccess)
+			rc = gt_err_set(err, GT_ESYS, NULL,
+					"rank %u's memory has no file",
+					group->first + i);
+	}
+	for (uint32_t r = 0; r < nranks; r++)
+		swap.ntheirs += !gt_group_is_local(group, r) &&
+				engine->reached[gt_group_process(group, r)];
+	if (!rc)
+		rc = gt_pass_swap(&swap, err);
+	for (uint32_t i = 0; mine && i < nlocal; i++)
+		gt_pass_close(&mine[i]);
+	for (uint32_t i = 0; swap.theirs && i < swap.ntheirs; i++) {
+		if (!rc)
+			rc = gt_region_map(engine, region, tries,
+					   &swap.theirs[i], err);
+		gt_pass_close(&swap.theirs[i]);
+	}
+	free(mine);
+	free(swap.theirs);
+	return rc;
+}
+
+/* With `tries` a process that cannot be reached is noted, else a failure. */
+static int gt_region_share(struct gt_engine *engine, int region, int tries,
+			   struct gt_err *err)
+{
+	const struct gt_group *group = &engine->group;
+	struct gt_world_part *parts = calloc(group->nprocesses, sizeof(*parts));
+	int rc;
+
+	if (engine->pieces) {
+		free(parts);
+		return gt_region_hand(engine, region, tries, err);
+	}
+	if (!parts)
+		return gt_err_nomem(err);
+	rc = gt_region_tell(engine, region, parts, err);
+	for (uint32_t p = 0; !rc && p < group->nprocesses; p++) {
+		if (!engine->reached[p] || p == group->self)
+			continue;
+		rc = gt_region_attach(engine, region, p, &parts[p],
+				      tries ? NULL : err);
+		if (rc && tries) {
+			gt_region_detach(engine, region, p);
+			engine->reached[p] = 0;
+			rc = GT_OK;
+		}
+	}
+	free(parts);
+	return rc;
+}
+
+int gt_cuda_region_new(struct gt_engine *engine, int region,
+		       const uint64_t *bytes, struct gt_err *err)
+{
+	int rc = gt_region_alloc(engine, region, bytes, err);
+
+	if (rc || !engine->group.world)
+		return rc;
+	return gt_region_share(engine, region, 0, err);
+}
+
+static void gt_region_leave(struct gt_engine *engine, int region)
+{
+	for (uint32_t p = 0; p < engine->group.nprocesses; p++)
+		if (engine->regions[region].at && p != engine->group.self)
+			gt_region_detach(engine, region, p);
+}
+
+static void gt_region_free(struct gt_engine *engine, int region)
+{
+	struct gt_cuda_map *maps = engine->regions[region].maps;
+	const struct gt_group *group = &engine->group;
+
+	if (!engine->regions[region].at)
+		return;
+	for (uint32_t r = group->first; r < group->end; r++) {
+		cudaSetDevice(engine->ranks[r].device);
+		if (!maps)
+			cudaFree(*gt_region_at(engine, region, r, r));
+		else
+			gt_cuda_map_drop(&maps[r]);
+	}
+	free(maps);
+	free(engine->regions[region].at);
+	engine->regions[region] = (struct gt_cuda_region){0};
+}
+
+int gt_cuda_region_drop(struct gt_engine *engine, int region,
+			struct gt_err *err)
+{
+	int rc = GT_OK;
+
+	if (!engine->regions[region].at)
+		return GT_OK;
+	gt_region_leave(engine, region);
+	if (engine->group.world)
+		rc = gt_world_meet(engine->group.world, NULL, 0, NULL, err);
+	gt_region_free(engine, region);
+	return rc;
+}
+
+/* What was kept takes the first region's place, which is not needed any more. */
+static void gt_region_swap(struct gt_engine *engine, uint32_t old)
+{
+	struct gt_cuda_region first = engine->regions[0];
+
+	engine->regions[0] = engine->olds[old];
+	engine->olds[old] = first;
+}
+
+void gt_cuda_regions_leave(struct gt_engine *engine)
+{
+	for (int i = 0; i < GT_CUDA_REGIONS; i++)
+		gt_region_leave(engine, i);
+	for (uint32_t i = 0; i < engine->nolds; i++) {
+		gt_region_swap(engine, i);
+		gt_region_leave(engine, 0);
+		gt_region_swap(engine, i);
+	}
+}
+
+void gt_cuda_region_keep(struct gt_engine *engine, int region)
+{
+	if (engine->regions[region].at)
+		engine->olds[engine->nolds++] = engine->regions[region];
+	engine->regions[region] = (struct gt_cuda_region){0};
+}
+
+/*
+ * On callers' streams, operations before may still use the memory that is
+ * there, and a graph for ever: it stays.  Each is twice as large as the one
+ * before, so all of them are less than twice what is used.
+ */
+int gt_cuda_region_grow(struct gt_engine *engine, int region, uint64_t need,
+			const struct gt_request *req, struct gt_err *err)
+{
+	uint64_t have = engine->regions[region].bytes, *bytes;
+	uint32_t n = engine->plan->nranks;
+	int rc;
+
+	if (need <= have)
+		return GT_OK;
+	if (req->streams && need < 2 * have)
+		need = 2 * have;
+	if (req->streams)
+		gt_cuda_region_keep(engine, region);
+	bytes = calloc(n, sizeof(*bytes));
+	if (!bytes)
+		return gt_err_nomem(err);
+	for (uint32_t r = 0; r < n; r++)
+		bytes[r] = need;
+	rc = gt_cuda_region_drop(engine, region, err);
+	if (!rc)
+		rc = gt_cuda_region_new(engine, region, bytes, err);
+	if (!rc)
+		engine->regions[region].bytes = need;
+	free(bytes);
+	return rc;
+}
+
+void gt_cuda_regions_free(struct gt_engine *engine)
+{
+	for (int i = 0; i < GT_CUDA_REGIONS; i++)
+		gt_region_free(engine, i);
+	while (engine->nolds) {
+		gt_region_swap(engine, --engine->nolds);
+		gt_region_free(engine, 0);
+	}
+}
+
+/* A pair of processes reaches each other or goes over a link, both ways. */
+static int gt_reach_agree(struct gt_engine *engine, struct gt_err *err)
+{
+	struct gt_group *group = &engine->group;
+	struct gt_world_part *parts = calloc(group->nprocesses, sizeof(*parts));
+	int rc;
+
+	if (!parts)
+		return gt_err_nomem(err);
+	rc = gt_world_meet(group->world, engine->reached, group->nprocesses,
+			   parts, err);
+	for (uint32_t p = 0; !rc && p < group->nprocesses; p++) {
+		const uint8_t *theirs = parts[p].bytes;
+
+		if (parts[p].len != group->nprocesses) {
+			rc = gt_err_set(err, GT_ESYS, NULL,
+					"%s is at another meeting",
+					gt_world_name(group->world, p));
+			break;
+		}
+		for (uint32_t q = 0; q < group->nprocesses; q++)
+			engine->meshed &= theirs[q];
+		if (engine->reached[p] && !theirs[group->self])
+			gt_region_detach(engine, GT_CUDA_DATA, p);
+		engine->reached[p] &= theirs[group->self];
+	}
+	free(parts);
+	return rc;
+}
+
+/* The first region of all ranks, and who reaches whom by it. */
+static int gt_reach_try(struct gt_engine *engine, struct gt_err *err)
+{
+	struct gt_group *group = &engine->group;
+	int rc;
+
+	engine->meshed = 1;
+	for (uint32_t p = 0; p < group->nprocesses; p++)
+		engine->reached[p] = p == group->self ||
+				     (group->is_here[p] && !group->config.link);
+	rc = gt_region_share(engine, GT_CUDA_DATA, 1, err);
+	return rc ? rc : gt_reach_agree(engine, err);
+}
+
+/*
+ * 1 if a process of this host is out of reach for one of its others, alike in
+ * all processes.  GTOPO_CUDA_IPC=0 says so, to test.
+ */
+static int gt_reach_lacks(struct gt_engine *engine, struct gt_err *err)
+{
+	const char *ipc = getenv("GTOPO_CUDA_IPC");
+	struct gt_group *group = &engine->group;
+	uint64_t lacks = ipc && !strcmp(ipc, "0");
+	int rc;
+
+	for (uint32_t p = 0; p < group->nprocesses; p++)
+		lacks |= group->is_here[p] && !engine->reached[p];
+	lacks &= !group->config.link;
+	rc = gt_world_max(group->world, &lacks, err);
+	return rc ? rc : lacks != 0;
+}
+
+static int gt_reach_alloc(struct gt_engine *engine, int pieces,
+			  struct gt_err *err)
+{
+	uint32_t n = engine->plan->nranks;
+	uint64_t *bytes = calloc(n, sizeof(*bytes));
+	int rc;
+
+	engine->pieces = pieces;
+	for (uint32_t r = 0; bytes && r < n; r++)
+		bytes[r] = 2 * engine->data_bytes;
+	rc = bytes ? gt_region_alloc(engine, GT_CUDA_DATA, bytes, err)
+		   : gt_err_nomem(err);
+	free(bytes);
+	return rc;
+}
+
+/* Not through handles: by pieces and files, if all processes can make them. */
+static int gt_reach_pieces(struct gt_engine *engine, struct gt_err *err)
+{
+	struct gt_group *group = &engine->group;
+	uint64_t cannot;
+	int rc = gt_cuda_region_drop(engine, GT_CUDA_DATA, err);
+
+	if (rc)
+		return rc;
+	cannot = group->end - group->first > GT_FLOW_RANKS ||
+		 gt_reach_alloc(engine, 1, NULL);
+	rc = gt_world_max(group->world, &cannot, err);
+	if (!rc && cannot) {
+		gt_region_free(engine, GT_CUDA_DATA);
+		rc = gt_reach_alloc(engine, 0, err);
+	}
+	return rc ? rc : gt_reach_try(engine, err);
+}
+
+int gt_cuda_reach_open(struct gt_engine *engine, struct gt_err *err)
+{
+	struct gt_group *group = &engine->group;
+	int rc;
+
+	engine->reached = calloc(group->nprocesses, 1);
+	if (!engine->reached)
+		return gt_err_nomem(err);
+	engine->meshed = 1;
+	engine->data_bytes =
+		gt_pages(engine->config.max_bytes + GT_CUDA_TAIL_BYTES);
+	rc = gt_reach_alloc(engine, 0, err);
+	if (rc || !group->world)
+		return rc;
+	rc = gt_reach_try(engine, err);
+	if (!rc)
+		rc = gt_reach_lacks(engine, err);
+	return rc > 0 ? gt_reach_pieces(engine, err) : rc;
+}
+
+int gt_cuda_data_need(struct gt_engine *engine, uint64_t bytes,
+		      struct gt_err *err)
+{
+	uint64_t all[GT_FLOW_RANKS];
+
+	if (bytes + GT_CUDA_TAIL_BYTES <= engine->data_bytes)
+		return GT_OK;
+	if (bytes < 2 * engine->data_bytes)
+		bytes = 2 * engine->data_bytes;
+	engine->data_bytes = gt_pages(bytes + GT_CUDA_TAIL_BYTES);
+	for (uint32_t r = 0; r < engine->plan->nranks; r++)
+		all[r] = 2 * engine->data_bytes;
+	gt_cuda_region_keep(engine, GT_CUDA_DATA);
+	return gt_cuda_region_new(engine, GT_CUDA_DATA, all, err);
+}
+
+/* What a host's first process tells: what it has made, or why nothing. */
+struct gt_world_made {
+	struct gt_share_name name;
+	char fault[GT_CUDA_FAULT_BYTES];
+};
+
+static int gt_world_map(const struct gt_engine *engine, uint32_t leader,
+			const struct gt_world_part *part,
+			struct gt_share *share, struct gt_err *err)
+{
+	const char *name = gt_world_name(engine->group.world, leader);
+	struct gt_world_made made;
+
+	if (part->len != sizeof(made))
+		return gt_err_set(err, GT_ESYS, NULL,
+				  "%s is at another meeting", name);
+	memcpy(&made, part->bytes, sizeof(made));
+	if (!made.name.bytes)
+		return gt_err_set(err, GT_ESYS, NULL, "%s: %.*s", name,
+				  GT_CUDA_FAULT_BYTES - 1, made.fault);
+	return gt_share_map(&made.name, share, err);
+}
+
+/*
+ * The first process of each host makes it.  All come to both meetings, also
+ * where it cannot be had: they may do without.
+ */
+static int gt_world_share(struct gt_engine *engine, size_t bytes,
+			  struct gt_share *share, struct gt_err *err)
+{
+	const struct gt_group *group = &engine->group;
+	struct gt_world_part *parts = calloc(group->nprocesses, sizeof(*parts));
+	struct gt_world_made made = {.name.bytes = 0};
+	struct gt_err own;
+	uint32_t leader = 0;
+	int rc, met;
+
+	gt_err_init(&own);
+	rc = parts ? GT_OK : gt_err_nomem(&own);
+	while (!group->is_here[leader])
+		leader++;
+	if (!rc && leader == group->self)
+		rc = gt_share_new(bytes, share, &own);
+	if (!rc && leader == group->self)
+		made.name = gt_share_name(share);
+	snprintf(made.fault, sizeof(made.fault), "%.*s",
+		 GT_CUDA_FAULT_BYTES - 1, own.text);
+	met = gt_world_meet(group->world, &made, sizeof(made), parts, err);
+	if (!rc && !met && leader != group->self)
+		rc = gt_world_map(engine, leader, &parts[leader], share, &own);
+	free(parts);
+	/* Its descriptor stays open until all have mapped it. */
+	if (!met)
+		met = gt_world_meet(group->world, NULL, 0, NULL, err);
+	if (met || !rc)
+		return met;
+	return gt_err_set(err, rc, own.where, "%s", own.text);
+}
+
+int gt_cuda_share(struct gt_engine *engine, size_t bytes,
+		  struct gt_share *share, struct gt_err *err)
+{
+	return engine->group.world ? gt_world_share(engine, bytes, share, err)
+				   : gt_share_new(bytes, share, err);
+}
+
+int gt_cuda_board_open(struct gt_engine *engine, struct gt_err *err)
+{
+	size_t n = (size_t)engine->plan->nranks * engine->nblocks;
+	size_t table = GT_CUDA_BOARD_HEAD_BYTES + n * sizeof(*engine->reports);
+	size_t bytes = table + sizeof(*engine->table);
+	int rc = gt_cuda_share(engine, bytes, &engine->board, err);
+	char *base = engine->board.base;
+
+	if (!rc)
+		rc = gt_cuda_pins.pin(base, bytes, err);
+	if (rc) {
+		gt_share_free(&engine->board);
+		return rc;
+	}
+	engine->watch = (void *)base;
+	engine->reports = (void *)(base + GT_CUDA_BOARD_HEAD_BYTES);
+	engine->table = (void *)(base + table);
+	return GT_OK;
+}
+
+void gt_cuda_board_close(struct gt_engine *engine)
+{
+	if (engine->board.base)
+		gt_cuda_pins.unpin(engine->board.base);
+	gt_share_free(&engine->board);
+}
+
+/* One address for the host and for all GPUs. */
+static int gt_cuda_pin(void *base, size_t bytes, struct gt_err *err)
+{
+	void *at = NULL;
+	cudaError_t rc = cudaHostRegister(
+		base, bytes, cudaHostRegisterPortable | cudaHostRegisterMapped);
+
+	if (rc == cudaSuccess)
+		rc = cudaHostGetDevicePointer(&at, base, 0);
+	if (rc == cudaSuccess && at != base)
+		rc = cudaErrorNotSupported;
+	if (rc == cudaSuccess)
+		return GT_OK;
+	if (at)
+		cudaHostUnregister(base);
+	cudaGetLastError();
+	return gt_err_set(err, GT_ESYS, NULL,
+			  "cannot pin '%zu' bytes for GPUs: %s", bytes,
+			  cudaGetErrorString(rc));
+}
+
+static void gt_cuda_unpin(void *base)
+{
+	cudaHostUnregister(base);
+}
+
+const struct gt_link_pins gt_cuda_pins = {gt_cuda_pin, gt_cuda_unpin,
+					  gt_cuda_room_new, gt_cuda_room_free};

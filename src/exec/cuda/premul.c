@@ -1,0 +1,67 @@
+/*
+ * The pre-multiplied sum: each rank first writes its input, multiplied, into a
+ * region of its own, and the sum takes it from there, whichever way it goes.
+ * Others that read a rank's input need its scalar neither by value nor by
+ * address, and every way rounds alike: the product, then each addition.
+ */
+#include "exec/cuda/engine.h"
+
+enum {
+	GT_SCALE_BLOCKS = 128,
+	GT_SCALE_EDGE_BYTES = 16, /* where an input may begin behind */
+	GT_SCALE_LEAST_BYTES = 1 << 20,
+};
+
+static uint64_t gt_scale_bytes(const struct gt_engine *engine,
+			       const struct gt_request *req)
+{
+	uint64_t blocks =
+		gt_coll_has_blocks(req->coll) ? engine->plan->nranks : 1;
+
+	uint64_t bytes = req->count * blocks * gt_dtype_bytes(req->dtype) +
+			 GT_SCALE_EDGE_BYTES;
+
+	return bytes > GT_SCALE_LEAST_BYTES ? bytes : GT_SCALE_LEAST_BYTES;
+}
+
+int gt_cuda_scale_need(struct gt_engine *engine, const struct gt_request *req,
+		       struct gt_err *err)
+{
+	int rc = gt_cuda_flow_load(engine, req->dtype, err);
+
+	return rc ? rc
+		  : gt_cuda_region_grow(engine, GT_CUDA_SCALED,
+					gt_scale_bytes(engine, req), req, err);
+}
+
+/* As far from a boundary as the input: packs stay packs. */
+char *gt_cuda_scaled(const struct gt_engine *engine, const char *input,
+		     uint32_t viewer, uint32_t rank)
+{
+	return gt_cuda_reach(engine, GT_CUDA_SCALED, viewer, rank) +
+	       (uintptr_t)input % GT_SCALE_EDGE_BYTES;
+}
+
+int gt_cuda_scale_launch(const struct gt_engine *engine,
+			 const struct gt_request *req, uint32_t rank)
+{
+	struct gt_cuda_span span = gt_cuda_span_of(engine, req, rank, rank);
+	const struct gt_scale_args args = {
+		.from = span.input,
+		.to = gt_cuda_scaled(engine, span.input, rank, rank),
+		.count = span.input_count,
+		.by = req->scalars ? req->scalars[rank]
+				   : gt_pattern_scalar(req->dtype, rank)};
+	uint64_t packs = args.count * gt_dtype_bytes(req->dtype) / 16;
+	uint64_t blocks = packs / GT_SCALE_THREADS + 1;
+	const struct gt_kernel_grid grid = {
+		.dtype = req->dtype,
+		.blocks = blocks < GT_SCALE_BLOCKS ? (uint32_t)blocks
+						   : GT_SCALE_BLOCKS,
+		.threads = GT_SCALE_THREADS,
+		/* Its blocks are more than ranks that share have room for. */
+		.overlaps = !engine->shares,
+		.stream = engine->ranks[rank].stream};
+
+	return args.count ? gt_scale_run(&grid, &args) : 0;
+}

@@ -1,0 +1,258 @@
+/* Which of the plan's programs GPUs run for a collective, and how wide. */
+#include "exec/cuda/engine.h"
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "plan/lower/lower.h"
+#include "plan/ir/plan.h"
+
+enum { GT_CUDA_SHARED_MAX = 200 * 1024 };
+
+uint32_t gt_cuda_conns_receiving(const struct gt_program *program, uint32_t n)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		count += !program->conns[i].sends;
+	return count;
+}
+
+static int gt_row_uses(const struct gt_plan_select *row, uint32_t c)
+{
+	for (uint32_t k = 0; k < row->nchannels; k++)
+		if (row->channels[k] == c)
+			return 1;
+	return 0;
+}
+
+uint32_t gt_cuda_row_lanes(const struct gt_engine *engine,
+			   const struct gt_plan_select *row, enum gt_coll coll)
+{
+	const struct gt_use use = {coll, row->algo, engine->plan->root};
+
+	return gt_lower_lanes(engine->plan, &use);
+}
+
+/* What kernels do not do. */
+static int gt_program_refuse(const struct gt_program *program,
+			     struct gt_err *err)
+{
+	for (uint32_t s = 0; s < program->nsteps;
+	     s += gt_step_nrecords(&program->steps[s])) {
+		const struct gt_step *step = &program->steps[s];
+		uint32_t n = (uint32_t)step->nsrc + step->ndst;
+
+		if (n > GT_KERNEL_OPERANDS)
+			return gt_err_set(err, GT_EINPUT, NULL,
+					  "rank %u channel %u step %u has %u "
+					  "operands, GPUs take %d",
+					  program->rank, program->channel,
+					  step->id, n, GT_KERNEL_OPERANDS);
+		for (uint32_t i = 0; i < n; i++) {
+			uint8_t buf = gt_step_operand(step, i)->buf;
+
+			if (buf == GT_BUF_PEER_INPUT ||
+			    buf == GT_BUF_PEER_OUTPUT)
+				return gt_err_set(err, GT_EINPUT, NULL,
+						  "rank %u channel %u step %u "
+						  "reaches into a peer's "
+						  "memory, GPUs use FIFOs",
+						  program->rank,
+						  program->channel, step->id);
+		}
+	}
+	return GT_OK;
+}
+
+/* Blocks run all at once. */
+static int gt_row_refuse_blocks(const struct gt_engine *engine,
+				const struct gt_plan_select *row,
+				uint32_t lanes, struct gt_err *err)
+{
+	uint32_t given = engine->config.workers ? engine->config.workers : 1;
+	uint32_t n = row->nchannels * lanes * given;
+
+	if (n > engine->processors)
+		return gt_err_set(
+			err, GT_EINPUT, NULL,
+			"%u channels of %u lanes and %u workers need "
+			"as many multiprocessors at once, the GPU has "
+			"%u",
+			row->nchannels, lanes, given, engine->processors);
+	return GT_OK;
+}
+
+/* Meshes go without FIFOs where everyone reaches everyone. */
+static int gt_row_refuse(const struct gt_engine *engine,
+			 const struct gt_plan_select *row, enum gt_coll coll,
+			 struct gt_err *err)
+{
+	const struct gt_plan *plan = engine->plan;
+	uint32_t lanes = gt_cuda_row_lanes(engine, row, coll);
+	struct gt_lower_want want = {.use = {coll, row->algo, plan->root}};
+	uint32_t n = row->nchannels * lanes * plan->nranks;
+	struct gt_arena *arena;
+	struct gt_program program;
+	int rc;
+
+	if (row->algo == GT_ALGO_ONE_SHOT || row->algo == GT_ALGO_TWO_SHOT)
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "GPUs have no FIFOs for meshes");
+	rc = gt_row_refuse_blocks(engine, row, lanes, err);
+	if (rc)
+		return rc;
+	arena = gt_arena_new();
+	if (!arena)
+		return gt_err_nomem(err);
+	for (uint32_t i = 0; !rc && i < n; i++) {
+		want.channel = row->channels[i / lanes % row->nchannels];
+		want.lane = i % lanes;
+		want.rank = i / lanes / row->nchannels;
+		program = (struct gt_program){.rank = want.rank,
+					      .channel = want.channel};
+		rc = gt_lower(plan, &want, arena, &program, err);
+		if (!rc)
+			rc = gt_program_refuse(&program, err);
+	}
+	gt_arena_free(arena);
+	return rc;
+}
+
+int gt_cuda_row_can(const struct gt_engine *engine,
+		    const struct gt_plan_select *row, enum gt_coll coll,
+		    struct gt_err *err)
+{
+	enum { UNKNOWN, NO, YES };
+	uint8_t *can = &engine->can[(size_t)coll * engine->plan->nselect +
+				    (size_t)(row - engine->plan->select)];
+
+	if (*can == UNKNOWN || (*can == NO && err))
+		*can = gt_row_refuse(engine, row, coll, err) ? NO : YES;
+	return *can == YES;
+}
+
+/*
+ * The first row for the collective that uses channel c and that GPUs can do;
+ * NULL for none.  As many workers as any of them may ask for.
+ */
+static const struct gt_plan_select *gt_task_row(const struct gt_engine *engine,
+						enum gt_coll coll, uint32_t c,
+						uint32_t *workers)
+{
+	const struct gt_plan *plan = engine->plan;
+	const struct gt_plan_select *first = NULL;
+
+	*workers = 0;
+	for (uint32_t i = 0; i < plan->nselect; i++) {
+		const struct gt_plan_select *row = &plan->select[i];
+		uint32_t n;
+
+		if (!gt_plan_serves(plan, row, coll) || !gt_row_uses(row, c) ||
+		    !gt_cuda_row_can(engine, row, coll, NULL))
+			continue;
+		n = gt_cuda_row_workers(engine, row,
+					gt_cuda_row_lanes(engine, row, coll));
+		if (!first)
+			first = row;
+		if (n > *workers)
+			*workers = n;
+	}
+	return first;
+}
+
+int gt_cuda_task_exists(const struct gt_engine *engine, enum gt_coll coll)
+{
+	uint32_t workers;
+
+	for (uint32_t c = 0; c < engine->plan->nchannels; c++)
+		if (gt_task_row(engine, coll, c, &workers))
+			return 1;
+	return 0;
+}
+
+static uint32_t gt_task_lanes(const struct gt_engine *engine, enum gt_coll coll)
+{
+	uint32_t most = 1, workers;
+
+	for (uint32_t c = 0; c < engine->plan->nchannels; c++) {
+		const struct gt_plan_select *row =
+			gt_task_row(engine, coll, c, &workers);
+		uint32_t n = row ? gt_cuda_row_lanes(engine, row, coll) : 1;
+
+		if (n > most)
+			most = n;
+	}
+	return most;
+}
+
+/* A channel that is not used for the collective gets an empty program. */
+static int gt_task_program(struct gt_engine *engine, enum gt_coll coll,
+			   uint32_t rank, uint32_t p, struct gt_err *err)
+{
+	const struct gt_plan *plan = engine->plan;
+	struct gt_cuda_task *task = &engine->ranks[rank].tasks[coll];
+	struct gt_program *program = &task->programs[p];
+	uint32_t c = p / task->nlanes, lane = p % task->nlanes;
+	const struct gt_plan_select *row =
+		gt_task_row(engine, coll, c, &task->workers[p]);
+	struct gt_lower_want want = {.rank = rank, .channel = c, .lane = lane};
+
+	*program = (struct gt_program){.rank = rank, .channel = c};
+	if (!row || lane >= gt_cuda_row_lanes(engine, row, coll))
+		return GT_OK;
+	want.use = (struct gt_use){coll, row->algo, plan->root};
+	return gt_lower(plan, &want, engine->task_arenas[coll], program, err);
+}
+
+/* Shared memory for a channel's program. */
+static int gt_task_shared(struct gt_engine *engine,
+			  const struct gt_program *program, struct gt_err *err)
+{
+	uint32_t need = gt_kernel_shared_bytes(program->nsteps, program->nconns,
+					       program->nchunks);
+
+	if (need > GT_CUDA_SHARED_MAX)
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "channel %u: a program of %u steps is too "
+				  "long for a GPU",
+				  engine->plan->channels[program->channel].id,
+				  program->nsteps);
+	if (need > engine->shared_bytes)
+		engine->shared_bytes = need;
+	return GT_OK;
+}
+
+int gt_cuda_task_lower(struct gt_engine *engine, enum gt_coll coll,
+		       uint32_t rank, struct gt_err *err)
+{
+	struct gt_cuda_task *task = &engine->ranks[rank].tasks[coll];
+	struct gt_arena *arena = engine->task_arenas[coll];
+	uint32_t lanes = gt_task_lanes(engine, coll);
+	uint32_t n = engine->plan->nchannels * lanes;
+	int rc = GT_OK;
+
+	task->nlanes = lanes;
+	task->nprograms = n;
+	task->programs = gt_arena_array(arena, n, sizeof(*task->programs));
+	task->workers = gt_arena_array(arena, n, sizeof(*task->workers));
+	task->conn_at = gt_arena_array(arena, n + 1, sizeof(*task->conn_at));
+	task->fifo_at = gt_arena_array(arena, n + 1, sizeof(*task->fifo_at));
+	if (!task->programs || !task->workers || !task->conn_at ||
+	    !task->fifo_at)
+		return gt_err_nomem(err);
+	for (uint32_t p = 0; !rc && p < n; p++) {
+		struct gt_program *program = &task->programs[p];
+		uint32_t receiving;
+
+		rc = gt_task_program(engine, coll, rank, p, err);
+		if (rc)
+			return rc;
+		receiving = gt_cuda_conns_receiving(program, program->nconns);
+		task->conn_at[p + 1] =
+			task->conn_at[p] + program->nconns * task->workers[p];
+		task->fifo_at[p + 1] =
+			task->fifo_at[p] + receiving * task->workers[p];
+		rc = gt_task_shared(engine, program, err);
+	}
+	return rc;
+}

@@ -1,0 +1,106 @@
+#include "exec/cuda/engine.h"
+
+#include <sched.h>
+#include <stdatomic.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/thread.h"
+
+enum {
+	/* Rounds from one yield to the next: ranks may be more than
+	 * processors. */
+	GT_CARRY_YIELDS = 16,
+	/* Streams: a thread that has had nothing to carry for so long sleeps
+	 * for a part of that time, up to the most, between its looks. */
+	GT_CARRY_IDLE_NS = 2000000,
+	GT_CARRY_SLEEP_PART = 20,
+	GT_CARRY_SLEEP_NS = 1000000,
+};
+
+/* What a thread has seen. */
+struct gt_carry_idle {
+	uint32_t rounds, calls;
+	int64_t since_ns; /* 0: it was busy */
+};
+
+/* Sleep, if nothing was there for long and nobody has called. */
+static void gt_carry_rest(struct gt_cuda_carry *carry,
+			  struct gt_carry_idle *idle)
+{
+	uint32_t calls =
+		atomic_load_explicit(&carry->calls, memory_order_relaxed);
+	int64_t now = gt_clock_ns(), sleep_ns;
+	struct timespec some = {0, 0};
+
+	if (!idle->since_ns || calls != idle->calls)
+		idle->since_ns = now;
+	idle->calls = calls;
+	if (now - idle->since_ns < GT_CARRY_IDLE_NS)
+		return;
+	sleep_ns = (now - idle->since_ns) / GT_CARRY_SLEEP_PART;
+	some.tv_nsec = sleep_ns < GT_CARRY_SLEEP_NS ? (long)sleep_ns
+						    : GT_CARRY_SLEEP_NS;
+	nanosleep(&some, NULL);
+}
+
+static void *gt_carry_main(void *arg)
+{
+	struct gt_cuda_carrier *at = arg;
+	struct gt_cuda_carry *carry = &at->engine->carry;
+	int rests = gt_cuda_is_async(at->engine);
+	struct gt_carry_idle idle = {.rounds = 0};
+
+	while (!atomic_load_explicit(&carry->stop, memory_order_relaxed)) {
+		if (gt_group_carry(&at->engine->group, at->link)) {
+			idle.since_ns = 0;
+			idle.rounds = 0;
+		} else if (++idle.rounds % GT_CARRY_YIELDS == 0) {
+			sched_yield();
+			if (rests)
+				gt_carry_rest(carry, &idle);
+		}
+	}
+	return NULL;
+}
+
+int gt_cuda_carry_begin(struct gt_engine *engine, struct gt_err *err)
+{
+	struct gt_cuda_carry *carry = &engine->carry;
+	int rc = GT_OK;
+
+	atomic_store(&carry->stop, 0);
+	for (int i = 0; !rc && i < GT_GROUP_LINKS; i++) {
+		struct gt_cuda_carrier *at = &carry->carriers[carry->n];
+
+		if (!gt_group_carries(&engine->group, i))
+			continue;
+		if (!carry->n)
+			gt_group_attend(&engine->group, 1);
+		*at = (struct gt_cuda_carrier){.engine = engine, .link = i};
+		rc = gt_thread_start(&at->thread, gt_carry_main, at, err);
+		if (rc && !carry->n)
+			gt_group_attend(&engine->group, -1);
+		carry->n += !rc;
+	}
+	return rc;
+}
+
+void gt_cuda_carry_call(struct gt_engine *engine)
+{
+	atomic_fetch_add_explicit(&engine->carry.calls, 1,
+				  memory_order_relaxed);
+}
+
+void gt_cuda_carry_end(struct gt_engine *engine)
+{
+	struct gt_cuda_carry *carry = &engine->carry;
+
+	atomic_store(&carry->stop, 1);
+	for (uint32_t i = 0; i < carry->n; i++)
+		pthread_join(carry->carriers[i].thread, NULL);
+	if (carry->n)
+		gt_group_attend(&engine->group, -1);
+	carry->n = 0;
+}

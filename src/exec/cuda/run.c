@@ -1,0 +1,451 @@
+#include "exec/cuda/engine.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/thread.h"
+#include "exec/cuda/trace.h"
+#include "plan/ir/plan.h"
+#include "world/world.h"
+
+enum {
+	GT_CUDA_GRACE_S = 10,
+	GT_CUDA_NEWS_MS = 1000, /* until one hears who is gone */
+};
+
+/* Where all ranks' threads meet, so that they launch together. */
+struct gt_cuda_gate {
+	uint32_t arrived;
+	int open; /* 1: go, -1: leave, a thread could not be started */
+	int64_t first_end_ns; /* when the first rank was done, 0 not yet */
+};
+
+/* One rank's host thread. */
+struct gt_cuda_launch {
+	struct gt_engine *engine;
+	const struct gt_request *req;
+	struct gt_cuda_gate *gate;
+	pthread_t thread;
+	uint32_t rank;
+	uint32_t iters;
+	int late;  /* did not end long after another rank had */
+	int stood; /* neither moved nor waited for long */
+	uint64_t moved;
+	int64_t since_ns; /* when it was last seen to move or wait */
+	cudaError_t rc;
+	float ms;
+};
+
+static struct gt_kernel_args gt_launch_args(const struct gt_engine *engine,
+					    const struct gt_request *req,
+					    uint32_t rank)
+{
+	const struct gt_engine_config *config = &engine->config;
+	struct gt_cuda_rank *me = &engine->ranks[rank];
+	struct gt_cuda_span span = gt_cuda_span_of(engine, req, rank, rank);
+	struct gt_kernel_args args = {
+		.channels = me->tasks[req->coll].channels,
+		.watch = engine->watch,
+		.reports = me->reports,
+		.input = span.input,
+		.output = span.output,
+		.input_first = span.input_first,
+		.output_first = span.output_first,
+		.scratch_bytes = engine->places_bytes,
+		.marks = gt_cuda_trace_blocks(engine, rank),
+		.timeout_ns = (uint64_t)config->timeout_ns,
+		.op = req->op,
+		.nranks = engine->plan->nranks,
+		.nchannels = me->tasks[req->coll].nprograms,
+		.nlanes = engine->nlanes,
+		.nworkers = engine->cut.workers,
+		.nslots = engine->nslots,
+		.slot_pitch = engine->slot_pitch,
+		.renames = req->coll == GT_COLL_ALLTOALL,
+		.turn = engine->cut.turn,
+		.nmarks = engine->nmarks,
+		.threads = engine->threads,
+		.shared_bytes = engine->shared_bytes,
+	};
+
+	memcpy(args.layouts, engine->layouts, sizeof(args.layouts));
+	if (engine->regions[GT_CUDA_PLACES].at)
+		args.scratch =
+			gt_cuda_reach(engine, GT_CUDA_PLACES, rank, rank);
+	if (config->fault && config->fault_rank == rank) {
+		args.fault = config->fault == GT_FAULT_STALL
+				     ? GT_KERNEL_FAULT_STALL
+				     : GT_KERNEL_FAULT_EXIT;
+		args.fault_slice = config->fault_step;
+	}
+	return args;
+}
+
+/* How many ranks this process launches. */
+static uint32_t gt_launches(const struct gt_engine *engine)
+{
+	return engine->group.end - engine->group.first;
+}
+
+int gt_cuda_meets(const struct gt_engine *engine)
+{
+	return engine->group.world && engine->meshed &&
+	       engine->plan->nranks <= GT_FLOW_RANKS;
+}
+
+static int gt_launch_main(const struct gt_engine *engine,
+			  const struct gt_request *req, uint32_t rank)
+{
+	struct gt_kernel_args args;
+
+	if (gt_way_is_flow(&engine->way))
+		return gt_cuda_flow_launch(engine, req, rank);
+	args = gt_launch_args(engine, req, rank);
+	return gt_kernel_run(req->dtype, &args, engine->ranks[rank].stream);
+}
+
+int gt_cuda_launch(const struct gt_engine *engine, const struct gt_request *req,
+		   uint32_t rank)
+{
+	struct gt_request scaled = *req, rest;
+	int rc;
+
+	if (gt_request_scales(req) && !req->scaled) {
+		scaled.scaled = 1;
+		rc = gt_cuda_scale_launch(engine, req, rank);
+		return rc ? rc : gt_cuda_launch(engine, &scaled, rank);
+	}
+	rest = gt_cuda_detour_rest(engine, req);
+	return gt_launch_main(engine, &rest, rank);
+}
+
+/* After an abort each launch more would take a millisecond to notice. */
+static cudaError_t gt_launch_all(const struct gt_cuda_launch *at)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; !rc && i < at->iters; i++) {
+		if (gt_cuda_given_up(at->engine))
+			break;
+		rc = gt_cuda_launch(at->engine, at->req, at->rank);
+	}
+	return (cudaError_t)rc;
+}
+
+/* The launches as one graph, on the device before the clock starts. */
+static cudaError_t gt_launch_capture(const struct gt_cuda_launch *at,
+				     cudaGraphExec_t *exec)
+{
+	cudaStream_t stream = at->engine->ranks[at->rank].stream;
+	cudaGraph_t graph = NULL;
+	cudaError_t rc, end;
+
+	rc = cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal);
+	if (rc != cudaSuccess)
+		return rc;
+	rc = gt_launch_all(at);
+	end = cudaStreamEndCapture(stream, &graph);
+	if (rc == cudaSuccess)
+		rc = end;
+	if (rc == cudaSuccess)
+		rc = cudaGraphInstantiate(exec, graph, 0);
+	if (rc == cudaSuccess)
+		rc = cudaGraphUpload(*exec, stream);
+	if (graph)
+		cudaGraphDestroy(graph);
+	return rc;
+}
+
+/*
+ * A rank may stop where nobody waits for it any more.  The others' kernels
+ * then end, and since each needs data of all ranks, this one should as well.
+ */
+static int gt_launch_is_late(const struct gt_cuda_launch *at)
+{
+	int64_t first =
+		__atomic_load_n(&at->gate->first_end_ns, __ATOMIC_ACQUIRE);
+
+	return first && gt_clock_ns() - first > at->engine->config.timeout_ns;
+}
+
+/*
+ * Over links the others' reports are not seen here, and who waits for a rank
+ * that waits could take it for the culprit.  So each process names its own
+ * rank that stands still, and does so first: a kernel that waits says so.
+ */
+static int gt_launch_stands(struct gt_cuda_launch *at)
+{
+	const struct gt_engine *engine = at->engine;
+	const struct gt_cuda_rank *me = &engine->ranks[at->rank];
+	uint64_t moved;
+	int64_t now;
+
+	if (gt_way_is_flow(&engine->way) ||
+	    !gt_cuda_task_moved(engine, at->req->coll, at->rank, &moved))
+		return 0;
+	now = gt_clock_ns();
+	for (uint32_t b = 0; b < engine->nblocks; b++)
+		if (__atomic_load_n(&me->reports[b].state, __ATOMIC_RELAXED))
+			at->since_ns = now;
+	if (!at->since_ns || moved != at->moved)
+		at->since_ns = now;
+	at->moved = moved;
+	return now - at->since_ns > engine->config.timeout_ns / 4 * 3;
+}
+
+/*
+ * Wait for the end.  Kernels give up by themselves when a wait lasts too
+ * long; the limit is for a GPU that does not even do that.
+ */
+static cudaError_t gt_launch_wait(struct gt_cuda_launch *at)
+{
+	struct gt_engine *engine = at->engine;
+	cudaEvent_t end = engine->ranks[at->rank].end;
+	int64_t limit = gt_clock_ns() + engine->config.timeout_ns +
+			engine->config.timeout_ns / 4 * at->iters +
+			GT_CUDA_GRACE_S * 1000000000ll;
+	int64_t none = 0;
+	cudaError_t rc;
+
+	while ((rc = cudaEventQuery(end)) == cudaErrorNotReady) {
+		if (!at->late)
+			at->late = gt_launch_is_late(at);
+		if (!at->stood)
+			at->stood = gt_launch_stands(at);
+		if (at->late || at->stood || gt_cuda_interrupted(engine) ||
+		    gt_group_check(&engine->group, NULL))
+			gt_cuda_give_up(engine);
+		if (gt_clock_ns() > limit) {
+			gt_cuda_give_up(engine);
+			return cudaErrorLaunchTimeout;
+		}
+		sched_yield();
+	}
+	__atomic_compare_exchange_n(&at->gate->first_end_ns, &none,
+				    gt_clock_ns(), 0, __ATOMIC_ACQ_REL,
+				    __ATOMIC_RELAXED);
+	return rc;
+}
+
+static int gt_gate_pass(struct gt_cuda_gate *gate, uint32_t n)
+{
+	int open;
+
+	if (__atomic_add_fetch(&gate->arrived, 1, __ATOMIC_ACQ_REL) == n)
+		__atomic_store_n(&gate->open, 1, __ATOMIC_RELEASE);
+	while (!(open = __atomic_load_n(&gate->open, __ATOMIC_ACQUIRE)))
+		sched_yield();
+	return open > 0;
+}
+
+static void *gt_launch_thread(void *arg)
+{
+	struct gt_cuda_launch *at = arg;
+	struct gt_cuda_rank *me = &at->engine->ranks[at->rank];
+	cudaGraphExec_t exec = NULL;
+	cudaError_t rc = cudaSetDevice(me->device);
+
+	/* A graph's events have no times. */
+	if (rc == cudaSuccess && at->engine->config.graph && !at->req->trace)
+		rc = gt_launch_capture(at, &exec);
+	if (rc == cudaSuccess)
+		rc = cudaStreamSynchronize(me->stream);
+	if (!gt_gate_pass(at->gate, gt_launches(at->engine)))
+		rc = cudaErrorOperatingSystem;
+	if (rc == cudaSuccess && gt_cuda_meets(at->engine))
+		rc = (cudaError_t)gt_cuda_flow_meet(at->engine, at->req->dtype,
+						    at->rank);
+	if (rc == cudaSuccess)
+		rc = cudaEventRecord(me->begin, me->stream);
+	if (rc == cudaSuccess)
+		rc = exec ? cudaGraphLaunch(exec, me->stream)
+			  : gt_launch_all(at);
+	if (rc == cudaSuccess)
+		rc = cudaEventRecord(me->end, me->stream);
+	if (rc == cudaSuccess)
+		rc = gt_launch_wait(at);
+	if (rc == cudaSuccess)
+		rc = cudaEventElapsedTime(&at->ms, me->begin, me->end);
+	if (rc != cudaSuccess)
+		gt_cuda_give_up(at->engine);
+	if (exec)
+		cudaGraphExecDestroy(exec);
+	at->rc = rc;
+	return NULL;
+}
+
+/* A thread a rank, this one for the first. */
+static void gt_launch_join(struct gt_cuda_launch *all, uint32_t n)
+{
+	uint32_t started;
+
+	for (started = 1; started < n; started++)
+		if (pthread_create(&all[started].thread, NULL, gt_launch_thread,
+				   &all[started]))
+			break;
+	if (started < n) {
+		all[started].rc = cudaErrorOperatingSystem;
+		__atomic_store_n(&all->gate->open, -1, __ATOMIC_RELEASE);
+	}
+	gt_launch_thread(&all[0]);
+	for (uint32_t r = 1; r < started; r++)
+		pthread_join(all[r].thread, NULL);
+}
+
+/* Of this process's ranks. */
+static int gt_launch_result(const struct gt_engine *engine,
+			    const struct gt_cuda_launch *all, float *ms,
+			    struct gt_err *err)
+{
+	uint32_t late = engine->plan->nranks, first = engine->group.first;
+
+	for (uint32_t i = 0; i < gt_launches(engine); i++) {
+		if (all[i].rc != cudaSuccess)
+			return gt_cuda_fail(engine, first + i, (int)all[i].rc,
+					    "run the collective", err);
+		if (all[i].stood)
+			return gt_err_set(
+				err, GT_ESYS, NULL,
+				"rank %u (%s) stopped: it neither moved nor "
+				"waited for %.1f s",
+				first + i,
+				engine->plan->ranks[first + i].device,
+				(double)engine->config.timeout_ns * 0.75e-9);
+		if (all[i].late)
+			late = first + i;
+		if (all[i].ms > *ms)
+			*ms = all[i].ms;
+	}
+	if (gt_cuda_given_up(engine))
+		return gt_cuda_interrupted(engine)
+			       ? gt_err_set(err, GT_ESYS, NULL, "interrupted")
+			       : gt_cuda_blame(engine, late, err);
+	return GT_OK;
+}
+
+/* A rank of this process that stands still: it is for us to say so. */
+static int gt_launch_stood(const struct gt_engine *engine,
+			   const struct gt_cuda_launch *all)
+{
+	for (uint32_t i = 0; i < gt_launches(engine); i++)
+		if (all[i].stood)
+			return 1;
+	return 0;
+}
+
+/*
+ * A process that is gone is the reason for whatever went wrong here: its
+ * death, or its leave, may show on the GPU and on links before the others are
+ * told.
+ */
+static int gt_run_result(struct gt_engine *engine,
+			 const struct gt_cuda_launch *all, float *ms,
+			 struct gt_err *err)
+{
+	int64_t limit = gt_clock_ns() + GT_CUDA_NEWS_MS * 1000000ll;
+	struct gt_world *world = engine->group.world;
+	struct gt_err own;
+	int rc;
+
+	gt_err_init(&own);
+	rc = gt_launch_result(engine, all, ms, &own);
+	if (!rc)
+		return GT_OK;
+	if (world && gt_launch_stood(engine, all))
+		gt_world_abort(world, own.text);
+	else if (world && !gt_cuda_interrupted(engine))
+		while (!gt_world_failed(world, err) && gt_clock_ns() < limit)
+			sched_yield();
+	if (world && !gt_launch_stood(engine, all))
+		gt_group_check(&engine->group, err);
+	return gt_err_set(err, rc, NULL, "%s", own.text);
+}
+
+int gt_cuda_need(struct gt_engine *engine, const struct gt_request *req,
+		 struct gt_err *err)
+{
+	int rc = gt_cuda_way_of(engine, req, &engine->way, err);
+
+	if (!rc && gt_request_scales(req))
+		rc = gt_cuda_scale_need(engine, req, err);
+	if (!rc)
+		rc = gt_way_is_flow(&engine->way)
+			     ? gt_cuda_flow_need(engine, req, err)
+			     : gt_cuda_task_layout(engine, req, err);
+	/* A detour comes last: it is what one can do without. */
+	if (!rc && engine->way.detour_permille)
+		rc = gt_cuda_detour_need(engine, err);
+	if (!rc && engine->way.detour_permille && !engine->detoured)
+		rc = gt_cuda_way_of(engine, req, &engine->way, err);
+	return rc;
+}
+
+static int gt_run_ready(struct gt_engine *engine, const struct gt_request *req,
+			struct gt_err *err)
+{
+	int rc = gt_cuda_need(engine, req, err);
+
+	if (!rc && gt_cuda_meets(engine))
+		rc = gt_cuda_flow_open(engine, req->dtype, err);
+	/* Nobody waits on a GPU while another process gets ready. */
+	if (!rc && engine->group.world)
+		rc = gt_world_meet(engine->group.world, NULL, 0, NULL, err);
+	return rc;
+}
+
+static int gt_run_here(struct gt_engine *engine, const struct gt_request *req,
+		       uint32_t iters, float *ms, struct gt_err *err)
+{
+	uint32_t n = gt_launches(engine);
+	struct gt_cuda_gate gate = {0};
+	struct gt_cuda_launch *all = calloc(n, sizeof(*all));
+	int rc;
+
+	if (!all)
+		return gt_err_nomem(err);
+	for (uint32_t i = 0; i < n; i++)
+		all[i] =
+			(struct gt_cuda_launch){.engine = engine,
+						.req = req,
+						.gate = &gate,
+						.rank = engine->group.first + i,
+						.iters = iters};
+	rc = gt_cuda_carry_begin(engine, err);
+	if (!rc)
+		gt_launch_join(all, n);
+	gt_cuda_carry_end(engine);
+	if (!rc)
+		rc = gt_run_result(engine, all, ms, err);
+	free(all);
+	return rc;
+}
+
+int gt_cuda_run(struct gt_engine *engine, const struct gt_request *req,
+		uint32_t iters, int64_t *elapsed_ns, struct gt_err *err)
+{
+	int rc = gt_run_ready(engine, req, err);
+	uint64_t longest_ns;
+	float ms = 0;
+
+	if (!rc && req->trace)
+		rc = gt_cuda_trace_begin(engine, req, err);
+	if (!rc)
+		rc = gt_run_here(engine, req, iters, &ms, err);
+	if (!rc && req->trace)
+		rc = gt_cuda_trace_take(engine, req, err);
+	if (req->trace)
+		gt_cuda_trace_end(engine);
+	longest_ns = (uint64_t)((double)ms * 1e6);
+	if (!rc && engine->group.world)
+		rc = gt_world_max(engine->group.world, &longest_ns, err);
+	if (rc == GT_ESYS)
+		engine->failed = 1;
+	if (!rc)
+		*elapsed_ns = (int64_t)longest_ns;
+	return rc;
+}

@@ -1,0 +1,129 @@
+/* Reductions of a group through scratch, several in one launch. */
+#include "exec/cuda/engine.h"
+
+enum {
+	GT_PUSHES_ALIGN = 16,
+	GT_PUSHES_MOST_BYTES = 256 << 20, /* of a launch: scratch is made */
+};
+
+/* Elements of what is added up on a rank. */
+static struct gt_flow gt_pushes_flow(const struct gt_engine *engine,
+				     const struct gt_request *req,
+				     uint32_t rank)
+{
+	return gt_cuda_flow_of(engine, req,
+			       req->coll == GT_COLL_ALLREDUCE
+				       ? GT_ALGO_TWO_SHOT
+				       : GT_ALGO_ONE_SHOT,
+			       rank);
+}
+
+static uint64_t gt_pushes_slice(const struct gt_engine *engine,
+				const struct gt_request *req)
+{
+	return gt_pushes_flow(engine, req, 0).count *
+	       gt_dtype_bytes(req->dtype);
+}
+
+static uint64_t gt_pushes_lines(const struct gt_engine *engine,
+				const struct gt_request *req)
+{
+	return (gt_pushes_slice(engine, req) + GT_PUSHES_LINE_BYTES - 1) /
+	       GT_PUSHES_LINE_BYTES;
+}
+
+/* Other processes' buffers are out of reach, or lent for one request. */
+int gt_cuda_pushes_can(const struct gt_engine *engine,
+		       const struct gt_request *req)
+{
+	uint64_t slice = gt_pushes_slice(engine, req);
+
+	if (engine->group.world || slice % GT_PUSHES_ALIGN ||
+	    slice * engine->plan->nranks > GT_PUSHES_MOST_BYTES)
+		return 0;
+	for (uint32_t r = 0; r < engine->plan->nranks; r++)
+		if ((uintptr_t)gt_cuda_span_of(engine, req, r, r).input %
+		    GT_PUSHES_ALIGN)
+			return 0;
+	return 1;
+}
+
+uint32_t gt_cuda_pushes_fit(const struct gt_engine *engine,
+			    const struct gt_request *const *reqs, uint32_t n)
+{
+	uint32_t most = GT_PUSHES_OUTPUTS / engine->plan->nranks, fit = 0;
+	uint64_t bytes = 0;
+
+	if (most > GT_PUSHES_OPS)
+		most = GT_PUSHES_OPS;
+	while (fit < n && fit < most) {
+		bytes += gt_pushes_lines(engine, reqs[fit]) *
+			 GT_PUSHES_LINE_BYTES * engine->plan->nranks;
+		if (fit && bytes > GT_PUSHES_MOST_BYTES)
+			break;
+		fit++;
+	}
+	return fit;
+}
+
+int gt_cuda_pushes_need(struct gt_engine *engine,
+			const struct gt_request *const *reqs, uint32_t n,
+			struct gt_err *err)
+{
+	uint64_t lines = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		lines += gt_pushes_lines(engine, reqs[i]);
+	return gt_cuda_region_grow(engine, GT_CUDA_SCRATCH,
+				   lines * GT_PUSHES_LINE_BYTES *
+					   (engine->plan->nranks - 1),
+				   reqs[0], err);
+}
+
+static void gt_pushes_add(const struct gt_engine *engine,
+			  const struct gt_request *req, uint32_t rank,
+			  struct gt_pushes_args *args)
+{
+	struct gt_flow flow = gt_pushes_flow(engine, req, rank);
+	uint32_t elem = (uint32_t)gt_dtype_bytes(req->dtype);
+
+	args->lines += (uint32_t)gt_pushes_lines(engine, req);
+	for (uint32_t r = 0; r < flow.nranks; r++)
+		args->outputs[args->nops * flow.nranks + r] =
+			gt_cuda_span_of(engine, req, rank, r).output;
+	args->ops[args->nops++] = (struct gt_pushes_op){
+		.input = gt_cuda_span_of(engine, req, rank, rank).input,
+		.end_line = args->lines,
+		.slice = (uint32_t)flow.count * elem,
+		.bytes = (uint32_t)flow.end * elem,
+		.spreads = !!(flow.flags & GT_FLOW_SPREAD),
+		.divides = flow.divide != 0};
+}
+
+int gt_cuda_pushes_launch(const struct gt_engine *engine,
+			  const struct gt_request *const *reqs, uint32_t n,
+			  uint32_t rank)
+{
+	struct gt_kernel_grid grid = {.dtype = reqs[0]->dtype,
+				      .op = reqs[0]->op,
+				      .blocks = engine->processors,
+				      .threads = GT_DIRECT_THREADS,
+				      .overlaps = 1,
+				      .stream = engine->ranks[rank].stream};
+	struct gt_pushes_args args = {.guard = gt_cuda_guard_of(engine, rank),
+				      .me = rank,
+				      .nranks = engine->plan->nranks};
+	struct gt_flow all = gt_pushes_flow(engine, reqs[0], rank);
+
+	for (uint32_t r = 0; r < args.nranks; r++) {
+		args.flags[r] = gt_cuda_flow_flags(engine, rank, r);
+		args.scratch[r] =
+			gt_cuda_reach(engine, GT_CUDA_SCRATCH, rank, r);
+	}
+	for (uint32_t i = 0; i < n; i++)
+		gt_pushes_add(engine, reqs[i], rank, &args);
+	all.count = args.lines * (uint64_t)GT_PUSHES_LINE_BYTES;
+	args.piece = (uint32_t)(gt_cuda_push_piece(&all, grid.blocks, 1) /
+				GT_PUSHES_LINE_BYTES);
+	return gt_pushes_run(&grid, &args);
+}

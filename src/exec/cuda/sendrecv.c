@@ -1,0 +1,235 @@
+#include "exec/cuda/engine.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "kernels/exchange.h"
+#include "plan/ir/plan.h"
+
+enum { GT_EXCHANGE_BLOCKS = 128 }; /* measured: DESIGN.md */
+
+/* Other processes' buffers are out of reach. */
+static uint32_t gt_desks_kind(const struct gt_engine *engine)
+{
+	return (engine->group.world ? 0 : GT_DESK_DIRECT) |
+	       (engine->whole ? GT_DESK_WHOLE : 0);
+}
+
+static uint64_t gt_desks_bytes(const struct gt_engine *engine)
+{
+	return engine->plan->nranks * gt_desk_pitch(gt_desks_kind(engine));
+}
+
+int gt_cuda_introduce(struct gt_engine *engine, struct gt_err *err)
+{
+	uint64_t bytes[GT_FLOW_RANKS];
+	cudaError_t done = cudaSuccess;
+	int rc;
+
+	if (engine->regions[GT_CUDA_DESKS].at)
+		return GT_OK;
+	if (!engine->meshed || engine->plan->nranks > GT_FLOW_RANKS)
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "send and receive on GPUs need at most %d "
+				  "ranks, which reach each other's memory",
+				  GT_FLOW_RANKS);
+	for (uint32_t r = 0; r < engine->plan->nranks; r++)
+		bytes[r] =
+			gt_desks_bytes(engine) + sizeof(struct gt_desk_counts);
+	rc = gt_cuda_region_new(engine, GT_CUDA_DESKS, bytes, err);
+	for (uint32_t r = engine->group.first; !rc && r < engine->group.end;
+	     r++) {
+		done = cudaSetDevice(engine->ranks[r].device);
+		if (done == cudaSuccess)
+			done = (cudaError_t)gt_exchange_prepare();
+		if (done != cudaSuccess)
+			rc = gt_cuda_fail(engine, r, (int)done,
+					  "load the kernels", err);
+	}
+	return rc;
+}
+
+/* What the kernel needs to know of each message that is not empty. */
+static uint32_t gt_exchange_list(uint32_t kind,
+				 const struct gt_message *messages, uint32_t n,
+				 struct gt_kernel_message *list)
+{
+	uint32_t first[2][GT_DESK_WAYS][GT_FLOW_RANKS] = {0};
+	uint32_t have = 0;
+	uint64_t at = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		const struct gt_message *m = &messages[i];
+		enum gt_desk_way way = gt_desk_way_of(m->bytes, kind);
+		uint32_t *next = &first[m->sends][way][m->peer];
+
+		if (!m->bytes)
+			continue;
+		list[have] = (struct gt_kernel_message){.buffer = m->buffer,
+							.bytes = m->bytes,
+							.peer = m->peer,
+							.sends = m->sends,
+							.dtype = m->dtype,
+							.first = *next,
+							.at = (uint32_t)at};
+		*next += (uint32_t)gt_desk_numbers(m->bytes, kind);
+		at += gt_desk_work(&list[have++], kind);
+	}
+	return have;
+}
+
+/* How many blocks there is work for; the quota of each. */
+static uint32_t gt_exchange_blocks(const struct gt_engine *engine,
+				   const struct gt_kernel_message *list,
+				   uint32_t n, uint32_t *quota)
+{
+	uint32_t kind = gt_desks_kind(engine);
+	uint32_t blocks = engine->processors < GT_EXCHANGE_BLOCKS
+				  ? engine->processors
+				  : GT_EXCHANGE_BLOCKS;
+	uint64_t shares = 0, work;
+
+	for (uint32_t i = 0; i < n; i++)
+		shares += gt_desk_shares(&list[i], kind);
+	if (shares < blocks)
+		blocks = (uint32_t)shares;
+	work = list[n - 1].at + gt_desk_work(&list[n - 1], kind);
+	*quota = (uint32_t)((work + blocks - 1) / blocks);
+	return blocks;
+}
+
+static cudaError_t gt_exchange_put(const struct gt_engine *engine,
+				   uint32_t rank, void *stream,
+				   const struct gt_kernel_message *list,
+				   uint32_t n)
+{
+	struct gt_exchange_args args = {.guard = gt_cuda_guard_of(engine, rank),
+					.me = rank,
+					.kind = gt_desks_kind(engine),
+					.n = n};
+	uint32_t blocks = gt_exchange_blocks(engine, list, n, &args.quota);
+	char *own = gt_cuda_reach(engine, GT_CUDA_DESKS, rank, rank);
+	cudaError_t rc = cudaSetDevice(engine->ranks[rank].device);
+
+	for (uint32_t r = 0; r < engine->plan->nranks; r++)
+		args.desks[r] = gt_cuda_reach(engine, GT_CUDA_DESKS, rank, r);
+	args.counts = (void *)(own + gt_desks_bytes(engine));
+	return rc == cudaSuccess ? (cudaError_t)gt_exchange_run(blocks, stream,
+								&args, list)
+				 : rc;
+}
+
+int gt_cuda_exchange(struct gt_engine *engine, uint32_t rank, void *stream,
+		     const struct gt_message *messages, uint32_t n,
+		     struct gt_err *err)
+{
+	struct gt_kernel_message *list = calloc(n, sizeof(*list));
+	cudaError_t done = cudaSuccess;
+	int rc = list ? gt_cuda_introduce(engine, err) : gt_err_nomem(err);
+
+	if (rc)
+		goto out;
+	n = gt_exchange_list(gt_desks_kind(engine), messages, n, list);
+	if (n > gt_exchange_most())
+		rc = gt_err_set(err, GT_EINPUT, NULL,
+				"rank %u starts %u messages together, GPUs "
+				"take %u",
+				rank, n, gt_exchange_most());
+	else if (n)
+		done = gt_exchange_put(engine, rank, stream, list, n);
+	if (done != cudaSuccess)
+		rc = gt_cuda_fail(engine, rank, (int)done, "launch messages",
+				  err);
+out:
+	free(list);
+	return rc;
+}
+
+/* Any of a rank's blocks that says something. */
+static const struct gt_kernel_report *gt_exchange_report(
+	const struct gt_engine *engine, uint32_t rank)
+{
+	const struct gt_kernel_report *all =
+		&engine->reports[(size_t)rank * engine->nblocks];
+
+	for (uint32_t b = 0; b < engine->nblocks; b++)
+		if (all[b].state)
+			return &all[b];
+	return NULL;
+}
+
+static int gt_report_is_message(const struct gt_kernel_report *report)
+{
+	return report && (report->step == GT_EXCHANGE_SENDS ||
+			  report->step == GT_EXCHANGE_RECEIVES);
+}
+
+static int gt_exchange_mistaken(const struct gt_engine *engine, uint32_t rank,
+				const struct gt_kernel_report *report,
+				struct gt_err *err)
+{
+	(void)engine;
+	return gt_err_set(err, GT_EINPUT, NULL,
+			  "rank %u sends %llu bytes, rank %u receives "
+			  "something else from it",
+			  report->peer, (unsigned long long)report->slice,
+			  rank);
+}
+
+static const char *gt_exchange_verb(const struct gt_kernel_report *report)
+{
+	return report->step == GT_EXCHANGE_SENDS      ? "to send to"
+	       : report->step == GT_EXCHANGE_RECEIVES ? "to receive from"
+						      : "in a collective for";
+}
+
+/* From the first rank that waits in a message to the one nobody waits behind. */
+static int gt_exchange_chain(const struct gt_engine *engine, uint32_t first,
+			     struct gt_err *err)
+{
+	const struct gt_kernel_report *report, *last = NULL;
+	uint32_t at = first, hops = 0;
+
+	for (; hops <= engine->plan->nranks; hops++) {
+		report = gt_exchange_report(engine, at);
+		if (!report)
+			break;
+		last = report;
+		first = at;
+		at = report->peer;
+	}
+	if (hops > engine->plan->nranks)
+		return gt_err_set(err, GT_ESYS, NULL,
+				  "ranks wait for one another: rank %u waited "
+				  "%.1f s %s rank %u, which waits as well",
+				  first,
+				  (double)engine->config.timeout_ns / 1e9,
+				  gt_exchange_verb(last), at);
+	return gt_err_set(err, GT_ESYS, NULL,
+			  "rank %u (%s) stopped or did not call: rank %u "
+			  "waited %.1f s %s it",
+			  at, engine->plan->ranks[at].device, first,
+			  (double)engine->config.timeout_ns / 1e9,
+			  gt_exchange_verb(last));
+}
+
+int gt_cuda_exchange_blame(const struct gt_engine *engine, struct gt_err *err)
+{
+	uint32_t n = engine->plan->nranks, waits = n;
+	const struct gt_kernel_report *report;
+
+	for (uint32_t r = 0; r < n; r++)
+		for (uint32_t b = 0; b < engine->nblocks; b++) {
+			report = &engine->reports[(size_t)r * engine->nblocks +
+						  b];
+			if (!report->state || !gt_report_is_message(report))
+				continue;
+			if (report->state == GT_KERNEL_MISMATCH)
+				return gt_exchange_mistaken(engine, r, report,
+							    err);
+			if (waits == n)
+				waits = r;
+		}
+	return waits < n ? gt_exchange_chain(engine, waits, err) : GT_OK;
+}

@@ -1,0 +1,442 @@
+/*
+ * Requests on the callers' streams.  Nothing here waits for a device, and
+ * nothing is illegal while a stream is captured: calls that could disturb
+ * somebody's capture are made in relaxed mode, as they touch no stream that is
+ * captured.
+ */
+#include "exec/cuda/engine.h"
+
+#include <sched.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "exec/cuda/user_buffers.h"
+#include "world/world.h"
+
+enum {
+	GT_ASYNC_NEWS_MS = 1000,   /* until one hears who is gone */
+	GT_ASYNC_SPIN_NS = 200000, /* of a wait, before it sleeps in between */
+	GT_ASYNC_SLEEP_NS = 20000,
+};
+
+/* What this thread had before, to be put back. */
+struct gt_async_state {
+	enum cudaStreamCaptureMode mode;
+	int device;
+};
+
+static struct gt_async_state gt_async_enter(void)
+{
+	struct gt_async_state state = {.mode = cudaStreamCaptureModeRelaxed,
+				       .device = -1};
+
+	cudaThreadExchangeStreamCaptureMode(&state.mode);
+	cudaGetDevice(&state.device);
+	return state;
+}
+
+static void gt_async_leave(struct gt_async_state state)
+{
+	cudaThreadExchangeStreamCaptureMode(&state.mode);
+	if (state.device >= 0)
+		cudaSetDevice(state.device);
+}
+
+/* Everything ends, and nobody is met any more. */
+static void gt_async_give_up(struct gt_engine *engine)
+{
+	gt_cuda_give_up(engine);
+	__atomic_store_n(&engine->failed, 1, __ATOMIC_RELAXED);
+}
+
+/* Copy engines and direct loads reach into all ranks' buffers. */
+static int gt_async_reaches(const struct gt_engine *engine)
+{
+	return engine->group.world &&
+	       (engine->way.protocol == GT_PROTOCOL_DIRECT ||
+		engine->way.protocol == GT_PROTOCOL_CE);
+}
+
+/*
+ * Those of other processes are not known unless they are lent: the engine's
+ * own, which are, take their place.
+ */
+static struct gt_request gt_async_staged(const struct gt_request *req)
+{
+	struct gt_request staged = *req;
+
+	staged.buffers = NULL;
+	staged.inplace = 0;
+	staged.shift = 0;
+	return staged;
+}
+
+/* From the caller's buffer, over the engine's, to the caller's. */
+static cudaError_t gt_async_stage(const struct gt_engine *engine,
+				  const struct gt_request *req, uint32_t rank)
+{
+	const struct gt_request staged = gt_async_staged(req);
+	struct gt_cuda_span from = gt_cuda_span_of(engine, req, rank, rank);
+	struct gt_cuda_span to = gt_cuda_span_of(engine, &staged, rank, rank);
+	cudaStream_t stream = engine->ranks[rank].stream;
+	size_t elem = gt_dtype_bytes(req->dtype);
+	cudaError_t rc = cudaSuccess;
+
+	if (to.input_count)
+		rc = cudaMemcpyAsync(to.input, from.input,
+				     to.input_count * elem,
+				     cudaMemcpyDeviceToDevice, stream);
+	if (rc == cudaSuccess)
+		rc = (cudaError_t)gt_cuda_launch(engine, &staged, rank);
+	if (rc == cudaSuccess && to.output_count)
+		rc = cudaMemcpyAsync(from.output, to.output,
+				     to.output_count * elem,
+				     cudaMemcpyDeviceToDevice, stream);
+	return rc;
+}
+
+/* In the callers' buffers. */
+static cudaError_t gt_async_direct(const struct gt_engine *engine,
+				   const struct gt_request *req, uint32_t rank)
+{
+	struct gt_request seen = *req;
+
+	if (engine->access == GT_CUDA_LENT)
+		seen.buffers = gt_cuda_lent_to(engine, rank);
+	return (cudaError_t)gt_cuda_launch(engine, &seen, rank);
+}
+
+static int gt_async_launch(struct gt_engine *engine,
+			   const struct gt_request *req, uint32_t rank,
+			   struct gt_err *err)
+{
+	struct gt_cuda_rank *me = &engine->ranks[rank];
+	cudaError_t rc = cudaSetDevice(me->device);
+
+	me->stream = req->streams[rank];
+	if (rc == cudaSuccess && engine->access == GT_CUDA_STAGED)
+		rc = gt_async_stage(engine, req, rank);
+	else if (rc == cudaSuccess)
+		rc = gt_async_direct(engine, req, rank);
+	me->stream = me->own;
+	return rc == cudaSuccess ? GT_OK
+				 : gt_cuda_fail(engine, rank, (int)rc,
+						"launch the collective", err);
+}
+
+/*
+ * How the request gets at the buffers; alike in all processes.  Once loans have
+ * been open there is a meeting before every request, not only before those that
+ * need one: closing a loan waits for what runs on the GPU, so nothing may run
+ * there that waits for calls which its owner makes when it is closed.
+ */
+static int gt_async_access(struct gt_engine *engine, struct gt_request *req,
+			   struct gt_err *err)
+{
+	int rc = gt_cuda_way_of(engine, req, &engine->way, err);
+	int reaches = gt_async_reaches(engine), lent = 0;
+
+	if (rc || !engine->group.world) {
+		engine->access = GT_CUDA_OWN;
+		return rc;
+	}
+	if (engine->lends || (reaches && gt_cuda_lends(engine)))
+		rc = gt_cuda_lend_meet(engine, req, reaches ? &lent : NULL,
+				       err);
+	engine->access = !reaches ? GT_CUDA_OWN
+			 : lent   ? GT_CUDA_LENT
+				  : GT_CUDA_STAGED;
+	return rc;
+}
+
+/* All processes come to the same answers, and so meet together or not. */
+static int gt_async_need(struct gt_engine *engine, struct gt_request *req,
+			 struct gt_err *err)
+{
+	uint64_t blocks =
+		gt_coll_has_blocks(req->coll) ? engine->plan->nranks : 1;
+	struct gt_request staged;
+	int rc;
+
+	rc = gt_async_access(engine, req, err);
+	if (rc)
+		return rc;
+	if (engine->access != GT_CUDA_STAGED)
+		return gt_cuda_need(engine, req, err);
+	staged = gt_async_staged(req);
+	rc = gt_cuda_need(engine, &staged, err);
+	return rc ? rc
+		  : gt_cuda_data_need(engine,
+				      blocks * req->count *
+					      gt_dtype_bytes(req->dtype),
+				      err);
+}
+
+static int gt_async_launch_all(struct gt_engine *engine,
+			       const struct gt_request *req, struct gt_err *err)
+{
+	int rc = GT_OK;
+
+	for (uint32_t r = engine->group.first; !rc && r < engine->group.end;
+	     r++)
+		rc = gt_async_launch(engine, req, r, err);
+	return rc;
+}
+
+/*
+ * What one needs is there behind another that is like it; not between processes,
+ * which meet for each.
+ */
+static int gt_async_has(const struct gt_engine *engine,
+			const struct gt_request *req,
+			const struct gt_request *last)
+{
+	return last && !engine->group.world && gt_request_like(req, last);
+}
+
+/* Requests of a group are in no order: those that share launches come last. */
+static int gt_async_group(struct gt_engine *engine,
+			  const struct gt_request *reqs, uint32_t n,
+			  struct gt_err *err)
+{
+	struct gt_cuda_bundle bundle = {.n = 0};
+	const struct gt_request *last = NULL;
+	int rc = GT_OK;
+
+	for (uint32_t i = 0; !rc && i < n; i++) {
+		struct gt_request all = reqs[i];
+
+		if (!gt_async_has(engine, &reqs[i], last))
+			rc = gt_async_need(engine, &all, err);
+		last = &reqs[i];
+		if (rc)
+			break;
+		if (!gt_cuda_bundle_takes(engine, &all)) {
+			rc = gt_async_launch_all(engine, &all, err);
+			continue;
+		}
+		gt_cuda_bundle_add(engine, &bundle, &reqs[i]);
+		if (bundle.n < GT_GROUP_OPS)
+			continue;
+		/* Which chooses ways of its own. */
+		last = NULL;
+		rc = gt_cuda_bundle_flush(engine, &bundle, err);
+	}
+	return rc ? rc : gt_cuda_bundle_flush(engine, &bundle, err);
+}
+
+static int gt_async_enqueue(struct gt_engine *engine,
+			    const struct gt_request *reqs, uint32_t n,
+			    struct gt_err *err)
+{
+	struct gt_async_state state = gt_async_enter();
+	struct gt_request all = *reqs;
+	int rc;
+
+	if (n > 1) {
+		rc = gt_async_group(engine, reqs, n, err);
+	} else {
+		rc = gt_async_need(engine, &all, err);
+		if (!rc)
+			rc = gt_async_launch_all(engine, &all, err);
+	}
+	gt_cuda_carry_call(engine);
+	if (rc)
+		gt_async_give_up(engine);
+	gt_async_leave(state);
+	return rc;
+}
+
+static int gt_async_introduce(struct gt_engine *engine, struct gt_err *err)
+{
+	struct gt_async_state state = gt_async_enter();
+	int rc = gt_cuda_introduce(engine, err);
+
+	gt_async_leave(state);
+	return rc;
+}
+
+static int gt_async_exchange(struct gt_engine *engine, uint32_t rank,
+			     void *stream, const struct gt_message *messages,
+			     uint32_t n, struct gt_err *err)
+{
+	struct gt_async_state state = gt_async_enter();
+	int rc = gt_cuda_exchange(engine, rank, stream, messages, n, err);
+
+	if (rc)
+		gt_async_give_up(engine);
+	gt_async_leave(state);
+	return rc;
+}
+
+/* Of this process. */
+static int gt_async_fault(struct gt_engine *engine, struct gt_err *err)
+{
+	cudaError_t rc;
+
+	if (gt_cuda_interrupted(engine))
+		return gt_err_set(err, GT_ESYS, NULL, "interrupted");
+	if (gt_cuda_given_up(engine))
+		return gt_cuda_blame(engine, engine->plan->nranks, err);
+	if (gt_group_check(&engine->group, err))
+		return GT_ESYS;
+	/* Nothing is on this stream; it tells what befell the GPU. */
+	for (uint32_t r = engine->group.first; r < engine->group.end; r++) {
+		rc = cudaStreamQuery(engine->ranks[r].own);
+		if (rc != cudaSuccess && rc != cudaErrorNotReady)
+			return gt_cuda_fail(engine, r, (int)rc, "go on", err);
+	}
+	return GT_OK;
+}
+
+/*
+ * A process that is gone is the reason for whatever went wrong here: its death
+ * may show on the GPU before the others are told.
+ */
+static int gt_async_failed(struct gt_engine *engine, struct gt_err *err)
+{
+	int64_t limit = gt_clock_ns() + GT_ASYNC_NEWS_MS * 1000000ll;
+	struct gt_world *world = engine->group.world;
+	struct gt_err own;
+	int rc;
+
+	gt_err_init(&own);
+	rc = gt_async_fault(engine, &own);
+	if (!rc && !(world && gt_world_failed(world, err)))
+		return GT_OK;
+	gt_async_give_up(engine);
+	while (world && !gt_cuda_interrupted(engine) &&
+	       !gt_world_failed(world, err) && gt_clock_ns() < limit)
+		sched_yield();
+	return rc ? gt_err_set(err, rc, NULL, "%s", own.text) : GT_ESYS;
+}
+
+static int gt_async_watch(struct gt_engine *engine, struct gt_err *err)
+{
+	struct gt_async_state state = gt_async_enter();
+	int rc = gt_async_failed(engine, err);
+
+	gt_async_leave(state);
+	return rc;
+}
+
+static void gt_async_pause(int64_t since_ns)
+{
+	const struct timespec some = {0, GT_ASYNC_SLEEP_NS};
+
+	if (gt_clock_ns() - since_ns < GT_ASYNC_SPIN_NS)
+		sched_yield();
+	else
+		nanosleep(&some, NULL);
+}
+
+static int gt_async_poll(struct gt_engine *engine, uint32_t rank,
+			 cudaEvent_t event, int64_t until_ns,
+			 struct gt_err *err)
+{
+	int64_t begin = gt_clock_ns();
+	cudaError_t rc;
+
+	while ((rc = cudaEventQuery(event)) == cudaErrorNotReady) {
+		if (gt_cuda_given_up(engine) || gt_cuda_interrupted(engine))
+			return gt_async_failed(engine, err);
+		if (until_ns >= 0 && gt_clock_ns() >= until_ns)
+			return 1;
+		gt_async_pause(begin);
+	}
+	return rc == cudaSuccess
+		       ? gt_async_failed(engine, err)
+		       : gt_cuda_fail(engine, rank, (int)rc, "go on", err);
+}
+
+static int gt_async_await(struct gt_engine *engine, uint32_t rank, void *stream,
+			  int64_t until_ns, struct gt_err *err)
+{
+	struct gt_async_state state = gt_async_enter();
+	enum cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
+	cudaError_t done = cudaSetDevice(engine->ranks[rank].device);
+	cudaEvent_t event = NULL;
+	int rc = GT_OK;
+
+	if (done == cudaSuccess)
+		done = cudaStreamIsCapturing(stream, &capture);
+	if (done == cudaSuccess && capture != cudaStreamCaptureStatusNone) {
+		rc = gt_err_set(err, GT_ENO, NULL,
+				"rank %u's stream is being captured: there is "
+				"nothing to wait for",
+				rank);
+		goto leave;
+	}
+	if (done == cudaSuccess)
+		done = cudaEventCreateWithFlags(&event, cudaEventDisableTiming);
+	if (done == cudaSuccess)
+		done = cudaEventRecord(event, stream);
+	rc = done == cudaSuccess
+		     ? gt_async_poll(engine, rank, event, until_ns, err)
+		     : gt_cuda_fail(engine, rank, (int)done, "wait", err);
+	if (event)
+		cudaEventDestroy(event);
+leave:
+	gt_async_leave(state);
+	return rc;
+}
+
+static int gt_async_lend(struct gt_engine *engine, uint32_t rank,
+			 const void *buffer, uint64_t bytes, struct gt_err *err)
+{
+	struct gt_async_state state = gt_async_enter();
+	int rc = gt_cuda_lend(engine, rank, buffer, bytes, err);
+
+	gt_async_leave(state);
+	return rc;
+}
+
+static int gt_async_owns(const struct gt_engine *engine, uint32_t rank,
+			 const void *buffer, uint64_t bytes, struct gt_err *err)
+{
+	struct gt_async_state state = gt_async_enter();
+	int rc = gt_cuda_owns(engine, rank, buffer, bytes, err);
+
+	gt_async_leave(state);
+	return rc;
+}
+
+static int gt_async_unlend(struct gt_engine *engine, uint32_t rank,
+			   const void *buffer, struct gt_err *err)
+{
+	struct gt_async_state state = gt_async_enter();
+	int rc = gt_cuda_unlend(engine, rank, buffer, err);
+
+	if (rc == GT_ESYS)
+		gt_async_give_up(engine);
+	gt_async_leave(state);
+	return rc;
+}
+
+static void gt_async_tend(struct gt_engine *engine)
+{
+	struct gt_async_state state = gt_async_enter();
+
+	gt_cuda_lend_tend(engine);
+	gt_async_leave(state);
+}
+
+static int gt_async_device(const struct gt_engine *engine, uint32_t rank)
+{
+	return engine->ranks[rank].device;
+}
+
+const struct gt_async_ops gt_cuda_async = {
+	.enqueue = gt_async_enqueue,
+	.introduce = gt_async_introduce,
+	.exchange = gt_async_exchange,
+	.await = gt_async_await,
+	.watch = gt_async_watch,
+	.device = gt_async_device,
+	.owns = gt_async_owns,
+	.lend = gt_async_lend,
+	.unlend = gt_async_unlend,
+	.asked = gt_cuda_lend_asked,
+	.tend = gt_async_tend,
+};

@@ -1,0 +1,467 @@
+#include "exec/cuda/trace.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "exec/trace/trace.h"
+#include "exec/trace/flow.h"
+#include "exec/trace/marks.h"
+#include "plan/ir/plan.h"
+
+enum {
+	GT_CUDA_MARKS = 1 << 18, /* of the interpreter on a rank, at most */
+	GT_CUDA_CLOCK_ROUNDS = 500,
+	GT_CUDA_EVENT_ROUNDS = 3,
+	GT_CUDA_KERNELS = GT_CUDA_PIECES + 8, /* of one operation */
+	GT_CUDA_COPIES = 4 * (GT_CUDA_PIECES + GT_FLOW_RANKS),
+};
+
+static const uint64_t gt_clock_limit_ns = 2000000000;
+
+struct gt_cuda_copy {
+	cudaEvent_t begin, end;
+	struct gt_trace_moved moved;
+};
+
+/* Of a rank, while it is traced. */
+struct gt_cuda_tracing {
+	int64_t ahead_ns;             /* the GPU's clock against the host's */
+	struct gt_kernel_mark *marks; /* on the device */
+	size_t nmarks;
+	uint32_t nkernels; /* of flows */
+	int watched;       /* the last of them */
+	uint64_t number;   /* of the next operation by packets */
+	cudaStream_t watch;
+	cudaEvent_t base; /* of the copies' events */
+	int64_t base_ns;  /* base/clock.h */
+	uint32_t ncopies;
+	struct gt_cuda_copy copies[GT_CUDA_COPIES];
+};
+
+/*
+ * The quickest answer is the most exact one: question and answer then took the
+ * same way.  What is left is alike for all GPUs.
+ */
+static int64_t gt_clock_ask(struct gt_kernel_clock *clock)
+{
+	volatile struct gt_kernel_clock *at = clock;
+	int64_t least = INT64_MAX, ahead = 0;
+	int64_t limit = gt_clock_ns() + (int64_t)gt_clock_limit_ns;
+
+	for (uint32_t round = 1; round <= GT_CUDA_CLOCK_ROUNDS; round++) {
+		uint64_t before = at->told_ns;
+		int64_t begin = gt_clock_ns(), end = begin;
+
+		at->asked = round;
+		while (at->told_ns == before && end < limit)
+			end = gt_clock_ns();
+		end = gt_clock_ns();
+		if (end - begin >= least)
+			continue;
+		least = end - begin;
+		ahead = (int64_t)at->told_ns - begin - least / 2;
+	}
+	return ahead;
+}
+
+/* An event's place on the host's clock: a kernel tells the time behind it. */
+static cudaError_t gt_trace_base(struct gt_cuda_rank *me,
+				 struct gt_kernel_clock *clock)
+{
+	struct gt_cuda_tracing *tracing = me->tracing;
+	cudaEvent_t behind = NULL;
+	cudaError_t rc = cudaEventCreate(&behind);
+	float ms = 0;
+
+	if (rc == cudaSuccess)
+		rc = cudaEventCreate(&tracing->base);
+	clock->asked = 1;
+	for (int i = 0; rc == cudaSuccess && i < GT_CUDA_EVENT_ROUNDS; i++) {
+		rc = cudaEventRecord(tracing->base, me->own);
+		if (rc == cudaSuccess)
+			rc = (cudaError_t)gt_kernel_clock_run(
+				clock, 1, gt_clock_limit_ns, me->own);
+		if (rc == cudaSuccess)
+			rc = cudaEventRecord(behind, me->own);
+		if (rc == cudaSuccess)
+			rc = cudaEventSynchronize(behind);
+		if (rc == cudaSuccess)
+			rc = cudaEventElapsedTime(&ms, tracing->base, behind);
+	}
+	tracing->base_ns = (int64_t)clock->told_ns - tracing->ahead_ns -
+			   (int64_t)((double)ms * 5e5);
+	if (behind)
+		cudaEventDestroy(behind);
+	return rc;
+}
+
+static cudaError_t gt_trace_clocks(struct gt_cuda_rank *me)
+{
+	struct gt_kernel_clock *clock;
+	cudaError_t rc = cudaMallocHost((void **)&clock, sizeof(*clock));
+
+	if (rc != cudaSuccess)
+		return rc;
+	memset(clock, 0, sizeof(*clock));
+	rc = (cudaError_t)gt_kernel_clock_run(clock, GT_CUDA_CLOCK_ROUNDS,
+					      gt_clock_limit_ns, me->own);
+	if (rc == cudaSuccess)
+		me->tracing->ahead_ns = gt_clock_ask(clock);
+	if (rc == cudaSuccess)
+		rc = cudaStreamSynchronize(me->own);
+	if (rc == cudaSuccess)
+		rc = gt_trace_base(me, clock);
+	cudaFreeHost(clock);
+	return rc;
+}
+
+/* What packets and watchers take for the number of the operation. */
+static cudaError_t gt_trace_number(const struct gt_engine *engine,
+				   struct gt_cuda_rank *me)
+{
+	struct gt_kernel_epoch epoch = {0};
+	cudaError_t rc = cudaSuccess;
+
+	if (me->epoch)
+		rc = cudaMemcpyAsync(&epoch, me->epoch, sizeof(epoch),
+				     cudaMemcpyDeviceToHost, me->own);
+	if (rc == cudaSuccess)
+		rc = cudaStreamSynchronize(me->own);
+	me->tracing->number =
+		epoch.count / GT_KERNEL_EPOCH + 1 + !!gt_cuda_meets(engine);
+	return rc;
+}
+
+/* Of a block in this run; at least one, so that what is left out is counted. */
+static uint32_t gt_trace_nmarks(const struct gt_engine *engine,
+				const struct gt_cuda_task *task)
+{
+	uint32_t blocks = task->nprograms * engine->cut.workers;
+	uint64_t most = 1;
+
+	for (uint32_t p = 0; p < task->nprograms; p++) {
+		uint64_t n = (uint64_t)task->programs[p].nsteps *
+			     engine->layouts[p / task->nlanes].loops;
+
+		if (n > most)
+			most = n;
+	}
+	if (most > GT_CUDA_MARKS / blocks)
+		most = GT_CUDA_MARKS / blocks;
+	return most ? (uint32_t)most : 1;
+}
+
+static cudaError_t gt_trace_open(const struct gt_engine *engine,
+				 struct gt_cuda_rank *me, size_t nmarks)
+{
+	struct gt_cuda_tracing *tracing = me->tracing;
+	size_t bytes = nmarks * sizeof(*tracing->marks);
+	cudaError_t rc = cudaSetDevice(me->device);
+
+	tracing->nmarks = nmarks;
+	if (rc == cudaSuccess)
+		rc = cudaStreamCreateWithFlags(&tracing->watch,
+					       cudaStreamNonBlocking);
+	if (rc == cudaSuccess)
+		rc = cudaMalloc((void **)&tracing->marks, bytes);
+	if (rc == cudaSuccess)
+		rc = cudaMemsetAsync(tracing->marks, 0, bytes, me->own);
+	if (rc == cudaSuccess)
+		rc = gt_trace_number(engine, me);
+	return rc == cudaSuccess ? gt_trace_clocks(me) : rc;
+}
+
+int gt_cuda_trace_begin(struct gt_engine *engine, const struct gt_request *req,
+			struct gt_err *err)
+{
+	const struct gt_cuda_task *task =
+		&engine->ranks[engine->group.first].tasks[req->coll];
+	size_t nmarks;
+
+	if (gt_way_is_flow(&engine->way)) {
+		nmarks = (size_t)GT_CUDA_KERNELS * engine->way.blocks *
+			 GT_FLOW_STAGES * GT_FLOW_RANKS;
+	} else {
+		engine->nmarks = gt_trace_nmarks(engine, task);
+		nmarks = (size_t)engine->nmarks * task->nprograms *
+			 engine->cut.workers;
+	}
+	for (uint32_t r = engine->group.first; r < engine->group.end; r++) {
+		struct gt_cuda_rank *me = &engine->ranks[r];
+		cudaError_t rc;
+
+		me->tracing = calloc(1, sizeof(*me->tracing));
+		if (!me->tracing)
+			return gt_err_nomem(err);
+		rc = gt_trace_open(engine, me, nmarks);
+		if (rc != cudaSuccess)
+			return gt_cuda_fail(engine, r, (int)rc,
+					    "prepare the trace", err);
+	}
+	return GT_OK;
+}
+
+void gt_cuda_trace_end(struct gt_engine *engine)
+{
+	engine->nmarks = 0;
+	for (uint32_t r = engine->group.first; r < engine->group.end; r++) {
+		struct gt_cuda_tracing *tracing = engine->ranks[r].tracing;
+
+		engine->ranks[r].tracing = NULL;
+		if (!tracing)
+			continue;
+		cudaSetDevice(engine->ranks[r].device);
+		for (uint32_t i = 0; i < tracing->ncopies; i++) {
+			cudaEventDestroy(tracing->copies[i].begin);
+			cudaEventDestroy(tracing->copies[i].end);
+		}
+		if (tracing->base)
+			cudaEventDestroy(tracing->base);
+		if (tracing->watch)
+			cudaStreamDestroy(tracing->watch);
+		cudaFree(tracing->marks);
+		free(tracing);
+	}
+}
+
+struct gt_kernel_mark *gt_cuda_trace_blocks(const struct gt_engine *engine,
+					    uint32_t rank)
+{
+	const struct gt_cuda_tracing *tracing = engine->ranks[rank].tracing;
+
+	return tracing ? tracing->marks : NULL;
+}
+
+struct gt_kernel_mark *gt_cuda_trace_kernel(const struct gt_engine *engine,
+					    uint32_t rank)
+{
+	struct gt_cuda_tracing *tracing = engine->ranks[rank].tracing;
+
+	if (!tracing || !gt_way_is_flow(&engine->way) ||
+	    tracing->nkernels == GT_CUDA_KERNELS)
+		return NULL;
+	return tracing->marks + (size_t)tracing->nkernels++ *
+					engine->way.blocks * GT_FLOW_STAGES *
+					GT_FLOW_RANKS;
+}
+
+int gt_cuda_trace_packets(const struct gt_engine *engine, uint32_t rank,
+			  int ll128, const struct gt_packet_args *args)
+{
+	struct gt_cuda_tracing *tracing = engine->ranks[rank].tracing;
+	struct gt_packet_args watched = *args;
+
+	if (!tracing)
+		return cudaSuccess;
+	watched.guard.marks = gt_cuda_trace_kernel(engine, rank);
+	tracing->watched = 1;
+	return gt_packet_watch(ll128, &watched, tracing->number,
+			       tracing->watch);
+}
+
+/* Whose memory it is, of what copies write. */
+static uint32_t gt_trace_owner(const struct gt_engine *engine, uint32_t rank,
+			       const char *at)
+{
+	static const int regions[] = {GT_CUDA_DATA, GT_CUDA_SCRATCH};
+	const uint64_t bytes[] = {2 * engine->data_bytes,
+				  engine->regions[GT_CUDA_SCRATCH].bytes};
+
+	for (uint32_t r = 0; r < engine->plan->nranks; r++)
+		for (int i = 0; i < 2; i++) {
+			const char *base =
+				engine->regions[regions[i]].at
+					? gt_cuda_reach(engine, regions[i],
+							rank, r)
+					: NULL;
+
+			if (base && at >= base && at < base + bytes[i])
+				return r;
+		}
+	return rank;
+}
+
+int gt_cuda_trace_copies(const struct gt_engine *engine, uint32_t rank,
+			 cudaStream_t stream, const char *to, uint64_t bytes)
+{
+	struct gt_cuda_tracing *tracing = engine->ranks[rank].tracing;
+	struct gt_cuda_copy *copy;
+	cudaError_t rc;
+
+	if (!tracing || tracing->ncopies == GT_CUDA_COPIES)
+		return cudaSuccess;
+	copy = &tracing->copies[tracing->ncopies];
+	rc = cudaEventCreate(&copy->begin);
+	if (rc != cudaSuccess)
+		return (int)rc;
+	rc = cudaEventCreate(&copy->end);
+	if (rc != cudaSuccess) {
+		cudaEventDestroy(copy->begin);
+		return (int)rc;
+	}
+	copy->moved.bytes = bytes;
+	copy->moved.from = rank;
+	copy->moved.to = gt_trace_owner(engine, rank, to);
+	tracing->ncopies++;
+	return (int)cudaEventRecord(copy->begin, stream);
+}
+
+int gt_cuda_trace_copied(const struct gt_engine *engine, uint32_t rank,
+			 cudaStream_t stream)
+{
+	struct gt_cuda_tracing *tracing = engine->ranks[rank].tracing;
+
+	if (!tracing)
+		return cudaSuccess;
+	return (int)cudaEventRecord(tracing->copies[tracing->ncopies - 1].end,
+				    stream);
+}
+
+static int gt_take_blocks(const struct gt_engine *engine,
+			  const struct gt_request *req, uint32_t rank,
+			  const struct gt_kernel_mark *marks,
+			  struct gt_err *err)
+{
+	const struct gt_cuda_task *task = &engine->ranks[rank].tasks[req->coll];
+	const struct gt_trace_launch launch = {
+		.programs = task->programs,
+		.layouts = engine->layouts,
+		.marks = marks,
+		.nprograms = task->nprograms,
+		.nlanes = task->nlanes,
+		.nworkers = engine->cut.workers,
+		.nmarks = engine->nmarks,
+		.rank = rank,
+		.turn = engine->cut.turn,
+		.elem_bytes = (uint32_t)gt_dtype_bytes(req->dtype),
+		.ahead_ns = engine->ranks[rank].tracing->ahead_ns};
+
+	return gt_trace_launched(&launch, req->trace, err);
+}
+
+/* What a rank's kernel of packets or direct stores sends, or fetches. */
+static uint32_t gt_take_moved(const struct gt_engine *engine,
+			      const struct gt_request *req, uint32_t rank,
+			      struct gt_trace_moved *moved)
+{
+	struct gt_flow flow =
+		gt_cuda_flow_of(engine, req, engine->way.algo, rank);
+	uint64_t elem = gt_dtype_bytes(req->dtype);
+	int pulls = engine->way.protocol == GT_PROTOCOL_DIRECT &&
+		    flow.flags & GT_FLOW_REDUCE &&
+		    !gt_way_pushes(&engine->way, req->coll);
+	uint64_t own = gt_flow_count(&flow, rank) * elem;
+	int spreads = !!(flow.flags & GT_FLOW_SPREAD);
+	uint32_t n = 0;
+
+	for (uint32_t r = 0; r < flow.nranks; r++) {
+		struct gt_trace_moved sent = {.from = rank, .to = r};
+
+		if (r == rank)
+			continue;
+		if (pulls)
+			moved[n++] = (struct gt_trace_moved){.bytes = own,
+							     .from = r,
+							     .to = rank,
+							     .beside = spreads};
+		else if (flow.to >> r & 1)
+			sent.bytes = gt_flow_count(&flow, r) * elem;
+		if (spreads)
+			sent.bytes += own;
+		if (sent.bytes)
+			moved[n++] = sent;
+	}
+	return n;
+}
+
+static cudaError_t gt_take_copies(const struct gt_cuda_tracing *tracing,
+				  struct gt_trace_moved *copies)
+{
+	cudaError_t rc = cudaSuccess;
+	float begin, end;
+
+	for (uint32_t i = 0; rc == cudaSuccess && i < tracing->ncopies; i++) {
+		const struct gt_cuda_copy *copy = &tracing->copies[i];
+
+		copies[i] = copy->moved;
+		rc = cudaEventElapsedTime(&begin, tracing->base, copy->begin);
+		if (rc == cudaSuccess)
+			rc = cudaEventElapsedTime(&end, copy->begin, copy->end);
+		if (rc != cudaSuccess)
+			break;
+		copies[i].begin_ns =
+			tracing->base_ns + (int64_t)((double)begin * 1e6);
+		copies[i].end_ns =
+			copies[i].begin_ns + (int64_t)((double)end * 1e6);
+	}
+	return rc;
+}
+
+static int gt_take_flow(const struct gt_engine *engine,
+			const struct gt_request *req, uint32_t rank,
+			const struct gt_kernel_mark *marks, struct gt_err *err)
+{
+	const struct gt_cuda_tracing *tracing = engine->ranks[rank].tracing;
+	struct gt_trace_moved copies[GT_CUDA_COPIES];
+	struct gt_trace_moved moved[GT_TRACE_MOVED];
+	struct gt_trace_flow flow = {.marks = marks,
+				     .nkernels = tracing->nkernels,
+				     .nblocks = engine->way.blocks,
+				     .watched = tracing->watched,
+				     .rank = rank,
+				     .nranks = engine->plan->nranks,
+				     .ahead_ns = tracing->ahead_ns,
+				     .moved = moved,
+				     .copies = copies,
+				     .ncopies = tracing->ncopies};
+	cudaError_t rc = gt_take_copies(tracing, copies);
+
+	if (rc != cudaSuccess)
+		return gt_cuda_fail(engine, rank, (int)rc, "time its copies",
+				    err);
+	if (engine->way.protocol != GT_PROTOCOL_CE)
+		flow.nmoved = gt_take_moved(engine, req, rank, moved);
+	gt_trace_flowed(&flow, req->trace);
+	return GT_OK;
+}
+
+static int gt_take_rank(const struct gt_engine *engine,
+			const struct gt_request *req, uint32_t rank,
+			struct gt_err *err)
+{
+	const struct gt_cuda_rank *me = &engine->ranks[rank];
+	size_t bytes = me->tracing->nmarks * sizeof(*me->tracing->marks);
+	struct gt_kernel_mark *marks = malloc(bytes);
+	cudaError_t done;
+	int rc;
+
+	if (!marks)
+		return gt_err_nomem(err);
+	cudaSetDevice(me->device);
+	done = cudaStreamSynchronize(me->tracing->watch);
+	if (done == cudaSuccess)
+		done = cudaMemcpy(marks, me->tracing->marks, bytes,
+				  cudaMemcpyDeviceToHost);
+	if (done != cudaSuccess)
+		rc = gt_cuda_fail(engine, rank, (int)done, "read the trace",
+				  err);
+	else if (gt_way_is_flow(&engine->way))
+		rc = gt_take_flow(engine, req, rank, marks, err);
+	else
+		rc = gt_take_blocks(engine, req, rank, marks, err);
+	free(marks);
+	return rc;
+}
+
+int gt_cuda_trace_take(struct gt_engine *engine, const struct gt_request *req,
+		       struct gt_err *err)
+{
+	int rc = GT_OK;
+
+	for (uint32_t r = engine->group.first; !rc && r < engine->group.end;
+	     r++)
+		rc = gt_take_rank(engine, req, r, err);
+	return rc;
+}

@@ -1,0 +1,459 @@
+#include "exec/cuda/engine.h"
+
+#include "base/err.h"
+#include "plan/ir/plan.h"
+
+/*
+ * Measured on 4 and 2 H200 behind NVSwitch, in graphs.  Packets: 4 warps a
+ * block are faster than 8 up to 1 MiB (all-reduce of 16 KiB: 3.5 against 3.8
+ * us), above it every warp counts.  Direct: 16 blocks save 0.5 us at the
+ * barriers below 1 MiB, all of them are 1 to 9 % faster from 16 MiB on.
+ * Copy engines: 4 pieces hide the reduction, more cost 3 us a copy (1 GiB:
+ * 4177, 4213, 4274 us with 4, 8, 16), 32 blocks reduce as fast as they copy.
+ */
+enum {
+	GT_WAY_THREADS = 128,
+	GT_WAY_FEW_BLOCKS = 16,
+	GT_WAY_FEW_BYTES = 512 << 10, /* of a block */
+	GT_WAY_BLOCKS = 64,
+	GT_WAY_MANY_BYTES = 16 << 20, /* of all blocks: all processors */
+	GT_WAY_CE_BLOCKS = 32,
+	GT_WAY_CE_PIECES = 4,
+	/* Of a block: ll128 is faster than ll from here on. */
+	GT_WAY_LL_BYTES = 32 << 10,
+	/*
+	 * Two shots send (n - 1) * 2 / n of the bytes instead of n - 1, and
+	 * cost another trip, in which so many bytes leave a GPU.
+	 */
+	GT_WAY_TRIP_BYTES = 576 << 10,
+	/* Of a block that is not reduced: beyond, packets cost a copy. */
+	GT_WAY_MAIL_BYTES = 2 << 20,
+	/*
+	 * Of the whole where all bytes pass one GPU.  4 GPUs broadcast 256 KiB
+	 * at once in 5.1 us, in two shots in 5.4; 512 KiB in 7.7 and 5.8; 4
+	 * MiB in two shots in 18.3, by a ring in 21.6; 16 MiB in 60.6 and 57.4.
+	 * They reduce 512 KiB in 7.3 and 7.6, 1 MiB in two shots in 9.4, by a
+	 * ring in 10.5, 4 MiB in 23.5 and 21.8.
+	 */
+	GT_WAY_BROADCAST_ONE_BYTES = 256 << 10,
+	GT_WAY_BROADCAST_TWO_BYTES = 8 << 20,
+	GT_WAY_REDUCE_ONE_BYTES = 512 << 10,
+	GT_WAY_REDUCE_TWO_BYTES = 2 << 20,
+	/*
+	 * Of an all-reduce: beyond, ll128's flags cost more than fences.  4
+	 * GPUs: 4 MiB in 24.5 us, through scratch in 25.9; 8 MiB in 45.6 and
+	 * 43; 16 MiB in 87 and 78.5.  2 GPUs: 8 MiB in 31.9 and 31.
+	 */
+	GT_WAY_LL128_BYTES = 6 << 20,
+	/*
+	 * With more than 2 GPUs, beyond, a ring is faster, in which all send to
+	 * another at any time: 32 MiB in 155 us, through scratch in 153, 64 MiB
+	 * in 288 and 295.
+	 */
+	GT_WAY_PUSH_BYTES = 48 << 20,
+	/* Copy engines: of an all-reduce; of all blocks, if not reduced. */
+	GT_WAY_CE_BYTES = 192 << 20,
+	GT_WAY_CE_BLOCK_BYTES = 96 << 20,
+	/* Of all blocks: smaller ones take no detour, even if a row says so. */
+	GT_WAY_DETOUR_BYTES = 32 << 20,
+	/* One block of so many is left to what a detour runs beside. */
+	GT_WAY_DETOUR_BLOCKS = 4,
+	GT_WAY_PACK_BYTES = 16,
+};
+
+static uint64_t gt_way_chunk(const struct gt_way *way)
+{
+	return way->protocol == GT_PROTOCOL_LL128 ? GT_LL128_CHUNK_DATA
+						  : GT_LL_CHUNK_DATA;
+}
+
+static int gt_way_is_packets(const struct gt_way *way)
+{
+	return way->protocol == GT_PROTOCOL_LL ||
+	       way->protocol == GT_PROTOCOL_LL128;
+}
+
+/* Bytes of a block of the flow. */
+static uint64_t gt_way_bytes(const struct gt_engine *engine,
+			     const struct gt_request *req, enum gt_algo algo)
+{
+	return gt_cuda_flow_of(engine, req, algo, 0).count *
+	       gt_dtype_bytes(req->dtype);
+}
+
+static uint32_t gt_way_parts(uint64_t work, uint64_t most)
+{
+	return (uint32_t)((work + most - 1) / most);
+}
+
+/* A warp for every chunk; or rounds that are the same for all warps. */
+static void gt_way_packets(const struct gt_engine *engine,
+			   const struct gt_request *req, struct gt_way *way)
+{
+	uint32_t few = GT_WAY_THREADS / 32, warps, each;
+	uint64_t bytes = gt_way_bytes(engine, req, way->algo);
+	uint32_t chunks = gt_way_parts(bytes, gt_way_chunk(way));
+
+	if (!chunks)
+		chunks = 1;
+	warps = gt_way_parts(
+		chunks,
+		gt_way_parts(chunks, engine->processors * GT_PACKET_WARPS));
+	each = gt_way_parts(warps, engine->processors);
+	if (each < few)
+		each = warps < few ? warps : few;
+	if (!way->threads)
+		way->threads = each * 32;
+	if (!way->blocks)
+		way->blocks = gt_way_parts(warps * 32, way->threads);
+}
+
+static void gt_way_direct(const struct gt_engine *engine,
+			  const struct gt_request *req, struct gt_way *way)
+{
+	uint64_t bytes = gt_way_bytes(engine, req, GT_ALGO_ONE_SHOT);
+	uint64_t all = gt_coll_has_blocks(req->coll)
+			       ? bytes * engine->plan->nranks
+			       : bytes;
+	uint32_t most = engine->processors;
+
+	if (way->detour_permille)
+		most -= most / GT_WAY_DETOUR_BLOCKS;
+	if (!way->threads)
+		way->threads = GT_DIRECT_THREADS;
+	if (!way->blocks)
+		way->blocks =
+			gt_way_pushes(way, req->coll) ? engine->processors
+			: bytes < GT_WAY_FEW_BYTES    ? GT_WAY_FEW_BLOCKS
+			: all < GT_WAY_MANY_BYTES && engine->plan->nranks > 2
+				? GT_WAY_BLOCKS
+				: most;
+}
+
+/* Why nothing of a request can go through the host's memory. */
+static const char *gt_way_no_detour(const struct gt_engine *engine,
+				    const struct gt_request *req,
+				    const struct gt_way *way)
+{
+	if (!engine->detoured)
+		return "there are no detours: GPUs on one host, all on NVLink, "
+		       "have them, where there is memory for them";
+	if (!gt_algo_detours(way->algo, way->protocol, req->coll))
+		return "only copy engines and a pulling root have one beside "
+		       "them";
+	if (way->detour_permille > GT_PLAN_DETOUR_MAX)
+		return "more than half would go by the detour";
+	return NULL;
+}
+
+/* Blocks and threads do what is beside the copies. */
+static void gt_way_ce(struct gt_way *way)
+{
+	if (!way->threads)
+		way->threads = GT_DIRECT_THREADS;
+	if (!way->blocks)
+		way->blocks = GT_WAY_CE_BLOCKS;
+	if (!way->pieces)
+		way->pieces = GT_WAY_CE_PIECES;
+	if (way->pieces > GT_CUDA_PIECES)
+		way->pieces = GT_CUDA_PIECES;
+}
+
+/* Do blocks of this algorithm fit in the mailboxes?  They choose ll128. */
+static int gt_way_mails(const struct gt_engine *engine,
+			const struct gt_request *req, enum gt_algo algo,
+			struct gt_way *way)
+{
+	uint64_t bytes = gt_way_bytes(engine, req, algo);
+
+	*way = (struct gt_way){.algo = (uint8_t)algo,
+			       .protocol = bytes <= GT_WAY_LL_BYTES ||
+							   !engine->whole
+						   ? GT_PROTOCOL_LL
+						   : GT_PROTOCOL_LL128};
+	return gt_cuda_flow_fits(engine, req, way);
+}
+
+/* Where a rank's block goes to all, or all of them come to one. */
+static int gt_way_is_crowded(enum gt_coll coll)
+{
+	return coll == GT_COLL_BROADCAST || coll == GT_COLL_REDUCE;
+}
+
+static const char *gt_way_fault(const struct gt_engine *engine,
+				const struct gt_request *req,
+				const struct gt_way *way)
+{
+	int two = way->algo == GT_ALGO_TWO_SHOT;
+
+	if (way->algo != GT_ALGO_ONE_SHOT && !two)
+		return "only meshes go without FIFOs";
+	if (engine->plan->nranks > GT_FLOW_RANKS)
+		return "too many ranks";
+	if (!engine->meshed)
+		return "not all GPUs reach each other's memory";
+	if (two && req->coll != GT_COLL_ALLREDUCE &&
+	    !(gt_way_is_crowded(req->coll) && gt_way_is_packets(way)))
+		return "there is nothing to do in two";
+	if (way->protocol == GT_PROTOCOL_LL128 && !engine->whole)
+		return "128 bytes arrive whole over NVLink only";
+	if (gt_way_is_packets(way))
+		return gt_cuda_flow_fits(engine, req, way)
+			       ? NULL
+			       : "too large for mailboxes";
+	if (way->protocol == GT_PROTOCOL_SIMPLE)
+		return "GPUs have no FIFOs for meshes";
+	if (way->protocol == GT_PROTOCOL_CE && req->coll == GT_COLL_REDUCE)
+		return "the root would get everything";
+	if (req->coll == GT_COLL_ALLREDUCE && !two)
+		return "a rank's sum would replace what others read";
+	return NULL;
+}
+
+/* Through FIFOs, as the plan's row says. */
+static int gt_way_fifos(const struct gt_engine *engine,
+			const struct gt_request *req, struct gt_way *way)
+{
+	const struct gt_plan_select *row = gt_cuda_row_of(engine, req);
+
+	*way = (struct gt_way){.algo = row ? row->algo : GT_ALGO_RING};
+	return gt_cuda_task_can(engine, req, NULL);
+}
+
+static int gt_way_ring(const struct gt_engine *engine,
+		       const struct gt_request *req, struct gt_way *way)
+{
+	return gt_way_fifos(engine, req, way) && way->algo == GT_ALGO_RING;
+}
+
+static void gt_way_allreduce(const struct gt_engine *engine,
+			     const struct gt_request *req, struct gt_way *way)
+{
+	uint64_t bytes = gt_way_bytes(engine, req, GT_ALGO_ONE_SHOT);
+	uint32_t n = engine->plan->nranks;
+
+	/* (n - 1) * (1 - 2 / n) more bytes than two shots, against a trip. */
+	if (bytes * (n - 1) * (n - 2) / n <= GT_WAY_TRIP_BYTES &&
+	    gt_way_mails(engine, req, GT_ALGO_ONE_SHOT, way))
+		return;
+	if (bytes <= GT_WAY_LL128_BYTES &&
+	    gt_way_mails(engine, req, GT_ALGO_TWO_SHOT, way))
+		return;
+	if (bytes < GT_WAY_CE_BYTES && bytes > GT_WAY_PUSH_BYTES && n > 2 &&
+	    gt_way_ring(engine, req, way))
+		return;
+	*way = (struct gt_way){.algo = GT_ALGO_TWO_SHOT,
+			       .protocol = bytes < GT_WAY_CE_BYTES
+						   ? GT_PROTOCOL_DIRECT
+						   : GT_PROTOCOL_CE};
+}
+
+/* What passes one GPU: others send it on, but much of it goes around. */
+static int gt_way_crowded(const struct gt_engine *engine,
+			  const struct gt_request *req, struct gt_way *way)
+{
+	uint64_t bytes = gt_way_bytes(engine, req, GT_ALGO_ONE_SHOT);
+	int casts = req->coll == GT_COLL_BROADCAST;
+	uint64_t one =
+		casts ? GT_WAY_BROADCAST_ONE_BYTES : GT_WAY_REDUCE_ONE_BYTES;
+	uint64_t two =
+		casts ? GT_WAY_BROADCAST_TWO_BYTES : GT_WAY_REDUCE_TWO_BYTES;
+
+	if (bytes <= one)
+		return 0;
+	if (bytes <= two && gt_way_mails(engine, req, GT_ALGO_TWO_SHOT, way))
+		return 1;
+	return gt_way_fifos(engine, req, way);
+}
+
+/*
+ * The fastest way that is known.  Flows serve every collective; a ring is
+ * better where bytes are many and a flow would send them several times.
+ */
+static void gt_way_choose(const struct gt_engine *engine,
+			  const struct gt_request *req, struct gt_way *way)
+{
+	uint64_t bytes = gt_way_bytes(engine, req, GT_ALGO_ONE_SHOT);
+	uint32_t n = engine->plan->nranks;
+	int crowded = gt_way_is_crowded(req->coll) && n > 2;
+	int reduces = req->coll == GT_COLL_REDUCESCATTER ||
+		      req->coll == GT_COLL_REDUCE;
+
+	if (!engine->meshed) {
+		gt_way_fifos(engine, req, way);
+		return;
+	}
+	if (req->coll == GT_COLL_ALLREDUCE) {
+		gt_way_allreduce(engine, req, way);
+		return;
+	}
+	if (crowded && gt_way_crowded(engine, req, way))
+		return;
+	if ((reduces || bytes <= GT_WAY_MAIL_BYTES) &&
+	    gt_way_mails(engine, req, GT_ALGO_ONE_SHOT, way))
+		return;
+	/*
+	 * 2 GPUs: of 64 MiB 109 us, of 256 MiB 395, by a ring 387.  With copy
+	 * engines nothing would hide the last reduction.
+	 */
+	if (req->coll == GT_COLL_REDUCESCATTER &&
+	    (n > 2 || bytes * n > GT_WAY_CE_BLOCK_BYTES) &&
+	    gt_way_fifos(engine, req, way))
+		return;
+	*way = (struct gt_way){.algo = GT_ALGO_ONE_SHOT,
+			       .protocol = GT_PROTOCOL_DIRECT};
+	if (!reduces && bytes * n >= GT_WAY_CE_BLOCK_BYTES)
+		way->protocol = GT_PROTOCOL_CE;
+	if (gt_way_fault(engine, req, way))
+		gt_way_fifos(engine, req, way);
+}
+
+static int gt_way_try(const struct gt_engine *engine,
+		      const struct gt_request *req, enum gt_algo algo,
+		      enum gt_protocol protocol, struct gt_way *way)
+{
+	*way = (struct gt_way){.algo = (uint8_t)algo,
+			       .protocol = (uint8_t)protocol};
+	return !gt_way_fault(engine, req, way);
+}
+
+/*
+ * What the plan's row says: rings and trees through FIFOs; what cannot be done
+ * so by the next best means that can.  Nobody has to relay a flow's blocks
+ * where all GPUs reach each other.
+ */
+static void gt_way_planned(const struct gt_engine *engine,
+			   const struct gt_request *req, struct gt_way *way)
+{
+	const struct gt_plan_select *row = gt_cuda_row_of(engine, req);
+	enum gt_algo two = req->coll == GT_COLL_ALLREDUCE ? GT_ALGO_TWO_SHOT
+							  : GT_ALGO_ONE_SHOT;
+
+	if (!row)
+		return;
+	if ((row->algo != GT_ALGO_FLOW || !engine->meshed) &&
+	    gt_way_fifos(engine, req, way))
+		return;
+	*way = (struct gt_way){.algo = row->algo};
+	/* Someone else's algorithm is run as it is, or not at all. */
+	if (row->algo == GT_ALGO_STEPS)
+		return;
+	if (!gt_way_try(engine, req, row->algo, row->protocol, way) &&
+	    !gt_way_try(engine, req, row->algo, GT_PROTOCOL_LL128, way) &&
+	    !gt_way_try(engine, req, two, GT_PROTOCOL_LL128, way) &&
+	    !gt_way_try(engine, req, two, GT_PROTOCOL_LL, way) &&
+	    !gt_way_try(engine, req, two, GT_PROTOCOL_DIRECT, way))
+		*way = (struct gt_way){.algo = GT_ALGO_RING};
+}
+
+/*
+ * Of so many bytes that leave one of 2 GPUs: what goes by a detour, where one
+ * GPU sends, where one pulls, where both send, and where sums are spread as
+ * well.  NVLink has 391 to 396 GB/s, PCIe 45 one way and 35 both ways at once,
+ * and a detour takes time to fill.
+ */
+static const struct {
+	uint64_t bytes;
+	uint32_t one, pulled, both, sums; /* permille */
+} gt_way_shares[] = {
+	{768ull << 20, 90, 80, 80, 80},
+	{448ull << 20, 90, 80, 70, 70},
+	{192ull << 20, 80, 60, 60, 0},
+};
+
+/* The share for a detour that is known to be the best. */
+static uint32_t gt_way_share(const struct gt_engine *engine,
+			     const struct gt_request *req)
+{
+	const size_t n = sizeof(gt_way_shares) / sizeof(gt_way_shares[0]);
+	uint64_t bytes = gt_way_bytes(engine, req, GT_ALGO_ONE_SHOT);
+	size_t i = 0;
+
+	while (i < n && bytes < gt_way_shares[i].bytes)
+		i++;
+	if (i == n || engine->plan->nranks != 2)
+		return 0;
+	switch (req->coll) {
+	case GT_COLL_BROADCAST:
+	case GT_COLL_GATHER:
+	case GT_COLL_SCATTER:
+		return gt_way_shares[i].one;
+	case GT_COLL_REDUCE:
+		return gt_way_shares[i].pulled;
+	case GT_COLL_ALLREDUCE:
+		return gt_way_shares[i].sums;
+	default:
+		return gt_way_shares[i].both;
+	}
+}
+
+/* What the plan's row says of this way; another may stand in for the row's. */
+static uint32_t gt_way_row_share(const struct gt_engine *engine,
+				 const struct gt_request *req,
+				 const struct gt_way *way)
+{
+	const struct gt_plan_select *row = gt_cuda_row_of(engine, req);
+
+	return row && row->algo == way->algo && row->protocol == way->protocol
+		       ? row->detour_permille
+		       : 0;
+}
+
+/* What the plan's row says, or what is known. */
+static void gt_way_detour(const struct gt_engine *engine,
+			  const struct gt_request *req, struct gt_way *way)
+{
+	uint64_t bytes = req->count * gt_dtype_bytes(req->dtype), all = bytes;
+
+	if (gt_coll_has_blocks(req->coll))
+		all *= engine->plan->nranks;
+	/* Traces show the main way, and should show all.  What is added up
+	 * would begin off a boundary of packs, and then go by elements. */
+	if (all < GT_WAY_DETOUR_BYTES || req->trace ||
+	    (gt_coll_reduces(req->coll) && bytes % GT_WAY_PACK_BYTES) ||
+	    gt_way_no_detour(engine, req, way))
+		return;
+	way->detour_permille = engine->config.best
+				       ? gt_way_share(engine, req)
+				       : gt_way_row_share(engine, req, way);
+}
+
+int gt_cuda_way_of(const struct gt_engine *engine, const struct gt_request *req,
+		   struct gt_way *way, struct gt_err *err)
+{
+	const char *fault = NULL;
+
+	if (req->way)
+		*way = *req->way;
+	else if (engine->config.best)
+		gt_way_choose(engine, req, way);
+	else
+		gt_way_planned(engine, req, way);
+	if (!req->way)
+		gt_way_detour(engine, req, way);
+	else if (way->detour_permille)
+		fault = gt_way_no_detour(engine, req, way);
+	if (fault)
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "no part of %s can go through the host: %s",
+				  gt_coll_name(req->coll), fault);
+	if (way->protocol == GT_PROTOCOL_SIMPLE)
+		return gt_cuda_task_can(engine, req, err) ? GT_OK : GT_EINPUT;
+	fault = gt_way_fault(engine, req, way);
+	if (fault)
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "%s cannot be done %s with %s: %s",
+				  gt_coll_name(req->coll),
+				  gt_algo_name(way->algo),
+				  gt_protocol_name(way->protocol), fault);
+	if (gt_way_is_packets(way))
+		gt_way_packets(engine, req, way);
+	else if (way->protocol == GT_PROTOCOL_DIRECT)
+		gt_way_direct(engine, req, way);
+	else
+		gt_way_ce(way);
+	/* Blocks wait for those of other ranks: all must run at once. */
+	if (way->blocks > engine->processors)
+		way->blocks = engine->processors;
+	return GT_OK;
+}

@@ -1,0 +1,381 @@
+#include "exec/cuda/user_buffers.h"
+
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "exec/cuda/engine.h"
+#include "world/world.h"
+
+enum {
+	GT_LEND_SPIN_NS = 200000, /* of a wait, before it sleeps in between */
+	GT_LEND_SLEEP_NS = 20000,
+};
+
+static uint32_t gt_lend_local(const struct gt_engine *engine, uint32_t rank)
+{
+	return rank - engine->group.first;
+}
+
+static struct gt_cuda_seat *gt_lend_seat(const struct gt_engine *engine,
+					 uint32_t process)
+{
+	return &engine->table->seats[process];
+}
+
+int gt_cuda_lend_open(struct gt_engine *engine, struct gt_err *err)
+{
+	size_t n = engine->group.end - engine->group.first;
+
+	engine->lent = gt_arena_array(engine->arena, n * engine->plan->nranks,
+				      sizeof(*engine->lent));
+	return engine->lent ? GT_OK : gt_err_nomem(err);
+}
+
+static int gt_lend_is_there(const struct gt_engine *engine, uint32_t rank,
+			    const void *at)
+{
+	struct cudaPointerAttributes is;
+
+	if (cudaPointerGetAttributes(&is, at) != cudaSuccess) {
+		cudaGetLastError();
+		return 0;
+	}
+	return is.type == cudaMemoryTypeDevice &&
+	       is.device == engine->ranks[rank].device;
+}
+
+int gt_cuda_owns(const struct gt_engine *engine, uint32_t rank,
+		 const void *buffer, uint64_t bytes, struct gt_err *err)
+{
+	const char *at = buffer;
+
+	return gt_lend_is_there(engine, rank, at) &&
+			       gt_lend_is_there(engine, rank, at + bytes - 1)
+		       ? GT_OK
+		       : gt_err_set(err, GT_EINPUT, NULL,
+				    "the buffer is not memory of rank %u's GPU "
+				    "(%s)",
+				    rank, engine->plan->ranks[rank].device);
+}
+
+/* The process's other GPUs reach it, however it was made. */
+static int gt_lend_allow(struct gt_engine *engine, uint32_t rank,
+			 struct gt_cuda_extent extent, struct gt_err *err)
+{
+	const struct gt_group *group = &engine->group;
+	uint32_t n = group->end - group->first;
+	int devices[GT_FLOW_RANKS];
+	cudaError_t rc;
+
+	if (n < 2 || n > GT_FLOW_RANKS)
+		return GT_OK;
+	for (uint32_t v = 0; v < n; v++)
+		devices[v] = engine->ranks[group->first + v].device;
+	rc = cudaSetDevice(engine->ranks[rank].device);
+	if (rc == cudaSuccess)
+		rc = gt_cuda_allow(extent, devices, n);
+	return rc == cudaSuccess ? GT_OK
+				 : gt_cuda_fail(engine, rank, (int)rc,
+						"let other GPUs reach the "
+						"buffer",
+						err);
+}
+
+int gt_cuda_lend(struct gt_engine *engine, uint32_t rank, const void *buffer,
+		 uint64_t bytes, struct gt_err *err)
+{
+	struct gt_cuda_extent extent = {buffer, bytes};
+	struct gt_cuda_rank *me = &engine->ranks[rank];
+	struct gt_cuda_loan *loan;
+	int rc = gt_cuda_owns(engine, rank, buffer, bytes, err);
+
+	if (rc)
+		return rc;
+	for (loan = me->loans; loan; loan = loan->next)
+		if (loan->base == buffer)
+			return gt_err_set(err, GT_EINPUT, NULL,
+					  "the buffer is registered already");
+	rc = gt_lend_allow(engine, rank, extent, err);
+	if (rc)
+		return rc;
+	loan = calloc(1, sizeof(*loan));
+	if (!loan)
+		return gt_err_nomem(err);
+	loan->base = buffer;
+	loan->bytes = bytes;
+	loan->number = ++me->nloans;
+	loan->next = me->loans;
+	me->loans = loan;
+	return GT_OK;
+}
+
+int gt_cuda_lends(const struct gt_engine *engine)
+{
+	for (uint32_t r = engine->group.first; r < engine->group.end; r++)
+		if (engine->ranks[r].loans)
+			return 1;
+	return 0;
+}
+
+static void gt_lend_drop(const struct gt_engine *engine,
+			 struct gt_cuda_loan **at)
+{
+	struct gt_cuda_loan *loan = *at;
+
+	if (!loan)
+		return;
+	*at = loan->next;
+	gt_cuda_loan_leave(engine, loan);
+	free(loan);
+}
+
+int gt_cuda_lend_asked(const struct gt_engine *engine)
+{
+	const struct gt_group *group = &engine->group;
+
+	if (!group->world || !engine->table)
+		return 0;
+	for (uint32_t p = 0; p < group->nprocesses; p++)
+		if (__atomic_load_n(&gt_lend_seat(engine, p)->asked,
+				    __ATOMIC_ACQUIRE) >
+		    gt_lend_seat(engine, group->self)->left[p])
+			return 1;
+	return 0;
+}
+
+void gt_cuda_lend_tend(struct gt_engine *engine)
+{
+	struct gt_cuda_seat *mine = gt_lend_seat(engine, engine->group.self);
+
+	for (uint32_t p = 0; p < engine->group.nprocesses; p++) {
+		const struct gt_cuda_seat *seat = gt_lend_seat(engine, p);
+		uint64_t asked =
+			__atomic_load_n(&seat->asked, __ATOMIC_ACQUIRE);
+
+		if (asked <= mine->left[p])
+			continue;
+		if (p != engine->group.self)
+			gt_lend_drop(engine,
+				     gt_cuda_loan_find(engine,
+						       (uint32_t)seat->rank,
+						       seat->number));
+		__atomic_store_n(&mine->left[p], asked, __ATOMIC_RELEASE);
+	}
+}
+
+/* Until *number, another process's, is at least so large. */
+static int gt_lend_wait(struct gt_engine *engine, uint32_t process,
+			const uint64_t *number, uint64_t least,
+			struct gt_err *err)
+{
+	const struct timespec some = {0, GT_LEND_SLEEP_NS};
+	struct gt_world *world = engine->group.world;
+	int64_t begin = gt_clock_ns(), now;
+
+	while (__atomic_load_n(number, __ATOMIC_ACQUIRE) < least) {
+		if (gt_cuda_lend_asked(engine))
+			gt_cuda_lend_tend(engine);
+		if (gt_cuda_interrupted(engine))
+			return gt_err_set(err, GT_ESYS, NULL, "interrupted");
+		if (gt_cuda_given_up(engine))
+			return gt_cuda_blame(engine, engine->plan->nranks, err);
+		if (gt_world_failed(world, err))
+			return GT_ESYS;
+		now = gt_clock_ns();
+		if (now - begin > engine->config.timeout_ns)
+			return gt_err_set(
+				err, GT_ESYS, NULL,
+				"%s has not come to the operation, or left "
+				"what is deregistered, within %.1f s; all "
+				"processes register before the same operation",
+				gt_world_name(world, process),
+				(double)engine->config.timeout_ns / 1e9);
+		if (now - begin < GT_LEND_SPIN_NS)
+			sched_yield();
+		else
+			nanosleep(&some, NULL);
+	}
+	return GT_OK;
+}
+
+int gt_cuda_unlend(struct gt_engine *engine, uint32_t rank, const void *buffer,
+		   struct gt_err *err)
+{
+	struct gt_cuda_loan **at = &engine->ranks[rank].loans, *loan;
+	struct gt_group *group = &engine->group;
+	struct gt_cuda_seat *mine;
+	int rc = GT_OK;
+
+	while (*at && (*at)->base != buffer)
+		at = &(*at)->next;
+	loan = *at;
+	if (!loan)
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "the buffer is not registered");
+	*at = loan->next;
+	if (loan->met && !loan->refused && !engine->failed) {
+		mine = gt_lend_seat(engine, group->self);
+		mine->number = loan->number;
+		mine->rank = rank;
+		__atomic_store_n(&mine->asked, mine->asked + 1,
+				 __ATOMIC_RELEASE);
+		for (uint32_t p = 0; !rc && p < group->nprocesses; p++)
+			rc = gt_lend_wait(
+				engine, p,
+				&gt_lend_seat(engine, p)->left[group->self],
+				mine->asked, err);
+	}
+	free(loan);
+	return rc;
+}
+
+void gt_cuda_lend_leave(struct gt_engine *engine)
+{
+	struct gt_cuda_seat *mine;
+
+	for (uint32_t r = 0; r < engine->plan->nranks; r++)
+		while (engine->ranks[r].loans)
+			gt_lend_drop(engine, &engine->ranks[r].loans);
+	if (!engine->group.world || !engine->table)
+		return;
+	/* Whatever others ask for from now on has been left. */
+	mine = gt_lend_seat(engine, engine->group.self);
+	for (uint32_t p = 0; p < GT_FLOW_RANKS; p++)
+		__atomic_store_n(&mine->left[p], UINT64_MAX, __ATOMIC_RELEASE);
+}
+
+/* The loan of a local rank that has all these bytes. */
+static struct gt_cuda_spot gt_spot_of(const struct gt_engine *engine,
+				      uint32_t rank, const char *buffer,
+				      uint64_t bytes)
+{
+	struct gt_cuda_loan *loan = engine->ranks[rank].loans;
+
+	if (!bytes)
+		return (struct gt_cuda_spot){.number = GT_SPOT_NONE};
+	for (; loan; loan = loan->next)
+		if (buffer >= loan->base && bytes <= loan->bytes &&
+		    buffer - loan->base <= (ptrdiff_t)(loan->bytes - bytes))
+			return (struct gt_cuda_spot){
+				loan->number, (uint64_t)(buffer - loan->base)};
+	return (struct gt_cuda_spot){.number = GT_SPOT_UNLENT};
+}
+
+/* Say what the local ranks use; then all have said so. */
+static int gt_lend_tell(struct gt_engine *engine, const struct gt_request *req,
+			const struct gt_cuda_words **words, struct gt_err *err)
+{
+	const struct gt_group *group = &engine->group;
+	struct gt_cuda_seat *mine = gt_lend_seat(engine, group->self);
+	uint64_t number = mine->meetings + 1;
+	struct gt_cuda_words *said = engine->table->words[number % 2];
+	size_t elem = gt_dtype_bytes(req->dtype);
+	int rc = GT_OK;
+
+	for (uint32_t r = group->first; r < group->end; r++) {
+		struct gt_cuda_span span = gt_cuda_span_of(engine, req, r, r);
+
+		said[r] = (struct gt_cuda_words){
+			.input = gt_spot_of(engine, r, span.input,
+					    span.input_count * elem),
+			.output = gt_spot_of(engine, r, span.output,
+					     span.output_count * elem),
+			.inplace = (uint64_t)req->inplace};
+	}
+	__atomic_store_n(&mine->meetings, number, __ATOMIC_RELEASE);
+	for (uint32_t p = 0; !rc && p < group->nprocesses; p++)
+		rc = gt_lend_wait(engine, p, &gt_lend_seat(engine, p)->meetings,
+				  number, err);
+	*words = said;
+	return rc;
+}
+
+/* A place as a local rank sees it; NULL: there is none. */
+static char *gt_spot_at(const struct gt_engine *engine, uint32_t viewer,
+			uint32_t rank, struct gt_cuda_spot spot)
+{
+	const struct gt_cuda_loan *loan;
+
+	if (spot.number == GT_SPOT_NONE)
+		return NULL;
+	loan = *gt_cuda_loan_find(engine, rank, spot.number);
+	return loan->at[gt_lend_local(engine, viewer)] + spot.offset;
+}
+
+static int gt_spot_is_open(const struct gt_engine *engine, uint32_t rank,
+			   struct gt_cuda_spot spot)
+{
+	const struct gt_cuda_loan *loan =
+		*gt_cuda_loan_find(engine, rank, spot.number);
+
+	return spot.number == GT_SPOT_NONE || (loan && !loan->refused);
+}
+
+static struct gt_buffers *gt_lend_view(const struct gt_engine *engine,
+				       uint32_t viewer)
+{
+	return engine->lent +
+	       (size_t)gt_lend_local(engine, viewer) * engine->plan->nranks;
+}
+
+const struct gt_buffers *gt_cuda_lent_to(const struct gt_engine *engine,
+					 uint32_t viewer)
+{
+	return gt_lend_view(engine, viewer);
+}
+
+static int gt_lend_view_all(struct gt_engine *engine,
+			    const struct gt_cuda_words *words)
+{
+	const struct gt_group *group = &engine->group;
+	uint32_t n = engine->plan->nranks;
+
+	for (uint32_t r = 0; r < n; r++)
+		if (!gt_spot_is_open(engine, r, words[r].input) ||
+		    !gt_spot_is_open(engine, r, words[r].output))
+			return 0;
+	for (uint32_t v = group->first; v < group->end; v++)
+		for (uint32_t r = 0; r < n; r++)
+			gt_lend_view(engine, v)[r] = (struct gt_buffers){
+				gt_spot_at(engine, v, r, words[r].input),
+				gt_spot_at(engine, v, r, words[r].output)};
+	return 1;
+}
+
+int gt_cuda_lend_meet(struct gt_engine *engine, struct gt_request *req,
+		      int *opened, struct gt_err *err)
+{
+	const struct gt_cuda_words *words;
+	struct gt_cuda_news news = {.n = 0};
+	int rc = gt_lend_tell(engine, req, &words, err);
+	int all = 1;
+
+	if (rc)
+		return rc;
+	for (uint32_t r = 0; r < engine->plan->nranks; r++) {
+		all &= words[r].input.number != GT_SPOT_UNLENT &&
+		       words[r].output.number != GT_SPOT_UNLENT;
+		req->inplace |= words[r].inplace != 0;
+	}
+	if (!opened)
+		return GT_OK;
+	*opened = 0;
+	if (!all)
+		return GT_OK;
+	for (uint32_t r = 0; r < engine->plan->nranks; r++) {
+		gt_cuda_news_add(engine, &news, r, words[r].input.number);
+		gt_cuda_news_add(engine, &news, r, words[r].output.number);
+	}
+	if (news.n) {
+		engine->lends = 1;
+		rc = gt_cuda_news_meet(engine, &news, err);
+	}
+	if (!rc)
+		*opened = gt_lend_view_all(engine, words);
+	return rc;
+}

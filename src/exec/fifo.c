@@ -1,7 +1,0 @@
-#include "exec/fifo.h"
-
-void gt_fifo_init(struct gt_fifo *fifo)
-{
-	atomic_init(&fifo->data, 0);
-	atomic_init(&fifo->credit, 0);
-}

@@ -1,0 +1,7 @@
+#include "exec/link/fifo.h"
+
+void gt_fifo_init(struct gt_fifo *fifo)
+{
+	atomic_init(&fifo->data, 0);
+	atomic_init(&fifo->credit, 0);
+}

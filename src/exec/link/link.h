@@ -1,0 +1,131 @@
+/*
+ * A link carries FIFOs (exec/link/fifo.h) between this process and others.  Ranks
+ * know nothing of it: whatever is between, a rank writes slots on its side
+ * and reads slots on its side, and is rung when there is something to do.
+ *
+ *   shm   both sides map the same memory; nothing is between
+ *   tcp   each side has slots of its own, and a proxy thread in each process
+ *         carries slices one way and credits the other
+ *   verbs as tcp, by RDMA writes over reliable connections
+ *   null  nothing is carried and all has always come: what else takes time
+ *   trace one of the others, with every post written to a file
+ *
+ * A link belongs to one thread, as the engine does.  open and connect are
+ * meetings (world/world.h): all processes call them in the same order, also
+ * those that have nothing to connect.
+ */
+#ifndef GT_EXEC_LINK_LINK_H
+#define GT_EXEC_LINK_LINK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct gt_bell;
+struct gt_err;
+struct gt_fifo_end;
+struct gt_link;
+struct gt_link_ops;
+struct gt_notice;
+struct gt_world;
+
+/* Memory of a rank's device, for slots that a network card gets at itself. */
+struct gt_link_room {
+	char *base;
+	uint64_t bytes;
+	int dmabuf;      /* the link's to close; -1: there is none */
+	int is_ordered;  /* what a card has written is there before what it or
+			    the host writes later */
+	char bus_id[32]; /* of the device; "" if that is not known */
+};
+
+/*
+ * What a device needs that reads and writes slots by itself: called for all
+ * memory of the host in which FIFOs of ranks here lie, before its use and after
+ * it.  It begins and ends with a page.  room_new, which may be NULL, makes room
+ * for a rank's slots on its device; whoever cannot use it takes the host's.
+ */
+struct gt_link_pins {
+	int (*pin)(void *base, size_t bytes, struct gt_err *err);
+	void (*unpin)(void *base);
+	int (*room_new)(void *arg, uint32_t rank, uint64_t bytes,
+			struct gt_link_room *room, struct gt_err *err);
+	void (*room_free)(void *arg, uint32_t rank, struct gt_link_room *room);
+};
+
+struct gt_link_config {
+	struct gt_world *world;
+	const char *iface;           /* NULL, or as in world/net.h */
+	struct gt_bell *bells;       /* of the local ranks, in shared memory */
+	uint32_t first_rank, nranks; /* the local ones */
+	int bells_fd;                /* of that memory */
+	const struct gt_link_pins *pins; /* NULL: slots are the host's own */
+	void *pins_arg;                  /* of pins' functions */
+	const struct gt_notice *notice;  /* NULL: nobody */
+	/* trace: what is wrapped, and the file, to which process p adds ".p" */
+	const struct gt_link_ops *inner;
+	const char *trace;
+	uint32_t streams; /* tcp: links like it side by side, or 0: it alone */
+	const char *nic;  /* verbs: NULL, or the PCI bus id of its card */
+};
+
+/* One end of a FIFO whose other end is in another process. */
+struct gt_link_conn {
+	uint32_t process;   /* the other one */
+	uint32_t from, to;  /* ranks */
+	uint32_t lane, tag; /* which FIFO between the two */
+	int sends;          /* this side is the sender */
+	struct gt_fifo_end *end;
+};
+
+/* All FIFOs of one connect() have this shape. */
+struct gt_link_shape {
+	uint32_t nslots;
+	uint32_t slot_bytes;
+};
+
+struct gt_link_ops {
+	const char *name;
+	int (*open)(const struct gt_link_config *config, struct gt_link **link,
+		    struct gt_err *err);
+	void (*close)(struct gt_link *link);
+
+	/*
+	 * Make these FIFOs, empty, and fill in their ends; those of an
+	 * earlier call are gone.  `at` and `seen` of the ends are 0.
+	 */
+	int (*connect)(struct gt_link *link, const struct gt_link_shape *shape,
+		       const struct gt_link_conn *conns, uint32_t nconns,
+		       struct gt_err *err);
+
+	/*
+	 * NULL: always.  Whether this process could open it on that card;
+	 * GT_EINPUT when it is told what makes no sense.
+	 */
+	int (*usable)(const char *nic, uint32_t *usable, struct gt_err *err);
+
+	/* GT_OK while it works; cheap. */
+	int (*check)(struct gt_link *link, struct gt_err *err);
+
+	/*
+	 * NULL where nothing is between.  A rank that has nothing to do but
+	 * stays on its processor may carry slices itself: it says so with
+	 * attend(+1), calls progress() again and again, which returns 0
+	 * when there was nothing to do, and ends with attend(-1) before it
+	 * sleeps.  While somebody attends the proxy
+	 * does not, which saves two hand-overs a slice.  From any thread,
+	 * between two connect() calls.
+	 */
+	void (*attend)(struct gt_link *link, int change);
+	int (*progress)(struct gt_link *link);
+};
+
+extern const struct gt_link_ops gt_link_shm;
+extern const struct gt_link_ops gt_link_tcp;
+extern const struct gt_link_ops gt_link_verbs; /* if built with verbs */
+extern const struct gt_link_ops gt_link_null;
+extern const struct gt_link_ops gt_link_trace; /* around another one */
+
+/* NULL: there is none of that name.  Trace has none: it needs another link. */
+const struct gt_link_ops *gt_link_find(const char *name);
+
+#endif

@@ -1,0 +1,22 @@
+gtopo_core_sources += \
+	%D%/bell.c \
+	%D%/bell.h \
+	%D%/bundle.c \
+	%D%/bundle.h \
+	%D%/fd_passing.c \
+	%D%/fd_passing.h \
+	%D%/fifo.c \
+	%D%/fifo.h \
+	%D%/link.c \
+	%D%/link.h \
+	%D%/nic_of_rank.c \
+	%D%/nic_of_rank.h \
+	%D%/null.c \
+	%D%/process_group.c \
+	%D%/process_group.h \
+	%D%/proxied_fifo.c \
+	%D%/proxied_fifo.h \
+	%D%/shared_memory.c \
+	%D%/shared_memory.h \
+	%D%/shm.c \
+	%D%/trace.c

@@ -1,0 +1,391 @@
+#include "exec/link/process_group.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cpus.h"
+#include "base/err.h"
+#include "exec/link/bell.h"
+#include "exec/engine.h"
+#include "world/net.h"
+#include "world/world.h"
+
+enum { GT_GROUP_NEAR, GT_GROUP_FAR }; /* the first of each among links */
+
+uint32_t gt_group_first(uint32_t p, uint32_t nprocesses, uint32_t nranks)
+{
+	return (uint32_t)((uint64_t)p * nranks / nprocesses);
+}
+
+static uint32_t gt_group_begin(const struct gt_group *group, uint32_t p)
+{
+	return gt_group_first(p, group->nprocesses, group->config.nranks);
+}
+
+uint32_t gt_group_process(const struct gt_group *group, uint32_t rank)
+{
+	uint32_t p = 0;
+
+	while (gt_group_begin(group, p + 1) <= rank)
+		p++;
+	return p;
+}
+
+/* What a process tells of where it is. */
+struct gt_group_card {
+	char host[GT_HOST_ID_MAX];
+	cpu_set_t cpus; /* launchers may have bound it to some */
+};
+
+/* Process p has that card, this one `own`. */
+static void gt_group_hear(struct gt_group *group, uint32_t p,
+			  const struct gt_group_card *card,
+			  const struct gt_group_card *own, cpu_set_t *cpus)
+{
+	uint32_t n = gt_group_begin(group, p + 1) - gt_group_begin(group, p);
+
+	if (memcmp(card->host, own->host, sizeof(own->host)) != 0)
+		return;
+	group->is_here[p] = 1;
+	group->nhere += n;
+	if (p < group->self)
+		group->place += n;
+	CPU_OR(cpus, cpus, &card->cpus);
+}
+
+/* Which processes are on this host, with how many ranks and processors. */
+static int gt_group_look(struct gt_group *group, struct gt_err *err)
+{
+	struct gt_world_part *parts = calloc(group->nprocesses, sizeof(*parts));
+	struct gt_group_card own, card;
+	cpu_set_t cpus;
+	int rc;
+
+	if (!parts)
+		return gt_err_nomem(err);
+	group->nhere = 0;
+	CPU_ZERO(&cpus);
+	memset(&own, 0, sizeof(own));
+	gt_share_host_id(own.host);
+	sched_getaffinity(0, sizeof(own.cpus), &own.cpus);
+	rc = gt_world_meet(group->world, &own, sizeof(own), parts, err);
+	for (uint32_t p = 0; !rc && p < group->nprocesses; p++) {
+		if (parts[p].len != sizeof(card))
+			continue;
+		memcpy(&card, parts[p].bytes, sizeof(card));
+		gt_group_hear(group, p, &card, &own, &cpus);
+	}
+	group->ncpus = (uint32_t)CPU_COUNT(&cpus);
+	free(parts);
+	return rc;
+}
+
+/* In shared memory: ranks of other processes ring them, too. */
+static int gt_group_hang_bells(struct gt_group *group, struct gt_err *err)
+{
+	return gt_share_new((group->end - group->first) *
+				    sizeof(struct gt_bell),
+			    &group->bells, err);
+}
+
+int gt_group_open(struct gt_group *group, const struct gt_group_config *config,
+		  struct gt_err *err)
+{
+	uint32_t n = config->nranks;
+	int rc;
+
+	group->config = *config;
+	group->world = config->world;
+	group->nprocesses = 1;
+	group->nhere = group->end = n;
+	group->ncpus = gt_cpus_count();
+	group->bells.fd = -1;
+	if (!group->world)
+		return gt_group_hang_bells(group, err);
+	group->self = gt_world_rank(group->world);
+	group->nprocesses = gt_world_size(group->world);
+	if (group->nprocesses > n)
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "'%u' processes are more than the plan's %u "
+				  "ranks",
+				  group->nprocesses, n);
+	group->first = gt_group_begin(group, group->self);
+	group->end = gt_group_begin(group, group->self + 1);
+	group->is_here = calloc(group->nprocesses, 1);
+	group->is_far = calloc(group->nprocesses, 1);
+	if (!group->is_here || !group->is_far)
+		return gt_err_nomem(err);
+	rc = gt_group_hang_bells(group, err);
+	return rc ? rc : gt_group_look(group, err);
+}
+
+void gt_group_close(struct gt_group *group)
+{
+	for (int i = 0; i < GT_GROUP_LINKS; i++) {
+		if (group->links[i].link)
+			group->links[i].ops->close(group->links[i].link);
+		free(group->links[i].conns);
+	}
+	gt_share_free(&group->bells);
+	free(group->is_here);
+	free(group->is_far);
+}
+
+/* Processes on one host share memory; another --link is for all. */
+static int gt_group_choose(struct gt_group *group, const uint8_t *reached,
+			   int used[], struct gt_err *err)
+{
+	const char *forced = group->config.link;
+	int shm = forced && !strcmp(forced, "shm");
+
+	for (uint32_t p = 0; p < group->nprocesses; p++) {
+		if (p == group->self || (reached && reached[p]))
+			continue;
+		if (shm && !group->is_here[p])
+			return gt_err_set(err, GT_EINPUT, NULL,
+					  "--link shm: %s is on another host",
+					  gt_world_name(group->world, p));
+		group->is_far[p] = !group->is_here[p] || (forced && !shm);
+		used[group->is_far[p]] = 1;
+	}
+	return GT_OK;
+}
+
+/* What a process tells of the way to other hosts. */
+struct gt_group_rail {
+	uint32_t usable;
+	char nic[GT_RAIL_NIC_MAX]; /* that the plan names, or "" */
+};
+
+void gt_group_notice(const struct gt_group *group, int warning,
+		     const char *text)
+{
+	const struct gt_notice *notice = group->config.notice;
+
+	if (notice && !group->self)
+		notice->tell(notice->arg, warning, text);
+}
+
+/* RDMA if all can, else TCP; the plan may say nothing of networks. */
+static const char *gt_group_judge(const struct gt_group *group,
+				  const struct gt_world_part *parts)
+{
+	struct gt_group_rail rail;
+	char text[GT_NOTICE_MAX];
+
+	for (uint32_t p = 0; p < group->nprocesses; p++) {
+		if (parts[p].len != sizeof(rail))
+			return "tcp";
+		memcpy(&rail, parts[p].bytes, sizeof(rail));
+		if (rail.usable)
+			continue;
+		if (!*rail.nic)
+			return "tcp";
+		snprintf(text, sizeof(text),
+			 "TCP between hosts: %s has no RDMA port that works on "
+			 "the plan's card '%.*s'",
+			 gt_world_name(group->world, p),
+			 (int)sizeof(rail.nic) - 1, rail.nic);
+		gt_group_notice(group, 1, text);
+		return "tcp";
+	}
+	gt_group_notice(group, 0, "RDMA between hosts, by the plan's cards");
+	return "verbs";
+}
+
+/* Which link goes to other hosts, where nobody has named one. */
+static int gt_group_far(struct gt_group *group, const char **name,
+			struct gt_err *err)
+{
+	const struct gt_link_ops *verbs = gt_link_find("verbs");
+	struct gt_world_part *parts = calloc(group->nprocesses, sizeof(*parts));
+	struct gt_group_rail rail = {.usable = 0};
+	int rc = GT_OK;
+
+	if (!parts)
+		return gt_err_nomem(err);
+	if (group->config.plan &&
+	    gt_rail_nic(group->config.plan, group->first, rail.nic) && verbs)
+		rc = verbs->usable(rail.nic, &rail.usable, err);
+	if (rail.usable)
+		memcpy(group->nic, rail.nic, sizeof(group->nic));
+	rc = gt_world_agree(group->world, rc, err);
+	if (!rc)
+		rc = gt_world_meet(group->world, &rail, sizeof(rail), parts,
+				   err);
+	if (!rc)
+		*name = gt_group_judge(group, parts);
+	free(parts);
+	return rc;
+}
+
+/*
+ * How many links of that name go side by side: a socket is carried by one
+ * thread at each end, a network card works by itself.
+ */
+static uint32_t gt_group_streams(const struct gt_group *group, const char *name)
+{
+	uint32_t n = group->config.streams;
+
+	if (!n || strcmp(name, "tcp") != 0)
+		return 1;
+	return n < GT_GROUP_STREAMS ? n : GT_GROUP_STREAMS;
+}
+
+static int gt_group_open_link(struct gt_group *group, int number,
+			      const char *name, struct gt_err *err)
+{
+	struct gt_group_link *link = &group->links[number];
+	struct gt_link_config config = {
+		.world = group->world,
+		.iface = gt_net_choice(group->config.iface),
+		.bells = group->bells.base,
+		.first_rank = group->first,
+		.nranks = group->end - group->first,
+		.bells_fd = group->bells.fd,
+		.pins = group->config.pins,
+		.pins_arg = group->config.pins_arg,
+		.notice = group->self ? NULL : group->config.notice,
+		.trace = group->config.trace,
+		.nic = *group->nic ? group->nic : NULL,
+		.streams = group->nfar,
+	};
+
+	link->ops = gt_link_find(name);
+	if (!link->ops)
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "--link '%s' is not part of this program",
+				  name);
+	config.inner = link->ops;
+	if (config.trace)
+		link->ops = &gt_link_trace;
+	return link->ops->open(&config, &link->link, err);
+}
+
+/* A link is opened by all processes as soon as one pair needs it. */
+int gt_group_link(struct gt_group *group, const uint8_t *reached,
+		  struct gt_err *err)
+{
+	const char *name = group->config.link;
+	int used[GT_GROUP_FAR + 1] = {0}, rc;
+	uint64_t near, far;
+
+	if (!group->world)
+		return GT_OK;
+	rc = gt_group_choose(group, reached, used, err);
+	near = (uint64_t)used[GT_GROUP_NEAR];
+	far = (uint64_t)used[GT_GROUP_FAR];
+	if (!rc)
+		rc = gt_world_max(group->world, &near, err);
+	if (!rc)
+		rc = gt_world_max(group->world, &far, err);
+	if (!rc && far && !name)
+		rc = gt_group_far(group, &name, err);
+	if (!rc && near)
+		rc = gt_group_open_link(group, GT_GROUP_NEAR, "shm", err);
+	if (!rc && far)
+		group->nfar = gt_group_streams(group, name);
+	for (uint32_t i = 0; !rc && i < group->nfar; i++)
+		rc = gt_group_open_link(group, GT_GROUP_FAR + (int)i, name,
+					err);
+	return rc;
+}
+
+int gt_group_has_links(const struct gt_group *group)
+{
+	for (int i = 0; i < GT_GROUP_LINKS; i++)
+		if (group->links[i].link)
+			return 1;
+	return 0;
+}
+
+int gt_group_has_wires(const struct gt_group *group)
+{
+	return group->links[GT_GROUP_FAR].link != NULL;
+}
+
+int gt_group_add(struct gt_group *group, const struct gt_link_conn *conn,
+		 uint32_t other_rank, struct gt_err *err)
+{
+	uint32_t process = gt_group_process(group, other_rank);
+	uint32_t stream = group->is_far[process] ? conn->lane % group->nfar : 0;
+	struct gt_group_link *link =
+		&group->links[group->is_far[process] ? GT_GROUP_FAR + stream
+						     : GT_GROUP_NEAR];
+	size_t n = link->nconns + 1;
+	struct gt_link_conn *more;
+
+	/* Grown by doubling whenever the number is a power of two. */
+	if (!(link->nconns & (link->nconns - 1))) {
+		more = realloc(link->conns, 2 * n * sizeof(*more));
+		if (!more)
+			return gt_err_nomem(err);
+		link->conns = more;
+	}
+	link->conns[link->nconns] = *conn;
+	link->conns[link->nconns++].process = process;
+	return GT_OK;
+}
+
+int gt_group_connect(struct gt_group *group, const struct gt_link_shape *shape,
+		     struct gt_err *err)
+{
+	int rc = GT_OK;
+
+	for (int i = 0; !rc && i < GT_GROUP_LINKS; i++) {
+		struct gt_group_link *link = &group->links[i];
+
+		if (link->link)
+			rc = link->ops->connect(link->link, shape, link->conns,
+						link->nconns, err);
+	}
+	gt_group_forget(group);
+	return rc;
+}
+
+void gt_group_forget(struct gt_group *group)
+{
+	for (int i = 0; i < GT_GROUP_LINKS; i++)
+		group->links[i].nconns = 0;
+}
+
+void gt_group_attend(struct gt_group *group, int change)
+{
+	const struct gt_group_link *links = group->links;
+
+	for (int i = 0; i < GT_GROUP_LINKS; i++)
+		if (links[i].link && links[i].ops->attend)
+			links[i].ops->attend(links[i].link, change);
+}
+
+void gt_group_progress(struct gt_group *group)
+{
+	const struct gt_group_link *links = group->links;
+
+	for (int i = 0; i < GT_GROUP_LINKS; i++)
+		if (links[i].link && links[i].ops->progress)
+			links[i].ops->progress(links[i].link);
+}
+
+int gt_group_carries(const struct gt_group *group, int link)
+{
+	return group->links[link].link && group->links[link].ops->progress;
+}
+
+int gt_group_carry(struct gt_group *group, int link)
+{
+	return group->links[link].ops->progress(group->links[link].link);
+}
+
+int gt_group_check(struct gt_group *group, struct gt_err *err)
+{
+	int rc = group->world ? gt_world_failed(group->world, err) : GT_OK;
+
+	for (int i = 0; !rc && i < GT_GROUP_LINKS; i++)
+		if (group->links[i].link)
+			rc = group->links[i].ops->check(group->links[i].link,
+							err);
+	return rc;
+}

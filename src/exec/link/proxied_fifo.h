@@ -1,0 +1,41 @@
+/*
+ * FIFOs with slots on both sides, for links that carry slices between them:
+ * the local rank and the link's proxy are the two ends of one, and another
+ * like it is in the other process.
+ */
+#ifndef GT_EXEC_LINK_PROXIED_FIFO_H
+#define GT_EXEC_LINK_PROXIED_FIFO_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "exec/link/fifo.h"
+#include "exec/link/link.h"
+
+/*
+ * A copy of the connections (to be freed) in the order that both sides of a
+ * pair of processes agree on; NULL when memory ran out.
+ */
+struct gt_link_conn *gt_mirror_sort(const struct gt_link_conn *conns,
+				    uint32_t nconns);
+
+/* What one takes: counters, lengths, slots; a multiple of cache lines. */
+size_t gt_mirror_bytes(const struct gt_link_shape *shape);
+
+/* Memory for them, pinned if the link asks for that; NULL: words in err. */
+char *gt_mirror_alloc(const struct gt_link_config *config, size_t bytes,
+		      struct gt_err *err);
+void gt_mirror_free(const struct gt_link_config *config, char *memory);
+
+/* Where its slots begin in that. */
+size_t gt_mirror_slots(const struct gt_link_shape *shape);
+
+/*
+ * Make one in `memory`, on a cache line.  The local rank's end is conn's, and
+ * rings `proxy`; the proxy's end is returned, and rings `rank`.
+ */
+struct gt_fifo_end gt_mirror_make(const struct gt_link_shape *shape,
+				  const struct gt_link_conn *conn, char *memory,
+				  struct gt_bell *proxy, struct gt_bell *rank);
+
+#endif

@@ -1,0 +1,107 @@
+#include "exec/link/shared_memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/file.h"
+
+int gt_share_new(size_t bytes, struct gt_share *out, struct gt_err *err)
+{
+	struct gt_share share = {.bytes = bytes, .fd = -1};
+	int error;
+
+	share.fd = memfd_create("gtopo", MFD_CLOEXEC);
+	/* Reserved now: a page that is missing later would be a bus error. */
+	error = share.fd < 0 ? errno
+			     : posix_fallocate(share.fd, 0, (off_t)bytes);
+	if (!error) {
+		share.base = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+				  MAP_SHARED, share.fd, 0);
+		error = share.base == MAP_FAILED ? errno : 0;
+	}
+	if (!error) {
+		*out = share;
+		return GT_OK;
+	}
+	if (share.fd >= 0)
+		close(share.fd);
+	return gt_err_set(err, GT_ESYS, NULL,
+			  "cannot get '%zu' bytes of shared memory: %s", bytes,
+			  strerror(error));
+}
+
+struct gt_share_name gt_share_name(const struct gt_share *share)
+{
+	return (struct gt_share_name){
+		.bytes = share->bytes, .pid = getpid(), .fd = share->fd};
+}
+
+/* Whoever has closed it may have another file of that number by now. */
+static int gt_share_is_stale(const struct gt_share_name *name, int fd)
+{
+	struct stat is;
+
+	return fstat(fd, &is) || !S_ISREG(is.st_mode) || is.st_nlink ||
+	       (uint64_t)is.st_size != name->bytes;
+}
+
+int gt_share_map(const struct gt_share_name *name, struct gt_share *out,
+		 struct gt_err *err)
+{
+	char path[64];
+	void *base = MAP_FAILED;
+	int fd, error;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", name->pid, name->fd);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	if (fd >= 0 && gt_share_is_stale(name, fd))
+		errno = ESTALE;
+	else if (fd >= 0)
+		base = mmap(NULL, name->bytes, PROT_READ | PROT_WRITE,
+			    MAP_SHARED, fd, 0);
+	error = errno;
+	if (fd >= 0)
+		close(fd);
+	if (base == MAP_FAILED)
+		return gt_err_set(err, GT_ESYS, path,
+				  "cannot map the other process's memory: %s; "
+				  "--link tcp needs none",
+				  strerror(error));
+	*out = (struct gt_share){.base = base, .bytes = name->bytes, .fd = -1};
+	return GT_OK;
+}
+
+void gt_share_free(struct gt_share *share)
+{
+	if (share->base)
+		munmap(share->base, share->bytes);
+	if (share->base && share->fd >= 0)
+		close(share->fd);
+	*share = (struct gt_share){.fd = -1};
+}
+
+/* Processes see each other's files in one PID namespace of one boot. */
+void gt_share_host_id(char id[GT_HOST_ID_MAX])
+{
+	const char *given = getenv("GTOPO_HOSTID");
+	struct gt_buf boot = GT_BUF_INIT;
+	char space[64] = "";
+	ssize_t len = readlink("/proc/self/ns/pid", space, sizeof(space) - 1);
+
+	if (len > 0)
+		space[len] = '\0';
+	if (gt_file_read("/proc/sys/kernel/random/boot_id", 128, &boot, NULL))
+		boot.len = 0;
+	snprintf(id, GT_HOST_ID_MAX, "%.60s %.50s %s", given ? given : "",
+		 boot.len ? gt_buf_text(&boot) : "", space);
+	gt_buf_release(&boot);
+}

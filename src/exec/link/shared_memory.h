@@ -1,0 +1,44 @@
+/*
+ * Memory that several processes of one host map.  It has no name: it is gone
+ * with the last process that maps it, whatever ended that process.
+ */
+#ifndef GT_EXEC_LINK_SHARED_MEMORY_H
+#define GT_EXEC_LINK_SHARED_MEMORY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct gt_err;
+
+struct gt_share {
+	void *base; /* NULL: none */
+	size_t bytes;
+	int fd; /* -1: another process's */
+};
+
+/* What another process on this host needs to map it. */
+struct gt_share_name {
+	uint64_t bytes;
+	int32_t pid;
+	int32_t fd;
+};
+
+/* Zeroed, and really there: GT_ESYS when memory for it cannot be had. */
+int gt_share_new(size_t bytes, struct gt_share *share, struct gt_err *err);
+
+struct gt_share_name gt_share_name(const struct gt_share *share);
+
+/* Map another process's; it must be alive. */
+int gt_share_map(const struct gt_share_name *name, struct gt_share *share,
+		 struct gt_err *err);
+
+void gt_share_free(struct gt_share *share);
+
+/*
+ * What tells hosts apart: processes that have the same one can map each
+ * other's memory.  GTOPO_HOSTID, if it is set, stands for the host.
+ */
+enum { GT_HOST_ID_MAX = 160 };
+void gt_share_host_id(char id[GT_HOST_ID_MAX]);
+
+#endif

@@ -1,0 +1,415 @@
+/* TCP: each side has slots of its own, a proxy thread carries between them. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/cpus.h"
+#include "base/err.h"
+#include "base/thread.h"
+#include "exec/link/proxied_fifo.h"
+#include "exec/link/tcp/tcp.h"
+#include "world/world.h"
+
+/* Connections are made within this, or the job is over anyway. */
+static const int64_t gt_tcp_limit_ns = 30000000000;
+
+static void gt_tcp_forget_fifos(struct gt_link *link)
+{
+	for (uint32_t i = 0; i < link->nsockets; i++) {
+		link->sockets[i]->nout = 0;
+		link->sockets[i]->piece = 0;
+		for (uint32_t l = 0; l < GT_TCP_LOANS; l++)
+			link->sockets[i]->loans[l].part_of = NULL;
+	}
+	for (uint32_t p = 0; link->peers && p < link->nprocesses; p++) {
+		free(link->peers[p].fifos);
+		link->peers[p].fifos = NULL;
+		link->peers[p].nfifos = 0;
+	}
+	free(link->slots);
+	link->slots = NULL;
+	gt_mirror_free(&link->config, link->memory);
+	link->memory = NULL;
+}
+
+static void gt_tcp_stop(struct gt_link *link)
+{
+	if (!link->has_thread)
+		return;
+	atomic_store(&link->stop, 1);
+	gt_bell_ring(&link->bell);
+	pthread_join(link->thread, NULL);
+	link->has_thread = 0;
+}
+
+/* What the kernel still has of slots goes nowhere: they are freed. */
+static void gt_tcp_hang_up(const struct gt_tcp_socket *socket)
+{
+	const struct linger at_once = {.l_onoff = 1};
+
+	if (socket->fd < 0)
+		return;
+	if (socket->nlent)
+		setsockopt(socket->fd, SOL_SOCKET, SO_LINGER, &at_once,
+			   sizeof(at_once));
+	close(socket->fd);
+}
+
+static void gt_tcp_close(struct gt_link *link)
+{
+	if (!link)
+		return;
+	gt_tcp_stop(link);
+	for (uint32_t i = 0; i < link->nsockets; i++)
+		gt_tcp_hang_up(link->sockets[i]);
+	gt_tcp_forget_fifos(link);
+	for (uint32_t i = 0; i < link->nsockets; i++)
+		free(link->sockets[i]);
+	gt_door_close(&link->door);
+	if (link->wake_fd >= 0)
+		close(link->wake_fd);
+	free(link->sockets);
+	free(link->polls);
+	free(link->peers);
+	free(link->parts);
+	free(link);
+}
+
+static int gt_tcp_greet(struct gt_link *link, const struct gt_tcp_hello *own,
+			struct gt_err *err)
+{
+	struct gt_world *world = link->config.world;
+	struct gt_tcp_hello other;
+	struct gt_tcp_peer *peer;
+	int rc = gt_world_meet(world, own, sizeof(*own), link->parts, err);
+
+	for (uint32_t p = 0; !rc && p < link->nprocesses; p++) {
+		peer = &link->peers[p];
+		if (link->parts[p].len == sizeof(other))
+			memcpy(&other, link->parts[p].bytes, sizeof(other));
+		if (link->parts[p].len != sizeof(other) ||
+		    other.wanted > GT_TCP_SOCKETS_MAX ||
+		    other.usual > GT_TCP_SOCKETS_MAX)
+			return gt_err_set(err, GT_ESYS, NULL,
+					  "%s is another version",
+					  gt_world_name(world, p));
+		peer->process = p;
+		peer->address = other.address;
+		peer->is_here = gt_net_is_same(&own->address, &other.address);
+		peer->lends = (int)own->lends;
+		peer->nsockets =
+			gt_tcp_share(own, &other, link->config.streams);
+	}
+	return rc;
+}
+
+/* Where this process can be reached, and by how many sockets. */
+static int gt_tcp_look(struct gt_link *link, struct gt_tcp_hello *own,
+		       struct gt_err *err)
+{
+	int rc = gt_net_local(link->config.iface, &own->address, err);
+
+	if (rc)
+		return rc;
+	gt_net_device(&own->address, link->device);
+	return gt_tcp_wish(link->device, own, err);
+}
+
+/* Listen, and tell all where. */
+static int gt_tcp_announce(struct gt_link *link, struct gt_err *err)
+{
+	struct gt_world *world = link->config.world;
+	struct gt_tcp_hello own;
+	int fd, rc;
+
+	memset(&own, 0, sizeof(own));
+	rc = gt_world_agree(world, gt_tcp_look(link, &own, err), err);
+	if (!rc)
+		rc = gt_net_listen(&own.address, &fd, err);
+	if (rc)
+		return rc;
+	gt_door_init(&link->door, fd, gt_world_secret(world));
+	return gt_tcp_greet(link, &own, err);
+}
+
+static int gt_tcp_open(const struct gt_link_config *config,
+		       struct gt_link **out, struct gt_err *err)
+{
+	struct gt_link *link = calloc(1, sizeof(*link));
+	size_t most;
+	int rc = GT_OK;
+
+	if (!link)
+		return gt_err_nomem(err);
+	link->config = *config;
+	link->nprocesses = gt_world_size(config->world);
+	most = (size_t)link->nprocesses * GT_TCP_SOCKETS_MAX;
+	link->door.fd = -1;
+	link->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	link->bell.poll_fd = link->wake_fd;
+	link->parts = calloc(link->nprocesses, sizeof(*link->parts));
+	link->peers = calloc(link->nprocesses, sizeof(*link->peers));
+	link->sockets = calloc(most, sizeof(struct gt_tcp_socket *));
+	link->polls = calloc(most + 1, sizeof(*link->polls));
+	if (link->wake_fd < 0 || !link->parts || !link->peers ||
+	    !link->sockets || !link->polls)
+		rc = gt_err_nomem(err);
+	if (!rc)
+		rc = gt_tcp_announce(link, err);
+	if (rc) {
+		gt_tcp_close(link);
+		return rc;
+	}
+	*out = link;
+	return GT_OK;
+}
+
+/* Takes fd; 0 when memory ran out. */
+static int gt_tcp_keep(struct gt_link *link, struct gt_tcp_peer *peer,
+		       uint32_t index, int fd)
+{
+	struct gt_tcp_socket *socket = calloc(1, sizeof(*socket));
+
+	if (!socket) {
+		close(fd);
+		return 0;
+	}
+	/* Behind the verdict on a process that is silent, before the one on
+	 * ranks that wait: this one knows who does not answer. */
+	gt_net_limit(fd, gt_world_timeout_ns(link->config.world) / 8 * 7);
+	/* What a slow flow has not sent yet another one could have. */
+	if (peer->nsockets > 1)
+		gt_net_limit_unsent(fd, GT_TCP_UNSENT_BYTES);
+	if (peer->is_here)
+		gt_net_unpace(fd);
+	peer->lends = peer->lends && gt_tcp_lend_start(fd);
+	socket->fd = fd;
+	socket->peer = peer;
+	socket->index = index;
+	peer->sockets[index] = socket;
+	link->sockets[link->nsockets++] = socket;
+	return 1;
+}
+
+/* One that knocked at this process's door. */
+static void gt_tcp_enter(void *arg, struct gt_wire *wire,
+			 const struct gt_auth_answer *answer)
+{
+	struct gt_link *link = arg;
+	struct gt_tcp_peer *peer = NULL;
+	int fd = wire->fd;
+
+	wire->fd = -1;
+	gt_wire_close(wire);
+	if (answer->kind == GT_DOOR_DATA && answer->size == link->nprocesses &&
+	    answer->rank < link->nprocesses)
+		peer = &link->peers[answer->rank];
+	if (peer && answer->index < peer->nsockets &&
+	    !peer->sockets[answer->index])
+		gt_tcp_keep(link, peer, answer->index, fd);
+	else
+		close(fd);
+}
+
+static int64_t gt_tcp_deadline_ns(const struct gt_link *link)
+{
+	int64_t limit_ns = gt_world_timeout_ns(link->config.world);
+
+	return gt_clock_ns() +
+	       (limit_ns < gt_tcp_limit_ns ? limit_ns : gt_tcp_limit_ns);
+}
+
+/* The process of the higher number knocks, unless the job ends meanwhile. */
+static int gt_tcp_knock(struct gt_link *link, struct gt_tcp_peer *peer,
+			uint32_t index, struct gt_err *err)
+{
+	struct gt_world *world = link->config.world;
+	struct gt_auth_answer answer = {
+		.kind = GT_DOOR_DATA,
+		.rank = gt_world_rank(world),
+		.size = link->nprocesses,
+		.index = index,
+	};
+	const struct gt_net_patience patience = {gt_tcp_deadline_ns(link),
+						 gt_world_end_word(world)};
+	struct gt_err why;
+	int fd, rc;
+
+	gt_err_init(&why);
+	rc = gt_door_knock(&peer->address, gt_world_secret(world), &answer,
+			   &patience, &fd, &why);
+	if (rc && !gt_world_failed(world, err))
+		return gt_err_set(err, rc, NULL, "%s", why.text);
+	if (rc)
+		return rc;
+	return gt_tcp_keep(link, peer, index, fd) ? GT_OK : gt_err_nomem(err);
+}
+
+/* Wait at the door for the one that is to come. */
+static int gt_tcp_await(struct gt_link *link, const struct gt_tcp_peer *peer,
+			uint32_t index, struct gt_err *err)
+{
+	struct gt_world *world = link->config.world;
+	struct pollfd polls[GT_DOOR_GUESTS + 1];
+	int64_t deadline_ns = gt_tcp_deadline_ns(link);
+	int rc = GT_OK;
+
+	while (!rc && !peer->sockets[index]) {
+		poll(polls, gt_door_polls(&link->door, polls), 20);
+		gt_door_serve(&link->door, gt_tcp_enter, link);
+		rc = gt_world_failed(world, err);
+		if (!rc && !peer->sockets[index] && gt_clock_ns() > deadline_ns)
+			rc = gt_err_set(err, GT_ESYS, NULL,
+					"%s does not connect for data",
+					gt_world_name(world, peer->process));
+	}
+	return rc;
+}
+
+/*
+ * The sockets that these connections need.  Knocking at lower numbers first,
+ * in order, while those that wait do so in order: no circle.
+ */
+static int gt_tcp_dial(struct gt_link *link, const struct gt_link_conn *conns,
+		       uint32_t nconns, struct gt_err *err)
+{
+	uint32_t self = gt_world_rank(link->config.world);
+	int rc = GT_OK;
+
+	for (int turn = 0; turn < 2; turn++)
+		for (uint32_t c = 0; c < nconns; c++) {
+			struct gt_tcp_peer *peer =
+				&link->peers[conns[c].process];
+
+			for (uint32_t i = 0; !rc && i < peer->nsockets; i++) {
+				if (peer->sockets[i])
+					continue;
+				if (!turn && peer->process < self)
+					rc = gt_tcp_knock(link, peer, i, err);
+				else if (turn)
+					rc = gt_tcp_await(link, peer, i, err);
+			}
+		}
+	return rc;
+}
+
+/* The FIFO number i of all, between the local rank and the proxy. */
+static void gt_tcp_make(struct gt_link *link, const struct gt_link_conn *conn,
+			uint32_t i)
+{
+	struct gt_tcp_peer *peer = &link->peers[conn->process];
+	uint32_t rank = conn->sends ? conn->from : conn->to;
+	struct gt_fifo_end end = gt_mirror_make(
+		&link->shape, conn,
+		link->memory + i * gt_mirror_bytes(&link->shape), &link->bell,
+		&link->config.bells[rank - link->config.first_rank]);
+
+	peer->fifos[peer->nfifos++] = (struct gt_tcp_fifo){
+		.counters = end.fifo,
+		.end = end,
+		.sends = conn->sends,
+		.slots = link->slots + (size_t)i * link->shape.nslots};
+}
+
+static int gt_tcp_fill(struct gt_link *link, const struct gt_link_conn *conns,
+		       uint32_t nconns, struct gt_err *err)
+{
+	struct gt_tcp_peer *peer;
+
+	link->memory = gt_mirror_alloc(
+		&link->config, nconns * gt_mirror_bytes(&link->shape), err);
+	if (!link->memory)
+		return GT_ESYS;
+	link->slots = calloc((size_t)nconns * link->shape.nslots + 1,
+			     sizeof(*link->slots));
+	if (!link->slots)
+		return gt_err_nomem(err);
+	for (uint32_t i = 0; i < nconns; i++)
+		link->peers[conns[i].process].nfifos++;
+	for (uint32_t p = 0; p < link->nprocesses; p++) {
+		peer = &link->peers[p];
+		peer->fifos = calloc(peer->nfifos + 1, sizeof(*peer->fifos));
+		if (!peer->fifos)
+			return gt_err_nomem(err);
+		peer->nfifos = 0;
+	}
+	for (uint32_t i = 0; i < nconns; i++)
+		gt_tcp_make(link, &conns[i], i);
+	return GT_OK;
+}
+
+static int gt_tcp_start(struct gt_link *link, struct gt_err *err)
+{
+	int rc;
+
+	atomic_store(&link->stop, 0);
+	rc = gt_thread_start(&link->thread, gt_tcp_main, link, err);
+	link->has_thread = !rc;
+	if (!rc)
+		gt_cpus_near(link->thread, link->device);
+	return rc;
+}
+
+static int gt_tcp_connect(struct gt_link *link,
+			  const struct gt_link_shape *shape,
+			  const struct gt_link_conn *conns, uint32_t nconns,
+			  struct gt_err *err)
+{
+	struct gt_link_conn *sorted = gt_mirror_sort(conns, nconns);
+	int rc = GT_OK;
+
+	if (!sorted)
+		return gt_err_nomem(err);
+	gt_tcp_stop(link);
+	gt_tcp_settle(link);
+	gt_tcp_forget_fifos(link);
+	link->shape = *shape;
+	link->generation++;
+	rc = gt_tcp_dial(link, sorted, nconns, err);
+	if (!rc)
+		rc = gt_tcp_fill(link, sorted, nconns, err);
+	free(sorted);
+	/* Nobody sends before all know where slices of this kind go. */
+	if (!rc)
+		rc = gt_world_meet(link->config.world, NULL, 0, NULL, err);
+	return rc ? rc : gt_tcp_start(link, err);
+}
+
+static int gt_tcp_check(struct gt_link *link, struct gt_err *err)
+{
+	uint32_t broken = atomic_load(&link->broken);
+
+	if (!broken)
+		return GT_OK;
+	return gt_err_set(err, GT_ESYS, NULL, "the connection to %s broke",
+			  gt_world_name(link->config.world, broken - 1));
+}
+
+/* The last one to leave calls the proxy. */
+static void gt_tcp_attend(struct gt_link *link, int change)
+{
+	uint64_t one = 1;
+
+	if (atomic_fetch_add(&link->attended, change) + change)
+		return;
+	if (write(link->wake_fd, &one, sizeof(one)) < 0)
+		return; /* it is awake */
+}
+
+static int gt_tcp_progress(struct gt_link *link)
+{
+	return gt_tcp_carry(link);
+}
+
+const struct gt_link_ops gt_link_tcp = {
+	.name = "tcp",
+	.open = gt_tcp_open,
+	.close = gt_tcp_close,
+	.connect = gt_tcp_connect,
+	.check = gt_tcp_check,
+	.attend = gt_tcp_attend,
+	.progress = gt_tcp_progress,
+};

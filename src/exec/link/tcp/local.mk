@@ -1,0 +1,8 @@
+gtopo_core_sources += \
+	%D%/lend.c \
+	%D%/link.c \
+	%D%/proxy.c \
+	%D%/receive.c \
+	%D%/send.c \
+	%D%/share.c \
+	%D%/tcp.h

@@ -1,0 +1,210 @@
+/*
+ * Inside the TCP link: what its setup (link.c) and its proxy thread
+ * (proxy.c, with send.c and receive.c) share.  The proxy runs
+ * between two connect() calls and owns everything here while it does, together
+ * with ranks that attend: whoever has `busy` works, and nobody waits for it.
+ * `stop` and `broken` are all that the setup and they exchange.
+ *
+ * On a socket go messages: a head, and for data a slice.  Both sides number
+ * the FIFOs between them alike.  A slice is sent straight from the sender's
+ * slot and received straight into the receiver's; the receiver's slot is free
+ * because the sender has counted its credits, so nobody ever waits for memory
+ * with a message half read, and one slow FIFO holds up no other.
+ *
+ * Two processes may have several sockets.  A slice is cut into a part for
+ * each; they take turns, past those that have not got rid of their last one,
+ * so a slow flow carries less.  Slots are handed over in order on either side.
+ */
+#ifndef GT_EXEC_LINK_TCP_TCP_H
+#define GT_EXEC_LINK_TCP_TCP_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <sys/uio.h>
+
+#include "exec/link/bell.h"
+#include "exec/link/fifo.h"
+#include "exec/link/link.h"
+#include "world/door.h"
+#include "world/net.h"
+
+enum gt_tcp_kind {
+	GT_TCP_DATA = 1, /* number: bytes that follow */
+	GT_TCP_CREDIT,   /* number: slices consumed since the last one */
+};
+
+/* In network order.  An earlier generation's late credits are ignored. */
+struct gt_tcp_head {
+	uint32_t kind, generation, fifo, number;
+	uint32_t slice, at, whole; /* data: of that slice of `whole` bytes the
+				      `number` ones that begin at `at` */
+};
+
+enum {
+	/* Read behind a slice's end, and copied once more if it is a slice. */
+	GT_TCP_READ_BYTES = 8 << 10,
+	GT_TCP_BATCH = 16, /* messages that go out with one call */
+	GT_TCP_SOCKETS_MAX = 16,
+	GT_TCP_LOANS = 64, /* of a socket, at a time */
+	/* A smaller part is not worth its head and a turn. */
+	GT_TCP_PART_BYTES = 32 << 10,
+	/* What waits in one of several sockets beside what is on its way. */
+	GT_TCP_UNSENT_BYTES = 32 << 10,
+};
+
+/* Of a slot that is being sent or received. */
+struct gt_tcp_slot {
+	uint32_t left;  /* bytes of which no part has begun */
+	uint16_t users; /* parts that are on their way */
+	uint16_t begun; /* is anything? */
+};
+
+/* A FIFO whose other end is behind sockets. */
+struct gt_tcp_fifo {
+	struct gt_fifo *counters;
+	struct gt_fifo_end end; /* the proxy's: it stands for the far rank */
+	int sends;              /* the local rank is the sender */
+	struct gt_tcp_slot *slots;
+	uint64_t next;   /* sends: the slice to take a part of */
+	uint64_t credit; /* sends: what the far side has consumed */
+	uint64_t told;   /* receives: credits passed on */
+};
+
+struct gt_tcp_out {
+	struct gt_tcp_head head;
+	struct gt_tcp_fifo *part_of; /* NULL: it is a credit */
+	uint32_t slot;
+};
+
+/*
+ * A part that one call has lent to the kernel rather than have it copied.  It
+ * numbers such calls of a socket, and tells by number when it has done.
+ */
+struct gt_tcp_loan {
+	int is_out;
+	struct gt_tcp_fifo *part_of; /* NULL: of an earlier generation */
+	uint32_t slot;
+};
+
+struct gt_tcp_peer;
+
+struct gt_tcp_socket {
+	int fd; /* -1: broken */
+	struct gt_tcp_peer *peer;
+	uint32_t index; /* of the peer's */
+
+	/* What is being sent: nout messages, of each a head and the part. */
+	struct gt_tcp_out out[GT_TCP_BATCH];
+	struct iovec pieces[2 * GT_TCP_BATCH];
+	uint32_t nout, piece; /* pieces before this one are gone */
+	struct gt_tcp_loan loans[GT_TCP_LOANS]; /* by number */
+	uint32_t nloans, nlent; /* how many there were, and are out */
+
+	/* What has been read, and where the rest of a part goes. */
+	uint32_t in_at, in_len;
+	char *into;
+	uint32_t into_left, into_slot;
+	struct gt_tcp_fifo *receiving;
+	char in[GT_TCP_READ_BYTES];
+};
+
+/* Another process. */
+struct gt_tcp_peer {
+	struct gt_net_address address; /* where it listens */
+	uint32_t process;
+	int is_here; /* on this host */
+	uint32_t nsockets;
+	struct gt_tcp_socket *sockets[GT_TCP_SOCKETS_MAX]; /* NULL: not yet */
+	uint32_t nfifos;
+	struct gt_tcp_fifo *fifos;
+	int lends;            /* is it worth it? */
+	uint32_t turn;        /* the FIFO that is looked at next */
+	uint32_t socket_turn; /* the socket that takes the next part */
+};
+
+struct gt_link {
+	struct gt_link_config config;
+	struct gt_link_shape shape;
+	uint32_t nprocesses;
+	struct gt_tcp_peer *peers;      /* of each process, also this one */
+	struct gt_tcp_socket **sockets; /* of all of them */
+	uint32_t nsockets;
+	struct pollfd *polls; /* the proxy's: of these, and of its bell */
+	struct gt_world_part *parts;
+	struct gt_door door;
+	char device[GT_NET_NAME_MAX]; /* of this process's address, or "" */
+	uint32_t generation;
+	char *memory; /* counters and slots of all FIFOs */
+	struct gt_tcp_slot *slots;
+
+	struct gt_bell bell; /* the proxy's */
+	int wake_fd;
+	pthread_t thread;
+	int has_thread;
+	_Atomic int stop;
+	_Atomic int busy;        /* somebody carries */
+	_Atomic int attended;    /* how many ranks do, when they are idle */
+	_Atomic uint32_t broken; /* 0, or 1 + the process that is gone */
+};
+
+static inline int gt_tcp_is_sending(const struct gt_tcp_socket *socket)
+{
+	return socket->piece < 2 * socket->nout;
+}
+
+/* What each process tells all. */
+struct gt_tcp_hello {
+	struct gt_net_address address; /* where it listens */
+	uint32_t wanted, usual; /* sockets: GTOPO_TCP_SOCKETS or 0, else */
+	uint32_t lends;         /* GTOPO_TCP_ZEROCOPY, or 0 */
+};
+
+/*
+ * What this process wishes for, whose card is `device` (gt_net_device());
+ * GT_EINPUT when its environment makes no sense.
+ */
+int gt_tcp_wish(const char *device, struct gt_tcp_hello *own,
+		struct gt_err *err);
+
+/*
+ * How many two processes have, whoever of them asks: the most that was asked
+ * for; else one within a host, what the cards call for between hosts.  Links
+ * that go side by side share them out.
+ */
+uint32_t gt_tcp_share(const struct gt_tcp_hello *a,
+		      const struct gt_tcp_hello *b, uint32_t streams);
+
+/* proxy.c */
+void *gt_tcp_main(void *link);
+int gt_tcp_carry(struct gt_link *link);
+
+/*
+ * Before sockets are used for other slots: what is half sent goes, and loans
+ * of slots end.  All has been received then, so the kernel soon tells so; half
+ * a second is all that it gets.
+ */
+void gt_tcp_settle(struct gt_link *link);
+
+/* Both are 1: something was done, 0: nothing, -1: the socket is broken. */
+int gt_tcp_send(const struct gt_link *link, struct gt_tcp_socket *socket);
+int gt_tcp_receive(const struct gt_link *link, struct gt_tcp_socket *socket);
+
+/* A part has gone, or a loan of it has ended. */
+void gt_tcp_release(struct gt_tcp_fifo *fifo, uint32_t number);
+
+/*
+ * lend.c: sending without a copy (MSG_ZEROCOPY).  A socket may, if _start
+ * succeeds; a piece is lent if _can, with sendmsg()'s flag, and is then noted.
+ * _reclaim ends loans, 1: some, and gives lending up for a peer whose network
+ * has it all copied in the end.
+ */
+int gt_tcp_lend_start(int fd);
+int gt_tcp_lend_can(const struct gt_tcp_socket *socket, uint32_t piece);
+void gt_tcp_lend_note(struct gt_tcp_socket *socket);
+int gt_tcp_reclaim(struct gt_tcp_socket *socket);
+
+/* Nothing is left half sent that is not a slice, if the socket takes it. */
+void gt_tcp_finish(struct gt_tcp_socket *socket);
+
+#endif

@@ -1,0 +1,368 @@
+/*
+ * GPUDirect RDMA: slots in GPUs' memory, which the network card reads and
+ * writes by itself.
+ *
+ * What a card has written to a GPU may still be on its way over PCIe when its
+ * completion is in the host's memory.  A read through the card pushes it in
+ * front of itself, so slices are the kernel's when such a read, begun after
+ * their completions, has ended; where the GPU says that it keeps the order,
+ * nothing is read.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "exec/engine.h"
+#include "exec/link/proxied_fifo.h"
+#include "exec/link/verbs/verbs.h"
+#include "world/world.h"
+
+/* Flushes read, too. */
+enum {
+	GT_VERBS_ROOM_ACCESS = IBV_ACCESS_LOCAL_WRITE |
+			       IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ,
+};
+
+static const char *const gt_verbs_distances[] = {
+	[GT_VERBS_LOC] = "LOC",   [GT_VERBS_PIX] = "PIX",
+	[GT_VERBS_PXB] = "PXB",   [GT_VERBS_PHB] = "PHB",
+	[GT_VERBS_NODE] = "NODE", [GT_VERBS_SYS] = "SYS",
+};
+
+int gt_verbs_reach(enum gt_verbs_distance *reach, struct gt_err *err)
+{
+	const char *text = getenv("GTOPO_NET_GDR_LEVEL");
+
+	*reach = GT_VERBS_LOC; /* no real card has shown it yet: DESIGN.md */
+	if (!text)
+		return GT_OK;
+	for (int i = GT_VERBS_LOC; i <= GT_VERBS_SYS; i++)
+		if (!strcmp(text, gt_verbs_distances[i])) {
+			*reach = (enum gt_verbs_distance)i;
+			return GT_OK;
+		}
+	return gt_err_set(err, GT_EINPUT, NULL,
+			  "GTOPO_NET_GDR_LEVEL '%s' is none of LOC, PIX, PXB, "
+			  "PHB, NODE and SYS",
+			  text);
+}
+
+static uint32_t gt_verbs_parts(const char *path)
+{
+	uint32_t n = 0;
+
+	for (; *path; path++)
+		n += *path == '/' && path[1];
+	return n;
+}
+
+/*
+ * "/sys/devices/pci0000:00/BRIDGE/.../FUNCTION": from a function's bridge up to
+ * the first that is above the other one too.  In a switch that is the upstream
+ * port, with a downstream port for each of them.
+ */
+enum gt_verbs_distance gt_verbs_distance(const char *card, const char *gpu)
+{
+	size_t same = 0;
+	uint32_t above, most;
+	char root[PATH_MAX];
+
+	if (strncmp(card, "/sys/devices/pci", 16) != 0)
+		return GT_VERBS_SYS;
+	for (size_t i = 0; card[i] && card[i] == gpu[i]; i++)
+		if (card[i] == '/')
+			same = i;
+	snprintf(root, sizeof(root), "%.*s", (int)same, card);
+	above = gt_verbs_parts(root);
+	if (above < 3)
+		return GT_VERBS_SYS;
+	if (above == 3)
+		return GT_VERBS_PHB;
+	most = gt_verbs_parts(card) > gt_verbs_parts(gpu) ? gt_verbs_parts(card)
+							  : gt_verbs_parts(gpu);
+	return most - above <= 2 ? GT_VERBS_PIX : GT_VERBS_PXB;
+}
+
+/* -1: it has none, or nobody knows. */
+static int gt_verbs_node(const char *device)
+{
+	char path[PATH_MAX + 16];
+	int node = -1;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/numa_node", device);
+	file = fopen(path, "re");
+	if (!file)
+		return -1;
+	if (fscanf(file, "%d", &node) != 1)
+		node = -1;
+	fclose(file);
+	return node;
+}
+
+static enum gt_verbs_distance gt_verbs_far(const struct gt_link *link,
+					   const char *bus_id)
+{
+	const char *name = ibv_get_device_name(link->port.context->device);
+	char path[PATH_MAX], card[PATH_MAX], gpu[PATH_MAX];
+	enum gt_verbs_distance far;
+	int node;
+
+	snprintf(path, sizeof(path), "/sys/class/infiniband/%s/device", name);
+	if (!realpath(path, card))
+		return GT_VERBS_SYS;
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%.31s", bus_id);
+	if (!*bus_id || !realpath(path, gpu))
+		return GT_VERBS_SYS;
+	far = gt_verbs_distance(card, gpu);
+	node = gt_verbs_node(card);
+	return far == GT_VERBS_SYS && node >= 0 && node == gt_verbs_node(gpu)
+		       ? GT_VERBS_NODE
+		       : far;
+}
+
+/* Once, what has been chosen or could not be had. */
+static void gt_verbs_tell_once(struct gt_link *link, const char *text)
+{
+	const struct gt_notice *notice = link->config.notice;
+
+	if (!link->has_told && notice)
+		notice->tell(notice->arg, 0, text);
+	link->has_told = 1;
+}
+
+static void gt_verbs_room_drop(struct gt_link *link, struct gt_verbs_room *room)
+{
+	uint32_t rank =
+		link->config.first_rank + (uint32_t)(room - link->rooms);
+
+	if (room->mr)
+		ibv_dereg_mr(room->mr);
+	if (room->memory.base)
+		link->config.pins->room_free(link->config.pins_arg, rank,
+					     &room->memory);
+	memset(room, 0, sizeof(*room));
+}
+
+/* By its dma-buf, or where the driver of GPUs knows of cards by its address. */
+static void gt_verbs_room_register(struct gt_link *link,
+				   struct gt_verbs_room *room)
+{
+	struct gt_link_room *memory = &room->memory;
+	int error = 0;
+
+	if (memory->dmabuf >= 0) {
+		room->mr = ibv_reg_dmabuf_mr(
+			link->pd, 0, memory->bytes, (uintptr_t)memory->base,
+			memory->dmabuf, GT_VERBS_ROOM_ACCESS);
+		error = errno;
+		close(memory->dmabuf);
+	}
+	if (!room->mr)
+		room->mr = ibv_reg_mr(link->pd, memory->base, memory->bytes,
+				      GT_VERBS_ROOM_ACCESS);
+	if (error)
+		errno = error;
+}
+
+/* The card to itself; NULL, or why not. */
+static const char *gt_verbs_loop_open(struct gt_link *link)
+{
+	struct gt_verbs_peer *loop = &link->loop;
+	const char *why;
+
+	if (loop->connected)
+		return NULL;
+	if (!loop->qp && gt_verbs_qp_new(link, loop, NULL))
+		return "the device gives no queue pair for flushes";
+	why = gt_verbs_qp_connect(link, loop, &link->port.place,
+				  loop->qp->qp_num, loop->psn);
+	loop->connected = !why;
+	return why;
+}
+
+/* Words in `why`, or room for the slots of a local rank. */
+static void gt_verbs_room_new(struct gt_link *link, uint32_t r, uint64_t bytes,
+			      char why[GT_NOTICE_MAX])
+{
+	const struct gt_link_config *config = &link->config;
+	const char *name = ibv_get_device_name(link->port.context->device);
+	struct gt_verbs_room *room = &link->rooms[r];
+	uint32_t rank = config->first_rank + r;
+	enum gt_verbs_distance far;
+	struct gt_err err;
+
+	gt_err_init(&err);
+	room->behind = bytes;
+	if (config->pins->room_new(config->pins_arg, rank,
+				   bytes + GT_CACHE_LINE_BYTES, &room->memory,
+				   &err)) {
+		snprintf(why, GT_NOTICE_MAX, "%.200s", err.text);
+		return;
+	}
+	far = gt_verbs_far(link, room->memory.bus_id);
+	if (far > link->port.reach) {
+		if (room->memory.dmabuf >= 0)
+			close(room->memory.dmabuf);
+		snprintf(why, GT_NOTICE_MAX,
+			 "%s and rank %u's GPU %.31s are %s to each other, "
+			 "GTOPO_NET_GDR_LEVEL is %s",
+			 name, rank, room->memory.bus_id,
+			 gt_verbs_distances[far],
+			 gt_verbs_distances[link->port.reach]);
+		return;
+	}
+	gt_verbs_room_register(link, room);
+	room->flushes = !room->memory.is_ordered || link->port.always_flushes;
+	if (!room->mr)
+		snprintf(why, GT_NOTICE_MAX,
+			 "%s cannot register memory of rank %u's GPU: %s", name,
+			 rank, strerror(errno));
+	else if (room->flushes && gt_verbs_loop_open(link))
+		snprintf(why, GT_NOTICE_MAX, "%s: %s", name,
+			 gt_verbs_loop_open(link));
+}
+
+void gt_verbs_rooms_new(struct gt_link *link, const struct gt_link_conn *conns,
+			uint32_t nconns)
+{
+	const struct gt_link_config *config = &link->config;
+	uint64_t each = (uint64_t)link->shape.nslots * link->shape.slot_bytes;
+	char why[GT_NOTICE_MAX], text[2 * GT_NOTICE_MAX];
+	uint64_t n;
+
+	if (!config->pins || !config->pins->room_new)
+		return;
+	if (link->port.reach == GT_VERBS_LOC) {
+		gt_verbs_tell_once(link, "RDMA through host memory: "
+					 "GTOPO_NET_GDR_LEVEL is LOC");
+		return;
+	}
+	for (uint32_t r = 0; r < config->nranks; r++) {
+		n = 0;
+		for (uint32_t i = 0; i < nconns; i++)
+			n += (conns[i].sends ? conns[i].from : conns[i].to) ==
+			     config->first_rank + r;
+		if (!n)
+			continue;
+		*why = '\0';
+		gt_verbs_room_new(link, r, n * each, why);
+		if (*why)
+			gt_verbs_room_drop(link, &link->rooms[r]);
+		snprintf(text, sizeof(text), "%s%s",
+			 *why ? "RDMA through host memory: "
+			 : link->rooms[r].flushes
+				 ? "RDMA from and to GPUs' memory, flushed"
+				 : "RDMA from and to GPUs' memory",
+			 why);
+		gt_verbs_tell_once(link, text);
+	}
+}
+
+void gt_verbs_rooms_free(struct gt_link *link)
+{
+	for (uint32_t r = 0; link->rooms && r < link->config.nranks; r++)
+		if (link->rooms[r].mr)
+			gt_verbs_room_drop(link, &link->rooms[r]);
+	link->reads = 0;
+}
+
+struct gt_verbs_room *gt_verbs_room_of(struct gt_link *link,
+				       const struct gt_link_conn *conn)
+{
+	uint32_t rank = conn->sends ? conn->from : conn->to;
+	struct gt_verbs_room *room =
+		&link->rooms[rank - link->config.first_rank];
+
+	return room->mr ? room : NULL;
+}
+
+char *gt_verbs_room_take(struct gt_verbs_room *room,
+			 const struct gt_link_shape *shape)
+{
+	return room->memory.base +
+	       (size_t)room->nfifos++ * shape->nslots * shape->slot_bytes;
+}
+
+/* What has come until now is what the next read of the room is behind. */
+static void gt_verbs_cover(struct gt_link *link, struct gt_verbs_room *room)
+{
+	for (uint32_t p = 0; p < link->nprocesses; p++)
+		for (uint32_t i = 0; i < link->peers[p].nfifos; i++) {
+			struct gt_verbs_fifo *fifo = &link->peers[p].fifos[i];
+
+			if (fifo->room == room)
+				fifo->covered = fifo->arrived;
+		}
+	room->is_dirty = 0;
+	room->is_read = 1;
+}
+
+static int gt_verbs_read(struct gt_link *link, uint32_t r)
+{
+	struct gt_verbs_room *room = &link->rooms[r];
+	struct ibv_sge piece = {.addr = (uintptr_t)link->memory,
+				.length = sizeof(uint64_t),
+				.lkey = link->mr->lkey};
+	struct ibv_send_wr work = {
+		.wr_id = gt_verbs_id(link->nprocesses, link->generation, r, 0),
+		.sg_list = &piece,
+		.num_sge = 1,
+		.opcode = IBV_WR_RDMA_READ,
+		.send_flags = IBV_SEND_SIGNALED,
+		.wr.rdma = {.remote_addr =
+				    (uintptr_t)room->memory.base + room->behind,
+			    .rkey = room->mr->rkey},
+	};
+	struct ibv_send_wr *bad;
+
+	gt_verbs_cover(link, room);
+	if (ibv_post_send(link->loop.qp, &work, &bad)) {
+		gt_verbs_break(link, gt_world_rank(link->config.world),
+			       IBV_WC_GENERAL_ERR);
+		return 0;
+	}
+	link->reads++;
+	return 1;
+}
+
+int gt_verbs_flush(struct gt_link *link)
+{
+	int done = 0;
+
+	for (uint32_t r = 0; link->loop.qp && r < link->config.nranks; r++)
+		if (link->rooms[r].is_dirty && !link->rooms[r].is_read)
+			done |= gt_verbs_read(link, r);
+	return done;
+}
+
+void gt_verbs_flushed(struct gt_link *link, const struct ibv_wc *wc)
+{
+	struct gt_verbs_room *room = &link->rooms[wc->wr_id & 0xffff];
+
+	if (wc->status != IBV_WC_SUCCESS) {
+		gt_verbs_break(link, gt_world_rank(link->config.world),
+			       wc->status);
+		return;
+	}
+	if ((wc->wr_id >> 16 & GT_VERBS_KNOWN_BY) !=
+	    (link->generation & GT_VERBS_KNOWN_BY))
+		return;
+	link->reads--;
+	room->is_read = 0;
+	for (uint32_t p = 0; p < link->nprocesses; p++)
+		for (uint32_t i = 0; i < link->peers[p].nfifos; i++) {
+			struct gt_verbs_fifo *fifo = &link->peers[p].fifos[i];
+
+			if (fifo->room != room || fifo->sends ||
+			    fifo->end.at == fifo->covered)
+				continue;
+			while (fifo->end.at < fifo->covered)
+				gt_fifo_sent(&fifo->end);
+			gt_bell_ring(fifo->end.other);
+		}
+}

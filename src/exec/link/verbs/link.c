@@ -1,0 +1,475 @@
+/* RDMA: RC queue pairs between processes, a proxy thread hands them work. */
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cpus.h"
+#include "base/err.h"
+#include "base/thread.h"
+#include "exec/link/proxied_fifo.h"
+#include "exec/link/verbs/verbs.h"
+#include "world/world.h"
+
+#define GT_VERBS_PATIENCE_NS 8000000000ll
+
+/*
+ * What a process tells at a connect(): this, then an entry a process, then where
+ * each FIFO has its slots.
+ */
+struct gt_verbs_head {
+	struct gt_verbs_place place;
+	struct gt_link_shape shape;
+	uint32_t nfifos;
+};
+
+struct gt_verbs_entry {
+	uint32_t qpn, psn; /* 0: no connection to you */
+	uint32_t first;    /* your first FIFO */
+	uint32_t nfifos;
+};
+
+struct gt_verbs_slots {
+	uint64_t at;
+	uint32_t rkey, reserved;
+};
+
+static void gt_verbs_stop(struct gt_link *link, enum gt_verbs_stop how)
+{
+	if (!link->has_thread)
+		return;
+	atomic_store(&link->stop, how);
+	gt_bell_ring(&link->bell);
+	pthread_join(link->thread, NULL);
+	link->has_thread = 0;
+}
+
+static void gt_verbs_forget(struct gt_link *link)
+{
+	for (uint32_t p = 0; link->peers && p < link->nprocesses; p++) {
+		free(link->peers[p].fifos);
+		link->peers[p].fifos = NULL;
+		link->peers[p].nfifos = 0;
+	}
+	if (link->mr)
+		ibv_dereg_mr(link->mr);
+	link->mr = NULL;
+	gt_verbs_rooms_free(link);
+	gt_mirror_free(&link->config, link->memory);
+	link->memory = NULL;
+}
+
+static void gt_verbs_close(struct gt_link *link)
+{
+	if (!link)
+		return;
+	/* Without queue pairs nothing reads slots any more. */
+	gt_verbs_stop(link, GT_VERBS_LEAVE);
+	for (uint32_t p = 0; link->peers && p < link->nprocesses; p++)
+		if (link->peers[p].qp)
+			ibv_destroy_qp(link->peers[p].qp);
+	if (link->loop.qp)
+		ibv_destroy_qp(link->loop.qp);
+	gt_verbs_forget(link);
+	if (link->cq)
+		ibv_destroy_cq(link->cq);
+	if (link->channel)
+		ibv_destroy_comp_channel(link->channel);
+	if (link->pd)
+		ibv_dealloc_pd(link->pd);
+	gt_verbs_port_close(&link->port);
+	if (link->wake_fd >= 0)
+		close(link->wake_fd);
+	free(link->peers);
+	free(link->rooms);
+	free(link);
+}
+
+/* Reads at a time: ranks on the host need none. */
+static uint32_t gt_verbs_flushes(const struct gt_link *link)
+{
+	const struct gt_link_pins *pins = link->config.pins;
+
+	return pins && pins->room_new ? link->config.nranks : 0;
+}
+
+/* As many messages as a queue takes if all of them complete at once. */
+static uint32_t gt_verbs_sends(const struct gt_link *link)
+{
+	uint32_t flushes = gt_verbs_flushes(link), cqe = link->port.most_cqe;
+	uint32_t most = (cqe > flushes ? cqe - flushes : 0) /
+			(link->nprocesses * (1 + GT_VERBS_RECEIVES));
+
+	return most < GT_VERBS_SENDS ? most : GT_VERBS_SENDS;
+}
+
+static int gt_verbs_prepare(struct gt_link *link, struct gt_err *err)
+{
+	int rc = gt_verbs_port_init(&link->port, err);
+	uint32_t cqe;
+
+	rc = gt_world_agree(link->config.world, rc, err);
+	if (!rc)
+		rc = gt_verbs_port_open(&link->port, &link->config, err);
+	if (rc)
+		return rc;
+	link->sends = gt_verbs_sends(link);
+	cqe = link->sends * link->nprocesses * (1 + GT_VERBS_RECEIVES);
+	cqe += cqe ? gt_verbs_flushes(link) : 0;
+	link->pd = ibv_alloc_pd(link->port.context);
+	link->channel = ibv_create_comp_channel(link->port.context);
+	if (link->channel && cqe) {
+		fcntl(link->channel->fd, F_SETFL, O_NONBLOCK);
+		link->cq = ibv_create_cq(link->port.context, (int)cqe, NULL,
+					 link->channel, 0);
+	}
+	if (!link->pd || !link->cq)
+		return gt_err_set(err, GT_ESYS, NULL,
+				  "the RDMA device gives no completion queue "
+				  "for %u processes, %u entries at most",
+				  link->nprocesses, link->port.most_cqe);
+	return GT_OK;
+}
+
+static int gt_verbs_open(const struct gt_link_config *config,
+			 struct gt_link **out, struct gt_err *err)
+{
+	struct gt_link *link = calloc(1, sizeof(*link));
+	int rc;
+
+	if (!link)
+		return gt_err_nomem(err);
+	link->config = *config;
+	link->nprocesses = gt_world_size(config->world);
+	/* Half the limit: before anybody's verdict on who is silent. */
+	link->patience_ns = gt_world_timeout_ns(config->world) / 2;
+	if (link->patience_ns > GT_VERBS_PATIENCE_NS)
+		link->patience_ns = GT_VERBS_PATIENCE_NS;
+	link->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	link->bell.poll_fd = link->wake_fd;
+	link->peers = calloc(link->nprocesses, sizeof(*link->peers));
+	link->rooms = calloc(config->nranks, sizeof(*link->rooms));
+	rc = link->wake_fd < 0 || !link->peers || !link->rooms
+		     ? gt_err_nomem(err)
+		     : gt_verbs_prepare(link, err);
+	if (rc) {
+		gt_verbs_close(link);
+		return rc;
+	}
+	*out = link;
+	return GT_OK;
+}
+
+/* A FIFO between the local rank and the proxy. */
+static void gt_verbs_make(struct gt_link *link, const struct gt_link_conn *conn,
+			  char *memory)
+{
+	struct gt_verbs_peer *peer = &link->peers[conn->process];
+	struct gt_verbs_room *room = gt_verbs_room_of(link, conn);
+	uint32_t rank = conn->sends ? conn->from : conn->to;
+	struct gt_fifo_end end = gt_mirror_make(
+		&link->shape, conn, memory, &link->bell,
+		&link->config.bells[rank - link->config.first_rank]);
+
+	if (room)
+		end.slots = conn->end->slots =
+			gt_verbs_room_take(room, &link->shape);
+	peer->fifos[peer->nfifos++] = (struct gt_verbs_fifo){
+		.counters = end.fifo,
+		.end = end,
+		.sends = conn->sends,
+		.room = room,
+		.lkey = room ? room->mr->lkey : link->mr->lkey,
+	};
+}
+
+/* What it takes of the host's memory. */
+static size_t gt_verbs_bytes(struct gt_link *link,
+			     const struct gt_link_conn *conn)
+{
+	return gt_verbs_room_of(link, conn) ? gt_mirror_slots(&link->shape)
+					    : gt_mirror_bytes(&link->shape);
+}
+
+/* All of the host's memory; the first line is what flushes read to. */
+static int gt_verbs_register(struct gt_link *link,
+			     const struct gt_link_conn *conns, uint32_t nconns,
+			     struct gt_err *err)
+{
+	size_t bytes = GT_CACHE_LINE_BYTES;
+
+	for (uint32_t i = 0; i < nconns; i++)
+		bytes += gt_verbs_bytes(link, &conns[i]);
+	link->memory = gt_mirror_alloc(&link->config, bytes, err);
+	if (!link->memory)
+		return GT_ESYS;
+	link->mr = ibv_reg_mr(link->pd, link->memory, bytes,
+			      IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+	return link->mr ? GT_OK
+			: gt_err_set(err, GT_ESYS, NULL,
+				     "cannot register '%zu' bytes with the "
+				     "RDMA device; is 'ulimit -l' too small?",
+				     bytes);
+}
+
+static int gt_verbs_fill(struct gt_link *link, const struct gt_link_conn *conns,
+			 uint32_t nconns, struct gt_err *err)
+{
+	struct gt_verbs_peer *peer;
+	char *memory;
+	int rc;
+
+	gt_verbs_rooms_new(link, conns, nconns);
+	rc = gt_verbs_register(link, conns, nconns, err);
+	if (rc)
+		return rc;
+	for (uint32_t i = 0; i < nconns; i++)
+		link->peers[conns[i].process].nfifos++;
+	for (uint32_t p = 0; p < link->nprocesses; p++) {
+		peer = &link->peers[p];
+		if (peer->nfifos > GT_VERBS_MOST_FIFOS)
+			return gt_err_set(err, GT_ESYS, NULL,
+					  "'%u' FIFOs with %s are more than "
+					  "the %d that RDMA counts; take fewer "
+					  "workers, or --link tcp",
+					  peer->nfifos,
+					  gt_world_name(link->config.world, p),
+					  GT_VERBS_MOST_FIFOS);
+		peer->fifos = calloc(peer->nfifos + 1, sizeof(*peer->fifos));
+		if (!peer->fifos)
+			return gt_err_nomem(err);
+		peer->nfifos = 0;
+	}
+	memory = link->memory + GT_CACHE_LINE_BYTES;
+	for (uint32_t i = 0; i < nconns; i++) {
+		gt_verbs_make(link, &conns[i], memory);
+		memory += gt_verbs_bytes(link, &conns[i]);
+	}
+	return GT_OK;
+}
+
+/* A queue pair for a process that there is a FIFO with. */
+static int gt_verbs_make_qp(struct gt_link *link, uint32_t process,
+			    struct gt_err *err)
+{
+	struct gt_verbs_peer *peer = &link->peers[process];
+	int rc = gt_verbs_qp_new(link, peer, err), error = 0;
+
+	for (uint32_t i = 0;
+	     !rc && !error && i < link->sends * GT_VERBS_RECEIVES; i++)
+		error = gt_verbs_receive(peer->qp, process);
+	return error ? gt_err_set(err, GT_ESYS, NULL,
+				  "cannot set up a queue pair: %s",
+				  strerror(error))
+		     : rc;
+}
+
+/* Once in a queue pair's life. */
+static int gt_verbs_connect_qp(struct gt_link *link, uint32_t process,
+			       const struct gt_verbs_place *far,
+			       const struct gt_verbs_entry *entry,
+			       struct gt_err *err)
+{
+	struct gt_verbs_peer *peer = &link->peers[process];
+	const char *why;
+
+	if (peer->connected)
+		return GT_OK;
+	why = gt_verbs_qp_connect(link, peer, far, entry->qpn, entry->psn);
+	peer->connected = !why;
+	return why ? gt_err_set(err, GT_ESYS, NULL,
+				"cannot connect a queue pair to %s: %s",
+				gt_world_name(link->config.world, process), why)
+		   : GT_OK;
+}
+
+/* Where each FIFO has its slots, in the order of connections. */
+static void gt_verbs_tell_slots(const struct gt_link *link, struct gt_buf *text)
+{
+	for (uint32_t p = 0; p < link->nprocesses; p++)
+		for (uint32_t i = 0; i < link->peers[p].nfifos; i++) {
+			const struct gt_verbs_fifo *fifo =
+				&link->peers[p].fifos[i];
+			struct gt_verbs_slots slots = {
+				.at = (uintptr_t)fifo->end.slots,
+				.rkey = fifo->room ? fifo->room->mr->rkey
+						   : link->mr->rkey,
+			};
+
+			gt_buf_add(text, &slots, sizeof(slots));
+		}
+}
+
+static int gt_verbs_tell(const struct gt_link *link, struct gt_buf *text,
+			 struct gt_err *err)
+{
+	struct gt_verbs_head head = {.place = link->port.place,
+				     .shape = link->shape};
+	uint32_t first = 0;
+
+	for (uint32_t p = 0; p < link->nprocesses; p++)
+		head.nfifos += link->peers[p].nfifos;
+	gt_buf_add(text, &head, sizeof(head));
+	for (uint32_t p = 0; p < link->nprocesses; p++) {
+		const struct gt_verbs_peer *peer = &link->peers[p];
+		struct gt_verbs_entry entry = {
+			.first = first,
+			.nfifos = peer->nfifos,
+			.qpn = peer->qp ? peer->qp->qp_num : 0,
+			.psn = peer->psn,
+		};
+
+		first += peer->nfifos;
+		gt_buf_add(text, &entry, sizeof(entry));
+	}
+	gt_verbs_tell_slots(link, text);
+	return text->failed ? gt_err_nomem(err) : GT_OK;
+}
+
+/* What process p told of itself and of this one; 0: that is not understood. */
+static int gt_verbs_understand(const struct gt_link *link,
+			       const struct gt_world_part *part,
+			       struct gt_verbs_head *head,
+			       struct gt_verbs_entry *entry)
+{
+	uint32_t self = gt_world_rank(link->config.world);
+	size_t bytes = sizeof(*head) + link->nprocesses * sizeof(*entry);
+
+	if (part->len < bytes)
+		return 0;
+	memcpy(head, part->bytes, sizeof(*head));
+	memcpy(entry,
+	       (const char *)part->bytes + sizeof(*head) +
+		       self * sizeof(*entry),
+	       sizeof(*entry));
+	return part->len ==
+		       bytes + head->nfifos * sizeof(struct gt_verbs_slots) &&
+	       (uint64_t)entry->first + entry->nfifos <= head->nfifos;
+}
+
+/* What process p told: connect, and learn where its slots are. */
+static int gt_verbs_hear(struct gt_link *link, uint32_t p,
+			 const struct gt_world_part *part, struct gt_err *err)
+{
+	struct gt_verbs_peer *peer = &link->peers[p];
+	struct gt_verbs_slots slots;
+	struct gt_verbs_entry entry;
+	struct gt_verbs_head head;
+	const char *at;
+
+	if (!gt_verbs_understand(link, part, &head, &entry))
+		return gt_err_set(err, GT_ESYS, NULL, "%s is another version",
+				  gt_world_name(link->config.world, p));
+	if (entry.nfifos != peer->nfifos ||
+	    memcmp(&head.shape, &link->shape, sizeof(head.shape)) != 0)
+		return gt_err_set(err, GT_ESYS, NULL,
+				  "%s connects other FIFOs: is it the same "
+				  "program?",
+				  gt_world_name(link->config.world, p));
+	at = (const char *)part->bytes + part->len -
+	     (head.nfifos - entry.first) * sizeof(slots);
+	for (uint32_t i = 0; i < peer->nfifos; i++, at += sizeof(slots)) {
+		memcpy(&slots, at, sizeof(slots));
+		peer->fifos[i].far_slots = slots.at;
+		peer->fifos[i].far_rkey = slots.rkey;
+	}
+	return peer->nfifos
+		       ? gt_verbs_connect_qp(link, p, &head.place, &entry, err)
+		       : GT_OK;
+}
+
+static int gt_verbs_exchange(struct gt_link *link, struct gt_err *err)
+{
+	struct gt_world *world = link->config.world;
+	struct gt_world_part *parts = calloc(link->nprocesses, sizeof(*parts));
+	struct gt_buf text = GT_BUF_INIT;
+	int rc = parts ? gt_verbs_tell(link, &text, err) : gt_err_nomem(err);
+
+	if (!rc)
+		rc = gt_world_meet(world, text.text, text.len, parts, err);
+	for (uint32_t p = 0; !rc && p < link->nprocesses; p++)
+		if (p != gt_world_rank(world))
+			rc = gt_verbs_hear(link, p, &parts[p], err);
+	gt_buf_release(&text);
+	free(parts);
+	/* Nobody sends before all are ready to receive. */
+	return rc ? rc : gt_world_meet(world, NULL, 0, NULL, err);
+}
+
+static int gt_verbs_start(struct gt_link *link, struct gt_err *err)
+{
+	char device[PATH_MAX];
+	int rc;
+
+	atomic_store(&link->stop, 0);
+	rc = gt_thread_start(&link->thread, gt_verbs_main, link, err);
+	link->has_thread = !rc;
+	snprintf(device, sizeof(device), "/sys/class/infiniband/%s/device",
+		 ibv_get_device_name(link->port.context->device));
+	if (!rc)
+		gt_cpus_near(link->thread, device);
+	return rc;
+}
+
+static int gt_verbs_connect(struct gt_link *link,
+			    const struct gt_link_shape *shape,
+			    const struct gt_link_conn *conns, uint32_t nconns,
+			    struct gt_err *err)
+{
+	struct gt_link_conn *sorted = gt_mirror_sort(conns, nconns);
+	int rc;
+
+	if (!sorted)
+		return gt_err_nomem(err);
+	gt_verbs_stop(link, GT_VERBS_DRAIN);
+	gt_verbs_forget(link);
+	link->shape = *shape;
+	link->generation++;
+	rc = gt_verbs_fill(link, sorted, nconns, err);
+	free(sorted);
+	for (uint32_t p = 0; !rc && p < link->nprocesses; p++)
+		if (link->peers[p].nfifos && !link->peers[p].qp)
+			rc = gt_verbs_make_qp(link, p, err);
+	if (!rc)
+		rc = gt_verbs_exchange(link, err);
+	return rc ? rc : gt_verbs_start(link, err);
+}
+
+static int gt_verbs_usable(const char *nic, uint32_t *usable,
+			   struct gt_err *err)
+{
+	const struct gt_link_config config = {.nic = nic};
+	struct gt_verbs_port port;
+	int rc = gt_verbs_port_init(&port, err);
+
+	*usable = !rc && !gt_verbs_port_open(&port, &config, NULL);
+	if (*usable)
+		gt_verbs_port_close(&port);
+	return rc;
+}
+
+/* The last one to leave calls the proxy. */
+static void gt_verbs_attend(struct gt_link *link, int change)
+{
+	uint64_t one = 1;
+
+	if (atomic_fetch_add(&link->attended, change) + change)
+		return;
+	if (write(link->wake_fd, &one, sizeof(one)) < 0)
+		return; /* it is awake */
+}
+
+const struct gt_link_ops gt_link_verbs = {
+	.name = "verbs",
+	.open = gt_verbs_open,
+	.close = gt_verbs_close,
+	.usable = gt_verbs_usable,
+	.connect = gt_verbs_connect,
+	.check = gt_verbs_check,
+	.attend = gt_verbs_attend,
+	.progress = gt_verbs_carry,
+};

@@ -1,0 +1,10 @@
+if HAVE_VERBS
+gtopo_core_sources += \
+	%D%/direct.c \
+	%D%/event.c \
+	%D%/link.c \
+	%D%/port.c \
+	%D%/proxy.c \
+	%D%/qp.c \
+	%D%/verbs.h
+endif
