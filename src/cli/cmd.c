@@ -1,7 +1,6 @@
 #include "cli/cmd.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +8,8 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/file.h"
-#include "cli/opt.h"
+#include "cli/common/command.h"
+#include "cli/common/opt.h"
 
 #define GT_CMD(name) extern const struct gt_cmd gt_cmd_##name;
 #include "cli/cmd.def"
@@ -124,56 +124,6 @@ int gt_cmd_print_help(const struct gt_cmd *cmd, const char *out,
 			 : gt_file_write(out, text.text, text.len, err);
 	gt_buf_release(&text);
 	return rc;
-}
-
-static void gt_cmd_say(const struct gt_cmd *cmd, const char *where,
-		       const char *text)
-{
-	fprintf(stderr, "gtopo%s%s: %s%s%s\n", cmd ? " " : "",
-		cmd ? cmd->name : "", where, where[0] ? ": " : "", text);
-}
-
-__attribute__((format(printf, 2, 0))) static void gt_cmd_talk(
-	const struct gt_cmd_args *args, const char *fmt, va_list ap)
-{
-	char text[1024];
-
-	vsnprintf(text, sizeof(text), fmt, ap);
-	gt_cmd_say(args->cmd, "", text);
-}
-
-int gt_cmd_write(const struct gt_cmd_args *args, struct gt_buf *text, int rc,
-		 struct gt_err *err)
-{
-	if (!rc && text->failed)
-		rc = gt_err_nomem(err);
-	if (!rc)
-		rc = gt_file_write(args->out, gt_buf_text(text), text->len,
-				   err);
-	gt_buf_release(text);
-	return rc;
-}
-
-void gt_cmd_warn(const struct gt_cmd_args *args, const char *fmt, ...)
-{
-	va_list ap;
-
-	if (args->quiet)
-		return;
-	va_start(ap, fmt);
-	gt_cmd_talk(args, fmt, ap);
-	va_end(ap);
-}
-
-void gt_cmd_note(const struct gt_cmd_args *args, const char *fmt, ...)
-{
-	va_list ap;
-
-	if (!args->verbose)
-		return;
-	va_start(ap, fmt);
-	gt_cmd_talk(args, fmt, ap);
-	va_end(ap);
 }
 
 static int gt_cmd_check_operands(const struct gt_cmd *cmd, char **operands,

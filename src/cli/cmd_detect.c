@@ -1,10 +1,10 @@
-#include "cli/cmd.h"
+#include "cli/common/command.h"
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "cli/detect_ranks.h"
-#include "cli/detect_text.h"
-#include "cli/opt.h"
+#include "cli/detect/ranks.h"
+#include "cli/detect/text.h"
+#include "cli/common/opt.h"
 
 static const struct gt_opt gt_detect_opts[] = {
 	{GT_OPT_FLAG, 0, "all", NULL, offsetof(struct gt_detect_from, all),

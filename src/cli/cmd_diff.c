@@ -1,4 +1,4 @@
-#include "cli/cmd.h"
+#include "cli/common/command.h"
 
 #include <string.h>
 
@@ -6,10 +6,10 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/file.h"
-#include "cli/diff_cluster.h"
-#include "cli/diff_fleet.h"
-#include "cli/opt.h"
-#include "cli/reference.h"
+#include "cli/diff/cluster.h"
+#include "cli/diff/fleet.h"
+#include "cli/common/opt.h"
+#include "cli/common/reference.h"
 
 struct gt_diff_opts {
 	int json;

@@ -1,8 +1,8 @@
-#include "cli/cmd.h"
+#include "cli/common/command.h"
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "cli/opt.h"
+#include "cli/common/opt.h"
 #include "plan/interop/export.h"
 #include "plan/ir/plan.h"
 

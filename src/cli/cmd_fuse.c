@@ -1,12 +1,12 @@
-#include "cli/cmd.h"
+#include "cli/common/command.h"
 
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/rat.h"
-#include "cli/diff_fleet.h"
-#include "cli/opt.h"
+#include "cli/diff/fleet.h"
+#include "cli/common/opt.h"
 #include "topo/synth/fuse.h"
 
 struct gt_fuse_opts {

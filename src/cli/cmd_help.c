@@ -1,4 +1,5 @@
 #include "cli/cmd.h"
+#include "cli/common/command.h"
 
 #include "base/buf.h"
 #include "base/err.h"

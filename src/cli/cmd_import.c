@@ -1,9 +1,9 @@
-#include "cli/cmd.h"
+#include "cli/common/command.h"
 
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "cli/opt.h"
+#include "cli/common/opt.h"
 #include "plan/interop/import.h"
 #include "plan/ir/plan.h"
 #include "search/problem/request.h"

@@ -1,4 +1,4 @@
-#include "cli/cmd.h"
+#include "cli/common/command.h"
 
 #include <string.h>
 
@@ -6,8 +6,8 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/file.h"
-#include "cli/lint_print.h"
-#include "cli/opt.h"
+#include "cli/lint/print.h"
+#include "cli/common/opt.h"
 #include "topo/lint/lint.h"
 
 struct gt_lint_opts {

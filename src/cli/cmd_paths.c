@@ -1,9 +1,9 @@
-#include "cli/cmd.h"
+#include "cli/common/command.h"
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "cli/opt.h"
-#include "cli/paths_cluster.h"
+#include "cli/common/opt.h"
+#include "cli/paths/cluster.h"
 #include "topo/cluster/cluster.h"
 #include "topo/graph/path.h"
 #include "topo/view/print.h"

@@ -1,4 +1,4 @@
-#include "cli/cmd.h"
+#include "cli/common/command.h"
 
 #include <inttypes.h>
 
@@ -6,7 +6,7 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "base/json.h"
-#include "cli/opt.h"
+#include "cli/common/opt.h"
 #include "plan/cost/cost.h"
 #include "plan/cost/read.h"
 #include "plan/ir/plan.h"

@@ -1,4 +1,4 @@
-#include "cli/cmd.h"
+#include "cli/common/command.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -6,14 +6,14 @@
 #include "base/buf.h"
 #include "base/digest.h"
 #include "base/err.h"
-#include "cli/interrupt.h"
-#include "cli/opt.h"
-#include "cli/run_machine.h"
-#include "cli/run_parse.h"
-#include "cli/run_soak.h"
-#include "cli/run_sweep.h"
-#include "cli/run_trace.h"
-#include "cli/run_world.h"
+#include "cli/common/interrupt.h"
+#include "cli/common/opt.h"
+#include "cli/run/machine.h"
+#include "cli/run/parse.h"
+#include "cli/run/soak.h"
+#include "cli/run/sweep.h"
+#include "cli/run/trace.h"
+#include "cli/run/world.h"
 #include "exec/trace/trace.h"
 #include "plan/ir/plan.h"
 #include "plan/simulate/simulate.h"

@@ -1,4 +1,4 @@
-#include "cli/cmd.h"
+#include "cli/common/command.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -8,11 +8,11 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/file.h"
-#include "cli/opt.h"
-#include "cli/search_cluster.h"
-#include "cli/search_explain.h"
-#include "cli/search_progress.h"
-#include "cli/search_uneven.h"
+#include "cli/common/opt.h"
+#include "cli/search/cluster.h"
+#include "cli/search/explain.h"
+#include "cli/search/progress.h"
+#include "cli/search/uneven.h"
 #include "plan/ir/plan.h"
 #include "search/cluster/search.h"
 #include "search/problem/request.h"

@@ -1,4 +1,4 @@
-#include "cli/cmd.h"
+#include "cli/common/command.h"
 
 #include <langinfo.h>
 #include <locale.h>
@@ -10,8 +10,8 @@
 #include "base/buf.h"
 #include "base/draw.h"
 #include "base/err.h"
-#include "cli/opt.h"
-#include "cli/show_plan.h"
+#include "cli/common/opt.h"
+#include "cli/show/plan.h"
 #include "topo/cluster/cluster.h"
 #include "topo/view/dot.h"
 #include "topo/view/show.h"

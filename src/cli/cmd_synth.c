@@ -1,4 +1,4 @@
-#include "cli/cmd.h"
+#include "cli/common/command.h"
 
 #include "base/arena.h"
 #include "base/buf.h"

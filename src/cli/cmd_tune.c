@@ -1,4 +1,4 @@
-#include "cli/cmd.h"
+#include "cli/common/command.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -9,11 +9,11 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/err.h"
-#include "cli/interrupt.h"
-#include "cli/opt.h"
-#include "cli/run_machine.h"
-#include "cli/run_parse.h"
-#include "cli/tune_sweep.h"
+#include "cli/common/interrupt.h"
+#include "cli/common/opt.h"
+#include "cli/run/machine.h"
+#include "cli/run/parse.h"
+#include "cli/tune/sweep.h"
 #include "plan/ir/plan.h"
 #include "plan/simulate/simulate.h"
 

@@ -1,14 +1,14 @@
-#include "cli/cmd.h"
+#include "cli/common/command.h"
 
 #include <inttypes.h>
 
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/file.h"
-#include "cli/opt.h"
-#include "cli/run_parse.h"
-#include "cli/verify_machine.h"
-#include "cli/verify_verdict.h"
+#include "cli/common/opt.h"
+#include "cli/run/parse.h"
+#include "cli/verify/machine.h"
+#include "cli/verify/verdict.h"
 #include "plan/check/check.h"
 #include "plan/ir/plan.h"
 #include "plan/simulate/simulate.h"

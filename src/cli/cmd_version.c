@@ -1,4 +1,4 @@
-#include "cli/cmd.h"
+#include "cli/common/command.h"
 
 #include <config.h>
 

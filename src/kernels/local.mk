@@ -1,74 +1,46 @@
 # device code; C sees kernels.h only
-gtopo_core_sources += %D%/exchange.h %D%/flow.h %D%/half.h %D%/pattern.h
+gtopo_core_sources += \
+	%D%/exchange.h \
+	%D%/flow.h \
+	%D%/half.h \
+	%D%/pattern.h
 
-EXTRA_DIST += %D%/interp.cu %D%/flow.cu %D%/report.sh
-MOSTLYCLEANFILES += $(wildcard %D%/*.o.d)
+EXTRA_DIST += %D%/interp/interp.cu %D%/p2p/flow.cu %D%/report.sh
+MOSTLYCLEANFILES += $(wildcard %D%/*/*.o.d)
 
 if HAVE_CUDA
 gtopo_core_sources += \
-	%D%/any.cuh \
-	%D%/block.cuh \
-	%D%/cell.cuh \
-	%D%/desk.cuh \
-	%D%/detour.cu \
-	%D%/direct.cuh \
-	%D%/exchange.cu %D%/exchange.cuh \
-	%D%/fill.cu \
-	%D%/flag.cuh \
-	%D%/fp8.cuh \
-	%D%/group.cu %D%/group.cuh \
 	%D%/kernels.h \
-	%D%/launch.cuh \
-	%D%/letter.cuh \
-	%D%/lift.cuh \
 	%D%/module.c \
-	%D%/move.cuh \
-	%D%/packet.cuh \
-	%D%/piece.cuh \
-	%D%/ping.cu %D%/ping.h \
-	%D%/push.cuh \
-	%D%/pushes.cuh \
-	%D%/reduce.cuh \
-	%D%/scale.cuh \
-	%D%/schedule.cuh \
-	%D%/single.cuh \
-	%D%/slot.cuh \
-	%D%/stage.cuh \
-	%D%/trace.cu \
-	%D%/type.cuh \
-	%D%/wait.cuh
+	%D%/ping.h
+
+include src/kernels/device/local.mk
+include src/kernels/interp/local.mk
+include src/kernels/p2p/local.mk
+include src/kernels/sendrecv/local.mk
+include src/kernels/tools/local.mk
 
 # The interpreter and the flows, once per type of base/dtype.def.
-gt_interps = \
-	%D%/interp-INT8.o %D%/interp-UINT8.o \
-	%D%/interp-INT32.o %D%/interp-UINT32.o \
-	%D%/interp-INT64.o %D%/interp-UINT64.o \
-	%D%/interp-HALF.o %D%/interp-BF16.o \
-	%D%/interp-FLOAT.o %D%/interp-DOUBLE.o \
-	%D%/interp-FP8_E4M3.o %D%/interp-FP8_E5M2.o
-gt_flows = \
-	%D%/flow-INT8.o %D%/flow-UINT8.o \
-	%D%/flow-INT32.o %D%/flow-UINT32.o \
-	%D%/flow-INT64.o %D%/flow-UINT64.o \
-	%D%/flow-HALF.o %D%/flow-BF16.o \
-	%D%/flow-FLOAT.o %D%/flow-DOUBLE.o \
-	%D%/flow-FP8_E4M3.o %D%/flow-FP8_E5M2.o
+gt_types = INT8 UINT8 INT32 UINT32 INT64 UINT64 HALF BF16 FLOAT DOUBLE \
+	FP8_E4M3 FP8_E5M2
+gt_interps = $(addsuffix .o,$(addprefix %D%/interp/interp-,$(gt_types)))
+gt_flows = $(addsuffix .o,$(addprefix %D%/p2p/flow-,$(gt_types)))
 libgtopo_core_a_LIBADD += $(gt_interps) $(gt_flows)
 CLEANFILES += $(gt_interps) $(gt_flows)
 
-$(gt_interps): %D%/interp-%.o: %D%/interp.cu
+$(gt_interps): %D%/interp/interp-%.o: %D%/interp/interp.cu
 	$(AM_V_at)$(MKDIR_P) $(@D)
 	$(AM_V_NVCC)$(NVCC_COMPILE) -DGT_TYPE=$* -MD -MF $@.d -MT $@ \
 		-c -o $@ $<
 
-$(gt_flows): %D%/flow-%.o: %D%/flow.cu
+$(gt_flows): %D%/p2p/flow-%.o: %D%/p2p/flow.cu
 	$(AM_V_at)$(MKDIR_P) $(@D)
 	$(AM_V_NVCC)$(NVCC_COMPILE) -DGT_TYPE=$* -MD -MF $@.d -MT $@ \
 		-c -o $@ $<
 
 # What ptxas says of the kernels for float: registers, shared memory, spills.
 kernel-report:
-	$(AM_V_at)for name in interp flow group; do \
+	$(AM_V_at)for name in interp/interp p2p/flow p2p/group; do \
 		$(NVCC_COMPILE) -DGT_TYPE=FLOAT -Xptxas -v -c \
 			-o kernel-report.o \
 			$(top_srcdir)/src/kernels/$$name.cu 2>&1; \

@@ -1,10 +1,10 @@
 #include "kernels/kernels.h"
 
-/* group.cu: kernels for all types */
+/* kernels/p2p/group.cu: kernels for all types */
 int gt_mixed_run(const struct gt_kernel_grid *grid,
 		 const struct gt_group_args *args);
 
-/* interp.cu and flow.cu, compiled once per type. */
+/* kernels/interp/interp.cu and kernels/p2p/flow.cu, compiled once per type. */
 #define GT_DTYPE(NAME, name, bytes)                                            \
 	int gt_interp_prepare_##NAME(uint32_t shared_bytes);                   \
 	int gt_interp_run_##NAME(const struct gt_kernel_args *args,            \

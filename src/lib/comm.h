@@ -2,7 +2,7 @@
  * Inside a communicator: a queue a rank, and one thread that makes the engine.
  * On the host it then runs operation after operation, each when all ranks have
  * called it.  On GPUs whoever calls last puts the operation on all ranks'
- * streams, and the thread looks whether something failed (comm_stream.c).
+ * streams, and the thread looks whether something failed (stream.c).
  *
  * The mutex guards all that several threads write.  The thread that takes an
  * operation off the queues does not hold it while that runs or is launched;
@@ -123,7 +123,7 @@ struct gtopo_comm {
 };
 
 /*
- * comm_thread.c: the thread; arg is the communicator.  With the mutex held:
+ * thread.c: the thread; arg is the communicator.  With the mutex held:
  * _fail notes the first failure and tells whoever waits; _has_next says
  * whether all ranks have called an operation, which _next takes off the queues
  * and runs, without the mutex meanwhile; _bear does so for a communicator that
@@ -147,7 +147,7 @@ int gt_comm_is_done(const struct gtopo_comm *comm, int rank);
 int gt_comm_sleep(struct gtopo_comm *comm, int64_t until_ns);
 
 /*
- * comm_stream.c: with the mutex held, until the communicator is made, or
+ * stream.c: with the mutex held, until the communicator is made, or
  * failed.  With the mutex held, the rank (or all) has called: on GPUs
  * until the calls are on the streams, and until they are done; the thread's
  * watch.  Without it, put the first n of `reqs` on the streams.
@@ -159,7 +159,7 @@ void gt_comm_guard(struct gtopo_comm *comm);
 int gt_comm_enqueue(struct gtopo_comm *comm, uint32_t n, struct gt_err *err);
 
 /*
- * comm_pair.c: messages.  With the mutex held: _post says that the rank's batch
+ * pair.c: messages.  With the mutex held: _post says that the rank's batch
  * is called, fails the communicator when it is not what a peer has called, and
  * queues it; _launch puts one that is next on its rank's stream, 0 if there is
  * none.  _free is NULL-safe.
@@ -171,7 +171,7 @@ void gt_batch_free(struct gt_batch *batch);
 void gt_pairs_free(struct gtopo_comm *comm);
 
 /*
- * comm_copy.c: messages on the host.  With the mutex held: copy what both sides
+ * copy.c: messages on the host.  With the mutex held: copy what both sides
  * have come to, 0 if there is nothing; sleep until something changed, or fail
  * the communicator when messages that are next have not got on for too long.
  */
@@ -179,7 +179,7 @@ int gt_batches_move(struct gtopo_comm *comm);
 void gt_batches_sleep(struct gtopo_comm *comm);
 
 /*
- * comm_mail.c: the same between processes.  The thread's; _open is a meeting.
+ * mail.c: the same between processes.  The thread's; _open is a meeting.
  * _move carries what it can of a message, which must be its pair's first that
  * is not done: 1 when all of it was; *moved is set if any was.  While the
  * thread _attends it carries slices itself, by _progress; otherwise proxies do.
@@ -195,7 +195,7 @@ void gt_mail_progress(struct gtopo_comm *comm);
 int gt_mail_check(struct gtopo_comm *comm, struct gt_err *err);
 
 /*
- * comm_world.c: the other processes.  _find asks the launcher, _beside another
+ * world.c: the other processes.  _find asks the launcher, _beside another
  * communicator, _forget drops what they gave; the thread then opens the world,
  * and agrees with the others on some words before each operation, GT_EINPUT
  * naming who says something else.  At the end it _leaves, when all do or telling
@@ -219,13 +219,13 @@ int gt_comm_world_birth(struct gtopo_comm *comm, struct gt_birth *birth);
 int gt_comm_code(int rc);
 
 /*
- * comm_call.c: queue a copy of the call, or hold it for the rank's group.
+ * call.c: queue a copy of the call, or hold it for the rank's group.
  * Frees all calls of a queue.
  */
 int gt_comm_call(struct gtopo_comm *comm, int rank, const struct gt_call *call);
 
 /*
- * comm_op.c: with the mutex held, what an operator of the rank's own stands
+ * op.c: with the mutex held, what an operator of the rank's own stands
  * for; GTOPO_EINPUT if there is none of that number for the call's type.
  */
 int gt_comm_op(const struct gtopo_comm *comm, int rank, struct gt_call *call);

@@ -1,15 +1,16 @@
 # libgtopo: include/gtopo.h on top of the engines, as a shared library
 gtopo_core_sources += \
-	%D%/comm.c %D%/comm.h \
-	%D%/comm_call.c \
-	%D%/comm_copy.c \
-	%D%/comm_group.c \
-	%D%/comm_mail.c \
-	%D%/comm_op.c \
-	%D%/comm_pair.c \
-	%D%/comm_stream.c \
-	%D%/comm_thread.c \
-	%D%/comm_world.c
+	%D%/call.c \
+	%D%/comm.c \
+	%D%/comm.h \
+	%D%/copy.c \
+	%D%/group.c \
+	%D%/mail.c \
+	%D%/op.c \
+	%D%/pair.c \
+	%D%/stream.c \
+	%D%/thread.c \
+	%D%/world.c
 
 include_HEADERS = include/gtopo.h
 pkgconfigdir = $(libdir)/pkgconfig
@@ -20,9 +21,17 @@ EXTRA_DIST += %D%/gtopo.map
 # its own reach.  The number behind so is the ABI's.
 gtopo_abi = 0
 gtopo_so = libgtopo.so.$(gtopo_abi)
-gtopo_so_objects = %D%/comm.o %D%/comm_call.o %D%/comm_copy.o \
-	%D%/comm_group.o %D%/comm_mail.o %D%/comm_op.o %D%/comm_pair.o \
-	%D%/comm_stream.o %D%/comm_thread.o %D%/comm_world.o
+gtopo_so_objects = \
+	%D%/call.o \
+	%D%/comm.o \
+	%D%/copy.o \
+	%D%/group.o \
+	%D%/mail.o \
+	%D%/op.o \
+	%D%/pair.o \
+	%D%/stream.o \
+	%D%/thread.o \
+	%D%/world.o
 
 $(gtopo_so): libgtopo_core.a %D%/gtopo.map
 	$(AM_V_CCLD)$(CC) $(AM_CFLAGS) $(CFLAGS) $(AM_LDFLAGS) $(LDFLAGS) \

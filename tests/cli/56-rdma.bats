@@ -65,7 +65,7 @@ right() {
 		gtopo search --nodes 2 --coll allreduce - >"$plan"
 	# TCP would find no interface.
 	export GTOPO_TEST_PLAN=$plan GTOPO_SOCKET_IFNAME==nothere GTOPO_IB_HCA=soft0
-	messages=$(dirname "$GTOPO")/tests/unit/test_pair
+	messages=$(dirname "$GTOPO")/tests/unit/lib/test_pair
 	run "$messages" test_processes
 	[ "$status" -ne 0 ]
 	LD_PRELOAD=$lib run "$messages" test_processes

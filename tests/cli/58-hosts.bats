@@ -214,7 +214,7 @@ three_hosts() {
 		"$plan.erra"
 }
 
-# pairs PART HOSTS: processes of tests/unit/test_pair, one on each of these
+# pairs PART HOSTS: processes of tests/unit/lib/test_pair, one on each of these
 # hosts ("aba": the first and the last on a), in the background; $pids.
 pairs() {
 	local part=$1 hosts=$2 rank
@@ -224,7 +224,7 @@ pairs() {
 		ip netns exec gt$$"${hosts:rank:1}" env RANK=$rank \
 			GTOPO_HOSTID="${hosts:rank:1}" WORLD_SIZE=${#hosts} \
 			MASTER_ADDR=10.78.0.1 MASTER_PORT=7119 \
-			"$(dirname "$GTOPO")/tests/unit/test_pair" \
+			"$(dirname "$GTOPO")/tests/unit/lib/test_pair" \
 			--launched "$part" >"$plan.out$rank" \
 			2>"$plan.err$rank" 3>&- &
 		pids+=($!)

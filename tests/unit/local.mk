@@ -1,72 +1,78 @@
-# One program a module: tests/unit/test_<module>.c, named here without ".c".
+# One program a module, in a folder as the module's in src: test_<module>.c,
+# named here without ".c".
 unit_tests += \
-	%D%/test_base \
-	%D%/test_bundle \
-	%D%/test_bound \
-	%D%/test_chance \
-	%D%/test_cluster \
-	%D%/test_cost \
-	%D%/test_desk \
-	%D%/test_engine \
-	%D%/test_fifo \
-	%D%/test_flow \
-	%D%/test_forest \
-	%D%/test_fp8 \
-	%D%/test_hier \
-	%D%/test_hier_flow \
-	%D%/test_hier_table \
-	%D%/test_lib \
-	%D%/test_link \
-	%D%/test_lower \
-	%D%/test_machine \
-	%D%/test_measure \
-	%D%/test_mutate \
-	%D%/test_mutate_plan \
-	%D%/test_opt \
-	%D%/test_pair \
-	%D%/test_plan \
-	%D%/test_pass \
-	%D%/test_path \
-	%D%/test_pattern \
-	%D%/test_premul \
-	%D%/test_rat \
-	%D%/test_reach \
-	%D%/test_reduce \
-	%D%/test_report \
-	%D%/test_ring \
-	%D%/test_ring_table \
-	%D%/test_show \
-	%D%/test_simulate \
-	%D%/test_stream \
-	%D%/test_tcp \
-	%D%/test_topo \
-	%D%/test_trace \
-	%D%/test_tune \
-	%D%/test_unit \
-	%D%/test_whole \
-	%D%/test_world
+	%D%/base/test_base \
+	%D%/base/test_rat \
+	%D%/base/test_unit \
+	%D%/cli/health/test_reach \
+	%D%/cli/test_opt \
+	%D%/cli/tune/test_tune \
+	%D%/exec/host/test_reduce \
+	%D%/exec/link/tcp/test_tcp \
+	%D%/exec/link/test_fd_passing \
+	%D%/exec/link/test_fifo \
+	%D%/exec/link/test_link \
+	%D%/exec/test_bundle \
+	%D%/exec/test_engine \
+	%D%/exec/trace/test_trace \
+	%D%/kernels/test_desk \
+	%D%/kernels/test_fp8 \
+	%D%/kernels/test_pattern \
+	%D%/lib/test_lib \
+	%D%/lib/test_pair \
+	%D%/lib/test_premul \
+	%D%/lib/test_stream \
+	%D%/measure/test_measure \
+	%D%/plan/check/test_mutate_plan \
+	%D%/plan/cost/test_cost \
+	%D%/plan/ir/test_plan \
+	%D%/plan/lower/test_lower \
+	%D%/plan/simulate/test_mutate \
+	%D%/plan/simulate/test_simulate \
+	%D%/report/test_report \
+	%D%/search/bound/test_bound \
+	%D%/search/cluster/test_alltoall \
+	%D%/search/cluster/test_cluster_search \
+	%D%/search/cluster/test_cluster_table \
+	%D%/search/flow/test_flow \
+	%D%/search/problem/test_flat_cluster \
+	%D%/search/ring/test_ring \
+	%D%/search/ring/test_ring_table \
+	%D%/search/test_random_machines \
+	%D%/search/tree/test_tree \
+	%D%/topo/cluster/test_cluster \
+	%D%/topo/graph/test_path \
+	%D%/topo/graph/test_topo \
+	%D%/topo/probe/test_machine \
+	%D%/topo/view/test_show \
+	%D%/world/test_world
 
 # RDMA devices are simulated.
-tests_unit_test_link_SOURCES = %D%/test_link.c
+tests_unit_exec_link_test_link_SOURCES = %D%/exec/link/test_link.c
 if HAVE_VERBS
-unit_tests += %D%/test_verbs
-tests_unit_test_link_SOURCES += $(soft_verbs)
+unit_tests += %D%/exec/link/verbs/test_verbs
+tests_unit_exec_link_test_link_SOURCES += $(soft_verbs)
 endif
 
 # Copy engines are simulated, launches only looked at.
 if HAVE_CUDA
-unit_tests += %D%/test_ce %D%/test_detour %D%/test_detour_room %D%/test_room
-tests_unit_test_ce_SOURCES = %D%/test_ce.c %D%/streams.c %D%/streams.h
-tests_unit_test_detour_SOURCES = \
-	%D%/test_detour.c %D%/streams.c %D%/streams.h
+unit_tests += \
+	%D%/exec/cuda/test_copy_engine \
+	%D%/exec/cuda/test_detour \
+	%D%/exec/cuda/test_detour_buffers \
+	%D%/exec/cuda/test_early_launch
+tests_unit_exec_cuda_test_copy_engine_SOURCES = \
+	%D%/exec/cuda/test_copy_engine.c %D%/streams.c %D%/streams.h
+tests_unit_exec_cuda_test_detour_SOURCES = \
+	%D%/exec/cuda/test_detour.c %D%/streams.c %D%/streams.h
 endif
 
 EXTRA_DIST += %D%/bounds.h %D%/boxes.h %D%/cuts.h %D%/fabrics.h \
 	%D%/good_plan.h %D%/hier_plan.h %D%/job.h %D%/ring_plan.h %D%/test.h
 
-tests_unit_test_chance_SOURCES = \
-	%D%/test_chance.c %D%/machine_run.c %D%/machine_run.h
-tests_unit_test_mutate_SOURCES = \
-	%D%/test_mutate.c %D%/oracle.c %D%/oracle.h
-tests_unit_test_mutate_plan_SOURCES = \
-	%D%/test_mutate_plan.c %D%/oracle.c %D%/oracle.h
+tests_unit_search_test_random_machines_SOURCES = \
+	%D%/search/test_random_machines.c %D%/machine_run.c %D%/machine_run.h
+tests_unit_plan_simulate_test_mutate_SOURCES = \
+	%D%/plan/simulate/test_mutate.c %D%/oracle.c %D%/oracle.h
+tests_unit_plan_check_test_mutate_plan_SOURCES = \
+	%D%/plan/check/test_mutate_plan.c %D%/oracle.c %D%/oracle.h

@@ -100,7 +100,7 @@ static void gt_mark_take(struct gt_marking *marking, struct gt_marked_block *at,
 	marking->n++;
 }
 
-/* Turns, in them the steps, in these the turn's loops: kernels/interp.cu. */
+/* Turns, in them the steps, in these the turn's loops: kernels/interp/interp.cu. */
 static void gt_mark_block(struct gt_marking *marking,
 			  struct gt_marked_block *at)
 {

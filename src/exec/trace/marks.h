@@ -2,7 +2,7 @@
  * What a GPU's interpreter noted of one launch, as steps of a trace.
  *
  * A block is a worker; its slices follow each other as in
- * kernels/schedule.cuh.  It waits for the next slice while it moves this one,
+ * kernels/interp/schedule.cuh.  It waits for the next slice while it moves this one,
  * so a step of the trace begins when its slice was ready and the one before
  * was moved: what it waited is what the block stood still.
  */

@@ -115,6 +115,9 @@ extern const struct gt_shape_entry gt_shape_forest;
 extern const struct gt_shape_entry gt_shape_flow;
 
 /* What rings and forests can do: all but what only moves. */
-int gt_shape_spreads(enum gt_coll coll);
+static inline int gt_shape_spreads(enum gt_coll coll)
+{
+	return !gt_coll_moves(coll);
+}
 
 #endif

@@ -209,11 +209,6 @@ static int gt_forest_propose(const struct gt_shape_args *args,
 	return rc;
 }
 
-int gt_shape_spreads(enum gt_coll coll)
-{
-	return !gt_coll_moves(coll);
-}
-
 const struct gt_shape_entry gt_shape_forest = {
 	.name = "forest",
 	.shape = GT_SHAPE_TREE,

@@ -1,0 +1,57 @@
+#include "cli/common/command.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/file.h"
+
+void gt_cmd_say(const struct gt_cmd *cmd, const char *where, const char *text)
+{
+	fprintf(stderr, "gtopo%s%s: %s%s%s\n", cmd ? " " : "",
+		cmd ? cmd->name : "", where, where[0] ? ": " : "", text);
+}
+
+__attribute__((format(printf, 2, 0))) static void gt_cmd_talk(
+	const struct gt_cmd_args *args, const char *fmt, va_list ap)
+{
+	char text[1024];
+
+	vsnprintf(text, sizeof(text), fmt, ap);
+	gt_cmd_say(args->cmd, "", text);
+}
+
+int gt_cmd_write(const struct gt_cmd_args *args, struct gt_buf *text, int rc,
+		 struct gt_err *err)
+{
+	if (!rc && text->failed)
+		rc = gt_err_nomem(err);
+	if (!rc)
+		rc = gt_file_write(args->out, gt_buf_text(text), text->len,
+				   err);
+	gt_buf_release(text);
+	return rc;
+}
+
+void gt_cmd_warn(const struct gt_cmd_args *args, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (args->quiet)
+		return;
+	va_start(ap, fmt);
+	gt_cmd_talk(args, fmt, ap);
+	va_end(ap);
+}
+
+void gt_cmd_note(const struct gt_cmd_args *args, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (!args->verbose)
+		return;
+	va_start(ap, fmt);
+	gt_cmd_talk(args, fmt, ap);
+	va_end(ap);
+}

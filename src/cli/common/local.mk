@@ -1,0 +1,12 @@
+gtopo_core_sources += \
+	%D%/command.c \
+	%D%/command.h \
+	%D%/gpu_match.c \
+	%D%/gpu_match.h \
+	%D%/interrupt.c \
+	%D%/interrupt.h \
+	%D%/opt.c \
+	%D%/opt.h \
+	%D%/opt_help.c \
+	%D%/reference.c \
+	%D%/reference.h

@@ -1,0 +1,7 @@
+gtopo_core_sources += \
+	%D%/measure.c \
+	%D%/measure.h \
+	%D%/ranks.c \
+	%D%/ranks.h \
+	%D%/text.c \
+	%D%/text.h

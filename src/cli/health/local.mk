@@ -1,0 +1,3 @@
+gtopo_core_sources += \
+	%D%/reach.c \
+	%D%/reach.h

@@ -1,0 +1,3 @@
+gtopo_core_sources += \
+	%D%/print.c \
+	%D%/print.h

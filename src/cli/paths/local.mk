@@ -1,0 +1,3 @@
+gtopo_core_sources += \
+	%D%/cluster.c \
+	%D%/cluster.h

@@ -1,0 +1,123 @@
+#include "cli/run/parse.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/unit.h"
+#include "cli/run/sweep.h"
+#include "plan/ir/plan.h"
+
+int gt_run_parse_sizes(struct gt_run_sweep *sweep, uint64_t begin, uint64_t end,
+		       int64_t factor, struct gt_err *err)
+{
+	if (end == GT_RUN_UNSET)
+		end = begin == GT_RUN_UNSET || begin < 16 << 20 ? 16 << 20
+								: begin;
+	if (begin == GT_RUN_UNSET)
+		begin = end < 1 << 10 ? end : 1 << 10;
+	if (begin > end)
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "-b '%" PRIu64 "' is larger than -e "
+				  "'%" PRIu64 "'",
+				  begin, end);
+	if (begin < end && factor < 2)
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "-f '%" PRId64 "' never gets from -b to -e; "
+				  "use 2 or more",
+				  factor);
+	if (begin < end && !begin)
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "-b '0' never grows; use 1 or more");
+	sweep->begin_bytes = begin;
+	sweep->end_bytes = end;
+	sweep->factor = begin < end ? (uint64_t)factor : 2;
+	return GT_OK;
+}
+
+int gt_run_parse_coll(const char *name, int *coll, struct gt_err *err)
+{
+	*coll = gt_coll_find(name);
+	if (*coll >= 0 || !strcmp(name, "all"))
+		return GT_OK;
+	return gt_err_set(err, GT_EINPUT, NULL,
+			  "--coll '%s' is not a collective; use all, or one of "
+			  "allreduce allgather reducescatter broadcast reduce "
+			  "alltoall gather scatter sendrecv",
+			  name);
+}
+
+int gt_run_parse_types(struct gt_run_sweep *sweep, const char *dtype_name,
+		       const char *op_name, struct gt_err *err)
+{
+	int dtype = gt_dtype_find(dtype_name), op = gt_redop_find(op_name);
+
+	if (dtype < 0 && strcmp(dtype_name, "all"))
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "--dtype '%s' is not a type; use all, or one "
+				  "of float double half bf16 int8 uint8 int32 "
+				  "uint32 int64 uint64 fp8_e4m3 fp8_e5m2",
+				  dtype_name);
+	if (op < 0 && strcmp(op_name, "all"))
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "--op '%s' is not a reduction; use all, or "
+				  "one of sum prod min max avg premul",
+				  op_name);
+	sweep->dtypes = dtype < 0 ? ~0u : 1u << dtype;
+	sweep->redops = op < 0 ? ~0u : 1u << op;
+	return GT_OK;
+}
+
+int gt_run_parse_fault(const char *text, struct gt_engine_config *config,
+		       struct gt_err *err)
+{
+	char rank[16], kind[8] = "";
+	uint64_t step = 0;
+	int64_t number;
+	int n = 0;
+
+	if (!text)
+		return GT_OK;
+	sscanf(text, "%7[a-z]:%15[0-9]%n", kind, rank, &n);
+	if (n && text[n] == ':' &&
+	    gt_unit_int(text + n + 1, 0, INT64_MAX, &number)) {
+		step = (uint64_t)number;
+		n = (int)strlen(text);
+	}
+	config->fault = !strcmp(kind, "stall")  ? GT_FAULT_STALL
+			: !strcmp(kind, "exit") ? GT_FAULT_EXIT
+						: GT_FAULT_NONE;
+	if (!n || text[n] || config->fault == GT_FAULT_NONE)
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "--inject '%s' is not stall:RANK[:SLICES] or "
+				  "exit:RANK[:SLICES]",
+				  text);
+	if (!gt_unit_int(rank, 0, (int64_t)config->plan->nranks - 1, &number))
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "--inject '%s': the plan has ranks 0 to "
+				  "%" PRIu32,
+				  text, config->plan->nranks - 1);
+	config->fault_rank = (uint32_t)number;
+	config->fault_step = step;
+	return GT_OK;
+}
+
+const char *gt_run_parse_device(int device)
+{
+	static const char *const names[] = {"host", "cuda"};
+
+	return device < 0 ? NULL : names[device];
+}
+
+int gt_run_parse_engine(const char *plan, const char *device,
+			const struct gt_engine_ops *ops, struct gt_err *err)
+{
+	if (!plan)
+		return gt_err_set(err, GT_EINPUT, NULL, "--plan is missing");
+	if (!ops)
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "--device '%s' is not part of this program",
+				  device);
+	return GT_OK;
+}

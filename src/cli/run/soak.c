@@ -1,0 +1,149 @@
+#include "cli/run/soak.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "cli/run/sweep.h"
+#include "plan/ir/plan.h"
+#include "world/world.h"
+
+enum { GT_SOAK_MOST_SHIFT = 15, GT_SOAK_MOST_ITERS = 3 };
+
+struct gt_soak {
+	const struct gt_run_sweep *sweep;
+	struct gt_engine *engine;
+	uint64_t random; /* the same in all processes */
+	uint64_t done, wrong;
+	int64_t begin_ns, told_ns;
+};
+
+/* splitmix64 (Steele, Lea and Flood 2014). */
+static uint64_t gt_soak_random(struct gt_soak *soak, uint64_t below)
+{
+	uint64_t z = soak->random += 0x9e3779b97f4a7c15ull;
+
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
+	z = (z ^ z >> 27) * 0x94d049bb133111ebull;
+	return (z ^ z >> 31) % below;
+}
+
+/* One of the set's bits below n; the set is not empty. */
+static int gt_soak_pick(struct gt_soak *soak, unsigned set, int n)
+{
+	int bit;
+
+	do
+		bit = (int)gt_soak_random(soak, (uint64_t)n);
+	while (!(set >> bit & 1));
+	return bit;
+}
+
+/* Sizes of every magnitude alike, odd ones among them. */
+static uint64_t gt_soak_bytes(struct gt_soak *soak)
+{
+	uint64_t most = soak->sweep->end_bytes, limit = 1;
+	int magnitudes = 1;
+
+	while (magnitudes < 63 && 1ull << magnitudes <= most)
+		magnitudes++;
+	limit <<= gt_soak_random(soak, (uint64_t)magnitudes) + 1;
+	return gt_soak_random(soak, limit < most ? limit : most + 1);
+}
+
+static struct gt_request gt_soak_request(struct gt_soak *soak)
+{
+	const struct gt_run_sweep *sweep = soak->sweep;
+	const struct gt_plan *plan = sweep->config.plan;
+	struct gt_request req = {.root = plan->root};
+	uint64_t blocks;
+
+	req.coll = (enum gt_coll)gt_soak_pick(soak, sweep->colls, GT_NCOLLS);
+	req.dtype =
+		(enum gt_dtype)gt_soak_pick(soak, sweep->dtypes, GT_NDTYPES);
+	req.op = (enum gt_redop)gt_soak_pick(soak, sweep->redops, GT_NREDOPS);
+	blocks = gt_coll_has_blocks(req.coll) ? plan->nranks : 1;
+	req.count = gt_soak_bytes(soak) / gt_dtype_bytes(req.dtype) / blocks;
+	req.inplace = (int)gt_soak_random(soak, 2);
+	req.shift = (uint32_t)gt_soak_random(soak, GT_SOAK_MOST_SHIFT + 1);
+	req.seed = soak->done + 1;
+	return req;
+}
+
+static int gt_soak_one(struct gt_soak *soak, struct gt_err *err)
+{
+	const struct gt_engine_ops *ops = soak->sweep->ops;
+	struct gt_request req = gt_soak_request(soak);
+	uint32_t more = (uint32_t)gt_soak_random(soak, GT_SOAK_MOST_ITERS + 1);
+	int64_t elapsed_ns;
+	uint64_t wrong;
+	int rc = ops->fill(soak->engine, &req, err);
+
+	if (!rc)
+		rc = ops->run(soak->engine, &req, 1, &elapsed_ns, err);
+	if (!rc)
+		rc = ops->check(soak->engine, &req, &wrong, err);
+	/* Without a check, and straight behind each other. */
+	if (!rc && more)
+		rc = ops->run(soak->engine, &req, more, &elapsed_ns, err);
+	if (rc)
+		return rc;
+	soak->done += 1 + more;
+	soak->wrong += wrong;
+	if (wrong && !soak->sweep->quiet)
+		printf("%s of %" PRIu64 " %s, %s, %s, %u elements shifted: "
+		       "%" PRIu64 " are wrong\n",
+		       gt_coll_name(req.coll), req.count,
+		       gt_dtype_name(req.dtype), gt_redop_name(req.op),
+		       req.inplace ? "in place" : "out of place", req.shift,
+		       wrong);
+	return GT_OK;
+}
+
+/* All processes stop after the same operation. */
+static int gt_soak_is_over(struct gt_soak *soak, int64_t duration_ns, int *over,
+			   struct gt_err *err)
+{
+	struct gt_world *world = soak->sweep->config.world;
+	int64_t now = gt_clock_ns();
+	uint64_t any = now - soak->begin_ns >= duration_ns;
+	int rc = world ? gt_world_max(world, &any, err) : GT_OK;
+
+	*over = any > 0;
+	if (!soak->sweep->quiet && isatty(STDERR_FILENO) &&
+	    now - soak->told_ns > 500000000) {
+		fprintf(stderr, "\r%" PRIu64 " operations in %.0f s ",
+			soak->done, (double)(now - soak->begin_ns) / 1e9);
+		soak->told_ns = now;
+	}
+	return rc;
+}
+
+int gt_run_soak(const struct gt_run_sweep *sweep, int64_t duration_ns,
+		struct gt_err *err)
+{
+	struct gt_engine_config config = sweep->config;
+	struct gt_soak soak = {.sweep = sweep, .begin_ns = gt_clock_ns()};
+	int rc, over = 0;
+
+	config.max_bytes = sweep->end_bytes;
+	rc = sweep->ops->open(&config, &soak.engine, err);
+	if (rc)
+		return rc;
+	while (!rc && !over) {
+		rc = gt_soak_one(&soak, err);
+		if (!rc)
+			rc = gt_soak_is_over(&soak, duration_ns, &over, err);
+	}
+	sweep->ops->close(soak.engine);
+	if (soak.told_ns)
+		fprintf(stderr, "\r%40s\r", "");
+	if (!sweep->quiet)
+		printf("%" PRIu64 " operations in %.1f s, %" PRIu64
+		       " elements wrong%s\n",
+		       soak.done, (double)(gt_clock_ns() - soak.begin_ns) / 1e9,
+		       soak.wrong, rc ? ", then it failed" : "");
+	return !rc && soak.wrong ? GT_ENO : rc;
+}

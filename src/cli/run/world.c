@@ -1,0 +1,147 @@
+#include "cli/run/world.h"
+
+#include <config.h>
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "cli/run/sweep.h"
+#include "plan/ir/plan.h"
+#include "world/fork.h"
+#include "world/launch.h"
+#include "world/world.h"
+
+/* Something that must be the same in all processes. */
+struct gt_run_fact {
+	const char *name, *value;
+};
+
+int gt_run_world_open(const struct gt_run_world *options,
+		      struct gt_world **world, int *parent, struct gt_err *err)
+{
+	struct gt_world_config config = {.size = 1, .listen_fd = -1};
+	struct gt_launch launch;
+	int rc = GT_OK;
+
+	*world = NULL;
+	*parent = 0;
+	config.timeout_ns = options->timeout_ns;
+	if (options->procs > 1)
+		rc = gt_fork_job((uint32_t)options->procs, &config, parent,
+				 err);
+	else if (!options->procs)
+		rc = gt_launch_find(options->iface, &config, &launch, err);
+	if (!rc && !*parent && config.size > 1)
+		rc = gt_world_open(&config, world, err);
+	gt_secret_wipe(&config.secret);
+	return rc;
+}
+
+/* Name and value of each, one behind the other. */
+static int gt_run_facts_text(const struct gt_run_fact *facts, uint32_t nfacts,
+			     struct gt_buf *text)
+{
+	for (uint32_t i = 0; i < nfacts; i++) {
+		gt_buf_add(text, facts[i].value, strlen(facts[i].value));
+		gt_buf_add(text, "", 1);
+	}
+	return !text->failed;
+}
+
+/* Compare a process's text with process 0's, fact by fact. */
+static int gt_run_facts_compare(struct gt_world *world, uint32_t process,
+				const struct gt_world_part *parts,
+				const struct gt_run_fact *facts,
+				uint32_t nfacts, struct gt_err *err)
+{
+	const char *at = parts[process].bytes, *end = at + parts[process].len;
+	const char *want = parts[0].bytes, *last = want + parts[0].len;
+	size_t len, most;
+
+	for (uint32_t i = 0; i < nfacts; i++) {
+		len = strnlen(at, (size_t)(end - at));
+		most = strnlen(want, (size_t)(last - want));
+		if (at + len == end || want + most == last ||
+		    strcmp(at, want) != 0)
+			return gt_err_set(err, GT_EINPUT, NULL,
+					  "%s has %s '%.*s', process 0 '%.*s'",
+					  gt_world_name(world, process),
+					  facts[i].name, (int)len, at,
+					  (int)most, want);
+		at += len + 1;
+		want += most + 1;
+	}
+	return GT_OK;
+}
+
+static int gt_run_world_agree(struct gt_world *world,
+			      const struct gt_run_fact *facts, uint32_t nfacts,
+			      struct gt_err *err)
+{
+	uint32_t size = gt_world_size(world);
+	struct gt_world_part *parts = calloc(size, sizeof(*parts));
+	struct gt_buf text = GT_BUF_INIT;
+	int met = GT_OK, rc = GT_OK;
+
+	if (!parts || !gt_run_facts_text(facts, nfacts, &text))
+		rc = gt_err_nomem(err);
+	else
+		met = gt_world_meet(world, text.text, text.len, parts, err);
+	/* All come to the same verdict; one of them says it. */
+	for (uint32_t p = 1; !rc && !met && p < size; p++)
+		rc = gt_run_facts_compare(world, p, parts, facts, nfacts, err);
+	gt_buf_release(&text);
+	free(parts);
+	/* Nobody gives up before all have heard. */
+	if (!met)
+		met = gt_world_meet(world, NULL, 0, NULL, err);
+	return rc ? rc : met;
+}
+
+int gt_run_world_same(struct gt_world *world, const struct gt_run_sweep *sweep,
+		      struct gt_err *err)
+{
+	const struct gt_engine_config *config = &sweep->config;
+	char what[320];
+	const struct gt_run_fact facts[] = {
+		{"version", PACKAGE_VERSION},
+		{"plan", sweep->plan_digest},
+		{"options", what},
+	};
+
+	snprintf(what, sizeof(what),
+		 "collectives %x types %x operators %x from %" PRIu64
+		 " to %" PRIu64 " by %" PRIu64 " iterations %u+%u root %u "
+		 "workers %u slots %u link %s device %s map %d graph %d best "
+		 "%d",
+		 sweep->colls, sweep->dtypes, sweep->redops, sweep->begin_bytes,
+		 sweep->end_bytes, sweep->factor, sweep->warmup, sweep->iters,
+		 config->plan->root, config->workers, config->plan->fifo_slots,
+		 config->link ? config->link : "auto", sweep->ops->name,
+		 config->map, config->graph, config->best);
+	return gt_run_world_agree(world, facts, sizeof(facts) / sizeof(*facts),
+				  err);
+}
+
+int gt_run_world_close(struct gt_world *world, int rc, struct gt_err *err)
+{
+	char words[sizeof(err->where) + sizeof(err->text)];
+
+	if (!world)
+		return rc;
+	/* Wrong data is everybody's: they have added it up. */
+	if (rc && rc != GT_ENO) {
+		gt_err_words(err, words, sizeof(words));
+		gt_world_abort(world, words);
+	} else if (gt_world_meet(world, NULL, 0, NULL, err)) {
+		rc = GT_ESYS;
+	}
+	if (!gt_world_speaks(world))
+		gt_err_init(err);
+	gt_world_close(world);
+	return rc;
+}

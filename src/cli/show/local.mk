@@ -1,0 +1,3 @@
+gtopo_core_sources += \
+	%D%/plan.c \
+	%D%/plan.h

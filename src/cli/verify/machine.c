@@ -1,0 +1,277 @@
+#include "cli/verify/machine.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "plan/check/check.h"
+#include "plan/ir/cluster.h"
+#include "plan/ir/plan.h"
+#include "topo/graph/edit.h"
+#include "topo/graph/path.h"
+#include "topo/graph/topo.h"
+
+/* A name and an index, of links or GPUs. */
+struct gt_named {
+	const char *name;
+	uint32_t index;
+};
+
+struct gt_machine {
+	const struct gt_plan *plan;
+	const struct gt_topo *topo;
+	const struct gt_paths *paths;
+	uint32_t *links; /* of the topology, by the plan's index */
+	uint32_t *gpus;  /* nodes, by rank */
+};
+
+static int gt_named_cmp(const void *a, const void *b)
+{
+	const struct gt_named *left = a, *right = b;
+
+	return strcmp(left->name, right->name);
+}
+
+static const struct gt_named *gt_named_find(const struct gt_named *names,
+					    uint32_t n, const char *name)
+{
+	struct gt_named key = {.name = name ? name : ""};
+
+	return bsearch(&key, names, n, sizeof(key), gt_named_cmp);
+}
+
+static int gt_machine_digest(const struct gt_machine *m, struct gt_err *err)
+{
+	const char *digest = gt_topo_digest(m->topo);
+	const char *shape = gt_topo_shape_digest(m->topo);
+	int same_shape;
+
+	if (!m->plan->digest || !strcmp(m->plan->digest, digest))
+		return GT_OK;
+	same_shape =
+		m->plan->shape_digest && !strcmp(m->plan->shape_digest, shape);
+	return gt_plan_wrong(m->plan, gt_plan_at("topology.digest"), err,
+			     same_shape ? "'%s' is an equal machine with other "
+					  "bus ids than '%s'"
+					: "'%s' is another machine than '%s'",
+			     m->plan->digest, gt_topo_source(m->topo));
+}
+
+/* Does it end where a cluster's plan has a port that is no device? */
+static int gt_machine_beyond(const struct gt_machine *m, const char *id)
+{
+	const struct gt_plan_cluster *cluster = m->plan->cluster;
+
+	for (uint32_t i = 0; cluster && i < cluster->nports; i++) {
+		const char *port = cluster->ports[i].id;
+		size_t len = strlen(port), all = strlen(id);
+
+		if (gt_topo_find(m->topo, port) != GT_NONE || all <= len)
+			continue;
+		if ((id[len] == '>' && !strncmp(id, port, len)) ||
+		    (id[all - len - 1] == '>' && !strcmp(id + all - len, port)))
+			return 1;
+	}
+	return 0;
+}
+
+static int gt_machine_link(const struct gt_machine *m, uint32_t i,
+			   const struct gt_named *found, struct gt_err *err)
+{
+	const struct gt_plan_link *link = &m->plan->links[i];
+	struct gt_plan_at at = gt_plan_at("links[%u]", i);
+	const struct gt_link *real;
+	char text[2][GT_RAT_TEXT_MAX];
+
+	m->links[i] = GT_NONE;
+	if (!found && gt_machine_beyond(m, link->id))
+		return GT_OK;
+	if (!found)
+		return gt_plan_wrong(m->plan, at, err,
+				     "the machine has no link '%s'", link->id);
+	real = gt_topo_link(m->topo, found->index);
+	if (link->kind && strcmp(link->kind, gt_link_kind_name(real->kind)))
+		return gt_plan_wrong(m->plan, at, err,
+				     "'%s' is of kind '%s', not '%s'", link->id,
+				     gt_link_kind_name(real->kind), link->kind);
+	if (gt_rat_cmp(link->gbs, real->gbs))
+		return gt_plan_wrong(m->plan, at, err,
+				     "'%s' has '%s' GB/s, not '%s'", link->id,
+				     gt_rat_print(real->gbs, text[0]),
+				     gt_rat_print(link->gbs, text[1]));
+	m->links[i] = found->index;
+	return GT_OK;
+}
+
+static int gt_machine_links(const struct gt_machine *m, struct gt_err *err)
+{
+	uint32_t n = gt_topo_nlinks(m->topo);
+	struct gt_named *names = calloc((size_t)n + 1, sizeof(*names));
+	int rc = GT_OK;
+
+	if (!names)
+		return gt_err_nomem(err);
+	for (uint32_t i = 0; i < n; i++)
+		names[i] = (struct gt_named){gt_topo_link(m->topo, i)->id, i};
+	qsort(names, n, sizeof(*names), gt_named_cmp);
+	for (uint32_t i = 0; i < m->plan->nlinks && !rc; i++)
+		rc = gt_machine_link(
+			m, i, gt_named_find(names, n, m->plan->links[i].id),
+			err);
+	free(names);
+	return rc;
+}
+
+static int gt_machine_ranks(const struct gt_machine *m, struct gt_err *err)
+{
+	uint32_t n = gt_topo_ngpus(m->topo);
+	struct gt_named *names = calloc((size_t)n + 1, sizeof(*names));
+	int rc = GT_OK;
+
+	if (!names)
+		return gt_err_nomem(err);
+	for (uint32_t i = 0; i < n; i++) {
+		const struct gt_node *gpu =
+			gt_topo_node(m->topo, gt_topo_gpu(m->topo, i));
+
+		names[i] = (struct gt_named){gpu->bus_id ? gpu->bus_id : "",
+					     gt_topo_gpu(m->topo, i)};
+	}
+	qsort(names, n, sizeof(*names), gt_named_cmp);
+	for (uint32_t i = 0; i < m->plan->nranks && !rc; i++) {
+		const char *device = m->plan->ranks[i].device;
+		const struct gt_named *found = gt_named_find(names, n, device);
+
+		if (found)
+			m->gpus[i] = found->index;
+		else
+			rc = gt_plan_wrong(m->plan,
+					   gt_plan_at("ranks[%u].device", i),
+					   err, "the machine has no GPU '%s'",
+					   device ? device : "");
+	}
+	free(names);
+	return rc;
+}
+
+/*
+ * The node of a rank; of a cluster's certificate behind a node's ranks that of
+ * a port, GT_NONE if it is no device.
+ */
+static uint32_t gt_machine_place(const struct gt_machine *m, uint32_t place)
+{
+	const struct gt_plan_cluster *cluster = m->plan->cluster;
+
+	if (!cluster || place < cluster->nlocal)
+		return m->gpus[place];
+	place -= cluster->nlocal;
+	return gt_topo_find(m->topo, cluster->ports[place].id);
+}
+
+/* Is this how the machine joins the two?  Charges end at ports. */
+static int gt_machine_route(const struct gt_machine *m,
+			    const struct gt_plan_route *route,
+			    struct gt_plan_at at, struct gt_err *err)
+{
+	uint32_t from = gt_machine_place(m, route->from);
+	uint32_t to = gt_machine_place(m, route->to), same = 0;
+	int enters =
+		m->plan->cluster && route->from >= m->plan->cluster->nlocal;
+	const struct gt_path *path;
+
+	if (from == GT_NONE || to == GT_NONE)
+		return GT_OK;
+	path = gt_paths_get(m->paths, from, to);
+	while (same < route->nlinks && same < path->nhops &&
+	       m->links[route->links[same]] == path->links[same])
+		same++;
+	if (same == route->nlinks && same == path->nhops &&
+	    (enters || !gt_rat_cmp(route->charge, path->charge)))
+		return GT_OK;
+	return gt_plan_wrong(m->plan, at, err,
+			     "the machine's route from %u to %u (%s) has other "
+			     "links or another charge",
+			     route->from, route->to,
+			     gt_path_kind_name(path->kind));
+}
+
+static int gt_machine_routes(const struct gt_machine *m, struct gt_err *err)
+{
+	const struct gt_plan_proof *proof = &m->plan->proof;
+	int rc = GT_OK;
+
+	for (uint32_t c = 0; c < m->plan->nchannels; c++)
+		for (uint32_t i = 0; i < m->plan->channels[c].nhops && !rc;
+		     i++) {
+			const struct gt_plan_hop *hop =
+				&m->plan->channels[c].hops[i];
+			struct gt_plan_route route = {hop->from, hop->to,
+						      hop->charge, hop->nroute,
+						      hop->route};
+
+			if (hop->transport == GT_TRANSPORT_PEER &&
+			    !hop->network)
+				rc = gt_machine_route(
+					m, &route,
+					gt_plan_at("channels[%u].hops[%u]", c,
+						   i),
+					err);
+		}
+	for (uint32_t i = 0; i < proof->nroutes && !rc; i++)
+		rc = gt_machine_route(
+			m, &proof->routes[i],
+			gt_plan_at("proof.certificate.routes[%u]", i), err);
+	return rc;
+}
+
+static int gt_machine_compare(struct gt_machine *m, struct gt_err *err)
+{
+	int rc;
+
+	m->links = calloc((size_t)m->plan->nlinks + 1, sizeof(*m->links));
+	m->gpus = calloc(m->plan->nranks, sizeof(*m->gpus));
+	if (m->links && m->gpus) {
+		rc = gt_machine_digest(m, err);
+		if (!rc)
+			rc = gt_machine_ranks(m, err);
+		if (!rc)
+			rc = gt_machine_links(m, err);
+		if (!rc)
+			rc = gt_machine_routes(m, err);
+	} else {
+		rc = gt_err_nomem(err);
+	}
+	free(m->links);
+	free(m->gpus);
+	return rc;
+}
+
+static enum gt_rates gt_machine_rates(const struct gt_plan *plan)
+{
+	const enum gt_rates all[] = {GT_RATES_NCCL, GT_RATES_LINE};
+
+	for (int i = 0; i < 2 && plan->rates; i++)
+		if (!strcmp(plan->rates, gt_rates_name(all[i])))
+			return all[i];
+	return GT_RATES_MEASURED;
+}
+
+int gt_verify_machine(const struct gt_plan *plan, const char *path,
+		      struct gt_err *err)
+{
+	struct gt_topo *topo = NULL;
+	struct gt_paths *paths = NULL;
+	struct gt_machine machine = {.plan = plan};
+	int rc = gt_topo_read(path, gt_machine_rates(plan), &topo, err);
+
+	if (!rc)
+		rc = gt_paths_new(topo, &paths, err);
+	if (!rc) {
+		machine.topo = topo;
+		machine.paths = paths;
+		rc = gt_machine_compare(&machine, err);
+	}
+	gt_paths_free(paths);
+	gt_topo_free(topo);
+	return rc;
+}

@@ -1,0 +1,201 @@
+#include "cli/verify/verdict.h"
+
+#include <inttypes.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/json.h"
+
+static const char *const gt_verdict_classes[GT_NPROOFS] = {
+	[GT_PROOF_RING] = " for rings: ",
+	[GT_PROOF_TREE] = " for trees: ",
+	[GT_PROOF_ANY] = " for any schedule",
+};
+
+/*
+ * Prices and parts prove what the routes that are named can carry, and sets may
+ * leave out links that none of those crosses.
+ */
+static const char *gt_verdict_routes(const struct gt_plan_proof *proof)
+{
+	int priced = proof->class_ == GT_PROOF_ANY && proof->nprices;
+
+	return priced || proof->nparts || proof->nunused ? " over its routes: "
+							 : ": ";
+}
+
+/* What is nearly all is not rounded to all, in percent. */
+#define GT_VERDICT_NEARLY 99.99
+
+static void gt_verdict_rate(struct gt_buf *out, const char *label,
+			    struct gt_rat gbs)
+{
+	char text[GT_RAT_TEXT_MAX];
+
+	gt_buf_printf(out, "%-10s%.6g GB/s", label, gt_rat_double(gbs));
+	if (gbs.den != 1)
+		gt_buf_printf(out, " (%s)", gt_rat_print(gbs, text));
+}
+
+/* How near the value is to a bound, and whether the bound holds. */
+static void gt_verdict_bound(struct gt_buf *out, struct gt_rat value,
+			     struct gt_rat bound, enum gt_bound_state state)
+{
+	int proven = state == GT_BOUND_PROVEN;
+
+	double percent = 100 * gt_rat_double(value) / gt_rat_double(bound);
+
+	if (gt_rat_cmp(value, bound) && percent > GT_VERDICT_NEARLY)
+		gt_buf_printf(out, "over %g%% reached", GT_VERDICT_NEARLY);
+	else if (gt_rat_cmp(value, bound))
+		gt_buf_printf(out, "%.4g%% reached", percent);
+	else
+		gt_buf_puts(out, proven ? "optimal" : "reached");
+	gt_buf_printf(out, ", %s\n", gt_bound_state_text(state));
+}
+
+/* Rings of one share: which numbers of them reach no more? */
+static void gt_verdict_equal(const struct gt_verdict *verdict,
+			     struct gt_buf *out)
+{
+	const struct gt_plan_proof *proof = &verdict->plan->proof;
+	const char *between = " but for";
+
+	if (!proof->nequal)
+		return;
+	gt_buf_printf(out, "equal     no %" PRIu32 " equal rings or fewer",
+		      proof->nequal);
+	for (uint32_t k = 1; k <= proof->nequal; k++) {
+		if (proof->equal[k - 1].n)
+			continue;
+		gt_buf_printf(out, "%s %" PRIu32, between, k);
+		between = ",";
+	}
+	gt_buf_printf(out, " reach more, %s\n",
+		      gt_bound_state_text(verdict->report.equal));
+}
+
+static void gt_verdict_proof(const struct gt_verdict *verdict,
+			     struct gt_buf *out)
+{
+	const struct gt_plan_proof *proof = &verdict->plan->proof;
+
+	if (!verdict->plan->has_proof) {
+		gt_buf_puts(out, "proof     none\n");
+		return;
+	}
+	gt_verdict_rate(out, "value", proof->value);
+	gt_buf_puts(out, "\n");
+	gt_verdict_rate(out, "bound", proof->bound);
+	if (proof->max_channels)
+		gt_buf_printf(out, " for %" PRIu32 " ring%s or fewer: ",
+			      proof->max_channels,
+			      proof->max_channels > 1 ? "s" : "");
+	else
+		gt_buf_puts(out, gt_verdict_classes[proof->class_]);
+	if (!proof->max_channels && proof->class_ == GT_PROOF_ANY)
+		gt_buf_puts(out, gt_verdict_routes(proof));
+	gt_verdict_bound(out, proof->value, proof->bound,
+			 verdict->report.bound);
+	gt_verdict_equal(verdict, out);
+	if (!proof->has_any_bound)
+		return;
+	gt_verdict_rate(out, "any bound", proof->any_bound);
+	gt_buf_puts(out, gt_verdict_classes[GT_PROOF_ANY]);
+	gt_buf_puts(out, gt_verdict_routes(proof));
+	gt_verdict_bound(out, proof->value, proof->any_bound,
+			 verdict->report.any_bound);
+}
+
+static void gt_verdict_colls(const struct gt_verdict *verdict,
+			     struct gt_buf *out)
+{
+	const char *between = "";
+
+	for (int coll = 0; coll < GT_NCOLLS; coll++) {
+		if (!(verdict->colls >> coll & 1))
+			continue;
+		gt_buf_printf(out, "%s%s", between,
+			      gt_coll_name((enum gt_coll)coll));
+		between = ", ";
+	}
+}
+
+void gt_verdict_text(const struct gt_verdict *verdict, struct gt_buf *out)
+{
+	const struct gt_plan *plan = verdict->plan;
+
+	gt_buf_puts(out, "correct   ");
+	gt_verdict_colls(verdict, out);
+	gt_buf_printf(out,
+		      " of %" PRIu32 " rank%s over %" PRIu32 " channel%s\n",
+		      plan->nranks, plan->nranks == 1 ? "" : "s",
+		      plan->nchannels, plan->nchannels == 1 ? "" : "s");
+	gt_verdict_proof(verdict, out);
+	gt_buf_printf(out, "fifo      %" PRIu32 " slots of %" PRIu32 " bytes\n",
+		      plan->fifo_slots, plan->fifo_slice_bytes);
+	if (verdict->topology)
+		gt_buf_printf(out, "machine   %s has these links and routes\n",
+			      verdict->topology);
+}
+
+static void gt_verdict_json_bound(struct gt_buf *out, const char *key,
+				  struct gt_rat bound,
+				  enum gt_bound_state state)
+{
+	char text[GT_RAT_TEXT_MAX];
+
+	gt_buf_printf(out,
+		      ", \"%s\": {\"gbs\": \"%s\", \"proven\": %s, "
+		      "\"state\": \"%s\"}",
+		      key, gt_rat_print(bound, text),
+		      state == GT_BOUND_PROVEN ? "true" : "false",
+		      gt_bound_state_text(state));
+}
+
+void gt_verdict_json(const struct gt_verdict *verdict, const struct gt_err *err,
+		     struct gt_buf *out)
+{
+	const struct gt_plan *plan = verdict->plan;
+	const struct gt_plan_proof *proof = &plan->proof;
+	char text[GT_RAT_TEXT_MAX];
+
+	gt_buf_puts(out, "{\"collective\": \"");
+	gt_verdict_colls(verdict, out);
+	gt_buf_printf(out,
+		      "\", \"ranks\": %" PRIu32 ", \"channels\": %" PRIu32
+		      ", \"slots\": %" PRIu32 ", \"correct\": %s",
+		      plan->nranks, plan->nchannels, plan->fifo_slots,
+		      err->code ? "false" : "true");
+	if (!err->code && verdict->topology) {
+		gt_buf_puts(out, ", \"topology\": ");
+		gt_json_quote(out, verdict->topology);
+	}
+	if (err->code) {
+		gt_buf_puts(out, ", \"where\": ");
+		gt_json_quote(out, err->where);
+		gt_buf_puts(out, ", \"fault\": ");
+		gt_json_quote(out, err->text);
+	} else if (plan->has_proof) {
+		gt_buf_printf(out,
+			      ", \"class\": \"%s\", \"value\": \"%s\", "
+			      "\"optimal\": %s",
+			      gt_proof_name(proof->class_),
+			      gt_rat_print(proof->value, text),
+			      proof->optimal ? "true" : "false");
+		gt_verdict_json_bound(out, "bound", proof->bound,
+				      verdict->report.bound);
+		if (proof->nequal)
+			gt_buf_printf(
+				out,
+				", \"equal\": {\"max_channels\": %" PRIu32
+				", \"open\": %" PRIu32 ", \"state\": \"%s\"}",
+				proof->nequal, verdict->report.nopen,
+				gt_bound_state_text(verdict->report.equal));
+		if (proof->has_any_bound)
+			gt_verdict_json_bound(out, "any_bound",
+					      proof->any_bound,
+					      verdict->report.any_bound);
+	}
+	gt_buf_puts(out, "}\n");
+}

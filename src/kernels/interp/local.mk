@@ -1,0 +1,3 @@
+gtopo_core_sources += \
+	%D%/block.cuh \
+	%D%/schedule.cuh

@@ -1,0 +1,44 @@
+/*
+ * Meetings of a detour through the host's memory (exec/cuda/detour.c).  Flags
+ * lie there as well: they come there behind the bytes that they tell of.
+ */
+#include "kernels/device/launch.cuh"
+#include "kernels/device/wait.cuh"
+
+enum { GT_DETOUR_THREADS = 32 };
+
+static __global__ void gt_detour(
+	const __grid_constant__ struct gt_detour_args args)
+{
+	uint64_t number = gt_epoch_peek(args.guard.epoch);
+	uint64_t value = number * GT_DETOUR_MEETINGS + args.number;
+	uint32_t peer = threadIdx.x;
+	struct gt_wait wait = {};
+	bool go = peer < args.nranks && peer != args.me;
+
+	if (peer == args.me) {
+		gt_flag_fence();
+		gt_flag_post(args.flags[peer], value);
+	}
+	while (go && gt_flag_read(args.flags[peer]) < value)
+		go = gt_wait_goes_on(&args.guard, &wait, peer, args.number);
+	gt_wait_ends(&args.guard, &wait);
+	if (args.last)
+		gt_epoch_count(args.guard.epoch, number);
+}
+
+extern "C" int gt_detour_prepare(void)
+{
+	struct cudaFuncAttributes attributes;
+
+	return (int)cudaFuncGetAttributes(&attributes, gt_detour);
+}
+
+extern "C" int gt_detour_run(const struct gt_detour_args *args,
+			     struct CUstream_st *stream)
+{
+	const struct gt_kernel_grid grid = {
+		GT_DTYPE_FLOAT, GT_REDOP_SUM, 1, GT_DETOUR_THREADS, 0, stream};
+
+	return gt_flow_launch(&grid, (const void *)gt_detour, args);
+}

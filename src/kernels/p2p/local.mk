@@ -1,0 +1,12 @@
+gtopo_core_sources += \
+	%D%/any.cuh \
+	%D%/detour.cu \
+	%D%/direct.cuh \
+	%D%/group.cu \
+	%D%/group.cuh \
+	%D%/ll_line.cuh \
+	%D%/packet.cuh \
+	%D%/premul.cuh \
+	%D%/scratch_reduce.cuh \
+	%D%/scratch_reduce_group.cuh \
+	%D%/single.cuh

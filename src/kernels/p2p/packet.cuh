@@ -1,0 +1,284 @@
+/*
+ * Flows as packets: data and flag travel in one store, so that whoever sees
+ * the flag has the data; there is no fence, no barrier and no second trip.
+ *
+ * A warp writes chunks (ll_line.cuh) into the receiver's mailbox.  The flag is the
+ * number of the operation.
+ *
+ * Mailboxes alternate with the operations.  Whoever writes into one has seen
+ * a packet of the operation before from its owner, who had by then read all
+ * of the one before that: so every rank sends every other one chunk at least.
+ */
+#ifndef GT_KERNELS_P2P_PACKET_CUH
+#define GT_KERNELS_P2P_PACKET_CUH
+
+#include "kernels/p2p/ll_line.cuh"
+#include "kernels/device/flag.cuh"
+#include "kernels/kernels.h"
+#include "kernels/device/wait.cuh"
+
+/*
+ * Wait for a chunk from each of up to four ranks, whose numbers begin at s0
+ * and of which `want` has bits.  False: the operation was given up.
+ */
+template <class P>
+static __device__ __forceinline__ bool gt_cells_receive(
+	const struct gt_post_office *at, uint32_t s0, uint32_t want,
+	uint32_t part, uint32_t chunk, struct gt_cell cells[GT_POLL_RANKS])
+{
+	struct gt_slots s[GT_POLL_RANKS];
+	struct gt_wait wait = {};
+	uint32_t missing;
+
+	do {
+		missing = 0;
+#pragma unroll
+		for (uint32_t i = 0; i < GT_POLL_RANKS; i++) {
+			const char *from = gt_mailbox(at, at->part->flow.me,
+						      s0 + i, part) +
+					   (uint64_t)chunk * GT_CHUNK_BYTES;
+
+			if (want >> i & 1)
+				s[i] = {gt_slot_load(from),
+					gt_slot_load(from + GT_SLOT_B)};
+		}
+#pragma unroll
+		for (uint32_t i = 0; i < GT_POLL_RANKS; i++)
+			if (want >> i & 1)
+				missing |= (uint32_t)__any_sync(
+						   ~0u, !P::here(s[i], at->lane,
+								 at->flag))
+					   << i;
+		if (missing &&
+		    !gt_warp_goes_on(at->guard, &wait,
+				     s0 + __ffs((int)missing) - 1, part))
+			return false;
+	} while (missing);
+	gt_wait_ends(at->guard, &wait);
+#pragma unroll
+	for (uint32_t i = 0; i < GT_POLL_RANKS; i++)
+		cells[i] = P::unwrap(s[i], at->lane);
+	return true;
+}
+
+/* Which of the four ranks from s0 on are not this one. */
+static __device__ __forceinline__ uint32_t gt_others(const struct gt_flow *flow,
+						     uint32_t s0)
+{
+	uint32_t all = ((1u << flow->nranks) - 1) & ~(1u << flow->me);
+
+	return all >> s0 & ((1u << GT_POLL_RANKS) - 1);
+}
+
+static __device__ __forceinline__ uint32_t
+gt_flow_sent(const struct gt_flow *flow, uint32_t d)
+{
+	return flow->to >> d & 1 ? gt_flow_count(flow, gt_flow_block(flow, d))
+				 : 0;
+}
+
+/* The chunk's cells for up to four ranks, loaded together, then sent. */
+template <class T, class P>
+static __device__ __forceinline__ void gt_packets_send_some(
+	const struct gt_post_office *at, uint32_t first, uint32_t c)
+{
+	const struct gt_flow *flow = &at->part->flow;
+	struct gt_cell cells[GT_POLL_RANKS], same;
+	uint32_t d[GT_POLL_RANKS];
+
+	if (!flow->in_stride)
+		same = gt_cell_load<T, P>((const char *)at->part->input, c,
+					  flow->to ? flow->count : 0, at->lane);
+#pragma unroll
+	for (uint32_t i = 0; i < GT_POLL_RANKS; i++) {
+		uint32_t count;
+
+		d[i] = gt_flow_next(flow, first + i);
+		count = gt_flow_sent(flow, d[i]);
+		if (first + i >= flow->nranks || c >= gt_chunks<T, P>(count))
+			d[i] = GT_FLOW_RANKS;
+		else if (!flow->in_stride)
+			cells[i] = same;
+		else
+			cells[i] = gt_cell_load<T, P>(
+				(const char *)at->part->input +
+					gt_flow_block(flow, d[i]) *
+						flow->in_stride * sizeof(T),
+				c, count, at->lane);
+	}
+#pragma unroll
+	for (uint32_t i = 0; i < GT_POLL_RANKS; i++)
+		if (d[i] < GT_FLOW_RANKS)
+			gt_cell_send<P>(at, d[i], 0, c, cells[i]);
+}
+
+/* Everyone gets a chunk, whether it has something in it or not. */
+template <class T, class P>
+static __device__ __forceinline__ void gt_packets_send(
+	const struct gt_post_office *at)
+{
+	const struct gt_flow *flow = &at->part->flow;
+	uint32_t most = gt_chunks<T, P>(flow->count);
+
+	for (uint32_t c = at->warp; c < most; c += at->warps)
+		for (uint32_t i = 1; i < flow->nranks; i += GT_POLL_RANKS)
+			gt_packets_send_some<T, P>(at, i, c);
+}
+
+/* A chunk of all that the flow adds up, reduced in the order of ranks. */
+template <class T, class R, class P>
+static __device__ __forceinline__ bool gt_cell_gather(
+	const struct gt_post_office *at, uint32_t chunk, uint32_t count,
+	struct gt_cell *sum)
+{
+	const struct gt_flow *flow = &at->part->flow;
+	struct gt_cell cells[GT_POLL_RANKS], own;
+
+	if (flow->adds >> flow->me & 1)
+		own = gt_cell_load<T, P>((const char *)at->part->input +
+						 gt_flow_block(flow, flow->me) *
+							 flow->in_stride *
+							 sizeof(T),
+					 chunk, count, at->lane);
+	for (uint32_t s0 = 0; s0 < flow->nranks; s0 += GT_POLL_RANKS) {
+		if (!gt_cells_receive<P>(at, s0,
+					 gt_others(flow, s0) & flow->adds >> s0,
+					 0, chunk, cells))
+			return false;
+#pragma unroll
+		for (uint32_t i = 0; i < GT_POLL_RANKS; i++)
+			if (flow->adds >> (s0 + i) & 1)
+				gt_cell_reduce<T, R>(
+					at, sum,
+					s0 + i == flow->me ? own : cells[i],
+					!(flow->adds & ((1u << (s0 + i)) - 1)));
+	}
+	if (flow->divide)
+		gt_cell_divide<T, R>(at, sum);
+	return true;
+}
+
+template <class T, class R, class P>
+static __device__ __forceinline__ bool gt_packets_reduce(
+	const struct gt_post_office *at)
+{
+	const struct gt_flow *flow = &at->part->flow;
+	uint32_t block = gt_flow_block(flow, flow->me);
+	uint32_t count = gt_flow_count(flow, block);
+	char *out =
+		(char *)at->part->output + block * flow->out_stride * sizeof(T);
+
+	for (uint32_t c = at->warp; c < gt_chunks<T, P>(count);
+	     c += at->warps) {
+		struct gt_cell sum = {};
+
+		if (!gt_cell_gather<T, R, P>(at, c, count, &sum))
+			return false;
+		for (uint32_t i = 1; flow->back && i < flow->nranks; i++) {
+			uint32_t d = gt_flow_next(flow, i);
+
+			if (flow->back >> d & 1)
+				gt_cell_send<P>(at, d, 1, c, sum);
+		}
+		if (!flow->back || flow->back >> flow->me & 1)
+			gt_cell_store<T, P>(out, c, count, at->lane, sum);
+	}
+	return true;
+}
+
+/* One chunk of each of four ranks to where it belongs. */
+template <class T, class P>
+static __device__ __forceinline__ bool gt_packets_put(
+	const struct gt_post_office *at, uint32_t s0, uint32_t part, uint32_t c)
+{
+	const struct gt_flow *flow = &at->part->flow;
+	struct gt_cell cells[GT_POLL_RANKS];
+	uint32_t count[GT_POLL_RANKS];
+	uint32_t want = gt_others(flow, s0);
+
+	if (part)
+		want &= flow->via >> s0;
+
+#pragma unroll
+	for (uint32_t i = 0; i < GT_POLL_RANKS; i++) {
+		count[i] =
+			flow->from >> (s0 + i) & 1
+				? gt_flow_count(
+					  flow,
+					  gt_flow_block(flow, part ? s0 + i
+								   : flow->me))
+				: 0;
+		if (c >= gt_chunks<T, P>(count[i]))
+			want &= ~(1u << i);
+	}
+	if (!gt_cells_receive<P>(at, s0, want, part, c, cells))
+		return false;
+#pragma unroll
+	for (uint32_t i = 0; i < GT_POLL_RANKS; i++)
+		if (want >> i & 1)
+			gt_cell_store<T, P>(
+				(char *)at->part->output +
+					gt_flow_block(flow, s0 + i) *
+						flow->out_stride * sizeof(T),
+				c, count[i], at->lane, cells[i]);
+	return true;
+}
+
+template <class T, class P>
+static __device__ __forceinline__ bool gt_packets_receive(
+	const struct gt_post_office *at, uint32_t part)
+{
+	const struct gt_flow *flow = &at->part->flow;
+	uint32_t most = gt_chunks<T, P>(flow->count);
+
+	for (uint32_t c = at->warp; c < most; c += at->warps)
+		for (uint32_t s0 = 0; s0 < flow->nranks; s0 += GT_POLL_RANKS)
+			if (!gt_packets_put<T, P>(at, s0, part, c))
+				return false;
+	return true;
+}
+
+/* The own block of a flow that reduces nothing, unless it is in place. */
+template <class T, class P>
+static __device__ __forceinline__ void gt_packets_own(
+	const struct gt_post_office *at)
+{
+	const struct gt_flow *flow = &at->part->flow;
+	uint32_t count = flow->end ? flow->end : flow->count;
+	uint64_t block = flow->end ? 0 : flow->me;
+	const char *in = (const char *)at->part->input +
+			 block * flow->in_stride * sizeof(T);
+	char *out =
+		(char *)at->part->output + block * flow->out_stride * sizeof(T);
+
+	if (in == out || !(flow->to & flow->from & 1u << flow->me))
+		return;
+	for (uint32_t c = at->warp; c < gt_chunks<T, P>(count); c += at->warps)
+		gt_cell_store<T, P>(out, c, count, at->lane,
+				    gt_cell_load<T, P>(in, c, count, at->lane));
+}
+
+/* What comes of what was sent. */
+template <class T, class R, class P>
+static __device__ __forceinline__ void gt_packets_answer(
+	const struct gt_post_office *at)
+{
+	const struct gt_flow *flow = &at->part->flow;
+
+	if (!flow->adds)
+		gt_packets_own<T, P>(at);
+	else if (!gt_packets_reduce<T, R, P>(at))
+		return;
+	if (flow->takes != GT_FLOW_NOTHING)
+		gt_packets_receive<T, P>(at, flow->takes == GT_FLOW_SUMS);
+}
+
+template <class T, class R, class P>
+static __device__ __forceinline__ void gt_packets(
+	const struct gt_post_office *at)
+{
+	gt_packets_send<T, P>(at);
+	gt_packets_answer<T, R, P>(at);
+}
+
+#endif

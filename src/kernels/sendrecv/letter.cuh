@@ -1,0 +1,232 @@
+/*
+ * Letters: what a block does with one, all threads together.  The lines of one
+ * differ in how large a store must be to arrive whole.
+ */
+#ifndef GT_KERNELS_SENDRECV_LETTER_CUH
+#define GT_KERNELS_SENDRECV_LETTER_CUH
+
+#include "kernels/sendrecv/desk.cuh"
+
+/* Up to 8 bytes of a letter; what is not there is 0. */
+static __device__ __forceinline__ uint2 gt_words_load(const char *from,
+						      uint32_t bytes)
+{
+	uint2 words = {};
+
+	if (!bytes)
+		return words;
+	if (bytes >= 8 && (uintptr_t)from % 8 == 0)
+		return __ldcg((const uint2 *)from);
+	for (uint32_t i = 0; i < 8; i++) {
+		uint32_t byte = i < bytes ? (uint8_t)from[i] : 0;
+
+		(i < 4 ? words.x : words.y) |= byte << i % 4 * 8;
+	}
+	return words;
+}
+
+static __device__ __forceinline__ void gt_words_store(char *to, uint32_t bytes,
+						      uint2 words)
+{
+	if (bytes >= 8 && (uintptr_t)to % 8 == 0) {
+		*(uint2 *)to = words;
+		return;
+	}
+	for (uint32_t i = 0; i < 8; i++)
+		if (i < bytes)
+			to[i] = (char)((i < 4 ? words.x : words.y) >>
+				       i % 4 * 8);
+}
+
+/* A letter's share of a message. */
+struct gt_letter {
+	char *data;
+	uint32_t bytes;
+	uint32_t flag;
+};
+
+/*
+ * Line l of a letter: where its data begin, and how much of the letter's is not
+ * before it.  The first line, or the first eight, tell the message's bytes.
+ */
+struct gt_line_at {
+	char *data;
+	uint32_t left;
+};
+
+static __device__ __forceinline__ struct gt_line_at gt_line_find(
+	struct gt_letter letter, uint32_t at)
+{
+	return {letter.data + at, at < letter.bytes ? letter.bytes - at : 0};
+}
+
+/* 8 bytes, a flag behind every 4: needs stores of 8 bytes that arrive whole. */
+struct gt_line {
+	static __device__ __forceinline__ uint32_t lines(uint32_t bytes)
+	{
+		return 1 + (bytes + GT_DESK_LINE_DATA - 1) / GT_DESK_LINE_DATA;
+	}
+
+	static __device__ __forceinline__ bool tells(uint32_t l)
+	{
+		return !l;
+	}
+
+	static __device__ __forceinline__ uint32_t at(uint32_t l)
+	{
+		return (l - 1) * GT_DESK_LINE_DATA;
+	}
+
+	static __device__ __forceinline__ uint4 get(struct gt_line_at at,
+						    uint32_t l, uint32_t flag)
+	{
+		uint2 words = gt_words_load(at.data, at.left);
+
+		return make_uint4(words.x, flag, words.y, flag);
+	}
+
+	static __device__ __forceinline__ void put(struct gt_line_at at,
+						   uint32_t l, uint4 line)
+	{
+		gt_words_store(at.data, at.left, make_uint2(line.x, line.z));
+	}
+
+	static __device__ __forceinline__ bool here(uint4 line, uint32_t l,
+						    uint32_t flag)
+	{
+		return gt_line_is_here(line, flag);
+	}
+
+	static __device__ __forceinline__ uint4 head(uint32_t bytes,
+						     uint32_t dtype, uint32_t l,
+						     uint32_t flag)
+	{
+		return make_uint4(bytes, flag, dtype, flag);
+	}
+};
+
+/* 16 bytes, or 8 and a flag in every eighth: needs 128 that arrive whole. */
+struct gt_whole_line {
+	static __device__ __forceinline__ uint32_t lines(uint32_t bytes)
+	{
+		return GT_DESK_WHOLE_LINES * (1 + (bytes + GT_DESK_WHOLE_DATA -
+						   1) / GT_DESK_WHOLE_DATA);
+	}
+
+	static __device__ __forceinline__ bool tells(uint32_t l)
+	{
+		return l < GT_DESK_WHOLE_LINES;
+	}
+
+	static __device__ __forceinline__ uint32_t at(uint32_t l)
+	{
+		return (l / GT_DESK_WHOLE_LINES - 1) * GT_DESK_WHOLE_DATA +
+		       l % GT_DESK_WHOLE_LINES * GT_DESK_LINE_BYTES;
+	}
+
+	static __device__ __forceinline__ bool flags(uint32_t l)
+	{
+		return l % GT_DESK_WHOLE_LINES == GT_DESK_WHOLE_LINES - 1;
+	}
+
+	static __device__ __forceinline__ uint4 get(struct gt_line_at at,
+						    uint32_t l, uint32_t flag)
+	{
+		uint2 a = gt_words_load(at.data, at.left), b = {flag, flag};
+
+		if (!flags(l))
+			b = gt_words_load(at.data + 8,
+					  at.left < 8 ? 0 : at.left - 8);
+		return make_uint4(a.x, a.y, b.x, b.y);
+	}
+
+	static __device__ __forceinline__ void put(struct gt_line_at at,
+						   uint32_t l, uint4 line)
+	{
+		gt_words_store(at.data, at.left, make_uint2(line.x, line.y));
+		if (!flags(l))
+			gt_words_store(at.data + 8,
+				       at.left < 8 ? 0 : at.left - 8,
+				       make_uint2(line.z, line.w));
+	}
+
+	/* The lanes of eight lines look together. */
+	static __device__ __forceinline__ bool here(uint4 line, uint32_t l,
+						    uint32_t flag)
+	{
+		return !flags(l) || (line.z == flag && line.w == flag);
+	}
+
+	static __device__ __forceinline__ uint4 head(uint32_t bytes,
+						     uint32_t dtype, uint32_t l,
+						     uint32_t flag)
+	{
+		return flags(l) ? make_uint4(0, 0, flag, flag)
+				: make_uint4(bytes, 0, dtype, 0);
+	}
+};
+
+/* Is the first line there? */
+static __device__ __forceinline__ bool gt_letter_begins(const char *slot,
+							uint32_t kind,
+							uint32_t flag)
+{
+	uint32_t l = kind & GT_DESK_WHOLE ? GT_DESK_WHOLE_LINES - 1 : 0;
+	uint4 line = gt_slot_load(slot + l * GT_DESK_LINE_BYTES);
+
+	return kind & GT_DESK_WHOLE ? gt_whole_line::here(line, l, flag)
+				    : gt_line::here(line, l, flag);
+}
+
+template <class L>
+static __device__ __forceinline__ void gt_letter_out(
+	char *slot, const struct gt_kernel_message *m, struct gt_letter letter)
+{
+	uint32_t lines = L::lines(letter.bytes);
+
+#pragma unroll 2
+	for (uint32_t l = threadIdx.x; l < lines; l += GT_EXCHANGE_THREADS)
+		gt_slot_store(slot + l * GT_DESK_LINE_BYTES,
+			      L::tells(l)
+				      ? L::head((uint32_t)m->bytes, m->dtype, l,
+						letter.flag)
+				      : L::get(gt_line_find(letter, L::at(l)),
+					       l, letter.flag));
+}
+
+/* Lines come while this waits.  False: the operation was given up. */
+template <class L>
+static __device__ __forceinline__ bool gt_letter_in(
+	const struct gt_kernel_guard *guard, const char *slot,
+	const struct gt_kernel_message *m, struct gt_letter letter)
+{
+	uint32_t lines = L::lines(letter.bytes), flag = letter.flag;
+	struct gt_wait wait = {};
+
+	for (uint32_t l = threadIdx.x; l - threadIdx.x % 32 < lines;
+	     l += GT_EXCHANGE_THREADS) {
+		uint4 line = {};
+
+		do {
+			if (l < lines)
+				line = gt_slot_load(slot +
+						    l * GT_DESK_LINE_BYTES);
+			if (__all_sync(~0u,
+				       l >= lines || L::here(line, l, flag)))
+				break;
+			if (!gt_warp_goes_on(guard, &wait, m->peer,
+					     GT_EXCHANGE_RECEIVES))
+				return false;
+		} while (true);
+		if (!l && (line.x != m->bytes || line.z != m->dtype))
+			return gt_desk_mistaken(guard, m,
+						(uint64_t)line.x << 8);
+		if (l < lines && !L::tells(l))
+			L::put(gt_line_find(letter, L::at(l)), l, line);
+	}
+	if (!(threadIdx.x % 32))
+		gt_wait_ends(guard, &wait);
+	return true;
+}
+
+#endif

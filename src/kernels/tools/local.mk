@@ -1,0 +1,4 @@
+gtopo_core_sources += \
+	%D%/fill.cu \
+	%D%/ping.cu \
+	%D%/trace.cu
