@@ -5,7 +5,7 @@
  * before, as far as a gate let the poster know, is ordered before the
  * counter's new value, at system scope (NVLink, PCIe).  Read: once the value
  * is there, what the writer did before is visible to this thread, and through
- * a gate to its block.  DESIGN.md has the whole chain.
+ * a gate to its block.  docs/design/engine-gpu.md has the whole chain.
  */
 #ifndef GT_KERNELS_DEVICE_FLAG_CUH
 #define GT_KERNELS_DEVICE_FLAG_CUH

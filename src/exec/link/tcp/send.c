@@ -108,7 +108,8 @@ static void gt_tcp_load_part(const struct gt_link *link,
 /*
  * Slots that the local rank has read since the far side was told, once they
  * are half of all: with the slots on the far side there are still more than
- * were proven (see DESIGN.md), and half the messages less.
+ * were proven (docs/design/processes-and-links.md), and half the messages
+ * less.
  */
 static void gt_tcp_load_credit(const struct gt_link *link,
 			       struct gt_tcp_socket *socket, uint32_t i)

@@ -37,7 +37,8 @@ int gt_verbs_reach(enum gt_verbs_distance *reach, struct gt_err *err)
 {
 	const char *text = getenv("GTOPO_NET_GDR_LEVEL");
 
-	*reach = GT_VERBS_LOC; /* no real card has shown it yet: DESIGN.md */
+	/* No real card has shown yet that it works. */
+	*reach = GT_VERBS_LOC;
 	if (!text)
 		return GT_OK;
 	for (int i = GT_VERBS_LOC; i <= GT_VERBS_SYS; i++)
