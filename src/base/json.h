@@ -2,7 +2,7 @@
  * JSON in, behind one door: a bounded document and typed access to it, with
  * errors that say where.  Syntax is complained about as file:line:col,
  * content as "file: channels[0].order[3]".  Strings are borrowed from the
- * document.  (JSON out is text in a gt_buf; gt_json_quote helps.)
+ * document.  (base/json_writer.h writes JSON.)
  *
  * Limits: 64 MiB, 64 levels; no duplicate keys, no NUL inside.  Reading
  * never changes a document, so several threads may share one.

@@ -1,16 +1,38 @@
 # base knows nothing of collectives; everything else may include it.
 gtopo_core_sources += \
-	%D%/arena.c %D%/arena.h \
-	%D%/buf.c %D%/buf.h \
-	%D%/clock.c %D%/clock.h \
-	%D%/cpus.c %D%/cpus.h \
-	%D%/digest.c %D%/digest.h \
-	%D%/draw.c %D%/draw.h \
-	%D%/dtype.c %D%/dtype.def %D%/dtype.h \
-	%D%/err.c %D%/err.h \
-	%D%/file.c %D%/file.h \
-	%D%/json.c %D%/json.h \
-	%D%/rat.c %D%/rat.h \
-	%D%/thread.c %D%/thread.h \
-	%D%/unit.c %D%/unit.h \
-	%D%/xml.c %D%/xml.h %D%/xml_doc.h %D%/xml_elem.c
+	%D%/arena.c \
+	%D%/arena.h \
+	%D%/buf.c \
+	%D%/buf.h \
+	%D%/clock.c \
+	%D%/clock.h \
+	%D%/cpus.c \
+	%D%/cpus.h \
+	%D%/digest.c \
+	%D%/digest.h \
+	%D%/draw.c \
+	%D%/draw.h \
+	%D%/dtype.c \
+	%D%/dtype.def \
+	%D%/dtype.h \
+	%D%/err.c \
+	%D%/err.h \
+	%D%/file.c \
+	%D%/file.h \
+	%D%/json.c \
+	%D%/json.h \
+	%D%/json_writer.c \
+	%D%/json_writer.h \
+	%D%/rat.c \
+	%D%/rat.h \
+	%D%/text.h \
+	%D%/thread.c \
+	%D%/thread.h \
+	%D%/unit.c \
+	%D%/unit.h \
+	%D%/vec.c \
+	%D%/vec.h \
+	%D%/xml.c \
+	%D%/xml.h \
+	%D%/xml_doc.h \
+	%D%/xml_elem.c

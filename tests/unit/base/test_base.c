@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,6 +13,8 @@
 #include "base/cpus.h"
 #include "base/err.h"
 #include "base/file.h"
+#include "base/json_writer.h"
+#include "base/vec.h"
 
 static void test_err_first_wins(void **state)
 {
@@ -208,6 +211,78 @@ static void test_cpus_visit(void **state)
 		assert_true(tries < 100);
 }
 
+/* Items stay while the array moves, on the heap and in an arena. */
+static void test_vec(void **state)
+{
+	struct gt_arena *arena = gt_arena_new();
+	uint32_t *heap = NULL, *inside = NULL, heap_room = 0, inside_room = 0;
+	uint32_t full = UINT32_MAX;
+
+	(void)state;
+	for (uint32_t n = 0; n < 1000; n++) {
+		heap = gt_vec_grow(heap, n, &heap_room, sizeof(*heap));
+		inside = gt_vec_grow_in(arena, inside, n, &inside_room,
+					sizeof(*inside));
+		assert_true(heap && inside && n < heap_room && n < inside_room);
+		heap[n] = inside[n] = 3 * n;
+	}
+	for (uint32_t n = 0; n < 1000; n++)
+		assert_true(heap[n] == 3 * n && inside[n] == 3 * n);
+	assert_null(gt_vec_grow(heap, full, &full, sizeof(*heap)));
+	assert_int_equal(full, UINT32_MAX);
+	free(heap);
+	gt_arena_free(arena);
+}
+
+static void test_json_writer(void **state)
+{
+	struct gt_buf out = GT_BUF_INIT;
+	struct gt_json_writer json;
+
+	(void)state;
+	gt_json_begin(&json, &out);
+	gt_json_open_object(&json, NULL, GT_JSON_LINES);
+	gt_json_put_text(&json, "a \"name\"", "line\nline");
+	gt_json_open_array(&json, "none", GT_JSON_LINES);
+	gt_json_end(&json);
+	gt_json_open_array(&json, "flat", GT_JSON_FLAT);
+	gt_json_put_int(&json, NULL, -7);
+	gt_json_open_object(&json, NULL, GT_JSON_LINES);
+	gt_json_put_double(&json, "gbs", "%.6g", 0.25);
+	gt_json_put_bool(&json, "up", 1);
+	gt_json_end(&json);
+	gt_json_end(&json);
+	gt_json_open_array(&json, "lines", GT_JSON_LINES);
+	gt_json_put_null(&json, NULL);
+	gt_json_put_bool(&json, NULL, 0);
+	gt_json_end(&json);
+	gt_json_end(&json);
+	assert_string_equal(gt_buf_text(&out),
+			    "{\n"
+			    "  \"a \\\"name\\\"\": \"line\\u000aline\",\n"
+			    "  \"none\": [],\n"
+			    "  \"flat\": [-7, {\"gbs\": 0.25, \"up\": true}],\n"
+			    "  \"lines\": [\n    null,\n    false\n  ]\n}");
+	gt_buf_release(&out);
+}
+
+/* Containers too deep are a failure of the text, not of memory. */
+static void test_json_writer_depth(void **state)
+{
+	struct gt_buf out = GT_BUF_INIT;
+	struct gt_json_writer json;
+
+	(void)state;
+	gt_json_begin(&json, &out);
+	for (int i = 0; i <= GT_JSON_WRITER_DEPTH; i++)
+		gt_json_open_array(&json, NULL, GT_JSON_FLAT);
+	assert_true(out.failed);
+	for (int i = 0; i <= GT_JSON_WRITER_DEPTH; i++)
+		gt_json_end(&json);
+	assert_null(gt_buf_text(&out));
+	gt_buf_release(&out);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -219,6 +294,9 @@ int main(void)
 		cmocka_unit_test(test_file_failures),
 		cmocka_unit_test(test_cpus_near),
 		cmocka_unit_test(test_cpus_visit),
+		cmocka_unit_test(test_vec),
+		cmocka_unit_test(test_json_writer),
+		cmocka_unit_test(test_json_writer_depth),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

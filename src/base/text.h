@@ -1,0 +1,13 @@
+/* Small things of English that messages share. */
+#ifndef GT_BASE_TEXT_H
+#define GT_BASE_TEXT_H
+
+#include <stdint.h>
+
+/* What makes a noun agree with its number: "1 GPU", "2 GPUs". */
+static inline const char *gt_plural(uint64_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
+#endif
