@@ -56,7 +56,7 @@ static int gt_paths_route(const struct gt_paths_opts *opts,
 	uint32_t ends[2];
 
 	for (int i = 0; i < 2; i++)
-		if (!gt_print_find(topo, names[i], &ends[i]))
+		if (!gt_print_find_device(topo, names[i], &ends[i]))
 			return gt_err_set(err, GT_EINPUT, gt_topo_source(topo),
 					  "has no GPU or port '%s'; the first "
 					  "lines of gtopo paths name them",

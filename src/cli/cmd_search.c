@@ -516,7 +516,7 @@ static int gt_search_common(const struct gt_cmd_args *args,
 			    struct gt_err *err)
 {
 	struct gt_cluster *even;
-	int rc = gt_cluster_even(cluster, GT_EVEN_COMMON, &even, err);
+	int rc = gt_cluster_homogenize(cluster, GT_INTERSECTION, &even, err);
 
 	if (rc)
 		return rc;

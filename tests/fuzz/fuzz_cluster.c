@@ -23,16 +23,16 @@ static void look(const struct gt_cluster *cluster, struct gt_buf *text)
 	uint32_t ends[2] = {0, cluster->nnodes - 1}, n = 0;
 	uint32_t *kind = calloc(cluster->nkinds, sizeof(*kind));
 	struct gt_arena *arena = gt_arena_new();
-	struct gt_between between;
+	struct gt_internode between;
 	struct gt_paths *paths;
 
 	gt_show_cluster(cluster, &(struct gt_show_style){0, 0}, text);
 	if (!gt_paths_new(cluster->kinds[0].topo, &paths, NULL)) {
 		const struct gt_paths *both[2] = {paths, paths};
 
-		if (ends[1] && !gt_between_make(cluster, ends, both, arena,
-						&between, NULL))
-			gt_between_print(&between, text);
+		if (ends[1] && !gt_internode_make(cluster, ends, both, arena,
+						  &between, NULL))
+			gt_internode_print(&between, text);
 		gt_paths_free(paths);
 	}
 	/* A cluster is not different from itself. */

@@ -9,27 +9,27 @@
 #include "topo/diff/device_tree.h"
 
 static uint32_t gt_gpu_of(const struct gt_measured *measured,
-			  const struct gt_server *server, uint32_t dev)
+			  const struct gt_device_tree *server, uint32_t dev)
 {
-	const struct gt_dev *d = gt_server_dev(server, dev);
+	const struct gt_device *d = gt_device_tree_device(server, dev);
 
-	return d->kind == GT_DEV_GPU
+	return d->kind == GT_DEVICE_GPU
 		       ? gt_measured_find(measured,
 					  gt_xml_attr(d->elem, "busid"))
 		       : UINT32_MAX;
 }
 
 static int gt_gpu_match_trees(const struct gt_gpu_pair *pair,
-			      const struct gt_server *wanted,
-			      const struct gt_server *is,
+			      const struct gt_device_tree *wanted,
+			      const struct gt_device_tree *is,
 			      struct gt_arena *arena, uint32_t *image)
 {
-	uint32_t na = gt_server_ndevs(wanted), a, b;
+	uint32_t na = gt_device_tree_ndevices(wanted), a, b;
 	struct gt_match match;
 
 	match.image = gt_arena_array(arena, na, sizeof(*match.image));
-	match.back =
-		gt_arena_array(arena, gt_server_ndevs(is), sizeof(*match.back));
+	match.back = gt_arena_array(arena, gt_device_tree_ndevices(is),
+				    sizeof(*match.back));
 	if (!match.image || !match.back ||
 	    gt_match_find(wanted, is, &match, NULL))
 		return GT_ESYS;
@@ -60,20 +60,20 @@ static int gt_gpu_match_ids(const struct gt_gpu_pair *pair, uint32_t *image)
 int gt_gpu_match(const struct gt_gpu_pair *pair, struct gt_arena *arena,
 		 uint32_t *image, struct gt_err *err)
 {
-	struct gt_server *wanted = NULL, *is = NULL;
+	struct gt_device_tree *wanted = NULL, *is = NULL;
 	int rc;
 
 	if (gt_gpu_match_ids(pair, image))
 		return GT_OK;
 	for (uint32_t i = 0; i < pair->is->ngpus; i++)
 		image[i] = UINT32_MAX;
-	rc = gt_server_read(pair->file, 0, &wanted, err);
+	rc = gt_device_tree_read(pair->file, 0, &wanted, err);
 	if (!rc)
-		rc = gt_server_parse("this machine", pair->text->text,
-				     pair->text->len, 0, &is, err);
+		rc = gt_device_tree_parse("this machine", pair->text->text,
+					  pair->text->len, 0, &is, err);
 	if (!rc && gt_gpu_match_trees(pair, wanted, is, arena, image))
 		rc = gt_err_nomem(err);
-	gt_server_free(wanted);
-	gt_server_free(is);
+	gt_device_tree_free(wanted);
+	gt_device_tree_free(is);
 	return rc;
 }

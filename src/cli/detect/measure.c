@@ -50,8 +50,8 @@ static int gt_talk_shares(const struct gt_measure_talk *talk, uint32_t a,
 	const struct gt_measured *all = talk->measured;
 
 	return gt_measured_peer(all, a, b)->host_gbs > 0 &&
-	       !gt_measured_beside(talk->xml, all->gpus[a].bus_id,
-				   all->gpus[b].bus_id);
+	       !gt_measured_share_switch(talk->xml, all->gpus[a].bus_id,
+					 all->gpus[b].bus_id);
 }
 
 /* Told by the first of those that share: sharing is all with all. */

@@ -13,7 +13,7 @@ int gt_diff_is_cluster(const char *path);
 struct gt_diff_clusters {
 	const char *const *files; /* the first is the norm */
 	uint32_t nfiles;
-	unsigned ignore; /* of servers, as gt_server_read() */
+	unsigned ignore; /* of servers, as gt_device_tree_read() */
 	int json;
 };
 

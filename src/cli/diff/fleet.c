@@ -23,7 +23,7 @@ struct gt_fleet {
 	struct gt_arena *arena;
 	uint32_t nfiles, ngroups, norm;
 	int expected;
-	struct gt_server **servers;
+	struct gt_device_tree **servers;
 	uint64_t *hashes;
 	uint32_t *group; /* of each file */
 	struct gt_fleet_group *groups;
@@ -60,7 +60,7 @@ void gt_fleet_free(struct gt_fleet *fleet)
 	if (!fleet)
 		return;
 	for (uint32_t i = 0; i < fleet->nfiles; i++)
-		gt_server_free(fleet->servers[i]);
+		gt_device_tree_free(fleet->servers[i]);
 	gt_arena_free(fleet->arena);
 }
 
@@ -100,7 +100,7 @@ static struct gt_fleet *gt_fleet_new(uint32_t n)
 static int gt_fleet_alike(struct gt_fleet *fleet, uint32_t i, uint32_t j)
 {
 	return fleet->hashes[i] == fleet->hashes[j] &&
-	       gt_match_is_same(fleet->servers[i], fleet->servers[j]);
+	       gt_match_is_isomorphic(fleet->servers[i], fleet->servers[j]);
 }
 
 static void gt_fleet_sort(struct gt_fleet *fleet)
@@ -132,19 +132,20 @@ static void gt_fleet_sort(struct gt_fleet *fleet)
 static int gt_fleet_run(struct gt_fleet *fleet, const struct gt_fleet_ask *ask,
 			struct gt_err *err)
 {
-	const struct gt_server *norm;
+	const struct gt_device_tree *norm;
 	int rc = GT_OK;
 
 	for (uint32_t i = 0; i < fleet->nfiles && !rc; i++) {
 		if (ask->last && i == fleet->nfiles - 1)
-			rc = gt_server_parse(ask->files[i], ask->last->text,
-					     ask->last->len, ask->ignore,
-					     &fleet->servers[i], err);
+			rc = gt_device_tree_parse(
+				ask->files[i], ask->last->text, ask->last->len,
+				ask->ignore, &fleet->servers[i], err);
 		else
-			rc = gt_server_read(ask->files[i], ask->ignore,
-					    &fleet->servers[i], err);
+			rc = gt_device_tree_read(ask->files[i], ask->ignore,
+						 &fleet->servers[i], err);
 		if (!rc)
-			fleet->hashes[i] = gt_server_hash(fleet->servers[i]);
+			fleet->hashes[i] =
+				gt_device_tree_hash(fleet->servers[i]);
 	}
 	if (rc)
 		return rc;
@@ -201,7 +202,7 @@ static void gt_fleet_names(const struct gt_fleet *fleet, uint32_t g,
 	for (uint32_t i = begin; i < fleet->nfiles; i++)
 		if (fleet->group[i] == g)
 			gt_buf_printf(out, " %s",
-				      gt_server_source(fleet->servers[i]));
+				      gt_device_tree_source(fleet->servers[i]));
 }
 
 static void gt_fleet_print_group(const struct gt_fleet *fleet, uint32_t g,
@@ -266,12 +267,13 @@ static void gt_fleet_json_bound(struct gt_buf *out, const char *key,
 }
 
 static void gt_fleet_json_name(struct gt_buf *out, const char *key,
-			       const struct gt_server *server, uint32_t dev)
+			       const struct gt_device_tree *server,
+			       uint32_t dev)
 {
 	if (dev == GT_UNMATCHED)
 		return;
 	gt_buf_printf(out, ", \"%s\": ", key);
-	gt_json_quote(out, gt_server_dev(server, dev)->name);
+	gt_json_quote(out, gt_device_tree_device(server, dev)->name);
 }
 
 static void gt_fleet_json_finding(const struct gt_fleet_group *group,
@@ -302,7 +304,7 @@ static void gt_fleet_json_group(const struct gt_fleet *fleet, uint32_t g,
 		if (fleet->group[i] != g)
 			continue;
 		gt_buf_puts(out, any++ ? ", " : "");
-		gt_json_quote(out, gt_server_source(fleet->servers[i]));
+		gt_json_quote(out, gt_device_tree_source(fleet->servers[i]));
 	}
 	gt_buf_puts(out, "]");
 	gt_fleet_json_bound(out, "norm_bound", &group->costs.norm);
@@ -318,7 +320,7 @@ void gt_fleet_print_json(const struct gt_fleet *fleet, struct gt_buf *out)
 	const struct gt_fleet_group *norm = &fleet->groups[fleet->norm];
 
 	gt_buf_puts(out, "{\"schema\": \"gtopo.diff/1\", \"norm\": ");
-	gt_json_quote(out, gt_server_source(fleet->servers[norm->first]));
+	gt_json_quote(out, gt_device_tree_source(fleet->servers[norm->first]));
 	gt_buf_printf(out, ", \"expected\": %s, \"groups\": [",
 		      fleet->expected ? "true" : "false");
 	for (uint32_t g = 0; g < fleet->ngroups; g++)

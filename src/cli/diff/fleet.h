@@ -16,7 +16,7 @@ struct gt_fleet_ask {
 	const char *const *files;
 	uint32_t nfiles;
 	int expected;    /* the first file is what the others should be */
-	unsigned ignore; /* as gt_server_read() */
+	unsigned ignore; /* as gt_device_tree_read() */
 	/* The last file's text; NULL: it is read, too. */
 	const struct gt_buf *last;
 };

@@ -23,23 +23,23 @@ static int gt_paths_between(struct gt_paths_on *on, const uint32_t nodes[2],
 			    const uint32_t *gpus, struct gt_err *err)
 {
 	const struct gt_paths *paths[2];
-	struct gt_between between;
+	struct gt_internode between;
 	int rc;
 
 	for (int i = 0; i < 2; i++)
 		paths[i] = on->paths[gt_cluster_run_of(on->cluster, nodes[i])
 					     ->kind];
-	rc = gt_between_make(on->cluster, nodes, paths, on->arena, &between,
-			     err);
+	rc = gt_internode_make(on->cluster, nodes, paths, on->arena, &between,
+			       err);
 	if (rc)
 		return rc;
 	if (on->json) {
 		gt_buf_puts(on->out, on->npairs++ ? ",\n  " : "\n  ");
-		gt_between_print_json(&between, gpus, on->out);
+		gt_internode_print_json(&between, gpus, on->out);
 	} else if (gpus) {
-		gt_between_print_route(&between, gpus, on->out);
+		gt_internode_print_route(&between, gpus, on->out);
 	} else {
-		gt_between_print(&between, on->out);
+		gt_internode_print(&between, on->out);
 	}
 	return GT_OK;
 }
@@ -103,7 +103,7 @@ static int gt_paths_end(const struct gt_cluster *cluster, const char *word,
 				  "them",
 				  name);
 	topo = gt_cluster_kind_of(cluster, *node)->topo;
-	if (slash && (!gt_print_find(topo, slash + 1, gpu) ||
+	if (slash && (!gt_print_find_device(topo, slash + 1, gpu) ||
 		      gt_topo_node(topo, *gpu)->kind != GT_NODE_GPU))
 		return gt_err_set(err, GT_EINPUT, cluster->source,
 				  "node '%s' has no GPU '%s'", name, slash + 1);

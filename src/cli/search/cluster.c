@@ -63,7 +63,7 @@ static int gt_search_most(const struct gt_hier_request *base,
 	struct gt_hier_flow flow;
 	struct gt_hier *hier = NULL;
 	struct gt_hier_ask ask;
-	int rc = arena ? gt_cluster_even(uneven, GT_EVEN_MOST, &most, err)
+	int rc = arena ? gt_cluster_homogenize(uneven, GT_UNION, &most, err)
 		       : gt_err_nomem(err);
 
 	request.cluster = most;

@@ -439,7 +439,7 @@ static void gt_xc_port(const struct gt_xc *e, struct gt_xc_wish *wish,
 static int gt_xc_wish_ports(struct gt_xc *e, struct gt_xc_wish *both)
 {
 	uint32_t n = e->hier->cluster.nports;
-	int nvlink = gt_hier_over(e->request->cluster) == GT_OVER_NVLINK;
+	int nvlink = gt_hier_over(e->request->cluster) == GT_FABRIC_NVLINK;
 	struct gt_xc_wish *all = gt_xc_wish(
 		e, gt_arena_printf(e->arena, "a second port beside each"));
 
@@ -497,7 +497,7 @@ static struct gt_rat gt_xc_below(const struct gt_xc *e, uint32_t level)
 {
 	const struct gt_plan_level *at = &e->hier->cluster.levels[level];
 	const struct gt_cluster *cluster = e->request->cluster;
-	enum gt_over over = gt_hier_over(cluster);
+	enum gt_fabric_kind over = gt_hier_over(cluster);
 	struct gt_rat gbs = at->gbs;
 	struct gt_err ignored;
 

@@ -20,19 +20,19 @@ static uint32_t gt_hier_nvs(const struct gt_cluster_kind *kind)
 	return GT_NONE;
 }
 
-enum gt_over gt_hier_over(const struct gt_cluster *cluster)
+enum gt_fabric_kind gt_hier_over(const struct gt_cluster *cluster)
 {
-	const struct gt_cluster_fabric *f = &cluster->fabrics[GT_OVER_NVLINK];
+	const struct gt_cluster_fabric *f = &cluster->fabrics[GT_FABRIC_NVLINK];
 	const struct gt_cluster_kind *kind = cluster->kinds;
 
 	if (!f->nlevels || f->levels[f->nlevels - 1].nodes < cluster->nnodes ||
 	    gt_hier_nvs(kind) == GT_NONE ||
-	    kind->ports[GT_OVER_NVLINK].n < gt_topo_ngpus(kind->topo))
-		return GT_OVER_NET;
+	    kind->ports[GT_FABRIC_NVLINK].n < gt_topo_ngpus(kind->topo))
+		return GT_FABRIC_NET;
 	for (uint32_t i = 0; i < f->nlevels; i++)
 		if (f->levels[i].by_rail)
-			return GT_OVER_NET;
-	return GT_OVER_NVLINK;
+			return GT_FABRIC_NET;
+	return GT_FABRIC_NVLINK;
 }
 
 static int gt_hier_names(const struct gt_topo *topo,
@@ -66,7 +66,7 @@ static int gt_hier_names(const struct gt_topo *topo,
 static int gt_hier_nets(const struct gt_cluster_kind *kind,
 			struct gt_arena *arena, struct gt_hier *hier)
 {
-	const struct gt_cluster_ports *ports = &kind->ports[GT_OVER_NET];
+	const struct gt_cluster_ports *ports = &kind->ports[GT_FABRIC_NET];
 	uint32_t *nodes = gt_arena_array(arena, ports->n, sizeof(*nodes));
 	struct gt_plan_cluster *out = &hier->cluster;
 
@@ -131,7 +131,7 @@ static int gt_hier_beyond(const struct gt_cluster_kind *kind,
 			  struct gt_fabric *box, struct gt_arena *arena,
 			  struct gt_hier *hier)
 {
-	const struct gt_cluster_ports *ports = &kind->ports[GT_OVER_NVLINK];
+	const struct gt_cluster_ports *ports = &kind->ports[GT_FABRIC_NVLINK];
 	uint32_t nvs = gt_hier_nvs(kind), beyond = box->nnodes++;
 	struct gt_fabric_link *links =
 		gt_arena_array(arena, box->nlinks + 2, sizeof(*links));
@@ -215,7 +215,7 @@ int gt_hier_ports(const struct gt_hier_request *request, struct gt_fabric *box,
 		  struct gt_err *err)
 {
 	const struct gt_cluster_kind *kind = request->cluster->kinds;
-	int nvlink = gt_hier_over(request->cluster) == GT_OVER_NVLINK;
+	int nvlink = gt_hier_over(request->cluster) == GT_FABRIC_NVLINK;
 	struct gt_fabric_route *out, *in;
 	size_t n;
 

@@ -14,7 +14,7 @@ struct gt_hier;
 struct gt_hier_request;
 
 /* The fabric that a plan uses: NVLinks that join all GPUs, else the network. */
-enum gt_over gt_hier_over(const struct gt_cluster *cluster);
+enum gt_fabric_kind gt_hier_over(const struct gt_cluster *cluster);
 
 /*
  * Ports, the routes between them and ranks, and what vertices and links are

@@ -25,7 +25,7 @@ static int gt_hier_limits(const struct gt_cluster *cluster, uint32_t level,
 			  struct gt_rat *uplink, int *limits,
 			  struct gt_err *err)
 {
-	enum gt_over over = gt_hier_over(cluster);
+	enum gt_fabric_kind over = gt_hier_over(cluster);
 	struct gt_rat below;
 	int rc = gt_cluster_uplink(cluster, over, level, 0, uplink, err);
 
@@ -78,12 +78,13 @@ static int gt_hier_levels(const struct gt_cluster *cluster,
 			  struct gt_arena *arena, struct gt_plan_cluster *out,
 			  struct gt_err *err)
 {
-	enum gt_over over = gt_hier_over(cluster);
+	enum gt_fabric_kind over = gt_hier_over(cluster);
 	const struct gt_cluster_fabric *fabric = &cluster->fabrics[over];
 	int rc = GT_OK;
 
-	if (over == GT_OVER_NET && (cluster->fabrics[GT_OVER_NVLINK].nlevels ||
-				    cluster->fabrics[GT_OVER_NVLINK].ncables))
+	if (over == GT_FABRIC_NET &&
+	    (cluster->fabrics[GT_FABRIC_NVLINK].nlevels ||
+	     cluster->fabrics[GT_FABRIC_NVLINK].ncables))
 		return gt_err_set(err, GT_EINPUT, cluster->source,
 				  "NVLinks between nodes have to join all GPUs "
 				  "of all nodes, by switches of all rails");

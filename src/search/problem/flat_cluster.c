@@ -22,14 +22,14 @@ static uint32_t gt_whole_nvs(const struct gt_topo *topo)
 	return GT_NONE;
 }
 
-uint32_t gt_whole_port(const struct gt_whole *whole, enum gt_over over,
+uint32_t gt_whole_port(const struct gt_whole *whole, enum gt_fabric_kind over,
 		       uint32_t node, uint32_t port)
 {
 	const struct gt_cluster_kind *kind =
 		gt_cluster_kind_of(whole->cluster, node);
 
 	return gt_whole_vertex(whole, node,
-			       over == GT_OVER_NVLINK
+			       over == GT_FABRIC_NVLINK
 				       ? gt_whole_nvs(kind->topo)
 				       : kind->ports[over].list[port].device);
 }
@@ -107,7 +107,7 @@ static const char *gt_whole_name(struct gt_whole *w, uint32_t vertex)
 	uint32_t node = cluster->nnodes, base = w->first_vertex[node];
 	char name[GT_WHOLE_NAME_MAX];
 
-	for (int over = 0; over < GT_NOVERS && vertex >= base; over++) {
+	for (int over = 0; over < GT_NFABRICKINDS && vertex >= base; over++) {
 		const struct gt_cluster_fabric *f = &cluster->fabrics[over];
 
 		if (vertex - base < f->nswitches)
@@ -117,7 +117,7 @@ static const char *gt_whole_name(struct gt_whole *w, uint32_t vertex)
 			if (vertex - base < f->levels[l].nswitches)
 				return gt_arena_printf(
 					w->arena, "%sswitch%u.%u",
-					over == GT_OVER_NVLINK ? "nv" : "", l,
+					over == GT_FABRIC_NVLINK ? "nv" : "", l,
 					vertex - base);
 			base += f->levels[l].nswitches;
 		}
@@ -177,27 +177,29 @@ static void gt_whole_node_links(struct gt_whole *w, uint32_t node)
 	}
 }
 
-static uint32_t gt_whole_switch(const struct gt_whole *w, enum gt_over over,
-				uint32_t level, uint32_t which)
+static uint32_t gt_whole_switch(const struct gt_whole *w,
+				enum gt_fabric_kind over, uint32_t level,
+				uint32_t which)
 {
 	const struct gt_cluster *cluster = w->cluster;
 	uint32_t at = w->first_vertex[cluster->nnodes];
 
-	for (int o = 0; o < GT_NOVERS; o++) {
+	for (int o = 0; o < GT_NFABRICKINDS; o++) {
 		const struct gt_cluster_fabric *f = &cluster->fabrics[o];
-		uint32_t n = (enum gt_over)o == over ? level : f->nlevels;
+		uint32_t n =
+			(enum gt_fabric_kind)o == over ? level : f->nlevels;
 
 		at += f->nswitches;
 		for (uint32_t l = 0; l < n; l++)
 			at += f->levels[l].nswitches;
-		if ((enum gt_over)o == over)
+		if ((enum gt_fabric_kind)o == over)
 			break;
 	}
 	return at + which;
 }
 
 /* The explicit switch of that number. */
-static uint32_t gt_whole_box(const struct gt_whole *w, enum gt_over over,
+static uint32_t gt_whole_box(const struct gt_whole *w, enum gt_fabric_kind over,
 			     uint32_t which)
 {
 	return gt_whole_switch(w, over, 0, which) -
@@ -208,19 +210,20 @@ static uint32_t gt_whole_box(const struct gt_whole *w, enum gt_over over,
  * A node's port and the switch above it.  NVLinks of one node come to the same
  * NVSwitches, where each of its GPUs adds its own.
  */
-static void gt_whole_ports(struct gt_whole *w, enum gt_over over, uint32_t node)
+static void gt_whole_ports(struct gt_whole *w, enum gt_fabric_kind over,
+			   uint32_t node)
 {
 	const struct gt_cluster_ports *ports =
 		&gt_cluster_kind_of(w->cluster, node)->ports[over];
-	const char *kind = over == GT_OVER_NET ? "NET" : "NVL";
+	const char *kind = over == GT_FABRIC_NET ? "NET" : "NVL";
 
 	for (uint32_t i = 0; i < ports->n; i++) {
 		const struct gt_cluster_port *port = &ports->list[i];
 		struct gt_rat gbs = port->gbs;
 
-		if (over == GT_OVER_NVLINK && i)
+		if (over == GT_FABRIC_NVLINK && i)
 			return;
-		for (uint32_t k = 1; over == GT_OVER_NVLINK && k < ports->n;
+		for (uint32_t k = 1; over == GT_FABRIC_NVLINK && k < ports->n;
 		     k++)
 			w->failed |= !gt_rat_add(gbs, ports->list[k].gbs, &gbs);
 		gt_whole_cable(
@@ -232,7 +235,7 @@ static void gt_whole_ports(struct gt_whole *w, enum gt_over over, uint32_t node)
 	}
 }
 
-static int gt_whole_levels(struct gt_whole *w, enum gt_over over,
+static int gt_whole_levels(struct gt_whole *w, enum gt_fabric_kind over,
 			   struct gt_err *err)
 {
 	const struct gt_cluster *cluster = w->cluster;
@@ -249,15 +252,15 @@ static int gt_whole_levels(struct gt_whole *w, enum gt_over over,
 				continue;
 			gt_whole_cable(
 				w, gt_whole_switch(w, over, l, i),
-				gt_whole_switch(
-					w, over, l + 1,
-					gt_cluster_above(cluster, over, l, i)),
-				gbs, over == GT_OVER_NET ? "NET" : "NVL");
+				gt_whole_switch(w, over, l + 1,
+						gt_cluster_parent_switch(
+							cluster, over, l, i)),
+				gbs, over == GT_FABRIC_NET ? "NET" : "NVL");
 		}
 	return rc;
 }
 
-static void gt_whole_cables(struct gt_whole *w, enum gt_over over)
+static void gt_whole_cables(struct gt_whole *w, enum gt_fabric_kind over)
 {
 	const struct gt_cluster_fabric *f = &w->cluster->fabrics[over];
 	uint32_t at[2];
@@ -274,20 +277,20 @@ static void gt_whole_cables(struct gt_whole *w, enum gt_over over)
 							end->at);
 		}
 		gt_whole_cable(w, at[0], at[1], cable->gbs,
-			       over == GT_OVER_NET ? "NET" : "NVL");
+			       over == GT_FABRIC_NET ? "NET" : "NVL");
 	}
 }
 
 /* Rails of NVLink would need NVSwitches told apart. */
 static int gt_whole_can(const struct gt_cluster *cluster, struct gt_err *err)
 {
-	const struct gt_cluster_fabric *f = &cluster->fabrics[GT_OVER_NVLINK];
+	const struct gt_cluster_fabric *f = &cluster->fabrics[GT_FABRIC_NVLINK];
 	int apart = f->ncables > 0;
 
 	for (uint32_t l = 0; l < f->nlevels; l++)
 		apart |= f->levels[l].by_rail;
 	for (uint32_t i = 0; f->nlevels && i < cluster->nkinds; i++)
-		apart |= cluster->kinds[i].ports[GT_OVER_NVLINK].n &&
+		apart |= cluster->kinds[i].ports[GT_FABRIC_NVLINK].n &&
 			 gt_whole_nvs(cluster->kinds[i].topo) == GT_NONE;
 	if (!apart)
 		return GT_OK;
@@ -311,7 +314,7 @@ static int gt_whole_vertices(struct gt_whole *w)
 	if (w->failed)
 		return 0;
 	w->first_vertex[n] = vertices;
-	for (int o = 0; o < GT_NOVERS; o++) {
+	for (int o = 0; o < GT_NFABRICKINDS; o++) {
 		vertices += cluster->fabrics[o].nswitches;
 		for (uint32_t l = 0; l < cluster->fabrics[o].nlevels; l++)
 			vertices += cluster->fabrics[o].levels[l].nswitches;
@@ -331,10 +334,10 @@ static int gt_whole_count(struct gt_whole *w)
 			gt_cluster_kind_of(cluster, i);
 
 		links += gt_topo_nlinks(kind->topo);
-		for (int o = 0; o < GT_NOVERS; o++)
+		for (int o = 0; o < GT_NFABRICKINDS; o++)
 			links += 2 * (size_t)kind->ports[o].n;
 	}
-	for (int o = 0; o < GT_NOVERS; o++) {
+	for (int o = 0; o < GT_NFABRICKINDS; o++) {
 		const struct gt_cluster_fabric *f = &cluster->fabrics[o];
 
 		links += 2 * (size_t)f->ncables;
@@ -354,9 +357,9 @@ static int gt_whole_links(struct gt_whole *w, struct gt_err *err)
 	for (uint32_t i = 0; i < w->cluster->nnodes; i++)
 		gt_whole_node_links(w, i);
 	w->first_net = w->fabric.nlinks;
-	for (int o = 0; o < GT_NOVERS && !rc; o++) {
-		rc = gt_whole_levels(w, (enum gt_over)o, err);
-		gt_whole_cables(w, (enum gt_over)o);
+	for (int o = 0; o < GT_NFABRICKINDS && !rc; o++) {
+		rc = gt_whole_levels(w, (enum gt_fabric_kind)o, err);
+		gt_whole_cables(w, (enum gt_fabric_kind)o);
 	}
 	return rc;
 }

@@ -60,7 +60,7 @@ uint32_t gt_whole_vertex(const struct gt_whole *whole, uint32_t node,
 			 uint32_t device);
 
 /* The vertex that a fabric joins, for a port of a node's list. */
-uint32_t gt_whole_port(const struct gt_whole *whole, enum gt_over over,
+uint32_t gt_whole_port(const struct gt_whole *whole, enum gt_fabric_kind over,
 		       uint32_t node, uint32_t port);
 
 #endif

@@ -157,7 +157,7 @@ static int gt_whole_parts(const struct gt_whole *w, struct gt_whole_gate *gate)
 	return rc;
 }
 
-static int gt_whole_gate(struct gt_whole_gates *gates, enum gt_over over,
+static int gt_whole_gate(struct gt_whole_gates *gates, enum gt_fabric_kind over,
 			 uint32_t node, uint32_t port)
 {
 	struct gt_whole *w = gates->whole;
@@ -167,7 +167,7 @@ static int gt_whole_gate(struct gt_whole_gates *gates, enum gt_over over,
 	gate->node = node;
 	gate->vertex = gt_whole_port(w, over, node, port);
 	gate->device = gate->vertex - w->first_vertex[node];
-	gate->nvlink = over == GT_OVER_NVLINK;
+	gate->nvlink = over == GT_FABRIC_NVLINK;
 	gate->by = gt_arena_array(w->arena, n, sizeof(*gate->by));
 	gate->width = gt_arena_array(w->arena, n, sizeof(*gate->width));
 	gate->hops = gt_arena_array(w->arena, n, sizeof(*gate->hops));
@@ -184,7 +184,7 @@ static int gt_whole_gates_init(struct gt_whole_gates *gates, struct gt_whole *w)
 
 	gates->whole = w;
 	for (uint32_t i = 0; i < cluster->nnodes; i++)
-		n += gt_cluster_kind_of(cluster, i)->ports[GT_OVER_NET].n + 1;
+		n += gt_cluster_kind_of(cluster, i)->ports[GT_FABRIC_NET].n + 1;
 	gates->list = gt_arena_array(w->arena, n, sizeof(*gates->list));
 	gates->first = gt_arena_array(w->arena, cluster->nnodes + 1,
 				      sizeof(*gates->first));
@@ -195,12 +195,12 @@ static int gt_whole_gates_init(struct gt_whole_gates *gates, struct gt_whole *w)
 			gt_cluster_kind_of(cluster, i)->ports;
 
 		gates->first[i] = gates->n;
-		if (cluster->fabrics[GT_OVER_NVLINK].nlevels &&
-		    ports[GT_OVER_NVLINK].n &&
-		    gt_whole_gate(gates, GT_OVER_NVLINK, i, 0))
+		if (cluster->fabrics[GT_FABRIC_NVLINK].nlevels &&
+		    ports[GT_FABRIC_NVLINK].n &&
+		    gt_whole_gate(gates, GT_FABRIC_NVLINK, i, 0))
 			return GT_ESYS;
-		for (uint32_t k = 0; k < ports[GT_OVER_NET].n; k++)
-			if (gt_whole_gate(gates, GT_OVER_NET, i, k))
+		for (uint32_t k = 0; k < ports[GT_FABRIC_NET].n; k++)
+			if (gt_whole_gate(gates, GT_FABRIC_NET, i, k))
 				return GT_ESYS;
 	}
 	gates->first[cluster->nnodes] = gates->n;

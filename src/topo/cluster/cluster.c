@@ -103,8 +103,9 @@ static uint32_t gt_cluster_wide(const struct gt_cluster_fabric *fabric,
 	return fabric->levels[level].by_rail ? fabric->nrails : 1;
 }
 
-uint32_t gt_cluster_switch(const struct gt_cluster *cluster, enum gt_over over,
-			   uint32_t level, uint32_t node, uint32_t rail)
+uint32_t gt_cluster_switch(const struct gt_cluster *cluster,
+			   enum gt_fabric_kind over, uint32_t level,
+			   uint32_t node, uint32_t rail)
 {
 	const struct gt_cluster_fabric *fabric = &cluster->fabrics[over];
 	const struct gt_cluster_level *at = &fabric->levels[level];
@@ -114,7 +115,7 @@ uint32_t gt_cluster_switch(const struct gt_cluster *cluster, enum gt_over over,
 }
 
 static struct gt_cluster_span gt_cluster_below(const struct gt_cluster *cluster,
-					       enum gt_over over,
+					       enum gt_fabric_kind over,
 					       uint32_t level, uint32_t which)
 {
 	const struct gt_cluster_fabric *fabric = &cluster->fabrics[over];
@@ -130,8 +131,9 @@ static struct gt_cluster_span gt_cluster_below(const struct gt_cluster *cluster,
 	return span;
 }
 
-uint32_t gt_cluster_above(const struct gt_cluster *cluster, enum gt_over over,
-			  uint32_t level, uint32_t which)
+uint32_t gt_cluster_parent_switch(const struct gt_cluster *cluster,
+				  enum gt_fabric_kind over, uint32_t level,
+				  uint32_t which)
 {
 	struct gt_cluster_span span =
 		gt_cluster_below(cluster, over, level, which);
@@ -140,8 +142,9 @@ uint32_t gt_cluster_above(const struct gt_cluster *cluster, enum gt_over over,
 				 span.rail == GT_ALL_RAILS ? 0 : span.rail);
 }
 
-uint32_t gt_cluster_meet(const struct gt_cluster *cluster, enum gt_over over,
-			 const uint32_t a[2], const uint32_t b[2])
+uint32_t gt_cluster_common_level(const struct gt_cluster *cluster,
+				 enum gt_fabric_kind over, const uint32_t a[2],
+				 const uint32_t b[2])
 {
 	for (uint32_t i = 0; i < cluster->fabrics[over].nlevels; i++)
 		if (gt_cluster_switch(cluster, over, i, a[0], a[1]) ==
@@ -158,7 +161,7 @@ static int gt_cluster_add(struct gt_rat *sum, uint32_t n, struct gt_rat gbs)
 }
 
 static int gt_cluster_ports_sum(const struct gt_cluster *cluster,
-				enum gt_over over,
+				enum gt_fabric_kind over,
 				const struct gt_cluster_span *span,
 				struct gt_rat *sum)
 {
@@ -185,8 +188,9 @@ static int gt_cluster_ports_sum(const struct gt_cluster *cluster,
 }
 
 /* All that comes up to a level from these nodes. */
-static int gt_cluster_sum(const struct gt_cluster *cluster, enum gt_over over,
-			  uint32_t level, const struct gt_cluster_span *span,
+static int gt_cluster_sum(const struct gt_cluster *cluster,
+			  enum gt_fabric_kind over, uint32_t level,
+			  const struct gt_cluster_span *span,
 			  struct gt_rat *sum)
 {
 	const struct gt_cluster_fabric *fabric = &cluster->fabrics[over];
@@ -207,9 +211,9 @@ static int gt_cluster_sum(const struct gt_cluster *cluster, enum gt_over over,
 	       gt_rat_div(*sum, low->oversubscription, sum);
 }
 
-int gt_cluster_downlink(const struct gt_cluster *cluster, enum gt_over over,
-			uint32_t level, uint32_t which, struct gt_rat *gbs,
-			struct gt_err *err)
+int gt_cluster_downlink(const struct gt_cluster *cluster,
+			enum gt_fabric_kind over, uint32_t level,
+			uint32_t which, struct gt_rat *gbs, struct gt_err *err)
 {
 	struct gt_cluster_span span =
 		gt_cluster_below(cluster, over, level, which);
@@ -223,9 +227,9 @@ int gt_cluster_downlink(const struct gt_cluster *cluster, enum gt_over over,
 	return GT_OK;
 }
 
-int gt_cluster_uplink(const struct gt_cluster *cluster, enum gt_over over,
-		      uint32_t level, uint32_t which, struct gt_rat *gbs,
-		      struct gt_err *err)
+int gt_cluster_uplink(const struct gt_cluster *cluster,
+		      enum gt_fabric_kind over, uint32_t level, uint32_t which,
+		      struct gt_rat *gbs, struct gt_err *err)
 {
 	const struct gt_cluster_level *at =
 		&cluster->fabrics[over].levels[level];
@@ -243,7 +247,7 @@ int gt_cluster_uplink(const struct gt_cluster *cluster, enum gt_over over,
 	return rc;
 }
 
-const char *gt_over_name(enum gt_over over)
+const char *gt_fabric_kind_name(enum gt_fabric_kind over)
 {
-	return over == GT_OVER_NET ? "net" : "nvlink";
+	return over == GT_FABRIC_NET ? "net" : "nvlink";
 }

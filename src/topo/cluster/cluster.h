@@ -21,7 +21,7 @@ struct gt_arena;
 struct gt_err;
 
 /* What a fabric joins: network ports, or GPUs by their NVLinks. */
-enum gt_over { GT_OVER_NET, GT_OVER_NVLINK, GT_NOVERS };
+enum gt_fabric_kind { GT_FABRIC_NET, GT_FABRIC_NVLINK, GT_NFABRICKINDS };
 
 struct gt_cluster_port {
 	uint32_t device;   /* node of the kind's topology: a port, or a GPU */
@@ -41,7 +41,7 @@ struct gt_cluster_kind {
 	const char *file; /* as it was opened */
 	const struct gt_topo *topo;
 	uint32_t nnodes;
-	struct gt_cluster_ports ports[GT_NOVERS];
+	struct gt_cluster_ports ports[GT_NFABRICKINDS];
 };
 
 /*
@@ -107,7 +107,7 @@ struct gt_cluster {
 	struct gt_cluster_run *runs;
 	uint32_t ntopos;
 	struct gt_topo **topos; /* that it owns */
-	struct gt_cluster_fabric fabrics[GT_NOVERS];
+	struct gt_cluster_fabric fabrics[GT_NFABRICKINDS];
 };
 
 /* The largest number of nodes; more are refused. */
@@ -141,9 +141,10 @@ int gt_cluster_copies(const struct gt_topo *topo, uint32_t nnodes,
  * GT_EINPUT, and why, when kinds are of different machines, or the fabric is
  * not one of levels over the network.  Topologies are borrowed.
  */
-enum gt_even { GT_EVEN_COMMON, GT_EVEN_MOST };
-int gt_cluster_even(const struct gt_cluster *cluster, enum gt_even how,
-		    struct gt_cluster **even, struct gt_err *err);
+enum gt_homogenize { GT_INTERSECTION, GT_UNION };
+int gt_cluster_homogenize(const struct gt_cluster *cluster,
+			  enum gt_homogenize how, struct gt_cluster **even,
+			  struct gt_err *err);
 
 /* NULL is allowed. */
 void gt_cluster_free(struct gt_cluster *cluster);
@@ -163,32 +164,35 @@ uint32_t gt_cluster_node_find(const struct gt_cluster *cluster,
 			      const char *name);
 
 /* The switch of a level that a port hangs below. */
-uint32_t gt_cluster_switch(const struct gt_cluster *cluster, enum gt_over over,
-			   uint32_t level, uint32_t node, uint32_t rail);
+uint32_t gt_cluster_switch(const struct gt_cluster *cluster,
+			   enum gt_fabric_kind over, uint32_t level,
+			   uint32_t node, uint32_t rail);
 
 /* The switch of the next level above one of this. */
-uint32_t gt_cluster_above(const struct gt_cluster *cluster, enum gt_over over,
-			  uint32_t level, uint32_t which);
+uint32_t gt_cluster_parent_switch(const struct gt_cluster *cluster,
+				  enum gt_fabric_kind over, uint32_t level,
+				  uint32_t which);
 
 /*
  * What comes to a switch of a level from below, and what its uplink carries,
  * in GB/s each way.  GT_EINPUT when that is no 64-bit fraction.
  */
-int gt_cluster_downlink(const struct gt_cluster *cluster, enum gt_over over,
-			uint32_t level, uint32_t which, struct gt_rat *gbs,
-			struct gt_err *err);
-int gt_cluster_uplink(const struct gt_cluster *cluster, enum gt_over over,
-		      uint32_t level, uint32_t which, struct gt_rat *gbs,
-		      struct gt_err *err);
+int gt_cluster_downlink(const struct gt_cluster *cluster,
+			enum gt_fabric_kind over, uint32_t level,
+			uint32_t which, struct gt_rat *gbs, struct gt_err *err);
+int gt_cluster_uplink(const struct gt_cluster *cluster,
+		      enum gt_fabric_kind over, uint32_t level, uint32_t which,
+		      struct gt_rat *gbs, struct gt_err *err);
 
 /*
  * The lowest level with one switch above both ports, or GT_NONE: none has.
  * Ports are {node, rail}.
  */
-uint32_t gt_cluster_meet(const struct gt_cluster *cluster, enum gt_over over,
-			 const uint32_t a[2], const uint32_t b[2]);
+uint32_t gt_cluster_common_level(const struct gt_cluster *cluster,
+				 enum gt_fabric_kind over, const uint32_t a[2],
+				 const uint32_t b[2]);
 
 /* "net", "nvlink" */
-const char *gt_over_name(enum gt_over over);
+const char *gt_fabric_kind_name(enum gt_fabric_kind over);
 
 #endif

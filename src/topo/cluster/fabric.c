@@ -8,7 +8,8 @@
 #include "base/xml.h"
 
 /* "ports": how many nodes have so many of what a switch of this level joins. */
-static int gt_fabric_ports(const struct gt_cluster *cluster, enum gt_over over,
+static int gt_fabric_ports(const struct gt_cluster *cluster,
+			   enum gt_fabric_kind over,
 			   const struct gt_xml_elem *elem, int by_rail,
 			   int *nodes, struct gt_err *err)
 {
@@ -98,7 +99,7 @@ static int gt_fabric_fits(const struct gt_cluster *cluster,
 	return GT_OK;
 }
 
-static int gt_fabric_level(struct gt_cluster *cluster, enum gt_over over,
+static int gt_fabric_level(struct gt_cluster *cluster, enum gt_fabric_kind over,
 			   const struct gt_xml_elem *elem, struct gt_err *err)
 {
 	struct gt_cluster_fabric *fabric = &cluster->fabrics[over];
@@ -143,7 +144,8 @@ static uint32_t gt_fabric_find(const struct gt_cluster_fabric *fabric,
 	return GT_NONE;
 }
 
-static int gt_fabric_switch(struct gt_cluster *cluster, enum gt_over over,
+static int gt_fabric_switch(struct gt_cluster *cluster,
+			    enum gt_fabric_kind over,
 			    const struct gt_xml_elem *elem, struct gt_err *err)
 {
 	struct gt_cluster_fabric *fabric = &cluster->fabrics[over];
@@ -165,7 +167,8 @@ static int gt_fabric_switch(struct gt_cluster *cluster, enum gt_over over,
 }
 
 /* "leaf1", or "gpu01:3": the port with dev 3 of a node. */
-static int gt_fabric_end(const struct gt_cluster *cluster, enum gt_over over,
+static int gt_fabric_end(const struct gt_cluster *cluster,
+			 enum gt_fabric_kind over,
 			 const struct gt_xml_elem *elem, const char *attr,
 			 struct gt_cluster_end *end, struct gt_err *err)
 {
@@ -202,7 +205,7 @@ static int gt_fabric_end(const struct gt_cluster *cluster, enum gt_over over,
 }
 
 static int gt_fabric_cable_gbs(const struct gt_cluster *cluster,
-			       enum gt_over over,
+			       enum gt_fabric_kind over,
 			       const struct gt_xml_elem *elem,
 			       struct gt_cluster_cable *cable,
 			       struct gt_err *err)
@@ -238,7 +241,7 @@ static int gt_fabric_cable_gbs(const struct gt_cluster *cluster,
 	return GT_OK;
 }
 
-static int gt_fabric_cable(struct gt_cluster *cluster, enum gt_over over,
+static int gt_fabric_cable(struct gt_cluster *cluster, enum gt_fabric_kind over,
 			   const struct gt_xml_elem *elem, struct gt_err *err)
 {
 	struct gt_cluster_fabric *fabric = &cluster->fabrics[over];
@@ -265,7 +268,7 @@ static int gt_fabric_cable(struct gt_cluster *cluster, enum gt_over over,
 	return GT_OK;
 }
 
-static int gt_fabric_part(struct gt_cluster *cluster, enum gt_over over,
+static int gt_fabric_part(struct gt_cluster *cluster, enum gt_fabric_kind over,
 			  const struct gt_xml_elem *elem, struct gt_err *err)
 {
 	if (gt_xml_is(elem, "level"))
@@ -303,22 +306,23 @@ int gt_cluster_add_fabric(struct gt_cluster *cluster,
 			  const struct gt_xml_elem *elem, struct gt_err *err)
 {
 	const char *word = gt_xml_attr(elem, "over");
-	enum gt_over over =
-		word && !strcmp(word, "nvlink") ? GT_OVER_NVLINK : GT_OVER_NET;
+	enum gt_fabric_kind over = word && !strcmp(word, "nvlink")
+					   ? GT_FABRIC_NVLINK
+					   : GT_FABRIC_NET;
 	struct gt_cluster_fabric *fabric = &cluster->fabrics[over];
 	const struct gt_xml_elem *part, *last = NULL;
 	int rc = GT_OK;
 
-	if (word && strcmp(word, gt_over_name(over)) != 0)
+	if (word && strcmp(word, gt_fabric_kind_name(over)) != 0)
 		return gt_xml_fail(elem, "over", err,
 				   "over '%.64s' is neither 'net' nor 'nvlink'",
 				   word);
 	if (fabric->nlevels || fabric->nswitches || fabric->ncables)
 		return gt_xml_fail(elem, NULL, err, "two fabrics are over '%s'",
-				   gt_over_name(over));
+				   gt_fabric_kind_name(over));
 	if (!fabric->nrails)
 		return gt_xml_fail(elem, NULL, err,
-				   over == GT_OVER_NET
+				   over == GT_FABRIC_NET
 					   ? "no node has a network port"
 					   : "no node has GPUs on NVSwitches");
 	for (part = gt_xml_child(elem); part && !rc; part = gt_xml_next(part)) {

@@ -7,10 +7,11 @@
 #include "base/rat.h"
 
 /* One machine, used with other ports: plans name its devices. */
-static int gt_even_can(const struct gt_cluster *cluster, struct gt_err *err)
+static int gt_homogenize_check(const struct gt_cluster *cluster,
+			       struct gt_err *err)
 {
 	const struct gt_cluster_fabric *nvlink =
-		&cluster->fabrics[GT_OVER_NVLINK];
+		&cluster->fabrics[GT_FABRIC_NVLINK];
 	const char *digest = gt_topo_digest(cluster->kinds[0].topo);
 
 	for (uint32_t i = 1; i < cluster->nkinds; i++)
@@ -22,7 +23,7 @@ static int gt_even_can(const struct gt_cluster *cluster, struct gt_err *err)
 					  cluster->kinds[0].name,
 					  cluster->kinds[i].name);
 	if (nvlink->nlevels || nvlink->ncables ||
-	    !cluster->fabrics[GT_OVER_NET].nlevels)
+	    !cluster->fabrics[GT_FABRIC_NET].nlevels)
 		return gt_err_set(err, GT_EINPUT, cluster->source,
 				  "nodes or switches are not all alike; "
 				  "templates need a fabric of levels over the "
@@ -30,8 +31,8 @@ static int gt_even_can(const struct gt_cluster *cluster, struct gt_err *err)
 	return GT_OK;
 }
 
-static int gt_even_has(const struct gt_cluster_ports *ports,
-		       const struct gt_cluster_port *port)
+static int gt_homogenize_has(const struct gt_cluster_ports *ports,
+			     const struct gt_cluster_port *port)
 {
 	for (uint32_t i = 0; i < ports->n; i++)
 		if (ports->list[i].device == port->device &&
@@ -41,31 +42,31 @@ static int gt_even_has(const struct gt_cluster_ports *ports,
 }
 
 /* The ports that all kinds have, or those that any has. */
-static int gt_even_ports(const struct gt_cluster *cluster, enum gt_even how,
-			 struct gt_cluster *even)
+static int gt_homogenize_ports(const struct gt_cluster *cluster,
+			       enum gt_homogenize how, struct gt_cluster *even)
 {
-	struct gt_cluster_ports *out = &even->kinds[0].ports[GT_OVER_NET];
+	struct gt_cluster_ports *out = &even->kinds[0].ports[GT_FABRIC_NET];
 	size_t most = 0;
 
 	for (uint32_t k = 0; k < cluster->nkinds; k++)
-		most += cluster->kinds[k].ports[GT_OVER_NET].n;
+		most += cluster->kinds[k].ports[GT_FABRIC_NET].n;
 	out->n = 0;
 	out->list = gt_arena_array(even->arena, most, sizeof(*out->list));
 	if (!out->list)
 		return GT_ESYS;
 	for (uint32_t k = 0; k < cluster->nkinds; k++) {
 		const struct gt_cluster_ports *in =
-			&cluster->kinds[k].ports[GT_OVER_NET];
+			&cluster->kinds[k].ports[GT_FABRIC_NET];
 
 		for (uint32_t i = 0; i < in->n; i++) {
 			uint32_t have = 0;
 
 			for (uint32_t o = 0; o < cluster->nkinds; o++)
-				have += (uint32_t)gt_even_has(
-					&cluster->kinds[o].ports[GT_OVER_NET],
+				have += (uint32_t)gt_homogenize_has(
+					&cluster->kinds[o].ports[GT_FABRIC_NET],
 					&in->list[i]);
-			if ((how == GT_EVEN_MOST || have == cluster->nkinds) &&
-			    !gt_even_has(out, &in->list[i]))
+			if ((how == GT_UNION || have == cluster->nkinds) &&
+			    !gt_homogenize_has(out, &in->list[i]))
 				out->list[out->n++] = in->list[i];
 		}
 	}
@@ -73,10 +74,10 @@ static int gt_even_ports(const struct gt_cluster *cluster, enum gt_even how,
 }
 
 /* Rails that no node uses do not matter. */
-static int gt_even_uses(const struct gt_cluster *even, uint32_t rail)
+static int gt_homogenize_uses(const struct gt_cluster *even, uint32_t rail)
 {
 	const struct gt_cluster_ports *ports =
-		&even->kinds[0].ports[GT_OVER_NET];
+		&even->kinds[0].ports[GT_FABRIC_NET];
 
 	for (uint32_t i = 0; i < ports->n; i++)
 		if (ports->list[i].rail == rail)
@@ -85,11 +86,11 @@ static int gt_even_uses(const struct gt_cluster *even, uint32_t rail)
 }
 
 /* What the narrowest switch has for every node below it. */
-static int gt_even_uplink(const struct gt_cluster *cluster,
-			  const struct gt_cluster *even, uint32_t level,
-			  struct gt_rat *least, struct gt_err *err)
+static int gt_homogenize_uplink(const struct gt_cluster *cluster,
+				const struct gt_cluster *even, uint32_t level,
+				struct gt_rat *least, struct gt_err *err)
 {
-	const struct gt_cluster_fabric *f = &cluster->fabrics[GT_OVER_NET];
+	const struct gt_cluster_fabric *f = &cluster->fabrics[GT_FABRIC_NET];
 	const struct gt_cluster_level *at = &f->levels[level];
 	uint32_t wide = at->by_rail ? f->nrails : 1;
 
@@ -99,9 +100,9 @@ static int gt_even_uplink(const struct gt_cluster *cluster,
 		struct gt_rat gbs;
 		int rc;
 
-		if (at->by_rail && !gt_even_uses(even, s % wide))
+		if (at->by_rail && !gt_homogenize_uses(even, s % wide))
 			continue;
-		rc = gt_cluster_uplink(cluster, GT_OVER_NET, level, s, &gbs,
+		rc = gt_cluster_uplink(cluster, GT_FABRIC_NET, level, s, &gbs,
 				       err);
 		if (rc)
 			return rc;
@@ -120,12 +121,13 @@ static int gt_even_uplink(const struct gt_cluster *cluster,
  * Switches with as many nodes each.  For the most that it could be: only the
  * last level, as if those below were no limit.
  */
-static int gt_even_levels(const struct gt_cluster *cluster, enum gt_even how,
-			  struct gt_cluster *even, struct gt_err *err)
+static int gt_homogenize_levels(const struct gt_cluster *cluster,
+				enum gt_homogenize how, struct gt_cluster *even,
+				struct gt_err *err)
 {
-	const struct gt_cluster_fabric *in = &cluster->fabrics[GT_OVER_NET];
-	struct gt_cluster_fabric *out = &even->fabrics[GT_OVER_NET];
-	uint32_t skip = how == GT_EVEN_MOST ? in->nlevels - 1 : 0;
+	const struct gt_cluster_fabric *in = &cluster->fabrics[GT_FABRIC_NET];
+	struct gt_cluster_fabric *out = &even->fabrics[GT_FABRIC_NET];
+	uint32_t skip = how == GT_UNION ? in->nlevels - 1 : 0;
 	int rc = GT_OK;
 
 	*out = *in;
@@ -144,7 +146,7 @@ static int gt_even_levels(const struct gt_cluster *cluster, enum gt_even how,
 		level->nodes = gt_rat_gcd(level->nodes, cluster->nnodes);
 		level->nswitches = cluster->nnodes / level->nodes *
 				   (level->by_rail ? out->nrails : 1);
-		rc = gt_even_uplink(cluster, even, l, &gbs, err);
+		rc = gt_homogenize_uplink(cluster, even, l, &gbs, err);
 		if (!rc && !gt_rat_mul(gbs, GT_RAT(level->nodes, 1),
 				       &level->uplink_gbs))
 			rc = gt_err_set(err, GT_EINPUT, cluster->source,
@@ -153,23 +155,24 @@ static int gt_even_levels(const struct gt_cluster *cluster, enum gt_even how,
 	return rc;
 }
 
-int gt_cluster_even(const struct gt_cluster *cluster, enum gt_even how,
-		    struct gt_cluster **out, struct gt_err *err)
+int gt_cluster_homogenize(const struct gt_cluster *cluster,
+			  enum gt_homogenize how, struct gt_cluster **out,
+			  struct gt_err *err)
 {
 	struct gt_cluster *even;
-	int rc = gt_even_can(cluster, err);
+	int rc = gt_homogenize_check(cluster, err);
 
 	if (!rc)
 		rc = gt_cluster_new(cluster->source, &even, err);
 	if (rc)
 		return rc;
 	rc = gt_cluster_add_kind(even, &cluster->kinds[0], NULL, err);
-	if (!rc && gt_even_ports(cluster, how, even))
+	if (!rc && gt_homogenize_ports(cluster, how, even))
 		rc = gt_err_nomem(err);
 	if (!rc)
 		rc = gt_cluster_add_nodes(even, 0, cluster->nnodes, err);
 	if (!rc)
-		rc = gt_even_levels(cluster, how, even, err);
+		rc = gt_homogenize_levels(cluster, how, even, err);
 	if (rc)
 		gt_cluster_free(even);
 	else

@@ -5,40 +5,41 @@
 
 enum { GT_NAME_TEXT = 512 };
 
-static void gt_between_text(struct gt_buf *buf, const char *before,
-			    const char *key, const char *text)
+static void gt_internode_text(struct gt_buf *buf, const char *before,
+			      const char *key, const char *text)
 {
 	gt_buf_printf(buf, "%s\"%s\": ", before, key);
 	gt_json_quote(buf, text);
 }
 
-static const char *gt_between_id(const struct gt_cluster_kind *kind,
-				 uint32_t node)
+static const char *gt_internode_id(const struct gt_cluster_kind *kind,
+				   uint32_t node)
 {
 	return gt_topo_node(kind->topo, node)->id;
 }
 
-static void gt_between_json_route(const struct gt_between *between,
-				  const uint32_t gpus[2], struct gt_buf *buf)
+static void gt_internode_json_route(const struct gt_internode *between,
+				    const uint32_t gpus[2], struct gt_buf *buf)
 {
 	const struct gt_cluster_kind *const *kinds = between->kinds;
 	struct gt_cluster_route route;
 	char gbs[GT_RAT_TEXT_MAX];
 
-	gt_between_route(between, gpus, &route);
-	gt_between_text(buf, "{", "from", gt_between_id(kinds[0], gpus[0]));
-	gt_between_text(buf, ", ", "to", gt_between_id(kinds[1], gpus[1]));
-	gt_between_text(buf, ", ", "kind", gt_path_kind_name(route.kind));
+	gt_internode_route(between, gpus, &route);
+	gt_internode_text(buf, "{", "from", gt_internode_id(kinds[0], gpus[0]));
+	gt_internode_text(buf, ", ", "to", gt_internode_id(kinds[1], gpus[1]));
+	gt_internode_text(buf, ", ", "kind", gt_path_kind_name(route.kind));
 	if (route.kind != GT_PATH_DIS) {
-		gt_between_text(buf, ", ", "over", gt_over_name(route.over));
+		gt_internode_text(buf, ", ", "over",
+				  gt_fabric_kind_name(route.over));
 		gt_buf_printf(buf, ", \"gbs\": \"%s\", \"bw_gbs\": %.6g",
 			      gt_rat_print(route.gbs, gbs),
 			      gt_rat_double(route.gbs));
 		gt_buf_puts(buf, ", \"ports\": [");
 		for (int i = 0; i < 2; i++) {
 			gt_buf_puts(buf, i ? ", " : "");
-			gt_json_quote(
-				buf, gt_between_id(kinds[i],
+			gt_json_quote(buf, gt_internode_id(
+						   kinds[i],
 						   kinds[i]->ports[route.over]
 							   .list[route.ports[i]]
 							   .device));
@@ -48,8 +49,8 @@ static void gt_between_json_route(const struct gt_between *between,
 	gt_buf_puts(buf, "}");
 }
 
-void gt_between_print_json(const struct gt_between *between,
-			   const uint32_t *gpus, struct gt_buf *buf)
+void gt_internode_print_json(const struct gt_internode *between,
+			     const uint32_t *gpus, struct gt_buf *buf)
 {
 	const struct gt_topo *from = between->kinds[0]->topo;
 	const struct gt_topo *to = between->kinds[1]->topo;
@@ -58,22 +59,22 @@ void gt_between_print_json(const struct gt_between *between,
 
 	gt_cluster_node_name(between->cluster, between->nodes[0], name,
 			     sizeof(name));
-	gt_between_text(buf, "{", "from", name);
-	gt_between_text(buf, ", ", "from_kind", between->kinds[0]->name);
+	gt_internode_text(buf, "{", "from", name);
+	gt_internode_text(buf, ", ", "from_kind", between->kinds[0]->name);
 	gt_cluster_node_name(between->cluster, between->nodes[1], name,
 			     sizeof(name));
-	gt_between_text(buf, ", ", "to", name);
-	gt_between_text(buf, ", ", "to_kind", between->kinds[1]->name);
+	gt_internode_text(buf, ", ", "to", name);
+	gt_internode_text(buf, ", ", "to_kind", between->kinds[1]->name);
 	gt_buf_puts(buf, ", \"routes\": [");
 	if (gpus) {
 		gt_buf_puts(buf, "\n   ");
-		gt_between_json_route(between, gpus, buf);
+		gt_internode_json_route(between, gpus, buf);
 	}
 	for (uint32_t i = 0; !gpus && i < gt_topo_ngpus(from) * n; i++) {
 		pair[0] = gt_topo_gpu(from, i / n);
 		pair[1] = gt_topo_gpu(to, i % n);
 		gt_buf_puts(buf, i ? ",\n   " : "\n   ");
-		gt_between_json_route(between, pair, buf);
+		gt_internode_json_route(between, pair, buf);
 	}
 	gt_buf_puts(buf, "]}");
 }

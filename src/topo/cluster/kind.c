@@ -58,12 +58,12 @@ static const struct gt_link *gt_kind_link(const struct gt_topo *topo,
 	return NULL;
 }
 
-static void gt_kind_add(struct gt_cluster_kind *kind, enum gt_over over,
+static void gt_kind_add(struct gt_cluster_kind *kind, enum gt_fabric_kind over,
 			uint32_t device, uint32_t rail)
 {
 	const struct gt_link *link =
 		gt_kind_link(kind->topo, device,
-			     over == GT_OVER_NET ? GT_NODE_NIC : GT_NODE_NVS);
+			     over == GT_FABRIC_NET ? GT_NODE_NIC : GT_NODE_NVS);
 	struct gt_cluster_ports *ports = &kind->ports[over];
 
 	if (link)
@@ -74,7 +74,7 @@ static void gt_kind_add(struct gt_cluster_kind *kind, enum gt_over over,
 /* The kind's network port of that number that is in no list yet. */
 static uint32_t gt_kind_net(const struct gt_cluster_kind *kind, int64_t dev)
 {
-	const struct gt_cluster_ports *ports = &kind->ports[GT_OVER_NET];
+	const struct gt_cluster_ports *ports = &kind->ports[GT_FABRIC_NET];
 
 	for (uint32_t i = 0; i < gt_topo_nnets(kind->topo); i++) {
 		uint32_t net = gt_topo_net(kind->topo, i), k = 0;
@@ -111,7 +111,7 @@ static int gt_kind_nets_range(struct gt_cluster_kind *kind, const char *word,
 					  "nets: '%s' has no port with dev "
 					  "'%d', or it is named twice",
 					  kind->file, (int)low);
-		gt_kind_add(kind, GT_OVER_NET, net, (*rail)++);
+		gt_kind_add(kind, GT_FABRIC_NET, net, (*rail)++);
 	}
 	return GT_OK;
 }
@@ -159,7 +159,7 @@ static void gt_kind_nets_all(struct gt_cluster_kind *kind)
 		uint32_t net = gt_topo_net(kind->topo, i);
 
 		gt_kind_add(
-			kind, GT_OVER_NET, net,
+			kind, GT_FABRIC_NET, net,
 			known ? (uint32_t)gt_topo_node(kind->topo, net)->rail
 			      : i);
 	}
@@ -177,7 +177,7 @@ static int gt_kind_by_rail(const void *a, const void *b)
 static void gt_kind_rails(struct gt_cluster *cluster,
 			  struct gt_cluster_kind *kind)
 {
-	for (int over = 0; over < GT_NOVERS; over++) {
+	for (int over = 0; over < GT_NFABRICKINDS; over++) {
 		struct gt_cluster_ports *ports = &kind->ports[over];
 		uint32_t *nrails = &cluster->fabrics[over].nrails;
 
@@ -200,17 +200,17 @@ int gt_cluster_add_kind(struct gt_cluster *cluster,
 		.name = kind->name, .file = kind->file, .topo = kind->topo};
 	int rc = GT_OK;
 
-	made.ports[GT_OVER_NET].list = gt_arena_array(
+	made.ports[GT_FABRIC_NET].list = gt_arena_array(
 		cluster->arena, nnets, sizeof(struct gt_cluster_port));
-	made.ports[GT_OVER_NVLINK].list = gt_arena_array(
+	made.ports[GT_FABRIC_NVLINK].list = gt_arena_array(
 		cluster->arena, ngpus, sizeof(struct gt_cluster_port));
-	if (!made.name || !made.file || !made.ports[GT_OVER_NET].list ||
-	    !made.ports[GT_OVER_NVLINK].list ||
+	if (!made.name || !made.file || !made.ports[GT_FABRIC_NET].list ||
+	    !made.ports[GT_FABRIC_NVLINK].list ||
 	    !gt_cluster_room(cluster, (void **)&cluster->kinds, cluster->nkinds,
 			     sizeof(made)))
 		return gt_err_nomem(err);
 	for (uint32_t i = 0; i < ngpus; i++)
-		gt_kind_add(&made, GT_OVER_NVLINK, gt_topo_gpu(made.topo, i),
+		gt_kind_add(&made, GT_FABRIC_NVLINK, gt_topo_gpu(made.topo, i),
 			    i);
 	if (nets)
 		rc = gt_kind_nets(&made, nets, err);
@@ -224,7 +224,7 @@ int gt_cluster_add_kind(struct gt_cluster *cluster,
 }
 
 uint32_t gt_cluster_port_find(const struct gt_cluster_kind *kind,
-			      enum gt_over over, int dev)
+			      enum gt_fabric_kind over, int dev)
 {
 	for (uint32_t i = 0; i < kind->ports[over].n; i++)
 		if (gt_topo_node(kind->topo, kind->ports[over].list[i].device)
@@ -233,7 +233,7 @@ uint32_t gt_cluster_port_find(const struct gt_cluster_kind *kind,
 	return GT_NONE;
 }
 
-int gt_cluster_one_switch(struct gt_cluster *cluster, enum gt_over over,
+int gt_cluster_one_switch(struct gt_cluster *cluster, enum gt_fabric_kind over,
 			  struct gt_err *err)
 {
 	struct gt_cluster_fabric *fabric = &cluster->fabrics[over];
@@ -268,7 +268,7 @@ int gt_cluster_copies(const struct gt_topo *topo, uint32_t nnodes,
 	if (!rc)
 		rc = gt_cluster_add_nodes(cluster, 0, nnodes, err);
 	if (!rc)
-		rc = gt_cluster_one_switch(cluster, GT_OVER_NET, err);
+		rc = gt_cluster_one_switch(cluster, GT_FABRIC_NET, err);
 	if (rc)
 		gt_cluster_free(cluster);
 	else

@@ -46,11 +46,11 @@ int gt_cluster_add_fabric(struct gt_cluster *cluster,
 			  const struct gt_xml_elem *elem, struct gt_err *err);
 
 /* One switch that joins all. */
-int gt_cluster_one_switch(struct gt_cluster *cluster, enum gt_over over,
+int gt_cluster_one_switch(struct gt_cluster *cluster, enum gt_fabric_kind over,
 			  struct gt_err *err);
 
 /* The port of a device that has this number ("dev"), or GT_NONE. */
 uint32_t gt_cluster_port_find(const struct gt_cluster_kind *kind,
-			      enum gt_over over, int dev);
+			      enum gt_fabric_kind over, int dev);
 
 #endif

@@ -3,22 +3,23 @@
 #include "base/arena.h"
 #include "base/err.h"
 
-static struct gt_rat gt_between_least(struct gt_rat a, struct gt_rat b)
+static struct gt_rat gt_internode_least(struct gt_rat a, struct gt_rat b)
 {
 	return gt_rat_cmp(a, b) < 0 ? a : b;
 }
 
-static const struct gt_cluster_port *gt_between_port(
-	const struct gt_between *between, enum gt_over over, int end,
+static const struct gt_cluster_port *gt_internode_port(
+	const struct gt_internode *between, enum gt_fabric_kind over, int end,
 	uint32_t i)
 {
 	return &between->kinds[end]->ports[over].list[i];
 }
 
 /* Through levels of switches: up to the first that both ports are below. */
-static int gt_between_levels(const struct gt_between *between,
-			     enum gt_over over, const uint32_t ports[2],
-			     struct gt_rat *width, struct gt_err *err)
+static int gt_internode_levels(const struct gt_internode *between,
+			       enum gt_fabric_kind over,
+			       const uint32_t ports[2], struct gt_rat *width,
+			       struct gt_err *err)
 {
 	const struct gt_cluster *cluster = between->cluster;
 	const struct gt_cluster_port *port[2];
@@ -28,13 +29,13 @@ static int gt_between_levels(const struct gt_between *between,
 
 	*width = GT_RAT(0, 1);
 	for (int i = 0; i < 2; i++)
-		port[i] = gt_between_port(between, over, i, ports[i]);
-	meet = gt_cluster_meet(cluster, over,
-			       (uint32_t[]){between->nodes[0], port[0]->rail},
-			       (uint32_t[]){between->nodes[1], port[1]->rail});
+		port[i] = gt_internode_port(between, over, i, ports[i]);
+	meet = gt_cluster_common_level(
+		cluster, over, (uint32_t[]){between->nodes[0], port[0]->rail},
+		(uint32_t[]){between->nodes[1], port[1]->rail});
 	if (meet == GT_NONE)
 		return GT_OK;
-	least = gt_between_least(port[0]->gbs, port[1]->gbs);
+	least = gt_internode_least(port[0]->gbs, port[1]->gbs);
 	for (uint32_t level = 0; level < meet; level++)
 		for (int i = 0; i < 2; i++) {
 			at = gt_cluster_switch(cluster, over, level,
@@ -44,21 +45,21 @@ static int gt_between_levels(const struct gt_between *between,
 					       &uplink, err);
 			if (rc)
 				return rc;
-			least = gt_between_least(least, uplink);
+			least = gt_internode_least(least, uplink);
 		}
 	*width = least;
 	return GT_OK;
 }
 
-static int gt_between_is(const struct gt_cluster_end *end, uint32_t node,
-			 uint32_t at)
+static int gt_internode_is(const struct gt_cluster_end *end, uint32_t node,
+			   uint32_t at)
 {
 	return end->node == node && end->at == at;
 }
 
 /* Widens what is reached over cables of switches until nothing changes. */
-static void gt_between_spread(const struct gt_cluster_fabric *fabric,
-			      struct gt_rat *reach)
+static void gt_internode_spread(const struct gt_cluster_fabric *fabric,
+				struct gt_rat *reach)
 {
 	int changed = 1;
 
@@ -74,7 +75,7 @@ static void gt_between_spread(const struct gt_cluster_fabric *fabric,
 
 			if (from->node != GT_NONE || to->node != GT_NONE)
 				continue;
-			width = gt_between_least(reach[from->at], cable->gbs);
+			width = gt_internode_least(reach[from->at], cable->gbs);
 			if (gt_rat_cmp(reach[to->at], width) >= 0)
 				continue;
 			reach[to->at] = width;
@@ -84,9 +85,11 @@ static void gt_between_spread(const struct gt_cluster_fabric *fabric,
 }
 
 /* What of a port is reached, by a cable to it or from a switch. */
-static void gt_between_arrive(const struct gt_between *between,
-			      enum gt_over over, const uint32_t ports[2],
-			      const struct gt_rat *reach, struct gt_rat *width)
+static void gt_internode_arrive(const struct gt_internode *between,
+				enum gt_fabric_kind over,
+				const uint32_t ports[2],
+				const struct gt_rat *reach,
+				struct gt_rat *width)
 {
 	const struct gt_cluster_fabric *fabric =
 		&between->cluster->fabrics[over];
@@ -96,12 +99,12 @@ static void gt_between_arrive(const struct gt_between *between,
 		const struct gt_cluster_cable *cable = &fabric->cables[i / 2];
 		const struct gt_cluster_end *from = &cable->ends[i % 2];
 
-		if (!gt_between_is(&cable->ends[1 - i % 2], between->nodes[1],
-				   ports[1]))
+		if (!gt_internode_is(&cable->ends[1 - i % 2], between->nodes[1],
+				     ports[1]))
 			continue;
 		if (from->node == GT_NONE)
-			here = gt_between_least(reach[from->at], cable->gbs);
-		else if (gt_between_is(from, between->nodes[0], ports[0]))
+			here = gt_internode_least(reach[from->at], cable->gbs);
+		else if (gt_internode_is(from, between->nodes[0], ports[0]))
 			here = cable->gbs;
 		else
 			continue;
@@ -109,16 +112,17 @@ static void gt_between_arrive(const struct gt_between *between,
 			most = here;
 	}
 	for (int i = 0; i < 2; i++)
-		most = gt_between_least(
-			most, gt_between_port(between, over, i, ports[i])->gbs);
+		most = gt_internode_least(
+			most,
+			gt_internode_port(between, over, i, ports[i])->gbs);
 	*width = most;
 }
 
 /* The row of widths from one port, through switches and cables. */
-static int gt_between_cables(const struct gt_between *between,
-			     enum gt_over over, uint32_t port,
-			     struct gt_arena *arena, struct gt_rat *row,
-			     struct gt_err *err)
+static int gt_internode_cables(const struct gt_internode *between,
+			       enum gt_fabric_kind over, uint32_t port,
+			       struct gt_arena *arena, struct gt_rat *row,
+			       struct gt_err *err)
 {
 	const struct gt_cluster_fabric *fabric =
 		&between->cluster->fabrics[over];
@@ -134,20 +138,21 @@ static int gt_between_cables(const struct gt_between *between,
 		const struct gt_cluster_end *to = &cable->ends[1 - i % 2];
 
 		if (to->node == GT_NONE &&
-		    gt_between_is(&cable->ends[i % 2], between->nodes[0],
-				  port) &&
+		    gt_internode_is(&cable->ends[i % 2], between->nodes[0],
+				    port) &&
 		    gt_rat_cmp(reach[to->at], cable->gbs) < 0)
 			reach[to->at] = cable->gbs;
 	}
-	gt_between_spread(fabric, reach);
+	gt_internode_spread(fabric, reach);
 	for (uint32_t i = 0; i < between->kinds[1]->ports[over].n; i++)
-		gt_between_arrive(between, over, (uint32_t[]){port, i}, reach,
-				  &row[i]);
+		gt_internode_arrive(between, over, (uint32_t[]){port, i}, reach,
+				    &row[i]);
 	return GT_OK;
 }
 
-static int gt_between_widths(struct gt_between *between, enum gt_over over,
-			     struct gt_arena *arena, struct gt_err *err)
+static int gt_internode_widths(struct gt_internode *between,
+			       enum gt_fabric_kind over, struct gt_arena *arena,
+			       struct gt_err *err)
 {
 	const struct gt_cluster_fabric *fabric =
 		&between->cluster->fabrics[over];
@@ -163,21 +168,21 @@ static int gt_between_widths(struct gt_between *between, enum gt_over over,
 	for (uint32_t i = 0; i < n && !rc; i++)
 		if (fabric->nlevels)
 			for (uint32_t j = 0; j < m && !rc; j++)
-				rc = gt_between_levels(between, over,
-						       (uint32_t[]){i, j},
-						       &width[i * m + j], err);
+				rc = gt_internode_levels(
+					between, over, (uint32_t[]){i, j},
+					&width[i * m + j], err);
 		else
-			rc = gt_between_cables(between, over, i, arena,
-					       &width[i * m], err);
+			rc = gt_internode_cables(between, over, i, arena,
+						 &width[i * m], err);
 	return rc;
 }
 
-int gt_between_make(const struct gt_cluster *cluster, const uint32_t nodes[2],
-		    const struct gt_paths *const paths[2],
-		    struct gt_arena *arena, struct gt_between *out,
-		    struct gt_err *err)
+int gt_internode_make(const struct gt_cluster *cluster, const uint32_t nodes[2],
+		      const struct gt_paths *const paths[2],
+		      struct gt_arena *arena, struct gt_internode *out,
+		      struct gt_err *err)
 {
-	struct gt_between between = {.cluster = cluster};
+	struct gt_internode between = {.cluster = cluster};
 	int rc = GT_OK;
 
 	for (int i = 0; i < 2; i++) {
@@ -185,26 +190,26 @@ int gt_between_make(const struct gt_cluster *cluster, const uint32_t nodes[2],
 		between.kinds[i] = gt_cluster_kind_of(cluster, nodes[i]);
 		between.paths[i] = paths[i];
 	}
-	for (int over = 0; over < GT_NOVERS && !rc; over++)
-		rc = gt_between_widths(&between, (enum gt_over)over, arena,
-				       err);
+	for (int over = 0; over < GT_NFABRICKINDS && !rc; over++)
+		rc = gt_internode_widths(&between, (enum gt_fabric_kind)over,
+					 arena, err);
 	if (!rc)
 		*out = between;
 	return rc;
 }
 
 /* Over NVLink a GPU is its own port. */
-static void gt_between_nvlink(const struct gt_between *between,
-			      const uint32_t gpus[2],
-			      struct gt_cluster_route *route)
+static void gt_internode_nvlink(const struct gt_internode *between,
+				const uint32_t gpus[2],
+				struct gt_cluster_route *route)
 {
 	const struct gt_cluster_ports *to =
-		&between->kinds[1]->ports[GT_OVER_NVLINK];
+		&between->kinds[1]->ports[GT_FABRIC_NVLINK];
 	uint32_t at[2];
 
 	for (int end = 0; end < 2; end++) {
 		const struct gt_cluster_ports *ports =
-			&between->kinds[end]->ports[GT_OVER_NVLINK];
+			&between->kinds[end]->ports[GT_FABRIC_NVLINK];
 
 		at[end] = 0;
 		while (at[end] < ports->n &&
@@ -213,22 +218,22 @@ static void gt_between_nvlink(const struct gt_between *between,
 		if (at[end] == ports->n)
 			return;
 	}
-	route->gbs = between->widths[GT_OVER_NVLINK][at[0] * to->n + at[1]];
+	route->gbs = between->widths[GT_FABRIC_NVLINK][at[0] * to->n + at[1]];
 	if (!route->gbs.num)
 		return;
 	route->kind = GT_PATH_NVL;
-	route->over = GT_OVER_NVLINK;
+	route->over = GT_FABRIC_NVLINK;
 	route->ports[0] = at[0];
 	route->ports[1] = at[1];
 }
 
-static uint32_t gt_between_hops(const struct gt_cluster_route *route)
+static uint32_t gt_internode_hops(const struct gt_cluster_route *route)
 {
 	return route->out->nhops + route->in->nhops;
 }
 
-static int gt_between_beats(const struct gt_cluster_route *a,
-			    const struct gt_cluster_route *b)
+static int gt_internode_beats(const struct gt_cluster_route *a,
+			      const struct gt_cluster_route *b)
 {
 	int wider = gt_rat_cmp(a->gbs, b->gbs);
 
@@ -236,18 +241,18 @@ static int gt_between_beats(const struct gt_cluster_route *a,
 		return b->kind == GT_PATH_DIS || wider > 0;
 	if (a->kind != b->kind)
 		return a->kind < b->kind;
-	return gt_between_hops(a) < gt_between_hops(b);
+	return gt_internode_hops(a) < gt_internode_hops(b);
 }
 
-static void gt_between_net(const struct gt_between *between,
-			   const uint32_t gpus[2],
-			   struct gt_cluster_route *best)
+static void gt_internode_net(const struct gt_internode *between,
+			     const uint32_t gpus[2],
+			     struct gt_cluster_route *best)
 {
 	const struct gt_cluster_ports *from =
-		&between->kinds[0]->ports[GT_OVER_NET];
+		&between->kinds[0]->ports[GT_FABRIC_NET];
 	const struct gt_cluster_ports *to =
-		&between->kinds[1]->ports[GT_OVER_NET];
-	struct gt_cluster_route route = {.over = GT_OVER_NET};
+		&between->kinds[1]->ports[GT_FABRIC_NET];
+	struct gt_cluster_route route = {.over = GT_FABRIC_NET};
 
 	for (uint32_t i = 0; i < from->n * to->n; i++) {
 		route.ports[0] = i / to->n;
@@ -259,25 +264,25 @@ static void gt_between_net(const struct gt_between *between,
 				     to->list[route.ports[1]].device, gpus[1]);
 		route.kind = route.out->kind > route.in->kind ? route.out->kind
 							      : route.in->kind;
-		if (!between->widths[GT_OVER_NET][i].num ||
+		if (!between->widths[GT_FABRIC_NET][i].num ||
 		    route.kind == GT_PATH_DIS)
 			continue;
-		route.gbs = gt_between_least(
-			between->widths[GT_OVER_NET][i],
-			gt_between_least(route.out->gbs, route.in->gbs));
-		if (gt_between_beats(&route, best))
+		route.gbs = gt_internode_least(
+			between->widths[GT_FABRIC_NET][i],
+			gt_internode_least(route.out->gbs, route.in->gbs));
+		if (gt_internode_beats(&route, best))
 			*best = route;
 	}
 }
 
-void gt_between_route(const struct gt_between *between, const uint32_t gpus[2],
-		      struct gt_cluster_route *route)
+void gt_internode_route(const struct gt_internode *between,
+			const uint32_t gpus[2], struct gt_cluster_route *route)
 {
 	struct gt_cluster_route best = {.kind = GT_PATH_DIS,
 					.gbs = GT_RAT(0, 1)};
 
-	gt_between_nvlink(between, gpus, &best);
+	gt_internode_nvlink(between, gpus, &best);
 	if (best.kind == GT_PATH_DIS)
-		gt_between_net(between, gpus, &best);
+		gt_internode_net(between, gpus, &best);
 	*route = best;
 }

@@ -14,18 +14,18 @@
 struct gt_buf;
 
 /* Two nodes; all memory is the arena's, the cluster must outlive it. */
-struct gt_between {
+struct gt_internode {
 	const struct gt_cluster *cluster;
 	uint32_t nodes[2];
 	const struct gt_cluster_kind *kinds[2];
 	const struct gt_paths *paths[2]; /* within each node */
-	struct gt_rat
-		*widths[GT_NOVERS]; /* [port * ports of 1 + port]; 0: none */
+	struct gt_rat *widths
+		[GT_NFABRICKINDS]; /* [port * ports of 1 + port]; 0: none */
 };
 
 struct gt_cluster_route {
 	enum gt_path_kind kind; /* the worse of both ends; NVL; DIS: none */
-	enum gt_over over;
+	enum gt_fabric_kind over;
 	struct gt_rat gbs;
 	uint32_t ports[2]; /* which of the kinds' lists */
 	const struct gt_path *out,
@@ -33,24 +33,24 @@ struct gt_cluster_route {
 };
 
 /* The paths are those of the nodes' kinds. */
-int gt_between_make(const struct gt_cluster *cluster, const uint32_t nodes[2],
-		    const struct gt_paths *const paths[2],
-		    struct gt_arena *arena, struct gt_between *between,
-		    struct gt_err *err);
+int gt_internode_make(const struct gt_cluster *cluster, const uint32_t nodes[2],
+		      const struct gt_paths *const paths[2],
+		      struct gt_arena *arena, struct gt_internode *between,
+		      struct gt_err *err);
 
 /* From a GPU of the first to one of the second (nodes of their topologies). */
-void gt_between_route(const struct gt_between *between, const uint32_t gpus[2],
-		      struct gt_cluster_route *route);
+void gt_internode_route(const struct gt_internode *between,
+			const uint32_t gpus[2], struct gt_cluster_route *route);
 
 /* Routes of all pairs of GPUs as a matrix. */
-void gt_between_print(const struct gt_between *between, struct gt_buf *buf);
+void gt_internode_print(const struct gt_internode *between, struct gt_buf *buf);
 
 /* One route, link by link. */
-void gt_between_print_route(const struct gt_between *between,
-			    const uint32_t gpus[2], struct gt_buf *buf);
+void gt_internode_print_route(const struct gt_internode *between,
+			      const uint32_t gpus[2], struct gt_buf *buf);
 
 /* The same as a JSON object, of two GPUs or (gpus NULL) of all pairs. */
-void gt_between_print_json(const struct gt_between *between,
-			   const uint32_t *gpus, struct gt_buf *buf);
+void gt_internode_print_json(const struct gt_internode *between,
+			     const uint32_t *gpus, struct gt_buf *buf);
 
 #endif

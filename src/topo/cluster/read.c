@@ -207,7 +207,7 @@ static int gt_cluster_parse(struct gt_cluster_reader *reader,
 		if (gt_xml_is(elem, "fabric"))
 			rc = gt_cluster_add_fabric(cluster, elem, err);
 	if (!rc && !fabrics)
-		rc = gt_cluster_one_switch(cluster, GT_OVER_NET, err);
+		rc = gt_cluster_one_switch(cluster, GT_FABRIC_NET, err);
 	return rc;
 }
 

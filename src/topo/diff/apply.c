@@ -22,16 +22,16 @@ struct gt_apply_at {
 	uint32_t dev;
 };
 
-static const struct gt_server *gt_apply_server(const struct gt_apply *p,
-					       struct gt_apply_at at)
+static const struct gt_device_tree *gt_apply_server(const struct gt_apply *p,
+						    struct gt_apply_at at)
 {
 	return at.other ? p->diff->b : p->diff->a;
 }
 
-static const struct gt_dev *gt_apply_dev(const struct gt_apply *p,
-					 struct gt_apply_at at)
+static const struct gt_device *gt_apply_dev(const struct gt_apply *p,
+					    struct gt_apply_at at)
 {
-	return gt_server_dev(gt_apply_server(p, at), at.dev);
+	return gt_device_tree_device(gt_apply_server(p, at), at.dev);
 }
 
 /* Is it the device whose property is to change? */
@@ -87,7 +87,7 @@ static const char *gt_apply_target(const struct gt_apply *p,
 				   char text[300])
 {
 	const char *target = gt_xml_attr(link, "target");
-	const struct gt_dev *dev = gt_apply_dev(p, at);
+	const struct gt_device *dev = gt_apply_dev(p, at);
 	uint32_t to = 0;
 
 	for (uint32_t i = 0; i < dev->nlinks; i++)
@@ -97,7 +97,8 @@ static const char *gt_apply_target(const struct gt_apply *p,
 		return target;
 	if (p->diff->back[to] != GT_UNMATCHED)
 		return gt_xml_attr(
-			gt_server_dev(p->diff->a, p->diff->back[to])->elem,
+			gt_device_tree_device(p->diff->a, p->diff->back[to])
+				->elem,
 			"busid");
 	snprintf(text, 300, "x%s", target);
 	return text;
@@ -112,9 +113,9 @@ static int gt_apply_count(const struct gt_apply *p, struct gt_apply_at at,
 	if (!f || at.other || f->kind != GT_DIFF_NVLINK)
 		return 0;
 	if (at.dev == f->dev_a && to == f->to_a)
-		*count = gt_match_links(p->diff->b, f->dev_b, f->to_b);
+		*count = gt_match_nlinks(p->diff->b, f->dev_b, f->to_b);
 	else if (to && at.dev == f->to_a && to == f->dev_a)
-		*count = gt_match_links(p->diff->b, f->to_b, f->dev_b);
+		*count = gt_match_nlinks(p->diff->b, f->to_b, f->dev_b);
 	else
 		return 0;
 	return 1;
@@ -138,14 +139,14 @@ static void gt_apply_link(struct gt_apply *p, struct gt_apply_at at,
 static void gt_apply_relink(struct gt_apply *p, struct gt_apply_at at,
 			    uint32_t to, int count)
 {
-	const struct gt_dev *dev = gt_apply_dev(p, at);
+	const struct gt_device *dev = gt_apply_dev(p, at);
 	const char *target = "fffffff:ffff:ff", *tclass = "0x068000";
 	const char *name = "nvlink";
 
 	for (uint32_t i = 0; i < dev->nlinks; i++)
 		name = gt_xml_name(dev->links[i].elem);
 	if (to) {
-		dev = gt_server_dev(p->diff->a, to);
+		dev = gt_device_tree_device(p->diff->a, to);
 		target = gt_xml_attr(dev->elem, "busid");
 		tclass = gt_xml_attr(dev->elem, "class");
 	}
@@ -160,14 +161,16 @@ static void gt_apply_relink(struct gt_apply *p, struct gt_apply_at at,
 static uint32_t gt_apply_to(const struct gt_apply *p, struct gt_apply_at at,
 			    const struct gt_xml_elem *link)
 {
-	const struct gt_server *server = gt_apply_server(p, at);
+	const struct gt_device_tree *server = gt_apply_server(p, at);
 	const char *target = gt_xml_attr(link, "target");
 
-	for (uint32_t i = 1; target && i < gt_server_ndevs(server); i++) {
-		const struct gt_dev *dev = gt_server_dev(server, i);
+	for (uint32_t i = 1; target && i < gt_device_tree_ndevices(server);
+	     i++) {
+		const struct gt_device *dev = gt_device_tree_device(server, i);
 		const char *bus = gt_xml_attr(dev->elem, "busid");
 
-		if (dev->kind == GT_DEV_GPU && bus && !strcasecmp(bus, target))
+		if (dev->kind == GT_DEVICE_GPU && bus &&
+		    !strcasecmp(bus, target))
 			return i;
 	}
 	return 0;
@@ -191,7 +194,7 @@ static void gt_apply_gpu(struct gt_apply *p, struct gt_apply_at at,
 		if (!gt_apply_count(p, at, gt_apply_to(p, at, link), &count))
 			gt_apply_link(p, at, link);
 	}
-	for (uint32_t to = 0; to < gt_server_ndevs(p->diff->a); to++)
+	for (uint32_t to = 0; to < gt_device_tree_ndevices(p->diff->a); to++)
 		if (gt_apply_count(p, at, to, &count))
 			gt_apply_relink(p, at, to, count);
 	gt_buf_puts(p->out, "</gpu>\n");
@@ -210,8 +213,8 @@ static void gt_apply_pci(struct gt_apply *p, struct gt_apply_at at)
 	const char *width = gt_xml_attr(elem, "link_width");
 
 	if (gt_apply_hits(p, at, GT_DIFF_CHANGED)) {
-		const struct gt_dev *dev =
-			gt_server_dev(p->diff->b, p->finding->dev_b);
+		const struct gt_device *dev =
+			gt_device_tree_device(p->diff->b, p->finding->dev_b);
 
 		prop = p->finding->prop;
 		now = dev->elem;
@@ -244,7 +247,8 @@ static void gt_apply_cpu(struct gt_apply *p, struct gt_apply_at at)
 	const struct gt_xml_elem *now = elem;
 
 	if (gt_apply_hits(p, at, GT_DIFF_CHANGED))
-		now = gt_server_dev(p->diff->b, p->finding->dev_b)->elem;
+		now = gt_device_tree_device(p->diff->b, p->finding->dev_b)
+			      ->elem;
 	gt_buf_puts(p->out, "<cpu");
 	gt_apply_id(p, at, "numaid", gt_xml_attr(elem, "numaid"));
 	gt_apply_attrs(p, now, attrs);
@@ -259,7 +263,8 @@ static void gt_apply_port(struct gt_apply *p, struct gt_apply_at at)
 	const struct gt_xml_elem *now = elem;
 
 	if (gt_apply_hits(p, at, GT_DIFF_CHANGED))
-		now = gt_server_dev(p->diff->b, p->finding->dev_b)->elem;
+		now = gt_device_tree_device(p->diff->b, p->finding->dev_b)
+			      ->elem;
 	gt_buf_puts(p->out, "<net");
 	/* One that is down has no number, and is left out. */
 	if (gt_xml_attr(now, "dev"))
@@ -274,20 +279,21 @@ static void gt_apply_write(struct gt_apply *p, struct gt_apply_at at);
 /* All ports, or all else; then what came to this place. */
 static void gt_apply_below(struct gt_apply *p, struct gt_apply_at at, int ports)
 {
-	const struct gt_server *server = gt_apply_server(p, at);
+	const struct gt_device_tree *server = gt_apply_server(p, at);
 	const struct gt_diff_finding *f = p->finding;
-	const struct gt_dev *come;
-	uint32_t i = gt_server_dev(server, at.dev)->first;
+	const struct gt_device *come;
+	uint32_t i = gt_device_tree_device(server, at.dev)->first;
 
-	for (; i; i = gt_server_dev(server, i)->next)
-		if ((gt_server_dev(server, i)->kind == GT_DEV_PORT) == ports)
+	for (; i; i = gt_device_tree_device(server, i)->next)
+		if ((gt_device_tree_device(server, i)->kind ==
+		     GT_DEVICE_PORT) == ports)
 			gt_apply_write(p, (struct gt_apply_at){at.other, i});
 	if (!f || at.other ||
 	    (f->kind != GT_DIFF_EXTRA && f->kind != GT_DIFF_MOVED))
 		return;
-	come = gt_server_dev(p->diff->b, f->dev_b);
+	come = gt_device_tree_device(p->diff->b, f->dev_b);
 	if (p->diff->back[come->parent] != at.dev ||
-	    (come->kind == GT_DEV_PORT) != ports || p->placing)
+	    (come->kind == GT_DEVICE_PORT) != ports || p->placing)
 		return;
 	p->placing = 1;
 	if (f->kind == GT_DIFF_MOVED)

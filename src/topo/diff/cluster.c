@@ -40,7 +40,7 @@ static int gt_differ_hashes(const struct gt_cluster *cluster, uint64_t *hashes,
 			    struct gt_err *err)
 {
 	const struct gt_cluster_kind *kinds = cluster->kinds;
-	struct gt_server *server;
+	struct gt_device_tree *server;
 	uint32_t k;
 	int rc;
 
@@ -52,11 +52,11 @@ static int gt_differ_hashes(const struct gt_cluster *cluster, uint64_t *hashes,
 			hashes[i] = hashes[k];
 			continue;
 		}
-		rc = gt_server_read(kinds[i].file, 0, &server, err);
+		rc = gt_device_tree_read(kinds[i].file, 0, &server, err);
 		if (rc)
 			return rc;
-		hashes[i] = gt_server_hash(server);
-		gt_server_free(server);
+		hashes[i] = gt_device_tree_hash(server);
+		gt_device_tree_free(server);
 	}
 	return GT_OK;
 }
@@ -217,13 +217,13 @@ static void gt_differ_rails(struct gt_cluster_differ *d, uint32_t kind)
 {
 	const struct gt_cluster_kind *a = &d->a->kinds[kind];
 	const struct gt_cluster_kind *b = &d->b->kinds[d->kind[kind]];
-	uint32_t n = d->a->fabrics[GT_OVER_NET].nrails;
+	uint32_t n = d->a->fabrics[GT_FABRIC_NET].nrails;
 
-	if (n < d->b->fabrics[GT_OVER_NET].nrails)
-		n = d->b->fabrics[GT_OVER_NET].nrails;
+	if (n < d->b->fabrics[GT_FABRIC_NET].nrails)
+		n = d->b->fabrics[GT_FABRIC_NET].nrails;
 	for (uint32_t rail = 0; rail < n; rail++) {
-		uint32_t was = gt_differ_port(&a->ports[GT_OVER_NET], rail);
-		uint32_t is = gt_differ_port(&b->ports[GT_OVER_NET], rail);
+		uint32_t was = gt_differ_port(&a->ports[GT_FABRIC_NET], rail);
+		uint32_t is = gt_differ_port(&b->ports[GT_FABRIC_NET], rail);
 
 		if (was != is)
 			gt_differ_say(d,
@@ -242,8 +242,8 @@ static void gt_differ_number(struct gt_cluster_differ *d, const char *what,
 }
 
 /* What goes up; levels with the same fraction differ only in size. */
-static void gt_differ_uplink(struct gt_cluster_differ *d, enum gt_over over,
-			     uint32_t i)
+static void gt_differ_uplink(struct gt_cluster_differ *d,
+			     enum gt_fabric_kind over, uint32_t i)
 {
 	const struct gt_cluster_level *a = &d->a->fabrics[over].levels[i];
 	const struct gt_cluster_level *b = &d->b->fabrics[over].levels[i];
@@ -253,7 +253,7 @@ static void gt_differ_uplink(struct gt_cluster_differ *d, enum gt_over over,
 		if (gt_rat_cmp(a->oversubscription, b->oversubscription))
 			gt_differ_say(d,
 				      "%s level %u: oversubscribed %s, not %s",
-				      gt_over_name(over), i + 1,
+				      gt_fabric_kind_name(over), i + 1,
 				      gt_rat_print(b->oversubscription, is),
 				      gt_rat_print(a->oversubscription, was));
 		return;
@@ -261,34 +261,35 @@ static void gt_differ_uplink(struct gt_cluster_differ *d, enum gt_over over,
 	if (gt_rat_cmp(a->uplink_gbs, b->uplink_gbs))
 		gt_differ_say(
 			d, "%s level %u: uplinks of %s GB/s, not %s",
-			gt_over_name(over), i + 1,
+			gt_fabric_kind_name(over), i + 1,
 			b->uplink_gbs.num ? gt_rat_print(b->uplink_gbs, is)
 					  : "a fraction of the",
 			a->uplink_gbs.num ? gt_rat_print(a->uplink_gbs, was)
 					  : "a fraction");
 }
 
-static void gt_differ_level(struct gt_cluster_differ *d, enum gt_over over,
-			    uint32_t i)
+static void gt_differ_level(struct gt_cluster_differ *d,
+			    enum gt_fabric_kind over, uint32_t i)
 {
 	const struct gt_cluster_level *a = &d->a->fabrics[over].levels[i];
 	const struct gt_cluster_level *b = &d->b->fabrics[over].levels[i];
 	char what[64];
 
 	snprintf(what, sizeof(what), "%s level %u: nodes below a switch are",
-		 gt_over_name(over), i + 1);
+		 gt_fabric_kind_name(over), i + 1);
 	if (a->nodes < d->a->nnodes || b->nodes < d->b->nnodes)
 		gt_differ_number(d, what, a->nodes, b->nodes);
 	if (a->by_rail != b->by_rail)
 		gt_differ_say(d, "%s level %u: switches have %s, not %s",
-			      gt_over_name(over), i + 1,
+			      gt_fabric_kind_name(over), i + 1,
 			      b->by_rail ? "one rail each" : "all rails",
 			      a->by_rail ? "one rail each" : "all rails");
 	if (i + 1 < d->a->fabrics[over].nlevels)
 		gt_differ_uplink(d, over, i);
 }
 
-static void gt_differ_end(const struct gt_cluster *cluster, enum gt_over over,
+static void gt_differ_end(const struct gt_cluster *cluster,
+			  enum gt_fabric_kind over,
 			  const struct gt_cluster_end *end, char *text,
 			  size_t size)
 {
@@ -315,7 +316,7 @@ struct gt_differ_cable {
 };
 
 static const char *gt_differ_cable(const struct gt_cluster *cluster,
-				   enum gt_over over,
+				   enum gt_fabric_kind over,
 				   const struct gt_cluster_cable *cable,
 				   struct gt_arena *arena)
 {
@@ -338,7 +339,7 @@ static int gt_differ_order(const void *left, const void *right)
 }
 
 static struct gt_differ_cable *gt_differ_list(const struct gt_cluster *cluster,
-					      enum gt_over over,
+					      enum gt_fabric_kind over,
 					      struct gt_arena *arena)
 {
 	const struct gt_cluster_fabric *fabric = &cluster->fabrics[over];
@@ -357,23 +358,24 @@ static struct gt_differ_cable *gt_differ_list(const struct gt_cluster *cluster,
 	return list;
 }
 
-static void gt_differ_two(struct gt_cluster_differ *d, enum gt_over over,
+static void gt_differ_two(struct gt_cluster_differ *d, enum gt_fabric_kind over,
 			  const struct gt_differ_cable *a,
 			  const struct gt_differ_cable *b)
 {
 	char was[GT_RAT_TEXT_MAX], is[GT_RAT_TEXT_MAX];
 
 	if (!a || !b)
-		gt_differ_say(d, "%s link %s: is %s", gt_over_name(over),
+		gt_differ_say(d, "%s link %s: is %s", gt_fabric_kind_name(over),
 			      a ? a->text : b->text, a ? "missing" : "extra");
 	else if (gt_rat_cmp(a->gbs, b->gbs))
 		gt_differ_say(d, "%s link %s: %s GB/s instead of %s",
-			      gt_over_name(over), a->text,
+			      gt_fabric_kind_name(over), a->text,
 			      gt_rat_print(b->gbs, is),
 			      gt_rat_print(a->gbs, was));
 }
 
-static void gt_differ_cables(struct gt_cluster_differ *d, enum gt_over over)
+static void gt_differ_cables(struct gt_cluster_differ *d,
+			     enum gt_fabric_kind over)
 {
 	uint32_t na = d->a->fabrics[over].ncables, i = 0;
 	uint32_t nb = d->b->fabrics[over].ncables, k = 0;
@@ -399,14 +401,15 @@ static void gt_differ_cables(struct gt_cluster_differ *d, enum gt_over over)
 	gt_arena_free(arena);
 }
 
-static void gt_differ_fabric(struct gt_cluster_differ *d, enum gt_over over)
+static void gt_differ_fabric(struct gt_cluster_differ *d,
+			     enum gt_fabric_kind over)
 {
 	const struct gt_cluster_fabric *a = &d->a->fabrics[over];
 	const struct gt_cluster_fabric *b = &d->b->fabrics[over];
 	char what[64];
 
 	snprintf(what, sizeof(what), "%s: levels of switches are",
-		 gt_over_name(over));
+		 gt_fabric_kind_name(over));
 	gt_differ_number(d, what, a->nlevels, b->nlevels);
 	for (uint32_t i = 0; a->nlevels == b->nlevels && i < a->nlevels; i++)
 		gt_differ_level(d, over, i);
@@ -429,6 +432,6 @@ void gt_cluster_diff_print(const struct gt_cluster *a,
 	for (uint32_t i = 0; i < a->nkinds; i++)
 		if (kind[i] != GT_NONE)
 			gt_differ_rails(&d, i);
-	for (int over = 0; over < GT_NOVERS; over++)
-		gt_differ_fabric(&d, (enum gt_over)over);
+	for (int over = 0; over < GT_NFABRICKINDS; over++)
+		gt_differ_fabric(&d, (enum gt_fabric_kind)over);
 }

@@ -14,18 +14,18 @@
 #include <stdint.h>
 
 struct gt_err;
-struct gt_server;
+struct gt_device_tree;
 struct gt_xml_elem;
 
-enum gt_dev_kind {
-	GT_DEV_SERVER,
-	GT_DEV_CPU,    /* a NUMA node */
-	GT_DEV_SWITCH, /* a PCI bridge */
-	GT_DEV_GPU,
-	GT_DEV_NIC, /* with or without a PCI function */
-	GT_DEV_PORT,
-	GT_DEV_OTHER, /* a PCI function that is none of these */
-	GT_NDEVKINDS
+enum gt_device_kind {
+	GT_DEVICE_SERVER,
+	GT_DEVICE_CPU,    /* a NUMA node */
+	GT_DEVICE_SWITCH, /* a PCI bridge */
+	GT_DEVICE_GPU,
+	GT_DEVICE_NIC, /* with or without a PCI function */
+	GT_DEVICE_PORT,
+	GT_DEVICE_OTHER, /* a PCI function that is none of these */
+	GT_NDEVICEKINDS
 };
 
 /* What of a device is compared; their words are gt_prop_name()'s. */
@@ -51,21 +51,21 @@ enum gt_prop {
 };
 
 /* NVLinks (or others) of a GPU to one neighbour, those of a pair summed. */
-struct gt_dev_link {
+struct gt_device_link {
 	uint32_t to; /* a GPU, or 0: any switch; or the CPU above */
 	int count;
 	const struct gt_xml_elem *elem; /* the first of them */
 };
 
-struct gt_dev {
-	enum gt_dev_kind kind;
+struct gt_device {
+	enum gt_device_kind kind;
 	uint32_t parent, first, next; /* 0: none */
 	uint32_t ndevs;               /* it and all below it */
 	const struct gt_xml_elem *elem;
 	const char *name;             /* "GPU 0000:1b:00.0", "port mlx5_0" */
 	const char *props[GT_NPROPS]; /* lower case, "" unknown */
 	uint32_t nlinks;
-	struct gt_dev_link *links;
+	struct gt_device_link *links;
 	uint64_t own;  /* hash of what it is */
 	uint64_t tree; /* the same of all below it, too, but for NVLinks */
 };
@@ -75,20 +75,21 @@ struct gt_dev {
  * unknown, GPUs' links (1 << GT_NPROPS) as not there.  GT_EINPUT when it is
  * not a topology.
  */
-int gt_server_read(const char *path, unsigned ignore, struct gt_server **server,
-		   struct gt_err *err);
+int gt_device_tree_read(const char *path, unsigned ignore,
+			struct gt_device_tree **server, struct gt_err *err);
 
 /* The same from text; `name` stands for it in messages. */
-int gt_server_parse(const char *name, const char *text, size_t len,
-		    unsigned ignore, struct gt_server **server,
-		    struct gt_err *err);
+int gt_device_tree_parse(const char *name, const char *text, size_t len,
+			 unsigned ignore, struct gt_device_tree **server,
+			 struct gt_err *err);
 
 /* NULL is allowed. */
-void gt_server_free(struct gt_server *server);
+void gt_device_tree_free(struct gt_device_tree *server);
 
-const char *gt_server_source(const struct gt_server *server);
-uint32_t gt_server_ndevs(const struct gt_server *server);
-const struct gt_dev *gt_server_dev(const struct gt_server *server, uint32_t i);
+const char *gt_device_tree_source(const struct gt_device_tree *server);
+uint32_t gt_device_tree_ndevices(const struct gt_device_tree *server);
+const struct gt_device *gt_device_tree_device(
+	const struct gt_device_tree *server, uint32_t i);
 
 /*
  * Equal for servers that are wired alike.  By colour refinement: a device's
@@ -97,20 +98,20 @@ const struct gt_dev *gt_server_dev(const struct gt_server *server, uint32_t i);
  * (Weisfeiler and Leman, 1968; Berkholz, Bonsma and Grohe, "Tight lower and
  * upper bounds for the complexity of canonical colour refinement", 2017).
  */
-uint64_t gt_server_hash(const struct gt_server *server);
+uint64_t gt_device_tree_hash(const struct gt_device_tree *server);
 
 /*
  * The colours themselves, for every device, in colours[].  Devices with a
  * mark other than 0 (NULL: none) are told apart by it.  0 when memory ran out.
  */
-uint64_t gt_server_colour(const struct gt_server *server, const uint32_t *mark,
-			  uint64_t *colours);
+uint64_t gt_device_tree_colour(const struct gt_device_tree *server,
+			       const uint32_t *mark, uint64_t *colours);
 
 /* Two 64-bit numbers as one: a hash, not cryptographic. */
-uint64_t gt_server_mix(uint64_t a, uint64_t b);
+uint64_t gt_hash_mix(uint64_t a, uint64_t b);
 
 /* "model", "width", …: as --ignore takes them. */
 const char *gt_prop_name(enum gt_prop prop);
-const char *gt_dev_kind_name(enum gt_dev_kind kind);
+const char *gt_device_kind_name(enum gt_device_kind kind);
 
 #endif

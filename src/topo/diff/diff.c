@@ -33,10 +33,10 @@ static void gt_differ_add(struct gt_differ *d, struct gt_diff_finding finding,
 			  const char *fmt, ...)
 {
 	struct gt_diff *diff = d->diff;
-	const struct gt_dev *dev =
+	const struct gt_device *dev =
 		finding.dev_b == GT_UNMATCHED
-			? gt_server_dev(diff->a, finding.dev_a)
-			: gt_server_dev(diff->b, finding.dev_b);
+			? gt_device_tree_device(diff->a, finding.dev_a)
+			: gt_device_tree_device(diff->b, finding.dev_b);
 	char where[512], text[512];
 	va_list ap;
 
@@ -66,11 +66,12 @@ static void gt_differ_add(struct gt_differ *d, struct gt_diff_finding finding,
 }
 
 /* "16 GT/s", "8 lanes", "0x10de:0x2330": a property as people say it. */
-static const char *gt_differ_unit(const struct gt_dev *dev, enum gt_prop prop)
+static const char *gt_differ_unit(const struct gt_device *dev,
+				  enum gt_prop prop)
 {
 	if (prop == GT_PROP_WIDTH || prop == GT_PROP_CUR_WIDTH)
 		return " lanes";
-	if (prop == GT_PROP_SPEED && dev->kind == GT_DEV_PORT)
+	if (prop == GT_PROP_SPEED && dev->kind == GT_DEVICE_PORT)
 		return " Mb/s";
 	return prop == GT_PROP_SPEED || prop == GT_PROP_CUR_SPEED ? " GT/s"
 								  : "";
@@ -102,8 +103,8 @@ static const char *gt_differ_word(enum gt_prop prop)
 }
 
 /* One fault, one finding: what follows from another is left out. */
-static int gt_differ_follows(const struct gt_dev *a, const struct gt_dev *b,
-			     enum gt_prop prop)
+static int gt_differ_follows(const struct gt_device *a,
+			     const struct gt_device *b, enum gt_prop prop)
 {
 	static const enum gt_prop causes[GT_NPROPS] = {
 		[GT_PROP_SUBSYSTEM] = GT_PROP_MODEL,
@@ -130,8 +131,8 @@ static int gt_differ_follows(const struct gt_dev *a, const struct gt_dev *b,
 
 static void gt_differ_props(struct gt_differ *d, uint32_t x, uint32_t y)
 {
-	const struct gt_dev *a = gt_server_dev(d->diff->a, x);
-	const struct gt_dev *b = gt_server_dev(d->diff->b, y);
+	const struct gt_device *a = gt_device_tree_device(d->diff->a, x);
+	const struct gt_device *b = gt_device_tree_device(d->diff->b, y);
 	struct gt_diff_finding finding = {
 		.kind = GT_DIFF_CHANGED, .dev_a = x, .dev_b = y};
 
@@ -147,26 +148,28 @@ static void gt_differ_props(struct gt_differ *d, uint32_t x, uint32_t y)
 }
 
 /* "switch 0000:15:00.0 (CPU 0)" */
-static const char *gt_differ_place(const struct gt_server *server, uint32_t dev,
-				   char text[256])
+static const char *gt_differ_place(const struct gt_device_tree *server,
+				   uint32_t dev, char text[256])
 {
 	uint32_t cpu = dev;
 
-	while (cpu && gt_server_dev(server, cpu)->kind != GT_DEV_CPU)
-		cpu = gt_server_dev(server, cpu)->parent;
+	while (cpu && gt_device_tree_device(server, cpu)->kind != GT_DEVICE_CPU)
+		cpu = gt_device_tree_device(server, cpu)->parent;
 	if (!cpu || cpu == dev)
-		snprintf(text, 256, "%s", gt_server_dev(server, dev)->name);
+		snprintf(text, 256, "%s",
+			 gt_device_tree_device(server, dev)->name);
 	else
-		snprintf(text, 256, "%s (%s)", gt_server_dev(server, dev)->name,
-			 gt_server_dev(server, cpu)->name);
+		snprintf(text, 256, "%s (%s)",
+			 gt_device_tree_device(server, dev)->name,
+			 gt_device_tree_device(server, cpu)->name);
 	return text;
 }
 
 static void gt_differ_moved(struct gt_differ *d, uint32_t x, uint32_t y)
 {
 	const struct gt_diff *diff = d->diff;
-	uint32_t from = gt_server_dev(diff->a, x)->parent;
-	uint32_t to = gt_server_dev(diff->b, y)->parent;
+	uint32_t from = gt_device_tree_device(diff->a, x)->parent;
+	uint32_t to = gt_device_tree_device(diff->b, y)->parent;
 	uint32_t kept = diff->image[from];
 	struct gt_diff_finding finding = {
 		.kind = GT_DIFF_MOVED, .dev_a = x, .dev_b = y};
@@ -188,14 +191,15 @@ static void gt_differ_moved(struct gt_differ *d, uint32_t x, uint32_t y)
 static void gt_differ_alone(struct gt_differ *d, int extra, uint32_t dev)
 {
 	const struct gt_diff *diff = d->diff;
-	const struct gt_server *server = extra ? diff->b : diff->a;
+	const struct gt_device_tree *server = extra ? diff->b : diff->a;
 	const uint32_t *match = extra ? diff->back : diff->image;
 	struct gt_diff_finding finding = {.kind = extra ? GT_DIFF_EXTRA
 							: GT_DIFF_MISSING,
 					  .dev_a = extra ? GT_UNMATCHED : dev,
 					  .dev_b = extra ? dev : GT_UNMATCHED};
-	uint32_t up = gt_server_dev(server, dev)->parent;
-	uint32_t below = 0, end = dev + gt_server_dev(server, dev)->ndevs;
+	uint32_t up = gt_device_tree_device(server, dev)->parent;
+	uint32_t below = 0,
+		 end = dev + gt_device_tree_device(server, dev)->ndevs;
 	char place[256];
 
 	if (match[dev] != GT_UNMATCHED || match[up] == GT_UNMATCHED)
@@ -215,17 +219,17 @@ static void gt_differ_count(struct gt_differ *d,
 			    const struct gt_diff_finding *finding)
 {
 	const struct gt_diff *diff = d->diff;
-	int was = gt_match_links(diff->a, finding->dev_a, finding->to_a);
-	int is = gt_match_links(diff->b, finding->dev_b, finding->to_b);
+	int was = gt_match_nlinks(diff->a, finding->dev_a, finding->to_a);
+	int is = gt_match_nlinks(diff->b, finding->dev_b, finding->to_b);
 
 	if (was != is)
-		gt_differ_add(
-			d, *finding, "%d NVLink%s to %s instead of %d", is,
-			is == 1 ? "" : "s",
-			finding->to_b
-				? gt_server_dev(diff->b, finding->to_b)->name
-				: "switches",
-			was);
+		gt_differ_add(d, *finding, "%d NVLink%s to %s instead of %d",
+			      is, is == 1 ? "" : "s",
+			      finding->to_b ? gt_device_tree_device(
+						      diff->b, finding->to_b)
+						      ->name
+					    : "switches",
+			      was);
 }
 
 /* Each pair is told once, unless its two ends disagree. */
@@ -236,17 +240,18 @@ static void gt_differ_links(struct gt_differ *d, uint32_t x, uint32_t y)
 		.kind = GT_DIFF_NVLINK, .dev_a = x, .dev_b = y};
 
 	gt_differ_count(d, &finding);
-	for (uint32_t i = 1; i < gt_server_ndevs(diff->a) && !d->rc; i++) {
+	for (uint32_t i = 1; i < gt_device_tree_ndevices(diff->a) && !d->rc;
+	     i++) {
 		uint32_t j = diff->image[i];
 
-		if (gt_server_dev(diff->a, i)->kind != GT_DEV_GPU || i == x ||
-		    j == GT_UNMATCHED)
+		if (gt_device_tree_device(diff->a, i)->kind != GT_DEVICE_GPU ||
+		    i == x || j == GT_UNMATCHED)
 			continue;
 		if (i < x &&
-		    gt_match_links(diff->a, i, x) ==
-			    gt_match_links(diff->a, x, i) &&
-		    gt_match_links(diff->b, j, y) ==
-			    gt_match_links(diff->b, y, j))
+		    gt_match_nlinks(diff->a, i, x) ==
+			    gt_match_nlinks(diff->a, x, i) &&
+		    gt_match_nlinks(diff->b, j, y) ==
+			    gt_match_nlinks(diff->b, y, j))
 			continue;
 		finding.to_a = i;
 		finding.to_b = j;
@@ -259,7 +264,8 @@ static void gt_differ_run(struct gt_differ *d)
 	const struct gt_diff *diff = d->diff;
 
 	gt_differ_props(d, 0, 0);
-	for (uint32_t x = 1; x < gt_server_ndevs(diff->a) && !d->rc; x++) {
+	for (uint32_t x = 1; x < gt_device_tree_ndevices(diff->a) && !d->rc;
+	     x++) {
 		uint32_t y = diff->image[x];
 
 		gt_differ_alone(d, 0, x);
@@ -267,14 +273,15 @@ static void gt_differ_run(struct gt_differ *d)
 			continue;
 		gt_differ_moved(d, x, y);
 		gt_differ_props(d, x, y);
-		if (gt_server_dev(diff->a, x)->kind == GT_DEV_GPU)
+		if (gt_device_tree_device(diff->a, x)->kind == GT_DEVICE_GPU)
 			gt_differ_links(d, x, y);
 	}
-	for (uint32_t y = 1; y < gt_server_ndevs(diff->b) && !d->rc; y++)
+	for (uint32_t y = 1; y < gt_device_tree_ndevices(diff->b) && !d->rc;
+	     y++)
 		gt_differ_alone(d, 1, y);
 }
 
-int gt_diff_find(const struct gt_server *a, const struct gt_server *b,
+int gt_diff_find(const struct gt_device_tree *a, const struct gt_device_tree *b,
 		 struct gt_arena *arena, struct gt_diff *diff,
 		 struct gt_err *err)
 {
@@ -283,10 +290,10 @@ int gt_diff_find(const struct gt_server *a, const struct gt_server *b,
 	int rc;
 
 	memset(diff, 0, sizeof(*diff));
-	match.image =
-		gt_arena_array(arena, gt_server_ndevs(a), sizeof(*match.image));
-	match.back =
-		gt_arena_array(arena, gt_server_ndevs(b), sizeof(*match.back));
+	match.image = gt_arena_array(arena, gt_device_tree_ndevices(a),
+				     sizeof(*match.image));
+	match.back = gt_arena_array(arena, gt_device_tree_ndevices(b),
+				    sizeof(*match.back));
 	if (!match.image || !match.back)
 		return gt_err_nomem(err);
 	rc = gt_match_find(a, b, &match, err);

@@ -32,14 +32,14 @@ struct gt_diff_finding {
 
 /* Findings and the match they follow from; memory is the arena's. */
 struct gt_diff {
-	const struct gt_server *a, *b; /* a is the norm */
+	const struct gt_device_tree *a, *b; /* a is the norm */
 	uint32_t nfindings, size;
 	struct gt_diff_finding *findings;
 	uint32_t *image, *back; /* as struct gt_match */
 };
 
 /* Only memory can fail.  Both servers must outlive the result. */
-int gt_diff_find(const struct gt_server *a, const struct gt_server *b,
+int gt_diff_find(const struct gt_device_tree *a, const struct gt_device_tree *b,
 		 struct gt_arena *arena, struct gt_diff *diff,
 		 struct gt_err *err);
 

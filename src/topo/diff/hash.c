@@ -5,7 +5,7 @@
 
 /* The finalizer of splitmix64 (Steele, Lea and Flood, "Fast splittable
  * pseudorandom number generators", 2014). */
-uint64_t gt_server_mix(uint64_t a, uint64_t b)
+uint64_t gt_hash_mix(uint64_t a, uint64_t b)
 {
 	uint64_t z = a * 0x9e3779b97f4a7c15 + b + 0x632be59bd9b4e019;
 
@@ -14,7 +14,7 @@ uint64_t gt_server_mix(uint64_t a, uint64_t b)
 	return z ^ (z >> 31);
 }
 
-static int gt_server_order(const void *left, const void *right)
+static int gt_device_tree_order(const void *left, const void *right)
 {
 	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
 
@@ -22,69 +22,71 @@ static int gt_server_order(const void *left, const void *right)
 }
 
 /* How many different ones; sorts them. */
-static uint32_t gt_server_distinct(uint64_t *colours, uint32_t n)
+static uint32_t gt_hash_distinct(uint64_t *colours, uint32_t n)
 {
 	uint32_t count = 0;
 
-	qsort(colours, n, sizeof(*colours), gt_server_order);
+	qsort(colours, n, sizeof(*colours), gt_device_tree_order);
 	for (uint32_t i = 0; i < n; i++)
 		count += !i || colours[i] != colours[i - 1];
 	return count;
 }
 
-static void gt_server_round(const struct gt_server *server, const uint64_t *old,
-			    uint64_t *colours)
+static void gt_hash_refine(const struct gt_device_tree *server,
+			   const uint64_t *old, uint64_t *colours)
 {
-	uint32_t n = gt_server_ndevs(server);
+	uint32_t n = gt_device_tree_ndevices(server);
 
 	for (uint32_t i = 0; i < n; i++) {
-		const struct gt_dev *dev = gt_server_dev(server, i);
+		const struct gt_device *dev = gt_device_tree_device(server, i);
 		uint64_t sum = 0;
 
 		for (uint32_t k = 0; k < dev->nlinks; k++)
-			sum += gt_server_mix(
-				gt_server_mix(old[dev->links[k].to],
-					      (uint64_t)dev->links[k].count),
+			sum += gt_hash_mix(
+				gt_hash_mix(old[dev->links[k].to],
+					    (uint64_t)dev->links[k].count),
 				2);
 		for (uint32_t k = dev->first; k;
-		     k = gt_server_dev(server, k)->next)
-			sum += gt_server_mix(old[k], 3);
-		colours[i] = gt_server_mix(
-			gt_server_mix(old[i], i ? old[dev->parent] : 0), sum);
+		     k = gt_device_tree_device(server, k)->next)
+			sum += gt_hash_mix(old[k], 3);
+		colours[i] = gt_hash_mix(
+			gt_hash_mix(old[i], i ? old[dev->parent] : 0), sum);
 	}
 }
 
-uint64_t gt_server_colour(const struct gt_server *server, const uint32_t *mark,
-			  uint64_t *colours)
+uint64_t gt_device_tree_colour(const struct gt_device_tree *server,
+			       const uint32_t *mark, uint64_t *colours)
 {
-	uint32_t n = gt_server_ndevs(server), count = 0, before;
+	uint32_t n = gt_device_tree_ndevices(server), count = 0, before;
 	uint64_t *old = calloc(n, sizeof(*old));
 	uint64_t sum = 0;
 
 	if (!old)
 		return 0;
 	for (uint32_t i = 0; i < n; i++) {
-		colours[i] = gt_server_dev(server, i)->own;
+		colours[i] = gt_device_tree_device(server, i)->own;
 		if (mark && mark[i])
-			colours[i] = gt_server_mix(colours[i], mark[i]);
+			colours[i] = gt_hash_mix(colours[i], mark[i]);
 	}
 	do {
 		before = count;
 		memcpy(old, colours, n * sizeof(*old));
-		gt_server_round(server, old, colours);
+		gt_hash_refine(server, old, colours);
 		memcpy(old, colours, n * sizeof(*old));
-		count = gt_server_distinct(old, n);
+		count = gt_hash_distinct(old, n);
 	} while (count > before);
 	for (uint32_t i = 0; i < n; i++)
-		sum += gt_server_mix(colours[i], 4);
+		sum += gt_hash_mix(colours[i], 4);
 	free(old);
 	return sum;
 }
 
-uint64_t gt_server_hash(const struct gt_server *server)
+uint64_t gt_device_tree_hash(const struct gt_device_tree *server)
 {
-	uint64_t *colours = calloc(gt_server_ndevs(server), sizeof(*colours));
-	uint64_t hash = colours ? gt_server_colour(server, NULL, colours) : 0;
+	uint64_t *colours =
+		calloc(gt_device_tree_ndevices(server), sizeof(*colours));
+	uint64_t hash =
+		colours ? gt_device_tree_colour(server, NULL, colours) : 0;
 
 	free(colours);
 	return hash;

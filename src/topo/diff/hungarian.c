@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 /* Columns and rows count from 1; 0 is where the path begins. */
-struct gt_assign {
+struct gt_hungarian {
 	uint32_t n;
 	const int *price;
 	int64_t *u, *v, *least; /* potentials, slack of each column */
@@ -13,7 +13,7 @@ struct gt_assign {
 };
 
 /* The column with the least slack, after all potentials follow it. */
-static uint32_t gt_assign_step(struct gt_assign *s, uint32_t column)
+static uint32_t gt_hungarian_step(struct gt_hungarian *s, uint32_t column)
 {
 	uint32_t row = s->row[column], next = 0, n = s->n;
 	int64_t delta = INT64_MAX, slack;
@@ -43,7 +43,7 @@ static uint32_t gt_assign_step(struct gt_assign *s, uint32_t column)
 	return next;
 }
 
-static void gt_assign_row(struct gt_assign *s, uint32_t row)
+static void gt_hungarian_row(struct gt_hungarian *s, uint32_t row)
 {
 	uint32_t column = 0;
 
@@ -53,7 +53,7 @@ static void gt_assign_row(struct gt_assign *s, uint32_t row)
 		s->used[j] = 0;
 	}
 	do
-		column = gt_assign_step(s, column);
+		column = gt_hungarian_step(s, column);
 	while (s->row[column]);
 	while (column) {
 		s->row[column] = s->row[s->way[column]];
@@ -61,12 +61,12 @@ static void gt_assign_row(struct gt_assign *s, uint32_t row)
 	}
 }
 
-int gt_assign(uint32_t n, const int *price, uint32_t *pick, int *failed)
+int gt_hungarian(uint32_t n, const int *price, uint32_t *pick, int *failed)
 {
 	size_t size = (size_t)n + 1;
 	int64_t *memory =
 		calloc(size, 3 * sizeof(*memory) + 2 * sizeof(uint32_t) + 1);
-	struct gt_assign s = {.n = n, .price = price, .u = memory};
+	struct gt_hungarian s = {.n = n, .price = price, .u = memory};
 	int sum = 0;
 
 	if (!memory) {
@@ -79,7 +79,7 @@ int gt_assign(uint32_t n, const int *price, uint32_t *pick, int *failed)
 	s.way = s.row + size;
 	s.used = (unsigned char *)(s.way + size);
 	for (uint32_t row = 1; row <= n; row++)
-		gt_assign_row(&s, row);
+		gt_hungarian_row(&s, row);
 	for (uint32_t j = 1; j <= n; j++) {
 		pick[s.row[j] - 1] = j - 1;
 		sum += price[(size_t)(s.row[j] - 1) * n + j - 1];

@@ -8,10 +8,10 @@
 
 #include <stdint.h>
 
-enum { GT_ASSIGN_NEVER = 1 << 29 }; /* a price that nothing is worth */
+enum { GT_HUNGARIAN_FORBIDDEN = 1 << 29 }; /* a price that nothing is worth */
 
 /* price[row * n + column] >= 0; pick[row] is its column.  The whole price;
  * *failed becomes 1 when memory ran out. */
-int gt_assign(uint32_t n, const int *price, uint32_t *pick, int *failed);
+int gt_hungarian(uint32_t n, const int *price, uint32_t *pick, int *failed);
 
 #endif

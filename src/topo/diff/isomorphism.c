@@ -6,7 +6,7 @@
 #include "topo/diff/device_tree.h"
 
 struct gt_same {
-	const struct gt_server *a, *b;
+	const struct gt_device_tree *a, *b;
 	uint32_t n;
 	uint64_t *colours_a, *colours_b;
 	uint64_t *before; /* b's, before one is singled out */
@@ -14,7 +14,7 @@ struct gt_same {
 };
 
 /* The next device whose colour another one has, too; 0: there is none. */
-static uint32_t gt_same_twin(const struct gt_same *s, uint32_t next)
+static uint32_t gt_isomorphism_twin(const struct gt_same *s, uint32_t next)
 {
 	for (uint32_t i = next; i < s->n; i++)
 		for (uint32_t j = i + 1; j < s->n; j++)
@@ -24,25 +24,27 @@ static uint32_t gt_same_twin(const struct gt_same *s, uint32_t next)
 }
 
 /* Single out x, and in b one that leaves both with the same colours. */
-static int gt_same_single(struct gt_same *s, uint32_t x, uint32_t mark)
+static int gt_isomorphism_individualize(struct gt_same *s, uint32_t x,
+					uint32_t mark)
 {
 	uint64_t colour = s->colours_a[x], hash;
 
 	s->mark_a[x] = mark;
-	hash = gt_server_colour(s->a, s->mark_a, s->colours_a);
+	hash = gt_device_tree_colour(s->a, s->mark_a, s->colours_a);
 	memcpy(s->before, s->colours_b, s->n * sizeof(*s->before));
 	for (uint32_t y = 1; y < s->n; y++) {
 		if (s->before[y] != colour)
 			continue;
 		s->mark_b[y] = mark;
-		if (gt_server_colour(s->b, s->mark_b, s->colours_b) == hash)
+		if (gt_device_tree_colour(s->b, s->mark_b, s->colours_b) ==
+		    hash)
 			return 1;
 		s->mark_b[y] = 0;
 	}
 	return 0;
 }
 
-static void gt_same_read(const struct gt_same *s, struct gt_match *match)
+static void gt_isomorphism_read(const struct gt_same *s, struct gt_match *match)
 {
 	for (uint32_t x = 0; x < s->n; x++)
 		for (uint32_t y = 0; y < s->n; y++)
@@ -52,10 +54,10 @@ static void gt_same_read(const struct gt_same *s, struct gt_match *match)
 			}
 }
 
-int gt_match_same(const struct gt_server *a, const struct gt_server *b,
-		  struct gt_match *match)
+int gt_match_isomorphic(const struct gt_device_tree *a,
+			const struct gt_device_tree *b, struct gt_match *match)
 {
-	size_t n = gt_server_ndevs(a);
+	size_t n = gt_device_tree_ndevices(a);
 	uint64_t *memory = calloc(n, 4 * sizeof(*memory));
 	struct gt_same s = {.a = a, .b = b, .n = (uint32_t)n};
 	uint32_t x = 1, mark = 0;
@@ -68,28 +70,30 @@ int gt_match_same(const struct gt_server *a, const struct gt_server *b,
 	s.before = memory + 2 * n;
 	s.mark_a = (uint32_t *)(memory + 3 * n);
 	s.mark_b = s.mark_a + n;
-	gt_server_colour(a, NULL, s.colours_a);
-	gt_server_colour(b, NULL, s.colours_b);
-	while (same && (x = gt_same_twin(&s, x)))
-		same = gt_same_single(&s, x, ++mark);
+	gt_device_tree_colour(a, NULL, s.colours_a);
+	gt_device_tree_colour(b, NULL, s.colours_b);
+	while (same && (x = gt_isomorphism_twin(&s, x)))
+		same = gt_isomorphism_individualize(&s, x, ++mark);
 	if (same)
-		gt_same_read(&s, match);
+		gt_isomorphism_read(&s, match);
 	free(memory);
 	return same;
 }
 
-int gt_match_is_same(const struct gt_server *a, const struct gt_server *b)
+int gt_match_is_isomorphic(const struct gt_device_tree *a,
+			   const struct gt_device_tree *b)
 {
-	size_t n = gt_server_ndevs(a);
+	size_t n = gt_device_tree_ndevices(a);
 	uint32_t *memory;
 	int same;
 
-	if (n != gt_server_ndevs(b))
+	if (n != gt_device_tree_ndevices(b))
 		return 0;
 	memory = calloc(n, 2 * sizeof(*memory));
 	if (!memory)
 		return 0;
-	same = gt_match_same(a, b, &(struct gt_match){memory, memory + n});
+	same = gt_match_isomorphic(a, b,
+				   &(struct gt_match){memory, memory + n});
 	free(memory);
 	return same;
 }

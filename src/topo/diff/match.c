@@ -40,21 +40,23 @@ static const int gt_match_price[GT_NPROPS] = {
 };
 
 struct gt_matcher {
-	const struct gt_server *a, *b;
+	const struct gt_device_tree *a, *b;
 	uint32_t na, nb;
 	uint32_t *image, *back;
 	int *costs; /* [x * nb + y]: one more than the subtrees', or 0 */
 	int failed;
 };
 
-static const struct gt_dev *gt_dev_a(const struct gt_matcher *m, uint32_t x)
+static const struct gt_device *gt_device_a(const struct gt_matcher *m,
+					   uint32_t x)
 {
-	return gt_server_dev(m->a, x);
+	return gt_device_tree_device(m->a, x);
 }
 
-static const struct gt_dev *gt_dev_b(const struct gt_matcher *m, uint32_t y)
+static const struct gt_device *gt_device_b(const struct gt_matcher *m,
+					   uint32_t y)
 {
-	return gt_server_dev(m->b, y);
+	return gt_device_tree_device(m->b, y);
 }
 
 int gt_match_differs(const char *a, const char *b)
@@ -62,9 +64,10 @@ int gt_match_differs(const char *a, const char *b)
 	return *a && *b && strcmp(a, b);
 }
 
-int gt_match_links(const struct gt_server *server, uint32_t from, uint32_t to)
+int gt_match_nlinks(const struct gt_device_tree *server, uint32_t from,
+		    uint32_t to)
 {
-	const struct gt_dev *dev = gt_server_dev(server, from);
+	const struct gt_device *dev = gt_device_tree_device(server, from);
 
 	for (uint32_t i = 0; i < dev->nlinks; i++)
 		if (dev->links[i].to == to)
@@ -72,11 +75,12 @@ int gt_match_links(const struct gt_server *server, uint32_t from, uint32_t to)
 	return 0;
 }
 
-static int gt_match_own(const struct gt_matcher *m, uint32_t x, uint32_t y)
+static int gt_match_device_cost(const struct gt_matcher *m, uint32_t x,
+				uint32_t y)
 {
-	const struct gt_dev *a = gt_dev_a(m, x), *b = gt_dev_b(m, y);
+	const struct gt_device *a = gt_device_a(m, x), *b = gt_device_b(m, y);
 	int links =
-		abs(gt_match_links(m->a, x, 0) - gt_match_links(m->b, y, 0));
+		abs(gt_match_nlinks(m->a, x, 0) - gt_match_nlinks(m->b, y, 0));
 	int cost = GT_MATCH_LINK * (links < 4 ? links : 4);
 
 	for (int i = 0; i < GT_NPROPS; i++)
@@ -88,7 +92,7 @@ static int gt_match_own(const struct gt_matcher *m, uint32_t x, uint32_t y)
 static int gt_match_cost(struct gt_matcher *m, uint32_t x, uint32_t y);
 
 /* The children of both, and the cheapest way to pair them. */
-struct gt_match_kids {
+struct gt_match_children {
 	uint32_t na, nb;
 	uint32_t *a, *b; /* their devices */
 	uint32_t *pick;  /* a's child -> b's, of na, or GT_UNMATCHED */
@@ -96,18 +100,19 @@ struct gt_match_kids {
 	void *memory;
 };
 
-static uint32_t gt_match_count(const struct gt_server *server, uint32_t dev)
+static uint32_t gt_match_count(const struct gt_device_tree *server,
+			       uint32_t dev)
 {
 	uint32_t n = 0;
 
-	for (uint32_t i = gt_server_dev(server, dev)->first; i;
-	     i = gt_server_dev(server, i)->next)
+	for (uint32_t i = gt_device_tree_device(server, dev)->first; i;
+	     i = gt_device_tree_device(server, i)->next)
 		n++;
 	return n;
 }
 
-static int gt_match_kids(struct gt_matcher *m, uint32_t x, uint32_t y,
-			 struct gt_match_kids *kids)
+static int gt_match_children(struct gt_matcher *m, uint32_t x, uint32_t y,
+			     struct gt_match_children *kids)
 {
 	uint32_t na = gt_match_count(m->a, x), nb = gt_match_count(m->b, y);
 	uint32_t i = 0;
@@ -121,26 +126,28 @@ static int gt_match_kids(struct gt_matcher *m, uint32_t x, uint32_t y,
 	kids->b = kids->a + na;
 	kids->pick = kids->b + nb;
 	kids->taken = kids->pick + na;
-	for (uint32_t d = gt_dev_a(m, x)->first; d; d = gt_dev_a(m, d)->next)
+	for (uint32_t d = gt_device_a(m, x)->first; d;
+	     d = gt_device_a(m, d)->next)
 		kids->a[i++] = d;
 	memset(kids->pick, 0xff, na * sizeof(*kids->pick));
 	i = 0;
-	for (uint32_t d = gt_dev_b(m, y)->first; d; d = gt_dev_b(m, d)->next)
+	for (uint32_t d = gt_device_b(m, y)->first; d;
+	     d = gt_device_b(m, d)->next)
 		kids->b[i++] = d;
 	return GT_OK;
 }
 
 /* Those in which nothing differs; of these first those of one name. */
-static int gt_match_twins(struct gt_matcher *m, struct gt_match_kids *kids,
-			  int named)
+static int gt_match_identical(struct gt_matcher *m,
+			      struct gt_match_children *kids, int named)
 {
 	int sum = 0, cost;
 
 	for (uint32_t i = 0; i < kids->na; i++)
 		for (uint32_t j = 0;
 		     j < kids->nb && kids->pick[i] == GT_UNMATCHED; j++) {
-			const struct gt_dev *a = gt_dev_a(m, kids->a[i]);
-			const struct gt_dev *b = gt_dev_b(m, kids->b[j]);
+			const struct gt_device *a = gt_device_a(m, kids->a[i]);
+			const struct gt_device *b = gt_device_b(m, kids->b[j]);
 
 			if (kids->taken[j] || a->tree != b->tree ||
 			    (named && strcmp(a->name, b->name)))
@@ -161,14 +168,14 @@ static int gt_match_price_of(struct gt_matcher *m, uint32_t x, uint32_t y)
 	if (x != GT_UNMATCHED && y != GT_UNMATCHED)
 		return gt_match_cost(m, x, y);
 	if (x != GT_UNMATCHED)
-		return GT_MATCH_LOST * (int)gt_dev_a(m, x)->ndevs;
+		return GT_MATCH_LOST * (int)gt_device_a(m, x)->ndevs;
 	if (y != GT_UNMATCHED)
-		return GT_MATCH_LOST * (int)gt_dev_b(m, y)->ndevs;
+		return GT_MATCH_LOST * (int)gt_device_b(m, y)->ndevs;
 	return 0;
 }
 
 /* The children that have no twin, by the cheapest assignment. */
-static int gt_match_rest(struct gt_matcher *m, struct gt_match_kids *kids,
+static int gt_match_rest(struct gt_matcher *m, struct gt_match_children *kids,
 			 uint32_t n)
 {
 	uint32_t *rows = calloc((size_t)n * n + 3 * (size_t)n, sizeof(*rows));
@@ -190,7 +197,7 @@ static int gt_match_rest(struct gt_matcher *m, struct gt_match_kids *kids,
 			price[i * n + j] = gt_match_price_of(
 				m, i < na ? kids->a[rows[i]] : GT_UNMATCHED,
 				j < nb ? kids->b[columns[j]] : GT_UNMATCHED);
-	sum = gt_assign(n, price, pick, &m->failed);
+	sum = gt_hungarian(n, price, pick, &m->failed);
 	for (uint32_t i = 0; i < na && !m->failed; i++)
 		if (pick[i] < nb)
 			kids->pick[rows[i]] = columns[pick[i]];
@@ -199,7 +206,8 @@ static int gt_match_rest(struct gt_matcher *m, struct gt_match_kids *kids,
 }
 
 /* As they come, kind by kind. */
-static int gt_match_in_order(struct gt_matcher *m, struct gt_match_kids *kids)
+static int gt_match_in_order(struct gt_matcher *m,
+			     struct gt_match_children *kids)
 {
 	int sum = 0;
 
@@ -208,8 +216,8 @@ static int gt_match_in_order(struct gt_matcher *m, struct gt_match_kids *kids)
 
 		while (kids->pick[i] == GT_UNMATCHED && j < kids->nb &&
 		       (kids->taken[j] ||
-			gt_dev_a(m, kids->a[i])->kind !=
-				gt_dev_b(m, kids->b[j])->kind))
+			gt_device_a(m, kids->a[i])->kind !=
+				gt_device_b(m, kids->b[j])->kind))
 			j++;
 		if (kids->pick[i] != GT_UNMATCHED || j == kids->nb)
 			continue;
@@ -220,9 +228,10 @@ static int gt_match_in_order(struct gt_matcher *m, struct gt_match_kids *kids)
 	return sum;
 }
 
-static int gt_match_solve(struct gt_matcher *m, struct gt_match_kids *kids)
+static int gt_match_solve(struct gt_matcher *m, struct gt_match_children *kids)
 {
-	int sum = gt_match_twins(m, kids, 1) + gt_match_twins(m, kids, 0);
+	int sum =
+		gt_match_identical(m, kids, 1) + gt_match_identical(m, kids, 0);
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < kids->na; i++)
@@ -237,18 +246,18 @@ static int gt_match_solve(struct gt_matcher *m, struct gt_match_kids *kids)
 /* What differs when x and all below it are matched with y; of one kind. */
 static int gt_match_cost(struct gt_matcher *m, uint32_t x, uint32_t y)
 {
-	const struct gt_dev *a = gt_dev_a(m, x), *b = gt_dev_b(m, y);
+	const struct gt_device *a = gt_device_a(m, x), *b = gt_device_b(m, y);
 	int *cost = &m->costs[(size_t)x * m->nb + y];
-	struct gt_match_kids kids;
+	struct gt_match_children kids;
 	int sum;
 
 	if (a->kind != b->kind)
-		return GT_ASSIGN_NEVER;
+		return GT_HUNGARIAN_FORBIDDEN;
 	if (*cost)
 		return *cost - 1;
-	sum = gt_match_own(m, x, y);
+	sum = gt_match_device_cost(m, x, y);
 	if (a->first || b->first) {
-		if (gt_match_kids(m, x, y, &kids)) {
+		if (gt_match_children(m, x, y, &kids)) {
 			m->failed = 1;
 			return 0;
 		}
@@ -261,11 +270,11 @@ static int gt_match_cost(struct gt_matcher *m, uint32_t x, uint32_t y)
 
 static void gt_match_pair(struct gt_matcher *m, uint32_t x, uint32_t y)
 {
-	struct gt_match_kids kids;
+	struct gt_match_children kids;
 
 	m->image[x] = y;
 	m->back[y] = x;
-	if (gt_match_kids(m, x, y, &kids)) {
+	if (gt_match_children(m, x, y, &kids)) {
 		m->failed = 1;
 		return;
 	}
@@ -277,10 +286,10 @@ static void gt_match_pair(struct gt_matcher *m, uint32_t x, uint32_t y)
 }
 
 /* Undo the match of a's x and all below it, and of b's y likewise. */
-static void gt_match_drop(struct gt_matcher *m, uint32_t x, uint32_t y)
+static void gt_match_remove(struct gt_matcher *m, uint32_t x, uint32_t y)
 {
-	uint32_t end_a = x + gt_dev_a(m, x)->ndevs;
-	uint32_t end_b = y == GT_UNMATCHED ? y : y + gt_dev_b(m, y)->ndevs;
+	uint32_t end_a = x + gt_device_a(m, x)->ndevs;
+	uint32_t end_b = y == GT_UNMATCHED ? y : y + gt_device_b(m, y)->ndevs;
 
 	for (uint32_t i = x; i < end_a; i++) {
 		if (m->image[i] != GT_UNMATCHED)
@@ -301,8 +310,8 @@ static uint32_t gt_match_moved_one(struct gt_matcher *m, uint32_t *y)
 
 	for (uint32_t i = 1; i < m->na; i++) {
 		if (m->image[i] != GT_UNMATCHED ||
-		    gt_dev_a(m, i)->ndevs <= most ||
-		    gt_dev_a(m, i)->kind == GT_DEV_CPU)
+		    gt_device_a(m, i)->ndevs <= most ||
+		    gt_device_a(m, i)->kind == GT_DEVICE_CPU)
 			continue;
 		for (uint32_t j = 1; j < m->nb; j++)
 			if (m->back[j] == GT_UNMATCHED &&
@@ -311,7 +320,7 @@ static uint32_t gt_match_moved_one(struct gt_matcher *m, uint32_t *y)
 					    GT_MATCH_UNIT) {
 				x = i;
 				*y = j;
-				most = gt_dev_a(m, i)->ndevs;
+				most = gt_device_a(m, i)->ndevs;
 				break;
 			}
 	}
@@ -333,15 +342,15 @@ static int gt_match_total(const struct gt_matcher *m)
 	for (uint32_t y = 1; y < m->nb; y++)
 		sum += m->back[y] == GT_UNMATCHED ? GT_MATCH_LOST : 0;
 	for (uint32_t x = 1; x < m->na; x++) {
-		const struct gt_dev *a = gt_dev_a(m, x);
+		const struct gt_device *a = gt_device_a(m, x);
 		uint32_t y = m->image[x];
 
 		if (y == GT_UNMATCHED) {
 			sum += GT_MATCH_LOST;
 			continue;
 		}
-		sum += gt_match_own(m, x, y);
-		if (m->image[a->parent] != gt_dev_b(m, y)->parent)
+		sum += gt_match_device_cost(m, x, y);
+		if (m->image[a->parent] != gt_device_b(m, y)->parent)
 			sum += GT_MATCH_MOVED;
 		for (uint32_t i = 0; i < a->nlinks; i++) {
 			uint32_t to = a->links[i].to;
@@ -349,8 +358,8 @@ static int gt_match_total(const struct gt_matcher *m)
 			if (to && m->image[to] != GT_UNMATCHED)
 				sum += GT_MATCH_LINK *
 				       abs(a->links[i].count -
-					   gt_match_links(m->b, y,
-							  m->image[to]));
+					   gt_match_nlinks(m->b, y,
+							   m->image[to]));
 		}
 	}
 	return sum;
@@ -359,20 +368,21 @@ static int gt_match_total(const struct gt_matcher *m)
 /* Is it a GPU, or above one? */
 static int gt_match_holds_gpu(const struct gt_matcher *m, uint32_t x)
 {
-	uint32_t end = x + gt_dev_a(m, x)->ndevs;
+	uint32_t end = x + gt_device_a(m, x)->ndevs;
 
-	while (x < end && gt_dev_a(m, x)->kind != GT_DEV_GPU)
+	while (x < end && gt_device_a(m, x)->kind != GT_DEVICE_GPU)
 		x++;
 	return x < end;
 }
 
 /* May their matches be exchanged?  Brothers, or GPUs wherever they are. */
-static int gt_match_like(const struct gt_matcher *m, uint32_t x1, uint32_t x2)
+static int gt_match_swappable(const struct gt_matcher *m, uint32_t x1,
+			      uint32_t x2)
 {
-	const struct gt_dev *a = gt_dev_a(m, x1), *b = gt_dev_a(m, x2);
+	const struct gt_device *a = gt_device_a(m, x1), *b = gt_device_a(m, x2);
 
 	return a->kind == b->kind && m->image[x1] != m->image[x2] &&
-	       (a->kind == GT_DEV_GPU ||
+	       (a->kind == GT_DEVICE_GPU ||
 		(a->parent == b->parent && gt_match_holds_gpu(m, x1)));
 }
 
@@ -380,8 +390,8 @@ static void gt_match_swap(struct gt_matcher *m, uint32_t x1, uint32_t x2)
 {
 	uint32_t y1 = m->image[x1], y2 = m->image[x2];
 
-	gt_match_drop(m, x1, y1);
-	gt_match_drop(m, x2, y2);
+	gt_match_remove(m, x1, y1);
+	gt_match_remove(m, x2, y2);
 	if (y2 != GT_UNMATCHED)
 		gt_match_pair(m, x1, y2);
 	if (y1 != GT_UNMATCHED)
@@ -390,10 +400,11 @@ static void gt_match_swap(struct gt_matcher *m, uint32_t x1, uint32_t x2)
 }
 
 /* Is the device's match below the match of where it should be? */
-static int gt_match_home(const struct gt_matcher *m, uint32_t x, uint32_t up)
+static int gt_match_in_place(const struct gt_matcher *m, uint32_t x,
+			     uint32_t up)
 {
 	return m->image[x] != GT_UNMATCHED &&
-	       gt_dev_b(m, m->image[x])->parent == m->image[up];
+	       gt_device_b(m, m->image[x])->parent == m->image[up];
 }
 
 static void gt_match_swap_only(struct gt_matcher *m, uint32_t x1, uint32_t x2);
@@ -401,13 +412,15 @@ static void gt_match_swap_only(struct gt_matcher *m, uint32_t x1, uint32_t x2);
 /* Cards and switches below two that changed places change theirs, too. */
 static void gt_match_follow(struct gt_matcher *m, uint32_t x1, uint32_t x2)
 {
-	for (uint32_t i = gt_dev_a(m, x1)->first; i; i = gt_dev_a(m, i)->next)
-		for (uint32_t k = gt_dev_a(m, x2)->first; k;
-		     k = gt_dev_a(m, k)->next) {
-			if (gt_dev_a(m, i)->kind == GT_DEV_GPU ||
-			    gt_dev_a(m, i)->kind != gt_dev_a(m, k)->kind ||
-			    !gt_match_home(m, i, x2) ||
-			    !gt_match_home(m, k, x1))
+	for (uint32_t i = gt_device_a(m, x1)->first; i;
+	     i = gt_device_a(m, i)->next)
+		for (uint32_t k = gt_device_a(m, x2)->first; k;
+		     k = gt_device_a(m, k)->next) {
+			if (gt_device_a(m, i)->kind == GT_DEVICE_GPU ||
+			    gt_device_a(m, i)->kind !=
+				    gt_device_a(m, k)->kind ||
+			    !gt_match_in_place(m, i, x2) ||
+			    !gt_match_in_place(m, k, x1))
 				continue;
 			if (gt_match_holds_gpu(m, i) ||
 			    gt_match_holds_gpu(m, k))
@@ -457,7 +470,7 @@ static int gt_match_try(struct gt_matcher *m, uint32_t x1, uint32_t x2,
 			     uint32_t) = {gt_match_swap, gt_match_swap_only};
 	int now;
 
-	for (int i = 0; i < (gt_dev_a(m, x1)->first ? 2 : 1); i++) {
+	for (int i = 0; i < (gt_device_a(m, x1)->first ? 2 : 1); i++) {
 		gt_match_save(m, copy);
 		swap[i](m, x1, x2);
 		now = gt_match_total(m);
@@ -480,7 +493,7 @@ static int gt_match_improve(struct gt_matcher *m,
 		again = 0;
 		for (uint32_t x1 = 1; x1 < m->na; x1++)
 			for (uint32_t x2 = x1 + 1; x2 < m->na; x2++)
-				if (gt_match_like(m, x1, x2))
+				if (gt_match_swappable(m, x1, x2))
 					again |= gt_match_try(m, x1, x2, copy,
 							      &best);
 	}
@@ -488,22 +501,24 @@ static int gt_match_improve(struct gt_matcher *m,
 }
 
 /* Brothers that look the same, thrown about. */
-static void gt_match_shake(struct gt_matcher *m, uint64_t *seed)
+static void gt_match_perturb(struct gt_matcher *m, uint64_t *seed)
 {
 	for (uint32_t x1 = 1; x1 < m->na; x1++)
 		for (uint32_t x2 = x1 + 1; x2 < m->na; x2++) {
-			*seed = gt_server_mix(*seed, x2);
-			if (*seed & 1 && gt_match_like(m, x1, x2) &&
-			    gt_dev_a(m, x1)->parent == gt_dev_a(m, x2)->parent)
+			*seed = gt_hash_mix(*seed, x2);
+			if (*seed & 1 && gt_match_swappable(m, x1, x2) &&
+			    gt_device_a(m, x1)->parent ==
+				    gt_device_a(m, x2)->parent)
 				gt_match_swap(m, x1, x2);
 		}
 }
 
-static int gt_match_direct(const struct gt_server *server)
+static int gt_match_direct(const struct gt_device_tree *server)
 {
-	for (uint32_t i = 1; i < gt_server_ndevs(server); i++)
-		for (uint32_t k = 0; k < gt_server_dev(server, i)->nlinks; k++)
-			if (gt_server_dev(server, i)->links[k].to)
+	for (uint32_t i = 1; i < gt_device_tree_ndevices(server); i++)
+		for (uint32_t k = 0;
+		     k < gt_device_tree_device(server, i)->nlinks; k++)
+			if (gt_device_tree_device(server, i)->links[k].to)
 				return 1;
 	return 0;
 }
@@ -526,7 +541,7 @@ static int gt_match_search(struct gt_matcher *m)
 	gt_match_save(m, &top);
 	for (int i = 0; i < GT_MATCH_STARTS && !m->failed; i++) {
 		gt_match_load(m, &tree);
-		gt_match_shake(m, &seed);
+		gt_match_perturb(m, &seed);
 		now = gt_match_improve(m, &copy);
 		if (now < best) {
 			best = now;
@@ -552,22 +567,23 @@ static int gt_match_alike(struct gt_matcher *m)
 	return m->failed ? GT_ESYS : GT_OK;
 }
 
-int gt_match_find(const struct gt_server *a, const struct gt_server *b,
-		  struct gt_match *match, struct gt_err *err)
+int gt_match_find(const struct gt_device_tree *a,
+		  const struct gt_device_tree *b, struct gt_match *match,
+		  struct gt_err *err)
 {
 	struct gt_matcher m = {
 		.a = a,
 		.b = b,
-		.na = gt_server_ndevs(a),
-		.nb = gt_server_ndevs(b),
+		.na = gt_device_tree_ndevices(a),
+		.nb = gt_device_tree_ndevices(b),
 		.image = match->image,
 		.back = match->back,
 	};
 
 	memset(m.image, 0xff, m.na * sizeof(*m.image));
 	memset(m.back, 0xff, m.nb * sizeof(*m.back));
-	if (m.na == m.nb && gt_server_hash(a) == gt_server_hash(b) &&
-	    gt_match_same(a, b, match))
+	if (m.na == m.nb && gt_device_tree_hash(a) == gt_device_tree_hash(b) &&
+	    gt_match_isomorphic(a, b, match))
 		return GT_OK;
 	memset(m.image, 0xff, m.na * sizeof(*m.image));
 	memset(m.back, 0xff, m.nb * sizeof(*m.back));

@@ -1,7 +1,7 @@
 /*
  * Which device of one server is which of another.
  *
- * Servers with the same colours (gt_server_hash) are matched exactly:
+ * Servers with the same colours (gt_device_tree_hash) are matched exactly:
  * devices are singled out one after the other in both, and what the others
  * then are follows by refinement (individualization-refinement: McKay and
  * Piperno, "Practical graph isomorphism, II", 2014).
@@ -23,7 +23,7 @@
 #include <stdint.h>
 
 struct gt_err;
-struct gt_server;
+struct gt_device_tree;
 
 #define GT_UNMATCHED UINT32_MAX
 
@@ -33,23 +33,26 @@ struct gt_match {
 };
 
 /* Arrays of a's and b's ndevs are the caller's.  Only memory can fail. */
-int gt_match_find(const struct gt_server *a, const struct gt_server *b,
-		  struct gt_match *match, struct gt_err *err);
+int gt_match_find(const struct gt_device_tree *a,
+		  const struct gt_device_tree *b, struct gt_match *match,
+		  struct gt_err *err);
 
 /* The exact match of servers with one hash; 0 where none was found. */
-int gt_match_same(const struct gt_server *a, const struct gt_server *b,
-		  struct gt_match *match);
+int gt_match_isomorphic(const struct gt_device_tree *a,
+			const struct gt_device_tree *b, struct gt_match *match);
 
 /*
  * Are servers of one hash the same?  No where that was not found, or memory
  * ran out: then they only count as two.
  */
-int gt_match_is_same(const struct gt_server *a, const struct gt_server *b);
+int gt_match_is_isomorphic(const struct gt_device_tree *a,
+			   const struct gt_device_tree *b);
 
 /* Is the property known of both, and different? */
 int gt_match_differs(const char *a, const char *b);
 
 /* NVLinks from one device to another (0: to switches). */
-int gt_match_links(const struct gt_server *server, uint32_t from, uint32_t to);
+int gt_match_nlinks(const struct gt_device_tree *server, uint32_t from,
+		    uint32_t to);
 
 #endif

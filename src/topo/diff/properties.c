@@ -15,7 +15,7 @@
 struct gt_props {
 	struct gt_arena *arena;
 	unsigned ignore;
-	struct gt_dev *dev;
+	struct gt_device *dev;
 };
 
 static const char *gt_props_text(const struct gt_xml_elem *elem,
@@ -140,11 +140,11 @@ static void gt_props_pci(struct gt_props *p)
 	if (gts.num)
 		gt_props_copy(p, GT_PROP_SPEED, gt_rat_print(gts, number));
 	gt_props_link(p, "gt_cur", GT_PROP_CUR_WIDTH, GT_PROP_CUR_SPEED);
-	if (p->dev->kind == GT_DEV_NIC)
+	if (p->dev->kind == GT_DEVICE_NIC)
 		gt_props_copy(
 			p, GT_PROP_FIRMWARE,
 			gt_props_text(gt_xml_find(elem, "nic"), "gt_firmware"));
-	if (p->dev->kind == GT_DEV_GPU)
+	if (p->dev->kind == GT_DEVICE_GPU)
 		gt_props_gpu(p, gt_xml_find(elem, "gpu"));
 }
 
@@ -175,8 +175,8 @@ static void gt_props_port(struct gt_props *p)
 	gt_props_word(p, GT_PROP_LAYER, "gt_layer");
 }
 
-void gt_server_props(struct gt_arena *arena, unsigned ignore,
-		     struct gt_dev *dev)
+void gt_device_read_props(struct gt_arena *arena, unsigned ignore,
+			  struct gt_device *dev)
 {
 	struct gt_props p = {arena, ignore, dev};
 	const struct gt_xml_elem *elem = dev->elem;
@@ -185,16 +185,16 @@ void gt_server_props(struct gt_arena *arena, unsigned ignore,
 		dev->props[i] = "";
 	if (gt_xml_is(elem, "pci"))
 		gt_props_pci(&p);
-	if (dev->kind == GT_DEV_CPU && gt_xml_attr(elem, "arch"))
+	if (dev->kind == GT_DEVICE_CPU && gt_xml_attr(elem, "arch"))
 		gt_props_set(&p, GT_PROP_MODEL,
 			     gt_arena_printf(arena, "%s %s %s %s",
 					     gt_props_text(elem, "arch"),
 					     gt_props_text(elem, "vendor"),
 					     gt_props_text(elem, "familyid"),
 					     gt_props_text(elem, "modelid")));
-	if (dev->kind == GT_DEV_PORT)
+	if (dev->kind == GT_DEVICE_PORT)
 		gt_props_port(&p);
-	if (dev->kind == GT_DEV_SERVER)
+	if (dev->kind == GT_DEVICE_SERVER)
 		gt_props_copy(&p, GT_PROP_IOMMU,
 			      gt_props_text(gt_xml_find(elem, "gt_machine"),
 					    "iommu"));

@@ -10,7 +10,7 @@ struct gt_arena;
  * Fill dev->props from dev->elem and dev->kind, "" for what is not known or in
  * the mask `ignore`; texts are the arena's.  Memory that runs out leaves "".
  */
-void gt_server_props(struct gt_arena *arena, unsigned ignore,
-		     struct gt_dev *dev);
+void gt_device_read_props(struct gt_arena *arena, unsigned ignore,
+			  struct gt_device *dev);
 
 #endif

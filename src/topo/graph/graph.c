@@ -9,7 +9,7 @@
 #include "base/err.h"
 
 /* Room for one more: doubles in the arena, which frees all at the end. */
-static int gt_graph_room(struct gt_arena *arena, void **array, uint32_t *size,
+static int gt_graph_grow(struct gt_arena *arena, void **array, uint32_t *size,
 			 uint32_t used, size_t bytes)
 {
 	uint32_t want = *size ? *size * 2 : 64;
@@ -66,9 +66,9 @@ int gt_graph_node(struct gt_topo *topo, const struct gt_node *node,
 				  "more than %d devices of kind '%s'",
 				  GT_TOPO_MAX_DEVICES,
 				  gt_node_kind_name(node->kind));
-	if (!gt_graph_room(topo->arena, (void **)&topo->nodes,
+	if (!gt_graph_grow(topo->arena, (void **)&topo->nodes,
 			   &topo->nodes_size, n, sizeof(*topo->nodes)) ||
-	    !gt_graph_room(topo->arena, (void **)&topo->first, &size, n,
+	    !gt_graph_grow(topo->arena, (void **)&topo->first, &size, n,
 			   sizeof(*topo->first)))
 		return gt_err_nomem(err);
 	topo->nodes[n] = *node;
@@ -95,9 +95,9 @@ int gt_graph_link(struct gt_topo *topo, const struct gt_link *link,
 		same->count += link->count;
 		return GT_OK;
 	}
-	if (!gt_graph_room(topo->arena, (void **)&topo->links,
+	if (!gt_graph_grow(topo->arena, (void **)&topo->links,
 			   &topo->links_size, n, sizeof(*topo->links)) ||
-	    !gt_graph_room(topo->arena, (void **)&topo->next, &size, n,
+	    !gt_graph_grow(topo->arena, (void **)&topo->next, &size, n,
 			   sizeof(*topo->next)))
 		return gt_err_nomem(err);
 	topo->links[n] = *link;
@@ -106,8 +106,8 @@ int gt_graph_link(struct gt_topo *topo, const struct gt_link *link,
 	return GT_OK;
 }
 
-int gt_graph_pair(struct gt_topo *topo, const struct gt_link *link,
-		  struct gt_err *err)
+int gt_graph_link_both(struct gt_topo *topo, const struct gt_link *link,
+		       struct gt_err *err)
 {
 	struct gt_link back = *link;
 	int rc = gt_graph_link(topo, link, err);
@@ -123,7 +123,7 @@ int gt_graph_warn(struct gt_topo *topo, const char *where, struct gt_err *err,
 	char text[512];
 	va_list args;
 
-	if (!gt_graph_room(topo->arena, (void **)&topo->warnings,
+	if (!gt_graph_grow(topo->arena, (void **)&topo->warnings,
 			   &topo->warnings_size, topo->nwarnings,
 			   sizeof(*topo->warnings)))
 		return gt_err_nomem(err);

@@ -43,8 +43,8 @@ int gt_graph_link(struct gt_topo *topo, const struct gt_link *link,
 		  struct gt_err *err);
 
 /* The same in both directions. */
-int gt_graph_pair(struct gt_topo *topo, const struct gt_link *link,
-		  struct gt_err *err);
+int gt_graph_link_both(struct gt_topo *topo, const struct gt_link *link,
+		       struct gt_err *err);
 
 /* Remember something odd about a place, "file:line:col". */
 int gt_graph_warn(struct gt_topo *topo, const char *where, struct gt_err *err,

@@ -123,7 +123,7 @@ static int gt_cpu_is(const struct gt_cpu *cpu, const char *vendor)
 	return cpu->vendor && !strcmp(cpu->vendor, vendor);
 }
 
-struct gt_rat gt_model_sys(const struct gt_cpu *cpu)
+struct gt_rat gt_model_inter_cpu(const struct gt_cpu *cpu)
 {
 	/* Intel's family 6 by the oldest model of a generation. */
 	static const struct {
@@ -151,7 +151,7 @@ struct gt_rat gt_model_sys(const struct gt_cpu *cpu)
 	return GT_RAT(6, 1);
 }
 
-struct gt_rat gt_model_charge(const struct gt_cpu *cpu)
+struct gt_rat gt_model_pcie_overhead(const struct gt_cpu *cpu)
 {
 	return gt_cpu_is(cpu, "GenuineIntel") ? GT_RAT(6, 5) : GT_RAT(1, 1);
 }

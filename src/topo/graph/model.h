@@ -38,9 +38,9 @@ struct gt_cpu {
 };
 
 /* From this CPU to another of the machine. */
-struct gt_rat gt_model_sys(const struct gt_cpu *cpu);
+struct gt_rat gt_model_inter_cpu(const struct gt_cpu *cpu);
 
 /* See struct gt_node's charge. */
-struct gt_rat gt_model_charge(const struct gt_cpu *cpu);
+struct gt_rat gt_model_pcie_overhead(const struct gt_cpu *cpu);
 
 #endif

@@ -101,7 +101,7 @@ static enum gt_path_kind gt_path_classify(const struct gt_topo *topo,
 	int c2c = 0;
 
 	for (uint32_t i = 0; i < path->nhops; i++) {
-		step = gt_walk_step(topo, path->links[i]);
+		step = gt_link_path_kind(topo, path->links[i]);
 		c2c |= step == GT_PATH_C2C;
 		if (step > kind)
 			kind = step;
@@ -125,19 +125,21 @@ static int gt_path_set(const struct gt_paths *paths, const uint32_t *links,
 }
 
 /* Routes that relay through no GPU. */
-static int gt_paths_plain(const struct gt_paths *paths, struct gt_walk *walk,
-			  uint32_t from)
+static int gt_paths_plain(const struct gt_paths *paths,
+			  struct gt_route_search *walk, uint32_t from)
 {
 	const uint32_t *links;
 	struct gt_path *path;
 	uint32_t n;
 
-	if (!gt_walk_from(walk, paths->ends[from]))
+	if (!gt_route_search_from(walk, paths->ends[from]))
 		return 0;
 	for (uint32_t to = 0; to < paths->nends; to++) {
 		path = gt_paths_at(paths, from, to);
 		*path = gt_path_none;
-		n = to == from ? 0 : gt_walk_to(walk, paths->ends[to], &links);
+		n = to == from
+			    ? 0
+			    : gt_route_search_to(walk, paths->ends[to], &links);
 		if (n && !gt_path_set(paths, links, n, path))
 			return 0;
 	}
@@ -224,7 +226,8 @@ static int gt_paths_pxn(const struct gt_paths *paths, uint32_t from,
 	return gt_path_measure(paths->topo, best);
 }
 
-static int gt_paths_fill(const struct gt_paths *paths, struct gt_walk *walk)
+static int gt_paths_fill(const struct gt_paths *paths,
+			 struct gt_route_search *walk)
 {
 	uint32_t ngpus = paths->topo->ngpus;
 	int good = 1;
@@ -288,10 +291,10 @@ int gt_paths_new(const struct gt_topo *topo, struct gt_paths **out,
 		 struct gt_err *err)
 {
 	struct gt_paths *paths = gt_paths_alloc(topo);
-	struct gt_walk *walk = gt_walk_new(topo);
+	struct gt_route_search *walk = gt_route_search_new(topo);
 	int good = paths && walk && gt_paths_fill(paths, walk);
 
-	gt_walk_free(walk);
+	gt_route_search_free(walk);
 	if (!good) {
 		gt_paths_free(paths);
 		return gt_err_nomem(err);

@@ -5,7 +5,7 @@
 #include "topo/graph/graph.h"
 
 /* A route from the source to `node` that no other beats there. */
-struct gt_label {
+struct gt_route_label {
 	uint32_t node;
 	uint32_t link; /* its last, GT_NONE at the source */
 	uint32_t prev; /* label before that link */
@@ -15,17 +15,17 @@ struct gt_label {
 	uint32_t nhops;
 };
 
-struct gt_walk {
+struct gt_route_search {
 	const struct gt_topo *topo;
 	int *rank;       /* of a link by gbs: small integers compare faster */
 	int *step;       /* of a link */
 	uint32_t *first; /* a node's labels, the shortest last, or GT_NONE */
-	struct gt_label *labels;
+	struct gt_route_label *labels;
 	uint32_t nlabels, size;
 	uint32_t *trail; /* a route's links, room for any */
 };
 
-enum gt_path_kind gt_walk_step(const struct gt_topo *topo, uint32_t index)
+enum gt_path_kind gt_link_path_kind(const struct gt_topo *topo, uint32_t index)
 {
 	const struct gt_link *link = &topo->links[index];
 	enum gt_node_kind from = topo->nodes[link->from].kind;
@@ -56,7 +56,7 @@ static int gt_rank_order(const void *left, const void *right, void *arg)
 			  (*topo)->links[*(const uint32_t *)right].gbs);
 }
 
-static int gt_walk_rank(struct gt_walk *walk)
+static int gt_route_search_rank(struct gt_route_search *walk)
 {
 	const struct gt_topo *topo = walk->topo;
 	uint32_t n = topo->nlinks;
@@ -72,15 +72,15 @@ static int gt_walk_rank(struct gt_walk *walk)
 		rank += i && gt_rat_cmp(topo->links[order[i - 1]].gbs,
 					topo->links[order[i]].gbs);
 		walk->rank[order[i]] = rank;
-		walk->step[order[i]] = (int)gt_walk_step(topo, order[i]);
+		walk->step[order[i]] = (int)gt_link_path_kind(topo, order[i]);
 	}
 	free(order);
 	return 1;
 }
 
-struct gt_walk *gt_walk_new(const struct gt_topo *topo)
+struct gt_route_search *gt_route_search_new(const struct gt_topo *topo)
 {
-	struct gt_walk *walk = calloc(1, sizeof(*walk));
+	struct gt_route_search *walk = calloc(1, sizeof(*walk));
 
 	if (!walk)
 		return NULL;
@@ -90,14 +90,14 @@ struct gt_walk *gt_walk_new(const struct gt_topo *topo)
 	walk->first = calloc(topo->nnodes + 1, sizeof(*walk->first));
 	walk->trail = calloc(topo->nnodes + 1, sizeof(*walk->trail));
 	if (!walk->rank || !walk->step || !walk->first || !walk->trail ||
-	    !gt_walk_rank(walk)) {
-		gt_walk_free(walk);
+	    !gt_route_search_rank(walk)) {
+		gt_route_search_free(walk);
 		return NULL;
 	}
 	return walk;
 }
 
-void gt_walk_free(struct gt_walk *walk)
+void gt_route_search_free(struct gt_route_search *walk)
 {
 	if (!walk)
 		return;
@@ -110,9 +110,10 @@ void gt_walk_free(struct gt_walk *walk)
 }
 
 /* Add a label unless one that is no longer beats it; 0: out of memory. */
-static int gt_walk_label(struct gt_walk *walk, const struct gt_label *label)
+static int gt_route_search_label(struct gt_route_search *walk,
+				 const struct gt_route_label *label)
 {
-	struct gt_label *grown;
+	struct gt_route_label *grown;
 	uint32_t size;
 
 	for (uint32_t i = walk->first[label->node]; i != GT_NONE;
@@ -134,10 +135,10 @@ static int gt_walk_label(struct gt_walk *walk, const struct gt_label *label)
 	return 1;
 }
 
-static int gt_walk_extend(struct gt_walk *walk, uint32_t index)
+static int gt_route_search_extend(struct gt_route_search *walk, uint32_t index)
 {
 	const struct gt_topo *topo = walk->topo;
-	struct gt_label from = walk->labels[index], label;
+	struct gt_route_label from = walk->labels[index], label;
 	uint32_t link = topo->first[from.node];
 
 	/* Traffic ends at GPUs and ports. */
@@ -146,7 +147,7 @@ static int gt_walk_extend(struct gt_walk *walk, uint32_t index)
 	     topo->nodes[from.node].kind == GT_NODE_NET))
 		return 1;
 	for (; link != GT_NONE; link = topo->next[link]) {
-		label = (struct gt_label){
+		label = (struct gt_route_label){
 			.node = topo->links[link].to,
 			.link = link,
 			.prev = index,
@@ -158,16 +159,16 @@ static int gt_walk_extend(struct gt_walk *walk, uint32_t index)
 			label.width = walk->rank[link];
 		if (walk->step[link] > label.kind)
 			label.kind = walk->step[link];
-		if (!gt_walk_label(walk, &label))
+		if (!gt_route_search_label(walk, &label))
 			return 0;
 	}
 	return 1;
 }
 
 /* Labels are made in order of their length, so a queue of them suffices. */
-int gt_walk_from(struct gt_walk *walk, uint32_t source)
+int gt_route_search_from(struct gt_route_search *walk, uint32_t source)
 {
-	struct gt_label label = {
+	struct gt_route_label label = {
 		.node = source,
 		.link = GT_NONE,
 		.width = INT32_MAX,
@@ -178,17 +179,17 @@ int gt_walk_from(struct gt_walk *walk, uint32_t source)
 	for (uint32_t i = 0; i < walk->topo->nnodes; i++)
 		walk->first[i] = GT_NONE;
 	walk->nlabels = 0;
-	good = gt_walk_label(walk, &label);
+	good = gt_route_search_label(walk, &label);
 	for (uint32_t i = 0; i < walk->nlabels && good; i++)
-		good = gt_walk_extend(walk, i);
+		good = gt_route_search_extend(walk, i);
 	return good;
 }
 
 /* Of a node's labels the widest, then of the best kind, then the shortest. */
-static const struct gt_label *gt_walk_best(const struct gt_walk *walk,
-					   uint32_t node)
+static const struct gt_route_label *gt_route_search_best(
+	const struct gt_route_search *walk, uint32_t node)
 {
-	const struct gt_label *best = NULL, *label;
+	const struct gt_route_label *best = NULL, *label;
 
 	for (uint32_t i = walk->first[node]; i != GT_NONE; i = label->next) {
 		label = &walk->labels[i];
@@ -202,9 +203,10 @@ static const struct gt_label *gt_walk_best(const struct gt_walk *walk,
 	return best;
 }
 
-uint32_t gt_walk_to(struct gt_walk *walk, uint32_t node, const uint32_t **links)
+uint32_t gt_route_search_to(struct gt_route_search *walk, uint32_t node,
+			    const uint32_t **links)
 {
-	const struct gt_label *label = gt_walk_best(walk, node);
+	const struct gt_route_label *label = gt_route_search_best(walk, node);
 	uint32_t n = label ? label->nhops : 0;
 
 	/* No route passes a node twice: coming back beats nothing. */

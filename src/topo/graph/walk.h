@@ -19,23 +19,23 @@
 #include "topo/graph/path.h"
 
 struct gt_topo;
-struct gt_walk;
+struct gt_route_search;
 
 /* NULL when memory ran out; the topology must outlive it. */
-struct gt_walk *gt_walk_new(const struct gt_topo *topo);
-void gt_walk_free(struct gt_walk *walk); /* NULL is allowed */
+struct gt_route_search *gt_route_search_new(const struct gt_topo *topo);
+void gt_route_search_free(struct gt_route_search *walk); /* NULL is allowed */
 
 /* All routes from this node; 0 when memory ran out. */
-int gt_walk_from(struct gt_walk *walk, uint32_t source);
+int gt_route_search_from(struct gt_route_search *walk, uint32_t source);
 
 /*
  * The links of the best route to a node, in order, and their number; 0: there
  * is none.  Borrowed until the next call.
  */
-uint32_t gt_walk_to(struct gt_walk *walk, uint32_t node,
-		    const uint32_t **links);
+uint32_t gt_route_search_to(struct gt_route_search *walk, uint32_t node,
+			    const uint32_t **links);
 
 /* What passing over a link makes of a route. */
-enum gt_path_kind gt_walk_step(const struct gt_topo *topo, uint32_t link);
+enum gt_path_kind gt_link_path_kind(const struct gt_topo *topo, uint32_t link);
 
 #endif

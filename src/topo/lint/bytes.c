@@ -58,16 +58,17 @@ static void gt_bytes_between(struct gt_bytes *b)
 	while (end > first && gt_blank(b->text[end - 1]))
 		end--;
 	if (end > first) {
-		gt_linter_at(b->l, GT_LINT_TEXT_RULE, first, "remove it",
-			     "text between elements");
+		gt_linter_report(b->l, GT_LINT_TEXT_RULE, first, "remove it",
+				 "text between elements");
 		gt_linter_edit(b->l, first, end - first, "");
 	}
 	for (size_t i = begin; tab && i < b->at; i++) {
 		if (b->text[i] != '\t')
 			continue;
 		if (gt_bytes_first(b, GT_LINT_TAB_RULE))
-			gt_linter_at(b->l, GT_LINT_TAB_RULE, i, "use blanks",
-				     "a tab between elements");
+			gt_linter_report(b->l, GT_LINT_TAB_RULE, i,
+					 "use blanks",
+					 "a tab between elements");
 		if (i < first || i >= end)
 			gt_linter_edit(b->l, i, 1, "  ");
 	}
@@ -80,9 +81,9 @@ static void gt_bytes_comment(struct gt_bytes *b)
 	while (i < b->len && !strchr("= >/\n\r", b->text[i]))
 		i++;
 	if (i < b->len && b->text[i] == '=') {
-		gt_linter_at(b->l, GT_LINT_COMMENT_RULE, b->at,
-			     "put a blank first",
-			     "a comment whose first word has a '='");
+		gt_linter_report(b->l, GT_LINT_COMMENT_RULE, b->at,
+				 "put a blank first",
+				 "a comment whose first word has a '='");
 		gt_linter_edit(b->l, b->at + 4, 0, " ");
 	}
 	b->at = gt_bytes_behind(b, "-->");
@@ -94,7 +95,7 @@ static void gt_bytes_remove(struct gt_bytes *b, enum gt_lint_rule rule,
 {
 	size_t begin = b->at;
 
-	gt_linter_at(b->l, rule, begin, "remove it", "%s", what);
+	gt_linter_report(b->l, rule, begin, "remove it", "%s", what);
 	b->at = gt_bytes_behind(b, end);
 	while (b->at < b->len &&
 	       (b->text[b->at] == '\n' || b->text[b->at] == '\r'))
@@ -112,8 +113,8 @@ static void gt_bytes_end_tag(struct gt_bytes *b)
 	b->at = end;
 	if (i >= end)
 		return;
-	gt_linter_at(b->l, GT_LINT_END_TAG_RULE, begin - 2, "remove the blank",
-		     "a blank inside an end tag");
+	gt_linter_report(b->l, GT_LINT_END_TAG_RULE, begin - 2,
+			 "remove the blank", "a blank inside an end tag");
 	gt_linter_edit(b->l, i, end - 1 - i, "");
 }
 
@@ -129,15 +130,16 @@ static void gt_bytes_blanks(struct gt_bytes *b)
 	equals = b->text[begin - 1] == '=' ||
 		 (b->at < b->len && b->text[b->at] == '=');
 	if (equals)
-		gt_linter_at(b->l, GT_LINT_EQUALS_RULE, begin, "remove them",
-			     "blanks around '='");
+		gt_linter_report(b->l, GT_LINT_EQUALS_RULE, begin,
+				 "remove them", "blanks around '='");
 	else if (lines)
-		gt_linter_at(b->l, GT_LINT_LINE_END_RULE, begin,
-			     "use one blank", "a line end or tab inside a tag");
+		gt_linter_report(b->l, GT_LINT_LINE_END_RULE, begin,
+				 "use one blank",
+				 "a line end or tab inside a tag");
 	else if (ends || b->at - begin > 1)
-		gt_linter_at(b->l, GT_LINT_BLANKS_RULE, begin,
-			     ends ? "remove them" : "leave one",
-			     "blanks that NCCL takes for an attribute");
+		gt_linter_report(b->l, GT_LINT_BLANKS_RULE, begin,
+				 ends ? "remove them" : "leave one",
+				 "blanks that NCCL takes for an attribute");
 	else
 		return;
 	gt_linter_edit(b->l, begin, b->at - begin, ends || equals ? "" : " ");
@@ -150,13 +152,14 @@ static void gt_bytes_value(struct gt_bytes *b)
 
 	for (; b->at < b->len && b->text[b->at] != quote; b->at++)
 		if (b->text[b->at] == '&')
-			gt_linter_at(b->l, GT_LINT_ENTITY_RULE, b->at,
-				     "use another character",
-				     "an entity, which NCCL leaves as it is");
+			gt_linter_report(
+				b->l, GT_LINT_ENTITY_RULE, b->at,
+				"use another character",
+				"an entity, which NCCL leaves as it is");
 	if (b->at - begin >= GT_LINT_MAX_VALUE)
-		gt_linter_at(b->l, GT_LINT_LONG_RULE, begin, "shorten it",
-			     "a value of %zu characters, NCCL reads %d",
-			     b->at - begin, GT_LINT_MAX_VALUE - 1);
+		gt_linter_report(b->l, GT_LINT_LONG_RULE, begin, "shorten it",
+				 "a value of %zu characters, NCCL reads %d",
+				 b->at - begin, GT_LINT_MAX_VALUE - 1);
 	b->at++;
 }
 
@@ -183,10 +186,10 @@ static void gt_bytes_tag(struct gt_bytes *b)
 		b->at++;
 	if (gt_bytes_counts(b->text + name, b->at - name) &&
 	    ++b->nelems == GT_LINT_MAX_ELEMS)
-		gt_linter_at(b->l, GT_LINT_ELEMENTS_RULE, begin,
-			     "leave out devices that are not used",
-			     "element %d, NCCL reads %d", GT_LINT_MAX_ELEMS,
-			     GT_LINT_MAX_ELEMS - 1);
+		gt_linter_report(b->l, GT_LINT_ELEMENTS_RULE, begin,
+				 "leave out devices that are not used",
+				 "element %d, NCCL reads %d", GT_LINT_MAX_ELEMS,
+				 GT_LINT_MAX_ELEMS - 1);
 	while (b->at < b->len && b->text[b->at] != '>') {
 		char c = b->text[b->at];
 
@@ -200,10 +203,10 @@ static void gt_bytes_tag(struct gt_bytes *b)
 		}
 	}
 	if (nattrs > GT_LINT_MAX_ATTRS)
-		gt_linter_at(b->l, GT_LINT_ATTRIBUTES_RULE, begin,
-			     "put those that NCCL needs first",
-			     "%d attributes, NCCL reads %d", nattrs,
-			     GT_LINT_MAX_ATTRS);
+		gt_linter_report(b->l, GT_LINT_ATTRIBUTES_RULE, begin,
+				 "put those that NCCL needs first",
+				 "%d attributes, NCCL reads %d", nattrs,
+				 GT_LINT_MAX_ATTRS);
 	b->at += b->at < b->len;
 }
 
@@ -213,14 +216,14 @@ void gt_lint_bytes(struct gt_linter *l)
 		.l = l, .text = l->lint->text, .len = l->lint->len};
 
 	if (b.len && memchr(b.text, '\0', b.len < 4 ? b.len : 4)) {
-		gt_linter_at(l, GT_LINT_BOM_RULE, 0,
-			     "let 'iconv -t UTF-8' write it anew",
-			     "not in an encoding that NCCL reads");
+		gt_linter_report(l, GT_LINT_BOM_RULE, 0,
+				 "let 'iconv -t UTF-8' write it anew",
+				 "not in an encoding that NCCL reads");
 		return;
 	}
 	if (gt_bytes_is(&b, "\xef\xbb\xbf")) {
-		gt_linter_at(l, GT_LINT_BOM_RULE, 0, "remove it",
-			     "a byte order mark");
+		gt_linter_report(l, GT_LINT_BOM_RULE, 0, "remove it",
+				 "a byte order mark");
 		gt_linter_edit(l, 0, 3, "");
 		b.at = 3;
 	}

@@ -52,9 +52,9 @@ static void gt_lint_need(struct gt_linter *l, const struct gt_xml_elem *elem,
 {
 	if (gt_xml_attr(elem, attr))
 		return;
-	gt_linter_elem(l, GT_LINT_MISSING_RULE, elem, NULL,
-		       "%s has no %s, and NCCL fails without it",
-		       gt_xml_name(elem), attr);
+	gt_linter_report_elem(l, GT_LINT_MISSING_RULE, elem, NULL,
+			      "%s has no %s, and NCCL fails without it",
+			      gt_xml_name(elem), attr);
 	gt_linter_remedy(l, "add %s", attr);
 }
 
@@ -108,15 +108,15 @@ static void gt_lint_speed(struct gt_linter *l, const struct gt_xml_elem *elem)
 	gt_rat_print(gt_model_gts(speed), gts);
 	if (!strcmp(gts, "8"))
 		return;
-	gt_linter_elem(l, GT_LINT_SPEED_RULE, elem, "link_speed",
-		       "link_speed '%.64s', which NCCL takes for 8 GT/s",
-		       speed);
+	gt_linter_report_elem(l, GT_LINT_SPEED_RULE, elem, "link_speed",
+			      "link_speed '%.64s', which NCCL takes for 8 GT/s",
+			      speed);
 	gt_linter_remedy(l, "write a speed such as '32.0 GT/s PCIe'");
 	for (size_t i = 0; i < GT_COUNT(known); i++) {
 		if (strcmp(gts, known[i][0]))
 			continue;
 		gt_linter_remedy(l, "write '%s'", known[i][1]);
-		gt_linter_set(l, elem, "link_speed", known[i][1]);
+		gt_linter_edit_attr(l, elem, "link_speed", known[i][1]);
 	}
 }
 
@@ -128,13 +128,13 @@ static void gt_lint_width(struct gt_linter *l, const struct gt_xml_elem *elem)
 	if (lanes > 0 && lanes <= 32 && (lanes == 12 || !(lanes & (lanes - 1))))
 		return;
 	if (lanes)
-		gt_linter_elem(l, GT_LINT_WIDTH_RULE, elem, "link_width",
-			       "link_width '%.64s' is none of PCI Express",
-			       width);
+		gt_linter_report_elem(
+			l, GT_LINT_WIDTH_RULE, elem, "link_width",
+			"link_width '%.64s' is none of PCI Express", width);
 	else
-		gt_linter_elem(l, GT_LINT_WIDTH_RULE, elem, "link_width",
-			       "link_width '%.64s', which NCCL takes for 16",
-			       width);
+		gt_linter_report_elem(
+			l, GT_LINT_WIDTH_RULE, elem, "link_width",
+			"link_width '%.64s', which NCCL takes for 16", width);
 	gt_linter_remedy(l, "write the number of lanes");
 }
 
@@ -146,13 +146,13 @@ static void gt_lint_busid(struct gt_linter *l, const struct gt_xml_elem *elem,
 	char own[GT_BUS_ID_MAX];
 
 	if (!text || gt_starts(text, "fffffff") ||
-	    !gt_digest_spell(text, own) || !strcmp(own, text))
+	    !gt_bus_id_normalize(text, own) || !strcmp(own, text))
 		return;
-	gt_linter_elem(l, GT_LINT_BUSID_RULE, elem, attr,
-		       "%s '%s', which NCCL does not find so spelled", attr,
-		       text);
+	gt_linter_report_elem(l, GT_LINT_BUSID_RULE, elem, attr,
+			      "%s '%s', which NCCL does not find so spelled",
+			      attr, text);
 	gt_linter_remedy(l, "write '%s'", own);
-	gt_linter_set(l, elem, attr, own);
+	gt_linter_edit_attr(l, elem, attr, own);
 }
 
 static void gt_lint_class(struct gt_linter *l, const struct gt_xml_elem *elem)
@@ -169,9 +169,9 @@ static void gt_lint_class(struct gt_linter *l, const struct gt_xml_elem *elem)
 		return;
 	if (!class || (what ? gt_starts(class, want) : gt_starts(class, "0x")))
 		return;
-	gt_linter_elem(l, GT_LINT_CLASS_RULE, elem, "class",
-		       "class '%.64s', by which NCCL does not know a %s", class,
-		       what ? what : "device");
+	gt_linter_report_elem(l, GT_LINT_CLASS_RULE, elem, "class",
+			      "class '%.64s', by which NCCL does not know a %s",
+			      class, what ? what : "device");
 	gt_linter_remedy(l, "write a class such as '%s'",
 			 !what          ? "0x060400"
 			 : *what == 'g' ? "0x030200"
@@ -191,9 +191,10 @@ static void gt_lint_degraded(struct gt_linter *l,
 
 	if (!slow && !(now.width && width && now.width < width))
 		return;
-	gt_linter_elem(l, GT_LINT_DEGRADED_RULE, elem, "gt_cur",
-		       "the link runs at '%.64s', less than its %.64s x%d",
-		       text, gt_lint_attr(elem, "link_speed"), width);
+	gt_linter_report_elem(
+		l, GT_LINT_DEGRADED_RULE, elem, "gt_cur",
+		"the link runs at '%.64s', less than its %.64s x%d", text,
+		gt_lint_attr(elem, "link_speed"), width);
 	gt_linter_remedy(l, "seat the card anew, look at the slot");
 }
 
@@ -205,8 +206,8 @@ static void gt_lint_gpu(struct gt_linter *l, const struct gt_xml_elem *elem)
 
 	if (gt_xml_attr(elem, "rank"))
 		return;
-	gt_linter_elem(l, GT_LINT_RANK_RULE, elem, NULL,
-		       "gpu has no rank, and NCCL leaves it out");
+	gt_linter_report_elem(l, GT_LINT_RANK_RULE, elem, NULL,
+			      "gpu has no rank, and NCCL leaves it out");
 	gt_linter_remedy(l, "add rank=\"%.32s\"", dev ? dev : "0");
 	if (!dev || strlen(dev) > 8 ||
 	    strspn(dev, "0123456789") < strlen(dev) ||
@@ -221,14 +222,14 @@ static void gt_lint_net(struct gt_linter *l, const struct gt_xml_elem *elem)
 	const char *speed = gt_xml_attr(elem, "speed");
 
 	if (speed && atoi(speed) <= 0) {
-		gt_linter_elem(l, GT_LINT_NET_SPEED_RULE, elem, "speed",
-			       "speed '%.64s', which NCCL takes for 10000",
-			       speed);
+		gt_linter_report_elem(
+			l, GT_LINT_NET_SPEED_RULE, elem, "speed",
+			"speed '%.64s', which NCCL takes for 10000", speed);
 		gt_linter_remedy(l, "write the port's rate in Mb/s");
 	}
 	if (!gt_xml_attr(elem, "dev"))
-		gt_linter_elem(l, GT_LINT_NET_DEV_RULE, elem, NULL,
-			       "net has no dev, and NCCL leaves it out");
+		gt_linter_report_elem(l, GT_LINT_NET_DEV_RULE, elem, NULL,
+				      "net has no dev, and NCCL leaves it out");
 }
 
 static void gt_lint_pci(struct gt_linter *l, const struct gt_xml_elem *elem)
@@ -245,8 +246,8 @@ static void gt_lint_values(struct gt_linter *l, const struct gt_xml_elem *elem)
 	const char *version = gt_xml_attr(elem, "version");
 
 	if (gt_xml_is(elem, "system") && version && strcmp(version, "1")) {
-		gt_linter_elem(l, GT_LINT_VERSION_RULE, elem, "version",
-			       "version '%.64s', NCCL reads 1", version);
+		gt_linter_report_elem(l, GT_LINT_VERSION_RULE, elem, "version",
+				      "version '%.64s', NCCL reads 1", version);
 		gt_linter_remedy(l, "let 'gtopo detect' write the file anew");
 	}
 	if (gt_xml_is(elem, "pci"))
@@ -275,9 +276,10 @@ static int gt_lint_seen(struct gt_linter *l, const struct gt_xml_elem *elem)
 	if (gt_xml_is(elem, "xgmi") && up && gt_xml_attr(up, "gcn"))
 		return 0;
 	if (i == GT_COUNT(gt_lint_places)) {
-		gt_linter_elem(l, GT_LINT_ELEMENT_RULE, elem, NULL,
-			       "element '%.64s', which NCCL does not know",
-			       gt_xml_name(elem));
+		gt_linter_report_elem(
+			l, GT_LINT_ELEMENT_RULE, elem, NULL,
+			"element '%.64s', which NCCL does not know",
+			gt_xml_name(elem));
 		return 0;
 	}
 	if (!up && !gt_lint_places[i].up[0])
@@ -287,9 +289,10 @@ static int gt_lint_seen(struct gt_linter *l, const struct gt_xml_elem *elem)
 		k++;
 	if (up && gt_lint_places[i].up[k])
 		return 1;
-	gt_linter_elem(l, GT_LINT_PLACE_RULE, elem, NULL,
-		       "%s below %.64s, where NCCL does not look for it",
-		       gt_xml_name(elem), up ? gt_xml_name(up) : "nothing");
+	gt_linter_report_elem(l, GT_LINT_PLACE_RULE, elem, NULL,
+			      "%s below %.64s, where NCCL does not look for it",
+			      gt_xml_name(elem),
+			      up ? gt_xml_name(up) : "nothing");
 	return 0;
 }
 

@@ -85,8 +85,9 @@ static void gt_fact_hidden(struct gt_facts *f, const struct gt_fact *fact)
 	uint32_t i = 0;
 
 	if (*by) {
-		gt_linter_elem(f->l, GT_LINT_GPU_HIDDEN_RULE, fact->gpu,
-			       "gt_hidden", "a GPU that %.64s hides", by);
+		gt_linter_report_elem(f->l, GT_LINT_GPU_HIDDEN_RULE, fact->gpu,
+				      "gt_hidden", "a GPU that %.64s hides",
+				      by);
 		return;
 	}
 	if (fact->gpu)
@@ -96,9 +97,10 @@ static void gt_fact_hidden(struct gt_facts *f, const struct gt_fact *fact)
 		i++;
 	if (i == f->n)
 		return;
-	gt_linter_elem(f->l, GT_LINT_GPU_LOST_RULE, fact->elem, NULL,
-		       "a GPU that does not answer, where others of its model "
-		       "do");
+	gt_linter_report_elem(
+		f->l, GT_LINT_GPU_LOST_RULE, fact->elem, NULL,
+		"a GPU that does not answer, where others of its model "
+		"do");
 	gt_linter_remedy(f->l, "look at 'nvidia-smi', and at what the "
 			       "container was given");
 }
@@ -106,9 +108,10 @@ static void gt_fact_hidden(struct gt_facts *f, const struct gt_fact *fact)
 static void gt_fact_mig(struct gt_facts *f, const struct gt_fact *fact)
 {
 	if (*gt_fact_text(fact->gpu, "gt_mig") == '1')
-		gt_linter_elem(f->l, GT_LINT_MIG_RULE, fact->gpu, "gt_mig",
-			       "a GPU cut into instances, which reach no "
-			       "other GPU");
+		gt_linter_report_elem(
+			f->l, GT_LINT_MIG_RULE, fact->gpu, "gt_mig",
+			"a GPU cut into instances, which reach no "
+			"other GPU");
 }
 
 static int gt_fact_same_firmware(const struct gt_fact *a,
@@ -172,11 +175,12 @@ static void gt_fact_firmware(struct gt_facts *f, const struct gt_fact *fact)
 
 	if (!*fact->firmware || !*usual || !strcmp(fact->firmware, usual))
 		return;
-	gt_linter_elem(f->l, GT_LINT_FIRMWARE_RULE,
-		       fact->gpu ? fact->gpu : fact->nic, "gt_firmware",
-		       "firmware '%.64s', where others of the model have "
-		       "'%.64s'",
-		       fact->firmware, usual);
+	gt_linter_report_elem(
+		f->l, GT_LINT_FIRMWARE_RULE, fact->gpu ? fact->gpu : fact->nic,
+		"gt_firmware",
+		"firmware '%.64s', where others of the model have "
+		"'%.64s'",
+		fact->firmware, usual);
 	gt_linter_remedy(f->l, "install the same on all");
 }
 
@@ -190,15 +194,16 @@ static void gt_fact_p2p(struct gt_facts *f, const struct gt_fact *fact)
 	usual = fact->usual_peers->peers;
 	if (fact->peers >= usual)
 		return;
-	gt_linter_elem(f->l, GT_LINT_P2P_RULE, fact->gpu, "gt_p2p",
-		       "memory of %d GPUs to read and write, where others of "
-		       "the model have %d",
-		       fact->peers, usual);
+	gt_linter_report_elem(
+		f->l, GT_LINT_P2P_RULE, fact->gpu, "gt_p2p",
+		"memory of %d GPUs to read and write, where others of "
+		"the model have %d",
+		fact->peers, usual);
 	gt_linter_remedy(f->l, "look at 'nvidia-smi topo -p2p r'");
 }
 
 /* Only bridges between cards may leave links unused. */
-const char *gt_lint_down(const struct gt_xml_elem *gpu)
+const char *gt_lint_nvlinks_down(const struct gt_xml_elem *gpu)
 {
 	const struct gt_xml_elem *link = gt_xml_find(gpu, "nvlink");
 
@@ -209,13 +214,13 @@ const char *gt_lint_down(const struct gt_xml_elem *gpu)
 
 static void gt_fact_nvlinks(struct gt_facts *f, const struct gt_fact *fact)
 {
-	const char *down = gt_lint_down(fact->gpu);
+	const char *down = gt_lint_nvlinks_down(fact->gpu);
 
 	if (!down)
 		return;
-	gt_linter_elem(f->l, GT_LINT_NVLINK_DOWN_RULE, fact->gpu,
-		       "gt_nvlinks_down",
-		       "NVLinks to NVSwitches are down: %.64s", down);
+	gt_linter_report_elem(f->l, GT_LINT_NVLINK_DOWN_RULE, fact->gpu,
+			      "gt_nvlinks_down",
+			      "NVLinks to NVSwitches are down: %.64s", down);
 	gt_linter_remedy(f->l, "look at 'nvidia-smi nvlink -s'");
 }
 
@@ -237,10 +242,11 @@ static void gt_fact_acs(struct gt_facts *f, const struct gt_xml_elem *above)
 	}
 	if (!first || !gpu)
 		return;
-	gt_linter_elem(f->l, GT_LINT_ACS_RULE, first, "gt_port_acs",
-		       "ports of switch '%.32s' send what is for each other "
-		       "up to the processor",
-		       gt_fact_text(above, "busid"));
+	gt_linter_report_elem(
+		f->l, GT_LINT_ACS_RULE, first, "gt_port_acs",
+		"ports of switch '%.32s' send what is for each other "
+		"up to the processor",
+		gt_fact_text(above, "busid"));
 	gt_linter_remedy(f->l, "turn access control (ACS) off in the firmware");
 }
 
@@ -280,10 +286,10 @@ static void gt_fact_port(struct gt_facts *f, const struct gt_fact *fact)
 	}
 	if (!up)
 		return;
-	gt_linter_elem(f->l, GT_LINT_PORT_DOWN_RULE, fact->nic, "gt_state",
-		       "'%.64s' is '%.64s', where others of its model are up",
-		       gt_fact_text(net, "name"),
-		       gt_fact_text(fact->nic, "gt_state"));
+	gt_linter_report_elem(
+		f->l, GT_LINT_PORT_DOWN_RULE, fact->nic, "gt_state",
+		"'%.64s' is '%.64s', where others of its model are up",
+		gt_fact_text(net, "name"), gt_fact_text(fact->nic, "gt_state"));
 	gt_linter_remedy(f->l, "look at cable, switch and 'ibstat'");
 }
 
@@ -293,17 +299,18 @@ static void gt_fact_card(struct gt_facts *f, const struct gt_fact *fact)
 
 	if (gt_xml_find(fact->nic, "net"))
 		return;
-	gt_linter_elem(f->l, GT_LINT_NIC_UNUSED_RULE, fact->nic, NULL,
-		       "a network card without a port; its driver is '%.64s'",
-		       *driver ? driver : "none");
+	gt_linter_report_elem(
+		f->l, GT_LINT_NIC_UNUSED_RULE, fact->nic, NULL,
+		"a network card without a port; its driver is '%.64s'",
+		*driver ? driver : "none");
 }
 
 static void gt_facts_iommu(struct gt_facts *f, int gpus)
 {
 	if (!gpus || strcmp(gt_fact_text(f->machine, "iommu"), "translating"))
 		return;
-	gt_linter_elem(f->l, GT_LINT_IOMMU_RULE, f->machine, "iommu",
-		       "the IOMMU translates what goes between devices");
+	gt_linter_report_elem(f->l, GT_LINT_IOMMU_RULE, f->machine, "iommu",
+			      "the IOMMU translates what goes between devices");
 	gt_linter_remedy(f->l, "start the kernel with 'iommu=pt'");
 }
 
@@ -329,9 +336,10 @@ static void gt_facts_gdr(struct gt_facts *f)
 	if (!nvidia || !rdma ||
 	    (able && *gt_fact_text(f->machine, "dmabuf") != '0'))
 		return;
-	gt_linter_elem(f->l, GT_LINT_GDR_RULE, f->machine, NULL,
-		       "neither nvidia_peermem nor dma-buf: RDMA ports cannot "
-		       "get at GPUs' memory");
+	gt_linter_report_elem(
+		f->l, GT_LINT_GDR_RULE, f->machine, NULL,
+		"neither nvidia_peermem nor dma-buf: RDMA ports cannot "
+		"get at GPUs' memory");
 	gt_linter_remedy(f->l, "load the module 'nvidia_peermem'");
 }
 

@@ -46,7 +46,7 @@ static void gt_lint_collect_pci(struct gt_lint_graph *g,
 	if (g->npcis == GT_LINT_MAX_DEVS)
 		return;
 	dev->elem = elem;
-	dev->key = gt_digest_bus_id(g->l->arena, bus);
+	dev->key = gt_bus_id_normalize_dup(g->l->arena, bus);
 	dev->kind = gt_arena_printf(g->l->arena, "%s:%s",
 				    gt_lint_text_of(elem, "vendor"),
 				    gt_lint_text_of(elem, "device"));
@@ -94,10 +94,10 @@ static void gt_lint_bus_twice(struct gt_lint_graph *g)
 		const struct gt_lint_dev *first = gt_lint_find(g, dev->key);
 
 		if (first != dev && first && *dev->key)
-			gt_linter_elem(g->l, GT_LINT_BUSID_TWICE_RULE,
-				       dev->elem, "busid",
-				       "busid '%s' again, first on line %u",
-				       dev->key, gt_xml_line(first->elem));
+			gt_linter_report_elem(
+				g->l, GT_LINT_BUSID_TWICE_RULE, dev->elem,
+				"busid", "busid '%s' again, first on line %u",
+				dev->key, gt_xml_line(first->elem));
 	}
 }
 
@@ -161,23 +161,24 @@ static void gt_lint_fewer(struct gt_lint_graph *g,
 	if (!gpu && !gt_lint_is_nic(dev))
 		return;
 	if (dev->lanes > 0 && dev->lanes < usual) {
-		gt_linter_elem(g->l,
-			       gpu ? GT_LINT_NARROW_GPU_RULE
-				   : GT_LINT_NARROW_NIC_RULE,
-			       dev->elem, "link_width",
-			       "%d lanes, where others of model %s have %d",
-			       dev->lanes, dev->kind, usual);
+		gt_linter_report_elem(
+			g->l,
+			gpu ? GT_LINT_NARROW_GPU_RULE : GT_LINT_NARROW_NIC_RULE,
+			dev->elem, "link_width",
+			"%d lanes, where others of model %s have %d",
+			dev->lanes, dev->kind, usual);
 		gt_linter_remedy(g->l, "seat the card anew, look at the slot");
 	}
 	/* Where it is told which are down, that is enough. */
-	usual = gpu && !gt_lint_down(gt_xml_find(dev->elem, "gpu"))
+	usual = gpu && !gt_lint_nvlinks_down(gt_xml_find(dev->elem, "gpu"))
 			? dev->usual_nvlinks
 			: 0;
 	if (dev->nvlinks < usual) {
-		gt_linter_elem(g->l, GT_LINT_NVLINK_FEWER_RULE, dev->elem, NULL,
-			       "GPU with %d NVLinks, where others of model %s "
-			       "have %d",
-			       dev->nvlinks, dev->kind, usual);
+		gt_linter_report_elem(
+			g->l, GT_LINT_NVLINK_FEWER_RULE, dev->elem, NULL,
+			"GPU with %d NVLinks, where others of model %s "
+			"have %d",
+			dev->nvlinks, dev->kind, usual);
 		gt_linter_remedy(g->l, "look at 'nvidia-smi nvlink -s'");
 	}
 }
@@ -208,11 +209,12 @@ static void gt_lint_switch(struct gt_lint_graph *g,
 		down = gt_lint_rate(below);
 		if (gt_rat_cmp(up, down) >= 0)
 			continue;
-		gt_linter_elem(g->l, GT_LINT_NARROW_SWITCH_RULE, dev->elem,
-			       "link_speed",
-			       "the link up is slower than that of '%.32s' "
-			       "below",
-			       gt_lint_text_of(below, "busid"));
+		gt_linter_report_elem(
+			g->l, GT_LINT_NARROW_SWITCH_RULE, dev->elem,
+			"link_speed",
+			"the link up is slower than that of '%.32s' "
+			"below",
+			gt_lint_text_of(below, "busid"));
 		return;
 	}
 }
@@ -226,8 +228,8 @@ static int gt_lint_links(const struct gt_lint_graph *g,
 	int count = 0;
 
 	for (; link; link = gt_xml_next(link)) {
-		target = gt_digest_bus_id(g->l->arena,
-					  gt_lint_text_of(link, "target"));
+		target = gt_bus_id_normalize_dup(
+			g->l->arena, gt_lint_text_of(link, "target"));
 		if (gt_xml_is(link, "nvlink") && target && !strcmp(target, to))
 			count += atoi(gt_lint_text_of(link, "count"));
 	}
@@ -243,15 +245,17 @@ static void gt_lint_peer(struct gt_lint_graph *g, const struct gt_lint_dev *dev,
 	int back = gt_lint_links(g, peer, dev->key);
 
 	if (peer == dev)
-		gt_linter_elem(g->l, GT_LINT_NVLINK_SELF_RULE, link, "target",
-			       "an NVLink to the GPU itself");
+		gt_linter_report_elem(g->l, GT_LINT_NVLINK_SELF_RULE, link,
+				      "target", "an NVLink to the GPU itself");
 	else if (!back)
-		gt_linter_elem(g->l, GT_LINT_NVLINK_ONE_SIDED_RULE, link,
-			       "target", "'%s' has no NVLink back", peer->key);
+		gt_linter_report_elem(g->l, GT_LINT_NVLINK_ONE_SIDED_RULE, link,
+				      "target", "'%s' has no NVLink back",
+				      peer->key);
 	else if (there > back)
-		gt_linter_elem(g->l, GT_LINT_NVLINK_COUNT_RULE, link, "count",
-			       "%d NVLinks to '%s', which has %d back", there,
-			       peer->key, back);
+		gt_linter_report_elem(g->l, GT_LINT_NVLINK_COUNT_RULE, link,
+				      "count",
+				      "%d NVLinks to '%s', which has %d back",
+				      there, peer->key, back);
 }
 
 static void gt_lint_nvlink(struct gt_lint_graph *g,
@@ -259,25 +263,25 @@ static void gt_lint_nvlink(struct gt_lint_graph *g,
 			   const struct gt_xml_elem *link)
 {
 	const char *text = gt_lint_text_of(link, "target");
-	const char *target = gt_digest_bus_id(g->l->arena, text);
+	const char *target = gt_bus_id_normalize_dup(g->l->arena, text);
 	const char *tclass = gt_lint_text_of(link, "tclass");
 	const struct gt_lint_dev *peer;
 
 	if (!target || !gt_xml_attr(link, "target"))
 		return;
 	if (atoi(gt_lint_text_of(link, "count")) <= 0) {
-		gt_linter_elem(g->l, GT_LINT_NVLINK_COUNT_RULE, link, "count",
-			       "count '%.64s' of NVLinks",
-			       gt_lint_text_of(link, "count"));
+		gt_linter_report_elem(g->l, GT_LINT_NVLINK_COUNT_RULE, link,
+				      "count", "count '%.64s' of NVLinks",
+				      gt_lint_text_of(link, "count"));
 		return;
 	}
 	peer = gt_lint_find(g, target);
 	if (peer && gt_lint_is_gpu(peer))
 		gt_lint_peer(g, dev, peer, link);
 	else if (strncmp(target, "fffffff", 7) && strncmp(tclass, "0x06800", 7))
-		gt_linter_elem(g->l, GT_LINT_NVLINK_NOWHERE_RULE, link,
-			       "target",
-			       "target '%.64s' is no GPU of this file", text);
+		gt_linter_report_elem(
+			g->l, GT_LINT_NVLINK_NOWHERE_RULE, link, "target",
+			"target '%.64s' is no GPU of this file", text);
 }
 
 /* Two of one name, number, guid or rank. */
@@ -308,10 +312,10 @@ static void gt_lint_net_twice(struct gt_lint_graph *g, uint32_t i)
 			/* A device with several ports has one name. */
 			if (k == 1 && net->pci == old->pci)
 				continue;
-			gt_linter_elem(g->l, once[k].rule, net->elem,
-				       once[k].attr,
-				       "%s '%.64s' again, first on line %u",
-				       once[k].attr, a, gt_xml_line(old->elem));
+			gt_linter_report_elem(
+				g->l, once[k].rule, net->elem, once[k].attr,
+				"%s '%.64s' again, first on line %u",
+				once[k].attr, a, gt_xml_line(old->elem));
 			break;
 		}
 }
@@ -328,9 +332,10 @@ static void gt_lint_rank_twice(struct gt_lint_graph *g, uint32_t i)
 		other = old ? gt_xml_attr(old, "rank") : NULL;
 		if (!other || strcmp(rank, other))
 			continue;
-		gt_linter_elem(g->l, GT_LINT_RANK_TWICE_RULE, gpu, "rank",
-			       "rank '%.64s' again, first on line %u", rank,
-			       gt_xml_line(old));
+		gt_linter_report_elem(g->l, GT_LINT_RANK_TWICE_RULE, gpu,
+				      "rank",
+				      "rank '%.64s' again, first on line %u",
+				      rank, gt_xml_line(old));
 		return;
 	}
 }
@@ -352,8 +357,9 @@ static void gt_lint_numa(struct gt_lint_graph *g,
 	}
 	if (!lost || known < 2)
 		return;
-	gt_linter_elem(g->l, GT_LINT_NUMA_RULE, lost, "numaid",
-		       "devices on no NUMA node, where there are %u", known);
+	gt_linter_report_elem(g->l, GT_LINT_NUMA_RULE, lost, "numaid",
+			      "devices on no NUMA node, where there are %u",
+			      known);
 	gt_linter_remedy(g->l, "let the firmware say where its slots are");
 }
 

@@ -90,8 +90,8 @@ static void gt_linter_add(struct gt_linter *l, struct gt_lint_finding finding,
 	lint->findings[lint->nfindings++] = finding;
 }
 
-void gt_linter_at(struct gt_linter *l, enum gt_lint_rule rule, size_t at,
-		  const char *remedy, const char *fmt, ...)
+void gt_linter_report(struct gt_linter *l, enum gt_lint_rule rule, size_t at,
+		      const char *remedy, const char *fmt, ...)
 {
 	const struct gt_lint *lint = l->lint;
 	struct gt_lint_finding finding = {
@@ -111,9 +111,9 @@ void gt_linter_at(struct gt_linter *l, enum gt_lint_rule rule, size_t at,
 	gt_linter_add(l, finding, where, text);
 }
 
-void gt_linter_elem(struct gt_linter *l, enum gt_lint_rule rule,
-		    const struct gt_xml_elem *elem, const char *attr,
-		    const char *fmt, ...)
+void gt_linter_report_elem(struct gt_linter *l, enum gt_lint_rule rule,
+			   const struct gt_xml_elem *elem, const char *attr,
+			   const char *fmt, ...)
 {
 	struct gt_lint_finding finding = {.rule = rule};
 	char text[512], where[512];
@@ -162,8 +162,8 @@ void gt_linter_edit(struct gt_linter *l, size_t at, size_t len,
 	lint->edits[lint->nedits++] = edit;
 }
 
-void gt_linter_set(struct gt_linter *l, const struct gt_xml_elem *elem,
-		   const char *attr, const char *value)
+void gt_linter_edit_attr(struct gt_linter *l, const struct gt_xml_elem *elem,
+			 const char *attr, const char *value)
 {
 	size_t at, len;
 

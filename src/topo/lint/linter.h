@@ -19,14 +19,15 @@ struct gt_linter {
 };
 
 /* At this offset of the file. */
-void gt_linter_at(struct gt_linter *l, enum gt_lint_rule rule, size_t at,
-		  const char *remedy, const char *fmt, ...)
+void gt_linter_report(struct gt_linter *l, enum gt_lint_rule rule, size_t at,
+		      const char *remedy, const char *fmt, ...)
 	__attribute__((format(printf, 5, 6)));
 
 /* At an attribute, or at the element when attr is NULL. */
-void gt_linter_elem(struct gt_linter *l, enum gt_lint_rule rule,
-		    const struct gt_xml_elem *elem, const char *attr,
-		    const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+void gt_linter_report_elem(struct gt_linter *l, enum gt_lint_rule rule,
+			   const struct gt_xml_elem *elem, const char *attr,
+			   const char *fmt, ...)
+	__attribute__((format(printf, 5, 6)));
 
 /* The last finding's remedy, in the arena. */
 void gt_linter_remedy(struct gt_linter *l, const char *fmt, ...)
@@ -36,15 +37,15 @@ void gt_linter_remedy(struct gt_linter *l, const char *fmt, ...)
 void gt_linter_edit(struct gt_linter *l, size_t at, size_t len,
 		    const char *text);
 /* Replace an attribute's value, if it is known where it is. */
-void gt_linter_set(struct gt_linter *l, const struct gt_xml_elem *elem,
-		   const char *attr, const char *value);
+void gt_linter_edit_attr(struct gt_linter *l, const struct gt_xml_elem *elem,
+			 const char *attr, const char *value);
 
 void gt_lint_bytes(struct gt_linter *l);
 void gt_lint_elems(struct gt_linter *l, const struct gt_xml *xml);
 void gt_lint_graph(struct gt_linter *l, const struct gt_xml *xml);
 
 /* The NVLinks of a <gpu> to NVSwitches that are down, "3 7", or NULL. */
-const char *gt_lint_down(const struct gt_xml_elem *gpu);
+const char *gt_lint_nvlinks_down(const struct gt_xml_elem *gpu);
 void gt_lint_facts(struct gt_linter *l, const struct gt_xml *xml);
 
 #endif

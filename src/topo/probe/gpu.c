@@ -27,7 +27,7 @@ static int gt_nvml_speed_mts(unsigned gen)
 	return gen < sizeof(speeds) / sizeof(speeds[0]) ? speeds[gen] : 0;
 }
 
-static void gt_nvml_pcie(const struct gt_nvml_walk *walk)
+static void gt_nvml_pcie(const struct gt_nvml_query *walk)
 {
 	const struct gt_nvml *nvml = walk->nvml;
 	struct gt_nvml_device *device = walk->device;
@@ -64,7 +64,7 @@ static struct gt_machine_pci *gt_nvml_function(struct gt_machine *machine,
 }
 
 /* One text of a GPU; NULL where the driver has none. */
-static const char *gt_nvml_text(const struct gt_nvml_walk *walk,
+static const char *gt_nvml_text(const struct gt_nvml_query *walk,
 				int (*f)(struct gt_nvml_device *, char *,
 					 unsigned))
 {
@@ -77,7 +77,7 @@ static const char *gt_nvml_text(const struct gt_nvml_walk *walk,
 }
 
 /* What is told of a GPU beside its links. */
-static void gt_nvml_facts(const struct gt_nvml_walk *walk)
+static void gt_nvml_facts(const struct gt_nvml_query *walk)
 {
 	static const char variable[] = "CUDA_VISIBLE_DEVICES";
 	const struct gt_nvml *nvml = walk->nvml;
@@ -89,27 +89,27 @@ static void gt_nvml_facts(const struct gt_nvml_walk *walk)
 	if (nvml->mig &&
 	    nvml->mig(walk->device, &mig, &pending) == GT_NVML_SUCCESS)
 		gpu->mig = mig != 0;
-	if (!gt_visible(getenv(variable), gpu->dev,
-			gt_nvml_text(walk, nvml->uuid)))
+	if (!gt_gpu_is_visible(getenv(variable), gpu->dev,
+			       gt_nvml_text(walk, nvml->uuid)))
 		gpu->hidden = variable;
 	gt_nvml_pcie(walk);
 }
 
-static void gt_nvml_tell(const struct gt_nvml_walk *walk, const char *busid)
+static void gt_nvml_tell(const struct gt_nvml_query *walk, const char *busid)
 {
 	const struct gt_machine_gpu *gpu = walk->gpu;
 
-	gt_machine_tell(walk->machine,
-			"nvml: GPU %d %s: %s, NVLinks up: %d, down: %d%s%s%s",
-			gpu->dev, busid, gpu->name ? gpu->name : "no name",
-			__builtin_popcount(gpu->nvlinks_up),
-			__builtin_popcount(gpu->nvlinks_down),
-			gpu->vbios ? "" : ", no firmware version",
-			gpu->mig > 0 ? ", MIG" : "",
-			gpu->hidden ? ", hidden" : "");
+	gt_machine_note_detail(
+		walk->machine,
+		"nvml: GPU %d %s: %s, NVLinks up: %d, down: %d%s%s%s", gpu->dev,
+		busid, gpu->name ? gpu->name : "no name",
+		__builtin_popcount(gpu->nvlinks_up),
+		__builtin_popcount(gpu->nvlinks_down),
+		gpu->vbios ? "" : ", no firmware version",
+		gpu->mig > 0 ? ", MIG" : "", gpu->hidden ? ", hidden" : "");
 }
 
-static int gt_nvml_gpu(struct gt_nvml_walk *walk, unsigned index)
+static int gt_nvml_gpu(struct gt_nvml_query *walk, unsigned index)
 {
 	const struct gt_nvml *nvml = walk->nvml;
 	struct gt_nvml_pci info;
@@ -139,7 +139,7 @@ static int gt_nvml_gpu(struct gt_nvml_walk *walk, unsigned index)
 	return rc;
 }
 
-static void gt_nvml_system(const struct gt_nvml_walk *walk)
+static void gt_nvml_system(const struct gt_nvml_query *walk)
 {
 	struct gt_machine *machine = walk->machine;
 	char driver[GT_NVML_TEXT_MAX] = "";
@@ -153,12 +153,13 @@ static void gt_nvml_system(const struct gt_nvml_walk *walk)
 	    cuda > 0)
 		machine->host.cuda = gt_arena_printf(
 			machine->arena, "%d.%d", cuda / 1000, cuda % 1000 / 10);
-	gt_machine_tell(machine, "nvml: driver %s, CUDA %s",
-			*driver ? driver : "of no version",
-			machine->host.cuda ? machine->host.cuda : "unknown");
+	gt_machine_note_detail(machine, "nvml: driver %s, CUDA %s",
+			       *driver ? driver : "of no version",
+			       machine->host.cuda ? machine->host.cuda
+						  : "unknown");
 }
 
-static int gt_nvml_all(struct gt_nvml_walk *walk)
+static int gt_nvml_all(struct gt_nvml_query *walk)
 {
 	unsigned n = 0;
 	int rc = GT_OK;
@@ -169,7 +170,7 @@ static int gt_nvml_all(struct gt_nvml_walk *walk)
 				"GPUs are left out: NVML cannot count them");
 		n = 0;
 	}
-	gt_machine_tell(walk->machine, "nvml: GPUs: %u", n);
+	gt_machine_note_detail(walk->machine, "nvml: GPUs: %u", n);
 	walk->gpus =
 		gt_arena_array(walk->machine->arena, n, sizeof(*walk->gpus));
 	if (!walk->gpus)
@@ -194,18 +195,18 @@ int gt_probe_nvml(const struct gt_probe_env *env, struct gt_machine *machine,
 		  struct gt_err *err)
 {
 	struct gt_nvml nvml;
-	struct gt_nvml_walk walk = {
+	struct gt_nvml_query walk = {
 		.nvml = &nvml, .env = env, .machine = machine};
 	const char *why;
 	int rc;
 
 	if (env->root[0] && !env->nvml) {
-		gt_machine_tell(machine, "nvml: not asked");
+		gt_machine_note_detail(machine, "nvml: not asked");
 		return GT_OK;
 	}
 	switch (gt_nvml_open(env->nvml, &nvml, &why)) {
 	case 0:
-		gt_machine_tell(machine, "nvml: not installed");
+		gt_machine_note_detail(machine, "nvml: not installed");
 		return GT_OK;
 	case -1:
 		if (env->nvml && !nvml.library)
@@ -216,7 +217,7 @@ int gt_probe_nvml(const struct gt_probe_env *env, struct gt_machine *machine,
 					"GPUs are left out: NVML fails: %s",
 					why);
 		else
-			gt_machine_tell(machine, "nvml: fails: %s", why);
+			gt_machine_note_detail(machine, "nvml: fails: %s", why);
 		return GT_OK;
 	}
 	rc = gt_nvml_all(&walk);

@@ -180,10 +180,10 @@ int gt_probe_host(const struct gt_probe_env *env, struct gt_machine *machine,
 	host->iommu = gt_host_iommu(root, machine);
 	host->nvswitch = gt_host_nvswitch(machine);
 	gt_host_dmabuf(root, machine);
-	gt_machine_tell(machine,
-			"host: virtual machine: %s; container: %s; IOMMU: %s",
-			host->vm ? host->vm : "no sign",
-			host->container ? host->container : "no sign",
-			host->iommu ? host->iommu : "unknown");
+	gt_machine_note_detail(
+		machine, "host: virtual machine: %s; container: %s; IOMMU: %s",
+		host->vm ? host->vm : "no sign",
+		host->container ? host->container : "no sign",
+		host->iommu ? host->iommu : "unknown");
 	return GT_OK;
 }

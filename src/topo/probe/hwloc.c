@@ -216,8 +216,9 @@ int gt_probe_hwloc(const struct gt_probe_env *env, struct gt_machine *machine,
 	for (; !rc && (obj = hwloc_get_next_pcidev(topo, obj)); n++)
 		if (!gt_hwloc_pci(topo, obj, env, machine))
 			rc = GT_ESYS;
-	gt_machine_tell(machine, "hwloc: NUMA nodes: %d; PCI devices: %d",
-			hwloc_get_nbobjs_by_type(topo, HWLOC_OBJ_NUMANODE), n);
+	gt_machine_note_detail(
+		machine, "hwloc: NUMA nodes: %d; PCI devices: %d",
+		hwloc_get_nbobjs_by_type(topo, HWLOC_OBJ_NUMANODE), n);
 	if (rc)
 		gt_err_nomem(err);
 	hwloc_topology_destroy(topo);

@@ -93,7 +93,7 @@ static const char *gt_kfd_hidden(int index, unsigned long long unique_id)
 
 	snprintf(uuid, sizeof(uuid), "GPU-%016llx", unique_id);
 	for (int i = 0; i < 2; i++)
-		if (!gt_visible(getenv(variables[i]), index, uuid))
+		if (!gt_gpu_is_visible(getenv(variables[i]), index, uuid))
 			return variables[i];
 	return NULL;
 }
@@ -131,9 +131,10 @@ static int gt_kfd_add(struct gt_kfd_walk *walk, const char *node,
 		return GT_ESYS;
 	/* Partitions of a GPU are nodes of their own; the first is it. */
 	if (found->pci->gpu) {
-		gt_machine_tell(walk->machine,
-				"kfd: node %s is a part of GPU %s, left out",
-				node, busid);
+		gt_machine_note_detail(
+			walk->machine,
+			"kfd: node %s is a part of GPU %s, left out", node,
+			busid);
 		return GT_OK;
 	}
 	gpu = gt_machine_gpu_new(walk->machine, found->pci);
@@ -243,8 +244,8 @@ int gt_probe_kfd(const struct gt_probe_env *env, struct gt_machine *machine,
 			 walk.from->node);
 		rc = gt_sysfs_each(env->root, dir, gt_kfd_link, &walk);
 	}
-	gt_machine_tell(machine,
-			"kfd: GPUs: %d; nodes that could not be read: %d",
-			walk.n, walk.unread);
+	gt_machine_note_detail(
+		machine, "kfd: GPUs: %d; nodes that could not be read: %d",
+		walk.n, walk.unread);
 	return rc ? gt_err_nomem(err) : GT_OK;
 }

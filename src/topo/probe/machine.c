@@ -184,7 +184,7 @@ void gt_machine_note(struct gt_machine *machine, const char *fmt, ...)
 	va_end(ap);
 }
 
-void gt_machine_tell(struct gt_machine *machine, const char *fmt, ...)
+void gt_machine_note_detail(struct gt_machine *machine, const char *fmt, ...)
 {
 	va_list ap;
 

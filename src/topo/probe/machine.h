@@ -187,7 +187,7 @@ void gt_machine_note(struct gt_machine *machine, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /* Tell those who ask how it went: "hwloc: 2 NUMA nodes". */
-void gt_machine_tell(struct gt_machine *machine, const char *fmt, ...)
+void gt_machine_note_detail(struct gt_machine *machine, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /* "8.0 GT/s PCIe" -> 8000; 0 when there is no speed in it. */

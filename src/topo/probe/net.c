@@ -124,9 +124,9 @@ static int gt_net_probe(const char *name, void *arg)
 	    gt_machine_has_rdma_over(walk->machine, name))
 		return 0;
 	if (!gt_net_place(walk, name, &pci)) {
-		gt_machine_tell(walk->machine,
-				"net: %s left out: virtual, or on no card",
-				name);
+		gt_machine_note_detail(
+			walk->machine,
+			"net: %s left out: virtual, or on no card", name);
 		return 0;
 	}
 	numa = gt_sysfs_long(root, GT_UNKNOWN,
@@ -165,11 +165,11 @@ static void gt_net_cards(const struct gt_probe_env *env,
 					    "/sys/bus/pci/devices/%s/physfn",
 					    p->busid);
 		if (p->is_card && !p->nets)
-			gt_machine_tell(machine, "net: %s has no port",
-					p->busid);
+			gt_machine_note_detail(machine, "net: %s has no port",
+					       p->busid);
 		n += p->is_card;
 	}
-	gt_machine_tell(machine, "net: network cards: %d", n);
+	gt_machine_note_detail(machine, "net: network cards: %d", n);
 }
 
 int gt_probe_net(const struct gt_probe_env *env, struct gt_machine *machine,

@@ -17,7 +17,7 @@ enum {
 	GT_LINK_UP = 1,
 };
 
-static int gt_nvml_field(const struct gt_nvml_walk *walk, unsigned id,
+static int gt_nvml_field(const struct gt_nvml_query *walk, unsigned id,
 			 unsigned link, unsigned *value)
 {
 	struct gt_nvml_field field = {.field_id = id, .scope_id = link};
@@ -31,7 +31,7 @@ static int gt_nvml_field(const struct gt_nvml_walk *walk, unsigned id,
 }
 
 /* Up or down; -1 for one that is not there, or not for peers. */
-static int gt_nvml_link_state(const struct gt_nvml_walk *walk, unsigned link)
+static int gt_nvml_link_state(const struct gt_nvml_query *walk, unsigned link)
 {
 	const struct gt_nvml *nvml = walk->nvml;
 	unsigned p2p = 0, state;
@@ -56,8 +56,8 @@ static int gt_nvml_link_state(const struct gt_nvml_walk *walk, unsigned link)
  * What a remote end is.  One that is not in this machine's tree is asked for;
  * where that has no answer it is taken for a hidden NVSwitch.
  */
-static void gt_nvml_target_class(const struct gt_nvml_walk *walk, unsigned link,
-				 struct gt_machine_nvlink *to)
+static void gt_nvml_target_class(const struct gt_nvml_query *walk,
+				 unsigned link, struct gt_machine_nvlink *to)
 {
 	long class = gt_sysfs_long(walk->env->root, 0,
 				   "/sys/bus/pci/devices/%s/class", to->target);
@@ -81,7 +81,7 @@ static void gt_nvml_target_class(const struct gt_nvml_walk *walk, unsigned link,
  * address but a filler of ones (drivers write "FFFFFFF:FF:FF.0", too), which
  * topology files spell like this.
  */
-static int gt_nvml_remote(const struct gt_nvml_walk *walk, unsigned link,
+static int gt_nvml_remote(const struct gt_nvml_query *walk, unsigned link,
 			  char target[GT_BUSID_MAX])
 {
 	struct gt_nvml_pci remote;
@@ -101,7 +101,8 @@ static int gt_nvml_remote(const struct gt_nvml_walk *walk, unsigned link,
 }
 
 /* Newer GPUs answer for one link, older ones for all; 0: neither. */
-static unsigned gt_nvml_line_mbs(const struct gt_nvml_walk *walk, unsigned link)
+static unsigned gt_nvml_line_mbs(const struct gt_nvml_query *walk,
+				 unsigned link)
 {
 	unsigned mbs = 0;
 
@@ -111,7 +112,7 @@ static unsigned gt_nvml_line_mbs(const struct gt_nvml_walk *walk, unsigned link)
 }
 
 /* Links are grouped by remote end, in the order in which they are seen. */
-static int gt_nvml_link_add(const struct gt_nvml_walk *walk, unsigned link)
+static int gt_nvml_link_add(const struct gt_nvml_query *walk, unsigned link)
 {
 	struct gt_machine_nvlink **at = &walk->gpu->nvlinks;
 	char target[GT_BUSID_MAX];
@@ -136,7 +137,8 @@ static int gt_nvml_link_add(const struct gt_nvml_walk *walk, unsigned link)
  * NVML counts versions with steps between, and names a later one for some
  * GPUs; what a generation of GPUs has is known.
  */
-static void gt_nvml_link_version(const struct gt_nvml_walk *walk, unsigned link)
+static void gt_nvml_link_version(const struct gt_nvml_query *walk,
+				 unsigned link)
 {
 	static const char *const names[] = {NULL,  "1.0", "2.0", "2.2",
 					    "3.0", "3.1", "4.0", "5.0"};
@@ -156,7 +158,7 @@ static void gt_nvml_link_version(const struct gt_nvml_walk *walk, unsigned link)
 	}
 }
 
-static void gt_nvml_c2c(const struct gt_nvml_walk *walk)
+static void gt_nvml_c2c(const struct gt_nvml_query *walk)
 {
 	unsigned n = 0, up, mbs;
 
@@ -171,7 +173,7 @@ static void gt_nvml_c2c(const struct gt_nvml_walk *walk)
 		}
 }
 
-int gt_nvml_links(const struct gt_nvml_walk *walk)
+int gt_nvml_links(const struct gt_nvml_query *walk)
 {
 	int state, rc = GT_OK;
 

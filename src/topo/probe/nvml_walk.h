@@ -17,7 +17,7 @@ struct gt_nvml_gpu {
 	struct gt_machine_gpu *gpu;
 };
 
-struct gt_nvml_walk {
+struct gt_nvml_query {
 	const struct gt_nvml *nvml;
 	const struct gt_probe_env *env;
 	struct gt_machine *machine;
@@ -28,9 +28,9 @@ struct gt_nvml_walk {
 };
 
 /* The links of walk->gpu; GT_ESYS when memory ran out. */
-int gt_nvml_links(const struct gt_nvml_walk *walk);
+int gt_nvml_links(const struct gt_nvml_query *walk);
 
 /* What each of walk->gpus may do to the memory of each other. */
-int gt_nvml_p2p(const struct gt_nvml_walk *walk);
+int gt_nvml_p2p(const struct gt_nvml_query *walk);
 
 #endif

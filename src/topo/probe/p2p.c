@@ -6,7 +6,7 @@
 #include "topo/probe/machine.h"
 
 /* "rwa", "r--": read, write and atomics; 0 where the driver does not say. */
-static int gt_p2p_word(const struct gt_nvml_walk *walk, int from, int to,
+static int gt_p2p_word(const struct gt_nvml_query *walk, int from, int to,
 		       char word[4])
 {
 	static const struct {
@@ -29,7 +29,7 @@ static int gt_p2p_word(const struct gt_nvml_walk *walk, int from, int to,
 }
 
 /* One GPU's row, as nvidia-smi topo -p2p has it. */
-static int gt_p2p_row(const struct gt_nvml_walk *walk, int from)
+static int gt_p2p_row(const struct gt_nvml_query *walk, int from)
 {
 	struct gt_buf row = GT_BUF_INIT;
 	char word[4];
@@ -42,9 +42,10 @@ static int gt_p2p_row(const struct gt_nvml_walk *walk, int from)
 			gt_buf_printf(&row, " %s", word);
 	}
 	if (!all)
-		gt_machine_tell(walk->machine,
-				"nvml: GPU %d: what peers may do is unknown",
-				walk->gpus[from].gpu->dev);
+		gt_machine_note_detail(
+			walk->machine,
+			"nvml: GPU %d: what peers may do is unknown",
+			walk->gpus[from].gpu->dev);
 	else if (!row.failed)
 		walk->gpus[from].gpu->p2p = gt_arena_strdup(
 			walk->machine->arena, gt_buf_text(&row) + 1);
@@ -54,7 +55,7 @@ static int gt_p2p_row(const struct gt_nvml_walk *walk, int from)
 	return rc;
 }
 
-int gt_nvml_p2p(const struct gt_nvml_walk *walk)
+int gt_nvml_p2p(const struct gt_nvml_query *walk)
 {
 	int rc = GT_OK;
 

@@ -140,10 +140,11 @@ static void gt_pci_tell(struct gt_machine *machine)
 		ports += p->port != NULL;
 		acs += p->port_acs != GT_UNKNOWN;
 	}
-	gt_machine_tell(machine,
-			"pci: functions kept: %d; links of %d could be read, "
-			"access control of %d of %d ports",
-			n, links, acs, ports);
+	gt_machine_note_detail(
+		machine,
+		"pci: functions kept: %d; links of %d could be read, "
+		"access control of %d of %d ports",
+		n, links, acs, ports);
 }
 
 /* Only functions that will be written are worth the reads. */

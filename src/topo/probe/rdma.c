@@ -188,8 +188,9 @@ int gt_probe_rdma(const struct gt_probe_env *env, struct gt_machine *machine,
 	if (gt_sysfs_each(env->root, "/sys/class/infiniband", gt_rdma_device,
 			  &walk))
 		return gt_err_nomem(err);
-	gt_machine_tell(machine, "rdma: ports: %d; nvidia_peermem %s", walk.n,
-			machine->host.peermem ? "loaded" : "not loaded");
+	gt_machine_note_detail(machine, "rdma: ports: %d; nvidia_peermem %s",
+			       walk.n,
+			       machine->host.peermem ? "loaded" : "not loaded");
 	/* Without the module only a driver call tells: it stays unknown. */
 	for (struct gt_machine_pci *p = machine->pcis; p; p = p->next)
 		if (p->gpu && walk.n && machine->host.peermem)

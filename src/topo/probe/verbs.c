@@ -63,18 +63,19 @@ static void gt_verbs_ask(struct gt_machine *machine, struct ibv_device *of)
 	struct ibv_device_attr attr;
 
 	if (!context) {
-		gt_machine_tell(machine, "verbs: %s cannot be opened: %s",
-				device.name, strerror(errno));
+		gt_machine_note_detail(machine,
+				       "verbs: %s cannot be opened: %s",
+				       device.name, strerror(errno));
 		return;
 	}
 	if (!ibv_query_device(context, &attr))
 		device.maxconn = attr.max_qp;
 	device.dmabuf = gt_verbs_dmabuf(context);
-	gt_machine_tell(machine, "verbs: %s: %d connections, dma-buf %s",
-			device.name, device.maxconn,
-			device.dmabuf == GT_UNKNOWN ? "unknown"
-			: device.dmabuf             ? "yes"
-						    : "no");
+	gt_machine_note_detail(machine, "verbs: %s: %d connections, dma-buf %s",
+			       device.name, device.maxconn,
+			       device.dmabuf == GT_UNKNOWN ? "unknown"
+			       : device.dmabuf             ? "yes"
+							   : "no");
 	gt_machine_each_net(machine, gt_verbs_net, &device);
 	ibv_close_device(context);
 }
@@ -96,8 +97,8 @@ int gt_probe_verbs(const struct gt_probe_env *env, struct gt_machine *machine,
 		return GT_OK;
 	list = ibv_get_device_list(NULL);
 	if (!list)
-		gt_machine_tell(machine, "verbs: no devices: %s",
-				strerror(errno));
+		gt_machine_note_detail(machine, "verbs: no devices: %s",
+				       strerror(errno));
 	for (int i = 0; list && list[i]; i++)
 		gt_verbs_ask(machine, list[i]);
 	if (list)

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-int gt_visible(const char *list, int index, const char *uuid)
+int gt_gpu_is_visible(const char *list, int index, const char *uuid)
 {
 	size_t len, prefix;
 	char *end;

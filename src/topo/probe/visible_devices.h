@@ -10,6 +10,6 @@
  * the first that is neither.  NULL shows all.  Which GPU an instance (MIG-…)
  * is part of cannot be seen, so a list with one shows all, too.
  */
-int gt_visible(const char *list, int index, const char *uuid);
+int gt_gpu_is_visible(const char *list, int index, const char *uuid);
 
 #endif

@@ -13,7 +13,8 @@ struct gt_err;
 struct gt_fuse {
 	const char *const *files; /* a node each, in order */
 	uint32_t nfiles;
-	unsigned ignore; /* what equal servers may differ in: gt_server_read */
+	unsigned
+		ignore; /* what equal servers may differ in: gt_device_tree_read */
 	const char *beside; /* where the cluster file will be, or NULL */
 	const char *name;   /* of the cluster, or NULL */
 	const char *nets;   /* ports in the fabric; NULL: those near GPUs */

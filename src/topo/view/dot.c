@@ -28,7 +28,7 @@ void gt_dot_box(struct gt_buf *out, const struct gt_box *box)
 		      -box->y, box->w / 72, box->h / 72);
 }
 
-static void gt_dot_node(const struct gt_drawing *drawing, uint32_t index)
+static void gt_dot_node(const struct gt_dot_drawing *drawing, uint32_t index)
 {
 	static const char *const fill[GT_NNODEKINDS] = {
 		[GT_NODE_GPU] = "#dafbe1", [GT_NODE_PCI] = "#eaeef2",
@@ -46,7 +46,7 @@ static void gt_dot_node(const struct gt_drawing *drawing, uint32_t index)
 	gt_buf_puts(drawing->out, "];\n");
 }
 
-static void gt_dot_inside(const struct gt_drawing *drawing, uint32_t index)
+static void gt_dot_inside(const struct gt_dot_drawing *drawing, uint32_t index)
 {
 	const struct gt_topo *topo = drawing->topo;
 	const struct gt_box *box = &drawing->places.clusters[index];
@@ -57,8 +57,8 @@ static void gt_dot_inside(const struct gt_drawing *drawing, uint32_t index)
 		      "style=\"rounded,filled\"; color=\"%s\"; "
 		      "fillcolor=\"%s\"; bb=\"%.1f,%.1f,%.1f,%.1f\";\n",
 		      index, cpu ? "#afb8c1" : "#d0d7de",
-		      cpu ? "#ffffff" : "#f6f8fa", gt_left(box),
-		      -box->y - box->h / 2, gt_right(box),
+		      cpu ? "#ffffff" : "#f6f8fa", gt_dot_rect_left(box),
+		      -box->y - box->h / 2, gt_dot_rect_right(box),
 		      -box->y + box->h / 2);
 	gt_dot_node(drawing, index);
 	for (uint32_t i = 0; i < gt_topo_nnodes(topo); i++) {
@@ -74,7 +74,7 @@ static void gt_dot_inside(const struct gt_drawing *drawing, uint32_t index)
 	gt_buf_puts(drawing->out, "}\n");
 }
 
-void gt_dot_legend(struct gt_drawing *drawing, const char *text,
+void gt_dot_legend(struct gt_dot_drawing *drawing, const char *text,
 		   const char *colour, double width)
 {
 	struct gt_buf *out = drawing->out;
@@ -105,7 +105,7 @@ void gt_dot_legend(struct gt_drawing *drawing, const char *text,
 		      x + wide / 2, y, wide / 72);
 }
 
-static void gt_dot_all(struct gt_drawing *drawing)
+static void gt_dot_all(struct gt_dot_drawing *drawing)
 {
 	const struct gt_topo *topo = drawing->topo;
 
@@ -123,17 +123,17 @@ static void gt_dot_all(struct gt_drawing *drawing)
 		      "a ? where they are assumed.",
 		      NULL, 0);
 	gt_dot_links(drawing);
-	gt_dot_lanes(drawing);
+	gt_dot_draw_overlay(drawing);
 }
 
 void gt_dot(const struct gt_topo *topo, const struct gt_dot_overlay *overlay,
 	    struct gt_buf *out)
 {
-	struct gt_drawing drawing = {
+	struct gt_dot_drawing drawing = {
 		.topo = topo, .overlay = overlay, .out = out};
 	struct gt_arena *arena = gt_arena_new();
 
-	if (!arena || !gt_dot_place(topo, arena, &drawing.places)) {
+	if (!arena || !gt_dot_layout_make(topo, arena, &drawing.places)) {
 		out->failed = 1;
 		goto arena;
 	}

@@ -77,7 +77,7 @@ static struct gt_box gt_dot_kind_box(uint32_t kind)
 }
 
 static void gt_dot_level_text(const struct gt_cluster *cluster,
-			      enum gt_over over, uint32_t i, char *text,
+			      enum gt_fabric_kind over, uint32_t i, char *text,
 			      size_t size)
 {
 	const struct gt_cluster_fabric *fabric = &cluster->fabrics[over];
@@ -94,19 +94,19 @@ static void gt_dot_level_text(const struct gt_cluster *cluster,
 		snprintf(nodes, sizeof(nodes), "%u node%s each", level->nodes,
 			 level->nodes == 1 ? "" : "s");
 	snprintf(text, size, "%u %s\n%s%s", level->nswitches,
-		 over == GT_OVER_NVLINK  ? level->nswitches == 1
-						   ? "NVLink domain"
-						   : "NVLink domains"
-		 : level->nswitches == 1 ? "switch"
-					 : "switches",
+		 over == GT_FABRIC_NVLINK ? level->nswitches == 1
+						    ? "NVLink domain"
+						    : "NVLink domains"
+		 : level->nswitches == 1  ? "switch"
+					  : "switches",
 		 nodes, level->by_rail ? ", one rail each" : "");
 }
 
-static void gt_dot_fabric(struct gt_dot_cluster *d, enum gt_over over)
+static void gt_dot_fabric(struct gt_dot_cluster *d, enum gt_fabric_kind over)
 {
 	const struct gt_cluster *cluster = d->cluster;
 	const struct gt_cluster_fabric *fabric = &cluster->fabrics[over];
-	double step = over == GT_OVER_NET ? -GT_DOT_STEP : GT_DOT_STEP;
+	double step = over == GT_FABRIC_NET ? -GT_DOT_STEP : GT_DOT_STEP;
 	uint32_t n = fabric->nlevels ? fabric->nlevels : fabric->ncables > 0;
 	struct gt_box ends[2];
 	struct gt_rat gbs;
@@ -116,7 +116,7 @@ static void gt_dot_fabric(struct gt_dot_cluster *d, enum gt_over over)
 		ends[1] = gt_dot_at(gt_dot_middle(cluster), step * (i + 1));
 		gt_dot_level_text(cluster, over, i, text, sizeof(text));
 		gt_dot_text_box(d, &ends[1], text,
-				over == GT_OVER_NET ? "#ddf4ff" : "#aceebb");
+				over == GT_FABRIC_NET ? "#ddf4ff" : "#aceebb");
 		for (uint32_t k = 0; !i && k < cluster->nkinds; k++) {
 			gbs = gt_dot_ports(&cluster->kinds[k].ports[over]);
 			ends[0] = gt_dot_kind_box(k);
@@ -152,14 +152,15 @@ void gt_dot_cluster(const struct gt_cluster *cluster, struct gt_buf *out)
 
 		snprintf(text, sizeof(text), "%u × %.200s\n%u GPUs, %u ports",
 			 kind->nnodes, kind->name, gt_topo_ngpus(kind->topo),
-			 kind->ports[GT_OVER_NET].n);
+			 kind->ports[GT_FABRIC_NET].n);
 		box = gt_dot_kind_box(i);
 		gt_dot_text_box(&d, &box, text, "#dafbe1");
 	}
-	gt_dot_fabric(&d, GT_OVER_NET);
-	gt_dot_fabric(&d, GT_OVER_NVLINK);
+	gt_dot_fabric(&d, GT_FABRIC_NET);
+	gt_dot_fabric(&d, GT_FABRIC_NVLINK);
 	box = gt_dot_at(gt_dot_middle(cluster),
-			cluster->fabrics[GT_OVER_NVLINK].nlevels * GT_DOT_STEP +
+			cluster->fabrics[GT_FABRIC_NVLINK].nlevels *
+					GT_DOT_STEP +
 				60.0);
 	snprintf(text, sizeof(text),
 		 "%.300s\nGB/s one way, of each node and each switch",

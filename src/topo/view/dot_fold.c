@@ -47,7 +47,7 @@ static int gt_fold_alike(const struct gt_topo *topo, uint32_t a, uint32_t b)
 	       gt_fold_same_link(topo, one, other);
 }
 
-void gt_dot_fold(const struct gt_topo *topo, struct gt_places *places)
+void gt_dot_fold(const struct gt_topo *topo, struct gt_dot_layout *places)
 {
 	uint32_t n = gt_topo_nnodes(topo), alike;
 

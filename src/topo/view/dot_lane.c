@@ -24,7 +24,7 @@ static const char *gt_dot_group(uint32_t group)
 }
 
 /* What is drawn beside the machine begins right of this. */
-static double gt_dot_edge(const struct gt_drawing *drawing)
+static double gt_dot_edge(const struct gt_dot_drawing *drawing)
 {
 	const struct gt_box *boxes = drawing->places.boxes;
 	double x = drawing->places.right + 20, reach;
@@ -33,7 +33,7 @@ static double gt_dot_edge(const struct gt_drawing *drawing)
 		const struct gt_link *link = &drawing->topo->links[i];
 
 		if (drawing->topo->nodes[link->to].kind == GT_NODE_NVS)
-			reach = gt_right(&boxes[link->to]);
+			reach = gt_dot_rect_right(&boxes[link->to]);
 		else if (gt_dot_is_arc(drawing->topo, link))
 			reach = drawing->places.right + 22 +
 				0.34 * fabs(boxes[link->from].y -
@@ -46,7 +46,7 @@ static double gt_dot_edge(const struct gt_drawing *drawing)
 }
 
 /* Down on the right, up on the left, as far out as it is long. */
-static void gt_dot_arrow(const struct gt_drawing *drawing,
+static void gt_dot_arrow(const struct gt_dot_drawing *drawing,
 			 const struct gt_dot_arrow *arrow, double x)
 {
 	const struct gt_box *boxes = drawing->places.boxes;
@@ -66,8 +66,8 @@ static void gt_dot_arrow(const struct gt_drawing *drawing,
 }
 
 /* One group of arrows: a dot in each device's row, and arcs between dots. */
-static void gt_dot_lane(const struct gt_drawing *drawing, uint32_t group,
-			double x)
+static void gt_dot_draw_arrow(const struct gt_dot_drawing *drawing,
+			      uint32_t group, double x)
 {
 	const struct gt_dot_overlay *overlay = drawing->overlay;
 	struct gt_buf *out = drawing->out;
@@ -94,14 +94,14 @@ static void gt_dot_lane(const struct gt_drawing *drawing, uint32_t group,
 			gt_dot_arrow(drawing, &overlay->arrows[i], x);
 }
 
-void gt_dot_lanes(struct gt_drawing *drawing)
+void gt_dot_draw_overlay(struct gt_dot_drawing *drawing)
 {
 	uint32_t n = drawing->overlay ? drawing->overlay->ngroups : 0;
 	double x = gt_dot_edge(drawing) + GT_LANE / 2.0;
 	char text[64];
 
 	for (uint32_t i = 0; i < n && i < GT_LANES; i++)
-		gt_dot_lane(drawing, i, x + (double)GT_LANE * i);
+		gt_dot_draw_arrow(drawing, i, x + (double)GT_LANE * i);
 	if (n <= GT_LANES)
 		return;
 	snprintf(text, sizeof(text), "%u more channels are not drawn.",

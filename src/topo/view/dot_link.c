@@ -36,12 +36,13 @@ static void gt_dot_gbs(struct gt_rat gbs, char text[32])
 }
 
 /* From a column bent into the row of a box further right, then straight. */
-static void gt_dot_branch(const struct gt_drawing *drawing,
+static void gt_dot_branch(const struct gt_dot_drawing *drawing,
 			  const uint32_t ends[2], double shift)
 {
 	const struct gt_box *from = &drawing->places.boxes[ends[0]];
 	const struct gt_box *to = &drawing->places.boxes[ends[1]];
-	double x = gt_right(from), y0 = shift - from->y, y1 = shift - to->y;
+	double x = gt_dot_rect_right(from), y0 = shift - from->y,
+	       y1 = shift - to->y;
 	double mid = x + GT_DOT_BEND;
 
 	gt_buf_printf(
@@ -50,10 +51,10 @@ static void gt_dot_branch(const struct gt_drawing *drawing,
 		"%.1f,%.1f %.1f,%.1f %.1f,%.1f\", ",
 		ends[0], ends[1], x, y0, x + GT_DOT_BEND / 2.0, y0,
 		mid - GT_DOT_BEND / 2.0, y1, mid, y1, mid + 1, y1,
-		gt_left(to) - 1, y1, gt_left(to), y1);
+		gt_dot_rect_left(to) - 1, y1, gt_dot_rect_left(to), y1);
 }
 
-static void gt_dot_uplink(const struct gt_drawing *drawing, uint32_t index)
+static void gt_dot_uplink(const struct gt_dot_drawing *drawing, uint32_t index)
 {
 	const struct gt_node *node = gt_topo_node(drawing->topo, index);
 	const struct gt_link *link = gt_show_uplink(drawing->topo, index);
@@ -81,19 +82,21 @@ static void gt_dot_uplink(const struct gt_drawing *drawing, uint32_t index)
 			    "style=dashed, fontcolor=\"" GT_DOT_RED "\", ");
 	if (*gbs)
 		gt_buf_printf(drawing->out, "label=\"%s\", lp=\"%.1f,%.1f\", ",
-			      text, gt_left(box) - 33, 7 - box->y);
+			      text, gt_dot_rect_left(box) - 33, 7 - box->y);
 	gt_buf_printf(drawing->out, "color=\"%s\"];\n",
 		      problem ? GT_DOT_RED : gt_dot_colours[GT_LINK_PCI]);
 }
 
 /* A straight link from a box to a bar beside it. */
-static void gt_dot_to_bar(const struct gt_drawing *drawing,
+static void gt_dot_to_bar(const struct gt_dot_drawing *drawing,
 			  const struct gt_link *link, const char *bar,
 			  const struct gt_box *at)
 {
 	const struct gt_box *box = &drawing->places.boxes[link->from];
-	double from = at->x > box->x ? gt_right(box) : gt_left(box);
-	double to = at->x > box->x ? gt_left(at) : gt_right(at);
+	double from =
+		at->x > box->x ? gt_dot_rect_right(box) : gt_dot_rect_left(box);
+	double to =
+		at->x > box->x ? gt_dot_rect_left(at) : gt_dot_rect_right(at);
 	char gbs[32];
 
 	gt_dot_gbs(link->gbs, gbs);
@@ -108,7 +111,7 @@ static void gt_dot_to_bar(const struct gt_drawing *drawing,
 		      -box->y + 7 + gt_dot_width(link->gbs) / 2);
 }
 
-static enum gt_node_kind gt_dot_kind(const struct gt_drawing *drawing,
+static enum gt_node_kind gt_dot_kind(const struct gt_dot_drawing *drawing,
 				     uint32_t node)
 {
 	return gt_topo_node(drawing->topo, node)->kind;
@@ -126,7 +129,7 @@ int gt_dot_is_arc(const struct gt_topo *topo, const struct gt_link *link)
  * that none crosses another there.  From the top: those that go up, the
  * shortest first, then those that go down, the longest first.
  */
-static double gt_dot_slot(const struct gt_drawing *drawing, uint32_t node,
+static double gt_dot_slot(const struct gt_dot_drawing *drawing, uint32_t node,
 			  uint32_t other)
 {
 	const struct gt_box *boxes = drawing->places.boxes;
@@ -148,8 +151,8 @@ static double gt_dot_slot(const struct gt_drawing *drawing, uint32_t node,
 }
 
 /* From one height to another around the right of a column. */
-static void gt_dot_arc(const struct gt_drawing *drawing, double x, double from,
-		       double to)
+static void gt_dot_arc(const struct gt_dot_drawing *drawing, double x,
+		       double from, double to)
 {
 	double bulge = x + 22 + fabs(to - from) * 0.42;
 
@@ -160,7 +163,7 @@ static void gt_dot_arc(const struct gt_drawing *drawing, double x, double from,
 
 /* Between two switches of one maker: from the lower corner of one around to
  * the upper corner of the other. */
-static void gt_dot_peers(const struct gt_drawing *drawing,
+static void gt_dot_peers(const struct gt_dot_drawing *drawing,
 			 const struct gt_link *link)
 {
 	const struct gt_box *boxes = drawing->places.boxes;
@@ -168,16 +171,17 @@ static void gt_dot_peers(const struct gt_drawing *drawing,
 	const struct gt_box *upper = &boxes[down ? link->from : link->to];
 	const struct gt_box *lower = &boxes[down ? link->to : link->from];
 	double top = upper->y + upper->h / 2, bottom = lower->y - lower->h / 2;
-	double x = gt_left(upper) < gt_left(lower) ? gt_left(upper)
-						   : gt_left(lower);
+	double x = gt_dot_rect_left(upper) < gt_dot_rect_left(lower)
+			   ? gt_dot_rect_left(upper)
+			   : gt_dot_rect_left(lower);
 
 	x -= 10 + (bottom - top < 400 ? (bottom - top) / 10 : 40);
 	gt_buf_printf(
 		drawing->out,
 		"n%u -> n%u [pos=\"%.1f,%.1f %.1f,%.1f %.1f,%.1f %.1f,%.1f\", "
 		"style=dotted, penwidth=2, color=\"%s\"];\n",
-		link->from, link->to, gt_left(upper) + 6, -top, x, -top - 12, x,
-		12 - bottom, gt_left(lower) + 6, -bottom,
+		link->from, link->to, gt_dot_rect_left(upper) + 6, -top, x,
+		-top - 12, x, 12 - bottom, gt_dot_rect_left(lower) + 6, -bottom,
 		gt_dot_colours[link->kind]);
 }
 
@@ -197,7 +201,7 @@ static int gt_dot_is_peers(const struct gt_topo *topo,
 	return 1;
 }
 
-static void gt_dot_style(const struct gt_drawing *drawing,
+static void gt_dot_style(const struct gt_dot_drawing *drawing,
 			 const struct gt_link *link)
 {
 	gt_buf_printf(drawing->out, ", penwidth=%.2f, color=\"%s\"];\n",
@@ -205,7 +209,7 @@ static void gt_dot_style(const struct gt_drawing *drawing,
 }
 
 /* A link beside the PCI tree, once for both directions. */
-static void gt_dot_link(const struct gt_drawing *drawing,
+static void gt_dot_link(const struct gt_dot_drawing *drawing,
 			const struct gt_link *link)
 {
 	enum gt_node_kind from = gt_dot_kind(drawing, link->from);
@@ -235,7 +239,7 @@ static void gt_dot_link(const struct gt_drawing *drawing,
 }
 
 /* What one CPU has to others, as one bar that all are tied to. */
-static void gt_dot_cpus(const struct gt_drawing *drawing)
+static void gt_dot_cpus(const struct gt_dot_drawing *drawing)
 {
 	const struct gt_topo *topo = drawing->topo;
 	const struct gt_link *link;
@@ -259,7 +263,7 @@ static void gt_dot_cpus(const struct gt_drawing *drawing)
 }
 
 /* Samples of what carries no figure in the picture: arcs and C2C. */
-static void gt_dot_samples(struct gt_drawing *drawing)
+static void gt_dot_samples(struct gt_dot_drawing *drawing)
 {
 	const struct gt_topo *topo = drawing->topo;
 	const struct gt_link *link, *before;
@@ -294,7 +298,7 @@ static void gt_dot_samples(struct gt_drawing *drawing)
 }
 
 /* The PCI tree, then what is beside it. */
-void gt_dot_links(struct gt_drawing *drawing)
+void gt_dot_links(struct gt_dot_drawing *drawing)
 {
 	const struct gt_topo *topo = drawing->topo;
 

@@ -16,7 +16,7 @@ enum {
 
 struct gt_placing {
 	const struct gt_topo *topo;
-	struct gt_places *places;
+	struct gt_dot_layout *places;
 	double cursor;   /* where the next row begins */
 	double width[2]; /* of all CPUs, of all switches */
 	unsigned depth;  /* of the deepest switch */
@@ -65,7 +65,7 @@ static void gt_dot_number(char *text, unsigned size, int number, int *last)
 
 /* "4 x ConnectX-7", the numbers of their ports, what each carries. */
 static void gt_dot_folded(const struct gt_topo *topo,
-			  const struct gt_places *places, uint32_t first,
+			  const struct gt_dot_layout *places, uint32_t first,
 			  char *text, unsigned size)
 {
 	const struct gt_link *link = NULL;
@@ -91,7 +91,7 @@ static void gt_dot_folded(const struct gt_topo *topo,
 }
 
 static int gt_dot_is_folded(const struct gt_topo *topo,
-			    const struct gt_places *places, uint32_t index)
+			    const struct gt_dot_layout *places, uint32_t index)
 {
 	for (uint32_t i = index + 1; i < gt_topo_nnodes(topo); i++)
 		if (places->stands[i] == index)
@@ -99,7 +99,7 @@ static int gt_dot_is_folded(const struct gt_topo *topo,
 	return 0;
 }
 
-void gt_dot_text(const struct gt_topo *topo, const struct gt_places *places,
+void gt_dot_text(const struct gt_topo *topo, const struct gt_dot_layout *places,
 		 uint32_t index, char *text, unsigned size)
 {
 	const struct gt_node *node = gt_topo_node(topo, index);
@@ -122,7 +122,7 @@ void gt_dot_text(const struct gt_topo *topo, const struct gt_places *places,
 
 /* Helvetica's letters are about 0.55 of its size wide. */
 static void gt_dot_size(const struct gt_topo *topo,
-			const struct gt_places *places, uint32_t index,
+			const struct gt_dot_layout *places, uint32_t index,
 			struct gt_box *box)
 {
 	char text[1024];
@@ -186,7 +186,7 @@ static void gt_dot_rows(struct gt_placing *placing, uint32_t index,
 			unsigned depth)
 {
 	const struct gt_topo *topo = placing->topo;
-	struct gt_places *places = placing->places;
+	struct gt_dot_layout *places = placing->places;
 	struct gt_box *box = &places->boxes[index];
 	struct gt_box *cluster = &places->clusters[index];
 	double top = placing->cursor, width = placing->width[depth > 0];
@@ -221,8 +221,8 @@ static void gt_dot_rows(struct gt_placing *placing, uint32_t index,
 	cluster->y = box->y;
 }
 
-int gt_dot_place(const struct gt_topo *topo, struct gt_arena *arena,
-		 struct gt_places *places)
+int gt_dot_layout_make(const struct gt_topo *topo, struct gt_arena *arena,
+		       struct gt_dot_layout *places)
 {
 	struct gt_placing placing = {.topo = topo, .places = places};
 	uint32_t n = gt_topo_nnodes(topo), first = GT_NONE, last = GT_NONE;

@@ -16,7 +16,7 @@ struct gt_box {
 	double x, y, w, h;
 };
 
-struct gt_places {
+struct gt_dot_layout {
 	struct gt_box *boxes;    /* of each node; w is 0 where it has none,
 				  * as cards that others stand for */
 	struct gt_box *clusters; /* around each CPU and switch */
@@ -34,17 +34,17 @@ enum {
 };
 
 /* 1, or 0 when memory ran out. */
-int gt_dot_place(const struct gt_topo *topo, struct gt_arena *arena,
-		 struct gt_places *places);
+int gt_dot_layout_make(const struct gt_topo *topo, struct gt_arena *arena,
+		       struct gt_dot_layout *places);
 
 /* Text of a device's box, lines apart by '\n'. */
-void gt_dot_text(const struct gt_topo *topo, const struct gt_places *places,
+void gt_dot_text(const struct gt_topo *topo, const struct gt_dot_layout *places,
 		 uint32_t index, char *text, unsigned size);
 
 /*
  * Cards on one switch or CPU that are alike but for the numbers of their one
  * port: fill places->stands.
  */
-void gt_dot_fold(const struct gt_topo *topo, struct gt_places *places);
+void gt_dot_fold(const struct gt_topo *topo, struct gt_dot_layout *places);
 
 #endif

@@ -11,10 +11,10 @@
 struct gt_buf;
 struct gt_dot_overlay;
 
-struct gt_drawing {
+struct gt_dot_drawing {
 	const struct gt_topo *topo;
 	const struct gt_dot_overlay *overlay;
-	struct gt_places places;
+	struct gt_dot_layout places;
 	uint32_t cpu;      /* one of them */
 	unsigned nlegends; /* lines of it so far */
 	struct gt_buf *out;
@@ -27,24 +27,24 @@ void gt_dot_puts(struct gt_buf *out, const char *text);
 void gt_dot_box(struct gt_buf *out, const struct gt_box *box);
 
 /* One line of the legend: a sample, if any, and what it stands for. */
-void gt_dot_legend(struct gt_drawing *drawing, const char *text,
+void gt_dot_legend(struct gt_dot_drawing *drawing, const char *text,
 		   const char *colour, double width);
 
 /* All links, and samples in the legend of those without figures. */
-void gt_dot_links(struct gt_drawing *drawing);
+void gt_dot_links(struct gt_dot_drawing *drawing);
 
 /* Is it drawn as an arc on the right of the devices? */
 int gt_dot_is_arc(const struct gt_topo *topo, const struct gt_link *link);
 
 /* The overlay, if there is one. */
-void gt_dot_lanes(struct gt_drawing *drawing);
+void gt_dot_draw_overlay(struct gt_dot_drawing *drawing);
 
-static inline double gt_right(const struct gt_box *box)
+static inline double gt_dot_rect_right(const struct gt_box *box)
 {
 	return box->x + box->w / 2;
 }
 
-static inline double gt_left(const struct gt_box *box)
+static inline double gt_dot_rect_left(const struct gt_box *box)
 {
 	return box->x - box->w / 2;
 }

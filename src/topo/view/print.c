@@ -143,7 +143,7 @@ static const char *const gt_print_says[GT_NPATHKINDS] = {
 };
 
 /* What the kinds that occur mean. */
-const char *gt_print_kind_says(enum gt_path_kind kind)
+const char *gt_print_kind_meaning(enum gt_path_kind kind)
 {
 	return gt_print_says[kind];
 }

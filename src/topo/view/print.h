@@ -15,12 +15,12 @@ void gt_print_paths(const struct gt_topo *topo, const struct gt_paths *paths,
 		    struct gt_buf *buf);
 
 /* What a kind of route is, in a few words. */
-const char *gt_print_kind_says(enum gt_path_kind kind);
+const char *gt_print_kind_meaning(enum gt_path_kind kind);
 
 /* The GPU or port of that name, "GPU0", "net1", or of that bus id or id; 1, or
  * 0 when there is none. */
-int gt_print_find(const struct gt_topo *topo, const char *name,
-		  uint32_t *device);
+int gt_print_find_device(const struct gt_topo *topo, const char *name,
+			 uint32_t *device);
 
 /* A route between two devices, link by link. */
 void gt_print_route(const struct gt_topo *topo, const struct gt_path *path,

@@ -8,8 +8,8 @@
 
 enum { GT_NAME_TEXT = 512, GT_CELLS = 8 };
 
-static void gt_between_cell(const struct gt_cluster_route *route,
-			    struct gt_buf *buf)
+static void gt_internode_cell(const struct gt_cluster_route *route,
+			      struct gt_buf *buf)
 {
 	char text[48] = "-";
 
@@ -20,15 +20,15 @@ static void gt_between_cell(const struct gt_cluster_route *route,
 	gt_buf_printf(buf, "  %-9s", text);
 }
 
-static void gt_between_newline(struct gt_buf *buf)
+static void gt_internode_newline(struct gt_buf *buf)
 {
 	while (buf->len && buf->text && buf->text[buf->len - 1] == ' ')
 		buf->text[--buf->len] = '\0';
 	gt_buf_puts(buf, "\n");
 }
 
-static void gt_between_rows(const struct gt_between *between, uint32_t first,
-			    uint32_t last, struct gt_buf *buf)
+static void gt_internode_rows(const struct gt_internode *between,
+			      uint32_t first, uint32_t last, struct gt_buf *buf)
 {
 	const struct gt_topo *from = between->kinds[0]->topo;
 	const struct gt_topo *to = between->kinds[1]->topo;
@@ -41,23 +41,23 @@ static void gt_between_rows(const struct gt_between *between, uint32_t first,
 			      sizeof(label));
 		gt_buf_printf(buf, "  %-9s", label);
 	}
-	gt_between_newline(buf);
+	gt_internode_newline(buf);
 	for (uint32_t i = 0; i < gt_topo_ngpus(from); i++) {
 		gt_show_label(gt_topo_node(from, gt_topo_gpu(from, i)), label,
 			      sizeof(label));
 		gt_buf_printf(buf, "%-7s", label);
 		for (uint32_t j = first; j < last; j++) {
-			gt_between_route(between,
-					 (uint32_t[]){gt_topo_gpu(from, i),
-						      gt_topo_gpu(to, j)},
-					 &route);
-			gt_between_cell(&route, buf);
+			gt_internode_route(between,
+					   (uint32_t[]){gt_topo_gpu(from, i),
+							gt_topo_gpu(to, j)},
+					   &route);
+			gt_internode_cell(&route, buf);
 		}
-		gt_between_newline(buf);
+		gt_internode_newline(buf);
 	}
 }
 
-void gt_between_print(const struct gt_between *between, struct gt_buf *buf)
+void gt_internode_print(const struct gt_internode *between, struct gt_buf *buf)
 {
 	uint32_t n = gt_topo_ngpus(between->kinds[1]->topo), last;
 	char names[2][GT_NAME_TEXT];
@@ -72,21 +72,21 @@ void gt_between_print(const struct gt_between *between, struct gt_buf *buf)
 		gt_buf_puts(buf, "no GPUs\n");
 	for (uint32_t first = 0; first < n; first = last) {
 		last = n - first > GT_CELLS ? first + GT_CELLS : n;
-		gt_between_rows(between, first, last, buf);
+		gt_internode_rows(between, first, last, buf);
 	}
 }
 
-static void gt_between_line(const char *from, const char *to, struct gt_rat gbs,
-			    struct gt_buf *buf)
+static void gt_internode_line(const char *from, const char *to,
+			      struct gt_rat gbs, struct gt_buf *buf)
 {
 	gt_buf_printf(buf, "%-22s > %-22s fabric  %8.4g GB/s\n", from, to,
 		      gt_rat_double(gbs));
 }
 
 /* From the port up to the level where both meet, or down from there. */
-static void gt_between_climb(const struct gt_between *between,
-			     const struct gt_cluster_route *route, int end,
-			     struct gt_buf *buf)
+static void gt_internode_climb(const struct gt_internode *between,
+			       const struct gt_cluster_route *route, int end,
+			       struct gt_buf *buf)
 {
 	const struct gt_cluster *cluster = between->cluster;
 	const struct gt_cluster_port *ports[2];
@@ -98,9 +98,10 @@ static void gt_between_climb(const struct gt_between *between,
 		ports[i] = &between->kinds[i]
 				    ->ports[route->over]
 				    .list[route->ports[i]];
-	meet = gt_cluster_meet(cluster, route->over,
-			       (uint32_t[]){between->nodes[0], ports[0]->rail},
-			       (uint32_t[]){between->nodes[1], ports[1]->rail});
+	meet = gt_cluster_common_level(
+		cluster, route->over,
+		(uint32_t[]){between->nodes[0], ports[0]->rail},
+		(uint32_t[]){between->nodes[1], ports[1]->rail});
 	for (n = 0; n < meet; n++) {
 		uint32_t level = end ? meet - 1 - n : n;
 
@@ -110,17 +111,18 @@ static void gt_between_climb(const struct gt_between *between,
 		snprintf(down, sizeof(down), "level %u switch %u", level + 1,
 			 which);
 		snprintf(up, sizeof(up), "level %u switch %u", level + 2,
-			 gt_cluster_above(cluster, route->over, level, which));
+			 gt_cluster_parent_switch(cluster, route->over, level,
+						  which));
 		if (!gt_cluster_uplink(cluster, route->over, level, which, &gbs,
 				       NULL))
-			gt_between_line(end ? up : down, end ? down : up, gbs,
-					buf);
+			gt_internode_line(end ? up : down, end ? down : up, gbs,
+					  buf);
 	}
 }
 
-static void gt_between_fabric(const struct gt_between *between,
-			      const struct gt_cluster_route *route,
-			      struct gt_buf *buf)
+static void gt_internode_fabric(const struct gt_internode *between,
+				const struct gt_cluster_route *route,
+				struct gt_buf *buf)
 {
 	const struct gt_cluster_fabric *fabric =
 		&between->cluster->fabrics[route->over];
@@ -142,20 +144,20 @@ static void gt_between_fabric(const struct gt_between *between,
 				     sizeof(name));
 		snprintf(text[i], sizeof(text[i]), "%.400s/%s", name, label);
 	}
-	gt_between_line(text[0], text[1], gbs, buf);
+	gt_internode_line(text[0], text[1], gbs, buf);
 	if (!fabric->nlevels)
 		return;
-	gt_between_climb(between, route, 0, buf);
-	gt_between_climb(between, route, 1, buf);
+	gt_internode_climb(between, route, 0, buf);
+	gt_internode_climb(between, route, 1, buf);
 }
 
-void gt_between_print_route(const struct gt_between *between,
-			    const uint32_t gpus[2], struct gt_buf *buf)
+void gt_internode_print_route(const struct gt_internode *between,
+			      const uint32_t gpus[2], struct gt_buf *buf)
 {
 	struct gt_cluster_route route;
 	char names[2][GT_NAME_TEXT], labels[2][64];
 
-	gt_between_route(between, gpus, &route);
+	gt_internode_route(between, gpus, &route);
 	for (int i = 0; i < 2; i++) {
 		gt_cluster_node_name(between->cluster, between->nodes[i],
 				     names[i], sizeof(names[i]));
@@ -170,20 +172,21 @@ void gt_between_print_route(const struct gt_between *between,
 	}
 	gt_buf_printf(buf, "%s, %.4g GB/s one way over %s\n",
 		      gt_path_kind_name(route.kind), gt_rat_double(route.gbs),
-		      route.over == GT_OVER_NET ? "the network" : "NVSwitches");
+		      route.over == GT_FABRIC_NET ? "the network"
+						  : "NVSwitches");
 	if (route.out)
 		gt_print_route(
 			between->kinds[0]->topo, route.out,
 			(uint32_t[]){gpus[0], between->kinds[0]
-						      ->ports[GT_OVER_NET]
+						      ->ports[GT_FABRIC_NET]
 						      .list[route.ports[0]]
 						      .device},
 			buf);
-	gt_between_fabric(between, &route, buf);
+	gt_internode_fabric(between, &route, buf);
 	if (route.in)
 		gt_print_route(between->kinds[1]->topo, route.in,
 			       (uint32_t[]){between->kinds[1]
-						    ->ports[GT_OVER_NET]
+						    ->ports[GT_FABRIC_NET]
 						    .list[route.ports[1]]
 						    .device,
 					    gpus[1]},

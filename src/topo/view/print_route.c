@@ -19,8 +19,8 @@ static void gt_route_name(const struct gt_node *node, char *text, size_t size)
 		 node->bus_id ? node->bus_id : "");
 }
 
-int gt_print_find(const struct gt_topo *topo, const char *name,
-		  uint32_t *device)
+int gt_print_find_device(const struct gt_topo *topo, const char *name,
+			 uint32_t *device)
 {
 	char label[64];
 
@@ -83,7 +83,7 @@ void gt_print_route(const struct gt_topo *topo, const struct gt_path *path,
 	gt_buf_printf(buf, "%s to %s: %s, %u link%s, %.4g GB/s one way: %s\n",
 		      from, to, gt_path_kind_name(path->kind), path->nhops,
 		      path->nhops == 1 ? "" : "s", gt_rat_double(path->gbs),
-		      gt_print_kind_says(path->kind));
+		      gt_print_kind_meaning(path->kind));
 	for (uint32_t hop = 0; hop < path->nhops; hop++)
 		gt_route_link(topo, path, hop, buf);
 	if (path->charge.num != path->charge.den)

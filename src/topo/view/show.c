@@ -47,7 +47,7 @@ static int gt_show_straight(const struct gt_show *show, uint32_t index,
 		    link->kind != kind)
 			continue;
 		gt_show_label(to, label, sizeof(label));
-		gt_show_lanes(link, lanes, sizeof(lanes));
+		gt_show_parallel_links(link, lanes, sizeof(lanes));
 		gt_show_add(line, "%s %s", label, lanes);
 	}
 	if (!*line->text)
@@ -212,7 +212,7 @@ static void gt_show_lines(struct gt_show *show)
 {
 	const struct gt_topo *topo = show->topo;
 	uint32_t n = gt_topo_nnodes(topo), left = 0;
-	int across = gt_show_has_across(topo);
+	int across = gt_show_has_interconnect(topo);
 
 	for (uint32_t i = 0; i < n; i++)
 		left += gt_topo_node(topo, i)->kind == GT_NODE_CPU;
@@ -222,7 +222,7 @@ static void gt_show_lines(struct gt_show *show)
 		show->more[1] = --left || across;
 		gt_show_node(show, i, 1);
 	}
-	gt_show_across(show);
+	gt_show_interconnect(show);
 }
 
 static void gt_show_title(const struct gt_show *show)

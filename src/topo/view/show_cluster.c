@@ -13,7 +13,7 @@ enum { GT_SHOW_NAMES = 8 };
 static void gt_show_nets(const struct gt_cluster_kind *kind, char *text,
 			 size_t size)
 {
-	const struct gt_cluster_ports *ports = &kind->ports[GT_OVER_NET];
+	const struct gt_cluster_ports *ports = &kind->ports[GT_FABRIC_NET];
 	size_t len = 0;
 
 	*text = '\0';
@@ -77,10 +77,10 @@ static void gt_show_kind(struct gt_show *show, const struct gt_cluster *cluster,
 		 kind->nnodes, kind->name);
 	gt_show_add(&line, "%u GPU%s", gpus, gpus == 1 ? "" : "s");
 	gt_show_nets(kind, nets, sizeof(nets));
-	if (*nets && cluster->fabrics[GT_OVER_NET].nrails)
+	if (*nets && cluster->fabrics[GT_FABRIC_NET].nrails)
 		gt_show_add(&line, "%s", nets);
-	for (uint32_t k = 0; k < kind->ports[GT_OVER_NET].n; k++)
-		gt_rat_add(sum, kind->ports[GT_OVER_NET].list[k].gbs, &sum);
+	for (uint32_t k = 0; k < kind->ports[GT_FABRIC_NET].n; k++)
+		gt_rat_add(sum, kind->ports[GT_FABRIC_NET].list[k].gbs, &sum);
 	if (sum.num)
 		gt_show_gbs(sum, line.gbs, sizeof(line.gbs));
 	gt_show_names(cluster, i, &line);
@@ -89,8 +89,8 @@ static void gt_show_kind(struct gt_show *show, const struct gt_cluster *cluster,
 
 /* What a switch of a level takes in and what goes up from it. */
 static void gt_show_level(struct gt_show *show,
-			  const struct gt_cluster *cluster, enum gt_over over,
-			  uint32_t i, int depth)
+			  const struct gt_cluster *cluster,
+			  enum gt_fabric_kind over, uint32_t i, int depth)
 {
 	const struct gt_cluster_fabric *fabric = &cluster->fabrics[over];
 	const struct gt_cluster_level *level = &fabric->levels[i];
@@ -123,18 +123,19 @@ static void gt_show_level(struct gt_show *show,
 }
 
 static void gt_show_fabric(struct gt_show *show,
-			   const struct gt_cluster *cluster, enum gt_over over)
+			   const struct gt_cluster *cluster,
+			   enum gt_fabric_kind over)
 {
 	const struct gt_cluster_fabric *fabric = &cluster->fabrics[over];
 	struct gt_show_line line = {.depth = 1, .tint = GT_TINT_CPU};
 
 	snprintf(line.label, sizeof(line.label), "%s",
-		 over == GT_OVER_NET ? "network" : "NVLink");
+		 over == GT_FABRIC_NET ? "network" : "NVLink");
 	if (!fabric->nlevels)
 		gt_show_add(&line, "%u switch%s, %u links", fabric->nswitches,
 			    fabric->nswitches == 1 ? "" : "es",
 			    fabric->ncables);
-	else if (over == GT_OVER_NET && fabric->levels[0].by_rail)
+	else if (over == GT_FABRIC_NET && fabric->levels[0].by_rail)
 		gt_show_add(&line, "%u rails", fabric->nrails);
 	gt_show_line(show, &line);
 	for (uint32_t i = fabric->nlevels; i-- > 0;) {
@@ -148,7 +149,8 @@ static void gt_show_fabric(struct gt_show *show,
 	}
 }
 
-static int gt_show_joins(const struct gt_cluster *cluster, enum gt_over over)
+static int gt_show_joins(const struct gt_cluster *cluster,
+			 enum gt_fabric_kind over)
 {
 	return cluster->fabrics[over].nlevels || cluster->fabrics[over].ncables;
 }
@@ -156,8 +158,8 @@ static int gt_show_joins(const struct gt_cluster *cluster, enum gt_over over)
 static void gt_show_parts(struct gt_show *show,
 			  const struct gt_cluster *cluster)
 {
-	int net = gt_show_joins(cluster, GT_OVER_NET);
-	int nvlink = gt_show_joins(cluster, GT_OVER_NVLINK);
+	int net = gt_show_joins(cluster, GT_FABRIC_NET);
+	int nvlink = gt_show_joins(cluster, GT_FABRIC_NVLINK);
 
 	for (uint32_t i = 0; i < cluster->nkinds; i++) {
 		show->more[1] = i + 1 < cluster->nkinds || net || nvlink;
@@ -165,10 +167,10 @@ static void gt_show_parts(struct gt_show *show,
 	}
 	show->more[1] = (char)nvlink;
 	if (net)
-		gt_show_fabric(show, cluster, GT_OVER_NET);
+		gt_show_fabric(show, cluster, GT_FABRIC_NET);
 	show->more[1] = 0;
 	if (nvlink)
-		gt_show_fabric(show, cluster, GT_OVER_NVLINK);
+		gt_show_fabric(show, cluster, GT_FABRIC_NVLINK);
 }
 
 void gt_show_cluster(const struct gt_cluster *cluster,

@@ -63,7 +63,7 @@ static void gt_show_nvswitch(struct gt_show *show, uint32_t count,
 		else
 			gt_show_add(&line, "GPU%d-%d", first->dev, last->dev);
 	}
-	gt_show_lanes(one, lanes, sizeof(lanes));
+	gt_show_parallel_links(one, lanes, sizeof(lanes));
 	snprintf(line.rate, sizeof(line.rate), "%s", "NVLink");
 	gt_show_gbs(one->gbs, line.gbs, sizeof(line.gbs));
 	gt_show_add(&line, "%s each", lanes);
@@ -88,7 +88,7 @@ static uint32_t gt_show_most(const struct gt_topo *topo, uint32_t below)
 	return most;
 }
 
-void gt_show_across(struct gt_show *show)
+void gt_show_interconnect(struct gt_show *show)
 {
 	const struct gt_topo *topo = show->topo;
 	struct gt_show_line line = {.depth = 1, .label = "between NUMA nodes"};
@@ -116,7 +116,7 @@ void gt_show_across(struct gt_show *show)
 	gt_show_line(show, &line);
 }
 
-int gt_show_has_across(const struct gt_topo *topo)
+int gt_show_has_interconnect(const struct gt_topo *topo)
 {
 	int cpus = 0;
 

@@ -116,7 +116,7 @@ void gt_show_add(struct gt_show_line *line, const char *fmt, ...)
 	va_end(args);
 }
 
-void gt_show_lanes(const struct gt_link *link, char *text, size_t size)
+void gt_show_parallel_links(const struct gt_link *link, char *text, size_t size)
 {
 	double gbs = gt_rat_double(link->gbs);
 

@@ -57,12 +57,13 @@ void gt_show_tint(const struct gt_show *show, enum gt_show_tint tint);
 void gt_show_puts(const struct gt_show *show, const char *text);
 
 /* "25.0", "18 x 25.0": GB/s of links side by side. */
-void gt_show_lanes(const struct gt_link *link, char *text, size_t size);
+void gt_show_parallel_links(const struct gt_link *link, char *text,
+			    size_t size);
 
-/* Is there anything for gt_show_across to show? */
-int gt_show_has_across(const struct gt_topo *topo);
+/* Is there anything for gt_show_interconnect to show? */
+int gt_show_has_interconnect(const struct gt_topo *topo);
 
 /* What no branch holds: NVSwitches, and the slowest link between CPUs. */
-void gt_show_across(struct gt_show *show);
+void gt_show_interconnect(struct gt_show *show);
 
 #endif

@@ -7,7 +7,7 @@
 #include "base/xml.h"
 #include "topo/graph/graph.h"
 
-static int gt_reader_gpu(struct gt_reader *reader, struct gt_fn *fn,
+static int gt_reader_gpu(struct gt_reader *reader, struct gt_pci_fn *fn,
 			 struct gt_err *err)
 {
 	struct gt_topo *topo = reader->topo;
@@ -89,7 +89,7 @@ static int gt_reader_port(struct gt_reader *reader,
 	if (rc)
 		return rc;
 	topo->nodes[link.to].up = nic;
-	return gt_graph_pair(topo, &link, err);
+	return gt_graph_link_both(topo, &link, err);
 }
 
 static int gt_reader_nets(struct gt_reader *reader,
@@ -107,7 +107,7 @@ static int gt_reader_nets(struct gt_reader *reader,
 
 /* A card of which only the PCI function is known: one port, not slower. */
 static int gt_reader_assume_port(struct gt_reader *reader,
-				 const struct gt_fn *fn, struct gt_err *err)
+				 const struct gt_pci_fn *fn, struct gt_err *err)
 {
 	struct gt_node node = {.kind = GT_NODE_NET,
 			       .dev = -1,
@@ -126,10 +126,10 @@ static int gt_reader_assume_port(struct gt_reader *reader,
 	if (rc)
 		return rc;
 	reader->topo->nodes[link.to].up = fn->node;
-	return gt_graph_pair(reader->topo, &link, err);
+	return gt_graph_link_both(reader->topo, &link, err);
 }
 
-static int gt_reader_nic(struct gt_reader *reader, struct gt_fn *fn,
+static int gt_reader_nic(struct gt_reader *reader, struct gt_pci_fn *fn,
 			 struct gt_err *err)
 {
 	struct gt_node node = {.kind = GT_NODE_NIC,
@@ -153,7 +153,7 @@ static int gt_reader_nic(struct gt_reader *reader, struct gt_fn *fn,
 		       : gt_reader_assume_port(reader, fn, err);
 }
 
-static int gt_reader_bridge(struct gt_reader *reader, struct gt_fn *fn,
+static int gt_reader_bridge(struct gt_reader *reader, struct gt_pci_fn *fn,
 			    struct gt_err *err)
 {
 	struct gt_node node = {.kind = GT_NODE_PCI,
@@ -175,8 +175,9 @@ static int gt_reader_bridge(struct gt_reader *reader, struct gt_fn *fn,
 }
 
 /* The function's PCI Express link upstream: width lanes of its speed. */
-static int gt_reader_uplink(struct gt_reader *reader, const struct gt_fn *fn,
-			    struct gt_rat *gbs, struct gt_err *err)
+static int gt_reader_uplink(struct gt_reader *reader,
+			    const struct gt_pci_fn *fn, struct gt_rat *gbs,
+			    struct gt_err *err)
 {
 	const char *speed = gt_xml_attr(fn->elem, "link_speed");
 	struct gt_rat lane;
@@ -203,18 +204,19 @@ static int gt_reader_uplink(struct gt_reader *reader, const struct gt_fn *fn,
 	return gt_reader_gbs(reader, fn->elem, gbs, err);
 }
 
-int gt_reader_fn(struct gt_reader *reader, struct gt_fn *fn, struct gt_err *err)
+int gt_reader_fn(struct gt_reader *reader, struct gt_pci_fn *fn,
+		 struct gt_err *err)
 {
 	struct gt_link link = {.kind = GT_LINK_PCI};
 	int rc = gt_reader_uplink(reader, fn, &link.gbs, err);
 
 	if (rc)
 		return rc;
-	if (gt_fn_is_gpu(reader, fn))
+	if (gt_pci_fn_is_gpu(reader, fn))
 		rc = gt_reader_gpu(reader, fn, err);
-	else if (gt_fn_is_nic(reader, fn))
+	else if (gt_pci_fn_is_nic(reader, fn))
 		rc = gt_reader_nic(reader, fn, err);
-	else if (gt_fn_is_bridge(fn))
+	else if (gt_pci_fn_is_bridge(fn))
 		rc = gt_reader_bridge(reader, fn, err);
 	if (rc || fn->node == GT_NONE || fn->joined)
 		return rc;
@@ -224,7 +226,7 @@ int gt_reader_fn(struct gt_reader *reader, struct gt_fn *fn, struct gt_err *err)
 	if (fn->parent != GT_NONE && reader->fns[fn->parent].node != GT_NONE)
 		link.to = reader->fns[fn->parent].node;
 	reader->topo->nodes[fn->node].up = link.to;
-	return gt_graph_pair(reader->topo, &link, err);
+	return gt_graph_link_both(reader->topo, &link, err);
 }
 
 int gt_reader_cpu_nics(struct gt_reader *reader, uint32_t cpu,
@@ -253,7 +255,7 @@ int gt_reader_cpu_nics(struct gt_reader *reader, uint32_t cpu,
 				return rc;
 			topo->nodes[nic].up = from;
 			link.to = nic;
-			rc = gt_graph_pair(topo, &link, err);
+			rc = gt_graph_link_both(topo, &link, err);
 		}
 		if (!rc)
 			rc = gt_reader_nets(reader, elem, nic, err);
@@ -268,7 +270,7 @@ void gt_reader_number(struct gt_reader *reader)
 	int gpus = 0, nets = 0;
 
 	for (uint32_t i = 0; reader->bare && i < reader->nfns; i++) {
-		const struct gt_fn *fn = &reader->fns[reader->by_bus[i]];
+		const struct gt_pci_fn *fn = &reader->fns[reader->by_bus[i]];
 
 		node = fn->node == GT_NONE ? NULL : &topo->nodes[fn->node];
 		if (node && node->assumed && node->kind == GT_NODE_GPU)

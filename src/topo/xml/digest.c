@@ -21,7 +21,7 @@ struct gt_digest {
 	size_t nlines, size;
 };
 
-int gt_digest_spell(const char *text, char own[GT_BUS_ID_MAX])
+int gt_bus_id_normalize(const char *text, char own[GT_BUS_ID_MAX])
 {
 	unsigned domain, bus, device, function;
 	char rest;
@@ -35,12 +35,12 @@ int gt_digest_spell(const char *text, char own[GT_BUS_ID_MAX])
 	return 1;
 }
 
-const char *gt_digest_bus_id(struct gt_arena *arena, const char *text)
+const char *gt_bus_id_normalize_dup(struct gt_arena *arena, const char *text)
 {
 	char own[GT_BUS_ID_MAX], *lower;
 
 	if (strspn(text, "0123456789abcdefABCDEF:.") == strlen(text) &&
-	    gt_digest_spell(text, own))
+	    gt_bus_id_normalize(text, own))
 		return gt_arena_strdup(arena, own);
 	lower = gt_arena_strdup(arena, text);
 	for (char *c = lower; c && *c; c++)
@@ -72,7 +72,7 @@ static const char *gt_digest_bus(struct gt_digest *digest,
 
 	if (!text || digest->shape)
 		return "-";
-	text = gt_digest_bus_id(digest->arena, text);
+	text = gt_bus_id_normalize_dup(digest->arena, text);
 	return text ? text : "-";
 }
 

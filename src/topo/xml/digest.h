@@ -25,12 +25,12 @@ int gt_digest_make(const struct gt_xml_elem *system, int shape,
 enum { GT_BUS_ID_MAX = 32 };
 
 /* "0000:1b:00.0" for any spelling of a bus id; 0 when text is none. */
-int gt_digest_spell(const char *text, char own[GT_BUS_ID_MAX]);
+int gt_bus_id_normalize(const char *text, char own[GT_BUS_ID_MAX]);
 
 /*
  * The same of anything, in lower case what is no bus id, in the arena; NULL
  * when memory ran out.
  */
-const char *gt_digest_bus_id(struct gt_arena *arena, const char *text);
+const char *gt_bus_id_normalize_dup(struct gt_arena *arena, const char *text);
 
 #endif

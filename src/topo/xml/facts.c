@@ -11,7 +11,7 @@
 #include "topo/graph/graph.h"
 #include "topo/graph/model.h"
 
-static int gt_facts_hex(const struct gt_fn *fn, const char *attr)
+static int gt_facts_hex(const struct gt_pci_fn *fn, const char *attr)
 {
 	const char *text = gt_xml_attr(fn->elem, attr);
 
@@ -20,7 +20,7 @@ static int gt_facts_hex(const struct gt_fn *fn, const char *attr)
 
 /* What cannot be read here is unknown: the reader proper complains. */
 const struct gt_pci *gt_reader_pci(struct gt_reader *reader,
-				   const struct gt_fn *fn)
+				   const struct gt_pci_fn *fn)
 {
 	struct gt_arena *arena = reader->topo->arena;
 	struct gt_pci *pci = gt_arena_alloc(arena, sizeof(*pci));

@@ -45,13 +45,14 @@ static int gt_reader_switch(struct gt_reader *reader, uint32_t *index,
 }
 
 /* Where an NVLink ends: *to stays GT_NONE, with a warning, if nowhere. */
-static int gt_reader_target(struct gt_reader *reader, const struct gt_fn *fn,
+static int gt_reader_target(struct gt_reader *reader,
+			    const struct gt_pci_fn *fn,
 			    const struct gt_xml_elem *elem, uint32_t *to,
 			    struct gt_err *err)
 {
 	const char *tclass = gt_xml_attr(elem, "tclass");
 	const char *target = gt_xml_attr(elem, "target");
-	const struct gt_fn *peer;
+	const struct gt_pci_fn *peer;
 	const char *why;
 	char where[512];
 
@@ -82,7 +83,8 @@ static int gt_reader_target(struct gt_reader *reader, const struct gt_fn *fn,
 			     target, why);
 }
 
-static int gt_reader_nvlink(struct gt_reader *reader, const struct gt_fn *fn,
+static int gt_reader_nvlink(struct gt_reader *reader,
+			    const struct gt_pci_fn *fn,
 			    const struct gt_xml_elem *elem, struct gt_rat gbs,
 			    struct gt_err *err)
 {
@@ -116,10 +118,10 @@ static int gt_reader_nvlink(struct gt_reader *reader, const struct gt_fn *fn,
 	/* A GPU lists its own links; switches and CPUs list none. */
 	return reader->topo->nodes[link.to].kind == GT_NODE_GPU
 		       ? gt_graph_link(reader->topo, &link, err)
-		       : gt_graph_pair(reader->topo, &link, err);
+		       : gt_graph_link_both(reader->topo, &link, err);
 }
 
-static int gt_reader_c2c(struct gt_reader *reader, const struct gt_fn *fn,
+static int gt_reader_c2c(struct gt_reader *reader, const struct gt_pci_fn *fn,
 			 const struct gt_xml_elem *elem, struct gt_err *err)
 {
 	struct gt_link link = {.kind = GT_LINK_C2C,
@@ -138,10 +140,10 @@ static int gt_reader_c2c(struct gt_reader *reader, const struct gt_fn *fn,
 	link.count = (uint32_t)count;
 	if (gt_reader_gbs(reader, elem, &link.gbs, err))
 		return GT_EINPUT;
-	return gt_graph_pair(reader->topo, &link, err);
+	return gt_graph_link_both(reader->topo, &link, err);
 }
 
-int gt_reader_gpu_links(struct gt_reader *reader, const struct gt_fn *fn,
+int gt_reader_gpu_links(struct gt_reader *reader, const struct gt_pci_fn *fn,
 			struct gt_err *err)
 {
 	struct gt_rat nvlink, xgmi;
@@ -162,13 +164,13 @@ int gt_reader_gpu_links(struct gt_reader *reader, const struct gt_fn *fn,
 	return rc;
 }
 
-int gt_reader_pcilinks(struct gt_reader *reader, const struct gt_fn *fn,
+int gt_reader_pcilinks(struct gt_reader *reader, const struct gt_pci_fn *fn,
 		       struct gt_err *err)
 {
 	struct gt_link link = {
 		.kind = GT_LINK_LOC, .from = fn->node, .gbs = GT_LOCAL_GBS};
 	const struct gt_xml_elem *elem = gt_xml_child(fn->elem);
-	const struct gt_fn *peer;
+	const struct gt_pci_fn *peer;
 	const char *target;
 	int rc = GT_OK;
 
@@ -202,7 +204,7 @@ int gt_reader_cpu_links(struct gt_reader *reader, struct gt_err *err)
 				continue;
 			link.from = reader->cpus[i].node;
 			link.to = reader->cpus[j].node;
-			link.gbs = gt_model_sys(&reader->cpus[i].cpu);
+			link.gbs = gt_model_inter_cpu(&reader->cpus[i].cpu);
 			rc = gt_graph_link(reader->topo, &link, err);
 		}
 	return rc;

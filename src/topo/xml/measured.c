@@ -32,7 +32,7 @@ uint32_t gt_measured_find(const struct gt_measured *measured,
 {
 	char own[GT_BUS_ID_MAX];
 
-	if (!bus_id || !gt_digest_spell(bus_id, own))
+	if (!bus_id || !gt_bus_id_normalize(bus_id, own))
 		return UINT32_MAX;
 	for (uint32_t i = 0; i < measured->ngpus; i++)
 		if (!strcmp(measured->gpus[i].bus_id, own))
@@ -51,7 +51,7 @@ static uint32_t gt_measured_gpus(const struct gt_xml_elem *elem, int numa,
 
 	if (gt_xml_is(elem, "cpu"))
 		gt_xml_int(elem, "numaid", &numa, NULL);
-	if (gpu && bus_id && gt_digest_spell(bus_id, own)) {
+	if (gpu && bus_id && gt_bus_id_normalize(bus_id, own)) {
 		if (gpus) {
 			snprintf(gpus->bus_id, sizeof(gpus->bus_id), "%s", own);
 			gpus->numa = numa;
@@ -167,8 +167,8 @@ static int gt_measured_below(const struct gt_xml_elem *elem, const char *bus_a,
 	return n;
 }
 
-int gt_measured_beside(const struct gt_xml *xml, const char *bus_a,
-		       const char *bus_b)
+int gt_measured_share_switch(const struct gt_xml *xml, const char *bus_a,
+			     const char *bus_b)
 {
 	int beside = 0;
 

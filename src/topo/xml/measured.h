@@ -64,8 +64,8 @@ int gt_measured_read(const struct gt_xml *xml, struct gt_arena *arena,
 		     struct gt_measured *measured, struct gt_err *err);
 
 /* Whether the file shows a switch that two GPUs, so spelled, are below. */
-int gt_measured_beside(const struct gt_xml *xml, const char *bus_a,
-		       const char *bus_b);
+int gt_measured_share_switch(const struct gt_xml *xml, const char *bus_a,
+			     const char *bus_b);
 
 /*
  * Put it into a topology that gtopo wrote, in place of what was measured

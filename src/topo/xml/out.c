@@ -6,17 +6,17 @@
 
 #include "topo/probe/machine.h"
 
-const xmlChar *gt_out_str(const char *text)
+const xmlChar *gt_xml_out_str(const char *text)
 {
 	return (const xmlChar *)text;
 }
 
-xmlNodePtr gt_out_add(struct gt_xml_out *out, xmlNodePtr parent,
-		      const char *name)
+xmlNodePtr gt_xml_out_add(struct gt_xml_out *out, xmlNodePtr parent,
+			  const char *name)
 {
 	xmlNodePtr node =
-		parent ? xmlNewChild(parent, NULL, gt_out_str(name), NULL)
-		       : xmlNewNode(NULL, gt_out_str(name));
+		parent ? xmlNewChild(parent, NULL, gt_xml_out_str(name), NULL)
+		       : xmlNewNode(NULL, gt_xml_out_str(name));
 
 	out->nelements += strncmp(name, "gt_", 3) != 0;
 	if (!node)
@@ -25,15 +25,15 @@ xmlNodePtr gt_out_add(struct gt_xml_out *out, xmlNodePtr parent,
 }
 
 /* What NCCL would not decode, or not survive, becomes '?'. */
-static void gt_out_clean(char *text)
+static void gt_xml_out_clean(char *text)
 {
 	for (; *text; text++)
 		if (*text < ' ' || *text > '~' || strchr("<>&\"'", *text))
 			*text = '?';
 }
 
-void gt_out_attr(struct gt_xml_out *out, xmlNodePtr node, const char *name,
-		 const char *fmt, ...)
+void gt_xml_out_attr(struct gt_xml_out *out, xmlNodePtr node, const char *name,
+		     const char *fmt, ...)
 {
 	char text[GT_XML_VALUE_MAX + 1];
 	va_list ap;
@@ -41,35 +41,36 @@ void gt_out_attr(struct gt_xml_out *out, xmlNodePtr node, const char *name,
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	gt_out_clean(text);
-	if (node && !xmlNewProp(node, gt_out_str(name), gt_out_str(text)))
+	gt_xml_out_clean(text);
+	if (node &&
+	    !xmlNewProp(node, gt_xml_out_str(name), gt_xml_out_str(text)))
 		out->failed = 1;
 }
 
-void gt_out_text(struct gt_xml_out *out, xmlNodePtr node, const char *name,
-		 const char *text)
+void gt_xml_out_text(struct gt_xml_out *out, xmlNodePtr node, const char *name,
+		     const char *text)
 {
 	if (text && *text)
-		gt_out_attr(out, node, name, "%s", text);
+		gt_xml_out_attr(out, node, name, "%s", text);
 }
 
-void gt_out_whole(struct gt_xml_out *out, xmlNodePtr node, const char *name,
-		  const char *text)
+void gt_xml_out_list(struct gt_xml_out *out, xmlNodePtr node, const char *name,
+		     const char *text)
 {
 	if (text && strlen(text) <= GT_XML_VALUE_MAX)
-		gt_out_text(out, node, name, text);
+		gt_xml_out_text(out, node, name, text);
 }
 
-void gt_out_int(struct gt_xml_out *out, xmlNodePtr node, const char *name,
-		int value, int unknown)
+void gt_xml_out_int(struct gt_xml_out *out, xmlNodePtr node, const char *name,
+		    int value, int unknown)
 {
 	if (value != unknown)
-		gt_out_attr(out, node, name, "%d", value);
+		gt_xml_out_attr(out, node, name, "%d", value);
 }
 
 /* "32.0 GT/s x16", or the half of it that is known. */
-void gt_out_link(struct gt_xml_out *out, xmlNodePtr node, const char *name,
-		 struct gt_machine_link link)
+void gt_xml_out_link(struct gt_xml_out *out, xmlNodePtr node, const char *name,
+		     struct gt_machine_link link)
 {
 	char speed[32] = "", width[16] = "";
 
@@ -79,6 +80,6 @@ void gt_out_link(struct gt_xml_out *out, xmlNodePtr node, const char *name,
 	if (link.width)
 		snprintf(width, sizeof(width), "x%d", link.width);
 	if (speed[0] || width[0])
-		gt_out_attr(out, node, name, "%s%s%s", speed,
-			    speed[0] && width[0] ? " " : "", width);
+		gt_xml_out_attr(out, node, name, "%s%s%s", speed,
+				speed[0] && width[0] ? " " : "", width);
 }

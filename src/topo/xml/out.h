@@ -25,34 +25,35 @@ struct gt_xml_out {
 	int failed;
 };
 
-const xmlChar *gt_out_str(const char *text);
+const xmlChar *gt_xml_out_str(const char *text);
 
 /* A new element below parent (NULL: the root). */
-xmlNodePtr gt_out_add(struct gt_xml_out *out, xmlNodePtr parent,
-		      const char *name);
+xmlNodePtr gt_xml_out_add(struct gt_xml_out *out, xmlNodePtr parent,
+			  const char *name);
 
 /* An attribute, cut at GT_XML_VALUE_MAX, without what NCCL cannot read. */
-void gt_out_attr(struct gt_xml_out *out, xmlNodePtr node, const char *name,
-		 const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+void gt_xml_out_attr(struct gt_xml_out *out, xmlNodePtr node, const char *name,
+		     const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
 
 /* The same where there is something to say: not NULL or "", not unknown. */
-void gt_out_text(struct gt_xml_out *out, xmlNodePtr node, const char *name,
-		 const char *text);
-void gt_out_int(struct gt_xml_out *out, xmlNodePtr node, const char *name,
-		int value, int unknown);
+void gt_xml_out_text(struct gt_xml_out *out, xmlNodePtr node, const char *name,
+		     const char *text);
+void gt_xml_out_int(struct gt_xml_out *out, xmlNodePtr node, const char *name,
+		    int value, int unknown);
 
 /* A list, left out when it would have to be cut. */
-void gt_out_whole(struct gt_xml_out *out, xmlNodePtr node, const char *name,
-		  const char *text);
+void gt_xml_out_list(struct gt_xml_out *out, xmlNodePtr node, const char *name,
+		     const char *text);
 
 /* "32.0 GT/s x16", or the half of it that is known. */
-void gt_out_link(struct gt_xml_out *out, xmlNodePtr node, const char *name,
-		 struct gt_machine_link link);
+void gt_xml_out_link(struct gt_xml_out *out, xmlNodePtr node, const char *name,
+		     struct gt_machine_link link);
 
 /* A gpu element with its links; a nic element with its ports (NULL: none). */
-void gt_out_gpu(struct gt_xml_out *out, xmlNodePtr parent,
-		const struct gt_machine_gpu *gpu);
-void gt_out_nic(struct gt_xml_out *out, xmlNodePtr parent,
-		const struct gt_machine_net *nets);
+void gt_xml_out_gpu(struct gt_xml_out *out, xmlNodePtr parent,
+		    const struct gt_machine_gpu *gpu);
+void gt_xml_out_nic(struct gt_xml_out *out, xmlNodePtr parent,
+		    const struct gt_machine_net *nets);
 
 #endif

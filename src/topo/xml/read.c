@@ -37,7 +37,7 @@ static int gt_reader_cpu_new(struct gt_reader *reader,
 				elem, "numaid", err,
 				"numaid '%d' appears twice, first on line %u",
 				node.dev, gt_xml_line(reader->cpus[i].elem));
-	node.charge = gt_model_charge(&cpu->cpu);
+	node.charge = gt_model_pcie_overhead(&cpu->cpu);
 	node.id = gt_arena_printf(arena, "CPU/%d", node.dev);
 	node.name = gt_reader_cpu_name(reader, cpu);
 	if (!node.id || !node.name)

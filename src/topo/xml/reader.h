@@ -17,7 +17,7 @@ struct gt_xml;
 struct gt_xml_elem;
 
 /* One <pci> element. */
-struct gt_fn {
+struct gt_pci_fn {
 	const struct gt_xml_elem *elem;
 	const struct gt_xml_elem *gpu, *nic; /* children, or NULL */
 	const char *bus_id;                  /* canonical */
@@ -27,7 +27,8 @@ struct gt_fn {
 	uint32_t node;                       /* once made, or GT_NONE */
 	int head;   /* generation of a switch that may take in its parts */
 	int joined; /* is such a part: shares its parent's node */
-	const struct gt_fn *same; /* the bridge that this repeats, or NULL */
+	const struct gt_pci_fn
+		*same; /* the bridge that this repeats, or NULL */
 };
 
 struct gt_reader_cpu {
@@ -40,7 +41,7 @@ struct gt_reader {
 	struct gt_topo *topo;
 	enum gt_rates rates;
 	int version; /* of the format; 2 is RCCL's */
-	struct gt_fn *fns;
+	struct gt_pci_fn *fns;
 	uint32_t nfns, fns_size;
 	uint32_t *by_bus; /* functions in order of bus id */
 	struct gt_reader_cpu *cpus;
@@ -55,9 +56,11 @@ int gt_topo_from_xml(const struct gt_xml *xml, enum gt_rates rates,
 		     struct gt_topo **topo, struct gt_err *err);
 
 /* What a <pci> element is: by its children, in a bare list by its class. */
-int gt_fn_is_gpu(const struct gt_reader *reader, const struct gt_fn *fn);
-int gt_fn_is_nic(const struct gt_reader *reader, const struct gt_fn *fn);
-int gt_fn_is_bridge(const struct gt_fn *fn);
+int gt_pci_fn_is_gpu(const struct gt_reader *reader,
+		     const struct gt_pci_fn *fn);
+int gt_pci_fn_is_nic(const struct gt_reader *reader,
+		     const struct gt_pci_fn *fn);
+int gt_pci_fn_is_bridge(const struct gt_pci_fn *fn);
 
 /* Lower case, "0000:07:00.0"; what has no such form stays as it is. */
 const char *gt_reader_bus_id(struct gt_reader *reader, const char *text);
@@ -70,10 +73,10 @@ int gt_reader_collect(struct gt_reader *reader, const struct gt_xml_elem *elem,
 int gt_reader_index(struct gt_reader *reader, struct gt_err *err);
 
 /* The first function of that canonical bus id, or NULL. */
-struct gt_fn *gt_reader_find(struct gt_reader *reader, const char *bus_id);
+struct gt_pci_fn *gt_reader_find(struct gt_reader *reader, const char *bus_id);
 
 /* Make a function's node and ports, and its link upstream. */
-int gt_reader_fn(struct gt_reader *reader, struct gt_fn *fn,
+int gt_reader_fn(struct gt_reader *reader, struct gt_pci_fn *fn,
 		 struct gt_err *err);
 
 /* Cards without a PCI function (virtual ports) hang on their CPU. */
@@ -90,7 +93,7 @@ int gt_reader_gbs(const struct gt_reader *reader,
 
 /* What people are told of a function; NULL when memory ran out. */
 const struct gt_pci *gt_reader_pci(struct gt_reader *reader,
-				   const struct gt_fn *fn);
+				   const struct gt_pci_fn *fn);
 
 /* What people are told of a GPU, of a card, and of the
  * machine; NULL where there is nothing, or no memory. */
@@ -106,11 +109,11 @@ const char *gt_reader_cpu_name(struct gt_reader *reader,
 			       const struct gt_reader_cpu *cpu);
 
 /* NVLink, xGMI and C2C of a GPU, once all nodes are made. */
-int gt_reader_gpu_links(struct gt_reader *reader, const struct gt_fn *fn,
+int gt_reader_gpu_links(struct gt_reader *reader, const struct gt_pci_fn *fn,
 			struct gt_err *err);
 
 /* Peer-to-peer links between switches, each listed by its own end. */
-int gt_reader_pcilinks(struct gt_reader *reader, const struct gt_fn *fn,
+int gt_reader_pcilinks(struct gt_reader *reader, const struct gt_pci_fn *fn,
 		       struct gt_err *err);
 
 /* Between every two CPUs. */

@@ -13,35 +13,35 @@ enum { GT_READER_MAX_FNS = 4096 };
 
 const char *gt_reader_bus_id(struct gt_reader *reader, const char *text)
 {
-	return gt_digest_bus_id(reader->topo->arena, text);
+	return gt_bus_id_normalize_dup(reader->topo->arena, text);
 }
 
-static int gt_class_is(const struct gt_fn *fn, const char *class)
+static int gt_class_is(const struct gt_pci_fn *fn, const char *class)
 {
 	return !strncmp(fn->class, class, strlen(class));
 }
 
-int gt_fn_is_gpu(const struct gt_reader *reader, const struct gt_fn *fn)
+int gt_pci_fn_is_gpu(const struct gt_reader *reader, const struct gt_pci_fn *fn)
 {
 	return fn->gpu || (reader->bare && (gt_class_is(fn, "0x03") ||
 					    gt_class_is(fn, "0x12")));
 }
 
-int gt_fn_is_nic(const struct gt_reader *reader, const struct gt_fn *fn)
+int gt_pci_fn_is_nic(const struct gt_reader *reader, const struct gt_pci_fn *fn)
 {
 	return fn->nic ||
 	       (reader->bare && reader->no_nic && gt_class_is(fn, "0x02"));
 }
 
 /* As in NCCL, everything else is a bridge, whatever its class. */
-int gt_fn_is_bridge(const struct gt_fn *fn)
+int gt_pci_fn_is_bridge(const struct gt_pci_fn *fn)
 {
 	return !fn->gpu && !fn->nic && !gt_class_is(fn, "0x03") &&
 	       !gt_class_is(fn, "0x02") && !gt_class_is(fn, "0x068000") &&
 	       !gt_class_is(fn, "0x068001");
 }
 
-static unsigned long gt_fn_hex(const struct gt_fn *fn, const char *attr)
+static unsigned long gt_pci_fn_hex(const struct gt_pci_fn *fn, const char *attr)
 {
 	const char *text = gt_xml_attr(fn->elem, attr);
 
@@ -53,24 +53,24 @@ static unsigned long gt_fn_hex(const struct gt_fn *fn, const char *attr)
  * full bandwidth between all ports: NCCL joins them, so do we.  The generation
  * of a switch that is such a level (0: outer, 1: inner), or 0.
  */
-static int gt_fn_broadcom(const struct gt_fn *fn, unsigned long level)
+static int gt_pci_fn_broadcom(const struct gt_pci_fn *fn, unsigned long level)
 {
-	unsigned long part = gt_fn_hex(fn, "subsystem_device") & 0xf000;
-	unsigned long device = gt_fn_hex(fn, "device");
+	unsigned long part = gt_pci_fn_hex(fn, "subsystem_device") & 0xf000;
+	unsigned long device = gt_pci_fn_hex(fn, "device");
 
-	if (!gt_fn_is_bridge(fn) || gt_fn_hex(fn, "vendor") != 0x1000 ||
-	    gt_fn_hex(fn, "subsystem_vendor") != 0x1000)
+	if (!gt_pci_fn_is_bridge(fn) || gt_pci_fn_hex(fn, "vendor") != 0x1000 ||
+	    gt_pci_fn_hex(fn, "subsystem_vendor") != 0x1000)
 		return 0;
 	if (device == 0xc010 && part == 0xa000)
 		return 4;
 	return device == 0xc030 && part == level << 12 ? 5 : 0;
 }
 
-static int gt_reader_fn_add(struct gt_reader *reader, const struct gt_fn *fn,
-			    struct gt_err *err)
+static int gt_reader_fn_add(struct gt_reader *reader,
+			    const struct gt_pci_fn *fn, struct gt_err *err)
 {
 	struct gt_arena *arena = reader->topo->arena;
-	struct gt_fn *grown;
+	struct gt_pci_fn *grown;
 
 	if (reader->nfns == GT_READER_MAX_FNS)
 		return gt_xml_fail(fn->elem, NULL, err,
@@ -93,15 +93,15 @@ static int gt_reader_fn_add(struct gt_reader *reader, const struct gt_fn *fn,
 int gt_reader_collect(struct gt_reader *reader, const struct gt_xml_elem *elem,
 		      uint32_t parent, struct gt_err *err)
 {
-	struct gt_fn fn = {.elem = elem,
-			   .gpu = gt_xml_find(elem, "gpu"),
-			   .nic = gt_xml_find(elem, "nic"),
-			   .bus_id = gt_xml_attr(elem, "busid"),
-			   .class = gt_xml_attr(elem, "class"),
-			   .parent = parent,
-			   .cpu = reader->ncpus - 1,
-			   .node = GT_NONE};
-	const struct gt_fn *up;
+	struct gt_pci_fn fn = {.elem = elem,
+			       .gpu = gt_xml_find(elem, "gpu"),
+			       .nic = gt_xml_find(elem, "nic"),
+			       .bus_id = gt_xml_attr(elem, "busid"),
+			       .class = gt_xml_attr(elem, "class"),
+			       .parent = parent,
+			       .cpu = reader->ncpus - 1,
+			       .node = GT_NONE};
+	const struct gt_pci_fn *up;
 	uint32_t self = reader->nfns;
 	int rc;
 
@@ -114,9 +114,9 @@ int gt_reader_collect(struct gt_reader *reader, const struct gt_xml_elem *elem,
 		fn.class = "";
 	if (fn.gpu)
 		fn.nic = NULL;
-	fn.head = gt_fn_broadcom(&fn, 0);
+	fn.head = gt_pci_fn_broadcom(&fn, 0);
 	up = parent == GT_NONE ? NULL : &reader->fns[parent];
-	if (up && up->head && gt_fn_broadcom(&fn, 1) == up->head) {
+	if (up && up->head && gt_pci_fn_broadcom(&fn, 1) == up->head) {
 		fn.joined = 1;
 		fn.head = 0;
 	}
@@ -131,9 +131,9 @@ int gt_reader_collect(struct gt_reader *reader, const struct gt_xml_elem *elem,
 	return rc;
 }
 
-static int gt_fn_by_bus(const void *left, const void *right, void *arg)
+static int gt_pci_fn_by_bus(const void *left, const void *right, void *arg)
 {
-	const struct gt_fn *fns = arg;
+	const struct gt_pci_fn *fns = arg;
 	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
 	int order = strcmp(fns[a].bus_id, fns[b].bus_id);
 
@@ -145,8 +145,9 @@ static int gt_fn_by_bus(const void *left, const void *right, void *arg)
  * bridge, whose uplinks add up.  A bridge inside itself, or anything else that
  * is there twice, is an error.
  */
-static int gt_reader_twice(struct gt_reader *reader, const struct gt_fn *first,
-			   struct gt_fn *again, struct gt_err *err)
+static int gt_reader_twice(struct gt_reader *reader,
+			   const struct gt_pci_fn *first,
+			   struct gt_pci_fn *again, struct gt_err *err)
 {
 	for (uint32_t up = again->parent; up != GT_NONE;
 	     up = reader->fns[up].parent)
@@ -155,7 +156,7 @@ static int gt_reader_twice(struct gt_reader *reader, const struct gt_fn *first,
 					   "pci '%s' is inside itself, line %u",
 					   again->bus_id,
 					   gt_xml_line(reader->fns[up].elem));
-	if (!gt_fn_is_bridge(first) || !gt_fn_is_bridge(again) ||
+	if (!gt_pci_fn_is_bridge(first) || !gt_pci_fn_is_bridge(again) ||
 	    first->parent != again->parent)
 		return gt_xml_fail(again->elem, "busid", err,
 				   "busid '%s' appears twice, first on line %u",
@@ -165,8 +166,8 @@ static int gt_reader_twice(struct gt_reader *reader, const struct gt_fn *first,
 }
 
 static int gt_reader_repeats(struct gt_reader *reader,
-			     const struct gt_fn *first,
-			     const struct gt_fn *again, struct gt_err *err)
+			     const struct gt_pci_fn *first,
+			     const struct gt_pci_fn *again, struct gt_err *err)
 {
 	char where[512];
 
@@ -189,7 +190,8 @@ int gt_reader_index(struct gt_reader *reader, struct gt_err *err)
 	for (uint32_t i = 0; i < n; i++)
 		order[i] = i;
 	if (n)
-		qsort_r(order, n, sizeof(*order), gt_fn_by_bus, reader->fns);
+		qsort_r(order, n, sizeof(*order), gt_pci_fn_by_bus,
+			reader->fns);
 	for (uint32_t i = 1; i < n && !rc; i++) {
 		if (strcmp(reader->fns[order[i]].bus_id,
 			   reader->fns[order[first]].bus_id)) {
@@ -207,7 +209,7 @@ int gt_reader_index(struct gt_reader *reader, struct gt_err *err)
 	return rc;
 }
 
-struct gt_fn *gt_reader_find(struct gt_reader *reader, const char *bus_id)
+struct gt_pci_fn *gt_reader_find(struct gt_reader *reader, const char *bus_id)
 {
 	uint32_t low = 0, high = reader->nfns, mid;
 

@@ -25,13 +25,13 @@ static void gt_xml_pci_link(struct gt_xml_out *out, xmlNodePtr node,
 		max = pci->gpu->max;
 	if (!memcmp(&cur, &none, sizeof(none)) && pci->gpu)
 		cur = pci->gpu->cur;
-	gt_out_attr(out, node, "link_speed", "%.1f GT/s PCIe",
-		    link.speed_mts / 1000.);
-	gt_out_attr(out, node, "link_width", "%d", link.width);
-	gt_out_link(out, node, "gt_max", max);
-	gt_out_link(out, node, "gt_cur", cur);
-	gt_out_link(out, node, "gt_port_max", pci->port_max);
-	gt_out_link(out, node, "gt_port_cur", pci->port_cur);
+	gt_xml_out_attr(out, node, "link_speed", "%.1f GT/s PCIe",
+			link.speed_mts / 1000.);
+	gt_xml_out_attr(out, node, "link_width", "%d", link.width);
+	gt_xml_out_link(out, node, "gt_max", max);
+	gt_xml_out_link(out, node, "gt_cur", cur);
+	gt_xml_out_link(out, node, "gt_port_max", pci->port_max);
+	gt_xml_out_link(out, node, "gt_port_cur", pci->port_cur);
 	if (pci->class_from)
 		gt_buf_printf(&assumed, " class:%s", pci->class_from);
 	if (speed_from)
@@ -39,33 +39,34 @@ static void gt_xml_pci_link(struct gt_xml_out *out, xmlNodePtr node,
 	if (width_from)
 		gt_buf_printf(&assumed, " link_width:%s", width_from);
 	if (assumed.len)
-		gt_out_text(out, node, "gt_assumed", gt_buf_text(&assumed) + 1);
+		gt_xml_out_text(out, node, "gt_assumed",
+				gt_buf_text(&assumed) + 1);
 	gt_buf_release(&assumed);
 }
 
 static void gt_xml_pci(struct gt_xml_out *out, xmlNodePtr parent,
 		       const struct gt_machine_pci *pci)
 {
-	xmlNodePtr node = gt_out_add(out, parent, "pci");
+	xmlNodePtr node = gt_xml_out_add(out, parent, "pci");
 
-	gt_out_text(out, node, "busid", pci->busid);
-	gt_out_text(out, node, "class", pci->class_id);
-	gt_out_text(out, node, "vendor", pci->vendor);
-	gt_out_text(out, node, "device", pci->device);
-	gt_out_text(out, node, "subsystem_vendor", pci->subsystem_vendor);
-	gt_out_text(out, node, "subsystem_device", pci->subsystem_device);
+	gt_xml_out_text(out, node, "busid", pci->busid);
+	gt_xml_out_text(out, node, "class", pci->class_id);
+	gt_xml_out_text(out, node, "vendor", pci->vendor);
+	gt_xml_out_text(out, node, "device", pci->device);
+	gt_xml_out_text(out, node, "subsystem_vendor", pci->subsystem_vendor);
+	gt_xml_out_text(out, node, "subsystem_device", pci->subsystem_device);
 	gt_xml_pci_link(out, node, pci);
 	if (pci->driver)
-		gt_out_attr(out, node, "gt_driver", "%s%s%s", pci->driver,
-			    pci->driver_version ? " " : "",
-			    pci->driver_version ? pci->driver_version : "");
+		gt_xml_out_attr(out, node, "gt_driver", "%s%s%s", pci->driver,
+				pci->driver_version ? " " : "",
+				pci->driver_version ? pci->driver_version : "");
 	if (pci->port_acs != GT_UNKNOWN)
-		gt_out_attr(out, node, "gt_port_acs", "0x%04x",
-			    (unsigned)pci->port_acs);
+		gt_xml_out_attr(out, node, "gt_port_acs", "0x%04x",
+				(unsigned)pci->port_acs);
 	if (pci->gpu)
-		gt_out_gpu(out, node, pci->gpu);
+		gt_xml_out_gpu(out, node, pci->gpu);
 	if (pci->nets || pci->is_card)
-		gt_out_nic(out, node, pci->nets);
+		gt_xml_out_nic(out, node, pci->nets);
 	for (struct gt_machine_pci *p = out->machine->pcis; p; p = p->next)
 		if (p->parent == pci)
 			gt_xml_pci(out, node, p);
@@ -80,21 +81,21 @@ static int gt_xml_familyid(int family)
 static void gt_xml_cpu(struct gt_xml_out *out, xmlNodePtr parent,
 		       const struct gt_machine_cpu *cpu)
 {
-	xmlNodePtr node = gt_out_add(out, parent, "cpu");
+	xmlNodePtr node = gt_xml_out_add(out, parent, "cpu");
 
-	gt_out_attr(out, node, "numaid", "%d", cpu->numa);
-	gt_out_whole(out, node, "affinity", cpu->affinity);
-	gt_out_text(out, node, "arch", cpu->arch);
-	gt_out_text(out, node, "vendor", cpu->vendor);
-	gt_out_int(out, node, "familyid", gt_xml_familyid(cpu->family),
-		   GT_UNKNOWN);
-	gt_out_int(out, node, "modelid", cpu->model, GT_UNKNOWN);
-	gt_out_text(out, node, "gt_name", cpu->name);
+	gt_xml_out_attr(out, node, "numaid", "%d", cpu->numa);
+	gt_xml_out_list(out, node, "affinity", cpu->affinity);
+	gt_xml_out_text(out, node, "arch", cpu->arch);
+	gt_xml_out_text(out, node, "vendor", cpu->vendor);
+	gt_xml_out_int(out, node, "familyid", gt_xml_familyid(cpu->family),
+		       GT_UNKNOWN);
+	gt_xml_out_int(out, node, "modelid", cpu->model, GT_UNKNOWN);
+	gt_xml_out_text(out, node, "gt_name", cpu->name);
 	for (struct gt_machine_pci *p = out->machine->pcis; p; p = p->next)
 		if (!p->parent && p->numa == cpu->numa)
 			gt_xml_pci(out, node, p);
 	if (cpu->nets)
-		gt_out_nic(out, node, cpu->nets);
+		gt_xml_out_nic(out, node, cpu->nets);
 }
 
 /* An element of gtopo's own, which NCCL skips. */
@@ -106,17 +107,17 @@ static void gt_xml_host(struct gt_xml_out *out, xmlNodePtr root)
 	if (!host->vm && !host->container && !host->iommu && !host->nvswitch &&
 	    !host->peermem && !host->cuda && host->dmabuf == GT_UNKNOWN)
 		return;
-	node = gt_out_add(out, root, "gt_machine");
-	gt_out_text(out, node, "vm", host->vm);
-	gt_out_text(out, node, "container", host->container);
-	gt_out_text(out, node, "iommu", host->iommu);
-	gt_out_text(out, node, "cuda", host->cuda);
-	gt_out_text(out, node, "nvswitch", host->nvswitch);
-	gt_out_text(out, node, "peermem", host->peermem);
-	gt_out_int(out, node, "dmabuf", host->dmabuf, GT_UNKNOWN);
+	node = gt_xml_out_add(out, root, "gt_machine");
+	gt_xml_out_text(out, node, "vm", host->vm);
+	gt_xml_out_text(out, node, "container", host->container);
+	gt_xml_out_text(out, node, "iommu", host->iommu);
+	gt_xml_out_text(out, node, "cuda", host->cuda);
+	gt_xml_out_text(out, node, "nvswitch", host->nvswitch);
+	gt_xml_out_text(out, node, "peermem", host->peermem);
+	gt_xml_out_int(out, node, "dmabuf", host->dmabuf, GT_UNKNOWN);
 	if (host->dmabuf != GT_UNKNOWN)
-		gt_out_attr(out, node, "gt_assumed", "dmabuf:%s",
-			    host->dmabuf_from);
+		gt_xml_out_attr(out, node, "gt_assumed", "dmabuf:%s",
+				host->dmabuf_from);
 }
 
 int gt_xml_save(xmlDocPtr doc, struct gt_buf *out)
@@ -144,15 +145,15 @@ int gt_xml_write(const struct gt_machine *machine, struct gt_buf *out,
 		 int *nelements, struct gt_err *err)
 {
 	struct gt_xml_out state = {machine, 0, 0};
-	xmlDocPtr doc = xmlNewDoc(gt_out_str("1.0"));
+	xmlDocPtr doc = xmlNewDoc(gt_xml_out_str("1.0"));
 	xmlNodePtr root;
 
 	if (!doc)
 		return gt_err_nomem(err);
-	root = gt_out_add(&state, NULL, "system");
+	root = gt_xml_out_add(&state, NULL, "system");
 	if (root)
 		xmlDocSetRootElement(doc, root);
-	gt_out_attr(&state, root, "version", "1");
+	gt_xml_out_attr(&state, root, "version", "1");
 	gt_xml_host(&state, root);
 	for (struct gt_machine_cpu *c = machine->cpus; c; c = c->next)
 		gt_xml_cpu(&state, root, c);

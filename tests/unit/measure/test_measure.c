@@ -220,9 +220,9 @@ static void test_vm(void **state)
 			assert_true((peer->ring_gbs > 0) == (k == (i + 1) % 4));
 			assert_true(peer->host_gbs ==
 				    (i / 2 == k / 2 ? 56 : 0));
-			assert_false(gt_measured_beside(run.xml,
-							read.gpus[i].bus_id,
-							read.gpus[k].bus_id));
+			assert_false(gt_measured_share_switch(
+				run.xml, read.gpus[i].bus_id,
+				read.gpus[k].bus_id));
 		}
 	}
 	/* What the GPUs reach in the ring differs by noise: one rate. */
@@ -249,10 +249,10 @@ static void test_switch(void **state)
 	mover.peer_gbs = 24;
 	measure(&run, "share/xml/pcie-8gpu.xml", &mover);
 	assert_int_equal(run.rc, GT_OK);
-	assert_true(gt_measured_beside(run.xml, run.known.gpus[0].bus_id,
-				       run.known.gpus[3].bus_id));
-	assert_false(gt_measured_beside(run.xml, run.known.gpus[0].bus_id,
-					run.known.gpus[4].bus_id));
+	assert_true(gt_measured_share_switch(run.xml, run.known.gpus[0].bus_id,
+					     run.known.gpus[3].bus_id));
+	assert_false(gt_measured_share_switch(run.xml, run.known.gpus[0].bus_id,
+					      run.known.gpus[4].bus_id));
 	assert_true(rate_of(&run, GT_RATES_MEASURED, GT_NODE_GPU,
 			    GT_LINK_PCI) == 25);
 	assert_true(rate_of(&run, GT_RATES_MEASURED, GT_NODE_CPU,

@@ -27,8 +27,8 @@ static struct gt_rat downlink(const struct gt_cluster *cluster, uint32_t level,
 {
 	struct gt_rat gbs;
 
-	assert_int_equal(gt_cluster_downlink(cluster, GT_OVER_NET, level, which,
-					     &gbs, NULL),
+	assert_int_equal(gt_cluster_downlink(cluster, GT_FABRIC_NET, level,
+					     which, &gbs, NULL),
 			 GT_OK);
 	return gbs;
 }
@@ -38,7 +38,7 @@ static struct gt_rat uplink(const struct gt_cluster *cluster, uint32_t level,
 {
 	struct gt_rat gbs;
 
-	assert_int_equal(gt_cluster_uplink(cluster, GT_OVER_NET, level, which,
+	assert_int_equal(gt_cluster_uplink(cluster, GT_FABRIC_NET, level, which,
 					   &gbs, NULL),
 			 GT_OK);
 	return gbs;
@@ -61,7 +61,7 @@ static const char *name_of(const struct gt_cluster *cluster, uint32_t node)
 static void test_rails(void **state)
 {
 	struct gt_cluster *cluster = read_case("rails");
-	const struct gt_cluster_fabric *net = &cluster->fabrics[GT_OVER_NET];
+	const struct gt_cluster_fabric *net = &cluster->fabrics[GT_FABRIC_NET];
 
 	(void)state;
 	assert_string_equal(cluster->name, "rails");
@@ -74,9 +74,10 @@ static void test_rails(void **state)
 	assert_int_equal(cluster->kinds[0].nnodes, 70);
 	assert_int_equal(cluster->kinds[1].nnodes, 3);
 	assert_int_equal(net->nrails, 8);
-	assert_int_equal(cluster->kinds[1].ports[GT_OVER_NET].n, 7);
-	assert_int_equal(cluster->kinds[1].ports[GT_OVER_NET].list[2].rail, 3);
-	assert_int_equal(cluster->kinds[0].ports[GT_OVER_NVLINK].n, 8);
+	assert_int_equal(cluster->kinds[1].ports[GT_FABRIC_NET].n, 7);
+	assert_int_equal(cluster->kinds[1].ports[GT_FABRIC_NET].list[2].rail,
+			 3);
+	assert_int_equal(cluster->kinds[0].ports[GT_FABRIC_NVLINK].n, 8);
 	/* 3 groups of 32 nodes with 8 rails; 2 of 64; 1. */
 	assert_int_equal(net->nlevels, 3);
 	assert_int_equal(net->levels[0].nswitches, 24);
@@ -107,21 +108,25 @@ static void test_above(void **state)
 	struct gt_cluster *cluster = read_case("rails");
 
 	(void)state;
-	assert_int_equal(gt_cluster_switch(cluster, GT_OVER_NET, 0, 33, 5), 13);
-	assert_int_equal(gt_cluster_above(cluster, GT_OVER_NET, 0, 13), 0);
-	assert_int_equal(gt_cluster_above(cluster, GT_OVER_NET, 0, 23), 1);
-	assert_int_equal(gt_cluster_above(cluster, GT_OVER_NET, 1, 1), 0);
-	assert_int_equal(gt_cluster_meet(cluster, GT_OVER_NET,
-					 (uint32_t[]){0, 1},
-					 (uint32_t[]){31, 1}),
+	assert_int_equal(gt_cluster_switch(cluster, GT_FABRIC_NET, 0, 33, 5),
+			 13);
+	assert_int_equal(
+		gt_cluster_parent_switch(cluster, GT_FABRIC_NET, 0, 13), 0);
+	assert_int_equal(
+		gt_cluster_parent_switch(cluster, GT_FABRIC_NET, 0, 23), 1);
+	assert_int_equal(gt_cluster_parent_switch(cluster, GT_FABRIC_NET, 1, 1),
 			 0);
-	assert_int_equal(gt_cluster_meet(cluster, GT_OVER_NET,
-					 (uint32_t[]){0, 1},
-					 (uint32_t[]){0, 2}),
+	assert_int_equal(gt_cluster_common_level(cluster, GT_FABRIC_NET,
+						 (uint32_t[]){0, 1},
+						 (uint32_t[]){31, 1}),
+			 0);
+	assert_int_equal(gt_cluster_common_level(cluster, GT_FABRIC_NET,
+						 (uint32_t[]){0, 1},
+						 (uint32_t[]){0, 2}),
 			 1);
-	assert_int_equal(gt_cluster_meet(cluster, GT_OVER_NET,
-					 (uint32_t[]){63, 1},
-					 (uint32_t[]){64, 1}),
+	assert_int_equal(gt_cluster_common_level(cluster, GT_FABRIC_NET,
+						 (uint32_t[]){63, 1},
+						 (uint32_t[]){64, 1}),
 			 2);
 	gt_cluster_free(cluster);
 }
@@ -173,9 +178,10 @@ static void test_many(void **state)
 	assert_int_equal(cluster->nnodes, 12500);
 	assert_int_equal(cluster->nruns, 1);
 	/* 391 groups of 32, and 25 of 512. */
-	assert_int_equal(cluster->fabrics[GT_OVER_NET].levels[0].nswitches,
+	assert_int_equal(cluster->fabrics[GT_FABRIC_NET].levels[0].nswitches,
 			 391 * 8);
-	assert_int_equal(cluster->fabrics[GT_OVER_NET].levels[1].nswitches, 25);
+	assert_int_equal(cluster->fabrics[GT_FABRIC_NET].levels[1].nswitches,
+			 25);
 	assert_rat(uplink(cluster, 1, 24), 51200, 3);
 	assert_rat(downlink(cluster, 2, 0), 25 * 51200, 3);
 	assert_string_equal(name_of(cluster, 99), "gpu00100");
@@ -186,7 +192,7 @@ static void test_many(void **state)
 static void test_links(void **state)
 {
 	struct gt_cluster *cluster = read_case("links");
-	const struct gt_cluster_fabric *net = &cluster->fabrics[GT_OVER_NET];
+	const struct gt_cluster_fabric *net = &cluster->fabrics[GT_FABRIC_NET];
 
 	(void)state;
 	assert_int_equal(net->nlevels, 0);
@@ -209,12 +215,14 @@ static void test_nvlink(void **state)
 	uint32_t a[2] = {0, 0}, b[2] = {1, 3}, c[2] = {2, 0};
 
 	(void)state;
-	assert_int_equal(cluster->fabrics[GT_OVER_NET].nlevels, 0);
-	assert_int_equal(cluster->fabrics[GT_OVER_NVLINK].levels[0].nswitches,
+	assert_int_equal(cluster->fabrics[GT_FABRIC_NET].nlevels, 0);
+	assert_int_equal(cluster->fabrics[GT_FABRIC_NVLINK].levels[0].nswitches,
 			 3);
-	assert_int_equal(gt_cluster_meet(cluster, GT_OVER_NVLINK, a, b), 0);
-	assert_int_equal(gt_cluster_meet(cluster, GT_OVER_NVLINK, b, c),
-			 GT_NONE);
+	assert_int_equal(
+		gt_cluster_common_level(cluster, GT_FABRIC_NVLINK, a, b), 0);
+	assert_int_equal(
+		gt_cluster_common_level(cluster, GT_FABRIC_NVLINK, b, c),
+		GT_NONE);
 	gt_cluster_free(cluster);
 }
 
@@ -230,7 +238,7 @@ static void test_plain(void **state)
 		gt_cluster_copies(cluster->kinds[0].topo, 3, &copies, NULL),
 		GT_OK);
 	assert_int_equal(
-		gt_cluster_downlink(copies, GT_OVER_NET, 0, 0, &gbs, NULL),
+		gt_cluster_downlink(copies, GT_FABRIC_NET, 0, 0, &gbs, NULL),
 		GT_OK);
 	assert_rat(gbs, 3 * 12 * 25, 1);
 	assert_string_equal(name_of(copies, 2), "node-2");

@@ -207,9 +207,10 @@ static void test_visible(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-		assert_int_equal(gt_visible(cases[i].list, 2, "GPU-ab12cd"),
-				 cases[i].shown);
-	assert_false(gt_visible("GPU-ab12", 2, NULL));
+		assert_int_equal(
+			gt_gpu_is_visible(cases[i].list, 2, "GPU-ab12cd"),
+			cases[i].shown);
+	assert_false(gt_gpu_is_visible("GPU-ab12", 2, NULL));
 }
 
 int main(void)
