@@ -254,7 +254,7 @@ static int fit_models(struct fit *fit, struct gt_err *err)
 	if (!rc && !fit->nrows)
 		rc = gt_err_set(err, GT_EINPUT, NULL,
 				"the reports have no rows that move bytes");
-	fit->protocol = gt_plan_main(fit->plan)->protocol;
+	fit->protocol = gt_plan_main_row(fit->plan)->protocol;
 	return rc;
 }
 

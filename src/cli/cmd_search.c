@@ -136,16 +136,16 @@ static void gt_search_tell(const struct gt_cmd_args *args,
 	double bound = gt_rat_double(proof->bound);
 	double any = gt_rat_double(proof->any_bound);
 
-	const char *found = proof->class_ == GT_PROOF_RING ? "rings"
-			    : gt_coll_moves(plan->coll)    ? "flows"
-							   : "trees";
+	const char *found = proof->class_ == GT_PROOF_RING   ? "rings"
+			    : gt_coll_only_moves(plan->coll) ? "flows"
+							     : "trees";
 	const char *what = proof->class_ == GT_PROOF_ANY ? "schedules" : found;
 	char limited[48];
 
 	gt_cmd_note(args, "%u GPUs: %s of %g GB/s%s in %u channels",
 		    plan->nranks, found, value,
-		    gt_coll_moves(plan->coll) ? " a pair" : "",
-		    gt_plan_main(plan)->nchannels);
+		    gt_coll_only_moves(plan->coll) ? " a pair" : "",
+		    gt_plan_main_row(plan)->nchannels);
 	if (proof->max_channels) {
 		snprintf(limited, sizeof(limited),
 			 "%" PRIu32 " ring%s or fewer", proof->max_channels,
@@ -399,7 +399,7 @@ static int gt_search_nodes_can(const struct gt_search_opts *opts,
 {
 	enum gt_coll coll = gt_search_coll(opts);
 
-	if (gt_coll_moves(coll))
+	if (gt_coll_only_moves(coll))
 		return gt_search_nodes_move(opts, err);
 	if (opts->algo != GT_SEARCH_AUTO && opts->algo != GT_SEARCH_HIER &&
 	    opts->algo != GT_SEARCH_RING && opts->algo != GT_SEARCH_TREE)
@@ -532,7 +532,7 @@ static int gt_search_other(const struct gt_search_opts *opts)
 
 	if (opts->algo == GT_SEARCH_TREE)
 		return gt_coll_has_blocks(coll);
-	return gt_coll_moves(coll) ||
+	return gt_coll_only_moves(coll) ||
 	       (opts->algo != GT_SEARCH_AUTO && opts->algo != GT_SEARCH_RING);
 }
 

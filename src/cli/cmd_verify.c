@@ -74,7 +74,7 @@ static void gt_verify_warn(const struct gt_cmd_args *args,
 		const struct gt_plan_select *row = &plan->select[i];
 
 		if (row->detour_permille &&
-		    !gt_algo_detours(row->algo, row->protocol, row->coll))
+		    !gt_detour_is_possible(row->algo, row->protocol, row->coll))
 			gt_cmd_warn(args,
 				    "select[%" PRIu32 "].detour_permille: %s "
 				    "by '%s' with '%s' has no detour; all of "

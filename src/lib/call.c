@@ -58,8 +58,8 @@ static int gt_call_is_aligned(const struct gt_call *call)
 static int gt_call_check(const struct gtopo_comm *comm, int rank,
 			 const struct gt_call *call)
 {
-	const struct gt_use use = {.coll = call->req.coll,
-				   .root = call->req.root};
+	const struct gt_channel_use use = {.coll = call->req.coll,
+					   .root = call->req.root};
 	uint32_t r = (uint32_t)rank;
 	uint64_t bytes;
 

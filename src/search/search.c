@@ -195,8 +195,9 @@ static int gt_search_mesh(const struct gt_request *request,
 {
 	struct gt_plan *made;
 	uint32_t best;
-	const struct gt_shape_entry *shape =
-		gt_coll_moves(request->coll) ? &gt_shape_flow : &gt_shape_ring;
+	const struct gt_shape_entry *shape = gt_coll_only_moves(request->coll)
+						     ? &gt_shape_flow
+						     : &gt_shape_ring;
 	int rc = gt_search_shape_plan(request, shape, &made, stats, err);
 
 	if (rc)
@@ -223,7 +224,7 @@ int gt_search(const struct gt_request *request, const char *algo,
 		rc = gt_err_set(err, GT_EINPUT, NULL,
 				"--algo %s cannot do %s; auto and mesh can",
 				algo, gt_coll_name(request->coll));
-	else if (request->equal && gt_coll_moves(request->coll))
+	else if (request->equal && gt_coll_only_moves(request->coll))
 		rc = gt_err_set(err, GT_EINPUT, NULL,
 				"--equal is for rings and trees, not for %s",
 				gt_coll_name(request->coll));

@@ -28,7 +28,7 @@ enum {
 
 #define GT_AUTO_ALL UINT32_MAX
 
-/* Slower ones are not chosen, whichever came before: gt_envelope_next(). */
+/* Slower ones are not chosen, whichever came before: gt_envelope_choose(). */
 #define GT_AUTO_NEAR 0.96
 
 /* Candidates, the one with the largest bandwidth last. */
@@ -61,7 +61,7 @@ static uint32_t gt_auto_best(struct gt_plan *const *plans, uint32_t n)
 static int gt_auto_merge(struct gt_auto *a, const struct gt_plan *other,
 			 struct gt_err *err)
 {
-	const struct gt_plan_select *from = gt_plan_main(other);
+	const struct gt_plan_select *from = gt_plan_main_row(other);
 	struct gt_plan_select *row = &a->rows[a->nrows];
 	uint32_t first = a->plan->nchannels;
 	int rc = gt_merge_channels(a->plan, other, err);
@@ -83,10 +83,10 @@ static int gt_auto_merge(struct gt_auto *a, const struct gt_plan *other,
 static int gt_auto_use(struct gt_auto *a, enum gt_algo algo,
 		       enum gt_protocol protocol, struct gt_err *err)
 {
-	const struct gt_plan_select *last = gt_plan_main(a->plan);
+	const struct gt_plan_select *last = gt_plan_main_row(a->plan);
 	struct gt_plan_select *row = &a->rows[a->nrows];
 
-	if (!gt_algo_can(algo, a->plan->coll))
+	if (!gt_algo_supports(algo, a->plan->coll))
 		return GT_OK;
 	*row = *last;
 	row->algo = algo;
@@ -121,7 +121,7 @@ static int gt_auto_is_use(const struct gt_plan *plan, enum gt_algo algo,
 	if (protocol == GT_PROTOCOL_CE && gt_coll_goes_up(plan->coll) &&
 	    !gt_coll_goes_down(plan->coll))
 		return 0;
-	return protocol != GT_PROTOCOL_LL128 || gt_plan_is_nvlink(plan);
+	return protocol != GT_PROTOCOL_LL128 || gt_plan_allows_ll128(plan);
 }
 
 static int gt_auto_mesh(struct gt_auto *a, struct gt_err *err)
@@ -187,7 +187,8 @@ static int gt_auto_at(struct gt_auto *a, struct gt_cost_model *model,
 	for (uint32_t i = 0; i < a->nrows && !rc; i++) {
 		time_us[i] = least_us[i] = HUGE_VAL;
 		if (after == GT_AUTO_ALL || i == before || i == after)
-			rc = gt_cost_least(model, i, bytes, &least_us[i], err);
+			rc = gt_cost_lower_bound(model, i, bytes, &least_us[i],
+						 err);
 	}
 	for (uint32_t i; !rc; least_us[i] = HUGE_VAL) {
 		i = gt_auto_likely(a, least_us);
@@ -200,8 +201,8 @@ static int gt_auto_at(struct gt_auto *a, struct gt_cost_model *model,
 		best_us = fmin(best_us, cost.time_us);
 	}
 	if (!rc)
-		a->chosen[s] = gt_envelope_next(time_us, a->nrows, a->nrows - 1,
-						before);
+		a->chosen[s] = gt_envelope_choose(time_us, a->nrows,
+						  a->nrows - 1, before);
 	return rc;
 }
 
@@ -291,7 +292,7 @@ static int gt_auto_run(struct gt_auto *a, struct gt_err *err)
 	rc = gt_cost_new(a->plan, a->plan->coll, &model, err);
 	if (rc)
 		return rc;
-	rc = gt_cost_hurry(model, err);
+	rc = gt_cost_set_fast(model, err);
 	if (!rc)
 		rc = gt_auto_price(a, model, err);
 	gt_cost_free(model);
@@ -311,7 +312,7 @@ int gt_auto_choose(struct gt_plan **plans, uint32_t n, uint32_t *best,
 
 	*best = gt_auto_best(plans, n);
 	a.plan = plans[*best];
-	main = *gt_plan_main(a.plan);
+	main = *gt_plan_main_row(a.plan);
 	if (a.plan->nranks < 2 ||
 	    (a.plan->nranks > GT_AUTO_MAX_RANKS && !a.plan->cluster))
 		return GT_OK;

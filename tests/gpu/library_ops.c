@@ -189,8 +189,8 @@ static struct gt_range range_of(const struct library *lib,
 static struct place place_of(const struct library *lib,
 			     const struct operation *op, int rank)
 {
-	const struct gt_use use = {.coll = op->coll,
-				   .root = (uint32_t)op->root};
+	const struct gt_channel_use use = {.coll = op->coll,
+					   .root = (uint32_t)op->root};
 	size_t elem = gt_dtype_bytes((enum gt_dtype)op->type);
 	const struct rank *me = &lib->ranks[rank];
 	uint32_t r = (uint32_t)rank;

@@ -28,7 +28,7 @@ static void gt_search_cluster_tell(const struct gt_cmd_args *args,
 	double bound = gt_rat_double(proof->bound);
 	double any = gt_rat_double(proof->any_bound);
 	int rings = proof->class_ == GT_PROOF_RING;
-	int flows = gt_coll_moves(plan->coll);
+	int flows = gt_coll_only_moves(plan->coll);
 
 	gt_cmd_note(args, "%u nodes of %u GPUs: %s of %g GB/s%s in %u channels",
 		    plan->cluster->nnodes, plan->cluster->nlocal,
@@ -36,7 +36,7 @@ static void gt_search_cluster_tell(const struct gt_cmd_args *args,
 		    : flows ? "flows"
 			    : "trees",
 		    value, flows ? " a pair" : "",
-		    gt_plan_main(plan)->nchannels);
+		    gt_plan_main_row(plan)->nchannels);
 	if (plan->has_proof && proof->optimal)
 		gt_cmd_note(args, "proved: no %s more",
 			    rings ? "rings reach" : "schedule reaches");
@@ -70,7 +70,7 @@ static int gt_search_most(const struct gt_hier_request *base,
 	if (!rc)
 		rc = gt_hier_new(&request, arena, &hier, err);
 	ask = (struct gt_hier_ask){hier, request.coll, request.root, 1};
-	if (!rc && gt_coll_moves(request.coll)) {
+	if (!rc && gt_coll_only_moves(request.coll)) {
 		rc = gt_hier_flow_solve(hier, arena, &flow, err);
 		bound->found = !rc && flow.has_bound;
 		bound->value = flow.bound;
@@ -88,7 +88,7 @@ static int gt_search_loss(const struct gt_cmd_args *args,
 			  const struct gt_cluster *uneven,
 			  const struct gt_plan *plan, struct gt_err *err)
 {
-	int flows = gt_coll_moves(request->coll);
+	int flows = gt_coll_only_moves(request->coll);
 	double value = gt_rat_double(plan->proof.value), most;
 	struct gt_hier_bound bound;
 	int rc;
@@ -163,7 +163,7 @@ static int gt_search_cluster_on(const struct gt_cmd_args *args,
 				"there is no rank '%u', only %u of them",
 				request.root,
 				base->cluster->nnodes * request.ngpus);
-	else if (gt_coll_moves(request.coll))
+	else if (gt_coll_only_moves(request.coll))
 		rc = gt_hier_search_flow(&request, plan, err);
 	else if (!strcmp(search->algo, "ring"))
 		rc = gt_hier_search_rings(&request, plan, err);

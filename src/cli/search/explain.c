@@ -138,7 +138,7 @@ static int gt_explain_load(const struct gt_plan *plan,
 			   const struct gt_plan_channel *channel, double *loads)
 {
 	uint32_t *uses = calloc((size_t)channel->nhops + 1, sizeof(*uses));
-	int rc = uses ? gt_plan_uses(plan, row, channel, uses) : GT_ESYS;
+	int rc = uses ? gt_plan_hop_uses(plan, row, channel, uses) : GT_ESYS;
 
 	for (uint32_t i = 0; !rc && i < channel->nhops; i++) {
 		const struct gt_plan_hop *hop = &channel->hops[i];
@@ -160,7 +160,7 @@ static int gt_explain_load(const struct gt_plan *plan,
 static double *gt_explain_loads(const struct gt_explaining *e)
 {
 	const struct gt_plan *plan = e->ask->plan;
-	const struct gt_plan_select *row = gt_plan_main(plan);
+	const struct gt_plan_select *row = gt_plan_main_row(plan);
 	double *loads = gt_arena_array(e->arena, plan->nlinks, sizeof(*loads));
 
 	for (uint32_t c = 0; loads && c < row->nchannels; c++)
@@ -370,20 +370,20 @@ static void gt_explain_proof(const struct gt_explaining *e)
 			   : proof->class_ == GT_PROOF_ANY ? "schedules"
 							   : "trees";
 	char limited[48];
-	int pairs = gt_coll_moves(e->ask->plan->coll);
+	int pairs = gt_coll_only_moves(e->ask->plan->coll);
 
 	if (proof->max_channels) {
 		snprintf(limited, sizeof(limited), "%" PRIu32 " rings or fewer",
 			 proof->max_channels);
 		what = limited;
 	}
-	gt_buf_printf(e->out,
-		      "%s of %" PRIu32 " GPUs: %g GB/s%s in %" PRIu32
-		      " channel%s\n",
-		      gt_coll_name(e->ask->plan->coll), e->ask->plan->nranks,
-		      gt_rat_double(proof->value), pairs ? " a pair" : "",
-		      gt_plan_main(e->ask->plan)->nchannels,
-		      gt_plan_main(e->ask->plan)->nchannels == 1 ? "" : "s");
+	gt_buf_printf(
+		e->out,
+		"%s of %" PRIu32 " GPUs: %g GB/s%s in %" PRIu32 " channel%s\n",
+		gt_coll_name(e->ask->plan->coll), e->ask->plan->nranks,
+		gt_rat_double(proof->value), pairs ? " a pair" : "",
+		gt_plan_main_row(e->ask->plan)->nchannels,
+		gt_plan_main_row(e->ask->plan)->nchannels == 1 ? "" : "s");
 	if (proof->optimal)
 		gt_buf_printf(e->out, "proved: no %s reach more\n", what);
 	else

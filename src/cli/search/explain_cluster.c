@@ -56,7 +56,7 @@ static double gt_xc_value(const struct gt_xc *e, struct gt_rat x)
 {
 	double n = (double)e->hier->box->nranks * e->hier->cluster.nnodes;
 
-	if (gt_coll_moves(e->request->coll))
+	if (gt_coll_only_moves(e->request->coll))
 		return gt_rat_double(x);
 	return gt_rat_double(x) * n /
 	       (e->request->coll == GT_COLL_ALLREDUCE ? 2 : 1);
@@ -68,7 +68,7 @@ static int gt_xc_optimal(const struct gt_xc *e)
 	int64_t n = (int64_t)e->hier->box->nranks * e->hier->cluster.nnodes;
 	struct gt_rat value = GT_RAT(1, 1);
 
-	if (gt_coll_moves(e->request->coll))
+	if (gt_coll_only_moves(e->request->coll))
 		n = 1;
 	if (e->request->coll == GT_COLL_ALLREDUCE)
 		value = GT_RAT(1, 2);
@@ -79,7 +79,7 @@ static int gt_xc_optimal(const struct gt_xc *e)
 
 static const char *gt_xc_unit(const struct gt_xc *e)
 {
-	return gt_coll_moves(e->request->coll) ? "GB/s a pair" : "GB/s";
+	return gt_coll_only_moves(e->request->coll) ? "GB/s a pair" : "GB/s";
 }
 
 /* The rate of the cluster's trees, and which rows are full. */
@@ -117,7 +117,7 @@ static int gt_xc_solve(struct gt_xc *e, struct gt_err *err)
 				 sizeof(*e->full));
 	if (!e->full)
 		return gt_err_nomem(err);
-	if (gt_coll_moves(e->request->coll)) {
+	if (gt_coll_only_moves(e->request->coll)) {
 		rc = gt_hier_flow_solve(e->hier, arena, &flow, err);
 		if (rc)
 			return rc;
@@ -253,7 +253,7 @@ static void gt_xc_proof(const struct gt_xc *e)
 		gt_buf_puts(e->out, "proved: no schedule reaches more\n");
 	if (e->bound.nparts)
 		gt_xc_parts(e);
-	else if (!gt_coll_moves(e->request->coll))
+	else if (!gt_coll_only_moves(e->request->coll))
 		gt_xc_cut(e);
 	gt_xc_left_out(e);
 }
@@ -559,12 +559,12 @@ static int gt_xc_try(struct gt_xc *e, struct gt_xc_wish *wish,
 					   &box.links[i].gbs);
 		if (wish->level != UINT32_MAX)
 			hier.cluster.levels[wish->level].gbs = wish->gbs;
-		if (gt_coll_moves(e->request->coll))
+		if (gt_coll_only_moves(e->request->coll))
 			rc = gt_hier_flow_solve(&hier, arena, &flow, err);
 		else
 			rc = gt_xc_trees(e, &hier, arena, NULL, &x, err);
 	}
-	if (!rc && gt_coll_moves(e->request->coll))
+	if (!rc && gt_coll_only_moves(e->request->coll))
 		x = flow.rate;
 	if (!rc)
 		wish->gain = gt_rat_double(x) / gt_rat_double(e->x);

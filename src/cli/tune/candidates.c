@@ -25,7 +25,7 @@ static int gt_tune_is_right(const struct gt_plan *plan,
 			    const struct gt_plan_select *way,
 			    struct gt_err *err)
 {
-	struct gt_plan_select rows[] = {*way, *gt_plan_main(plan)};
+	struct gt_plan_select rows[] = {*way, *gt_plan_main_row(plan)};
 	struct gt_plan copy = *plan;
 	int rc;
 
@@ -75,7 +75,7 @@ static int gt_tune_try(struct gt_tune_finding *f, struct gt_plan_select way,
 	way.detour_permille = 0;
 	rc = gt_tune_add(f, &way, &added, err);
 	if (!added || !f->gpus ||
-	    !gt_algo_detours(way.algo, way.protocol, f->coll))
+	    !gt_detour_is_possible(way.algo, way.protocol, f->coll))
 		return rc;
 	for (int i = 0; i < GT_TUNE_NDETOURS && !rc; i++) {
 		way.detour_permille = gt_tune_detours[i];
@@ -87,7 +87,7 @@ static int gt_tune_try(struct gt_tune_finding *f, struct gt_plan_select way,
 static int gt_tune_algo(struct gt_tune_finding *f, struct gt_plan_select way,
 			struct gt_err *err)
 {
-	int mesh = gt_algo_takes(way.algo, GT_SHAPE_MESH), rc = GT_OK;
+	int mesh = gt_algo_fits_shape(way.algo, GT_SHAPE_MESH), rc = GT_OK;
 
 	way.protocol = GT_PROTOCOL_SIMPLE;
 	if (!mesh || !f->gpus)
@@ -114,8 +114,8 @@ static int gt_tune_use(struct gt_tune_finding *f,
 		enum gt_shape shape = f->plan->channels[use->channels[0]].shape;
 
 		way.algo = (enum gt_algo)a;
-		if (gt_algo_takes(way.algo, shape) &&
-		    gt_algo_can(way.algo, f->coll))
+		if (gt_algo_fits_shape(way.algo, shape) &&
+		    gt_algo_supports(way.algo, f->coll))
 			rc = gt_tune_algo(f, way, err);
 	}
 	return rc;

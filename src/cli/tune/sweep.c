@@ -63,7 +63,7 @@ static int gt_tune_takes(const struct gt_tuning *t,
 		return 0;
 	if (taken.detour_permille != way->detour_permille)
 		return 0;
-	if (!gt_algo_takes(way->algo, GT_SHAPE_MESH))
+	if (!gt_algo_fits_shape(way->algo, GT_SHAPE_MESH))
 		return taken.protocol == GT_PROTOCOL_SIMPLE;
 	return taken.algo == way->algo && taken.protocol == way->protocol;
 }

@@ -128,7 +128,7 @@ int gt_cuda_choose(struct gt_engine *engine, struct gt_err *err)
 				  "%d",
 				  threads, GT_KERNEL_MAX_THREADS);
 	engine->threads = threads ? threads : GT_CUDA_THREADS;
-	engine->whole = gt_plan_is_nvlink(engine->plan);
+	engine->whole = gt_plan_allows_ll128(engine->plan);
 	gt_choose_fifo(engine);
 	return gt_choose_workers(engine, err);
 }
@@ -152,7 +152,7 @@ struct gt_cuda_cut gt_cuda_cut_of(const struct gt_engine *engine,
 	const struct gt_plan *plan = engine->plan;
 	struct gt_cuda_cut cut = engine->most;
 	const struct gt_plan_select *row = gt_cuda_row_of(engine, req);
-	const struct gt_use use = {req->coll, row->algo, req->root};
+	const struct gt_channel_use use = {req->coll, row->algo, req->root};
 	uint64_t chunk = req->count * gt_dtype_bytes(req->dtype);
 	uint32_t n = gt_layout_nchunks(plan, engine->sel[0], &use);
 

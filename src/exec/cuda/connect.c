@@ -563,7 +563,7 @@ static const struct gt_plan_select *gt_task_row_far(
 	const struct gt_plan_select *last = NULL;
 
 	for (uint32_t i = 0; i < plan->nselect; i++) {
-		if (!gt_plan_serves(plan, &plan->select[i], coll) ||
+		if (!gt_plan_row_serves(plan, &plan->select[i], coll) ||
 		    !gt_cuda_row_can(engine, &plan->select[i], coll, NULL))
 			continue;
 		last = &plan->select[i];

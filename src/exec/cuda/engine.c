@@ -225,7 +225,8 @@ struct gt_cuda_span gt_cuda_span_of(const struct gt_engine *engine,
 				    uint32_t viewer, uint32_t rank)
 {
 	char *data = gt_cuda_reach(engine, GT_CUDA_DATA, viewer, rank);
-	const struct gt_use use = {.coll = req->coll, .root = req->root};
+	const struct gt_channel_use use = {.coll = req->coll,
+					   .root = req->root};
 	size_t elem = gt_dtype_bytes(req->dtype);
 	struct gt_range in =
 		gt_cuda_range(engine, req, gt_layout_input(&use, rank), rank);

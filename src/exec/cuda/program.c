@@ -28,7 +28,7 @@ static int gt_row_uses(const struct gt_plan_select *row, uint32_t c)
 uint32_t gt_cuda_row_lanes(const struct gt_engine *engine,
 			   const struct gt_plan_select *row, enum gt_coll coll)
 {
-	const struct gt_use use = {coll, row->algo, engine->plan->root};
+	const struct gt_channel_use use = {coll, row->algo, engine->plan->root};
 
 	return gt_lower_lanes(engine->plan, &use);
 }
@@ -89,7 +89,7 @@ static int gt_row_refuse(const struct gt_engine *engine,
 {
 	const struct gt_plan *plan = engine->plan;
 	uint32_t lanes = gt_cuda_row_lanes(engine, row, coll);
-	struct gt_lower_want want = {.use = {coll, row->algo, plan->root}};
+	struct gt_lower_query want = {.use = {coll, row->algo, plan->root}};
 	uint32_t n = row->nchannels * lanes * plan->nranks;
 	struct gt_arena *arena;
 	struct gt_program program;
@@ -147,7 +147,8 @@ static const struct gt_plan_select *gt_task_row(const struct gt_engine *engine,
 		const struct gt_plan_select *row = &plan->select[i];
 		uint32_t n;
 
-		if (!gt_plan_serves(plan, row, coll) || !gt_row_uses(row, c) ||
+		if (!gt_plan_row_serves(plan, row, coll) ||
+		    !gt_row_uses(row, c) ||
 		    !gt_cuda_row_can(engine, row, coll, NULL))
 			continue;
 		n = gt_cuda_row_workers(engine, row,
@@ -195,12 +196,12 @@ static int gt_task_program(struct gt_engine *engine, enum gt_coll coll,
 	uint32_t c = p / task->nlanes, lane = p % task->nlanes;
 	const struct gt_plan_select *row =
 		gt_task_row(engine, coll, c, &task->workers[p]);
-	struct gt_lower_want want = {.rank = rank, .channel = c, .lane = lane};
+	struct gt_lower_query want = {.rank = rank, .channel = c, .lane = lane};
 
 	*program = (struct gt_program){.rank = rank, .channel = c};
 	if (!row || lane >= gt_cuda_row_lanes(engine, row, coll))
 		return GT_OK;
-	want.use = (struct gt_use){coll, row->algo, plan->root};
+	want.use = (struct gt_channel_use){coll, row->algo, plan->root};
 	return gt_lower(plan, &want, engine->task_arenas[coll], program, err);
 }
 

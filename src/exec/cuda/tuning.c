@@ -138,10 +138,10 @@ static const char *gt_way_no_detour(const struct gt_engine *engine,
 	if (!engine->detoured)
 		return "there are no detours: GPUs on one host, all on NVLink, "
 		       "have them, where there is memory for them";
-	if (!gt_algo_detours(way->algo, way->protocol, req->coll))
+	if (!gt_detour_is_possible(way->algo, way->protocol, req->coll))
 		return "only copy engines and a pulling root have one beside "
 		       "them";
-	if (way->detour_permille > GT_PLAN_DETOUR_MAX)
+	if (way->detour_permille > GT_DETOUR_MAX_PERMILLE)
 		return "more than half would go by the detour";
 	return NULL;
 }

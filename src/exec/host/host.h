@@ -94,7 +94,7 @@ struct gt_engine {
 	/* What belongs to the collective that runs now. */
 	struct gt_arena *arena;
 	const struct gt_plan_select *row; /* NULL: none yet */
-	struct gt_use use;
+	struct gt_channel_use use;
 	uint32_t nprograms; /* of a rank on a channel; they are neighbours */
 	uint32_t nlanes;    /* of a rank */
 	struct gt_fifo *fifos;

@@ -46,9 +46,9 @@ static int gt_lane_init(struct gt_engine *engine, struct gt_host_lane *lane,
 static int gt_lanes_lower(struct gt_engine *engine, struct gt_host_rank *rank,
 			  uint32_t i, struct gt_err *err)
 {
-	struct gt_lower_want want = {.use = engine->use,
-				     .rank = rank->rank,
-				     .channel = engine->row->channels[i]};
+	struct gt_lower_query want = {.use = engine->use,
+				      .rank = rank->rank,
+				      .channel = engine->row->channels[i]};
 	uint32_t n = engine->nprograms, workers = engine->workers;
 	struct gt_host_lane *lanes = &rank->lanes[(size_t)i * workers * n];
 	struct gt_program *programs =
@@ -352,7 +352,7 @@ static int gt_lanes_layout(struct gt_engine *engine,
 /* Programs of another row, collective or root are made anew. */
 static int gt_lanes_switch(struct gt_engine *engine,
 			   const struct gt_plan_select *row,
-			   const struct gt_use *use, struct gt_err *err)
+			   const struct gt_channel_use *use, struct gt_err *err)
 {
 	int rc;
 
@@ -375,7 +375,7 @@ int gt_host_lanes_prepare(struct gt_engine *engine,
 	uint64_t blocks = gt_coll_has_blocks(req->coll) ? plan->nranks : 1;
 	uint64_t bytes = req->count * blocks * gt_dtype_bytes(req->dtype);
 	const struct gt_plan_select *row = gt_plan_row(plan, req->coll, bytes);
-	struct gt_use use = {.coll = req->coll, .root = req->root};
+	struct gt_channel_use use = {.coll = req->coll, .root = req->root};
 	int rc;
 
 	if (!row)

@@ -121,7 +121,8 @@ static struct gt_range gt_memory_extent(const struct gt_host_rank *rank,
 static void gt_memory_place_rank(struct gt_host_rank *rank,
 				 const struct gt_request *req, uint64_t total)
 {
-	const struct gt_use use = {.coll = req->coll, .root = req->root};
+	const struct gt_channel_use use = {.coll = req->coll,
+					   .root = req->root};
 	struct gt_host_buffer *in = &rank->input, *out = &rank->output;
 	size_t shift_bytes = req->shift * gt_dtype_bytes(req->dtype);
 

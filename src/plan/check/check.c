@@ -73,7 +73,7 @@ static int gt_check_used(const struct gt_check_use *check, struct gt_err *err)
 					     "channel '%u' is used twice",
 					     channel->id);
 		check->seen[c] = check->index + 1;
-		if (!gt_algo_takes(use->algo, channel->shape))
+		if (!gt_algo_fits_shape(use->algo, channel->shape))
 			return gt_plan_wrong(
 				plan, at, err,
 				"channel '%u' is a %s; algo '%s' cannot use it",
@@ -123,10 +123,10 @@ static int gt_check_detour(const struct gt_check_use *check, struct gt_err *err)
 	uint32_t permille = check->use->detour_permille, r = 1;
 	struct gt_plan_at at = gt_use_at(check, "detour_permille");
 
-	if (permille > GT_PLAN_DETOUR_MAX)
+	if (permille > GT_DETOUR_MAX_PERMILLE)
 		return gt_plan_wrong(plan, at, err,
 				     "'%u' is not within 0 and %d", permille,
-				     GT_PLAN_DETOUR_MAX);
+				     GT_DETOUR_MAX_PERMILLE);
 	if (!permille)
 		return GT_OK;
 	while (r < plan->nranks &&

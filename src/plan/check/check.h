@@ -54,8 +54,8 @@ int gt_plan_wrong(const struct gt_plan *plan, struct gt_plan_at at,
  * What a unit of rate on a link costs that a route with this charge crosses:
  * the charge on PCI links, else 1.
  */
-struct gt_rat gt_plan_charge(const struct gt_plan *plan, uint32_t link,
-			     struct gt_rat charge);
+struct gt_rat gt_plan_link_charge(const struct gt_plan *plan, uint32_t link,
+				  struct gt_rat charge);
 
 /*
  * The parts of gt_plan_check(): graphs; steps; shares, values and roots; loads;
@@ -146,9 +146,9 @@ int gt_check_ring_bound(const struct gt_plan *plan,
 			struct gt_err *err);
 
 /* Do no equal rings reach more than these (struct gt_plan_proof)? */
-int gt_check_equal(const struct gt_plan *plan,
-		   const struct gt_plan_route **table,
-		   struct gt_plan_report *report, struct gt_err *err);
+int gt_check_equal_shares(const struct gt_plan *plan,
+			  const struct gt_plan_route **table,
+			  struct gt_plan_report *report, struct gt_err *err);
 
 /* Do these prices prove a bound about trees, or about anything (plan/ir/plan.h)? */
 int gt_check_tree_bound(const struct gt_plan *plan,

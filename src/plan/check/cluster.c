@@ -9,8 +9,8 @@
 #include "plan/ir/plan.h"
 #include "plan/check/link_graph.h"
 
-uint32_t gt_load_up(const struct gt_cluster_load *load, uint32_t level,
-		    uint32_t port)
+uint32_t gt_cluster_load_uplink(const struct gt_cluster_load *load,
+				uint32_t level, uint32_t port)
 {
 	const struct gt_plan_cluster *cluster = load->plan->cluster;
 
@@ -35,7 +35,8 @@ static int gt_load_uplinks(struct gt_cluster_load *load, uint32_t port, int in)
 		const struct gt_plan_level *level = &cluster->levels[l];
 		struct gt_rat nodes = GT_RAT(cluster->nnodes - level->nodes, 1);
 
-		if (!gt_add_load(&load->up[in][gt_load_up(load, l, port)],
+		if (!gt_add_load(&load->up[in][gt_cluster_load_uplink(load, l,
+								      port)],
 				 load->rate, nodes))
 			return 0;
 	}
@@ -46,7 +47,7 @@ static int gt_load_uplinks(struct gt_cluster_load *load, uint32_t port, int in)
 static int gt_load_template_hop(struct gt_cluster_load *load,
 				const struct gt_plan_hop *hop, uint32_t times)
 {
-	const struct gt_vertices *v = &load->vertices;
+	const struct gt_link_graph *v = &load->vertices;
 	struct gt_rat charge = hop->charge, factor;
 
 	for (uint32_t i = 0; i < hop->nroute; i++) {
@@ -61,7 +62,7 @@ static int gt_load_template_hop(struct gt_cluster_load *load,
 		port = v->port[v->to[link]];
 		if (port != GT_NO_VERTEX && !gt_load_uplinks(load, port, 0))
 			return 0;
-		if (!gt_rat_mul(gt_plan_charge(load->plan, link, charge),
+		if (!gt_rat_mul(gt_plan_link_charge(load->plan, link, charge),
 				GT_RAT(times, 1), &factor) ||
 		    !gt_add_load(&load->links[link], load->rate, factor) ||
 		    !gt_add_load(&load->odd[link], load->rate, factor))
@@ -195,7 +196,7 @@ int gt_cluster_load_init(struct gt_cluster_load *load,
 		for (uint32_t i = 0; i < n; i++)
 			(*sums[s])[i] = GT_RAT(0, 1);
 	}
-	return gt_vertices_init(plan, arena, &load->vertices, err);
+	return gt_link_graph_init(plan, arena, &load->vertices, err);
 }
 
 static int gt_load_cluster_channel(struct gt_cluster_load *load,
@@ -205,9 +206,9 @@ static int gt_load_cluster_channel(struct gt_cluster_load *load,
 	int ok;
 
 	if (channel->shape == GT_SHAPE_RING)
-		return gt_load_node_ring(load, channel);
+		return gt_cluster_load_ring(load, channel);
 	if (channel->shape == GT_SHAPE_FLOW)
-		return gt_load_node_flow(load, channel);
+		return gt_cluster_load_flow(load, channel);
 	ok = gt_load_rate(load, coll, channel);
 	for (uint32_t t = 0; t < load->plan->cluster->nlocal && ok; t++)
 		ok = gt_load_template(load, channel, &channel->templates[t]);
@@ -227,7 +228,7 @@ static int gt_check_cluster_row(const struct gt_plan *plan,
 		return gt_err_nomem(err);
 	if (row->algo == GT_ALGO_TREE) {
 		gt_arena_free(arena);
-		return gt_check_tree_row(plan, row, err);
+		return gt_check_cluster_tree_row(plan, row, err);
 	}
 	rc = gt_cluster_load_init(&load, plan, arena, err);
 	for (uint32_t i = 0; i < row->nchannels && !rc; i++) {

@@ -20,7 +20,7 @@
  */
 struct gt_sum {
 	const struct gt_plan *plan;
-	struct gt_vertices vertices;
+	struct gt_link_graph vertices;
 	uint8_t *unused; /* by link: no route crosses it */
 	uint32_t classes;
 	uint32_t *node; /* [class * vertices.n + vertex]: 1 + its set, or 0 */
@@ -31,7 +31,7 @@ struct gt_sum {
 	const char *fault;
 };
 
-static uint32_t gt_sum_nodes(const struct gt_sum *sum, uint32_t class_)
+static uint32_t gt_cluster_cut_nodes(const struct gt_sum *sum, uint32_t class_)
 {
 	const struct gt_plan_level *levels = sum->plan->cluster->levels;
 
@@ -41,8 +41,8 @@ static uint32_t gt_sum_nodes(const struct gt_sum *sum, uint32_t class_)
 	       (class_ > 1 ? levels[class_ - 2].nodes : 1);
 }
 
-static uint32_t *gt_sum_switch(const struct gt_sum *sum, uint32_t level,
-			       uint32_t class_, uint32_t rail)
+static uint32_t *gt_cluster_cut_switch(const struct gt_sum *sum, uint32_t level,
+				       uint32_t class_, uint32_t rail)
 {
 	const struct gt_plan_cluster *cluster = sum->plan->cluster;
 
@@ -55,7 +55,7 @@ static uint32_t *gt_sum_switch(const struct gt_sum *sum, uint32_t level,
 }
 
 /* "1/GPU/0000:07:00.0", "0/switch2.5": the place to mark, or NULL. */
-static uint32_t *gt_sum_find(const struct gt_sum *sum, const char *text)
+static uint32_t *gt_cluster_cut_find(const struct gt_sum *sum, const char *text)
 {
 	const struct gt_plan_cluster *cluster = sum->plan->cluster;
 	unsigned class_, level, rail, vertex;
@@ -64,24 +64,24 @@ static uint32_t *gt_sum_find(const struct gt_sum *sum, const char *text)
 	if (sscanf(text, "%u/%n", &class_, &at) != 1 || !at ||
 	    class_ >= sum->classes)
 		return NULL;
-	vertex = gt_vertices_find(&sum->vertices, text + at);
+	vertex = gt_link_graph_find(&sum->vertices, text + at);
 	if (vertex != GT_NO_VERTEX)
 		return &sum->node[class_ * sum->vertices.n + vertex];
 	if (sscanf(text + at, "switch%u.%u%n", &level, &rail, &end) == 2 &&
 	    !text[at + end] && level < cluster->nlevels &&
 	    rail < cluster->nrails)
-		return gt_sum_switch(sum, level, class_, rail);
+		return gt_cluster_cut_switch(sum, level, class_, rail);
 	return NULL;
 }
 
-static int gt_sum_mark(struct gt_sum *sum, struct gt_err *err)
+static int gt_cluster_cut_mark(struct gt_sum *sum, struct gt_err *err)
 {
 	const struct gt_plan_proof *proof = &sum->plan->proof;
 
 	for (uint32_t s = 0; s < proof->nsets; s++)
 		for (uint32_t i = 0; i < proof->sets[s].n; i++) {
 			const char *text = proof->sets[s].vertices[i];
-			uint32_t *mark = gt_sum_find(sum, text);
+			uint32_t *mark = gt_cluster_cut_find(sum, text);
 
 			if (mark && !*mark) {
 				*mark = s + 1;
@@ -98,14 +98,16 @@ static int gt_sum_mark(struct gt_sum *sum, struct gt_err *err)
 }
 
 /* Does data flow into a set here?  What only goes up flows out. */
-static int gt_sum_enters(const struct gt_sum *sum, uint32_t from, uint32_t to)
+static int gt_cluster_cut_enters(const struct gt_sum *sum, uint32_t from,
+				 uint32_t to)
 {
 	if (!gt_coll_goes_down(sum->plan->coll))
 		return from && from != to;
 	return to && from != to;
 }
 
-static void gt_sum_add(struct gt_sum *sum, struct gt_rat gbs, uint32_t times)
+static void gt_cluster_cut_add(struct gt_sum *sum, struct gt_rat gbs,
+			       uint32_t times)
 {
 	struct gt_rat all;
 
@@ -115,32 +117,34 @@ static void gt_sum_add(struct gt_sum *sum, struct gt_rat gbs, uint32_t times)
 }
 
 /* Both ways between two places. */
-static void gt_sum_pair(struct gt_sum *sum, uint32_t a, uint32_t b,
-			struct gt_rat gbs, uint32_t times)
+static void gt_cluster_cut_pair(struct gt_sum *sum, uint32_t a, uint32_t b,
+				struct gt_rat gbs, uint32_t times)
 {
-	if (gt_sum_enters(sum, a, b))
-		gt_sum_add(sum, gbs, times);
-	if (gt_sum_enters(sum, b, a))
-		gt_sum_add(sum, gbs, times);
+	if (gt_cluster_cut_enters(sum, a, b))
+		gt_cluster_cut_add(sum, gbs, times);
+	if (gt_cluster_cut_enters(sum, b, a))
+		gt_cluster_cut_add(sum, gbs, times);
 }
 
-static void gt_sum_class(struct gt_sum *sum, uint32_t class_)
+static void gt_cluster_cut_class(struct gt_sum *sum, uint32_t class_)
 {
 	const struct gt_plan *plan = sum->plan;
-	const struct gt_vertices *v = &sum->vertices;
+	const struct gt_link_graph *v = &sum->vertices;
 	const uint32_t *node = &sum->node[class_ * v->n];
-	uint32_t count = gt_sum_nodes(sum, class_);
+	uint32_t count = gt_cluster_cut_nodes(sum, class_);
 
 	for (uint32_t i = 0; i < plan->nlinks; i++)
 		if (!sum->unused[i] &&
-		    gt_sum_enters(sum, node[v->from[i]], node[v->to[i]]))
-			gt_sum_add(sum, plan->links[i].gbs, count);
+		    gt_cluster_cut_enters(sum, node[v->from[i]],
+					  node[v->to[i]]))
+			gt_cluster_cut_add(sum, plan->links[i].gbs, count);
 	for (uint32_t i = 0; i < v->n && count; i++) {
 		uint32_t port = v->port[i];
 
 		if (port != GT_NO_VERTEX &&
-		    node[i] != *gt_sum_switch(sum, 0, class_,
-					      plan->cluster->ports[port].rail))
+		    node[i] != *gt_cluster_cut_switch(
+				       sum, 0, class_,
+				       plan->cluster->ports[port].rail))
 			sum->fault = "it parts a port from its switch, which "
 				     "no capacity limits";
 	}
@@ -152,7 +156,8 @@ static void gt_sum_class(struct gt_sum *sum, uint32_t class_)
 		}
 }
 
-static void gt_sum_uplinks(struct gt_sum *sum, uint32_t level, uint32_t class_)
+static void gt_cluster_cut_uplinks(struct gt_sum *sum, uint32_t level,
+				   uint32_t class_)
 {
 	const struct gt_plan_cluster *cluster = sum->plan->cluster;
 	const struct gt_plan_level *l = &cluster->levels[level];
@@ -161,15 +166,16 @@ static void gt_sum_uplinks(struct gt_sum *sum, uint32_t level, uint32_t class_)
 	if (class_ && class_ <= level + 1)
 		return;
 	if (class_)
-		count = gt_sum_nodes(sum, class_) / l->nodes;
+		count = gt_cluster_cut_nodes(sum, class_) / l->nodes;
 	for (uint32_t r = 0; r < rails; r++)
-		gt_sum_pair(sum, *gt_sum_switch(sum, level, class_, r),
-			    *gt_sum_switch(sum, level + 1, class_, r), l->gbs,
-			    count);
+		gt_cluster_cut_pair(
+			sum, *gt_cluster_cut_switch(sum, level, class_, r),
+			*gt_cluster_cut_switch(sum, level + 1, class_, r),
+			l->gbs, count);
 }
 
 /* The classes up to which a single set goes: a switch's nodes. */
-static uint32_t gt_sum_group(const struct gt_sum *sum)
+static uint32_t gt_cluster_cut_group(const struct gt_sum *sum)
 {
 	uint32_t n = sum->vertices.n, group = 0;
 
@@ -184,10 +190,11 @@ static uint32_t gt_sum_group(const struct gt_sum *sum)
  * holds all below a switch, which all switches of the level have alike.  Every
  * rank is in one.  How many there are in the cluster; 0 with the fault.
  */
-static int64_t gt_sum_parts(struct gt_sum *sum)
+static int64_t gt_cluster_cut_parts(struct gt_sum *sum)
 {
 	const struct gt_plan_cluster *cluster = sum->plan->cluster;
-	uint32_t group = gt_sum_group(sum), nsets = sum->plan->proof.nsets;
+	uint32_t group = gt_cluster_cut_group(sum),
+		 nsets = sum->plan->proof.nsets;
 	uint32_t nodes = group ? cluster->levels[group - 1].nodes : 1;
 	uint32_t per = sum->classes * cluster->nrails;
 
@@ -208,7 +215,7 @@ static int64_t gt_sum_parts(struct gt_sum *sum)
  * a vector of digits maps the cluster to itself, the root may be any rank of
  * its local number: one that is not in the set, if there is any.
  */
-static int gt_sum_bound(struct gt_sum *sum, struct gt_rat *bound)
+static int gt_cluster_cut_bound(struct gt_sum *sum, struct gt_rat *bound)
 {
 	const struct gt_plan *plan = sum->plan;
 	int64_t n = plan->nranks, parts;
@@ -227,15 +234,15 @@ static int gt_sum_bound(struct gt_sum *sum, struct gt_rat *bound)
 		return gt_rat_mul(*bound, GT_RAT(n, (int64_t)sum->inside),
 				  bound);
 	}
-	parts = gt_sum_parts(sum);
+	parts = gt_cluster_cut_parts(sum);
 	return parts > 1 &&
 	       gt_rat_mul(*bound, GT_RAT(parts, (int64_t)plan->proof.nsets),
 			  bound) &&
 	       gt_rat_div(*bound, GT_RAT(2 * (parts - 1), 1), bound);
 }
 
-static int gt_sum_init(struct gt_sum *sum, const struct gt_plan *plan,
-		       struct gt_arena *arena, struct gt_err *err)
+static int gt_cluster_cut_init(struct gt_sum *sum, const struct gt_plan *plan,
+			       struct gt_arena *arena, struct gt_err *err)
 {
 	const struct gt_plan_cluster *cluster = plan->cluster;
 	int rc;
@@ -243,7 +250,7 @@ static int gt_sum_init(struct gt_sum *sum, const struct gt_plan *plan,
 	sum->plan = plan;
 	sum->capacity = GT_RAT(0, 1);
 	sum->classes = cluster->nlevels + 1;
-	rc = gt_vertices_init(plan, arena, &sum->vertices, err);
+	rc = gt_link_graph_init(plan, arena, &sum->vertices, err);
 	if (rc)
 		return rc;
 	sum->node =
@@ -258,9 +265,9 @@ static int gt_sum_init(struct gt_sum *sum, const struct gt_plan *plan,
 	if (!sum->node || !sum->switch_ || !sum->unused)
 		return gt_err_nomem(err);
 	if (plan->proof.nunused)
-		rc = gt_check_node_unused(plan, &sum->vertices, arena,
-					  sum->unused, err);
-	return rc ? rc : gt_sum_mark(sum, err);
+		rc = gt_check_cluster_unused(plan, &sum->vertices, arena,
+					     sum->unused, err);
+	return rc ? rc : gt_cluster_cut_mark(sum, err);
 }
 
 static int gt_check_sets(const struct gt_plan *plan, struct gt_arena *arena,
@@ -273,21 +280,22 @@ static int gt_check_sets(const struct gt_plan *plan, struct gt_arena *arena,
 	struct gt_sum sum = {0};
 	struct gt_rat bound;
 	char text[GT_RAT_TEXT_MAX];
-	int rc = gt_sum_init(&sum, plan, arena, err);
+	int rc = gt_cluster_cut_init(&sum, plan, arena, err);
 
 	if (rc)
 		return rc;
 	if (plan->coll != GT_COLL_ALLREDUCE && plan->proof.nsets != 1)
 		return gt_plan_wrong(plan, at, err, "must be one");
-	if (gt_coll_moves(plan->coll) || (!any && !plan->proof.has_any_bound))
+	if (gt_coll_only_moves(plan->coll) ||
+	    (!any && !plan->proof.has_any_bound))
 		return gt_plan_wrong(plan, at, err, "prove nothing of this");
 	for (uint32_t c = 0; c < sum.classes; c++) {
-		gt_sum_class(&sum, c);
+		gt_cluster_cut_class(&sum, c);
 		for (uint32_t l = 0; l + 1 < plan->cluster->nlevels; l++)
-			gt_sum_uplinks(&sum, l, c);
+			gt_cluster_cut_uplinks(&sum, l, c);
 	}
 	if (!sum.fault &&
-	    (!gt_sum_bound(&sum, &bound) ||
+	    (!gt_cluster_cut_bound(&sum, &bound) ||
 	     !gt_rat_div(bound, gt_plan_algbw_factor(plan), &bound)) &&
 	    !sum.fault)
 		sum.fault = "its bound needs more than 64 bits";
@@ -308,7 +316,7 @@ static int gt_check_cluster_certificate(const struct gt_plan *plan,
 {
 	int any = plan->proof.class_ == GT_PROOF_ANY, rc = GT_OK;
 	struct gt_arena *arena = gt_arena_new();
-	struct gt_vertices vertices;
+	struct gt_link_graph vertices;
 
 	if (!arena)
 		return gt_err_nomem(err);
@@ -317,9 +325,9 @@ static int gt_check_cluster_certificate(const struct gt_plan *plan,
 	if (!rc && plan->proof.nsets)
 		*(any ? &made->bound : &made->any_bound) = GT_BOUND_PROVEN;
 	if (!rc && plan->proof.nprices)
-		rc = gt_vertices_init(plan, arena, &vertices, err);
+		rc = gt_link_graph_init(plan, arena, &vertices, err);
 	if (!rc && plan->proof.nprices)
-		rc = gt_check_node_prices(plan, &vertices, arena, made, err);
+		rc = gt_check_cluster_prices(plan, &vertices, arena, made, err);
 	gt_arena_free(arena);
 	return rc;
 }

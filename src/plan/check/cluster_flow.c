@@ -9,7 +9,7 @@
 #include "plan/ir/plan.h"
 
 /* Paths that the hops of a channel were looked into for. */
-struct gt_node_flow_check {
+struct gt_cluster_flow_check {
 	const struct gt_plan *plan;
 	const struct gt_plan_channel *channel;
 	uint32_t c, p;       /* channel and path */
@@ -17,7 +17,8 @@ struct gt_node_flow_check {
 	unsigned char *seen; /* [nlocal], of one side of the network */
 };
 
-static struct gt_plan_at gt_node_path_at(const struct gt_node_flow_check *check)
+static struct gt_plan_at gt_node_path_at(
+	const struct gt_cluster_flow_check *check)
 {
 	return gt_plan_at("channels[%u].paths[%u]", check->c, check->p);
 }
@@ -35,7 +36,7 @@ static uint32_t gt_path_end(const struct gt_plan_channel *channel,
 }
 
 /* A rank is passed once in each of the two nodes. */
-static const char *gt_node_path_circle(struct gt_node_flow_check *check,
+static const char *gt_node_path_circle(struct gt_cluster_flow_check *check,
 				       const struct gt_plan_path *path)
 {
 	const struct gt_plan_hop *hops = check->channel->hops;
@@ -55,7 +56,7 @@ static const char *gt_node_path_circle(struct gt_node_flow_check *check,
 }
 
 /* Hops that meet; one of the network where it leads to another node. */
-static const char *gt_node_path_fault(struct gt_node_flow_check *check,
+static const char *gt_node_path_fault(struct gt_cluster_flow_check *check,
 				      const struct gt_plan_path *path)
 {
 	const struct gt_plan_channel *channel = check->channel;
@@ -79,7 +80,7 @@ static const char *gt_node_path_fault(struct gt_node_flow_check *check,
 	return gt_node_path_circle(check, path);
 }
 
-static int gt_check_node_path(struct gt_node_flow_check *check,
+static int gt_check_node_path(struct gt_cluster_flow_check *check,
 			      struct gt_err *err)
 {
 	const struct gt_plan_path *path = &check->channel->paths[check->p];
@@ -99,7 +100,7 @@ static int gt_check_node_path(struct gt_node_flow_check *check,
 }
 
 /* A way from every rank to every other one, however far. */
-static int gt_check_node_pairs(const struct gt_node_flow_check *check,
+static int gt_check_node_pairs(const struct gt_cluster_flow_check *check,
 			       struct gt_err *err)
 {
 	const struct gt_plan_cluster *cluster = check->plan->cluster;
@@ -119,10 +120,10 @@ static int gt_check_node_pairs(const struct gt_node_flow_check *check,
 	return GT_OK;
 }
 
-int gt_check_node_flow(const struct gt_plan *plan, uint32_t c,
-		       struct gt_err *err)
+int gt_check_cluster_flow(const struct gt_plan *plan, uint32_t c,
+			  struct gt_err *err)
 {
-	struct gt_node_flow_check check = {
+	struct gt_cluster_flow_check check = {
 		.plan = plan, .channel = &plan->channels[c], .c = c};
 	size_t n = plan->cluster->nlocal;
 	int rc = GT_OK;
@@ -144,7 +145,7 @@ int gt_check_node_flow(const struct gt_plan *plan, uint32_t c,
 static int gt_load_path_uplinks(struct gt_cluster_load *load,
 				const struct gt_plan_hop *hop, uint32_t class_)
 {
-	const struct gt_vertices *v = &load->vertices;
+	const struct gt_link_graph *v = &load->vertices;
 	const struct gt_plan_cluster *cluster = load->plan->cluster;
 	struct gt_rat rate;
 
@@ -157,8 +158,8 @@ static int gt_load_path_uplinks(struct gt_cluster_load *load,
 			for (uint32_t l = 0;
 			     port != GT_NO_VERTEX && l + 1 < class_; l++) {
 				struct gt_rat *up =
-					&load->up[end]
-						 [gt_load_up(load, l, port)];
+					&load->up[end][gt_cluster_load_uplink(
+						load, l, port)];
 
 				if (!gt_rat_mul(
 					    load->rate,
@@ -172,8 +173,8 @@ static int gt_load_path_uplinks(struct gt_cluster_load *load,
 }
 
 /* Each path as often as there are nodes so far away. */
-int gt_load_node_flow(struct gt_cluster_load *load,
-		      const struct gt_plan_channel *channel)
+int gt_cluster_load_flow(struct gt_cluster_load *load,
+			 const struct gt_plan_channel *channel)
 {
 	int ok = 1;
 
@@ -187,8 +188,8 @@ int gt_load_node_flow(struct gt_cluster_load *load,
 			const struct gt_plan_hop *hop =
 				&channel->hops[path->hops[k]];
 
-			ok = gt_load_half(load, hop, 0, load->links) &&
-			     gt_load_half(load, hop, 1, load->links) &&
+			ok = gt_cluster_load_half(load, hop, 0, load->links) &&
+			     gt_cluster_load_half(load, hop, 1, load->links) &&
 			     gt_load_path_uplinks(load, hop, path->class_);
 		}
 	}

@@ -11,8 +11,8 @@ enum { GT_NODE_LENGTH_BITS = 60, GT_NODE_LENGTH_RANKS = 256 };
  * Lengths in whole multiples of 1 / unit.  What is not there, or longer than
  * 1, has length 1: that is enough for any proof.
  */
-struct gt_node_lengths {
-	const struct gt_node_prices *p;
+struct gt_cluster_lengths {
+	const struct gt_cluster_prices *p;
 	uint32_t n, nports;
 	int64_t unit;
 	int64_t *route; /* [from * (n + nports) + to], ranks and then ports */
@@ -23,7 +23,7 @@ struct gt_node_lengths {
 	int64_t *out, *in; /* [n * nrails]: to and from the ports of a rail */
 };
 
-static int64_t gt_length_add(const struct gt_node_lengths *l, int64_t a,
+static int64_t gt_length_add(const struct gt_cluster_lengths *l, int64_t a,
 			     int64_t b)
 {
 	return a + b < l->unit ? a + b : l->unit;
@@ -36,8 +36,8 @@ static void gt_length_least(int64_t *at, int64_t length)
 }
 
 /* Of routes, and of uplinks, each of which stands for all nodes below it. */
-static int gt_node_length_rats(const struct gt_node_prices *p,
-			       struct gt_rat *rats, uint32_t nroutes)
+static int gt_lengths_rats(const struct gt_cluster_prices *p,
+			   struct gt_rat *rats, uint32_t nroutes)
 {
 	const struct gt_plan_cluster *cluster = p->plan->cluster;
 	int ok = 1;
@@ -59,8 +59,8 @@ static int gt_node_length_rats(const struct gt_node_prices *p,
 }
 
 /* Up from ports of a rail to the switches of a level, or (1) down from them. */
-static int64_t gt_node_climb(const struct gt_node_lengths *l, uint32_t level,
-			     uint32_t rail, int in)
+static int64_t gt_lengths_uplinks(const struct gt_cluster_lengths *l,
+				  uint32_t level, uint32_t rail, int in)
 {
 	const struct gt_plan_cluster *cluster = l->p->plan->cluster;
 	int64_t sum = 0;
@@ -72,7 +72,7 @@ static int64_t gt_node_climb(const struct gt_node_lengths *l, uint32_t level,
 }
 
 /* The shortest of each rail between ranks and the switches of a level. */
-static void gt_node_rails(struct gt_node_lengths *l, uint32_t level)
+static void gt_lengths_rails(struct gt_cluster_lengths *l, uint32_t level)
 {
 	const struct gt_plan_cluster *cluster = l->p->plan->cluster;
 	uint32_t n = l->n, m = n + l->nports;
@@ -87,20 +87,21 @@ static void gt_node_rails(struct gt_node_lengths *l, uint32_t level)
 		gt_length_least(
 			&l->out[at],
 			gt_length_add(l, l->route[rank * m + n + port],
-				      gt_node_climb(l, level, rail, 0)));
+				      gt_lengths_uplinks(l, level, rail, 0)));
 		gt_length_least(
 			&l->in[at],
 			gt_length_add(l, l->route[(n + port) * m + rank],
-				      gt_node_climb(l, level, rail, 1)));
+				      gt_lengths_uplinks(l, level, rail, 1)));
 	}
 }
 
 /* Over the network by way of a level, in one rail (1) or from any to any. */
-static void gt_node_meet(struct gt_node_lengths *l, uint32_t level, int by_rail)
+static void gt_lengths_meet(struct gt_cluster_lengths *l, uint32_t level,
+			    int by_rail)
 {
 	uint32_t n = l->n, rails = l->p->plan->cluster->nrails;
 
-	gt_node_rails(l, level);
+	gt_lengths_rails(l, level);
 	for (uint32_t i = 0; i < n * n; i++) {
 		const int64_t *out = &l->out[i / n * rails];
 		const int64_t *in = &l->in[i % n * rails];
@@ -121,7 +122,7 @@ static void gt_node_meet(struct gt_node_lengths *l, uint32_t level, int by_rail)
 }
 
 /* From rails that are apart at a level, also by one where they are not. */
-static void gt_node_cross(struct gt_node_lengths *l, uint32_t level)
+static void gt_lengths_network(struct gt_cluster_lengths *l, uint32_t level)
 {
 	const struct gt_plan_cluster *cluster = l->p->plan->cluster;
 	uint32_t joined = level;
@@ -131,20 +132,20 @@ static void gt_node_cross(struct gt_node_lengths *l, uint32_t level)
 	while (joined < cluster->nlevels && cluster->levels[joined].by_rail)
 		joined++;
 	if (joined > level)
-		gt_node_meet(l, level, 1);
+		gt_lengths_meet(l, level, 1);
 	if (joined < cluster->nlevels)
-		gt_node_meet(l, joined, 0);
+		gt_lengths_meet(l, joined, 0);
 }
 
 /*
  * All ways between ranks of a node.  Those over other nodes are at least as
  * long as over the node's own switches, whether others hang there or none.
  */
-static void gt_node_near(struct gt_node_lengths *l)
+static void gt_lengths_in_node(struct gt_cluster_lengths *l)
 {
 	uint32_t n = l->n;
 
-	gt_node_cross(l, 0);
+	gt_lengths_network(l, 0);
 	for (uint32_t i = 0; i < n * n; i++) {
 		l->near[i] = l->route[i / n * (n + l->nports) + i % n];
 		gt_length_least(&l->near[i], l->cross[i]);
@@ -159,7 +160,7 @@ static void gt_node_near(struct gt_node_lengths *l)
 }
 
 /* One crossing at the level or above it has to be; the rest is near. */
-static void gt_node_far(struct gt_node_lengths *l)
+static void gt_lengths_beyond(struct gt_cluster_lengths *l)
 {
 	uint32_t n = l->n;
 
@@ -180,19 +181,19 @@ static void gt_node_far(struct gt_node_lengths *l)
 }
 
 /* Of what one node sends: to itself, and to all nodes of each class. */
-static int gt_node_lengths_prove(struct gt_node_lengths *l)
+static int gt_cluster_lengths_prove(struct gt_cluster_lengths *l)
 {
 	const struct gt_plan_cluster *cluster = l->p->plan->cluster;
 	__int128 sum = 0;
 
-	gt_node_near(l);
+	gt_lengths_in_node(l);
 	for (uint32_t c = 0; c <= cluster->nlevels; c++) {
 		uint32_t times = gt_nodes_in_class(cluster, c);
 		const int64_t *way = c ? l->cross : l->near;
 
 		if (c && times) {
-			gt_node_cross(l, c - 1);
-			gt_node_far(l);
+			gt_lengths_network(l, c - 1);
+			gt_lengths_beyond(l);
 		}
 		for (uint32_t i = 0; i < l->n * l->n && times; i++)
 			sum += (__int128)way[i] * times;
@@ -200,8 +201,8 @@ static int gt_node_lengths_prove(struct gt_node_lengths *l)
 	return sum >= l->unit;
 }
 
-static int gt_node_lengths_init(struct gt_node_lengths *l,
-				struct gt_arena *arena)
+static int gt_cluster_lengths_init(struct gt_cluster_lengths *l,
+				   struct gt_arena *arena)
 {
 	const struct gt_plan_cluster *cluster = l->p->plan->cluster;
 	size_t nn = (size_t)l->n * l->n, rails = (size_t)l->n * cluster->nrails;
@@ -215,12 +216,12 @@ static int gt_node_lengths_init(struct gt_node_lengths *l,
 								: GT_ESYS;
 }
 
-int gt_check_node_lengths(const struct gt_node_prices *p,
-			  struct gt_arena *arena, enum gt_bound_state *state,
-			  struct gt_err *err)
+int gt_check_cluster_lengths(const struct gt_cluster_prices *p,
+			     struct gt_arena *arena, enum gt_bound_state *state,
+			     struct gt_err *err)
 {
 	const struct gt_plan_cluster *cluster = p->plan->cluster;
-	struct gt_node_lengths l = {
+	struct gt_cluster_lengths l = {
 		.p = p, .n = cluster->nlocal, .nports = cluster->nports};
 	uint32_t m = l.n + l.nports, size = m * m + gt_nodes_nuplinks(cluster);
 	struct gt_hop_costs costs = {
@@ -228,13 +229,13 @@ int gt_check_node_lengths(const struct gt_node_prices *p,
 	struct gt_rat *rats = gt_arena_array(arena, size, sizeof(*rats));
 
 	costs.cost = gt_arena_array(arena, size, sizeof(*costs.cost));
-	if (!rats || !costs.cost || gt_node_lengths_init(&l, arena))
+	if (!rats || !costs.cost || gt_cluster_lengths_init(&l, arena))
 		return gt_err_nomem(err);
 	*state = GT_BOUND_TOO_MANY;
 	if (l.n > GT_NODE_LENGTH_RANKS)
 		return GT_OK;
 	*state = GT_BOUND_TOO_FINE;
-	if (gt_node_length_rats(p, rats, m * m))
+	if (gt_lengths_rats(p, rats, m * m))
 		gt_check_scale(rats, size, &costs);
 	if (!costs.unit)
 		return GT_OK;
@@ -242,7 +243,7 @@ int gt_check_node_lengths(const struct gt_node_prices *p,
 	l.route = costs.cost;
 	l.up = costs.cost + m * m;
 	*state = GT_BOUND_PROVEN;
-	if (gt_node_lengths_prove(&l))
+	if (gt_cluster_lengths_prove(&l))
 		return GT_OK;
 	return gt_plan_wrong(p->plan, gt_plan_at("proof.certificate.prices"),
 			     err,

@@ -24,7 +24,7 @@ static struct gt_rat gt_node_gbs(const struct gt_plan *plan, uint32_t link)
 }
 
 /* By link and uplink; their sum over all capacity is the bound. */
-static int gt_node_sum(struct gt_node_prices *p, struct gt_err *err)
+static int gt_node_sum(struct gt_cluster_prices *p, struct gt_err *err)
 {
 	const struct gt_plan *plan = p->plan;
 	const struct gt_plan_proof *proof = &plan->proof;
@@ -58,7 +58,7 @@ static int gt_node_sum(struct gt_node_prices *p, struct gt_err *err)
 }
 
 /* Up and down all levels, in the rail of the port by which a node is entered */
-static int gt_node_across(const struct gt_node_prices *p, uint32_t port,
+static int gt_node_across(const struct gt_cluster_prices *p, uint32_t port,
 			  struct gt_rat *cost)
 {
 	const struct gt_plan_cluster *cluster = p->plan->cluster;
@@ -77,7 +77,7 @@ static int gt_node_across(const struct gt_node_prices *p, uint32_t port,
 }
 
 /* The cheapest of the rail's ports, or of all; 1 where there is none. */
-static int gt_node_door(const struct gt_node_prices *p, uint32_t rank,
+static int gt_node_door(const struct gt_cluster_prices *p, uint32_t rank,
 			uint32_t rail, int in, struct gt_rat *best)
 {
 	const struct gt_plan_cluster *cluster = p->plan->cluster;
@@ -90,7 +90,7 @@ static int gt_node_door(const struct gt_node_prices *p, uint32_t rank,
 			   : p->routes.table[rank * m + n + i];
 		struct gt_rat cost;
 
-		if (!route || (gt_nodes_one_rail(cluster) &&
+		if (!route || (gt_nodes_ring_keeps_rail(cluster) &&
 			       cluster->ports[i].rail != rail))
 			continue;
 		if (!gt_check_route_cost(p->plan, route, p->prices, &cost) ||
@@ -102,7 +102,7 @@ static int gt_node_door(const struct gt_node_prices *p, uint32_t rank,
 	return 1;
 }
 
-static int gt_node_costs(const struct gt_node_prices *p, uint32_t rail)
+static int gt_node_costs(const struct gt_cluster_prices *p, uint32_t rail)
 {
 	uint32_t n = p->plan->cluster->nlocal, m = p->routes.places;
 
@@ -124,12 +124,13 @@ static int gt_node_costs(const struct gt_node_prices *p, uint32_t rail)
 	return 1;
 }
 
-static int gt_node_prove(struct gt_node_prices *p, struct gt_arena *arena,
+static int gt_node_prove(struct gt_cluster_prices *p, struct gt_arena *arena,
 			 enum gt_bound_state *state, struct gt_err *err)
 {
 	const struct gt_plan_cluster *cluster = p->plan->cluster;
 	uint32_t n = cluster->nlocal + 1;
-	uint32_t rails = gt_nodes_one_rail(cluster) ? cluster->nrails : 1;
+	uint32_t rails =
+		gt_nodes_ring_keeps_rail(cluster) ? cluster->nrails : 1;
 	enum gt_bound_state one = GT_BOUND_PROVEN;
 	struct gt_hop_costs costs = {
 		.most = 1, .unit_max = (int64_t)1 << GT_NODE_UNIT_BITS};
@@ -150,14 +151,14 @@ static int gt_node_prove(struct gt_node_prices *p, struct gt_arena *arena,
 	return rc;
 }
 
-int gt_check_node_prices(const struct gt_plan *plan,
-			 const struct gt_vertices *vertices,
-			 struct gt_arena *arena, struct gt_plan_report *report,
-			 struct gt_err *err)
+int gt_check_cluster_prices(const struct gt_plan *plan,
+			    const struct gt_link_graph *vertices,
+			    struct gt_arena *arena,
+			    struct gt_plan_report *report, struct gt_err *err)
 {
 	size_t n = plan->cluster->nlocal + 1;
 	size_t nprices = plan->nlinks + gt_nodes_nuplinks(plan->cluster);
-	struct gt_node_prices p = {.plan = plan};
+	struct gt_cluster_prices p = {.plan = plan};
 	int rc;
 
 	p.prices = gt_arena_array(arena, nprices + 1, sizeof(*p.prices));
@@ -170,11 +171,12 @@ int gt_check_node_prices(const struct gt_plan *plan,
 		return GT_OK;
 	}
 	if (!rc)
-		rc = gt_check_node_routes(plan, vertices, arena, &p.routes,
-					  err);
+		rc = gt_check_cluster_routes(plan, vertices, arena, &p.routes,
+					     err);
 	if (rc)
 		return rc;
-	return gt_coll_moves(plan->coll)
-		       ? gt_check_node_lengths(&p, arena, &report->bound, err)
+	return gt_coll_only_moves(plan->coll)
+		       ? gt_check_cluster_lengths(&p, arena, &report->bound,
+						  err)
 		       : gt_node_prove(&p, arena, &report->bound, err);
 }

@@ -42,7 +42,7 @@ static int gt_check_node_hop(const struct gt_plan *plan, uint32_t c, uint32_t i,
 	const struct gt_plan_hop *hop = &channel->hops[i];
 	const uint32_t *order = channel->order;
 	uint32_t n = plan->cluster->nlocal, at = i % n, from, to;
-	int alternate = gt_nodes_alternate(plan->cluster, channel);
+	int alternate = gt_nodes_ring_alternates(plan->cluster, channel);
 
 	from = order[i < n ? at : n - 1 - at];
 	if (at < n - 1)
@@ -59,8 +59,8 @@ static int gt_check_node_hop(const struct gt_plan *plan, uint32_t c, uint32_t i,
 			     at == n - 1 ? " of the next node" : "");
 }
 
-int gt_check_node_ring(const struct gt_plan *plan, uint32_t c,
-		       struct gt_err *err)
+int gt_check_cluster_ring(const struct gt_plan *plan, uint32_t c,
+			  struct gt_err *err)
 {
 	const struct gt_plan_cluster *cluster = plan->cluster;
 	const struct gt_plan_channel *channel = &plan->channels[c];
@@ -80,7 +80,7 @@ int gt_check_node_ring(const struct gt_plan *plan, uint32_t c,
 				   channel->nhops, cluster->nlocal);
 	for (uint32_t l = 0; l < cluster->nlevels; l++)
 		odd |= cluster->levels[l].nodes % 2;
-	if (!rc && odd && gt_nodes_alternate(cluster, channel))
+	if (!rc && odd && gt_nodes_ring_alternates(cluster, channel))
 		rc = gt_plan_wrong(
 			plan, gt_plan_at("channels[%u].hops", c), err,
 			"a ring cannot alternate where an odd number "
@@ -90,10 +90,11 @@ int gt_check_node_ring(const struct gt_plan *plan, uint32_t c,
 	return rc;
 }
 
-int gt_load_half(struct gt_cluster_load *load, const struct gt_plan_hop *hop,
-		 int in, struct gt_rat *sum)
+int gt_cluster_load_half(struct gt_cluster_load *load,
+			 const struct gt_plan_hop *hop, int in,
+			 struct gt_rat *sum)
 {
-	const struct gt_vertices *v = &load->vertices;
+	const struct gt_link_graph *v = &load->vertices;
 	struct gt_rat charge = in ? GT_RAT(1, 1) : hop->charge, rate;
 	int inside = 0;
 
@@ -104,7 +105,7 @@ int gt_load_half(struct gt_cluster_load *load, const struct gt_plan_hop *hop,
 		if (inside != in)
 			continue;
 		if (!gt_rat_mul(load->rate,
-				gt_plan_charge(load->plan, link, charge),
+				gt_plan_link_charge(load->plan, link, charge),
 				&rate) ||
 		    !gt_rat_add(sum[link], rate, &sum[link]))
 			return 0;
@@ -116,7 +117,7 @@ int gt_load_half(struct gt_cluster_load *load, const struct gt_plan_hop *hop,
 static int gt_load_ring_uplinks(struct gt_cluster_load *load,
 				const struct gt_plan_hop *hop)
 {
-	const struct gt_vertices *v = &load->vertices;
+	const struct gt_link_graph *v = &load->vertices;
 	const struct gt_plan_cluster *cluster = load->plan->cluster;
 
 	for (uint32_t i = 0; i < hop->nroute; i++)
@@ -129,8 +130,8 @@ static int gt_load_ring_uplinks(struct gt_cluster_load *load,
 				continue;
 			for (uint32_t l = 0; l + 1 < cluster->nlevels; l++) {
 				struct gt_rat *up =
-					&load->up[end]
-						 [gt_load_up(load, l, port)];
+					&load->up[end][gt_cluster_load_uplink(
+						load, l, port)];
 
 				if (cluster->levels[l].nodes <
 					    cluster->nnodes &&
@@ -145,11 +146,11 @@ static int gt_load_ring_uplinks(struct gt_cluster_load *load,
  * Nodes of even number, then of odd number.  All switches hold an even number
  * of nodes where the ring alternates: it enters them by its last hop.
  */
-int gt_load_node_ring(struct gt_cluster_load *load,
-		      const struct gt_plan_channel *channel)
+int gt_cluster_load_ring(struct gt_cluster_load *load,
+			 const struct gt_plan_channel *channel)
 {
 	uint32_t n = load->plan->cluster->nlocal;
-	int alternate = gt_nodes_alternate(load->plan->cluster, channel);
+	int alternate = gt_nodes_ring_alternates(load->plan->cluster, channel);
 	int ok = 1;
 
 	load->rate = channel->gbs;
@@ -157,14 +158,14 @@ int gt_load_node_ring(struct gt_cluster_load *load,
 		const struct gt_plan_hop *hop = &channel->hops[i];
 
 		if (i < n || !alternate)
-			ok = gt_load_half(load, hop, 0, load->links);
+			ok = gt_cluster_load_half(load, hop, 0, load->links);
 		if (ok && (i >= n || !alternate))
-			ok = gt_load_half(load, hop, 0, load->odd);
+			ok = gt_cluster_load_half(load, hop, 0, load->odd);
 		/* Where the hop ends: its in-part, empty unless network. */
 		if (ok && (i >= n || !alternate))
-			ok = gt_load_half(load, hop, 1, load->links);
+			ok = gt_cluster_load_half(load, hop, 1, load->links);
 		if (ok && (i < n || !alternate))
-			ok = gt_load_half(load, hop, 1, load->odd);
+			ok = gt_cluster_load_half(load, hop, 1, load->odd);
 	}
 	return ok &&
 	       gt_load_ring_uplinks(load, &channel->hops[channel->nhops - 1]);

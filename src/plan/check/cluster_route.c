@@ -8,18 +8,19 @@
 #include "plan/check/link_graph.h"
 
 /* A rank's vertex, or a port's. */
-static uint32_t gt_node_vertex(const struct gt_node_routes *r, uint32_t place)
+static uint32_t gt_node_vertex(const struct gt_cluster_routes *r,
+			       uint32_t place)
 {
 	const struct gt_plan_cluster *cluster = r->plan->cluster;
 
 	if (place < cluster->nlocal)
 		return r->vertices->rank[place];
-	return gt_vertices_find(r->vertices,
-				cluster->ports[place - cluster->nlocal].id);
+	return gt_link_graph_find(r->vertices,
+				  cluster->ports[place - cluster->nlocal].id);
 }
 
 /* Links that lead from the one to the other, at a charge that ends at ports. */
-static const char *gt_node_route_fault(const struct gt_node_routes *r,
+static const char *gt_node_route_fault(const struct gt_cluster_routes *r,
 				       const struct gt_plan_route *route)
 {
 	uint32_t n = r->plan->cluster->nlocal, at;
@@ -46,7 +47,7 @@ static const char *gt_node_route_fault(const struct gt_node_routes *r,
 }
 
 /* All pairs of ranks; and of ranks and ports those that rings may use. */
-static int gt_node_routes_read(struct gt_node_routes *r, struct gt_err *err)
+static int gt_node_routes_read(struct gt_cluster_routes *r, struct gt_err *err)
 {
 	const struct gt_plan_proof *proof = &r->plan->proof;
 	uint32_t n = r->plan->cluster->nlocal, m = r->places;
@@ -86,10 +87,10 @@ static int gt_node_follows(const struct gt_plan_hop *hop, uint32_t first,
 }
 
 /* The proof speaks of these routes only, so the plan must use no others. */
-static int gt_node_hop_routes(const struct gt_node_routes *r,
+static int gt_node_hop_routes(const struct gt_cluster_routes *r,
 			      const struct gt_plan_hop *hop)
 {
-	const struct gt_vertices *v = r->vertices;
+	const struct gt_link_graph *v = r->vertices;
 	uint32_t n = r->plan->cluster->nlocal, m = r->places;
 	const struct gt_plan_route *out = r->table[hop->from * m + hop->to],
 				   *in = NULL;
@@ -111,12 +112,12 @@ static int gt_node_hop_routes(const struct gt_node_routes *r,
 }
 
 /* The first hop of the proof's row that is wrong, and how. */
-static int gt_node_hops(const struct gt_node_routes *r,
-			int (*is_right)(const struct gt_node_routes *r,
+static int gt_node_hops(const struct gt_cluster_routes *r,
+			int (*is_right)(const struct gt_cluster_routes *r,
 					const struct gt_plan_hop *hop),
 			const char *fault, struct gt_err *err)
 {
-	const struct gt_plan_select *row = gt_plan_main(r->plan);
+	const struct gt_plan_select *row = gt_plan_main_row(r->plan);
 
 	for (uint32_t c = 0; c < row->nchannels; c++) {
 		const struct gt_plan_channel *channel =
@@ -133,10 +134,11 @@ static int gt_node_hops(const struct gt_node_routes *r,
 	return GT_OK;
 }
 
-int gt_check_node_routes(const struct gt_plan *plan,
-			 const struct gt_vertices *vertices,
-			 struct gt_arena *arena, struct gt_node_routes *routes,
-			 struct gt_err *err)
+int gt_check_cluster_routes(const struct gt_plan *plan,
+			    const struct gt_link_graph *vertices,
+			    struct gt_arena *arena,
+			    struct gt_cluster_routes *routes,
+			    struct gt_err *err)
 {
 	size_t m = (size_t)plan->cluster->nlocal + plan->cluster->nports;
 	int rc;
@@ -156,7 +158,7 @@ int gt_check_node_routes(const struct gt_plan *plan,
 }
 
 /* Links are left out of the sum only if all routes are told. */
-static int gt_node_routes_complete(const struct gt_node_routes *r,
+static int gt_node_routes_complete(const struct gt_cluster_routes *r,
 				   struct gt_err *err)
 {
 	uint32_t n = r->plan->cluster->nlocal;
@@ -175,7 +177,7 @@ static int gt_node_routes_complete(const struct gt_node_routes *r,
 }
 
 /* Trees that go up take their hops' links the other way. */
-static int gt_node_hop_back(const struct gt_node_routes *r,
+static int gt_node_hop_back(const struct gt_cluster_routes *r,
 			    const struct gt_plan_hop *hop)
 {
 	for (uint32_t k = 0; k < hop->nroute; k++) {
@@ -187,9 +189,10 @@ static int gt_node_hop_back(const struct gt_node_routes *r,
 	return 1;
 }
 
-static int gt_node_unused_up(const struct gt_node_routes *r, struct gt_err *err)
+static int gt_node_unused_up(const struct gt_cluster_routes *r,
+			     struct gt_err *err)
 {
-	enum gt_algo algo = gt_plan_main(r->plan)->algo;
+	enum gt_algo algo = gt_plan_main_row(r->plan)->algo;
 
 	if (algo == GT_ALGO_RING || algo == GT_ALGO_FLOW)
 		return GT_OK;
@@ -198,14 +201,14 @@ static int gt_node_unused_up(const struct gt_node_routes *r, struct gt_err *err)
 			    err);
 }
 
-int gt_check_node_unused(const struct gt_plan *plan,
-			 const struct gt_vertices *vertices,
-			 struct gt_arena *arena, uint8_t *unused,
-			 struct gt_err *err)
+int gt_check_cluster_unused(const struct gt_plan *plan,
+			    const struct gt_link_graph *vertices,
+			    struct gt_arena *arena, uint8_t *unused,
+			    struct gt_err *err)
 {
 	const struct gt_plan_proof *proof = &plan->proof;
-	struct gt_node_routes routes;
-	int rc = gt_check_node_routes(plan, vertices, arena, &routes, err);
+	struct gt_cluster_routes routes;
+	int rc = gt_check_cluster_routes(plan, vertices, arena, &routes, err);
 
 	if (!rc)
 		rc = gt_node_routes_complete(&routes, err);

@@ -75,8 +75,8 @@ static int gt_check_tree_parents(const struct gt_plan *plan, uint32_t c,
 	return GT_OK;
 }
 
-int gt_check_node_tree(const struct gt_plan *plan, uint32_t c,
-		       struct gt_err *err)
+int gt_check_cluster_tree(const struct gt_plan *plan, uint32_t c,
+			  struct gt_err *err)
 {
 	const struct gt_plan_channel *channel = &plan->channels[c];
 	uint32_t n = plan->cluster->nlocal;
@@ -107,7 +107,7 @@ static uint32_t gt_tree_at(const struct gt_tree_row *r, uint32_t place)
 static struct gt_tree_kind gt_tree_kind_of(const struct gt_tree_row *r,
 					   uint32_t first, uint32_t count)
 {
-	uint32_t n = r->plan->cluster->nnodes, places[GT_PAIR_FAN];
+	uint32_t n = r->plan->cluster->nnodes, places[GT_DTREE_FAN];
 	struct gt_tree_kind kind = {.top = 0};
 
 	for (uint32_t i = 0; i < 2 * count; i++) {
@@ -115,14 +115,14 @@ static struct gt_tree_kind gt_tree_kind_of(const struct gt_tree_row *r,
 		uint32_t place = (node + n - r->origin) % n;
 
 		kind.top |= !place && count == 1;
-		nplaces = gt_nodes_pair_children(n, (int)tree, place, places);
+		nplaces = gt_nodes_dtree_children(n, (int)tree, place, places);
 		for (uint32_t k = 0; k < nplaces; k++)
 			kind.down[tree] +=
 				gt_tree_at(r, places[k]) - first >= count;
 		if (place)
 			kind.up[tree] +=
-				gt_tree_at(r, gt_nodes_pair_parent(n, (int)tree,
-								   place)) -
+				gt_tree_at(r, gt_nodes_dtree_parent(
+						      n, (int)tree, place)) -
 					first >=
 				count;
 	}
@@ -178,15 +178,15 @@ static int gt_tree_load(struct gt_tree_row *r,
 			      (kind->top && gt_tree_turns(r, channel, child));
 
 		if (goes_up ? up : down)
-			ok = gt_load_half(&r->load, &channel->hops[i], 0,
-					  r->load.links);
+			ok = gt_cluster_load_half(&r->load, &channel->hops[i],
+						  0, r->load.links);
 	}
 	out = (down ? kind->down[tree] : 0) + (up ? kind->up[tree] : 0);
 	in = (down ? kind->up[tree] : 0) + (up ? kind->down[tree] : 0);
 	return ok && gt_rat_mul(channel->gbs, GT_RAT(out, 1), &r->load.rate) &&
-	       gt_load_half(&r->load, net, 0, r->load.links) &&
+	       gt_cluster_load_half(&r->load, net, 0, r->load.links) &&
 	       gt_rat_mul(channel->gbs, GT_RAT(in, 1), &r->load.rate) &&
-	       gt_load_half(&r->load, net, 1, r->load.links);
+	       gt_cluster_load_half(&r->load, net, 1, r->load.links);
 }
 
 static int gt_check_tree_nodes(struct gt_tree_row *r, struct gt_err *err)
@@ -218,7 +218,7 @@ static int gt_check_tree_nodes(struct gt_tree_row *r, struct gt_err *err)
 static uint32_t gt_tree_port(const struct gt_tree_row *r,
 			     const struct gt_plan_hop *net, int in)
 {
-	const struct gt_vertices *v = &r->load.vertices;
+	const struct gt_link_graph *v = &r->load.vertices;
 	uint32_t k = 0;
 
 	while (v->port[v->to[net->route[k]]] == GT_NO_VERTEX)
@@ -237,7 +237,7 @@ static int gt_tree_load_up(struct gt_tree_row *r, uint32_t level,
 	uint32_t tree = (uint32_t)channel->second;
 
 	for (int in = 0; in < 2; in++) {
-		struct gt_rat *sum = &r->load.up[in][gt_load_up(
+		struct gt_rat *sum = &r->load.up[in][gt_cluster_load_uplink(
 			&r->load, level, gt_tree_port(r, net, in))];
 		uint32_t times =
 			(down ? (in ? kind->up : kind->down)[tree] : 0) +
@@ -293,8 +293,9 @@ static int gt_check_tree_loads(struct gt_tree_row *r, struct gt_err *err)
 	return rc;
 }
 
-int gt_check_tree_row(const struct gt_plan *plan,
-		      const struct gt_plan_select *row, struct gt_err *err)
+int gt_check_cluster_tree_row(const struct gt_plan *plan,
+			      const struct gt_plan_select *row,
+			      struct gt_err *err)
 {
 	struct gt_arena *arena = gt_arena_new();
 	int rooted = gt_coll_is_rooted(row->coll);

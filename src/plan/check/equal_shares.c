@@ -124,7 +124,7 @@ static int gt_equal_each(struct gt_equal_check *check,
 /* Of one share, and in no larger number than is spoken of. */
 static int gt_equal_rings(const struct gt_plan *plan, struct gt_err *err)
 {
-	const struct gt_plan_select *row = gt_plan_main(plan);
+	const struct gt_plan_select *row = gt_plan_main_row(plan);
 	struct gt_plan_at at = gt_plan_at("proof.certificate.equal");
 
 	if (plan->proof.class_ != GT_PROOF_RING || plan->proof.value.num <= 0)
@@ -144,9 +144,9 @@ static int gt_equal_rings(const struct gt_plan *plan, struct gt_err *err)
 	return GT_OK;
 }
 
-int gt_check_equal(const struct gt_plan *plan,
-		   const struct gt_plan_route **table,
-		   struct gt_plan_report *report, struct gt_err *err)
+int gt_check_equal_shares(const struct gt_plan *plan,
+			  const struct gt_plan_route **table,
+			  struct gt_plan_report *report, struct gt_err *err)
 {
 	size_t n = plan->proof.nroutes ? plan->nranks : 1, nn = n * n;
 	struct gt_equal_check check = {

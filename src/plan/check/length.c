@@ -34,7 +34,7 @@ static int gt_check_distances(const struct gt_plan *plan, const int64_t *cost,
 	int64_t sum = 0;
 
 	for (uint32_t i = 0; i < n * n; i++)
-		if (gt_coll_pairs(plan->coll, n, plan->root, i / n, i % n))
+		if (gt_coll_has_pair(plan->coll, n, plan->root, i / n, i % n))
 			sum += cost[i] < unit ? cost[i] : unit;
 	if (sum >= unit)
 		return GT_OK;

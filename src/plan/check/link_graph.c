@@ -14,7 +14,8 @@ static int gt_name_cmp(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-uint32_t gt_vertices_find(const struct gt_vertices *vertices, const char *name)
+uint32_t gt_link_graph_find(const struct gt_link_graph *vertices,
+			    const char *name)
 {
 	const char *const *found = bsearch(&name, vertices->names, vertices->n,
 					   sizeof(name), gt_name_cmp);
@@ -23,7 +24,7 @@ uint32_t gt_vertices_find(const struct gt_vertices *vertices, const char *name)
 }
 
 /* "CPU/0#C2C" beside "CPU/0": parallel links are told apart by their kind. */
-static void gt_vertices_cut(char *name, const char *kind)
+static void gt_link_graph_cut(char *name, const char *kind)
 {
 	char *mark = strrchr(name, '#');
 
@@ -32,8 +33,9 @@ static void gt_vertices_cut(char *name, const char *kind)
 }
 
 /* Do two links lead back and forth, side by side? */
-static int gt_vertices_pair(const struct gt_vertices *v,
-			    const struct gt_plan *plan, uint32_t i, uint32_t j)
+static int gt_link_graph_pair(const struct gt_link_graph *v,
+			      const struct gt_plan *plan, uint32_t i,
+			      uint32_t j)
 {
 	const char *a = plan->links[i].kind, *b = plan->links[j].kind;
 
@@ -42,8 +44,9 @@ static int gt_vertices_pair(const struct gt_vertices *v,
 }
 
 /* Both names of every id, one after the other. */
-static int gt_vertices_split(const struct gt_plan *plan, struct gt_arena *arena,
-			     const char **ends, struct gt_err *err)
+static int gt_link_graph_split(const struct gt_plan *plan,
+			       struct gt_arena *arena, const char **ends,
+			       struct gt_err *err)
 {
 	for (uint32_t i = 0; i < plan->nlinks; i++) {
 		char *from = gt_arena_strdup(arena, plan->links[i].id), *to;
@@ -58,15 +61,15 @@ static int gt_vertices_split(const struct gt_plan *plan, struct gt_arena *arena,
 					     "as FROM>TO",
 					     plan->links[i].id);
 		*to++ = '\0';
-		gt_vertices_cut(to, plan->links[i].kind);
+		gt_link_graph_cut(to, plan->links[i].kind);
 		ends[2 * i] = from;
 		ends[2 * i + 1] = to;
 	}
 	return GT_OK;
 }
 
-static void gt_vertices_name(struct gt_vertices *v, const struct gt_plan *plan,
-			     const char **ends)
+static void gt_link_graph_name(struct gt_link_graph *v,
+			       const struct gt_plan *plan, const char **ends)
 {
 	uint32_t nends = 2 * plan->nlinks;
 
@@ -76,21 +79,21 @@ static void gt_vertices_name(struct gt_vertices *v, const struct gt_plan *plan,
 		if (!v->n || strcmp(v->names[v->n - 1], v->names[i]))
 			v->names[v->n++] = v->names[i];
 	for (uint32_t i = 0; i < plan->nlinks; i++) {
-		v->from[i] = gt_vertices_find(v, ends[2 * i]);
-		v->to[i] = gt_vertices_find(v, ends[2 * i + 1]);
+		v->from[i] = gt_link_graph_find(v, ends[2 * i]);
+		v->to[i] = gt_link_graph_find(v, ends[2 * i + 1]);
 		v->back[i] = GT_NO_VERTEX;
 	}
 	/* Few links: a node's. */
 	for (uint32_t i = 0; i < plan->nlinks; i++)
 		for (uint32_t j = 0; j < i; j++)
-			if (gt_vertices_pair(v, plan, i, j)) {
+			if (gt_link_graph_pair(v, plan, i, j)) {
 				v->back[i] = j;
 				v->back[j] = i;
 			}
 }
 
-static int gt_vertices_ends(struct gt_vertices *v, const struct gt_plan *plan,
-			    struct gt_err *err)
+static int gt_link_graph_ends(struct gt_link_graph *v,
+			      const struct gt_plan *plan, struct gt_err *err)
 {
 	const struct gt_plan_cluster *cluster = plan->cluster;
 	char name[256];
@@ -103,7 +106,7 @@ static int gt_vertices_ends(struct gt_vertices *v, const struct gt_plan *plan,
 			continue;
 		strcpy(name, "GPU/");
 		strcat(name, device);
-		v->rank[i] = gt_vertices_find(v, name);
+		v->rank[i] = gt_link_graph_find(v, name);
 		for (uint32_t j = 0; j < i; j++)
 			if (v->rank[i] != GT_NO_VERTEX &&
 			    v->rank[j] == v->rank[i])
@@ -113,7 +116,7 @@ static int gt_vertices_ends(struct gt_vertices *v, const struct gt_plan *plan,
 					"has the device of rank %u", j);
 	}
 	for (uint32_t i = 0; i < cluster->nports; i++) {
-		uint32_t vertex = gt_vertices_find(v, cluster->ports[i].id);
+		uint32_t vertex = gt_link_graph_find(v, cluster->ports[i].id);
 
 		/* A port that no link leads to is of no use, and no harm. */
 		if (vertex == GT_NO_VERTEX)
@@ -128,11 +131,11 @@ static int gt_vertices_ends(struct gt_vertices *v, const struct gt_plan *plan,
 	return GT_OK;
 }
 
-int gt_vertices_init(const struct gt_plan *plan, struct gt_arena *arena,
-		     struct gt_vertices *vertices, struct gt_err *err)
+int gt_link_graph_init(const struct gt_plan *plan, struct gt_arena *arena,
+		       struct gt_link_graph *vertices, struct gt_err *err)
 {
 	uint32_t n = plan->nlinks;
-	struct gt_vertices v = {0};
+	struct gt_link_graph v = {0};
 	const char **ends = gt_arena_array(arena, 2 * (size_t)n, sizeof(*ends));
 	int rc;
 
@@ -145,13 +148,13 @@ int gt_vertices_init(const struct gt_plan *plan, struct gt_arena *arena,
 	if (!ends || !v.names || !v.from || !v.to || !v.back || !v.rank ||
 	    !v.port)
 		return gt_err_nomem(err);
-	rc = gt_vertices_split(plan, arena, ends, err);
+	rc = gt_link_graph_split(plan, arena, ends, err);
 	if (rc)
 		return rc;
 	for (uint32_t i = 0; i < 2 * n; i++)
 		v.port[i] = GT_NO_VERTEX;
-	gt_vertices_name(&v, plan, ends);
-	rc = gt_vertices_ends(&v, plan, err);
+	gt_link_graph_name(&v, plan, ends);
+	rc = gt_link_graph_ends(&v, plan, err);
 	*vertices = v;
 	return rc;
 }

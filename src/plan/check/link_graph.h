@@ -13,7 +13,7 @@ struct gt_plan;
 
 enum { GT_NO_VERTEX = UINT32_MAX };
 
-struct gt_vertices {
+struct gt_link_graph {
 	uint32_t n;
 	const char **names;  /* sorted */
 	uint32_t *from, *to; /* of a link */
@@ -23,10 +23,11 @@ struct gt_vertices {
 };
 
 /* Memory is the arena's.  GT_ENO when ids or ports are not as they should. */
-int gt_vertices_init(const struct gt_plan *plan, struct gt_arena *arena,
-		     struct gt_vertices *vertices, struct gt_err *err);
+int gt_link_graph_init(const struct gt_plan *plan, struct gt_arena *arena,
+		       struct gt_link_graph *vertices, struct gt_err *err);
 
 /* A vertex by name, or GT_NO_VERTEX. */
-uint32_t gt_vertices_find(const struct gt_vertices *vertices, const char *name);
+uint32_t gt_link_graph_find(const struct gt_link_graph *vertices,
+			    const char *name);
 
 #endif

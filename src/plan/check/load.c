@@ -8,8 +8,8 @@
 #include "plan/lower/step.h"
 #include "plan/ir/hop_uses.h"
 
-struct gt_rat gt_plan_charge(const struct gt_plan *plan, uint32_t link,
-			     struct gt_rat charge)
+struct gt_rat gt_plan_link_charge(const struct gt_plan *plan, uint32_t link,
+				  struct gt_rat charge)
 {
 	const char *kind = plan->links[link].kind;
 
@@ -42,7 +42,8 @@ static int gt_load_hop(const struct gt_plan *plan,
 	for (uint32_t i = 0; i < hop->nroute; i++) {
 		uint32_t link = hop->route[i];
 
-		if (!gt_rat_mul(gbs, gt_plan_charge(plan, link, hop->charge),
+		if (!gt_rat_mul(gbs,
+				gt_plan_link_charge(plan, link, hop->charge),
 				&load) ||
 		    !gt_rat_add(loads[link], load, &loads[link]))
 			return 0;
@@ -129,7 +130,7 @@ static int gt_load_channel(const struct gt_plan *plan,
 	if (!rc && channel->shape == GT_SHAPE_STEPS)
 		fits = gt_load_steps(plan, c, loads);
 	else if (!rc)
-		rc = gt_plan_uses(plan, row, channel, uses);
+		rc = gt_plan_hop_uses(plan, row, channel, uses);
 	if (!rc && channel->shape != GT_SHAPE_STEPS)
 		fits = gt_load_hops(plan, channel, uses, loads);
 	free(uses);

@@ -23,9 +23,9 @@ const char *gt_bound_state_text(enum gt_bound_state state)
 static int gt_check_class(const struct gt_plan *plan, struct gt_err *err)
 {
 	const struct gt_plan_proof *proof = &plan->proof;
-	enum gt_algo algo = gt_plan_main(plan)->algo;
+	enum gt_algo algo = gt_plan_main_row(plan)->algo;
 	int reduces = plan->coll == GT_COLL_ALLREDUCE;
-	int moves = gt_coll_moves(plan->coll) &&
+	int moves = gt_coll_only_moves(plan->coll) &&
 		    (algo == GT_ALGO_FLOW || algo == GT_ALGO_ONE_SHOT);
 
 	if (proof->class_ == GT_PROOF_ANY && proof->nprices && !moves &&
@@ -48,7 +48,7 @@ static int gt_check_class(const struct gt_plan *plan, struct gt_err *err)
 static int gt_check_limit(const struct gt_plan *plan, struct gt_err *err)
 {
 	const struct gt_plan_proof *proof = &plan->proof;
-	uint32_t used = gt_plan_main(plan)->nchannels;
+	uint32_t used = gt_plan_main_row(plan)->nchannels;
 
 	if (proof->class_ != GT_PROOF_RING)
 		return gt_plan_wrong(plan, gt_plan_at("proof.max_channels"),
@@ -232,7 +232,7 @@ int gt_check_route_cost(const struct gt_plan *plan,
 		uint32_t link = route->links[k];
 
 		if (!gt_rat_mul(prices[link],
-				gt_plan_charge(plan, link, route->charge),
+				gt_plan_link_charge(plan, link, route->charge),
 				&term) ||
 		    !gt_rat_add(*cost, term, cost))
 			return 0;
@@ -313,7 +313,7 @@ static int gt_check_price_bound(const struct gt_plan *plan,
 		*state = GT_BOUND_NO_ROUTES;
 	else if (!rc && ring)
 		rc = gt_check_ring_bound(plan, table, prices, state, err);
-	else if (!rc && gt_coll_moves(plan->coll))
+	else if (!rc && gt_coll_only_moves(plan->coll))
 		rc = gt_check_length_bound(plan, table, prices, state, err);
 	else if (!rc)
 		rc = gt_check_tree_bound(plan, table, prices, state, err);
@@ -334,7 +334,7 @@ static int gt_check_certificate(const struct gt_plan *plan,
 	if (!rc && (proof->nprices || proof->max_channels))
 		rc = gt_check_price_bound(plan, table, &report->bound, err);
 	if (!rc && proof->nequal)
-		rc = gt_check_equal(plan, table, report, err);
+		rc = gt_check_equal_shares(plan, table, report, err);
 	if (!rc && proof->nparts)
 		rc = gt_check_parts(plan, table,
 				    any ? &report->bound : &report->any_bound,

@@ -99,7 +99,7 @@ static int gt_check_room(const struct gt_plan *plan,
 		uint32_t link = route->links[k];
 
 		if (!gt_rat_div(plan->links[link].gbs,
-				gt_plan_charge(plan, link, route->charge),
+				gt_plan_link_charge(plan, link, route->charge),
 				&one))
 			return 0;
 		if (!k || gt_rat_cmp(one, *room) < 0)

@@ -52,7 +52,7 @@ static int gt_check_tree_root(const struct gt_check_use *check, uint32_t i,
 	enum gt_coll coll = check->use->coll;
 	const struct gt_plan_channel *channel =
 		gt_row_channel(plan, check->use, i);
-	uint32_t root = gt_layout_top(channel, coll);
+	uint32_t root = gt_layout_tree_root(channel, coll);
 
 	if (!gt_coll_is_rooted(coll) || root == plan->root)
 		return GT_OK;
@@ -89,7 +89,7 @@ int gt_check_purpose(const struct gt_check_use *check, struct gt_err *err)
 	const struct gt_plan_select *use = check->use;
 	int rc = GT_OK;
 
-	if (!gt_algo_can(use->algo, use->coll))
+	if (!gt_algo_supports(use->algo, use->coll))
 		return gt_plan_wrong(
 			check->plan,
 			gt_plan_at("%s[%u].algo", check->list, check->index),
@@ -113,7 +113,7 @@ int gt_check_purpose(const struct gt_check_use *check, struct gt_err *err)
 static int gt_check_root(const struct gt_plan *plan, uint32_t rank,
 			 struct gt_err *err)
 {
-	const struct gt_plan_select *row = gt_plan_main(plan);
+	const struct gt_plan_select *row = gt_plan_main_row(plan);
 	struct gt_rat sum = GT_RAT(0, 1);
 	char text[GT_RAT_TEXT_MAX];
 	uint32_t root;
@@ -122,7 +122,7 @@ static int gt_check_root(const struct gt_plan *plan, uint32_t rank,
 		const struct gt_plan_channel *channel =
 			gt_row_channel(plan, row, i);
 
-		if (gt_layout_root(channel, plan->coll, &root) &&
+		if (gt_layout_only_block(channel, plan->coll, &root) &&
 		    root == rank && !gt_rat_add(sum, channel->share, &sum))
 			return gt_plan_wrong(plan, gt_plan_at("channels"), err,
 					     "shares need more than 64 bits");
@@ -138,11 +138,12 @@ static int gt_check_root(const struct gt_plan *plan, uint32_t rank,
 
 static int gt_check_roots(const struct gt_plan *plan, struct gt_err *err)
 {
-	const struct gt_plan_select *row = gt_plan_main(plan);
+	const struct gt_plan_select *row = gt_plan_main_row(plan);
 	uint32_t root;
 	int rc = GT_OK;
 
-	if (!gt_layout_root(gt_row_channel(plan, row, 0), plan->coll, &root))
+	if (!gt_layout_only_block(gt_row_channel(plan, row, 0), plan->coll,
+				  &root))
 		return GT_OK;
 	for (uint32_t rank = 0; rank < plan->nranks && !rc; rank++)
 		rc = gt_check_root(plan, rank, err);
@@ -153,7 +154,7 @@ static int gt_check_roots(const struct gt_plan *plan, struct gt_err *err)
 static int gt_check_sums(const struct gt_plan *plan, struct gt_rat sums[2],
 			 struct gt_err *err)
 {
-	const struct gt_plan_select *row = gt_plan_main(plan);
+	const struct gt_plan_select *row = gt_plan_main_row(plan);
 
 	sums[0] = sums[1] = GT_RAT(0, 1);
 	for (uint32_t i = 0; i < row->nchannels; i++) {
@@ -175,7 +176,7 @@ static int gt_check_sums(const struct gt_plan *plan, struct gt_rat sums[2],
 static int gt_check_proportions(const struct gt_plan *plan, struct gt_rat sum,
 				struct gt_err *err)
 {
-	const struct gt_plan_select *row = gt_plan_main(plan);
+	const struct gt_plan_select *row = gt_plan_main_row(plan);
 	char text[2][GT_RAT_TEXT_MAX];
 	struct gt_rat gbs;
 

@@ -65,7 +65,7 @@ static int gt_check_levels(const struct gt_plan *plan, struct gt_err *err)
  * reached the route goes on at a port of another node.
  */
 static const char *gt_hop_fault(const struct gt_plan *plan,
-				const struct gt_vertices *v,
+				const struct gt_link_graph *v,
 				const struct gt_plan_hop *hop)
 {
 	const struct gt_plan_cluster *cluster = plan->cluster;
@@ -100,7 +100,7 @@ static const char *gt_hop_fault(const struct gt_plan *plan,
 }
 
 int gt_check_cluster_hops(const struct gt_plan *plan,
-			  const struct gt_vertices *vertices, uint32_t c,
+			  const struct gt_link_graph *vertices, uint32_t c,
 			  struct gt_err *err)
 {
 	const struct gt_plan_channel *channel = &plan->channels[c];
@@ -248,10 +248,10 @@ static int gt_check_trees(struct gt_template_check *check, const uint32_t *fan,
 static int gt_check_all(const struct gt_plan *plan, struct gt_arena *arena,
 			struct gt_err *err)
 {
-	struct gt_vertices vertices;
+	struct gt_link_graph vertices;
 	struct gt_template_check check = {.plan = plan};
 	uint32_t *children, fan;
-	int rc = gt_vertices_init(plan, arena, &vertices, err);
+	int rc = gt_link_graph_init(plan, arena, &vertices, err);
 
 	if (rc)
 		return rc;
@@ -269,11 +269,11 @@ static int gt_check_all(const struct gt_plan *plan, struct gt_arena *arena,
 		if (check.channel->shape == GT_SHAPE_TEMPLATE)
 			rc = gt_check_trees(&check, &fan, err);
 		else if (check.channel->shape == GT_SHAPE_RING)
-			rc = gt_check_node_ring(plan, check.c, err);
+			rc = gt_check_cluster_ring(plan, check.c, err);
 		else if (check.channel->shape == GT_SHAPE_TREE)
-			rc = gt_check_node_tree(plan, check.c, err);
+			rc = gt_check_cluster_tree(plan, check.c, err);
 		else if (check.channel->shape == GT_SHAPE_FLOW)
-			rc = gt_check_node_flow(plan, check.c, err);
+			rc = gt_check_cluster_flow(plan, check.c, err);
 		else
 			rc = gt_plan_wrong(
 				plan, gt_plan_at("channels[%u].shape", check.c),

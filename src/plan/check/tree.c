@@ -13,7 +13,7 @@ static const int64_t gt_tree_sum_max = (int64_t)1 << 60;
  * Contract a cycle of cheapest arcs into its first node: arcs out keep what
  * they cost, arcs in cost what they exceed the node's own arc by.
  */
-struct gt_cheap {
+struct gt_branching {
 	uint32_t n, root;
 	int64_t *cost;  /* [from * n + to] */
 	uint32_t *from; /* node -> where its cheapest arc comes from */
@@ -21,30 +21,31 @@ struct gt_cheap {
 	unsigned char *gone;
 };
 
-static int64_t *gt_cheap_at(const struct gt_cheap *c, uint32_t from,
-			    uint32_t to)
+static int64_t *gt_branching_at(const struct gt_branching *c, uint32_t from,
+				uint32_t to)
 {
 	return &c->cost[(size_t)from * c->n + to];
 }
 
 /* Make v's cheapest arc free and say what it cost. */
-static int64_t gt_cheap_pay(struct gt_cheap *c, uint32_t v)
+static int64_t gt_branching_pay(struct gt_branching *c, uint32_t v)
 {
 	int64_t least = INT64_MAX;
 
 	for (uint32_t u = 0; u < c->n; u++)
-		if (u != v && !c->gone[u] && *gt_cheap_at(c, u, v) < least) {
-			least = *gt_cheap_at(c, u, v);
+		if (u != v && !c->gone[u] &&
+		    *gt_branching_at(c, u, v) < least) {
+			least = *gt_branching_at(c, u, v);
 			c->from[v] = u;
 		}
 	for (uint32_t u = 0; u < c->n; u++)
 		if (u != v && !c->gone[u])
-			*gt_cheap_at(c, u, v) -= least;
+			*gt_branching_at(c, u, v) -= least;
 	return least;
 }
 
 /* A node on a cycle of free arcs, or the root when there is none. */
-static uint32_t gt_cheap_cycle(struct gt_cheap *c)
+static uint32_t gt_branching_cycle(struct gt_branching *c)
 {
 	memset(c->walk, 0xff, c->n * sizeof(*c->walk));
 	for (uint32_t v = 0; v < c->n; v++) {
@@ -62,49 +63,52 @@ static uint32_t gt_cheap_cycle(struct gt_cheap *c)
 	return c->root;
 }
 
-static void gt_cheap_merge(struct gt_cheap *c, uint32_t into, uint32_t v)
+static void gt_branching_merge(struct gt_branching *c, uint32_t into,
+			       uint32_t v)
 {
 	c->gone[v] = 1;
 	for (uint32_t u = 0; u < c->n; u++) {
 		if (c->gone[u] || u == into)
 			continue;
-		if (*gt_cheap_at(c, v, u) < *gt_cheap_at(c, into, u))
-			*gt_cheap_at(c, into, u) = *gt_cheap_at(c, v, u);
-		if (*gt_cheap_at(c, u, v) < *gt_cheap_at(c, u, into))
-			*gt_cheap_at(c, u, into) = *gt_cheap_at(c, u, v);
+		if (*gt_branching_at(c, v, u) < *gt_branching_at(c, into, u))
+			*gt_branching_at(c, into, u) =
+				*gt_branching_at(c, v, u);
+		if (*gt_branching_at(c, u, v) < *gt_branching_at(c, u, into))
+			*gt_branching_at(c, u, into) =
+				*gt_branching_at(c, u, v);
 		if (c->from[u] == v)
 			c->from[u] = into;
 	}
 }
 
 /* Join the cycle's nodes in `into`, which then pays for its next arc. */
-static int64_t gt_cheap_join(struct gt_cheap *c, uint32_t into)
+static int64_t gt_branching_join(struct gt_branching *c, uint32_t into)
 {
 	uint32_t v = c->from[into], next;
 
 	for (; v != into; v = next) {
 		next = c->from[v];
-		gt_cheap_merge(c, into, v);
+		gt_branching_merge(c, into, v);
 	}
-	return gt_cheap_pay(c, into);
+	return gt_branching_pay(c, into);
 }
 
-static int64_t gt_cheap_run(struct gt_cheap *c)
+static int64_t gt_branching_run(struct gt_branching *c)
 {
 	int64_t sum = 0;
 	uint32_t at;
 
 	for (uint32_t v = 0; v < c->n; v++)
 		if (v != c->root)
-			sum += gt_cheap_pay(c, v);
-	while ((at = gt_cheap_cycle(c)) != c->root)
-		sum += gt_cheap_join(c, at);
+			sum += gt_branching_pay(c, v);
+	while ((at = gt_branching_cycle(c)) != c->root)
+		sum += gt_branching_join(c, at);
 	return sum;
 }
 
 int64_t gt_tree_cheapest(uint32_t n, const int64_t *cost, uint32_t root)
 {
-	struct gt_cheap c = {.n = n, .root = root};
+	struct gt_branching c = {.n = n, .root = root};
 	size_t nn = (size_t)n * n;
 	int64_t sum = -1;
 
@@ -114,7 +118,7 @@ int64_t gt_tree_cheapest(uint32_t n, const int64_t *cost, uint32_t root)
 	c.gone = calloc(n, 1);
 	if (c.cost && c.from && c.walk && c.gone) {
 		memcpy(c.cost, cost, nn * sizeof(*c.cost));
-		sum = gt_cheap_run(&c);
+		sum = gt_branching_run(&c);
 	}
 	free(c.cost);
 	free(c.from);

@@ -26,10 +26,10 @@ struct gt_cost_model {
 	struct gt_arena *arena;
 	enum gt_coll coll;
 	struct gt_cost_params params[GT_NPROTOCOLS];
-	struct gt_cost_few few;
+	struct gt_cost_extrapolation few;
 	/* By row of select, two each; arena NULL: not yet. */
 	struct gt_cost_net *nets;
-	struct gt_cost_cut *cuts; /* room for all channels */
+	struct gt_cost_slicing *cuts; /* room for all channels */
 };
 
 const char *gt_cost_hop_name(enum gt_cost_hop hop)
@@ -74,8 +74,9 @@ int gt_cost_new(const struct gt_plan *plan, enum gt_coll coll,
 	m->nets = gt_arena_array(arena, 2 * (size_t)plan->nselect,
 				 sizeof(*m->nets));
 	m->cuts = gt_arena_array(arena, plan->nchannels, sizeof(*m->cuts));
-	rc = m->nets && m->cuts ? gt_cost_few_init(&m->few, plan, 0, arena, err)
-				: gt_err_nomem(err);
+	rc = m->nets && m->cuts
+		     ? gt_cost_extrapolate_init(&m->few, plan, 0, arena, err)
+		     : gt_err_nomem(err);
 	if (rc) {
 		gt_arena_free(arena);
 		return rc;
@@ -86,11 +87,12 @@ int gt_cost_new(const struct gt_plan *plan, enum gt_coll coll,
 	return GT_OK;
 }
 
-int gt_cost_hurry(struct gt_cost_model *model, struct gt_err *err)
+int gt_cost_set_fast(struct gt_cost_model *model, struct gt_err *err)
 {
 	memset(model->nets, 0,
 	       2 * (size_t)model->plan->nselect * sizeof(*model->nets));
-	return gt_cost_few_init(&model->few, model->plan, 1, model->arena, err);
+	return gt_cost_extrapolate_init(&model->few, model->plan, 1,
+					model->arena, err);
 }
 
 void gt_cost_free(struct gt_cost_model *model)
@@ -131,20 +133,20 @@ void gt_cost_set(struct gt_cost_model *model, enum gt_protocol protocol,
 }
 
 /* What one worker does in a loop, and how many loops its part takes. */
-static struct gt_cost_cut gt_cost_cut_of(const struct gt_plan *plan,
-					 const struct gt_plan_select *select,
-					 double chunk_bytes)
+static struct gt_cost_slicing gt_cost_slicing_of(
+	const struct gt_plan *plan, const struct gt_plan_select *select,
+	double chunk_bytes)
 {
 	uint32_t slice = select->slice_bytes ? select->slice_bytes
 					     : plan->fifo_slice_bytes;
-	struct gt_cost_cut cut = {.workers = 1, .turn = GT_COST_TURN};
+	struct gt_cost_slicing cut = {.workers = 1, .turn = GT_COST_PIECES};
 	double part, most = GT_COST_PIECE_BYTES;
 
 	if (chunk_bytes >= 2 * GT_COST_PART_BYTES && select->workers > 1)
 		cut.workers = (uint32_t)fmin(select->workers,
 					     chunk_bytes / GT_COST_PART_BYTES);
 	part = chunk_bytes / cut.workers;
-	most = fmin(most, fmax(slice / GT_COST_TURN, 16));
+	most = fmin(most, fmax(slice / GT_COST_PIECES, 16));
 	if (part <= fmin(most, GT_COST_PART_BYTES))
 		cut.turn = 1;
 	/* All loops alike: the last one is not shorter. */
@@ -155,8 +157,8 @@ static struct gt_cost_cut gt_cost_cut_of(const struct gt_plan *plan,
 }
 
 /* A message as the row's channels cut it; the most loops of any. */
-static int gt_cost_cuts(struct gt_cost_model *model, uint32_t row,
-			uint64_t bytes, double *loops, struct gt_err *err)
+static int gt_cost_slicings(struct gt_cost_model *model, uint32_t row,
+			    uint64_t bytes, double *loops, struct gt_err *err)
 {
 	const struct gt_cost_net *net = &model->nets[2 * row];
 	const struct gt_plan *plan = model->plan;
@@ -183,12 +185,12 @@ static int gt_cost_cuts(struct gt_cost_model *model, uint32_t row,
 		chunk = (double)(lay.hi - lay.lo);
 		chunk /= lay.per_block;
 		model->cuts[i] =
-			gt_cost_cut_of(plan, &plan->select[row], chunk);
+			gt_cost_slicing_of(plan, &plan->select[row], chunk);
 		*loops = fmax(*loops, model->cuts[i].loops);
 	}
 	/* Channels run side by side: each as often as the longest one. */
 	for (uint32_t i = 0; i < net->nselected; i++) {
-		struct gt_cost_cut *cut = &model->cuts[i];
+		struct gt_cost_slicing *cut = &model->cuts[i];
 
 		if (cut->loops > 0)
 			cut->piece_bytes *= cut->loops / *loops;
@@ -244,7 +246,7 @@ static void gt_cost_time(const struct gt_cost_model *model,
 			 struct gt_cost_run *run, struct gt_cost *cost)
 {
 	struct gt_cost_net *nets = &model->nets[2 * (size_t)cost->row];
-	const struct gt_cost_few *few = &model->few;
+	const struct gt_cost_extrapolation *few = &model->few;
 	const struct gt_plan *plan = model->plan;
 	int trees =
 		plan->cluster && plan->select[cost->row].algo == GT_ALGO_TREE;
@@ -259,12 +261,13 @@ static void gt_cost_time(const struct gt_cost_model *model,
 	if (plan->select[cost->row].algo == GT_ALGO_RING ||
 	    plan->select[cost->row].algo == GT_ALGO_FLOW)
 		deep = 0; /* node after node: it grows evenly */
-	busy = trees ? gt_cost_few_any(few, nets, &cost->link)
-		     : gt_cost_few_busiest(few, nets, &cost->link);
+	busy = trees ? gt_cost_extrapolate_max(few, nets, &cost->link)
+		     : gt_cost_extrapolate_busiest(few, nets, &cost->link);
 	busy /= run->loops;
-	first[0] = trees ? gt_cost_few_deep(few, first)
-			 : gt_cost_few_fall(few, first, deep);
-	period[0] = trees ? period[few->n - 1] : gt_cost_few_grow(few, period);
+	first[0] = trees ? gt_cost_extrapolate_tree(few, first)
+			 : gt_cost_extrapolate_chain(few, first, deep);
+	period[0] = trees ? period[few->n - 1]
+			  : gt_cost_extrapolate_linear(few, period);
 	cost->time_us = fmax(first[0], busy);
 	if (cost->loops > 1)
 		cost->time_us += (cost->loops - 1) * fmax(period[0], busy);
@@ -283,7 +286,7 @@ int gt_cost_price_row(struct gt_cost_model *model, uint32_t row, uint64_t bytes,
 	int rc = gt_cost_nets_get(model, row, err);
 
 	if (!rc)
-		rc = gt_cost_cuts(model, row, bytes, &made.loops, err);
+		rc = gt_cost_slicings(model, row, bytes, &made.loops, err);
 	if (rc)
 		return rc;
 	if (made.loops > 0)
@@ -293,8 +296,8 @@ int gt_cost_price_row(struct gt_cost_model *model, uint32_t row, uint64_t bytes,
 	return GT_OK;
 }
 
-int gt_cost_least(struct gt_cost_model *model, uint32_t row, uint64_t bytes,
-		  double *time_us, struct gt_err *err)
+int gt_cost_lower_bound(struct gt_cost_model *model, uint32_t row,
+			uint64_t bytes, double *time_us, struct gt_err *err)
 {
 	struct gt_cost_run run = {
 		.params = &model->params[model->plan->select[row].protocol],
@@ -304,10 +307,10 @@ int gt_cost_least(struct gt_cost_model *model, uint32_t row, uint64_t bytes,
 	int rc = gt_cost_nets_get(model, row, err);
 
 	if (!rc)
-		rc = gt_cost_cuts(model, row, bytes, &loops, err);
+		rc = gt_cost_slicings(model, row, bytes, &loops, err);
 	if (!rc && loops > 0 && model->few.n == 1)
-		rc = gt_cost_net_least(&model->nets[2 * (size_t)row], &run,
-				       loops, &least, err);
+		rc = gt_cost_net_lower_bound(&model->nets[2 * (size_t)row],
+					     &run, loops, &least, err);
 	*time_us = least + run.params->base_us;
 	return rc;
 }

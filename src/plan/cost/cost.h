@@ -109,7 +109,7 @@ int gt_cost_new(const struct gt_plan *plan, enum gt_coll coll,
 		struct gt_cost_model **model, struct gt_err *err);
 
 /* Price clusters more quickly and less exactly from now on: to compare. */
-int gt_cost_hurry(struct gt_cost_model *model, struct gt_err *err);
+int gt_cost_set_fast(struct gt_cost_model *model, struct gt_err *err);
 
 /* NULL is allowed. */
 void gt_cost_free(struct gt_cost_model *model);
@@ -133,8 +133,8 @@ int gt_cost_price_row(struct gt_cost_model *model, uint32_t row, uint64_t bytes,
  * What gt_cost_price_row() will not be below, at a fraction of its work.  Of a
  * cluster of more than 64 ranks that is not much.
  */
-int gt_cost_least(struct gt_cost_model *model, uint32_t row, uint64_t bytes,
-		  double *time_us, struct gt_err *err);
+int gt_cost_lower_bound(struct gt_cost_model *model, uint32_t row,
+			uint64_t bytes, double *time_us, struct gt_err *err);
 
 /*
  * The same as gt_cost_price(), but what was measured goes before the model: a

@@ -6,7 +6,8 @@
 #include "base/err.h"
 #include "plan/cost/network.h"
 
-static uint32_t gt_cost_few_widest(const struct gt_plan_cluster *cluster)
+static uint32_t gt_cost_extrapolate_widest(
+	const struct gt_plan_cluster *cluster)
 {
 	uint32_t widest = 0;
 
@@ -18,12 +19,13 @@ static uint32_t gt_cost_few_widest(const struct gt_plan_cluster *cluster)
 }
 
 /* Two below each switch, but `most` in the widest level. */
-static int gt_cost_few_plan(struct gt_cost_few *few, uint32_t i, uint32_t most,
-			    struct gt_arena *arena)
+static int gt_cost_extrapolate_plan(struct gt_cost_extrapolation *few,
+				    uint32_t i, uint32_t most,
+				    struct gt_arena *arena)
 {
 	const struct gt_plan_cluster *from = few->whole->cluster;
 	struct gt_plan_cluster *to = &few->clusters[i];
-	uint32_t widest = gt_cost_few_widest(from);
+	uint32_t widest = gt_cost_extrapolate_widest(from);
 
 	*to = *from;
 	to->levels = gt_arena_array(arena, to->nlevels, sizeof(*to->levels));
@@ -43,11 +45,12 @@ static int gt_cost_few_plan(struct gt_cost_few *few, uint32_t i, uint32_t most,
 	return GT_OK;
 }
 
-int gt_cost_few_init(struct gt_cost_few *few, const struct gt_plan *plan,
-		     int hurry, struct gt_arena *arena, struct gt_err *err)
+int gt_cost_extrapolate_init(struct gt_cost_extrapolation *few,
+			     const struct gt_plan *plan, int hurry,
+			     struct gt_arena *arena, struct gt_err *err)
 {
 	const struct gt_plan_cluster *cluster = plan->cluster;
-	uint32_t ranks = hurry ? GT_COST_HURRY_RANKS : GT_COST_FEW_RANKS;
+	uint32_t ranks = hurry ? GT_COST_FAST_RANKS : GT_COST_EXACT_RANKS;
 	uint32_t most, widest;
 
 	few->whole = plan;
@@ -55,21 +58,22 @@ int gt_cost_few_init(struct gt_cost_few *few, const struct gt_plan *plan,
 	few->plans[0] = *plan;
 	if (!cluster || plan->nranks <= ranks)
 		return GT_OK;
-	widest = gt_nodes_radix(cluster, gt_cost_few_widest(cluster));
+	widest = gt_nodes_radix(cluster, gt_cost_extrapolate_widest(cluster));
 	most = ranks / cluster->nlocal >> (cluster->nlevels - 1);
 	/* An even number, and an even half, for rings that alternate. */
-	most = hurry || most < GT_COST_FEW_NODES ? GT_COST_HURRY_NODES
-						 : GT_COST_FEW_NODES;
+	most = hurry || most < GT_COST_SAMPLE_NODES ? GT_COST_FAST_NODES
+						    : GT_COST_SAMPLE_NODES;
 	if (widest <= most)
 		return GT_OK;
 	few->n = 2;
-	return gt_cost_few_plan(few, 0, most / 2, arena) ||
-			       gt_cost_few_plan(few, 1, most, arena)
+	return gt_cost_extrapolate_plan(few, 0, most / 2, arena) ||
+			       gt_cost_extrapolate_plan(few, 1, most, arena)
 		       ? gt_err_nomem(err)
 		       : GT_OK;
 }
 
-double gt_cost_few_grow(const struct gt_cost_few *few, const double y[2])
+double gt_cost_extrapolate_linear(const struct gt_cost_extrapolation *few,
+				  const double y[2])
 {
 	double a = few->clusters[0].nnodes, b = few->clusters[1].nnodes;
 	double more = (y[1] - y[0]) / (b - a);
@@ -78,8 +82,8 @@ double gt_cost_few_grow(const struct gt_cost_few *few, const double y[2])
 			  : y[1] + more * (few->whole->cluster->nnodes - b);
 }
 
-double gt_cost_few_fall(const struct gt_cost_few *few, const double y[2],
-			double deep)
+double gt_cost_extrapolate_chain(const struct gt_cost_extrapolation *few,
+				 const double y[2], double deep)
 {
 	double flat[2] = {y[0], y[1]};
 
@@ -87,12 +91,12 @@ double gt_cost_few_fall(const struct gt_cost_few *few, const double y[2],
 		return y[0];
 	for (int i = 0; i < 2; i++)
 		flat[i] -= deep * gt_nodes_depth(&few->clusters[i]);
-	return gt_cost_few_grow(few, flat) +
+	return gt_cost_extrapolate_linear(few, flat) +
 	       deep * gt_nodes_depth(few->whole->cluster);
 }
 
-static void gt_cost_few_longer(double us, uint32_t which, double *most,
-			       uint32_t *link)
+static void gt_cost_extrapolate_longer(double us, uint32_t which, double *most,
+				       uint32_t *link)
 {
 	if (us <= *most)
 		return;
@@ -105,9 +109,9 @@ static void gt_cost_few_longer(double us, uint32_t which, double *most,
  * flow also for each that is; by a ring once for each rank but one, of which
  * there are about as many as nodes.
  */
-static double gt_cost_few_uplink(const struct gt_cost_few *few,
-				 const struct gt_cost_net *net, uint32_t level,
-				 uint32_t rail)
+static double gt_cost_extrapolate_uplink(
+	const struct gt_cost_extrapolation *few, const struct gt_cost_net *net,
+	uint32_t level, uint32_t rail)
 {
 	const struct gt_plan_cluster *run = net->plan->cluster;
 	const struct gt_plan_cluster *all = few->whole->cluster;
@@ -129,8 +133,9 @@ static double gt_cost_few_uplink(const struct gt_cost_few *few,
 	return most;
 }
 
-double gt_cost_few_busiest(const struct gt_cost_few *few,
-			   const struct gt_cost_net *nets, uint32_t *link)
+double gt_cost_extrapolate_busiest(const struct gt_cost_extrapolation *few,
+				   const struct gt_cost_net *nets,
+				   uint32_t *link)
 {
 	const struct gt_plan_cluster *cluster = few->whole->cluster;
 	uint32_t n = few->whole->nlinks;
@@ -141,18 +146,19 @@ double gt_cost_few_busiest(const struct gt_cost_few *few,
 
 		if (few->n > 1)
 			busy[1] = nets[1].link_busy_us[i];
-		gt_cost_few_longer(gt_cost_few_grow(few, busy), i, &most, link);
+		gt_cost_extrapolate_longer(
+			gt_cost_extrapolate_linear(few, busy), i, &most, link);
 	}
 	for (uint32_t l = 0; cluster && l + 1 < cluster->nlevels; l++)
 		for (uint32_t r = 0; r < cluster->nrails; r++)
-			gt_cost_few_longer(
-				gt_cost_few_uplink(few, &nets[few->n - 1], l,
-						   r),
+			gt_cost_extrapolate_longer(
+				gt_cost_extrapolate_uplink(
+					few, &nets[few->n - 1], l, r),
 				n + l * cluster->nrails + r, &most, link);
 	return most;
 }
 
-static double gt_cost_few_levels(uint32_t nnodes)
+static double gt_cost_extrapolate_levels(uint32_t nnodes)
 {
 	uint32_t depth = 0;
 
@@ -161,23 +167,25 @@ static double gt_cost_few_levels(uint32_t nnodes)
 	return depth;
 }
 
-double gt_cost_few_deep(const struct gt_cost_few *few, const double y[2])
+double gt_cost_extrapolate_tree(const struct gt_cost_extrapolation *few,
+				const double y[2])
 {
 	double a, b;
 
 	if (few->n < 2)
 		return y[0];
-	a = gt_cost_few_levels(few->clusters[0].nnodes);
-	b = gt_cost_few_levels(few->clusters[1].nnodes);
+	a = gt_cost_extrapolate_levels(few->clusters[0].nnodes);
+	b = gt_cost_extrapolate_levels(few->clusters[1].nnodes);
 	if (b <= a)
 		return y[1];
-	return y[1] +
-	       (y[1] - y[0]) / (b - a) *
-		       (gt_cost_few_levels(few->whole->cluster->nnodes) - b);
+	return y[1] + (y[1] - y[0]) / (b - a) *
+			      (gt_cost_extrapolate_levels(
+				       few->whole->cluster->nnodes) -
+			       b);
 }
 
-double gt_cost_few_any(const struct gt_cost_few *few,
-		       const struct gt_cost_net *nets, uint32_t *link)
+double gt_cost_extrapolate_max(const struct gt_cost_extrapolation *few,
+			       const struct gt_cost_net *nets, uint32_t *link)
 {
 	const struct gt_cost_net *net = &nets[few->n - 1];
 	uint32_t n = net->plan->nlinks, nnodes = net->plan->cluster->nnodes;
@@ -187,12 +195,12 @@ double gt_cost_few_any(const struct gt_cost_few *few,
 	for (uint32_t i = 0; i < net->nlinks; i++) {
 		uint32_t up = (i - nnodes * n) / 2;
 
-		gt_cost_few_longer(net->link_busy_us[i],
-				   i < nnodes * n
-					   ? i % n
-					   : n + up / rails / nnodes * rails +
-						     up % rails,
-				   &most, link);
+		gt_cost_extrapolate_longer(
+			net->link_busy_us[i],
+			i < nnodes * n
+				? i % n
+				: n + up / rails / nnodes * rails + up % rails,
+			&most, link);
 	}
 	return most;
 }

@@ -9,11 +9,11 @@
 static const double gt_least_sure = 1 - 1e-9;
 
 /* Without bytes nothing waits for a link: each channel is on its own. */
-static int gt_least_alpha(struct gt_cost_net *net,
-			  const struct gt_cost_params *params,
-			  struct gt_err *err)
+static int gt_lower_bound_alpha(struct gt_cost_net *net,
+				const struct gt_cost_params *params,
+				struct gt_err *err)
 {
-	struct gt_cost_cut *cuts =
+	struct gt_cost_slicing *cuts =
 		gt_arena_array(net->arena, net->nselected, sizeof(*cuts));
 	struct gt_cost_run run = {
 		.params = params, .cuts = cuts, .ngroups = 1, .loops = 1};
@@ -23,7 +23,7 @@ static int gt_least_alpha(struct gt_cost_net *net,
 	if (!cuts || !net->alpha_us)
 		return gt_err_nomem(err);
 	for (uint32_t i = 0; i < net->nselected; i++)
-		cuts[i] = (struct gt_cost_cut){.workers = 1, .turn = 1};
+		cuts[i] = (struct gt_cost_slicing){.workers = 1, .turn = 1};
 	gt_cost_net_run(net, &run);
 	for (uint32_t i = 0; i < net->nprocs; i++) {
 		const struct gt_cost_proc *proc = &net->procs[i];
@@ -35,8 +35,8 @@ static int gt_least_alpha(struct gt_cost_net *net,
 }
 
 /* What the steps of a process put on links. */
-static void gt_least_add(const struct gt_cost_net *net,
-			 const struct gt_cost_proc *proc, double *load_us)
+static void gt_lower_bound_add(const struct gt_cost_net *net,
+			       const struct gt_cost_proc *proc, double *load_us)
 {
 	for (uint32_t at = 0; at < proc->nops; at++) {
 		const struct gt_cost_op *op = &proc->ops[at];
@@ -54,7 +54,7 @@ static void gt_least_add(const struct gt_cost_net *net,
 	}
 }
 
-static int gt_least_load(struct gt_cost_net *net, struct gt_err *err)
+static int gt_lower_bound_load(struct gt_cost_net *net, struct gt_err *err)
 {
 	net->load_us =
 		gt_arena_array(net->arena, (size_t)net->nselected * net->nlinks,
@@ -65,16 +65,17 @@ static int gt_least_load(struct gt_cost_net *net, struct gt_err *err)
 		const struct gt_cost_proc *proc = &net->procs[i];
 
 		if (!proc->group)
-			gt_least_add(net, proc,
-				     net->load_us + (size_t)proc->selected *
-							    net->nlinks);
+			gt_lower_bound_add(net, proc,
+					   net->load_us +
+						   (size_t)proc->selected *
+							   net->nlinks);
 	}
 	return GT_OK;
 }
 
 /* How long the busiest link serves in a loop. */
-static double gt_least_busy(const struct gt_cost_net *net,
-			    const struct gt_cost_run *run)
+static double gt_lower_bound_busy(const struct gt_cost_net *net,
+				  const struct gt_cost_run *run)
 {
 	double most = 0, busy;
 
@@ -88,22 +89,23 @@ static double gt_least_busy(const struct gt_cost_net *net,
 	return most / run->params->rate;
 }
 
-int gt_cost_net_least(struct gt_cost_net *net, const struct gt_cost_run *run,
-		      double loops, double *time_us, struct gt_err *err)
+int gt_cost_net_lower_bound(struct gt_cost_net *net,
+			    const struct gt_cost_run *run, double loops,
+			    double *time_us, struct gt_err *err)
 {
 	double alpha_us = 0, busy_us;
 	int rc = GT_OK;
 
 	if (!net->alpha_us)
-		rc = gt_least_alpha(net, run->params, err);
+		rc = gt_lower_bound_alpha(net, run->params, err);
 	if (!rc && !net->load_us)
-		rc = gt_least_load(net, err);
+		rc = gt_lower_bound_load(net, err);
 	if (rc)
 		return rc;
 	for (uint32_t i = 0; i < net->nselected; i++)
 		if (run->cuts[i].turn)
 			alpha_us = fmax(alpha_us, net->alpha_us[i]);
-	busy_us = gt_least_busy(net, run);
+	busy_us = gt_lower_bound_busy(net, run);
 	*time_us = (fmax(alpha_us, busy_us) + (loops - 1) * busy_us) *
 		   gt_least_sure;
 	return GT_OK;

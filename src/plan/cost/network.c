@@ -125,7 +125,7 @@ static int gt_cost_lower(struct gt_cost_net *net,
 			 struct gt_err *err)
 {
 	const struct gt_plan *plan = net->plan;
-	struct gt_lower_want want = {.use = {coll, select->algo, plan->root}};
+	struct gt_lower_query want = {.use = {coll, select->algo, plan->root}};
 	uint32_t n, g = net->ngroups;
 	struct gt_program *programs;
 	struct gt_cost_proc proc;
@@ -225,7 +225,7 @@ int gt_cost_net_init(struct gt_cost_net *net, const struct gt_plan *plan,
 	net->plan = plan;
 	net->arena = arena;
 	net->slots = select->slots ? select->slots : plan->fifo_slots;
-	net->slots *= GT_COST_TURN;
+	net->slots *= GT_COST_PIECES;
 	while (net->mask < net->slots)
 		net->mask = 2 * net->mask + 1;
 	net->ngroups = select->workers < GT_COST_GROUPS ? select->workers

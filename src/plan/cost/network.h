@@ -67,7 +67,7 @@ struct gt_cost_proc {
 };
 
 /* A process that can go on, and when. */
-struct gt_cost_turn {
+struct gt_cost_event {
 	double time_us;
 	uint32_t proc;
 };
@@ -83,10 +83,10 @@ struct gt_cost_net {
 	const uint32_t *selected; /* channel indices */
 	/* Links of each node, then uplinks of switches: gt_cost_uplink(). */
 	uint32_t nlinks;
-	double *link_free_us;      /* when a link has served all so far */
-	double *link_busy_us;      /* how long it served */
-	double *local_free_us;     /* a rank's memory */
-	struct gt_cost_turn *heap; /* the first first */
+	double *link_free_us;       /* when a link has served all so far */
+	double *link_busy_us;       /* how long it served */
+	double *local_free_us;      /* a rank's memory */
+	struct gt_cost_event *heap; /* the first first */
 	uint32_t heap_len;
 	/* lower_bound.c: by selected channel; NULL: not yet. */
 	double *alpha_us; /* of a message without bytes */
@@ -94,7 +94,7 @@ struct gt_cost_net {
 };
 
 /* How one message is moved; per selected channel. */
-struct gt_cost_cut {
+struct gt_cost_slicing {
 	uint32_t workers;
 	uint32_t turn;      /* pieces a slice is handed over in */
 	double loops;       /* that the message takes; 0: nothing to move */
@@ -102,8 +102,8 @@ struct gt_cost_cut {
 };
 
 enum {
-	GT_COST_LOOPS = 4, /* that are executed */
-	GT_COST_TURN = 2,  /* pieces of a slice, at most */
+	GT_COST_LOOPS = 4,  /* that are executed */
+	GT_COST_PIECES = 2, /* pieces of a slice, at most */
 	/* Workers wait each on its own, so that others use the links: more
 	 * groups than this change nothing that shows. */
 	GT_COST_GROUPS = 3,
@@ -111,10 +111,10 @@ enum {
 
 struct gt_cost_run {
 	const struct gt_cost_params *params;
-	const struct gt_cost_cut *cuts; /* by selected channel */
-	uint32_t ngroups;               /* that the workers are divided into */
-	uint32_t loops;                 /* to execute, up to GT_COST_LOOPS */
-	double end_us[GT_COST_LOOPS];   /* of each loop, filled in */
+	const struct gt_cost_slicing *cuts; /* by selected channel */
+	uint32_t ngroups;             /* that the workers are divided into */
+	uint32_t loops;               /* to execute, up to GT_COST_LOOPS */
+	double end_us[GT_COST_LOOPS]; /* of each loop, filled in */
 };
 
 /* Lower and connect everything that row `row` uses for `coll`. */
@@ -142,8 +142,9 @@ uint32_t gt_cost_uplink(const struct gt_plan *plan, uint32_t level,
  * lower_bound.c: what `loops` loops take at least, for any order of service: a
  * loop without bytes, then what the busiest link serves.
  */
-int gt_cost_net_least(struct gt_cost_net *net, const struct gt_cost_run *run,
-		      double loops, double *time_us, struct gt_err *err);
+int gt_cost_net_lower_bound(struct gt_cost_net *net,
+			    const struct gt_cost_run *run, double loops,
+			    double *time_us, struct gt_err *err);
 
 const struct gt_cost_route *gt_cost_edge_route(const struct gt_cost_edge *edge,
 					       uint32_t chunk);

@@ -11,7 +11,7 @@
 struct gt_cost_routes {
 	const struct gt_plan *plan;
 	struct gt_arena *arena;
-	struct gt_vertices vertices; /* of a cluster */
+	struct gt_link_graph vertices; /* of a cluster */
 };
 
 /* A hop as it is listed, or the other way round between the same ranks. */
@@ -54,8 +54,9 @@ int gt_cost_routes_new(const struct gt_plan *plan, struct gt_arena *arena,
 	r->plan = plan;
 	r->arena = arena;
 	*routes = r;
-	return plan->cluster ? gt_vertices_init(plan, arena, &r->vertices, err)
-			     : GT_OK;
+	return plan->cluster
+		       ? gt_link_graph_init(plan, arena, &r->vertices, err)
+		       : GT_OK;
 }
 
 /* Of the links of a route, the one that takes longest to answer. */
@@ -114,7 +115,7 @@ static void gt_cost_walk(const struct gt_cost_routes *r,
 			 const struct gt_cost_way *way,
 			 struct gt_cost_route *route)
 {
-	const struct gt_vertices *v = &r->vertices;
+	const struct gt_link_graph *v = &r->vertices;
 	const struct gt_plan_hop *hop = way->hop;
 	int in = 0;
 
@@ -189,7 +190,7 @@ static const struct gt_plan_hop *gt_cost_onward(
 {
 	uint32_t n = r->plan->cluster->nlocal;
 	int odd = ends[0] / n % 2 &&
-		  gt_nodes_alternate(r->plan->cluster, channel);
+		  gt_nodes_ring_alternates(r->plan->cluster, channel);
 	const struct gt_plan_hop *hop = &channel->hops[odd ? 2 * n - 1 : n - 1];
 
 	if (channel->shape == GT_SHAPE_TREE)

@@ -8,8 +8,8 @@ struct gt_cost_move {
 	double begin_us, end_us;
 };
 
-static int gt_cost_before(const struct gt_cost_turn *a,
-			  const struct gt_cost_turn *b)
+static int gt_cost_before(const struct gt_cost_event *a,
+			  const struct gt_cost_event *b)
 {
 	return a->time_us < b->time_us ||
 	       (a->time_us == b->time_us && a->proc < b->proc);
@@ -17,8 +17,8 @@ static int gt_cost_before(const struct gt_cost_turn *a,
 
 static void gt_cost_push(struct gt_cost_net *net, uint32_t proc)
 {
-	struct gt_cost_turn *heap = net->heap;
-	struct gt_cost_turn turn = {net->procs[proc].time_us, proc};
+	struct gt_cost_event *heap = net->heap;
+	struct gt_cost_event turn = {net->procs[proc].time_us, proc};
 	uint32_t at = net->heap_len++, up;
 
 	while (at && gt_cost_before(&turn, &heap[up = (at - 1) / 2])) {
@@ -31,8 +31,8 @@ static void gt_cost_push(struct gt_cost_net *net, uint32_t proc)
 
 static uint32_t gt_cost_pop(struct gt_cost_net *net)
 {
-	struct gt_cost_turn *heap = net->heap;
-	struct gt_cost_turn last = heap[--net->heap_len];
+	struct gt_cost_event *heap = net->heap;
+	struct gt_cost_event last = heap[--net->heap_len];
 	uint32_t first = heap[0].proc, at = 0, down;
 
 	while ((down = 2 * at + 1) < net->heap_len) {
@@ -133,7 +133,7 @@ static void gt_cost_work(struct gt_cost_net *net,
 			 struct gt_cost_move *move)
 {
 	const struct gt_cost_op *op = &proc->ops[proc->op];
-	const struct gt_cost_cut *cut = &run->cuts[proc->selected];
+	const struct gt_cost_slicing *cut = &run->cuts[proc->selected];
 	double end;
 
 	for (uint32_t i = 0; i < op->nends; i++)

@@ -8,8 +8,8 @@
 #include "base/err.h"
 #include "base/xml.h"
 
-void *gt_algo_grow(struct gt_arena *arena, void *array, uint32_t n,
-		   uint32_t *room, size_t size_bytes)
+void *gt_import_grow(struct gt_arena *arena, void *array, uint32_t n,
+		     uint32_t *room, size_t size_bytes)
 {
 	uint32_t wanted = *room ? 2 * *room : 4;
 	void *larger;
@@ -25,12 +25,13 @@ void *gt_algo_grow(struct gt_arena *arena, void *array, uint32_t n,
 	return larger;
 }
 
-int gt_algo_link(struct gt_algo_file *algo, const struct gt_algo_link *ends,
-		 uint32_t *link, struct gt_err *err)
+int gt_import_link(struct gt_import_file *algo,
+		   const struct gt_import_link *ends, uint32_t *link,
+		   struct gt_err *err)
 {
-	struct gt_algo_link *links =
-		gt_algo_grow(algo->arena, algo->links, algo->nlinks,
-			     &algo->links_room, sizeof(*links));
+	struct gt_import_link *links =
+		gt_import_grow(algo->arena, algo->links, algo->nlinks,
+			       &algo->links_room, sizeof(*links));
 
 	if (!links)
 		return gt_err_nomem(err);
@@ -40,24 +41,24 @@ int gt_algo_link(struct gt_algo_file *algo, const struct gt_algo_link *ends,
 	return GT_OK;
 }
 
-int gt_algo_step(struct gt_algo_file *algo, struct gt_algo_tb *tb,
-		 const struct gt_algo_step *like, struct gt_algo_step **made,
-		 struct gt_err *err)
+int gt_import_step(struct gt_import_file *algo, struct gt_import_tb *tb,
+		   const struct gt_import_step *like,
+		   struct gt_import_step **made, struct gt_err *err)
 {
-	struct gt_algo_step *steps = gt_algo_grow(
+	struct gt_import_step *steps = gt_import_grow(
 		algo->arena, tb->steps, tb->nsteps, &tb->room, sizeof(*steps));
 
 	if (!steps)
 		return gt_err_nomem(err);
 	tb->steps = steps;
 	*made = &steps[tb->nsteps++];
-	**made = (struct gt_algo_step){
+	**made = (struct gt_import_step){
 		.elem = like->elem, .where = like->where, .count = like->count};
 	return GT_OK;
 }
 
-int gt_algo_fail(const struct gt_algo_step *step, const char *attr,
-		 struct gt_err *err, const char *fmt, ...)
+int gt_import_fail(const struct gt_import_step *step, const char *attr,
+		   struct gt_err *err, const char *fmt, ...)
 {
 	char text[512];
 	va_list args;
@@ -69,8 +70,8 @@ int gt_algo_fail(const struct gt_algo_step *step, const char *attr,
 			  : gt_err_set(err, GT_EINPUT, step->where, "%s", text);
 }
 
-int gt_algo_is_for(const struct gt_algo_file *algo, uint32_t ngpus,
-		   struct gt_err *err)
+int gt_import_is_for(const struct gt_import_file *algo, uint32_t ngpus,
+		     struct gt_err *err)
 {
 	if (ngpus == algo->nranks)
 		return GT_OK;
@@ -79,18 +80,18 @@ int gt_algo_is_for(const struct gt_algo_file *algo, uint32_t ngpus,
 			  algo->nranks);
 }
 
-int gt_algo_add(struct gt_algo_file *algo, struct gt_algo_step *step,
-		struct gt_algo_list *list, struct gt_algo_operand operand,
-		struct gt_err *err)
+int gt_import_add(struct gt_import_file *algo, struct gt_import_step *step,
+		  struct gt_import_list *list, struct gt_import_operand operand,
+		  struct gt_err *err)
 {
-	struct gt_algo_operand *operands;
+	struct gt_import_operand *operands;
 
-	if (list->n == GT_ALGO_MAX_OPERANDS)
-		return gt_algo_fail(step, NULL, err,
-				    "more than %d take part in this step",
-				    GT_ALGO_MAX_OPERANDS);
-	operands = gt_algo_grow(algo->arena, list->operands, list->n,
-				&list->room, sizeof(*operands));
+	if (list->n == GT_IMPORT_MAX_OPERANDS)
+		return gt_import_fail(step, NULL, err,
+				      "more than %d take part in this step",
+				      GT_IMPORT_MAX_OPERANDS);
+	operands = gt_import_grow(algo->arena, list->operands, list->n,
+				  &list->room, sizeof(*operands));
 	if (!operands)
 		return gt_err_nomem(err);
 	list->operands = operands;

@@ -19,43 +19,43 @@ struct gt_xml;
 struct gt_xml_elem;
 
 enum {
-	GT_ALGO_NOBODY = UINT16_MAX, /* no thread block */
+	GT_IMPORT_NOBODY = UINT16_MAX, /* no thread block */
 	/* Above what any of the runtimes take. */
-	GT_ALGO_MAX_GPUS = 1024,
-	GT_ALGO_MAX_CHUNKS = 1 << 16,
-	GT_ALGO_MAX_BLOCKS = 256,
-	GT_ALGO_MAX_STEPS = 1 << 16,
-	GT_ALGO_MAX_OPERANDS = 255, /* of a step, each sources and targets */
+	GT_IMPORT_MAX_GPUS = 1024,
+	GT_IMPORT_MAX_CHUNKS = 1 << 16,
+	GT_IMPORT_MAX_BLOCKS = 256,
+	GT_IMPORT_MAX_STEPS = 1 << 16,
+	GT_IMPORT_MAX_OPERANDS = 255, /* of a step, each sources and targets */
 };
 
-enum gt_algo_buf {
-	GT_ALGO_INPUT,
-	GT_ALGO_OUTPUT,
-	GT_ALGO_SCRATCH,
-	GT_ALGO_MESSAGE, /* of a link */
-	GT_ALGO_FLAG,    /* of a link: no bytes */
+enum gt_import_buf {
+	GT_IMPORT_INPUT,
+	GT_IMPORT_OUTPUT,
+	GT_IMPORT_SCRATCH,
+	GT_IMPORT_MESSAGE, /* of a link */
+	GT_IMPORT_FLAG,    /* of a link: no bytes */
 };
 
-struct gt_algo_operand {
-	enum gt_algo_buf buf;
+struct gt_import_operand {
+	enum gt_import_buf buf;
 	uint32_t at; /* first chunk, or the link */
 };
 
-struct gt_algo_list {
+struct gt_import_list {
 	uint32_t n, room;
-	struct gt_algo_operand *operands;
+	struct gt_import_operand *operands;
 };
 
-struct gt_algo_step {
+struct gt_import_step {
 	/* Where it stands in the file: XML's element, or words. */
 	const struct gt_xml_elem *elem;
 	const char *where;
 	uint32_t count; /* chunks, moved one by one */
-	struct gt_algo_list src, dst;
+	struct gt_import_list src, dst;
 };
 
 /* A chunk somewhere: which one, and how many ranks added to it. */
-struct gt_algo_value {
+struct gt_import_value {
 	uint32_t chunk, count;
 	int known;
 	int written; /* since the input came */
@@ -65,17 +65,17 @@ struct gt_algo_value {
  * What a thread block sends to another one, of any GPU: messages or flags,
  * taken in the order in which they were sent.
  */
-struct gt_algo_link {
+struct gt_import_link {
 	uint32_t from, from_tb, to, to_tb; /* to_tb may be nobody */
 	uint16_t from_conn, to_conn;
 	uint32_t room, nsent, ntaken;
-	struct gt_algo_value *sent;
+	struct gt_import_value *sent;
 	int flags; /* no messages */
 };
 
-struct gt_algo_tb {
+struct gt_import_tb {
 	uint32_t nsteps, room;
-	struct gt_algo_step *steps;
+	struct gt_import_step *steps;
 	uint32_t step; /* how far it was executed */
 	uint32_t nconns;
 	struct gt_program *program;
@@ -85,13 +85,13 @@ struct gt_algo_tb {
  * Behind the scratch is room for what an algorithm in place writes to its input
  * beside the output, which a plan's input cannot take.
  */
-struct gt_algo_gpu {
+struct gt_import_gpu {
 	uint32_t ntbs, nscratch, nused;
-	struct gt_algo_tb *tbs;
-	struct gt_algo_value *input, *output, *scratch;
+	struct gt_import_tb *tbs;
+	struct gt_import_value *input, *output, *scratch;
 };
 
-struct gt_algo_file {
+struct gt_import_file {
 	const char *name; /* for messages */
 	struct gt_arena *arena;
 	enum gt_coll coll;
@@ -100,52 +100,53 @@ struct gt_algo_file {
 	uint32_t nranks; /* that it has to be for */
 	uint32_t ngpus, nchunks, unit, root;
 	uint32_t slots; /* of a FIFO, at least; 0: one for each message */
-	struct gt_algo_gpu *gpus;
+	struct gt_import_gpu *gpus;
 	uint32_t nlinks, links_room;
-	struct gt_algo_link *links;
+	struct gt_import_link *links;
 };
 
 /* GT_EINPUT when the file is for another number of GPUs. */
-int gt_algo_is_for(const struct gt_algo_file *algo, uint32_t ngpus,
-		   struct gt_err *err);
+int gt_import_is_for(const struct gt_import_file *algo, uint32_t ngpus,
+		     struct gt_err *err);
 
 /* A link's number in *link; GT_ESYS when memory ran out. */
-int gt_algo_link(struct gt_algo_file *algo, const struct gt_algo_link *ends,
-		 uint32_t *link, struct gt_err *err);
+int gt_import_link(struct gt_import_file *algo,
+		   const struct gt_import_link *ends, uint32_t *link,
+		   struct gt_err *err);
 
 /* A further step without operands; *made is valid until the next one is. */
-int gt_algo_step(struct gt_algo_file *algo, struct gt_algo_tb *tb,
-		 const struct gt_algo_step *like, struct gt_algo_step **made,
-		 struct gt_err *err);
+int gt_import_step(struct gt_import_file *algo, struct gt_import_tb *tb,
+		   const struct gt_import_step *like,
+		   struct gt_import_step **made, struct gt_err *err);
 
 /* A further source, or target, of a step. */
-int gt_algo_add(struct gt_algo_file *algo, struct gt_algo_step *step,
-		struct gt_algo_list *list, struct gt_algo_operand operand,
-		struct gt_err *err);
+int gt_import_add(struct gt_import_file *algo, struct gt_import_step *step,
+		  struct gt_import_list *list, struct gt_import_operand operand,
+		  struct gt_err *err);
 
 /* Complain about a step; of XML: about its attribute, if it is not NULL. */
-int gt_algo_fail(const struct gt_algo_step *step, const char *attr,
-		 struct gt_err *err, const char *fmt, ...)
+int gt_import_fail(const struct gt_import_step *step, const char *attr,
+		   struct gt_err *err, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 
 /*
  * An array with room for one more than n of so many bytes each: the old one,
  * or a larger copy; NULL when memory ran out.
  */
-void *gt_algo_grow(struct gt_arena *arena, void *array, uint32_t n,
-		   uint32_t *room, size_t size_bytes);
+void *gt_import_grow(struct gt_arena *arena, void *array, uint32_t n,
+		     uint32_t *room, size_t size_bytes);
 
 /* Make room for programs, one a thread block, and connect them by links. */
-int gt_import_links(struct gt_algo_file *algo, struct gt_plan *plan,
+int gt_import_links(struct gt_import_file *algo, struct gt_plan *plan,
 		    struct gt_err *err);
 
 /*
  * Read a file's text.  MSCCL's steps borrow elements of *xml, the caller's in
  * any case.
  */
-int gt_import_msccl(const char *text, size_t len, struct gt_algo_file *algo,
+int gt_import_msccl(const char *text, size_t len, struct gt_import_file *algo,
 		    struct gt_xml **xml, struct gt_err *err);
-int gt_import_mscclpp(const char *text, size_t len, struct gt_algo_file *algo,
+int gt_import_mscclpp(const char *text, size_t len, struct gt_import_file *algo,
 		      struct gt_err *err);
 
 #endif

@@ -93,7 +93,7 @@ static void gt_dot_channel(const struct gt_plan *plan, uint32_t index,
 int gt_export_dot(const struct gt_plan *plan, struct gt_buf *out,
 		  struct gt_err *err)
 {
-	const struct gt_plan_select *row = gt_plan_main(plan);
+	const struct gt_plan_select *row = gt_plan_main_row(plan);
 
 	gt_buf_printf(out,
 		      "digraph plan {\n\tlabel=\"%s: %g GB/s\";\n"

@@ -343,7 +343,7 @@ int gt_msccl_lower(const struct gt_msccl *m, uint32_t rank,
 	uint32_t n = m->row->nchannels * m->nlanes;
 	struct gt_program *programs =
 		gt_arena_array(m->arena, n, sizeof(*programs));
-	struct gt_lower_want want = {.use = m->use, .rank = rank};
+	struct gt_lower_query want = {.use = m->use, .rank = rank};
 	int rc = programs ? GT_OK : gt_err_nomem(err);
 
 	memset(gpu, 0, sizeof(*gpu));

@@ -63,7 +63,7 @@ struct gt_msccl_gpu {
 struct gt_msccl {
 	const struct gt_plan *plan;
 	const struct gt_plan_select *row;
-	struct gt_use use;
+	struct gt_channel_use use;
 	struct gt_arena *arena;
 	uint32_t per_block; /* chunks of a block */
 	uint32_t block;     /* units of a block */

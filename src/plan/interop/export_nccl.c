@@ -164,7 +164,7 @@ static void gt_nccl_channel(const struct gt_plan *plan,
 int gt_export_nccl(const struct gt_plan *plan, struct gt_buf *out,
 		   struct gt_err *err)
 {
-	const struct gt_plan_select *row = gt_plan_main(plan);
+	const struct gt_plan_select *row = gt_plan_main_row(plan);
 	int rc = gt_nccl_can(plan, row, err), ring;
 	double speed;
 

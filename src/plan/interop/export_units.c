@@ -17,8 +17,8 @@ static uint32_t gt_units_group(const struct gt_msccl *m, uint32_t i)
 {
 	uint32_t root;
 
-	if (gt_layout_root(&m->plan->channels[m->row->channels[i]], m->use.coll,
-			   &root))
+	if (gt_layout_only_block(&m->plan->channels[m->row->channels[i]],
+				 m->use.coll, &root))
 		return root;
 	return m->plan->nranks;
 }
@@ -105,7 +105,7 @@ static int gt_units_share_out(struct gt_msccl *m, struct gt_err *err)
 /* A channel number for each tag: it names a FIFO together with its peers. */
 static int gt_units_chans(struct gt_msccl *m, struct gt_err *err)
 {
-	struct gt_lower_want want = {.use = m->use};
+	struct gt_lower_query want = {.use = m->use};
 	int rc = GT_OK;
 
 	for (uint32_t i = 0; i < m->row->nchannels; i++) {
@@ -137,8 +137,8 @@ int gt_msccl_init(struct gt_msccl *m, const struct gt_plan *plan,
 	int rc;
 
 	*m = (struct gt_msccl){.plan = plan, .arena = arena};
-	m->row = gt_plan_main(plan);
-	m->use = (struct gt_use){plan->coll, m->row->algo, plan->root};
+	m->row = gt_plan_main_row(plan);
+	m->use = (struct gt_channel_use){plan->coll, m->row->algo, plan->root};
 	n = m->row->nchannels;
 	m->nlanes = gt_lower_lanes(plan, &m->use);
 	m->nblocks = gt_coll_has_blocks(plan->coll) ? plan->nranks : 1;

@@ -24,28 +24,28 @@ struct gt_import_pair {
 	int used;
 };
 
-static uint32_t gt_import_list_unit(const struct gt_algo_list *list,
+static uint32_t gt_import_list_unit(const struct gt_import_list *list,
 				    uint32_t unit)
 {
 	for (uint32_t i = 0; i < list->n; i++)
-		if (list->operands[i].buf != GT_ALGO_MESSAGE &&
-		    list->operands[i].buf != GT_ALGO_FLAG)
+		if (list->operands[i].buf != GT_IMPORT_MESSAGE &&
+		    list->operands[i].buf != GT_IMPORT_FLAG)
 			unit = gt_rat_gcd(unit, list->operands[i].at);
 	return unit;
 }
 
 /* Chunks that are never apart are one: fewer steps, and fewer slots. */
-static void gt_import_unit(struct gt_algo_file *algo)
+static void gt_import_unit(struct gt_import_file *algo)
 {
 	uint32_t blocks = gt_coll_has_blocks(algo->coll) ? algo->ngpus : 1;
 	uint32_t unit = algo->nchunks / blocks;
 
 	for (uint32_t r = 0; r < algo->ngpus; r++)
 		for (uint32_t t = 0; t < algo->gpus[r].ntbs; t++) {
-			const struct gt_algo_tb *tb = &algo->gpus[r].tbs[t];
+			const struct gt_import_tb *tb = &algo->gpus[r].tbs[t];
 
 			for (uint32_t i = 0; i < tb->nsteps; i++) {
-				const struct gt_algo_step *s = &tb->steps[i];
+				const struct gt_import_step *s = &tb->steps[i];
 
 				unit = gt_rat_gcd(unit, s->count);
 				unit = gt_import_list_unit(&s->src, unit);
@@ -55,14 +55,14 @@ static void gt_import_unit(struct gt_algo_file *algo)
 	algo->unit = unit ? unit : 1;
 }
 
-static struct gt_import_pair *gt_import_pairs(const struct gt_algo_file *algo)
+static struct gt_import_pair *gt_import_pairs(const struct gt_import_file *algo)
 {
 	uint32_t n = algo->ngpus;
 	struct gt_import_pair *pairs =
 		gt_arena_array(algo->arena, (size_t)n * n, sizeof(*pairs));
 
 	for (uint32_t i = 0; pairs && i < algo->nlinks; i++) {
-		const struct gt_algo_link *link = &algo->links[i];
+		const struct gt_import_link *link = &algo->links[i];
 		struct gt_import_pair *pair = &pairs[link->from * n + link->to];
 
 		pair->used = 1;
@@ -129,7 +129,7 @@ static int gt_import_rate(struct gt_plan *plan,
 }
 
 /* Enough that no sender waits where the algorithm's own do not. */
-static uint32_t gt_import_slots(const struct gt_algo_file *algo)
+static uint32_t gt_import_slots(const struct gt_import_file *algo)
 {
 	uint32_t slots = algo->slots / algo->unit;
 
@@ -139,8 +139,8 @@ static uint32_t gt_import_slots(const struct gt_algo_file *algo)
 	return slots > GT_IMPORT_SLOTS ? slots : GT_IMPORT_SLOTS;
 }
 
-static int gt_import_plan(const struct gt_algo_file *algo, struct gt_plan *plan,
-			  struct gt_err *err)
+static int gt_import_plan(const struct gt_import_file *algo,
+			  struct gt_plan *plan, struct gt_err *err)
 {
 	struct gt_plan_channel *channel = &plan->channels[0];
 	struct gt_plan_select *row = &plan->select[0];
@@ -179,7 +179,7 @@ static int gt_import_plan(const struct gt_algo_file *algo, struct gt_plan *plan,
 
 /* MSCCL's files are XML, those of MSCCL++ are JSON. */
 static int gt_import_text(const char *text, size_t len,
-			  struct gt_algo_file *algo, struct gt_xml **xml,
+			  struct gt_import_file *algo, struct gt_xml **xml,
 			  struct gt_err *err)
 {
 	size_t at = 0;
@@ -191,10 +191,10 @@ static int gt_import_text(const char *text, size_t len,
 		       : gt_import_msccl(text, len, algo, xml, err);
 }
 
-static int gt_import_all(struct gt_algo_file *algo, struct gt_plan *plan,
+static int gt_import_all(struct gt_import_file *algo, struct gt_plan *plan,
 			 struct gt_err *err)
 {
-	int rc = gt_algo_is_for(algo, algo->ngpus, err);
+	int rc = gt_import_is_for(algo, algo->ngpus, err);
 
 	if (rc)
 		return rc;
@@ -206,7 +206,7 @@ static int gt_import_all(struct gt_algo_file *algo, struct gt_plan *plan,
 int gt_import_parse(const char *name, const char *text, size_t len,
 		    struct gt_plan *plan, struct gt_err *err)
 {
-	struct gt_algo_file algo = {
+	struct gt_import_file algo = {
 		.name = name, .arena = gt_arena_new(), .nranks = plan->nranks};
 	struct gt_xml *xml = NULL;
 	int rc;

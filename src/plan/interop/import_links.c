@@ -6,21 +6,21 @@
 
 /* FIFOs between the same two ranks are told apart by their tag. */
 struct gt_links {
-	struct gt_algo_file *algo;
+	struct gt_import_file *algo;
 	uint32_t *ntags; /* by ordered pair of ranks */
 };
 
-static struct gt_algo_tb *gt_links_tb(const struct gt_algo_file *algo,
-				      uint32_t rank, uint32_t tb)
+static struct gt_import_tb *gt_links_tb(const struct gt_import_file *algo,
+					uint32_t rank, uint32_t tb)
 {
-	return tb == GT_ALGO_NOBODY ? NULL : &algo->gpus[rank].tbs[tb];
+	return tb == GT_IMPORT_NOBODY ? NULL : &algo->gpus[rank].tbs[tb];
 }
 
-static int gt_links_count(const struct gt_algo_file *algo, struct gt_err *err)
+static int gt_links_count(const struct gt_import_file *algo, struct gt_err *err)
 {
 	for (uint32_t i = 0; i < algo->nlinks; i++) {
-		const struct gt_algo_link *link = &algo->links[i];
-		struct gt_algo_tb *ends[] = {
+		const struct gt_import_link *link = &algo->links[i];
+		struct gt_import_tb *ends[] = {
 			gt_links_tb(algo, link->from, link->from_tb),
 			gt_links_tb(algo, link->to, link->to_tb)};
 
@@ -36,15 +36,15 @@ static int gt_links_count(const struct gt_algo_file *algo, struct gt_err *err)
 }
 
 /* Steps become a record for each chunk and six operands of it. */
-static int gt_links_program(struct gt_algo_file *algo, struct gt_plan *plan,
+static int gt_links_program(struct gt_import_file *algo, struct gt_plan *plan,
 			    uint32_t rank, uint32_t t, struct gt_err *err)
 {
 	struct gt_program *program = &plan->programs[plan->nprograms++];
-	struct gt_algo_tb *tb = &algo->gpus[rank].tbs[t];
+	struct gt_import_tb *tb = &algo->gpus[rank].tbs[t];
 	size_t nrecords = algo->nchunks; /* in place: copies at the end */
 
 	for (uint32_t i = 0; i < tb->nsteps; i++) {
-		const struct gt_algo_step *step = &tb->steps[i];
+		const struct gt_import_step *step = &tb->steps[i];
 		size_t n = step->src.n + step->dst.n;
 
 		nrecords += (step->count / algo->unit + 1) *
@@ -59,7 +59,7 @@ static int gt_links_program(struct gt_algo_file *algo, struct gt_plan *plan,
 	return program->conns && program->steps ? GT_OK : gt_err_nomem(err);
 }
 
-static int gt_links_programs(struct gt_algo_file *algo, struct gt_plan *plan,
+static int gt_links_programs(struct gt_import_file *algo, struct gt_plan *plan,
 			     struct gt_err *err)
 {
 	size_t n = 0;
@@ -84,12 +84,12 @@ static uint16_t gt_links_end(struct gt_program *program, struct gt_conn conn)
 	return (uint16_t)program->nconns++;
 }
 
-static int gt_links_join(struct gt_links *links, struct gt_algo_link *link,
+static int gt_links_join(struct gt_links *links, struct gt_import_link *link,
 			 struct gt_err *err)
 {
-	struct gt_algo_file *algo = links->algo;
+	struct gt_import_file *algo = links->algo;
 	uint32_t pair = link->from * algo->ngpus + link->to;
-	struct gt_algo_tb *to = gt_links_tb(algo, link->to, link->to_tb);
+	struct gt_import_tb *to = gt_links_tb(algo, link->to, link->to_tb);
 	struct gt_conn conn = {.peer = link->from,
 			       .tag = (uint16_t)links->ntags[pair]};
 
@@ -107,7 +107,7 @@ static int gt_links_join(struct gt_links *links, struct gt_algo_link *link,
 	return GT_OK;
 }
 
-int gt_import_links(struct gt_algo_file *algo, struct gt_plan *plan,
+int gt_import_links(struct gt_import_file *algo, struct gt_plan *plan,
 		    struct gt_err *err)
 {
 	struct gt_links links = {.algo = algo};

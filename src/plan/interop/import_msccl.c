@@ -31,7 +31,7 @@ struct gt_msccl_tb {
 };
 
 struct gt_msccl_file {
-	struct gt_algo_file *algo;
+	struct gt_import_file *algo;
 	struct gt_msccl_tb **tbs; /* [gpu][thread block] */
 };
 
@@ -65,7 +65,7 @@ static uint32_t gt_msccl_children(const struct gt_xml_elem *elem)
 
 /* A place of a step, where its attributes say. */
 static int gt_msccl_place(const struct gt_xml_elem *elem, const char *buf,
-			  const char *offset, struct gt_algo_operand *operand,
+			  const char *offset, struct gt_import_operand *operand,
 			  struct gt_err *err)
 {
 	static const char letters[] = "ios";
@@ -75,8 +75,8 @@ static int gt_msccl_place(const struct gt_xml_elem *elem, const char *buf,
 	if (!text || strlen(text) != 1 || !strchr(letters, *text))
 		return gt_xml_fail(elem, buf, err, "%s '%s' is none of i, o, s",
 				   buf, text ? text : "");
-	operand->buf = (enum gt_algo_buf)(strchr(letters, *text) - letters);
-	rc = gt_msccl_int(elem, offset, 0, GT_ALGO_MAX_CHUNKS, &at, err);
+	operand->buf = (enum gt_import_buf)(strchr(letters, *text) - letters);
+	rc = gt_msccl_int(elem, offset, 0, GT_IMPORT_MAX_CHUNKS, &at, err);
 	operand->at = (uint32_t)at;
 	return rc;
 }
@@ -96,74 +96,74 @@ static const struct gt_msccl_word *gt_msccl_word(const struct gt_xml_elem *elem,
 }
 
 /* What a step adds up: what comes, what is there, of 're' the target too. */
-static int gt_msccl_sources(struct gt_algo_file *algo,
+static int gt_msccl_sources(struct gt_import_file *algo,
 			    const struct gt_msccl_tb *tb,
 			    const struct gt_msccl_word *word,
-			    struct gt_algo_step *step, struct gt_err *err)
+			    struct gt_import_step *step, struct gt_err *err)
 {
-	struct gt_algo_operand place;
+	struct gt_import_operand place;
 	int rc = GT_OK;
 
 	if (word->receives)
-		rc = gt_algo_add(algo, step, &step->src,
-				 (struct gt_algo_operand){GT_ALGO_MESSAGE,
-							  tb->recv_link},
-				 err);
+		rc = gt_import_add(algo, step, &step->src,
+				   (struct gt_import_operand){GT_IMPORT_MESSAGE,
+							      tb->recv_link},
+				   err);
 	if (!rc && word->loads) {
 		rc = gt_msccl_place(step->elem, "srcbuf", "srcoff", &place,
 				    err);
 		if (!rc)
-			rc = gt_algo_add(algo, step, &step->src, place, err);
+			rc = gt_import_add(algo, step, &step->src, place, err);
 	}
 	if (!rc && !strcmp(word->name, "re")) {
 		rc = gt_msccl_place(step->elem, "dstbuf", "dstoff", &place,
 				    err);
 		if (!rc)
-			rc = gt_algo_add(algo, step, &step->src, place, err);
+			rc = gt_import_add(algo, step, &step->src, place, err);
 	}
 	return rc;
 }
 
-static int gt_msccl_targets(struct gt_algo_file *algo,
+static int gt_msccl_targets(struct gt_import_file *algo,
 			    const struct gt_msccl_tb *tb,
 			    const struct gt_msccl_word *word,
-			    struct gt_algo_step *step, struct gt_err *err)
+			    struct gt_import_step *step, struct gt_err *err)
 {
-	struct gt_algo_operand place;
+	struct gt_import_operand place;
 	int rc = GT_OK;
 
 	if (word->stores) {
 		rc = gt_msccl_place(step->elem, "dstbuf", "dstoff", &place,
 				    err);
 		if (!rc)
-			rc = gt_algo_add(algo, step, &step->dst, place, err);
+			rc = gt_import_add(algo, step, &step->dst, place, err);
 	}
 	if (!rc && word->sends)
-		rc = gt_algo_add(algo, step, &step->dst,
-				 (struct gt_algo_operand){GT_ALGO_MESSAGE,
-							  tb->send_link},
-				 err);
+		rc = gt_import_add(algo, step, &step->dst,
+				   (struct gt_import_operand){GT_IMPORT_MESSAGE,
+							      tb->send_link},
+				   err);
 	return rc;
 }
 
-static int gt_msccl_step(struct gt_algo_file *algo, struct gt_msccl_tb *from,
+static int gt_msccl_step(struct gt_import_file *algo, struct gt_msccl_tb *from,
 			 const struct gt_xml_elem *elem, uint32_t i,
-			 struct gt_algo_tb *tb, struct gt_err *err)
+			 struct gt_import_tb *tb, struct gt_err *err)
 {
 	const struct gt_msccl_word *word = gt_msccl_word(elem, err);
-	struct gt_algo_step like = {.elem = elem}, *step;
+	struct gt_import_step like = {.elem = elem}, *step;
 	int count = 0, number, rc = word ? GT_OK : GT_EINPUT;
 
 	if (!rc && (word->loads || word->stores || word->receives))
-		rc = gt_msccl_int(elem, "cnt", 1, GT_ALGO_MAX_CHUNKS, &count,
+		rc = gt_msccl_int(elem, "cnt", 1, GT_IMPORT_MAX_CHUNKS, &count,
 				  err);
 	if (!rc)
 		rc = gt_msccl_int(elem, "s", (int)i, (int)i, &number, err);
 	if (!rc)
-		rc = gt_msccl_int(elem, "depid", -1, GT_ALGO_MAX_BLOCKS,
+		rc = gt_msccl_int(elem, "depid", -1, GT_IMPORT_MAX_BLOCKS,
 				  &from->dep_tb[i], err);
 	if (!rc)
-		rc = gt_msccl_int(elem, "deps", -1, GT_ALGO_MAX_STEPS,
+		rc = gt_msccl_int(elem, "deps", -1, GT_IMPORT_MAX_STEPS,
 				  &from->dep_step[i], err);
 	if (!rc && ((word->sends && from->send < 0) ||
 		    (word->receives && from->recv < 0)))
@@ -171,7 +171,7 @@ static int gt_msccl_step(struct gt_algo_file *algo, struct gt_msccl_tb *from,
 				 "the thread block has no peer for it");
 	like.count = (uint32_t)count;
 	if (!rc)
-		rc = gt_algo_step(algo, tb, &like, &step, err);
+		rc = gt_import_step(algo, tb, &like, &step, err);
 	if (!rc)
 		rc = gt_msccl_sources(algo, from, word, step, err);
 	if (!rc)
@@ -181,14 +181,14 @@ static int gt_msccl_step(struct gt_algo_file *algo, struct gt_msccl_tb *from,
 	return rc;
 }
 
-static int gt_msccl_steps(struct gt_algo_file *algo, struct gt_msccl_tb *from,
-			  struct gt_algo_tb *tb, struct gt_err *err)
+static int gt_msccl_steps(struct gt_import_file *algo, struct gt_msccl_tb *from,
+			  struct gt_import_tb *tb, struct gt_err *err)
 {
 	const struct gt_xml_elem *child = gt_xml_child(from->elem);
 	uint32_t n = gt_msccl_children(from->elem);
 	int rc = GT_OK;
 
-	if (n > GT_ALGO_MAX_STEPS)
+	if (n > GT_IMPORT_MAX_STEPS)
 		return gt_xml_fail(from->elem, NULL, err,
 				   "there are too many steps");
 	from->dep_tb = gt_arena_array(algo->arena, n, sizeof(*from->dep_tb));
@@ -203,7 +203,7 @@ static int gt_msccl_steps(struct gt_algo_file *algo, struct gt_msccl_tb *from,
 	return rc;
 }
 
-static int gt_msccl_read_tb(struct gt_algo_file *algo,
+static int gt_msccl_read_tb(struct gt_import_file *algo,
 			    const struct gt_xml_elem *elem,
 			    struct gt_msccl_tb *tb, struct gt_err *err)
 {
@@ -231,7 +231,7 @@ static int gt_msccl_has(const struct gt_xml_elem *gpu, const char *attr,
  * The format does not name the root: who alone has something to give, or to
  * get.
  */
-static int gt_msccl_root(struct gt_algo_file *algo,
+static int gt_msccl_root(struct gt_import_file *algo,
 			 const struct gt_xml_elem *gpu, struct gt_err *err)
 {
 	int gives = algo->coll == GT_COLL_BROADCAST ||
@@ -253,16 +253,16 @@ static int gt_msccl_read_gpu(struct gt_msccl_file *file,
 			     struct gt_err *err)
 {
 	const struct gt_xml_elem *child = gt_xml_child(elem);
-	struct gt_algo_gpu *gpu = &file->algo->gpus[id];
+	struct gt_import_gpu *gpu = &file->algo->gpus[id];
 	int scratch = 0, number = 0;
 	int rc = gt_msccl_int(elem, "id", (int)id, (int)id, &number, err);
 
 	if (!rc)
-		rc = gt_msccl_int(elem, "s_chunks", 0, GT_ALGO_MAX_CHUNKS,
+		rc = gt_msccl_int(elem, "s_chunks", 0, GT_IMPORT_MAX_CHUNKS,
 				  &scratch, err);
 	gpu->nscratch = (uint32_t)scratch;
 	gpu->ntbs = gt_msccl_children(elem);
-	if (!rc && gpu->ntbs > GT_ALGO_MAX_BLOCKS)
+	if (!rc && gpu->ntbs > GT_IMPORT_MAX_BLOCKS)
 		rc = gt_xml_fail(elem, NULL, err,
 				 "there are too many thread blocks");
 	if (rc)
@@ -283,7 +283,7 @@ static int gt_msccl_read_gpu(struct gt_msccl_file *file,
 	return rc;
 }
 
-static int gt_msccl_head(struct gt_algo_file *algo,
+static int gt_msccl_head(struct gt_import_file *algo,
 			 const struct gt_xml_elem *root, struct gt_err *err)
 {
 	const char *coll = gt_xml_attr(root, "coll");
@@ -303,10 +303,10 @@ static int gt_msccl_head(struct gt_algo_file *algo,
 			 : proto && !strcmp(proto, "LL128")
 				 ? GT_PROTOCOL_LL128
 				 : GT_PROTOCOL_SIMPLE;
-	rc = gt_msccl_int(root, "ngpus", 1, GT_ALGO_MAX_GPUS, &gpus, err);
+	rc = gt_msccl_int(root, "ngpus", 1, GT_IMPORT_MAX_GPUS, &gpus, err);
 	if (!rc)
-		rc = gt_msccl_int(root, "nchunksperloop", 1, GT_ALGO_MAX_CHUNKS,
-				  &chunks, err);
+		rc = gt_msccl_int(root, "nchunksperloop", 1,
+				  GT_IMPORT_MAX_CHUNKS, &chunks, err);
 	if (!rc)
 		rc = gt_xml_int(root, "inplace", &inplace, err);
 	/* Tools of before 2023 write for one way only, and do not say so. */
@@ -333,7 +333,7 @@ static int gt_msccl_receive(struct gt_msccl_file *file, uint32_t rank,
 			    uint32_t t, struct gt_err *err)
 {
 	struct gt_msccl_tb *tb = &file->tbs[rank][t];
-	struct gt_algo_link ends = {.to = rank, .to_tb = t};
+	struct gt_import_link ends = {.to = rank, .to_tb = t};
 
 	if (tb->recv == (int)rank || tb->send == (int)rank)
 		return gt_xml_fail(tb->elem, NULL, err,
@@ -353,7 +353,7 @@ static int gt_msccl_receive(struct gt_msccl_file *file, uint32_t rank,
 					   "on channel %d",
 					   tb->recv, tb->chan);
 		ends.from_tb = i;
-		rc = gt_algo_link(file->algo, &ends, &tb->recv_link, err);
+		rc = gt_import_link(file->algo, &ends, &tb->recv_link, err);
 		if (rc)
 			return rc;
 		from->send_link = tb->recv_link;
@@ -374,12 +374,13 @@ static int gt_msccl_send(struct gt_msccl_file *file, uint32_t rank, uint32_t t,
 
 	if (tb->send < 0 || tb->send_link != GT_MSCCL_NO_LINK)
 		return GT_OK;
-	return gt_algo_link(file->algo,
-			    &(struct gt_algo_link){.from = rank,
-						   .from_tb = t,
-						   .to = (uint32_t)tb->send,
-						   .to_tb = GT_ALGO_NOBODY},
-			    &tb->send_link, err);
+	return gt_import_link(
+		file->algo,
+		&(struct gt_import_link){.from = rank,
+					 .from_tb = t,
+					 .to = (uint32_t)tb->send,
+					 .to_tb = GT_IMPORT_NOBODY},
+		&tb->send_link, err);
 }
 
 /* A step waits for one of another thread block, unless that is implied. */
@@ -387,10 +388,10 @@ static int gt_msccl_wait(struct gt_msccl_file *file, uint32_t rank, uint32_t t,
 			 uint32_t i, uint32_t *links, int *last,
 			 struct gt_err *err)
 {
-	struct gt_algo_gpu *gpu = &file->algo->gpus[rank];
-	struct gt_algo_step *step = &gpu->tbs[t].steps[i], *other;
+	struct gt_import_gpu *gpu = &file->algo->gpus[rank];
+	struct gt_import_step *step = &gpu->tbs[t].steps[i], *other;
 	const struct gt_msccl_tb *tb = &file->tbs[rank][t];
-	struct gt_algo_operand flag = {GT_ALGO_FLAG, 0};
+	struct gt_import_operand flag = {GT_IMPORT_FLAG, 0};
 	int from = tb->dep_tb[i], at = tb->dep_step[i], rc = GT_OK;
 
 	if (from < 0 || at < 0)
@@ -402,28 +403,28 @@ static int gt_msccl_wait(struct gt_msccl_file *file, uint32_t rank, uint32_t t,
 	if (from == (int)t || at < last[from])
 		return GT_OK;
 	if (links[from] == GT_MSCCL_NO_LINK)
-		rc = gt_algo_link(
+		rc = gt_import_link(
 			file->algo,
-			&(struct gt_algo_link){.from = rank,
-					       .from_tb = (uint32_t)from,
-					       .to = rank,
-					       .to_tb = t,
-					       .flags = 1},
+			&(struct gt_import_link){.from = rank,
+						 .from_tb = (uint32_t)from,
+						 .to = rank,
+						 .to_tb = t,
+						 .flags = 1},
 			&links[from], err);
 	flag.at = links[from];
 	last[from] = at + 1;
 	other = &gpu->tbs[from].steps[at];
 	if (!rc)
-		rc = gt_algo_add(file->algo, step, &step->src, flag, err);
+		rc = gt_import_add(file->algo, step, &step->src, flag, err);
 	if (!rc)
-		rc = gt_algo_add(file->algo, other, &other->dst, flag, err);
+		rc = gt_import_add(file->algo, other, &other->dst, flag, err);
 	return rc;
 }
 
 static int gt_msccl_waits(struct gt_msccl_file *file, uint32_t rank, uint32_t t,
 			  struct gt_err *err)
 {
-	struct gt_algo_gpu *gpu = &file->algo->gpus[rank];
+	struct gt_import_gpu *gpu = &file->algo->gpus[rank];
 	uint32_t *links =
 		gt_arena_array(file->algo->arena, gpu->ntbs, sizeof(*links));
 	int *last = gt_arena_array(file->algo->arena, gpu->ntbs, sizeof(*last));
@@ -457,7 +458,7 @@ static int gt_msccl_body(struct gt_msccl_file *file, uint32_t rank, uint32_t t,
 			      &file->algo->gpus[rank].tbs[t], err);
 }
 
-int gt_import_msccl(const char *text, size_t len, struct gt_algo_file *algo,
+int gt_import_msccl(const char *text, size_t len, struct gt_import_file *algo,
 		    struct gt_xml **xml, struct gt_err *err)
 {
 	struct gt_msccl_file file = {.algo = algo};

@@ -8,87 +8,94 @@
 #include "base/json.h"
 #include "plan/ir/plan.h"
 
-enum { GT_MPP_DIGITS = 18 };
+enum { GT_MSCCLPP_DIGITS = 18 };
 
 /* A thread block whose steps are being made. */
-struct gt_mpp_make {
-	struct gt_mpp *mpp;
-	struct gt_mpp_gpu *gpu;
+struct gt_mscclpp_make {
+	struct gt_mscclpp *mpp;
+	struct gt_mscclpp_gpu *gpu;
 	uint32_t rank, t, i;
-	const struct gt_mpp_op *op;
-	struct gt_algo_tb *tb;
+	const struct gt_mscclpp_op *op;
+	struct gt_import_tb *tb;
 };
 
-static struct gt_algo_operand gt_mpp_flag(uint32_t link)
+static struct gt_import_operand gt_mscclpp_flag(uint32_t link)
 {
-	return (struct gt_algo_operand){GT_ALGO_FLAG, link};
+	return (struct gt_import_operand){GT_IMPORT_FLAG, link};
 }
 
 /* A buffer as its owner sees it. */
-static struct gt_algo_operand gt_mpp_local(const struct gt_mpp_buf *buf)
+static struct gt_import_operand gt_mscclpp_local(
+	const struct gt_mscclpp_buf *buf)
 {
-	return (struct gt_algo_operand){buf->buf, buf->at};
+	return (struct gt_import_operand){buf->buf, buf->at};
 }
 
 /* Another's buffer is a message. */
-static struct gt_algo_operand gt_mpp_operand(const struct gt_mpp_buf *buf)
+static struct gt_import_operand gt_mscclpp_operand(
+	const struct gt_mscclpp_buf *buf)
 {
-	return buf->link == GT_MPP_NONE
-		       ? gt_mpp_local(buf)
-		       : (struct gt_algo_operand){GT_ALGO_MESSAGE, buf->link};
+	return buf->link == GT_MSCCLPP_NONE
+		       ? gt_mscclpp_local(buf)
+		       : (struct gt_import_operand){GT_IMPORT_MESSAGE,
+						    buf->link};
 }
 
-static int gt_mpp_step(struct gt_mpp_make *make, uint32_t count,
-		       struct gt_algo_step **step, struct gt_err *err)
+static int gt_mscclpp_step(struct gt_mscclpp_make *make, uint32_t count,
+			   struct gt_import_step **step, struct gt_err *err)
 {
-	struct gt_algo_step like = {.where = make->op->where, .count = count};
+	struct gt_import_step like = {.where = make->op->where, .count = count};
 
-	return gt_algo_step(make->mpp->algo, make->tb, &like, step, err);
+	return gt_import_step(make->mpp->algo, make->tb, &like, step, err);
 }
 
-static int gt_mpp_add(struct gt_mpp_make *make, struct gt_algo_step *step,
-		      struct gt_algo_list *list, struct gt_algo_operand operand,
-		      struct gt_err *err)
+static int gt_mscclpp_add(struct gt_mscclpp_make *make,
+			  struct gt_import_step *step,
+			  struct gt_import_list *list,
+			  struct gt_import_operand operand, struct gt_err *err)
 {
-	return gt_algo_add(make->mpp->algo, step, list, operand, err);
+	return gt_import_add(make->mpp->algo, step, list, operand, err);
 }
 
 /* One source, one target. */
-static int gt_mpp_move(struct gt_mpp_make *make, struct gt_algo_operand from,
-		       struct gt_algo_operand to, uint32_t count,
-		       struct gt_err *err)
+static int gt_mscclpp_move(struct gt_mscclpp_make *make,
+			   struct gt_import_operand from,
+			   struct gt_import_operand to, uint32_t count,
+			   struct gt_err *err)
 {
-	struct gt_algo_step *step;
-	int rc = gt_mpp_step(make, count, &step, err);
+	struct gt_import_step *step;
+	int rc = gt_mscclpp_step(make, count, &step, err);
 
 	if (!rc)
-		rc = gt_mpp_add(make, step, &step->src, from, err);
-	return rc ? rc : gt_mpp_add(make, step, &step->dst, to, err);
+		rc = gt_mscclpp_add(make, step, &step->src, from, err);
+	return rc ? rc : gt_mscclpp_add(make, step, &step->dst, to, err);
 }
 
-static int gt_mpp_take(struct gt_mpp_make *make,
-		       const struct gt_mpp_messages *messages,
-		       struct gt_err *err)
+static int gt_mscclpp_take(struct gt_mscclpp_make *make,
+			   const struct gt_mscclpp_messages *messages,
+			   struct gt_err *err)
 {
 	int rc = GT_OK;
 
-	for (const struct gt_mpp_message *m = messages->first; !rc && m;
+	for (const struct gt_mscclpp_message *m = messages->first; !rc && m;
 	     m = m->next)
-		rc = gt_mpp_move(make, gt_mpp_operand(&m->place),
-				 gt_mpp_local(&m->place), m->place.size, err);
+		rc = gt_mscclpp_move(make, gt_mscclpp_operand(&m->place),
+				     gt_mscclpp_local(&m->place), m->place.size,
+				     err);
 	return rc;
 }
 
-static int gt_mpp_send(struct gt_mpp_make *make,
-		       const struct gt_mpp_messages *messages,
-		       struct gt_err *err)
+static int gt_mscclpp_send(struct gt_mscclpp_make *make,
+			   const struct gt_mscclpp_messages *messages,
+			   struct gt_err *err)
 {
 	int rc = GT_OK;
 
-	for (const struct gt_mpp_message *m = messages->first; !rc && m;
+	for (const struct gt_mscclpp_message *m = messages->first; !rc && m;
 	     m = m->next) {
-		rc = gt_mpp_move(make, gt_mpp_local(&m->place),
-				 gt_mpp_operand(&m->place), m->place.size, err);
+		rc = gt_mscclpp_move(make, gt_mscclpp_local(&m->place),
+				     gt_mscclpp_operand(&m->place),
+				     m->place.size, err);
 		if (!rc && m->where)
 			make->tb->steps[make->tb->nsteps - 1].where = m->where;
 	}
@@ -96,86 +103,88 @@ static int gt_mpp_send(struct gt_mpp_make *make,
 }
 
 /* A step of flags only: what it awaits, what it posts. */
-static int gt_mpp_flags(struct gt_mpp_make *make, uint32_t awaits,
-			uint32_t posts, struct gt_err *err)
+static int gt_mscclpp_flags(struct gt_mscclpp_make *make, uint32_t awaits,
+			    uint32_t posts, struct gt_err *err)
 {
-	struct gt_algo_step *step;
-	int rc = gt_mpp_step(make, 0, &step, err);
+	struct gt_import_step *step;
+	int rc = gt_mscclpp_step(make, 0, &step, err);
 
-	if (!rc && awaits != GT_MPP_NONE)
-		rc = gt_mpp_add(make, step, &step->src, gt_mpp_flag(awaits),
-				err);
-	if (!rc && posts != GT_MPP_NONE)
-		rc = gt_mpp_add(make, step, &step->dst, gt_mpp_flag(posts),
-				err);
+	if (!rc && awaits != GT_MSCCLPP_NONE)
+		rc = gt_mscclpp_add(make, step, &step->src,
+				    gt_mscclpp_flag(awaits), err);
+	if (!rc && posts != GT_MSCCLPP_NONE)
+		rc = gt_mscclpp_add(make, step, &step->dst,
+				    gt_mscclpp_flag(posts), err);
 	return rc;
 }
 
 /* The link of a channel's flags, made with the first one. */
-static int gt_mpp_flag_link(struct gt_mpp *mpp, uint32_t rank,
-			    struct gt_mpp_channel *channel, struct gt_err *err)
+static int gt_mscclpp_flag_link(struct gt_mscclpp *mpp, uint32_t rank,
+				struct gt_mscclpp_channel *channel,
+				struct gt_err *err)
 {
-	struct gt_algo_link ends = {.from = rank,
-				    .from_tb = channel->signal_tb,
-				    .to = channel->peer,
-				    .flags = 1};
+	struct gt_import_link ends = {.from = rank,
+				      .from_tb = channel->signal_tb,
+				      .to = channel->peer,
+				      .flags = 1};
 
-	if (channel->flags != GT_MPP_NONE)
+	if (channel->flags != GT_MSCCLPP_NONE)
 		return GT_OK;
 	ends.to_tb = mpp->gpus[channel->peer].channels[channel->back].wait_tb;
-	return gt_algo_link(mpp->algo, &ends, &channel->flags, err);
+	return gt_import_link(mpp->algo, &ends, &channel->flags, err);
 }
 
-static int gt_mpp_signals(struct gt_mpp_make *make, struct gt_err *err)
+static int gt_mscclpp_signals(struct gt_mscclpp_make *make, struct gt_err *err)
 {
 	int rc = GT_OK;
 
 	for (uint32_t k = 0; !rc && k < make->op->nchannels; k++) {
-		struct gt_mpp_channel *channel =
+		struct gt_mscclpp_channel *channel =
 			&make->gpu->channels[make->op->channels[k]];
-		const struct gt_mpp_signal *signal =
+		const struct gt_mscclpp_signal *signal =
 			&channel->signals[channel->signalled++];
 
-		rc = gt_mpp_send(make, &signal->sent, err);
+		rc = gt_mscclpp_send(make, &signal->sent, err);
 		if (rc || signal->needless)
 			continue;
-		rc = gt_mpp_flag_link(make->mpp, make->rank, channel, err);
+		rc = gt_mscclpp_flag_link(make->mpp, make->rank, channel, err);
 		if (!rc)
-			rc = gt_mpp_flags(make, GT_MPP_NONE, channel->flags,
-					  err);
+			rc = gt_mscclpp_flags(make, GT_MSCCLPP_NONE,
+					      channel->flags, err);
 	}
 	return rc;
 }
 
-static int gt_mpp_waits(struct gt_mpp_make *make, struct gt_err *err)
+static int gt_mscclpp_waits(struct gt_mscclpp_make *make, struct gt_err *err)
 {
 	int rc = GT_OK;
 
 	for (uint32_t k = 0; !rc && k < make->op->nchannels; k++) {
-		struct gt_mpp_channel *channel =
+		struct gt_mscclpp_channel *channel =
 			&make->gpu->channels[make->op->channels[k]];
-		struct gt_mpp_channel *back =
+		struct gt_mscclpp_channel *back =
 			&make->mpp->gpus[channel->peer].channels[channel->back];
-		const struct gt_mpp_signal *signal =
+		const struct gt_mscclpp_signal *signal =
 			&back->signals[channel->awaited++];
 
 		if (!signal->needless) {
-			rc = gt_mpp_flag_link(make->mpp, channel->peer, back,
-					      err);
+			rc = gt_mscclpp_flag_link(make->mpp, channel->peer,
+						  back, err);
 			if (!rc)
-				rc = gt_mpp_flags(make, back->flags,
-						  GT_MPP_NONE, err);
+				rc = gt_mscclpp_flags(make, back->flags,
+						      GT_MSCCLPP_NONE, err);
 		}
 		if (!rc)
-			rc = gt_mpp_take(make, &signal->taken, err);
+			rc = gt_mscclpp_take(make, &signal->taken, err);
 	}
 	return rc;
 }
 
-static int gt_mpp_barrier_link(struct gt_mpp_make *make, uint32_t from,
-			       uint32_t to, uint32_t *link, struct gt_err *err)
+static int gt_mscclpp_barrier_link(struct gt_mscclpp_make *make, uint32_t from,
+				   uint32_t to, uint32_t *link,
+				   struct gt_err *err)
 {
-	struct gt_mpp *mpp = make->mpp;
+	struct gt_mscclpp *mpp = make->mpp;
 	uint32_t n = make->gpu->ntbs, **links = &make->gpu->tbs[to].barriers;
 	int rc;
 
@@ -184,31 +193,32 @@ static int gt_mpp_barrier_link(struct gt_mpp_make *make, uint32_t from,
 		if (!*links)
 			return gt_err_nomem(err);
 		for (uint32_t i = 0; i < n; i++)
-			(*links)[i] = GT_MPP_NONE;
+			(*links)[i] = GT_MSCCLPP_NONE;
 	}
 	*link = (*links)[from];
-	if (*link != GT_MPP_NONE)
+	if (*link != GT_MSCCLPP_NONE)
 		return GT_OK;
-	rc = gt_algo_link(mpp->algo,
-			  &(struct gt_algo_link){.from = make->rank,
-						 .from_tb = from,
-						 .to = make->rank,
-						 .to_tb = to,
-						 .flags = 1},
-			  link, err);
+	rc = gt_import_link(mpp->algo,
+			    &(struct gt_import_link){.from = make->rank,
+						     .from_tb = from,
+						     .to = make->rank,
+						     .to_tb = to,
+						     .flags = 1},
+			    link, err);
 	(*links)[from] = *link;
 	return rc;
 }
 
 /* Who meets the thread block at its barrier, the first of them, or none. */
-static uint32_t gt_mpp_next_at(const struct gt_mpp_make *make, uint32_t t)
+static uint32_t gt_mscclpp_next_at(const struct gt_mscclpp_make *make,
+				   uint32_t t)
 {
-	const struct gt_mpp_tb *own = &make->gpu->tbs[make->t];
+	const struct gt_mscclpp_tb *own = &make->gpu->tbs[make->t];
 	const uint32_t *clock = own->clocks[make->op->segment + 1];
 
 	for (; t < make->gpu->ntbs; t++) {
-		const struct gt_mpp_tb *tb = &make->gpu->tbs[t];
-		const struct gt_mpp_op *op;
+		const struct gt_mscclpp_tb *tb = &make->gpu->tbs[t];
+		const struct gt_mscclpp_op *op;
 
 		if (clock[t] >= tb->nops)
 			continue;
@@ -217,119 +227,125 @@ static uint32_t gt_mpp_next_at(const struct gt_mpp_make *make, uint32_t t)
 		    tb->clocks[op->segment + 1][make->t] == make->i)
 			return t;
 	}
-	return GT_MPP_NONE;
+	return GT_MSCCLPP_NONE;
 }
 
 /* All tell the first one, which then tells all. */
-static int gt_mpp_barrier(struct gt_mpp_make *make, struct gt_err *err)
+static int gt_mscclpp_barrier(struct gt_mscclpp_make *make, struct gt_err *err)
 {
-	uint32_t first = gt_mpp_next_at(make, 0), link;
+	uint32_t first = gt_mscclpp_next_at(make, 0), link;
 	int rc = GT_OK;
 
 	if (first != make->t) {
-		rc = gt_mpp_barrier_link(make, make->t, first, &link, err);
+		rc = gt_mscclpp_barrier_link(make, make->t, first, &link, err);
 		if (!rc)
-			rc = gt_mpp_flags(make, GT_MPP_NONE, link, err);
+			rc = gt_mscclpp_flags(make, GT_MSCCLPP_NONE, link, err);
 		if (!rc)
-			rc = gt_mpp_barrier_link(make, first, make->t, &link,
-						 err);
-		return rc ? rc : gt_mpp_flags(make, link, GT_MPP_NONE, err);
+			rc = gt_mscclpp_barrier_link(make, first, make->t,
+						     &link, err);
+		return rc ? rc
+			  : gt_mscclpp_flags(make, link, GT_MSCCLPP_NONE, err);
 	}
 	for (int tells = 0; tells < 2; tells++)
-		for (uint32_t t = gt_mpp_next_at(make, first + 1);
-		     !rc && t != GT_MPP_NONE; t = gt_mpp_next_at(make, t + 1)) {
-			rc = gt_mpp_barrier_link(make, tells ? first : t,
-						 tells ? t : first, &link, err);
+		for (uint32_t t = gt_mscclpp_next_at(make, first + 1);
+		     !rc && t != GT_MSCCLPP_NONE;
+		     t = gt_mscclpp_next_at(make, t + 1)) {
+			rc = gt_mscclpp_barrier_link(make, tells ? first : t,
+						     tells ? t : first, &link,
+						     err);
 			if (!rc)
-				rc = gt_mpp_flags(
-					make, tells ? GT_MPP_NONE : link,
-					tells ? link : GT_MPP_NONE, err);
+				rc = gt_mscclpp_flags(
+					make, tells ? GT_MSCCLPP_NONE : link,
+					tells ? link : GT_MSCCLPP_NONE, err);
 		}
 	return rc;
 }
 
 /* Packets are messages of their own, unless they stay here. */
-static int gt_mpp_is_sent(const struct gt_mpp_make *make, uint32_t operand)
+static int gt_mscclpp_is_sent(const struct gt_mscclpp_make *make,
+			      uint32_t operand)
 {
 	return operand >= make->op->word->dst_packets &&
 	       make->op->dst[operand].rank != make->rank;
 }
 
-static int gt_mpp_moves(struct gt_mpp_make *make, struct gt_err *err)
+static int gt_mscclpp_moves(struct gt_mscclpp_make *make, struct gt_err *err)
 {
-	const struct gt_mpp_op *op = make->op;
-	struct gt_algo_step *step;
+	const struct gt_mscclpp_op *op = make->op;
+	struct gt_import_step *step;
 	int rc = GT_OK;
 
-	if (gt_mpp_joins(&make->gpu->tbs[make->t], make->i)) {
+	if (gt_mscclpp_joins(&make->gpu->tbs[make->t], make->i)) {
 		step = &make->tb->steps[make->tb->nsteps - 1];
-		return gt_mpp_add(make, step, &step->dst,
-				  gt_mpp_operand(&op->dst[0]), err);
+		return gt_mscclpp_add(make, step, &step->dst,
+				      gt_mscclpp_operand(&op->dst[0]), err);
 	}
 	for (uint32_t k = 0; !rc && k < op->ndst; k++)
-		if (!gt_mpp_is_sent(make, k))
-			rc = gt_mpp_move(make, gt_mpp_operand(&op->src[k]),
-					 gt_mpp_operand(&op->dst[k]),
-					 op->src[k].size, err);
+		if (!gt_mscclpp_is_sent(make, k))
+			rc = gt_mscclpp_move(make,
+					     gt_mscclpp_operand(&op->src[k]),
+					     gt_mscclpp_operand(&op->dst[k]),
+					     op->src[k].size, err);
 	return rc;
 }
 
-static int gt_mpp_sum(struct gt_mpp_make *make, struct gt_err *err)
+static int gt_mscclpp_sum(struct gt_mscclpp_make *make, struct gt_err *err)
 {
-	const struct gt_mpp_op *op = make->op;
-	struct gt_algo_step *step;
+	const struct gt_mscclpp_op *op = make->op;
+	struct gt_import_step *step;
 	uint32_t nkept = 0;
 	int rc = GT_OK;
 
 	for (uint32_t k = 0; k < op->ndst; k++)
-		nkept += !gt_mpp_is_sent(make, k);
+		nkept += !gt_mscclpp_is_sent(make, k);
 	if (!nkept)
 		return GT_OK;
-	rc = gt_mpp_step(make, op->dst[0].size, &step, err);
+	rc = gt_mscclpp_step(make, op->dst[0].size, &step, err);
 	for (uint32_t k = 0; !rc && k < op->nsrc; k++)
-		rc = gt_mpp_add(make, step, &step->src,
-				gt_mpp_operand(&op->src[k]), err);
+		rc = gt_mscclpp_add(make, step, &step->src,
+				    gt_mscclpp_operand(&op->src[k]), err);
 	for (uint32_t k = 0; !rc && k < op->ndst; k++)
-		if (!gt_mpp_is_sent(make, k))
-			rc = gt_mpp_add(make, step, &step->dst,
-					gt_mpp_operand(&op->dst[k]), err);
+		if (!gt_mscclpp_is_sent(make, k))
+			rc = gt_mscclpp_add(make, step, &step->dst,
+					    gt_mscclpp_operand(&op->dst[k]),
+					    err);
 	return rc;
 }
 
-static int gt_mpp_make_op(struct gt_mpp_make *make, struct gt_err *err)
+static int gt_mscclpp_make_op(struct gt_mscclpp_make *make, struct gt_err *err)
 {
-	const struct gt_mpp_op *op = make->op;
-	int rc = gt_mpp_take(make, &op->taken, err);
+	const struct gt_mscclpp_op *op = make->op;
+	int rc = gt_mscclpp_take(make, &op->taken, err);
 
-	if (!rc && op->word->kind == GT_MPP_MOVE)
-		rc = gt_mpp_moves(make, err);
-	if (!rc && op->word->kind == GT_MPP_SUM)
-		rc = gt_mpp_sum(make, err);
+	if (!rc && op->word->kind == GT_MSCCLPP_MOVE)
+		rc = gt_mscclpp_moves(make, err);
+	if (!rc && op->word->kind == GT_MSCCLPP_SUM)
+		rc = gt_mscclpp_sum(make, err);
 	if (!rc)
-		rc = gt_mpp_send(make, &op->sent, err);
+		rc = gt_mscclpp_send(make, &op->sent, err);
 	if (!rc && op->word->signals)
-		rc = gt_mpp_signals(make, err);
-	if (!rc && op->word->kind == GT_MPP_WAIT)
-		rc = gt_mpp_waits(make, err);
-	if (!rc && op->word->kind == GT_MPP_BARRIER)
-		rc = gt_mpp_barrier(make, err);
+		rc = gt_mscclpp_signals(make, err);
+	if (!rc && op->word->kind == GT_MSCCLPP_WAIT)
+		rc = gt_mscclpp_waits(make, err);
+	if (!rc && op->word->kind == GT_MSCCLPP_BARRIER)
+		rc = gt_mscclpp_barrier(make, err);
 	return rc;
 }
 
-static int gt_mpp_make_all(struct gt_mpp *mpp, struct gt_err *err)
+static int gt_mscclpp_make_all(struct gt_mscclpp *mpp, struct gt_err *err)
 {
-	struct gt_mpp_make make = {.mpp = mpp};
+	struct gt_mscclpp_make make = {.mpp = mpp};
 	int rc = GT_OK;
 
 	for (make.rank = 0; !rc && make.rank < mpp->ngpus; make.rank++) {
 		make.gpu = &mpp->gpus[make.rank];
 		for (make.t = 0; !rc && make.t < make.gpu->ntbs; make.t++) {
-			const struct gt_mpp_tb *tb = &make.gpu->tbs[make.t];
+			const struct gt_mscclpp_tb *tb = &make.gpu->tbs[make.t];
 
 			make.tb = &mpp->algo->gpus[make.rank].tbs[make.t];
 			for (make.i = 0; !rc && make.i < tb->nops; make.i++) {
 				make.op = &tb->ops[make.i];
-				rc = gt_mpp_make_op(&make, err);
+				rc = gt_mscclpp_make_op(&make, err);
 			}
 		}
 	}
@@ -337,51 +353,52 @@ static int gt_mpp_make_all(struct gt_mpp *mpp, struct gt_err *err)
 }
 
 /* Groups of thread blocks divide what they move: chunks become smaller. */
-static int gt_mpp_parts(struct gt_mpp *mpp, uint32_t *parts, struct gt_err *err)
+static int gt_mscclpp_parts(struct gt_mscclpp *mpp, uint32_t *parts,
+			    struct gt_err *err)
 {
 	*parts = 1;
 	for (uint32_t r = 0; r < mpp->ngpus; r++)
 		for (uint32_t t = 0; t < mpp->gpus[r].ntbs; t++) {
-			const struct gt_mpp_tb *tb = &mpp->gpus[r].tbs[t];
+			const struct gt_mscclpp_tb *tb = &mpp->gpus[r].tbs[t];
 
 			for (uint32_t i = 0; i < tb->nops; i++) {
 				uint32_t n = tb->ops[i].nparts;
 
 				*parts *= n / gt_rat_gcd(*parts, n);
-				if (*parts > GT_MPP_PARTS)
-					return gt_mpp_fail(
+				if (*parts > GT_MSCCLPP_PARTS)
+					return gt_mscclpp_fail(
 						&tb->ops[i], err,
 						"thread block groups divide "
 						"chunks by more than %d",
-						GT_MPP_PARTS);
+						GT_MSCCLPP_PARTS);
 			}
 		}
 	return GT_OK;
 }
 
-static void gt_mpp_cut(struct gt_mpp_buf *buf, const struct gt_mpp_op *op,
-		       uint32_t parts)
+static void gt_mscclpp_cut(struct gt_mscclpp_buf *buf,
+			   const struct gt_mscclpp_op *op, uint32_t parts)
 {
 	buf->size = buf->size * parts / op->nparts;
 	buf->at = buf->at * parts + buf->size * op->part;
 }
 
-static void gt_mpp_cut_all(struct gt_mpp *mpp, uint32_t parts)
+static void gt_mscclpp_cut_all(struct gt_mscclpp *mpp, uint32_t parts)
 {
 	for (uint32_t r = 0; r < mpp->ngpus; r++) {
-		struct gt_mpp_gpu *gpu = &mpp->gpus[r];
+		struct gt_mscclpp_gpu *gpu = &mpp->gpus[r];
 
 		gpu->ninput *= parts;
 		gpu->noutput *= parts;
 		gpu->nscratch *= parts;
 		for (uint32_t t = 0; t < gpu->ntbs; t++)
 			for (uint32_t i = 0; i < gpu->tbs[t].nops; i++) {
-				struct gt_mpp_op *op = &gpu->tbs[t].ops[i];
+				struct gt_mscclpp_op *op = &gpu->tbs[t].ops[i];
 
 				for (uint32_t k = 0; k < op->nsrc; k++)
-					gt_mpp_cut(&op->src[k], op, parts);
+					gt_mscclpp_cut(&op->src[k], op, parts);
 				for (uint32_t k = 0; k < op->ndst; k++)
-					gt_mpp_cut(&op->dst[k], op, parts);
+					gt_mscclpp_cut(&op->dst[k], op, parts);
 			}
 	}
 }
@@ -390,14 +407,14 @@ static void gt_mpp_cut_all(struct gt_mpp *mpp, uint32_t parts)
  * How many chunks the whole result has; and the root, which the format does
  * not name: who alone has something to give, or to get.
  */
-static int gt_mpp_size(struct gt_mpp *mpp, struct gt_err *err)
+static int gt_mscclpp_size(struct gt_mscclpp *mpp, struct gt_err *err)
 {
-	struct gt_algo_file *algo = mpp->algo;
+	struct gt_import_file *algo = mpp->algo;
 	int gives = algo->coll == GT_COLL_BROADCAST ||
 		    algo->coll == GT_COLL_SCATTER;
 
 	for (uint32_t r = mpp->ngpus; r--;) {
-		const struct gt_mpp_gpu *gpu = &mpp->gpus[r];
+		const struct gt_mscclpp_gpu *gpu = &mpp->gpus[r];
 
 		if (gpu->ninput > algo->nchunks)
 			algo->nchunks = gpu->ninput;
@@ -407,10 +424,10 @@ static int gt_mpp_size(struct gt_mpp *mpp, struct gt_err *err)
 		    (gives ? gpu->ninput : gpu->noutput))
 			algo->root = r;
 	}
-	if (!algo->nchunks || algo->nchunks > GT_ALGO_MAX_CHUNKS)
+	if (!algo->nchunks || algo->nchunks > GT_IMPORT_MAX_CHUNKS)
 		return gt_err_set(err, GT_EINPUT, algo->name,
 				  "'%u' chunks are not within 1 and %d",
-				  algo->nchunks, GT_ALGO_MAX_CHUNKS);
+				  algo->nchunks, GT_IMPORT_MAX_CHUNKS);
 	if (gt_coll_has_blocks(algo->coll) && algo->nchunks % algo->ngpus)
 		return gt_err_set(err, GT_EINPUT, algo->name,
 				  "'%u' chunks are not whole blocks of %u GPUs",
@@ -418,44 +435,45 @@ static int gt_mpp_size(struct gt_mpp *mpp, struct gt_err *err)
 	return GT_OK;
 }
 
-static int gt_mpp_open(struct gt_mpp *mpp, struct gt_err *err)
+static int gt_mscclpp_open(struct gt_mscclpp *mpp, struct gt_err *err)
 {
-	struct gt_algo_file *algo = mpp->algo;
+	struct gt_import_file *algo = mpp->algo;
 	uint32_t parts;
-	int rc = gt_mpp_parts(mpp, &parts, err);
+	int rc = gt_mscclpp_parts(mpp, &parts, err);
 
 	if (rc)
 		return rc;
-	gt_mpp_cut_all(mpp, parts);
+	gt_mscclpp_cut_all(mpp, parts);
 	algo->ngpus = mpp->ngpus;
 	algo->gpus =
 		gt_arena_array(algo->arena, algo->ngpus, sizeof(*algo->gpus));
 	if (!algo->gpus)
 		return gt_err_nomem(err);
 	for (uint32_t r = 0; r < algo->ngpus; r++) {
-		struct gt_algo_gpu *gpu = &algo->gpus[r];
+		struct gt_import_gpu *gpu = &algo->gpus[r];
 
 		gpu->ntbs = mpp->gpus[r].ntbs;
 		gpu->nscratch = mpp->gpus[r].nscratch;
-		if (gpu->nscratch > GT_ALGO_MAX_CHUNKS)
+		if (gpu->nscratch > GT_IMPORT_MAX_CHUNKS)
 			return gt_err_set(err, GT_EINPUT, algo->name,
 					  "gpu %u has %u chunks of scratch, "
 					  "as thread blocks divide them; %d "
 					  "are the most",
-					  r, gpu->nscratch, GT_ALGO_MAX_CHUNKS);
+					  r, gpu->nscratch,
+					  GT_IMPORT_MAX_CHUNKS);
 		gpu->tbs = gt_arena_array(algo->arena, gpu->ntbs,
 					  sizeof(*gpu->tbs));
 		if (!gpu->tbs)
 			return gt_err_nomem(err);
 	}
-	return gt_mpp_size(mpp, err);
+	return gt_mscclpp_size(mpp, err);
 }
 
 /*
  * Its tools write 2^64 - 1 where a size has no limit, which is more than our
  * JSON holds and nothing here reads: a number of so many digits becomes nines.
  */
-static void gt_mpp_clip(char *text, size_t len)
+static void gt_mscclpp_clip(char *text, size_t len)
 {
 	int quoted = 0;
 	size_t i = 0;
@@ -470,16 +488,16 @@ static void gt_mpp_clip(char *text, size_t len)
 		while (!quoted && i + n < len && text[i + n] >= '0' &&
 		       text[i + n] <= '9')
 			n++;
-		if (n > GT_MPP_DIGITS) {
+		if (n > GT_MSCCLPP_DIGITS) {
 			memset(text + i, ' ', n);
-			memset(text + i, '9', GT_MPP_DIGITS);
+			memset(text + i, '9', GT_MSCCLPP_DIGITS);
 		}
 		i += n ? n : 1;
 	}
 }
 
-static int gt_mpp_parse(const char *text, size_t len, struct gt_mpp *mpp,
-			struct gt_err *err)
+static int gt_mscclpp_parse(const char *text, size_t len,
+			    struct gt_mscclpp *mpp, struct gt_err *err)
 {
 	char *copy = gt_arena_alloc(mpp->arena, len + 1);
 	struct gt_json_doc *doc;
@@ -489,29 +507,29 @@ static int gt_mpp_parse(const char *text, size_t len, struct gt_mpp *mpp,
 	if (!copy)
 		return gt_err_nomem(err);
 	memcpy(copy, text, len);
-	gt_mpp_clip(copy, len);
+	gt_mscclpp_clip(copy, len);
 	rc = gt_json_parse(mpp->algo->name, copy, len, &doc, err);
 	if (rc)
 		return rc;
 	root = gt_json_root(doc);
-	rc = gt_mpp_read(&root, mpp, err);
+	rc = gt_mscclpp_read(&root, mpp, err);
 	gt_json_close(doc);
 	return rc;
 }
 
-int gt_import_mscclpp(const char *text, size_t len, struct gt_algo_file *algo,
+int gt_import_mscclpp(const char *text, size_t len, struct gt_import_file *algo,
 		      struct gt_err *err)
 {
-	struct gt_mpp mpp = {.algo = algo, .arena = algo->arena};
-	int rc = gt_mpp_parse(text, len, &mpp, err);
+	struct gt_mscclpp mpp = {.algo = algo, .arena = algo->arena};
+	int rc = gt_mscclpp_parse(text, len, &mpp, err);
 
 	if (!rc)
-		rc = gt_mpp_open(&mpp, err);
+		rc = gt_mscclpp_open(&mpp, err);
 	if (!rc)
-		rc = gt_mpp_order(&mpp, err);
+		rc = gt_mscclpp_order(&mpp, err);
 	if (!rc)
-		rc = gt_mpp_match(&mpp, err);
+		rc = gt_mscclpp_match(&mpp, err);
 	if (!rc)
-		rc = gt_mpp_packets(&mpp, err);
-	return rc ? rc : gt_mpp_make_all(&mpp, err);
+		rc = gt_mscclpp_packets(&mpp, err);
+	return rc ? rc : gt_mscclpp_make_all(&mpp, err);
 }

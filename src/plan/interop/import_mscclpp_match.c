@@ -4,15 +4,16 @@
 #include "base/err.h"
 
 /* Where a buffer of an operation is. */
-struct gt_mpp_at {
+struct gt_mscclpp_at {
 	uint32_t rank, tb, op, operand;
 };
 
-int gt_mpp_add_message(struct gt_mpp *mpp, struct gt_mpp_messages *messages,
-		       const struct gt_mpp_buf *place, const char *where,
-		       struct gt_err *err)
+int gt_mscclpp_add_message(struct gt_mscclpp *mpp,
+			   struct gt_mscclpp_messages *messages,
+			   const struct gt_mscclpp_buf *place,
+			   const char *where, struct gt_err *err)
 {
-	struct gt_mpp_message *message =
+	struct gt_mscclpp_message *message =
 		gt_arena_alloc(mpp->arena, sizeof(*message));
 
 	if (!message)
@@ -27,14 +28,15 @@ int gt_mpp_add_message(struct gt_mpp *mpp, struct gt_mpp_messages *messages,
 	return GT_OK;
 }
 
-int gt_mpp_link(struct gt_mpp *mpp, struct gt_mpp_link **list,
-		struct gt_mpp_link key, const struct gt_algo_link *ends,
-		uint32_t *link, struct gt_err *err)
+int gt_mscclpp_link(struct gt_mscclpp *mpp, struct gt_mscclpp_link **list,
+		    struct gt_mscclpp_link key,
+		    const struct gt_import_link *ends, uint32_t *link,
+		    struct gt_err *err)
 {
-	struct gt_mpp_link *made;
+	struct gt_mscclpp_link *made;
 	int rc;
 
-	for (const struct gt_mpp_link *l = *list; l; l = l->next)
+	for (const struct gt_mscclpp_link *l = *list; l; l = l->next)
 		if (l->rank == key.rank && l->tb == key.tb &&
 		    l->operand == key.operand) {
 			*link = l->link;
@@ -43,7 +45,7 @@ int gt_mpp_link(struct gt_mpp *mpp, struct gt_mpp_link **list,
 	made = gt_arena_alloc(mpp->arena, sizeof(*made));
 	if (!made)
 		return gt_err_nomem(err);
-	rc = gt_algo_link(mpp->algo, ends, &key.link, err);
+	rc = gt_import_link(mpp->algo, ends, &key.link, err);
 	if (rc)
 		return rc;
 	*made = key;
@@ -54,9 +56,10 @@ int gt_mpp_link(struct gt_mpp *mpp, struct gt_mpp_link **list,
 }
 
 /* The first signal on a channel that comes behind an operation, or NULL. */
-static struct gt_mpp_signal *gt_mpp_behind(const struct gt_mpp_gpu *gpu,
-					   const struct gt_mpp_channel *channel,
-					   const struct gt_mpp_at *at)
+static struct gt_mscclpp_signal *gt_mscclpp_behind(
+	const struct gt_mscclpp_gpu *gpu,
+	const struct gt_mscclpp_channel *channel,
+	const struct gt_mscclpp_at *at)
 {
 	uint32_t low = 0, high = channel->nsignals;
 
@@ -65,8 +68,8 @@ static struct gt_mpp_signal *gt_mpp_behind(const struct gt_mpp_gpu *gpu,
 		uint32_t half = low + (high - low) / 2;
 		uint32_t op = channel->signals[half].op;
 
-		if (gt_mpp_before(gpu, at->tb, at->op, channel->signal_tb,
-				  op) ||
+		if (gt_mscclpp_before(gpu, at->tb, at->op, channel->signal_tb,
+				      op) ||
 		    (at->tb == channel->signal_tb && at->op == op))
 			high = half;
 		else
@@ -81,19 +84,19 @@ static struct gt_mpp_signal *gt_mpp_behind(const struct gt_mpp_gpu *gpu,
  * The signal that tells that a put is done: on the put's own channel, else on
  * any to that GPU, else by another thread block that knows of it.
  */
-static struct gt_mpp_channel *gt_mpp_announce(struct gt_mpp_gpu *gpu,
-					      const struct gt_mpp_at *at,
-					      uint32_t peer,
-					      struct gt_mpp_signal **found)
+static struct gt_mscclpp_channel *gt_mscclpp_announce(
+	struct gt_mscclpp_gpu *gpu, const struct gt_mscclpp_at *at,
+	uint32_t peer, struct gt_mscclpp_signal **found)
 {
-	const struct gt_mpp_op *op = &gpu->tbs[at->tb].ops[at->op];
-	struct gt_mpp_channel *best = NULL;
+	const struct gt_mscclpp_op *op = &gpu->tbs[at->tb].ops[at->op];
+	struct gt_mscclpp_channel *best = NULL;
 	int best_rank = 0;
 
-	for (uint32_t c = gpu->peers[peer]; c != GT_MPP_NONE;
+	for (uint32_t c = gpu->peers[peer]; c != GT_MSCCLPP_NONE;
 	     c = gpu->channels[c].next) {
-		struct gt_mpp_channel *channel = &gpu->channels[c];
-		struct gt_mpp_signal *signal = gt_mpp_behind(gpu, channel, at);
+		struct gt_mscclpp_channel *channel = &gpu->channels[c];
+		struct gt_mscclpp_signal *signal =
+			gt_mscclpp_behind(gpu, channel, at);
 		int rank = 1;
 
 		if (!signal)
@@ -113,82 +116,81 @@ static struct gt_mpp_channel *gt_mpp_announce(struct gt_mpp_gpu *gpu,
 	return best;
 }
 
-static int gt_mpp_put(struct gt_mpp *mpp, const struct gt_mpp_at *at,
-		      struct gt_err *err)
+static int gt_mscclpp_put(struct gt_mscclpp *mpp,
+			  const struct gt_mscclpp_at *at, struct gt_err *err)
 {
-	struct gt_mpp_gpu *gpu = &mpp->gpus[at->rank];
-	const struct gt_mpp_op *op = &gpu->tbs[at->tb].ops[at->op];
-	struct gt_mpp_buf *dst = &op->dst[at->operand];
-	struct gt_mpp_signal *signal = NULL;
-	struct gt_mpp_channel *channel =
-		gt_mpp_announce(gpu, at, dst->rank, &signal);
+	struct gt_mscclpp_gpu *gpu = &mpp->gpus[at->rank];
+	const struct gt_mscclpp_op *op = &gpu->tbs[at->tb].ops[at->op];
+	struct gt_mscclpp_buf *dst = &op->dst[at->operand];
+	struct gt_mscclpp_signal *signal = NULL;
+	struct gt_mscclpp_channel *channel =
+		gt_mscclpp_announce(gpu, at, dst->rank, &signal);
 	/* A sum goes to all its targets at once, puts one after the other. */
-	struct gt_mpp_link key = {
+	struct gt_mscclpp_link key = {
 		.tb = at->tb,
-		.operand = op->word->kind == GT_MPP_SUM ? at->operand : 0};
-	struct gt_algo_link ends = {
+		.operand = op->word->kind == GT_MSCCLPP_SUM ? at->operand : 0};
+	struct gt_import_link ends = {
 		.from = at->rank, .from_tb = at->tb, .to = dst->rank};
 	int rc;
 
 	if (!channel)
-		return gt_mpp_fail(
+		return gt_mscclpp_fail(
 			op, err,
 			"gpu %u is not told that this was put there; "
 			"let a 'signal' follow",
 			dst->rank);
-	if (dst->buf == GT_ALGO_SCRATCH &&
+	if (dst->buf == GT_IMPORT_SCRATCH &&
 	    dst->at + dst->size > mpp->gpus[dst->rank].nscratch)
-		return gt_mpp_fail(op, err,
-				   "it writes beyond the scratch of gpu %u",
-				   dst->rank);
+		return gt_mscclpp_fail(op, err,
+				       "it writes beyond the scratch of gpu %u",
+				       dst->rank);
 	ends.to_tb = mpp->gpus[dst->rank].channels[channel->back].wait_tb;
-	rc = gt_mpp_link(mpp, &channel->puts, key, &ends, &dst->link, err);
+	rc = gt_mscclpp_link(mpp, &channel->puts, key, &ends, &dst->link, err);
 	dst->signal = signal;
 	return rc ? rc
-		  : gt_mpp_add_message(mpp, &signal->taken, dst, NULL, err);
+		  : gt_mscclpp_add_message(mpp, &signal->taken, dst, NULL, err);
 }
 
 /* The last wait on a channel that is over before an operation, or none. */
-static uint32_t gt_mpp_awaited(const struct gt_mpp_gpu *gpu,
-			       const struct gt_mpp_channel *channel,
-			       const struct gt_mpp_at *at)
+static uint32_t gt_mscclpp_awaited(const struct gt_mscclpp_gpu *gpu,
+				   const struct gt_mscclpp_channel *channel,
+				   const struct gt_mscclpp_at *at)
 {
 	uint32_t low = 0, high = channel->nwaits;
 
 	while (low < high) {
 		uint32_t half = low + (high - low) / 2;
 
-		if (gt_mpp_before(gpu, channel->wait_tb, channel->waits[half],
-				  at->tb, at->op))
+		if (gt_mscclpp_before(gpu, channel->wait_tb,
+				      channel->waits[half], at->tb, at->op))
 			low = half + 1;
 		else
 			high = half;
 	}
-	return low ? low - 1 : GT_MPP_NONE;
+	return low ? low - 1 : GT_MSCCLPP_NONE;
 }
 
 /* The latest signal of a GPU that was awaited: by its own order, else ours. */
-static struct gt_mpp_channel *gt_mpp_ready(struct gt_mpp *mpp,
-					   const struct gt_mpp_at *at,
-					   uint32_t peer,
-					   struct gt_mpp_signal **found)
+static struct gt_mscclpp_channel *gt_mscclpp_ready(
+	struct gt_mscclpp *mpp, const struct gt_mscclpp_at *at, uint32_t peer,
+	struct gt_mscclpp_signal **found)
 {
-	const struct gt_mpp_gpu *gpu = &mpp->gpus[at->rank];
-	struct gt_mpp_gpu *other = &mpp->gpus[peer];
-	struct gt_mpp_channel *best = NULL;
+	const struct gt_mscclpp_gpu *gpu = &mpp->gpus[at->rank];
+	struct gt_mscclpp_gpu *other = &mpp->gpus[peer];
+	struct gt_mscclpp_channel *best = NULL;
 
-	for (uint32_t c = gpu->peers[peer]; c != GT_MPP_NONE;
+	for (uint32_t c = gpu->peers[peer]; c != GT_MSCCLPP_NONE;
 	     c = gpu->channels[c].next) {
-		const struct gt_mpp_channel *channel = &gpu->channels[c];
-		uint32_t i = gt_mpp_awaited(gpu, channel, at);
-		struct gt_mpp_channel *back;
+		const struct gt_mscclpp_channel *channel = &gpu->channels[c];
+		uint32_t i = gt_mscclpp_awaited(gpu, channel, at);
+		struct gt_mscclpp_channel *back;
 
-		if (i == GT_MPP_NONE)
+		if (i == GT_MSCCLPP_NONE)
 			continue;
 		back = &other->channels[channel->back];
 		if (best &&
-		    !gt_mpp_before(other, best->signal_tb, (*found)->op,
-				   back->signal_tb, back->signals[i].op))
+		    !gt_mscclpp_before(other, best->signal_tb, (*found)->op,
+				       back->signal_tb, back->signals[i].op))
 			continue;
 		best = back;
 		*found = &back->signals[i];
@@ -196,64 +198,67 @@ static struct gt_mpp_channel *gt_mpp_ready(struct gt_mpp *mpp,
 	return best;
 }
 
-static int gt_mpp_get(struct gt_mpp *mpp, const struct gt_mpp_at *at,
-		      struct gt_err *err)
+static int gt_mscclpp_get(struct gt_mscclpp *mpp,
+			  const struct gt_mscclpp_at *at, struct gt_err *err)
 {
-	struct gt_mpp_gpu *gpu = &mpp->gpus[at->rank];
-	const struct gt_mpp_op *op = &gpu->tbs[at->tb].ops[at->op];
-	struct gt_mpp_buf *src = &op->src[at->operand];
-	struct gt_mpp_signal *signal = NULL;
-	struct gt_mpp_channel *channel =
-		gt_mpp_ready(mpp, at, src->rank, &signal);
-	struct gt_mpp_link key = {
+	struct gt_mscclpp_gpu *gpu = &mpp->gpus[at->rank];
+	const struct gt_mscclpp_op *op = &gpu->tbs[at->tb].ops[at->op];
+	struct gt_mscclpp_buf *src = &op->src[at->operand];
+	struct gt_mscclpp_signal *signal = NULL;
+	struct gt_mscclpp_channel *channel =
+		gt_mscclpp_ready(mpp, at, src->rank, &signal);
+	struct gt_mscclpp_link key = {
 		.tb = at->tb,
-		.operand = op->word->kind == GT_MPP_SUM ? at->operand : 0};
-	struct gt_algo_link ends = {
+		.operand = op->word->kind == GT_MSCCLPP_SUM ? at->operand : 0};
+	struct gt_import_link ends = {
 		.from = src->rank, .to = at->rank, .to_tb = at->tb};
 	int rc;
 
 	if (!channel)
-		return gt_mpp_fail(op, err,
-				   "gpu %u has not told that this can be read "
-				   "there; let a 'wait' for it go before",
-				   src->rank);
+		return gt_mscclpp_fail(
+			op, err,
+			"gpu %u has not told that this can be read "
+			"there; let a 'wait' for it go before",
+			src->rank);
 	ends.from_tb = channel->signal_tb;
-	rc = gt_mpp_link(mpp, &channel->gets, key, &ends, &src->link, err);
+	rc = gt_mscclpp_link(mpp, &channel->gets, key, &ends, &src->link, err);
 	return rc ? rc
-		  : gt_mpp_add_message(mpp, &signal->sent, src, op->where, err);
+		  : gt_mscclpp_add_message(mpp, &signal->sent, src, op->where,
+					   err);
 }
 
-static int gt_mpp_remote(struct gt_mpp *mpp, struct gt_mpp_at at,
-			 struct gt_err *err)
+static int gt_mscclpp_remote(struct gt_mscclpp *mpp, struct gt_mscclpp_at at,
+			     struct gt_err *err)
 {
-	const struct gt_mpp_op *op = &mpp->gpus[at.rank].tbs[at.tb].ops[at.op];
+	const struct gt_mscclpp_op *op =
+		&mpp->gpus[at.rank].tbs[at.tb].ops[at.op];
 	int rc = GT_OK;
 
 	for (at.operand = 0; !rc && at.operand < op->nsrc; at.operand++)
 		if (op->src[at.operand].rank != at.rank)
-			rc = gt_mpp_get(mpp, &at, err);
+			rc = gt_mscclpp_get(mpp, &at, err);
 	for (at.operand = 0; !rc && at.operand < op->ndst; at.operand++)
 		if (op->dst[at.operand].rank != at.rank &&
 		    at.operand < op->word->dst_packets)
-			rc = gt_mpp_put(mpp, &at, err);
+			rc = gt_mscclpp_put(mpp, &at, err);
 	return rc;
 }
 
-static int gt_mpp_is_put(const struct gt_mpp_op *op)
+static int gt_mscclpp_is_put(const struct gt_mscclpp_op *op)
 {
-	return op->word->kind == GT_MPP_MOVE && op->nsrc == 1 &&
-	       !op->word->signals && op->dst[0].link != GT_MPP_NONE &&
-	       op->src[0].link == GT_MPP_NONE;
+	return op->word->kind == GT_MSCCLPP_MOVE && op->nsrc == 1 &&
+	       !op->word->signals && op->dst[0].link != GT_MSCCLPP_NONE &&
+	       op->src[0].link == GT_MSCCLPP_NONE;
 }
 
-int gt_mpp_joins(const struct gt_mpp_tb *tb, uint32_t i)
+int gt_mscclpp_joins(const struct gt_mscclpp_tb *tb, uint32_t i)
 {
-	const struct gt_mpp_op *op = &tb->ops[i], *other = op;
+	const struct gt_mscclpp_op *op = &tb->ops[i], *other = op;
 
-	if (!gt_mpp_is_put(op))
+	if (!gt_mscclpp_is_put(op))
 		return 0;
-	for (uint32_t n = 0; n < GT_MPP_JOINED; n++) {
-		if (other == tb->ops || !gt_mpp_is_put(--other) ||
+	for (uint32_t n = 0; n < GT_MSCCLPP_JOINED; n++) {
+		if (other == tb->ops || !gt_mscclpp_is_put(--other) ||
 		    other->src[0].buf != op->src[0].buf ||
 		    other->src[0].at != op->src[0].at ||
 		    other->src[0].size != op->src[0].size)
@@ -265,8 +270,8 @@ int gt_mpp_joins(const struct gt_mpp_tb *tb, uint32_t i)
 }
 
 /* Has a signal nothing to send for others to get? */
-static int gt_mpp_is_bare(const struct gt_mpp_gpu *gpu,
-			  const struct gt_mpp_op *op)
+static int gt_mscclpp_is_bare(const struct gt_mscclpp_gpu *gpu,
+			      const struct gt_mscclpp_op *op)
 {
 	for (uint32_t k = 0; k < op->nchannels; k++)
 		if (gpu->channels[op->channels[k]].gets)
@@ -278,47 +283,48 @@ static int gt_mpp_is_bare(const struct gt_mpp_gpu *gpu,
  * Does the last that a thread block did before a signal send a message that is
  * taken with it?  Then the message says as much.
  */
-static int gt_mpp_is_said(const struct gt_mpp_gpu *gpu,
-			  const struct gt_mpp_channel *channel,
-			  const struct gt_mpp_signal *signal)
+static int gt_mscclpp_is_said(const struct gt_mscclpp_gpu *gpu,
+			      const struct gt_mscclpp_channel *channel,
+			      const struct gt_mscclpp_signal *signal)
 {
-	const struct gt_mpp_tb *tb = &gpu->tbs[channel->signal_tb];
+	const struct gt_mscclpp_tb *tb = &gpu->tbs[channel->signal_tb];
 	uint32_t i = signal->op + (tb->ops[signal->op].ndst > 0);
 
 	while (i--) {
-		const struct gt_mpp_op *op = &tb->ops[i];
+		const struct gt_mscclpp_op *op = &tb->ops[i];
 
-		if (op->word->kind == GT_MPP_NOTHING ||
-		    (op->word->kind == GT_MPP_SIGNAL &&
-		     gt_mpp_is_bare(gpu, op)))
+		if (op->word->kind == GT_MSCCLPP_NOTHING ||
+		    (op->word->kind == GT_MSCCLPP_SIGNAL &&
+		     gt_mscclpp_is_bare(gpu, op)))
 			continue;
 		if (op->ndst && op->dst[op->ndst - 1].signal == signal)
 			return 1;
 		for (uint32_t k = 0;
-		     op->word->kind == GT_MPP_SUM && k < op->ndst; k++)
+		     op->word->kind == GT_MSCCLPP_SUM && k < op->ndst; k++)
 			if (op->dst[k].signal == signal)
 				return 1;
-		if (!gt_mpp_joins(tb, i))
+		if (!gt_mscclpp_joins(tb, i))
 			return 0;
 	}
 	return 0;
 }
 
 /* Waits at a thread block's end keep nobody from anything. */
-static void gt_mpp_drop_waits(struct gt_mpp *mpp, struct gt_mpp_gpu *gpu,
-			      const struct gt_mpp_tb *tb)
+static void gt_mscclpp_drop_waits(struct gt_mscclpp *mpp,
+				  struct gt_mscclpp_gpu *gpu,
+				  const struct gt_mscclpp_tb *tb)
 {
 	for (uint32_t i = tb->nops; i--;) {
-		const struct gt_mpp_op *op = &tb->ops[i];
+		const struct gt_mscclpp_op *op = &tb->ops[i];
 
-		if (op->word->kind == GT_MPP_NOTHING)
+		if (op->word->kind == GT_MSCCLPP_NOTHING)
 			continue;
-		if (op->word->kind != GT_MPP_WAIT)
+		if (op->word->kind != GT_MSCCLPP_WAIT)
 			return;
 		for (uint32_t k = 0; k < op->nchannels; k++) {
-			const struct gt_mpp_channel *channel =
+			const struct gt_mscclpp_channel *channel =
 				&gpu->channels[op->channels[k]];
-			struct gt_mpp_channel *back =
+			struct gt_mscclpp_channel *back =
 				&mpp->gpus[channel->peer]
 					 .channels[channel->back];
 
@@ -332,16 +338,16 @@ static void gt_mpp_drop_waits(struct gt_mpp *mpp, struct gt_mpp_gpu *gpu,
 	}
 }
 
-static void gt_mpp_needless(struct gt_mpp *mpp)
+static void gt_mscclpp_needless(struct gt_mscclpp *mpp)
 {
 	for (uint32_t r = 0; r < mpp->ngpus; r++) {
-		struct gt_mpp_gpu *gpu = &mpp->gpus[r];
+		struct gt_mscclpp_gpu *gpu = &mpp->gpus[r];
 
 		for (uint32_t t = 0; t < gpu->ntbs; t++)
-			gt_mpp_drop_waits(mpp, gpu, &gpu->tbs[t]);
+			gt_mscclpp_drop_waits(mpp, gpu, &gpu->tbs[t]);
 		for (uint32_t c = 0; c < gpu->nchannels; c++)
 			for (uint32_t i = 0; i < gpu->channels[c].nsignals; i++)
-				if (gt_mpp_is_said(
+				if (gt_mscclpp_is_said(
 					    gpu, &gpu->channels[c],
 					    &gpu->channels[c].signals[i]))
 					gpu->channels[c].signals[i].needless =
@@ -349,20 +355,20 @@ static void gt_mpp_needless(struct gt_mpp *mpp)
 	}
 }
 
-int gt_mpp_match(struct gt_mpp *mpp, struct gt_err *err)
+int gt_mscclpp_match(struct gt_mscclpp *mpp, struct gt_err *err)
 {
-	struct gt_mpp_at at = {0};
+	struct gt_mscclpp_at at = {0};
 	int rc = GT_OK;
 
 	for (at.rank = 0; !rc && at.rank < mpp->ngpus; at.rank++) {
-		const struct gt_mpp_gpu *gpu = &mpp->gpus[at.rank];
+		const struct gt_mscclpp_gpu *gpu = &mpp->gpus[at.rank];
 
 		for (at.tb = 0; !rc && at.tb < gpu->ntbs; at.tb++)
 			for (at.op = 0; !rc && at.op < gpu->tbs[at.tb].nops;
 			     at.op++)
-				rc = gt_mpp_remote(mpp, at, err);
+				rc = gt_mscclpp_remote(mpp, at, err);
 	}
 	if (!rc)
-		gt_mpp_needless(mpp);
+		gt_mscclpp_needless(mpp);
 	return rc;
 }

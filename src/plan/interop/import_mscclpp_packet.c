@@ -14,8 +14,8 @@ enum { GT_PACKET_MAX_SCRATCH = 1 << 20 };
  */
 struct gt_packet {
 	uint32_t rank, tb, op, operand; /* who puts it */
-	const struct gt_mpp_buf *from;
-	struct gt_mpp_buf to;
+	const struct gt_mscclpp_buf *from;
+	struct gt_mscclpp_buf to;
 };
 
 /* A piece of one, for a thread block that needs it at an operation. */
@@ -26,7 +26,7 @@ struct gt_piece {
 
 /* Packets that come to a GPU, and who has which of its places. */
 struct gt_packets {
-	struct gt_mpp *mpp;
+	struct gt_mscclpp *mpp;
 	uint32_t rank, n, room, npieces, pieces_room;
 	struct gt_packet **packets;
 	struct gt_piece *pieces;
@@ -35,17 +35,17 @@ struct gt_packets {
 	uint16_t *had;    /* by place: the last one that was given it */
 };
 
-static struct gt_mpp_op *gt_packet_op(struct gt_mpp *mpp, uint32_t rank,
-				      uint32_t tb, uint32_t op)
+static struct gt_mscclpp_op *gt_packet_op(struct gt_mscclpp *mpp, uint32_t rank,
+					  uint32_t tb, uint32_t op)
 {
 	return &mpp->gpus[rank].tbs[tb].ops[op];
 }
 
 /* What an operation sends as packets. */
-static const struct gt_mpp_buf *gt_packet_source(const struct gt_mpp_op *op,
-						 uint32_t operand)
+static const struct gt_mscclpp_buf *gt_packet_source(
+	const struct gt_mscclpp_op *op, uint32_t operand)
 {
-	if (op->word->kind == GT_MPP_MOVE)
+	if (op->word->kind == GT_MSCCLPP_MOVE)
 		return &op->src[operand];
 	return op->word->dst_packets ? &op->dst[0] : &op->src[0];
 }
@@ -64,8 +64,8 @@ static int gt_packets_open(struct gt_packets *all, struct gt_err *err)
 	if (!all->writer || !all->reader || !all->had)
 		return gt_err_nomem(err);
 	for (uint32_t i = 0; i < n; i++) {
-		all->writer[i] = GT_MPP_NONE;
-		all->reader[i] = all->had[i] = GT_ALGO_NOBODY;
+		all->writer[i] = GT_MSCCLPP_NONE;
+		all->reader[i] = all->had[i] = GT_IMPORT_NOBODY;
 	}
 	return GT_OK;
 }
@@ -73,27 +73,28 @@ static int gt_packets_open(struct gt_packets *all, struct gt_err *err)
 static int gt_packet_add(struct gt_packets *all, const struct gt_packet *packet,
 			 struct gt_err *err)
 {
-	struct gt_mpp *mpp = all->mpp;
-	const struct gt_mpp_op *op =
+	struct gt_mscclpp *mpp = all->mpp;
+	const struct gt_mscclpp_op *op =
 		gt_packet_op(mpp, packet->rank, packet->tb, packet->op);
 	struct gt_packet *copy = gt_arena_alloc(mpp->arena, sizeof(*copy));
 	int rc = gt_packets_open(all, err);
 
 	if (rc)
 		return rc;
-	if (packet->to.buf != GT_ALGO_SCRATCH ||
+	if (packet->to.buf != GT_IMPORT_SCRATCH ||
 	    packet->to.at + packet->to.size > mpp->gpus[all->rank].nscratch)
-		return gt_mpp_fail(op, err,
-				   "it puts packets beyond the scratch");
+		return gt_mscclpp_fail(op, err,
+				       "it puts packets beyond the scratch");
 	for (uint32_t i = 0; i < packet->to.size; i++) {
-		if (all->writer[packet->to.at + i] != GT_MPP_NONE)
-			return gt_mpp_fail(op, err,
-					   "another packet is put to the same "
-					   "place");
+		if (all->writer[packet->to.at + i] != GT_MSCCLPP_NONE)
+			return gt_mscclpp_fail(
+				op, err,
+				"another packet is put to the same "
+				"place");
 		all->writer[packet->to.at + i] = all->n;
 	}
-	all->packets = gt_algo_grow(mpp->arena, all->packets, all->n,
-				    &all->room, sizeof(struct gt_packet *));
+	all->packets = gt_import_grow(mpp->arena, all->packets, all->n,
+				      &all->room, sizeof(struct gt_packet *));
 	if (!copy || !all->packets)
 		return gt_err_nomem(err);
 	*copy = *packet;
@@ -101,15 +102,15 @@ static int gt_packet_add(struct gt_packets *all, const struct gt_packet *packet,
 	return GT_OK;
 }
 
-static int gt_packets_find(struct gt_packets *gpus, struct gt_mpp *mpp,
+static int gt_packets_find(struct gt_packets *gpus, struct gt_mscclpp *mpp,
 			   uint32_t rank, uint32_t t, struct gt_err *err)
 {
-	const struct gt_mpp_tb *tb = &mpp->gpus[rank].tbs[t];
+	const struct gt_mscclpp_tb *tb = &mpp->gpus[rank].tbs[t];
 	struct gt_packet p = {.rank = rank, .tb = t};
 	int rc = GT_OK;
 
 	for (; !rc && p.op < tb->nops; p.op++) {
-		const struct gt_mpp_op *op = &tb->ops[p.op];
+		const struct gt_mscclpp_op *op = &tb->ops[p.op];
 
 		p.operand = op->word->dst_packets;
 		for (; !rc && p.operand < op->ndst; p.operand++) {
@@ -127,7 +128,7 @@ static int gt_packet_is_own(const struct gt_packets *all, uint32_t tb,
 {
 	const struct gt_packet *packet;
 
-	if (all->writer[place] == GT_MPP_NONE)
+	if (all->writer[place] == GT_MSCCLPP_NONE)
 		return 1;
 	packet = all->packets[all->writer[place]];
 	return packet->rank == all->rank && packet->tb == tb;
@@ -137,31 +138,32 @@ static int gt_packet_is_own(const struct gt_packets *all, uint32_t tb,
 static int gt_packets_share(struct gt_packets *all, uint32_t t,
 			    struct gt_err *err)
 {
-	struct gt_mpp_tb *tb = &all->mpp->gpus[all->rank].tbs[t];
+	struct gt_mscclpp_tb *tb = &all->mpp->gpus[all->rank].tbs[t];
 	uint32_t *top = &all->mpp->algo->gpus[all->rank].nscratch;
 	uint32_t nscratch = all->mpp->gpus[all->rank].nscratch;
-	const struct gt_mpp_op *needs = NULL;
+	const struct gt_mscclpp_op *needs = NULL;
 
 	for (uint32_t i = 0; i < tb->nops; i++) {
-		const struct gt_mpp_op *op = &tb->ops[i];
+		const struct gt_mscclpp_op *op = &tb->ops[i];
 
 		for (uint32_t k = op->word->src_packets; k < op->nsrc; k++) {
-			const struct gt_mpp_buf *src = &op->src[k];
+			const struct gt_mscclpp_buf *src = &op->src[k];
 			int rc = gt_packets_open(all, err);
 
 			if (rc)
 				return rc;
-			if (src->buf != GT_ALGO_SCRATCH ||
+			if (src->buf != GT_IMPORT_SCRATCH ||
 			    src->rank != all->rank ||
 			    src->at + src->size > nscratch)
-				return gt_mpp_fail(op, err,
-						   "it reads packets beyond "
-						   "the scratch");
+				return gt_mscclpp_fail(
+					op, err,
+					"it reads packets beyond "
+					"the scratch");
 			for (uint32_t p = src->at; p < src->at + src->size;
 			     p++) {
 				if (gt_packet_is_own(all, t, p))
 					continue;
-				if (all->reader[p] == GT_ALGO_NOBODY)
+				if (all->reader[p] == GT_IMPORT_NOBODY)
 					all->reader[p] = (uint16_t)t;
 				if (all->reader[p] != t ||
 				    all->packets[all->writer[p]]->rank ==
@@ -175,15 +177,15 @@ static int gt_packets_share(struct gt_packets *all, uint32_t t,
 	tb->packets = *top;
 	*top += nscratch;
 	if (*top > GT_PACKET_MAX_SCRATCH)
-		return gt_mpp_fail(needs, err,
-				   "too many thread blocks read the same "
-				   "packets");
+		return gt_mscclpp_fail(needs, err,
+				       "too many thread blocks read the same "
+				       "packets");
 	return GT_OK;
 }
 
 /* What a source lacks, in pieces of one packet each. */
 static int gt_packets_cut(struct gt_packets *all, uint32_t t, uint32_t i,
-			  const struct gt_mpp_buf *src, struct gt_err *err)
+			  const struct gt_mscclpp_buf *src, struct gt_err *err)
 {
 	struct gt_piece *piece = NULL;
 
@@ -200,9 +202,9 @@ static int gt_packets_cut(struct gt_packets *all, uint32_t t, uint32_t i,
 			piece->size++;
 			continue;
 		}
-		all->pieces =
-			gt_algo_grow(all->mpp->arena, all->pieces, all->npieces,
-				     &all->pieces_room, sizeof(*all->pieces));
+		all->pieces = gt_import_grow(all->mpp->arena, all->pieces,
+					     all->npieces, &all->pieces_room,
+					     sizeof(*all->pieces));
 		if (!all->pieces)
 			return gt_err_nomem(err);
 		piece = &all->pieces[all->npieces++];
@@ -218,11 +220,11 @@ static int gt_packets_cut(struct gt_packets *all, uint32_t t, uint32_t i,
 static int gt_packets_read(struct gt_packets *all, uint32_t t,
 			   struct gt_err *err)
 {
-	struct gt_mpp_tb *tb = &all->mpp->gpus[all->rank].tbs[t];
+	struct gt_mscclpp_tb *tb = &all->mpp->gpus[all->rank].tbs[t];
 	int rc = GT_OK;
 
 	for (uint32_t i = 0; !rc && i < tb->nops; i++) {
-		struct gt_mpp_op *op = &tb->ops[i];
+		struct gt_mscclpp_op *op = &tb->ops[i];
 
 		for (uint32_t k = op->word->src_packets; !rc && k < op->nsrc;
 		     k++) {
@@ -233,9 +235,10 @@ static int gt_packets_read(struct gt_packets *all, uint32_t t,
 				own += (uint32_t)gt_packet_is_own(
 					all, t, op->src[k].at + p);
 			if (!rc && tb->packets && own && own < op->src[k].size)
-				rc = gt_mpp_fail(op, err,
-						 "it reads packets of its own "
-						 "and of others at once");
+				rc = gt_mscclpp_fail(
+					op, err,
+					"it reads packets of its own "
+					"and of others at once");
 			/* Its copies lie elsewhere. */
 			if (!own)
 				op->src[k].at += tb->packets;
@@ -277,7 +280,7 @@ static int gt_packets_queue(struct gt_packets *all, struct gt_err *err)
 		if (!last || last->rank != piece->packet->rank ||
 		    last->tb != piece->packet->tb)
 			for (uint32_t t = 0; t < ntbs; t++)
-				first[t] = GT_MPP_NONE;
+				first[t] = GT_MSCCLPP_NONE;
 		last = piece->packet;
 		if (piece->op > first[piece->tb])
 			piece->op = first[piece->tb];
@@ -291,29 +294,30 @@ static int gt_piece_send(struct gt_packets *all, const struct gt_piece *piece,
 			 struct gt_err *err)
 {
 	const struct gt_packet *packet = piece->packet;
-	struct gt_mpp_tb *tb = &all->mpp->gpus[all->rank].tbs[piece->tb];
-	struct gt_mpp_buf from = *packet->from, to = packet->to;
-	struct gt_mpp_link key = {.rank = packet->rank, .tb = packet->tb};
-	struct gt_algo_link ends = {.from = packet->rank,
-				    .from_tb = packet->tb,
-				    .to = all->rank,
-				    .to_tb = piece->tb};
-	int rc = gt_mpp_link(all->mpp, &tb->packet_links, key, &ends, &to.link,
-			     err);
+	struct gt_mscclpp_tb *tb = &all->mpp->gpus[all->rank].tbs[piece->tb];
+	struct gt_mscclpp_buf from = *packet->from, to = packet->to;
+	struct gt_mscclpp_link key = {.rank = packet->rank, .tb = packet->tb};
+	struct gt_import_link ends = {.from = packet->rank,
+				      .from_tb = packet->tb,
+				      .to = all->rank,
+				      .to_tb = piece->tb};
+	int rc = gt_mscclpp_link(all->mpp, &tb->packet_links, key, &ends,
+				 &to.link, err);
 
 	from.at += piece->offset;
 	to.at += piece->offset + tb->packets;
 	from.size = to.size = piece->size;
 	from.link = to.link;
 	if (!rc)
-		rc = gt_mpp_add_message(all->mpp,
-					&gt_packet_op(all->mpp, packet->rank,
-						      packet->tb, packet->op)
-						 ->sent,
-					&from, NULL, err);
+		rc = gt_mscclpp_add_message(
+			all->mpp,
+			&gt_packet_op(all->mpp, packet->rank, packet->tb,
+				      packet->op)
+				 ->sent,
+			&from, NULL, err);
 	return rc ? rc
-		  : gt_mpp_add_message(all->mpp, &tb->ops[piece->op].taken, &to,
-				       NULL, err);
+		  : gt_mscclpp_add_message(all->mpp, &tb->ops[piece->op].taken,
+					   &to, NULL, err);
 }
 
 static int gt_packets_send(struct gt_packets *all, struct gt_err *err)
@@ -329,7 +333,7 @@ static int gt_packets_send(struct gt_packets *all, struct gt_err *err)
 	return rc;
 }
 
-int gt_mpp_packets(struct gt_mpp *mpp, struct gt_err *err)
+int gt_mscclpp_packets(struct gt_mscclpp *mpp, struct gt_err *err)
 {
 	struct gt_packets *gpus =
 		gt_arena_array(mpp->arena, mpp->ngpus, sizeof(*gpus));

@@ -11,58 +11,58 @@
 
 enum {
 	/* Several times what its executor takes. */
-	GT_MPP_MAX_CHANNELS = 1 << 13,
-	GT_MPP_MAX_OPS = 1 << 12,
+	GT_MSCCLPP_MAX_CHANNELS = 1 << 13,
+	GT_MSCCLPP_MAX_OPS = 1 << 12,
 	/* Of all operations of a thread block together. */
-	GT_MPP_MAX_NAMED = 1 << 14, /* channels */
-	GT_MPP_MAX_MOVED = 1 << 20, /* chunks */
+	GT_MSCCLPP_MAX_NAMED = 1 << 14, /* channels */
+	GT_MSCCLPP_MAX_MOVED = 1 << 20, /* chunks */
 };
 
-#define GT_MPP_NO_PACKETS GT_MPP_NONE, GT_MPP_NONE, NULL
-#define GT_MPP_SWITCH                                                          \
+#define GT_MSCCLPP_NO_PACKETS GT_MSCCLPP_NONE, GT_MSCCLPP_NONE, NULL
+#define GT_MSCCLPP_SWITCH                                                      \
 	"it works in a switch, which steps cannot; use memory channels"
-#define GT_MPP_SEMAPHORE "steps have no semaphores; use 'barrier'"
+#define GT_MSCCLPP_SEMAPHORE "steps have no semaphores; use 'barrier'"
 
-static const struct gt_mpp_word gt_mpp_words[] = {
-	{"nop", GT_MPP_NOTHING, 0, 0, GT_MPP_NO_PACKETS},
-	{"flush", GT_MPP_NOTHING, 0, 0, GT_MPP_NO_PACKETS},
-	{"barrier", GT_MPP_BARRIER, 0, 0, GT_MPP_NO_PACKETS},
-	{"signal", GT_MPP_SIGNAL, 1, 0, GT_MPP_NO_PACKETS},
-	{"rlxsignal", GT_MPP_SIGNAL, 1, 1, GT_MPP_NO_PACKETS},
-	{"wait", GT_MPP_WAIT, 0, 0, GT_MPP_NO_PACKETS},
-	{"rlxwait", GT_MPP_WAIT, 0, 1, GT_MPP_NO_PACKETS},
-	{"put", GT_MPP_MOVE, 0, 0, GT_MPP_NO_PACKETS},
-	{"pws", GT_MPP_MOVE, 1, 0, GT_MPP_NO_PACKETS},
-	{"pwsf", GT_MPP_MOVE, 1, 0, GT_MPP_NO_PACKETS},
-	{"get", GT_MPP_MOVE, 0, 0, GT_MPP_NO_PACKETS},
-	{"copy", GT_MPP_MOVE, 0, 0, GT_MPP_NO_PACKETS},
-	{"re", GT_MPP_SUM, 0, 0, GT_MPP_NO_PACKETS},
-	{"res", GT_MPP_SUM, 0, 0, GT_MPP_NO_PACKETS},
-	{"rre", GT_MPP_SUM, 0, 0, GT_MPP_NO_PACKETS},
-	{"rres", GT_MPP_SUM, 0, 0, GT_MPP_NO_PACKETS},
-	{"ppkt", GT_MPP_MOVE, 0, 0, GT_MPP_NONE, 0, NULL},
-	{"cpkt", GT_MPP_MOVE, 0, 0, GT_MPP_NONE, 0, NULL},
-	{"upkt", GT_MPP_MOVE, 0, 0, 0, GT_MPP_NONE, NULL},
-	{"rppkt", GT_MPP_SUM, 0, 0, 0, 0, NULL},
-	{"repkt", GT_MPP_SUM, 0, 0, 1, GT_MPP_NONE, NULL},
-	{"respkt", GT_MPP_SUM, 0, 0, 1, 1, NULL},
-	{"recpkt", GT_MPP_SUM, 0, 0, 1, 1, NULL},
-	{"recspkt", GT_MPP_SUM, 0, 0, 1, 1, NULL},
-	{"glres", GT_MPP_REFUSED, 0, 0, 0, 0, GT_MPP_SWITCH},
-	{"gstore", GT_MPP_REFUSED, 0, 0, 0, 0, GT_MPP_SWITCH},
-	{"gstorepkt", GT_MPP_REFUSED, 0, 0, 0, 0, GT_MPP_SWITCH},
-	{"sem_acquire", GT_MPP_REFUSED, 0, 0, 0, 0, GT_MPP_SEMAPHORE},
-	{"sem_release", GT_MPP_REFUSED, 0, 0, 0, 0, GT_MPP_SEMAPHORE},
-	{"pipeline", GT_MPP_REFUSED, 0, 0, 0, 0,
+static const struct gt_mscclpp_word gt_mscclpp_words[] = {
+	{"nop", GT_MSCCLPP_NOTHING, 0, 0, GT_MSCCLPP_NO_PACKETS},
+	{"flush", GT_MSCCLPP_NOTHING, 0, 0, GT_MSCCLPP_NO_PACKETS},
+	{"barrier", GT_MSCCLPP_BARRIER, 0, 0, GT_MSCCLPP_NO_PACKETS},
+	{"signal", GT_MSCCLPP_SIGNAL, 1, 0, GT_MSCCLPP_NO_PACKETS},
+	{"rlxsignal", GT_MSCCLPP_SIGNAL, 1, 1, GT_MSCCLPP_NO_PACKETS},
+	{"wait", GT_MSCCLPP_WAIT, 0, 0, GT_MSCCLPP_NO_PACKETS},
+	{"rlxwait", GT_MSCCLPP_WAIT, 0, 1, GT_MSCCLPP_NO_PACKETS},
+	{"put", GT_MSCCLPP_MOVE, 0, 0, GT_MSCCLPP_NO_PACKETS},
+	{"pws", GT_MSCCLPP_MOVE, 1, 0, GT_MSCCLPP_NO_PACKETS},
+	{"pwsf", GT_MSCCLPP_MOVE, 1, 0, GT_MSCCLPP_NO_PACKETS},
+	{"get", GT_MSCCLPP_MOVE, 0, 0, GT_MSCCLPP_NO_PACKETS},
+	{"copy", GT_MSCCLPP_MOVE, 0, 0, GT_MSCCLPP_NO_PACKETS},
+	{"re", GT_MSCCLPP_SUM, 0, 0, GT_MSCCLPP_NO_PACKETS},
+	{"res", GT_MSCCLPP_SUM, 0, 0, GT_MSCCLPP_NO_PACKETS},
+	{"rre", GT_MSCCLPP_SUM, 0, 0, GT_MSCCLPP_NO_PACKETS},
+	{"rres", GT_MSCCLPP_SUM, 0, 0, GT_MSCCLPP_NO_PACKETS},
+	{"ppkt", GT_MSCCLPP_MOVE, 0, 0, GT_MSCCLPP_NONE, 0, NULL},
+	{"cpkt", GT_MSCCLPP_MOVE, 0, 0, GT_MSCCLPP_NONE, 0, NULL},
+	{"upkt", GT_MSCCLPP_MOVE, 0, 0, 0, GT_MSCCLPP_NONE, NULL},
+	{"rppkt", GT_MSCCLPP_SUM, 0, 0, 0, 0, NULL},
+	{"repkt", GT_MSCCLPP_SUM, 0, 0, 1, GT_MSCCLPP_NONE, NULL},
+	{"respkt", GT_MSCCLPP_SUM, 0, 0, 1, 1, NULL},
+	{"recpkt", GT_MSCCLPP_SUM, 0, 0, 1, 1, NULL},
+	{"recspkt", GT_MSCCLPP_SUM, 0, 0, 1, 1, NULL},
+	{"glres", GT_MSCCLPP_REFUSED, 0, 0, 0, 0, GT_MSCCLPP_SWITCH},
+	{"gstore", GT_MSCCLPP_REFUSED, 0, 0, 0, 0, GT_MSCCLPP_SWITCH},
+	{"gstorepkt", GT_MSCCLPP_REFUSED, 0, 0, 0, 0, GT_MSCCLPP_SWITCH},
+	{"sem_acquire", GT_MSCCLPP_REFUSED, 0, 0, 0, 0, GT_MSCCLPP_SEMAPHORE},
+	{"sem_release", GT_MSCCLPP_REFUSED, 0, 0, 0, 0, GT_MSCCLPP_SEMAPHORE},
+	{"pipeline", GT_MSCCLPP_REFUSED, 0, 0, 0, 0,
 	 "steps are a pipeline by themselves; give its operations without it"},
 };
 
 /* A port's packets are made before they are put. */
-static const struct gt_mpp_word gt_mpp_port_packets = {
-	"ppkt", GT_MPP_MOVE, 0, 0, 0, 0, NULL};
+static const struct gt_mscclpp_word gt_mscclpp_port_packets = {
+	"ppkt", GT_MSCCLPP_MOVE, 0, 0, 0, 0, NULL};
 
-int gt_mpp_fail(const struct gt_mpp_op *op, struct gt_err *err, const char *fmt,
-		...)
+int gt_mscclpp_fail(const struct gt_mscclpp_op *op, struct gt_err *err,
+		    const char *fmt, ...)
 {
 	char text[512];
 	va_list args;
@@ -73,8 +73,8 @@ int gt_mpp_fail(const struct gt_mpp_op *op, struct gt_err *err, const char *fmt,
 	return gt_err_set(err, GT_EINPUT, op->where, "%s", text);
 }
 
-static int gt_mpp_number(const struct gt_json *object, const char *key,
-			 uint32_t max, uint32_t *number, struct gt_err *err)
+static int gt_mscclpp_number(const struct gt_json *object, const char *key,
+			     uint32_t max, uint32_t *number, struct gt_err *err)
 {
 	struct gt_json at;
 	int rc = gt_json_need(object, key, &at, err);
@@ -83,9 +83,9 @@ static int gt_mpp_number(const struct gt_json *object, const char *key,
 }
 
 /* One of some words, by its position. */
-static int gt_mpp_find(const struct gt_json *object, const char *key,
-		       const char *const *words, uint32_t *found,
-		       struct gt_err *err)
+static int gt_mscclpp_find(const struct gt_json *object, const char *key,
+			   const char *const *words, uint32_t *found,
+			   struct gt_err *err)
 {
 	struct gt_json at;
 	const char *text;
@@ -101,39 +101,40 @@ static int gt_mpp_find(const struct gt_json *object, const char *key,
 	return rc ? rc : gt_json_fault(&at, err, "'%s' is not known", text);
 }
 
-static int gt_mpp_buffer_type(const struct gt_json *object,
-			      enum gt_algo_buf *buf, struct gt_err *err)
+static int gt_mscclpp_buffer_type(const struct gt_json *object,
+				  enum gt_import_buf *buf, struct gt_err *err)
 {
 	static const char *const words[] = {"i", "o", "s", NULL};
 	uint32_t found = 0;
-	int rc = gt_mpp_find(object, "type", words, &found, err);
+	int rc = gt_mscclpp_find(object, "type", words, &found, err);
 
-	*buf = (enum gt_algo_buf)found;
+	*buf = (enum gt_import_buf)found;
 	return rc;
 }
 
-static int gt_mpp_channel_type(const struct gt_json *object, const char *key,
-			       uint32_t *type, struct gt_err *err)
+static int gt_mscclpp_channel_type(const struct gt_json *object,
+				   const char *key, uint32_t *type,
+				   struct gt_err *err)
 {
 	static const char *const words[] = {"memory", "port", "switch", NULL};
 	struct gt_json at;
-	int rc = gt_mpp_find(object, key, words, type, err);
+	int rc = gt_mscclpp_find(object, key, words, type, err);
 
-	if (rc || *type < GT_MPP_TYPES)
+	if (rc || *type < GT_MSCCLPP_TYPES)
 		return rc;
 	gt_json_get(object, key, &at);
-	return gt_json_fault(&at, err, "'switch': " GT_MPP_SWITCH);
+	return gt_json_fault(&at, err, "'switch': " GT_MSCCLPP_SWITCH);
 }
 
 /* An array and its length; one that is missing is empty. */
-struct gt_mpp_list {
+struct gt_mscclpp_list {
 	struct gt_json at;
 	uint32_t n;
 };
 
-static int gt_mpp_list(const struct gt_json *object, const char *key,
-		       uint32_t max, struct gt_mpp_list *list,
-		       struct gt_err *err)
+static int gt_mscclpp_list(const struct gt_json *object, const char *key,
+			   uint32_t max, struct gt_mscclpp_list *list,
+			   struct gt_err *err)
 {
 	int rc;
 
@@ -148,8 +149,9 @@ static int gt_mpp_list(const struct gt_json *object, const char *key,
 }
 
 /* Zeroed memory for a list's items. */
-static void *gt_mpp_array(struct gt_mpp *mpp, const struct gt_mpp_list *list,
-			  size_t size_bytes, struct gt_err *err)
+static void *gt_mscclpp_array(struct gt_mscclpp *mpp,
+			      const struct gt_mscclpp_list *list,
+			      size_t size_bytes, struct gt_err *err)
 {
 	void *items = gt_arena_array(mpp->arena, list->n, size_bytes);
 
@@ -159,18 +161,20 @@ static void *gt_mpp_array(struct gt_mpp *mpp, const struct gt_mpp_list *list,
 }
 
 /* Numbers of one's own list, each below max. */
-static int gt_mpp_numbers(struct gt_mpp *mpp, const struct gt_json *object,
-			  const char *key, uint32_t max, uint32_t *n,
-			  uint32_t **numbers, struct gt_err *err)
+static int gt_mscclpp_numbers(struct gt_mscclpp *mpp,
+			      const struct gt_json *object, const char *key,
+			      uint32_t max, uint32_t *n, uint32_t **numbers,
+			      struct gt_err *err)
 {
-	struct gt_mpp_list list;
+	struct gt_mscclpp_list list;
 	struct gt_json item;
-	int rc = gt_mpp_list(object, key, GT_MPP_MAX_CHANNELS, &list, err);
+	int rc = gt_mscclpp_list(object, key, GT_MSCCLPP_MAX_CHANNELS, &list,
+				 err);
 
 	if (rc)
 		return rc;
 	*n = list.n;
-	*numbers = gt_mpp_array(mpp, &list, sizeof(**numbers), err);
+	*numbers = gt_mscclpp_array(mpp, &list, sizeof(**numbers), err);
 	if (!*numbers)
 		return GT_ESYS;
 	for (uint32_t i = 0; !rc && i < *n; i++) {
@@ -185,42 +189,44 @@ static int gt_mpp_numbers(struct gt_mpp *mpp, const struct gt_json *object,
 }
 
 /* {"channel_type": "memory", "connected_to": [1, 2]}: a channel each. */
-static int gt_mpp_read_channels(struct gt_mpp *mpp, const struct gt_json *at,
-				uint32_t rank, struct gt_err *err)
+static int gt_mscclpp_read_channels(struct gt_mscclpp *mpp,
+				    const struct gt_json *at, uint32_t rank,
+				    struct gt_err *err)
 {
-	struct gt_mpp_gpu *gpu = &mpp->gpus[rank];
+	struct gt_mscclpp_gpu *gpu = &mpp->gpus[rank];
 	uint32_t type = 0, n = 0, *peers = NULL;
-	int rc = gt_mpp_channel_type(at, "channel_type", &type, err);
+	int rc = gt_mscclpp_channel_type(at, "channel_type", &type, err);
 
 	if (!rc)
-		rc = gt_mpp_numbers(mpp, at, "connected_to", mpp->ngpus, &n,
-				    &peers, err);
+		rc = gt_mscclpp_numbers(mpp, at, "connected_to", mpp->ngpus, &n,
+					&peers, err);
 	for (uint32_t i = 0; !rc && i < n; i++) {
 		if (peers[i] == rank)
 			return gt_json_fault(at, err,
 					     "gpu %u is connected with itself",
 					     rank);
-		gpu->channels = gt_algo_grow(
+		gpu->channels = gt_import_grow(
 			mpp->arena, gpu->channels, gpu->nchannels,
 			&gpu->channels_room, sizeof(*gpu->channels));
 		if (!gpu->channels)
 			return gt_err_nomem(err);
-		gpu->channels[gpu->nchannels++] =
-			(struct gt_mpp_channel){.type = type,
-						.peer = peers[i],
-						.back = GT_MPP_NONE,
-						.signal_tb = GT_ALGO_NOBODY,
-						.wait_tb = GT_ALGO_NOBODY,
-						.flags = GT_MPP_NONE};
+		gpu->channels[gpu->nchannels++] = (struct gt_mscclpp_channel){
+			.type = type,
+			.peer = peers[i],
+			.back = GT_MSCCLPP_NONE,
+			.signal_tb = GT_IMPORT_NOBODY,
+			.wait_tb = GT_IMPORT_NOBODY,
+			.flags = GT_MSCCLPP_NONE};
 	}
 	return rc;
 }
 
 /* Operations number the channels of each type for themselves. */
-static int gt_mpp_sort_channels(struct gt_mpp *mpp, struct gt_mpp_gpu *gpu,
-				struct gt_err *err)
+static int gt_mscclpp_sort_channels(struct gt_mscclpp *mpp,
+				    struct gt_mscclpp_gpu *gpu,
+				    struct gt_err *err)
 {
-	for (uint32_t type = 0; type < GT_MPP_TYPES; type++) {
+	for (uint32_t type = 0; type < GT_MSCCLPP_TYPES; type++) {
 		gpu->types[type] = gt_arena_array(mpp->arena, gpu->nchannels,
 						  sizeof(*gpu->types[type]));
 		if (!gpu->types[type])
@@ -232,14 +238,15 @@ static int gt_mpp_sort_channels(struct gt_mpp *mpp, struct gt_mpp_gpu *gpu,
 	return GT_OK;
 }
 
-static int gt_mpp_read_remote(struct gt_mpp *mpp, const struct gt_json *at,
-			      uint32_t rank, struct gt_mpp_buf *buf,
-			      struct gt_err *err)
+static int gt_mscclpp_read_remote(struct gt_mscclpp *mpp,
+				  const struct gt_json *at, uint32_t rank,
+				  struct gt_mscclpp_buf *buf,
+				  struct gt_err *err)
 {
-	int rc = gt_mpp_number(at, "rank", mpp->ngpus - 1, &buf->rank, err);
+	int rc = gt_mscclpp_number(at, "rank", mpp->ngpus - 1, &buf->rank, err);
 
 	if (!rc)
-		rc = gt_mpp_buffer_type(at, &buf->buf, err);
+		rc = gt_mscclpp_buffer_type(at, &buf->buf, err);
 	if (!rc && buf->rank == rank)
 		rc = gt_json_fault(at, err, "gpu %u's own buffer is not remote",
 				   rank);
@@ -247,20 +254,22 @@ static int gt_mpp_read_remote(struct gt_mpp *mpp, const struct gt_json *at,
 }
 
 /* What a thread block's operations call by position: numbers of its GPU's. */
-static int gt_mpp_read_ids(struct gt_mpp *mpp, struct gt_mpp_gpu *gpu,
-			   struct gt_mpp_tb *tb, const struct gt_json *object,
-			   struct gt_err *err)
+static int gt_mscclpp_read_ids(struct gt_mscclpp *mpp,
+			       struct gt_mscclpp_gpu *gpu,
+			       struct gt_mscclpp_tb *tb,
+			       const struct gt_json *object, struct gt_err *err)
 {
-	struct gt_mpp_list list;
+	struct gt_mscclpp_list list;
 	struct gt_json item;
 	uint32_t type = 0;
-	int rc = gt_mpp_list(object, "channels", GT_MPP_TYPES + 1, &list, err);
+	int rc = gt_mscclpp_list(object, "channels", GT_MSCCLPP_TYPES + 1,
+				 &list, err);
 
 	for (uint32_t i = 0; !rc && i < list.n; i++) {
 		gt_json_item(&list.at, i, &item);
-		rc = gt_mpp_channel_type(&item, "channel_type", &type, err);
+		rc = gt_mscclpp_channel_type(&item, "channel_type", &type, err);
 		if (!rc)
-			rc = gt_mpp_numbers(
+			rc = gt_mscclpp_numbers(
 				mpp, &item, "channel_ids", gpu->ntypes[type],
 				&tb->nchannels[type], &tb->channels[type], err);
 		for (uint32_t k = 0; !rc && k < tb->nchannels[type]; k++)
@@ -270,50 +279,52 @@ static int gt_mpp_read_ids(struct gt_mpp *mpp, struct gt_mpp_gpu *gpu,
 	return rc;
 }
 
-static int gt_mpp_read_refs(struct gt_mpp *mpp, const struct gt_mpp_gpu *gpu,
-			    struct gt_mpp_tb *tb, const struct gt_json *object,
-			    struct gt_err *err)
+static int gt_mscclpp_read_refs(struct gt_mscclpp *mpp,
+				const struct gt_mscclpp_gpu *gpu,
+				struct gt_mscclpp_tb *tb,
+				const struct gt_json *object,
+				struct gt_err *err)
 {
-	struct gt_mpp_list list;
+	struct gt_mscclpp_list list;
 	struct gt_json item;
 	uint32_t type = 0;
-	int rc = gt_mpp_list(object, "remote_buffer_refs", GT_MPP_TYPES + 1,
-			     &list, err);
+	int rc = gt_mscclpp_list(object, "remote_buffer_refs",
+				 GT_MSCCLPP_TYPES + 1, &list, err);
 
 	for (uint32_t i = 0; !rc && i < list.n; i++) {
 		gt_json_item(&list.at, i, &item);
-		rc = gt_mpp_channel_type(&item, "access_channel_type", &type,
-					 err);
+		rc = gt_mscclpp_channel_type(&item, "access_channel_type",
+					     &type, err);
 		if (!rc)
-			rc = gt_mpp_numbers(mpp, &item, "remote_buffer_ids",
-					    gpu->nbufs, &tb->nbufs[type],
-					    &tb->bufs[type], err);
+			rc = gt_mscclpp_numbers(mpp, &item, "remote_buffer_ids",
+						gpu->nbufs, &tb->nbufs[type],
+						&tb->bufs[type], err);
 	}
 	return rc;
 }
 
 /* Where an operation is read: GPU, thread block, channel type. */
-struct gt_mpp_place {
-	struct gt_mpp *mpp;
+struct gt_mscclpp_place {
+	struct gt_mscclpp *mpp;
 	uint32_t rank, type;
 	int has_type;
-	struct gt_mpp_tb *tb;
+	struct gt_mscclpp_tb *tb;
 };
 
-static int gt_mpp_read_buf(const struct gt_mpp_place *place,
-			   const struct gt_json *at, struct gt_mpp_buf *buf,
-			   struct gt_err *err)
+static int gt_mscclpp_read_buf(const struct gt_mscclpp_place *place,
+			       const struct gt_json *at,
+			       struct gt_mscclpp_buf *buf, struct gt_err *err)
 {
-	const struct gt_mpp_gpu *gpu = &place->mpp->gpus[place->rank];
+	const struct gt_mscclpp_gpu *gpu = &place->mpp->gpus[place->rank];
 	struct gt_json id;
 	uint32_t number = 0;
 	int rc;
 
 	if (gt_json_get(at, "switch_channel_id", &id))
-		return gt_json_fault(&id, err, GT_MPP_SWITCH);
+		return gt_json_fault(&id, err, GT_MSCCLPP_SWITCH);
 	if (!gt_json_get(at, "buffer_id", &id)) {
 		buf->rank = place->rank;
-		rc = gt_mpp_buffer_type(at, &buf->buf, err);
+		rc = gt_mscclpp_buffer_type(at, &buf->buf, err);
 	} else if (!place->has_type) {
 		rc = gt_json_fault(&id, err,
 				   "the operation has no 'channel_type'");
@@ -327,43 +338,44 @@ static int gt_mpp_read_buf(const struct gt_mpp_place *place,
 		if (!rc)
 			*buf = gpu->bufs[place->tb->bufs[place->type][number]];
 	}
-	buf->link = GT_MPP_NONE;
+	buf->link = GT_MSCCLPP_NONE;
 	if (!rc)
-		rc = gt_mpp_number(at, "index", GT_ALGO_MAX_CHUNKS, &buf->at,
-				   err);
+		rc = gt_mscclpp_number(at, "index", GT_IMPORT_MAX_CHUNKS,
+				       &buf->at, err);
 	if (!rc)
-		rc = gt_mpp_number(at, "size", GT_ALGO_MAX_CHUNKS, &buf->size,
-				   err);
+		rc = gt_mscclpp_number(at, "size", GT_IMPORT_MAX_CHUNKS,
+				       &buf->size, err);
 	if (!rc && !buf->size)
 		rc = gt_json_fault(at, err, "has no chunks");
 	return rc;
 }
 
-static int gt_mpp_read_bufs(const struct gt_mpp_place *place,
-			    const struct gt_json *object, const char *key,
-			    uint32_t *n, struct gt_mpp_buf **bufs,
-			    struct gt_err *err)
+static int gt_mscclpp_read_bufs(const struct gt_mscclpp_place *place,
+				const struct gt_json *object, const char *key,
+				uint32_t *n, struct gt_mscclpp_buf **bufs,
+				struct gt_err *err)
 {
-	struct gt_mpp_list list;
+	struct gt_mscclpp_list list;
 	struct gt_json item;
-	int rc = gt_mpp_list(object, key, GT_ALGO_MAX_OPERANDS, &list, err);
+	int rc = gt_mscclpp_list(object, key, GT_IMPORT_MAX_OPERANDS, &list,
+				 err);
 
 	if (rc)
 		return rc;
 	*n = list.n;
-	*bufs = gt_mpp_array(place->mpp, &list, sizeof(**bufs), err);
+	*bufs = gt_mscclpp_array(place->mpp, &list, sizeof(**bufs), err);
 	if (!*bufs)
 		return GT_ESYS;
 	for (uint32_t i = 0; !rc && i < *n; i++) {
 		gt_json_item(&list.at, i, &item);
-		rc = gt_mpp_read_buf(place, &item, &(*bufs)[i], err);
+		rc = gt_mscclpp_read_buf(place, &item, &(*bufs)[i], err);
 	}
 	return rc;
 }
 
 /* {"tb_id": 0, "tbg_size": 2}: which part of the operation is its own. */
-static int gt_mpp_read_part(const struct gt_json *object, struct gt_mpp_op *op,
-			    struct gt_err *err)
+static int gt_mscclpp_read_part(const struct gt_json *object,
+				struct gt_mscclpp_op *op, struct gt_err *err)
 {
 	struct gt_json at;
 	int rc;
@@ -371,17 +383,19 @@ static int gt_mpp_read_part(const struct gt_json *object, struct gt_mpp_op *op,
 	op->nparts = 1;
 	if (!gt_json_get(object, "tbg_info", &at))
 		return GT_OK;
-	rc = gt_mpp_number(&at, "tbg_size", GT_MPP_PARTS, &op->nparts, err);
+	rc = gt_mscclpp_number(&at, "tbg_size", GT_MSCCLPP_PARTS, &op->nparts,
+			       err);
 	if (!rc && !op->nparts)
 		rc = gt_json_fault(&at, err, "the group is empty");
 	return rc ? rc
-		  : gt_mpp_number(&at, "tb_id", op->nparts - 1, &op->part, err);
+		  : gt_mscclpp_number(&at, "tb_id", op->nparts - 1, &op->part,
+				      err);
 }
 
-static int gt_mpp_read_word(const struct gt_json *object, struct gt_mpp_op *op,
-			    struct gt_err *err)
+static int gt_mscclpp_read_word(const struct gt_json *object,
+				struct gt_mscclpp_op *op, struct gt_err *err)
 {
-	size_t n = sizeof(gt_mpp_words) / sizeof(*gt_mpp_words);
+	size_t n = sizeof(gt_mscclpp_words) / sizeof(*gt_mscclpp_words);
 	struct gt_json at;
 	const char *text;
 	int rc = gt_json_need(object, "name", &at, err);
@@ -389,93 +403,98 @@ static int gt_mpp_read_word(const struct gt_json *object, struct gt_mpp_op *op,
 	if (!rc)
 		rc = gt_json_text(&at, &text, err);
 	for (size_t i = 0; !rc && i < n && !op->word; i++)
-		if (!strcmp(gt_mpp_words[i].name, text))
-			op->word = &gt_mpp_words[i];
+		if (!strcmp(gt_mscclpp_words[i].name, text))
+			op->word = &gt_mscclpp_words[i];
 	if (!rc && !op->word)
 		rc = gt_json_fault(&at, err, "'%s' is not known", text);
-	if (!rc && op->word->kind == GT_MPP_REFUSED)
+	if (!rc && op->word->kind == GT_MSCCLPP_REFUSED)
 		rc = gt_json_fault(&at, err, "'%s': %s", text,
 				   op->word->instead);
 	return rc;
 }
 
 /* Sources and targets have to fit each other, and what is done with them. */
-static int gt_mpp_check_op(const struct gt_mpp_op *op, struct gt_err *err)
+static int gt_mscclpp_check_op(const struct gt_mscclpp_op *op,
+			       struct gt_err *err)
 {
-	const struct gt_mpp_word *word = op->word;
+	const struct gt_mscclpp_word *word = op->word;
 
-	if (word->kind != GT_MPP_MOVE && word->kind != GT_MPP_SUM)
+	if (word->kind != GT_MSCCLPP_MOVE && word->kind != GT_MSCCLPP_SUM)
 		return GT_OK;
 	if (!op->nsrc || !op->ndst)
-		return gt_mpp_fail(op, err, "'%s' lacks a source or a target",
-				   word->name);
-	if (word->kind == GT_MPP_MOVE && op->nsrc != op->ndst)
-		return gt_mpp_fail(op, err,
-				   "'%s' has %u sources for %u targets",
-				   word->name, op->nsrc, op->ndst);
+		return gt_mscclpp_fail(
+			op, err, "'%s' lacks a source or a target", word->name);
+	if (word->kind == GT_MSCCLPP_MOVE && op->nsrc != op->ndst)
+		return gt_mscclpp_fail(op, err,
+				       "'%s' has %u sources for %u targets",
+				       word->name, op->nsrc, op->ndst);
 	if (word->signals && op->nchannels != op->ndst)
-		return gt_mpp_fail(op, err,
-				   "'%s' has %u channels for %u targets",
-				   word->name, op->nchannels, op->ndst);
+		return gt_mscclpp_fail(op, err,
+				       "'%s' has %u channels for %u targets",
+				       word->name, op->nchannels, op->ndst);
 	for (uint32_t i = 0; i < op->nsrc; i++)
 		for (uint32_t k = 0; k < op->ndst; k++)
-			if ((word->kind == GT_MPP_SUM || i == k) &&
+			if ((word->kind == GT_MSCCLPP_SUM || i == k) &&
 			    op->src[i].size != op->dst[k].size)
-				return gt_mpp_fail(op, err,
-						   "its buffers are not of one "
-						   "size");
+				return gt_mscclpp_fail(
+					op, err,
+					"its buffers are not of one "
+					"size");
 	return GT_OK;
 }
 
-static int gt_mpp_read_barrier(const struct gt_json *at, struct gt_mpp_op *op,
-			       struct gt_err *err)
+static int gt_mscclpp_read_barrier(const struct gt_json *at,
+				   struct gt_mscclpp_op *op, struct gt_err *err)
 {
-	int rc = gt_mpp_number(at, "barrier_id", UINT16_MAX, &op->barrier, err);
+	int rc = gt_mscclpp_number(at, "barrier_id", UINT16_MAX, &op->barrier,
+				   err);
 
 	if (!rc)
-		rc = gt_mpp_number(at, "num_threadblocks", GT_ALGO_MAX_BLOCKS,
-				   &op->nblocks, err);
+		rc = gt_mscclpp_number(at, "num_threadblocks",
+				       GT_IMPORT_MAX_BLOCKS, &op->nblocks, err);
 	if (!rc && !op->nblocks)
 		rc = gt_json_fault(at, err, "its barrier is for nobody");
 	return rc;
 }
 
-static int gt_mpp_read_op(struct gt_mpp_place *place, const struct gt_json *at,
-			  struct gt_mpp_op *op, struct gt_err *err)
+static int gt_mscclpp_read_op(struct gt_mscclpp_place *place,
+			      const struct gt_json *at,
+			      struct gt_mscclpp_op *op, struct gt_err *err)
 {
-	struct gt_mpp_tb *tb = place->tb;
+	struct gt_mscclpp_tb *tb = place->tb;
 	struct gt_json type;
-	int rc = gt_mpp_read_word(at, op, err);
+	int rc = gt_mscclpp_read_word(at, op, err);
 
 	place->type = 0;
 	place->has_type = gt_json_get(at, "channel_type", &type);
 	if (!rc && place->has_type)
-		rc = gt_mpp_channel_type(at, "channel_type", &place->type, err);
+		rc = gt_mscclpp_channel_type(at, "channel_type", &place->type,
+					     err);
 	if (!rc && place->type && op->word->dst_packets == 0 &&
-	    op->word->src_packets == GT_MPP_NONE)
-		op->word = &gt_mpp_port_packets;
+	    op->word->src_packets == GT_MSCCLPP_NONE)
+		op->word = &gt_mscclpp_port_packets;
 	if (!rc)
-		rc = gt_mpp_numbers(place->mpp, at, "channel_ids",
-				    tb->nchannels[place->type], &op->nchannels,
-				    &op->channels, err);
+		rc = gt_mscclpp_numbers(place->mpp, at, "channel_ids",
+					tb->nchannels[place->type],
+					&op->nchannels, &op->channels, err);
 	for (uint32_t i = 0; !rc && i < op->nchannels; i++)
 		op->channels[i] = tb->channels[place->type][op->channels[i]];
 	if (!rc)
-		rc = gt_mpp_read_bufs(place, at, "src_buff", &op->nsrc,
-				      &op->src, err);
+		rc = gt_mscclpp_read_bufs(place, at, "src_buff", &op->nsrc,
+					  &op->src, err);
 	if (!rc)
-		rc = gt_mpp_read_bufs(place, at, "dst_buff", &op->ndst,
-				      &op->dst, err);
+		rc = gt_mscclpp_read_bufs(place, at, "dst_buff", &op->ndst,
+					  &op->dst, err);
 	if (!rc)
-		rc = gt_mpp_read_part(at, op, err);
-	if (!rc && op->word->kind == GT_MPP_BARRIER)
-		rc = gt_mpp_read_barrier(at, op, err);
-	return rc ? rc : gt_mpp_check_op(op, err);
+		rc = gt_mscclpp_read_part(at, op, err);
+	if (!rc && op->word->kind == GT_MSCCLPP_BARRIER)
+		rc = gt_mscclpp_read_barrier(at, op, err);
+	return rc ? rc : gt_mscclpp_check_op(op, err);
 }
 
 /* What matching operations takes grows with the square of this. */
-static void gt_mpp_weigh(const struct gt_mpp_op *op, uint64_t *named,
-			 uint64_t *moved)
+static void gt_mscclpp_weigh(const struct gt_mscclpp_op *op, uint64_t *named,
+			     uint64_t *moved)
 {
 	*named += op->nchannels;
 	for (uint32_t k = 0; k < op->nsrc; k++)
@@ -484,30 +503,32 @@ static void gt_mpp_weigh(const struct gt_mpp_op *op, uint64_t *named,
 		*moved += op->dst[k].size;
 }
 
-static int gt_mpp_read_tb(struct gt_mpp_place *place, const struct gt_json *at,
-			  uint32_t id, struct gt_err *err)
+static int gt_mscclpp_read_tb(struct gt_mscclpp_place *place,
+			      const struct gt_json *at, uint32_t id,
+			      struct gt_err *err)
 {
-	struct gt_mpp *mpp = place->mpp;
-	struct gt_mpp_tb *tb = place->tb;
-	struct gt_mpp_list list;
+	struct gt_mscclpp *mpp = place->mpp;
+	struct gt_mscclpp_tb *tb = place->tb;
+	struct gt_mscclpp_list list;
 	struct gt_json item;
 	uint64_t named = 0, moved = 0;
 	uint32_t number;
-	int rc = gt_mpp_number(at, "id", UINT32_MAX, &number, err);
+	int rc = gt_mscclpp_number(at, "id", UINT32_MAX, &number, err);
 
 	if (!rc && number != id)
 		rc = gt_json_fault(at, err, "id '%u' stands at %u", number, id);
 	if (!rc)
-		rc = gt_mpp_read_ids(mpp, &mpp->gpus[place->rank], tb, at, err);
+		rc = gt_mscclpp_read_ids(mpp, &mpp->gpus[place->rank], tb, at,
+					 err);
 	if (!rc)
-		rc = gt_mpp_read_refs(mpp, &mpp->gpus[place->rank], tb, at,
-				      err);
+		rc = gt_mscclpp_read_refs(mpp, &mpp->gpus[place->rank], tb, at,
+					  err);
 	if (!rc)
-		rc = gt_mpp_list(at, "ops", GT_MPP_MAX_OPS, &list, err);
+		rc = gt_mscclpp_list(at, "ops", GT_MSCCLPP_MAX_OPS, &list, err);
 	if (rc)
 		return rc;
 	tb->nops = list.n;
-	tb->ops = gt_mpp_array(mpp, &list, sizeof(*tb->ops), err);
+	tb->ops = gt_mscclpp_array(mpp, &list, sizeof(*tb->ops), err);
 	if (!tb->ops)
 		return GT_ESYS;
 	for (uint32_t i = 0; !rc && i < tb->nops; i++) {
@@ -517,98 +538,103 @@ static int gt_mpp_read_tb(struct gt_mpp_place *place, const struct gt_json *at,
 		if (!tb->ops[i].where)
 			return gt_err_nomem(err);
 		gt_json_item(&list.at, i, &item);
-		rc = gt_mpp_read_op(place, &item, &tb->ops[i], err);
-		gt_mpp_weigh(&tb->ops[i], &named, &moved);
-		if (!rc &&
-		    (named > GT_MPP_MAX_NAMED || moved > GT_MPP_MAX_MOVED))
+		rc = gt_mscclpp_read_op(place, &item, &tb->ops[i], err);
+		gt_mscclpp_weigh(&tb->ops[i], &named, &moved);
+		if (!rc && (named > GT_MSCCLPP_MAX_NAMED ||
+			    moved > GT_MSCCLPP_MAX_MOVED))
 			rc = gt_json_fault(&item, err,
 					   "up to here the thread block's ops "
 					   "name more than %d channels or %d "
 					   "chunks",
-					   GT_MPP_MAX_NAMED, GT_MPP_MAX_MOVED);
+					   GT_MSCCLPP_MAX_NAMED,
+					   GT_MSCCLPP_MAX_MOVED);
 	}
 	return rc;
 }
 
-static int gt_mpp_read_tbs(struct gt_mpp *mpp, const struct gt_json *at,
-			   uint32_t rank, struct gt_err *err)
+static int gt_mscclpp_read_tbs(struct gt_mscclpp *mpp, const struct gt_json *at,
+			       uint32_t rank, struct gt_err *err)
 {
-	struct gt_mpp_gpu *gpu = &mpp->gpus[rank];
-	struct gt_mpp_place place = {.mpp = mpp, .rank = rank};
-	struct gt_mpp_list list;
+	struct gt_mscclpp_gpu *gpu = &mpp->gpus[rank];
+	struct gt_mscclpp_place place = {.mpp = mpp, .rank = rank};
+	struct gt_mscclpp_list list;
 	struct gt_json item;
-	int rc =
-		gt_mpp_list(at, "threadblocks", GT_ALGO_MAX_BLOCKS, &list, err);
+	int rc = gt_mscclpp_list(at, "threadblocks", GT_IMPORT_MAX_BLOCKS,
+				 &list, err);
 
 	if (rc)
 		return rc;
 	gpu->ntbs = list.n;
-	gpu->tbs = gt_mpp_array(mpp, &list, sizeof(*gpu->tbs), err);
+	gpu->tbs = gt_mscclpp_array(mpp, &list, sizeof(*gpu->tbs), err);
 	if (!gpu->tbs)
 		return GT_ESYS;
 	for (uint32_t i = 0; !rc && i < gpu->ntbs; i++) {
 		gt_json_item(&list.at, i, &item);
 		place.tb = &gpu->tbs[i];
-		rc = gt_mpp_read_tb(&place, &item, i, err);
+		rc = gt_mscclpp_read_tb(&place, &item, i, err);
 	}
 	return rc;
 }
 
-static int gt_mpp_read_links(struct gt_mpp *mpp, const struct gt_json *at,
-			     uint32_t rank, struct gt_err *err)
+static int gt_mscclpp_read_links(struct gt_mscclpp *mpp,
+				 const struct gt_json *at, uint32_t rank,
+				 struct gt_err *err)
 {
-	struct gt_mpp_gpu *gpu = &mpp->gpus[rank];
-	struct gt_mpp_list list;
+	struct gt_mscclpp_gpu *gpu = &mpp->gpus[rank];
+	struct gt_mscclpp_list list;
 	struct gt_json item;
-	int rc = gt_mpp_list(at, "channels", GT_MPP_MAX_CHANNELS, &list, err);
+	int rc = gt_mscclpp_list(at, "channels", GT_MSCCLPP_MAX_CHANNELS, &list,
+				 err);
 
 	for (uint32_t i = 0; !rc && i < list.n; i++) {
 		gt_json_item(&list.at, i, &item);
-		rc = gt_mpp_read_channels(mpp, &item, rank, err);
+		rc = gt_mscclpp_read_channels(mpp, &item, rank, err);
 	}
 	if (!rc)
-		rc = gt_mpp_sort_channels(mpp, gpu, err);
+		rc = gt_mscclpp_sort_channels(mpp, gpu, err);
 	if (!rc)
-		rc = gt_mpp_list(at, "remote_buffers", GT_MPP_MAX_CHANNELS,
-				 &list, err);
+		rc = gt_mscclpp_list(at, "remote_buffers",
+				     GT_MSCCLPP_MAX_CHANNELS, &list, err);
 	if (rc)
 		return rc;
 	gpu->nbufs = list.n;
-	gpu->bufs = gt_mpp_array(mpp, &list, sizeof(*gpu->bufs), err);
+	gpu->bufs = gt_mscclpp_array(mpp, &list, sizeof(*gpu->bufs), err);
 	if (!gpu->bufs)
 		return GT_ESYS;
 	for (uint32_t i = 0; !rc && i < gpu->nbufs; i++) {
 		gt_json_item(&list.at, i, &item);
-		rc = gt_mpp_read_remote(mpp, &item, rank, &gpu->bufs[i], err);
+		rc = gt_mscclpp_read_remote(mpp, &item, rank, &gpu->bufs[i],
+					    err);
 	}
 	return rc;
 }
 
-static int gt_mpp_read_gpu(struct gt_mpp *mpp, const struct gt_json *at,
-			   uint32_t rank, struct gt_err *err)
+static int gt_mscclpp_read_gpu(struct gt_mscclpp *mpp, const struct gt_json *at,
+			       uint32_t rank, struct gt_err *err)
 {
-	struct gt_mpp_gpu *gpu = &mpp->gpus[rank];
-	const uint32_t max = GT_ALGO_MAX_CHUNKS;
+	struct gt_mscclpp_gpu *gpu = &mpp->gpus[rank];
+	const uint32_t max = GT_IMPORT_MAX_CHUNKS;
 	uint32_t id = 0;
-	int rc = gt_mpp_number(at, "id", UINT32_MAX, &id, err);
+	int rc = gt_mscclpp_number(at, "id", UINT32_MAX, &id, err);
 
 	if (!rc && id != rank)
 		rc = gt_json_fault(at, err, "id '%u' stands at %u", id, rank);
 	if (!rc)
-		rc = gt_mpp_number(at, "input_chunks", max, &gpu->ninput, err);
+		rc = gt_mscclpp_number(at, "input_chunks", max, &gpu->ninput,
+				       err);
 	if (!rc)
-		rc = gt_mpp_number(at, "output_chunks", max, &gpu->noutput,
-				   err);
+		rc = gt_mscclpp_number(at, "output_chunks", max, &gpu->noutput,
+				       err);
 	if (!rc)
-		rc = gt_mpp_number(at, "scratch_chunks", max, &gpu->nscratch,
-				   err);
+		rc = gt_mscclpp_number(at, "scratch_chunks", max,
+				       &gpu->nscratch, err);
 	if (!rc)
-		rc = gt_mpp_read_links(mpp, at, rank, err);
-	return rc ? rc : gt_mpp_read_tbs(mpp, at, rank, err);
+		rc = gt_mscclpp_read_links(mpp, at, rank, err);
+	return rc ? rc : gt_mscclpp_read_tbs(mpp, at, rank, err);
 }
 
-static int gt_mpp_head(struct gt_mpp *mpp, const struct gt_json *root,
-		       struct gt_err *err)
+static int gt_mscclpp_head(struct gt_mscclpp *mpp, const struct gt_json *root,
+			   struct gt_err *err)
 {
 	static const char *const protocols[] = {"Simple", "LL", NULL};
 	struct gt_json at;
@@ -624,37 +650,39 @@ static int gt_mpp_head(struct gt_mpp *mpp, const struct gt_json *root,
 				   coll);
 	mpp->algo->coll = (enum gt_coll)found;
 	if (!rc)
-		rc = gt_mpp_find(root, "protocol", protocols, &protocol, err);
+		rc = gt_mscclpp_find(root, "protocol", protocols, &protocol,
+				     err);
 	mpp->algo->protocol = protocol ? GT_PROTOCOL_LL : GT_PROTOCOL_SIMPLE;
 	if (!rc)
 		rc = gt_json_need(root, "inplace", &at, err);
 	return rc ? rc : gt_json_bool(&at, &mpp->algo->inplace, err);
 }
 
-int gt_mpp_read(const struct gt_json *root, struct gt_mpp *mpp,
-		struct gt_err *err)
+int gt_mscclpp_read(const struct gt_json *root, struct gt_mscclpp *mpp,
+		    struct gt_err *err)
 {
-	struct gt_mpp_list list = {.n = 0};
+	struct gt_mscclpp_list list = {.n = 0};
 	struct gt_json item;
 	int rc = gt_json_need(root, "gpus", &item, err);
 
 	if (!rc)
-		rc = gt_mpp_head(mpp, root, err);
+		rc = gt_mscclpp_head(mpp, root, err);
 	if (!rc)
-		rc = gt_mpp_list(root, "gpus", GT_ALGO_MAX_GPUS, &list, err);
+		rc = gt_mscclpp_list(root, "gpus", GT_IMPORT_MAX_GPUS, &list,
+				     err);
 	if (!rc && !list.n)
 		rc = gt_json_fault(&list.at, err, "there are none");
 	if (!rc) /* before anything is made for them */
-		rc = gt_algo_is_for(mpp->algo, list.n, err);
+		rc = gt_import_is_for(mpp->algo, list.n, err);
 	if (rc)
 		return rc;
 	mpp->ngpus = list.n;
-	mpp->gpus = gt_mpp_array(mpp, &list, sizeof(*mpp->gpus), err);
+	mpp->gpus = gt_mscclpp_array(mpp, &list, sizeof(*mpp->gpus), err);
 	if (!mpp->gpus)
 		return GT_ESYS;
 	for (uint32_t i = 0; !rc && i < mpp->ngpus; i++) {
 		gt_json_item(&list.at, i, &item);
-		rc = gt_mpp_read_gpu(mpp, &item, i, err);
+		rc = gt_mscclpp_read_gpu(mpp, &item, i, err);
 	}
 	return rc;
 }

@@ -10,40 +10,40 @@
 
 /* A step about to be executed. */
 struct gt_run_step {
-	struct gt_algo_file *algo;
+	struct gt_import_file *algo;
 	uint32_t rank;
-	struct gt_algo_tb *tb;
-	const struct gt_algo_step *step;
+	struct gt_import_tb *tb;
+	const struct gt_import_step *step;
 	uint32_t at, count; /* which of its chunks */
 	uint32_t nsrc, ndst, ndata;
-	struct gt_operand operands[2 * GT_ALGO_MAX_OPERANDS];
-	struct gt_algo_value value;
+	struct gt_operand operands[2 * GT_IMPORT_MAX_OPERANDS];
+	struct gt_import_value value;
 };
 
-static uint32_t gt_run_chunks(const struct gt_algo_file *algo)
+static uint32_t gt_run_chunks(const struct gt_import_file *algo)
 {
 	return algo->nchunks / algo->unit;
 }
 
-static uint32_t gt_run_block(const struct gt_algo_file *algo)
+static uint32_t gt_run_block(const struct gt_import_file *algo)
 {
 	uint32_t n = gt_run_chunks(algo);
 
 	return gt_coll_has_blocks(algo->coll) ? n / algo->ngpus : n;
 }
 
-static enum gt_extent gt_run_extent(const struct gt_algo_file *algo,
-				    enum gt_algo_buf buf, uint32_t rank)
+static enum gt_extent gt_run_extent(const struct gt_import_file *algo,
+				    enum gt_import_buf buf, uint32_t rank)
 {
-	struct gt_use use = {.coll = algo->coll, .root = algo->root};
+	struct gt_channel_use use = {.coll = algo->coll, .root = algo->root};
 
-	return buf == GT_ALGO_INPUT ? gt_layout_input(&use, rank)
-				    : gt_layout_output(&use, rank);
+	return buf == GT_IMPORT_INPUT ? gt_layout_input(&use, rank)
+				      : gt_layout_output(&use, rank);
 }
 
 /* A chunk of a buffer as one of the whole; UINT32_MAX where it has none. */
-static uint32_t gt_run_whole(const struct gt_algo_file *algo,
-			     enum gt_algo_buf buf, uint32_t rank, uint32_t at)
+static uint32_t gt_run_whole(const struct gt_import_file *algo,
+			     enum gt_import_buf buf, uint32_t rank, uint32_t at)
 {
 	enum gt_extent extent = gt_run_extent(algo, buf, rank);
 	uint32_t block = gt_run_block(algo);
@@ -59,10 +59,10 @@ static uint32_t gt_run_whole(const struct gt_algo_file *algo,
 }
 
 /* Is this chunk of the whole in the rank's output? */
-static int gt_run_is_output(const struct gt_algo_file *algo, uint32_t rank,
+static int gt_run_is_output(const struct gt_import_file *algo, uint32_t rank,
 			    uint32_t at)
 {
-	enum gt_extent extent = gt_run_extent(algo, GT_ALGO_OUTPUT, rank);
+	enum gt_extent extent = gt_run_extent(algo, GT_IMPORT_OUTPUT, rank);
 
 	return extent == GT_EXTENT_ALL ||
 	       (extent == GT_EXTENT_OWN && at / gt_run_block(algo) == rank);
@@ -71,7 +71,7 @@ static int gt_run_is_output(const struct gt_algo_file *algo, uint32_t rank,
 static int gt_run_fail(const struct gt_run_step *s, const char *attr,
 		       struct gt_err *err, const char *what)
 {
-	return gt_algo_fail(s->step, attr, err, "%s", what);
+	return gt_import_fail(s->step, attr, err, "%s", what);
 }
 
 static void gt_run_operand(struct gt_run_step *s, int writes,
@@ -84,8 +84,8 @@ static void gt_run_operand(struct gt_run_step *s, int writes,
 }
 
 /* Another source of the step's sum. */
-static int gt_run_add(struct gt_run_step *s, const struct gt_algo_value *value,
-		      struct gt_err *err)
+static int gt_run_add(struct gt_run_step *s,
+		      const struct gt_import_value *value, struct gt_err *err)
 {
 	if (!value->known)
 		return gt_run_fail(s, NULL, err,
@@ -101,7 +101,7 @@ static int gt_run_add(struct gt_run_step *s, const struct gt_algo_value *value,
 
 /* The step's present chunk of a place. */
 static uint32_t gt_run_at(const struct gt_run_step *s,
-			  const struct gt_algo_operand *operand)
+			  const struct gt_import_operand *operand)
 {
 	return operand->at / s->algo->unit + s->at;
 }
@@ -109,9 +109,9 @@ static uint32_t gt_run_at(const struct gt_run_step *s,
 static int gt_run_scratch(struct gt_run_step *s, int writes, uint32_t at,
 			  struct gt_err *err)
 {
-	struct gt_algo_gpu *gpu = &s->algo->gpus[s->rank];
+	struct gt_import_gpu *gpu = &s->algo->gpus[s->rank];
 
-	gt_run_operand(s, writes, gt_operand_user(GT_BUF_SCRATCH, at));
+	gt_run_operand(s, writes, gt_operand_chunk(GT_BUF_SCRATCH, at));
 	if (!writes)
 		return gt_run_add(s, &gpu->scratch[at], err);
 	gpu->scratch[at] = s->value;
@@ -121,15 +121,15 @@ static int gt_run_scratch(struct gt_run_step *s, int writes, uint32_t at,
 }
 
 static int gt_run_load(struct gt_run_step *s,
-		       const struct gt_algo_operand *operand,
+		       const struct gt_import_operand *operand,
 		       struct gt_err *err)
 {
-	struct gt_algo_gpu *gpu = &s->algo->gpus[s->rank];
+	struct gt_import_gpu *gpu = &s->algo->gpus[s->rank];
 	uint32_t at = gt_run_at(s, operand);
-	int fresh = operand->buf == GT_ALGO_INPUT;
-	const struct gt_algo_value *value;
+	int fresh = operand->buf == GT_IMPORT_INPUT;
+	const struct gt_import_value *value;
 
-	if (operand->buf == GT_ALGO_SCRATCH) {
+	if (operand->buf == GT_IMPORT_SCRATCH) {
 		if (at >= gpu->nscratch)
 			return gt_run_fail(s, NULL, err,
 					   "it reads beyond the scratch");
@@ -145,24 +145,24 @@ static int gt_run_load(struct gt_run_step *s,
 	value = fresh ? &gpu->input[at] : &gpu->output[at];
 	gt_run_operand(
 		s, 0,
-		gt_operand_user(fresh ? GT_BUF_INPUT : GT_BUF_OUTPUT, at));
+		gt_operand_chunk(fresh ? GT_BUF_INPUT : GT_BUF_OUTPUT, at));
 	return gt_run_add(s, value, err);
 }
 
 static int gt_run_store(struct gt_run_step *s,
-			const struct gt_algo_operand *operand,
+			const struct gt_import_operand *operand,
 			struct gt_err *err)
 {
-	struct gt_algo_gpu *gpu = &s->algo->gpus[s->rank];
+	struct gt_import_gpu *gpu = &s->algo->gpus[s->rank];
 	uint32_t at = gt_run_at(s, operand);
 
-	if (operand->buf == GT_ALGO_SCRATCH) {
+	if (operand->buf == GT_IMPORT_SCRATCH) {
 		if (at >= gpu->nscratch)
 			return gt_run_fail(s, "dstoff", err,
 					   "it writes beyond the scratch");
 		return gt_run_scratch(s, 1, at, err);
 	}
-	if (operand->buf == GT_ALGO_INPUT && !s->algo->inplace)
+	if (operand->buf == GT_IMPORT_INPUT && !s->algo->inplace)
 		return gt_run_fail(s, "dstbuf", err,
 				   "it writes to its input, but does not work "
 				   "in place only");
@@ -178,7 +178,7 @@ static int gt_run_store(struct gt_run_step *s,
 				   "it puts a chunk where another belongs");
 	gpu->output[at] = s->value;
 	gpu->output[at].written = 1;
-	gt_run_operand(s, 1, gt_operand_user(GT_BUF_OUTPUT, at));
+	gt_run_operand(s, 1, gt_operand_chunk(GT_BUF_OUTPUT, at));
 	return GT_OK;
 }
 
@@ -190,24 +190,26 @@ static struct gt_operand gt_run_none(uint16_t conn)
 }
 
 /* What an operand comes or goes by; NULL for a place. */
-static struct gt_algo_link *gt_run_link(const struct gt_algo_file *algo,
-					const struct gt_algo_operand *operand)
+static struct gt_import_link *gt_run_link(
+	const struct gt_import_file *algo,
+	const struct gt_import_operand *operand)
 {
-	return operand->buf == GT_ALGO_MESSAGE || operand->buf == GT_ALGO_FLAG
+	return operand->buf == GT_IMPORT_MESSAGE ||
+			       operand->buf == GT_IMPORT_FLAG
 		       ? &algo->links[operand->at]
 		       : NULL;
 }
 
 /* Flags go with the first chunk of what waits, the last of what posts. */
 static int gt_run_source(struct gt_run_step *s,
-			 const struct gt_algo_operand *operand,
+			 const struct gt_import_operand *operand,
 			 struct gt_err *err)
 {
-	struct gt_algo_link *link = gt_run_link(s->algo, operand);
+	struct gt_import_link *link = gt_run_link(s->algo, operand);
 
 	if (!link)
 		return gt_run_load(s, operand, err);
-	if (operand->buf == GT_ALGO_FLAG) {
+	if (operand->buf == GT_IMPORT_FLAG) {
 		if (s->at)
 			return GT_OK;
 		link->ntaken++;
@@ -219,22 +221,22 @@ static int gt_run_source(struct gt_run_step *s,
 }
 
 static int gt_run_target(struct gt_run_step *s,
-			 const struct gt_algo_operand *operand,
+			 const struct gt_import_operand *operand,
 			 struct gt_err *err)
 {
-	struct gt_algo_link *link = gt_run_link(s->algo, operand);
+	struct gt_import_link *link = gt_run_link(s->algo, operand);
 
 	if (!link)
 		return gt_run_store(s, operand, err);
-	if (operand->buf == GT_ALGO_FLAG) {
+	if (operand->buf == GT_IMPORT_FLAG) {
 		if (s->at + 1 < s->count)
 			return GT_OK;
 		link->nsent++;
 		gt_run_operand(s, 1, gt_run_none(link->from_conn));
 		return GT_OK;
 	}
-	link->sent = gt_algo_grow(s->algo->arena, link->sent, link->nsent,
-				  &link->room, sizeof(*link->sent));
+	link->sent = gt_import_grow(s->algo->arena, link->sent, link->nsent,
+				    &link->room, sizeof(*link->sent));
 	if (!link->sent)
 		return gt_err_nomem(err);
 	link->sent[link->nsent++] = s->value;
@@ -245,12 +247,12 @@ static int gt_run_target(struct gt_run_step *s,
 /* One chunk of a step, or a step of flags only. */
 static int gt_run_chunk(struct gt_run_step *s, struct gt_err *err)
 {
-	const struct gt_algo_list *src = &s->step->src, *dst = &s->step->dst;
+	const struct gt_import_list *src = &s->step->src, *dst = &s->step->dst;
 	struct gt_step_list list = {.operands = s->operands};
 	int rc = GT_OK;
 
 	s->nsrc = s->ndst = s->ndata = 0;
-	s->value = (struct gt_algo_value){0};
+	s->value = (struct gt_import_value){0};
 	for (uint32_t i = 0; !rc && i < src->n; i++)
 		rc = gt_run_source(s, &src->operands[i], err);
 	for (uint32_t i = 0; !rc && i < dst->n; i++)
@@ -268,22 +270,23 @@ static int gt_run_chunk(struct gt_run_step *s, struct gt_err *err)
 }
 
 /* A step without bytes is done once. */
-static uint32_t gt_run_count(const struct gt_algo_file *algo,
-			     const struct gt_algo_step *step)
+static uint32_t gt_run_count(const struct gt_import_file *algo,
+			     const struct gt_import_step *step)
 {
 	return step->count ? step->count / algo->unit : 1;
 }
 
 /* Has what it takes been sent? */
-static int gt_run_ready(const struct gt_algo_file *algo,
-			const struct gt_algo_tb *tb)
+static int gt_run_ready(const struct gt_import_file *algo,
+			const struct gt_import_tb *tb)
 {
-	const struct gt_algo_step *step = &tb->steps[tb->step];
+	const struct gt_import_step *step = &tb->steps[tb->step];
 
 	for (uint32_t i = 0; i < step->src.n; i++) {
-		const struct gt_algo_operand *operand = &step->src.operands[i];
-		const struct gt_algo_link *link = gt_run_link(algo, operand);
-		uint32_t n = operand->buf == GT_ALGO_FLAG
+		const struct gt_import_operand *operand =
+			&step->src.operands[i];
+		const struct gt_import_link *link = gt_run_link(algo, operand);
+		uint32_t n = operand->buf == GT_IMPORT_FLAG
 				     ? 1
 				     : gt_run_count(algo, step);
 
@@ -294,8 +297,8 @@ static int gt_run_ready(const struct gt_algo_file *algo,
 }
 
 /* As far as a thread block gets; *moved when it got on. */
-static int gt_run_block_on(struct gt_algo_file *algo, uint32_t rank,
-			   struct gt_algo_tb *tb, int *moved,
+static int gt_run_block_on(struct gt_import_file *algo, uint32_t rank,
+			   struct gt_import_tb *tb, int *moved,
 			   struct gt_err *err)
 {
 	struct gt_run_step s = {.algo = algo, .rank = rank, .tb = tb};
@@ -311,14 +314,14 @@ static int gt_run_block_on(struct gt_algo_file *algo, uint32_t rank,
 	return rc;
 }
 
-static int gt_run_stuck(const struct gt_algo_file *algo, struct gt_err *err)
+static int gt_run_stuck(const struct gt_import_file *algo, struct gt_err *err)
 {
 	for (uint32_t r = 0; r < algo->ngpus; r++)
 		for (uint32_t t = 0; t < algo->gpus[r].ntbs; t++) {
-			const struct gt_algo_tb *tb = &algo->gpus[r].tbs[t];
+			const struct gt_import_tb *tb = &algo->gpus[r].tbs[t];
 
 			if (tb->step < tb->nsteps)
-				return gt_algo_fail(
+				return gt_import_fail(
 					&tb->steps[tb->step], NULL, err,
 					"gpu %u, thread block %u: this step "
 					"waits for ever",
@@ -327,7 +330,7 @@ static int gt_run_stuck(const struct gt_algo_file *algo, struct gt_err *err)
 	return GT_OK;
 }
 
-static int gt_run_all(struct gt_algo_file *algo, struct gt_err *err)
+static int gt_run_all(struct gt_import_file *algo, struct gt_err *err)
 {
 	int moved = 1, rc = GT_OK;
 
@@ -343,9 +346,9 @@ static int gt_run_all(struct gt_algo_file *algo, struct gt_err *err)
 }
 
 /* What is in place already has to be copied where it is not. */
-static void gt_run_complete(struct gt_algo_file *algo, uint32_t rank)
+static void gt_run_complete(struct gt_import_file *algo, uint32_t rank)
 {
-	struct gt_algo_gpu *gpu = &algo->gpus[rank];
+	struct gt_import_gpu *gpu = &algo->gpus[rank];
 	struct gt_operand operands[2];
 	struct gt_step_list list = {.nsrc = 1, .ndst = 1, .operands = operands};
 
@@ -354,18 +357,18 @@ static void gt_run_complete(struct gt_algo_file *algo, uint32_t rank)
 		    !gt_run_is_output(algo, rank, c))
 			continue;
 		list.chunk = c;
-		operands[0] = gt_operand_user(GT_BUF_INPUT, c);
-		operands[1] = gt_operand_user(GT_BUF_OUTPUT, c);
+		operands[0] = gt_operand_chunk(GT_BUF_INPUT, c);
+		operands[1] = gt_operand_chunk(GT_BUF_OUTPUT, c);
 		gt_step_add_list(gpu->tbs[0].program, &list);
 	}
 }
 
-static int gt_run_values(struct gt_algo_file *algo, uint32_t rank,
+static int gt_run_values(struct gt_import_file *algo, uint32_t rank,
 			 struct gt_err *err)
 {
-	struct gt_algo_gpu *gpu = &algo->gpus[rank];
+	struct gt_import_gpu *gpu = &algo->gpus[rank];
 	uint32_t n = gt_run_chunks(algo), block = gt_run_block(algo);
-	enum gt_extent extent = gt_run_extent(algo, GT_ALGO_INPUT, rank);
+	enum gt_extent extent = gt_run_extent(algo, GT_IMPORT_INPUT, rank);
 
 	gpu->nscratch = (gpu->nscratch + algo->unit - 1) / algo->unit;
 	gpu->nused = gpu->nscratch;
@@ -380,13 +383,13 @@ static int gt_run_values(struct gt_algo_file *algo, uint32_t rank,
 		if (extent == GT_EXTENT_NONE ||
 		    (extent == GT_EXTENT_OWN && c / block != rank))
 			continue;
-		gpu->input[c] = (struct gt_algo_value){
+		gpu->input[c] = (struct gt_import_value){
 			.chunk = c, .count = 1, .known = 1};
 	}
 	return GT_OK;
 }
 
-int gt_import_run(struct gt_algo_file *algo, struct gt_plan *plan,
+int gt_import_run(struct gt_import_file *algo, struct gt_plan *plan,
 		  struct gt_err *err)
 {
 	int rc = GT_OK;

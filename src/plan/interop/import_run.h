@@ -7,12 +7,12 @@
 #ifndef GT_PLAN_INTEROP_IMPORT_RUN_H
 #define GT_PLAN_INTEROP_IMPORT_RUN_H
 
-struct gt_algo_file;
+struct gt_import_file;
 struct gt_err;
 struct gt_plan;
 
 /* plan->programs; GT_EINPUT with the step's place when it cannot be done. */
-int gt_import_run(struct gt_algo_file *algo, struct gt_plan *plan,
+int gt_import_run(struct gt_import_file *algo, struct gt_plan *plan,
 		  struct gt_err *err);
 
 #endif

@@ -199,24 +199,25 @@ void gt_nodes_resize(struct gt_plan_cluster *cluster, uint32_t level,
 	cluster->nnodes = nodes;
 }
 
-int gt_nodes_alternate(const struct gt_plan_cluster *cluster,
-		       const struct gt_plan_channel *ring)
+int gt_nodes_ring_alternates(const struct gt_plan_cluster *cluster,
+			     const struct gt_plan_channel *ring)
 {
 	return ring->nhops == 2 * cluster->nlocal;
 }
 
-uint32_t gt_nodes_ring(const struct gt_plan_cluster *cluster,
-		       const struct gt_plan_channel *ring, uint32_t position)
+uint32_t gt_nodes_ring_rank(const struct gt_plan_cluster *cluster,
+			    const struct gt_plan_channel *ring,
+			    uint32_t position)
 {
 	uint32_t n = cluster->nlocal, node = position / n, at = position % n;
 
-	if (node % 2 && gt_nodes_alternate(cluster, ring))
+	if (node % 2 && gt_nodes_ring_alternates(cluster, ring))
 		at = n - 1 - at;
 	return node * n + ring->order[at];
 }
 
 /* Places 1 .. m, as the first tree knows them, and back. */
-static uint32_t gt_nodes_pair_swap(uint32_t m, uint32_t place, int back)
+static uint32_t gt_nodes_dtree_swap(uint32_t m, uint32_t place, int back)
 {
 	if (!place)
 		return 0;
@@ -227,23 +228,23 @@ static uint32_t gt_nodes_pair_swap(uint32_t m, uint32_t place, int back)
 	return place % m + 1;
 }
 
-uint32_t gt_nodes_pair_parent(uint32_t n, int second, uint32_t place)
+uint32_t gt_nodes_dtree_parent(uint32_t n, int second, uint32_t place)
 {
 	uint32_t m = n - 1, x, bit, up;
 
-	x = second ? gt_nodes_pair_swap(m, place, 0) : place;
+	x = second ? gt_nodes_dtree_swap(m, place, 0) : place;
 	bit = x & -x;
 	up = (x ^ bit) | bit << 1;
 	if (up > m)
 		up = x ^ bit;
-	return second ? gt_nodes_pair_swap(m, up, 1) : up;
+	return second ? gt_nodes_dtree_swap(m, up, 1) : up;
 }
 
-uint32_t gt_nodes_pair_children(uint32_t n, int second, uint32_t place,
-				uint32_t children[GT_PAIR_FAN])
+uint32_t gt_nodes_dtree_children(uint32_t n, int second, uint32_t place,
+				 uint32_t children[GT_DTREE_FAN])
 {
 	uint32_t m = n - 1, found = 0;
-	uint32_t x = second ? gt_nodes_pair_swap(m, place, 0) : place;
+	uint32_t x = second ? gt_nodes_dtree_swap(m, place, 0) : place;
 
 	/* They differ from it by a power of two. */
 	for (uint32_t step = 1; step <= m; step *= 2)
@@ -251,17 +252,17 @@ uint32_t gt_nodes_pair_children(uint32_t n, int second, uint32_t place,
 			uint32_t child = less ? x - step : x + step;
 
 			if ((less && step >= x) || child > m ||
-			    gt_nodes_pair_parent(n, 0, child) != x)
+			    gt_nodes_dtree_parent(n, 0, child) != x)
 				continue;
 			if (second)
-				child = gt_nodes_pair_swap(m, child, 1);
-			if (found < GT_PAIR_FAN)
+				child = gt_nodes_dtree_swap(m, child, 1);
+			if (found < GT_DTREE_FAN)
 				children[found++] = child;
 		}
 	return found;
 }
 
-int gt_nodes_one_rail(const struct gt_plan_cluster *cluster)
+int gt_nodes_ring_keeps_rail(const struct gt_plan_cluster *cluster)
 {
 	int odd = 0;
 

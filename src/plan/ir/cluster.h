@@ -136,25 +136,26 @@ void gt_nodes_resize(struct gt_plan_cluster *cluster, uint32_t level,
 		     uint32_t radix);
 
 /* Does the ring alternate; the rank at a position of it, from 0 on. */
-int gt_nodes_alternate(const struct gt_plan_cluster *cluster,
-		       const struct gt_plan_channel *ring);
-uint32_t gt_nodes_ring(const struct gt_plan_cluster *cluster,
-		       const struct gt_plan_channel *ring, uint32_t position);
+int gt_nodes_ring_alternates(const struct gt_plan_cluster *cluster,
+			     const struct gt_plan_channel *ring);
+uint32_t gt_nodes_ring_rank(const struct gt_plan_cluster *cluster,
+			    const struct gt_plan_channel *ring,
+			    uint32_t position);
 
 /*
  * Must a ring leave a node by the rail it entered it by: are rails apart, and
  * do nodes not go in pairs below each switch?
  */
-int gt_nodes_one_rail(const struct gt_plan_cluster *cluster);
+int gt_nodes_ring_keeps_rail(const struct gt_plan_cluster *cluster);
 
 /*
  * The trees of n nodes: the parent of a place that is not 0; the children of a
- * place, at most GT_PAIR_FAN, and their number.
+ * place, at most GT_DTREE_FAN, and their number.
  */
-enum { GT_PAIR_FAN = 2 };
-uint32_t gt_nodes_pair_parent(uint32_t n, int second, uint32_t place);
-uint32_t gt_nodes_pair_children(uint32_t n, int second, uint32_t place,
-				uint32_t children[GT_PAIR_FAN]);
+enum { GT_DTREE_FAN = 2 };
+uint32_t gt_nodes_dtree_parent(uint32_t n, int second, uint32_t place);
+uint32_t gt_nodes_dtree_children(uint32_t n, int second, uint32_t place,
+				 uint32_t children[GT_DTREE_FAN]);
 
 /* Uplinks of all levels: the number of one, out of its switch or into it. */
 uint32_t gt_nodes_uplink(const struct gt_plan_cluster *cluster, uint32_t level,

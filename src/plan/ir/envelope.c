@@ -6,8 +6,8 @@ static const double gt_envelope_worth = 0.97;
 
 enum { GT_ENVELOPE_GRAIN_BYTES = 1024 };
 
-uint32_t gt_envelope_next(const double *time_us, uint32_t nways, uint32_t home,
-			  uint32_t at)
+uint32_t gt_envelope_choose(const double *time_us, uint32_t nways,
+			    uint32_t home, uint32_t at)
 {
 	uint32_t best = 0;
 
@@ -21,7 +21,8 @@ uint32_t gt_envelope_next(const double *time_us, uint32_t nways, uint32_t home,
 	return best;
 }
 
-uint64_t gt_envelope_cross(const double time_us[2][2], const uint64_t bytes[2])
+uint64_t gt_envelope_crossover(const double time_us[2][2],
+			       const uint64_t bytes[2])
 {
 	double ahead = log(time_us[1][0] / time_us[0][0]);
 	double behind = log(time_us[0][1] / time_us[1][1]);

@@ -14,14 +14,15 @@
  * kept for the largest sizes.  Both may be nways, for none.  INFINITY stands
  * for what a way cannot do.
  */
-uint32_t gt_envelope_next(const double *time_us, uint32_t nways, uint32_t home,
-			  uint32_t at);
+uint32_t gt_envelope_choose(const double *time_us, uint32_t nways,
+			    uint32_t home, uint32_t at);
 
 /*
  * Of two ways' times at two sizes, [way][size]: the largest size that the
  * first should carry when it is the choice at bytes[0] and the second is at
  * bytes[1].  Between, times are straight lines in logarithms.
  */
-uint64_t gt_envelope_cross(const double time_us[2][2], const uint64_t bytes[2]);
+uint64_t gt_envelope_crossover(const double time_us[2][2],
+			       const uint64_t bytes[2]);
 
 #endif

@@ -30,16 +30,17 @@ static void gt_uses_path(const struct gt_plan_path *path, const uint32_t *at,
 		uses[at[(size_t)path->ranks[k] * n + path->ranks[k + 1]]]++;
 }
 
-int gt_plan_uses(const struct gt_plan *plan, const struct gt_plan_select *row,
-		 const struct gt_plan_channel *channel, uint32_t *uses)
+int gt_plan_hop_uses(const struct gt_plan *plan,
+		     const struct gt_plan_select *row,
+		     const struct gt_plan_channel *channel, uint32_t *uses)
 {
 	uint32_t n = plan->nranks, *at;
-	int moves = gt_coll_moves(row->coll);
+	int moves = gt_coll_only_moves(row->coll);
 
 	for (uint32_t i = 0; i < channel->nhops; i++)
-		uses[i] = !moves || gt_coll_pairs(row->coll, n, plan->root,
-						  channel->hops[i].from,
-						  channel->hops[i].to);
+		uses[i] = !moves || gt_coll_has_pair(row->coll, n, plan->root,
+						     channel->hops[i].from,
+						     channel->hops[i].to);
 	if (channel->shape != GT_SHAPE_FLOW || !moves)
 		return GT_OK;
 	at = gt_uses_index(channel, n);
@@ -48,8 +49,8 @@ int gt_plan_uses(const struct gt_plan *plan, const struct gt_plan_select *row,
 	for (uint32_t i = 0; i < channel->npaths; i++) {
 		const struct gt_plan_path *path = &channel->paths[i];
 
-		if (gt_coll_pairs(row->coll, n, plan->root, path->ranks[0],
-				  path->ranks[path->nranks - 1]))
+		if (gt_coll_has_pair(row->coll, n, plan->root, path->ranks[0],
+				     path->ranks[path->nranks - 1]))
 			gt_uses_path(path, at, n, uses);
 	}
 	free(at);

@@ -1,7 +1,7 @@
 /*
  * How often a channel's hops are taken.  A ring's, a tree's or a mesh's are
  * taken once, by all that the channel moves; a flow's once for each pair of
- * ranks whose path they are on.  What only moves (gt_coll_moves()) leaves hops
+ * ranks whose path they are on.  What only moves (gt_coll_only_moves()) leaves hops
  * alone that no pair needs.
  */
 #ifndef GT_PLAN_IR_HOP_USES_H
@@ -18,7 +18,8 @@ struct gt_plan_select;
  * and has passed gt_check_channels().  A hop carries so many times the
  * channel's gbs.  Only GT_ESYS (memory) can fail.
  */
-int gt_plan_uses(const struct gt_plan *plan, const struct gt_plan_select *row,
-		 const struct gt_plan_channel *channel, uint32_t *uses);
+int gt_plan_hop_uses(const struct gt_plan *plan,
+		     const struct gt_plan_select *row,
+		     const struct gt_plan_channel *channel, uint32_t *uses);
 
 #endif

@@ -16,7 +16,7 @@ static int gt_links_are_nvlink(const struct gt_plan *plan, uint32_t n,
 	return 1;
 }
 
-int gt_plan_is_nvlink(const struct gt_plan *plan)
+int gt_plan_allows_ll128(const struct gt_plan *plan)
 {
 	for (uint32_t c = 0; c < plan->nchannels; c++) {
 		const struct gt_plan_channel *channel = &plan->channels[c];

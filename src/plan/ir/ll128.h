@@ -9,6 +9,6 @@ struct gt_plan;
  * NVLink alone?  There a warp's store of 128 bytes is known to arrive whole,
  * which packets of protocol ll128 rely on; over PCIe it may not.
  */
-int gt_plan_is_nvlink(const struct gt_plan *plan);
+int gt_plan_allows_ll128(const struct gt_plan *plan);
 
 #endif

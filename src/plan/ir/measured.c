@@ -87,7 +87,7 @@ static void gt_choice_sizes(struct gt_choice *c)
 /* The quickest at the largest size of those that the proof is about. */
 static void gt_choice_home(struct gt_choice *c)
 {
-	const struct gt_plan_select *main = gt_plan_main(c->plan);
+	const struct gt_plan_select *main = gt_plan_main_row(c->plan);
 	const double *last = c->time_us + (c->nsizes - 1) * c->nways;
 
 	c->home = c->nways;
@@ -129,8 +129,8 @@ static int gt_choice_make(struct gt_choice *c, struct gt_err *err)
 	gt_choice_home(c);
 	at = c->nways;
 	for (uint32_t s = 0; s < c->nsizes; s++)
-		c->chosen[s] = at = gt_envelope_next(c->time_us + s * c->nways,
-						     c->nways, c->home, at);
+		c->chosen[s] = at = gt_envelope_choose(
+			c->time_us + s * c->nways, c->nways, c->home, at);
 	return GT_OK;
 }
 
@@ -142,14 +142,14 @@ static uint64_t gt_choice_cross(const struct gt_choice *c, uint32_t s)
 	uint32_t a = c->chosen[s], b = c->chosen[s + 1];
 	const double time_us[2][2] = {{here[a], next[a]}, {here[b], next[b]}};
 
-	return gt_envelope_cross(time_us, c->sizes + s);
+	return gt_envelope_crossover(time_us, c->sizes + s);
 }
 
 /* Each run of sizes with the same choice becomes a row. */
 static void gt_choice_rows(const struct gt_choice *c,
 			   struct gt_plan_select *rows, uint32_t *n)
 {
-	struct gt_plan_select last = *gt_plan_main(c->plan);
+	struct gt_plan_select last = *gt_plan_main_row(c->plan);
 	uint32_t end = c->nsizes - 1;
 
 	for (uint32_t s = 0; s <= end; s++) {

@@ -125,7 +125,7 @@ enum gt_transport gt_plan_transport(const struct gt_plan *plan,
 	return GT_TRANSPORT_PEER;
 }
 
-const struct gt_plan_select *gt_plan_main(const struct gt_plan *plan)
+const struct gt_plan_select *gt_plan_main_row(const struct gt_plan *plan)
 {
 	const struct gt_plan_select *main = &plan->select[plan->nselect - 1];
 
@@ -143,12 +143,12 @@ static int gt_plan_names(const struct gt_plan *plan, enum gt_coll coll)
 	return 0;
 }
 
-int gt_plan_serves(const struct gt_plan *plan, const struct gt_plan_select *row,
-		   enum gt_coll coll)
+int gt_plan_row_serves(const struct gt_plan *plan,
+		       const struct gt_plan_select *row, enum gt_coll coll)
 {
 	if (gt_plan_names(plan, coll))
 		return row->coll == coll;
-	return row->coll == plan->coll && gt_algo_can(row->algo, coll) &&
+	return row->coll == plan->coll && gt_algo_supports(row->algo, coll) &&
 	       row->algo != GT_ALGO_TREE && row->algo != GT_ALGO_FLOW &&
 	       row->algo != GT_ALGO_STEPS;
 }
@@ -159,7 +159,7 @@ const struct gt_plan_select *gt_plan_row(const struct gt_plan *plan,
 	const struct gt_plan_select *last = NULL;
 
 	for (uint32_t i = 0; i < plan->nselect; i++) {
-		if (!gt_plan_serves(plan, &plan->select[i], coll))
+		if (!gt_plan_row_serves(plan, &plan->select[i], coll))
 			continue;
 		last = &plan->select[i];
 		if (bytes <= last->max_bytes)
@@ -180,7 +180,7 @@ const struct gt_program *gt_plan_program(const struct gt_plan *plan,
 			       : NULL;
 }
 
-int gt_algo_takes(enum gt_algo algo, enum gt_shape shape)
+int gt_algo_fits_shape(enum gt_algo algo, enum gt_shape shape)
 {
 	if (algo == GT_ALGO_RING)
 		return shape == GT_SHAPE_RING;
@@ -195,12 +195,12 @@ int gt_algo_takes(enum gt_algo algo, enum gt_shape shape)
 	return shape == GT_SHAPE_MESH;
 }
 
-int gt_algo_can(enum gt_algo algo, enum gt_coll coll)
+int gt_algo_supports(enum gt_algo algo, enum gt_coll coll)
 {
 	if (algo == GT_ALGO_ONE_SHOT || algo == GT_ALGO_STEPS)
 		return 1;
 	if (algo == GT_ALGO_FLOW)
-		return gt_coll_moves(coll);
+		return gt_coll_only_moves(coll);
 	if (algo == GT_ALGO_HIER)
 		return coll == GT_COLL_ALLREDUCE || coll == GT_COLL_ALLGATHER ||
 		       coll == GT_COLL_REDUCESCATTER;
@@ -211,8 +211,8 @@ int gt_algo_can(enum gt_algo algo, enum gt_coll coll)
 	       (coll == GT_COLL_ALLGATHER || coll == GT_COLL_REDUCESCATTER);
 }
 
-int gt_algo_detours(enum gt_algo algo, enum gt_protocol protocol,
-		    enum gt_coll coll)
+int gt_detour_is_possible(enum gt_algo algo, enum gt_protocol protocol,
+			  enum gt_coll coll)
 {
 	enum gt_algo mesh =
 		coll == GT_COLL_ALLREDUCE ? GT_ALGO_TWO_SHOT : GT_ALGO_ONE_SHOT;
@@ -230,7 +230,7 @@ int gt_algo_detours(enum gt_algo algo, enum gt_protocol protocol,
  */
 struct gt_rat gt_plan_algbw_factor(const struct gt_plan *plan)
 {
-	enum gt_algo algo = gt_plan_main(plan)->algo;
+	enum gt_algo algo = gt_plan_main_row(plan)->algo;
 	int64_t n = plan->nranks;
 	int blocks = gt_coll_has_blocks(plan->coll);
 
@@ -266,14 +266,14 @@ int gt_coll_reduces(enum gt_coll coll)
 	       coll == GT_COLL_REDUCE;
 }
 
-int gt_coll_moves(enum gt_coll coll)
+int gt_coll_only_moves(enum gt_coll coll)
 {
 	return coll == GT_COLL_ALLTOALL || coll == GT_COLL_GATHER ||
 	       coll == GT_COLL_SCATTER || coll == GT_COLL_SENDRECV;
 }
 
-int gt_coll_pairs(enum gt_coll coll, uint32_t n, uint32_t root, uint32_t from,
-		  uint32_t to)
+int gt_coll_has_pair(enum gt_coll coll, uint32_t n, uint32_t root,
+		     uint32_t from, uint32_t to)
 {
 	if (from == to)
 		return 0;

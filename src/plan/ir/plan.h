@@ -187,7 +187,7 @@ struct gt_plan_set {
 };
 
 /*
- * How good the plan is.  value: what the channels of gt_plan_main() reach
+ * How good the plan is.  value: what the channels of gt_plan_main_row() reach
  * together, the sum of their gbs; times gt_plan_algbw_factor() it is the size
  * of the result over the time.  bound: what no plan of the class exceeds;
  * any_bound: what no plan at all exceeds (no in-network compute), in the same
@@ -202,7 +202,7 @@ struct gt_plan_set {
  *   class any: broadcast, reduce: no tree from or to the root does; all-gather,
  *     reduce-scatter: each rank's cheapest tree costs 1 on average.  Every
  *     byte leaves a tree behind, whatever the schedule;
- *   class any of what only moves (gt_coll_moves()): the cheapest ways of all
+ *   class any of what only moves (gt_coll_only_moves()): the cheapest ways of all
  *     pairs of ranks cost 1 together; of a cluster those that begin in one
  *     node, where crossing an uplink costs its price for each node below it.
  *     Every byte leaves a path behind, as long as it is passed on as it is;
@@ -254,14 +254,14 @@ struct gt_plan_proof {
 };
 
 /* More than half is no detour, it is the way. */
-enum { GT_PLAN_DETOUR_MAX = 500 }; /* permille */
+enum { GT_DETOUR_MAX_PERMILLE = 500 }; /* permille */
 
 /*
  * Which channels to use for messages of up to max_bytes, and how.  The rows of
  * one collective are in ascending order of size.  Channels of different rows
  * are alternatives that stand side by side: shares and loads count within a
  * row.  The plan's proof, its shares and gbs are about the last row of the
- * plan's own collective (gt_plan_main()).  An engine that cannot do a row's
+ * plan's own collective (gt_plan_main_row()).  An engine that cannot do a row's
  * protocol runs the same channels with GT_PROTOCOL_SIMPLE.
  */
 struct gt_plan_select {
@@ -363,14 +363,14 @@ enum gt_transport gt_plan_transport(const struct gt_plan *plan,
 				    const uint32_t *links, uint32_t nlinks);
 
 /* The row that the plan's proof is about; rows come from reader or search. */
-const struct gt_plan_select *gt_plan_main(const struct gt_plan *plan);
+const struct gt_plan_select *gt_plan_main_row(const struct gt_plan *plan);
 
 /*
  * Is this row for messages of `coll`?  It names it; or, when no row does, it is
  * one of the plan's own collective and can do that as well.
  */
-int gt_plan_serves(const struct gt_plan *plan, const struct gt_plan_select *row,
-		   enum gt_coll coll);
+int gt_plan_row_serves(const struct gt_plan *plan,
+		       const struct gt_plan_select *row, enum gt_coll coll);
 
 /*
  * The row for a message of so many bytes: the last one that serves coll when
@@ -386,16 +386,16 @@ const struct gt_plan_select *gt_plan_row(const struct gt_plan *plan,
 struct gt_rat gt_plan_algbw_factor(const struct gt_plan *plan);
 
 /* Can channels of this shape be used so; and what for? */
-int gt_algo_takes(enum gt_algo algo, enum gt_shape shape);
-int gt_algo_can(enum gt_algo algo, enum gt_coll coll);
+int gt_algo_fits_shape(enum gt_algo algo, enum gt_shape shape);
+int gt_algo_supports(enum gt_algo algo, enum gt_coll coll);
 
 /*
  * Can a part of it go through the host's memory beside this way on GPUs?  Only
  * beside copy engines and a root that pulls: other kernels wait for other ranks
  * all the time.
  */
-int gt_algo_detours(enum gt_algo algo, enum gt_protocol protocol,
-		    enum gt_coll coll);
+int gt_detour_is_possible(enum gt_algo algo, enum gt_protocol protocol,
+			  enum gt_coll coll);
 
 /* Do a tree's edges carry bytes away from the root; towards it? */
 int gt_coll_goes_down(enum gt_coll coll);
@@ -408,9 +408,9 @@ int gt_coll_reduces(enum gt_coll coll);
  * Does it only move, each block from one rank to one other?  And has `from`
  * one for `to`, of n ranks?
  */
-int gt_coll_moves(enum gt_coll coll);
-int gt_coll_pairs(enum gt_coll coll, uint32_t n, uint32_t root, uint32_t from,
-		  uint32_t to);
+int gt_coll_only_moves(enum gt_coll coll);
+int gt_coll_has_pair(enum gt_coll coll, uint32_t n, uint32_t root,
+		     uint32_t from, uint32_t to);
 
 /* Is its larger buffer a block for each rank? */
 int gt_coll_has_blocks(enum gt_coll coll);

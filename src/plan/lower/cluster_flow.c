@@ -239,7 +239,7 @@ static void gt_exchange_forget(struct gt_exchange *x)
 	x->nconns = 0;
 }
 
-int gt_lower_node_flow(const struct gt_lowering *l, struct gt_err *err)
+int gt_lower_cluster_flow(const struct gt_lowering *l, struct gt_err *err)
 {
 	const struct gt_plan_cluster *cluster = l->plan->cluster;
 	struct gt_exchange x = {.plan = l->plan,
@@ -256,7 +256,7 @@ int gt_lower_node_flow(const struct gt_lowering *l, struct gt_err *err)
 		rc = gt_err_nomem(err);
 	if (!rc) {
 		gt_exchange_steps(&x);
-		rc = gt_lower_room(l, x.nsteps, x.nconns, err);
+		rc = gt_lower_alloc(l, x.nsteps, x.nconns, err);
 	}
 	if (!rc && x.full)
 		rc = gt_err_set(err, GT_EINPUT, NULL,

@@ -9,7 +9,7 @@
 /* A rank in a flow. */
 struct gt_flow {
 	const struct gt_plan_channel *channel;
-	struct gt_use use;
+	struct gt_channel_use use;
 	uint32_t n, rank, turn;
 	struct gt_program *program;
 	uint32_t *to, *from; /* peer -> 1 + the path there, or from there */
@@ -114,7 +114,8 @@ static void gt_flow_keep(struct gt_flow *flow)
 
 static int gt_flow_wants(const struct gt_flow *flow, uint32_t from, uint32_t to)
 {
-	return gt_coll_pairs(flow->use.coll, flow->n, flow->use.root, from, to);
+	return gt_coll_has_pair(flow->use.coll, flow->n, flow->use.root, from,
+				to);
 }
 
 /*
@@ -181,7 +182,7 @@ int gt_lower_flow(const struct gt_lowering *l, struct gt_err *err)
 	flow.from = gt_arena_array(l->arena, n, sizeof(*flow.from));
 	if (!flow.to || !flow.from)
 		return gt_err_nomem(err);
-	rc = gt_lower_room(l, 2 * n + npaths, 2 * (n + npaths), err);
+	rc = gt_lower_alloc(l, 2 * n + npaths, 2 * (n + npaths), err);
 	if (rc)
 		return rc;
 	gt_flow_find(&flow);

@@ -17,7 +17,7 @@ static uint32_t gt_sel_channel(const struct gt_layout_args *args, uint32_t i)
 }
 
 uint32_t gt_layout_nchunks(const struct gt_plan *plan, uint32_t channel,
-			   const struct gt_use *use)
+			   const struct gt_channel_use *use)
 {
 	if (use->algo == GT_ALGO_STEPS)
 		return plan->channels[channel].nchunks;
@@ -28,7 +28,7 @@ uint32_t gt_layout_nchunks(const struct gt_plan *plan, uint32_t channel,
 	return 1;
 }
 
-enum gt_extent gt_layout_input(const struct gt_use *use, uint32_t rank)
+enum gt_extent gt_layout_input(const struct gt_channel_use *use, uint32_t rank)
 {
 	switch (use->coll) {
 	case GT_COLL_ALLGATHER:
@@ -42,7 +42,7 @@ enum gt_extent gt_layout_input(const struct gt_use *use, uint32_t rank)
 	}
 }
 
-enum gt_extent gt_layout_output(const struct gt_use *use, uint32_t rank)
+enum gt_extent gt_layout_output(const struct gt_channel_use *use, uint32_t rank)
 {
 	switch (use->coll) {
 	case GT_COLL_REDUCESCATTER:
@@ -56,21 +56,22 @@ enum gt_extent gt_layout_output(const struct gt_use *use, uint32_t rank)
 	}
 }
 
-uint32_t gt_layout_top(const struct gt_plan_channel *channel, enum gt_coll coll)
+uint32_t gt_layout_tree_root(const struct gt_plan_channel *channel,
+			     enum gt_coll coll)
 {
 	if (channel->shape == GT_SHAPE_TREE)
 		return channel->root;
 	return channel->order[gt_coll_goes_up(coll) ? channel->norder - 1 : 0];
 }
 
-int gt_layout_root(const struct gt_plan_channel *channel, enum gt_coll coll,
-		   uint32_t *root)
+int gt_layout_only_block(const struct gt_plan_channel *channel,
+			 enum gt_coll coll, uint32_t *root)
 {
 	if ((coll != GT_COLL_ALLGATHER && coll != GT_COLL_REDUCESCATTER) ||
 	    (channel->shape != GT_SHAPE_TREE &&
 	     channel->shape != GT_SHAPE_CHAIN))
 		return 0;
-	*root = gt_layout_top(channel, coll);
+	*root = gt_layout_tree_root(channel, coll);
 	return 1;
 }
 
@@ -80,8 +81,8 @@ static int gt_span_shares(const struct gt_plan_channel *a,
 {
 	uint32_t root_a = 0, root_b = 0;
 
-	return gt_layout_root(a, coll, &root_a) ==
-		       gt_layout_root(b, coll, &root_b) &&
+	return gt_layout_only_block(a, coll, &root_a) ==
+		       gt_layout_only_block(b, coll, &root_b) &&
 	       root_a == root_b;
 }
 

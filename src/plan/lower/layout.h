@@ -14,7 +14,7 @@
 struct gt_err;
 
 /* What a channel is used for, and how: a row of `select` and a root. */
-struct gt_use {
+struct gt_channel_use {
 	enum gt_coll coll;
 	enum gt_algo algo;
 	uint32_t root; /* of the collectives that have one */
@@ -22,7 +22,7 @@ struct gt_use {
 
 /* How much is moved, and how it is cut. */
 struct gt_layout_args {
-	struct gt_use use;
+	struct gt_channel_use use;
 	uint64_t count; /* elements of a block (plan/ir/program.h) */
 	uint32_t elem_bytes;
 	uint32_t slice_bytes; /* at least elem_bytes */
@@ -41,7 +41,7 @@ int gt_layout_init(const struct gt_plan *plan, uint32_t channel,
 
 /* Chunks that the channel's part of all blocks is divided into. */
 uint32_t gt_layout_nchunks(const struct gt_plan *plan, uint32_t channel,
-			   const struct gt_use *use);
+			   const struct gt_channel_use *use);
 
 /* How much of the whole buffer's index space a rank's input or output has. */
 enum gt_extent {
@@ -50,21 +50,22 @@ enum gt_extent {
 	GT_EXTENT_ALL,
 };
 
-enum gt_extent gt_layout_input(const struct gt_use *use, uint32_t rank);
-enum gt_extent gt_layout_output(const struct gt_use *use, uint32_t rank);
+enum gt_extent gt_layout_input(const struct gt_channel_use *use, uint32_t rank);
+enum gt_extent gt_layout_output(const struct gt_channel_use *use,
+				uint32_t rank);
 
 /*
  * A tree's or a chain's root: a chain's is where its bytes start, or where
  * they end when something is reduced (an all-reduce comes back from there).
  */
-uint32_t gt_layout_top(const struct gt_plan_channel *channel,
-		       enum gt_coll coll);
+uint32_t gt_layout_tree_root(const struct gt_plan_channel *channel,
+			     enum gt_coll coll);
 
 /*
  * 1 and the rank whose block alone the channel moves, when it is a tree or a
  * chain of an all-gather or a reduce-scatter; 0 when it moves all of them.
  */
-int gt_layout_root(const struct gt_plan_channel *channel, enum gt_coll coll,
-		   uint32_t *root);
+int gt_layout_only_block(const struct gt_plan_channel *channel,
+			 enum gt_coll coll, uint32_t *root);
 
 #endif

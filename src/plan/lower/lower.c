@@ -5,7 +5,8 @@
 #include "plan/lower/shape.h"
 #include "plan/ir/plan.h"
 
-uint32_t gt_lower_lanes(const struct gt_plan *plan, const struct gt_use *use)
+uint32_t gt_lower_lanes(const struct gt_plan *plan,
+			const struct gt_channel_use *use)
 {
 	uint32_t nlanes = 1;
 
@@ -19,8 +20,8 @@ uint32_t gt_lower_lanes(const struct gt_plan *plan, const struct gt_use *use)
 									   : 1;
 }
 
-int gt_lower_room(const struct gt_lowering *l, size_t nsteps, size_t nconns,
-		  struct gt_err *err)
+int gt_lower_alloc(const struct gt_lowering *l, size_t nsteps, size_t nconns,
+		   struct gt_err *err)
 {
 	struct gt_program *program = l->program;
 
@@ -34,7 +35,7 @@ int gt_lower_room(const struct gt_lowering *l, size_t nsteps, size_t nconns,
 /* They are there; who has no program on this lane does nothing. */
 static void gt_lower_steps(const struct gt_lowering *l)
 {
-	const struct gt_lower_want *want = l->want;
+	const struct gt_lower_query *want = l->want;
 	const struct gt_program *program =
 		gt_plan_program(l->plan, want->channel, want->rank, want->lane);
 
@@ -46,13 +47,13 @@ static void gt_lower_steps(const struct gt_lowering *l)
 
 static int gt_lower_refuse(const struct gt_lowering *l, struct gt_err *err)
 {
-	const struct gt_use *use = &l->want->use;
+	const struct gt_channel_use *use = &l->want->use;
 
 	if (gt_coll_is_rooted(use->coll) && use->root >= l->plan->nranks)
 		return gt_err_set(err, GT_EINPUT, NULL, "there is no rank '%u'",
 				  use->root);
-	if (gt_algo_takes(use->algo, l->channel->shape) &&
-	    gt_algo_can(use->algo, use->coll))
+	if (gt_algo_fits_shape(use->algo, l->channel->shape) &&
+	    gt_algo_supports(use->algo, use->coll))
 		return GT_OK;
 	return gt_err_set(err, GT_EINPUT, NULL,
 			  "channel %u: a %s cannot do '%s' by '%s'",
@@ -60,7 +61,7 @@ static int gt_lower_refuse(const struct gt_lowering *l, struct gt_err *err)
 			  gt_coll_name(use->coll), gt_algo_name(use->algo));
 }
 
-int gt_lower(const struct gt_plan *plan, const struct gt_lower_want *want,
+int gt_lower(const struct gt_plan *plan, const struct gt_lower_query *want,
 	     struct gt_arena *arena, struct gt_program *program,
 	     struct gt_err *err)
 {
@@ -86,7 +87,7 @@ int gt_lower(const struct gt_plan *plan, const struct gt_lower_want *want,
 	else if (want->use.algo == GT_ALGO_TREE)
 		rc = gt_lower_tree(&l, err);
 	else if (want->use.algo == GT_ALGO_FLOW && plan->cluster)
-		rc = gt_lower_node_flow(&l, err);
+		rc = gt_lower_cluster_flow(&l, err);
 	else if (want->use.algo == GT_ALGO_FLOW)
 		rc = gt_lower_flow(&l, err);
 	else if (want->use.algo == GT_ALGO_HIER)

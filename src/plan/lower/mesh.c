@@ -63,7 +63,7 @@ static void gt_mesh_end(struct gt_mesh *mesh)
 
 static void gt_mesh_target_output(struct gt_mesh *mesh, uint32_t chunk)
 {
-	gt_mesh_target(mesh, gt_operand_user(GT_BUF_OUTPUT, chunk));
+	gt_mesh_target(mesh, gt_operand_chunk(GT_BUF_OUTPUT, chunk));
 }
 
 /* Slots of all peers but `except`. */
@@ -81,7 +81,7 @@ static void gt_mesh_target_peers(struct gt_mesh *mesh, int64_t except)
 static void gt_mesh_send(struct gt_mesh *mesh, uint32_t peer, uint32_t chunk)
 {
 	gt_mesh_begin(mesh, chunk);
-	gt_mesh_source(mesh, gt_operand_user(GT_BUF_INPUT, chunk));
+	gt_mesh_source(mesh, gt_operand_chunk(GT_BUF_INPUT, chunk));
 	gt_mesh_target(mesh, gt_mesh_slot(mesh, peer, 1));
 	gt_mesh_end(mesh);
 }
@@ -98,7 +98,7 @@ static void gt_mesh_recv(struct gt_mesh *mesh, uint32_t peer, uint32_t chunk)
 static void gt_mesh_copy(struct gt_mesh *mesh, uint32_t chunk)
 {
 	gt_mesh_begin(mesh, chunk);
-	gt_mesh_source(mesh, gt_operand_user(GT_BUF_INPUT, chunk));
+	gt_mesh_source(mesh, gt_operand_chunk(GT_BUF_INPUT, chunk));
 	gt_mesh_target_output(mesh, chunk);
 	gt_mesh_end(mesh);
 }
@@ -111,7 +111,7 @@ static void gt_mesh_reduce(struct gt_mesh *mesh, uint32_t chunk)
 	for (uint32_t r = 0; r < mesh->n; r++)
 		gt_mesh_source(mesh,
 			       r == mesh->rank
-				       ? gt_operand_user(GT_BUF_INPUT, chunk)
+				       ? gt_operand_chunk(GT_BUF_INPUT, chunk)
 				       : gt_mesh_slot(mesh, r, 0));
 }
 
@@ -139,7 +139,7 @@ static void gt_mesh_allreduce(struct gt_mesh *mesh, int two_shot)
 		gt_mesh_scatter(mesh);
 	} else {
 		gt_mesh_begin(mesh, 0);
-		gt_mesh_source(mesh, gt_operand_user(GT_BUF_INPUT, 0));
+		gt_mesh_source(mesh, gt_operand_chunk(GT_BUF_INPUT, 0));
 		gt_mesh_target_peers(mesh, -1);
 		if (mesh->n > 1)
 			gt_mesh_end(mesh);
@@ -156,7 +156,7 @@ static void gt_mesh_allreduce(struct gt_mesh *mesh, int two_shot)
 static void gt_mesh_allgather(struct gt_mesh *mesh)
 {
 	gt_mesh_begin(mesh, mesh->rank);
-	gt_mesh_source(mesh, gt_operand_user(GT_BUF_INPUT, mesh->rank));
+	gt_mesh_source(mesh, gt_operand_chunk(GT_BUF_INPUT, mesh->rank));
 	gt_mesh_target_output(mesh, mesh->rank);
 	gt_mesh_target_peers(mesh, -1);
 	gt_mesh_end(mesh);
@@ -180,13 +180,13 @@ static void gt_mesh_broadcast_root(struct gt_mesh *mesh, int two_shot)
 		uint32_t peer = gt_mesh_peer(mesh, i);
 
 		gt_mesh_begin(mesh, peer);
-		gt_mesh_source(mesh, gt_operand_user(GT_BUF_INPUT, peer));
+		gt_mesh_source(mesh, gt_operand_chunk(GT_BUF_INPUT, peer));
 		gt_mesh_target_output(mesh, peer);
 		gt_mesh_target(mesh, gt_mesh_slot(mesh, peer, 1));
 		gt_mesh_end(mesh);
 	}
 	gt_mesh_begin(mesh, own);
-	gt_mesh_source(mesh, gt_operand_user(GT_BUF_INPUT, own));
+	gt_mesh_source(mesh, gt_operand_chunk(GT_BUF_INPUT, own));
 	gt_mesh_target_output(mesh, own);
 	gt_mesh_target_peers(mesh, -1);
 	gt_mesh_end(mesh);
@@ -276,7 +276,8 @@ static void gt_mesh_sendrecv(struct gt_mesh *mesh)
 	gt_mesh_recv(mesh, (mesh->rank + n - 1) % n, 0);
 }
 
-static void gt_mesh_steps(struct gt_mesh *mesh, const struct gt_use *use)
+static void gt_mesh_steps(struct gt_mesh *mesh,
+			  const struct gt_channel_use *use)
 {
 	int two_shot = use->algo == GT_ALGO_TWO_SHOT;
 
@@ -333,7 +334,7 @@ int gt_lower_mesh(const struct gt_lowering *l, struct gt_err *err)
 	for (size_t i = 0; i < 2 * n; i++)
 		mesh.conns[i] = GT_MESH_NO_CONN;
 	/* Two steps with each peer, and two with all at once. */
-	rc = gt_lower_room(l, 3 * n + 4, 2 * n, err);
+	rc = gt_lower_alloc(l, 3 * n + 4, 2 * n, err);
 	if (!rc)
 		gt_mesh_steps(&mesh, &l->want->use);
 	return rc;

@@ -20,7 +20,7 @@ static uint32_t gt_ring_rank(const struct gt_ring *ring, uint32_t position)
 {
 	const struct gt_plan_cluster *cluster = ring->plan->cluster;
 
-	return cluster ? gt_nodes_ring(cluster, ring->channel, position)
+	return cluster ? gt_nodes_ring_rank(cluster, ring->channel, position)
 		       : ring->channel->order[position];
 }
 
@@ -166,7 +166,7 @@ int gt_lower_ring(const struct gt_lowering *l, struct gt_err *err)
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "rank %u is not in the order of channel %u",
 				  l->want->rank, l->channel->id);
-	rc = gt_lower_room(l, 2 * (size_t)ring.n, 2, err);
+	rc = gt_lower_alloc(l, 2 * (size_t)ring.n, 2, err);
 	if (rc)
 		return rc;
 	gt_ring_connect(&ring, l->program);

@@ -10,7 +10,7 @@
 
 struct gt_arena;
 struct gt_err;
-struct gt_lower_want;
+struct gt_lower_query;
 struct gt_plan;
 struct gt_plan_channel;
 struct gt_program;
@@ -18,14 +18,14 @@ struct gt_program;
 struct gt_lowering {
 	const struct gt_plan *plan;
 	const struct gt_plan_channel *channel;
-	const struct gt_lower_want *want;
+	const struct gt_lower_query *want;
 	struct gt_arena *arena;
 	struct gt_program *program;
 };
 
 /* Room for so many records of steps, and connections. */
-int gt_lower_room(const struct gt_lowering *l, size_t nsteps, size_t nconns,
-		  struct gt_err *err);
+int gt_lower_alloc(const struct gt_lowering *l, size_t nsteps, size_t nconns,
+		   struct gt_err *err);
 
 /*
  * All-reduce, all-gather and reduce-scatter go around (Patarasuk and Yuan,
@@ -78,7 +78,7 @@ int gt_lower_flow(const struct gt_lowering *l, struct gt_err *err);
  * too, with more slots than the rounds a block may lie: nothing waits in a
  * circle.  A rank is connected to those it has hops to or from, and no others.
  */
-int gt_lower_node_flow(const struct gt_lowering *l, struct gt_err *err);
+int gt_lower_cluster_flow(const struct gt_lowering *l, struct gt_err *err);
 
 /*
  * Templates: each block has a tree of its own, a shifted template

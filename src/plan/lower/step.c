@@ -16,7 +16,7 @@ struct gt_operand gt_operand_slot(uint16_t conn)
 				   GT_OPERAND_WAIT | GT_OPERAND_POST, conn, 0};
 }
 
-struct gt_operand gt_operand_user(enum gt_operand_buf buf, uint32_t chunk)
+struct gt_operand gt_operand_chunk(enum gt_operand_buf buf, uint32_t chunk)
 {
 	return (struct gt_operand){(uint8_t)buf, 0, 0, chunk};
 }
@@ -33,10 +33,10 @@ struct gt_step *gt_step_add(struct gt_program *program, enum gt_op op,
 	if (parts->recv)
 		step->operand[n++] = gt_operand_slot(conns.recv);
 	if (parts->local)
-		step->operand[n++] = gt_operand_user(GT_BUF_INPUT, chunk);
+		step->operand[n++] = gt_operand_chunk(GT_BUF_INPUT, chunk);
 	step->nsrc = (uint8_t)n;
 	if (parts->copy)
-		step->operand[n++] = gt_operand_user(GT_BUF_OUTPUT, chunk);
+		step->operand[n++] = gt_operand_chunk(GT_BUF_OUTPUT, chunk);
 	if (parts->send)
 		step->operand[n++] = gt_operand_slot(conns.send);
 	step->ndst = (uint8_t)(n - step->nsrc);
@@ -54,7 +54,7 @@ int gt_operand_is_remote(const struct gt_operand *operand)
 	return !gt_operand_is_local(operand);
 }
 
-int gt_step_is(const struct gt_step *step, enum gt_op op)
+int gt_step_matches(const struct gt_step *step, enum gt_op op)
 {
 	const struct gt_op_parts *parts = &gt_op_parts[op];
 	const struct gt_operand *operand = step->operand;
@@ -76,7 +76,7 @@ int gt_step_is(const struct gt_step *step, enum gt_op op)
 static enum gt_op gt_step_name(const struct gt_step *step)
 {
 	for (int op = 0; op < GT_OP_GENERIC; op++)
-		if (gt_step_is(step, (enum gt_op)op))
+		if (gt_step_matches(step, (enum gt_op)op))
 			return (enum gt_op)op;
 	return GT_OP_GENERIC;
 }

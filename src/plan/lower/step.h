@@ -41,9 +41,9 @@ int gt_operand_is_remote(const struct gt_operand *operand);
 
 /* An operand that is a slot, or a chunk of the rank's input or output. */
 struct gt_operand gt_operand_slot(uint16_t conn);
-struct gt_operand gt_operand_user(enum gt_operand_buf buf, uint32_t chunk);
+struct gt_operand gt_operand_chunk(enum gt_operand_buf buf, uint32_t chunk);
 
 /* Do operands and op agree?  GENERIC agrees with anything. */
-int gt_step_is(const struct gt_step *step, enum gt_op op);
+int gt_step_matches(const struct gt_step *step, enum gt_op op);
 
 #endif

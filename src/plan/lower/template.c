@@ -125,13 +125,13 @@ static int gt_template_down(struct gt_template_lowering *l, int gathered)
 	uint32_t n = 0;
 
 	if (part->parent < 0)
-		l->operands[n++] = gt_operand_user(
+		l->operands[n++] = gt_operand_chunk(
 			gathered ? GT_BUF_OUTPUT : GT_BUF_INPUT, part->block);
 	else if (!gt_template_conn(l, (uint32_t)part->parent, 0, GT_TAG_DOWN,
 				   &l->operands[n++]))
 		return 0;
 	if (part->parent >= 0 || !gathered) {
-		l->operands[n++] = gt_operand_user(GT_BUF_OUTPUT, part->block);
+		l->operands[n++] = gt_operand_chunk(GT_BUF_OUTPUT, part->block);
 		list.ndst++;
 	}
 	for (uint32_t i = 0; i < part->nchildren; i++)
@@ -157,9 +157,9 @@ static int gt_template_up(struct gt_template_lowering *l)
 		if (!gt_template_conn(l, part->children[i], 0, GT_TAG_UP,
 				      &l->operands[n++]))
 			return 0;
-	l->operands[n++] = gt_operand_user(GT_BUF_INPUT, part->block);
+	l->operands[n++] = gt_operand_chunk(GT_BUF_INPUT, part->block);
 	if (part->parent < 0) {
-		l->operands[n] = gt_operand_user(GT_BUF_OUTPUT, part->block);
+		l->operands[n] = gt_operand_chunk(GT_BUF_OUTPUT, part->block);
 		list.flags = GT_STEP_FINAL;
 	} else if (!gt_template_conn(l, (uint32_t)part->parent, 1, GT_TAG_UP,
 				     &l->operands[n])) {
@@ -215,8 +215,8 @@ static int gt_template_room(struct gt_template_lowering *t,
 	t->operands = gt_arena_array(l->arena, fan + 3, sizeof(*t->operands));
 	if (!t->part.children || !t->operands)
 		return gt_err_nomem(err);
-	return gt_lower_room(l, passes * l->plan->nranks * records,
-			     t->max_conns, err);
+	return gt_lower_alloc(l, passes * l->plan->nranks * records,
+			      t->max_conns, err);
 }
 
 int gt_lower_template(const struct gt_lowering *l, struct gt_err *err)

@@ -78,7 +78,7 @@ static void gt_tree_of_nodes(const struct gt_lowering *l, struct gt_tree *tree)
 	uint32_t n = l->plan->cluster->nlocal, rank = l->want->rank;
 	uint32_t root = gt_coll_is_rooted(l->want->use.coll) ? l->want->use.root
 							     : channel->root;
-	uint32_t first = rank - rank % n, places[GT_PAIR_FAN], nplaces;
+	uint32_t first = rank - rank % n, places[GT_DTREE_FAN], nplaces;
 	struct gt_tree_view view = {
 		.channel = channel,
 		.place = (rank / n + nnodes - root / n) % nnodes,
@@ -95,10 +95,10 @@ static void gt_tree_of_nodes(const struct gt_lowering *l, struct gt_tree *tree)
 	if (view.place)
 		tree->parent = gt_tree_head(
 			l, root / n,
-			gt_nodes_pair_parent(nnodes, channel->second,
-					     view.place));
-	nplaces = gt_nodes_pair_children(nnodes, channel->second, view.place,
-					 places);
+			gt_nodes_dtree_parent(nnodes, channel->second,
+					      view.place));
+	nplaces = gt_nodes_dtree_children(nnodes, channel->second, view.place,
+					  places);
 	for (uint32_t i = 0; i < nplaces; i++)
 		tree->children[tree->nchildren++] =
 			gt_tree_head(l, root / n, places[i]);
@@ -109,7 +109,7 @@ static void gt_tree_find(const struct gt_lowering *l, struct gt_tree *tree)
 	const struct gt_plan_channel *channel = l->channel;
 	uint32_t rank = l->want->rank;
 
-	gt_layout_root(channel, l->want->use.coll, &tree->chunk);
+	gt_layout_only_block(channel, l->want->use.coll, &tree->chunk);
 	if (channel->shape == GT_SHAPE_CHAIN) {
 		gt_tree_from_chain(l, tree);
 		return;
@@ -142,11 +142,11 @@ static void gt_tree_down(const struct gt_tree *tree, struct gt_program *program)
 				    .chunk = tree->chunk};
 
 	if (tree->parent < 0)
-		operands[0] = gt_operand_user(GT_BUF_INPUT, tree->chunk);
+		operands[0] = gt_operand_chunk(GT_BUF_INPUT, tree->chunk);
 	else
 		operands[0] = gt_operand_slot(
 			gt_tree_connect(program, (uint32_t)tree->parent, 0));
-	operands[1] = gt_operand_user(GT_BUF_OUTPUT, tree->chunk);
+	operands[1] = gt_operand_chunk(GT_BUF_OUTPUT, tree->chunk);
 	for (uint32_t i = 0; i < tree->nchildren; i++)
 		operands[2 + i] = gt_operand_slot(
 			gt_tree_connect(program, tree->children[i], 1));
@@ -170,12 +170,12 @@ static void gt_tree_up(const struct gt_tree *tree, struct gt_program *program,
 	for (uint32_t i = 0; i < n; i++)
 		operands[i] = gt_operand_slot(
 			gt_tree_connect(program, tree->children[i], 0));
-	operands[n] = gt_operand_user(GT_BUF_INPUT, tree->chunk);
+	operands[n] = gt_operand_chunk(GT_BUF_INPUT, tree->chunk);
 	if (tree->parent >= 0) {
 		operands[n + 1] = gt_operand_slot(
 			gt_tree_connect(program, (uint32_t)tree->parent, 1));
 	} else {
-		operands[n + 1] = gt_operand_user(GT_BUF_OUTPUT, tree->chunk);
+		operands[n + 1] = gt_operand_chunk(GT_BUF_OUTPUT, tree->chunk);
 		list.flags = GT_STEP_FINAL;
 		list.ndst += turns ? n : 0;
 		for (uint32_t i = 0; i < n && turns; i++)
@@ -198,11 +198,11 @@ int gt_lower_tree(const struct gt_lowering *l, struct gt_err *err)
 		return gt_err_nomem(err);
 	gt_tree_find(l, &tree);
 	if (gt_coll_is_rooted(coll) && !l->plan->cluster &&
-	    gt_layout_top(l->channel, coll) != l->want->use.root)
+	    gt_layout_tree_root(l->channel, coll) != l->want->use.root)
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "channel %u: its root is rank %u, not %u",
 				  l->channel->id,
-				  gt_layout_top(l->channel, coll),
+				  gt_layout_tree_root(l->channel, coll),
 				  l->want->use.root);
 	if (tree.nchildren > GT_TREE_MAX_CHILDREN)
 		return gt_err_set(err, GT_EINPUT, NULL,
@@ -214,7 +214,7 @@ int gt_lower_tree(const struct gt_lowering *l, struct gt_err *err)
 	tree.operands = gt_arena_array(l->arena, n, sizeof(*tree.operands));
 	if (!tree.operands)
 		return gt_err_nomem(err);
-	rc = gt_lower_room(l, n, n, err);
+	rc = gt_lower_alloc(l, n, n, err);
 	if (rc)
 		return rc;
 	if (!gt_coll_goes_up(coll) || (l->want->lane && tree.parent >= 0))

@@ -56,7 +56,7 @@ static int gt_extent_has(const struct gt_sim_args *args, enum gt_extent extent,
 int gt_sim_has_input(const struct gt_sim_args *args, uint32_t rank,
 		     uint32_t chunk)
 {
-	struct gt_use use = {.coll = args->coll, .root = args->root};
+	struct gt_channel_use use = {.coll = args->coll, .root = args->root};
 
 	return gt_extent_has(args, gt_layout_input(&use, rank), rank, chunk);
 }
@@ -64,7 +64,7 @@ int gt_sim_has_input(const struct gt_sim_args *args, uint32_t rank,
 int gt_sim_has_output(const struct gt_sim_args *args, uint32_t rank,
 		      uint32_t chunk)
 {
-	struct gt_use use = {.coll = args->coll, .root = args->root};
+	struct gt_channel_use use = {.coll = args->coll, .root = args->root};
 
 	return gt_extent_has(args, gt_layout_output(&use, rank), rank, chunk);
 }
@@ -193,7 +193,7 @@ static const char *gt_step_fault(const struct gt_sim_args *args,
 	const struct gt_step *step = &program->steps[i];
 	const char *fault;
 
-	if (step->op >= GT_NOPS || !gt_step_is(step, (enum gt_op)step->op))
+	if (step->op >= GT_NOPS || !gt_step_matches(step, (enum gt_op)step->op))
 		return "operands and operation do not agree";
 	if (!gt_step_records_agree(program, i))
 		return "does not have as many records as operands need";

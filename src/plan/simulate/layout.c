@@ -94,8 +94,8 @@ static int gt_tile_ends(const struct gt_plan *plan,
 			return rc;
 		root = 0;
 		chunks.end = lay.nchunks;
-		if (gt_layout_root(&plan->channels[channel], args->use.coll,
-				   &root))
+		if (gt_layout_only_block(&plan->channels[channel],
+					 args->use.coll, &root))
 			chunks = (struct gt_tile_chunks){root, root + 1};
 		if (!gt_tile_channel(&lay, chunks, &ends[root]))
 			return gt_tile_wrong(plan, channel, args, err);
@@ -113,7 +113,7 @@ static int gt_tile_count(const struct gt_plan *plan,
 
 	if (!ends)
 		return gt_err_nomem(err);
-	if (gt_layout_root(&plan->channels[first], args->use.coll, &root))
+	if (gt_layout_only_block(&plan->channels[first], args->use.coll, &root))
 		nends = plan->nranks;
 	rc = gt_tile_ends(plan, args, ends, err);
 	for (uint32_t b = 0; b < nends && !rc; b++)
@@ -159,7 +159,7 @@ int gt_simulate_layouts(const struct gt_plan *plan, enum gt_coll coll,
 		args.nsel = select->nchannels;
 		args.sel = select->channels;
 		args.use.algo = select->algo;
-		if (gt_plan_serves(plan, select, coll))
+		if (gt_plan_row_serves(plan, select, coll))
 			rc = gt_tile_selection(plan, &args, select->workers,
 					       err);
 	}

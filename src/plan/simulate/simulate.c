@@ -30,20 +30,21 @@ int gt_simulate_programs(const struct gt_sim_args *args, struct gt_err *err)
 }
 
 static int gt_simulate_channel(const struct gt_plan *plan,
-			       const struct gt_use *use, uint32_t channel,
-			       struct gt_sim_args *args, struct gt_err *err)
+			       const struct gt_channel_use *use,
+			       uint32_t channel, struct gt_sim_args *args,
+			       struct gt_err *err)
 {
 	struct gt_arena *arena = gt_arena_new();
 	struct gt_program *programs;
-	struct gt_lower_want want = {.use = *use, .channel = channel};
+	struct gt_lower_query want = {.use = *use, .channel = channel};
 	int rc = GT_OK;
 
 	if (!arena)
 		return gt_err_nomem(err);
 	args->nlanes = gt_lower_lanes(plan, use);
 	args->channel = plan->channels[channel].id;
-	args->one_block = gt_layout_root(&plan->channels[channel], use->coll,
-					 &args->block);
+	args->one_block = gt_layout_only_block(&plan->channels[channel],
+					       use->coll, &args->block);
 	programs =
 		gt_arena_array(arena, gt_sim_nprocs(args), sizeof(*programs));
 	args->programs = programs;
@@ -63,7 +64,7 @@ static int gt_simulate_channel(const struct gt_plan *plan,
 static int gt_simulate_row(const struct gt_plan *plan, enum gt_coll coll,
 			   const struct gt_plan_select *row, struct gt_err *err)
 {
-	struct gt_use use = {coll, row->algo, plan->root};
+	struct gt_channel_use use = {coll, row->algo, plan->root};
 	struct gt_sim_args args = {.coll = coll,
 				   .root = plan->root,
 				   .nranks = plan->nranks,
@@ -98,7 +99,7 @@ static int gt_simulate_rows(const struct gt_plan *plan, enum gt_coll coll,
 		const struct gt_plan_select *row = &plan->select[i];
 		uint32_t before = 0;
 
-		if (!gt_plan_serves(plan, row, coll))
+		if (!gt_plan_row_serves(plan, row, coll))
 			continue;
 		(*served)++;
 		while (before < i &&

@@ -57,18 +57,18 @@ static void *gt_pair_array(struct gt_pair_search *s, size_t n,
 static struct gt_pair_hops gt_pair_count(const struct gt_pair_search *s,
 					 uint32_t first, uint32_t count)
 {
-	uint32_t n = s->hier->cluster.nnodes, places[GT_PAIR_FAN];
+	uint32_t n = s->hier->cluster.nnodes, places[GT_DTREE_FAN];
 	uint32_t children = 0, parents = 0;
 
 	for (uint32_t i = 0; i < 2 * count; i++) {
 		uint32_t place = first + i / 2, m;
 
-		m = gt_nodes_pair_children(n, (int)(i % 2), place, places);
+		m = gt_nodes_dtree_children(n, (int)(i % 2), place, places);
 		for (uint32_t k = 0; k < m; k++)
 			children += places[k] - first >= count;
 		if (place)
 			parents +=
-				gt_nodes_pair_parent(n, (int)(i % 2), place) -
+				gt_nodes_dtree_parent(n, (int)(i % 2), place) -
 					first >=
 				count;
 	}

@@ -199,7 +199,8 @@ int gt_hier_doors_new(const struct gt_hier *hier, struct gt_arena *arena,
 {
 	struct gt_hier_door d = {.hier = hier, .arena = arena, .out = doors};
 	const struct gt_plan_cluster *cluster = &hier->cluster;
-	int can = cluster->levels[0].by_rail && !gt_nodes_one_rail(cluster);
+	int can = cluster->levels[0].by_rail &&
+		  !gt_nodes_ring_keeps_rail(cluster);
 
 	if (cluster->nnodes < 2)
 		return gt_err_set(err, GT_EINPUT, NULL,

@@ -173,9 +173,9 @@ static int gt_merge_load(const struct gt_plan *plan, uint32_t link,
 	for (uint32_t i = 0; i < plan->proof.nroutes; i++) {
 		const struct gt_plan_route *route = &plan->proof.routes[i];
 
-		if (gt_coll_moves(plan->coll) &&
-		    !gt_coll_pairs(plan->coll, plan->nranks, plan->root,
-				   route->from, route->to))
+		if (gt_coll_only_moves(plan->coll) &&
+		    !gt_coll_has_pair(plan->coll, plan->nranks, plan->root,
+				      route->from, route->to))
 			continue;
 		for (uint32_t k = 0; k < route->nlinks; k++)
 			if (route->links[k] == link &&
@@ -282,10 +282,10 @@ int gt_merge_mesh_only(struct gt_plan *plan, struct gt_err *err)
 	row->workers *= row->nchannels;
 	row->nchannels = plan->nchannels = plan->nselect = 1;
 	row->channels[0] = 0;
-	row->algo = gt_algo_can(GT_ALGO_TWO_SHOT, plan->coll)
+	row->algo = gt_algo_supports(GT_ALGO_TWO_SHOT, plan->coll)
 			    ? GT_ALGO_TWO_SHOT
 			    : GT_ALGO_ONE_SHOT;
-	plan->has_proof = gt_coll_moves(plan->coll)
+	plan->has_proof = gt_coll_only_moves(plan->coll)
 				  ? gt_merge_flow_bound(plan)
 				  : gt_merge_bound(plan, algbw);
 	return GT_OK;

@@ -232,6 +232,6 @@ static int gt_flow_propose(const struct gt_shape_args *args,
 const struct gt_shape_entry gt_shape_flow = {
 	.name = "flow",
 	.shape = GT_SHAPE_FLOW,
-	.can = gt_coll_moves,
+	.can = gt_coll_only_moves,
 	.propose = gt_flow_propose,
 };

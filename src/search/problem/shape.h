@@ -117,7 +117,7 @@ extern const struct gt_shape_entry gt_shape_flow;
 /* What rings and forests can do: all but what only moves. */
 static inline int gt_shape_spreads(enum gt_coll coll)
 {
-	return !gt_coll_moves(coll);
+	return !gt_coll_only_moves(coll);
 }
 
 #endif

@@ -101,7 +101,7 @@ static int gt_forest_senders(struct gt_forest *f)
 		int any = 0;
 
 		for (uint32_t j = 0; j < n; j++) {
-			wants[i * n + j] = (unsigned char)gt_coll_pairs(
+			wants[i * n + j] = (unsigned char)gt_coll_has_pair(
 				args->coll, n, args->root, i, j);
 			any |= wants[i * n + j];
 		}
@@ -123,7 +123,7 @@ int gt_forest_init(struct gt_forest *f, const struct gt_shape_args *args,
 	memset(f, 0, sizeof(*f));
 	f->args = args;
 	f->target = GT_RAT(0, 1);
-	down = gt_coll_goes_down(args->coll) || gt_coll_moves(args->coll)
+	down = gt_coll_goes_down(args->coll) || gt_coll_only_moves(args->coll)
 		       ? GT_TREE_DOWN
 		       : 0;
 	up = gt_coll_goes_up(args->coll) ? GT_TREE_UP : 0;
@@ -131,8 +131,8 @@ int gt_forest_init(struct gt_forest *f, const struct gt_shape_args *args,
 	if (rc)
 		return rc;
 	gt_trees_init(&f->trees, &f->arcs, down | up);
-	if (!(gt_coll_moves(args->coll) ? gt_forest_senders(f)
-					: gt_forest_starts(f)) ||
+	if (!(gt_coll_only_moves(args->coll) ? gt_forest_senders(f)
+					     : gt_forest_starts(f)) ||
 	    !gt_forest_scratch(f))
 		return gt_err_nomem(err);
 	return gt_forest_begin(f) ? GT_OK : gt_err_nomem(err);

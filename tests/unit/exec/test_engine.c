@@ -173,8 +173,8 @@ static void test_shapes(void **state)
 	for (int trial = 0; trial < 4; trial++)
 		for (int algo = GT_ALGO_TREE; algo <= GT_ALGO_FLOW; algo++)
 			for (int coll = 0; coll < GT_NCOLLS; coll++) {
-				if (!gt_algo_can((enum gt_algo)algo,
-						 (enum gt_coll)coll) ||
+				if (!gt_algo_supports((enum gt_algo)algo,
+						      (enum gt_coll)coll) ||
 				    (algo == GT_ALGO_TREE &&
 				     gt_coll_has_blocks((enum gt_coll)coll)))
 					continue;

@@ -218,7 +218,7 @@ static double best_pair_cut(const struct gt_fabric *f, enum gt_coll coll,
 
 		for (uint32_t i = 0; i < n * n; i++)
 			pairs += set >> i / n & 1 && !(set >> i % n & 1) &&
-				 gt_coll_pairs(coll, n, root, i / n, i % n);
+				 gt_coll_has_pair(coll, n, root, i / n, i % n);
 		if (pairs && ranks[set] / pairs < best)
 			best = ranks[set] / pairs;
 	}

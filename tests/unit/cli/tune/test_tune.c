@@ -29,15 +29,15 @@ static void test_a_change_has_to_be_worth_it(void **state)
 	const double none_us[] = {INFINITY, INFINITY, INFINITY};
 
 	(void)state;
-	assert_int_equal(gt_envelope_next(time_us, 3, 3, 0), 0);
-	assert_int_equal(gt_envelope_next(time_us, 3, 3, 2), 2);
+	assert_int_equal(gt_envelope_choose(time_us, 3, 3, 0), 0);
+	assert_int_equal(gt_envelope_choose(time_us, 3, 3, 2), 2);
 	/* Where home is as good as any, it is taken at once. */
-	assert_int_equal(gt_envelope_next(time_us, 3, 2, 0), 2);
-	assert_int_equal(gt_envelope_next(clear_us, 3, 3, 0), 1);
-	assert_int_equal(gt_envelope_next(clear_us, 3, 2, 0), 1);
-	assert_int_equal(gt_envelope_next(clear_us, 3, 3, 2), 1);
-	assert_int_equal(gt_envelope_next(none_us, 3, 3, 1), 1);
-	assert_int_equal(gt_envelope_next(time_us, 3, 3, 3), 1);
+	assert_int_equal(gt_envelope_choose(time_us, 3, 2, 0), 2);
+	assert_int_equal(gt_envelope_choose(clear_us, 3, 3, 0), 1);
+	assert_int_equal(gt_envelope_choose(clear_us, 3, 2, 0), 1);
+	assert_int_equal(gt_envelope_choose(clear_us, 3, 3, 2), 1);
+	assert_int_equal(gt_envelope_choose(none_us, 3, 3, 1), 1);
+	assert_int_equal(gt_envelope_choose(time_us, 3, 3, 3), 1);
 }
 
 static void test_where_times_cross(void **state)
@@ -51,11 +51,11 @@ static void test_where_times_cross(void **state)
 	const double could_not[2][2] = {{10, 40}, {INFINITY, 20}};
 
 	(void)state;
-	assert_int_equal(gt_envelope_cross(middle, bytes), 2 << 20);
-	assert_int_equal(gt_envelope_cross(early, bytes), 1 << 20);
-	assert_int_equal(gt_envelope_cross(late, bytes), (4 << 20) - 1);
-	assert_int_equal(gt_envelope_cross(cannot, bytes), 1 << 20);
-	assert_int_equal(gt_envelope_cross(could_not, bytes), 1 << 20);
+	assert_int_equal(gt_envelope_crossover(middle, bytes), 2 << 20);
+	assert_int_equal(gt_envelope_crossover(early, bytes), 1 << 20);
+	assert_int_equal(gt_envelope_crossover(late, bytes), (4 << 20) - 1);
+	assert_int_equal(gt_envelope_crossover(cannot, bytes), 1 << 20);
+	assert_int_equal(gt_envelope_crossover(could_not, bytes), 1 << 20);
 }
 
 static void test_between_sizes(void **state)

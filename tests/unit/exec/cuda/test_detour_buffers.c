@@ -246,7 +246,7 @@ static void test_rows(void **state)
 		row.coll = req.coll = (enum gt_coll)(i % GT_NCOLLS);
 		row.algo = (enum gt_algo)(i / GT_NCOLLS % GT_NALGOS);
 		row.protocol = (enum gt_protocol)(i / GT_NCOLLS / GT_NALGOS);
-		can = gt_algo_detours(row.algo, row.protocol, row.coll);
+		can = gt_detour_is_possible(row.algo, row.protocol, row.coll);
 		rc = gt_cuda_way_of(&world.engine, &req, &way, NULL);
 		if (can || !rc)
 			assert_int_equal(way.detour_permille, can ? 70 : 0);

@@ -112,8 +112,8 @@ static int channel_is_right(const struct gt_plan *plan,
 			    uint32_t seed)
 {
 	static struct gt_program programs[ORACLE_RANKS * ORACLE_LANES];
-	struct gt_lower_want want = {.use = {row->coll, row->algo, plan->root},
-				     .channel = channel};
+	struct gt_lower_query want = {.use = {row->coll, row->algo, plan->root},
+				      .channel = channel};
 	struct oracle_args args = {.coll = row->coll,
 				   .root = plan->root,
 				   .nranks = plan->nranks,
@@ -137,8 +137,8 @@ static int channel_is_right(const struct gt_plan *plan,
 	if (programs->nchunks > ORACLE_CHUNKS ||
 	    programs->nscratch > ORACLE_CHUNKS)
 		return 1;
-	args.one_block = gt_layout_root(&plan->channels[channel], row->coll,
-					&args.block);
+	args.one_block = gt_layout_only_block(&plan->channels[channel],
+					      row->coll, &args.block);
 	for (; args.inplace < 2; args.inplace++)
 		if (!oracle_agrees(&args))
 			return 0;

@@ -140,9 +140,9 @@ static void check_nvlink(const char *name, const char *path)
 
 	assert_int_equal(gt_plan_read(path, &plan, NULL), 0);
 	if (!strcmp(name, "ring4") || !strcmp(name, "tuned4"))
-		assert_true(gt_plan_is_nvlink(plan));
+		assert_true(gt_plan_allows_ll128(plan));
 	if (!strcmp(name, "ring2-pci-charge"))
-		assert_false(gt_plan_is_nvlink(plan));
+		assert_false(gt_plan_allows_ll128(plan));
 	gt_plan_free(plan);
 }
 

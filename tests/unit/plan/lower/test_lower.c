@@ -36,7 +36,8 @@ static struct gt_plan *make_rings(uint32_t n, uint32_t nchannels)
 static void lower_one(const struct gt_plan *plan, enum gt_coll coll,
 		      uint32_t rank, struct gt_program *program)
 {
-	const struct gt_lower_want want = {.use = {.coll = coll}, .rank = rank};
+	const struct gt_lower_query want = {.use = {.coll = coll},
+					    .rank = rank};
 
 	assert_int_equal(gt_lower(plan, &want, plan->arena, program, NULL), 0);
 }

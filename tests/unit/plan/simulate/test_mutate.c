@@ -87,21 +87,21 @@ static void make_channel(struct programs *p, uint32_t n, enum gt_algo algo,
 		.nranks = n, .nchannels = 1, .channels = channel};
 }
 
-static struct gt_use random_use(uint32_t *seed)
+static struct gt_channel_use random_use(uint32_t *seed)
 {
-	struct gt_use use;
+	struct gt_channel_use use;
 
 	do {
 		use.algo = (enum gt_algo)(oracle_random(seed) % GT_ALGO_HIER);
 		use.coll = (enum gt_coll)(oracle_random(seed) % GT_NCOLLS);
-	} while (!gt_algo_can(use.algo, use.coll));
+	} while (!gt_algo_supports(use.algo, use.coll));
 	return use;
 }
 
-static void make_programs(struct programs *p, struct gt_use use, uint32_t n,
-			  uint32_t *seed)
+static void make_programs(struct programs *p, struct gt_channel_use use,
+			  uint32_t n, uint32_t *seed)
 {
-	struct gt_lower_want want = {.use = use};
+	struct gt_lower_query want = {.use = use};
 	uint32_t nlanes;
 
 	p->arena = gt_arena_new();
@@ -109,7 +109,7 @@ static void make_programs(struct programs *p, struct gt_use use, uint32_t n,
 	make_channel(p, n, use.algo, seed);
 	want.use.root = oracle_random(seed) % n;
 	if (use.algo == GT_ALGO_TREE)
-		want.use.root = gt_layout_top(&p->channel, use.coll);
+		want.use.root = gt_layout_tree_root(&p->channel, use.coll);
 	p->plan.root = want.use.root;
 	nlanes = gt_lower_lanes(&p->plan, &want.use);
 	p->args = (struct oracle_args){.coll = use.coll,
@@ -120,7 +120,7 @@ static void make_programs(struct programs *p, struct gt_use use, uint32_t n,
 				       .programs = p->of,
 				       .seed = oracle_random(seed)};
 	p->args.one_block =
-		gt_layout_root(&p->channel, use.coll, &p->args.block);
+		gt_layout_only_block(&p->channel, use.coll, &p->args.block);
 	for (uint32_t i = 0; i < n * nlanes; i++) {
 		want.rank = i / nlanes;
 		want.lane = i % nlanes;

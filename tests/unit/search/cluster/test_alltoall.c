@@ -248,8 +248,8 @@ static void flows_are_as_good_as_wholes(void **state)
 /* To ranks of the own node, and to the like of other nodes. */
 static void check_peers(const struct gt_plan *plan, struct gt_arena *arena)
 {
-	struct gt_lower_want want = {.use = {GT_COLL_ALLTOALL, GT_ALGO_FLOW, 0},
-				     .rank = 1};
+	struct gt_lower_query want = {
+		.use = {GT_COLL_ALLTOALL, GT_ALGO_FLOW, 0}, .rank = 1};
 	uint32_t n = plan->cluster->nlocal;
 	struct gt_program program;
 

@@ -425,7 +425,7 @@ static void reference_machines(void **state)
  */
 static void pairs_of_trees(void **state)
 {
-	uint32_t children[GT_PAIR_FAN];
+	uint32_t children[GT_DTREE_FAN];
 
 	(void)state;
 	for (uint32_t n = 2; n < 300; n++) {
@@ -437,19 +437,19 @@ static void pairs_of_trees(void **state)
 			uint32_t both = 0;
 
 			for (int second = 0; second < 2; second++) {
-				uint32_t m = gt_nodes_pair_children(
+				uint32_t m = gt_nodes_dtree_children(
 					n, second, place, children);
 				uint32_t depth = 0, up = place;
 
 				both += m;
 				for (uint32_t k = 0; k < m; k++)
 					assert_int_equal(
-						gt_nodes_pair_parent(
+						gt_nodes_dtree_parent(
 							n, second, children[k]),
 						place);
 				while (up && depth++ <= log2)
-					up = gt_nodes_pair_parent(n, second,
-								  up);
+					up = gt_nodes_dtree_parent(n, second,
+								   up);
 				assert_true(depth <= log2 + 1);
 				assert_int_equal(up, 0);
 			}

@@ -31,8 +31,8 @@ static void search(const struct gt_shape_args *args, struct gt_proposal *p)
 
 static int pairs(const struct gt_shape_args *args, uint32_t from, uint32_t to)
 {
-	return gt_coll_pairs(args->coll, args->fabric->nranks, args->root, from,
-			     to);
+	return gt_coll_has_pair(args->coll, args->fabric->nranks, args->root,
+				from, to);
 }
 
 /* All pairs have a way, over routes from rank to rank. */
@@ -279,7 +279,7 @@ static void expect_row(const struct gt_fabric *f, struct gt_arena *arena,
 	struct gt_proposal p;
 	struct gt_rat all;
 
-	if (!gt_coll_moves(coll))
+	if (!gt_coll_only_moves(coll))
 		return;
 	search(&args, &p);
 	expect_fits(&args, &p);

@@ -240,7 +240,7 @@ static void expect_row(const struct gt_fabric *f, struct gt_arena *arena,
 	struct gt_proposal p;
 	int64_t begin = gt_clock_ns();
 
-	if (gt_coll_moves(coll))
+	if (gt_coll_only_moves(coll))
 		return;
 	if ((int)coll < 0) {
 		assert_string_equal(gt_rat_print(best_rings(f, arena), text[0]),
