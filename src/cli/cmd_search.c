@@ -201,7 +201,7 @@ static int gt_search_out(const struct gt_cmd_args *args,
 }
 
 static struct gt_search_cluster gt_search_cluster_of(
-	const struct gt_search_opts *opts, const struct gt_watch *watch)
+	const struct gt_search_opts *opts, const struct gt_budget *watch)
 {
 	return (struct gt_search_cluster){
 		.rates = (enum gt_rates)opts->rates,
@@ -275,11 +275,11 @@ static int gt_search_plan(const struct gt_cmd_args *args, struct gt_topo *topo,
 }
 
 /* Until when, and who is told meanwhile. */
-static struct gt_watch gt_search_watch(const struct gt_cmd_args *args,
-				       struct gt_progress *progress)
+static struct gt_budget gt_search_watch(const struct gt_cmd_args *args,
+					struct gt_progress *progress)
 {
 	const struct gt_search_opts *opts = args->opts;
-	struct gt_watch watch = {0};
+	struct gt_budget watch = {0};
 
 	if (opts->budget_ns)
 		watch.deadline_ns = gt_clock_ns() + opts->budget_ns;
@@ -293,7 +293,7 @@ static int gt_search_watched(const struct gt_cmd_args *args,
 			     const struct gt_cluster *nodes, struct gt_err *err)
 {
 	struct gt_progress progress;
-	struct gt_watch watch = gt_search_watch(args, &progress);
+	struct gt_budget watch = gt_search_watch(args, &progress);
 	int rc;
 
 	request->watch = &watch;
@@ -374,14 +374,14 @@ static int gt_search_nodes_move(const struct gt_search_opts *opts,
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "--coll %s is for one machine, or up to %d "
 				  "GPUs; of more, alltoall is planned",
-				  gt_coll_name(coll), GT_WHOLE_MAX_RANKS);
+				  gt_coll_name(coll), GT_FLAT_MAX_RANKS);
 	if (opts->algo != GT_SEARCH_AUTO && opts->algo != GT_SEARCH_HIER &&
 	    opts->algo != GT_SEARCH_FLOW && opts->algo != GT_SEARCH_ALLTOALL)
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "--algo %s cannot do alltoall of more than "
 				  "%d GPUs; auto, flow and hier can",
 				  gt_search_algos[opts->algo],
-				  GT_WHOLE_MAX_RANKS);
+				  GT_FLAT_MAX_RANKS);
 	if (opts->equal || opts->trees_per_root || opts->max_channels)
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "--%s is not for alltoall of more than %d "
@@ -389,7 +389,7 @@ static int gt_search_nodes_move(const struct gt_search_opts *opts,
 				  opts->equal            ? "equal"
 				  : opts->trees_per_root ? "trees-per-root"
 							 : "max-channels",
-				  GT_WHOLE_MAX_RANKS);
+				  GT_FLAT_MAX_RANKS);
 	return GT_OK;
 }
 
@@ -407,7 +407,7 @@ static int gt_search_nodes_can(const struct gt_search_opts *opts,
 				  "--algo %s is for one machine, or up to %d "
 				  "GPUs",
 				  gt_search_algos[opts->algo],
-				  GT_WHOLE_MAX_RANKS);
+				  GT_FLAT_MAX_RANKS);
 	if (opts->algo == GT_SEARCH_TREE && gt_coll_has_blocks(coll))
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "--coll %s: trees of several nodes do "
@@ -446,7 +446,7 @@ static int gt_search_nodes(const struct gt_cmd_args *args,
 {
 	const struct gt_search_opts *opts = args->opts;
 	struct gt_progress progress;
-	struct gt_watch watch = gt_search_watch(args, &progress);
+	struct gt_budget watch = gt_search_watch(args, &progress);
 	struct gt_buf words = GT_BUF_INIT;
 	struct gt_search_cluster search = gt_search_cluster_of(opts, &watch);
 	struct gt_plan *plan = NULL;
@@ -507,7 +507,7 @@ static int gt_search_few(const struct gt_search_opts *opts,
 		n += (uint64_t)cluster->kinds[i].nnodes *
 		     (opts->gpus ? named
 				 : gt_topo_ngpus(cluster->kinds[i].topo));
-	return n <= GT_WHOLE_MAX_RANKS;
+	return n <= GT_FLAT_MAX_RANKS;
 }
 
 /* With what all nodes have, when these are too many to be searched at once. */

@@ -41,7 +41,7 @@ static const struct gt_shape_entry *gt_search_shape(const char *name)
 static int gt_search_tighten(const struct gt_shape_args *args,
 			     struct gt_proposal *proposal, struct gt_err *err)
 {
-	struct gt_bound_ask ask = {args->fabric, args->coll, args->root};
+	struct gt_bound_query ask = {args->fabric, args->coll, args->root};
 	struct gt_bound *any = gt_arena_alloc(args->arena, sizeof(*any));
 	int rc = any ? gt_bound_find_routed(&ask, args->arena, any, err)
 		     : gt_err_nomem(err);
@@ -81,7 +81,7 @@ static int gt_search_equal(const struct gt_request *request,
 			   struct gt_proposal *proposal,
 			   struct gt_search_stats *stats, struct gt_err *err)
 {
-	struct gt_equal_ask ask = {args, shape, 1, 1, GT_SEARCH_RINGS, NULL};
+	struct gt_equal_query ask = {args, shape, 1, 1, GT_SEARCH_RINGS, NULL};
 	uint32_t all = request->max_channels;
 
 	if (shape->shape == GT_SHAPE_TREE) {
@@ -156,10 +156,10 @@ static int gt_search_all(const struct gt_request *request,
 			 struct gt_err *err)
 {
 	struct gt_search_stats took[GT_NSHAPETABLE] = {{0}}, sum = {0};
-	struct gt_auto_tries tries = {.n = 0};
+	struct gt_by_size_tries tries = {.n = 0};
 	int rc;
 
-	_Static_assert((int)GT_NSHAPETABLE <= (int)GT_AUTO_TRIES,
+	_Static_assert((int)GT_NSHAPETABLE <= (int)GT_BY_SIZE_TRIES,
 		       "shapes to try");
 	gt_err_init(&tries.why);
 	for (size_t i = 0; i < GT_NSHAPETABLE; i++) {
@@ -178,7 +178,7 @@ static int gt_search_all(const struct gt_request *request,
 		sum.nrounds += one->nrounds;
 		tries.n += !tries.rc;
 	}
-	rc = gt_auto_take(&tries, plan, err);
+	rc = gt_by_size_take(&tries, plan, err);
 	if (rc)
 		return rc;
 	sum.unlimited = took[tries.best].unlimited;
@@ -204,7 +204,7 @@ static int gt_search_mesh(const struct gt_request *request,
 		return rc;
 	rc = gt_merge_mesh_only(made, err);
 	if (!rc)
-		rc = gt_auto_choose(&made, 1, &best, err);
+		rc = gt_by_size_choose(&made, 1, &best, err);
 	if (rc)
 		gt_plan_free(made);
 	else

@@ -11,55 +11,55 @@
 #include "search/emit/merge.h"
 
 enum {
-	GT_AUTO_FIRST = 3, /* sizes, as powers of two */
-	GT_AUTO_LAST = 33,
-	GT_AUTO_SIZES = GT_AUTO_LAST - GT_AUTO_FIRST + 1,
+	GT_BY_SIZE_FIRST = 3, /* sizes, as powers of two */
+	GT_BY_SIZE_LAST = 33,
+	GT_BY_SIZE_SIZES = GT_BY_SIZE_LAST - GT_BY_SIZE_FIRST + 1,
 	/* With more ranks the largest bandwidth has to do for all sizes, but
 	   in clusters, which are priced by few of their nodes. */
-	GT_AUTO_MAX_RANKS = 64,
-	GT_AUTO_MAX_PLANS = 8,
+	GT_BY_SIZE_MAX_RANKS = 64,
+	GT_BY_SIZE_MAX_PLANS = 8,
 	/* Rows at most: one a plan, and the uses of the mesh. */
-	GT_AUTO_USES = 8,
-	GT_AUTO_ROWS = GT_AUTO_MAX_PLANS + GT_AUTO_USES,
+	GT_BY_SIZE_USES = 8,
+	GT_BY_SIZE_ROWS = GT_BY_SIZE_MAX_PLANS + GT_BY_SIZE_USES,
 	/* When the last row is best so often in a row, it stays so. */
-	GT_AUTO_SETTLED = 6,
-	GT_AUTO_STEP = 5, /* sizes; of clusters, whose prices take longer */
+	GT_BY_SIZE_SETTLED = 6,
+	GT_BY_SIZE_STEP = 5, /* sizes; of clusters, whose prices take longer */
 };
 
-#define GT_AUTO_ALL UINT32_MAX
+#define GT_BY_SIZE_ALL UINT32_MAX
 
 /* Slower ones are not chosen, whichever came before: gt_envelope_choose(). */
-#define GT_AUTO_NEAR 0.96
+#define GT_BY_SIZE_NEAR 0.96
 
 /* Candidates, the one with the largest bandwidth last. */
-struct gt_auto {
+struct gt_by_size {
 	struct gt_plan *plan;
 	uint32_t nrows;
-	struct gt_plan_select rows[GT_AUTO_ROWS];
-	uint32_t chosen[GT_AUTO_SIZES]; /* row by size */
+	struct gt_plan_select rows[GT_BY_SIZE_ROWS];
+	uint32_t chosen[GT_BY_SIZE_SIZES]; /* row by size */
 };
 
 /* Bytes of the result over time, for large messages. */
-static double gt_auto_algbw(const struct gt_plan *plan)
+static double gt_by_size_algbw(const struct gt_plan *plan)
 {
 	return gt_rat_double(plan->proof.value) *
 	       gt_rat_double(gt_plan_algbw_factor(plan));
 }
 
-static uint32_t gt_auto_best(struct gt_plan *const *plans, uint32_t n)
+static uint32_t gt_by_size_best(struct gt_plan *const *plans, uint32_t n)
 {
 	uint32_t best = 0;
 
 	for (uint32_t i = 1; i < n; i++)
-		if (gt_auto_algbw(plans[i]) >
-		    gt_auto_algbw(plans[best]) * (1 + 1e-9))
+		if (gt_by_size_algbw(plans[i]) >
+		    gt_by_size_algbw(plans[best]) * (1 + 1e-9))
 			best = i;
 	return best;
 }
 
 /* The row of a merged plan, with its channels' new places. */
-static int gt_auto_merge(struct gt_auto *a, const struct gt_plan *other,
-			 struct gt_err *err)
+static int gt_by_size_merge(struct gt_by_size *a, const struct gt_plan *other,
+			    struct gt_err *err)
 {
 	const struct gt_plan_select *from = gt_plan_main_row(other);
 	struct gt_plan_select *row = &a->rows[a->nrows];
@@ -80,8 +80,8 @@ static int gt_auto_merge(struct gt_auto *a, const struct gt_plan *other,
 }
 
 /* A use of the mesh, with as many workers as all channels of the last row. */
-static int gt_auto_use(struct gt_auto *a, enum gt_algo algo,
-		       enum gt_protocol protocol, struct gt_err *err)
+static int gt_by_size_use(struct gt_by_size *a, enum gt_algo algo,
+			  enum gt_protocol protocol, struct gt_err *err)
 {
 	const struct gt_plan_select *last = gt_plan_main_row(a->plan);
 	struct gt_plan_select *row = &a->rows[a->nrows];
@@ -106,8 +106,8 @@ static int gt_auto_use(struct gt_auto *a, enum gt_algo algo,
  * an all-reduce in one shot, which would replace what others read; copy engines
  * do not add, so what ends with a sum waits for another kernel.
  */
-static int gt_auto_is_use(const struct gt_plan *plan, enum gt_algo algo,
-			  enum gt_protocol protocol)
+static int gt_by_size_is_use(const struct gt_plan *plan, enum gt_algo algo,
+			     enum gt_protocol protocol)
 {
 	int packets =
 		protocol == GT_PROTOCOL_LL || protocol == GT_PROTOCOL_LL128;
@@ -124,12 +124,12 @@ static int gt_auto_is_use(const struct gt_plan *plan, enum gt_algo algo,
 	return protocol != GT_PROTOCOL_LL128 || gt_plan_allows_ll128(plan);
 }
 
-static int gt_auto_mesh(struct gt_auto *a, struct gt_err *err)
+static int gt_by_size_mesh(struct gt_by_size *a, struct gt_err *err)
 {
 	static const struct {
 		enum gt_algo algo;
 		enum gt_protocol protocol;
-	} uses[GT_AUTO_USES] = {
+	} uses[GT_BY_SIZE_USES] = {
 		{GT_ALGO_ONE_SHOT, GT_PROTOCOL_LL},
 		{GT_ALGO_ONE_SHOT, GT_PROTOCOL_LL128},
 		{GT_ALGO_ONE_SHOT, GT_PROTOCOL_DIRECT},
@@ -150,15 +150,16 @@ static int gt_auto_mesh(struct gt_auto *a, struct gt_err *err)
 		return GT_OK;
 	if (rc)
 		return gt_err_set(err, rc, none.where, "%s", none.text);
-	for (uint32_t i = 0; !rc && i < GT_AUTO_USES; i++)
-		if (gt_auto_is_use(plan, uses[i].algo, uses[i].protocol))
-			rc = gt_auto_use(a, uses[i].algo, uses[i].protocol,
-					 err);
+	for (uint32_t i = 0; !rc && i < GT_BY_SIZE_USES; i++)
+		if (gt_by_size_is_use(plan, uses[i].algo, uses[i].protocol))
+			rc = gt_by_size_use(a, uses[i].algo, uses[i].protocol,
+					    err);
 	return rc;
 }
 
 /* The row that may be the quickest of those not priced yet; nrows: none. */
-static uint32_t gt_auto_likely(const struct gt_auto *a, const double *least_us)
+static uint32_t gt_by_size_promising(const struct gt_by_size *a,
+				     const double *least_us)
 {
 	uint32_t best = a->nrows;
 
@@ -174,25 +175,25 @@ static uint32_t gt_auto_likely(const struct gt_auto *a, const double *least_us)
  * that one and `after`.  Rows are priced from the one with the lowest bound on;
  * what is out of reach of the quickest then needs no price.
  */
-static int gt_auto_at(struct gt_auto *a, struct gt_cost_model *model,
-		      uint32_t s, uint32_t before, uint32_t after,
-		      struct gt_err *err)
+static int gt_by_size_nth(struct gt_by_size *a, struct gt_cost_model *model,
+			  uint32_t s, uint32_t before, uint32_t after,
+			  struct gt_err *err)
 {
-	uint64_t bytes = UINT64_C(1) << (s + GT_AUTO_FIRST);
-	double time_us[GT_AUTO_ROWS], least_us[GT_AUTO_ROWS];
+	uint64_t bytes = UINT64_C(1) << (s + GT_BY_SIZE_FIRST);
+	double time_us[GT_BY_SIZE_ROWS], least_us[GT_BY_SIZE_ROWS];
 	double best_us = HUGE_VAL;
 	struct gt_cost cost;
 	int rc = GT_OK;
 
 	for (uint32_t i = 0; i < a->nrows && !rc; i++) {
 		time_us[i] = least_us[i] = HUGE_VAL;
-		if (after == GT_AUTO_ALL || i == before || i == after)
+		if (after == GT_BY_SIZE_ALL || i == before || i == after)
 			rc = gt_cost_lower_bound(model, i, bytes, &least_us[i],
 						 err);
 	}
 	for (uint32_t i; !rc; least_us[i] = HUGE_VAL) {
-		i = gt_auto_likely(a, least_us);
-		if (i == a->nrows || least_us[i] * GT_AUTO_NEAR > best_us)
+		i = gt_by_size_promising(a, least_us);
+		if (i == a->nrows || least_us[i] * GT_BY_SIZE_NEAR > best_us)
 			break;
 		rc = gt_cost_price_row(model, i, bytes, &cost, err);
 		if (rc)
@@ -210,26 +211,28 @@ static int gt_auto_at(struct gt_auto *a, struct gt_cost_model *model,
  * Which row is quickest at each size: at every step-th, and between two of
  * these at each where the choices differ.
  */
-static int gt_auto_price(struct gt_auto *a, struct gt_cost_model *model,
-			 struct gt_err *err)
+static int gt_by_size_price(struct gt_by_size *a, struct gt_cost_model *model,
+			    struct gt_err *err)
 {
 	uint32_t last = a->nrows - 1, settled = 0, before = last;
-	uint32_t step = a->plan->cluster ? GT_AUTO_STEP : 1;
+	uint32_t step = a->plan->cluster ? GT_BY_SIZE_STEP : 1;
 	int rc = GT_OK;
 
-	for (uint32_t s = 0; s < GT_AUTO_SIZES && !rc; s += step) {
+	for (uint32_t s = 0; s < GT_BY_SIZE_SIZES && !rc; s += step) {
 		uint32_t first = s < step ? s : s - step + 1;
 
-		if (settled >= GT_AUTO_SETTLED)
+		if (settled >= GT_BY_SIZE_SETTLED)
 			a->chosen[s] = last;
 		else
-			rc = gt_auto_at(a, model, s, before, GT_AUTO_ALL, err);
+			rc = gt_by_size_nth(a, model, s, before, GT_BY_SIZE_ALL,
+					    err);
 		for (uint32_t k = first; k < s && !rc; k++)
 			if (a->chosen[s] == before)
 				a->chosen[k] = before;
 			else
-				rc = gt_auto_at(a, model, k, a->chosen[k - 1],
-						a->chosen[s], err);
+				rc = gt_by_size_nth(a, model, k,
+						    a->chosen[k - 1],
+						    a->chosen[s], err);
 		before = a->chosen[s];
 		settled = before == last ? settled + step : 0;
 	}
@@ -237,23 +240,24 @@ static int gt_auto_price(struct gt_auto *a, struct gt_cost_model *model,
 }
 
 /* Each run of sizes with the same choice becomes a row. */
-static int gt_auto_select(struct gt_auto *a, struct gt_err *err)
+static int gt_by_size_select(struct gt_by_size *a, struct gt_err *err)
 {
-	struct gt_plan_select *select =
-		gt_arena_array(a->plan->arena, GT_AUTO_SIZES, sizeof(*select));
+	struct gt_plan_select *select = gt_arena_array(
+		a->plan->arena, GT_BY_SIZE_SIZES, sizeof(*select));
 	uint32_t n = 0;
 
 	if (!select)
 		return gt_err_nomem(err);
-	a->chosen[GT_AUTO_SIZES - 1] = a->nrows - 1;
-	for (uint32_t s = 0; s < GT_AUTO_SIZES; s++) {
-		if (s + 1 < GT_AUTO_SIZES && a->chosen[s + 1] == a->chosen[s])
+	a->chosen[GT_BY_SIZE_SIZES - 1] = a->nrows - 1;
+	for (uint32_t s = 0; s < GT_BY_SIZE_SIZES; s++) {
+		if (s + 1 < GT_BY_SIZE_SIZES &&
+		    a->chosen[s + 1] == a->chosen[s])
 			continue;
 		select[n] = a->rows[a->chosen[s]];
-		select[n++].max_bytes = s + 1 < GT_AUTO_SIZES
-						? UINT64_C(1)
-							  << (s + GT_AUTO_FIRST)
-						: UINT64_MAX;
+		select[n++].max_bytes =
+			s + 1 < GT_BY_SIZE_SIZES
+				? UINT64_C(1) << (s + GT_BY_SIZE_FIRST)
+				: UINT64_MAX;
 	}
 	a->plan->select = select;
 	a->plan->nselect = n;
@@ -261,7 +265,7 @@ static int gt_auto_select(struct gt_auto *a, struct gt_err *err)
 }
 
 /* Channels that no row uses are left out. */
-static void gt_auto_prune(struct gt_plan *plan)
+static void gt_by_size_prune(struct gt_plan *plan)
 {
 	uint32_t n = 0;
 
@@ -282,7 +286,7 @@ static void gt_auto_prune(struct gt_plan *plan)
 	plan->nchannels = n;
 }
 
-static int gt_auto_run(struct gt_auto *a, struct gt_err *err)
+static int gt_by_size_run(struct gt_by_size *a, struct gt_err *err)
 {
 	struct gt_cost_model *model;
 	int rc;
@@ -294,45 +298,46 @@ static int gt_auto_run(struct gt_auto *a, struct gt_err *err)
 		return rc;
 	rc = gt_cost_set_fast(model, err);
 	if (!rc)
-		rc = gt_auto_price(a, model, err);
+		rc = gt_by_size_price(a, model, err);
 	gt_cost_free(model);
 	if (!rc)
-		rc = gt_auto_select(a, err);
+		rc = gt_by_size_select(a, err);
 	if (!rc)
-		gt_auto_prune(a->plan);
+		gt_by_size_prune(a->plan);
 	return rc;
 }
 
-int gt_auto_choose(struct gt_plan **plans, uint32_t n, uint32_t *best,
-		   struct gt_err *err)
+int gt_by_size_choose(struct gt_plan **plans, uint32_t n, uint32_t *best,
+		      struct gt_err *err)
 {
-	struct gt_auto a = {.nrows = 0};
+	struct gt_by_size a = {.nrows = 0};
 	struct gt_plan_select main;
 	int rc;
 
-	*best = gt_auto_best(plans, n);
+	*best = gt_by_size_best(plans, n);
 	a.plan = plans[*best];
 	main = *gt_plan_main_row(a.plan);
 	if (a.plan->nranks < 2 ||
-	    (a.plan->nranks > GT_AUTO_MAX_RANKS && !a.plan->cluster))
+	    (a.plan->nranks > GT_BY_SIZE_MAX_RANKS && !a.plan->cluster))
 		return GT_OK;
-	rc = gt_auto_mesh(&a, err);
-	for (uint32_t i = 0; !rc && i < n && i < GT_AUTO_MAX_PLANS; i++)
+	rc = gt_by_size_mesh(&a, err);
+	for (uint32_t i = 0; !rc && i < n && i < GT_BY_SIZE_MAX_PLANS; i++)
 		if (i != *best)
-			rc = gt_auto_merge(&a, plans[i], err);
+			rc = gt_by_size_merge(&a, plans[i], err);
 	if (rc)
 		return rc;
 	a.rows[a.nrows++] = main;
-	return gt_auto_run(&a, err);
+	return gt_by_size_run(&a, err);
 }
 
-int gt_auto_take(struct gt_auto_tries *tries, struct gt_plan **plan,
-		 struct gt_err *err)
+int gt_by_size_take(struct gt_by_size_tries *tries, struct gt_plan **plan,
+		    struct gt_err *err)
 {
 	int rc = tries->rc;
 
 	if (tries->n && (!rc || rc == GT_ENO))
-		rc = gt_auto_choose(tries->plans, tries->n, &tries->best, err);
+		rc = gt_by_size_choose(tries->plans, tries->n, &tries->best,
+				       err);
 	else
 		gt_err_set(err, rc, tries->why.where, "%s", tries->why.text);
 	for (uint32_t i = 0; i < tries->n; i++)

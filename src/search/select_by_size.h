@@ -16,11 +16,11 @@
 struct gt_plan;
 
 /* What was tried in turn, and what the last one said. */
-enum { GT_AUTO_TRIES = 4 };
-struct gt_auto_tries {
-	struct gt_plan *plans[GT_AUTO_TRIES];
+enum { GT_BY_SIZE_TRIES = 4 };
+struct gt_by_size_tries {
+	struct gt_plan *plans[GT_BY_SIZE_TRIES];
 	uint32_t n;
-	uint32_t best; /* gt_auto_take(): the one that was taken */
+	uint32_t best; /* gt_by_size_take(): the one that was taken */
 	int rc;
 	struct gt_err why;
 };
@@ -29,14 +29,14 @@ struct gt_auto_tries {
  * Make one of `n` plans (at least one) for the same request: *best, an index,
  * is the one that the others were merged into.
  */
-int gt_auto_choose(struct gt_plan **plans, uint32_t n, uint32_t *best,
-		   struct gt_err *err);
+int gt_by_size_choose(struct gt_plan **plans, uint32_t n, uint32_t *best,
+		      struct gt_err *err);
 
 /*
  * The same of tries, whose plans are taken.  The last one's failure is this
  * one's, unless others have a plan and it merely has none (GT_ENO).
  */
-int gt_auto_take(struct gt_auto_tries *tries, struct gt_plan **plan,
-		 struct gt_err *err);
+int gt_by_size_take(struct gt_by_size_tries *tries, struct gt_plan **plan,
+		    struct gt_err *err);
 
 #endif

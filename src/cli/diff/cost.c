@@ -17,7 +17,7 @@ static int gt_diff_bound_on(const struct gt_topo *topo, struct gt_arena *arena,
 	struct gt_bound all;
 	struct gt_fabric *fabric;
 	struct gt_paths *paths;
-	struct gt_bound_ask ask = {.coll = GT_COLL_ALLREDUCE};
+	struct gt_bound_query ask = {.coll = GT_COLL_ALLREDUCE};
 	int rc;
 
 	if (gt_topo_need_gpus(topo, NULL))

@@ -12,13 +12,13 @@ struct gt_cluster;
 struct gt_cmd_args;
 struct gt_err;
 struct gt_plan;
-struct gt_watch;
+struct gt_budget;
 
 struct gt_search_cluster {
 	enum gt_rates rates;
 	enum gt_coll coll;
-	const char *gpus;             /* of each node; NULL: all */
-	const struct gt_watch *watch; /* or NULL */
+	const char *gpus;              /* of each node; NULL: all */
+	const struct gt_budget *watch; /* or NULL */
 	struct gt_buf *explain; /* gets words about it; NULL: none wanted */
 	const char *algo;       /* "auto", "ring", "hier" */
 	uint32_t root, max_channels;

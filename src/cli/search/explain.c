@@ -45,7 +45,7 @@ struct gt_explaining {
 /* The links that are searched over, of a machine or of a cluster as one. */
 static uint32_t gt_explain_nlinks(const struct gt_explaining *e)
 {
-	const struct gt_whole *whole = e->ask->request->whole;
+	const struct gt_flat_cluster *whole = e->ask->request->whole;
 
 	return whole ? whole->fabric.nlinks : gt_topo_nlinks(e->ask->topo);
 }
@@ -53,7 +53,7 @@ static uint32_t gt_explain_nlinks(const struct gt_explaining *e)
 static struct gt_explain_edge gt_explain_edge(const struct gt_explaining *e,
 					      uint32_t i)
 {
-	const struct gt_whole *whole = e->ask->request->whole;
+	const struct gt_flat_cluster *whole = e->ask->request->whole;
 	const struct gt_link *link;
 
 	if (whole)
@@ -68,7 +68,7 @@ static struct gt_explain_edge gt_explain_edge(const struct gt_explaining *e,
 static void gt_explain_set(const struct gt_explaining *e, uint32_t i,
 			   struct gt_rat gbs)
 {
-	const struct gt_whole *whole = e->ask->request->whole;
+	const struct gt_flat_cluster *whole = e->ask->request->whole;
 
 	if (whole)
 		whole->fabric.links[i].gbs = gbs;

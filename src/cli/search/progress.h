@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-struct gt_watch;
+struct gt_budget;
 
 struct gt_progress {
 	int64_t next_ns; /* when to write again */
@@ -12,7 +12,7 @@ struct gt_progress {
 };
 
 /* Have the watch write to standard error, if that is a terminal. */
-void gt_progress_watch(struct gt_progress *progress, struct gt_watch *watch);
+void gt_progress_watch(struct gt_progress *progress, struct gt_budget *watch);
 
 /* Take the line away. */
 void gt_progress_end(const struct gt_progress *progress);

@@ -24,8 +24,8 @@ int gt_uneven_open(struct gt_uneven *uneven, const struct gt_cluster *cluster,
 		uneven->nkinds += !rc;
 	}
 	return rc ? rc
-		  : gt_whole_new(cluster, uneven->paths, gpus, uneven->arena,
-				 &uneven->whole, err);
+		  : gt_flat_new(cluster, uneven->paths, gpus, uneven->arena,
+				&uneven->whole, err);
 }
 
 void gt_uneven_close(struct gt_uneven *uneven)

@@ -11,13 +11,13 @@ struct gt_arena;
 struct gt_cluster;
 struct gt_err;
 struct gt_paths;
-struct gt_whole;
+struct gt_flat_cluster;
 
 struct gt_uneven {
 	struct gt_arena *arena;
 	uint32_t nkinds;
 	struct gt_paths **paths; /* by kind */
-	struct gt_whole *whole;
+	struct gt_flat_cluster *whole;
 };
 
 /* All GPUs, or of each node those of the list; close it also after failure. */

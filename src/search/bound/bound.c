@@ -103,7 +103,7 @@ static int gt_bound_rooted(struct gt_cut *cut, uint32_t root,
 	if (!inside)
 		return GT_ESYS;
 	gt_cut_scale(cut, 1);
-	gt_cut_feed(cut, root, GT_FLOW_INF);
+	gt_cut_feed(cut, root, GT_MAXFLOW_INF);
 	for (uint32_t v = 0; v < f->nranks; v++) {
 		if (v == root)
 			continue;
@@ -117,7 +117,7 @@ static int gt_bound_rooted(struct gt_cut *cut, uint32_t root,
 	return gt_bound_emit(cut, 1, 1, arena, bound);
 }
 
-int gt_bound_find(const struct gt_bound_ask *ask, struct gt_arena *arena,
+int gt_bound_find(const struct gt_bound_query *ask, struct gt_arena *arena,
 		  struct gt_bound *bound, struct gt_err *err)
 {
 	int up = gt_coll_goes_up(ask->coll),
@@ -130,7 +130,7 @@ int gt_bound_find(const struct gt_bound_ask *ask, struct gt_arena *arena,
 		return GT_OK;
 	rc = gt_cut_init(&cut, ask->fabric, up && !down, err);
 	if (!rc && up && down)
-		rc = gt_bound_parts(&cut, arena, bound, err);
+		rc = gt_bound_partition(&cut, arena, bound, err);
 	else if (!rc && gt_coll_has_blocks(ask->coll))
 		rc = gt_bound_spread(&cut, arena, bound);
 	else if (!rc)
@@ -161,10 +161,11 @@ static int gt_bound_usable(const struct gt_fabric *f, struct gt_arena *arena,
 	return GT_OK;
 }
 
-int gt_bound_find_routed(const struct gt_bound_ask *ask, struct gt_arena *arena,
-			 struct gt_bound *bound, struct gt_err *err)
+int gt_bound_find_routed(const struct gt_bound_query *ask,
+			 struct gt_arena *arena, struct gt_bound *bound,
+			 struct gt_err *err)
 {
-	struct gt_bound_ask routed = *ask;
+	struct gt_bound_query routed = *ask;
 	struct gt_fabric usable;
 
 	if (ask->fabric->open)

@@ -50,18 +50,19 @@ struct gt_bound {
 	struct gt_bound_part *parts;
 };
 
-struct gt_bound_ask {
+struct gt_bound_query {
 	const struct gt_fabric *fabric;
 	enum gt_coll coll;
 	uint32_t root; /* of a broadcast or reduce */
 };
 
 /* Memory is the arena's.  Only GT_ESYS (memory) can fail. */
-int gt_bound_find(const struct gt_bound_ask *ask, struct gt_arena *arena,
+int gt_bound_find(const struct gt_bound_query *ask, struct gt_arena *arena,
 		  struct gt_bound *bound, struct gt_err *err);
 
 /* The same of what keeps to the routes: links that none crosses do not count. */
-int gt_bound_find_routed(const struct gt_bound_ask *ask, struct gt_arena *arena,
-			 struct gt_bound *bound, struct gt_err *err);
+int gt_bound_find_routed(const struct gt_bound_query *ask,
+			 struct gt_arena *arena, struct gt_bound *bound,
+			 struct gt_err *err);
 
 #endif

@@ -21,7 +21,7 @@ static int gt_cut_try(struct gt_cut *cut, int64_t scale)
 {
 	const struct gt_fabric *f = cut->fabric;
 	/* a cut's value is multiplied by, and summed over, up to nranks */
-	int64_t left = GT_FLOW_INF / 4 / (f->nranks + 1) / (f->nranks + 1);
+	int64_t left = GT_MAXFLOW_INF / 4 / (f->nranks + 1) / (f->nranks + 1);
 
 	for (uint32_t i = 0; i < f->nlinks; i++) {
 		int64_t c = gt_cut_round(f->links[i].gbs, scale, left);
@@ -73,7 +73,7 @@ int gt_cut_init(struct gt_cut *cut, const struct gt_fabric *fabric, int reverse,
 	cut->source = fabric->nnodes;
 	cut->sink = fabric->nnodes + 1;
 	cut->reverse = reverse;
-	cut->flow = gt_flow_new(fabric->nnodes + 2, nlinks + 2 * n);
+	cut->flow = gt_maxflow_new(fabric->nnodes + 2, nlinks + 2 * n);
 	cut->capacity = calloc((size_t)nlinks + 1, sizeof(*cut->capacity));
 	cut->inside = calloc((size_t)fabric->nnodes + 2, 1);
 	if (!cut->flow || !cut->capacity || !cut->inside)
@@ -82,19 +82,19 @@ int gt_cut_init(struct gt_cut *cut, const struct gt_fabric *fabric, int reverse,
 	for (uint32_t i = 0; i < nlinks; i++) {
 		const struct gt_fabric_link *l = &fabric->links[i];
 
-		gt_flow_add(cut->flow, reverse ? l->to : l->from,
-			    reverse ? l->from : l->to);
+		gt_maxflow_add(cut->flow, reverse ? l->to : l->from,
+			       reverse ? l->from : l->to);
 	}
 	for (uint32_t i = 0; i < n; i++)
-		gt_flow_add(cut->flow, cut->source, fabric->ranks[i]);
+		gt_maxflow_add(cut->flow, cut->source, fabric->ranks[i]);
 	for (uint32_t i = 0; i < n; i++)
-		gt_flow_add(cut->flow, fabric->ranks[i], cut->sink);
+		gt_maxflow_add(cut->flow, fabric->ranks[i], cut->sink);
 	return GT_OK;
 }
 
 void gt_cut_release(struct gt_cut *cut)
 {
-	gt_flow_free(cut->flow);
+	gt_maxflow_free(cut->flow);
 	free(cut->capacity);
 	free(cut->inside);
 }
@@ -104,28 +104,30 @@ void gt_cut_scale(struct gt_cut *cut, int64_t factor)
 	uint32_t nlinks = cut->fabric->nlinks, i;
 
 	for (i = 0; i < nlinks; i++)
-		gt_flow_set(cut->flow, i, cut->capacity[i] * factor);
+		gt_maxflow_set(cut->flow, i, cut->capacity[i] * factor);
 	for (; i < nlinks + 2 * cut->fabric->nranks; i++)
-		gt_flow_set(cut->flow, i, 0);
+		gt_maxflow_set(cut->flow, i, 0);
 }
 
 void gt_cut_feed(struct gt_cut *cut, uint32_t rank, int64_t capacity)
 {
-	gt_flow_set(cut->flow, cut->fabric->nlinks + rank, capacity);
+	gt_maxflow_set(cut->flow, cut->fabric->nlinks + rank, capacity);
 }
 
 void gt_cut_drain(struct gt_cut *cut, uint32_t rank, int64_t capacity)
 {
-	gt_flow_set(cut->flow, cut->fabric->nlinks + cut->fabric->nranks + rank,
-		    capacity);
+	gt_maxflow_set(cut->flow,
+		       cut->fabric->nlinks + cut->fabric->nranks + rank,
+		       capacity);
 }
 
 int64_t gt_cut_run(struct gt_cut *cut, uint32_t sink)
 {
-	int64_t value = gt_flow_run(cut->flow, cut->source, sink);
+	int64_t value = gt_maxflow_run(cut->flow, cut->source, sink);
 
 	for (uint32_t i = 0; i < cut->fabric->nnodes; i++)
-		cut->inside[i] = (unsigned char)gt_flow_inside(cut->flow, i);
+		cut->inside[i] =
+			(unsigned char)gt_maxflow_is_source_side(cut->flow, i);
 	return value;
 }
 

@@ -33,9 +33,9 @@ static int64_t gt_parts_cut(const struct gt_parts *parts, uint32_t which)
 	gt_cut_scale(parts->cut, 1);
 	for (uint32_t i = 0; i < parts->n; i++)
 		if (parts->part[i] == which)
-			gt_cut_feed(parts->cut, i, GT_FLOW_INF);
+			gt_cut_feed(parts->cut, i, GT_MAXFLOW_INF);
 		else
-			gt_cut_drain(parts->cut, i, GT_FLOW_INF);
+			gt_cut_drain(parts->cut, i, GT_MAXFLOW_INF);
 	return gt_cut_run(parts->cut, parts->cut->sink);
 }
 
@@ -79,7 +79,7 @@ static int64_t gt_parts_truncate(struct gt_parts *parts, int64_t p, int64_t q)
 
 	for (uint32_t v = 0; v < parts->n; v++) {
 		gt_cut_scale(cut, q);
-		gt_cut_feed(cut, v, GT_FLOW_INF);
+		gt_cut_feed(cut, v, GT_MAXFLOW_INF);
 		gain = 0;
 		for (uint32_t i = 0; i < v; i++) {
 			if (parts->x[i] > 0) {
@@ -90,7 +90,7 @@ static int64_t gt_parts_truncate(struct gt_parts *parts, int64_t p, int64_t q)
 			}
 		}
 		for (uint32_t i = v + 1; i < parts->n; i++)
-			gt_cut_drain(cut, i, GT_FLOW_INF);
+			gt_cut_drain(cut, i, GT_MAXFLOW_INF);
 		parts->x[v] = gt_cut_run(cut, cut->sink) - gain - p;
 		sum += parts->x[v];
 		parts->trial[v] = v;
@@ -141,8 +141,8 @@ static int gt_parts_emit(struct gt_parts *parts, struct gt_arena *arena,
 	return GT_OK;
 }
 
-int gt_bound_parts(struct gt_cut *cut, struct gt_arena *arena,
-		   struct gt_bound *bound, struct gt_err *err)
+int gt_bound_partition(struct gt_cut *cut, struct gt_arena *arena,
+		       struct gt_bound *bound, struct gt_err *err)
 {
 	struct gt_parts parts = {.cut = cut, .n = cut->fabric->nranks};
 

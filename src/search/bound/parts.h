@@ -8,7 +8,7 @@ struct gt_cut;
 struct gt_err;
 
 /* At least two ranks; `cut` is not reversed. */
-int gt_bound_parts(struct gt_cut *cut, struct gt_arena *arena,
-		   struct gt_bound *bound, struct gt_err *err);
+int gt_bound_partition(struct gt_cut *cut, struct gt_arena *arena,
+		       struct gt_bound *bound, struct gt_err *err);
 
 #endif

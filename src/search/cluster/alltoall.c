@@ -63,14 +63,14 @@ static int gt_hier_flow_gain(const void *arg, uint32_t column)
 	return !column;
 }
 
-struct gt_basis_of gt_hier_flow_of(const struct gt_hier_flow_lp *m)
+struct gt_basis_program gt_hier_flow_of(const struct gt_hier_flow_lp *m)
 {
-	return (struct gt_basis_of){.arg = m,
-				    .nrows = m->flow->rows.n + m->nroots,
-				    .nlinks = m->flow->rows.n,
-				    .entry = gt_hier_flow_entry,
-				    .upper = gt_hier_flow_upper,
-				    .gain = gt_hier_flow_gain};
+	return (struct gt_basis_program){.arg = m,
+					 .nrows = m->flow->rows.n + m->nroots,
+					 .nlinks = m->flow->rows.n,
+					 .entry = gt_hier_flow_entry,
+					 .upper = gt_hier_flow_upper,
+					 .gain = gt_hier_flow_gain};
 }
 
 static void gt_hier_flow_push(struct gt_hier_flow_lp *m, uint32_t column)
@@ -246,9 +246,9 @@ static int gt_hier_flow_generate(struct gt_hier_flow_lp *m, struct gt_err *err)
 
 			m->prices[r] = price > 0 ? price : 0;
 		}
-		gt_watch_tell(m->flow->hier->watch, "flows", m->nrounds,
-			      gt_lp_values(m->lp)[0]);
-		if (gt_watch_over(m->flow->hier->watch) ||
+		gt_budget_report(m->flow->hier->watch, "flows", m->nrounds,
+				 gt_lp_values(m->lp)[0]);
+		if (gt_budget_is_spent(m->flow->hier->watch) ||
 		    m->nrounds++ == GT_HIER_FLOW_ROUNDS)
 			break;
 		added = gt_hier_flow_offers(m, 0);

@@ -427,7 +427,7 @@ static int gt_hier_few_run(struct gt_hier_few *few)
 			rc = gt_hier_few_take(few, k, lanes, rate);
 		if (!gt_rat_cmp(flow->rate, most) && flow->nlanes <= k)
 			break;
-		if (gt_watch_over(flow->hier->watch))
+		if (gt_budget_is_spent(flow->hier->watch))
 			break;
 	}
 	return rc;

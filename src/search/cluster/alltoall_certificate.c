@@ -18,7 +18,7 @@ int64_t gt_hier_gcd(int64_t a, int64_t b)
 /* Exact prices of rows as whole numbers, or those that floats have. */
 static int gt_hier_flow_prices(struct gt_hier_flow_lp *m)
 {
-	const struct gt_basis_of of = gt_hier_flow_of(m);
+	const struct gt_basis_program of = gt_hier_flow_of(m);
 	int64_t *price = m->lengths.price, all = 0;
 	int rc = gt_basis_link_prices(&of, m->lp, price);
 

@@ -105,7 +105,7 @@ static int gt_hier_flow_weights(struct gt_hier_flow_lp *m, int64_t *weights)
 /* The same exactly, where that takes few enough digits. */
 static int gt_hier_flow_exact(struct gt_hier_flow_lp *m, int64_t *weights)
 {
-	const struct gt_basis_of of = gt_hier_flow_of(m);
+	const struct gt_basis_program of = gt_hier_flow_of(m);
 	struct gt_basis basis;
 	int64_t den = 0, whole = INT64_MAX;
 	int rc = gt_basis_init(&basis, &of, m->lp);
@@ -113,9 +113,9 @@ static int gt_hier_flow_exact(struct gt_hier_flow_lp *m, int64_t *weights)
 	if (!rc)
 		rc = gt_basis_shares(&basis);
 	if (!rc)
-		den = gt_basis_den(&basis);
+		den = gt_basis_denominator(&basis);
 	for (uint32_t i = 0; !rc && i < basis.size; i++) {
-		int64_t num = gt_basis_num(&basis, i, den, 0);
+		int64_t num = gt_basis_numerator(&basis, i, den, 0);
 
 		if (num < 0)
 			rc = GT_ENO;

@@ -31,7 +31,7 @@ struct gt_hier_flow_lp {
 };
 
 int gt_hier_root_is(const struct gt_hier_flow_lp *m, uint32_t root);
-struct gt_basis_of gt_hier_flow_of(const struct gt_hier_flow_lp *m);
+struct gt_basis_program gt_hier_flow_of(const struct gt_hier_flow_lp *m);
 int64_t gt_hier_gcd(int64_t a, int64_t b);
 
 /* alltoall_certificate.c: prices and the bound, if any, into the flow. */

@@ -280,7 +280,7 @@ int gt_hier_lengths_ways(struct gt_hier_lengths *l, uint32_t class_,
 	uint32_t n = l->flow->hier->box->nranks;
 	uint32_t size = gt_hier_weigh(l, class_);
 
-	gt_shortest(size, l->weights, from, l->far, l->parent);
+	gt_shortest_paths(size, l->weights, from, l->far, l->parent);
 	for (uint32_t to = 0; to < n; to++) {
 		uint32_t place = class_ ? n + to : to;
 
@@ -393,7 +393,7 @@ int gt_hier_lengths_loads(struct gt_hier_lengths *l, uint32_t class_,
 		if (a / n == b / n && over < l->weights[i])
 			l->weights[i] = over;
 	}
-	gt_shortest(size, l->weights, from, l->far, l->parent);
+	gt_shortest_paths(size, l->weights, from, l->far, l->parent);
 	for (uint32_t to = 0; to < n && !rc; to++) {
 		uint32_t place = class_ ? n + to : to;
 

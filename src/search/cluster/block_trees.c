@@ -161,9 +161,9 @@ static int gt_hier_generate(struct gt_hier_master *m, struct gt_err *err)
 
 			m->prices[r] = price > 0 ? price : 0;
 		}
-		gt_watch_tell(m->hier->watch, "trees", m->trees->nrounds,
-			      gt_lp_values(m->lp)[0] * nranks);
-		if (gt_watch_over(m->hier->watch))
+		gt_budget_report(m->hier->watch, "trees", m->trees->nrounds,
+				 gt_lp_values(m->lp)[0] * nranks);
+		if (gt_budget_is_spent(m->hier->watch))
 			break;
 		added = 0;
 		for (uint32_t i = 0; i < gt_hier_nroots(m) && one >= 0; i++) {
@@ -179,9 +179,9 @@ static int gt_hier_system(const struct gt_hier_master *m, uint32_t size,
 			  const uint32_t *columns, mpq_t *x)
 {
 	const struct gt_hier_rows *rows = &m->trees->rows;
-	struct gt_system system;
+	struct gt_bareiss system;
 	uint32_t i = 0;
-	int rc = gt_system_init(&system, size);
+	int rc = gt_bareiss_init(&system, size);
 
 	for (uint32_t r = 0; !rc && r < m->nrows; r++) {
 		struct gt_rat gbs = r < rows->n ? rows->gbs[r] : GT_RAT(0, 1);
@@ -189,19 +189,19 @@ static int gt_hier_system(const struct gt_hier_master *m, uint32_t size,
 		if (!gt_lp_binds(m->lp, r))
 			continue;
 		for (uint32_t j = 0; j < size; j++) {
-			mpz_ptr at = gt_system_at(&system, i, j);
+			mpz_ptr at = gt_bareiss_at(&system, i, j);
 
 			mpz_set_si(at, gt_hier_entry(m, columns[j], r));
 			mpz_mul_si(at, at, gbs.den);
 		}
-		mpz_set_si(gt_system_at(&system, i, size), gbs.num);
-		mpz_mul_ui(gt_system_at(&system, i, size),
-			   gt_system_at(&system, i, size), rows->unit);
+		mpz_set_si(gt_bareiss_at(&system, i, size), gbs.num);
+		mpz_mul_ui(gt_bareiss_at(&system, i, size),
+			   gt_bareiss_at(&system, i, size), rows->unit);
 		i++;
 	}
-	if (!rc && !gt_system_solve(&system, x))
+	if (!rc && !gt_bareiss_solve(&system, x))
 		rc = GT_ENO;
-	gt_system_release(&system);
+	gt_bareiss_release(&system);
 	return rc;
 }
 

@@ -49,7 +49,7 @@ static int gt_hier_fits(const struct gt_hier_graph *g,
 	for (uint32_t i = 0; i < g->narcs; i++)
 		if (g->arcs[i].capacity > 0)
 			sum += (__int128)g->arcs[i].capacity * ratio.q;
-	return g->fits && sum < GT_FLOW_INF / 64;
+	return g->fits && sum < GT_MAXFLOW_INF / 64;
 }
 
 /* Does less than p of every rank reach this one, links carrying q? */
@@ -108,7 +108,7 @@ static int gt_hier_rooted(struct gt_hier_graph *g, uint32_t root,
 			  uint32_t *trial, struct gt_hier_bound *bound)
 {
 	uint32_t n = g->hier->box->nranks, classes = g->hier->cluster.nlevels;
-	int64_t least = GT_FLOW_INF / 64, value;
+	int64_t least = GT_MAXFLOW_INF / 64, value;
 
 	for (uint32_t i = 0; i < (classes + 1) * n; i++) {
 		uint32_t c = i / n, v = i % n;
@@ -116,14 +116,14 @@ static int gt_hier_rooted(struct gt_hier_graph *g, uint32_t root,
 		if (!gt_hier_nodes(g->hier, c) || (!c && v == root))
 			continue;
 		gt_hier_graph_scale(g, 1);
-		gt_hier_graph_feed(g, c, root, GT_FLOW_INF / 64);
+		gt_hier_graph_feed(g, c, root, GT_MAXFLOW_INF / 64);
 		value = gt_hier_graph_run(g, v, trial);
 		if (value >= least)
 			continue;
 		least = value;
 		memcpy(bound->outside, trial, g->world * sizeof(*trial));
 	}
-	return least < GT_FLOW_INF / 64 &&
+	return least < GT_MAXFLOW_INF / 64 &&
 	       gt_rat_div(GT_RAT(least, 1), GT_RAT(g->scale, 1), &bound->value);
 }
 
@@ -138,7 +138,7 @@ static int64_t gt_hier_part(struct gt_hier_graph *g, uint32_t rank, int each,
 		for (uint32_t i = 0; i < n; i++)
 			if (c || (each && i != rank))
 				gt_hier_graph_feed(g, c, i,
-						   GT_FLOW_INF / 64 / n);
+						   GT_MAXFLOW_INF / 64 / n);
 	for (uint32_t i = 1; i < n && !each; i++)
 		gt_hier_graph_tie(g, i);
 	return gt_hier_graph_run(g, rank, outside);

@@ -32,7 +32,7 @@ struct gt_pair_search {
 	int down, up;
 	struct gt_pair_hops node, *above; /* of nodes; of a level's switches */
 	struct gt_fabric fabric;          /* ranks, then ports */
-	struct gt_ring_rows *rows;
+	struct gt_link_rows *rows;
 	/* Rows of the root's node behind them, one a link; 0: it is as others.
 	   There all hangs from `top`, so that some hops turn round. */
 	uint32_t ntop, top;
@@ -217,7 +217,7 @@ static int gt_pair_begin(struct gt_pair_search *s, struct gt_err *err)
 	gt_pair_fabric(s);
 	if (s->failed)
 		return gt_err_nomem(err);
-	rc = gt_ring_rows_new(&s->fabric, s->arena, &s->rows, err);
+	rc = gt_link_rows_new(&s->fabric, s->arena, &s->rows, err);
 	if (rc)
 		return rc;
 	m = s->rows->stride;
@@ -425,7 +425,7 @@ static int gt_pair_solve(struct gt_pair_search *s, struct gt_err *err)
 			s->prices[r] =
 				price > 0 ? (int64_t)(price * GT_PAIR_ONE) : 0;
 		}
-		if (gt_watch_over(s->hier->watch))
+		if (gt_budget_is_spent(s->hier->watch))
 			break;
 	} while (gt_pair_more(s, GT_PAIR_ONE - GT_PAIR_SLACK) &&
 		 rounds++ < GT_PAIR_ROUNDS && !s->failed);

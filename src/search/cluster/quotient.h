@@ -16,7 +16,7 @@ struct gt_arena;
 struct gt_err;
 struct gt_fabric;
 struct gt_fabric_route;
-struct gt_watch;
+struct gt_budget;
 
 struct gt_hier {
 	const struct gt_fabric *box; /* one node */
@@ -24,7 +24,7 @@ struct gt_hier {
 	const uint32_t *ports;             /* nodes of the fabric */
 	const struct gt_fabric_route *out; /* [rank * nports + port] */
 	const struct gt_fabric_route *in;  /* likewise, from port to rank */
-	const struct gt_watch *watch;      /* or NULL */
+	const struct gt_budget *watch;     /* or NULL */
 	/* What a plan calls vertices and links of the box; by hand: NULL. */
 	const char **vertex_ids, **link_ids, **link_kinds;
 };

@@ -10,7 +10,7 @@
 /* Sums of capacities stay below. */
 #define GT_HIER_CAPACITY_MAX (INT64_C(1) << 40)
 
-#define GT_HIER_UNLIMITED (GT_FLOW_INF / 64)
+#define GT_HIER_UNLIMITED (GT_MAXFLOW_INF / 64)
 
 uint32_t gt_hier_nvertices(const struct gt_hier *hier)
 {
@@ -143,12 +143,12 @@ static void gt_hier_graph_flow(struct gt_hier_graph *g)
 	uint32_t n = box->nranks;
 
 	for (uint32_t i = 0; i < g->narcs; i++)
-		gt_flow_add(g->flow, g->arcs[i].to, g->arcs[i].from);
+		gt_maxflow_add(g->flow, g->arcs[i].to, g->arcs[i].from);
 	for (uint32_t i = 0; i < (g->hier->cluster.nlevels + 1) * n; i++)
-		gt_flow_add(g->flow, i / n * box->nnodes + box->ranks[i % n],
-			    g->world);
+		gt_maxflow_add(g->flow, i / n * box->nnodes + box->ranks[i % n],
+			       g->world);
 	for (uint32_t i = 0; i < n; i++)
-		gt_flow_add(g->flow, box->ranks[0], box->ranks[i]);
+		gt_maxflow_add(g->flow, box->ranks[0], box->ranks[i]);
 }
 
 int gt_hier_graph_init(struct gt_hier_graph *g, const struct gt_hier *hier,
@@ -164,8 +164,8 @@ int gt_hier_graph_init(struct gt_hier_graph *g, const struct gt_hier *hier,
 	max = classes * (hier->box->nlinks + 2 * cluster->nports +
 			 2 * cluster->nlevels * cluster->nrails);
 	g->arcs = calloc((size_t)max + 1, sizeof(*g->arcs));
-	g->flow = gt_flow_new(g->world + 1,
-			      max + (classes + 1) * hier->box->nranks);
+	g->flow = gt_maxflow_new(g->world + 1,
+				 max + (classes + 1) * hier->box->nranks);
 	if (!g->arcs || !g->flow)
 		return GT_ESYS;
 	if (!g->scale) {
@@ -180,7 +180,7 @@ int gt_hier_graph_init(struct gt_hier_graph *g, const struct gt_hier *hier,
 
 void gt_hier_graph_release(struct gt_hier_graph *g)
 {
-	gt_flow_free(g->flow);
+	gt_maxflow_free(g->flow);
 	free(g->arcs);
 }
 
@@ -189,35 +189,35 @@ void gt_hier_graph_scale(struct gt_hier_graph *g, int64_t factor)
 	uint32_t n = g->hier->box->nranks, i;
 
 	for (i = 0; i < g->narcs; i++)
-		gt_flow_set(g->flow, i,
-			    g->arcs[i].capacity < 0
-				    ? GT_HIER_UNLIMITED
-				    : g->arcs[i].capacity * factor);
+		gt_maxflow_set(g->flow, i,
+			       g->arcs[i].capacity < 0
+				       ? GT_HIER_UNLIMITED
+				       : g->arcs[i].capacity * factor);
 	for (; i < g->narcs + (g->hier->cluster.nlevels + 2) * n; i++)
-		gt_flow_set(g->flow, i, 0);
+		gt_maxflow_set(g->flow, i, 0);
 }
 
 void gt_hier_graph_feed(struct gt_hier_graph *g, uint32_t class_, uint32_t rank,
 			int64_t capacity)
 {
-	gt_flow_set(g->flow, g->narcs + class_ * g->hier->box->nranks + rank,
-		    capacity);
+	gt_maxflow_set(g->flow, g->narcs + class_ * g->hier->box->nranks + rank,
+		       capacity);
 }
 
 void gt_hier_graph_tie(struct gt_hier_graph *g, uint32_t rank)
 {
 	uint32_t first = (g->hier->cluster.nlevels + 1) * g->hier->box->nranks;
 
-	gt_flow_set(g->flow, g->narcs + first + rank, GT_HIER_UNLIMITED);
+	gt_maxflow_set(g->flow, g->narcs + first + rank, GT_HIER_UNLIMITED);
 }
 
 int64_t gt_hier_graph_run(struct gt_hier_graph *g, uint32_t rank,
 			  uint32_t *outside)
 {
 	int64_t value =
-		gt_flow_run(g->flow, g->hier->box->ranks[rank], g->world);
+		gt_maxflow_run(g->flow, g->hier->box->ranks[rank], g->world);
 
 	for (uint32_t v = 0; v < g->world; v++)
-		outside[v] = (uint32_t)gt_flow_inside(g->flow, v);
+		outside[v] = (uint32_t)gt_maxflow_is_source_side(g->flow, v);
 	return value;
 }

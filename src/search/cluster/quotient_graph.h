@@ -2,7 +2,7 @@
  * The cluster added up class by class (search/cluster/quotient.h), as a flow network in
  * whole numbers: all links, a source that feeds ranks, and sinks anywhere.
  * Links are turned round, and flows go from the sink's side: so the smallest
- * set behind a cut is what gt_flow_inside() tells.
+ * set behind a cut is what gt_maxflow_is_source_side() tells.
  */
 #ifndef GT_SEARCH_CLUSTER_QUOTIENT_GRAPH_H
 #define GT_SEARCH_CLUSTER_QUOTIENT_GRAPH_H

@@ -13,7 +13,7 @@ struct gt_hier_door {
 	const struct gt_hier *hier;
 	struct gt_arena *arena;
 	struct gt_hier_doors *out;
-	struct gt_doors *doors;
+	struct gt_external_ports *doors;
 	int failed;
 };
 

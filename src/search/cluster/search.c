@@ -309,9 +309,10 @@ int gt_hier_search_all(const struct gt_hier_request *request,
 	static gt_hier_way *const ways[] = {gt_hier_trees_on, gt_hier_rings_on,
 					    gt_hier_pairs_on};
 	enum { GT_HIER_WAYS = sizeof(ways) / sizeof(*ways) };
-	struct gt_auto_tries tries = {.n = 0};
+	struct gt_by_size_tries tries = {.n = 0};
 
-	_Static_assert((int)GT_HIER_WAYS <= (int)GT_AUTO_TRIES, "ways to try");
+	_Static_assert((int)GT_HIER_WAYS <= (int)GT_BY_SIZE_TRIES,
+		       "ways to try");
 	for (uint32_t i = gt_coll_is_rooted(request->coll); i < GT_HIER_WAYS;
 	     i++) {
 		if (ways[i] == gt_hier_pairs_on &&
@@ -324,5 +325,5 @@ int gt_hier_search_all(const struct gt_hier_request *request,
 			break;
 		tries.n += !tries.rc;
 	}
-	return gt_auto_take(&tries, plan, err);
+	return gt_by_size_take(&tries, plan, err);
 }

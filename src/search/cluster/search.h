@@ -20,7 +20,7 @@ struct gt_hier_trees;
 struct gt_paths;
 struct gt_plan;
 struct gt_proposal;
-struct gt_watch;
+struct gt_budget;
 
 struct gt_hier_request {
 	const struct gt_cluster *cluster;
@@ -29,9 +29,9 @@ struct gt_hier_request {
 	enum gt_coll coll;
 	uint32_t ngpus; /* of each node */
 	const uint32_t *gpus;
-	uint32_t root;                /* of a broadcast or reduce */
-	uint32_t max_channels;        /* of rings; 0: no limit */
-	const struct gt_watch *watch; /* or NULL */
+	uint32_t root;                 /* of a broadcast or reduce */
+	uint32_t max_channels;         /* of rings; 0: no limit */
+	const struct gt_budget *watch; /* or NULL */
 };
 
 /*

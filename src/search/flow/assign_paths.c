@@ -32,7 +32,7 @@ enum {
  * method for escaping from local minima", 1993).
  */
 struct gt_few {
-	struct gt_ways *ways;
+	struct gt_flow_paths *ways;
 	uint32_t k, nrows, slots;
 	uint32_t *pick;  /* [pair * k + channel] */
 	uint32_t *moved; /* likewise: when last */
@@ -50,7 +50,7 @@ static int64_t gt_few_over(const struct gt_few *few, uint32_t row, int64_t load)
 
 static void gt_few_put(struct gt_few *few, uint32_t path, int sign)
 {
-	const struct gt_ways_path *p = &few->ways->paths[path];
+	const struct gt_flow_path *p = &few->ways->paths[path];
 
 	for (uint32_t i = 0; i < p->nrows; i++)
 		few->load[p->rows[i]] += sign * (int64_t)p->loads[i];
@@ -59,7 +59,7 @@ static void gt_few_put(struct gt_few *few, uint32_t path, int sign)
 /* What all rows on the path are over by. */
 static int64_t gt_few_sum(struct gt_few *few, uint32_t path)
 {
-	const struct gt_ways_path *p = &few->ways->paths[path];
+	const struct gt_flow_path *p = &few->ways->paths[path];
 	int64_t sum = 0;
 
 	few->looks += p->nrows;
@@ -81,7 +81,7 @@ static int64_t gt_few_cost(struct gt_few *few, uint32_t path)
 
 static int gt_few_uses(const struct gt_few *few, uint32_t path, uint32_t row)
 {
-	const struct gt_ways_path *p = &few->ways->paths[path];
+	const struct gt_flow_path *p = &few->ways->paths[path];
 
 	for (uint32_t i = 0; i < p->nrows; i++)
 		if (p->rows[i] == row)
@@ -109,7 +109,8 @@ static uint32_t gt_few_worst(const struct gt_few *few)
 /* The best other path for a place, and what it brings. */
 static int64_t gt_few_gain(struct gt_few *few, uint32_t place, uint32_t *path)
 {
-	const struct gt_ways_pair *pair = &few->ways->pairs[place / few->k];
+	const struct gt_flow_rank_pair *pair =
+		&few->ways->pairs[place / few->k];
 	uint32_t old = few->pick[place];
 	int64_t was, best = INT64_MAX;
 
@@ -168,7 +169,8 @@ static void gt_few_shorten(struct gt_few *few)
 	uint32_t n = few->ways->npairs * few->k;
 
 	for (uint32_t i = 0; i < n; i++) {
-		const struct gt_ways_pair *pair = &few->ways->pairs[i / few->k];
+		const struct gt_flow_rank_pair *pair =
+			&few->ways->pairs[i / few->k];
 
 		for (uint32_t j = 0; j < pair->npaths; j++) {
 			uint32_t old = few->pick[i], path = pair->paths[j];
@@ -200,7 +202,7 @@ static int gt_few_search(struct gt_few *few)
 	while ((row = gt_few_worst(few)) < few->nrows) {
 		few->now++;
 		if (few->looks > few->looks_max ||
-		    gt_watch_over(few->ways->forest->args->watch))
+		    gt_budget_is_spent(few->ways->forest->args->watch))
 			return 0;
 		few->looks += few->nrows + few->ways->npairs;
 		gt_few_move(few, row);
@@ -216,7 +218,7 @@ static int gt_few_search(struct gt_few *few)
  */
 static int gt_few_limits(struct gt_few *few, struct gt_rat rate)
 {
-	const struct gt_arcs *arcs = &few->ways->forest->arcs;
+	const struct gt_tree_hops *arcs = &few->ways->forest->arcs;
 	struct gt_rat most;
 
 	for (uint32_t i = 0; i < few->nrows; i++) {
@@ -234,9 +236,9 @@ static int gt_few_limits(struct gt_few *few, struct gt_rat rate)
 }
 
 /* The way of fewest hops that costs no more than others. */
-static uint32_t gt_few_plain(const struct gt_ways *ways, uint32_t pair)
+static uint32_t gt_few_plain(const struct gt_flow_paths *ways, uint32_t pair)
 {
-	const struct gt_ways_pair *of = &ways->pairs[pair];
+	const struct gt_flow_rank_pair *of = &ways->pairs[pair];
 	uint32_t best = of->paths[0];
 
 	for (uint32_t i = 1; i < of->npaths; i++)
@@ -248,7 +250,7 @@ static uint32_t gt_few_plain(const struct gt_ways *ways, uint32_t pair)
 /* As the cut channels have it in the middle of each k-th; or plainly. */
 static int gt_few_begin(struct gt_few *few)
 {
-	struct gt_ways *ways = few->ways;
+	struct gt_flow_paths *ways = few->ways;
 
 	for (uint32_t p = 0; p < ways->npairs; p++)
 		for (uint32_t c = 0; c < few->k; c++) {
@@ -257,15 +259,15 @@ static int gt_few_begin(struct gt_few *few)
 
 			if (few->k == 1)
 				few->pick[p] = gt_few_plain(ways, p);
-			else if (gt_ways_at(ways, p, (int64_t)num,
-					    &few->pick[p * few->k + c]))
+			else if (gt_flow_paths_at(ways, p, (int64_t)num,
+						  &few->pick[p * few->k + c]))
 				return GT_ESYS;
 		}
 	return GT_OK;
 }
 
 /* Direct ways and those through one rank that cost no more than any. */
-static int gt_few_candidates(struct gt_ways *ways)
+static int gt_few_candidates(struct gt_flow_paths *ways)
 {
 	struct gt_forest *f = ways->forest;
 	uint32_t n = f->arcs.n, path;
@@ -275,11 +277,11 @@ static int gt_few_candidates(struct gt_ways *ways)
 		uint32_t ranks[3] = {s, t, t}, routes[2];
 		int64_t far;
 
-		gt_shortest(n, f->mixed, s, f->far, f->parent);
+		gt_shortest_paths(n, f->mixed, s, f->far, f->parent);
 		far = f->far[t] + (f->far[t] >> 30);
 		routes[0] = f->arcs.pick[s * n + t];
 		if (f->mixed[s * n + t] <= far &&
-		    gt_ways_add(ways, p, ranks, routes, 1, &path))
+		    gt_flow_paths_add(ways, p, ranks, routes, 1, &path))
 			return GT_ESYS;
 		for (uint32_t r = 0; r < n; r++) {
 			if (r == s || r == t ||
@@ -288,7 +290,7 @@ static int gt_few_candidates(struct gt_ways *ways)
 			ranks[1] = r;
 			routes[0] = f->arcs.pick[s * n + r];
 			routes[1] = f->arcs.pick[r * n + t];
-			if (gt_ways_add(ways, p, ranks, routes, 2, &path))
+			if (gt_flow_paths_add(ways, p, ranks, routes, 2, &path))
 				return GT_ESYS;
 		}
 	}
@@ -325,7 +327,7 @@ static uint32_t gt_few_count(struct gt_few *few)
 
 static void gt_few_take(struct gt_few *few, struct gt_rat rate)
 {
-	struct gt_ways *ways = few->ways;
+	struct gt_flow_paths *ways = few->ways;
 	uint32_t n = 0;
 
 	for (uint32_t c = 0; c < few->k; c++) {
@@ -346,7 +348,7 @@ static void gt_few_take(struct gt_few *few, struct gt_rat rate)
 /* A pair's rate that the picks allow: a row's capacity over what it has. */
 static int gt_few_rate(const struct gt_few *few, struct gt_rat *rate)
 {
-	const struct gt_arcs *arcs = &few->ways->forest->arcs;
+	const struct gt_tree_hops *arcs = &few->ways->forest->arcs;
 	struct gt_rat most;
 
 	for (uint32_t i = 0; i < few->nrows; i++) {
@@ -412,7 +414,8 @@ static int gt_few_lower(struct gt_few *few, uint32_t limit)
 	return GT_OK;
 }
 
-int gt_ways_few(struct gt_ways *ways, uint32_t limit, struct gt_err *err)
+int gt_flow_assign_paths(struct gt_flow_paths *ways, uint32_t limit,
+			 struct gt_err *err)
 {
 	struct gt_arena *arena = ways->forest->args->arena;
 	struct gt_few few = {.ways = ways,

@@ -17,7 +17,7 @@ struct gt_forest_shares;
 struct gt_proposal;
 
 /* Of a pair of ranks, over these hops; loads are of the arcs' rows. */
-struct gt_ways_path {
+struct gt_flow_path {
 	uint32_t pair, nhops, nrows;
 	uint32_t *ranks;  /* nhops + 1 */
 	uint32_t *routes; /* of the arcs, by hop */
@@ -25,21 +25,21 @@ struct gt_ways_path {
 	int32_t *loads;
 };
 
-struct gt_ways_pair {
+struct gt_flow_rank_pair {
 	uint32_t from, to;
 	uint32_t npaths, size;
 	uint32_t *paths;
 };
 
-struct gt_ways {
+struct gt_flow_paths {
 	struct gt_forest *forest;
 	const struct gt_forest_shares *shares;
 	struct gt_rat rate; /* of a pair */
 	struct gt_rat goal; /* what fewer channels are to reach */
 	int optimal;        /* the forest's prices say: no more than the goal */
 	uint32_t npairs, npaths, size;
-	struct gt_ways_pair *pairs;
-	struct gt_ways_path *paths;
+	struct gt_flow_rank_pair *pairs;
+	struct gt_flow_path *paths;
 	/* pick[channel * npairs + pair]: path; nums add up to den */
 	uint32_t nchannels;
 	uint32_t *pick;
@@ -50,21 +50,24 @@ struct gt_ways {
  * The pairs, and the paths of the trees; channels by cutting.  All memory is
  * the forest's arena's.  Only GT_ESYS can fail, here and below.
  */
-int gt_ways_init(struct gt_ways *ways, struct gt_forest *forest,
-		 const struct gt_forest_shares *shares, struct gt_err *err);
+int gt_flow_paths_init(struct gt_flow_paths *ways, struct gt_forest *forest,
+		       const struct gt_forest_shares *shares,
+		       struct gt_err *err);
 
 /* The number of the pair's path that the tree has, added if need be. */
-int gt_ways_add(struct gt_ways *ways, uint32_t pair, const uint32_t *ranks,
-		const uint32_t *routes, uint32_t nhops, uint32_t *path);
+int gt_flow_paths_add(struct gt_flow_paths *ways, uint32_t pair,
+		      const uint32_t *ranks, const uint32_t *routes,
+		      uint32_t nhops, uint32_t *path);
 
 /* Where in all that a pair moves the tree at `num` of shares->den ends up. */
-int gt_ways_at(struct gt_ways *ways, uint32_t pair, int64_t num,
-	       uint32_t *path);
+int gt_flow_paths_at(struct gt_flow_paths *ways, uint32_t pair, int64_t num,
+		     uint32_t *path);
 
 /*
  * Replace the channels by fewer, of which at most `limit`: equal ones at the
  * same rate or, where the limit is too low for that, at a lower one.
  */
-int gt_ways_few(struct gt_ways *ways, uint32_t limit, struct gt_err *err);
+int gt_flow_assign_paths(struct gt_flow_paths *ways, uint32_t limit,
+			 struct gt_err *err);
 
 #endif

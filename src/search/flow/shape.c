@@ -13,10 +13,10 @@
 /* Channels when nobody asked for fewer: each costs FIFOs and workers. */
 enum { GT_FLOW_CHANNELS = 48 };
 
-static int gt_flow_path(const struct gt_ways *ways, uint32_t which,
-			struct gt_proposal_path *out)
+static int gt_flow_write_path(const struct gt_flow_paths *ways, uint32_t which,
+			      struct gt_proposal_path *out)
 {
-	const struct gt_ways_path *path = &ways->paths[which];
+	const struct gt_flow_path *path = &ways->paths[which];
 	const struct gt_forest *f = ways->forest;
 
 	out->nhops = path->nhops;
@@ -26,12 +26,12 @@ static int gt_flow_path(const struct gt_ways *ways, uint32_t which,
 	if (!out->routes)
 		return GT_ESYS;
 	for (uint32_t i = 0; i < path->nhops; i++)
-		out->routes[i] = gt_arcs_route(&f->arcs, path->routes[i]);
+		out->routes[i] = gt_tree_hops_route(&f->arcs, path->routes[i]);
 	return GT_OK;
 }
 
 /* One of several equal parts of channel c. */
-static int gt_flow_channel(const struct gt_ways *ways, uint32_t c,
+static int gt_flow_channel(const struct gt_flow_paths *ways, uint32_t c,
 			   uint32_t parts, struct gt_proposal_channel *out)
 {
 	struct gt_rat share;
@@ -42,8 +42,9 @@ static int gt_flow_channel(const struct gt_ways *ways, uint32_t c,
 	if (!out->paths)
 		return GT_ESYS;
 	for (uint32_t p = 0; p < ways->npairs; p++)
-		if (gt_flow_path(ways, ways->pick[(size_t)c * ways->npairs + p],
-				 &out->paths[p]))
+		if (gt_flow_write_path(ways,
+				       ways->pick[(size_t)c * ways->npairs + p],
+				       &out->paths[p]))
 			return GT_ESYS;
 	return gt_rat_make(ways->nums[c], ways->den, &share) &&
 			       gt_rat_div(share, GT_RAT(parts, 1), &share) &&
@@ -53,7 +54,7 @@ static int gt_flow_channel(const struct gt_ways *ways, uint32_t c,
 }
 
 /* All pairs of all ranks directly, on one channel. */
-static int gt_flow_is_mesh(const struct gt_ways *ways)
+static int gt_flow_is_mesh(const struct gt_flow_paths *ways)
 {
 	const struct gt_fabric *f = ways->forest->args->fabric;
 
@@ -69,15 +70,16 @@ static int gt_flow_is_mesh(const struct gt_ways *ways)
 }
 
 /* The links that a rank's bytes begin on, at most. */
-static uint32_t gt_flow_doors(const struct gt_ways *ways)
+static uint32_t gt_flow_external(const struct gt_flow_paths *ways)
 {
-	const struct gt_arcs *arcs = &ways->forest->arcs;
+	const struct gt_tree_hops *arcs = &ways->forest->arcs;
 	uint32_t most = 1, from = UINT32_MAX, doors = 0;
-	uint32_t links[GT_GROW_MAX];
+	uint32_t links[GT_PRIM_MAX];
 
 	for (uint32_t p = 0; p < ways->npairs; p++) {
-		const struct gt_ways_path *path = &ways->paths[ways->pick[p]];
-		uint32_t link = gt_arcs_route(arcs, path->routes[0])->links[0];
+		const struct gt_flow_path *path = &ways->paths[ways->pick[p]];
+		uint32_t link =
+			gt_tree_hops_route(arcs, path->routes[0])->links[0];
 		uint32_t k = 0;
 
 		doors = ways->pairs[p].from == from ? doors : 0;
@@ -95,10 +97,10 @@ static uint32_t gt_flow_doors(const struct gt_ways *ways)
  * Each channel's programs begin with another peer (plan/lower/shape.h), so
  * with as many channels as a rank has links to begin on all are in use.
  */
-static uint32_t gt_flow_parts(const struct gt_ways *ways)
+static uint32_t gt_flow_parts(const struct gt_flow_paths *ways)
 {
 	uint32_t limit = ways->forest->args->max_channels;
-	uint32_t n = ways->nchannels, doors = gt_flow_doors(ways);
+	uint32_t n = ways->nchannels, doors = gt_flow_external(ways);
 	uint32_t parts = (doors + n - 1) / n;
 
 	if (!limit)
@@ -107,7 +109,7 @@ static uint32_t gt_flow_parts(const struct gt_ways *ways)
 }
 
 /* All channels, `parts` times one behind the other. */
-static int gt_flow_channels(const struct gt_ways *ways,
+static int gt_flow_channels(const struct gt_flow_paths *ways,
 			    struct gt_proposal *proposal, struct gt_err *err)
 {
 	uint32_t n = ways->nchannels, parts = gt_flow_parts(ways);
@@ -157,7 +159,7 @@ static int gt_flow_prove(struct gt_forest *f, struct gt_proposal *proposal,
  * The bound, when the rate is as near to it as 64 bits let a basis come: few
  * channels may well be exact.
  */
-static void gt_flow_goal(struct gt_ways *ways,
+static void gt_flow_goal(struct gt_flow_paths *ways,
 			 const struct gt_proposal *proposal)
 {
 	double rate = gt_rat_double(ways->rate);
@@ -167,22 +169,23 @@ static void gt_flow_goal(struct gt_ways *ways,
 	ways->goal = ways->optimal ? proposal->bound : ways->rate;
 }
 
-static int gt_flow_run(struct gt_forest *f, struct gt_proposal *proposal,
-		       struct gt_err *err)
+static int gt_maxflow_run(struct gt_forest *f, struct gt_proposal *proposal,
+			  struct gt_err *err)
 {
 	uint32_t limit = f->args->max_channels;
 	struct gt_forest_shares shares;
-	struct gt_ways ways;
+	struct gt_flow_paths ways;
 	int rc = gt_forest_solve(f, &shares, err);
 
 	if (!rc)
 		rc = gt_flow_prove(f, proposal, err);
 	if (!rc)
-		rc = gt_ways_init(&ways, f, &shares, err);
+		rc = gt_flow_paths_init(&ways, f, &shares, err);
 	if (!rc)
 		gt_flow_goal(&ways, proposal);
 	if (!rc)
-		rc = gt_ways_few(&ways, limit ? limit : GT_FLOW_CHANNELS, err);
+		rc = gt_flow_assign_paths(
+			&ways, limit ? limit : GT_FLOW_CHANNELS, err);
 	if (rc)
 		return rc;
 	proposal->nrows = f->arcs.nrows;
@@ -217,14 +220,14 @@ static int gt_flow_propose(const struct gt_shape_args *args,
 	proposal->class_ = GT_PROOF_ANY;
 	if (args->fabric->nranks == 1)
 		return gt_flow_alone(args, proposal, err);
-	if (args->fabric->nranks > GT_GROW_MAX)
+	if (args->fabric->nranks > GT_PRIM_MAX)
 		return gt_err_set(err, GT_ENO, NULL,
 				  "%u GPUs are too many for the search for "
 				  "flows; name up to %d with --gpus",
-				  args->fabric->nranks, GT_GROW_MAX);
+				  args->fabric->nranks, GT_PRIM_MAX);
 	rc = gt_forest_init(&f, args, err);
 	if (!rc)
-		rc = gt_flow_run(&f, proposal, err);
+		rc = gt_maxflow_run(&f, proposal, err);
 	gt_forest_release(&f);
 	return rc;
 }

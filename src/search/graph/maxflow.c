@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-enum { GT_FLOW_END = UINT32_MAX };
+enum { GT_MAXFLOW_END = UINT32_MAX };
 
 /* Arc 2a is the a-th arc, 2a + 1 its reverse. */
 struct gt_flow {
@@ -16,7 +16,7 @@ struct gt_flow {
 	int64_t *capacity;
 };
 
-struct gt_flow *gt_flow_new(uint32_t nnodes, uint32_t max_arcs)
+struct gt_flow *gt_maxflow_new(uint32_t nnodes, uint32_t max_arcs)
 {
 	struct gt_flow *flow = calloc(1, sizeof(*flow));
 	size_t n = (size_t)nnodes + 1, m = (size_t)max_arcs + 1;
@@ -34,15 +34,15 @@ struct gt_flow *gt_flow_new(uint32_t nnodes, uint32_t max_arcs)
 	flow->capacity = malloc(m * sizeof(*flow->capacity));
 	if (!flow->head || !flow->at || !flow->level || !flow->queue ||
 	    !flow->next || !flow->to || !flow->left || !flow->capacity) {
-		gt_flow_free(flow);
+		gt_maxflow_free(flow);
 		return NULL;
 	}
 	for (uint32_t i = 0; i < nnodes; i++)
-		flow->head[i] = flow->level[i] = GT_FLOW_END;
+		flow->head[i] = flow->level[i] = GT_MAXFLOW_END;
 	return flow;
 }
 
-void gt_flow_free(struct gt_flow *flow)
+void gt_maxflow_free(struct gt_flow *flow)
 {
 	if (!flow)
 		return;
@@ -65,7 +65,7 @@ static void gt_flow_half(struct gt_flow *flow, uint32_t half, uint32_t from,
 	flow->head[from] = half;
 }
 
-uint32_t gt_flow_add(struct gt_flow *flow, uint32_t from, uint32_t to)
+uint32_t gt_maxflow_add(struct gt_flow *flow, uint32_t from, uint32_t to)
 {
 	uint32_t arc = flow->narcs++;
 
@@ -75,18 +75,19 @@ uint32_t gt_flow_add(struct gt_flow *flow, uint32_t from, uint32_t to)
 	return arc;
 }
 
-void gt_flow_set(struct gt_flow *flow, uint32_t arc, int64_t capacity)
+void gt_maxflow_set(struct gt_flow *flow, uint32_t arc, int64_t capacity)
 {
 	flow->capacity[arc] = capacity;
 }
 
 /* Distances from the source; 1 while the sink can be reached. */
-static int gt_flow_levels(struct gt_flow *flow, uint32_t source, uint32_t sink)
+static int gt_maxflow_levels(struct gt_flow *flow, uint32_t source,
+			     uint32_t sink)
 {
 	uint32_t begin = 0, end = 0;
 
 	for (uint32_t i = 0; i < flow->nnodes; i++) {
-		flow->level[i] = GT_FLOW_END;
+		flow->level[i] = GT_MAXFLOW_END;
 		flow->at[i] = flow->head[i];
 	}
 	flow->level[source] = 0;
@@ -94,25 +95,25 @@ static int gt_flow_levels(struct gt_flow *flow, uint32_t source, uint32_t sink)
 	while (begin < end) {
 		uint32_t u = flow->queue[begin++];
 
-		for (uint32_t a = flow->head[u]; a != GT_FLOW_END;
+		for (uint32_t a = flow->head[u]; a != GT_MAXFLOW_END;
 		     a = flow->next[a]) {
 			uint32_t v = flow->to[a];
 
-			if (!flow->left[a] || flow->level[v] != GT_FLOW_END)
+			if (!flow->left[a] || flow->level[v] != GT_MAXFLOW_END)
 				continue;
 			flow->level[v] = flow->level[u] + 1;
 			flow->queue[end++] = v;
 		}
 	}
-	return flow->level[sink] != GT_FLOW_END;
+	return flow->level[sink] != GT_MAXFLOW_END;
 }
 
 /* The next usable arc of u one level on, or END. */
-static uint32_t gt_flow_step(struct gt_flow *flow, uint32_t u)
+static uint32_t gt_maxflow_step(struct gt_flow *flow, uint32_t u)
 {
 	uint32_t a = flow->at[u];
 
-	while (a != GT_FLOW_END &&
+	while (a != GT_MAXFLOW_END &&
 	       (!flow->left[a] ||
 		flow->level[flow->to[a]] != flow->level[u] + 1))
 		a = flow->next[a];
@@ -123,7 +124,7 @@ static uint32_t gt_flow_step(struct gt_flow *flow, uint32_t u)
 static int64_t gt_flow_push(struct gt_flow *flow, uint32_t len)
 {
 	const uint32_t *path = flow->queue;
-	int64_t amount = GT_FLOW_INF;
+	int64_t amount = GT_MAXFLOW_INF;
 
 	for (uint32_t i = 0; i < len; i++)
 		if (flow->left[path[i]] < amount)
@@ -136,16 +137,16 @@ static int64_t gt_flow_push(struct gt_flow *flow, uint32_t len)
 }
 
 /* One more path to the sink, found by walking and backing off; 0: none. */
-static int64_t gt_flow_augment(struct gt_flow *flow, uint32_t source,
-			       uint32_t sink)
+static int64_t gt_maxflow_augment(struct gt_flow *flow, uint32_t source,
+				  uint32_t sink)
 {
 	uint32_t *path = flow->queue;
 	uint32_t len = 0, u = source;
 
 	while (u != sink) {
-		uint32_t a = gt_flow_step(flow, u);
+		uint32_t a = gt_maxflow_step(flow, u);
 
-		if (a != GT_FLOW_END) {
+		if (a != GT_MAXFLOW_END) {
 			path[len++] = a;
 			u = flow->to[a];
 		} else if (len) {
@@ -159,7 +160,7 @@ static int64_t gt_flow_augment(struct gt_flow *flow, uint32_t source,
 	return gt_flow_push(flow, len);
 }
 
-int64_t gt_flow_run(struct gt_flow *flow, uint32_t source, uint32_t sink)
+int64_t gt_maxflow_run(struct gt_flow *flow, uint32_t source, uint32_t sink)
 {
 	int64_t total = 0, more;
 
@@ -167,13 +168,13 @@ int64_t gt_flow_run(struct gt_flow *flow, uint32_t source, uint32_t sink)
 		flow->left[2 * a] = flow->capacity[a];
 		flow->left[2 * a + 1] = 0;
 	}
-	while (gt_flow_levels(flow, source, sink))
-		while ((more = gt_flow_augment(flow, source, sink)))
+	while (gt_maxflow_levels(flow, source, sink))
+		while ((more = gt_maxflow_augment(flow, source, sink)))
 			total += more;
 	return total;
 }
 
-int gt_flow_inside(const struct gt_flow *flow, uint32_t node)
+int gt_maxflow_is_source_side(const struct gt_flow *flow, uint32_t node)
 {
-	return flow->level[node] != GT_FLOW_END;
+	return flow->level[node] != GT_MAXFLOW_END;
 }

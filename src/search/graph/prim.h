@@ -10,13 +10,13 @@
 #include <stdint.h>
 
 /* The largest n. */
-enum { GT_GROW_MAX = 64 };
+enum { GT_PRIM_MAX = 64 };
 
 /*
  * weights[parent * n + child]; `step` is added for every hop between the root
  * and the parent.  Fills parent[] but for the root; its cost (without steps).
  */
-int64_t gt_tree_grow(uint32_t n, const int64_t *weights, uint32_t root,
-		     int64_t step, uint32_t *parent);
+int64_t gt_prim(uint32_t n, const int64_t *weights, uint32_t root, int64_t step,
+		uint32_t *parent);
 
 #endif

@@ -11,8 +11,8 @@ static int gt_shortest_before(int64_t far, uint32_t hops, int64_t than,
 	return far < than || (far == than && hops < than_hops);
 }
 
-void gt_shortest(uint32_t n, const int64_t *weights, uint32_t root,
-		 int64_t *far, uint32_t *parent)
+void gt_shortest_paths(uint32_t n, const int64_t *weights, uint32_t root,
+		       int64_t *far, uint32_t *parent)
 {
 	struct gt_shortest_at at[GT_SHORTEST_MAX] = {{0, 0}};
 	uint32_t u = root, next;

@@ -13,7 +13,7 @@
  */
 enum { GT_SHORTEST_MAX = 256 };
 
-void gt_shortest(uint32_t n, const int64_t *weights, uint32_t root,
-		 int64_t *far, uint32_t *parent);
+void gt_shortest_paths(uint32_t n, const int64_t *weights, uint32_t root,
+		       int64_t *far, uint32_t *parent);
 
 #endif

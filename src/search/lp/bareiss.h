@@ -11,19 +11,19 @@
 
 #include <gmp.h>
 
-struct gt_system {
+struct gt_bareiss {
 	uint32_t size;
 	mpz_t *at; /* size rows of size + 1: the matrix and the right side */
 };
 
 /* All zero.  GT_ESYS when memory ran out; release it then too. */
-int gt_system_init(struct gt_system *system, uint32_t size);
-void gt_system_release(struct gt_system *system);
+int gt_bareiss_init(struct gt_bareiss *system, uint32_t size);
+void gt_bareiss_release(struct gt_bareiss *system);
 
-mpz_ptr gt_system_at(const struct gt_system *system, uint32_t row,
-		     uint32_t column);
+mpz_ptr gt_bareiss_at(const struct gt_bareiss *system, uint32_t row,
+		      uint32_t column);
 
 /* Solve in place into x[0..size), initialised; 0 when it is singular. */
-int gt_system_solve(struct gt_system *system, mpq_t *x);
+int gt_bareiss_solve(struct gt_bareiss *system, mpq_t *x);
 
 #endif

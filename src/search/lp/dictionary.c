@@ -5,26 +5,27 @@
 #include <string.h>
 
 /* Less is nothing. */
-#define GT_FACE_EPS 1e-9
+#define GT_DICTIONARY_EPS 1e-9
 
 /*
  * Pivots a row, after which the way up ends wherever it has come: vertices at
  * which many rows bind may be gone around for ever.  And numbers in a row are
  * a multiple of what fits a register.
  */
-enum { GT_FACE_PIVOTS = 4, GT_FACE_LANES = 4 };
+enum { GT_DICTIONARY_PIVOTS = 4, GT_DICTIONARY_LANES = 4 };
 
-static uint32_t gt_face_stride(uint32_t n)
+static uint32_t gt_dictionary_stride(uint32_t n)
 {
-	return (n + GT_FACE_LANES - 1) / GT_FACE_LANES * GT_FACE_LANES;
+	return (n + GT_DICTIONARY_LANES - 1) / GT_DICTIONARY_LANES *
+	       GT_DICTIONARY_LANES;
 }
 
-int gt_face_init(struct gt_face *face, uint32_t nrows, uint32_t ncolumns)
+int gt_dictionary_init(struct gt_face *face, uint32_t nrows, uint32_t ncolumns)
 {
 	size_t m = (size_t)nrows + 1;
 
 	memset(face, 0, sizeof(*face));
-	face->stride = gt_face_stride(ncolumns);
+	face->stride = gt_dictionary_stride(ncolumns);
 	face->basic = calloc(m, sizeof(*face->basic));
 	face->other = calloc(ncolumns + (size_t)1, sizeof(*face->other));
 	face->value = calloc(m, sizeof(*face->value));
@@ -40,7 +41,7 @@ int gt_face_init(struct gt_face *face, uint32_t nrows, uint32_t ncolumns)
 	return 1;
 }
 
-void gt_face_release(struct gt_face *face)
+void gt_dictionary_release(struct gt_face *face)
 {
 	free(face->basic);
 	free(face->other);
@@ -48,32 +49,33 @@ void gt_face_release(struct gt_face *face)
 	free(face->at);
 }
 
-double *gt_face_row(const struct gt_face *face, uint32_t row)
+double *gt_dictionary_row(const struct gt_face *face, uint32_t row)
 {
 	return face->at + (size_t)row * face->stride;
 }
 
-void gt_face_copy(struct gt_face *to, const struct gt_face *from)
+void gt_dictionary_copy(struct gt_face *to, const struct gt_face *from)
 {
 	uint32_t m = from->nrows, n = from->nothers;
 
 	to->nrows = m;
 	to->nothers = n;
-	to->stride = gt_face_stride(n);
+	to->stride = gt_dictionary_stride(n);
 	memcpy(to->basic, from->basic, m * sizeof(*to->basic));
 	memcpy(to->other, from->other, n * sizeof(*to->other));
 	memcpy(to->value, from->value, m * sizeof(*to->value));
 	for (uint32_t i = 0; i < m; i++)
-		memcpy(gt_face_row(to, i), gt_face_row(from, i),
+		memcpy(gt_dictionary_row(to, i), gt_dictionary_row(from, i),
 		       to->stride * sizeof(*to->at));
 }
 
 /* to -= factor * from; numbers up to a multiple of the lanes are there. */
-static void gt_face_subtract(double *restrict to, const double *restrict from,
-			     double factor, uint32_t n)
+static void gt_dictionary_subtract(double *restrict to,
+				   const double *restrict from, double factor,
+				   uint32_t n)
 {
 	/* In this form compilers take one instruction for several lanes. */
-	for (size_t j = 0; j < n; j += GT_FACE_LANES) {
+	for (size_t j = 0; j < n; j += GT_DICTIONARY_LANES) {
 		to[j] -= factor * from[j];
 		to[j + 1] -= factor * from[j + 1];
 		to[j + 2] -= factor * from[j + 2];
@@ -81,9 +83,9 @@ static void gt_face_subtract(double *restrict to, const double *restrict from,
 	}
 }
 
-void gt_face_pivot(struct gt_face *face, uint32_t row, uint32_t place)
+void gt_dictionary_pivot(struct gt_face *face, uint32_t row, uint32_t place)
 {
-	double *pivot = gt_face_row(face, row), by = 1 / pivot[place];
+	double *pivot = gt_dictionary_row(face, row), by = 1 / pivot[place];
 	uint32_t n = face->nothers, variable = face->basic[row];
 
 	pivot[place] = 1;
@@ -91,12 +93,12 @@ void gt_face_pivot(struct gt_face *face, uint32_t row, uint32_t place)
 		pivot[j] *= by;
 	face->value[row] *= by;
 	for (uint32_t i = 0; i < face->nrows; i++) {
-		double *at = gt_face_row(face, i), factor = at[place];
+		double *at = gt_dictionary_row(face, i), factor = at[place];
 
 		if (i == row || factor == 0)
 			continue;
 		at[place] = 0;
-		gt_face_subtract(at, pivot, factor, n);
+		gt_dictionary_subtract(at, pivot, factor, n);
 		face->value[i] -= factor * face->value[row];
 		face->work += n;
 	}
@@ -104,16 +106,17 @@ void gt_face_pivot(struct gt_face *face, uint32_t row, uint32_t place)
 	face->other[place] = variable;
 }
 
-void gt_face_lock(struct gt_face *face, uint32_t place)
+void gt_dictionary_fix_at_zero(struct gt_face *face, uint32_t place)
 {
 	uint32_t last = --face->nothers;
 
 	face->other[place] = face->other[last];
 	for (uint32_t i = 0; place != last && i < face->nrows; i++)
-		gt_face_row(face, i)[place] = gt_face_row(face, i)[last];
+		gt_dictionary_row(face, i)[place] =
+			gt_dictionary_row(face, i)[last];
 }
 
-void gt_face_drop(struct gt_face *face, uint32_t row)
+void gt_dictionary_drop(struct gt_face *face, uint32_t row)
 {
 	uint32_t last = --face->nrows;
 
@@ -121,16 +124,16 @@ void gt_face_drop(struct gt_face *face, uint32_t row)
 		return;
 	face->basic[row] = face->basic[last];
 	face->value[row] = face->value[last];
-	memcpy(gt_face_row(face, row), gt_face_row(face, last),
+	memcpy(gt_dictionary_row(face, row), gt_dictionary_row(face, last),
 	       face->nothers * sizeof(*face->at));
 }
 
 /* Where what raises the row most is; nothers: it is as large as it can be. */
-static uint32_t gt_face_enter(const struct gt_face *face, uint32_t row)
+static uint32_t gt_dictionary_enter(const struct gt_face *face, uint32_t row)
 {
-	const double *at = gt_face_row(face, row);
+	const double *at = gt_dictionary_row(face, row);
 	uint32_t best = face->nothers;
-	double least = -GT_FACE_EPS;
+	double least = -GT_DICTIONARY_EPS;
 
 	for (uint32_t j = 0; j < face->nothers; j++)
 		if (at[j] < least) {
@@ -141,14 +144,14 @@ static uint32_t gt_face_enter(const struct gt_face *face, uint32_t row)
 }
 
 /* Which row's variable what is at this place makes 0 first; nrows: none. */
-static uint32_t gt_face_leave(const struct gt_face *face, uint32_t place)
+static uint32_t gt_dictionary_leave(const struct gt_face *face, uint32_t place)
 {
 	uint32_t best = face->nrows;
 	double least = HUGE_VAL, most = 0, at, ratio;
 
 	for (uint32_t i = 0; i < face->nrows; i++) {
-		at = gt_face_row(face, i)[place];
-		if (at <= GT_FACE_EPS)
+		at = gt_dictionary_row(face, i)[place];
+		if (at <= GT_DICTIONARY_EPS)
 			continue;
 		ratio = face->value[i] > 0 ? face->value[i] / at : 0;
 		if (ratio < least || (ratio == least && at > most)) {
@@ -160,38 +163,38 @@ static uint32_t gt_face_leave(const struct gt_face *face, uint32_t place)
 	return best;
 }
 
-static void gt_face_raise(struct gt_face *face, uint32_t row)
+static void gt_dictionary_raise(struct gt_face *face, uint32_t row)
 {
-	for (uint32_t i = GT_FACE_PIVOTS * face->nrows; i; i--) {
-		uint32_t place = gt_face_enter(face, row), leaves;
+	for (uint32_t i = GT_DICTIONARY_PIVOTS * face->nrows; i; i--) {
+		uint32_t place = gt_dictionary_enter(face, row), leaves;
 
 		if (place == face->nothers)
 			return;
-		leaves = gt_face_leave(face, place);
+		leaves = gt_dictionary_leave(face, place);
 		if (leaves == face->nrows)
 			return;
-		gt_face_pivot(face, leaves, place);
+		gt_dictionary_pivot(face, leaves, place);
 	}
 }
 
-double gt_face_fix(struct gt_face *face, uint32_t row)
+double gt_dictionary_fix_at_max(struct gt_face *face, uint32_t row)
 {
-	const double *at = gt_face_row(face, row);
+	const double *at = gt_dictionary_row(face, row);
 	double value;
 
-	gt_face_raise(face, row);
+	gt_dictionary_raise(face, row);
 	value = face->value[row];
 	for (uint32_t j = face->nothers; j-- > 0;)
-		if (fabs(at[j]) > GT_FACE_EPS)
-			gt_face_lock(face, j);
-	gt_face_drop(face, row);
+		if (fabs(at[j]) > GT_DICTIONARY_EPS)
+			gt_dictionary_fix_at_zero(face, j);
+	gt_dictionary_drop(face, row);
 	return value;
 }
 
-void gt_face_climb(struct gt_face *face, const double *gains)
+void gt_dictionary_maximize(struct gt_face *face, const double *gains)
 {
 	uint32_t m = face->nrows, n = face->nothers;
-	double *sum = gt_face_row(face, m);
+	double *sum = gt_dictionary_row(face, m);
 
 	for (uint32_t j = 0; j < n; j++)
 		sum[j] = face->other[j] < face->ncolumns
@@ -199,12 +202,12 @@ void gt_face_climb(struct gt_face *face, const double *gains)
 				 : 0;
 	for (uint32_t i = 0; i < m; i++)
 		if (face->basic[i] < face->ncolumns)
-			gt_face_subtract(sum, gt_face_row(face, i),
-					 -gains[face->basic[i]], n);
+			gt_dictionary_subtract(sum, gt_dictionary_row(face, i),
+					       -gains[face->basic[i]], n);
 	/* The sum's own variable never leaves: what enters only raises it. */
 	face->value[m] = 0;
 	face->basic[m] = UINT32_MAX;
 	face->nrows++;
-	gt_face_raise(face, m);
-	gt_face_drop(face, m);
+	gt_dictionary_raise(face, m);
+	gt_dictionary_drop(face, m);
 }

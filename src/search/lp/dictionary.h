@@ -30,33 +30,33 @@ struct gt_face {
  * Room for this many rows and columns: nothing is packed, `at` and `value` are
  * 0 for the caller to fill in.  0 when memory ran out; release also then.
  */
-int gt_face_init(struct gt_face *face, uint32_t nrows, uint32_t ncolumns);
-void gt_face_release(struct gt_face *face);
+int gt_dictionary_init(struct gt_face *face, uint32_t nrows, uint32_t ncolumns);
+void gt_dictionary_release(struct gt_face *face);
 
 /* The same vertex; `to` has room for it, and goes on with its own work. */
-void gt_face_copy(struct gt_face *to, const struct gt_face *from);
+void gt_dictionary_copy(struct gt_face *to, const struct gt_face *from);
 
-double *gt_face_row(const struct gt_face *face, uint32_t row);
+double *gt_dictionary_row(const struct gt_face *face, uint32_t row);
 
 /* Exchange the row's variable for the one at this place. */
-void gt_face_pivot(struct gt_face *face, uint32_t row, uint32_t place);
+void gt_dictionary_pivot(struct gt_face *face, uint32_t row, uint32_t place);
 
 /* What is at this place stays 0; another one takes the place. */
-void gt_face_lock(struct gt_face *face, uint32_t place);
+void gt_dictionary_fix_at_zero(struct gt_face *face, uint32_t place);
 
 /* Forget the row; another one takes its number. */
-void gt_face_drop(struct gt_face *face, uint32_t row);
+void gt_dictionary_drop(struct gt_face *face, uint32_t row);
 
 /*
  * Go to where the row's variable is largest, then to where it is largest and
  * cannot change any more: the row is dropped.  Returns its value.
  */
-double gt_face_fix(struct gt_face *face, uint32_t row);
+double gt_dictionary_fix_at_max(struct gt_face *face, uint32_t row);
 
 /*
  * Go to where the sum of gain * column is largest.  Needs room for one row
  * more than there are.
  */
-void gt_face_climb(struct gt_face *face, const double *gains);
+void gt_dictionary_maximize(struct gt_face *face, const double *gains);
 
 #endif

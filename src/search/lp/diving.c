@@ -6,31 +6,31 @@
 #include "search/lp/lp.h"
 
 /* What floats miss of a whole number, and how often a step is taken back. */
-#define GT_DIVE_EPS 1e-6
-enum { GT_DIVE_BACK = 12, GT_DIVE_NONE = UINT32_MAX };
+#define GT_DIVING_EPS 1e-6
+enum { GT_DIVING_BACK = 12, GT_DIVING_NONE = UINT32_MAX };
 
-static double gt_dive_floor(double value)
+static double gt_diving_floor(double value)
 {
-	return floor(value + GT_DIVE_EPS);
+	return floor(value + GT_DIVING_EPS);
 }
 
-int64_t gt_dive_count(const struct gt_dive *dive, uint32_t column)
+int64_t gt_diving_count(const struct gt_diving *dive, uint32_t column)
 {
-	return (int64_t)gt_dive_floor(gt_lp_values(dive->lp)[column]);
+	return (int64_t)gt_diving_floor(gt_lp_values(dive->lp)[column]);
 }
 
 /* What is whole already stays; returns the column with the largest rest. */
-static uint32_t gt_dive_fix(const struct gt_dive *dive)
+static uint32_t gt_diving_fix(const struct gt_diving *dive)
 {
 	const double *values = gt_lp_values(dive->lp);
-	uint32_t most = GT_DIVE_NONE;
-	double best = GT_DIVE_EPS;
+	uint32_t most = GT_DIVING_NONE;
+	double best = GT_DIVING_EPS;
 
 	for (uint32_t i = dive->first; i < gt_lp_ncolumns(dive->lp); i++) {
-		double whole = gt_dive_floor(values[i]);
+		double whole = gt_diving_floor(values[i]);
 		double rest = values[i] - whole;
 
-		gt_lp_raise(dive->lp, i, whole);
+		gt_lp_raise_lower(dive->lp, i, whole);
 		if (rest > best) {
 			best = rest;
 			most = i;
@@ -39,26 +39,26 @@ static uint32_t gt_dive_fix(const struct gt_dive *dive)
 	return most;
 }
 
-int gt_dive(const struct gt_dive *dive, struct gt_err *err)
+int gt_diving(const struct gt_diving *dive, struct gt_err *err)
 {
-	uint32_t forced = GT_DIVE_NONE, back = 0;
+	uint32_t forced = GT_DIVING_NONE, back = 0;
 	double whole = 0;
 	int rc;
 
 	for (;;) {
 		rc = dive->solve(dive->arg, err);
-		if (rc == GT_ENO && forced != GT_DIVE_NONE &&
-		    back++ < GT_DIVE_BACK) {
-			gt_lp_bound(dive->lp, forced, whole, whole);
-			forced = GT_DIVE_NONE;
+		if (rc == GT_ENO && forced != GT_DIVING_NONE &&
+		    back++ < GT_DIVING_BACK) {
+			gt_lp_set_bounds(dive->lp, forced, whole, whole);
+			forced = GT_DIVING_NONE;
 			continue;
 		}
 		if (rc)
 			return rc;
-		forced = gt_dive_fix(dive);
-		if (forced == GT_DIVE_NONE)
+		forced = gt_diving_fix(dive);
+		if (forced == GT_DIVING_NONE)
 			return GT_OK;
-		whole = gt_dive_floor(gt_lp_values(dive->lp)[forced]);
-		gt_lp_bound(dive->lp, forced, whole + 1, HUGE_VAL);
+		whole = gt_diving_floor(gt_lp_values(dive->lp)[forced]);
+		gt_lp_set_bounds(dive->lp, forced, whole + 1, HUGE_VAL);
 	}
 }

@@ -15,7 +15,7 @@
 struct gt_err;
 struct gt_lp;
 
-struct gt_dive {
+struct gt_diving {
 	struct gt_lp *lp;
 	uint32_t first; /* columns from this one on shall be whole */
 	/*
@@ -30,9 +30,9 @@ struct gt_dive {
  * Afterwards the program is solved and its columns are whole.  GT_ENO when
  * nothing was found, else as solve().
  */
-int gt_dive(const struct gt_dive *dive, struct gt_err *err);
+int gt_diving(const struct gt_diving *dive, struct gt_err *err);
 
 /* The column's value as a whole number. */
-int64_t gt_dive_count(const struct gt_dive *dive, uint32_t column);
+int64_t gt_diving_count(const struct gt_diving *dive, uint32_t column);
 
 #endif

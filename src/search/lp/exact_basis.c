@@ -22,7 +22,7 @@ void gt_basis_release(struct gt_basis *basis)
 	free(basis->rows);
 }
 
-int gt_basis_init(struct gt_basis *basis, const struct gt_basis_of *of,
+int gt_basis_init(struct gt_basis *basis, const struct gt_basis_program *of,
 		  const struct gt_lp *lp)
 {
 	uint32_t ncolumns = gt_lp_ncolumns(lp), nbasic = 0, nbinding = 0;
@@ -50,11 +50,11 @@ int gt_basis_init(struct gt_basis *basis, const struct gt_basis_of *of,
 }
 
 /* Row i of the system, or of the transposed one, made whole. */
-static void gt_basis_row(const struct gt_basis *basis, struct gt_system *system,
-			 uint32_t i, int prices)
+static void gt_basis_row(const struct gt_basis *basis,
+			 struct gt_bareiss *system, uint32_t i, int prices)
 {
-	const struct gt_basis_of *of = basis->of;
-	mpz_ptr right = gt_system_at(system, i, basis->size);
+	const struct gt_basis_program *of = basis->of;
+	mpz_ptr right = gt_bareiss_at(system, i, basis->size);
 	int64_t den = 1;
 
 	if (prices)
@@ -62,7 +62,7 @@ static void gt_basis_row(const struct gt_basis *basis, struct gt_system *system,
 	else
 		den = of->upper(of->arg, basis->rows[i], right);
 	for (uint32_t j = 0; j < basis->size; j++) {
-		mpz_ptr at = gt_system_at(system, i, j);
+		mpz_ptr at = gt_bareiss_at(system, i, j);
 
 		mpz_set_si(at, of->entry(of->arg, basis->rows[prices ? j : i],
 					 basis->columns[prices ? i : j]));
@@ -72,14 +72,14 @@ static void gt_basis_row(const struct gt_basis *basis, struct gt_system *system,
 
 static int gt_basis_solve(struct gt_basis *basis, int prices)
 {
-	struct gt_system system;
-	int rc = gt_system_init(&system, basis->size);
+	struct gt_bareiss system;
+	int rc = gt_bareiss_init(&system, basis->size);
 
 	for (uint32_t i = 0; !rc && i < basis->size; i++)
 		gt_basis_row(basis, &system, i, prices);
-	if (!rc && !gt_system_solve(&system, basis->x))
+	if (!rc && !gt_bareiss_solve(&system, basis->x))
 		rc = GT_ENO;
-	gt_system_release(&system);
+	gt_bareiss_release(&system);
 	for (uint32_t i = 0; !rc && i < basis->size; i++)
 		if (mpq_sgn(basis->x[i]) < 0)
 			mpq_set_ui(basis->x[i], 0, 1);
@@ -90,7 +90,7 @@ static int gt_basis_solve(struct gt_basis *basis, int prices)
 static void gt_basis_use(const struct gt_basis *basis, uint32_t row,
 			 mpq_ptr use)
 {
-	const struct gt_basis_of *of = basis->of;
+	const struct gt_basis_program *of = basis->of;
 	mpq_t part;
 
 	mpq_init(part);
@@ -137,7 +137,7 @@ int gt_basis_prices(struct gt_basis *basis)
 	return gt_basis_solve(basis, 1);
 }
 
-int64_t gt_basis_den(const struct gt_basis *basis)
+int64_t gt_basis_denominator(const struct gt_basis *basis)
 {
 	int64_t common;
 	mpz_t den;
@@ -152,8 +152,8 @@ int64_t gt_basis_den(const struct gt_basis *basis)
 	return common;
 }
 
-int64_t gt_basis_num(const struct gt_basis *basis, uint32_t i, int64_t den,
-		     int up)
+int64_t gt_basis_numerator(const struct gt_basis *basis, uint32_t i,
+			   int64_t den, int up)
 {
 	int64_t num;
 	mpz_t n;
@@ -169,8 +169,8 @@ int64_t gt_basis_num(const struct gt_basis *basis, uint32_t i, int64_t den,
 	return num;
 }
 
-int gt_basis_link_prices(const struct gt_basis_of *of, const struct gt_lp *lp,
-			 int64_t *prices)
+int gt_basis_link_prices(const struct gt_basis_program *of,
+			 const struct gt_lp *lp, int64_t *prices)
 {
 	struct gt_basis basis;
 	int rc = gt_basis_init(&basis, of, lp);
@@ -179,9 +179,9 @@ int gt_basis_link_prices(const struct gt_basis_of *of, const struct gt_lp *lp,
 	if (!rc)
 		rc = gt_basis_prices(&basis);
 	memset(prices, 0, of->nlinks * sizeof(*prices));
-	den = rc ? 1 : gt_basis_den(&basis);
+	den = rc ? 1 : gt_basis_denominator(&basis);
 	for (uint32_t i = 0; !rc && i < basis.size; i++) {
-		num = gt_basis_num(&basis, i, den, 1);
+		num = gt_basis_numerator(&basis, i, den, 1);
 		if (num < 0)
 			rc = GT_ENO;
 		else if (basis.rows[i] < of->nlinks)

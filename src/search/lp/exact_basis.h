@@ -17,7 +17,7 @@
 struct gt_lp;
 
 /* The program: rows of links come first. */
-struct gt_basis_of {
+struct gt_basis_program {
 	const void *arg;
 	uint32_t nrows, nlinks;
 	int32_t (*entry)(const void *arg, uint32_t row, uint32_t column);
@@ -27,14 +27,14 @@ struct gt_basis_of {
 };
 
 struct gt_basis {
-	const struct gt_basis_of *of;
+	const struct gt_basis_program *of;
 	uint32_t size; /* columns, and as many rows */
 	uint32_t *columns, *rows;
 	mpq_t *x; /* of columns or of rows, whichever was solved last */
 };
 
 /* GT_ENO when there are not as many columns as rows; release it always. */
-int gt_basis_init(struct gt_basis *basis, const struct gt_basis_of *of,
+int gt_basis_init(struct gt_basis *basis, const struct gt_basis_program *of,
 		  const struct gt_lp *lp);
 void gt_basis_release(struct gt_basis *basis);
 
@@ -43,20 +43,20 @@ int gt_basis_shares(struct gt_basis *basis);
 int gt_basis_prices(struct gt_basis *basis);
 
 /* The least common denominator of x, or a grid when that is too fine. */
-int64_t gt_basis_den(const struct gt_basis *basis);
+int64_t gt_basis_denominator(const struct gt_basis *basis);
 
 /*
  * The i-th of x times den, rounded down or (1) up; -1 when it is so large that
  * sums of products with rates may not fit 64 bits.
  */
-int64_t gt_basis_num(const struct gt_basis *basis, uint32_t i, int64_t den,
-		     int up);
+int64_t gt_basis_numerator(const struct gt_basis *basis, uint32_t i,
+			   int64_t den, int up);
 
 /*
  * Prices of links as whole numbers, 0 where they have none.  GT_ENO: some do
  * not fit, or there are none.
  */
-int gt_basis_link_prices(const struct gt_basis_of *of, const struct gt_lp *lp,
-			 int64_t *prices);
+int gt_basis_link_prices(const struct gt_basis_program *of,
+			 const struct gt_lp *lp, int64_t *prices);
 
 #endif

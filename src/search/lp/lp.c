@@ -92,7 +92,7 @@ uint32_t gt_lp_ncolumns(const struct gt_lp *lp)
 	return lp->ncolumns;
 }
 
-void gt_lp_gains(struct gt_lp *lp, const double *gains)
+void gt_lp_set_gains(struct gt_lp *lp, const double *gains)
 {
 	double *all = Clp_objective(lp->model);
 
@@ -100,14 +100,15 @@ void gt_lp_gains(struct gt_lp *lp, const double *gains)
 		all[i] = gains ? gains[i] : 0;
 }
 
-void gt_lp_bound(struct gt_lp *lp, uint32_t column, double lower, double upper)
+void gt_lp_set_bounds(struct gt_lp *lp, uint32_t column, double lower,
+		      double upper)
 {
 	Clp_columnLower(lp->model)[column] = lower;
 	Clp_columnUpper(lp->model)[column] =
 		upper > GT_LP_INF ? GT_LP_INF : upper;
 }
 
-void gt_lp_raise(struct gt_lp *lp, uint32_t column, double lower)
+void gt_lp_raise_lower(struct gt_lp *lp, uint32_t column, double lower)
 {
 	double *all = Clp_columnLower(lp->model);
 
@@ -115,7 +116,7 @@ void gt_lp_raise(struct gt_lp *lp, uint32_t column, double lower)
 		all[column] = lower;
 }
 
-void gt_lp_fill(struct gt_lp *lp, uint32_t row)
+void gt_lp_make_equality(struct gt_lp *lp, uint32_t row)
 {
 	Clp_rowLower(lp->model)[row] = Clp_rowUpper(lp->model)[row];
 }

@@ -23,16 +23,17 @@ void gt_lp_add(struct gt_lp *lp, double gain, const int32_t *entries);
 uint32_t gt_lp_ncolumns(const struct gt_lp *lp);
 
 /* What columns bring from now on; NULL: 0 each. */
-void gt_lp_gains(struct gt_lp *lp, const double *gains);
+void gt_lp_set_gains(struct gt_lp *lp, const double *gains);
 
 /* From now on the row reaches its upper end. */
-void gt_lp_fill(struct gt_lp *lp, uint32_t row);
+void gt_lp_make_equality(struct gt_lp *lp, uint32_t row);
 
 /* The column's range; HUGE_VAL: no limit. */
-void gt_lp_bound(struct gt_lp *lp, uint32_t column, double lower, double upper);
+void gt_lp_set_bounds(struct gt_lp *lp, uint32_t column, double lower,
+		      double upper);
 
 /* The same, but only ever up. */
-void gt_lp_raise(struct gt_lp *lp, uint32_t column, double lower);
+void gt_lp_raise_lower(struct gt_lp *lp, uint32_t column, double lower);
 
 /* GT_ENO: the columns' ranges leave no solution; GT_ESYS: CLP gave up. */
 int gt_lp_solve(struct gt_lp *lp);

@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-struct gt_watch {
+struct gt_budget {
 	int64_t deadline_ns; /* of gt_clock_ns(); 0: none */
 	/* Called now and then; NULL: nobody wants to know. */
 	void (*tell)(void *arg, const char *what, uint32_t round,
@@ -17,10 +17,10 @@ struct gt_watch {
 };
 
 /* All take NULL for nobody watching.  Is it time to stop? */
-int gt_watch_over(const struct gt_watch *watch);
+int gt_budget_is_spent(const struct gt_budget *watch);
 
 /* `what` is being searched in its round-th round, with so much so far. */
-void gt_watch_tell(const struct gt_watch *watch, const char *what,
-		   uint32_t round, double value_gbs);
+void gt_budget_report(const struct gt_budget *watch, const char *what,
+		      uint32_t round, double value_gbs);
 
 #endif

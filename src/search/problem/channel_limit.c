@@ -17,14 +17,14 @@ static int gt_limit_cmp(const void *a, const void *b)
 }
 
 /* What goes over a hop at most; 0: nothing known, or there is none. */
-static int gt_limit_room(const struct gt_ring_rows *rows, size_t hop,
+static int gt_limit_room(const struct gt_link_rows *rows, size_t hop,
 			 struct gt_rat *room)
 {
 	struct gt_rat one;
 	int known = 0;
 
 	for (uint32_t r = 0; rows->joined[hop] && r < rows->nrows; r++) {
-		const struct gt_ring_row *row = &rows->rows[r];
+		const struct gt_link_row *row = &rows->rows[r];
 
 		if (!row->load[hop] ||
 		    !gt_rat_make(rows->unit, row->load[hop], &one) ||
@@ -38,7 +38,7 @@ static int gt_limit_room(const struct gt_ring_rows *rows, size_t hop,
 }
 
 /* All rooms that hops have, in order; how many. */
-static uint32_t gt_limit_rooms(const struct gt_ring_rows *rows,
+static uint32_t gt_limit_rooms(const struct gt_link_rows *rows,
 			       struct gt_rat *rooms)
 {
 	size_t nn = (size_t)rows->stride * rows->stride;
@@ -69,7 +69,7 @@ static int64_t gt_limit_scale(const struct gt_rat *rooms, uint32_t n)
 }
 
 /* Which room every hop has, and what rings of each room count. */
-static void gt_limit_fill(struct gt_ring_rows *rows, const struct gt_rat *rooms)
+static void gt_limit_fill(struct gt_link_rows *rows, const struct gt_rat *rooms)
 {
 	size_t nn = (size_t)rows->stride * rows->stride;
 	struct gt_rat room;
@@ -88,7 +88,7 @@ static void gt_limit_fill(struct gt_ring_rows *rows, const struct gt_rat *rooms)
 }
 
 /* The row behind those of links. */
-static int gt_limit_row(struct gt_ring_rows *rows, struct gt_ring_row *row)
+static int gt_limit_row(struct gt_link_rows *rows, struct gt_link_row *row)
 {
 	row->link = UINT32_MAX;
 	row->load = NULL;
@@ -96,14 +96,14 @@ static int gt_limit_row(struct gt_ring_rows *rows, struct gt_ring_row *row)
 			   rows->unit, &row->gbs);
 }
 
-int gt_ring_rows_limit(const struct gt_ring_rows *rows, uint32_t max_channels,
-		       struct gt_arena *arena, struct gt_ring_rows **out,
+int gt_link_rows_limit(const struct gt_link_rows *rows, uint32_t max_channels,
+		       struct gt_arena *arena, struct gt_link_rows **out,
 		       struct gt_err *err)
 {
 	size_t nn = (size_t)rows->stride * rows->stride;
-	struct gt_ring_rows *made = gt_arena_alloc(arena, sizeof(*made));
+	struct gt_link_rows *made = gt_arena_alloc(arena, sizeof(*made));
 	struct gt_rat *rooms = gt_arena_array(arena, nn, sizeof(*rooms));
-	struct gt_ring_row *all =
+	struct gt_link_row *all =
 		gt_arena_array(arena, rows->nrows + 1, sizeof(*all));
 
 	if (!made || !rooms || !all)
@@ -128,7 +128,8 @@ int gt_ring_rows_limit(const struct gt_ring_rows *rows, uint32_t max_channels,
 	return GT_OK;
 }
 
-uint32_t gt_ring_room(const struct gt_ring_rows *rows, const uint32_t *order)
+uint32_t gt_ring_narrowest(const struct gt_link_rows *rows,
+			   const uint32_t *order)
 {
 	uint32_t n = rows->n, m = rows->stride, room = rows->nrooms;
 

@@ -29,7 +29,7 @@ struct gt_fabric_route {
  * of many, which goes once through all ranks and then through an outgoing and
  * an incoming port.
  */
-struct gt_doors {
+struct gt_external_ports {
 	uint32_t nports;
 	const struct gt_fabric_route *out; /* [rank * nports + port] */
 	const struct gt_fabric_route *in;  /* likewise, from port to rank */
@@ -47,7 +47,7 @@ struct gt_fabric {
 	uint32_t *ranks; /* rank -> node */
 	int open; /* any path through nodes that are no ranks is a route */
 	struct gt_fabric_route *routes; /* [from * nranks + to], unless open */
-	const struct gt_doors *doors;   /* NULL: rings stay inside */
+	const struct gt_external_ports *doors; /* NULL: rings stay inside */
 };
 
 #endif

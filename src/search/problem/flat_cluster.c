@@ -5,16 +5,16 @@
 #include "plan/ir/plan.h"
 #include "search/problem/request.h"
 
-enum { GT_WHOLE_NAME_MAX = 512 };
+enum { GT_FLAT_NAME_MAX = 512 };
 
-uint32_t gt_whole_vertex(const struct gt_whole *whole, uint32_t node,
-			 uint32_t device)
+uint32_t gt_flat_vertex(const struct gt_flat_cluster *whole, uint32_t node,
+			uint32_t device)
 {
 	return whole->first_vertex[node] + device;
 }
 
 /* NVSwitches that GPUs hang on stand for the GPUs' links to other nodes. */
-static uint32_t gt_whole_nvs(const struct gt_topo *topo)
+static uint32_t gt_flat_nvs(const struct gt_topo *topo)
 {
 	for (uint32_t i = 0; i < gt_topo_nnodes(topo); i++)
 		if (gt_topo_node(topo, i)->kind == GT_NODE_NVS)
@@ -22,19 +22,20 @@ static uint32_t gt_whole_nvs(const struct gt_topo *topo)
 	return GT_NONE;
 }
 
-uint32_t gt_whole_port(const struct gt_whole *whole, enum gt_fabric_kind over,
-		       uint32_t node, uint32_t port)
+uint32_t gt_flat_port(const struct gt_flat_cluster *whole,
+		      enum gt_fabric_kind over, uint32_t node, uint32_t port)
 {
 	const struct gt_cluster_kind *kind =
 		gt_cluster_kind_of(whole->cluster, node);
 
-	return gt_whole_vertex(whole, node,
-			       over == GT_FABRIC_NVLINK
-				       ? gt_whole_nvs(kind->topo)
-				       : kind->ports[over].list[port].device);
+	return gt_flat_vertex(whole, node,
+			      over == GT_FABRIC_NVLINK
+				      ? gt_flat_nvs(kind->topo)
+				      : kind->ports[over].list[port].device);
 }
 
-static void *gt_whole_array(struct gt_whole *w, size_t n, size_t size_bytes)
+static void *gt_flat_array(struct gt_flat_cluster *w, size_t n,
+			   size_t size_bytes)
 {
 	void *array = gt_arena_array(w->arena, n, size_bytes);
 
@@ -44,11 +45,11 @@ static void *gt_whole_array(struct gt_whole *w, size_t n, size_t size_bytes)
 
 /* ---- ranks ------------------------------------------------------------ */
 
-static int gt_whole_node_ranks(struct gt_whole *w, uint32_t node,
-			       const char *gpus, struct gt_err *err)
+static int gt_flat_node_ranks(struct gt_flat_cluster *w, uint32_t node,
+			      const char *gpus, struct gt_err *err)
 {
 	const struct gt_topo *topo = gt_cluster_kind_of(w->cluster, node)->topo;
-	char name[GT_WHOLE_NAME_MAX];
+	char name[GT_FLAT_NAME_MAX];
 	const uint32_t *list;
 	uint32_t n;
 	const char *text;
@@ -56,12 +57,12 @@ static int gt_whole_node_ranks(struct gt_whole *w, uint32_t node,
 
 	if (rc)
 		return rc;
-	if (w->fabric.nranks + n > GT_WHOLE_MAX_RANKS)
+	if (w->fabric.nranks + n > GT_FLAT_MAX_RANKS)
 		return gt_err_set(err, GT_EINPUT, w->cluster->source,
 				  "nodes or switches are not all alike, which "
 				  "is searched up to %d GPUs; name fewer with "
 				  "--gpus",
-				  GT_WHOLE_MAX_RANKS);
+				  GT_FLAT_MAX_RANKS);
 	gt_cluster_node_name(w->cluster, node, name, sizeof(name));
 	text = gt_arena_strdup(w->arena, name);
 	for (uint32_t i = 0; i < n; i++) {
@@ -70,7 +71,7 @@ static int gt_whole_node_ranks(struct gt_whole *w, uint32_t node,
 
 		w->node_of[rank] = node;
 		w->gpu_of[rank] = list[i];
-		w->fabric.ranks[rank] = gt_whole_vertex(w, node, list[i]);
+		w->fabric.ranks[rank] = gt_flat_vertex(w, node, list[i]);
 		w->ranks[rank] = (struct gt_plan_rank){
 			.node = text,
 			.device = gpu->bus_id,
@@ -82,30 +83,30 @@ static int gt_whole_node_ranks(struct gt_whole *w, uint32_t node,
 	return text ? GT_OK : gt_err_nomem(err);
 }
 
-static int gt_whole_ranks(struct gt_whole *w, const char *gpus,
-			  struct gt_err *err)
+static int gt_flat_ranks(struct gt_flat_cluster *w, const char *gpus,
+			 struct gt_err *err)
 {
 	int rc = GT_OK;
 
 	w->fabric.ranks =
-		gt_whole_array(w, GT_WHOLE_MAX_RANKS, sizeof(*w->fabric.ranks));
-	w->ranks = gt_whole_array(w, GT_WHOLE_MAX_RANKS, sizeof(*w->ranks));
-	w->node_of = gt_whole_array(w, GT_WHOLE_MAX_RANKS, sizeof(uint32_t));
-	w->gpu_of = gt_whole_array(w, GT_WHOLE_MAX_RANKS, sizeof(uint32_t));
+		gt_flat_array(w, GT_FLAT_MAX_RANKS, sizeof(*w->fabric.ranks));
+	w->ranks = gt_flat_array(w, GT_FLAT_MAX_RANKS, sizeof(*w->ranks));
+	w->node_of = gt_flat_array(w, GT_FLAT_MAX_RANKS, sizeof(uint32_t));
+	w->gpu_of = gt_flat_array(w, GT_FLAT_MAX_RANKS, sizeof(uint32_t));
 	if (w->failed)
 		return gt_err_nomem(err);
 	for (uint32_t i = 0; i < w->cluster->nnodes && !rc; i++)
-		rc = gt_whole_node_ranks(w, i, gpus, err);
+		rc = gt_flat_node_ranks(w, i, gpus, err);
 	return rc;
 }
 
 /* ---- links ------------------------------------------------------------ */
 
-static const char *gt_whole_name(struct gt_whole *w, uint32_t vertex)
+static const char *gt_flat_name(struct gt_flat_cluster *w, uint32_t vertex)
 {
 	const struct gt_cluster *cluster = w->cluster;
 	uint32_t node = cluster->nnodes, base = w->first_vertex[node];
-	char name[GT_WHOLE_NAME_MAX];
+	char name[GT_FLAT_NAME_MAX];
 
 	for (int over = 0; over < GT_NFABRICKINDS && vertex >= base; over++) {
 		const struct gt_cluster_fabric *f = &cluster->fabrics[over];
@@ -132,11 +133,11 @@ static const char *gt_whole_name(struct gt_whole *w, uint32_t vertex)
 			->id);
 }
 
-static void gt_whole_link(struct gt_whole *w, uint32_t from, uint32_t to,
-			  struct gt_rat gbs, const char *kind)
+static void gt_flat_link(struct gt_flat_cluster *w, uint32_t from, uint32_t to,
+			 struct gt_rat gbs, const char *kind)
 {
 	uint32_t i = w->fabric.nlinks++;
-	const char *a = gt_whole_name(w, from), *b = gt_whole_name(w, to);
+	const char *a = gt_flat_name(w, from), *b = gt_flat_name(w, to);
 
 	w->fabric.links[i] =
 		(struct gt_fabric_link){.from = from, .to = to, .gbs = gbs};
@@ -146,17 +147,17 @@ static void gt_whole_link(struct gt_whole *w, uint32_t from, uint32_t to,
 	w->failed |= !w->link_ids[i];
 }
 
-static void gt_whole_cable(struct gt_whole *w, uint32_t a, uint32_t b,
-			   struct gt_rat gbs, const char *kind)
+static void gt_flat_cable(struct gt_flat_cluster *w, uint32_t a, uint32_t b,
+			  struct gt_rat gbs, const char *kind)
 {
-	gt_whole_link(w, a, b, gbs, kind);
-	gt_whole_link(w, b, a, gbs, kind);
+	gt_flat_link(w, a, b, gbs, kind);
+	gt_flat_link(w, b, a, gbs, kind);
 }
 
-static void gt_whole_node_links(struct gt_whole *w, uint32_t node)
+static void gt_flat_node_links(struct gt_flat_cluster *w, uint32_t node)
 {
 	const struct gt_topo *topo = gt_cluster_kind_of(w->cluster, node)->topo;
-	char name[GT_WHOLE_NAME_MAX];
+	char name[GT_FLAT_NAME_MAX];
 
 	gt_cluster_node_name(w->cluster, node, name, sizeof(name));
 	w->first_link[node] = w->fabric.nlinks;
@@ -165,8 +166,8 @@ static void gt_whole_node_links(struct gt_whole *w, uint32_t node)
 		uint32_t at = w->fabric.nlinks++;
 
 		w->fabric.links[at] = (struct gt_fabric_link){
-			.from = gt_whole_vertex(w, node, link->from),
-			.to = gt_whole_vertex(w, node, link->to),
+			.from = gt_flat_vertex(w, node, link->from),
+			.to = gt_flat_vertex(w, node, link->to),
 			.gbs = link->gbs,
 			.charged = link->kind == GT_LINK_PCI,
 		};
@@ -177,9 +178,9 @@ static void gt_whole_node_links(struct gt_whole *w, uint32_t node)
 	}
 }
 
-static uint32_t gt_whole_switch(const struct gt_whole *w,
-				enum gt_fabric_kind over, uint32_t level,
-				uint32_t which)
+static uint32_t gt_flat_switch(const struct gt_flat_cluster *w,
+			       enum gt_fabric_kind over, uint32_t level,
+			       uint32_t which)
 {
 	const struct gt_cluster *cluster = w->cluster;
 	uint32_t at = w->first_vertex[cluster->nnodes];
@@ -199,10 +200,10 @@ static uint32_t gt_whole_switch(const struct gt_whole *w,
 }
 
 /* The explicit switch of that number. */
-static uint32_t gt_whole_box(const struct gt_whole *w, enum gt_fabric_kind over,
-			     uint32_t which)
+static uint32_t gt_flat_named_switch(const struct gt_flat_cluster *w,
+				     enum gt_fabric_kind over, uint32_t which)
 {
-	return gt_whole_switch(w, over, 0, which) -
+	return gt_flat_switch(w, over, 0, which) -
 	       w->cluster->fabrics[over].nswitches;
 }
 
@@ -210,8 +211,8 @@ static uint32_t gt_whole_box(const struct gt_whole *w, enum gt_fabric_kind over,
  * A node's port and the switch above it.  NVLinks of one node come to the same
  * NVSwitches, where each of its GPUs adds its own.
  */
-static void gt_whole_ports(struct gt_whole *w, enum gt_fabric_kind over,
-			   uint32_t node)
+static void gt_flat_ports(struct gt_flat_cluster *w, enum gt_fabric_kind over,
+			  uint32_t node)
 {
 	const struct gt_cluster_ports *ports =
 		&gt_cluster_kind_of(w->cluster, node)->ports[over];
@@ -226,17 +227,17 @@ static void gt_whole_ports(struct gt_whole *w, enum gt_fabric_kind over,
 		for (uint32_t k = 1; over == GT_FABRIC_NVLINK && k < ports->n;
 		     k++)
 			w->failed |= !gt_rat_add(gbs, ports->list[k].gbs, &gbs);
-		gt_whole_cable(
-			w, gt_whole_port(w, over, node, i),
-			gt_whole_switch(w, over, 0,
-					gt_cluster_switch(w->cluster, over, 0,
-							  node, port->rail)),
+		gt_flat_cable(
+			w, gt_flat_port(w, over, node, i),
+			gt_flat_switch(w, over, 0,
+				       gt_cluster_switch(w->cluster, over, 0,
+							 node, port->rail)),
 			gbs, kind);
 	}
 }
 
-static int gt_whole_levels(struct gt_whole *w, enum gt_fabric_kind over,
-			   struct gt_err *err)
+static int gt_flat_levels(struct gt_flat_cluster *w, enum gt_fabric_kind over,
+			  struct gt_err *err)
 {
 	const struct gt_cluster *cluster = w->cluster;
 	const struct gt_cluster_fabric *f = &cluster->fabrics[over];
@@ -244,23 +245,23 @@ static int gt_whole_levels(struct gt_whole *w, enum gt_fabric_kind over,
 	int rc = GT_OK;
 
 	for (uint32_t i = 0; f->nlevels && i < cluster->nnodes; i++)
-		gt_whole_ports(w, over, i);
+		gt_flat_ports(w, over, i);
 	for (uint32_t l = 0; l + 1 < f->nlevels; l++)
 		for (uint32_t i = 0; i < f->levels[l].nswitches && !rc; i++) {
 			rc = gt_cluster_uplink(cluster, over, l, i, &gbs, err);
 			if (rc || !gbs.num)
 				continue;
-			gt_whole_cable(
-				w, gt_whole_switch(w, over, l, i),
-				gt_whole_switch(w, over, l + 1,
-						gt_cluster_parent_switch(
-							cluster, over, l, i)),
+			gt_flat_cable(
+				w, gt_flat_switch(w, over, l, i),
+				gt_flat_switch(w, over, l + 1,
+					       gt_cluster_parent_switch(
+						       cluster, over, l, i)),
 				gbs, over == GT_FABRIC_NET ? "NET" : "NVL");
 		}
 	return rc;
 }
 
-static void gt_whole_cables(struct gt_whole *w, enum gt_fabric_kind over)
+static void gt_flat_cables(struct gt_flat_cluster *w, enum gt_fabric_kind over)
 {
 	const struct gt_cluster_fabric *f = &w->cluster->fabrics[over];
 	uint32_t at[2];
@@ -272,17 +273,18 @@ static void gt_whole_cables(struct gt_whole *w, enum gt_fabric_kind over)
 			const struct gt_cluster_end *end = &cable->ends[k];
 
 			at[k] = end->node == GT_NONE
-					? gt_whole_box(w, over, end->at)
-					: gt_whole_port(w, over, end->node,
-							end->at);
+					? gt_flat_named_switch(w, over, end->at)
+					: gt_flat_port(w, over, end->node,
+						       end->at);
 		}
-		gt_whole_cable(w, at[0], at[1], cable->gbs,
-			       over == GT_FABRIC_NET ? "NET" : "NVL");
+		gt_flat_cable(w, at[0], at[1], cable->gbs,
+			      over == GT_FABRIC_NET ? "NET" : "NVL");
 	}
 }
 
 /* Rails of NVLink would need NVSwitches told apart. */
-static int gt_whole_can(const struct gt_cluster *cluster, struct gt_err *err)
+static int gt_flat_supports(const struct gt_cluster *cluster,
+			    struct gt_err *err)
 {
 	const struct gt_cluster_fabric *f = &cluster->fabrics[GT_FABRIC_NVLINK];
 	int apart = f->ncables > 0;
@@ -291,7 +293,7 @@ static int gt_whole_can(const struct gt_cluster *cluster, struct gt_err *err)
 		apart |= f->levels[l].by_rail;
 	for (uint32_t i = 0; f->nlevels && i < cluster->nkinds; i++)
 		apart |= cluster->kinds[i].ports[GT_FABRIC_NVLINK].n &&
-			 gt_whole_nvs(cluster->kinds[i].topo) == GT_NONE;
+			 gt_flat_nvs(cluster->kinds[i].topo) == GT_NONE;
 	if (!apart)
 		return GT_OK;
 	return gt_err_set(err, GT_EINPUT, cluster->source,
@@ -299,13 +301,13 @@ static int gt_whole_can(const struct gt_cluster *cluster, struct gt_err *err)
 			  "to switches of all rails");
 }
 
-static int gt_whole_vertices(struct gt_whole *w)
+static int gt_flat_vertices(struct gt_flat_cluster *w)
 {
 	const struct gt_cluster *cluster = w->cluster;
 	uint32_t n = cluster->nnodes, vertices = 0;
 
-	w->first_vertex = gt_whole_array(w, n + 1, sizeof(uint32_t));
-	w->first_link = gt_whole_array(w, n + 1, sizeof(uint32_t));
+	w->first_vertex = gt_flat_array(w, n + 1, sizeof(uint32_t));
+	w->first_link = gt_flat_array(w, n + 1, sizeof(uint32_t));
 	for (uint32_t i = 0; i < n && !w->failed; i++) {
 		w->first_vertex[i] = vertices;
 		vertices +=
@@ -324,7 +326,7 @@ static int gt_whole_vertices(struct gt_whole *w)
 }
 
 /* Room for all links. */
-static int gt_whole_count(struct gt_whole *w)
+static int gt_flat_count(struct gt_flat_cluster *w)
 {
 	const struct gt_cluster *cluster = w->cluster;
 	size_t links = 0;
@@ -344,33 +346,32 @@ static int gt_whole_count(struct gt_whole *w)
 		for (uint32_t l = 0; l < f->nlevels; l++)
 			links += 2 * (size_t)f->levels[l].nswitches;
 	}
-	w->fabric.links = gt_whole_array(w, links, sizeof(*w->fabric.links));
-	w->link_ids = gt_whole_array(w, links, sizeof(*w->link_ids));
-	w->link_kinds = gt_whole_array(w, links, sizeof(*w->link_kinds));
+	w->fabric.links = gt_flat_array(w, links, sizeof(*w->fabric.links));
+	w->link_ids = gt_flat_array(w, links, sizeof(*w->link_ids));
+	w->link_kinds = gt_flat_array(w, links, sizeof(*w->link_kinds));
 	return !w->failed;
 }
 
-static int gt_whole_links(struct gt_whole *w, struct gt_err *err)
+static int gt_flat_links(struct gt_flat_cluster *w, struct gt_err *err)
 {
 	int rc = GT_OK;
 
 	for (uint32_t i = 0; i < w->cluster->nnodes; i++)
-		gt_whole_node_links(w, i);
+		gt_flat_node_links(w, i);
 	w->first_net = w->fabric.nlinks;
 	for (int o = 0; o < GT_NFABRICKINDS && !rc; o++) {
-		rc = gt_whole_levels(w, (enum gt_fabric_kind)o, err);
-		gt_whole_cables(w, (enum gt_fabric_kind)o);
+		rc = gt_flat_levels(w, (enum gt_fabric_kind)o, err);
+		gt_flat_cables(w, (enum gt_fabric_kind)o);
 	}
 	return rc;
 }
 
-int gt_whole_new(const struct gt_cluster *cluster,
-		 struct gt_paths *const *paths, const char *gpus,
-		 struct gt_arena *arena, struct gt_whole **whole,
-		 struct gt_err *err)
+int gt_flat_new(const struct gt_cluster *cluster, struct gt_paths *const *paths,
+		const char *gpus, struct gt_arena *arena,
+		struct gt_flat_cluster **whole, struct gt_err *err)
 {
-	struct gt_whole *w = gt_arena_alloc(arena, sizeof(*w));
-	int rc = gt_whole_can(cluster, err);
+	struct gt_flat_cluster *w = gt_arena_alloc(arena, sizeof(*w));
+	int rc = gt_flat_supports(cluster, err);
 
 	if (!w)
 		return gt_err_nomem(err);
@@ -379,14 +380,14 @@ int gt_whole_new(const struct gt_cluster *cluster,
 	w->cluster = cluster;
 	w->arena = arena;
 	w->paths = paths;
-	rc = gt_whole_vertices(w) ? gt_whole_ranks(w, gpus, err)
-				  : gt_err_nomem(err);
-	if (!rc && !gt_whole_count(w))
+	rc = gt_flat_vertices(w) ? gt_flat_ranks(w, gpus, err)
+				 : gt_err_nomem(err);
+	if (!rc && !gt_flat_count(w))
 		rc = gt_err_nomem(err);
 	if (!rc)
-		rc = gt_whole_links(w, err);
+		rc = gt_flat_links(w, err);
 	if (!rc)
-		rc = gt_whole_routes(w, err);
+		rc = gt_flat_routes(w, err);
 	if (!rc && w->failed)
 		rc = gt_err_nomem(err);
 	*whole = w;

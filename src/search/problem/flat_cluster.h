@@ -24,7 +24,7 @@ struct gt_err;
 struct gt_paths;
 struct gt_plan_rank;
 
-struct gt_whole {
+struct gt_flat_cluster {
 	const struct gt_cluster *cluster;
 	struct gt_fabric fabric;
 	const char **link_ids; /* by the fabric's link */
@@ -40,27 +40,26 @@ struct gt_whole {
 };
 
 /* More GPUs than that are too many for a search of all of them. */
-enum { GT_WHOLE_MAX_RANKS = 64 };
+enum { GT_FLAT_MAX_RANKS = 64 };
 
 /*
  * The cluster with all GPUs of each node, or those of the list `gpus`, whose
  * kinds have these routes.  GT_EINPUT when it has more than
- * GT_WHOLE_MAX_RANKS.  Memory is the arena's; cluster and paths are borrowed.
+ * GT_FLAT_MAX_RANKS.  Memory is the arena's; cluster and paths are borrowed.
  */
-int gt_whole_new(const struct gt_cluster *cluster,
-		 struct gt_paths *const *paths, const char *gpus,
-		 struct gt_arena *arena, struct gt_whole **whole,
-		 struct gt_err *err);
+int gt_flat_new(const struct gt_cluster *cluster, struct gt_paths *const *paths,
+		const char *gpus, struct gt_arena *arena,
+		struct gt_flat_cluster **whole, struct gt_err *err);
 
 /* flat_cluster_route.c: the routes of the fabric, once it has its links. */
-int gt_whole_routes(struct gt_whole *whole, struct gt_err *err);
+int gt_flat_routes(struct gt_flat_cluster *whole, struct gt_err *err);
 
 /* The vertex of a node's device. */
-uint32_t gt_whole_vertex(const struct gt_whole *whole, uint32_t node,
-			 uint32_t device);
+uint32_t gt_flat_vertex(const struct gt_flat_cluster *whole, uint32_t node,
+			uint32_t device);
 
 /* The vertex that a fabric joins, for a port of a node's list. */
-uint32_t gt_whole_port(const struct gt_whole *whole, enum gt_fabric_kind over,
-		       uint32_t node, uint32_t port);
+uint32_t gt_flat_port(const struct gt_flat_cluster *whole,
+		      enum gt_fabric_kind over, uint32_t node, uint32_t port);
 
 #endif

@@ -7,7 +7,7 @@
 #include "topo/graph/path.h"
 
 /* A port of a node, and the widest ways from it through the network. */
-struct gt_whole_gate {
+struct gt_flat_gateway {
 	uint32_t node, device, vertex;
 	int nvlink;
 	uint32_t *by;   /* vertex -> link that it is reached by, or GT_NONE */
@@ -17,16 +17,16 @@ struct gt_whole_gate {
 	struct gt_path *parts[2];
 };
 
-struct gt_whole_gates {
-	struct gt_whole *whole;
+struct gt_flat_gateways {
+	struct gt_flat_cluster *whole;
 	uint32_t n;
-	struct gt_whole_gate *list;
+	struct gt_flat_gateway *list;
 	uint32_t *first; /* node -> its first; one more at the end */
 };
 
 /* One way from a GPU to one of another node. */
-struct gt_whole_way {
-	const struct gt_whole_gate *out, *in;
+struct gt_flat_route {
+	const struct gt_flat_gateway *out, *in;
 	const struct gt_path *from, *to; /* to and from the ports */
 	double width;
 	int kind; /* the worse of both; NVLink before all */
@@ -34,8 +34,8 @@ struct gt_whole_way {
 };
 
 /* Widest first, then nearest: few vertices, so again until nothing changes. */
-static void gt_whole_spread(const struct gt_whole *w,
-			    struct gt_whole_gate *gate)
+static void gt_flat_spread(const struct gt_flat_cluster *w,
+			   struct gt_flat_gateway *gate)
 {
 	int changed = 1;
 
@@ -66,8 +66,8 @@ static void gt_whole_spread(const struct gt_whole *w,
 }
 
 /* The link of the node's topology from one device to another, or GT_NONE. */
-static uint32_t gt_whole_find(const struct gt_topo *topo, uint32_t from,
-			      uint32_t to, enum gt_link_kind kind)
+static uint32_t gt_flat_find(const struct gt_topo *topo, uint32_t from,
+			     uint32_t to, enum gt_link_kind kind)
 {
 	for (uint32_t i = 0; i < gt_topo_nlinks(topo); i++) {
 		const struct gt_link *link = gt_topo_link(topo, i);
@@ -79,8 +79,9 @@ static uint32_t gt_whole_find(const struct gt_topo *topo, uint32_t from,
 }
 
 /* The same way back; it leads nowhere where a link has no other direction. */
-static int gt_whole_turn(const struct gt_whole *w, const struct gt_topo *topo,
-			 const struct gt_path *path, struct gt_path *back)
+static int gt_flat_reverse(const struct gt_flat_cluster *w,
+			   const struct gt_topo *topo,
+			   const struct gt_path *path, struct gt_path *back)
 {
 	uint32_t *links = gt_arena_array(w->arena, path->nhops, sizeof(*links));
 
@@ -92,8 +93,7 @@ static int gt_whole_turn(const struct gt_whole *w, const struct gt_topo *topo,
 		const struct gt_link *link =
 			gt_topo_link(topo, path->links[path->nhops - 1 - i]);
 
-		links[i] =
-			gt_whole_find(topo, link->to, link->from, link->kind);
+		links[i] = gt_flat_find(topo, link->to, link->from, link->kind);
 		if (links[i] == GT_NONE)
 			back->kind = GT_PATH_DIS;
 	}
@@ -104,9 +104,9 @@ static int gt_whole_turn(const struct gt_whole *w, const struct gt_topo *topo,
  * Through no other GPU, as trees pass data through GPUs themselves: what
  * would go so takes the way that comes from the port.
  */
-static int gt_whole_part(const struct gt_whole *w, uint32_t rank,
-			 const struct gt_whole_gate *gate, int in,
-			 struct gt_path *part)
+static int gt_flat_part(const struct gt_flat_cluster *w, uint32_t rank,
+			const struct gt_flat_gateway *gate, int in,
+			struct gt_path *part)
 {
 	const struct gt_cluster *cluster = w->cluster;
 	uint32_t node = w->node_of[rank];
@@ -119,7 +119,7 @@ static int gt_whole_part(const struct gt_whole *w, uint32_t rank,
 	if (!gate->nvlink) {
 		path = gt_paths_get(paths, ends[in], ends[!in]);
 		if (path->kind == GT_PATH_PXN)
-			return gt_whole_turn(
+			return gt_flat_reverse(
 				w, kind->topo,
 				gt_paths_get(paths, ends[!in], ends[in]), part);
 		*part = *path;
@@ -128,7 +128,7 @@ static int gt_whole_part(const struct gt_whole *w, uint32_t rank,
 	link = gt_arena_alloc(w->arena, sizeof(*link));
 	if (!link)
 		return GT_ESYS;
-	*link = gt_whole_find(kind->topo, ends[in], ends[!in], GT_LINK_NVL);
+	*link = gt_flat_find(kind->topo, ends[in], ends[!in], GT_LINK_NVL);
 	*part = (struct gt_path){.kind = GT_PATH_DIS};
 	if (*link != GT_NONE)
 		*part = (struct gt_path){
@@ -140,7 +140,8 @@ static int gt_whole_part(const struct gt_whole *w, uint32_t rank,
 	return GT_OK;
 }
 
-static int gt_whole_parts(const struct gt_whole *w, struct gt_whole_gate *gate)
+static int gt_flat_parts(const struct gt_flat_cluster *w,
+			 struct gt_flat_gateway *gate)
 {
 	int rc = GT_OK;
 
@@ -151,21 +152,22 @@ static int gt_whole_parts(const struct gt_whole *w, struct gt_whole_gate *gate)
 			return GT_ESYS;
 		for (uint32_t i = 0; i < w->fabric.nranks && !rc; i++)
 			if (w->node_of[i] == gate->node)
-				rc = gt_whole_part(w, i, gate, in,
-						   &gate->parts[in][i]);
+				rc = gt_flat_part(w, i, gate, in,
+						  &gate->parts[in][i]);
 	}
 	return rc;
 }
 
-static int gt_whole_gate(struct gt_whole_gates *gates, enum gt_fabric_kind over,
-			 uint32_t node, uint32_t port)
+static int gt_flat_gateway(struct gt_flat_gateways *gates,
+			   enum gt_fabric_kind over, uint32_t node,
+			   uint32_t port)
 {
-	struct gt_whole *w = gates->whole;
-	struct gt_whole_gate *gate = &gates->list[gates->n++];
+	struct gt_flat_cluster *w = gates->whole;
+	struct gt_flat_gateway *gate = &gates->list[gates->n++];
 	uint32_t n = w->fabric.nnodes;
 
 	gate->node = node;
-	gate->vertex = gt_whole_port(w, over, node, port);
+	gate->vertex = gt_flat_port(w, over, node, port);
 	gate->device = gate->vertex - w->first_vertex[node];
 	gate->nvlink = over == GT_FABRIC_NVLINK;
 	gate->by = gt_arena_array(w->arena, n, sizeof(*gate->by));
@@ -173,11 +175,12 @@ static int gt_whole_gate(struct gt_whole_gates *gates, enum gt_fabric_kind over,
 	gate->hops = gt_arena_array(w->arena, n, sizeof(*gate->hops));
 	if (!gate->by || !gate->width || !gate->hops)
 		return GT_ESYS;
-	gt_whole_spread(w, gate);
-	return gt_whole_parts(w, gate);
+	gt_flat_spread(w, gate);
+	return gt_flat_parts(w, gate);
 }
 
-static int gt_whole_gates_init(struct gt_whole_gates *gates, struct gt_whole *w)
+static int gt_flat_gateways_init(struct gt_flat_gateways *gates,
+				 struct gt_flat_cluster *w)
 {
 	const struct gt_cluster *cluster = w->cluster;
 	size_t n = 0;
@@ -197,10 +200,10 @@ static int gt_whole_gates_init(struct gt_whole_gates *gates, struct gt_whole *w)
 		gates->first[i] = gates->n;
 		if (cluster->fabrics[GT_FABRIC_NVLINK].nlevels &&
 		    ports[GT_FABRIC_NVLINK].n &&
-		    gt_whole_gate(gates, GT_FABRIC_NVLINK, i, 0))
+		    gt_flat_gateway(gates, GT_FABRIC_NVLINK, i, 0))
 			return GT_ESYS;
 		for (uint32_t k = 0; k < ports[GT_FABRIC_NET].n; k++)
-			if (gt_whole_gate(gates, GT_FABRIC_NET, i, k))
+			if (gt_flat_gateway(gates, GT_FABRIC_NET, i, k))
 				return GT_ESYS;
 	}
 	gates->first[cluster->nnodes] = gates->n;
@@ -208,8 +211,8 @@ static int gt_whole_gates_init(struct gt_whole_gates *gates, struct gt_whole *w)
 }
 
 /* Worse, the same, better: -1, 0, 1. */
-static int gt_whole_compare(const struct gt_whole_way *a,
-			    const struct gt_whole_way *b)
+static int gt_flat_compare(const struct gt_flat_route *a,
+			   const struct gt_flat_route *b)
 {
 	if (!b->out)
 		return 1;
@@ -220,13 +223,13 @@ static int gt_whole_compare(const struct gt_whole_way *a,
 	return a->hops != b->hops ? (a->hops < b->hops ? 1 : -1) : 0;
 }
 
-static int gt_whole_way(const uint32_t ranks[2],
-			const struct gt_whole_gate *const ends[2],
-			struct gt_whole_way *way)
+static int gt_flat_route(const uint32_t ranks[2],
+			 const struct gt_flat_gateway *const ends[2],
+			 struct gt_flat_route *way)
 {
-	const struct gt_whole_gate *out = ends[0], *in = ends[1];
+	const struct gt_flat_gateway *out = ends[0], *in = ends[1];
 
-	*way = (struct gt_whole_way){.out = out, .in = in};
+	*way = (struct gt_flat_route){.out = out, .in = in};
 	if (out->nvlink != in->nvlink || out->width[in->vertex] <= 0)
 		return 0;
 	way->from = &out->parts[0][ranks[0]];
@@ -245,8 +248,9 @@ static int gt_whole_way(const uint32_t ranks[2],
 }
 
 /* The links of a way, the network's from its far end. */
-static int gt_whole_links_of(struct gt_whole *w, const struct gt_whole_way *way,
-			     struct gt_fabric_route *route)
+static int gt_flat_links_of(struct gt_flat_cluster *w,
+			    const struct gt_flat_route *way,
+			    struct gt_fabric_route *route)
 {
 	uint32_t *links = gt_arena_array(w->arena, way->hops, sizeof(*links));
 	uint32_t at = way->in->vertex, n = way->from->nhops;
@@ -272,11 +276,11 @@ static int gt_whole_links_of(struct gt_whole *w, const struct gt_whole_way *way,
 }
 
 /* The i-th pair of ports, the same both ways; 0: there are no more. */
-static int gt_whole_pair(const struct gt_whole_gates *gates,
-			 const uint32_t ranks[2], uint32_t i,
-			 const struct gt_whole_gate *ends[2])
+static int gt_flat_pair(const struct gt_flat_gateways *gates,
+			const uint32_t ranks[2], uint32_t i,
+			const struct gt_flat_gateway *ends[2])
 {
-	const struct gt_whole *w = gates->whole;
+	const struct gt_flat_cluster *w = gates->whole;
 	int low = ranks[0] > ranks[1];
 	uint32_t a = w->node_of[ranks[low]], b = w->node_of[ranks[!low]];
 	uint32_t n = gates->first[b + 1] - gates->first[b];
@@ -292,18 +296,18 @@ static int gt_whole_pair(const struct gt_whole_gates *gates,
  * The best way between two ranks; of several that are as good one by turns,
  * so that all ports of a node are used.
  */
-static int gt_whole_between(const struct gt_whole_gates *gates,
-			    const uint32_t ranks[2],
-			    struct gt_fabric_route *route)
+static int gt_flat_between(const struct gt_flat_gateways *gates,
+			   const uint32_t ranks[2],
+			   struct gt_fabric_route *route)
 {
-	const struct gt_whole_gate *ends[2];
-	struct gt_whole_way best = {.out = NULL}, way;
+	const struct gt_flat_gateway *ends[2];
+	struct gt_flat_route best = {.out = NULL}, way;
 	uint32_t equal = 0, turn;
 
 	route->charge = GT_RAT(1, 1);
-	for (uint32_t i = 0; gt_whole_pair(gates, ranks, i, ends); i++) {
-		int cmp = gt_whole_way(ranks, ends, &way)
-				  ? gt_whole_compare(&way, &best)
+	for (uint32_t i = 0; gt_flat_pair(gates, ranks, i, ends); i++) {
+		int cmp = gt_flat_route(ranks, ends, &way)
+				  ? gt_flat_compare(&way, &best)
 				  : -1;
 
 		if (cmp > 0)
@@ -312,15 +316,15 @@ static int gt_whole_between(const struct gt_whole_gates *gates,
 			equal = cmp ? 1 : equal + 1;
 	}
 	turn = equal ? (ranks[0] + ranks[1]) % equal : 0;
-	for (uint32_t i = 0; gt_whole_pair(gates, ranks, i, ends); i++)
-		if (gt_whole_way(ranks, ends, &way) &&
-		    !gt_whole_compare(&way, &best) && !turn--)
-			return gt_whole_links_of(gates->whole, &way, route);
+	for (uint32_t i = 0; gt_flat_pair(gates, ranks, i, ends); i++)
+		if (gt_flat_route(ranks, ends, &way) &&
+		    !gt_flat_compare(&way, &best) && !turn--)
+			return gt_flat_links_of(gates->whole, &way, route);
 	return GT_OK;
 }
 
-static int gt_whole_within(struct gt_whole *w, const uint32_t ranks[2],
-			   struct gt_fabric_route *route)
+static int gt_flat_within(struct gt_flat_cluster *w, const uint32_t ranks[2],
+			  struct gt_fabric_route *route)
 {
 	uint32_t node = w->node_of[ranks[0]];
 	const struct gt_cluster_kind *kind =
@@ -343,22 +347,22 @@ static int gt_whole_within(struct gt_whole *w, const uint32_t ranks[2],
 	return GT_OK;
 }
 
-int gt_whole_routes(struct gt_whole *w, struct gt_err *err)
+int gt_flat_routes(struct gt_flat_cluster *w, struct gt_err *err)
 {
-	struct gt_whole_gates gates = {0};
+	struct gt_flat_gateways gates = {0};
 	uint32_t n = w->fabric.nranks;
 
 	w->fabric.routes = gt_arena_array(w->arena, (size_t)n * n,
 					  sizeof(*w->fabric.routes));
-	if (!w->fabric.routes || gt_whole_gates_init(&gates, w))
+	if (!w->fabric.routes || gt_flat_gateways_init(&gates, w))
 		return gt_err_nomem(err);
 	for (uint32_t i = 0; i < n * n; i++) {
 		uint32_t ranks[2] = {i / n, i % n};
 		struct gt_fabric_route *route = &w->fabric.routes[i];
 
 		if (w->node_of[ranks[0]] == w->node_of[ranks[1]]
-			    ? gt_whole_within(w, ranks, route)
-			    : gt_whole_between(&gates, ranks, route))
+			    ? gt_flat_within(w, ranks, route)
+			    : gt_flat_between(&gates, ranks, route))
 			return gt_err_nomem(err);
 	}
 	return GT_OK;

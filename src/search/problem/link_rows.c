@@ -20,11 +20,11 @@ static int gt_ring_open(const struct gt_fabric *f,
 
 /* All that a ring may go over, by stride: hops, and ways out, across and in. */
 static int gt_ring_routes(const struct gt_fabric *f, struct gt_arena *arena,
-			  struct gt_ring_rows *rows,
+			  struct gt_link_rows *rows,
 			  struct gt_fabric_route **out)
 {
 	size_t m = rows->stride, n = f->nranks;
-	const struct gt_doors *doors = f->doors;
+	const struct gt_external_ports *doors = f->doors;
 	uint32_t nports = doors ? doors->nports : 0;
 	struct gt_fabric_route *routes =
 		gt_arena_array(arena, m * m, sizeof(*routes));
@@ -49,7 +49,7 @@ static int gt_ring_routes(const struct gt_fabric *f, struct gt_arena *arena,
 /* A way across need not load anything. */
 static void gt_ring_join(const struct gt_fabric *f,
 			 const struct gt_fabric_route *routes,
-			 struct gt_ring_rows *rows)
+			 struct gt_link_rows *rows)
 {
 	size_t m = rows->stride, n = f->nranks;
 	uint32_t nports = f->doors ? f->doors->nports : 0;
@@ -89,7 +89,7 @@ static uint32_t gt_ring_unit(const struct gt_fabric *f,
 	return (uint32_t)unit;
 }
 
-static void gt_ring_row_fill(const struct gt_fabric *f,
+static void gt_link_row_fill(const struct gt_fabric *f,
 			     const struct gt_fabric_route *routes, size_t nn,
 			     uint32_t unit, uint32_t *loads)
 {
@@ -111,8 +111,8 @@ static void gt_ring_row_fill(const struct gt_fabric *f,
 }
 
 /* Does row b always bind before row a, which only these hops load? */
-static int gt_ring_row_over(const struct gt_ring_row *a,
-			    const struct gt_ring_row *b, const uint32_t *hops,
+static int gt_link_row_over(const struct gt_link_row *a,
+			    const struct gt_link_row *b, const uint32_t *hops,
 			    uint32_t nhops)
 {
 	struct gt_rat ratio;
@@ -127,11 +127,11 @@ static int gt_ring_row_over(const struct gt_ring_row *a,
 }
 
 /* Rows before `kept` and after i are still there; `hops` has room for all. */
-static int gt_ring_row_needed(const struct gt_ring_rows *rows, uint32_t i,
+static int gt_link_row_needed(const struct gt_link_rows *rows, uint32_t i,
 			      uint32_t kept, uint32_t *hops)
 {
 	uint32_t nn = rows->stride * rows->stride, nhops = 0;
-	const struct gt_ring_row *all = rows->rows;
+	const struct gt_link_row *all = rows->rows;
 
 	for (uint32_t k = 0; k < nn; k++)
 		if (all[i].load[k])
@@ -139,29 +139,29 @@ static int gt_ring_row_needed(const struct gt_ring_rows *rows, uint32_t i,
 	if (!nhops)
 		return 0;
 	for (uint32_t j = 0; j < kept; j++)
-		if (gt_ring_row_over(&all[i], &all[j], hops, nhops))
+		if (gt_link_row_over(&all[i], &all[j], hops, nhops))
 			return 0;
 	for (uint32_t j = i + 1; j < rows->nrows; j++)
-		if (gt_ring_row_over(&all[i], &all[j], hops, nhops))
+		if (gt_link_row_over(&all[i], &all[j], hops, nhops))
 			return 0;
 	return 1;
 }
 
-static int gt_ring_rows_reduce(struct gt_ring_rows *rows,
+static int gt_link_rows_reduce(struct gt_link_rows *rows,
 			       struct gt_arena *arena)
 {
 	size_t nn = (size_t)rows->stride * rows->stride;
 	uint32_t *hops = gt_arena_array(arena, nn, sizeof(*hops)), kept = 0;
 
 	for (uint32_t i = 0; hops && i < rows->nrows; i++)
-		if (gt_ring_row_needed(rows, i, kept, hops))
+		if (gt_link_row_needed(rows, i, kept, hops))
 			rows->rows[kept++] = rows->rows[i];
 	rows->nrows = kept;
 	return hops != NULL;
 }
 
-static int gt_ring_rows_room(const struct gt_fabric *fabric,
-			     struct gt_arena *arena, struct gt_ring_rows *rows)
+static int gt_link_rows_room(const struct gt_fabric *fabric,
+			     struct gt_arena *arena, struct gt_link_rows *rows)
 {
 	size_t m;
 
@@ -178,7 +178,7 @@ static int gt_ring_rows_room(const struct gt_fabric *fabric,
 	return rows->rows && rows->joined;
 }
 
-int gt_ring_rows_index(struct gt_ring_rows *rows, struct gt_arena *arena)
+int gt_link_rows_index(struct gt_link_rows *rows, struct gt_arena *arena)
 {
 	size_t nn = (size_t)rows->stride * rows->stride;
 	uint32_t count = 0;
@@ -197,22 +197,22 @@ int gt_ring_rows_index(struct gt_ring_rows *rows, struct gt_arena *arena)
 
 			if (load)
 				rows->uses[count++] =
-					(struct gt_ring_use){r, load};
+					(struct gt_link_load){r, load};
 		}
 		rows->first[i + 1] = count;
 	}
 	return 1;
 }
 
-int gt_ring_rows_new(const struct gt_fabric *fabric, struct gt_arena *arena,
-		     struct gt_ring_rows **out, struct gt_err *err)
+int gt_link_rows_new(const struct gt_fabric *fabric, struct gt_arena *arena,
+		     struct gt_link_rows **out, struct gt_err *err)
 {
-	struct gt_ring_rows *rows = gt_arena_alloc(arena, sizeof(*rows));
+	struct gt_link_rows *rows = gt_arena_alloc(arena, sizeof(*rows));
 	struct gt_fabric_route *routes;
 	uint32_t *loads;
 	size_t nn;
 
-	if (!rows || !gt_ring_rows_room(fabric, arena, rows) ||
+	if (!rows || !gt_link_rows_room(fabric, arena, rows) ||
 	    !gt_ring_routes(fabric, arena, rows, &routes))
 		return gt_err_nomem(err);
 	nn = (size_t)rows->stride * rows->stride;
@@ -223,21 +223,21 @@ int gt_ring_rows_new(const struct gt_fabric *fabric, struct gt_arena *arena,
 	if (!rows->unit)
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "a route's charge is out of range");
-	gt_ring_row_fill(fabric, routes, nn, rows->unit, loads);
+	gt_link_row_fill(fabric, routes, nn, rows->unit, loads);
 	gt_ring_join(fabric, routes, rows);
 	for (uint32_t i = 0; i < rows->nrows; i++) {
 		rows->rows[i].link = i;
 		rows->rows[i].gbs = fabric->links[i].gbs;
 		rows->rows[i].load = loads + i * nn;
 	}
-	if (!gt_ring_rows_reduce(rows, arena) ||
-	    !gt_ring_rows_index(rows, arena))
+	if (!gt_link_rows_reduce(rows, arena) ||
+	    !gt_link_rows_index(rows, arena))
 		return gt_err_nomem(err);
 	*out = rows;
 	return GT_OK;
 }
 
-void gt_ring_loads(const struct gt_ring_rows *rows, const uint32_t *order,
+void gt_ring_loads(const struct gt_link_rows *rows, const uint32_t *order,
 		   uint32_t *loads)
 {
 	uint32_t n = rows->n, m = rows->stride;
@@ -251,10 +251,11 @@ void gt_ring_loads(const struct gt_ring_rows *rows, const uint32_t *order,
 			loads[rows->uses[k].row] += rows->uses[k].load;
 	}
 	if (rows->max_channels)
-		loads[rows->nrows - 1] = rows->count[gt_ring_room(rows, order)];
+		loads[rows->nrows - 1] =
+			rows->count[gt_ring_narrowest(rows, order)];
 }
 
-void gt_ring_weights(const struct gt_ring_rows *rows, const int64_t *prices,
+void gt_ring_weights(const struct gt_link_rows *rows, const int64_t *prices,
 		     int64_t *weights)
 {
 	size_t nn = (size_t)rows->stride * rows->stride;
@@ -267,7 +268,7 @@ void gt_ring_weights(const struct gt_ring_rows *rows, const int64_t *prices,
 	}
 }
 
-void gt_ring_rows_turn(const struct gt_ring_rows *rows, uint32_t *order)
+void gt_link_rows_reverse_ring(const struct gt_link_rows *rows, uint32_t *order)
 {
 	uint32_t n = rows->nranks, nports = (rows->stride - n) / 2, t;
 

@@ -19,7 +19,7 @@ struct gt_arena;
 struct gt_err;
 struct gt_fabric;
 
-struct gt_ring_row {
+struct gt_link_row {
 	uint32_t link;     /* of the fabric */
 	struct gt_rat gbs; /* its capacity */
 	/* [from * stride + to]; NULL: that of channels */
@@ -27,11 +27,11 @@ struct gt_ring_row {
 };
 
 /* What a hop loads a row with. */
-struct gt_ring_use {
+struct gt_link_load {
 	uint32_t row, load;
 };
 
-struct gt_ring_rows {
+struct gt_link_rows {
 	/*
 	 * Places in a ring's order, and what can stand there: the ranks; where
 	 * the fabric has doors then also each port as the way out and each as
@@ -40,14 +40,14 @@ struct gt_ring_rows {
 	uint32_t n, nranks, stride;
 	uint32_t nrows;
 	uint32_t unit;
-	struct gt_ring_row *rows;
+	struct gt_link_row *rows;
 	unsigned char *joined; /* [from * stride + to]: is there a route? */
 	/*
 	 * The same loads hop by hop, as a hop loads few rows: those of hop h
 	 * are uses[first[h]] to before uses[first[h + 1]].
 	 */
 	uint32_t *first;
-	struct gt_ring_use *uses;
+	struct gt_link_load *uses;
 	/*
 	 * Where the number of channels is limited the last row counts them.
 	 * What a ring carries over a hop, its room, is limited by the hop's
@@ -65,35 +65,37 @@ struct gt_ring_rows {
  * GT_EINPUT when a route's charge is no fraction of small numbers.  Memory is
  * the arena's.
  */
-int gt_ring_rows_new(const struct gt_fabric *fabric, struct gt_arena *arena,
-		     struct gt_ring_rows **rows, struct gt_err *err);
+int gt_link_rows_new(const struct gt_fabric *fabric, struct gt_arena *arena,
+		     struct gt_link_rows **rows, struct gt_err *err);
 
 /* Make `uses` anew, after rows were left out; 0 when memory ran out. */
-int gt_ring_rows_index(struct gt_ring_rows *rows, struct gt_arena *arena);
+int gt_link_rows_index(struct gt_link_rows *rows, struct gt_arena *arena);
 
 /*
  * The same with at most so many channels, at least 1.  GT_ENO when the rooms
  * of hops are no fractions of small numbers.
  */
-int gt_ring_rows_limit(const struct gt_ring_rows *rows, uint32_t max_channels,
-		       struct gt_arena *arena, struct gt_ring_rows **limited,
+int gt_link_rows_limit(const struct gt_link_rows *rows, uint32_t max_channels,
+		       struct gt_arena *arena, struct gt_link_rows **limited,
 		       struct gt_err *err);
 
 /*
- * The narrowest hop's room, from gt_ring_rows.room; nrooms where nothing
+ * The narrowest hop's room, from gt_link_rows.room; nrooms where nothing
  * narrows it.
  */
-uint32_t gt_ring_room(const struct gt_ring_rows *rows, const uint32_t *order);
+uint32_t gt_ring_narrowest(const struct gt_link_rows *rows,
+			   const uint32_t *order);
 
 /* What a ring (order of all n places) loads each row with. */
-void gt_ring_loads(const struct gt_ring_rows *rows, const uint32_t *order,
+void gt_ring_loads(const struct gt_link_rows *rows, const uint32_t *order,
 		   uint32_t *loads);
 
 /* weights[from * stride + to] = sum of load * price over the rows of links. */
-void gt_ring_weights(const struct gt_ring_rows *rows, const int64_t *prices,
+void gt_ring_weights(const struct gt_link_rows *rows, const int64_t *prices,
 		     int64_t *weights);
 
 /* The same ring the other way round, the same rank first. */
-void gt_ring_rows_turn(const struct gt_ring_rows *rows, uint32_t *order);
+void gt_link_rows_reverse_ring(const struct gt_link_rows *rows,
+			       uint32_t *order);
 
 #endif

@@ -17,7 +17,7 @@ struct gt_bound;
 struct gt_err;
 struct gt_fabric;
 struct gt_fabric_route;
-struct gt_watch;
+struct gt_budget;
 
 /* How a pair's block goes: over nhops routes, from ranks[0] to ranks[nhops]. */
 struct gt_proposal_path {
@@ -85,8 +85,8 @@ struct gt_shape_args {
 	uint32_t root;
 	uint32_t max_channels; /* 0: no limit */
 	int bare; /* the value counts, not how few channels there are */
-	const struct gt_watch *watch; /* or NULL */
-	struct gt_arena *arena;       /* owns what is proposed */
+	const struct gt_budget *watch; /* or NULL */
+	struct gt_arena *arena;        /* owns what is proposed */
 };
 
 struct gt_shape_entry {

@@ -11,9 +11,9 @@
 enum { GT_ALL_RINGS = 5040, GT_ALL_STEPS = 1 << 22 };
 
 struct gt_all {
-	const struct gt_ring_all *ask;
+	const struct gt_ring_enumerate *ask;
 	struct gt_ring_pool *pool;
-	const struct gt_ring_rows *rows;
+	const struct gt_link_rows *rows;
 	int64_t *left;   /* row -> loads that still fit */
 	__int128 worth;  /* of all that is left */
 	uint32_t *order; /* a ring as far as it goes */
@@ -24,7 +24,7 @@ struct gt_all {
 };
 
 /* Whole loads that a row takes. */
-static int64_t gt_all_capacity(const struct gt_ring_rows *rows, uint32_t row)
+static int64_t gt_all_capacity(const struct gt_link_rows *rows, uint32_t row)
 {
 	return gt_rat_floor_mul(rows->rows[row].gbs, rows->unit);
 }
@@ -193,8 +193,8 @@ static int gt_all_run(struct gt_all *a)
 	return rc;
 }
 
-int gt_ring_all(const struct gt_ring_all *ask, struct gt_ring_pool *pool,
-		uint32_t *chosen)
+int gt_ring_enumerate(const struct gt_ring_enumerate *ask,
+		      struct gt_ring_pool *pool, uint32_t *chosen)
 {
 	struct gt_all a = {.ask = ask,
 			   .pool = pool,
@@ -203,7 +203,7 @@ int gt_ring_all(const struct gt_ring_all *ask, struct gt_ring_pool *pool,
 			   .chosen = chosen};
 	int rc = GT_ESYS;
 
-	if (a.rows->n > GT_RING_ALL)
+	if (a.rows->n > GT_RING_ENUMERATE_MAX)
 		return GT_EINPUT;
 	a.left = calloc(a.rows->nrows + 1, sizeof(*a.left));
 	a.order = calloc(a.rows->n, sizeof(*a.order));

@@ -13,20 +13,20 @@
 
 struct gt_ring_pool;
 
-struct gt_ring_all {
+struct gt_ring_enumerate {
 	const int64_t *prices; /* row -> price */
 	int64_t cheapest;
 	uint32_t count; /* of rings wanted */
 };
 
-enum { GT_RING_ALL = 8 /* ranks */ };
+enum { GT_RING_ENUMERATE_MAX = 8 /* ranks */ };
 
 /*
  * Capacities of the rows are whole loads.  Fills the empty pool with the
  * rings that fit, and chosen[0..count) with some of them that fit together.
  * GT_ENO: there are none; GT_EINPUT: too many to try; GT_ESYS.
  */
-int gt_ring_all(const struct gt_ring_all *all, struct gt_ring_pool *pool,
-		uint32_t *chosen);
+int gt_ring_enumerate(const struct gt_ring_enumerate *all,
+		      struct gt_ring_pool *pool, uint32_t *chosen);
 
 #endif

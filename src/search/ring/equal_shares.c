@@ -26,7 +26,7 @@ struct gt_equal_share {
 };
 
 struct gt_equal {
-	const struct gt_equal_ask *ask;
+	const struct gt_equal_query *ask;
 	const struct gt_fabric *fabric;
 	struct gt_arena *arena; /* what is kept */
 	int64_t unit;           /* loads are multiples of 1 / unit */
@@ -120,10 +120,10 @@ static int gt_equal_cmp(const void *a, const void *b)
 }
 
 /* Shares of all links that can bind, without those that are there twice. */
-static int gt_equal_shares(struct gt_equal *e, struct gt_err *err)
+static int gt_equal_list_shares(struct gt_equal *e, struct gt_err *err)
 {
 	const struct gt_fabric *f = e->fabric;
-	struct gt_ring_rows *rows = NULL;
+	struct gt_link_rows *rows = NULL;
 	uint32_t kept = 0;
 	int all = 1, rc = GT_OK;
 
@@ -131,7 +131,7 @@ static int gt_equal_shares(struct gt_equal *e, struct gt_err *err)
 	if (!e->shares)
 		return gt_err_nomem(err);
 	if (!f->open)
-		rc = gt_ring_rows_new(f, e->arena, &rows, err);
+		rc = gt_link_rows_new(f, e->arena, &rows, err);
 	for (uint32_t i = 0; !rc && i < (rows ? rows->nrows : f->nlinks); i++)
 		all &= gt_equal_add(e,
 				    rows ? rows->rows[i].gbs : f->links[i].gbs);
@@ -366,14 +366,14 @@ static int gt_equal_run(struct gt_equal *e, struct gt_err *err)
 				 ? GT_EQUAL_TRIES
 				 : GT_EQUAL_TRIES_LARGE;
 	int64_t before = 0;
-	int rc = gt_equal_shares(e, err);
+	int rc = gt_equal_list_shares(e, err);
 
 	while (!rc && e->nshares) {
 		uint32_t top = gt_equal_top(e), i = top;
 
 		if (gt_rat_cmp(gt_equal_total(e, top), e->best.value) <= 0)
 			break;
-		if (!tries-- || gt_watch_over(e->ask->args->watch)) {
+		if (!tries-- || gt_budget_is_spent(e->ask->args->watch)) {
 			gt_equal_leave(e, gt_equal_total(e, top));
 			break;
 		}
@@ -386,7 +386,7 @@ static int gt_equal_run(struct gt_equal *e, struct gt_err *err)
 	return rc;
 }
 
-int gt_equal(const struct gt_equal_ask *ask, struct gt_proposal *proposal,
+int gt_equal(const struct gt_equal_query *ask, struct gt_proposal *proposal,
 	     struct gt_rat *most, struct gt_err *err)
 {
 	const struct gt_shape_args *args = ask->args;

@@ -22,7 +22,7 @@ struct gt_proposal;
 struct gt_shape_args;
 struct gt_shape_entry;
 
-struct gt_equal_ask {
+struct gt_equal_query {
 	const struct gt_shape_args *args;
 	const struct gt_shape_entry *shape;
 	uint32_t groups;   /* roots of which each needs channels; 1 for rings */
@@ -35,7 +35,7 @@ struct gt_equal_ask {
  * proposed; its bound stays.  *most is what such channels reach at most.
  * GT_ENO when there are none, or none were found.
  */
-int gt_equal(const struct gt_equal_ask *ask, struct gt_proposal *proposal,
+int gt_equal(const struct gt_equal_query *ask, struct gt_proposal *proposal,
 	     struct gt_rat *most, struct gt_err *err);
 
 #endif

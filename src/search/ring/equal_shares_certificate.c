@@ -106,7 +106,7 @@ static int gt_equal_price(const struct gt_shape_args *args,
 	return GT_OK;
 }
 
-static int gt_equal_one(const struct gt_equal_ask *ask, int64_t unit,
+static int gt_equal_one(const struct gt_equal_query *ask, int64_t unit,
 			uint32_t k, struct gt_proposal *proposal)
 {
 	const struct gt_fabric *f = ask->args->fabric;
@@ -134,7 +134,7 @@ static int gt_equal_one(const struct gt_equal_ask *ask, int64_t unit,
 	return rc;
 }
 
-int gt_equal_prove(const struct gt_equal_ask *ask, int64_t unit,
+int gt_equal_prove(const struct gt_equal_query *ask, int64_t unit,
 		   struct gt_proposal *proposal, struct gt_err *err)
 {
 	int rc = GT_OK;
@@ -149,7 +149,7 @@ int gt_equal_prove(const struct gt_equal_ask *ask, int64_t unit,
 		return gt_err_nomem(err);
 	proposal->nequal = ask->max;
 	for (uint32_t k = 1; k <= ask->max && !rc; k++)
-		if (!gt_watch_over(ask->args->watch))
+		if (!gt_budget_is_spent(ask->args->watch))
 			rc = gt_equal_one(ask, unit, k, proposal);
 	return rc == GT_ESYS ? gt_err_nomem(err) : rc;
 }

@@ -36,9 +36,9 @@ static int gt_ring_prices(struct gt_basis *basis, uint32_t nrows,
 		return rc;
 	for (uint32_t i = 0; i < nrows; i++)
 		exact->prices[i] = 0;
-	exact->price_den = gt_basis_den(basis);
+	exact->price_den = gt_basis_denominator(basis);
 	for (uint32_t i = 0; i < basis->size; i++) {
-		int64_t num = gt_basis_num(basis, i, exact->price_den, 1);
+		int64_t num = gt_basis_numerator(basis, i, exact->price_den, 1);
 
 		if (num < 0)
 			return GT_ENO;
@@ -57,9 +57,9 @@ static int gt_ring_shares(struct gt_basis *basis, uint32_t nrings,
 		return rc;
 	for (uint32_t i = 0; i < nrings; i++)
 		exact->shares[i] = GT_RAT(0, 1);
-	den = gt_basis_den(basis);
+	den = gt_basis_denominator(basis);
 	for (uint32_t i = 0; i < basis->size; i++) {
-		int64_t num = gt_basis_num(basis, i, den, 0);
+		int64_t num = gt_basis_numerator(basis, i, den, 0);
 
 		if (num < 0)
 			return GT_ENO;
@@ -73,7 +73,7 @@ static int gt_ring_shares(struct gt_basis *basis, uint32_t nrings,
 int gt_ring_exact_solve(const struct gt_ring_pool *pool, const struct gt_lp *lp,
 			struct gt_ring_exact *exact, struct gt_err *err)
 {
-	const struct gt_basis_of of = {
+	const struct gt_basis_program of = {
 		.arg = pool,
 		.nrows = pool->rows->nrows,
 		.nlinks = pool->rows->nrows,

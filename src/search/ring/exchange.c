@@ -29,7 +29,7 @@ struct gt_swap {
 /* Only columns in use may have a share. */
 static void gt_swap_allow(struct gt_swap *w, uint32_t column, int allowed)
 {
-	gt_lp_bound(w->lp, column, 0, allowed ? HUGE_VAL : 0);
+	gt_lp_set_bounds(w->lp, column, 0, allowed ? HUGE_VAL : 0);
 }
 
 /* What the allowed columns come to; below 0 when floats fail. */
@@ -51,7 +51,7 @@ static double gt_swap_solve(struct gt_swap *w)
 static int gt_swap_price(struct gt_swap *w)
 {
 	uint32_t before = gt_lp_ncolumns(w->lp);
-	int rc = gt_ring_offer(w->s, gt_lp_prices(w->lp));
+	int rc = gt_ring_add_priced(w->s, gt_lp_prices(w->lp));
 
 	if (rc < 0)
 		return rc;
@@ -139,7 +139,7 @@ static int gt_swap_run(struct gt_swap *w, double *prices)
 
 		places = w->nfew + (w->nfew < w->max);
 		if (w->tries > GT_SWAP_TRIES ||
-		    gt_watch_over(w->s->args->watch))
+		    gt_budget_is_spent(w->s->args->watch))
 			return GT_OK;
 		rc = gt_swap_place(w, i % places, prices);
 		if (rc == GT_ESYS)
@@ -172,8 +172,8 @@ static int gt_swap_begin(struct gt_swap *w, const struct gt_ring_pool *few)
 	return w->value < 0 ? GT_ENO : GT_OK;
 }
 
-int gt_ring_swap(struct gt_ring_search *s, struct gt_ring_pool *few,
-		 unsigned int max)
+int gt_ring_exchange(struct gt_ring_search *s, struct gt_ring_pool *few,
+		     unsigned int max)
 {
 	struct gt_swap w = {.s = s,
 			    .lp = gt_ring_lp_new(s->rows),

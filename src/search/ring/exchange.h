@@ -13,7 +13,7 @@ struct gt_ring_search;
  * Change the rings of `few`, up to `max` of them.  New rings join the pool of
  * `s`.  GT_ESYS: memory ran out.
  */
-int gt_ring_swap(struct gt_ring_search *s, struct gt_ring_pool *few,
-		 unsigned int max);
+int gt_ring_exchange(struct gt_ring_search *s, struct gt_ring_pool *few,
+		     unsigned int max);
 
 #endif

@@ -22,7 +22,7 @@ enum { GT_GREEDY_PLAIN = 4 };
 
 struct gt_greedy {
 	struct gt_ring_pool *pool;
-	const struct gt_ring_rows *rows;
+	const struct gt_link_rows *rows;
 	const struct gt_greedy_args *args;
 	double *left; /* row -> capacity not given away */
 	int64_t *prices, *weights;
@@ -102,8 +102,8 @@ static void gt_greedy_offer(struct gt_greedy *g)
 		g->prices[r] = gt_greedy_price(g, r);
 	gt_ring_weights(g->rows, g->prices, g->weights);
 	for (size_t i = 0; i < nn; i++)
-		if (!g->rows->joined[i] || g->weights[i] > GT_PRICE_NONE)
-			g->weights[i] = GT_PRICE_NONE;
+		if (!g->rows->joined[i] || g->weights[i] > GT_PRICER_NO_HOP)
+			g->weights[i] = GT_PRICER_NO_HOP;
 	gt_pricer_run(g->args->pricer, g->weights);
 }
 
@@ -142,7 +142,7 @@ static double gt_greedy_best(struct gt_greedy *g)
 
 	for (uint32_t i = 0; i < gt_pricer_nrings(g->args->pricer); i++) {
 		if (gt_pricer_ring(g->args->pricer, i, g->order) >=
-		    GT_PRICE_NONE)
+		    GT_PRICER_NO_HOP)
 			continue;
 		for (int way = 0; way < 2; way++) {
 			room = gt_greedy_room(g, g->order);
@@ -150,7 +150,7 @@ static double gt_greedy_best(struct gt_greedy *g)
 				best = room;
 				memcpy(g->best, g->order, n * sizeof(*g->best));
 			}
-			gt_ring_rows_turn(g->rows, g->order);
+			gt_link_rows_reverse_ring(g->rows, g->order);
 		}
 	}
 	return best;

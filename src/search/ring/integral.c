@@ -11,9 +11,9 @@
 #include "search/problem/shape.h"
 
 /* What floats miss of a whole number. */
-#define GT_WHOLE_EPS 1e-6
+#define GT_INTEGRAL_EPS 1e-6
 
-static int gt_ring_whole_solve(void *arg, struct gt_err *err)
+static int gt_ring_integral_solve(void *arg, struct gt_err *err)
 {
 	struct gt_ring_search *s = arg;
 	int rc = gt_ring_generate(s, err);
@@ -23,9 +23,9 @@ static int gt_ring_whole_solve(void *arg, struct gt_err *err)
 	return gt_ring_value(s) >= s->enough ? GT_OK : GT_ENO;
 }
 
-static int gt_ring_whole_add(const struct gt_ring_pool *pool, uint32_t ring,
-			     int64_t times, struct gt_arena *arena,
-			     struct gt_proposal *proposal)
+static int gt_ring_integral_add(const struct gt_ring_pool *pool, uint32_t ring,
+				int64_t times, struct gt_arena *arena,
+				struct gt_proposal *proposal)
 {
 	uint32_t n = pool->rows->n;
 	uint32_t *order = gt_arena_array(arena, n, sizeof(*order));
@@ -40,24 +40,25 @@ static int gt_ring_whole_add(const struct gt_ring_pool *pool, uint32_t ring,
 	return GT_OK;
 }
 
-static int gt_ring_whole_dive(struct gt_ring_search *s, uint32_t count,
-			      struct gt_proposal *proposal, struct gt_err *err)
+static int gt_ring_integral_dive(struct gt_ring_search *s, uint32_t count,
+				 struct gt_proposal *proposal,
+				 struct gt_err *err)
 {
-	struct gt_dive dive = {s->lp, 0, gt_ring_whole_solve, s};
+	struct gt_diving dive = {s->lp, 0, gt_ring_integral_solve, s};
 	int rc;
 
-	s->enough = count - GT_WHOLE_EPS;
+	s->enough = count - GT_INTEGRAL_EPS;
 	rc = gt_ring_seed(s, err);
 	if (!rc)
-		rc = gt_dive(&dive, err);
+		rc = gt_diving(&dive, err);
 	for (uint32_t i = 0; !rc && i < s->pool.nrings; i++) {
-		int64_t times = gt_dive_count(&dive, i);
+		int64_t times = gt_diving_count(&dive, i);
 
 		if (times > count - proposal->nchannels)
 			times = count - proposal->nchannels;
 		if (times)
-			rc = gt_ring_whole_add(&s->pool, i, times,
-					       s->args->arena, proposal);
+			rc = gt_ring_integral_add(&s->pool, i, times,
+						  s->args->arena, proposal);
 	}
 	if (!rc && proposal->nchannels < count)
 		rc = GT_ENO;
@@ -65,12 +66,12 @@ static int gt_ring_whole_dive(struct gt_ring_search *s, uint32_t count,
 }
 
 /* Try all, where there are few; under the prices of the best packing. */
-static int gt_ring_whole_all(struct gt_ring_search *s, uint32_t count,
-			     int *none, struct gt_proposal *proposal,
-			     struct gt_err *err)
+static int gt_ring_integral_enumerate(struct gt_ring_search *s, uint32_t count,
+				      int *none, struct gt_proposal *proposal,
+				      struct gt_err *err)
 {
 	struct gt_ring_exact result = {0};
-	struct gt_ring_all all = {.count = count};
+	struct gt_ring_enumerate all = {.count = count};
 	struct gt_arena *arena = s->args->arena;
 	uint32_t *chosen = gt_arena_array(arena, count, sizeof(*chosen));
 	struct gt_ring_pool pool;
@@ -84,20 +85,21 @@ static int gt_ring_whole_all(struct gt_ring_search *s, uint32_t count,
 	/* no rings, or no exact solution: then without prices */
 	memset(s->prices, 0, s->rows->nrows * sizeof(*s->prices));
 	all.prices = rc ? s->prices : result.prices;
-	all.cheapest = rc ? 0 : gt_ring_least(s, all.prices);
+	all.cheapest = rc ? 0 : gt_ring_min_cost(s, all.prices);
 	if (all.cheapest < 0)
 		return GT_ESYS;
 	gt_ring_pool_init(&pool, s->rows);
-	rc = gt_ring_all(&all, &pool, chosen);
+	rc = gt_ring_enumerate(&all, &pool, chosen);
 	*none = rc == GT_ENO;
 	for (uint32_t i = 0; !rc && i < count; i++)
-		rc = gt_ring_whole_add(&pool, chosen[i], 1, arena, proposal);
+		rc = gt_ring_integral_add(&pool, chosen[i], 1, arena, proposal);
 	gt_ring_pool_release(&pool);
 	return rc == GT_EINPUT ? GT_ENO : rc;
 }
 
-int gt_ring_whole(const struct gt_shape_args *args, uint32_t count, int *none,
-		  struct gt_proposal *proposal, struct gt_err *err)
+int gt_ring_integral(const struct gt_shape_args *args, uint32_t count,
+		     int *none, struct gt_proposal *proposal,
+		     struct gt_err *err)
 {
 	int rc = GT_ENO;
 
@@ -109,14 +111,15 @@ int gt_ring_whole(const struct gt_shape_args *args, uint32_t count, int *none,
 	for (int all = 0; all < 2 && rc == GT_ENO; all++) {
 		struct gt_ring_search s = {0};
 
-		if (all && args->fabric->nranks > GT_RING_ALL)
+		if (all && args->fabric->nranks > GT_RING_ENUMERATE_MAX)
 			break;
 		proposal->nchannels = 0;
 		rc = gt_ring_search_init(&s, args, err);
 		if (!rc)
-			rc = all ? gt_ring_whole_all(&s, count, none, proposal,
-						     err)
-				 : gt_ring_whole_dive(&s, count, proposal, err);
+			rc = all ? gt_ring_integral_enumerate(&s, count, none,
+							      proposal, err)
+				 : gt_ring_integral_dive(&s, count, proposal,
+							 err);
 		gt_ring_search_release(&s);
 	}
 	return rc;

@@ -9,18 +9,18 @@
 
 #include <stdint.h>
 
-struct gt_local;
+struct gt_local_search;
 
 /* For n >= 2 ranks; NULL when memory ran out. */
-struct gt_local *gt_local_new(uint32_t n);
-void gt_local_free(struct gt_local *local);
+struct gt_local_search *gt_local_search_new(uint32_t n);
+void gt_local_search_free(struct gt_local_search *local);
 
 /* weights[from * n + to] as for gt_pricer_run(). */
-void gt_local_run(struct gt_local *local, const int64_t *weights);
+void gt_local_search_run(struct gt_local_search *local, const int64_t *weights);
 
 /* The rings of the last run, as those of a pricer. */
-uint32_t gt_local_nrings(const struct gt_local *local);
-int64_t gt_local_ring(const struct gt_local *local, uint32_t i,
-		      uint32_t *order);
+uint32_t gt_local_search_nrings(const struct gt_local_search *local);
+int64_t gt_local_search_ring(const struct gt_local_search *local, uint32_t i,
+			     uint32_t *order);
 
 #endif

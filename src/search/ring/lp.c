@@ -6,7 +6,7 @@
 #include "search/ring/pool.h"
 #include "search/problem/link_rows.h"
 
-struct gt_lp *gt_ring_lp_new(const struct gt_ring_rows *rows)
+struct gt_lp *gt_ring_lp_new(const struct gt_link_rows *rows)
 {
 	double *upper = malloc((rows->nrows + 1) * sizeof(*upper));
 	struct gt_lp *lp;

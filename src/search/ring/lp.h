@@ -7,10 +7,10 @@
 
 struct gt_lp;
 struct gt_ring_pool;
-struct gt_ring_rows;
+struct gt_link_rows;
 
 /* A problem without rings; NULL when memory ran out. */
-struct gt_lp *gt_ring_lp_new(const struct gt_ring_rows *rows);
+struct gt_lp *gt_ring_lp_new(const struct gt_link_rows *rows);
 
 /*
  * Add the rings of the pool that are new since the last call, and solve.

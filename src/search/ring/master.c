@@ -30,7 +30,7 @@ enum { GT_RING_ROUNDS = 2000, GT_RING_SMALL = 10 };
 static int gt_ring_search_begin(struct gt_ring_search *s, struct gt_err *err)
 {
 	struct gt_arena *arena = s->args->arena;
-	const struct gt_doors *doors = s->args->fabric->doors;
+	const struct gt_external_ports *doors = s->args->fabric->doors;
 	size_t m = s->rows->stride;
 	uint32_t n = s->rows->nranks;
 
@@ -51,7 +51,7 @@ int gt_ring_search_init(struct gt_ring_search *s,
 			const struct gt_shape_args *args, struct gt_err *err)
 {
 	uint32_t n = args->fabric->nranks;
-	const struct gt_doors *doors = args->fabric->doors;
+	const struct gt_external_ports *doors = args->fabric->doors;
 	size_t m = n + (doors ? 2 * (size_t)doors->nports : 0);
 	int rc;
 
@@ -61,7 +61,7 @@ int gt_ring_search_init(struct gt_ring_search *s,
 				  "ring search; name fewer with --gpus",
 				  n, args->fabric->nlinks);
 	s->args = args;
-	rc = gt_ring_rows_new(args->fabric, args->arena, &s->rows, err);
+	rc = gt_link_rows_new(args->fabric, args->arena, &s->rows, err);
 	return rc ? rc : gt_ring_search_begin(s, err);
 }
 
@@ -69,7 +69,7 @@ int gt_ring_search_limit(struct gt_ring_search *s,
 			 const struct gt_ring_search *all,
 			 uint32_t max_channels, struct gt_err *err)
 {
-	int rc = gt_ring_rows_limit(all->rows, max_channels, all->args->arena,
+	int rc = gt_link_rows_limit(all->rows, max_channels, all->args->arena,
 				    &s->rows, err);
 
 	if (rc)
@@ -99,9 +99,9 @@ static void gt_ring_price(struct gt_ring_search *s, struct gt_pricer *pricer,
 
 	gt_ring_weights(s->rows, prices, s->weights);
 	for (size_t i = 0; i < nn; i++)
-		if (!s->rows->joined[i] || s->weights[i] > GT_PRICE_NONE ||
+		if (!s->rows->joined[i] || s->weights[i] > GT_PRICER_NO_HOP ||
 		    (s->rows->max_channels && s->rows->room[i] < room))
-			s->weights[i] = GT_PRICE_NONE;
+			s->weights[i] = GT_PRICER_NO_HOP;
 	gt_pricer_run(pricer, s->weights);
 }
 
@@ -123,7 +123,7 @@ static int gt_ring_collect(struct gt_ring_search *s,
 			if (one < 0)
 				return one;
 			added += one;
-			gt_ring_rows_turn(s->rows, s->order);
+			gt_link_rows_reverse_ring(s->rows, s->order);
 		}
 	}
 	return added;
@@ -133,13 +133,13 @@ static int gt_ring_collect(struct gt_ring_search *s,
 static int64_t gt_ring_channel(const struct gt_ring_search *s,
 			       const int64_t *prices, uint32_t room)
 {
-	const struct gt_ring_rows *rows = s->rows;
+	const struct gt_link_rows *rows = s->rows;
 	__int128 cost;
 
 	if (!rows->max_channels)
 		return 0;
 	cost = (__int128)prices[rows->nrows - 1] * rows->count[room];
-	return cost < GT_PRICE_NONE ? (int64_t)cost : GT_PRICE_NONE;
+	return cost < GT_PRICER_NO_HOP ? (int64_t)cost : GT_PRICER_NO_HOP;
 }
 
 /* Add rings that cost less than limit: how many were new, or GT_ESYS. */
@@ -193,7 +193,8 @@ double gt_ring_value(const struct gt_ring_search *s)
 
 static int gt_ring_goes_on(const struct gt_ring_search *s)
 {
-	return s->nrounds < GT_RING_ROUNDS && !gt_watch_over(s->args->watch);
+	return s->nrounds < GT_RING_ROUNDS &&
+	       !gt_budget_is_spent(s->args->watch);
 }
 
 static int64_t gt_ring_price_of(double dual)
@@ -235,12 +236,12 @@ int gt_ring_generate(struct gt_ring_search *s, struct gt_err *err)
 		if (!added)
 			added = gt_ring_cheaper(s, s->pricer, s->prices, limit);
 		s->nrounds++;
-		gt_watch_tell(s->args->watch, "rings", s->nrounds, value);
+		gt_budget_report(s->args->watch, "rings", s->nrounds, value);
 	} while (added > 0 && gt_ring_goes_on(s));
 	return added < 0 ? gt_err_nomem(err) : GT_OK;
 }
 
-int gt_ring_offer(struct gt_ring_search *s, const double *prices)
+int gt_ring_add_priced(struct gt_ring_search *s, const double *prices)
 {
 	for (uint32_t i = 0; i < s->rows->nrows; i++)
 		s->prices[i] = gt_ring_price_of(prices[i]);
@@ -316,7 +317,7 @@ static int gt_ring_certify(const struct gt_ring_search *s,
 	proposal->channel_price = GT_RAT(0, 1);
 	proposal->bound = GT_RAT(0, 1);
 	for (uint32_t r = 0; r < s->rows->nrows; r++) {
-		const struct gt_ring_row *row = &s->rows->rows[r];
+		const struct gt_link_row *row = &s->rows->rows[r];
 		struct gt_proposal_price *price =
 			&proposal->prices[proposal->nprices];
 
@@ -351,9 +352,9 @@ static int gt_ring_coarsen(const struct gt_ring_search *s, int64_t *prices)
 	return changed;
 }
 
-int64_t gt_ring_least(struct gt_ring_search *s, const int64_t *prices)
+int64_t gt_ring_min_cost(struct gt_ring_search *s, const int64_t *prices)
 {
-	int64_t least = GT_PRICE_NONE, one;
+	int64_t least = GT_PRICER_NO_HOP, one;
 
 	for (uint32_t room = 0; room < s->rows->nrooms; room++) {
 		gt_ring_price(s, s->pricer, prices, room);
@@ -376,10 +377,10 @@ int gt_ring_prove(struct gt_ring_search *s, struct gt_ring_exact *result,
 	if (!proposal->prices)
 		return gt_err_nomem(err);
 	for (;;) {
-		cheapest = gt_ring_least(s, prices);
+		cheapest = gt_ring_min_cost(s, prices);
 		if (cheapest < 0)
 			return gt_err_nomem(err);
-		if (!cheapest || cheapest >= GT_PRICE_NONE)
+		if (!cheapest || cheapest >= GT_PRICER_NO_HOP)
 			return GT_OK;
 		proposal->has_bound =
 			gt_ring_certify(s, prices, cheapest, proposal);

@@ -21,12 +21,12 @@ struct gt_err;
 struct gt_lp;
 struct gt_pricer;
 struct gt_proposal;
-struct gt_ring_rows;
+struct gt_link_rows;
 struct gt_shape_args;
 
 struct gt_ring_search {
 	const struct gt_shape_args *args;
-	struct gt_ring_rows *rows;
+	struct gt_link_rows *rows;
 	struct gt_ring_pool pool;
 	struct gt_lp *lp;
 	struct gt_pricer *pricer; /* exact, as far as that goes */
@@ -43,7 +43,7 @@ int gt_ring_search_init(struct gt_ring_search *s,
 			const struct gt_shape_args *args, struct gt_err *err);
 /*
  * The same problem with at most so many channels, from the rings that `all`
- * knows.  GT_ENO as gt_ring_rows_limit().
+ * knows.  GT_ENO as gt_link_rows_limit().
  */
 int gt_ring_search_limit(struct gt_ring_search *s,
 			 const struct gt_ring_search *all,
@@ -68,7 +68,7 @@ int gt_ring_generate(struct gt_ring_search *s, struct gt_err *err);
  * Add rings that are cheaper than 1 under these prices of rows: how many were
  * new, or GT_ESYS.
  */
-int gt_ring_offer(struct gt_ring_search *s, const double *prices);
+int gt_ring_add_priced(struct gt_ring_search *s, const double *prices);
 
 /* What the linear program reaches as it is solved. */
 double gt_ring_value(const struct gt_ring_search *s);
@@ -81,7 +81,7 @@ int gt_ring_solve(struct gt_ring_search *s, struct gt_ring_exact *result,
 		  struct gt_err *err);
 
 /* What the cheapest ring costs under these prices, at least; -1: no memory. */
-int64_t gt_ring_least(struct gt_ring_search *s, const int64_t *prices);
+int64_t gt_ring_min_cost(struct gt_ring_search *s, const int64_t *prices);
 
 /*
  * The result's prices and the bound they prove into the proposal, made
@@ -95,7 +95,8 @@ int gt_ring_prove(struct gt_ring_search *s, struct gt_ring_exact *result,
  * So many rings of 1 GB/s each, where capacities are whole multiples of loads:
  * the shape's whole().
  */
-int gt_ring_whole(const struct gt_shape_args *args, uint32_t count, int *none,
-		  struct gt_proposal *proposal, struct gt_err *err);
+int gt_ring_integral(const struct gt_shape_args *args, uint32_t count,
+		     int *none, struct gt_proposal *proposal,
+		     struct gt_err *err);
 
 #endif

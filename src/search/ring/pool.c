@@ -7,7 +7,7 @@
 #include "search/problem/link_rows.h"
 
 void gt_ring_pool_init(struct gt_ring_pool *pool,
-		       const struct gt_ring_rows *rows)
+		       const struct gt_link_rows *rows)
 {
 	memset(pool, 0, sizeof(*pool));
 	pool->rows = rows;
@@ -53,7 +53,7 @@ static int gt_ring_pool_grow(struct gt_ring_pool *pool)
 	return GT_OK;
 }
 
-static int gt_ring_joined(const struct gt_ring_rows *rows,
+static int gt_ring_joined(const struct gt_link_rows *rows,
 			  const uint32_t *order)
 {
 	uint32_t n = rows->n, m = rows->stride;
@@ -66,7 +66,7 @@ static int gt_ring_joined(const struct gt_ring_rows *rows,
 
 int gt_ring_pool_add(struct gt_ring_pool *pool, const uint32_t *order)
 {
-	const struct gt_ring_rows *rows = pool->rows;
+	const struct gt_link_rows *rows = pool->rows;
 	uint32_t *loads;
 
 	if (!gt_ring_joined(rows, order))

@@ -7,17 +7,17 @@
 
 #include <stdint.h>
 
-struct gt_ring_rows;
+struct gt_link_rows;
 
 struct gt_ring_pool {
-	const struct gt_ring_rows *rows;
+	const struct gt_link_rows *rows;
 	uint32_t nrings, size;
 	uint32_t *orders; /* [ring * n], as in search/problem/link_rows.h */
 	uint32_t *loads;  /* [ring * nrows] */
 };
 
 void gt_ring_pool_init(struct gt_ring_pool *pool,
-		       const struct gt_ring_rows *rows);
+		       const struct gt_link_rows *rows);
 void gt_ring_pool_release(struct gt_ring_pool *pool);
 
 /*

@@ -12,8 +12,8 @@
  */
 struct gt_pricer {
 	uint32_t n, m;
-	struct gt_local *local;       /* a quick one has only this */
-	struct gt_door_pricer *doors; /* likewise, where there are doors */
+	struct gt_local_search *local;    /* a quick one has only this */
+	struct gt_external_pricer *doors; /* likewise, where there are doors */
 	int64_t *cost;
 	int64_t *into; /* into[v * m + u]: weight of u -> v among those */
 	int64_t *first, *back; /* from and to rank 0 */
@@ -30,7 +30,8 @@ static int gt_pricer_init(struct gt_pricer *p)
 	return p->cost && p->into && p->first && p->back;
 }
 
-struct gt_pricer *gt_pricer_new(uint32_t n, const struct gt_doors *doors,
+struct gt_pricer *gt_pricer_new(uint32_t n,
+				const struct gt_external_ports *doors,
 				int quick)
 {
 	struct gt_pricer *p = calloc(1, sizeof(*p));
@@ -41,9 +42,10 @@ struct gt_pricer *gt_pricer_new(uint32_t n, const struct gt_doors *doors,
 	p->n = n;
 	p->m = n - 1;
 	if (doors)
-		ok = (p->doors = gt_door_pricer_new(n, doors, quick)) != NULL;
-	else if (quick || n > GT_PRICE_EXACT)
-		ok = (p->local = gt_local_new(n)) != NULL;
+		ok = (p->doors = gt_external_pricer_new(n, doors, quick)) !=
+		     NULL;
+	else if (quick || n > GT_PRICER_EXACT_MAX)
+		ok = (p->local = gt_local_search_new(n)) != NULL;
 	else
 		ok = gt_pricer_init(p);
 	if (ok)
@@ -56,8 +58,8 @@ void gt_pricer_free(struct gt_pricer *pricer)
 {
 	if (!pricer)
 		return;
-	gt_local_free(pricer->local);
-	gt_door_pricer_free(pricer->doors);
+	gt_local_search_free(pricer->local);
+	gt_external_pricer_free(pricer->doors);
 	free(pricer->cost);
 	free(pricer->into);
 	free(pricer->first);
@@ -100,11 +102,11 @@ void gt_pricer_run(struct gt_pricer *p, const int64_t *weights)
 	uint32_t full = (1u << (p->local || p->doors ? 0 : p->m)) - 1;
 
 	if (p->doors) {
-		gt_door_pricer_run(p->doors, weights);
+		gt_external_pricer_run(p->doors, weights);
 		return;
 	}
 	if (p->local) {
-		gt_local_run(p->local, weights);
+		gt_local_search_run(p->local, weights);
 		return;
 	}
 	gt_pricer_load(p, weights);
@@ -141,8 +143,8 @@ static uint32_t gt_pricer_before(const struct gt_pricer *p, uint32_t set,
 uint32_t gt_pricer_nrings(const struct gt_pricer *p)
 {
 	if (p->doors)
-		return gt_door_pricer_nrings(p->doors);
-	return p->local ? gt_local_nrings(p->local) : p->m;
+		return gt_external_pricer_nrings(p->doors);
+	return p->local ? gt_local_search_nrings(p->local) : p->m;
 }
 
 static int64_t gt_pricer_close(const struct gt_pricer *p, uint32_t last)
@@ -158,9 +160,9 @@ int64_t gt_pricer_ring(const struct gt_pricer *p, uint32_t last,
 	uint32_t set, v = last;
 
 	if (p->doors)
-		return gt_door_pricer_ring(p->doors, last, order);
+		return gt_external_pricer_ring(p->doors, last, order);
 	if (p->local)
-		return gt_local_ring(p->local, last, order);
+		return gt_local_search_ring(p->local, last, order);
 	set = (1u << p->m) - 1;
 	order[0] = 0;
 	for (uint32_t i = p->m; i > 0; i--) {
@@ -213,7 +215,7 @@ int64_t gt_pricer_bound(const struct gt_pricer *p, const int64_t *weights)
 	int64_t best = INT64_MAX;
 
 	if (p->doors)
-		return gt_door_pricer_bound(p->doors, weights);
+		return gt_external_pricer_bound(p->doors, weights);
 	if (p->local)
 		return gt_pricer_relax(p, weights);
 	for (uint32_t v = 0; v < p->m; v++)

@@ -14,28 +14,29 @@
 #include <stdint.h>
 
 /* 16 ranks, and the world outside. */
-enum { GT_PRICE_EXACT = 17 };
+enum { GT_PRICER_EXACT_MAX = 17 };
 
 /* The weight of a hop that does not exist; n of them do not overflow. */
-#define GT_PRICE_NONE (INT64_MAX / 4096)
+#define GT_PRICER_NO_HOP (INT64_MAX / 4096)
 
-struct gt_doors;
+struct gt_external_ports;
 struct gt_pricer;
 
 /*
  * For n >= 2 ranks, or with doors (search/problem/fabric.h; else NULL) any number;
  * NULL when memory ran out.  A quick one never promises the
- * cheapest ring; an exact one does, up to GT_PRICE_EXACT ranks (the
+ * cheapest ring; an exact one does, up to GT_PRICER_EXACT_MAX ranks (the
  * world behind the doors is one more), and is a quick one beyond.
  */
-struct gt_pricer *gt_pricer_new(uint32_t n, const struct gt_doors *doors,
+struct gt_pricer *gt_pricer_new(uint32_t n,
+				const struct gt_external_ports *doors,
 				int quick);
 void gt_pricer_free(struct gt_pricer *pricer);
 
 /*
- * Look for rings; weights[from * n + to] >= 0 and at most GT_PRICE_NONE; with
+ * Look for rings; weights[from * n + to] >= 0 and at most GT_PRICER_NO_HOP; with
  * doors by the stride of search/problem/link_rows.h.
- * Rings of GT_PRICE_NONE or more use a hop that does not exist.
+ * Rings of GT_PRICER_NO_HOP or more use a hop that does not exist.
  */
 void gt_pricer_run(struct gt_pricer *pricer, const int64_t *weights);
 

@@ -7,9 +7,9 @@
 #include "search/ring/pricing.h"
 
 /* Place 0 of the inner pricer is the world, i + 1 is rank i. */
-struct gt_door_pricer {
+struct gt_external_pricer {
 	uint32_t n;
-	const struct gt_doors *doors;
+	const struct gt_external_ports *doors;
 	struct gt_pricer *inner;
 	int64_t *weights;   /* the inner pricer's */
 	uint32_t *out, *in; /* rank -> the cheapest port of the group */
@@ -19,11 +19,10 @@ struct gt_door_pricer {
 	uint32_t *orders; /* [ring * (n + 2)] */
 };
 
-struct gt_door_pricer *gt_door_pricer_new(uint32_t n,
-					  const struct gt_doors *doors,
-					  int quick)
+struct gt_external_pricer *gt_external_pricer_new(
+	uint32_t n, const struct gt_external_ports *doors, int quick)
 {
-	struct gt_door_pricer *p = calloc(1, sizeof(*p));
+	struct gt_external_pricer *p = calloc(1, sizeof(*p));
 	size_t m = n + 1, size;
 
 	if (!p)
@@ -42,11 +41,11 @@ struct gt_door_pricer *gt_door_pricer_new(uint32_t n,
 	if (p->inner && p->weights && p->out && p->in && p->places &&
 	    p->costs && p->orders)
 		return p;
-	gt_door_pricer_free(p);
+	gt_external_pricer_free(p);
 	return NULL;
 }
 
-void gt_door_pricer_free(struct gt_door_pricer *p)
+void gt_external_pricer_free(struct gt_external_pricer *p)
 {
 	if (!p)
 		return;
@@ -60,31 +59,33 @@ void gt_door_pricer_free(struct gt_door_pricer *p)
 	free(p);
 }
 
-static int64_t gt_door_sum(int64_t a, int64_t b)
+static int64_t gt_external_sum(int64_t a, int64_t b)
 {
-	return a + b < GT_PRICE_NONE ? a + b : GT_PRICE_NONE;
+	return a + b < GT_PRICER_NO_HOP ? a + b : GT_PRICER_NO_HOP;
 }
 
 /*
  * A rank's cheapest ways out and in.  What it costs to get across depends on
  * the way in alone, if on any: so it is counted there.
  */
-static void gt_door_cheapest(struct gt_door_pricer *p, const int64_t *weights,
-			     uint32_t group, uint32_t rank)
+static void gt_external_cheapest(struct gt_external_pricer *p,
+				 const int64_t *weights, uint32_t group,
+				 uint32_t rank)
 {
 	uint32_t n = p->n, nports = p->doors->nports;
 	size_t stride = n + 2 * (size_t)nports;
 	int64_t *to = &p->weights[(size_t)(rank + 1) * (n + 1)];
 	int64_t *from = &p->weights[rank + 1], out, in;
 
-	*to = *from = GT_PRICE_NONE;
+	*to = *from = GT_PRICER_NO_HOP;
 	p->out[rank] = p->in[rank] = 0;
 	for (uint32_t i = 0; i < nports; i++) {
 		if (p->doors->group[i] != group)
 			continue;
 		out = weights[rank * stride + n + i];
-		in = gt_door_sum(weights[(n + nports + i) * stride + rank],
-				 weights[(n + i) * stride + n + nports + i]);
+		in = gt_external_sum(
+			weights[(n + nports + i) * stride + rank],
+			weights[(n + i) * stride + n + nports + i]);
 		if (out < *to) {
 			*to = out;
 			p->out[rank] = i;
@@ -96,8 +97,8 @@ static void gt_door_cheapest(struct gt_door_pricer *p, const int64_t *weights,
 	}
 }
 
-static void gt_door_run(struct gt_door_pricer *p, const int64_t *weights,
-			uint32_t group)
+static void gt_external_run(struct gt_external_pricer *p,
+			    const int64_t *weights, uint32_t group)
 {
 	size_t n = p->n, m = n + 1, stride = n + 2 * (size_t)p->doors->nports;
 
@@ -105,13 +106,13 @@ static void gt_door_run(struct gt_door_pricer *p, const int64_t *weights,
 	for (uint32_t i = 0; i < n; i++) {
 		memcpy(&p->weights[(i + 1) * m + 1], &weights[i * stride],
 		       n * sizeof(*weights));
-		gt_door_cheapest(p, weights, group, i);
+		gt_external_cheapest(p, weights, group, i);
 	}
 	gt_pricer_run(p->inner, p->weights);
 }
 
 /* What the inner pricer offers, with the ports of the group. */
-static void gt_door_keep(struct gt_door_pricer *p)
+static void gt_external_keep(struct gt_external_pricer *p)
 {
 	uint32_t n = p->n;
 
@@ -126,22 +127,23 @@ static void gt_door_keep(struct gt_door_pricer *p)
 	}
 }
 
-void gt_door_pricer_run(struct gt_door_pricer *p, const int64_t *weights)
+void gt_external_pricer_run(struct gt_external_pricer *p,
+			    const int64_t *weights)
 {
 	p->nrings = 0;
 	for (uint32_t g = 0; g < p->doors->ngroups; g++) {
-		gt_door_run(p, weights, g);
-		gt_door_keep(p);
+		gt_external_run(p, weights, g);
+		gt_external_keep(p);
 	}
 }
 
-uint32_t gt_door_pricer_nrings(const struct gt_door_pricer *p)
+uint32_t gt_external_pricer_nrings(const struct gt_external_pricer *p)
 {
 	return p->nrings;
 }
 
-int64_t gt_door_pricer_ring(const struct gt_door_pricer *p, uint32_t i,
-			    uint32_t *order)
+int64_t gt_external_pricer_ring(const struct gt_external_pricer *p, uint32_t i,
+				uint32_t *order)
 {
 	size_t len = (size_t)p->n + 2;
 
@@ -149,12 +151,13 @@ int64_t gt_door_pricer_ring(const struct gt_door_pricer *p, uint32_t i,
 	return p->costs[i];
 }
 
-int64_t gt_door_pricer_bound(struct gt_door_pricer *p, const int64_t *weights)
+int64_t gt_external_pricer_bound(struct gt_external_pricer *p,
+				 const int64_t *weights)
 {
 	int64_t best = INT64_MAX, one;
 
 	for (uint32_t g = 0; g < p->doors->ngroups; g++) {
-		gt_door_run(p, weights, g);
+		gt_external_run(p, weights, g);
 		one = gt_pricer_bound(p->inner, p->weights);
 		if (one < best)
 			best = one;

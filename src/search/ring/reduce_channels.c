@@ -26,7 +26,7 @@ enum {
 };
 
 struct gt_few {
-	const struct gt_few_args *args;
+	const struct gt_reduce_args *args;
 	struct gt_ring_pool *best;
 	struct gt_ring_pool seen; /* all rings met */
 	double value;             /* to be reached */
@@ -35,7 +35,7 @@ struct gt_few {
 };
 
 /* What a ring over this hop could carry at most. */
-static double gt_few_room(const struct gt_ring_rows *rows, size_t hop)
+static double gt_few_room(const struct gt_link_rows *rows, size_t hop)
 {
 	double room = 0, one;
 
@@ -56,7 +56,7 @@ static double gt_few_room(const struct gt_ring_rows *rows, size_t hop)
 /* No ring carries more than the best hop out of any rank. */
 static uint32_t gt_few_least(const struct gt_few *few)
 {
-	const struct gt_ring_rows *rows = few->best->rows;
+	const struct gt_link_rows *rows = few->best->rows;
 	double most = few->value, best, one;
 
 	for (uint32_t from = 0; from < rows->nranks; from++) {
@@ -129,7 +129,7 @@ static int gt_few_sparse(struct gt_few *few)
 	int rc;
 
 	gt_ring_pool_init(&pool, few->best->rows);
-	rc = gt_ring_sparse(&args, &pool);
+	rc = gt_ring_sparse_solution(&args, &pool);
 	if (!rc && pool.nrings) {
 		gt_ring_pool_release(few->best);
 		*few->best = pool;
@@ -149,23 +149,24 @@ static uint32_t gt_few_tries(const struct gt_few *few)
 
 static int gt_few_run(struct gt_few *few)
 {
-	const struct gt_few_args *args = few->args;
+	const struct gt_reduce_args *args = few->args;
 	uint32_t tries = gt_few_tries(few);
 	int rc = GT_OK;
 
-	for (uint32_t i = 0;
-	     !rc && i < tries && gt_few_max(few) && !gt_watch_over(args->watch);
+	for (uint32_t i = 0; !rc && i < tries && gt_few_max(few) &&
+			     !gt_budget_is_spent(args->watch);
 	     i++) {
 		rc = gt_few_try(few, i, 1);
 		if (!rc && args->max && gt_few_max(few))
 			rc = gt_few_try(few, i, 0);
 	}
-	if (!rc && gt_few_max(few) > 1 && !gt_watch_over(args->watch))
+	if (!rc && gt_few_max(few) > 1 && !gt_budget_is_spent(args->watch))
 		rc = gt_few_sparse(few);
 	return rc;
 }
 
-int gt_ring_few(const struct gt_few_args *args, struct gt_ring_pool *best)
+int gt_ring_reduce_channels(const struct gt_reduce_args *args,
+			    struct gt_ring_pool *best)
 {
 	struct gt_few few = {.args = args, .best = best};
 	int rc;

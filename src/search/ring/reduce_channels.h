@@ -12,20 +12,21 @@
 struct gt_pricer;
 struct gt_ring_exact;
 struct gt_ring_pool;
-struct gt_watch;
+struct gt_budget;
 
 /*
  * Look for fewer rings than the `nused` of the optimal solution *exact, at
  * most `max` (0: no limit), and put them into the empty pool `few`, which
  * stays empty when there are none.  GT_ESYS when memory ran out.
  */
-struct gt_few_args {
-	const struct gt_watch *watch; /* or NULL */
+struct gt_reduce_args {
+	const struct gt_budget *watch; /* or NULL */
 	struct gt_pricer *pricer;
 	const struct gt_ring_pool *pool; /* that *exact is over */
 	const struct gt_ring_exact *exact;
 	uint32_t nused, max;
 };
-int gt_ring_few(const struct gt_few_args *args, struct gt_ring_pool *few);
+int gt_ring_reduce_channels(const struct gt_reduce_args *args,
+			    struct gt_ring_pool *few);
 
 #endif

@@ -49,7 +49,7 @@ static int gt_ring_thin(struct gt_ring_search *s,
 			struct gt_ring_pool *few, struct gt_ring_exact *thin,
 			struct gt_err *err)
 {
-	struct gt_few_args args = {
+	struct gt_reduce_args args = {
 		.pricer = s->quick,
 		.pool = &s->pool,
 		.exact = full,
@@ -57,7 +57,7 @@ static int gt_ring_thin(struct gt_ring_search *s,
 		.max = s->args->max_channels,
 		.watch = s->args->watch,
 	};
-	int rc = gt_ring_few(&args, few);
+	int rc = gt_ring_reduce_channels(&args, few);
 
 	if (rc)
 		return gt_err_nomem(err);
@@ -169,7 +169,7 @@ static int gt_ring_equal(struct gt_ring_search *s, struct gt_proposal *proposal,
 			 struct gt_err *err)
 {
 	struct gt_shape_args args = *s->args;
-	struct gt_equal_ask ask = {
+	struct gt_equal_query ask = {
 		&args, &gt_shape_ring,        1,
 		1,     s->args->max_channels, &proposal->value};
 	struct gt_rat most;
@@ -192,7 +192,7 @@ static int gt_ring_improve(struct gt_ring_search *s, struct gt_ring_pool *few,
 
 	if (gt_rat_cmp(proposal->value, proposal->bound) >= 0)
 		return GT_OK;
-	if (gt_ring_swap(s, few, s->args->max_channels))
+	if (gt_ring_exchange(s, few, s->args->max_channels))
 		return gt_err_nomem(err);
 	rc = gt_ring_reshare(s, few, &thin, err);
 	if (!rc && gt_rat_cmp(thin.value, proposal->value) > 0)
@@ -313,5 +313,5 @@ const struct gt_shape_entry gt_shape_ring = {
 	.shape = GT_SHAPE_RING,
 	.can = gt_shape_spreads,
 	.propose = gt_ring_propose,
-	.whole = gt_ring_whole,
+	.whole = gt_ring_integral,
 };

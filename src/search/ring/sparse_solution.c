@@ -48,9 +48,9 @@ struct gt_sparse {
 static void gt_sparse_release(struct gt_sparse *s)
 {
 	gt_ring_pool_release(&s->rings);
-	gt_face_release(&s->optimum);
-	gt_face_release(&s->fork);
-	gt_face_release(&s->face);
+	gt_dictionary_release(&s->optimum);
+	gt_dictionary_release(&s->fork);
+	gt_dictionary_release(&s->face);
 	free(s->capacity);
 	free(s->fixed);
 	free(s->best);
@@ -114,7 +114,7 @@ static int gt_sparse_init(struct gt_sparse *s, const struct gt_ring_pool *used,
 /* What the optimal solution leaves of rows, to `room`. */
 static void gt_sparse_left(struct gt_sparse *s, const struct gt_ring_pool *used)
 {
-	const struct gt_ring_rows *rows = used->rows;
+	const struct gt_link_rows *rows = used->rows;
 
 	memcpy(s->room, s->capacity, rows->nrows * sizeof(*s->room));
 	for (uint32_t i = 0; i < used->nrings; i++)
@@ -150,7 +150,7 @@ static int gt_sparse_enter(struct gt_sparse *s, uint32_t ring)
 	while (face->other[place] != ring)
 		place++;
 	for (uint32_t i = 0; i < face->nrows; i++) {
-		at = fabs(gt_face_row(face, i)[place]);
+		at = fabs(gt_dictionary_row(face, i)[place]);
 		if (at > most && gt_sparse_is_full(s, face->basic[i])) {
 			most = at;
 			best = i;
@@ -158,9 +158,9 @@ static int gt_sparse_enter(struct gt_sparse *s, uint32_t ring)
 	}
 	if (best == face->nrows)
 		return 0;
-	gt_face_pivot(face, best, place);
+	gt_dictionary_pivot(face, best, place);
 	if (gt_sparse_is_priced(s, face->other[place]))
-		gt_face_lock(face, place);
+		gt_dictionary_fix_at_zero(face, place);
 	return 1;
 }
 
@@ -170,7 +170,7 @@ static void gt_sparse_expel(struct gt_sparse *s)
 	struct gt_face *face = &s->optimum;
 
 	for (uint32_t i = face->nrows; i-- > 0;) {
-		const double *at = gt_face_row(face, i);
+		const double *at = gt_dictionary_row(face, i);
 		uint32_t best = 0;
 
 		if (!gt_sparse_is_priced(s, face->basic[i]))
@@ -180,11 +180,11 @@ static void gt_sparse_expel(struct gt_sparse *s)
 				best = j;
 		face->value[i] = 0;
 		if (!face->nothers || fabs(at[best]) < GT_SPARSE_PIVOT) {
-			gt_face_drop(face, i);
+			gt_dictionary_drop(face, i);
 			continue;
 		}
-		gt_face_pivot(face, i, best);
-		gt_face_lock(face, best);
+		gt_dictionary_pivot(face, i, best);
+		gt_dictionary_fix_at_zero(face, best);
 	}
 }
 
@@ -197,13 +197,14 @@ static int gt_sparse_optimum(struct gt_sparse *s,
 
 	if ((uint64_t)m * n * s->nused > GT_SPARSE_MOST)
 		return GT_ENO;
-	if (!gt_face_init(face, m, n) || !gt_face_init(&s->fork, m, n) ||
-	    !gt_face_init(&s->face, m, n))
+	if (!gt_dictionary_init(face, m, n) ||
+	    !gt_dictionary_init(&s->fork, m, n) ||
+	    !gt_dictionary_init(&s->face, m, n))
 		return GT_ESYS;
 	for (uint32_t r = 0; r < m; r++) {
 		face->value[r] = s->capacity[r];
 		for (uint32_t i = 0; i < n; i++)
-			gt_face_row(face, r)[i] =
+			gt_dictionary_row(face, r)[i] =
 				gt_ring_pool_loads(&s->rings, i)[r];
 	}
 	gt_sparse_left(s, used);
@@ -250,7 +251,7 @@ static void gt_sparse_scatter(struct gt_sparse *s)
 
 	for (uint32_t i = 0; i < s->rings.nrings; i++)
 		s->gains[i] = -gt_sparse_taste(s);
-	gt_face_climb(&s->face, s->gains);
+	gt_dictionary_maximize(&s->face, s->gains);
 	for (int step = 0; step < GT_SPARSE_STEPS; step++) {
 		for (uint32_t i = 0; i < s->rings.nrings; i++)
 			s->gains[i] = -1;
@@ -258,7 +259,7 @@ static void gt_sparse_scatter(struct gt_sparse *s)
 			if (gt_sparse_carries(s, i))
 				s->gains[face->basic[i]] =
 					-little / (face->value[i] + little);
-		gt_face_climb(&s->face, s->gains);
+		gt_dictionary_maximize(&s->face, s->gains);
 	}
 }
 
@@ -286,7 +287,7 @@ static void gt_sparse_fix(struct gt_sparse *s, uint32_t row)
 {
 	uint32_t ring = s->face.basic[row];
 	const uint32_t *loads = gt_ring_pool_loads(&s->rings, ring);
-	double share = gt_face_fix(&s->face, row);
+	double share = gt_dictionary_fix_at_max(&s->face, row);
 
 	s->fixed[s->nfixed++] = ring;
 	for (uint32_t r = 0; r < s->rings.rows->nrows; r++)
@@ -299,7 +300,7 @@ static void gt_sparse_fork(struct gt_sparse *s, int scattered)
 	size_t m = s->rings.rows->nrows;
 	uint32_t row;
 
-	gt_face_copy(&s->face, &s->optimum);
+	gt_dictionary_copy(&s->face, &s->optimum);
 	memcpy(s->room, s->capacity, m * sizeof(*s->room));
 	if (scattered)
 		gt_sparse_scatter(s);
@@ -307,7 +308,7 @@ static void gt_sparse_fork(struct gt_sparse *s, int scattered)
 	row = gt_sparse_next(s);
 	if (row < s->face.nrows)
 		gt_sparse_fix(s, row);
-	gt_face_copy(&s->fork, &s->face);
+	gt_dictionary_copy(&s->fork, &s->face);
 	memcpy(s->fork_room, s->room, m * sizeof(*s->room));
 }
 
@@ -316,7 +317,7 @@ static void gt_sparse_walk(struct gt_sparse *s)
 {
 	uint32_t row;
 
-	gt_face_copy(&s->face, &s->fork);
+	gt_dictionary_copy(&s->face, &s->fork);
 	memcpy(s->room, s->fork_room, s->rings.rows->nrows * sizeof(*s->room));
 	s->nfixed = 1;
 	while ((row = gt_sparse_next(s)) < s->face.nrows) {
@@ -351,7 +352,8 @@ static int gt_sparse_run(struct gt_sparse *s, uint32_t most,
 	return GT_OK;
 }
 
-int gt_ring_sparse(const struct gt_sparse_args *args, struct gt_ring_pool *few)
+int gt_ring_sparse_solution(const struct gt_sparse_args *args,
+			    struct gt_ring_pool *few)
 {
 	struct gt_sparse s = {.exact = args->exact};
 	int rc = gt_sparse_init(&s, args->pool, args->seen);

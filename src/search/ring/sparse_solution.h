@@ -33,6 +33,7 @@ struct gt_sparse_args {
  * when more than `most` are needed or floats were not good enough.  GT_ESYS
  * when memory ran out.
  */
-int gt_ring_sparse(const struct gt_sparse_args *args, struct gt_ring_pool *few);
+int gt_ring_sparse_solution(const struct gt_sparse_args *args,
+			    struct gt_ring_pool *few);
 
 #endif

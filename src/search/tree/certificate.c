@@ -14,7 +14,7 @@ static int64_t gt_forest_total(struct gt_forest *f)
 		return -1;
 	for (uint32_t i = 0; i < f->nroots; i++) {
 		if (f->trees.wants)
-			one = gt_forest_ways(f, f->starts[i]);
+			one = gt_forest_shortest(f, f->starts[i]);
 		else
 			one = gt_arborescence(f->arcs.n, f->mixed, f->starts[i],
 					      NULL);

@@ -38,7 +38,7 @@ static int32_t gt_program_entry(const void *arg, uint32_t row, uint32_t column)
 	if (!column)
 		return row >= f->arcs.nrows;
 	if (row < f->arcs.nrows)
-		return gt_trees_get(&f->trees, column - 1).loads[row];
+		return gt_tree_pool_get(&f->trees, column - 1).loads[row];
 	return -(gt_forest_root(f, column - 1) == row - f->arcs.nrows);
 }
 
@@ -96,11 +96,12 @@ static int gt_program_gain(const void *arg, uint32_t column)
 	return !column;
 }
 
-static struct gt_basis_of gt_program_of(const struct gt_forest_program *program)
+static struct gt_basis_program gt_program_of(
+	const struct gt_forest_program *program)
 {
 	const struct gt_forest *f = program->forest;
 
-	return (struct gt_basis_of){
+	return (struct gt_basis_program){
 		.arg = program,
 		.nrows = f->arcs.nrows + f->nroots,
 		.nlinks = f->arcs.nrows,
@@ -189,7 +190,7 @@ static int gt_shares_given(const struct gt_forest_program *program,
 static int64_t gt_shares_den(const struct gt_forest_program *program,
 			     const struct gt_basis *basis)
 {
-	int64_t den = gt_basis_den(basis), unit;
+	int64_t den = gt_basis_denominator(basis), unit;
 	struct gt_rat ratio;
 
 	if (!program->given || !program->given->units)
@@ -220,7 +221,7 @@ static int gt_shares_take(const struct gt_forest_program *program,
 	shares->den = gt_shares_den(program, basis);
 	shares->ntrees = 0;
 	for (uint32_t i = 0; i < basis->size; i++) {
-		int64_t num = gt_basis_num(basis, i, shares->den, 0);
+		int64_t num = gt_basis_numerator(basis, i, shares->den, 0);
 
 		if (num < 0)
 			return GT_ENO;
@@ -239,7 +240,7 @@ int gt_forest_shares(const struct gt_forest *forest, const struct gt_lp *lp,
 		     struct gt_forest_shares *shares, struct gt_err *err)
 {
 	const struct gt_forest_program program = {forest, lp, given};
-	const struct gt_basis_of of = gt_program_of(&program);
+	const struct gt_basis_program of = gt_program_of(&program);
 	struct gt_forest_shares made = {0};
 	struct gt_basis basis;
 	int rc = gt_basis_init(&basis, &of, lp);
@@ -260,7 +261,7 @@ int gt_forest_prices(const struct gt_forest *forest, const struct gt_lp *lp,
 		     int64_t *prices, struct gt_err *err)
 {
 	const struct gt_forest_program program = {forest, lp, NULL};
-	const struct gt_basis_of of = gt_program_of(&program);
+	const struct gt_basis_program of = gt_program_of(&program);
 	int rc = gt_basis_link_prices(&of, lp, prices);
 
 	return rc == GT_ESYS ? gt_err_nomem(err) : rc;

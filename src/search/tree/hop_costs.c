@@ -8,8 +8,8 @@
 #include "search/problem/link_rows.h"
 
 /* Used both ways, does row b bind whenever row a does? */
-static int gt_arcs_covers(const struct gt_ring_rows *rows, uint32_t a,
-			  uint32_t b)
+static int gt_tree_hops_covers(const struct gt_link_rows *rows, uint32_t a,
+			       uint32_t b)
 {
 	const uint32_t *x = rows->rows[a].load, *y = rows->rows[b].load;
 	uint32_t n = rows->n;
@@ -24,7 +24,7 @@ static int gt_arcs_covers(const struct gt_ring_rows *rows, uint32_t a,
 	return 1;
 }
 
-static void gt_arcs_fold(struct gt_ring_rows *rows)
+static void gt_tree_hops_fold(struct gt_link_rows *rows)
 {
 	uint32_t kept = 0;
 
@@ -32,23 +32,24 @@ static void gt_arcs_fold(struct gt_ring_rows *rows)
 		int covered = 0;
 
 		for (uint32_t b = 0; b < kept && !covered; b++)
-			covered = gt_arcs_covers(rows, a, b);
+			covered = gt_tree_hops_covers(rows, a, b);
 		if (!covered)
 			rows->rows[kept++] = rows->rows[a];
 	}
 	rows->nrows = kept;
 }
 
-static int gt_arcs_fixed(struct gt_arcs *arcs, int both, struct gt_err *err)
+static int gt_tree_hops_fixed(struct gt_tree_hops *arcs, int both,
+			      struct gt_err *err)
 {
-	struct gt_ring_rows *rows;
-	int rc = gt_ring_rows_new(arcs->fabric, arcs->arena, &rows, err);
+	struct gt_link_rows *rows;
+	int rc = gt_link_rows_new(arcs->fabric, arcs->arena, &rows, err);
 
 	if (rc)
 		return rc;
 	if (both) {
-		gt_arcs_fold(rows);
-		if (!gt_ring_rows_index(rows, arcs->arena))
+		gt_tree_hops_fold(rows);
+		if (!gt_link_rows_index(rows, arcs->arena))
 			return gt_err_nomem(err);
 	}
 	arcs->fixed = rows;
@@ -65,7 +66,7 @@ static int gt_arcs_fixed(struct gt_arcs *arcs, int both, struct gt_err *err)
 }
 
 /* Pair links with equal ones the other way; 0 when some has none. */
-static int gt_arcs_pair(const struct gt_fabric *f, uint32_t *back)
+static int gt_tree_hops_pair(const struct gt_fabric *f, uint32_t *back)
 {
 	for (uint32_t i = 0; i < f->nlinks; i++)
 		back[i] = UINT32_MAX;
@@ -88,7 +89,8 @@ static int gt_arcs_pair(const struct gt_fabric *f, uint32_t *back)
 	return 1;
 }
 
-static int gt_arcs_open(struct gt_arcs *arcs, int both, struct gt_err *err)
+static int gt_tree_hops_open(struct gt_tree_hops *arcs, int both,
+			     struct gt_err *err)
 {
 	const struct gt_fabric *f = arcs->fabric;
 
@@ -106,7 +108,7 @@ static int gt_arcs_open(struct gt_arcs *arcs, int both, struct gt_err *err)
 	if (!arcs->row || !arcs->far || !arcs->into || !arcs->hops ||
 	    !arcs->trial || !arcs->done || !arcs->back)
 		return gt_err_nomem(err);
-	if (!both || !gt_arcs_pair(f, arcs->back))
+	if (!both || !gt_tree_hops_pair(f, arcs->back))
 		arcs->back = NULL;
 	/* a row's hops count there and back, on a link they load once */
 	arcs->unit = arcs->back ? 2 : 1;
@@ -125,8 +127,8 @@ static int gt_arcs_open(struct gt_arcs *arcs, int both, struct gt_err *err)
 	return GT_OK;
 }
 
-int gt_arcs_init(struct gt_arcs *arcs, const struct gt_fabric *fabric, int both,
-		 struct gt_arena *arena, struct gt_err *err)
+int gt_tree_hops_init(struct gt_tree_hops *arcs, const struct gt_fabric *fabric,
+		      int both, struct gt_arena *arena, struct gt_err *err)
 {
 	size_t nn = (size_t)fabric->nranks * fabric->nranks;
 
@@ -139,17 +141,17 @@ int gt_arcs_init(struct gt_arcs *arcs, const struct gt_fabric *fabric, int both,
 	arcs->pick = gt_arena_array(arena, nn, sizeof(*arcs->pick));
 	if (!arcs->rows || !arcs->cost || !arcs->pick)
 		return gt_err_nomem(err);
-	return fabric->open ? gt_arcs_open(arcs, both, err)
-			    : gt_arcs_fixed(arcs, both, err);
+	return fabric->open ? gt_tree_hops_open(arcs, both, err)
+			    : gt_tree_hops_fixed(arcs, both, err);
 }
 
 /* Of the nodes met, the nearest to go on from; then with fewest hops. */
-static uint32_t gt_arcs_nearest(const struct gt_arcs *arcs)
+static uint32_t gt_tree_hops_nearest(const struct gt_tree_hops *arcs)
 {
 	uint32_t best = UINT32_MAX;
 
 	for (uint32_t v = 0; v < arcs->fabric->nnodes; v++) {
-		if (arcs->done[v] || arcs->far[v] >= GT_ARC_NONE)
+		if (arcs->done[v] || arcs->far[v] >= GT_TREE_NO_HOP)
 			continue;
 		if (best == UINT32_MAX || arcs->far[v] < arcs->far[best] ||
 		    (arcs->far[v] == arcs->far[best] &&
@@ -159,8 +161,8 @@ static uint32_t gt_arcs_nearest(const struct gt_arcs *arcs)
 	return best;
 }
 
-static void gt_arcs_relax(struct gt_arcs *arcs, uint32_t u,
-			  const int64_t *prices)
+static void gt_tree_hops_relax(struct gt_tree_hops *arcs, uint32_t u,
+			       const int64_t *prices)
 {
 	const struct gt_fabric *f = arcs->fabric;
 
@@ -181,27 +183,28 @@ static void gt_arcs_relax(struct gt_arcs *arcs, uint32_t u,
 }
 
 /* From one rank (Dijkstra); other ranks are not gone on from. */
-static void gt_arcs_walk(struct gt_arcs *arcs, uint32_t rank,
-			 const int64_t *prices)
+static void gt_tree_hops_walk(struct gt_tree_hops *arcs, uint32_t rank,
+			      const int64_t *prices)
 {
 	const struct gt_fabric *f = arcs->fabric;
 	uint32_t u = f->ranks[rank];
 
 	for (uint32_t v = 0; v < f->nnodes; v++) {
-		arcs->far[v] = GT_ARC_NONE;
+		arcs->far[v] = GT_TREE_NO_HOP;
 		arcs->hops[v] = 0;
 		arcs->done[v] = 0;
 	}
 	for (uint32_t i = 0; i < f->nranks; i++)
 		arcs->done[f->ranks[i]] = 1;
-	for (arcs->far[u] = 0; u != UINT32_MAX; u = gt_arcs_nearest(arcs)) {
+	for (arcs->far[u] = 0; u != UINT32_MAX;
+	     u = gt_tree_hops_nearest(arcs)) {
 		arcs->done[u] = 1;
-		gt_arcs_relax(arcs, u, prices);
+		gt_tree_hops_relax(arcs, u, prices);
 	}
 }
 
 /* Room for one more route. */
-static int gt_arcs_grow(struct gt_arcs *arcs)
+static int gt_tree_hops_grow(struct gt_tree_hops *arcs)
 {
 	uint32_t max = 2 * arcs->max_routes + 64;
 	struct gt_fabric_route *more;
@@ -219,8 +222,8 @@ static int gt_arcs_grow(struct gt_arcs *arcs)
 }
 
 /* The number of this route, or UINT32_MAX. */
-static uint32_t gt_arcs_keep(struct gt_arcs *arcs, const uint32_t *links,
-			     uint32_t len)
+static uint32_t gt_tree_hops_keep(struct gt_tree_hops *arcs,
+				  const uint32_t *links, uint32_t len)
 {
 	uint32_t *copy;
 
@@ -229,7 +232,7 @@ static uint32_t gt_arcs_keep(struct gt_arcs *arcs, const uint32_t *links,
 		    !memcmp(arcs->routes[i].links, links, len * sizeof(*links)))
 			return i;
 	copy = gt_arena_array(arcs->arena, len, sizeof(*copy));
-	if (!copy || !gt_arcs_grow(arcs))
+	if (!copy || !gt_tree_hops_grow(arcs))
 		return UINT32_MAX;
 	memcpy(copy, links, len * sizeof(*copy));
 	arcs->routes[arcs->nroutes] =
@@ -238,7 +241,8 @@ static uint32_t gt_arcs_keep(struct gt_arcs *arcs, const uint32_t *links,
 }
 
 /* The route just walked, and if ways are alike the way back. */
-static int gt_arcs_take(struct gt_arcs *arcs, uint32_t from, uint32_t to)
+static int gt_tree_hops_take(struct gt_tree_hops *arcs, uint32_t from,
+			     uint32_t to)
 {
 	const struct gt_fabric *f = arcs->fabric;
 	uint32_t end = f->ranks[to], len = arcs->hops[end], n = arcs->n;
@@ -247,7 +251,7 @@ static int gt_arcs_take(struct gt_arcs *arcs, uint32_t from, uint32_t to)
 	for (uint32_t v = end, k = len; k; v = f->links[there[k]].from)
 		there[--k] = arcs->into[v];
 	arcs->cost[from * n + to] = arcs->far[end];
-	arcs->pick[from * n + to] = gt_arcs_keep(arcs, there, len);
+	arcs->pick[from * n + to] = gt_tree_hops_keep(arcs, there, len);
 	if (arcs->pick[from * n + to] == UINT32_MAX)
 		return GT_ESYS;
 	if (!arcs->back)
@@ -255,52 +259,54 @@ static int gt_arcs_take(struct gt_arcs *arcs, uint32_t from, uint32_t to)
 	for (uint32_t k = 0; k < len; k++)
 		back[len - 1 - k] = arcs->back[there[k]];
 	arcs->cost[to * n + from] = arcs->far[end];
-	arcs->pick[to * n + from] = gt_arcs_keep(arcs, back, len);
+	arcs->pick[to * n + from] = gt_tree_hops_keep(arcs, back, len);
 	return arcs->pick[to * n + from] == UINT32_MAX ? GT_ESYS : GT_OK;
 }
 
-static int gt_arcs_price_open(struct gt_arcs *arcs, const int64_t *prices)
+static int gt_tree_hops_price_open(struct gt_tree_hops *arcs,
+				   const int64_t *prices)
 {
 	uint32_t n = arcs->n;
 
 	for (uint32_t i = 0; i < n * n; i++)
-		arcs->cost[i] = GT_ARC_NONE;
+		arcs->cost[i] = GT_TREE_NO_HOP;
 	for (uint32_t from = 0; from < n; from++) {
-		gt_arcs_walk(arcs, from, prices);
+		gt_tree_hops_walk(arcs, from, prices);
 		for (uint32_t to = arcs->back ? from + 1 : 0; to < n; to++) {
-			if (to == from ||
-			    arcs->far[arcs->fabric->ranks[to]] >= GT_ARC_NONE)
+			if (to == from || arcs->far[arcs->fabric->ranks[to]] >=
+						  GT_TREE_NO_HOP)
 				continue;
-			if (gt_arcs_take(arcs, from, to))
+			if (gt_tree_hops_take(arcs, from, to))
 				return GT_ESYS;
 		}
 	}
 	return GT_OK;
 }
 
-int gt_arcs_price(struct gt_arcs *arcs, const int64_t *prices)
+int gt_tree_hops_price(struct gt_tree_hops *arcs, const int64_t *prices)
 {
 	size_t nn = (size_t)arcs->n * arcs->n;
 
 	if (!arcs->fixed)
-		return gt_arcs_price_open(arcs, prices);
+		return gt_tree_hops_price_open(arcs, prices);
 	gt_ring_weights(arcs->fixed, prices, arcs->cost);
 	for (size_t i = 0; i < nn; i++)
-		if (!arcs->fixed->joined[i] || arcs->cost[i] > GT_ARC_NONE)
-			arcs->cost[i] = GT_ARC_NONE;
+		if (!arcs->fixed->joined[i] || arcs->cost[i] > GT_TREE_NO_HOP)
+			arcs->cost[i] = GT_TREE_NO_HOP;
 	return GT_OK;
 }
 
-const struct gt_fabric_route *gt_arcs_route(const struct gt_arcs *arcs,
-					    uint32_t route)
+const struct gt_fabric_route *gt_tree_hops_route(
+	const struct gt_tree_hops *arcs, uint32_t route)
 {
 	return &arcs->routes[route];
 }
 
-void gt_arcs_load(const struct gt_arcs *arcs, uint32_t route, int32_t *loads)
+void gt_tree_hops_load(const struct gt_tree_hops *arcs, uint32_t route,
+		       int32_t *loads)
 {
 	const struct gt_fabric_route *r = &arcs->routes[route];
-	const struct gt_ring_rows *fixed = arcs->fixed;
+	const struct gt_link_rows *fixed = arcs->fixed;
 
 	for (uint32_t k = 0; !fixed && k < r->nlinks; k++)
 		loads[arcs->row[r->links[k]]]++;

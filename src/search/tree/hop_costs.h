@@ -23,26 +23,26 @@ struct gt_arena;
 struct gt_err;
 struct gt_fabric;
 struct gt_fabric_route;
-struct gt_ring_rows;
+struct gt_link_rows;
 
-struct gt_arc_row {
+struct gt_tree_hop_row {
 	uint32_t link; /* of the fabric */
 	struct gt_rat gbs;
 };
 
 /* What no hop costs: none leads there. */
-#define GT_ARC_NONE (INT64_C(1) << 56)
+#define GT_TREE_NO_HOP (INT64_C(1) << 56)
 
-struct gt_arcs {
+struct gt_tree_hops {
 	const struct gt_fabric *fabric;
 	struct gt_arena *arena;
 	uint32_t n, nrows, unit;
-	struct gt_arc_row *rows; /* links that can bind */
-	/* After gt_arcs_price(), by from * n + to. */
-	int64_t *cost;  /* or GT_ARC_NONE */
+	struct gt_tree_hop_row *rows; /* links that can bind */
+	/* After gt_tree_hops_price(), by from * n + to. */
+	int64_t *cost;  /* or GT_TREE_NO_HOP */
 	uint32_t *pick; /* route */
 	/* The implementation's own. */
-	const struct gt_ring_rows *fixed; /* NULL: routes are open */
+	const struct gt_link_rows *fixed; /* NULL: routes are open */
 	uint32_t *row;                    /* link -> row, or UINT32_MAX */
 	uint32_t *back; /* link -> the other way; NULL: ways differ */
 	uint32_t nroutes, max_routes;
@@ -53,16 +53,17 @@ struct gt_arcs {
 };
 
 /* Memory is the arena's.  both: every hop is used there and back. */
-int gt_arcs_init(struct gt_arcs *arcs, const struct gt_fabric *fabric, int both,
-		 struct gt_arena *arena, struct gt_err *err);
+int gt_tree_hops_init(struct gt_tree_hops *arcs, const struct gt_fabric *fabric,
+		      int both, struct gt_arena *arena, struct gt_err *err);
 
 /* Costs and routes under these prices (row -> price >= 0). */
-int gt_arcs_price(struct gt_arcs *arcs, const int64_t *prices);
+int gt_tree_hops_price(struct gt_tree_hops *arcs, const int64_t *prices);
 
-const struct gt_fabric_route *gt_arcs_route(const struct gt_arcs *arcs,
-					    uint32_t route);
+const struct gt_fabric_route *gt_tree_hops_route(
+	const struct gt_tree_hops *arcs, uint32_t route);
 
 /* Add what the route loads to loads[row]. */
-void gt_arcs_load(const struct gt_arcs *arcs, uint32_t route, int32_t *loads);
+void gt_tree_hops_load(const struct gt_tree_hops *arcs, uint32_t route,
+		       int32_t *loads);
 
 #endif

@@ -9,18 +9,19 @@
 #include "search/problem/shape.h"
 
 /* Rounds of pricing between two steps. */
-enum { GT_WHOLE_ROUNDS = 100 };
+enum { GT_INTEGRAL_ROUNDS = 100 };
 
-static int gt_forest_whole_solve(void *arg, struct gt_err *err)
+static int gt_forest_integral_solve(void *arg, struct gt_err *err)
 {
-	return gt_forest_reach(arg, GT_WHOLE_ROUNDS, err);
+	return gt_forest_reach(arg, GT_INTEGRAL_ROUNDS, err);
 }
 
 /* Some roots may have more than they need. */
-static int gt_forest_whole_channels(struct gt_forest *f,
-				    const struct gt_dive *dive, uint32_t count,
-				    struct gt_proposal *proposal,
-				    struct gt_err *err)
+static int gt_forest_integral_channels(struct gt_forest *f,
+				       const struct gt_diving *dive,
+				       uint32_t count,
+				       struct gt_proposal *proposal,
+				       struct gt_err *err)
 {
 	struct gt_arena *arena = f->args->arena;
 	size_t all = (size_t)count * f->nroots;
@@ -32,7 +33,7 @@ static int gt_forest_whole_channels(struct gt_forest *f,
 	if (!proposal->channels || !have)
 		return gt_err_nomem(err);
 	for (uint32_t i = 0; i < f->trees.ntrees; i++) {
-		int64_t left = gt_dive_count(dive, i + 1);
+		int64_t left = gt_diving_count(dive, i + 1);
 		uint32_t root = gt_forest_root(f, i);
 
 		if (left && gt_forest_channel(f, i, &one))
@@ -44,11 +45,12 @@ static int gt_forest_whole_channels(struct gt_forest *f,
 	return proposal->nchannels == all ? GT_OK : GT_ENO;
 }
 
-int gt_forest_whole(const struct gt_shape_args *args, uint32_t count, int *none,
-		    struct gt_proposal *proposal, struct gt_err *err)
+int gt_forest_integral(const struct gt_shape_args *args, uint32_t count,
+		       int *none, struct gt_proposal *proposal,
+		       struct gt_err *err)
 {
 	struct gt_forest f = {0};
-	struct gt_dive dive = {NULL, 1, gt_forest_whole_solve, &f};
+	struct gt_diving dive = {NULL, 1, gt_forest_integral_solve, &f};
 	int rc = gt_forest_init(&f, args, err);
 
 	*none = 0;
@@ -57,11 +59,12 @@ int gt_forest_whole(const struct gt_shape_args *args, uint32_t count, int *none,
 	if (!rc) {
 		dive.lp = f.lp;
 		f.target = GT_RAT((int64_t)count * f.nroots, 1);
-		gt_lp_bound(f.lp, 0, 0, count);
-		rc = gt_dive(&dive, err);
+		gt_lp_set_bounds(f.lp, 0, 0, count);
+		rc = gt_diving(&dive, err);
 	}
 	if (!rc)
-		rc = gt_forest_whole_channels(&f, &dive, count, proposal, err);
+		rc = gt_forest_integral_channels(&f, &dive, count, proposal,
+						 err);
 	gt_forest_release(&f);
 	return rc;
 }

@@ -127,10 +127,11 @@ int gt_forest_init(struct gt_forest *f, const struct gt_shape_args *args,
 		       ? GT_TREE_DOWN
 		       : 0;
 	up = gt_coll_goes_up(args->coll) ? GT_TREE_UP : 0;
-	rc = gt_arcs_init(&f->arcs, args->fabric, down && up, args->arena, err);
+	rc = gt_tree_hops_init(&f->arcs, args->fabric, down && up, args->arena,
+			       err);
 	if (rc)
 		return rc;
-	gt_trees_init(&f->trees, &f->arcs, down | up);
+	gt_tree_pool_init(&f->trees, &f->arcs, down | up);
 	if (!(gt_coll_only_moves(args->coll) ? gt_forest_senders(f)
 					     : gt_forest_starts(f)) ||
 	    !gt_forest_scratch(f))
@@ -140,7 +141,7 @@ int gt_forest_init(struct gt_forest *f, const struct gt_shape_args *args,
 
 void gt_forest_release(struct gt_forest *f)
 {
-	gt_trees_release(&f->trees);
+	gt_tree_pool_release(&f->trees);
 	gt_lp_free(f->lp);
 }
 
@@ -152,32 +153,32 @@ uint32_t gt_forest_root(const struct gt_forest *f, uint32_t tree)
 /* The tree in f->parent. */
 static int gt_forest_add(struct gt_forest *f, uint32_t root)
 {
-	return gt_trees_add(&f->trees, root, f->parent);
+	return gt_tree_pool_add(&f->trees, root, f->parent);
 }
 
 int gt_forest_weigh(struct gt_forest *f)
 {
 	size_t nn = (size_t)f->arcs.n * f->arcs.n;
 
-	if (gt_arcs_price(&f->arcs, f->prices))
+	if (gt_tree_hops_price(&f->arcs, f->prices))
 		return GT_ESYS;
-	gt_trees_weights(&f->trees, f->weights);
+	gt_tree_pool_weights(&f->trees, f->weights);
 	for (size_t i = 0; i < nn; i++) {
 		f->mixed[i] = f->weights[i];
 		if (f->weights[i] > GT_FOREST_DEAR)
 			f->mixed[i] = GT_FOREST_DEAR;
-		if (f->weights[i] >= GT_ARC_NONE)
+		if (f->weights[i] >= GT_TREE_NO_HOP)
 			f->mixed[i] = 4 * GT_FOREST_DEAR;
 	}
 	return GT_OK;
 }
 
-int64_t gt_forest_ways(struct gt_forest *f, uint32_t root)
+int64_t gt_forest_shortest(struct gt_forest *f, uint32_t root)
 {
 	uint32_t n = f->arcs.n;
 	int64_t sum = 0;
 
-	gt_shortest(n, f->mixed, root, f->far, f->parent);
+	gt_shortest_paths(n, f->mixed, root, f->far, f->parent);
 	for (uint32_t v = 0; v < n; v++)
 		if (f->trees.wants[root * n + v])
 			sum += f->far[v];
@@ -191,7 +192,7 @@ static int64_t gt_forest_cheapest(struct gt_forest *f, uint32_t root)
 	int64_t sum = 0;
 
 	if (f->trees.wants)
-		return gt_forest_ways(f, root);
+		return gt_forest_shortest(f, root);
 	for (uint32_t i = 0; i < n * n; i++)
 		f->mixed[i] = 16 * f->mixed[i] + (i / n != root);
 	if (gt_arborescence(n, f->mixed, root, f->parent) < 0)
@@ -209,7 +210,7 @@ static int gt_forest_price(struct gt_forest *f, uint32_t root, int64_t limit)
 	int added = 0, one;
 
 	if (!f->trees.wants &&
-	    gt_tree_grow(f->arcs.n, f->mixed, root, 0, f->parent) < limit)
+	    gt_prim(f->arcs.n, f->mixed, root, 0, f->parent) < limit)
 		added = gt_forest_add(f, root);
 	if (added < 0)
 		return added;
@@ -256,7 +257,7 @@ static int gt_forest_greedy(struct gt_forest *f)
 			return GT_ESYS;
 		if (!f->trees.ntrees)
 			return GT_OK;
-		tree = gt_trees_get(&f->trees, f->trees.ntrees - 1);
+		tree = gt_tree_pool_get(&f->trees, f->trees.ntrees - 1);
 		for (uint32_t i = 0; i < nrows; i++)
 			f->load[i] += tree.loads[i];
 	}
@@ -270,10 +271,10 @@ int gt_forest_seed(struct gt_forest *f, struct gt_err *err)
 		return gt_err_nomem(err);
 	for (uint32_t i = 0; i < f->nstarts; i++) {
 		if (f->trees.wants)
-			gt_forest_ways(f, f->starts[i]);
+			gt_forest_shortest(f, f->starts[i]);
 		else
-			gt_tree_grow(f->arcs.n, f->mixed, f->starts[i], 1,
-				     f->parent);
+			gt_prim(f->arcs.n, f->mixed, f->starts[i], 1,
+				f->parent);
 		if (gt_forest_add(f, f->starts[i]) < 0)
 			return gt_err_nomem(err);
 	}
@@ -294,7 +295,7 @@ static void gt_forest_columns(struct gt_forest *f)
 
 		memset(f->entries, 0,
 		       (nrows + f->nroots) * sizeof(*f->entries));
-		memcpy(f->entries, gt_trees_get(&f->trees, i).loads,
+		memcpy(f->entries, gt_tree_pool_get(&f->trees, i).loads,
 		       nrows * sizeof(*f->entries));
 		f->entries[nrows + gt_forest_root(f, i)] = -1;
 		gt_lp_add(f->lp, 0, f->entries);
@@ -367,10 +368,10 @@ int gt_forest_reach(struct gt_forest *f, uint32_t rounds, struct gt_err *err)
 		rc = gt_forest_program(f, err);
 		if (rc || gt_forest_there(f))
 			return rc;
-		gt_watch_tell(f->args->watch, "trees", f->nrounds,
-			      gt_lp_values(f->lp)[0] * f->nroots);
+		gt_budget_report(f->args->watch, "trees", f->nrounds,
+				 gt_lp_values(f->lp)[0] * f->nroots);
 		added = 0;
-		if (rounds-- && !gt_watch_over(f->args->watch))
+		if (rounds-- && !gt_budget_is_spent(f->args->watch))
 			added = gt_forest_more(f);
 		if (added <= 0)
 			return added < 0 ? gt_err_nomem(err) : GT_ENO;
@@ -378,15 +379,14 @@ int gt_forest_reach(struct gt_forest *f, uint32_t rounds, struct gt_err *err)
 }
 
 /* Steps from costs that hardly count to some that matter. */
-int gt_forest_short(struct gt_forest *f, struct gt_err *err)
+int gt_forest_add_short(struct gt_forest *f, struct gt_err *err)
 {
 	if (gt_forest_dual(f))
 		return gt_err_nomem(err);
 	for (uint32_t i = 0; i < f->nstarts; i++)
 		for (int64_t step = 1; step < GT_FOREST_ONE; step <<= 10) {
-			int64_t cost =
-				gt_tree_grow(f->arcs.n, f->mixed, f->starts[i],
-					     step, f->parent);
+			int64_t cost = gt_prim(f->arcs.n, f->mixed,
+					       f->starts[i], step, f->parent);
 
 			if (cost <= gt_forest_worth(f, i) + GT_FOREST_SLACK &&
 			    gt_forest_add(f, f->starts[i]) < 0)

@@ -36,8 +36,8 @@ enum { GT_FOREST_BASIS = 128 };
 
 struct gt_forest {
 	const struct gt_shape_args *args;
-	struct gt_arcs arcs;
-	struct gt_trees trees;
+	struct gt_tree_hops arcs;
+	struct gt_tree_pool trees;
 	uint32_t nroots;  /* rows of the program behind those of links */
 	uint32_t nstarts; /* ranks that trees may hang from */
 	uint32_t *starts;
@@ -86,17 +86,18 @@ int gt_forest_reach(struct gt_forest *forest, uint32_t rounds,
 uint32_t gt_forest_root(const struct gt_forest *forest, uint32_t tree);
 
 /* Add short trees that a packing like the last one may use as well. */
-int gt_forest_short(struct gt_forest *forest, struct gt_err *err);
+int gt_forest_add_short(struct gt_forest *forest, struct gt_err *err);
 
 /* What all blocks of the root cost by the shortest ways; fills parent. */
-int64_t gt_forest_ways(struct gt_forest *forest, uint32_t root);
+int64_t gt_forest_shortest(struct gt_forest *forest, uint32_t root);
 
 /* weights and mixed under forest->prices. */
 int gt_forest_weigh(struct gt_forest *forest);
 
 /* So many trees of 1 GB/s each a root, likewise: the shape's whole(). */
-int gt_forest_whole(const struct gt_shape_args *args, uint32_t count, int *none,
-		    struct gt_proposal *proposal, struct gt_err *err);
+int gt_forest_integral(const struct gt_shape_args *args, uint32_t count,
+		       int *none, struct gt_proposal *proposal,
+		       struct gt_err *err);
 
 /* A tree of the pool as a channel.  GT_ESYS: memory ran out. */
 int gt_forest_channel(const struct gt_forest *forest, uint32_t tree,

@@ -6,15 +6,15 @@
 #include "base/err.h"
 #include "search/tree/hop_costs.h"
 
-void gt_trees_init(struct gt_trees *trees, struct gt_arcs *arcs,
-		   unsigned int way)
+void gt_tree_pool_init(struct gt_tree_pool *trees, struct gt_tree_hops *arcs,
+		       unsigned int way)
 {
 	memset(trees, 0, sizeof(*trees));
 	trees->arcs = arcs;
 	trees->way = way;
 }
 
-void gt_trees_release(struct gt_trees *trees)
+void gt_tree_pool_release(struct gt_tree_pool *trees)
 {
 	free(trees->trees);
 	free(trees->ranks);
@@ -22,7 +22,7 @@ void gt_trees_release(struct gt_trees *trees)
 }
 
 /* Room for one more; the arrays grow on their own. */
-static int gt_trees_grow(struct gt_trees *trees)
+static int gt_tree_pool_grow(struct gt_tree_pool *trees)
 {
 	size_t size = trees->size ? 2 * (size_t)trees->size : 64;
 	void *more;
@@ -47,7 +47,7 @@ static int gt_trees_grow(struct gt_trees *trees)
 	return GT_OK;
 }
 
-struct gt_tree gt_trees_get(const struct gt_trees *trees, uint32_t tree)
+struct gt_tree gt_tree_pool_get(const struct gt_tree_pool *trees, uint32_t tree)
 {
 	uint32_t n = trees->arcs->n;
 	struct gt_tree made = trees->trees[tree];
@@ -60,10 +60,10 @@ struct gt_tree gt_trees_get(const struct gt_trees *trees, uint32_t tree)
 }
 
 /* Each block over all hops from the root to its rank. */
-static int gt_trees_fill_blocks(struct gt_trees *trees, uint32_t root,
-				const uint32_t *parent)
+static int gt_tree_pool_fill_blocks(struct gt_tree_pool *trees, uint32_t root,
+				    const uint32_t *parent)
 {
-	const struct gt_arcs *arcs = trees->arcs;
+	const struct gt_tree_hops *arcs = trees->arcs;
 	uint32_t n = arcs->n, last = trees->ntrees;
 	uint32_t *at = trees->ranks + (size_t)last * 3 * n;
 	int32_t *loads = trees->loads + (size_t)last * arcs->nrows;
@@ -74,26 +74,26 @@ static int gt_trees_fill_blocks(struct gt_trees *trees, uint32_t root,
 	for (uint32_t to = 0; to < n; to++)
 		for (uint32_t v = to; trees->wants[root * n + to] && v != root;
 		     v = parent[v]) {
-			if (arcs->cost[parent[v] * n + v] >= GT_ARC_NONE)
+			if (arcs->cost[parent[v] * n + v] >= GT_TREE_NO_HOP)
 				return 0;
 			at[v] = parent[v];
 			at[n + v] = arcs->pick[parent[v] * n + v];
-			gt_arcs_load(arcs, at[n + v], loads);
+			gt_tree_hops_load(arcs, at[n + v], loads);
 		}
 	return 1;
 }
 
 /* Fill what stands behind the last tree. */
-static int gt_trees_fill(struct gt_trees *trees, uint32_t root,
-			 const uint32_t *parent)
+static int gt_tree_pool_fill(struct gt_tree_pool *trees, uint32_t root,
+			     const uint32_t *parent)
 {
-	const struct gt_arcs *arcs = trees->arcs;
+	const struct gt_tree_hops *arcs = trees->arcs;
 	uint32_t n = arcs->n, last = trees->ntrees;
 	uint32_t *at = trees->ranks + (size_t)last * 3 * n;
 	int32_t *loads = trees->loads + (size_t)last * arcs->nrows;
 
 	if (trees->wants)
-		return gt_trees_fill_blocks(trees, root, parent);
+		return gt_tree_pool_fill_blocks(trees, root, parent);
 	memset(loads, 0, arcs->nrows * sizeof(*loads));
 	for (uint32_t v = 0; v < n; v++) {
 		uint32_t p = parent[v];
@@ -103,22 +103,22 @@ static int gt_trees_fill(struct gt_trees *trees, uint32_t root,
 		if (v == root)
 			continue;
 		if (trees->way & GT_TREE_DOWN) {
-			if (arcs->cost[p * n + v] >= GT_ARC_NONE)
+			if (arcs->cost[p * n + v] >= GT_TREE_NO_HOP)
 				return 0;
 			at[n + v] = arcs->pick[p * n + v];
-			gt_arcs_load(arcs, at[n + v], loads);
+			gt_tree_hops_load(arcs, at[n + v], loads);
 		}
 		if (trees->way & GT_TREE_UP) {
-			if (arcs->cost[v * n + p] >= GT_ARC_NONE)
+			if (arcs->cost[v * n + p] >= GT_TREE_NO_HOP)
 				return 0;
 			at[2 * n + v] = arcs->pick[v * n + p];
-			gt_arcs_load(arcs, at[2 * n + v], loads);
+			gt_tree_hops_load(arcs, at[2 * n + v], loads);
 		}
 	}
 	return 1;
 }
 
-static void gt_trees_measure(struct gt_trees *trees, uint32_t root)
+static void gt_tree_pool_measure(struct gt_tree_pool *trees, uint32_t root)
 {
 	uint32_t n = trees->arcs->n;
 	struct gt_tree *tree = &trees->trees[trees->ntrees];
@@ -138,7 +138,7 @@ static void gt_trees_measure(struct gt_trees *trees, uint32_t root)
 }
 
 /* Both ways it does not matter where a tree hangs from. */
-static int gt_trees_known(const struct gt_trees *trees, uint32_t root)
+static int gt_tree_pool_known(const struct gt_tree_pool *trees, uint32_t root)
 {
 	size_t n = trees->arcs->n, last = trees->ntrees;
 	size_t nrows = trees->arcs->nrows;
@@ -161,20 +161,22 @@ static int gt_trees_known(const struct gt_trees *trees, uint32_t root)
 	return 0;
 }
 
-int gt_trees_add(struct gt_trees *trees, uint32_t root, const uint32_t *parent)
+int gt_tree_pool_add(struct gt_tree_pool *trees, uint32_t root,
+		     const uint32_t *parent)
 {
-	if (gt_trees_grow(trees))
+	if (gt_tree_pool_grow(trees))
 		return GT_ESYS;
-	if (!gt_trees_fill(trees, root, parent) || gt_trees_known(trees, root))
+	if (!gt_tree_pool_fill(trees, root, parent) ||
+	    gt_tree_pool_known(trees, root))
 		return 0;
-	gt_trees_measure(trees, root);
+	gt_tree_pool_measure(trees, root);
 	trees->ntrees++;
 	return 1;
 }
 
-void gt_trees_weights(const struct gt_trees *trees, int64_t *weights)
+void gt_tree_pool_weights(const struct gt_tree_pool *trees, int64_t *weights)
 {
-	const struct gt_arcs *arcs = trees->arcs;
+	const struct gt_tree_hops *arcs = trees->arcs;
 	uint32_t n = arcs->n;
 
 	for (uint32_t p = 0; p < n; p++)
@@ -185,8 +187,8 @@ void gt_trees_weights(const struct gt_trees *trees, int64_t *weights)
 				w += arcs->cost[p * n + v];
 			if (trees->way & GT_TREE_UP)
 				w += arcs->cost[v * n + p];
-			if (w > GT_ARC_NONE)
-				w = GT_ARC_NONE;
+			if (w > GT_TREE_NO_HOP)
+				w = GT_TREE_NO_HOP;
 			weights[p * n + v] = w;
 		}
 }

@@ -4,7 +4,7 @@
  *
  * A tree is used down (from its root to all: all-gather, broadcast), up
  * (reduce-scatter, reduce) or both ways, one after the other (all-reduce).
- * Where every rank gets a block of its own (gt_trees.wants) a hop carries those
+ * Where every rank gets a block of its own (gt_tree_pool.wants) a hop carries those
  * of all that hang from it, and ranks without one are no part of the tree.
  */
 #ifndef GT_SEARCH_TREE_POOL_H
@@ -12,9 +12,9 @@
 
 #include <stdint.h>
 
-struct gt_arcs;
+struct gt_tree_hops;
 
-enum gt_tree_way {
+enum gt_tree_use {
 	GT_TREE_DOWN = 1,
 	GT_TREE_UP = 2,
 	GT_TREE_BOTH = GT_TREE_DOWN | GT_TREE_UP,
@@ -34,9 +34,9 @@ struct gt_tree {
 	const int32_t *loads;   /* row -> load */
 };
 
-struct gt_trees {
-	struct gt_arcs *arcs;
-	unsigned int way; /* enum gt_tree_way */
+struct gt_tree_pool {
+	struct gt_tree_hops *arcs;
+	unsigned int way; /* enum gt_tree_use */
 	/* [root * n + rank]: has it a block for the rank?  NULL: one for all */
 	const unsigned char *wants;
 	uint32_t ntrees, size;
@@ -45,19 +45,21 @@ struct gt_trees {
 	int32_t *loads;
 };
 
-void gt_trees_init(struct gt_trees *trees, struct gt_arcs *arcs,
-		   unsigned int way);
-void gt_trees_release(struct gt_trees *trees);
+void gt_tree_pool_init(struct gt_tree_pool *trees, struct gt_tree_hops *arcs,
+		       unsigned int way);
+void gt_tree_pool_release(struct gt_tree_pool *trees);
 
 /*
  * Add a tree over the routes that the arcs picked last.  1: added; 0: a hop
  * has no route, or the tree is there already; GT_ESYS: memory ran out.
  */
-int gt_trees_add(struct gt_trees *trees, uint32_t root, const uint32_t *parent);
+int gt_tree_pool_add(struct gt_tree_pool *trees, uint32_t root,
+		     const uint32_t *parent);
 
-struct gt_tree gt_trees_get(const struct gt_trees *trees, uint32_t tree);
+struct gt_tree gt_tree_pool_get(const struct gt_tree_pool *trees,
+				uint32_t tree);
 
 /* weights[parent * n + child]: what hanging a rank there costs, by the arcs. */
-void gt_trees_weights(const struct gt_trees *trees, int64_t *weights);
+void gt_tree_pool_weights(const struct gt_tree_pool *trees, int64_t *weights);
 
 #endif

@@ -74,8 +74,8 @@ static int gt_few_try(struct gt_forest *f, struct gt_rat value,
 	return GT_OK;
 }
 
-int gt_forest_few(struct gt_forest *f, struct gt_rat value,
-		  struct gt_forest_shares *shares, struct gt_err *err)
+int gt_forest_reduce_trees(struct gt_forest *f, struct gt_rat value,
+			   struct gt_forest_shares *shares, struct gt_err *err)
 {
 	double rate = gt_rat_double(value) / f->nroots, *gains;
 	uint32_t rounds = gt_lp_nbasic(f->lp) > GT_FOREST_BASIS ? GT_FEW_ROUNDS
@@ -83,22 +83,22 @@ int gt_forest_few(struct gt_forest *f, struct gt_rat value,
 	int rc;
 
 	f->target = value;
-	if (gt_watch_over(f->args->watch))
+	if (gt_budget_is_spent(f->args->watch))
 		return GT_OK;
-	rc = gt_forest_short(f, err);
+	rc = gt_forest_add_short(f, err);
 	if (rc)
 		return rc;
 	gains = calloc((size_t)f->trees.ntrees + 1, sizeof(*gains));
 	if (!gains)
 		return gt_err_nomem(err);
-	gt_lp_bound(f->lp, 0, rate, rate);
+	gt_lp_set_bounds(f->lp, 0, rate, rate);
 	for (uint32_t round = 0; !rc && round < rounds; round++) {
-		if (gt_watch_over(f->args->watch) ||
+		if (gt_budget_is_spent(f->args->watch) ||
 		    (round >= GT_FEW_ROUNDS &&
 		     !gt_rat_cmp(shares->value, value)))
 			break;
 		gt_few_gains(f, rate, round, gains);
-		gt_lp_gains(f->lp, gains);
+		gt_lp_set_gains(f->lp, gains);
 		if (gt_lp_solve(f->lp))
 			break;
 		rc = gt_few_try(f, value, shares, err);

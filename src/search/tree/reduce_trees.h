@@ -20,7 +20,7 @@ struct gt_rat;
  * worth more.  The forest's program cannot be solved for more afterwards.
  * GT_ESYS: memory ran out.
  */
-int gt_forest_few(struct gt_forest *forest, struct gt_rat value,
-		  struct gt_forest_shares *shares, struct gt_err *err);
+int gt_forest_reduce_trees(struct gt_forest *forest, struct gt_rat value,
+			   struct gt_forest_shares *shares, struct gt_err *err);
 
 #endif

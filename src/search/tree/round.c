@@ -105,7 +105,7 @@ static struct gt_lp *gt_round_program(struct gt_round *r, int64_t want)
 		f->entries[nrows + i] = 1;
 	if (lp) {
 		gt_lp_add(lp, 1, f->entries);
-		gt_lp_bound(lp, 0, 0, (double)want);
+		gt_lp_set_bounds(lp, 0, 0, (double)want);
 	}
 	return lp;
 }
@@ -130,7 +130,7 @@ static int gt_round_grow(struct gt_round *r)
 /* Would one more unit of the tree fit? */
 static int gt_round_room(const struct gt_round *r, uint32_t tree)
 {
-	const int32_t *loads = gt_trees_get(&r->f->trees, tree).loads;
+	const int32_t *loads = gt_tree_pool_get(&r->f->trees, tree).loads;
 
 	for (uint32_t i = 0; i < r->f->arcs.nrows; i++)
 		if (loads[i] > r->left[i])
@@ -147,7 +147,7 @@ static uint32_t gt_round_keep(struct gt_round *r)
 	double best = GT_ROUND_EPS;
 
 	for (uint32_t t = 0; t < n; t++) {
-		const int32_t *loads = gt_trees_get(&f->trees, t).loads;
+		const int32_t *loads = gt_tree_pool_get(&f->trees, t).loads;
 		double whole = floor(values[t] + GT_ROUND_EPS);
 		int64_t more = (int64_t)whole - r->kept[t];
 
@@ -156,7 +156,7 @@ static uint32_t gt_round_keep(struct gt_round *r)
 		r->kept[t] += more;
 		for (uint32_t i = 0; i < f->arcs.nrows; i++)
 			r->left[i] -= more * loads[i];
-		gt_lp_raise(f->lp, t + 1, whole);
+		gt_lp_raise_lower(f->lp, t + 1, whole);
 	}
 	for (uint32_t t = 0; t < n; t++) {
 		double rest = values[t] - (double)r->kept[t];
@@ -174,7 +174,8 @@ static void gt_round_force(struct gt_round *r, uint32_t tree, int more)
 {
 	double kept = (double)r->kept[tree];
 
-	gt_lp_bound(r->f->lp, tree + 1, kept + more, more ? HUGE_VAL : kept);
+	gt_lp_set_bounds(r->f->lp, tree + 1, kept + more,
+			 more ? HUGE_VAL : kept);
 }
 
 static int gt_round_dive(struct gt_round *r, struct gt_err *err)
@@ -193,7 +194,7 @@ static int gt_round_dive(struct gt_round *r, struct gt_err *err)
 			forced = GT_ROUND_NONE;
 			continue;
 		}
-		if (rc || gt_watch_over(r->f->args->watch))
+		if (rc || gt_budget_is_spent(r->f->args->watch))
 			return rc ? rc : GT_ENO;
 		forced = gt_round_keep(r);
 		given.units = r->kept;

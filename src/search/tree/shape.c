@@ -27,7 +27,7 @@ static int gt_forest_unit(const struct gt_shape_args *args,
 static int gt_forest_cut(const struct gt_shape_args *args,
 			 struct gt_proposal *proposal, struct gt_err *err)
 {
-	struct gt_bound_ask ask = {args->fabric, args->coll, args->root};
+	struct gt_bound_query ask = {args->fabric, args->coll, args->root};
 	int rc;
 
 	proposal->cut = gt_arena_alloc(args->arena, sizeof(*proposal->cut));
@@ -45,7 +45,7 @@ int gt_forest_channel(const struct gt_forest *f, uint32_t which,
 		      struct gt_proposal_channel *out)
 {
 	struct gt_arena *arena = f->args->arena;
-	struct gt_tree tree = gt_trees_get(&f->trees, which);
+	struct gt_tree tree = gt_tree_pool_get(&f->trees, which);
 	uint32_t n = f->arcs.n;
 
 	out->root = tree.root;
@@ -57,9 +57,10 @@ int gt_forest_channel(const struct gt_forest *f, uint32_t which,
 	memcpy(out->parent, tree.parent, n * sizeof(*out->parent));
 	for (uint32_t v = 0; v < n; v++) {
 		if (tree.down[v] != GT_TREE_ROOT)
-			out->down[v] = gt_arcs_route(&f->arcs, tree.down[v]);
+			out->down[v] =
+				gt_tree_hops_route(&f->arcs, tree.down[v]);
 		if (tree.up[v] != GT_TREE_ROOT)
-			out->up[v] = gt_arcs_route(&f->arcs, tree.up[v]);
+			out->up[v] = gt_tree_hops_route(&f->arcs, tree.up[v]);
 	}
 	return GT_OK;
 }
@@ -148,7 +149,7 @@ static int gt_forest_run(struct gt_forest *f, struct gt_proposal *proposal,
 	    gt_rat_cmp(shares.value, proposal->bound) < 0)
 		rc = gt_forest_tighten(f, proposal, err);
 	if (!rc && proposal->has_bound && !f->args->bare)
-		rc = gt_forest_few(f, proposal->bound, &shares, err);
+		rc = gt_forest_reduce_trees(f, proposal->bound, &shares, err);
 	if (!rc && proposal->has_bound && !f->args->bare &&
 	    gt_rat_cmp(shares.value, proposal->bound) < 0)
 		rc = gt_forest_round(f, proposal->bound, &shares, err);
@@ -195,11 +196,11 @@ static int gt_forest_propose(const struct gt_shape_args *args,
 	proposal->class_ = GT_PROOF_ANY;
 	if (args->fabric->nranks == 1)
 		return gt_forest_alone(args, proposal, err);
-	if (args->fabric->nranks > GT_GROW_MAX)
+	if (args->fabric->nranks > GT_PRIM_MAX)
 		return gt_err_set(err, GT_ENO, NULL,
 				  "%u GPUs are too many for the search for "
 				  "trees; name up to %d with --gpus",
-				  args->fabric->nranks, GT_GROW_MAX);
+				  args->fabric->nranks, GT_PRIM_MAX);
 	rc = gt_forest_cut(args, proposal, err);
 	if (!rc)
 		rc = gt_forest_init(&f, args, err);
@@ -214,5 +215,5 @@ const struct gt_shape_entry gt_shape_forest = {
 	.shape = GT_SHAPE_TREE,
 	.can = gt_shape_spreads,
 	.propose = gt_forest_propose,
-	.whole = gt_forest_whole,
+	.whole = gt_forest_integral,
 };

@@ -9,7 +9,7 @@
 static void expect(const struct gt_fabric *f, enum gt_coll coll,
 		   struct gt_rat want, struct gt_arena *arena)
 {
-	struct gt_bound_ask ask = {f, coll, 0};
+	struct gt_bound_query ask = {f, coll, 0};
 	struct gt_bound bound;
 	char text[2][GT_RAT_TEXT_MAX];
 
@@ -77,7 +77,7 @@ static void test_nothing_to_bound(void **state)
 {
 	struct gt_arena *arena = gt_arena_new();
 	struct gt_fabric *f = gt_fabric_bare(arena, 1, 0);
-	struct gt_bound_ask ask = {f, GT_COLL_ALLREDUCE, 0};
+	struct gt_bound_query ask = {f, GT_COLL_ALLREDUCE, 0};
 	struct gt_bound bound;
 
 	(void)state;
@@ -102,20 +102,21 @@ static void test_odd_rates(void **state)
 
 static void test_flow(void **state)
 {
-	struct gt_flow *flow = gt_flow_new(4, 5);
+	struct gt_flow *flow = gt_maxflow_new(4, 5);
 	static const uint32_t arcs[5][3] = {
 		{0, 1, 3}, {0, 2, 2}, {1, 2, 5}, {1, 3, 2}, {2, 3, 3}};
 
 	(void)state;
 	for (uint32_t i = 0; i < 5; i++)
-		gt_flow_set(flow, gt_flow_add(flow, arcs[i][0], arcs[i][1]),
-			    arcs[i][2]);
-	assert_int_equal(gt_flow_run(flow, 0, 3), 5);
-	gt_flow_set(flow, 4, 1);
-	assert_int_equal(gt_flow_run(flow, 0, 3), 3);
-	assert_true(gt_flow_inside(flow, 2));
-	assert_false(gt_flow_inside(flow, 3));
-	gt_flow_free(flow);
+		gt_maxflow_set(flow,
+			       gt_maxflow_add(flow, arcs[i][0], arcs[i][1]),
+			       arcs[i][2]);
+	assert_int_equal(gt_maxflow_run(flow, 0, 3), 5);
+	gt_maxflow_set(flow, 4, 1);
+	assert_int_equal(gt_maxflow_run(flow, 0, 3), 3);
+	assert_true(gt_maxflow_is_source_side(flow, 2));
+	assert_false(gt_maxflow_is_source_side(flow, 3));
+	gt_maxflow_free(flow);
 }
 
 int main(void)

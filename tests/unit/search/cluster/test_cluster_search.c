@@ -248,7 +248,7 @@ static void sums_bound_as_wholes_do(void **state)
 				     GT_RAT(1 + gt_chance(&c, 30), 2)};
 		struct gt_hier *hier = gt_box_hier(arena, &box);
 		struct gt_fabric *f = (struct gt_fabric *)hier->box;
-		struct gt_bound_ask ask = {0};
+		struct gt_bound_query ask = {0};
 		struct gt_bound whole;
 		enum gt_coll coll = gt_chance(&c, 2) ? GT_COLL_ALLGATHER
 						     : GT_COLL_REDUCESCATTER;
@@ -305,8 +305,8 @@ static void roots_bound_as_wholes_do(void **state)
 		struct gt_hier *hier = gt_box_hier(arena, &box);
 		struct gt_fabric *f = (struct gt_fabric *)hier->box;
 		int skewed = i % 5 == 0, cmp;
-		struct gt_bound_ask ask = {.coll = i % 2 ? GT_COLL_BROADCAST
-							 : GT_COLL_REDUCE};
+		struct gt_bound_query ask = {.coll = i % 2 ? GT_COLL_BROADCAST
+							   : GT_COLL_REDUCE};
 		struct gt_hier_ask of = {.hier = hier, .coll = ask.coll};
 		struct gt_hier_bound bound;
 		struct gt_bound whole;

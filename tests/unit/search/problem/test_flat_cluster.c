@@ -17,7 +17,7 @@ struct both {
 	struct gt_cluster *cluster;
 	struct gt_topo *topo;
 	struct gt_paths *paths[4];
-	struct gt_whole *whole;
+	struct gt_flat_cluster *whole;
 };
 
 static void open_both(struct both *b, const char *gpus)
@@ -31,7 +31,7 @@ static void open_both(struct both *b, const char *gpus)
 		assert_int_equal(gt_paths_new(b->cluster->kinds[i].topo,
 					      &b->paths[i], &err),
 				 GT_OK);
-	if (gt_whole_new(b->cluster, b->paths, gpus, b->arena, &b->whole, &err))
+	if (gt_flat_new(b->cluster, b->paths, gpus, b->arena, &b->whole, &err))
 		fail_msg("%s", err.text);
 }
 
@@ -61,7 +61,7 @@ static void close_both(struct both *b)
 /* As the size of the result over the time. */
 static struct gt_rat whole_bound(const struct both *b, enum gt_coll coll)
 {
-	struct gt_bound_ask ask = {&b->whole->fabric, coll, 0};
+	struct gt_bound_query ask = {&b->whole->fabric, coll, 0};
 	int64_t n = b->whole->fabric.nranks;
 	int64_t each = coll == GT_COLL_ALLREDUCE ? 2 : 1;
 	int rooted = gt_coll_is_rooted(coll);

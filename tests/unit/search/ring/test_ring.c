@@ -181,7 +181,7 @@ static void test_random_machines(void **state)
 		/* optimal: what the channels carry is what the prices allow */
 		assert_int_equal(gt_rat_cmp(p.value, p.bound), 0);
 		for (int coll = 0; coll < TEST_NCOLLS; coll++) {
-			struct gt_bound_ask ask = {f, (enum gt_coll)coll, 0};
+			struct gt_bound_query ask = {f, (enum gt_coll)coll, 0};
 
 			gt_bound_find(&ask, arena, &bound, NULL);
 			assert_true(bound.found);
@@ -282,8 +282,8 @@ static void test_equal_channels(void **state)
 		uint32_t order[] = {0, 1, 2, 3, 4}, n = 3 + gt_chance(&c, 3);
 		struct gt_fabric *f = gt_fabric_chance(arena, &c, n);
 		struct gt_shape_args args = {.fabric = f, .arena = arena};
-		struct gt_equal_ask ask = {&args, &gt_shape_ring,       1,
-					   1,     1 + gt_chance(&c, 3), NULL};
+		struct gt_equal_query ask = {&args, &gt_shape_ring,       1,
+					     1,     1 + gt_chance(&c, 3), NULL};
 		struct gt_rat best = GT_RAT(0, 1), total, most;
 		struct tried t = {.f = f};
 		struct gt_proposal p;
@@ -534,21 +534,21 @@ static void test_arborescence(void **state)
 
 static void test_systems(void **state)
 {
-	struct gt_system system;
+	struct gt_bareiss system;
 	mpq_t x[2];
 
 	(void)state;
 	mpq_inits(x[0], x[1], NULL);
 	for (int singular = 0; singular < 2; singular++) {
-		assert_int_equal(gt_system_init(&system, 2), GT_OK);
+		assert_int_equal(gt_bareiss_init(&system, 2), GT_OK);
 		/* y = 3, 2x + y = 4; or twice the first */
-		mpz_set_ui(gt_system_at(&system, 0, 1), 1);
-		mpz_set_ui(gt_system_at(&system, 0, 2), 3);
-		mpz_set_ui(gt_system_at(&system, 1, 0), singular ? 0 : 2);
-		mpz_set_ui(gt_system_at(&system, 1, 1), 1);
-		mpz_set_ui(gt_system_at(&system, 1, 2), 4);
-		assert_int_equal(gt_system_solve(&system, x), !singular);
-		gt_system_release(&system);
+		mpz_set_ui(gt_bareiss_at(&system, 0, 1), 1);
+		mpz_set_ui(gt_bareiss_at(&system, 0, 2), 3);
+		mpz_set_ui(gt_bareiss_at(&system, 1, 0), singular ? 0 : 2);
+		mpz_set_ui(gt_bareiss_at(&system, 1, 1), 1);
+		mpz_set_ui(gt_bareiss_at(&system, 1, 2), 4);
+		assert_int_equal(gt_bareiss_solve(&system, x), !singular);
+		gt_bareiss_release(&system);
 	}
 	assert_int_equal(mpq_cmp_si(x[0], 1, 2), 0);
 	assert_int_equal(mpq_cmp_si(x[1], 3, 1), 0);
@@ -571,17 +571,17 @@ static void test_random_systems(void **state)
 	for (int seed = 0; seed < 500; seed++) {
 		int a[SYSTEM][SYSTEM + 1];
 		uint32_t n = 1 + gt_chance(&c, SYSTEM);
-		struct gt_system system;
+		struct gt_bareiss system;
 
-		assert_int_equal(gt_system_init(&system, n), GT_OK);
+		assert_int_equal(gt_bareiss_init(&system, n), GT_OK);
 		for (uint32_t i = 0; i < n; i++)
 			for (uint32_t j = 0; j <= n; j++) {
 				a[i][j] = (int)gt_chance(&c, 2) *
 					  ((int)gt_chance(&c, 9) - 4);
-				mpz_set_si(gt_system_at(&system, i, j),
+				mpz_set_si(gt_bareiss_at(&system, i, j),
 					   a[i][j]);
 			}
-		if (gt_system_solve(&system, x)) {
+		if (gt_bareiss_solve(&system, x)) {
 			regular++;
 			for (uint32_t i = 0; i < n; i++) {
 				mpq_set_si(sum, -a[i][n], 1);
@@ -593,7 +593,7 @@ static void test_random_systems(void **state)
 				assert_int_equal(mpq_sgn(sum), 0);
 			}
 		}
-		gt_system_release(&system);
+		gt_bareiss_release(&system);
 	}
 	assert_in_range(regular, 200, 499);
 	for (uint32_t i = 0; i < SYSTEM; i++)
@@ -610,16 +610,16 @@ static struct gt_lp *random_program(struct gt_chance *c, struct gt_face *face)
 	int32_t entries[FACE_COLUMNS][FACE_ROWS];
 	struct gt_lp *lp;
 
-	assert_true(gt_face_init(face, FACE_ROWS, FACE_COLUMNS));
+	assert_true(gt_dictionary_init(face, FACE_ROWS, FACE_COLUMNS));
 	for (uint32_t r = 0; r < FACE_ROWS; r++)
 		face->value[r] = upper[r] = 1 + gt_chance(c, 4);
 	lp = gt_lp_new(FACE_ROWS, upper);
 	for (uint32_t i = 0; i < FACE_COLUMNS; i++) {
 		for (uint32_t r = 0; r < FACE_ROWS; r++)
-			gt_face_row(face, r)[i] = entries[i][r] =
+			gt_dictionary_row(face, r)[i] = entries[i][r] =
 				(int32_t)gt_chance(c, 3);
 		entries[i][i % FACE_ROWS] = 1;
-		gt_face_row(face, i % FACE_ROWS)[i] = 1;
+		gt_dictionary_row(face, i % FACE_ROWS)[i] = 1;
 		gt_lp_add(lp, 0, entries[i]);
 	}
 	return lp;
@@ -630,7 +630,7 @@ static double reached(struct gt_lp *lp, const double *gains)
 {
 	double sum = 0;
 
-	gt_lp_gains(lp, gains);
+	gt_lp_set_gains(lp, gains);
 	assert_int_equal(gt_lp_solve(lp), GT_OK);
 	for (uint32_t i = 0; i < FACE_COLUMNS; i++)
 		sum += gains[i] * gt_lp_values(lp)[i];
@@ -650,7 +650,7 @@ static void test_face(void **state)
 
 		for (uint32_t i = 0; i < FACE_COLUMNS; i++)
 			gains[i] = gt_chance(&c, 9);
-		gt_face_climb(&face, gains);
+		gt_dictionary_maximize(&face, gains);
 		for (uint32_t i = 0; i < face.nrows; i++)
 			if (face.basic[i] < FACE_COLUMNS)
 				sum += gains[face.basic[i]] * face.value[i];
@@ -665,13 +665,14 @@ static void test_face(void **state)
 			memset(gains, 0, sizeof(gains));
 			gains[column] = 1;
 			most = reached(lp, gains);
-			only = gt_face_fix(&face, i);
+			only = gt_dictionary_fix_at_max(&face, i);
 			assert_true(fabs(only - most) < 1e-6);
-			gt_lp_bound(lp, column, fmax(only - 1e-9, 0), HUGE_VAL);
+			gt_lp_set_bounds(lp, column, fmax(only - 1e-9, 0),
+					 HUGE_VAL);
 			i = 0;
 		}
 		gt_lp_free(lp);
-		gt_face_release(&face);
+		gt_dictionary_release(&face);
 	}
 }
 

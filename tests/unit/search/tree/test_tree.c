@@ -249,7 +249,7 @@ static void expect_row(const struct gt_fabric *f, struct gt_arena *arena,
 	}
 	/* a search would take long */
 	if (f->nranks * f->nlinks > 5000) {
-		struct gt_bound_ask ask = {f, args.coll, 0};
+		struct gt_bound_query ask = {f, args.coll, 0};
 		struct gt_bound bound;
 
 		assert_int_equal(gt_bound_find(&ask, arena, &bound, NULL), 0);
@@ -377,7 +377,7 @@ static void test_subsets(void **state)
 static struct gt_rat equal(const struct gt_shape_args *args, uint32_t min,
 			   uint32_t max, struct gt_rat *most)
 {
-	struct gt_equal_ask ask = {args, &gt_shape_forest, 1, min, max, NULL};
+	struct gt_equal_query ask = {args, &gt_shape_forest, 1, min, max, NULL};
 	struct gt_proposal p;
 	struct gt_err err;
 
