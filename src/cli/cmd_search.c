@@ -547,7 +547,7 @@ static int gt_search_several(const struct gt_cmd_args *args,
 	struct gt_err why;
 
 	gt_err_init(&why);
-	alike = gt_hier_takes(cluster, &why) != GT_EINPUT;
+	alike = gt_cluster_search_accepts(cluster, &why) != GT_EINPUT;
 	both = alike && opts->algo == GT_SEARCH_AUTO && !opts->max_channels &&
 	       gt_search_coll(opts) == GT_COLL_ALLTOALL;
 	if (few && (other || !alike))

@@ -113,7 +113,7 @@ static int gt_search_run(const struct gt_request *request,
 				     .bare = gt_search_is_equal(request, shape),
 				     .watch = request->watch,
 				     .arena = arena};
-	struct gt_found found = {request, NULL, proposal};
+	struct gt_solution found = {request, NULL, proposal};
 	struct gt_fabric *fabric;
 	int rc = gt_request_fabric(request, arena, &fabric, err);
 

@@ -18,12 +18,12 @@ struct gt_box {
 	struct gt_rat nvl, net;
 };
 
-static inline struct gt_hier *gt_box_hier(struct gt_arena *arena,
-					  const struct gt_box *box)
+static inline struct gt_quotient *gt_box_hier(struct gt_arena *arena,
+					      const struct gt_box *box)
 {
 	uint32_t n = box->gpus, nports = n / box->shared;
 	struct gt_fabric *f = gt_fabric_bare(arena, n, 1 + 2 * nports);
-	struct gt_hier *hier = gt_arena_alloc(arena, sizeof(*hier));
+	struct gt_quotient *hier = gt_arena_alloc(arena, sizeof(*hier));
 	struct gt_fabric_route *out, *in;
 	uint32_t *ports = gt_arena_array(arena, nports, sizeof(*ports));
 	uint32_t up[128], down[128], to[128], from[128], leave[128], enter[128];

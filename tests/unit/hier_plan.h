@@ -16,7 +16,7 @@
 static inline struct gt_plan *hier_plan(const char *path, uint32_t nodes,
 					enum gt_coll coll)
 {
-	struct gt_hier_request request = {.coll = coll};
+	struct gt_cluster_request request = {.coll = coll};
 	struct gt_arena *arena = gt_arena_new();
 	struct gt_cluster *cluster = NULL;
 	struct gt_paths *paths = NULL;
@@ -34,8 +34,9 @@ static inline struct gt_plan *hier_plan(const char *path, uint32_t nodes,
 	    gt_paths_new(cluster->kinds[0].topo, &paths, &err))
 		fail_msg("%s: %s", err.where, err.text);
 	request.paths = paths;
-	if ((gt_coll_only_moves(coll) ? gt_hier_search_flow
-				      : gt_hier_search)(&request, &plan, &err))
+	if ((gt_coll_only_moves(coll)
+		     ? gt_cluster_search_alltoall
+		     : gt_cluster_search_templates)(&request, &plan, &err))
 		fail_msg("%s %u: %s: %s", path, nodes, err.where, err.text);
 	gt_paths_free(paths);
 	gt_cluster_free(cluster);

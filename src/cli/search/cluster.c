@@ -53,29 +53,30 @@ static void gt_search_cluster_tell(const struct gt_cmd_args *args,
 }
 
 /* A bound of the uneven cluster, from one that has all that any node has. */
-static int gt_search_most(const struct gt_hier_request *base,
+static int gt_search_most(const struct gt_cluster_request *base,
 			  const struct gt_cluster *uneven,
-			  struct gt_hier_bound *bound, struct gt_err *err)
+			  struct gt_quotient_bound *bound, struct gt_err *err)
 {
 	struct gt_arena *arena = gt_arena_new();
-	struct gt_hier_request request = *base;
+	struct gt_cluster_request request = *base;
 	struct gt_cluster *most = NULL;
-	struct gt_hier_flow flow;
-	struct gt_hier *hier = NULL;
-	struct gt_hier_ask ask;
+	struct gt_alltoall flow;
+	struct gt_quotient *hier = NULL;
+	struct gt_quotient_bound_query ask;
 	int rc = arena ? gt_cluster_homogenize(uneven, GT_UNION, &most, err)
 		       : gt_err_nomem(err);
 
 	request.cluster = most;
 	if (!rc)
-		rc = gt_hier_new(&request, arena, &hier, err);
-	ask = (struct gt_hier_ask){hier, request.coll, request.root, 1};
+		rc = gt_quotient_new(&request, arena, &hier, err);
+	ask = (struct gt_quotient_bound_query){hier, request.coll, request.root,
+					       1};
 	if (!rc && gt_coll_only_moves(request.coll)) {
-		rc = gt_hier_flow_solve(hier, arena, &flow, err);
+		rc = gt_alltoall_solve(hier, arena, &flow, err);
 		bound->found = !rc && flow.has_bound;
 		bound->value = flow.bound;
 	} else if (!rc) {
-		rc = gt_hier_bound_find(&ask, arena, bound, err);
+		rc = gt_quotient_bound_find(&ask, arena, bound, err);
 	}
 	gt_cluster_free(most);
 	gt_arena_free(arena);
@@ -84,13 +85,13 @@ static int gt_search_most(const struct gt_hier_request *base,
 
 /* What it costs to plan with what all nodes have. */
 static int gt_search_loss(const struct gt_cmd_args *args,
-			  const struct gt_hier_request *request,
+			  const struct gt_cluster_request *request,
 			  const struct gt_cluster *uneven,
 			  const struct gt_plan *plan, struct gt_err *err)
 {
 	int flows = gt_coll_only_moves(request->coll);
 	double value = gt_rat_double(plan->proof.value), most;
-	struct gt_hier_bound bound;
+	struct gt_quotient_bound bound;
 	int rc;
 
 	gt_cmd_warn(args,
@@ -142,13 +143,13 @@ static int gt_search_beats(const struct gt_plan *plan,
 }
 
 static int gt_search_cluster_on(const struct gt_cmd_args *args,
-				const struct gt_hier_request *base,
+				const struct gt_cluster_request *base,
 				const struct gt_search_cluster *search,
 				struct gt_arena *arena, struct gt_plan **plan,
 				struct gt_err *err)
 {
 	const struct gt_topo *topo = base->cluster->kinds[0].topo;
-	struct gt_hier_request request = *base;
+	struct gt_cluster_request request = *base;
 	struct gt_paths *paths;
 	int rc = gt_request_gpus(topo, search->gpus, arena, &request.gpus,
 				 &request.ngpus, err);
@@ -164,15 +165,15 @@ static int gt_search_cluster_on(const struct gt_cmd_args *args,
 				request.root,
 				base->cluster->nnodes * request.ngpus);
 	else if (gt_coll_only_moves(request.coll))
-		rc = gt_hier_search_flow(&request, plan, err);
+		rc = gt_cluster_search_alltoall(&request, plan, err);
 	else if (!strcmp(search->algo, "ring"))
-		rc = gt_hier_search_rings(&request, plan, err);
+		rc = gt_cluster_search_rings(&request, plan, err);
 	else if (!strcmp(search->algo, "tree"))
-		rc = gt_hier_search_pairs(&request, plan, err);
+		rc = gt_cluster_search_trees(&request, plan, err);
 	else if (!strcmp(search->algo, "hier"))
-		rc = gt_hier_search(&request, plan, err);
+		rc = gt_cluster_search_templates(&request, plan, err);
 	else
-		rc = gt_hier_search_all(&request, plan, err);
+		rc = gt_cluster_search_by_size(&request, plan, err);
 	if (!rc && search->rival) {
 		rc = gt_search_beats(*plan, search->rival, err);
 		if (rc)
@@ -199,12 +200,13 @@ int gt_search_cluster(const struct gt_cmd_args *args,
 {
 	struct gt_arena *arena = gt_arena_new();
 	int64_t begin = gt_clock_ns();
-	struct gt_hier_request request = {.cluster = cluster,
-					  .rates = search->rates,
-					  .coll = search->coll,
-					  .root = search->root,
-					  .max_channels = search->max_channels,
-					  .watch = search->watch};
+	struct gt_cluster_request request = {.cluster = cluster,
+					     .rates = search->rates,
+					     .coll = search->coll,
+					     .root = search->root,
+					     .max_channels =
+						     search->max_channels,
+					     .watch = search->watch};
 	int rc;
 
 	if (!arena)

@@ -38,12 +38,12 @@ struct gt_xc_wish {
 };
 
 struct gt_xc {
-	const struct gt_hier_request *request;
+	const struct gt_cluster_request *request;
 	const struct gt_topo *topo;
 	struct gt_arena *arena;
 	struct gt_buf *out;
-	struct gt_hier *hier;
-	struct gt_hier_bound bound; /* of a flow: without a cut */
+	struct gt_quotient *hier;
+	struct gt_quotient_bound bound; /* of a flow: without a cut */
 	struct gt_rat x; /* what a rank's block has, or a pair of a flow */
 	uint8_t *full;   /* by row */
 	uint32_t ngroups, nwishes;
@@ -83,21 +83,22 @@ static const char *gt_xc_unit(const struct gt_xc *e)
 }
 
 /* The rate of the cluster's trees, and which rows are full. */
-static int gt_xc_trees(const struct gt_xc *e, const struct gt_hier *hier,
+static int gt_xc_trees(const struct gt_xc *e, const struct gt_quotient *hier,
 		       struct gt_arena *arena, uint8_t *full, struct gt_rat *x,
 		       struct gt_err *err)
 {
-	struct gt_hier_trees trees;
+	struct gt_block_trees trees;
 	struct gt_rat at;
-	int rc = gt_hier_solve(hier, e->request->coll, arena, &trees, err);
+	int rc = gt_block_trees_solve(hier, e->request->coll, arena, &trees,
+				      err);
 
 	if (rc)
 		return rc;
-	if (!gt_hier_rate(hier, &trees, x))
+	if (!gt_block_trees_rate(hier, &trees, x))
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "the rates need more than 64 bits");
 	for (uint32_t r = 0; full && r < trees.rows.n; r++)
-		full[r] = gt_hier_row_rate(hier, &trees, r, &at) > 0 &&
+		full[r] = gt_block_trees_row_rate(hier, &trees, r, &at) > 0 &&
 			  !gt_rat_cmp(at, *x);
 	return GT_OK;
 }
@@ -105,9 +106,10 @@ static int gt_xc_trees(const struct gt_xc *e, const struct gt_hier *hier,
 static int gt_xc_solve(struct gt_xc *e, struct gt_err *err)
 {
 	struct gt_arena *arena = e->arena;
-	struct gt_hier_ask ask = {.coll = e->request->coll, .all_routes = 1};
-	struct gt_hier_flow flow;
-	int rc = gt_hier_new(e->request, arena, &e->hier, err);
+	struct gt_quotient_bound_query ask = {.coll = e->request->coll,
+					      .all_routes = 1};
+	struct gt_alltoall flow;
+	int rc = gt_quotient_new(e->request, arena, &e->hier, err);
 
 	if (rc)
 		return rc;
@@ -118,10 +120,10 @@ static int gt_xc_solve(struct gt_xc *e, struct gt_err *err)
 	if (!e->full)
 		return gt_err_nomem(err);
 	if (gt_coll_only_moves(e->request->coll)) {
-		rc = gt_hier_flow_solve(e->hier, arena, &flow, err);
+		rc = gt_alltoall_solve(e->hier, arena, &flow, err);
 		if (rc)
 			return rc;
-		gt_hier_flow_rate(&flow, e->full);
+		gt_alltoall_rate(&flow, e->full);
 		e->x = flow.rate;
 		e->bound.found = flow.has_bound;
 		e->bound.value = flow.bound;
@@ -129,7 +131,7 @@ static int gt_xc_solve(struct gt_xc *e, struct gt_err *err)
 	}
 	rc = gt_xc_trees(e, e->hier, arena, e->full, &e->x, err);
 	ask.hier = e->hier;
-	return rc ? rc : gt_hier_bound_find(&ask, arena, &e->bound, err);
+	return rc ? rc : gt_quotient_bound_find(&ask, arena, &e->bound, err);
 }
 
 /* The device, or NULL: what is beyond a node's NVSwitches. */
@@ -189,7 +191,7 @@ static void gt_xc_cut(const struct gt_xc *e)
 /* All-reduce: parts of one sort, and what they have together. */
 static void gt_xc_parts(const struct gt_xc *e)
 {
-	const struct gt_hier *hier = e->hier;
+	const struct gt_quotient *hier = e->hier;
 	uint32_t n = hier->box->nranks, nodes = 1;
 	uint64_t parts = (uint64_t)hier->cluster.nnodes * e->bound.nparts;
 	const char *what = e->bound.nparts > 1 || n == 1 ? "a GPU" : "a node";
@@ -439,7 +441,7 @@ static void gt_xc_port(const struct gt_xc *e, struct gt_xc_wish *wish,
 static int gt_xc_wish_ports(struct gt_xc *e, struct gt_xc_wish *both)
 {
 	uint32_t n = e->hier->cluster.nports;
-	int nvlink = gt_hier_over(e->request->cluster) == GT_FABRIC_NVLINK;
+	int nvlink = gt_quotient_over(e->request->cluster) == GT_FABRIC_NVLINK;
 	struct gt_xc_wish *all = gt_xc_wish(
 		e, gt_arena_printf(e->arena, "a second port beside each"));
 
@@ -497,7 +499,7 @@ static struct gt_rat gt_xc_below(const struct gt_xc *e, uint32_t level)
 {
 	const struct gt_plan_level *at = &e->hier->cluster.levels[level];
 	const struct gt_cluster *cluster = e->request->cluster;
-	enum gt_fabric_kind over = gt_hier_over(cluster);
+	enum gt_fabric_kind over = gt_quotient_over(cluster);
 	struct gt_rat gbs = at->gbs;
 	struct gt_err ignored;
 
@@ -536,8 +538,8 @@ static int gt_xc_try(struct gt_xc *e, struct gt_xc_wish *wish,
 {
 	struct gt_arena *arena = gt_arena_new();
 	struct gt_fabric box = *e->hier->box;
-	struct gt_hier hier = *e->hier;
-	struct gt_hier_flow flow;
+	struct gt_quotient hier = *e->hier;
+	struct gt_alltoall flow;
 	struct gt_rat x = GT_RAT(0, 1);
 	int rc;
 
@@ -560,7 +562,7 @@ static int gt_xc_try(struct gt_xc *e, struct gt_xc_wish *wish,
 		if (wish->level != UINT32_MAX)
 			hier.cluster.levels[wish->level].gbs = wish->gbs;
 		if (gt_coll_only_moves(e->request->coll))
-			rc = gt_hier_flow_solve(&hier, arena, &flow, err);
+			rc = gt_alltoall_solve(&hier, arena, &flow, err);
 		else
 			rc = gt_xc_trees(e, &hier, arena, NULL, &x, err);
 	}
@@ -621,7 +623,7 @@ static int gt_xc_wishes(struct gt_xc *e, struct gt_err *err)
 	return GT_OK;
 }
 
-int gt_search_explain_cluster(const struct gt_hier_request *request,
+int gt_search_explain_cluster(const struct gt_cluster_request *request,
 			      struct gt_buf *out, struct gt_err *err)
 {
 	struct gt_xc e = {.request = request,

@@ -7,10 +7,10 @@
 
 struct gt_buf;
 struct gt_err;
-struct gt_hier_request;
+struct gt_cluster_request;
 
 /* Append the text. */
-int gt_search_explain_cluster(const struct gt_hier_request *request,
+int gt_search_explain_cluster(const struct gt_cluster_request *request,
 			      struct gt_buf *out, struct gt_err *err);
 
 #endif

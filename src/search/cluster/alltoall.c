@@ -24,7 +24,7 @@ enum { GT_HIER_FLOW_ROUNDS = 500 };
 
 /* ---- the program ------------------------------------------------------- */
 
-int gt_hier_root_is(const struct gt_hier_flow_lp *m, uint32_t root)
+int gt_alltoall_has_root(const struct gt_alltoall_master *m, uint32_t root)
 {
 	uint32_t class_ = root / m->n;
 
@@ -34,11 +34,11 @@ int gt_hier_root_is(const struct gt_hier_flow_lp *m, uint32_t root)
 static int32_t gt_hier_flow_entry(const void *arg, uint32_t row,
 				  uint32_t column)
 {
-	const struct gt_hier_flow_lp *m = arg;
+	const struct gt_alltoall_master *m = arg;
 	uint32_t links = m->flow->rows.n;
 
 	if (!column)
-		return row >= links && gt_hier_root_is(m, row - links);
+		return row >= links && gt_alltoall_has_root(m, row - links);
 	if (row < links)
 		return m->bunches[column - 1].loads[row];
 	return -(m->bunches[column - 1].root == row - links);
@@ -46,7 +46,7 @@ static int32_t gt_hier_flow_entry(const void *arg, uint32_t row,
 
 static int64_t gt_hier_flow_upper(const void *arg, uint32_t row, mpz_ptr upper)
 {
-	const struct gt_hier_flow_lp *m = arg;
+	const struct gt_alltoall_master *m = arg;
 	struct gt_rat gbs = GT_RAT(0, 1);
 
 	if (row < m->flow->rows.n)
@@ -63,7 +63,7 @@ static int gt_hier_flow_gain(const void *arg, uint32_t column)
 	return !column;
 }
 
-struct gt_basis_program gt_hier_flow_of(const struct gt_hier_flow_lp *m)
+struct gt_basis_program gt_alltoall_basis(const struct gt_alltoall_master *m)
 {
 	return (struct gt_basis_program){.arg = m,
 					 .nrows = m->flow->rows.n + m->nroots,
@@ -73,23 +73,23 @@ struct gt_basis_program gt_hier_flow_of(const struct gt_hier_flow_lp *m)
 					 .gain = gt_hier_flow_gain};
 }
 
-static void gt_hier_flow_push(struct gt_hier_flow_lp *m, uint32_t column)
+static void gt_hier_flow_push(struct gt_alltoall_master *m, uint32_t column)
 {
 	for (uint32_t r = 0; r < m->flow->rows.n + m->nroots; r++)
 		m->entries[r] = gt_hier_flow_entry(m, r, column);
 	gt_lp_add(m->lp, column ? 0 : 1, m->entries);
 }
 
-static int gt_hier_flow_init(struct gt_hier_flow_lp *m, struct gt_err *err)
+static int gt_hier_flow_init(struct gt_alltoall_master *m, struct gt_err *err)
 {
-	struct gt_hier_flow *flow = m->flow;
+	struct gt_alltoall *flow = m->flow;
 	uint32_t nrows = flow->rows.n + m->nroots;
 	double *upper = gt_arena_array(flow->arena, nrows, sizeof(*upper));
 
 	m->entries = gt_arena_array(flow->arena, nrows, sizeof(*m->entries));
 	m->prices = gt_arena_array(flow->arena, nrows, sizeof(*m->prices));
 	if (!upper || !m->entries || !m->prices ||
-	    gt_hier_lengths_init(&m->lengths, flow))
+	    gt_alltoall_lengths_init(&m->lengths, flow))
 		return gt_err_nomem(err);
 	m->lengths.all = m->all;
 	for (uint32_t r = 0; r < flow->rows.n; r++)
@@ -104,13 +104,13 @@ static int gt_hier_flow_init(struct gt_hier_flow_lp *m, struct gt_err *err)
 
 /* ---- its columns ------------------------------------------------------- */
 
-static int gt_hier_bunch_loads(const struct gt_hier_flow_lp *m,
-			       struct gt_hier_bunch *bunch)
+static int gt_hier_bunch_loads(const struct gt_alltoall_master *m,
+			       struct gt_alltoall_bundle *bunch)
 {
 	uint32_t nodes = m->flow->nodes[bunch->root / m->n];
 
 	for (uint32_t to = 0; to < m->n; to++) {
-		const struct gt_hier_way *way = bunch->ways[to];
+		const struct gt_alltoall_path *way = bunch->ways[to];
 
 		for (uint32_t k = 0; way && k < way->nparts; k++) {
 			int32_t *load = &bunch->loads[way->parts[k].row];
@@ -125,8 +125,8 @@ static int gt_hier_bunch_loads(const struct gt_hier_flow_lp *m,
 	return GT_OK;
 }
 
-static int gt_hier_bunch_make(struct gt_hier_flow_lp *m, uint32_t root,
-			      struct gt_hier_bunch *bunch)
+static int gt_hier_bunch_make(struct gt_alltoall_master *m, uint32_t root,
+			      struct gt_alltoall_bundle *bunch)
 {
 	struct gt_arena *arena = m->flow->arena;
 	int rc;
@@ -138,19 +138,19 @@ static int gt_hier_bunch_make(struct gt_hier_flow_lp *m, uint32_t root,
 	if (!bunch->ways || !bunch->loads)
 		return GT_ESYS;
 	if (m->all)
-		return gt_hier_lengths_loads(&m->lengths, root / m->n,
-					     root % m->n, bunch->loads);
-	rc = gt_hier_lengths_ways(&m->lengths, root / m->n, root % m->n,
-				  bunch->ways);
+		return gt_alltoall_lengths_loads(&m->lengths, root / m->n,
+						 root % m->n, bunch->loads);
+	rc = gt_alltoall_lengths_paths(&m->lengths, root / m->n, root % m->n,
+				       bunch->ways);
 	return rc ? rc : gt_hier_bunch_loads(m, bunch);
 }
 
-static int gt_hier_bunch_keep(struct gt_hier_flow_lp *m,
-			      const struct gt_hier_bunch *bunch)
+static int gt_hier_bunch_keep(struct gt_alltoall_master *m,
+			      const struct gt_alltoall_bundle *bunch)
 {
 	if (m->nbunches == m->size) {
 		uint32_t size = m->size ? 2 * m->size : 64;
-		struct gt_hier_bunch *grown =
+		struct gt_alltoall_bundle *grown =
 			gt_arena_array(m->flow->arena, size, sizeof(*grown));
 
 		if (!grown)
@@ -166,10 +166,10 @@ static int gt_hier_bunch_keep(struct gt_hier_flow_lp *m,
 }
 
 /* 1: a bunch of this root that is shorter than `limit` was added. */
-static int gt_hier_flow_offer(struct gt_hier_flow_lp *m, uint32_t root,
+static int gt_hier_flow_offer(struct gt_alltoall_master *m, uint32_t root,
 			      double limit)
 {
-	struct gt_hier_bunch bunch;
+	struct gt_alltoall_bundle bunch;
 	double length = 0;
 	int rc = gt_hier_bunch_make(m, root, &bunch);
 
@@ -184,7 +184,7 @@ static int gt_hier_flow_offer(struct gt_hier_flow_lp *m, uint32_t root,
 }
 
 /* The number of bunches that were added. */
-static int gt_hier_flow_offers(struct gt_hier_flow_lp *m, int first)
+static int gt_hier_flow_offers(struct gt_alltoall_master *m, int first)
 {
 	uint32_t links = m->flow->rows.n;
 	double most = 0;
@@ -198,11 +198,11 @@ static int gt_hier_flow_offers(struct gt_hier_flow_lp *m, int first)
 					     (double)GT_HIER_FLOW_ONE /
 					     m->flow->rows.unit)
 				 : 0;
-	gt_hier_lengths_set(&m->lengths);
+	gt_alltoall_lengths_set(&m->lengths);
 	for (uint32_t i = 0; i < m->nroots; i++) {
 		int one = 0;
 
-		if (gt_hier_root_is(m, i))
+		if (gt_alltoall_has_root(m, i))
 			one = gt_hier_flow_offer(
 				m, i, first ? 1e300 : m->prices[links + i]);
 		if (one < 0)
@@ -225,9 +225,10 @@ static int gt_hier_flow_fault(int rc, struct gt_err *err)
 }
 
 /* First what is narrow is dear; then by prices of the program. */
-static int gt_hier_flow_generate(struct gt_hier_flow_lp *m, struct gt_err *err)
+static int gt_hier_flow_generate(struct gt_alltoall_master *m,
+				 struct gt_err *err)
 {
-	const struct gt_hier_rows *rows = &m->flow->rows;
+	const struct gt_quotient_rows *rows = &m->flow->rows;
 	int added;
 
 	for (uint32_t r = 0; r < rows->n; r++) {
@@ -257,9 +258,9 @@ static int gt_hier_flow_generate(struct gt_hier_flow_lp *m, struct gt_err *err)
 }
 
 /* Few lanes do as well, mostly. */
-static int gt_hier_flow_fewer(struct gt_hier_flow_lp *m, struct gt_err *err)
+static int gt_hier_flow_fewer(struct gt_alltoall_master *m, struct gt_err *err)
 {
-	struct gt_hier_known known = {0};
+	struct gt_alltoall_known_paths known = {0};
 
 	known.ways = gt_arena_array(m->flow->arena, (size_t)m->nbunches * m->n,
 				    sizeof(*known.ways));
@@ -270,21 +271,21 @@ static int gt_hier_flow_fewer(struct gt_hier_flow_lp *m, struct gt_err *err)
 			if (m->bunches[b].ways[to])
 				known.ways[known.n++] = m->bunches[b].ways[to];
 	m->lengths.all = 0;
-	gt_hier_lengths_set(&m->lengths);
-	return gt_hier_flow_few(m->flow, &m->lengths, &known)
+	gt_alltoall_lengths_set(&m->lengths);
+	return gt_alltoall_assign(m->flow, &m->lengths, &known)
 		       ? gt_err_nomem(err)
 		       : GT_OK;
 }
 
 /* ---- all of it --------------------------------------------------------- */
 
-static int gt_hier_flow_rows(struct gt_hier_flow *flow, struct gt_err *err)
+static int gt_hier_flow_rows(struct gt_alltoall *flow, struct gt_err *err)
 {
 	const struct gt_plan_cluster *cluster = &flow->hier->cluster;
 	uint32_t nlinks = flow->hier->box->nlinks;
 	/* Bytes only go one way: an all-gather's rows. */
-	int rc = gt_hier_rows_init(flow->hier, GT_COLL_ALLGATHER, flow->arena,
-				   &flow->rows, err);
+	int rc = gt_quotient_rows_init(flow->hier, GT_COLL_ALLGATHER,
+				       flow->arena, &flow->rows, err);
 
 	flow->nclasses = cluster->nlevels + 1;
 	flow->nodes = gt_arena_array(flow->arena, flow->nclasses,
@@ -306,22 +307,22 @@ static int gt_hier_flow_rows(struct gt_hier_flow *flow, struct gt_err *err)
 }
 
 /* What ways over any nodes could do, when that may be more. */
-static int gt_hier_flow_bound(const struct gt_hier_flow_lp *once,
+static int gt_hier_flow_bound(const struct gt_alltoall_master *once,
 			      struct gt_err *err)
 {
-	struct gt_hier_flow *flow = once->flow;
-	struct gt_hier_flow all = *flow;
-	struct gt_hier_flow_lp m = {.flow = &all,
-				    .n = once->n,
-				    .nranks = once->nranks,
-				    .nroots = once->nroots,
-				    .all = 1};
+	struct gt_alltoall *flow = once->flow;
+	struct gt_alltoall all = *flow;
+	struct gt_alltoall_master m = {.flow = &all,
+				       .n = once->n,
+				       .nranks = once->nranks,
+				       .nroots = once->nroots,
+				       .all = 1};
 	int rc = gt_hier_flow_init(&m, err);
 
 	if (!rc)
 		rc = gt_hier_flow_generate(&m, err);
 	if (!rc)
-		rc = gt_hier_flow_prove(&m, err);
+		rc = gt_alltoall_certify(&m, err);
 	gt_lp_free(m.lp);
 	if (rc || !all.has_bound ||
 	    (flow->has_bound && gt_rat_cmp(all.bound, flow->bound) >= 0))
@@ -333,17 +334,17 @@ static int gt_hier_flow_bound(const struct gt_hier_flow_lp *once,
 	return GT_OK;
 }
 
-int gt_hier_flow_solve(const struct gt_hier *hier, struct gt_arena *arena,
-		       struct gt_hier_flow *flow, struct gt_err *err)
+int gt_alltoall_solve(const struct gt_quotient *hier, struct gt_arena *arena,
+		      struct gt_alltoall *flow, struct gt_err *err)
 {
-	struct gt_hier_flow_lp m = {
+	struct gt_alltoall_master m = {
 		.flow = flow,
 		.n = hier->box->nranks,
 		.nranks = (int64_t)hier->box->nranks * hier->cluster.nnodes,
 		.nroots = (hier->cluster.nlevels + 1) * hier->box->nranks};
 	int rc;
 
-	*flow = (struct gt_hier_flow){.hier = hier, .arena = arena};
+	*flow = (struct gt_alltoall){.hier = hier, .arena = arena};
 	if (2 * m.n > GT_SHORTEST_MAX)
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "nodes of %u GPUs are too many for flows; "
@@ -355,9 +356,9 @@ int gt_hier_flow_solve(const struct gt_hier *hier, struct gt_arena *arena,
 	if (!rc)
 		rc = gt_hier_flow_generate(&m, err);
 	if (!rc)
-		rc = gt_hier_flow_lanes(&m, err);
+		rc = gt_alltoall_decompose(&m, err);
 	if (!rc)
-		rc = gt_hier_flow_prove(&m, err);
+		rc = gt_alltoall_certify(&m, err);
 	if (!rc)
 		rc = gt_hier_flow_fewer(&m, err);
 	if (!rc && (!flow->has_bound || gt_rat_cmp(flow->rate, flow->bound)))

@@ -24,38 +24,38 @@
 
 struct gt_arena;
 struct gt_err;
-struct gt_hier;
+struct gt_quotient;
 struct gt_plan_price;
 
-/* What a way takes of a row's capacity, times gt_hier_rows.unit. */
-struct gt_hier_part {
+/* What a way takes of a row's capacity, times gt_quotient_rows.unit. */
+struct gt_alltoall_load {
 	uint32_t row;
 	int32_t units;
 };
 
 /* The ranks that it passes; of a class above 0 `nout` in the sender's node. */
-struct gt_hier_way {
+struct gt_alltoall_path {
 	uint32_t class_, nranks, nout, nparts;
 	uint32_t *ranks;
 	uint32_t out, in; /* ports */
-	struct gt_hier_part *parts;
+	struct gt_alltoall_load *parts;
 };
 
 /* [(class * nranks + from) * nranks + to], NULL where no way is wanted. */
-struct gt_hier_lane {
-	const struct gt_hier_way **ways;
-	int64_t weight; /* of gt_hier_flow.whole */
+struct gt_alltoall_channel {
+	const struct gt_alltoall_path **ways;
+	int64_t weight; /* of gt_alltoall.whole */
 };
 
-struct gt_hier_flow {
-	const struct gt_hier *hier;
+struct gt_alltoall {
+	const struct gt_quotient *hier;
 	struct gt_arena *arena;
-	struct gt_hier_rows rows;
+	struct gt_quotient_rows rows;
 	uint32_t nclasses;
 	uint32_t *nodes; /* of a class */
 	/* The result: channels, what each pair has, and what none exceeds. */
 	uint32_t nlanes;
-	struct gt_hier_lane *lanes;
+	struct gt_alltoall_channel *lanes;
 	int64_t whole;
 	struct gt_rat rate;
 	int has_bound;
@@ -65,71 +65,72 @@ struct gt_hier_flow {
 };
 
 /* GT_ENO when some rank cannot be reached.  Memory is the arena's. */
-int gt_hier_flow_solve(const struct gt_hier *hier, struct gt_arena *arena,
-		       struct gt_hier_flow *flow, struct gt_err *err);
+int gt_alltoall_solve(const struct gt_quotient *hier, struct gt_arena *arena,
+		      struct gt_alltoall *flow, struct gt_err *err);
 
 /*
  * What the lanes reach, into flow->rate; 0 when that needs more than 64 bits.
  * full[row], unless NULL: is the row full then?
  */
-int gt_hier_flow_rate(struct gt_hier_flow *flow, uint8_t *full);
+int gt_alltoall_rate(struct gt_alltoall *flow, uint8_t *full);
 
 /*
  * alltoall_path.c: lengths of what ranks and ports are joined by, under prices
- * of rows, below GT_HIER_WAY_NONE.
+ * of rows, below GT_ALLTOALL_UNREACHABLE.
  */
-#define GT_HIER_WAY_NONE  (INT64_C(1) << 54)
-#define GT_HIER_PRICE_MAX (INT64_C(1) << 36)
+#define GT_ALLTOALL_UNREACHABLE (INT64_C(1) << 54)
+#define GT_ALLTOALL_PRICE_MAX   (INT64_C(1) << 36)
 
-struct gt_hier_lengths {
-	const struct gt_hier_flow *flow;
+struct gt_alltoall_lengths {
+	const struct gt_alltoall *flow;
 	/* Also to rails that are apart, where they meet higher up: no way of a
 	 * plan, but one that a proof has to count. */
 	int all;
-	int64_t *price;         /* of a row; set before gt_hier_lengths_set() */
-	int64_t *local;         /* [n * n] hops in a node */
-	int64_t *out, *in;      /* [n * nports] */
-	int64_t *cross;         /* [(class * n + from) * n + to] network hops */
-	uint32_t *by[2];        /* likewise: their ports */
+	int64_t *price;    /* of a row; set before gt_alltoall_lengths_set() */
+	int64_t *local;    /* [n * n] hops in a node */
+	int64_t *out, *in; /* [n * nports] */
+	int64_t *cross;    /* [(class * n + from) * n + to] network hops */
+	uint32_t *by[2];   /* likewise: their ports */
 	int64_t *weights, *far; /* of the ways from one rank */
 	uint32_t *parent;
 };
-int gt_hier_lengths_init(struct gt_hier_lengths *l,
-			 const struct gt_hier_flow *flow);
-void gt_hier_lengths_set(struct gt_hier_lengths *l);
+int gt_alltoall_lengths_init(struct gt_alltoall_lengths *l,
+			     const struct gt_alltoall *flow);
+void gt_alltoall_lengths_set(struct gt_alltoall_lengths *l);
 
 /* From port to port of a node of the class: uplinks only. */
-int64_t gt_hier_lengths_climb(const struct gt_hier_lengths *l, uint32_t class_,
-			      uint32_t out, uint32_t in);
+int64_t gt_alltoall_lengths_uplinks(const struct gt_alltoall_lengths *l,
+				    uint32_t class_, uint32_t out, uint32_t in);
 
 /* The shortest ways from a rank to all of a node of the class; 0, no memory: -1 */
-int gt_hier_lengths_ways(struct gt_hier_lengths *l, uint32_t class_,
-			 uint32_t from, const struct gt_hier_way **ways);
+int gt_alltoall_lengths_paths(struct gt_alltoall_lengths *l, uint32_t class_,
+			      uint32_t from,
+			      const struct gt_alltoall_path **ways);
 
 /*
  * What the shortest load with all nodes of the class, if they may cross the
  * network as often as they like; GT_EINPUT: more than fits.
  */
-int gt_hier_lengths_loads(struct gt_hier_lengths *l, uint32_t class_,
-			  uint32_t from, int32_t *loads);
+int gt_alltoall_lengths_loads(struct gt_alltoall_lengths *l, uint32_t class_,
+			      uint32_t from, int32_t *loads);
 
 /* Of all that one node sends, however often it is passed on; -1: too long. */
-int64_t gt_hier_lengths_total(struct gt_hier_lengths *l);
+int64_t gt_alltoall_lengths_total(struct gt_alltoall_lengths *l);
 
 /* A way by these ranks and ports, which are copied; NULL: no memory. */
-const struct gt_hier_way *gt_hier_way_new(const struct gt_hier_flow *flow,
-					  const struct gt_hier_way *like);
+const struct gt_alltoall_path *gt_alltoall_path_new(
+	const struct gt_alltoall *flow, const struct gt_alltoall_path *like);
 
 /*
  * alltoall_assign.c: up to so many equal lanes of ways that are shortest under
  * the lengths, or among `known`, if they reach more than the flow has, or as
  * much with fewer.
  */
-struct gt_hier_known {
+struct gt_alltoall_known_paths {
 	uint32_t n;
-	const struct gt_hier_way **ways;
+	const struct gt_alltoall_path **ways;
 };
-int gt_hier_flow_few(struct gt_hier_flow *flow, struct gt_hier_lengths *l,
-		     const struct gt_hier_known *known);
+int gt_alltoall_assign(struct gt_alltoall *flow, struct gt_alltoall_lengths *l,
+		       const struct gt_alltoall_known_paths *known);
 
 #endif

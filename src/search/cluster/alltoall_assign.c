@@ -25,24 +25,24 @@ enum {
 
 struct gt_hier_choice {
 	uint32_t n;
-	const struct gt_hier_way *ways[GT_HIER_FEW_CANDIDATES];
+	const struct gt_alltoall_path *ways[GT_HIER_FEW_CANDIDATES];
 	uint32_t score[GT_HIER_FEW_CANDIDATES];
 };
 
 struct gt_hier_few {
-	struct gt_hier_flow *flow;
-	struct gt_hier_lengths *l;
+	struct gt_alltoall *flow;
+	struct gt_alltoall_lengths *l;
 	uint32_t n, npairs;
-	uint32_t *own;                   /* port of a rank */
-	struct gt_hier_choice *choices;  /* of a pair */
-	double *use, *room;              /* of a row: of 1 that is full */
-	const struct gt_hier_way **pick; /* [lane * npairs + pair] */
+	uint32_t *own;                        /* port of a rank */
+	struct gt_hier_choice *choices;       /* of a pair */
+	double *use, *room;                   /* of a row: of 1 that is full */
+	const struct gt_alltoall_path **pick; /* [lane * npairs + pair] */
 };
 
 /* ---- candidates -------------------------------------------------------- */
 
 /* The port next to a rank; of several each rank has another. */
-static uint32_t gt_hier_few_own(const struct gt_hier *hier, uint32_t rank)
+static uint32_t gt_hier_few_own(const struct gt_quotient *hier, uint32_t rank)
 {
 	uint32_t nports = hier->cluster.nports, own = UINT32_MAX;
 	const struct gt_fabric_route *out = hier->out + (size_t)rank * nports;
@@ -62,7 +62,7 @@ static uint32_t gt_hier_few_own(const struct gt_hier *hier, uint32_t rank)
  * the ports next to the two; through other ranks rather before than behind it.
  */
 static uint32_t gt_hier_few_score(const struct gt_hier_few *few,
-				  const struct gt_hier_way *way)
+				  const struct gt_alltoall_path *way)
 {
 	uint32_t score = GT_HIER_FEW_LINK * way->nparts, from, to;
 
@@ -79,8 +79,8 @@ static uint32_t gt_hier_few_score(const struct gt_hier_few *few,
 	return score + (way->nout + 1 < way->nranks);
 }
 
-static int gt_hier_few_same(const struct gt_hier_way *a,
-			    const struct gt_hier_way *b)
+static int gt_hier_few_same(const struct gt_alltoall_path *a,
+			    const struct gt_alltoall_path *b)
 {
 	return a->nranks == b->nranks && a->nout == b->nout &&
 	       a->out == b->out && a->in == b->in &&
@@ -88,7 +88,7 @@ static int gt_hier_few_same(const struct gt_hier_way *a,
 }
 
 static uint32_t gt_hier_few_pair(const struct gt_hier_few *few,
-				 const struct gt_hier_way *way)
+				 const struct gt_alltoall_path *way)
 {
 	return (way->class_ * few->n + way->ranks[0]) * few->n +
 	       way->ranks[way->nranks - 1];
@@ -96,7 +96,7 @@ static uint32_t gt_hier_few_pair(const struct gt_hier_few *few,
 
 /* Keep it, in place of the one with the worst score if there is no room. */
 static void gt_hier_few_keep(struct gt_hier_few *few,
-			     const struct gt_hier_way *way)
+			     const struct gt_alltoall_path *way)
 {
 	struct gt_hier_choice *choice =
 		&few->choices[gt_hier_few_pair(few, way)];
@@ -118,10 +118,10 @@ static void gt_hier_few_keep(struct gt_hier_few *few,
 
 /* One that goes through at most one rank on each side. */
 static int gt_hier_few_try(struct gt_hier_few *few, const uint32_t ends[2],
-			   const uint32_t mid[2], struct gt_hier_way *like)
+			   const uint32_t mid[2], struct gt_alltoall_path *like)
 {
 	uint32_t ranks[4], k = 0;
-	const struct gt_hier_way *way;
+	const struct gt_alltoall_path *way;
 
 	ranks[k++] = ends[0];
 	if (mid[0] != ends[0])
@@ -133,7 +133,7 @@ static int gt_hier_few_try(struct gt_hier_few *few, const uint32_t ends[2],
 		ranks[k++] = ends[1];
 	like->nranks = k;
 	like->ranks = ranks;
-	way = gt_hier_way_new(few->flow, like);
+	way = gt_alltoall_path_new(few->flow, like);
 	if (!way)
 		return GT_ESYS;
 	gt_hier_few_keep(few, way);
@@ -145,7 +145,7 @@ static int64_t gt_hier_few_least(const struct gt_hier_few *few, uint32_t class_,
 				 const uint32_t ends[2])
 {
 	uint32_t n = few->n;
-	int64_t least = GT_HIER_WAY_NONE - 1;
+	int64_t least = GT_ALLTOALL_UNREACHABLE - 1;
 
 	for (uint32_t a = 0; a < n; a++)
 		for (uint32_t b = 0; b < n; b++) {
@@ -171,7 +171,7 @@ static int gt_hier_few_local(struct gt_hier_few *few, const uint32_t ends[2])
 	int rc = GT_OK;
 
 	for (uint32_t a = 0; a < few->n && !rc; a++) {
-		struct gt_hier_way like = {0};
+		struct gt_alltoall_path like = {0};
 		const uint32_t mid[2] = {a, ends[1]};
 
 		if (a != ends[1] &&
@@ -186,7 +186,7 @@ static int gt_hier_few_local(struct gt_hier_few *few, const uint32_t ends[2])
 static int64_t gt_hier_few_end(const struct gt_hier_few *few, uint32_t rank,
 			       uint32_t mid, uint32_t port, int in)
 {
-	const struct gt_hier_lengths *l = few->l;
+	const struct gt_alltoall_lengths *l = few->l;
 	uint32_t n = few->n, nports = few->flow->hier->cluster.nports;
 
 	return in ? l->in[mid * nports + port] + l->local[mid * n + rank]
@@ -196,7 +196,7 @@ static int64_t gt_hier_few_end(const struct gt_hier_few *few, uint32_t rank,
 static int gt_hier_few_remote(struct gt_hier_few *few, uint32_t class_,
 			      const uint32_t ends[2])
 {
-	const struct gt_hier *hier = few->flow->hier;
+	const struct gt_quotient *hier = few->flow->hier;
 	uint32_t nports = hier->cluster.nports, all = few->n * nports;
 	int64_t least = gt_hier_few_least(few, class_, ends);
 	int rc = GT_OK;
@@ -205,9 +205,10 @@ static int gt_hier_few_remote(struct gt_hier_few *few, uint32_t class_,
 		const uint32_t at[2] = {i / all, i % all};
 		const uint32_t mid[2] = {(ends[0] + at[0] / nports) % few->n,
 					 (ends[1] + at[1] / nports) % few->n};
-		struct gt_hier_way like = {.class_ = class_,
-					   .out = (ends[0] + at[0]) % nports,
-					   .in = (ends[1] + at[1]) % nports};
+		struct gt_alltoall_path like = {
+			.class_ = class_,
+			.out = (ends[0] + at[0]) % nports,
+			.in = (ends[1] + at[1]) % nports};
 		int64_t out =
 			gt_hier_few_end(few, ends[0], mid[0], like.out, 0);
 
@@ -216,17 +217,18 @@ static int gt_hier_few_remote(struct gt_hier_few *few, uint32_t class_,
 			continue;
 		}
 		if (out + gt_hier_few_end(few, ends[1], mid[1], like.in, 1) +
-				    gt_hier_lengths_climb(few->l, class_,
-							  like.out, like.in) <=
+				    gt_alltoall_lengths_uplinks(few->l, class_,
+								like.out,
+								like.in) <=
 			    least &&
-		    gt_hier_joined(hier, like.out, like.in))
+		    gt_quotient_ports_joined(hier, like.out, like.in))
 			rc = gt_hier_few_try(few, ends, mid, &like);
 	}
 	return rc;
 }
 
 static int gt_hier_few_choices(struct gt_hier_few *few,
-			       const struct gt_hier_known *known)
+			       const struct gt_alltoall_known_paths *known)
 {
 	uint32_t n = few->n;
 	uint32_t ends_max = n * few->flow->hier->cluster.nports;
@@ -261,7 +263,7 @@ static double gt_hier_few_full(double use)
 
 /* Take a way's load on or (-1) off, of one of k lanes; what it adds. */
 static double gt_hier_few_load(struct gt_hier_few *few,
-			       const struct gt_hier_way *way, double times)
+			       const struct gt_alltoall_path *way, double times)
 {
 	double before = 0, after = 0;
 
@@ -290,7 +292,7 @@ static double gt_hier_few_cost(struct gt_hier_few *few,
 
 /* A cheaper way for the pair, if there is one. */
 static int gt_hier_few_better(struct gt_hier_few *few, uint32_t pair,
-			      uint32_t k, const struct gt_hier_way **pick)
+			      uint32_t k, const struct gt_alltoall_path **pick)
 {
 	const struct gt_hier_choice *choice = &few->choices[pair];
 	uint32_t old = 0, best;
@@ -314,7 +316,7 @@ static int gt_hier_few_better(struct gt_hier_few *few, uint32_t pair,
 }
 
 /* The way with the best score, in another lane the next that is as good. */
-static const struct gt_hier_way *gt_hier_few_first(
+static const struct gt_alltoall_path *gt_hier_few_first(
 	const struct gt_hier_choice *choice, uint32_t lane)
 {
 	uint32_t best = UINT32_MAX, equal = 0;
@@ -359,9 +361,10 @@ static int gt_hier_few_is_full(const struct gt_hier_few *few)
 
 /* k lanes, each pair's way in each for itself; 1: as good or better. */
 static int gt_hier_few_lanes(struct gt_hier_few *few, uint32_t k,
-			     struct gt_hier_lane *lanes, struct gt_rat *rate)
+			     struct gt_alltoall_channel *lanes,
+			     struct gt_rat *rate)
 {
-	struct gt_hier_flow like = *few->flow;
+	struct gt_alltoall like = *few->flow;
 	int changed = 1;
 
 	gt_hier_few_begin(few, k);
@@ -375,21 +378,22 @@ static int gt_hier_few_lanes(struct gt_hier_few *few, uint32_t k,
 					few, i % few->npairs, k, &few->pick[i]);
 	}
 	for (uint32_t i = 0; i < k; i++)
-		lanes[i] = (struct gt_hier_lane){
+		lanes[i] = (struct gt_alltoall_channel){
 			few->pick + (size_t)i * few->npairs, 1};
 	like.nlanes = k;
 	like.lanes = lanes;
 	like.whole = k;
-	if (!gt_hier_flow_rate(&like, NULL))
+	if (!gt_alltoall_rate(&like, NULL))
 		return 0;
 	*rate = like.rate;
 	return 1;
 }
 
 static int gt_hier_few_take(struct gt_hier_few *few, uint32_t k,
-			    struct gt_hier_lane *lanes, struct gt_rat rate)
+			    struct gt_alltoall_channel *lanes,
+			    struct gt_rat rate)
 {
-	struct gt_hier_flow *flow = few->flow;
+	struct gt_alltoall *flow = few->flow;
 	size_t n = few->npairs;
 
 	flow->lanes = gt_arena_array(flow->arena, k, sizeof(*lanes));
@@ -413,8 +417,8 @@ static int gt_hier_few_take(struct gt_hier_few *few, uint32_t k,
 /* More lanes only for more, and until there is no more to be had. */
 static int gt_hier_few_run(struct gt_hier_few *few)
 {
-	struct gt_hier_lane lanes[GT_HIER_FEW_MAX];
-	struct gt_hier_flow *flow = few->flow;
+	struct gt_alltoall_channel lanes[GT_HIER_FEW_MAX];
+	struct gt_alltoall *flow = few->flow;
 	struct gt_rat most = flow->has_bound ? flow->bound : flow->rate, rate;
 	int rc = GT_OK;
 
@@ -433,8 +437,8 @@ static int gt_hier_few_run(struct gt_hier_few *few)
 	return rc;
 }
 
-int gt_hier_flow_few(struct gt_hier_flow *flow, struct gt_hier_lengths *l,
-		     const struct gt_hier_known *known)
+int gt_alltoall_assign(struct gt_alltoall *flow, struct gt_alltoall_lengths *l,
+		       const struct gt_alltoall_known_paths *known)
 {
 	struct gt_hier_few few = {.flow = flow, .l = l};
 	struct gt_arena *a = flow->arena;

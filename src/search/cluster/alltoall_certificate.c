@@ -10,15 +10,15 @@
 #include "search/cluster/quotient.h"
 #include "search/lp/lp.h"
 
-int64_t gt_hier_gcd(int64_t a, int64_t b)
+int64_t gt_alltoall_gcd(int64_t a, int64_t b)
 {
-	return b ? gt_hier_gcd(b, a % b) : a;
+	return b ? gt_alltoall_gcd(b, a % b) : a;
 }
 
 /* Exact prices of rows as whole numbers, or those that floats have. */
-static int gt_hier_flow_prices(struct gt_hier_flow_lp *m)
+static int gt_hier_flow_prices(struct gt_alltoall_master *m)
 {
-	const struct gt_basis_program of = gt_hier_flow_of(m);
+	const struct gt_basis_program of = gt_alltoall_basis(m);
 	int64_t *price = m->lengths.price, all = 0;
 	int rc = gt_basis_link_prices(&of, m->lp, price);
 
@@ -27,14 +27,14 @@ static int gt_hier_flow_prices(struct gt_hier_flow_lp *m)
 				     (m->prices[m->flow->rows.n] + 1e-30) *
 				     (double)(1 << 20));
 	for (uint32_t r = 0; r < m->flow->rows.n; r++)
-		all = gt_hier_gcd(all, price[r]);
+		all = gt_alltoall_gcd(all, price[r]);
 	for (uint32_t r = 0; all && r < m->flow->rows.n; r++)
 		price[r] /= all;
 	return rc == GT_ESYS ? rc : GT_OK;
 }
 
 /* A node's links and its part of uplinks, as lengths that come to 1. */
-static int gt_hier_flow_certify(struct gt_hier_flow *flow,
+static int gt_hier_flow_certify(struct gt_alltoall *flow,
 				const int64_t *lengths, int64_t total)
 {
 	const struct gt_plan_cluster *cluster = &flow->hier->cluster;
@@ -69,7 +69,7 @@ static int gt_hier_flow_certify(struct gt_hier_flow *flow,
 }
 
 /* Fewer digits, until all numbers fit; 0 when there are none left. */
-static int gt_hier_flow_coarsen(struct gt_hier_flow_lp *m, int64_t most)
+static int gt_hier_flow_coarsen(struct gt_alltoall_master *m, int64_t most)
 {
 	int64_t *price = m->lengths.price;
 	int changed = 0;
@@ -84,21 +84,21 @@ static int gt_hier_flow_coarsen(struct gt_hier_flow_lp *m, int64_t most)
 	return changed;
 }
 
-int gt_hier_flow_prove(struct gt_hier_flow_lp *m, struct gt_err *err)
+int gt_alltoall_certify(struct gt_alltoall_master *m, struct gt_err *err)
 {
-	struct gt_hier_flow *flow = m->flow;
+	struct gt_alltoall *flow = m->flow;
 	int64_t total;
 
 	flow->prices = gt_arena_array(flow->arena, flow->rows.n,
 				      sizeof(*flow->prices));
 	if (!flow->prices || gt_hier_flow_prices(m))
 		return gt_err_nomem(err);
-	while (gt_hier_flow_coarsen(m, GT_HIER_PRICE_MAX / flow->rows.unit))
+	while (gt_hier_flow_coarsen(m, GT_ALLTOALL_PRICE_MAX / flow->rows.unit))
 		;
 	m->lengths.all = 1;
 	do {
-		gt_hier_lengths_set(&m->lengths);
-		total = gt_hier_lengths_total(&m->lengths);
+		gt_alltoall_lengths_set(&m->lengths);
+		total = gt_alltoall_lengths_total(&m->lengths);
 		flow->has_bound =
 			total > 0 &&
 			gt_hier_flow_certify(flow, m->lengths.price, total);

@@ -11,14 +11,15 @@
 #include "search/lp/lp.h"
 
 /* What rows carry, in parts of a whole; 0 when that needs more than 64 bits. */
-static int gt_hier_flow_loads(const struct gt_hier_flow *flow,
-			      const struct gt_hier_lane *lane, int64_t *loads)
+static int gt_hier_flow_loads(const struct gt_alltoall *flow,
+			      const struct gt_alltoall_channel *lane,
+			      int64_t *loads)
 {
 	uint32_t n = flow->hier->box->nranks;
 	int64_t more;
 
 	for (uint32_t p = 0; p < flow->nclasses * n * n; p++) {
-		const struct gt_hier_way *way = lane->ways[p];
+		const struct gt_alltoall_path *way = lane->ways[p];
 
 		for (uint32_t k = 0; way && k < way->nparts; k++) {
 			int64_t *load = &loads[way->parts[k].row];
@@ -36,7 +37,7 @@ static int gt_hier_flow_loads(const struct gt_hier_flow *flow,
 }
 
 /* The rate that this much on a row allows. */
-static int gt_hier_flow_allows(const struct gt_hier_flow *flow, uint32_t row,
+static int gt_hier_flow_allows(const struct gt_alltoall *flow, uint32_t row,
 			       int64_t load, struct gt_rat *rate)
 {
 	return gt_rat_make(flow->whole, load, rate) &&
@@ -44,7 +45,7 @@ static int gt_hier_flow_allows(const struct gt_hier_flow *flow, uint32_t row,
 	       gt_rat_mul(*rate, flow->rows.gbs[row], rate);
 }
 
-int gt_hier_flow_rate(struct gt_hier_flow *flow, uint8_t *full)
+int gt_alltoall_rate(struct gt_alltoall *flow, uint8_t *full)
 {
 	int64_t *loads = calloc((size_t)flow->rows.n + 1, sizeof(*loads));
 	struct gt_rat at;
@@ -71,7 +72,7 @@ int gt_hier_flow_rate(struct gt_hier_flow *flow, uint8_t *full)
 }
 
 /* Weights of bunches in a grid; those of a root come to `whole`. */
-static int gt_hier_flow_weights(struct gt_hier_flow_lp *m, int64_t *weights)
+static int gt_hier_flow_weights(struct gt_alltoall_master *m, int64_t *weights)
 {
 	enum { GT_HIER_FLOW_GRID = 1 << 24 };
 	const double *x = gt_lp_values(m->lp) + 1;
@@ -95,7 +96,7 @@ static int gt_hier_flow_weights(struct gt_hier_flow_lp *m, int64_t *weights)
 		}
 		if (most != UINT32_MAX)
 			weights[most] += left;
-		else if (gt_hier_root_is(m, root))
+		else if (gt_alltoall_has_root(m, root))
 			return 0;
 	}
 	m->flow->whole = whole;
@@ -103,9 +104,9 @@ static int gt_hier_flow_weights(struct gt_hier_flow_lp *m, int64_t *weights)
 }
 
 /* The same exactly, where that takes few enough digits. */
-static int gt_hier_flow_exact(struct gt_hier_flow_lp *m, int64_t *weights)
+static int gt_hier_flow_exact(struct gt_alltoall_master *m, int64_t *weights)
 {
-	const struct gt_basis_program of = gt_hier_flow_of(m);
+	const struct gt_basis_program of = gt_alltoall_basis(m);
 	struct gt_basis basis;
 	int64_t den = 0, whole = INT64_MAX;
 	int rc = gt_basis_init(&basis, &of, m->lp);
@@ -130,7 +131,7 @@ static int gt_hier_flow_exact(struct gt_hier_flow_lp *m, int64_t *weights)
 		for (uint32_t b = 0; b < m->nbunches; b++)
 			if (m->bunches[b].root == root)
 				sum += weights[b];
-		if (gt_hier_root_is(m, root) && sum < whole)
+		if (gt_alltoall_has_root(m, root) && sum < whole)
 			whole = sum;
 	}
 	if (rc || whole <= 0)
@@ -145,7 +146,7 @@ static int gt_hier_flow_exact(struct gt_hier_flow_lp *m, int64_t *weights)
 			if (weights[b] > left)
 				weights[b] = left;
 			left -= weights[b];
-			den = gt_hier_gcd(den, weights[b]);
+			den = gt_alltoall_gcd(den, weights[b]);
 		}
 	}
 	for (uint32_t b = 0; b < m->nbunches; b++)
@@ -155,7 +156,7 @@ static int gt_hier_flow_exact(struct gt_hier_flow_lp *m, int64_t *weights)
 }
 
 /* The root's first bunch of which there is some left. */
-static uint32_t gt_hier_flow_first(const struct gt_hier_flow_lp *m,
+static uint32_t gt_hier_flow_first(const struct gt_alltoall_master *m,
 				   const int64_t *weights, uint32_t root)
 {
 	uint32_t b = 0;
@@ -166,10 +167,10 @@ static uint32_t gt_hier_flow_first(const struct gt_hier_flow_lp *m,
 }
 
 /* All roots' bunches side by side, cut where one of them ends. */
-static int gt_hier_flow_lane(struct gt_hier_flow_lp *m, int64_t *weights)
+static int gt_hier_flow_lane(struct gt_alltoall_master *m, int64_t *weights)
 {
-	struct gt_hier_flow *flow = m->flow;
-	struct gt_hier_lane *lane = &flow->lanes[flow->nlanes];
+	struct gt_alltoall *flow = m->flow;
+	struct gt_alltoall_channel *lane = &flow->lanes[flow->nlanes];
 	int64_t width = INT64_MAX;
 
 	for (uint32_t root = 0; root < m->nroots; root++) {
@@ -198,9 +199,9 @@ static int gt_hier_flow_lane(struct gt_hier_flow_lp *m, int64_t *weights)
 	return 1;
 }
 
-int gt_hier_flow_lanes(struct gt_hier_flow_lp *m, struct gt_err *err)
+int gt_alltoall_decompose(struct gt_alltoall_master *m, struct gt_err *err)
 {
-	struct gt_hier_flow *flow = m->flow;
+	struct gt_alltoall *flow = m->flow;
 	int64_t *weights =
 		gt_arena_array(flow->arena, m->nbunches, sizeof(*weights));
 	int rc;
@@ -219,7 +220,7 @@ int gt_hier_flow_lanes(struct gt_hier_flow_lp *m, struct gt_err *err)
 			break;
 	if (rc == GT_ESYS)
 		return gt_err_nomem(err);
-	if (!rc && gt_hier_flow_rate(flow, NULL))
+	if (!rc && gt_alltoall_rate(flow, NULL))
 		return GT_OK;
 	return gt_err_set(err, GT_EINPUT, NULL,
 			  "the rates need more than 64 bits");

@@ -17,7 +17,7 @@ enum { GT_HIER_NEAREST = 1 };
 
 /* ---- what a way loads -------------------------------------------------- */
 
-static int32_t gt_hier_units(const struct gt_hier_flow *flow, uint32_t link,
+static int32_t gt_hier_units(const struct gt_alltoall *flow, uint32_t link,
 			     struct gt_rat charge)
 {
 	if (!flow->hier->box->links[link].charged)
@@ -25,7 +25,7 @@ static int32_t gt_hier_units(const struct gt_hier_flow *flow, uint32_t link,
 	return (int32_t)(charge.num * (flow->rows.unit / charge.den));
 }
 
-static uint32_t gt_hier_uplink_row(const struct gt_hier_flow *flow,
+static uint32_t gt_hier_uplink_row(const struct gt_alltoall *flow,
 				   uint32_t level, uint32_t port, int in)
 {
 	const struct gt_plan_cluster *cluster = &flow->hier->cluster;
@@ -34,23 +34,23 @@ static uint32_t gt_hier_uplink_row(const struct gt_hier_flow *flow,
 	       gt_nodes_uplink(cluster, level, cluster->ports[port].rail, in);
 }
 
-static void gt_hier_way_route(const struct gt_hier_flow *flow,
-			      struct gt_hier_way *way,
+static void gt_hier_way_route(const struct gt_alltoall *flow,
+			      struct gt_alltoall_path *way,
 			      const struct gt_fabric_route *route,
 			      struct gt_rat charge)
 {
 	for (uint32_t k = 0; k < route->nlinks; k++)
-		way->parts[way->nparts++] = (struct gt_hier_part){
+		way->parts[way->nparts++] = (struct gt_alltoall_load){
 			route->links[k],
 			gt_hier_units(flow, route->links[k], charge)};
 }
 
 /* The hop from the k-th rank: its routes, the second behind the network. */
-static uint32_t gt_hier_way_hop(const struct gt_hier_flow *flow,
-				const struct gt_hier_way *way, uint32_t k,
+static uint32_t gt_hier_way_hop(const struct gt_alltoall *flow,
+				const struct gt_alltoall_path *way, uint32_t k,
 				const struct gt_fabric_route *routes[2])
 {
-	const struct gt_hier *hier = flow->hier;
+	const struct gt_quotient *hier = flow->hier;
 	uint32_t n = hier->box->nranks, nports = hier->cluster.nports;
 
 	routes[0] = &hier->box->routes[way->ranks[k] * n + way->ranks[k + 1]];
@@ -61,10 +61,11 @@ static uint32_t gt_hier_way_hop(const struct gt_hier_flow *flow,
 	return 2;
 }
 
-const struct gt_hier_way *gt_hier_way_new(const struct gt_hier_flow *flow,
-					  const struct gt_hier_way *like)
+const struct gt_alltoall_path *gt_alltoall_path_new(
+	const struct gt_alltoall *flow, const struct gt_alltoall_path *like)
 {
-	struct gt_hier_way *way = gt_arena_alloc(flow->arena, sizeof(*way));
+	struct gt_alltoall_path *way =
+		gt_arena_alloc(flow->arena, sizeof(*way));
 	const struct gt_fabric_route *routes[2];
 	uint32_t nparts = 2 * like->class_;
 
@@ -89,7 +90,7 @@ const struct gt_hier_way *gt_hier_way_new(const struct gt_hier_flow *flow,
 					  r ? GT_RAT(1, 1) : routes[0]->charge);
 	for (uint32_t l = 0; l + 1 < way->class_; l++)
 		for (int in = 0; in < 2; in++)
-			way->parts[way->nparts++] = (struct gt_hier_part){
+			way->parts[way->nparts++] = (struct gt_alltoall_load){
 				gt_hier_uplink_row(flow, l,
 						   in ? way->in : way->out, in),
 				(int32_t)flow->rows.unit};
@@ -98,14 +99,14 @@ const struct gt_hier_way *gt_hier_way_new(const struct gt_hier_flow *flow,
 
 /* ---- lengths ----------------------------------------------------------- */
 
-int gt_hier_lengths_init(struct gt_hier_lengths *l,
-			 const struct gt_hier_flow *flow)
+int gt_alltoall_lengths_init(struct gt_alltoall_lengths *l,
+			     const struct gt_alltoall *flow)
 {
 	uint32_t n = flow->hier->box->nranks;
 	size_t nn = (size_t)n * n, np = (size_t)n * flow->hier->cluster.nports;
 	struct gt_arena *a = flow->arena;
 
-	*l = (struct gt_hier_lengths){.flow = flow};
+	*l = (struct gt_alltoall_lengths){.flow = flow};
 	l->price = gt_arena_array(a, flow->rows.n, sizeof(*l->price));
 	l->local = gt_arena_array(a, nn, sizeof(*l->local));
 	l->out = gt_arena_array(a, np, sizeof(*l->out));
@@ -126,26 +127,26 @@ int gt_hier_lengths_init(struct gt_hier_lengths *l,
 		       : GT_ESYS;
 }
 
-static int64_t gt_hier_length(const struct gt_hier_lengths *l,
+static int64_t gt_hier_length(const struct gt_alltoall_lengths *l,
 			      const struct gt_fabric_route *route,
 			      struct gt_rat charge)
 {
 	int64_t sum = 0;
 
 	if (!route->nlinks)
-		return GT_HIER_WAY_NONE;
+		return GT_ALLTOALL_UNREACHABLE;
 	for (uint32_t k = 0; k < route->nlinks; k++) {
 		uint32_t link = route->links[k];
 
 		if (l->flow->hier->box->links[link].gbs.num <= 0)
-			return GT_HIER_WAY_NONE;
+			return GT_ALLTOALL_UNREACHABLE;
 		sum += l->price[link] * gt_hier_units(l->flow, link, charge);
 	}
 	return sum;
 }
 
-static int64_t gt_hier_climb(const struct gt_hier_lengths *l, uint32_t class_,
-			     uint32_t port, int in)
+static int64_t gt_hier_climb(const struct gt_alltoall_lengths *l,
+			     uint32_t class_, uint32_t port, int in)
 {
 	int64_t sum = 0;
 
@@ -154,20 +155,20 @@ static int64_t gt_hier_climb(const struct gt_hier_lengths *l, uint32_t class_,
 	return sum * l->flow->rows.unit;
 }
 
-int64_t gt_hier_lengths_climb(const struct gt_hier_lengths *l, uint32_t class_,
-			      uint32_t out, uint32_t in)
+int64_t gt_alltoall_lengths_uplinks(const struct gt_alltoall_lengths *l,
+				    uint32_t class_, uint32_t out, uint32_t in)
 {
 	return gt_hier_climb(l, class_, out, 0) +
 	       gt_hier_climb(l, class_, in, 1);
 }
 
 /* The class that two ports are apart by, if it is more; 0: no way at all. */
-static uint32_t gt_hier_apart(const struct gt_hier_lengths *l, uint32_t class_,
-			      uint32_t out, uint32_t in)
+static uint32_t gt_hier_apart(const struct gt_alltoall_lengths *l,
+			      uint32_t class_, uint32_t out, uint32_t in)
 {
 	const struct gt_plan_cluster *cluster = &l->flow->hier->cluster;
 
-	if (gt_hier_joined(l->flow->hier, out, in))
+	if (gt_quotient_ports_joined(l->flow->hier, out, in))
 		return class_;
 	while (class_ <= cluster->nlevels &&
 	       cluster->levels[class_ - 1].by_rail)
@@ -176,14 +177,14 @@ static uint32_t gt_hier_apart(const struct gt_hier_lengths *l, uint32_t class_,
 }
 
 /* By the best pair of ports; of equals those at the ranks' own places. */
-static void gt_hier_cross(struct gt_hier_lengths *l, uint32_t class_,
+static void gt_hier_cross(struct gt_alltoall_lengths *l, uint32_t class_,
 			  uint32_t from, uint32_t to)
 {
-	const struct gt_hier *hier = l->flow->hier;
+	const struct gt_quotient *hier = l->flow->hier;
 	uint32_t nports = hier->cluster.nports, n = hier->box->nranks;
 	size_t at = ((size_t)class_ * n + from) * n + to;
 
-	l->cross[at] = GT_HIER_WAY_NONE;
+	l->cross[at] = GT_ALLTOALL_UNREACHABLE;
 	if (hier->cluster.nnodes == 1)
 		nports = 0;
 	for (uint32_t i = 0; i < nports; i++)
@@ -196,7 +197,7 @@ static void gt_hier_cross(struct gt_hier_lengths *l, uint32_t class_,
 			if (length >= l->cross[at])
 				continue;
 			apart = gt_hier_apart(l, class_, p, q);
-			length += gt_hier_lengths_climb(l, apart, p, q);
+			length += gt_alltoall_lengths_uplinks(l, apart, p, q);
 			if (!apart)
 				continue;
 			if (length >= l->cross[at])
@@ -207,9 +208,9 @@ static void gt_hier_cross(struct gt_hier_lengths *l, uint32_t class_,
 		}
 }
 
-void gt_hier_lengths_set(struct gt_hier_lengths *l)
+void gt_alltoall_lengths_set(struct gt_alltoall_lengths *l)
 {
-	const struct gt_hier *hier = l->flow->hier;
+	const struct gt_quotient *hier = l->flow->hier;
 	uint32_t n = hier->box->nranks, nports = hier->cluster.nports;
 
 	for (uint32_t i = 0; i < n * n; i++)
@@ -231,7 +232,7 @@ void gt_hier_lengths_set(struct gt_hier_lengths *l)
 /* ---- shortest ways ----------------------------------------------------- */
 
 /* A node's ranks, and where it leads to another node that one's behind them. */
-static uint32_t gt_hier_weigh(struct gt_hier_lengths *l, uint32_t class_)
+static uint32_t gt_hier_weigh(struct gt_alltoall_lengths *l, uint32_t class_)
 {
 	uint32_t n = l->flow->hier->box->nranks, size = class_ ? 2 * n : n;
 
@@ -245,18 +246,18 @@ static uint32_t gt_hier_weigh(struct gt_hier_lengths *l, uint32_t class_)
 				*to = l->cross[((size_t)class_ * n + i) * n +
 					       j - n];
 			else
-				*to = GT_HIER_WAY_NONE;
+				*to = GT_ALLTOALL_UNREACHABLE;
 		}
 	return size;
 }
 
 /* Ranks of the way back from place `to`, turned round. */
-static const struct gt_hier_way *gt_hier_trace(const struct gt_hier_lengths *l,
-					       uint32_t class_, uint32_t from,
-					       uint32_t to)
+static const struct gt_alltoall_path *gt_hier_trace(
+	const struct gt_alltoall_lengths *l, uint32_t class_, uint32_t from,
+	uint32_t to)
 {
 	uint32_t n = l->flow->hier->box->nranks, ranks[GT_SHORTEST_MAX];
-	struct gt_hier_way way = {.class_ = class_};
+	struct gt_alltoall_path way = {.class_ = class_};
 	size_t at = (size_t)class_ * n;
 
 	for (uint32_t up = to;; up = l->parent[up]) {
@@ -271,11 +272,12 @@ static const struct gt_hier_way *gt_hier_trace(const struct gt_hier_lengths *l,
 		way.out = l->by[0][at];
 		way.in = l->by[1][at];
 	}
-	return gt_hier_way_new(l->flow, &way);
+	return gt_alltoall_path_new(l->flow, &way);
 }
 
-int gt_hier_lengths_ways(struct gt_hier_lengths *l, uint32_t class_,
-			 uint32_t from, const struct gt_hier_way **ways)
+int gt_alltoall_lengths_paths(struct gt_alltoall_lengths *l, uint32_t class_,
+			      uint32_t from,
+			      const struct gt_alltoall_path **ways)
 {
 	uint32_t n = l->flow->hier->box->nranks;
 	uint32_t size = gt_hier_weigh(l, class_);
@@ -287,7 +289,7 @@ int gt_hier_lengths_ways(struct gt_hier_lengths *l, uint32_t class_,
 		ways[to] = NULL;
 		if (!class_ && to == from)
 			continue;
-		if (l->far[place] >= GT_HIER_WAY_NONE)
+		if (l->far[place] >= GT_ALLTOALL_UNREACHABLE)
 			return GT_ENO;
 		ways[to] = gt_hier_trace(l, class_, from, place);
 		if (!ways[to])
@@ -300,7 +302,8 @@ int gt_hier_lengths_ways(struct gt_hier_lengths *l, uint32_t class_,
 
 static int64_t gt_hier_sum(int64_t a, int64_t b)
 {
-	return a + b < GT_HIER_WAY_NONE ? a + b : GT_HIER_WAY_NONE;
+	return a + b < GT_ALLTOALL_UNREACHABLE ? a + b
+					       : GT_ALLTOALL_UNREACHABLE;
 }
 
 /* Through any rank: to[i, j] = least of a[i, k] + b[k, j]. */
@@ -308,7 +311,7 @@ static void gt_hier_join(uint32_t n, const int64_t *a, const int64_t *b,
 			 int64_t *to)
 {
 	for (uint32_t i = 0; i < n * n; i++) {
-		to[i] = GT_HIER_WAY_NONE;
+		to[i] = GT_ALLTOALL_UNREACHABLE;
 		for (uint32_t k = 0; k < n; k++) {
 			int64_t over =
 				gt_hier_sum(a[i / n * n + k], b[k * n + i % n]);
@@ -320,7 +323,7 @@ static void gt_hier_join(uint32_t n, const int64_t *a, const int64_t *b,
 }
 
 /* Between ranks of a node, also by its own switches or over the next node. */
-static void gt_hier_near(struct gt_hier_lengths *l, int64_t *near)
+static void gt_hier_near(struct gt_alltoall_lengths *l, int64_t *near)
 {
 	uint32_t nn = l->flow->hier->box->nranks, n = nn;
 
@@ -340,8 +343,9 @@ static void gt_hier_near(struct gt_hier_lengths *l, int64_t *near)
 }
 
 /* Hop by hop back from a place: loads of one like it, as often as `times`. */
-static int gt_hier_trace_loads(const struct gt_hier_lengths *l, uint32_t class_,
-			       uint32_t from, uint32_t to, int32_t *loads)
+static int gt_hier_trace_loads(const struct gt_alltoall_lengths *l,
+			       uint32_t class_, uint32_t from, uint32_t to,
+			       int32_t *loads)
 {
 	uint32_t n = l->flow->hier->box->nranks;
 	int32_t times = (int32_t)l->flow->nodes[class_], units;
@@ -349,9 +353,9 @@ static int gt_hier_trace_loads(const struct gt_hier_lengths *l, uint32_t class_,
 	for (uint32_t up = to; up != from; up = l->parent[up]) {
 		uint32_t ranks[2] = {l->parent[up] % n, up % n};
 		uint32_t at = ranks[0] * n + ranks[1], c = class_;
-		struct gt_hier_way hop = {
+		struct gt_alltoall_path hop = {
 			.nranks = 2, .nout = 1, .ranks = ranks};
-		const struct gt_hier_way *way;
+		const struct gt_alltoall_path *way;
 
 		if (l->parent[up] / n == up / n)
 			c = l->cross[GT_HIER_NEAREST * n * n + at] <
@@ -363,7 +367,7 @@ static int gt_hier_trace_loads(const struct gt_hier_lengths *l, uint32_t class_,
 		hop.in = l->by[1][(size_t)c * n * n + at];
 		if (c)
 			hop.class_ = gt_hier_apart(l, c, hop.out, hop.in);
-		way = gt_hier_way_new(l->flow, &hop);
+		way = gt_alltoall_path_new(l->flow, &hop);
 		if (!way)
 			return GT_ESYS;
 		for (uint32_t k = 0; k < way->nparts; k++) {
@@ -378,8 +382,8 @@ static int gt_hier_trace_loads(const struct gt_hier_lengths *l, uint32_t class_,
 	return GT_OK;
 }
 
-int gt_hier_lengths_loads(struct gt_hier_lengths *l, uint32_t class_,
-			  uint32_t from, int32_t *loads)
+int gt_alltoall_lengths_loads(struct gt_alltoall_lengths *l, uint32_t class_,
+			      uint32_t from, int32_t *loads)
 {
 	uint32_t n = l->flow->hier->box->nranks;
 	uint32_t size = gt_hier_weigh(l, class_);
@@ -399,7 +403,7 @@ int gt_hier_lengths_loads(struct gt_hier_lengths *l, uint32_t class_,
 
 		if (!class_ && to == from)
 			continue;
-		if (l->far[place] >= GT_HIER_WAY_NONE)
+		if (l->far[place] >= GT_ALLTOALL_UNREACHABLE)
 			return GT_ENO;
 		rc = gt_hier_trace_loads(l, class_, from, place, loads);
 	}
@@ -410,7 +414,7 @@ int gt_hier_lengths_loads(struct gt_hier_lengths *l, uint32_t class_,
  * Over another node is at least as long as over one below the same switch, and
  * to a node of a class a crossing at its level, or higher, has to be.
  */
-int64_t gt_hier_lengths_total(struct gt_hier_lengths *l)
+int64_t gt_alltoall_lengths_total(struct gt_alltoall_lengths *l)
 {
 	uint32_t nn = l->flow->hier->box->nranks, n = nn;
 	int64_t *near = l->weights, *half, *way;

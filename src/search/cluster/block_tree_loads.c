@@ -9,7 +9,8 @@
 
 enum { GT_HIER_UNIT_MAX = 1024 };
 
-int gt_hier_joined(const struct gt_hier *hier, uint32_t out, uint32_t in)
+int gt_quotient_ports_joined(const struct gt_quotient *hier, uint32_t out,
+			     uint32_t in)
 {
 	const struct gt_plan_cluster *cluster = &hier->cluster;
 
@@ -36,7 +37,7 @@ static int gt_hier_unit(const struct gt_fabric_route *routes, size_t n,
 }
 
 /* Uplinks: by level, rail, and direction (out, in). */
-static uint32_t gt_hier_uplink(const struct gt_hier *hier, uint32_t level,
+static uint32_t gt_hier_uplink(const struct gt_quotient *hier, uint32_t level,
 			       uint32_t rail, int in)
 {
 	return hier->box->nlinks + 2 * (level * hier->cluster.nrails + rail) +
@@ -62,7 +63,7 @@ static struct gt_rat gt_hier_back(const struct gt_fabric *box, uint32_t link)
 }
 
 static void gt_hier_rows_both(const struct gt_fabric *box,
-			      struct gt_hier_rows *rows)
+			      struct gt_quotient_rows *rows)
 {
 	for (uint32_t i = 0; i < box->nlinks; i++) {
 		struct gt_rat back = gt_hier_back(box, i);
@@ -72,9 +73,9 @@ static void gt_hier_rows_both(const struct gt_fabric *box,
 	}
 }
 
-int gt_hier_rows_init(const struct gt_hier *hier, enum gt_coll coll,
-		      struct gt_arena *arena, struct gt_hier_rows *rows,
-		      struct gt_err *err)
+int gt_quotient_rows_init(const struct gt_quotient *hier, enum gt_coll coll,
+			  struct gt_arena *arena, struct gt_quotient_rows *rows,
+			  struct gt_err *err)
 {
 	const struct gt_plan_cluster *cluster = &hier->cluster;
 	size_t n = hier->box->nranks;
@@ -100,8 +101,8 @@ int gt_hier_rows_init(const struct gt_hier *hier, enum gt_coll coll,
 	return GT_OK;
 }
 
-static void gt_hier_load_route(const struct gt_hier *hier,
-			       const struct gt_hier_rows *rows,
+static void gt_hier_load_route(const struct gt_quotient *hier,
+			       const struct gt_quotient_rows *rows,
 			       const struct gt_fabric_route *route,
 			       int32_t *loads)
 {
@@ -116,9 +117,10 @@ static void gt_hier_load_route(const struct gt_hier *hier,
 }
 
 /* The blocks of all nodes that are not below a switch enter it, once each. */
-static void gt_hier_load_uplinks(const struct gt_hier *hier,
-				 const struct gt_hier_rows *rows,
-				 const struct gt_hier_net *net, int32_t *loads)
+static void gt_hier_load_uplinks(const struct gt_quotient *hier,
+				 const struct gt_quotient_rows *rows,
+				 const struct gt_network_hop *net,
+				 int32_t *loads)
 {
 	const struct gt_plan_cluster *cluster = &hier->cluster;
 
@@ -135,8 +137,9 @@ static void gt_hier_load_uplinks(const struct gt_hier *hier,
 	}
 }
 
-void gt_hier_load(const struct gt_hier *hier, const struct gt_hier_rows *rows,
-		  struct gt_hier_tree *tree)
+void gt_block_tree_load(const struct gt_quotient *hier,
+			const struct gt_quotient_rows *rows,
+			struct gt_block_tree *tree)
 {
 	const struct gt_fabric *box = hier->box;
 	uint32_t n = box->nranks, nports = hier->cluster.nports;
@@ -144,7 +147,7 @@ void gt_hier_load(const struct gt_hier *hier, const struct gt_hier_rows *rows,
 
 	memset(tree->loads, 0, rows->n * sizeof(*tree->loads));
 	for (uint32_t i = 0; i < n; i++) {
-		const struct gt_hier_net *net = &tree->net[i];
+		const struct gt_network_hop *net = &tree->net[i];
 
 		if (tree->parent[i] >= 0) {
 			gt_hier_load_route(

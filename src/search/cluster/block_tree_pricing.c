@@ -20,11 +20,11 @@ enum { GT_HIER_TIE = 64, GT_HIER_LOCAL = 1, GT_HIER_REMOTE = 9 };
 
 /* n ranks, and the network as number n where trees are away. */
 struct gt_hier_pricing {
-	const struct gt_hier *hier;
-	const struct gt_hier_rows *rows;
+	const struct gt_quotient *hier;
+	const struct gt_quotient_rows *rows;
 	int64_t *price;   /* of a row */
 	int64_t *weights; /* [(n + 1) * (n + 1)] */
-	struct gt_hier_net *net;
+	struct gt_network_hop *net;
 	uint32_t *parent, *depth;
 };
 
@@ -96,7 +96,7 @@ static void gt_hier_weigh_local(struct gt_hier_pricing *p, uint32_t size)
 
 /* What uplinks cost between two ports, for one of all other nodes. */
 static double gt_hier_climb(const struct gt_hier_pricing *p,
-			    const struct gt_hier_net *net)
+			    const struct gt_network_hop *net)
 {
 	const struct gt_plan_cluster *cluster = &p->hier->cluster;
 	const uint32_t ends[2] = {cluster->ports[net->out].rail,
@@ -121,17 +121,17 @@ static double gt_hier_climb(const struct gt_hier_pricing *p,
 /* The cheapest way over the network to a rank, the same rank's if it can be. */
 static int64_t gt_hier_arrive(struct gt_hier_pricing *p, uint32_t to)
 {
-	const struct gt_hier *hier = p->hier;
+	const struct gt_quotient *hier = p->hier;
 	uint32_t n = hier->box->nranks, nports = hier->cluster.nports;
 	int64_t best = GT_HIER_NONE, in, out, cost;
 
 	for (uint32_t b = 0; b < nports; b++) {
 		in = gt_hier_cost(p, &hier->in[to * nports + b]);
 		for (uint32_t i = 0; i < n * nports && in < best; i++) {
-			struct gt_hier_net net = {(to + i / nports) % n,
-						  (b + i) % nports, b};
+			struct gt_network_hop net = {(to + i / nports) % n,
+						     (b + i) % nports, b};
 
-			if (!gt_hier_joined(hier, net.out, b))
+			if (!gt_quotient_ports_joined(hier, net.out, b))
 				continue;
 			out = gt_hier_cost(
 				p, &hier->out[net.from * nports + net.out]);
@@ -179,9 +179,10 @@ static void gt_hier_flatten(struct gt_hier_pricing *p, uint32_t size,
 	}
 }
 
-int gt_hier_cheapest(const struct gt_hier *hier,
-		     const struct gt_hier_rows *rows, const double *prices,
-		     struct gt_arena *arena, struct gt_hier_tree *tree)
+int gt_block_tree_cheapest(const struct gt_quotient *hier,
+			   const struct gt_quotient_rows *rows,
+			   const double *prices, struct gt_arena *arena,
+			   struct gt_block_tree *tree)
 {
 	uint32_t n = hier->box->nranks, away = tree->root == n;
 	uint32_t size = n + away;
@@ -212,6 +213,6 @@ int gt_hier_cheapest(const struct gt_hier *hier,
 					  ? -1
 					  : (int32_t)p.parent[i];
 	memcpy(tree->net, p.net, n * sizeof(*tree->net));
-	gt_hier_load(hier, rows, tree);
+	gt_block_tree_load(hier, rows, tree);
 	return GT_OK;
 }

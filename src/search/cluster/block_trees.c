@@ -25,9 +25,9 @@ enum { GT_HIER_ROUNDS = 500 };
 
 /* Rows of links, then of each rank's home trees, then of away trees. */
 struct gt_hier_master {
-	const struct gt_hier *hier;
+	const struct gt_quotient *hier;
 	struct gt_arena *arena;
-	struct gt_hier_trees *trees;
+	struct gt_block_trees *trees;
 	struct gt_lp *lp; /* column 0 is x, then trees */
 	uint32_t nrows;
 	int32_t *entries;
@@ -44,7 +44,7 @@ static int32_t gt_hier_entry(const struct gt_hier_master *m, uint32_t column,
 			     uint32_t row)
 {
 	uint32_t links = m->trees->rows.n, n = m->hier->box->nranks;
-	const struct gt_hier_tree *tree;
+	const struct gt_block_tree *tree;
 
 	if (!column) {
 		if (row < links)
@@ -66,7 +66,7 @@ static void gt_hier_push(struct gt_hier_master *m, uint32_t column)
 
 static int gt_hier_master_init(struct gt_hier_master *m, struct gt_err *err)
 {
-	const struct gt_hier_rows *rows = &m->trees->rows;
+	const struct gt_quotient_rows *rows = &m->trees->rows;
 	double *upper;
 
 	m->nrows = rows->n + gt_hier_nroots(m);
@@ -85,10 +85,10 @@ static int gt_hier_master_init(struct gt_hier_master *m, struct gt_err *err)
 }
 
 static int gt_hier_keep(struct gt_hier_master *m,
-			const struct gt_hier_tree *tree)
+			const struct gt_block_tree *tree)
 {
-	struct gt_hier_trees *trees = m->trees;
-	struct gt_hier_tree *grown;
+	struct gt_block_trees *trees = m->trees;
+	struct gt_block_tree *grown;
 	uint32_t size;
 
 	if (trees->ntrees == trees->size) {
@@ -110,10 +110,10 @@ static int gt_hier_keep(struct gt_hier_master *m,
 /* Add a root's cheapest tree if it costs less than `limit`; 1: added. */
 static int gt_hier_offer(struct gt_hier_master *m, uint32_t root, double limit)
 {
-	struct gt_hier_tree tree = {.root = root};
+	struct gt_block_tree tree = {.root = root};
 	double cost = 0;
-	int rc = gt_hier_cheapest(m->hier, &m->trees->rows, m->prices, m->arena,
-				  &tree);
+	int rc = gt_block_tree_cheapest(m->hier, &m->trees->rows, m->prices,
+					m->arena, &tree);
 
 	if (rc)
 		return rc;
@@ -178,7 +178,7 @@ static int gt_hier_generate(struct gt_hier_master *m, struct gt_err *err)
 static int gt_hier_system(const struct gt_hier_master *m, uint32_t size,
 			  const uint32_t *columns, mpq_t *x)
 {
-	const struct gt_hier_rows *rows = &m->trees->rows;
+	const struct gt_quotient_rows *rows = &m->trees->rows;
 	struct gt_bareiss system;
 	uint32_t i = 0;
 	int rc = gt_bareiss_init(&system, size);
@@ -211,7 +211,7 @@ static int gt_hier_system(const struct gt_hier_master *m, uint32_t size,
  */
 static void gt_hier_weights(struct gt_hier_master *m, const mpq_t *share)
 {
-	struct gt_hier_trees *trees = m->trees;
+	struct gt_block_trees *trees = m->trees;
 	mpq_t sum, part;
 	mpz_t den;
 
@@ -222,7 +222,7 @@ static void gt_hier_weights(struct gt_hier_master *m, const mpq_t *share)
 				       ? GT_HIER_GRID
 				       : mpz_get_si(den);
 		for (uint32_t root = 0; root < gt_hier_nroots(m); root++) {
-			struct gt_hier_tree *last = NULL;
+			struct gt_block_tree *last = NULL;
 			int64_t left = trees->whole;
 
 			mpq_set_ui(sum, 0, 1);
@@ -230,7 +230,7 @@ static void gt_hier_weights(struct gt_hier_master *m, const mpq_t *share)
 				if (trees->trees[t].root == root)
 					mpq_add(sum, sum, share[t]);
 			for (uint32_t t = 0; t < trees->ntrees; t++) {
-				struct gt_hier_tree *tree = &trees->trees[t];
+				struct gt_block_tree *tree = &trees->trees[t];
 
 				if (tree->root != root || !mpq_sgn(share[t]))
 					continue;
@@ -288,16 +288,16 @@ static int gt_hier_exact(struct gt_hier_master *m, struct gt_err *err)
 	return rc == GT_ESYS ? gt_err_nomem(err) : GT_OK;
 }
 
-int gt_hier_solve(const struct gt_hier *hier, enum gt_coll coll,
-		  struct gt_arena *arena, struct gt_hier_trees *trees,
-		  struct gt_err *err)
+int gt_block_trees_solve(const struct gt_quotient *hier, enum gt_coll coll,
+			 struct gt_arena *arena, struct gt_block_trees *trees,
+			 struct gt_err *err)
 {
 	struct gt_hier_master m = {
 		.hier = hier, .arena = arena, .trees = trees};
 	int rc;
 
 	memset(trees, 0, sizeof(*trees));
-	rc = gt_hier_rows_init(hier, coll, arena, &trees->rows, err);
+	rc = gt_quotient_rows_init(hier, coll, arena, &trees->rows, err);
 	if (!rc)
 		rc = gt_hier_master_init(&m, err);
 	if (!rc)
@@ -311,16 +311,16 @@ int gt_hier_solve(const struct gt_hier *hier, enum gt_coll coll,
 }
 
 /* gbs * unit * whole / load */
-int gt_hier_row_rate(const struct gt_hier *hier,
-		     const struct gt_hier_trees *trees, uint32_t row,
-		     struct gt_rat *x)
+int gt_block_trees_row_rate(const struct gt_quotient *hier,
+			    const struct gt_block_trees *trees, uint32_t row,
+			    struct gt_rat *x)
 {
 	uint32_t n = hier->box->nranks;
 	struct gt_rat most;
 	int64_t load = 0;
 
 	for (uint32_t t = 0; t < trees->ntrees; t++) {
-		const struct gt_hier_tree *tree = &trees->trees[t];
+		const struct gt_block_tree *tree = &trees->trees[t];
 		int64_t times = tree->root == n ? n : 1;
 
 		if (__builtin_mul_overflow(times * tree->loads[row],
@@ -337,14 +337,14 @@ int gt_hier_row_rate(const struct gt_hier *hier,
 	return 1;
 }
 
-int gt_hier_rate(const struct gt_hier *hier, const struct gt_hier_trees *trees,
-		 struct gt_rat *x)
+int gt_block_trees_rate(const struct gt_quotient *hier,
+			const struct gt_block_trees *trees, struct gt_rat *x)
 {
 	struct gt_rat at;
 	int found = 0;
 
 	for (uint32_t r = 0; r < trees->rows.n; r++) {
-		int loaded = gt_hier_row_rate(hier, trees, r, &at);
+		int loaded = gt_block_trees_row_rate(hier, trees, r, &at);
 
 		if (loaded < 0)
 			return 0;

@@ -26,32 +26,32 @@
 
 struct gt_arena;
 struct gt_err;
-struct gt_hier;
+struct gt_quotient;
 
 /* How a rank of another node gets a block from the network. */
-struct gt_hier_net {
+struct gt_network_hop {
 	uint32_t from;    /* local rank of the sending node */
 	uint32_t out, in; /* ports */
 };
 
-struct gt_hier_tree {
-	uint32_t root;           /* local rank; the number of ranks: away */
-	int32_t *parent;         /* local rank -> parent, -1: root or network */
-	struct gt_hier_net *net; /* away, of those */
-	int32_t *loads;          /* row -> load */
-	int64_t weight;          /* of all trees of the root: `whole` */
+struct gt_block_tree {
+	uint32_t root;   /* local rank; the number of ranks: away */
+	int32_t *parent; /* local rank -> parent, -1: root or network */
+	struct gt_network_hop *net; /* away, of those */
+	int32_t *loads;             /* row -> load */
+	int64_t weight;             /* of all trees of the root: `whole` */
 };
 
-struct gt_hier_rows {
+struct gt_quotient_rows {
 	uint32_t n;    /* links of the node, then uplinks */
 	uint32_t unit; /* loads are the true ones times this */
 	struct gt_rat *gbs;
 };
 
-struct gt_hier_trees {
-	struct gt_hier_rows rows;
+struct gt_block_trees {
+	struct gt_quotient_rows rows;
 	uint32_t ntrees, size;
-	struct gt_hier_tree *trees;
+	struct gt_block_tree *trees;
 	int64_t whole;
 	uint32_t nrounds;
 };
@@ -60,40 +60,43 @@ struct gt_hier_trees {
  * The optimal weights; trees of weight 0 are left in.  GT_ENO when some rank
  * cannot be reached.  Memory is the arena's.
  */
-int gt_hier_solve(const struct gt_hier *hier, enum gt_coll coll,
-		  struct gt_arena *arena, struct gt_hier_trees *trees,
-		  struct gt_err *err);
+int gt_block_trees_solve(const struct gt_quotient *hier, enum gt_coll coll,
+			 struct gt_arena *arena, struct gt_block_trees *trees,
+			 struct gt_err *err);
 
 /*
  * What the weights reach: every rank's block at this rate (x); 0 when that
  * needs more than 64 bits.
  */
-int gt_hier_rate(const struct gt_hier *hier, const struct gt_hier_trees *trees,
-		 struct gt_rat *x);
+int gt_block_trees_rate(const struct gt_quotient *hier,
+			const struct gt_block_trees *trees, struct gt_rat *x);
 
 /*
  * What they would reach if only this row limited: 1, 0 when nothing loads it,
  * -1 when that needs more than 64 bits.
  */
-int gt_hier_row_rate(const struct gt_hier *hier,
-		     const struct gt_hier_trees *trees, uint32_t row,
-		     struct gt_rat *x);
+int gt_block_trees_row_rate(const struct gt_quotient *hier,
+			    const struct gt_block_trees *trees, uint32_t row,
+			    struct gt_rat *x);
 
 /*
  * block_tree_loads.c: rows and loads; block_tree_pricing.c: cheap trees.  Where trees are
  * also, or only, used from their leaves to the root, a link's capacity is the
  * smaller of both directions.
  */
-int gt_hier_rows_init(const struct gt_hier *hier, enum gt_coll coll,
-		      struct gt_arena *arena, struct gt_hier_rows *rows,
-		      struct gt_err *err);
-void gt_hier_load(const struct gt_hier *hier, const struct gt_hier_rows *rows,
-		  struct gt_hier_tree *tree);
-int gt_hier_cheapest(const struct gt_hier *hier,
-		     const struct gt_hier_rows *rows, const double *prices,
-		     struct gt_arena *arena, struct gt_hier_tree *tree);
+int gt_quotient_rows_init(const struct gt_quotient *hier, enum gt_coll coll,
+			  struct gt_arena *arena, struct gt_quotient_rows *rows,
+			  struct gt_err *err);
+void gt_block_tree_load(const struct gt_quotient *hier,
+			const struct gt_quotient_rows *rows,
+			struct gt_block_tree *tree);
+int gt_block_tree_cheapest(const struct gt_quotient *hier,
+			   const struct gt_quotient_rows *rows,
+			   const double *prices, struct gt_arena *arena,
+			   struct gt_block_tree *tree);
 
 /* May a block go from one port to another of another node? */
-int gt_hier_joined(const struct gt_hier *hier, uint32_t out, uint32_t in);
+int gt_quotient_ports_joined(const struct gt_quotient *hier, uint32_t out,
+			     uint32_t in);
 
 #endif

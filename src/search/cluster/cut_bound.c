@@ -15,7 +15,7 @@ struct gt_hier_ratio {
 };
 
 /* As a fraction; 0 when a link that never binds leads into the set. */
-static int gt_hier_measure(const struct gt_hier_graph *g,
+static int gt_hier_measure(const struct gt_quotient_graph *g,
 			   const uint32_t *outside, struct gt_hier_ratio *ratio)
 {
 	const struct gt_fabric *box = g->hier->box;
@@ -32,7 +32,7 @@ static int gt_hier_measure(const struct gt_hier_graph *g,
 	for (uint32_t c = 0; c <= g->hier->cluster.nlevels; c++)
 		for (uint32_t i = 0; i < box->nranks; i++)
 			if (!outside[c * box->nnodes + box->ranks[i]])
-				q += gt_hier_nodes(g->hier, c);
+				q += gt_quotient_class_nodes(g->hier, c);
 	if (!gt_rat_make(p, q, &rat))
 		return 0;
 	*ratio = (struct gt_hier_ratio){rat.num, rat.den};
@@ -40,7 +40,7 @@ static int gt_hier_measure(const struct gt_hier_graph *g,
 }
 
 /* Do all products stay within what flows can be? */
-static int gt_hier_fits(const struct gt_hier_graph *g,
+static int gt_hier_fits(const struct gt_quotient_graph *g,
 			struct gt_hier_ratio ratio)
 {
 	__int128 n = (__int128)g->hier->cluster.nnodes * g->hier->box->nranks;
@@ -53,23 +53,24 @@ static int gt_hier_fits(const struct gt_hier_graph *g,
 }
 
 /* Does less than p of every rank reach this one, links carrying q? */
-static int gt_hier_short(struct gt_hier_graph *g, struct gt_hier_ratio at,
+static int gt_hier_short(struct gt_quotient_graph *g, struct gt_hier_ratio at,
 			 uint32_t sink, uint32_t *outside)
 {
 	uint32_t n = g->hier->box->nranks, classes = g->hier->cluster.nlevels;
 	int64_t all = (int64_t)g->hier->cluster.nnodes * n;
 
-	gt_hier_graph_scale(g, at.q);
+	gt_quotient_graph_scale(g, at.q);
 	for (uint32_t c = 0; c <= classes; c++)
 		for (uint32_t i = 0; i < n; i++)
-			gt_hier_graph_feed(g, c, i,
-					   at.p * gt_hier_nodes(g->hier, c));
-	return gt_hier_graph_run(g, sink, outside) < at.p * all;
+			gt_quotient_graph_feed(
+				g, c, i,
+				at.p * gt_quotient_class_nodes(g->hier, c));
+	return gt_quotient_graph_run(g, sink, outside) < at.p * all;
 }
 
 /* As in search/bound/bound.c; by symmetry the ranks of node 0 stand for all. */
-static int gt_hier_newton(struct gt_hier_graph *g, uint32_t *trial,
-			  struct gt_hier_bound *bound)
+static int gt_hier_newton(struct gt_quotient_graph *g, uint32_t *trial,
+			  struct gt_quotient_bound *bound)
 {
 	const struct gt_fabric *box = g->hier->box;
 	uint32_t n = box->nranks, fine = 0;
@@ -104,8 +105,8 @@ static int gt_hier_newton(struct gt_hier_graph *g, uint32_t *trial,
  * functions of links that are alike both ways are submodular and symmetric).
  * So it leaves out those ranks of a whole class.
  */
-static int gt_hier_rooted(struct gt_hier_graph *g, uint32_t root,
-			  uint32_t *trial, struct gt_hier_bound *bound)
+static int gt_hier_rooted(struct gt_quotient_graph *g, uint32_t root,
+			  uint32_t *trial, struct gt_quotient_bound *bound)
 {
 	uint32_t n = g->hier->box->nranks, classes = g->hier->cluster.nlevels;
 	int64_t least = GT_MAXFLOW_INF / 64, value;
@@ -113,11 +114,11 @@ static int gt_hier_rooted(struct gt_hier_graph *g, uint32_t root,
 	for (uint32_t i = 0; i < (classes + 1) * n; i++) {
 		uint32_t c = i / n, v = i % n;
 
-		if (!gt_hier_nodes(g->hier, c) || (!c && v == root))
+		if (!gt_quotient_class_nodes(g->hier, c) || (!c && v == root))
 			continue;
-		gt_hier_graph_scale(g, 1);
-		gt_hier_graph_feed(g, c, root, GT_MAXFLOW_INF / 64);
-		value = gt_hier_graph_run(g, v, trial);
+		gt_quotient_graph_scale(g, 1);
+		gt_quotient_graph_feed(g, c, root, GT_MAXFLOW_INF / 64);
+		value = gt_quotient_graph_run(g, v, trial);
 		if (value >= least)
 			continue;
 		least = value;
@@ -128,37 +129,37 @@ static int gt_hier_rooted(struct gt_hier_graph *g, uint32_t root,
 }
 
 /* The thinnest cut around one rank of node 0, or around all of them. */
-static int64_t gt_hier_part(struct gt_hier_graph *g, uint32_t rank, int each,
-			    uint32_t *outside)
+static int64_t gt_alltoall_load(struct gt_quotient_graph *g, uint32_t rank,
+				int each, uint32_t *outside)
 {
 	uint32_t n = g->hier->box->nranks;
 
-	gt_hier_graph_scale(g, 1);
+	gt_quotient_graph_scale(g, 1);
 	for (uint32_t c = 0; c <= g->hier->cluster.nlevels; c++)
 		for (uint32_t i = 0; i < n; i++)
 			if (c || (each && i != rank))
-				gt_hier_graph_feed(g, c, i,
-						   GT_MAXFLOW_INF / 64 / n);
+				gt_quotient_graph_feed(g, c, i,
+						       GT_MAXFLOW_INF / 64 / n);
 	for (uint32_t i = 1; i < n && !each; i++)
-		gt_hier_graph_tie(g, i);
-	return gt_hier_graph_run(g, rank, outside);
+		gt_quotient_graph_tie(g, i);
+	return gt_quotient_graph_run(g, rank, outside);
 }
 
 /*
  * All-reduce: the cluster as parts of one rank each, or of one node each.
  * Messages between p parts: 2 (p - 1) for each element.
  */
-static int gt_hier_partition(struct gt_hier_graph *g, int each, uint32_t *trial,
-			     struct gt_hier_bound *made)
+static int gt_hier_partition(struct gt_quotient_graph *g, int each,
+			     uint32_t *trial, struct gt_quotient_bound *made)
 {
-	const struct gt_hier *hier = g->hier;
+	const struct gt_quotient *hier = g->hier;
 	uint32_t n = each ? hier->box->nranks : 1;
 	int64_t sum = 0, parts = (int64_t)n * hier->cluster.nnodes;
 
 	memset(made->outside, 0, made->nvertices * sizeof(*made->outside));
 	made->nparts = n;
 	for (uint32_t p = 0; p < n; p++) {
-		sum += gt_hier_part(g, p, each, trial);
+		sum += gt_alltoall_load(g, p, each, trial);
 		for (uint32_t v = 0; v < g->world; v++) {
 			if (!trial[v])
 				continue;
@@ -178,10 +179,10 @@ static int gt_hier_partition(struct gt_hier_graph *g, int each, uint32_t *trial,
  * All-reduce: the cluster as parts of all that hangs below a switch of a
  * level.  Seen from node 0 its part is the lower classes, and their switches.
  */
-static int gt_hier_groups(struct gt_hier_graph *g, uint32_t level,
-			  struct gt_hier_bound *made)
+static int gt_hier_groups(struct gt_quotient_graph *g, uint32_t level,
+			  struct gt_quotient_bound *made)
 {
-	const struct gt_hier *hier = g->hier;
+	const struct gt_quotient *hier = g->hier;
 	const struct gt_plan_cluster *cluster = &hier->cluster;
 	int64_t parts = cluster->nnodes / cluster->levels[level].nodes, sum = 0;
 
@@ -191,8 +192,8 @@ static int gt_hier_groups(struct gt_hier_graph *g, uint32_t level,
 		made->outside[v] = 1;
 	for (uint32_t i = 0; i < (level + 1) * (level + 2); i++)
 		for (uint32_t r = 0; r < cluster->nrails; r++)
-			made->outside[gt_hier_switch(hier, i / (level + 2),
-						     i % (level + 2), r)] = 1;
+			made->outside[gt_quotient_switch(
+				hier, i / (level + 2), i % (level + 2), r)] = 1;
 	for (uint32_t i = 0; i < g->narcs; i++)
 		if (!made->outside[g->arcs[i].from] &&
 		    made->outside[g->arcs[i].to])
@@ -204,7 +205,7 @@ static int gt_hier_groups(struct gt_hier_graph *g, uint32_t level,
 }
 
 static int gt_hier_bound_new(struct gt_arena *arena, uint32_t n,
-			     struct gt_hier_bound *bound)
+			     struct gt_quotient_bound *bound)
 {
 	memset(bound, 0, sizeof(*bound));
 	bound->nvertices = n;
@@ -213,11 +214,11 @@ static int gt_hier_bound_new(struct gt_arena *arena, uint32_t n,
 }
 
 /* By node, by rank, by switch of each level. */
-static int gt_hier_best_parts(struct gt_hier_graph *g, uint32_t *trial,
+static int gt_hier_best_parts(struct gt_quotient_graph *g, uint32_t *trial,
 			      struct gt_arena *arena,
-			      struct gt_hier_bound *bound)
+			      struct gt_quotient_bound *bound)
 {
-	struct gt_hier_bound other, swap;
+	struct gt_quotient_bound other, swap;
 
 	if (gt_hier_bound_new(arena, g->world, &other))
 		return GT_ESYS;
@@ -236,10 +237,10 @@ static int gt_hier_best_parts(struct gt_hier_graph *g, uint32_t *trial,
 	return GT_OK;
 }
 
-static int gt_hier_bound_run(struct gt_hier_graph *g,
-			     const struct gt_hier_ask *ask,
+static int gt_hier_bound_run(struct gt_quotient_graph *g,
+			     const struct gt_quotient_bound_query *ask,
 			     struct gt_arena *arena,
-			     struct gt_hier_bound *bound)
+			     struct gt_quotient_bound *bound)
 {
 	uint32_t *trial = gt_arena_array(arena, g->world, sizeof(*trial));
 
@@ -267,8 +268,8 @@ static int gt_hier_cross(const struct gt_fabric_route *route, uint8_t *unused)
 }
 
 /* Links that no route crosses; NULL: there are none, or a pair has no route. */
-static int gt_hier_unused(const struct gt_hier *hier, struct gt_arena *arena,
-			  uint8_t **out)
+static int gt_hier_unused(const struct gt_quotient *hier,
+			  struct gt_arena *arena, uint8_t **out)
 {
 	const struct gt_fabric *box = hier->box;
 	uint32_t n = box->nranks, nports = hier->cluster.nports;
@@ -291,8 +292,8 @@ static int gt_hier_unused(const struct gt_hier *hier, struct gt_arena *arena,
 }
 
 /* Does the link lead from a set to what is not in it, in any class? */
-static int gt_hier_parted(const struct gt_hier *hier,
-			  const struct gt_hier_bound *bound, uint32_t link)
+static int gt_hier_parted(const struct gt_quotient *hier,
+			  const struct gt_quotient_bound *bound, uint32_t link)
 {
 	const struct gt_fabric_link *l = &hier->box->links[link];
 
@@ -305,24 +306,25 @@ static int gt_hier_parted(const struct gt_hier *hier,
 	return 0;
 }
 
-static int gt_hier_bound_on(const struct gt_hier_ask *ask,
+static int gt_hier_bound_on(const struct gt_quotient_bound_query *ask,
 			    const uint8_t *unused, struct gt_arena *arena,
-			    struct gt_hier_bound *bound)
+			    struct gt_quotient_bound *bound)
 {
 	int reverse = !gt_coll_goes_down(ask->coll);
-	struct gt_hier_graph g;
-	int rc = gt_hier_graph_init(&g, ask->hier, unused, reverse);
+	struct gt_quotient_graph g;
+	int rc = gt_quotient_graph_init(&g, ask->hier, unused, reverse);
 
 	if (!rc)
 		rc = gt_hier_bound_run(&g, ask, arena, bound);
-	gt_hier_graph_release(&g);
+	gt_quotient_graph_release(&g);
 	return rc;
 }
 
-int gt_hier_bound_find(const struct gt_hier_ask *ask, struct gt_arena *arena,
-		       struct gt_hier_bound *bound, struct gt_err *err)
+int gt_quotient_bound_find(const struct gt_quotient_bound_query *ask,
+			   struct gt_arena *arena,
+			   struct gt_quotient_bound *bound, struct gt_err *err)
 {
-	struct gt_hier_bound less = {0};
+	struct gt_quotient_bound less = {0};
 	uint8_t *unused = NULL;
 	int rc = gt_hier_bound_on(ask, NULL, arena, bound);
 

@@ -27,7 +27,7 @@ struct gt_pair_hops {
 };
 
 struct gt_pair_search {
-	const struct gt_hier *hier;
+	const struct gt_quotient *hier;
 	struct gt_arena *arena;
 	int down, up;
 	struct gt_pair_hops node, *above; /* of nodes; of a level's switches */
@@ -38,7 +38,7 @@ struct gt_pair_search {
 	uint32_t ntop, top;
 	int32_t *loads;   /* of these */
 	struct gt_lp *lp; /* a column a pair */
-	struct gt_hier_pairs *pairs;
+	struct gt_double_trees *pairs;
 	int64_t *prices, *weights, *local;
 	int32_t *entries;
 	int failed;
@@ -239,7 +239,7 @@ static int gt_pair_begin(struct gt_pair_search *s, struct gt_err *err)
 }
 
 static int32_t gt_pair_load(const struct gt_pair_search *s,
-			    const struct gt_hier_pair *pair, uint32_t row)
+			    const struct gt_double_tree *pair, uint32_t row)
 {
 	const uint32_t *load = s->rows->rows[row].load;
 	uint32_t n = s->hier->box->nranks, m = s->rows->stride, sum;
@@ -270,7 +270,7 @@ static void gt_pair_route(struct gt_pair_search *s,
 }
 
 static int gt_pair_turns(const struct gt_pair_search *s,
-			 const struct gt_hier_pair *pair, uint32_t local)
+			 const struct gt_double_tree *pair, uint32_t local)
 {
 	uint32_t up = s->top;
 
@@ -280,9 +280,9 @@ static int gt_pair_turns(const struct gt_pair_search *s,
 }
 
 static void gt_pair_top(struct gt_pair_search *s,
-			const struct gt_hier_pair *pair)
+			const struct gt_double_tree *pair)
 {
-	const struct gt_hier *hier = s->hier;
+	const struct gt_quotient *hier = s->hier;
 	uint32_t n = hier->box->nranks;
 	size_t door = (size_t)pair->root * hier->cluster.nports + pair->port;
 
@@ -307,8 +307,8 @@ static void gt_pair_top(struct gt_pair_search *s,
 static int gt_pair_take(struct gt_pair_search *s, const uint32_t *parent,
 			uint32_t root, uint32_t port)
 {
-	struct gt_hier_pairs *pairs = s->pairs;
-	struct gt_hier_pair *pair = &pairs->pairs[pairs->npairs];
+	struct gt_double_trees *pairs = s->pairs;
+	struct gt_double_tree *pair = &pairs->pairs[pairs->npairs];
 	uint32_t n = s->hier->box->nranks;
 
 	if (pairs->npairs == GT_PAIR_MAX)
@@ -320,7 +320,7 @@ static int gt_pair_take(struct gt_pair_search *s, const uint32_t *parent,
 		return 0;
 	memcpy(pair->parent, parent, n * sizeof(*parent));
 	for (uint32_t k = 0; k < pairs->npairs; k++) {
-		const struct gt_hier_pair *old = &pairs->pairs[k];
+		const struct gt_double_tree *old = &pairs->pairs[k];
 
 		if (old->root == root && old->port == port &&
 		    !memcmp(old->parent, parent, n * sizeof(*parent)))
@@ -457,7 +457,7 @@ static int gt_pair_rate(struct gt_pair_search *s, const int64_t *parts,
 	int found = 0;
 
 	for (uint32_t i = 0; i < s->pairs->npairs && !s->failed; i++) {
-		const struct gt_hier_pair *pair = &s->pairs->pairs[i];
+		const struct gt_double_tree *pair = &s->pairs->pairs[i];
 
 		gt_pair_top(s, pair);
 		for (uint32_t r = 0; r < nrows + s->ntop; r++)
@@ -482,7 +482,7 @@ static int gt_pair_rate(struct gt_pair_search *s, const int64_t *parts,
 
 static int gt_pair_finish(struct gt_pair_search *s, struct gt_err *err)
 {
-	struct gt_hier_pairs *pairs = s->pairs;
+	struct gt_double_trees *pairs = s->pairs;
 	int64_t *parts = gt_pair_array(s, pairs->npairs, sizeof(*parts));
 	int64_t whole = s->failed ? 0 : gt_pair_shares(s, parts);
 	uint32_t kept = 0;
@@ -502,9 +502,9 @@ static int gt_pair_finish(struct gt_pair_search *s, struct gt_err *err)
 	return GT_OK;
 }
 
-int gt_hier_pairs_find(const struct gt_hier *hier, enum gt_coll coll,
-		       uint32_t root, struct gt_arena *arena,
-		       struct gt_hier_pairs *pairs, struct gt_err *err)
+int gt_double_trees_find(const struct gt_quotient *hier, enum gt_coll coll,
+			 uint32_t root, struct gt_arena *arena,
+			 struct gt_double_trees *pairs, struct gt_err *err)
 {
 	struct gt_pair_search s = {.hier = hier,
 				   .arena = arena,

@@ -17,26 +17,26 @@
 
 struct gt_arena;
 struct gt_err;
-struct gt_hier;
+struct gt_quotient;
 
-struct gt_hier_pair {
+struct gt_double_tree {
 	uint32_t root, port; /* of each node: how it is entered and left */
 	uint32_t *parent;    /* local rank -> parent; the root's is no rank */
 	struct gt_rat share; /* of both trees of nodes together */
 };
 
-struct gt_hier_pairs {
+struct gt_double_trees {
 	struct gt_rat value; /* size of the result over the time */
 	uint32_t npairs;
-	struct gt_hier_pair *pairs;
+	struct gt_double_tree *pairs;
 };
 
 /*
  * For all-reduce, broadcast and reduce; root: of these two.  Memory is the
  * arena's.  GT_ENO when there is no tree, or its rates need more than 64 bits.
  */
-int gt_hier_pairs_find(const struct gt_hier *hier, enum gt_coll coll,
-		       uint32_t root, struct gt_arena *arena,
-		       struct gt_hier_pairs *pairs, struct gt_err *err);
+int gt_double_trees_find(const struct gt_quotient *hier, enum gt_coll coll,
+			 uint32_t root, struct gt_arena *arena,
+			 struct gt_double_trees *pairs, struct gt_err *err);
 
 #endif

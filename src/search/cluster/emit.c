@@ -30,7 +30,8 @@ struct gt_hier_pieces {
 	struct gt_hier_piece *home, *away;
 };
 
-void *gt_hier_array(struct gt_hier_emit *e, size_t n, size_t size_bytes)
+void *gt_cluster_emit_array(struct gt_cluster_emit *e, size_t n,
+			    size_t size_bytes)
 {
 	void *array = gt_arena_array(e->plan->arena, n, size_bytes);
 
@@ -38,7 +39,7 @@ void *gt_hier_array(struct gt_hier_emit *e, size_t n, size_t size_bytes)
 	return array;
 }
 
-static const char *gt_hier_text(struct gt_hier_emit *e, const char *text)
+static const char *gt_hier_text(struct gt_cluster_emit *e, const char *text)
 {
 	char *copy = text ? gt_arena_strdup(e->plan->arena, text) : NULL;
 
@@ -46,16 +47,16 @@ static const char *gt_hier_text(struct gt_hier_emit *e, const char *text)
 	return copy;
 }
 
-static void gt_hier_emit_cluster(struct gt_hier_emit *e)
+static void gt_hier_emit_cluster(struct gt_cluster_emit *e)
 {
 	const struct gt_plan_cluster *from = &e->found->hier->cluster;
-	struct gt_plan_cluster *to = gt_hier_array(e, 1, sizeof(*to));
+	struct gt_plan_cluster *to = gt_cluster_emit_array(e, 1, sizeof(*to));
 
 	if (e->failed)
 		return;
 	*to = *from;
-	to->levels = gt_hier_array(e, to->nlevels, sizeof(*to->levels));
-	to->ports = gt_hier_array(e, to->nports, sizeof(*to->ports));
+	to->levels = gt_cluster_emit_array(e, to->nlevels, sizeof(*to->levels));
+	to->ports = gt_cluster_emit_array(e, to->nports, sizeof(*to->ports));
 	if (e->failed)
 		return;
 	memcpy(to->levels, from->levels, to->nlevels * sizeof(*to->levels));
@@ -66,9 +67,9 @@ static void gt_hier_emit_cluster(struct gt_hier_emit *e)
 	e->plan->cluster = to;
 }
 
-static void gt_hier_emit_head(struct gt_hier_emit *e)
+static void gt_hier_emit_head(struct gt_cluster_emit *e)
 {
-	const struct gt_hier_request *request = e->found->request;
+	const struct gt_cluster_request *request = e->found->request;
 	const struct gt_topo *topo = request->cluster->kinds[0].topo;
 	struct gt_plan *plan = e->plan;
 
@@ -83,12 +84,12 @@ static void gt_hier_emit_head(struct gt_hier_emit *e)
 	gt_hier_emit_cluster(e);
 }
 
-static void gt_hier_emit_ranks(struct gt_hier_emit *e)
+static void gt_hier_emit_ranks(struct gt_cluster_emit *e)
 {
-	const struct gt_hier_request *request = e->found->request;
+	const struct gt_cluster_request *request = e->found->request;
 	const struct gt_topo *topo = request->cluster->kinds[0].topo;
 	struct gt_plan_rank *local =
-		gt_hier_array(e, request->ngpus, sizeof(*local));
+		gt_cluster_emit_array(e, request->ngpus, sizeof(*local));
 
 	if (e->failed)
 		return;
@@ -105,11 +106,12 @@ static void gt_hier_emit_ranks(struct gt_hier_emit *e)
 		e->failed = gt_plan_expand_ranks(e->plan, local) < 0;
 }
 
-static void gt_hier_emit_links(struct gt_hier_emit *e)
+static void gt_hier_emit_links(struct gt_cluster_emit *e)
 {
-	const struct gt_hier *hier = e->found->hier;
+	const struct gt_quotient *hier = e->found->hier;
 	uint32_t n = hier->box->nlinks;
-	struct gt_plan_link *links = gt_hier_array(e, n, sizeof(*links));
+	struct gt_plan_link *links =
+		gt_cluster_emit_array(e, n, sizeof(*links));
 
 	if (e->failed)
 		return;
@@ -122,10 +124,11 @@ static void gt_hier_emit_links(struct gt_hier_emit *e)
 	e->plan->nlinks = n;
 }
 
-struct gt_plan_hop gt_hier_hop_make(struct gt_hier_emit *e, uint32_t from,
-				    uint32_t to, const struct gt_hier_net *net)
+struct gt_plan_hop gt_cluster_emit_hop_make(struct gt_cluster_emit *e,
+					    uint32_t from, uint32_t to,
+					    const struct gt_network_hop *net)
 {
-	const struct gt_hier *hier = e->found->hier;
+	const struct gt_quotient *hier = e->found->hier;
 	uint32_t n = hier->box->nranks, nports = hier->cluster.nports, at = 0;
 	struct gt_plan_hop hop = {.from = from, .to = to, .network = !!net};
 	const struct gt_fabric_route *parts[2] = {
@@ -137,7 +140,7 @@ struct gt_plan_hop gt_hier_hop_make(struct gt_hier_emit *e, uint32_t from,
 	}
 	hop.charge = parts[0]->charge;
 	hop.nroute = parts[0]->nlinks + (net ? parts[1]->nlinks : 0);
-	hop.route = gt_hier_array(e, hop.nroute, sizeof(*hop.route));
+	hop.route = gt_cluster_emit_array(e, hop.nroute, sizeof(*hop.route));
 	for (int p = 0; p < 2 && parts[p] && !e->failed; p++)
 		for (uint32_t k = 0; k < parts[p]->nlinks; k++)
 			hop.route[at++] = parts[p]->links[k];
@@ -146,10 +149,11 @@ struct gt_plan_hop gt_hier_hop_make(struct gt_hier_emit *e, uint32_t from,
 	return hop;
 }
 
-uint32_t gt_hier_hop(struct gt_hier_emit *e, struct gt_plan_channel *channel,
-		     uint32_t from, uint32_t to, const struct gt_hier_net *net)
+uint32_t gt_cluster_emit_hop(struct gt_cluster_emit *e,
+			     struct gt_plan_channel *channel, uint32_t from,
+			     uint32_t to, const struct gt_network_hop *net)
 {
-	struct gt_plan_hop hop = gt_hier_hop_make(e, from, to, net);
+	struct gt_plan_hop hop = gt_cluster_emit_hop_make(e, from, to, net);
 	uint32_t i;
 
 	if (e->failed)
@@ -167,38 +171,39 @@ uint32_t gt_hier_hop(struct gt_hier_emit *e, struct gt_plan_channel *channel,
 	return i;
 }
 
-static void gt_hier_emit_template(struct gt_hier_emit *e,
+static void gt_hier_emit_template(struct gt_cluster_emit *e,
 				  struct gt_plan_channel *channel,
 				  uint32_t root)
 {
 	const struct gt_hier_pieces *pieces = &e->pieces[root];
-	const struct gt_hier_trees *trees = e->found->trees;
-	const struct gt_hier_tree *home = &trees->trees[pieces->home->tree];
-	const struct gt_hier_tree *away = &trees->trees[pieces->away->tree];
+	const struct gt_block_trees *trees = e->found->trees;
+	const struct gt_block_tree *home = &trees->trees[pieces->home->tree];
+	const struct gt_block_tree *away = &trees->trees[pieces->away->tree];
 	struct gt_plan_template *out = &channel->templates[root];
 	uint32_t n = e->found->hier->box->nranks;
 
 	out->root = root;
-	out->home = gt_hier_array(e, n, sizeof(*out->home));
-	out->away = gt_hier_array(e, n, sizeof(*out->away));
-	out->net = gt_hier_array(e, n, sizeof(*out->net));
+	out->home = gt_cluster_emit_array(e, n, sizeof(*out->home));
+	out->away = gt_cluster_emit_array(e, n, sizeof(*out->away));
+	out->net = gt_cluster_emit_array(e, n, sizeof(*out->net));
 	for (uint32_t i = 0; i < n && !e->failed; i++) {
 		out->home[i] = home->parent[i];
 		out->away[i] = away->parent[i];
 		if (home->parent[i] >= 0)
-			gt_hier_hop(e, channel, (uint32_t)home->parent[i], i,
-				    NULL);
+			gt_cluster_emit_hop(e, channel,
+					    (uint32_t)home->parent[i], i, NULL);
 		if (away->parent[i] >= 0)
-			gt_hier_hop(e, channel, (uint32_t)away->parent[i], i,
-				    NULL);
+			gt_cluster_emit_hop(e, channel,
+					    (uint32_t)away->parent[i], i, NULL);
 		else
-			out->net[i] = gt_hier_hop(e, channel, away->net[i].from,
-						  i, &away->net[i]);
+			out->net[i] = gt_cluster_emit_hop(e, channel,
+							  away->net[i].from, i,
+							  &away->net[i]);
 	}
 }
 
 /* The next channel is as wide as the narrowest piece of any root. */
-static int64_t gt_hier_width(const struct gt_hier_emit *e)
+static int64_t gt_hier_width(const struct gt_cluster_emit *e)
 {
 	uint32_t n = e->found->hier->box->nranks;
 	int64_t width = INT64_MAX;
@@ -226,7 +231,7 @@ static void gt_hier_take(struct gt_hier_piece **piece, uint32_t *n,
 	(*n)--;
 }
 
-static void gt_hier_emit_channel(struct gt_hier_emit *e, int64_t width)
+static void gt_hier_emit_channel(struct gt_cluster_emit *e, int64_t width)
 {
 	struct gt_plan *plan = e->plan;
 	struct gt_plan_channel *channel = &plan->channels[plan->nchannels];
@@ -234,9 +239,10 @@ static void gt_hier_emit_channel(struct gt_hier_emit *e, int64_t width)
 
 	channel->id = plan->nchannels++;
 	channel->shape = GT_SHAPE_TEMPLATE;
-	channel->hops =
-		gt_hier_array(e, 3 * (size_t)n * n, sizeof(*channel->hops));
-	channel->templates = gt_hier_array(e, n, sizeof(*channel->templates));
+	channel->hops = gt_cluster_emit_array(e, 3 * (size_t)n * n,
+					      sizeof(*channel->hops));
+	channel->templates =
+		gt_cluster_emit_array(e, n, sizeof(*channel->templates));
 	if (!gt_rat_make(width, e->found->trees->whole, &channel->share) ||
 	    !gt_rat_mul(channel->share, e->value, &channel->gbs))
 		e->failed = 1;
@@ -247,14 +253,15 @@ static void gt_hier_emit_channel(struct gt_hier_emit *e, int64_t width)
 	}
 }
 
-static void gt_hier_emit_channels(struct gt_hier_emit *e)
+static void gt_hier_emit_channels(struct gt_cluster_emit *e)
 {
 	uint32_t max = 1;
 	int64_t width;
 
 	for (uint32_t i = 0; i < e->found->hier->box->nranks; i++)
 		max += e->pieces[i].nhome + e->pieces[i].naway;
-	e->plan->channels = gt_hier_array(e, max, sizeof(*e->plan->channels));
+	e->plan->channels =
+		gt_cluster_emit_array(e, max, sizeof(*e->plan->channels));
 	while (!e->failed && (width = gt_hier_width(e)))
 		gt_hier_emit_channel(e, width);
 }
@@ -263,9 +270,9 @@ static void gt_hier_emit_channels(struct gt_hier_emit *e)
  * Which root's blocks use which away trees is free as long as all of both are
  * used up: first those that arrive at the root's own place, then any.
  */
-static void gt_hier_share_out(struct gt_hier_emit *e, int64_t *left)
+static void gt_hier_share_out(struct gt_cluster_emit *e, int64_t *left)
 {
-	const struct gt_hier_trees *trees = e->found->trees;
+	const struct gt_block_trees *trees = e->found->trees;
 	uint32_t n = e->found->hier->box->nranks;
 
 	for (int pass = 0; pass < 2; pass++)
@@ -290,9 +297,9 @@ static void gt_hier_share_out(struct gt_hier_emit *e, int64_t *left)
 		}
 }
 
-static void gt_hier_emit_pieces(struct gt_hier_emit *e)
+static void gt_hier_emit_pieces(struct gt_cluster_emit *e)
 {
-	const struct gt_hier_trees *trees = e->found->trees;
+	const struct gt_block_trees *trees = e->found->trees;
 	uint32_t n = e->found->hier->box->nranks, count = trees->ntrees;
 	int64_t *left = gt_arena_array(e->scratch, count, sizeof(*left));
 
@@ -307,7 +314,7 @@ static void gt_hier_emit_pieces(struct gt_hier_emit *e)
 		e->failed |= !p->home || !p->away;
 	}
 	for (uint32_t t = 0; t < count && !e->failed; t++) {
-		const struct gt_hier_tree *tree = &trees->trees[t];
+		const struct gt_block_tree *tree = &trees->trees[t];
 		struct gt_hier_pieces *p = &e->pieces[tree->root % n];
 
 		if (tree->root == n)
@@ -320,7 +327,7 @@ static void gt_hier_emit_pieces(struct gt_hier_emit *e)
 		gt_hier_share_out(e, left);
 }
 
-static enum gt_algo gt_hier_algo(const struct gt_hier_found *found)
+static enum gt_algo gt_hier_algo(const struct gt_cluster_solution *found)
 {
 	if (found->flow)
 		return GT_ALGO_FLOW;
@@ -329,11 +336,12 @@ static enum gt_algo gt_hier_algo(const struct gt_hier_found *found)
 	return found->trees ? GT_ALGO_HIER : GT_ALGO_RING;
 }
 
-static void gt_hier_emit_select(struct gt_hier_emit *e)
+static void gt_hier_emit_select(struct gt_cluster_emit *e)
 {
 	struct gt_plan *plan = e->plan;
-	struct gt_plan_select *select = gt_hier_array(e, 1, sizeof(*select));
-	uint32_t *ids = gt_hier_array(e, plan->nchannels, sizeof(*ids));
+	struct gt_plan_select *select =
+		gt_cluster_emit_array(e, 1, sizeof(*select));
+	uint32_t *ids = gt_cluster_emit_array(e, plan->nchannels, sizeof(*ids));
 	uint32_t workers;
 
 	if (e->failed)
@@ -355,9 +363,9 @@ static void gt_hier_emit_select(struct gt_hier_emit *e)
 }
 
 /* "1/PCI/0000:15:00.0", "0/switch2.3": class, then vertex. */
-static const char *gt_hier_vertex(struct gt_hier_emit *e, uint32_t vertex)
+static const char *gt_hier_vertex(struct gt_cluster_emit *e, uint32_t vertex)
 {
-	const struct gt_hier *hier = e->found->hier;
+	const struct gt_quotient *hier = e->found->hier;
 	uint32_t classes = hier->cluster.nlevels + 1,
 		 nnodes = hier->box->nnodes;
 	uint32_t rails = hier->cluster.nrails;
@@ -378,7 +386,8 @@ static const char *gt_hier_vertex(struct gt_hier_emit *e, uint32_t vertex)
 }
 
 /* Plans know vertices by their links, and switches. */
-static int gt_hier_known(const struct gt_hier *hier, uint32_t vertex)
+static int gt_alltoall_known_paths(const struct gt_quotient *hier,
+				   uint32_t vertex)
 {
 	const struct gt_fabric *box = hier->box;
 
@@ -391,35 +400,35 @@ static int gt_hier_known(const struct gt_hier *hier, uint32_t vertex)
 	return 0;
 }
 
-static void gt_hier_emit_set(struct gt_hier_emit *e, uint32_t part,
+static void gt_hier_emit_set(struct gt_cluster_emit *e, uint32_t part,
 			     struct gt_plan_set *set)
 {
-	const struct gt_hier_bound *bound = e->found->bound;
+	const struct gt_quotient_bound *bound = e->found->bound;
 
-	set->vertices =
-		gt_hier_array(e, bound->nvertices, sizeof(*set->vertices));
+	set->vertices = gt_cluster_emit_array(e, bound->nvertices,
+					      sizeof(*set->vertices));
 	for (uint32_t v = 0; v < bound->nvertices && !e->failed; v++)
 		if (bound->outside[v] == part &&
-		    gt_hier_known(e->found->hier, v))
+		    gt_alltoall_known_paths(e->found->hier, v))
 			set->vertices[set->n++] = gt_hier_vertex(e, v);
 }
 
-void gt_hier_emit_sets(struct gt_hier_emit *e)
+void gt_cluster_emit_sets(struct gt_cluster_emit *e)
 {
-	const struct gt_hier_bound *bound = e->found->bound;
+	const struct gt_quotient_bound *bound = e->found->bound;
 	struct gt_plan_proof *proof = &e->plan->proof;
 	uint32_t nsets = bound->nparts ? bound->nparts : 1;
 
-	proof->sets = gt_hier_array(e, nsets, sizeof(*proof->sets));
+	proof->sets = gt_cluster_emit_array(e, nsets, sizeof(*proof->sets));
 	for (uint32_t i = 0; i < nsets && !e->failed; i++)
 		gt_hier_emit_set(e, i + 1, &proof->sets[proof->nsets++]);
 	if (!e->failed)
-		gt_hier_emit_unused(e);
+		gt_cluster_emit_unused(e);
 }
 
-static void gt_hier_emit_proof(struct gt_hier_emit *e)
+static void gt_hier_emit_proof(struct gt_cluster_emit *e)
 {
-	const struct gt_hier_bound *bound = e->found->bound;
+	const struct gt_quotient_bound *bound = e->found->bound;
 	struct gt_plan_proof *proof = &e->plan->proof;
 
 	if (!bound->found)
@@ -429,19 +438,19 @@ static void gt_hier_emit_proof(struct gt_hier_emit *e)
 	proof->value = e->value;
 	proof->bound = bound->value;
 	proof->optimal = !gt_rat_cmp(proof->value, proof->bound);
-	gt_hier_emit_sets(e);
+	gt_cluster_emit_sets(e);
 	if (proof->nunused)
-		gt_hier_emit_routes(e);
+		gt_cluster_emit_routes(e);
 }
 
 /* As the size of the result over the time. */
-static int gt_hier_value(struct gt_hier_emit *e, struct gt_err *err)
+static int gt_hier_value(struct gt_cluster_emit *e, struct gt_err *err)
 {
-	const struct gt_hier *hier = e->found->hier;
+	const struct gt_quotient *hier = e->found->hier;
 	int64_t n = (int64_t)hier->box->nranks * hier->cluster.nnodes;
 	int64_t times = e->found->request->coll == GT_COLL_ALLREDUCE ? 2 : 1;
 
-	if (gt_hier_rate(hier, e->found->trees, &e->value) &&
+	if (gt_block_trees_rate(hier, e->found->trees, &e->value) &&
 	    gt_rat_mul(e->value, GT_RAT(n, 1), &e->value) &&
 	    gt_rat_div(e->value, GT_RAT(times, 1), &e->value))
 		return GT_OK;
@@ -460,7 +469,7 @@ static int gt_hier_emit_check(const struct gt_plan *plan, struct gt_err *err)
 			  "the search made a wrong plan: %s", wrong.text);
 }
 
-static void gt_hier_emit_trees(struct gt_hier_emit *e)
+static void gt_hier_emit_trees(struct gt_cluster_emit *e)
 {
 	gt_hier_emit_pieces(e);
 	if (!e->failed)
@@ -471,7 +480,7 @@ static void gt_hier_emit_trees(struct gt_hier_emit *e)
 		gt_hier_emit_proof(e);
 }
 
-static void gt_hier_emit_all(struct gt_hier_emit *e)
+static void gt_hier_emit_all(struct gt_cluster_emit *e)
 {
 	gt_hier_emit_head(e);
 	if (!e->failed)
@@ -483,27 +492,27 @@ static void gt_hier_emit_all(struct gt_hier_emit *e)
 	if (e->failed || e->found->trees)
 		return;
 	if (e->found->flow)
-		gt_hier_emit_flow(e);
+		gt_cluster_emit_alltoall(e);
 	else if (e->found->pairs)
-		gt_hier_emit_pairs(e);
+		gt_cluster_emit_double_trees(e);
 	else
-		gt_hier_emit_rings(e);
+		gt_cluster_emit_rings(e);
 	if (!e->failed)
 		gt_hier_emit_select(e);
 	if (!e->failed && e->found->flow)
-		gt_hier_emit_flow_proof(e);
+		gt_cluster_emit_alltoall_proof(e);
 	else if (!e->failed && e->found->pairs)
 		gt_hier_emit_proof(e);
 	else if (!e->failed)
-		gt_hier_emit_ring_proof(e);
+		gt_cluster_emit_ring_proof(e);
 }
 
-int gt_hier_emit(const struct gt_hier_found *found, struct gt_plan **plan,
-		 struct gt_err *err)
+int gt_cluster_emit(const struct gt_cluster_solution *found,
+		    struct gt_plan **plan, struct gt_err *err)
 {
-	struct gt_hier_emit e = {.found = found,
-				 .plan = gt_plan_new(),
-				 .scratch = gt_arena_new()};
+	struct gt_cluster_emit e = {.found = found,
+				    .plan = gt_plan_new(),
+				    .scratch = gt_arena_new()};
 	int rc = GT_OK;
 
 	if (!e.plan || !e.scratch)

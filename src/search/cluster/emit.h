@@ -11,12 +11,12 @@
 #include "base/rat.h"
 #include "plan/ir/plan.h"
 
-struct gt_hier_found;
-struct gt_hier_net;
+struct gt_cluster_solution;
+struct gt_network_hop;
 struct gt_hier_pieces;
 
-struct gt_hier_emit {
-	const struct gt_hier_found *found;
+struct gt_cluster_emit {
+	const struct gt_cluster_solution *found;
 	struct gt_arena *scratch;
 	struct gt_plan *plan;
 	struct gt_hier_pieces *pieces; /* by root */
@@ -25,35 +25,38 @@ struct gt_hier_emit {
 };
 
 /* In the plan's arena; NULL sets failed. */
-void *gt_hier_array(struct gt_hier_emit *e, size_t n, size_t size_bytes);
+void *gt_cluster_emit_array(struct gt_cluster_emit *e, size_t n,
+			    size_t size_bytes);
 
 /* A hop with its route; of the network if `net`. */
-struct gt_plan_hop gt_hier_hop_make(struct gt_hier_emit *e, uint32_t from,
-				    uint32_t to, const struct gt_hier_net *net);
+struct gt_plan_hop gt_cluster_emit_hop_make(struct gt_cluster_emit *e,
+					    uint32_t from, uint32_t to,
+					    const struct gt_network_hop *net);
 
 /* The channel's hop as above, added when it is not there yet: its number. */
-uint32_t gt_hier_hop(struct gt_hier_emit *e, struct gt_plan_channel *channel,
-		     uint32_t from, uint32_t to, const struct gt_hier_net *net);
+uint32_t gt_cluster_emit_hop(struct gt_cluster_emit *e,
+			     struct gt_plan_channel *channel, uint32_t from,
+			     uint32_t to, const struct gt_network_hop *net);
 
 /* The bound's sets of vertices, as the certificate. */
-void gt_hier_emit_sets(struct gt_hier_emit *e);
+void gt_cluster_emit_sets(struct gt_cluster_emit *e);
 
 /*
  * What sets leave out; the routes, between ranks if all have one
  * (emit_route.c).
  */
-void gt_hier_emit_unused(struct gt_hier_emit *e);
-void gt_hier_emit_routes(struct gt_hier_emit *e);
+void gt_cluster_emit_unused(struct gt_cluster_emit *e);
+void gt_cluster_emit_routes(struct gt_cluster_emit *e);
 
 /* Channels of trees through all nodes: found->pairs. */
-void gt_hier_emit_pairs(struct gt_hier_emit *e);
+void gt_cluster_emit_double_trees(struct gt_cluster_emit *e);
 
 /* Channels and proof of rings: found->rings. */
-void gt_hier_emit_rings(struct gt_hier_emit *e);
-void gt_hier_emit_ring_proof(struct gt_hier_emit *e);
+void gt_cluster_emit_rings(struct gt_cluster_emit *e);
+void gt_cluster_emit_ring_proof(struct gt_cluster_emit *e);
 
 /* Channels and proof of a flow: found->flow. */
-void gt_hier_emit_flow(struct gt_hier_emit *e);
-void gt_hier_emit_flow_proof(struct gt_hier_emit *e);
+void gt_cluster_emit_alltoall(struct gt_cluster_emit *e);
+void gt_cluster_emit_alltoall_proof(struct gt_cluster_emit *e);
 
 #endif

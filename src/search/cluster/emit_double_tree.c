@@ -7,12 +7,12 @@
 #include "search/cluster/block_trees.h"
 
 /* Hops by child, down and up; the network's is the last. */
-static void gt_hier_pair_hops(struct gt_hier_emit *e,
-			      const struct gt_hier_pair *pair,
+static void gt_hier_pair_hops(struct gt_cluster_emit *e,
+			      const struct gt_double_tree *pair,
 			      struct gt_plan_channel *out)
 {
 	uint32_t n = e->found->hier->box->nranks;
-	const struct gt_hier_net net = {pair->root, pair->port, pair->port};
+	const struct gt_network_hop net = {pair->root, pair->port, pair->port};
 
 	for (uint32_t i = 0; i < n && !e->failed; i++) {
 		uint32_t parent = pair->parent[i];
@@ -20,32 +20,35 @@ static void gt_hier_pair_hops(struct gt_hier_emit *e,
 		out->parent[i] = i == pair->root ? -1 : (int32_t)parent;
 		if (i == pair->root)
 			continue;
-		out->hops[out->nhops++] = gt_hier_hop_make(e, parent, i, NULL);
-		out->hops[out->nhops++] = gt_hier_hop_make(e, i, parent, NULL);
+		out->hops[out->nhops++] =
+			gt_cluster_emit_hop_make(e, parent, i, NULL);
+		out->hops[out->nhops++] =
+			gt_cluster_emit_hop_make(e, i, parent, NULL);
 	}
 	out->hops[out->nhops++] =
-		gt_hier_hop_make(e, pair->root, pair->root, &net);
+		gt_cluster_emit_hop_make(e, pair->root, pair->root, &net);
 }
 
 /* Each tree of a node twice: for the first tree of nodes and the second. */
-void gt_hier_emit_pairs(struct gt_hier_emit *e)
+void gt_cluster_emit_double_trees(struct gt_cluster_emit *e)
 {
-	const struct gt_hier_pairs *pairs = e->found->pairs;
+	const struct gt_double_trees *pairs = e->found->pairs;
 	uint32_t n = e->found->hier->box->nranks;
 	struct gt_plan *plan = e->plan;
 
-	plan->channels = gt_hier_array(e, 2 * (size_t)pairs->npairs,
-				       sizeof(*plan->channels));
+	plan->channels = gt_cluster_emit_array(e, 2 * (size_t)pairs->npairs,
+					       sizeof(*plan->channels));
 	for (uint32_t i = 0; i < 2 * pairs->npairs && !e->failed; i++) {
-		const struct gt_hier_pair *pair = &pairs->pairs[i / 2];
+		const struct gt_double_tree *pair = &pairs->pairs[i / 2];
 		struct gt_plan_channel *out = &plan->channels[i];
 
 		out->id = plan->nchannels++;
 		out->shape = GT_SHAPE_TREE;
 		out->root = pair->root;
 		out->second = (int)(i % 2);
-		out->parent = gt_hier_array(e, n, sizeof(*out->parent));
-		out->hops = gt_hier_array(e, 2 * (size_t)n, sizeof(*out->hops));
+		out->parent = gt_cluster_emit_array(e, n, sizeof(*out->parent));
+		out->hops = gt_cluster_emit_array(e, 2 * (size_t)n,
+						  sizeof(*out->hops));
 		if (!gt_rat_div(pair->share, GT_RAT(2, 1), &out->share) ||
 		    !gt_rat_mul(out->share, pairs->value, &out->gbs))
 			e->failed = 1;

@@ -7,7 +7,7 @@
 #include "search/cluster/search.h"
 #include "search/cluster/ring.h"
 
-static void gt_hier_emit_route(struct gt_hier_emit *e, uint32_t from,
+static void gt_hier_emit_route(struct gt_cluster_emit *e, uint32_t from,
 			       uint32_t to, const struct gt_fabric_route *in)
 {
 	struct gt_plan_proof *proof = &e->plan->proof;
@@ -17,26 +17,27 @@ static void gt_hier_emit_route(struct gt_hier_emit *e, uint32_t from,
 	out->to = to;
 	out->charge = in->charge;
 	out->nlinks = in->nlinks;
-	out->links = gt_hier_array(e, in->nlinks, sizeof(*out->links));
+	out->links = gt_cluster_emit_array(e, in->nlinks, sizeof(*out->links));
 	if (!e->failed)
 		memcpy(out->links, in->links, in->nlinks * sizeof(*out->links));
 }
 
-static int gt_hier_route_taken(const struct gt_hier_doors *doors,
+static int gt_hier_route_taken(const struct gt_cluster_ring_fabric *doors,
 			       const struct gt_fabric_route *way,
 			       const struct gt_fabric_route *back)
 {
-	return doors ? gt_hier_door_takes(doors, way, back) : way->nlinks > 0;
+	return doors ? gt_cluster_ring_takes(doors, way, back)
+		     : way->nlinks > 0;
 }
 
 /*
  * To ports and from them, of rings those that they may take; the charge is that
  * of the way out.
  */
-static void gt_hier_route_doors(struct gt_hier_emit *e)
+static void gt_hier_route_doors(struct gt_cluster_emit *e)
 {
-	const struct gt_hier *hier = e->found->hier;
-	const struct gt_hier_doors *doors = e->found->doors;
+	const struct gt_quotient *hier = e->found->hier;
+	const struct gt_cluster_ring_fabric *doors = e->found->doors;
 	uint32_t n = hier->box->nranks, nports = hier->cluster.nports;
 
 	for (uint32_t i = 0; i < n * nports && !e->failed; i++) {
@@ -52,13 +53,14 @@ static void gt_hier_route_doors(struct gt_hier_emit *e)
 	}
 }
 
-void gt_hier_emit_routes(struct gt_hier_emit *e)
+void gt_cluster_emit_routes(struct gt_cluster_emit *e)
 {
-	const struct gt_hier *hier = e->found->hier;
+	const struct gt_quotient *hier = e->found->hier;
 	uint32_t n = hier->box->nranks, m = n + 2 * hier->cluster.nports;
 	struct gt_plan_proof *proof = &e->plan->proof;
 
-	proof->routes = gt_hier_array(e, (size_t)n * m, sizeof(*proof->routes));
+	proof->routes =
+		gt_cluster_emit_array(e, (size_t)n * m, sizeof(*proof->routes));
 	for (uint32_t i = 0; i < n * n && !e->failed; i++)
 		if (i / n != i % n && !hier->box->routes[i].nlinks)
 			return;
@@ -71,16 +73,16 @@ void gt_hier_emit_routes(struct gt_hier_emit *e)
 		gt_hier_route_doors(e);
 }
 
-void gt_hier_emit_unused(struct gt_hier_emit *e)
+void gt_cluster_emit_unused(struct gt_cluster_emit *e)
 {
-	const struct gt_hier *hier = e->found->hier;
-	const struct gt_hier_bound *bound = e->found->bound;
+	const struct gt_quotient *hier = e->found->hier;
+	const struct gt_quotient_bound *bound = e->found->bound;
 	struct gt_plan_proof *proof = &e->plan->proof;
 
 	if (!bound->unused)
 		return;
-	proof->unused =
-		gt_hier_array(e, hier->box->nlinks, sizeof(*proof->unused));
+	proof->unused = gt_cluster_emit_array(e, hier->box->nlinks,
+					      sizeof(*proof->unused));
 	for (uint32_t i = 0; i < hier->box->nlinks && !e->failed; i++)
 		if (bound->unused[i])
 			proof->unused[proof->nunused++] = i;

@@ -20,7 +20,7 @@ static uint32_t gt_hier_nvs(const struct gt_cluster_kind *kind)
 	return GT_NONE;
 }
 
-enum gt_fabric_kind gt_hier_over(const struct gt_cluster *cluster)
+enum gt_fabric_kind gt_quotient_over(const struct gt_cluster *cluster)
 {
 	const struct gt_cluster_fabric *f = &cluster->fabrics[GT_FABRIC_NVLINK];
 	const struct gt_cluster_kind *kind = cluster->kinds;
@@ -37,7 +37,7 @@ enum gt_fabric_kind gt_hier_over(const struct gt_cluster *cluster)
 
 static int gt_hier_names(const struct gt_topo *topo,
 			 const struct gt_fabric *box, struct gt_arena *arena,
-			 struct gt_hier *hier)
+			 struct gt_quotient *hier)
 {
 	/* With room for those of NVLinks. */
 	const char **vertices =
@@ -64,7 +64,7 @@ static int gt_hier_names(const struct gt_topo *topo,
 /* ---- the network ------------------------------------------------------ */
 
 static int gt_hier_nets(const struct gt_cluster_kind *kind,
-			struct gt_arena *arena, struct gt_hier *hier)
+			struct gt_arena *arena, struct gt_quotient *hier)
 {
 	const struct gt_cluster_ports *ports = &kind->ports[GT_FABRIC_NET];
 	uint32_t *nodes = gt_arena_array(arena, ports->n, sizeof(*nodes));
@@ -98,8 +98,8 @@ static struct gt_fabric_route gt_hier_route(const struct gt_path *path)
 	return route;
 }
 
-static void gt_hier_net_routes(const struct gt_hier_request *request,
-			       const struct gt_hier *hier,
+static void gt_hier_net_routes(const struct gt_cluster_request *request,
+			       const struct gt_quotient *hier,
 			       struct gt_fabric_route *out,
 			       struct gt_fabric_route *in)
 {
@@ -129,7 +129,7 @@ static uint32_t gt_hier_find(const struct gt_fabric *box, uint32_t from,
 /* The vertex beyond a node's NVSwitches, and the links to it and back. */
 static int gt_hier_beyond(const struct gt_cluster_kind *kind,
 			  struct gt_fabric *box, struct gt_arena *arena,
-			  struct gt_hier *hier)
+			  struct gt_quotient *hier)
 {
 	const struct gt_cluster_ports *ports = &kind->ports[GT_FABRIC_NVLINK];
 	uint32_t nvs = gt_hier_nvs(kind), beyond = box->nnodes++;
@@ -164,7 +164,7 @@ static int gt_hier_beyond(const struct gt_cluster_kind *kind,
 
 static int gt_hier_nvlink(const struct gt_cluster_kind *kind,
 			  struct gt_fabric *box, struct gt_arena *arena,
-			  struct gt_hier *hier)
+			  struct gt_quotient *hier)
 {
 	uint32_t *node = gt_arena_alloc(arena, sizeof(*node));
 
@@ -182,7 +182,7 @@ static int gt_hier_nvlink(const struct gt_cluster_kind *kind,
 
 /* From a GPU over its NVSwitches, and back. */
 static int gt_hier_nvlink_routes(const struct gt_cluster_kind *kind,
-				 const struct gt_hier *hier,
+				 const struct gt_quotient *hier,
 				 struct gt_arena *arena,
 				 struct gt_fabric_route *out,
 				 struct gt_fabric_route *in)
@@ -210,12 +210,12 @@ static int gt_hier_nvlink_routes(const struct gt_cluster_kind *kind,
 	return GT_OK;
 }
 
-int gt_hier_ports(const struct gt_hier_request *request, struct gt_fabric *box,
-		  struct gt_arena *arena, struct gt_hier *hier,
-		  struct gt_err *err)
+int gt_quotient_ports_init(const struct gt_cluster_request *request,
+			   struct gt_fabric *box, struct gt_arena *arena,
+			   struct gt_quotient *hier, struct gt_err *err)
 {
 	const struct gt_cluster_kind *kind = request->cluster->kinds;
-	int nvlink = gt_hier_over(request->cluster) == GT_FABRIC_NVLINK;
+	int nvlink = gt_quotient_over(request->cluster) == GT_FABRIC_NVLINK;
 	struct gt_fabric_route *out, *in;
 	size_t n;
 

@@ -10,11 +10,11 @@
 struct gt_arena;
 struct gt_err;
 struct gt_fabric;
-struct gt_hier;
-struct gt_hier_request;
+struct gt_quotient;
+struct gt_cluster_request;
 
 /* The fabric that a plan uses: NVLinks that join all GPUs, else the network. */
-enum gt_fabric_kind gt_hier_over(const struct gt_cluster *cluster);
+enum gt_fabric_kind gt_quotient_over(const struct gt_cluster *cluster);
 
 /*
  * Ports, the routes between them and ranks, and what vertices and links are
@@ -22,8 +22,8 @@ enum gt_fabric_kind gt_hier_over(const struct gt_cluster *cluster);
  * and links between it and the NVSwitches that are as wide as all GPUs' to
  * these.
  */
-int gt_hier_ports(const struct gt_hier_request *request, struct gt_fabric *box,
-		  struct gt_arena *arena, struct gt_hier *hier,
-		  struct gt_err *err);
+int gt_quotient_ports_init(const struct gt_cluster_request *request,
+			   struct gt_fabric *box, struct gt_arena *arena,
+			   struct gt_quotient *hier, struct gt_err *err);
 
 #endif

@@ -18,7 +18,7 @@ struct gt_fabric;
 struct gt_fabric_route;
 struct gt_budget;
 
-struct gt_hier {
+struct gt_quotient {
 	const struct gt_fabric *box; /* one node */
 	struct gt_plan_cluster cluster;
 	const uint32_t *ports;             /* nodes of the fabric */
@@ -41,7 +41,7 @@ struct gt_hier {
  * A vertex of the sum is class * nnodes + node of the fabric; behind all of
  * these come switches: (level * (nlevels + 1) + class) * nrails + rail.
  */
-struct gt_hier_bound {
+struct gt_quotient_bound {
 	int found;
 	struct gt_rat value;
 	uint32_t nvertices;
@@ -55,22 +55,23 @@ struct gt_hier_bound {
 	const uint8_t *unused;
 };
 
-uint32_t gt_hier_nvertices(const struct gt_hier *hier);
-uint32_t gt_hier_switch(const struct gt_hier *hier, uint32_t level,
-			uint32_t class_, uint32_t rail);
+uint32_t gt_quotient_nvertices(const struct gt_quotient *hier);
+uint32_t gt_quotient_switch(const struct gt_quotient *hier, uint32_t level,
+			    uint32_t class_, uint32_t rail);
 
 /*
  * Where that is less, of what goes over the routes between all ranks of a node,
  * and between ranks and ports; a plan that says so has to have them all.
  */
-struct gt_hier_ask {
-	const struct gt_hier *hier;
+struct gt_quotient_bound_query {
+	const struct gt_quotient *hier;
 	enum gt_coll coll;
 	uint32_t root;  /* of a broadcast or reduce */
 	int all_routes; /* has the plan? */
 };
 
-int gt_hier_bound_find(const struct gt_hier_ask *ask, struct gt_arena *arena,
-		       struct gt_hier_bound *bound, struct gt_err *err);
+int gt_quotient_bound_find(const struct gt_quotient_bound_query *ask,
+			   struct gt_arena *arena,
+			   struct gt_quotient_bound *bound, struct gt_err *err);
 
 #endif

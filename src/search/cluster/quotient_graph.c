@@ -12,7 +12,7 @@
 
 #define GT_HIER_UNLIMITED (GT_MAXFLOW_INF / 64)
 
-uint32_t gt_hier_nvertices(const struct gt_hier *hier)
+uint32_t gt_quotient_nvertices(const struct gt_quotient *hier)
 {
 	uint32_t classes = hier->cluster.nlevels + 1;
 
@@ -20,8 +20,8 @@ uint32_t gt_hier_nvertices(const struct gt_hier *hier)
 	       hier->cluster.nlevels * classes * hier->cluster.nrails;
 }
 
-uint32_t gt_hier_switch(const struct gt_hier *hier, uint32_t level,
-			uint32_t class_, uint32_t rail)
+uint32_t gt_quotient_switch(const struct gt_quotient *hier, uint32_t level,
+			    uint32_t class_, uint32_t rail)
 {
 	const struct gt_plan_cluster *cluster = &hier->cluster;
 	uint32_t classes = cluster->nlevels + 1;
@@ -34,7 +34,8 @@ uint32_t gt_hier_switch(const struct gt_hier *hier, uint32_t level,
 	       (level * classes + class_) * cluster->nrails + rail;
 }
 
-uint32_t gt_hier_nodes(const struct gt_hier *hier, uint32_t class_)
+uint32_t gt_quotient_class_nodes(const struct gt_quotient *hier,
+				 uint32_t class_)
 {
 	const struct gt_plan_level *levels = hier->cluster.levels;
 
@@ -44,19 +45,19 @@ uint32_t gt_hier_nodes(const struct gt_hier *hier, uint32_t class_)
 	       (class_ > 1 ? levels[class_ - 2].nodes : 1);
 }
 
-static void gt_hier_arc(struct gt_hier_graph *g, uint32_t from, uint32_t to,
-			int64_t capacity)
+static void gt_quotient_arc(struct gt_quotient_graph *g, uint32_t from,
+			    uint32_t to, int64_t capacity)
 {
-	struct gt_hier_arc *arc = &g->arcs[g->narcs++];
+	struct gt_quotient_arc *arc = &g->arcs[g->narcs++];
 
-	*arc = (struct gt_hier_arc){from, to, capacity};
+	*arc = (struct gt_quotient_arc){from, to, capacity};
 	if (g->reverse) {
 		arc->from = to;
 		arc->to = from;
 	}
 }
 
-static int64_t gt_hier_capacity(struct gt_hier_graph *g, struct gt_rat gbs,
+static int64_t gt_hier_capacity(struct gt_quotient_graph *g, struct gt_rat gbs,
 				uint32_t count)
 {
 	__int128 n = (__int128)gbs.num * (g->scale / gbs.den) * count;
@@ -68,7 +69,7 @@ static int64_t gt_hier_capacity(struct gt_hier_graph *g, struct gt_rat gbs,
 }
 
 /* The least common denominator of all rates; 0: too large. */
-static int64_t gt_hier_scale(const struct gt_hier *hier)
+static int64_t gt_hier_scale(const struct gt_quotient *hier)
 {
 	const struct gt_fabric *box = hier->box;
 	uint32_t n = box->nlinks + hier->cluster.nlevels;
@@ -87,10 +88,10 @@ static int64_t gt_hier_scale(const struct gt_hier *hier)
 	return scale;
 }
 
-static void gt_hier_uplinks(struct gt_hier_graph *g, uint32_t level,
+static void gt_hier_uplinks(struct gt_quotient_graph *g, uint32_t level,
 			    uint32_t class_)
 {
-	const struct gt_hier *hier = g->hier;
+	const struct gt_quotient *hier = g->hier;
 	const struct gt_plan_level *l = &hier->cluster.levels[level];
 	uint32_t rails = l->by_rail ? hier->cluster.nrails : 1, count = 1;
 	int64_t capacity;
@@ -98,46 +99,46 @@ static void gt_hier_uplinks(struct gt_hier_graph *g, uint32_t level,
 	if (class_ && class_ <= level + 1)
 		return;
 	if (class_)
-		count = gt_hier_nodes(hier, class_) / l->nodes;
+		count = gt_quotient_class_nodes(hier, class_) / l->nodes;
 	capacity = gt_hier_capacity(g, l->gbs, count);
 	for (uint32_t r = 0; r < rails; r++) {
-		uint32_t low = gt_hier_switch(hier, level, class_, r);
-		uint32_t high = gt_hier_switch(hier, level + 1, class_, r);
+		uint32_t low = gt_quotient_switch(hier, level, class_, r);
+		uint32_t high = gt_quotient_switch(hier, level + 1, class_, r);
 
-		gt_hier_arc(g, low, high, capacity);
-		gt_hier_arc(g, high, low, capacity);
+		gt_quotient_arc(g, low, high, capacity);
+		gt_quotient_arc(g, high, low, capacity);
 	}
 }
 
-static void gt_hier_class(struct gt_hier_graph *g, uint32_t class_)
+static void gt_hier_class(struct gt_quotient_graph *g, uint32_t class_)
 {
-	const struct gt_hier *hier = g->hier;
+	const struct gt_quotient *hier = g->hier;
 	const struct gt_fabric *box = hier->box;
 	uint32_t base = class_ * box->nnodes;
-	uint32_t count = gt_hier_nodes(hier, class_);
+	uint32_t count = gt_quotient_class_nodes(hier, class_);
 
 	if (!count)
 		return;
 	for (uint32_t i = 0; i < box->nlinks; i++)
 		if (!g->unused || !g->unused[i])
-			gt_hier_arc(
+			gt_quotient_arc(
 				g, base + box->links[i].from,
 				base + box->links[i].to,
 				gt_hier_capacity(g, box->links[i].gbs, count));
 	for (uint32_t i = 0; i < hier->cluster.nports; i++) {
 		uint32_t port = base + hier->ports[i];
-		uint32_t leaf = gt_hier_switch(hier, 0, class_,
-					       hier->cluster.ports[i].rail);
+		uint32_t leaf = gt_quotient_switch(hier, 0, class_,
+						   hier->cluster.ports[i].rail);
 
-		gt_hier_arc(g, port, leaf, -1);
-		gt_hier_arc(g, leaf, port, -1);
+		gt_quotient_arc(g, port, leaf, -1);
+		gt_quotient_arc(g, leaf, port, -1);
 	}
 	for (uint32_t l = 0; l + 1 < hier->cluster.nlevels; l++)
 		gt_hier_uplinks(g, l, class_);
 }
 
 /* Arcs; then the world's to every rank; then ties of node 0's ranks. */
-static void gt_hier_graph_flow(struct gt_hier_graph *g)
+static void gt_hier_graph_flow(struct gt_quotient_graph *g)
 {
 	const struct gt_fabric *box = g->hier->box;
 	uint32_t n = box->nranks;
@@ -151,16 +152,17 @@ static void gt_hier_graph_flow(struct gt_hier_graph *g)
 		gt_maxflow_add(g->flow, box->ranks[0], box->ranks[i]);
 }
 
-int gt_hier_graph_init(struct gt_hier_graph *g, const struct gt_hier *hier,
-		       const uint8_t *unused, int reverse)
+int gt_quotient_graph_init(struct gt_quotient_graph *g,
+			   const struct gt_quotient *hier,
+			   const uint8_t *unused, int reverse)
 {
 	const struct gt_plan_cluster *cluster = &hier->cluster;
 	uint32_t classes = cluster->nlevels + 1, max;
 
-	*g = (struct gt_hier_graph){
+	*g = (struct gt_quotient_graph){
 		.hier = hier, .unused = unused, .reverse = reverse, .fits = 1};
 	g->scale = gt_hier_scale(hier);
-	g->world = gt_hier_nvertices(hier);
+	g->world = gt_quotient_nvertices(hier);
 	max = classes * (hier->box->nlinks + 2 * cluster->nports +
 			 2 * cluster->nlevels * cluster->nrails);
 	g->arcs = calloc((size_t)max + 1, sizeof(*g->arcs));
@@ -178,13 +180,13 @@ int gt_hier_graph_init(struct gt_hier_graph *g, const struct gt_hier *hier,
 	return GT_OK;
 }
 
-void gt_hier_graph_release(struct gt_hier_graph *g)
+void gt_quotient_graph_release(struct gt_quotient_graph *g)
 {
 	gt_maxflow_free(g->flow);
 	free(g->arcs);
 }
 
-void gt_hier_graph_scale(struct gt_hier_graph *g, int64_t factor)
+void gt_quotient_graph_scale(struct gt_quotient_graph *g, int64_t factor)
 {
 	uint32_t n = g->hier->box->nranks, i;
 
@@ -197,22 +199,22 @@ void gt_hier_graph_scale(struct gt_hier_graph *g, int64_t factor)
 		gt_maxflow_set(g->flow, i, 0);
 }
 
-void gt_hier_graph_feed(struct gt_hier_graph *g, uint32_t class_, uint32_t rank,
-			int64_t capacity)
+void gt_quotient_graph_feed(struct gt_quotient_graph *g, uint32_t class_,
+			    uint32_t rank, int64_t capacity)
 {
 	gt_maxflow_set(g->flow, g->narcs + class_ * g->hier->box->nranks + rank,
 		       capacity);
 }
 
-void gt_hier_graph_tie(struct gt_hier_graph *g, uint32_t rank)
+void gt_quotient_graph_tie(struct gt_quotient_graph *g, uint32_t rank)
 {
 	uint32_t first = (g->hier->cluster.nlevels + 1) * g->hier->box->nranks;
 
 	gt_maxflow_set(g->flow, g->narcs + first + rank, GT_HIER_UNLIMITED);
 }
 
-int64_t gt_hier_graph_run(struct gt_hier_graph *g, uint32_t rank,
-			  uint32_t *outside)
+int64_t gt_quotient_graph_run(struct gt_quotient_graph *g, uint32_t rank,
+			      uint32_t *outside)
 {
 	int64_t value =
 		gt_maxflow_run(g->flow, g->hier->box->ranks[rank], g->world);

@@ -12,45 +12,47 @@
 #include "base/rat.h"
 
 struct gt_flow;
-struct gt_hier;
+struct gt_quotient;
 
 /* capacity -1: it never binds. */
-struct gt_hier_arc {
+struct gt_quotient_arc {
 	uint32_t from, to;
 	int64_t capacity;
 };
 
-struct gt_hier_graph {
-	const struct gt_hier *hier;
+struct gt_quotient_graph {
+	const struct gt_quotient *hier;
 	const uint8_t *unused; /* links of the box that are not there */
 	int reverse;           /* what only goes up: data flows the other way */
 	int64_t scale;         /* capacities are GB/s times this */
 	int fits;              /* 0: too large for whole numbers */
 	uint32_t world, narcs;
-	struct gt_hier_arc *arcs;
+	struct gt_quotient_arc *arcs;
 	struct gt_flow *flow;
 };
 
 /* `unused` or NULL.  GT_ESYS: no memory.  Release also after failure. */
-int gt_hier_graph_init(struct gt_hier_graph *g, const struct gt_hier *hier,
-		       const uint8_t *unused, int reverse);
-void gt_hier_graph_release(struct gt_hier_graph *g);
+int gt_quotient_graph_init(struct gt_quotient_graph *g,
+			   const struct gt_quotient *hier,
+			   const uint8_t *unused, int reverse);
+void gt_quotient_graph_release(struct gt_quotient_graph *g);
 
 /* Nodes that share with node 0 a switch of level class_ - 1, none lower. */
-uint32_t gt_hier_nodes(const struct gt_hier *hier, uint32_t class_);
+uint32_t gt_quotient_class_nodes(const struct gt_quotient *hier,
+				 uint32_t class_);
 
 /* All links carry `factor` times theirs; ranks are fed nothing. */
-void gt_hier_graph_scale(struct gt_hier_graph *g, int64_t factor);
+void gt_quotient_graph_scale(struct gt_quotient_graph *g, int64_t factor);
 
 /* What the world feeds each rank of a class's node number `rank`. */
-void gt_hier_graph_feed(struct gt_hier_graph *g, uint32_t class_, uint32_t rank,
-			int64_t capacity);
+void gt_quotient_graph_feed(struct gt_quotient_graph *g, uint32_t class_,
+			    uint32_t rank, int64_t capacity);
 
 /* Rank `rank` of node 0 counts as one with its first. */
-void gt_hier_graph_tie(struct gt_hier_graph *g, uint32_t rank);
+void gt_quotient_graph_tie(struct gt_quotient_graph *g, uint32_t rank);
 
 /* Maximum flow into a rank of node 0; sets[vertex]: is it behind the cut? */
-int64_t gt_hier_graph_run(struct gt_hier_graph *g, uint32_t rank,
-			  uint32_t *outside);
+int64_t gt_quotient_graph_run(struct gt_quotient_graph *g, uint32_t rank,
+			      uint32_t *outside);
 
 #endif

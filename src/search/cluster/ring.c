@@ -10,9 +10,9 @@
 #include "search/cluster/block_trees.h"
 
 struct gt_hier_door {
-	const struct gt_hier *hier;
+	const struct gt_quotient *hier;
 	struct gt_arena *arena;
-	struct gt_hier_doors *out;
+	struct gt_cluster_ring_fabric *out;
 	struct gt_external_ports *doors;
 	int failed;
 };
@@ -33,9 +33,9 @@ static int gt_door_turns(const struct gt_fabric_route *a,
 	       (!a->nlinks || !gt_rat_cmp(a->charge, b->charge));
 }
 
-int gt_hier_door_takes(const struct gt_hier_doors *doors,
-		       const struct gt_fabric_route *way,
-		       const struct gt_fabric_route *back)
+int gt_cluster_ring_takes(const struct gt_cluster_ring_fabric *doors,
+			  const struct gt_fabric_route *way,
+			  const struct gt_fabric_route *back)
 {
 	if (!way->nlinks || !doors->alternate)
 		return way->nlinks > 0;
@@ -43,23 +43,24 @@ int gt_hier_door_takes(const struct gt_hier_doors *doors,
 	       !gt_rat_cmp(back->charge, GT_RAT(1, 1));
 }
 
-int gt_hier_doors_all(const struct gt_hier_doors *doors,
-		      const struct gt_hier *hier)
+int gt_cluster_ring_takes_all(const struct gt_cluster_ring_fabric *doors,
+			      const struct gt_quotient *hier)
 {
 	uint32_t n = hier->box->nranks * hier->cluster.nports;
 
 	for (uint32_t i = 0; i < n; i++)
-		if (!gt_hier_door_takes(doors, &hier->out[i], &hier->in[i]) ||
-		    !gt_hier_door_takes(doors, &hier->in[i], &hier->out[i]))
+		if (!gt_cluster_ring_takes(doors, &hier->out[i],
+					   &hier->in[i]) ||
+		    !gt_cluster_ring_takes(doors, &hier->in[i], &hier->out[i]))
 			return 0;
 	return 1;
 }
 
 /* One charge has to do for a route and the way back; two ranks reach doors. */
-static int gt_door_can_alternate(const struct gt_hier *hier)
+static int gt_door_can_alternate(const struct gt_quotient *hier)
 {
 	uint32_t n = hier->box->nranks, nports = hier->cluster.nports, near = 0;
-	const struct gt_hier_doors as_if = {.alternate = 1};
+	const struct gt_cluster_ring_fabric as_if = {.alternate = 1};
 	const struct gt_fabric_route *routes = hier->box->routes;
 
 	for (uint32_t i = 0; i < n * n; i++)
@@ -69,8 +70,8 @@ static int gt_door_can_alternate(const struct gt_hier *hier)
 		int reaches = 0;
 
 		for (uint32_t p = i * nports; p < (i + 1) * nports; p++) {
-			reaches |= gt_hier_door_takes(&as_if, &hier->out[p],
-						      &hier->in[p]);
+			reaches |= gt_cluster_ring_takes(&as_if, &hier->out[p],
+							 &hier->in[p]);
 		}
 		near += (uint32_t)reaches;
 	}
@@ -114,7 +115,7 @@ static struct gt_fabric_route gt_door_route(struct gt_hier_door *d,
 
 static void gt_door_routes(struct gt_hier_door *d)
 {
-	const struct gt_hier *hier = d->hier;
+	const struct gt_quotient *hier = d->hier;
 	const struct gt_fabric *box = hier->box;
 	uint32_t n = box->nranks, nports = hier->cluster.nports;
 	struct gt_fabric_route *routes, *out, *in;
@@ -126,12 +127,12 @@ static void gt_door_routes(struct gt_hier_door *d)
 		routes[i] = gt_door_route(d, &box->routes[i],
 					  &box->routes[i % n * n + i / n]);
 	for (uint32_t i = 0; i < n * nports && !d->failed; i++) {
-		if (!gt_hier_door_takes(d->out, &hier->out[i], &hier->in[i]))
+		if (!gt_cluster_ring_takes(d->out, &hier->out[i], &hier->in[i]))
 			continue;
 		out[i] = gt_door_route(d, &hier->out[i], &hier->in[i]);
 	}
 	for (uint32_t i = 0; i < n * nports && !d->failed; i++) {
-		if (!gt_hier_door_takes(d->out, &hier->in[i], &hier->out[i]))
+		if (!gt_cluster_ring_takes(d->out, &hier->in[i], &hier->out[i]))
 			continue;
 		in[i] = gt_door_route(d, &hier->in[i], &hier->out[i]);
 		in[i].charge = GT_RAT(1, 1); /* it ends at the port */
@@ -182,8 +183,8 @@ static void gt_door_across(struct gt_hier_door *d)
 
 	for (uint32_t i = 0; i < pairs && !d->failed; i++) {
 		gt_door_cross(d, i / nports, i % nports, &across[i]);
-		joined[i] = !apart ||
-			    gt_hier_joined(d->hier, i / nports, i % nports);
+		joined[i] = !apart || gt_quotient_ports_joined(
+					      d->hier, i / nports, i % nports);
 	}
 	for (uint32_t i = 0; i < nports && apart && !d->failed; i++)
 		group[i] = cluster->ports[i].rail;
@@ -194,8 +195,10 @@ static void gt_door_across(struct gt_hier_door *d)
 	d->doors->ngroups = apart ? cluster->nrails : 1;
 }
 
-int gt_hier_doors_new(const struct gt_hier *hier, struct gt_arena *arena,
-		      struct gt_hier_doors *doors, struct gt_err *err)
+int gt_cluster_ring_fabric_new(const struct gt_quotient *hier,
+			       struct gt_arena *arena,
+			       struct gt_cluster_ring_fabric *doors,
+			       struct gt_err *err)
 {
 	struct gt_hier_door d = {.hier = hier, .arena = arena, .out = doors};
 	const struct gt_plan_cluster *cluster = &hier->cluster;

@@ -12,14 +12,14 @@ struct gt_arena;
 struct gt_err;
 struct gt_fabric;
 struct gt_fabric_route;
-struct gt_hier;
+struct gt_quotient;
 
 /*
  * Where rails are apart rings alternate, if they can: then any door goes with
  * any.  Links of the fabric are the node's, from `first` on, then uplinks;
  * before them stand, where rings alternate, those of a node of odd number.
  */
-struct gt_hier_doors {
+struct gt_cluster_ring_fabric {
 	struct gt_fabric *fabric;
 	int alternate;
 	uint32_t first;
@@ -30,16 +30,18 @@ struct gt_hier_doors {
  * May a ring go from or to a port this way?  Where it alternates, it also has
  * to go back; and without a charge, which would end at the port both times.
  */
-int gt_hier_door_takes(const struct gt_hier_doors *doors,
-		       const struct gt_fabric_route *way,
-		       const struct gt_fabric_route *back);
+int gt_cluster_ring_takes(const struct gt_cluster_ring_fabric *doors,
+			  const struct gt_fabric_route *way,
+			  const struct gt_fabric_route *back);
 
 /* May rings take all routes to ports and back that there are? */
-int gt_hier_doors_all(const struct gt_hier_doors *doors,
-		      const struct gt_hier *hier);
+int gt_cluster_ring_takes_all(const struct gt_cluster_ring_fabric *doors,
+			      const struct gt_quotient *hier);
 
 /* Memory is the arena's.  GT_EINPUT when there is one node only. */
-int gt_hier_doors_new(const struct gt_hier *hier, struct gt_arena *arena,
-		      struct gt_hier_doors *doors, struct gt_err *err);
+int gt_cluster_ring_fabric_new(const struct gt_quotient *hier,
+			       struct gt_arena *arena,
+			       struct gt_cluster_ring_fabric *doors,
+			       struct gt_err *err);
 
 #endif

@@ -25,7 +25,7 @@ static int gt_hier_limits(const struct gt_cluster *cluster, uint32_t level,
 			  struct gt_rat *uplink, int *limits,
 			  struct gt_err *err)
 {
-	enum gt_fabric_kind over = gt_hier_over(cluster);
+	enum gt_fabric_kind over = gt_quotient_over(cluster);
 	struct gt_rat below;
 	int rc = gt_cluster_uplink(cluster, over, level, 0, uplink, err);
 
@@ -41,7 +41,7 @@ static int gt_hier_level(const struct gt_cluster *cluster, uint32_t i,
 			 struct gt_plan_cluster *out, struct gt_err *err)
 {
 	const struct gt_cluster_fabric *fabric =
-		&cluster->fabrics[gt_hier_over(cluster)];
+		&cluster->fabrics[gt_quotient_over(cluster)];
 	const struct gt_cluster_level *from = &fabric->levels[i];
 	struct gt_plan_level *level = &out->levels[out->nlevels];
 	int last = i + 1 == fabric->nlevels, limits = 1, rc;
@@ -78,7 +78,7 @@ static int gt_hier_levels(const struct gt_cluster *cluster,
 			  struct gt_arena *arena, struct gt_plan_cluster *out,
 			  struct gt_err *err)
 {
-	enum gt_fabric_kind over = gt_hier_over(cluster);
+	enum gt_fabric_kind over = gt_quotient_over(cluster);
 	const struct gt_cluster_fabric *fabric = &cluster->fabrics[over];
 	int rc = GT_OK;
 
@@ -113,7 +113,8 @@ static int gt_hier_alike(const struct gt_cluster *cluster, struct gt_err *err)
 			  cluster->nkinds);
 }
 
-int gt_hier_takes(const struct gt_cluster *cluster, struct gt_err *err)
+int gt_cluster_search_accepts(const struct gt_cluster *cluster,
+			      struct gt_err *err)
 {
 	struct gt_plan_cluster levels = {.nnodes = cluster->nnodes};
 	struct gt_arena *arena = gt_arena_new();
@@ -125,8 +126,9 @@ int gt_hier_takes(const struct gt_cluster *cluster, struct gt_err *err)
 	return rc;
 }
 
-int gt_hier_new(const struct gt_hier_request *request, struct gt_arena *arena,
-		struct gt_hier **out, struct gt_err *err)
+int gt_quotient_new(const struct gt_cluster_request *request,
+		    struct gt_arena *arena, struct gt_quotient **out,
+		    struct gt_err *err)
 {
 	const struct gt_cluster *cluster = request->cluster;
 	struct gt_request box = {.topo = cluster->kinds[0].topo,
@@ -135,7 +137,7 @@ int gt_hier_new(const struct gt_hier_request *request, struct gt_arena *arena,
 				 .coll = request->coll,
 				 .nranks = request->ngpus,
 				 .gpus = request->gpus};
-	struct gt_hier *hier = gt_arena_alloc(arena, sizeof(*hier));
+	struct gt_quotient *hier = gt_arena_alloc(arena, sizeof(*hier));
 	struct gt_fabric *fabric;
 	int rc;
 
@@ -155,26 +157,26 @@ int gt_hier_new(const struct gt_hier_request *request, struct gt_arena *arena,
 	if (!rc)
 		rc = gt_hier_levels(cluster, arena, &hier->cluster, err);
 	if (!rc)
-		rc = gt_hier_ports(request, fabric, arena, hier, err);
+		rc = gt_quotient_ports_init(request, fabric, arena, hier, err);
 	*out = hier;
 	return rc;
 }
 
-static struct gt_hier_ask gt_hier_ask_of(const struct gt_hier_request *request,
-					 const struct gt_hier *hier,
-					 int all_routes)
+static struct gt_quotient_bound_query gt_hier_ask_of(
+	const struct gt_cluster_request *request,
+	const struct gt_quotient *hier, int all_routes)
 {
-	return (struct gt_hier_ask){hier, request->coll, request->root,
-				    all_routes};
+	return (struct gt_quotient_bound_query){hier, request->coll,
+						request->root, all_routes};
 }
 
 /* A search with an arena of its own, which is gone at its end. */
-typedef int gt_hier_way(const struct gt_hier_request *request,
-			struct gt_arena *arena, struct gt_plan **plan,
-			struct gt_err *err);
+typedef int gt_alltoall_path(const struct gt_cluster_request *request,
+			     struct gt_arena *arena, struct gt_plan **plan,
+			     struct gt_err *err);
 
-static int gt_hier_in_arena(gt_hier_way *way,
-			    const struct gt_hier_request *request,
+static int gt_hier_in_arena(gt_alltoall_path *way,
+			    const struct gt_cluster_request *request,
 			    struct gt_plan **plan, struct gt_err *err)
 {
 	struct gt_arena *arena = gt_arena_new();
@@ -187,34 +189,35 @@ static int gt_hier_in_arena(gt_hier_way *way,
 	return rc;
 }
 
-static int gt_hier_trees_on(const struct gt_hier_request *request,
+static int gt_hier_trees_on(const struct gt_cluster_request *request,
 			    struct gt_arena *arena, struct gt_plan **plan,
 			    struct gt_err *err)
 {
-	struct gt_hier_trees trees;
-	struct gt_hier_bound bound;
-	struct gt_hier_found found = {
+	struct gt_block_trees trees;
+	struct gt_quotient_bound bound;
+	struct gt_cluster_solution found = {
 		.request = request, .trees = &trees, .bound = &bound};
-	struct gt_hier *hier = NULL;
-	struct gt_hier_ask ask;
-	int rc = gt_hier_new(request, arena, &hier, err);
+	struct gt_quotient *hier = NULL;
+	struct gt_quotient_bound_query ask;
+	int rc = gt_quotient_new(request, arena, &hier, err);
 
 	found.hier = hier;
 	if (!rc)
-		rc = gt_hier_solve(hier, request->coll, arena, &trees, err);
+		rc = gt_block_trees_solve(hier, request->coll, arena, &trees,
+					  err);
 	ask = gt_hier_ask_of(request, hier, 1);
 	if (!rc)
-		rc = gt_hier_bound_find(&ask, arena, &bound, err);
-	return rc ? rc : gt_hier_emit(&found, plan, err);
+		rc = gt_quotient_bound_find(&ask, arena, &bound, err);
+	return rc ? rc : gt_cluster_emit(&found, plan, err);
 }
 
-int gt_hier_search(const struct gt_hier_request *request, struct gt_plan **plan,
-		   struct gt_err *err)
+int gt_cluster_search_templates(const struct gt_cluster_request *request,
+				struct gt_plan **plan, struct gt_err *err)
 {
 	return gt_hier_in_arena(gt_hier_trees_on, request, plan, err);
 }
 
-static int gt_hier_rings_on(const struct gt_hier_request *request,
+static int gt_hier_rings_on(const struct gt_cluster_request *request,
 			    struct gt_arena *arena, struct gt_plan **plan,
 			    struct gt_err *err)
 {
@@ -224,90 +227,90 @@ static int gt_hier_rings_on(const struct gt_hier_request *request,
 				     .watch = request->watch,
 				     .arena = arena};
 	struct gt_proposal rings = {0};
-	struct gt_hier_doors doors;
-	struct gt_hier_bound bound;
-	struct gt_hier_found found = {.request = request,
-				      .bound = &bound,
-				      .rings = &rings,
-				      .doors = &doors};
-	struct gt_hier *hier = NULL;
-	struct gt_hier_ask ask;
-	int rc = gt_hier_new(request, arena, &hier, err);
+	struct gt_cluster_ring_fabric doors;
+	struct gt_quotient_bound bound;
+	struct gt_cluster_solution found = {.request = request,
+					    .bound = &bound,
+					    .rings = &rings,
+					    .doors = &doors};
+	struct gt_quotient *hier = NULL;
+	struct gt_quotient_bound_query ask;
+	int rc = gt_quotient_new(request, arena, &hier, err);
 
 	found.hier = hier;
 	if (!rc)
-		rc = gt_hier_doors_new(hier, arena, &doors, err);
+		rc = gt_cluster_ring_fabric_new(hier, arena, &doors, err);
 	args.fabric = doors.fabric;
 	if (!rc)
 		rc = gt_shape_ring.propose(&args, &rings, err);
 	if (!rc) {
 		ask = gt_hier_ask_of(request, hier,
-				     gt_hier_doors_all(&doors, hier));
-		rc = gt_hier_bound_find(&ask, arena, &bound, err);
+				     gt_cluster_ring_takes_all(&doors, hier));
+		rc = gt_quotient_bound_find(&ask, arena, &bound, err);
 	}
-	return rc ? rc : gt_hier_emit(&found, plan, err);
+	return rc ? rc : gt_cluster_emit(&found, plan, err);
 }
 
-int gt_hier_search_rings(const struct gt_hier_request *request,
-			 struct gt_plan **plan, struct gt_err *err)
+int gt_cluster_search_rings(const struct gt_cluster_request *request,
+			    struct gt_plan **plan, struct gt_err *err)
 {
 	return gt_hier_in_arena(gt_hier_rings_on, request, plan, err);
 }
 
-static int gt_hier_pairs_on(const struct gt_hier_request *request,
+static int gt_hier_pairs_on(const struct gt_cluster_request *request,
 			    struct gt_arena *arena, struct gt_plan **plan,
 			    struct gt_err *err)
 {
-	struct gt_hier_pairs pairs;
-	struct gt_hier_bound bound;
-	struct gt_hier_found found = {
+	struct gt_double_trees pairs;
+	struct gt_quotient_bound bound;
+	struct gt_cluster_solution found = {
 		.request = request, .bound = &bound, .pairs = &pairs};
-	struct gt_hier *hier = NULL;
-	struct gt_hier_ask ask;
-	int rc = gt_hier_new(request, arena, &hier, err);
+	struct gt_quotient *hier = NULL;
+	struct gt_quotient_bound_query ask;
+	int rc = gt_quotient_new(request, arena, &hier, err);
 
 	found.hier = hier;
 	if (!rc)
-		rc = gt_hier_pairs_find(hier, request->coll, request->root,
-					arena, &pairs, err);
+		rc = gt_double_trees_find(hier, request->coll, request->root,
+					  arena, &pairs, err);
 	ask = gt_hier_ask_of(request, hier, 1);
 	if (!rc)
-		rc = gt_hier_bound_find(&ask, arena, &bound, err);
-	return rc ? rc : gt_hier_emit(&found, plan, err);
+		rc = gt_quotient_bound_find(&ask, arena, &bound, err);
+	return rc ? rc : gt_cluster_emit(&found, plan, err);
 }
 
-int gt_hier_search_pairs(const struct gt_hier_request *request,
-			 struct gt_plan **plan, struct gt_err *err)
+int gt_cluster_search_trees(const struct gt_cluster_request *request,
+			    struct gt_plan **plan, struct gt_err *err)
 {
 	return gt_hier_in_arena(gt_hier_pairs_on, request, plan, err);
 }
 
-static int gt_hier_flow_on(const struct gt_hier_request *request,
+static int gt_hier_flow_on(const struct gt_cluster_request *request,
 			   struct gt_arena *arena, struct gt_plan **plan,
 			   struct gt_err *err)
 {
-	struct gt_hier_flow flow;
-	struct gt_hier_found found = {.request = request, .flow = &flow};
-	struct gt_hier *hier = NULL;
-	int rc = gt_hier_new(request, arena, &hier, err);
+	struct gt_alltoall flow;
+	struct gt_cluster_solution found = {.request = request, .flow = &flow};
+	struct gt_quotient *hier = NULL;
+	int rc = gt_quotient_new(request, arena, &hier, err);
 
 	found.hier = hier;
 	if (!rc)
-		rc = gt_hier_flow_solve(hier, arena, &flow, err);
-	return rc ? rc : gt_hier_emit(&found, plan, err);
+		rc = gt_alltoall_solve(hier, arena, &flow, err);
+	return rc ? rc : gt_cluster_emit(&found, plan, err);
 }
 
-int gt_hier_search_flow(const struct gt_hier_request *request,
-			struct gt_plan **plan, struct gt_err *err)
+int gt_cluster_search_alltoall(const struct gt_cluster_request *request,
+			       struct gt_plan **plan, struct gt_err *err)
 {
 	return gt_hier_in_arena(gt_hier_flow_on, request, plan, err);
 }
 
-int gt_hier_search_all(const struct gt_hier_request *request,
-		       struct gt_plan **plan, struct gt_err *err)
+int gt_cluster_search_by_size(const struct gt_cluster_request *request,
+			      struct gt_plan **plan, struct gt_err *err)
 {
-	static gt_hier_way *const ways[] = {gt_hier_trees_on, gt_hier_rings_on,
-					    gt_hier_pairs_on};
+	static gt_alltoall_path *const ways[] = {
+		gt_hier_trees_on, gt_hier_rings_on, gt_hier_pairs_on};
 	enum { GT_HIER_WAYS = sizeof(ways) / sizeof(*ways) };
 	struct gt_by_size_tries tries = {.n = 0};
 

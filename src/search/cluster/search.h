@@ -11,18 +11,18 @@
 struct gt_arena;
 struct gt_cluster;
 struct gt_err;
-struct gt_hier;
-struct gt_hier_bound;
-struct gt_hier_doors;
-struct gt_hier_flow;
-struct gt_hier_pairs;
-struct gt_hier_trees;
+struct gt_quotient;
+struct gt_quotient_bound;
+struct gt_cluster_ring_fabric;
+struct gt_alltoall;
+struct gt_double_trees;
+struct gt_block_trees;
 struct gt_paths;
 struct gt_plan;
 struct gt_proposal;
 struct gt_budget;
 
-struct gt_hier_request {
+struct gt_cluster_request {
 	const struct gt_cluster *cluster;
 	const struct gt_paths *paths; /* of its only kind of nodes */
 	enum gt_rates rates;
@@ -39,46 +39,48 @@ struct gt_hier_request {
  * passed gt_plan_check().  GT_EINPUT when nodes or switches are not all
  * alike; GT_ENO when there is no plan.
  */
-int gt_hier_search(const struct gt_hier_request *request, struct gt_plan **plan,
-		   struct gt_err *err);
+int gt_cluster_search_templates(const struct gt_cluster_request *request,
+				struct gt_plan **plan, struct gt_err *err);
 
 /* The same of rings through all nodes (plan/ir/cluster.h). */
-int gt_hier_search_rings(const struct gt_hier_request *request,
-			 struct gt_plan **plan, struct gt_err *err);
+int gt_cluster_search_rings(const struct gt_cluster_request *request,
+			    struct gt_plan **plan, struct gt_err *err);
 
 /* Are nodes and switches all alike?  GT_EINPUT, and what is not, if not. */
-int gt_hier_takes(const struct gt_cluster *cluster, struct gt_err *err);
+int gt_cluster_search_accepts(const struct gt_cluster *cluster,
+			      struct gt_err *err);
 
 /* Trees through all nodes: all-reduce, broadcast and reduce. */
-int gt_hier_search_pairs(const struct gt_hier_request *request,
-			 struct gt_plan **plan, struct gt_err *err);
+int gt_cluster_search_trees(const struct gt_cluster_request *request,
+			    struct gt_plan **plan, struct gt_err *err);
 
 /* All-to-all, as a flow that is the same in all nodes. */
-int gt_hier_search_flow(const struct gt_hier_request *request,
-			struct gt_plan **plan, struct gt_err *err);
+int gt_cluster_search_alltoall(const struct gt_cluster_request *request,
+			       struct gt_plan **plan, struct gt_err *err);
 
 /*
  * All of these that do the collective, each at the sizes where it is quickest
  * (search/select_by_size.h); the proof is that of the largest bandwidth.
  */
-int gt_hier_search_all(const struct gt_hier_request *request,
-		       struct gt_plan **plan, struct gt_err *err);
+int gt_cluster_search_by_size(const struct gt_cluster_request *request,
+			      struct gt_plan **plan, struct gt_err *err);
 
 /* Their parts: the cluster as numbers; numbers as a plan (emit.c). */
-int gt_hier_new(const struct gt_hier_request *request, struct gt_arena *arena,
-		struct gt_hier **hier, struct gt_err *err);
+int gt_quotient_new(const struct gt_cluster_request *request,
+		    struct gt_arena *arena, struct gt_quotient **hier,
+		    struct gt_err *err);
 
-struct gt_hier_found {
-	const struct gt_hier_request *request;
-	const struct gt_hier *hier;
-	const struct gt_hier_trees *trees; /* or NULL */
-	const struct gt_hier_bound *bound;
+struct gt_cluster_solution {
+	const struct gt_cluster_request *request;
+	const struct gt_quotient *hier;
+	const struct gt_block_trees *trees; /* or NULL */
+	const struct gt_quotient_bound *bound;
 	const struct gt_proposal *rings;
-	const struct gt_hier_doors *doors;
-	const struct gt_hier_pairs *pairs; /* or NULL */
-	const struct gt_hier_flow *flow;   /* or NULL; without bound */
+	const struct gt_cluster_ring_fabric *doors;
+	const struct gt_double_trees *pairs; /* or NULL */
+	const struct gt_alltoall *flow;      /* or NULL; without bound */
 };
-int gt_hier_emit(const struct gt_hier_found *found, struct gt_plan **plan,
-		 struct gt_err *err);
+int gt_cluster_emit(const struct gt_cluster_solution *found,
+		    struct gt_plan **plan, struct gt_err *err);
 
 #endif

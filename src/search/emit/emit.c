@@ -327,7 +327,7 @@ static int gt_emit_check(const struct gt_plan *plan, struct gt_err *err)
 			  "the search made a wrong plan: %s", wrong.text);
 }
 
-int gt_emit(const struct gt_found *found, struct gt_plan **plan,
+int gt_emit(const struct gt_solution *found, struct gt_plan **plan,
 	    struct gt_err *err)
 {
 	struct gt_emit e = {.found = found, .plan = gt_plan_new()};

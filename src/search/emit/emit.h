@@ -11,14 +11,14 @@ struct gt_plan;
 struct gt_proposal;
 struct gt_request;
 
-struct gt_found {
+struct gt_solution {
 	const struct gt_request *request;
 	const struct gt_fabric *fabric;
 	const struct gt_proposal *proposal;
 };
 
 /* *plan is the caller's and owes nothing to what it was made from. */
-int gt_emit(const struct gt_found *found, struct gt_plan **plan,
+int gt_emit(const struct gt_solution *found, struct gt_plan **plan,
 	    struct gt_err *err);
 
 #endif

@@ -6,14 +6,14 @@
 #include <stdint.h>
 
 struct gt_fabric_route;
-struct gt_found;
+struct gt_solution;
 struct gt_plan;
 struct gt_plan_channel;
 struct gt_plan_hop;
 struct gt_proposal_channel;
 
 struct gt_emit {
-	const struct gt_found *found;
+	const struct gt_solution *found;
 	struct gt_plan *plan;
 	uint32_t *link; /* of the fabric -> of the plan */
 	int failed;     /* memory ran out; the rest does not matter */

@@ -18,13 +18,13 @@
 #include "unit/boxes.h"
 #include "unit/hier_plan.h"
 
-static void solve(const struct gt_hier *hier, struct gt_arena *arena,
-		  struct gt_hier_flow *flow)
+static void solve(const struct gt_quotient *hier, struct gt_arena *arena,
+		  struct gt_alltoall *flow)
 {
 	struct gt_err err;
 
 	gt_err_init(&err);
-	if (gt_hier_flow_solve(hier, arena, flow, &err))
+	if (gt_alltoall_solve(hier, arena, flow, &err))
 		fail_msg("%s", err.text);
 	if (!flow->has_bound)
 		fail_msg("%u nodes of %u: no bound of %g", hier->cluster.nnodes,
@@ -64,11 +64,11 @@ static void known_clusters(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct gt_arena *arena = gt_arena_new();
-		struct gt_hier *hier = gt_box_hier(arena, &cases[i].box);
+		struct gt_quotient *hier = gt_box_hier(arena, &cases[i].box);
 		struct gt_plan_level levels[] = {
 			{.nodes = 1, .gbs = GT_RAT(cases[i].uplink, 1)},
 			{.nodes = cases[i].box.nodes}};
-		struct gt_hier_flow flow;
+		struct gt_alltoall flow;
 
 		if (cases[i].uplink) {
 			hier->cluster.levels = levels;
@@ -83,12 +83,13 @@ static void known_clusters(void **state)
 }
 
 /* Boxes whose links are not all alike, nor both ways, below two levels. */
-static struct gt_hier *chance_hier(struct gt_arena *arena, struct gt_chance *c)
+static struct gt_quotient *chance_hier(struct gt_arena *arena,
+				       struct gt_chance *c)
 {
 	struct gt_box box = {2 * (1 + gt_chance(c, 2)), 2 + gt_chance(c, 2), 1,
 			     GT_RAT(1 + gt_chance(c, 40), 1),
 			     GT_RAT(1 + gt_chance(c, 30), 2)};
-	struct gt_hier *hier = gt_box_hier(arena, &box);
+	struct gt_quotient *hier = gt_box_hier(arena, &box);
 	struct gt_plan_cluster *cluster = &hier->cluster;
 	struct gt_fabric *f = (struct gt_fabric *)hier->box;
 
@@ -112,7 +113,7 @@ static struct gt_hier *chance_hier(struct gt_arena *arena, struct gt_chance *c)
 }
 
 /* An uplink of the whole: of the switch above a node, out or in. */
-static uint32_t whole_uplink(const struct gt_hier *hier, uint32_t level,
+static uint32_t whole_uplink(const struct gt_quotient *hier, uint32_t level,
 			     uint32_t node, uint32_t rail, uint32_t in)
 {
 	const struct gt_plan_cluster *cluster = &hier->cluster;
@@ -124,8 +125,9 @@ static uint32_t whole_uplink(const struct gt_hier *hier, uint32_t level,
 }
 
 /* Up to where the rails of both meet, and down; 0: nowhere. */
-static uint32_t whole_climb(const struct gt_hier *hier, const uint32_t nodes[2],
-			    const uint32_t rails[2], uint32_t *links)
+static uint32_t whole_climb(const struct gt_quotient *hier,
+			    const uint32_t nodes[2], const uint32_t rails[2],
+			    uint32_t *links)
 {
 	const struct gt_plan_cluster *cluster = &hier->cluster;
 	uint32_t top = 0, n = 0;
@@ -143,7 +145,7 @@ static uint32_t whole_climb(const struct gt_hier *hier, const uint32_t nodes[2],
 }
 
 /* Links of a route in some node. */
-static uint32_t whole_part(const struct gt_hier *hier, uint32_t node,
+static uint32_t whole_part(const struct gt_quotient *hier, uint32_t node,
 			   const struct gt_fabric_route *route, uint32_t *links)
 {
 	for (uint32_t k = 0; k < route->nlinks; k++)
@@ -153,7 +155,7 @@ static uint32_t whole_part(const struct gt_hier *hier, uint32_t node,
 
 /* All ranks of all nodes; between nodes the route over the ranks' own cards. */
 static struct gt_fabric *whole_of(struct gt_arena *arena,
-				  const struct gt_hier *hier)
+				  const struct gt_quotient *hier)
 {
 	const struct gt_plan_cluster *cluster = &hier->cluster;
 	const struct gt_fabric *box = hier->box;
@@ -213,11 +215,11 @@ static void flows_are_as_good_as_wholes(void **state)
 	(void)state;
 	for (int i = 0; i < CLUSTERS; i++) {
 		struct gt_arena *arena = gt_arena_new();
-		struct gt_hier *hier = chance_hier(arena, &c);
+		struct gt_quotient *hier = chance_hier(arena, &c);
 		struct gt_shape_args args = {.coll = GT_COLL_ALLTOALL,
 					     .arena = arena};
 		struct gt_proposal whole;
-		struct gt_hier_flow flow;
+		struct gt_alltoall flow;
 		struct gt_err err;
 
 		gt_err_init(&err);

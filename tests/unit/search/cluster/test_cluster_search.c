@@ -113,7 +113,7 @@ static void switches_are_entered_once(void **state)
 /* ---- boxes by hand ---------------------------------------------------- */
 
 /* The first switch of a level in expand()'s fabric; rails side by side. */
-static uint32_t first_switch(const struct gt_hier *hier, uint32_t level)
+static uint32_t first_switch(const struct gt_quotient *hier, uint32_t level)
 {
 	const struct gt_plan_cluster *c = &hier->cluster;
 	uint32_t at = c->nnodes * hier->box->nnodes;
@@ -123,7 +123,7 @@ static uint32_t first_switch(const struct gt_hier *hier, uint32_t level)
 	return at;
 }
 
-static uint32_t switch_above(const struct gt_hier *hier, uint32_t level,
+static uint32_t switch_above(const struct gt_quotient *hier, uint32_t level,
 			     uint32_t node, uint32_t rail)
 {
 	const struct gt_plan_level *l = &hier->cluster.levels[level];
@@ -134,7 +134,7 @@ static uint32_t switch_above(const struct gt_hier *hier, uint32_t level,
 
 /* The whole cluster, node by node, as the search of one machine sees it. */
 static struct gt_fabric *expand(struct gt_arena *arena,
-				const struct gt_hier *hier)
+				const struct gt_quotient *hier)
 {
 	const struct gt_fabric *box = hier->box;
 	const struct gt_plan_cluster *cluster = &hier->cluster;
@@ -171,27 +171,28 @@ static struct gt_fabric *expand(struct gt_arena *arena,
 	return f;
 }
 
-static struct gt_rat bound_of(const struct gt_hier *hier, enum gt_coll coll,
+static struct gt_rat bound_of(const struct gt_quotient *hier, enum gt_coll coll,
 			      struct gt_arena *arena)
 {
-	struct gt_hier_ask ask = {.hier = hier, .coll = coll};
-	struct gt_hier_bound bound;
+	struct gt_quotient_bound_query ask = {.hier = hier, .coll = coll};
+	struct gt_quotient_bound bound;
 
-	assert_int_equal(gt_hier_bound_find(&ask, arena, &bound, NULL), GT_OK);
+	assert_int_equal(gt_quotient_bound_find(&ask, arena, &bound, NULL),
+			 GT_OK);
 	assert_true(bound.found);
 	return bound.value;
 }
 
-static struct gt_rat value_of(const struct gt_hier *hier,
+static struct gt_rat value_of(const struct gt_quotient *hier,
 			      struct gt_arena *arena)
 {
-	struct gt_hier_trees trees;
+	struct gt_block_trees trees;
 	struct gt_rat x;
 
-	assert_int_equal(
-		gt_hier_solve(hier, GT_COLL_ALLGATHER, arena, &trees, NULL),
-		GT_OK);
-	assert_true(gt_hier_rate(hier, &trees, &x));
+	assert_int_equal(gt_block_trees_solve(hier, GT_COLL_ALLGATHER, arena,
+					      &trees, NULL),
+			 GT_OK);
+	assert_true(gt_block_trees_rate(hier, &trees, &x));
 	assert_true(gt_rat_mul(
 		x, GT_RAT(hier->cluster.nnodes * hier->box->nranks, 1), &x));
 	return x;
@@ -226,7 +227,7 @@ static void known_clusters(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct gt_arena *arena = gt_arena_new();
-		struct gt_hier *hier = gt_box_hier(arena, &cases[i].box);
+		struct gt_quotient *hier = gt_box_hier(arena, &cases[i].box);
 
 		check_rat(bound_of(hier, GT_COLL_ALLGATHER, arena),
 			  cases[i].allgather, "bound");
@@ -246,7 +247,7 @@ static void sums_bound_as_wholes_do(void **state)
 		struct gt_box box = {2 + gt_chance(&c, 4), 2 + gt_chance(&c, 3),
 				     1, GT_RAT(1 + gt_chance(&c, 40), 1),
 				     GT_RAT(1 + gt_chance(&c, 30), 2)};
-		struct gt_hier *hier = gt_box_hier(arena, &box);
+		struct gt_quotient *hier = gt_box_hier(arena, &box);
 		struct gt_fabric *f = (struct gt_fabric *)hier->box;
 		struct gt_bound_query ask = {0};
 		struct gt_bound whole;
@@ -302,13 +303,14 @@ static void roots_bound_as_wholes_do(void **state)
 		struct gt_box box = {2, 1 + gt_chance(&c, 3), 1,
 				     GT_RAT(1 + gt_chance(&c, 40), 1),
 				     GT_RAT(1 + gt_chance(&c, 60), 2)};
-		struct gt_hier *hier = gt_box_hier(arena, &box);
+		struct gt_quotient *hier = gt_box_hier(arena, &box);
 		struct gt_fabric *f = (struct gt_fabric *)hier->box;
 		int skewed = i % 5 == 0, cmp;
 		struct gt_bound_query ask = {.coll = i % 2 ? GT_COLL_BROADCAST
 							   : GT_COLL_REDUCE};
-		struct gt_hier_ask of = {.hier = hier, .coll = ask.coll};
-		struct gt_hier_bound bound;
+		struct gt_quotient_bound_query of = {.hier = hier,
+						     .coll = ask.coll};
+		struct gt_quotient_bound bound;
 		struct gt_bound whole;
 
 		levels_by_chance(&c, arena, &hier->cluster);
@@ -324,8 +326,9 @@ static void roots_bound_as_wholes_do(void **state)
 		of.root = ask.root = gt_chance(&c, ask.fabric->nranks);
 		assert_int_equal(gt_bound_find(&ask, arena, &whole, NULL),
 				 GT_OK);
-		assert_int_equal(gt_hier_bound_find(&of, arena, &bound, NULL),
-				 GT_OK);
+		assert_int_equal(
+			gt_quotient_bound_find(&of, arena, &bound, NULL),
+			GT_OK);
 		assert_true(bound.found && whole.found);
 		cmp = gt_rat_cmp(bound.value, whole.value);
 		assert_true(skewed ? cmp >= 0 : !cmp);
@@ -348,25 +351,29 @@ static void links_without_routes_are_left_out(void **state)
 		struct gt_box box = {2 + gt_chance(&c, 4), n, n,
 				     GT_RAT(1 + gt_chance(&c, 40), 1),
 				     GT_RAT(1 + gt_chance(&c, 30), 2)};
-		struct gt_hier *hier = gt_box_hier(arena, &box);
+		struct gt_quotient *hier = gt_box_hier(arena, &box);
 		struct gt_fabric *f = (struct gt_fabric *)hier->box;
-		struct gt_hier_ask ask = {.hier = hier, .coll = all[i % 5]};
-		struct gt_hier_bound before, with, without;
+		struct gt_quotient_bound_query ask = {.hier = hier,
+						      .coll = all[i % 5]};
+		struct gt_quotient_bound before, with, without;
 		uint32_t first;
 
 		ask.all_routes = 1;
-		assert_int_equal(gt_hier_bound_find(&ask, arena, &before, NULL),
-				 GT_OK);
+		assert_int_equal(
+			gt_quotient_bound_find(&ask, arena, &before, NULL),
+			GT_OK);
 		assert_null(before.unused);
 		first = f->nlinks;
 		for (uint32_t k = 0; k < n; k++)
 			gt_fabric_both(f, k, (k + 1) % n,
 				       GT_RAT(1 + gt_chance(&c, 40), 1));
 		assert_int_equal(
-			gt_hier_bound_find(&ask, arena, &without, NULL), GT_OK);
+			gt_quotient_bound_find(&ask, arena, &without, NULL),
+			GT_OK);
 		ask.all_routes = 0;
-		assert_int_equal(gt_hier_bound_find(&ask, arena, &with, NULL),
-				 GT_OK);
+		assert_int_equal(
+			gt_quotient_bound_find(&ask, arena, &with, NULL),
+			GT_OK);
 		check_rat(without.value, before.value, "left out");
 		assert_null(with.unused);
 		assert_int_equal(gt_rat_cmp(with.value, without.value) > 0,

@@ -63,7 +63,8 @@ static void read_table(const char *dir)
 static struct gt_plan *search(const struct row *row, enum gt_coll coll,
 			      int rings, double *ms)
 {
-	struct gt_hier_request request = {.rates = GT_RATES_NCCL, .coll = coll};
+	struct gt_cluster_request request = {.rates = GT_RATES_NCCL,
+					     .coll = coll};
 	struct gt_arena *arena = gt_arena_new();
 	struct gt_cluster *cluster = NULL;
 	struct gt_paths *paths = NULL;
@@ -84,8 +85,8 @@ static struct gt_plan *search(const struct row *row, enum gt_coll coll,
 		fail_msg("%s: %s", err.where, err.text);
 	request.cluster = cluster;
 	request.paths = paths;
-	if (rings ? gt_hier_search_rings(&request, &plan, &err)
-		  : gt_hier_search(&request, &plan, &err))
+	if (rings ? gt_cluster_search_rings(&request, &plan, &err)
+		  : gt_cluster_search_templates(&request, &plan, &err))
 		fail_msg("%s: %s", err.where, err.text);
 	*ms = (double)(gt_clock_ns() - begin) / 1e6;
 	gt_paths_free(paths);

@@ -80,11 +80,11 @@ static struct gt_rat whole_bound(const struct both *b, enum gt_coll coll)
 static struct gt_rat hier_bound(const struct both *b, enum gt_coll coll,
 				const char *gpus)
 {
-	struct gt_hier_request request = {
+	struct gt_cluster_request request = {
 		.cluster = b->cluster, .paths = b->paths[0], .coll = coll};
-	struct gt_hier_ask ask = {.coll = coll};
-	struct gt_hier_bound bound;
-	struct gt_hier *hier;
+	struct gt_quotient_bound_query ask = {.coll = coll};
+	struct gt_quotient_bound bound;
+	struct gt_quotient *hier;
 	struct gt_err err;
 
 	gt_err_init(&err);
@@ -92,9 +92,10 @@ static struct gt_rat hier_bound(const struct both *b, enum gt_coll coll,
 					 b->arena, &request.gpus,
 					 &request.ngpus, &err),
 			 GT_OK);
-	assert_int_equal(gt_hier_new(&request, b->arena, &hier, &err), GT_OK);
+	assert_int_equal(gt_quotient_new(&request, b->arena, &hier, &err),
+			 GT_OK);
 	ask.hier = hier;
-	assert_int_equal(gt_hier_bound_find(&ask, b->arena, &bound, &err),
+	assert_int_equal(gt_quotient_bound_find(&ask, b->arena, &bound, &err),
 			 GT_OK);
 	assert_true(bound.found);
 	return bound.value;
