@@ -244,7 +244,7 @@ static void print_row(struct race *race, const struct row *row)
 {
 	double us = quantile(row->us[RACE_GTOPO], row->rounds, 0.5), other;
 	int best = best_of(row), n = 0;
-	struct gt_way way = {.algo = 0};
+	struct gt_algo_choice way = {.algo = 0};
 	struct gt_err err;
 
 	gt_err_init(&err);

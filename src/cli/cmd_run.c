@@ -22,7 +22,7 @@
 struct gt_run_opts {
 	const char *plan;
 	int device; /* -1: the best one */
-	int map;    /* enum gt_map */
+	int map;    /* enum gt_device_map */
 	int strict, graph, best;
 	const char *coll;
 	int64_t root; /* -1: the plan's */
@@ -190,10 +190,10 @@ static int gt_run_where(const struct gt_run_opts *opts,
 		return GT_OK;
 	return gt_err_set(err, GT_EINPUT, NULL,
 			  "%s is for GPUs; engine '%s' needs none",
-			  opts->map == GT_MAP_SHARE   ? "--map share"
-			  : opts->map == GT_MAP_INDEX ? "--map index"
-			  : opts->graph               ? "--graph"
-						      : "--best",
+			  opts->map == GT_DEVICE_SHARED     ? "--map share"
+			  : opts->map == GT_DEVICE_BY_INDEX ? "--map index"
+			  : opts->graph                     ? "--graph"
+							    : "--best",
 			  sweep->ops->name);
 }
 
@@ -204,7 +204,7 @@ static int gt_run_machine(const struct gt_cmd_args *args,
 {
 	const struct gt_run_opts *opts = args->opts;
 	int cuda = !strcmp(sweep->ops->name, "cuda");
-	int other = !cuda || opts->map == GT_MAP_SHARE;
+	int other = !cuda || opts->map == GT_DEVICE_SHARED;
 	struct gt_run_machine want = {.map_index = opts->map || !cuda,
 				      .strict = opts->strict,
 				      .world = sweep->config.world};
@@ -348,7 +348,7 @@ static int gt_run_run(const struct gt_cmd_args *args, struct gt_err *err)
 	const struct gt_run_opts *opts = args->opts;
 	const char *device = gt_run_parse_device(opts->device);
 	struct gt_run_sweep sweep = {
-		.ops = !device && opts->procs > 1 ? gt_engine_find_apart()
+		.ops = !device && opts->procs > 1 ? gt_engine_find_in_child()
 						  : gt_engine_find(device),
 		.config = {.workers = (uint32_t)opts->workers,
 			   .timeout_ns = opts->timeout_ns},

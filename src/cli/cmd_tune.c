@@ -20,7 +20,7 @@
 struct gt_tune_opts {
 	const char *plan;
 	int device; /* -1: the best one */
-	int map;    /* enum gt_map */
+	int map;    /* enum gt_device_map */
 	int strict;
 	const char *coll; /* NULL: those that rows name */
 	uint64_t begin_bytes, end_bytes;

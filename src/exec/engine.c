@@ -25,7 +25,7 @@ const struct gt_engine_ops *gt_engine_find(const char *name)
 	return NULL;
 }
 
-const struct gt_engine_ops *gt_engine_find_apart(void)
+const struct gt_engine_ops *gt_engine_find_in_child(void)
 {
 	const struct gt_engine_ops *ops = &gt_engine_host;
 	pid_t child = fork();
@@ -41,7 +41,7 @@ const struct gt_engine_ops *gt_engine_find_apart(void)
 	return ops;
 }
 
-int gt_request_scales(const struct gt_request *req)
+int gt_exec_request_premultiplies(const struct gt_request *req)
 {
 	return req->op == GT_REDOP_PREMUL && gt_coll_reduces(req->coll);
 }

@@ -24,12 +24,12 @@ struct gt_engine;
 struct gt_world;
 
 /* Which GPU is a rank's. */
-enum gt_map {
-	GT_MAP_ID,    /* the one with the plan's bus id */
-	GT_MAP_INDEX, /* the process's n-th rank is device n */
+enum gt_device_map {
+	GT_DEVICE_BY_ID,    /* the one with the plan's bus id */
+	GT_DEVICE_BY_INDEX, /* the process's n-th rank is device n */
 	/* The same, and from the first again when they are used up: without
 	 * enough GPUs the results are right and the times mean nothing. */
-	GT_MAP_SHARE,
+	GT_DEVICE_SHARED,
 };
 
 /* What stops a rank on purpose, to test that the others notice. */
@@ -49,19 +49,19 @@ enum { GT_NOTICE_MAX = 256 };
 
 struct gt_engine_config {
 	const struct gt_plan *plan;
-	uint64_t max_bytes;   /* of the larger of input and output, per rank;
+	uint64_t max_bytes;     /* of the larger of input and output, per rank;
 				 0: all requests bring their own */
-	uint32_t workers;     /* per channel; 0: the engine's choice */
-	uint32_t slots;       /* 0: the plan's */
-	uint32_t slice_bytes; /* 0: the engine's choice, at most the plan's */
-	uint32_t threads;     /* GPUs, per worker; 0: the engine's choice */
-	uint32_t turn;        /* GPUs: pieces that a slot is handed over in;
+	uint32_t workers;       /* per channel; 0: the engine's choice */
+	uint32_t slots;         /* 0: the plan's */
+	uint32_t slice_bytes;   /* 0: the engine's choice, at most the plan's */
+	uint32_t threads;       /* GPUs, per worker; 0: the engine's choice */
+	uint32_t turn;          /* GPUs: pieces that a slot is handed over in;
 				 0: the engine's choice */
-	enum gt_map map;      /* GPUs */
-	int graph;            /* GPUs: launch through a CUDA graph */
-	int best;             /* GPUs: each message goes the fastest way that
+	enum gt_device_map map; /* GPUs */
+	int graph;              /* GPUs: launch through a CUDA graph */
+	int best;               /* GPUs: each message goes the fastest way that
 				 is known, whatever the plan says */
-	int64_t timeout_ns;   /* a run fails after so long without progress */
+	int64_t timeout_ns;     /* a run fails after so long without progress */
 	enum gt_fault fault;
 	uint32_t fault_rank;
 	uint64_t fault_step; /* after so many slices of one run() */
@@ -87,7 +87,7 @@ struct gt_buffers {
  * How a request is carried; 0 blocks, threads or pieces: the engine's
  * choice.
  */
-struct gt_way {
+struct gt_algo_choice {
 	uint8_t algo;     /* enum gt_algo */
 	uint8_t protocol; /* enum gt_protocol */
 	uint32_t blocks, threads;
@@ -114,11 +114,11 @@ struct gt_request {
 	const struct gt_buffers *buffers;
 	/* GT_REDOP_PREMUL: of each rank; NULL: those of the test data. */
 	const struct gt_scalar *scalars;
-	int scaled;               /* GPUs' own: inputs lie multiplied aside */
-	void *const *streams;     /* enqueue(): of each rank, a cudaStream_t */
-	struct gt_trace *trace;   /* run() records its steps in it, if it is of
+	int scaled;             /* GPUs' own: inputs lie multiplied aside */
+	void *const *streams;   /* enqueue(): of each rank, a cudaStream_t */
+	struct gt_trace *trace; /* run() records its steps in it, if it is of
 				     one iteration; or NULL */
-	const struct gt_way *way; /* NULL: the engine's choice */
+	const struct gt_algo_choice *way; /* NULL: the engine's choice */
 };
 
 /* What one rank sends to or receives from a peer, which may be itself. */
@@ -131,17 +131,17 @@ struct gt_message {
 };
 
 /* Elements of a block that are meant. */
-static inline uint64_t gt_request_count(const struct gt_request *req)
+static inline uint64_t gt_exec_request_count(const struct gt_request *req)
 {
 	return req->part_count ? req->part_count : req->count;
 }
 
 /* Are inputs multiplied before they are added? */
-int gt_request_scales(const struct gt_request *req);
+int gt_exec_request_premultiplies(const struct gt_request *req);
 
 /* Do two differ only in where their buffers are? */
-static inline int gt_request_like(const struct gt_request *a,
-				  const struct gt_request *b)
+static inline int gt_exec_request_is_like(const struct gt_request *a,
+					  const struct gt_request *b)
 {
 	return a->coll == b->coll && a->dtype == b->dtype && a->op == b->op &&
 	       a->count == b->count && a->root == b->root &&
@@ -250,7 +250,7 @@ struct gt_engine_ops {
 	 * NULL where there is only the plan's way.
 	 */
 	int (*how)(struct gt_engine *engine, const struct gt_request *req,
-		   struct gt_way *way, struct gt_err *err);
+		   struct gt_algo_choice *way, struct gt_err *err);
 
 	/*
 	 * How many elements of all outputs are not what they should be after
@@ -275,6 +275,6 @@ const struct gt_engine_ops *gt_engine_find(const char *name);
  * The first usable one, as a child of this process finds it: a GPU's driver
  * that was started here would be of no use to processes forked later.
  */
-const struct gt_engine_ops *gt_engine_find_apart(void);
+const struct gt_engine_ops *gt_engine_find_in_child(void);
 
 #endif

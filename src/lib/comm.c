@@ -112,9 +112,9 @@ static int gt_comm_setup(struct gtopo_comm *comm,
 		.timeout_ns = config->timeout_ms * 1000000,
 		.interrupt = &comm->interrupt,
 		.best = (config->flags & GTOPO_BEST) != 0,
-		.map = config->flags & GTOPO_MAP_SHARE   ? GT_MAP_SHARE
-		       : config->flags & GTOPO_MAP_INDEX ? GT_MAP_INDEX
-							 : GT_MAP_ID,
+		.map = config->flags & GTOPO_MAP_SHARE   ? GT_DEVICE_SHARED
+		       : config->flags & GTOPO_MAP_INDEX ? GT_DEVICE_BY_INDEX
+							 : GT_DEVICE_BY_ID,
 	};
 	rc = gt_comm_engine(comm, config, err);
 	if (rc)

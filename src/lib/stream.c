@@ -268,7 +268,7 @@ static int gt_comm_is_inplace(const struct gtopo_comm *comm,
 
 int gt_comm_enqueue(struct gtopo_comm *comm, uint32_t n, struct gt_err *err)
 {
-	struct gt_way way;
+	struct gt_algo_choice way;
 	int rc = GT_OK;
 
 	for (uint32_t i = 0; !rc && i < n; i++) {
@@ -276,7 +276,7 @@ int gt_comm_enqueue(struct gtopo_comm *comm, uint32_t n, struct gt_err *err)
 
 		req->streams = comm->streams;
 		req->inplace = gt_comm_is_inplace(comm, req);
-		if (i && gt_request_like(req, req - 1))
+		if (i && gt_exec_request_is_like(req, req - 1))
 			continue;
 		rc = comm->ops->how(comm->engine, req, &way, err);
 		/* Flows are the engine's own; the plan's programs are not. */

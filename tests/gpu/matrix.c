@@ -32,7 +32,7 @@ enum {
 };
 
 /* All ways that bytes can go. */
-static const struct gt_way ways[] = {
+static const struct gt_algo_choice ways[] = {
 	{.algo = GT_ALGO_RING, .protocol = GT_PROTOCOL_SIMPLE},
 	{.algo = GT_ALGO_ONE_SHOT, .protocol = GT_PROTOCOL_LL},
 	{.algo = GT_ALGO_ONE_SHOT, .protocol = GT_PROTOCOL_LL128},
@@ -115,7 +115,7 @@ static int engine_open(struct matrix *m)
 /* Can the request go its way? */
 static int possible(const struct matrix *m, const struct gt_request *req)
 {
-	struct gt_way way;
+	struct gt_algo_choice way;
 	struct gt_err err;
 
 	gt_err_init(&err);
@@ -178,7 +178,7 @@ static int check_some(struct matrix *m, struct gt_request req)
 	return 1;
 }
 
-static int check_way(struct matrix *m, const struct gt_way *way)
+static int check_way(struct matrix *m, const struct gt_algo_choice *way)
 {
 	struct gt_request req = {.seed = 1, .way = way};
 
@@ -303,7 +303,7 @@ static int small(struct matrix *m)
  * with 2 ranks, nobody waits for what a rank does after 5.
  */
 static int fault_of(struct matrix *m, enum gt_fault kind, uint32_t rank,
-		    const struct gt_way *way)
+		    const struct gt_algo_choice *way)
 {
 	struct gt_request req = {
 		.dtype = GT_DTYPE_FLOAT, .count = 64 << 10, .way = way};
@@ -383,7 +383,7 @@ int main(int argc, char **argv)
 	m.config = (struct gt_engine_config){
 		.plan = &m.plan,
 		.timeout_ns = 2000000000,
-		.map = gpus < nranks ? GT_MAP_SHARE : GT_MAP_INDEX};
+		.map = gpus < nranks ? GT_DEVICE_SHARED : GT_DEVICE_BY_INDEX};
 	m.deadline_ns = gt_clock_ns() + atoi(argv[3]) * 1000000000ll;
 	all = parts[i].run(&m);
 	gt_engine_cuda.close(m.engine);

@@ -53,7 +53,7 @@ static int gt_tune_takes(const struct gt_tuning *t,
 			 const struct gt_request *req,
 			 const struct gt_plan_select *way)
 {
-	struct gt_way taken = {.algo = 0};
+	struct gt_algo_choice taken = {.algo = 0};
 	struct gt_err none;
 
 	if (!t->sweep->ops->how)

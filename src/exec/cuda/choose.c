@@ -118,7 +118,7 @@ static void gt_choose_fifo(struct gt_engine *engine)
 			     GT_KERNEL_SLOT_ALIGN * GT_KERNEL_SLOT_ALIGN;
 }
 
-int gt_cuda_choose(struct gt_engine *engine, struct gt_err *err)
+int gt_cuda_sizes_choose(struct gt_engine *engine, struct gt_err *err)
 {
 	uint32_t threads = engine->config.threads;
 
@@ -134,7 +134,7 @@ int gt_cuda_choose(struct gt_engine *engine, struct gt_err *err)
 }
 
 /* What makes a turn of a part, not below what is worth a slice. */
-static uint32_t gt_slice_of(uint64_t part, const struct gt_cuda_cut *most)
+static uint32_t gt_slice_of(uint64_t part, const struct gt_cuda_slicing *most)
 {
 	uint64_t slice = (part + most->turn - 1) / most->turn;
 
@@ -146,11 +146,11 @@ static uint32_t gt_slice_of(uint64_t part, const struct gt_cuda_cut *most)
 }
 
 /* As many workers as have something to do, slices that make a turn of each. */
-struct gt_cuda_cut gt_cuda_cut_of(const struct gt_engine *engine,
-				  const struct gt_request *req)
+struct gt_cuda_slicing gt_cuda_slicing_of(const struct gt_engine *engine,
+					  const struct gt_request *req)
 {
 	const struct gt_plan *plan = engine->plan;
-	struct gt_cuda_cut cut = engine->most;
+	struct gt_cuda_slicing cut = engine->most;
 	const struct gt_plan_select *row = gt_cuda_row_of(engine, req);
 	const struct gt_channel_use use = {req->coll, row->algo, req->root};
 	uint64_t chunk = req->count * gt_dtype_bytes(req->dtype);

@@ -66,7 +66,7 @@ static int64_t gt_conn_other(const struct gt_program *mine, uint32_t i,
 }
 
 /* Where the slots begin in a rank's region, behind its flags. */
-static size_t gt_task_slots(const struct gt_cuda_task *task)
+static size_t gt_task_slots(const struct gt_cuda_programs *task)
 {
 	size_t flags = task->conn_at[task->nprograms];
 
@@ -75,7 +75,7 @@ static size_t gt_task_slots(const struct gt_cuda_task *task)
 
 /* Where those of worker w's connection i of a program begin; it receives. */
 static size_t gt_conn_slots(const struct gt_engine *engine,
-			    const struct gt_cuda_task *task, uint32_t p,
+			    const struct gt_cuda_programs *task, uint32_t p,
 			    uint32_t w, uint32_t i)
 {
 	const struct gt_program *program = &task->programs[p];
@@ -92,7 +92,7 @@ static int gt_task_alloc(struct gt_engine *engine, enum gt_coll coll,
 			 uint32_t rank, struct gt_err *err)
 {
 	struct gt_cuda_rank *me = &engine->ranks[rank];
-	struct gt_cuda_task *task = &me->tasks[coll];
+	struct gt_cuda_programs *task = &me->tasks[coll];
 	struct gt_arena *arena = engine->task_arenas[coll];
 	uint32_t n = task->nprograms, nsteps = 0;
 	size_t ends = task->conn_at[n];
@@ -131,13 +131,14 @@ static int gt_task_fifos(struct gt_engine *engine, enum gt_coll coll,
 	if (!bytes)
 		return gt_err_nomem(err);
 	for (uint32_t r = 0; r < nranks; r++) {
-		const struct gt_cuda_task *task = &engine->ranks[r].tasks[coll];
+		const struct gt_cuda_programs *task =
+			&engine->ranks[r].tasks[coll];
 
 		bytes[r] = gt_task_slots(task) +
 			   (uint64_t)task->fifo_at[task->nprograms] *
 				   engine->nslots * engine->slot_pitch;
 	}
-	rc = gt_cuda_region_new(engine, GT_CUDA_TASK + (int)coll, bytes, err);
+	rc = gt_cuda_region_new(engine, GT_CUDA_FIFOS + (int)coll, bytes, err);
 	free(bytes);
 	return rc;
 }
@@ -152,7 +153,7 @@ static int gt_rank_is_far(const struct gt_engine *engine, uint32_t rank)
 static int gt_task_link(struct gt_engine *engine, enum gt_coll coll,
 			uint32_t rank, uint32_t p, struct gt_err *err)
 {
-	struct gt_cuda_task *task = &engine->ranks[rank].tasks[coll];
+	struct gt_cuda_programs *task = &engine->ranks[rank].tasks[coll];
 	const struct gt_program *mine = &task->programs[p];
 	uint32_t first =
 		(uint32_t)coll * engine->plan->nchannels * engine->most.workers;
@@ -228,13 +229,15 @@ static void gt_end_near(const struct gt_engine *engine, enum gt_coll coll,
 			const struct gt_cuda_end *at,
 			struct gt_kernel_conn *end)
 {
-	const struct gt_cuda_task *task = &engine->ranks[at->rank].tasks[coll];
-	const struct gt_cuda_task *peer = &engine->ranks[at->peer].tasks[coll];
+	const struct gt_cuda_programs *task =
+		&engine->ranks[at->rank].tasks[coll];
+	const struct gt_cuda_programs *peer =
+		&engine->ranks[at->peer].tasks[coll];
 	const struct gt_program *mine = &task->programs[at->program];
 	const struct gt_program *theirs = &peer->programs[at->there];
-	int region = GT_CUDA_TASK + (int)coll;
-	char *here = gt_cuda_reach(engine, region, at->rank, at->rank);
-	char *there = gt_cuda_reach(engine, region, at->rank, at->peer);
+	int region = GT_CUDA_FIFOS + (int)coll;
+	char *here = gt_cuda_region_at(engine, region, at->rank, at->rank);
+	char *there = gt_cuda_region_at(engine, region, at->rank, at->peer);
 	size_t from =
 		task->conn_at[at->program] + at->worker * mine->nconns + at->i;
 	size_t to =
@@ -253,8 +256,10 @@ static void gt_end_near(const struct gt_engine *engine, enum gt_coll coll,
 static int gt_end_find(const struct gt_engine *engine, enum gt_coll coll,
 		       struct gt_cuda_end *at, struct gt_err *err)
 {
-	const struct gt_cuda_task *task = &engine->ranks[at->rank].tasks[coll];
-	const struct gt_cuda_task *peer = &engine->ranks[at->peer].tasks[coll];
+	const struct gt_cuda_programs *task =
+		&engine->ranks[at->rank].tasks[coll];
+	const struct gt_cuda_programs *peer =
+		&engine->ranks[at->peer].tasks[coll];
 	const struct gt_program *mine = &task->programs[at->program];
 	uint32_t first = at->program / task->nlanes * task->nlanes;
 
@@ -280,7 +285,7 @@ static int gt_program_connect(struct gt_engine *engine, enum gt_coll coll,
 			      uint32_t rank, uint32_t p,
 			      struct gt_kernel_conn *out, struct gt_err *err)
 {
-	const struct gt_cuda_task *task = &engine->ranks[rank].tasks[coll];
+	const struct gt_cuda_programs *task = &engine->ranks[rank].tasks[coll];
 	const struct gt_program *mine = &task->programs[p];
 
 	for (uint32_t i = 0; i < mine->nconns; i++) {
@@ -310,7 +315,7 @@ static int gt_program_upload(struct gt_engine *engine, enum gt_coll coll,
 			     struct gt_err *err)
 {
 	struct gt_arena *arena = engine->task_arenas[coll];
-	struct gt_cuda_task *task = &engine->ranks[rank].tasks[coll];
+	struct gt_cuda_programs *task = &engine->ranks[rank].tasks[coll];
 	const struct gt_program *program = &task->programs[p];
 	uint32_t nconns = program->nconns;
 	size_t ends = (size_t)nconns * task->workers[p];
@@ -353,7 +358,7 @@ static int gt_task_upload(struct gt_engine *engine, enum gt_coll coll,
 			  uint32_t rank, struct gt_err *err)
 {
 	struct gt_cuda_rank *me = &engine->ranks[rank];
-	struct gt_cuda_task *task = &me->tasks[coll];
+	struct gt_cuda_programs *task = &me->tasks[coll];
 	struct gt_step *steps = task->steps;
 	cudaError_t done;
 	int rc = GT_OK;
@@ -379,7 +384,7 @@ static int gt_task_upload(struct gt_engine *engine, enum gt_coll coll,
 static void gt_task_free(struct gt_engine *engine, enum gt_coll coll)
 {
 	for (uint32_t r = engine->group.first; r < engine->group.end; r++) {
-		struct gt_cuda_task *task = &engine->ranks[r].tasks[coll];
+		struct gt_cuda_programs *task = &engine->ranks[r].tasks[coll];
 
 		cudaSetDevice(engine->ranks[r].device);
 		cudaFree(task->channels);
@@ -393,7 +398,7 @@ static void gt_task_free(struct gt_engine *engine, enum gt_coll coll)
 	engine->task_arenas[coll] = NULL;
 }
 
-void gt_cuda_task_release(struct gt_engine *engine)
+void gt_cuda_disconnect(struct gt_engine *engine)
 {
 	for (int coll = 0; coll < GT_NCOLLS; coll++)
 		gt_task_free(engine, (enum gt_coll)coll);
@@ -409,7 +414,7 @@ static int gt_task_forget(struct gt_engine *engine, struct gt_err *err)
 			continue;
 		engine->ready &= ~(1u << coll);
 		gt_task_free(engine, (enum gt_coll)coll);
-		rc = gt_cuda_region_drop(engine, GT_CUDA_TASK + coll, err);
+		rc = gt_cuda_region_drop(engine, GT_CUDA_FIFOS + coll, err);
 	}
 	return rc;
 }
@@ -425,7 +430,7 @@ static int gt_task_make(struct gt_engine *engine, enum gt_coll coll,
 	if (!engine->task_arenas[coll])
 		rc = gt_err_nomem(err);
 	for (uint32_t r = 0; !rc && r < engine->plan->nranks; r++)
-		rc = gt_cuda_task_lower(engine, coll, r, err);
+		rc = gt_cuda_programs_lower(engine, coll, r, err);
 	for (uint32_t r = group->first; !rc && r < group->end; r++)
 		rc = gt_task_alloc(engine, coll, r, err);
 	if (!rc)
@@ -449,8 +454,8 @@ static int gt_task_ready(struct gt_engine *engine, enum gt_coll coll,
 	return GT_OK;
 }
 
-int gt_cuda_task_need(struct gt_engine *engine, enum gt_coll coll,
-		      struct gt_err *err)
+int gt_cuda_connect(struct gt_engine *engine, enum gt_coll coll,
+		    struct gt_err *err)
 {
 	int rc = GT_OK;
 
@@ -465,14 +470,14 @@ int gt_cuda_task_need(struct gt_engine *engine, enum gt_coll coll,
 	return rc ? rc : gt_task_ready(engine, coll, err);
 }
 
-int gt_cuda_task_all(struct gt_engine *engine, struct gt_err *err)
+int gt_cuda_connect_all(struct gt_engine *engine, struct gt_err *err)
 {
 	int rc = GT_OK;
 
 	if (!gt_group_has_links(&engine->group))
 		return GT_OK;
 	for (int coll = 0; !rc && coll < GT_NCOLLS; coll++)
-		if (gt_cuda_task_exists(engine, (enum gt_coll)coll))
+		if (gt_cuda_row_exists(engine, (enum gt_coll)coll))
 			rc = gt_task_make(engine, (enum gt_coll)coll, err);
 	if (!rc)
 		rc = gt_task_connect(engine, err);
@@ -482,10 +487,10 @@ int gt_cuda_task_all(struct gt_engine *engine, struct gt_err *err)
 	return rc;
 }
 
-int gt_cuda_task_moved(const struct gt_engine *engine, enum gt_coll coll,
-		       uint32_t rank, uint64_t *moved)
+int gt_cuda_link_progress(const struct gt_engine *engine, enum gt_coll coll,
+			  uint32_t rank, uint64_t *moved)
 {
-	const struct gt_cuda_task *task = &engine->ranks[rank].tasks[coll];
+	const struct gt_cuda_programs *task = &engine->ranks[rank].tasks[coll];
 	uint32_t n = task->conn_at[task->nprograms], far = 0;
 
 	*moved = 0;
@@ -550,7 +555,7 @@ static int gt_task_places(struct gt_engine *engine,
 			most = slices;
 	}
 	engine->places_bytes = most * engine->slot_pitch;
-	return gt_cuda_region_grow(engine, GT_CUDA_PLACES,
+	return gt_cuda_region_grow(engine, GT_CUDA_STEP_SCRATCH,
 				   engine->places_bytes * plan->nchannels, req,
 				   err);
 }
@@ -564,7 +569,8 @@ static const struct gt_plan_select *gt_task_row_far(
 
 	for (uint32_t i = 0; i < plan->nselect; i++) {
 		if (!gt_plan_row_serves(plan, &plan->select[i], coll) ||
-		    !gt_cuda_row_can(engine, &plan->select[i], coll, NULL))
+		    !gt_cuda_row_supported(engine, &plan->select[i], coll,
+					   NULL))
 			continue;
 		last = &plan->select[i];
 		if (bytes <= last->max_bytes)
@@ -586,8 +592,8 @@ const struct gt_plan_select *gt_cuda_row_of(const struct gt_engine *engine,
 	return row ? row : gt_plan_row(plan, req->coll, bytes);
 }
 
-int gt_cuda_task_can(const struct gt_engine *engine,
-		     const struct gt_request *req, struct gt_err *err)
+int gt_cuda_row_check(const struct gt_engine *engine,
+		      const struct gt_request *req, struct gt_err *err)
 {
 	const struct gt_plan_select *row = gt_cuda_row_of(engine, req);
 
@@ -601,12 +607,12 @@ int gt_cuda_task_can(const struct gt_engine *engine,
 			   "the root is rank %u, but the plan's is %u",
 			   req->root, engine->plan->root);
 	else
-		return gt_cuda_row_can(engine, row, req->coll, err);
+		return gt_cuda_row_supported(engine, row, req->coll, err);
 	return 0;
 }
 
-int gt_cuda_task_layout(struct gt_engine *engine, const struct gt_request *req,
-			struct gt_err *err)
+int gt_cuda_layout_set(struct gt_engine *engine, const struct gt_request *req,
+		       struct gt_err *err)
 {
 	const struct gt_plan_select *row = gt_cuda_row_of(engine, req);
 	struct gt_layout_args args = {
@@ -614,7 +620,7 @@ int gt_cuda_task_layout(struct gt_engine *engine, const struct gt_request *req,
 		.count = req->count,
 		.elem_bytes = (uint32_t)gt_dtype_bytes(req->dtype),
 	};
-	int rc = gt_cuda_task_need(engine, req->coll, err);
+	int rc = gt_cuda_connect(engine, req->coll, err);
 
 	if (rc)
 		return rc;
@@ -622,7 +628,7 @@ int gt_cuda_task_layout(struct gt_engine *engine, const struct gt_request *req,
 	memcpy(engine->sel, row->channels,
 	       row->nchannels * sizeof(*engine->sel));
 	engine->nlanes = engine->ranks[0].tasks[req->coll].nlanes;
-	engine->cut = gt_cuda_cut_of(engine, req);
+	engine->cut = gt_cuda_slicing_of(engine, req);
 	args.slice_bytes = engine->cut.slice_bytes;
 	args.nworkers = engine->cut.workers;
 	args.nsel = engine->nsel;

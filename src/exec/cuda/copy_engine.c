@@ -67,14 +67,14 @@ static void gt_ce_copy(struct gt_ce *at, char *to, const char *from,
 {
 	if (!bytes)
 		return;
-	gt_ce_try(at, (cudaError_t)gt_cuda_trace_copies(
+	gt_ce_try(at, (cudaError_t)gt_cuda_trace_copy_begin(
 			      at->engine, at->rank, at->me->stream, to, bytes));
 	if (at->rc == cudaSuccess)
 		gt_ce_try(at, cudaMemcpyAsync(to, from, bytes,
 					      cudaMemcpyDeviceToDevice,
 					      at->me->stream));
-	gt_ce_try(at, (cudaError_t)gt_cuda_trace_copied(at->engine, at->rank,
-							at->me->stream));
+	gt_ce_try(at, (cudaError_t)gt_cuda_trace_copy_end(at->engine, at->rank,
+							  at->me->stream));
 }
 
 /* The i-th other rank: each begins with another, so that nobody gets two. */
@@ -88,7 +88,7 @@ static char *gt_ce_scratch(const struct gt_ce *at, uint32_t d, uint32_t s)
 {
 	uint32_t n = at->flow.nranks;
 
-	return gt_cuda_reach(at->engine, GT_CUDA_SCRATCH, at->rank, d) +
+	return gt_cuda_region_at(at->engine, GT_CUDA_SCRATCH, at->rank, d) +
 	       ((s + n - d) % n - 1) * at->flow.count * at->elem_bytes;
 }
 
@@ -101,7 +101,7 @@ static struct gt_direct_args gt_ce_args(const struct gt_ce *at)
 
 	args.guard.marks = gt_cuda_trace_kernel(at->engine, at->rank);
 	for (uint32_t r = 0; r < at->flow.nranks; r++)
-		args.flags[r] = gt_cuda_flow_flags(at->engine, at->rank, r);
+		args.flags[r] = gt_cuda_p2p_flags(at->engine, at->rank, r);
 	return args;
 }
 
@@ -361,12 +361,12 @@ int gt_cuda_ce_launch(const struct gt_engine *engine,
 		.engine = engine,
 		.req = req,
 		.me = &engine->ranks[rank],
-		.flow = gt_cuda_flow_of(engine, req, engine->way.algo, rank),
+		.flow = gt_cuda_p2p_of(engine, req, engine->way.algo, rank),
 		.rank = rank,
 		.elem_bytes = gt_dtype_bytes(req->dtype),
-		.input = gt_cuda_flow_replaces(req)
-				 ? gt_cuda_reach(engine, GT_CUDA_SCRATCH, rank,
-						 rank)
+		.input = gt_cuda_p2p_overwrites(req)
+				 ? gt_cuda_region_at(engine, GT_CUDA_SCRATCH,
+						     rank, rank)
 				 : span.input,
 		.output = span.output};
 
@@ -388,7 +388,7 @@ static cudaError_t gt_ce_open(struct gt_cuda_rank *me)
 	if (rc == cudaSuccess && !me->done)
 		rc = cudaEventCreateWithFlags(&me->done,
 					      cudaEventDisableTiming);
-	for (int k = 0; k < GT_CUDA_PIECES; k++)
+	for (int k = 0; k < GT_CUDA_CE_PIECES; k++)
 		if (rc == cudaSuccess && !me->reduced[k])
 			rc = cudaEventCreateWithFlags(&me->reduced[k],
 						      cudaEventDisableTiming);
@@ -401,15 +401,15 @@ static uint64_t gt_ce_bytes(const struct gt_engine *engine,
 {
 	uint64_t most = 0;
 
-	if (gt_way_pushes(&engine->way, req->coll))
-		return gt_cuda_push_bytes(engine, req);
+	if (gt_choice_is_scratch_reduce(&engine->way, req->coll))
+		return gt_scratch_reduce_bytes(engine, req);
 	for (uint32_t r = 0; r < engine->plan->nranks; r++) {
 		struct gt_flow flow =
-			gt_cuda_flow_of(engine, req, engine->way.algo, r);
+			gt_cuda_p2p_of(engine, req, engine->way.algo, r);
 		uint64_t blocks = flow.flags & GT_FLOW_REDUCE ? flow.nranks - 1
-				  : !gt_cuda_flow_replaces(req) ? 0
-				  : flow.in_stride              ? flow.nranks
-								: 1;
+				  : !gt_cuda_p2p_overwrites(req) ? 0
+				  : flow.in_stride               ? flow.nranks
+								 : 1;
 		uint64_t bytes =
 			flow.count * blocks * gt_dtype_bytes(req->dtype);
 
@@ -442,7 +442,7 @@ void gt_cuda_ce_release(struct gt_engine *engine)
 		cudaSetDevice(me->device);
 		if (me->done)
 			cudaEventDestroy(me->done);
-		for (int k = 0; k < GT_CUDA_PIECES; k++)
+		for (int k = 0; k < GT_CUDA_CE_PIECES; k++)
 			if (me->reduced[k])
 				cudaEventDestroy(me->reduced[k]);
 		if (me->side)

@@ -52,10 +52,10 @@ static void gt_detour_try(struct gt_detouring *at, cudaError_t rc)
 		at->rc = rc;
 }
 
-static struct gt_detour_room *gt_detour_room(const struct gt_detouring *at,
-					     uint32_t rank)
+static struct gt_detour_slots *gt_detour_slots(const struct gt_detouring *at,
+					       uint32_t rank)
 {
-	return (struct gt_detour_room *)at->engine->detours.base + rank;
+	return (struct gt_detour_slots *)at->engine->detours.base + rank;
 }
 
 /* Whom a rank sends blocks to; what it sends is one item where all get it. */
@@ -125,7 +125,7 @@ static uint32_t gt_detour_item(const struct gt_flow *flow, uint32_t d)
 static char *gt_detour_slot(const struct gt_detouring *at, uint32_t rank,
 			    uint32_t lane, uint32_t step, uint32_t item)
 {
-	struct gt_detour_room *room = gt_detour_room(at, rank);
+	struct gt_detour_slots *room = gt_detour_slots(at, rank);
 
 	return room->slots[lane][step % 2] + item * at->chunk * at->elem_bytes;
 }
@@ -216,7 +216,7 @@ static void gt_detour_meet(struct gt_detouring *at, uint32_t lane,
 	args.guard.reports = at->me->reports + at->engine->nblocks - 1;
 	args.guard.fault = GT_KERNEL_FAULT_NONE; /* the main way has it */
 	for (uint32_t r = 0; r < at->flow.nranks; r++)
-		args.flags[r] = &gt_detour_room(at, r)->told;
+		args.flags[r] = &gt_detour_slots(at, r)->told;
 	if (at->put)
 		gt_detour_after(at, detour->meet, detour->out[lane]);
 	if (at->took)
@@ -235,8 +235,8 @@ static struct gt_flow gt_detour_flow(const struct gt_detouring *at,
 	int two = req->coll == GT_COLL_ALLREDUCE ||
 		  (req->coll == GT_COLL_REDUCE && at->engine->plan->nranks > 2);
 
-	return gt_cuda_flow_of(at->engine, req,
-			       two ? GT_ALGO_TWO_SHOT : GT_ALGO_ONE_SHOT, rank);
+	return gt_cuda_p2p_of(at->engine, req,
+			      two ? GT_ALGO_TWO_SHOT : GT_ALGO_ONE_SHOT, rank);
 }
 
 /* Where rank s's block waits to be added up. */
@@ -459,9 +459,10 @@ int gt_cuda_detour_launch(const struct gt_engine *engine,
 	away.part_count = rest->count - rest->part_count;
 	span = gt_cuda_span_of(engine, &away, rank, rank);
 	at.input = span.input;
-	if (gt_cuda_flow_replaces(rest))
-		at.input = gt_cuda_reach(engine, GT_CUDA_SCRATCH, rank, rank) +
-			   away.part_first * at.elem_bytes;
+	if (gt_cuda_p2p_overwrites(rest))
+		at.input =
+			gt_cuda_region_at(engine, GT_CUDA_SCRATCH, rank, rank) +
+			away.part_first * at.elem_bytes;
 	at.output = span.output;
 	at.flow = gt_detour_flow(&at, rank);
 	at.chunk = me->detour->chunk_bytes / at.elem_bytes;

@@ -17,7 +17,7 @@ enum {
 };
 
 /* A rank's part of the memory. */
-struct gt_detour_room {
+struct gt_detour_slots {
 	uint64_t told; /* how far it is: written by it, read by all */
 	_Alignas(GT_DETOUR_PAGE_BYTES) char slots[GT_DETOUR_LANES][2]
 						 [GT_DETOUR_STEP_BYTES];

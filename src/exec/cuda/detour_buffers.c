@@ -97,8 +97,8 @@ static int gt_detour_make(struct gt_engine *engine, uint32_t rank,
 /* Slots and flags of all ranks, which are on one host. */
 static int gt_detour_share(struct gt_engine *engine, struct gt_err *err)
 {
-	size_t bytes = engine->plan->nranks * sizeof(struct gt_detour_room);
-	int rc = gt_cuda_share(engine, bytes, &engine->detours, err);
+	size_t bytes = engine->plan->nranks * sizeof(struct gt_detour_slots);
+	int rc = gt_cuda_host_share(engine, bytes, &engine->detours, err);
 
 	if (!rc)
 		rc = gt_cuda_pins.pin(engine->detours.base, bytes, err);

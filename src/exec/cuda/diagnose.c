@@ -6,8 +6,9 @@
 /* Lanes of a program, whose blocks stand a number of workers apart. */
 static uint32_t gt_blame_lanes(const struct gt_engine *engine)
 {
-	return gt_way_is_flow(&engine->way) || !engine->nlanes ? 1
-							       : engine->nlanes;
+	return gt_choice_is_p2p(&engine->way) || !engine->nlanes
+		       ? 1
+		       : engine->nlanes;
 }
 
 /*
@@ -73,10 +74,10 @@ static int gt_blame_block(const struct gt_engine *engine, uint32_t block,
 			  last->channel / lanes, last->step);
 }
 
-int gt_cuda_blame(const struct gt_engine *engine, uint32_t late,
-		  struct gt_err *err)
+int gt_cuda_diagnose(const struct gt_engine *engine, uint32_t late,
+		     struct gt_err *err)
 {
-	int rc = gt_cuda_exchange_blame(engine, err);
+	int rc = gt_cuda_sendrecv_diagnose(engine, err);
 
 	if (rc)
 		return rc;

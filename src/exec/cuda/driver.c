@@ -177,7 +177,8 @@ cudaError_t gt_cuda_allow(struct gt_cuda_extent extent, const int *devices,
 	return rc;
 }
 
-static cudaError_t gt_driver_reserve(uint64_t bytes, struct gt_cuda_map *map)
+static cudaError_t gt_driver_reserve(uint64_t bytes,
+				     struct gt_cuda_mapping *map)
 {
 	PFN_cuMemAddressReserve_v10020 reserve =
 		GT_DRIVER(cuMemAddressReserve, 10020);
@@ -187,13 +188,13 @@ static cudaError_t gt_driver_reserve(uint64_t bytes, struct gt_cuda_map *map)
 			: cudaErrorNotSupported;
 
 	if (rc == cudaSuccess)
-		*map = (struct gt_cuda_map){(char *)base, 0, bytes};
+		*map = (struct gt_cuda_mapping){(char *)base, 0, bytes};
 	return rc;
 }
 
 /* Memory behind what is mapped already; takes the handle. */
 static cudaError_t gt_driver_add(CUmemGenericAllocationHandle handle,
-				 uint64_t bytes, struct gt_cuda_map *map)
+				 uint64_t bytes, struct gt_cuda_mapping *map)
 {
 	PFN_cuMemMap_v10020 add = GT_DRIVER(cuMemMap, 10020);
 	PFN_cuMemRelease_v10020 release = GT_DRIVER(cuMemRelease, 10020);
@@ -210,7 +211,7 @@ static cudaError_t gt_driver_add(CUmemGenericAllocationHandle handle,
 }
 
 static cudaError_t gt_driver_take(int fd, uint64_t bytes,
-				  struct gt_cuda_map *map)
+				  struct gt_cuda_mapping *map)
 {
 	PFN_cuMemImportFromShareableHandle_v10020 take =
 		GT_DRIVER(cuMemImportFromShareableHandle, 10020);
@@ -226,7 +227,7 @@ static cudaError_t gt_driver_take(int fd, uint64_t bytes,
 }
 
 static cudaError_t gt_driver_make(int device, uint64_t bytes,
-				  struct gt_cuda_map *map)
+				  struct gt_cuda_mapping *map)
 {
 	PFN_cuMemCreate_v10020 create = GT_DRIVER(cuMemCreate, 10020);
 	CUmemAllocationProp prop = {
@@ -246,9 +247,10 @@ static cudaError_t gt_driver_make(int device, uint64_t bytes,
 }
 
 /* All that is mapped, for these devices; *map is the caller's or nothing. */
-static cudaError_t gt_driver_finish(cudaError_t rc, struct gt_cuda_map *made,
+static cudaError_t gt_driver_finish(cudaError_t rc,
+				    struct gt_cuda_mapping *made,
 				    const int *devices, uint32_t ndevices,
-				    struct gt_cuda_map *map)
+				    struct gt_cuda_mapping *map)
 {
 	if (rc == cudaSuccess)
 		rc = gt_driver_allow(
@@ -257,14 +259,14 @@ static cudaError_t gt_driver_finish(cudaError_t rc, struct gt_cuda_map *made,
 	if (rc == cudaSuccess)
 		*map = *made;
 	else
-		gt_cuda_map_drop(made);
+		gt_cuda_mapping_drop(made);
 	return rc;
 }
 
-cudaError_t gt_cuda_piece_new(int device, uint64_t bytes, const int *devices,
-			      uint32_t ndevices, struct gt_cuda_map *map)
+cudaError_t gt_cuda_mapping_new(int device, uint64_t bytes, const int *devices,
+				uint32_t ndevices, struct gt_cuda_mapping *map)
 {
-	struct gt_cuda_map made = {.base = NULL};
+	struct gt_cuda_mapping made = {.base = NULL};
 	cudaError_t rc = gt_driver_reserve(bytes, &made);
 
 	if (rc == cudaSuccess)
@@ -272,10 +274,10 @@ cudaError_t gt_cuda_piece_new(int device, uint64_t bytes, const int *devices,
 	return gt_driver_finish(rc, &made, devices, ndevices, map);
 }
 
-cudaError_t gt_cuda_map_files(const struct gt_pass *pass, const int *devices,
-			      uint32_t ndevices, struct gt_cuda_map *map)
+cudaError_t gt_cuda_mapping_open(const struct gt_pass *pass, const int *devices,
+				 uint32_t ndevices, struct gt_cuda_mapping *map)
 {
-	struct gt_cuda_map made = {.base = NULL};
+	struct gt_cuda_mapping made = {.base = NULL};
 	uint64_t bytes = 0;
 	cudaError_t rc;
 
@@ -287,7 +289,7 @@ cudaError_t gt_cuda_map_files(const struct gt_pass *pass, const int *devices,
 	return gt_driver_finish(rc, &made, devices, ndevices, map);
 }
 
-void gt_cuda_map_drop(struct gt_cuda_map *map)
+void gt_cuda_mapping_drop(struct gt_cuda_mapping *map)
 {
 	PFN_cuMemUnmap_v10020 unmap = GT_DRIVER(cuMemUnmap, 10020);
 	PFN_cuMemAddressFree_v10020 release =
@@ -297,5 +299,5 @@ void gt_cuda_map_drop(struct gt_cuda_map *map)
 		unmap((CUdeviceptr)map->base, map->bytes);
 	if (map->base && release)
 		release((CUdeviceptr)map->base, map->reserved);
-	*map = (struct gt_cuda_map){.base = NULL};
+	*map = (struct gt_cuda_mapping){.base = NULL};
 }

@@ -21,7 +21,7 @@ struct gt_cuda_extent {
 };
 
 /* Pieces of another process, side by side; zeros: nothing. */
-struct gt_cuda_map {
+struct gt_cuda_mapping {
 	char *base;
 	uint64_t bytes;    /* that are mapped */
 	uint64_t reserved; /* addresses */
@@ -54,12 +54,13 @@ cudaError_t gt_cuda_allow(struct gt_cuda_extent extent, const int *devices,
  * A piece of memory of `device` that these devices of this process reach, and
  * others by its file; *map: zeros before.
  */
-cudaError_t gt_cuda_piece_new(int device, uint64_t bytes, const int *devices,
-			      uint32_t ndevices, struct gt_cuda_map *map);
+cudaError_t gt_cuda_mapping_new(int device, uint64_t bytes, const int *devices,
+				uint32_t ndevices, struct gt_cuda_mapping *map);
 
 /* Map what the files stand for, for all these devices; *map: zeros before. */
-cudaError_t gt_cuda_map_files(const struct gt_pass *pass, const int *devices,
-			      uint32_t ndevices, struct gt_cuda_map *map);
-void gt_cuda_map_drop(struct gt_cuda_map *map);
+cudaError_t gt_cuda_mapping_open(const struct gt_pass *pass, const int *devices,
+				 uint32_t ndevices,
+				 struct gt_cuda_mapping *map);
+void gt_cuda_mapping_drop(struct gt_cuda_mapping *map);
 
 #endif

@@ -93,8 +93,8 @@ static void gt_rank_close(struct gt_cuda_rank *me)
 /* Nobody frees what another process has still open. */
 static void gt_cuda_part(struct gt_engine *engine)
 {
-	gt_cuda_lend_leave(engine);
-	gt_cuda_regions_leave(engine);
+	gt_user_buffers_close(engine);
+	gt_cuda_regions_unmap(engine);
 	if (engine->group.world && engine->joined && !engine->failed)
 		gt_world_meet(engine->group.world, NULL, 0, NULL, NULL);
 	gt_cuda_regions_free(engine);
@@ -105,8 +105,8 @@ static void gt_cuda_close(struct gt_engine *engine)
 	if (!engine)
 		return;
 	if (engine->mapped) {
-		gt_cuda_task_release(engine);
-		gt_cuda_flow_release(engine);
+		gt_cuda_disconnect(engine);
+		gt_cuda_p2p_release(engine);
 		gt_cuda_ce_release(engine);
 		gt_cuda_detour_release(engine);
 		gt_cuda_part(engine);
@@ -114,9 +114,9 @@ static void gt_cuda_close(struct gt_engine *engine)
 		     r++)
 			gt_rank_close(&engine->ranks[r]);
 	}
-	gt_cuda_carry_end(engine);
+	gt_cuda_proxy_stop(engine);
 	gt_group_close(&engine->group);
-	gt_cuda_board_close(engine);
+	gt_cuda_host_state_close(engine);
 	cudaGetLastError();
 	free(engine->reached);
 	gt_arena_free(engine->arena);
@@ -141,7 +141,7 @@ static int gt_engine_setup(struct gt_engine *engine, struct gt_err *err)
 	uint32_t first = engine->group.first, end = engine->group.end;
 
 	if (!rc)
-		rc = gt_cuda_map(engine, err);
+		rc = gt_cuda_mapping(engine, err);
 	engine->mapped = !rc;
 	for (uint32_t r = first; !rc && r < end; r++)
 		rc = gt_rank_stream(engine, r, err);
@@ -150,24 +150,24 @@ static int gt_engine_setup(struct gt_engine *engine, struct gt_err *err)
 			if (p != r)
 				rc = gt_rank_reach(engine, r, p, err);
 	if (!rc)
-		rc = gt_cuda_reach_open(engine, err);
+		rc = gt_cuda_peers_probe(engine, err);
 	if (!rc)
 		rc = gt_group_link(&engine->group, engine->reached, err);
 	if (!rc)
-		rc = gt_cuda_choose(engine, err);
+		rc = gt_cuda_sizes_choose(engine, err);
 	if (!rc)
-		rc = gt_cuda_board_open(engine, err);
+		rc = gt_cuda_host_state_open(engine, err);
 	if (!rc)
-		rc = gt_cuda_lend_open(engine, err);
+		rc = gt_user_buffers_open(engine, err);
 	if (!rc)
 		rc = gt_cuda_detour_open(engine, err);
 	for (uint32_t r = first; !rc && r < end; r++)
 		rc = gt_rank_open(engine, r, err);
 	/* Graphs keep addresses of FIFOs: those of links are made here. */
 	if (!rc && gt_cuda_is_async(engine))
-		rc = gt_cuda_task_all(engine, err);
+		rc = gt_cuda_connect_all(engine, err);
 	if (!rc && gt_cuda_is_async(engine))
-		rc = gt_cuda_carry_begin(engine, err);
+		rc = gt_cuda_proxy_start(engine, err);
 	engine->joined = !rc;
 	return rc;
 }
@@ -224,7 +224,7 @@ struct gt_cuda_span gt_cuda_span_of(const struct gt_engine *engine,
 				    const struct gt_request *req,
 				    uint32_t viewer, uint32_t rank)
 {
-	char *data = gt_cuda_reach(engine, GT_CUDA_DATA, viewer, rank);
+	char *data = gt_cuda_region_at(engine, GT_CUDA_DATA, viewer, rank);
 	const struct gt_channel_use use = {.coll = req->coll,
 					   .root = req->root};
 	size_t elem = gt_dtype_bytes(req->dtype);
@@ -249,7 +249,8 @@ struct gt_cuda_span gt_cuda_span_of(const struct gt_engine *engine,
 		span.output += out.offset * elem;
 	}
 	if (req->scaled)
-		span.input = gt_cuda_scaled(engine, span.input, viewer, rank);
+		span.input =
+			gt_cuda_premul_input(engine, span.input, viewer, rank);
 	span.input += req->part_first * elem;
 	span.output += req->part_first * elem;
 	return span;
@@ -279,7 +280,7 @@ static int gt_cuda_fill(struct gt_engine *engine, const struct gt_request *req,
 		struct gt_cuda_rank *me = &engine->ranks[r];
 		struct gt_cuda_span span = gt_cuda_span_of(engine, req, r, r);
 		char *output =
-			gt_cuda_reach(engine, GT_CUDA_DATA, r, r) + bytes;
+			gt_cuda_region_at(engine, GT_CUDA_DATA, r, r) + bytes;
 
 		data.rank = r;
 		data.data = span.input;
@@ -358,9 +359,9 @@ static int gt_cuda_do_check(struct gt_engine *engine,
 }
 
 static int gt_cuda_how(struct gt_engine *engine, const struct gt_request *req,
-		       struct gt_way *way, struct gt_err *err)
+		       struct gt_algo_choice *way, struct gt_err *err)
 {
-	int rc = gt_cuda_way_of(engine, req, way, err);
+	int rc = gt_cuda_choose_algo(engine, req, way, err);
 
 	if (!rc && way->protocol == GT_PROTOCOL_SIMPLE)
 		way->blocks = engine->cut.workers * engine->nsel;

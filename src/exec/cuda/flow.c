@@ -10,7 +10,7 @@
 static uint64_t gt_flow_slice(const struct gt_request *req, uint32_t n)
 {
 	uint64_t line = GT_CUDA_LINE_BYTES / gt_dtype_bytes(req->dtype);
-	uint64_t slice = (gt_request_count(req) + n - 1) / n;
+	uint64_t slice = (gt_exec_request_count(req) + n - 1) / n;
 
 	return (slice + line - 1) / line * line;
 }
@@ -47,7 +47,7 @@ static void gt_flow_two_shot(struct gt_flow *flow, const struct gt_request *req)
 {
 	uint32_t n = flow->nranks;
 
-	flow->end = gt_request_count(req);
+	flow->end = gt_exec_request_count(req);
 	flow->flags |= GT_FLOW_SPREAD;
 	flow->via = flow->back = flow->to;
 	flow->takes = GT_FLOW_SUMS;
@@ -80,12 +80,12 @@ static void gt_flow_rooted(struct gt_flow *flow, const struct gt_request *req)
 		flow->flags |= GT_FLOW_REDUCE;
 }
 
-struct gt_flow gt_cuda_flow_of(const struct gt_engine *engine,
-			       const struct gt_request *req, enum gt_algo algo,
-			       uint32_t rank)
+struct gt_flow gt_cuda_p2p_of(const struct gt_engine *engine,
+			      const struct gt_request *req, enum gt_algo algo,
+			      uint32_t rank)
 {
 	uint32_t n = engine->plan->nranks, all = (1u << n) - 1;
-	struct gt_flow flow = {.count = gt_request_count(req),
+	struct gt_flow flow = {.count = gt_exec_request_count(req),
 			       .to = all,
 			       .from = all,
 			       .me = rank,
@@ -128,7 +128,7 @@ static uint64_t gt_part_bytes(int ll128)
 	return ll128 ? GT_CUDA_LL128_PART_BYTES : GT_CUDA_LL_PART_BYTES;
 }
 
-uint64_t gt_cuda_mail_bytes(int ll128)
+uint64_t gt_cuda_ll_buffer_bytes(int ll128)
 {
 	return 2 * gt_part_bytes(ll128);
 }
@@ -136,13 +136,14 @@ uint64_t gt_cuda_mail_bytes(int ll128)
 /* Both of a rank's mailboxes: for every parity and rank two parts. */
 static uint64_t gt_mail_bytes(const struct gt_engine *engine, int ll128)
 {
-	return 2 * gt_cuda_mail_bytes(ll128) * engine->plan->nranks;
+	return 2 * gt_cuda_ll_buffer_bytes(ll128) * engine->plan->nranks;
 }
 
-int gt_cuda_flow_fits(const struct gt_engine *engine,
-		      const struct gt_request *req, const struct gt_way *way)
+int gt_cuda_p2p_fits(const struct gt_engine *engine,
+		     const struct gt_request *req,
+		     const struct gt_algo_choice *way)
 {
-	struct gt_flow flow = gt_cuda_flow_of(engine, req, way->algo, 0);
+	struct gt_flow flow = gt_cuda_p2p_of(engine, req, way->algo, 0);
 	int ll128 = way->protocol == GT_PROTOCOL_LL128;
 	uint64_t data = ll128 ? GT_LL128_CHUNK_DATA : GT_LL_CHUNK_DATA;
 	uint64_t bytes = flow.count * gt_dtype_bytes(req->dtype);
@@ -153,17 +154,17 @@ int gt_cuda_flow_fits(const struct gt_engine *engine,
 	return (bytes + data - 1) / data <= room / GT_PACKET_CHUNK_BYTES;
 }
 
-char *gt_cuda_flow_mail(const struct gt_engine *engine, uint32_t viewer,
-			uint32_t rank, int ll128)
+char *gt_cuda_ll_buffer_at(const struct gt_engine *engine, uint32_t viewer,
+			   uint32_t rank, int ll128)
 {
-	return gt_cuda_reach(engine, GT_CUDA_MAIL, viewer, rank) +
+	return gt_cuda_region_at(engine, GT_CUDA_LL_BUFFERS, viewer, rank) +
 	       (ll128 ? gt_mail_bytes(engine, 0) : 0);
 }
 
-uint64_t *gt_cuda_flow_flags(const struct gt_engine *engine, uint32_t viewer,
-			     uint32_t rank)
+uint64_t *gt_cuda_p2p_flags(const struct gt_engine *engine, uint32_t viewer,
+			    uint32_t rank)
 {
-	char *mail = gt_cuda_flow_mail(engine, viewer, rank, 1);
+	char *mail = gt_cuda_ll_buffer_at(engine, viewer, rank, 1);
 
 	return (void *)(mail + gt_mail_bytes(engine, 1));
 }
@@ -179,7 +180,7 @@ static int gt_flow_alloc(struct gt_engine *engine, struct gt_err *err)
 	for (uint32_t r = 0; r < engine->plan->nranks; r++)
 		bytes[r] = gt_mail_bytes(engine, 0) + gt_mail_bytes(engine, 1) +
 			   flags;
-	rc = gt_cuda_region_new(engine, GT_CUDA_MAIL, bytes, err);
+	rc = gt_cuda_region_new(engine, GT_CUDA_LL_BUFFERS, bytes, err);
 	for (uint32_t r = engine->group.first; !rc && r < engine->group.end;
 	     r++) {
 		struct gt_cuda_rank *me = &engine->ranks[r];
@@ -202,8 +203,8 @@ static int gt_flow_alloc(struct gt_engine *engine, struct gt_err *err)
 	return rc;
 }
 
-int gt_cuda_flow_load(struct gt_engine *engine, enum gt_dtype dtype,
-		      struct gt_err *err)
+int gt_cuda_p2p_load(struct gt_engine *engine, enum gt_dtype dtype,
+		     struct gt_err *err)
 {
 	if (engine->flows >> dtype & 1)
 		return GT_OK;
@@ -220,20 +221,20 @@ int gt_cuda_flow_load(struct gt_engine *engine, enum gt_dtype dtype,
 	return GT_OK;
 }
 
-int gt_cuda_flow_open(struct gt_engine *engine, enum gt_dtype dtype,
-		      struct gt_err *err)
+int gt_cuda_p2p_open(struct gt_engine *engine, enum gt_dtype dtype,
+		     struct gt_err *err)
 {
 	int rc = GT_OK;
 
-	if (!engine->regions[GT_CUDA_MAIL].at)
+	if (!engine->regions[GT_CUDA_LL_BUFFERS].at)
 		rc = gt_flow_alloc(engine, err);
-	return rc ? rc : gt_cuda_flow_load(engine, dtype, err);
+	return rc ? rc : gt_cuda_p2p_load(engine, dtype, err);
 }
 
-int gt_cuda_flow_need(struct gt_engine *engine, const struct gt_request *req,
-		      struct gt_err *err)
+int gt_cuda_p2p_need(struct gt_engine *engine, const struct gt_request *req,
+		     struct gt_err *err)
 {
-	int rc = gt_cuda_flow_open(engine, req->dtype, err);
+	int rc = gt_cuda_p2p_open(engine, req->dtype, err);
 
 	if (!rc && (engine->way.protocol == GT_PROTOCOL_CE ||
 		    engine->way.protocol == GT_PROTOCOL_DIRECT))
@@ -241,7 +242,7 @@ int gt_cuda_flow_need(struct gt_engine *engine, const struct gt_request *req,
 	return rc;
 }
 
-void gt_cuda_flow_release(struct gt_engine *engine)
+void gt_cuda_p2p_release(struct gt_engine *engine)
 {
 	for (uint32_t r = engine->group.first; r < engine->group.end; r++) {
 		cudaSetDevice(engine->ranks[r].device);
@@ -276,22 +277,22 @@ static int gt_launch_packets(const struct gt_engine *engine,
 	struct gt_cuda_span span = gt_cuda_span_of(engine, req, rank, rank);
 	struct gt_packet_args args = {
 		.guard = gt_cuda_guard_of(engine, rank),
-		.part = {.flow = gt_cuda_flow_of(engine, req, engine->way.algo,
-						 rank),
+		.part = {.flow = gt_cuda_p2p_of(engine, req, engine->way.algo,
+						rank),
 			 .input = span.input,
 			 .output = span.output,
 			 .part_bytes = gt_part_bytes(ll128),
-			 .box_bytes = gt_cuda_mail_bytes(ll128)}};
+			 .box_bytes = gt_cuda_ll_buffer_bytes(ll128)}};
 	int rc;
 
 	for (uint32_t r = 0; r < engine->plan->nranks; r++)
-		args.mail[r] = gt_cuda_flow_mail(engine, rank, r, ll128);
+		args.mail[r] = gt_cuda_ll_buffer_at(engine, rank, r, ll128);
 	args.guard.marks = gt_cuda_trace_kernel(engine, rank);
 	rc = gt_cuda_trace_packets(engine, rank, ll128, &args);
 	return rc ? rc : gt_packet_run(grid, ll128, &args);
 }
 
-int gt_cuda_flow_replaces(const struct gt_request *req)
+int gt_cuda_p2p_overwrites(const struct gt_request *req)
 {
 	return req->inplace &&
 	       (req->coll == GT_COLL_ALLTOALL || req->coll == GT_COLL_SENDRECV);
@@ -305,8 +306,8 @@ static cudaError_t gt_launch_aside(const struct gt_engine *engine,
 	struct gt_cuda_span span = gt_cuda_span_of(engine, req, rank, rank);
 
 	return cudaMemcpyAsync(
-		gt_cuda_reach(engine, GT_CUDA_SCRATCH, rank, rank), span.input,
-		span.input_count * gt_dtype_bytes(req->dtype),
+		gt_cuda_region_at(engine, GT_CUDA_SCRATCH, rank, rank),
+		span.input, span.input_count * gt_dtype_bytes(req->dtype),
 		cudaMemcpyDeviceToDevice, me->stream);
 }
 
@@ -328,7 +329,7 @@ static struct gt_direct_args gt_direct_args_of(const struct gt_engine *engine,
 {
 	struct gt_direct_args args = {
 		.guard = gt_cuda_guard_of(engine, rank),
-		.flow = gt_cuda_flow_of(engine, req, engine->way.algo, rank),
+		.flow = gt_cuda_p2p_of(engine, req, engine->way.algo, rank),
 		.begin_post = 1,
 		.begin_wait = 1,
 		.lifts = 1,
@@ -344,11 +345,11 @@ static struct gt_direct_args gt_direct_args_of(const struct gt_engine *engine,
 
 		args.input[r] = span.input;
 		args.output[r] = span.output;
-		args.flags[r] = gt_cuda_flow_flags(engine, rank, r);
+		args.flags[r] = gt_cuda_p2p_flags(engine, rank, r);
 	}
-	if (gt_cuda_flow_replaces(req))
+	if (gt_cuda_p2p_overwrites(req))
 		args.input[rank] =
-			gt_cuda_reach(engine, GT_CUDA_SCRATCH, rank, rank);
+			gt_cuda_region_at(engine, GT_CUDA_SCRATCH, rank, rank);
 	/* A rooted reduction has one rank that pulls; the others serve. */
 	if (req->coll == GT_COLL_REDUCE && !(args.flow.flags & GT_FLOW_REDUCE))
 		args.lifts = 0;
@@ -405,8 +406,8 @@ static int gt_launch_direct(const struct gt_engine *engine,
 	return gt_direct_run(grid, &args);
 }
 
-int gt_cuda_flow_meet(const struct gt_engine *engine, enum gt_dtype dtype,
-		      uint32_t rank)
+int gt_cuda_p2p_barrier(const struct gt_engine *engine, enum gt_dtype dtype,
+			uint32_t rank)
 {
 	const struct gt_kernel_grid grid = {.dtype = dtype,
 					    .blocks = 1,
@@ -423,12 +424,12 @@ int gt_cuda_flow_meet(const struct gt_engine *engine, enum gt_dtype dtype,
 	/* Faults are for operations. */
 	args.guard.fault = GT_KERNEL_FAULT_NONE;
 	for (uint32_t r = 0; r < engine->plan->nranks; r++)
-		args.flags[r] = gt_cuda_flow_flags(engine, rank, r);
+		args.flags[r] = gt_cuda_p2p_flags(engine, rank, r);
 	return gt_direct_run(&grid, &args);
 }
 
-int gt_cuda_flow_launch(const struct gt_engine *engine,
-			const struct gt_request *req, uint32_t rank)
+int gt_cuda_p2p_launch(const struct gt_engine *engine,
+		       const struct gt_request *req, uint32_t rank)
 {
 	struct gt_kernel_grid grid = {.dtype = req->dtype,
 				      .op = req->op,
@@ -442,7 +443,7 @@ int gt_cuda_flow_launch(const struct gt_engine *engine,
 		return 0;
 	if (engine->way.protocol != GT_PROTOCOL_LL &&
 	    engine->way.protocol != GT_PROTOCOL_LL128 &&
-	    gt_cuda_flow_replaces(req)) {
+	    gt_cuda_p2p_overwrites(req)) {
 		cudaError_t rc = gt_launch_aside(engine, req, rank);
 
 		if (rc != cudaSuccess)
@@ -453,7 +454,7 @@ int gt_cuda_flow_launch(const struct gt_engine *engine,
 		return gt_cuda_ce_launch(engine, req, rank);
 	if (engine->way.protocol != GT_PROTOCOL_DIRECT)
 		return gt_launch_packets(engine, req, &grid, rank);
-	if (gt_way_pushes(&engine->way, req->coll))
-		return gt_cuda_push_launch(engine, req, &grid, rank);
+	if (gt_choice_is_scratch_reduce(&engine->way, req->coll))
+		return gt_scratch_reduce_launch(engine, req, &grid, rank);
 	return gt_launch_direct(engine, req, &grid, rank);
 }

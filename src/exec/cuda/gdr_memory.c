@@ -24,8 +24,8 @@ static cudaError_t gt_room_make(int device, struct gt_link_room *room)
 	return rc;
 }
 
-int gt_cuda_room_new(void *arg, uint32_t rank, uint64_t bytes,
-		     struct gt_link_room *room, struct gt_err *err)
+int gt_cuda_gdr_new(void *arg, uint32_t rank, uint64_t bytes,
+		    struct gt_link_room *room, struct gt_err *err)
 {
 	const struct gt_engine *engine = arg;
 	uint64_t pages = (bytes + GT_ROOM_PAGE_BYTES - 1) / GT_ROOM_PAGE_BYTES;
@@ -37,7 +37,7 @@ int gt_cuda_room_new(void *arg, uint32_t rank, uint64_t bytes,
 	if (rc == cudaSuccess)
 		rc = gt_room_make(device, &made);
 	if (rc != cudaSuccess) {
-		gt_cuda_room_free(arg, rank, &made);
+		gt_cuda_gdr_free(arg, rank, &made);
 		return gt_cuda_fail(engine, rank, (int)rc,
 				    "make room for slots", err);
 	}
@@ -49,7 +49,7 @@ int gt_cuda_room_new(void *arg, uint32_t rank, uint64_t bytes,
 	return GT_OK;
 }
 
-void gt_cuda_room_free(void *arg, uint32_t rank, struct gt_link_room *room)
+void gt_cuda_gdr_free(void *arg, uint32_t rank, struct gt_link_room *room)
 {
 	const struct gt_engine *engine = arg;
 

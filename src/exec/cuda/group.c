@@ -15,16 +15,16 @@ enum {
 };
 
 /* Not what needs more than a kernel, such as inputs that are multiplied. */
-int gt_cuda_bundle_takes(const struct gt_engine *engine,
+int gt_cuda_fusion_takes(const struct gt_engine *engine,
 			 const struct gt_request *req)
 {
-	const struct gt_way *way = &engine->way;
+	const struct gt_algo_choice *way = &engine->way;
 
 	/* What is multiplied lies aside, where there is room for one. */
-	if (!req->count || gt_request_scales(req))
+	if (!req->count || gt_exec_request_premultiplies(req))
 		return 0;
-	if (gt_way_pushes(way, req->coll))
-		return gt_cuda_pushes_can(engine, req);
+	if (gt_choice_is_scratch_reduce(way, req->coll))
+		return gt_scratch_group_can(engine, req);
 	/* What a root sends or gets in two shots is large, and has more to tell. */
 	if (way->algo == GT_ALGO_TWO_SHOT && req->coll != GT_COLL_ALLREDUCE)
 		return 0;
@@ -35,15 +35,15 @@ int gt_cuda_bundle_takes(const struct gt_engine *engine,
 static uint64_t gt_bundle_block(const struct gt_engine *engine,
 				const struct gt_request *req, enum gt_algo algo)
 {
-	return gt_cuda_flow_of(engine, req, algo, 0).count *
+	return gt_cuda_p2p_of(engine, req, algo, 0).count *
 	       gt_dtype_bytes(req->dtype);
 }
 
-void gt_cuda_bundle_add(const struct gt_engine *engine,
-			struct gt_cuda_bundle *bundle,
+void gt_cuda_fusion_add(const struct gt_engine *engine,
+			struct gt_cuda_fusion *bundle,
 			const struct gt_request *req)
 {
-	const struct gt_way *way = &engine->way;
+	const struct gt_algo_choice *way = &engine->way;
 	struct gt_bundle_op *op = &bundle->ops[bundle->n];
 	int all = req->coll == GT_COLL_ALLREDUCE;
 
@@ -54,9 +54,9 @@ void gt_cuda_bundle_add(const struct gt_engine *engine,
 		.two = way->algo == GT_ALGO_TWO_SHOT,
 		.ll128 = way->protocol == GT_PROTOCOL_LL128,
 		.fixed = req->way || !engine->config.best,
-		.push = (uint8_t)gt_way_pushes(way, req->coll)};
+		.push = (uint8_t)gt_choice_is_scratch_reduce(way, req->coll)};
 	op->pushes = all && op->bytes >= GT_BUNDLE_PUSH_LEAST_BYTES &&
-		     gt_cuda_pushes_can(engine, req);
+		     gt_scratch_group_can(engine, req);
 	bundle->reqs[bundle->n++] = req;
 }
 
@@ -70,7 +70,7 @@ static struct gt_bundle_limits gt_bundle_limits_of(
 					  .whole = engine->whole};
 
 	for (int i = 0; i < 2; i++)
-		limits.room[i] = (uint32_t)(gt_cuda_mail_bytes(i) /
+		limits.room[i] = (uint32_t)(gt_cuda_ll_buffer_bytes(i) /
 					    GT_PACKET_CHUNK_BYTES);
 	return limits;
 }
@@ -86,7 +86,7 @@ static struct gt_group_op gt_group_op_of(const struct gt_engine *engine,
 					 uint32_t rank)
 {
 	struct gt_flow flow =
-		gt_cuda_flow_of(engine, req, gt_bundle_algo(op), rank);
+		gt_cuda_p2p_of(engine, req, gt_bundle_algo(op), rank);
 	struct gt_cuda_span span = gt_cuda_span_of(engine, req, rank, rank);
 	uint64_t elem = gt_dtype_bytes(req->dtype);
 
@@ -126,7 +126,7 @@ static enum gt_dtype gt_bundle_dtype(const struct gt_request *const *reqs,
 }
 
 static int gt_bundle_run(const struct gt_engine *engine,
-			 const struct gt_cuda_bundle *bundle, uint32_t first,
+			 const struct gt_cuda_fusion *bundle, uint32_t first,
 			 uint32_t n, uint32_t rank)
 {
 	const struct gt_bundle_op *ops = &bundle->ops[first];
@@ -146,12 +146,12 @@ static int gt_bundle_run(const struct gt_engine *engine,
 	grid.threads = each * 32;
 	grid.blocks = (warps + each - 1) / each;
 	for (uint32_t r = 0; r < engine->plan->nranks; r++)
-		args.mail[r] = gt_cuda_flow_mail(engine, rank, r, 0);
+		args.mail[r] = gt_cuda_ll_buffer_at(engine, rank, r, 0);
 	for (int i = 0; i < 2; i++) {
 		args.mail_at[i] =
-			(uint64_t)(gt_cuda_flow_mail(engine, rank, rank, i) -
+			(uint64_t)(gt_cuda_ll_buffer_at(engine, rank, rank, i) -
 				   args.mail[rank]);
-		args.box_bytes[i] = gt_cuda_mail_bytes(i);
+		args.box_bytes[i] = gt_cuda_ll_buffer_bytes(i);
 	}
 	for (uint32_t i = 0; i < n; i++) {
 		args.ends[i] = (uint16_t)(ops[i].warp + ops[i].warps);
@@ -162,34 +162,34 @@ static int gt_bundle_run(const struct gt_engine *engine,
 }
 
 /* The kernel for one operation has less to find out. */
-static struct gt_way gt_bundle_way(const struct gt_bundle_op *op,
-				   enum gt_coll coll)
+static struct gt_algo_choice gt_bundle_way(const struct gt_bundle_op *op,
+					   enum gt_coll coll)
 {
 	if (op->push)
-		return (struct gt_way){.algo = coll == GT_COLL_ALLREDUCE
-						       ? GT_ALGO_TWO_SHOT
-						       : GT_ALGO_ONE_SHOT,
-				       .protocol = GT_PROTOCOL_DIRECT};
-	return (struct gt_way){.algo = (uint8_t)gt_bundle_algo(op),
-			       .protocol = op->ll128 ? GT_PROTOCOL_LL128
-						     : GT_PROTOCOL_LL};
+		return (struct gt_algo_choice){
+			.algo = coll == GT_COLL_ALLREDUCE ? GT_ALGO_TWO_SHOT
+							  : GT_ALGO_ONE_SHOT,
+			.protocol = GT_PROTOCOL_DIRECT};
+	return (struct gt_algo_choice){.algo = (uint8_t)gt_bundle_algo(op),
+				       .protocol = op->ll128 ? GT_PROTOCOL_LL128
+							     : GT_PROTOCOL_LL};
 }
 
 static int gt_bundle_run_one(struct gt_engine *engine,
-			     const struct gt_cuda_bundle *bundle, uint32_t at,
+			     const struct gt_cuda_fusion *bundle, uint32_t at,
 			     uint32_t rank)
 {
 	struct gt_request req = *bundle->reqs[at];
-	struct gt_way way = gt_bundle_way(&bundle->ops[at], req.coll);
+	struct gt_algo_choice way = gt_bundle_way(&bundle->ops[at], req.coll);
 
 	req.way = &way;
-	if (gt_cuda_way_of(engine, &req, &engine->way, NULL))
+	if (gt_cuda_choose_algo(engine, &req, &engine->way, NULL))
 		return (int)cudaErrorInvalidValue;
 	return gt_cuda_launch(engine, &req, rank);
 }
 
 static int gt_bundle_launch(struct gt_engine *engine,
-			    const struct gt_cuda_bundle *bundle, uint32_t first,
+			    const struct gt_cuda_fusion *bundle, uint32_t first,
 			    uint32_t n, uint32_t rank)
 {
 	struct gt_cuda_rank *me = &engine->ranks[rank];
@@ -201,8 +201,8 @@ static int gt_bundle_launch(struct gt_engine *engine,
 	if (n == 1)
 		rc = gt_bundle_run_one(engine, bundle, first, rank);
 	else if (bundle->ops[first].push)
-		rc = gt_cuda_pushes_launch(engine, &bundle->reqs[first], n,
-					   rank);
+		rc = gt_scratch_group_launch(engine, &bundle->reqs[first], n,
+					     rank);
 	else
 		rc = gt_bundle_run(engine, bundle, first, n, rank);
 	me->stream = me->own;
@@ -210,7 +210,7 @@ static int gt_bundle_launch(struct gt_engine *engine,
 }
 
 static int gt_bundle_launch_all(struct gt_engine *engine,
-				const struct gt_cuda_bundle *bundle,
+				const struct gt_cuda_fusion *bundle,
 				uint32_t first, uint32_t n, struct gt_err *err)
 {
 	int rc = 0;
@@ -225,7 +225,7 @@ static int gt_bundle_launch_all(struct gt_engine *engine,
 }
 
 /* Have they one kernel, if they go the same way? */
-static int gt_bundle_alike(const struct gt_cuda_bundle *bundle, uint32_t a,
+static int gt_bundle_alike(const struct gt_cuda_fusion *bundle, uint32_t a,
 			   uint32_t b)
 {
 	const struct gt_request *x = bundle->reqs[a], *y = bundle->reqs[b];
@@ -237,7 +237,7 @@ static int gt_bundle_alike(const struct gt_cuda_bundle *bundle, uint32_t a,
 }
 
 /* Those with one kernel, from `first` on, to the front; how many there are. */
-static uint32_t gt_bundle_gather(struct gt_cuda_bundle *bundle, uint32_t first)
+static uint32_t gt_bundle_gather(struct gt_cuda_fusion *bundle, uint32_t first)
 {
 	uint32_t end = first;
 
@@ -257,26 +257,27 @@ static uint32_t gt_bundle_gather(struct gt_cuda_bundle *bundle, uint32_t first)
 
 /* How many of the next n one launch carries, and what it needs. */
 static int gt_bundle_next(struct gt_engine *engine,
-			  struct gt_cuda_bundle *bundle, uint32_t first,
+			  struct gt_cuda_fusion *bundle, uint32_t first,
 			  uint32_t *n, struct gt_err *err)
 {
 	const struct gt_bundle_limits limits = gt_bundle_limits_of(engine);
 	const struct gt_request *const *reqs = &bundle->reqs[first];
 	struct gt_request one = *reqs[0];
-	struct gt_way way = gt_bundle_way(&bundle->ops[first], one.coll);
+	struct gt_algo_choice way =
+		gt_bundle_way(&bundle->ops[first], one.coll);
 
 	if (!bundle->ops[first].push) {
 		*n = gt_bundle_divide(&bundle->ops[first], *n, &limits);
 		return GT_OK;
 	}
-	*n = gt_cuda_pushes_fit(engine, reqs, *n);
+	*n = gt_scratch_group_fit(engine, reqs, *n);
 	one.way = &way;
-	return *n == 1 ? gt_cuda_need(engine, &one, err)
-		       : gt_cuda_pushes_need(engine, reqs, *n, err);
+	return *n == 1 ? gt_cuda_prepare(engine, &one, err)
+		       : gt_scratch_group_need(engine, reqs, *n, err);
 }
 
-int gt_cuda_bundle_flush(struct gt_engine *engine,
-			 struct gt_cuda_bundle *bundle, struct gt_err *err)
+int gt_cuda_fusion_flush(struct gt_engine *engine,
+			 struct gt_cuda_fusion *bundle, struct gt_err *err)
 {
 	const struct gt_bundle_limits limits = gt_bundle_limits_of(engine);
 	uint32_t done = 0, n;

@@ -59,7 +59,7 @@ static cudaError_t gt_region_make(struct gt_engine *engine, int region,
 				  uint32_t r, uint64_t len, char **made)
 {
 	struct gt_cuda_rank *me = &engine->ranks[r];
-	struct gt_cuda_map *maps = engine->regions[region].maps;
+	struct gt_cuda_mapping *maps = engine->regions[region].maps;
 	int devices[GT_FLOW_RANKS];
 	uint32_t n = gt_region_devices(engine, devices);
 	cudaError_t rc = cudaSetDevice(me->device);
@@ -67,7 +67,7 @@ static cudaError_t gt_region_make(struct gt_engine *engine, int region,
 	if (rc == cudaSuccess && !maps)
 		rc = cudaMalloc((void **)made, len);
 	if (rc == cudaSuccess && maps)
-		rc = gt_cuda_piece_new(me->device, len, devices, n, &maps[r]);
+		rc = gt_cuda_mapping_new(me->device, len, devices, n, &maps[r]);
 	if (rc == cudaSuccess && maps)
 		*made = maps[r].base;
 	if (rc == cudaSuccess)
@@ -182,7 +182,7 @@ static int gt_region_attach(struct gt_engine *engine, int region, uint32_t p,
 static void gt_region_detach(struct gt_engine *engine, int region, uint32_t p)
 {
 	uint32_t n = engine->plan->nranks, processes = engine->group.nprocesses;
-	struct gt_cuda_map *maps = engine->regions[region].maps;
+	struct gt_cuda_mapping *maps = engine->regions[region].maps;
 	const struct gt_group *group = &engine->group;
 
 	for (uint32_t v = group->first; v < group->end; v++)
@@ -196,7 +196,7 @@ static void gt_region_detach(struct gt_engine *engine, int region, uint32_t p)
 			}
 			*at = NULL;
 			if (maps)
-				gt_cuda_map_drop(&maps[r]);
+				gt_cuda_mapping_drop(&maps[r]);
 		}
 }
 
@@ -217,8 +217,8 @@ static int gt_region_map(struct gt_engine *engine, int region, int tries,
 		return GT_OK;
 	rc = cudaSetDevice(devices[0]);
 	if (rc == cudaSuccess)
-		rc = gt_cuda_map_files(theirs, devices, n,
-				       &engine->regions[region].maps[r]);
+		rc = gt_cuda_mapping_open(theirs, devices, n,
+					  &engine->regions[region].maps[r]);
 	for (uint32_t v = group->first; v < group->end; v++)
 		*gt_region_at(engine, region, v, r) =
 			engine->regions[region].maps[r].base;
@@ -237,7 +237,7 @@ static int gt_region_hand(struct gt_engine *engine, int region, int tries,
 			  struct gt_err *err)
 {
 	const struct gt_group *group = &engine->group;
-	const struct gt_cuda_map *maps = engine->regions[region].maps;
+	const struct gt_cuda_mapping *maps = engine->regions[region].maps;
 	uint32_t nlocal = group->end - group->first, nranks;
 	struct gt_pass_swap swap = {.world = group->world,
 				    .with = engine->reached,
@@ -252,7 +252,7 @@ static int gt_region_hand(struct gt_engine *engine, int region, int tries,
 	if (!mine || !swap.theirs)
 		rc = gt_err_nomem(err);
 	for (uint32_t i = 0; !rc && i < nlocal; i++) {
-		const struct gt_cuda_map *map = &maps[group->first + i];
+		const struct gt_cuda_mapping *map = &maps[group->first + i];
 		struct gt_cuda_extent all = {map->base, map->bytes};
 
 		mine[i].tag = group->first + i;
@@ -328,7 +328,7 @@ static void gt_region_leave(struct gt_engine *engine, int region)
 
 static void gt_region_free(struct gt_engine *engine, int region)
 {
-	struct gt_cuda_map *maps = engine->regions[region].maps;
+	struct gt_cuda_mapping *maps = engine->regions[region].maps;
 	const struct gt_group *group = &engine->group;
 
 	if (!engine->regions[region].at)
@@ -338,7 +338,7 @@ static void gt_region_free(struct gt_engine *engine, int region)
 		if (!maps)
 			cudaFree(*gt_region_at(engine, region, r, r));
 		else
-			gt_cuda_map_drop(&maps[r]);
+			gt_cuda_mapping_drop(&maps[r]);
 	}
 	free(maps);
 	free(engine->regions[region].at);
@@ -368,7 +368,7 @@ static void gt_region_swap(struct gt_engine *engine, uint32_t old)
 	engine->olds[old] = first;
 }
 
-void gt_cuda_regions_leave(struct gt_engine *engine)
+void gt_cuda_regions_unmap(struct gt_engine *engine)
 {
 	for (int i = 0; i < GT_CUDA_REGIONS; i++)
 		gt_region_leave(engine, i);
@@ -379,7 +379,7 @@ void gt_cuda_regions_leave(struct gt_engine *engine)
 	}
 }
 
-void gt_cuda_region_keep(struct gt_engine *engine, int region)
+void gt_cuda_region_retire(struct gt_engine *engine, int region)
 {
 	if (engine->regions[region].at)
 		engine->olds[engine->nolds++] = engine->regions[region];
@@ -403,7 +403,7 @@ int gt_cuda_region_grow(struct gt_engine *engine, int region, uint64_t need,
 	if (req->streams && need < 2 * have)
 		need = 2 * have;
 	if (req->streams)
-		gt_cuda_region_keep(engine, region);
+		gt_cuda_region_retire(engine, region);
 	bytes = calloc(n, sizeof(*bytes));
 	if (!bytes)
 		return gt_err_nomem(err);
@@ -525,7 +525,7 @@ static int gt_reach_pieces(struct gt_engine *engine, struct gt_err *err)
 	return rc ? rc : gt_reach_try(engine, err);
 }
 
-int gt_cuda_reach_open(struct gt_engine *engine, struct gt_err *err)
+int gt_cuda_peers_probe(struct gt_engine *engine, struct gt_err *err)
 {
 	struct gt_group *group = &engine->group;
 	int rc;
@@ -545,7 +545,7 @@ int gt_cuda_reach_open(struct gt_engine *engine, struct gt_err *err)
 	return rc > 0 ? gt_reach_pieces(engine, err) : rc;
 }
 
-int gt_cuda_data_need(struct gt_engine *engine, uint64_t bytes,
+int gt_cuda_data_grow(struct gt_engine *engine, uint64_t bytes,
 		      struct gt_err *err)
 {
 	uint64_t all[GT_FLOW_RANKS];
@@ -557,7 +557,7 @@ int gt_cuda_data_need(struct gt_engine *engine, uint64_t bytes,
 	engine->data_bytes = gt_pages(bytes + GT_CUDA_TAIL_BYTES);
 	for (uint32_t r = 0; r < engine->plan->nranks; r++)
 		all[r] = 2 * engine->data_bytes;
-	gt_cuda_region_keep(engine, GT_CUDA_DATA);
+	gt_cuda_region_retire(engine, GT_CUDA_DATA);
 	return gt_cuda_region_new(engine, GT_CUDA_DATA, all, err);
 }
 
@@ -620,19 +620,19 @@ static int gt_world_share(struct gt_engine *engine, size_t bytes,
 	return gt_err_set(err, rc, own.where, "%s", own.text);
 }
 
-int gt_cuda_share(struct gt_engine *engine, size_t bytes,
-		  struct gt_share *share, struct gt_err *err)
+int gt_cuda_host_share(struct gt_engine *engine, size_t bytes,
+		       struct gt_share *share, struct gt_err *err)
 {
 	return engine->group.world ? gt_world_share(engine, bytes, share, err)
 				   : gt_share_new(bytes, share, err);
 }
 
-int gt_cuda_board_open(struct gt_engine *engine, struct gt_err *err)
+int gt_cuda_host_state_open(struct gt_engine *engine, struct gt_err *err)
 {
 	size_t n = (size_t)engine->plan->nranks * engine->nblocks;
 	size_t table = GT_CUDA_BOARD_HEAD_BYTES + n * sizeof(*engine->reports);
 	size_t bytes = table + sizeof(*engine->table);
-	int rc = gt_cuda_share(engine, bytes, &engine->board, err);
+	int rc = gt_cuda_host_share(engine, bytes, &engine->board, err);
 	char *base = engine->board.base;
 
 	if (!rc)
@@ -647,7 +647,7 @@ int gt_cuda_board_open(struct gt_engine *engine, struct gt_err *err)
 	return GT_OK;
 }
 
-void gt_cuda_board_close(struct gt_engine *engine)
+void gt_cuda_host_state_close(struct gt_engine *engine)
 {
 	if (engine->board.base)
 		gt_cuda_pins.unpin(engine->board.base);
@@ -681,4 +681,4 @@ static void gt_cuda_unpin(void *base)
 }
 
 const struct gt_link_pins gt_cuda_pins = {gt_cuda_pin, gt_cuda_unpin,
-					  gt_cuda_room_new, gt_cuda_room_free};
+					  gt_cuda_gdr_new, gt_cuda_gdr_free};

@@ -84,7 +84,7 @@ static int gt_map_count(const struct gt_engine *engine, int *count,
 	if (rc != cudaSuccess)
 		return gt_err_set(err, GT_ESYS, NULL, "no usable GPU: %s",
 				  cudaGetErrorString(rc));
-	if (*count && engine->config.map == GT_MAP_SHARE)
+	if (*count && engine->config.map == GT_DEVICE_SHARED)
 		return GT_OK;
 	if ((uint32_t)*count < local)
 		return gt_err_set(
@@ -103,7 +103,7 @@ static int gt_map_local(struct gt_engine *engine, struct gt_map_gpu *gpus,
 			struct gt_err *err)
 {
 	const struct gt_group *group = &engine->group;
-	enum gt_map map = engine->config.map;
+	enum gt_device_map map = engine->config.map;
 	int count = 0, rc = gt_map_count(engine, &count, err);
 
 	for (uint32_t r = group->first; !rc && r < group->end; r++) {
@@ -113,10 +113,10 @@ static int gt_map_local(struct gt_engine *engine, struct gt_map_gpu *gpus,
 		engine->ranks[r].device =
 			(int)((uint32_t)count >= group->nhere ? group->place + i
 							      : i);
-		if (map == GT_MAP_SHARE)
+		if (map == GT_DEVICE_SHARED)
 			engine->ranks[r].device =
 				(int)((group->place + i) % (uint32_t)count);
-		if (map == GT_MAP_ID)
+		if (map == GT_DEVICE_BY_ID)
 			rc = gt_map_by_id(engine, r, &engine->ranks[r].device,
 					  err);
 		if (!rc)
@@ -145,7 +145,7 @@ static int gt_map_check(struct gt_engine *engine, const struct gt_map_gpu *gpus,
 		for (uint32_t q = 0; q < engine->plan->nranks; q++)
 			if (q != r && gt_map_same(&gpus[q], &gpus[r]))
 				others++;
-		if (others && engine->config.map != GT_MAP_SHARE)
+		if (others && engine->config.map != GT_DEVICE_SHARED)
 			return gt_err_set(err, GT_EINPUT, NULL,
 					  "rank %u and another are the same "
 					  "GPU '%s'; --map share allows that, "
@@ -209,7 +209,7 @@ static int gt_map_meet(struct gt_engine *engine, int code, const char *fault,
 	return rc;
 }
 
-int gt_cuda_map(struct gt_engine *engine, struct gt_err *err)
+int gt_cuda_mapping(struct gt_engine *engine, struct gt_err *err)
 {
 	const struct gt_group *group = &engine->group;
 	struct gt_map_gpu *gpus = calloc(engine->plan->nranks, sizeof(*gpus));

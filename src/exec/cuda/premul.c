@@ -24,31 +24,31 @@ static uint64_t gt_scale_bytes(const struct gt_engine *engine,
 	return bytes > GT_SCALE_LEAST_BYTES ? bytes : GT_SCALE_LEAST_BYTES;
 }
 
-int gt_cuda_scale_need(struct gt_engine *engine, const struct gt_request *req,
-		       struct gt_err *err)
+int gt_cuda_premul_need(struct gt_engine *engine, const struct gt_request *req,
+			struct gt_err *err)
 {
-	int rc = gt_cuda_flow_load(engine, req->dtype, err);
+	int rc = gt_cuda_p2p_load(engine, req->dtype, err);
 
 	return rc ? rc
-		  : gt_cuda_region_grow(engine, GT_CUDA_SCALED,
+		  : gt_cuda_region_grow(engine, GT_CUDA_PREMUL,
 					gt_scale_bytes(engine, req), req, err);
 }
 
 /* As far from a boundary as the input: packs stay packs. */
-char *gt_cuda_scaled(const struct gt_engine *engine, const char *input,
-		     uint32_t viewer, uint32_t rank)
+char *gt_cuda_premul_input(const struct gt_engine *engine, const char *input,
+			   uint32_t viewer, uint32_t rank)
 {
-	return gt_cuda_reach(engine, GT_CUDA_SCALED, viewer, rank) +
+	return gt_cuda_region_at(engine, GT_CUDA_PREMUL, viewer, rank) +
 	       (uintptr_t)input % GT_SCALE_EDGE_BYTES;
 }
 
-int gt_cuda_scale_launch(const struct gt_engine *engine,
-			 const struct gt_request *req, uint32_t rank)
+int gt_cuda_premul_launch(const struct gt_engine *engine,
+			  const struct gt_request *req, uint32_t rank)
 {
 	struct gt_cuda_span span = gt_cuda_span_of(engine, req, rank, rank);
 	const struct gt_scale_args args = {
 		.from = span.input,
-		.to = gt_cuda_scaled(engine, span.input, rank, rank),
+		.to = gt_cuda_premul_input(engine, span.input, rank, rank),
 		.count = span.input_count,
 		.by = req->scalars ? req->scalars[rank]
 				   : gt_pattern_scalar(req->dtype, rank)};

@@ -118,9 +118,9 @@ static int gt_row_refuse(const struct gt_engine *engine,
 	return rc;
 }
 
-int gt_cuda_row_can(const struct gt_engine *engine,
-		    const struct gt_plan_select *row, enum gt_coll coll,
-		    struct gt_err *err)
+int gt_cuda_row_supported(const struct gt_engine *engine,
+			  const struct gt_plan_select *row, enum gt_coll coll,
+			  struct gt_err *err)
 {
 	enum { UNKNOWN, NO, YES };
 	uint8_t *can = &engine->can[(size_t)coll * engine->plan->nselect +
@@ -149,7 +149,7 @@ static const struct gt_plan_select *gt_task_row(const struct gt_engine *engine,
 
 		if (!gt_plan_row_serves(plan, row, coll) ||
 		    !gt_row_uses(row, c) ||
-		    !gt_cuda_row_can(engine, row, coll, NULL))
+		    !gt_cuda_row_supported(engine, row, coll, NULL))
 			continue;
 		n = gt_cuda_row_workers(engine, row,
 					gt_cuda_row_lanes(engine, row, coll));
@@ -161,7 +161,7 @@ static const struct gt_plan_select *gt_task_row(const struct gt_engine *engine,
 	return first;
 }
 
-int gt_cuda_task_exists(const struct gt_engine *engine, enum gt_coll coll)
+int gt_cuda_row_exists(const struct gt_engine *engine, enum gt_coll coll)
 {
 	uint32_t workers;
 
@@ -191,7 +191,7 @@ static int gt_task_program(struct gt_engine *engine, enum gt_coll coll,
 			   uint32_t rank, uint32_t p, struct gt_err *err)
 {
 	const struct gt_plan *plan = engine->plan;
-	struct gt_cuda_task *task = &engine->ranks[rank].tasks[coll];
+	struct gt_cuda_programs *task = &engine->ranks[rank].tasks[coll];
 	struct gt_program *program = &task->programs[p];
 	uint32_t c = p / task->nlanes, lane = p % task->nlanes;
 	const struct gt_plan_select *row =
@@ -223,10 +223,10 @@ static int gt_task_shared(struct gt_engine *engine,
 	return GT_OK;
 }
 
-int gt_cuda_task_lower(struct gt_engine *engine, enum gt_coll coll,
-		       uint32_t rank, struct gt_err *err)
+int gt_cuda_programs_lower(struct gt_engine *engine, enum gt_coll coll,
+			   uint32_t rank, struct gt_err *err)
 {
-	struct gt_cuda_task *task = &engine->ranks[rank].tasks[coll];
+	struct gt_cuda_programs *task = &engine->ranks[rank].tasks[coll];
 	struct gt_arena *arena = engine->task_arenas[coll];
 	uint32_t lanes = gt_task_lanes(engine, coll);
 	uint32_t n = engine->plan->nchannels * lanes;

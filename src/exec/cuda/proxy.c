@@ -26,7 +26,7 @@ struct gt_carry_idle {
 };
 
 /* Sleep, if nothing was there for long and nobody has called. */
-static void gt_carry_rest(struct gt_cuda_carry *carry,
+static void gt_carry_rest(struct gt_cuda_proxy *carry,
 			  struct gt_carry_idle *idle)
 {
 	uint32_t calls =
@@ -47,8 +47,8 @@ static void gt_carry_rest(struct gt_cuda_carry *carry,
 
 static void *gt_carry_main(void *arg)
 {
-	struct gt_cuda_carrier *at = arg;
-	struct gt_cuda_carry *carry = &at->engine->carry;
+	struct gt_cuda_proxy_thread *at = arg;
+	struct gt_cuda_proxy *carry = &at->engine->carry;
 	int rests = gt_cuda_is_async(at->engine);
 	struct gt_carry_idle idle = {.rounds = 0};
 
@@ -65,20 +65,21 @@ static void *gt_carry_main(void *arg)
 	return NULL;
 }
 
-int gt_cuda_carry_begin(struct gt_engine *engine, struct gt_err *err)
+int gt_cuda_proxy_start(struct gt_engine *engine, struct gt_err *err)
 {
-	struct gt_cuda_carry *carry = &engine->carry;
+	struct gt_cuda_proxy *carry = &engine->carry;
 	int rc = GT_OK;
 
 	atomic_store(&carry->stop, 0);
 	for (int i = 0; !rc && i < GT_GROUP_LINKS; i++) {
-		struct gt_cuda_carrier *at = &carry->carriers[carry->n];
+		struct gt_cuda_proxy_thread *at = &carry->carriers[carry->n];
 
 		if (!gt_group_carries(&engine->group, i))
 			continue;
 		if (!carry->n)
 			gt_group_attend(&engine->group, 1);
-		*at = (struct gt_cuda_carrier){.engine = engine, .link = i};
+		*at = (struct gt_cuda_proxy_thread){.engine = engine,
+						    .link = i};
 		rc = gt_thread_start(&at->thread, gt_carry_main, at, err);
 		if (rc && !carry->n)
 			gt_group_attend(&engine->group, -1);
@@ -87,15 +88,15 @@ int gt_cuda_carry_begin(struct gt_engine *engine, struct gt_err *err)
 	return rc;
 }
 
-void gt_cuda_carry_call(struct gt_engine *engine)
+void gt_cuda_proxy_wake(struct gt_engine *engine)
 {
 	atomic_fetch_add_explicit(&engine->carry.calls, 1,
 				  memory_order_relaxed);
 }
 
-void gt_cuda_carry_end(struct gt_engine *engine)
+void gt_cuda_proxy_stop(struct gt_engine *engine)
 {
-	struct gt_cuda_carry *carry = &engine->carry;
+	struct gt_cuda_proxy *carry = &engine->carry;
 
 	atomic_store(&carry->stop, 1);
 	for (uint32_t i = 0; i < carry->n; i++)

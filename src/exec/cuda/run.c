@@ -74,9 +74,9 @@ static struct gt_kernel_args gt_launch_args(const struct gt_engine *engine,
 	};
 
 	memcpy(args.layouts, engine->layouts, sizeof(args.layouts));
-	if (engine->regions[GT_CUDA_PLACES].at)
-		args.scratch =
-			gt_cuda_reach(engine, GT_CUDA_PLACES, rank, rank);
+	if (engine->regions[GT_CUDA_STEP_SCRATCH].at)
+		args.scratch = gt_cuda_region_at(engine, GT_CUDA_STEP_SCRATCH,
+						 rank, rank);
 	if (config->fault && config->fault_rank == rank) {
 		args.fault = config->fault == GT_FAULT_STALL
 				     ? GT_KERNEL_FAULT_STALL
@@ -92,7 +92,7 @@ static uint32_t gt_launches(const struct gt_engine *engine)
 	return engine->group.end - engine->group.first;
 }
 
-int gt_cuda_meets(const struct gt_engine *engine)
+int gt_cuda_starts_together(const struct gt_engine *engine)
 {
 	return engine->group.world && engine->meshed &&
 	       engine->plan->nranks <= GT_FLOW_RANKS;
@@ -103,8 +103,8 @@ static int gt_launch_main(const struct gt_engine *engine,
 {
 	struct gt_kernel_args args;
 
-	if (gt_way_is_flow(&engine->way))
-		return gt_cuda_flow_launch(engine, req, rank);
+	if (gt_choice_is_p2p(&engine->way))
+		return gt_cuda_p2p_launch(engine, req, rank);
 	args = gt_launch_args(engine, req, rank);
 	return gt_kernel_run(req->dtype, &args, engine->ranks[rank].stream);
 }
@@ -115,9 +115,9 @@ int gt_cuda_launch(const struct gt_engine *engine, const struct gt_request *req,
 	struct gt_request scaled = *req, rest;
 	int rc;
 
-	if (gt_request_scales(req) && !req->scaled) {
+	if (gt_exec_request_premultiplies(req) && !req->scaled) {
 		scaled.scaled = 1;
-		rc = gt_cuda_scale_launch(engine, req, rank);
+		rc = gt_cuda_premul_launch(engine, req, rank);
 		return rc ? rc : gt_cuda_launch(engine, &scaled, rank);
 	}
 	rest = gt_cuda_detour_rest(engine, req);
@@ -130,7 +130,7 @@ static cudaError_t gt_launch_all(const struct gt_cuda_launch *at)
 	int rc = 0;
 
 	for (uint32_t i = 0; !rc && i < at->iters; i++) {
-		if (gt_cuda_given_up(at->engine))
+		if (gt_cuda_is_aborted(at->engine))
 			break;
 		rc = gt_cuda_launch(at->engine, at->req, at->rank);
 	}
@@ -185,8 +185,8 @@ static int gt_launch_stands(struct gt_cuda_launch *at)
 	uint64_t moved;
 	int64_t now;
 
-	if (gt_way_is_flow(&engine->way) ||
-	    !gt_cuda_task_moved(engine, at->req->coll, at->rank, &moved))
+	if (gt_choice_is_p2p(&engine->way) ||
+	    !gt_cuda_link_progress(engine, at->req->coll, at->rank, &moved))
 		return 0;
 	now = gt_clock_ns();
 	for (uint32_t b = 0; b < engine->nblocks; b++)
@@ -219,9 +219,9 @@ static cudaError_t gt_launch_wait(struct gt_cuda_launch *at)
 			at->stood = gt_launch_stands(at);
 		if (at->late || at->stood || gt_cuda_interrupted(engine) ||
 		    gt_group_check(&engine->group, NULL))
-			gt_cuda_give_up(engine);
+			gt_cuda_abort(engine);
 		if (gt_clock_ns() > limit) {
-			gt_cuda_give_up(engine);
+			gt_cuda_abort(engine);
 			return cudaErrorLaunchTimeout;
 		}
 		sched_yield();
@@ -257,9 +257,9 @@ static void *gt_launch_thread(void *arg)
 		rc = cudaStreamSynchronize(me->stream);
 	if (!gt_gate_pass(at->gate, gt_launches(at->engine)))
 		rc = cudaErrorOperatingSystem;
-	if (rc == cudaSuccess && gt_cuda_meets(at->engine))
-		rc = (cudaError_t)gt_cuda_flow_meet(at->engine, at->req->dtype,
-						    at->rank);
+	if (rc == cudaSuccess && gt_cuda_starts_together(at->engine))
+		rc = (cudaError_t)gt_cuda_p2p_barrier(at->engine,
+						      at->req->dtype, at->rank);
 	if (rc == cudaSuccess)
 		rc = cudaEventRecord(me->begin, me->stream);
 	if (rc == cudaSuccess)
@@ -272,7 +272,7 @@ static void *gt_launch_thread(void *arg)
 	if (rc == cudaSuccess)
 		rc = cudaEventElapsedTime(&at->ms, me->begin, me->end);
 	if (rc != cudaSuccess)
-		gt_cuda_give_up(at->engine);
+		gt_cuda_abort(at->engine);
 	if (exec)
 		cudaGraphExecDestroy(exec);
 	at->rc = rc;
@@ -321,10 +321,10 @@ static int gt_launch_result(const struct gt_engine *engine,
 		if (all[i].ms > *ms)
 			*ms = all[i].ms;
 	}
-	if (gt_cuda_given_up(engine))
+	if (gt_cuda_is_aborted(engine))
 		return gt_cuda_interrupted(engine)
 			       ? gt_err_set(err, GT_ESYS, NULL, "interrupted")
-			       : gt_cuda_blame(engine, late, err);
+			       : gt_cuda_diagnose(engine, late, err);
 	return GT_OK;
 }
 
@@ -366,32 +366,32 @@ static int gt_run_result(struct gt_engine *engine,
 	return gt_err_set(err, rc, NULL, "%s", own.text);
 }
 
-int gt_cuda_need(struct gt_engine *engine, const struct gt_request *req,
-		 struct gt_err *err)
+int gt_cuda_prepare(struct gt_engine *engine, const struct gt_request *req,
+		    struct gt_err *err)
 {
-	int rc = gt_cuda_way_of(engine, req, &engine->way, err);
+	int rc = gt_cuda_choose_algo(engine, req, &engine->way, err);
 
-	if (!rc && gt_request_scales(req))
-		rc = gt_cuda_scale_need(engine, req, err);
+	if (!rc && gt_exec_request_premultiplies(req))
+		rc = gt_cuda_premul_need(engine, req, err);
 	if (!rc)
-		rc = gt_way_is_flow(&engine->way)
-			     ? gt_cuda_flow_need(engine, req, err)
-			     : gt_cuda_task_layout(engine, req, err);
+		rc = gt_choice_is_p2p(&engine->way)
+			     ? gt_cuda_p2p_need(engine, req, err)
+			     : gt_cuda_layout_set(engine, req, err);
 	/* A detour comes last: it is what one can do without. */
 	if (!rc && engine->way.detour_permille)
 		rc = gt_cuda_detour_need(engine, err);
 	if (!rc && engine->way.detour_permille && !engine->detoured)
-		rc = gt_cuda_way_of(engine, req, &engine->way, err);
+		rc = gt_cuda_choose_algo(engine, req, &engine->way, err);
 	return rc;
 }
 
 static int gt_run_ready(struct gt_engine *engine, const struct gt_request *req,
 			struct gt_err *err)
 {
-	int rc = gt_cuda_need(engine, req, err);
+	int rc = gt_cuda_prepare(engine, req, err);
 
-	if (!rc && gt_cuda_meets(engine))
-		rc = gt_cuda_flow_open(engine, req->dtype, err);
+	if (!rc && gt_cuda_starts_together(engine))
+		rc = gt_cuda_p2p_open(engine, req->dtype, err);
 	/* Nobody waits on a GPU while another process gets ready. */
 	if (!rc && engine->group.world)
 		rc = gt_world_meet(engine->group.world, NULL, 0, NULL, err);
@@ -415,10 +415,10 @@ static int gt_run_here(struct gt_engine *engine, const struct gt_request *req,
 						.gate = &gate,
 						.rank = engine->group.first + i,
 						.iters = iters};
-	rc = gt_cuda_carry_begin(engine, err);
+	rc = gt_cuda_proxy_start(engine, err);
 	if (!rc)
 		gt_launch_join(all, n);
-	gt_cuda_carry_end(engine);
+	gt_cuda_proxy_stop(engine);
 	if (!rc)
 		rc = gt_run_result(engine, all, ms, err);
 	free(all);

@@ -23,10 +23,10 @@ static uint64_t gt_push_pitch(const struct gt_flow *flow, size_t elem_bytes)
 	return (lines + 2) * GT_CUDA_LINE_BYTES;
 }
 
-uint64_t gt_cuda_push_bytes(const struct gt_engine *engine,
-			    const struct gt_request *req)
+uint64_t gt_scratch_reduce_bytes(const struct gt_engine *engine,
+				 const struct gt_request *req)
 {
-	struct gt_flow flow = gt_cuda_flow_of(engine, req, engine->way.algo, 0);
+	struct gt_flow flow = gt_cuda_p2p_of(engine, req, engine->way.algo, 0);
 
 	return gt_push_pitch(&flow, gt_dtype_bytes(req->dtype)) *
 	       (flow.nranks - 1);
@@ -46,14 +46,14 @@ static char *gt_push_slot(const struct gt_engine *engine,
 		(uintptr_t)gt_cuda_span_of(engine, req, flow->me, d).input +
 		d * flow->in_stride * elem_bytes;
 
-	return gt_cuda_reach(engine, GT_CUDA_SCRATCH, flow->me, d) +
+	return gt_cuda_region_at(engine, GT_CUDA_SCRATCH, flow->me, d) +
 	       ((s + n - d) % n - 1) * gt_push_pitch(flow, elem_bytes) +
 	       (input & 15);
 }
 
 /* Pieces are alike, and there is one for every thread block in each round. */
-uint64_t gt_cuda_push_piece(const struct gt_flow *flow, uint32_t blocks,
-			    size_t elem_bytes)
+uint64_t gt_scratch_reduce_piece(const struct gt_flow *flow, uint32_t blocks,
+				 size_t elem_bytes)
 {
 	uint64_t line = GT_CUDA_LINE_BYTES / elem_bytes;
 	uint64_t others = flow->nranks > 1 ? flow->nranks - 1 : 1;
@@ -70,27 +70,27 @@ uint64_t gt_cuda_push_piece(const struct gt_flow *flow, uint32_t blocks,
 	return (piece + line - 1) / line * line;
 }
 
-int gt_cuda_push_launch(const struct gt_engine *engine,
-			const struct gt_request *req,
-			const struct gt_kernel_grid *grid, uint32_t rank)
+int gt_scratch_reduce_launch(const struct gt_engine *engine,
+			     const struct gt_request *req,
+			     const struct gt_kernel_grid *grid, uint32_t rank)
 {
 	struct gt_push_args args = {
 		.guard = gt_cuda_guard_of(engine, rank),
-		.flow = gt_cuda_flow_of(engine, req, engine->way.algo, rank),
+		.flow = gt_cuda_p2p_of(engine, req, engine->way.algo, rank),
 		.input = gt_cuda_span_of(engine, req, rank, rank).input};
 	struct gt_kernel_grid whole = *grid;
 
 	args.guard.marks = gt_cuda_trace_kernel(engine, rank);
 	for (uint32_t r = 0; r < args.flow.nranks; r++) {
 		args.output[r] = gt_cuda_span_of(engine, req, rank, r).output;
-		args.flags[r] = gt_cuda_flow_flags(engine, rank, r);
+		args.flags[r] = gt_cuda_p2p_flags(engine, rank, r);
 		if (r == rank)
 			continue;
 		args.theirs[r] = gt_push_slot(engine, req, &args.flow, r, rank);
 		args.mine[r] = gt_push_slot(engine, req, &args.flow, rank, r);
 	}
-	args.piece = gt_cuda_push_piece(&args.flow, grid->blocks,
-					gt_dtype_bytes(req->dtype));
+	args.piece = gt_scratch_reduce_piece(&args.flow, grid->blocks,
+					     gt_dtype_bytes(req->dtype));
 	whole.threads = GT_DIRECT_THREADS; /* the kernel halves them */
 	return gt_push_run(&whole, &args);
 }

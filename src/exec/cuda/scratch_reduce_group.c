@@ -11,11 +11,10 @@ static struct gt_flow gt_pushes_flow(const struct gt_engine *engine,
 				     const struct gt_request *req,
 				     uint32_t rank)
 {
-	return gt_cuda_flow_of(engine, req,
-			       req->coll == GT_COLL_ALLREDUCE
-				       ? GT_ALGO_TWO_SHOT
-				       : GT_ALGO_ONE_SHOT,
-			       rank);
+	return gt_cuda_p2p_of(engine, req,
+			      req->coll == GT_COLL_ALLREDUCE ? GT_ALGO_TWO_SHOT
+							     : GT_ALGO_ONE_SHOT,
+			      rank);
 }
 
 static uint64_t gt_pushes_slice(const struct gt_engine *engine,
@@ -33,8 +32,8 @@ static uint64_t gt_pushes_lines(const struct gt_engine *engine,
 }
 
 /* Other processes' buffers are out of reach, or lent for one request. */
-int gt_cuda_pushes_can(const struct gt_engine *engine,
-		       const struct gt_request *req)
+int gt_scratch_group_can(const struct gt_engine *engine,
+			 const struct gt_request *req)
 {
 	uint64_t slice = gt_pushes_slice(engine, req);
 
@@ -48,8 +47,8 @@ int gt_cuda_pushes_can(const struct gt_engine *engine,
 	return 1;
 }
 
-uint32_t gt_cuda_pushes_fit(const struct gt_engine *engine,
-			    const struct gt_request *const *reqs, uint32_t n)
+uint32_t gt_scratch_group_fit(const struct gt_engine *engine,
+			      const struct gt_request *const *reqs, uint32_t n)
 {
 	uint32_t most = GT_PUSHES_OUTPUTS / engine->plan->nranks, fit = 0;
 	uint64_t bytes = 0;
@@ -66,9 +65,9 @@ uint32_t gt_cuda_pushes_fit(const struct gt_engine *engine,
 	return fit;
 }
 
-int gt_cuda_pushes_need(struct gt_engine *engine,
-			const struct gt_request *const *reqs, uint32_t n,
-			struct gt_err *err)
+int gt_scratch_group_need(struct gt_engine *engine,
+			  const struct gt_request *const *reqs, uint32_t n,
+			  struct gt_err *err)
 {
 	uint64_t lines = 0;
 
@@ -100,9 +99,9 @@ static void gt_pushes_add(const struct gt_engine *engine,
 		.divides = flow.divide != 0};
 }
 
-int gt_cuda_pushes_launch(const struct gt_engine *engine,
-			  const struct gt_request *const *reqs, uint32_t n,
-			  uint32_t rank)
+int gt_scratch_group_launch(const struct gt_engine *engine,
+			    const struct gt_request *const *reqs, uint32_t n,
+			    uint32_t rank)
 {
 	struct gt_kernel_grid grid = {.dtype = reqs[0]->dtype,
 				      .op = reqs[0]->op,
@@ -116,14 +115,14 @@ int gt_cuda_pushes_launch(const struct gt_engine *engine,
 	struct gt_flow all = gt_pushes_flow(engine, reqs[0], rank);
 
 	for (uint32_t r = 0; r < args.nranks; r++) {
-		args.flags[r] = gt_cuda_flow_flags(engine, rank, r);
+		args.flags[r] = gt_cuda_p2p_flags(engine, rank, r);
 		args.scratch[r] =
-			gt_cuda_reach(engine, GT_CUDA_SCRATCH, rank, r);
+			gt_cuda_region_at(engine, GT_CUDA_SCRATCH, rank, r);
 	}
 	for (uint32_t i = 0; i < n; i++)
 		gt_pushes_add(engine, reqs[i], rank, &args);
 	all.count = args.lines * (uint64_t)GT_PUSHES_LINE_BYTES;
-	args.piece = (uint32_t)(gt_cuda_push_piece(&all, grid.blocks, 1) /
+	args.piece = (uint32_t)(gt_scratch_reduce_piece(&all, grid.blocks, 1) /
 				GT_PUSHES_LINE_BYTES);
 	return gt_pushes_run(&grid, &args);
 }

@@ -22,13 +22,13 @@ static uint64_t gt_desks_bytes(const struct gt_engine *engine)
 	return engine->plan->nranks * gt_desk_pitch(gt_desks_kind(engine));
 }
 
-int gt_cuda_introduce(struct gt_engine *engine, struct gt_err *err)
+int gt_cuda_sendrecv_setup(struct gt_engine *engine, struct gt_err *err)
 {
 	uint64_t bytes[GT_FLOW_RANKS];
 	cudaError_t done = cudaSuccess;
 	int rc;
 
-	if (engine->regions[GT_CUDA_DESKS].at)
+	if (engine->regions[GT_CUDA_SENDRECV].at)
 		return GT_OK;
 	if (!engine->meshed || engine->plan->nranks > GT_FLOW_RANKS)
 		return gt_err_set(err, GT_EINPUT, NULL,
@@ -38,7 +38,7 @@ int gt_cuda_introduce(struct gt_engine *engine, struct gt_err *err)
 	for (uint32_t r = 0; r < engine->plan->nranks; r++)
 		bytes[r] =
 			gt_desks_bytes(engine) + sizeof(struct gt_desk_counts);
-	rc = gt_cuda_region_new(engine, GT_CUDA_DESKS, bytes, err);
+	rc = gt_cuda_region_new(engine, GT_CUDA_SENDRECV, bytes, err);
 	for (uint32_t r = engine->group.first; !rc && r < engine->group.end;
 	     r++) {
 		done = cudaSetDevice(engine->ranks[r].device);
@@ -110,24 +110,25 @@ static cudaError_t gt_exchange_put(const struct gt_engine *engine,
 					.kind = gt_desks_kind(engine),
 					.n = n};
 	uint32_t blocks = gt_exchange_blocks(engine, list, n, &args.quota);
-	char *own = gt_cuda_reach(engine, GT_CUDA_DESKS, rank, rank);
+	char *own = gt_cuda_region_at(engine, GT_CUDA_SENDRECV, rank, rank);
 	cudaError_t rc = cudaSetDevice(engine->ranks[rank].device);
 
 	for (uint32_t r = 0; r < engine->plan->nranks; r++)
-		args.desks[r] = gt_cuda_reach(engine, GT_CUDA_DESKS, rank, r);
+		args.desks[r] =
+			gt_cuda_region_at(engine, GT_CUDA_SENDRECV, rank, r);
 	args.counts = (void *)(own + gt_desks_bytes(engine));
 	return rc == cudaSuccess ? (cudaError_t)gt_exchange_run(blocks, stream,
 								&args, list)
 				 : rc;
 }
 
-int gt_cuda_exchange(struct gt_engine *engine, uint32_t rank, void *stream,
+int gt_cuda_sendrecv(struct gt_engine *engine, uint32_t rank, void *stream,
 		     const struct gt_message *messages, uint32_t n,
 		     struct gt_err *err)
 {
 	struct gt_kernel_message *list = calloc(n, sizeof(*list));
 	cudaError_t done = cudaSuccess;
-	int rc = list ? gt_cuda_introduce(engine, err) : gt_err_nomem(err);
+	int rc = list ? gt_cuda_sendrecv_setup(engine, err) : gt_err_nomem(err);
 
 	if (rc)
 		goto out;
@@ -215,7 +216,8 @@ static int gt_exchange_chain(const struct gt_engine *engine, uint32_t first,
 			  gt_exchange_verb(last));
 }
 
-int gt_cuda_exchange_blame(const struct gt_engine *engine, struct gt_err *err)
+int gt_cuda_sendrecv_diagnose(const struct gt_engine *engine,
+			      struct gt_err *err)
 {
 	uint32_t n = engine->plan->nranks, waits = n;
 	const struct gt_kernel_report *report;

@@ -46,7 +46,7 @@ static void gt_async_leave(struct gt_async_state state)
 /* Everything ends, and nobody is met any more. */
 static void gt_async_give_up(struct gt_engine *engine)
 {
-	gt_cuda_give_up(engine);
+	gt_cuda_abort(engine);
 	__atomic_store_n(&engine->failed, 1, __ATOMIC_RELAXED);
 }
 
@@ -102,8 +102,8 @@ static cudaError_t gt_async_direct(const struct gt_engine *engine,
 {
 	struct gt_request seen = *req;
 
-	if (engine->access == GT_CUDA_LENT)
-		seen.buffers = gt_cuda_lent_to(engine, rank);
+	if (engine->access == GT_CUDA_ACCESS_REGISTERED)
+		seen.buffers = gt_user_buffers_seen_by(engine, rank);
 	return (cudaError_t)gt_cuda_launch(engine, &seen, rank);
 }
 
@@ -115,7 +115,7 @@ static int gt_async_launch(struct gt_engine *engine,
 	cudaError_t rc = cudaSetDevice(me->device);
 
 	me->stream = req->streams[rank];
-	if (rc == cudaSuccess && engine->access == GT_CUDA_STAGED)
+	if (rc == cudaSuccess && engine->access == GT_CUDA_ACCESS_STAGED)
 		rc = gt_async_stage(engine, req, rank);
 	else if (rc == cudaSuccess)
 		rc = gt_async_direct(engine, req, rank);
@@ -134,19 +134,19 @@ static int gt_async_launch(struct gt_engine *engine,
 static int gt_async_access(struct gt_engine *engine, struct gt_request *req,
 			   struct gt_err *err)
 {
-	int rc = gt_cuda_way_of(engine, req, &engine->way, err);
+	int rc = gt_cuda_choose_algo(engine, req, &engine->way, err);
 	int reaches = gt_async_reaches(engine), lent = 0;
 
 	if (rc || !engine->group.world) {
-		engine->access = GT_CUDA_OWN;
+		engine->access = GT_CUDA_ACCESS_LOCAL;
 		return rc;
 	}
-	if (engine->lends || (reaches && gt_cuda_lends(engine)))
-		rc = gt_cuda_lend_meet(engine, req, reaches ? &lent : NULL,
-				       err);
-	engine->access = !reaches ? GT_CUDA_OWN
-			 : lent   ? GT_CUDA_LENT
-				  : GT_CUDA_STAGED;
+	if (engine->lends || (reaches && gt_user_buffers_exist(engine)))
+		rc = gt_user_buffers_exchange(engine, req,
+					      reaches ? &lent : NULL, err);
+	engine->access = !reaches ? GT_CUDA_ACCESS_LOCAL
+			 : lent   ? GT_CUDA_ACCESS_REGISTERED
+				  : GT_CUDA_ACCESS_STAGED;
 	return rc;
 }
 
@@ -162,12 +162,12 @@ static int gt_async_need(struct gt_engine *engine, struct gt_request *req,
 	rc = gt_async_access(engine, req, err);
 	if (rc)
 		return rc;
-	if (engine->access != GT_CUDA_STAGED)
-		return gt_cuda_need(engine, req, err);
+	if (engine->access != GT_CUDA_ACCESS_STAGED)
+		return gt_cuda_prepare(engine, req, err);
 	staged = gt_async_staged(req);
-	rc = gt_cuda_need(engine, &staged, err);
+	rc = gt_cuda_prepare(engine, &staged, err);
 	return rc ? rc
-		  : gt_cuda_data_need(engine,
+		  : gt_cuda_data_grow(engine,
 				      blocks * req->count *
 					      gt_dtype_bytes(req->dtype),
 				      err);
@@ -192,7 +192,8 @@ static int gt_async_has(const struct gt_engine *engine,
 			const struct gt_request *req,
 			const struct gt_request *last)
 {
-	return last && !engine->group.world && gt_request_like(req, last);
+	return last && !engine->group.world &&
+	       gt_exec_request_is_like(req, last);
 }
 
 /* Requests of a group are in no order: those that share launches come last. */
@@ -200,7 +201,7 @@ static int gt_async_group(struct gt_engine *engine,
 			  const struct gt_request *reqs, uint32_t n,
 			  struct gt_err *err)
 {
-	struct gt_cuda_bundle bundle = {.n = 0};
+	struct gt_cuda_fusion bundle = {.n = 0};
 	const struct gt_request *last = NULL;
 	int rc = GT_OK;
 
@@ -212,18 +213,18 @@ static int gt_async_group(struct gt_engine *engine,
 		last = &reqs[i];
 		if (rc)
 			break;
-		if (!gt_cuda_bundle_takes(engine, &all)) {
+		if (!gt_cuda_fusion_takes(engine, &all)) {
 			rc = gt_async_launch_all(engine, &all, err);
 			continue;
 		}
-		gt_cuda_bundle_add(engine, &bundle, &reqs[i]);
+		gt_cuda_fusion_add(engine, &bundle, &reqs[i]);
 		if (bundle.n < GT_GROUP_OPS)
 			continue;
 		/* Which chooses ways of its own. */
 		last = NULL;
-		rc = gt_cuda_bundle_flush(engine, &bundle, err);
+		rc = gt_cuda_fusion_flush(engine, &bundle, err);
 	}
-	return rc ? rc : gt_cuda_bundle_flush(engine, &bundle, err);
+	return rc ? rc : gt_cuda_fusion_flush(engine, &bundle, err);
 }
 
 static int gt_async_enqueue(struct gt_engine *engine,
@@ -241,7 +242,7 @@ static int gt_async_enqueue(struct gt_engine *engine,
 		if (!rc)
 			rc = gt_async_launch_all(engine, &all, err);
 	}
-	gt_cuda_carry_call(engine);
+	gt_cuda_proxy_wake(engine);
 	if (rc)
 		gt_async_give_up(engine);
 	gt_async_leave(state);
@@ -251,7 +252,7 @@ static int gt_async_enqueue(struct gt_engine *engine,
 static int gt_async_introduce(struct gt_engine *engine, struct gt_err *err)
 {
 	struct gt_async_state state = gt_async_enter();
-	int rc = gt_cuda_introduce(engine, err);
+	int rc = gt_cuda_sendrecv_setup(engine, err);
 
 	gt_async_leave(state);
 	return rc;
@@ -262,7 +263,7 @@ static int gt_async_exchange(struct gt_engine *engine, uint32_t rank,
 			     uint32_t n, struct gt_err *err)
 {
 	struct gt_async_state state = gt_async_enter();
-	int rc = gt_cuda_exchange(engine, rank, stream, messages, n, err);
+	int rc = gt_cuda_sendrecv(engine, rank, stream, messages, n, err);
 
 	if (rc)
 		gt_async_give_up(engine);
@@ -277,8 +278,8 @@ static int gt_async_fault(struct gt_engine *engine, struct gt_err *err)
 
 	if (gt_cuda_interrupted(engine))
 		return gt_err_set(err, GT_ESYS, NULL, "interrupted");
-	if (gt_cuda_given_up(engine))
-		return gt_cuda_blame(engine, engine->plan->nranks, err);
+	if (gt_cuda_is_aborted(engine))
+		return gt_cuda_diagnose(engine, engine->plan->nranks, err);
 	if (gt_group_check(&engine->group, err))
 		return GT_ESYS;
 	/* Nothing is on this stream; it tells what befell the GPU. */
@@ -339,7 +340,7 @@ static int gt_async_poll(struct gt_engine *engine, uint32_t rank,
 	cudaError_t rc;
 
 	while ((rc = cudaEventQuery(event)) == cudaErrorNotReady) {
-		if (gt_cuda_given_up(engine) || gt_cuda_interrupted(engine))
+		if (gt_cuda_is_aborted(engine) || gt_cuda_interrupted(engine))
 			return gt_async_failed(engine, err);
 		if (until_ns >= 0 && gt_clock_ns() >= until_ns)
 			return 1;
@@ -386,7 +387,7 @@ static int gt_async_lend(struct gt_engine *engine, uint32_t rank,
 			 const void *buffer, uint64_t bytes, struct gt_err *err)
 {
 	struct gt_async_state state = gt_async_enter();
-	int rc = gt_cuda_lend(engine, rank, buffer, bytes, err);
+	int rc = gt_cuda_register(engine, rank, buffer, bytes, err);
 
 	gt_async_leave(state);
 	return rc;
@@ -406,7 +407,7 @@ static int gt_async_unlend(struct gt_engine *engine, uint32_t rank,
 			   const void *buffer, struct gt_err *err)
 {
 	struct gt_async_state state = gt_async_enter();
-	int rc = gt_cuda_unlend(engine, rank, buffer, err);
+	int rc = gt_cuda_deregister(engine, rank, buffer, err);
 
 	if (rc == GT_ESYS)
 		gt_async_give_up(engine);
@@ -418,7 +419,7 @@ static void gt_async_tend(struct gt_engine *engine)
 {
 	struct gt_async_state state = gt_async_enter();
 
-	gt_cuda_lend_tend(engine);
+	gt_user_buffers_service(engine);
 	gt_async_leave(state);
 }
 
@@ -437,6 +438,6 @@ const struct gt_async_ops gt_cuda_async = {
 	.owns = gt_async_owns,
 	.lend = gt_async_lend,
 	.unlend = gt_async_unlend,
-	.asked = gt_cuda_lend_asked,
+	.asked = gt_user_buffers_release_due,
 	.tend = gt_async_tend,
 };

@@ -14,8 +14,8 @@ enum {
 	GT_CUDA_MARKS = 1 << 18, /* of the interpreter on a rank, at most */
 	GT_CUDA_CLOCK_ROUNDS = 500,
 	GT_CUDA_EVENT_ROUNDS = 3,
-	GT_CUDA_KERNELS = GT_CUDA_PIECES + 8, /* of one operation */
-	GT_CUDA_COPIES = 4 * (GT_CUDA_PIECES + GT_FLOW_RANKS),
+	GT_CUDA_KERNELS = GT_CUDA_CE_PIECES + 8, /* of one operation */
+	GT_CUDA_COPIES = 4 * (GT_CUDA_CE_PIECES + GT_FLOW_RANKS),
 };
 
 static const uint64_t gt_clock_limit_ns = 2000000000;
@@ -129,14 +129,14 @@ static cudaError_t gt_trace_number(const struct gt_engine *engine,
 				     cudaMemcpyDeviceToHost, me->own);
 	if (rc == cudaSuccess)
 		rc = cudaStreamSynchronize(me->own);
-	me->tracing->number =
-		epoch.count / GT_KERNEL_EPOCH + 1 + !!gt_cuda_meets(engine);
+	me->tracing->number = epoch.count / GT_KERNEL_EPOCH + 1 +
+			      !!gt_cuda_starts_together(engine);
 	return rc;
 }
 
 /* Of a block in this run; at least one, so that what is left out is counted. */
 static uint32_t gt_trace_nmarks(const struct gt_engine *engine,
-				const struct gt_cuda_task *task)
+				const struct gt_cuda_programs *task)
 {
 	uint32_t blocks = task->nprograms * engine->cut.workers;
 	uint64_t most = 1;
@@ -176,11 +176,11 @@ static cudaError_t gt_trace_open(const struct gt_engine *engine,
 int gt_cuda_trace_begin(struct gt_engine *engine, const struct gt_request *req,
 			struct gt_err *err)
 {
-	const struct gt_cuda_task *task =
+	const struct gt_cuda_programs *task =
 		&engine->ranks[engine->group.first].tasks[req->coll];
 	size_t nmarks;
 
-	if (gt_way_is_flow(&engine->way)) {
+	if (gt_choice_is_p2p(&engine->way)) {
 		nmarks = (size_t)GT_CUDA_KERNELS * engine->way.blocks *
 			 GT_FLOW_STAGES * GT_FLOW_RANKS;
 	} else {
@@ -239,7 +239,7 @@ struct gt_kernel_mark *gt_cuda_trace_kernel(const struct gt_engine *engine,
 {
 	struct gt_cuda_tracing *tracing = engine->ranks[rank].tracing;
 
-	if (!tracing || !gt_way_is_flow(&engine->way) ||
+	if (!tracing || !gt_choice_is_p2p(&engine->way) ||
 	    tracing->nkernels == GT_CUDA_KERNELS)
 		return NULL;
 	return tracing->marks + (size_t)tracing->nkernels++ *
@@ -273,8 +273,8 @@ static uint32_t gt_trace_owner(const struct gt_engine *engine, uint32_t rank,
 		for (int i = 0; i < 2; i++) {
 			const char *base =
 				engine->regions[regions[i]].at
-					? gt_cuda_reach(engine, regions[i],
-							rank, r)
+					? gt_cuda_region_at(engine, regions[i],
+							    rank, r)
 					: NULL;
 
 			if (base && at >= base && at < base + bytes[i])
@@ -283,8 +283,9 @@ static uint32_t gt_trace_owner(const struct gt_engine *engine, uint32_t rank,
 	return rank;
 }
 
-int gt_cuda_trace_copies(const struct gt_engine *engine, uint32_t rank,
-			 cudaStream_t stream, const char *to, uint64_t bytes)
+int gt_cuda_trace_copy_begin(const struct gt_engine *engine, uint32_t rank,
+			     cudaStream_t stream, const char *to,
+			     uint64_t bytes)
 {
 	struct gt_cuda_tracing *tracing = engine->ranks[rank].tracing;
 	struct gt_cuda_copy *copy;
@@ -308,8 +309,8 @@ int gt_cuda_trace_copies(const struct gt_engine *engine, uint32_t rank,
 	return (int)cudaEventRecord(copy->begin, stream);
 }
 
-int gt_cuda_trace_copied(const struct gt_engine *engine, uint32_t rank,
-			 cudaStream_t stream)
+int gt_cuda_trace_copy_end(const struct gt_engine *engine, uint32_t rank,
+			   cudaStream_t stream)
 {
 	struct gt_cuda_tracing *tracing = engine->ranks[rank].tracing;
 
@@ -324,7 +325,8 @@ static int gt_take_blocks(const struct gt_engine *engine,
 			  const struct gt_kernel_mark *marks,
 			  struct gt_err *err)
 {
-	const struct gt_cuda_task *task = &engine->ranks[rank].tasks[req->coll];
+	const struct gt_cuda_programs *task =
+		&engine->ranks[rank].tasks[req->coll];
 	const struct gt_trace_launch launch = {
 		.programs = task->programs,
 		.layouts = engine->layouts,
@@ -347,11 +349,11 @@ static uint32_t gt_take_moved(const struct gt_engine *engine,
 			      struct gt_trace_moved *moved)
 {
 	struct gt_flow flow =
-		gt_cuda_flow_of(engine, req, engine->way.algo, rank);
+		gt_cuda_p2p_of(engine, req, engine->way.algo, rank);
 	uint64_t elem = gt_dtype_bytes(req->dtype);
 	int pulls = engine->way.protocol == GT_PROTOCOL_DIRECT &&
 		    flow.flags & GT_FLOW_REDUCE &&
-		    !gt_way_pushes(&engine->way, req->coll);
+		    !gt_choice_is_scratch_reduce(&engine->way, req->coll);
 	uint64_t own = gt_flow_count(&flow, rank) * elem;
 	int spreads = !!(flow.flags & GT_FLOW_SPREAD);
 	uint32_t n = 0;
@@ -447,7 +449,7 @@ static int gt_take_rank(const struct gt_engine *engine,
 	if (done != cudaSuccess)
 		rc = gt_cuda_fail(engine, rank, (int)done, "read the trace",
 				  err);
-	else if (gt_way_is_flow(&engine->way))
+	else if (gt_choice_is_p2p(&engine->way))
 		rc = gt_take_flow(engine, req, rank, marks, err);
 	else
 		rc = gt_take_blocks(engine, req, rank, marks, err);

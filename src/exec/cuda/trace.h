@@ -31,9 +31,10 @@ int gt_cuda_trace_packets(const struct gt_engine *engine, uint32_t rank,
 			  int ll128, const struct gt_packet_args *args);
 
 /* Around a rank's copy on a stream; cudaError_ts. */
-int gt_cuda_trace_copies(const struct gt_engine *engine, uint32_t rank,
-			 cudaStream_t stream, const char *to, uint64_t bytes);
-int gt_cuda_trace_copied(const struct gt_engine *engine, uint32_t rank,
-			 cudaStream_t stream);
+int gt_cuda_trace_copy_begin(const struct gt_engine *engine, uint32_t rank,
+			     cudaStream_t stream, const char *to,
+			     uint64_t bytes);
+int gt_cuda_trace_copy_end(const struct gt_engine *engine, uint32_t rank,
+			   cudaStream_t stream);
 
 #endif

@@ -61,13 +61,13 @@ enum {
 	GT_WAY_PACK_BYTES = 16,
 };
 
-static uint64_t gt_way_chunk(const struct gt_way *way)
+static uint64_t gt_way_chunk(const struct gt_algo_choice *way)
 {
 	return way->protocol == GT_PROTOCOL_LL128 ? GT_LL128_CHUNK_DATA
 						  : GT_LL_CHUNK_DATA;
 }
 
-static int gt_way_is_packets(const struct gt_way *way)
+static int gt_way_is_packets(const struct gt_algo_choice *way)
 {
 	return way->protocol == GT_PROTOCOL_LL ||
 	       way->protocol == GT_PROTOCOL_LL128;
@@ -77,7 +77,7 @@ static int gt_way_is_packets(const struct gt_way *way)
 static uint64_t gt_way_bytes(const struct gt_engine *engine,
 			     const struct gt_request *req, enum gt_algo algo)
 {
-	return gt_cuda_flow_of(engine, req, algo, 0).count *
+	return gt_cuda_p2p_of(engine, req, algo, 0).count *
 	       gt_dtype_bytes(req->dtype);
 }
 
@@ -88,7 +88,8 @@ static uint32_t gt_way_parts(uint64_t work, uint64_t most)
 
 /* A warp for every chunk; or rounds that are the same for all warps. */
 static void gt_way_packets(const struct gt_engine *engine,
-			   const struct gt_request *req, struct gt_way *way)
+			   const struct gt_request *req,
+			   struct gt_algo_choice *way)
 {
 	uint32_t few = GT_WAY_THREADS / 32, warps, each;
 	uint64_t bytes = gt_way_bytes(engine, req, way->algo);
@@ -109,7 +110,8 @@ static void gt_way_packets(const struct gt_engine *engine,
 }
 
 static void gt_way_direct(const struct gt_engine *engine,
-			  const struct gt_request *req, struct gt_way *way)
+			  const struct gt_request *req,
+			  struct gt_algo_choice *way)
 {
 	uint64_t bytes = gt_way_bytes(engine, req, GT_ALGO_ONE_SHOT);
 	uint64_t all = gt_coll_has_blocks(req->coll)
@@ -123,8 +125,9 @@ static void gt_way_direct(const struct gt_engine *engine,
 		way->threads = GT_DIRECT_THREADS;
 	if (!way->blocks)
 		way->blocks =
-			gt_way_pushes(way, req->coll) ? engine->processors
-			: bytes < GT_WAY_FEW_BYTES    ? GT_WAY_FEW_BLOCKS
+			gt_choice_is_scratch_reduce(way, req->coll)
+				? engine->processors
+			: bytes < GT_WAY_FEW_BYTES ? GT_WAY_FEW_BLOCKS
 			: all < GT_WAY_MANY_BYTES && engine->plan->nranks > 2
 				? GT_WAY_BLOCKS
 				: most;
@@ -133,7 +136,7 @@ static void gt_way_direct(const struct gt_engine *engine,
 /* Why nothing of a request can go through the host's memory. */
 static const char *gt_way_no_detour(const struct gt_engine *engine,
 				    const struct gt_request *req,
-				    const struct gt_way *way)
+				    const struct gt_algo_choice *way)
 {
 	if (!engine->detoured)
 		return "there are no detours: GPUs on one host, all on NVLink, "
@@ -147,7 +150,7 @@ static const char *gt_way_no_detour(const struct gt_engine *engine,
 }
 
 /* Blocks and threads do what is beside the copies. */
-static void gt_way_ce(struct gt_way *way)
+static void gt_way_ce(struct gt_algo_choice *way)
 {
 	if (!way->threads)
 		way->threads = GT_DIRECT_THREADS;
@@ -155,23 +158,23 @@ static void gt_way_ce(struct gt_way *way)
 		way->blocks = GT_WAY_CE_BLOCKS;
 	if (!way->pieces)
 		way->pieces = GT_WAY_CE_PIECES;
-	if (way->pieces > GT_CUDA_PIECES)
-		way->pieces = GT_CUDA_PIECES;
+	if (way->pieces > GT_CUDA_CE_PIECES)
+		way->pieces = GT_CUDA_CE_PIECES;
 }
 
 /* Do blocks of this algorithm fit in the mailboxes?  They choose ll128. */
 static int gt_way_mails(const struct gt_engine *engine,
 			const struct gt_request *req, enum gt_algo algo,
-			struct gt_way *way)
+			struct gt_algo_choice *way)
 {
 	uint64_t bytes = gt_way_bytes(engine, req, algo);
 
-	*way = (struct gt_way){.algo = (uint8_t)algo,
-			       .protocol = bytes <= GT_WAY_LL_BYTES ||
-							   !engine->whole
-						   ? GT_PROTOCOL_LL
-						   : GT_PROTOCOL_LL128};
-	return gt_cuda_flow_fits(engine, req, way);
+	*way = (struct gt_algo_choice){
+		.algo = (uint8_t)algo,
+		.protocol = bytes <= GT_WAY_LL_BYTES || !engine->whole
+				    ? GT_PROTOCOL_LL
+				    : GT_PROTOCOL_LL128};
+	return gt_cuda_p2p_fits(engine, req, way);
 }
 
 /* Where a rank's block goes to all, or all of them come to one. */
@@ -182,7 +185,7 @@ static int gt_way_is_crowded(enum gt_coll coll)
 
 static const char *gt_way_fault(const struct gt_engine *engine,
 				const struct gt_request *req,
-				const struct gt_way *way)
+				const struct gt_algo_choice *way)
 {
 	int two = way->algo == GT_ALGO_TWO_SHOT;
 
@@ -198,7 +201,7 @@ static const char *gt_way_fault(const struct gt_engine *engine,
 	if (way->protocol == GT_PROTOCOL_LL128 && !engine->whole)
 		return "128 bytes arrive whole over NVLink only";
 	if (gt_way_is_packets(way))
-		return gt_cuda_flow_fits(engine, req, way)
+		return gt_cuda_p2p_fits(engine, req, way)
 			       ? NULL
 			       : "too large for mailboxes";
 	if (way->protocol == GT_PROTOCOL_SIMPLE)
@@ -212,22 +215,24 @@ static const char *gt_way_fault(const struct gt_engine *engine,
 
 /* Through FIFOs, as the plan's row says. */
 static int gt_way_fifos(const struct gt_engine *engine,
-			const struct gt_request *req, struct gt_way *way)
+			const struct gt_request *req,
+			struct gt_algo_choice *way)
 {
 	const struct gt_plan_select *row = gt_cuda_row_of(engine, req);
 
-	*way = (struct gt_way){.algo = row ? row->algo : GT_ALGO_RING};
-	return gt_cuda_task_can(engine, req, NULL);
+	*way = (struct gt_algo_choice){.algo = row ? row->algo : GT_ALGO_RING};
+	return gt_cuda_row_check(engine, req, NULL);
 }
 
 static int gt_way_ring(const struct gt_engine *engine,
-		       const struct gt_request *req, struct gt_way *way)
+		       const struct gt_request *req, struct gt_algo_choice *way)
 {
 	return gt_way_fifos(engine, req, way) && way->algo == GT_ALGO_RING;
 }
 
 static void gt_way_allreduce(const struct gt_engine *engine,
-			     const struct gt_request *req, struct gt_way *way)
+			     const struct gt_request *req,
+			     struct gt_algo_choice *way)
 {
 	uint64_t bytes = gt_way_bytes(engine, req, GT_ALGO_ONE_SHOT);
 	uint32_t n = engine->plan->nranks;
@@ -242,15 +247,16 @@ static void gt_way_allreduce(const struct gt_engine *engine,
 	if (bytes < GT_WAY_CE_BYTES && bytes > GT_WAY_PUSH_BYTES && n > 2 &&
 	    gt_way_ring(engine, req, way))
 		return;
-	*way = (struct gt_way){.algo = GT_ALGO_TWO_SHOT,
-			       .protocol = bytes < GT_WAY_CE_BYTES
-						   ? GT_PROTOCOL_DIRECT
-						   : GT_PROTOCOL_CE};
+	*way = (struct gt_algo_choice){.algo = GT_ALGO_TWO_SHOT,
+				       .protocol = bytes < GT_WAY_CE_BYTES
+							   ? GT_PROTOCOL_DIRECT
+							   : GT_PROTOCOL_CE};
 }
 
 /* What passes one GPU: others send it on, but much of it goes around. */
 static int gt_way_crowded(const struct gt_engine *engine,
-			  const struct gt_request *req, struct gt_way *way)
+			  const struct gt_request *req,
+			  struct gt_algo_choice *way)
 {
 	uint64_t bytes = gt_way_bytes(engine, req, GT_ALGO_ONE_SHOT);
 	int casts = req->coll == GT_COLL_BROADCAST;
@@ -271,7 +277,8 @@ static int gt_way_crowded(const struct gt_engine *engine,
  * better where bytes are many and a flow would send them several times.
  */
 static void gt_way_choose(const struct gt_engine *engine,
-			  const struct gt_request *req, struct gt_way *way)
+			  const struct gt_request *req,
+			  struct gt_algo_choice *way)
 {
 	uint64_t bytes = gt_way_bytes(engine, req, GT_ALGO_ONE_SHOT);
 	uint32_t n = engine->plan->nranks;
@@ -300,8 +307,8 @@ static void gt_way_choose(const struct gt_engine *engine,
 	    (n > 2 || bytes * n > GT_WAY_CE_BLOCK_BYTES) &&
 	    gt_way_fifos(engine, req, way))
 		return;
-	*way = (struct gt_way){.algo = GT_ALGO_ONE_SHOT,
-			       .protocol = GT_PROTOCOL_DIRECT};
+	*way = (struct gt_algo_choice){.algo = GT_ALGO_ONE_SHOT,
+				       .protocol = GT_PROTOCOL_DIRECT};
 	if (!reduces && bytes * n >= GT_WAY_CE_BLOCK_BYTES)
 		way->protocol = GT_PROTOCOL_CE;
 	if (gt_way_fault(engine, req, way))
@@ -310,10 +317,10 @@ static void gt_way_choose(const struct gt_engine *engine,
 
 static int gt_way_try(const struct gt_engine *engine,
 		      const struct gt_request *req, enum gt_algo algo,
-		      enum gt_protocol protocol, struct gt_way *way)
+		      enum gt_protocol protocol, struct gt_algo_choice *way)
 {
-	*way = (struct gt_way){.algo = (uint8_t)algo,
-			       .protocol = (uint8_t)protocol};
+	*way = (struct gt_algo_choice){.algo = (uint8_t)algo,
+				       .protocol = (uint8_t)protocol};
 	return !gt_way_fault(engine, req, way);
 }
 
@@ -323,7 +330,8 @@ static int gt_way_try(const struct gt_engine *engine,
  * where all GPUs reach each other.
  */
 static void gt_way_planned(const struct gt_engine *engine,
-			   const struct gt_request *req, struct gt_way *way)
+			   const struct gt_request *req,
+			   struct gt_algo_choice *way)
 {
 	const struct gt_plan_select *row = gt_cuda_row_of(engine, req);
 	enum gt_algo two = req->coll == GT_COLL_ALLREDUCE ? GT_ALGO_TWO_SHOT
@@ -334,7 +342,7 @@ static void gt_way_planned(const struct gt_engine *engine,
 	if ((row->algo != GT_ALGO_FLOW || !engine->meshed) &&
 	    gt_way_fifos(engine, req, way))
 		return;
-	*way = (struct gt_way){.algo = row->algo};
+	*way = (struct gt_algo_choice){.algo = row->algo};
 	/* Someone else's algorithm is run as it is, or not at all. */
 	if (row->algo == GT_ALGO_STEPS)
 		return;
@@ -343,7 +351,7 @@ static void gt_way_planned(const struct gt_engine *engine,
 	    !gt_way_try(engine, req, two, GT_PROTOCOL_LL128, way) &&
 	    !gt_way_try(engine, req, two, GT_PROTOCOL_LL, way) &&
 	    !gt_way_try(engine, req, two, GT_PROTOCOL_DIRECT, way))
-		*way = (struct gt_way){.algo = GT_ALGO_RING};
+		*way = (struct gt_algo_choice){.algo = GT_ALGO_RING};
 }
 
 /*
@@ -390,7 +398,7 @@ static uint32_t gt_way_share(const struct gt_engine *engine,
 /* What the plan's row says of this way; another may stand in for the row's. */
 static uint32_t gt_way_row_share(const struct gt_engine *engine,
 				 const struct gt_request *req,
-				 const struct gt_way *way)
+				 const struct gt_algo_choice *way)
 {
 	const struct gt_plan_select *row = gt_cuda_row_of(engine, req);
 
@@ -401,7 +409,8 @@ static uint32_t gt_way_row_share(const struct gt_engine *engine,
 
 /* What the plan's row says, or what is known. */
 static void gt_way_detour(const struct gt_engine *engine,
-			  const struct gt_request *req, struct gt_way *way)
+			  const struct gt_request *req,
+			  struct gt_algo_choice *way)
 {
 	uint64_t bytes = req->count * gt_dtype_bytes(req->dtype), all = bytes;
 
@@ -418,8 +427,9 @@ static void gt_way_detour(const struct gt_engine *engine,
 				       : gt_way_row_share(engine, req, way);
 }
 
-int gt_cuda_way_of(const struct gt_engine *engine, const struct gt_request *req,
-		   struct gt_way *way, struct gt_err *err)
+int gt_cuda_choose_algo(const struct gt_engine *engine,
+			const struct gt_request *req,
+			struct gt_algo_choice *way, struct gt_err *err)
 {
 	const char *fault = NULL;
 
@@ -438,7 +448,7 @@ int gt_cuda_way_of(const struct gt_engine *engine, const struct gt_request *req,
 				  "no part of %s can go through the host: %s",
 				  gt_coll_name(req->coll), fault);
 	if (way->protocol == GT_PROTOCOL_SIMPLE)
-		return gt_cuda_task_can(engine, req, err) ? GT_OK : GT_EINPUT;
+		return gt_cuda_row_check(engine, req, err) ? GT_OK : GT_EINPUT;
 	fault = gt_way_fault(engine, req, way);
 	if (fault)
 		return gt_err_set(err, GT_EINPUT, NULL,

@@ -21,13 +21,13 @@ static uint32_t gt_lend_local(const struct gt_engine *engine, uint32_t rank)
 	return rank - engine->group.first;
 }
 
-static struct gt_cuda_seat *gt_lend_seat(const struct gt_engine *engine,
-					 uint32_t process)
+static struct gt_exchange_slot *gt_lend_seat(const struct gt_engine *engine,
+					     uint32_t process)
 {
 	return &engine->table->seats[process];
 }
 
-int gt_cuda_lend_open(struct gt_engine *engine, struct gt_err *err)
+int gt_user_buffers_open(struct gt_engine *engine, struct gt_err *err)
 {
 	size_t n = engine->group.end - engine->group.first;
 
@@ -86,12 +86,12 @@ static int gt_lend_allow(struct gt_engine *engine, uint32_t rank,
 						err);
 }
 
-int gt_cuda_lend(struct gt_engine *engine, uint32_t rank, const void *buffer,
-		 uint64_t bytes, struct gt_err *err)
+int gt_cuda_register(struct gt_engine *engine, uint32_t rank,
+		     const void *buffer, uint64_t bytes, struct gt_err *err)
 {
 	struct gt_cuda_extent extent = {buffer, bytes};
 	struct gt_cuda_rank *me = &engine->ranks[rank];
-	struct gt_cuda_loan *loan;
+	struct gt_registration *loan;
 	int rc = gt_cuda_owns(engine, rank, buffer, bytes, err);
 
 	if (rc)
@@ -114,7 +114,7 @@ int gt_cuda_lend(struct gt_engine *engine, uint32_t rank, const void *buffer,
 	return GT_OK;
 }
 
-int gt_cuda_lends(const struct gt_engine *engine)
+int gt_user_buffers_exist(const struct gt_engine *engine)
 {
 	for (uint32_t r = engine->group.first; r < engine->group.end; r++)
 		if (engine->ranks[r].loans)
@@ -123,18 +123,18 @@ int gt_cuda_lends(const struct gt_engine *engine)
 }
 
 static void gt_lend_drop(const struct gt_engine *engine,
-			 struct gt_cuda_loan **at)
+			 struct gt_registration **at)
 {
-	struct gt_cuda_loan *loan = *at;
+	struct gt_registration *loan = *at;
 
 	if (!loan)
 		return;
 	*at = loan->next;
-	gt_cuda_loan_leave(engine, loan);
+	gt_registration_unmap(engine, loan);
 	free(loan);
 }
 
-int gt_cuda_lend_asked(const struct gt_engine *engine)
+int gt_user_buffers_release_due(const struct gt_engine *engine)
 {
 	const struct gt_group *group = &engine->group;
 
@@ -148,12 +148,13 @@ int gt_cuda_lend_asked(const struct gt_engine *engine)
 	return 0;
 }
 
-void gt_cuda_lend_tend(struct gt_engine *engine)
+void gt_user_buffers_service(struct gt_engine *engine)
 {
-	struct gt_cuda_seat *mine = gt_lend_seat(engine, engine->group.self);
+	struct gt_exchange_slot *mine =
+		gt_lend_seat(engine, engine->group.self);
 
 	for (uint32_t p = 0; p < engine->group.nprocesses; p++) {
-		const struct gt_cuda_seat *seat = gt_lend_seat(engine, p);
+		const struct gt_exchange_slot *seat = gt_lend_seat(engine, p);
 		uint64_t asked =
 			__atomic_load_n(&seat->asked, __ATOMIC_ACQUIRE);
 
@@ -161,9 +162,9 @@ void gt_cuda_lend_tend(struct gt_engine *engine)
 			continue;
 		if (p != engine->group.self)
 			gt_lend_drop(engine,
-				     gt_cuda_loan_find(engine,
-						       (uint32_t)seat->rank,
-						       seat->number));
+				     gt_registration_find(engine,
+							  (uint32_t)seat->rank,
+							  seat->number));
 		__atomic_store_n(&mine->left[p], asked, __ATOMIC_RELEASE);
 	}
 }
@@ -178,12 +179,13 @@ static int gt_lend_wait(struct gt_engine *engine, uint32_t process,
 	int64_t begin = gt_clock_ns(), now;
 
 	while (__atomic_load_n(number, __ATOMIC_ACQUIRE) < least) {
-		if (gt_cuda_lend_asked(engine))
-			gt_cuda_lend_tend(engine);
+		if (gt_user_buffers_release_due(engine))
+			gt_user_buffers_service(engine);
 		if (gt_cuda_interrupted(engine))
 			return gt_err_set(err, GT_ESYS, NULL, "interrupted");
-		if (gt_cuda_given_up(engine))
-			return gt_cuda_blame(engine, engine->plan->nranks, err);
+		if (gt_cuda_is_aborted(engine))
+			return gt_cuda_diagnose(engine, engine->plan->nranks,
+						err);
 		if (gt_world_failed(world, err))
 			return GT_ESYS;
 		now = gt_clock_ns();
@@ -203,12 +205,12 @@ static int gt_lend_wait(struct gt_engine *engine, uint32_t process,
 	return GT_OK;
 }
 
-int gt_cuda_unlend(struct gt_engine *engine, uint32_t rank, const void *buffer,
-		   struct gt_err *err)
+int gt_cuda_deregister(struct gt_engine *engine, uint32_t rank,
+		       const void *buffer, struct gt_err *err)
 {
-	struct gt_cuda_loan **at = &engine->ranks[rank].loans, *loan;
+	struct gt_registration **at = &engine->ranks[rank].loans, *loan;
 	struct gt_group *group = &engine->group;
-	struct gt_cuda_seat *mine;
+	struct gt_exchange_slot *mine;
 	int rc = GT_OK;
 
 	while (*at && (*at)->base != buffer)
@@ -234,9 +236,9 @@ int gt_cuda_unlend(struct gt_engine *engine, uint32_t rank, const void *buffer,
 	return rc;
 }
 
-void gt_cuda_lend_leave(struct gt_engine *engine)
+void gt_user_buffers_close(struct gt_engine *engine)
 {
-	struct gt_cuda_seat *mine;
+	struct gt_exchange_slot *mine;
 
 	for (uint32_t r = 0; r < engine->plan->nranks; r++)
 		while (engine->ranks[r].loans)
@@ -250,37 +252,38 @@ void gt_cuda_lend_leave(struct gt_engine *engine)
 }
 
 /* The loan of a local rank that has all these bytes. */
-static struct gt_cuda_spot gt_spot_of(const struct gt_engine *engine,
-				      uint32_t rank, const char *buffer,
-				      uint64_t bytes)
+static struct gt_registered_offset gt_spot_of(const struct gt_engine *engine,
+					      uint32_t rank, const char *buffer,
+					      uint64_t bytes)
 {
-	struct gt_cuda_loan *loan = engine->ranks[rank].loans;
+	struct gt_registration *loan = engine->ranks[rank].loans;
 
 	if (!bytes)
-		return (struct gt_cuda_spot){.number = GT_SPOT_NONE};
+		return (struct gt_registered_offset){.number = GT_OFFSET_NONE};
 	for (; loan; loan = loan->next)
 		if (buffer >= loan->base && bytes <= loan->bytes &&
 		    buffer - loan->base <= (ptrdiff_t)(loan->bytes - bytes))
-			return (struct gt_cuda_spot){
+			return (struct gt_registered_offset){
 				loan->number, (uint64_t)(buffer - loan->base)};
-	return (struct gt_cuda_spot){.number = GT_SPOT_UNLENT};
+	return (struct gt_registered_offset){.number = GT_OFFSET_UNREGISTERED};
 }
 
 /* Say what the local ranks use; then all have said so. */
 static int gt_lend_tell(struct gt_engine *engine, const struct gt_request *req,
-			const struct gt_cuda_words **words, struct gt_err *err)
+			const struct gt_exchange_entry **words,
+			struct gt_err *err)
 {
 	const struct gt_group *group = &engine->group;
-	struct gt_cuda_seat *mine = gt_lend_seat(engine, group->self);
+	struct gt_exchange_slot *mine = gt_lend_seat(engine, group->self);
 	uint64_t number = mine->meetings + 1;
-	struct gt_cuda_words *said = engine->table->words[number % 2];
+	struct gt_exchange_entry *said = engine->table->words[number % 2];
 	size_t elem = gt_dtype_bytes(req->dtype);
 	int rc = GT_OK;
 
 	for (uint32_t r = group->first; r < group->end; r++) {
 		struct gt_cuda_span span = gt_cuda_span_of(engine, req, r, r);
 
-		said[r] = (struct gt_cuda_words){
+		said[r] = (struct gt_exchange_entry){
 			.input = gt_spot_of(engine, r, span.input,
 					    span.input_count * elem),
 			.output = gt_spot_of(engine, r, span.output,
@@ -297,23 +300,23 @@ static int gt_lend_tell(struct gt_engine *engine, const struct gt_request *req,
 
 /* A place as a local rank sees it; NULL: there is none. */
 static char *gt_spot_at(const struct gt_engine *engine, uint32_t viewer,
-			uint32_t rank, struct gt_cuda_spot spot)
+			uint32_t rank, struct gt_registered_offset spot)
 {
-	const struct gt_cuda_loan *loan;
+	const struct gt_registration *loan;
 
-	if (spot.number == GT_SPOT_NONE)
+	if (spot.number == GT_OFFSET_NONE)
 		return NULL;
-	loan = *gt_cuda_loan_find(engine, rank, spot.number);
+	loan = *gt_registration_find(engine, rank, spot.number);
 	return loan->at[gt_lend_local(engine, viewer)] + spot.offset;
 }
 
 static int gt_spot_is_open(const struct gt_engine *engine, uint32_t rank,
-			   struct gt_cuda_spot spot)
+			   struct gt_registered_offset spot)
 {
-	const struct gt_cuda_loan *loan =
-		*gt_cuda_loan_find(engine, rank, spot.number);
+	const struct gt_registration *loan =
+		*gt_registration_find(engine, rank, spot.number);
 
-	return spot.number == GT_SPOT_NONE || (loan && !loan->refused);
+	return spot.number == GT_OFFSET_NONE || (loan && !loan->refused);
 }
 
 static struct gt_buffers *gt_lend_view(const struct gt_engine *engine,
@@ -323,14 +326,14 @@ static struct gt_buffers *gt_lend_view(const struct gt_engine *engine,
 	       (size_t)gt_lend_local(engine, viewer) * engine->plan->nranks;
 }
 
-const struct gt_buffers *gt_cuda_lent_to(const struct gt_engine *engine,
-					 uint32_t viewer)
+const struct gt_buffers *gt_user_buffers_seen_by(const struct gt_engine *engine,
+						 uint32_t viewer)
 {
 	return gt_lend_view(engine, viewer);
 }
 
 static int gt_lend_view_all(struct gt_engine *engine,
-			    const struct gt_cuda_words *words)
+			    const struct gt_exchange_entry *words)
 {
 	const struct gt_group *group = &engine->group;
 	uint32_t n = engine->plan->nranks;
@@ -347,19 +350,19 @@ static int gt_lend_view_all(struct gt_engine *engine,
 	return 1;
 }
 
-int gt_cuda_lend_meet(struct gt_engine *engine, struct gt_request *req,
-		      int *opened, struct gt_err *err)
+int gt_user_buffers_exchange(struct gt_engine *engine, struct gt_request *req,
+			     int *opened, struct gt_err *err)
 {
-	const struct gt_cuda_words *words;
-	struct gt_cuda_news news = {.n = 0};
+	const struct gt_exchange_entry *words;
+	struct gt_pending_registrations news = {.n = 0};
 	int rc = gt_lend_tell(engine, req, &words, err);
 	int all = 1;
 
 	if (rc)
 		return rc;
 	for (uint32_t r = 0; r < engine->plan->nranks; r++) {
-		all &= words[r].input.number != GT_SPOT_UNLENT &&
-		       words[r].output.number != GT_SPOT_UNLENT;
+		all &= words[r].input.number != GT_OFFSET_UNREGISTERED &&
+		       words[r].output.number != GT_OFFSET_UNREGISTERED;
 		req->inplace |= words[r].inplace != 0;
 	}
 	if (!opened)
@@ -368,12 +371,14 @@ int gt_cuda_lend_meet(struct gt_engine *engine, struct gt_request *req,
 	if (!all)
 		return GT_OK;
 	for (uint32_t r = 0; r < engine->plan->nranks; r++) {
-		gt_cuda_news_add(engine, &news, r, words[r].input.number);
-		gt_cuda_news_add(engine, &news, r, words[r].output.number);
+		gt_pending_registrations_add(engine, &news, r,
+					     words[r].input.number);
+		gt_pending_registrations_add(engine, &news, r,
+					     words[r].output.number);
 	}
 	if (news.n) {
 		engine->lends = 1;
-		rc = gt_cuda_news_meet(engine, &news, err);
+		rc = gt_pending_registrations_open(engine, &news, err);
 	}
 	if (!rc)
 		*opened = gt_lend_view_all(engine, words);

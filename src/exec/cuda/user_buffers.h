@@ -25,37 +25,37 @@ struct gt_err;
 struct gt_request;
 
 /* Where a buffer lies: in which loan of its rank. */
-struct gt_cuda_spot {
+struct gt_registered_offset {
 	uint64_t number; /* of the loan, from 1 on; or as below */
 	uint64_t offset;
 };
 
-#define GT_SPOT_UNLENT 0
-#define GT_SPOT_NONE   UINT64_MAX /* there is no such buffer */
+#define GT_OFFSET_UNREGISTERED 0
+#define GT_OFFSET_NONE         UINT64_MAX /* there is no such buffer */
 
 /* What a rank says of an operation. */
-struct gt_cuda_words {
-	struct gt_cuda_spot input, output;
+struct gt_exchange_entry {
+	struct gt_registered_offset input, output;
 	uint64_t inplace;
 };
 
 /* A process's, in memory that all of a host share; zeros at first. */
-struct gt_cuda_seat {
+struct gt_exchange_slot {
 	uint64_t meetings; /* that it has come to */
 	/* How often it has asked the others to leave a loan, and which. */
 	uint64_t asked, number, rank;
 	uint64_t left[GT_FLOW_RANKS]; /* of what each process asked */
 };
 
-struct gt_cuda_table {
-	struct gt_cuda_seat seats[GT_FLOW_RANKS];
+struct gt_exchange_area {
+	struct gt_exchange_slot seats[GT_FLOW_RANKS];
 	/* At meetings of even and of odd number. */
-	struct gt_cuda_words words[2][GT_FLOW_RANKS];
+	struct gt_exchange_entry words[2][GT_FLOW_RANKS];
 };
 
 /* Of a local rank, or of another process's that has told of it. */
-struct gt_cuda_loan {
-	struct gt_cuda_loan *next;
+struct gt_registration {
+	struct gt_registration *next;
 	uint64_t number;
 	const char *base; /* a local rank's; else NULL */
 	uint64_t bytes;
@@ -64,16 +64,18 @@ struct gt_cuda_loan {
 	char *at[GT_FLOW_RANKS]; /* as each local rank sees it */
 	/* Another process's: as CUDA IPC opened it, or mapped. */
 	void *opened[GT_FLOW_RANKS];
-	struct gt_cuda_map map;
+	struct gt_cuda_mapping map;
 };
 
-enum { GT_CUDA_NEWS = 2 * GT_FLOW_RANKS }; /* of an operation, at most */
+enum {
+	GT_PENDING_REGISTRATIONS = 2 * GT_FLOW_RANKS
+}; /* of an operation, at most */
 
 /* Loans of one operation that not all know yet, in the same order for all. */
-struct gt_cuda_news {
+struct gt_pending_registrations {
 	uint32_t n;
-	uint32_t rank[GT_CUDA_NEWS];
-	uint64_t number[GT_CUDA_NEWS];
+	uint32_t rank[GT_PENDING_REGISTRATIONS];
+	uint64_t number[GT_PENDING_REGISTRATIONS];
 };
 
 /*
@@ -81,48 +83,50 @@ struct gt_cuda_news {
  * is another process's.  _news_add notes a loan unless all know it; _news_meet
  * is the meeting at which all open what is new, or nobody does.
  */
-struct gt_cuda_loan **gt_cuda_loan_find(const struct gt_engine *engine,
-					uint32_t rank, uint64_t number);
-void gt_cuda_loan_leave(const struct gt_engine *engine,
-			struct gt_cuda_loan *loan);
-void gt_cuda_news_add(const struct gt_engine *engine, struct gt_cuda_news *news,
-		      uint32_t rank, uint64_t number);
-int gt_cuda_news_meet(struct gt_engine *engine, const struct gt_cuda_news *news,
-		      struct gt_err *err);
+struct gt_registration **gt_registration_find(const struct gt_engine *engine,
+					      uint32_t rank, uint64_t number);
+void gt_registration_unmap(const struct gt_engine *engine,
+			   struct gt_registration *loan);
+void gt_pending_registrations_add(const struct gt_engine *engine,
+				  struct gt_pending_registrations *news,
+				  uint32_t rank, uint64_t number);
+int gt_pending_registrations_open(struct gt_engine *engine,
+				  const struct gt_pending_registrations *news,
+				  struct gt_err *err);
 
-int gt_cuda_lend_open(struct gt_engine *engine, struct gt_err *err);
+int gt_user_buffers_open(struct gt_engine *engine, struct gt_err *err);
 
 /* GT_EINPUT unless the bytes are the rank's GPU's; and are not lent yet. */
 int gt_cuda_owns(const struct gt_engine *engine, uint32_t rank,
 		 const void *buffer, uint64_t bytes, struct gt_err *err);
-int gt_cuda_lend(struct gt_engine *engine, uint32_t rank, const void *buffer,
-		 uint64_t bytes, struct gt_err *err);
+int gt_cuda_register(struct gt_engine *engine, uint32_t rank,
+		     const void *buffer, uint64_t bytes, struct gt_err *err);
 
 /*
  * Take back what was lent: nobody has it open any more.  GT_EINPUT if there is
  * no such loan.
  */
-int gt_cuda_unlend(struct gt_engine *engine, uint32_t rank, const void *buffer,
-		   struct gt_err *err);
+int gt_cuda_deregister(struct gt_engine *engine, uint32_t rank,
+		       const void *buffer, struct gt_err *err);
 
 /* Has this process lent anything? */
-int gt_cuda_lends(const struct gt_engine *engine);
+int gt_user_buffers_exist(const struct gt_engine *engine);
 
 /*
  * Wait until all processes have come to the request.  Do all ranks' buffers lie
  * in loans that all have opened?  Then they are as each local rank sees them,
  * and req->inplace is for all ranks.  NULL: nobody wants to know.
  */
-int gt_cuda_lend_meet(struct gt_engine *engine, struct gt_request *req,
-		      int *opened, struct gt_err *err);
-const struct gt_buffers *gt_cuda_lent_to(const struct gt_engine *engine,
-					 uint32_t viewer);
+int gt_user_buffers_exchange(struct gt_engine *engine, struct gt_request *req,
+			     int *opened, struct gt_err *err);
+const struct gt_buffers *gt_user_buffers_seen_by(const struct gt_engine *engine,
+						 uint32_t viewer);
 
 /* Do others want a loan back?  Then give it. */
-int gt_cuda_lend_asked(const struct gt_engine *engine);
-void gt_cuda_lend_tend(struct gt_engine *engine);
+int gt_user_buffers_release_due(const struct gt_engine *engine);
+void gt_user_buffers_service(struct gt_engine *engine);
 
 /* Give everything back, before the last meeting; forget the own loans. */
-void gt_cuda_lend_leave(struct gt_engine *engine);
+void gt_user_buffers_close(struct gt_engine *engine);
 
 #endif

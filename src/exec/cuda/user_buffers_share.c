@@ -24,27 +24,27 @@ struct gt_loan_key {
 /* News, and what their owners tell of them. */
 struct gt_loan_meet {
 	struct gt_engine *engine;
-	const struct gt_cuda_news *news;
-	struct gt_world_part *parts;           /* [processes] */
-	struct gt_loan_key keys[GT_CUDA_NEWS]; /* of each */
-	uint8_t refused[GT_CUDA_NEWS];
+	const struct gt_pending_registrations *news;
+	struct gt_world_part *parts;                       /* [processes] */
+	struct gt_loan_key keys[GT_PENDING_REGISTRATIONS]; /* of each */
+	uint8_t refused[GT_PENDING_REGISTRATIONS];
 	/* Files, tagged with the number of the news. */
 	struct gt_pass *mine, *theirs;
 	uint32_t nmine, ntheirs;
 };
 
-struct gt_cuda_loan **gt_cuda_loan_find(const struct gt_engine *engine,
-					uint32_t rank, uint64_t number)
+struct gt_registration **gt_registration_find(const struct gt_engine *engine,
+					      uint32_t rank, uint64_t number)
 {
-	struct gt_cuda_loan **at = &engine->ranks[rank].loans;
+	struct gt_registration **at = &engine->ranks[rank].loans;
 
 	while (*at && (*at)->number != number)
 		at = &(*at)->next;
 	return at;
 }
 
-void gt_cuda_loan_leave(const struct gt_engine *engine,
-			struct gt_cuda_loan *loan)
+void gt_registration_unmap(const struct gt_engine *engine,
+			   struct gt_registration *loan)
 {
 	uint32_t n = engine->group.end - engine->group.first;
 
@@ -55,17 +55,18 @@ void gt_cuda_loan_leave(const struct gt_engine *engine,
 		cudaIpcCloseMemHandle(loan->opened[v]);
 		loan->opened[v] = NULL;
 	}
-	gt_cuda_map_drop(&loan->map);
+	gt_cuda_mapping_drop(&loan->map);
 	cudaGetLastError();
 }
 
-void gt_cuda_news_add(const struct gt_engine *engine, struct gt_cuda_news *news,
-		      uint32_t rank, uint64_t number)
+void gt_pending_registrations_add(const struct gt_engine *engine,
+				  struct gt_pending_registrations *news,
+				  uint32_t rank, uint64_t number)
 {
-	const struct gt_cuda_loan *loan =
-		*gt_cuda_loan_find(engine, rank, number);
+	const struct gt_registration *loan =
+		*gt_registration_find(engine, rank, number);
 
-	if (number == GT_SPOT_NONE || (loan && loan->met))
+	if (number == GT_OFFSET_NONE || (loan && loan->met))
 		return;
 	for (uint32_t i = 0; i < news->n; i++)
 		if (news->rank[i] == rank && news->number[i] == number)
@@ -79,8 +80,8 @@ static void gt_loan_tell(struct gt_loan_meet *meet, uint32_t i)
 {
 	const struct gt_engine *engine = meet->engine;
 	uint32_t rank = meet->news->rank[i];
-	const struct gt_cuda_loan *loan =
-		*gt_cuda_loan_find(engine, rank, meet->news->number[i]);
+	const struct gt_registration *loan =
+		*gt_registration_find(engine, rank, meet->news->number[i]);
 	struct gt_pass *pass = &meet->mine[meet->nmine];
 	struct gt_loan_key *key = &meet->keys[i];
 	struct gt_cuda_extent extent = {loan->base, loan->bytes};
@@ -100,7 +101,7 @@ static void gt_loan_tell(struct gt_loan_meet *meet, uint32_t i)
 }
 
 static int gt_loan_open_ipc(struct gt_loan_meet *meet, uint32_t i,
-			    struct gt_cuda_loan *loan)
+			    struct gt_registration *loan)
 {
 	const struct gt_engine *engine = meet->engine;
 	const struct gt_group *group = &engine->group;
@@ -120,7 +121,7 @@ static int gt_loan_open_ipc(struct gt_loan_meet *meet, uint32_t i,
 }
 
 static int gt_loan_open_files(struct gt_loan_meet *meet, uint32_t i,
-			      struct gt_cuda_loan *loan)
+			      struct gt_registration *loan)
 {
 	const struct gt_engine *engine = meet->engine;
 	const struct gt_group *group = &engine->group;
@@ -132,7 +133,7 @@ static int gt_loan_open_files(struct gt_loan_meet *meet, uint32_t i,
 	while (t < meet->ntheirs && meet->theirs[t].tag != i)
 		t++;
 	if (t == meet->ntheirs || cudaSetDevice(devices[0]) != cudaSuccess ||
-	    gt_cuda_map_files(&meet->theirs[t], devices, n, &loan->map) !=
+	    gt_cuda_mapping_open(&meet->theirs[t], devices, n, &loan->map) !=
 		    cudaSuccess)
 		return 0;
 	for (uint32_t v = 0; v < n; v++)
@@ -146,8 +147,8 @@ static int gt_loan_open(struct gt_loan_meet *meet, uint32_t i,
 {
 	struct gt_engine *engine = meet->engine;
 	uint64_t number = meet->news->number[i];
-	struct gt_cuda_loan **at =
-		gt_cuda_loan_find(engine, meet->news->rank[i], number);
+	struct gt_registration **at =
+		gt_registration_find(engine, meet->news->rank[i], number);
 	uint64_t kind = meet->keys[i].kind;
 	int open;
 
@@ -176,7 +177,7 @@ static int gt_loan_open(struct gt_loan_meet *meet, uint32_t i,
 static int gt_news_hear(struct gt_loan_meet *meet, struct gt_err *err)
 {
 	const struct gt_group *group = &meet->engine->group;
-	struct gt_loan_key told[GT_CUDA_NEWS];
+	struct gt_loan_key told[GT_PENDING_REGISTRATIONS];
 	size_t taken[GT_FLOW_RANKS] = {0}, n = 0;
 	int rc;
 
@@ -223,13 +224,13 @@ static int gt_news_swap(struct gt_loan_meet *meet, struct gt_err *err)
 /* What one cannot open nobody uses. */
 static int gt_news_agree(struct gt_loan_meet *meet, struct gt_err *err)
 {
-	const struct gt_cuda_news *news = meet->news;
+	const struct gt_pending_registrations *news = meet->news;
 	struct gt_engine *engine = meet->engine;
 	int rc = gt_world_meet(engine->group.world, meet->refused, news->n,
 			       meet->parts, err);
 
 	for (uint32_t i = 0; !rc && i < news->n; i++) {
-		struct gt_cuda_loan *loan = *gt_cuda_loan_find(
+		struct gt_registration *loan = *gt_registration_find(
 			engine, news->rank[i], news->number[i]);
 
 		for (uint32_t p = 0; p < engine->group.nprocesses; p++)
@@ -238,7 +239,7 @@ static int gt_news_agree(struct gt_loan_meet *meet, struct gt_err *err)
 				((const uint8_t *)meet->parts[p].bytes)[i];
 		loan->met = 1;
 		if (loan->refused)
-			gt_cuda_loan_leave(engine, loan);
+			gt_registration_unmap(engine, loan);
 	}
 	return rc;
 }
@@ -259,8 +260,9 @@ static int gt_news_open(struct gt_loan_meet *meet, struct gt_err *err)
 	return rc ? rc : gt_news_agree(meet, err);
 }
 
-int gt_cuda_news_meet(struct gt_engine *engine, const struct gt_cuda_news *news,
-		      struct gt_err *err)
+int gt_pending_registrations_open(struct gt_engine *engine,
+				  const struct gt_pending_registrations *news,
+				  struct gt_err *err)
 {
 	struct gt_loan_meet *meet = calloc(1, sizeof(*meet));
 	int rc;

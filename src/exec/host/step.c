@@ -106,7 +106,7 @@ static const void *gt_step_times(const struct gt_host_rank *rank,
 {
 	const struct gt_host_rank *of = rank;
 
-	if (!gt_request_scales(&rank->engine->req))
+	if (!gt_exec_request_premultiplies(&rank->engine->req))
 		return NULL;
 	if (operand->buf == GT_BUF_PEER_INPUT)
 		of = &rank->engine

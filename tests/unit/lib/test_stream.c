@@ -58,10 +58,10 @@ static void fake_close(struct gt_engine *engine)
 }
 
 static int fake_how(struct gt_engine *engine, const struct gt_request *req,
-		    struct gt_way *way, struct gt_err *err)
+		    struct gt_algo_choice *way, struct gt_err *err)
 {
 	(void)engine, (void)req, (void)err;
-	*way = (struct gt_way){.protocol = GT_PROTOCOL_LL};
+	*way = (struct gt_algo_choice){.protocol = GT_PROTOCOL_LL};
 	return GT_OK;
 }
 

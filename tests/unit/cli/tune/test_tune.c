@@ -257,13 +257,13 @@ static int pretend_check(struct gt_engine *engine, const struct gt_request *req,
  * begin at 4 MiB.
  */
 static int pretend_how(struct gt_engine *engine, const struct gt_request *req,
-		       struct gt_way *way, struct gt_err *err)
+		       struct gt_algo_choice *way, struct gt_err *err)
 {
 	const struct gt_plan_select *row = row_of(req);
 
 	(void)err;
-	*way = (struct gt_way){.algo = (uint8_t)row->algo,
-			       .protocol = (uint8_t)row->protocol};
+	*way = (struct gt_algo_choice){.algo = (uint8_t)row->algo,
+				       .protocol = (uint8_t)row->protocol};
 	if (row->algo == GT_ALGO_RING || row->algo == GT_ALGO_TREE)
 		way->protocol = GT_PROTOCOL_SIMPLE;
 	else if (row->protocol == GT_PROTOCOL_SIMPLE ||

@@ -166,13 +166,14 @@ static void open_world(uint32_t n, uint64_t data_bytes)
 	world.engine.ranks = world.ranks;
 	world.engine.group.end = n;
 	world.engine.data_bytes = data_bytes;
-	world.engine.way = (struct gt_way){.algo = GT_ALGO_ONE_SHOT,
-					   .protocol = GT_PROTOCOL_CE,
-					   .blocks = 32,
-					   .threads = GT_DIRECT_THREADS};
+	world.engine.way =
+		(struct gt_algo_choice){.algo = GT_ALGO_ONE_SHOT,
+					.protocol = GT_PROTOCOL_CE,
+					.blocks = 32,
+					.threads = GT_DIRECT_THREADS};
 	world.engine.regions[GT_CUDA_DATA].at = world.data;
 	world.engine.regions[GT_CUDA_SCRATCH].at = world.scratch;
-	world.engine.regions[GT_CUDA_MAIL].at = world.mail;
+	world.engine.regions[GT_CUDA_LL_BUFFERS].at = world.mail;
 	for (uint32_t r = 0; r < n; r++) {
 		struct gt_cuda_rank *me = &world.ranks[r];
 
@@ -241,7 +242,7 @@ static void fill(const struct gt_request *req)
 		memset(world.data[r], UNTOUCHED, 2 * world.engine.data_bytes);
 		for (uint64_t i = 0; i < span.input_count * elem; i++)
 			span.input[i] = (char)value(r, i);
-		if (gt_cuda_flow_replaces(req))
+		if (gt_cuda_p2p_overwrites(req))
 			memcpy(world.scratch[r], span.input,
 			       span.input_count * elem);
 	}
@@ -260,7 +261,7 @@ static int is_own(const struct gt_request *req, uint32_t rank, uint64_t block)
 static void check(const struct gt_request *req, uint32_t rank)
 {
 	uint64_t elem = gt_dtype_bytes(req->dtype), bytes = req->count * elem;
-	uint64_t main = gt_request_count(req) * elem;
+	uint64_t main = gt_exec_request_count(req) * elem;
 	struct gt_cuda_span span =
 		gt_cuda_span_of(&world.engine, req, rank, rank);
 

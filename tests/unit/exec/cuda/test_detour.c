@@ -27,7 +27,7 @@ enum {
 	PAGE_BYTES = 64,
 	CHUNK_ELEMS = CHUNK_BYTES / 4,
 	LINE_ELEMS = 32,
-	SLOT_BYTES = sizeof(((struct gt_detour_room *)0)->slots[0][0]),
+	SLOT_BYTES = sizeof(((struct gt_detour_slots *)0)->slots[0][0]),
 };
 
 #define cudaMemcpyAsync     fake_copy
@@ -107,7 +107,7 @@ static int is_out(const struct stream *stream)
 static void expect_slot(const struct stream *stream, const char *at,
 			size_t bytes)
 {
-	const struct gt_detour_room *room = world.engine.detours.base;
+	const struct gt_detour_slots *room = world.engine.detours.base;
 	uint64_t rank = (uint64_t)(at - (const char *)room) / sizeof(*room);
 	uint64_t lane, rest;
 
@@ -254,9 +254,9 @@ static void fill(uint32_t op, uint32_t rank)
 	/* Of an all-gather all have their own block. */
 	for (uint64_t i = 0; i < span.input_count; i++)
 		input[i] = value(op, rank, i);
-	if (gt_cuda_flow_replaces(req))
-		memcpy(gt_cuda_reach(&world.engine, GT_CUDA_SCRATCH, rank,
-				     rank),
+	if (gt_cuda_p2p_overwrites(req))
+		memcpy(gt_cuda_region_at(&world.engine, GT_CUDA_SCRATCH, rank,
+					 rank),
 		       input, span.input_count * sizeof(*input));
 }
 
@@ -355,7 +355,7 @@ static void open_world(uint32_t n)
 	world.engine.regions[GT_CUDA_DATA].at = world.data;
 	world.engine.regions[GT_CUDA_SCRATCH].at = world.scratch;
 	world.engine.data_bytes = most_elems(n) * sizeof(int32_t);
-	world.engine.detours.base = zeros(n * sizeof(struct gt_detour_room));
+	world.engine.detours.base = zeros(n * sizeof(struct gt_detour_slots));
 	for (uint32_t r = 0; r < n; r++)
 		open_rank(r, n);
 }
@@ -371,7 +371,7 @@ static void close_world(void)
 		munmap(world.data[r * n + r], 2 * world.engine.data_bytes);
 		munmap(world.scratch[r * n + r], world.engine.data_bytes);
 	}
-	munmap(world.engine.detours.base, n * sizeof(struct gt_detour_room));
+	munmap(world.engine.detours.base, n * sizeof(struct gt_detour_slots));
 }
 
 static void put_call(uint32_t rank, void (*call)(uint32_t, uint32_t))
@@ -476,7 +476,7 @@ static void put_all(void)
 /* As it was before the first operation, but for what is in slots. */
 static void play(uint64_t seed)
 {
-	struct gt_detour_room *rooms = world.engine.detours.base;
+	struct gt_detour_slots *rooms = world.engine.detours.base;
 
 	for (uint32_t r = 0; r < world.plan.nranks; r++) {
 		struct side *side = &world.sides[r];

@@ -212,13 +212,14 @@ static void close_world(void)
 }
 
 /* A share for a detour, and the blocks beside it. */
-static struct gt_way large(enum gt_coll coll)
+static struct gt_algo_choice large(enum gt_coll coll)
 {
 	const struct gt_request req = {
 		.coll = coll, .dtype = GT_DTYPE_FLOAT, .count = 1 << 28};
-	struct gt_way way;
+	struct gt_algo_choice way;
 
-	assert_int_equal(gt_cuda_way_of(&world.engine, &req, &way, NULL), 0);
+	assert_int_equal(gt_cuda_choose_algo(&world.engine, &req, &way, NULL),
+			 0);
 	return way;
 }
 
@@ -235,7 +236,7 @@ static void test_rows(void **state)
 	for (int i = 0; i < GT_NCOLLS * GT_NALGOS * GT_NPROTOCOLS; i++) {
 		struct gt_request req = {.dtype = GT_DTYPE_FLOAT,
 					 .count = 1 << 28};
-		struct gt_way way;
+		struct gt_algo_choice way;
 		int can, rc;
 
 		open_world(2, NULL);
@@ -247,7 +248,7 @@ static void test_rows(void **state)
 		row.algo = (enum gt_algo)(i / GT_NCOLLS % GT_NALGOS);
 		row.protocol = (enum gt_protocol)(i / GT_NCOLLS / GT_NALGOS);
 		can = gt_detour_is_possible(row.algo, row.protocol, row.coll);
-		rc = gt_cuda_way_of(&world.engine, &req, &way, NULL);
+		rc = gt_cuda_choose_algo(&world.engine, &req, &way, NULL);
 		if (can || !rc)
 			assert_int_equal(way.detour_permille, can ? 70 : 0);
 		if (can)
@@ -284,7 +285,7 @@ static void test_no_more_than_needed(void **state)
 		assert_int_equal(gt_cuda_detour_need(&world.engine, NULL), 0);
 		assert_true(world.engine.detoured);
 		assert_int_equal(world.engine.detours.bytes,
-				 n * sizeof(struct gt_detour_room));
+				 n * sizeof(struct gt_detour_slots));
 		assert_taken(n == 2 ? 32 << 20 : 24 << 20);
 		/* Once. */
 		assert_int_equal(gt_cuda_detour_need(&world.engine, NULL), 0);

@@ -170,17 +170,17 @@ static void open_world(uint32_t n, uint32_t each)
 	}
 }
 
-static struct gt_way draw_way(void)
+static struct gt_algo_choice draw_way(void)
 {
 	static const uint8_t protocols[] = {GT_PROTOCOL_LL, GT_PROTOCOL_LL128,
 					    GT_PROTOCOL_DIRECT};
 
-	return (struct gt_way){.algo = draw(2) ? GT_ALGO_ONE_SHOT
-					       : GT_ALGO_TWO_SHOT,
-			       .protocol = protocols[draw(3)]};
+	return (struct gt_algo_choice){.algo = draw(2) ? GT_ALGO_ONE_SHOT
+						       : GT_ALGO_TWO_SHOT,
+				       .protocol = protocols[draw(3)]};
 }
 
-static struct gt_request draw_request(const struct gt_way *way)
+static struct gt_request draw_request(const struct gt_algo_choice *way)
 {
 	return (struct gt_request){.coll = (enum gt_coll)draw(GT_NCOLLS),
 				   .dtype = (enum gt_dtype)draw(GT_NDTYPES),
@@ -202,8 +202,8 @@ static void launch(const struct gt_request *req)
 static void launch_group(void)
 {
 	struct gt_request reqs[GT_GROUP_OPS];
-	struct gt_way ways[GT_GROUP_OPS];
-	struct gt_cuda_bundle bundle = {.n = 0};
+	struct gt_algo_choice ways[GT_GROUP_OPS];
+	struct gt_cuda_fusion bundle = {.n = 0};
 	uint32_t n = 1 + draw(GT_GROUP_OPS);
 	struct gt_err err;
 
@@ -211,14 +211,14 @@ static void launch_group(void)
 	for (uint32_t i = 0; i < n; i++) {
 		ways[i] = draw_way();
 		reqs[i] = draw_request(&ways[i]);
-		if (gt_cuda_need(&world.engine, &reqs[i], &err))
+		if (gt_cuda_prepare(&world.engine, &reqs[i], &err))
 			continue; /* no such way */
-		if (gt_cuda_bundle_takes(&world.engine, &reqs[i]))
-			gt_cuda_bundle_add(&world.engine, &bundle, &reqs[i]);
+		if (gt_cuda_fusion_takes(&world.engine, &reqs[i]))
+			gt_cuda_fusion_add(&world.engine, &bundle, &reqs[i]);
 		else
 			launch(&reqs[i]);
 	}
-	assert_int_equal(gt_cuda_bundle_flush(&world.engine, &bundle, &err), 0);
+	assert_int_equal(gt_cuda_fusion_flush(&world.engine, &bundle, &err), 0);
 }
 
 static void launch_many(uint32_t n, uint32_t each)
