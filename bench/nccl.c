@@ -200,7 +200,7 @@ static int nccl_id(struct gt_nccl *nccl, struct nccl_id *id)
 
 	if (rc || !nccl->world)
 		return rc;
-	if (gt_world_meet(nccl->world, id, sizeof(*id), parts, NULL) ||
+	if (gt_world_allgather(nccl->world, id, sizeof(*id), parts, NULL) ||
 	    parts[0].len != sizeof(*id))
 		return 1;
 	memcpy(id, parts[0].bytes, sizeof(*id));
@@ -532,7 +532,7 @@ int64_t gt_nccl_run(struct gt_nccl *nccl, const struct gt_request *req,
 	int rc = 0;
 
 	/* Processes begin together. */
-	if (nccl->world && gt_world_meet(nccl->world, NULL, 0, NULL, NULL))
+	if (nccl->world && gt_world_allgather(nccl->world, NULL, 0, NULL, NULL))
 		return -1;
 	for (uint32_t r = nccl->first; r < nccl->end; r++) {
 		all[r] = (struct nccl_launch){.nccl = nccl,

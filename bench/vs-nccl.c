@@ -450,8 +450,8 @@ static void race_nccl(struct race *race)
 	uint32_t self = race->world ? gt_world_rank(race->world) : 0;
 	const struct gt_nccl_ranks ranks = {
 		.nranks = n,
-		.first = gt_group_first(self, race->procs, n),
-		.end = gt_group_first(self + 1, race->procs, n),
+		.first = gt_process_group_first(self, race->procs, n),
+		.end = gt_process_group_first(self + 1, race->procs, n),
 		.devices = race->devices,
 		.world = race->world};
 	/* Windows are for GPUs that reach each other. */
@@ -597,7 +597,7 @@ int main(int argc, char **argv)
 	alarm(0);
 	printf("\n]}\n");
 	fflush(stdout);
-	if (race.world && gt_world_meet(race.world, NULL, 0, NULL, NULL))
+	if (race.world && gt_world_allgather(race.world, NULL, 0, NULL, NULL))
 		rc = 3;
 	gt_world_close(race.world); /* or others do not hear the last words */
 	/* Ending communicators takes seconds and could only hang. */

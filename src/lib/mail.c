@@ -48,15 +48,16 @@ struct gt_mail_head {
 
 /* A pair, seen from a rank that is here. */
 struct gt_mail_box {
-	struct gt_share ring;   /* within a host */
-	struct gt_fifo_end end; /* between hosts */
+	struct gt_shared_memory ring; /* within a host */
+	struct gt_fifo_end end;       /* between hosts */
 	uint64_t done; /* of the message that is under way: head, then bytes */
 	struct gt_mail_head head;
 };
 
 struct gt_mail {
-	struct gt_group group;        /* links to other hosts' processes */
-	struct gt_share *boards;      /* [process]: [receiver there][sender] */
+	struct gt_process_group group; /* links to other hosts' processes */
+	struct gt_shared_memory
+		*boards;              /* [process]: [receiver there][sender] */
 	pid_t *pids;                  /* [process] */
 	struct gt_mail_box *in, *out; /* [rank here][peer] */
 	int attends;                  /* the thread carries slices itself */
@@ -66,7 +67,8 @@ struct gt_mail {
 
 static uint32_t gt_mail_first(const struct gtopo_comm *comm, uint32_t p)
 {
-	return gt_group_first(p, comm->mail->group.nprocesses, comm->nranks);
+	return gt_process_group_first(p, comm->mail->group.nprocesses,
+				      comm->nranks);
 }
 
 static size_t gt_mail_board_bytes(const struct gtopo_comm *comm, uint32_t p)
@@ -89,12 +91,12 @@ void gt_mail_close(struct gtopo_comm *comm)
 	for (size_t i = 0; places && i < n; i++)
 		atomic_store(&places[i].fd, 0);
 	for (size_t i = 0; mail->in && i < n; i++)
-		gt_share_free(&mail->in[i].ring);
+		gt_shared_memory_free(&mail->in[i].ring);
 	for (size_t i = 0; mail->out && i < n; i++)
-		gt_share_free(&mail->out[i].ring);
+		gt_shared_memory_free(&mail->out[i].ring);
 	for (uint32_t p = 0; mail->boards && p < mail->group.nprocesses; p++)
-		gt_share_free(&mail->boards[p]);
-	gt_group_close(&mail->group);
+		gt_shared_memory_free(&mail->boards[p]);
+	gt_process_group_close(&mail->group);
 	free(mail->in);
 	free(mail->out);
 	free(mail->boards);
@@ -105,10 +107,11 @@ void gt_mail_close(struct gtopo_comm *comm)
 
 static int gt_mail_new(struct gtopo_comm *comm, struct gt_err *err)
 {
-	const struct gt_group_config config = {.world = comm->world,
-					       .plan = comm->plan,
-					       .nranks = comm->nranks,
-					       .iface = comm->config.iface};
+	const struct gt_process_group_config config = {
+		.world = comm->world,
+		.plan = comm->plan,
+		.nranks = comm->nranks,
+		.iface = comm->config.iface};
 	size_t n = (size_t)(comm->end - comm->first) * comm->nranks;
 	uint32_t nprocesses = gt_world_size(comm->world);
 	struct gt_mail *mail = calloc(1, sizeof(*mail));
@@ -118,7 +121,7 @@ static int gt_mail_new(struct gtopo_comm *comm, struct gt_err *err)
 	if (!mail)
 		return gt_err_nomem(err);
 	gt_err_init(&mail->lost);
-	rc = gt_group_open(&mail->group, &config, err);
+	rc = gt_process_group_open(&mail->group, &config, err);
 	if (rc)
 		return rc;
 	mail->boards = calloc(nprocesses, sizeof(*mail->boards));
@@ -127,8 +130,8 @@ static int gt_mail_new(struct gtopo_comm *comm, struct gt_err *err)
 	mail->out = calloc(n, sizeof(*mail->out));
 	if (!mail->boards || !mail->pids || !mail->in || !mail->out)
 		return gt_err_nomem(err);
-	return gt_share_new(gt_mail_board_bytes(comm, mail->group.self),
-			    &mail->boards[mail->group.self], err);
+	return gt_shared_memory_new(gt_mail_board_bytes(comm, mail->group.self),
+				    &mail->boards[mail->group.self], err);
 }
 
 /* The boards of this host's processes; the others' stay unmapped. */
@@ -136,7 +139,7 @@ static int gt_mail_map(struct gtopo_comm *comm,
 		       const struct gt_world_part *parts, struct gt_err *err)
 {
 	struct gt_mail *mail = comm->mail;
-	struct gt_share_name board;
+	struct gt_shared_memory_handle board;
 	int rc = GT_OK;
 
 	for (uint32_t p = 0; !rc && p < mail->group.nprocesses; p++) {
@@ -148,7 +151,7 @@ static int gt_mail_map(struct gtopo_comm *comm,
 		if (p == mail->group.self || !mail->group.is_here[p])
 			continue;
 		mail->pids[p] = board.pid;
-		rc = gt_share_map(&board, &mail->boards[p], err);
+		rc = gt_shared_memory_map(&board, &mail->boards[p], err);
 	}
 	return rc;
 }
@@ -156,19 +159,19 @@ static int gt_mail_map(struct gtopo_comm *comm,
 static int gt_mail_hang_boards(struct gtopo_comm *comm, struct gt_err *err)
 {
 	struct gt_mail *mail = comm->mail;
-	struct gt_share_name own =
-		gt_share_name(&mail->boards[mail->group.self]);
+	struct gt_shared_memory_handle own =
+		gt_shared_memory_handle(&mail->boards[mail->group.self]);
 	struct gt_world_part *parts =
 		calloc(mail->group.nprocesses, sizeof(*parts));
-	int rc = parts ? gt_world_meet(comm->world, &own, sizeof(own), parts,
-				       err)
+	int rc = parts ? gt_world_allgather(comm->world, &own, sizeof(own),
+					    parts, err)
 		       : gt_err_nomem(err);
 
 	if (!rc)
 		rc = gt_mail_map(comm, parts, err);
 	free(parts);
 	/* A board's descriptor stays open until all have mapped it. */
-	return rc ? rc : gt_world_meet(comm->world, NULL, 0, NULL, err);
+	return rc ? rc : gt_world_allgather(comm->world, NULL, 0, NULL, err);
 }
 
 /* Both ways between a rank here and one on another host. */
@@ -181,25 +184,26 @@ static int gt_mail_add(struct gtopo_comm *comm, uint32_t rank, uint32_t peer,
 		.from = rank, .to = peer, .sends = 1, .end = &mail->out[i].end};
 	const struct gt_link_conn in = {
 		.from = peer, .to = rank, .end = &mail->in[i].end};
-	int rc = gt_group_add(&mail->group, &out, peer, err);
+	int rc = gt_process_group_add(&mail->group, &out, peer, err);
 
-	return rc ? rc : gt_group_add(&mail->group, &in, peer, err);
+	return rc ? rc : gt_process_group_add(&mail->group, &in, peer, err);
 }
 
 /* FIFOs to all ranks on other hosts. */
 static int gt_mail_connect(struct gtopo_comm *comm, struct gt_err *err)
 {
-	struct gt_group *group = &comm->mail->group;
+	struct gt_process_group *group = &comm->mail->group;
 	struct gt_link_shape shape = {.nslots = GT_MAIL_SLOTS,
 				      .slot_bytes = GT_MAIL_SLOT_MOST_BYTES};
 	uint64_t n = 0;
-	int rc = gt_group_link(group, group->is_here, err);
+	int rc = gt_process_group_link(group, group->is_here, err);
 
-	if (rc || !gt_group_has_links(group))
+	if (rc || !gt_process_group_has_links(group))
 		return rc;
 	for (uint32_t r = comm->first; r < comm->end; r++)
 		for (uint32_t peer = 0; !rc && peer < comm->nranks; peer++) {
-			if (!group->is_far[gt_group_process(group, peer)])
+			if (!group->is_far[gt_process_group_of_rank(group,
+								    peer)])
 				continue;
 			rc = gt_mail_add(comm, r, peer, err);
 			n += 2;
@@ -209,7 +213,7 @@ static int gt_mail_connect(struct gtopo_comm *comm, struct gt_err *err)
 	while (shape.slot_bytes > GT_MAIL_SLOT_LEAST_BYTES &&
 	       n * shape.nslots * shape.slot_bytes > GT_MAIL_FIFO_MOST_BYTES)
 		shape.slot_bytes /= 2;
-	return rc ? rc : gt_group_connect(group, &shape, err);
+	return rc ? rc : gt_process_group_connect(group, &shape, err);
 }
 
 int gt_mail_open(struct gtopo_comm *comm, struct gt_err *err)
@@ -228,13 +232,13 @@ void gt_mail_attend(struct gtopo_comm *comm, int attends)
 	if (!mail || mail->attends == attends)
 		return;
 	mail->attends = attends;
-	gt_group_attend(&mail->group, attends ? 1 : -1);
+	gt_process_group_attend(&mail->group, attends ? 1 : -1);
 }
 
 void gt_mail_progress(struct gtopo_comm *comm)
 {
 	if (comm->mail->attends)
-		gt_group_progress(&comm->mail->group);
+		gt_process_group_progress(&comm->mail->group);
 }
 
 int gt_mail_check(struct gtopo_comm *comm, struct gt_err *err)
@@ -247,13 +251,13 @@ int gt_mail_check(struct gtopo_comm *comm, struct gt_err *err)
 	if (rc)
 		return rc;
 	gt_err_init(&link);
-	if (gt_group_check(&mail->group, &link))
+	if (gt_process_group_check(&mail->group, &link))
 		why = &link;
 	if (!why->code)
 		return GT_OK;
 	if (!mail->broken_ns)
 		mail->broken_ns = gt_clock_ns();
-	if (gt_clock_ns() - mail->broken_ns < gt_world_news_ns(comm->world))
+	if (gt_clock_ns() - mail->broken_ns < gt_world_grace_ns(comm->world))
 		return GT_OK;
 	return gt_err_set(err, why->code, why->where, "%s", why->text);
 }
@@ -263,7 +267,7 @@ static struct gt_mail_place *gt_mail_place_of(const struct gtopo_comm *comm,
 					      uint32_t sender,
 					      uint32_t receiver)
 {
-	uint32_t p = gt_group_process(&comm->mail->group, receiver);
+	uint32_t p = gt_process_group_of_rank(&comm->mail->group, receiver);
 	struct gt_mail_place *board = comm->mail->boards[p].base;
 
 	return &board[(receiver - gt_mail_first(comm, p)) * comm->nranks +
@@ -279,16 +283,17 @@ static int gt_mail_ring_of(struct gtopo_comm *comm, uint32_t rank,
 			   struct gt_err *err)
 {
 	struct gt_mail *mail = comm->mail;
-	uint32_t p = gt_group_process(&mail->group, m->peer);
+	uint32_t p = gt_process_group_of_rank(&mail->group, m->peer);
 	struct gt_mail_place *place;
-	struct gt_share_name name;
+	struct gt_shared_memory_handle name;
 	uint64_t fd;
 	int rc;
 
 	if (box->ring.base)
 		return GT_OK;
 	if (!m->sends) {
-		rc = gt_share_new(sizeof(struct gt_mail_ring), &box->ring, err);
+		rc = gt_shared_memory_new(sizeof(struct gt_mail_ring),
+					  &box->ring, err);
 		place = gt_mail_place_of(comm, m->peer, rank);
 		if (!rc)
 			atomic_store(&place->fd, (uint64_t)box->ring.fd + 1);
@@ -298,10 +303,11 @@ static int gt_mail_ring_of(struct gtopo_comm *comm, uint32_t rank,
 	fd = atomic_load(&place->fd);
 	if (!fd)
 		return GT_OK;
-	name = (struct gt_share_name){.bytes = sizeof(struct gt_mail_ring),
-				      .pid = mail->pids[p],
-				      .fd = (int32_t)(fd - 1)};
-	gt_share_map(&name, &box->ring, &mail->lost);
+	name = (struct gt_shared_memory_handle){
+		.bytes = sizeof(struct gt_mail_ring),
+		.pid = mail->pids[p],
+		.fd = (int32_t)(fd - 1)};
+	gt_shared_memory_map(&name, &box->ring, &mail->lost);
 	return GT_OK;
 }
 

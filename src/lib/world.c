@@ -22,16 +22,16 @@ static int gt_comm_world_share(struct gtopo_comm *comm, struct gt_err *err)
 				  "the plan has %u ranks, less than the job's "
 				  "%u processes",
 				  comm->nranks, comm->job.size);
-	comm->first =
-		gt_group_first(comm->job.rank, comm->job.size, comm->nranks);
-	comm->end = gt_group_first(comm->job.rank + 1, comm->job.size,
-				   comm->nranks);
+	comm->first = gt_process_group_first(comm->job.rank, comm->job.size,
+					     comm->nranks);
+	comm->end = gt_process_group_first(comm->job.rank + 1, comm->job.size,
+					   comm->nranks);
 	return GT_OK;
 }
 
 int gt_comm_world_find(struct gtopo_comm *comm, struct gt_err *err)
 {
-	struct gt_launch launch;
+	struct gt_launch_info launch;
 	int rc = gt_launch_find(NULL, &comm->job, &launch, err);
 
 	return rc ? rc : gt_comm_world_share(comm, err);
@@ -155,7 +155,8 @@ int gt_comm_world_birth(struct gtopo_comm *comm, struct gt_birth *birth)
 	if (!comm->job.rank &&
 	    gt_net_listen(&address, &birth->listen_fd, err) != GT_OK)
 		*port = 0;
-	rc = parts ? gt_world_meet(comm->world, port, sizeof(*port), parts, err)
+	rc = parts ? gt_world_allgather(comm->world, port, sizeof(*port), parts,
+					err)
 		   : gt_err_nomem(err);
 	if (!rc && parts[0].len == sizeof(*port))
 		memcpy(&birth->port, parts[0].bytes, sizeof(*port));
@@ -179,7 +180,7 @@ int gt_comm_world_agree(struct gtopo_comm *comm, const char *what,
 	parts = calloc(comm->job.size, sizeof(*parts));
 	if (!parts)
 		return gt_err_nomem(err);
-	rc = gt_world_meet(comm->world, what, len, parts, err);
+	rc = gt_world_allgather(comm->world, what, len, parts, err);
 	for (uint32_t p = 0; !rc && p < comm->job.size; p++)
 		if (parts[p].len != len || memcmp(parts[p].bytes, what, len))
 			rc = gt_err_set(err, GT_EINPUT, NULL,
@@ -236,7 +237,7 @@ void gt_comm_world_leave(struct gtopo_comm *comm)
 	if (comm->world && comm->state < 0)
 		gt_comm_world_tell(comm->world, &comm->err);
 	else if (comm->world)
-		gt_world_meet(comm->world, NULL, 0, NULL, NULL);
+		gt_world_allgather(comm->world, NULL, 0, NULL, NULL);
 }
 
 void gt_comm_world_close(struct gtopo_comm *comm)

@@ -17,7 +17,8 @@ static const int64_t gt_door_patience_ns = 5000000000;
 /* Whoever waits outside would have it polled without a pause meanwhile. */
 static const int64_t gt_door_rest_ns = 20000000;
 
-void gt_door_init(struct gt_door *door, int fd, const struct gt_secret *secret)
+void gt_listener_init(struct gt_listener *door, int fd,
+		      const struct gt_secret *secret)
 {
 	door->fd = fd;
 	door->rests_until_ns = 0;
@@ -25,23 +26,23 @@ void gt_door_init(struct gt_door *door, int fd, const struct gt_secret *secret)
 	door->nguests = 0;
 }
 
-static void gt_door_forget(struct gt_door *door, uint32_t i)
+static void gt_listener_forget(struct gt_listener *door, uint32_t i)
 {
 	door->guests[i] = door->guests[--door->nguests];
 }
 
-void gt_door_close(struct gt_door *door)
+void gt_listener_close(struct gt_listener *door)
 {
 	while (door->nguests) {
 		gt_wire_close(&door->guests[0].wire);
-		gt_door_forget(door, 0);
+		gt_listener_forget(door, 0);
 	}
 	if (door->fd >= 0)
 		close(door->fd);
 	door->fd = -1;
 }
 
-uint32_t gt_door_polls(const struct gt_door *door, struct pollfd *polls)
+uint32_t gt_listener_polls(const struct gt_listener *door, struct pollfd *polls)
 {
 	uint32_t n = 0;
 
@@ -56,33 +57,33 @@ uint32_t gt_door_polls(const struct gt_door *door, struct pollfd *polls)
 	return n;
 }
 
-static void gt_door_make_room(struct gt_door *door)
+static void gt_listener_make_room(struct gt_listener *door)
 {
 	uint32_t oldest = 0;
 
-	if (door->nguests < GT_DOOR_GUESTS)
+	if (door->nguests < GT_LISTENER_PENDING_MAX)
 		return;
 	for (uint32_t i = 1; i < door->nguests; i++)
 		if (door->guests[i].since_ns < door->guests[oldest].since_ns)
 			oldest = i;
 	gt_wire_close(&door->guests[oldest].wire);
-	gt_door_forget(door, oldest);
+	gt_listener_forget(door, oldest);
 }
 
-static void gt_door_accept(struct gt_door *door)
+static void gt_listener_accept(struct gt_listener *door)
 {
-	struct gt_guest *guest;
+	struct gt_pending *guest;
 	int fd;
 
 	/* Bounded, so that a flood does not starve the others. */
-	for (int turn = 0; turn < GT_DOOR_GUESTS; turn++) {
+	for (int turn = 0; turn < GT_LISTENER_PENDING_MAX; turn++) {
 		fd = accept(door->fd, NULL, NULL);
 		if (fd < 0 && errno != EAGAIN && errno != EINTR)
 			door->rests_until_ns = gt_clock_ns() + gt_door_rest_ns;
 		if (fd < 0)
 			return;
 		gt_net_tune(fd);
-		gt_door_make_room(door);
+		gt_listener_make_room(door);
 		guest = &door->guests[door->nguests++];
 		gt_wire_init(&guest->wire, fd);
 		guest->since_ns = gt_clock_ns();
@@ -97,8 +98,9 @@ static void gt_door_accept(struct gt_door *door)
 }
 
 /* 1: it has proved itself, 0: not yet, -1: it is to go. */
-static int gt_guest_judge(const struct gt_door *door, struct gt_guest *guest,
-			  struct gt_auth_answer *answer)
+static int gt_pending_judge(const struct gt_listener *door,
+			    struct gt_pending *guest,
+			    struct gt_auth_answer *answer)
 {
 	struct gt_auth_proof proof;
 	const void *bytes;
@@ -123,7 +125,8 @@ static int gt_guest_judge(const struct gt_door *door, struct gt_guest *guest,
 	return 1;
 }
 
-void gt_door_serve(struct gt_door *door, gt_door_enter *enter, void *arg)
+void gt_listener_serve(struct gt_listener *door, gt_listener_enter *enter,
+		       void *arg)
 {
 	struct gt_auth_answer answer;
 	struct gt_wire wire;
@@ -131,13 +134,13 @@ void gt_door_serve(struct gt_door *door, gt_door_enter *enter, void *arg)
 
 	if (door->fd < 0)
 		return;
-	gt_door_accept(door);
+	gt_listener_accept(door);
 	for (uint32_t i = door->nguests; i-- > 0;) {
-		verdict = gt_guest_judge(door, &door->guests[i], &answer);
+		verdict = gt_pending_judge(door, &door->guests[i], &answer);
 		if (!verdict)
 			continue;
 		wire = door->guests[i].wire;
-		gt_door_forget(door, i);
+		gt_listener_forget(door, i);
 		if (verdict > 0)
 			enter(arg, &wire, &answer);
 		else
@@ -146,8 +149,8 @@ void gt_door_serve(struct gt_door *door, gt_door_enter *enter, void *arg)
 }
 
 /* Read exactly `len` bytes; 0 when the other side hangs up or it is late. */
-static int gt_knock_read(int fd, void *bytes, size_t len,
-			 const struct gt_net_patience *patience)
+static int gt_connect_read(int fd, void *bytes, size_t len,
+			   const struct gt_net_deadline *patience)
 {
 	struct pollfd wait = {.fd = fd, .events = POLLIN};
 	size_t at = 0;
@@ -155,7 +158,7 @@ static int gt_knock_read(int fd, void *bytes, size_t len,
 	int nap_ms;
 
 	while (at < len) {
-		nap_ms = gt_net_nap_ms(patience);
+		nap_ms = gt_net_poll_ms(patience);
 		if (!nap_ms)
 			return 0;
 		if (poll(&wait, 1, nap_ms) < 1)
@@ -168,15 +171,16 @@ static int gt_knock_read(int fd, void *bytes, size_t len,
 	return 1;
 }
 
-enum gt_knock {
-	GT_KNOCK_OPEN,
-	GT_KNOCK_AWAY,   /* turned away before the end */
-	GT_KNOCK_FOREIGN /* not one of us */
+enum gt_connect_state {
+	GT_CONNECT_OPEN,
+	GT_CONNECT_TURNED_AWAY, /* turned away before the end */
+	GT_CONNECT_FOREIGN      /* not one of us */
 };
 
-static enum gt_knock gt_knock_once(int fd, const struct gt_secret *secret,
-				   const struct gt_auth_answer *who,
-				   const struct gt_net_patience *patience)
+static enum gt_connect_state gt_connect_once(
+	int fd, const struct gt_secret *secret,
+	const struct gt_auth_answer *who,
+	const struct gt_net_deadline *patience)
 {
 	struct gt_auth_answer answer = {.kind = htonl(who->kind),
 					.rank = htonl(who->rank),
@@ -185,28 +189,28 @@ static enum gt_knock gt_knock_once(int fd, const struct gt_secret *secret,
 	struct gt_auth_greeting greeting;
 	struct gt_auth_proof proof;
 
-	if (!gt_knock_read(fd, &greeting, sizeof(greeting), patience))
-		return GT_KNOCK_AWAY;
+	if (!gt_connect_read(fd, &greeting, sizeof(greeting), patience))
+		return GT_CONNECT_TURNED_AWAY;
 	if (!gt_auth_check_greeting(&greeting))
-		return GT_KNOCK_FOREIGN;
+		return GT_CONNECT_FOREIGN;
 	if (!gt_auth_answer(secret, &greeting, &answer) ||
 	    send(fd, &answer, sizeof(answer), MSG_NOSIGNAL) !=
 		    (ssize_t)sizeof(answer) ||
-	    !gt_knock_read(fd, &proof, sizeof(proof), patience))
-		return GT_KNOCK_AWAY;
+	    !gt_connect_read(fd, &proof, sizeof(proof), patience))
+		return GT_CONNECT_TURNED_AWAY;
 	return gt_auth_check_proof(secret, &greeting, &answer, &proof)
-		       ? GT_KNOCK_OPEN
-		       : GT_KNOCK_FOREIGN;
+		       ? GT_CONNECT_OPEN
+		       : GT_CONNECT_FOREIGN;
 }
 
-int gt_door_knock(const struct gt_net_address *address,
-		  const struct gt_secret *secret,
-		  const struct gt_auth_answer *answer,
-		  const struct gt_net_patience *patience, int *out,
-		  struct gt_err *err)
+int gt_listener_connect(const struct gt_net_address *address,
+			const struct gt_secret *secret,
+			const struct gt_auth_answer *answer,
+			const struct gt_net_deadline *patience, int *out,
+			struct gt_err *err)
 {
 	struct timespec nap = {0, 50000000};
-	enum gt_knock knock = GT_KNOCK_AWAY;
+	enum gt_connect_state knock = GT_CONNECT_TURNED_AWAY;
 	char text[GT_NET_NAME_MAX];
 	int rc, fd;
 
@@ -214,17 +218,17 @@ int gt_door_knock(const struct gt_net_address *address,
 		rc = gt_net_connect(address, patience, &fd, err);
 		if (rc)
 			return rc;
-		knock = gt_knock_once(fd, secret, answer, patience);
-		if (knock == GT_KNOCK_OPEN) {
+		knock = gt_connect_once(fd, secret, answer, patience);
+		if (knock == GT_CONNECT_OPEN) {
 			*out = fd;
 			return GT_OK;
 		}
 		close(fd);
 		nanosleep(&nap, NULL);
-	} while (knock == GT_KNOCK_AWAY && gt_net_nap_ms(patience));
+	} while (knock == GT_CONNECT_TURNED_AWAY && gt_net_poll_ms(patience));
 	gt_net_text(address, text);
 	return gt_err_set(err, GT_ESYS, NULL,
-			  knock == GT_KNOCK_AWAY
+			  knock == GT_CONNECT_TURNED_AWAY
 				  ? "'%s' lets us not in: is the secret the "
 				    "same everywhere?"
 				  : "'%s' is no process of this job",

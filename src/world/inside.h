@@ -54,7 +54,7 @@ struct gt_world {
 	char why[GT_WORLD_WHY_MAX];
 	struct gt_member *members; /* size of them; others use number 0 */
 	uint32_t nhere;            /* process 0: that have come, itself too */
-	struct gt_door *door;      /* process 0 only */
+	struct gt_listener *door;  /* process 0 only */
 	uint64_t meeting;          /* the one that is on, or was last */
 	uint64_t heard;            /* the last one that is over */
 	struct gt_buf all;         /* what was told there */

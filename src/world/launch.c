@@ -58,7 +58,7 @@ static int gt_launch_ranks(const char *rank_name, const char *size_name,
 
 /* Where on its host: nice to have, so left out when it is not there. */
 static int gt_launch_local(const char *rank_name, const char *size_name,
-			   struct gt_launch *launch, struct gt_err *err)
+			   struct gt_launch_info *launch, struct gt_err *err)
 {
 	int64_t rank, size;
 	int rc;
@@ -151,7 +151,7 @@ static int gt_launch_slurm_address(struct gt_world_config *config,
 }
 
 static int gt_launch_torch(struct gt_world_config *config,
-			   struct gt_launch *launch, struct gt_err *err)
+			   struct gt_launch_info *launch, struct gt_err *err)
 {
 	int rc = gt_launch_ranks("RANK", "WORLD_SIZE", config, err);
 
@@ -161,7 +161,7 @@ static int gt_launch_torch(struct gt_world_config *config,
 }
 
 static int gt_launch_ompi(struct gt_world_config *config,
-			  struct gt_launch *launch, struct gt_err *err)
+			  struct gt_launch_info *launch, struct gt_err *err)
 {
 	int rc = gt_launch_ranks("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
 				 config, err);
@@ -172,7 +172,7 @@ static int gt_launch_ompi(struct gt_world_config *config,
 }
 
 static int gt_launch_slurm(struct gt_world_config *config,
-			   struct gt_launch *launch, struct gt_err *err)
+			   struct gt_launch_info *launch, struct gt_err *err)
 {
 	int64_t local;
 	int rc = gt_launch_ranks("SLURM_PROCID", "SLURM_NTASKS", config, err);
@@ -189,8 +189,8 @@ static int gt_launch_slurm(struct gt_world_config *config,
 /* A launcher, the variable that shows it; who we are, where process 0 is. */
 static const struct gt_launcher {
 	const char *by, *sign;
-	int (*who)(struct gt_world_config *config, struct gt_launch *launch,
-		   struct gt_err *err);
+	int (*who)(struct gt_world_config *config,
+		   struct gt_launch_info *launch, struct gt_err *err);
 	int (*where)(struct gt_world_config *config, struct gt_err *err);
 } gt_launchers[] = {
 	{"torchrun", "RANK", gt_launch_torch, gt_launch_master},
@@ -200,14 +200,14 @@ static const struct gt_launcher {
 };
 
 int gt_launch_find(const char *iface, struct gt_world_config *config,
-		   struct gt_launch *launch, struct gt_err *err)
+		   struct gt_launch_info *launch, struct gt_err *err)
 {
 	const struct gt_launcher *at = gt_launchers;
 	const struct gt_launcher *end =
 		at + sizeof(gt_launchers) / sizeof(*gt_launchers);
 	int rc;
 
-	*launch = (struct gt_launch){.by = NULL};
+	*launch = (struct gt_launch_info){.by = NULL};
 	gt_launch_name(config->name);
 	config->listen_fd = -1;
 	while (at < end && !getenv(at->sign))
@@ -218,7 +218,8 @@ int gt_launch_find(const char *iface, struct gt_world_config *config,
 		return GT_OK;
 	launch->by = at->by;
 	if (!at->who)
-		return gt_pmix_find(gt_net_choice(iface), config, launch, err);
+		return gt_pmix_find(gt_net_interface_choice(iface), config,
+				    launch, err);
 	rc = at->who(config, launch, err);
 	if (rc || config->size == 1)
 		return rc;

@@ -24,7 +24,7 @@
 
 struct gt_err;
 
-struct gt_launch {
+struct gt_launch_info {
 	const char *by; /* "torchrun", "PMIx", "Open MPI", "Slurm"; NULL: this
 			   process is alone */
 	uint32_t local_rank, local_size; /* on this host; 0 of 0: not known */
@@ -38,7 +38,7 @@ struct gt_launch {
  * address can be had.
  */
 int gt_launch_find(const char *iface, struct gt_world_config *config,
-		   struct gt_launch *launch, struct gt_err *err);
+		   struct gt_launch_info *launch, struct gt_err *err);
 
 /* "host, pid 12" of this process. */
 void gt_launch_name(char name[GT_WORLD_NAME_MAX]);

@@ -199,7 +199,7 @@ static uint32_t gt_world_polls(struct gt_world *world, struct pollfd *polls)
 		n++;
 	}
 	if (world->door)
-		n += gt_door_polls(world->door, polls + n);
+		n += gt_listener_polls(world->door, polls + n);
 	return n;
 }
 
@@ -222,7 +222,8 @@ void *gt_world_main(void *arg)
 	struct gt_frame beat = {.type = GT_FRAME_BEAT};
 	int64_t last = gt_clock_ns(), beaten = 0, now, passed;
 	struct pollfd *polls =
-		calloc(world->config.size + GT_DOOR_GUESTS + 3, sizeof(*polls));
+		calloc(world->config.size + GT_LISTENER_PENDING_MAX + 3,
+		       sizeof(*polls));
 
 	pthread_mutex_lock(&world->mutex);
 	if (!polls)
@@ -234,7 +235,7 @@ void *gt_world_main(void *arg)
 						      : now - last;
 		last = now;
 		if (world->door)
-			gt_door_serve(world->door, gt_root_enter, world);
+			gt_listener_serve(world->door, gt_root_enter, world);
 		gt_world_exchange(world);
 		gt_world_watch(world, passed);
 		beat.seq = atomic_load(&world->progress);

@@ -39,7 +39,7 @@ static int gt_net_listed(const char *list, const char *name, int exact)
 	return 0;
 }
 
-const char *gt_net_choice(const char *choice)
+const char *gt_net_interface_choice(const char *choice)
 {
 	return choice ? choice : getenv("GTOPO_SOCKET_IFNAME");
 }
@@ -228,7 +228,7 @@ void gt_net_tune(int fd)
 	setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
 }
 
-void gt_net_limit(int fd, int64_t limit_ns)
+void gt_net_set_ack_timeout(int fd, int64_t limit_ns)
 {
 	unsigned int limit_ms = (unsigned int)(limit_ns / 1000000);
 
@@ -237,19 +237,19 @@ void gt_net_limit(int fd, int64_t limit_ns)
 }
 
 /* Reno is part of every kernel, and everybody's to choose. */
-void gt_net_unpace(int fd)
+void gt_net_set_local(int fd)
 {
 	static const char reno[] = "reno";
 
 	setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, reno, sizeof(reno) - 1);
 }
 
-void gt_net_limit_unsent(int fd, unsigned int bytes)
+void gt_net_set_unsent_limit(int fd, unsigned int bytes)
 {
 	setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &bytes, sizeof(bytes));
 }
 
-int gt_net_nap_ms(const struct gt_net_patience *patience)
+int gt_net_poll_ms(const struct gt_net_deadline *patience)
 {
 	int64_t left_ms = (patience->deadline_ns - gt_clock_ns()) / 1000000;
 
@@ -260,7 +260,7 @@ int gt_net_nap_ms(const struct gt_net_patience *patience)
 
 /* One attempt; 0 or an errno. */
 static int gt_net_try(const struct gt_net_address *address,
-		      const struct gt_net_patience *patience, int *out)
+		      const struct gt_net_deadline *patience, int *out)
 {
 	const struct sockaddr *name = (const void *)&address->storage;
 	struct pollfd wait = {.events = POLLOUT};
@@ -276,7 +276,7 @@ static int gt_net_try(const struct gt_net_address *address,
 		error = errno;
 	if (error == EINPROGRESS) {
 		error = ETIMEDOUT;
-		while ((nap_ms = gt_net_nap_ms(patience)))
+		while ((nap_ms = gt_net_poll_ms(patience)))
 			if (poll(&wait, 1, nap_ms) == 1) {
 				getsockopt(fd, SOL_SOCKET, SO_ERROR, &error,
 					   &len);
@@ -291,7 +291,7 @@ static int gt_net_try(const struct gt_net_address *address,
 }
 
 int gt_net_connect(const struct gt_net_address *address,
-		   const struct gt_net_patience *patience, int *fd,
+		   const struct gt_net_deadline *patience, int *fd,
 		   struct gt_err *err)
 {
 	struct timespec nap = {0, GT_NET_RETRY_NS};
@@ -303,7 +303,7 @@ int gt_net_connect(const struct gt_net_address *address,
 		if (!error)
 			return GT_OK;
 		nanosleep(&nap, NULL);
-	} while (gt_net_nap_ms(patience));
+	} while (gt_net_poll_ms(patience));
 	gt_net_text(address, text);
 	return gt_err_set(err, GT_ESYS, NULL, "cannot connect to '%s': %s",
 			  text, strerror(error));

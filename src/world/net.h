@@ -23,7 +23,7 @@ struct gt_net_address {
 };
 
 /* The choice that somebody made, or else the one of GTOPO_SOCKET_IFNAME. */
-const char *gt_net_choice(const char *choice);
+const char *gt_net_interface_choice(const char *choice);
 
 /* Is the interface of that name one of the choice? */
 int gt_net_is_chosen(const char *choice, const char *name);
@@ -44,20 +44,20 @@ void gt_net_text(const struct gt_net_address *address,
 int gt_net_listen(struct gt_net_address *address, int *fd, struct gt_err *err);
 
 /* How long to try: until then on the monotonic clock, or until *stop is set. */
-struct gt_net_patience {
+struct gt_net_deadline {
 	int64_t deadline_ns;
 	const _Atomic int *stop; /* NULL: nobody says so */
 };
 
 /* How long it may be slept at a time, in ms; 0: it is over. */
-int gt_net_nap_ms(const struct gt_net_patience *patience);
+int gt_net_poll_ms(const struct gt_net_deadline *patience);
 
 /*
  * Connect, again and again: the other side may not have started yet.  The
  * socket never blocks.
  */
 int gt_net_connect(const struct gt_net_address *address,
-		   const struct gt_net_patience *patience, int *fd,
+		   const struct gt_net_deadline *patience, int *fd,
 		   struct gt_err *err);
 
 /* Have both the same host's address, whatever their ports are? */
@@ -72,15 +72,15 @@ void gt_net_device(const struct gt_net_address *address,
 void gt_net_tune(int fd);
 
 /* Break it when nobody over there confirms what was sent for so long. */
-void gt_net_limit(int fd, int64_t limit_ns);
+void gt_net_set_ack_timeout(int fd, int64_t limit_ns);
 
 /*
  * Its other end is on this host: there is no path whose rate it would have to
  * find out, and to keep to by timers.
  */
-void gt_net_unpace(int fd);
+void gt_net_set_local(int fd);
 
 /* Take no more for sending while so much has not been sent once. */
-void gt_net_limit_unsent(int fd, unsigned int bytes);
+void gt_net_set_unsent_limit(int fd, unsigned int bytes);
 
 #endif

@@ -185,8 +185,8 @@ static int gt_pmix_exchange(const struct gt_pmix *pmix, const char *iface,
 }
 
 static int gt_pmix_use(struct gt_pmix *pmix, const char *iface,
-		       struct gt_world_config *config, struct gt_launch *launch,
-		       struct gt_err *err)
+		       struct gt_world_config *config,
+		       struct gt_launch_info *launch, struct gt_err *err)
 {
 	pmix_status_t status = pmix->init(&pmix->self, NULL, 0);
 	int rc;
@@ -214,7 +214,7 @@ static int gt_pmix_use(struct gt_pmix *pmix, const char *iface,
 }
 
 int gt_pmix_find(const char *iface, struct gt_world_config *config,
-		 struct gt_launch *launch, struct gt_err *err)
+		 struct gt_launch_info *launch, struct gt_err *err)
 {
 	struct gt_pmix pmix = {.library = NULL};
 	int rc = gt_pmix_load(&pmix, err);
@@ -232,7 +232,7 @@ int gt_pmix_find(const char *iface, struct gt_world_config *config,
 #else
 
 int gt_pmix_find(const char *iface, struct gt_world_config *config,
-		 struct gt_launch *launch, struct gt_err *err)
+		 struct gt_launch_info *launch, struct gt_err *err)
 {
 	(void)iface;
 	(void)config;

@@ -13,6 +13,6 @@ struct gt_err;
 
 /* As gt_launch_find(); GT_EINPUT when it was built without PMIx. */
 int gt_pmix_find(const char *iface, struct gt_world_config *config,
-		 struct gt_launch *launch, struct gt_err *err);
+		 struct gt_launch_info *launch, struct gt_err *err);
 
 #endif

@@ -30,7 +30,7 @@ void gt_root_enter(void *arg, struct gt_wire *wire,
 	char why[128];
 
 	why[0] = '\0';
-	if (answer->kind != GT_DOOR_CONTROL)
+	if (answer->kind != GT_CONNECTION_CONTROL)
 		snprintf(why, sizeof(why), "this is the door for control");
 	else if (answer->size != world->config.size)
 		snprintf(why, sizeof(why), "the job has %u processes, not %u",

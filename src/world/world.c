@@ -36,7 +36,7 @@ static void gt_world_free(struct gt_world *world)
 		gt_buf_release(&world->members[r].part);
 	}
 	if (world->door)
-		gt_door_close(world->door);
+		gt_listener_close(world->door);
 	if (world->wake_fd >= 0)
 		close(world->wake_fd);
 	gt_buf_release(&world->all);
@@ -87,8 +87,8 @@ static struct gt_world *gt_world_new(const struct gt_world_config *config)
 	world->nhere = 1;
 	gt_world_call_members(world);
 	if (world->door)
-		gt_door_init(world->door, config->listen_fd,
-			     &world->config.secret);
+		gt_listener_init(world->door, config->listen_fd,
+				 &world->config.secret);
 	world->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	if (world->wake_fd < 0) {
 		gt_world_free(world);
@@ -100,15 +100,15 @@ static struct gt_world *gt_world_new(const struct gt_world_config *config)
 static int gt_world_join(struct gt_world *world, struct gt_err *err)
 {
 	const struct gt_world_config *config = &world->config;
-	struct gt_auth_answer answer = {.kind = GT_DOOR_CONTROL,
+	struct gt_auth_answer answer = {.kind = GT_CONNECTION_CONTROL,
 					.rank = config->rank,
 					.size = config->size};
-	const struct gt_net_patience patience = {
+	const struct gt_net_deadline patience = {
 		gt_clock_ns() + config->timeout_ns, NULL};
 	int fd, rc;
 
-	rc = gt_door_knock(&config->address, &config->secret, &answer,
-			   &patience, &fd, err);
+	rc = gt_listener_connect(&config->address, &config->secret, &answer,
+				 &patience, &fd, err);
 	if (rc)
 		return rc;
 	gt_wire_init(&world->members[0].wire, fd);
@@ -176,7 +176,7 @@ static int gt_world_introduce(struct gt_world *world, struct gt_err *err)
 
 	if (!names)
 		return gt_err_nomem(err);
-	rc = gt_world_meet(world, own, strlen(own), names, err);
+	rc = gt_world_allgather(world, own, strlen(own), names, err);
 	pthread_mutex_lock(&world->mutex);
 	for (uint32_t r = 0; !rc && r < world->config.size; r++)
 		gt_world_call(world, r, &names[r]);
@@ -246,7 +246,7 @@ int64_t gt_world_timeout_ns(const struct gt_world *world)
 	return world->config.timeout_ns;
 }
 
-int64_t gt_world_news_ns(const struct gt_world *world)
+int64_t gt_world_grace_ns(const struct gt_world *world)
 {
 	int64_t part_ns = world->config.timeout_ns / GT_WORLD_NEWS_PARTS;
 
@@ -310,8 +310,8 @@ static int gt_world_is_off(struct gt_world *world)
 	return atomic_load(&world->failed);
 }
 
-int gt_world_meet(struct gt_world *world, const void *bytes, size_t len,
-		  struct gt_world_part *parts, struct gt_err *err)
+int gt_world_allgather(struct gt_world *world, const void *bytes, size_t len,
+		       struct gt_world_part *parts, struct gt_err *err)
 {
 	if (len > GT_WORLD_PART_MOST_BYTES)
 		return gt_err_set(err, GT_EINPUT, NULL,
@@ -342,7 +342,7 @@ int gt_world_agree(struct gt_world *world, int rc, struct gt_err *err)
 	parts = calloc(world->config.size, sizeof(*parts));
 	if (!parts)
 		return gt_err_nomem(err);
-	if (gt_world_meet(world, own, strlen(own), parts, err))
+	if (gt_world_allgather(world, own, strlen(own), parts, err))
 		rc = rc ? rc : GT_ESYS;
 	for (uint32_t r = 0; !rc && r < world->config.size; r++)
 		if (parts[r].len)
@@ -353,7 +353,7 @@ int gt_world_agree(struct gt_world *world, int rc, struct gt_err *err)
 	free(parts);
 	/* Nobody gives up before all have heard. */
 	if (rc == GT_EINPUT)
-		gt_world_meet(world, NULL, 0, NULL, NULL);
+		gt_world_allgather(world, NULL, 0, NULL, NULL);
 	return rc;
 }
 
@@ -367,7 +367,7 @@ static int gt_world_numbers(struct gt_world *world, uint64_t *number, int sum,
 
 	if (!parts)
 		return gt_err_nomem(err);
-	rc = gt_world_meet(world, number, sizeof(*number), parts, err);
+	rc = gt_world_allgather(world, number, sizeof(*number), parts, err);
 	for (uint32_t r = 0; !rc && r < world->config.size; r++) {
 		if (parts[r].len != sizeof(one)) {
 			rc = gt_err_set(err, GT_ESYS, NULL,
@@ -415,7 +415,7 @@ static int gt_world_share_host(const struct gt_world *world, uint32_t a,
 	       !memcmp(one, other, len);
 }
 
-int gt_world_speaks(const struct gt_world *world)
+int gt_world_reports_failure(const struct gt_world *world)
 {
 	uint32_t first = 1;
 
@@ -428,7 +428,7 @@ int gt_world_speaks(const struct gt_world *world)
 	return world->orphan && first == world->config.rank;
 }
 
-const _Atomic int *gt_world_end_word(const struct gt_world *world)
+const _Atomic int *gt_world_end_flag(const struct gt_world *world)
 {
 	return &world->failed;
 }

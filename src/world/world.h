@@ -65,7 +65,7 @@ int64_t gt_world_timeout_ns(const struct gt_world *world);
  * How long whoever sees a connection break waits for the news of who has gone,
  * before it speaks itself; that is soon enough for the limit.
  */
-int64_t gt_world_news_ns(const struct gt_world *world);
+int64_t gt_world_grace_ns(const struct gt_world *world);
 
 /* "process 3 (node3, pid 77)"; borrowed, for messages. */
 const char *gt_world_name(struct gt_world *world, uint32_t rank);
@@ -77,8 +77,8 @@ const struct gt_secret *gt_world_secret(const struct gt_world *world);
  * Tell `len` bytes and hear what all told: parts[size], valid until the next
  * meeting.  parts may be NULL: a barrier.  All processes meet equally often.
  */
-int gt_world_meet(struct gt_world *world, const void *bytes, size_t len,
-		  struct gt_world_part *parts, struct gt_err *err);
+int gt_world_allgather(struct gt_world *world, const void *bytes, size_t len,
+		       struct gt_world_part *parts, struct gt_err *err);
 
 /*
  * Meet with what this process has come to.  Where some have GT_EINPUT all end
@@ -99,13 +99,13 @@ void gt_world_abort(struct gt_world *world, const char *why);
  * process 0 does, which all tell, or the next one when that is gone.  Where
  * process 0 is silent one on each host does: its cable may be the one.
  */
-int gt_world_speaks(const struct gt_world *world);
+int gt_world_reports_failure(const struct gt_world *world);
 
 /* GT_OK, or GT_ESYS and why the job has ended; cheap. */
 int gt_world_failed(struct gt_world *world, struct gt_err *err);
 
 /* A word that is not 0 as soon as the job has ended; lives with the world. */
-const _Atomic int *gt_world_end_word(const struct gt_world *world);
+const _Atomic int *gt_world_end_flag(const struct gt_world *world);
 
 /* A number that changes while this process gets on with its work. */
 void gt_world_progress(struct gt_world *world, uint64_t progress);

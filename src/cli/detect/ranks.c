@@ -36,7 +36,7 @@ static void gt_ranks_here(struct gt_ranks_host *host)
 
 	memset(host, 0, sizeof(*host));
 	uname(&uts);
-	gt_share_host_id(host->id);
+	gt_host_id_get(host->id);
 	snprintf(host->name, sizeof(host->name), "%.*s",
 		 (int)strcspn(uts.nodename, "."), uts.nodename);
 	for (char *at = host->name; *at; at++)
@@ -52,8 +52,9 @@ static int gt_ranks_first(struct gt_world *world,
 {
 	uint32_t size = gt_world_size(world), self = gt_world_rank(world);
 	struct gt_world_part *parts = calloc(size, sizeof(*parts));
-	int rc = parts ? gt_world_meet(world, own, sizeof(*own), parts, err)
-		       : gt_err_nomem(err);
+	int rc =
+		parts ? gt_world_allgather(world, own, sizeof(*own), parts, err)
+		      : gt_err_nomem(err);
 
 	for (uint32_t p = 0; !rc && p < size; p++) {
 		if (parts[p].len == sizeof(*own))
@@ -146,7 +147,7 @@ static int gt_ranks_together(const struct gt_cmd_args *args,
 	if (!rc && first)
 		rc = gt_detect_text(args, from, &text, err);
 	if (!rc)
-		rc = gt_world_meet(world, text.text, text.len, parts, err);
+		rc = gt_world_allgather(world, text.text, text.len, parts, err);
 	if (!rc && !gt_world_rank(world))
 		rc = gt_ranks_write(args->out, hosts, parts, size, err);
 	gt_buf_release(&text);

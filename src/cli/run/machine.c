@@ -127,13 +127,14 @@ static int gt_run_compare(struct gt_world *world, const struct gt_plan *plan,
 	if (!parts)
 		return gt_err_nomem(err);
 	*why = '\0';
-	rc = gt_world_meet(world, seen, sizeof(*seen), parts, err);
+	rc = gt_world_allgather(world, seen, sizeof(*seen), parts, err);
 	if (!rc)
 		gt_run_judge(world, plan, seen, parts, why);
 	free(parts);
 	/* Nobody gives up before all have heard. */
 	if (!rc)
-		rc = gt_world_meet(world, NULL, 0, NULL, *why ? NULL : err);
+		rc = gt_world_allgather(world, NULL, 0, NULL,
+					*why ? NULL : err);
 	return *why ? GT_OK : rc;
 }
 
@@ -151,7 +152,7 @@ int gt_run_machine_check(const struct gt_cmd_args *args,
 		return rc;
 	if (want->strict)
 		return gt_err_set(err, GT_EINPUT, NULL, "%s", why);
-	if (!want->world || gt_world_speaks(want->world))
+	if (!want->world || gt_world_reports_failure(want->world))
 		gt_cmd_warn(args, "%s", why);
 	return GT_OK;
 }

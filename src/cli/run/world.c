@@ -24,7 +24,7 @@ int gt_run_world_open(const struct gt_run_world *options,
 		      struct gt_world **world, int *parent, struct gt_err *err)
 {
 	struct gt_world_config config = {.size = 1, .listen_fd = -1};
-	struct gt_launch launch;
+	struct gt_launch_info launch;
 	int rc = GT_OK;
 
 	*world = NULL;
@@ -90,7 +90,8 @@ static int gt_run_world_agree(struct gt_world *world,
 	if (!parts || !gt_run_facts_text(facts, nfacts, &text))
 		rc = gt_err_nomem(err);
 	else
-		met = gt_world_meet(world, text.text, text.len, parts, err);
+		met = gt_world_allgather(world, text.text, text.len, parts,
+					 err);
 	/* All come to the same verdict; one of them says it. */
 	for (uint32_t p = 1; !rc && !met && p < size; p++)
 		rc = gt_run_facts_compare(world, p, parts, facts, nfacts, err);
@@ -98,7 +99,7 @@ static int gt_run_world_agree(struct gt_world *world,
 	free(parts);
 	/* Nobody gives up before all have heard. */
 	if (!met)
-		met = gt_world_meet(world, NULL, 0, NULL, err);
+		met = gt_world_allgather(world, NULL, 0, NULL, err);
 	return rc ? rc : met;
 }
 
@@ -137,10 +138,10 @@ int gt_run_world_close(struct gt_world *world, int rc, struct gt_err *err)
 	if (rc && rc != GT_ENO) {
 		gt_err_words(err, words, sizeof(words));
 		gt_world_abort(world, words);
-	} else if (gt_world_meet(world, NULL, 0, NULL, err)) {
+	} else if (gt_world_allgather(world, NULL, 0, NULL, err)) {
 		rc = GT_ESYS;
 	}
-	if (!gt_world_speaks(world))
+	if (!gt_world_reports_failure(world))
 		gt_err_init(err);
 	gt_world_close(world);
 	return rc;

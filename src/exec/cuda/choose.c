@@ -29,8 +29,9 @@ enum {
 uint32_t gt_cuda_row_workers(const struct gt_engine *engine,
 			     const struct gt_plan_select *row, uint32_t lanes)
 {
-	uint32_t all = gt_group_has_links(&engine->group) ? GT_CUDA_FAR_WORKERS
-							  : GT_CUDA_WORKERS;
+	uint32_t all = gt_process_group_has_links(&engine->group)
+			       ? GT_CUDA_FAR_WORKERS
+			       : GT_CUDA_WORKERS;
 	uint32_t n = engine->processors < all ? engine->processors : all;
 
 	n /= row->nchannels * lanes;

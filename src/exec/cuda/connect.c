@@ -145,8 +145,8 @@ static int gt_task_fifos(struct gt_engine *engine, enum gt_coll coll,
 
 static int gt_rank_is_far(const struct gt_engine *engine, uint32_t rank)
 {
-	return !gt_group_is_local(&engine->group, rank) &&
-	       !engine->reached[gt_group_process(&engine->group, rank)];
+	return !gt_process_group_is_local(&engine->group, rank) &&
+	       !engine->reached[gt_process_group_of_rank(&engine->group, rank)];
 }
 
 /* A rank's connections that go over links, for all workers. */
@@ -177,8 +177,8 @@ static int gt_task_link(struct gt_engine *engine, enum gt_coll coll,
 				   mine->channel * engine->most.workers + w;
 			far.end = &task->ends[task->conn_at[p] +
 					      w * mine->nconns + i];
-			rc = gt_group_add(&engine->group, &far, conn->peer,
-					  err);
+			rc = gt_process_group_add(&engine->group, &far,
+						  conn->peer, err);
 		}
 	}
 	return rc;
@@ -187,17 +187,17 @@ static int gt_task_link(struct gt_engine *engine, enum gt_coll coll,
 static int gt_task_links(struct gt_engine *engine, enum gt_coll coll,
 			 struct gt_err *err)
 {
-	struct gt_group *group = &engine->group;
+	struct gt_process_group *group = &engine->group;
 	int rc = GT_OK;
 
-	if (!gt_group_has_links(group))
+	if (!gt_process_group_has_links(group))
 		return GT_OK;
 	for (uint32_t r = group->first; !rc && r < group->end; r++)
 		for (uint32_t p = 0;
 		     !rc && p < engine->ranks[r].tasks[coll].nprograms; p++)
 			rc = gt_task_link(engine, coll, r, p, err);
 	if (rc)
-		gt_group_forget(group);
+		gt_process_group_forget(group);
 	return rc;
 }
 
@@ -206,8 +206,8 @@ static int gt_task_connect(struct gt_engine *engine, struct gt_err *err)
 {
 	const struct gt_link_shape shape = {engine->nslots, engine->slot_pitch};
 
-	return gt_group_has_links(&engine->group)
-		       ? gt_group_connect(&engine->group, &shape, err)
+	return gt_process_group_has_links(&engine->group)
+		       ? gt_process_group_connect(&engine->group, &shape, err)
 		       : GT_OK;
 }
 
@@ -422,7 +422,7 @@ static int gt_task_forget(struct gt_engine *engine, struct gt_err *err)
 static int gt_task_make(struct gt_engine *engine, enum gt_coll coll,
 			struct gt_err *err)
 {
-	const struct gt_group *group = &engine->group;
+	const struct gt_process_group *group = &engine->group;
 	int rc = GT_OK;
 
 	if (!engine->task_arenas[coll])
@@ -442,7 +442,7 @@ static int gt_task_make(struct gt_engine *engine, enum gt_coll coll,
 static int gt_task_ready(struct gt_engine *engine, enum gt_coll coll,
 			 struct gt_err *err)
 {
-	const struct gt_group *group = &engine->group;
+	const struct gt_process_group *group = &engine->group;
 	int rc = GT_OK;
 
 	for (uint32_t r = group->first; !rc && r < group->end; r++)
@@ -461,7 +461,7 @@ int gt_cuda_connect(struct gt_engine *engine, enum gt_coll coll,
 
 	if (engine->ready & 1u << coll)
 		return GT_OK;
-	if (gt_group_has_links(&engine->group))
+	if (gt_process_group_has_links(&engine->group))
 		rc = gt_task_forget(engine, err);
 	if (!rc)
 		rc = gt_task_make(engine, coll, err);
@@ -474,7 +474,7 @@ int gt_cuda_connect_all(struct gt_engine *engine, struct gt_err *err)
 {
 	int rc = GT_OK;
 
-	if (!gt_group_has_links(&engine->group))
+	if (!gt_process_group_has_links(&engine->group))
 		return GT_OK;
 	for (int coll = 0; !rc && coll < GT_NCOLLS; coll++)
 		if (gt_cuda_row_exists(engine, (enum gt_coll)coll))
@@ -494,7 +494,8 @@ int gt_cuda_link_progress(const struct gt_engine *engine, enum gt_coll coll,
 	uint32_t n = task->conn_at[task->nprograms], far = 0;
 
 	*moved = 0;
-	for (uint32_t i = 0; i < n && gt_group_has_links(&engine->group); i++) {
+	for (uint32_t i = 0;
+	     i < n && gt_process_group_has_links(&engine->group); i++) {
 		struct gt_fifo *fifo = task->ends[i].fifo;
 
 		if (!fifo)

@@ -103,7 +103,7 @@ static int gt_detour_share(struct gt_engine *engine, struct gt_err *err)
 	if (!rc)
 		rc = gt_cuda_pins.pin(engine->detours.base, bytes, err);
 	if (rc)
-		gt_share_free(&engine->detours);
+		gt_shared_memory_free(&engine->detours);
 	return rc;
 }
 
@@ -155,7 +155,7 @@ void gt_cuda_detour_release(struct gt_engine *engine)
 	}
 	if (engine->detours.base)
 		gt_cuda_pins.unpin(engine->detours.base);
-	gt_share_free(&engine->detours);
+	gt_shared_memory_free(&engine->detours);
 }
 
 /*
@@ -173,7 +173,7 @@ static void gt_detour_forgo(struct gt_engine *engine, const char *why)
 		 "large messages take no detour through the host's memory: "
 		 "%.150s (GTOPO_DETOUR=0: none is tried)",
 		 why);
-	gt_group_notice(&engine->group, 1, text);
+	gt_process_group_notice(&engine->group, 1, text);
 }
 
 int gt_cuda_detour_need(struct gt_engine *engine, struct gt_err *err)

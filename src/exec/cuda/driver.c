@@ -90,8 +90,8 @@ static cudaError_t gt_driver_file(const char *piece, int *fd)
 	return gt_driver_code(rc);
 }
 
-cudaError_t gt_cuda_files_of(struct gt_cuda_extent extent, struct gt_pass *pass,
-			     uint64_t *offset)
+cudaError_t gt_cuda_files_of(struct gt_cuda_extent extent,
+			     struct gt_fd_packet *pass, uint64_t *offset)
 {
 	const char *at = extent.base, *end = extent.base + extent.bytes;
 	struct gt_cuda_extent piece;
@@ -99,8 +99,8 @@ cudaError_t gt_cuda_files_of(struct gt_cuda_extent extent, struct gt_pass *pass,
 
 	pass->n = 0;
 	while (rc == cudaSuccess && at < end) {
-		rc = pass->n < GT_PASS_FILES ? gt_driver_piece(at, &piece)
-					     : cudaErrorNotSupported;
+		rc = pass->n < GT_FD_PACKET_MAX ? gt_driver_piece(at, &piece)
+						: cudaErrorNotSupported;
 		if (rc == cudaSuccess)
 			rc = gt_driver_file(piece.base, &pass->fds[pass->n]);
 		if (rc != cudaSuccess)
@@ -111,7 +111,7 @@ cudaError_t gt_cuda_files_of(struct gt_cuda_extent extent, struct gt_pass *pass,
 		at = piece.base + piece.bytes;
 	}
 	if (rc != cudaSuccess)
-		gt_pass_close(pass);
+		gt_fd_packet_close(pass);
 	return rc;
 }
 
@@ -274,8 +274,9 @@ cudaError_t gt_cuda_mapping_new(int device, uint64_t bytes, const int *devices,
 	return gt_driver_finish(rc, &made, devices, ndevices, map);
 }
 
-cudaError_t gt_cuda_mapping_open(const struct gt_pass *pass, const int *devices,
-				 uint32_t ndevices, struct gt_cuda_mapping *map)
+cudaError_t gt_cuda_mapping_open(const struct gt_fd_packet *pass,
+				 const int *devices, uint32_t ndevices,
+				 struct gt_cuda_mapping *map)
 {
 	struct gt_cuda_mapping made = {.base = NULL};
 	uint64_t bytes = 0;

@@ -13,7 +13,7 @@
 #include <cuda_runtime_api.h>
 #include <stdint.h>
 
-struct gt_pass;
+struct gt_fd_packet;
 
 struct gt_cuda_extent {
 	const char *base;
@@ -30,12 +30,12 @@ struct gt_cuda_mapping {
 /*
  * How others get at the memory, which is all of one kind, and how far behind
  * the begin of what they get the extent is.  cudaErrorNotSupported when it is
- * not of that kind, or more than GT_PASS_FILES pieces.
+ * not of that kind, or more than GT_FD_PACKET_MAX pieces.
  */
 cudaError_t gt_cuda_ipc_of(struct gt_cuda_extent extent,
 			   cudaIpcMemHandle_t *handle, uint64_t *offset);
-cudaError_t gt_cuda_files_of(struct gt_cuda_extent extent, struct gt_pass *pass,
-			     uint64_t *offset);
+cudaError_t gt_cuda_files_of(struct gt_cuda_extent extent,
+			     struct gt_fd_packet *pass, uint64_t *offset);
 
 /*
  * A file by which other devices, such as network cards, reach memory that
@@ -58,8 +58,8 @@ cudaError_t gt_cuda_mapping_new(int device, uint64_t bytes, const int *devices,
 				uint32_t ndevices, struct gt_cuda_mapping *map);
 
 /* Map what the files stand for, for all these devices; *map: zeros before. */
-cudaError_t gt_cuda_mapping_open(const struct gt_pass *pass, const int *devices,
-				 uint32_t ndevices,
+cudaError_t gt_cuda_mapping_open(const struct gt_fd_packet *pass,
+				 const int *devices, uint32_t ndevices,
 				 struct gt_cuda_mapping *map);
 void gt_cuda_mapping_drop(struct gt_cuda_mapping *map);
 

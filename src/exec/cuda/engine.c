@@ -96,7 +96,7 @@ static void gt_cuda_part(struct gt_engine *engine)
 	gt_user_buffers_close(engine);
 	gt_cuda_regions_unmap(engine);
 	if (engine->group.world && engine->joined && !engine->failed)
-		gt_world_meet(engine->group.world, NULL, 0, NULL, NULL);
+		gt_world_allgather(engine->group.world, NULL, 0, NULL, NULL);
 	gt_cuda_regions_free(engine);
 }
 
@@ -115,7 +115,7 @@ static void gt_cuda_close(struct gt_engine *engine)
 			gt_rank_close(&engine->ranks[r]);
 	}
 	gt_cuda_proxy_stop(engine);
-	gt_group_close(&engine->group);
+	gt_process_group_close(&engine->group);
 	gt_cuda_host_state_close(engine);
 	cudaGetLastError();
 	free(engine->reached);
@@ -126,7 +126,7 @@ static void gt_cuda_close(struct gt_engine *engine)
 static int gt_engine_setup(struct gt_engine *engine, struct gt_err *err)
 {
 	const struct gt_engine_config *config = &engine->config;
-	const struct gt_group_config group = {
+	const struct gt_process_group_config group = {
 		.world = config->world,
 		.nranks = engine->plan->nranks,
 		.plan = config->plan,
@@ -136,8 +136,8 @@ static int gt_engine_setup(struct gt_engine *engine, struct gt_err *err)
 		.iface = config->iface,
 		.pins = &gt_cuda_pins,
 		.pins_arg = engine,
-		.streams = config->trace_links ? 1 : GT_GROUP_STREAMS};
-	int rc = gt_group_open(&engine->group, &group, err);
+		.streams = config->trace_links ? 1 : GT_PROCESS_GROUP_STREAMS};
+	int rc = gt_process_group_open(&engine->group, &group, err);
 	uint32_t first = engine->group.first, end = engine->group.end;
 
 	if (!rc)
@@ -152,7 +152,8 @@ static int gt_engine_setup(struct gt_engine *engine, struct gt_err *err)
 	if (!rc)
 		rc = gt_cuda_peers_probe(engine, err);
 	if (!rc)
-		rc = gt_group_link(&engine->group, engine->reached, err);
+		rc = gt_process_group_link(&engine->group, engine->reached,
+					   err);
 	if (!rc)
 		rc = gt_cuda_sizes_choose(engine, err);
 	if (!rc)

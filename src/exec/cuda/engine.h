@@ -129,7 +129,7 @@ struct gt_cuda_proxy {
 		struct gt_engine *engine;
 		pthread_t thread;
 		int link;
-	} carriers[GT_GROUP_LINKS];
+	} carriers[GT_PROCESS_GROUP_LINKS];
 };
 
 struct gt_engine {
@@ -137,7 +137,7 @@ struct gt_engine {
 	const struct gt_plan *plan;
 	struct gt_arena *arena;
 	struct gt_arena *task_arenas[GT_NCOLLS];
-	struct gt_group group;
+	struct gt_process_group group;
 	struct gt_cuda_proxy carry;
 	uint8_t *reached; /* [processes]: whose memory can be opened */
 	int pieces;       /* regions are, as handles cannot be opened */
@@ -153,8 +153,8 @@ struct gt_engine {
 	uint64_t data_bytes;   /* of an input, and of an output */
 	uint64_t places_bytes; /* of a channel, in the request that runs */
 	/* Of all processes on this host, in memory that they share: */
-	struct gt_share board;
-	struct gt_share detours; /* detour.c */
+	struct gt_shared_memory board;
+	struct gt_shared_memory detours; /* detour.c */
 	struct gt_kernel_watch *watch;
 	struct gt_kernel_report *reports; /* all ranks' */
 	struct gt_exchange_area *table;
@@ -242,17 +242,18 @@ void gt_cuda_regions_free(struct gt_engine *engine);
 
 /* Zeros that all processes of this host map: a meeting. */
 int gt_cuda_host_share(struct gt_engine *engine, size_t bytes,
-		       struct gt_share *share, struct gt_err *err);
+		       struct gt_shared_memory *share, struct gt_err *err);
 
 /* The board of this host; nblocks is known. */
 int gt_cuda_host_state_open(struct gt_engine *engine, struct gt_err *err);
 void gt_cuda_host_state_close(struct gt_engine *engine);
 
 /* What links do to the memory of FIFOs; of the last two the engine is `arg`. */
-extern const struct gt_link_pins gt_cuda_pins;
+extern const struct gt_link_memory_ops gt_cuda_pins;
 int gt_cuda_gdr_new(void *arg, uint32_t rank, uint64_t bytes,
-		    struct gt_link_room *room, struct gt_err *err);
-void gt_cuda_gdr_free(void *arg, uint32_t rank, struct gt_link_room *room);
+		    struct gt_link_device_memory *room, struct gt_err *err);
+void gt_cuda_gdr_free(void *arg, uint32_t rank,
+		      struct gt_link_device_memory *room);
 
 /* GT_ESYS in words: "rank 2 (0000:00:08.0): cannot ...: out of memory". */
 int gt_cuda_fail(const struct gt_engine *engine, uint32_t rank, int code,

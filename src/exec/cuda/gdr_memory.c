@@ -8,7 +8,7 @@ enum {
 	GT_ROOM_PAGE_BYTES = 2 << 20,
 };
 
-static cudaError_t gt_room_make(int device, struct gt_link_room *room)
+static cudaError_t gt_room_make(int device, struct gt_link_device_memory *room)
 {
 	int ordering = 0;
 	cudaError_t rc = cudaDeviceGetPCIBusId(room->bus_id,
@@ -25,12 +25,12 @@ static cudaError_t gt_room_make(int device, struct gt_link_room *room)
 }
 
 int gt_cuda_gdr_new(void *arg, uint32_t rank, uint64_t bytes,
-		    struct gt_link_room *room, struct gt_err *err)
+		    struct gt_link_device_memory *room, struct gt_err *err)
 {
 	const struct gt_engine *engine = arg;
 	uint64_t pages = (bytes + GT_ROOM_PAGE_BYTES - 1) / GT_ROOM_PAGE_BYTES;
-	struct gt_link_room made = {.bytes = pages * GT_ROOM_PAGE_BYTES,
-				    .dmabuf = -1};
+	struct gt_link_device_memory made = {
+		.bytes = pages * GT_ROOM_PAGE_BYTES, .dmabuf = -1};
 	int device = engine->ranks[rank].device;
 	cudaError_t rc = cudaSetDevice(device);
 
@@ -49,7 +49,8 @@ int gt_cuda_gdr_new(void *arg, uint32_t rank, uint64_t bytes,
 	return GT_OK;
 }
 
-void gt_cuda_gdr_free(void *arg, uint32_t rank, struct gt_link_room *room)
+void gt_cuda_gdr_free(void *arg, uint32_t rank,
+		      struct gt_link_device_memory *room)
 {
 	const struct gt_engine *engine = arg;
 

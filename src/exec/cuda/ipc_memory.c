@@ -46,7 +46,7 @@ static uint64_t gt_pages(uint64_t bytes)
 static uint32_t gt_region_devices(const struct gt_engine *engine,
 				  int devices[GT_FLOW_RANKS])
 {
-	const struct gt_group *group = &engine->group;
+	const struct gt_process_group *group = &engine->group;
 	uint32_t n = 0;
 
 	for (uint32_t r = group->first; r < group->end && n < GT_FLOW_RANKS;
@@ -82,7 +82,7 @@ static int gt_region_alloc(struct gt_engine *engine, int region,
 			   const uint64_t *bytes, struct gt_err *err)
 {
 	struct gt_cuda_region *made = &engine->regions[region];
-	const struct gt_group *group = &engine->group;
+	const struct gt_process_group *group = &engine->group;
 	uint32_t nranks = engine->plan->nranks;
 	size_t n = (size_t)(group->end - group->first) * nranks;
 
@@ -109,7 +109,7 @@ static int gt_region_alloc(struct gt_engine *engine, int region,
 static int gt_region_tell(struct gt_engine *engine, int region,
 			  struct gt_world_part *parts, struct gt_err *err)
 {
-	const struct gt_group *group = &engine->group;
+	const struct gt_process_group *group = &engine->group;
 	uint32_t n = group->end - group->first;
 	struct gt_cuda_key *keys = calloc(n, sizeof(*keys));
 	int rc;
@@ -126,7 +126,8 @@ static int gt_region_tell(struct gt_engine *engine, int region,
 							  r)) == cudaSuccess;
 	}
 	cudaGetLastError();
-	rc = gt_world_meet(group->world, keys, n * sizeof(*keys), parts, err);
+	rc = gt_world_allgather(group->world, keys, n * sizeof(*keys), parts,
+				err);
 	free(keys);
 	return rc;
 }
@@ -135,7 +136,7 @@ static int gt_region_tell(struct gt_engine *engine, int region,
 static int gt_rank_attach(struct gt_engine *engine, int region, uint32_t r,
 			  const struct gt_cuda_key *key, struct gt_err *err)
 {
-	const struct gt_group *group = &engine->group;
+	const struct gt_process_group *group = &engine->group;
 	cudaError_t rc = key->valid ? cudaSuccess : cudaErrorNotSupported;
 	void *at;
 
@@ -159,8 +160,8 @@ static int gt_region_attach(struct gt_engine *engine, int region, uint32_t p,
 			    struct gt_err *err)
 {
 	uint32_t n = engine->plan->nranks, processes = engine->group.nprocesses;
-	uint32_t first = gt_group_first(p, processes, n);
-	uint32_t end = gt_group_first(p + 1, processes, n);
+	uint32_t first = gt_process_group_first(p, processes, n);
+	uint32_t end = gt_process_group_first(p + 1, processes, n);
 	struct gt_cuda_key key;
 	int rc = GT_OK;
 
@@ -183,11 +184,11 @@ static void gt_region_detach(struct gt_engine *engine, int region, uint32_t p)
 {
 	uint32_t n = engine->plan->nranks, processes = engine->group.nprocesses;
 	struct gt_cuda_mapping *maps = engine->regions[region].maps;
-	const struct gt_group *group = &engine->group;
+	const struct gt_process_group *group = &engine->group;
 
 	for (uint32_t v = group->first; v < group->end; v++)
-		for (uint32_t r = gt_group_first(p, processes, n);
-		     r < gt_group_first(p + 1, processes, n); r++) {
+		for (uint32_t r = gt_process_group_first(p, processes, n);
+		     r < gt_process_group_first(p + 1, processes, n); r++) {
 			char **at = gt_region_at(engine, region, v, r);
 
 			if (*at && !maps) {
@@ -202,17 +203,17 @@ static void gt_region_detach(struct gt_engine *engine, int region, uint32_t p)
 
 /* Whose parts these are is known; what cannot be mapped is noted, or fails. */
 static int gt_region_map(struct gt_engine *engine, int region, int tries,
-			 const struct gt_pass *theirs, struct gt_err *err)
+			 const struct gt_fd_packet *theirs, struct gt_err *err)
 {
-	struct gt_group *group = &engine->group;
+	struct gt_process_group *group = &engine->group;
 	int devices[GT_FLOW_RANKS];
 	uint32_t n = gt_region_devices(engine, devices), r = theirs->tag, p;
 	cudaError_t rc = cudaErrorInvalidValue;
 
-	if (r >= engine->plan->nranks || gt_group_is_local(group, r))
+	if (r >= engine->plan->nranks || gt_process_group_is_local(group, r))
 		return gt_err_set(err, GT_ESYS, NULL,
 				  "files of rank '%u' came from elsewhere", r);
-	p = gt_group_process(group, r);
+	p = gt_process_group_of_rank(group, r);
 	if (!engine->reached[p])
 		return GT_OK;
 	rc = cudaSetDevice(devices[0]);
@@ -236,13 +237,13 @@ static int gt_region_map(struct gt_engine *engine, int region, int tries,
 static int gt_region_hand(struct gt_engine *engine, int region, int tries,
 			  struct gt_err *err)
 {
-	const struct gt_group *group = &engine->group;
+	const struct gt_process_group *group = &engine->group;
 	const struct gt_cuda_mapping *maps = engine->regions[region].maps;
 	uint32_t nlocal = group->end - group->first, nranks;
-	struct gt_pass_swap swap = {.world = group->world,
-				    .with = engine->reached,
-				    .nmine = nlocal};
-	struct gt_pass *mine = calloc(nlocal, sizeof(*mine));
+	struct gt_fd_exchange swap = {.world = group->world,
+				      .with = engine->reached,
+				      .nmine = nlocal};
+	struct gt_fd_packet *mine = calloc(nlocal, sizeof(*mine));
 	uint64_t offset;
 	int rc = GT_OK;
 
@@ -262,17 +263,18 @@ static int gt_region_hand(struct gt_engine *engine, int region, int tries,
 					group->first + i);
 	}
 	for (uint32_t r = 0; r < nranks; r++)
-		swap.ntheirs += !gt_group_is_local(group, r) &&
-				engine->reached[gt_group_process(group, r)];
+		swap.ntheirs +=
+			!gt_process_group_is_local(group, r) &&
+			engine->reached[gt_process_group_of_rank(group, r)];
 	if (!rc)
-		rc = gt_pass_swap(&swap, err);
+		rc = gt_fd_exchange(&swap, err);
 	for (uint32_t i = 0; mine && i < nlocal; i++)
-		gt_pass_close(&mine[i]);
+		gt_fd_packet_close(&mine[i]);
 	for (uint32_t i = 0; swap.theirs && i < swap.ntheirs; i++) {
 		if (!rc)
 			rc = gt_region_map(engine, region, tries,
 					   &swap.theirs[i], err);
-		gt_pass_close(&swap.theirs[i]);
+		gt_fd_packet_close(&swap.theirs[i]);
 	}
 	free(mine);
 	free(swap.theirs);
@@ -283,7 +285,7 @@ static int gt_region_hand(struct gt_engine *engine, int region, int tries,
 static int gt_region_share(struct gt_engine *engine, int region, int tries,
 			   struct gt_err *err)
 {
-	const struct gt_group *group = &engine->group;
+	const struct gt_process_group *group = &engine->group;
 	struct gt_world_part *parts = calloc(group->nprocesses, sizeof(*parts));
 	int rc;
 
@@ -329,7 +331,7 @@ static void gt_region_leave(struct gt_engine *engine, int region)
 static void gt_region_free(struct gt_engine *engine, int region)
 {
 	struct gt_cuda_mapping *maps = engine->regions[region].maps;
-	const struct gt_group *group = &engine->group;
+	const struct gt_process_group *group = &engine->group;
 
 	if (!engine->regions[region].at)
 		return;
@@ -354,7 +356,8 @@ int gt_cuda_region_drop(struct gt_engine *engine, int region,
 		return GT_OK;
 	gt_region_leave(engine, region);
 	if (engine->group.world)
-		rc = gt_world_meet(engine->group.world, NULL, 0, NULL, err);
+		rc = gt_world_allgather(engine->group.world, NULL, 0, NULL,
+					err);
 	gt_region_free(engine, region);
 	return rc;
 }
@@ -431,14 +434,14 @@ void gt_cuda_regions_free(struct gt_engine *engine)
 /* A pair of processes reaches each other or goes over a link, both ways. */
 static int gt_reach_agree(struct gt_engine *engine, struct gt_err *err)
 {
-	struct gt_group *group = &engine->group;
+	struct gt_process_group *group = &engine->group;
 	struct gt_world_part *parts = calloc(group->nprocesses, sizeof(*parts));
 	int rc;
 
 	if (!parts)
 		return gt_err_nomem(err);
-	rc = gt_world_meet(group->world, engine->reached, group->nprocesses,
-			   parts, err);
+	rc = gt_world_allgather(group->world, engine->reached,
+				group->nprocesses, parts, err);
 	for (uint32_t p = 0; !rc && p < group->nprocesses; p++) {
 		const uint8_t *theirs = parts[p].bytes;
 
@@ -461,7 +464,7 @@ static int gt_reach_agree(struct gt_engine *engine, struct gt_err *err)
 /* The first region of all ranks, and who reaches whom by it. */
 static int gt_reach_try(struct gt_engine *engine, struct gt_err *err)
 {
-	struct gt_group *group = &engine->group;
+	struct gt_process_group *group = &engine->group;
 	int rc;
 
 	engine->meshed = 1;
@@ -479,7 +482,7 @@ static int gt_reach_try(struct gt_engine *engine, struct gt_err *err)
 static int gt_reach_lacks(struct gt_engine *engine, struct gt_err *err)
 {
 	const char *ipc = getenv("GTOPO_CUDA_IPC");
-	struct gt_group *group = &engine->group;
+	struct gt_process_group *group = &engine->group;
 	uint64_t lacks = ipc && !strcmp(ipc, "0");
 	int rc;
 
@@ -509,7 +512,7 @@ static int gt_reach_alloc(struct gt_engine *engine, int pieces,
 /* Not through handles: by pieces and files, if all processes can make them. */
 static int gt_reach_pieces(struct gt_engine *engine, struct gt_err *err)
 {
-	struct gt_group *group = &engine->group;
+	struct gt_process_group *group = &engine->group;
 	uint64_t cannot;
 	int rc = gt_cuda_region_drop(engine, GT_CUDA_DATA, err);
 
@@ -527,7 +530,7 @@ static int gt_reach_pieces(struct gt_engine *engine, struct gt_err *err)
 
 int gt_cuda_peers_probe(struct gt_engine *engine, struct gt_err *err)
 {
-	struct gt_group *group = &engine->group;
+	struct gt_process_group *group = &engine->group;
 	int rc;
 
 	engine->reached = calloc(group->nprocesses, 1);
@@ -563,13 +566,13 @@ int gt_cuda_data_grow(struct gt_engine *engine, uint64_t bytes,
 
 /* What a host's first process tells: what it has made, or why nothing. */
 struct gt_world_made {
-	struct gt_share_name name;
+	struct gt_shared_memory_handle name;
 	char fault[GT_CUDA_FAULT_BYTES];
 };
 
 static int gt_world_map(const struct gt_engine *engine, uint32_t leader,
 			const struct gt_world_part *part,
-			struct gt_share *share, struct gt_err *err)
+			struct gt_shared_memory *share, struct gt_err *err)
 {
 	const char *name = gt_world_name(engine->group.world, leader);
 	struct gt_world_made made;
@@ -581,7 +584,7 @@ static int gt_world_map(const struct gt_engine *engine, uint32_t leader,
 	if (!made.name.bytes)
 		return gt_err_set(err, GT_ESYS, NULL, "%s: %.*s", name,
 				  GT_CUDA_FAULT_BYTES - 1, made.fault);
-	return gt_share_map(&made.name, share, err);
+	return gt_shared_memory_map(&made.name, share, err);
 }
 
 /*
@@ -589,9 +592,9 @@ static int gt_world_map(const struct gt_engine *engine, uint32_t leader,
  * where it cannot be had: they may do without.
  */
 static int gt_world_share(struct gt_engine *engine, size_t bytes,
-			  struct gt_share *share, struct gt_err *err)
+			  struct gt_shared_memory *share, struct gt_err *err)
 {
-	const struct gt_group *group = &engine->group;
+	const struct gt_process_group *group = &engine->group;
 	struct gt_world_part *parts = calloc(group->nprocesses, sizeof(*parts));
 	struct gt_world_made made = {.name.bytes = 0};
 	struct gt_err own;
@@ -603,28 +606,28 @@ static int gt_world_share(struct gt_engine *engine, size_t bytes,
 	while (!group->is_here[leader])
 		leader++;
 	if (!rc && leader == group->self)
-		rc = gt_share_new(bytes, share, &own);
+		rc = gt_shared_memory_new(bytes, share, &own);
 	if (!rc && leader == group->self)
-		made.name = gt_share_name(share);
+		made.name = gt_shared_memory_handle(share);
 	snprintf(made.fault, sizeof(made.fault), "%.*s",
 		 GT_CUDA_FAULT_BYTES - 1, own.text);
-	met = gt_world_meet(group->world, &made, sizeof(made), parts, err);
+	met = gt_world_allgather(group->world, &made, sizeof(made), parts, err);
 	if (!rc && !met && leader != group->self)
 		rc = gt_world_map(engine, leader, &parts[leader], share, &own);
 	free(parts);
 	/* Its descriptor stays open until all have mapped it. */
 	if (!met)
-		met = gt_world_meet(group->world, NULL, 0, NULL, err);
+		met = gt_world_allgather(group->world, NULL, 0, NULL, err);
 	if (met || !rc)
 		return met;
 	return gt_err_set(err, rc, own.where, "%s", own.text);
 }
 
 int gt_cuda_host_share(struct gt_engine *engine, size_t bytes,
-		       struct gt_share *share, struct gt_err *err)
+		       struct gt_shared_memory *share, struct gt_err *err)
 {
 	return engine->group.world ? gt_world_share(engine, bytes, share, err)
-				   : gt_share_new(bytes, share, err);
+				   : gt_shared_memory_new(bytes, share, err);
 }
 
 int gt_cuda_host_state_open(struct gt_engine *engine, struct gt_err *err)
@@ -638,7 +641,7 @@ int gt_cuda_host_state_open(struct gt_engine *engine, struct gt_err *err)
 	if (!rc)
 		rc = gt_cuda_pins.pin(base, bytes, err);
 	if (rc) {
-		gt_share_free(&engine->board);
+		gt_shared_memory_free(&engine->board);
 		return rc;
 	}
 	engine->watch = (void *)base;
@@ -651,7 +654,7 @@ void gt_cuda_host_state_close(struct gt_engine *engine)
 {
 	if (engine->board.base)
 		gt_cuda_pins.unpin(engine->board.base);
-	gt_share_free(&engine->board);
+	gt_shared_memory_free(&engine->board);
 }
 
 /* One address for the host and for all GPUs. */
@@ -680,5 +683,5 @@ static void gt_cuda_unpin(void *base)
 	cudaHostUnregister(base);
 }
 
-const struct gt_link_pins gt_cuda_pins = {gt_cuda_pin, gt_cuda_unpin,
-					  gt_cuda_gdr_new, gt_cuda_gdr_free};
+const struct gt_link_memory_ops gt_cuda_pins = {
+	gt_cuda_pin, gt_cuda_unpin, gt_cuda_gdr_new, gt_cuda_gdr_free};

@@ -102,7 +102,7 @@ static int gt_map_count(const struct gt_engine *engine, int *count,
 static int gt_map_local(struct gt_engine *engine, struct gt_map_gpu *gpus,
 			struct gt_err *err)
 {
-	const struct gt_group *group = &engine->group;
+	const struct gt_process_group *group = &engine->group;
 	enum gt_device_map map = engine->config.map;
 	int count = 0, rc = gt_map_count(engine, &count, err);
 
@@ -167,8 +167,8 @@ static int gt_map_hear(const struct gt_engine *engine, uint32_t p,
 		       struct gt_map_gpu *gpus, struct gt_err *err)
 {
 	uint32_t n = engine->plan->nranks, processes = engine->group.nprocesses;
-	uint32_t first = gt_group_first(p, processes, n);
-	uint32_t end = gt_group_first(p + 1, processes, n);
+	uint32_t first = gt_process_group_first(p, processes, n);
+	uint32_t end = gt_process_group_first(p + 1, processes, n);
 	const char *name = gt_world_name(engine->group.world, p);
 	struct gt_map_head head = {.code = GT_OK};
 	size_t bytes = (end - first) * sizeof(*gpus);
@@ -187,7 +187,7 @@ static int gt_map_hear(const struct gt_engine *engine, uint32_t p,
 static int gt_map_meet(struct gt_engine *engine, int code, const char *fault,
 		       struct gt_map_gpu *gpus, struct gt_err *err)
 {
-	const struct gt_group *group = &engine->group;
+	const struct gt_process_group *group = &engine->group;
 	struct gt_world_part *parts = calloc(group->nprocesses, sizeof(*parts));
 	struct gt_map_head head = {.code = code};
 	struct gt_buf text = GT_BUF_INIT;
@@ -200,8 +200,8 @@ static int gt_map_meet(struct gt_engine *engine, int code, const char *fault,
 	if (!parts || text.failed)
 		rc = gt_err_nomem(err);
 	if (!rc)
-		rc = gt_world_meet(group->world, text.text, text.len, parts,
-				   err);
+		rc = gt_world_allgather(group->world, text.text, text.len,
+					parts, err);
 	for (uint32_t p = 0; !rc && p < group->nprocesses; p++)
 		rc = gt_map_hear(engine, p, &parts[p], gpus, err);
 	gt_buf_release(&text);
@@ -211,7 +211,7 @@ static int gt_map_meet(struct gt_engine *engine, int code, const char *fault,
 
 int gt_cuda_mapping(struct gt_engine *engine, struct gt_err *err)
 {
-	const struct gt_group *group = &engine->group;
+	const struct gt_process_group *group = &engine->group;
 	struct gt_map_gpu *gpus = calloc(engine->plan->nranks, sizeof(*gpus));
 	struct gt_err own;
 	int rc, met;
@@ -230,6 +230,6 @@ int gt_cuda_mapping(struct gt_engine *engine, struct gt_err *err)
 	/* All come to the same verdict; process 0 is the first to say it. */
 	if (!group->world || (rc && !group->self))
 		return rc;
-	met = gt_world_meet(group->world, NULL, 0, NULL, rc ? NULL : err);
+	met = gt_world_allgather(group->world, NULL, 0, NULL, rc ? NULL : err);
 	return rc ? rc : met;
 }

@@ -53,7 +53,7 @@ static void *gt_carry_main(void *arg)
 	struct gt_carry_idle idle = {.rounds = 0};
 
 	while (!atomic_load_explicit(&carry->stop, memory_order_relaxed)) {
-		if (gt_group_carry(&at->engine->group, at->link)) {
+		if (gt_process_group_carry(&at->engine->group, at->link)) {
 			idle.since_ns = 0;
 			idle.rounds = 0;
 		} else if (++idle.rounds % GT_CARRY_YIELDS == 0) {
@@ -71,18 +71,18 @@ int gt_cuda_proxy_start(struct gt_engine *engine, struct gt_err *err)
 	int rc = GT_OK;
 
 	atomic_store(&carry->stop, 0);
-	for (int i = 0; !rc && i < GT_GROUP_LINKS; i++) {
+	for (int i = 0; !rc && i < GT_PROCESS_GROUP_LINKS; i++) {
 		struct gt_cuda_proxy_thread *at = &carry->carriers[carry->n];
 
-		if (!gt_group_carries(&engine->group, i))
+		if (!gt_process_group_carries(&engine->group, i))
 			continue;
 		if (!carry->n)
-			gt_group_attend(&engine->group, 1);
+			gt_process_group_attend(&engine->group, 1);
 		*at = (struct gt_cuda_proxy_thread){.engine = engine,
 						    .link = i};
 		rc = gt_thread_start(&at->thread, gt_carry_main, at, err);
 		if (rc && !carry->n)
-			gt_group_attend(&engine->group, -1);
+			gt_process_group_attend(&engine->group, -1);
 		carry->n += !rc;
 	}
 	return rc;
@@ -102,6 +102,6 @@ void gt_cuda_proxy_stop(struct gt_engine *engine)
 	for (uint32_t i = 0; i < carry->n; i++)
 		pthread_join(carry->carriers[i].thread, NULL);
 	if (carry->n)
-		gt_group_attend(&engine->group, -1);
+		gt_process_group_attend(&engine->group, -1);
 	carry->n = 0;
 }

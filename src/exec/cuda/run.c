@@ -218,7 +218,7 @@ static cudaError_t gt_launch_wait(struct gt_cuda_launch *at)
 		if (!at->stood)
 			at->stood = gt_launch_stands(at);
 		if (at->late || at->stood || gt_cuda_interrupted(engine) ||
-		    gt_group_check(&engine->group, NULL))
+		    gt_process_group_check(&engine->group, NULL))
 			gt_cuda_abort(engine);
 		if (gt_clock_ns() > limit) {
 			gt_cuda_abort(engine);
@@ -362,7 +362,7 @@ static int gt_run_result(struct gt_engine *engine,
 		while (!gt_world_failed(world, err) && gt_clock_ns() < limit)
 			sched_yield();
 	if (world && !gt_launch_stood(engine, all))
-		gt_group_check(&engine->group, err);
+		gt_process_group_check(&engine->group, err);
 	return gt_err_set(err, rc, NULL, "%s", own.text);
 }
 
@@ -394,7 +394,8 @@ static int gt_run_ready(struct gt_engine *engine, const struct gt_request *req,
 		rc = gt_cuda_p2p_open(engine, req->dtype, err);
 	/* Nobody waits on a GPU while another process gets ready. */
 	if (!rc && engine->group.world)
-		rc = gt_world_meet(engine->group.world, NULL, 0, NULL, err);
+		rc = gt_world_allgather(engine->group.world, NULL, 0, NULL,
+					err);
 	return rc;
 }
 

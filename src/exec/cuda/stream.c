@@ -280,7 +280,7 @@ static int gt_async_fault(struct gt_engine *engine, struct gt_err *err)
 		return gt_err_set(err, GT_ESYS, NULL, "interrupted");
 	if (gt_cuda_is_aborted(engine))
 		return gt_cuda_diagnose(engine, engine->plan->nranks, err);
-	if (gt_group_check(&engine->group, err))
+	if (gt_process_group_check(&engine->group, err))
 		return GT_ESYS;
 	/* Nothing is on this stream; it tells what befell the GPU. */
 	for (uint32_t r = engine->group.first; r < engine->group.end; r++) {

@@ -22,7 +22,7 @@ static const uint64_t gt_clock_limit_ns = 2000000000;
 
 struct gt_cuda_copy {
 	cudaEvent_t begin, end;
-	struct gt_trace_moved moved;
+	struct gt_trace_transfer moved;
 };
 
 /* Of a rank, while it is traced. */
@@ -340,13 +340,13 @@ static int gt_take_blocks(const struct gt_engine *engine,
 		.elem_bytes = (uint32_t)gt_dtype_bytes(req->dtype),
 		.ahead_ns = engine->ranks[rank].tracing->ahead_ns};
 
-	return gt_trace_launched(&launch, req->trace, err);
+	return gt_trace_add_launch(&launch, req->trace, err);
 }
 
 /* What a rank's kernel of packets or direct stores sends, or fetches. */
 static uint32_t gt_take_moved(const struct gt_engine *engine,
 			      const struct gt_request *req, uint32_t rank,
-			      struct gt_trace_moved *moved)
+			      struct gt_trace_transfer *moved)
 {
 	struct gt_flow flow =
 		gt_cuda_p2p_of(engine, req, engine->way.algo, rank);
@@ -359,15 +359,16 @@ static uint32_t gt_take_moved(const struct gt_engine *engine,
 	uint32_t n = 0;
 
 	for (uint32_t r = 0; r < flow.nranks; r++) {
-		struct gt_trace_moved sent = {.from = rank, .to = r};
+		struct gt_trace_transfer sent = {.from = rank, .to = r};
 
 		if (r == rank)
 			continue;
 		if (pulls)
-			moved[n++] = (struct gt_trace_moved){.bytes = own,
-							     .from = r,
-							     .to = rank,
-							     .beside = spreads};
+			moved[n++] =
+				(struct gt_trace_transfer){.bytes = own,
+							   .from = r,
+							   .to = rank,
+							   .beside = spreads};
 		else if (flow.to >> r & 1)
 			sent.bytes = gt_flow_count(&flow, r) * elem;
 		if (spreads)
@@ -379,7 +380,7 @@ static uint32_t gt_take_moved(const struct gt_engine *engine,
 }
 
 static cudaError_t gt_take_copies(const struct gt_cuda_tracing *tracing,
-				  struct gt_trace_moved *copies)
+				  struct gt_trace_transfer *copies)
 {
 	cudaError_t rc = cudaSuccess;
 	float begin, end;
@@ -406,18 +407,18 @@ static int gt_take_flow(const struct gt_engine *engine,
 			const struct gt_kernel_mark *marks, struct gt_err *err)
 {
 	const struct gt_cuda_tracing *tracing = engine->ranks[rank].tracing;
-	struct gt_trace_moved copies[GT_CUDA_COPIES];
-	struct gt_trace_moved moved[GT_TRACE_MOVED];
-	struct gt_trace_flow flow = {.marks = marks,
-				     .nkernels = tracing->nkernels,
-				     .nblocks = engine->way.blocks,
-				     .watched = tracing->watched,
-				     .rank = rank,
-				     .nranks = engine->plan->nranks,
-				     .ahead_ns = tracing->ahead_ns,
-				     .moved = moved,
-				     .copies = copies,
-				     .ncopies = tracing->ncopies};
+	struct gt_trace_transfer copies[GT_CUDA_COPIES];
+	struct gt_trace_transfer moved[GT_TRACE_TRANSFERS_MAX];
+	struct gt_trace_p2p flow = {.marks = marks,
+				    .nkernels = tracing->nkernels,
+				    .nblocks = engine->way.blocks,
+				    .watched = tracing->watched,
+				    .rank = rank,
+				    .nranks = engine->plan->nranks,
+				    .ahead_ns = tracing->ahead_ns,
+				    .moved = moved,
+				    .copies = copies,
+				    .ncopies = tracing->ncopies};
 	cudaError_t rc = gt_take_copies(tracing, copies);
 
 	if (rc != cudaSuccess)
@@ -425,7 +426,7 @@ static int gt_take_flow(const struct gt_engine *engine,
 				    err);
 	if (engine->way.protocol != GT_PROTOCOL_CE)
 		flow.nmoved = gt_take_moved(engine, req, rank, moved);
-	gt_trace_flowed(&flow, req->trace);
+	gt_trace_add_p2p(&flow, req->trace);
 	return GT_OK;
 }
 

@@ -67,7 +67,7 @@ int gt_cuda_owns(const struct gt_engine *engine, uint32_t rank,
 static int gt_lend_allow(struct gt_engine *engine, uint32_t rank,
 			 struct gt_cuda_extent extent, struct gt_err *err)
 {
-	const struct gt_group *group = &engine->group;
+	const struct gt_process_group *group = &engine->group;
 	uint32_t n = group->end - group->first;
 	int devices[GT_FLOW_RANKS];
 	cudaError_t rc;
@@ -136,7 +136,7 @@ static void gt_lend_drop(const struct gt_engine *engine,
 
 int gt_user_buffers_release_due(const struct gt_engine *engine)
 {
-	const struct gt_group *group = &engine->group;
+	const struct gt_process_group *group = &engine->group;
 
 	if (!group->world || !engine->table)
 		return 0;
@@ -209,7 +209,7 @@ int gt_cuda_deregister(struct gt_engine *engine, uint32_t rank,
 		       const void *buffer, struct gt_err *err)
 {
 	struct gt_registration **at = &engine->ranks[rank].loans, *loan;
-	struct gt_group *group = &engine->group;
+	struct gt_process_group *group = &engine->group;
 	struct gt_exchange_slot *mine;
 	int rc = GT_OK;
 
@@ -273,7 +273,7 @@ static int gt_lend_tell(struct gt_engine *engine, const struct gt_request *req,
 			const struct gt_exchange_entry **words,
 			struct gt_err *err)
 {
-	const struct gt_group *group = &engine->group;
+	const struct gt_process_group *group = &engine->group;
 	struct gt_exchange_slot *mine = gt_lend_seat(engine, group->self);
 	uint64_t number = mine->meetings + 1;
 	struct gt_exchange_entry *said = engine->table->words[number % 2];
@@ -335,7 +335,7 @@ const struct gt_buffers *gt_user_buffers_seen_by(const struct gt_engine *engine,
 static int gt_lend_view_all(struct gt_engine *engine,
 			    const struct gt_exchange_entry *words)
 {
-	const struct gt_group *group = &engine->group;
+	const struct gt_process_group *group = &engine->group;
 	uint32_t n = engine->plan->nranks;
 
 	for (uint32_t r = 0; r < n; r++)

@@ -29,7 +29,7 @@ struct gt_loan_meet {
 	struct gt_loan_key keys[GT_PENDING_REGISTRATIONS]; /* of each */
 	uint8_t refused[GT_PENDING_REGISTRATIONS];
 	/* Files, tagged with the number of the news. */
-	struct gt_pass *mine, *theirs;
+	struct gt_fd_packet *mine, *theirs;
 	uint32_t nmine, ntheirs;
 };
 
@@ -82,7 +82,7 @@ static void gt_loan_tell(struct gt_loan_meet *meet, uint32_t i)
 	uint32_t rank = meet->news->rank[i];
 	const struct gt_registration *loan =
 		*gt_registration_find(engine, rank, meet->news->number[i]);
-	struct gt_pass *pass = &meet->mine[meet->nmine];
+	struct gt_fd_packet *pass = &meet->mine[meet->nmine];
 	struct gt_loan_key *key = &meet->keys[i];
 	struct gt_cuda_extent extent = {loan->base, loan->bytes};
 	cudaError_t rc = cudaSetDevice(engine->ranks[rank].device);
@@ -104,7 +104,7 @@ static int gt_loan_open_ipc(struct gt_loan_meet *meet, uint32_t i,
 			    struct gt_registration *loan)
 {
 	const struct gt_engine *engine = meet->engine;
-	const struct gt_group *group = &engine->group;
+	const struct gt_process_group *group = &engine->group;
 	cudaError_t rc = cudaSuccess;
 
 	for (uint32_t v = 0; v < group->end - group->first; v++) {
@@ -124,7 +124,7 @@ static int gt_loan_open_files(struct gt_loan_meet *meet, uint32_t i,
 			      struct gt_registration *loan)
 {
 	const struct gt_engine *engine = meet->engine;
-	const struct gt_group *group = &engine->group;
+	const struct gt_process_group *group = &engine->group;
 	uint32_t n = group->end - group->first, t = 0;
 	int devices[GT_FLOW_RANKS];
 
@@ -176,18 +176,19 @@ static int gt_loan_open(struct gt_loan_meet *meet, uint32_t i,
 /* Hear of all the news: each process tells of its own, in their order. */
 static int gt_news_hear(struct gt_loan_meet *meet, struct gt_err *err)
 {
-	const struct gt_group *group = &meet->engine->group;
+	const struct gt_process_group *group = &meet->engine->group;
 	struct gt_loan_key told[GT_PENDING_REGISTRATIONS];
 	size_t taken[GT_FLOW_RANKS] = {0}, n = 0;
 	int rc;
 
 	for (uint32_t i = 0; i < meet->news->n; i++)
-		if (gt_group_is_local(group, meet->news->rank[i]))
+		if (gt_process_group_is_local(group, meet->news->rank[i]))
 			told[n++] = meet->keys[i];
-	rc = gt_world_meet(group->world, told, n * sizeof(*told), meet->parts,
-			   err);
+	rc = gt_world_allgather(group->world, told, n * sizeof(*told),
+				meet->parts, err);
 	for (uint32_t i = 0; !rc && i < meet->news->n; i++) {
-		uint32_t p = gt_group_process(group, meet->news->rank[i]);
+		uint32_t p =
+			gt_process_group_of_rank(group, meet->news->rank[i]);
 		size_t skip = taken[p]++ * sizeof(*told);
 
 		if (meet->parts[p].len < skip + sizeof(*told))
@@ -204,10 +205,10 @@ static int gt_news_hear(struct gt_loan_meet *meet, struct gt_err *err)
 /* If there are files they change hands; all processes know so. */
 static int gt_news_swap(struct gt_loan_meet *meet, struct gt_err *err)
 {
-	struct gt_pass_swap swap = {.world = meet->engine->group.world,
-				    .mine = meet->mine,
-				    .nmine = meet->nmine,
-				    .theirs = meet->theirs};
+	struct gt_fd_exchange swap = {.world = meet->engine->group.world,
+				      .mine = meet->mine,
+				      .nmine = meet->nmine,
+				      .theirs = meet->theirs};
 	int rc = GT_OK;
 
 	for (uint32_t i = 0; i < meet->news->n; i++)
@@ -215,7 +216,7 @@ static int gt_news_swap(struct gt_loan_meet *meet, struct gt_err *err)
 	if (!swap.ntheirs)
 		return GT_OK;
 	swap.ntheirs -= meet->nmine;
-	rc = gt_pass_swap(&swap, err);
+	rc = gt_fd_exchange(&swap, err);
 	if (!rc)
 		meet->ntheirs = swap.ntheirs;
 	return rc;
@@ -226,8 +227,8 @@ static int gt_news_agree(struct gt_loan_meet *meet, struct gt_err *err)
 {
 	const struct gt_pending_registrations *news = meet->news;
 	struct gt_engine *engine = meet->engine;
-	int rc = gt_world_meet(engine->group.world, meet->refused, news->n,
-			       meet->parts, err);
+	int rc = gt_world_allgather(engine->group.world, meet->refused, news->n,
+				    meet->parts, err);
 
 	for (uint32_t i = 0; !rc && i < news->n; i++) {
 		struct gt_registration *loan = *gt_registration_find(
@@ -249,8 +250,8 @@ static int gt_news_open(struct gt_loan_meet *meet, struct gt_err *err)
 	int rc;
 
 	for (uint32_t i = 0; i < meet->news->n; i++)
-		if (gt_group_is_local(&meet->engine->group,
-				      meet->news->rank[i]))
+		if (gt_process_group_is_local(&meet->engine->group,
+					      meet->news->rank[i]))
 			gt_loan_tell(meet, i);
 	rc = gt_news_hear(meet, err);
 	if (!rc)
@@ -277,9 +278,9 @@ int gt_pending_registrations_open(struct gt_engine *engine,
 	rc = meet->parts && meet->mine && meet->theirs ? gt_news_open(meet, err)
 						       : gt_err_nomem(err);
 	for (uint32_t i = 0; meet->mine && i < meet->nmine; i++)
-		gt_pass_close(&meet->mine[i]);
+		gt_fd_packet_close(&meet->mine[i]);
 	for (uint32_t i = 0; meet->theirs && i < meet->ntheirs; i++)
-		gt_pass_close(&meet->theirs[i]);
+		gt_fd_packet_close(&meet->theirs[i]);
 	free(meet->parts);
 	free(meet->mine);
 	free(meet->theirs);

@@ -63,14 +63,15 @@ static struct gt_engine *gt_host_new(const struct gt_engine_config *config)
 static int gt_host_join(struct gt_engine *engine, struct gt_err *err)
 {
 	const struct gt_engine_config *config = &engine->config;
-	const struct gt_group_config group = {.world = config->world,
-					      .nranks = engine->nranks,
-					      .plan = config->plan,
-					      .notice = config->notice,
-					      .link = config->link,
-					      .trace = config->trace_links,
-					      .iface = config->iface};
-	int rc = gt_group_open(&engine->group, &group, err);
+	const struct gt_process_group_config group = {
+		.world = config->world,
+		.nranks = engine->nranks,
+		.plan = config->plan,
+		.notice = config->notice,
+		.link = config->link,
+		.trace = config->trace_links,
+		.iface = config->iface};
+	int rc = gt_process_group_open(&engine->group, &group, err);
 	struct gt_bell *bells = engine->group.bells.base;
 
 	if (rc)
@@ -79,7 +80,7 @@ static int gt_host_join(struct gt_engine *engine, struct gt_err *err)
 	engine->end = engine->group.end;
 	for (uint32_t r = engine->first; r < engine->end; r++)
 		engine->ranks[r].bell = &bells[r - engine->first];
-	return gt_group_link(&engine->group, NULL, err);
+	return gt_process_group_link(&engine->group, NULL, err);
 }
 
 static void gt_host_close(struct gt_engine *engine)
@@ -89,7 +90,7 @@ static void gt_host_close(struct gt_engine *engine)
 	gt_host_threads_join(engine);
 	gt_host_lanes_free(engine);
 	gt_host_memory_free(engine);
-	gt_group_close(&engine->group);
+	gt_process_group_close(&engine->group);
 	pthread_cond_destroy(&engine->done);
 	pthread_cond_destroy(&engine->go);
 	pthread_mutex_destroy(&engine->mutex);
@@ -118,7 +119,7 @@ static int gt_host_open(const struct gt_engine_config *config,
 		return gt_err_nomem(err);
 	rc = gt_host_join(engine, err);
 	engine->spins = gt_host_has_cpus(engine) ? GT_HOST_SPINS : 0;
-	engine->yields = gt_group_has_wires(&engine->group)
+	engine->yields = gt_process_group_has_wires(&engine->group)
 				 ? GT_HOST_YIELDS_WIRES
 				 : GT_HOST_YIELDS;
 	if (!rc)
@@ -189,7 +190,7 @@ static int gt_host_do_run(struct gt_engine *engine,
 		rc = gt_host_lanes_prepare(engine, req, err);
 	/* The clock starts when all processes are ready. */
 	if (!rc && world)
-		rc = gt_world_meet(world, NULL, 0, NULL, err);
+		rc = gt_world_allgather(world, NULL, 0, NULL, err);
 	if (rc)
 		return rc;
 	engine->iters = iters;

@@ -42,7 +42,7 @@ struct gt_host_lane {
 enum { GT_HOST_IDLE = UINT32_MAX }; /* the iter of a lane without steps */
 
 /* A counter, and for how long it has not changed. */
-struct gt_watched {
+struct gt_stall_counter {
 	uint64_t value;
 	int64_t still_ns;
 };
@@ -89,7 +89,7 @@ struct gt_engine {
 	uint32_t spins;      /* polls before a waiting rank sleeps */
 	uint32_t yields;     /* polls from one sched_yield() to the next */
 	struct gt_host_rank *ranks; /* nranks; others' are not used */
-	struct gt_group group;
+	struct gt_process_group group;
 
 	/* What belongs to the collective that runs now. */
 	struct gt_arena *arena;
@@ -113,8 +113,8 @@ struct gt_engine {
 	uint32_t iters;
 	uint32_t ndone;
 	int quit;
-	int failed;                 /* only close is left */
-	struct gt_watched *watched; /* one per rank, then one for all */
+	int failed;                       /* only close is left */
+	struct gt_stall_counter *watched; /* one per rank, then one for all */
 
 	_Alignas(GT_CACHE_LINE_BYTES) _Atomic int abort;
 	_Alignas(GT_CACHE_LINE_BYTES) _Atomic uint32_t arrived;

@@ -20,7 +20,7 @@ enum {
 
 void gt_host_lanes_free(struct gt_engine *engine)
 {
-	gt_group_forget(&engine->group);
+	gt_process_group_forget(&engine->group);
 	gt_arena_free(engine->arena);
 	free(engine->fifos);
 	free(engine->slots);
@@ -109,7 +109,7 @@ static uint32_t gt_lanes_slice_bytes(const struct gt_engine *engine,
 	uint32_t slice = engine->row->slice_bytes
 				 ? engine->row->slice_bytes
 				 : engine->config.plan->fifo_slice_bytes;
-	uint32_t most = gt_group_has_wires(&engine->group)
+	uint32_t most = gt_process_group_has_wires(&engine->group)
 				? GT_HOST_WIRE_SLICE_BYTES
 				: GT_HOST_SLICE_BYTES;
 	uint64_t slots = nfifos * gt_lanes_slots(engine);
@@ -163,7 +163,7 @@ static int gt_lane_connect_far(struct gt_engine *engine, uint32_t r, uint32_t l,
 		.end = &lane->ends[k],
 	};
 
-	return gt_group_add(&engine->group, &far, conn->peer, err);
+	return gt_process_group_add(&engine->group, &far, conn->peer, err);
 }
 
 /* The FIFOs of all connections in which rank r sends on lane l. */
@@ -235,7 +235,7 @@ static int gt_lanes_connect(struct gt_engine *engine, struct gt_err *err)
 	for (uint32_t r = engine->first; !rc && r < engine->end; r++)
 		for (uint32_t l = 0; !rc && l < engine->nlanes; l++)
 			rc = gt_lane_connect(engine, r, l, &at, err);
-	return rc ? rc : gt_group_connect(&engine->group, &shape, err);
+	return rc ? rc : gt_process_group_connect(&engine->group, &shape, err);
 }
 
 static int gt_lanes_new(struct gt_engine *engine, struct gt_err *err)

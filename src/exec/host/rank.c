@@ -23,7 +23,7 @@ enum {
  */
 static void gt_rank_yield(struct gt_host_rank *rank)
 {
-	const struct gt_group *group = &rank->engine->group;
+	const struct gt_process_group *group = &rank->engine->group;
 	int64_t begin_ns = gt_clock_ns(), now_ns;
 
 	sched_yield();
@@ -44,7 +44,7 @@ static void gt_rank_idle(struct gt_host_rank *rank, uint32_t polls,
 			 uint32_t seen)
 {
 	if (polls < rank->engine->spins) {
-		gt_group_progress(&rank->engine->group);
+		gt_process_group_progress(&rank->engine->group);
 		if (polls % rank->engine->yields == 0)
 			gt_rank_yield(rank);
 #ifdef __x86_64__
@@ -53,10 +53,10 @@ static void gt_rank_idle(struct gt_host_rank *rank, uint32_t polls,
 		return;
 	}
 	if (rank->engine->spins)
-		gt_group_attend(&rank->engine->group, -1);
+		gt_process_group_attend(&rank->engine->group, -1);
 	gt_bell_wait(rank->bell, seen, GT_HOST_NAP_NS);
 	if (rank->engine->spins)
-		gt_group_attend(&rank->engine->group, 1);
+		gt_process_group_attend(&rank->engine->group, 1);
 }
 
 /* All ranks start together; the last one to come takes the time. */
@@ -143,7 +143,7 @@ static int gt_rank_run(struct gt_host_rank *rank)
 	uint32_t polls = 0, open = 1, seen;
 
 	if (engine->spins)
-		gt_group_attend(&engine->group, 1);
+		gt_process_group_attend(&engine->group, 1);
 	gt_rank_meet(rank);
 	while (open && !gt_host_aborted(engine)) {
 		before = moved;
@@ -160,7 +160,7 @@ static int gt_rank_run(struct gt_host_rank *rank)
 	}
 	rank->end_ns = gt_clock_ns();
 	if (engine->spins)
-		gt_group_attend(&engine->group, -1);
+		gt_process_group_attend(&engine->group, -1);
 	if (open && engine->config.fault == GT_FAULT_EXIT &&
 	    gt_rank_is_faulty(rank, moved))
 		return 0;

@@ -211,7 +211,7 @@ static void gt_step_trace(const struct gt_host_rank *rank,
 		if (i >= step->nsrc && what.to == GT_TRACE_NONE)
 			what.to = peer;
 		if (i >= step->nsrc)
-			gt_trace_sent(req->trace, rank->rank, peer, &what);
+			gt_trace_add_sent(req->trace, rank->rank, peer, &what);
 	}
 	gt_trace_add(req->trace, rank->rank, &what);
 }

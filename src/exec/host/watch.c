@@ -16,8 +16,8 @@ enum {
 	GT_WATCH_NEWS_LOOK_NS = 1000000,
 };
 
-static void gt_watched_look(struct gt_watched *watched, uint64_t value,
-			    int64_t passed_ns)
+static void gt_stall_counter_look(struct gt_stall_counter *watched,
+				  uint64_t value, int64_t passed_ns)
 {
 	watched->still_ns += passed_ns;
 	if (watched->value != value)
@@ -59,8 +59,8 @@ static int gt_watch_blame(const struct gt_engine *engine, uint32_t r,
 static int gt_watch_look(const struct gt_engine *engine, int64_t passed_ns,
 			 struct gt_err *err)
 {
-	struct gt_watched *watched = engine->watched;
-	struct gt_watched *whole = &watched[engine->nranks];
+	struct gt_stall_counter *watched = engine->watched;
+	struct gt_stall_counter *whole = &watched[engine->nranks];
 	int64_t limit_ns = engine->config.timeout_ns;
 	/* The process whose own rank stands still is the first to say so. */
 	int64_t own_ns = engine->group.world ? limit_ns / 4 * 3 : limit_ns;
@@ -79,7 +79,7 @@ static int gt_watch_look(const struct gt_engine *engine, int64_t passed_ns,
 					     memory_order_relaxed);
 		moved += atomic_load_explicit(&rank->moved,
 					      memory_order_relaxed);
-		gt_watched_look(&watched[r], beats, passed_ns);
+		gt_stall_counter_look(&watched[r], beats, passed_ns);
 		if (atomic_load(&rank->bell->asleep))
 			watched[r].still_ns = 0;
 		if (watched[r].still_ns >= own_ns)
@@ -88,7 +88,7 @@ static int gt_watch_look(const struct gt_engine *engine, int64_t passed_ns,
 	}
 	if (engine->job != GT_HOST_RUN)
 		return GT_OK;
-	gt_watched_look(whole, moved + (ndone << 48), passed_ns);
+	gt_stall_counter_look(whole, moved + (ndone << 48), passed_ns);
 	if (engine->group.world)
 		gt_world_progress(engine->group.world,
 				  (engine->job_number << 32) + whole->value);
@@ -128,10 +128,10 @@ static int gt_watch_group(struct gt_engine *engine, struct gt_err *err)
 	int rc;
 
 	gt_err_init(&own);
-	rc = gt_group_check(&engine->group, &own);
+	rc = gt_process_group_check(&engine->group, &own);
 	if (!rc)
 		return GT_OK;
-	until_ns = gt_clock_ns() + gt_world_news_ns(world);
+	until_ns = gt_clock_ns() + gt_world_grace_ns(world);
 	while (!gt_world_failed(world, err) && gt_clock_ns() < until_ns)
 		nanosleep(&nap, NULL);
 	return gt_err_set(err, rc, NULL, "%s", own.text);

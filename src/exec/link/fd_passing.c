@@ -15,33 +15,33 @@
 #include "world/world.h"
 
 /* Where a process takes files, told at a meeting that only the job hears. */
-struct gt_pass_place {
+struct gt_fd_exchange_place {
 	struct sockaddr_un address;
 	socklen_t len;
 	uint64_t secret; /* who knows it is of the job */
 };
 
 /* A datagram, beside its files. */
-struct gt_pass_head {
+struct gt_fd_packet_head {
 	uint64_t secret;
 	uint32_t tag, n;
-	uint64_t words[GT_PASS_FILES];
+	uint64_t words[GT_FD_PACKET_MAX];
 };
 
 union gt_pass_room {
 	struct cmsghdr align;
-	char bytes[CMSG_SPACE(GT_PASS_FILES * sizeof(int))];
+	char bytes[CMSG_SPACE(GT_FD_PACKET_MAX * sizeof(int))];
 };
 
-static int gt_pass_fail(const char *what, struct gt_err *err)
+static int gt_fd_exchange_fail(const char *what, struct gt_err *err)
 {
 	return gt_err_set(err, GT_ESYS, NULL,
 			  "cannot %s to other processes: %s", what,
 			  strerror(errno));
 }
 
-static int gt_pass_open(struct gt_pass_place *place, int *fd,
-			struct gt_err *err)
+static int gt_fd_exchange_open(struct gt_fd_exchange_place *place, int *fd,
+			       struct gt_err *err)
 {
 	memset(place, 0, sizeof(*place));
 	place->address.sun_family = AF_UNIX;
@@ -54,15 +54,16 @@ static int gt_pass_open(struct gt_pass_place *place, int *fd,
 	    getsockname(*fd, (struct sockaddr *)&place->address, &place->len) ||
 	    getrandom(&place->secret, sizeof(place->secret), 0) !=
 		    sizeof(place->secret))
-		return gt_pass_fail("open a socket", err);
+		return gt_fd_exchange_fail("open a socket", err);
 	return GT_OK;
 }
 
 /* 1: sent; 0: not now. */
-static int gt_pass_send(int fd, const struct gt_pass_place *to,
-			const struct gt_pass *pass, struct gt_err *err)
+static int gt_fd_packet_send(int fd, const struct gt_fd_exchange_place *to,
+			     const struct gt_fd_packet *pass,
+			     struct gt_err *err)
 {
-	struct gt_pass_head head = {
+	struct gt_fd_packet_head head = {
 		.secret = to->secret, .tag = pass->tag, .n = pass->n};
 	struct sockaddr_un address = to->address;
 	struct iovec data = {&head, sizeof(head)};
@@ -86,10 +87,10 @@ static int gt_pass_send(int fd, const struct gt_pass_place *to,
 	if (errno == EAGAIN || errno == EINTR || errno == ENOBUFS ||
 	    errno == ETOOMANYREFS)
 		return 0;
-	return gt_pass_fail("hand files", err);
+	return gt_fd_exchange_fail("hand files", err);
 }
 
-void gt_pass_close(struct gt_pass *pass)
+void gt_fd_packet_close(struct gt_fd_packet *pass)
 {
 	for (uint32_t i = 0; i < pass->n; i++)
 		close(pass->fds[i]);
@@ -97,9 +98,9 @@ void gt_pass_close(struct gt_pass *pass)
 }
 
 /* 1: taken; 0: there is nothing, or nothing of the job's. */
-static int gt_pass_take(int fd, uint64_t secret, struct gt_pass *pass)
+static int gt_fd_packet_take(int fd, uint64_t secret, struct gt_fd_packet *pass)
 {
-	struct gt_pass_head head;
+	struct gt_fd_packet_head head;
 	struct iovec data = {&head, sizeof(head)};
 	union gt_pass_room room;
 	struct msghdr message = {.msg_iov = &data,
@@ -115,7 +116,7 @@ static int gt_pass_take(int fd, uint64_t secret, struct gt_pass *pass)
 	pass->n = (uint32_t)((files->cmsg_len - CMSG_LEN(0)) / sizeof(int));
 	memcpy(pass->fds, CMSG_DATA(files), pass->n * sizeof(int));
 	if (len != sizeof(head) || head.secret != secret || head.n != pass->n) {
-		gt_pass_close(pass);
+		gt_fd_packet_close(pass);
 		return 0;
 	}
 	pass->tag = head.tag;
@@ -125,23 +126,23 @@ static int gt_pass_take(int fd, uint64_t secret, struct gt_pass *pass)
 
 /* What is under way. */
 struct gt_pass_run {
-	const struct gt_pass_swap *swap;
+	const struct gt_fd_exchange *swap;
 	int fd;
-	struct gt_pass_place *places; /* [processes] */
+	struct gt_fd_exchange_place *places; /* [processes] */
 	uint32_t size, self;
 	uint32_t sent, taken; /* sent: to each process, one after the other */
 };
 
 /* Everything to everybody, as far as it goes. */
-static int gt_pass_give(struct gt_pass_run *run, struct gt_err *err)
+static int gt_fd_exchange_give(struct gt_pass_run *run, struct gt_err *err)
 {
-	const struct gt_pass_swap *swap = run->swap;
+	const struct gt_fd_exchange *swap = run->swap;
 
 	for (; run->sent < swap->nmine * run->size; run->sent++) {
 		uint32_t p = run->sent % run->size;
 		int rc = p == run->self || (swap->with && !swap->with[p])
 				 ? 1
-				 : gt_pass_send(
+				 : gt_fd_packet_send(
 					   run->fd, &run->places[p],
 					   &swap->mine[run->sent / run->size],
 					   err);
@@ -154,16 +155,16 @@ static int gt_pass_give(struct gt_pass_run *run, struct gt_err *err)
 
 static int gt_pass_run(struct gt_pass_run *run, struct gt_err *err)
 {
-	const struct gt_pass_swap *swap = run->swap;
+	const struct gt_fd_exchange *swap = run->swap;
 	int64_t limit = gt_clock_ns() + gt_world_timeout_ns(swap->world);
 	int rc = GT_OK;
 
 	while (!rc && (run->sent < swap->nmine * run->size ||
 		       run->taken < swap->ntheirs)) {
-		rc = gt_pass_give(run, err);
+		rc = gt_fd_exchange_give(run, err);
 		while (!rc && run->taken < swap->ntheirs &&
-		       gt_pass_take(run->fd, run->places[run->self].secret,
-				    &swap->theirs[run->taken]))
+		       gt_fd_packet_take(run->fd, run->places[run->self].secret,
+					 &swap->theirs[run->taken]))
 			run->taken++;
 		if (!rc)
 			rc = gt_world_failed(swap->world, err);
@@ -174,20 +175,21 @@ static int gt_pass_run(struct gt_pass_run *run, struct gt_err *err)
 		sched_yield();
 	}
 	while (rc && run->taken)
-		gt_pass_close(&swap->theirs[--run->taken]);
+		gt_fd_packet_close(&swap->theirs[--run->taken]);
 	return rc;
 }
 
 /* Tell where, and hear where the others take files. */
-static int gt_pass_meet(struct gt_pass_run *run, struct gt_err *err)
+static int gt_fd_exchange_meet(struct gt_pass_run *run, struct gt_err *err)
 {
 	struct gt_world *world = run->swap->world;
 	struct gt_world_part *parts = calloc(run->size, sizeof(*parts));
-	struct gt_pass_place own;
-	int rc = parts ? gt_pass_open(&own, &run->fd, err) : gt_err_nomem(err);
+	struct gt_fd_exchange_place own;
+	int rc = parts ? gt_fd_exchange_open(&own, &run->fd, err)
+		       : gt_err_nomem(err);
 
 	if (!rc)
-		rc = gt_world_meet(world, &own, sizeof(own), parts, err);
+		rc = gt_world_allgather(world, &own, sizeof(own), parts, err);
 	for (uint32_t p = 0; !rc && p < run->size; p++)
 		if (parts[p].len == sizeof(own))
 			memcpy(&run->places[p], parts[p].bytes, sizeof(own));
@@ -199,7 +201,7 @@ static int gt_pass_meet(struct gt_pass_run *run, struct gt_err *err)
 	return rc;
 }
 
-int gt_pass_swap(const struct gt_pass_swap *swap, struct gt_err *err)
+int gt_fd_exchange(const struct gt_fd_exchange *swap, struct gt_err *err)
 {
 	struct gt_pass_run run = {.swap = swap,
 				  .fd = -1,
@@ -208,7 +210,7 @@ int gt_pass_swap(const struct gt_pass_swap *swap, struct gt_err *err)
 	int rc;
 
 	run.places = calloc(run.size, sizeof(*run.places));
-	rc = run.places ? gt_pass_meet(&run, err) : gt_err_nomem(err);
+	rc = run.places ? gt_fd_exchange_meet(&run, err) : gt_err_nomem(err);
 	if (!rc)
 		rc = gt_pass_run(&run, err);
 	if (run.fd >= 0)

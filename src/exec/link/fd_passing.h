@@ -10,24 +10,24 @@
 struct gt_err;
 struct gt_world;
 
-enum { GT_PASS_FILES = 250 }; /* the kernel takes 253 at once */
+enum { GT_FD_PACKET_MAX = 250 }; /* the kernel takes 253 at once */
 
 /* What goes together. */
-struct gt_pass {
+struct gt_fd_packet {
 	uint32_t tag; /* tells what it is */
 	uint32_t n;
-	uint64_t words[GT_PASS_FILES]; /* one beside each file */
-	int fds[GT_PASS_FILES];
+	uint64_t words[GT_FD_PACKET_MAX]; /* one beside each file */
+	int fds[GT_FD_PACKET_MAX];
 };
 
 /* What one process hands out and takes. */
-struct gt_pass_swap {
+struct gt_fd_exchange {
 	struct gt_world *world;
 	const uint8_t *with; /* NULL, or whether each process is among them */
-	const struct gt_pass *mine;
+	const struct gt_fd_packet *mine;
 	uint32_t nmine;
 	uint32_t ntheirs; /* of all others together */
-	struct gt_pass *theirs;
+	struct gt_fd_packet *theirs;
 };
 
 /*
@@ -36,8 +36,8 @@ struct gt_pass_swap {
  * there are none.  Who hands files to whom is on one host with it, and they
  * know how many to expect.
  */
-int gt_pass_swap(const struct gt_pass_swap *swap, struct gt_err *err);
+int gt_fd_exchange(const struct gt_fd_exchange *swap, struct gt_err *err);
 
-void gt_pass_close(struct gt_pass *pass);
+void gt_fd_packet_close(struct gt_fd_packet *pass);
 
 #endif

@@ -29,7 +29,7 @@ struct gt_notice;
 struct gt_world;
 
 /* Memory of a rank's device, for slots that a network card gets at itself. */
-struct gt_link_room {
+struct gt_link_device_memory {
 	char *base;
 	uint64_t bytes;
 	int dmabuf;      /* the link's to close; -1: there is none */
@@ -41,15 +41,17 @@ struct gt_link_room {
 /*
  * What a device needs that reads and writes slots by itself: called for all
  * memory of the host in which FIFOs of ranks here lie, before its use and after
- * it.  It begins and ends with a page.  room_new, which may be NULL, makes room
+ * it.  It begins and ends with a page.  device_memory_new, which may be NULL, makes room
  * for a rank's slots on its device; whoever cannot use it takes the host's.
  */
-struct gt_link_pins {
+struct gt_link_memory_ops {
 	int (*pin)(void *base, size_t bytes, struct gt_err *err);
 	void (*unpin)(void *base);
-	int (*room_new)(void *arg, uint32_t rank, uint64_t bytes,
-			struct gt_link_room *room, struct gt_err *err);
-	void (*room_free)(void *arg, uint32_t rank, struct gt_link_room *room);
+	int (*device_memory_new)(void *arg, uint32_t rank, uint64_t bytes,
+				 struct gt_link_device_memory *room,
+				 struct gt_err *err);
+	void (*device_memory_free)(void *arg, uint32_t rank,
+				   struct gt_link_device_memory *room);
 };
 
 struct gt_link_config {
@@ -58,9 +60,10 @@ struct gt_link_config {
 	struct gt_bell *bells;       /* of the local ranks, in shared memory */
 	uint32_t first_rank, nranks; /* the local ones */
 	int bells_fd;                /* of that memory */
-	const struct gt_link_pins *pins; /* NULL: slots are the host's own */
-	void *pins_arg;                  /* of pins' functions */
-	const struct gt_notice *notice;  /* NULL: nobody */
+	const struct gt_link_memory_ops
+		*pins;                  /* NULL: slots are the host's own */
+	void *pins_arg;                 /* of pins' functions */
+	const struct gt_notice *notice; /* NULL: nobody */
 	/* trace: what is wrapped, and the file, to which process p adds ".p" */
 	const struct gt_link_ops *inner;
 	const char *trace;

@@ -7,8 +7,9 @@
 #include "plan/ir/plan.h"
 
 /* The link by which a hop leaves its host, or NULL. */
-static const char *gt_rail_exit(const struct gt_plan *plan,
-				const struct gt_plan_hop *hop, uint32_t rank)
+static const char *gt_nic_of_rank_exit(const struct gt_plan *plan,
+				       const struct gt_plan_hop *hop,
+				       uint32_t rank)
 {
 	const char *id;
 
@@ -23,23 +24,23 @@ static const char *gt_rail_exit(const struct gt_plan *plan,
 }
 
 /* How many hops leave by this link. */
-static uint32_t gt_rail_count(const struct gt_plan *plan, uint32_t rank,
-			      const char *exit)
+static uint32_t gt_nic_of_rank_count(const struct gt_plan *plan, uint32_t rank,
+				     const char *exit)
 {
 	const char *other;
 	uint32_t n = 0;
 
 	for (uint32_t c = 0; c < plan->nchannels; c++)
 		for (uint32_t h = 0; h < plan->channels[c].nhops; h++) {
-			other = gt_rail_exit(plan, &plan->channels[c].hops[h],
-					     rank);
+			other = gt_nic_of_rank_exit(
+				plan, &plan->channels[c].hops[h], rank);
 			n += other && !strcmp(other, exit);
 		}
 	return n;
 }
 
-int gt_rail_nic(const struct gt_plan *plan, uint32_t rank,
-		char nic[GT_RAIL_NIC_MAX])
+int gt_nic_of_rank(const struct gt_plan *plan, uint32_t rank,
+		   char nic[GT_NIC_OF_RANK_MAX])
 {
 	const char *best = NULL, *exit;
 	uint32_t most = 0, n;
@@ -49,16 +50,16 @@ int gt_rail_nic(const struct gt_plan *plan, uint32_t rank,
 		rank %= plan->cluster->nlocal;
 	for (uint32_t c = 0; c < plan->nchannels; c++)
 		for (uint32_t h = 0; h < plan->channels[c].nhops; h++) {
-			exit = gt_rail_exit(plan, &plan->channels[c].hops[h],
-					    rank);
-			n = exit ? gt_rail_count(plan, rank, exit) : 0;
+			exit = gt_nic_of_rank_exit(
+				plan, &plan->channels[c].hops[h], rank);
+			n = exit ? gt_nic_of_rank_count(plan, rank, exit) : 0;
 			if (n > most) {
 				most = n;
 				best = exit;
 			}
 		}
 	if (best)
-		snprintf(nic, GT_RAIL_NIC_MAX, "%.*s",
+		snprintf(nic, GT_NIC_OF_RANK_MAX, "%.*s",
 			 (int)(strchr(best, '>') - best - 4), best + 4);
 	return best != NULL;
 }

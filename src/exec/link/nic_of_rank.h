@@ -9,13 +9,13 @@
 
 struct gt_plan;
 
-enum { GT_RAIL_NIC_MAX = 32 };
+enum { GT_NIC_OF_RANK_MAX = 32 };
 
 /*
  * The bus id of the card that most of the rank's hops over a network leave by;
  * 0 when the plan has no such hop of it.
  */
-int gt_rail_nic(const struct gt_plan *plan, uint32_t rank,
-		char nic[GT_RAIL_NIC_MAX]);
+int gt_nic_of_rank(const struct gt_plan *plan, uint32_t rank,
+		   char nic[GT_NIC_OF_RANK_MAX]);
 
 #endif

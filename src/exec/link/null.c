@@ -67,7 +67,7 @@ static void gt_null_forget(struct gt_link *link)
 		pthread_join(link->thread, NULL);
 	}
 	link->has_thread = 0;
-	gt_mirror_free(&link->config, link->memory);
+	gt_proxied_fifo_free(&link->config, link->memory);
 	free(link->ends);
 	link->memory = NULL;
 	link->ends = NULL;
@@ -99,24 +99,24 @@ static int gt_null_connect(struct gt_link *link,
 			   const struct gt_link_conn *conns, uint32_t nconns,
 			   struct gt_err *err)
 {
-	size_t stride = gt_mirror_bytes(shape);
+	size_t stride = gt_proxied_fifo_bytes(shape);
 	struct gt_fifo_end end;
 	uint32_t rank;
 	int rc;
 
 	gt_null_forget(link);
 	link->ends = calloc(nconns + 1, sizeof(*link->ends));
-	link->memory = gt_mirror_alloc(&link->config,
-				       nconns * gt_mirror_bytes(shape), err);
+	link->memory = gt_proxied_fifo_alloc(
+		&link->config, nconns * gt_proxied_fifo_bytes(shape), err);
 	if (!link->ends || !link->memory)
 		return gt_err_nomem(err);
 	memset(link->memory, 0, nconns * stride);
 	for (uint32_t i = 0; i < nconns; i++) {
 		rank = conns[i].sends ? conns[i].from : conns[i].to;
 		rank -= link->config.first_rank;
-		end = gt_mirror_make(shape, &conns[i],
-				     link->memory + i * stride, &link->bell,
-				     &link->config.bells[rank]);
+		end = gt_proxied_fifo_make(
+			shape, &conns[i], link->memory + i * stride,
+			&link->bell, &link->config.bells[rank]);
 		if (conns[i].sends)
 			link->ends[link->nends++] = end;
 		else /* all that can ever come */

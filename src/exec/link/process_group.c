@@ -14,17 +14,20 @@
 
 enum { GT_GROUP_NEAR, GT_GROUP_FAR }; /* the first of each among links */
 
-uint32_t gt_group_first(uint32_t p, uint32_t nprocesses, uint32_t nranks)
+uint32_t gt_process_group_first(uint32_t p, uint32_t nprocesses,
+				uint32_t nranks)
 {
 	return (uint32_t)((uint64_t)p * nranks / nprocesses);
 }
 
-static uint32_t gt_group_begin(const struct gt_group *group, uint32_t p)
+static uint32_t gt_group_begin(const struct gt_process_group *group, uint32_t p)
 {
-	return gt_group_first(p, group->nprocesses, group->config.nranks);
+	return gt_process_group_first(p, group->nprocesses,
+				      group->config.nranks);
 }
 
-uint32_t gt_group_process(const struct gt_group *group, uint32_t rank)
+uint32_t gt_process_group_of_rank(const struct gt_process_group *group,
+				  uint32_t rank)
 {
 	uint32_t p = 0;
 
@@ -40,7 +43,7 @@ struct gt_group_card {
 };
 
 /* Process p has that card, this one `own`. */
-static void gt_group_hear(struct gt_group *group, uint32_t p,
+static void gt_group_hear(struct gt_process_group *group, uint32_t p,
 			  const struct gt_group_card *card,
 			  const struct gt_group_card *own, cpu_set_t *cpus)
 {
@@ -56,7 +59,7 @@ static void gt_group_hear(struct gt_group *group, uint32_t p,
 }
 
 /* Which processes are on this host, with how many ranks and processors. */
-static int gt_group_look(struct gt_group *group, struct gt_err *err)
+static int gt_group_look(struct gt_process_group *group, struct gt_err *err)
 {
 	struct gt_world_part *parts = calloc(group->nprocesses, sizeof(*parts));
 	struct gt_group_card own, card;
@@ -68,9 +71,9 @@ static int gt_group_look(struct gt_group *group, struct gt_err *err)
 	group->nhere = 0;
 	CPU_ZERO(&cpus);
 	memset(&own, 0, sizeof(own));
-	gt_share_host_id(own.host);
+	gt_host_id_get(own.host);
 	sched_getaffinity(0, sizeof(own.cpus), &own.cpus);
-	rc = gt_world_meet(group->world, &own, sizeof(own), parts, err);
+	rc = gt_world_allgather(group->world, &own, sizeof(own), parts, err);
 	for (uint32_t p = 0; !rc && p < group->nprocesses; p++) {
 		if (parts[p].len != sizeof(card))
 			continue;
@@ -83,15 +86,17 @@ static int gt_group_look(struct gt_group *group, struct gt_err *err)
 }
 
 /* In shared memory: ranks of other processes ring them, too. */
-static int gt_group_hang_bells(struct gt_group *group, struct gt_err *err)
+static int gt_group_hang_bells(struct gt_process_group *group,
+			       struct gt_err *err)
 {
-	return gt_share_new((group->end - group->first) *
-				    sizeof(struct gt_bell),
-			    &group->bells, err);
+	return gt_shared_memory_new((group->end - group->first) *
+					    sizeof(struct gt_bell),
+				    &group->bells, err);
 }
 
-int gt_group_open(struct gt_group *group, const struct gt_group_config *config,
-		  struct gt_err *err)
+int gt_process_group_open(struct gt_process_group *group,
+			  const struct gt_process_group_config *config,
+			  struct gt_err *err)
 {
 	uint32_t n = config->nranks;
 	int rc;
@@ -121,21 +126,22 @@ int gt_group_open(struct gt_group *group, const struct gt_group_config *config,
 	return rc ? rc : gt_group_look(group, err);
 }
 
-void gt_group_close(struct gt_group *group)
+void gt_process_group_close(struct gt_process_group *group)
 {
-	for (int i = 0; i < GT_GROUP_LINKS; i++) {
+	for (int i = 0; i < GT_PROCESS_GROUP_LINKS; i++) {
 		if (group->links[i].link)
 			group->links[i].ops->close(group->links[i].link);
 		free(group->links[i].conns);
 	}
-	gt_share_free(&group->bells);
+	gt_shared_memory_free(&group->bells);
 	free(group->is_here);
 	free(group->is_far);
 }
 
 /* Processes on one host share memory; another --link is for all. */
-static int gt_group_choose(struct gt_group *group, const uint8_t *reached,
-			   int used[], struct gt_err *err)
+static int gt_group_choose(struct gt_process_group *group,
+			   const uint8_t *reached, int used[],
+			   struct gt_err *err)
 {
 	const char *forced = group->config.link;
 	int shm = forced && !strcmp(forced, "shm");
@@ -156,11 +162,11 @@ static int gt_group_choose(struct gt_group *group, const uint8_t *reached,
 /* What a process tells of the way to other hosts. */
 struct gt_group_rail {
 	uint32_t usable;
-	char nic[GT_RAIL_NIC_MAX]; /* that the plan names, or "" */
+	char nic[GT_NIC_OF_RANK_MAX]; /* that the plan names, or "" */
 };
 
-void gt_group_notice(const struct gt_group *group, int warning,
-		     const char *text)
+void gt_process_group_notice(const struct gt_process_group *group, int warning,
+			     const char *text)
 {
 	const struct gt_notice *notice = group->config.notice;
 
@@ -169,7 +175,7 @@ void gt_group_notice(const struct gt_group *group, int warning,
 }
 
 /* RDMA if all can, else TCP; the plan may say nothing of networks. */
-static const char *gt_group_judge(const struct gt_group *group,
+static const char *gt_group_judge(const struct gt_process_group *group,
 				  const struct gt_world_part *parts)
 {
 	struct gt_group_rail rail;
@@ -188,15 +194,16 @@ static const char *gt_group_judge(const struct gt_group *group,
 			 "the plan's card '%.*s'",
 			 gt_world_name(group->world, p),
 			 (int)sizeof(rail.nic) - 1, rail.nic);
-		gt_group_notice(group, 1, text);
+		gt_process_group_notice(group, 1, text);
 		return "tcp";
 	}
-	gt_group_notice(group, 0, "RDMA between hosts, by the plan's cards");
+	gt_process_group_notice(group, 0,
+				"RDMA between hosts, by the plan's cards");
 	return "verbs";
 }
 
 /* Which link goes to other hosts, where nobody has named one. */
-static int gt_group_far(struct gt_group *group, const char **name,
+static int gt_group_far(struct gt_process_group *group, const char **name,
 			struct gt_err *err)
 {
 	const struct gt_link_ops *verbs = gt_link_find("verbs");
@@ -207,14 +214,14 @@ static int gt_group_far(struct gt_group *group, const char **name,
 	if (!parts)
 		return gt_err_nomem(err);
 	if (group->config.plan &&
-	    gt_rail_nic(group->config.plan, group->first, rail.nic) && verbs)
+	    gt_nic_of_rank(group->config.plan, group->first, rail.nic) && verbs)
 		rc = verbs->usable(rail.nic, &rail.usable, err);
 	if (rail.usable)
 		memcpy(group->nic, rail.nic, sizeof(group->nic));
 	rc = gt_world_agree(group->world, rc, err);
 	if (!rc)
-		rc = gt_world_meet(group->world, &rail, sizeof(rail), parts,
-				   err);
+		rc = gt_world_allgather(group->world, &rail, sizeof(rail),
+					parts, err);
 	if (!rc)
 		*name = gt_group_judge(group, parts);
 	free(parts);
@@ -225,22 +232,23 @@ static int gt_group_far(struct gt_group *group, const char **name,
  * How many links of that name go side by side: a socket is carried by one
  * thread at each end, a network card works by itself.
  */
-static uint32_t gt_group_streams(const struct gt_group *group, const char *name)
+static uint32_t gt_group_streams(const struct gt_process_group *group,
+				 const char *name)
 {
 	uint32_t n = group->config.streams;
 
 	if (!n || strcmp(name, "tcp") != 0)
 		return 1;
-	return n < GT_GROUP_STREAMS ? n : GT_GROUP_STREAMS;
+	return n < GT_PROCESS_GROUP_STREAMS ? n : GT_PROCESS_GROUP_STREAMS;
 }
 
-static int gt_group_open_link(struct gt_group *group, int number,
+static int gt_group_open_link(struct gt_process_group *group, int number,
 			      const char *name, struct gt_err *err)
 {
-	struct gt_group_link *link = &group->links[number];
+	struct gt_process_group_link *link = &group->links[number];
 	struct gt_link_config config = {
 		.world = group->world,
-		.iface = gt_net_choice(group->config.iface),
+		.iface = gt_net_interface_choice(group->config.iface),
 		.bells = group->bells.base,
 		.first_rank = group->first,
 		.nranks = group->end - group->first,
@@ -265,8 +273,8 @@ static int gt_group_open_link(struct gt_group *group, int number,
 }
 
 /* A link is opened by all processes as soon as one pair needs it. */
-int gt_group_link(struct gt_group *group, const uint8_t *reached,
-		  struct gt_err *err)
+int gt_process_group_link(struct gt_process_group *group,
+			  const uint8_t *reached, struct gt_err *err)
 {
 	const char *name = group->config.link;
 	int used[GT_GROUP_FAR + 1] = {0}, rc;
@@ -293,25 +301,26 @@ int gt_group_link(struct gt_group *group, const uint8_t *reached,
 	return rc;
 }
 
-int gt_group_has_links(const struct gt_group *group)
+int gt_process_group_has_links(const struct gt_process_group *group)
 {
-	for (int i = 0; i < GT_GROUP_LINKS; i++)
+	for (int i = 0; i < GT_PROCESS_GROUP_LINKS; i++)
 		if (group->links[i].link)
 			return 1;
 	return 0;
 }
 
-int gt_group_has_wires(const struct gt_group *group)
+int gt_process_group_has_wires(const struct gt_process_group *group)
 {
 	return group->links[GT_GROUP_FAR].link != NULL;
 }
 
-int gt_group_add(struct gt_group *group, const struct gt_link_conn *conn,
-		 uint32_t other_rank, struct gt_err *err)
+int gt_process_group_add(struct gt_process_group *group,
+			 const struct gt_link_conn *conn, uint32_t other_rank,
+			 struct gt_err *err)
 {
-	uint32_t process = gt_group_process(group, other_rank);
+	uint32_t process = gt_process_group_of_rank(group, other_rank);
 	uint32_t stream = group->is_far[process] ? conn->lane % group->nfar : 0;
-	struct gt_group_link *link =
+	struct gt_process_group_link *link =
 		&group->links[group->is_far[process] ? GT_GROUP_FAR + stream
 						     : GT_GROUP_NEAR];
 	size_t n = link->nconns + 1;
@@ -329,61 +338,62 @@ int gt_group_add(struct gt_group *group, const struct gt_link_conn *conn,
 	return GT_OK;
 }
 
-int gt_group_connect(struct gt_group *group, const struct gt_link_shape *shape,
-		     struct gt_err *err)
+int gt_process_group_connect(struct gt_process_group *group,
+			     const struct gt_link_shape *shape,
+			     struct gt_err *err)
 {
 	int rc = GT_OK;
 
-	for (int i = 0; !rc && i < GT_GROUP_LINKS; i++) {
-		struct gt_group_link *link = &group->links[i];
+	for (int i = 0; !rc && i < GT_PROCESS_GROUP_LINKS; i++) {
+		struct gt_process_group_link *link = &group->links[i];
 
 		if (link->link)
 			rc = link->ops->connect(link->link, shape, link->conns,
 						link->nconns, err);
 	}
-	gt_group_forget(group);
+	gt_process_group_forget(group);
 	return rc;
 }
 
-void gt_group_forget(struct gt_group *group)
+void gt_process_group_forget(struct gt_process_group *group)
 {
-	for (int i = 0; i < GT_GROUP_LINKS; i++)
+	for (int i = 0; i < GT_PROCESS_GROUP_LINKS; i++)
 		group->links[i].nconns = 0;
 }
 
-void gt_group_attend(struct gt_group *group, int change)
+void gt_process_group_attend(struct gt_process_group *group, int change)
 {
-	const struct gt_group_link *links = group->links;
+	const struct gt_process_group_link *links = group->links;
 
-	for (int i = 0; i < GT_GROUP_LINKS; i++)
+	for (int i = 0; i < GT_PROCESS_GROUP_LINKS; i++)
 		if (links[i].link && links[i].ops->attend)
 			links[i].ops->attend(links[i].link, change);
 }
 
-void gt_group_progress(struct gt_group *group)
+void gt_process_group_progress(struct gt_process_group *group)
 {
-	const struct gt_group_link *links = group->links;
+	const struct gt_process_group_link *links = group->links;
 
-	for (int i = 0; i < GT_GROUP_LINKS; i++)
+	for (int i = 0; i < GT_PROCESS_GROUP_LINKS; i++)
 		if (links[i].link && links[i].ops->progress)
 			links[i].ops->progress(links[i].link);
 }
 
-int gt_group_carries(const struct gt_group *group, int link)
+int gt_process_group_carries(const struct gt_process_group *group, int link)
 {
 	return group->links[link].link && group->links[link].ops->progress;
 }
 
-int gt_group_carry(struct gt_group *group, int link)
+int gt_process_group_carry(struct gt_process_group *group, int link)
 {
 	return group->links[link].ops->progress(group->links[link].link);
 }
 
-int gt_group_check(struct gt_group *group, struct gt_err *err)
+int gt_process_group_check(struct gt_process_group *group, struct gt_err *err)
 {
 	int rc = group->world ? gt_world_failed(group->world, err) : GT_OK;
 
-	for (int i = 0; !rc && i < GT_GROUP_LINKS; i++)
+	for (int i = 0; !rc && i < GT_PROCESS_GROUP_LINKS; i++)
 		if (group->links[i].link)
 			rc = group->links[i].ops->check(group->links[i].link,
 							err);

@@ -22,56 +22,63 @@ struct gt_notice;
 struct gt_plan;
 
 /* One within the host, the others, alike, between hosts. */
-enum { GT_GROUP_LINKS = 5, GT_GROUP_STREAMS = GT_GROUP_LINKS - 1 };
+enum {
+	GT_PROCESS_GROUP_LINKS = 5,
+	GT_PROCESS_GROUP_STREAMS = GT_PROCESS_GROUP_LINKS - 1
+};
 
-struct gt_group_config {
+struct gt_process_group_config {
 	struct gt_world *world; /* NULL: this process is alone */
 	const struct gt_plan *plan;
 	uint32_t nranks;   /* of all processes */
 	const char *link;  /* NULL, or for all connections */
 	const char *iface; /* NULL, or which networks (world/net.h) */
 	const char *trace; /* NULL, or where posts are written down */
-	const struct gt_notice *notice;  /* NULL, or who wants to know */
-	const struct gt_link_pins *pins; /* NULL, or as in exec/link/link.h */
+	const struct gt_notice *notice; /* NULL, or who wants to know */
+	const struct gt_link_memory_ops
+		*pins; /* NULL, or as in exec/link/link.h */
 	void *pins_arg;
 	uint32_t streams; /* links between hosts side by side, each with a
 			     proxy and a socket; 0: one */
 };
 
-struct gt_group {
-	struct gt_group_config config;
+struct gt_process_group {
+	struct gt_process_group_config config;
 	struct gt_world *world; /* config's */
 	uint32_t nprocesses, self;
-	uint32_t first, end;       /* the ranks of this process */
-	uint32_t nhere;            /* ranks of all processes on this host */
-	uint32_t ncpus;            /* processors that one of those may use */
-	uint32_t place;            /* how many of those come before `first` */
-	uint8_t *is_here;          /* of each process: is it on this host? */
-	uint8_t *is_far;           /* goes over the links between hosts */
-	uint32_t nfar;             /* links between hosts that are open */
-	struct gt_share bells;     /* of the local ranks */
-	char nic[GT_RAIL_NIC_MAX]; /* that the plan goes over, or "" */
-	struct gt_group_link {
+	uint32_t first, end; /* the ranks of this process */
+	uint32_t nhere;      /* ranks of all processes on this host */
+	uint32_t ncpus;      /* processors that one of those may use */
+	uint32_t place;      /* how many of those come before `first` */
+	uint8_t *is_here;    /* of each process: is it on this host? */
+	uint8_t *is_far;     /* goes over the links between hosts */
+	uint32_t nfar;       /* links between hosts that are open */
+	struct gt_shared_memory bells; /* of the local ranks */
+	char nic[GT_NIC_OF_RANK_MAX];  /* that the plan goes over, or "" */
+	struct gt_process_group_link {
 		const struct gt_link_ops *ops;
 		struct gt_link *link; /* NULL: no process needs it */
 		struct gt_link_conn *conns;
 		uint32_t nconns;
-	} links[GT_GROUP_LINKS];
+	} links[GT_PROCESS_GROUP_LINKS];
 };
 
 /*
  * Process p of P has the ranks [_first(p), _first(p + 1)) of n: neighbours in
  * the plan's numbering, as launchers place them.
  */
-uint32_t gt_group_first(uint32_t p, uint32_t nprocesses, uint32_t nranks);
+uint32_t gt_process_group_first(uint32_t p, uint32_t nprocesses,
+				uint32_t nranks);
 
 /* Which process a rank is in. */
-uint32_t gt_group_process(const struct gt_group *group, uint32_t rank);
+uint32_t gt_process_group_of_rank(const struct gt_process_group *group,
+				  uint32_t rank);
 
 /* Who is where; *group holds zeros before, and may be closed in any case. */
-int gt_group_open(struct gt_group *group, const struct gt_group_config *config,
-		  struct gt_err *err);
-void gt_group_close(struct gt_group *group);
+int gt_process_group_open(struct gt_process_group *group,
+			  const struct gt_process_group_config *config,
+			  struct gt_err *err);
+void gt_process_group_close(struct gt_process_group *group);
 
 /*
  * Choose links to all processes and open them; but for those p with
@@ -79,43 +86,46 @@ void gt_group_close(struct gt_group *group);
  * that is RDMA if the plan's hops leave by cards with a port that works, in all
  * processes, else TCP.
  */
-int gt_group_link(struct gt_group *group, const uint8_t *reached,
-		  struct gt_err *err);
+int gt_process_group_link(struct gt_process_group *group,
+			  const uint8_t *reached, struct gt_err *err);
 
 /* Does any process of the group need a link? */
-int gt_group_has_links(const struct gt_group *group);
+int gt_process_group_has_links(const struct gt_process_group *group);
 
 /* Does a link carry bytes, rather than map memory?  Alike in all processes. */
-int gt_group_has_wires(const struct gt_group *group);
+int gt_process_group_has_wires(const struct gt_process_group *group);
 
 /*
  * Note a connection to a rank that is not local; made by _connect, which then
  * forgets it, as _forget does whose end is freed before that.
  */
-int gt_group_add(struct gt_group *group, const struct gt_link_conn *conn,
-		 uint32_t other_rank, struct gt_err *err);
-int gt_group_connect(struct gt_group *group, const struct gt_link_shape *shape,
-		     struct gt_err *err);
-void gt_group_forget(struct gt_group *group);
+int gt_process_group_add(struct gt_process_group *group,
+			 const struct gt_link_conn *conn, uint32_t other_rank,
+			 struct gt_err *err);
+int gt_process_group_connect(struct gt_process_group *group,
+			     const struct gt_link_shape *shape,
+			     struct gt_err *err);
+void gt_process_group_forget(struct gt_process_group *group);
 
 /*
  * A thread that stays on its processor carries slices of links that need it
  * (exec/link/link.h); all of it is nothing where there are none.  _carry is that
  * for one link, 0 when there was nothing: several threads may share the work.
  */
-void gt_group_attend(struct gt_group *group, int change);
-void gt_group_progress(struct gt_group *group);
-int gt_group_carries(const struct gt_group *group, int link);
-int gt_group_carry(struct gt_group *group, int link);
+void gt_process_group_attend(struct gt_process_group *group, int change);
+void gt_process_group_progress(struct gt_process_group *group);
+int gt_process_group_carries(const struct gt_process_group *group, int link);
+int gt_process_group_carry(struct gt_process_group *group, int link);
 
 /* Tell who wants to know, in process 0, what all have come to. */
-void gt_group_notice(const struct gt_group *group, int warning,
-		     const char *text);
+void gt_process_group_notice(const struct gt_process_group *group, int warning,
+			     const char *text);
 
 /* Whether the others and the links to them still work; cheap. */
-int gt_group_check(struct gt_group *group, struct gt_err *err);
+int gt_process_group_check(struct gt_process_group *group, struct gt_err *err);
 
-static inline int gt_group_is_local(const struct gt_group *group, uint32_t rank)
+static inline int gt_process_group_is_local(
+	const struct gt_process_group *group, uint32_t rank)
 {
 	return rank >= group->first && rank < group->end;
 }

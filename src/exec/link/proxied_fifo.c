@@ -6,7 +6,7 @@
 
 #include "base/err.h"
 
-static int gt_mirror_order(const void *a, const void *b)
+static int gt_proxied_fifo_order(const void *a, const void *b)
 {
 	const struct gt_link_conn *x = a, *y = b;
 	const uint32_t left[] = {x->process, x->from, x->to, x->lane, x->tag};
@@ -18,19 +18,19 @@ static int gt_mirror_order(const void *a, const void *b)
 	return 0;
 }
 
-struct gt_link_conn *gt_mirror_sort(const struct gt_link_conn *conns,
-				    uint32_t nconns)
+struct gt_link_conn *gt_proxied_fifo_sort(const struct gt_link_conn *conns,
+					  uint32_t nconns)
 {
 	struct gt_link_conn *sorted = calloc(nconns + 1, sizeof(*sorted));
 
 	if (!sorted || !nconns)
 		return sorted;
 	memcpy(sorted, conns, nconns * sizeof(*sorted));
-	qsort(sorted, nconns, sizeof(*sorted), gt_mirror_order);
+	qsort(sorted, nconns, sizeof(*sorted), gt_proxied_fifo_order);
 	return sorted;
 }
 
-size_t gt_mirror_slots(const struct gt_link_shape *shape)
+size_t gt_proxied_fifo_slots(const struct gt_link_shape *shape)
 {
 	size_t lengths = shape->nslots * sizeof(uint32_t);
 
@@ -39,14 +39,14 @@ size_t gt_mirror_slots(const struct gt_link_shape *shape)
 						GT_CACHE_LINE_BYTES;
 }
 
-size_t gt_mirror_bytes(const struct gt_link_shape *shape)
+size_t gt_proxied_fifo_bytes(const struct gt_link_shape *shape)
 {
-	return gt_mirror_slots(shape) +
+	return gt_proxied_fifo_slots(shape) +
 	       (size_t)shape->nslots * shape->slot_bytes;
 }
 
-char *gt_mirror_alloc(const struct gt_link_config *config, size_t bytes,
-		      struct gt_err *err)
+char *gt_proxied_fifo_alloc(const struct gt_link_config *config, size_t bytes,
+			    struct gt_err *err)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	char *memory;
@@ -64,22 +64,23 @@ char *gt_mirror_alloc(const struct gt_link_config *config, size_t bytes,
 	return memory;
 }
 
-void gt_mirror_free(const struct gt_link_config *config, char *memory)
+void gt_proxied_fifo_free(const struct gt_link_config *config, char *memory)
 {
 	if (memory && config->pins)
 		config->pins->unpin(memory);
 	free(memory);
 }
 
-struct gt_fifo_end gt_mirror_make(const struct gt_link_shape *shape,
-				  const struct gt_link_conn *conn, char *memory,
-				  struct gt_bell *proxy, struct gt_bell *rank)
+struct gt_fifo_end gt_proxied_fifo_make(const struct gt_link_shape *shape,
+					const struct gt_link_conn *conn,
+					char *memory, struct gt_bell *proxy,
+					struct gt_bell *rank)
 {
 	struct gt_fifo_end end = {
 		.fifo = (struct gt_fifo *)(void *)memory,
 		.lengths =
 			(uint32_t *)(void *)(memory + sizeof(struct gt_fifo)),
-		.slots = memory + gt_mirror_slots(shape),
+		.slots = memory + gt_proxied_fifo_slots(shape),
 		.other = proxy,
 		.slot_bytes = shape->slot_bytes,
 		.nslots = shape->nslots,

@@ -16,26 +16,27 @@
  * A copy of the connections (to be freed) in the order that both sides of a
  * pair of processes agree on; NULL when memory ran out.
  */
-struct gt_link_conn *gt_mirror_sort(const struct gt_link_conn *conns,
-				    uint32_t nconns);
+struct gt_link_conn *gt_proxied_fifo_sort(const struct gt_link_conn *conns,
+					  uint32_t nconns);
 
 /* What one takes: counters, lengths, slots; a multiple of cache lines. */
-size_t gt_mirror_bytes(const struct gt_link_shape *shape);
+size_t gt_proxied_fifo_bytes(const struct gt_link_shape *shape);
 
 /* Memory for them, pinned if the link asks for that; NULL: words in err. */
-char *gt_mirror_alloc(const struct gt_link_config *config, size_t bytes,
-		      struct gt_err *err);
-void gt_mirror_free(const struct gt_link_config *config, char *memory);
+char *gt_proxied_fifo_alloc(const struct gt_link_config *config, size_t bytes,
+			    struct gt_err *err);
+void gt_proxied_fifo_free(const struct gt_link_config *config, char *memory);
 
 /* Where its slots begin in that. */
-size_t gt_mirror_slots(const struct gt_link_shape *shape);
+size_t gt_proxied_fifo_slots(const struct gt_link_shape *shape);
 
 /*
  * Make one in `memory`, on a cache line.  The local rank's end is conn's, and
  * rings `proxy`; the proxy's end is returned, and rings `rank`.
  */
-struct gt_fifo_end gt_mirror_make(const struct gt_link_shape *shape,
-				  const struct gt_link_conn *conn, char *memory,
-				  struct gt_bell *proxy, struct gt_bell *rank);
+struct gt_fifo_end gt_proxied_fifo_make(const struct gt_link_shape *shape,
+					const struct gt_link_conn *conn,
+					char *memory, struct gt_bell *proxy,
+					struct gt_bell *rank);
 
 #endif

@@ -14,9 +14,10 @@
 #include "base/err.h"
 #include "base/file.h"
 
-int gt_share_new(size_t bytes, struct gt_share *out, struct gt_err *err)
+int gt_shared_memory_new(size_t bytes, struct gt_shared_memory *out,
+			 struct gt_err *err)
 {
-	struct gt_share share = {.bytes = bytes, .fd = -1};
+	struct gt_shared_memory share = {.bytes = bytes, .fd = -1};
 	int error;
 
 	share.fd = memfd_create("gtopo", MFD_CLOEXEC);
@@ -39,14 +40,16 @@ int gt_share_new(size_t bytes, struct gt_share *out, struct gt_err *err)
 			  strerror(error));
 }
 
-struct gt_share_name gt_share_name(const struct gt_share *share)
+struct gt_shared_memory_handle gt_shared_memory_handle(
+	const struct gt_shared_memory *share)
 {
-	return (struct gt_share_name){
+	return (struct gt_shared_memory_handle){
 		.bytes = share->bytes, .pid = getpid(), .fd = share->fd};
 }
 
 /* Whoever has closed it may have another file of that number by now. */
-static int gt_share_is_stale(const struct gt_share_name *name, int fd)
+static int gt_shared_memory_is_stale(const struct gt_shared_memory_handle *name,
+				     int fd)
 {
 	struct stat is;
 
@@ -54,8 +57,8 @@ static int gt_share_is_stale(const struct gt_share_name *name, int fd)
 	       (uint64_t)is.st_size != name->bytes;
 }
 
-int gt_share_map(const struct gt_share_name *name, struct gt_share *out,
-		 struct gt_err *err)
+int gt_shared_memory_map(const struct gt_shared_memory_handle *name,
+			 struct gt_shared_memory *out, struct gt_err *err)
 {
 	char path[64];
 	void *base = MAP_FAILED;
@@ -63,7 +66,7 @@ int gt_share_map(const struct gt_share_name *name, struct gt_share *out,
 
 	snprintf(path, sizeof(path), "/proc/%d/fd/%d", name->pid, name->fd);
 	fd = open(path, O_RDWR | O_CLOEXEC);
-	if (fd >= 0 && gt_share_is_stale(name, fd))
+	if (fd >= 0 && gt_shared_memory_is_stale(name, fd))
 		errno = ESTALE;
 	else if (fd >= 0)
 		base = mmap(NULL, name->bytes, PROT_READ | PROT_WRITE,
@@ -76,21 +79,22 @@ int gt_share_map(const struct gt_share_name *name, struct gt_share *out,
 				  "cannot map the other process's memory: %s; "
 				  "--link tcp needs none",
 				  strerror(error));
-	*out = (struct gt_share){.base = base, .bytes = name->bytes, .fd = -1};
+	*out = (struct gt_shared_memory){
+		.base = base, .bytes = name->bytes, .fd = -1};
 	return GT_OK;
 }
 
-void gt_share_free(struct gt_share *share)
+void gt_shared_memory_free(struct gt_shared_memory *share)
 {
 	if (share->base)
 		munmap(share->base, share->bytes);
 	if (share->base && share->fd >= 0)
 		close(share->fd);
-	*share = (struct gt_share){.fd = -1};
+	*share = (struct gt_shared_memory){.fd = -1};
 }
 
 /* Processes see each other's files in one PID namespace of one boot. */
-void gt_share_host_id(char id[GT_HOST_ID_MAX])
+void gt_host_id_get(char id[GT_HOST_ID_MAX])
 {
 	const char *given = getenv("GTOPO_HOSTID");
 	struct gt_buf boot = GT_BUF_INIT;

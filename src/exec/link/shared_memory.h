@@ -10,35 +10,37 @@
 
 struct gt_err;
 
-struct gt_share {
+struct gt_shared_memory {
 	void *base; /* NULL: none */
 	size_t bytes;
 	int fd; /* -1: another process's */
 };
 
 /* What another process on this host needs to map it. */
-struct gt_share_name {
+struct gt_shared_memory_handle {
 	uint64_t bytes;
 	int32_t pid;
 	int32_t fd;
 };
 
 /* Zeroed, and really there: GT_ESYS when memory for it cannot be had. */
-int gt_share_new(size_t bytes, struct gt_share *share, struct gt_err *err);
+int gt_shared_memory_new(size_t bytes, struct gt_shared_memory *share,
+			 struct gt_err *err);
 
-struct gt_share_name gt_share_name(const struct gt_share *share);
+struct gt_shared_memory_handle gt_shared_memory_handle(
+	const struct gt_shared_memory *share);
 
 /* Map another process's; it must be alive. */
-int gt_share_map(const struct gt_share_name *name, struct gt_share *share,
-		 struct gt_err *err);
+int gt_shared_memory_map(const struct gt_shared_memory_handle *name,
+			 struct gt_shared_memory *share, struct gt_err *err);
 
-void gt_share_free(struct gt_share *share);
+void gt_shared_memory_free(struct gt_shared_memory *share);
 
 /*
  * What tells hosts apart: processes that have the same one can map each
  * other's memory.  GTOPO_HOSTID, if it is set, stands for the host.
  */
 enum { GT_HOST_ID_MAX = 160 };
-void gt_share_host_id(char id[GT_HOST_ID_MAX]);
+void gt_host_id_get(char id[GT_HOST_ID_MAX]);
 
 #endif

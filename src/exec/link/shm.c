@@ -15,7 +15,7 @@
 
 /* What a process tells at a connect(): this, then its keys. */
 struct gt_shm_head {
-	struct gt_share_name bells, fifos;
+	struct gt_shared_memory_handle bells, fifos;
 	uint32_t first_rank, nranks;
 	struct gt_link_shape shape;
 	uint32_t nkeys;
@@ -29,7 +29,7 @@ struct gt_shm_key {
 
 /* A process's memory, as this one sees it. */
 struct gt_shm_peer {
-	struct gt_share bells, fifos;
+	struct gt_shared_memory bells, fifos;
 	struct gt_shm_head head;
 	const struct gt_shm_key *keys; /* while connect() lasts */
 };
@@ -42,22 +42,23 @@ struct gt_link {
 };
 
 /* FIFOs that this process reads or writes. */
-static void gt_shm_drop(const struct gt_link *link, struct gt_share *fifos)
+static void gt_shm_drop(const struct gt_link *link,
+			struct gt_shared_memory *fifos)
 {
 	if (fifos->base && link->config.pins)
 		link->config.pins->unpin(fifos->base);
-	gt_share_free(fifos);
+	gt_shared_memory_free(fifos);
 }
 
-static int gt_shm_pin(const struct gt_link *link, struct gt_share *fifos,
-		      struct gt_err *err)
+static int gt_shm_pin(const struct gt_link *link,
+		      struct gt_shared_memory *fifos, struct gt_err *err)
 {
 	int rc = link->config.pins ? link->config.pins->pin(fifos->base,
 							    fifos->bytes, err)
 				   : GT_OK;
 
 	if (rc)
-		gt_share_free(fifos);
+		gt_shared_memory_free(fifos);
 	return rc;
 }
 
@@ -66,7 +67,7 @@ static void gt_shm_close(struct gt_link *link)
 	if (!link)
 		return;
 	for (uint32_t p = 0; link->peers && p < link->nprocesses; p++) {
-		gt_share_free(&link->peers[p].bells);
+		gt_shared_memory_free(&link->peers[p].bells);
 		gt_shm_drop(link, &link->peers[p].fifos);
 	}
 	free(link->peers);
@@ -106,29 +107,31 @@ static int gt_shm_make(struct gt_link *link, const struct gt_link_shape *shape,
 		       struct gt_buf *text, struct gt_err *err)
 {
 	uint32_t self = gt_world_rank(link->config.world);
-	struct gt_share *own = &link->peers[self].fifos;
+	struct gt_shared_memory *own = &link->peers[self].fifos;
 	struct gt_shm_head head = {
 		.bells = {.fd = link->config.bells_fd},
 		.first_rank = link->config.first_rank,
 		.nranks = link->config.nranks,
 		.shape = *shape,
 	};
-	struct gt_share bells = {.bytes = head.nranks * sizeof(struct gt_bell),
-				 .fd = link->config.bells_fd};
+	struct gt_shared_memory bells = {.bytes = head.nranks *
+						  sizeof(struct gt_bell),
+					 .fd = link->config.bells_fd};
 	int rc = GT_OK;
 
 	for (uint32_t i = 0; i < nconns; i++)
 		head.nkeys += (uint32_t)!conns[i].sends;
 	gt_shm_drop(link, own);
 	if (head.nkeys)
-		rc = gt_share_new(head.nkeys * gt_shm_stride(shape), own, err);
+		rc = gt_shared_memory_new(head.nkeys * gt_shm_stride(shape),
+					  own, err);
 	if (!rc && own->base)
 		rc = gt_shm_pin(link, own, err);
 	if (rc)
 		return rc;
-	head.bells = gt_share_name(&bells);
+	head.bells = gt_shared_memory_handle(&bells);
 	if (own->base)
-		head.fifos = gt_share_name(own);
+		head.fifos = gt_shared_memory_handle(own);
 	gt_buf_add(text, &head, sizeof(head));
 	for (uint32_t i = 0; i < nconns; i++) {
 		struct gt_shm_key key = {conns[i].from, conns[i].to,
@@ -171,10 +174,10 @@ static int gt_shm_map(struct gt_link *link, uint32_t p, int fifos,
 	int rc = GT_OK;
 
 	if (!peer->bells.base)
-		rc = gt_share_map(&peer->head.bells, &peer->bells, err);
+		rc = gt_shared_memory_map(&peer->head.bells, &peer->bells, err);
 	if (rc || !fifos || peer->fifos.base || !peer->head.nkeys)
 		return rc;
-	rc = gt_share_map(&peer->head.fifos, &peer->fifos, err);
+	rc = gt_shared_memory_map(&peer->head.fifos, &peer->fifos, err);
 	return rc ? rc : gt_shm_pin(link, &peer->fifos, err);
 }
 
@@ -238,15 +241,16 @@ static int gt_shm_connect(struct gt_link *link,
 			gt_shm_drop(link, &link->peers[p].fifos);
 	rc = gt_shm_make(link, shape, conns, nconns, &text, err);
 	if (!rc)
-		rc = gt_world_meet(link->config.world, text.text, text.len,
-				   link->parts, err);
+		rc = gt_world_allgather(link->config.world, text.text, text.len,
+					link->parts, err);
 	for (uint32_t p = 0; !rc && p < link->nprocesses; p++)
 		rc = gt_shm_hear(link, p, shape, err);
 	for (uint32_t i = 0; !rc && i < nconns; i++)
 		rc = gt_shm_attach(link, shape, &conns[i], err);
 	gt_buf_release(&text);
 	/* Nobody moves on, and frees memory, before all have mapped it. */
-	return rc ? rc : gt_world_meet(link->config.world, NULL, 0, NULL, err);
+	return rc ? rc
+		  : gt_world_allgather(link->config.world, NULL, 0, NULL, err);
 }
 
 static int gt_shm_check(struct gt_link *link, struct gt_err *err)

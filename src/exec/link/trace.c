@@ -194,7 +194,7 @@ static void gt_trace_make(struct gt_link *link, struct gt_trace_fifo *fifo,
 	const struct gt_link_shape counters = {.nslots = nslots};
 	uint32_t rank = conn->sends ? conn->from : conn->to;
 
-	fifo->own = gt_mirror_make(
+	fifo->own = gt_proxied_fifo_make(
 		&counters, conn, memory, &link->bell,
 		&link->config.bells[rank - link->config.first_rank]);
 	conn->end->slots = fifo->far.slots;
@@ -207,15 +207,15 @@ static int gt_trace_connect(struct gt_link *link,
 			    struct gt_err *err)
 {
 	const struct gt_link_shape counters = {.nslots = shape->nslots};
-	size_t stride = gt_mirror_bytes(&counters);
+	size_t stride = gt_proxied_fifo_bytes(&counters);
 	struct gt_link_conn *inner = calloc(nconns + 1, sizeof(*inner));
 	int rc = GT_OK;
 
 	gt_trace_forget(link);
 	link->fifos = aligned_alloc(_Alignof(struct gt_trace_fifo),
 				    (nconns + 1) * sizeof(*link->fifos));
-	link->memory = gt_mirror_alloc(
-		&link->config, nconns * gt_mirror_bytes(&counters), err);
+	link->memory = gt_proxied_fifo_alloc(
+		&link->config, nconns * gt_proxied_fifo_bytes(&counters), err);
 	if (!inner || !link->fifos || !link->memory)
 		rc = gt_err_nomem(err);
 	for (uint32_t i = 0; !rc && i < nconns; i++) {

@@ -6,7 +6,7 @@ enum { GT_TRACE_COPIES, GT_TRACE_KERNELS }; /* lanes */
 
 /* A block of a kernel. */
 struct gt_flow_block {
-	const struct gt_trace_flow *flow;
+	const struct gt_trace_p2p *flow;
 	struct gt_trace *trace;
 	uint32_t kernel, block;
 };
@@ -50,16 +50,16 @@ static uint32_t gt_flow_last(const struct gt_flow_block *at, uint32_t stage,
 static void gt_flow_moved(const struct gt_flow_block *at,
 			  const struct gt_trace_step *step)
 {
-	const struct gt_trace_flow *flow = at->flow;
+	const struct gt_trace_p2p *flow = at->flow;
 	struct gt_trace_step part = *step;
 
 	for (uint32_t i = 0; i < flow->nmoved; i++) {
-		const struct gt_trace_moved *moved = &flow->moved[i];
+		const struct gt_trace_transfer *moved = &flow->moved[i];
 
 		part.bytes = moved->bytes * (at->block + 1) / flow->nblocks -
 			     moved->bytes * at->block / flow->nblocks;
 		part.begin_ns = moved->beside ? part.end_ns : step->begin_ns;
-		gt_trace_sent(at->trace, moved->from, moved->to, &part);
+		gt_trace_add_sent(at->trace, moved->from, moved->to, &part);
 	}
 }
 
@@ -95,18 +95,18 @@ static void gt_flow_stage(const struct gt_flow_block *at, uint32_t stage,
 		gt_flow_moved(at, &step);
 }
 
-static struct gt_trace_link *gt_flow_link(const struct gt_trace_flow *flow,
+static struct gt_trace_link *gt_flow_link(const struct gt_trace_p2p *flow,
 					  struct gt_trace *trace, uint32_t i)
 {
 	return &trace->ranks[flow->moved[i].from].links[flow->moved[i].to];
 }
 
 /* Times are means over the kernel's blocks, which work side by side. */
-static void gt_flow_kernel(const struct gt_trace_flow *flow, uint32_t kernel,
+static void gt_flow_kernel(const struct gt_trace_p2p *flow, uint32_t kernel,
 			   struct gt_trace *trace)
 {
 	struct gt_trace_rank *me = &trace->ranks[flow->rank];
-	int64_t waits[GT_FLOW_RANKS], busy[GT_TRACE_MOVED];
+	int64_t waits[GT_FLOW_RANKS], busy[GT_TRACE_TRANSFERS_MAX];
 	uint32_t n = 0;
 
 	for (uint32_t r = 0; r < flow->nranks; r++)
@@ -130,7 +130,7 @@ static void gt_flow_kernel(const struct gt_trace_flow *flow, uint32_t kernel,
 	}
 }
 
-static int64_t gt_flow_begin(const struct gt_trace_flow *flow,
+static int64_t gt_flow_begin(const struct gt_trace_p2p *flow,
 			     struct gt_trace *trace)
 {
 	int64_t begin = 0;
@@ -146,7 +146,7 @@ static int64_t gt_flow_begin(const struct gt_trace_flow *flow,
 }
 
 /* From the kernel's begin to each part's first packet; its blocks waited. */
-static void gt_flow_watched(const struct gt_trace_flow *flow,
+static void gt_flow_watched(const struct gt_trace_p2p *flow,
 			    struct gt_trace *trace)
 {
 	struct gt_flow_block at = {flow, trace, flow->nkernels - 1, 0};
@@ -169,16 +169,16 @@ static void gt_flow_watched(const struct gt_trace_flow *flow,
 				continue;
 			step.begin_ns = ns > step.since_ns ? ns : step.since_ns;
 			step.end_ns = step.begin_ns;
-			gt_trace_keep(&trace->ranks[flow->rank], &step);
+			gt_trace_append(&trace->ranks[flow->rank], &step);
 			step.since_ns = step.end_ns;
 		}
 	}
 }
 
-void gt_trace_flowed(const struct gt_trace_flow *flow, struct gt_trace *trace)
+void gt_trace_add_p2p(const struct gt_trace_p2p *flow, struct gt_trace *trace)
 {
 	for (uint32_t i = 0; i < flow->ncopies; i++) {
-		const struct gt_trace_moved *copy = &flow->copies[i];
+		const struct gt_trace_transfer *copy = &flow->copies[i];
 		struct gt_trace_step step = {.since_ns = copy->begin_ns,
 					     .begin_ns = copy->begin_ns,
 					     .end_ns = copy->end_ns,
@@ -189,7 +189,7 @@ void gt_trace_flowed(const struct gt_trace_flow *flow, struct gt_trace *trace)
 					     .to = copy->to};
 
 		gt_trace_add(trace, flow->rank, &step);
-		gt_trace_sent(trace, copy->from, copy->to, &step);
+		gt_trace_add_sent(trace, copy->from, copy->to, &step);
 	}
 	for (uint32_t k = 0; k < flow->nkernels - !!flow->watched; k++)
 		gt_flow_kernel(flow, k, trace);

@@ -15,10 +15,10 @@
 
 struct gt_trace;
 
-enum { GT_TRACE_MOVED = 2 * GT_FLOW_RANKS };
+enum { GT_TRACE_TRANSFERS_MAX = 2 * GT_FLOW_RANKS };
 
 /* A copy, or what kernels move. */
-struct gt_trace_moved {
+struct gt_trace_transfer {
 	uint64_t bytes;
 	int64_t begin_ns, end_ns; /* of a copy; base/clock.h */
 	uint32_t from, to;        /* ranks; of kernels each pair once */
@@ -26,7 +26,7 @@ struct gt_trace_moved {
 		       one's time counts */
 };
 
-struct gt_trace_flow {
+struct gt_trace_p2p {
 	/* [kernel][block][GT_FLOW_STAGES][GT_FLOW_RANKS]; of the watched one
 	 * only block 0: stages are parts of mailboxes. */
 	const struct gt_kernel_mark *marks;
@@ -35,12 +35,13 @@ struct gt_trace_flow {
 	int watched;      /* the last of the kernels */
 	uint32_t rank, nranks;
 	int64_t ahead_ns; /* of the GPU's clock against base/clock.h */
-	const struct gt_trace_moved *moved;  /* by the blocks of kernel 0 */
-	uint32_t nmoved;                     /* GT_TRACE_MOVED at most */
-	const struct gt_trace_moved *copies; /* in the order of their begins */
+	const struct gt_trace_transfer *moved; /* by the blocks of kernel 0 */
+	uint32_t nmoved; /* GT_TRACE_TRANSFERS_MAX at most */
+	const struct gt_trace_transfer
+		*copies; /* in the order of their begins */
 	uint32_t ncopies;
 };
 
-void gt_trace_flowed(const struct gt_trace_flow *flow, struct gt_trace *trace);
+void gt_trace_add_p2p(const struct gt_trace_p2p *flow, struct gt_trace *trace);
 
 #endif

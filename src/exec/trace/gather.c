@@ -83,7 +83,7 @@ static int gt_gather_unpack_rank(struct gt_trace *trace, uint32_t r,
 		step.since_ns -= ahead_ns;
 		step.begin_ns -= ahead_ns;
 		step.end_ns -= ahead_ns;
-		gt_trace_keep(rank, &step);
+		gt_trace_append(rank, &step);
 	}
 	return 1;
 }
@@ -127,8 +127,8 @@ static int gt_gather_tell(struct gt_world *world, const struct gt_buf *mine,
 			n = mine->len - at;
 		if (n > GT_GATHER_PIECE_BYTES)
 			n = GT_GATHER_PIECE_BYTES;
-		rc = gt_world_meet(world, n ? mine->text + at : NULL, n, parts,
-				   err);
+		rc = gt_world_allgather(world, n ? mine->text + at : NULL, n,
+					parts, err);
 		for (uint32_t p = 1; !rc && !gt_world_rank(world) && p < size;
 		     p++)
 			if (parts[p].len)
@@ -144,7 +144,7 @@ int gt_trace_gather(struct gt_trace *trace, struct gt_world *world,
 {
 	uint32_t size = gt_world_size(world);
 	struct gt_buf *all = calloc(size, sizeof(*all)), mine = GT_BUF_INIT;
-	int rc = all ? gt_world_meet(world, NULL, 0, NULL, err)
+	int rc = all ? gt_world_allgather(world, NULL, 0, NULL, err)
 		     : gt_err_nomem(err);
 	int64_t now_ns = gt_clock_ns();
 

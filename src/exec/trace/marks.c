@@ -139,7 +139,7 @@ static void gt_marked_add(const struct gt_marking *marking,
 			gt_step_operand(step, step->nsrc + i);
 
 		if (operand->buf == GT_BUF_FIFO)
-			gt_trace_sent(
+			gt_trace_add_sent(
 				marking->trace, rank,
 				marked->program->conns[operand->conn].peer,
 				&busy);
@@ -174,8 +174,8 @@ static int gt_marked_mean(const struct gt_trace_launch *launch,
 	return GT_OK;
 }
 
-int gt_trace_launched(const struct gt_trace_launch *launch,
-		      struct gt_trace *trace, struct gt_err *err)
+int gt_trace_add_launch(const struct gt_trace_launch *launch,
+			struct gt_trace *trace, struct gt_err *err)
 {
 	uint64_t blocks = (uint64_t)launch->nprograms * launch->nworkers;
 	struct gt_marking marking = {.launch = launch, .trace = trace};

@@ -32,7 +32,7 @@ struct gt_trace_launch {
 };
 
 /* Add all to the rank's part of the trace; links and waits are by worker. */
-int gt_trace_launched(const struct gt_trace_launch *launch,
-		      struct gt_trace *trace, struct gt_err *err);
+int gt_trace_add_launch(const struct gt_trace_launch *launch,
+			struct gt_trace *trace, struct gt_err *err);
 
 #endif

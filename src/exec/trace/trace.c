@@ -59,7 +59,8 @@ static int gt_trace_grow(struct gt_trace_rank *rank)
 	return 1;
 }
 
-void gt_trace_keep(struct gt_trace_rank *rank, const struct gt_trace_step *step)
+void gt_trace_append(struct gt_trace_rank *rank,
+		     const struct gt_trace_step *step)
 {
 	if (rank->nsteps == rank->size && !gt_trace_grow(rank))
 		rank->ndropped++;
@@ -74,11 +75,11 @@ void gt_trace_add(struct gt_trace *trace, uint32_t rank,
 
 	if (step->from != GT_TRACE_NONE)
 		me->waits_ns[step->from] += step->begin_ns - step->since_ns;
-	gt_trace_keep(me, step);
+	gt_trace_append(me, step);
 }
 
-void gt_trace_sent(struct gt_trace *trace, uint32_t rank, uint32_t to,
-		   const struct gt_trace_step *step)
+void gt_trace_add_sent(struct gt_trace *trace, uint32_t rank, uint32_t to,
+		       const struct gt_trace_step *step)
 {
 	struct gt_trace_link *link = &trace->ranks[rank].links[to];
 

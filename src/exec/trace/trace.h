@@ -51,14 +51,14 @@ int gt_trace_new(uint32_t nranks, struct gt_trace **trace, struct gt_err *err);
 void gt_trace_free(struct gt_trace *trace); /* NULL is allowed */
 
 /* A step that is part of no sum yet, or of those that were added before. */
-void gt_trace_keep(struct gt_trace_rank *rank,
-		   const struct gt_trace_step *step);
+void gt_trace_append(struct gt_trace_rank *rank,
+		     const struct gt_trace_step *step);
 
 /* For the rank's own thread. */
 void gt_trace_add(struct gt_trace *trace, uint32_t rank,
 		  const struct gt_trace_step *step);
-void gt_trace_sent(struct gt_trace *trace, uint32_t rank, uint32_t to,
-		   const struct gt_trace_step *step);
+void gt_trace_add_sent(struct gt_trace *trace, uint32_t rank, uint32_t to,
+		       const struct gt_trace_step *step);
 
 /*
  * A meeting: process 0 gets what all others have recorded, on its clock.  On

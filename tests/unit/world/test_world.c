@@ -30,8 +30,8 @@ static int part_meet(struct gt_world *world, struct gt_err *err)
 
 	for (uint32_t turn = 0; !rc && turn < 50; turn++) {
 		mine = turn * 1000 + gt_world_rank(world);
-		rc = gt_world_meet(world, &mine, turn % 3 ? sizeof(mine) : 0,
-				   parts, err);
+		rc = gt_world_allgather(
+			world, &mine, turn % 3 ? sizeof(mine) : 0, parts, err);
 		for (uint32_t r = 0; !rc && r < size; r++) {
 			mine = turn * 1000 + r;
 			if (parts[r].len != (turn % 3 ? sizeof(mine) : 0) ||
@@ -76,12 +76,13 @@ static int part_large(struct gt_world *world, struct gt_err *err)
 	if (!mine)
 		return gt_err_nomem(err);
 	memset(mine, (int)gt_world_rank(world) + 1, len);
-	rc = gt_world_meet(world, mine, len, parts, err);
+	rc = gt_world_allgather(world, mine, len, parts, err);
 	for (uint32_t r = 0; !rc && r < gt_world_size(world); r++)
 		if (parts[r].len != len ||
 		    ((const char *)parts[r].bytes)[len - 1] != (char)(r + 1))
 			rc = gt_err_set(err, GT_ENO, NULL, "wrong");
-	if (!rc && gt_world_meet(world, mine, len + 1, NULL, NULL) != GT_EINPUT)
+	if (!rc &&
+	    gt_world_allgather(world, mine, len + 1, NULL, NULL) != GT_EINPUT)
 		rc = gt_err_set(err, GT_ENO, NULL, "too much was taken");
 	free(mine);
 	return rc;
@@ -138,7 +139,7 @@ static int how;
 static int part_fault(struct gt_world *world, struct gt_err *err)
 {
 	char name[32];
-	int rc = gt_world_meet(world, NULL, 0, NULL, err);
+	int rc = gt_world_allgather(world, NULL, 0, NULL, err);
 
 	if (!rc && gt_world_rank(world) == culprit) {
 		if (how)
@@ -147,7 +148,7 @@ static int part_fault(struct gt_world *world, struct gt_err *err)
 			gt_world_abort(world, "had enough");
 	}
 	if (!rc)
-		rc = gt_world_meet(world, NULL, 0, NULL, err);
+		rc = gt_world_allgather(world, NULL, 0, NULL, err);
 	snprintf(name, sizeof(name), "process %u (p%u)", culprit, culprit);
 	return rc == GT_ESYS && strstr(err->text, name) ? rc : GT_ENO;
 }
@@ -156,11 +157,11 @@ static int part_fault(struct gt_world *world, struct gt_err *err)
 static int part_leave(struct gt_world *world, struct gt_err *err)
 {
 	char name[32];
-	int rc = gt_world_meet(world, NULL, 0, NULL, err);
+	int rc = gt_world_allgather(world, NULL, 0, NULL, err);
 
 	if (rc || gt_world_rank(world) == culprit)
 		return rc;
-	rc = gt_world_meet(world, NULL, 0, NULL, err);
+	rc = gt_world_allgather(world, NULL, 0, NULL, err);
 	snprintf(name, sizeof(name), "process %u (p%u) has left", culprit,
 		 culprit);
 	return rc == GT_ESYS && strstr(err->text, name) ? rc : GT_ENO;
@@ -219,8 +220,8 @@ static void *end_job(void *arg)
 /* Nobody is there, or somebody who says nothing: until the job has ended. */
 static void test_knock_no_longer(void **state)
 {
-	const struct gt_auth_answer answer = {.kind = GT_DOOR_DATA};
-	struct gt_net_patience patience = {0, &job_is_over};
+	const struct gt_auth_answer answer = {.kind = GT_CONNECTION_DATA};
+	struct gt_net_deadline patience = {0, &job_is_over};
 	int64_t begin_ns = gt_clock_ns();
 	struct job job;
 	pthread_t thread;
@@ -232,9 +233,10 @@ static void test_knock_no_longer(void **state)
 	for (int silent = 1; silent >= 0; silent--) {
 		atomic_store(&job_is_over, 0);
 		assert_false(pthread_create(&thread, NULL, end_job, NULL));
-		assert_int_equal(gt_door_knock(&job.config.address,
-					       &job.config.secret, &answer,
-					       &patience, &fd, NULL),
+		assert_int_equal(gt_listener_connect(&job.config.address,
+						     &job.config.secret,
+						     &answer, &patience, &fd,
+						     NULL),
 				 GT_ESYS);
 		assert_int_equal(atomic_load(&job_is_over), 1);
 		pthread_join(thread, NULL);
@@ -256,32 +258,32 @@ static void nobody_enters(void *arg, struct gt_wire *wire,
 /* Without files whoever waits outside waits; nobody is kept busy by it. */
 static void test_door_without_files(void **state)
 {
-	static struct pollfd polls[GT_DOOR_GUESTS + 1];
-	static struct gt_door door;
+	static struct pollfd polls[GT_LISTENER_PENDING_MAX + 1];
+	static struct gt_listener door;
 	struct rlimit old, none;
 	struct job job;
 	int fd;
 
 	(void)state;
 	job_prepare(&job, 2, 1000000000, "127.0.0.1");
-	gt_door_init(&door, job.config.listen_fd, &job.config.secret);
+	gt_listener_init(&door, job.config.listen_fd, &job.config.secret);
 	fd = socket(AF_INET, SOCK_STREAM, 0);
 	assert_return_code(connect(fd, (void *)&job.config.address.storage,
 				   job.config.address.len),
 			   errno);
-	assert_int_equal(poll(polls, gt_door_polls(&door, polls), 5000), 1);
+	assert_int_equal(poll(polls, gt_listener_polls(&door, polls), 5000), 1);
 	assert_return_code(getrlimit(RLIMIT_NOFILE, &old), errno);
 	none = (struct rlimit){0, old.rlim_max};
 	assert_return_code(setrlimit(RLIMIT_NOFILE, &none), errno);
-	gt_door_serve(&door, nobody_enters, NULL);
-	assert_int_equal(gt_door_polls(&door, polls), 1);
+	gt_listener_serve(&door, nobody_enters, NULL);
+	assert_int_equal(gt_listener_polls(&door, polls), 1);
 	assert_return_code(setrlimit(RLIMIT_NOFILE, &old), errno);
 	assert_int_equal(poll(polls, 1, 0), 0);
-	while (!poll(polls, gt_door_polls(&door, polls), 10))
+	while (!poll(polls, gt_listener_polls(&door, polls), 10))
 		;
-	gt_door_serve(&door, nobody_enters, NULL);
+	gt_listener_serve(&door, nobody_enters, NULL);
 	assert_int_equal(door.nguests, 1);
-	gt_door_close(&door);
+	gt_listener_close(&door);
 	close(fd);
 }
 

@@ -31,7 +31,7 @@ static void gt_tcp_forget_fifos(struct gt_link *link)
 	}
 	free(link->slots);
 	link->slots = NULL;
-	gt_mirror_free(&link->config, link->memory);
+	gt_proxied_fifo_free(&link->config, link->memory);
 	link->memory = NULL;
 }
 
@@ -68,7 +68,7 @@ static void gt_tcp_close(struct gt_link *link)
 	gt_tcp_forget_fifos(link);
 	for (uint32_t i = 0; i < link->nsockets; i++)
 		free(link->sockets[i]);
-	gt_door_close(&link->door);
+	gt_listener_close(&link->door);
 	if (link->wake_fd >= 0)
 		close(link->wake_fd);
 	free(link->sockets);
@@ -78,13 +78,13 @@ static void gt_tcp_close(struct gt_link *link)
 	free(link);
 }
 
-static int gt_tcp_greet(struct gt_link *link, const struct gt_tcp_hello *own,
+static int gt_tcp_greet(struct gt_link *link, const struct gt_tcp_offer *own,
 			struct gt_err *err)
 {
 	struct gt_world *world = link->config.world;
-	struct gt_tcp_hello other;
+	struct gt_tcp_offer other;
 	struct gt_tcp_peer *peer;
-	int rc = gt_world_meet(world, own, sizeof(*own), link->parts, err);
+	int rc = gt_world_allgather(world, own, sizeof(*own), link->parts, err);
 
 	for (uint32_t p = 0; !rc && p < link->nprocesses; p++) {
 		peer = &link->peers[p];
@@ -101,13 +101,13 @@ static int gt_tcp_greet(struct gt_link *link, const struct gt_tcp_hello *own,
 		peer->is_here = gt_net_is_same(&own->address, &other.address);
 		peer->lends = (int)own->lends;
 		peer->nsockets =
-			gt_tcp_share(own, &other, link->config.streams);
+			gt_tcp_nsockets(own, &other, link->config.streams);
 	}
 	return rc;
 }
 
 /* Where this process can be reached, and by how many sockets. */
-static int gt_tcp_look(struct gt_link *link, struct gt_tcp_hello *own,
+static int gt_tcp_look(struct gt_link *link, struct gt_tcp_offer *own,
 		       struct gt_err *err)
 {
 	int rc = gt_net_local(link->config.iface, &own->address, err);
@@ -115,14 +115,14 @@ static int gt_tcp_look(struct gt_link *link, struct gt_tcp_hello *own,
 	if (rc)
 		return rc;
 	gt_net_device(&own->address, link->device);
-	return gt_tcp_wish(link->device, own, err);
+	return gt_tcp_offer_read(link->device, own, err);
 }
 
 /* Listen, and tell all where. */
 static int gt_tcp_announce(struct gt_link *link, struct gt_err *err)
 {
 	struct gt_world *world = link->config.world;
-	struct gt_tcp_hello own;
+	struct gt_tcp_offer own;
 	int fd, rc;
 
 	memset(&own, 0, sizeof(own));
@@ -131,7 +131,7 @@ static int gt_tcp_announce(struct gt_link *link, struct gt_err *err)
 		rc = gt_net_listen(&own.address, &fd, err);
 	if (rc)
 		return rc;
-	gt_door_init(&link->door, fd, gt_world_secret(world));
+	gt_listener_init(&link->door, fd, gt_world_secret(world));
 	return gt_tcp_greet(link, &own, err);
 }
 
@@ -179,12 +179,13 @@ static int gt_tcp_keep(struct gt_link *link, struct gt_tcp_peer *peer,
 	}
 	/* Behind the verdict on a process that is silent, before the one on
 	 * ranks that wait: this one knows who does not answer. */
-	gt_net_limit(fd, gt_world_timeout_ns(link->config.world) / 8 * 7);
+	gt_net_set_ack_timeout(fd,
+			       gt_world_timeout_ns(link->config.world) / 8 * 7);
 	/* What a slow flow has not sent yet another one could have. */
 	if (peer->nsockets > 1)
-		gt_net_limit_unsent(fd, GT_TCP_UNSENT_BYTES);
+		gt_net_set_unsent_limit(fd, GT_TCP_UNSENT_BYTES);
 	if (peer->is_here)
-		gt_net_unpace(fd);
+		gt_net_set_local(fd);
 	peer->lends = peer->lends && gt_tcp_lend_start(fd);
 	socket->fd = fd;
 	socket->peer = peer;
@@ -204,8 +205,8 @@ static void gt_tcp_enter(void *arg, struct gt_wire *wire,
 
 	wire->fd = -1;
 	gt_wire_close(wire);
-	if (answer->kind == GT_DOOR_DATA && answer->size == link->nprocesses &&
-	    answer->rank < link->nprocesses)
+	if (answer->kind == GT_CONNECTION_DATA &&
+	    answer->size == link->nprocesses && answer->rank < link->nprocesses)
 		peer = &link->peers[answer->rank];
 	if (peer && answer->index < peer->nsockets &&
 	    !peer->sockets[answer->index])
@@ -228,19 +229,19 @@ static int gt_tcp_knock(struct gt_link *link, struct gt_tcp_peer *peer,
 {
 	struct gt_world *world = link->config.world;
 	struct gt_auth_answer answer = {
-		.kind = GT_DOOR_DATA,
+		.kind = GT_CONNECTION_DATA,
 		.rank = gt_world_rank(world),
 		.size = link->nprocesses,
 		.index = index,
 	};
-	const struct gt_net_patience patience = {gt_tcp_deadline_ns(link),
-						 gt_world_end_word(world)};
+	const struct gt_net_deadline patience = {gt_tcp_deadline_ns(link),
+						 gt_world_end_flag(world)};
 	struct gt_err why;
 	int fd, rc;
 
 	gt_err_init(&why);
-	rc = gt_door_knock(&peer->address, gt_world_secret(world), &answer,
-			   &patience, &fd, &why);
+	rc = gt_listener_connect(&peer->address, gt_world_secret(world),
+				 &answer, &patience, &fd, &why);
 	if (rc && !gt_world_failed(world, err))
 		return gt_err_set(err, rc, NULL, "%s", why.text);
 	if (rc)
@@ -253,13 +254,13 @@ static int gt_tcp_await(struct gt_link *link, const struct gt_tcp_peer *peer,
 			uint32_t index, struct gt_err *err)
 {
 	struct gt_world *world = link->config.world;
-	struct pollfd polls[GT_DOOR_GUESTS + 1];
+	struct pollfd polls[GT_LISTENER_PENDING_MAX + 1];
 	int64_t deadline_ns = gt_tcp_deadline_ns(link);
 	int rc = GT_OK;
 
 	while (!rc && !peer->sockets[index]) {
-		poll(polls, gt_door_polls(&link->door, polls), 20);
-		gt_door_serve(&link->door, gt_tcp_enter, link);
+		poll(polls, gt_listener_polls(&link->door, polls), 20);
+		gt_listener_serve(&link->door, gt_tcp_enter, link);
 		rc = gt_world_failed(world, err);
 		if (!rc && !peer->sockets[index] && gt_clock_ns() > deadline_ns)
 			rc = gt_err_set(err, GT_ESYS, NULL,
@@ -302,9 +303,10 @@ static void gt_tcp_make(struct gt_link *link, const struct gt_link_conn *conn,
 {
 	struct gt_tcp_peer *peer = &link->peers[conn->process];
 	uint32_t rank = conn->sends ? conn->from : conn->to;
-	struct gt_fifo_end end = gt_mirror_make(
+	struct gt_fifo_end end = gt_proxied_fifo_make(
 		&link->shape, conn,
-		link->memory + i * gt_mirror_bytes(&link->shape), &link->bell,
+		link->memory + i * gt_proxied_fifo_bytes(&link->shape),
+		&link->bell,
 		&link->config.bells[rank - link->config.first_rank]);
 
 	peer->fifos[peer->nfifos++] = (struct gt_tcp_fifo){
@@ -319,8 +321,9 @@ static int gt_tcp_fill(struct gt_link *link, const struct gt_link_conn *conns,
 {
 	struct gt_tcp_peer *peer;
 
-	link->memory = gt_mirror_alloc(
-		&link->config, nconns * gt_mirror_bytes(&link->shape), err);
+	link->memory = gt_proxied_fifo_alloc(
+		&link->config, nconns * gt_proxied_fifo_bytes(&link->shape),
+		err);
 	if (!link->memory)
 		return GT_ESYS;
 	link->slots = calloc((size_t)nconns * link->shape.nslots + 1,
@@ -358,7 +361,7 @@ static int gt_tcp_connect(struct gt_link *link,
 			  const struct gt_link_conn *conns, uint32_t nconns,
 			  struct gt_err *err)
 {
-	struct gt_link_conn *sorted = gt_mirror_sort(conns, nconns);
+	struct gt_link_conn *sorted = gt_proxied_fifo_sort(conns, nconns);
 	int rc = GT_OK;
 
 	if (!sorted)
@@ -374,7 +377,7 @@ static int gt_tcp_connect(struct gt_link *link,
 	free(sorted);
 	/* Nobody sends before all know where slices of this kind go. */
 	if (!rc)
-		rc = gt_world_meet(link->config.world, NULL, 0, NULL, err);
+		rc = gt_world_allgather(link->config.world, NULL, 0, NULL, err);
 	return rc ? rc : gt_tcp_start(link, err);
 }
 

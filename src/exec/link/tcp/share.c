@@ -53,8 +53,8 @@ static int gt_tcp_number(const char *name, int64_t least, int64_t most,
 	return GT_OK;
 }
 
-int gt_tcp_wish(const char *device, struct gt_tcp_hello *own,
-		struct gt_err *err)
+int gt_tcp_offer_read(const char *device, struct gt_tcp_offer *own,
+		      struct gt_err *err)
 {
 	int rc;
 
@@ -72,8 +72,8 @@ static uint32_t gt_tcp_more(uint32_t a, uint32_t b)
 	return a > b ? a : b;
 }
 
-uint32_t gt_tcp_share(const struct gt_tcp_hello *a,
-		      const struct gt_tcp_hello *b, uint32_t streams)
+uint32_t gt_tcp_nsockets(const struct gt_tcp_offer *a,
+			 const struct gt_tcp_offer *b, uint32_t streams)
 {
 	uint32_t n = gt_tcp_more(a->wanted, b->wanted);
 

@@ -132,7 +132,7 @@ struct gt_link {
 	uint32_t nsockets;
 	struct pollfd *polls; /* the proxy's: of these, and of its bell */
 	struct gt_world_part *parts;
-	struct gt_door door;
+	struct gt_listener door;
 	char device[GT_NET_NAME_MAX]; /* of this process's address, or "" */
 	uint32_t generation;
 	char *memory; /* counters and slots of all FIFOs */
@@ -154,7 +154,7 @@ static inline int gt_tcp_is_sending(const struct gt_tcp_socket *socket)
 }
 
 /* What each process tells all. */
-struct gt_tcp_hello {
+struct gt_tcp_offer {
 	struct gt_net_address address; /* where it listens */
 	uint32_t wanted, usual; /* sockets: GTOPO_TCP_SOCKETS or 0, else */
 	uint32_t lends;         /* GTOPO_TCP_ZEROCOPY, or 0 */
@@ -164,16 +164,16 @@ struct gt_tcp_hello {
  * What this process wishes for, whose card is `device` (gt_net_device());
  * GT_EINPUT when its environment makes no sense.
  */
-int gt_tcp_wish(const char *device, struct gt_tcp_hello *own,
-		struct gt_err *err);
+int gt_tcp_offer_read(const char *device, struct gt_tcp_offer *own,
+		      struct gt_err *err);
 
 /*
  * How many two processes have, whoever of them asks: the most that was asked
  * for; else one within a host, what the cards call for between hosts.  Links
  * that go side by side share them out.
  */
-uint32_t gt_tcp_share(const struct gt_tcp_hello *a,
-		      const struct gt_tcp_hello *b, uint32_t streams);
+uint32_t gt_tcp_nsockets(const struct gt_tcp_offer *a,
+			 const struct gt_tcp_offer *b, uint32_t streams);
 
 /* proxy.c */
 void *gt_tcp_main(void *link);

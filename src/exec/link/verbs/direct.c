@@ -23,8 +23,8 @@
 
 /* Flushes read, too. */
 enum {
-	GT_VERBS_ROOM_ACCESS = IBV_ACCESS_LOCAL_WRITE |
-			       IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ,
+	GT_VERBS_GDR_ACCESS = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
+			      IBV_ACCESS_REMOTE_READ,
 };
 
 static const char *const gt_verbs_distances[] = {
@@ -136,7 +136,8 @@ static void gt_verbs_tell_once(struct gt_link *link, const char *text)
 	link->has_told = 1;
 }
 
-static void gt_verbs_room_drop(struct gt_link *link, struct gt_verbs_room *room)
+static void gt_verbs_gdr_memory_drop(struct gt_link *link,
+				     struct gt_verbs_gdr_memory *room)
 {
 	uint32_t rank =
 		link->config.first_rank + (uint32_t)(room - link->rooms);
@@ -144,28 +145,28 @@ static void gt_verbs_room_drop(struct gt_link *link, struct gt_verbs_room *room)
 	if (room->mr)
 		ibv_dereg_mr(room->mr);
 	if (room->memory.base)
-		link->config.pins->room_free(link->config.pins_arg, rank,
-					     &room->memory);
+		link->config.pins->device_memory_free(link->config.pins_arg,
+						      rank, &room->memory);
 	memset(room, 0, sizeof(*room));
 }
 
 /* By its dma-buf, or where the driver of GPUs knows of cards by its address. */
-static void gt_verbs_room_register(struct gt_link *link,
-				   struct gt_verbs_room *room)
+static void gt_verbs_gdr_memory_register(struct gt_link *link,
+					 struct gt_verbs_gdr_memory *room)
 {
-	struct gt_link_room *memory = &room->memory;
+	struct gt_link_device_memory *memory = &room->memory;
 	int error = 0;
 
 	if (memory->dmabuf >= 0) {
 		room->mr = ibv_reg_dmabuf_mr(
 			link->pd, 0, memory->bytes, (uintptr_t)memory->base,
-			memory->dmabuf, GT_VERBS_ROOM_ACCESS);
+			memory->dmabuf, GT_VERBS_GDR_ACCESS);
 		error = errno;
 		close(memory->dmabuf);
 	}
 	if (!room->mr)
 		room->mr = ibv_reg_mr(link->pd, memory->base, memory->bytes,
-				      GT_VERBS_ROOM_ACCESS);
+				      GT_VERBS_GDR_ACCESS);
 	if (error)
 		errno = error;
 }
@@ -187,21 +188,21 @@ static const char *gt_verbs_loop_open(struct gt_link *link)
 }
 
 /* Words in `why`, or room for the slots of a local rank. */
-static void gt_verbs_room_new(struct gt_link *link, uint32_t r, uint64_t bytes,
-			      char why[GT_NOTICE_MAX])
+static void gt_verbs_gdr_memory_new(struct gt_link *link, uint32_t r,
+				    uint64_t bytes, char why[GT_NOTICE_MAX])
 {
 	const struct gt_link_config *config = &link->config;
 	const char *name = ibv_get_device_name(link->port.context->device);
-	struct gt_verbs_room *room = &link->rooms[r];
+	struct gt_verbs_gdr_memory *room = &link->rooms[r];
 	uint32_t rank = config->first_rank + r;
 	enum gt_verbs_distance far;
 	struct gt_err err;
 
 	gt_err_init(&err);
 	room->behind = bytes;
-	if (config->pins->room_new(config->pins_arg, rank,
-				   bytes + GT_CACHE_LINE_BYTES, &room->memory,
-				   &err)) {
+	if (config->pins->device_memory_new(config->pins_arg, rank,
+					    bytes + GT_CACHE_LINE_BYTES,
+					    &room->memory, &err)) {
 		snprintf(why, GT_NOTICE_MAX, "%.200s", err.text);
 		return;
 	}
@@ -217,7 +218,7 @@ static void gt_verbs_room_new(struct gt_link *link, uint32_t r, uint64_t bytes,
 			 gt_verbs_distances[link->port.reach]);
 		return;
 	}
-	gt_verbs_room_register(link, room);
+	gt_verbs_gdr_memory_register(link, room);
 	room->flushes = !room->memory.is_ordered || link->port.always_flushes;
 	if (!room->mr)
 		snprintf(why, GT_NOTICE_MAX,
@@ -228,15 +229,16 @@ static void gt_verbs_room_new(struct gt_link *link, uint32_t r, uint64_t bytes,
 			 gt_verbs_loop_open(link));
 }
 
-void gt_verbs_rooms_new(struct gt_link *link, const struct gt_link_conn *conns,
-			uint32_t nconns)
+void gt_verbs_gdr_memories_new(struct gt_link *link,
+			       const struct gt_link_conn *conns,
+			       uint32_t nconns)
 {
 	const struct gt_link_config *config = &link->config;
 	uint64_t each = (uint64_t)link->shape.nslots * link->shape.slot_bytes;
 	char why[GT_NOTICE_MAX], text[2 * GT_NOTICE_MAX];
 	uint64_t n;
 
-	if (!config->pins || !config->pins->room_new)
+	if (!config->pins || !config->pins->device_memory_new)
 		return;
 	if (link->port.reach == GT_VERBS_LOC) {
 		gt_verbs_tell_once(link, "RDMA through host memory: "
@@ -251,9 +253,9 @@ void gt_verbs_rooms_new(struct gt_link *link, const struct gt_link_conn *conns,
 		if (!n)
 			continue;
 		*why = '\0';
-		gt_verbs_room_new(link, r, n * each, why);
+		gt_verbs_gdr_memory_new(link, r, n * each, why);
 		if (*why)
-			gt_verbs_room_drop(link, &link->rooms[r]);
+			gt_verbs_gdr_memory_drop(link, &link->rooms[r]);
 		snprintf(text, sizeof(text), "%s%s",
 			 *why ? "RDMA through host memory: "
 			 : link->rooms[r].flushes
@@ -264,33 +266,34 @@ void gt_verbs_rooms_new(struct gt_link *link, const struct gt_link_conn *conns,
 	}
 }
 
-void gt_verbs_rooms_free(struct gt_link *link)
+void gt_verbs_gdr_memories_free(struct gt_link *link)
 {
 	for (uint32_t r = 0; link->rooms && r < link->config.nranks; r++)
 		if (link->rooms[r].mr)
-			gt_verbs_room_drop(link, &link->rooms[r]);
+			gt_verbs_gdr_memory_drop(link, &link->rooms[r]);
 	link->reads = 0;
 }
 
-struct gt_verbs_room *gt_verbs_room_of(struct gt_link *link,
-				       const struct gt_link_conn *conn)
+struct gt_verbs_gdr_memory *gt_verbs_gdr_memory_of(
+	struct gt_link *link, const struct gt_link_conn *conn)
 {
 	uint32_t rank = conn->sends ? conn->from : conn->to;
-	struct gt_verbs_room *room =
+	struct gt_verbs_gdr_memory *room =
 		&link->rooms[rank - link->config.first_rank];
 
 	return room->mr ? room : NULL;
 }
 
-char *gt_verbs_room_take(struct gt_verbs_room *room,
-			 const struct gt_link_shape *shape)
+char *gt_verbs_gdr_memory_take(struct gt_verbs_gdr_memory *room,
+			       const struct gt_link_shape *shape)
 {
 	return room->memory.base +
 	       (size_t)room->nfifos++ * shape->nslots * shape->slot_bytes;
 }
 
 /* What has come until now is what the next read of the room is behind. */
-static void gt_verbs_cover(struct gt_link *link, struct gt_verbs_room *room)
+static void gt_verbs_cover(struct gt_link *link,
+			   struct gt_verbs_gdr_memory *room)
 {
 	for (uint32_t p = 0; p < link->nprocesses; p++)
 		for (uint32_t i = 0; i < link->peers[p].nfifos; i++) {
@@ -305,7 +308,7 @@ static void gt_verbs_cover(struct gt_link *link, struct gt_verbs_room *room)
 
 static int gt_verbs_read(struct gt_link *link, uint32_t r)
 {
-	struct gt_verbs_room *room = &link->rooms[r];
+	struct gt_verbs_gdr_memory *room = &link->rooms[r];
 	struct ibv_sge piece = {.addr = (uintptr_t)link->memory,
 				.length = sizeof(uint64_t),
 				.lkey = link->mr->lkey};
@@ -343,7 +346,7 @@ int gt_verbs_flush(struct gt_link *link)
 
 void gt_verbs_flushed(struct gt_link *link, const struct ibv_wc *wc)
 {
-	struct gt_verbs_room *room = &link->rooms[wc->wr_id & 0xffff];
+	struct gt_verbs_gdr_memory *room = &link->rooms[wc->wr_id & 0xffff];
 
 	if (wc->status != IBV_WC_SUCCESS) {
 		gt_verbs_break(link, gt_world_rank(link->config.world),

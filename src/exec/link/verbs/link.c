@@ -58,8 +58,8 @@ static void gt_verbs_forget(struct gt_link *link)
 	if (link->mr)
 		ibv_dereg_mr(link->mr);
 	link->mr = NULL;
-	gt_verbs_rooms_free(link);
-	gt_mirror_free(&link->config, link->memory);
+	gt_verbs_gdr_memories_free(link);
+	gt_proxied_fifo_free(&link->config, link->memory);
 	link->memory = NULL;
 }
 
@@ -92,9 +92,9 @@ static void gt_verbs_close(struct gt_link *link)
 /* Reads at a time: ranks on the host need none. */
 static uint32_t gt_verbs_flushes(const struct gt_link *link)
 {
-	const struct gt_link_pins *pins = link->config.pins;
+	const struct gt_link_memory_ops *pins = link->config.pins;
 
-	return pins && pins->room_new ? link->config.nranks : 0;
+	return pins && pins->device_memory_new ? link->config.nranks : 0;
 }
 
 /* As many messages as a queue takes if all of them complete at once. */
@@ -169,15 +169,15 @@ static void gt_verbs_make(struct gt_link *link, const struct gt_link_conn *conn,
 			  char *memory)
 {
 	struct gt_verbs_peer *peer = &link->peers[conn->process];
-	struct gt_verbs_room *room = gt_verbs_room_of(link, conn);
+	struct gt_verbs_gdr_memory *room = gt_verbs_gdr_memory_of(link, conn);
 	uint32_t rank = conn->sends ? conn->from : conn->to;
-	struct gt_fifo_end end = gt_mirror_make(
+	struct gt_fifo_end end = gt_proxied_fifo_make(
 		&link->shape, conn, memory, &link->bell,
 		&link->config.bells[rank - link->config.first_rank]);
 
 	if (room)
 		end.slots = conn->end->slots =
-			gt_verbs_room_take(room, &link->shape);
+			gt_verbs_gdr_memory_take(room, &link->shape);
 	peer->fifos[peer->nfifos++] = (struct gt_verbs_fifo){
 		.counters = end.fifo,
 		.end = end,
@@ -191,8 +191,9 @@ static void gt_verbs_make(struct gt_link *link, const struct gt_link_conn *conn,
 static size_t gt_verbs_bytes(struct gt_link *link,
 			     const struct gt_link_conn *conn)
 {
-	return gt_verbs_room_of(link, conn) ? gt_mirror_slots(&link->shape)
-					    : gt_mirror_bytes(&link->shape);
+	return gt_verbs_gdr_memory_of(link, conn)
+		       ? gt_proxied_fifo_slots(&link->shape)
+		       : gt_proxied_fifo_bytes(&link->shape);
 }
 
 /* All of the host's memory; the first line is what flushes read to. */
@@ -204,7 +205,7 @@ static int gt_verbs_register(struct gt_link *link,
 
 	for (uint32_t i = 0; i < nconns; i++)
 		bytes += gt_verbs_bytes(link, &conns[i]);
-	link->memory = gt_mirror_alloc(&link->config, bytes, err);
+	link->memory = gt_proxied_fifo_alloc(&link->config, bytes, err);
 	if (!link->memory)
 		return GT_ESYS;
 	link->mr = ibv_reg_mr(link->pd, link->memory, bytes,
@@ -223,7 +224,7 @@ static int gt_verbs_fill(struct gt_link *link, const struct gt_link_conn *conns,
 	char *memory;
 	int rc;
 
-	gt_verbs_rooms_new(link, conns, nconns);
+	gt_verbs_gdr_memories_new(link, conns, nconns);
 	rc = gt_verbs_register(link, conns, nconns, err);
 	if (rc)
 		return rc;
@@ -390,14 +391,14 @@ static int gt_verbs_exchange(struct gt_link *link, struct gt_err *err)
 	int rc = parts ? gt_verbs_tell(link, &text, err) : gt_err_nomem(err);
 
 	if (!rc)
-		rc = gt_world_meet(world, text.text, text.len, parts, err);
+		rc = gt_world_allgather(world, text.text, text.len, parts, err);
 	for (uint32_t p = 0; !rc && p < link->nprocesses; p++)
 		if (p != gt_world_rank(world))
 			rc = gt_verbs_hear(link, p, &parts[p], err);
 	gt_buf_release(&text);
 	free(parts);
 	/* Nobody sends before all are ready to receive. */
-	return rc ? rc : gt_world_meet(world, NULL, 0, NULL, err);
+	return rc ? rc : gt_world_allgather(world, NULL, 0, NULL, err);
 }
 
 static int gt_verbs_start(struct gt_link *link, struct gt_err *err)
@@ -420,7 +421,7 @@ static int gt_verbs_connect(struct gt_link *link,
 			    const struct gt_link_conn *conns, uint32_t nconns,
 			    struct gt_err *err)
 {
-	struct gt_link_conn *sorted = gt_mirror_sort(conns, nconns);
+	struct gt_link_conn *sorted = gt_proxied_fifo_sort(conns, nconns);
 	int rc;
 
 	if (!sorted)

@@ -49,8 +49,8 @@ enum gt_verbs_distance {
 };
 
 /* Slots of a local rank in its device's memory, which the card gets at. */
-struct gt_verbs_room {
-	struct gt_link_room memory;
+struct gt_verbs_gdr_memory {
+	struct gt_link_device_memory memory;
 	struct ibv_mr *mr; /* NULL: slots are the host's */
 	uint32_t nfifos;   /* that have slots there */
 	uint64_t behind;   /* where those end, and flushes read */
@@ -70,7 +70,7 @@ struct gt_verbs_fifo {
 	uint32_t lkey;          /* of the slots here */
 	uint32_t far_rkey;      /* sends: of those over there, */
 	uint64_t far_slots;     /* and where they are */
-	struct gt_verbs_room *room; /* NULL: the slots are the host's */
+	struct gt_verbs_gdr_memory *room; /* NULL: the slots are the host's */
 	uint64_t arrived; /* receives, in a room that flushes: slices */
 	uint64_t covered; /* of these, what the last read is behind */
 };
@@ -122,10 +122,10 @@ struct gt_link {
 	struct ibv_mr *mr;
 	char *memory; /* counters, lengths and slots of all FIFOs */
 	struct gt_verbs_peer *peers;
-	struct gt_verbs_room *rooms; /* [config.nranks] */
-	struct gt_verbs_peer loop;   /* to itself: flushes rooms */
-	uint32_t reads;              /* on it, in flight */
-	int has_told;                /* whether slots are in rooms */
+	struct gt_verbs_gdr_memory *rooms; /* [config.nranks] */
+	struct gt_verbs_peer loop;         /* to itself: flushes rooms */
+	uint32_t reads;                    /* on it, in flight */
+	int has_told;                      /* whether slots are in rooms */
 	uint32_t generation;
 
 	struct gt_bell bell; /* the proxy's */
@@ -192,13 +192,14 @@ const char *gt_verbs_qp_connect(struct gt_link *link,
  * none is told, not an error.  _take: where the next FIFO of a rank has its
  * slots, or NULL: in the host's memory.
  */
-void gt_verbs_rooms_new(struct gt_link *link, const struct gt_link_conn *conns,
-			uint32_t nconns);
-void gt_verbs_rooms_free(struct gt_link *link);
-struct gt_verbs_room *gt_verbs_room_of(struct gt_link *link,
-				       const struct gt_link_conn *conn);
-char *gt_verbs_room_take(struct gt_verbs_room *room,
-			 const struct gt_link_shape *shape);
+void gt_verbs_gdr_memories_new(struct gt_link *link,
+			       const struct gt_link_conn *conns,
+			       uint32_t nconns);
+void gt_verbs_gdr_memories_free(struct gt_link *link);
+struct gt_verbs_gdr_memory *gt_verbs_gdr_memory_of(
+	struct gt_link *link, const struct gt_link_conn *conn);
+char *gt_verbs_gdr_memory_take(struct gt_verbs_gdr_memory *room,
+			       const struct gt_link_shape *shape);
 
 /* GTOPO_NET_GDR_LEVEL; GT_EINPUT: it is none. */
 int gt_verbs_reach(enum gt_verbs_distance *reach, struct gt_err *err);

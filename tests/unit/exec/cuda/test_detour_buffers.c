@@ -26,7 +26,7 @@
 #include "exec/link/link.h"
 
 static int fake_prepare(void);
-static const struct gt_link_pins fake_pins;
+static const struct gt_link_memory_ops fake_pins;
 
 #include "exec/cuda/detour_buffers.c"
 
@@ -155,8 +155,8 @@ static void fake_unpin(void *base)
 	world.has--;
 }
 
-static const struct gt_link_pins fake_pins = {.pin = fake_pin,
-					      .unpin = fake_unpin};
+static const struct gt_link_memory_ops fake_pins = {.pin = fake_pin,
+						    .unpin = fake_unpin};
 
 static void hear(void *arg, int warning, const char *text)
 {
@@ -189,7 +189,7 @@ static void open_world(uint32_t n, struct gt_world *processes)
 	engine->config.best = 1;
 	engine->meshed = engine->whole = 1;
 	engine->processors = 132;
-	engine->group = (struct gt_group){
+	engine->group = (struct gt_process_group){
 		.config.notice = &notice,
 		.world = processes,
 		.nprocesses = processes ? n : 1,

@@ -31,7 +31,7 @@ static int open_files(void)
 
 static uint32_t files_of(uint32_t pass)
 {
-	return pass == PASSES - 1 ? GT_PASS_FILES : pass + 1;
+	return pass == PASSES - 1 ? GT_FD_PACKET_MAX : pass + 1;
 }
 
 /* A file in which stands whose it is and which. */
@@ -45,7 +45,7 @@ static int make_file(uint32_t rank, uint32_t pass, uint32_t i)
 	return fd;
 }
 
-static void make_passes(struct gt_pass *passes, uint32_t rank)
+static void make_passes(struct gt_fd_packet *passes, uint32_t rank)
 {
 	for (uint32_t p = 0; p < PASSES; p++) {
 		passes[p].tag = rank * PASSES + p;
@@ -58,7 +58,7 @@ static void make_passes(struct gt_pass *passes, uint32_t rank)
 }
 
 /* All of what this process did not make itself, each once. */
-static int are_right(struct gt_pass *passes, uint32_t n, uint32_t self)
+static int are_right(struct gt_fd_packet *passes, uint32_t n, uint32_t self)
 {
 	uint8_t seen[MOST * PASSES] = {0};
 	uint32_t words[3], right = 0;
@@ -76,24 +76,24 @@ static int are_right(struct gt_pass *passes, uint32_t n, uint32_t self)
 			    words[2] != i ||
 			    passes[t].words[i] != 1000 * rank + i)
 				return 0;
-		gt_pass_close(&passes[t]);
+		gt_fd_packet_close(&passes[t]);
 	}
 	return right == n;
 }
 
 static int swap(struct gt_world *world, struct gt_err *err)
 {
-	static struct gt_pass mine[PASSES], theirs[MOST * PASSES];
+	static struct gt_fd_packet mine[PASSES], theirs[MOST * PASSES];
 	uint32_t self = gt_world_rank(world), size = gt_world_size(world);
 	uint32_t n = (size - 1) * PASSES;
 	uint8_t with[MOST] = {0};
-	struct gt_pass_swap all = {.world = world,
-				   .mine = mine,
-				   .nmine = PASSES - (self ? 0 : less),
-				   .theirs = theirs,
-				   .ntheirs = n};
+	struct gt_fd_exchange all = {.world = world,
+				     .mine = mine,
+				     .nmine = PASSES - (self ? 0 : less),
+				     .theirs = theirs,
+				     .ntheirs = n};
 	/* Among those whose numbers are odd, and those whose are even. */
-	struct gt_pass_swap half = all;
+	struct gt_fd_exchange half = all;
 	int before, rc = 0;
 
 	half.with = with;
@@ -106,9 +106,9 @@ static int swap(struct gt_world *world, struct gt_err *err)
 	make_passes(mine, self);
 	before = open_files();
 	for (int turn = 0; !rc && turn < 3; turn++) {
-		const struct gt_pass_swap *at = turn == 1 ? &half : &all;
+		const struct gt_fd_exchange *at = turn == 1 ? &half : &all;
 
-		rc = gt_pass_swap(at, err);
+		rc = gt_fd_exchange(at, err);
 		if (!rc && !are_right(theirs, at->ntheirs, self))
 			return -WRONG;
 	}

@@ -26,9 +26,9 @@ struct node {
 	struct gt_world *world;
 	const struct gt_link_ops *ops;
 	struct gt_link *link;
-	struct gt_share bells;
+	struct gt_shared_memory bells;
 	struct gt_fifo_end out, in;
-	struct gt_link_room room;
+	struct gt_link_device_memory room;
 	uint32_t rank, size;
 };
 
@@ -77,13 +77,15 @@ static void unpin(void *base)
  */
 static int rooms, late, hosts;
 
-static int room_new(void *arg, uint32_t rank, uint64_t bytes,
-		    struct gt_link_room *room, struct gt_err *err)
+static int device_memory_new(void *arg, uint32_t rank, uint64_t bytes,
+			     struct gt_link_device_memory *room,
+			     struct gt_err *err)
 {
 	(void)rank;
 	if (!rooms)
 		return gt_err_set(err, GT_ENO, NULL, "no room");
-	*room = (struct gt_link_room){.bytes = bytes, .is_ordered = !late};
+	*room = (struct gt_link_device_memory){.bytes = bytes,
+					       .is_ordered = !late};
 	room->dmabuf = memfd_create("room", 0);
 	if (room->dmabuf < 0 || ftruncate(room->dmabuf, (off_t)bytes))
 		return gt_err_set(err, GT_ENO, NULL, "no file");
@@ -91,19 +93,20 @@ static int room_new(void *arg, uint32_t rank, uint64_t bytes,
 			  room->dmabuf, 0);
 	if (room->base == MAP_FAILED)
 		return gt_err_set(err, GT_ENO, NULL, "no memory");
-	*(struct gt_link_room *)arg = *room;
+	*(struct gt_link_device_memory *)arg = *room;
 	return GT_OK;
 }
 
-static void room_free(void *arg, uint32_t rank, struct gt_link_room *room)
+static void device_memory_free(void *arg, uint32_t rank,
+			       struct gt_link_device_memory *room)
 {
 	(void)rank;
 	munmap(room->base, room->bytes);
 	memset(arg, 0, sizeof(*room));
 }
 
-static const struct gt_link_pins device_pins = {pin, unpin, room_new,
-						room_free};
+static const struct gt_link_memory_ops device_pins = {
+	pin, unpin, device_memory_new, device_memory_free};
 
 static int is_pinned(const void *at, size_t bytes)
 {
@@ -116,7 +119,7 @@ static int is_pinned(const void *at, size_t bytes)
 	return 0;
 }
 
-static int is_in_room(const struct gt_link_room *room, const char *at,
+static int is_in_room(const struct gt_link_device_memory *room, const char *at,
 		      uint64_t bytes)
 {
 	return room->base && at >= room->base &&
@@ -244,7 +247,8 @@ static int node_main(struct node *node, struct gt_err *err)
 		.pins = device ? &device_pins : NULL,
 		.pins_arg = &node->room,
 	};
-	int rc = gt_share_new(sizeof(struct gt_bell), &node->bells, err);
+	int rc =
+		gt_shared_memory_new(sizeof(struct gt_bell), &node->bells, err);
 
 	if (rc)
 		return rc;
@@ -259,13 +263,14 @@ static int node_main(struct node *node, struct gt_err *err)
 		if (!rc)
 			rc = node->ops->check(node->link, err);
 		if (!rc)
-			rc = gt_world_meet(node->world, NULL, 0, NULL, err);
+			rc = gt_world_allgather(node->world, NULL, 0, NULL,
+						err);
 	}
 	node->ops->close(node->link);
 	for (int i = 0; i < PINS && !rc; i++)
 		if (pins[i].base || node->room.base)
 			rc = gt_err_set(err, GT_ENO, NULL, "still pinned");
-	gt_share_free(&node->bells);
+	gt_shared_memory_free(&node->bells);
 	return rc;
 }
 
@@ -295,7 +300,7 @@ static int many_talk(const struct node *node, struct gt_fifo_end *ends,
 		gt_fifo_sent(&ends[i]);
 		gt_bell_ring(ends[i].other);
 	}
-	return rc ? rc : gt_world_meet(node->world, NULL, 0, NULL, err);
+	return rc ? rc : gt_world_allgather(node->world, NULL, 0, NULL, err);
 }
 
 static int many_connect(const struct node *node, struct gt_err *err)
@@ -327,7 +332,7 @@ static int many_main(struct gt_world *world, struct gt_err *err)
 			    .ops = gt_link_find(link_name)};
 	struct gt_link_config config = {
 		.world = world, .first_rank = node.rank, .nranks = 1};
-	int rc = gt_share_new(sizeof(struct gt_bell), &node.bells, err);
+	int rc = gt_shared_memory_new(sizeof(struct gt_bell), &node.bells, err);
 
 	if (rc)
 		return rc;
@@ -336,7 +341,7 @@ static int many_main(struct gt_world *world, struct gt_err *err)
 	if (!rc)
 		rc = many_connect(&node, err);
 	node.ops->close(node.link);
-	gt_share_free(&node.bells);
+	gt_shared_memory_free(&node.bells);
 	return rc == GT_ESYS && strstr(err->text, " FIFOs with ") ? GT_EINPUT
 								  : rc;
 }
@@ -344,7 +349,7 @@ static int many_main(struct gt_world *world, struct gt_err *err)
 enum { LANES = 7 };
 
 /* A word over each lane's FIFO, whichever stream carries it. */
-static int group_talk(struct gt_group *group, struct gt_fifo_end *ends,
+static int group_talk(struct gt_process_group *group, struct gt_fifo_end *ends,
 		      struct gt_err *err)
 {
 	uint32_t self = group->self, got = 0, word;
@@ -361,7 +366,7 @@ static int group_talk(struct gt_group *group, struct gt_fifo_end *ends,
 		struct gt_fifo_end *in = &ends[LANES + got];
 
 		if (!gt_fifo_can_receive(in)) {
-			rc = gt_group_check(group, err);
+			rc = gt_process_group_check(group, err);
 			sched_yield();
 			continue;
 		}
@@ -393,29 +398,29 @@ static uint32_t take_cpu(uint32_t rank)
 /* Two processes with a rank each, LANES FIFOs both ways over some streams. */
 static int group_main(struct gt_world *world, struct gt_err *err)
 {
-	const struct gt_group_config config = {.world = world,
-					       .nranks = 2,
-					       .link = link_name,
-					       .iface = "lo",
-					       .streams = streams};
+	const struct gt_process_group_config config = {.world = world,
+						       .nranks = 2,
+						       .link = link_name,
+						       .iface = "lo",
+						       .streams = streams};
 	const struct gt_link_shape shape = {SLOTS, slot_bytes};
 	/* Of a set-up that failed half-way: there is no such end any more. */
 	const struct gt_link_conn stale = {.lane = LANES};
 	struct gt_fifo_end ends[2 * LANES];
-	struct gt_group group = {.self = 0};
+	struct gt_process_group group = {.self = 0};
 	uint32_t ncpus = take_cpu(gt_world_rank(world));
-	int rc = gt_group_open(&group, &config, err);
+	int rc = gt_process_group_open(&group, &config, err);
 
 	if (!rc)
-		rc = gt_group_link(&group, NULL, err);
+		rc = gt_process_group_link(&group, NULL, err);
 	if (!rc && group.ncpus != ncpus)
 		rc = gt_err_set(err, GT_ENO, NULL, "%u processors",
 				group.ncpus);
 	if (!rc && group.nfar != streams)
 		rc = gt_err_set(err, GT_ENO, NULL, "%u streams", group.nfar);
 	if (!rc)
-		rc = gt_group_add(&group, &stale, !group.self, err);
-	gt_group_forget(&group);
+		rc = gt_process_group_add(&group, &stale, !group.self, err);
+	gt_process_group_forget(&group);
 	for (uint32_t i = 0; !rc && i < 2 * LANES; i++) {
 		int sends = i < LANES;
 		struct gt_link_conn conn = {
@@ -425,15 +430,15 @@ static int group_main(struct gt_world *world, struct gt_err *err)
 			.sends = sends,
 			.end = &ends[i]};
 
-		rc = gt_group_add(&group, &conn, !group.self, err);
+		rc = gt_process_group_add(&group, &conn, !group.self, err);
 	}
 	if (!rc)
-		rc = gt_group_connect(&group, &shape, err);
+		rc = gt_process_group_connect(&group, &shape, err);
 	if (!rc)
 		rc = group_talk(&group, ends, err);
 	if (!rc)
-		rc = gt_world_meet(world, NULL, 0, NULL, err);
-	gt_group_close(&group);
+		rc = gt_world_allgather(world, NULL, 0, NULL, err);
+	gt_process_group_close(&group);
 	return rc;
 }
 
@@ -624,7 +629,7 @@ static void test_streams(void **state)
 	link_name = "tcp";
 	slot_bytes = 64;
 	killed = 0;
-	for (streams = 1; streams <= GT_GROUP_STREAMS; streams += 2) {
+	for (streams = 1; streams <= GT_PROCESS_GROUP_STREAMS; streams += 2) {
 		run_job(2, status);
 		assert_int_equal(status[0], 0);
 		assert_int_equal(status[1], 0);

@@ -30,10 +30,10 @@ static void test_slowest(void **state)
 	assert_int_equal(gt_trace_new(3, &trace, NULL), GT_OK);
 	assert_false(gt_trace_slowest(trace, &from, &to));
 	assert_int_equal(from, 9);
-	gt_trace_sent(trace, 0, 1, &fast);
-	gt_trace_sent(trace, 1, 2, &fast);
-	gt_trace_sent(trace, 1, 2, &slow);
-	gt_trace_sent(trace, 2, 0, &empty);
+	gt_trace_add_sent(trace, 0, 1, &fast);
+	gt_trace_add_sent(trace, 1, 2, &fast);
+	gt_trace_add_sent(trace, 1, 2, &slow);
+	gt_trace_add_sent(trace, 2, 0, &empty);
 	assert_true(gt_trace_slowest(trace, &from, &to));
 	assert_int_equal(from, 1);
 	assert_int_equal(to, 2);
@@ -130,7 +130,7 @@ static void test_marks(void **state)
 	mark_slices(marks, ALL, 2000);
 	mark_slices(marks + ALL, ALL, 2003);
 	assert_int_equal(gt_trace_new(3, &trace, NULL), GT_OK);
-	assert_int_equal(gt_trace_launched(&launch, trace, NULL), GT_OK);
+	assert_int_equal(gt_trace_add_launch(&launch, trace, NULL), GT_OK);
 	me = &trace->ranks[1];
 	assert_int_equal(me->nsteps, MARKS_WORKERS * ALL);
 	assert_int_equal(me->ndropped, 0);
@@ -187,7 +187,7 @@ static void test_marks_dropped(void **state)
 
 	(void)state;
 	assert_int_equal(gt_trace_new(3, &trace, NULL), GT_OK);
-	assert_int_equal(gt_trace_launched(&launch, trace, NULL), GT_OK);
+	assert_int_equal(gt_trace_add_launch(&launch, trace, NULL), GT_OK);
 	assert_int_equal(trace->ranks[0].nsteps, 1);
 	assert_int_equal(trace->ranks[0].ndropped, 3);
 	gt_trace_free(trace);
@@ -197,33 +197,33 @@ enum { FLOW_KERNELS = 2, FLOW_BLOCKS = 2 };
 
 static struct gt_kernel_mark flow_marks[FLOW_KERNELS][FLOW_BLOCKS]
 				       [GT_FLOW_STAGES][GT_FLOW_RANKS];
-static const struct gt_trace_moved flow_moved = {
+static const struct gt_trace_transfer flow_moved = {
 	.bytes = 101, .from = 1, .to = 0};
-static const struct gt_trace_moved flow_copy = {
+static const struct gt_trace_transfer flow_copy = {
 	.bytes = 50, .begin_ns = 100, .end_ns = 110, .from = 1, .to = 2};
 
-static struct gt_trace *flow_trace(const struct gt_trace_flow *flow)
+static struct gt_trace *flow_trace(const struct gt_trace_p2p *flow)
 {
 	struct gt_trace *trace;
 
 	assert_int_equal(gt_trace_new(3, &trace, NULL), GT_OK);
-	gt_trace_flowed(flow, trace);
+	gt_trace_add_p2p(flow, trace);
 	return trace;
 }
 
 /* Two blocks wait for rank 2, move 101 bytes, and wait for rank 0. */
 static void test_flow(void **state)
 {
-	struct gt_trace_flow flow = {.marks = &flow_marks[0][0][0][0],
-				     .nkernels = 1,
-				     .nblocks = FLOW_BLOCKS,
-				     .rank = 1,
-				     .nranks = 3,
-				     .ahead_ns = 1000,
-				     .moved = &flow_moved,
-				     .nmoved = 1,
-				     .copies = &flow_copy,
-				     .ncopies = 1};
+	struct gt_trace_p2p flow = {.marks = &flow_marks[0][0][0][0],
+				    .nkernels = 1,
+				    .nblocks = FLOW_BLOCKS,
+				    .rank = 1,
+				    .nranks = 3,
+				    .ahead_ns = 1000,
+				    .moved = &flow_moved,
+				    .nmoved = 1,
+				    .copies = &flow_copy,
+				    .ncopies = 1};
 	const struct gt_trace_rank *me;
 	struct gt_trace *trace;
 
@@ -271,14 +271,14 @@ static void test_flow(void **state)
 /* Of packets the second kernel saw the first: both parts of rank 0's. */
 static void test_packets(void **state)
 {
-	struct gt_trace_flow flow = {.marks = &flow_marks[0][0][0][0],
-				     .nkernels = FLOW_KERNELS,
-				     .nblocks = FLOW_BLOCKS,
-				     .watched = 1,
-				     .rank = 1,
-				     .nranks = 3,
-				     .moved = &flow_moved,
-				     .nmoved = 1};
+	struct gt_trace_p2p flow = {.marks = &flow_marks[0][0][0][0],
+				    .nkernels = FLOW_KERNELS,
+				    .nblocks = FLOW_BLOCKS,
+				    .watched = 1,
+				    .rank = 1,
+				    .nranks = 3,
+				    .moved = &flow_moved,
+				    .nmoved = 1};
 	const struct gt_trace_rank *me;
 	struct gt_trace *trace;
 

@@ -171,7 +171,7 @@ static void test_no_pace_within_a_host(void **state)
 	fd = link->sockets[0]->fd;
 	/* Where it is not to be had, what is there will do. */
 	setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, cubic, sizeof(cubic) - 1);
-	gt_net_unpace(fd);
+	gt_net_set_local(fd);
 	assert_return_code(
 		getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, &len), errno);
 	assert_string_equal(name, "reno");
