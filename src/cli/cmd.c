@@ -64,7 +64,7 @@ static const char *gt_cmd_name(int i, const void *unused)
 	return gt_cmds[i]->name;
 }
 
-const struct gt_cmd *gt_cmd_need(const char *name, struct gt_err *err)
+const struct gt_cmd *gt_cmd_require(const char *name, struct gt_err *err)
 {
 	const struct gt_cmd *cmd = gt_cmd_find(name);
 	const char *near;
@@ -213,7 +213,7 @@ int gt_cmd_main(int argc, char **argv)
 	int rc = GT_EINPUT;
 
 	gt_err_init(&err);
-	cmd = gt_cmd_need(gt_cmd_word(argc, argv), &err);
+	cmd = gt_cmd_require(gt_cmd_word(argc, argv), &err);
 	if (cmd)
 		rc = gt_cmd_start(cmd, argc > 2 ? argc - 2 : 0, argv + 2, &err);
 	rc = gt_cmd_close_stdout(rc, &err);

@@ -21,7 +21,7 @@ const struct gt_cmd *gt_cmd_get(int i);
 const struct gt_cmd *gt_cmd_find(const char *name);
 
 /* As gt_cmd_find, but an error that names the nearest one. */
-const struct gt_cmd *gt_cmd_need(const char *name, struct gt_err *err);
+const struct gt_cmd *gt_cmd_require(const char *name, struct gt_err *err);
 
 /* Write a command's help to the file `out` (NULL: standard output). */
 int gt_cmd_print_help(const struct gt_cmd *cmd, const char *out,

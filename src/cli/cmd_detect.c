@@ -7,30 +7,31 @@
 #include "cli/common/opt.h"
 
 static const struct gt_opt gt_detect_opts[] = {
-	{GT_OPT_FLAG, 0, "all", NULL, offsetof(struct gt_detect_from, all),
+	{GT_OPT_FLAG, 0, "all", NULL, offsetof(struct gt_detect_source, all),
 	 "virtual interfaces and functions, too", 0, 0},
 	{GT_OPT_FLAG, 0, "all-ranks", NULL,
-	 offsetof(struct gt_detect_from, all_ranks),
+	 offsetof(struct gt_detect_source, all_ranks),
 	 "under a launcher: a cluster file of all its hosts", 0, 0},
 	{GT_OPT_FLAG, 0, "measure", NULL,
-	 offsetof(struct gt_detect_from, measure),
+	 offsetof(struct gt_detect_source, measure),
 	 "time what goes between GPUs and from and to the host", 0, 0},
-	{GT_OPT_TEXT, 0, "root", "DIR", offsetof(struct gt_detect_from, root),
+	{GT_OPT_TEXT, 0, "root", "DIR", offsetof(struct gt_detect_source, root),
 	 "read DIR/sys and DIR/proc instead of this machine's", 0, 0},
-	{GT_OPT_TEXT, 0, "nvml", "FILE", offsetof(struct gt_detect_from, nvml),
+	{GT_OPT_TEXT, 0, "nvml", "FILE",
+	 offsetof(struct gt_detect_source, nvml),
 	 "ask this NVML library instead of the driver's", 0, 0},
 	GT_OPT_END,
 };
 
-static int gt_detect_run(const struct gt_cmd_args *args, struct gt_err *err)
+static int cmd_detect(const struct gt_cmd_args *args, struct gt_err *err)
 {
-	const struct gt_detect_from *from = args->opts;
+	const struct gt_detect_source *from = args->opts;
 	struct gt_buf text = GT_BUF_INIT;
 	int rc;
 
 	if (from->all_ranks)
 		return gt_detect_ranks(args, from, err);
-	rc = gt_detect_text(args, from, &text, err);
+	rc = gt_detect_xml(args, from, &text, err);
 	return gt_cmd_write(args, &text, rc, err);
 }
 
@@ -39,6 +40,6 @@ const struct gt_cmd gt_cmd_detect = {
 	.summary = "write the topology of this machine as XML for NCCL",
 	.operands = "",
 	.opts = gt_detect_opts,
-	.opts_bytes = sizeof(struct gt_detect_from),
-	.run = gt_detect_run,
+	.opts_bytes = sizeof(struct gt_detect_source),
+	.run = cmd_detect,
 };

@@ -95,9 +95,9 @@ static int gt_diff_on(const struct gt_cmd_args *args, struct gt_arena *arena,
 		return rc;
 	if (gt_diff_is_cluster(files[0]))
 		return gt_diff_on_clusters(args, files, n, ignore, err);
-	rc = gt_fleet_compare(&(struct gt_fleet_ask){files, n,
-						     opts->expect != NULL,
-						     ignore, NULL},
+	rc = gt_fleet_compare(&(struct gt_fleet_query){files, n,
+						       opts->expect != NULL,
+						       ignore, NULL},
 			      &fleet, err);
 	if (rc)
 		return rc;
@@ -108,7 +108,7 @@ static int gt_diff_on(const struct gt_cmd_args *args, struct gt_arena *arena,
 	return rc;
 }
 
-static int gt_diff_run(const struct gt_cmd_args *args, struct gt_err *err)
+static int cmd_diff(const struct gt_cmd_args *args, struct gt_err *err)
 {
 	struct gt_arena *arena = gt_arena_new();
 	int rc = arena ? gt_diff_on(args, arena, err) : gt_err_nomem(err);
@@ -126,5 +126,5 @@ const struct gt_cmd gt_cmd_diff = {
 	.operands_max = -1,
 	.opts = gt_diff_opts,
 	.opts_bytes = sizeof(struct gt_diff_opts),
-	.run = gt_diff_run,
+	.run = cmd_diff,
 };

@@ -27,7 +27,7 @@ static const struct gt_opt gt_export_opts[] = {
 	GT_OPT_END,
 };
 
-static int gt_export_run(const struct gt_cmd_args *args, struct gt_err *err)
+static int cmd_export(const struct gt_cmd_args *args, struct gt_err *err)
 {
 	const struct gt_export_opts *opts = args->opts;
 	struct gt_buf out = GT_BUF_INIT;
@@ -55,5 +55,5 @@ const struct gt_cmd gt_cmd_export = {
 	.opts = gt_export_opts,
 	.defaults = &gt_export_defaults,
 	.opts_bytes = sizeof(struct gt_export_opts),
-	.run = gt_export_run,
+	.run = cmd_export,
 };

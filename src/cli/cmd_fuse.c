@@ -58,8 +58,7 @@ static int gt_fuse_usable(const struct gt_fuse_opts *opts, struct gt_err *err)
 	return GT_OK;
 }
 
-static int gt_fuse_run_command(const struct gt_cmd_args *args,
-			       struct gt_err *err)
+static int cmd_fuse(const struct gt_cmd_args *args, struct gt_err *err)
 {
 	const struct gt_fuse_opts *opts = args->opts;
 	struct gt_fuse fuse = {
@@ -91,5 +90,5 @@ const struct gt_cmd gt_cmd_fuse = {
 	.operands_max = -1,
 	.opts = gt_fuse_opts,
 	.opts_bytes = sizeof(struct gt_fuse_opts),
-	.run = gt_fuse_run_command,
+	.run = cmd_fuse,
 };

@@ -14,7 +14,7 @@
 #include "topo/lint/lint.h"
 
 struct gt_health_opts {
-	struct gt_detect_from from;
+	struct gt_detect_source from;
 	const char *expect;
 	const char *ignore;
 	int64_t tolerance; /* percent */
@@ -65,11 +65,12 @@ static int gt_health_compare(struct gt_health *health, struct gt_err *err)
 {
 	const struct gt_health_opts *opts = health->args->opts;
 	const char *files[] = {NULL, gt_health_name};
-	struct gt_fleet_ask ask = {.files = files, .nfiles = 2, .expected = 1};
-	struct gt_reach_ask reach = {.machine = &health->machine,
-				     .measured = opts->from.measure,
-				     .tolerance =
-					     (double)opts->tolerance / 100};
+	struct gt_fleet_query ask = {
+		.files = files, .nfiles = 2, .expected = 1};
+	struct gt_reach_query reach = {.machine = &health->machine,
+				       .measured = opts->from.measure,
+				       .tolerance =
+					       (double)opts->tolerance / 100};
 	int rc = gt_fleet_ignore(opts->ignore, &ask.ignore, err);
 
 	ask.last = &health->machine;
@@ -137,8 +138,8 @@ static int gt_health_look(struct gt_health *health, struct gt_err *err)
 {
 	const struct gt_health_opts *opts = health->args->opts;
 	struct gt_buf out = GT_BUF_INIT;
-	int rc = gt_detect_text(health->args, &opts->from, &health->machine,
-				err);
+	int rc =
+		gt_detect_xml(health->args, &opts->from, &health->machine, err);
 
 	if (!rc)
 		rc = gt_lint_text(gt_health_name, health->machine.text,
@@ -159,7 +160,7 @@ static int gt_health_look(struct gt_health *health, struct gt_err *err)
 	return !rc && gt_health_is_bad(health) ? GT_ENO : rc;
 }
 
-static int gt_health_run(const struct gt_cmd_args *args, struct gt_err *err)
+static int cmd_health(const struct gt_cmd_args *args, struct gt_err *err)
 {
 	struct gt_health health = {.args = args, .arena = gt_arena_new()};
 	int rc =
@@ -178,5 +179,5 @@ const struct gt_cmd gt_cmd_health = {
 	.opts = gt_health_opts,
 	.defaults = &gt_health_defaults,
 	.opts_bytes = sizeof(struct gt_health_opts),
-	.run = gt_health_run,
+	.run = cmd_health,
 };

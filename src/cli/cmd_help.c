@@ -24,13 +24,13 @@ static int gt_help_list(const char *out, struct gt_err *err)
 	return rc;
 }
 
-static int gt_help_run(const struct gt_cmd_args *args, struct gt_err *err)
+static int cmd_help(const struct gt_cmd_args *args, struct gt_err *err)
 {
 	const struct gt_cmd *cmd;
 
 	if (!args->noperands)
 		return gt_help_list(args->out, err);
-	cmd = gt_cmd_need(args->operands[0], err);
+	cmd = gt_cmd_require(args->operands[0], err);
 	return cmd ? gt_cmd_print_help(cmd, args->out, err) : GT_EINPUT;
 }
 
@@ -39,5 +39,5 @@ const struct gt_cmd gt_cmd_help = {
 	.summary = "list the commands, or show one command's options",
 	.operands = "[COMMAND]",
 	.operands_max = 1,
-	.run = gt_help_run,
+	.run = cmd_help,
 };

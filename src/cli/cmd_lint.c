@@ -97,7 +97,7 @@ static int gt_lint_repair(const struct gt_cmd_args *args,
 	return rc;
 }
 
-static int gt_lint_command(const struct gt_cmd_args *args, struct gt_err *err)
+static int cmd_lint(const struct gt_cmd_args *args, struct gt_err *err)
 {
 	const struct gt_lint_opts *opts = args->opts;
 	struct gt_arena *arena = gt_arena_new();
@@ -123,5 +123,5 @@ const struct gt_cmd gt_cmd_lint = {
 	.operands_max = -1,
 	.opts = gt_lint_opts,
 	.opts_bytes = sizeof(struct gt_lint_opts),
-	.run = gt_lint_command,
+	.run = cmd_lint,
 };

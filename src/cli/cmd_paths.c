@@ -125,13 +125,13 @@ static int gt_paths_on_cluster(const struct gt_cmd_args *args,
 		return gt_err_set(err, GT_EINPUT, cluster->source,
 				  "is a cluster; '--bottlenecks' takes one "
 				  "server, gtopo show tells of uplinks");
-	rc = gt_paths_cluster(&(struct gt_paths_ask){cluster, opts->from,
-						     opts->to, opts->json},
+	rc = gt_paths_cluster(&(struct gt_paths_query){cluster, opts->from,
+						       opts->to, opts->json},
 			      &text, err);
 	return gt_cmd_write(args, &text, rc, err);
 }
 
-static int gt_paths_run(const struct gt_cmd_args *args, struct gt_err *err)
+static int cmd_paths(const struct gt_cmd_args *args, struct gt_err *err)
 {
 	const struct gt_paths_opts *opts = args->opts;
 	struct gt_cluster *cluster;
@@ -159,5 +159,5 @@ const struct gt_cmd gt_cmd_paths = {
 	.operands_max = 1,
 	.opts = gt_paths_opts,
 	.opts_bytes = sizeof(struct gt_paths_opts),
-	.run = gt_paths_run,
+	.run = cmd_paths,
 };

@@ -187,7 +187,7 @@ static int gt_predict_plan(const struct gt_cmd_args *args,
 	return rc ? rc : gt_file_write(args->out, out->text, out->len, err);
 }
 
-static int gt_predict_run(const struct gt_cmd_args *args, struct gt_err *err)
+static int cmd_predict(const struct gt_cmd_args *args, struct gt_err *err)
 {
 	const struct gt_predict_opts *opts = args->opts;
 	struct gt_buf out = GT_BUF_INIT;
@@ -222,5 +222,5 @@ const struct gt_cmd gt_cmd_predict = {
 	.opts = gt_predict_opts,
 	.defaults = &gt_predict_defaults,
 	.opts_bytes = sizeof(struct gt_predict_opts),
-	.run = gt_predict_run,
+	.run = cmd_predict,
 };

@@ -45,8 +45,8 @@ static const struct gt_run_opts gt_run_defaults = {
 	.device = -1,
 	.coll = "all",
 	.root = -1,
-	.begin_bytes = GT_RUN_UNSET,
-	.end_bytes = GT_RUN_UNSET,
+	.begin_bytes = GT_RUN_SIZE_UNSET,
+	.end_bytes = GT_RUN_SIZE_UNSET,
 	.factor = 2,
 	.iters = 20,
 	.warmup = 5,
@@ -117,9 +117,9 @@ static const struct gt_opt gt_run_opts[] = {
 };
 
 /* What of it is served by the plan. */
-static int gt_run_colls(const struct gt_run_opts *opts,
-			const struct gt_plan *plan, unsigned *colls,
-			struct gt_err *err)
+static int run_choose_colls(const struct gt_run_opts *opts,
+			    const struct gt_plan *plan, unsigned *colls,
+			    struct gt_err *err)
 {
 	int coll, rc = gt_run_parse_coll(opts->coll, &coll, err);
 
@@ -134,8 +134,8 @@ static int gt_run_colls(const struct gt_run_opts *opts,
 }
 
 /* What is verified must be what runs. */
-static int gt_run_adapt(const struct gt_run_opts *opts, struct gt_plan *plan,
-			struct gt_err *err)
+static int run_override_plan(const struct gt_run_opts *opts,
+			     struct gt_plan *plan, struct gt_err *err)
 {
 	if (opts->root >= (int64_t)plan->nranks)
 		return gt_err_set(err, GT_EINPUT, NULL,
@@ -153,8 +153,8 @@ static int gt_run_adapt(const struct gt_run_opts *opts, struct gt_plan *plan,
 }
 
 /* A wrong plan never runs.  Here it is an input, so at fault: status 2. */
-static int gt_run_verify(const struct gt_plan *plan, unsigned colls,
-			 struct gt_err *err)
+static int run_check_plan(const struct gt_plan *plan, unsigned colls,
+			  struct gt_err *err)
 {
 	int rc = gt_plan_check(plan, err);
 
@@ -167,8 +167,8 @@ static int gt_run_verify(const struct gt_plan *plan, unsigned colls,
 	return GT_EINPUT;
 }
 
-static int gt_run_digest(const struct gt_plan *plan,
-			 char text[GT_DIGEST_TEXT_MAX], struct gt_err *err)
+static int run_digest_plan(const struct gt_plan *plan,
+			   char text[GT_DIGEST_TEXT_MAX], struct gt_err *err)
 {
 	struct gt_buf buf = GT_BUF_INIT;
 	int rc = gt_plan_print(plan, &buf, err);
@@ -179,8 +179,8 @@ static int gt_run_digest(const struct gt_plan *plan,
 	return rc;
 }
 
-static int gt_run_where(const struct gt_run_opts *opts,
-			struct gt_run_sweep *sweep, struct gt_err *err)
+static int run_set_placement(const struct gt_run_opts *opts,
+			     struct gt_run_sweep *sweep, struct gt_err *err)
 {
 	sweep->config.map = opts->map;
 	sweep->config.graph = opts->graph;
@@ -211,11 +211,11 @@ static int gt_run_machine(const struct gt_cmd_args *args,
 
 	if (other && !opts->strict)
 		return GT_OK;
-	return gt_run_machine_check(args, &want, sweep->config.plan, err);
+	return gt_local_machine_check(args, &want, sweep->config.plan, err);
 }
 
 /* Process 0 has everybody's. */
-static int gt_run_gathered(const struct gt_cmd_args *args,
+static int run_write_trace(const struct gt_cmd_args *args,
 			   const struct gt_run_sweep *sweep,
 			   const struct gt_request *req, struct gt_err *err)
 {
@@ -230,8 +230,8 @@ static int gt_run_gathered(const struct gt_cmd_args *args,
 }
 
 /* Wrong data is no reason to keep the trace back. */
-static int gt_run_traced(const struct gt_cmd_args *args,
-			 struct gt_run_sweep *sweep, struct gt_err *err)
+static int run_with_trace(const struct gt_cmd_args *args,
+			  struct gt_run_sweep *sweep, struct gt_err *err)
 {
 	struct gt_request req = {.count = 0};
 	int written;
@@ -242,14 +242,14 @@ static int gt_run_traced(const struct gt_cmd_args *args,
 	sweep->traced = &req;
 	rc = gt_run_sweep(sweep, err);
 	if (!rc || (rc == GT_ENO && !err->code)) {
-		written = gt_run_gathered(args, sweep, &req, err);
+		written = run_write_trace(args, sweep, &req, err);
 		rc = written ? written : rc;
 	}
 	gt_trace_free(sweep->trace);
 	return rc;
 }
 
-static void gt_run_notice(void *arg, int warning, const char *text)
+static void run_pass_notice(void *arg, int warning, const char *text)
 {
 	if (warning)
 		gt_cmd_warn(arg, "%s", text);
@@ -263,9 +263,9 @@ static const char *const gt_run_link_names[] = {
 	NULL, "shm", "tcp", "verbs", [GT_RUN_LINK_NULL] = "null"};
 
 /* What is between the processes. */
-static int gt_run_links(const struct gt_run_opts *opts,
-			struct gt_run_sweep *sweep, struct gt_world *world,
-			struct gt_err *err)
+static int run_set_links(const struct gt_run_opts *opts,
+			 struct gt_run_sweep *sweep, struct gt_world *world,
+			 struct gt_err *err)
 {
 	struct gt_engine_config *config = &sweep->config;
 
@@ -281,17 +281,17 @@ static int gt_run_links(const struct gt_run_opts *opts,
 			       : GT_OK;
 	sweep->quiet = gt_world_rank(world) > 0;
 	sweep->unchecked = opts->link == GT_RUN_LINK_NULL;
-	return gt_run_world_same(world, sweep, err);
+	return gt_job_check_same(world, sweep, err);
 }
 
 /* As one process or as many. */
-static int gt_run_in_world(const struct gt_cmd_args *args,
-			   struct gt_run_sweep *sweep, struct gt_err *err)
+static int run_in_job(const struct gt_cmd_args *args,
+		      struct gt_run_sweep *sweep, struct gt_err *err)
 {
 	const struct gt_run_opts *opts = args->opts;
-	const struct gt_run_world options = {opts->procs, opts->iface,
-					     opts->timeout_ns};
-	const struct gt_notice notice = {gt_run_notice,
+	const struct gt_job_options options = {opts->procs, opts->iface,
+					       opts->timeout_ns};
+	const struct gt_notice notice = {run_pass_notice,
 					 (void *)(uintptr_t)args};
 	struct gt_world *world;
 	int parent, rc;
@@ -301,19 +301,19 @@ static int gt_run_in_world(const struct gt_cmd_args *args,
 				  "--procs '%" PRId64 "': the plan has %u "
 				  "ranks, and each process at least one",
 				  opts->procs, sweep->config.plan->nranks);
-	rc = gt_run_world_open(&options, &world, &parent, err);
+	rc = gt_job_open(&options, &world, &parent, err);
 	if (rc || parent)
 		return rc;
 	sweep->config.notice = &notice;
-	rc = gt_run_links(opts, sweep, world, err);
+	rc = run_set_links(opts, sweep, world, err);
 	if (!rc)
 		rc = gt_run_machine(args, sweep, err);
 	if (!rc && opts->soak_ns >= 0)
 		rc = gt_run_soak(sweep, opts->soak_ns, err);
 	else if (!rc)
-		rc = opts->trace ? gt_run_traced(args, sweep, err)
+		rc = opts->trace ? run_with_trace(args, sweep, err)
 				 : gt_run_sweep(sweep, err);
-	return gt_run_world_close(world, rc, err);
+	return gt_job_close(world, rc, err);
 }
 
 static int gt_run_plan(const struct gt_cmd_args *args, struct gt_plan *plan,
@@ -325,25 +325,25 @@ static int gt_run_plan(const struct gt_cmd_args *args, struct gt_plan *plan,
 
 	sweep->config.plan = plan;
 	sweep->plan_digest = digest;
-	rc = gt_run_colls(opts, plan, &sweep->colls, err);
+	rc = run_choose_colls(opts, plan, &sweep->colls, err);
 	if (!rc)
 		rc = gt_run_parse_fault(opts->inject, &sweep->config, err);
 	if (!rc)
-		rc = gt_run_digest(plan, digest, err);
+		rc = run_digest_plan(plan, digest, err);
 	if (!rc)
-		rc = gt_run_adapt(opts, plan, err);
+		rc = run_override_plan(opts, plan, err);
 	if (!rc)
-		rc = gt_run_verify(plan, sweep->colls, err);
+		rc = run_check_plan(plan, sweep->colls, err);
 	if (!rc)
-		rc = gt_run_where(opts, sweep, err);
+		rc = run_set_placement(opts, sweep, err);
 	if (rc)
 		return rc;
 	gt_cmd_note(args, "the plan is right; engine '%s'", sweep->ops->name);
 	sweep->config.interrupt = gt_interrupt_catch();
-	return gt_run_in_world(args, sweep, err);
+	return run_in_job(args, sweep, err);
 }
 
-static int gt_run_run(const struct gt_cmd_args *args, struct gt_err *err)
+static int cmd_run(const struct gt_cmd_args *args, struct gt_err *err)
 {
 	const struct gt_run_opts *opts = args->opts;
 	const char *device = gt_run_parse_device(opts->device);
@@ -397,5 +397,5 @@ const struct gt_cmd gt_cmd_run = {
 	.opts = gt_run_opts,
 	.defaults = &gt_run_defaults,
 	.opts_bytes = sizeof(struct gt_run_opts),
-	.run = gt_run_run,
+	.run = cmd_run,
 };

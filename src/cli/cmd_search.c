@@ -284,7 +284,7 @@ static struct gt_budget gt_search_watch(const struct gt_cmd_args *args,
 	if (opts->budget_ns)
 		watch.deadline_ns = gt_clock_ns() + opts->budget_ns;
 	if (!args->quiet)
-		gt_progress_watch(progress, &watch);
+		gt_progress_start(progress, &watch);
 	return watch;
 }
 

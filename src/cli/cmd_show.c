@@ -87,7 +87,8 @@ static int gt_show_picture(const struct gt_show_opts *opts,
 	int rc = arena ? GT_OK : gt_err_nomem(err);
 
 	if (!rc && opts->plan)
-		rc = gt_show_plan(opts->plan, topo, arena, &overlay, err);
+		rc = gt_show_plan_overlay(opts->plan, topo, arena, &overlay,
+					  err);
 	if (!rc) {
 		gt_dot(topo, opts->plan ? &overlay : NULL,
 		       opts->dot ? out : &dot);

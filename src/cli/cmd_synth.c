@@ -28,7 +28,7 @@ static int gt_synth_text(const struct gt_cmd_args *args, struct gt_arena *arena,
 	return rc;
 }
 
-static int gt_synth_run(const struct gt_cmd_args *args, struct gt_err *err)
+static int cmd_synth(const struct gt_cmd_args *args, struct gt_err *err)
 {
 	struct gt_arena *arena = gt_arena_new();
 	struct gt_buf text = GT_BUF_INIT;
@@ -46,5 +46,5 @@ const struct gt_cmd gt_cmd_synth = {
 	.operands = "DESCRIPTION",
 	.operands_min = 1,
 	.operands_max = 1,
-	.run = gt_synth_run,
+	.run = cmd_synth,
 };

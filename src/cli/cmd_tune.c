@@ -31,7 +31,7 @@ struct gt_tune_opts {
 static const struct gt_tune_opts gt_tune_defaults = {
 	.device = -1,
 	.begin_bytes = 1 << 10,
-	.end_bytes = GT_RUN_UNSET,
+	.end_bytes = GT_RUN_SIZE_UNSET,
 	.factor = 4,
 	.timeout_ns = 30000000000,
 };
@@ -190,7 +190,7 @@ static int gt_tune_where(const struct gt_cmd_args *args,
 	const struct gt_run_machine want = {opts->map, opts->strict, NULL};
 	int host = !strcmp(sweep->ops->name, "host");
 
-	if (sweep->end_bytes == GT_RUN_UNSET)
+	if (sweep->end_bytes == GT_RUN_SIZE_UNSET)
 		sweep->end_bytes =
 			host ? GT_TUNE_HOST_BYTES : GT_TUNE_CUDA_BYTES;
 	if (sweep->begin_bytes < 4 || sweep->begin_bytes > sweep->end_bytes)
@@ -200,7 +200,7 @@ static int gt_tune_where(const struct gt_cmd_args *args,
 				  sweep->begin_bytes, sweep->end_bytes);
 	sweep->config.map = opts->map;
 	if (!host)
-		return gt_run_machine_check(args, &want, plan, err);
+		return gt_local_machine_check(args, &want, plan, err);
 	if (opts->map || opts->strict)
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "%s is for GPUs; engine 'host' needs none",
@@ -237,8 +237,9 @@ static int gt_tune_plan(const struct gt_cmd_args *args, struct gt_plan *plan,
 	if (!rc)
 		rc = gt_tune_colls(opts, plan, &colls, err);
 	if (!rc)
-		rc = gt_tune_ways_find(plan, colls, sweep->ops->how != NULL,
-				       plan->arena, &sweep->ways, err);
+		rc = gt_tune_candidates_find(plan, colls,
+					     sweep->ops->how != NULL,
+					     plan->arena, &sweep->ways, err);
 	if (rc)
 		return rc;
 	sweep->machine = gt_tune_machine(plan, sweep->ops);
@@ -254,7 +255,7 @@ static int gt_tune_plan(const struct gt_cmd_args *args, struct gt_plan *plan,
 	return !rc && sweep->refused ? GT_ENO : rc;
 }
 
-static int gt_tune_run(const struct gt_cmd_args *args, struct gt_err *err)
+static int cmd_tune(const struct gt_cmd_args *args, struct gt_err *err)
 {
 	const struct gt_tune_opts *opts = args->opts;
 	const char *device = gt_run_parse_device(opts->device);
@@ -291,5 +292,5 @@ const struct gt_cmd gt_cmd_tune = {
 	.opts = gt_tune_opts,
 	.defaults = &gt_tune_defaults,
 	.opts_bytes = sizeof(struct gt_tune_opts),
-	.run = gt_tune_run,
+	.run = cmd_tune,
 };

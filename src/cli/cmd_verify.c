@@ -106,7 +106,7 @@ static int gt_verify_colls(const char *name, const struct gt_plan *plan,
 	return GT_OK;
 }
 
-static int gt_verify_run(const struct gt_cmd_args *args, struct gt_err *err)
+static int cmd_verify(const struct gt_cmd_args *args, struct gt_err *err)
 {
 	const struct gt_verify_opts *opts = args->opts;
 	struct gt_verdict verdict;
@@ -125,7 +125,7 @@ static int gt_verify_run(const struct gt_cmd_args *args, struct gt_err *err)
 		if (verdict.colls >> coll & 1)
 			rc = gt_simulate(plan, (enum gt_coll)coll, err);
 	if (!rc && opts->topology)
-		rc = gt_verify_machine(plan, opts->topology, err);
+		rc = gt_verify_topology(plan, opts->topology, err);
 	if (!rc)
 		gt_verify_warn(args, plan);
 	if (!rc || rc == GT_ENO)
@@ -143,5 +143,5 @@ const struct gt_cmd gt_cmd_verify = {
 	.opts = gt_verify_opts,
 	.defaults = &gt_verify_defaults,
 	.opts_bytes = sizeof(struct gt_verify_opts),
-	.run = gt_verify_run,
+	.run = cmd_verify,
 };

@@ -18,7 +18,7 @@
 #define GT_VERSION_VERBS "no"
 #endif
 
-static int gt_version_run(const struct gt_cmd_args *args, struct gt_err *err)
+static int cmd_version(const struct gt_cmd_args *args, struct gt_err *err)
 {
 	struct gt_buf text = GT_BUF_INIT;
 
@@ -33,5 +33,5 @@ const struct gt_cmd gt_cmd_version = {
 	.name = "version",
 	.summary = "print the version; with -v also what is built in",
 	.operands = "",
-	.run = gt_version_run,
+	.run = cmd_version,
 };

@@ -19,7 +19,7 @@ static uint32_t gt_gpu_of(const struct gt_measured *measured,
 		       : UINT32_MAX;
 }
 
-static int gt_gpu_match_trees(const struct gt_gpu_pair *pair,
+static int gt_gpu_match_trees(const struct gt_gpu_match_query *pair,
 			      const struct gt_device_tree *wanted,
 			      const struct gt_device_tree *is,
 			      struct gt_arena *arena, uint32_t *image)
@@ -45,7 +45,8 @@ static int gt_gpu_match_trees(const struct gt_gpu_pair *pair,
 }
 
 /* 1 when the smaller server's GPUs are all in the other. */
-static int gt_gpu_match_ids(const struct gt_gpu_pair *pair, uint32_t *image)
+static int gt_gpu_match_ids(const struct gt_gpu_match_query *pair,
+			    uint32_t *image)
 {
 	uint32_t found = 0;
 
@@ -57,7 +58,7 @@ static int gt_gpu_match_ids(const struct gt_gpu_pair *pair, uint32_t *image)
 	return found == pair->is->ngpus || found == pair->wanted->ngpus;
 }
 
-int gt_gpu_match(const struct gt_gpu_pair *pair, struct gt_arena *arena,
+int gt_gpu_match(const struct gt_gpu_match_query *pair, struct gt_arena *arena,
 		 uint32_t *image, struct gt_err *err)
 {
 	struct gt_device_tree *wanted = NULL, *is = NULL;

@@ -12,7 +12,7 @@ struct gt_buf;
 struct gt_err;
 struct gt_measured;
 
-struct gt_gpu_pair {
+struct gt_gpu_match_query {
 	const struct gt_measured *wanted; /* of the file */
 	const char *file;                 /* NULL: wanted is empty */
 	const struct gt_measured *is;
@@ -20,7 +20,7 @@ struct gt_gpu_pair {
 };
 
 /* image[i] is the wanted GPU of GPU i, or UINT32_MAX. */
-int gt_gpu_match(const struct gt_gpu_pair *pair, struct gt_arena *arena,
+int gt_gpu_match(const struct gt_gpu_match_query *pair, struct gt_arena *arena,
 		 uint32_t *image, struct gt_err *err);
 
 #endif

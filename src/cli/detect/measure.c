@@ -31,7 +31,7 @@ int gt_detect_can_measure(const char *root, struct gt_err *err)
 	return GT_OK;
 }
 
-static void gt_talk_hidden(const struct gt_measure_talk *talk)
+static void measure_log_hidden(const struct gt_measure_talk *talk)
 {
 	for (uint32_t i = 0; i < talk->known->ngpus; i++) {
 		const char *bus_id = talk->known->gpus[i].bus_id;
@@ -44,8 +44,8 @@ static void gt_talk_hidden(const struct gt_measure_talk *talk)
 	}
 }
 
-static int gt_talk_shares(const struct gt_measure_talk *talk, uint32_t a,
-			  uint32_t b)
+static int measure_log_shared(const struct gt_measure_talk *talk, uint32_t a,
+			      uint32_t b)
 {
 	const struct gt_measured *all = talk->measured;
 
@@ -55,14 +55,14 @@ static int gt_talk_shares(const struct gt_measure_talk *talk, uint32_t a,
 }
 
 /* Told by the first of those that share: sharing is all with all. */
-static void gt_talk_host(const struct gt_measure_talk *talk, uint32_t gpu)
+static void measure_log_host(const struct gt_measure_talk *talk, uint32_t gpu)
 {
 	const struct gt_measured *all = talk->measured;
 	struct gt_buf others = GT_BUF_INIT;
 	double together = 0;
 
 	for (uint32_t i = 0; i < all->ngpus; i++) {
-		if (i == gpu || !gt_talk_shares(talk, gpu, i))
+		if (i == gpu || !measure_log_shared(talk, gpu, i))
 			continue;
 		if (i < gpu) {
 			gt_buf_release(&others);
@@ -82,8 +82,8 @@ static void gt_talk_host(const struct gt_measure_talk *talk, uint32_t gpu)
 	gt_buf_release(&others);
 }
 
-static void gt_talk_ring(const struct gt_measure_talk *talk, uint32_t from,
-			 uint32_t to)
+static void measure_log_ring(const struct gt_measure_talk *talk, uint32_t from,
+			     uint32_t to)
 {
 	const struct gt_measured *all = talk->measured;
 	const struct gt_measured_peer *peer = gt_measured_peer(all, from, to);
@@ -96,14 +96,14 @@ static void gt_talk_ring(const struct gt_measure_talk *talk, uint32_t from,
 			    peer->gbs, peer->ring_gbs);
 }
 
-static void gt_talk(const struct gt_measure_talk *talk)
+static void measure_log(const struct gt_measure_talk *talk)
 {
 	uint32_t n = talk->measured->ngpus;
 
-	gt_talk_hidden(talk);
+	measure_log_hidden(talk);
 	for (uint32_t i = 0; i < n; i++) {
-		gt_talk_host(talk, i);
-		gt_talk_ring(talk, i, (i + 1) % n);
+		measure_log_host(talk, i);
+		measure_log_ring(talk, i, (i + 1) % n);
 	}
 }
 
@@ -125,7 +125,7 @@ static int gt_detect_measure_in(const struct gt_cmd_args *args,
 	gt_cmd_note(args, "%u GPU%s measured in %.1f s", measured->ngpus,
 		    measured->ngpus == 1 ? "" : "s",
 		    (double)(gt_clock_ns() - begin) / 1e9);
-	gt_talk(&talk);
+	measure_log(&talk);
 	return GT_OK;
 }
 

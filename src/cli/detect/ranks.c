@@ -132,7 +132,7 @@ static int gt_ranks_write(const char *out, const struct gt_ranks_host *hosts,
 }
 
 static int gt_ranks_together(const struct gt_cmd_args *args,
-			     const struct gt_detect_from *from,
+			     const struct gt_detect_source *from,
 			     struct gt_world *world, struct gt_err *err)
 {
 	uint32_t size = gt_world_size(world);
@@ -145,7 +145,7 @@ static int gt_ranks_together(const struct gt_cmd_args *args,
 	if (!rc)
 		rc = gt_ranks_first(world, &own, hosts, &first, err);
 	if (!rc && first)
-		rc = gt_detect_text(args, from, &text, err);
+		rc = gt_detect_xml(args, from, &text, err);
 	if (!rc)
 		rc = gt_world_allgather(world, text.text, text.len, parts, err);
 	if (!rc && !gt_world_rank(world))
@@ -158,12 +158,13 @@ static int gt_ranks_together(const struct gt_cmd_args *args,
 
 /* No launcher: a cluster of this host. */
 static int gt_ranks_alone(const struct gt_cmd_args *args,
-			  const struct gt_detect_from *from, struct gt_err *err)
+			  const struct gt_detect_source *from,
+			  struct gt_err *err)
 {
 	struct gt_buf text = GT_BUF_INIT;
 	struct gt_world_part part;
 	struct gt_ranks_host own;
-	int rc = gt_detect_text(args, from, &text, err);
+	int rc = gt_detect_xml(args, from, &text, err);
 
 	gt_ranks_here(&own);
 	part.bytes = text.text;
@@ -175,9 +176,9 @@ static int gt_ranks_alone(const struct gt_cmd_args *args,
 }
 
 int gt_detect_ranks(const struct gt_cmd_args *args,
-		    const struct gt_detect_from *from, struct gt_err *err)
+		    const struct gt_detect_source *from, struct gt_err *err)
 {
-	const struct gt_run_world options = {.timeout_ns = gt_ranks_limit_ns};
+	const struct gt_job_options options = {.timeout_ns = gt_ranks_limit_ns};
 	struct gt_world *world;
 	int parent, rc;
 
@@ -185,10 +186,10 @@ int gt_detect_ranks(const struct gt_cmd_args *args,
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "--all-ranks writes several files; say with "
 				  "-o where the cluster's is to be");
-	rc = gt_run_world_open(&options, &world, &parent, err);
+	rc = gt_job_open(&options, &world, &parent, err);
 	if (rc)
 		return rc;
 	rc = world ? gt_ranks_together(args, from, world, err)
 		   : gt_ranks_alone(args, from, err);
-	return gt_run_world_close(world, rc, err);
+	return gt_job_close(world, rc, err);
 }

@@ -6,7 +6,7 @@
 #define GT_CLI_DETECT_RANKS_H
 
 struct gt_cmd_args;
-struct gt_detect_from;
+struct gt_detect_source;
 struct gt_err;
 
 /*
@@ -14,6 +14,6 @@ struct gt_err;
  * the cluster file, named after the host, and the cluster file, args->out.
  */
 int gt_detect_ranks(const struct gt_cmd_args *args,
-		    const struct gt_detect_from *from, struct gt_err *err);
+		    const struct gt_detect_source *from, struct gt_err *err);
 
 #endif

@@ -33,9 +33,9 @@ static int gt_detect_hwloc(const char *root, struct gt_err *err)
 	return GT_OK;
 }
 
-int gt_detect_text(const struct gt_cmd_args *args,
-		   const struct gt_detect_from *from, struct gt_buf *out,
-		   struct gt_err *err)
+int gt_detect_xml(const struct gt_cmd_args *args,
+		  const struct gt_detect_source *from, struct gt_buf *out,
+		  struct gt_err *err)
 {
 	struct gt_probe_env env = {from->root ? from->root : "", from->nvml,
 				   from->all};

@@ -9,7 +9,7 @@ struct gt_buf;
 struct gt_cmd_args;
 struct gt_err;
 
-struct gt_detect_from {
+struct gt_detect_source {
 	const char *root; /* of sys and proc, or NULL */
 	const char *nvml; /* the library's file, or NULL: the driver's */
 	int measure;      /* what GPUs reach as well */
@@ -18,8 +18,8 @@ struct gt_detect_from {
 };
 
 /* Append the XML; what could not be read is told with gt_cmd_warn(). */
-int gt_detect_text(const struct gt_cmd_args *args,
-		   const struct gt_detect_from *from, struct gt_buf *out,
-		   struct gt_err *err);
+int gt_detect_xml(const struct gt_cmd_args *args,
+		  const struct gt_detect_source *from, struct gt_buf *out,
+		  struct gt_err *err);
 
 #endif

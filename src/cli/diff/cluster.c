@@ -49,9 +49,9 @@ static int gt_diff_kind(const struct gt_diff_clusters *ask,
 
 	if (!strcmp(a->file, b->file))
 		return GT_OK;
-	rc = gt_fleet_compare(&(struct gt_fleet_ask){.files = files,
-						     .nfiles = 2,
-						     .ignore = ask->ignore},
+	rc = gt_fleet_compare(&(struct gt_fleet_query){.files = files,
+						       .nfiles = 2,
+						       .ignore = ask->ignore},
 			      &fleet, err);
 	if (rc)
 		return rc;

@@ -97,7 +97,7 @@ static struct gt_fleet *gt_fleet_new(uint32_t n)
 }
 
 /* One hash is not proof: the match must be found, too. */
-static int gt_fleet_alike(struct gt_fleet *fleet, uint32_t i, uint32_t j)
+static int fleet_is_isomorphic(struct gt_fleet *fleet, uint32_t i, uint32_t j)
 {
 	return fleet->hashes[i] == fleet->hashes[j] &&
 	       gt_match_is_isomorphic(fleet->servers[i], fleet->servers[j]);
@@ -109,7 +109,7 @@ static void gt_fleet_sort(struct gt_fleet *fleet)
 		uint32_t g = 0;
 
 		while (g < fleet->ngroups &&
-		       !gt_fleet_alike(fleet, fleet->groups[g].first, i))
+		       !fleet_is_isomorphic(fleet, fleet->groups[g].first, i))
 			g++;
 		if (g == fleet->ngroups)
 			fleet->groups[fleet->ngroups++].first = i;
@@ -129,8 +129,8 @@ static void gt_fleet_sort(struct gt_fleet *fleet)
 		}
 }
 
-static int gt_fleet_run(struct gt_fleet *fleet, const struct gt_fleet_ask *ask,
-			struct gt_err *err)
+static int gt_fleet_run(struct gt_fleet *fleet,
+			const struct gt_fleet_query *ask, struct gt_err *err)
 {
 	const struct gt_device_tree *norm;
 	int rc = GT_OK;
@@ -165,7 +165,7 @@ static int gt_fleet_run(struct gt_fleet *fleet, const struct gt_fleet_ask *ask,
 	return rc;
 }
 
-int gt_fleet_compare(const struct gt_fleet_ask *ask, struct gt_fleet **out,
+int gt_fleet_compare(const struct gt_fleet_query *ask, struct gt_fleet **out,
 		     struct gt_err *err)
 {
 	struct gt_fleet *fleet = gt_fleet_new(ask->nfiles);

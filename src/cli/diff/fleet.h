@@ -12,7 +12,7 @@ struct gt_buf;
 struct gt_err;
 struct gt_fleet;
 
-struct gt_fleet_ask {
+struct gt_fleet_query {
 	const char *const *files;
 	uint32_t nfiles;
 	int expected;    /* the first file is what the others should be */
@@ -25,7 +25,7 @@ struct gt_fleet_ask {
 int gt_fleet_ignore(const char *list, unsigned *ignore, struct gt_err *err);
 
 /* Read and compare; *fleet is the caller's. */
-int gt_fleet_compare(const struct gt_fleet_ask *ask, struct gt_fleet **fleet,
+int gt_fleet_compare(const struct gt_fleet_query *ask, struct gt_fleet **fleet,
 		     struct gt_err *err);
 
 /* NULL is allowed. */

@@ -20,7 +20,7 @@
 #define GT_REACH_OTHERS 0.9
 
 struct gt_reach {
-	const struct gt_reach_ask *ask;
+	const struct gt_reach_query *ask;
 	struct gt_arena *arena;
 	struct gt_measured is, wanted; /* wanted: nothing, where unknown */
 	uint32_t *image;               /* the wanted GPU of each, or none */
@@ -310,7 +310,7 @@ static int gt_reach_lines_find(struct gt_reach *reach,
 
 static int gt_reach_load(struct gt_reach *reach, struct gt_err *err)
 {
-	const struct gt_reach_ask *ask = reach->ask;
+	const struct gt_reach_query *ask = reach->ask;
 	struct gt_xml *xml;
 	size_t n;
 	int rc = gt_xml_parse("this machine", ask->machine->text,
@@ -333,12 +333,13 @@ static int gt_reach_load(struct gt_reach *reach, struct gt_err *err)
 		gt_arena_array(reach->arena, n * n, sizeof(*reach->rates));
 	if (rc || !reach->image || !reach->rates)
 		return rc ? rc : gt_err_nomem(err);
-	return gt_gpu_match(&(struct gt_gpu_pair){&reach->wanted, ask->expect,
-						  &reach->is, ask->machine},
-			    reach->arena, reach->image, err);
+	return gt_gpu_match(
+		&(struct gt_gpu_match_query){&reach->wanted, ask->expect,
+					     &reach->is, ask->machine},
+		reach->arena, reach->image, err);
 }
 
-int gt_reach_find(const struct gt_reach_ask *ask, struct gt_arena *arena,
+int gt_reach_find(const struct gt_reach_query *ask, struct gt_arena *arena,
 		  struct gt_reach_finding **findings, struct gt_err *err)
 {
 	struct gt_reach reach = {.ask = ask, .arena = arena};

@@ -21,7 +21,7 @@ struct gt_reach_finding {
 	const char *text;
 };
 
-struct gt_reach_ask {
+struct gt_reach_query {
 	const struct gt_buf *machine; /* XML */
 	const char *expect;           /* a file, or NULL */
 	int measured;                 /* 0: only whether GPUs are seen */
@@ -29,7 +29,7 @@ struct gt_reach_ask {
 };
 
 /* In order of the GPUs; NULL when all is well.  Memory is the arena's. */
-int gt_reach_find(const struct gt_reach_ask *ask, struct gt_arena *arena,
+int gt_reach_find(const struct gt_reach_query *ask, struct gt_arena *arena,
 		  struct gt_reach_finding **findings, struct gt_err *err);
 
 /* A line each; the elements of a JSON list. */

@@ -134,8 +134,8 @@ static int gt_paths_ends(struct gt_paths_on *on, const char *from,
 				err);
 }
 
-static int gt_paths_all(struct gt_paths_on *on, const struct gt_paths_ask *ask,
-			struct gt_err *err)
+static int gt_paths_all(struct gt_paths_on *on,
+			const struct gt_paths_query *ask, struct gt_err *err)
 {
 	int rc;
 
@@ -152,7 +152,7 @@ static int gt_paths_all(struct gt_paths_on *on, const struct gt_paths_ask *ask,
 	return rc;
 }
 
-int gt_paths_cluster(const struct gt_paths_ask *ask, struct gt_buf *out,
+int gt_paths_cluster(const struct gt_paths_query *ask, struct gt_buf *out,
 		     struct gt_err *err)
 {
 	const struct gt_cluster *cluster = ask->cluster;

@@ -18,7 +18,7 @@
 enum { GT_RUN_REASON_MAX = 256, GT_RUN_WHY_MAX = 512 };
 
 /* By way of the XML, so that digests are those of detected files. */
-static int gt_run_detect(struct gt_topo **topo, struct gt_err *err)
+static int gt_local_machine_detect(struct gt_topo **topo, struct gt_err *err)
 {
 	struct gt_probe_env env = {.root = ""};
 	struct gt_buf text = GT_BUF_INIT;
@@ -37,9 +37,9 @@ static int gt_run_detect(struct gt_topo **topo, struct gt_err *err)
 }
 
 /* NULL: it is this machine; else why not. */
-static const char *gt_run_other(const struct gt_run_machine *want,
-				const struct gt_plan *plan,
-				const struct gt_topo *topo)
+static const char *gt_local_machine_mismatch(const struct gt_run_machine *want,
+					     const struct gt_plan *plan,
+					     const struct gt_topo *topo)
 {
 	const char *shape = gt_topo_shape_digest(topo);
 
@@ -55,14 +55,15 @@ static const char *gt_run_other(const struct gt_run_machine *want,
 }
 
 /* What a process finds out about its own machine. */
-struct gt_run_seen {
+struct gt_local_machine {
 	char why[GT_RUN_REASON_MAX]; /* it is not the plan's, or "" */
 	char shape[GT_DIGEST_TEXT_MAX];
 };
 
-static int gt_run_look(const struct gt_run_machine *want,
-		       const struct gt_plan *plan, struct gt_run_seen *seen,
-		       struct gt_err *err)
+static int gt_local_machine_find(const struct gt_run_machine *want,
+				 const struct gt_plan *plan,
+				 struct gt_local_machine *seen,
+				 struct gt_err *err)
 {
 	struct gt_topo *topo = NULL;
 	struct gt_err why;
@@ -70,7 +71,7 @@ static int gt_run_look(const struct gt_run_machine *want,
 
 	memset(seen, 0, sizeof(*seen));
 	gt_err_init(&why);
-	if (gt_run_detect(&topo, want->strict ? err : &why)) {
+	if (gt_local_machine_detect(&topo, want->strict ? err : &why)) {
 		snprintf(seen->why, sizeof(seen->why),
 			 "cannot compare the machine: %.200s", why.text);
 		return want->strict ? err->code : GT_OK;
@@ -78,7 +79,7 @@ static int gt_run_look(const struct gt_run_machine *want,
 	snprintf(seen->shape, sizeof(seen->shape), "%s",
 		 gt_topo_shape_digest(topo));
 	if (!want->world || !plan->cluster)
-		other = gt_run_other(want, plan, topo);
+		other = gt_local_machine_mismatch(want, plan, topo);
 	if (other && (want->strict || plan->digest))
 		snprintf(seen->why, sizeof(seen->why), "%s", other);
 	gt_topo_free(topo);
@@ -86,12 +87,13 @@ static int gt_run_look(const struct gt_run_machine *want,
 }
 
 /* Which is the first process that is on a wrong machine, and why. */
-static void gt_run_judge(struct gt_world *world, const struct gt_plan *plan,
-			 const struct gt_run_seen *seen,
-			 const struct gt_world_part *parts,
-			 char why[GT_RUN_WHY_MAX])
+static void gt_local_machine_judge(struct gt_world *world,
+				   const struct gt_plan *plan,
+				   const struct gt_local_machine *seen,
+				   const struct gt_world_part *parts,
+				   char why[GT_RUN_WHY_MAX])
 {
-	const struct gt_run_seen *first = parts[0].bytes, *one;
+	const struct gt_local_machine *first = parts[0].bytes, *one;
 
 	for (uint32_t p = 0; p < gt_world_size(world); p++) {
 		one = parts[p].bytes;
@@ -113,9 +115,11 @@ static void gt_run_judge(struct gt_world *world, const struct gt_plan *plan,
 	}
 }
 
-static int gt_run_compare(struct gt_world *world, const struct gt_plan *plan,
-			  const struct gt_run_seen *seen,
-			  char why[GT_RUN_WHY_MAX], struct gt_err *err)
+static int gt_local_machine_compare(struct gt_world *world,
+				    const struct gt_plan *plan,
+				    const struct gt_local_machine *seen,
+				    char why[GT_RUN_WHY_MAX],
+				    struct gt_err *err)
 {
 	struct gt_world_part *parts;
 	int rc;
@@ -129,7 +133,7 @@ static int gt_run_compare(struct gt_world *world, const struct gt_plan *plan,
 	*why = '\0';
 	rc = gt_world_allgather(world, seen, sizeof(*seen), parts, err);
 	if (!rc)
-		gt_run_judge(world, plan, seen, parts, why);
+		gt_local_machine_judge(world, plan, seen, parts, why);
 	free(parts);
 	/* Nobody gives up before all have heard. */
 	if (!rc)
@@ -138,16 +142,17 @@ static int gt_run_compare(struct gt_world *world, const struct gt_plan *plan,
 	return *why ? GT_OK : rc;
 }
 
-int gt_run_machine_check(const struct gt_cmd_args *args,
-			 const struct gt_run_machine *want,
-			 const struct gt_plan *plan, struct gt_err *err)
+int gt_local_machine_check(const struct gt_cmd_args *args,
+			   const struct gt_run_machine *want,
+			   const struct gt_plan *plan, struct gt_err *err)
 {
-	struct gt_run_seen seen;
+	struct gt_local_machine seen;
 	char why[GT_RUN_WHY_MAX];
-	int rc = gt_run_look(want, plan, &seen, err);
+	int rc = gt_local_machine_find(want, plan, &seen, err);
 
 	if (!rc)
-		rc = gt_run_compare(want->world, plan, &seen, why, err);
+		rc = gt_local_machine_compare(want->world, plan, &seen, why,
+					      err);
 	if (rc || !*why)
 		return rc;
 	if (want->strict)

@@ -20,8 +20,8 @@ struct gt_run_machine {
  * is on a wrong machine; process 0 warns.  A cluster's plan does not hold its
  * nodes' digests: there all have to be like process 0's.
  */
-int gt_run_machine_check(const struct gt_cmd_args *args,
-			 const struct gt_run_machine *want,
-			 const struct gt_plan *plan, struct gt_err *err);
+int gt_local_machine_check(const struct gt_cmd_args *args,
+			   const struct gt_run_machine *want,
+			   const struct gt_plan *plan, struct gt_err *err);
 
 #endif

@@ -12,10 +12,10 @@
 int gt_run_parse_sizes(struct gt_run_sweep *sweep, uint64_t begin, uint64_t end,
 		       int64_t factor, struct gt_err *err)
 {
-	if (end == GT_RUN_UNSET)
-		end = begin == GT_RUN_UNSET || begin < 16 << 20 ? 16 << 20
-								: begin;
-	if (begin == GT_RUN_UNSET)
+	if (end == GT_RUN_SIZE_UNSET)
+		end = begin == GT_RUN_SIZE_UNSET || begin < 16 << 20 ? 16 << 20
+								     : begin;
+	if (begin == GT_RUN_SIZE_UNSET)
 		begin = end < 1 << 10 ? end : 1 << 10;
 	if (begin > end)
 		return gt_err_set(err, GT_EINPUT, NULL,

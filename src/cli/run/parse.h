@@ -9,7 +9,7 @@ struct gt_engine_ops;
 struct gt_err;
 struct gt_run_sweep;
 
-#define GT_RUN_UNSET UINT64_MAX /* a size that was not given */
+#define GT_RUN_SIZE_UNSET UINT64_MAX /* a size that was not given */
 
 int gt_run_parse_sizes(struct gt_run_sweep *sweep, uint64_t begin, uint64_t end,
 		       int64_t factor, struct gt_err *err);

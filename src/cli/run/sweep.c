@@ -15,7 +15,7 @@
 #include "report/report.h"
 
 /* A sweep under way. */
-struct gt_running {
+struct gt_sweep_state {
 	const struct gt_run_sweep *sweep;
 	struct gt_engine *engine;
 	struct gt_report report;
@@ -25,7 +25,7 @@ struct gt_running {
 };
 
 /* To standard output as it comes; a file gets everything at the end. */
-static int gt_running_flush(struct gt_running *run)
+static int measure_flush(struct gt_sweep_state *run)
 {
 	if (run->out.failed)
 		return gt_err_nomem(run->err);
@@ -43,8 +43,8 @@ static int gt_running_flush(struct gt_running *run)
 }
 
 /* Fill, run once, check: the run that counts for correctness. */
-static int gt_running_check(struct gt_running *run,
-			    const struct gt_request *req, uint64_t *wrong)
+static int measure_check(struct gt_sweep_state *run,
+			 const struct gt_request *req, uint64_t *wrong)
 {
 	const struct gt_engine_ops *ops = run->sweep->ops;
 	int64_t elapsed_ns;
@@ -57,14 +57,15 @@ static int gt_running_check(struct gt_running *run,
 	return rc;
 }
 
-static int gt_running_side(struct gt_running *run, const struct gt_request *req,
-			   const struct gt_report_row *row,
-			   struct gt_report_side *side)
+static int measure_placement(struct gt_sweep_state *run,
+			     const struct gt_request *req,
+			     const struct gt_report_row *row,
+			     struct gt_report_side *side)
 {
 	const struct gt_run_sweep *sweep = run->sweep;
 	uint64_t wrong = 0;
 	int64_t elapsed_ns = 0;
-	int rc = gt_running_check(run, req, &wrong);
+	int rc = measure_check(run, req, &wrong);
 
 	if (!rc && sweep->warmup)
 		rc = sweep->ops->run(run->engine, req, sweep->warmup,
@@ -78,8 +79,8 @@ static int gt_running_side(struct gt_running *run, const struct gt_request *req,
 }
 
 /* One size, out of place and in place. */
-static int gt_running_size(struct gt_running *run, struct gt_request req,
-			   uint64_t bytes)
+static int measure_size(struct gt_sweep_state *run, struct gt_request req,
+			uint64_t bytes)
 {
 	const struct gt_plan *plan = run->sweep->config.plan;
 	uint64_t blocks = gt_coll_has_blocks(req.coll) ? plan->nranks : 1;
@@ -98,34 +99,34 @@ static int gt_running_size(struct gt_running *run, struct gt_request req,
 	req.inplace = 0;
 	req.seed = bytes + 1;
 	run->last = req;
-	rc = gt_running_side(run, &req, &row, &row.out_of_place);
+	rc = measure_placement(run, &req, &row, &row.out_of_place);
 	req.inplace = 1;
 	req.seed++;
 	if (!rc)
-		rc = gt_running_side(run, &req, &row, &row.in_place);
+		rc = measure_placement(run, &req, &row, &row.in_place);
 	if (rc)
 		return rc;
 	gt_report_add(&run->report, &row);
-	return gt_running_flush(run);
+	return measure_flush(run);
 }
 
-static int gt_running_sizes(struct gt_running *run,
-			    const struct gt_request *req)
+static int measure_sizes(struct gt_sweep_state *run,
+			 const struct gt_request *req)
 {
 	const struct gt_run_sweep *sweep = run->sweep;
 	uint64_t bytes = sweep->begin_bytes;
-	int rc = gt_running_size(run, *req, bytes);
+	int rc = measure_size(run, *req, bytes);
 
 	while (!rc && bytes <= sweep->end_bytes / sweep->factor &&
 	       bytes < sweep->end_bytes) {
 		bytes *= sweep->factor;
-		rc = gt_running_size(run, *req, bytes);
+		rc = measure_size(run, *req, bytes);
 	}
 	return rc;
 }
 
 /* Where nothing is reduced one operator stands for all. */
-static int gt_running_ops(struct gt_running *run, struct gt_request req)
+static int measure_operators(struct gt_sweep_state *run, struct gt_request req)
 {
 	unsigned redops = run->sweep->redops;
 	int rc = GT_OK;
@@ -135,12 +136,12 @@ static int gt_running_ops(struct gt_running *run, struct gt_request req)
 	for (int op = 0; !rc && op < GT_NREDOPS; op++) {
 		req.op = op;
 		if (redops >> op & 1)
-			rc = gt_running_sizes(run, &req);
+			rc = measure_sizes(run, &req);
 	}
 	return rc;
 }
 
-static int gt_running_all(struct gt_running *run)
+static int measure_all(struct gt_sweep_state *run)
 {
 	const struct gt_run_sweep *sweep = run->sweep;
 	struct gt_request req = {.root = sweep->config.plan->root};
@@ -153,7 +154,7 @@ static int gt_running_all(struct gt_running *run)
 		for (int dtype = 0; !rc && dtype < GT_NDTYPES; dtype++) {
 			req.dtype = dtype;
 			if (sweep->dtypes >> dtype & 1)
-				rc = gt_running_ops(run, req);
+				rc = measure_operators(run, req);
 		}
 	}
 	return rc;
@@ -184,7 +185,7 @@ static void gt_run_head(const struct gt_run_sweep *sweep,
 }
 
 /* As the run that is checked, and recorded. */
-static int gt_running_trace(struct gt_running *run)
+static int measure_traced(struct gt_sweep_state *run)
 {
 	const struct gt_run_sweep *sweep = run->sweep;
 	struct gt_request req = run->last;
@@ -203,22 +204,22 @@ static int gt_running_trace(struct gt_running *run)
 }
 
 /* Everything between open and close of the engine. */
-static int gt_running_report(struct gt_running *run)
+static int measure_report(struct gt_sweep_state *run)
 {
 	int rc;
 
 	gt_report_begin(&run->report);
-	rc = gt_running_flush(run);
+	rc = measure_flush(run);
 	if (!rc)
-		rc = gt_running_all(run);
+		rc = measure_all(run);
 	if (!rc)
-		rc = gt_running_trace(run);
+		rc = measure_traced(run);
 	gt_report_end(&run->report, rc ? run->err->text : NULL);
 	if (rc) {
-		gt_running_flush(run);
+		measure_flush(run);
 		return rc;
 	}
-	rc = gt_running_flush(run);
+	rc = measure_flush(run);
 	if (!rc && run->out.len)
 		rc = gt_file_write(run->sweep->out, run->out.text, run->out.len,
 				   run->err);
@@ -227,7 +228,7 @@ static int gt_running_report(struct gt_running *run)
 
 int gt_run_sweep(const struct gt_run_sweep *sweep, struct gt_err *err)
 {
-	struct gt_running run = {.sweep = sweep, .err = err};
+	struct gt_sweep_state run = {.sweep = sweep, .err = err};
 	struct gt_engine_config config = sweep->config;
 	struct gt_report_head head;
 	struct utsname uts = {.nodename = "unknown", .machine = "unknown"};
@@ -241,7 +242,7 @@ int gt_run_sweep(const struct gt_run_sweep *sweep, struct gt_err *err)
 	config.max_bytes = sweep->end_bytes;
 	rc = sweep->ops->open(&config, &run.engine, err);
 	if (!rc) {
-		rc = gt_running_report(&run);
+		rc = measure_report(&run);
 		sweep->ops->close(run.engine);
 	}
 	gt_buf_release(&run.out);

@@ -16,12 +16,12 @@
 #include "world/world.h"
 
 /* Something that must be the same in all processes. */
-struct gt_run_fact {
+struct gt_job_fact {
 	const char *name, *value;
 };
 
-int gt_run_world_open(const struct gt_run_world *options,
-		      struct gt_world **world, int *parent, struct gt_err *err)
+int gt_job_open(const struct gt_job_options *options, struct gt_world **world,
+		int *parent, struct gt_err *err)
 {
 	struct gt_world_config config = {.size = 1, .listen_fd = -1};
 	struct gt_launch_info launch;
@@ -42,7 +42,7 @@ int gt_run_world_open(const struct gt_run_world *options,
 }
 
 /* Name and value of each, one behind the other. */
-static int gt_run_facts_text(const struct gt_run_fact *facts, uint32_t nfacts,
+static int gt_job_facts_text(const struct gt_job_fact *facts, uint32_t nfacts,
 			     struct gt_buf *text)
 {
 	for (uint32_t i = 0; i < nfacts; i++) {
@@ -53,9 +53,9 @@ static int gt_run_facts_text(const struct gt_run_fact *facts, uint32_t nfacts,
 }
 
 /* Compare a process's text with process 0's, fact by fact. */
-static int gt_run_facts_compare(struct gt_world *world, uint32_t process,
+static int gt_job_facts_compare(struct gt_world *world, uint32_t process,
 				const struct gt_world_part *parts,
-				const struct gt_run_fact *facts,
+				const struct gt_job_fact *facts,
 				uint32_t nfacts, struct gt_err *err)
 {
 	const char *at = parts[process].bytes, *end = at + parts[process].len;
@@ -78,23 +78,23 @@ static int gt_run_facts_compare(struct gt_world *world, uint32_t process,
 	return GT_OK;
 }
 
-static int gt_run_world_agree(struct gt_world *world,
-			      const struct gt_run_fact *facts, uint32_t nfacts,
-			      struct gt_err *err)
+static int gt_job_compare_facts(struct gt_world *world,
+				const struct gt_job_fact *facts,
+				uint32_t nfacts, struct gt_err *err)
 {
 	uint32_t size = gt_world_size(world);
 	struct gt_world_part *parts = calloc(size, sizeof(*parts));
 	struct gt_buf text = GT_BUF_INIT;
 	int met = GT_OK, rc = GT_OK;
 
-	if (!parts || !gt_run_facts_text(facts, nfacts, &text))
+	if (!parts || !gt_job_facts_text(facts, nfacts, &text))
 		rc = gt_err_nomem(err);
 	else
 		met = gt_world_allgather(world, text.text, text.len, parts,
 					 err);
 	/* All come to the same verdict; one of them says it. */
 	for (uint32_t p = 1; !rc && !met && p < size; p++)
-		rc = gt_run_facts_compare(world, p, parts, facts, nfacts, err);
+		rc = gt_job_facts_compare(world, p, parts, facts, nfacts, err);
 	gt_buf_release(&text);
 	free(parts);
 	/* Nobody gives up before all have heard. */
@@ -103,12 +103,12 @@ static int gt_run_world_agree(struct gt_world *world,
 	return rc ? rc : met;
 }
 
-int gt_run_world_same(struct gt_world *world, const struct gt_run_sweep *sweep,
+int gt_job_check_same(struct gt_world *world, const struct gt_run_sweep *sweep,
 		      struct gt_err *err)
 {
 	const struct gt_engine_config *config = &sweep->config;
 	char what[320];
-	const struct gt_run_fact facts[] = {
+	const struct gt_job_fact facts[] = {
 		{"version", PACKAGE_VERSION},
 		{"plan", sweep->plan_digest},
 		{"options", what},
@@ -124,11 +124,11 @@ int gt_run_world_same(struct gt_world *world, const struct gt_run_sweep *sweep,
 		 config->plan->root, config->workers, config->plan->fifo_slots,
 		 config->link ? config->link : "auto", sweep->ops->name,
 		 config->map, config->graph, config->best);
-	return gt_run_world_agree(world, facts, sizeof(facts) / sizeof(*facts),
-				  err);
+	return gt_job_compare_facts(world, facts,
+				    sizeof(facts) / sizeof(*facts), err);
 }
 
-int gt_run_world_close(struct gt_world *world, int rc, struct gt_err *err)
+int gt_job_close(struct gt_world *world, int rc, struct gt_err *err)
 {
 	char words[sizeof(err->where) + sizeof(err->text)];
 

@@ -53,9 +53,10 @@ static void gt_search_cluster_tell(const struct gt_cmd_args *args,
 }
 
 /* A bound of the uneven cluster, from one that has all that any node has. */
-static int gt_search_most(const struct gt_cluster_request *base,
-			  const struct gt_cluster *uneven,
-			  struct gt_quotient_bound *bound, struct gt_err *err)
+static int search_union_bound(const struct gt_cluster_request *base,
+			      const struct gt_cluster *uneven,
+			      struct gt_quotient_bound *bound,
+			      struct gt_err *err)
 {
 	struct gt_arena *arena = gt_arena_new();
 	struct gt_cluster_request request = *base;
@@ -84,10 +85,10 @@ static int gt_search_most(const struct gt_cluster_request *base,
 }
 
 /* What it costs to plan with what all nodes have. */
-static int gt_search_loss(const struct gt_cmd_args *args,
-			  const struct gt_cluster_request *request,
-			  const struct gt_cluster *uneven,
-			  const struct gt_plan *plan, struct gt_err *err)
+static int search_warn_of_loss(const struct gt_cmd_args *args,
+			       const struct gt_cluster_request *request,
+			       const struct gt_cluster *uneven,
+			       const struct gt_plan *plan, struct gt_err *err)
 {
 	int flows = gt_coll_only_moves(request->coll);
 	double value = gt_rat_double(plan->proof.value), most;
@@ -100,7 +101,7 @@ static int gt_search_loss(const struct gt_cmd_args *args,
 		    plan->cluster->nports);
 	if (!flows)
 		value *= gt_rat_double(gt_plan_algbw_factor(plan));
-	rc = gt_search_most(request, uneven, &bound, err);
+	rc = search_union_bound(request, uneven, &bound, err);
 	if (rc || !bound.found)
 		return rc;
 	most = gt_rat_double(bound.value);
@@ -129,8 +130,8 @@ static int gt_search_large_us(const struct gt_plan *plan, double *us,
 }
 
 /* Not by its proof alone: what shares a FIFO does not share its load. */
-static int gt_search_beats(const struct gt_plan *plan,
-			   const struct gt_plan *rival, struct gt_err *err)
+static int search_beats_rival(const struct gt_plan *plan,
+			      const struct gt_plan *rival, struct gt_err *err)
 {
 	double us[2];
 	int rc = GT_ENO;
@@ -175,7 +176,7 @@ static int gt_search_cluster_on(const struct gt_cmd_args *args,
 	else
 		rc = gt_cluster_search_by_size(&request, plan, err);
 	if (!rc && search->rival) {
-		rc = gt_search_beats(*plan, search->rival, err);
+		rc = search_beats_rival(*plan, search->rival, err);
 		if (rc)
 			gt_plan_free(*plan);
 	}
@@ -184,8 +185,8 @@ static int gt_search_cluster_on(const struct gt_cmd_args *args,
 			rc = gt_search_explain_cluster(&request,
 						       search->explain, err);
 		if (!rc && search->uneven)
-			rc = gt_search_loss(args, &request, search->uneven,
-					    *plan, err);
+			rc = search_warn_of_loss(args, &request, search->uneven,
+						 *plan, err);
 		if (rc)
 			gt_plan_free(*plan);
 	}

@@ -23,7 +23,7 @@ static void gt_progress_tell(void *arg, const char *what, uint32_t round,
 		value_gbs);
 }
 
-void gt_progress_watch(struct gt_progress *progress, struct gt_budget *watch)
+void gt_progress_start(struct gt_progress *progress, struct gt_budget *watch)
 {
 	progress->shown = 0;
 	progress->next_ns = gt_clock_ns() + GT_PROGRESS_FIRST_NS;

@@ -69,9 +69,9 @@ static int gt_show_plan_arrows(const struct gt_plan *plan, const uint32_t *gpus,
 	return 1;
 }
 
-int gt_show_plan(const char *path, const struct gt_topo *topo,
-		 struct gt_arena *arena, struct gt_dot_overlay *overlay,
-		 struct gt_err *err)
+int gt_show_plan_overlay(const char *path, const struct gt_topo *topo,
+			 struct gt_arena *arena, struct gt_dot_overlay *overlay,
+			 struct gt_err *err)
 {
 	struct gt_plan *plan;
 	uint32_t *gpus;

@@ -14,8 +14,8 @@ struct gt_topo;
  * Read the plan at `path`; all of the overlay lives in the arena.  GT_EINPUT
  * when the plan cannot be read or has a device that the machine has not.
  */
-int gt_show_plan(const char *path, const struct gt_topo *topo,
-		 struct gt_arena *arena, struct gt_dot_overlay *overlay,
-		 struct gt_err *err);
+int gt_show_plan_overlay(const char *path, const struct gt_topo *topo,
+			 struct gt_arena *arena, struct gt_dot_overlay *overlay,
+			 struct gt_err *err);
 
 #endif

@@ -15,7 +15,7 @@ enum { GT_TUNE_NDETOURS = sizeof(gt_tune_detours) / sizeof(*gt_tune_detours) };
 
 struct gt_tune_finding {
 	const struct gt_plan *plan;
-	struct gt_tune_ways *ways;
+	struct gt_tune_candidates *ways;
 	int gpus;
 	enum gt_coll coll;
 };
@@ -133,9 +133,9 @@ static int gt_tune_coll(struct gt_tune_finding *f, struct gt_err *err)
 	return rc;
 }
 
-int gt_tune_ways_find(const struct gt_plan *plan, unsigned colls, int gpus,
-		      struct gt_arena *arena, struct gt_tune_ways *ways,
-		      struct gt_err *err)
+int gt_tune_candidates_find(const struct gt_plan *plan, unsigned colls,
+			    int gpus, struct gt_arena *arena,
+			    struct gt_tune_candidates *ways, struct gt_err *err)
 {
 	uint32_t uses = plan->nselect + plan->nmeasured;
 	struct gt_tune_finding f = {.plan = plan, .ways = ways, .gpus = gpus};

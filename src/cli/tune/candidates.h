@@ -16,7 +16,7 @@ struct gt_err;
  * Rows without limits, in order of collective; a row with a detour comes behind
  * the one that differs in nothing else.  The arena's.
  */
-struct gt_tune_ways {
+struct gt_tune_candidates {
 	uint32_t n;
 	struct gt_plan_select *rows;
 };
@@ -28,8 +28,9 @@ struct gt_tune_ways {
  * gt_detour_is_possible() also with detours.  What would not pass gt_plan_check() or
  * gt_simulate() is left out.
  */
-int gt_tune_ways_find(const struct gt_plan *plan, unsigned colls, int gpus,
-		      struct gt_arena *arena, struct gt_tune_ways *ways,
-		      struct gt_err *err);
+int gt_tune_candidates_find(const struct gt_plan *plan, unsigned colls,
+			    int gpus, struct gt_arena *arena,
+			    struct gt_tune_candidates *ways,
+			    struct gt_err *err);
 
 #endif

@@ -185,7 +185,7 @@ static int gt_tune_way(struct gt_tuning *t, uint32_t way, struct gt_err *err)
 }
 
 /* All collectives' k-th ways without a detour; returns how many. */
-static uint32_t gt_tune_kth(const struct gt_tune_ways *ways, uint32_t k,
+static uint32_t gt_tune_kth(const struct gt_tune_candidates *ways, uint32_t k,
 			    uint32_t *kth)
 {
 	uint32_t seen[GT_NCOLLS] = {0}, n = 0;
@@ -201,7 +201,7 @@ static uint32_t gt_tune_kth(const struct gt_tune_ways *ways, uint32_t k,
 static int gt_tune_detours(struct gt_tuning *t, uint32_t way,
 			   struct gt_plan_select *row, struct gt_err *err)
 {
-	const struct gt_tune_ways *ways = &t->sweep->ways;
+	const struct gt_tune_candidates *ways = &t->sweep->ways;
 	int rc;
 
 	do {
@@ -265,7 +265,7 @@ static int gt_tune_room(struct gt_tuning *t, struct gt_err *err)
 /* What was measured before stays for collectives that were not now. */
 static int gt_tune_keep(struct gt_tuning *t, struct gt_err *err)
 {
-	const struct gt_tune_ways *ways = &t->sweep->ways;
+	const struct gt_tune_candidates *ways = &t->sweep->ways;
 	struct gt_plan *plan = t->sweep->plan;
 	struct gt_plan_measured *all = gt_arena_array(
 		plan->arena, (size_t)plan->nmeasured + ways->n, sizeof(*all));

@@ -18,7 +18,7 @@ struct gt_tune_sweep {
 	struct gt_engine_config config; /* plan and max_bytes are set here */
 	struct gt_plan *plan;
 	const char *machine;
-	struct gt_tune_ways ways;
+	struct gt_tune_candidates ways;
 	uint64_t begin_bytes, end_bytes, factor;
 	/* Called before each measurement, the `done`th of `all`. */
 	void (*tell)(void *arg, const struct gt_plan_select *way,

@@ -58,7 +58,7 @@ static int gt_machine_digest(const struct gt_machine *m, struct gt_err *err)
 }
 
 /* Does it end where a cluster's plan has a port that is no device? */
-static int gt_machine_beyond(const struct gt_machine *m, const char *id)
+static int machine_ends_at_port(const struct gt_machine *m, const char *id)
 {
 	const struct gt_plan_cluster *cluster = m->plan->cluster;
 
@@ -84,7 +84,7 @@ static int gt_machine_link(const struct gt_machine *m, uint32_t i,
 	char text[2][GT_RAT_TEXT_MAX];
 
 	m->links[i] = GT_NONE;
-	if (!found && gt_machine_beyond(m, link->id))
+	if (!found && machine_ends_at_port(m, link->id))
 		return GT_OK;
 	if (!found)
 		return gt_plan_wrong(m->plan, at, err,
@@ -158,7 +158,7 @@ static int gt_machine_ranks(const struct gt_machine *m, struct gt_err *err)
  * The node of a rank; of a cluster's certificate behind a node's ranks that of
  * a port, GT_NONE if it is no device.
  */
-static uint32_t gt_machine_place(const struct gt_machine *m, uint32_t place)
+static uint32_t machine_vertex(const struct gt_machine *m, uint32_t place)
 {
 	const struct gt_plan_cluster *cluster = m->plan->cluster;
 
@@ -173,8 +173,8 @@ static int gt_machine_route(const struct gt_machine *m,
 			    const struct gt_plan_route *route,
 			    struct gt_plan_at at, struct gt_err *err)
 {
-	uint32_t from = gt_machine_place(m, route->from);
-	uint32_t to = gt_machine_place(m, route->to), same = 0;
+	uint32_t from = machine_vertex(m, route->from);
+	uint32_t to = machine_vertex(m, route->to), same = 0;
 	int enters =
 		m->plan->cluster && route->from >= m->plan->cluster->nlocal;
 	const struct gt_path *path;
@@ -256,8 +256,8 @@ static enum gt_rates gt_machine_rates(const struct gt_plan *plan)
 	return GT_RATES_MEASURED;
 }
 
-int gt_verify_machine(const struct gt_plan *plan, const char *path,
-		      struct gt_err *err)
+int gt_verify_topology(const struct gt_plan *plan, const char *path,
+		       struct gt_err *err)
 {
 	struct gt_topo *topo = NULL;
 	struct gt_paths *paths = NULL;

@@ -13,7 +13,7 @@ struct gt_plan;
  * compare: the digest, the ranks' devices, the links' capacities, and the
  * routes of hops and proof.  GT_ENO with the place in the plan that differs.
  */
-int gt_verify_machine(const struct gt_plan *plan, const char *path,
-		      struct gt_err *err);
+int gt_verify_topology(const struct gt_plan *plan, const char *path,
+		       struct gt_err *err);
 
 #endif

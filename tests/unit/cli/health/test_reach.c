@@ -55,7 +55,7 @@ static void apply(struct machine *m)
 static void expect_findings(struct machine *m, const char *file,
 			    const char *want)
 {
-	struct gt_reach_ask ask = {&m->text, file, 1, 0.1};
+	struct gt_reach_query ask = {&m->text, file, 1, 0.1};
 	struct gt_reach_finding *findings = NULL;
 	struct gt_buf out = GT_BUF_INIT;
 	struct gt_err err;

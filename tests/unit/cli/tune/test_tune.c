@@ -350,8 +350,9 @@ static void test_sweep(void **state)
 	(void)state;
 	gt_err_init(&err);
 	pretender.nopened = 0;
-	assert_int_equal(gt_tune_ways_find(plan, 1u << GT_COLL_ALLREDUCE, 1,
-					   plan->arena, &sweep.ways, &err),
+	assert_int_equal(gt_tune_candidates_find(plan, 1u << GT_COLL_ALLREDUCE,
+						 1, plan->arena, &sweep.ways,
+						 &err),
 			 0);
 	/*
 	 * Two algorithms with five protocols; the tree; the ring.  Two shots by
@@ -381,13 +382,15 @@ static void test_sweep(void **state)
 	assert_int_equal(plan->select[3].detour_permille, 0);
 
 	/* A plan that has rows and measurements with detours has no more. */
-	assert_int_equal(gt_tune_ways_find(plan, 1u << GT_COLL_ALLREDUCE, 1,
-					   plan->arena, &sweep.ways, &err),
+	assert_int_equal(gt_tune_candidates_find(plan, 1u << GT_COLL_ALLREDUCE,
+						 1, plan->arena, &sweep.ways,
+						 &err),
 			 0);
 	assert_int_equal(sweep.ways.n, 12 + 3);
 	/* On CPUs there are none. */
-	assert_int_equal(gt_tune_ways_find(plan, 1u << GT_COLL_ALLREDUCE, 0,
-					   plan->arena, &sweep.ways, &err),
+	assert_int_equal(gt_tune_candidates_find(plan, 1u << GT_COLL_ALLREDUCE,
+						 0, plan->arena, &sweep.ways,
+						 &err),
 			 0);
 	assert_int_equal(sweep.ways.n, 4);
 	for (uint32_t i = 0; i < sweep.ways.n; i++)
@@ -406,8 +409,9 @@ static void test_no_memory_for_detours(void **state)
 	(void)state;
 	gt_err_init(&err);
 	pretender.poor = 1;
-	assert_int_equal(gt_tune_ways_find(plan, 1u << GT_COLL_ALLREDUCE, 1,
-					   plan->arena, &sweep.ways, &err),
+	assert_int_equal(gt_tune_candidates_find(plan, 1u << GT_COLL_ALLREDUCE,
+						 1, plan->arena, &sweep.ways,
+						 &err),
 			 0);
 	assert_int_equal(gt_tune_sweep(&sweep, &err), 0);
 	pretender.poor = 0;
