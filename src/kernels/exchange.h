@@ -24,120 +24,123 @@
 #include "kernels/kernels.h"
 
 enum {
-	GT_DESK_LETTERS = 256,
-	GT_DESK_LETTER_BYTES = 8 << 10,         /* of data */
-	GT_DESK_LETTERS_MOST_BYTES = 256 << 10, /* of one message */
-	GT_DESK_WHOLE_BYTES = 14 << 10,         /* the same of whole lines */
-	GT_DESK_WHOLES_MOST_BYTES = 1 << 20,
-	GT_DESK_LINE_BYTES = 16,
-	GT_DESK_LINE_DATA = 8,
-	GT_DESK_WHOLE_LINES = 8, /* of which only the last has a flag */
-	GT_DESK_WHOLE_DATA = 120,
+	GT_MSG_LL_SLOTS = 256,
+	GT_MSG_LL_BYTES = 8 << 10,       /* of data */
+	GT_MSG_LL_MAX_BYTES = 256 << 10, /* of one message */
+	GT_MSG_LL128_BYTES = 14 << 10,   /* the same of whole lines */
+	GT_MSG_LL128_MAX_BYTES = 1 << 20,
+	GT_MSG_LINE_BYTES = 16,
+	GT_MSG_LINE_DATA = 8,
+	GT_MSG_LL128_LINES = 8, /* of which only the last has a flag */
+	GT_MSG_LL128_DATA = 120,
 	/* Behind a line that tells the message's bytes. */
-	GT_DESK_LETTER_PITCH = (GT_DESK_LETTER_BYTES / GT_DESK_LINE_DATA + 8) *
-			       GT_DESK_LINE_BYTES,
-	GT_DESK_PARCELS = 64,
-	GT_DESK_SLOTS = 128,
-	GT_DESK_PIECE_BYTES = 64 << 10,
-	GT_DESK_LEAST_BYTES = 4 << 10, /* of a piece */
+	GT_MSG_LL_PITCH =
+		(GT_MSG_LL_BYTES / GT_MSG_LINE_DATA + 8) * GT_MSG_LINE_BYTES,
+	GT_MSG_RENDEZVOUS_SLOTS = 64,
+	GT_MSG_SLOTS = 128,
+	GT_MSG_PIECE_MAX_BYTES = 64 << 10,
+	GT_MSG_PIECE_MIN_BYTES = 4 << 10, /* of a piece */
 };
 
 /*
- * Of a slot, in the memory of who waits for it: gt_desk_what() of the message,
+ * Of a slot, in the memory of who waits for it: gt_msg_signature() of the message,
  * or an address.  A half of it is in the low word of each, with the number of
  * what is meant, and 1, in the high word: so one store tells both.
  */
-struct gt_desk_note {
+struct gt_pair_flag {
 	uint64_t halves[2];
 };
 
 /* What comes from the desk's rank, unless it says otherwise. */
-struct gt_desk {
-	char letters[GT_DESK_LETTERS][GT_DESK_LETTER_PITCH];
-	struct gt_desk_note sent[GT_DESK_PARCELS]; /* all of it */
-	struct gt_desk_note full[GT_DESK_SLOTS];
+struct gt_pair_buffer {
+	char letters[GT_MSG_LL_SLOTS][GT_MSG_LL_PITCH];
+	struct gt_pair_flag sent[GT_MSG_RENDEZVOUS_SLOTS]; /* all of it */
+	struct gt_pair_flag full[GT_MSG_SLOTS];
 	/* Of what the owner sends to the desk's rank. */
-	struct gt_desk_note room[GT_DESK_PARCELS]; /* its address there */
-	uint64_t read[GT_DESK_LETTERS];            /* number and 1 */
-	uint64_t taken[GT_DESK_SLOTS];
+	struct gt_pair_flag
+		room[GT_MSG_RENDEZVOUS_SLOTS]; /* its address there */
+	uint64_t read[GT_MSG_LL_SLOTS];        /* number and 1 */
+	uint64_t taken[GT_MSG_SLOTS];
 	/* Only the owner's. */
-	uint64_t done[GT_DESK_PARCELS];  /* the last that came, and 1 */
-	uint32_t parts[GT_DESK_PARCELS]; /* blocks that have sent theirs */
+	uint64_t done[GT_MSG_RENDEZVOUS_SLOTS]; /* the last that came, and 1 */
+	uint32_t parts
+		[GT_MSG_RENDEZVOUS_SLOTS]; /* blocks that have sent theirs */
 	/* Only where there are pieces. */
-	char slots[GT_DESK_SLOTS][GT_DESK_PIECE_BYTES];
+	char slots[GT_MSG_SLOTS][GT_MSG_PIECE_MAX_BYTES];
 };
 
-enum gt_desk_way {
-	GT_DESK_BY_LETTERS,
-	GT_DESK_BY_PARCEL,
-	GT_DESK_BY_PIECES,
-	GT_DESK_WAYS,
+enum gt_msg_protocol {
+	GT_MSG_LL,
+	GT_MSG_RENDEZVOUS,
+	GT_MSG_PIPELINED,
+	GT_MSG_PROTOCOLS,
 };
 
 /* Behind the desks; only the owner's. */
-struct gt_desk_counts {
+struct gt_pair_counters {
 	/* Numbers so far. */
-	uint64_t count[2][GT_DESK_WAYS][GT_FLOW_RANKS]; /* [sends] */
+	uint64_t count[2][GT_MSG_PROTOCOLS][GT_P2P_RANKS]; /* [sends] */
 	uint32_t tickets; /* of the blocks of the launch that runs */
 	uint32_t reserved;
 };
 
 /* What all ranks know of their desks: bits. */
 enum {
-	GT_DESK_DIRECT = 1, /* ranks reach each other's buffers */
-	GT_DESK_WHOLE = 2,  /* stores of 128 bytes arrive whole */
+	GT_MSG_DIRECT = 1,   /* ranks reach each other's buffers */
+	GT_MSG_LL128_OK = 2, /* stores of 128 bytes arrive whole */
 };
 
 /* Bytes from a desk to the next. */
-GT_HD static inline uint64_t gt_desk_pitch(uint32_t kind)
+GT_HD static inline uint64_t gt_pair_buffer_pitch(uint32_t kind)
 {
-	uint64_t slots = sizeof(((struct gt_desk *)0)->slots);
+	uint64_t slots = sizeof(((struct gt_pair_buffer *)0)->slots);
 
-	return sizeof(struct gt_desk) - (kind & GT_DESK_DIRECT ? slots : 0);
+	return sizeof(struct gt_pair_buffer) -
+	       (kind & GT_MSG_DIRECT ? slots : 0);
 }
 
-GT_HD static inline enum gt_desk_way gt_desk_way_of(uint64_t bytes,
-						    uint32_t kind)
+GT_HD static inline enum gt_msg_protocol gt_msg_protocol_of(uint64_t bytes,
+							    uint32_t kind)
 {
-	if (bytes <= (kind & GT_DESK_WHOLE ? GT_DESK_WHOLES_MOST_BYTES
-					   : GT_DESK_LETTERS_MOST_BYTES))
-		return GT_DESK_BY_LETTERS;
-	return kind & GT_DESK_DIRECT ? GT_DESK_BY_PARCEL : GT_DESK_BY_PIECES;
+	if (bytes <= (kind & GT_MSG_LL128_OK ? GT_MSG_LL128_MAX_BYTES
+					     : GT_MSG_LL_MAX_BYTES))
+		return GT_MSG_LL;
+	return kind & GT_MSG_DIRECT ? GT_MSG_RENDEZVOUS : GT_MSG_PIPELINED;
 }
 
 /* What blocks take at a time: enough of them are at work soon. */
-GT_HD static inline uint32_t gt_desk_piece(uint64_t bytes, uint32_t kind)
+GT_HD static inline uint32_t gt_msg_piece_bytes(uint64_t bytes, uint32_t kind)
 {
-	if (gt_desk_way_of(bytes, kind) == GT_DESK_BY_LETTERS)
-		return kind & GT_DESK_WHOLE ? GT_DESK_WHOLE_BYTES
-					    : GT_DESK_LETTER_BYTES;
-	if (bytes < (uint64_t)GT_DESK_SLOTS * GT_DESK_LEAST_BYTES)
-		return GT_DESK_LEAST_BYTES;
-	if (bytes >= (uint64_t)GT_DESK_SLOTS * GT_DESK_PIECE_BYTES)
-		return GT_DESK_PIECE_BYTES;
-	return (uint32_t)(bytes / GT_DESK_SLOTS / 1024 * 1024);
+	if (gt_msg_protocol_of(bytes, kind) == GT_MSG_LL)
+		return kind & GT_MSG_LL128_OK ? GT_MSG_LL128_BYTES
+					      : GT_MSG_LL_BYTES;
+	if (bytes < (uint64_t)GT_MSG_SLOTS * GT_MSG_PIECE_MIN_BYTES)
+		return GT_MSG_PIECE_MIN_BYTES;
+	if (bytes >= (uint64_t)GT_MSG_SLOTS * GT_MSG_PIECE_MAX_BYTES)
+		return GT_MSG_PIECE_MAX_BYTES;
+	return (uint32_t)(bytes / GT_MSG_SLOTS / 1024 * 1024);
 }
 
 /* Kernels divide 32 bits: 64 take so long that one sees it in small messages. */
-GT_HD static inline uint32_t gt_desk_piece_kib(uint64_t bytes, uint32_t kind)
+GT_HD static inline uint32_t gt_msg_piece_kib(uint64_t bytes, uint32_t kind)
 {
-	return gt_desk_piece(bytes, kind) >> 10;
+	return gt_msg_piece_bytes(bytes, kind) >> 10;
 }
 
-GT_HD static inline uint32_t gt_desk_pieces(uint64_t bytes, uint32_t kind)
+GT_HD static inline uint32_t gt_msg_pieces(uint64_t bytes, uint32_t kind)
 {
 	uint32_t kib = (uint32_t)((bytes + 1023) >> 10);
-	uint32_t piece = gt_desk_piece_kib(bytes, kind);
+	uint32_t piece = gt_msg_piece_kib(bytes, kind);
 
 	return kib <= piece ? 1 : (kib + piece - 1) / piece;
 }
 
 /* How many numbers a message has. */
-GT_HD static inline uint32_t gt_desk_numbers(uint64_t bytes, uint32_t kind)
+GT_HD static inline uint32_t gt_msg_numbers(uint64_t bytes, uint32_t kind)
 {
-	return gt_desk_way_of(bytes, kind) == GT_DESK_BY_PARCEL
+	return gt_msg_protocol_of(bytes, kind) == GT_MSG_RENDEZVOUS
 		       ? 1
-		       : gt_desk_pieces(bytes, kind);
+		       : gt_msg_pieces(bytes, kind);
 }
 
 /* One call, not of nothing. */
@@ -158,28 +161,29 @@ struct gt_kernel_message {
  * the same time.  Who receives a parcel need not do much.  What goes through
  * slots is dealt out piece by piece instead: only so many are on their way.
  */
-GT_HD static inline uint32_t gt_desk_shares(const struct gt_kernel_message *m,
-					    uint32_t kind)
+GT_HD static inline uint32_t gt_msg_shares(const struct gt_kernel_message *m,
+					   uint32_t kind)
 {
-	return !m->sends && gt_desk_way_of(m->bytes, kind) == GT_DESK_BY_PARCEL
+	return !m->sends && gt_msg_protocol_of(m->bytes, kind) ==
+				       GT_MSG_RENDEZVOUS
 		       ? 1
-		       : gt_desk_pieces(m->bytes, kind);
+		       : gt_msg_pieces(m->bytes, kind);
 }
 
-GT_HD static inline uint64_t gt_desk_work(const struct gt_kernel_message *m,
-					  uint32_t kind)
+GT_HD static inline uint64_t gt_msg_work_kib(const struct gt_kernel_message *m,
+					     uint32_t kind)
 {
-	return (uint64_t)gt_desk_shares(m, kind) *
-	       gt_desk_piece_kib(m->bytes, kind);
+	return (uint64_t)gt_msg_shares(m, kind) *
+	       gt_msg_piece_kib(m->bytes, kind);
 }
 
 /* The first of a message's pieces that is not for blocks before this one. */
-GT_HD static inline uint32_t gt_desk_first(const struct gt_kernel_message *m,
-					   uint32_t kind, uint32_t quota,
-					   uint32_t block)
+GT_HD static inline uint32_t gt_msg_first_piece(
+	const struct gt_kernel_message *m, uint32_t kind, uint32_t quota,
+	uint32_t block)
 {
-	uint32_t begin = quota * block, shares = gt_desk_shares(m, kind);
-	uint32_t piece = gt_desk_piece_kib(m->bytes, kind);
+	uint32_t begin = quota * block, shares = gt_msg_shares(m, kind);
+	uint32_t piece = gt_msg_piece_kib(m->bytes, kind);
 
 	if (begin <= m->at || shares == 1)
 		return begin > m->at;
@@ -188,11 +192,11 @@ GT_HD static inline uint32_t gt_desk_first(const struct gt_kernel_message *m,
 }
 
 /* How many blocks have some of its pieces. */
-GT_HD static inline uint32_t gt_desk_blocks(const struct gt_kernel_message *m,
-					    uint32_t kind, uint32_t quota)
+GT_HD static inline uint32_t gt_msg_blocks(const struct gt_kernel_message *m,
+					   uint32_t kind, uint32_t quota)
 {
-	uint32_t pieces = gt_desk_pieces(m->bytes, kind);
-	uint32_t piece = gt_desk_piece_kib(m->bytes, kind);
+	uint32_t pieces = gt_msg_pieces(m->bytes, kind);
+	uint32_t piece = gt_msg_piece_kib(m->bytes, kind);
 
 	return piece > quota ? pieces
 			     : (m->at + (pieces - 1) * piece) / quota -
@@ -200,7 +204,7 @@ GT_HD static inline uint32_t gt_desk_blocks(const struct gt_kernel_message *m,
 }
 
 /* What both sides must agree on. */
-GT_HD static inline uint64_t gt_desk_what(const struct gt_kernel_message *m)
+GT_HD static inline uint64_t gt_msg_signature(const struct gt_kernel_message *m)
 {
 	return (uint64_t)m->bytes << 8 | m->dtype;
 }
@@ -210,31 +214,31 @@ extern "C" {
 #endif
 
 enum {
-	GT_EXCHANGE_THREADS = 512,
+	GT_SENDRECV_THREADS = 512,
 	/* Reported as steps. */
-	GT_EXCHANGE_RECEIVES = 0x10000,
-	GT_EXCHANGE_SENDS = 0x10001,
+	GT_SENDRECV_RECEIVES = 0x10000,
+	GT_SENDRECV_SENDS = 0x10001,
 };
 
 /* All messages of one rank that start together; kernels/exchange.h. */
-struct gt_exchange_args {
+struct gt_sendrecv_args {
 	struct gt_kernel_guard guard;
-	char *desks[GT_FLOW_RANKS];    /* of each rank */
-	struct gt_desk_counts *counts; /* the own */
+	char *desks[GT_P2P_RANKS];       /* of each rank */
+	struct gt_pair_counters *counts; /* the own */
 	uint32_t me, n;
 	uint32_t kind;  /* GT_DESK_... */
 	uint32_t quota; /* of a block, KiB */
 };
 
 /* Load the kernels on the current device. */
-int gt_exchange_prepare(void);
+int gt_sendrecv_prepare(void);
 
 /* The most messages that one launch takes. */
-uint32_t gt_exchange_most(void);
+uint32_t gt_sendrecv_most(void);
 
 /* One launch of one rank: messages[args->n]. */
-int gt_exchange_run(uint32_t blocks, struct CUstream_st *stream,
-		    const struct gt_exchange_args *args,
+int gt_sendrecv_run(uint32_t blocks, struct CUstream_st *stream,
+		    const struct gt_sendrecv_args *args,
 		    const struct gt_kernel_message *messages);
 
 #ifdef __cplusplus

@@ -12,8 +12,8 @@
  * A block's number is its rank's, counted from rank `first` on; a rank's own
  * block travels nowhere.
  *
- * With GT_FLOW_REDUCE a rank that `adds` reduces its block of those ranks, in
- * their order, and puts it at out + block * out_stride.  With GT_FLOW_SPREAD
+ * With GT_P2P_REDUCE a rank that `adds` reduces its block of those ranks, in
+ * their order, and puts it at out + block * out_stride.  With GT_P2P_SPREAD
  * blocks are the slices of one buffer, of which the last may be short or empty:
  * who is `via` gets its slice of all ranks that it adds (of one alone: it is
  * passed on) and sends the result to `back`; those put it where it belongs.
@@ -27,22 +27,22 @@
 #include "plan/ir/program.h"
 
 enum {
-	GT_FLOW_RANKS = 16, /* at most */
+	GT_P2P_RANKS = 16, /* at most */
 };
 
 enum {
-	GT_FLOW_REDUCE = 1,
-	GT_FLOW_SPREAD = 2,
+	GT_P2P_REDUCE = 1,
+	GT_P2P_SPREAD = 2,
 };
 
 /* What comes to a rank to be put where it belongs, and not added up. */
-enum gt_flow_takes {
-	GT_FLOW_NOTHING,
-	GT_FLOW_BLOCKS,
-	GT_FLOW_SUMS,
+enum gt_p2p_takes {
+	GT_P2P_NOTHING,
+	GT_P2P_BLOCKS,
+	GT_P2P_SUMS,
 };
 
-struct gt_flow {
+struct gt_p2p {
 	uint64_t count; /* elements of a block */
 	uint64_t end;   /* of the whole buffer that blocks are slices of; 0:
 			   they are not */
@@ -51,23 +51,22 @@ struct gt_flow {
 	uint32_t adds;      /* bits: whose blocks this rank adds up */
 	uint32_t via, back; /* bits, with SPREAD: who adds up, who gets it */
 	uint32_t first;     /* the rank whose block is number 0 */
-	uint32_t takes;     /* enum gt_flow_takes */
+	uint32_t takes;     /* enum gt_p2p_takes */
 	uint32_t flags;
 	uint32_t me, nranks;
 	uint32_t divide; /* the result by this; 0: not */
 };
 
 /* The number of a rank's block. */
-GT_HD static inline uint32_t gt_flow_block(const struct gt_flow *flow,
-					   uint32_t rank)
+GT_HD static inline uint32_t gt_p2p_block(const struct gt_p2p *flow,
+					  uint32_t rank)
 {
 	return rank < flow->first ? rank + flow->nranks - flow->first
 				  : rank - flow->first;
 }
 
 /* The i-th rank behind this one, i < nranks. */
-GT_HD static inline uint32_t gt_flow_next(const struct gt_flow *flow,
-					  uint32_t i)
+GT_HD static inline uint32_t gt_p2p_next(const struct gt_p2p *flow, uint32_t i)
 {
 	uint32_t rank = flow->me + i;
 
@@ -75,8 +74,8 @@ GT_HD static inline uint32_t gt_flow_next(const struct gt_flow *flow,
 }
 
 /* Elements of block `block`. */
-GT_HD static inline uint64_t gt_flow_count(const struct gt_flow *flow,
-					   uint32_t block)
+GT_HD static inline uint64_t gt_p2p_count(const struct gt_p2p *flow,
+					  uint32_t block)
 {
 	uint64_t begin = flow->count * block;
 

@@ -96,7 +96,7 @@ enum {
  * its own says when the stage began, had all that it waits for and was done, a
  * peer's when it was READY.
  */
-enum { GT_FLOW_STAGES = 3 };
+enum { GT_P2P_STAGES = 3 };
 
 /* In host memory, mapped; shared by the host and all ranks. */
 struct gt_kernel_watch {
@@ -185,7 +185,7 @@ struct gt_kernel_guard {
 	uint64_t timeout_ns;              /* of one wait */
 	uint32_t fault;                   /* enum gt_kernel_fault */
 	uint32_t reserved;
-	/* [block][GT_FLOW_STAGES][GT_FLOW_RANKS], or NULL: no trace */
+	/* [block][GT_P2P_STAGES][GT_P2P_RANKS], or NULL: no trace */
 	struct gt_kernel_mark *marks;
 };
 
@@ -196,7 +196,7 @@ enum {
 	GT_LL_CHUNK_DATA = 512, /* bytes of data in a chunk */
 	GT_LL128_CHUNK_DATA = 960,
 	GT_DIRECT_THREADS = 512,
-	GT_SCALE_THREADS = 512,
+	GT_PREMUL_THREADS = 512,
 	GT_DIRECT_STAGES = 4096, /* of one operation, more than there are */
 };
 
@@ -206,7 +206,7 @@ enum {
  * spread takes both for one.  It begins as zeros and belongs to one protocol.
  */
 struct gt_packet_part {
-	struct gt_flow flow;
+	struct gt_p2p flow;
 	const char *input;
 	char *output;
 	/* A part, the box that it is in, and where it begins there. */
@@ -217,7 +217,7 @@ struct gt_packet_part {
 struct gt_packet_args {
 	struct gt_kernel_guard guard;
 	struct gt_packet_part part;
-	char *mail[GT_FLOW_RANKS];
+	char *mail[GT_P2P_RANKS];
 };
 
 enum {
@@ -245,7 +245,7 @@ struct gt_group_op {
 
 struct gt_group_args {
 	struct gt_kernel_guard guard;
-	char *mail[GT_FLOW_RANKS];
+	char *mail[GT_P2P_RANKS];
 	uint64_t mail_at[2];   /* ll, ll128: where their mailboxes begin */
 	uint64_t box_bytes[2]; /* of a sender, for operations of one parity */
 	uint32_t me, nranks;
@@ -257,14 +257,14 @@ struct gt_group_args {
 
 /*
  * Flows between buffers.  Flags are in each rank's memory, zeros at first:
- * GT_FLOW_RANKS words a block.  A stage of 0 is left out.
+ * GT_P2P_RANKS words a block.  A stage of 0 is left out.
  */
 struct gt_direct_args {
 	struct gt_kernel_guard guard;
-	struct gt_flow flow;
-	const char *input[GT_FLOW_RANKS];
-	char *output[GT_FLOW_RANKS];
-	uint64_t *flags[GT_FLOW_RANKS];
+	struct gt_p2p flow;
+	const char *input[GT_P2P_RANKS];
+	char *output[GT_P2P_RANKS];
+	uint64_t *flags[GT_P2P_RANKS];
 	uint32_t begin_post, begin_wait; /* stages, before */
 	uint32_t lifts;                  /* moves data */
 	uint32_t end_post, end_wait;     /* stages, behind */
@@ -277,28 +277,28 @@ struct gt_direct_args {
  * Flows through scratch.  What rank r sends to be added up here comes to
  * mine[r], what this rank sends there goes to theirs[r].
  */
-struct gt_push_args {
+struct gt_scratch_args {
 	struct gt_kernel_guard guard;
-	struct gt_flow flow;
+	struct gt_p2p flow;
 	const char *input;
-	char *output[GT_FLOW_RANKS];
-	char *theirs[GT_FLOW_RANKS];
-	const char *mine[GT_FLOW_RANKS];
-	uint64_t *flags[GT_FLOW_RANKS];
+	char *output[GT_P2P_RANKS];
+	char *theirs[GT_P2P_RANKS];
+	const char *mine[GT_P2P_RANKS];
+	uint64_t *flags[GT_P2P_RANKS];
 	uint64_t piece; /* elements; a multiple of 16 bytes */
 };
 
 enum {
-	GT_PUSHES_OPS = 66, /* at most: arguments are below 4 KiB */
-	GT_PUSHES_OUTPUTS = GT_PUSHES_OPS * 4,
-	GT_PUSHES_LINE_BYTES = 128,
+	GT_SCRATCH_GROUP_OPS = 66, /* at most: arguments are below 4 KiB */
+	GT_SCRATCH_GROUP_OUTPUTS = GT_SCRATCH_GROUP_OPS * 4,
+	GT_SCRATCH_GROUP_LINE_BYTES = 128,
 };
 
 /*
  * One of several reductions that one launch carries through scratch.  Its
  * slices begin with lines, on 16-byte boundaries of all ranks' inputs.
  */
-struct gt_pushes_op {
+struct gt_scratch_group_op {
 	const char *input;
 	uint32_t end_line; /* where the next one's slice begins */
 	uint32_t slice;    /* bytes of a rank's */
@@ -308,17 +308,17 @@ struct gt_pushes_op {
 	uint16_t reserved;
 };
 
-struct gt_pushes_args {
+struct gt_scratch_group_args {
 	struct gt_kernel_guard guard;
-	uint64_t *flags[GT_FLOW_RANKS];
-	char *scratch[GT_FLOW_RANKS]; /* slices of all ranks but the owner */
-	uint32_t lines;               /* of all slices of a rank */
-	uint32_t piece;               /* lines */
+	uint64_t *flags[GT_P2P_RANKS];
+	char *scratch[GT_P2P_RANKS]; /* slices of all ranks but the owner */
+	uint32_t lines;              /* of all slices of a rank */
+	uint32_t piece;              /* lines */
 	uint32_t me, nranks;
 	uint32_t nops;
 	uint32_t reserved;
-	struct gt_pushes_op ops[GT_PUSHES_OPS];
-	char *outputs[GT_PUSHES_OUTPUTS]; /* [op][rank] */
+	struct gt_scratch_group_op ops[GT_SCRATCH_GROUP_OPS];
+	char *outputs[GT_SCRATCH_GROUP_OUTPUTS]; /* [op][rank] */
 };
 
 struct gt_kernel_grid {
@@ -330,7 +330,7 @@ struct gt_kernel_grid {
 };
 
 /* to[i] = from[i] * by. */
-struct gt_scale_args {
+struct gt_premul_args {
 	const void *from;
 	void *to;
 	uint64_t count; /* elements */
@@ -338,18 +338,18 @@ struct gt_scale_args {
 };
 
 /* Load all kernels of flows of this type on the current device. */
-int gt_flow_prepare(enum gt_dtype dtype);
+int gt_p2p_prepare(enum gt_dtype dtype);
 
 int gt_packet_run(const struct gt_kernel_grid *grid, int ll128,
 		  const struct gt_packet_args *args);
 int gt_direct_run(const struct gt_kernel_grid *grid,
 		  const struct gt_direct_args *args);
-int gt_push_run(const struct gt_kernel_grid *grid,
-		const struct gt_push_args *args);
-int gt_pushes_run(const struct gt_kernel_grid *grid,
-		  const struct gt_pushes_args *args);
-int gt_scale_run(const struct gt_kernel_grid *grid,
-		 const struct gt_scale_args *args);
+int gt_scratch_run(const struct gt_kernel_grid *grid,
+		   const struct gt_scratch_args *args);
+int gt_scratch_group_run(const struct gt_kernel_grid *grid,
+			 const struct gt_scratch_group_args *args);
+int gt_premul_run(const struct gt_kernel_grid *grid,
+		  const struct gt_premul_args *args);
 
 /* Several operations: sums, averages and what only moves, of one type; or of
  * GT_NDTYPES: of whatever types and operators, which _prepare loads. */
@@ -372,9 +372,9 @@ enum { GT_DETOUR_MEETINGS = 1 << 20 }; /* of an operation, far more */
  * them.  The operation's number is of the detours' own epoch.
  */
 struct gt_detour_args {
-	struct gt_kernel_guard guard;   /* one report */
-	uint64_t *flags[GT_FLOW_RANKS]; /* in the host's memory; only grow */
-	uint32_t number; /* of the operation's meetings, from 1 */
+	struct gt_kernel_guard guard;  /* one report */
+	uint64_t *flags[GT_P2P_RANKS]; /* in the host's memory; only grow */
+	uint32_t number;               /* of the operation's meetings, from 1 */
 	uint32_t me, nranks;
 	uint32_t last; /* of its operation */
 };

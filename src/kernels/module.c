@@ -9,7 +9,7 @@ int gt_mixed_run(const struct gt_kernel_grid *grid,
 	int gt_interp_prepare_##NAME(uint32_t shared_bytes);                   \
 	int gt_interp_run_##NAME(const struct gt_kernel_args *args,            \
 				 struct CUstream_st *stream);                  \
-	int gt_flow_prepare_##NAME(void);                                      \
+	int gt_p2p_prepare_##NAME(void);                                       \
 	int gt_packet_run_##NAME(const struct gt_kernel_grid *grid, int ll128, \
 				 const struct gt_packet_args *args);           \
 	int gt_group_run_##NAME(const struct gt_kernel_grid *grid,             \
@@ -17,11 +17,11 @@ int gt_mixed_run(const struct gt_kernel_grid *grid,
 	int gt_direct_run_##NAME(const struct gt_kernel_grid *grid,            \
 				 const struct gt_direct_args *args);           \
 	int gt_push_run_##NAME(const struct gt_kernel_grid *grid,              \
-			       const struct gt_push_args *args);               \
+			       const struct gt_scratch_args *args);            \
 	int gt_pushes_run_##NAME(const struct gt_kernel_grid *grid,            \
-				 const struct gt_pushes_args *args);           \
+				 const struct gt_scratch_group_args *args);    \
 	int gt_scale_run_##NAME(const struct gt_kernel_grid *grid,             \
-				const struct gt_scale_args *args);
+				const struct gt_premul_args *args);
 #include "base/dtype.def"
 
 static const struct {
@@ -36,16 +36,16 @@ static const struct {
 	int (*direct_run)(const struct gt_kernel_grid *grid,
 			  const struct gt_direct_args *args);
 	int (*push_run)(const struct gt_kernel_grid *grid,
-			const struct gt_push_args *args);
+			const struct gt_scratch_args *args);
 	int (*pushes_run)(const struct gt_kernel_grid *grid,
-			  const struct gt_pushes_args *args);
+			  const struct gt_scratch_group_args *args);
 	int (*scale_run)(const struct gt_kernel_grid *grid,
-			 const struct gt_scale_args *args);
+			 const struct gt_premul_args *args);
 } gt_kernels[] = {
 #define GT_DTYPE(NAME, name, bytes)                                            \
 	{                                                                      \
 		gt_interp_prepare_##NAME, gt_interp_run_##NAME,                \
-		gt_flow_prepare_##NAME,   gt_packet_run_##NAME,                \
+		gt_p2p_prepare_##NAME,    gt_packet_run_##NAME,                \
 		gt_group_run_##NAME,      gt_direct_run_##NAME,                \
 		gt_push_run_##NAME,       gt_pushes_run_##NAME,                \
 		gt_scale_run_##NAME},
@@ -63,7 +63,7 @@ int gt_kernel_run(enum gt_dtype dtype, const struct gt_kernel_args *args,
 	return gt_kernels[dtype].run(args, stream);
 }
 
-int gt_flow_prepare(enum gt_dtype dtype)
+int gt_p2p_prepare(enum gt_dtype dtype)
 {
 	return gt_kernels[dtype].flow_prepare();
 }
@@ -88,20 +88,20 @@ int gt_direct_run(const struct gt_kernel_grid *grid,
 	return gt_kernels[grid->dtype].direct_run(grid, args);
 }
 
-int gt_push_run(const struct gt_kernel_grid *grid,
-		const struct gt_push_args *args)
+int gt_scratch_run(const struct gt_kernel_grid *grid,
+		   const struct gt_scratch_args *args)
 {
 	return gt_kernels[grid->dtype].push_run(grid, args);
 }
 
-int gt_pushes_run(const struct gt_kernel_grid *grid,
-		  const struct gt_pushes_args *args)
+int gt_scratch_group_run(const struct gt_kernel_grid *grid,
+			 const struct gt_scratch_group_args *args)
 {
 	return gt_kernels[grid->dtype].pushes_run(grid, args);
 }
 
-int gt_scale_run(const struct gt_kernel_grid *grid,
-		 const struct gt_scale_args *args)
+int gt_premul_run(const struct gt_kernel_grid *grid,
+		  const struct gt_premul_args *args)
 {
 	return gt_kernels[grid->dtype].scale_run(grid, args);
 }

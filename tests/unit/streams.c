@@ -168,7 +168,7 @@ static void do_meet(const struct gt_detour_args *args, uint32_t half)
 /* As direct.cuh has it. */
 static void do_sum(const struct gt_direct_args *args, uint32_t half)
 {
-	const struct gt_flow *flow = &args->flow;
+	const struct gt_p2p *flow = &args->flow;
 	uint64_t from = half ? half_of(flow->count, 0) : 0;
 	uint64_t to = from + half_of(flow->count, half);
 	uint64_t in = flow->me * flow->in_stride;

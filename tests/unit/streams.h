@@ -60,17 +60,17 @@ struct stream {
 
 struct streams {
 	uint32_t nranks;
-	struct stream all[GT_FLOW_RANKS * STREAMS];
+	struct stream all[GT_P2P_RANKS * STREAMS];
 	uint32_t nops;               /* put so far; the one that is put now */
 	uint32_t steps[STREAMS_OPS]; /* of each lane */
 	int alike[STREAMS_OPS];      /* has to be: the order of copies */
-	uint32_t meetings[GT_FLOW_RANKS]; /* of this operation, so far */
-	uint32_t places[GT_FLOW_RANKS];
+	uint32_t meetings[GT_P2P_RANKS]; /* of this operation, so far */
+	uint32_t places[GT_P2P_RANKS];
 	uint32_t marks;
 	/* Of this play: */
 	uint64_t seed;
 	uint8_t *marked;
-	uint32_t done[GT_FLOW_RANKS], copied[GT_FLOW_RANKS];
+	uint32_t done[GT_P2P_RANKS], copied[GT_P2P_RANKS];
 };
 
 extern struct streams streams;

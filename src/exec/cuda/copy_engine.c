@@ -24,7 +24,7 @@ struct gt_ce {
 	const struct gt_engine *engine;
 	const struct gt_request *req;
 	const struct gt_cuda_rank *me;
-	struct gt_flow flow;
+	struct gt_p2p flow;
 	uint32_t rank;
 	uint64_t elem_bytes;
 	char *input, *output;
@@ -47,7 +47,7 @@ static struct gt_ce_piece gt_ce_piece_of(const struct gt_ce *at, uint32_t b,
 					 uint32_t k)
 {
 	uint32_t n = at->engine->way.pieces;
-	uint64_t len = gt_flow_count(&at->flow, b) * at->elem_bytes;
+	uint64_t len = gt_p2p_count(&at->flow, b) * at->elem_bytes;
 	struct gt_ce_piece piece;
 	uint64_t end = gt_cut(len, k + 1, n, GT_CE_GRAIN_BYTES);
 
@@ -58,7 +58,7 @@ static struct gt_ce_piece gt_ce_piece_of(const struct gt_ce *at, uint32_t b,
 
 static struct gt_ce_piece gt_ce_whole(const struct gt_ce *at, uint32_t b)
 {
-	return (struct gt_ce_piece){0, gt_flow_count(&at->flow, b) *
+	return (struct gt_ce_piece){0, gt_p2p_count(&at->flow, b) *
 					       at->elem_bytes};
 }
 
@@ -238,7 +238,7 @@ static void gt_ce_join(struct gt_ce *at)
 /* Blocks to their places, between two barriers. */
 static void gt_ce_blocks(struct gt_ce *at)
 {
-	const struct gt_flow *flow = &at->flow;
+	const struct gt_p2p *flow = &at->flow;
 	uint64_t bytes = flow->count * at->elem_bytes;
 	uint64_t head = gt_ce_head(at);
 	/* A branch without work would only collect edges of a graph. */
@@ -283,7 +283,7 @@ static void gt_ce_reduce(struct gt_ce *at, uint32_t k)
 				       : gt_ce_scratch(at, at->rank, s)) +
 			piece.begin;
 	args.output[at->rank] = gt_ce_result(at, at->output) + piece.begin;
-	args.flow.flags = GT_FLOW_REDUCE;
+	args.flow.flags = GT_P2P_REDUCE;
 	args.flow.count = piece.bytes / at->elem_bytes;
 	args.flow.end = args.flow.in_stride = args.flow.out_stride = 0;
 	args.begin_post = args.begin_wait = GT_CE_BEGIN + k;
@@ -345,7 +345,7 @@ static void gt_ce_pipeline(struct gt_ce *at)
 			gt_ce_try(at, cudaEventRecord(at->me->reduced[k],
 						      at->me->side));
 	}
-	if (at->flow.flags & GT_FLOW_SPREAD)
+	if (at->flow.flags & GT_P2P_SPREAD)
 		gt_ce_spread_all(at);
 	else
 		gt_ce_after(at, at->me->stream, at->me->side);
@@ -370,7 +370,7 @@ int gt_cuda_ce_launch(const struct gt_engine *engine,
 				 : span.input,
 		.output = span.output};
 
-	if (at.flow.flags & GT_FLOW_REDUCE)
+	if (at.flow.flags & GT_P2P_REDUCE)
 		gt_ce_pipeline(&at);
 	else
 		gt_ce_blocks(&at);
@@ -404,9 +404,9 @@ static uint64_t gt_ce_bytes(const struct gt_engine *engine,
 	if (gt_choice_is_scratch_reduce(&engine->way, req->coll))
 		return gt_scratch_reduce_bytes(engine, req);
 	for (uint32_t r = 0; r < engine->plan->nranks; r++) {
-		struct gt_flow flow =
+		struct gt_p2p flow =
 			gt_cuda_p2p_of(engine, req, engine->way.algo, r);
-		uint64_t blocks = flow.flags & GT_FLOW_REDUCE ? flow.nranks - 1
+		uint64_t blocks = flow.flags & GT_P2P_REDUCE ? flow.nranks - 1
 				  : !gt_cuda_p2p_overwrites(req) ? 0
 				  : flow.in_stride               ? flow.nranks
 								 : 1;

@@ -35,7 +35,7 @@ struct gt_detouring {
 	const struct gt_request *req;
 	const struct gt_cuda_rank *me;
 	const struct gt_cuda_detour *detour;
-	struct gt_flow flow;
+	struct gt_p2p flow;
 	uint32_t rank;
 	uint32_t nchunks;
 	int puts, takes; /* copies out and in, at all ... */
@@ -59,27 +59,27 @@ static struct gt_detour_slots *gt_detour_slots(const struct gt_detouring *at,
 }
 
 /* Whom a rank sends blocks to; what it sends is one item where all get it. */
-static uint32_t gt_detour_to(const struct gt_flow *flow)
+static uint32_t gt_detour_to(const struct gt_p2p *flow)
 {
 	return flow->to & ~(1u << flow->me);
 }
 
-static int gt_detour_is_shared(const struct gt_flow *flow)
+static int gt_detour_is_shared(const struct gt_p2p *flow)
 {
 	return !flow->in_stride;
 }
 
 /* Does a rank add up the blocks that come to it? */
-static int gt_detour_adds(const struct gt_flow *flow)
+static int gt_detour_adds(const struct gt_p2p *flow)
 {
-	return flow->flags & GT_FLOW_SPREAD ? (int)(flow->via >> flow->me & 1)
-					    : flow->flags & GT_FLOW_REDUCE;
+	return flow->flags & GT_P2P_SPREAD ? (int)(flow->via >> flow->me & 1)
+					   : flow->flags & GT_P2P_REDUCE;
 }
 
 /* Whose blocks come to a rank. */
-static uint32_t gt_detour_from(const struct gt_flow *flow)
+static uint32_t gt_detour_from(const struct gt_p2p *flow)
 {
-	uint32_t from = flow->flags & GT_FLOW_SPREAD ? 0 : flow->from;
+	uint32_t from = flow->flags & GT_P2P_SPREAD ? 0 : flow->from;
 
 	if (gt_detour_adds(flow))
 		from = flow->adds;
@@ -87,22 +87,22 @@ static uint32_t gt_detour_from(const struct gt_flow *flow)
 }
 
 /* Whom a rank sends sums to, and whose come to it. */
-static uint32_t gt_detour_back(const struct gt_flow *flow)
+static uint32_t gt_detour_back(const struct gt_p2p *flow)
 {
-	if (!(flow->flags & GT_FLOW_SPREAD) || !(flow->via >> flow->me & 1))
+	if (!(flow->flags & GT_P2P_SPREAD) || !(flow->via >> flow->me & 1))
 		return 0;
 	return flow->back & ~(1u << flow->me);
 }
 
-static uint32_t gt_detour_summing(const struct gt_flow *flow)
+static uint32_t gt_detour_summing(const struct gt_p2p *flow)
 {
-	if (!(flow->flags & GT_FLOW_SPREAD) || flow->takes != GT_FLOW_SUMS)
+	if (!(flow->flags & GT_P2P_SPREAD) || flow->takes != GT_P2P_SUMS)
 		return 0;
 	return flow->from & ~(1u << flow->me);
 }
 
 /* Items of a rank's step: blocks, then a sum. */
-static uint32_t gt_detour_blocks(const struct gt_flow *flow)
+static uint32_t gt_detour_blocks(const struct gt_p2p *flow)
 {
 	uint32_t to = gt_detour_to(flow);
 
@@ -111,13 +111,13 @@ static uint32_t gt_detour_blocks(const struct gt_flow *flow)
 }
 
 /* The item that a rank sends to rank d. */
-static uint32_t gt_detour_item(const struct gt_flow *flow, uint32_t d)
+static uint32_t gt_detour_item(const struct gt_p2p *flow, uint32_t d)
 {
 	uint32_t to = gt_detour_to(flow), n = 0;
 
 	if (!gt_detour_is_shared(flow))
-		for (uint32_t i = 1; gt_flow_next(flow, i) != d; i++)
-			n += to >> gt_flow_next(flow, i) & 1;
+		for (uint32_t i = 1; gt_p2p_next(flow, i) != d; i++)
+			n += to >> gt_p2p_next(flow, i) & 1;
 	return n;
 }
 
@@ -134,7 +134,7 @@ static char *gt_detour_slot(const struct gt_detouring *at, uint32_t rank,
 static uint64_t gt_detour_bytes(const struct gt_detouring *at, uint32_t r,
 				uint32_t c)
 {
-	uint64_t count = gt_flow_count(&at->flow, gt_flow_block(&at->flow, r));
+	uint64_t count = gt_p2p_count(&at->flow, gt_p2p_block(&at->flow, r));
 	uint64_t begin = c * at->chunk;
 
 	if (begin >= count)
@@ -147,7 +147,7 @@ static uint64_t gt_detour_bytes(const struct gt_detouring *at, uint32_t r,
 static uint64_t gt_detour_at(const struct gt_detouring *at, uint64_t stride,
 			     uint32_t r, uint32_t c)
 {
-	return (gt_flow_block(&at->flow, r) * stride + c * at->chunk) *
+	return (gt_p2p_block(&at->flow, r) * stride + c * at->chunk) *
 	       at->elem_bytes;
 }
 
@@ -228,8 +228,8 @@ static void gt_detour_meet(struct gt_detouring *at, uint32_t lane,
 	gt_detour_go_on(at, lane);
 }
 
-static struct gt_flow gt_detour_flow(const struct gt_detouring *at,
-				     uint32_t rank)
+static struct gt_p2p gt_detour_flow(const struct gt_detouring *at,
+				    uint32_t rank)
 {
 	const struct gt_request *req = at->req;
 	int two = req->coll == GT_COLL_ALLREDUCE ||
@@ -251,10 +251,10 @@ static char *gt_detour_pile(const struct gt_detouring *at, uint32_t lane,
  * else in a place of its own, until it is sent two steps later. */
 static char *gt_detour_sum(const struct gt_detouring *at, uint32_t c)
 {
-	const struct gt_flow *flow = &at->flow;
+	const struct gt_p2p *flow = &at->flow;
 	uint64_t place = c % (GT_DETOUR_LANES * GT_DETOUR_SUM_STEPS);
 
-	if (flow->flags & GT_FLOW_SPREAD && !(flow->back >> at->rank & 1))
+	if (flow->flags & GT_P2P_SPREAD && !(flow->back >> at->rank & 1))
 		return at->detour->sums + place * at->detour->chunk_bytes;
 	return at->output + gt_detour_at(at, flow->out_stride, at->rank, c);
 }
@@ -294,7 +294,7 @@ static void gt_detour_add(struct gt_detouring *at, uint32_t lane, uint32_t c)
 	args.input[at->rank] =
 		at->input + gt_detour_at(at, at->flow.in_stride, at->rank, c);
 	args.output[at->rank] = gt_detour_sum(at, c);
-	args.flow.flags = GT_FLOW_REDUCE;
+	args.flow.flags = GT_P2P_REDUCE;
 	args.flow.count = bytes / at->elem_bytes;
 	args.flow.end = args.flow.in_stride = args.flow.out_stride = 0;
 	if (bytes)
@@ -305,12 +305,12 @@ static void gt_detour_add(struct gt_detouring *at, uint32_t lane, uint32_t c)
 static void gt_detour_put_blocks(struct gt_detouring *at, uint32_t lane,
 				 uint32_t step, uint32_t c)
 {
-	const struct gt_flow *flow = &at->flow;
+	const struct gt_p2p *flow = &at->flow;
 	uint32_t to = gt_detour_to(flow);
 	int shared = gt_detour_is_shared(flow);
 
 	for (uint32_t i = 1; i < flow->nranks && to; i++) {
-		uint32_t d = gt_flow_next(flow, i);
+		uint32_t d = gt_p2p_next(flow, i);
 
 		if (!shared && !(to >> d & 1))
 			continue;
@@ -328,7 +328,7 @@ static void gt_detour_put_blocks(struct gt_detouring *at, uint32_t lane,
 static void gt_detour_put_sum(struct gt_detouring *at, uint32_t lane,
 			      uint32_t step, uint32_t c)
 {
-	const struct gt_flow *flow = &at->flow;
+	const struct gt_p2p *flow = &at->flow;
 
 	if (gt_detour_back(flow))
 		gt_detour_put(at, lane,
@@ -342,12 +342,12 @@ static void gt_detour_put_sum(struct gt_detouring *at, uint32_t lane,
 static void gt_detour_take_blocks(struct gt_detouring *at, uint32_t lane,
 				  uint32_t step, uint32_t c)
 {
-	const struct gt_flow *flow = &at->flow;
+	const struct gt_p2p *flow = &at->flow;
 	uint32_t n = flow->nranks, from = gt_detour_from(flow);
 
 	for (uint32_t i = 1; i < n; i++) {
-		uint32_t s = gt_flow_next(flow, n - i);
-		struct gt_flow theirs = gt_detour_flow(at, s);
+		uint32_t s = gt_p2p_next(flow, n - i);
+		struct gt_p2p theirs = gt_detour_flow(at, s);
 		char *to = gt_detour_pile(at, lane, s);
 
 		if (!(from >> s & 1))
@@ -369,12 +369,12 @@ static void gt_detour_take_blocks(struct gt_detouring *at, uint32_t lane,
 static void gt_detour_take_sums(struct gt_detouring *at, uint32_t lane,
 				uint32_t step, uint32_t c)
 {
-	const struct gt_flow *flow = &at->flow;
+	const struct gt_p2p *flow = &at->flow;
 	uint32_t n = flow->nranks, from = gt_detour_summing(flow);
 
 	for (uint32_t i = 1; i < n; i++) {
-		uint32_t s = gt_flow_next(flow, n - i);
-		struct gt_flow theirs = gt_detour_flow(at, s);
+		uint32_t s = gt_p2p_next(flow, n - i);
+		struct gt_p2p theirs = gt_detour_flow(at, s);
 
 		if (from >> s & 1)
 			gt_detour_take(
@@ -406,7 +406,7 @@ static void gt_detour_steps(struct gt_detouring *at)
 {
 	uint32_t steps = (at->nchunks + GT_DETOUR_LANES - 1) / GT_DETOUR_LANES;
 
-	steps += at->flow.flags & GT_FLOW_SPREAD ? GT_DETOUR_LAST_STEPS : 1;
+	steps += at->flow.flags & GT_P2P_SPREAD ? GT_DETOUR_LAST_STEPS : 1;
 	for (uint32_t n = 0; n < steps * GT_DETOUR_LANES; n++) {
 		uint32_t lane = n % GT_DETOUR_LANES;
 

@@ -125,7 +125,7 @@ int gt_cuda_detour_open(struct gt_engine *engine, struct gt_err *err)
 		rc = gt_world_max(engine->group.world, &without, err);
 	engine->detoured = !without && engine->meshed && engine->whole &&
 			   engine->plan->nranks > 1 &&
-			   engine->plan->nranks <= GT_FLOW_RANKS &&
+			   engine->plan->nranks <= GT_P2P_RANKS &&
 			   engine->shares <= GT_DETOUR_SHARES;
 	return rc;
 }

@@ -329,9 +329,9 @@ int gt_cuda_choose_algo(const struct gt_engine *engine,
 			struct gt_algo_choice *way, struct gt_err *err);
 
 /* A rank's part in a collective between GPUs that all reach each other. */
-struct gt_flow gt_cuda_p2p_of(const struct gt_engine *engine,
-			      const struct gt_request *req, enum gt_algo algo,
-			      uint32_t rank);
+struct gt_p2p gt_cuda_p2p_of(const struct gt_engine *engine,
+			     const struct gt_request *req, enum gt_algo algo,
+			     uint32_t rank);
 
 /* Do packets of this way fit in the mailboxes? */
 int gt_cuda_p2p_fits(const struct gt_engine *engine,
@@ -420,7 +420,7 @@ int gt_scratch_reduce_launch(const struct gt_engine *engine,
 			     const struct gt_kernel_grid *grid, uint32_t rank);
 uint64_t gt_scratch_reduce_bytes(const struct gt_engine *engine,
 				 const struct gt_request *req);
-uint64_t gt_scratch_reduce_piece(const struct gt_flow *flow, uint32_t blocks,
+uint64_t gt_scratch_reduce_piece(const struct gt_p2p *flow, uint32_t blocks,
 				 size_t elem_bytes);
 
 /*

@@ -19,7 +19,7 @@ static uint64_t gt_flow_slice(const struct gt_request *req, uint32_t n)
  * Where all bytes come from the root or go to it, the others take equal
  * slices: each is sent on by one of them, so nobody sends more than the whole.
  */
-static void gt_flow_rooted_two(struct gt_flow *flow,
+static void gt_flow_rooted_two(struct gt_p2p *flow,
 			       const struct gt_request *req)
 {
 	uint32_t n = flow->nranks, all = (1u << n) - 1, root = 1u << req->root;
@@ -34,23 +34,23 @@ static void gt_flow_rooted_two(struct gt_flow *flow,
 		flow->to = casts ? all : flow->via;
 		flow->from = casts ? root : flow->via;
 		flow->adds = 0;
-		flow->takes = casts ? GT_FLOW_BLOCKS : GT_FLOW_SUMS;
+		flow->takes = casts ? GT_P2P_BLOCKS : GT_P2P_SUMS;
 	} else {
 		flow->to = casts ? 0 : flow->via;
 		flow->from = casts ? flow->via : 0;
 		flow->adds = casts ? root : all;
-		flow->takes = casts ? GT_FLOW_SUMS : GT_FLOW_NOTHING;
+		flow->takes = casts ? GT_P2P_SUMS : GT_P2P_NOTHING;
 	}
 }
 
-static void gt_flow_two_shot(struct gt_flow *flow, const struct gt_request *req)
+static void gt_flow_two_shot(struct gt_p2p *flow, const struct gt_request *req)
 {
 	uint32_t n = flow->nranks;
 
 	flow->end = gt_exec_request_count(req);
-	flow->flags |= GT_FLOW_SPREAD;
+	flow->flags |= GT_P2P_SPREAD;
 	flow->via = flow->back = flow->to;
-	flow->takes = GT_FLOW_SUMS;
+	flow->takes = GT_P2P_SUMS;
 	if (req->coll != GT_COLL_ALLREDUCE) {
 		gt_flow_rooted_two(flow, req);
 		n = n > 1 ? n - 1 : 1;
@@ -60,7 +60,7 @@ static void gt_flow_two_shot(struct gt_flow *flow, const struct gt_request *req)
 }
 
 /* What one rank holds for all, or gets from all: the root's part. */
-static void gt_flow_rooted(struct gt_flow *flow, const struct gt_request *req)
+static void gt_flow_rooted(struct gt_p2p *flow, const struct gt_request *req)
 {
 	uint32_t all = flow->to, root = 1u << req->root;
 	int mine = flow->me == req->root;
@@ -77,27 +77,27 @@ static void gt_flow_rooted(struct gt_flow *flow, const struct gt_request *req)
 	if (req->coll == GT_COLL_GATHER)
 		flow->out_stride = req->count;
 	else if (mine)
-		flow->flags |= GT_FLOW_REDUCE;
+		flow->flags |= GT_P2P_REDUCE;
 }
 
-struct gt_flow gt_cuda_p2p_of(const struct gt_engine *engine,
-			      const struct gt_request *req, enum gt_algo algo,
-			      uint32_t rank)
+struct gt_p2p gt_cuda_p2p_of(const struct gt_engine *engine,
+			     const struct gt_request *req, enum gt_algo algo,
+			     uint32_t rank)
 {
 	uint32_t n = engine->plan->nranks, all = (1u << n) - 1;
-	struct gt_flow flow = {.count = gt_exec_request_count(req),
-			       .to = all,
-			       .from = all,
-			       .me = rank,
-			       .nranks = n,
-			       .divide = req->op == GT_REDOP_AVG ? n : 0};
+	struct gt_p2p flow = {.count = gt_exec_request_count(req),
+			      .to = all,
+			      .from = all,
+			      .me = rank,
+			      .nranks = n,
+			      .divide = req->op == GT_REDOP_AVG ? n : 0};
 
 	switch (req->coll) {
 	case GT_COLL_ALLREDUCE:
-		flow.flags = GT_FLOW_REDUCE;
+		flow.flags = GT_P2P_REDUCE;
 		break;
 	case GT_COLL_REDUCESCATTER:
-		flow.flags = GT_FLOW_REDUCE;
+		flow.flags = GT_P2P_REDUCE;
 		flow.in_stride = req->count;
 		break;
 	case GT_COLL_ALLTOALL:
@@ -114,10 +114,10 @@ struct gt_flow gt_cuda_p2p_of(const struct gt_engine *engine,
 	default:
 		gt_flow_rooted(&flow, req);
 	}
-	if (flow.flags & GT_FLOW_REDUCE)
+	if (flow.flags & GT_P2P_REDUCE)
 		flow.adds = all;
 	else
-		flow.takes = GT_FLOW_BLOCKS;
+		flow.takes = GT_P2P_BLOCKS;
 	if (algo == GT_ALGO_TWO_SHOT)
 		gt_flow_two_shot(&flow, req);
 	return flow;
@@ -143,13 +143,13 @@ int gt_cuda_p2p_fits(const struct gt_engine *engine,
 		     const struct gt_request *req,
 		     const struct gt_algo_choice *way)
 {
-	struct gt_flow flow = gt_cuda_p2p_of(engine, req, way->algo, 0);
+	struct gt_p2p flow = gt_cuda_p2p_of(engine, req, way->algo, 0);
 	int ll128 = way->protocol == GT_PROTOCOL_LL128;
 	uint64_t data = ll128 ? GT_LL128_CHUNK_DATA : GT_LL_CHUNK_DATA;
 	uint64_t bytes = flow.count * gt_dtype_bytes(req->dtype);
 	uint64_t room = gt_part_bytes(ll128);
 
-	if (!(flow.flags & GT_FLOW_SPREAD))
+	if (!(flow.flags & GT_P2P_SPREAD))
 		room *= 2;
 	return (bytes + data - 1) / data <= room / GT_PACKET_CHUNK_BYTES;
 }
@@ -173,8 +173,8 @@ uint64_t *gt_cuda_p2p_flags(const struct gt_engine *engine, uint32_t viewer,
 static int gt_flow_alloc(struct gt_engine *engine, struct gt_err *err)
 {
 	uint64_t flags =
-		(uint64_t)engine->processors * GT_FLOW_RANKS * sizeof(uint64_t);
-	uint64_t bytes[GT_FLOW_RANKS];
+		(uint64_t)engine->processors * GT_P2P_RANKS * sizeof(uint64_t);
+	uint64_t bytes[GT_P2P_RANKS];
 	int rc;
 
 	for (uint32_t r = 0; r < engine->plan->nranks; r++)
@@ -212,7 +212,7 @@ int gt_cuda_p2p_load(struct gt_engine *engine, enum gt_dtype dtype,
 		cudaError_t done = cudaSetDevice(engine->ranks[r].device);
 
 		if (done == cudaSuccess)
-			done = (cudaError_t)gt_flow_prepare(dtype);
+			done = (cudaError_t)gt_p2p_prepare(dtype);
 		if (done != cudaSuccess)
 			return gt_cuda_fail(engine, r, (int)done,
 					    "load the kernels", err);
@@ -351,7 +351,7 @@ static struct gt_direct_args gt_direct_args_of(const struct gt_engine *engine,
 		args.input[rank] =
 			gt_cuda_region_at(engine, GT_CUDA_SCRATCH, rank, rank);
 	/* A rooted reduction has one rank that pulls; the others serve. */
-	if (req->coll == GT_COLL_REDUCE && !(args.flow.flags & GT_FLOW_REDUCE))
+	if (req->coll == GT_COLL_REDUCE && !(args.flow.flags & GT_P2P_REDUCE))
 		args.lifts = 0;
 	return args;
 }

@@ -85,7 +85,7 @@ static struct gt_group_op gt_group_op_of(const struct gt_engine *engine,
 					 const struct gt_bundle_op *op,
 					 uint32_t rank)
 {
-	struct gt_flow flow =
+	struct gt_p2p flow =
 		gt_cuda_p2p_of(engine, req, gt_bundle_algo(op), rank);
 	struct gt_cuda_span span = gt_cuda_span_of(engine, req, rank, rank);
 	uint64_t elem = gt_dtype_bytes(req->dtype);

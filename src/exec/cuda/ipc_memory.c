@@ -44,13 +44,12 @@ static uint64_t gt_pages(uint64_t bytes)
 
 /* The GPUs of this process. */
 static uint32_t gt_region_devices(const struct gt_engine *engine,
-				  int devices[GT_FLOW_RANKS])
+				  int devices[GT_P2P_RANKS])
 {
 	const struct gt_process_group *group = &engine->group;
 	uint32_t n = 0;
 
-	for (uint32_t r = group->first; r < group->end && n < GT_FLOW_RANKS;
-	     r++)
+	for (uint32_t r = group->first; r < group->end && n < GT_P2P_RANKS; r++)
 		devices[n++] = engine->ranks[r].device;
 	return n;
 }
@@ -60,7 +59,7 @@ static cudaError_t gt_region_make(struct gt_engine *engine, int region,
 {
 	struct gt_cuda_rank *me = &engine->ranks[r];
 	struct gt_cuda_mapping *maps = engine->regions[region].maps;
-	int devices[GT_FLOW_RANKS];
+	int devices[GT_P2P_RANKS];
 	uint32_t n = gt_region_devices(engine, devices);
 	cudaError_t rc = cudaSetDevice(me->device);
 
@@ -206,7 +205,7 @@ static int gt_region_map(struct gt_engine *engine, int region, int tries,
 			 const struct gt_fd_packet *theirs, struct gt_err *err)
 {
 	struct gt_process_group *group = &engine->group;
-	int devices[GT_FLOW_RANKS];
+	int devices[GT_P2P_RANKS];
 	uint32_t n = gt_region_devices(engine, devices), r = theirs->tag, p;
 	cudaError_t rc = cudaErrorInvalidValue;
 
@@ -518,7 +517,7 @@ static int gt_reach_pieces(struct gt_engine *engine, struct gt_err *err)
 
 	if (rc)
 		return rc;
-	cannot = group->end - group->first > GT_FLOW_RANKS ||
+	cannot = group->end - group->first > GT_P2P_RANKS ||
 		 gt_reach_alloc(engine, 1, NULL);
 	rc = gt_world_max(group->world, &cannot, err);
 	if (!rc && cannot) {
@@ -551,7 +550,7 @@ int gt_cuda_peers_probe(struct gt_engine *engine, struct gt_err *err)
 int gt_cuda_data_grow(struct gt_engine *engine, uint64_t bytes,
 		      struct gt_err *err)
 {
-	uint64_t all[GT_FLOW_RANKS];
+	uint64_t all[GT_P2P_RANKS];
 
 	if (bytes + GT_CUDA_TAIL_BYTES <= engine->data_bytes)
 		return GT_OK;

@@ -46,22 +46,22 @@ int gt_cuda_premul_launch(const struct gt_engine *engine,
 			  const struct gt_request *req, uint32_t rank)
 {
 	struct gt_cuda_span span = gt_cuda_span_of(engine, req, rank, rank);
-	const struct gt_scale_args args = {
+	const struct gt_premul_args args = {
 		.from = span.input,
 		.to = gt_cuda_premul_input(engine, span.input, rank, rank),
 		.count = span.input_count,
 		.by = req->scalars ? req->scalars[rank]
 				   : gt_pattern_scalar(req->dtype, rank)};
 	uint64_t packs = args.count * gt_dtype_bytes(req->dtype) / 16;
-	uint64_t blocks = packs / GT_SCALE_THREADS + 1;
+	uint64_t blocks = packs / GT_PREMUL_THREADS + 1;
 	const struct gt_kernel_grid grid = {
 		.dtype = req->dtype,
 		.blocks = blocks < GT_SCALE_BLOCKS ? (uint32_t)blocks
 						   : GT_SCALE_BLOCKS,
-		.threads = GT_SCALE_THREADS,
+		.threads = GT_PREMUL_THREADS,
 		/* Its blocks are more than ranks that share have room for. */
 		.overlaps = !engine->shares,
 		.stream = engine->ranks[rank].stream};
 
-	return args.count ? gt_scale_run(&grid, &args) : 0;
+	return args.count ? gt_premul_run(&grid, &args) : 0;
 }

@@ -95,7 +95,7 @@ static uint32_t gt_launches(const struct gt_engine *engine)
 int gt_cuda_starts_together(const struct gt_engine *engine)
 {
 	return engine->group.world && engine->meshed &&
-	       engine->plan->nranks <= GT_FLOW_RANKS;
+	       engine->plan->nranks <= GT_P2P_RANKS;
 }
 
 static int gt_launch_main(const struct gt_engine *engine,

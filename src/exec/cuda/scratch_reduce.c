@@ -16,7 +16,7 @@ enum {
 };
 
 /* In scratch, for the block of one rank. */
-static uint64_t gt_push_pitch(const struct gt_flow *flow, size_t elem_bytes)
+static uint64_t gt_push_pitch(const struct gt_p2p *flow, size_t elem_bytes)
 {
 	uint64_t lines = flow->count * elem_bytes / GT_CUDA_LINE_BYTES;
 
@@ -26,7 +26,7 @@ static uint64_t gt_push_pitch(const struct gt_flow *flow, size_t elem_bytes)
 uint64_t gt_scratch_reduce_bytes(const struct gt_engine *engine,
 				 const struct gt_request *req)
 {
-	struct gt_flow flow = gt_cuda_p2p_of(engine, req, engine->way.algo, 0);
+	struct gt_p2p flow = gt_cuda_p2p_of(engine, req, engine->way.algo, 0);
 
 	return gt_push_pitch(&flow, gt_dtype_bytes(req->dtype)) *
 	       (flow.nranks - 1);
@@ -38,7 +38,7 @@ uint64_t gt_scratch_reduce_bytes(const struct gt_engine *engine,
  */
 static char *gt_push_slot(const struct gt_engine *engine,
 			  const struct gt_request *req,
-			  const struct gt_flow *flow, uint32_t d, uint32_t s)
+			  const struct gt_p2p *flow, uint32_t d, uint32_t s)
 {
 	uint32_t n = flow->nranks;
 	size_t elem_bytes = gt_dtype_bytes(req->dtype);
@@ -52,12 +52,12 @@ static char *gt_push_slot(const struct gt_engine *engine,
 }
 
 /* Pieces are alike, and there is one for every thread block in each round. */
-uint64_t gt_scratch_reduce_piece(const struct gt_flow *flow, uint32_t blocks,
+uint64_t gt_scratch_reduce_piece(const struct gt_p2p *flow, uint32_t blocks,
 				 size_t elem_bytes)
 {
 	uint64_t line = GT_CUDA_LINE_BYTES / elem_bytes;
 	uint64_t others = flow->nranks > 1 ? flow->nranks - 1 : 1;
-	uint64_t most = flow->flags & GT_FLOW_SPREAD
+	uint64_t most = flow->flags & GT_P2P_SPREAD
 				? GT_PUSH_SPREAD_BYTES / others
 				: GT_PUSH_BYTES;
 	uint64_t rounds, piece;
@@ -74,7 +74,7 @@ int gt_scratch_reduce_launch(const struct gt_engine *engine,
 			     const struct gt_request *req,
 			     const struct gt_kernel_grid *grid, uint32_t rank)
 {
-	struct gt_push_args args = {
+	struct gt_scratch_args args = {
 		.guard = gt_cuda_guard_of(engine, rank),
 		.flow = gt_cuda_p2p_of(engine, req, engine->way.algo, rank),
 		.input = gt_cuda_span_of(engine, req, rank, rank).input};
@@ -92,5 +92,5 @@ int gt_scratch_reduce_launch(const struct gt_engine *engine,
 	args.piece = gt_scratch_reduce_piece(&args.flow, grid->blocks,
 					     gt_dtype_bytes(req->dtype));
 	whole.threads = GT_DIRECT_THREADS; /* the kernel halves them */
-	return gt_push_run(&whole, &args);
+	return gt_scratch_run(&whole, &args);
 }

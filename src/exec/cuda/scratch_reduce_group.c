@@ -7,9 +7,8 @@ enum {
 };
 
 /* Elements of what is added up on a rank. */
-static struct gt_flow gt_pushes_flow(const struct gt_engine *engine,
-				     const struct gt_request *req,
-				     uint32_t rank)
+static struct gt_p2p gt_pushes_flow(const struct gt_engine *engine,
+				    const struct gt_request *req, uint32_t rank)
 {
 	return gt_cuda_p2p_of(engine, req,
 			      req->coll == GT_COLL_ALLREDUCE ? GT_ALGO_TWO_SHOT
@@ -24,11 +23,12 @@ static uint64_t gt_pushes_slice(const struct gt_engine *engine,
 	       gt_dtype_bytes(req->dtype);
 }
 
-static uint64_t gt_pushes_lines(const struct gt_engine *engine,
-				const struct gt_request *req)
+static uint64_t gt_scratch_group_lines(const struct gt_engine *engine,
+				       const struct gt_request *req)
 {
-	return (gt_pushes_slice(engine, req) + GT_PUSHES_LINE_BYTES - 1) /
-	       GT_PUSHES_LINE_BYTES;
+	return (gt_pushes_slice(engine, req) + GT_SCRATCH_GROUP_LINE_BYTES -
+		1) /
+	       GT_SCRATCH_GROUP_LINE_BYTES;
 }
 
 /* Other processes' buffers are out of reach, or lent for one request. */
@@ -50,14 +50,15 @@ int gt_scratch_group_can(const struct gt_engine *engine,
 uint32_t gt_scratch_group_fit(const struct gt_engine *engine,
 			      const struct gt_request *const *reqs, uint32_t n)
 {
-	uint32_t most = GT_PUSHES_OUTPUTS / engine->plan->nranks, fit = 0;
+	uint32_t most = GT_SCRATCH_GROUP_OUTPUTS / engine->plan->nranks,
+		 fit = 0;
 	uint64_t bytes = 0;
 
-	if (most > GT_PUSHES_OPS)
-		most = GT_PUSHES_OPS;
+	if (most > GT_SCRATCH_GROUP_OPS)
+		most = GT_SCRATCH_GROUP_OPS;
 	while (fit < n && fit < most) {
-		bytes += gt_pushes_lines(engine, reqs[fit]) *
-			 GT_PUSHES_LINE_BYTES * engine->plan->nranks;
+		bytes += gt_scratch_group_lines(engine, reqs[fit]) *
+			 GT_SCRATCH_GROUP_LINE_BYTES * engine->plan->nranks;
 		if (fit && bytes > GT_PUSHES_MOST_BYTES)
 			break;
 		fit++;
@@ -72,30 +73,30 @@ int gt_scratch_group_need(struct gt_engine *engine,
 	uint64_t lines = 0;
 
 	for (uint32_t i = 0; i < n; i++)
-		lines += gt_pushes_lines(engine, reqs[i]);
+		lines += gt_scratch_group_lines(engine, reqs[i]);
 	return gt_cuda_region_grow(engine, GT_CUDA_SCRATCH,
-				   lines * GT_PUSHES_LINE_BYTES *
+				   lines * GT_SCRATCH_GROUP_LINE_BYTES *
 					   (engine->plan->nranks - 1),
 				   reqs[0], err);
 }
 
 static void gt_pushes_add(const struct gt_engine *engine,
 			  const struct gt_request *req, uint32_t rank,
-			  struct gt_pushes_args *args)
+			  struct gt_scratch_group_args *args)
 {
-	struct gt_flow flow = gt_pushes_flow(engine, req, rank);
+	struct gt_p2p flow = gt_pushes_flow(engine, req, rank);
 	uint32_t elem = (uint32_t)gt_dtype_bytes(req->dtype);
 
-	args->lines += (uint32_t)gt_pushes_lines(engine, req);
+	args->lines += (uint32_t)gt_scratch_group_lines(engine, req);
 	for (uint32_t r = 0; r < flow.nranks; r++)
 		args->outputs[args->nops * flow.nranks + r] =
 			gt_cuda_span_of(engine, req, rank, r).output;
-	args->ops[args->nops++] = (struct gt_pushes_op){
+	args->ops[args->nops++] = (struct gt_scratch_group_op){
 		.input = gt_cuda_span_of(engine, req, rank, rank).input,
 		.end_line = args->lines,
 		.slice = (uint32_t)flow.count * elem,
 		.bytes = (uint32_t)flow.end * elem,
-		.spreads = !!(flow.flags & GT_FLOW_SPREAD),
+		.spreads = !!(flow.flags & GT_P2P_SPREAD),
 		.divides = flow.divide != 0};
 }
 
@@ -109,10 +110,11 @@ int gt_scratch_group_launch(const struct gt_engine *engine,
 				      .threads = GT_DIRECT_THREADS,
 				      .overlaps = 1,
 				      .stream = engine->ranks[rank].stream};
-	struct gt_pushes_args args = {.guard = gt_cuda_guard_of(engine, rank),
-				      .me = rank,
-				      .nranks = engine->plan->nranks};
-	struct gt_flow all = gt_pushes_flow(engine, reqs[0], rank);
+	struct gt_scratch_group_args args = {
+		.guard = gt_cuda_guard_of(engine, rank),
+		.me = rank,
+		.nranks = engine->plan->nranks};
+	struct gt_p2p all = gt_pushes_flow(engine, reqs[0], rank);
 
 	for (uint32_t r = 0; r < args.nranks; r++) {
 		args.flags[r] = gt_cuda_p2p_flags(engine, rank, r);
@@ -121,8 +123,8 @@ int gt_scratch_group_launch(const struct gt_engine *engine,
 	}
 	for (uint32_t i = 0; i < n; i++)
 		gt_pushes_add(engine, reqs[i], rank, &args);
-	all.count = args.lines * (uint64_t)GT_PUSHES_LINE_BYTES;
+	all.count = args.lines * (uint64_t)GT_SCRATCH_GROUP_LINE_BYTES;
 	args.piece = (uint32_t)(gt_scratch_reduce_piece(&all, grid.blocks, 1) /
-				GT_PUSHES_LINE_BYTES);
-	return gt_pushes_run(&grid, &args);
+				GT_SCRATCH_GROUP_LINE_BYTES);
+	return gt_scratch_group_run(&grid, &args);
 }

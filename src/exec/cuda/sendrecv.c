@@ -13,37 +13,38 @@ enum { GT_EXCHANGE_BLOCKS = 128 };
 /* Other processes' buffers are out of reach. */
 static uint32_t gt_desks_kind(const struct gt_engine *engine)
 {
-	return (engine->group.world ? 0 : GT_DESK_DIRECT) |
-	       (engine->whole ? GT_DESK_WHOLE : 0);
+	return (engine->group.world ? 0 : GT_MSG_DIRECT) |
+	       (engine->whole ? GT_MSG_LL128_OK : 0);
 }
 
 static uint64_t gt_desks_bytes(const struct gt_engine *engine)
 {
-	return engine->plan->nranks * gt_desk_pitch(gt_desks_kind(engine));
+	return engine->plan->nranks *
+	       gt_pair_buffer_pitch(gt_desks_kind(engine));
 }
 
 int gt_cuda_sendrecv_setup(struct gt_engine *engine, struct gt_err *err)
 {
-	uint64_t bytes[GT_FLOW_RANKS];
+	uint64_t bytes[GT_P2P_RANKS];
 	cudaError_t done = cudaSuccess;
 	int rc;
 
 	if (engine->regions[GT_CUDA_SENDRECV].at)
 		return GT_OK;
-	if (!engine->meshed || engine->plan->nranks > GT_FLOW_RANKS)
+	if (!engine->meshed || engine->plan->nranks > GT_P2P_RANKS)
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "send and receive on GPUs need at most %d "
 				  "ranks, which reach each other's memory",
-				  GT_FLOW_RANKS);
+				  GT_P2P_RANKS);
 	for (uint32_t r = 0; r < engine->plan->nranks; r++)
-		bytes[r] =
-			gt_desks_bytes(engine) + sizeof(struct gt_desk_counts);
+		bytes[r] = gt_desks_bytes(engine) +
+			   sizeof(struct gt_pair_counters);
 	rc = gt_cuda_region_new(engine, GT_CUDA_SENDRECV, bytes, err);
 	for (uint32_t r = engine->group.first; !rc && r < engine->group.end;
 	     r++) {
 		done = cudaSetDevice(engine->ranks[r].device);
 		if (done == cudaSuccess)
-			done = (cudaError_t)gt_exchange_prepare();
+			done = (cudaError_t)gt_sendrecv_prepare();
 		if (done != cudaSuccess)
 			rc = gt_cuda_fail(engine, r, (int)done,
 					  "load the kernels", err);
@@ -56,13 +57,13 @@ static uint32_t gt_exchange_list(uint32_t kind,
 				 const struct gt_message *messages, uint32_t n,
 				 struct gt_kernel_message *list)
 {
-	uint32_t first[2][GT_DESK_WAYS][GT_FLOW_RANKS] = {0};
+	uint32_t first[2][GT_MSG_PROTOCOLS][GT_P2P_RANKS] = {0};
 	uint32_t have = 0;
 	uint64_t at = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
 		const struct gt_message *m = &messages[i];
-		enum gt_desk_way way = gt_desk_way_of(m->bytes, kind);
+		enum gt_msg_protocol way = gt_msg_protocol_of(m->bytes, kind);
 		uint32_t *next = &first[m->sends][way][m->peer];
 
 		if (!m->bytes)
@@ -74,8 +75,8 @@ static uint32_t gt_exchange_list(uint32_t kind,
 							.dtype = m->dtype,
 							.first = *next,
 							.at = (uint32_t)at};
-		*next += (uint32_t)gt_desk_numbers(m->bytes, kind);
-		at += gt_desk_work(&list[have++], kind);
+		*next += (uint32_t)gt_msg_numbers(m->bytes, kind);
+		at += gt_msg_work_kib(&list[have++], kind);
 	}
 	return have;
 }
@@ -92,10 +93,10 @@ static uint32_t gt_exchange_blocks(const struct gt_engine *engine,
 	uint64_t shares = 0, work;
 
 	for (uint32_t i = 0; i < n; i++)
-		shares += gt_desk_shares(&list[i], kind);
+		shares += gt_msg_shares(&list[i], kind);
 	if (shares < blocks)
 		blocks = (uint32_t)shares;
-	work = list[n - 1].at + gt_desk_work(&list[n - 1], kind);
+	work = list[n - 1].at + gt_msg_work_kib(&list[n - 1], kind);
 	*quota = (uint32_t)((work + blocks - 1) / blocks);
 	return blocks;
 }
@@ -105,7 +106,7 @@ static cudaError_t gt_exchange_put(const struct gt_engine *engine,
 				   const struct gt_kernel_message *list,
 				   uint32_t n)
 {
-	struct gt_exchange_args args = {.guard = gt_cuda_guard_of(engine, rank),
+	struct gt_sendrecv_args args = {.guard = gt_cuda_guard_of(engine, rank),
 					.me = rank,
 					.kind = gt_desks_kind(engine),
 					.n = n};
@@ -117,7 +118,7 @@ static cudaError_t gt_exchange_put(const struct gt_engine *engine,
 		args.desks[r] =
 			gt_cuda_region_at(engine, GT_CUDA_SENDRECV, rank, r);
 	args.counts = (void *)(own + gt_desks_bytes(engine));
-	return rc == cudaSuccess ? (cudaError_t)gt_exchange_run(blocks, stream,
+	return rc == cudaSuccess ? (cudaError_t)gt_sendrecv_run(blocks, stream,
 								&args, list)
 				 : rc;
 }
@@ -133,11 +134,11 @@ int gt_cuda_sendrecv(struct gt_engine *engine, uint32_t rank, void *stream,
 	if (rc)
 		goto out;
 	n = gt_exchange_list(gt_desks_kind(engine), messages, n, list);
-	if (n > gt_exchange_most())
+	if (n > gt_sendrecv_most())
 		rc = gt_err_set(err, GT_EINPUT, NULL,
 				"rank %u starts %u messages together, GPUs "
 				"take %u",
-				rank, n, gt_exchange_most());
+				rank, n, gt_sendrecv_most());
 	else if (n)
 		done = gt_exchange_put(engine, rank, stream, list, n);
 	if (done != cudaSuccess)
@@ -163,8 +164,8 @@ static const struct gt_kernel_report *gt_exchange_report(
 
 static int gt_report_is_message(const struct gt_kernel_report *report)
 {
-	return report && (report->step == GT_EXCHANGE_SENDS ||
-			  report->step == GT_EXCHANGE_RECEIVES);
+	return report && (report->step == GT_SENDRECV_SENDS ||
+			  report->step == GT_SENDRECV_RECEIVES);
 }
 
 static int gt_exchange_mistaken(const struct gt_engine *engine, uint32_t rank,
@@ -181,8 +182,8 @@ static int gt_exchange_mistaken(const struct gt_engine *engine, uint32_t rank,
 
 static const char *gt_exchange_verb(const struct gt_kernel_report *report)
 {
-	return report->step == GT_EXCHANGE_SENDS      ? "to send to"
-	       : report->step == GT_EXCHANGE_RECEIVES ? "to receive from"
+	return report->step == GT_SENDRECV_SENDS      ? "to send to"
+	       : report->step == GT_SENDRECV_RECEIVES ? "to receive from"
 						      : "in a collective for";
 }
 

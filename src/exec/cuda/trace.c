@@ -15,7 +15,7 @@ enum {
 	GT_CUDA_CLOCK_ROUNDS = 500,
 	GT_CUDA_EVENT_ROUNDS = 3,
 	GT_CUDA_KERNELS = GT_CUDA_CE_PIECES + 8, /* of one operation */
-	GT_CUDA_COPIES = 4 * (GT_CUDA_CE_PIECES + GT_FLOW_RANKS),
+	GT_CUDA_COPIES = 4 * (GT_CUDA_CE_PIECES + GT_P2P_RANKS),
 };
 
 static const uint64_t gt_clock_limit_ns = 2000000000;
@@ -182,7 +182,7 @@ int gt_cuda_trace_begin(struct gt_engine *engine, const struct gt_request *req,
 
 	if (gt_choice_is_p2p(&engine->way)) {
 		nmarks = (size_t)GT_CUDA_KERNELS * engine->way.blocks *
-			 GT_FLOW_STAGES * GT_FLOW_RANKS;
+			 GT_P2P_STAGES * GT_P2P_RANKS;
 	} else {
 		engine->nmarks = gt_trace_nmarks(engine, task);
 		nmarks = (size_t)engine->nmarks * task->nprograms *
@@ -243,8 +243,8 @@ struct gt_kernel_mark *gt_cuda_trace_kernel(const struct gt_engine *engine,
 	    tracing->nkernels == GT_CUDA_KERNELS)
 		return NULL;
 	return tracing->marks + (size_t)tracing->nkernels++ *
-					engine->way.blocks * GT_FLOW_STAGES *
-					GT_FLOW_RANKS;
+					engine->way.blocks * GT_P2P_STAGES *
+					GT_P2P_RANKS;
 }
 
 int gt_cuda_trace_packets(const struct gt_engine *engine, uint32_t rank,
@@ -348,14 +348,14 @@ static uint32_t gt_take_moved(const struct gt_engine *engine,
 			      const struct gt_request *req, uint32_t rank,
 			      struct gt_trace_transfer *moved)
 {
-	struct gt_flow flow =
+	struct gt_p2p flow =
 		gt_cuda_p2p_of(engine, req, engine->way.algo, rank);
 	uint64_t elem = gt_dtype_bytes(req->dtype);
 	int pulls = engine->way.protocol == GT_PROTOCOL_DIRECT &&
-		    flow.flags & GT_FLOW_REDUCE &&
+		    flow.flags & GT_P2P_REDUCE &&
 		    !gt_choice_is_scratch_reduce(&engine->way, req->coll);
-	uint64_t own = gt_flow_count(&flow, rank) * elem;
-	int spreads = !!(flow.flags & GT_FLOW_SPREAD);
+	uint64_t own = gt_p2p_count(&flow, rank) * elem;
+	int spreads = !!(flow.flags & GT_P2P_SPREAD);
 	uint32_t n = 0;
 
 	for (uint32_t r = 0; r < flow.nranks; r++) {
@@ -370,7 +370,7 @@ static uint32_t gt_take_moved(const struct gt_engine *engine,
 							   .to = rank,
 							   .beside = spreads};
 		else if (flow.to >> r & 1)
-			sent.bytes = gt_flow_count(&flow, r) * elem;
+			sent.bytes = gt_p2p_count(&flow, r) * elem;
 		if (spreads)
 			sent.bytes += own;
 		if (sent.bytes)

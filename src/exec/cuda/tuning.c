@@ -191,7 +191,7 @@ static const char *gt_way_fault(const struct gt_engine *engine,
 
 	if (way->algo != GT_ALGO_ONE_SHOT && !two)
 		return "only meshes go without FIFOs";
-	if (engine->plan->nranks > GT_FLOW_RANKS)
+	if (engine->plan->nranks > GT_P2P_RANKS)
 		return "too many ranks";
 	if (!engine->meshed)
 		return "not all GPUs reach each other's memory";

@@ -69,10 +69,10 @@ static int gt_lend_allow(struct gt_engine *engine, uint32_t rank,
 {
 	const struct gt_process_group *group = &engine->group;
 	uint32_t n = group->end - group->first;
-	int devices[GT_FLOW_RANKS];
+	int devices[GT_P2P_RANKS];
 	cudaError_t rc;
 
-	if (n < 2 || n > GT_FLOW_RANKS)
+	if (n < 2 || n > GT_P2P_RANKS)
 		return GT_OK;
 	for (uint32_t v = 0; v < n; v++)
 		devices[v] = engine->ranks[group->first + v].device;
@@ -247,7 +247,7 @@ void gt_user_buffers_close(struct gt_engine *engine)
 		return;
 	/* Whatever others ask for from now on has been left. */
 	mine = gt_lend_seat(engine, engine->group.self);
-	for (uint32_t p = 0; p < GT_FLOW_RANKS; p++)
+	for (uint32_t p = 0; p < GT_P2P_RANKS; p++)
 		__atomic_store_n(&mine->left[p], UINT64_MAX, __ATOMIC_RELEASE);
 }
 

@@ -44,13 +44,13 @@ struct gt_exchange_slot {
 	uint64_t meetings; /* that it has come to */
 	/* How often it has asked the others to leave a loan, and which. */
 	uint64_t asked, number, rank;
-	uint64_t left[GT_FLOW_RANKS]; /* of what each process asked */
+	uint64_t left[GT_P2P_RANKS]; /* of what each process asked */
 };
 
 struct gt_exchange_area {
-	struct gt_exchange_slot seats[GT_FLOW_RANKS];
+	struct gt_exchange_slot seats[GT_P2P_RANKS];
 	/* At meetings of even and of odd number. */
-	struct gt_exchange_entry words[2][GT_FLOW_RANKS];
+	struct gt_exchange_entry words[2][GT_P2P_RANKS];
 };
 
 /* Of a local rank, or of another process's that has told of it. */
@@ -59,16 +59,16 @@ struct gt_registration {
 	uint64_t number;
 	const char *base; /* a local rank's; else NULL */
 	uint64_t bytes;
-	int met;                 /* all processes have heard of it */
-	int refused;             /* not all can open it */
-	char *at[GT_FLOW_RANKS]; /* as each local rank sees it */
+	int met;                /* all processes have heard of it */
+	int refused;            /* not all can open it */
+	char *at[GT_P2P_RANKS]; /* as each local rank sees it */
 	/* Another process's: as CUDA IPC opened it, or mapped. */
-	void *opened[GT_FLOW_RANKS];
+	void *opened[GT_P2P_RANKS];
 	struct gt_cuda_mapping map;
 };
 
 enum {
-	GT_PENDING_REGISTRATIONS = 2 * GT_FLOW_RANKS
+	GT_PENDING_REGISTRATIONS = 2 * GT_P2P_RANKS
 }; /* of an operation, at most */
 
 /* Loans of one operation that not all know yet, in the same order for all. */

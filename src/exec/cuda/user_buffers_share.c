@@ -126,7 +126,7 @@ static int gt_loan_open_files(struct gt_loan_meet *meet, uint32_t i,
 	const struct gt_engine *engine = meet->engine;
 	const struct gt_process_group *group = &engine->group;
 	uint32_t n = group->end - group->first, t = 0;
-	int devices[GT_FLOW_RANKS];
+	int devices[GT_P2P_RANKS];
 
 	for (uint32_t v = 0; v < n; v++)
 		devices[v] = engine->ranks[group->first + v].device;
@@ -159,7 +159,7 @@ static int gt_loan_open(struct gt_loan_meet *meet, uint32_t i,
 		(*at)->number = number;
 	}
 	if ((*at)->base) {
-		for (uint32_t v = 0; v < GT_FLOW_RANKS; v++)
+		for (uint32_t v = 0; v < GT_P2P_RANKS; v++)
 			(*at)->at[v] = (char *)(*at)->base;
 		open = kind != GT_LOAN_CLOSED;
 	} else {
@@ -178,7 +178,7 @@ static int gt_news_hear(struct gt_loan_meet *meet, struct gt_err *err)
 {
 	const struct gt_process_group *group = &meet->engine->group;
 	struct gt_loan_key told[GT_PENDING_REGISTRATIONS];
-	size_t taken[GT_FLOW_RANKS] = {0}, n = 0;
+	size_t taken[GT_P2P_RANKS] = {0}, n = 0;
 	int rc;
 
 	for (uint32_t i = 0; i < meet->news->n; i++)

@@ -5,23 +5,22 @@
 enum { GT_TRACE_COPIES, GT_TRACE_KERNELS }; /* lanes */
 
 /* A block of a kernel. */
-struct gt_flow_block {
+struct gt_p2p_block {
 	const struct gt_trace_p2p *flow;
 	struct gt_trace *trace;
 	uint32_t kernel, block;
 };
 
-static const struct gt_kernel_mark *gt_flow_marks(
-	const struct gt_flow_block *at, uint32_t stage)
+static const struct gt_kernel_mark *gt_flow_marks(const struct gt_p2p_block *at,
+						  uint32_t stage)
 {
 	uint64_t block = (uint64_t)at->kernel * at->flow->nblocks + at->block;
 
-	return &at->flow->marks[(block * GT_FLOW_STAGES + stage) *
-				GT_FLOW_RANKS];
+	return &at->flow->marks[(block * GT_P2P_STAGES + stage) * GT_P2P_RANKS];
 }
 
 /* 0: it never was. */
-static int64_t gt_flow_ns(const struct gt_flow_block *at, uint32_t stage,
+static int64_t gt_flow_ns(const struct gt_p2p_block *at, uint32_t stage,
 			  uint32_t rank, uint32_t what)
 {
 	uint64_t ns = gt_flow_marks(at, stage)[rank].at_ns[what];
@@ -30,7 +29,7 @@ static int64_t gt_flow_ns(const struct gt_flow_block *at, uint32_t stage,
 }
 
 /* The peer that was last to be ready, and when. */
-static uint32_t gt_flow_last(const struct gt_flow_block *at, uint32_t stage,
+static uint32_t gt_flow_last(const struct gt_p2p_block *at, uint32_t stage,
 			     int64_t *ready_ns)
 {
 	uint32_t last = GT_TRACE_NONE;
@@ -47,7 +46,7 @@ static uint32_t gt_flow_last(const struct gt_flow_block *at, uint32_t stage,
 }
 
 /* All blocks have their share of what the kernel moves. */
-static void gt_flow_moved(const struct gt_flow_block *at,
+static void gt_flow_moved(const struct gt_p2p_block *at,
 			  const struct gt_trace_step *step)
 {
 	const struct gt_trace_p2p *flow = at->flow;
@@ -63,11 +62,11 @@ static void gt_flow_moved(const struct gt_flow_block *at,
 	}
 }
 
-static void gt_flow_stage(const struct gt_flow_block *at, uint32_t stage,
+static void gt_flow_stage(const struct gt_p2p_block *at, uint32_t stage,
 			  int64_t *since_ns)
 {
 	uint32_t me = at->flow->rank;
-	struct gt_flow_block heard = *at;
+	struct gt_p2p_block heard = *at;
 	int64_t own = gt_flow_ns(at, stage, me, GT_MARK_SINCE);
 	struct gt_trace_step step = {
 		.since_ns = own ? own : *since_ns,
@@ -106,7 +105,7 @@ static void gt_flow_kernel(const struct gt_trace_p2p *flow, uint32_t kernel,
 			   struct gt_trace *trace)
 {
 	struct gt_trace_rank *me = &trace->ranks[flow->rank];
-	int64_t waits[GT_FLOW_RANKS], busy[GT_TRACE_TRANSFERS_MAX];
+	int64_t waits[GT_P2P_RANKS], busy[GT_TRACE_TRANSFERS_MAX];
 	uint32_t n = 0;
 
 	for (uint32_t r = 0; r < flow->nranks; r++)
@@ -114,10 +113,10 @@ static void gt_flow_kernel(const struct gt_trace_p2p *flow, uint32_t kernel,
 	for (uint32_t i = 0; i < flow->nmoved; i++)
 		busy[i] = gt_flow_link(flow, trace, i)->busy_ns;
 	for (uint32_t b = 0; b < flow->nblocks; b++) {
-		struct gt_flow_block at = {flow, trace, kernel, b};
+		struct gt_p2p_block at = {flow, trace, kernel, b};
 		int64_t since_ns = 0;
 
-		for (uint32_t s = 0; s < GT_FLOW_STAGES; s++)
+		for (uint32_t s = 0; s < GT_P2P_STAGES; s++)
 			gt_flow_stage(&at, s, &since_ns);
 		n += since_ns != 0;
 	}
@@ -136,7 +135,7 @@ static int64_t gt_flow_begin(const struct gt_trace_p2p *flow,
 	int64_t begin = 0;
 
 	for (uint32_t b = 0; b < flow->nblocks; b++) {
-		struct gt_flow_block at = {flow, trace, 0, b};
+		struct gt_p2p_block at = {flow, trace, 0, b};
 		int64_t ns = gt_flow_ns(&at, 0, flow->rank, GT_MARK_SINCE);
 
 		if (ns && (!begin || ns < begin))
@@ -149,7 +148,7 @@ static int64_t gt_flow_begin(const struct gt_trace_p2p *flow,
 static void gt_flow_watched(const struct gt_trace_p2p *flow,
 			    struct gt_trace *trace)
 {
-	struct gt_flow_block at = {flow, trace, flow->nkernels - 1, 0};
+	struct gt_p2p_block at = {flow, trace, flow->nkernels - 1, 0};
 	int64_t begin = gt_flow_begin(flow, trace);
 
 	for (uint32_t r = 0; begin && r < flow->nranks; r++) {
@@ -161,7 +160,7 @@ static void gt_flow_watched(const struct gt_trace_p2p *flow,
 					     .from = r,
 					     .to = GT_TRACE_NONE};
 
-		for (step.step = 0; step.step < GT_FLOW_STAGES; step.step++) {
+		for (step.step = 0; step.step < GT_P2P_STAGES; step.step++) {
 			int64_t ns =
 				gt_flow_ns(&at, step.step, r, GT_MARK_READY);
 

@@ -15,7 +15,7 @@
 
 struct gt_trace;
 
-enum { GT_TRACE_TRANSFERS_MAX = 2 * GT_FLOW_RANKS };
+enum { GT_TRACE_TRANSFERS_MAX = 2 * GT_P2P_RANKS };
 
 /* A copy, or what kernels move. */
 struct gt_trace_transfer {
@@ -27,7 +27,7 @@ struct gt_trace_transfer {
 };
 
 struct gt_trace_p2p {
-	/* [kernel][block][GT_FLOW_STAGES][GT_FLOW_RANKS]; of the watched one
+	/* [kernel][block][GT_P2P_STAGES][GT_P2P_RANKS]; of the watched one
 	 * only block 0: stages are parts of mailboxes. */
 	const struct gt_kernel_mark *marks;
 	uint32_t nkernels;

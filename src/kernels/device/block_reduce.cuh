@@ -13,35 +13,35 @@
 #include "kernels/device/move.cuh"
 #include "kernels/device/reduce.cuh"
 
-#ifndef GT_LIFT_UNROLL
-#define GT_LIFT_UNROLL 2
+#ifndef GT_BLOCK_REDUCE_UNROLL
+#define GT_BLOCK_REDUCE_UNROLL 2
 #endif
 
-enum { GT_LIFT_MORE = 3 }; /* sources in flight besides the first */
+enum { GT_BLOCK_REDUCE_MORE = 3 }; /* sources in flight besides the first */
 
-struct gt_lift {
-	const char *src[GT_FLOW_RANKS];
-	char *dst[GT_FLOW_RANKS];
+struct gt_block_reduce {
+	const char *src[GT_P2P_RANKS];
+	char *dst[GT_P2P_RANKS];
 	uint32_t nsrc, ndst;
 	uint32_t divide;
 	uint64_t count; /* elements */
 };
 
 /* Thread `self` of `all` that do something together. */
-struct gt_crew {
+struct gt_thread_group {
 	uint64_t self, all;
 };
 
-struct gt_lift_cuts {
+struct gt_block_reduce_cuts {
 	uint64_t head, packs;
 };
 
 template <class T>
-static __device__ __forceinline__ struct gt_lift_cuts gt_lift_cuts_of(
-	const struct gt_lift *lift, uint64_t count)
+static __device__ __forceinline__ struct gt_block_reduce_cuts
+gt_block_reduce_cuts_of(const struct gt_block_reduce *lift, uint64_t count)
 {
 	uint64_t first = (uint64_t)lift->src[0], differ = 0;
-	struct gt_lift_cuts cuts;
+	struct gt_block_reduce_cuts cuts;
 
 	for (uint32_t i = 1; i < lift->nsrc; i++)
 		differ |= ((uint64_t)lift->src[i] ^ first) & 15;
@@ -55,8 +55,8 @@ static __device__ __forceinline__ struct gt_lift_cuts gt_lift_cuts_of(
 }
 
 template <class T, class R>
-static __device__ __forceinline__ void gt_lift_element(
-	const struct gt_lift *lift, uint64_t i)
+static __device__ __forceinline__ void gt_block_reduce_element(
+	const struct gt_block_reduce *lift, uint64_t i)
 {
 	T v = ((const T *)lift->src[0])[i];
 
@@ -70,36 +70,35 @@ static __device__ __forceinline__ void gt_lift_element(
 
 /* Elements before and behind the packs. */
 template <class T, class R>
-static __device__ __noinline__ void gt_lift_ends(const struct gt_lift *lift,
-						 struct gt_range part,
-						 struct gt_lift_cuts cuts,
-						 struct gt_crew crew)
+static __device__ __noinline__ void gt_block_reduce_ends(
+	const struct gt_block_reduce *lift, struct gt_range part,
+	struct gt_block_reduce_cuts cuts, struct gt_thread_group crew)
 {
 	uint64_t i = cuts.head + cuts.packs * (16 / sizeof(T)) + crew.self;
 
 	for (; i < part.count; i += crew.all)
-		gt_lift_element<T, R>(lift, part.offset + i);
+		gt_block_reduce_element<T, R>(lift, part.offset + i);
 	for (i = crew.self; i < cuts.head; i += crew.all)
-		gt_lift_element<T, R>(lift, part.offset + i);
+		gt_block_reduce_element<T, R>(lift, part.offset + i);
 }
 
 /* Packs of up to three more sources, from s0 on, onto v. */
 template <class T, class R, int U>
-static __device__ __forceinline__ void gt_lift_more(const struct gt_lift *lift,
-						    uint32_t s0, uint64_t at,
-						    uint4 v[U])
+static __device__ __forceinline__ void gt_block_reduce_more(
+	const struct gt_block_reduce *lift, uint32_t s0, uint64_t at,
+	uint4 v[U])
 {
-	uint4 w[GT_LIFT_MORE][U];
+	uint4 w[GT_BLOCK_REDUCE_MORE][U];
 
 #pragma unroll
-	for (int s = 0; s < GT_LIFT_MORE; s++)
+	for (int s = 0; s < GT_BLOCK_REDUCE_MORE; s++)
 #pragma unroll
 		for (int u = 0; u < U; u++)
 			if (s0 + s < lift->nsrc)
 				w[s][u] = gt_pack_load(lift->src[s0 + s] + at +
 						       u * 512);
 #pragma unroll
-	for (int s = 0; s < GT_LIFT_MORE; s++)
+	for (int s = 0; s < GT_BLOCK_REDUCE_MORE; s++)
 #pragma unroll
 		for (int u = 0; u < U; u++)
 			if (s0 + s < lift->nsrc)
@@ -108,16 +107,16 @@ static __device__ __forceinline__ void gt_lift_more(const struct gt_lift *lift,
 
 /* U packs from byte `at` on, 32 apart. */
 template <class T, class R, int U>
-static __device__ __forceinline__ void gt_lift_packs(const struct gt_lift *lift,
-						     uint64_t at)
+static __device__ __forceinline__ void gt_block_reduce_packs(
+	const struct gt_block_reduce *lift, uint64_t at)
 {
 	uint4 v[U];
 
 #pragma unroll
 	for (int u = 0; u < U; u++)
 		v[u] = gt_pack_load(lift->src[0] + at + u * 512);
-	for (uint32_t s0 = 1; s0 < lift->nsrc; s0 += GT_LIFT_MORE)
-		gt_lift_more<T, R, U>(lift, s0, at, v);
+	for (uint32_t s0 = 1; s0 < lift->nsrc; s0 += GT_BLOCK_REDUCE_MORE)
+		gt_block_reduce_more<T, R, U>(lift, s0, at, v);
 #pragma unroll
 	for (int u = 0; u < U; u++)
 		if (lift->divide)
@@ -132,29 +131,32 @@ static __device__ __forceinline__ void gt_lift_packs(const struct gt_lift *lift,
  * Elements of the lift; whole warps.  A part that begins whole packs after the
  * lift's begin has packs like it.
  */
-template <class T, class R, int U = GT_LIFT_UNROLL>
-static __device__ void gt_lift_part(const struct gt_lift *lift,
-				    struct gt_range part, struct gt_crew crew)
+template <class T, class R, int U = GT_BLOCK_REDUCE_UNROLL>
+static __device__ void gt_block_reduce_part(const struct gt_block_reduce *lift,
+					    struct gt_range part,
+					    struct gt_thread_group crew)
 {
 	const uint64_t hunk = 32 * U;
-	struct gt_lift_cuts cuts = gt_lift_cuts_of<T>(lift, part.count);
+	struct gt_block_reduce_cuts cuts =
+		gt_block_reduce_cuts_of<T>(lift, part.count);
 	uint64_t skip = (part.offset + cuts.head) * sizeof(T);
 	uint64_t i = crew.self / 32 * hunk;
 
 	for (; i + hunk <= cuts.packs; i += crew.all / 32 * hunk)
-		gt_lift_packs<T, R, U>(lift, skip + (i + crew.self % 32) * 16);
+		gt_block_reduce_packs<T, R, U>(
+			lift, skip + (i + crew.self % 32) * 16);
 	i = cuts.packs / hunk * hunk + crew.self;
 	for (; i < cuts.packs; i += crew.all)
-		gt_lift_packs<T, R, 1>(lift, skip + i * 16);
+		gt_block_reduce_packs<T, R, 1>(lift, skip + i * 16);
 	if (cuts.head + cuts.packs * (16 / sizeof(T)) < part.count || cuts.head)
-		gt_lift_ends<T, R>(lift, part, cuts, crew);
+		gt_block_reduce_ends<T, R>(lift, part, cuts, crew);
 }
 
 template <class T, class R>
-static __device__ void gt_lift_run(const struct gt_lift *lift,
-				   struct gt_crew crew)
+static __device__ void gt_block_reduce_run(const struct gt_block_reduce *lift,
+					   struct gt_thread_group crew)
 {
-	gt_lift_part<T, R>(lift, {0, lift->count}, crew);
+	gt_block_reduce_part<T, R>(lift, {0, lift->count}, crew);
 }
 
 #endif

@@ -7,8 +7,8 @@
 #include "kernels/kernels.h"
 
 /* Set up while the one before still runs: gt_launch_begins(). */
-static inline int gt_flow_launch(const struct gt_kernel_grid *grid,
-				 const void *kernel, const void *args)
+static inline int gt_p2p_launch(const struct gt_kernel_grid *grid,
+				const void *kernel, const void *args)
 {
 	struct cudaLaunchConfig_st config = {};
 	struct cudaLaunchAttribute_st overlap = {};

@@ -1,7 +1,7 @@
 /*
  * Stages: what a rank tells all others of one operation, and waits to hear of
  * them.  A flag holds the number of the operation and the stage in it, and only
- * grows.  There are GT_FLOW_RANKS words for each block: *word* w of rank r is
+ * grows.  There are GT_P2P_RANKS words for each block: *word* w of rank r is
  * where everybody tells r of stages that are numbered together.
  */
 #ifndef GT_KERNELS_DEVICE_STAGE_CUH
@@ -33,7 +33,7 @@ static __device__ __forceinline__ void gt_stage_tell(const struct gt_stages *at,
 	if (peer >= at->nranks || peer == at->me)
 		return;
 	gt_flag_fence();
-	gt_flag_post(at->flags[peer] + word * GT_FLOW_RANKS + at->me,
+	gt_flag_post(at->flags[peer] + word * GT_P2P_RANKS + at->me,
 		     gt_stage_value(at->number, stage));
 }
 
@@ -49,7 +49,7 @@ static __device__ __forceinline__ bool gt_stage_hear(const struct gt_stages *at,
 
 	if (peer < at->nranks && peer != at->me) {
 		const uint64_t *flag =
-			at->flags[at->me] + word * GT_FLOW_RANKS + peer;
+			at->flags[at->me] + word * GT_P2P_RANKS + peer;
 
 		while (go && gt_flag_read(flag) < value)
 			go = gt_wait_goes_on(at->guard, &wait, peer, stage);

@@ -152,14 +152,14 @@ static __device__ __forceinline__ void gt_guard_mark(
 	const struct gt_kernel_guard *guard, uint32_t stage, uint32_t rank,
 	uint32_t what)
 {
-	uint32_t at = (blockIdx.x * GT_FLOW_STAGES + stage) * GT_FLOW_RANKS;
+	uint32_t at = (blockIdx.x * GT_P2P_STAGES + stage) * GT_P2P_RANKS;
 
 	if (guard->marks)
 		guard->marks[at + rank].at_ns[what] = gt_now_ns();
 }
 
 static __device__ __forceinline__ void gt_guard_mark_own(
-	const struct gt_kernel_guard *guard, const struct gt_flow *flow,
+	const struct gt_kernel_guard *guard, const struct gt_p2p *flow,
 	uint32_t stage, uint32_t what)
 {
 	if (!threadIdx.x)

@@ -90,13 +90,13 @@ static __device__ __noinline__ uint4 gt_any_divide(uint4 v, uint32_t dtype,
 
 template <> struct gt_maker<gt_byte, gt_any> {
 	static __device__ __forceinline__ uint4
-	combine(const struct gt_post_office *at, uint4 a, uint4 b)
+	combine(const struct gt_ll_context *at, uint4 a, uint4 b)
 	{
 		return gt_any_combine(a, b, at->part->dtype, at->part->op);
 	}
 
 	static __device__ __forceinline__ uint4
-	divide(const struct gt_post_office *at, uint4 v)
+	divide(const struct gt_ll_context *at, uint4 v)
 	{
 		return gt_any_divide(v, at->part->dtype, at->part->flow.divide);
 	}

@@ -40,5 +40,5 @@ extern "C" int gt_detour_run(const struct gt_detour_args *args,
 	const struct gt_kernel_grid grid = {
 		GT_DTYPE_FLOAT, GT_REDOP_SUM, 1, GT_DETOUR_THREADS, 0, stream};
 
-	return gt_flow_launch(&grid, (const void *)gt_detour, args);
+	return gt_p2p_launch(&grid, (const void *)gt_detour, args);
 }

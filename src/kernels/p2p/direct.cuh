@@ -54,10 +54,10 @@ static __device__ bool gt_direct_wait(const struct gt_direct_args *args,
 
 /* This rank's block of everyone, reduced. */
 template <class T>
-static __device__ void gt_lift_reduce(const struct gt_direct_args *args,
-				      struct gt_lift *lift)
+static __device__ void gt_block_reduce_reduce(const struct gt_direct_args *args,
+					      struct gt_block_reduce *lift)
 {
-	const struct gt_flow *flow = &args->flow;
+	const struct gt_p2p *flow = &args->flow;
 	uint32_t n = flow->nranks, me = flow->me;
 	uint64_t skip = me * flow->out_stride * sizeof(T);
 
@@ -70,15 +70,16 @@ static __device__ void gt_lift_reduce(const struct gt_direct_args *args,
 	lift->ndst = 1;
 	lift->dst[0] = args->output[me] + skip;
 	lift->divide = flow->divide;
-	lift->count = gt_flow_count(flow, me);
+	lift->count = gt_p2p_count(flow, me);
 }
 
 /* My block d to where rank d wants it; the same block to all at once. */
 template <class T>
-static __device__ void gt_lift_copy(const struct gt_direct_args *args,
-				    struct gt_lift *lift, uint32_t d)
+static __device__ void gt_block_reduce_copy(const struct gt_direct_args *args,
+					    struct gt_block_reduce *lift,
+					    uint32_t d)
 {
-	const struct gt_flow *flow = &args->flow;
+	const struct gt_p2p *flow = &args->flow;
 	uint32_t n = flow->nranks, me = flow->me;
 	uint64_t skip = me * flow->out_stride * sizeof(T);
 	const char *in = args->input[me] + d * flow->in_stride * sizeof(T);
@@ -101,32 +102,33 @@ static __device__ void gt_lift_copy(const struct gt_direct_args *args,
 /* What is moved to rank d; all threads. */
 template <class T, class R>
 static __device__ void gt_direct_to(const struct gt_direct_args *args,
-				    struct gt_lift *lift, uint32_t d,
-				    struct gt_crew crew)
+				    struct gt_block_reduce *lift, uint32_t d,
+				    struct gt_thread_group crew)
 {
 	__syncthreads();
-	if (!threadIdx.x && args->flow.flags & GT_FLOW_REDUCE)
-		gt_lift_reduce<T>(args, lift);
+	if (!threadIdx.x && args->flow.flags & GT_P2P_REDUCE)
+		gt_block_reduce_reduce<T>(args, lift);
 	else if (!threadIdx.x)
-		gt_lift_copy<T>(args, lift, d);
+		gt_block_reduce_copy<T>(args, lift, d);
 	__syncthreads();
 	if (lift->count)
-		gt_lift_run<T, R>(lift, crew);
+		gt_block_reduce_run<T, R>(lift, crew);
 }
 
 /* Blocks of their own keep what stays: it would hold up what goes. */
 template <class T, class R>
 static __device__ void gt_direct_lift(const struct gt_direct_args *args,
-				      struct gt_lift *lift)
+				      struct gt_block_reduce *lift)
 {
-	const struct gt_flow *flow = &args->flow;
+	const struct gt_p2p *flow = &args->flow;
 	bool keeps = blockIdx.x < args->keepers;
 	uint32_t block = keeps ? blockIdx.x : blockIdx.x - args->keepers;
 	uint32_t blocks = keeps ? args->keepers : gridDim.x - args->keepers;
-	const struct gt_crew crew = {(uint64_t)block * blockDim.x + threadIdx.x,
-				     (uint64_t)blocks * blockDim.x};
+	const struct gt_thread_group crew = {(uint64_t)block * blockDim.x +
+						     threadIdx.x,
+					     (uint64_t)blocks * blockDim.x};
 
-	if (keeps || flow->flags & GT_FLOW_REDUCE || !flow->in_stride) {
+	if (keeps || flow->flags & GT_P2P_REDUCE || !flow->in_stride) {
 		gt_direct_to<T, R>(args, lift, flow->me, crew);
 		return;
 	}
@@ -139,7 +141,7 @@ template <class T, class R>
 __global__ void __launch_bounds__(GT_DIRECT_THREADS, 1)
 	gt_direct(const __grid_constant__ struct gt_direct_args args)
 {
-	__shared__ struct gt_lift lift;
+	__shared__ struct gt_block_reduce lift;
 	uint64_t number;
 
 	gt_launch_begins();

@@ -45,23 +45,23 @@ static const void *const gt_directs_of[] = {
 };
 
 static const void *const gt_pushes_of[] = {
-	(const void *)gt_push<GT_C_TYPE, gt_sum<GT_C_TYPE>>,
-	(const void *)gt_push<GT_C_TYPE, gt_prod<GT_C_TYPE>>,
-	(const void *)gt_push<GT_C_TYPE, gt_min<GT_C_TYPE>>,
-	(const void *)gt_push<GT_C_TYPE, gt_max<GT_C_TYPE>>,
-	(const void *)gt_push<GT_C_TYPE, gt_sum<GT_C_TYPE>>,
-	(const void *)gt_push<GT_C_TYPE, gt_sum<GT_C_TYPE>>,
+	(const void *)gt_scratch<GT_C_TYPE, gt_sum<GT_C_TYPE>>,
+	(const void *)gt_scratch<GT_C_TYPE, gt_prod<GT_C_TYPE>>,
+	(const void *)gt_scratch<GT_C_TYPE, gt_min<GT_C_TYPE>>,
+	(const void *)gt_scratch<GT_C_TYPE, gt_max<GT_C_TYPE>>,
+	(const void *)gt_scratch<GT_C_TYPE, gt_sum<GT_C_TYPE>>,
+	(const void *)gt_scratch<GT_C_TYPE, gt_sum<GT_C_TYPE>>,
 };
 
 static const void *const gt_push_groups_of[] = {
-	(const void *)gt_pushes<GT_C_TYPE, gt_sum<GT_C_TYPE>>,
-	(const void *)gt_pushes<GT_C_TYPE, gt_prod<GT_C_TYPE>>,
-	(const void *)gt_pushes<GT_C_TYPE, gt_min<GT_C_TYPE>>,
-	(const void *)gt_pushes<GT_C_TYPE, gt_max<GT_C_TYPE>>,
-	(const void *)gt_pushes<GT_C_TYPE, gt_sum<GT_C_TYPE>>,
+	(const void *)gt_scratch_group<GT_C_TYPE, gt_sum<GT_C_TYPE>>,
+	(const void *)gt_scratch_group<GT_C_TYPE, gt_prod<GT_C_TYPE>>,
+	(const void *)gt_scratch_group<GT_C_TYPE, gt_min<GT_C_TYPE>>,
+	(const void *)gt_scratch_group<GT_C_TYPE, gt_max<GT_C_TYPE>>,
+	(const void *)gt_scratch_group<GT_C_TYPE, gt_sum<GT_C_TYPE>>,
 };
 
-static_assert(sizeof(struct gt_pushes_args) <= 4096, "kernel arguments");
+static_assert(sizeof(struct gt_scratch_group_args) <= 4096, "kernel arguments");
 
 static_assert(GT_REDOP_SUM == 0 && GT_REDOP_PROD == 1 && GT_REDOP_MIN == 2 &&
 		      GT_REDOP_MAX == 3 && GT_REDOP_AVG == 4 &&
@@ -69,7 +69,7 @@ static_assert(GT_REDOP_SUM == 0 && GT_REDOP_PROD == 1 && GT_REDOP_MIN == 2 &&
 	      "the tables are in the order of operators");
 
 /* A kernel that is loaded late may wait for one that waits for it. */
-extern "C" int GT_FOR_TYPE(gt_flow_prepare)(void)
+extern "C" int GT_FOR_TYPE(gt_p2p_prepare)(void)
 {
 	struct cudaFuncAttributes attributes;
 	cudaError_t rc = cudaFuncGetAttributes(&attributes, gt_group_sums);
@@ -98,38 +98,39 @@ extern "C" int GT_FOR_TYPE(gt_packet_run)(const struct gt_kernel_grid *grid,
 					  int ll128,
 					  const struct gt_packet_args *args)
 {
-	int two = (args->part.flow.flags & GT_FLOW_SPREAD) != 0;
+	int two = (args->part.flow.flags & GT_P2P_SPREAD) != 0;
 
-	return gt_flow_launch(grid, gt_packets_of[grid->op][ll128 != 0][two],
-			      args);
+	return gt_p2p_launch(grid, gt_packets_of[grid->op][ll128 != 0][two],
+			     args);
 }
 
 extern "C" int GT_FOR_TYPE(gt_group_run)(const struct gt_kernel_grid *grid,
 					 const struct gt_group_args *args)
 {
-	return gt_flow_launch(grid, gt_group_sums, args);
+	return gt_p2p_launch(grid, gt_group_sums, args);
 }
 
 extern "C" int GT_FOR_TYPE(gt_direct_run)(const struct gt_kernel_grid *grid,
 					  const struct gt_direct_args *args)
 {
-	return gt_flow_launch(grid, gt_directs_of[grid->op], args);
+	return gt_p2p_launch(grid, gt_directs_of[grid->op], args);
 }
 
-extern "C" int GT_FOR_TYPE(gt_push_run)(const struct gt_kernel_grid *grid,
-					const struct gt_push_args *args)
+extern "C" int GT_FOR_TYPE(gt_scratch_run)(const struct gt_kernel_grid *grid,
+					   const struct gt_scratch_args *args)
 {
-	return gt_flow_launch(grid, gt_pushes_of[grid->op], args);
+	return gt_p2p_launch(grid, gt_pushes_of[grid->op], args);
 }
 
-extern "C" int GT_FOR_TYPE(gt_pushes_run)(const struct gt_kernel_grid *grid,
-					  const struct gt_pushes_args *args)
+extern "C" int GT_FOR_TYPE(gt_scratch_group_run)(
+	const struct gt_kernel_grid *grid,
+	const struct gt_scratch_group_args *args)
 {
-	return gt_flow_launch(grid, gt_push_groups_of[grid->op], args);
+	return gt_p2p_launch(grid, gt_push_groups_of[grid->op], args);
 }
 
-extern "C" int GT_FOR_TYPE(gt_scale_run)(const struct gt_kernel_grid *grid,
-					 const struct gt_scale_args *args)
+extern "C" int GT_FOR_TYPE(gt_premul_run)(const struct gt_kernel_grid *grid,
+					  const struct gt_premul_args *args)
 {
-	return gt_flow_launch(grid, (const void *)gt_scale<GT_C_TYPE>, args);
+	return gt_p2p_launch(grid, (const void *)gt_scale<GT_C_TYPE>, args);
 }

@@ -16,5 +16,5 @@ extern "C" int gt_group_prepare(void)
 extern "C" int gt_mixed_run(const struct gt_kernel_grid *grid,
 			    const struct gt_group_args *args)
 {
-	return gt_flow_launch(grid, gt_mixed, args);
+	return gt_p2p_launch(grid, gt_mixed, args);
 }

@@ -31,8 +31,8 @@ static __device__ __forceinline__ void gt_group_part(
 	struct gt_packet_part *part)
 {
 	uint32_t all = (1u << args->nranks) - 1;
-	bool spreads = op->flags & GT_FLOW_SPREAD;
-	bool reduces = op->flags & GT_FLOW_REDUCE;
+	bool spreads = op->flags & GT_P2P_SPREAD;
+	bool reduces = op->flags & GT_P2P_REDUCE;
 
 	part->flow.count = op->count / sizeof(T);
 	part->flow.end = op->end / sizeof(T);
@@ -43,9 +43,9 @@ static __device__ __forceinline__ void gt_group_part(
 	part->flow.adds = reduces ? all : 0;
 	part->flow.via = part->flow.back = spreads ? all : 0;
 	part->flow.first = 0;
-	part->flow.takes = spreads   ? GT_FLOW_SUMS
-			   : reduces ? GT_FLOW_NOTHING
-				     : GT_FLOW_BLOCKS;
+	part->flow.takes = spreads   ? GT_P2P_SUMS
+			   : reduces ? GT_P2P_NOTHING
+				     : GT_P2P_BLOCKS;
 	part->flow.flags = op->flags;
 	part->flow.me = args->me;
 	part->flow.nranks = args->nranks;
@@ -68,7 +68,7 @@ __global__ void __launch_bounds__(GT_GROUP_WARPS * 32, 1)
 	struct gt_packet_part *part = &parts[threadIdx.x / 32];
 	uint32_t warp = (blockIdx.x * blockDim.x + threadIdx.x) / 32;
 	uint32_t i = gt_group_find(&args, warp);
-	struct gt_post_office at = {};
+	struct gt_ll_context at = {};
 
 	/* While the launch before still runs. */
 	at.lane = threadIdx.x % 32;

@@ -24,16 +24,16 @@ enum : uint32_t {
 };
 
 /* What a lane takes of a chunk. */
-struct gt_cell {
+struct gt_fragment {
 	uint4 pack[2];
 };
 
-struct gt_slots {
+struct gt_slot_pair {
 	uint4 a, b;
 };
 
 /* A warp's place in a flow, the same in all its lanes. */
-struct gt_post_office {
+struct gt_ll_context {
 	const struct gt_kernel_guard *guard;
 	const struct gt_packet_part *part;
 	char *const *mail; /* of each rank */
@@ -51,15 +51,15 @@ struct gt_ll {
 		return k ? PACKS : lane;
 	}
 
-	static __device__ __forceinline__ struct gt_slots wrap(
-		struct gt_cell cell, uint32_t lane, uint32_t flag)
+	static __device__ __forceinline__ struct gt_slot_pair wrap(
+		struct gt_fragment cell, uint32_t lane, uint32_t flag)
 	{
 		uint4 v = cell.pack[0];
 
 		return {{v.x, flag, v.y, flag}, {v.z, flag, v.w, flag}};
 	}
 
-	static __device__ __forceinline__ bool here(struct gt_slots s,
+	static __device__ __forceinline__ bool here(struct gt_slot_pair s,
 						    uint32_t lane,
 						    uint32_t flag)
 	{
@@ -67,8 +67,8 @@ struct gt_ll {
 		       s.b.w == flag;
 	}
 
-	static __device__ __forceinline__ struct gt_cell unwrap(
-		struct gt_slots s, uint32_t lane)
+	static __device__ __forceinline__ struct gt_fragment unwrap(
+		struct gt_slot_pair s, uint32_t lane)
 	{
 		return {{{s.a.x, s.a.z, s.b.x, s.b.z}, {0, 0, 0, 0}}};
 	}
@@ -85,8 +85,8 @@ struct gt_ll128 {
 					  : lane / 8 * 15 + k * 8 + lane % 8;
 	}
 
-	static __device__ __forceinline__ struct gt_slots wrap(
-		struct gt_cell cell, uint32_t lane, uint32_t flag)
+	static __device__ __forceinline__ struct gt_slot_pair wrap(
+		struct gt_fragment cell, uint32_t lane, uint32_t flag)
 	{
 		uint4 v = cell.pack[0];
 
@@ -95,7 +95,7 @@ struct gt_ll128 {
 		return {{v.x, v.y, flag, flag}, {v.z, v.w, flag, flag}};
 	}
 
-	static __device__ __forceinline__ bool here(struct gt_slots s,
+	static __device__ __forceinline__ bool here(struct gt_slot_pair s,
 						    uint32_t lane,
 						    uint32_t flag)
 	{
@@ -103,8 +103,8 @@ struct gt_ll128 {
 					 s.b.z == flag && s.b.w == flag);
 	}
 
-	static __device__ __forceinline__ struct gt_cell unwrap(
-		struct gt_slots s, uint32_t lane)
+	static __device__ __forceinline__ struct gt_fragment unwrap(
+		struct gt_slot_pair s, uint32_t lane)
 	{
 		if (lane % 8 != 7)
 			return {{s.a, s.b}};
@@ -182,12 +182,10 @@ static __device__ __forceinline__ void gt_pack_put(char *block, uint32_t i,
 }
 
 template <class T, class P>
-static __device__ __forceinline__ struct gt_cell gt_cell_load(const char *block,
-							      uint32_t chunk,
-							      uint32_t count,
-							      uint32_t lane)
+static __device__ __forceinline__ struct gt_fragment gt_fragment_load(
+	const char *block, uint32_t chunk, uint32_t count, uint32_t lane)
 {
-	struct gt_cell cell;
+	struct gt_fragment cell;
 
 #pragma unroll
 	for (uint32_t k = 0; k < 2; k++) {
@@ -202,11 +200,9 @@ static __device__ __forceinline__ struct gt_cell gt_cell_load(const char *block,
 }
 
 template <class T, class P>
-static __device__ __forceinline__ void gt_cell_store(char *block,
-						     uint32_t chunk,
-						     uint32_t count,
-						     uint32_t lane,
-						     struct gt_cell cell)
+static __device__ __forceinline__ void gt_fragment_store(
+	char *block, uint32_t chunk, uint32_t count, uint32_t lane,
+	struct gt_fragment cell)
 {
 #pragma unroll
 	for (uint32_t k = 0; k < 2; k++) {
@@ -221,22 +217,22 @@ static __device__ __forceinline__ void gt_cell_store(char *block,
 /* What is done to packs of type T; any.cuh has the one for all types. */
 template <class T, class R> struct gt_maker {
 	static __device__ __forceinline__ uint4
-	combine(const struct gt_post_office *, uint4 a, uint4 b)
+	combine(const struct gt_ll_context *, uint4 a, uint4 b)
 	{
 		return gt_combine<T, R>::packs(a, b);
 	}
 
 	static __device__ __forceinline__ uint4
-	divide(const struct gt_post_office *at, uint4 v)
+	divide(const struct gt_ll_context *at, uint4 v)
 	{
 		return gt_pack_divide<T>(v, at->part->flow.divide);
 	}
 };
 
 template <class T, class R>
-static __device__ __forceinline__ void gt_cell_reduce(
-	const struct gt_post_office *at, struct gt_cell *to,
-	struct gt_cell cell, bool first)
+static __device__ __forceinline__ void gt_fragment_reduce(
+	const struct gt_ll_context *at, struct gt_fragment *to,
+	struct gt_fragment cell, bool first)
 {
 #pragma unroll
 	for (int k = 0; k < 2; k++)
@@ -246,8 +242,8 @@ static __device__ __forceinline__ void gt_cell_reduce(
 }
 
 template <class T, class R>
-static __device__ __forceinline__ void gt_cell_divide(
-	const struct gt_post_office *at, struct gt_cell *cell)
+static __device__ __forceinline__ void gt_fragment_divide(
+	const struct gt_ll_context *at, struct gt_fragment *cell)
 {
 #pragma unroll
 	for (int k = 0; k < 2; k++)
@@ -255,8 +251,8 @@ static __device__ __forceinline__ void gt_cell_divide(
 }
 
 /* Where the chunks that rank s writes for rank d lie: part 0, then part 1. */
-static __device__ __forceinline__ char *gt_mailbox(
-	const struct gt_post_office *at, uint32_t d, uint32_t s, uint32_t part)
+static __device__ __forceinline__ char *gt_ll_buffer(
+	const struct gt_ll_context *at, uint32_t d, uint32_t s, uint32_t part)
 {
 	const struct gt_packet_part *mine = at->part;
 	uint64_t box = (at->flag & 1) * mine->flow.nranks + s;
@@ -266,13 +262,13 @@ static __device__ __forceinline__ char *gt_mailbox(
 }
 
 template <class P>
-static __device__ __forceinline__ void gt_cell_send(
-	const struct gt_post_office *at, uint32_t d, uint32_t part,
-	uint32_t chunk, struct gt_cell cell)
+static __device__ __forceinline__ void gt_fragment_send(
+	const struct gt_ll_context *at, uint32_t d, uint32_t part,
+	uint32_t chunk, struct gt_fragment cell)
 {
-	char *to = gt_mailbox(at, d, at->part->flow.me, part) +
+	char *to = gt_ll_buffer(at, d, at->part->flow.me, part) +
 		   (uint64_t)chunk * GT_CHUNK_BYTES;
-	struct gt_slots s = P::wrap(cell, at->lane, at->flag);
+	struct gt_slot_pair s = P::wrap(cell, at->lane, at->flag);
 
 	gt_slot_store(to, s.a);
 	gt_slot_store(to + GT_SLOT_B, s.b);

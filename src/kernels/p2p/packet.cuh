@@ -22,11 +22,11 @@
  * and of which `want` has bits.  False: the operation was given up.
  */
 template <class P>
-static __device__ __forceinline__ bool gt_cells_receive(
-	const struct gt_post_office *at, uint32_t s0, uint32_t want,
-	uint32_t part, uint32_t chunk, struct gt_cell cells[GT_POLL_RANKS])
+static __device__ __forceinline__ bool gt_fragments_receive(
+	const struct gt_ll_context *at, uint32_t s0, uint32_t want,
+	uint32_t part, uint32_t chunk, struct gt_fragment cells[GT_POLL_RANKS])
 {
-	struct gt_slots s[GT_POLL_RANKS];
+	struct gt_slot_pair s[GT_POLL_RANKS];
 	struct gt_wait wait = {};
 	uint32_t missing;
 
@@ -34,8 +34,8 @@ static __device__ __forceinline__ bool gt_cells_receive(
 		missing = 0;
 #pragma unroll
 		for (uint32_t i = 0; i < GT_POLL_RANKS; i++) {
-			const char *from = gt_mailbox(at, at->part->flow.me,
-						      s0 + i, part) +
+			const char *from = gt_ll_buffer(at, at->part->flow.me,
+							s0 + i, part) +
 					   (uint64_t)chunk * GT_CHUNK_BYTES;
 
 			if (want >> i & 1)
@@ -62,7 +62,7 @@ static __device__ __forceinline__ bool gt_cells_receive(
 }
 
 /* Which of the four ranks from s0 on are not this one. */
-static __device__ __forceinline__ uint32_t gt_others(const struct gt_flow *flow,
+static __device__ __forceinline__ uint32_t gt_others(const struct gt_p2p *flow,
 						     uint32_t s0)
 {
 	uint32_t all = ((1u << flow->nranks) - 1) & ~(1u << flow->me);
@@ -71,53 +71,54 @@ static __device__ __forceinline__ uint32_t gt_others(const struct gt_flow *flow,
 }
 
 static __device__ __forceinline__ uint32_t
-gt_flow_sent(const struct gt_flow *flow, uint32_t d)
+gt_p2p_sent(const struct gt_p2p *flow, uint32_t d)
 {
-	return flow->to >> d & 1 ? gt_flow_count(flow, gt_flow_block(flow, d))
+	return flow->to >> d & 1 ? gt_p2p_count(flow, gt_p2p_block(flow, d))
 				 : 0;
 }
 
 /* The chunk's cells for up to four ranks, loaded together, then sent. */
 template <class T, class P>
 static __device__ __forceinline__ void gt_packets_send_some(
-	const struct gt_post_office *at, uint32_t first, uint32_t c)
+	const struct gt_ll_context *at, uint32_t first, uint32_t c)
 {
-	const struct gt_flow *flow = &at->part->flow;
-	struct gt_cell cells[GT_POLL_RANKS], same;
+	const struct gt_p2p *flow = &at->part->flow;
+	struct gt_fragment cells[GT_POLL_RANKS], same;
 	uint32_t d[GT_POLL_RANKS];
 
 	if (!flow->in_stride)
-		same = gt_cell_load<T, P>((const char *)at->part->input, c,
-					  flow->to ? flow->count : 0, at->lane);
+		same = gt_fragment_load<T, P>((const char *)at->part->input, c,
+					      flow->to ? flow->count : 0,
+					      at->lane);
 #pragma unroll
 	for (uint32_t i = 0; i < GT_POLL_RANKS; i++) {
 		uint32_t count;
 
-		d[i] = gt_flow_next(flow, first + i);
-		count = gt_flow_sent(flow, d[i]);
+		d[i] = gt_p2p_next(flow, first + i);
+		count = gt_p2p_sent(flow, d[i]);
 		if (first + i >= flow->nranks || c >= gt_chunks<T, P>(count))
-			d[i] = GT_FLOW_RANKS;
+			d[i] = GT_P2P_RANKS;
 		else if (!flow->in_stride)
 			cells[i] = same;
 		else
-			cells[i] = gt_cell_load<T, P>(
+			cells[i] = gt_fragment_load<T, P>(
 				(const char *)at->part->input +
-					gt_flow_block(flow, d[i]) *
+					gt_p2p_block(flow, d[i]) *
 						flow->in_stride * sizeof(T),
 				c, count, at->lane);
 	}
 #pragma unroll
 	for (uint32_t i = 0; i < GT_POLL_RANKS; i++)
-		if (d[i] < GT_FLOW_RANKS)
-			gt_cell_send<P>(at, d[i], 0, c, cells[i]);
+		if (d[i] < GT_P2P_RANKS)
+			gt_fragment_send<P>(at, d[i], 0, c, cells[i]);
 }
 
 /* Everyone gets a chunk, whether it has something in it or not. */
 template <class T, class P>
 static __device__ __forceinline__ void gt_packets_send(
-	const struct gt_post_office *at)
+	const struct gt_ll_context *at)
 {
-	const struct gt_flow *flow = &at->part->flow;
+	const struct gt_p2p *flow = &at->part->flow;
 	uint32_t most = gt_chunks<T, P>(flow->count);
 
 	for (uint32_t c = at->warp; c < most; c += at->warps)
@@ -127,61 +128,61 @@ static __device__ __forceinline__ void gt_packets_send(
 
 /* A chunk of all that the flow adds up, reduced in the order of ranks. */
 template <class T, class R, class P>
-static __device__ __forceinline__ bool gt_cell_gather(
-	const struct gt_post_office *at, uint32_t chunk, uint32_t count,
-	struct gt_cell *sum)
+static __device__ __forceinline__ bool gt_fragment_gather(
+	const struct gt_ll_context *at, uint32_t chunk, uint32_t count,
+	struct gt_fragment *sum)
 {
-	const struct gt_flow *flow = &at->part->flow;
-	struct gt_cell cells[GT_POLL_RANKS], own;
+	const struct gt_p2p *flow = &at->part->flow;
+	struct gt_fragment cells[GT_POLL_RANKS], own;
 
 	if (flow->adds >> flow->me & 1)
-		own = gt_cell_load<T, P>((const char *)at->part->input +
-						 gt_flow_block(flow, flow->me) *
-							 flow->in_stride *
-							 sizeof(T),
-					 chunk, count, at->lane);
+		own = gt_fragment_load<T, P>(
+			(const char *)at->part->input +
+				gt_p2p_block(flow, flow->me) * flow->in_stride *
+					sizeof(T),
+			chunk, count, at->lane);
 	for (uint32_t s0 = 0; s0 < flow->nranks; s0 += GT_POLL_RANKS) {
-		if (!gt_cells_receive<P>(at, s0,
-					 gt_others(flow, s0) & flow->adds >> s0,
-					 0, chunk, cells))
+		if (!gt_fragments_receive<P>(
+			    at, s0, gt_others(flow, s0) & flow->adds >> s0, 0,
+			    chunk, cells))
 			return false;
 #pragma unroll
 		for (uint32_t i = 0; i < GT_POLL_RANKS; i++)
 			if (flow->adds >> (s0 + i) & 1)
-				gt_cell_reduce<T, R>(
+				gt_fragment_reduce<T, R>(
 					at, sum,
 					s0 + i == flow->me ? own : cells[i],
 					!(flow->adds & ((1u << (s0 + i)) - 1)));
 	}
 	if (flow->divide)
-		gt_cell_divide<T, R>(at, sum);
+		gt_fragment_divide<T, R>(at, sum);
 	return true;
 }
 
 template <class T, class R, class P>
 static __device__ __forceinline__ bool gt_packets_reduce(
-	const struct gt_post_office *at)
+	const struct gt_ll_context *at)
 {
-	const struct gt_flow *flow = &at->part->flow;
-	uint32_t block = gt_flow_block(flow, flow->me);
-	uint32_t count = gt_flow_count(flow, block);
+	const struct gt_p2p *flow = &at->part->flow;
+	uint32_t block = gt_p2p_block(flow, flow->me);
+	uint32_t count = gt_p2p_count(flow, block);
 	char *out =
 		(char *)at->part->output + block * flow->out_stride * sizeof(T);
 
 	for (uint32_t c = at->warp; c < gt_chunks<T, P>(count);
 	     c += at->warps) {
-		struct gt_cell sum = {};
+		struct gt_fragment sum = {};
 
-		if (!gt_cell_gather<T, R, P>(at, c, count, &sum))
+		if (!gt_fragment_gather<T, R, P>(at, c, count, &sum))
 			return false;
 		for (uint32_t i = 1; flow->back && i < flow->nranks; i++) {
-			uint32_t d = gt_flow_next(flow, i);
+			uint32_t d = gt_p2p_next(flow, i);
 
 			if (flow->back >> d & 1)
-				gt_cell_send<P>(at, d, 1, c, sum);
+				gt_fragment_send<P>(at, d, 1, c, sum);
 		}
 		if (!flow->back || flow->back >> flow->me & 1)
-			gt_cell_store<T, P>(out, c, count, at->lane, sum);
+			gt_fragment_store<T, P>(out, c, count, at->lane, sum);
 	}
 	return true;
 }
@@ -189,10 +190,10 @@ static __device__ __forceinline__ bool gt_packets_reduce(
 /* One chunk of each of four ranks to where it belongs. */
 template <class T, class P>
 static __device__ __forceinline__ bool gt_packets_put(
-	const struct gt_post_office *at, uint32_t s0, uint32_t part, uint32_t c)
+	const struct gt_ll_context *at, uint32_t s0, uint32_t part, uint32_t c)
 {
-	const struct gt_flow *flow = &at->part->flow;
-	struct gt_cell cells[GT_POLL_RANKS];
+	const struct gt_p2p *flow = &at->part->flow;
+	struct gt_fragment cells[GT_POLL_RANKS];
 	uint32_t count[GT_POLL_RANKS];
 	uint32_t want = gt_others(flow, s0);
 
@@ -201,24 +202,23 @@ static __device__ __forceinline__ bool gt_packets_put(
 
 #pragma unroll
 	for (uint32_t i = 0; i < GT_POLL_RANKS; i++) {
-		count[i] =
-			flow->from >> (s0 + i) & 1
-				? gt_flow_count(
-					  flow,
-					  gt_flow_block(flow, part ? s0 + i
-								   : flow->me))
-				: 0;
+		count[i] = flow->from >> (s0 + i) & 1
+				   ? gt_p2p_count(flow,
+						  gt_p2p_block(flow,
+							       part ? s0 + i
+								    : flow->me))
+				   : 0;
 		if (c >= gt_chunks<T, P>(count[i]))
 			want &= ~(1u << i);
 	}
-	if (!gt_cells_receive<P>(at, s0, want, part, c, cells))
+	if (!gt_fragments_receive<P>(at, s0, want, part, c, cells))
 		return false;
 #pragma unroll
 	for (uint32_t i = 0; i < GT_POLL_RANKS; i++)
 		if (want >> i & 1)
-			gt_cell_store<T, P>(
+			gt_fragment_store<T, P>(
 				(char *)at->part->output +
-					gt_flow_block(flow, s0 + i) *
+					gt_p2p_block(flow, s0 + i) *
 						flow->out_stride * sizeof(T),
 				c, count[i], at->lane, cells[i]);
 	return true;
@@ -226,9 +226,9 @@ static __device__ __forceinline__ bool gt_packets_put(
 
 template <class T, class P>
 static __device__ __forceinline__ bool gt_packets_receive(
-	const struct gt_post_office *at, uint32_t part)
+	const struct gt_ll_context *at, uint32_t part)
 {
-	const struct gt_flow *flow = &at->part->flow;
+	const struct gt_p2p *flow = &at->part->flow;
 	uint32_t most = gt_chunks<T, P>(flow->count);
 
 	for (uint32_t c = at->warp; c < most; c += at->warps)
@@ -241,9 +241,9 @@ static __device__ __forceinline__ bool gt_packets_receive(
 /* The own block of a flow that reduces nothing, unless it is in place. */
 template <class T, class P>
 static __device__ __forceinline__ void gt_packets_own(
-	const struct gt_post_office *at)
+	const struct gt_ll_context *at)
 {
-	const struct gt_flow *flow = &at->part->flow;
+	const struct gt_p2p *flow = &at->part->flow;
 	uint32_t count = flow->end ? flow->end : flow->count;
 	uint64_t block = flow->end ? 0 : flow->me;
 	const char *in = (const char *)at->part->input +
@@ -254,28 +254,29 @@ static __device__ __forceinline__ void gt_packets_own(
 	if (in == out || !(flow->to & flow->from & 1u << flow->me))
 		return;
 	for (uint32_t c = at->warp; c < gt_chunks<T, P>(count); c += at->warps)
-		gt_cell_store<T, P>(out, c, count, at->lane,
-				    gt_cell_load<T, P>(in, c, count, at->lane));
+		gt_fragment_store<T, P>(
+			out, c, count, at->lane,
+			gt_fragment_load<T, P>(in, c, count, at->lane));
 }
 
 /* What comes of what was sent. */
 template <class T, class R, class P>
 static __device__ __forceinline__ void gt_packets_answer(
-	const struct gt_post_office *at)
+	const struct gt_ll_context *at)
 {
-	const struct gt_flow *flow = &at->part->flow;
+	const struct gt_p2p *flow = &at->part->flow;
 
 	if (!flow->adds)
 		gt_packets_own<T, P>(at);
 	else if (!gt_packets_reduce<T, R, P>(at))
 		return;
-	if (flow->takes != GT_FLOW_NOTHING)
-		gt_packets_receive<T, P>(at, flow->takes == GT_FLOW_SUMS);
+	if (flow->takes != GT_P2P_NOTHING)
+		gt_packets_receive<T, P>(at, flow->takes == GT_P2P_SUMS);
 }
 
 template <class T, class R, class P>
 static __device__ __forceinline__ void gt_packets(
-	const struct gt_post_office *at)
+	const struct gt_ll_context *at)
 {
 	gt_packets_send<T, P>(at);
 	gt_packets_answer<T, R, P>(at);

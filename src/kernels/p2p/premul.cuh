@@ -18,8 +18,8 @@ static __device__ __forceinline__ T gt_scalar_load(const struct gt_scalar *by)
 
 /* 16 bytes at a time where both lie equally far from such a boundary. */
 template <class T>
-__global__ void __launch_bounds__(GT_SCALE_THREADS)
-	gt_scale(const __grid_constant__ struct gt_scale_args args)
+__global__ void __launch_bounds__(GT_PREMUL_THREADS)
+	gt_scale(const __grid_constant__ struct gt_premul_args args)
 {
 	const uint32_t per = 16 / sizeof(T);
 	uint64_t all = (uint64_t)gridDim.x * blockDim.x;

@@ -18,29 +18,29 @@
 #include "kernels/device/stage.cuh"
 
 enum : uint32_t {
-	GT_PUSH_TEAM = GT_DIRECT_THREADS / 2,
-	GT_PUSH_GATE = 1,   /* barriers: of adders, of senders */
-	GT_PUSH_UNROLL = 4, /* packs that a sender has in flight */
+	GT_SCRATCH_TEAM = GT_DIRECT_THREADS / 2,
+	GT_SCRATCH_GATE = 1,   /* barriers: of adders, of senders */
+	GT_SCRATCH_UNROLL = 4, /* packs that a sender has in flight */
 };
 
 /* One half of a block. */
-struct gt_push_team {
-	const struct gt_push_args *args;
+struct gt_scratch_team {
+	const struct gt_scratch_args *args;
 	struct gt_stages stages;
-	struct gt_lift *lifts; /* [nranks], shared: by distance */
+	struct gt_block_reduce *lifts; /* [nranks], shared: by distance */
 	uint32_t self, gate;
 };
 
-static __device__ __forceinline__ void gt_push_sync(
-	const struct gt_push_team *at)
+static __device__ __forceinline__ void gt_scratch_sync(
+	const struct gt_scratch_team *at)
 {
 	asm volatile("bar.sync %0, %1;" ::"r"(at->gate),
-		     "r"((uint32_t)GT_PUSH_TEAM)
+		     "r"((uint32_t)GT_SCRATCH_TEAM)
 		     : "memory");
 }
 
-static __device__ __forceinline__ bool gt_push_and(
-	const struct gt_push_team *at, bool go)
+static __device__ __forceinline__ bool gt_scratch_and(
+	const struct gt_scratch_team *at, bool go)
 {
 	uint32_t all;
 
@@ -50,72 +50,74 @@ static __device__ __forceinline__ bool gt_push_and(
 		     "selp.u32 %0, 1, 0, q; }"
 		     : "=r"(all)
 		     : "r"((uint32_t)go), "r"(at->gate),
-		       "r"((uint32_t)GT_PUSH_TEAM)
+		       "r"((uint32_t)GT_SCRATCH_TEAM)
 		     : "memory");
 	return all;
 }
 
 static __device__ __forceinline__ uint64_t
-gt_push_pieces(const struct gt_push_args *args, uint64_t count)
+gt_scratch_pieces(const struct gt_scratch_args *args, uint64_t count)
 {
 	return (count + args->piece - 1) / args->piece;
 }
 
 /* Piece p of a lift; nothing behind its end. */
 template <class T, class R, int U>
-static __device__ __forceinline__ void gt_push_piece(
-	const struct gt_push_team *at, const struct gt_lift *lift, uint64_t p)
+static __device__ __forceinline__ void gt_scratch_piece(
+	const struct gt_scratch_team *at, const struct gt_block_reduce *lift,
+	uint64_t p)
 {
 	uint64_t most = at->args->piece, begin = p * most, left;
 
 	if (begin >= lift->count)
 		return;
 	left = lift->count - begin;
-	gt_lift_part<T, R, U>(lift, {begin, left < most ? left : most},
-			      {at->self, GT_PUSH_TEAM});
+	gt_block_reduce_part<T, R, U>(lift, {begin, left < most ? left : most},
+				      {at->self, GT_SCRATCH_TEAM});
 }
 
 /* What goes to rank d; one thread. */
 template <class T>
-static __device__ __forceinline__ void gt_push_block(
-	const struct gt_push_args *args, uint32_t d, struct gt_lift *lift)
+static __device__ __forceinline__ void gt_scratch_block(
+	const struct gt_scratch_args *args, uint32_t d,
+	struct gt_block_reduce *lift)
 {
-	const struct gt_flow *flow = &args->flow;
+	const struct gt_p2p *flow = &args->flow;
 
 	lift->nsrc = lift->ndst = 1;
 	lift->src[0] = args->input + d * flow->in_stride * sizeof(T);
 	lift->dst[0] = args->theirs[d];
 	lift->divide = 0;
-	lift->count = gt_flow_count(flow, d);
+	lift->count = gt_p2p_count(flow, d);
 }
 
 template <class T, class R>
-static __device__ __forceinline__ void gt_push_send(
-	const struct gt_push_team *at)
+static __device__ __forceinline__ void gt_scratch_send(
+	const struct gt_scratch_team *at)
 {
-	const struct gt_push_args *args = at->args;
+	const struct gt_scratch_args *args = at->args;
 	uint32_t n = args->flow.nranks, round = 0;
-	uint64_t pieces = gt_push_pieces(args, args->flow.count);
+	uint64_t pieces = gt_scratch_pieces(args, args->flow.count);
 
 	if (at->self && at->self < n)
-		gt_push_block<T>(args, (args->flow.me + at->self) % n,
-				 &at->lifts[at->self]);
-	gt_push_sync(at);
+		gt_scratch_block<T>(args, (args->flow.me + at->self) % n,
+				    &at->lifts[at->self]);
+	gt_scratch_sync(at);
 	for (uint64_t p = blockIdx.x; p < pieces; p += gridDim.x) {
 		for (uint32_t i = 1; i < n; i++)
-			gt_push_piece<T, R, GT_PUSH_UNROLL>(at, &at->lifts[i],
-							    p);
-		gt_push_sync(at);
+			gt_scratch_piece<T, R, GT_SCRATCH_UNROLL>(
+				at, &at->lifts[i], p);
+		gt_scratch_sync(at);
 		gt_stage_tell(&at->stages, at->self, blockIdx.x, ++round);
 	}
 }
 
 /* What is added up here, and who gets it; one thread. */
 template <class T>
-static __device__ __forceinline__ void gt_push_sum(
-	const struct gt_push_args *args, struct gt_lift *lift)
+static __device__ __forceinline__ void gt_scratch_sum(
+	const struct gt_scratch_args *args, struct gt_block_reduce *lift)
 {
-	const struct gt_flow *flow = &args->flow;
+	const struct gt_p2p *flow = &args->flow;
 	uint32_t n = flow->nranks, me = flow->me;
 	uint64_t skip = me * flow->in_stride * sizeof(T);
 
@@ -123,42 +125,43 @@ static __device__ __forceinline__ void gt_push_sum(
 	for (uint32_t s = 0; s < n; s++)
 		lift->src[s] = s == me ? args->input + skip : args->mine[s];
 	skip = me * flow->out_stride * sizeof(T);
-	lift->ndst = flow->flags & GT_FLOW_SPREAD ? n : 1;
+	lift->ndst = flow->flags & GT_P2P_SPREAD ? n : 1;
 	for (uint32_t i = 0; i < lift->ndst; i++)
 		lift->dst[i] = args->output[(me + i) % n] + skip;
 	lift->divide = flow->divide;
-	lift->count = gt_flow_count(flow, me);
+	lift->count = gt_p2p_count(flow, me);
 }
 
 template <class T, class R>
-static __device__ __forceinline__ bool gt_push_add(
-	const struct gt_push_team *at)
+static __device__ __forceinline__ bool gt_scratch_add(
+	const struct gt_scratch_team *at)
 {
-	const struct gt_push_args *args = at->args;
+	const struct gt_scratch_args *args = at->args;
 	uint32_t round = 0;
 	uint64_t pieces;
 
 	if (!at->self)
-		gt_push_sum<T>(args, at->lifts);
-	gt_push_sync(at);
-	pieces = gt_push_pieces(args, at->lifts->count);
+		gt_scratch_sum<T>(args, at->lifts);
+	gt_scratch_sync(at);
+	pieces = gt_scratch_pieces(args, at->lifts->count);
 	for (uint64_t p = blockIdx.x; p < pieces; p += gridDim.x) {
-		if (!gt_push_and(at, gt_stage_hear(&at->stages, at->self,
-						   blockIdx.x, ++round)))
+		if (!gt_scratch_and(at, gt_stage_hear(&at->stages, at->self,
+						      blockIdx.x, ++round)))
 			return false;
-		gt_push_piece<T, R, GT_LIFT_UNROLL>(at, at->lifts, p);
+		gt_scratch_piece<T, R, GT_BLOCK_REDUCE_UNROLL>(at, at->lifts,
+							       p);
 	}
 	return true;
 }
 
 template <class T, class R>
 __global__ void __launch_bounds__(GT_DIRECT_THREADS, 1)
-	gt_push(const __grid_constant__ struct gt_push_args args)
+	gt_scratch(const __grid_constant__ struct gt_scratch_args args)
 {
-	__shared__ struct gt_lift lifts[GT_FLOW_RANKS];
+	__shared__ struct gt_block_reduce lifts[GT_P2P_RANKS];
 	const uint32_t end = GT_DIRECT_STAGES - 1;
-	uint32_t sends = threadIdx.x / GT_PUSH_TEAM;
-	struct gt_push_team at;
+	uint32_t sends = threadIdx.x / GT_SCRATCH_TEAM;
+	struct gt_scratch_team at;
 	uint64_t number;
 	bool go = true;
 
@@ -169,16 +172,16 @@ __global__ void __launch_bounds__(GT_DIRECT_THREADS, 1)
 	at = {&args,
 	      {&args.guard, args.flags, number, args.flow.me, args.flow.nranks},
 	      lifts,
-	      threadIdx.x % GT_PUSH_TEAM,
-	      GT_PUSH_GATE + sends};
+	      threadIdx.x % GT_SCRATCH_TEAM,
+	      GT_SCRATCH_GATE + sends};
 	/* It waits for pieces, not for a beginning. */
 	gt_guard_mark_own(&args.guard, &args.flow, 0, GT_MARK_SINCE);
 	gt_guard_mark_own(&args.guard, &args.flow, 0, GT_MARK_READY);
 	/* The lift of distance 0 is the adders', the others are the senders'. */
 	if (sends)
-		gt_push_send<T, R>(&at);
+		gt_scratch_send<T, R>(&at);
 	else
-		go = gt_push_add<T, R>(&at);
+		go = gt_scratch_add<T, R>(&at);
 	if (!__syncthreads_and(go))
 		return;
 	gt_guard_mark_own(&args.guard, &args.flow, 0, GT_MARK_DONE);

@@ -9,21 +9,21 @@
 #include "kernels/p2p/scratch_reduce.cuh"
 
 /* One half of a block; its lifts are those of the operation it has come to. */
-struct gt_pushes_team {
-	const struct gt_pushes_args *args;
-	struct gt_push_team half;
+struct gt_scratch_group_team {
+	const struct gt_scratch_group_args *args;
+	struct gt_scratch_team half;
 	uint32_t first, end; /* of the lifts */
 };
 
 static __device__ __forceinline__ uint32_t
-gt_pushes_begin(const struct gt_pushes_args *args, uint32_t op)
+gt_scratch_group_begin(const struct gt_scratch_group_args *args, uint32_t op)
 {
 	return op ? args->ops[op - 1].end_line : 0;
 }
 
 /* Which operation a line belongs to. */
 static __device__ __forceinline__ uint32_t
-gt_pushes_find(const struct gt_pushes_args *args, uint32_t line)
+gt_scratch_group_find(const struct gt_scratch_group_args *args, uint32_t line)
 {
 	uint32_t low = 0, high = args->nops - 1;
 
@@ -39,20 +39,21 @@ gt_pushes_find(const struct gt_pushes_args *args, uint32_t line)
 }
 
 /* Where rank d has what rank s sends it of an operation. */
-static __device__ __forceinline__ char *gt_pushes_slot(
-	const struct gt_pushes_args *args, uint32_t op, uint32_t d, uint32_t s)
+static __device__ __forceinline__ char *gt_scratch_group_slot(
+	const struct gt_scratch_group_args *args, uint32_t op, uint32_t d,
+	uint32_t s)
 {
 	uint32_t n = args->nranks;
 	uint64_t line = (uint64_t)((s + n - d) % n - 1) * args->lines +
-			gt_pushes_begin(args, op);
+			gt_scratch_group_begin(args, op);
 
-	return args->scratch[d] + line * GT_PUSHES_LINE_BYTES;
+	return args->scratch[d] + line * GT_SCRATCH_GROUP_LINE_BYTES;
 }
 
 /* Elements of rank d's slice. */
 template <class T>
 static __device__ __forceinline__ uint64_t
-gt_pushes_count(const struct gt_pushes_op *op, uint32_t d)
+gt_scratch_group_count(const struct gt_scratch_group_op *op, uint32_t d)
 {
 	uint64_t begin = (uint64_t)op->slice * d;
 
@@ -66,83 +67,85 @@ gt_pushes_count(const struct gt_pushes_op *op, uint32_t d)
 
 /* What goes to the rank at this distance; one thread. */
 template <class T>
-static __device__ __forceinline__ void gt_pushes_block(
-	const struct gt_pushes_args *args, uint32_t i, uint32_t distance,
-	struct gt_lift *lift)
+static __device__ __forceinline__ void gt_scratch_group_block(
+	const struct gt_scratch_group_args *args, uint32_t i, uint32_t distance,
+	struct gt_block_reduce *lift)
 {
-	const struct gt_pushes_op *op = &args->ops[i];
+	const struct gt_scratch_group_op *op = &args->ops[i];
 	uint32_t d = (args->me + distance) % args->nranks;
 
 	lift->nsrc = lift->ndst = 1;
 	lift->src[0] = op->input + (uint64_t)op->slice * d;
-	lift->dst[0] = gt_pushes_slot(args, i, d, args->me);
+	lift->dst[0] = gt_scratch_group_slot(args, i, d, args->me);
 	lift->divide = 0;
-	lift->count = gt_pushes_count<T>(op, d);
+	lift->count = gt_scratch_group_count<T>(op, d);
 }
 
 /* What is added up here, and who gets it; thread s for rank s. */
 template <class T>
-static __device__ __forceinline__ void gt_pushes_sum(
-	const struct gt_pushes_args *args, uint32_t i, uint32_t s,
-	struct gt_lift *lift)
+static __device__ __forceinline__ void gt_scratch_group_sum(
+	const struct gt_scratch_group_args *args, uint32_t i, uint32_t s,
+	struct gt_block_reduce *lift)
 {
-	const struct gt_pushes_op *op = &args->ops[i];
+	const struct gt_scratch_group_op *op = &args->ops[i];
 	uint32_t n = args->nranks, me = args->me, to = (me + s) % n;
 	uint64_t skip = (uint64_t)op->slice * me;
 	char *output = args->outputs[i * n + to];
 
 	if (s >= n)
 		return;
-	lift->src[s] =
-		s == me ? op->input + skip : gt_pushes_slot(args, i, me, s);
+	lift->src[s] = s == me ? op->input + skip
+			       : gt_scratch_group_slot(args, i, me, s);
 	lift->dst[s] = op->spreads ? output + skip : output;
 	if (s)
 		return;
 	lift->nsrc = n;
 	lift->ndst = op->spreads ? n : 1;
 	lift->divide = op->divides ? n : 0;
-	lift->count = gt_pushes_count<T>(op, me);
+	lift->count = gt_scratch_group_count<T>(op, me);
 }
 
 /* All threads of the half. */
 template <class T>
-static __device__ __forceinline__ void gt_pushes_turn_to(
-	const struct gt_pushes_team *at, uint32_t i)
+static __device__ __forceinline__ void gt_scratch_group_turn_to(
+	const struct gt_scratch_group_team *at, uint32_t i)
 {
 	uint32_t self = at->half.self;
 
-	gt_push_sync(&at->half);
+	gt_scratch_sync(&at->half);
 	if (!at->first)
-		gt_pushes_sum<T>(at->args, i, self, at->half.lifts);
+		gt_scratch_group_sum<T>(at->args, i, self, at->half.lifts);
 	else if (self >= at->first && self < at->end)
-		gt_pushes_block<T>(at->args, i, self, &at->half.lifts[self]);
-	gt_push_sync(&at->half);
+		gt_scratch_group_block<T>(at->args, i, self,
+					  &at->half.lifts[self]);
+	gt_scratch_sync(&at->half);
 }
 
 /* Lines of all operations together; nothing behind a lift's end. */
 template <class T, class R>
-static __device__ void gt_pushes_lines(const struct gt_pushes_team *at,
-				       uint32_t begin, uint32_t end)
+static __device__ void gt_scratch_group_lines(
+	const struct gt_scratch_group_team *at, uint32_t begin, uint32_t end)
 {
-	const struct gt_pushes_args *args = at->args;
-	const uint32_t line = GT_PUSHES_LINE_BYTES / sizeof(T);
+	const struct gt_scratch_group_args *args = at->args;
+	const uint32_t line = GT_SCRATCH_GROUP_LINE_BYTES / sizeof(T);
 
-	for (uint32_t i = gt_pushes_find(args, begin); begin < end; i++) {
-		uint32_t first = gt_pushes_begin(args, i);
+	for (uint32_t i = gt_scratch_group_find(args, begin); begin < end;
+	     i++) {
+		uint32_t first = gt_scratch_group_begin(args, i);
 		uint32_t last = args->ops[i].end_line;
 		uint64_t from = (uint64_t)(begin - first) * line;
 		uint64_t to =
 			(uint64_t)((last < end ? last : end) - first) * line;
 
-		gt_pushes_turn_to<T>(at, i);
+		gt_scratch_group_turn_to<T>(at, i);
 		for (uint32_t l = at->first; l < at->end; l++) {
-			const struct gt_lift *lift = &at->half.lifts[l];
+			const struct gt_block_reduce *lift = &at->half.lifts[l];
 			uint64_t stop = to < lift->count ? to : lift->count;
 
 			if (from < stop)
-				gt_lift_part<T, R>(
+				gt_block_reduce_part<T, R>(
 					lift, {from, stop - from},
-					{at->half.self, GT_PUSH_TEAM});
+					{at->half.self, GT_SCRATCH_TEAM});
 		}
 		begin = last;
 	}
@@ -150,24 +153,26 @@ static __device__ void gt_pushes_lines(const struct gt_pushes_team *at,
 
 /* The team's part of every piece of the block. */
 template <class T, class R>
-static __device__ bool gt_pushes_run(const struct gt_pushes_team *at)
+static __device__ bool gt_scratch_group_run(
+	const struct gt_scratch_group_team *at)
 {
-	const struct gt_pushes_args *args = at->args;
+	const struct gt_scratch_group_args *args = at->args;
 	uint32_t round = 0, piece = args->piece, end;
 
 	for (uint32_t line = blockIdx.x * piece; line < args->lines;
 	     line += gridDim.x * piece) {
 		round++;
 		if (!at->first &&
-		    !gt_push_and(&at->half,
-				 gt_stage_hear(&at->half.stages, at->half.self,
-					       blockIdx.x, round)))
+		    !gt_scratch_and(&at->half,
+				    gt_stage_hear(&at->half.stages,
+						  at->half.self, blockIdx.x,
+						  round)))
 			return false;
 		end = line + piece < args->lines ? line + piece : args->lines;
-		gt_pushes_lines<T, R>(at, line, end);
+		gt_scratch_group_lines<T, R>(at, line, end);
 		if (!at->first)
 			continue;
-		gt_push_sync(&at->half);
+		gt_scratch_sync(&at->half);
 		gt_stage_tell(&at->half.stages, at->half.self, blockIdx.x,
 			      round);
 	}
@@ -175,13 +180,13 @@ static __device__ bool gt_pushes_run(const struct gt_pushes_team *at)
 }
 
 template <class T, class R>
-__global__ void __launch_bounds__(GT_DIRECT_THREADS, 1)
-	gt_pushes(const __grid_constant__ struct gt_pushes_args args)
+__global__ void __launch_bounds__(GT_DIRECT_THREADS, 1) gt_scratch_group(
+	const __grid_constant__ struct gt_scratch_group_args args)
 {
-	__shared__ struct gt_lift lifts[GT_FLOW_RANKS];
+	__shared__ struct gt_block_reduce lifts[GT_P2P_RANKS];
 	const uint32_t end = GT_DIRECT_STAGES - 1;
-	uint32_t sends = threadIdx.x / GT_PUSH_TEAM;
-	struct gt_pushes_team at;
+	uint32_t sends = threadIdx.x / GT_SCRATCH_TEAM;
+	struct gt_scratch_group_team at;
 	uint64_t number;
 	bool go;
 
@@ -193,11 +198,11 @@ __global__ void __launch_bounds__(GT_DIRECT_THREADS, 1)
 	at.half = {nullptr,
 		   {&args.guard, args.flags, number, args.me, args.nranks},
 		   lifts,
-		   threadIdx.x % GT_PUSH_TEAM,
-		   GT_PUSH_GATE + sends};
+		   threadIdx.x % GT_SCRATCH_TEAM,
+		   GT_SCRATCH_GATE + sends};
 	at.first = sends;
 	at.end = sends ? args.nranks : 1;
-	go = gt_pushes_run<T, R>(&at);
+	go = gt_scratch_group_run<T, R>(&at);
 	if (!__syncthreads_and(go))
 		return;
 	gt_stage_tell(&at.half.stages, threadIdx.x, blockIdx.x, end);

@@ -8,12 +8,12 @@
 static __device__ __forceinline__ void gt_packets_one_shot(
 	struct gt_packet_part *part)
 {
-	struct gt_flow *flow = &part->flow;
+	struct gt_p2p *flow = &part->flow;
 
 	flow->end = 0;
 	flow->via = flow->back = flow->first = 0;
-	if (flow->takes != GT_FLOW_NOTHING)
-		flow->takes = GT_FLOW_BLOCKS;
+	if (flow->takes != GT_P2P_NOTHING)
+		flow->takes = GT_P2P_BLOCKS;
 	part->mail_at = 0;
 }
 
@@ -22,7 +22,7 @@ __global__ void __launch_bounds__(GT_PACKET_THREADS, 1)
 	gt_packet(const __grid_constant__ struct gt_packet_args args)
 {
 	struct gt_packet_part part = args.part;
-	struct gt_post_office at;
+	struct gt_ll_context at;
 	uint64_t number;
 
 	gt_launch_args(&args);

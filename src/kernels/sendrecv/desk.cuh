@@ -13,11 +13,11 @@
 /* Who posts: not one of those who look for what to do next. */
 static __device__ __forceinline__ bool gt_is_poster(void)
 {
-	return threadIdx.x == GT_EXCHANGE_THREADS - 1;
+	return threadIdx.x == GT_SENDRECV_THREADS - 1;
 }
 
-static __device__ __forceinline__ bool gt_line_is_here(uint4 line,
-						       uint32_t flag)
+static __device__ __forceinline__ bool gt_ll_line_is_here(uint4 line,
+							  uint32_t flag)
 {
 	return line.y == flag && line.w == flag;
 }
@@ -43,12 +43,12 @@ static __device__ __forceinline__ void gt_copy(char *to, const char *from,
 	uint32_t full = bytes / 16;
 
 	for (uint32_t i = threadIdx.x; i < full;
-	     i += GT_PACKS<L, S> * GT_EXCHANGE_THREADS) {
+	     i += GT_PACKS<L, S> * GT_SENDRECV_THREADS) {
 		gt_pack<L, S> packs[GT_PACKS<L, S>];
 
 #pragma unroll
 		for (uint32_t k = 0; k < GT_PACKS<L, S>; k++) {
-			uint32_t at = i + k * GT_EXCHANGE_THREADS;
+			uint32_t at = i + k * GT_SENDRECV_THREADS;
 
 			for (uint32_t p = 0; p < 16 / sizeof(L); p++)
 				if (at < full)
@@ -58,7 +58,7 @@ static __device__ __forceinline__ void gt_copy(char *to, const char *from,
 		}
 #pragma unroll
 		for (uint32_t k = 0; k < GT_PACKS<L, S>; k++) {
-			uint32_t at = i + k * GT_EXCHANGE_THREADS;
+			uint32_t at = i + k * GT_SENDRECV_THREADS;
 
 			for (uint32_t p = 0; p < 16 / sizeof(S); p++)
 				if (at < full)
@@ -67,13 +67,14 @@ static __device__ __forceinline__ void gt_copy(char *to, const char *from,
 		}
 	}
 	for (uint32_t i = full * 16 + threadIdx.x; i < bytes;
-	     i += GT_EXCHANGE_THREADS)
+	     i += GT_SENDRECV_THREADS)
 		to[i] = __ldcg(from + i);
 }
 
 /* Stores over the link are whole ones, wherever they begin. */
-static __device__ __forceinline__ void gt_piece_out(char *to, const char *from,
-						    uint32_t bytes)
+static __device__ __forceinline__ void gt_piece_copy_out(char *to,
+							 const char *from,
+							 uint32_t bytes)
 {
 	uint32_t head = (uint32_t)(-(uintptr_t)to % 16);
 
@@ -92,8 +93,9 @@ static __device__ __forceinline__ void gt_piece_out(char *to, const char *from,
 		gt_copy<uint8_t, uint4>(to, from, bytes);
 }
 
-static __device__ __forceinline__ void gt_piece_in(char *to, const char *slot,
-						   uint32_t bytes)
+static __device__ __forceinline__ void gt_piece_copy_in(char *to,
+							const char *slot,
+							uint32_t bytes)
 {
 	if ((uintptr_t)to % 16 == 0)
 		gt_copy<uint4, uint4>(to, slot, bytes);
@@ -104,7 +106,7 @@ static __device__ __forceinline__ void gt_piece_in(char *to, const char *slot,
 }
 
 /* The peer sends something else than this rank receives. */
-static __device__ __noinline__ bool gt_desk_mistaken(
+static __device__ __noinline__ bool gt_msg_mismatched(
 	const struct gt_kernel_guard *guard, const struct gt_kernel_message *m,
 	uint64_t what)
 {
@@ -112,7 +114,7 @@ static __device__ __noinline__ bool gt_desk_mistaken(
 
 	report->peer = m->peer;
 	report->channel = 0;
-	report->step = GT_EXCHANGE_RECEIVES;
+	report->step = GT_SENDRECV_RECEIVES;
 	report->slice = what >> 8;
 	report->state = GT_KERNEL_MISMATCH;
 	__threadfence_system();

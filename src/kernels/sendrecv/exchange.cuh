@@ -11,13 +11,13 @@
 
 #include "kernels/sendrecv/piece.cuh"
 
-template <uint32_t N> struct gt_exchange_table {
-	struct gt_exchange_args args;
+template <uint32_t N> struct gt_sendrecv_table {
+	struct gt_sendrecv_args args;
 	struct gt_kernel_message messages[N];
 };
 
 /* In shared memory: the block's pieces of each message, from the next on. */
-template <uint32_t N> struct gt_exchange_state {
+template <uint32_t N> struct gt_sendrecv_state {
 	uint64_t start[N]; /* the message's first number */
 	uint64_t where[N]; /* of parcels: the receiver's address, once told */
 	uint32_t next[N], end[N];
@@ -27,8 +27,8 @@ template <uint32_t N> struct gt_exchange_state {
 
 /* Nothing could be done: look now and then whether to give up. */
 template <uint32_t N>
-static __device__ bool gt_exchange_waits(const gt_exchange_table<N> *table,
-					 const gt_exchange_state<N> *state,
+static __device__ bool gt_sendrecv_waits(const gt_sendrecv_table<N> *table,
+					 const gt_sendrecv_state<N> *state,
 					 struct gt_wait *wait)
 {
 	uint32_t e = 0;
@@ -39,47 +39,47 @@ static __device__ bool gt_exchange_waits(const gt_exchange_table<N> *table,
 		e++;
 	wait->begin_ns = gt_wait_looks(
 		&table->args.guard, wait->begin_ns, table->messages[e].peer,
-		table->messages[e].sends ? GT_EXCHANGE_SENDS
-					 : GT_EXCHANGE_RECEIVES);
+		table->messages[e].sends ? GT_SENDRECV_SENDS
+					 : GT_SENDRECV_RECEIVES);
 	return wait->begin_ns != 0;
 }
 
 template <uint32_t N>
-static __device__ __forceinline__ enum gt_desk_way gt_exchange_way(
-	const gt_exchange_table<N> *table, uint32_t e)
+static __device__ __forceinline__ enum gt_msg_protocol gt_sendrecv_way(
+	const gt_sendrecv_table<N> *table, uint32_t e)
 {
-	return gt_desk_way_of(table->messages[e].bytes, table->args.kind);
+	return gt_msg_protocol_of(table->messages[e].bytes, table->args.kind);
 }
 
 /* The block's pieces of a message; one thread. */
 template <uint32_t N>
-static __device__ __forceinline__ struct gt_pieces gt_exchange_pieces(
-	const gt_exchange_table<N> *table, uint32_t e)
+static __device__ __forceinline__ struct gt_pieces gt_sendrecv_pieces(
+	const gt_sendrecv_table<N> *table, uint32_t e)
 {
 	const struct gt_kernel_message *m = &table->messages[e];
 	uint32_t kind = table->args.kind, quota = table->args.quota;
 	uint32_t first, end;
 
-	if (gt_exchange_way(table, e) != GT_DESK_BY_PIECES)
-		return {gt_desk_first(m, kind, quota, blockIdx.x),
-			gt_desk_first(m, kind, quota, blockIdx.x + 1)};
+	if (gt_sendrecv_way(table, e) != GT_MSG_PIPELINED)
+		return {gt_msg_first_piece(m, kind, quota, blockIdx.x),
+			gt_msg_first_piece(m, kind, quota, blockIdx.x + 1)};
 	first = (blockIdx.x + gridDim.x - m->at % gridDim.x) % gridDim.x;
-	end = gt_desk_shares(m, kind);
+	end = gt_msg_shares(m, kind);
 	return {first < end ? first : end, end};
 }
 
 /* The block's ticket, in thread 0. */
 template <uint32_t N>
-static __device__ uint32_t gt_exchange_begin(const gt_exchange_table<N> *table,
-					     gt_exchange_state<N> *state)
+static __device__ uint32_t gt_sendrecv_begin(const gt_sendrecv_table<N> *table,
+					     gt_sendrecv_state<N> *state)
 {
-	struct gt_desk_counts *counts = table->args.counts;
+	struct gt_pair_counters *counts = table->args.counts;
 	uint32_t have = 0, ticket = 0;
 
 	for (uint32_t e = threadIdx.x; e < table->args.n;
-	     e += GT_EXCHANGE_THREADS) {
+	     e += GT_SENDRECV_THREADS) {
 		const struct gt_kernel_message *m = &table->messages[e];
-		struct gt_pieces pieces = gt_exchange_pieces(table, e);
+		struct gt_pieces pieces = gt_sendrecv_pieces(table, e);
 
 		state->next[e] = pieces.next;
 		state->end[e] = pieces.end;
@@ -87,7 +87,7 @@ static __device__ uint32_t gt_exchange_begin(const gt_exchange_table<N> *table,
 		state->where[e] = 0;
 		state->start[e] =
 			*(const volatile uint64_t *)&counts
-				 ->count[m->sends][gt_exchange_way(table, e)]
+				 ->count[m->sends][gt_sendrecv_way(table, e)]
 					[m->peer] +
 			m->first;
 		have += state->next[e] < state->end[e];
@@ -105,47 +105,47 @@ static __device__ uint32_t gt_exchange_begin(const gt_exchange_table<N> *table,
 }
 
 template <uint32_t N>
-static __device__ bool gt_exchange_do(const gt_exchange_table<N> *table,
-				      const gt_exchange_state<N> *state,
+static __device__ bool gt_sendrecv_do(const gt_sendrecv_table<N> *table,
+				      const gt_sendrecv_state<N> *state,
 				      uint32_t e)
 {
 	const struct gt_kernel_message *m = &table->messages[e];
 	uint32_t piece = state->next[e];
-	uint64_t offset =
-		(uint64_t)piece * gt_desk_piece(m->bytes, table->args.kind);
+	uint64_t offset = (uint64_t)piece *
+			  gt_msg_piece_bytes(m->bytes, table->args.kind);
 
-	switch (gt_exchange_way(table, e)) {
-	case GT_DESK_BY_LETTERS:
-		return gt_letter_do(&table->args, m, offset,
-				    state->start[e] + piece);
-	case GT_DESK_BY_PARCEL:
-		gt_parcel_do(&table->args, m, {piece, state->end[e]},
-			     state->start[e], state->where[e]);
+	switch (gt_sendrecv_way(table, e)) {
+	case GT_MSG_LL:
+		return gt_ll_msg_move(&table->args, m, offset,
+				      state->start[e] + piece);
+	case GT_MSG_RENDEZVOUS:
+		gt_rendezvous_move(&table->args, m, {piece, state->end[e]},
+				   state->start[e], state->where[e]);
 		return true;
 	default:
-		gt_piece_do(&table->args, m, offset, state->start[e] + piece);
+		gt_piece_move(&table->args, m, offset, state->start[e] + piece);
 		return true;
 	}
 }
 
 /* Do all that is ready; not all blocks begin with the same peer. */
 template <uint32_t N>
-static __device__ bool gt_exchange_round(const gt_exchange_table<N> *table,
-					 const gt_exchange_state<N> *state)
+static __device__ bool gt_sendrecv_round(const gt_sendrecv_table<N> *table,
+					 const gt_sendrecv_state<N> *state)
 {
 	uint32_t n = table->args.n, e = blockIdx.x % n;
 	bool ok = true;
 
 	for (uint32_t i = 0; ok && i < n; i++, e = e + 1 < n ? e + 1 : 0)
 		if (state->ready[e])
-			ok = gt_exchange_do(table, state, e);
+			ok = gt_sendrecv_do(table, state, e);
 	return ok;
 }
 
 /* One thread: can the block's next piece of the message be done? */
 template <uint32_t N>
-static __device__ __forceinline__ bool gt_exchange_can(
-	const gt_exchange_table<N> *table, gt_exchange_state<N> *state,
+static __device__ __forceinline__ bool gt_sendrecv_can(
+	const gt_sendrecv_table<N> *table, gt_sendrecv_state<N> *state,
 	uint32_t e)
 {
 	const struct gt_kernel_message *m = &table->messages[e];
@@ -153,29 +153,30 @@ static __device__ __forceinline__ bool gt_exchange_can(
 
 	if (state->next[e] == state->end[e])
 		return false;
-	switch (gt_exchange_way(table, e)) {
-	case GT_DESK_BY_LETTERS:
+	switch (gt_sendrecv_way(table, e)) {
+	case GT_MSG_LL:
 		/* With nothing else to do it may wait for a letter's lines. */
 		return (*(volatile uint32_t *)&state->mine == 1 && !m->sends) ||
-		       gt_letter_can(&table->args, m, start + state->next[e]);
-	case GT_DESK_BY_PARCEL:
-		return gt_parcel_can(&table->args, m, start, &state->where[e]);
+		       gt_ll_msg_ready(&table->args, m, start + state->next[e]);
+	case GT_MSG_RENDEZVOUS:
+		return gt_rendezvous_ready(&table->args, m, start,
+					   &state->where[e]);
 	default:
-		return gt_piece_can(&table->args, m, start + state->next[e]);
+		return gt_piece_ready(&table->args, m, start + state->next[e]);
 	}
 }
 
 /* One thread: the block's next piece of the message was done. */
 template <uint32_t N>
-static __device__ __forceinline__ void gt_exchange_steps(
-	const gt_exchange_table<N> *table, gt_exchange_state<N> *state,
+static __device__ __forceinline__ void gt_sendrecv_steps(
+	const gt_sendrecv_table<N> *table, gt_sendrecv_state<N> *state,
 	uint32_t e)
 {
-	enum gt_desk_way way = gt_exchange_way(table, e);
+	enum gt_msg_protocol way = gt_sendrecv_way(table, e);
 	uint32_t left = state->end[e] - state->next[e];
-	uint32_t step = way == GT_DESK_BY_PARCEL   ? GT_PARCEL_RUN
-			: way == GT_DESK_BY_PIECES ? gridDim.x
-						   : 1;
+	uint32_t step = way == GT_MSG_RENDEZVOUS  ? GT_RENDEZVOUS_RUN
+			: way == GT_MSG_PIPELINED ? gridDim.x
+						  : 1;
 
 	step = left < step ? left : step;
 	state->next[e] += step;
@@ -185,16 +186,16 @@ static __device__ __forceinline__ void gt_exchange_steps(
 
 /* Does the block have a piece that can be done, behind those that were? */
 template <uint32_t N>
-static __device__ bool gt_exchange_looks(const gt_exchange_table<N> *table,
-					 gt_exchange_state<N> *state)
+static __device__ bool gt_sendrecv_looks(const gt_sendrecv_table<N> *table,
+					 gt_sendrecv_state<N> *state)
 {
 	bool any = false;
 
 	for (uint32_t e = threadIdx.x; e < table->args.n;
-	     e += GT_EXCHANGE_THREADS) {
+	     e += GT_SENDRECV_THREADS) {
 		if (state->ready[e])
-			gt_exchange_steps(table, state, e);
-		state->ready[e] = gt_exchange_can(table, state, e);
+			gt_sendrecv_steps(table, state, e);
+		state->ready[e] = gt_sendrecv_can(table, state, e);
 		any |= state->ready[e];
 	}
 	return __syncthreads_or(any);
@@ -202,10 +203,10 @@ static __device__ bool gt_exchange_looks(const gt_exchange_table<N> *table,
 
 /* The last to take its ticket counts on: every block has read. */
 template <uint32_t N>
-static __device__ void gt_exchange_end(const gt_exchange_table<N> *table,
+static __device__ void gt_sendrecv_end(const gt_sendrecv_table<N> *table,
 				       uint32_t ticket)
 {
-	struct gt_desk_counts *counts = table->args.counts;
+	struct gt_pair_counters *counts = table->args.counts;
 	__shared__ uint32_t last;
 
 	if (!threadIdx.x)
@@ -214,23 +215,23 @@ static __device__ void gt_exchange_end(const gt_exchange_table<N> *table,
 	if (!last)
 		return;
 	for (uint32_t e = threadIdx.x; e < table->args.n;
-	     e += GT_EXCHANGE_THREADS) {
+	     e += GT_SENDRECV_THREADS) {
 		const struct gt_kernel_message *m = &table->messages[e];
 
 		atomicAdd((unsigned long long *)&counts
-				  ->count[m->sends][gt_exchange_way(table, e)]
+				  ->count[m->sends][gt_sendrecv_way(table, e)]
 					 [m->peer],
-			  gt_desk_numbers(m->bytes, table->args.kind));
+			  gt_msg_numbers(m->bytes, table->args.kind));
 	}
 	if (!threadIdx.x)
 		counts->tickets = 0;
 }
 
 template <uint32_t N>
-__global__ void __launch_bounds__(GT_EXCHANGE_THREADS, 1)
-	gt_exchange(const __grid_constant__ gt_exchange_table<N> table)
+__global__ void __launch_bounds__(GT_SENDRECV_THREADS, 1)
+	gt_sendrecv(const __grid_constant__ gt_sendrecv_table<N> table)
 {
-	__shared__ gt_exchange_state<N> state;
+	__shared__ gt_sendrecv_state<N> state;
 	struct gt_wait wait = {};
 	bool ok = true;
 	uint32_t ticket;
@@ -238,22 +239,22 @@ __global__ void __launch_bounds__(GT_EXCHANGE_THREADS, 1)
 	gt_launch_begins();
 	if (!gt_guard_passes(&table.args.guard))
 		return;
-	ticket = gt_exchange_begin(&table, &state);
+	ticket = gt_sendrecv_begin(&table, &state);
 	for (;;) {
-		if (gt_exchange_looks(&table, &state)) {
-			ok = gt_exchange_round(&table, &state);
+		if (gt_sendrecv_looks(&table, &state)) {
+			ok = gt_sendrecv_round(&table, &state);
 			if (!threadIdx.x)
 				gt_wait_ends(&table.args.guard, &wait);
 			wait = {};
 		} else if (state.mine) {
-			ok = gt_exchange_waits(&table, &state, &wait);
+			ok = gt_sendrecv_waits(&table, &state, &wait);
 		} else {
 			break;
 		}
 		if (!__syncthreads_and(ok))
 			return;
 	}
-	gt_exchange_end(&table, ticket);
+	gt_sendrecv_end(&table, ticket);
 }
 
 #endif

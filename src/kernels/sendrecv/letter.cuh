@@ -39,7 +39,7 @@ static __device__ __forceinline__ void gt_words_store(char *to, uint32_t bytes,
 }
 
 /* A letter's share of a message. */
-struct gt_letter {
+struct gt_ll_msg {
 	char *data;
 	uint32_t bytes;
 	uint32_t flag;
@@ -49,22 +49,22 @@ struct gt_letter {
  * Line l of a letter: where its data begin, and how much of the letter's is not
  * before it.  The first line, or the first eight, tell the message's bytes.
  */
-struct gt_line_at {
+struct gt_ll_line_at {
 	char *data;
 	uint32_t left;
 };
 
-static __device__ __forceinline__ struct gt_line_at gt_line_find(
-	struct gt_letter letter, uint32_t at)
+static __device__ __forceinline__ struct gt_ll_line_at gt_ll_line_find(
+	struct gt_ll_msg letter, uint32_t at)
 {
 	return {letter.data + at, at < letter.bytes ? letter.bytes - at : 0};
 }
 
 /* 8 bytes, a flag behind every 4: needs stores of 8 bytes that arrive whole. */
-struct gt_line {
+struct gt_ll_line {
 	static __device__ __forceinline__ uint32_t lines(uint32_t bytes)
 	{
-		return 1 + (bytes + GT_DESK_LINE_DATA - 1) / GT_DESK_LINE_DATA;
+		return 1 + (bytes + GT_MSG_LINE_DATA - 1) / GT_MSG_LINE_DATA;
 	}
 
 	static __device__ __forceinline__ bool tells(uint32_t l)
@@ -74,10 +74,10 @@ struct gt_line {
 
 	static __device__ __forceinline__ uint32_t at(uint32_t l)
 	{
-		return (l - 1) * GT_DESK_LINE_DATA;
+		return (l - 1) * GT_MSG_LINE_DATA;
 	}
 
-	static __device__ __forceinline__ uint4 get(struct gt_line_at at,
+	static __device__ __forceinline__ uint4 get(struct gt_ll_line_at at,
 						    uint32_t l, uint32_t flag)
 	{
 		uint2 words = gt_words_load(at.data, at.left);
@@ -85,7 +85,7 @@ struct gt_line {
 		return make_uint4(words.x, flag, words.y, flag);
 	}
 
-	static __device__ __forceinline__ void put(struct gt_line_at at,
+	static __device__ __forceinline__ void put(struct gt_ll_line_at at,
 						   uint32_t l, uint4 line)
 	{
 		gt_words_store(at.data, at.left, make_uint2(line.x, line.z));
@@ -94,7 +94,7 @@ struct gt_line {
 	static __device__ __forceinline__ bool here(uint4 line, uint32_t l,
 						    uint32_t flag)
 	{
-		return gt_line_is_here(line, flag);
+		return gt_ll_line_is_here(line, flag);
 	}
 
 	static __device__ __forceinline__ uint4 head(uint32_t bytes,
@@ -106,30 +106,30 @@ struct gt_line {
 };
 
 /* 16 bytes, or 8 and a flag in every eighth: needs 128 that arrive whole. */
-struct gt_whole_line {
+struct gt_ll128_line {
 	static __device__ __forceinline__ uint32_t lines(uint32_t bytes)
 	{
-		return GT_DESK_WHOLE_LINES * (1 + (bytes + GT_DESK_WHOLE_DATA -
-						   1) / GT_DESK_WHOLE_DATA);
+		return GT_MSG_LL128_LINES * (1 + (bytes + GT_MSG_LL128_DATA -
+						  1) / GT_MSG_LL128_DATA);
 	}
 
 	static __device__ __forceinline__ bool tells(uint32_t l)
 	{
-		return l < GT_DESK_WHOLE_LINES;
+		return l < GT_MSG_LL128_LINES;
 	}
 
 	static __device__ __forceinline__ uint32_t at(uint32_t l)
 	{
-		return (l / GT_DESK_WHOLE_LINES - 1) * GT_DESK_WHOLE_DATA +
-		       l % GT_DESK_WHOLE_LINES * GT_DESK_LINE_BYTES;
+		return (l / GT_MSG_LL128_LINES - 1) * GT_MSG_LL128_DATA +
+		       l % GT_MSG_LL128_LINES * GT_MSG_LINE_BYTES;
 	}
 
 	static __device__ __forceinline__ bool flags(uint32_t l)
 	{
-		return l % GT_DESK_WHOLE_LINES == GT_DESK_WHOLE_LINES - 1;
+		return l % GT_MSG_LL128_LINES == GT_MSG_LL128_LINES - 1;
 	}
 
-	static __device__ __forceinline__ uint4 get(struct gt_line_at at,
+	static __device__ __forceinline__ uint4 get(struct gt_ll_line_at at,
 						    uint32_t l, uint32_t flag)
 	{
 		uint2 a = gt_words_load(at.data, at.left), b = {flag, flag};
@@ -140,7 +140,7 @@ struct gt_whole_line {
 		return make_uint4(a.x, a.y, b.x, b.y);
 	}
 
-	static __device__ __forceinline__ void put(struct gt_line_at at,
+	static __device__ __forceinline__ void put(struct gt_ll_line_at at,
 						   uint32_t l, uint4 line)
 	{
 		gt_words_store(at.data, at.left, make_uint2(line.x, line.y));
@@ -167,62 +167,62 @@ struct gt_whole_line {
 };
 
 /* Is the first line there? */
-static __device__ __forceinline__ bool gt_letter_begins(const char *slot,
+static __device__ __forceinline__ bool gt_ll_msg_begins(const char *slot,
 							uint32_t kind,
 							uint32_t flag)
 {
-	uint32_t l = kind & GT_DESK_WHOLE ? GT_DESK_WHOLE_LINES - 1 : 0;
-	uint4 line = gt_slot_load(slot + l * GT_DESK_LINE_BYTES);
+	uint32_t l = kind & GT_MSG_LL128_OK ? GT_MSG_LL128_LINES - 1 : 0;
+	uint4 line = gt_slot_load(slot + l * GT_MSG_LINE_BYTES);
 
-	return kind & GT_DESK_WHOLE ? gt_whole_line::here(line, l, flag)
-				    : gt_line::here(line, l, flag);
+	return kind & GT_MSG_LL128_OK ? gt_ll128_line::here(line, l, flag)
+				      : gt_ll_line::here(line, l, flag);
 }
 
 template <class L>
-static __device__ __forceinline__ void gt_letter_out(
-	char *slot, const struct gt_kernel_message *m, struct gt_letter letter)
+static __device__ __forceinline__ void gt_ll_msg_send(
+	char *slot, const struct gt_kernel_message *m, struct gt_ll_msg letter)
 {
 	uint32_t lines = L::lines(letter.bytes);
 
 #pragma unroll 2
-	for (uint32_t l = threadIdx.x; l < lines; l += GT_EXCHANGE_THREADS)
-		gt_slot_store(slot + l * GT_DESK_LINE_BYTES,
-			      L::tells(l)
-				      ? L::head((uint32_t)m->bytes, m->dtype, l,
-						letter.flag)
-				      : L::get(gt_line_find(letter, L::at(l)),
-					       l, letter.flag));
+	for (uint32_t l = threadIdx.x; l < lines; l += GT_SENDRECV_THREADS)
+		gt_slot_store(
+			slot + l * GT_MSG_LINE_BYTES,
+			L::tells(l) ? L::head((uint32_t)m->bytes, m->dtype, l,
+					      letter.flag)
+				    : L::get(gt_ll_line_find(letter, L::at(l)),
+					     l, letter.flag));
 }
 
 /* Lines come while this waits.  False: the operation was given up. */
 template <class L>
-static __device__ __forceinline__ bool gt_letter_in(
+static __device__ __forceinline__ bool gt_ll_msg_receive(
 	const struct gt_kernel_guard *guard, const char *slot,
-	const struct gt_kernel_message *m, struct gt_letter letter)
+	const struct gt_kernel_message *m, struct gt_ll_msg letter)
 {
 	uint32_t lines = L::lines(letter.bytes), flag = letter.flag;
 	struct gt_wait wait = {};
 
 	for (uint32_t l = threadIdx.x; l - threadIdx.x % 32 < lines;
-	     l += GT_EXCHANGE_THREADS) {
+	     l += GT_SENDRECV_THREADS) {
 		uint4 line = {};
 
 		do {
 			if (l < lines)
 				line = gt_slot_load(slot +
-						    l * GT_DESK_LINE_BYTES);
+						    l * GT_MSG_LINE_BYTES);
 			if (__all_sync(~0u,
 				       l >= lines || L::here(line, l, flag)))
 				break;
 			if (!gt_warp_goes_on(guard, &wait, m->peer,
-					     GT_EXCHANGE_RECEIVES))
+					     GT_SENDRECV_RECEIVES))
 				return false;
 		} while (true);
 		if (!l && (line.x != m->bytes || line.z != m->dtype))
-			return gt_desk_mistaken(guard, m,
-						(uint64_t)line.x << 8);
+			return gt_msg_mismatched(guard, m,
+						 (uint64_t)line.x << 8);
 		if (l < lines && !L::tells(l))
-			L::put(gt_line_find(letter, L::at(l)), l, line);
+			L::put(gt_ll_line_find(letter, L::at(l)), l, line);
 	}
 	if (!(threadIdx.x % 32))
 		gt_wait_ends(guard, &wait);

@@ -28,15 +28,15 @@ extern "C" int gt_kernel_clock_run(struct gt_kernel_clock *clock,
 
 /* Bits: ranks whose first chunk of a part has come.  All lanes of a warp. */
 template <class P>
-static __device__ uint32_t gt_watch_look(const struct gt_post_office *at,
+static __device__ uint32_t gt_watch_look(const struct gt_ll_context *at,
 					 uint32_t part)
 {
 	uint32_t here = 0;
 
 	for (uint32_t r = 0; r < at->part->flow.nranks; r++) {
-		const char *from = gt_mailbox(at, at->part->flow.me, r, part);
-		struct gt_slots s = {gt_slot_load(from),
-				     gt_slot_load(from + GT_SLOT_B)};
+		const char *from = gt_ll_buffer(at, at->part->flow.me, r, part);
+		struct gt_slot_pair s = {gt_slot_load(from),
+					 gt_slot_load(from + GT_SLOT_B)};
 
 		here |= (uint32_t)__all_sync(~0u,
 					     P::here(s, at->lane, at->flag))
@@ -53,13 +53,13 @@ template <class P>
 static __global__ void gt_watch_kernel(
 	const __grid_constant__ struct gt_packet_args args, uint32_t flag)
 {
-	const struct gt_flow *flow = &args.part.flow;
-	const struct gt_post_office at = {.guard = &args.guard,
-					  .part = &args.part,
-					  .mail = args.mail,
-					  .lane = threadIdx.x,
-					  .flag = flag};
-	uint32_t parts = flow->flags & GT_FLOW_SPREAD ? 2 : 1;
+	const struct gt_p2p *flow = &args.part.flow;
+	const struct gt_ll_context at = {.guard = &args.guard,
+					 .part = &args.part,
+					 .mail = args.mail,
+					 .lane = threadIdx.x,
+					 .flag = flag};
+	uint32_t parts = flow->flags & GT_P2P_SPREAD ? 2 : 1;
 	uint32_t others = ((1u << flow->nranks) - 1) & ~(1u << flow->me);
 	struct gt_wait wait = {};
 

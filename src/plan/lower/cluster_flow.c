@@ -16,7 +16,7 @@
  */
 enum { GT_TAG_RELAYED = 1, GT_TAG_FINAL = 2, GT_NTAGS = 4 };
 
-struct gt_exchange {
+struct gt_sendrecv {
 	const struct gt_plan *plan;
 	const struct gt_plan_channel *channel;
 	uint32_t n, nlocal, rank, node;
@@ -29,7 +29,7 @@ struct gt_exchange {
 };
 
 /* Rank, node by node, of a local rank. */
-static uint32_t gt_exchange_rank(const struct gt_exchange *x, uint32_t node,
+static uint32_t gt_exchange_rank(const struct gt_sendrecv *x, uint32_t node,
 				 uint32_t local)
 {
 	return node * x->nlocal + local;
@@ -39,7 +39,7 @@ static uint32_t gt_exchange_rank(const struct gt_exchange *x, uint32_t node,
  * Which nodes meet in a round (d): next to each other are those that are as far
  * apart as can be, so that at any time some cross each level.
  */
-static uint32_t gt_exchange_node(const struct gt_exchange *x, uint32_t round)
+static uint32_t gt_exchange_node(const struct gt_sendrecv *x, uint32_t round)
 {
 	const struct gt_plan_cluster *cluster = x->plan->cluster;
 	uint32_t node = 0, left = round % cluster->nnodes;
@@ -54,7 +54,7 @@ static uint32_t gt_exchange_node(const struct gt_exchange *x, uint32_t round)
 }
 
 /* With whom a rank exchanges blocks in a round: it is so the other way too. */
-static uint32_t gt_exchange_peer(const struct gt_exchange *x, uint32_t round,
+static uint32_t gt_exchange_peer(const struct gt_sendrecv *x, uint32_t round,
 				 uint32_t rank)
 {
 	const struct gt_plan_cluster *cluster = x->plan->cluster;
@@ -65,7 +65,7 @@ static uint32_t gt_exchange_peer(const struct gt_exchange *x, uint32_t round,
 	return gt_exchange_rank(x, node, local % x->nlocal);
 }
 
-static const struct gt_plan_path *gt_exchange_path(const struct gt_exchange *x,
+static const struct gt_plan_path *gt_exchange_path(const struct gt_sendrecv *x,
 						   uint32_t from, uint32_t to)
 {
 	uint32_t class_ = gt_nodes_class(x->plan->cluster, from / x->nlocal,
@@ -76,7 +76,7 @@ static const struct gt_plan_path *gt_exchange_path(const struct gt_exchange *x,
 }
 
 /* The connection for the path's k-th hop, made at first use. */
-static uint16_t gt_exchange_conn(struct gt_exchange *x, uint32_t peer,
+static uint16_t gt_exchange_conn(struct gt_sendrecv *x, uint32_t peer,
 				 int sends, uint32_t k,
 				 const struct gt_plan_path *path)
 {
@@ -101,7 +101,7 @@ static uint16_t gt_exchange_conn(struct gt_exchange *x, uint32_t peer,
 	return *conn - 1;
 }
 
-static void gt_exchange_add(struct gt_exchange *x, enum gt_op op,
+static void gt_exchange_add(struct gt_sendrecv *x, enum gt_op op,
 			    struct gt_step_conns conns, uint32_t chunk)
 {
 	if (x->count)
@@ -111,7 +111,7 @@ static void gt_exchange_add(struct gt_exchange *x, enum gt_op op,
 }
 
 /* The first thing in a round: nothing has come yet for where this lies. */
-static void gt_exchange_send(struct gt_exchange *x, uint32_t round)
+static void gt_exchange_send(struct gt_sendrecv *x, uint32_t round)
 {
 	uint32_t peer = gt_exchange_peer(x, round, x->rank), first;
 	const struct gt_plan_path *path;
@@ -131,7 +131,7 @@ static void gt_exchange_send(struct gt_exchange *x, uint32_t round)
 }
 
 /* Where a block goes through this rank on its way, if it does. */
-static void gt_exchange_relay(struct gt_exchange *x, uint32_t from, uint32_t to)
+static void gt_exchange_relay(struct gt_sendrecv *x, uint32_t from, uint32_t to)
 {
 	const struct gt_plan_path *path = gt_exchange_path(x, from, to);
 	const struct gt_plan_hop *hops = x->channel->hops;
@@ -156,7 +156,7 @@ static void gt_exchange_relay(struct gt_exchange *x, uint32_t from, uint32_t to)
 }
 
 /* All that may go through: blocks of this node's ranks, and of those it meets. */
-static void gt_exchange_relays(struct gt_exchange *x, uint32_t round)
+static void gt_exchange_relays(struct gt_sendrecv *x, uint32_t round)
 {
 	uint32_t other = gt_exchange_peer(x, round, x->rank) / x->nlocal;
 	uint32_t nodes[2] = {x->node, other};
@@ -175,7 +175,7 @@ static void gt_exchange_relays(struct gt_exchange *x, uint32_t round)
 		}
 }
 
-static void gt_exchange_take(struct gt_exchange *x, uint32_t round)
+static void gt_exchange_take(struct gt_sendrecv *x, uint32_t round)
 {
 	uint32_t peer = gt_exchange_peer(x, round, x->rank), last;
 	const struct gt_plan_path *path;
@@ -193,7 +193,7 @@ static void gt_exchange_take(struct gt_exchange *x, uint32_t round)
 }
 
 /* Each channel begins elsewhere, so that not all meet the same node at once. */
-static void gt_exchange_steps(struct gt_exchange *x)
+static void gt_sendrecv_steps(struct gt_sendrecv *x)
 {
 	uint64_t n = x->n;
 	uint64_t first = (uint64_t)(x->channel - x->plan->channels) * n /
@@ -213,7 +213,7 @@ static void gt_exchange_steps(struct gt_exchange *x)
 	}
 }
 
-static int gt_exchange_init(struct gt_exchange *x, const struct gt_lowering *l)
+static int gt_exchange_init(struct gt_sendrecv *x, const struct gt_lowering *l)
 {
 	const struct gt_plan_cluster *cluster = l->plan->cluster;
 	uint32_t n = cluster->nlocal;
@@ -233,7 +233,7 @@ static int gt_exchange_init(struct gt_exchange *x, const struct gt_lowering *l)
 	return GT_OK;
 }
 
-static void gt_exchange_forget(struct gt_exchange *x)
+static void gt_exchange_forget(struct gt_sendrecv *x)
 {
 	memset(x->conns, 0, (size_t)x->n * GT_NTAGS * 2 * sizeof(*x->conns));
 	x->nconns = 0;
@@ -242,7 +242,7 @@ static void gt_exchange_forget(struct gt_exchange *x)
 int gt_lower_cluster_flow(const struct gt_lowering *l, struct gt_err *err)
 {
 	const struct gt_plan_cluster *cluster = l->plan->cluster;
-	struct gt_exchange x = {.plan = l->plan,
+	struct gt_sendrecv x = {.plan = l->plan,
 				.channel = l->channel,
 				.n = l->plan->nranks,
 				.nlocal = cluster->nlocal,
@@ -255,7 +255,7 @@ int gt_lower_cluster_flow(const struct gt_lowering *l, struct gt_err *err)
 	if (gt_exchange_init(&x, l))
 		rc = gt_err_nomem(err);
 	if (!rc) {
-		gt_exchange_steps(&x);
+		gt_sendrecv_steps(&x);
 		rc = gt_lower_alloc(l, x.nsteps, x.nconns, err);
 	}
 	if (!rc && x.full)
@@ -266,7 +266,7 @@ int gt_lower_cluster_flow(const struct gt_lowering *l, struct gt_err *err)
 	if (!rc) {
 		x.count = 0;
 		gt_exchange_forget(&x);
-		gt_exchange_steps(&x);
+		gt_sendrecv_steps(&x);
 	}
 	free(x.conns);
 	return rc;

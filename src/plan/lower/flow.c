@@ -7,7 +7,7 @@
 #include "plan/lower/step.h"
 
 /* A rank in a flow. */
-struct gt_flow {
+struct gt_flow_lowering {
 	const struct gt_plan_channel *channel;
 	struct gt_channel_use use;
 	uint32_t n, rank, turn;
@@ -16,8 +16,8 @@ struct gt_flow {
 };
 
 /* Every connection is of one path alone, and used once in a loop. */
-static uint16_t gt_flow_connect(struct gt_flow *flow, uint32_t peer, int sends,
-				uint32_t tag)
+static uint16_t gt_flow_connect(struct gt_flow_lowering *flow, uint32_t peer,
+				int sends, uint32_t tag)
 {
 	struct gt_program *program = flow->program;
 
@@ -27,8 +27,8 @@ static uint16_t gt_flow_connect(struct gt_flow *flow, uint32_t peer, int sends,
 }
 
 /* Which chunk of the input, or of the output, holds what is for the peer. */
-static uint32_t gt_flow_chunk(const struct gt_flow *flow, uint32_t peer,
-			      int output)
+static uint32_t gt_flow_chunk(const struct gt_flow_lowering *flow,
+			      uint32_t peer, int output)
 {
 	switch (flow->use.coll) {
 	case GT_COLL_SENDRECV:
@@ -42,7 +42,7 @@ static uint32_t gt_flow_chunk(const struct gt_flow *flow, uint32_t peer,
 	}
 }
 
-static void gt_flow_send(struct gt_flow *flow, uint32_t peer)
+static void gt_flow_send(struct gt_flow_lowering *flow, uint32_t peer)
 {
 	uint32_t tag = flow->to[peer], next = peer;
 	struct gt_step_conns conns = {0};
@@ -54,7 +54,7 @@ static void gt_flow_send(struct gt_flow *flow, uint32_t peer)
 		    gt_flow_chunk(flow, peer, 0));
 }
 
-static void gt_flow_recv(struct gt_flow *flow, uint32_t peer)
+static void gt_flow_recv(struct gt_flow_lowering *flow, uint32_t peer)
 {
 	uint32_t tag = flow->from[peer], last = peer;
 	struct gt_step_conns conns = {0};
@@ -71,7 +71,7 @@ static void gt_flow_recv(struct gt_flow *flow, uint32_t peer)
 }
 
 /* The block's own chunk, or where it changes, any that is as long. */
-static uint32_t gt_flow_block(const struct gt_flow *flow,
+static uint32_t gt_flow_block(const struct gt_flow_lowering *flow,
 			      const struct gt_plan_path *path)
 {
 	switch (flow->use.coll) {
@@ -84,7 +84,7 @@ static uint32_t gt_flow_block(const struct gt_flow *flow,
 	}
 }
 
-static void gt_flow_relay(struct gt_flow *flow, uint32_t tag)
+static void gt_flow_relay(struct gt_flow_lowering *flow, uint32_t tag)
 {
 	const struct gt_plan_path *path = &flow->channel->paths[tag - 1];
 	struct gt_step_conns conns;
@@ -101,7 +101,7 @@ static void gt_flow_relay(struct gt_flow *flow, uint32_t tag)
 }
 
 /* What stays where it is. */
-static void gt_flow_keep(struct gt_flow *flow)
+static void gt_flow_keep(struct gt_flow_lowering *flow)
 {
 	enum gt_coll coll = flow->use.coll;
 
@@ -112,7 +112,8 @@ static void gt_flow_keep(struct gt_flow *flow)
 			    gt_flow_chunk(flow, flow->rank, 0));
 }
 
-static int gt_flow_wants(const struct gt_flow *flow, uint32_t from, uint32_t to)
+static int gt_flow_wants(const struct gt_flow_lowering *flow, uint32_t from,
+			 uint32_t to)
 {
 	return gt_coll_has_pair(flow->use.coll, flow->n, flow->use.root, from,
 				to);
@@ -122,13 +123,13 @@ static int gt_flow_wants(const struct gt_flow *flow, uint32_t from, uint32_t to)
  * The i-th peer, from the rank behind on: not all turn to the same one.  Each
  * channel begins with another, so that links to several are in use.
  */
-static uint32_t gt_flow_peer(const struct gt_flow *flow, uint32_t i)
+static uint32_t gt_flow_peer(const struct gt_flow_lowering *flow, uint32_t i)
 {
 	return (flow->rank + 1 + (i + flow->turn) % (flow->n - 1)) % flow->n;
 }
 
 /* In place nothing comes before all is gone. */
-static void gt_flow_steps(struct gt_flow *flow)
+static void gt_flow_steps(struct gt_flow_lowering *flow)
 {
 	uint32_t n = flow->n;
 
@@ -149,7 +150,7 @@ static void gt_flow_steps(struct gt_flow *flow)
 }
 
 /* Which paths begin and end here. */
-static void gt_flow_find(struct gt_flow *flow)
+static void gt_flow_find(struct gt_flow_lowering *flow)
 {
 	for (uint32_t p = 0; p < flow->channel->npaths; p++) {
 		const struct gt_plan_path *path = &flow->channel->paths[p];
@@ -166,12 +167,12 @@ static void gt_flow_find(struct gt_flow *flow)
 int gt_lower_flow(const struct gt_lowering *l, struct gt_err *err)
 {
 	size_t n = l->plan->nranks, npaths = l->channel->npaths;
-	struct gt_flow flow = {.channel = l->channel,
-			       .use = l->want->use,
-			       .n = l->plan->nranks,
-			       .rank = l->want->rank,
-			       .turn = l->want->channel,
-			       .program = l->program};
+	struct gt_flow_lowering flow = {.channel = l->channel,
+					.use = l->want->use,
+					.n = l->plan->nranks,
+					.rank = l->want->rank,
+					.turn = l->want->channel,
+					.program = l->program};
 	int rc;
 
 	if (gt_coll_is_rooted(flow.use.coll) && flow.use.root != l->plan->root)

@@ -27,8 +27,8 @@ static uint64_t draw_list(uint64_t *state, struct gt_kernel_message *list,
 			.bytes = 1 + draw(state, 1u << draw(state, 28)),
 			.sends = draw(state, 2),
 			.at = (uint32_t)at};
-		at += gt_desk_work(&list[i], kind);
-		*shares += gt_desk_shares(&list[i], kind);
+		at += gt_msg_work_kib(&list[i], kind);
+		*shares += gt_msg_shares(&list[i], kind);
 	}
 	return at;
 }
@@ -39,15 +39,15 @@ static void expect_shared(const struct gt_kernel_message *m, uint32_t kind,
 	uint32_t next = 0, busy = 0, end;
 
 	for (uint32_t b = 0; b < blocks; b++) {
-		assert_int_equal(gt_desk_first(m, kind, quota, b), next);
-		end = gt_desk_first(m, kind, quota, b + 1);
+		assert_int_equal(gt_msg_first_piece(m, kind, quota, b), next);
+		end = gt_msg_first_piece(m, kind, quota, b + 1);
 		assert_true(end >= next);
 		busy += end > next;
 		next = end;
 	}
-	assert_int_equal(next, gt_desk_shares(m, kind));
+	assert_int_equal(next, gt_msg_shares(m, kind));
 	if (m->sends)
-		assert_int_equal(busy, gt_desk_blocks(m, kind, quota));
+		assert_int_equal(busy, gt_msg_blocks(m, kind, quota));
 }
 
 /* A block has no more than its quota, but for a piece that is begun. */
@@ -57,9 +57,9 @@ static void expect_spread(const struct gt_kernel_message *list, uint32_t n,
 	uint64_t work = 0, largest = 0, piece, mine;
 
 	for (uint32_t i = 0; i < n; i++) {
-		piece = gt_desk_piece_kib(list[i].bytes, kind);
-		mine = gt_desk_first(&list[i], kind, quota, block + 1) -
-		       gt_desk_first(&list[i], kind, quota, block);
+		piece = gt_msg_piece_kib(list[i].bytes, kind);
+		mine = gt_msg_first_piece(&list[i], kind, quota, block + 1) -
+		       gt_msg_first_piece(&list[i], kind, quota, block);
 		work += mine * piece;
 		if (mine && piece > largest)
 			largest = piece;
@@ -101,8 +101,8 @@ static void test_small(void **state)
 	for (uint32_t b = 0; b < 6; b++)
 		for (uint32_t i = 0; i < 6; i++)
 			assert_int_equal(
-				gt_desk_first(&list[i], 1, 8, b + 1) -
-					gt_desk_first(&list[i], 1, 8, b),
+				gt_msg_first_piece(&list[i], 1, 8, b + 1) -
+					gt_msg_first_piece(&list[i], 1, 8, b),
 				i == b);
 }
 

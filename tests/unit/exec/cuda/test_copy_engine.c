@@ -96,7 +96,7 @@ static cudaError_t fake_await(cudaStream_t on, cudaEvent_t event,
 /* As kernels/p2p/direct.cuh lifts blocks that are not reduced. */
 static uint64_t lift(const struct gt_direct_args *args, uint64_t elem_bytes)
 {
-	const struct gt_flow *flow = &args->flow;
+	const struct gt_p2p *flow = &args->flow;
 	uint64_t all = 0, bytes = flow->count * elem_bytes;
 
 	for (uint32_t d = 0; d < flow->nranks; d++) {

@@ -75,12 +75,12 @@ struct side {
 static struct world {
 	struct gt_engine engine;
 	struct gt_plan plan;
-	struct gt_cuda_rank ranks[GT_FLOW_RANKS];
-	struct gt_cuda_detour detours[GT_FLOW_RANKS];
+	struct gt_cuda_rank ranks[GT_P2P_RANKS];
+	struct gt_cuda_detour detours[GT_P2P_RANKS];
 	struct gt_kernel_report reports[GT_CUDA_DETOUR_REPORTS];
-	struct side sides[GT_FLOW_RANKS];
-	char *data[GT_FLOW_RANKS * GT_FLOW_RANKS];
-	char *scratch[GT_FLOW_RANKS * GT_FLOW_RANKS];
+	struct side sides[GT_P2P_RANKS];
+	char *data[GT_P2P_RANKS * GT_P2P_RANKS];
+	char *scratch[GT_P2P_RANKS * GT_P2P_RANKS];
 	struct op ops[OPS];
 	uint32_t calls, calls_most; /* of CUDA; more fail */
 } world;
@@ -176,7 +176,7 @@ static int fake_sum(const struct gt_kernel_grid *grid,
 		    const struct gt_direct_args *args)
 {
 	assert_int_equal(grid->dtype, GT_DTYPE_INT32);
-	assert_true(args->flow.flags == GT_FLOW_REDUCE);
+	assert_true(args->flow.flags == GT_P2P_REDUCE);
 	assert_true(args->lifts && !args->last && !args->begin_post &&
 		    !args->begin_wait && !args->end_post && !args->end_wait);
 	streams_put((struct stream *)grid->stream, SUM)->args =
@@ -491,11 +491,11 @@ static void play(uint64_t seed)
 static uint64_t many(const struct gt_request *req, uint64_t *random)
 {
 	struct gt_detouring at = {.engine = &world.engine, .req = req};
-	struct gt_flow flow = gt_detour_flow(&at, 0);
+	struct gt_p2p flow = gt_detour_flow(&at, 0);
 	uint64_t chunks = CHUNKS - streams_draw(random, CHUNKS * 2 / 3);
 	uint64_t slices = 1;
 
-	if (flow.flags & GT_FLOW_SPREAD)
+	if (flow.flags & GT_P2P_SPREAD)
 		slices = (uint32_t)__builtin_popcount(flow.via);
 	return (slices * chunks * CHUNK_ELEMS / LINE_ELEMS +
 		streams_draw(random, 4)) *

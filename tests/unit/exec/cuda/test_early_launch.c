@@ -10,15 +10,15 @@
 
 #include "exec/cuda/engine.h"
 
-#define cudaSetDevice   fake_device
-#define cudaMemcpyAsync fake_copy
-#define gt_cuda_ce_need fake_need
-#define gt_direct_run   fake_direct
-#define gt_group_run    fake_group
-#define gt_packet_run   fake_packet
-#define gt_push_run     fake_push
-#define gt_pushes_run   fake_pushes
-#define gt_scale_run    fake_scale
+#define cudaSetDevice        fake_device
+#define cudaMemcpyAsync      fake_copy
+#define gt_cuda_ce_need      fake_need
+#define gt_direct_run        fake_direct
+#define gt_group_run         fake_group
+#define gt_packet_run        fake_packet
+#define gt_scratch_run       fake_push
+#define gt_scratch_group_run fake_pushes
+#define gt_premul_run        fake_scale
 
 static cudaError_t fake_device(int device);
 static cudaError_t fake_copy(void *to, const void *from, size_t bytes,
@@ -32,11 +32,11 @@ static int fake_group(const struct gt_kernel_grid *grid,
 static int fake_packet(const struct gt_kernel_grid *grid, int ll128,
 		       const struct gt_packet_args *args);
 static int fake_push(const struct gt_kernel_grid *grid,
-		     const struct gt_push_args *args);
+		     const struct gt_scratch_args *args);
 static int fake_pushes(const struct gt_kernel_grid *grid,
-		       const struct gt_pushes_args *args);
+		       const struct gt_scratch_group_args *args);
 static int fake_scale(const struct gt_kernel_grid *grid,
-		      const struct gt_scale_args *args);
+		      const struct gt_premul_args *args);
 
 #include "exec/cuda/flow.c"
 #include "exec/cuda/group.c"
@@ -47,7 +47,7 @@ static int fake_scale(const struct gt_kernel_grid *grid,
 enum {
 	PROCESSORS = 132,
 	ROUNDS = 2000,
-	PAIRS = GT_FLOW_RANKS * GT_FLOW_RANKS,
+	PAIRS = GT_P2P_RANKS * GT_P2P_RANKS,
 };
 
 enum kind { DIRECT, GROUP, PACKET, PUSH, PUSHES, SCALE, KINDS };
@@ -55,9 +55,9 @@ enum kind { DIRECT, GROUP, PACKET, PUSH, PUSHES, SCALE, KINDS };
 static struct world {
 	struct gt_engine engine;
 	struct gt_plan plan;
-	struct gt_cuda_rank ranks[GT_FLOW_RANKS];
+	struct gt_cuda_rank ranks[GT_P2P_RANKS];
 	char *at[PAIRS];
-	void *streams[GT_FLOW_RANKS];
+	void *streams[GT_P2P_RANKS];
 	uint64_t state;
 	uint64_t early[KINDS], late[KINDS];
 } world;
@@ -128,21 +128,21 @@ static int fake_packet(const struct gt_kernel_grid *grid, int ll128,
 }
 
 static int fake_push(const struct gt_kernel_grid *grid,
-		     const struct gt_push_args *args)
+		     const struct gt_scratch_args *args)
 {
 	(void)args;
 	return look(grid, PUSH);
 }
 
 static int fake_pushes(const struct gt_kernel_grid *grid,
-		       const struct gt_pushes_args *args)
+		       const struct gt_scratch_group_args *args)
 {
 	(void)args;
 	return look(grid, PUSHES);
 }
 
 static int fake_scale(const struct gt_kernel_grid *grid,
-		      const struct gt_scale_args *args)
+		      const struct gt_premul_args *args)
 {
 	(void)args;
 	return look(grid, SCALE);

@@ -196,7 +196,7 @@ static void test_marks_dropped(void **state)
 enum { FLOW_KERNELS = 2, FLOW_BLOCKS = 2 };
 
 static struct gt_kernel_mark flow_marks[FLOW_KERNELS][FLOW_BLOCKS]
-				       [GT_FLOW_STAGES][GT_FLOW_RANKS];
+				       [GT_P2P_STAGES][GT_P2P_RANKS];
 static const struct gt_trace_transfer flow_moved = {
 	.bytes = 101, .from = 1, .to = 0};
 static const struct gt_trace_transfer flow_copy = {
@@ -230,7 +230,7 @@ static void test_flow(void **state)
 	(void)state;
 	memset(flow_marks, 0, sizeof(flow_marks));
 	for (int b = 0; b < FLOW_BLOCKS; b++) {
-		struct gt_kernel_mark(*marks)[GT_FLOW_RANKS] = flow_marks[0][b];
+		struct gt_kernel_mark(*marks)[GT_P2P_RANKS] = flow_marks[0][b];
 
 		marks[0][1] = (struct gt_kernel_mark){{1200, 1221, 1230}};
 		marks[0][0].at_ns[GT_MARK_READY] = 1205;
