@@ -16,7 +16,7 @@ check() {
 		may["kernels"] = "kernels/ plan/ir/program.h base/dtype."
 		may["world"] = "world/ base/"
 		may["exec"] = "exec/ world/ plan/ base/ "\
-				"kernels/kernels.h kernels/exchange.h "\
+				"kernels/kernels.h kernels/sendrecv.h "\
 				"kernels/pattern.h kernels/half.h"
 		may["measure"] = "measure/ topo/xml/measured.h base/ kernels/ping.h"
 		may["lib"] = "lib/ exec/ world/ plan/ base/ gtopo.h"

@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include "base/dtype.h"
-#include "kernels/flow.h"
+#include "kernels/p2p.h"
 #include "kernels/pattern.h"
 #include "plan/ir/program.h"
 

@@ -1,11 +1,11 @@
 # device code; C sees kernels.h only
 gtopo_core_sources += \
-	%D%/exchange.h \
-	%D%/flow.h \
+	%D%/sendrecv.h \
+	%D%/p2p.h \
 	%D%/half.h \
 	%D%/pattern.h
 
-EXTRA_DIST += %D%/interp/interp.cu %D%/p2p/flow.cu %D%/report.sh
+EXTRA_DIST += %D%/interp/interp.cu %D%/p2p/p2p.cu %D%/report.sh
 MOSTLYCLEANFILES += $(wildcard %D%/*/*.o.d)
 
 if HAVE_CUDA
@@ -24,23 +24,23 @@ include src/kernels/tools/local.mk
 gt_types = INT8 UINT8 INT32 UINT32 INT64 UINT64 HALF BF16 FLOAT DOUBLE \
 	FP8_E4M3 FP8_E5M2
 gt_interps = $(addsuffix .o,$(addprefix %D%/interp/interp-,$(gt_types)))
-gt_flows = $(addsuffix .o,$(addprefix %D%/p2p/flow-,$(gt_types)))
-libgtopo_core_a_LIBADD += $(gt_interps) $(gt_flows)
-CLEANFILES += $(gt_interps) $(gt_flows)
+gt_p2ps = $(addsuffix .o,$(addprefix %D%/p2p/p2p-,$(gt_types)))
+libgtopo_core_a_LIBADD += $(gt_interps) $(gt_p2ps)
+CLEANFILES += $(gt_interps) $(gt_p2ps)
 
 $(gt_interps): %D%/interp/interp-%.o: %D%/interp/interp.cu
 	$(AM_V_at)$(MKDIR_P) $(@D)
 	$(AM_V_NVCC)$(NVCC_COMPILE) -DGT_TYPE=$* -MD -MF $@.d -MT $@ \
 		-c -o $@ $<
 
-$(gt_flows): %D%/p2p/flow-%.o: %D%/p2p/flow.cu
+$(gt_p2ps): %D%/p2p/p2p-%.o: %D%/p2p/p2p.cu
 	$(AM_V_at)$(MKDIR_P) $(@D)
 	$(AM_V_NVCC)$(NVCC_COMPILE) -DGT_TYPE=$* -MD -MF $@.d -MT $@ \
 		-c -o $@ $<
 
 # What ptxas says of the kernels for float: registers, shared memory, spills.
 kernel-report:
-	$(AM_V_at)for name in interp/interp p2p/flow p2p/group; do \
+	$(AM_V_at)for name in interp/interp p2p/p2p p2p/group; do \
 		$(NVCC_COMPILE) -DGT_TYPE=FLOAT -Xptxas -v -c \
 			-o kernel-report.o \
 			$(top_srcdir)/src/kernels/$$name.cu 2>&1; \

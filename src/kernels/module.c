@@ -4,7 +4,7 @@
 int gt_mixed_run(const struct gt_kernel_grid *grid,
 		 const struct gt_group_args *args);
 
-/* kernels/interp/interp.cu and kernels/p2p/flow.cu, compiled once per type. */
+/* kernels/interp/interp.cu and kernels/p2p/p2p.cu, compiled once per type. */
 #define GT_DTYPE(NAME, name, bytes)                                            \
 	int gt_interp_prepare_##NAME(uint32_t shared_bytes);                   \
 	int gt_interp_run_##NAME(const struct gt_kernel_args *args,            \
@@ -16,39 +16,39 @@ int gt_mixed_run(const struct gt_kernel_grid *grid,
 				const struct gt_group_args *args);             \
 	int gt_direct_run_##NAME(const struct gt_kernel_grid *grid,            \
 				 const struct gt_direct_args *args);           \
-	int gt_push_run_##NAME(const struct gt_kernel_grid *grid,              \
-			       const struct gt_scratch_args *args);            \
-	int gt_pushes_run_##NAME(const struct gt_kernel_grid *grid,            \
-				 const struct gt_scratch_group_args *args);    \
-	int gt_scale_run_##NAME(const struct gt_kernel_grid *grid,             \
-				const struct gt_premul_args *args);
+	int gt_scratch_run_##NAME(const struct gt_kernel_grid *grid,           \
+				  const struct gt_scratch_args *args);         \
+	int gt_scratch_group_run_##NAME(                                       \
+		const struct gt_kernel_grid *grid,                             \
+		const struct gt_scratch_group_args *args);                     \
+	int gt_premul_run_##NAME(const struct gt_kernel_grid *grid,            \
+				 const struct gt_premul_args *args);
 #include "base/dtype.def"
 
 static const struct {
 	int (*prepare)(uint32_t shared_bytes);
 	int (*run)(const struct gt_kernel_args *args,
 		   struct CUstream_st *stream);
-	int (*flow_prepare)(void);
+	int (*p2p_prepare)(void);
 	int (*packet_run)(const struct gt_kernel_grid *grid, int ll128,
 			  const struct gt_packet_args *args);
 	int (*group_run)(const struct gt_kernel_grid *grid,
 			 const struct gt_group_args *args);
 	int (*direct_run)(const struct gt_kernel_grid *grid,
 			  const struct gt_direct_args *args);
-	int (*push_run)(const struct gt_kernel_grid *grid,
-			const struct gt_scratch_args *args);
-	int (*pushes_run)(const struct gt_kernel_grid *grid,
-			  const struct gt_scratch_group_args *args);
-	int (*scale_run)(const struct gt_kernel_grid *grid,
-			 const struct gt_premul_args *args);
+	int (*scratch_run)(const struct gt_kernel_grid *grid,
+			   const struct gt_scratch_args *args);
+	int (*scratch_group_run)(const struct gt_kernel_grid *grid,
+				 const struct gt_scratch_group_args *args);
+	int (*premul_run)(const struct gt_kernel_grid *grid,
+			  const struct gt_premul_args *args);
 } gt_kernels[] = {
 #define GT_DTYPE(NAME, name, bytes)                                            \
-	{                                                                      \
-		gt_interp_prepare_##NAME, gt_interp_run_##NAME,                \
-		gt_p2p_prepare_##NAME,    gt_packet_run_##NAME,                \
-		gt_group_run_##NAME,      gt_direct_run_##NAME,                \
-		gt_push_run_##NAME,       gt_pushes_run_##NAME,                \
-		gt_scale_run_##NAME},
+	{gt_interp_prepare_##NAME, gt_interp_run_##NAME,                       \
+	 gt_p2p_prepare_##NAME,    gt_packet_run_##NAME,                       \
+	 gt_group_run_##NAME,      gt_direct_run_##NAME,                       \
+	 gt_scratch_run_##NAME,    gt_scratch_group_run_##NAME,                \
+	 gt_premul_run_##NAME},
 #include "base/dtype.def"
 };
 
@@ -65,7 +65,7 @@ int gt_kernel_run(enum gt_dtype dtype, const struct gt_kernel_args *args,
 
 int gt_p2p_prepare(enum gt_dtype dtype)
 {
-	return gt_kernels[dtype].flow_prepare();
+	return gt_kernels[dtype].p2p_prepare();
 }
 
 int gt_packet_run(const struct gt_kernel_grid *grid, int ll128,
@@ -91,17 +91,17 @@ int gt_direct_run(const struct gt_kernel_grid *grid,
 int gt_scratch_run(const struct gt_kernel_grid *grid,
 		   const struct gt_scratch_args *args)
 {
-	return gt_kernels[grid->dtype].push_run(grid, args);
+	return gt_kernels[grid->dtype].scratch_run(grid, args);
 }
 
 int gt_scratch_group_run(const struct gt_kernel_grid *grid,
 			 const struct gt_scratch_group_args *args)
 {
-	return gt_kernels[grid->dtype].pushes_run(grid, args);
+	return gt_kernels[grid->dtype].scratch_group_run(grid, args);
 }
 
 int gt_premul_run(const struct gt_kernel_grid *grid,
 		  const struct gt_premul_args *args)
 {
-	return gt_kernels[grid->dtype].scale_run(grid, args);
+	return gt_kernels[grid->dtype].premul_run(grid, args);
 }

@@ -15,8 +15,8 @@ unit_tests += \
 	%D%/exec/test_bundle \
 	%D%/exec/test_engine \
 	%D%/exec/trace/test_trace \
-	%D%/kernels/test_desk \
 	%D%/kernels/test_fp8 \
+	%D%/kernels/test_messages \
 	%D%/kernels/test_pattern \
 	%D%/lib/test_lib \
 	%D%/lib/test_pair \

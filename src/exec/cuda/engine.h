@@ -69,7 +69,7 @@ enum {
 	GT_CUDA_DATA,         /* input, then output */
 	GT_CUDA_LL_BUFFERS,   /* of flows: mailboxes (ll, ll128), then flags */
 	GT_CUDA_SCRATCH,      /* of copy engines */
-	GT_CUDA_SENDRECV,     /* of messages: kernels/exchange.h */
+	GT_CUDA_SENDRECV,     /* of messages: kernels/sendrecv.h */
 	GT_CUDA_STEP_SCRATCH, /* of steps that have scratch */
 	GT_CUDA_PREMUL,       /* inputs, multiplied */
 	GT_CUDA_FIFOS,        /* of collective c at + c: flags, then slots */

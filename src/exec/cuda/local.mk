@@ -11,11 +11,11 @@ gtopo_core_sources += \
 	%D%/driver.h \
 	%D%/engine.c \
 	%D%/engine.h \
-	%D%/flow.c \
 	%D%/gdr_memory.c \
 	%D%/group.c \
 	%D%/ipc_memory.c \
 	%D%/map.c \
+	%D%/p2p.c \
 	%D%/premul.c \
 	%D%/program.c \
 	%D%/proxy.c \

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "kernels/exchange.h"
+#include "kernels/sendrecv.h"
 #include "plan/ir/plan.h"
 
 /* From 32 to 128 blocks make little difference. */

@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "exec/trace/trace.h"
-#include "exec/trace/flow.h"
+#include "exec/trace/p2p.h"
 #include "exec/trace/marks.h"
 #include "plan/ir/plan.h"
 

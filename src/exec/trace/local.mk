@@ -1,8 +1,8 @@
 gtopo_core_sources += \
-	%D%/flow.c \
-	%D%/flow.h \
 	%D%/gather.c \
 	%D%/marks.c \
 	%D%/marks.h \
+	%D%/p2p.c \
+	%D%/p2p.h \
 	%D%/trace.c \
 	%D%/trace.h

@@ -14,7 +14,7 @@
 #ifndef GT_KERNELS_P2P_DIRECT_CUH
 #define GT_KERNELS_P2P_DIRECT_CUH
 
-#include "kernels/flow.h"
+#include "kernels/p2p.h"
 #include "kernels/kernels.h"
 #include "kernels/device/block_reduce.cuh"
 #include "kernels/device/stage.cuh"

@@ -1,6 +1,6 @@
 gtopo_core_sources += \
-	%D%/desk.cuh \
-	%D%/exchange.cu \
-	%D%/exchange.cuh \
-	%D%/letter.cuh \
-	%D%/piece.cuh
+	%D%/ll_message.cuh \
+	%D%/pair_buffer.cuh \
+	%D%/pieces.cuh \
+	%D%/sendrecv.cu \
+	%D%/sendrecv.cuh

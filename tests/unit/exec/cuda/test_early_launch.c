@@ -38,7 +38,7 @@ static int fake_pushes(const struct gt_kernel_grid *grid,
 static int fake_scale(const struct gt_kernel_grid *grid,
 		      const struct gt_premul_args *args);
 
-#include "exec/cuda/flow.c"
+#include "exec/cuda/p2p.c"
 #include "exec/cuda/group.c"
 #include "exec/cuda/scratch_reduce.c"
 #include "exec/cuda/scratch_reduce_group.c"

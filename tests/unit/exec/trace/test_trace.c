@@ -5,7 +5,7 @@
 
 #include "base/err.h"
 #include "exec/trace/trace.h"
-#include "exec/trace/flow.h"
+#include "exec/trace/p2p.h"
 #include "exec/trace/marks.h"
 
 static struct gt_trace_step step_of(uint64_t bytes, int64_t begin, int64_t end)

@@ -1,4 +1,4 @@
-#include "exec/trace/flow.h"
+#include "exec/trace/p2p.h"
 
 #include "exec/trace/trace.h"
 

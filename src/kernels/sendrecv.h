@@ -16,8 +16,8 @@
  * Letters, parcels and pieces of a pair have numbers, each from 0; number n has
  * slot n % slots.  Flags tell a message's bytes again, to find who is mistaken.
  */
-#ifndef GT_KERNELS_EXCHANGE_H
-#define GT_KERNELS_EXCHANGE_H
+#ifndef GT_KERNELS_SENDRECV_H
+#define GT_KERNELS_SENDRECV_H
 
 #include <stdint.h>
 
@@ -220,7 +220,7 @@ enum {
 	GT_SENDRECV_SENDS = 0x10001,
 };
 
-/* All messages of one rank that start together; kernels/exchange.h. */
+/* All messages of one rank that start together; kernels/sendrecv.h. */
 struct gt_sendrecv_args {
 	struct gt_kernel_guard guard;
 	char *desks[GT_P2P_RANKS];       /* of each rank */

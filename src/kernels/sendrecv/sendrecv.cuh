@@ -1,15 +1,15 @@
 /*
- * One rank's messages that start together, as kernels/exchange.h tells.
+ * One rank's messages that start together, as kernels/sendrecv.h tells.
  *
  * Each block has pieces that follow each other, of one message or several.  It
  * does what can be done now and never waits for one piece while another could
  * go: so it does not matter in which order ranks call, or how many blocks
  * another rank has.
  */
-#ifndef GT_KERNELS_SENDRECV_EXCHANGE_CUH
-#define GT_KERNELS_SENDRECV_EXCHANGE_CUH
+#ifndef GT_KERNELS_SENDRECV_SENDRECV_CUH
+#define GT_KERNELS_SENDRECV_SENDRECV_CUH
 
-#include "kernels/sendrecv/piece.cuh"
+#include "kernels/sendrecv/pieces.cuh"
 
 template <uint32_t N> struct gt_sendrecv_table {
 	struct gt_sendrecv_args args;

@@ -19,8 +19,8 @@
  * passed on) and sends the result to `back`; those put it where it belongs.
  * What then comes to a rank is told by `takes`.
  */
-#ifndef GT_KERNELS_FLOW_H
-#define GT_KERNELS_FLOW_H
+#ifndef GT_KERNELS_P2P_H
+#define GT_KERNELS_P2P_H
 
 #include <stdint.h>
 

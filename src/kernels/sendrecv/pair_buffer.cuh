@@ -1,11 +1,11 @@
 /*
- * What a block does with one piece of a message (exchange.h): all threads
+ * What a block does with one piece of a message (sendrecv.h): all threads
  * together, when it is known that there is room or data.
  */
-#ifndef GT_KERNELS_SENDRECV_DESK_CUH
-#define GT_KERNELS_SENDRECV_DESK_CUH
+#ifndef GT_KERNELS_SENDRECV_PAIR_BUFFER_CUH
+#define GT_KERNELS_SENDRECV_PAIR_BUFFER_CUH
 
-#include "kernels/exchange.h"
+#include "kernels/sendrecv.h"
 #include "kernels/device/flag.cuh"
 #include "kernels/device/slot.cuh"
 #include "kernels/device/wait.cuh"

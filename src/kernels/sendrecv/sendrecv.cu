@@ -1,5 +1,5 @@
-/* Messages: launches of the kernel in exchange.cuh. */
-#include "kernels/sendrecv/exchange.cuh"
+/* Messages: launches of the kernel in sendrecv.cuh. */
+#include "kernels/sendrecv/sendrecv.cuh"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /*
- * Flows, as kernels/flow.h tells: packets for small ones, direct stores or
+ * Flows, as kernels/p2p.h tells: packets for small ones, direct stores or
  * through scratch for larger ones, all for one element type; and the
  * multiplication that goes before any.
  */

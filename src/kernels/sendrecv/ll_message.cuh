@@ -2,10 +2,10 @@
  * Letters: what a block does with one, all threads together.  The lines of one
  * differ in how large a store must be to arrive whole.
  */
-#ifndef GT_KERNELS_SENDRECV_LETTER_CUH
-#define GT_KERNELS_SENDRECV_LETTER_CUH
+#ifndef GT_KERNELS_SENDRECV_LL_MESSAGE_CUH
+#define GT_KERNELS_SENDRECV_LL_MESSAGE_CUH
 
-#include "kernels/sendrecv/desk.cuh"
+#include "kernels/sendrecv/pair_buffer.cuh"
 
 /* Up to 8 bytes of a letter; what is not there is 0. */
 static __device__ __forceinline__ uint2 gt_words_load(const char *from,

@@ -1,11 +1,11 @@
 /*
- * Pieces and letters of one message, as kernels/exchange.h tells: what may go,
+ * Pieces and letters of one message, as kernels/sendrecv.h tells: what may go,
  * and what a block does with it.
  */
-#ifndef GT_KERNELS_SENDRECV_PIECE_CUH
-#define GT_KERNELS_SENDRECV_PIECE_CUH
+#ifndef GT_KERNELS_SENDRECV_PIECES_CUH
+#define GT_KERNELS_SENDRECV_PIECES_CUH
 
-#include "kernels/sendrecv/letter.cuh"
+#include "kernels/sendrecv/ll_message.cuh"
 
 /* Pieces of a parcel, before others have their turn. */
 enum : uint32_t { GT_RENDEZVOUS_RUN = 8 };

@@ -6,8 +6,8 @@
  * step; behind the last kernel's, a lane has a worker for each peer that is
  * watched: when its packets came.
  */
-#ifndef GT_EXEC_TRACE_FLOW_H
-#define GT_EXEC_TRACE_FLOW_H
+#ifndef GT_EXEC_TRACE_P2P_H
+#define GT_EXEC_TRACE_P2P_H
 
 #include <stdint.h>
 

@@ -5,7 +5,7 @@
  */
 #include "unit/test.h"
 
-#include "kernels/exchange.h"
+#include "kernels/sendrecv.h"
 
 enum { MESSAGES = 40, ROUNDS = 20000 };
 
