@@ -372,7 +372,7 @@ void gt_nccl_close(struct gt_nccl *nccl)
 
 struct nccl_launch {
 	struct gt_nccl *nccl;
-	const struct gt_request *req;
+	const struct gt_exec_request *req;
 	uint32_t rank, iters, *arrived;
 	int graph, rc;
 	pthread_t thread;
@@ -385,7 +385,7 @@ static int nccl_exchange(const struct nccl_launch *at, const char *in,
 {
 	const struct nccl_calls *calls = &at->nccl->calls;
 	struct gt_nccl_rank *me = &at->nccl->ranks[at->rank];
-	const struct gt_request *req = at->req;
+	const struct gt_exec_request *req = at->req;
 	uint32_t n = at->nccl->nranks;
 	int type = nccl_types[req->dtype], rc = calls->group_start();
 
@@ -405,7 +405,7 @@ static int nccl_other(const struct nccl_launch *at, const char *in, char *out)
 {
 	const struct nccl_calls *calls = &at->nccl->calls;
 	struct gt_nccl_rank *me = &at->nccl->ranks[at->rank];
-	const struct gt_request *req = at->req;
+	const struct gt_exec_request *req = at->req;
 	int type = nccl_types[req->dtype], op = nccl_ops[req->op];
 	int root = (int)req->root;
 
@@ -434,7 +434,7 @@ static int nccl_once(const struct nccl_launch *at)
 {
 	const struct nccl_calls *calls = &at->nccl->calls;
 	struct gt_nccl_rank *me = &at->nccl->ranks[at->rank];
-	const struct gt_request *req = at->req;
+	const struct gt_exec_request *req = at->req;
 	size_t skip = at->rank * req->count * gt_dtype_bytes(req->dtype);
 	int type = nccl_types[req->dtype], op = nccl_ops[req->op];
 	char *in = me->input, *out = me->output;
@@ -522,7 +522,7 @@ static void *nccl_thread(void *arg)
 	return NULL;
 }
 
-int64_t gt_nccl_run(struct gt_nccl *nccl, const struct gt_request *req,
+int64_t gt_nccl_run(struct gt_nccl *nccl, const struct gt_exec_request *req,
 		    uint32_t iters, int graph)
 {
 	struct nccl_launch all[GT_NCCL_RANKS];
@@ -554,14 +554,14 @@ int64_t gt_nccl_run(struct gt_nccl *nccl, const struct gt_request *req,
 	return most == UINT64_MAX ? -1 : (int64_t)most;
 }
 
-int gt_nccl_group(struct gt_nccl *nccl, const struct gt_request *reqs,
+int gt_nccl_group(struct gt_nccl *nccl, const struct gt_exec_request *reqs,
 		  uint32_t n)
 {
 	int rc = nccl->calls.group_start(), end;
 	uint64_t at = 0;
 
 	for (uint32_t i = 0; !rc && i < n; i++) {
-		const struct gt_request *req = &reqs[i];
+		const struct gt_exec_request *req = &reqs[i];
 
 		for (uint32_t r = nccl->first; !rc && r < nccl->end; r++)
 			rc = nccl->calls.all_reduce(

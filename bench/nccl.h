@@ -50,11 +50,11 @@ int gt_nccl_version(void);
  * n all-reduces as one of NCCL's groups, of all local ranks, on their streams,
  * at successive places of the buffers; NCCL's code, 0: they are enqueued.
  */
-int gt_nccl_group(struct gt_nccl *nccl, const struct gt_request *reqs,
+int gt_nccl_group(struct gt_nccl *nccl, const struct gt_exec_request *reqs,
 		  uint32_t n);
 
 /* Run iters times; the slowest rank's time, or a negative number. */
-int64_t gt_nccl_run(struct gt_nccl *nccl, const struct gt_request *req,
+int64_t gt_nccl_run(struct gt_nccl *nccl, const struct gt_exec_request *req,
 		    uint32_t iters, int graph);
 
 /* Of the last run as a graph, on this process's first rank; -1: not known. */

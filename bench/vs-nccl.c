@@ -72,7 +72,7 @@ struct race {
 
 /* Times of one row, in microseconds an iteration. */
 struct row {
-	struct gt_request req;
+	struct gt_exec_request req;
 	uint64_t bytes, wrong;
 	uint32_t iters, rounds;
 	int blocks[GT_NCCL_NVARIANTS]; /* -1: not known */
@@ -300,12 +300,12 @@ static int race_row(struct race *race, enum gt_coll coll, enum gt_dtype dtype,
 	row.bytes = bytes;
 	row.iters = iters_of(race, bytes);
 	row.rounds = rounds_of(race, bytes);
-	row.req =
-		(struct gt_request){.coll = coll,
-				    .dtype = dtype,
-				    .count = bytes / gt_dtype_bytes(dtype) /
-					     (gt_coll_has_blocks(coll) ? n : 1),
-				    .seed = bytes};
+	row.req = (struct gt_exec_request){
+		.coll = coll,
+		.dtype = dtype,
+		.count = bytes / gt_dtype_bytes(dtype) /
+			 (gt_coll_has_blocks(coll) ? n : 1),
+		.seed = bytes};
 	rc = check_row(race, &row);
 	connect_row(race, &row);
 	if (!rc)

@@ -217,7 +217,8 @@ static int gt_run_machine(const struct gt_cmd_args *args,
 /* Process 0 has everybody's. */
 static int run_write_trace(const struct gt_cmd_args *args,
 			   const struct gt_run_sweep *sweep,
-			   const struct gt_request *req, struct gt_err *err)
+			   const struct gt_exec_request *req,
+			   struct gt_err *err)
 {
 	const struct gt_run_opts *opts = args->opts;
 	struct gt_world *world = sweep->config.world;
@@ -233,7 +234,7 @@ static int run_write_trace(const struct gt_cmd_args *args,
 static int run_with_trace(const struct gt_cmd_args *args,
 			  struct gt_run_sweep *sweep, struct gt_err *err)
 {
-	struct gt_request req = {.count = 0};
+	struct gt_exec_request req = {.count = 0};
 	int written;
 	int rc = gt_trace_new(sweep->config.plan->nranks, &sweep->trace, err);
 

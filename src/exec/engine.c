@@ -41,7 +41,7 @@ const struct gt_engine_ops *gt_engine_find_in_child(void)
 	return ops;
 }
 
-int gt_exec_request_premultiplies(const struct gt_request *req)
+int gt_exec_request_premultiplies(const struct gt_exec_request *req)
 {
 	return req->op == GT_REDOP_PREMUL && gt_coll_reduces(req->coll);
 }

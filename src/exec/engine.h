@@ -97,7 +97,7 @@ struct gt_algo_choice {
 };
 
 /* One collective on all ranks. */
-struct gt_request {
+struct gt_exec_request {
 	enum gt_coll coll;
 	enum gt_dtype dtype;
 	enum gt_redop op;
@@ -131,17 +131,17 @@ struct gt_message {
 };
 
 /* Elements of a block that are meant. */
-static inline uint64_t gt_exec_request_count(const struct gt_request *req)
+static inline uint64_t gt_exec_request_count(const struct gt_exec_request *req)
 {
 	return req->part_count ? req->part_count : req->count;
 }
 
 /* Are inputs multiplied before they are added? */
-int gt_exec_request_premultiplies(const struct gt_request *req);
+int gt_exec_request_premultiplies(const struct gt_exec_request *req);
 
 /* Do two differ only in where their buffers are? */
-static inline int gt_exec_request_is_like(const struct gt_request *a,
-					  const struct gt_request *b)
+static inline int gt_exec_request_is_like(const struct gt_exec_request *a,
+					  const struct gt_exec_request *b)
 {
 	return a->coll == b->coll && a->dtype == b->dtype && a->op == b->op &&
 	       a->count == b->count && a->root == b->root &&
@@ -164,8 +164,9 @@ struct gt_async_ops {
 	 * calls.  After a failure everything enqueued ends by itself and
 	 * nothing more may be enqueued.
 	 */
-	int (*enqueue)(struct gt_engine *engine, const struct gt_request *reqs,
-		       uint32_t n, struct gt_err *err);
+	int (*enqueue)(struct gt_engine *engine,
+		       const struct gt_exec_request *reqs, uint32_t n,
+		       struct gt_err *err);
 
 	/*
 	 * What messages need, unless it is there: in several processes a
@@ -234,7 +235,7 @@ struct gt_engine_ops {
 	void (*close)(struct gt_engine *engine);
 
 	/* Write known inputs, poison outputs. */
-	int (*fill)(struct gt_engine *engine, const struct gt_request *req,
+	int (*fill)(struct gt_engine *engine, const struct gt_exec_request *req,
 		    struct gt_err *err);
 
 	/*
@@ -242,22 +243,23 @@ struct gt_engine_ops {
 	 * time of all of them.  GT_ESYS within the time limit, naming the
 	 * rank, when a rank stops; the engine can then only be closed.
 	 */
-	int (*run)(struct gt_engine *engine, const struct gt_request *req,
+	int (*run)(struct gt_engine *engine, const struct gt_exec_request *req,
 		   uint32_t iters, int64_t *elapsed_ns, struct gt_err *err);
 
 	/*
 	 * The way that run() takes; blocks of rings as in the last run().
 	 * NULL where there is only the plan's way.
 	 */
-	int (*how)(struct gt_engine *engine, const struct gt_request *req,
+	int (*how)(struct gt_engine *engine, const struct gt_exec_request *req,
 		   struct gt_algo_choice *way, struct gt_err *err);
 
 	/*
 	 * How many elements of all outputs are not what they should be after
 	 * one fill() and one run() of a single iteration.
 	 */
-	int (*check)(struct gt_engine *engine, const struct gt_request *req,
-		     uint64_t *wrong, struct gt_err *err);
+	int (*check)(struct gt_engine *engine,
+		     const struct gt_exec_request *req, uint64_t *wrong,
+		     struct gt_err *err);
 
 	const struct gt_async_ops *async; /* NULL: there is only run() */
 };

@@ -35,8 +35,8 @@ struct gt_batch {
 /* A rank's part of an operation, or its messages. */
 struct gt_call {
 	struct gt_call *next;
-	struct gt_batch *batch; /* NULL: a collective */
-	struct gt_request req;  /* the buffers are beside it */
+	struct gt_batch *batch;     /* NULL: a collective */
+	struct gt_exec_request req; /* the buffers are beside it */
 	const void *input;
 	void *output;
 	void *stream;
@@ -96,7 +96,7 @@ struct gtopo_comm {
 	struct gt_engine_config config;
 	unsigned *verified; /* [root]: collectives as bits; the thread's */
 	/* Of the operations that run; [nranks] each. */
-	struct gt_request *reqs;
+	struct gt_exec_request *reqs;
 	struct gt_buffers *buffers;
 	struct gt_scalar *scalars;
 	uint32_t room;         /* operations that there is memory for */
@@ -136,7 +136,7 @@ void gt_comm_next(struct gtopo_comm *comm);
 void gt_comm_bear(struct gtopo_comm *comm, struct gt_birth *birth);
 
 /* A collective, from each root, is simulated before its first byte moves. */
-int gt_comm_verify(struct gtopo_comm *comm, const struct gt_request *req,
+int gt_comm_verify(struct gtopo_comm *comm, const struct gt_exec_request *req,
 		   struct gt_err *err);
 
 /*

@@ -250,7 +250,7 @@ int gt_comm_await(struct gtopo_comm *comm, int rank, int64_t until_ns)
 
 /* In place is what lies in the same bytes for any rank. */
 static int gt_comm_is_inplace(const struct gtopo_comm *comm,
-			      const struct gt_request *req)
+			      const struct gt_exec_request *req)
 {
 	uint64_t bytes = req->count * gt_dtype_bytes(req->dtype);
 
@@ -272,7 +272,7 @@ int gt_comm_enqueue(struct gtopo_comm *comm, uint32_t n, struct gt_err *err)
 	int rc = GT_OK;
 
 	for (uint32_t i = 0; !rc && i < n; i++) {
-		struct gt_request *req = &comm->reqs[i];
+		struct gt_exec_request *req = &comm->reqs[i];
 
 		req->streams = comm->streams;
 		req->inplace = gt_comm_is_inplace(comm, req);

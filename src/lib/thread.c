@@ -62,7 +62,7 @@ static void gt_comm_describe(const struct gtopo_comm *comm, uint64_t number,
 			     const struct gt_call *call,
 			     char text[GT_COMM_WORDS_MAX])
 {
-	const struct gt_request *req = &call->req;
+	const struct gt_exec_request *req = &call->req;
 	int len = snprintf(text, GT_COMM_WORDS_MAX,
 			   "operation %llu: %s of %llu %s, op %s, root %u",
 			   (unsigned long long)number, gt_coll_name(req->coll),
@@ -89,7 +89,7 @@ static int gt_comm_differ(const struct gtopo_comm *comm, uint32_t rank,
 			  comm->first, words);
 }
 
-int gt_comm_verify(struct gtopo_comm *comm, const struct gt_request *req,
+int gt_comm_verify(struct gtopo_comm *comm, const struct gt_exec_request *req,
 		   struct gt_err *err)
 {
 	uint32_t root = gt_coll_is_rooted(req->coll) ? req->root : 0;
@@ -108,7 +108,7 @@ int gt_comm_verify(struct gtopo_comm *comm, const struct gt_request *req,
 static int gt_comm_run(struct gtopo_comm *comm, const char *words,
 		       struct gt_err *err)
 {
-	const struct gt_request *req = &comm->reqs[0];
+	const struct gt_exec_request *req = &comm->reqs[0];
 	int64_t elapsed_ns;
 	int rc = gt_comm_world_agree(comm, words, err);
 
@@ -130,7 +130,7 @@ int gt_comm_has_next(const struct gtopo_comm *comm)
 static int gt_comm_reserve(struct gtopo_comm *comm, uint32_t n,
 			   struct gt_err *err)
 {
-	struct gt_request *reqs;
+	struct gt_exec_request *reqs;
 	struct gt_buffers *buffers;
 	struct gt_scalar *scalars;
 

@@ -32,16 +32,16 @@ struct race {
 
 static int enqueue_nccl(struct race *race, struct gt_nccl *nccl)
 {
-	struct gt_request reqs[RACE_MOST];
+	struct gt_exec_request reqs[RACE_MOST];
 	void *streams[MAX_RANKS];
 
 	for (int r = 0; r < race->lib->nranks; r++)
 		streams[r] = race->lib->ranks[r].stream;
 	for (int i = 0; i < race->n; i++)
-		reqs[i] = (struct gt_request){.coll = GT_COLL_ALLREDUCE,
-					      .dtype = GT_DTYPE_FLOAT,
-					      .count = race->ops[i].count,
-					      .streams = streams};
+		reqs[i] = (struct gt_exec_request){.coll = GT_COLL_ALLREDUCE,
+						   .dtype = GT_DTYPE_FLOAT,
+						   .count = race->ops[i].count,
+						   .streams = streams};
 	return !gt_nccl_group(nccl, reqs, (uint32_t)race->n);
 }
 

@@ -113,7 +113,7 @@ static int engine_open(struct matrix *m)
 }
 
 /* Can the request go its way? */
-static int possible(const struct matrix *m, const struct gt_request *req)
+static int possible(const struct matrix *m, const struct gt_exec_request *req)
 {
 	struct gt_algo_choice way;
 	struct gt_err err;
@@ -123,7 +123,7 @@ static int possible(const struct matrix *m, const struct gt_request *req)
 }
 
 /* Fill, run, compare.  Wrong elements, or -1 and words in err. */
-static int64_t once(struct matrix *m, const struct gt_request *req,
+static int64_t once(struct matrix *m, const struct gt_exec_request *req,
 		    uint32_t iters, struct gt_err *err)
 {
 	uint64_t wrong = 0;
@@ -140,7 +140,8 @@ static int64_t once(struct matrix *m, const struct gt_request *req,
 }
 
 /* The same, counted; after a failure the engine is a new one. */
-static int tally(struct matrix *m, const struct gt_request *req, uint32_t iters)
+static int tally(struct matrix *m, const struct gt_exec_request *req,
+		 uint32_t iters)
 {
 	struct gt_err err;
 	int64_t wrong = once(m, req, iters, &err);
@@ -159,7 +160,7 @@ static int tally(struct matrix *m, const struct gt_request *req, uint32_t iters)
 	return wrong > 0 || engine_open(m);
 }
 
-static int check_some(struct matrix *m, struct gt_request req)
+static int check_some(struct matrix *m, struct gt_exec_request req)
 {
 	static const uint64_t counts[] = {1, 0, 3, 1000, 4096, 65537, 1048579};
 	size_t n = sizeof(counts) / sizeof(counts[0]);
@@ -180,7 +181,7 @@ static int check_some(struct matrix *m, struct gt_request req)
 
 static int check_way(struct matrix *m, const struct gt_algo_choice *way)
 {
-	struct gt_request req = {.seed = 1, .way = way};
+	struct gt_exec_request req = {.seed = 1, .way = way};
 
 	for (int c = 0; c < GT_NCOLLS; c++)
 		for (int t = 0; t < GT_NDTYPES; t++)
@@ -214,7 +215,7 @@ static int large(struct matrix *m)
 		GT_COLL_ALLREDUCE, GT_COLL_ALLGATHER, GT_COLL_REDUCESCATTER,
 		GT_COLL_ALLTOALL, GT_COLL_BROADCAST};
 	const uint64_t most = (1ull << 31) + 4099;
-	struct gt_request req = {.dtype = GT_DTYPE_INT8};
+	struct gt_exec_request req = {.dtype = GT_DTYPE_INT8};
 
 	m->config.max_bytes = most + MAX_RANKS;
 	if (!engine_open(m))
@@ -254,7 +255,7 @@ static int stress(struct matrix *m)
 	if (!engine_open(m))
 		return 0;
 	while (m->operations < STRESS_OPERATIONS) {
-		struct gt_request req = {
+		struct gt_exec_request req = {
 			.coll = (enum gt_coll)draw(&state, GT_NCOLLS),
 			.dtype = (enum gt_dtype)draw(&state, GT_NDTYPES),
 			.op = (enum gt_redop)draw(&state, GT_NREDOPS),
@@ -276,7 +277,7 @@ static int stress(struct matrix *m)
 
 static int small(struct matrix *m)
 {
-	struct gt_request req = {.dtype = GT_DTYPE_FLOAT, .seed = 3};
+	struct gt_exec_request req = {.dtype = GT_DTYPE_FLOAT, .seed = 3};
 
 	m->config.max_bytes = 4 << 20;
 	m->config.workers = 4;
@@ -305,7 +306,7 @@ static int small(struct matrix *m)
 static int fault_of(struct matrix *m, enum gt_fault kind, uint32_t rank,
 		    const struct gt_algo_choice *way)
 {
-	struct gt_request req = {
+	struct gt_exec_request req = {
 		.dtype = GT_DTYPE_FLOAT, .count = 64 << 10, .way = way};
 	uint32_t slices = kind == GT_FAULT_EXIT ? 2 : 2 + 3 * (rank % 2);
 	int64_t begin = gt_clock_ns(), wrong;
@@ -334,7 +335,8 @@ static int fault_of(struct matrix *m, enum gt_fault kind, uint32_t rank,
 
 static int fault(struct matrix *m)
 {
-	struct gt_request req = {.dtype = GT_DTYPE_FLOAT, .count = 64 << 10};
+	struct gt_exec_request req = {.dtype = GT_DTYPE_FLOAT,
+				      .count = 64 << 10};
 
 	m->config.max_bytes = 16 << 20;
 	m->config.timeout_ns = 500000000;

@@ -13,11 +13,11 @@ void machine_run(const struct gt_plan *plan)
 					  .max_bytes = 4096,
 					  .workers = 1,
 					  .timeout_ns = 60000000000};
-	struct gt_request request = {.coll = plan->coll,
-				     .root = plan->root,
-				     .count = 101,
-				     .dtype = GT_DTYPE_FLOAT,
-				     .seed = 7};
+	struct gt_exec_request request = {.coll = plan->coll,
+					  .root = plan->root,
+					  .count = 101,
+					  .dtype = GT_DTYPE_FLOAT,
+					  .seed = 7};
 	struct gt_engine *engine;
 	uint64_t wrong = 0;
 	int64_t elapsed_ns;

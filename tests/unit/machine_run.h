@@ -1,7 +1,4 @@
-/*
- * A plan carried out by the host engine, apart from the search: both have a
- * struct gt_request.
- */
+/* A plan that a test of the search has made is carried out by the host engine. */
 #ifndef GT_TESTS_UNIT_MACHINE_RUN_H
 #define GT_TESTS_UNIT_MACHINE_RUN_H
 

@@ -53,11 +53,11 @@ static uint64_t gt_soak_bytes(struct gt_soak *soak)
 	return gt_soak_random(soak, limit < most ? limit : most + 1);
 }
 
-static struct gt_request gt_soak_request(struct gt_soak *soak)
+static struct gt_exec_request gt_soak_request(struct gt_soak *soak)
 {
 	const struct gt_run_sweep *sweep = soak->sweep;
 	const struct gt_plan *plan = sweep->config.plan;
-	struct gt_request req = {.root = plan->root};
+	struct gt_exec_request req = {.root = plan->root};
 	uint64_t blocks;
 
 	req.coll = (enum gt_coll)gt_soak_pick(soak, sweep->colls, GT_NCOLLS);
@@ -75,7 +75,7 @@ static struct gt_request gt_soak_request(struct gt_soak *soak)
 static int gt_soak_one(struct gt_soak *soak, struct gt_err *err)
 {
 	const struct gt_engine_ops *ops = soak->sweep->ops;
-	struct gt_request req = gt_soak_request(soak);
+	struct gt_exec_request req = gt_soak_request(soak);
 	uint32_t more = (uint32_t)gt_soak_random(soak, GT_SOAK_MOST_ITERS + 1);
 	int64_t elapsed_ns;
 	uint64_t wrong;

@@ -19,7 +19,7 @@ struct gt_sweep_state {
 	const struct gt_run_sweep *sweep;
 	struct gt_engine *engine;
 	struct gt_report report;
-	struct gt_request last; /* that was run, but for its place */
+	struct gt_exec_request last; /* that was run, but for its place */
 	struct gt_buf out;
 	struct gt_err *err;
 };
@@ -44,7 +44,7 @@ static int measure_flush(struct gt_sweep_state *run)
 
 /* Fill, run once, check: the run that counts for correctness. */
 static int measure_check(struct gt_sweep_state *run,
-			 const struct gt_request *req, uint64_t *wrong)
+			 const struct gt_exec_request *req, uint64_t *wrong)
 {
 	const struct gt_engine_ops *ops = run->sweep->ops;
 	int64_t elapsed_ns;
@@ -58,7 +58,7 @@ static int measure_check(struct gt_sweep_state *run,
 }
 
 static int measure_placement(struct gt_sweep_state *run,
-			     const struct gt_request *req,
+			     const struct gt_exec_request *req,
 			     const struct gt_report_row *row,
 			     struct gt_report_side *side)
 {
@@ -79,7 +79,7 @@ static int measure_placement(struct gt_sweep_state *run,
 }
 
 /* One size, out of place and in place. */
-static int measure_size(struct gt_sweep_state *run, struct gt_request req,
+static int measure_size(struct gt_sweep_state *run, struct gt_exec_request req,
 			uint64_t bytes)
 {
 	const struct gt_plan *plan = run->sweep->config.plan;
@@ -111,7 +111,7 @@ static int measure_size(struct gt_sweep_state *run, struct gt_request req,
 }
 
 static int measure_sizes(struct gt_sweep_state *run,
-			 const struct gt_request *req)
+			 const struct gt_exec_request *req)
 {
 	const struct gt_run_sweep *sweep = run->sweep;
 	uint64_t bytes = sweep->begin_bytes;
@@ -126,7 +126,8 @@ static int measure_sizes(struct gt_sweep_state *run,
 }
 
 /* Where nothing is reduced one operator stands for all. */
-static int measure_operators(struct gt_sweep_state *run, struct gt_request req)
+static int measure_operators(struct gt_sweep_state *run,
+			     struct gt_exec_request req)
 {
 	unsigned redops = run->sweep->redops;
 	int rc = GT_OK;
@@ -144,7 +145,7 @@ static int measure_operators(struct gt_sweep_state *run, struct gt_request req)
 static int measure_all(struct gt_sweep_state *run)
 {
 	const struct gt_run_sweep *sweep = run->sweep;
-	struct gt_request req = {.root = sweep->config.plan->root};
+	struct gt_exec_request req = {.root = sweep->config.plan->root};
 	int rc = GT_OK;
 
 	for (int coll = 0; !rc && coll < GT_NCOLLS; coll++) {
@@ -188,7 +189,7 @@ static void gt_run_head(const struct gt_run_sweep *sweep,
 static int measure_traced(struct gt_sweep_state *run)
 {
 	const struct gt_run_sweep *sweep = run->sweep;
-	struct gt_request req = run->last;
+	struct gt_exec_request req = run->last;
 	int64_t elapsed_ns;
 	int rc;
 

@@ -27,7 +27,7 @@ struct gt_run_sweep {
 	/* NULL, or filled by one run more of the last size, out of place;
 	 * *traced is then what that run was. */
 	struct gt_trace *trace;
-	struct gt_request *traced;
+	struct gt_exec_request *traced;
 };
 
 /*

@@ -115,7 +115,8 @@ static void gt_tracing_names(struct gt_tracing *t, uint32_t rank)
 }
 
 /* What the run was, every link, the slowest first named. */
-static void gt_tracing_other(struct gt_tracing *t, const struct gt_request *req)
+static void gt_tracing_other(struct gt_tracing *t,
+			     const struct gt_exec_request *req)
 {
 	const struct gt_trace_link *link;
 	uint32_t from, to, n = t->trace->nranks;
@@ -173,7 +174,8 @@ static void gt_tracing_tell(const struct gt_cmd_args *args,
 }
 
 int gt_run_trace_write(const struct gt_cmd_args *args, const char *path,
-		       const struct gt_plan *plan, const struct gt_request *req,
+		       const struct gt_plan *plan,
+		       const struct gt_exec_request *req,
 		       const struct gt_trace *trace, struct gt_err *err)
 {
 	struct gt_buf out = GT_BUF_INIT;

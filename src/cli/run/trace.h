@@ -5,7 +5,7 @@
 struct gt_cmd_args;
 struct gt_err;
 struct gt_plan;
-struct gt_request;
+struct gt_exec_request;
 struct gt_trace;
 
 /*
@@ -14,7 +14,8 @@ struct gt_trace;
  * and is told.
  */
 int gt_run_trace_write(const struct gt_cmd_args *args, const char *path,
-		       const struct gt_plan *plan, const struct gt_request *req,
+		       const struct gt_plan *plan,
+		       const struct gt_exec_request *req,
 		       const struct gt_trace *trace, struct gt_err *err);
 
 #endif

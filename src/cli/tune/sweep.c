@@ -50,7 +50,7 @@ static int gt_double_cmp(const void *a, const void *b)
 
 /* Would the engine do it this way, or take another?  Then it is no way. */
 static int gt_tune_takes(const struct gt_tuning *t,
-			 const struct gt_request *req,
+			 const struct gt_exec_request *req,
 			 const struct gt_plan_select *way)
 {
 	struct gt_algo_choice taken = {.algo = 0};
@@ -69,7 +69,7 @@ static int gt_tune_takes(const struct gt_tuning *t,
 }
 
 static int gt_tune_check(const struct gt_tuning *t,
-			 const struct gt_request *req, uint64_t *wrong,
+			 const struct gt_exec_request *req, uint64_t *wrong,
 			 struct gt_err *err)
 {
 	const struct gt_engine_ops *ops = t->sweep->ops;
@@ -81,7 +81,7 @@ static int gt_tune_check(const struct gt_tuning *t,
 	return rc ? rc : ops->check(t->engine, req, wrong, err);
 }
 
-static int gt_tune_wake(struct gt_tuning *t, const struct gt_request *req,
+static int gt_tune_wake(struct gt_tuning *t, const struct gt_exec_request *req,
 			struct gt_err *err)
 {
 	int rc = GT_OK;
@@ -96,7 +96,7 @@ static int gt_tune_wake(struct gt_tuning *t, const struct gt_request *req,
 	return rc;
 }
 
-static int gt_tune_time(struct gt_tuning *t, const struct gt_request *req,
+static int gt_tune_time(struct gt_tuning *t, const struct gt_exec_request *req,
 			double *time_us, struct gt_err *err)
 {
 	const struct gt_engine_ops *ops = t->sweep->ops;
@@ -131,7 +131,7 @@ static int gt_tune_point(struct gt_tuning *t, struct gt_plan_measured *m,
 	const struct gt_tune_sweep *sweep = t->sweep;
 	uint64_t blocks = gt_coll_has_blocks(m->use.coll) ? t->plan.nranks : 1;
 	uint64_t elem = gt_dtype_bytes(GT_DTYPE_FLOAT), wrong = 0;
-	struct gt_request req = {
+	struct gt_exec_request req = {
 		.coll = m->use.coll,
 		.dtype = GT_DTYPE_FLOAT,
 		.op = GT_REDOP_SUM,

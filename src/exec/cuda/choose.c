@@ -148,7 +148,7 @@ static uint32_t gt_slice_of(uint64_t part, const struct gt_cuda_slicing *most)
 
 /* As many workers as have something to do, slices that make a turn of each. */
 struct gt_cuda_slicing gt_cuda_slicing_of(const struct gt_engine *engine,
-					  const struct gt_request *req)
+					  const struct gt_exec_request *req)
 {
 	const struct gt_plan *plan = engine->plan;
 	struct gt_cuda_slicing cut = engine->most;

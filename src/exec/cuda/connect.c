@@ -542,7 +542,7 @@ static int gt_task_cut(struct gt_engine *engine,
 
 /* Scratch of the selected channels: a slice for every place and loop. */
 static int gt_task_places(struct gt_engine *engine,
-			  const struct gt_request *req, struct gt_err *err)
+			  const struct gt_exec_request *req, struct gt_err *err)
 {
 	const struct gt_plan *plan = engine->plan;
 	uint64_t most = 0;
@@ -581,7 +581,7 @@ static const struct gt_plan_select *gt_task_row_far(
 }
 
 const struct gt_plan_select *gt_cuda_row_of(const struct gt_engine *engine,
-					    const struct gt_request *req)
+					    const struct gt_exec_request *req)
 {
 	const struct gt_plan *plan = engine->plan;
 	uint64_t blocks = gt_coll_has_blocks(req->coll) ? plan->nranks : 1;
@@ -594,7 +594,7 @@ const struct gt_plan_select *gt_cuda_row_of(const struct gt_engine *engine,
 }
 
 int gt_cuda_row_check(const struct gt_engine *engine,
-		      const struct gt_request *req, struct gt_err *err)
+		      const struct gt_exec_request *req, struct gt_err *err)
 {
 	const struct gt_plan_select *row = gt_cuda_row_of(engine, req);
 
@@ -612,8 +612,8 @@ int gt_cuda_row_check(const struct gt_engine *engine,
 	return 0;
 }
 
-int gt_cuda_layout_set(struct gt_engine *engine, const struct gt_request *req,
-		       struct gt_err *err)
+int gt_cuda_layout_set(struct gt_engine *engine,
+		       const struct gt_exec_request *req, struct gt_err *err)
 {
 	const struct gt_plan_select *row = gt_cuda_row_of(engine, req);
 	struct gt_layout_args args = {

@@ -22,7 +22,7 @@ enum {
 /* One rank's part in one operation. */
 struct gt_ce {
 	const struct gt_engine *engine;
-	const struct gt_request *req;
+	const struct gt_exec_request *req;
 	const struct gt_cuda_rank *me;
 	struct gt_p2p flow;
 	uint32_t rank;
@@ -354,7 +354,7 @@ static void gt_ce_pipeline(struct gt_ce *at)
 }
 
 int gt_cuda_ce_launch(const struct gt_engine *engine,
-		      const struct gt_request *req, uint32_t rank)
+		      const struct gt_exec_request *req, uint32_t rank)
 {
 	struct gt_cuda_span span = gt_cuda_span_of(engine, req, rank, rank);
 	struct gt_ce at = {
@@ -397,7 +397,7 @@ static cudaError_t gt_ce_open(struct gt_cuda_rank *me)
 
 /* Of scratch, on any rank. */
 static uint64_t gt_ce_bytes(const struct gt_engine *engine,
-			    const struct gt_request *req)
+			    const struct gt_exec_request *req)
 {
 	uint64_t most = 0;
 
@@ -419,7 +419,7 @@ static uint64_t gt_ce_bytes(const struct gt_engine *engine,
 	return most;
 }
 
-int gt_cuda_ce_need(struct gt_engine *engine, const struct gt_request *req,
+int gt_cuda_ce_need(struct gt_engine *engine, const struct gt_exec_request *req,
 		    struct gt_err *err)
 {
 	uint64_t need = gt_ce_bytes(engine, req);

@@ -32,7 +32,7 @@ enum {
 /* One rank's part in one operation. */
 struct gt_detouring {
 	const struct gt_engine *engine;
-	const struct gt_request *req;
+	const struct gt_exec_request *req;
 	const struct gt_cuda_rank *me;
 	const struct gt_cuda_detour *detour;
 	struct gt_p2p flow;
@@ -231,7 +231,7 @@ static void gt_detour_meet(struct gt_detouring *at, uint32_t lane,
 static struct gt_p2p gt_detour_flow(const struct gt_detouring *at,
 				    uint32_t rank)
 {
-	const struct gt_request *req = at->req;
+	const struct gt_exec_request *req = at->req;
 	int two = req->coll == GT_COLL_ALLREDUCE ||
 		  (req->coll == GT_COLL_REDUCE && at->engine->plan->nranks > 2);
 
@@ -415,10 +415,10 @@ static void gt_detour_steps(struct gt_detouring *at)
 	}
 }
 
-struct gt_request gt_cuda_detour_rest(const struct gt_engine *engine,
-				      const struct gt_request *req)
+struct gt_exec_request gt_cuda_detour_rest(const struct gt_engine *engine,
+					   const struct gt_exec_request *req)
 {
-	struct gt_request rest = *req;
+	struct gt_exec_request rest = *req;
 	/* All ranks' slices are alike where copy engines make sums, so that
 	 * all do the same. */
 	uint64_t grain = GT_CUDA_LINE_BYTES / gt_dtype_bytes(req->dtype) *
@@ -443,10 +443,10 @@ int gt_cuda_detour_begin(const struct gt_engine *engine, uint32_t rank)
 }
 
 int gt_cuda_detour_launch(const struct gt_engine *engine,
-			  const struct gt_request *rest, uint32_t rank)
+			  const struct gt_exec_request *rest, uint32_t rank)
 {
 	const struct gt_cuda_rank *me = &engine->ranks[rank];
-	struct gt_request away = *rest;
+	struct gt_exec_request away = *rest;
 	struct gt_cuda_span span;
 	struct gt_detouring at = {.engine = engine,
 				  .req = &away,

@@ -208,7 +208,7 @@ static int gt_cuda_open(const struct gt_engine_config *config,
 }
 
 static struct gt_range gt_cuda_range(const struct gt_engine *engine,
-				     const struct gt_request *req,
+				     const struct gt_exec_request *req,
 				     enum gt_extent extent, uint32_t rank)
 {
 	uint64_t blocks =
@@ -222,7 +222,7 @@ static struct gt_range gt_cuda_range(const struct gt_engine *engine,
 }
 
 struct gt_cuda_span gt_cuda_span_of(const struct gt_engine *engine,
-				    const struct gt_request *req,
+				    const struct gt_exec_request *req,
 				    uint32_t viewer, uint32_t rank)
 {
 	char *data = gt_cuda_region_at(engine, GT_CUDA_DATA, viewer, rank);
@@ -258,7 +258,7 @@ struct gt_cuda_span gt_cuda_span_of(const struct gt_engine *engine,
 }
 
 static struct gt_kernel_data gt_data_of(const struct gt_engine *engine,
-					const struct gt_request *req)
+					const struct gt_exec_request *req)
 {
 	struct gt_kernel_data data = {
 		.pattern = gt_pattern_make(req->coll, req->dtype, req->op,
@@ -270,8 +270,8 @@ static struct gt_kernel_data gt_data_of(const struct gt_engine *engine,
 	return data;
 }
 
-static int gt_cuda_fill(struct gt_engine *engine, const struct gt_request *req,
-			struct gt_err *err)
+static int gt_cuda_fill(struct gt_engine *engine,
+			const struct gt_exec_request *req, struct gt_err *err)
 {
 	struct gt_kernel_data data = gt_data_of(engine, req);
 	uint64_t bytes = engine->data_bytes;
@@ -301,8 +301,9 @@ static int gt_cuda_fill(struct gt_engine *engine, const struct gt_request *req,
 	return GT_OK;
 }
 
-static int gt_cuda_check(struct gt_engine *engine, const struct gt_request *req,
-			 uint64_t *wrong, struct gt_err *err)
+static int gt_cuda_check(struct gt_engine *engine,
+			 const struct gt_exec_request *req, uint64_t *wrong,
+			 struct gt_err *err)
 {
 	struct gt_kernel_data data = gt_data_of(engine, req);
 	uint64_t sum = 0, here;
@@ -341,7 +342,8 @@ static int gt_cuda_check(struct gt_engine *engine, const struct gt_request *req,
 }
 
 static int gt_cuda_do_fill(struct gt_engine *engine,
-			   const struct gt_request *req, struct gt_err *err)
+			   const struct gt_exec_request *req,
+			   struct gt_err *err)
 {
 	int rc = gt_cuda_fill(engine, req, err);
 
@@ -350,7 +352,7 @@ static int gt_cuda_do_fill(struct gt_engine *engine,
 }
 
 static int gt_cuda_do_check(struct gt_engine *engine,
-			    const struct gt_request *req, uint64_t *wrong,
+			    const struct gt_exec_request *req, uint64_t *wrong,
 			    struct gt_err *err)
 {
 	int rc = gt_cuda_check(engine, req, wrong, err);
@@ -359,7 +361,8 @@ static int gt_cuda_do_check(struct gt_engine *engine,
 	return rc;
 }
 
-static int gt_cuda_how(struct gt_engine *engine, const struct gt_request *req,
+static int gt_cuda_how(struct gt_engine *engine,
+		       const struct gt_exec_request *req,
 		       struct gt_algo_choice *way, struct gt_err *err)
 {
 	int rc = gt_cuda_choose_algo(engine, req, way, err);

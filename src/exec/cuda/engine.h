@@ -205,7 +205,7 @@ struct gt_cuda_span {
 
 /* Rank's buffers, at the addresses that hold for a local rank. */
 struct gt_cuda_span gt_cuda_span_of(const struct gt_engine *engine,
-				    const struct gt_request *req,
+				    const struct gt_exec_request *req,
 				    uint32_t viewer, uint32_t rank);
 
 /* Rank's part of a region, as a local rank sees it. */
@@ -235,7 +235,7 @@ int gt_cuda_data_grow(struct gt_engine *engine, uint64_t bytes,
 		      struct gt_err *err);
 int gt_cuda_peers_probe(struct gt_engine *engine, struct gt_err *err);
 int gt_cuda_region_grow(struct gt_engine *engine, int region, uint64_t need,
-			const struct gt_request *req, struct gt_err *err);
+			const struct gt_exec_request *req, struct gt_err *err);
 void gt_cuda_region_retire(struct gt_engine *engine, int region);
 void gt_cuda_regions_unmap(struct gt_engine *engine);
 void gt_cuda_regions_free(struct gt_engine *engine);
@@ -274,7 +274,7 @@ uint32_t gt_cuda_row_workers(const struct gt_engine *engine,
 
 /* The best cut for a request, within what was chosen. */
 struct gt_cuda_slicing gt_cuda_slicing_of(const struct gt_engine *engine,
-					  const struct gt_request *req);
+					  const struct gt_exec_request *req);
 
 /* program.c: can kernels do a row's steps?  If not, *err says why. */
 int gt_cuda_row_supported(const struct gt_engine *engine,
@@ -305,9 +305,9 @@ int gt_cuda_row_exists(const struct gt_engine *engine, enum gt_coll coll);
 
 /* The plan's row for a request; can its channels run on GPUs? */
 const struct gt_plan_select *gt_cuda_row_of(const struct gt_engine *engine,
-					    const struct gt_request *req);
+					    const struct gt_exec_request *req);
 int gt_cuda_row_check(const struct gt_engine *engine,
-		      const struct gt_request *req, struct gt_err *err);
+		      const struct gt_exec_request *req, struct gt_err *err);
 /*
  * A number that changes when a local rank has used a FIFO over a link; 0: it
  * has none.
@@ -317,31 +317,31 @@ int gt_cuda_link_progress(const struct gt_engine *engine, enum gt_coll coll,
 void gt_cuda_disconnect(struct gt_engine *engine);
 
 /* Set the layouts of a request; loads the type's kernels. */
-int gt_cuda_layout_set(struct gt_engine *engine, const struct gt_request *req,
-		       struct gt_err *err);
+int gt_cuda_layout_set(struct gt_engine *engine,
+		       const struct gt_exec_request *req, struct gt_err *err);
 
 /*
  * How to carry a request: what it asks for, or the fastest that is known.
  * GT_EINPUT when that is not possible.
  */
 int gt_cuda_choose_algo(const struct gt_engine *engine,
-			const struct gt_request *req,
+			const struct gt_exec_request *req,
 			struct gt_algo_choice *way, struct gt_err *err);
 
 /* A rank's part in a collective between GPUs that all reach each other. */
 struct gt_p2p gt_cuda_p2p_of(const struct gt_engine *engine,
-			     const struct gt_request *req, enum gt_algo algo,
-			     uint32_t rank);
+			     const struct gt_exec_request *req,
+			     enum gt_algo algo, uint32_t rank);
 
 /* Do packets of this way fit in the mailboxes? */
 int gt_cuda_p2p_fits(const struct gt_engine *engine,
-		     const struct gt_request *req,
+		     const struct gt_exec_request *req,
 		     const struct gt_algo_choice *way);
 
 /* What a request's flow needs on all ranks, unless it is there. */
-int gt_cuda_p2p_need(struct gt_engine *engine, const struct gt_request *req,
-		     struct gt_err *err);
-int gt_cuda_ce_need(struct gt_engine *engine, const struct gt_request *req,
+int gt_cuda_p2p_need(struct gt_engine *engine,
+		     const struct gt_exec_request *req, struct gt_err *err);
+int gt_cuda_ce_need(struct gt_engine *engine, const struct gt_exec_request *req,
 		    struct gt_err *err);
 void gt_cuda_ce_release(struct gt_engine *engine);
 
@@ -356,10 +356,10 @@ int gt_cuda_p2p_load(struct gt_engine *engine, enum gt_dtype dtype,
  * premul.c: the memory and the kernel that multiplies a rank's input; where
  * a local rank finds another's then.
  */
-int gt_cuda_premul_need(struct gt_engine *engine, const struct gt_request *req,
-			struct gt_err *err);
+int gt_cuda_premul_need(struct gt_engine *engine,
+			const struct gt_exec_request *req, struct gt_err *err);
 int gt_cuda_premul_launch(const struct gt_engine *engine,
-			  const struct gt_request *req, uint32_t rank);
+			  const struct gt_exec_request *req, uint32_t rank);
 char *gt_cuda_premul_input(const struct gt_engine *engine, const char *input,
 			   uint32_t viewer, uint32_t rank);
 
@@ -379,11 +379,11 @@ struct gt_kernel_guard gt_cuda_guard_of(const struct gt_engine *engine,
 					uint32_t rank);
 
 /* In place, what comes would replace what has yet to go: it is copied first. */
-int gt_cuda_p2p_overwrites(const struct gt_request *req);
+int gt_cuda_p2p_overwrites(const struct gt_exec_request *req);
 
 /* One rank's kernel of engine->way; a cudaError_t. */
 int gt_cuda_p2p_launch(const struct gt_engine *engine,
-		       const struct gt_request *req, uint32_t rank);
+		       const struct gt_exec_request *req, uint32_t rank);
 
 /* Of a protocol's mailbox: a sender's box for operations of one parity; and
  * where a rank's mailbox begins, as a local rank sees it. */
@@ -398,16 +398,16 @@ char *gt_cuda_ll_buffer_at(const struct gt_engine *engine, uint32_t viewer,
  * they fit in.
  */
 struct gt_cuda_fusion {
-	const struct gt_request *reqs[GT_GROUP_OPS];
+	const struct gt_exec_request *reqs[GT_GROUP_OPS];
 	struct gt_bundle_op ops[GT_GROUP_OPS];
 	uint32_t n;
 };
 
 int gt_cuda_fusion_takes(const struct gt_engine *engine,
-			 const struct gt_request *req);
+			 const struct gt_exec_request *req);
 void gt_cuda_fusion_add(const struct gt_engine *engine,
 			struct gt_cuda_fusion *bundle,
-			const struct gt_request *req);
+			const struct gt_exec_request *req);
 int gt_cuda_fusion_flush(struct gt_engine *engine,
 			 struct gt_cuda_fusion *bundle, struct gt_err *err);
 
@@ -416,10 +416,10 @@ int gt_cuda_fusion_flush(struct gt_engine *engine,
  * in pieces of how many elements.
  */
 int gt_scratch_reduce_launch(const struct gt_engine *engine,
-			     const struct gt_request *req,
+			     const struct gt_exec_request *req,
 			     const struct gt_kernel_grid *grid, uint32_t rank);
 uint64_t gt_scratch_reduce_bytes(const struct gt_engine *engine,
-				 const struct gt_request *req);
+				 const struct gt_exec_request *req);
 uint64_t gt_scratch_reduce_piece(const struct gt_p2p *flow, uint32_t blocks,
 				 size_t elem_bytes);
 
@@ -429,15 +429,16 @@ uint64_t gt_scratch_reduce_piece(const struct gt_p2p *flow, uint32_t blocks,
  * one type and operator; _launch: one rank's, a cudaError_t.
  */
 int gt_scratch_group_can(const struct gt_engine *engine,
-			 const struct gt_request *req);
+			 const struct gt_exec_request *req);
 uint32_t gt_scratch_group_fit(const struct gt_engine *engine,
-			      const struct gt_request *const *reqs, uint32_t n);
+			      const struct gt_exec_request *const *reqs,
+			      uint32_t n);
 int gt_scratch_group_need(struct gt_engine *engine,
-			  const struct gt_request *const *reqs, uint32_t n,
+			  const struct gt_exec_request *const *reqs, uint32_t n,
 			  struct gt_err *err);
 int gt_scratch_group_launch(const struct gt_engine *engine,
-			    const struct gt_request *const *reqs, uint32_t n,
-			    uint32_t rank);
+			    const struct gt_exec_request *const *reqs,
+			    uint32_t n, uint32_t rank);
 
 /*
  * detour.c: a part of a request goes through the host's memory.  _open
@@ -451,19 +452,19 @@ int gt_scratch_group_launch(const struct gt_engine *engine,
  */
 int gt_cuda_detour_open(struct gt_engine *engine, struct gt_err *err);
 int gt_cuda_detour_need(struct gt_engine *engine, struct gt_err *err);
-struct gt_request gt_cuda_detour_rest(const struct gt_engine *engine,
-				      const struct gt_request *req);
+struct gt_exec_request gt_cuda_detour_rest(const struct gt_engine *engine,
+					   const struct gt_exec_request *req);
 int gt_cuda_detour_begin(const struct gt_engine *engine, uint32_t rank);
 int gt_cuda_detour_launch(const struct gt_engine *engine,
-			  const struct gt_request *rest, uint32_t rank);
+			  const struct gt_exec_request *rest, uint32_t rank);
 void gt_cuda_detour_release(struct gt_engine *engine);
 
 /* The same by copy engines. */
 int gt_cuda_ce_launch(const struct gt_engine *engine,
-		      const struct gt_request *req, uint32_t rank);
+		      const struct gt_exec_request *req, uint32_t rank);
 
 /* Choose a request's way and make what it needs, unless it is there. */
-int gt_cuda_prepare(struct gt_engine *engine, const struct gt_request *req,
+int gt_cuda_prepare(struct gt_engine *engine, const struct gt_exec_request *req,
 		    struct gt_err *err);
 
 /*
@@ -473,8 +474,8 @@ int gt_cuda_prepare(struct gt_engine *engine, const struct gt_request *req,
 int gt_cuda_starts_together(const struct gt_engine *engine);
 
 /* Put one rank's part on its stream; a cudaError_t. */
-int gt_cuda_launch(const struct gt_engine *engine, const struct gt_request *req,
-		   uint32_t rank);
+int gt_cuda_launch(const struct gt_engine *engine,
+		   const struct gt_exec_request *req, uint32_t rank);
 
 /*
  * sendrecv.c: messages, as engine_ops.async has them.  _blame: after an
@@ -522,7 +523,7 @@ static inline int gt_cuda_is_async(const struct gt_engine *engine)
 extern const struct gt_async_ops gt_cuda_async;
 
 /* engine_ops.run. */
-int gt_cuda_run(struct gt_engine *engine, const struct gt_request *req,
+int gt_cuda_run(struct gt_engine *engine, const struct gt_exec_request *req,
 		uint32_t iters, int64_t *elapsed_ns, struct gt_err *err);
 
 /*

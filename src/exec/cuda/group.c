@@ -16,7 +16,7 @@ enum {
 
 /* Not what needs more than a kernel, such as inputs that are multiplied. */
 int gt_cuda_fusion_takes(const struct gt_engine *engine,
-			 const struct gt_request *req)
+			 const struct gt_exec_request *req)
 {
 	const struct gt_algo_choice *way = &engine->way;
 
@@ -33,7 +33,8 @@ int gt_cuda_fusion_takes(const struct gt_engine *engine,
 }
 
 static uint64_t gt_bundle_block(const struct gt_engine *engine,
-				const struct gt_request *req, enum gt_algo algo)
+				const struct gt_exec_request *req,
+				enum gt_algo algo)
 {
 	return gt_cuda_p2p_of(engine, req, algo, 0).count *
 	       gt_dtype_bytes(req->dtype);
@@ -41,7 +42,7 @@ static uint64_t gt_bundle_block(const struct gt_engine *engine,
 
 void gt_cuda_fusion_add(const struct gt_engine *engine,
 			struct gt_cuda_fusion *bundle,
-			const struct gt_request *req)
+			const struct gt_exec_request *req)
 {
 	const struct gt_algo_choice *way = &engine->way;
 	struct gt_bundle_op *op = &bundle->ops[bundle->n];
@@ -81,7 +82,7 @@ static enum gt_algo gt_bundle_algo(const struct gt_bundle_op *op)
 }
 
 static struct gt_group_op gt_group_op_of(const struct gt_engine *engine,
-					 const struct gt_request *req,
+					 const struct gt_exec_request *req,
 					 const struct gt_bundle_op *op,
 					 uint32_t rank)
 {
@@ -108,13 +109,13 @@ static struct gt_group_op gt_group_op_of(const struct gt_engine *engine,
 		.op = (uint8_t)req->op};
 }
 
-static int gt_bundle_adds(const struct gt_request *req)
+static int gt_bundle_adds(const struct gt_exec_request *req)
 {
 	return req->op == GT_REDOP_SUM || req->op == GT_REDOP_AVG;
 }
 
 /* Sums of one type have a kernel of their own; so has what only moves. */
-static enum gt_dtype gt_bundle_dtype(const struct gt_request *const *reqs,
+static enum gt_dtype gt_bundle_dtype(const struct gt_exec_request *const *reqs,
 				     uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
@@ -179,7 +180,7 @@ static int gt_bundle_run_one(struct gt_engine *engine,
 			     const struct gt_cuda_fusion *bundle, uint32_t at,
 			     uint32_t rank)
 {
-	struct gt_request req = *bundle->reqs[at];
+	struct gt_exec_request req = *bundle->reqs[at];
 	struct gt_algo_choice way = gt_bundle_way(&bundle->ops[at], req.coll);
 
 	req.way = &way;
@@ -228,7 +229,7 @@ static int gt_bundle_launch_all(struct gt_engine *engine,
 static int gt_bundle_alike(const struct gt_cuda_fusion *bundle, uint32_t a,
 			   uint32_t b)
 {
-	const struct gt_request *x = bundle->reqs[a], *y = bundle->reqs[b];
+	const struct gt_exec_request *x = bundle->reqs[a], *y = bundle->reqs[b];
 
 	if (!bundle->ops[a].push || !bundle->ops[b].push)
 		return bundle->ops[a].push == bundle->ops[b].push;
@@ -242,7 +243,7 @@ static uint32_t gt_bundle_gather(struct gt_cuda_fusion *bundle, uint32_t first)
 	uint32_t end = first;
 
 	for (uint32_t i = first; i < bundle->n; i++) {
-		const struct gt_request *req = bundle->reqs[i];
+		const struct gt_exec_request *req = bundle->reqs[i];
 		struct gt_bundle_op op = bundle->ops[i];
 
 		if (!gt_bundle_alike(bundle, first, i))
@@ -261,8 +262,8 @@ static int gt_bundle_next(struct gt_engine *engine,
 			  uint32_t *n, struct gt_err *err)
 {
 	const struct gt_bundle_limits limits = gt_bundle_limits_of(engine);
-	const struct gt_request *const *reqs = &bundle->reqs[first];
-	struct gt_request one = *reqs[0];
+	const struct gt_exec_request *const *reqs = &bundle->reqs[first];
+	struct gt_exec_request one = *reqs[0];
 	struct gt_algo_choice way =
 		gt_bundle_way(&bundle->ops[first], one.coll);
 

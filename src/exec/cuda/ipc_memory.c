@@ -394,7 +394,7 @@ void gt_cuda_region_retire(struct gt_engine *engine, int region)
  * before, so all of them are less than twice what is used.
  */
 int gt_cuda_region_grow(struct gt_engine *engine, int region, uint64_t need,
-			const struct gt_request *req, struct gt_err *err)
+			const struct gt_exec_request *req, struct gt_err *err)
 {
 	uint64_t have = engine->regions[region].bytes, *bytes;
 	uint32_t n = engine->plan->nranks;

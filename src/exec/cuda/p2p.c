@@ -7,7 +7,7 @@
 #include "plan/ir/plan.h"
 
 /* A slice of a buffer in n: whole lines, so that packs stay aligned. */
-static uint64_t gt_flow_slice(const struct gt_request *req, uint32_t n)
+static uint64_t gt_flow_slice(const struct gt_exec_request *req, uint32_t n)
 {
 	uint64_t line = GT_CUDA_LINE_BYTES / gt_dtype_bytes(req->dtype);
 	uint64_t slice = (gt_exec_request_count(req) + n - 1) / n;
@@ -20,7 +20,7 @@ static uint64_t gt_flow_slice(const struct gt_request *req, uint32_t n)
  * slices: each is sent on by one of them, so nobody sends more than the whole.
  */
 static void gt_flow_rooted_two(struct gt_p2p *flow,
-			       const struct gt_request *req)
+			       const struct gt_exec_request *req)
 {
 	uint32_t n = flow->nranks, all = (1u << n) - 1, root = 1u << req->root;
 	int casts = req->coll == GT_COLL_BROADCAST;
@@ -43,7 +43,8 @@ static void gt_flow_rooted_two(struct gt_p2p *flow,
 	}
 }
 
-static void gt_flow_two_shot(struct gt_p2p *flow, const struct gt_request *req)
+static void gt_flow_two_shot(struct gt_p2p *flow,
+			     const struct gt_exec_request *req)
 {
 	uint32_t n = flow->nranks;
 
@@ -60,7 +61,8 @@ static void gt_flow_two_shot(struct gt_p2p *flow, const struct gt_request *req)
 }
 
 /* What one rank holds for all, or gets from all: the root's part. */
-static void gt_flow_rooted(struct gt_p2p *flow, const struct gt_request *req)
+static void gt_flow_rooted(struct gt_p2p *flow,
+			   const struct gt_exec_request *req)
 {
 	uint32_t all = flow->to, root = 1u << req->root;
 	int mine = flow->me == req->root;
@@ -81,8 +83,8 @@ static void gt_flow_rooted(struct gt_p2p *flow, const struct gt_request *req)
 }
 
 struct gt_p2p gt_cuda_p2p_of(const struct gt_engine *engine,
-			     const struct gt_request *req, enum gt_algo algo,
-			     uint32_t rank)
+			     const struct gt_exec_request *req,
+			     enum gt_algo algo, uint32_t rank)
 {
 	uint32_t n = engine->plan->nranks, all = (1u << n) - 1;
 	struct gt_p2p flow = {.count = gt_exec_request_count(req),
@@ -140,7 +142,7 @@ static uint64_t gt_mail_bytes(const struct gt_engine *engine, int ll128)
 }
 
 int gt_cuda_p2p_fits(const struct gt_engine *engine,
-		     const struct gt_request *req,
+		     const struct gt_exec_request *req,
 		     const struct gt_algo_choice *way)
 {
 	struct gt_p2p flow = gt_cuda_p2p_of(engine, req, way->algo, 0);
@@ -231,8 +233,8 @@ int gt_cuda_p2p_open(struct gt_engine *engine, enum gt_dtype dtype,
 	return rc ? rc : gt_cuda_p2p_load(engine, dtype, err);
 }
 
-int gt_cuda_p2p_need(struct gt_engine *engine, const struct gt_request *req,
-		     struct gt_err *err)
+int gt_cuda_p2p_need(struct gt_engine *engine,
+		     const struct gt_exec_request *req, struct gt_err *err)
 {
 	int rc = gt_cuda_p2p_open(engine, req->dtype, err);
 
@@ -270,7 +272,7 @@ struct gt_kernel_guard gt_cuda_guard_of(const struct gt_engine *engine,
 }
 
 static int gt_launch_packets(const struct gt_engine *engine,
-			     const struct gt_request *req,
+			     const struct gt_exec_request *req,
 			     const struct gt_kernel_grid *grid, uint32_t rank)
 {
 	int ll128 = engine->way.protocol == GT_PROTOCOL_LL128;
@@ -292,7 +294,7 @@ static int gt_launch_packets(const struct gt_engine *engine,
 	return rc ? rc : gt_packet_run(grid, ll128, &args);
 }
 
-int gt_cuda_p2p_overwrites(const struct gt_request *req)
+int gt_cuda_p2p_overwrites(const struct gt_exec_request *req)
 {
 	return req->inplace &&
 	       (req->coll == GT_COLL_ALLTOALL || req->coll == GT_COLL_SENDRECV);
@@ -300,7 +302,8 @@ int gt_cuda_p2p_overwrites(const struct gt_request *req)
 
 /* The input to the scratch, from where it goes. */
 static cudaError_t gt_launch_aside(const struct gt_engine *engine,
-				   const struct gt_request *req, uint32_t rank)
+				   const struct gt_exec_request *req,
+				   uint32_t rank)
 {
 	const struct gt_cuda_rank *me = &engine->ranks[rank];
 	struct gt_cuda_span span = gt_cuda_span_of(engine, req, rank, rank);
@@ -316,16 +319,16 @@ static cudaError_t gt_launch_aside(const struct gt_engine *engine,
  * the others: so many that they are done with it before those are.
  */
 static uint32_t gt_flow_keepers(const struct gt_engine *engine,
-				const struct gt_request *req)
+				const struct gt_exec_request *req)
 {
 	if (req->coll != GT_COLL_ALLTOALL && req->coll != GT_COLL_SCATTER)
 		return 0;
 	return engine->way.blocks * 3 / (8 * engine->plan->nranks);
 }
 
-static struct gt_direct_args gt_direct_args_of(const struct gt_engine *engine,
-					       const struct gt_request *req,
-					       uint32_t rank)
+static struct gt_direct_args gt_direct_args_of(
+	const struct gt_engine *engine, const struct gt_exec_request *req,
+	uint32_t rank)
 {
 	struct gt_direct_args args = {
 		.guard = gt_cuda_guard_of(engine, rank),
@@ -361,7 +364,7 @@ static struct gt_direct_args gt_direct_args_of(const struct gt_engine *engine,
  * begins, who tell it before their detours, and not at its end.
  */
 static int gt_launch_root(const struct gt_engine *engine,
-			  const struct gt_request *req,
+			  const struct gt_exec_request *req,
 			  const struct gt_kernel_grid *grid, uint32_t rank)
 {
 	struct gt_direct_args args = gt_direct_args_of(engine, req, rank);
@@ -375,7 +378,7 @@ static int gt_launch_root(const struct gt_engine *engine,
 
 /* Who serves it tells it first, and waits for it behind the detour. */
 static int gt_launch_server(const struct gt_engine *engine,
-			    const struct gt_request *req,
+			    const struct gt_exec_request *req,
 			    const struct gt_kernel_grid *grid, uint32_t rank)
 {
 	struct gt_direct_args tell = gt_direct_args_of(engine, req, rank);
@@ -393,7 +396,7 @@ static int gt_launch_server(const struct gt_engine *engine,
 }
 
 static int gt_launch_direct(const struct gt_engine *engine,
-			    const struct gt_request *req,
+			    const struct gt_exec_request *req,
 			    const struct gt_kernel_grid *grid, uint32_t rank)
 {
 	struct gt_direct_args args;
@@ -429,7 +432,7 @@ int gt_cuda_p2p_barrier(const struct gt_engine *engine, enum gt_dtype dtype,
 }
 
 int gt_cuda_p2p_launch(const struct gt_engine *engine,
-		       const struct gt_request *req, uint32_t rank)
+		       const struct gt_exec_request *req, uint32_t rank)
 {
 	struct gt_kernel_grid grid = {.dtype = req->dtype,
 				      .op = req->op,

@@ -13,7 +13,7 @@ enum {
 };
 
 static uint64_t gt_scale_bytes(const struct gt_engine *engine,
-			       const struct gt_request *req)
+			       const struct gt_exec_request *req)
 {
 	uint64_t blocks =
 		gt_coll_has_blocks(req->coll) ? engine->plan->nranks : 1;
@@ -24,8 +24,8 @@ static uint64_t gt_scale_bytes(const struct gt_engine *engine,
 	return bytes > GT_SCALE_LEAST_BYTES ? bytes : GT_SCALE_LEAST_BYTES;
 }
 
-int gt_cuda_premul_need(struct gt_engine *engine, const struct gt_request *req,
-			struct gt_err *err)
+int gt_cuda_premul_need(struct gt_engine *engine,
+			const struct gt_exec_request *req, struct gt_err *err)
 {
 	int rc = gt_cuda_p2p_load(engine, req->dtype, err);
 
@@ -43,7 +43,7 @@ char *gt_cuda_premul_input(const struct gt_engine *engine, const char *input,
 }
 
 int gt_cuda_premul_launch(const struct gt_engine *engine,
-			  const struct gt_request *req, uint32_t rank)
+			  const struct gt_exec_request *req, uint32_t rank)
 {
 	struct gt_cuda_span span = gt_cuda_span_of(engine, req, rank, rank);
 	const struct gt_premul_args args = {

@@ -28,7 +28,7 @@ struct gt_cuda_gate {
 /* One rank's host thread. */
 struct gt_cuda_launch {
 	struct gt_engine *engine;
-	const struct gt_request *req;
+	const struct gt_exec_request *req;
 	struct gt_cuda_gate *gate;
 	pthread_t thread;
 	uint32_t rank;
@@ -42,7 +42,7 @@ struct gt_cuda_launch {
 };
 
 static struct gt_kernel_args gt_launch_args(const struct gt_engine *engine,
-					    const struct gt_request *req,
+					    const struct gt_exec_request *req,
 					    uint32_t rank)
 {
 	const struct gt_engine_config *config = &engine->config;
@@ -99,7 +99,7 @@ int gt_cuda_starts_together(const struct gt_engine *engine)
 }
 
 static int gt_launch_main(const struct gt_engine *engine,
-			  const struct gt_request *req, uint32_t rank)
+			  const struct gt_exec_request *req, uint32_t rank)
 {
 	struct gt_kernel_args args;
 
@@ -109,10 +109,10 @@ static int gt_launch_main(const struct gt_engine *engine,
 	return gt_kernel_run(req->dtype, &args, engine->ranks[rank].stream);
 }
 
-int gt_cuda_launch(const struct gt_engine *engine, const struct gt_request *req,
-		   uint32_t rank)
+int gt_cuda_launch(const struct gt_engine *engine,
+		   const struct gt_exec_request *req, uint32_t rank)
 {
-	struct gt_request scaled = *req, rest;
+	struct gt_exec_request scaled = *req, rest;
 	int rc;
 
 	if (gt_exec_request_premultiplies(req) && !req->scaled) {
@@ -366,7 +366,7 @@ static int gt_run_result(struct gt_engine *engine,
 	return gt_err_set(err, rc, NULL, "%s", own.text);
 }
 
-int gt_cuda_prepare(struct gt_engine *engine, const struct gt_request *req,
+int gt_cuda_prepare(struct gt_engine *engine, const struct gt_exec_request *req,
 		    struct gt_err *err)
 {
 	int rc = gt_cuda_choose_algo(engine, req, &engine->way, err);
@@ -385,8 +385,8 @@ int gt_cuda_prepare(struct gt_engine *engine, const struct gt_request *req,
 	return rc;
 }
 
-static int gt_run_ready(struct gt_engine *engine, const struct gt_request *req,
-			struct gt_err *err)
+static int gt_run_ready(struct gt_engine *engine,
+			const struct gt_exec_request *req, struct gt_err *err)
 {
 	int rc = gt_cuda_prepare(engine, req, err);
 
@@ -399,8 +399,9 @@ static int gt_run_ready(struct gt_engine *engine, const struct gt_request *req,
 	return rc;
 }
 
-static int gt_run_here(struct gt_engine *engine, const struct gt_request *req,
-		       uint32_t iters, float *ms, struct gt_err *err)
+static int gt_run_here(struct gt_engine *engine,
+		       const struct gt_exec_request *req, uint32_t iters,
+		       float *ms, struct gt_err *err)
 {
 	uint32_t n = gt_launches(engine);
 	struct gt_cuda_gate gate = {0};
@@ -426,7 +427,7 @@ static int gt_run_here(struct gt_engine *engine, const struct gt_request *req,
 	return rc;
 }
 
-int gt_cuda_run(struct gt_engine *engine, const struct gt_request *req,
+int gt_cuda_run(struct gt_engine *engine, const struct gt_exec_request *req,
 		uint32_t iters, int64_t *elapsed_ns, struct gt_err *err)
 {
 	int rc = gt_run_ready(engine, req, err);

@@ -24,7 +24,7 @@ static uint64_t gt_push_pitch(const struct gt_p2p *flow, size_t elem_bytes)
 }
 
 uint64_t gt_scratch_reduce_bytes(const struct gt_engine *engine,
-				 const struct gt_request *req)
+				 const struct gt_exec_request *req)
 {
 	struct gt_p2p flow = gt_cuda_p2p_of(engine, req, engine->way.algo, 0);
 
@@ -37,7 +37,7 @@ uint64_t gt_scratch_reduce_bytes(const struct gt_engine *engine,
  * boundary as what it is added to.
  */
 static char *gt_push_slot(const struct gt_engine *engine,
-			  const struct gt_request *req,
+			  const struct gt_exec_request *req,
 			  const struct gt_p2p *flow, uint32_t d, uint32_t s)
 {
 	uint32_t n = flow->nranks;
@@ -71,7 +71,7 @@ uint64_t gt_scratch_reduce_piece(const struct gt_p2p *flow, uint32_t blocks,
 }
 
 int gt_scratch_reduce_launch(const struct gt_engine *engine,
-			     const struct gt_request *req,
+			     const struct gt_exec_request *req,
 			     const struct gt_kernel_grid *grid, uint32_t rank)
 {
 	struct gt_scratch_args args = {

@@ -8,7 +8,8 @@ enum {
 
 /* Elements of what is added up on a rank. */
 static struct gt_p2p gt_pushes_flow(const struct gt_engine *engine,
-				    const struct gt_request *req, uint32_t rank)
+				    const struct gt_exec_request *req,
+				    uint32_t rank)
 {
 	return gt_cuda_p2p_of(engine, req,
 			      req->coll == GT_COLL_ALLREDUCE ? GT_ALGO_TWO_SHOT
@@ -17,14 +18,14 @@ static struct gt_p2p gt_pushes_flow(const struct gt_engine *engine,
 }
 
 static uint64_t gt_pushes_slice(const struct gt_engine *engine,
-				const struct gt_request *req)
+				const struct gt_exec_request *req)
 {
 	return gt_pushes_flow(engine, req, 0).count *
 	       gt_dtype_bytes(req->dtype);
 }
 
 static uint64_t gt_scratch_group_lines(const struct gt_engine *engine,
-				       const struct gt_request *req)
+				       const struct gt_exec_request *req)
 {
 	return (gt_pushes_slice(engine, req) + GT_SCRATCH_GROUP_LINE_BYTES -
 		1) /
@@ -33,7 +34,7 @@ static uint64_t gt_scratch_group_lines(const struct gt_engine *engine,
 
 /* Other processes' buffers are out of reach, or lent for one request. */
 int gt_scratch_group_can(const struct gt_engine *engine,
-			 const struct gt_request *req)
+			 const struct gt_exec_request *req)
 {
 	uint64_t slice = gt_pushes_slice(engine, req);
 
@@ -48,7 +49,8 @@ int gt_scratch_group_can(const struct gt_engine *engine,
 }
 
 uint32_t gt_scratch_group_fit(const struct gt_engine *engine,
-			      const struct gt_request *const *reqs, uint32_t n)
+			      const struct gt_exec_request *const *reqs,
+			      uint32_t n)
 {
 	uint32_t most = GT_SCRATCH_GROUP_OUTPUTS / engine->plan->nranks,
 		 fit = 0;
@@ -67,7 +69,7 @@ uint32_t gt_scratch_group_fit(const struct gt_engine *engine,
 }
 
 int gt_scratch_group_need(struct gt_engine *engine,
-			  const struct gt_request *const *reqs, uint32_t n,
+			  const struct gt_exec_request *const *reqs, uint32_t n,
 			  struct gt_err *err)
 {
 	uint64_t lines = 0;
@@ -81,7 +83,7 @@ int gt_scratch_group_need(struct gt_engine *engine,
 }
 
 static void gt_pushes_add(const struct gt_engine *engine,
-			  const struct gt_request *req, uint32_t rank,
+			  const struct gt_exec_request *req, uint32_t rank,
 			  struct gt_scratch_group_args *args)
 {
 	struct gt_p2p flow = gt_pushes_flow(engine, req, rank);
@@ -101,8 +103,8 @@ static void gt_pushes_add(const struct gt_engine *engine,
 }
 
 int gt_scratch_group_launch(const struct gt_engine *engine,
-			    const struct gt_request *const *reqs, uint32_t n,
-			    uint32_t rank)
+			    const struct gt_exec_request *const *reqs,
+			    uint32_t n, uint32_t rank)
 {
 	struct gt_kernel_grid grid = {.dtype = reqs[0]->dtype,
 				      .op = reqs[0]->op,

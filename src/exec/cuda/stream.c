@@ -62,9 +62,9 @@ static int gt_async_reaches(const struct gt_engine *engine)
  * Those of other processes are not known unless they are lent: the engine's
  * own, which are, take their place.
  */
-static struct gt_request gt_async_staged(const struct gt_request *req)
+static struct gt_exec_request gt_async_staged(const struct gt_exec_request *req)
 {
-	struct gt_request staged = *req;
+	struct gt_exec_request staged = *req;
 
 	staged.buffers = NULL;
 	staged.inplace = 0;
@@ -74,9 +74,10 @@ static struct gt_request gt_async_staged(const struct gt_request *req)
 
 /* From the caller's buffer, over the engine's, to the caller's. */
 static cudaError_t gt_async_stage(const struct gt_engine *engine,
-				  const struct gt_request *req, uint32_t rank)
+				  const struct gt_exec_request *req,
+				  uint32_t rank)
 {
-	const struct gt_request staged = gt_async_staged(req);
+	const struct gt_exec_request staged = gt_async_staged(req);
 	struct gt_cuda_span from = gt_cuda_span_of(engine, req, rank, rank);
 	struct gt_cuda_span to = gt_cuda_span_of(engine, &staged, rank, rank);
 	cudaStream_t stream = engine->ranks[rank].stream;
@@ -98,9 +99,10 @@ static cudaError_t gt_async_stage(const struct gt_engine *engine,
 
 /* In the callers' buffers. */
 static cudaError_t gt_async_direct(const struct gt_engine *engine,
-				   const struct gt_request *req, uint32_t rank)
+				   const struct gt_exec_request *req,
+				   uint32_t rank)
 {
-	struct gt_request seen = *req;
+	struct gt_exec_request seen = *req;
 
 	if (engine->access == GT_CUDA_ACCESS_REGISTERED)
 		seen.buffers = gt_user_buffers_seen_by(engine, rank);
@@ -108,7 +110,7 @@ static cudaError_t gt_async_direct(const struct gt_engine *engine,
 }
 
 static int gt_async_launch(struct gt_engine *engine,
-			   const struct gt_request *req, uint32_t rank,
+			   const struct gt_exec_request *req, uint32_t rank,
 			   struct gt_err *err)
 {
 	struct gt_cuda_rank *me = &engine->ranks[rank];
@@ -131,8 +133,8 @@ static int gt_async_launch(struct gt_engine *engine,
  * need one: closing a loan waits for what runs on the GPU, so nothing may run
  * there that waits for calls which its owner makes when it is closed.
  */
-static int gt_async_access(struct gt_engine *engine, struct gt_request *req,
-			   struct gt_err *err)
+static int gt_async_access(struct gt_engine *engine,
+			   struct gt_exec_request *req, struct gt_err *err)
 {
 	int rc = gt_cuda_choose_algo(engine, req, &engine->way, err);
 	int reaches = gt_async_reaches(engine), lent = 0;
@@ -151,12 +153,12 @@ static int gt_async_access(struct gt_engine *engine, struct gt_request *req,
 }
 
 /* All processes come to the same answers, and so meet together or not. */
-static int gt_async_need(struct gt_engine *engine, struct gt_request *req,
+static int gt_async_need(struct gt_engine *engine, struct gt_exec_request *req,
 			 struct gt_err *err)
 {
 	uint64_t blocks =
 		gt_coll_has_blocks(req->coll) ? engine->plan->nranks : 1;
-	struct gt_request staged;
+	struct gt_exec_request staged;
 	int rc;
 
 	rc = gt_async_access(engine, req, err);
@@ -174,7 +176,8 @@ static int gt_async_need(struct gt_engine *engine, struct gt_request *req,
 }
 
 static int gt_async_launch_all(struct gt_engine *engine,
-			       const struct gt_request *req, struct gt_err *err)
+			       const struct gt_exec_request *req,
+			       struct gt_err *err)
 {
 	int rc = GT_OK;
 
@@ -189,8 +192,8 @@ static int gt_async_launch_all(struct gt_engine *engine,
  * which meet for each.
  */
 static int gt_async_has(const struct gt_engine *engine,
-			const struct gt_request *req,
-			const struct gt_request *last)
+			const struct gt_exec_request *req,
+			const struct gt_exec_request *last)
 {
 	return last && !engine->group.world &&
 	       gt_exec_request_is_like(req, last);
@@ -198,15 +201,15 @@ static int gt_async_has(const struct gt_engine *engine,
 
 /* Requests of a group are in no order: those that share launches come last. */
 static int gt_async_group(struct gt_engine *engine,
-			  const struct gt_request *reqs, uint32_t n,
+			  const struct gt_exec_request *reqs, uint32_t n,
 			  struct gt_err *err)
 {
 	struct gt_cuda_fusion bundle = {.n = 0};
-	const struct gt_request *last = NULL;
+	const struct gt_exec_request *last = NULL;
 	int rc = GT_OK;
 
 	for (uint32_t i = 0; !rc && i < n; i++) {
-		struct gt_request all = reqs[i];
+		struct gt_exec_request all = reqs[i];
 
 		if (!gt_async_has(engine, &reqs[i], last))
 			rc = gt_async_need(engine, &all, err);
@@ -228,11 +231,11 @@ static int gt_async_group(struct gt_engine *engine,
 }
 
 static int gt_async_enqueue(struct gt_engine *engine,
-			    const struct gt_request *reqs, uint32_t n,
+			    const struct gt_exec_request *reqs, uint32_t n,
 			    struct gt_err *err)
 {
 	struct gt_async_state state = gt_async_enter();
-	struct gt_request all = *reqs;
+	struct gt_exec_request all = *reqs;
 	int rc;
 
 	if (n > 1) {

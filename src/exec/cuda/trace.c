@@ -173,8 +173,8 @@ static cudaError_t gt_trace_open(const struct gt_engine *engine,
 	return rc == cudaSuccess ? gt_trace_clocks(me) : rc;
 }
 
-int gt_cuda_trace_begin(struct gt_engine *engine, const struct gt_request *req,
-			struct gt_err *err)
+int gt_cuda_trace_begin(struct gt_engine *engine,
+			const struct gt_exec_request *req, struct gt_err *err)
 {
 	const struct gt_cuda_programs *task =
 		&engine->ranks[engine->group.first].tasks[req->coll];
@@ -321,7 +321,7 @@ int gt_cuda_trace_copy_end(const struct gt_engine *engine, uint32_t rank,
 }
 
 static int gt_take_blocks(const struct gt_engine *engine,
-			  const struct gt_request *req, uint32_t rank,
+			  const struct gt_exec_request *req, uint32_t rank,
 			  const struct gt_kernel_mark *marks,
 			  struct gt_err *err)
 {
@@ -345,7 +345,7 @@ static int gt_take_blocks(const struct gt_engine *engine,
 
 /* What a rank's kernel of packets or direct stores sends, or fetches. */
 static uint32_t gt_take_moved(const struct gt_engine *engine,
-			      const struct gt_request *req, uint32_t rank,
+			      const struct gt_exec_request *req, uint32_t rank,
 			      struct gt_trace_transfer *moved)
 {
 	struct gt_p2p flow =
@@ -403,7 +403,7 @@ static cudaError_t gt_take_copies(const struct gt_cuda_tracing *tracing,
 }
 
 static int gt_take_flow(const struct gt_engine *engine,
-			const struct gt_request *req, uint32_t rank,
+			const struct gt_exec_request *req, uint32_t rank,
 			const struct gt_kernel_mark *marks, struct gt_err *err)
 {
 	const struct gt_cuda_tracing *tracing = engine->ranks[rank].tracing;
@@ -431,7 +431,7 @@ static int gt_take_flow(const struct gt_engine *engine,
 }
 
 static int gt_take_rank(const struct gt_engine *engine,
-			const struct gt_request *req, uint32_t rank,
+			const struct gt_exec_request *req, uint32_t rank,
 			struct gt_err *err)
 {
 	const struct gt_cuda_rank *me = &engine->ranks[rank];
@@ -458,8 +458,8 @@ static int gt_take_rank(const struct gt_engine *engine,
 	return rc;
 }
 
-int gt_cuda_trace_take(struct gt_engine *engine, const struct gt_request *req,
-		       struct gt_err *err)
+int gt_cuda_trace_take(struct gt_engine *engine,
+		       const struct gt_exec_request *req, struct gt_err *err)
 {
 	int rc = GT_OK;
 

@@ -12,10 +12,10 @@
  * Around a run with req->trace: _begin makes room for what is noted, _take adds
  * it to the trace, _end is for failures, too.
  */
-int gt_cuda_trace_begin(struct gt_engine *engine, const struct gt_request *req,
-			struct gt_err *err);
-int gt_cuda_trace_take(struct gt_engine *engine, const struct gt_request *req,
-		       struct gt_err *err);
+int gt_cuda_trace_begin(struct gt_engine *engine,
+			const struct gt_exec_request *req, struct gt_err *err);
+int gt_cuda_trace_take(struct gt_engine *engine,
+		       const struct gt_exec_request *req, struct gt_err *err);
 void gt_cuda_trace_end(struct gt_engine *engine);
 
 /* Where the interpreter of a rank notes; NULL: no trace. */

@@ -75,7 +75,8 @@ static int gt_way_is_packets(const struct gt_algo_choice *way)
 
 /* Bytes of a block of the flow. */
 static uint64_t gt_way_bytes(const struct gt_engine *engine,
-			     const struct gt_request *req, enum gt_algo algo)
+			     const struct gt_exec_request *req,
+			     enum gt_algo algo)
 {
 	return gt_cuda_p2p_of(engine, req, algo, 0).count *
 	       gt_dtype_bytes(req->dtype);
@@ -88,7 +89,7 @@ static uint32_t gt_way_parts(uint64_t work, uint64_t most)
 
 /* A warp for every chunk; or rounds that are the same for all warps. */
 static void gt_way_packets(const struct gt_engine *engine,
-			   const struct gt_request *req,
+			   const struct gt_exec_request *req,
 			   struct gt_algo_choice *way)
 {
 	uint32_t few = GT_WAY_THREADS / 32, warps, each;
@@ -110,7 +111,7 @@ static void gt_way_packets(const struct gt_engine *engine,
 }
 
 static void gt_way_direct(const struct gt_engine *engine,
-			  const struct gt_request *req,
+			  const struct gt_exec_request *req,
 			  struct gt_algo_choice *way)
 {
 	uint64_t bytes = gt_way_bytes(engine, req, GT_ALGO_ONE_SHOT);
@@ -135,7 +136,7 @@ static void gt_way_direct(const struct gt_engine *engine,
 
 /* Why nothing of a request can go through the host's memory. */
 static const char *gt_way_no_detour(const struct gt_engine *engine,
-				    const struct gt_request *req,
+				    const struct gt_exec_request *req,
 				    const struct gt_algo_choice *way)
 {
 	if (!engine->detoured)
@@ -164,7 +165,7 @@ static void gt_way_ce(struct gt_algo_choice *way)
 
 /* Do blocks of this algorithm fit in the mailboxes?  They choose ll128. */
 static int gt_way_mails(const struct gt_engine *engine,
-			const struct gt_request *req, enum gt_algo algo,
+			const struct gt_exec_request *req, enum gt_algo algo,
 			struct gt_algo_choice *way)
 {
 	uint64_t bytes = gt_way_bytes(engine, req, algo);
@@ -184,7 +185,7 @@ static int gt_way_is_crowded(enum gt_coll coll)
 }
 
 static const char *gt_way_fault(const struct gt_engine *engine,
-				const struct gt_request *req,
+				const struct gt_exec_request *req,
 				const struct gt_algo_choice *way)
 {
 	int two = way->algo == GT_ALGO_TWO_SHOT;
@@ -215,7 +216,7 @@ static const char *gt_way_fault(const struct gt_engine *engine,
 
 /* Through FIFOs, as the plan's row says. */
 static int gt_way_fifos(const struct gt_engine *engine,
-			const struct gt_request *req,
+			const struct gt_exec_request *req,
 			struct gt_algo_choice *way)
 {
 	const struct gt_plan_select *row = gt_cuda_row_of(engine, req);
@@ -225,13 +226,14 @@ static int gt_way_fifos(const struct gt_engine *engine,
 }
 
 static int gt_way_ring(const struct gt_engine *engine,
-		       const struct gt_request *req, struct gt_algo_choice *way)
+		       const struct gt_exec_request *req,
+		       struct gt_algo_choice *way)
 {
 	return gt_way_fifos(engine, req, way) && way->algo == GT_ALGO_RING;
 }
 
 static void gt_way_allreduce(const struct gt_engine *engine,
-			     const struct gt_request *req,
+			     const struct gt_exec_request *req,
 			     struct gt_algo_choice *way)
 {
 	uint64_t bytes = gt_way_bytes(engine, req, GT_ALGO_ONE_SHOT);
@@ -255,7 +257,7 @@ static void gt_way_allreduce(const struct gt_engine *engine,
 
 /* What passes one GPU: others send it on, but much of it goes around. */
 static int gt_way_crowded(const struct gt_engine *engine,
-			  const struct gt_request *req,
+			  const struct gt_exec_request *req,
 			  struct gt_algo_choice *way)
 {
 	uint64_t bytes = gt_way_bytes(engine, req, GT_ALGO_ONE_SHOT);
@@ -277,7 +279,7 @@ static int gt_way_crowded(const struct gt_engine *engine,
  * better where bytes are many and a flow would send them several times.
  */
 static void gt_way_choose(const struct gt_engine *engine,
-			  const struct gt_request *req,
+			  const struct gt_exec_request *req,
 			  struct gt_algo_choice *way)
 {
 	uint64_t bytes = gt_way_bytes(engine, req, GT_ALGO_ONE_SHOT);
@@ -316,7 +318,7 @@ static void gt_way_choose(const struct gt_engine *engine,
 }
 
 static int gt_way_try(const struct gt_engine *engine,
-		      const struct gt_request *req, enum gt_algo algo,
+		      const struct gt_exec_request *req, enum gt_algo algo,
 		      enum gt_protocol protocol, struct gt_algo_choice *way)
 {
 	*way = (struct gt_algo_choice){.algo = (uint8_t)algo,
@@ -330,7 +332,7 @@ static int gt_way_try(const struct gt_engine *engine,
  * where all GPUs reach each other.
  */
 static void gt_way_planned(const struct gt_engine *engine,
-			   const struct gt_request *req,
+			   const struct gt_exec_request *req,
 			   struct gt_algo_choice *way)
 {
 	const struct gt_plan_select *row = gt_cuda_row_of(engine, req);
@@ -371,7 +373,7 @@ static const struct {
 
 /* The share for a detour that is known to be the best. */
 static uint32_t gt_way_share(const struct gt_engine *engine,
-			     const struct gt_request *req)
+			     const struct gt_exec_request *req)
 {
 	const size_t n = sizeof(gt_way_shares) / sizeof(gt_way_shares[0]);
 	uint64_t bytes = gt_way_bytes(engine, req, GT_ALGO_ONE_SHOT);
@@ -397,7 +399,7 @@ static uint32_t gt_way_share(const struct gt_engine *engine,
 
 /* What the plan's row says of this way; another may stand in for the row's. */
 static uint32_t gt_way_row_share(const struct gt_engine *engine,
-				 const struct gt_request *req,
+				 const struct gt_exec_request *req,
 				 const struct gt_algo_choice *way)
 {
 	const struct gt_plan_select *row = gt_cuda_row_of(engine, req);
@@ -409,7 +411,7 @@ static uint32_t gt_way_row_share(const struct gt_engine *engine,
 
 /* What the plan's row says, or what is known. */
 static void gt_way_detour(const struct gt_engine *engine,
-			  const struct gt_request *req,
+			  const struct gt_exec_request *req,
 			  struct gt_algo_choice *way)
 {
 	uint64_t bytes = req->count * gt_dtype_bytes(req->dtype), all = bytes;
@@ -428,7 +430,7 @@ static void gt_way_detour(const struct gt_engine *engine,
 }
 
 int gt_cuda_choose_algo(const struct gt_engine *engine,
-			const struct gt_request *req,
+			const struct gt_exec_request *req,
 			struct gt_algo_choice *way, struct gt_err *err)
 {
 	const char *fault = NULL;

@@ -269,7 +269,8 @@ static struct gt_registered_offset gt_spot_of(const struct gt_engine *engine,
 }
 
 /* Say what the local ranks use; then all have said so. */
-static int gt_lend_tell(struct gt_engine *engine, const struct gt_request *req,
+static int gt_lend_tell(struct gt_engine *engine,
+			const struct gt_exec_request *req,
 			const struct gt_exchange_entry **words,
 			struct gt_err *err)
 {
@@ -350,8 +351,9 @@ static int gt_lend_view_all(struct gt_engine *engine,
 	return 1;
 }
 
-int gt_user_buffers_exchange(struct gt_engine *engine, struct gt_request *req,
-			     int *opened, struct gt_err *err)
+int gt_user_buffers_exchange(struct gt_engine *engine,
+			     struct gt_exec_request *req, int *opened,
+			     struct gt_err *err)
 {
 	const struct gt_exchange_entry *words;
 	struct gt_pending_registrations news = {.n = 0};

@@ -22,7 +22,7 @@
 struct gt_buffers;
 struct gt_engine;
 struct gt_err;
-struct gt_request;
+struct gt_exec_request;
 
 /* Where a buffer lies: in which loan of its rank. */
 struct gt_registered_offset {
@@ -117,8 +117,9 @@ int gt_user_buffers_exist(const struct gt_engine *engine);
  * in loans that all have opened?  Then they are as each local rank sees them,
  * and req->inplace is for all ranks.  NULL: nobody wants to know.
  */
-int gt_user_buffers_exchange(struct gt_engine *engine, struct gt_request *req,
-			     int *opened, struct gt_err *err);
+int gt_user_buffers_exchange(struct gt_engine *engine,
+			     struct gt_exec_request *req, int *opened,
+			     struct gt_err *err);
 const struct gt_buffers *gt_user_buffers_seen_by(const struct gt_engine *engine,
 						 uint32_t viewer);
 

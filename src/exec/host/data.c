@@ -9,7 +9,7 @@ enum { GT_HOST_BATCH = 1024 }; /* elements between two signs of life */
 
 static struct gt_pattern gt_data_pattern(const struct gt_engine *engine)
 {
-	const struct gt_request *req = &engine->req;
+	const struct gt_exec_request *req = &engine->req;
 	struct gt_pattern pattern = gt_pattern_make(
 		req->coll, req->dtype, req->op, engine->nranks, req->seed);
 
@@ -107,7 +107,7 @@ static uint64_t gt_data_compare(const struct gt_engine *engine,
 static struct gt_range gt_data_part(const struct gt_host_rank *rank)
 {
 	const struct gt_engine *engine = rank->engine;
-	const struct gt_request *req = &engine->req;
+	const struct gt_exec_request *req = &engine->req;
 	uint32_t n = gt_host_nlocal(engine), i = rank->rank - engine->first;
 	uint64_t begin = gt_cut(req->count, i, n, 1);
 	uint64_t end = gt_cut(req->count, i + 1, n, 1);
@@ -127,7 +127,7 @@ void gt_host_check(struct gt_host_rank *rank)
 {
 	struct gt_engine *engine = rank->engine;
 	struct gt_pattern pattern = gt_data_pattern(engine);
-	const struct gt_request *req = &engine->req;
+	const struct gt_exec_request *req = &engine->req;
 	size_t elem = gt_dtype_bytes(req->dtype);
 	_Alignas(8) char want[GT_HOST_BATCH * 8];
 	struct gt_range part = gt_data_part(rank);

@@ -136,7 +136,7 @@ static int gt_host_open(const struct gt_engine_config *config,
 
 /* Hand a job to all rank threads and see it through. */
 static int gt_host_do(struct gt_engine *engine, enum gt_host_job job,
-		      const struct gt_request *req, struct gt_err *err)
+		      const struct gt_exec_request *req, struct gt_err *err)
 {
 	int rc;
 
@@ -160,8 +160,8 @@ static int gt_host_do(struct gt_engine *engine, enum gt_host_job job,
 	return rc;
 }
 
-static int gt_host_begin(struct gt_engine *engine, const struct gt_request *req,
-			 struct gt_err *err)
+static int gt_host_begin(struct gt_engine *engine,
+			 const struct gt_exec_request *req, struct gt_err *err)
 {
 	if (engine->failed)
 		return gt_err_set(err, GT_ESYS, NULL,
@@ -170,7 +170,8 @@ static int gt_host_begin(struct gt_engine *engine, const struct gt_request *req,
 }
 
 static int gt_host_do_fill(struct gt_engine *engine,
-			   const struct gt_request *req, struct gt_err *err)
+			   const struct gt_exec_request *req,
+			   struct gt_err *err)
 {
 	int rc = gt_host_begin(engine, req, err);
 
@@ -178,7 +179,7 @@ static int gt_host_do_fill(struct gt_engine *engine,
 }
 
 static int gt_host_do_run(struct gt_engine *engine,
-			  const struct gt_request *req, uint32_t iters,
+			  const struct gt_exec_request *req, uint32_t iters,
 			  int64_t *elapsed_ns, struct gt_err *err)
 {
 	struct gt_world *world = engine->group.world;
@@ -207,7 +208,7 @@ static int gt_host_do_run(struct gt_engine *engine,
 }
 
 static int gt_host_do_check(struct gt_engine *engine,
-			    const struct gt_request *req, uint64_t *wrong,
+			    const struct gt_exec_request *req, uint64_t *wrong,
 			    struct gt_err *err)
 {
 	uint64_t sum = 0;

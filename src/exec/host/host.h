@@ -109,7 +109,7 @@ struct gt_engine {
 	pthread_cond_t go, done;
 	uint64_t job_number;
 	enum gt_host_job job;
-	struct gt_request req;
+	struct gt_exec_request req;
 	uint32_t iters;
 	uint32_t ndone;
 	int quit;
@@ -128,12 +128,13 @@ struct gt_engine {
  */
 int gt_host_memory_new(struct gt_engine *engine, struct gt_err *err);
 void gt_host_memory_free(struct gt_engine *engine);
-int gt_host_memory_place(struct gt_engine *engine, const struct gt_request *req,
-			 struct gt_err *err);
+int gt_host_memory_place(struct gt_engine *engine,
+			 const struct gt_exec_request *req, struct gt_err *err);
 
 /* lanes.c: programs, FIFOs and layouts for a request. */
 int gt_host_lanes_prepare(struct gt_engine *engine,
-			  const struct gt_request *req, struct gt_err *err);
+			  const struct gt_exec_request *req,
+			  struct gt_err *err);
 void gt_host_lanes_free(struct gt_engine *engine);
 
 /* step.c: do the lane's next step; 0 when it has to wait. */

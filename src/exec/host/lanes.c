@@ -325,7 +325,8 @@ static int gt_lanes_scratch_all(struct gt_engine *engine, struct gt_err *err)
 }
 
 static int gt_lanes_layout(struct gt_engine *engine,
-			   const struct gt_request *req, struct gt_err *err)
+			   const struct gt_exec_request *req,
+			   struct gt_err *err)
 {
 	const struct gt_plan_select *row = engine->row;
 	struct gt_layout_args args = {
@@ -369,7 +370,7 @@ static int gt_lanes_switch(struct gt_engine *engine,
 }
 
 int gt_host_lanes_prepare(struct gt_engine *engine,
-			  const struct gt_request *req, struct gt_err *err)
+			  const struct gt_exec_request *req, struct gt_err *err)
 {
 	const struct gt_plan *plan = engine->config.plan;
 	uint64_t blocks = gt_coll_has_blocks(req->coll) ? plan->nranks : 1;

@@ -110,7 +110,7 @@ void gt_host_memory_free(struct gt_engine *engine)
 }
 
 static struct gt_range gt_memory_extent(const struct gt_host_rank *rank,
-					const struct gt_request *req,
+					const struct gt_exec_request *req,
 					enum gt_extent extent, uint64_t total)
 {
 	if (extent == GT_EXTENT_OWN)
@@ -119,7 +119,8 @@ static struct gt_range gt_memory_extent(const struct gt_host_rank *rank,
 }
 
 static void gt_memory_place_rank(struct gt_host_rank *rank,
-				 const struct gt_request *req, uint64_t total)
+				 const struct gt_exec_request *req,
+				 uint64_t total)
 {
 	const struct gt_channel_use use = {.coll = req->coll,
 					   .root = req->root};
@@ -149,8 +150,8 @@ static void gt_memory_place_rank(struct gt_host_rank *rank,
 	}
 }
 
-int gt_host_memory_place(struct gt_engine *engine, const struct gt_request *req,
-			 struct gt_err *err)
+int gt_host_memory_place(struct gt_engine *engine,
+			 const struct gt_exec_request *req, struct gt_err *err)
 {
 	uint64_t blocks = gt_coll_has_blocks(req->coll) ? engine->nranks : 1;
 	uint64_t total, bytes;

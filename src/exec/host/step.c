@@ -120,7 +120,7 @@ static void gt_step_move(const struct gt_host_rank *rank,
 			 const struct gt_host_lane *lane,
 			 const struct gt_step *step)
 {
-	const struct gt_request *req = &rank->engine->req;
+	const struct gt_exec_request *req = &rank->engine->req;
 	const void *by[2 * UINT8_MAX];
 	char *at[2 * UINT8_MAX];
 	struct gt_move move = {.dtype = req->dtype, .op = req->op};
@@ -178,7 +178,7 @@ static void gt_step_trace(const struct gt_host_rank *rank,
 			  struct gt_host_lane *lane, const struct gt_step *step,
 			  int64_t begin_ns)
 {
-	const struct gt_request *req = &rank->engine->req;
+	const struct gt_exec_request *req = &rank->engine->req;
 	uint32_t n = (uint32_t)step->nsrc + step->ndst, peer;
 	struct gt_trace_step what = {
 		.since_ns = lane->since_ns ? lane->since_ns

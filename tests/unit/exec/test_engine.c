@@ -38,7 +38,8 @@ static void bench_close(struct bench *bench)
 }
 
 /* Fill, run, check: how many elements are wrong. */
-static uint64_t bench_run(struct bench *bench, const struct gt_request *req)
+static uint64_t bench_run(struct bench *bench,
+			  const struct gt_exec_request *req)
 {
 	const struct gt_engine_ops *ops = &gt_engine_host;
 	int64_t elapsed_ns = -1;
@@ -66,7 +67,7 @@ static void test_matrix(void **state)
 	static const uint64_t counts[] = {0, 1, 3, 16, 257, 5000};
 	uint64_t seed = 1;
 	struct bench bench = {.config = {.max_bytes = 5 * 5000 * 8}};
-	struct gt_request req = {.seed = 11};
+	struct gt_exec_request req = {.seed = 11};
 
 	(void)state;
 	bench.plan = test_ring_plan(5, 2, &seed);
@@ -87,9 +88,10 @@ static void test_matrix(void **state)
 	bench_close(&bench);
 }
 
-static void random_request(struct gt_request *req, uint32_t n, uint64_t *seed)
+static void random_request(struct gt_exec_request *req, uint32_t n,
+			   uint64_t *seed)
 {
-	*req = (struct gt_request){.count = 0};
+	*req = (struct gt_exec_request){.count = 0};
 	req->coll = test_random(seed, GT_COLL_REDUCE + 1);
 	req->root = test_random(seed, n);
 	req->dtype = test_random(seed, GT_NDTYPES);
@@ -105,7 +107,7 @@ static void random_request(struct gt_request *req, uint32_t n, uint64_t *seed)
 /* Whatever the plan, the FIFOs and the slices: the result is right. */
 static void test_random_plans(void **state)
 {
-	struct gt_request req;
+	struct gt_exec_request req;
 
 	(void)state;
 	for (uint64_t trial = 0; trial < 60; trial++) {
@@ -130,7 +132,7 @@ static void test_random_plans(void **state)
 }
 
 /* Nothing is left in the way of the next: five times, then once more. */
-static void run_shape(struct bench *bench, const struct gt_request *req)
+static void run_shape(struct bench *bench, const struct gt_exec_request *req)
 {
 	int64_t elapsed_ns;
 
@@ -146,7 +148,7 @@ static void try_shape(enum gt_algo algo, enum gt_coll coll, uint64_t *seed)
 {
 	uint32_t n = 1 + test_random(seed, 9);
 	struct bench bench = {.config = {.max_bytes = 1 << 20}};
-	struct gt_request req;
+	struct gt_exec_request req;
 
 	bench.plan = test_shape_plan(n, algo, coll, seed);
 	bench.config.workers = 1 + test_random(seed, 3);
@@ -186,9 +188,9 @@ static void test_shapes(void **state)
 /* Several iterations without a stop between them, more than FIFOs hold. */
 static void test_iterations(void **state)
 {
-	struct gt_request req = {.coll = GT_COLL_ALLREDUCE,
-				 .dtype = GT_DTYPE_FLOAT,
-				 .count = 4096};
+	struct gt_exec_request req = {.coll = GT_COLL_ALLREDUCE,
+				      .dtype = GT_DTYPE_FLOAT,
+				      .count = 4096};
 	struct bench bench = {.config = {.max_bytes = 4096 * 4}};
 	uint64_t seed = 3, wrong = 1;
 	int64_t elapsed_ns;
@@ -212,10 +214,10 @@ static void test_iterations(void **state)
 /* A check that finds nothing proves something only if it can find. */
 static void test_check_finds(void **state)
 {
-	struct gt_request req = {.coll = GT_COLL_ALLGATHER,
-				 .dtype = GT_DTYPE_INT32,
-				 .count = 1000,
-				 .seed = 1};
+	struct gt_exec_request req = {.coll = GT_COLL_ALLGATHER,
+				      .dtype = GT_DTYPE_INT32,
+				      .count = 1000,
+				      .seed = 1};
 	struct bench bench = {.config = {.max_bytes = 4 * 1000 * 4}};
 	uint64_t seed = 3, wrong = 0;
 
@@ -234,7 +236,7 @@ static void test_check_finds(void **state)
 
 static void test_too_large(void **state)
 {
-	struct gt_request req = {.count = 1000, .dtype = GT_DTYPE_DOUBLE};
+	struct gt_exec_request req = {.count = 1000, .dtype = GT_DTYPE_DOUBLE};
 	struct bench bench = {.config = {.max_bytes = 7999}};
 	struct gt_engine *engine = NULL;
 	uint64_t seed = 3;
@@ -273,9 +275,9 @@ static int count_threads(void)
 /* A rank that fails after `step` slices is named, in time. */
 static void check_fault(enum gt_fault fault, uint32_t rank, uint64_t step)
 {
-	struct gt_request req = {.coll = GT_COLL_ALLREDUCE,
-				 .dtype = GT_DTYPE_FLOAT,
-				 .count = 100000};
+	struct gt_exec_request req = {.coll = GT_COLL_ALLREDUCE,
+				      .dtype = GT_DTYPE_FLOAT,
+				      .count = 100000};
 	struct bench bench = {.config = {.max_bytes = 400000}};
 	uint64_t seed = step + 1;
 	int64_t elapsed_ns = -1, start_ns;
@@ -326,9 +328,9 @@ static void test_faults(void **state)
  */
 static void test_deadlock(void **state)
 {
-	struct gt_request req = {.coll = GT_COLL_ALLREDUCE,
-				 .dtype = GT_DTYPE_FLOAT,
-				 .count = 1000};
+	struct gt_exec_request req = {.coll = GT_COLL_ALLREDUCE,
+				      .dtype = GT_DTYPE_FLOAT,
+				      .count = 1000};
 	struct bench bench = {.config = {.max_bytes = 4000}};
 	uint64_t seed = 5;
 	int64_t elapsed_ns;
@@ -352,9 +354,9 @@ static void test_deadlock(void **state)
 /* Small messages take channel 1 alone: a rank that stops is there. */
 static void test_select(void **state)
 {
-	struct gt_request req = {.coll = GT_COLL_REDUCESCATTER,
-				 .dtype = GT_DTYPE_INT8,
-				 .count = 1000};
+	struct gt_exec_request req = {.coll = GT_COLL_REDUCESCATTER,
+				      .dtype = GT_DTYPE_INT8,
+				      .count = 1000};
 	struct bench bench = {.config = {.max_bytes = 8000}};
 	uint32_t one[] = {1}, both[] = {0, 1};
 	struct gt_plan_select rows[] = {
@@ -384,9 +386,9 @@ static void test_select(void **state)
 
 static void test_interrupt(void **state)
 {
-	struct gt_request req = {.coll = GT_COLL_ALLREDUCE,
-				 .dtype = GT_DTYPE_FLOAT,
-				 .count = 1000};
+	struct gt_exec_request req = {.coll = GT_COLL_ALLREDUCE,
+				      .dtype = GT_DTYPE_FLOAT,
+				      .count = 1000};
 	struct bench bench = {.config = {.max_bytes = 4000}};
 	_Atomic int interrupt = 1;
 	uint64_t seed = 5;

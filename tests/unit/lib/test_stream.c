@@ -57,7 +57,7 @@ static void fake_close(struct gt_engine *engine)
 	fake.open--;
 }
 
-static int fake_how(struct gt_engine *engine, const struct gt_request *req,
+static int fake_how(struct gt_engine *engine, const struct gt_exec_request *req,
 		    struct gt_algo_choice *way, struct gt_err *err)
 {
 	(void)engine, (void)req, (void)err;
@@ -66,7 +66,7 @@ static int fake_how(struct gt_engine *engine, const struct gt_request *req,
 }
 
 /* An all-reduce of int64_t. */
-static void fake_do(struct gt_engine *engine, const struct gt_request *req)
+static void fake_do(struct gt_engine *engine, const struct gt_exec_request *req)
 {
 	for (uint64_t i = 0; i < req->count; i++) {
 		int64_t sum = 0;
@@ -81,8 +81,9 @@ static void fake_do(struct gt_engine *engine, const struct gt_request *req)
 	fake.enqueued++;
 }
 
-static int fake_enqueue(struct gt_engine *engine, const struct gt_request *reqs,
-			uint32_t n, struct gt_err *err)
+static int fake_enqueue(struct gt_engine *engine,
+			const struct gt_exec_request *reqs, uint32_t n,
+			struct gt_err *err)
 {
 	if (fake.refuses)
 		return gt_err_set(err, GT_ESYS, NULL, "refused");

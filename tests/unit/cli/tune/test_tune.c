@@ -185,7 +185,7 @@ struct gt_engine {
 
 static struct gt_engine pretender;
 
-static const struct gt_plan_select *row_of(const struct gt_request *req)
+static const struct gt_plan_select *row_of(const struct gt_exec_request *req)
 {
 	assert_true(pretender.opened);
 	return gt_plan_row(pretender.plan, req->coll, req->count * 4);
@@ -209,8 +209,8 @@ static void pretend_close(struct gt_engine *engine)
 	engine->opened = 0;
 }
 
-static int pretend_fill(struct gt_engine *engine, const struct gt_request *req,
-			struct gt_err *err)
+static int pretend_fill(struct gt_engine *engine,
+			const struct gt_exec_request *req, struct gt_err *err)
 {
 	(void)engine;
 	(void)req;
@@ -222,8 +222,9 @@ static int pretend_fill(struct gt_engine *engine, const struct gt_request *req,
  * Two shots: 2 us; one: 1 us and 1 a KiB; the ring: 9 us; all 1 us a MiB, and
  * what detours take from that is welcome up to 80 thousandths.
  */
-static int pretend_run(struct gt_engine *engine, const struct gt_request *req,
-		       uint32_t iters, int64_t *elapsed_ns, struct gt_err *err)
+static int pretend_run(struct gt_engine *engine,
+		       const struct gt_exec_request *req, uint32_t iters,
+		       int64_t *elapsed_ns, struct gt_err *err)
 {
 	const struct gt_plan_select *row = row_of(req);
 	int64_t bytes = (int64_t)req->count * 4;
@@ -239,8 +240,9 @@ static int pretend_run(struct gt_engine *engine, const struct gt_request *req,
 }
 
 /* Copy engines are wrong in one shot from 1 MiB on. */
-static int pretend_check(struct gt_engine *engine, const struct gt_request *req,
-			 uint64_t *wrong, struct gt_err *err)
+static int pretend_check(struct gt_engine *engine,
+			 const struct gt_exec_request *req, uint64_t *wrong,
+			 struct gt_err *err)
 {
 	(void)engine;
 	(void)err;
@@ -256,7 +258,8 @@ static int pretend_check(struct gt_engine *engine, const struct gt_request *req,
  * Packets end at 64 KiB, then it goes directly; meshes have no FIFOs.  Detours
  * begin at 4 MiB.
  */
-static int pretend_how(struct gt_engine *engine, const struct gt_request *req,
+static int pretend_how(struct gt_engine *engine,
+		       const struct gt_exec_request *req,
 		       struct gt_algo_choice *way, struct gt_err *err)
 {
 	const struct gt_plan_select *row = row_of(req);

@@ -29,7 +29,7 @@ static int fake_direct(const struct gt_kernel_grid *grid,
 		       const struct gt_direct_args *args);
 static int fake_begin(const struct gt_engine *engine, uint32_t rank);
 static int fake_launch(const struct gt_engine *engine,
-		       const struct gt_request *req, uint32_t rank);
+		       const struct gt_exec_request *req, uint32_t rank);
 
 #include "exec/cuda/copy_engine.c"
 
@@ -148,7 +148,7 @@ static int fake_begin(const struct gt_engine *engine, uint32_t rank)
 }
 
 static int fake_launch(const struct gt_engine *engine,
-		       const struct gt_request *req, uint32_t rank)
+		       const struct gt_exec_request *req, uint32_t rank)
 {
 	assert_ptr_equal(engine, &world.engine);
 	assert_int_not_equal(req->part_count, 0);
@@ -210,7 +210,7 @@ static uint8_t value(uint32_t rank, uint64_t i)
 }
 
 /* Byte i of block `block` of a rank's output. */
-static uint8_t result(const struct gt_request *req, uint32_t rank,
+static uint8_t result(const struct gt_exec_request *req, uint32_t rank,
 		      uint64_t block, uint64_t i)
 {
 	uint64_t mine = rank * req->count * gt_dtype_bytes(req->dtype);
@@ -230,7 +230,7 @@ static uint8_t result(const struct gt_request *req, uint32_t rank,
 	}
 }
 
-static void fill(const struct gt_request *req)
+static void fill(const struct gt_exec_request *req)
 {
 	uint64_t elem = gt_dtype_bytes(req->dtype);
 
@@ -249,7 +249,8 @@ static void fill(const struct gt_request *req)
 }
 
 /* What stays on its rank takes no detour. */
-static int is_own(const struct gt_request *req, uint32_t rank, uint64_t block)
+static int is_own(const struct gt_exec_request *req, uint32_t rank,
+		  uint64_t block)
 {
 	if (req->coll == GT_COLL_BROADCAST || req->coll == GT_COLL_SCATTER)
 		return rank == req->root;
@@ -258,7 +259,7 @@ static int is_own(const struct gt_request *req, uint32_t rank, uint64_t block)
 	return block == rank;
 }
 
-static void check(const struct gt_request *req, uint32_t rank)
+static void check(const struct gt_exec_request *req, uint32_t rank)
 {
 	uint64_t elem = gt_dtype_bytes(req->dtype), bytes = req->count * elem;
 	uint64_t main = gt_exec_request_count(req) * elem;
@@ -279,7 +280,7 @@ static void check(const struct gt_request *req, uint32_t rank)
 		assert_int_equal((uint8_t)span.output[i], UNTOUCHED);
 }
 
-static void run(const struct gt_request *req)
+static void run(const struct gt_exec_request *req)
 {
 	fill(req);
 	world.head_bytes = world.begins = world.detours = 0;
@@ -302,7 +303,7 @@ enum { NCOLLS = sizeof(colls) / sizeof(colls[0]) };
 static void test_small(void **state)
 {
 	static const uint64_t counts[] = {1, 7, 1031, SMALL_BYTES};
-	struct gt_request req = {.op = GT_REDOP_SUM};
+	struct gt_exec_request req = {.op = GT_REDOP_SUM};
 
 	(void)state;
 	for (uint32_t n = 1; n <= RANKS; n++) {
@@ -327,7 +328,8 @@ static void test_small(void **state)
 static void test_head(void **state)
 {
 	const uint64_t most = 3 * GT_CE_HEAD_BYTES;
-	struct gt_request req = {.op = GT_REDOP_SUM, .dtype = GT_DTYPE_INT8};
+	struct gt_exec_request req = {.op = GT_REDOP_SUM,
+				      .dtype = GT_DTYPE_INT8};
 
 	(void)state;
 	open_world(2, 2 * most + 4096);
@@ -358,9 +360,9 @@ static void test_heads(void **state)
 {
 	static struct gt_trace trace;
 	const uint64_t most = 2 * GT_CE_HEAD_BYTES;
-	struct gt_request req = {.coll = GT_COLL_ALLTOALL,
-				 .dtype = GT_DTYPE_FLOAT,
-				 .count = most / 4};
+	struct gt_exec_request req = {.coll = GT_COLL_ALLTOALL,
+				      .dtype = GT_DTYPE_FLOAT,
+				      .count = most / 4};
 
 	(void)state;
 	open_world(3, 3 * most + 4096);
@@ -375,7 +377,8 @@ static void test_heads(void **state)
 /* A graph of one operation many times has as many edges for each. */
 static void test_edges(void **state)
 {
-	struct gt_request req = {.dtype = GT_DTYPE_INT8, .count = SMALL_BYTES};
+	struct gt_exec_request req = {.dtype = GT_DTYPE_INT8,
+				      .count = SMALL_BYTES};
 	uint64_t nodes, edges;
 
 	(void)state;

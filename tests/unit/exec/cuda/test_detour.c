@@ -59,7 +59,7 @@ enum {
 enum way { AROUND, BESIDE, PULLED };
 
 struct op {
-	struct gt_request req;
+	struct gt_exec_request req;
 	enum way way;
 	uint64_t away; /* elements of a block that go the detour */
 };
@@ -208,7 +208,7 @@ static int32_t value_of_all(uint32_t op, uint64_t index)
 /* Element i of block `block` of a rank's output. */
 static int32_t result(uint32_t op, uint32_t rank, uint64_t block, uint64_t i)
 {
-	const struct gt_request *req = &world.ops[op].req;
+	const struct gt_exec_request *req = &world.ops[op].req;
 	uint32_t n = world.plan.nranks;
 
 	switch (req->coll) {
@@ -231,7 +231,8 @@ static int32_t result(uint32_t op, uint32_t rank, uint64_t block, uint64_t i)
 }
 
 /* What only moves on a rank itself is the main way's, too. */
-static int is_own(const struct gt_request *req, uint32_t rank, uint64_t block)
+static int is_own(const struct gt_exec_request *req, uint32_t rank,
+		  uint64_t block)
 {
 	if (req->coll == GT_COLL_BROADCAST || req->coll == GT_COLL_SCATTER)
 		return rank == req->root;
@@ -243,7 +244,7 @@ static int is_own(const struct gt_request *req, uint32_t rank, uint64_t block)
 /* The caller writes a rank's input; what is set aside comes behind it. */
 static void fill(uint32_t op, uint32_t rank)
 {
-	const struct gt_request *req = &world.ops[op].req;
+	const struct gt_exec_request *req = &world.ops[op].req;
 	struct gt_cuda_span span =
 		gt_cuda_span_of(&world.engine, req, rank, rank);
 	int32_t *input = (int32_t *)span.input;
@@ -275,7 +276,7 @@ static void expect(int32_t found, int32_t wanted, uint32_t op, uint32_t rank,
 /* The caller reads a rank's output, and then writes other things there. */
 static void check(uint32_t op, uint32_t rank)
 {
-	const struct gt_request *req = &world.ops[op].req;
+	const struct gt_exec_request *req = &world.ops[op].req;
 	uint64_t count = req->count, main = count - world.ops[op].away;
 	struct gt_cuda_span span =
 		gt_cuda_span_of(&world.engine, req, rank, rank);
@@ -421,7 +422,7 @@ static void put_main_copy(uint32_t rank, uint32_t step)
 static int put_both(const struct op *op, uint32_t rank)
 {
 	int pulls = op->way == PULLED && rank == op->req.root;
-	struct gt_request rest = op->req;
+	struct gt_exec_request rest = op->req;
 	int rc = gt_cuda_detour_begin(&world.engine, rank);
 
 	if (op->way == BESIDE)
@@ -488,7 +489,7 @@ static void play(uint64_t seed)
 }
 
 /* Elements of a block that are several chunks of each slice. */
-static uint64_t many(const struct gt_request *req, uint64_t *random)
+static uint64_t many(const struct gt_exec_request *req, uint64_t *random)
 {
 	struct gt_detouring at = {.engine = &world.engine, .req = req};
 	struct gt_p2p flow = gt_detour_flow(&at, 0);
@@ -519,7 +520,7 @@ static void make_ops(uint64_t seed)
 
 	for (uint32_t i = 0; i < OPS; i++) {
 		struct op *op = &world.ops[i];
-		struct gt_request *req = &op->req;
+		struct gt_exec_request *req = &op->req;
 
 		req->coll = (enum gt_coll)(i % GT_NCOLLS);
 		req->dtype = GT_DTYPE_INT32;
@@ -637,15 +638,15 @@ static void test_graphs(void **state)
 /* What goes the detour is whole lines of each rank. */
 static void test_rest(void **state)
 {
-	struct gt_request req = {.coll = GT_COLL_ALLREDUCE,
-				 .dtype = GT_DTYPE_INT32};
+	struct gt_exec_request req = {.coll = GT_COLL_ALLREDUCE,
+				      .dtype = GT_DTYPE_INT32};
 	const uint64_t grain = 3 * LINE_ELEMS;
 
 	(void)state;
 	open_world(3);
 	for (uint32_t permille = 0; permille < 500; permille += 83)
 		for (req.count = 1; req.count < 1 << 24; req.count *= 7) {
-			struct gt_request rest;
+			struct gt_exec_request rest;
 			uint64_t most = req.count * permille / 1000, away;
 
 			world.engine.way.detour_permille = permille;

@@ -214,7 +214,7 @@ static void close_world(void)
 /* A share for a detour, and the blocks beside it. */
 static struct gt_algo_choice large(enum gt_coll coll)
 {
-	const struct gt_request req = {
+	const struct gt_exec_request req = {
 		.coll = coll, .dtype = GT_DTYPE_FLOAT, .count = 1 << 28};
 	struct gt_algo_choice way;
 
@@ -234,8 +234,8 @@ static void test_rows(void **state)
 	(void)state;
 	memset(cannot, 1, sizeof(cannot)); /* go through FIFOs */
 	for (int i = 0; i < GT_NCOLLS * GT_NALGOS * GT_NPROTOCOLS; i++) {
-		struct gt_request req = {.dtype = GT_DTYPE_FLOAT,
-					 .count = 1 << 28};
+		struct gt_exec_request req = {.dtype = GT_DTYPE_FLOAT,
+					      .count = 1 << 28};
 		struct gt_algo_choice way;
 		int can, rc;
 

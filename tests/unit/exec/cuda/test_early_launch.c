@@ -23,8 +23,8 @@
 static cudaError_t fake_device(int device);
 static cudaError_t fake_copy(void *to, const void *from, size_t bytes,
 			     enum cudaMemcpyKind kind, cudaStream_t stream);
-static int fake_need(struct gt_engine *engine, const struct gt_request *req,
-		     struct gt_err *err);
+static int fake_need(struct gt_engine *engine,
+		     const struct gt_exec_request *req, struct gt_err *err);
 static int fake_direct(const struct gt_kernel_grid *grid,
 		       const struct gt_direct_args *args);
 static int fake_group(const struct gt_kernel_grid *grid,
@@ -86,8 +86,8 @@ static cudaError_t fake_copy(void *to, const void *from, size_t bytes,
 }
 
 /* There are streams, and scratch for anything. */
-static int fake_need(struct gt_engine *engine, const struct gt_request *req,
-		     struct gt_err *err)
+static int fake_need(struct gt_engine *engine,
+		     const struct gt_exec_request *req, struct gt_err *err)
 {
 	(void)engine;
 	(void)req;
@@ -180,19 +180,20 @@ static struct gt_algo_choice draw_way(void)
 				       .protocol = protocols[draw(3)]};
 }
 
-static struct gt_request draw_request(const struct gt_algo_choice *way)
+static struct gt_exec_request draw_request(const struct gt_algo_choice *way)
 {
-	return (struct gt_request){.coll = (enum gt_coll)draw(GT_NCOLLS),
-				   .dtype = (enum gt_dtype)draw(GT_NDTYPES),
-				   .op = (enum gt_redop)draw(GT_NREDOPS),
-				   .count = draw(2u << draw(24)),
-				   .root = draw(world.plan.nranks),
-				   .inplace = !draw(4),
-				   .streams = world.streams,
-				   .way = way};
+	return (struct gt_exec_request){.coll = (enum gt_coll)draw(GT_NCOLLS),
+					.dtype =
+						(enum gt_dtype)draw(GT_NDTYPES),
+					.op = (enum gt_redop)draw(GT_NREDOPS),
+					.count = draw(2u << draw(24)),
+					.root = draw(world.plan.nranks),
+					.inplace = !draw(4),
+					.streams = world.streams,
+					.way = way};
 }
 
-static void launch(const struct gt_request *req)
+static void launch(const struct gt_exec_request *req)
 {
 	for (uint32_t r = 0; r < world.plan.nranks; r++)
 		assert_int_equal(gt_cuda_launch(&world.engine, req, r), 0);
@@ -201,7 +202,7 @@ static void launch(const struct gt_request *req)
 /* As cuda_async.c does it. */
 static void launch_group(void)
 {
-	struct gt_request reqs[GT_GROUP_OPS];
+	struct gt_exec_request reqs[GT_GROUP_OPS];
 	struct gt_algo_choice ways[GT_GROUP_OPS];
 	struct gt_cuda_fusion bundle = {.n = 0};
 	uint32_t n = 1 + draw(GT_GROUP_OPS);

@@ -165,10 +165,10 @@ static int plan_is_accepted(const struct gt_plan *plan)
 static void run_row(struct gt_engine *engine, const struct gt_plan *plan,
 		    const struct gt_plan_select *row, const char *text)
 {
-	struct gt_request req = {.coll = row->coll,
-				 .dtype = GT_DTYPE_INT32,
-				 .root = plan->root,
-				 .seed = 5};
+	struct gt_exec_request req = {.coll = row->coll,
+				      .dtype = GT_DTYPE_INT32,
+				      .root = plan->root,
+				      .seed = 5};
 	uint64_t most =
 		row->max_bytes < RUN_BYTES / 2 ? row->max_bytes : RUN_BYTES / 2;
 	int64_t elapsed_ns;
