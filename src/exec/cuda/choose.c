@@ -135,7 +135,8 @@ int gt_cuda_sizes_choose(struct gt_engine *engine, struct gt_err *err)
 }
 
 /* What makes a turn of a part, not below what is worth a slice. */
-static uint32_t gt_slice_of(uint64_t part, const struct gt_cuda_slicing *most)
+static uint32_t gt_slicing_bytes(uint64_t part,
+				 const struct gt_cuda_slicing *most)
 {
 	uint64_t slice = (part + most->turn - 1) / most->turn;
 
@@ -168,6 +169,6 @@ struct gt_cuda_slicing gt_cuda_slicing_of(const struct gt_engine *engine,
 			cut.workers = 1;
 	}
 	if (!engine->config.slice_bytes)
-		cut.slice_bytes = gt_slice_of(chunk / cut.workers, &cut);
+		cut.slice_bytes = gt_slicing_bytes(chunk / cut.workers, &cut);
 	return cut;
 }

@@ -66,7 +66,7 @@ static int64_t gt_conn_other(const struct gt_program *mine, uint32_t i,
 }
 
 /* Where the slots begin in a rank's region, behind its flags. */
-static size_t gt_task_slots(const struct gt_cuda_programs *task)
+static size_t gt_programs_slots_at(const struct gt_cuda_programs *task)
 {
 	size_t flags = task->conn_at[task->nprograms];
 
@@ -84,12 +84,13 @@ static size_t gt_conn_slots(const struct gt_engine *engine,
 		(size_t)w * gt_cuda_conns_receiving(program, program->nconns) +
 		gt_cuda_conns_receiving(program, i);
 
-	return gt_task_slots(task) + at * engine->nslots * engine->slot_pitch;
+	return gt_programs_slots_at(task) +
+	       at * engine->nslots * engine->slot_pitch;
 }
 
 /* A local rank's own memory, on the host and on the device. */
-static int gt_task_alloc(struct gt_engine *engine, enum gt_coll coll,
-			 uint32_t rank, struct gt_err *err)
+static int gt_programs_alloc(struct gt_engine *engine, enum gt_coll coll,
+			     uint32_t rank, struct gt_err *err)
 {
 	struct gt_cuda_rank *me = &engine->ranks[rank];
 	struct gt_cuda_programs *task = &me->tasks[coll];
@@ -121,8 +122,8 @@ static int gt_task_alloc(struct gt_engine *engine, enum gt_coll coll,
 }
 
 /* Flags and slots of all ranks. */
-static int gt_task_fifos(struct gt_engine *engine, enum gt_coll coll,
-			 struct gt_err *err)
+static int gt_programs_alloc_fifos(struct gt_engine *engine, enum gt_coll coll,
+				   struct gt_err *err)
 {
 	uint32_t nranks = engine->plan->nranks;
 	uint64_t *bytes = calloc(nranks, sizeof(*bytes));
@@ -134,7 +135,7 @@ static int gt_task_fifos(struct gt_engine *engine, enum gt_coll coll,
 		const struct gt_cuda_programs *task =
 			&engine->ranks[r].tasks[coll];
 
-		bytes[r] = gt_task_slots(task) +
+		bytes[r] = gt_programs_slots_at(task) +
 			   (uint64_t)task->fifo_at[task->nprograms] *
 				   engine->nslots * engine->slot_pitch;
 	}
@@ -143,15 +144,15 @@ static int gt_task_fifos(struct gt_engine *engine, enum gt_coll coll,
 	return rc;
 }
 
-static int gt_rank_is_far(const struct gt_engine *engine, uint32_t rank)
+static int gt_conn_is_over_link(const struct gt_engine *engine, uint32_t rank)
 {
 	return !gt_process_group_is_local(&engine->group, rank) &&
 	       !engine->reached[gt_process_group_of_rank(&engine->group, rank)];
 }
 
 /* A rank's connections that go over links, for all workers. */
-static int gt_task_link(struct gt_engine *engine, enum gt_coll coll,
-			uint32_t rank, uint32_t p, struct gt_err *err)
+static int gt_program_add_links(struct gt_engine *engine, enum gt_coll coll,
+				uint32_t rank, uint32_t p, struct gt_err *err)
 {
 	struct gt_cuda_programs *task = &engine->ranks[rank].tasks[coll];
 	const struct gt_program *mine = &task->programs[p];
@@ -168,7 +169,7 @@ static int gt_task_link(struct gt_engine *engine, enum gt_coll coll,
 			.sends = conn->sends,
 		};
 
-		if (!gt_rank_is_far(engine, conn->peer))
+		if (!gt_conn_is_over_link(engine, conn->peer))
 			continue;
 		for (uint32_t w = 0; !rc && w < task->workers[p]; w++) {
 			/* Both ends say the same, whatever their programs'
@@ -184,8 +185,8 @@ static int gt_task_link(struct gt_engine *engine, enum gt_coll coll,
 	return rc;
 }
 
-static int gt_task_links(struct gt_engine *engine, enum gt_coll coll,
-			 struct gt_err *err)
+static int gt_programs_add_links(struct gt_engine *engine, enum gt_coll coll,
+				 struct gt_err *err)
 {
 	struct gt_process_group *group = &engine->group;
 	int rc = GT_OK;
@@ -195,14 +196,15 @@ static int gt_task_links(struct gt_engine *engine, enum gt_coll coll,
 	for (uint32_t r = group->first; !rc && r < group->end; r++)
 		for (uint32_t p = 0;
 		     !rc && p < engine->ranks[r].tasks[coll].nprograms; p++)
-			rc = gt_task_link(engine, coll, r, p, err);
+			rc = gt_program_add_links(engine, coll, r, p, err);
 	if (rc)
 		gt_process_group_forget(group);
 	return rc;
 }
 
 /* The connections over links of all tasks that were made. */
-static int gt_task_connect(struct gt_engine *engine, struct gt_err *err)
+static int gt_programs_connect_links(struct gt_engine *engine,
+				     struct gt_err *err)
 {
 	const struct gt_link_shape shape = {engine->nslots, engine->slot_pitch};
 
@@ -212,8 +214,8 @@ static int gt_task_connect(struct gt_engine *engine, struct gt_err *err)
 }
 
 /* An end in host memory; counters and slots are pinned there. */
-static void gt_end_far(const struct gt_fifo_end *far, int sends,
-		       struct gt_kernel_conn *end)
+static void gt_end_over_link(const struct gt_fifo_end *far, int sends,
+			     struct gt_kernel_conn *end)
 {
 	uint64_t *data = (uint64_t *)(void *)&far->fifo->data;
 	uint64_t *credit = (uint64_t *)(void *)&far->fifo->credit;
@@ -225,9 +227,9 @@ static void gt_end_far(const struct gt_fifo_end *far, int sends,
 }
 
 /* An end in GPUs' memory; connection i here is j over there. */
-static void gt_end_near(const struct gt_engine *engine, enum gt_coll coll,
-			const struct gt_cuda_end *at,
-			struct gt_kernel_conn *end)
+static void gt_end_in_memory(const struct gt_engine *engine, enum gt_coll coll,
+			     const struct gt_cuda_end *at,
+			     struct gt_kernel_conn *end)
 {
 	const struct gt_cuda_programs *task =
 		&engine->ranks[at->rank].tasks[coll];
@@ -298,11 +300,12 @@ static int gt_program_connect(struct gt_engine *engine, enum gt_coll coll,
 		for (at.worker = 0; at.worker < task->workers[p]; at.worker++) {
 			size_t k = at.worker * mine->nconns + i;
 
-			if (gt_rank_is_far(engine, conn->peer))
-				gt_end_far(&task->ends[task->conn_at[p] + k],
-					   conn->sends, &out[k]);
+			if (gt_conn_is_over_link(engine, conn->peer))
+				gt_end_over_link(
+					&task->ends[task->conn_at[p] + k],
+					conn->sends, &out[k]);
 			else
-				gt_end_near(engine, coll, &at, &out[k]);
+				gt_end_in_memory(engine, coll, &at, &out[k]);
 			out[k].peer = conn->peer;
 			out[k].sends = conn->sends;
 		}
@@ -354,8 +357,8 @@ static int gt_program_upload(struct gt_engine *engine, enum gt_coll coll,
 	return GT_OK;
 }
 
-static int gt_task_upload(struct gt_engine *engine, enum gt_coll coll,
-			  uint32_t rank, struct gt_err *err)
+static int gt_programs_upload(struct gt_engine *engine, enum gt_coll coll,
+			      uint32_t rank, struct gt_err *err)
 {
 	struct gt_cuda_rank *me = &engine->ranks[rank];
 	struct gt_cuda_programs *task = &me->tasks[coll];
@@ -381,7 +384,7 @@ static int gt_task_upload(struct gt_engine *engine, enum gt_coll coll,
 }
 
 /* All that is a rank's own. */
-static void gt_task_free(struct gt_engine *engine, enum gt_coll coll)
+static void gt_programs_free(struct gt_engine *engine, enum gt_coll coll)
 {
 	for (uint32_t r = engine->group.first; r < engine->group.end; r++) {
 		struct gt_cuda_programs *task = &engine->ranks[r].tasks[coll];
@@ -401,11 +404,11 @@ static void gt_task_free(struct gt_engine *engine, enum gt_coll coll)
 void gt_cuda_disconnect(struct gt_engine *engine)
 {
 	for (int coll = 0; coll < GT_NCOLLS; coll++)
-		gt_task_free(engine, (enum gt_coll)coll);
+		gt_programs_free(engine, (enum gt_coll)coll);
 }
 
 /* Links hold the FIFOs of one collective at a time; see _all. */
-static int gt_task_forget(struct gt_engine *engine, struct gt_err *err)
+static int gt_programs_forget(struct gt_engine *engine, struct gt_err *err)
 {
 	int rc = GT_OK;
 
@@ -413,14 +416,14 @@ static int gt_task_forget(struct gt_engine *engine, struct gt_err *err)
 		if (!(engine->ready >> coll & 1))
 			continue;
 		engine->ready &= ~(1u << coll);
-		gt_task_free(engine, (enum gt_coll)coll);
+		gt_programs_free(engine, (enum gt_coll)coll);
 		rc = gt_cuda_region_drop(engine, GT_CUDA_FIFOS + coll, err);
 	}
 	return rc;
 }
 
-static int gt_task_make(struct gt_engine *engine, enum gt_coll coll,
-			struct gt_err *err)
+static int gt_programs_make(struct gt_engine *engine, enum gt_coll coll,
+			    struct gt_err *err)
 {
 	const struct gt_process_group *group = &engine->group;
 	int rc = GT_OK;
@@ -432,21 +435,21 @@ static int gt_task_make(struct gt_engine *engine, enum gt_coll coll,
 	for (uint32_t r = 0; !rc && r < engine->plan->nranks; r++)
 		rc = gt_cuda_programs_lower(engine, coll, r, err);
 	for (uint32_t r = group->first; !rc && r < group->end; r++)
-		rc = gt_task_alloc(engine, coll, r, err);
+		rc = gt_programs_alloc(engine, coll, r, err);
 	if (!rc)
-		rc = gt_task_fifos(engine, coll, err);
-	return rc ? rc : gt_task_links(engine, coll, err);
+		rc = gt_programs_alloc_fifos(engine, coll, err);
+	return rc ? rc : gt_programs_add_links(engine, coll, err);
 }
 
 /* Its links are connected. */
-static int gt_task_ready(struct gt_engine *engine, enum gt_coll coll,
-			 struct gt_err *err)
+static int gt_programs_ready(struct gt_engine *engine, enum gt_coll coll,
+			     struct gt_err *err)
 {
 	const struct gt_process_group *group = &engine->group;
 	int rc = GT_OK;
 
 	for (uint32_t r = group->first; !rc && r < group->end; r++)
-		rc = gt_task_upload(engine, coll, r, err);
+		rc = gt_programs_upload(engine, coll, r, err);
 	if (rc)
 		return rc;
 	engine->ready |= 1u << coll;
@@ -462,12 +465,12 @@ int gt_cuda_connect(struct gt_engine *engine, enum gt_coll coll,
 	if (engine->ready & 1u << coll)
 		return GT_OK;
 	if (gt_process_group_has_links(&engine->group))
-		rc = gt_task_forget(engine, err);
+		rc = gt_programs_forget(engine, err);
 	if (!rc)
-		rc = gt_task_make(engine, coll, err);
+		rc = gt_programs_make(engine, coll, err);
 	if (!rc)
-		rc = gt_task_connect(engine, err);
-	return rc ? rc : gt_task_ready(engine, coll, err);
+		rc = gt_programs_connect_links(engine, err);
+	return rc ? rc : gt_programs_ready(engine, coll, err);
 }
 
 int gt_cuda_connect_all(struct gt_engine *engine, struct gt_err *err)
@@ -478,12 +481,12 @@ int gt_cuda_connect_all(struct gt_engine *engine, struct gt_err *err)
 		return GT_OK;
 	for (int coll = 0; !rc && coll < GT_NCOLLS; coll++)
 		if (gt_cuda_row_exists(engine, (enum gt_coll)coll))
-			rc = gt_task_make(engine, (enum gt_coll)coll, err);
+			rc = gt_programs_make(engine, (enum gt_coll)coll, err);
 	if (!rc)
-		rc = gt_task_connect(engine, err);
+		rc = gt_programs_connect_links(engine, err);
 	for (int coll = 0; !rc && coll < GT_NCOLLS; coll++)
 		if (engine->task_arenas[coll])
-			rc = gt_task_ready(engine, (enum gt_coll)coll, err);
+			rc = gt_programs_ready(engine, (enum gt_coll)coll, err);
 	return rc;
 }
 
@@ -510,8 +513,8 @@ int gt_cuda_link_progress(const struct gt_engine *engine, enum gt_coll coll,
 	return far != 0;
 }
 
-static int gt_task_load(struct gt_engine *engine, enum gt_dtype dtype,
-			struct gt_err *err)
+static int gt_kernels_load(struct gt_engine *engine, enum gt_dtype dtype,
+			   struct gt_err *err)
 {
 	cudaError_t rc;
 
@@ -528,8 +531,8 @@ static int gt_task_load(struct gt_engine *engine, enum gt_dtype dtype,
 }
 
 /* Layouts of the selected channels; the others have no loops, do nothing. */
-static int gt_task_cut(struct gt_engine *engine,
-		       const struct gt_layout_args *args, struct gt_err *err)
+static int gt_layouts_set(struct gt_engine *engine,
+			  const struct gt_layout_args *args, struct gt_err *err)
 {
 	int rc = GT_OK;
 
@@ -541,8 +544,9 @@ static int gt_task_cut(struct gt_engine *engine,
 }
 
 /* Scratch of the selected channels: a slice for every place and loop. */
-static int gt_task_places(struct gt_engine *engine,
-			  const struct gt_exec_request *req, struct gt_err *err)
+static int gt_step_scratch_need(struct gt_engine *engine,
+				const struct gt_exec_request *req,
+				struct gt_err *err)
 {
 	const struct gt_plan *plan = engine->plan;
 	uint64_t most = 0;
@@ -562,7 +566,7 @@ static int gt_task_places(struct gt_engine *engine,
 }
 
 /* Over links, of the rows that GPUs can do so the one for these bytes. */
-static const struct gt_plan_select *gt_task_row_far(
+static const struct gt_plan_select *gt_row_over_links(
 	const struct gt_engine *engine, enum gt_coll coll, uint64_t bytes)
 {
 	const struct gt_plan *plan = engine->plan;
@@ -588,7 +592,7 @@ const struct gt_plan_select *gt_cuda_row_of(const struct gt_engine *engine,
 	uint64_t bytes = req->count * blocks * gt_dtype_bytes(req->dtype);
 	const struct gt_plan_select *row =
 		engine->meshed ? NULL
-			       : gt_task_row_far(engine, req->coll, bytes);
+			       : gt_row_over_links(engine, req->coll, bytes);
 
 	return row ? row : gt_plan_row(plan, req->coll, bytes);
 }
@@ -635,8 +639,8 @@ int gt_cuda_layout_set(struct gt_engine *engine,
 	args.nsel = engine->nsel;
 	args.sel = engine->sel;
 	if (!(engine->loaded & 1u << req->dtype))
-		rc = gt_task_load(engine, req->dtype, err);
+		rc = gt_kernels_load(engine, req->dtype, err);
 	if (!rc)
-		rc = gt_task_cut(engine, &args, err);
-	return rc ? rc : gt_task_places(engine, req, err);
+		rc = gt_layouts_set(engine, &args, err);
+	return rc ? rc : gt_step_scratch_need(engine, req, err);
 }

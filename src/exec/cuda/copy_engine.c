@@ -106,7 +106,7 @@ static struct gt_direct_args gt_ce_args(const struct gt_ce *at)
 }
 
 /* Tell the others that a stage is reached, and wait for them. */
-static void gt_ce_meet(struct gt_ce *at, uint32_t stage)
+static void gt_ce_barrier(struct gt_ce *at, uint32_t stage)
 {
 	struct gt_direct_args args = gt_ce_args(at);
 	struct gt_kernel_grid grid = {.dtype = at->req->dtype,
@@ -139,8 +139,8 @@ static struct gt_kernel_grid gt_ce_side(const struct gt_ce *at)
 }
 
 /* The first `count` elements of the blocks for `to`, beside the copies. */
-static void gt_ce_lift(struct gt_ce *at, uint32_t to, uint64_t count,
-		       uint32_t stage)
+static void gt_ce_block_reduce(struct gt_ce *at, uint32_t to, uint64_t count,
+			       uint32_t stage)
 {
 	struct gt_direct_args args = gt_ce_args(at);
 	struct gt_kernel_grid grid = gt_ce_side(at);
@@ -213,10 +213,10 @@ static void gt_ce_beside(struct gt_ce *at, uint64_t head)
 	uint32_t own = at->flow.to & 1u << at->rank;
 
 	if (head)
-		gt_ce_lift(at, at->flow.to & ~own, head / at->elem_bytes,
-			   GT_CE_BEGIN);
+		gt_ce_block_reduce(at, at->flow.to & ~own,
+				   head / at->elem_bytes, GT_CE_BEGIN);
 	if (own) /* takes no detour */
-		gt_ce_lift(at, own, at->req->count, 0);
+		gt_ce_block_reduce(at, own, at->req->count, 0);
 }
 
 /* What takes a detour goes from here on, beside what follows ... */
@@ -246,7 +246,7 @@ static void gt_ce_blocks(struct gt_ce *at)
 
 	if (beside)
 		gt_ce_after(at, at->me->side, at->me->stream);
-	gt_ce_meet(at, GT_CE_BEGIN);
+	gt_ce_barrier(at, GT_CE_BEGIN);
 	gt_ce_beside(at, head);
 	gt_ce_detour(at);
 	for (uint32_t i = 1; i < flow->nranks; i++) {
@@ -259,7 +259,7 @@ static void gt_ce_blocks(struct gt_ce *at)
 	if (beside)
 		gt_ce_after(at, at->me->stream, at->me->side);
 	gt_ce_join(at);
-	gt_ce_meet(at, GT_CE_END);
+	gt_ce_barrier(at, GT_CE_END);
 }
 
 /* A piece of rank d's block, to be reduced there. */
@@ -350,7 +350,7 @@ static void gt_ce_pipeline(struct gt_ce *at)
 	else
 		gt_ce_after(at, at->me->stream, at->me->side);
 	gt_ce_join(at);
-	gt_ce_meet(at, GT_CE_END);
+	gt_ce_barrier(at, GT_CE_END);
 }
 
 int gt_cuda_ce_launch(const struct gt_engine *engine,

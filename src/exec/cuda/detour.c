@@ -201,8 +201,8 @@ static void gt_detour_go_on(struct gt_detouring *at, uint32_t lane)
 }
 
 /* All ranks have done a lane's step: the operation's meeting of that number. */
-static void gt_detour_meet(struct gt_detouring *at, uint32_t lane,
-			   uint32_t number, int last)
+static void gt_detour_barrier(struct gt_detouring *at, uint32_t lane,
+			      uint32_t number, int last)
 {
 	const struct gt_cuda_detour *detour = at->detour;
 	struct gt_detour_args args = {
@@ -259,7 +259,8 @@ static char *gt_detour_sum(const struct gt_detouring *at, uint32_t c)
 	return at->output + gt_detour_at(at, flow->out_stride, at->rank, c);
 }
 
-static struct gt_direct_args gt_detour_lift(const struct gt_detouring *at)
+static struct gt_direct_args gt_detour_reduce_args(
+	const struct gt_detouring *at)
 {
 	struct gt_direct_args args = {
 		.guard = gt_cuda_guard_of(at->engine, at->rank),
@@ -286,7 +287,7 @@ static void gt_detour_kernel(struct gt_detouring *at, uint32_t lane,
 /* What has come of chunk c, in the order of ranks. */
 static void gt_detour_add(struct gt_detouring *at, uint32_t lane, uint32_t c)
 {
-	struct gt_direct_args args = gt_detour_lift(at);
+	struct gt_direct_args args = gt_detour_reduce_args(at);
 	uint64_t bytes = gt_detour_bytes(at, at->rank, c);
 
 	for (uint32_t s = 0; s < at->flow.nranks; s++)
@@ -411,7 +412,8 @@ static void gt_detour_steps(struct gt_detouring *at)
 		uint32_t lane = n % GT_DETOUR_LANES;
 
 		gt_detour_step(at, lane, n / GT_DETOUR_LANES);
-		gt_detour_meet(at, lane, n, n + 1 == steps * GT_DETOUR_LANES);
+		gt_detour_barrier(at, lane, n,
+				  n + 1 == steps * GT_DETOUR_LANES);
 	}
 }
 

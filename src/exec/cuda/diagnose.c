@@ -4,7 +4,7 @@
 #include "plan/ir/plan.h"
 
 /* Lanes of a program, whose blocks stand a number of workers apart. */
-static uint32_t gt_blame_lanes(const struct gt_engine *engine)
+static uint32_t gt_diagnose_lanes(const struct gt_engine *engine)
 {
 	return gt_choice_is_p2p(&engine->way) || !engine->nlanes
 		       ? 1
@@ -20,7 +20,8 @@ static const struct gt_kernel_report *gt_report_of(
 {
 	const struct gt_kernel_report *all =
 		&engine->reports[(size_t)rank * engine->nblocks];
-	uint32_t lanes = gt_blame_lanes(engine), workers = engine->cut.workers;
+	uint32_t lanes = gt_diagnose_lanes(engine),
+		 workers = engine->cut.workers;
 	uint32_t first;
 
 	if (lanes == 1 || all[block].state)
@@ -37,11 +38,11 @@ static const struct gt_kernel_report *gt_report_of(
  * Who waits for whom forms chains, one for each worker; the rank at the end
  * of a chain waits for nobody and is the one that stopped.
  */
-static int gt_blame_block(const struct gt_engine *engine, uint32_t block,
-			  struct gt_err *err)
+static int gt_diagnose_block(const struct gt_engine *engine, uint32_t block,
+			     struct gt_err *err)
 {
 	uint32_t nranks = engine->plan->nranks, first, at, hops;
-	uint32_t lanes = gt_blame_lanes(engine), most = nranks * lanes;
+	uint32_t lanes = gt_diagnose_lanes(engine), most = nranks * lanes;
 	const struct gt_kernel_report *report, *last = NULL;
 
 	for (first = 0; first < nranks; first++)
@@ -82,7 +83,7 @@ int gt_cuda_diagnose(const struct gt_engine *engine, uint32_t late,
 	if (rc)
 		return rc;
 	for (uint32_t b = 0; b < engine->nblocks; b++) {
-		rc = gt_blame_block(engine, b, err);
+		rc = gt_diagnose_block(engine, b, err);
 		if (rc)
 			return rc;
 	}

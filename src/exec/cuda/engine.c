@@ -91,7 +91,7 @@ static void gt_rank_close(struct gt_cuda_rank *me)
 }
 
 /* Nobody frees what another process has still open. */
-static void gt_cuda_part(struct gt_engine *engine)
+static void gt_cuda_close_peers(struct gt_engine *engine)
 {
 	gt_user_buffers_close(engine);
 	gt_cuda_regions_unmap(engine);
@@ -109,7 +109,7 @@ static void gt_cuda_close(struct gt_engine *engine)
 		gt_cuda_p2p_release(engine);
 		gt_cuda_ce_release(engine);
 		gt_cuda_detour_release(engine);
-		gt_cuda_part(engine);
+		gt_cuda_close_peers(engine);
 		for (uint32_t r = engine->group.first; r < engine->group.end;
 		     r++)
 			gt_rank_close(&engine->ranks[r]);
@@ -361,9 +361,9 @@ static int gt_cuda_do_check(struct gt_engine *engine,
 	return rc;
 }
 
-static int gt_cuda_how(struct gt_engine *engine,
-		       const struct gt_exec_request *req,
-		       struct gt_algo_choice *way, struct gt_err *err)
+static int gt_cuda_algo_choice(struct gt_engine *engine,
+			       const struct gt_exec_request *req,
+			       struct gt_algo_choice *way, struct gt_err *err)
 {
 	int rc = gt_cuda_choose_algo(engine, req, way, err);
 
@@ -386,7 +386,7 @@ const struct gt_engine_ops gt_engine_cuda = {
 	.close = gt_cuda_close,
 	.fill = gt_cuda_do_fill,
 	.run = gt_cuda_run,
-	.how = gt_cuda_how,
+	.how = gt_cuda_algo_choice,
 	.check = gt_cuda_do_check,
 	.async = &gt_cuda_async,
 };

@@ -8,7 +8,7 @@ enum {
 	GT_ROOM_PAGE_BYTES = 2 << 20,
 };
 
-static cudaError_t gt_room_make(int device, struct gt_link_device_memory *room)
+static cudaError_t gt_gdr_make(int device, struct gt_link_device_memory *room)
 {
 	int ordering = 0;
 	cudaError_t rc = cudaDeviceGetPCIBusId(room->bus_id,
@@ -35,7 +35,7 @@ int gt_cuda_gdr_new(void *arg, uint32_t rank, uint64_t bytes,
 	cudaError_t rc = cudaSetDevice(device);
 
 	if (rc == cudaSuccess)
-		rc = gt_room_make(device, &made);
+		rc = gt_gdr_make(device, &made);
 	if (rc != cudaSuccess) {
 		gt_cuda_gdr_free(arg, rank, &made);
 		return gt_cuda_fail(engine, rank, (int)rc,

@@ -32,9 +32,9 @@ int gt_cuda_fusion_takes(const struct gt_engine *engine,
 	       way->protocol == GT_PROTOCOL_LL128;
 }
 
-static uint64_t gt_bundle_block(const struct gt_engine *engine,
-				const struct gt_exec_request *req,
-				enum gt_algo algo)
+static uint64_t gt_fusion_block_bytes(const struct gt_engine *engine,
+				      const struct gt_exec_request *req,
+				      enum gt_algo algo)
 {
 	return gt_cuda_p2p_of(engine, req, algo, 0).count *
 	       gt_dtype_bytes(req->dtype);
@@ -49,8 +49,9 @@ void gt_cuda_fusion_add(const struct gt_engine *engine,
 	int all = req->coll == GT_COLL_ALLREDUCE;
 
 	*op = (struct gt_bundle_op){
-		.bytes = gt_bundle_block(engine, req, GT_ALGO_ONE_SHOT),
-		.slice = all ? gt_bundle_block(engine, req, GT_ALGO_TWO_SHOT)
+		.bytes = gt_fusion_block_bytes(engine, req, GT_ALGO_ONE_SHOT),
+		.slice = all ? gt_fusion_block_bytes(engine, req,
+						     GT_ALGO_TWO_SHOT)
 			     : 0,
 		.two = way->algo == GT_ALGO_TWO_SHOT,
 		.ll128 = way->protocol == GT_PROTOCOL_LL128,
@@ -61,8 +62,7 @@ void gt_cuda_fusion_add(const struct gt_engine *engine,
 	bundle->reqs[bundle->n++] = req;
 }
 
-static struct gt_bundle_limits gt_bundle_limits_of(
-	const struct gt_engine *engine)
+static struct gt_bundle_limits gt_fusion_limits(const struct gt_engine *engine)
 {
 	struct gt_bundle_limits limits = {.nranks = engine->plan->nranks,
 					  .ops = GT_GROUP_OPS,
@@ -76,7 +76,7 @@ static struct gt_bundle_limits gt_bundle_limits_of(
 	return limits;
 }
 
-static enum gt_algo gt_bundle_algo(const struct gt_bundle_op *op)
+static enum gt_algo gt_fusion_algo(const struct gt_bundle_op *op)
 {
 	return op->two ? GT_ALGO_TWO_SHOT : GT_ALGO_ONE_SHOT;
 }
@@ -87,7 +87,7 @@ static struct gt_group_op gt_group_op_of(const struct gt_engine *engine,
 					 uint32_t rank)
 {
 	struct gt_p2p flow =
-		gt_cuda_p2p_of(engine, req, gt_bundle_algo(op), rank);
+		gt_cuda_p2p_of(engine, req, gt_fusion_algo(op), rank);
 	struct gt_cuda_span span = gt_cuda_span_of(engine, req, rank, rank);
 	uint64_t elem = gt_dtype_bytes(req->dtype);
 
@@ -109,32 +109,32 @@ static struct gt_group_op gt_group_op_of(const struct gt_engine *engine,
 		.op = (uint8_t)req->op};
 }
 
-static int gt_bundle_adds(const struct gt_exec_request *req)
+static int gt_fusion_adds(const struct gt_exec_request *req)
 {
 	return req->op == GT_REDOP_SUM || req->op == GT_REDOP_AVG;
 }
 
 /* Sums of one type have a kernel of their own; so has what only moves. */
-static enum gt_dtype gt_bundle_dtype(const struct gt_exec_request *const *reqs,
+static enum gt_dtype gt_fusion_dtype(const struct gt_exec_request *const *reqs,
 				     uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
 		if (reqs[i]->dtype != reqs[0]->dtype ||
 		    (gt_coll_reduces(reqs[i]->coll) &&
-		     !gt_bundle_adds(reqs[i])))
+		     !gt_fusion_adds(reqs[i])))
 			return GT_NDTYPES;
 	return reqs[0]->dtype;
 }
 
-static int gt_bundle_run(const struct gt_engine *engine,
-			 const struct gt_cuda_fusion *bundle, uint32_t first,
-			 uint32_t n, uint32_t rank)
+static int gt_fusion_launch_packets(const struct gt_engine *engine,
+				    const struct gt_cuda_fusion *bundle,
+				    uint32_t first, uint32_t n, uint32_t rank)
 {
 	const struct gt_bundle_op *ops = &bundle->ops[first];
 	uint32_t warps = ops[n - 1].warp + ops[n - 1].warps;
 	uint32_t each = (warps + engine->processors - 1) / engine->processors;
 	struct gt_kernel_grid grid = {
-		.dtype = gt_bundle_dtype(&bundle->reqs[first], n),
+		.dtype = gt_fusion_dtype(&bundle->reqs[first], n),
 		.overlaps = 1,
 		.stream = engine->ranks[rank].stream};
 	struct gt_group_args args = {.guard = gt_cuda_guard_of(engine, rank),
@@ -163,25 +163,26 @@ static int gt_bundle_run(const struct gt_engine *engine,
 }
 
 /* The kernel for one operation has less to find out. */
-static struct gt_algo_choice gt_bundle_way(const struct gt_bundle_op *op,
-					   enum gt_coll coll)
+static struct gt_algo_choice gt_fusion_choice(const struct gt_bundle_op *op,
+					      enum gt_coll coll)
 {
 	if (op->push)
 		return (struct gt_algo_choice){
 			.algo = coll == GT_COLL_ALLREDUCE ? GT_ALGO_TWO_SHOT
 							  : GT_ALGO_ONE_SHOT,
 			.protocol = GT_PROTOCOL_DIRECT};
-	return (struct gt_algo_choice){.algo = (uint8_t)gt_bundle_algo(op),
+	return (struct gt_algo_choice){.algo = (uint8_t)gt_fusion_algo(op),
 				       .protocol = op->ll128 ? GT_PROTOCOL_LL128
 							     : GT_PROTOCOL_LL};
 }
 
-static int gt_bundle_run_one(struct gt_engine *engine,
-			     const struct gt_cuda_fusion *bundle, uint32_t at,
-			     uint32_t rank)
+static int gt_fusion_launch_one(struct gt_engine *engine,
+				const struct gt_cuda_fusion *bundle,
+				uint32_t at, uint32_t rank)
 {
 	struct gt_exec_request req = *bundle->reqs[at];
-	struct gt_algo_choice way = gt_bundle_way(&bundle->ops[at], req.coll);
+	struct gt_algo_choice way =
+		gt_fusion_choice(&bundle->ops[at], req.coll);
 
 	req.way = &way;
 	if (gt_cuda_choose_algo(engine, &req, &engine->way, NULL))
@@ -189,7 +190,7 @@ static int gt_bundle_run_one(struct gt_engine *engine,
 	return gt_cuda_launch(engine, &req, rank);
 }
 
-static int gt_bundle_launch(struct gt_engine *engine,
+static int gt_fusion_launch(struct gt_engine *engine,
 			    const struct gt_cuda_fusion *bundle, uint32_t first,
 			    uint32_t n, uint32_t rank)
 {
@@ -200,24 +201,24 @@ static int gt_bundle_launch(struct gt_engine *engine,
 		return rc;
 	me->stream = bundle->reqs[first]->streams[rank];
 	if (n == 1)
-		rc = gt_bundle_run_one(engine, bundle, first, rank);
+		rc = gt_fusion_launch_one(engine, bundle, first, rank);
 	else if (bundle->ops[first].push)
 		rc = gt_scratch_group_launch(engine, &bundle->reqs[first], n,
 					     rank);
 	else
-		rc = gt_bundle_run(engine, bundle, first, n, rank);
+		rc = gt_fusion_launch_packets(engine, bundle, first, n, rank);
 	me->stream = me->own;
 	return rc;
 }
 
-static int gt_bundle_launch_all(struct gt_engine *engine,
+static int gt_fusion_launch_all(struct gt_engine *engine,
 				const struct gt_cuda_fusion *bundle,
 				uint32_t first, uint32_t n, struct gt_err *err)
 {
 	int rc = 0;
 
 	for (uint32_t r = engine->group.first; r < engine->group.end; r++) {
-		rc = gt_bundle_launch(engine, bundle, first, n, r);
+		rc = gt_fusion_launch(engine, bundle, first, n, r);
 		if (rc)
 			return gt_cuda_fail(engine, r, rc, "launch the group",
 					    err);
@@ -226,7 +227,7 @@ static int gt_bundle_launch_all(struct gt_engine *engine,
 }
 
 /* Have they one kernel, if they go the same way? */
-static int gt_bundle_alike(const struct gt_cuda_fusion *bundle, uint32_t a,
+static int gt_fusion_alike(const struct gt_cuda_fusion *bundle, uint32_t a,
 			   uint32_t b)
 {
 	const struct gt_exec_request *x = bundle->reqs[a], *y = bundle->reqs[b];
@@ -234,11 +235,11 @@ static int gt_bundle_alike(const struct gt_cuda_fusion *bundle, uint32_t a,
 	if (!bundle->ops[a].push || !bundle->ops[b].push)
 		return bundle->ops[a].push == bundle->ops[b].push;
 	return x->dtype == y->dtype &&
-	       (x->op == y->op || (gt_bundle_adds(x) && gt_bundle_adds(y)));
+	       (x->op == y->op || (gt_fusion_adds(x) && gt_fusion_adds(y)));
 }
 
 /* Those with one kernel, from `first` on, to the front; how many there are. */
-static uint32_t gt_bundle_gather(struct gt_cuda_fusion *bundle, uint32_t first)
+static uint32_t gt_fusion_gather(struct gt_cuda_fusion *bundle, uint32_t first)
 {
 	uint32_t end = first;
 
@@ -246,7 +247,7 @@ static uint32_t gt_bundle_gather(struct gt_cuda_fusion *bundle, uint32_t first)
 		const struct gt_exec_request *req = bundle->reqs[i];
 		struct gt_bundle_op op = bundle->ops[i];
 
-		if (!gt_bundle_alike(bundle, first, i))
+		if (!gt_fusion_alike(bundle, first, i))
 			continue;
 		bundle->reqs[i] = bundle->reqs[end];
 		bundle->ops[i] = bundle->ops[end];
@@ -257,15 +258,15 @@ static uint32_t gt_bundle_gather(struct gt_cuda_fusion *bundle, uint32_t first)
 }
 
 /* How many of the next n one launch carries, and what it needs. */
-static int gt_bundle_next(struct gt_engine *engine,
+static int gt_fusion_next(struct gt_engine *engine,
 			  struct gt_cuda_fusion *bundle, uint32_t first,
 			  uint32_t *n, struct gt_err *err)
 {
-	const struct gt_bundle_limits limits = gt_bundle_limits_of(engine);
+	const struct gt_bundle_limits limits = gt_fusion_limits(engine);
 	const struct gt_exec_request *const *reqs = &bundle->reqs[first];
 	struct gt_exec_request one = *reqs[0];
 	struct gt_algo_choice way =
-		gt_bundle_way(&bundle->ops[first], one.coll);
+		gt_fusion_choice(&bundle->ops[first], one.coll);
 
 	if (!bundle->ops[first].push) {
 		*n = gt_bundle_divide(&bundle->ops[first], *n, &limits);
@@ -280,16 +281,16 @@ static int gt_bundle_next(struct gt_engine *engine,
 int gt_cuda_fusion_flush(struct gt_engine *engine,
 			 struct gt_cuda_fusion *bundle, struct gt_err *err)
 {
-	const struct gt_bundle_limits limits = gt_bundle_limits_of(engine);
+	const struct gt_bundle_limits limits = gt_fusion_limits(engine);
 	uint32_t done = 0, n;
 	int rc = GT_OK;
 
 	gt_bundle_choose(bundle->ops, bundle->n, &limits);
 	for (; !rc && done < bundle->n; done += n) {
-		n = gt_bundle_gather(bundle, done);
-		rc = gt_bundle_next(engine, bundle, done, &n, err);
+		n = gt_fusion_gather(bundle, done);
+		rc = gt_fusion_next(engine, bundle, done, &n, err);
 		if (!rc)
-			rc = gt_bundle_launch_all(engine, bundle, done, n, err);
+			rc = gt_fusion_launch_all(engine, bundle, done, n, err);
 	}
 	bundle->n = 0;
 	return rc;

@@ -233,8 +233,8 @@ static int gt_region_map(struct gt_engine *engine, int region, int tries,
 }
 
 /* A file for each local part to all who reach it, and theirs. */
-static int gt_region_hand(struct gt_engine *engine, int region, int tries,
-			  struct gt_err *err)
+static int gt_region_share_files(struct gt_engine *engine, int region,
+				 int tries, struct gt_err *err)
 {
 	const struct gt_process_group *group = &engine->group;
 	const struct gt_cuda_mapping *maps = engine->regions[region].maps;
@@ -290,7 +290,7 @@ static int gt_region_share(struct gt_engine *engine, int region, int tries,
 
 	if (engine->pieces) {
 		free(parts);
-		return gt_region_hand(engine, region, tries, err);
+		return gt_region_share_files(engine, region, tries, err);
 	}
 	if (!parts)
 		return gt_err_nomem(err);
@@ -320,7 +320,7 @@ int gt_cuda_region_new(struct gt_engine *engine, int region,
 	return gt_region_share(engine, region, 0, err);
 }
 
-static void gt_region_leave(struct gt_engine *engine, int region)
+static void gt_region_unmap(struct gt_engine *engine, int region)
 {
 	for (uint32_t p = 0; p < engine->group.nprocesses; p++)
 		if (engine->regions[region].at && p != engine->group.self)
@@ -353,7 +353,7 @@ int gt_cuda_region_drop(struct gt_engine *engine, int region,
 
 	if (!engine->regions[region].at)
 		return GT_OK;
-	gt_region_leave(engine, region);
+	gt_region_unmap(engine, region);
 	if (engine->group.world)
 		rc = gt_world_allgather(engine->group.world, NULL, 0, NULL,
 					err);
@@ -373,10 +373,10 @@ static void gt_region_swap(struct gt_engine *engine, uint32_t old)
 void gt_cuda_regions_unmap(struct gt_engine *engine)
 {
 	for (int i = 0; i < GT_CUDA_REGIONS; i++)
-		gt_region_leave(engine, i);
+		gt_region_unmap(engine, i);
 	for (uint32_t i = 0; i < engine->nolds; i++) {
 		gt_region_swap(engine, i);
-		gt_region_leave(engine, 0);
+		gt_region_unmap(engine, 0);
 		gt_region_swap(engine, i);
 	}
 }
@@ -431,7 +431,7 @@ void gt_cuda_regions_free(struct gt_engine *engine)
 }
 
 /* A pair of processes reaches each other or goes over a link, both ways. */
-static int gt_reach_agree(struct gt_engine *engine, struct gt_err *err)
+static int gt_peers_agree(struct gt_engine *engine, struct gt_err *err)
 {
 	struct gt_process_group *group = &engine->group;
 	struct gt_world_part *parts = calloc(group->nprocesses, sizeof(*parts));
@@ -461,7 +461,7 @@ static int gt_reach_agree(struct gt_engine *engine, struct gt_err *err)
 }
 
 /* The first region of all ranks, and who reaches whom by it. */
-static int gt_reach_try(struct gt_engine *engine, struct gt_err *err)
+static int gt_peers_try(struct gt_engine *engine, struct gt_err *err)
 {
 	struct gt_process_group *group = &engine->group;
 	int rc;
@@ -471,14 +471,14 @@ static int gt_reach_try(struct gt_engine *engine, struct gt_err *err)
 		engine->reached[p] = p == group->self ||
 				     (group->is_here[p] && !group->config.link);
 	rc = gt_region_share(engine, GT_CUDA_DATA, 1, err);
-	return rc ? rc : gt_reach_agree(engine, err);
+	return rc ? rc : gt_peers_agree(engine, err);
 }
 
 /*
  * 1 if a process of this host is out of reach for one of its others, alike in
  * all processes.  GTOPO_CUDA_IPC=0 says so, to test.
  */
-static int gt_reach_lacks(struct gt_engine *engine, struct gt_err *err)
+static int gt_peers_lack(struct gt_engine *engine, struct gt_err *err)
 {
 	const char *ipc = getenv("GTOPO_CUDA_IPC");
 	struct gt_process_group *group = &engine->group;
@@ -492,7 +492,7 @@ static int gt_reach_lacks(struct gt_engine *engine, struct gt_err *err)
 	return rc ? rc : lacks != 0;
 }
 
-static int gt_reach_alloc(struct gt_engine *engine, int pieces,
+static int gt_peers_alloc(struct gt_engine *engine, int pieces,
 			  struct gt_err *err)
 {
 	uint32_t n = engine->plan->nranks;
@@ -509,7 +509,7 @@ static int gt_reach_alloc(struct gt_engine *engine, int pieces,
 }
 
 /* Not through handles: by pieces and files, if all processes can make them. */
-static int gt_reach_pieces(struct gt_engine *engine, struct gt_err *err)
+static int gt_peers_probe_files(struct gt_engine *engine, struct gt_err *err)
 {
 	struct gt_process_group *group = &engine->group;
 	uint64_t cannot;
@@ -518,13 +518,13 @@ static int gt_reach_pieces(struct gt_engine *engine, struct gt_err *err)
 	if (rc)
 		return rc;
 	cannot = group->end - group->first > GT_P2P_RANKS ||
-		 gt_reach_alloc(engine, 1, NULL);
+		 gt_peers_alloc(engine, 1, NULL);
 	rc = gt_world_max(group->world, &cannot, err);
 	if (!rc && cannot) {
 		gt_region_free(engine, GT_CUDA_DATA);
-		rc = gt_reach_alloc(engine, 0, err);
+		rc = gt_peers_alloc(engine, 0, err);
 	}
-	return rc ? rc : gt_reach_try(engine, err);
+	return rc ? rc : gt_peers_try(engine, err);
 }
 
 int gt_cuda_peers_probe(struct gt_engine *engine, struct gt_err *err)
@@ -538,13 +538,13 @@ int gt_cuda_peers_probe(struct gt_engine *engine, struct gt_err *err)
 	engine->meshed = 1;
 	engine->data_bytes =
 		gt_pages(engine->config.max_bytes + GT_CUDA_TAIL_BYTES);
-	rc = gt_reach_alloc(engine, 0, err);
+	rc = gt_peers_alloc(engine, 0, err);
 	if (rc || !group->world)
 		return rc;
-	rc = gt_reach_try(engine, err);
+	rc = gt_peers_try(engine, err);
 	if (!rc)
-		rc = gt_reach_lacks(engine, err);
-	return rc > 0 ? gt_reach_pieces(engine, err) : rc;
+		rc = gt_peers_lack(engine, err);
+	return rc > 0 ? gt_peers_probe_files(engine, err) : rc;
 }
 
 int gt_cuda_data_grow(struct gt_engine *engine, uint64_t bytes,
@@ -564,17 +564,17 @@ int gt_cuda_data_grow(struct gt_engine *engine, uint64_t bytes,
 }
 
 /* What a host's first process tells: what it has made, or why nothing. */
-struct gt_world_made {
+struct gt_host_share_made {
 	struct gt_shared_memory_handle name;
 	char fault[GT_CUDA_FAULT_BYTES];
 };
 
-static int gt_world_map(const struct gt_engine *engine, uint32_t leader,
-			const struct gt_world_part *part,
-			struct gt_shared_memory *share, struct gt_err *err)
+static int gt_host_share_map(const struct gt_engine *engine, uint32_t leader,
+			     const struct gt_world_part *part,
+			     struct gt_shared_memory *share, struct gt_err *err)
 {
 	const char *name = gt_world_name(engine->group.world, leader);
-	struct gt_world_made made;
+	struct gt_host_share_made made;
 
 	if (part->len != sizeof(made))
 		return gt_err_set(err, GT_ESYS, NULL,
@@ -590,12 +590,12 @@ static int gt_world_map(const struct gt_engine *engine, uint32_t leader,
  * The first process of each host makes it.  All come to both meetings, also
  * where it cannot be had: they may do without.
  */
-static int gt_world_share(struct gt_engine *engine, size_t bytes,
-			  struct gt_shared_memory *share, struct gt_err *err)
+static int gt_host_share_new(struct gt_engine *engine, size_t bytes,
+			     struct gt_shared_memory *share, struct gt_err *err)
 {
 	const struct gt_process_group *group = &engine->group;
 	struct gt_world_part *parts = calloc(group->nprocesses, sizeof(*parts));
-	struct gt_world_made made = {.name.bytes = 0};
+	struct gt_host_share_made made = {.name.bytes = 0};
 	struct gt_err own;
 	uint32_t leader = 0;
 	int rc, met;
@@ -612,7 +612,8 @@ static int gt_world_share(struct gt_engine *engine, size_t bytes,
 		 GT_CUDA_FAULT_BYTES - 1, own.text);
 	met = gt_world_allgather(group->world, &made, sizeof(made), parts, err);
 	if (!rc && !met && leader != group->self)
-		rc = gt_world_map(engine, leader, &parts[leader], share, &own);
+		rc = gt_host_share_map(engine, leader, &parts[leader], share,
+				       &own);
 	free(parts);
 	/* Its descriptor stays open until all have mapped it. */
 	if (!met)
@@ -625,8 +626,9 @@ static int gt_world_share(struct gt_engine *engine, size_t bytes,
 int gt_cuda_host_share(struct gt_engine *engine, size_t bytes,
 		       struct gt_shared_memory *share, struct gt_err *err)
 {
-	return engine->group.world ? gt_world_share(engine, bytes, share, err)
-				   : gt_shared_memory_new(bytes, share, err);
+	return engine->group.world
+		       ? gt_host_share_new(engine, bytes, share, err)
+		       : gt_shared_memory_new(bytes, share, err);
 }
 
 int gt_cuda_host_state_open(struct gt_engine *engine, struct gt_err *err)

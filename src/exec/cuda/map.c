@@ -19,8 +19,8 @@ static int gt_bus_exists(const char *bus_id)
 	return access(path, F_OK) == 0;
 }
 
-static int gt_map_by_id(const struct gt_engine *engine, uint32_t rank,
-			int *device, struct gt_err *err)
+static int gt_device_by_id(const struct gt_engine *engine, uint32_t rank,
+			   int *device, struct gt_err *err)
 {
 	const char *bus_id = engine->plan->ranks[rank].device;
 	const char *seen = getenv("CUDA_VISIBLE_DEVICES");
@@ -40,20 +40,20 @@ static int gt_map_by_id(const struct gt_engine *engine, uint32_t rank,
 }
 
 /* Of a local rank, told to all. */
-struct gt_map_gpu {
+struct gt_devices_gpu {
 	char bus_id[32];
 	uint32_t processors;
 	uint32_t host; /* the first process there */
 };
 
 /* What a process tells: what is wrong with it, or its ranks' GPUs. */
-struct gt_map_head {
+struct gt_devices_head {
 	int32_t code;
 	char fault[508];
 };
 
-static int gt_map_look(const struct gt_engine *engine, uint32_t rank,
-		       struct gt_map_gpu *gpu, struct gt_err *err)
+static int gt_devices_look(const struct gt_engine *engine, uint32_t rank,
+			   struct gt_devices_gpu *gpu, struct gt_err *err)
 {
 	const struct gt_cuda_rank *me = &engine->ranks[rank];
 	struct cudaDeviceProp prop;
@@ -75,8 +75,8 @@ static int gt_map_look(const struct gt_engine *engine, uint32_t rank,
 	return GT_OK;
 }
 
-static int gt_map_count(const struct gt_engine *engine, int *count,
-			struct gt_err *err)
+static int gt_devices_count(const struct gt_engine *engine, int *count,
+			    struct gt_err *err)
 {
 	uint32_t local = engine->group.end - engine->group.first;
 	cudaError_t rc = cudaGetDeviceCount(count);
@@ -99,12 +99,12 @@ static int gt_map_count(const struct gt_engine *engine, int *count,
 }
 
 /* This process's ranks. */
-static int gt_map_local(struct gt_engine *engine, struct gt_map_gpu *gpus,
-			struct gt_err *err)
+static int gt_devices_local(struct gt_engine *engine,
+			    struct gt_devices_gpu *gpus, struct gt_err *err)
 {
 	const struct gt_process_group *group = &engine->group;
 	enum gt_device_map map = engine->config.map;
-	int count = 0, rc = gt_map_count(engine, &count, err);
+	int count = 0, rc = gt_devices_count(engine, &count, err);
 
 	for (uint32_t r = group->first; !rc && r < group->end; r++) {
 		uint32_t i = r - group->first;
@@ -117,15 +117,16 @@ static int gt_map_local(struct gt_engine *engine, struct gt_map_gpu *gpus,
 			engine->ranks[r].device =
 				(int)((group->place + i) % (uint32_t)count);
 		if (map == GT_DEVICE_BY_ID)
-			rc = gt_map_by_id(engine, r, &engine->ranks[r].device,
-					  err);
+			rc = gt_device_by_id(engine, r,
+					     &engine->ranks[r].device, err);
 		if (!rc)
-			rc = gt_map_look(engine, r, &gpus[i], err);
+			rc = gt_devices_look(engine, r, &gpus[i], err);
 	}
 	return rc;
 }
 
-static int gt_map_same(const struct gt_map_gpu *a, const struct gt_map_gpu *b)
+static int gt_devices_same(const struct gt_devices_gpu *a,
+			   const struct gt_devices_gpu *b)
 {
 	return a->host == b->host && !strcmp(a->bus_id, b->bus_id);
 }
@@ -135,15 +136,16 @@ static int gt_map_same(const struct gt_map_gpu *a, const struct gt_map_gpu *b)
  * the smallest has.  Of ranks that share, the blocks of this operation and of
  * the next, which come early, must find room beside each other.
  */
-static int gt_map_check(struct gt_engine *engine, const struct gt_map_gpu *gpus,
-			struct gt_err *err)
+static int gt_devices_check(struct gt_engine *engine,
+			    const struct gt_devices_gpu *gpus,
+			    struct gt_err *err)
 {
 	engine->processors = UINT32_MAX;
 	for (uint32_t r = 0; r < engine->plan->nranks; r++) {
 		uint32_t own = gpus[r].processors, others = 0;
 
 		for (uint32_t q = 0; q < engine->plan->nranks; q++)
-			if (q != r && gt_map_same(&gpus[q], &gpus[r]))
+			if (q != r && gt_devices_same(&gpus[q], &gpus[r]))
 				others++;
 		if (others && engine->config.map != GT_DEVICE_SHARED)
 			return gt_err_set(err, GT_EINPUT, NULL,
@@ -162,15 +164,15 @@ static int gt_map_check(struct gt_engine *engine, const struct gt_map_gpu *gpus,
 }
 
 /* What process p told; its fault is everybody's. */
-static int gt_map_hear(const struct gt_engine *engine, uint32_t p,
-		       const struct gt_world_part *part,
-		       struct gt_map_gpu *gpus, struct gt_err *err)
+static int gt_devices_hear(const struct gt_engine *engine, uint32_t p,
+			   const struct gt_world_part *part,
+			   struct gt_devices_gpu *gpus, struct gt_err *err)
 {
 	uint32_t n = engine->plan->nranks, processes = engine->group.nprocesses;
 	uint32_t first = gt_process_group_first(p, processes, n);
 	uint32_t end = gt_process_group_first(p + 1, processes, n);
 	const char *name = gt_world_name(engine->group.world, p);
-	struct gt_map_head head = {.code = GT_OK};
+	struct gt_devices_head head = {.code = GT_OK};
 	size_t bytes = (end - first) * sizeof(*gpus);
 
 	if (part->len != sizeof(head) + bytes)
@@ -184,12 +186,13 @@ static int gt_map_hear(const struct gt_engine *engine, uint32_t p,
 }
 
 /* Tell the others, and hear of them. */
-static int gt_map_meet(struct gt_engine *engine, int code, const char *fault,
-		       struct gt_map_gpu *gpus, struct gt_err *err)
+static int gt_devices_share(struct gt_engine *engine, int code,
+			    const char *fault, struct gt_devices_gpu *gpus,
+			    struct gt_err *err)
 {
 	const struct gt_process_group *group = &engine->group;
 	struct gt_world_part *parts = calloc(group->nprocesses, sizeof(*parts));
-	struct gt_map_head head = {.code = code};
+	struct gt_devices_head head = {.code = code};
 	struct gt_buf text = GT_BUF_INIT;
 	int rc = GT_OK;
 
@@ -203,7 +206,7 @@ static int gt_map_meet(struct gt_engine *engine, int code, const char *fault,
 		rc = gt_world_allgather(group->world, text.text, text.len,
 					parts, err);
 	for (uint32_t p = 0; !rc && p < group->nprocesses; p++)
-		rc = gt_map_hear(engine, p, &parts[p], gpus, err);
+		rc = gt_devices_hear(engine, p, &parts[p], gpus, err);
 	gt_buf_release(&text);
 	free(parts);
 	return rc;
@@ -212,20 +215,21 @@ static int gt_map_meet(struct gt_engine *engine, int code, const char *fault,
 int gt_cuda_mapping(struct gt_engine *engine, struct gt_err *err)
 {
 	const struct gt_process_group *group = &engine->group;
-	struct gt_map_gpu *gpus = calloc(engine->plan->nranks, sizeof(*gpus));
+	struct gt_devices_gpu *gpus =
+		calloc(engine->plan->nranks, sizeof(*gpus));
 	struct gt_err own;
 	int rc, met;
 
 	if (!gpus)
 		return gt_err_nomem(err);
 	gt_err_init(&own);
-	rc = gt_map_local(engine, &gpus[group->first], &own);
+	rc = gt_devices_local(engine, &gpus[group->first], &own);
 	if (group->world)
-		rc = gt_map_meet(engine, rc, own.text, gpus, err);
+		rc = gt_devices_share(engine, rc, own.text, gpus, err);
 	else if (rc)
 		gt_err_set(err, rc, NULL, "%s", own.text);
 	if (!rc)
-		rc = gt_map_check(engine, gpus, err);
+		rc = gt_devices_check(engine, gpus, err);
 	free(gpus);
 	/* All come to the same verdict; process 0 is the first to say it. */
 	if (!group->world || (rc && !group->self))

@@ -125,18 +125,18 @@ struct gt_p2p gt_cuda_p2p_of(const struct gt_engine *engine,
 	return flow;
 }
 
-static uint64_t gt_part_bytes(int ll128)
+static uint64_t gt_ll_part_bytes(int ll128)
 {
 	return ll128 ? GT_CUDA_LL128_PART_BYTES : GT_CUDA_LL_PART_BYTES;
 }
 
 uint64_t gt_cuda_ll_buffer_bytes(int ll128)
 {
-	return 2 * gt_part_bytes(ll128);
+	return 2 * gt_ll_part_bytes(ll128);
 }
 
 /* Both of a rank's mailboxes: for every parity and rank two parts. */
-static uint64_t gt_mail_bytes(const struct gt_engine *engine, int ll128)
+static uint64_t gt_ll_buffers_bytes(const struct gt_engine *engine, int ll128)
 {
 	return 2 * gt_cuda_ll_buffer_bytes(ll128) * engine->plan->nranks;
 }
@@ -149,7 +149,7 @@ int gt_cuda_p2p_fits(const struct gt_engine *engine,
 	int ll128 = way->protocol == GT_PROTOCOL_LL128;
 	uint64_t data = ll128 ? GT_LL128_CHUNK_DATA : GT_LL_CHUNK_DATA;
 	uint64_t bytes = flow.count * gt_dtype_bytes(req->dtype);
-	uint64_t room = gt_part_bytes(ll128);
+	uint64_t room = gt_ll_part_bytes(ll128);
 
 	if (!(flow.flags & GT_P2P_SPREAD))
 		room *= 2;
@@ -160,7 +160,7 @@ char *gt_cuda_ll_buffer_at(const struct gt_engine *engine, uint32_t viewer,
 			   uint32_t rank, int ll128)
 {
 	return gt_cuda_region_at(engine, GT_CUDA_LL_BUFFERS, viewer, rank) +
-	       (ll128 ? gt_mail_bytes(engine, 0) : 0);
+	       (ll128 ? gt_ll_buffers_bytes(engine, 0) : 0);
 }
 
 uint64_t *gt_cuda_p2p_flags(const struct gt_engine *engine, uint32_t viewer,
@@ -168,11 +168,11 @@ uint64_t *gt_cuda_p2p_flags(const struct gt_engine *engine, uint32_t viewer,
 {
 	char *mail = gt_cuda_ll_buffer_at(engine, viewer, rank, 1);
 
-	return (void *)(mail + gt_mail_bytes(engine, 1));
+	return (void *)(mail + gt_ll_buffers_bytes(engine, 1));
 }
 
 /* Everything that flows need in the ranks' memory, zeros. */
-static int gt_flow_alloc(struct gt_engine *engine, struct gt_err *err)
+static int gt_p2p_alloc(struct gt_engine *engine, struct gt_err *err)
 {
 	uint64_t flags =
 		(uint64_t)engine->processors * GT_P2P_RANKS * sizeof(uint64_t);
@@ -180,8 +180,8 @@ static int gt_flow_alloc(struct gt_engine *engine, struct gt_err *err)
 	int rc;
 
 	for (uint32_t r = 0; r < engine->plan->nranks; r++)
-		bytes[r] = gt_mail_bytes(engine, 0) + gt_mail_bytes(engine, 1) +
-			   flags;
+		bytes[r] = gt_ll_buffers_bytes(engine, 0) +
+			   gt_ll_buffers_bytes(engine, 1) + flags;
 	rc = gt_cuda_region_new(engine, GT_CUDA_LL_BUFFERS, bytes, err);
 	for (uint32_t r = engine->group.first; !rc && r < engine->group.end;
 	     r++) {
@@ -229,7 +229,7 @@ int gt_cuda_p2p_open(struct gt_engine *engine, enum gt_dtype dtype,
 	int rc = GT_OK;
 
 	if (!engine->regions[GT_CUDA_LL_BUFFERS].at)
-		rc = gt_flow_alloc(engine, err);
+		rc = gt_p2p_alloc(engine, err);
 	return rc ? rc : gt_cuda_p2p_load(engine, dtype, err);
 }
 
@@ -283,7 +283,7 @@ static int gt_launch_packets(const struct gt_engine *engine,
 						rank),
 			 .input = span.input,
 			 .output = span.output,
-			 .part_bytes = gt_part_bytes(ll128),
+			 .part_bytes = gt_ll_part_bytes(ll128),
 			 .box_bytes = gt_cuda_ll_buffer_bytes(ll128)}};
 	int rc;
 
@@ -301,9 +301,9 @@ int gt_cuda_p2p_overwrites(const struct gt_exec_request *req)
 }
 
 /* The input to the scratch, from where it goes. */
-static cudaError_t gt_launch_aside(const struct gt_engine *engine,
-				   const struct gt_exec_request *req,
-				   uint32_t rank)
+static cudaError_t gt_launch_input_copy(const struct gt_engine *engine,
+					const struct gt_exec_request *req,
+					uint32_t rank)
 {
 	const struct gt_cuda_rank *me = &engine->ranks[rank];
 	struct gt_cuda_span span = gt_cuda_span_of(engine, req, rank, rank);
@@ -447,7 +447,7 @@ int gt_cuda_p2p_launch(const struct gt_engine *engine,
 	if (engine->way.protocol != GT_PROTOCOL_LL &&
 	    engine->way.protocol != GT_PROTOCOL_LL128 &&
 	    gt_cuda_p2p_overwrites(req)) {
-		cudaError_t rc = gt_launch_aside(engine, req, rank);
+		cudaError_t rc = gt_launch_input_copy(engine, req, rank);
 
 		if (rc != cudaSuccess)
 			return (int)rc;

@@ -12,8 +12,8 @@ enum {
 	GT_SCALE_LEAST_BYTES = 1 << 20,
 };
 
-static uint64_t gt_scale_bytes(const struct gt_engine *engine,
-			       const struct gt_exec_request *req)
+static uint64_t gt_premul_bytes(const struct gt_engine *engine,
+				const struct gt_exec_request *req)
 {
 	uint64_t blocks =
 		gt_coll_has_blocks(req->coll) ? engine->plan->nranks : 1;
@@ -31,7 +31,7 @@ int gt_cuda_premul_need(struct gt_engine *engine,
 
 	return rc ? rc
 		  : gt_cuda_region_grow(engine, GT_CUDA_PREMUL,
-					gt_scale_bytes(engine, req), req, err);
+					gt_premul_bytes(engine, req), req, err);
 }
 
 /* As far from a boundary as the input: packs stay packs. */

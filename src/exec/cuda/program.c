@@ -135,9 +135,9 @@ int gt_cuda_row_supported(const struct gt_engine *engine,
  * The first row for the collective that uses channel c and that GPUs can do;
  * NULL for none.  As many workers as any of them may ask for.
  */
-static const struct gt_plan_select *gt_task_row(const struct gt_engine *engine,
-						enum gt_coll coll, uint32_t c,
-						uint32_t *workers)
+static const struct gt_plan_select *gt_program_row(
+	const struct gt_engine *engine, enum gt_coll coll, uint32_t c,
+	uint32_t *workers)
 {
 	const struct gt_plan *plan = engine->plan;
 	const struct gt_plan_select *first = NULL;
@@ -166,18 +166,19 @@ int gt_cuda_row_exists(const struct gt_engine *engine, enum gt_coll coll)
 	uint32_t workers;
 
 	for (uint32_t c = 0; c < engine->plan->nchannels; c++)
-		if (gt_task_row(engine, coll, c, &workers))
+		if (gt_program_row(engine, coll, c, &workers))
 			return 1;
 	return 0;
 }
 
-static uint32_t gt_task_lanes(const struct gt_engine *engine, enum gt_coll coll)
+static uint32_t gt_programs_lanes(const struct gt_engine *engine,
+				  enum gt_coll coll)
 {
 	uint32_t most = 1, workers;
 
 	for (uint32_t c = 0; c < engine->plan->nchannels; c++) {
 		const struct gt_plan_select *row =
-			gt_task_row(engine, coll, c, &workers);
+			gt_program_row(engine, coll, c, &workers);
 		uint32_t n = row ? gt_cuda_row_lanes(engine, row, coll) : 1;
 
 		if (n > most)
@@ -187,15 +188,15 @@ static uint32_t gt_task_lanes(const struct gt_engine *engine, enum gt_coll coll)
 }
 
 /* A channel that is not used for the collective gets an empty program. */
-static int gt_task_program(struct gt_engine *engine, enum gt_coll coll,
-			   uint32_t rank, uint32_t p, struct gt_err *err)
+static int gt_program_lower(struct gt_engine *engine, enum gt_coll coll,
+			    uint32_t rank, uint32_t p, struct gt_err *err)
 {
 	const struct gt_plan *plan = engine->plan;
 	struct gt_cuda_programs *task = &engine->ranks[rank].tasks[coll];
 	struct gt_program *program = &task->programs[p];
 	uint32_t c = p / task->nlanes, lane = p % task->nlanes;
 	const struct gt_plan_select *row =
-		gt_task_row(engine, coll, c, &task->workers[p]);
+		gt_program_row(engine, coll, c, &task->workers[p]);
 	struct gt_lower_query want = {.rank = rank, .channel = c, .lane = lane};
 
 	*program = (struct gt_program){.rank = rank, .channel = c};
@@ -206,8 +207,9 @@ static int gt_task_program(struct gt_engine *engine, enum gt_coll coll,
 }
 
 /* Shared memory for a channel's program. */
-static int gt_task_shared(struct gt_engine *engine,
-			  const struct gt_program *program, struct gt_err *err)
+static int gt_program_shared(struct gt_engine *engine,
+			     const struct gt_program *program,
+			     struct gt_err *err)
 {
 	uint32_t need = gt_kernel_shared_bytes(program->nsteps, program->nconns,
 					       program->nchunks);
@@ -228,7 +230,7 @@ int gt_cuda_programs_lower(struct gt_engine *engine, enum gt_coll coll,
 {
 	struct gt_cuda_programs *task = &engine->ranks[rank].tasks[coll];
 	struct gt_arena *arena = engine->task_arenas[coll];
-	uint32_t lanes = gt_task_lanes(engine, coll);
+	uint32_t lanes = gt_programs_lanes(engine, coll);
 	uint32_t n = engine->plan->nchannels * lanes;
 	int rc = GT_OK;
 
@@ -245,7 +247,7 @@ int gt_cuda_programs_lower(struct gt_engine *engine, enum gt_coll coll,
 		struct gt_program *program = &task->programs[p];
 		uint32_t receiving;
 
-		rc = gt_task_program(engine, coll, rank, p, err);
+		rc = gt_program_lower(engine, coll, rank, p, err);
 		if (rc)
 			return rc;
 		receiving = gt_cuda_conns_receiving(program, program->nconns);
@@ -253,7 +255,7 @@ int gt_cuda_programs_lower(struct gt_engine *engine, enum gt_coll coll,
 			task->conn_at[p] + program->nconns * task->workers[p];
 		task->fifo_at[p + 1] =
 			task->fifo_at[p] + receiving * task->workers[p];
-		rc = gt_task_shared(engine, program, err);
+		rc = gt_program_shared(engine, program, err);
 	}
 	return rc;
 }

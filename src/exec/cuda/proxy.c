@@ -20,14 +20,14 @@ enum {
 };
 
 /* What a thread has seen. */
-struct gt_carry_idle {
+struct gt_proxy_idle {
 	uint32_t rounds, calls;
 	int64_t since_ns; /* 0: it was busy */
 };
 
 /* Sleep, if nothing was there for long and nobody has called. */
-static void gt_carry_rest(struct gt_cuda_proxy *carry,
-			  struct gt_carry_idle *idle)
+static void gt_proxy_rest(struct gt_cuda_proxy *carry,
+			  struct gt_proxy_idle *idle)
 {
 	uint32_t calls =
 		atomic_load_explicit(&carry->calls, memory_order_relaxed);
@@ -45,12 +45,12 @@ static void gt_carry_rest(struct gt_cuda_proxy *carry,
 	nanosleep(&some, NULL);
 }
 
-static void *gt_carry_main(void *arg)
+static void *gt_proxy_main(void *arg)
 {
 	struct gt_cuda_proxy_thread *at = arg;
 	struct gt_cuda_proxy *carry = &at->engine->carry;
 	int rests = gt_cuda_is_async(at->engine);
-	struct gt_carry_idle idle = {.rounds = 0};
+	struct gt_proxy_idle idle = {.rounds = 0};
 
 	while (!atomic_load_explicit(&carry->stop, memory_order_relaxed)) {
 		if (gt_process_group_carry(&at->engine->group, at->link)) {
@@ -59,7 +59,7 @@ static void *gt_carry_main(void *arg)
 		} else if (++idle.rounds % GT_CARRY_YIELDS == 0) {
 			sched_yield();
 			if (rests)
-				gt_carry_rest(carry, &idle);
+				gt_proxy_rest(carry, &idle);
 		}
 	}
 	return NULL;
@@ -80,7 +80,7 @@ int gt_cuda_proxy_start(struct gt_engine *engine, struct gt_err *err)
 			gt_process_group_attend(&engine->group, 1);
 		*at = (struct gt_cuda_proxy_thread){.engine = engine,
 						    .link = i};
-		rc = gt_thread_start(&at->thread, gt_carry_main, at, err);
+		rc = gt_thread_start(&at->thread, gt_proxy_main, at, err);
 		if (rc && !carry->n)
 			gt_process_group_attend(&engine->group, -1);
 		carry->n += !rc;

@@ -87,7 +87,7 @@ static struct gt_kernel_args gt_launch_args(const struct gt_engine *engine,
 }
 
 /* How many ranks this process launches. */
-static uint32_t gt_launches(const struct gt_engine *engine)
+static uint32_t gt_local_ranks(const struct gt_engine *engine)
 {
 	return engine->group.end - engine->group.first;
 }
@@ -125,7 +125,7 @@ int gt_cuda_launch(const struct gt_engine *engine,
 }
 
 /* After an abort each launch more would take a millisecond to notice. */
-static cudaError_t gt_launch_all(const struct gt_cuda_launch *at)
+static cudaError_t gt_launch_iterations(const struct gt_cuda_launch *at)
 {
 	int rc = 0;
 
@@ -148,7 +148,7 @@ static cudaError_t gt_launch_capture(const struct gt_cuda_launch *at,
 	rc = cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal);
 	if (rc != cudaSuccess)
 		return rc;
-	rc = gt_launch_all(at);
+	rc = gt_launch_iterations(at);
 	end = cudaStreamEndCapture(stream, &graph);
 	if (rc == cudaSuccess)
 		rc = end;
@@ -165,7 +165,7 @@ static cudaError_t gt_launch_capture(const struct gt_cuda_launch *at,
  * A rank may stop where nobody waits for it any more.  The others' kernels
  * then end, and since each needs data of all ranks, this one should as well.
  */
-static int gt_launch_is_late(const struct gt_cuda_launch *at)
+static int gt_rank_is_late(const struct gt_cuda_launch *at)
 {
 	int64_t first =
 		__atomic_load_n(&at->gate->first_end_ns, __ATOMIC_ACQUIRE);
@@ -178,7 +178,7 @@ static int gt_launch_is_late(const struct gt_cuda_launch *at)
  * that waits could take it for the culprit.  So each process names its own
  * rank that stands still, and does so first: a kernel that waits says so.
  */
-static int gt_launch_stands(struct gt_cuda_launch *at)
+static int gt_rank_is_stalled(struct gt_cuda_launch *at)
 {
 	const struct gt_engine *engine = at->engine;
 	const struct gt_cuda_rank *me = &engine->ranks[at->rank];
@@ -214,9 +214,9 @@ static cudaError_t gt_launch_wait(struct gt_cuda_launch *at)
 
 	while ((rc = cudaEventQuery(end)) == cudaErrorNotReady) {
 		if (!at->late)
-			at->late = gt_launch_is_late(at);
+			at->late = gt_rank_is_late(at);
 		if (!at->stood)
-			at->stood = gt_launch_stands(at);
+			at->stood = gt_rank_is_stalled(at);
 		if (at->late || at->stood || gt_cuda_interrupted(engine) ||
 		    gt_process_group_check(&engine->group, NULL))
 			gt_cuda_abort(engine);
@@ -255,7 +255,7 @@ static void *gt_launch_thread(void *arg)
 		rc = gt_launch_capture(at, &exec);
 	if (rc == cudaSuccess)
 		rc = cudaStreamSynchronize(me->stream);
-	if (!gt_gate_pass(at->gate, gt_launches(at->engine)))
+	if (!gt_gate_pass(at->gate, gt_local_ranks(at->engine)))
 		rc = cudaErrorOperatingSystem;
 	if (rc == cudaSuccess && gt_cuda_starts_together(at->engine))
 		rc = (cudaError_t)gt_cuda_p2p_barrier(at->engine,
@@ -264,7 +264,7 @@ static void *gt_launch_thread(void *arg)
 		rc = cudaEventRecord(me->begin, me->stream);
 	if (rc == cudaSuccess)
 		rc = exec ? cudaGraphLaunch(exec, me->stream)
-			  : gt_launch_all(at);
+			  : gt_launch_iterations(at);
 	if (rc == cudaSuccess)
 		rc = cudaEventRecord(me->end, me->stream);
 	if (rc == cudaSuccess)
@@ -280,7 +280,7 @@ static void *gt_launch_thread(void *arg)
 }
 
 /* A thread a rank, this one for the first. */
-static void gt_launch_join(struct gt_cuda_launch *all, uint32_t n)
+static void gt_launch_threads(struct gt_cuda_launch *all, uint32_t n)
 {
 	uint32_t started;
 
@@ -304,7 +304,7 @@ static int gt_launch_result(const struct gt_engine *engine,
 {
 	uint32_t late = engine->plan->nranks, first = engine->group.first;
 
-	for (uint32_t i = 0; i < gt_launches(engine); i++) {
+	for (uint32_t i = 0; i < gt_local_ranks(engine); i++) {
 		if (all[i].rc != cudaSuccess)
 			return gt_cuda_fail(engine, first + i, (int)all[i].rc,
 					    "run the collective", err);
@@ -329,10 +329,10 @@ static int gt_launch_result(const struct gt_engine *engine,
 }
 
 /* A rank of this process that stands still: it is for us to say so. */
-static int gt_launch_stood(const struct gt_engine *engine,
-			   const struct gt_cuda_launch *all)
+static int gt_launch_has_stalled(const struct gt_engine *engine,
+				 const struct gt_cuda_launch *all)
 {
-	for (uint32_t i = 0; i < gt_launches(engine); i++)
+	for (uint32_t i = 0; i < gt_local_ranks(engine); i++)
 		if (all[i].stood)
 			return 1;
 	return 0;
@@ -343,9 +343,9 @@ static int gt_launch_stood(const struct gt_engine *engine,
  * death, or its leave, may show on the GPU and on links before the others are
  * told.
  */
-static int gt_run_result(struct gt_engine *engine,
-			 const struct gt_cuda_launch *all, float *ms,
-			 struct gt_err *err)
+static int gt_launch_collect(struct gt_engine *engine,
+			     const struct gt_cuda_launch *all, float *ms,
+			     struct gt_err *err)
 {
 	int64_t limit = gt_clock_ns() + GT_CUDA_NEWS_MS * 1000000ll;
 	struct gt_world *world = engine->group.world;
@@ -356,12 +356,12 @@ static int gt_run_result(struct gt_engine *engine,
 	rc = gt_launch_result(engine, all, ms, &own);
 	if (!rc)
 		return GT_OK;
-	if (world && gt_launch_stood(engine, all))
+	if (world && gt_launch_has_stalled(engine, all))
 		gt_world_abort(world, own.text);
 	else if (world && !gt_cuda_interrupted(engine))
 		while (!gt_world_failed(world, err) && gt_clock_ns() < limit)
 			sched_yield();
-	if (world && !gt_launch_stood(engine, all))
+	if (world && !gt_launch_has_stalled(engine, all))
 		gt_process_group_check(&engine->group, err);
 	return gt_err_set(err, rc, NULL, "%s", own.text);
 }
@@ -385,8 +385,9 @@ int gt_cuda_prepare(struct gt_engine *engine, const struct gt_exec_request *req,
 	return rc;
 }
 
-static int gt_run_ready(struct gt_engine *engine,
-			const struct gt_exec_request *req, struct gt_err *err)
+static int gt_launch_prepare(struct gt_engine *engine,
+			     const struct gt_exec_request *req,
+			     struct gt_err *err)
 {
 	int rc = gt_cuda_prepare(engine, req, err);
 
@@ -399,11 +400,11 @@ static int gt_run_ready(struct gt_engine *engine,
 	return rc;
 }
 
-static int gt_run_here(struct gt_engine *engine,
-		       const struct gt_exec_request *req, uint32_t iters,
-		       float *ms, struct gt_err *err)
+static int gt_launch_local_ranks(struct gt_engine *engine,
+				 const struct gt_exec_request *req,
+				 uint32_t iters, float *ms, struct gt_err *err)
 {
-	uint32_t n = gt_launches(engine);
+	uint32_t n = gt_local_ranks(engine);
 	struct gt_cuda_gate gate = {0};
 	struct gt_cuda_launch *all = calloc(n, sizeof(*all));
 	int rc;
@@ -419,10 +420,10 @@ static int gt_run_here(struct gt_engine *engine,
 						.iters = iters};
 	rc = gt_cuda_proxy_start(engine, err);
 	if (!rc)
-		gt_launch_join(all, n);
+		gt_launch_threads(all, n);
 	gt_cuda_proxy_stop(engine);
 	if (!rc)
-		rc = gt_run_result(engine, all, ms, err);
+		rc = gt_launch_collect(engine, all, ms, err);
 	free(all);
 	return rc;
 }
@@ -430,14 +431,14 @@ static int gt_run_here(struct gt_engine *engine,
 int gt_cuda_run(struct gt_engine *engine, const struct gt_exec_request *req,
 		uint32_t iters, int64_t *elapsed_ns, struct gt_err *err)
 {
-	int rc = gt_run_ready(engine, req, err);
+	int rc = gt_launch_prepare(engine, req, err);
 	uint64_t longest_ns;
 	float ms = 0;
 
 	if (!rc && req->trace)
 		rc = gt_cuda_trace_begin(engine, req, err);
 	if (!rc)
-		rc = gt_run_here(engine, req, iters, &ms, err);
+		rc = gt_launch_local_ranks(engine, req, iters, &ms, err);
 	if (!rc && req->trace)
 		rc = gt_cuda_trace_take(engine, req, err);
 	if (req->trace)

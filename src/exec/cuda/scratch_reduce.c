@@ -16,7 +16,8 @@ enum {
 };
 
 /* In scratch, for the block of one rank. */
-static uint64_t gt_push_pitch(const struct gt_p2p *flow, size_t elem_bytes)
+static uint64_t gt_scratch_reduce_pitch(const struct gt_p2p *flow,
+					size_t elem_bytes)
 {
 	uint64_t lines = flow->count * elem_bytes / GT_CUDA_LINE_BYTES;
 
@@ -28,7 +29,7 @@ uint64_t gt_scratch_reduce_bytes(const struct gt_engine *engine,
 {
 	struct gt_p2p flow = gt_cuda_p2p_of(engine, req, engine->way.algo, 0);
 
-	return gt_push_pitch(&flow, gt_dtype_bytes(req->dtype)) *
+	return gt_scratch_reduce_pitch(&flow, gt_dtype_bytes(req->dtype)) *
 	       (flow.nranks - 1);
 }
 
@@ -36,9 +37,10 @@ uint64_t gt_scratch_reduce_bytes(const struct gt_engine *engine,
  * Where rank s puts its block in rank d's scratch: as far from a 16-byte
  * boundary as what it is added to.
  */
-static char *gt_push_slot(const struct gt_engine *engine,
-			  const struct gt_exec_request *req,
-			  const struct gt_p2p *flow, uint32_t d, uint32_t s)
+static char *gt_scratch_reduce_slot(const struct gt_engine *engine,
+				    const struct gt_exec_request *req,
+				    const struct gt_p2p *flow, uint32_t d,
+				    uint32_t s)
 {
 	uint32_t n = flow->nranks;
 	size_t elem_bytes = gt_dtype_bytes(req->dtype);
@@ -47,7 +49,8 @@ static char *gt_push_slot(const struct gt_engine *engine,
 		d * flow->in_stride * elem_bytes;
 
 	return gt_cuda_region_at(engine, GT_CUDA_SCRATCH, flow->me, d) +
-	       ((s + n - d) % n - 1) * gt_push_pitch(flow, elem_bytes) +
+	       ((s + n - d) % n - 1) *
+		       gt_scratch_reduce_pitch(flow, elem_bytes) +
 	       (input & 15);
 }
 
@@ -86,8 +89,10 @@ int gt_scratch_reduce_launch(const struct gt_engine *engine,
 		args.flags[r] = gt_cuda_p2p_flags(engine, rank, r);
 		if (r == rank)
 			continue;
-		args.theirs[r] = gt_push_slot(engine, req, &args.flow, r, rank);
-		args.mine[r] = gt_push_slot(engine, req, &args.flow, rank, r);
+		args.theirs[r] = gt_scratch_reduce_slot(engine, req, &args.flow,
+							r, rank);
+		args.mine[r] = gt_scratch_reduce_slot(engine, req, &args.flow,
+						      rank, r);
 	}
 	args.piece = gt_scratch_reduce_piece(&args.flow, grid->blocks,
 					     gt_dtype_bytes(req->dtype));

@@ -7,9 +7,9 @@ enum {
 };
 
 /* Elements of what is added up on a rank. */
-static struct gt_p2p gt_pushes_flow(const struct gt_engine *engine,
-				    const struct gt_exec_request *req,
-				    uint32_t rank)
+static struct gt_p2p gt_scratch_group_flow(const struct gt_engine *engine,
+					   const struct gt_exec_request *req,
+					   uint32_t rank)
 {
 	return gt_cuda_p2p_of(engine, req,
 			      req->coll == GT_COLL_ALLREDUCE ? GT_ALGO_TWO_SHOT
@@ -17,18 +17,18 @@ static struct gt_p2p gt_pushes_flow(const struct gt_engine *engine,
 			      rank);
 }
 
-static uint64_t gt_pushes_slice(const struct gt_engine *engine,
-				const struct gt_exec_request *req)
+static uint64_t gt_scratch_group_slice(const struct gt_engine *engine,
+				       const struct gt_exec_request *req)
 {
-	return gt_pushes_flow(engine, req, 0).count *
+	return gt_scratch_group_flow(engine, req, 0).count *
 	       gt_dtype_bytes(req->dtype);
 }
 
 static uint64_t gt_scratch_group_lines(const struct gt_engine *engine,
 				       const struct gt_exec_request *req)
 {
-	return (gt_pushes_slice(engine, req) + GT_SCRATCH_GROUP_LINE_BYTES -
-		1) /
+	return (gt_scratch_group_slice(engine, req) +
+		GT_SCRATCH_GROUP_LINE_BYTES - 1) /
 	       GT_SCRATCH_GROUP_LINE_BYTES;
 }
 
@@ -36,7 +36,7 @@ static uint64_t gt_scratch_group_lines(const struct gt_engine *engine,
 int gt_scratch_group_can(const struct gt_engine *engine,
 			 const struct gt_exec_request *req)
 {
-	uint64_t slice = gt_pushes_slice(engine, req);
+	uint64_t slice = gt_scratch_group_slice(engine, req);
 
 	if (engine->group.world || slice % GT_PUSHES_ALIGN ||
 	    slice * engine->plan->nranks > GT_PUSHES_MOST_BYTES)
@@ -82,11 +82,12 @@ int gt_scratch_group_need(struct gt_engine *engine,
 				   reqs[0], err);
 }
 
-static void gt_pushes_add(const struct gt_engine *engine,
-			  const struct gt_exec_request *req, uint32_t rank,
-			  struct gt_scratch_group_args *args)
+static void gt_scratch_group_add(const struct gt_engine *engine,
+				 const struct gt_exec_request *req,
+				 uint32_t rank,
+				 struct gt_scratch_group_args *args)
 {
-	struct gt_p2p flow = gt_pushes_flow(engine, req, rank);
+	struct gt_p2p flow = gt_scratch_group_flow(engine, req, rank);
 	uint32_t elem = (uint32_t)gt_dtype_bytes(req->dtype);
 
 	args->lines += (uint32_t)gt_scratch_group_lines(engine, req);
@@ -116,7 +117,7 @@ int gt_scratch_group_launch(const struct gt_engine *engine,
 		.guard = gt_cuda_guard_of(engine, rank),
 		.me = rank,
 		.nranks = engine->plan->nranks};
-	struct gt_p2p all = gt_pushes_flow(engine, reqs[0], rank);
+	struct gt_p2p all = gt_scratch_group_flow(engine, reqs[0], rank);
 
 	for (uint32_t r = 0; r < args.nranks; r++) {
 		args.flags[r] = gt_cuda_p2p_flags(engine, rank, r);
@@ -124,7 +125,7 @@ int gt_scratch_group_launch(const struct gt_engine *engine,
 			gt_cuda_region_at(engine, GT_CUDA_SCRATCH, rank, r);
 	}
 	for (uint32_t i = 0; i < n; i++)
-		gt_pushes_add(engine, reqs[i], rank, &args);
+		gt_scratch_group_add(engine, reqs[i], rank, &args);
 	all.count = args.lines * (uint64_t)GT_SCRATCH_GROUP_LINE_BYTES;
 	args.piece = (uint32_t)(gt_scratch_reduce_piece(&all, grid.blocks, 1) /
 				GT_SCRATCH_GROUP_LINE_BYTES);

@@ -11,16 +11,16 @@
 enum { GT_EXCHANGE_BLOCKS = 128 };
 
 /* Other processes' buffers are out of reach. */
-static uint32_t gt_desks_kind(const struct gt_engine *engine)
+static uint32_t gt_sendrecv_kind(const struct gt_engine *engine)
 {
 	return (engine->group.world ? 0 : GT_MSG_DIRECT) |
 	       (engine->whole ? GT_MSG_LL128_OK : 0);
 }
 
-static uint64_t gt_desks_bytes(const struct gt_engine *engine)
+static uint64_t gt_sendrecv_bytes(const struct gt_engine *engine)
 {
 	return engine->plan->nranks *
-	       gt_pair_buffer_pitch(gt_desks_kind(engine));
+	       gt_pair_buffer_pitch(gt_sendrecv_kind(engine));
 }
 
 int gt_cuda_sendrecv_setup(struct gt_engine *engine, struct gt_err *err)
@@ -37,7 +37,7 @@ int gt_cuda_sendrecv_setup(struct gt_engine *engine, struct gt_err *err)
 				  "ranks, which reach each other's memory",
 				  GT_P2P_RANKS);
 	for (uint32_t r = 0; r < engine->plan->nranks; r++)
-		bytes[r] = gt_desks_bytes(engine) +
+		bytes[r] = gt_sendrecv_bytes(engine) +
 			   sizeof(struct gt_pair_counters);
 	rc = gt_cuda_region_new(engine, GT_CUDA_SENDRECV, bytes, err);
 	for (uint32_t r = engine->group.first; !rc && r < engine->group.end;
@@ -53,7 +53,7 @@ int gt_cuda_sendrecv_setup(struct gt_engine *engine, struct gt_err *err)
 }
 
 /* What the kernel needs to know of each message that is not empty. */
-static uint32_t gt_exchange_list(uint32_t kind,
+static uint32_t gt_sendrecv_list(uint32_t kind,
 				 const struct gt_message *messages, uint32_t n,
 				 struct gt_kernel_message *list)
 {
@@ -82,11 +82,11 @@ static uint32_t gt_exchange_list(uint32_t kind,
 }
 
 /* How many blocks there is work for; the quota of each. */
-static uint32_t gt_exchange_blocks(const struct gt_engine *engine,
+static uint32_t gt_sendrecv_blocks(const struct gt_engine *engine,
 				   const struct gt_kernel_message *list,
 				   uint32_t n, uint32_t *quota)
 {
-	uint32_t kind = gt_desks_kind(engine);
+	uint32_t kind = gt_sendrecv_kind(engine);
 	uint32_t blocks = engine->processors < GT_EXCHANGE_BLOCKS
 				  ? engine->processors
 				  : GT_EXCHANGE_BLOCKS;
@@ -101,23 +101,23 @@ static uint32_t gt_exchange_blocks(const struct gt_engine *engine,
 	return blocks;
 }
 
-static cudaError_t gt_exchange_put(const struct gt_engine *engine,
-				   uint32_t rank, void *stream,
-				   const struct gt_kernel_message *list,
-				   uint32_t n)
+static cudaError_t gt_sendrecv_launch(const struct gt_engine *engine,
+				      uint32_t rank, void *stream,
+				      const struct gt_kernel_message *list,
+				      uint32_t n)
 {
 	struct gt_sendrecv_args args = {.guard = gt_cuda_guard_of(engine, rank),
 					.me = rank,
-					.kind = gt_desks_kind(engine),
+					.kind = gt_sendrecv_kind(engine),
 					.n = n};
-	uint32_t blocks = gt_exchange_blocks(engine, list, n, &args.quota);
+	uint32_t blocks = gt_sendrecv_blocks(engine, list, n, &args.quota);
 	char *own = gt_cuda_region_at(engine, GT_CUDA_SENDRECV, rank, rank);
 	cudaError_t rc = cudaSetDevice(engine->ranks[rank].device);
 
 	for (uint32_t r = 0; r < engine->plan->nranks; r++)
 		args.desks[r] =
 			gt_cuda_region_at(engine, GT_CUDA_SENDRECV, rank, r);
-	args.counts = (void *)(own + gt_desks_bytes(engine));
+	args.counts = (void *)(own + gt_sendrecv_bytes(engine));
 	return rc == cudaSuccess ? (cudaError_t)gt_sendrecv_run(blocks, stream,
 								&args, list)
 				 : rc;
@@ -133,14 +133,14 @@ int gt_cuda_sendrecv(struct gt_engine *engine, uint32_t rank, void *stream,
 
 	if (rc)
 		goto out;
-	n = gt_exchange_list(gt_desks_kind(engine), messages, n, list);
+	n = gt_sendrecv_list(gt_sendrecv_kind(engine), messages, n, list);
 	if (n > gt_sendrecv_most())
 		rc = gt_err_set(err, GT_EINPUT, NULL,
 				"rank %u starts %u messages together, GPUs "
 				"take %u",
 				rank, n, gt_sendrecv_most());
 	else if (n)
-		done = gt_exchange_put(engine, rank, stream, list, n);
+		done = gt_sendrecv_launch(engine, rank, stream, list, n);
 	if (done != cudaSuccess)
 		rc = gt_cuda_fail(engine, rank, (int)done, "launch messages",
 				  err);
@@ -150,7 +150,7 @@ out:
 }
 
 /* Any of a rank's blocks that says something. */
-static const struct gt_kernel_report *gt_exchange_report(
+static const struct gt_kernel_report *gt_sendrecv_report(
 	const struct gt_engine *engine, uint32_t rank)
 {
 	const struct gt_kernel_report *all =
@@ -168,7 +168,7 @@ static int gt_report_is_message(const struct gt_kernel_report *report)
 			  report->step == GT_SENDRECV_RECEIVES);
 }
 
-static int gt_exchange_mistaken(const struct gt_engine *engine, uint32_t rank,
+static int gt_sendrecv_mismatch(const struct gt_engine *engine, uint32_t rank,
 				const struct gt_kernel_report *report,
 				struct gt_err *err)
 {
@@ -180,7 +180,7 @@ static int gt_exchange_mistaken(const struct gt_engine *engine, uint32_t rank,
 			  rank);
 }
 
-static const char *gt_exchange_verb(const struct gt_kernel_report *report)
+static const char *gt_sendrecv_verb(const struct gt_kernel_report *report)
 {
 	return report->step == GT_SENDRECV_SENDS      ? "to send to"
 	       : report->step == GT_SENDRECV_RECEIVES ? "to receive from"
@@ -188,14 +188,14 @@ static const char *gt_exchange_verb(const struct gt_kernel_report *report)
 }
 
 /* From the first rank that waits in a message to the one nobody waits behind. */
-static int gt_exchange_chain(const struct gt_engine *engine, uint32_t first,
+static int gt_sendrecv_chain(const struct gt_engine *engine, uint32_t first,
 			     struct gt_err *err)
 {
 	const struct gt_kernel_report *report, *last = NULL;
 	uint32_t at = first, hops = 0;
 
 	for (; hops <= engine->plan->nranks; hops++) {
-		report = gt_exchange_report(engine, at);
+		report = gt_sendrecv_report(engine, at);
 		if (!report)
 			break;
 		last = report;
@@ -208,13 +208,13 @@ static int gt_exchange_chain(const struct gt_engine *engine, uint32_t first,
 				  "%.1f s %s rank %u, which waits as well",
 				  first,
 				  (double)engine->config.timeout_ns / 1e9,
-				  gt_exchange_verb(last), at);
+				  gt_sendrecv_verb(last), at);
 	return gt_err_set(err, GT_ESYS, NULL,
 			  "rank %u (%s) stopped or did not call: rank %u "
 			  "waited %.1f s %s it",
 			  at, engine->plan->ranks[at].device, first,
 			  (double)engine->config.timeout_ns / 1e9,
-			  gt_exchange_verb(last));
+			  gt_sendrecv_verb(last));
 }
 
 int gt_cuda_sendrecv_diagnose(const struct gt_engine *engine,
@@ -230,10 +230,10 @@ int gt_cuda_sendrecv_diagnose(const struct gt_engine *engine,
 			if (!report->state || !gt_report_is_message(report))
 				continue;
 			if (report->state == GT_KERNEL_MISMATCH)
-				return gt_exchange_mistaken(engine, r, report,
+				return gt_sendrecv_mismatch(engine, r, report,
 							    err);
 			if (waits == n)
 				waits = r;
 		}
-	return waits < n ? gt_exchange_chain(engine, waits, err) : GT_OK;
+	return waits < n ? gt_sendrecv_chain(engine, waits, err) : GT_OK;
 }

@@ -21,22 +21,22 @@ enum {
 };
 
 /* What this thread had before, to be put back. */
-struct gt_async_state {
+struct gt_stream_thread_state {
 	enum cudaStreamCaptureMode mode;
 	int device;
 };
 
-static struct gt_async_state gt_async_enter(void)
+static struct gt_stream_thread_state gt_stream_enter(void)
 {
-	struct gt_async_state state = {.mode = cudaStreamCaptureModeRelaxed,
-				       .device = -1};
+	struct gt_stream_thread_state state = {
+		.mode = cudaStreamCaptureModeRelaxed, .device = -1};
 
 	cudaThreadExchangeStreamCaptureMode(&state.mode);
 	cudaGetDevice(&state.device);
 	return state;
 }
 
-static void gt_async_leave(struct gt_async_state state)
+static void gt_stream_leave(struct gt_stream_thread_state state)
 {
 	cudaThreadExchangeStreamCaptureMode(&state.mode);
 	if (state.device >= 0)
@@ -44,14 +44,14 @@ static void gt_async_leave(struct gt_async_state state)
 }
 
 /* Everything ends, and nobody is met any more. */
-static void gt_async_give_up(struct gt_engine *engine)
+static void gt_stream_abort(struct gt_engine *engine)
 {
 	gt_cuda_abort(engine);
 	__atomic_store_n(&engine->failed, 1, __ATOMIC_RELAXED);
 }
 
 /* Copy engines and direct loads reach into all ranks' buffers. */
-static int gt_async_reaches(const struct gt_engine *engine)
+static int gt_stream_reaches_peers(const struct gt_engine *engine)
 {
 	return engine->group.world &&
 	       (engine->way.protocol == GT_PROTOCOL_DIRECT ||
@@ -62,7 +62,8 @@ static int gt_async_reaches(const struct gt_engine *engine)
  * Those of other processes are not known unless they are lent: the engine's
  * own, which are, take their place.
  */
-static struct gt_exec_request gt_async_staged(const struct gt_exec_request *req)
+static struct gt_exec_request gt_stream_staged_request(
+	const struct gt_exec_request *req)
 {
 	struct gt_exec_request staged = *req;
 
@@ -73,11 +74,11 @@ static struct gt_exec_request gt_async_staged(const struct gt_exec_request *req)
 }
 
 /* From the caller's buffer, over the engine's, to the caller's. */
-static cudaError_t gt_async_stage(const struct gt_engine *engine,
-				  const struct gt_exec_request *req,
-				  uint32_t rank)
+static cudaError_t gt_stream_launch_staged(const struct gt_engine *engine,
+					   const struct gt_exec_request *req,
+					   uint32_t rank)
 {
-	const struct gt_exec_request staged = gt_async_staged(req);
+	const struct gt_exec_request staged = gt_stream_staged_request(req);
 	struct gt_cuda_span from = gt_cuda_span_of(engine, req, rank, rank);
 	struct gt_cuda_span to = gt_cuda_span_of(engine, &staged, rank, rank);
 	cudaStream_t stream = engine->ranks[rank].stream;
@@ -98,9 +99,9 @@ static cudaError_t gt_async_stage(const struct gt_engine *engine,
 }
 
 /* In the callers' buffers. */
-static cudaError_t gt_async_direct(const struct gt_engine *engine,
-				   const struct gt_exec_request *req,
-				   uint32_t rank)
+static cudaError_t gt_stream_launch_direct(const struct gt_engine *engine,
+					   const struct gt_exec_request *req,
+					   uint32_t rank)
 {
 	struct gt_exec_request seen = *req;
 
@@ -109,18 +110,18 @@ static cudaError_t gt_async_direct(const struct gt_engine *engine,
 	return (cudaError_t)gt_cuda_launch(engine, &seen, rank);
 }
 
-static int gt_async_launch(struct gt_engine *engine,
-			   const struct gt_exec_request *req, uint32_t rank,
-			   struct gt_err *err)
+static int gt_stream_launch_rank(struct gt_engine *engine,
+				 const struct gt_exec_request *req,
+				 uint32_t rank, struct gt_err *err)
 {
 	struct gt_cuda_rank *me = &engine->ranks[rank];
 	cudaError_t rc = cudaSetDevice(me->device);
 
 	me->stream = req->streams[rank];
 	if (rc == cudaSuccess && engine->access == GT_CUDA_ACCESS_STAGED)
-		rc = gt_async_stage(engine, req, rank);
+		rc = gt_stream_launch_staged(engine, req, rank);
 	else if (rc == cudaSuccess)
-		rc = gt_async_direct(engine, req, rank);
+		rc = gt_stream_launch_direct(engine, req, rank);
 	me->stream = me->own;
 	return rc == cudaSuccess ? GT_OK
 				 : gt_cuda_fail(engine, rank, (int)rc,
@@ -133,11 +134,11 @@ static int gt_async_launch(struct gt_engine *engine,
  * need one: closing a loan waits for what runs on the GPU, so nothing may run
  * there that waits for calls which its owner makes when it is closed.
  */
-static int gt_async_access(struct gt_engine *engine,
-			   struct gt_exec_request *req, struct gt_err *err)
+static int gt_stream_access_of(struct gt_engine *engine,
+			       struct gt_exec_request *req, struct gt_err *err)
 {
 	int rc = gt_cuda_choose_algo(engine, req, &engine->way, err);
-	int reaches = gt_async_reaches(engine), lent = 0;
+	int reaches = gt_stream_reaches_peers(engine), lent = 0;
 
 	if (rc || !engine->group.world) {
 		engine->access = GT_CUDA_ACCESS_LOCAL;
@@ -153,20 +154,20 @@ static int gt_async_access(struct gt_engine *engine,
 }
 
 /* All processes come to the same answers, and so meet together or not. */
-static int gt_async_need(struct gt_engine *engine, struct gt_exec_request *req,
-			 struct gt_err *err)
+static int gt_stream_prepare(struct gt_engine *engine,
+			     struct gt_exec_request *req, struct gt_err *err)
 {
 	uint64_t blocks =
 		gt_coll_has_blocks(req->coll) ? engine->plan->nranks : 1;
 	struct gt_exec_request staged;
 	int rc;
 
-	rc = gt_async_access(engine, req, err);
+	rc = gt_stream_access_of(engine, req, err);
 	if (rc)
 		return rc;
 	if (engine->access != GT_CUDA_ACCESS_STAGED)
 		return gt_cuda_prepare(engine, req, err);
-	staged = gt_async_staged(req);
+	staged = gt_stream_staged_request(req);
 	rc = gt_cuda_prepare(engine, &staged, err);
 	return rc ? rc
 		  : gt_cuda_data_grow(engine,
@@ -175,15 +176,15 @@ static int gt_async_need(struct gt_engine *engine, struct gt_exec_request *req,
 				      err);
 }
 
-static int gt_async_launch_all(struct gt_engine *engine,
-			       const struct gt_exec_request *req,
-			       struct gt_err *err)
+static int gt_stream_launch(struct gt_engine *engine,
+			    const struct gt_exec_request *req,
+			    struct gt_err *err)
 {
 	int rc = GT_OK;
 
 	for (uint32_t r = engine->group.first; !rc && r < engine->group.end;
 	     r++)
-		rc = gt_async_launch(engine, req, r, err);
+		rc = gt_stream_launch_rank(engine, req, r, err);
 	return rc;
 }
 
@@ -191,18 +192,18 @@ static int gt_async_launch_all(struct gt_engine *engine,
  * What one needs is there behind another that is like it; not between processes,
  * which meet for each.
  */
-static int gt_async_has(const struct gt_engine *engine,
-			const struct gt_exec_request *req,
-			const struct gt_exec_request *last)
+static int gt_stream_is_prepared(const struct gt_engine *engine,
+				 const struct gt_exec_request *req,
+				 const struct gt_exec_request *last)
 {
 	return last && !engine->group.world &&
 	       gt_exec_request_is_like(req, last);
 }
 
 /* Requests of a group are in no order: those that share launches come last. */
-static int gt_async_group(struct gt_engine *engine,
-			  const struct gt_exec_request *reqs, uint32_t n,
-			  struct gt_err *err)
+static int gt_stream_enqueue_group(struct gt_engine *engine,
+				   const struct gt_exec_request *reqs,
+				   uint32_t n, struct gt_err *err)
 {
 	struct gt_cuda_fusion bundle = {.n = 0};
 	const struct gt_exec_request *last = NULL;
@@ -211,13 +212,13 @@ static int gt_async_group(struct gt_engine *engine,
 	for (uint32_t i = 0; !rc && i < n; i++) {
 		struct gt_exec_request all = reqs[i];
 
-		if (!gt_async_has(engine, &reqs[i], last))
-			rc = gt_async_need(engine, &all, err);
+		if (!gt_stream_is_prepared(engine, &reqs[i], last))
+			rc = gt_stream_prepare(engine, &all, err);
 		last = &reqs[i];
 		if (rc)
 			break;
 		if (!gt_cuda_fusion_takes(engine, &all)) {
-			rc = gt_async_launch_all(engine, &all, err);
+			rc = gt_stream_launch(engine, &all, err);
 			continue;
 		}
 		gt_cuda_fusion_add(engine, &bundle, &reqs[i]);
@@ -230,52 +231,53 @@ static int gt_async_group(struct gt_engine *engine,
 	return rc ? rc : gt_cuda_fusion_flush(engine, &bundle, err);
 }
 
-static int gt_async_enqueue(struct gt_engine *engine,
-			    const struct gt_exec_request *reqs, uint32_t n,
-			    struct gt_err *err)
+static int gt_stream_enqueue(struct gt_engine *engine,
+			     const struct gt_exec_request *reqs, uint32_t n,
+			     struct gt_err *err)
 {
-	struct gt_async_state state = gt_async_enter();
+	struct gt_stream_thread_state state = gt_stream_enter();
 	struct gt_exec_request all = *reqs;
 	int rc;
 
 	if (n > 1) {
-		rc = gt_async_group(engine, reqs, n, err);
+		rc = gt_stream_enqueue_group(engine, reqs, n, err);
 	} else {
-		rc = gt_async_need(engine, &all, err);
+		rc = gt_stream_prepare(engine, &all, err);
 		if (!rc)
-			rc = gt_async_launch_all(engine, &all, err);
+			rc = gt_stream_launch(engine, &all, err);
 	}
 	gt_cuda_proxy_wake(engine);
 	if (rc)
-		gt_async_give_up(engine);
-	gt_async_leave(state);
+		gt_stream_abort(engine);
+	gt_stream_leave(state);
 	return rc;
 }
 
-static int gt_async_introduce(struct gt_engine *engine, struct gt_err *err)
+static int gt_stream_sendrecv_setup(struct gt_engine *engine,
+				    struct gt_err *err)
 {
-	struct gt_async_state state = gt_async_enter();
+	struct gt_stream_thread_state state = gt_stream_enter();
 	int rc = gt_cuda_sendrecv_setup(engine, err);
 
-	gt_async_leave(state);
+	gt_stream_leave(state);
 	return rc;
 }
 
-static int gt_async_exchange(struct gt_engine *engine, uint32_t rank,
-			     void *stream, const struct gt_message *messages,
-			     uint32_t n, struct gt_err *err)
+static int gt_stream_sendrecv(struct gt_engine *engine, uint32_t rank,
+			      void *stream, const struct gt_message *messages,
+			      uint32_t n, struct gt_err *err)
 {
-	struct gt_async_state state = gt_async_enter();
+	struct gt_stream_thread_state state = gt_stream_enter();
 	int rc = gt_cuda_sendrecv(engine, rank, stream, messages, n, err);
 
 	if (rc)
-		gt_async_give_up(engine);
-	gt_async_leave(state);
+		gt_stream_abort(engine);
+	gt_stream_leave(state);
 	return rc;
 }
 
 /* Of this process. */
-static int gt_async_fault(struct gt_engine *engine, struct gt_err *err)
+static int gt_stream_fault(struct gt_engine *engine, struct gt_err *err)
 {
 	cudaError_t rc;
 
@@ -298,7 +300,7 @@ static int gt_async_fault(struct gt_engine *engine, struct gt_err *err)
  * A process that is gone is the reason for whatever went wrong here: its death
  * may show on the GPU before the others are told.
  */
-static int gt_async_failed(struct gt_engine *engine, struct gt_err *err)
+static int gt_stream_failed(struct gt_engine *engine, struct gt_err *err)
 {
 	int64_t limit = gt_clock_ns() + GT_ASYNC_NEWS_MS * 1000000ll;
 	struct gt_world *world = engine->group.world;
@@ -306,26 +308,26 @@ static int gt_async_failed(struct gt_engine *engine, struct gt_err *err)
 	int rc;
 
 	gt_err_init(&own);
-	rc = gt_async_fault(engine, &own);
+	rc = gt_stream_fault(engine, &own);
 	if (!rc && !(world && gt_world_failed(world, err)))
 		return GT_OK;
-	gt_async_give_up(engine);
+	gt_stream_abort(engine);
 	while (world && !gt_cuda_interrupted(engine) &&
 	       !gt_world_failed(world, err) && gt_clock_ns() < limit)
 		sched_yield();
 	return rc ? gt_err_set(err, rc, NULL, "%s", own.text) : GT_ESYS;
 }
 
-static int gt_async_watch(struct gt_engine *engine, struct gt_err *err)
+static int gt_stream_watch(struct gt_engine *engine, struct gt_err *err)
 {
-	struct gt_async_state state = gt_async_enter();
-	int rc = gt_async_failed(engine, err);
+	struct gt_stream_thread_state state = gt_stream_enter();
+	int rc = gt_stream_failed(engine, err);
 
-	gt_async_leave(state);
+	gt_stream_leave(state);
 	return rc;
 }
 
-static void gt_async_pause(int64_t since_ns)
+static void gt_stream_pause(int64_t since_ns)
 {
 	const struct timespec some = {0, GT_ASYNC_SLEEP_NS};
 
@@ -335,29 +337,29 @@ static void gt_async_pause(int64_t since_ns)
 		nanosleep(&some, NULL);
 }
 
-static int gt_async_poll(struct gt_engine *engine, uint32_t rank,
-			 cudaEvent_t event, int64_t until_ns,
-			 struct gt_err *err)
+static int gt_stream_poll(struct gt_engine *engine, uint32_t rank,
+			  cudaEvent_t event, int64_t until_ns,
+			  struct gt_err *err)
 {
 	int64_t begin = gt_clock_ns();
 	cudaError_t rc;
 
 	while ((rc = cudaEventQuery(event)) == cudaErrorNotReady) {
 		if (gt_cuda_is_aborted(engine) || gt_cuda_interrupted(engine))
-			return gt_async_failed(engine, err);
+			return gt_stream_failed(engine, err);
 		if (until_ns >= 0 && gt_clock_ns() >= until_ns)
 			return 1;
-		gt_async_pause(begin);
+		gt_stream_pause(begin);
 	}
 	return rc == cudaSuccess
-		       ? gt_async_failed(engine, err)
+		       ? gt_stream_failed(engine, err)
 		       : gt_cuda_fail(engine, rank, (int)rc, "go on", err);
 }
 
-static int gt_async_await(struct gt_engine *engine, uint32_t rank, void *stream,
-			  int64_t until_ns, struct gt_err *err)
+static int gt_stream_await(struct gt_engine *engine, uint32_t rank,
+			   void *stream, int64_t until_ns, struct gt_err *err)
 {
-	struct gt_async_state state = gt_async_enter();
+	struct gt_stream_thread_state state = gt_stream_enter();
 	enum cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
 	cudaError_t done = cudaSetDevice(engine->ranks[rank].device);
 	cudaEvent_t event = NULL;
@@ -377,70 +379,72 @@ static int gt_async_await(struct gt_engine *engine, uint32_t rank, void *stream,
 	if (done == cudaSuccess)
 		done = cudaEventRecord(event, stream);
 	rc = done == cudaSuccess
-		     ? gt_async_poll(engine, rank, event, until_ns, err)
+		     ? gt_stream_poll(engine, rank, event, until_ns, err)
 		     : gt_cuda_fail(engine, rank, (int)done, "wait", err);
 	if (event)
 		cudaEventDestroy(event);
 leave:
-	gt_async_leave(state);
+	gt_stream_leave(state);
 	return rc;
 }
 
-static int gt_async_lend(struct gt_engine *engine, uint32_t rank,
-			 const void *buffer, uint64_t bytes, struct gt_err *err)
+static int gt_stream_register(struct gt_engine *engine, uint32_t rank,
+			      const void *buffer, uint64_t bytes,
+			      struct gt_err *err)
 {
-	struct gt_async_state state = gt_async_enter();
+	struct gt_stream_thread_state state = gt_stream_enter();
 	int rc = gt_cuda_register(engine, rank, buffer, bytes, err);
 
-	gt_async_leave(state);
+	gt_stream_leave(state);
 	return rc;
 }
 
-static int gt_async_owns(const struct gt_engine *engine, uint32_t rank,
-			 const void *buffer, uint64_t bytes, struct gt_err *err)
+static int gt_stream_owns(const struct gt_engine *engine, uint32_t rank,
+			  const void *buffer, uint64_t bytes,
+			  struct gt_err *err)
 {
-	struct gt_async_state state = gt_async_enter();
+	struct gt_stream_thread_state state = gt_stream_enter();
 	int rc = gt_cuda_owns(engine, rank, buffer, bytes, err);
 
-	gt_async_leave(state);
+	gt_stream_leave(state);
 	return rc;
 }
 
-static int gt_async_unlend(struct gt_engine *engine, uint32_t rank,
-			   const void *buffer, struct gt_err *err)
+static int gt_stream_deregister(struct gt_engine *engine, uint32_t rank,
+				const void *buffer, struct gt_err *err)
 {
-	struct gt_async_state state = gt_async_enter();
+	struct gt_stream_thread_state state = gt_stream_enter();
 	int rc = gt_cuda_deregister(engine, rank, buffer, err);
 
 	if (rc == GT_ESYS)
-		gt_async_give_up(engine);
-	gt_async_leave(state);
+		gt_stream_abort(engine);
+	gt_stream_leave(state);
 	return rc;
 }
 
-static void gt_async_tend(struct gt_engine *engine)
+static void gt_stream_service(struct gt_engine *engine)
 {
-	struct gt_async_state state = gt_async_enter();
+	struct gt_stream_thread_state state = gt_stream_enter();
 
 	gt_user_buffers_service(engine);
-	gt_async_leave(state);
+	gt_stream_leave(state);
 }
 
-static int gt_async_device(const struct gt_engine *engine, uint32_t rank)
+static int gt_stream_device(const struct gt_engine *engine, uint32_t rank)
 {
 	return engine->ranks[rank].device;
 }
 
 const struct gt_async_ops gt_cuda_async = {
-	.enqueue = gt_async_enqueue,
-	.introduce = gt_async_introduce,
-	.exchange = gt_async_exchange,
-	.await = gt_async_await,
-	.watch = gt_async_watch,
-	.device = gt_async_device,
-	.owns = gt_async_owns,
-	.lend = gt_async_lend,
-	.unlend = gt_async_unlend,
+	.enqueue = gt_stream_enqueue,
+	.introduce = gt_stream_sendrecv_setup,
+	.exchange = gt_stream_sendrecv,
+	.await = gt_stream_await,
+	.watch = gt_stream_watch,
+	.device = gt_stream_device,
+	.owns = gt_stream_owns,
+	.lend = gt_stream_register,
+	.unlend = gt_stream_deregister,
 	.asked = gt_user_buffers_release_due,
-	.tend = gt_async_tend,
+	.tend = gt_stream_service,
 };

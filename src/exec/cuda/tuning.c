@@ -61,60 +61,60 @@ enum {
 	GT_WAY_PACK_BYTES = 16,
 };
 
-static uint64_t gt_way_chunk(const struct gt_algo_choice *way)
+static uint64_t gt_choice_packet_chunk(const struct gt_algo_choice *way)
 {
 	return way->protocol == GT_PROTOCOL_LL128 ? GT_LL128_CHUNK_DATA
 						  : GT_LL_CHUNK_DATA;
 }
 
-static int gt_way_is_packets(const struct gt_algo_choice *way)
+static int gt_choice_is_packets(const struct gt_algo_choice *way)
 {
 	return way->protocol == GT_PROTOCOL_LL ||
 	       way->protocol == GT_PROTOCOL_LL128;
 }
 
 /* Bytes of a block of the flow. */
-static uint64_t gt_way_bytes(const struct gt_engine *engine,
-			     const struct gt_exec_request *req,
-			     enum gt_algo algo)
+static uint64_t gt_choice_block_bytes(const struct gt_engine *engine,
+				      const struct gt_exec_request *req,
+				      enum gt_algo algo)
 {
 	return gt_cuda_p2p_of(engine, req, algo, 0).count *
 	       gt_dtype_bytes(req->dtype);
 }
 
-static uint32_t gt_way_parts(uint64_t work, uint64_t most)
+static uint32_t gt_choice_parts(uint64_t work, uint64_t most)
 {
 	return (uint32_t)((work + most - 1) / most);
 }
 
 /* A warp for every chunk; or rounds that are the same for all warps. */
-static void gt_way_packets(const struct gt_engine *engine,
-			   const struct gt_exec_request *req,
-			   struct gt_algo_choice *way)
+static void gt_choice_size_packets(const struct gt_engine *engine,
+				   const struct gt_exec_request *req,
+				   struct gt_algo_choice *way)
 {
 	uint32_t few = GT_WAY_THREADS / 32, warps, each;
-	uint64_t bytes = gt_way_bytes(engine, req, way->algo);
-	uint32_t chunks = gt_way_parts(bytes, gt_way_chunk(way));
+	uint64_t bytes = gt_choice_block_bytes(engine, req, way->algo);
+	uint32_t chunks = gt_choice_parts(bytes, gt_choice_packet_chunk(way));
 
 	if (!chunks)
 		chunks = 1;
-	warps = gt_way_parts(
+	warps = gt_choice_parts(
 		chunks,
-		gt_way_parts(chunks, engine->processors * GT_PACKET_WARPS));
-	each = gt_way_parts(warps, engine->processors);
+		gt_choice_parts(chunks, engine->processors * GT_PACKET_WARPS));
+	each = gt_choice_parts(warps, engine->processors);
 	if (each < few)
 		each = warps < few ? warps : few;
 	if (!way->threads)
 		way->threads = each * 32;
 	if (!way->blocks)
-		way->blocks = gt_way_parts(warps * 32, way->threads);
+		way->blocks = gt_choice_parts(warps * 32, way->threads);
 }
 
-static void gt_way_direct(const struct gt_engine *engine,
-			  const struct gt_exec_request *req,
-			  struct gt_algo_choice *way)
+static void gt_choice_size_direct(const struct gt_engine *engine,
+				  const struct gt_exec_request *req,
+				  struct gt_algo_choice *way)
 {
-	uint64_t bytes = gt_way_bytes(engine, req, GT_ALGO_ONE_SHOT);
+	uint64_t bytes = gt_choice_block_bytes(engine, req, GT_ALGO_ONE_SHOT);
 	uint64_t all = gt_coll_has_blocks(req->coll)
 			       ? bytes * engine->plan->nranks
 			       : bytes;
@@ -135,9 +135,9 @@ static void gt_way_direct(const struct gt_engine *engine,
 }
 
 /* Why nothing of a request can go through the host's memory. */
-static const char *gt_way_no_detour(const struct gt_engine *engine,
-				    const struct gt_exec_request *req,
-				    const struct gt_algo_choice *way)
+static const char *gt_choice_no_detour(const struct gt_engine *engine,
+				       const struct gt_exec_request *req,
+				       const struct gt_algo_choice *way)
 {
 	if (!engine->detoured)
 		return "there are no detours: GPUs on one host, all on NVLink, "
@@ -151,7 +151,7 @@ static const char *gt_way_no_detour(const struct gt_engine *engine,
 }
 
 /* Blocks and threads do what is beside the copies. */
-static void gt_way_ce(struct gt_algo_choice *way)
+static void gt_choice_size_ce(struct gt_algo_choice *way)
 {
 	if (!way->threads)
 		way->threads = GT_DIRECT_THREADS;
@@ -164,11 +164,11 @@ static void gt_way_ce(struct gt_algo_choice *way)
 }
 
 /* Do blocks of this algorithm fit in the mailboxes?  They choose ll128. */
-static int gt_way_mails(const struct gt_engine *engine,
-			const struct gt_exec_request *req, enum gt_algo algo,
-			struct gt_algo_choice *way)
+static int gt_choice_packets_fit(const struct gt_engine *engine,
+				 const struct gt_exec_request *req,
+				 enum gt_algo algo, struct gt_algo_choice *way)
 {
-	uint64_t bytes = gt_way_bytes(engine, req, algo);
+	uint64_t bytes = gt_choice_block_bytes(engine, req, algo);
 
 	*way = (struct gt_algo_choice){
 		.algo = (uint8_t)algo,
@@ -179,14 +179,14 @@ static int gt_way_mails(const struct gt_engine *engine,
 }
 
 /* Where a rank's block goes to all, or all of them come to one. */
-static int gt_way_is_crowded(enum gt_coll coll)
+static int gt_choice_has_one_root(enum gt_coll coll)
 {
 	return coll == GT_COLL_BROADCAST || coll == GT_COLL_REDUCE;
 }
 
-static const char *gt_way_fault(const struct gt_engine *engine,
-				const struct gt_exec_request *req,
-				const struct gt_algo_choice *way)
+static const char *gt_choice_fault(const struct gt_engine *engine,
+				   const struct gt_exec_request *req,
+				   const struct gt_algo_choice *way)
 {
 	int two = way->algo == GT_ALGO_TWO_SHOT;
 
@@ -197,11 +197,11 @@ static const char *gt_way_fault(const struct gt_engine *engine,
 	if (!engine->meshed)
 		return "not all GPUs reach each other's memory";
 	if (two && req->coll != GT_COLL_ALLREDUCE &&
-	    !(gt_way_is_crowded(req->coll) && gt_way_is_packets(way)))
+	    !(gt_choice_has_one_root(req->coll) && gt_choice_is_packets(way)))
 		return "there is nothing to do in two";
 	if (way->protocol == GT_PROTOCOL_LL128 && !engine->whole)
 		return "128 bytes arrive whole over NVLink only";
-	if (gt_way_is_packets(way))
+	if (gt_choice_is_packets(way))
 		return gt_cuda_p2p_fits(engine, req, way)
 			       ? NULL
 			       : "too large for mailboxes";
@@ -215,9 +215,9 @@ static const char *gt_way_fault(const struct gt_engine *engine,
 }
 
 /* Through FIFOs, as the plan's row says. */
-static int gt_way_fifos(const struct gt_engine *engine,
-			const struct gt_exec_request *req,
-			struct gt_algo_choice *way)
+static int gt_choice_fifos(const struct gt_engine *engine,
+			   const struct gt_exec_request *req,
+			   struct gt_algo_choice *way)
 {
 	const struct gt_plan_select *row = gt_cuda_row_of(engine, req);
 
@@ -225,29 +225,29 @@ static int gt_way_fifos(const struct gt_engine *engine,
 	return gt_cuda_row_check(engine, req, NULL);
 }
 
-static int gt_way_ring(const struct gt_engine *engine,
-		       const struct gt_exec_request *req,
-		       struct gt_algo_choice *way)
+static int gt_choice_ring(const struct gt_engine *engine,
+			  const struct gt_exec_request *req,
+			  struct gt_algo_choice *way)
 {
-	return gt_way_fifos(engine, req, way) && way->algo == GT_ALGO_RING;
+	return gt_choice_fifos(engine, req, way) && way->algo == GT_ALGO_RING;
 }
 
-static void gt_way_allreduce(const struct gt_engine *engine,
-			     const struct gt_exec_request *req,
-			     struct gt_algo_choice *way)
+static void gt_choice_allreduce(const struct gt_engine *engine,
+				const struct gt_exec_request *req,
+				struct gt_algo_choice *way)
 {
-	uint64_t bytes = gt_way_bytes(engine, req, GT_ALGO_ONE_SHOT);
+	uint64_t bytes = gt_choice_block_bytes(engine, req, GT_ALGO_ONE_SHOT);
 	uint32_t n = engine->plan->nranks;
 
 	/* (n - 1) * (1 - 2 / n) more bytes than two shots, against a trip. */
 	if (bytes * (n - 1) * (n - 2) / n <= GT_WAY_TRIP_BYTES &&
-	    gt_way_mails(engine, req, GT_ALGO_ONE_SHOT, way))
+	    gt_choice_packets_fit(engine, req, GT_ALGO_ONE_SHOT, way))
 		return;
 	if (bytes <= GT_WAY_LL128_BYTES &&
-	    gt_way_mails(engine, req, GT_ALGO_TWO_SHOT, way))
+	    gt_choice_packets_fit(engine, req, GT_ALGO_TWO_SHOT, way))
 		return;
 	if (bytes < GT_WAY_CE_BYTES && bytes > GT_WAY_PUSH_BYTES && n > 2 &&
-	    gt_way_ring(engine, req, way))
+	    gt_choice_ring(engine, req, way))
 		return;
 	*way = (struct gt_algo_choice){.algo = GT_ALGO_TWO_SHOT,
 				       .protocol = bytes < GT_WAY_CE_BYTES
@@ -256,11 +256,11 @@ static void gt_way_allreduce(const struct gt_engine *engine,
 }
 
 /* What passes one GPU: others send it on, but much of it goes around. */
-static int gt_way_crowded(const struct gt_engine *engine,
-			  const struct gt_exec_request *req,
-			  struct gt_algo_choice *way)
+static int gt_choice_one_root(const struct gt_engine *engine,
+			      const struct gt_exec_request *req,
+			      struct gt_algo_choice *way)
 {
-	uint64_t bytes = gt_way_bytes(engine, req, GT_ALGO_ONE_SHOT);
+	uint64_t bytes = gt_choice_block_bytes(engine, req, GT_ALGO_ONE_SHOT);
 	int casts = req->coll == GT_COLL_BROADCAST;
 	uint64_t one =
 		casts ? GT_WAY_BROADCAST_ONE_BYTES : GT_WAY_REDUCE_ONE_BYTES;
@@ -269,37 +269,38 @@ static int gt_way_crowded(const struct gt_engine *engine,
 
 	if (bytes <= one)
 		return 0;
-	if (bytes <= two && gt_way_mails(engine, req, GT_ALGO_TWO_SHOT, way))
+	if (bytes <= two &&
+	    gt_choice_packets_fit(engine, req, GT_ALGO_TWO_SHOT, way))
 		return 1;
-	return gt_way_fifos(engine, req, way);
+	return gt_choice_fifos(engine, req, way);
 }
 
 /*
  * The fastest way that is known.  Flows serve every collective; a ring is
  * better where bytes are many and a flow would send them several times.
  */
-static void gt_way_choose(const struct gt_engine *engine,
-			  const struct gt_exec_request *req,
-			  struct gt_algo_choice *way)
+static void gt_choice_fastest(const struct gt_engine *engine,
+			      const struct gt_exec_request *req,
+			      struct gt_algo_choice *way)
 {
-	uint64_t bytes = gt_way_bytes(engine, req, GT_ALGO_ONE_SHOT);
+	uint64_t bytes = gt_choice_block_bytes(engine, req, GT_ALGO_ONE_SHOT);
 	uint32_t n = engine->plan->nranks;
-	int crowded = gt_way_is_crowded(req->coll) && n > 2;
+	int crowded = gt_choice_has_one_root(req->coll) && n > 2;
 	int reduces = req->coll == GT_COLL_REDUCESCATTER ||
 		      req->coll == GT_COLL_REDUCE;
 
 	if (!engine->meshed) {
-		gt_way_fifos(engine, req, way);
+		gt_choice_fifos(engine, req, way);
 		return;
 	}
 	if (req->coll == GT_COLL_ALLREDUCE) {
-		gt_way_allreduce(engine, req, way);
+		gt_choice_allreduce(engine, req, way);
 		return;
 	}
-	if (crowded && gt_way_crowded(engine, req, way))
+	if (crowded && gt_choice_one_root(engine, req, way))
 		return;
 	if ((reduces || bytes <= GT_WAY_MAIL_BYTES) &&
-	    gt_way_mails(engine, req, GT_ALGO_ONE_SHOT, way))
+	    gt_choice_packets_fit(engine, req, GT_ALGO_ONE_SHOT, way))
 		return;
 	/*
 	 * 2 GPUs: of 64 MiB 109 us, of 256 MiB 395, by a ring 387.  With copy
@@ -307,23 +308,23 @@ static void gt_way_choose(const struct gt_engine *engine,
 	 */
 	if (req->coll == GT_COLL_REDUCESCATTER &&
 	    (n > 2 || bytes * n > GT_WAY_CE_BLOCK_BYTES) &&
-	    gt_way_fifos(engine, req, way))
+	    gt_choice_fifos(engine, req, way))
 		return;
 	*way = (struct gt_algo_choice){.algo = GT_ALGO_ONE_SHOT,
 				       .protocol = GT_PROTOCOL_DIRECT};
 	if (!reduces && bytes * n >= GT_WAY_CE_BLOCK_BYTES)
 		way->protocol = GT_PROTOCOL_CE;
-	if (gt_way_fault(engine, req, way))
-		gt_way_fifos(engine, req, way);
+	if (gt_choice_fault(engine, req, way))
+		gt_choice_fifos(engine, req, way);
 }
 
-static int gt_way_try(const struct gt_engine *engine,
-		      const struct gt_exec_request *req, enum gt_algo algo,
-		      enum gt_protocol protocol, struct gt_algo_choice *way)
+static int gt_choice_try(const struct gt_engine *engine,
+			 const struct gt_exec_request *req, enum gt_algo algo,
+			 enum gt_protocol protocol, struct gt_algo_choice *way)
 {
 	*way = (struct gt_algo_choice){.algo = (uint8_t)algo,
 				       .protocol = (uint8_t)protocol};
-	return !gt_way_fault(engine, req, way);
+	return !gt_choice_fault(engine, req, way);
 }
 
 /*
@@ -331,9 +332,9 @@ static int gt_way_try(const struct gt_engine *engine,
  * so by the next best means that can.  Nobody has to relay a flow's blocks
  * where all GPUs reach each other.
  */
-static void gt_way_planned(const struct gt_engine *engine,
-			   const struct gt_exec_request *req,
-			   struct gt_algo_choice *way)
+static void gt_choice_planned(const struct gt_engine *engine,
+			      const struct gt_exec_request *req,
+			      struct gt_algo_choice *way)
 {
 	const struct gt_plan_select *row = gt_cuda_row_of(engine, req);
 	enum gt_algo two = req->coll == GT_COLL_ALLREDUCE ? GT_ALGO_TWO_SHOT
@@ -342,17 +343,17 @@ static void gt_way_planned(const struct gt_engine *engine,
 	if (!row)
 		return;
 	if ((row->algo != GT_ALGO_FLOW || !engine->meshed) &&
-	    gt_way_fifos(engine, req, way))
+	    gt_choice_fifos(engine, req, way))
 		return;
 	*way = (struct gt_algo_choice){.algo = row->algo};
 	/* Someone else's algorithm is run as it is, or not at all. */
 	if (row->algo == GT_ALGO_STEPS)
 		return;
-	if (!gt_way_try(engine, req, row->algo, row->protocol, way) &&
-	    !gt_way_try(engine, req, row->algo, GT_PROTOCOL_LL128, way) &&
-	    !gt_way_try(engine, req, two, GT_PROTOCOL_LL128, way) &&
-	    !gt_way_try(engine, req, two, GT_PROTOCOL_LL, way) &&
-	    !gt_way_try(engine, req, two, GT_PROTOCOL_DIRECT, way))
+	if (!gt_choice_try(engine, req, row->algo, row->protocol, way) &&
+	    !gt_choice_try(engine, req, row->algo, GT_PROTOCOL_LL128, way) &&
+	    !gt_choice_try(engine, req, two, GT_PROTOCOL_LL128, way) &&
+	    !gt_choice_try(engine, req, two, GT_PROTOCOL_LL, way) &&
+	    !gt_choice_try(engine, req, two, GT_PROTOCOL_DIRECT, way))
 		*way = (struct gt_algo_choice){.algo = GT_ALGO_RING};
 }
 
@@ -365,21 +366,22 @@ static void gt_way_planned(const struct gt_engine *engine,
 static const struct {
 	uint64_t bytes;
 	uint32_t one, pulled, both, sums; /* permille */
-} gt_way_shares[] = {
+} gt_choice_detour_shares[] = {
 	{768ull << 20, 90, 80, 80, 80},
 	{448ull << 20, 90, 80, 70, 70},
 	{192ull << 20, 80, 60, 60, 0},
 };
 
 /* The share for a detour that is known to be the best. */
-static uint32_t gt_way_share(const struct gt_engine *engine,
-			     const struct gt_exec_request *req)
+static uint32_t gt_choice_best_detour(const struct gt_engine *engine,
+				      const struct gt_exec_request *req)
 {
-	const size_t n = sizeof(gt_way_shares) / sizeof(gt_way_shares[0]);
-	uint64_t bytes = gt_way_bytes(engine, req, GT_ALGO_ONE_SHOT);
+	const size_t n = sizeof(gt_choice_detour_shares) /
+			 sizeof(gt_choice_detour_shares[0]);
+	uint64_t bytes = gt_choice_block_bytes(engine, req, GT_ALGO_ONE_SHOT);
 	size_t i = 0;
 
-	while (i < n && bytes < gt_way_shares[i].bytes)
+	while (i < n && bytes < gt_choice_detour_shares[i].bytes)
 		i++;
 	if (i == n || engine->plan->nranks != 2)
 		return 0;
@@ -387,20 +389,20 @@ static uint32_t gt_way_share(const struct gt_engine *engine,
 	case GT_COLL_BROADCAST:
 	case GT_COLL_GATHER:
 	case GT_COLL_SCATTER:
-		return gt_way_shares[i].one;
+		return gt_choice_detour_shares[i].one;
 	case GT_COLL_REDUCE:
-		return gt_way_shares[i].pulled;
+		return gt_choice_detour_shares[i].pulled;
 	case GT_COLL_ALLREDUCE:
-		return gt_way_shares[i].sums;
+		return gt_choice_detour_shares[i].sums;
 	default:
-		return gt_way_shares[i].both;
+		return gt_choice_detour_shares[i].both;
 	}
 }
 
 /* What the plan's row says of this way; another may stand in for the row's. */
-static uint32_t gt_way_row_share(const struct gt_engine *engine,
-				 const struct gt_exec_request *req,
-				 const struct gt_algo_choice *way)
+static uint32_t gt_choice_planned_detour(const struct gt_engine *engine,
+					 const struct gt_exec_request *req,
+					 const struct gt_algo_choice *way)
 {
 	const struct gt_plan_select *row = gt_cuda_row_of(engine, req);
 
@@ -410,9 +412,9 @@ static uint32_t gt_way_row_share(const struct gt_engine *engine,
 }
 
 /* What the plan's row says, or what is known. */
-static void gt_way_detour(const struct gt_engine *engine,
-			  const struct gt_exec_request *req,
-			  struct gt_algo_choice *way)
+static void gt_choice_set_detour(const struct gt_engine *engine,
+				 const struct gt_exec_request *req,
+				 struct gt_algo_choice *way)
 {
 	uint64_t bytes = req->count * gt_dtype_bytes(req->dtype), all = bytes;
 
@@ -422,11 +424,12 @@ static void gt_way_detour(const struct gt_engine *engine,
 	 * would begin off a boundary of packs, and then go by elements. */
 	if (all < GT_WAY_DETOUR_BYTES || req->trace ||
 	    (gt_coll_reduces(req->coll) && bytes % GT_WAY_PACK_BYTES) ||
-	    gt_way_no_detour(engine, req, way))
+	    gt_choice_no_detour(engine, req, way))
 		return;
-	way->detour_permille = engine->config.best
-				       ? gt_way_share(engine, req)
-				       : gt_way_row_share(engine, req, way);
+	way->detour_permille =
+		engine->config.best
+			? gt_choice_best_detour(engine, req)
+			: gt_choice_planned_detour(engine, req, way);
 }
 
 int gt_cuda_choose_algo(const struct gt_engine *engine,
@@ -438,32 +441,32 @@ int gt_cuda_choose_algo(const struct gt_engine *engine,
 	if (req->way)
 		*way = *req->way;
 	else if (engine->config.best)
-		gt_way_choose(engine, req, way);
+		gt_choice_fastest(engine, req, way);
 	else
-		gt_way_planned(engine, req, way);
+		gt_choice_planned(engine, req, way);
 	if (!req->way)
-		gt_way_detour(engine, req, way);
+		gt_choice_set_detour(engine, req, way);
 	else if (way->detour_permille)
-		fault = gt_way_no_detour(engine, req, way);
+		fault = gt_choice_no_detour(engine, req, way);
 	if (fault)
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "no part of %s can go through the host: %s",
 				  gt_coll_name(req->coll), fault);
 	if (way->protocol == GT_PROTOCOL_SIMPLE)
 		return gt_cuda_row_check(engine, req, err) ? GT_OK : GT_EINPUT;
-	fault = gt_way_fault(engine, req, way);
+	fault = gt_choice_fault(engine, req, way);
 	if (fault)
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "%s cannot be done %s with %s: %s",
 				  gt_coll_name(req->coll),
 				  gt_algo_name(way->algo),
 				  gt_protocol_name(way->protocol), fault);
-	if (gt_way_is_packets(way))
-		gt_way_packets(engine, req, way);
+	if (gt_choice_is_packets(way))
+		gt_choice_size_packets(engine, req, way);
 	else if (way->protocol == GT_PROTOCOL_DIRECT)
-		gt_way_direct(engine, req, way);
+		gt_choice_size_direct(engine, req, way);
 	else
-		gt_way_ce(way);
+		gt_choice_size_ce(way);
 	/* Blocks wait for those of other ranks: all must run at once. */
 	if (way->blocks > engine->processors)
 		way->blocks = engine->processors;

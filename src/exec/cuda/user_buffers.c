@@ -16,13 +16,13 @@ enum {
 	GT_LEND_SLEEP_NS = 20000,
 };
 
-static uint32_t gt_lend_local(const struct gt_engine *engine, uint32_t rank)
+static uint32_t gt_buffers_local(const struct gt_engine *engine, uint32_t rank)
 {
 	return rank - engine->group.first;
 }
 
-static struct gt_exchange_slot *gt_lend_seat(const struct gt_engine *engine,
-					     uint32_t process)
+static struct gt_exchange_slot *gt_buffers_slot(const struct gt_engine *engine,
+						uint32_t process)
 {
 	return &engine->table->seats[process];
 }
@@ -36,8 +36,8 @@ int gt_user_buffers_open(struct gt_engine *engine, struct gt_err *err)
 	return engine->lent ? GT_OK : gt_err_nomem(err);
 }
 
-static int gt_lend_is_there(const struct gt_engine *engine, uint32_t rank,
-			    const void *at)
+static int gt_buffers_is_on_device(const struct gt_engine *engine,
+				   uint32_t rank, const void *at)
 {
 	struct cudaPointerAttributes is;
 
@@ -54,8 +54,9 @@ int gt_cuda_owns(const struct gt_engine *engine, uint32_t rank,
 {
 	const char *at = buffer;
 
-	return gt_lend_is_there(engine, rank, at) &&
-			       gt_lend_is_there(engine, rank, at + bytes - 1)
+	return gt_buffers_is_on_device(engine, rank, at) &&
+			       gt_buffers_is_on_device(engine, rank,
+						       at + bytes - 1)
 		       ? GT_OK
 		       : gt_err_set(err, GT_EINPUT, NULL,
 				    "the buffer is not memory of rank %u's GPU "
@@ -64,8 +65,8 @@ int gt_cuda_owns(const struct gt_engine *engine, uint32_t rank,
 }
 
 /* The process's other GPUs reach it, however it was made. */
-static int gt_lend_allow(struct gt_engine *engine, uint32_t rank,
-			 struct gt_cuda_extent extent, struct gt_err *err)
+static int gt_buffers_allow(struct gt_engine *engine, uint32_t rank,
+			    struct gt_cuda_extent extent, struct gt_err *err)
 {
 	const struct gt_process_group *group = &engine->group;
 	uint32_t n = group->end - group->first;
@@ -100,7 +101,7 @@ int gt_cuda_register(struct gt_engine *engine, uint32_t rank,
 		if (loan->base == buffer)
 			return gt_err_set(err, GT_EINPUT, NULL,
 					  "the buffer is registered already");
-	rc = gt_lend_allow(engine, rank, extent, err);
+	rc = gt_buffers_allow(engine, rank, extent, err);
 	if (rc)
 		return rc;
 	loan = calloc(1, sizeof(*loan));
@@ -122,8 +123,8 @@ int gt_user_buffers_exist(const struct gt_engine *engine)
 	return 0;
 }
 
-static void gt_lend_drop(const struct gt_engine *engine,
-			 struct gt_registration **at)
+static void gt_registration_drop(const struct gt_engine *engine,
+				 struct gt_registration **at)
 {
 	struct gt_registration *loan = *at;
 
@@ -141,9 +142,9 @@ int gt_user_buffers_release_due(const struct gt_engine *engine)
 	if (!group->world || !engine->table)
 		return 0;
 	for (uint32_t p = 0; p < group->nprocesses; p++)
-		if (__atomic_load_n(&gt_lend_seat(engine, p)->asked,
+		if (__atomic_load_n(&gt_buffers_slot(engine, p)->asked,
 				    __ATOMIC_ACQUIRE) >
-		    gt_lend_seat(engine, group->self)->left[p])
+		    gt_buffers_slot(engine, group->self)->left[p])
 			return 1;
 	return 0;
 }
@@ -151,28 +152,29 @@ int gt_user_buffers_release_due(const struct gt_engine *engine)
 void gt_user_buffers_service(struct gt_engine *engine)
 {
 	struct gt_exchange_slot *mine =
-		gt_lend_seat(engine, engine->group.self);
+		gt_buffers_slot(engine, engine->group.self);
 
 	for (uint32_t p = 0; p < engine->group.nprocesses; p++) {
-		const struct gt_exchange_slot *seat = gt_lend_seat(engine, p);
+		const struct gt_exchange_slot *seat =
+			gt_buffers_slot(engine, p);
 		uint64_t asked =
 			__atomic_load_n(&seat->asked, __ATOMIC_ACQUIRE);
 
 		if (asked <= mine->left[p])
 			continue;
 		if (p != engine->group.self)
-			gt_lend_drop(engine,
-				     gt_registration_find(engine,
-							  (uint32_t)seat->rank,
-							  seat->number));
+			gt_registration_drop(
+				engine, gt_registration_find(
+						engine, (uint32_t)seat->rank,
+						seat->number));
 		__atomic_store_n(&mine->left[p], asked, __ATOMIC_RELEASE);
 	}
 }
 
 /* Until *number, another process's, is at least so large. */
-static int gt_lend_wait(struct gt_engine *engine, uint32_t process,
-			const uint64_t *number, uint64_t least,
-			struct gt_err *err)
+static int gt_buffers_wait(struct gt_engine *engine, uint32_t process,
+			   const uint64_t *number, uint64_t least,
+			   struct gt_err *err)
 {
 	const struct timespec some = {0, GT_LEND_SLEEP_NS};
 	struct gt_world *world = engine->group.world;
@@ -221,15 +223,15 @@ int gt_cuda_deregister(struct gt_engine *engine, uint32_t rank,
 				  "the buffer is not registered");
 	*at = loan->next;
 	if (loan->met && !loan->refused && !engine->failed) {
-		mine = gt_lend_seat(engine, group->self);
+		mine = gt_buffers_slot(engine, group->self);
 		mine->number = loan->number;
 		mine->rank = rank;
 		__atomic_store_n(&mine->asked, mine->asked + 1,
 				 __ATOMIC_RELEASE);
 		for (uint32_t p = 0; !rc && p < group->nprocesses; p++)
-			rc = gt_lend_wait(
+			rc = gt_buffers_wait(
 				engine, p,
-				&gt_lend_seat(engine, p)->left[group->self],
+				&gt_buffers_slot(engine, p)->left[group->self],
 				mine->asked, err);
 	}
 	free(loan);
@@ -242,19 +244,19 @@ void gt_user_buffers_close(struct gt_engine *engine)
 
 	for (uint32_t r = 0; r < engine->plan->nranks; r++)
 		while (engine->ranks[r].loans)
-			gt_lend_drop(engine, &engine->ranks[r].loans);
+			gt_registration_drop(engine, &engine->ranks[r].loans);
 	if (!engine->group.world || !engine->table)
 		return;
 	/* Whatever others ask for from now on has been left. */
-	mine = gt_lend_seat(engine, engine->group.self);
+	mine = gt_buffers_slot(engine, engine->group.self);
 	for (uint32_t p = 0; p < GT_P2P_RANKS; p++)
 		__atomic_store_n(&mine->left[p], UINT64_MAX, __ATOMIC_RELEASE);
 }
 
 /* The loan of a local rank that has all these bytes. */
-static struct gt_registered_offset gt_spot_of(const struct gt_engine *engine,
-					      uint32_t rank, const char *buffer,
-					      uint64_t bytes)
+static struct gt_registered_offset gt_registered_offset_of(
+	const struct gt_engine *engine, uint32_t rank, const char *buffer,
+	uint64_t bytes)
 {
 	struct gt_registration *loan = engine->ranks[rank].loans;
 
@@ -269,13 +271,13 @@ static struct gt_registered_offset gt_spot_of(const struct gt_engine *engine,
 }
 
 /* Say what the local ranks use; then all have said so. */
-static int gt_lend_tell(struct gt_engine *engine,
-			const struct gt_exec_request *req,
-			const struct gt_exchange_entry **words,
-			struct gt_err *err)
+static int gt_buffers_tell(struct gt_engine *engine,
+			   const struct gt_exec_request *req,
+			   const struct gt_exchange_entry **words,
+			   struct gt_err *err)
 {
 	const struct gt_process_group *group = &engine->group;
-	struct gt_exchange_slot *mine = gt_lend_seat(engine, group->self);
+	struct gt_exchange_slot *mine = gt_buffers_slot(engine, group->self);
 	uint64_t number = mine->meetings + 1;
 	struct gt_exchange_entry *said = engine->table->words[number % 2];
 	size_t elem = gt_dtype_bytes(req->dtype);
@@ -285,34 +287,36 @@ static int gt_lend_tell(struct gt_engine *engine,
 		struct gt_cuda_span span = gt_cuda_span_of(engine, req, r, r);
 
 		said[r] = (struct gt_exchange_entry){
-			.input = gt_spot_of(engine, r, span.input,
-					    span.input_count * elem),
-			.output = gt_spot_of(engine, r, span.output,
-					     span.output_count * elem),
+			.input = gt_registered_offset_of(
+				engine, r, span.input, span.input_count * elem),
+			.output = gt_registered_offset_of(
+				engine, r, span.output,
+				span.output_count * elem),
 			.inplace = (uint64_t)req->inplace};
 	}
 	__atomic_store_n(&mine->meetings, number, __ATOMIC_RELEASE);
 	for (uint32_t p = 0; !rc && p < group->nprocesses; p++)
-		rc = gt_lend_wait(engine, p, &gt_lend_seat(engine, p)->meetings,
-				  number, err);
+		rc = gt_buffers_wait(engine, p,
+				     &gt_buffers_slot(engine, p)->meetings,
+				     number, err);
 	*words = said;
 	return rc;
 }
 
 /* A place as a local rank sees it; NULL: there is none. */
-static char *gt_spot_at(const struct gt_engine *engine, uint32_t viewer,
-			uint32_t rank, struct gt_registered_offset spot)
+static char *gt_registered_at(const struct gt_engine *engine, uint32_t viewer,
+			      uint32_t rank, struct gt_registered_offset spot)
 {
 	const struct gt_registration *loan;
 
 	if (spot.number == GT_OFFSET_NONE)
 		return NULL;
 	loan = *gt_registration_find(engine, rank, spot.number);
-	return loan->at[gt_lend_local(engine, viewer)] + spot.offset;
+	return loan->at[gt_buffers_local(engine, viewer)] + spot.offset;
 }
 
-static int gt_spot_is_open(const struct gt_engine *engine, uint32_t rank,
-			   struct gt_registered_offset spot)
+static int gt_registered_is_open(const struct gt_engine *engine, uint32_t rank,
+				 struct gt_registered_offset spot)
 {
 	const struct gt_registration *loan =
 		*gt_registration_find(engine, rank, spot.number);
@@ -320,34 +324,35 @@ static int gt_spot_is_open(const struct gt_engine *engine, uint32_t rank,
 	return spot.number == GT_OFFSET_NONE || (loan && !loan->refused);
 }
 
-static struct gt_buffers *gt_lend_view(const struct gt_engine *engine,
-				       uint32_t viewer)
+static struct gt_buffers *gt_buffers_view(const struct gt_engine *engine,
+					  uint32_t viewer)
 {
 	return engine->lent +
-	       (size_t)gt_lend_local(engine, viewer) * engine->plan->nranks;
+	       (size_t)gt_buffers_local(engine, viewer) * engine->plan->nranks;
 }
 
 const struct gt_buffers *gt_user_buffers_seen_by(const struct gt_engine *engine,
 						 uint32_t viewer)
 {
-	return gt_lend_view(engine, viewer);
+	return gt_buffers_view(engine, viewer);
 }
 
-static int gt_lend_view_all(struct gt_engine *engine,
-			    const struct gt_exchange_entry *words)
+static int gt_buffers_view_all(struct gt_engine *engine,
+			       const struct gt_exchange_entry *words)
 {
 	const struct gt_process_group *group = &engine->group;
 	uint32_t n = engine->plan->nranks;
 
 	for (uint32_t r = 0; r < n; r++)
-		if (!gt_spot_is_open(engine, r, words[r].input) ||
-		    !gt_spot_is_open(engine, r, words[r].output))
+		if (!gt_registered_is_open(engine, r, words[r].input) ||
+		    !gt_registered_is_open(engine, r, words[r].output))
 			return 0;
 	for (uint32_t v = group->first; v < group->end; v++)
 		for (uint32_t r = 0; r < n; r++)
-			gt_lend_view(engine, v)[r] = (struct gt_buffers){
-				gt_spot_at(engine, v, r, words[r].input),
-				gt_spot_at(engine, v, r, words[r].output)};
+			gt_buffers_view(engine, v)[r] = (struct gt_buffers){
+				gt_registered_at(engine, v, r, words[r].input),
+				gt_registered_at(engine, v, r,
+						 words[r].output)};
 	return 1;
 }
 
@@ -357,7 +362,7 @@ int gt_user_buffers_exchange(struct gt_engine *engine,
 {
 	const struct gt_exchange_entry *words;
 	struct gt_pending_registrations news = {.n = 0};
-	int rc = gt_lend_tell(engine, req, &words, err);
+	int rc = gt_buffers_tell(engine, req, &words, err);
 	int all = 1;
 
 	if (rc)
@@ -383,6 +388,6 @@ int gt_user_buffers_exchange(struct gt_engine *engine,
 		rc = gt_pending_registrations_open(engine, &news, err);
 	}
 	if (!rc)
-		*opened = gt_lend_view_all(engine, words);
+		*opened = gt_buffers_view_all(engine, words);
 	return rc;
 }

@@ -8,25 +8,25 @@
 #include "exec/link/fd_passing.h"
 #include "world/world.h"
 
-enum gt_loan_kind {
+enum gt_registration_kind {
 	GT_LOAN_CLOSED, /* nobody else can open it */
 	GT_LOAN_IPC,    /* cudaMalloc()'s */
 	GT_LOAN_FILES,  /* cuMemMap()'s: a file for each piece */
 };
 
 /* What the owner tells of a loan. */
-struct gt_loan_key {
+struct gt_registration_key {
 	uint64_t kind;
 	uint64_t offset; /* in what the handle, or all files, stand for */
 	cudaIpcMemHandle_t handle;
 };
 
 /* News, and what their owners tell of them. */
-struct gt_loan_meet {
+struct gt_registration_exchange {
 	struct gt_engine *engine;
 	const struct gt_pending_registrations *news;
-	struct gt_world_part *parts;                       /* [processes] */
-	struct gt_loan_key keys[GT_PENDING_REGISTRATIONS]; /* of each */
+	struct gt_world_part *parts; /* [processes] */
+	struct gt_registration_key keys[GT_PENDING_REGISTRATIONS]; /* of each */
 	uint8_t refused[GT_PENDING_REGISTRATIONS];
 	/* Files, tagged with the number of the news. */
 	struct gt_fd_packet *mine, *theirs;
@@ -76,14 +76,15 @@ void gt_pending_registrations_add(const struct gt_engine *engine,
 }
 
 /* Of a local rank's loan: as cudaMalloc() makes memory, or in pieces. */
-static void gt_loan_tell(struct gt_loan_meet *meet, uint32_t i)
+static void gt_registration_tell(struct gt_registration_exchange *meet,
+				 uint32_t i)
 {
 	const struct gt_engine *engine = meet->engine;
 	uint32_t rank = meet->news->rank[i];
 	const struct gt_registration *loan =
 		*gt_registration_find(engine, rank, meet->news->number[i]);
 	struct gt_fd_packet *pass = &meet->mine[meet->nmine];
-	struct gt_loan_key *key = &meet->keys[i];
+	struct gt_registration_key *key = &meet->keys[i];
 	struct gt_cuda_extent extent = {loan->base, loan->bytes};
 	cudaError_t rc = cudaSetDevice(engine->ranks[rank].device);
 
@@ -100,8 +101,8 @@ static void gt_loan_tell(struct gt_loan_meet *meet, uint32_t i)
 	cudaGetLastError();
 }
 
-static int gt_loan_open_ipc(struct gt_loan_meet *meet, uint32_t i,
-			    struct gt_registration *loan)
+static int gt_registration_open_ipc(struct gt_registration_exchange *meet,
+				    uint32_t i, struct gt_registration *loan)
 {
 	const struct gt_engine *engine = meet->engine;
 	const struct gt_process_group *group = &engine->group;
@@ -120,8 +121,8 @@ static int gt_loan_open_ipc(struct gt_loan_meet *meet, uint32_t i,
 	return 1;
 }
 
-static int gt_loan_open_files(struct gt_loan_meet *meet, uint32_t i,
-			      struct gt_registration *loan)
+static int gt_registration_open_files(struct gt_registration_exchange *meet,
+				      uint32_t i, struct gt_registration *loan)
 {
 	const struct gt_engine *engine = meet->engine;
 	const struct gt_process_group *group = &engine->group;
@@ -142,8 +143,8 @@ static int gt_loan_open_files(struct gt_loan_meet *meet, uint32_t i,
 }
 
 /* The loan as this process sees it. */
-static int gt_loan_open(struct gt_loan_meet *meet, uint32_t i,
-			struct gt_err *err)
+static int gt_registration_open(struct gt_registration_exchange *meet,
+				uint32_t i, struct gt_err *err)
 {
 	struct gt_engine *engine = meet->engine;
 	uint64_t number = meet->news->number[i];
@@ -163,9 +164,10 @@ static int gt_loan_open(struct gt_loan_meet *meet, uint32_t i,
 			(*at)->at[v] = (char *)(*at)->base;
 		open = kind != GT_LOAN_CLOSED;
 	} else {
-		open = kind == GT_LOAN_IPC ? gt_loan_open_ipc(meet, i, *at)
+		open = kind == GT_LOAN_IPC
+			       ? gt_registration_open_ipc(meet, i, *at)
 		       : kind == GT_LOAN_FILES
-			       ? gt_loan_open_files(meet, i, *at)
+			       ? gt_registration_open_files(meet, i, *at)
 			       : 0;
 	}
 	cudaGetLastError();
@@ -174,10 +176,11 @@ static int gt_loan_open(struct gt_loan_meet *meet, uint32_t i,
 }
 
 /* Hear of all the news: each process tells of its own, in their order. */
-static int gt_news_hear(struct gt_loan_meet *meet, struct gt_err *err)
+static int gt_pending_hear(struct gt_registration_exchange *meet,
+			   struct gt_err *err)
 {
 	const struct gt_process_group *group = &meet->engine->group;
-	struct gt_loan_key told[GT_PENDING_REGISTRATIONS];
+	struct gt_registration_key told[GT_PENDING_REGISTRATIONS];
 	size_t taken[GT_P2P_RANKS] = {0}, n = 0;
 	int rc;
 
@@ -203,7 +206,8 @@ static int gt_news_hear(struct gt_loan_meet *meet, struct gt_err *err)
 }
 
 /* If there are files they change hands; all processes know so. */
-static int gt_news_swap(struct gt_loan_meet *meet, struct gt_err *err)
+static int gt_pending_swap_files(struct gt_registration_exchange *meet,
+				 struct gt_err *err)
 {
 	struct gt_fd_exchange swap = {.world = meet->engine->group.world,
 				      .mine = meet->mine,
@@ -223,7 +227,8 @@ static int gt_news_swap(struct gt_loan_meet *meet, struct gt_err *err)
 }
 
 /* What one cannot open nobody uses. */
-static int gt_news_agree(struct gt_loan_meet *meet, struct gt_err *err)
+static int gt_pending_agree(struct gt_registration_exchange *meet,
+			    struct gt_err *err)
 {
 	const struct gt_pending_registrations *news = meet->news;
 	struct gt_engine *engine = meet->engine;
@@ -245,27 +250,28 @@ static int gt_news_agree(struct gt_loan_meet *meet, struct gt_err *err)
 	return rc;
 }
 
-static int gt_news_open(struct gt_loan_meet *meet, struct gt_err *err)
+static int gt_pending_open(struct gt_registration_exchange *meet,
+			   struct gt_err *err)
 {
 	int rc;
 
 	for (uint32_t i = 0; i < meet->news->n; i++)
 		if (gt_process_group_is_local(&meet->engine->group,
 					      meet->news->rank[i]))
-			gt_loan_tell(meet, i);
-	rc = gt_news_hear(meet, err);
+			gt_registration_tell(meet, i);
+	rc = gt_pending_hear(meet, err);
 	if (!rc)
-		rc = gt_news_swap(meet, err);
+		rc = gt_pending_swap_files(meet, err);
 	for (uint32_t i = 0; !rc && i < meet->news->n; i++)
-		rc = gt_loan_open(meet, i, err);
-	return rc ? rc : gt_news_agree(meet, err);
+		rc = gt_registration_open(meet, i, err);
+	return rc ? rc : gt_pending_agree(meet, err);
 }
 
 int gt_pending_registrations_open(struct gt_engine *engine,
 				  const struct gt_pending_registrations *news,
 				  struct gt_err *err)
 {
-	struct gt_loan_meet *meet = calloc(1, sizeof(*meet));
+	struct gt_registration_exchange *meet = calloc(1, sizeof(*meet));
 	int rc;
 
 	if (!meet)
@@ -275,8 +281,9 @@ int gt_pending_registrations_open(struct gt_engine *engine,
 	meet->parts = calloc(engine->group.nprocesses, sizeof(*meet->parts));
 	meet->mine = calloc(news->n, sizeof(*meet->mine));
 	meet->theirs = calloc(news->n, sizeof(*meet->theirs));
-	rc = meet->parts && meet->mine && meet->theirs ? gt_news_open(meet, err)
-						       : gt_err_nomem(err);
+	rc = meet->parts && meet->mine && meet->theirs
+		     ? gt_pending_open(meet, err)
+		     : gt_err_nomem(err);
 	for (uint32_t i = 0; meet->mine && i < meet->nmine; i++)
 		gt_fd_packet_close(&meet->mine[i]);
 	for (uint32_t i = 0; meet->theirs && i < meet->ntheirs; i++)

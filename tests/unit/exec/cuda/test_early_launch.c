@@ -95,7 +95,7 @@ static int fake_need(struct gt_engine *engine,
 	return GT_OK;
 }
 
-/* Two such of all ranks fit, as gt_map_check() has it. */
+/* Two such of all ranks fit, as gt_devices_check() has it. */
 static int look(const struct gt_kernel_grid *grid, enum kind kind)
 {
 	assert_in_range(grid->threads, 32, GT_DIRECT_THREADS);
