@@ -244,11 +244,11 @@ static void print_row(struct race *race, const struct row *row)
 {
 	double us = quantile(row->us[RACE_GTOPO], row->rounds, 0.5), other;
 	int best = best_of(row), n = 0;
-	struct gt_algo_choice way = {.algo = 0};
+	struct gt_algo_choice choice = {.algo = 0};
 	struct gt_err err;
 
 	gt_err_init(&err);
-	gt_engine_cuda.how(race->engine, &row->req, &way, &err);
+	gt_engine_cuda.algo_choice(race->engine, &row->req, &choice, &err);
 
 	printf("%s\n  {\"ranks\": %u, \"coll\": \"%s\", \"dtype\": \"%s\", "
 	       "\"op\": \"%s\", \"inplace\": false, \"bytes\": %llu, "
@@ -262,8 +262,8 @@ static void print_row(struct race *race, const struct row *row)
 	       gt_redop_name(row->req.op), (unsigned long long)row->bytes,
 	       race->graph ? "true" : "false", row->rounds, us,
 	       busbw(race, row, us), (unsigned long long)row->wrong,
-	       gt_algo_name(way.algo), gt_protocol_name(way.protocol),
-	       way.blocks, way.detour_permille);
+	       gt_algo_name(choice.algo), gt_protocol_name(choice.protocol),
+	       choice.blocks, choice.detour_permille);
 	if (best >= 0) {
 		other = quantile(row->us[best], row->rounds, 0.5);
 		printf(",\n   \"nccl\": {\"best\": \"%s\", \"time_us\": %.2f, "

@@ -238,7 +238,7 @@ static int gt_tune_plan(const struct gt_cmd_args *args, struct gt_plan *plan,
 		rc = gt_tune_colls(opts, plan, &colls, err);
 	if (!rc)
 		rc = gt_tune_candidates_find(plan, colls,
-					     sweep->ops->how != NULL,
+					     sweep->ops->algo_choice != NULL,
 					     plan->arena, &sweep->ways, err);
 	if (rc)
 		return rc;

@@ -114,11 +114,11 @@ struct gt_exec_request {
 	const struct gt_buffers *buffers;
 	/* GT_REDOP_PREMUL: of each rank; NULL: those of the test data. */
 	const struct gt_scalar *scalars;
-	int scaled;             /* GPUs' own: inputs lie multiplied aside */
+	int premultiplied;      /* GPUs' own: inputs lie multiplied aside */
 	void *const *streams;   /* enqueue(): of each rank, a cudaStream_t */
 	struct gt_trace *trace; /* run() records its steps in it, if it is of
 				     one iteration; or NULL */
-	const struct gt_algo_choice *way; /* NULL: the engine's choice */
+	const struct gt_algo_choice *choice; /* NULL: the engine's choice */
 };
 
 /* What one rank sends to or receives from a peer, which may be itself. */
@@ -146,7 +146,7 @@ static inline int gt_exec_request_is_like(const struct gt_exec_request *a,
 	return a->coll == b->coll && a->dtype == b->dtype && a->op == b->op &&
 	       a->count == b->count && a->root == b->root &&
 	       a->inplace == b->inplace && a->shift == b->shift &&
-	       a->way == b->way;
+	       a->choice == b->choice;
 }
 
 /*
@@ -173,14 +173,14 @@ struct gt_async_ops {
 	 * meeting of all, before the first message.  GT_EINPUT where there can
 	 * be none.
 	 */
-	int (*introduce)(struct gt_engine *engine, struct gt_err *err);
+	int (*sendrecv_setup)(struct gt_engine *engine, struct gt_err *err);
 
 	/*
 	 * Put messages of one rank, which start together, on its stream.  The
 	 * peers' may follow later: those of a pair match in their order, and a
 	 * message is done when both ranks' streams have come to it.
 	 */
-	int (*exchange)(struct gt_engine *engine, uint32_t rank, void *stream,
+	int (*sendrecv)(struct gt_engine *engine, uint32_t rank, void *stream,
 			const struct gt_message *messages, uint32_t n,
 			struct gt_err *err);
 
@@ -213,14 +213,15 @@ struct gt_async_ops {
 	 * least, are memory of the rank's GPU and not lent yet; or not lent.
 	 * All processes lend first before the same request.
 	 */
-	int (*lend)(struct gt_engine *engine, uint32_t rank, const void *buffer,
-		    uint64_t bytes, struct gt_err *err);
-	int (*unlend)(struct gt_engine *engine, uint32_t rank,
-		      const void *buffer, struct gt_err *err);
+	int (*register_buffer)(struct gt_engine *engine, uint32_t rank,
+			       const void *buffer, uint64_t bytes,
+			       struct gt_err *err);
+	int (*deregister_buffer)(struct gt_engine *engine, uint32_t rank,
+				 const void *buffer, struct gt_err *err);
 
 	/* Do others want theirs back?  Give it; every few milliseconds. */
-	int (*asked)(const struct gt_engine *engine);
-	void (*tend)(struct gt_engine *engine);
+	int (*release_requested)(const struct gt_engine *engine);
+	void (*service_releases)(struct gt_engine *engine);
 };
 
 struct gt_engine_ops {
@@ -250,8 +251,9 @@ struct gt_engine_ops {
 	 * The way that run() takes; blocks of rings as in the last run().
 	 * NULL where there is only the plan's way.
 	 */
-	int (*how)(struct gt_engine *engine, const struct gt_exec_request *req,
-		   struct gt_algo_choice *way, struct gt_err *err);
+	int (*algo_choice)(struct gt_engine *engine,
+			   const struct gt_exec_request *req,
+			   struct gt_algo_choice *choice, struct gt_err *err);
 
 	/*
 	 * How many elements of all outputs are not what they should be after

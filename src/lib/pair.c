@@ -270,7 +270,7 @@ int gt_batch_launch(struct gtopo_comm *comm)
 	call = me->called.first;
 	comm->launching = 1;
 	pthread_mutex_unlock(&comm->mutex);
-	rc = comm->ops->async->exchange(
+	rc = comm->ops->async->sendrecv(
 		comm->engine, (uint32_t)(me - comm->ranks), call->stream,
 		call->batch->messages, call->batch->n, &err);
 	pthread_mutex_lock(&comm->mutex);

@@ -84,8 +84,8 @@ static int gt_comm_lend(struct gtopo_comm *comm, uint32_t rank,
 	if (rc)
 		return rc;
 	gt_err_init(&err);
-	rc = comm->ops->async->lend(comm->engine, rank, region->buffer,
-				    region->bytes, &err);
+	rc = comm->ops->async->register_buffer(
+		comm->engine, rank, region->buffer, region->bytes, &err);
 	gt_comm_release(comm);
 	return rc;
 }
@@ -126,7 +126,8 @@ static void gt_comm_unlend(struct gtopo_comm *comm, uint32_t rank,
 	if (!comm->ops->async || gt_comm_seize(comm))
 		return;
 	gt_err_init(&err);
-	rc = comm->ops->async->unlend(comm->engine, rank, buffer, &err);
+	rc = comm->ops->async->deregister_buffer(comm->engine, rank, buffer,
+						 &err);
 	gt_comm_release(comm);
 	if (rc)
 		gt_comm_fail(comm, rc, &err);
@@ -268,7 +269,7 @@ static int gt_comm_is_inplace(const struct gtopo_comm *comm,
 
 int gt_comm_enqueue(struct gtopo_comm *comm, uint32_t n, struct gt_err *err)
 {
-	struct gt_algo_choice way;
+	struct gt_algo_choice choice;
 	int rc = GT_OK;
 
 	for (uint32_t i = 0; !rc && i < n; i++) {
@@ -278,9 +279,9 @@ int gt_comm_enqueue(struct gtopo_comm *comm, uint32_t n, struct gt_err *err)
 		req->inplace = gt_comm_is_inplace(comm, req);
 		if (i && gt_exec_request_is_like(req, req - 1))
 			continue;
-		rc = comm->ops->how(comm->engine, req, &way, err);
+		rc = comm->ops->algo_choice(comm->engine, req, &choice, err);
 		/* Flows are the engine's own; the plan's programs are not. */
-		if (!rc && way.protocol == GT_PROTOCOL_SIMPLE)
+		if (!rc && choice.protocol == GT_PROTOCOL_SIMPLE)
 			rc = gt_comm_verify(comm, req, err);
 	}
 	return rc ? rc
@@ -291,9 +292,10 @@ int gt_comm_enqueue(struct gtopo_comm *comm, uint32_t n, struct gt_err *err)
 static void gt_comm_tend(struct gtopo_comm *comm)
 {
 	if (comm->state < 0 || comm->launching ||
-	    !comm->ops->async->asked(comm->engine) || gt_comm_seize(comm))
+	    !comm->ops->async->release_requested(comm->engine) ||
+	    gt_comm_seize(comm))
 		return;
-	comm->ops->async->tend(comm->engine);
+	comm->ops->async->service_releases(comm->engine);
 	gt_comm_release(comm);
 }
 

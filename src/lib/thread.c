@@ -27,7 +27,7 @@ static int gt_comm_introduce(struct gtopo_comm *comm, struct gt_err *err)
 	int rc;
 
 	gt_err_init(&none);
-	rc = comm->ops->async->introduce(comm->engine, &none);
+	rc = comm->ops->async->sendrecv_setup(comm->engine, &none);
 	return !rc || rc == GT_EINPUT
 		       ? GT_OK
 		       : gt_err_set(err, rc, NULL, "%s", none.text);

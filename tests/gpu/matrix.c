@@ -119,7 +119,7 @@ static int possible(const struct matrix *m, const struct gt_exec_request *req)
 	struct gt_err err;
 
 	gt_err_init(&err);
-	return !gt_engine_cuda.how(m->engine, req, &way, &err);
+	return !gt_engine_cuda.algo_choice(m->engine, req, &way, &err);
 }
 
 /* Fill, run, compare.  Wrong elements, or -1 and words in err. */
@@ -151,8 +151,8 @@ static int tally(struct matrix *m, const struct gt_exec_request *req,
 	if (m->bad++ < FAULTS_SHOWN)
 		printf("# %s %s: %s %s %s count %llu inplace %d shift %u: "
 		       "%lld wrong %s\n",
-		       gt_algo_name(req->way->algo),
-		       gt_protocol_name(req->way->protocol),
+		       gt_algo_name(req->choice->algo),
+		       gt_protocol_name(req->choice->protocol),
 		       gt_coll_name(req->coll), gt_dtype_name(req->dtype),
 		       gt_redop_name(req->op), (unsigned long long)req->count,
 		       req->inplace, req->shift, (long long)wrong,
@@ -181,7 +181,7 @@ static int check_some(struct matrix *m, struct gt_exec_request req)
 
 static int check_way(struct matrix *m, const struct gt_algo_choice *way)
 {
-	struct gt_exec_request req = {.seed = 1, .way = way};
+	struct gt_exec_request req = {.seed = 1, .choice = way};
 
 	for (int c = 0; c < GT_NCOLLS; c++)
 		for (int t = 0; t < GT_NDTYPES; t++)
@@ -222,7 +222,7 @@ static int large(struct matrix *m)
 		return 0;
 	for (int i = 0; i < WAYS * 5; i++) {
 		req.coll = colls[i % 5];
-		req.way = &ways[i / 5];
+		req.choice = &ways[i / 5];
 		req.inplace = i % 2;
 		req.seed++;
 		req.count = gt_coll_has_blocks(req.coll)
@@ -263,7 +263,7 @@ static int stress(struct matrix *m)
 			.shift = draw(&state, 2) * draw(&state, 16),
 			.seed = draw(&state, 1u << 30),
 			.root = draw(&state, m->plan.nranks),
-			.way = &ways[draw(&state, WAYS)]};
+			.choice = &ways[draw(&state, WAYS)]};
 
 		req.count = draw(&state, 2u << draw(&state, 17));
 		if (late(m))
@@ -288,7 +288,7 @@ static int small(struct matrix *m)
 		return 0;
 	for (int i = 0; i < 2 * GT_NCOLLS * WAYS; i++) {
 		req.coll = (enum gt_coll)(i / 2 % GT_NCOLLS);
-		req.way = &ways[i / 2 / GT_NCOLLS];
+		req.choice = &ways[i / 2 / GT_NCOLLS];
 		req.inplace = i % 2;
 		req.count = i % 2 ? 9001 : 131072;
 		if (late(m))
@@ -307,7 +307,7 @@ static int fault_of(struct matrix *m, enum gt_fault kind, uint32_t rank,
 		    const struct gt_algo_choice *way)
 {
 	struct gt_exec_request req = {
-		.dtype = GT_DTYPE_FLOAT, .count = 64 << 10, .way = way};
+		.dtype = GT_DTYPE_FLOAT, .count = 64 << 10, .choice = way};
 	uint32_t slices = kind == GT_FAULT_EXIT ? 2 : 2 + 3 * (rank % 2);
 	int64_t begin = gt_clock_ns(), wrong;
 	char name[32];
@@ -343,11 +343,12 @@ static int fault(struct matrix *m)
 	if (!engine_open(m))
 		return 0;
 	for (uint32_t i = 0; i < WAYS * m->plan.nranks; i++) {
-		req.way = &ways[i / m->plan.nranks];
+		req.choice = &ways[i / m->plan.nranks];
 		if (possible(m, &req) &&
 		    (!fault_of(m, GT_FAULT_STALL, i % m->plan.nranks,
-			       req.way) ||
-		     !fault_of(m, GT_FAULT_EXIT, i % m->plan.nranks, req.way)))
+			       req.choice) ||
+		     !fault_of(m, GT_FAULT_EXIT, i % m->plan.nranks,
+			       req.choice)))
 			return 0;
 	}
 	return 1;

@@ -56,10 +56,10 @@ static int gt_tune_takes(const struct gt_tuning *t,
 	struct gt_algo_choice taken = {.algo = 0};
 	struct gt_err none;
 
-	if (!t->sweep->ops->how)
+	if (!t->sweep->ops->algo_choice)
 		return 1;
 	gt_err_init(&none);
-	if (t->sweep->ops->how(t->engine, req, &taken, &none))
+	if (t->sweep->ops->algo_choice(t->engine, req, &taken, &none))
 		return 0;
 	if (taken.detour_permille != way->detour_permille)
 		return 0;

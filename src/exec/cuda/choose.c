@@ -74,8 +74,8 @@ static int gt_choose_workers(struct gt_engine *engine, struct gt_err *err)
 				  "multiprocessors at once, the GPU has %u",
 				  channels, given ? given : 1,
 				  engine->processors);
-	engine->most.workers = given ? given : n;
-	engine->nblocks = lanes * engine->most.workers * plan->nchannels;
+	engine->max_slicing.workers = given ? given : n;
+	engine->nblocks = lanes * engine->max_slicing.workers * plan->nchannels;
 	if (engine->nblocks < engine->processors) /* of flows */
 		engine->nblocks = engine->processors;
 	engine->nblocks += GT_CUDA_DETOUR_REPORTS;
@@ -106,17 +106,18 @@ static void gt_choose_fifo(struct gt_engine *engine)
 
 	if (!slots)
 		slots = GT_CUDA_SLOTS;
-	engine->most.turn = config->turn ? config->turn : GT_CUDA_TURN;
-	engine->nslots = gt_slots_round(slots * engine->most.turn);
+	engine->max_slicing.turn = config->turn ? config->turn : GT_CUDA_TURN;
+	engine->nslots = gt_slots_round(slots * engine->max_slicing.turn);
 	if (plan->fifo_slice_bytes &&
-	    plan->fifo_slice_bytes / engine->most.turn < most)
-		most = plan->fifo_slice_bytes / engine->most.turn;
+	    plan->fifo_slice_bytes / engine->max_slicing.turn < most)
+		most = plan->fifo_slice_bytes / engine->max_slicing.turn;
 	if (most < 16)
 		most = 16;
-	engine->most.slice_bytes =
+	engine->max_slicing.slice_bytes =
 		config->slice_bytes ? config->slice_bytes : most;
-	engine->slot_pitch = (engine->most.slice_bytes + GT_KERNEL_SLOT_EXTRA) /
-			     GT_KERNEL_SLOT_ALIGN * GT_KERNEL_SLOT_ALIGN;
+	engine->slot_pitch =
+		(engine->max_slicing.slice_bytes + GT_KERNEL_SLOT_EXTRA) /
+		GT_KERNEL_SLOT_ALIGN * GT_KERNEL_SLOT_ALIGN;
 }
 
 int gt_cuda_sizes_choose(struct gt_engine *engine, struct gt_err *err)
@@ -129,7 +130,7 @@ int gt_cuda_sizes_choose(struct gt_engine *engine, struct gt_err *err)
 				  "%d",
 				  threads, GT_KERNEL_MAX_THREADS);
 	engine->threads = threads ? threads : GT_CUDA_THREADS;
-	engine->whole = gt_plan_allows_ll128(engine->plan);
+	engine->has_128b_stores = gt_plan_allows_ll128(engine->plan);
 	gt_choose_fifo(engine);
 	return gt_choose_workers(engine, err);
 }
@@ -152,14 +153,14 @@ struct gt_cuda_slicing gt_cuda_slicing_of(const struct gt_engine *engine,
 					  const struct gt_exec_request *req)
 {
 	const struct gt_plan *plan = engine->plan;
-	struct gt_cuda_slicing cut = engine->most;
+	struct gt_cuda_slicing cut = engine->max_slicing;
 	const struct gt_plan_select *row = gt_cuda_row_of(engine, req);
 	const struct gt_channel_use use = {req->coll, row->algo, req->root};
 	uint64_t chunk = req->count * gt_dtype_bytes(req->dtype);
-	uint32_t n = gt_layout_nchunks(plan, engine->sel[0], &use);
+	uint32_t n = gt_layout_nchunks(plan, engine->channels[0], &use);
 
 	chunk /= gt_coll_has_blocks(req->coll) ? n / plan->nranks : n;
-	chunk /= engine->nsel;
+	chunk /= engine->nchannels;
 	if (!engine->config.workers) {
 		cut.workers = gt_cuda_row_workers(
 			engine, row, gt_cuda_row_lanes(engine, row, req->coll));

@@ -93,8 +93,8 @@ static int gt_programs_alloc(struct gt_engine *engine, enum gt_coll coll,
 			     uint32_t rank, struct gt_err *err)
 {
 	struct gt_cuda_rank *me = &engine->ranks[rank];
-	struct gt_cuda_programs *task = &me->tasks[coll];
-	struct gt_arena *arena = engine->task_arenas[coll];
+	struct gt_cuda_programs *task = &me->programs[coll];
+	struct gt_arena *arena = engine->program_arenas[coll];
 	uint32_t n = task->nprograms, nsteps = 0;
 	size_t ends = task->conn_at[n];
 	cudaError_t rc;
@@ -133,7 +133,7 @@ static int gt_programs_alloc_fifos(struct gt_engine *engine, enum gt_coll coll,
 		return gt_err_nomem(err);
 	for (uint32_t r = 0; r < nranks; r++) {
 		const struct gt_cuda_programs *task =
-			&engine->ranks[r].tasks[coll];
+			&engine->ranks[r].programs[coll];
 
 		bytes[r] = gt_programs_slots_at(task) +
 			   (uint64_t)task->fifo_at[task->nprograms] *
@@ -147,17 +147,18 @@ static int gt_programs_alloc_fifos(struct gt_engine *engine, enum gt_coll coll,
 static int gt_conn_is_over_link(const struct gt_engine *engine, uint32_t rank)
 {
 	return !gt_process_group_is_local(&engine->group, rank) &&
-	       !engine->reached[gt_process_group_of_rank(&engine->group, rank)];
+	       !engine->reachable[gt_process_group_of_rank(&engine->group,
+							   rank)];
 }
 
 /* A rank's connections that go over links, for all workers. */
 static int gt_program_add_links(struct gt_engine *engine, enum gt_coll coll,
 				uint32_t rank, uint32_t p, struct gt_err *err)
 {
-	struct gt_cuda_programs *task = &engine->ranks[rank].tasks[coll];
+	struct gt_cuda_programs *task = &engine->ranks[rank].programs[coll];
 	const struct gt_program *mine = &task->programs[p];
-	uint32_t first =
-		(uint32_t)coll * engine->plan->nchannels * engine->most.workers;
+	uint32_t first = (uint32_t)coll * engine->plan->nchannels *
+			 engine->max_slicing.workers;
 	int rc = GT_OK;
 
 	for (uint32_t i = 0; i < mine->nconns; i++) {
@@ -175,7 +176,8 @@ static int gt_program_add_links(struct gt_engine *engine, enum gt_coll coll,
 			/* Both ends say the same, whatever their programs'
 			 * lanes, and no other connection does. */
 			far.lane = first +
-				   mine->channel * engine->most.workers + w;
+				   mine->channel * engine->max_slicing.workers +
+				   w;
 			far.end = &task->ends[task->conn_at[p] +
 					      w * mine->nconns + i];
 			rc = gt_process_group_add(&engine->group, &far,
@@ -195,7 +197,7 @@ static int gt_programs_add_links(struct gt_engine *engine, enum gt_coll coll,
 		return GT_OK;
 	for (uint32_t r = group->first; !rc && r < group->end; r++)
 		for (uint32_t p = 0;
-		     !rc && p < engine->ranks[r].tasks[coll].nprograms; p++)
+		     !rc && p < engine->ranks[r].programs[coll].nprograms; p++)
 			rc = gt_program_add_links(engine, coll, r, p, err);
 	if (rc)
 		gt_process_group_forget(group);
@@ -232,9 +234,9 @@ static void gt_end_in_memory(const struct gt_engine *engine, enum gt_coll coll,
 			     struct gt_kernel_conn *end)
 {
 	const struct gt_cuda_programs *task =
-		&engine->ranks[at->rank].tasks[coll];
+		&engine->ranks[at->rank].programs[coll];
 	const struct gt_cuda_programs *peer =
-		&engine->ranks[at->peer].tasks[coll];
+		&engine->ranks[at->peer].programs[coll];
 	const struct gt_program *mine = &task->programs[at->program];
 	const struct gt_program *theirs = &peer->programs[at->there];
 	int region = GT_CUDA_FIFOS + (int)coll;
@@ -259,9 +261,9 @@ static int gt_end_find(const struct gt_engine *engine, enum gt_coll coll,
 		       struct gt_cuda_end *at, struct gt_err *err)
 {
 	const struct gt_cuda_programs *task =
-		&engine->ranks[at->rank].tasks[coll];
+		&engine->ranks[at->rank].programs[coll];
 	const struct gt_cuda_programs *peer =
-		&engine->ranks[at->peer].tasks[coll];
+		&engine->ranks[at->peer].programs[coll];
 	const struct gt_program *mine = &task->programs[at->program];
 	uint32_t first = at->program / task->nlanes * task->nlanes;
 
@@ -287,7 +289,8 @@ static int gt_program_connect(struct gt_engine *engine, enum gt_coll coll,
 			      uint32_t rank, uint32_t p,
 			      struct gt_kernel_conn *out, struct gt_err *err)
 {
-	const struct gt_cuda_programs *task = &engine->ranks[rank].tasks[coll];
+	const struct gt_cuda_programs *task =
+		&engine->ranks[rank].programs[coll];
 	const struct gt_program *mine = &task->programs[p];
 
 	for (uint32_t i = 0; i < mine->nconns; i++) {
@@ -317,8 +320,8 @@ static int gt_program_upload(struct gt_engine *engine, enum gt_coll coll,
 			     uint32_t rank, uint32_t p, struct gt_step *to,
 			     struct gt_err *err)
 {
-	struct gt_arena *arena = engine->task_arenas[coll];
-	struct gt_cuda_programs *task = &engine->ranks[rank].tasks[coll];
+	struct gt_arena *arena = engine->program_arenas[coll];
+	struct gt_cuda_programs *task = &engine->ranks[rank].programs[coll];
 	const struct gt_program *program = &task->programs[p];
 	uint32_t nconns = program->nconns;
 	size_t ends = (size_t)nconns * task->workers[p];
@@ -361,7 +364,7 @@ static int gt_programs_upload(struct gt_engine *engine, enum gt_coll coll,
 			      uint32_t rank, struct gt_err *err)
 {
 	struct gt_cuda_rank *me = &engine->ranks[rank];
-	struct gt_cuda_programs *task = &me->tasks[coll];
+	struct gt_cuda_programs *task = &me->programs[coll];
 	struct gt_step *steps = task->steps;
 	cudaError_t done;
 	int rc = GT_OK;
@@ -387,7 +390,8 @@ static int gt_programs_upload(struct gt_engine *engine, enum gt_coll coll,
 static void gt_programs_free(struct gt_engine *engine, enum gt_coll coll)
 {
 	for (uint32_t r = engine->group.first; r < engine->group.end; r++) {
-		struct gt_cuda_programs *task = &engine->ranks[r].tasks[coll];
+		struct gt_cuda_programs *task =
+			&engine->ranks[r].programs[coll];
 
 		cudaSetDevice(engine->ranks[r].device);
 		cudaFree(task->channels);
@@ -395,10 +399,10 @@ static void gt_programs_free(struct gt_engine *engine, enum gt_coll coll)
 		cudaFree(task->steps);
 	}
 	for (uint32_t r = 0; r < engine->plan->nranks; r++)
-		memset(&engine->ranks[r].tasks[coll], 0,
-		       sizeof(engine->ranks[r].tasks[coll]));
-	gt_arena_free(engine->task_arenas[coll]);
-	engine->task_arenas[coll] = NULL;
+		memset(&engine->ranks[r].programs[coll], 0,
+		       sizeof(engine->ranks[r].programs[coll]));
+	gt_arena_free(engine->program_arenas[coll]);
+	engine->program_arenas[coll] = NULL;
 }
 
 void gt_cuda_disconnect(struct gt_engine *engine)
@@ -413,9 +417,9 @@ static int gt_programs_forget(struct gt_engine *engine, struct gt_err *err)
 	int rc = GT_OK;
 
 	for (int coll = 0; !rc && coll < GT_NCOLLS; coll++) {
-		if (!(engine->ready >> coll & 1))
+		if (!(engine->connected >> coll & 1))
 			continue;
-		engine->ready &= ~(1u << coll);
+		engine->connected &= ~(1u << coll);
 		gt_programs_free(engine, (enum gt_coll)coll);
 		rc = gt_cuda_region_drop(engine, GT_CUDA_FIFOS + coll, err);
 	}
@@ -428,9 +432,9 @@ static int gt_programs_make(struct gt_engine *engine, enum gt_coll coll,
 	const struct gt_process_group *group = &engine->group;
 	int rc = GT_OK;
 
-	if (!engine->task_arenas[coll])
-		engine->task_arenas[coll] = gt_arena_new();
-	if (!engine->task_arenas[coll])
+	if (!engine->program_arenas[coll])
+		engine->program_arenas[coll] = gt_arena_new();
+	if (!engine->program_arenas[coll])
 		rc = gt_err_nomem(err);
 	for (uint32_t r = 0; !rc && r < engine->plan->nranks; r++)
 		rc = gt_cuda_programs_lower(engine, coll, r, err);
@@ -452,8 +456,8 @@ static int gt_programs_ready(struct gt_engine *engine, enum gt_coll coll,
 		rc = gt_programs_upload(engine, coll, r, err);
 	if (rc)
 		return rc;
-	engine->ready |= 1u << coll;
-	engine->loaded = 0; /* shared_bytes may have grown */
+	engine->connected |= 1u << coll;
+	engine->loaded_dtypes = 0; /* shared_bytes may have grown */
 	return GT_OK;
 }
 
@@ -462,7 +466,7 @@ int gt_cuda_connect(struct gt_engine *engine, enum gt_coll coll,
 {
 	int rc = GT_OK;
 
-	if (engine->ready & 1u << coll)
+	if (engine->connected & 1u << coll)
 		return GT_OK;
 	if (gt_process_group_has_links(&engine->group))
 		rc = gt_programs_forget(engine, err);
@@ -485,7 +489,7 @@ int gt_cuda_connect_all(struct gt_engine *engine, struct gt_err *err)
 	if (!rc)
 		rc = gt_programs_connect_links(engine, err);
 	for (int coll = 0; !rc && coll < GT_NCOLLS; coll++)
-		if (engine->task_arenas[coll])
+		if (engine->program_arenas[coll])
 			rc = gt_programs_ready(engine, (enum gt_coll)coll, err);
 	return rc;
 }
@@ -493,7 +497,8 @@ int gt_cuda_connect_all(struct gt_engine *engine, struct gt_err *err)
 int gt_cuda_link_progress(const struct gt_engine *engine, enum gt_coll coll,
 			  uint32_t rank, uint64_t *moved)
 {
-	const struct gt_cuda_programs *task = &engine->ranks[rank].tasks[coll];
+	const struct gt_cuda_programs *task =
+		&engine->ranks[rank].programs[coll];
 	uint32_t n = task->conn_at[task->nprograms], far = 0;
 
 	*moved = 0;
@@ -526,7 +531,7 @@ static int gt_kernels_load(struct gt_engine *engine, enum gt_dtype dtype,
 			return gt_cuda_fail(engine, r, (int)rc,
 					    "load the kernels", err);
 	}
-	engine->loaded |= 1u << dtype;
+	engine->loaded_dtypes |= 1u << dtype;
 	return GT_OK;
 }
 
@@ -537,9 +542,9 @@ static int gt_layouts_set(struct gt_engine *engine,
 	int rc = GT_OK;
 
 	memset(engine->layouts, 0, sizeof(engine->layouts));
-	for (uint32_t i = 0; !rc && i < engine->nsel; i++)
-		rc = gt_layout_init(engine->plan, engine->sel[i], args,
-				    &engine->layouts[engine->sel[i]], err);
+	for (uint32_t i = 0; !rc && i < engine->nchannels; i++)
+		rc = gt_layout_init(engine->plan, engine->channels[i], args,
+				    &engine->layouts[engine->channels[i]], err);
 	return rc;
 }
 
@@ -551,18 +556,19 @@ static int gt_step_scratch_need(struct gt_engine *engine,
 	const struct gt_plan *plan = engine->plan;
 	uint64_t most = 0;
 
-	for (uint32_t i = 0; i < engine->nsel; i++) {
-		const struct gt_layout *at = &engine->layouts[engine->sel[i]];
+	for (uint32_t i = 0; i < engine->nchannels; i++) {
+		const struct gt_layout *at =
+			&engine->layouts[engine->channels[i]];
 		uint64_t slices = (uint64_t)at->nworkers * at->loops *
-				  plan->channels[engine->sel[i]].nscratch;
+				  plan->channels[engine->channels[i]].nscratch;
 
 		if (slices > most)
 			most = slices;
 	}
-	engine->places_bytes = most * engine->slot_pitch;
+	engine->step_scratch_bytes = most * engine->slot_pitch;
 	return gt_cuda_region_grow(engine, GT_CUDA_STEP_SCRATCH,
-				   engine->places_bytes * plan->nchannels, req,
-				   err);
+				   engine->step_scratch_bytes * plan->nchannels,
+				   req, err);
 }
 
 /* Over links, of the rows that GPUs can do so the one for these bytes. */
@@ -591,8 +597,9 @@ const struct gt_plan_select *gt_cuda_row_of(const struct gt_engine *engine,
 	uint64_t blocks = gt_coll_has_blocks(req->coll) ? plan->nranks : 1;
 	uint64_t bytes = req->count * blocks * gt_dtype_bytes(req->dtype);
 	const struct gt_plan_select *row =
-		engine->meshed ? NULL
-			       : gt_row_over_links(engine, req->coll, bytes);
+		engine->all_peers_reachable
+			? NULL
+			: gt_row_over_links(engine, req->coll, bytes);
 
 	return row ? row : gt_plan_row(plan, req->coll, bytes);
 }
@@ -629,16 +636,16 @@ int gt_cuda_layout_set(struct gt_engine *engine,
 
 	if (rc)
 		return rc;
-	engine->nsel = row->nchannels;
-	memcpy(engine->sel, row->channels,
-	       row->nchannels * sizeof(*engine->sel));
-	engine->nlanes = engine->ranks[0].tasks[req->coll].nlanes;
-	engine->cut = gt_cuda_slicing_of(engine, req);
-	args.slice_bytes = engine->cut.slice_bytes;
-	args.nworkers = engine->cut.workers;
-	args.nsel = engine->nsel;
-	args.sel = engine->sel;
-	if (!(engine->loaded & 1u << req->dtype))
+	engine->nchannels = row->nchannels;
+	memcpy(engine->channels, row->channels,
+	       row->nchannels * sizeof(*engine->channels));
+	engine->nlanes = engine->ranks[0].programs[req->coll].nlanes;
+	engine->slicing = gt_cuda_slicing_of(engine, req);
+	args.slice_bytes = engine->slicing.slice_bytes;
+	args.nworkers = engine->slicing.workers;
+	args.nsel = engine->nchannels;
+	args.sel = engine->channels;
+	if (!(engine->loaded_dtypes & 1u << req->dtype))
 		rc = gt_kernels_load(engine, req->dtype, err);
 	if (!rc)
 		rc = gt_layouts_set(engine, &args, err);

@@ -46,7 +46,7 @@ static void gt_ce_try(struct gt_ce *at, cudaError_t rc)
 static struct gt_ce_piece gt_ce_piece_of(const struct gt_ce *at, uint32_t b,
 					 uint32_t k)
 {
-	uint32_t n = at->engine->way.pieces;
+	uint32_t n = at->engine->choice.pieces;
 	uint64_t len = gt_p2p_count(&at->flow, b) * at->elem_bytes;
 	struct gt_ce_piece piece;
 	uint64_t end = gt_cut(len, k + 1, n, GT_CE_GRAIN_BYTES);
@@ -133,8 +133,8 @@ static struct gt_kernel_grid gt_ce_side(const struct gt_ce *at)
 {
 	return (struct gt_kernel_grid){.dtype = at->req->dtype,
 				       .op = at->req->op,
-				       .blocks = at->engine->way.blocks,
-				       .threads = at->engine->way.threads,
+				       .blocks = at->engine->choice.blocks,
+				       .threads = at->engine->choice.threads,
 				       .stream = at->me->side};
 }
 
@@ -189,7 +189,7 @@ static uint64_t gt_ce_head(const struct gt_ce *at)
 	 * Traces show the copies, and should show all.  Where ranks share a GPU,
 	 * and perhaps a queue, no more should wait than must.
 	 */
-	if (!n || at->req->trace || at->engine->shares)
+	if (!n || at->req->trace || at->engine->sharers)
 		return 0;
 	/* Kernels would move single elements. */
 	for (uint32_t d = 0; d < at->flow.nranks; d++)
@@ -307,7 +307,7 @@ static void gt_ce_spread(struct gt_ce *at, uint32_t d, struct gt_ce_piece piece)
  */
 static void gt_ce_spread_all(struct gt_ce *at)
 {
-	uint32_t n = at->engine->way.pieces, first = gt_ce_peer(at, 1);
+	uint32_t n = at->engine->choice.pieces, first = gt_ce_peer(at, 1);
 
 	for (uint32_t k = 0; k < n; k++) {
 		if (at->rc == cudaSuccess)
@@ -329,7 +329,7 @@ static void gt_ce_spread_all(struct gt_ce *at)
  */
 static void gt_ce_pipeline(struct gt_ce *at)
 {
-	uint32_t n = at->engine->way.pieces, ranks = at->flow.nranks;
+	uint32_t n = at->engine->choice.pieces, ranks = at->flow.nranks;
 	uint32_t last = gt_ce_peer(at, ranks - 1);
 
 	gt_ce_detour(at);
@@ -361,7 +361,7 @@ int gt_cuda_ce_launch(const struct gt_engine *engine,
 		.engine = engine,
 		.req = req,
 		.me = &engine->ranks[rank],
-		.flow = gt_cuda_p2p_of(engine, req, engine->way.algo, rank),
+		.flow = gt_cuda_p2p_of(engine, req, engine->choice.algo, rank),
 		.rank = rank,
 		.elem_bytes = gt_dtype_bytes(req->dtype),
 		.input = gt_cuda_p2p_overwrites(req)
@@ -401,11 +401,11 @@ static uint64_t gt_ce_bytes(const struct gt_engine *engine,
 {
 	uint64_t most = 0;
 
-	if (gt_choice_is_scratch_reduce(&engine->way, req->coll))
+	if (gt_choice_is_scratch_reduce(&engine->choice, req->coll))
 		return gt_scratch_reduce_bytes(engine, req);
 	for (uint32_t r = 0; r < engine->plan->nranks; r++) {
 		struct gt_p2p flow =
-			gt_cuda_p2p_of(engine, req, engine->way.algo, r);
+			gt_cuda_p2p_of(engine, req, engine->choice.algo, r);
 		uint64_t blocks = flow.flags & GT_P2P_REDUCE ? flow.nranks - 1
 				  : !gt_cuda_p2p_overwrites(req) ? 0
 				  : flow.in_stride               ? flow.nranks

@@ -55,7 +55,7 @@ static void gt_detour_try(struct gt_detouring *at, cudaError_t rc)
 static struct gt_detour_slots *gt_detour_slots(const struct gt_detouring *at,
 					       uint32_t rank)
 {
-	return (struct gt_detour_slots *)at->engine->detours.base + rank;
+	return (struct gt_detour_slots *)at->engine->detour_slots.base + rank;
 }
 
 /* Whom a rank sends blocks to; what it sends is one item where all get it. */
@@ -426,7 +426,7 @@ struct gt_exec_request gt_cuda_detour_rest(const struct gt_engine *engine,
 	uint64_t grain = GT_CUDA_LINE_BYTES / gt_dtype_bytes(req->dtype) *
 			 engine->plan->nranks;
 	uint64_t away = req->count / GT_DETOUR_PERMILLE *
-			engine->way.detour_permille / grain * grain;
+			engine->choice.detour_permille / grain * grain;
 
 	if (away)
 		rest.part_count = req->count - away;

@@ -98,12 +98,12 @@ static int gt_detour_make(struct gt_engine *engine, uint32_t rank,
 static int gt_detour_share(struct gt_engine *engine, struct gt_err *err)
 {
 	size_t bytes = engine->plan->nranks * sizeof(struct gt_detour_slots);
-	int rc = gt_cuda_host_share(engine, bytes, &engine->detours, err);
+	int rc = gt_cuda_host_share(engine, bytes, &engine->detour_slots, err);
 
 	if (!rc)
-		rc = gt_cuda_pins.pin(engine->detours.base, bytes, err);
+		rc = gt_cuda_pins.pin(engine->detour_slots.base, bytes, err);
 	if (rc)
-		gt_shared_memory_free(&engine->detours);
+		gt_shared_memory_free(&engine->detour_slots);
 	return rc;
 }
 
@@ -123,10 +123,11 @@ int gt_cuda_detour_open(struct gt_engine *engine, struct gt_err *err)
 
 	if (engine->group.world)
 		rc = gt_world_max(engine->group.world, &without, err);
-	engine->detoured = !without && engine->meshed && engine->whole &&
-			   engine->plan->nranks > 1 &&
-			   engine->plan->nranks <= GT_P2P_RANKS &&
-			   engine->shares <= GT_DETOUR_SHARES;
+	engine->has_detours = !without && engine->all_peers_reachable &&
+			      engine->has_128b_stores &&
+			      engine->plan->nranks > 1 &&
+			      engine->plan->nranks <= GT_P2P_RANKS &&
+			      engine->sharers <= GT_DETOUR_SHARES;
 	return rc;
 }
 
@@ -153,9 +154,9 @@ void gt_cuda_detour_release(struct gt_engine *engine)
 			gt_detour_close(engine->ranks[r].detour);
 		engine->ranks[r].detour = NULL;
 	}
-	if (engine->detours.base)
-		gt_cuda_pins.unpin(engine->detours.base);
-	gt_shared_memory_free(&engine->detours);
+	if (engine->detour_slots.base)
+		gt_cuda_pins.unpin(engine->detour_slots.base);
+	gt_shared_memory_free(&engine->detour_slots);
 }
 
 /*
@@ -166,7 +167,7 @@ static void gt_detour_forgo(struct gt_engine *engine, const char *why)
 {
 	char text[GT_NOTICE_MAX];
 
-	engine->detoured = 0;
+	engine->has_detours = 0;
 	if (!gt_cuda_is_async(engine))
 		gt_cuda_detour_release(engine);
 	snprintf(text, sizeof(text),
@@ -182,7 +183,7 @@ int gt_cuda_detour_need(struct gt_engine *engine, struct gt_err *err)
 	struct gt_err why;
 	int rc;
 
-	if (engine->detours.base)
+	if (engine->detour_slots.base)
 		return GT_OK;
 	gt_err_init(&why);
 	rc = gt_detour_share(engine, &why);

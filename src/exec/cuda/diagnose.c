@@ -6,7 +6,7 @@
 /* Lanes of a program, whose blocks stand a number of workers apart. */
 static uint32_t gt_diagnose_lanes(const struct gt_engine *engine)
 {
-	return gt_choice_is_p2p(&engine->way) || !engine->nlanes
+	return gt_choice_is_p2p(&engine->choice) || !engine->nlanes
 		       ? 1
 		       : engine->nlanes;
 }
@@ -21,7 +21,7 @@ static const struct gt_kernel_report *gt_report_of(
 	const struct gt_kernel_report *all =
 		&engine->reports[(size_t)rank * engine->nblocks];
 	uint32_t lanes = gt_diagnose_lanes(engine),
-		 workers = engine->cut.workers;
+		 workers = engine->slicing.workers;
 	uint32_t first;
 
 	if (lanes == 1 || all[block].state)

@@ -95,7 +95,7 @@ static void gt_cuda_close_peers(struct gt_engine *engine)
 {
 	gt_user_buffers_close(engine);
 	gt_cuda_regions_unmap(engine);
-	if (engine->group.world && engine->joined && !engine->failed)
+	if (engine->group.world && engine->is_open && !engine->failed)
 		gt_world_allgather(engine->group.world, NULL, 0, NULL, NULL);
 	gt_cuda_regions_free(engine);
 }
@@ -104,7 +104,7 @@ static void gt_cuda_close(struct gt_engine *engine)
 {
 	if (!engine)
 		return;
-	if (engine->mapped) {
+	if (engine->has_devices) {
 		gt_cuda_disconnect(engine);
 		gt_cuda_p2p_release(engine);
 		gt_cuda_ce_release(engine);
@@ -118,7 +118,7 @@ static void gt_cuda_close(struct gt_engine *engine)
 	gt_process_group_close(&engine->group);
 	gt_cuda_host_state_close(engine);
 	cudaGetLastError();
-	free(engine->reached);
+	free(engine->reachable);
 	gt_arena_free(engine->arena);
 	free(engine);
 }
@@ -142,7 +142,7 @@ static int gt_engine_setup(struct gt_engine *engine, struct gt_err *err)
 
 	if (!rc)
 		rc = gt_cuda_mapping(engine, err);
-	engine->mapped = !rc;
+	engine->has_devices = !rc;
 	for (uint32_t r = first; !rc && r < end; r++)
 		rc = gt_rank_stream(engine, r, err);
 	for (uint32_t r = first; !rc && r < end; r++)
@@ -152,7 +152,7 @@ static int gt_engine_setup(struct gt_engine *engine, struct gt_err *err)
 	if (!rc)
 		rc = gt_cuda_peers_probe(engine, err);
 	if (!rc)
-		rc = gt_process_group_link(&engine->group, engine->reached,
+		rc = gt_process_group_link(&engine->group, engine->reachable,
 					   err);
 	if (!rc)
 		rc = gt_cuda_sizes_choose(engine, err);
@@ -169,7 +169,7 @@ static int gt_engine_setup(struct gt_engine *engine, struct gt_err *err)
 		rc = gt_cuda_connect_all(engine, err);
 	if (!rc && gt_cuda_is_async(engine))
 		rc = gt_cuda_proxy_start(engine, err);
-	engine->joined = !rc;
+	engine->is_open = !rc;
 	return rc;
 }
 
@@ -183,19 +183,20 @@ static int gt_cuda_open(const struct gt_engine_config *config,
 		return gt_err_nomem(err);
 	made->config = *config;
 	made->plan = config->plan;
-	made->group.bells.fd = made->board.fd = -1;
-	made->detours.fd = -1;
+	made->group.bells.fd = made->host_state.fd = -1;
+	made->detour_slots.fd = -1;
 	made->arena = gt_arena_new();
 	if (made->arena) {
 		made->ranks = gt_arena_array(made->arena, config->plan->nranks,
 					     sizeof(*made->ranks));
-		made->sel = gt_arena_array(made->arena, config->plan->nchannels,
-					   sizeof(*made->sel));
-		made->can = gt_arena_array(
+		made->channels =
+			gt_arena_array(made->arena, config->plan->nchannels,
+				       sizeof(*made->channels));
+		made->row_support = gt_arena_array(
 			made->arena, (size_t)GT_NCOLLS * config->plan->nselect,
-			sizeof(*made->can));
+			sizeof(*made->row_support));
 	}
-	if (!made->ranks || !made->sel || !made->can)
+	if (!made->ranks || !made->channels || !made->row_support)
 		rc = gt_err_nomem(err);
 	if (!rc)
 		rc = gt_engine_setup(made, err);
@@ -249,7 +250,7 @@ struct gt_cuda_span gt_cuda_span_of(const struct gt_engine *engine,
 		span.input = span.output + in.offset * elem;
 		span.output += out.offset * elem;
 	}
-	if (req->scaled)
+	if (req->premultiplied)
 		span.input =
 			gt_cuda_premul_input(engine, span.input, viewer, rank);
 	span.input += req->part_first * elem;
@@ -363,12 +364,13 @@ static int gt_cuda_do_check(struct gt_engine *engine,
 
 static int gt_cuda_algo_choice(struct gt_engine *engine,
 			       const struct gt_exec_request *req,
-			       struct gt_algo_choice *way, struct gt_err *err)
+			       struct gt_algo_choice *choice,
+			       struct gt_err *err)
 {
-	int rc = gt_cuda_choose_algo(engine, req, way, err);
+	int rc = gt_cuda_choose_algo(engine, req, choice, err);
 
-	if (!rc && way->protocol == GT_PROTOCOL_SIMPLE)
-		way->blocks = engine->cut.workers * engine->nsel;
+	if (!rc && choice->protocol == GT_PROTOCOL_SIMPLE)
+		choice->blocks = engine->slicing.workers * engine->nchannels;
 	return rc;
 }
 
@@ -386,7 +388,7 @@ const struct gt_engine_ops gt_engine_cuda = {
 	.close = gt_cuda_close,
 	.fill = gt_cuda_do_fill,
 	.run = gt_cuda_run,
-	.how = gt_cuda_algo_choice,
+	.algo_choice = gt_cuda_algo_choice,
 	.check = gt_cuda_do_check,
 	.async = &gt_cuda_async,
 };

@@ -101,9 +101,9 @@ struct gt_cuda_rank {
 	cudaStream_t side; /* reduces, keeps the own block, moves heads */
 	cudaEvent_t done, reduced[GT_CUDA_CE_PIECES];
 	struct gt_cuda_detour *detour; /* detour.c; NULL: none yet */
-	struct gt_cuda_programs tasks[GT_NCOLLS];
-	struct gt_registration *loans; /* user_buffers.h */
-	uint64_t nloans;               /* so far */
+	struct gt_cuda_programs programs[GT_NCOLLS];
+	struct gt_registration *registrations; /* user_buffers.h */
+	uint64_t nregistrations;               /* so far */
 };
 
 /* How a request is cut; see gt_cuda_slicing_of(). */
@@ -136,63 +136,66 @@ struct gt_engine {
 	struct gt_engine_config config; /* the caller's */
 	const struct gt_plan *plan;
 	struct gt_arena *arena;
-	struct gt_arena *task_arenas[GT_NCOLLS];
+	struct gt_arena *program_arenas[GT_NCOLLS];
 	struct gt_process_group group;
-	struct gt_cuda_proxy carry;
-	uint8_t *reached; /* [processes]: whose memory can be opened */
-	int pieces;       /* regions are, as handles cannot be opened */
-	int meshed;       /* every rank reaches every other's memory */
-	int whole;        /* stores of 128 bytes arrive so: ll128 */
-	int detoured;     /* large messages may go through the host, too */
-	int mapped, joined, failed; /* opened so far; only close is left */
+	struct gt_cuda_proxy proxy;
+	uint8_t *reachable;      /* [processes]: whose memory can be opened */
+	int shares_files;        /* regions are, as handles cannot be opened */
+	int all_peers_reachable; /* every rank reaches every other's memory */
+	int has_128b_stores;     /* stores of 128 bytes arrive so: ll128 */
+	int has_detours; /* large messages may go through the host, too */
+	int has_devices, is_open,
+		failed;             /* opened so far; only close is left */
 	struct gt_cuda_rank *ranks; /* [nranks] */
 	struct gt_cuda_region regions[GT_CUDA_REGIONS];
 	struct gt_cuda_region
-		olds[GT_CUDA_RETIRED_MAX]; /* kept until the end */
-	uint32_t nolds;
-	uint64_t data_bytes;   /* of an input, and of an output */
-	uint64_t places_bytes; /* of a channel, in the request that runs */
+		retired[GT_CUDA_RETIRED_MAX]; /* kept until the end */
+	uint32_t nretired;
+	uint64_t data_bytes; /* of an input, and of an output */
+	uint64_t
+		step_scratch_bytes; /* of a channel, in the request that runs */
 	/* Of all processes on this host, in memory that they share: */
-	struct gt_shared_memory board;
-	struct gt_shared_memory detours; /* detour.c */
+	struct gt_shared_memory host_state;
+	struct gt_shared_memory detour_slots; /* detour.c */
 	struct gt_kernel_watch *watch;
 	struct gt_kernel_report *reports; /* all ranks' */
-	struct gt_exchange_area *table;
-	int lends; /* loans have been open: every request is a meeting */
-	struct gt_buffers *lent;     /* [local rank][rank], as it sees them */
-	struct gt_cuda_slicing most; /* what FIFOs have room for */
-	struct gt_cuda_slicing cut;  /* the request's that runs */
+	struct gt_exchange_area *exchange;
+	int meets_always; /* loans have been open: every request is a meeting */
+	struct gt_buffers *views; /* [local rank][rank], as it sees them */
+	struct gt_cuda_slicing max_slicing; /* what FIFOs have room for */
+	struct gt_cuda_slicing slicing;     /* the request's that runs */
 	struct gt_layout layouts[GT_KERNEL_CHANNELS]; /* the request's */
-	uint32_t nlanes; /* of the request's collective */
-	uint8_t *can;    /* [coll][nselect]: program.c; 0: not known yet */
-	uint32_t *sel;   /* [nchannels]: the channels that carry the request */
-	uint32_t nsel;
+	uint32_t nlanes;      /* of the request's collective */
+	uint8_t *row_support; /* [coll][nselect]: program.c; 0: not known yet */
+	uint32_t *
+		channels; /* [nchannels]: the channels that carry the request */
+	uint32_t nchannels;
 	uint32_t threads;
 	uint32_t nslots;
 	uint32_t slot_pitch;
-	uint32_t nblocks;          /* per rank, at most */
-	uint32_t nmarks;           /* of a block, in the run that is traced */
-	uint32_t processors;       /* of the GPU that has the fewest */
-	uint32_t shares;           /* other ranks on the same GPU, at most */
-	uint32_t ready;            /* bits: collectives whose tasks are built */
-	uint32_t loaded;           /* bits: types whose kernels are loaded */
-	uint32_t flows;            /* bits: the same for kernels of flows */
-	struct gt_algo_choice way; /* the request's that runs */
-	enum gt_cuda_access access; /* the same, on callers' streams */
+	uint32_t nblocks;       /* per rank, at most */
+	uint32_t nmarks;        /* of a block, in the run that is traced */
+	uint32_t processors;    /* of the GPU that has the fewest */
+	uint32_t sharers;       /* other ranks on the same GPU, at most */
+	uint32_t connected;     /* bits: collectives whose tasks are built */
+	uint32_t loaded_dtypes; /* bits: types whose kernels are loaded */
+	uint32_t p2p_dtypes;    /* bits: the same for kernels of flows */
+	struct gt_algo_choice choice; /* the request's that runs */
+	enum gt_cuda_access access;   /* the same, on callers' streams */
 	uint32_t shared_bytes;
 };
 
 /* Not the interpreter's FIFOs: packets, direct stores or copy engines. */
-static inline int gt_choice_is_p2p(const struct gt_algo_choice *way)
+static inline int gt_choice_is_p2p(const struct gt_algo_choice *choice)
 {
-	return way->protocol != GT_PROTOCOL_SIMPLE;
+	return choice->protocol != GT_PROTOCOL_SIMPLE;
 }
 
 /* Directly, but through scratch: where everybody adds up. */
-static inline int gt_choice_is_scratch_reduce(const struct gt_algo_choice *way,
-					      enum gt_coll coll)
+static inline int gt_choice_is_scratch_reduce(
+	const struct gt_algo_choice *choice, enum gt_coll coll)
 {
-	return way->protocol == GT_PROTOCOL_DIRECT &&
+	return choice->protocol == GT_PROTOCOL_DIRECT &&
 	       (coll == GT_COLL_ALLREDUCE || coll == GT_COLL_REDUCESCATTER);
 }
 
@@ -326,7 +329,7 @@ int gt_cuda_layout_set(struct gt_engine *engine,
  */
 int gt_cuda_choose_algo(const struct gt_engine *engine,
 			const struct gt_exec_request *req,
-			struct gt_algo_choice *way, struct gt_err *err);
+			struct gt_algo_choice *choice, struct gt_err *err);
 
 /* A rank's part in a collective between GPUs that all reach each other. */
 struct gt_p2p gt_cuda_p2p_of(const struct gt_engine *engine,
@@ -336,7 +339,7 @@ struct gt_p2p gt_cuda_p2p_of(const struct gt_engine *engine,
 /* Do packets of this way fit in the mailboxes? */
 int gt_cuda_p2p_fits(const struct gt_engine *engine,
 		     const struct gt_exec_request *req,
-		     const struct gt_algo_choice *way);
+		     const struct gt_algo_choice *choice);
 
 /* What a request's flow needs on all ranks, unless it is there. */
 int gt_cuda_p2p_need(struct gt_engine *engine,
@@ -381,7 +384,7 @@ struct gt_kernel_guard gt_cuda_guard_of(const struct gt_engine *engine,
 /* In place, what comes would replace what has yet to go: it is copied first. */
 int gt_cuda_p2p_overwrites(const struct gt_exec_request *req);
 
-/* One rank's kernel of engine->way; a cudaError_t. */
+/* One rank's kernel of engine->choice; a cudaError_t. */
 int gt_cuda_p2p_launch(const struct gt_engine *engine,
 		       const struct gt_exec_request *req, uint32_t rank);
 
@@ -444,7 +447,7 @@ int gt_scratch_group_launch(const struct gt_engine *engine,
  * detour.c: a part of a request goes through the host's memory.  _open
  * asks all processes whether there are to be detours.  _need makes what they
  * need, for the first that is one: a meeting.  Where a process cannot, none has
- * engine->detoured any more, and who wants to know is told; that is GT_OK, but
+ * engine->has_detours any more, and who wants to know is told; that is GT_OK, but
  * a request that names a way with a detour is refused then.
  * _rest is what goes the main way, its part_count 0 if that is all.  Of that,
  * the main way puts the detour beside itself: it goes on from where a rank's

@@ -5,7 +5,7 @@
 
 enum {
 	/* Of its own, and on a page of any size, whatever is beside it. */
-	GT_ROOM_PAGE_BYTES = 2 << 20,
+	GT_GDR_PAGE_BYTES = 2 << 20,
 };
 
 static cudaError_t gt_gdr_make(int device, struct gt_link_device_memory *room)
@@ -28,9 +28,9 @@ int gt_cuda_gdr_new(void *arg, uint32_t rank, uint64_t bytes,
 		    struct gt_link_device_memory *room, struct gt_err *err)
 {
 	const struct gt_engine *engine = arg;
-	uint64_t pages = (bytes + GT_ROOM_PAGE_BYTES - 1) / GT_ROOM_PAGE_BYTES;
-	struct gt_link_device_memory made = {
-		.bytes = pages * GT_ROOM_PAGE_BYTES, .dmabuf = -1};
+	uint64_t pages = (bytes + GT_GDR_PAGE_BYTES - 1) / GT_GDR_PAGE_BYTES;
+	struct gt_link_device_memory made = {.bytes = pages * GT_GDR_PAGE_BYTES,
+					     .dmabuf = -1};
 	int device = engine->ranks[rank].device;
 	cudaError_t rc = cudaSetDevice(device);
 

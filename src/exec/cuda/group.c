@@ -9,27 +9,27 @@
 #include "plan/ir/plan.h"
 
 enum {
-	GT_BUNDLE_FEW_WARPS = 4, /* of a thread block, as in tuning.c */
+	GT_FUSION_FEW_WARPS = 4, /* of a thread block, as in tuning.c */
 	/* Of an operation that goes through scratch with others. */
-	GT_BUNDLE_PUSH_LEAST_BYTES = 128 << 10,
+	GT_FUSION_PUSH_LEAST_BYTES = 128 << 10,
 };
 
 /* Not what needs more than a kernel, such as inputs that are multiplied. */
 int gt_cuda_fusion_takes(const struct gt_engine *engine,
 			 const struct gt_exec_request *req)
 {
-	const struct gt_algo_choice *way = &engine->way;
+	const struct gt_algo_choice *choice = &engine->choice;
 
 	/* What is multiplied lies aside, where there is room for one. */
 	if (!req->count || gt_exec_request_premultiplies(req))
 		return 0;
-	if (gt_choice_is_scratch_reduce(way, req->coll))
+	if (gt_choice_is_scratch_reduce(choice, req->coll))
 		return gt_scratch_group_can(engine, req);
 	/* What a root sends or gets in two shots is large, and has more to tell. */
-	if (way->algo == GT_ALGO_TWO_SHOT && req->coll != GT_COLL_ALLREDUCE)
+	if (choice->algo == GT_ALGO_TWO_SHOT && req->coll != GT_COLL_ALLREDUCE)
 		return 0;
-	return way->protocol == GT_PROTOCOL_LL ||
-	       way->protocol == GT_PROTOCOL_LL128;
+	return choice->protocol == GT_PROTOCOL_LL ||
+	       choice->protocol == GT_PROTOCOL_LL128;
 }
 
 static uint64_t gt_fusion_block_bytes(const struct gt_engine *engine,
@@ -44,7 +44,7 @@ void gt_cuda_fusion_add(const struct gt_engine *engine,
 			struct gt_cuda_fusion *bundle,
 			const struct gt_exec_request *req)
 {
-	const struct gt_algo_choice *way = &engine->way;
+	const struct gt_algo_choice *choice = &engine->choice;
 	struct gt_bundle_op *op = &bundle->ops[bundle->n];
 	int all = req->coll == GT_COLL_ALLREDUCE;
 
@@ -53,11 +53,12 @@ void gt_cuda_fusion_add(const struct gt_engine *engine,
 		.slice = all ? gt_fusion_block_bytes(engine, req,
 						     GT_ALGO_TWO_SHOT)
 			     : 0,
-		.two = way->algo == GT_ALGO_TWO_SHOT,
-		.ll128 = way->protocol == GT_PROTOCOL_LL128,
-		.fixed = req->way || !engine->config.best,
-		.push = (uint8_t)gt_choice_is_scratch_reduce(way, req->coll)};
-	op->pushes = all && op->bytes >= GT_BUNDLE_PUSH_LEAST_BYTES &&
+		.two = choice->algo == GT_ALGO_TWO_SHOT,
+		.ll128 = choice->protocol == GT_PROTOCOL_LL128,
+		.fixed = req->choice || !engine->config.best,
+		.push = (uint8_t)gt_choice_is_scratch_reduce(choice,
+							     req->coll)};
+	op->pushes = all && op->bytes >= GT_FUSION_PUSH_LEAST_BYTES &&
 		     gt_scratch_group_can(engine, req);
 	bundle->reqs[bundle->n++] = req;
 }
@@ -68,7 +69,7 @@ static struct gt_bundle_limits gt_fusion_limits(const struct gt_engine *engine)
 					  .ops = GT_GROUP_OPS,
 					  .warps = engine->processors *
 						   GT_GROUP_WARPS,
-					  .whole = engine->whole};
+					  .whole = engine->has_128b_stores};
 
 	for (int i = 0; i < 2; i++)
 		limits.room[i] = (uint32_t)(gt_cuda_ll_buffer_bytes(i) /
@@ -142,8 +143,8 @@ static int gt_fusion_launch_packets(const struct gt_engine *engine,
 				     .nranks = engine->plan->nranks,
 				     .nops = n};
 
-	if (each < GT_BUNDLE_FEW_WARPS)
-		each = GT_BUNDLE_FEW_WARPS;
+	if (each < GT_FUSION_FEW_WARPS)
+		each = GT_FUSION_FEW_WARPS;
 	grid.threads = each * 32;
 	grid.blocks = (warps + each - 1) / each;
 	for (uint32_t r = 0; r < engine->plan->nranks; r++)
@@ -181,11 +182,11 @@ static int gt_fusion_launch_one(struct gt_engine *engine,
 				uint32_t at, uint32_t rank)
 {
 	struct gt_exec_request req = *bundle->reqs[at];
-	struct gt_algo_choice way =
+	struct gt_algo_choice choice =
 		gt_fusion_choice(&bundle->ops[at], req.coll);
 
-	req.way = &way;
-	if (gt_cuda_choose_algo(engine, &req, &engine->way, NULL))
+	req.choice = &choice;
+	if (gt_cuda_choose_algo(engine, &req, &engine->choice, NULL))
 		return (int)cudaErrorInvalidValue;
 	return gt_cuda_launch(engine, &req, rank);
 }
@@ -265,7 +266,7 @@ static int gt_fusion_next(struct gt_engine *engine,
 	const struct gt_bundle_limits limits = gt_fusion_limits(engine);
 	const struct gt_exec_request *const *reqs = &bundle->reqs[first];
 	struct gt_exec_request one = *reqs[0];
-	struct gt_algo_choice way =
+	struct gt_algo_choice choice =
 		gt_fusion_choice(&bundle->ops[first], one.coll);
 
 	if (!bundle->ops[first].push) {
@@ -273,7 +274,7 @@ static int gt_fusion_next(struct gt_engine *engine,
 		return GT_OK;
 	}
 	*n = gt_scratch_group_fit(engine, reqs, *n);
-	one.way = &way;
+	one.choice = &choice;
 	return *n == 1 ? gt_cuda_prepare(engine, &one, err)
 		       : gt_scratch_group_need(engine, reqs, *n, err);
 }

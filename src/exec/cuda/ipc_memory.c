@@ -86,9 +86,9 @@ static int gt_region_alloc(struct gt_engine *engine, int region,
 	size_t n = (size_t)(group->end - group->first) * nranks;
 
 	made->at = calloc(n, sizeof(*made->at));
-	if (engine->pieces)
+	if (engine->shares_files)
 		made->maps = calloc(nranks, sizeof(*made->maps));
-	if (!made->at || (engine->pieces && !made->maps))
+	if (!made->at || (engine->shares_files && !made->maps))
 		return gt_err_nomem(err);
 	for (uint32_t r = group->first; r < group->end; r++) {
 		char *at = NULL;
@@ -213,7 +213,7 @@ static int gt_region_map(struct gt_engine *engine, int region, int tries,
 		return gt_err_set(err, GT_ESYS, NULL,
 				  "files of rank '%u' came from elsewhere", r);
 	p = gt_process_group_of_rank(group, r);
-	if (!engine->reached[p])
+	if (!engine->reachable[p])
 		return GT_OK;
 	rc = cudaSetDevice(devices[0]);
 	if (rc == cudaSuccess)
@@ -228,7 +228,7 @@ static int gt_region_map(struct gt_engine *engine, int region, int tries,
 		return gt_cuda_fail(engine, r, (int)rc, "share its memory",
 				    err);
 	gt_region_detach(engine, region, p);
-	engine->reached[p] = 0;
+	engine->reachable[p] = 0;
 	return GT_OK;
 }
 
@@ -240,7 +240,7 @@ static int gt_region_share_files(struct gt_engine *engine, int region,
 	const struct gt_cuda_mapping *maps = engine->regions[region].maps;
 	uint32_t nlocal = group->end - group->first, nranks;
 	struct gt_fd_exchange swap = {.world = group->world,
-				      .with = engine->reached,
+				      .with = engine->reachable,
 				      .nmine = nlocal};
 	struct gt_fd_packet *mine = calloc(nlocal, sizeof(*mine));
 	uint64_t offset;
@@ -264,7 +264,7 @@ static int gt_region_share_files(struct gt_engine *engine, int region,
 	for (uint32_t r = 0; r < nranks; r++)
 		swap.ntheirs +=
 			!gt_process_group_is_local(group, r) &&
-			engine->reached[gt_process_group_of_rank(group, r)];
+			engine->reachable[gt_process_group_of_rank(group, r)];
 	if (!rc)
 		rc = gt_fd_exchange(&swap, err);
 	for (uint32_t i = 0; mine && i < nlocal; i++)
@@ -288,7 +288,7 @@ static int gt_region_share(struct gt_engine *engine, int region, int tries,
 	struct gt_world_part *parts = calloc(group->nprocesses, sizeof(*parts));
 	int rc;
 
-	if (engine->pieces) {
+	if (engine->shares_files) {
 		free(parts);
 		return gt_region_share_files(engine, region, tries, err);
 	}
@@ -296,13 +296,13 @@ static int gt_region_share(struct gt_engine *engine, int region, int tries,
 		return gt_err_nomem(err);
 	rc = gt_region_tell(engine, region, parts, err);
 	for (uint32_t p = 0; !rc && p < group->nprocesses; p++) {
-		if (!engine->reached[p] || p == group->self)
+		if (!engine->reachable[p] || p == group->self)
 			continue;
 		rc = gt_region_attach(engine, region, p, &parts[p],
 				      tries ? NULL : err);
 		if (rc && tries) {
 			gt_region_detach(engine, region, p);
-			engine->reached[p] = 0;
+			engine->reachable[p] = 0;
 			rc = GT_OK;
 		}
 	}
@@ -366,15 +366,15 @@ static void gt_region_swap(struct gt_engine *engine, uint32_t old)
 {
 	struct gt_cuda_region first = engine->regions[0];
 
-	engine->regions[0] = engine->olds[old];
-	engine->olds[old] = first;
+	engine->regions[0] = engine->retired[old];
+	engine->retired[old] = first;
 }
 
 void gt_cuda_regions_unmap(struct gt_engine *engine)
 {
 	for (int i = 0; i < GT_CUDA_REGIONS; i++)
 		gt_region_unmap(engine, i);
-	for (uint32_t i = 0; i < engine->nolds; i++) {
+	for (uint32_t i = 0; i < engine->nretired; i++) {
 		gt_region_swap(engine, i);
 		gt_region_unmap(engine, 0);
 		gt_region_swap(engine, i);
@@ -384,7 +384,7 @@ void gt_cuda_regions_unmap(struct gt_engine *engine)
 void gt_cuda_region_retire(struct gt_engine *engine, int region)
 {
 	if (engine->regions[region].at)
-		engine->olds[engine->nolds++] = engine->regions[region];
+		engine->retired[engine->nretired++] = engine->regions[region];
 	engine->regions[region] = (struct gt_cuda_region){0};
 }
 
@@ -424,8 +424,8 @@ void gt_cuda_regions_free(struct gt_engine *engine)
 {
 	for (int i = 0; i < GT_CUDA_REGIONS; i++)
 		gt_region_free(engine, i);
-	while (engine->nolds) {
-		gt_region_swap(engine, --engine->nolds);
+	while (engine->nretired) {
+		gt_region_swap(engine, --engine->nretired);
 		gt_region_free(engine, 0);
 	}
 }
@@ -439,7 +439,7 @@ static int gt_peers_agree(struct gt_engine *engine, struct gt_err *err)
 
 	if (!parts)
 		return gt_err_nomem(err);
-	rc = gt_world_allgather(group->world, engine->reached,
+	rc = gt_world_allgather(group->world, engine->reachable,
 				group->nprocesses, parts, err);
 	for (uint32_t p = 0; !rc && p < group->nprocesses; p++) {
 		const uint8_t *theirs = parts[p].bytes;
@@ -451,10 +451,10 @@ static int gt_peers_agree(struct gt_engine *engine, struct gt_err *err)
 			break;
 		}
 		for (uint32_t q = 0; q < group->nprocesses; q++)
-			engine->meshed &= theirs[q];
-		if (engine->reached[p] && !theirs[group->self])
+			engine->all_peers_reachable &= theirs[q];
+		if (engine->reachable[p] && !theirs[group->self])
 			gt_region_detach(engine, GT_CUDA_DATA, p);
-		engine->reached[p] &= theirs[group->self];
+		engine->reachable[p] &= theirs[group->self];
 	}
 	free(parts);
 	return rc;
@@ -466,10 +466,11 @@ static int gt_peers_try(struct gt_engine *engine, struct gt_err *err)
 	struct gt_process_group *group = &engine->group;
 	int rc;
 
-	engine->meshed = 1;
+	engine->all_peers_reachable = 1;
 	for (uint32_t p = 0; p < group->nprocesses; p++)
-		engine->reached[p] = p == group->self ||
-				     (group->is_here[p] && !group->config.link);
+		engine->reachable[p] =
+			p == group->self ||
+			(group->is_here[p] && !group->config.link);
 	rc = gt_region_share(engine, GT_CUDA_DATA, 1, err);
 	return rc ? rc : gt_peers_agree(engine, err);
 }
@@ -486,7 +487,7 @@ static int gt_peers_lack(struct gt_engine *engine, struct gt_err *err)
 	int rc;
 
 	for (uint32_t p = 0; p < group->nprocesses; p++)
-		lacks |= group->is_here[p] && !engine->reached[p];
+		lacks |= group->is_here[p] && !engine->reachable[p];
 	lacks &= !group->config.link;
 	rc = gt_world_max(group->world, &lacks, err);
 	return rc ? rc : lacks != 0;
@@ -499,7 +500,7 @@ static int gt_peers_alloc(struct gt_engine *engine, int pieces,
 	uint64_t *bytes = calloc(n, sizeof(*bytes));
 	int rc;
 
-	engine->pieces = pieces;
+	engine->shares_files = pieces;
 	for (uint32_t r = 0; bytes && r < n; r++)
 		bytes[r] = 2 * engine->data_bytes;
 	rc = bytes ? gt_region_alloc(engine, GT_CUDA_DATA, bytes, err)
@@ -532,10 +533,10 @@ int gt_cuda_peers_probe(struct gt_engine *engine, struct gt_err *err)
 	struct gt_process_group *group = &engine->group;
 	int rc;
 
-	engine->reached = calloc(group->nprocesses, 1);
-	if (!engine->reached)
+	engine->reachable = calloc(group->nprocesses, 1);
+	if (!engine->reachable)
 		return gt_err_nomem(err);
-	engine->meshed = 1;
+	engine->all_peers_reachable = 1;
 	engine->data_bytes =
 		gt_pages(engine->config.max_bytes + GT_CUDA_TAIL_BYTES);
 	rc = gt_peers_alloc(engine, 0, err);
@@ -635,27 +636,27 @@ int gt_cuda_host_state_open(struct gt_engine *engine, struct gt_err *err)
 {
 	size_t n = (size_t)engine->plan->nranks * engine->nblocks;
 	size_t table = GT_CUDA_BOARD_HEAD_BYTES + n * sizeof(*engine->reports);
-	size_t bytes = table + sizeof(*engine->table);
-	int rc = gt_cuda_host_share(engine, bytes, &engine->board, err);
-	char *base = engine->board.base;
+	size_t bytes = table + sizeof(*engine->exchange);
+	int rc = gt_cuda_host_share(engine, bytes, &engine->host_state, err);
+	char *base = engine->host_state.base;
 
 	if (!rc)
 		rc = gt_cuda_pins.pin(base, bytes, err);
 	if (rc) {
-		gt_shared_memory_free(&engine->board);
+		gt_shared_memory_free(&engine->host_state);
 		return rc;
 	}
 	engine->watch = (void *)base;
 	engine->reports = (void *)(base + GT_CUDA_BOARD_HEAD_BYTES);
-	engine->table = (void *)(base + table);
+	engine->exchange = (void *)(base + table);
 	return GT_OK;
 }
 
 void gt_cuda_host_state_close(struct gt_engine *engine)
 {
-	if (engine->board.base)
-		gt_cuda_pins.unpin(engine->board.base);
-	gt_shared_memory_free(&engine->board);
+	if (engine->host_state.base)
+		gt_cuda_pins.unpin(engine->host_state.base);
+	gt_shared_memory_free(&engine->host_state);
 }
 
 /* One address for the host and for all GPUs. */

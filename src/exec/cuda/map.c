@@ -153,8 +153,8 @@ static int gt_devices_check(struct gt_engine *engine,
 					  "GPU '%s'; --map share allows that, "
 					  "to test",
 					  r, gpus[r].bus_id);
-		if (others > engine->shares)
-			engine->shares = others;
+		if (others > engine->sharers)
+			engine->sharers = others;
 		if (others)
 			own /= 2 * (others + 1);
 		if (own < engine->processors)

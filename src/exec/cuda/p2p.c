@@ -143,10 +143,10 @@ static uint64_t gt_ll_buffers_bytes(const struct gt_engine *engine, int ll128)
 
 int gt_cuda_p2p_fits(const struct gt_engine *engine,
 		     const struct gt_exec_request *req,
-		     const struct gt_algo_choice *way)
+		     const struct gt_algo_choice *choice)
 {
-	struct gt_p2p flow = gt_cuda_p2p_of(engine, req, way->algo, 0);
-	int ll128 = way->protocol == GT_PROTOCOL_LL128;
+	struct gt_p2p flow = gt_cuda_p2p_of(engine, req, choice->algo, 0);
+	int ll128 = choice->protocol == GT_PROTOCOL_LL128;
 	uint64_t data = ll128 ? GT_LL128_CHUNK_DATA : GT_LL_CHUNK_DATA;
 	uint64_t bytes = flow.count * gt_dtype_bytes(req->dtype);
 	uint64_t room = gt_ll_part_bytes(ll128);
@@ -208,7 +208,7 @@ static int gt_p2p_alloc(struct gt_engine *engine, struct gt_err *err)
 int gt_cuda_p2p_load(struct gt_engine *engine, enum gt_dtype dtype,
 		     struct gt_err *err)
 {
-	if (engine->flows >> dtype & 1)
+	if (engine->p2p_dtypes >> dtype & 1)
 		return GT_OK;
 	for (uint32_t r = engine->group.first; r < engine->group.end; r++) {
 		cudaError_t done = cudaSetDevice(engine->ranks[r].device);
@@ -219,7 +219,7 @@ int gt_cuda_p2p_load(struct gt_engine *engine, enum gt_dtype dtype,
 			return gt_cuda_fail(engine, r, (int)done,
 					    "load the kernels", err);
 	}
-	engine->flows |= 1u << dtype;
+	engine->p2p_dtypes |= 1u << dtype;
 	return GT_OK;
 }
 
@@ -238,8 +238,8 @@ int gt_cuda_p2p_need(struct gt_engine *engine,
 {
 	int rc = gt_cuda_p2p_open(engine, req->dtype, err);
 
-	if (!rc && (engine->way.protocol == GT_PROTOCOL_CE ||
-		    engine->way.protocol == GT_PROTOCOL_DIRECT))
+	if (!rc && (engine->choice.protocol == GT_PROTOCOL_CE ||
+		    engine->choice.protocol == GT_PROTOCOL_DIRECT))
 		rc = gt_cuda_ce_need(engine, req, err);
 	return rc;
 }
@@ -275,12 +275,12 @@ static int gt_launch_packets(const struct gt_engine *engine,
 			     const struct gt_exec_request *req,
 			     const struct gt_kernel_grid *grid, uint32_t rank)
 {
-	int ll128 = engine->way.protocol == GT_PROTOCOL_LL128;
+	int ll128 = engine->choice.protocol == GT_PROTOCOL_LL128;
 	struct gt_cuda_span span = gt_cuda_span_of(engine, req, rank, rank);
 	struct gt_packet_args args = {
 		.guard = gt_cuda_guard_of(engine, rank),
-		.part = {.flow = gt_cuda_p2p_of(engine, req, engine->way.algo,
-						rank),
+		.part = {.flow = gt_cuda_p2p_of(engine, req,
+						engine->choice.algo, rank),
 			 .input = span.input,
 			 .output = span.output,
 			 .part_bytes = gt_ll_part_bytes(ll128),
@@ -323,7 +323,7 @@ static uint32_t gt_flow_keepers(const struct gt_engine *engine,
 {
 	if (req->coll != GT_COLL_ALLTOALL && req->coll != GT_COLL_SCATTER)
 		return 0;
-	return engine->way.blocks * 3 / (8 * engine->plan->nranks);
+	return engine->choice.blocks * 3 / (8 * engine->plan->nranks);
 }
 
 static struct gt_direct_args gt_direct_args_of(
@@ -332,7 +332,7 @@ static struct gt_direct_args gt_direct_args_of(
 {
 	struct gt_direct_args args = {
 		.guard = gt_cuda_guard_of(engine, rank),
-		.flow = gt_cuda_p2p_of(engine, req, engine->way.algo, rank),
+		.flow = gt_cuda_p2p_of(engine, req, engine->choice.algo, rank),
 		.begin_post = 1,
 		.begin_wait = 1,
 		.lifts = 1,
@@ -436,16 +436,16 @@ int gt_cuda_p2p_launch(const struct gt_engine *engine,
 {
 	struct gt_kernel_grid grid = {.dtype = req->dtype,
 				      .op = req->op,
-				      .blocks = engine->way.blocks,
-				      .threads = engine->way.threads,
+				      .blocks = engine->choice.blocks,
+				      .threads = engine->choice.threads,
 				      /* Not where a detour forks off. */
 				      .overlaps = !req->part_count,
 				      .stream = engine->ranks[rank].stream};
 
 	if (!req->count)
 		return 0;
-	if (engine->way.protocol != GT_PROTOCOL_LL &&
-	    engine->way.protocol != GT_PROTOCOL_LL128 &&
+	if (engine->choice.protocol != GT_PROTOCOL_LL &&
+	    engine->choice.protocol != GT_PROTOCOL_LL128 &&
 	    gt_cuda_p2p_overwrites(req)) {
 		cudaError_t rc = gt_launch_input_copy(engine, req, rank);
 
@@ -453,11 +453,11 @@ int gt_cuda_p2p_launch(const struct gt_engine *engine,
 			return (int)rc;
 		grid.overlaps = 0;
 	}
-	if (engine->way.protocol == GT_PROTOCOL_CE)
+	if (engine->choice.protocol == GT_PROTOCOL_CE)
 		return gt_cuda_ce_launch(engine, req, rank);
-	if (engine->way.protocol != GT_PROTOCOL_DIRECT)
+	if (engine->choice.protocol != GT_PROTOCOL_DIRECT)
 		return gt_launch_packets(engine, req, &grid, rank);
-	if (gt_choice_is_scratch_reduce(&engine->way, req->coll))
+	if (gt_choice_is_scratch_reduce(&engine->choice, req->coll))
 		return gt_scratch_reduce_launch(engine, req, &grid, rank);
 	return gt_launch_direct(engine, req, &grid, rank);
 }

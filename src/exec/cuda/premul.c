@@ -7,9 +7,9 @@
 #include "exec/cuda/engine.h"
 
 enum {
-	GT_SCALE_BLOCKS = 128,
-	GT_SCALE_EDGE_BYTES = 16, /* where an input may begin behind */
-	GT_SCALE_LEAST_BYTES = 1 << 20,
+	GT_PREMUL_BLOCKS = 128,
+	GT_PREMUL_EDGE_BYTES = 16, /* where an input may begin behind */
+	GT_PREMUL_LEAST_BYTES = 1 << 20,
 };
 
 static uint64_t gt_premul_bytes(const struct gt_engine *engine,
@@ -19,9 +19,9 @@ static uint64_t gt_premul_bytes(const struct gt_engine *engine,
 		gt_coll_has_blocks(req->coll) ? engine->plan->nranks : 1;
 
 	uint64_t bytes = req->count * blocks * gt_dtype_bytes(req->dtype) +
-			 GT_SCALE_EDGE_BYTES;
+			 GT_PREMUL_EDGE_BYTES;
 
-	return bytes > GT_SCALE_LEAST_BYTES ? bytes : GT_SCALE_LEAST_BYTES;
+	return bytes > GT_PREMUL_LEAST_BYTES ? bytes : GT_PREMUL_LEAST_BYTES;
 }
 
 int gt_cuda_premul_need(struct gt_engine *engine,
@@ -39,7 +39,7 @@ char *gt_cuda_premul_input(const struct gt_engine *engine, const char *input,
 			   uint32_t viewer, uint32_t rank)
 {
 	return gt_cuda_region_at(engine, GT_CUDA_PREMUL, viewer, rank) +
-	       (uintptr_t)input % GT_SCALE_EDGE_BYTES;
+	       (uintptr_t)input % GT_PREMUL_EDGE_BYTES;
 }
 
 int gt_cuda_premul_launch(const struct gt_engine *engine,
@@ -56,11 +56,11 @@ int gt_cuda_premul_launch(const struct gt_engine *engine,
 	uint64_t blocks = packs / GT_PREMUL_THREADS + 1;
 	const struct gt_kernel_grid grid = {
 		.dtype = req->dtype,
-		.blocks = blocks < GT_SCALE_BLOCKS ? (uint32_t)blocks
-						   : GT_SCALE_BLOCKS,
+		.blocks = blocks < GT_PREMUL_BLOCKS ? (uint32_t)blocks
+						    : GT_PREMUL_BLOCKS,
 		.threads = GT_PREMUL_THREADS,
 		/* Its blocks are more than ranks that share have room for. */
-		.overlaps = !engine->shares,
+		.overlaps = !engine->sharers,
 		.stream = engine->ranks[rank].stream};
 
 	return args.count ? gt_premul_run(&grid, &args) : 0;

@@ -123,8 +123,9 @@ int gt_cuda_row_supported(const struct gt_engine *engine,
 			  struct gt_err *err)
 {
 	enum { UNKNOWN, NO, YES };
-	uint8_t *can = &engine->can[(size_t)coll * engine->plan->nselect +
-				    (size_t)(row - engine->plan->select)];
+	uint8_t *can =
+		&engine->row_support[(size_t)coll * engine->plan->nselect +
+				     (size_t)(row - engine->plan->select)];
 
 	if (*can == UNKNOWN || (*can == NO && err))
 		*can = gt_row_refuse(engine, row, coll, err) ? NO : YES;
@@ -192,7 +193,7 @@ static int gt_program_lower(struct gt_engine *engine, enum gt_coll coll,
 			    uint32_t rank, uint32_t p, struct gt_err *err)
 {
 	const struct gt_plan *plan = engine->plan;
-	struct gt_cuda_programs *task = &engine->ranks[rank].tasks[coll];
+	struct gt_cuda_programs *task = &engine->ranks[rank].programs[coll];
 	struct gt_program *program = &task->programs[p];
 	uint32_t c = p / task->nlanes, lane = p % task->nlanes;
 	const struct gt_plan_select *row =
@@ -203,7 +204,8 @@ static int gt_program_lower(struct gt_engine *engine, enum gt_coll coll,
 	if (!row || lane >= gt_cuda_row_lanes(engine, row, coll))
 		return GT_OK;
 	want.use = (struct gt_channel_use){coll, row->algo, plan->root};
-	return gt_lower(plan, &want, engine->task_arenas[coll], program, err);
+	return gt_lower(plan, &want, engine->program_arenas[coll], program,
+			err);
 }
 
 /* Shared memory for a channel's program. */
@@ -228,8 +230,8 @@ static int gt_program_shared(struct gt_engine *engine,
 int gt_cuda_programs_lower(struct gt_engine *engine, enum gt_coll coll,
 			   uint32_t rank, struct gt_err *err)
 {
-	struct gt_cuda_programs *task = &engine->ranks[rank].tasks[coll];
-	struct gt_arena *arena = engine->task_arenas[coll];
+	struct gt_cuda_programs *task = &engine->ranks[rank].programs[coll];
+	struct gt_arena *arena = engine->program_arenas[coll];
 	uint32_t lanes = gt_programs_lanes(engine, coll);
 	uint32_t n = engine->plan->nchannels * lanes;
 	int rc = GT_OK;

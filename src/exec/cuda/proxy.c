@@ -11,12 +11,12 @@
 enum {
 	/* Rounds from one yield to the next: ranks may be more than
 	 * processors. */
-	GT_CARRY_YIELDS = 16,
+	GT_PROXY_YIELDS = 16,
 	/* Streams: a thread that has had nothing to carry for so long sleeps
 	 * for a part of that time, up to the most, between its looks. */
-	GT_CARRY_IDLE_NS = 2000000,
-	GT_CARRY_SLEEP_PART = 20,
-	GT_CARRY_SLEEP_NS = 1000000,
+	GT_PROXY_IDLE_NS = 2000000,
+	GT_PROXY_SLEEP_PART = 20,
+	GT_PROXY_SLEEP_NS = 1000000,
 };
 
 /* What a thread has seen. */
@@ -37,18 +37,18 @@ static void gt_proxy_rest(struct gt_cuda_proxy *carry,
 	if (!idle->since_ns || calls != idle->calls)
 		idle->since_ns = now;
 	idle->calls = calls;
-	if (now - idle->since_ns < GT_CARRY_IDLE_NS)
+	if (now - idle->since_ns < GT_PROXY_IDLE_NS)
 		return;
-	sleep_ns = (now - idle->since_ns) / GT_CARRY_SLEEP_PART;
-	some.tv_nsec = sleep_ns < GT_CARRY_SLEEP_NS ? (long)sleep_ns
-						    : GT_CARRY_SLEEP_NS;
+	sleep_ns = (now - idle->since_ns) / GT_PROXY_SLEEP_PART;
+	some.tv_nsec = sleep_ns < GT_PROXY_SLEEP_NS ? (long)sleep_ns
+						    : GT_PROXY_SLEEP_NS;
 	nanosleep(&some, NULL);
 }
 
 static void *gt_proxy_main(void *arg)
 {
 	struct gt_cuda_proxy_thread *at = arg;
-	struct gt_cuda_proxy *carry = &at->engine->carry;
+	struct gt_cuda_proxy *carry = &at->engine->proxy;
 	int rests = gt_cuda_is_async(at->engine);
 	struct gt_proxy_idle idle = {.rounds = 0};
 
@@ -56,7 +56,7 @@ static void *gt_proxy_main(void *arg)
 		if (gt_process_group_carry(&at->engine->group, at->link)) {
 			idle.since_ns = 0;
 			idle.rounds = 0;
-		} else if (++idle.rounds % GT_CARRY_YIELDS == 0) {
+		} else if (++idle.rounds % GT_PROXY_YIELDS == 0) {
 			sched_yield();
 			if (rests)
 				gt_proxy_rest(carry, &idle);
@@ -67,7 +67,7 @@ static void *gt_proxy_main(void *arg)
 
 int gt_cuda_proxy_start(struct gt_engine *engine, struct gt_err *err)
 {
-	struct gt_cuda_proxy *carry = &engine->carry;
+	struct gt_cuda_proxy *carry = &engine->proxy;
 	int rc = GT_OK;
 
 	atomic_store(&carry->stop, 0);
@@ -90,13 +90,13 @@ int gt_cuda_proxy_start(struct gt_engine *engine, struct gt_err *err)
 
 void gt_cuda_proxy_wake(struct gt_engine *engine)
 {
-	atomic_fetch_add_explicit(&engine->carry.calls, 1,
+	atomic_fetch_add_explicit(&engine->proxy.calls, 1,
 				  memory_order_relaxed);
 }
 
 void gt_cuda_proxy_stop(struct gt_engine *engine)
 {
-	struct gt_cuda_proxy *carry = &engine->carry;
+	struct gt_cuda_proxy *carry = &engine->proxy;
 
 	atomic_store(&carry->stop, 1);
 	for (uint32_t i = 0; i < carry->n; i++)

@@ -49,25 +49,25 @@ static struct gt_kernel_args gt_launch_args(const struct gt_engine *engine,
 	struct gt_cuda_rank *me = &engine->ranks[rank];
 	struct gt_cuda_span span = gt_cuda_span_of(engine, req, rank, rank);
 	struct gt_kernel_args args = {
-		.channels = me->tasks[req->coll].channels,
+		.channels = me->programs[req->coll].channels,
 		.watch = engine->watch,
 		.reports = me->reports,
 		.input = span.input,
 		.output = span.output,
 		.input_first = span.input_first,
 		.output_first = span.output_first,
-		.scratch_bytes = engine->places_bytes,
+		.scratch_bytes = engine->step_scratch_bytes,
 		.marks = gt_cuda_trace_blocks(engine, rank),
 		.timeout_ns = (uint64_t)config->timeout_ns,
 		.op = req->op,
 		.nranks = engine->plan->nranks,
-		.nchannels = me->tasks[req->coll].nprograms,
+		.nchannels = me->programs[req->coll].nprograms,
 		.nlanes = engine->nlanes,
-		.nworkers = engine->cut.workers,
+		.nworkers = engine->slicing.workers,
 		.nslots = engine->nslots,
 		.slot_pitch = engine->slot_pitch,
 		.renames = req->coll == GT_COLL_ALLTOALL,
-		.turn = engine->cut.turn,
+		.turn = engine->slicing.turn,
 		.nmarks = engine->nmarks,
 		.threads = engine->threads,
 		.shared_bytes = engine->shared_bytes,
@@ -94,7 +94,7 @@ static uint32_t gt_local_ranks(const struct gt_engine *engine)
 
 int gt_cuda_starts_together(const struct gt_engine *engine)
 {
-	return engine->group.world && engine->meshed &&
+	return engine->group.world && engine->all_peers_reachable &&
 	       engine->plan->nranks <= GT_P2P_RANKS;
 }
 
@@ -103,7 +103,7 @@ static int gt_launch_main(const struct gt_engine *engine,
 {
 	struct gt_kernel_args args;
 
-	if (gt_choice_is_p2p(&engine->way))
+	if (gt_choice_is_p2p(&engine->choice))
 		return gt_cuda_p2p_launch(engine, req, rank);
 	args = gt_launch_args(engine, req, rank);
 	return gt_kernel_run(req->dtype, &args, engine->ranks[rank].stream);
@@ -115,8 +115,8 @@ int gt_cuda_launch(const struct gt_engine *engine,
 	struct gt_exec_request scaled = *req, rest;
 	int rc;
 
-	if (gt_exec_request_premultiplies(req) && !req->scaled) {
-		scaled.scaled = 1;
+	if (gt_exec_request_premultiplies(req) && !req->premultiplied) {
+		scaled.premultiplied = 1;
 		rc = gt_cuda_premul_launch(engine, req, rank);
 		return rc ? rc : gt_cuda_launch(engine, &scaled, rank);
 	}
@@ -185,7 +185,7 @@ static int gt_rank_is_stalled(struct gt_cuda_launch *at)
 	uint64_t moved;
 	int64_t now;
 
-	if (gt_choice_is_p2p(&engine->way) ||
+	if (gt_choice_is_p2p(&engine->choice) ||
 	    !gt_cuda_link_progress(engine, at->req->coll, at->rank, &moved))
 		return 0;
 	now = gt_clock_ns();
@@ -369,19 +369,19 @@ static int gt_launch_collect(struct gt_engine *engine,
 int gt_cuda_prepare(struct gt_engine *engine, const struct gt_exec_request *req,
 		    struct gt_err *err)
 {
-	int rc = gt_cuda_choose_algo(engine, req, &engine->way, err);
+	int rc = gt_cuda_choose_algo(engine, req, &engine->choice, err);
 
 	if (!rc && gt_exec_request_premultiplies(req))
 		rc = gt_cuda_premul_need(engine, req, err);
 	if (!rc)
-		rc = gt_choice_is_p2p(&engine->way)
+		rc = gt_choice_is_p2p(&engine->choice)
 			     ? gt_cuda_p2p_need(engine, req, err)
 			     : gt_cuda_layout_set(engine, req, err);
 	/* A detour comes last: it is what one can do without. */
-	if (!rc && engine->way.detour_permille)
+	if (!rc && engine->choice.detour_permille)
 		rc = gt_cuda_detour_need(engine, err);
-	if (!rc && engine->way.detour_permille && !engine->detoured)
-		rc = gt_cuda_choose_algo(engine, req, &engine->way, err);
+	if (!rc && engine->choice.detour_permille && !engine->has_detours)
+		rc = gt_cuda_choose_algo(engine, req, &engine->choice, err);
 	return rc;
 }
 

@@ -10,9 +10,10 @@
  * 115.
  */
 enum {
-	GT_PUSH_SPREAD_BYTES = 48 << 10, /* of its pieces for all others */
-	GT_PUSH_BYTES = 16 << 10,        /* of one, where sums stay */
-	GT_PUSH_ROUNDS = GT_DIRECT_STAGES / 2,
+	GT_SCRATCH_REDUCE_SPREAD_BYTES =
+		48 << 10,                   /* of its pieces for all others */
+	GT_SCRATCH_REDUCE_BYTES = 16 << 10, /* of one, where sums stay */
+	GT_SCRATCH_REDUCE_ROUNDS = GT_DIRECT_STAGES / 2,
 };
 
 /* In scratch, for the block of one rank. */
@@ -27,7 +28,8 @@ static uint64_t gt_scratch_reduce_pitch(const struct gt_p2p *flow,
 uint64_t gt_scratch_reduce_bytes(const struct gt_engine *engine,
 				 const struct gt_exec_request *req)
 {
-	struct gt_p2p flow = gt_cuda_p2p_of(engine, req, engine->way.algo, 0);
+	struct gt_p2p flow =
+		gt_cuda_p2p_of(engine, req, engine->choice.algo, 0);
 
 	return gt_scratch_reduce_pitch(&flow, gt_dtype_bytes(req->dtype)) *
 	       (flow.nranks - 1);
@@ -61,14 +63,14 @@ uint64_t gt_scratch_reduce_piece(const struct gt_p2p *flow, uint32_t blocks,
 	uint64_t line = GT_CUDA_LINE_BYTES / elem_bytes;
 	uint64_t others = flow->nranks > 1 ? flow->nranks - 1 : 1;
 	uint64_t most = flow->flags & GT_P2P_SPREAD
-				? GT_PUSH_SPREAD_BYTES / others
-				: GT_PUSH_BYTES;
+				? GT_SCRATCH_REDUCE_SPREAD_BYTES / others
+				: GT_SCRATCH_REDUCE_BYTES;
 	uint64_t rounds, piece;
 
 	most = most / elem_bytes * blocks;
 	rounds = (flow->count + most - 1) / most;
-	if (rounds > GT_PUSH_ROUNDS)
-		rounds = GT_PUSH_ROUNDS;
+	if (rounds > GT_SCRATCH_REDUCE_ROUNDS)
+		rounds = GT_SCRATCH_REDUCE_ROUNDS;
 	piece = (flow->count + rounds * blocks - 1) / (rounds * blocks);
 	return (piece + line - 1) / line * line;
 }
@@ -79,7 +81,7 @@ int gt_scratch_reduce_launch(const struct gt_engine *engine,
 {
 	struct gt_scratch_args args = {
 		.guard = gt_cuda_guard_of(engine, rank),
-		.flow = gt_cuda_p2p_of(engine, req, engine->way.algo, rank),
+		.flow = gt_cuda_p2p_of(engine, req, engine->choice.algo, rank),
 		.input = gt_cuda_span_of(engine, req, rank, rank).input};
 	struct gt_kernel_grid whole = *grid;
 

@@ -2,8 +2,9 @@
 #include "exec/cuda/engine.h"
 
 enum {
-	GT_PUSHES_ALIGN = 16,
-	GT_PUSHES_MOST_BYTES = 256 << 20, /* of a launch: scratch is made */
+	GT_SCRATCH_GROUP_ALIGN = 16,
+	GT_SCRATCH_GROUP_MOST_BYTES = 256
+				      << 20, /* of a launch: scratch is made */
 };
 
 /* Elements of what is added up on a rank. */
@@ -38,12 +39,12 @@ int gt_scratch_group_can(const struct gt_engine *engine,
 {
 	uint64_t slice = gt_scratch_group_slice(engine, req);
 
-	if (engine->group.world || slice % GT_PUSHES_ALIGN ||
-	    slice * engine->plan->nranks > GT_PUSHES_MOST_BYTES)
+	if (engine->group.world || slice % GT_SCRATCH_GROUP_ALIGN ||
+	    slice * engine->plan->nranks > GT_SCRATCH_GROUP_MOST_BYTES)
 		return 0;
 	for (uint32_t r = 0; r < engine->plan->nranks; r++)
 		if ((uintptr_t)gt_cuda_span_of(engine, req, r, r).input %
-		    GT_PUSHES_ALIGN)
+		    GT_SCRATCH_GROUP_ALIGN)
 			return 0;
 	return 1;
 }
@@ -61,7 +62,7 @@ uint32_t gt_scratch_group_fit(const struct gt_engine *engine,
 	while (fit < n && fit < most) {
 		bytes += gt_scratch_group_lines(engine, reqs[fit]) *
 			 GT_SCRATCH_GROUP_LINE_BYTES * engine->plan->nranks;
-		if (fit && bytes > GT_PUSHES_MOST_BYTES)
+		if (fit && bytes > GT_SCRATCH_GROUP_MOST_BYTES)
 			break;
 		fit++;
 	}

@@ -14,7 +14,7 @@ enum { GT_EXCHANGE_BLOCKS = 128 };
 static uint32_t gt_sendrecv_kind(const struct gt_engine *engine)
 {
 	return (engine->group.world ? 0 : GT_MSG_DIRECT) |
-	       (engine->whole ? GT_MSG_LL128_OK : 0);
+	       (engine->has_128b_stores ? GT_MSG_LL128_OK : 0);
 }
 
 static uint64_t gt_sendrecv_bytes(const struct gt_engine *engine)
@@ -31,7 +31,7 @@ int gt_cuda_sendrecv_setup(struct gt_engine *engine, struct gt_err *err)
 
 	if (engine->regions[GT_CUDA_SENDRECV].at)
 		return GT_OK;
-	if (!engine->meshed || engine->plan->nranks > GT_P2P_RANKS)
+	if (!engine->all_peers_reachable || engine->plan->nranks > GT_P2P_RANKS)
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "send and receive on GPUs need at most %d "
 				  "ranks, which reach each other's memory",
@@ -63,8 +63,9 @@ static uint32_t gt_sendrecv_list(uint32_t kind,
 
 	for (uint32_t i = 0; i < n; i++) {
 		const struct gt_message *m = &messages[i];
-		enum gt_msg_protocol way = gt_msg_protocol_of(m->bytes, kind);
-		uint32_t *next = &first[m->sends][way][m->peer];
+		enum gt_msg_protocol choice =
+			gt_msg_protocol_of(m->bytes, kind);
+		uint32_t *next = &first[m->sends][choice][m->peer];
 
 		if (!m->bytes)
 			continue;

@@ -15,9 +15,9 @@
 #include "world/world.h"
 
 enum {
-	GT_ASYNC_NEWS_MS = 1000,   /* until one hears who is gone */
-	GT_ASYNC_SPIN_NS = 200000, /* of a wait, before it sleeps in between */
-	GT_ASYNC_SLEEP_NS = 20000,
+	GT_STREAM_NEWS_MS = 1000,   /* until one hears who is gone */
+	GT_STREAM_SPIN_NS = 200000, /* of a wait, before it sleeps in between */
+	GT_STREAM_SLEEP_NS = 20000,
 };
 
 /* What this thread had before, to be put back. */
@@ -54,8 +54,8 @@ static void gt_stream_abort(struct gt_engine *engine)
 static int gt_stream_reaches_peers(const struct gt_engine *engine)
 {
 	return engine->group.world &&
-	       (engine->way.protocol == GT_PROTOCOL_DIRECT ||
-		engine->way.protocol == GT_PROTOCOL_CE);
+	       (engine->choice.protocol == GT_PROTOCOL_DIRECT ||
+		engine->choice.protocol == GT_PROTOCOL_CE);
 }
 
 /*
@@ -137,14 +137,14 @@ static int gt_stream_launch_rank(struct gt_engine *engine,
 static int gt_stream_access_of(struct gt_engine *engine,
 			       struct gt_exec_request *req, struct gt_err *err)
 {
-	int rc = gt_cuda_choose_algo(engine, req, &engine->way, err);
+	int rc = gt_cuda_choose_algo(engine, req, &engine->choice, err);
 	int reaches = gt_stream_reaches_peers(engine), lent = 0;
 
 	if (rc || !engine->group.world) {
 		engine->access = GT_CUDA_ACCESS_LOCAL;
 		return rc;
 	}
-	if (engine->lends || (reaches && gt_user_buffers_exist(engine)))
+	if (engine->meets_always || (reaches && gt_user_buffers_exist(engine)))
 		rc = gt_user_buffers_exchange(engine, req,
 					      reaches ? &lent : NULL, err);
 	engine->access = !reaches ? GT_CUDA_ACCESS_LOCAL
@@ -302,7 +302,7 @@ static int gt_stream_fault(struct gt_engine *engine, struct gt_err *err)
  */
 static int gt_stream_failed(struct gt_engine *engine, struct gt_err *err)
 {
-	int64_t limit = gt_clock_ns() + GT_ASYNC_NEWS_MS * 1000000ll;
+	int64_t limit = gt_clock_ns() + GT_STREAM_NEWS_MS * 1000000ll;
 	struct gt_world *world = engine->group.world;
 	struct gt_err own;
 	int rc;
@@ -329,9 +329,9 @@ static int gt_stream_watch(struct gt_engine *engine, struct gt_err *err)
 
 static void gt_stream_pause(int64_t since_ns)
 {
-	const struct timespec some = {0, GT_ASYNC_SLEEP_NS};
+	const struct timespec some = {0, GT_STREAM_SLEEP_NS};
 
-	if (gt_clock_ns() - since_ns < GT_ASYNC_SPIN_NS)
+	if (gt_clock_ns() - since_ns < GT_STREAM_SPIN_NS)
 		sched_yield();
 	else
 		nanosleep(&some, NULL);
@@ -437,14 +437,14 @@ static int gt_stream_device(const struct gt_engine *engine, uint32_t rank)
 
 const struct gt_async_ops gt_cuda_async = {
 	.enqueue = gt_stream_enqueue,
-	.introduce = gt_stream_sendrecv_setup,
-	.exchange = gt_stream_sendrecv,
+	.sendrecv_setup = gt_stream_sendrecv_setup,
+	.sendrecv = gt_stream_sendrecv,
 	.await = gt_stream_await,
 	.watch = gt_stream_watch,
 	.device = gt_stream_device,
 	.owns = gt_stream_owns,
-	.lend = gt_stream_register,
-	.unlend = gt_stream_deregister,
-	.asked = gt_user_buffers_release_due,
-	.tend = gt_stream_service,
+	.register_buffer = gt_stream_register,
+	.deregister_buffer = gt_stream_deregister,
+	.release_requested = gt_user_buffers_release_due,
+	.service_releases = gt_stream_service,
 };

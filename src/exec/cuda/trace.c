@@ -138,7 +138,7 @@ static cudaError_t gt_trace_number(const struct gt_engine *engine,
 static uint32_t gt_trace_nmarks(const struct gt_engine *engine,
 				const struct gt_cuda_programs *task)
 {
-	uint32_t blocks = task->nprograms * engine->cut.workers;
+	uint32_t blocks = task->nprograms * engine->slicing.workers;
 	uint64_t most = 1;
 
 	for (uint32_t p = 0; p < task->nprograms; p++) {
@@ -177,16 +177,16 @@ int gt_cuda_trace_begin(struct gt_engine *engine,
 			const struct gt_exec_request *req, struct gt_err *err)
 {
 	const struct gt_cuda_programs *task =
-		&engine->ranks[engine->group.first].tasks[req->coll];
+		&engine->ranks[engine->group.first].programs[req->coll];
 	size_t nmarks;
 
-	if (gt_choice_is_p2p(&engine->way)) {
-		nmarks = (size_t)GT_CUDA_KERNELS * engine->way.blocks *
+	if (gt_choice_is_p2p(&engine->choice)) {
+		nmarks = (size_t)GT_CUDA_KERNELS * engine->choice.blocks *
 			 GT_P2P_STAGES * GT_P2P_RANKS;
 	} else {
 		engine->nmarks = gt_trace_nmarks(engine, task);
 		nmarks = (size_t)engine->nmarks * task->nprograms *
-			 engine->cut.workers;
+			 engine->slicing.workers;
 	}
 	for (uint32_t r = engine->group.first; r < engine->group.end; r++) {
 		struct gt_cuda_rank *me = &engine->ranks[r];
@@ -239,11 +239,11 @@ struct gt_kernel_mark *gt_cuda_trace_kernel(const struct gt_engine *engine,
 {
 	struct gt_cuda_tracing *tracing = engine->ranks[rank].tracing;
 
-	if (!tracing || !gt_choice_is_p2p(&engine->way) ||
+	if (!tracing || !gt_choice_is_p2p(&engine->choice) ||
 	    tracing->nkernels == GT_CUDA_KERNELS)
 		return NULL;
 	return tracing->marks + (size_t)tracing->nkernels++ *
-					engine->way.blocks * GT_P2P_STAGES *
+					engine->choice.blocks * GT_P2P_STAGES *
 					GT_P2P_RANKS;
 }
 
@@ -326,17 +326,17 @@ static int gt_take_blocks(const struct gt_engine *engine,
 			  struct gt_err *err)
 {
 	const struct gt_cuda_programs *task =
-		&engine->ranks[rank].tasks[req->coll];
+		&engine->ranks[rank].programs[req->coll];
 	const struct gt_trace_launch launch = {
 		.programs = task->programs,
 		.layouts = engine->layouts,
 		.marks = marks,
 		.nprograms = task->nprograms,
 		.nlanes = task->nlanes,
-		.nworkers = engine->cut.workers,
+		.nworkers = engine->slicing.workers,
 		.nmarks = engine->nmarks,
 		.rank = rank,
-		.turn = engine->cut.turn,
+		.turn = engine->slicing.turn,
 		.elem_bytes = (uint32_t)gt_dtype_bytes(req->dtype),
 		.ahead_ns = engine->ranks[rank].tracing->ahead_ns};
 
@@ -349,11 +349,11 @@ static uint32_t gt_take_moved(const struct gt_engine *engine,
 			      struct gt_trace_transfer *moved)
 {
 	struct gt_p2p flow =
-		gt_cuda_p2p_of(engine, req, engine->way.algo, rank);
+		gt_cuda_p2p_of(engine, req, engine->choice.algo, rank);
 	uint64_t elem = gt_dtype_bytes(req->dtype);
-	int pulls = engine->way.protocol == GT_PROTOCOL_DIRECT &&
+	int pulls = engine->choice.protocol == GT_PROTOCOL_DIRECT &&
 		    flow.flags & GT_P2P_REDUCE &&
-		    !gt_choice_is_scratch_reduce(&engine->way, req->coll);
+		    !gt_choice_is_scratch_reduce(&engine->choice, req->coll);
 	uint64_t own = gt_p2p_count(&flow, rank) * elem;
 	int spreads = !!(flow.flags & GT_P2P_SPREAD);
 	uint32_t n = 0;
@@ -411,7 +411,7 @@ static int gt_take_flow(const struct gt_engine *engine,
 	struct gt_trace_transfer moved[GT_TRACE_TRANSFERS_MAX];
 	struct gt_trace_p2p flow = {.marks = marks,
 				    .nkernels = tracing->nkernels,
-				    .nblocks = engine->way.blocks,
+				    .nblocks = engine->choice.blocks,
 				    .watched = tracing->watched,
 				    .rank = rank,
 				    .nranks = engine->plan->nranks,
@@ -424,7 +424,7 @@ static int gt_take_flow(const struct gt_engine *engine,
 	if (rc != cudaSuccess)
 		return gt_cuda_fail(engine, rank, (int)rc, "time its copies",
 				    err);
-	if (engine->way.protocol != GT_PROTOCOL_CE)
+	if (engine->choice.protocol != GT_PROTOCOL_CE)
 		flow.nmoved = gt_take_moved(engine, req, rank, moved);
 	gt_trace_add_p2p(&flow, req->trace);
 	return GT_OK;
@@ -450,7 +450,7 @@ static int gt_take_rank(const struct gt_engine *engine,
 	if (done != cudaSuccess)
 		rc = gt_cuda_fail(engine, rank, (int)done, "read the trace",
 				  err);
-	else if (gt_choice_is_p2p(&engine->way))
+	else if (gt_choice_is_p2p(&engine->choice))
 		rc = gt_take_flow(engine, req, rank, marks, err);
 	else
 		rc = gt_take_blocks(engine, req, rank, marks, err);

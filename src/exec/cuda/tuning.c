@@ -12,22 +12,22 @@
  * 4177, 4213, 4274 us with 4, 8, 16), 32 blocks reduce as fast as they copy.
  */
 enum {
-	GT_WAY_THREADS = 128,
-	GT_WAY_FEW_BLOCKS = 16,
-	GT_WAY_FEW_BYTES = 512 << 10, /* of a block */
-	GT_WAY_BLOCKS = 64,
-	GT_WAY_MANY_BYTES = 16 << 20, /* of all blocks: all processors */
-	GT_WAY_CE_BLOCKS = 32,
-	GT_WAY_CE_PIECES = 4,
+	GT_CHOICE_THREADS = 128,
+	GT_CHOICE_FEW_BLOCKS = 16,
+	GT_CHOICE_FEW_BYTES = 512 << 10, /* of a block */
+	GT_CHOICE_BLOCKS = 64,
+	GT_CHOICE_MANY_BYTES = 16 << 20, /* of all blocks: all processors */
+	GT_CHOICE_CE_BLOCKS = 32,
+	GT_CHOICE_CE_PIECES = 4,
 	/* Of a block: ll128 is faster than ll from here on. */
-	GT_WAY_LL_BYTES = 32 << 10,
+	GT_CHOICE_LL_BYTES = 32 << 10,
 	/*
 	 * Two shots send (n - 1) * 2 / n of the bytes instead of n - 1, and
 	 * cost another trip, in which so many bytes leave a GPU.
 	 */
-	GT_WAY_TRIP_BYTES = 576 << 10,
+	GT_CHOICE_TRIP_BYTES = 576 << 10,
 	/* Of a block that is not reduced: beyond, packets cost a copy. */
-	GT_WAY_MAIL_BYTES = 2 << 20,
+	GT_CHOICE_MAIL_BYTES = 2 << 20,
 	/*
 	 * Of the whole where all bytes pass one GPU.  4 GPUs broadcast 256 KiB
 	 * at once in 5.1 us, in two shots in 5.4; 512 KiB in 7.7 and 5.8; 4
@@ -35,42 +35,42 @@ enum {
 	 * They reduce 512 KiB in 7.3 and 7.6, 1 MiB in two shots in 9.4, by a
 	 * ring in 10.5, 4 MiB in 23.5 and 21.8.
 	 */
-	GT_WAY_BROADCAST_ONE_BYTES = 256 << 10,
-	GT_WAY_BROADCAST_TWO_BYTES = 8 << 20,
-	GT_WAY_REDUCE_ONE_BYTES = 512 << 10,
-	GT_WAY_REDUCE_TWO_BYTES = 2 << 20,
+	GT_CHOICE_BROADCAST_ONE_BYTES = 256 << 10,
+	GT_CHOICE_BROADCAST_TWO_BYTES = 8 << 20,
+	GT_CHOICE_REDUCE_ONE_BYTES = 512 << 10,
+	GT_CHOICE_REDUCE_TWO_BYTES = 2 << 20,
 	/*
 	 * Of an all-reduce: beyond, ll128's flags cost more than fences.  4
 	 * GPUs: 4 MiB in 24.5 us, through scratch in 25.9; 8 MiB in 45.6 and
 	 * 43; 16 MiB in 87 and 78.5.  2 GPUs: 8 MiB in 31.9 and 31.
 	 */
-	GT_WAY_LL128_BYTES = 6 << 20,
+	GT_CHOICE_LL128_BYTES = 6 << 20,
 	/*
 	 * With more than 2 GPUs, beyond, a ring is faster, in which all send to
 	 * another at any time: 32 MiB in 155 us, through scratch in 153, 64 MiB
 	 * in 288 and 295.
 	 */
-	GT_WAY_PUSH_BYTES = 48 << 20,
+	GT_CHOICE_PUSH_BYTES = 48 << 20,
 	/* Copy engines: of an all-reduce; of all blocks, if not reduced. */
-	GT_WAY_CE_BYTES = 192 << 20,
-	GT_WAY_CE_BLOCK_BYTES = 96 << 20,
+	GT_CHOICE_CE_BYTES = 192 << 20,
+	GT_CHOICE_CE_BLOCK_BYTES = 96 << 20,
 	/* Of all blocks: smaller ones take no detour, even if a row says so. */
-	GT_WAY_DETOUR_BYTES = 32 << 20,
+	GT_CHOICE_DETOUR_BYTES = 32 << 20,
 	/* One block of so many is left to what a detour runs beside. */
-	GT_WAY_DETOUR_BLOCKS = 4,
-	GT_WAY_PACK_BYTES = 16,
+	GT_CHOICE_DETOUR_BLOCKS = 4,
+	GT_CHOICE_PACK_BYTES = 16,
 };
 
-static uint64_t gt_choice_packet_chunk(const struct gt_algo_choice *way)
+static uint64_t gt_choice_packet_chunk(const struct gt_algo_choice *choice)
 {
-	return way->protocol == GT_PROTOCOL_LL128 ? GT_LL128_CHUNK_DATA
-						  : GT_LL_CHUNK_DATA;
+	return choice->protocol == GT_PROTOCOL_LL128 ? GT_LL128_CHUNK_DATA
+						     : GT_LL_CHUNK_DATA;
 }
 
-static int gt_choice_is_packets(const struct gt_algo_choice *way)
+static int gt_choice_is_packets(const struct gt_algo_choice *choice)
 {
-	return way->protocol == GT_PROTOCOL_LL ||
-	       way->protocol == GT_PROTOCOL_LL128;
+	return choice->protocol == GT_PROTOCOL_LL ||
+	       choice->protocol == GT_PROTOCOL_LL128;
 }
 
 /* Bytes of a block of the flow. */
@@ -90,11 +90,12 @@ static uint32_t gt_choice_parts(uint64_t work, uint64_t most)
 /* A warp for every chunk; or rounds that are the same for all warps. */
 static void gt_choice_size_packets(const struct gt_engine *engine,
 				   const struct gt_exec_request *req,
-				   struct gt_algo_choice *way)
+				   struct gt_algo_choice *choice)
 {
-	uint32_t few = GT_WAY_THREADS / 32, warps, each;
-	uint64_t bytes = gt_choice_block_bytes(engine, req, way->algo);
-	uint32_t chunks = gt_choice_parts(bytes, gt_choice_packet_chunk(way));
+	uint32_t few = GT_CHOICE_THREADS / 32, warps, each;
+	uint64_t bytes = gt_choice_block_bytes(engine, req, choice->algo);
+	uint32_t chunks =
+		gt_choice_parts(bytes, gt_choice_packet_chunk(choice));
 
 	if (!chunks)
 		chunks = 1;
@@ -104,15 +105,15 @@ static void gt_choice_size_packets(const struct gt_engine *engine,
 	each = gt_choice_parts(warps, engine->processors);
 	if (each < few)
 		each = warps < few ? warps : few;
-	if (!way->threads)
-		way->threads = each * 32;
-	if (!way->blocks)
-		way->blocks = gt_choice_parts(warps * 32, way->threads);
+	if (!choice->threads)
+		choice->threads = each * 32;
+	if (!choice->blocks)
+		choice->blocks = gt_choice_parts(warps * 32, choice->threads);
 }
 
 static void gt_choice_size_direct(const struct gt_engine *engine,
 				  const struct gt_exec_request *req,
-				  struct gt_algo_choice *way)
+				  struct gt_algo_choice *choice)
 {
 	uint64_t bytes = gt_choice_block_bytes(engine, req, GT_ALGO_ONE_SHOT);
 	uint64_t all = gt_coll_has_blocks(req->coll)
@@ -120,62 +121,64 @@ static void gt_choice_size_direct(const struct gt_engine *engine,
 			       : bytes;
 	uint32_t most = engine->processors;
 
-	if (way->detour_permille)
-		most -= most / GT_WAY_DETOUR_BLOCKS;
-	if (!way->threads)
-		way->threads = GT_DIRECT_THREADS;
-	if (!way->blocks)
-		way->blocks =
-			gt_choice_is_scratch_reduce(way, req->coll)
+	if (choice->detour_permille)
+		most -= most / GT_CHOICE_DETOUR_BLOCKS;
+	if (!choice->threads)
+		choice->threads = GT_DIRECT_THREADS;
+	if (!choice->blocks)
+		choice->blocks =
+			gt_choice_is_scratch_reduce(choice, req->coll)
 				? engine->processors
-			: bytes < GT_WAY_FEW_BYTES ? GT_WAY_FEW_BLOCKS
-			: all < GT_WAY_MANY_BYTES && engine->plan->nranks > 2
-				? GT_WAY_BLOCKS
+			: bytes < GT_CHOICE_FEW_BYTES ? GT_CHOICE_FEW_BLOCKS
+			: all < GT_CHOICE_MANY_BYTES && engine->plan->nranks > 2
+				? GT_CHOICE_BLOCKS
 				: most;
 }
 
 /* Why nothing of a request can go through the host's memory. */
 static const char *gt_choice_no_detour(const struct gt_engine *engine,
 				       const struct gt_exec_request *req,
-				       const struct gt_algo_choice *way)
+				       const struct gt_algo_choice *choice)
 {
-	if (!engine->detoured)
+	if (!engine->has_detours)
 		return "there are no detours: GPUs on one host, all on NVLink, "
 		       "have them, where there is memory for them";
-	if (!gt_detour_is_possible(way->algo, way->protocol, req->coll))
+	if (!gt_detour_is_possible(choice->algo, choice->protocol, req->coll))
 		return "only copy engines and a pulling root have one beside "
 		       "them";
-	if (way->detour_permille > GT_DETOUR_MAX_PERMILLE)
+	if (choice->detour_permille > GT_DETOUR_MAX_PERMILLE)
 		return "more than half would go by the detour";
 	return NULL;
 }
 
 /* Blocks and threads do what is beside the copies. */
-static void gt_choice_size_ce(struct gt_algo_choice *way)
+static void gt_choice_size_ce(struct gt_algo_choice *choice)
 {
-	if (!way->threads)
-		way->threads = GT_DIRECT_THREADS;
-	if (!way->blocks)
-		way->blocks = GT_WAY_CE_BLOCKS;
-	if (!way->pieces)
-		way->pieces = GT_WAY_CE_PIECES;
-	if (way->pieces > GT_CUDA_CE_PIECES)
-		way->pieces = GT_CUDA_CE_PIECES;
+	if (!choice->threads)
+		choice->threads = GT_DIRECT_THREADS;
+	if (!choice->blocks)
+		choice->blocks = GT_CHOICE_CE_BLOCKS;
+	if (!choice->pieces)
+		choice->pieces = GT_CHOICE_CE_PIECES;
+	if (choice->pieces > GT_CUDA_CE_PIECES)
+		choice->pieces = GT_CUDA_CE_PIECES;
 }
 
 /* Do blocks of this algorithm fit in the mailboxes?  They choose ll128. */
 static int gt_choice_packets_fit(const struct gt_engine *engine,
 				 const struct gt_exec_request *req,
-				 enum gt_algo algo, struct gt_algo_choice *way)
+				 enum gt_algo algo,
+				 struct gt_algo_choice *choice)
 {
 	uint64_t bytes = gt_choice_block_bytes(engine, req, algo);
 
-	*way = (struct gt_algo_choice){
+	*choice = (struct gt_algo_choice){
 		.algo = (uint8_t)algo,
-		.protocol = bytes <= GT_WAY_LL_BYTES || !engine->whole
-				    ? GT_PROTOCOL_LL
-				    : GT_PROTOCOL_LL128};
-	return gt_cuda_p2p_fits(engine, req, way);
+		.protocol =
+			bytes <= GT_CHOICE_LL_BYTES || !engine->has_128b_stores
+				? GT_PROTOCOL_LL
+				: GT_PROTOCOL_LL128};
+	return gt_cuda_p2p_fits(engine, req, choice);
 }
 
 /* Where a rank's block goes to all, or all of them come to one. */
@@ -186,28 +189,29 @@ static int gt_choice_has_one_root(enum gt_coll coll)
 
 static const char *gt_choice_fault(const struct gt_engine *engine,
 				   const struct gt_exec_request *req,
-				   const struct gt_algo_choice *way)
+				   const struct gt_algo_choice *choice)
 {
-	int two = way->algo == GT_ALGO_TWO_SHOT;
+	int two = choice->algo == GT_ALGO_TWO_SHOT;
 
-	if (way->algo != GT_ALGO_ONE_SHOT && !two)
+	if (choice->algo != GT_ALGO_ONE_SHOT && !two)
 		return "only meshes go without FIFOs";
 	if (engine->plan->nranks > GT_P2P_RANKS)
 		return "too many ranks";
-	if (!engine->meshed)
+	if (!engine->all_peers_reachable)
 		return "not all GPUs reach each other's memory";
 	if (two && req->coll != GT_COLL_ALLREDUCE &&
-	    !(gt_choice_has_one_root(req->coll) && gt_choice_is_packets(way)))
+	    !(gt_choice_has_one_root(req->coll) &&
+	      gt_choice_is_packets(choice)))
 		return "there is nothing to do in two";
-	if (way->protocol == GT_PROTOCOL_LL128 && !engine->whole)
+	if (choice->protocol == GT_PROTOCOL_LL128 && !engine->has_128b_stores)
 		return "128 bytes arrive whole over NVLink only";
-	if (gt_choice_is_packets(way))
-		return gt_cuda_p2p_fits(engine, req, way)
+	if (gt_choice_is_packets(choice))
+		return gt_cuda_p2p_fits(engine, req, choice)
 			       ? NULL
 			       : "too large for mailboxes";
-	if (way->protocol == GT_PROTOCOL_SIMPLE)
+	if (choice->protocol == GT_PROTOCOL_SIMPLE)
 		return "GPUs have no FIFOs for meshes";
-	if (way->protocol == GT_PROTOCOL_CE && req->coll == GT_COLL_REDUCE)
+	if (choice->protocol == GT_PROTOCOL_CE && req->coll == GT_COLL_REDUCE)
 		return "the root would get everything";
 	if (req->coll == GT_COLL_ALLREDUCE && !two)
 		return "a rank's sum would replace what others read";
@@ -217,62 +221,64 @@ static const char *gt_choice_fault(const struct gt_engine *engine,
 /* Through FIFOs, as the plan's row says. */
 static int gt_choice_fifos(const struct gt_engine *engine,
 			   const struct gt_exec_request *req,
-			   struct gt_algo_choice *way)
+			   struct gt_algo_choice *choice)
 {
 	const struct gt_plan_select *row = gt_cuda_row_of(engine, req);
 
-	*way = (struct gt_algo_choice){.algo = row ? row->algo : GT_ALGO_RING};
+	*choice =
+		(struct gt_algo_choice){.algo = row ? row->algo : GT_ALGO_RING};
 	return gt_cuda_row_check(engine, req, NULL);
 }
 
 static int gt_choice_ring(const struct gt_engine *engine,
 			  const struct gt_exec_request *req,
-			  struct gt_algo_choice *way)
+			  struct gt_algo_choice *choice)
 {
-	return gt_choice_fifos(engine, req, way) && way->algo == GT_ALGO_RING;
+	return gt_choice_fifos(engine, req, choice) &&
+	       choice->algo == GT_ALGO_RING;
 }
 
 static void gt_choice_allreduce(const struct gt_engine *engine,
 				const struct gt_exec_request *req,
-				struct gt_algo_choice *way)
+				struct gt_algo_choice *choice)
 {
 	uint64_t bytes = gt_choice_block_bytes(engine, req, GT_ALGO_ONE_SHOT);
 	uint32_t n = engine->plan->nranks;
 
 	/* (n - 1) * (1 - 2 / n) more bytes than two shots, against a trip. */
-	if (bytes * (n - 1) * (n - 2) / n <= GT_WAY_TRIP_BYTES &&
-	    gt_choice_packets_fit(engine, req, GT_ALGO_ONE_SHOT, way))
+	if (bytes * (n - 1) * (n - 2) / n <= GT_CHOICE_TRIP_BYTES &&
+	    gt_choice_packets_fit(engine, req, GT_ALGO_ONE_SHOT, choice))
 		return;
-	if (bytes <= GT_WAY_LL128_BYTES &&
-	    gt_choice_packets_fit(engine, req, GT_ALGO_TWO_SHOT, way))
+	if (bytes <= GT_CHOICE_LL128_BYTES &&
+	    gt_choice_packets_fit(engine, req, GT_ALGO_TWO_SHOT, choice))
 		return;
-	if (bytes < GT_WAY_CE_BYTES && bytes > GT_WAY_PUSH_BYTES && n > 2 &&
-	    gt_choice_ring(engine, req, way))
+	if (bytes < GT_CHOICE_CE_BYTES && bytes > GT_CHOICE_PUSH_BYTES &&
+	    n > 2 && gt_choice_ring(engine, req, choice))
 		return;
-	*way = (struct gt_algo_choice){.algo = GT_ALGO_TWO_SHOT,
-				       .protocol = bytes < GT_WAY_CE_BYTES
-							   ? GT_PROTOCOL_DIRECT
-							   : GT_PROTOCOL_CE};
+	*choice = (struct gt_algo_choice){
+		.algo = GT_ALGO_TWO_SHOT,
+		.protocol = bytes < GT_CHOICE_CE_BYTES ? GT_PROTOCOL_DIRECT
+						       : GT_PROTOCOL_CE};
 }
 
 /* What passes one GPU: others send it on, but much of it goes around. */
 static int gt_choice_one_root(const struct gt_engine *engine,
 			      const struct gt_exec_request *req,
-			      struct gt_algo_choice *way)
+			      struct gt_algo_choice *choice)
 {
 	uint64_t bytes = gt_choice_block_bytes(engine, req, GT_ALGO_ONE_SHOT);
 	int casts = req->coll == GT_COLL_BROADCAST;
-	uint64_t one =
-		casts ? GT_WAY_BROADCAST_ONE_BYTES : GT_WAY_REDUCE_ONE_BYTES;
-	uint64_t two =
-		casts ? GT_WAY_BROADCAST_TWO_BYTES : GT_WAY_REDUCE_TWO_BYTES;
+	uint64_t one = casts ? GT_CHOICE_BROADCAST_ONE_BYTES
+			     : GT_CHOICE_REDUCE_ONE_BYTES;
+	uint64_t two = casts ? GT_CHOICE_BROADCAST_TWO_BYTES
+			     : GT_CHOICE_REDUCE_TWO_BYTES;
 
 	if (bytes <= one)
 		return 0;
 	if (bytes <= two &&
-	    gt_choice_packets_fit(engine, req, GT_ALGO_TWO_SHOT, way))
+	    gt_choice_packets_fit(engine, req, GT_ALGO_TWO_SHOT, choice))
 		return 1;
-	return gt_choice_fifos(engine, req, way);
+	return gt_choice_fifos(engine, req, choice);
 }
 
 /*
@@ -281,7 +287,7 @@ static int gt_choice_one_root(const struct gt_engine *engine,
  */
 static void gt_choice_fastest(const struct gt_engine *engine,
 			      const struct gt_exec_request *req,
-			      struct gt_algo_choice *way)
+			      struct gt_algo_choice *choice)
 {
 	uint64_t bytes = gt_choice_block_bytes(engine, req, GT_ALGO_ONE_SHOT);
 	uint32_t n = engine->plan->nranks;
@@ -289,42 +295,43 @@ static void gt_choice_fastest(const struct gt_engine *engine,
 	int reduces = req->coll == GT_COLL_REDUCESCATTER ||
 		      req->coll == GT_COLL_REDUCE;
 
-	if (!engine->meshed) {
-		gt_choice_fifos(engine, req, way);
+	if (!engine->all_peers_reachable) {
+		gt_choice_fifos(engine, req, choice);
 		return;
 	}
 	if (req->coll == GT_COLL_ALLREDUCE) {
-		gt_choice_allreduce(engine, req, way);
+		gt_choice_allreduce(engine, req, choice);
 		return;
 	}
-	if (crowded && gt_choice_one_root(engine, req, way))
+	if (crowded && gt_choice_one_root(engine, req, choice))
 		return;
-	if ((reduces || bytes <= GT_WAY_MAIL_BYTES) &&
-	    gt_choice_packets_fit(engine, req, GT_ALGO_ONE_SHOT, way))
+	if ((reduces || bytes <= GT_CHOICE_MAIL_BYTES) &&
+	    gt_choice_packets_fit(engine, req, GT_ALGO_ONE_SHOT, choice))
 		return;
 	/*
 	 * 2 GPUs: of 64 MiB 109 us, of 256 MiB 395, by a ring 387.  With copy
 	 * engines nothing would hide the last reduction.
 	 */
 	if (req->coll == GT_COLL_REDUCESCATTER &&
-	    (n > 2 || bytes * n > GT_WAY_CE_BLOCK_BYTES) &&
-	    gt_choice_fifos(engine, req, way))
+	    (n > 2 || bytes * n > GT_CHOICE_CE_BLOCK_BYTES) &&
+	    gt_choice_fifos(engine, req, choice))
 		return;
-	*way = (struct gt_algo_choice){.algo = GT_ALGO_ONE_SHOT,
-				       .protocol = GT_PROTOCOL_DIRECT};
-	if (!reduces && bytes * n >= GT_WAY_CE_BLOCK_BYTES)
-		way->protocol = GT_PROTOCOL_CE;
-	if (gt_choice_fault(engine, req, way))
-		gt_choice_fifos(engine, req, way);
+	*choice = (struct gt_algo_choice){.algo = GT_ALGO_ONE_SHOT,
+					  .protocol = GT_PROTOCOL_DIRECT};
+	if (!reduces && bytes * n >= GT_CHOICE_CE_BLOCK_BYTES)
+		choice->protocol = GT_PROTOCOL_CE;
+	if (gt_choice_fault(engine, req, choice))
+		gt_choice_fifos(engine, req, choice);
 }
 
 static int gt_choice_try(const struct gt_engine *engine,
 			 const struct gt_exec_request *req, enum gt_algo algo,
-			 enum gt_protocol protocol, struct gt_algo_choice *way)
+			 enum gt_protocol protocol,
+			 struct gt_algo_choice *choice)
 {
-	*way = (struct gt_algo_choice){.algo = (uint8_t)algo,
-				       .protocol = (uint8_t)protocol};
-	return !gt_choice_fault(engine, req, way);
+	*choice = (struct gt_algo_choice){.algo = (uint8_t)algo,
+					  .protocol = (uint8_t)protocol};
+	return !gt_choice_fault(engine, req, choice);
 }
 
 /*
@@ -334,7 +341,7 @@ static int gt_choice_try(const struct gt_engine *engine,
  */
 static void gt_choice_planned(const struct gt_engine *engine,
 			      const struct gt_exec_request *req,
-			      struct gt_algo_choice *way)
+			      struct gt_algo_choice *choice)
 {
 	const struct gt_plan_select *row = gt_cuda_row_of(engine, req);
 	enum gt_algo two = req->coll == GT_COLL_ALLREDUCE ? GT_ALGO_TWO_SHOT
@@ -342,19 +349,19 @@ static void gt_choice_planned(const struct gt_engine *engine,
 
 	if (!row)
 		return;
-	if ((row->algo != GT_ALGO_FLOW || !engine->meshed) &&
-	    gt_choice_fifos(engine, req, way))
+	if ((row->algo != GT_ALGO_FLOW || !engine->all_peers_reachable) &&
+	    gt_choice_fifos(engine, req, choice))
 		return;
-	*way = (struct gt_algo_choice){.algo = row->algo};
+	*choice = (struct gt_algo_choice){.algo = row->algo};
 	/* Someone else's algorithm is run as it is, or not at all. */
 	if (row->algo == GT_ALGO_STEPS)
 		return;
-	if (!gt_choice_try(engine, req, row->algo, row->protocol, way) &&
-	    !gt_choice_try(engine, req, row->algo, GT_PROTOCOL_LL128, way) &&
-	    !gt_choice_try(engine, req, two, GT_PROTOCOL_LL128, way) &&
-	    !gt_choice_try(engine, req, two, GT_PROTOCOL_LL, way) &&
-	    !gt_choice_try(engine, req, two, GT_PROTOCOL_DIRECT, way))
-		*way = (struct gt_algo_choice){.algo = GT_ALGO_RING};
+	if (!gt_choice_try(engine, req, row->algo, row->protocol, choice) &&
+	    !gt_choice_try(engine, req, row->algo, GT_PROTOCOL_LL128, choice) &&
+	    !gt_choice_try(engine, req, two, GT_PROTOCOL_LL128, choice) &&
+	    !gt_choice_try(engine, req, two, GT_PROTOCOL_LL, choice) &&
+	    !gt_choice_try(engine, req, two, GT_PROTOCOL_DIRECT, choice))
+		*choice = (struct gt_algo_choice){.algo = GT_ALGO_RING};
 }
 
 /*
@@ -402,11 +409,12 @@ static uint32_t gt_choice_best_detour(const struct gt_engine *engine,
 /* What the plan's row says of this way; another may stand in for the row's. */
 static uint32_t gt_choice_planned_detour(const struct gt_engine *engine,
 					 const struct gt_exec_request *req,
-					 const struct gt_algo_choice *way)
+					 const struct gt_algo_choice *choice)
 {
 	const struct gt_plan_select *row = gt_cuda_row_of(engine, req);
 
-	return row && row->algo == way->algo && row->protocol == way->protocol
+	return row && row->algo == choice->algo &&
+			       row->protocol == choice->protocol
 		       ? row->detour_permille
 		       : 0;
 }
@@ -414,7 +422,7 @@ static uint32_t gt_choice_planned_detour(const struct gt_engine *engine,
 /* What the plan's row says, or what is known. */
 static void gt_choice_set_detour(const struct gt_engine *engine,
 				 const struct gt_exec_request *req,
-				 struct gt_algo_choice *way)
+				 struct gt_algo_choice *choice)
 {
 	uint64_t bytes = req->count * gt_dtype_bytes(req->dtype), all = bytes;
 
@@ -422,53 +430,53 @@ static void gt_choice_set_detour(const struct gt_engine *engine,
 		all *= engine->plan->nranks;
 	/* Traces show the main way, and should show all.  What is added up
 	 * would begin off a boundary of packs, and then go by elements. */
-	if (all < GT_WAY_DETOUR_BYTES || req->trace ||
-	    (gt_coll_reduces(req->coll) && bytes % GT_WAY_PACK_BYTES) ||
-	    gt_choice_no_detour(engine, req, way))
+	if (all < GT_CHOICE_DETOUR_BYTES || req->trace ||
+	    (gt_coll_reduces(req->coll) && bytes % GT_CHOICE_PACK_BYTES) ||
+	    gt_choice_no_detour(engine, req, choice))
 		return;
-	way->detour_permille =
+	choice->detour_permille =
 		engine->config.best
 			? gt_choice_best_detour(engine, req)
-			: gt_choice_planned_detour(engine, req, way);
+			: gt_choice_planned_detour(engine, req, choice);
 }
 
 int gt_cuda_choose_algo(const struct gt_engine *engine,
 			const struct gt_exec_request *req,
-			struct gt_algo_choice *way, struct gt_err *err)
+			struct gt_algo_choice *choice, struct gt_err *err)
 {
 	const char *fault = NULL;
 
-	if (req->way)
-		*way = *req->way;
+	if (req->choice)
+		*choice = *req->choice;
 	else if (engine->config.best)
-		gt_choice_fastest(engine, req, way);
+		gt_choice_fastest(engine, req, choice);
 	else
-		gt_choice_planned(engine, req, way);
-	if (!req->way)
-		gt_choice_set_detour(engine, req, way);
-	else if (way->detour_permille)
-		fault = gt_choice_no_detour(engine, req, way);
+		gt_choice_planned(engine, req, choice);
+	if (!req->choice)
+		gt_choice_set_detour(engine, req, choice);
+	else if (choice->detour_permille)
+		fault = gt_choice_no_detour(engine, req, choice);
 	if (fault)
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "no part of %s can go through the host: %s",
 				  gt_coll_name(req->coll), fault);
-	if (way->protocol == GT_PROTOCOL_SIMPLE)
+	if (choice->protocol == GT_PROTOCOL_SIMPLE)
 		return gt_cuda_row_check(engine, req, err) ? GT_OK : GT_EINPUT;
-	fault = gt_choice_fault(engine, req, way);
+	fault = gt_choice_fault(engine, req, choice);
 	if (fault)
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "%s cannot be done %s with %s: %s",
 				  gt_coll_name(req->coll),
-				  gt_algo_name(way->algo),
-				  gt_protocol_name(way->protocol), fault);
-	if (gt_choice_is_packets(way))
-		gt_choice_size_packets(engine, req, way);
-	else if (way->protocol == GT_PROTOCOL_DIRECT)
-		gt_choice_size_direct(engine, req, way);
+				  gt_algo_name(choice->algo),
+				  gt_protocol_name(choice->protocol), fault);
+	if (gt_choice_is_packets(choice))
+		gt_choice_size_packets(engine, req, choice);
+	else if (choice->protocol == GT_PROTOCOL_DIRECT)
+		gt_choice_size_direct(engine, req, choice);
 	else
-		gt_choice_size_ce(way);
+		gt_choice_size_ce(choice);
 	/* Blocks wait for those of other ranks: all must run at once. */
-	if (way->blocks > engine->processors)
-		way->blocks = engine->processors;
+	if (choice->blocks > engine->processors)
+		choice->blocks = engine->processors;
 	return GT_OK;
 }

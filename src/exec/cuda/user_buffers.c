@@ -12,8 +12,9 @@
 #include "world/world.h"
 
 enum {
-	GT_LEND_SPIN_NS = 200000, /* of a wait, before it sleeps in between */
-	GT_LEND_SLEEP_NS = 20000,
+	GT_BUFFERS_SPIN_NS =
+		200000, /* of a wait, before it sleeps in between */
+	GT_BUFFERS_SLEEP_NS = 20000,
 };
 
 static uint32_t gt_buffers_local(const struct gt_engine *engine, uint32_t rank)
@@ -24,16 +25,16 @@ static uint32_t gt_buffers_local(const struct gt_engine *engine, uint32_t rank)
 static struct gt_exchange_slot *gt_buffers_slot(const struct gt_engine *engine,
 						uint32_t process)
 {
-	return &engine->table->seats[process];
+	return &engine->exchange->slots[process];
 }
 
 int gt_user_buffers_open(struct gt_engine *engine, struct gt_err *err)
 {
 	size_t n = engine->group.end - engine->group.first;
 
-	engine->lent = gt_arena_array(engine->arena, n * engine->plan->nranks,
-				      sizeof(*engine->lent));
-	return engine->lent ? GT_OK : gt_err_nomem(err);
+	engine->views = gt_arena_array(engine->arena, n * engine->plan->nranks,
+				       sizeof(*engine->views));
+	return engine->views ? GT_OK : gt_err_nomem(err);
 }
 
 static int gt_buffers_is_on_device(const struct gt_engine *engine,
@@ -92,33 +93,33 @@ int gt_cuda_register(struct gt_engine *engine, uint32_t rank,
 {
 	struct gt_cuda_extent extent = {buffer, bytes};
 	struct gt_cuda_rank *me = &engine->ranks[rank];
-	struct gt_registration *loan;
+	struct gt_registration *reg;
 	int rc = gt_cuda_owns(engine, rank, buffer, bytes, err);
 
 	if (rc)
 		return rc;
-	for (loan = me->loans; loan; loan = loan->next)
-		if (loan->base == buffer)
+	for (reg = me->registrations; reg; reg = reg->next)
+		if (reg->base == buffer)
 			return gt_err_set(err, GT_EINPUT, NULL,
 					  "the buffer is registered already");
 	rc = gt_buffers_allow(engine, rank, extent, err);
 	if (rc)
 		return rc;
-	loan = calloc(1, sizeof(*loan));
-	if (!loan)
+	reg = calloc(1, sizeof(*reg));
+	if (!reg)
 		return gt_err_nomem(err);
-	loan->base = buffer;
-	loan->bytes = bytes;
-	loan->number = ++me->nloans;
-	loan->next = me->loans;
-	me->loans = loan;
+	reg->base = buffer;
+	reg->bytes = bytes;
+	reg->number = ++me->nregistrations;
+	reg->next = me->registrations;
+	me->registrations = reg;
 	return GT_OK;
 }
 
 int gt_user_buffers_exist(const struct gt_engine *engine)
 {
 	for (uint32_t r = engine->group.first; r < engine->group.end; r++)
-		if (engine->ranks[r].loans)
+		if (engine->ranks[r].registrations)
 			return 1;
 	return 0;
 }
@@ -126,25 +127,25 @@ int gt_user_buffers_exist(const struct gt_engine *engine)
 static void gt_registration_drop(const struct gt_engine *engine,
 				 struct gt_registration **at)
 {
-	struct gt_registration *loan = *at;
+	struct gt_registration *reg = *at;
 
-	if (!loan)
+	if (!reg)
 		return;
-	*at = loan->next;
-	gt_registration_unmap(engine, loan);
-	free(loan);
+	*at = reg->next;
+	gt_registration_unmap(engine, reg);
+	free(reg);
 }
 
 int gt_user_buffers_release_due(const struct gt_engine *engine)
 {
 	const struct gt_process_group *group = &engine->group;
 
-	if (!group->world || !engine->table)
+	if (!group->world || !engine->exchange)
 		return 0;
 	for (uint32_t p = 0; p < group->nprocesses; p++)
-		if (__atomic_load_n(&gt_buffers_slot(engine, p)->asked,
+		if (__atomic_load_n(&gt_buffers_slot(engine, p)->requests,
 				    __ATOMIC_ACQUIRE) >
-		    gt_buffers_slot(engine, group->self)->left[p])
+		    gt_buffers_slot(engine, group->self)->released[p])
 			return 1;
 	return 0;
 }
@@ -155,19 +156,20 @@ void gt_user_buffers_service(struct gt_engine *engine)
 		gt_buffers_slot(engine, engine->group.self);
 
 	for (uint32_t p = 0; p < engine->group.nprocesses; p++) {
-		const struct gt_exchange_slot *seat =
+		const struct gt_exchange_slot *slot =
 			gt_buffers_slot(engine, p);
-		uint64_t asked =
-			__atomic_load_n(&seat->asked, __ATOMIC_ACQUIRE);
+		uint64_t requests =
+			__atomic_load_n(&slot->requests, __ATOMIC_ACQUIRE);
 
-		if (asked <= mine->left[p])
+		if (requests <= mine->released[p])
 			continue;
 		if (p != engine->group.self)
 			gt_registration_drop(
 				engine, gt_registration_find(
-						engine, (uint32_t)seat->rank,
-						seat->number));
-		__atomic_store_n(&mine->left[p], asked, __ATOMIC_RELEASE);
+						engine, (uint32_t)slot->rank,
+						slot->number));
+		__atomic_store_n(&mine->released[p], requests,
+				 __ATOMIC_RELEASE);
 	}
 }
 
@@ -176,7 +178,7 @@ static int gt_buffers_wait(struct gt_engine *engine, uint32_t process,
 			   const uint64_t *number, uint64_t least,
 			   struct gt_err *err)
 {
-	const struct timespec some = {0, GT_LEND_SLEEP_NS};
+	const struct timespec some = {0, GT_BUFFERS_SLEEP_NS};
 	struct gt_world *world = engine->group.world;
 	int64_t begin = gt_clock_ns(), now;
 
@@ -199,7 +201,7 @@ static int gt_buffers_wait(struct gt_engine *engine, uint32_t process,
 				"processes register before the same operation",
 				gt_world_name(world, process),
 				(double)engine->config.timeout_ns / 1e9);
-		if (now - begin < GT_LEND_SPIN_NS)
+		if (now - begin < GT_BUFFERS_SPIN_NS)
 			sched_yield();
 		else
 			nanosleep(&some, NULL);
@@ -210,31 +212,31 @@ static int gt_buffers_wait(struct gt_engine *engine, uint32_t process,
 int gt_cuda_deregister(struct gt_engine *engine, uint32_t rank,
 		       const void *buffer, struct gt_err *err)
 {
-	struct gt_registration **at = &engine->ranks[rank].loans, *loan;
+	struct gt_registration **at = &engine->ranks[rank].registrations, *reg;
 	struct gt_process_group *group = &engine->group;
 	struct gt_exchange_slot *mine;
 	int rc = GT_OK;
 
 	while (*at && (*at)->base != buffer)
 		at = &(*at)->next;
-	loan = *at;
-	if (!loan)
+	reg = *at;
+	if (!reg)
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "the buffer is not registered");
-	*at = loan->next;
-	if (loan->met && !loan->refused && !engine->failed) {
+	*at = reg->next;
+	if (reg->is_known && !reg->refused && !engine->failed) {
 		mine = gt_buffers_slot(engine, group->self);
-		mine->number = loan->number;
+		mine->number = reg->number;
 		mine->rank = rank;
-		__atomic_store_n(&mine->asked, mine->asked + 1,
+		__atomic_store_n(&mine->requests, mine->requests + 1,
 				 __ATOMIC_RELEASE);
 		for (uint32_t p = 0; !rc && p < group->nprocesses; p++)
-			rc = gt_buffers_wait(
-				engine, p,
-				&gt_buffers_slot(engine, p)->left[group->self],
-				mine->asked, err);
+			rc = gt_buffers_wait(engine, p,
+					     &gt_buffers_slot(engine, p)
+						      ->released[group->self],
+					     mine->requests, err);
 	}
-	free(loan);
+	free(reg);
 	return rc;
 }
 
@@ -243,50 +245,52 @@ void gt_user_buffers_close(struct gt_engine *engine)
 	struct gt_exchange_slot *mine;
 
 	for (uint32_t r = 0; r < engine->plan->nranks; r++)
-		while (engine->ranks[r].loans)
-			gt_registration_drop(engine, &engine->ranks[r].loans);
-	if (!engine->group.world || !engine->table)
+		while (engine->ranks[r].registrations)
+			gt_registration_drop(engine,
+					     &engine->ranks[r].registrations);
+	if (!engine->group.world || !engine->exchange)
 		return;
 	/* Whatever others ask for from now on has been left. */
 	mine = gt_buffers_slot(engine, engine->group.self);
 	for (uint32_t p = 0; p < GT_P2P_RANKS; p++)
-		__atomic_store_n(&mine->left[p], UINT64_MAX, __ATOMIC_RELEASE);
+		__atomic_store_n(&mine->released[p], UINT64_MAX,
+				 __ATOMIC_RELEASE);
 }
 
-/* The loan of a local rank that has all these bytes. */
+/* The reg of a local rank that has all these bytes. */
 static struct gt_registered_offset gt_registered_offset_of(
 	const struct gt_engine *engine, uint32_t rank, const char *buffer,
 	uint64_t bytes)
 {
-	struct gt_registration *loan = engine->ranks[rank].loans;
+	struct gt_registration *reg = engine->ranks[rank].registrations;
 
 	if (!bytes)
 		return (struct gt_registered_offset){.number = GT_OFFSET_NONE};
-	for (; loan; loan = loan->next)
-		if (buffer >= loan->base && bytes <= loan->bytes &&
-		    buffer - loan->base <= (ptrdiff_t)(loan->bytes - bytes))
+	for (; reg; reg = reg->next)
+		if (buffer >= reg->base && bytes <= reg->bytes &&
+		    buffer - reg->base <= (ptrdiff_t)(reg->bytes - bytes))
 			return (struct gt_registered_offset){
-				loan->number, (uint64_t)(buffer - loan->base)};
+				reg->number, (uint64_t)(buffer - reg->base)};
 	return (struct gt_registered_offset){.number = GT_OFFSET_UNREGISTERED};
 }
 
-/* Say what the local ranks use; then all have said so. */
+/* Say what the local ranks use; then all have done so. */
 static int gt_buffers_tell(struct gt_engine *engine,
 			   const struct gt_exec_request *req,
-			   const struct gt_exchange_entry **words,
+			   const struct gt_exchange_entry **entries,
 			   struct gt_err *err)
 {
 	const struct gt_process_group *group = &engine->group;
 	struct gt_exchange_slot *mine = gt_buffers_slot(engine, group->self);
 	uint64_t number = mine->meetings + 1;
-	struct gt_exchange_entry *said = engine->table->words[number % 2];
+	struct gt_exchange_entry *own = engine->exchange->entries[number % 2];
 	size_t elem = gt_dtype_bytes(req->dtype);
 	int rc = GT_OK;
 
 	for (uint32_t r = group->first; r < group->end; r++) {
 		struct gt_cuda_span span = gt_cuda_span_of(engine, req, r, r);
 
-		said[r] = (struct gt_exchange_entry){
+		own[r] = (struct gt_exchange_entry){
 			.input = gt_registered_offset_of(
 				engine, r, span.input, span.input_count * elem),
 			.output = gt_registered_offset_of(
@@ -299,35 +303,35 @@ static int gt_buffers_tell(struct gt_engine *engine,
 		rc = gt_buffers_wait(engine, p,
 				     &gt_buffers_slot(engine, p)->meetings,
 				     number, err);
-	*words = said;
+	*entries = own;
 	return rc;
 }
 
 /* A place as a local rank sees it; NULL: there is none. */
 static char *gt_registered_at(const struct gt_engine *engine, uint32_t viewer,
-			      uint32_t rank, struct gt_registered_offset spot)
+			      uint32_t rank, struct gt_registered_offset offset)
 {
-	const struct gt_registration *loan;
+	const struct gt_registration *reg;
 
-	if (spot.number == GT_OFFSET_NONE)
+	if (offset.number == GT_OFFSET_NONE)
 		return NULL;
-	loan = *gt_registration_find(engine, rank, spot.number);
-	return loan->at[gt_buffers_local(engine, viewer)] + spot.offset;
+	reg = *gt_registration_find(engine, rank, offset.number);
+	return reg->at[gt_buffers_local(engine, viewer)] + offset.offset;
 }
 
 static int gt_registered_is_open(const struct gt_engine *engine, uint32_t rank,
-				 struct gt_registered_offset spot)
+				 struct gt_registered_offset offset)
 {
-	const struct gt_registration *loan =
-		*gt_registration_find(engine, rank, spot.number);
+	const struct gt_registration *reg =
+		*gt_registration_find(engine, rank, offset.number);
 
-	return spot.number == GT_OFFSET_NONE || (loan && !loan->refused);
+	return offset.number == GT_OFFSET_NONE || (reg && !reg->refused);
 }
 
 static struct gt_buffers *gt_buffers_view(const struct gt_engine *engine,
 					  uint32_t viewer)
 {
-	return engine->lent +
+	return engine->views +
 	       (size_t)gt_buffers_local(engine, viewer) * engine->plan->nranks;
 }
 
@@ -338,21 +342,22 @@ const struct gt_buffers *gt_user_buffers_seen_by(const struct gt_engine *engine,
 }
 
 static int gt_buffers_view_all(struct gt_engine *engine,
-			       const struct gt_exchange_entry *words)
+			       const struct gt_exchange_entry *entries)
 {
 	const struct gt_process_group *group = &engine->group;
 	uint32_t n = engine->plan->nranks;
 
 	for (uint32_t r = 0; r < n; r++)
-		if (!gt_registered_is_open(engine, r, words[r].input) ||
-		    !gt_registered_is_open(engine, r, words[r].output))
+		if (!gt_registered_is_open(engine, r, entries[r].input) ||
+		    !gt_registered_is_open(engine, r, entries[r].output))
 			return 0;
 	for (uint32_t v = group->first; v < group->end; v++)
 		for (uint32_t r = 0; r < n; r++)
 			gt_buffers_view(engine, v)[r] = (struct gt_buffers){
-				gt_registered_at(engine, v, r, words[r].input),
 				gt_registered_at(engine, v, r,
-						 words[r].output)};
+						 entries[r].input),
+				gt_registered_at(engine, v, r,
+						 entries[r].output)};
 	return 1;
 }
 
@@ -360,17 +365,17 @@ int gt_user_buffers_exchange(struct gt_engine *engine,
 			     struct gt_exec_request *req, int *opened,
 			     struct gt_err *err)
 {
-	const struct gt_exchange_entry *words;
-	struct gt_pending_registrations news = {.n = 0};
-	int rc = gt_buffers_tell(engine, req, &words, err);
+	const struct gt_exchange_entry *entries;
+	struct gt_pending_registrations pending = {.n = 0};
+	int rc = gt_buffers_tell(engine, req, &entries, err);
 	int all = 1;
 
 	if (rc)
 		return rc;
 	for (uint32_t r = 0; r < engine->plan->nranks; r++) {
-		all &= words[r].input.number != GT_OFFSET_UNREGISTERED &&
-		       words[r].output.number != GT_OFFSET_UNREGISTERED;
-		req->inplace |= words[r].inplace != 0;
+		all &= entries[r].input.number != GT_OFFSET_UNREGISTERED &&
+		       entries[r].output.number != GT_OFFSET_UNREGISTERED;
+		req->inplace |= entries[r].inplace != 0;
 	}
 	if (!opened)
 		return GT_OK;
@@ -378,16 +383,16 @@ int gt_user_buffers_exchange(struct gt_engine *engine,
 	if (!all)
 		return GT_OK;
 	for (uint32_t r = 0; r < engine->plan->nranks; r++) {
-		gt_pending_registrations_add(engine, &news, r,
-					     words[r].input.number);
-		gt_pending_registrations_add(engine, &news, r,
-					     words[r].output.number);
+		gt_pending_registrations_add(engine, &pending, r,
+					     entries[r].input.number);
+		gt_pending_registrations_add(engine, &pending, r,
+					     entries[r].output.number);
 	}
-	if (news.n) {
-		engine->lends = 1;
-		rc = gt_pending_registrations_open(engine, &news, err);
+	if (pending.n) {
+		engine->meets_always = 1;
+		rc = gt_pending_registrations_open(engine, &pending, err);
 	}
 	if (!rc)
-		*opened = gt_buffers_view_all(engine, words);
+		*opened = gt_buffers_view_all(engine, entries);
 	return rc;
 }

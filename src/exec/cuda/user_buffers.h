@@ -43,14 +43,14 @@ struct gt_exchange_entry {
 struct gt_exchange_slot {
 	uint64_t meetings; /* that it has come to */
 	/* How often it has asked the others to leave a loan, and which. */
-	uint64_t asked, number, rank;
-	uint64_t left[GT_P2P_RANKS]; /* of what each process asked */
+	uint64_t requests, number, rank;
+	uint64_t released[GT_P2P_RANKS]; /* of what each process asked */
 };
 
 struct gt_exchange_area {
-	struct gt_exchange_slot seats[GT_P2P_RANKS];
+	struct gt_exchange_slot slots[GT_P2P_RANKS];
 	/* At meetings of even and of odd number. */
-	struct gt_exchange_entry words[2][GT_P2P_RANKS];
+	struct gt_exchange_entry entries[2][GT_P2P_RANKS];
 };
 
 /* Of a local rank, or of another process's that has told of it. */
@@ -59,7 +59,7 @@ struct gt_registration {
 	uint64_t number;
 	const char *base; /* a local rank's; else NULL */
 	uint64_t bytes;
-	int met;                /* all processes have heard of it */
+	int is_known;           /* all processes have heard of it */
 	int refused;            /* not all can open it */
 	char *at[GT_P2P_RANKS]; /* as each local rank sees it */
 	/* Another process's: as CUDA IPC opened it, or mapped. */

@@ -25,7 +25,7 @@ static struct fake {
 	_Atomic int enqueued;
 	_Atomic int together; /* of the last call */
 	_Atomic int open;
-	_Atomic int lent, asked;
+	_Atomic int lent, release_requested;
 	void *streams[RANKS]; /* of the last operation */
 	int inplace;
 } fake;
@@ -57,8 +57,9 @@ static void fake_close(struct gt_engine *engine)
 	fake.open--;
 }
 
-static int fake_how(struct gt_engine *engine, const struct gt_exec_request *req,
-		    struct gt_algo_choice *way, struct gt_err *err)
+static int fake_choice(struct gt_engine *engine,
+		       const struct gt_exec_request *req,
+		       struct gt_algo_choice *way, struct gt_err *err)
 {
 	(void)engine, (void)req, (void)err;
 	*way = (struct gt_algo_choice){.protocol = GT_PROTOCOL_LL};
@@ -125,8 +126,8 @@ static int fake_device(const struct gt_engine *engine, uint32_t rank)
 }
 
 /* Memory at odd addresses is another GPU's. */
-static int fake_lend(struct gt_engine *engine, uint32_t rank,
-		     const void *buffer, uint64_t bytes, struct gt_err *err)
+static int fake_register(struct gt_engine *engine, uint32_t rank,
+			 const void *buffer, uint64_t bytes, struct gt_err *err)
 {
 	(void)engine, (void)rank, (void)bytes;
 	if ((uintptr_t)buffer % 2)
@@ -135,8 +136,8 @@ static int fake_lend(struct gt_engine *engine, uint32_t rank,
 	return GT_OK;
 }
 
-static int fake_unlend(struct gt_engine *engine, uint32_t rank,
-		       const void *buffer, struct gt_err *err)
+static int fake_deregister(struct gt_engine *engine, uint32_t rank,
+			   const void *buffer, struct gt_err *err)
 {
 	(void)engine, (void)rank, (void)buffer;
 	if (fake.refuses)
@@ -145,33 +146,34 @@ static int fake_unlend(struct gt_engine *engine, uint32_t rank,
 	return GT_OK;
 }
 
-static int fake_asked(const struct gt_engine *engine)
+static int fake_release_requested(const struct gt_engine *engine)
 {
 	(void)engine;
-	return fake.asked;
+	return fake.release_requested;
 }
 
-static void fake_tend(struct gt_engine *engine)
+static void fake_service_releases(struct gt_engine *engine)
 {
 	(void)engine;
-	fake.asked = 0;
+	fake.release_requested = 0;
 }
 
 const struct gt_engine_ops *gt_engine_find(const char *name)
 {
-	static const struct gt_async_ops async = {.enqueue = fake_enqueue,
-						  .await = fake_await,
-						  .watch = fake_watch,
-						  .device = fake_device,
-						  .lend = fake_lend,
-						  .unlend = fake_unlend,
-						  .asked = fake_asked,
-						  .tend = fake_tend};
+	static const struct gt_async_ops async = {
+		.enqueue = fake_enqueue,
+		.await = fake_await,
+		.watch = fake_watch,
+		.device = fake_device,
+		.register_buffer = fake_register,
+		.deregister_buffer = fake_deregister,
+		.release_requested = fake_release_requested,
+		.service_releases = fake_service_releases};
 	static const struct gt_engine_ops ops = {.name = "cuda",
 						 .usable = fake_usable,
 						 .open = fake_open,
 						 .close = fake_close,
-						 .how = fake_how,
+						 .algo_choice = fake_choice,
 						 .async = &async};
 
 	assert_string_equal(name, "cuda");
@@ -440,8 +442,8 @@ static void test_register(void **state)
 	assert_int_equal(gtopo_deregister(comm, 0, data), GTOPO_OK);
 	assert_int_equal(gtopo_deregister(comm, 0, data), GTOPO_EINPUT);
 	assert_int_equal(fake.lent, 2);
-	fake.asked = 1;
-	while (fake.asked)
+	fake.release_requested = 1;
+	while (fake.release_requested)
 		sched_yield();
 	assert_int_equal(gtopo_comm_state(comm), GTOPO_OK);
 	fake.refuses = 1;

@@ -258,9 +258,9 @@ static int pretend_check(struct gt_engine *engine,
  * Packets end at 64 KiB, then it goes directly; meshes have no FIFOs.  Detours
  * begin at 4 MiB.
  */
-static int pretend_how(struct gt_engine *engine,
-		       const struct gt_exec_request *req,
-		       struct gt_algo_choice *way, struct gt_err *err)
+static int pretend_choice(struct gt_engine *engine,
+			  const struct gt_exec_request *req,
+			  struct gt_algo_choice *way, struct gt_err *err)
 {
 	const struct gt_plan_select *row = row_of(req);
 
@@ -283,7 +283,7 @@ static const struct gt_engine_ops pretend_ops = {
 	.close = pretend_close,
 	.fill = pretend_fill,
 	.run = pretend_run,
-	.how = pretend_how,
+	.algo_choice = pretend_choice,
 	.check = pretend_check,
 };
 

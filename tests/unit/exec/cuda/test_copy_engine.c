@@ -166,7 +166,7 @@ static void open_world(uint32_t n, uint64_t data_bytes)
 	world.engine.ranks = world.ranks;
 	world.engine.group.end = n;
 	world.engine.data_bytes = data_bytes;
-	world.engine.way =
+	world.engine.choice =
 		(struct gt_algo_choice){.algo = GT_ALGO_ONE_SHOT,
 					.protocol = GT_PROTOCOL_CE,
 					.blocks = 32,

@@ -107,7 +107,7 @@ static int is_out(const struct stream *stream)
 static void expect_slot(const struct stream *stream, const char *at,
 			size_t bytes)
 {
-	const struct gt_detour_slots *room = world.engine.detours.base;
+	const struct gt_detour_slots *room = world.engine.detour_slots.base;
 	uint64_t rank = (uint64_t)(at - (const char *)room) / sizeof(*room);
 	uint64_t lane, rest;
 
@@ -351,12 +351,13 @@ static void open_world(uint32_t n)
 	world.engine.plan = &world.plan;
 	world.engine.ranks = world.ranks;
 	world.engine.group.end = n;
-	world.engine.way.protocol = GT_PROTOCOL_CE;
+	world.engine.choice.protocol = GT_PROTOCOL_CE;
 	world.engine.nblocks = GT_CUDA_DETOUR_REPORTS;
 	world.engine.regions[GT_CUDA_DATA].at = world.data;
 	world.engine.regions[GT_CUDA_SCRATCH].at = world.scratch;
 	world.engine.data_bytes = most_elems(n) * sizeof(int32_t);
-	world.engine.detours.base = zeros(n * sizeof(struct gt_detour_slots));
+	world.engine.detour_slots.base =
+		zeros(n * sizeof(struct gt_detour_slots));
 	for (uint32_t r = 0; r < n; r++)
 		open_rank(r, n);
 }
@@ -372,7 +373,8 @@ static void close_world(void)
 		munmap(world.data[r * n + r], 2 * world.engine.data_bytes);
 		munmap(world.scratch[r * n + r], world.engine.data_bytes);
 	}
-	munmap(world.engine.detours.base, n * sizeof(struct gt_detour_slots));
+	munmap(world.engine.detour_slots.base,
+	       n * sizeof(struct gt_detour_slots));
 }
 
 static void put_call(uint32_t rank, void (*call)(uint32_t, uint32_t))
@@ -477,7 +479,7 @@ static void put_all(void)
 /* As it was before the first operation, but for what is in slots. */
 static void play(uint64_t seed)
 {
-	struct gt_detour_slots *rooms = world.engine.detours.base;
+	struct gt_detour_slots *rooms = world.engine.detour_slots.base;
 
 	for (uint32_t r = 0; r < world.plan.nranks; r++) {
 		struct side *side = &world.sides[r];
@@ -649,7 +651,7 @@ static void test_rest(void **state)
 			struct gt_exec_request rest;
 			uint64_t most = req.count * permille / 1000, away;
 
-			world.engine.way.detour_permille = permille;
+			world.engine.choice.detour_permille = permille;
 			rest = gt_cuda_detour_rest(&world.engine, &req);
 			assert_int_equal(rest.count, req.count);
 			assert_int_equal(rest.part_first, 0);

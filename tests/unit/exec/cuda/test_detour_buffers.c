@@ -151,7 +151,7 @@ static int fake_pin(void *base, size_t bytes, struct gt_err *err)
 
 static void fake_unpin(void *base)
 {
-	assert_ptr_equal(base, world.engine.detours.base);
+	assert_ptr_equal(base, world.engine.detour_slots.base);
 	world.has--;
 }
 
@@ -184,10 +184,10 @@ static void open_world(uint32_t n, struct gt_world *processes)
 	engine->plan = &world.plan;
 	engine->ranks = world.ranks;
 	engine->arena = gt_arena_new();
-	engine->detours.fd = -1;
+	engine->detour_slots.fd = -1;
 	engine->config.max_bytes = 1;
 	engine->config.best = 1;
-	engine->meshed = engine->whole = 1;
+	engine->all_peers_reachable = engine->has_128b_stores = 1;
 	engine->processors = 132;
 	engine->group = (struct gt_process_group){
 		.config.notice = &notice,
@@ -201,7 +201,7 @@ static void open_world(uint32_t n, struct gt_world *processes)
 		engine->group.end = engine->group.first + 1;
 	}
 	assert_int_equal(gt_cuda_detour_open(engine, NULL), 0);
-	assert_true(engine->detoured);
+	assert_true(engine->has_detours);
 }
 
 static void close_world(void)
@@ -216,11 +216,11 @@ static struct gt_algo_choice large(enum gt_coll coll)
 {
 	const struct gt_exec_request req = {
 		.coll = coll, .dtype = GT_DTYPE_FLOAT, .count = 1 << 28};
-	struct gt_algo_choice way;
+	struct gt_algo_choice choice;
 
-	assert_int_equal(gt_cuda_choose_algo(&world.engine, &req, &way, NULL),
-			 0);
-	return way;
+	assert_int_equal(
+		gt_cuda_choose_algo(&world.engine, &req, &choice, NULL), 0);
+	return choice;
 }
 
 /* Those that can are taken as a plan's row says, and no others. */
@@ -236,24 +236,24 @@ static void test_rows(void **state)
 	for (int i = 0; i < GT_NCOLLS * GT_NALGOS * GT_NPROTOCOLS; i++) {
 		struct gt_exec_request req = {.dtype = GT_DTYPE_FLOAT,
 					      .count = 1 << 28};
-		struct gt_algo_choice way;
+		struct gt_algo_choice choice;
 		int can, rc;
 
 		open_world(2, NULL);
 		world.engine.config.best = 0;
-		world.engine.can = cannot;
+		world.engine.row_support = cannot;
 		world.plan.select = &row;
 		world.plan.nselect = 1;
 		row.coll = req.coll = (enum gt_coll)(i % GT_NCOLLS);
 		row.algo = (enum gt_algo)(i / GT_NCOLLS % GT_NALGOS);
 		row.protocol = (enum gt_protocol)(i / GT_NCOLLS / GT_NALGOS);
 		can = gt_detour_is_possible(row.algo, row.protocol, row.coll);
-		rc = gt_cuda_choose_algo(&world.engine, &req, &way, NULL);
+		rc = gt_cuda_choose_algo(&world.engine, &req, &choice, NULL);
 		if (can || !rc)
-			assert_int_equal(way.detour_permille, can ? 70 : 0);
+			assert_int_equal(choice.detour_permille, can ? 70 : 0);
 		if (can)
-			assert_true(!rc && way.algo == row.algo &&
-				    way.protocol == row.protocol);
+			assert_true(!rc && choice.algo == row.algo &&
+				    choice.protocol == row.protocol);
 		n += (uint32_t)can;
 		close_world();
 	}
@@ -283,8 +283,8 @@ static void test_no_more_than_needed(void **state)
 	for (uint32_t n = 2; n <= RANKS; n += 2) {
 		open_world(n, NULL);
 		assert_int_equal(gt_cuda_detour_need(&world.engine, NULL), 0);
-		assert_true(world.engine.detoured);
-		assert_int_equal(world.engine.detours.bytes,
+		assert_true(world.engine.has_detours);
+		assert_int_equal(world.engine.detour_slots.bytes,
 				 n * sizeof(struct gt_detour_slots));
 		assert_taken(n == 2 ? 32 << 20 : 24 << 20);
 		/* Once. */
@@ -301,7 +301,7 @@ static void assert_none(const char *why)
 {
 	assert_true(large(GT_COLL_BROADCAST).detour_permille);
 	assert_int_equal(gt_cuda_detour_need(&world.engine, NULL), 0);
-	assert_false(world.engine.detoured);
+	assert_false(world.engine.has_detours);
 	assert_int_equal(world.told, 1);
 	assert_non_null(strstr(world.text, why));
 	assert_non_null(strstr(world.text, "GTOPO_DETOUR=0"));
@@ -312,7 +312,7 @@ static void assert_none(const char *why)
 static void assert_given_back(void)
 {
 	assert_int_equal(world.has, 0);
-	assert_null(world.engine.detours.base);
+	assert_null(world.engine.detour_slots.base);
 	for (uint32_t r = 0; r < world.plan.nranks; r++)
 		assert_null(world.ranks[r].detour);
 }
@@ -399,7 +399,7 @@ static void assert_all_the_same(struct gt_world *processes, const char *why)
 	if (self)
 		world.engine.group.config.notice = NULL;
 	assert_int_equal(gt_cuda_detour_need(&world.engine, &err), 0);
-	assert_int_equal(world.engine.detoured, !why);
+	assert_int_equal(world.engine.has_detours, !why);
 	assert_int_equal(world.told, why && !self);
 	if (world.told)
 		assert_non_null(strstr(world.text, why));

@@ -158,9 +158,9 @@ static void open_world(uint32_t n, uint32_t each)
 	engine->plan = &world.plan;
 	engine->ranks = world.ranks;
 	engine->group.end = n;
-	engine->meshed = engine->whole = 1;
-	engine->flows = ~0u;
-	engine->shares = each - 1;
+	engine->all_peers_reachable = engine->has_128b_stores = 1;
+	engine->p2p_dtypes = ~0u;
+	engine->sharers = each - 1;
 	engine->processors = each > 1 ? PROCESSORS / (2 * each) : PROCESSORS;
 	for (int i = 0; i < PAIRS; i++)
 		world.at[i] = (char *)((uintptr_t)(i + 1) << 32);
@@ -180,7 +180,7 @@ static struct gt_algo_choice draw_way(void)
 				       .protocol = protocols[draw(3)]};
 }
 
-static struct gt_exec_request draw_request(const struct gt_algo_choice *way)
+static struct gt_exec_request draw_request(const struct gt_algo_choice *choice)
 {
 	return (struct gt_exec_request){.coll = (enum gt_coll)draw(GT_NCOLLS),
 					.dtype =
@@ -190,7 +190,7 @@ static struct gt_exec_request draw_request(const struct gt_algo_choice *way)
 					.root = draw(world.plan.nranks),
 					.inplace = !draw(4),
 					.streams = world.streams,
-					.way = way};
+					.choice = choice};
 }
 
 static void launch(const struct gt_exec_request *req)
