@@ -141,7 +141,7 @@ static int gt_engine_setup(struct gt_engine *engine, struct gt_err *err)
 	uint32_t first = engine->group.first, end = engine->group.end;
 
 	if (!rc)
-		rc = gt_cuda_mapping(engine, err);
+		rc = gt_cuda_devices_assign(engine, err);
 	engine->has_devices = !rc;
 	for (uint32_t r = first; !rc && r < end; r++)
 		rc = gt_rank_stream(engine, r, err);

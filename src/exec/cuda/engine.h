@@ -266,7 +266,7 @@ int gt_cuda_fail(const struct gt_engine *engine, uint32_t rank, int code,
  * Ranks to devices by bus id, or by number; refuses what cannot work, in all
  * processes alike.
  */
-int gt_cuda_mapping(struct gt_engine *engine, struct gt_err *err);
+int gt_cuda_devices_assign(struct gt_engine *engine, struct gt_err *err);
 
 /* Make all choices that the caller left open; GT_EINPUT for wrong ones. */
 int gt_cuda_sizes_choose(struct gt_engine *engine, struct gt_err *err);

@@ -212,7 +212,7 @@ static int gt_devices_share(struct gt_engine *engine, int code,
 	return rc;
 }
 
-int gt_cuda_mapping(struct gt_engine *engine, struct gt_err *err)
+int gt_cuda_devices_assign(struct gt_engine *engine, struct gt_err *err)
 {
 	const struct gt_process_group *group = &engine->group;
 	struct gt_devices_gpu *gpus =
