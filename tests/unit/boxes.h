@@ -18,29 +18,29 @@ struct gt_box {
 	struct gt_rat nvl, net;
 };
 
-static inline struct gt_quotient *gt_box_hier(struct gt_arena *arena,
-					      const struct gt_box *box)
+static inline struct gt_quotient *gt_box_quotient(struct gt_arena *arena,
+						  const struct gt_box *box)
 {
 	uint32_t n = box->gpus, nports = n / box->shared;
 	struct gt_fabric *f = gt_fabric_bare(arena, n, 1 + 2 * nports);
-	struct gt_quotient *hier = gt_arena_alloc(arena, sizeof(*hier));
+	struct gt_quotient *q = gt_arena_alloc(arena, sizeof(*q));
 	struct gt_fabric_route *out, *in;
 	uint32_t *ports = gt_arena_array(arena, nports, sizeof(*ports));
 	uint32_t up[128], down[128], to[128], from[128], leave[128], enter[128];
 
 	out = gt_arena_array(arena, n * nports, sizeof(*out));
 	in = gt_arena_array(arena, n * nports, sizeof(*in));
-	hier->cluster.ports =
-		gt_arena_array(arena, nports, sizeof(*hier->cluster.ports));
-	hier->cluster.levels =
-		gt_arena_array(arena, 1, sizeof(*hier->cluster.levels));
+	q->cluster.ports =
+		gt_arena_array(arena, nports, sizeof(*q->cluster.ports));
+	q->cluster.levels =
+		gt_arena_array(arena, 1, sizeof(*q->cluster.levels));
 	for (uint32_t i = 0; i < nports; i++) {
 		uint32_t card = n + 1 + 2 * i;
 
 		ports[i] = card + 1;
 		leave[i] = gt_fabric_link(f, card, card + 1, box->net);
 		enter[i] = gt_fabric_link(f, card + 1, card, box->net);
-		hier->cluster.ports[i].rail = i;
+		q->cluster.ports[i].rail = i;
 	}
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t card = n + 1 + 2 * (i / box->shared);
@@ -69,17 +69,17 @@ static inline struct gt_quotient *gt_box_hier(struct gt_arena *arena,
 		in[i * nports + p] =
 			(struct gt_fabric_route){GT_RAT(1, 1), 2, links + 2};
 	}
-	hier->box = f;
-	hier->ports = ports;
-	hier->out = out;
-	hier->in = in;
-	hier->cluster.nnodes = box->nodes;
-	hier->cluster.nlocal = n;
-	hier->cluster.nports = hier->cluster.nrails = nports;
-	hier->cluster.nlevels = 1;
-	hier->cluster.levels[0].nodes = box->nodes;
-	hier->cluster.levels[0].gbs = GT_RAT(0, 1);
-	return hier;
+	q->fabric = f;
+	q->ports = ports;
+	q->out = out;
+	q->in = in;
+	q->cluster.nnodes = box->nodes;
+	q->cluster.nlocal = n;
+	q->cluster.nports = q->cluster.nrails = nports;
+	q->cluster.nlevels = 1;
+	q->cluster.levels[0].nodes = box->nodes;
+	q->cluster.levels[0].gbs = GT_RAT(0, 1);
+	return q;
 }
 
 #endif

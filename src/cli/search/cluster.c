@@ -62,22 +62,22 @@ static int search_union_bound(const struct gt_cluster_request *base,
 	struct gt_cluster_request request = *base;
 	struct gt_cluster *most = NULL;
 	struct gt_alltoall flow;
-	struct gt_quotient *hier = NULL;
-	struct gt_quotient_bound_query ask;
+	struct gt_quotient *q = NULL;
+	struct gt_quotient_bound_query query;
 	int rc = arena ? gt_cluster_homogenize(uneven, GT_UNION, &most, err)
 		       : gt_err_nomem(err);
 
 	request.cluster = most;
 	if (!rc)
-		rc = gt_quotient_new(&request, arena, &hier, err);
-	ask = (struct gt_quotient_bound_query){hier, request.coll, request.root,
-					       1};
+		rc = gt_quotient_new(&request, arena, &q, err);
+	query = (struct gt_quotient_bound_query){q, request.coll, request.root,
+						 1};
 	if (!rc && gt_coll_only_moves(request.coll)) {
-		rc = gt_alltoall_solve(hier, arena, &flow, err);
+		rc = gt_alltoall_solve(q, arena, &flow, err);
 		bound->found = !rc && flow.has_bound;
 		bound->value = flow.bound;
 	} else if (!rc) {
-		rc = gt_quotient_bound_find(&ask, arena, bound, err);
+		rc = gt_quotient_bound_find(&query, arena, bound, err);
 	}
 	gt_cluster_free(most);
 	gt_arena_free(arena);

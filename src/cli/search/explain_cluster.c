@@ -42,7 +42,7 @@ struct gt_xc {
 	const struct gt_topo *topo;
 	struct gt_arena *arena;
 	struct gt_buf *out;
-	struct gt_quotient *hier;
+	struct gt_quotient *quotient;
 	struct gt_quotient_bound bound; /* of a flow: without a cut */
 	struct gt_rat x; /* what a rank's block has, or a pair of a flow */
 	uint8_t *full;   /* by row */
@@ -54,7 +54,8 @@ struct gt_xc {
 /* Block rate to size of the result over time; a pair's rate as it is. */
 static double gt_xc_value(const struct gt_xc *e, struct gt_rat x)
 {
-	double n = (double)e->hier->box->nranks * e->hier->cluster.nnodes;
+	double n = (double)e->quotient->fabric->nranks *
+		   e->quotient->cluster.nnodes;
 
 	if (gt_coll_only_moves(e->request->coll))
 		return gt_rat_double(x);
@@ -65,7 +66,8 @@ static double gt_xc_value(const struct gt_xc *e, struct gt_rat x)
 /* Does the plan reach its bound, exactly? */
 static int gt_xc_optimal(const struct gt_xc *e)
 {
-	int64_t n = (int64_t)e->hier->box->nranks * e->hier->cluster.nnodes;
+	int64_t n = (int64_t)e->quotient->fabric->nranks *
+		    e->quotient->cluster.nnodes;
 	struct gt_rat value = GT_RAT(1, 1);
 
 	if (gt_coll_only_moves(e->request->coll))
@@ -83,22 +85,21 @@ static const char *gt_xc_unit(const struct gt_xc *e)
 }
 
 /* The rate of the cluster's trees, and which rows are full. */
-static int gt_xc_trees(const struct gt_xc *e, const struct gt_quotient *hier,
+static int gt_xc_trees(const struct gt_xc *e, const struct gt_quotient *q,
 		       struct gt_arena *arena, uint8_t *full, struct gt_rat *x,
 		       struct gt_err *err)
 {
 	struct gt_block_trees trees;
 	struct gt_rat at;
-	int rc = gt_block_trees_solve(hier, e->request->coll, arena, &trees,
-				      err);
+	int rc = gt_block_trees_solve(q, e->request->coll, arena, &trees, err);
 
 	if (rc)
 		return rc;
-	if (!gt_block_trees_rate(hier, &trees, x))
+	if (!gt_block_trees_rate(q, &trees, x))
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "the rates need more than 64 bits");
 	for (uint32_t r = 0; full && r < trees.rows.n; r++)
-		full[r] = gt_block_trees_row_rate(hier, &trees, r, &at) > 0 &&
+		full[r] = gt_block_trees_row_rate(q, &trees, r, &at) > 0 &&
 			  !gt_rat_cmp(at, *x);
 	return GT_OK;
 }
@@ -106,21 +107,22 @@ static int gt_xc_trees(const struct gt_xc *e, const struct gt_quotient *hier,
 static int gt_xc_solve(struct gt_xc *e, struct gt_err *err)
 {
 	struct gt_arena *arena = e->arena;
-	struct gt_quotient_bound_query ask = {.coll = e->request->coll,
-					      .all_routes = 1};
+	struct gt_quotient_bound_query query = {.coll = e->request->coll,
+						.all_routes = 1};
 	struct gt_alltoall flow;
-	int rc = gt_quotient_new(e->request, arena, &e->hier, err);
+	int rc = gt_quotient_new(e->request, arena, &e->quotient, err);
 
 	if (rc)
 		return rc;
-	e->full = gt_arena_array(arena,
-				 e->hier->box->nlinks +
-					 gt_nodes_nuplinks(&e->hier->cluster),
-				 sizeof(*e->full));
+	e->full =
+		gt_arena_array(arena,
+			       e->quotient->fabric->nlinks +
+				       gt_nodes_nuplinks(&e->quotient->cluster),
+			       sizeof(*e->full));
 	if (!e->full)
 		return gt_err_nomem(err);
 	if (gt_coll_only_moves(e->request->coll)) {
-		rc = gt_alltoall_solve(e->hier, arena, &flow, err);
+		rc = gt_alltoall_solve(e->quotient, arena, &flow, err);
 		if (rc)
 			return rc;
 		gt_alltoall_rate(&flow, e->full);
@@ -129,9 +131,9 @@ static int gt_xc_solve(struct gt_xc *e, struct gt_err *err)
 		e->bound.value = flow.bound;
 		return GT_OK;
 	}
-	rc = gt_xc_trees(e, e->hier, arena, e->full, &e->x, err);
-	ask.hier = e->hier;
-	return rc ? rc : gt_quotient_bound_find(&ask, arena, &e->bound, err);
+	rc = gt_xc_trees(e, e->quotient, arena, e->full, &e->x, err);
+	query.quotient = e->quotient;
+	return rc ? rc : gt_quotient_bound_find(&query, arena, &e->bound, err);
 }
 
 /* The device, or NULL: what is beyond a node's NVSwitches. */
@@ -153,14 +155,14 @@ static enum gt_node_kind gt_xc_kind(const struct gt_xc *e, uint32_t index)
 /* The smaller side of the best cut, as seen from node 0. */
 static void gt_xc_cut(const struct gt_xc *e)
 {
-	const struct gt_fabric *box = e->hier->box;
-	uint32_t inside = 0, beyond = 0, all = box->nranks;
-	uint64_t n = (uint64_t)all * e->hier->cluster.nnodes, rest;
+	const struct gt_fabric *f = e->quotient->fabric;
+	uint32_t inside = 0, beyond = 0, all = f->nranks;
+	uint64_t n = (uint64_t)all * e->quotient->cluster.nnodes, rest;
 	double gbs;
 
-	for (uint32_t c = 0; c <= e->hier->cluster.nlevels; c++)
+	for (uint32_t c = 0; c <= e->quotient->cluster.nlevels; c++)
 		for (uint32_t i = 0; i < all; i++)
-			if (e->bound.outside[c * box->nnodes + box->ranks[i]]) {
+			if (e->bound.outside[c * f->nnodes + f->ranks[i]]) {
 				inside += !c;
 				beyond += !!c;
 			}
@@ -191,16 +193,16 @@ static void gt_xc_cut(const struct gt_xc *e)
 /* All-reduce: parts of one sort, and what they have together. */
 static void gt_xc_parts(const struct gt_xc *e)
 {
-	const struct gt_quotient *hier = e->hier;
-	uint32_t n = hier->box->nranks, nodes = 1;
-	uint64_t parts = (uint64_t)hier->cluster.nnodes * e->bound.nparts;
+	const struct gt_quotient *q = e->quotient;
+	uint32_t n = q->fabric->nranks, nodes = 1;
+	uint64_t parts = (uint64_t)q->cluster.nnodes * e->bound.nparts;
 	const char *what = e->bound.nparts > 1 || n == 1 ? "a GPU" : "a node";
 
-	for (uint32_t l = 0; l < hier->cluster.nlevels; l++)
+	for (uint32_t l = 0; l < q->cluster.nlevels; l++)
 		if (e->bound.nparts == 1 &&
-		    e->bound.outside[(l + 1) * hier->box->nnodes +
-				     hier->box->ranks[0]])
-			nodes = hier->cluster.levels[l].nodes;
+		    e->bound.outside[(l + 1) * q->fabric->nnodes +
+				     q->fabric->ranks[0]])
+			nodes = q->cluster.levels[l].nodes;
 	parts /= nodes;
 	if (nodes > 1)
 		what = "all below a switch";
@@ -219,8 +221,9 @@ static void gt_xc_left_out(const struct gt_xc *e)
 	uint8_t seen[GT_NNODEKINDS][GT_NNODEKINDS] = {{0}};
 	uint32_t n = 0;
 
-	for (uint32_t i = 0; e->bound.unused && i < e->hier->box->nlinks; i++) {
-		const struct gt_fabric_link *l = &e->hier->box->links[i];
+	for (uint32_t i = 0; e->bound.unused && i < e->quotient->fabric->nlinks;
+	     i++) {
+		const struct gt_fabric_link *l = &e->quotient->fabric->links[i];
 		enum gt_node_kind a = gt_xc_kind(e, l->from);
 		enum gt_node_kind b = gt_xc_kind(e, l->to);
 
@@ -240,10 +243,10 @@ static void gt_xc_proof(const struct gt_xc *e)
 	double value = gt_xc_value(e, e->x);
 	double bound = gt_rat_double(e->bound.value);
 
-	gt_buf_printf(e->out,
-		      "%s of %" PRIu32 " nodes of %" PRIu32 " GPUs: %g %s\n",
-		      gt_coll_name(e->request->coll), e->hier->cluster.nnodes,
-		      e->hier->box->nranks, value, gt_xc_unit(e));
+	gt_buf_printf(
+		e->out, "%s of %" PRIu32 " nodes of %" PRIu32 " GPUs: %g %s\n",
+		gt_coll_name(e->request->coll), e->quotient->cluster.nnodes,
+		e->quotient->fabric->nranks, value, gt_xc_unit(e));
 	if (!e->bound.found)
 		return;
 	if (!gt_xc_optimal(e))
@@ -281,7 +284,7 @@ static void gt_xc_name(const struct gt_xc *e, struct gt_buf *out,
 
 static struct gt_xc_group *gt_xc_group_of(struct gt_xc *e, uint32_t link)
 {
-	const struct gt_fabric_link *l = &e->hier->box->links[link];
+	const struct gt_fabric_link *l = &e->quotient->fabric->links[link];
 	struct gt_xc_group key = {
 		.a = gt_xc_kind(e, l->from),
 		.b = gt_xc_kind(e, l->to),
@@ -306,7 +309,7 @@ static struct gt_xc_group *gt_xc_group_of(struct gt_xc *e, uint32_t link)
 static int gt_xc_has(const struct gt_xc *e, const struct gt_xc_group *group,
 		     uint32_t link)
 {
-	const struct gt_fabric_link *links = e->hier->box->links;
+	const struct gt_fabric_link *links = e->quotient->fabric->links;
 
 	for (uint32_t i = 0; i < group->n; i++) {
 		const struct gt_fabric_link *old = &links[group->links[i]];
@@ -322,7 +325,7 @@ static int gt_xc_has(const struct gt_xc *e, const struct gt_xc_group *group,
 
 static int gt_xc_find_full(struct gt_xc *e, struct gt_err *err)
 {
-	uint32_t n = e->hier->box->nlinks;
+	uint32_t n = e->quotient->fabric->nlinks;
 
 	e->groups = gt_arena_array(e->arena, n, sizeof(*e->groups));
 	if (!e->groups)
@@ -353,7 +356,7 @@ static void gt_xc_print_group(const struct gt_xc *e,
 		      gt_rat_double(group->gbs));
 	for (uint32_t i = 0; i < group->n && group->n <= GT_XC_NAMES; i++) {
 		const struct gt_fabric_link *l =
-			&e->hier->box->links[group->links[i]];
+			&e->quotient->fabric->links[group->links[i]];
 
 		gt_buf_puts(e->out, i ? ", " : ": ");
 		gt_xc_name(e, e->out, l->from);
@@ -366,17 +369,17 @@ static void gt_xc_print_group(const struct gt_xc *e,
 /* Are uplinks of this level full, of any rail and direction? */
 static int gt_xc_level_full(const struct gt_xc *e, uint32_t level)
 {
-	uint32_t rails = 2 * e->hier->cluster.nrails;
+	uint32_t rails = 2 * e->quotient->cluster.nrails;
 
 	for (uint32_t i = 0; i < rails; i++)
-		if (e->full[e->hier->box->nlinks + level * rails + i])
+		if (e->full[e->quotient->fabric->nlinks + level * rails + i])
 			return 1;
 	return 0;
 }
 
 static void gt_xc_print_full(const struct gt_xc *e)
 {
-	const struct gt_plan_cluster *cluster = &e->hier->cluster;
+	const struct gt_plan_cluster *cluster = &e->quotient->cluster;
 
 	gt_buf_puts(e->out, "\nfull, in every node:\n");
 	for (uint32_t i = 0; i < e->ngroups; i++)
@@ -403,7 +406,7 @@ static struct gt_xc_wish *gt_xc_wish(struct gt_xc *e, char *text)
 
 	wish->text = text;
 	wish->level = UINT32_MAX;
-	wish->twice = gt_arena_array(e->arena, e->hier->box->nlinks,
+	wish->twice = gt_arena_array(e->arena, e->quotient->fabric->nlinks,
 				     sizeof(*wish->twice));
 	if (!text || !wish->twice)
 		return NULL;
@@ -414,8 +417,8 @@ static struct gt_xc_wish *gt_xc_wish(struct gt_xc *e, char *text)
 static void gt_xc_twice(const struct gt_xc *e, struct gt_xc_wish *wish,
 			uint32_t a, uint32_t b)
 {
-	for (uint32_t i = 0; i < e->hier->box->nlinks; i++) {
-		const struct gt_fabric_link *l = &e->hier->box->links[i];
+	for (uint32_t i = 0; i < e->quotient->fabric->nlinks; i++) {
+		const struct gt_fabric_link *l = &e->quotient->fabric->links[i];
 
 		if ((l->from == a && l->to == b) ||
 		    (l->from == b && l->to == a))
@@ -427,7 +430,7 @@ static void gt_xc_twice(const struct gt_xc *e, struct gt_xc_wish *wish,
 static void gt_xc_port(const struct gt_xc *e, struct gt_xc_wish *wish,
 		       uint32_t port)
 {
-	uint32_t net = e->hier->ports[port];
+	uint32_t net = e->quotient->ports[port];
 	const struct gt_node *node = gt_xc_node(e, net);
 	uint32_t nic = node ? node->up : GT_NONE;
 
@@ -440,7 +443,7 @@ static void gt_xc_port(const struct gt_xc *e, struct gt_xc_wish *wish,
 
 static int gt_xc_wish_ports(struct gt_xc *e, struct gt_xc_wish *both)
 {
-	uint32_t n = e->hier->cluster.nports;
+	uint32_t n = e->quotient->cluster.nports;
 	int nvlink = gt_quotient_over(e->request->cluster) == GT_FABRIC_NVLINK;
 	struct gt_xc_wish *all = gt_xc_wish(
 		e, gt_arena_printf(e->arena, "a second port beside each"));
@@ -453,13 +456,13 @@ static int gt_xc_wish_ports(struct gt_xc *e, struct gt_xc_wish *both)
 		if (n > GT_XC_TRIES / 2 || nvlink)
 			continue;
 		one = gt_xc_wish(
-			e,
-			gt_arena_printf(
-				e->arena,
-				"a second port on rail %" PRIu32
-				", beside NET%d",
-				e->hier->cluster.ports[p].rail,
-				gt_topo_node(e->topo, e->hier->ports[p])->dev));
+			e, gt_arena_printf(
+				   e->arena,
+				   "a second port on rail %" PRIu32
+				   ", beside NET%d",
+				   e->quotient->cluster.ports[p].rail,
+				   gt_topo_node(e->topo, e->quotient->ports[p])
+					   ->dev));
 		if (!one)
 			return 0;
 		gt_xc_port(e, one, p);
@@ -484,7 +487,7 @@ static int gt_xc_wish_groups(struct gt_xc *e, struct gt_xc_wish *all,
 			return 0;
 		for (uint32_t i = 0; i < group->n; i++) {
 			const struct gt_fabric_link *l =
-				&e->hier->box->links[group->links[i]];
+				&e->quotient->fabric->links[group->links[i]];
 
 			gt_xc_twice(e, wish, l->from, l->to);
 			gt_xc_twice(e, all, l->from, l->to);
@@ -497,7 +500,7 @@ static int gt_xc_wish_groups(struct gt_xc *e, struct gt_xc_wish *all,
 /* What comes from below, where the cluster's level has the same switches. */
 static struct gt_rat gt_xc_below(const struct gt_xc *e, uint32_t level)
 {
-	const struct gt_plan_level *at = &e->hier->cluster.levels[level];
+	const struct gt_plan_level *at = &e->quotient->cluster.levels[level];
 	const struct gt_cluster *cluster = e->request->cluster;
 	enum gt_fabric_kind over = gt_quotient_over(cluster);
 	struct gt_rat gbs = at->gbs;
@@ -513,7 +516,7 @@ static struct gt_rat gt_xc_below(const struct gt_xc *e, uint32_t level)
 
 static int gt_xc_wish_levels(struct gt_xc *e)
 {
-	for (uint32_t l = 0; l + 1 < e->hier->cluster.nlevels; l++) {
+	for (uint32_t l = 0; l + 1 < e->quotient->cluster.nlevels; l++) {
 		struct gt_xc_wish *wish;
 
 		if (!gt_xc_level_full(e, l))
@@ -523,7 +526,7 @@ static int gt_xc_wish_levels(struct gt_xc *e)
 				   e->arena,
 				   "no oversubscription of the switches above "
 				   "%" PRIu32 " nodes",
-				   e->hier->cluster.levels[l].nodes));
+				   e->quotient->cluster.levels[l].nodes));
 		if (!wish)
 			return 0;
 		wish->level = l;
@@ -537,34 +540,34 @@ static int gt_xc_try(struct gt_xc *e, struct gt_xc_wish *wish,
 		     struct gt_err *err)
 {
 	struct gt_arena *arena = gt_arena_new();
-	struct gt_fabric box = *e->hier->box;
-	struct gt_quotient hier = *e->hier;
+	struct gt_fabric f = *e->quotient->fabric;
+	struct gt_quotient q = *e->quotient;
 	struct gt_alltoall flow;
 	struct gt_rat x = GT_RAT(0, 1);
 	int rc;
 
 	if (!arena)
 		return gt_err_nomem(err);
-	box.links = gt_arena_array(arena, box.nlinks, sizeof(*box.links));
-	hier.box = &box;
-	hier.cluster.levels = gt_arena_array(arena, hier.cluster.nlevels,
-					     sizeof(*hier.cluster.levels));
-	rc = box.links && hier.cluster.levels ? GT_OK : gt_err_nomem(err);
+	f.links = gt_arena_array(arena, f.nlinks, sizeof(*f.links));
+	q.fabric = &f;
+	q.cluster.levels = gt_arena_array(arena, q.cluster.nlevels,
+					  sizeof(*q.cluster.levels));
+	rc = f.links && q.cluster.levels ? GT_OK : gt_err_nomem(err);
 	if (!rc) {
-		memcpy(box.links, e->hier->box->links,
-		       box.nlinks * sizeof(*box.links));
-		memcpy(hier.cluster.levels, e->hier->cluster.levels,
-		       hier.cluster.nlevels * sizeof(*hier.cluster.levels));
-		for (uint32_t i = 0; i < box.nlinks; i++)
+		memcpy(f.links, e->quotient->fabric->links,
+		       f.nlinks * sizeof(*f.links));
+		memcpy(q.cluster.levels, e->quotient->cluster.levels,
+		       q.cluster.nlevels * sizeof(*q.cluster.levels));
+		for (uint32_t i = 0; i < f.nlinks; i++)
 			if (wish->twice[i])
-				gt_rat_mul(box.links[i].gbs, GT_RAT(2, 1),
-					   &box.links[i].gbs);
+				gt_rat_mul(f.links[i].gbs, GT_RAT(2, 1),
+					   &f.links[i].gbs);
 		if (wish->level != UINT32_MAX)
-			hier.cluster.levels[wish->level].gbs = wish->gbs;
+			q.cluster.levels[wish->level].gbs = wish->gbs;
 		if (gt_coll_only_moves(e->request->coll))
-			rc = gt_alltoall_solve(&hier, arena, &flow, err);
+			rc = gt_alltoall_solve(&q, arena, &flow, err);
 		else
-			rc = gt_xc_trees(e, &hier, arena, NULL, &x, err);
+			rc = gt_xc_trees(e, &q, arena, NULL, &x, err);
 	}
 	if (!rc && gt_coll_only_moves(e->request->coll))
 		x = flow.rate;
@@ -589,9 +592,9 @@ static int gt_xc_wishes(struct gt_xc *e, struct gt_err *err)
 	uint32_t shown = 0;
 	int rc = GT_OK;
 
-	e->wishes = gt_arena_array(e->arena,
-				   2 * GT_XC_TRIES + e->hier->cluster.nlevels,
-				   sizeof(*e->wishes));
+	e->wishes = gt_arena_array(
+		e->arena, 2 * GT_XC_TRIES + e->quotient->cluster.nlevels,
+		sizeof(*e->wishes));
 	if (!e->wishes)
 		return gt_err_nomem(err);
 	all = gt_xc_wish(e, gt_arena_printf(e->arena, "a second link beside "

@@ -14,13 +14,13 @@
 #include "search/graph/shortest_path.h"
 #include "search/problem/budget.h"
 
-enum { GT_HIER_FLOW_ROUNDS = 500 };
+enum { GT_ALLTOALL_ROUNDS = 500 };
 
 /* Bunches that are shorter by this part are worth adding. */
-#define GT_HIER_FLOW_SLACK 1e-9
+#define GT_ALLTOALL_SLACK 1e-9
 
 /* The longest price, while floats lead the way. */
-#define GT_HIER_FLOW_ONE (INT64_C(1) << 34)
+#define GT_ALLTOALL_PRICE_ONE (INT64_C(1) << 34)
 
 /* ---- the program ------------------------------------------------------- */
 
@@ -28,36 +28,35 @@ int gt_alltoall_has_root(const struct gt_alltoall_master *m, uint32_t root)
 {
 	uint32_t class_ = root / m->n;
 
-	return class_ ? m->flow->nodes[class_] > 0 : m->n > 1;
+	return class_ ? m->a2a->nodes[class_] > 0 : m->n > 1;
 }
 
-static int32_t gt_hier_flow_entry(const void *arg, uint32_t row,
-				  uint32_t column)
+static int32_t master_entry(const void *arg, uint32_t row, uint32_t column)
 {
 	const struct gt_alltoall_master *m = arg;
-	uint32_t links = m->flow->rows.n;
+	uint32_t links = m->a2a->rows.n;
 
 	if (!column)
 		return row >= links && gt_alltoall_has_root(m, row - links);
 	if (row < links)
-		return m->bunches[column - 1].loads[row];
-	return -(m->bunches[column - 1].root == row - links);
+		return m->bundles[column - 1].loads[row];
+	return -(m->bundles[column - 1].root == row - links);
 }
 
-static int64_t gt_hier_flow_upper(const void *arg, uint32_t row, mpz_ptr upper)
+static int64_t master_upper(const void *arg, uint32_t row, mpz_ptr upper)
 {
 	const struct gt_alltoall_master *m = arg;
 	struct gt_rat gbs = GT_RAT(0, 1);
 
-	if (row < m->flow->rows.n)
-		gbs = m->flow->rows.gbs[row];
+	if (row < m->a2a->rows.n)
+		gbs = m->a2a->rows.gbs[row];
 	mpz_set_si(upper, gbs.num);
-	mpz_mul_ui(upper, upper, m->flow->rows.unit);
+	mpz_mul_ui(upper, upper, m->a2a->rows.unit);
 	mpz_mul_si(upper, upper, m->nranks);
 	return gbs.den;
 }
 
-static int gt_hier_flow_gain(const void *arg, uint32_t column)
+static int master_gain(const void *arg, uint32_t column)
 {
 	(void)arg;
 	return !column;
@@ -66,57 +65,57 @@ static int gt_hier_flow_gain(const void *arg, uint32_t column)
 struct gt_basis_program gt_alltoall_basis(const struct gt_alltoall_master *m)
 {
 	return (struct gt_basis_program){.arg = m,
-					 .nrows = m->flow->rows.n + m->nroots,
-					 .nlinks = m->flow->rows.n,
-					 .entry = gt_hier_flow_entry,
-					 .upper = gt_hier_flow_upper,
-					 .gain = gt_hier_flow_gain};
+					 .nrows = m->a2a->rows.n + m->nroots,
+					 .nlinks = m->a2a->rows.n,
+					 .entry = master_entry,
+					 .upper = master_upper,
+					 .gain = master_gain};
 }
 
-static void gt_hier_flow_push(struct gt_alltoall_master *m, uint32_t column)
+static void push_column(struct gt_alltoall_master *m, uint32_t column)
 {
-	for (uint32_t r = 0; r < m->flow->rows.n + m->nroots; r++)
-		m->entries[r] = gt_hier_flow_entry(m, r, column);
+	for (uint32_t r = 0; r < m->a2a->rows.n + m->nroots; r++)
+		m->entries[r] = master_entry(m, r, column);
 	gt_lp_add(m->lp, column ? 0 : 1, m->entries);
 }
 
-static int gt_hier_flow_init(struct gt_alltoall_master *m, struct gt_err *err)
+static int master_init(struct gt_alltoall_master *m, struct gt_err *err)
 {
-	struct gt_alltoall *flow = m->flow;
-	uint32_t nrows = flow->rows.n + m->nroots;
-	double *upper = gt_arena_array(flow->arena, nrows, sizeof(*upper));
+	struct gt_alltoall *a2a = m->a2a;
+	uint32_t nrows = a2a->rows.n + m->nroots;
+	double *upper = gt_arena_array(a2a->arena, nrows, sizeof(*upper));
 
-	m->entries = gt_arena_array(flow->arena, nrows, sizeof(*m->entries));
-	m->prices = gt_arena_array(flow->arena, nrows, sizeof(*m->prices));
+	m->entries = gt_arena_array(a2a->arena, nrows, sizeof(*m->entries));
+	m->prices = gt_arena_array(a2a->arena, nrows, sizeof(*m->prices));
 	if (!upper || !m->entries || !m->prices ||
-	    gt_alltoall_lengths_init(&m->lengths, flow))
+	    gt_alltoall_lengths_init(&m->lengths, a2a))
 		return gt_err_nomem(err);
 	m->lengths.all = m->all;
-	for (uint32_t r = 0; r < flow->rows.n; r++)
-		upper[r] = gt_rat_double(flow->rows.gbs[r]) * flow->rows.unit *
+	for (uint32_t r = 0; r < a2a->rows.n; r++)
+		upper[r] = gt_rat_double(a2a->rows.gbs[r]) * a2a->rows.unit *
 			   (double)m->nranks;
 	m->lp = gt_lp_new(nrows, upper);
 	if (!m->lp)
 		return gt_err_nomem(err);
-	gt_hier_flow_push(m, 0);
+	push_column(m, 0);
 	return GT_OK;
 }
 
 /* ---- its columns ------------------------------------------------------- */
 
-static int gt_hier_bunch_loads(const struct gt_alltoall_master *m,
-			       struct gt_alltoall_bundle *bunch)
+static int bundle_loads(const struct gt_alltoall_master *m,
+			struct gt_alltoall_bundle *bundle)
 {
-	uint32_t nodes = m->flow->nodes[bunch->root / m->n];
+	uint32_t nodes = m->a2a->nodes[bundle->root / m->n];
 
 	for (uint32_t to = 0; to < m->n; to++) {
-		const struct gt_alltoall_path *way = bunch->ways[to];
+		const struct gt_alltoall_path *path = bundle->paths[to];
 
-		for (uint32_t k = 0; way && k < way->nparts; k++) {
-			int32_t *load = &bunch->loads[way->parts[k].row];
+		for (uint32_t k = 0; path && k < path->nloads; k++) {
+			int32_t *load = &bundle->loads[path->loads[k].row];
 			int32_t units;
 
-			if (__builtin_mul_overflow(way->parts[k].units, nodes,
+			if (__builtin_mul_overflow(path->loads[k].units, nodes,
 						   &units) ||
 			    __builtin_add_overflow(*load, units, load))
 				return GT_EINPUT;
@@ -125,68 +124,67 @@ static int gt_hier_bunch_loads(const struct gt_alltoall_master *m,
 	return GT_OK;
 }
 
-static int gt_hier_bunch_make(struct gt_alltoall_master *m, uint32_t root,
-			      struct gt_alltoall_bundle *bunch)
+static int bundle_make(struct gt_alltoall_master *m, uint32_t root,
+		       struct gt_alltoall_bundle *bundle)
 {
-	struct gt_arena *arena = m->flow->arena;
+	struct gt_arena *arena = m->a2a->arena;
 	int rc;
 
-	bunch->root = root;
-	bunch->ways = gt_arena_array(arena, m->n, sizeof(*bunch->ways));
-	bunch->loads =
-		gt_arena_array(arena, m->flow->rows.n, sizeof(*bunch->loads));
-	if (!bunch->ways || !bunch->loads)
+	bundle->root = root;
+	bundle->paths = gt_arena_array(arena, m->n, sizeof(*bundle->paths));
+	bundle->loads =
+		gt_arena_array(arena, m->a2a->rows.n, sizeof(*bundle->loads));
+	if (!bundle->paths || !bundle->loads)
 		return GT_ESYS;
 	if (m->all)
 		return gt_alltoall_lengths_loads(&m->lengths, root / m->n,
-						 root % m->n, bunch->loads);
+						 root % m->n, bundle->loads);
 	rc = gt_alltoall_lengths_paths(&m->lengths, root / m->n, root % m->n,
-				       bunch->ways);
-	return rc ? rc : gt_hier_bunch_loads(m, bunch);
+				       bundle->paths);
+	return rc ? rc : bundle_loads(m, bundle);
 }
 
-static int gt_hier_bunch_keep(struct gt_alltoall_master *m,
-			      const struct gt_alltoall_bundle *bunch)
+static int keep_bundle(struct gt_alltoall_master *m,
+		       const struct gt_alltoall_bundle *bundle)
 {
-	if (m->nbunches == m->size) {
+	if (m->nbundles == m->size) {
 		uint32_t size = m->size ? 2 * m->size : 64;
 		struct gt_alltoall_bundle *grown =
-			gt_arena_array(m->flow->arena, size, sizeof(*grown));
+			gt_arena_array(m->a2a->arena, size, sizeof(*grown));
 
 		if (!grown)
 			return GT_ESYS;
-		if (m->nbunches)
-			memcpy(grown, m->bunches, m->nbunches * sizeof(*grown));
-		m->bunches = grown;
+		if (m->nbundles)
+			memcpy(grown, m->bundles, m->nbundles * sizeof(*grown));
+		m->bundles = grown;
 		m->size = size;
 	}
-	m->bunches[m->nbunches++] = *bunch;
-	gt_hier_flow_push(m, m->nbunches);
+	m->bundles[m->nbundles++] = *bundle;
+	push_column(m, m->nbundles);
 	return GT_OK;
 }
 
 /* 1: a bunch of this root that is shorter than `limit` was added. */
-static int gt_hier_flow_offer(struct gt_alltoall_master *m, uint32_t root,
-			      double limit)
+static int price_root(struct gt_alltoall_master *m, uint32_t root, double limit)
 {
-	struct gt_alltoall_bundle bunch;
+	struct gt_alltoall_bundle bundle;
 	double length = 0;
-	int rc = gt_hier_bunch_make(m, root, &bunch);
+	int rc = bundle_make(m, root, &bundle);
 
 	if (rc)
 		return rc;
-	for (uint32_t r = 0; r < m->flow->rows.n; r++)
-		length += m->prices[r] * bunch.loads[r];
-	if (length >= limit * (1 - GT_HIER_FLOW_SLACK) - 1e-15)
+	for (uint32_t r = 0; r < m->a2a->rows.n; r++)
+		length += m->prices[r] * bundle.loads[r];
+	if (length >= limit * (1 - GT_ALLTOALL_SLACK) - 1e-15)
 		return 0;
-	rc = gt_hier_bunch_keep(m, &bunch);
+	rc = keep_bundle(m, &bundle);
 	return rc ? rc : 1;
 }
 
 /* The number of bunches that were added. */
-static int gt_hier_flow_offers(struct gt_alltoall_master *m, int first)
+static int price_roots(struct gt_alltoall_master *m, int first)
 {
-	uint32_t links = m->flow->rows.n;
+	uint32_t links = m->a2a->rows.n;
 	double most = 0;
 	int added = 0;
 
@@ -195,16 +193,16 @@ static int gt_hier_flow_offers(struct gt_alltoall_master *m, int first)
 	for (uint32_t r = 0; r < links; r++)
 		m->lengths.price[r] =
 			most > 0 ? (int64_t)(m->prices[r] / most *
-					     (double)GT_HIER_FLOW_ONE /
-					     m->flow->rows.unit)
+					     (double)GT_ALLTOALL_PRICE_ONE /
+					     m->a2a->rows.unit)
 				 : 0;
 	gt_alltoall_lengths_set(&m->lengths);
 	for (uint32_t i = 0; i < m->nroots; i++) {
 		int one = 0;
 
 		if (gt_alltoall_has_root(m, i))
-			one = gt_hier_flow_offer(
-				m, i, first ? 1e300 : m->prices[links + i]);
+			one = price_root(m, i,
+					 first ? 1e300 : m->prices[links + i]);
 		if (one < 0)
 			return one;
 		added += one;
@@ -212,7 +210,7 @@ static int gt_hier_flow_offers(struct gt_alltoall_master *m, int first)
 	return added;
 }
 
-static int gt_hier_flow_fault(int rc, struct gt_err *err)
+static int explain_failure(int rc, struct gt_err *err)
 {
 	if (rc == GT_ENO)
 		return gt_err_set(err, GT_ENO, NULL,
@@ -225,10 +223,9 @@ static int gt_hier_flow_fault(int rc, struct gt_err *err)
 }
 
 /* First what is narrow is dear; then by prices of the program. */
-static int gt_hier_flow_generate(struct gt_alltoall_master *m,
-				 struct gt_err *err)
+static int generate_bundles(struct gt_alltoall_master *m, struct gt_err *err)
 {
-	const struct gt_quotient_rows *rows = &m->flow->rows;
+	const struct gt_quotient_rows *rows = &m->a2a->rows;
 	int added;
 
 	for (uint32_t r = 0; r < rows->n; r++) {
@@ -236,7 +233,7 @@ static int gt_hier_flow_generate(struct gt_alltoall_master *m,
 
 		m->prices[r] = gbs > 0 ? 1 / gbs : 0;
 	}
-	added = gt_hier_flow_offers(m, 1);
+	added = price_roots(m, 1);
 	while (added > 0) {
 		if (gt_lp_solve(m->lp))
 			return gt_err_set(err, GT_ESYS, NULL,
@@ -247,59 +244,60 @@ static int gt_hier_flow_generate(struct gt_alltoall_master *m,
 
 			m->prices[r] = price > 0 ? price : 0;
 		}
-		gt_budget_report(m->flow->hier->watch, "flows", m->nrounds,
+		gt_budget_report(m->a2a->quotient->watch, "flows", m->nrounds,
 				 gt_lp_values(m->lp)[0]);
-		if (gt_budget_is_spent(m->flow->hier->watch) ||
-		    m->nrounds++ == GT_HIER_FLOW_ROUNDS)
+		if (gt_budget_is_spent(m->a2a->quotient->watch) ||
+		    m->nrounds++ == GT_ALLTOALL_ROUNDS)
 			break;
-		added = gt_hier_flow_offers(m, 0);
+		added = price_roots(m, 0);
 	}
-	return added < 0 ? gt_hier_flow_fault(added, err) : GT_OK;
+	return added < 0 ? explain_failure(added, err) : GT_OK;
 }
 
 /* Few lanes do as well, mostly. */
-static int gt_hier_flow_fewer(struct gt_alltoall_master *m, struct gt_err *err)
+static int reduce_channels(struct gt_alltoall_master *m, struct gt_err *err)
 {
 	struct gt_alltoall_known_paths known = {0};
 
-	known.ways = gt_arena_array(m->flow->arena, (size_t)m->nbunches * m->n,
-				    sizeof(*known.ways));
-	if (!known.ways)
+	known.paths = gt_arena_array(m->a2a->arena, (size_t)m->nbundles * m->n,
+				     sizeof(*known.paths));
+	if (!known.paths)
 		return gt_err_nomem(err);
-	for (uint32_t b = 0; b < m->nbunches; b++)
+	for (uint32_t b = 0; b < m->nbundles; b++)
 		for (uint32_t to = 0; to < m->n; to++)
-			if (m->bunches[b].ways[to])
-				known.ways[known.n++] = m->bunches[b].ways[to];
+			if (m->bundles[b].paths[to])
+				known.paths[known.n++] =
+					m->bundles[b].paths[to];
 	m->lengths.all = 0;
 	gt_alltoall_lengths_set(&m->lengths);
-	return gt_alltoall_assign(m->flow, &m->lengths, &known)
+	return gt_alltoall_assign(m->a2a, &m->lengths, &known)
 		       ? gt_err_nomem(err)
 		       : GT_OK;
 }
 
 /* ---- all of it --------------------------------------------------------- */
 
-static int gt_hier_flow_rows(struct gt_alltoall *flow, struct gt_err *err)
+static int rows_init(struct gt_alltoall *a2a, struct gt_err *err)
 {
-	const struct gt_plan_cluster *cluster = &flow->hier->cluster;
-	uint32_t nlinks = flow->hier->box->nlinks;
+	const struct gt_plan_cluster *cluster = &a2a->quotient->cluster;
+	uint32_t nlinks = a2a->quotient->fabric->nlinks;
 	/* Bytes only go one way: an all-gather's rows. */
-	int rc = gt_quotient_rows_init(flow->hier, GT_COLL_ALLGATHER,
-				       flow->arena, &flow->rows, err);
+	int rc = gt_quotient_rows_init(a2a->quotient, GT_COLL_ALLGATHER,
+				       a2a->arena, &a2a->rows, err);
 
-	flow->nclasses = cluster->nlevels + 1;
-	flow->nodes = gt_arena_array(flow->arena, flow->nclasses,
-				     sizeof(*flow->nodes));
-	if (rc || !flow->nodes)
+	a2a->nclasses = cluster->nlevels + 1;
+	a2a->nodes =
+		gt_arena_array(a2a->arena, a2a->nclasses, sizeof(*a2a->nodes));
+	if (rc || !a2a->nodes)
 		return rc ? rc : gt_err_nomem(err);
-	for (uint32_t c = 0; c < flow->nclasses; c++)
-		flow->nodes[c] = gt_nodes_in_class(cluster, c);
-	for (uint32_t r = nlinks; r < flow->rows.n; r++) {
+	for (uint32_t c = 0; c < a2a->nclasses; c++)
+		a2a->nodes[c] = gt_nodes_in_class(cluster, c);
+	for (uint32_t r = nlinks; r < a2a->rows.n; r++) {
 		uint32_t level = (r - nlinks) / 2 / cluster->nrails;
 
-		if (!gt_rat_div(flow->rows.gbs[r],
+		if (!gt_rat_div(a2a->rows.gbs[r],
 				GT_RAT(cluster->levels[level].nodes, 1),
-				&flow->rows.gbs[r]))
+				&a2a->rows.gbs[r]))
 			return gt_err_set(err, GT_EINPUT, NULL,
 					  "the rates need more than 64 bits");
 	}
@@ -307,62 +305,62 @@ static int gt_hier_flow_rows(struct gt_alltoall *flow, struct gt_err *err)
 }
 
 /* What ways over any nodes could do, when that may be more. */
-static int gt_hier_flow_bound(const struct gt_alltoall_master *once,
-			      struct gt_err *err)
+static int bound_any_path(const struct gt_alltoall_master *once,
+			  struct gt_err *err)
 {
-	struct gt_alltoall *flow = once->flow;
-	struct gt_alltoall all = *flow;
-	struct gt_alltoall_master m = {.flow = &all,
+	struct gt_alltoall *a2a = once->a2a;
+	struct gt_alltoall all = *a2a;
+	struct gt_alltoall_master m = {.a2a = &all,
 				       .n = once->n,
 				       .nranks = once->nranks,
 				       .nroots = once->nroots,
 				       .all = 1};
-	int rc = gt_hier_flow_init(&m, err);
+	int rc = master_init(&m, err);
 
 	if (!rc)
-		rc = gt_hier_flow_generate(&m, err);
+		rc = generate_bundles(&m, err);
 	if (!rc)
 		rc = gt_alltoall_certify(&m, err);
 	gt_lp_free(m.lp);
 	if (rc || !all.has_bound ||
-	    (flow->has_bound && gt_rat_cmp(all.bound, flow->bound) >= 0))
+	    (a2a->has_bound && gt_rat_cmp(all.bound, a2a->bound) >= 0))
 		return rc;
-	flow->has_bound = 1;
-	flow->bound = all.bound;
-	flow->prices = all.prices;
-	flow->nprices = all.nprices;
+	a2a->has_bound = 1;
+	a2a->bound = all.bound;
+	a2a->prices = all.prices;
+	a2a->nprices = all.nprices;
 	return GT_OK;
 }
 
-int gt_alltoall_solve(const struct gt_quotient *hier, struct gt_arena *arena,
-		      struct gt_alltoall *flow, struct gt_err *err)
+int gt_alltoall_solve(const struct gt_quotient *q, struct gt_arena *arena,
+		      struct gt_alltoall *a2a, struct gt_err *err)
 {
 	struct gt_alltoall_master m = {
-		.flow = flow,
-		.n = hier->box->nranks,
-		.nranks = (int64_t)hier->box->nranks * hier->cluster.nnodes,
-		.nroots = (hier->cluster.nlevels + 1) * hier->box->nranks};
+		.a2a = a2a,
+		.n = q->fabric->nranks,
+		.nranks = (int64_t)q->fabric->nranks * q->cluster.nnodes,
+		.nroots = (q->cluster.nlevels + 1) * q->fabric->nranks};
 	int rc;
 
-	*flow = (struct gt_alltoall){.hier = hier, .arena = arena};
+	*a2a = (struct gt_alltoall){.quotient = q, .arena = arena};
 	if (2 * m.n > GT_SHORTEST_MAX)
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "nodes of %u GPUs are too many for flows; "
 				  "name up to %d with --gpus",
 				  m.n, GT_SHORTEST_MAX / 2);
-	rc = gt_hier_flow_rows(flow, err);
+	rc = rows_init(a2a, err);
 	if (!rc)
-		rc = gt_hier_flow_init(&m, err);
+		rc = master_init(&m, err);
 	if (!rc)
-		rc = gt_hier_flow_generate(&m, err);
+		rc = generate_bundles(&m, err);
 	if (!rc)
 		rc = gt_alltoall_decompose(&m, err);
 	if (!rc)
 		rc = gt_alltoall_certify(&m, err);
 	if (!rc)
-		rc = gt_hier_flow_fewer(&m, err);
-	if (!rc && (!flow->has_bound || gt_rat_cmp(flow->rate, flow->bound)))
-		rc = gt_hier_flow_bound(&m, err);
+		rc = reduce_channels(&m, err);
+	if (!rc && (!a2a->has_bound || gt_rat_cmp(a2a->rate, a2a->bound)))
+		rc = bound_any_path(&m, err);
 	gt_lp_free(m.lp);
 	return rc;
 }

@@ -35,28 +35,28 @@ struct gt_alltoall_load {
 
 /* The ranks that it passes; of a class above 0 `nout` in the sender's node. */
 struct gt_alltoall_path {
-	uint32_t class_, nranks, nout, nparts;
+	uint32_t class_, nranks, nout, nloads;
 	uint32_t *ranks;
 	uint32_t out, in; /* ports */
-	struct gt_alltoall_load *parts;
+	struct gt_alltoall_load *loads;
 };
 
 /* [(class * nranks + from) * nranks + to], NULL where no way is wanted. */
 struct gt_alltoall_channel {
-	const struct gt_alltoall_path **ways;
+	const struct gt_alltoall_path **paths;
 	int64_t weight; /* of gt_alltoall.whole */
 };
 
 struct gt_alltoall {
-	const struct gt_quotient *hier;
+	const struct gt_quotient *quotient;
 	struct gt_arena *arena;
 	struct gt_quotient_rows rows;
 	uint32_t nclasses;
 	uint32_t *nodes; /* of a class */
 	/* The result: channels, what each pair has, and what none exceeds. */
-	uint32_t nlanes;
-	struct gt_alltoall_channel *lanes;
-	int64_t whole;
+	uint32_t nchannels;
+	struct gt_alltoall_channel *channels;
+	int64_t denominator;
 	struct gt_rat rate;
 	int has_bound;
 	struct gt_rat bound;
@@ -65,14 +65,14 @@ struct gt_alltoall {
 };
 
 /* GT_ENO when some rank cannot be reached.  Memory is the arena's. */
-int gt_alltoall_solve(const struct gt_quotient *hier, struct gt_arena *arena,
-		      struct gt_alltoall *flow, struct gt_err *err);
+int gt_alltoall_solve(const struct gt_quotient *q, struct gt_arena *arena,
+		      struct gt_alltoall *a2a, struct gt_err *err);
 
 /*
  * What the lanes reach, into flow->rate; 0 when that needs more than 64 bits.
  * full[row], unless NULL: is the row full then?
  */
-int gt_alltoall_rate(struct gt_alltoall *flow, uint8_t *full);
+int gt_alltoall_rate(struct gt_alltoall *a2a, uint8_t *full);
 
 /*
  * alltoall_path.c: lengths of what ranks and ports are joined by, under prices
@@ -82,7 +82,7 @@ int gt_alltoall_rate(struct gt_alltoall *flow, uint8_t *full);
 #define GT_ALLTOALL_PRICE_MAX   (INT64_C(1) << 36)
 
 struct gt_alltoall_lengths {
-	const struct gt_alltoall *flow;
+	const struct gt_alltoall *a2a;
 	/* Also to rails that are apart, where they meet higher up: no way of a
 	 * plan, but one that a proof has to count. */
 	int all;
@@ -95,7 +95,7 @@ struct gt_alltoall_lengths {
 	uint32_t *parent;
 };
 int gt_alltoall_lengths_init(struct gt_alltoall_lengths *l,
-			     const struct gt_alltoall *flow);
+			     const struct gt_alltoall *a2a);
 void gt_alltoall_lengths_set(struct gt_alltoall_lengths *l);
 
 /* From port to port of a node of the class: uplinks only. */
@@ -105,7 +105,7 @@ int64_t gt_alltoall_lengths_uplinks(const struct gt_alltoall_lengths *l,
 /* The shortest ways from a rank to all of a node of the class; 0, no memory: -1 */
 int gt_alltoall_lengths_paths(struct gt_alltoall_lengths *l, uint32_t class_,
 			      uint32_t from,
-			      const struct gt_alltoall_path **ways);
+			      const struct gt_alltoall_path **paths);
 
 /*
  * What the shortest load with all nodes of the class, if they may cross the
@@ -119,7 +119,7 @@ int64_t gt_alltoall_lengths_total(struct gt_alltoall_lengths *l);
 
 /* A way by these ranks and ports, which are copied; NULL: no memory. */
 const struct gt_alltoall_path *gt_alltoall_path_new(
-	const struct gt_alltoall *flow, const struct gt_alltoall_path *like);
+	const struct gt_alltoall *a2a, const struct gt_alltoall_path *model);
 
 /*
  * alltoall_assign.c: up to so many equal lanes of ways that are shortest under
@@ -128,9 +128,9 @@ const struct gt_alltoall_path *gt_alltoall_path_new(
  */
 struct gt_alltoall_known_paths {
 	uint32_t n;
-	const struct gt_alltoall_path **ways;
+	const struct gt_alltoall_path **paths;
 };
-int gt_alltoall_assign(struct gt_alltoall *flow, struct gt_alltoall_lengths *l,
+int gt_alltoall_assign(struct gt_alltoall *a2a, struct gt_alltoall_lengths *l,
 		       const struct gt_alltoall_known_paths *known);
 
 #endif

@@ -10,31 +10,31 @@
 #include "search/problem/budget.h"
 
 enum {
-	GT_HIER_FEW_MAX = 8,         /* lanes that are tried */
-	GT_HIER_FEW_CANDIDATES = 48, /* ways of a pair */
-	GT_HIER_FEW_PASSES = 6,
-	GT_HIER_FEW_ENDS = 1024, /* rank and port, of either side */
-	GT_HIER_FEW_STRAY = 4,   /* links that meeting one's like is worth */
+	GT_ASSIGN_CHANNELS_MAX = 8, /* lanes that are tried */
+	GT_ASSIGN_CANDIDATES = 48,  /* ways of a pair */
+	GT_ASSIGN_PASSES = 6,
+	GT_ASSIGN_ENDS_MAX = 1024, /* rank and port, of either side */
+	GT_ASSIGN_STRAY = 4,       /* links that meeting one's like is worth */
 	/* What a link is worth, and a port of one's own. */
-	GT_HIER_FEW_LINK = 6,
-	GT_HIER_FEW_PORT = 2,
+	GT_ASSIGN_LINK = 6,
+	GT_ASSIGN_PORT = 2,
 };
 
 /* What ways that are as full differ by: a score of 1. */
-#define GT_HIER_FEW_TIE 3e-6
+#define GT_ASSIGN_TIE 3e-6
 
-struct gt_hier_choice {
+struct gt_assign_choice {
 	uint32_t n;
-	const struct gt_alltoall_path *ways[GT_HIER_FEW_CANDIDATES];
-	uint32_t score[GT_HIER_FEW_CANDIDATES];
+	const struct gt_alltoall_path *paths[GT_ASSIGN_CANDIDATES];
+	uint32_t score[GT_ASSIGN_CANDIDATES];
 };
 
-struct gt_hier_few {
-	struct gt_alltoall *flow;
+struct gt_assign_search {
+	struct gt_alltoall *a2a;
 	struct gt_alltoall_lengths *l;
 	uint32_t n, npairs;
-	uint32_t *own;                        /* port of a rank */
-	struct gt_hier_choice *choices;       /* of a pair */
+	uint32_t *nearest;                    /* port of a rank */
+	struct gt_assign_choice *choices;     /* of a pair */
 	double *use, *room;                   /* of a row: of 1 that is full */
 	const struct gt_alltoall_path **pick; /* [lane * npairs + pair] */
 };
@@ -42,219 +42,217 @@ struct gt_hier_few {
 /* ---- candidates -------------------------------------------------------- */
 
 /* The port next to a rank; of several each rank has another. */
-static uint32_t gt_hier_few_own(const struct gt_quotient *hier, uint32_t rank)
+static uint32_t nearest_port(const struct gt_quotient *q, uint32_t rank)
 {
-	uint32_t nports = hier->cluster.nports, own = UINT32_MAX;
-	const struct gt_fabric_route *out = hier->out + (size_t)rank * nports;
+	uint32_t nports = q->cluster.nports, nearest = UINT32_MAX;
+	const struct gt_fabric_route *out = q->out + (size_t)rank * nports;
 
 	for (uint32_t i = 0; i < nports; i++) {
 		uint32_t port = (rank + i) % nports;
 
 		if (out[port].nlinks &&
-		    (own == UINT32_MAX || out[port].nlinks < out[own].nlinks))
-			own = port;
+		    (nearest == UINT32_MAX ||
+		     out[port].nlinks < out[nearest].nlinks))
+			nearest = port;
 	}
-	return own;
+	return nearest;
 }
 
 /*
  * Few links; over the network to the like of a rank rather than to others, by
  * the ports next to the two; through other ranks rather before than behind it.
  */
-static uint32_t gt_hier_few_score(const struct gt_hier_few *few,
-				  const struct gt_alltoall_path *way)
+static uint32_t path_score(const struct gt_assign_search *s,
+			   const struct gt_alltoall_path *path)
 {
-	uint32_t score = GT_HIER_FEW_LINK * way->nparts, from, to;
+	uint32_t score = GT_ASSIGN_LINK * path->nloads, from, to;
 
-	if (!way->class_)
+	if (!path->class_)
 		return score;
-	from = way->ranks[way->nout - 1];
-	to = way->ranks[way->nout];
+	from = path->ranks[path->nout - 1];
+	to = path->ranks[path->nout];
 	if (from != to)
-		score += GT_HIER_FEW_STRAY * GT_HIER_FEW_LINK;
-	if (way->out != few->own[from])
-		score += GT_HIER_FEW_PORT;
-	if (way->in != few->own[to])
-		score += GT_HIER_FEW_PORT;
-	return score + (way->nout + 1 < way->nranks);
+		score += GT_ASSIGN_STRAY * GT_ASSIGN_LINK;
+	if (path->out != s->nearest[from])
+		score += GT_ASSIGN_PORT;
+	if (path->in != s->nearest[to])
+		score += GT_ASSIGN_PORT;
+	return score + (path->nout + 1 < path->nranks);
 }
 
-static int gt_hier_few_same(const struct gt_alltoall_path *a,
-			    const struct gt_alltoall_path *b)
+static int is_same_path(const struct gt_alltoall_path *a,
+			const struct gt_alltoall_path *b)
 {
 	return a->nranks == b->nranks && a->nout == b->nout &&
 	       a->out == b->out && a->in == b->in &&
 	       !memcmp(a->ranks, b->ranks, a->nranks * sizeof(*a->ranks));
 }
 
-static uint32_t gt_hier_few_pair(const struct gt_hier_few *few,
-				 const struct gt_alltoall_path *way)
+static uint32_t pair_of(const struct gt_assign_search *s,
+			const struct gt_alltoall_path *path)
 {
-	return (way->class_ * few->n + way->ranks[0]) * few->n +
-	       way->ranks[way->nranks - 1];
+	return (path->class_ * s->n + path->ranks[0]) * s->n +
+	       path->ranks[path->nranks - 1];
 }
 
 /* Keep it, in place of the one with the worst score if there is no room. */
-static void gt_hier_few_keep(struct gt_hier_few *few,
-			     const struct gt_alltoall_path *way)
+static void keep_candidate(struct gt_assign_search *s,
+			   const struct gt_alltoall_path *path)
 {
-	struct gt_hier_choice *choice =
-		&few->choices[gt_hier_few_pair(few, way)];
-	uint32_t score = gt_hier_few_score(few, way), worst = 0;
+	struct gt_assign_choice *choice = &s->choices[pair_of(s, path)];
+	uint32_t score = path_score(s, path), worst = 0;
 
 	for (uint32_t i = 0; i < choice->n; i++) {
-		if (gt_hier_few_same(choice->ways[i], way))
+		if (is_same_path(choice->paths[i], path))
 			return;
 		if (choice->score[i] > choice->score[worst])
 			worst = i;
 	}
-	if (choice->n < GT_HIER_FEW_CANDIDATES)
+	if (choice->n < GT_ASSIGN_CANDIDATES)
 		worst = choice->n++;
 	else if (choice->score[worst] <= score)
 		return;
-	choice->ways[worst] = way;
+	choice->paths[worst] = path;
 	choice->score[worst] = score;
 }
 
 /* One that goes through at most one rank on each side. */
-static int gt_hier_few_try(struct gt_hier_few *few, const uint32_t ends[2],
-			   const uint32_t mid[2], struct gt_alltoall_path *like)
+static int try_candidate(struct gt_assign_search *s, const uint32_t ends[2],
+			 const uint32_t mid[2], struct gt_alltoall_path *model)
 {
 	uint32_t ranks[4], k = 0;
-	const struct gt_alltoall_path *way;
+	const struct gt_alltoall_path *path;
 
 	ranks[k++] = ends[0];
 	if (mid[0] != ends[0])
 		ranks[k++] = mid[0];
-	like->nout = k;
-	if (like->class_)
+	model->nout = k;
+	if (model->class_)
 		ranks[k++] = mid[1];
-	if (mid[1] != ends[1] || !like->class_)
+	if (mid[1] != ends[1] || !model->class_)
 		ranks[k++] = ends[1];
-	like->nranks = k;
-	like->ranks = ranks;
-	way = gt_alltoall_path_new(few->flow, like);
-	if (!way)
+	model->nranks = k;
+	model->ranks = ranks;
+	path = gt_alltoall_path_new(s->a2a, model);
+	if (!path)
 		return GT_ESYS;
-	gt_hier_few_keep(few, way);
+	keep_candidate(s, path);
 	return GT_OK;
 }
 
 /* Shortest ways that go through no more than one rank of each node. */
-static int64_t gt_hier_few_least(const struct gt_hier_few *few, uint32_t class_,
-				 const uint32_t ends[2])
+static int64_t shortest_length(const struct gt_assign_search *s,
+			       uint32_t class_, const uint32_t ends[2])
 {
-	uint32_t n = few->n;
+	uint32_t n = s->n;
 	int64_t least = GT_ALLTOALL_UNREACHABLE - 1;
 
 	for (uint32_t a = 0; a < n; a++)
 		for (uint32_t b = 0; b < n; b++) {
-			int64_t length = few->l->local[ends[0] * n + a] +
-					 few->l->local[b * n + ends[1]];
+			int64_t length = s->l->local[ends[0] * n + a] +
+					 s->l->local[b * n + ends[1]];
 
 			if (!class_ && a != b)
 				continue;
 			if (class_)
-				length += few->l->cross[((size_t)class_ * n +
-							 a) * n +
-							b];
+				length += s->l->cross[((size_t)class_ * n + a) *
+							      n +
+						      b];
 			if (length < least)
 				least = length;
 		}
 	return least;
 }
 
-static int gt_hier_few_local(struct gt_hier_few *few, const uint32_t ends[2])
+static int local_candidates(struct gt_assign_search *s, const uint32_t ends[2])
 {
-	int64_t least = gt_hier_few_least(few, 0, ends);
-	const int64_t *local = few->l->local;
+	int64_t least = shortest_length(s, 0, ends);
+	const int64_t *local = s->l->local;
 	int rc = GT_OK;
 
-	for (uint32_t a = 0; a < few->n && !rc; a++) {
-		struct gt_alltoall_path like = {0};
+	for (uint32_t a = 0; a < s->n && !rc; a++) {
+		struct gt_alltoall_path model = {0};
 		const uint32_t mid[2] = {a, ends[1]};
 
 		if (a != ends[1] &&
-		    local[ends[0] * few->n + a] + local[a * few->n + ends[1]] <=
+		    local[ends[0] * s->n + a] + local[a * s->n + ends[1]] <=
 			    least)
-			rc = gt_hier_few_try(few, ends, mid, &like);
+			rc = try_candidate(s, ends, mid, &model);
 	}
 	return rc;
 }
 
 /* From a rank, or (1) to it, through another and a port: how long. */
-static int64_t gt_hier_few_end(const struct gt_hier_few *few, uint32_t rank,
-			       uint32_t mid, uint32_t port, int in)
+static int64_t end_length(const struct gt_assign_search *s, uint32_t rank,
+			  uint32_t mid, uint32_t port, int in)
 {
-	const struct gt_alltoall_lengths *l = few->l;
-	uint32_t n = few->n, nports = few->flow->hier->cluster.nports;
+	const struct gt_alltoall_lengths *l = s->l;
+	uint32_t n = s->n, nports = s->a2a->quotient->cluster.nports;
 
 	return in ? l->in[mid * nports + port] + l->local[mid * n + rank]
 		  : l->local[rank * n + mid] + l->out[mid * nports + port];
 }
 
-static int gt_hier_few_remote(struct gt_hier_few *few, uint32_t class_,
-			      const uint32_t ends[2])
+static int remote_candidates(struct gt_assign_search *s, uint32_t class_,
+			     const uint32_t ends[2])
 {
-	const struct gt_quotient *hier = few->flow->hier;
-	uint32_t nports = hier->cluster.nports, all = few->n * nports;
-	int64_t least = gt_hier_few_least(few, class_, ends);
+	const struct gt_quotient *q = s->a2a->quotient;
+	uint32_t nports = q->cluster.nports, all = s->n * nports;
+	int64_t least = shortest_length(s, class_, ends);
 	int rc = GT_OK;
 
 	for (uint32_t i = 0; i < all * all && !rc; i++) {
 		const uint32_t at[2] = {i / all, i % all};
-		const uint32_t mid[2] = {(ends[0] + at[0] / nports) % few->n,
-					 (ends[1] + at[1] / nports) % few->n};
-		struct gt_alltoall_path like = {
+		const uint32_t mid[2] = {(ends[0] + at[0] / nports) % s->n,
+					 (ends[1] + at[1] / nports) % s->n};
+		struct gt_alltoall_path model = {
 			.class_ = class_,
 			.out = (ends[0] + at[0]) % nports,
 			.in = (ends[1] + at[1]) % nports};
-		int64_t out =
-			gt_hier_few_end(few, ends[0], mid[0], like.out, 0);
+		int64_t out = end_length(s, ends[0], mid[0], model.out, 0);
 
 		if (out > least) {
 			i += all - 1 - at[1];
 			continue;
 		}
-		if (out + gt_hier_few_end(few, ends[1], mid[1], like.in, 1) +
-				    gt_alltoall_lengths_uplinks(few->l, class_,
-								like.out,
-								like.in) <=
+		if (out + end_length(s, ends[1], mid[1], model.in, 1) +
+				    gt_alltoall_lengths_uplinks(s->l, class_,
+								model.out,
+								model.in) <=
 			    least &&
-		    gt_quotient_ports_joined(hier, like.out, like.in))
-			rc = gt_hier_few_try(few, ends, mid, &like);
+		    gt_quotient_ports_joined(q, model.out, model.in))
+			rc = try_candidate(s, ends, mid, &model);
 	}
 	return rc;
 }
 
-static int gt_hier_few_choices(struct gt_hier_few *few,
-			       const struct gt_alltoall_known_paths *known)
+static int find_candidates(struct gt_assign_search *s,
+			   const struct gt_alltoall_known_paths *known)
 {
-	uint32_t n = few->n;
-	uint32_t ends_max = n * few->flow->hier->cluster.nports;
+	uint32_t n = s->n;
+	uint32_t ends_max = n * s->a2a->quotient->cluster.nports;
 	int rc = GT_OK;
 
-	for (uint32_t p = 0; p < few->npairs && !rc; p++) {
+	for (uint32_t p = 0; p < s->npairs && !rc; p++) {
 		const uint32_t ends[2] = {p / n % n, p % n};
 		uint32_t class_ = p / n / n;
 
-		if (!few->flow->nodes[class_] ||
-		    (!class_ && ends[0] == ends[1]))
+		if (!s->a2a->nodes[class_] || (!class_ && ends[0] == ends[1]))
 			continue;
 		if (!class_)
-			rc = gt_hier_few_local(few, ends);
-		else if (ends_max <= GT_HIER_FEW_ENDS)
-			rc = gt_hier_few_remote(few, class_, ends);
+			rc = local_candidates(s, ends);
+		else if (ends_max <= GT_ASSIGN_ENDS_MAX)
+			rc = remote_candidates(s, class_, ends);
 	}
 	for (uint32_t i = 0; i < known->n && !rc; i++)
-		gt_hier_few_keep(few, known->ways[i]);
+		keep_candidate(s, known->paths[i]);
 	return rc;
 }
 
 /* ---- choosing ---------------------------------------------------------- */
 
 /* How full a link is, such that the fullest count: the twelfth power. */
-static double gt_hier_few_full(double use)
+static double penalty(double use)
 {
 	double square = use * use, fourth = square * square;
 
@@ -262,62 +260,62 @@ static double gt_hier_few_full(double use)
 }
 
 /* Take a way's load on or (-1) off, of one of k lanes; what it adds. */
-static double gt_hier_few_load(struct gt_hier_few *few,
-			       const struct gt_alltoall_path *way, double times)
+static double add_path_load(struct gt_assign_search *s,
+			    const struct gt_alltoall_path *path, double times)
 {
 	double before = 0, after = 0;
 
-	times *= few->flow->nodes[way->class_];
-	for (uint32_t k = 0; k < way->nparts; k++) {
-		double *use = &few->use[way->parts[k].row];
+	times *= s->a2a->nodes[path->class_];
+	for (uint32_t k = 0; k < path->nloads; k++) {
+		double *use = &s->use[path->loads[k].row];
 
-		before += gt_hier_few_full(*use);
-		*use += times * way->parts[k].units *
-			few->room[way->parts[k].row];
-		after += gt_hier_few_full(*use);
+		before += penalty(*use);
+		*use += times * path->loads[k].units *
+			s->room[path->loads[k].row];
+		after += penalty(*use);
 	}
 	return after - before;
 }
 
 /* What a way in a lane costs: how much fuller links get, and its score. */
-static double gt_hier_few_cost(struct gt_hier_few *few,
-			       const struct gt_hier_choice *choice, uint32_t i,
-			       uint32_t k)
+static double candidate_cost(struct gt_assign_search *s,
+			     const struct gt_assign_choice *choice, uint32_t i,
+			     uint32_t k)
 {
-	double more = gt_hier_few_load(few, choice->ways[i], 1.0 / k);
+	double more = add_path_load(s, choice->paths[i], 1.0 / k);
 
-	gt_hier_few_load(few, choice->ways[i], -1.0 / k);
-	return more + choice->score[i] * GT_HIER_FEW_TIE;
+	add_path_load(s, choice->paths[i], -1.0 / k);
+	return more + choice->score[i] * GT_ASSIGN_TIE;
 }
 
 /* A cheaper way for the pair, if there is one. */
-static int gt_hier_few_better(struct gt_hier_few *few, uint32_t pair,
-			      uint32_t k, const struct gt_alltoall_path **pick)
+static int improve_pair(struct gt_assign_search *s, uint32_t pair, uint32_t k,
+			const struct gt_alltoall_path **pick)
 {
-	const struct gt_hier_choice *choice = &few->choices[pair];
+	const struct gt_assign_choice *choice = &s->choices[pair];
 	uint32_t old = 0, best;
 	double least, cost;
 
-	while (choice->ways[old] != *pick)
+	while (choice->paths[old] != *pick)
 		old++;
 	best = old;
-	gt_hier_few_load(few, *pick, -1.0 / k);
-	least = gt_hier_few_cost(few, choice, old, k) - GT_HIER_FEW_TIE / 2;
+	add_path_load(s, *pick, -1.0 / k);
+	least = candidate_cost(s, choice, old, k) - GT_ASSIGN_TIE / 2;
 	for (uint32_t i = 0; i < choice->n; i++) {
-		cost = gt_hier_few_cost(few, choice, i, k);
+		cost = candidate_cost(s, choice, i, k);
 		if (cost >= least)
 			continue;
 		least = cost;
 		best = i;
 	}
-	*pick = choice->ways[best];
-	gt_hier_few_load(few, *pick, 1.0 / k);
+	*pick = choice->paths[best];
+	add_path_load(s, *pick, 1.0 / k);
 	return best != old;
 }
 
 /* The way with the best score, in another lane the next that is as good. */
-static const struct gt_alltoall_path *gt_hier_few_first(
-	const struct gt_hier_choice *choice, uint32_t lane)
+static const struct gt_alltoall_path *first_candidate(
+	const struct gt_assign_choice *choice, uint32_t channel)
 {
 	uint32_t best = UINT32_MAX, equal = 0;
 
@@ -328,142 +326,142 @@ static const struct gt_alltoall_path *gt_hier_few_first(
 		}
 		equal += choice->score[i] == best;
 	}
-	lane %= equal;
+	channel %= equal;
 	for (uint32_t i = 0; i < choice->n; i++)
-		if (choice->score[i] == best && !lane--)
-			return choice->ways[i];
+		if (choice->score[i] == best && !channel--)
+			return choice->paths[i];
 	return NULL;
 }
 
-static void gt_hier_few_begin(struct gt_hier_few *few, uint32_t k)
+static void assign_first(struct gt_assign_search *s, uint32_t k)
 {
-	for (uint32_t r = 0; r < few->flow->rows.n; r++)
-		few->use[r] = 0;
-	for (uint32_t i = 0; i < k * few->npairs; i++) {
-		const struct gt_hier_choice *choice =
-			&few->choices[i % few->npairs];
+	for (uint32_t r = 0; r < s->a2a->rows.n; r++)
+		s->use[r] = 0;
+	for (uint32_t i = 0; i < k * s->npairs; i++) {
+		const struct gt_assign_choice *choice =
+			&s->choices[i % s->npairs];
 
-		few->pick[i] = NULL;
+		s->pick[i] = NULL;
 		if (!choice->n)
 			continue;
-		few->pick[i] = gt_hier_few_first(choice, i / few->npairs);
-		gt_hier_few_load(few, few->pick[i], 1.0 / k);
+		s->pick[i] = first_candidate(choice, i / s->npairs);
+		add_path_load(s, s->pick[i], 1.0 / k);
 	}
 }
 
-static int gt_hier_few_is_full(const struct gt_hier_few *few)
+static int is_overfull(const struct gt_assign_search *s)
 {
-	for (uint32_t r = 0; r < few->flow->rows.n; r++)
-		if (few->use[r] > 1 + 1e-9)
+	for (uint32_t r = 0; r < s->a2a->rows.n; r++)
+		if (s->use[r] > 1 + 1e-9)
 			return 1;
 	return 0;
 }
 
 /* k lanes, each pair's way in each for itself; 1: as good or better. */
-static int gt_hier_few_lanes(struct gt_hier_few *few, uint32_t k,
-			     struct gt_alltoall_channel *lanes,
-			     struct gt_rat *rate)
+static int assign_channels(struct gt_assign_search *s, uint32_t k,
+			   struct gt_alltoall_channel *channels,
+			   struct gt_rat *rate)
 {
-	struct gt_alltoall like = *few->flow;
+	struct gt_alltoall model = *s->a2a;
 	int changed = 1;
 
-	gt_hier_few_begin(few, k);
-	for (int pass = 0; pass < GT_HIER_FEW_PASSES && changed; pass++) {
+	assign_first(s, k);
+	for (int pass = 0; pass < GT_ASSIGN_PASSES && changed; pass++) {
 		changed = 0;
-		if (!gt_hier_few_is_full(few))
+		if (!is_overfull(s))
 			break;
-		for (uint32_t i = 0; i < k * few->npairs; i++)
-			if (few->pick[i])
-				changed |= gt_hier_few_better(
-					few, i % few->npairs, k, &few->pick[i]);
+		for (uint32_t i = 0; i < k * s->npairs; i++)
+			if (s->pick[i])
+				changed |= improve_pair(s, i % s->npairs, k,
+							&s->pick[i]);
 	}
 	for (uint32_t i = 0; i < k; i++)
-		lanes[i] = (struct gt_alltoall_channel){
-			few->pick + (size_t)i * few->npairs, 1};
-	like.nlanes = k;
-	like.lanes = lanes;
-	like.whole = k;
-	if (!gt_alltoall_rate(&like, NULL))
+		channels[i] = (struct gt_alltoall_channel){
+			s->pick + (size_t)i * s->npairs, 1};
+	model.nchannels = k;
+	model.channels = channels;
+	model.denominator = k;
+	if (!gt_alltoall_rate(&model, NULL))
 		return 0;
-	*rate = like.rate;
+	*rate = model.rate;
 	return 1;
 }
 
-static int gt_hier_few_take(struct gt_hier_few *few, uint32_t k,
-			    struct gt_alltoall_channel *lanes,
-			    struct gt_rat rate)
+static int take_channels(struct gt_assign_search *s, uint32_t k,
+			 struct gt_alltoall_channel *channels,
+			 struct gt_rat rate)
 {
-	struct gt_alltoall *flow = few->flow;
-	size_t n = few->npairs;
+	struct gt_alltoall *a2a = s->a2a;
+	size_t n = s->npairs;
 
-	flow->lanes = gt_arena_array(flow->arena, k, sizeof(*lanes));
-	if (!flow->lanes)
+	a2a->channels = gt_arena_array(a2a->arena, k, sizeof(*channels));
+	if (!a2a->channels)
 		return GT_ESYS;
 	for (uint32_t i = 0; i < k; i++) {
-		flow->lanes[i].weight = 1;
-		flow->lanes[i].ways =
-			gt_arena_array(flow->arena, n, sizeof(*lanes[i].ways));
-		if (!flow->lanes[i].ways)
+		a2a->channels[i].weight = 1;
+		a2a->channels[i].paths = gt_arena_array(
+			a2a->arena, n, sizeof(*channels[i].paths));
+		if (!a2a->channels[i].paths)
 			return GT_ESYS;
-		memcpy(flow->lanes[i].ways, lanes[i].ways,
-		       n * sizeof(*lanes[i].ways));
+		memcpy(a2a->channels[i].paths, channels[i].paths,
+		       n * sizeof(*channels[i].paths));
 	}
-	flow->nlanes = k;
-	flow->whole = k;
-	flow->rate = rate;
+	a2a->nchannels = k;
+	a2a->denominator = k;
+	a2a->rate = rate;
 	return GT_OK;
 }
 
 /* More lanes only for more, and until there is no more to be had. */
-static int gt_hier_few_run(struct gt_hier_few *few)
+static int try_channel_counts(struct gt_assign_search *s)
 {
-	struct gt_alltoall_channel lanes[GT_HIER_FEW_MAX];
-	struct gt_alltoall *flow = few->flow;
-	struct gt_rat most = flow->has_bound ? flow->bound : flow->rate, rate;
+	struct gt_alltoall_channel channels[GT_ASSIGN_CHANNELS_MAX];
+	struct gt_alltoall *a2a = s->a2a;
+	struct gt_rat most = a2a->has_bound ? a2a->bound : a2a->rate, rate;
 	int rc = GT_OK;
 
-	for (uint32_t k = 1; k <= GT_HIER_FEW_MAX && !rc; k++) {
-		int cmp = k <= flow->nlanes ? 0 : 1;
+	for (uint32_t k = 1; k <= GT_ASSIGN_CHANNELS_MAX && !rc; k++) {
+		int cmp = k <= a2a->nchannels ? 0 : 1;
 
-		if (!gt_hier_few_lanes(few, k, lanes, &rate))
+		if (!assign_channels(s, k, channels, &rate))
 			continue;
-		if (gt_rat_cmp(rate, flow->rate) >= cmp)
-			rc = gt_hier_few_take(few, k, lanes, rate);
-		if (!gt_rat_cmp(flow->rate, most) && flow->nlanes <= k)
+		if (gt_rat_cmp(rate, a2a->rate) >= cmp)
+			rc = take_channels(s, k, channels, rate);
+		if (!gt_rat_cmp(a2a->rate, most) && a2a->nchannels <= k)
 			break;
-		if (gt_budget_is_spent(flow->hier->watch))
+		if (gt_budget_is_spent(a2a->quotient->watch))
 			break;
 	}
 	return rc;
 }
 
-int gt_alltoall_assign(struct gt_alltoall *flow, struct gt_alltoall_lengths *l,
+int gt_alltoall_assign(struct gt_alltoall *a2a, struct gt_alltoall_lengths *l,
 		       const struct gt_alltoall_known_paths *known)
 {
-	struct gt_hier_few few = {.flow = flow, .l = l};
-	struct gt_arena *a = flow->arena;
-	double rate = gt_rat_double(flow->rate);
-	uint32_t n = flow->hier->box->nranks;
+	struct gt_assign_search s = {.a2a = a2a, .l = l};
+	struct gt_arena *a = a2a->arena;
+	double rate = gt_rat_double(a2a->rate);
+	uint32_t n = a2a->quotient->fabric->nranks;
 
-	few.n = n;
-	few.npairs = flow->nclasses * n * n;
-	few.choices = gt_arena_array(a, few.npairs, sizeof(*few.choices));
-	few.use = gt_arena_array(a, flow->rows.n, sizeof(*few.use));
-	few.room = gt_arena_array(a, flow->rows.n, sizeof(*few.room));
-	few.pick = gt_arena_array(a, (size_t)GT_HIER_FEW_MAX * few.npairs,
-				  sizeof(*few.pick));
-	few.own = gt_arena_array(a, n, sizeof(*few.own));
-	if (!few.choices || !few.use || !few.room || !few.pick || !few.own)
+	s.n = n;
+	s.npairs = a2a->nclasses * n * n;
+	s.choices = gt_arena_array(a, s.npairs, sizeof(*s.choices));
+	s.use = gt_arena_array(a, a2a->rows.n, sizeof(*s.use));
+	s.room = gt_arena_array(a, a2a->rows.n, sizeof(*s.room));
+	s.pick = gt_arena_array(a, (size_t)GT_ASSIGN_CHANNELS_MAX * s.npairs,
+				sizeof(*s.pick));
+	s.nearest = gt_arena_array(a, n, sizeof(*s.nearest));
+	if (!s.choices || !s.use || !s.room || !s.pick || !s.nearest)
 		return GT_ESYS;
 	for (uint32_t i = 0; i < n; i++)
-		few.own[i] = gt_hier_few_own(flow->hier, i);
-	for (uint32_t r = 0; r < flow->rows.n; r++) {
-		double gbs = gt_rat_double(flow->rows.gbs[r]);
+		s.nearest[i] = nearest_port(a2a->quotient, i);
+	for (uint32_t r = 0; r < a2a->rows.n; r++) {
+		double gbs = gt_rat_double(a2a->rows.gbs[r]);
 
 		if (gbs > 0)
-			few.room[r] = rate / gbs / flow->rows.unit;
+			s.room[r] = rate / gbs / a2a->rows.unit;
 	}
-	if (gt_hier_few_choices(&few, known))
+	if (find_candidates(&s, known))
 		return GT_ESYS;
-	return gt_hier_few_run(&few);
+	return try_channel_counts(&s);
 }

@@ -16,44 +16,44 @@ int64_t gt_alltoall_gcd(int64_t a, int64_t b)
 }
 
 /* Exact prices of rows as whole numbers, or those that floats have. */
-static int gt_hier_flow_prices(struct gt_alltoall_master *m)
+static int integer_prices(struct gt_alltoall_master *m)
 {
 	const struct gt_basis_program of = gt_alltoall_basis(m);
 	int64_t *price = m->lengths.price, all = 0;
 	int rc = gt_basis_link_prices(&of, m->lp, price);
 
-	for (uint32_t r = 0; rc == GT_ENO && r < m->flow->rows.n; r++)
+	for (uint32_t r = 0; rc == GT_ENO && r < m->a2a->rows.n; r++)
 		price[r] = (int64_t)(m->prices[r] /
-				     (m->prices[m->flow->rows.n] + 1e-30) *
+				     (m->prices[m->a2a->rows.n] + 1e-30) *
 				     (double)(1 << 20));
-	for (uint32_t r = 0; r < m->flow->rows.n; r++)
+	for (uint32_t r = 0; r < m->a2a->rows.n; r++)
 		all = gt_alltoall_gcd(all, price[r]);
-	for (uint32_t r = 0; all && r < m->flow->rows.n; r++)
+	for (uint32_t r = 0; all && r < m->a2a->rows.n; r++)
 		price[r] /= all;
 	return rc == GT_ESYS ? rc : GT_OK;
 }
 
 /* A node's links and its part of uplinks, as lengths that come to 1. */
-static int gt_hier_flow_certify(struct gt_alltoall *flow,
-				const int64_t *lengths, int64_t total)
+static int certify_lengths(struct gt_alltoall *a2a, const int64_t *lengths,
+			   int64_t total)
 {
-	const struct gt_plan_cluster *cluster = &flow->hier->cluster;
-	uint32_t nlinks = flow->hier->box->nlinks;
+	const struct gt_plan_cluster *cluster = &a2a->quotient->cluster;
+	uint32_t nlinks = a2a->quotient->fabric->nlinks;
 	struct gt_rat each, term;
 
-	flow->nprices = 0;
-	flow->bound = GT_RAT(0, 1);
-	if (!gt_rat_make(flow->rows.unit, total, &each))
+	a2a->nprices = 0;
+	a2a->bound = GT_RAT(0, 1);
+	if (!gt_rat_make(a2a->rows.unit, total, &each))
 		return 0;
-	for (uint32_t r = 0; r < flow->rows.n; r++) {
-		struct gt_plan_price *price = &flow->prices[flow->nprices];
+	for (uint32_t r = 0; r < a2a->rows.n; r++) {
+		struct gt_plan_price *price = &a2a->prices[a2a->nprices];
 
 		if (!lengths[r])
 			continue;
 		price->link = r;
 		if (!gt_rat_mul(each, GT_RAT(lengths[r], 1), &price->price) ||
-		    !gt_rat_mul(price->price, flow->rows.gbs[r], &term) ||
-		    !gt_rat_add(flow->bound, term, &flow->bound))
+		    !gt_rat_mul(price->price, a2a->rows.gbs[r], &term) ||
+		    !gt_rat_add(a2a->bound, term, &a2a->bound))
 			return 0;
 		if (r >= nlinks) {
 			uint32_t l = (r - nlinks) / 2 / cluster->nrails;
@@ -63,47 +63,46 @@ static int gt_hier_flow_certify(struct gt_alltoall *flow,
 					&price->price))
 				return 0;
 		}
-		flow->nprices++;
+		a2a->nprices++;
 	}
-	return flow->nprices > 0;
+	return a2a->nprices > 0;
 }
 
 /* Fewer digits, until all numbers fit; 0 when there are none left. */
-static int gt_hier_flow_coarsen(struct gt_alltoall_master *m, int64_t most)
+static int coarsen_prices(struct gt_alltoall_master *m, int64_t most)
 {
 	int64_t *price = m->lengths.price;
 	int changed = 0;
 
-	for (uint32_t r = 0; r < m->flow->rows.n; r++)
+	for (uint32_t r = 0; r < m->a2a->rows.n; r++)
 		if (price[r] > most) {
 			changed = 1;
 			break;
 		}
-	for (uint32_t r = 0; changed && r < m->flow->rows.n; r++)
+	for (uint32_t r = 0; changed && r < m->a2a->rows.n; r++)
 		price[r] = (price[r] + 3) / 4;
 	return changed;
 }
 
 int gt_alltoall_certify(struct gt_alltoall_master *m, struct gt_err *err)
 {
-	struct gt_alltoall *flow = m->flow;
+	struct gt_alltoall *a2a = m->a2a;
 	int64_t total;
 
-	flow->prices = gt_arena_array(flow->arena, flow->rows.n,
-				      sizeof(*flow->prices));
-	if (!flow->prices || gt_hier_flow_prices(m))
+	a2a->prices =
+		gt_arena_array(a2a->arena, a2a->rows.n, sizeof(*a2a->prices));
+	if (!a2a->prices || integer_prices(m))
 		return gt_err_nomem(err);
-	while (gt_hier_flow_coarsen(m, GT_ALLTOALL_PRICE_MAX / flow->rows.unit))
+	while (coarsen_prices(m, GT_ALLTOALL_PRICE_MAX / a2a->rows.unit))
 		;
 	m->lengths.all = 1;
 	do {
 		gt_alltoall_lengths_set(&m->lengths);
 		total = gt_alltoall_lengths_total(&m->lengths);
-		flow->has_bound =
-			total > 0 &&
-			gt_hier_flow_certify(flow, m->lengths.price, total);
-	} while (!flow->has_bound && gt_hier_flow_coarsen(m, 1));
-	if (!flow->has_bound)
-		flow->nprices = 0;
+		a2a->has_bound = total > 0 &&
+				 certify_lengths(a2a, m->lengths.price, total);
+	} while (!a2a->has_bound && coarsen_prices(m, 1));
+	if (!a2a->has_bound)
+		a2a->nprices = 0;
 	return GT_OK;
 }

@@ -13,18 +13,18 @@ struct gt_lp;
 /* The ways of a class from one rank. */
 struct gt_alltoall_bundle {
 	uint32_t root; /* class * nranks + from */
-	const struct gt_alltoall_path **ways;
+	const struct gt_alltoall_path **paths;
 	int32_t *loads;
 };
 
 /* Rows of links, then of roots; column 0 is x times all ranks. */
 struct gt_alltoall_master {
-	struct gt_alltoall *flow;
+	struct gt_alltoall *a2a;
 	struct gt_alltoall_lengths lengths;
-	uint32_t nroots, n, nbunches, size, nrounds;
+	uint32_t nroots, n, nbundles, size, nrounds;
 	int64_t nranks;
 	int all; /* ways over any nodes: of bunches, only loads are known */
-	struct gt_alltoall_bundle *bunches;
+	struct gt_alltoall_bundle *bundles;
 	struct gt_lp *lp;
 	int32_t *entries;
 	double *prices;

@@ -13,107 +13,108 @@
  * The class that a way has which leaves a node and comes back: by switches that
  * its ports have in common, whether other nodes hang there or none.
  */
-enum { GT_HIER_NEAREST = 1 };
+enum { GT_ALLTOALL_NEAREST = 1 };
 
 /* ---- what a way loads -------------------------------------------------- */
 
-static int32_t gt_hier_units(const struct gt_alltoall *flow, uint32_t link,
-			     struct gt_rat charge)
+static int32_t link_units(const struct gt_alltoall *a2a, uint32_t link,
+			  struct gt_rat charge)
 {
-	if (!flow->hier->box->links[link].charged)
-		return (int32_t)flow->rows.unit;
-	return (int32_t)(charge.num * (flow->rows.unit / charge.den));
+	if (!a2a->quotient->fabric->links[link].charged)
+		return (int32_t)a2a->rows.unit;
+	return (int32_t)(charge.num * (a2a->rows.unit / charge.den));
 }
 
-static uint32_t gt_hier_uplink_row(const struct gt_alltoall *flow,
-				   uint32_t level, uint32_t port, int in)
+static uint32_t uplink_row(const struct gt_alltoall *a2a, uint32_t level,
+			   uint32_t port, int in)
 {
-	const struct gt_plan_cluster *cluster = &flow->hier->cluster;
+	const struct gt_plan_cluster *cluster = &a2a->quotient->cluster;
 
-	return flow->hier->box->nlinks +
+	return a2a->quotient->fabric->nlinks +
 	       gt_nodes_uplink(cluster, level, cluster->ports[port].rail, in);
 }
 
-static void gt_hier_way_route(const struct gt_alltoall *flow,
-			      struct gt_alltoall_path *way,
-			      const struct gt_fabric_route *route,
-			      struct gt_rat charge)
+static void add_route_loads(const struct gt_alltoall *a2a,
+			    struct gt_alltoall_path *path,
+			    const struct gt_fabric_route *route,
+			    struct gt_rat charge)
 {
 	for (uint32_t k = 0; k < route->nlinks; k++)
-		way->parts[way->nparts++] = (struct gt_alltoall_load){
+		path->loads[path->nloads++] = (struct gt_alltoall_load){
 			route->links[k],
-			gt_hier_units(flow, route->links[k], charge)};
+			link_units(a2a, route->links[k], charge)};
 }
 
 /* The hop from the k-th rank: its routes, the second behind the network. */
-static uint32_t gt_hier_way_hop(const struct gt_alltoall *flow,
-				const struct gt_alltoall_path *way, uint32_t k,
-				const struct gt_fabric_route *routes[2])
+static uint32_t hop_routes(const struct gt_alltoall *a2a,
+			   const struct gt_alltoall_path *path, uint32_t k,
+			   const struct gt_fabric_route *routes[2])
 {
-	const struct gt_quotient *hier = flow->hier;
-	uint32_t n = hier->box->nranks, nports = hier->cluster.nports;
+	const struct gt_quotient *q = a2a->quotient;
+	uint32_t n = q->fabric->nranks, nports = q->cluster.nports;
 
-	routes[0] = &hier->box->routes[way->ranks[k] * n + way->ranks[k + 1]];
-	if (!way->class_ || k + 1 != way->nout)
+	routes[0] = &q->fabric->routes[path->ranks[k] * n + path->ranks[k + 1]];
+	if (!path->class_ || k + 1 != path->nout)
 		return 1;
-	routes[0] = &hier->out[way->ranks[k] * nports + way->out];
-	routes[1] = &hier->in[way->ranks[k + 1] * nports + way->in];
+	routes[0] = &q->out[path->ranks[k] * nports + path->out];
+	routes[1] = &q->in[path->ranks[k + 1] * nports + path->in];
 	return 2;
 }
 
 const struct gt_alltoall_path *gt_alltoall_path_new(
-	const struct gt_alltoall *flow, const struct gt_alltoall_path *like)
+	const struct gt_alltoall *a2a, const struct gt_alltoall_path *model)
 {
-	struct gt_alltoall_path *way =
-		gt_arena_alloc(flow->arena, sizeof(*way));
+	struct gt_alltoall_path *path =
+		gt_arena_alloc(a2a->arena, sizeof(*path));
 	const struct gt_fabric_route *routes[2];
-	uint32_t nparts = 2 * like->class_;
+	uint32_t nloads = 2 * model->class_;
 
-	if (!way)
+	if (!path)
 		return NULL;
-	*way = *like;
-	way->nparts = 0;
-	way->ranks =
-		gt_arena_array(flow->arena, like->nranks, sizeof(*way->ranks));
-	if (!way->ranks)
+	*path = *model;
+	path->nloads = 0;
+	path->ranks =
+		gt_arena_array(a2a->arena, model->nranks, sizeof(*path->ranks));
+	if (!path->ranks)
 		return NULL;
-	memcpy(way->ranks, like->ranks, like->nranks * sizeof(*way->ranks));
-	for (uint32_t k = 0; k + 1 < way->nranks; k++)
-		for (uint32_t r = gt_hier_way_hop(flow, way, k, routes); r--;)
-			nparts += routes[r]->nlinks;
-	way->parts = gt_arena_array(flow->arena, nparts, sizeof(*way->parts));
-	if (!way->parts)
+	memcpy(path->ranks, model->ranks, model->nranks * sizeof(*path->ranks));
+	for (uint32_t k = 0; k + 1 < path->nranks; k++)
+		for (uint32_t r = hop_routes(a2a, path, k, routes); r--;)
+			nloads += routes[r]->nlinks;
+	path->loads = gt_arena_array(a2a->arena, nloads, sizeof(*path->loads));
+	if (!path->loads)
 		return NULL;
-	for (uint32_t k = 0; k + 1 < way->nranks; k++)
-		for (uint32_t r = gt_hier_way_hop(flow, way, k, routes); r--;)
-			gt_hier_way_route(flow, way, routes[r],
-					  r ? GT_RAT(1, 1) : routes[0]->charge);
-	for (uint32_t l = 0; l + 1 < way->class_; l++)
+	for (uint32_t k = 0; k + 1 < path->nranks; k++)
+		for (uint32_t r = hop_routes(a2a, path, k, routes); r--;)
+			add_route_loads(a2a, path, routes[r],
+					r ? GT_RAT(1, 1) : routes[0]->charge);
+	for (uint32_t l = 0; l + 1 < path->class_; l++)
 		for (int in = 0; in < 2; in++)
-			way->parts[way->nparts++] = (struct gt_alltoall_load){
-				gt_hier_uplink_row(flow, l,
-						   in ? way->in : way->out, in),
-				(int32_t)flow->rows.unit};
-	return way;
+			path->loads[path->nloads++] = (struct gt_alltoall_load){
+				uplink_row(a2a, l, in ? path->in : path->out,
+					   in),
+				(int32_t)a2a->rows.unit};
+	return path;
 }
 
 /* ---- lengths ----------------------------------------------------------- */
 
 int gt_alltoall_lengths_init(struct gt_alltoall_lengths *l,
-			     const struct gt_alltoall *flow)
+			     const struct gt_alltoall *a2a)
 {
-	uint32_t n = flow->hier->box->nranks;
-	size_t nn = (size_t)n * n, np = (size_t)n * flow->hier->cluster.nports;
-	struct gt_arena *a = flow->arena;
+	uint32_t n = a2a->quotient->fabric->nranks;
+	size_t nn = (size_t)n * n,
+	       np = (size_t)n * a2a->quotient->cluster.nports;
+	struct gt_arena *a = a2a->arena;
 
-	*l = (struct gt_alltoall_lengths){.flow = flow};
-	l->price = gt_arena_array(a, flow->rows.n, sizeof(*l->price));
+	*l = (struct gt_alltoall_lengths){.a2a = a2a};
+	l->price = gt_arena_array(a, a2a->rows.n, sizeof(*l->price));
 	l->local = gt_arena_array(a, nn, sizeof(*l->local));
 	l->out = gt_arena_array(a, np, sizeof(*l->out));
 	l->in = gt_arena_array(a, np, sizeof(*l->in));
-	l->cross = gt_arena_array(a, nn * flow->nclasses, sizeof(*l->cross));
+	l->cross = gt_arena_array(a, nn * a2a->nclasses, sizeof(*l->cross));
 	for (int i = 0; i < 2; i++) {
-		l->by[i] = gt_arena_array(a, nn * flow->nclasses,
+		l->by[i] = gt_arena_array(a, nn * a2a->nclasses,
 					  sizeof(*l->by[i]));
 		if (!l->by[i])
 			return GT_ESYS;
@@ -127,9 +128,9 @@ int gt_alltoall_lengths_init(struct gt_alltoall_lengths *l,
 		       : GT_ESYS;
 }
 
-static int64_t gt_hier_length(const struct gt_alltoall_lengths *l,
-			      const struct gt_fabric_route *route,
-			      struct gt_rat charge)
+static int64_t route_length(const struct gt_alltoall_lengths *l,
+			    const struct gt_fabric_route *route,
+			    struct gt_rat charge)
 {
 	int64_t sum = 0;
 
@@ -138,37 +139,37 @@ static int64_t gt_hier_length(const struct gt_alltoall_lengths *l,
 	for (uint32_t k = 0; k < route->nlinks; k++) {
 		uint32_t link = route->links[k];
 
-		if (l->flow->hier->box->links[link].gbs.num <= 0)
+		if (l->a2a->quotient->fabric->links[link].gbs.num <= 0)
 			return GT_ALLTOALL_UNREACHABLE;
-		sum += l->price[link] * gt_hier_units(l->flow, link, charge);
+		sum += l->price[link] * link_units(l->a2a, link, charge);
 	}
 	return sum;
 }
 
-static int64_t gt_hier_climb(const struct gt_alltoall_lengths *l,
-			     uint32_t class_, uint32_t port, int in)
+static int64_t uplinks_length(const struct gt_alltoall_lengths *l,
+			      uint32_t class_, uint32_t port, int in)
 {
 	int64_t sum = 0;
 
 	for (uint32_t i = 0; i + 1 < class_; i++)
-		sum += l->price[gt_hier_uplink_row(l->flow, i, port, in)];
-	return sum * l->flow->rows.unit;
+		sum += l->price[uplink_row(l->a2a, i, port, in)];
+	return sum * l->a2a->rows.unit;
 }
 
 int64_t gt_alltoall_lengths_uplinks(const struct gt_alltoall_lengths *l,
 				    uint32_t class_, uint32_t out, uint32_t in)
 {
-	return gt_hier_climb(l, class_, out, 0) +
-	       gt_hier_climb(l, class_, in, 1);
+	return uplinks_length(l, class_, out, 0) +
+	       uplinks_length(l, class_, in, 1);
 }
 
 /* The class that two ports are apart by, if it is more; 0: no way at all. */
-static uint32_t gt_hier_apart(const struct gt_alltoall_lengths *l,
+static uint32_t meeting_class(const struct gt_alltoall_lengths *l,
 			      uint32_t class_, uint32_t out, uint32_t in)
 {
-	const struct gt_plan_cluster *cluster = &l->flow->hier->cluster;
+	const struct gt_plan_cluster *cluster = &l->a2a->quotient->cluster;
 
-	if (gt_quotient_ports_joined(l->flow->hier, out, in))
+	if (gt_quotient_ports_joined(l->a2a->quotient, out, in))
 		return class_;
 	while (class_ <= cluster->nlevels &&
 	       cluster->levels[class_ - 1].by_rail)
@@ -177,64 +178,66 @@ static uint32_t gt_hier_apart(const struct gt_alltoall_lengths *l,
 }
 
 /* By the best pair of ports; of equals those at the ranks' own places. */
-static void gt_hier_cross(struct gt_alltoall_lengths *l, uint32_t class_,
-			  uint32_t from, uint32_t to)
+static void set_crossing(struct gt_alltoall_lengths *l, uint32_t class_,
+			 uint32_t from, uint32_t to)
 {
-	const struct gt_quotient *hier = l->flow->hier;
-	uint32_t nports = hier->cluster.nports, n = hier->box->nranks;
+	const struct gt_quotient *q = l->a2a->quotient;
+	uint32_t nports = q->cluster.nports, n = q->fabric->nranks;
 	size_t at = ((size_t)class_ * n + from) * n + to;
 
 	l->cross[at] = GT_ALLTOALL_UNREACHABLE;
-	if (hier->cluster.nnodes == 1)
+	if (q->cluster.nnodes == 1)
 		nports = 0;
 	for (uint32_t i = 0; i < nports; i++)
 		for (uint32_t j = 0; j < nports; j++) {
-			uint32_t p = (i + from) % nports, q = (j + to) % nports;
-			int64_t length = l->out[from * nports + p] +
-					 l->in[to * nports + q];
+			uint32_t out = (i + from) % nports,
+				 in = (j + to) % nports;
+			int64_t length = l->out[from * nports + out] +
+					 l->in[to * nports + in];
 			uint32_t apart;
 
 			if (length >= l->cross[at])
 				continue;
-			apart = gt_hier_apart(l, class_, p, q);
-			length += gt_alltoall_lengths_uplinks(l, apart, p, q);
+			apart = meeting_class(l, class_, out, in);
+			length +=
+				gt_alltoall_lengths_uplinks(l, apart, out, in);
 			if (!apart)
 				continue;
 			if (length >= l->cross[at])
 				continue;
 			l->cross[at] = length;
-			l->by[0][at] = p;
-			l->by[1][at] = q;
+			l->by[0][at] = out;
+			l->by[1][at] = in;
 		}
 }
 
 void gt_alltoall_lengths_set(struct gt_alltoall_lengths *l)
 {
-	const struct gt_quotient *hier = l->flow->hier;
-	uint32_t n = hier->box->nranks, nports = hier->cluster.nports;
+	const struct gt_quotient *q = l->a2a->quotient;
+	uint32_t n = q->fabric->nranks, nports = q->cluster.nports;
 
 	for (uint32_t i = 0; i < n * n; i++)
 		l->local[i] =
 			i / n == i % n
 				? 0
-				: gt_hier_length(l, &hier->box->routes[i],
-						 hier->box->routes[i].charge);
+				: route_length(l, &q->fabric->routes[i],
+					       q->fabric->routes[i].charge);
 	for (uint32_t i = 0; i < n * nports; i++) {
-		l->out[i] =
-			gt_hier_length(l, &hier->out[i], hier->out[i].charge);
-		l->in[i] = gt_hier_length(l, &hier->in[i], GT_RAT(1, 1));
+		l->out[i] = route_length(l, &q->out[i], q->out[i].charge);
+		l->in[i] = route_length(l, &q->in[i], GT_RAT(1, 1));
 	}
-	for (uint32_t c = 1; c < l->flow->nclasses; c++)
+	for (uint32_t c = 1; c < l->a2a->nclasses; c++)
 		for (uint32_t i = 0; i < n * n; i++)
-			gt_hier_cross(l, c, i / n, i % n);
+			set_crossing(l, c, i / n, i % n);
 }
 
 /* ---- shortest ways ----------------------------------------------------- */
 
 /* A node's ranks, and where it leads to another node that one's behind them. */
-static uint32_t gt_hier_weigh(struct gt_alltoall_lengths *l, uint32_t class_)
+static uint32_t set_weights(struct gt_alltoall_lengths *l, uint32_t class_)
 {
-	uint32_t n = l->flow->hier->box->nranks, size = class_ ? 2 * n : n;
+	uint32_t n = l->a2a->quotient->fabric->nranks,
+		 size = class_ ? 2 * n : n;
 
 	for (uint32_t i = 0; i < size; i++)
 		for (uint32_t j = 0; j < size; j++) {
@@ -252,47 +255,48 @@ static uint32_t gt_hier_weigh(struct gt_alltoall_lengths *l, uint32_t class_)
 }
 
 /* Ranks of the way back from place `to`, turned round. */
-static const struct gt_alltoall_path *gt_hier_trace(
+static const struct gt_alltoall_path *trace_path(
 	const struct gt_alltoall_lengths *l, uint32_t class_, uint32_t from,
 	uint32_t to)
 {
-	uint32_t n = l->flow->hier->box->nranks, ranks[GT_SHORTEST_MAX];
-	struct gt_alltoall_path way = {.class_ = class_};
+	uint32_t n = l->a2a->quotient->fabric->nranks, ranks[GT_SHORTEST_MAX];
+	struct gt_alltoall_path path = {.class_ = class_};
 	size_t at = (size_t)class_ * n;
 
 	for (uint32_t up = to;; up = l->parent[up]) {
-		ranks[GT_SHORTEST_MAX - ++way.nranks] = up % n;
-		way.nout += up < n;
+		ranks[GT_SHORTEST_MAX - ++path.nranks] = up % n;
+		path.nout += up < n;
 		if (up == from)
 			break;
 	}
-	way.ranks = ranks + GT_SHORTEST_MAX - way.nranks;
+	path.ranks = ranks + GT_SHORTEST_MAX - path.nranks;
 	if (class_) {
-		at = (at + way.ranks[way.nout - 1]) * n + way.ranks[way.nout];
-		way.out = l->by[0][at];
-		way.in = l->by[1][at];
+		at = (at + path.ranks[path.nout - 1]) * n +
+		     path.ranks[path.nout];
+		path.out = l->by[0][at];
+		path.in = l->by[1][at];
 	}
-	return gt_alltoall_path_new(l->flow, &way);
+	return gt_alltoall_path_new(l->a2a, &path);
 }
 
 int gt_alltoall_lengths_paths(struct gt_alltoall_lengths *l, uint32_t class_,
 			      uint32_t from,
-			      const struct gt_alltoall_path **ways)
+			      const struct gt_alltoall_path **paths)
 {
-	uint32_t n = l->flow->hier->box->nranks;
-	uint32_t size = gt_hier_weigh(l, class_);
+	uint32_t n = l->a2a->quotient->fabric->nranks;
+	uint32_t size = set_weights(l, class_);
 
 	gt_shortest_paths(size, l->weights, from, l->far, l->parent);
 	for (uint32_t to = 0; to < n; to++) {
 		uint32_t place = class_ ? n + to : to;
 
-		ways[to] = NULL;
+		paths[to] = NULL;
 		if (!class_ && to == from)
 			continue;
 		if (l->far[place] >= GT_ALLTOALL_UNREACHABLE)
 			return GT_ENO;
-		ways[to] = gt_hier_trace(l, class_, from, place);
-		if (!ways[to])
+		paths[to] = trace_path(l, class_, from, place);
+		if (!paths[to])
 			return GT_ESYS;
 	}
 	return GT_OK;
@@ -300,21 +304,21 @@ int gt_alltoall_lengths_paths(struct gt_alltoall_lengths *l, uint32_t class_,
 
 /* ---- all ways ---------------------------------------------------------- */
 
-static int64_t gt_hier_sum(int64_t a, int64_t b)
+static int64_t add_lengths(int64_t a, int64_t b)
 {
 	return a + b < GT_ALLTOALL_UNREACHABLE ? a + b
 					       : GT_ALLTOALL_UNREACHABLE;
 }
 
 /* Through any rank: to[i, j] = least of a[i, k] + b[k, j]. */
-static void gt_hier_join(uint32_t n, const int64_t *a, const int64_t *b,
+static void join_lengths(uint32_t n, const int64_t *a, const int64_t *b,
 			 int64_t *to)
 {
 	for (uint32_t i = 0; i < n * n; i++) {
 		to[i] = GT_ALLTOALL_UNREACHABLE;
 		for (uint32_t k = 0; k < n; k++) {
 			int64_t over =
-				gt_hier_sum(a[i / n * n + k], b[k * n + i % n]);
+				add_lengths(a[i / n * n + k], b[k * n + i % n]);
 
 			if (over < to[i])
 				to[i] = over;
@@ -323,18 +327,18 @@ static void gt_hier_join(uint32_t n, const int64_t *a, const int64_t *b,
 }
 
 /* Between ranks of a node, also by its own switches or over the next node. */
-static void gt_hier_near(struct gt_alltoall_lengths *l, int64_t *near)
+static void close_local(struct gt_alltoall_lengths *l, int64_t *near)
 {
-	uint32_t nn = l->flow->hier->box->nranks, n = nn;
+	uint32_t nn = l->a2a->quotient->fabric->nranks, n = nn;
 
 	nn *= nn;
 	memcpy(near, l->local, nn * sizeof(*near));
 	for (uint32_t i = 0; i < nn; i++)
-		if (l->cross[GT_HIER_NEAREST * nn + i] < near[i])
-			near[i] = l->cross[GT_HIER_NEAREST * nn + i];
+		if (l->cross[GT_ALLTOALL_NEAREST * nn + i] < near[i])
+			near[i] = l->cross[GT_ALLTOALL_NEAREST * nn + i];
 	for (uint32_t k = 0; k < n; k++)
 		for (uint32_t i = 0; i < nn; i++) {
-			int64_t over = gt_hier_sum(near[i / n * n + k],
+			int64_t over = add_lengths(near[i / n * n + k],
 						   near[k * n + i % n]);
 
 			if (over < near[i])
@@ -343,37 +347,36 @@ static void gt_hier_near(struct gt_alltoall_lengths *l, int64_t *near)
 }
 
 /* Hop by hop back from a place: loads of one like it, as often as `times`. */
-static int gt_hier_trace_loads(const struct gt_alltoall_lengths *l,
-			       uint32_t class_, uint32_t from, uint32_t to,
-			       int32_t *loads)
+static int trace_loads(const struct gt_alltoall_lengths *l, uint32_t class_,
+		       uint32_t from, uint32_t to, int32_t *loads)
 {
-	uint32_t n = l->flow->hier->box->nranks;
-	int32_t times = (int32_t)l->flow->nodes[class_], units;
+	uint32_t n = l->a2a->quotient->fabric->nranks;
+	int32_t times = (int32_t)l->a2a->nodes[class_], units;
 
 	for (uint32_t up = to; up != from; up = l->parent[up]) {
 		uint32_t ranks[2] = {l->parent[up] % n, up % n};
 		uint32_t at = ranks[0] * n + ranks[1], c = class_;
 		struct gt_alltoall_path hop = {
 			.nranks = 2, .nout = 1, .ranks = ranks};
-		const struct gt_alltoall_path *way;
+		const struct gt_alltoall_path *path;
 
 		if (l->parent[up] / n == up / n)
-			c = l->cross[GT_HIER_NEAREST * n * n + at] <
+			c = l->cross[GT_ALLTOALL_NEAREST * n * n + at] <
 					    l->local[at]
-				    ? GT_HIER_NEAREST
+				    ? GT_ALLTOALL_NEAREST
 				    : 0;
 		hop.nout = c ? 1 : 2;
 		hop.out = l->by[0][(size_t)c * n * n + at];
 		hop.in = l->by[1][(size_t)c * n * n + at];
 		if (c)
-			hop.class_ = gt_hier_apart(l, c, hop.out, hop.in);
-		way = gt_alltoall_path_new(l->flow, &hop);
-		if (!way)
+			hop.class_ = meeting_class(l, c, hop.out, hop.in);
+		path = gt_alltoall_path_new(l->a2a, &hop);
+		if (!path)
 			return GT_ESYS;
-		for (uint32_t k = 0; k < way->nparts; k++) {
-			int32_t *load = &loads[way->parts[k].row];
+		for (uint32_t k = 0; k < path->nloads; k++) {
+			int32_t *load = &loads[path->loads[k].row];
 
-			if (__builtin_mul_overflow(way->parts[k].units, times,
+			if (__builtin_mul_overflow(path->loads[k].units, times,
 						   &units) ||
 			    __builtin_add_overflow(*load, units, load))
 				return GT_EINPUT;
@@ -385,14 +388,14 @@ static int gt_hier_trace_loads(const struct gt_alltoall_lengths *l,
 int gt_alltoall_lengths_loads(struct gt_alltoall_lengths *l, uint32_t class_,
 			      uint32_t from, int32_t *loads)
 {
-	uint32_t n = l->flow->hier->box->nranks;
-	uint32_t size = gt_hier_weigh(l, class_);
+	uint32_t n = l->a2a->quotient->fabric->nranks;
+	uint32_t size = set_weights(l, class_);
 	int rc = GT_OK;
 
 	for (uint32_t i = 0; i < size * size; i++) {
 		uint32_t a = i / size, b = i % size;
 		int64_t over =
-			l->cross[(GT_HIER_NEAREST * n + a % n) * n + b % n];
+			l->cross[(GT_ALLTOALL_NEAREST * n + a % n) * n + b % n];
 
 		if (a / n == b / n && over < l->weights[i])
 			l->weights[i] = over;
@@ -405,7 +408,7 @@ int gt_alltoall_lengths_loads(struct gt_alltoall_lengths *l, uint32_t class_,
 			continue;
 		if (l->far[place] >= GT_ALLTOALL_UNREACHABLE)
 			return GT_ENO;
-		rc = gt_hier_trace_loads(l, class_, from, place, loads);
+		rc = trace_loads(l, class_, from, place, loads);
 	}
 	return rc;
 }
@@ -416,23 +419,23 @@ int gt_alltoall_lengths_loads(struct gt_alltoall_lengths *l, uint32_t class_,
  */
 int64_t gt_alltoall_lengths_total(struct gt_alltoall_lengths *l)
 {
-	uint32_t nn = l->flow->hier->box->nranks, n = nn;
-	int64_t *near = l->weights, *half, *way;
+	uint32_t nn = l->a2a->quotient->fabric->nranks, n = nn;
+	int64_t *near = l->weights, *half, *path;
 	__int128 sum = 0;
 
 	nn *= nn;
 	half = near + nn;
-	way = half + nn;
-	gt_hier_near(l, near);
+	path = half + nn;
+	close_local(l, near);
 	for (uint32_t i = 0; i < nn; i++)
 		sum += near[i];
-	for (uint32_t c = 1; c < l->flow->nclasses; c++) {
-		if (!l->flow->nodes[c])
+	for (uint32_t c = 1; c < l->a2a->nclasses; c++) {
+		if (!l->a2a->nodes[c])
 			continue;
-		gt_hier_join(n, near, l->cross + (size_t)c * nn, half);
-		gt_hier_join(n, half, near, way);
+		join_lengths(n, near, l->cross + (size_t)c * nn, half);
+		join_lengths(n, half, near, path);
 		for (uint32_t i = 0; i < nn; i++)
-			sum += (__int128)way[i] * l->flow->nodes[c];
+			sum += (__int128)path[i] * l->a2a->nodes[c];
 	}
 	return sum > 0 && sum <= INT64_MAX / 64 ? (int64_t)sum : -1;
 }

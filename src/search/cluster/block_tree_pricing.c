@@ -9,18 +9,18 @@
 #include "search/cluster/quotient.h"
 
 /* The dearest link; what costs as much as all of them leads nowhere. */
-#define GT_HIER_ONE  (INT64_C(1) << 34)
-#define GT_HIER_NONE (INT64_C(1) << 56)
+#define GT_BLOCK_PRICE_MAX   (INT64_C(1) << 34)
+#define GT_BLOCK_UNREACHABLE (INT64_C(1) << 56)
 
 /*
  * Weights are costs times this, and small change to decide between equals:
  * rather within the node than over the network.
  */
-enum { GT_HIER_TIE = 64, GT_HIER_LOCAL = 1, GT_HIER_REMOTE = 9 };
+enum { GT_BLOCK_TIE = 64, GT_BLOCK_TIE_LOCAL = 1, GT_BLOCK_TIE_REMOTE = 9 };
 
 /* n ranks, and the network as number n where trees are away. */
-struct gt_hier_pricing {
-	const struct gt_quotient *hier;
+struct gt_block_pricing {
+	const struct gt_quotient *quotient;
 	const struct gt_quotient_rows *rows;
 	int64_t *price;   /* of a row */
 	int64_t *weights; /* [(n + 1) * (n + 1)] */
@@ -28,10 +28,10 @@ struct gt_hier_pricing {
 	uint32_t *parent, *depth;
 };
 
-static int gt_hier_pricing_init(struct gt_hier_pricing *p, const double *prices,
-				struct gt_arena *arena)
+static int pricing_init(struct gt_block_pricing *p, const double *prices,
+			struct gt_arena *arena)
 {
-	uint32_t n = p->hier->box->nranks + 1;
+	uint32_t n = p->quotient->fabric->nranks + 1;
 	double most = 0;
 
 	p->price = gt_arena_array(arena, p->rows->n, sizeof(*p->price));
@@ -45,24 +45,25 @@ static int gt_hier_pricing_init(struct gt_hier_pricing *p, const double *prices,
 		if (prices[i] > most)
 			most = prices[i];
 	for (uint32_t i = 0; i < p->rows->n && most > 0; i++)
-		p->price[i] = (int64_t)(prices[i] / most * (double)GT_HIER_ONE);
+		p->price[i] = (int64_t)(prices[i] / most *
+					(double)GT_BLOCK_PRICE_MAX);
 	return GT_OK;
 }
 
-static int64_t gt_hier_cost(const struct gt_hier_pricing *p,
-			    const struct gt_fabric_route *route)
+static int64_t route_cost(const struct gt_block_pricing *p,
+			  const struct gt_fabric_route *route)
 {
 	int64_t cost = 0;
 
 	if (!route->nlinks)
-		return GT_HIER_NONE;
+		return GT_BLOCK_UNREACHABLE;
 	for (uint32_t k = 0; k < route->nlinks; k++) {
 		uint32_t link = route->links[k];
 		int64_t load = p->rows->unit;
 
-		if (p->hier->box->links[link].gbs.num <= 0)
-			return GT_HIER_NONE;
-		if (p->hier->box->links[link].charged)
+		if (p->quotient->fabric->links[link].gbs.num <= 0)
+			return GT_BLOCK_UNREACHABLE;
+		if (p->quotient->fabric->links[link].charged)
 			load = route->charge.num *
 			       (p->rows->unit / route->charge.den);
 		cost += p->price[link] * load;
@@ -70,35 +71,37 @@ static int64_t gt_hier_cost(const struct gt_hier_pricing *p,
 	return cost;
 }
 
-static void gt_hier_weigh(struct gt_hier_pricing *p, uint32_t size,
-			  uint32_t from, uint32_t to, int64_t cost)
+static void set_weight(struct gt_block_pricing *p, uint32_t size, uint32_t from,
+		       uint32_t to, int64_t cost)
 {
-	int tie = from < p->hier->box->nranks ? GT_HIER_LOCAL : GT_HIER_REMOTE;
+	int tie = from < p->quotient->fabric->nranks ? GT_BLOCK_TIE_LOCAL
+						     : GT_BLOCK_TIE_REMOTE;
 
-	p->weights[from * size + to] =
-		cost < GT_HIER_NONE ? cost * GT_HIER_TIE + tie : GT_HIER_NONE;
+	p->weights[from * size + to] = cost < GT_BLOCK_UNREACHABLE
+					       ? cost * GT_BLOCK_TIE + tie
+					       : GT_BLOCK_UNREACHABLE;
 }
 
-static void gt_hier_weigh_local(struct gt_hier_pricing *p, uint32_t size)
+static void set_local_weights(struct gt_block_pricing *p, uint32_t size)
 {
-	uint32_t n = p->hier->box->nranks;
+	uint32_t n = p->quotient->fabric->nranks;
 
 	for (uint32_t i = 0; i < n; i++)
 		for (uint32_t j = 0; j < n; j++)
-			gt_hier_weigh(
+			set_weight(
 				p, size, i, j,
-				i == j ? GT_HIER_NONE
-				       : gt_hier_cost(
+				i == j ? GT_BLOCK_UNREACHABLE
+				       : route_cost(
 						 p,
-						 &p->hier->box
+						 &p->quotient->fabric
 							  ->routes[i * n + j]));
 }
 
 /* What uplinks cost between two ports, for one of all other nodes. */
-static double gt_hier_climb(const struct gt_hier_pricing *p,
-			    const struct gt_network_hop *net)
+static double uplink_cost(const struct gt_block_pricing *p,
+			  const struct gt_network_hop *net)
 {
-	const struct gt_plan_cluster *cluster = &p->hier->cluster;
+	const struct gt_plan_cluster *cluster = &p->quotient->cluster;
 	const uint32_t ends[2] = {cluster->ports[net->out].rail,
 				  cluster->ports[net->in].rail};
 	double cost = 0;
@@ -109,7 +112,7 @@ static double gt_hier_climb(const struct gt_hier_pricing *p,
 		for (uint32_t i = 0; i < 2; i++) {
 			uint32_t rail =
 				cluster->levels[l].by_rail ? ends[i] : 0;
-			uint32_t row = p->hier->box->nlinks + i +
+			uint32_t row = p->quotient->fabric->nlinks + i +
 				       2 * (l * cluster->nrails + rail);
 
 			cost += nodes * (double)p->price[row];
@@ -119,25 +122,25 @@ static double gt_hier_climb(const struct gt_hier_pricing *p,
 }
 
 /* The cheapest way over the network to a rank, the same rank's if it can be. */
-static int64_t gt_hier_arrive(struct gt_hier_pricing *p, uint32_t to)
+static int64_t cheapest_arrival(struct gt_block_pricing *p, uint32_t to)
 {
-	const struct gt_quotient *hier = p->hier;
-	uint32_t n = hier->box->nranks, nports = hier->cluster.nports;
-	int64_t best = GT_HIER_NONE, in, out, cost;
+	const struct gt_quotient *q = p->quotient;
+	uint32_t n = q->fabric->nranks, nports = q->cluster.nports;
+	int64_t best = GT_BLOCK_UNREACHABLE, in, out, cost;
 
 	for (uint32_t b = 0; b < nports; b++) {
-		in = gt_hier_cost(p, &hier->in[to * nports + b]);
+		in = route_cost(p, &q->in[to * nports + b]);
 		for (uint32_t i = 0; i < n * nports && in < best; i++) {
 			struct gt_network_hop net = {(to + i / nports) % n,
 						     (b + i) % nports, b};
 
-			if (!gt_quotient_ports_joined(hier, net.out, b))
+			if (!gt_quotient_ports_joined(q, net.out, b))
 				continue;
-			out = gt_hier_cost(
-				p, &hier->out[net.from * nports + net.out]);
+			out = route_cost(p,
+					 &q->out[net.from * nports + net.out]);
 			if (out >= best || in + out >= best)
 				continue;
-			cost = in + out + (int64_t)gt_hier_climb(p, &net);
+			cost = in + out + (int64_t)uplink_cost(p, &net);
 			if (cost >= best)
 				continue;
 			best = cost;
@@ -151,8 +154,8 @@ static int64_t gt_hier_arrive(struct gt_hier_pricing *p, uint32_t to)
  * Nearer to the root where that costs nothing: a rank hangs on the nearest of
  * those that are as cheap.
  */
-static void gt_hier_flatten(struct gt_hier_pricing *p, uint32_t size,
-			    uint32_t root)
+static void flatten_tree(struct gt_block_pricing *p, uint32_t size,
+			 uint32_t root)
 {
 	for (uint32_t round = 0; round < size; round++) {
 		for (uint32_t i = 0; i < size; i++) {
@@ -179,40 +182,40 @@ static void gt_hier_flatten(struct gt_hier_pricing *p, uint32_t size,
 	}
 }
 
-int gt_block_tree_cheapest(const struct gt_quotient *hier,
+int gt_block_tree_cheapest(const struct gt_quotient *q,
 			   const struct gt_quotient_rows *rows,
 			   const double *prices, struct gt_arena *arena,
 			   struct gt_block_tree *tree)
 {
-	uint32_t n = hier->box->nranks, away = tree->root == n;
+	uint32_t n = q->fabric->nranks, away = tree->root == n;
 	uint32_t size = n + away;
-	struct gt_hier_pricing p = {.hier = hier, .rows = rows};
+	struct gt_block_pricing p = {.quotient = q, .rows = rows};
 
 	tree->parent = gt_arena_array(arena, n, sizeof(*tree->parent));
 	tree->net = gt_arena_array(arena, n, sizeof(*tree->net));
 	tree->loads = gt_arena_array(arena, rows->n, sizeof(*tree->loads));
 	if (!tree->parent || !tree->net || !tree->loads ||
-	    gt_hier_pricing_init(&p, prices, arena))
+	    pricing_init(&p, prices, arena))
 		return GT_ESYS;
-	gt_hier_weigh_local(&p, size);
+	set_local_weights(&p, size);
 	for (uint32_t i = 0; away && i <= n; i++) {
-		p.weights[i * size + n] = GT_HIER_NONE;
+		p.weights[i * size + n] = GT_BLOCK_UNREACHABLE;
 		if (i < n)
-			gt_hier_weigh(&p, size, n, i, gt_hier_arrive(&p, i));
+			set_weight(&p, size, n, i, cheapest_arrival(&p, i));
 	}
 	if (size > 1 &&
 	    gt_arborescence(size, p.weights, tree->root, p.parent) < 0)
 		return GT_ESYS;
 	for (uint32_t i = 0; i < size; i++)
 		if (i != tree->root &&
-		    p.weights[p.parent[i] * size + i] >= GT_HIER_NONE)
+		    p.weights[p.parent[i] * size + i] >= GT_BLOCK_UNREACHABLE)
 			return GT_ENO;
-	gt_hier_flatten(&p, size, tree->root);
+	flatten_tree(&p, size, tree->root);
 	for (uint32_t i = 0; i < n; i++)
 		tree->parent[i] = i == tree->root || p.parent[i] == n
 					  ? -1
 					  : (int32_t)p.parent[i];
 	memcpy(tree->net, p.net, n * sizeof(*tree->net));
-	gt_block_tree_load(hier, rows, tree);
+	gt_block_tree_load(q, rows, tree);
 	return GT_OK;
 }

@@ -14,18 +14,18 @@
 #include "search/problem/budget.h"
 
 /* Rounds after which the best so far has to do. */
-enum { GT_HIER_ROUNDS = 500 };
+enum { GT_BLOCK_ROUNDS = 500 };
 
 /* Trees that are cheaper by this part are worth adding. */
-#define GT_HIER_SLACK 1e-9
+#define GT_BLOCK_SLACK 1e-9
 
 /* Weights that do not fit a common denominator go to this grid. */
-#define GT_HIER_DEN_MAX (INT64_C(1) << 36)
-#define GT_HIER_GRID    (INT64_C(1) << 30)
+#define GT_BLOCK_DEN_MAX (INT64_C(1) << 36)
+#define GT_BLOCK_GRID    (INT64_C(1) << 30)
 
 /* Rows of links, then of each rank's home trees, then of away trees. */
-struct gt_hier_master {
-	const struct gt_quotient *hier;
+struct gt_block_master {
+	const struct gt_quotient *quotient;
 	struct gt_arena *arena;
 	struct gt_block_trees *trees;
 	struct gt_lp *lp; /* column 0 is x, then trees */
@@ -34,16 +34,16 @@ struct gt_hier_master {
 	double *prices;
 };
 
-static uint32_t gt_hier_nroots(const struct gt_hier_master *m)
+static uint32_t count_roots(const struct gt_block_master *m)
 {
-	return m->hier->box->nranks + 1;
+	return m->quotient->fabric->nranks + 1;
 }
 
 /* What a column has in a row. */
-static int32_t gt_hier_entry(const struct gt_hier_master *m, uint32_t column,
-			     uint32_t row)
+static int32_t master_entry(const struct gt_block_master *m, uint32_t column,
+			    uint32_t row)
 {
-	uint32_t links = m->trees->rows.n, n = m->hier->box->nranks;
+	uint32_t links = m->trees->rows.n, n = m->quotient->fabric->nranks;
 	const struct gt_block_tree *tree;
 
 	if (!column) {
@@ -57,19 +57,19 @@ static int32_t gt_hier_entry(const struct gt_hier_master *m, uint32_t column,
 	return row - links == tree->root ? -1 : 0;
 }
 
-static void gt_hier_push(struct gt_hier_master *m, uint32_t column)
+static void push_column(struct gt_block_master *m, uint32_t column)
 {
 	for (uint32_t r = 0; r < m->nrows; r++)
-		m->entries[r] = gt_hier_entry(m, column, r);
+		m->entries[r] = master_entry(m, column, r);
 	gt_lp_add(m->lp, column ? 0 : 1, m->entries);
 }
 
-static int gt_hier_master_init(struct gt_hier_master *m, struct gt_err *err)
+static int master_init(struct gt_block_master *m, struct gt_err *err)
 {
 	const struct gt_quotient_rows *rows = &m->trees->rows;
 	double *upper;
 
-	m->nrows = rows->n + gt_hier_nroots(m);
+	m->nrows = rows->n + count_roots(m);
 	m->entries = gt_arena_array(m->arena, m->nrows, sizeof(*m->entries));
 	m->prices = gt_arena_array(m->arena, m->nrows, sizeof(*m->prices));
 	upper = gt_arena_array(m->arena, m->nrows, sizeof(*upper));
@@ -80,12 +80,12 @@ static int gt_hier_master_init(struct gt_hier_master *m, struct gt_err *err)
 	m->lp = gt_lp_new(m->nrows, upper);
 	if (!m->lp)
 		return gt_err_nomem(err);
-	gt_hier_push(m, 0);
+	push_column(m, 0);
 	return GT_OK;
 }
 
-static int gt_hier_keep(struct gt_hier_master *m,
-			const struct gt_block_tree *tree)
+static int keep_tree(struct gt_block_master *m,
+		     const struct gt_block_tree *tree)
 {
 	struct gt_block_trees *trees = m->trees;
 	struct gt_block_tree *grown;
@@ -103,30 +103,30 @@ static int gt_hier_keep(struct gt_hier_master *m,
 		trees->size = size;
 	}
 	trees->trees[trees->ntrees++] = *tree;
-	gt_hier_push(m, trees->ntrees);
+	push_column(m, trees->ntrees);
 	return GT_OK;
 }
 
 /* Add a root's cheapest tree if it costs less than `limit`; 1: added. */
-static int gt_hier_offer(struct gt_hier_master *m, uint32_t root, double limit)
+static int price_root(struct gt_block_master *m, uint32_t root, double limit)
 {
 	struct gt_block_tree tree = {.root = root};
 	double cost = 0;
-	int rc = gt_block_tree_cheapest(m->hier, &m->trees->rows, m->prices,
+	int rc = gt_block_tree_cheapest(m->quotient, &m->trees->rows, m->prices,
 					m->arena, &tree);
 
 	if (rc)
 		return rc;
 	for (uint32_t r = 0; r < m->trees->rows.n; r++)
 		cost += m->prices[r] * tree.loads[r];
-	if (cost >= limit * (1 - GT_HIER_SLACK) - 1e-15)
+	if (cost >= limit * (1 - GT_BLOCK_SLACK) - 1e-15)
 		return 0;
-	rc = gt_hier_keep(m, &tree);
+	rc = keep_tree(m, &tree);
 	return rc ? rc : 1;
 }
 
 /* First prices: what is narrow is dear. */
-static int gt_hier_begin(struct gt_hier_master *m, struct gt_err *err)
+static int add_first_trees(struct gt_block_master *m, struct gt_err *err)
 {
 	int rc = 1;
 
@@ -135,8 +135,8 @@ static int gt_hier_begin(struct gt_hier_master *m, struct gt_err *err)
 
 		m->prices[r] = gbs > 0 ? 1 / gbs : 0;
 	}
-	for (uint32_t i = 0; i < gt_hier_nroots(m) && rc > 0; i++)
-		rc = gt_hier_offer(m, i, 1e300);
+	for (uint32_t i = 0; i < count_roots(m) && rc > 0; i++)
+		rc = price_root(m, i, 1e300);
 	if (rc == GT_ENO)
 		return gt_err_set(err, GT_ENO, NULL,
 				  "the nodes have a GPU that no route leads "
@@ -144,12 +144,12 @@ static int gt_hier_begin(struct gt_hier_master *m, struct gt_err *err)
 	return rc < 0 ? gt_err_nomem(err) : GT_OK;
 }
 
-static int gt_hier_generate(struct gt_hier_master *m, struct gt_err *err)
+static int generate_trees(struct gt_block_master *m, struct gt_err *err)
 {
 	uint32_t links = m->trees->rows.n;
 	int added, one = 0;
-	double nranks =
-		(double)m->hier->cluster.nnodes * m->hier->cluster.nlocal;
+	double nranks = (double)m->quotient->cluster.nnodes *
+			m->quotient->cluster.nlocal;
 
 	do {
 		if (gt_lp_solve(m->lp))
@@ -161,22 +161,22 @@ static int gt_hier_generate(struct gt_hier_master *m, struct gt_err *err)
 
 			m->prices[r] = price > 0 ? price : 0;
 		}
-		gt_budget_report(m->hier->watch, "trees", m->trees->nrounds,
+		gt_budget_report(m->quotient->watch, "trees", m->trees->nrounds,
 				 gt_lp_values(m->lp)[0] * nranks);
-		if (gt_budget_is_spent(m->hier->watch))
+		if (gt_budget_is_spent(m->quotient->watch))
 			break;
 		added = 0;
-		for (uint32_t i = 0; i < gt_hier_nroots(m) && one >= 0; i++) {
-			one = gt_hier_offer(m, i, m->prices[links + i]);
+		for (uint32_t i = 0; i < count_roots(m) && one >= 0; i++) {
+			one = price_root(m, i, m->prices[links + i]);
 			added += one > 0;
 		}
-	} while (one >= 0 && added && m->trees->nrounds++ < GT_HIER_ROUNDS);
+	} while (one >= 0 && added && m->trees->nrounds++ < GT_BLOCK_ROUNDS);
 	return one < 0 ? gt_err_nomem(err) : GT_OK;
 }
 
 /* The basis as equations: row by row, made whole. */
-static int gt_hier_system(const struct gt_hier_master *m, uint32_t size,
-			  const uint32_t *columns, mpq_t *x)
+static int solve_basis(const struct gt_block_master *m, uint32_t size,
+		       const uint32_t *columns, mpq_t *x)
 {
 	const struct gt_quotient_rows *rows = &m->trees->rows;
 	struct gt_bareiss system;
@@ -191,7 +191,7 @@ static int gt_hier_system(const struct gt_hier_master *m, uint32_t size,
 		for (uint32_t j = 0; j < size; j++) {
 			mpz_ptr at = gt_bareiss_at(&system, i, j);
 
-			mpz_set_si(at, gt_hier_entry(m, columns[j], r));
+			mpz_set_si(at, master_entry(m, columns[j], r));
 			mpz_mul_si(at, at, gbs.den);
 		}
 		mpz_set_si(gt_bareiss_at(&system, i, size), gbs.num);
@@ -209,7 +209,7 @@ static int gt_hier_system(const struct gt_hier_master *m, uint32_t size,
  * Weights of each root's trees as parts of `whole`: shares over their sum.
  * What rounding leaves over goes to the last.
  */
-static void gt_hier_weights(struct gt_hier_master *m, const mpq_t *share)
+static void set_weights(struct gt_block_master *m, const mpq_t *share)
 {
 	struct gt_block_trees *trees = m->trees;
 	mpq_t sum, part;
@@ -218,12 +218,12 @@ static void gt_hier_weights(struct gt_hier_master *m, const mpq_t *share)
 	mpq_inits(sum, part, NULL);
 	mpz_init_set_ui(den, 1);
 	for (int pass = 0; pass < 2; pass++) {
-		trees->whole = mpz_cmp_si(den, GT_HIER_DEN_MAX) > 0
-				       ? GT_HIER_GRID
-				       : mpz_get_si(den);
-		for (uint32_t root = 0; root < gt_hier_nroots(m); root++) {
+		trees->denominator = mpz_cmp_si(den, GT_BLOCK_DEN_MAX) > 0
+					     ? GT_BLOCK_GRID
+					     : mpz_get_si(den);
+		for (uint32_t root = 0; root < count_roots(m); root++) {
 			struct gt_block_tree *last = NULL;
-			int64_t left = trees->whole;
+			int64_t left = trees->denominator;
 
 			mpq_set_ui(sum, 0, 1);
 			for (uint32_t t = 0; t < trees->ntrees; t++)
@@ -238,7 +238,7 @@ static void gt_hier_weights(struct gt_hier_master *m, const mpq_t *share)
 				if (!pass)
 					mpz_lcm(den, den, mpq_denref(part));
 				mpz_mul_si(mpq_numref(part), mpq_numref(part),
-					   trees->whole);
+					   trees->denominator);
 				mpz_fdiv_q(mpq_numref(part), mpq_numref(part),
 					   mpq_denref(part));
 				tree->weight = mpz_get_si(mpq_numref(part));
@@ -254,7 +254,7 @@ static void gt_hier_weights(struct gt_hier_master *m, const mpq_t *share)
 	mpq_clears(sum, part, NULL);
 }
 
-static int gt_hier_exact(struct gt_hier_master *m, struct gt_err *err)
+static int solve_exactly(struct gt_block_master *m, struct gt_err *err)
 {
 	uint32_t ncolumns = gt_lp_ncolumns(m->lp), size = 0, binding = 0;
 	uint32_t *columns =
@@ -272,7 +272,7 @@ static int gt_hier_exact(struct gt_hier_master *m, struct gt_err *err)
 	}
 	for (uint32_t r = 0; r < m->nrows; r++)
 		binding += (uint32_t)gt_lp_binds(m->lp, r);
-	rc = size && size == binding ? gt_hier_system(m, size, columns, x)
+	rc = size && size == binding ? solve_basis(m, size, columns, x)
 				     : GT_ENO;
 	for (uint32_t i = 0; i < size && !rc; i++)
 		if (columns[i] && mpq_sgn(x[i]) > 0)
@@ -282,40 +282,40 @@ static int gt_hier_exact(struct gt_hier_master *m, struct gt_err *err)
 		if (gt_lp_values(m->lp)[i] > 0)
 			mpq_set_d(share[i - 1], gt_lp_values(m->lp)[i]);
 	if (rc != GT_ESYS)
-		gt_hier_weights(m, share);
+		set_weights(m, share);
 	for (uint32_t i = 0; i < ncolumns; i++)
 		mpq_clears(x[i], share[i], NULL);
 	return rc == GT_ESYS ? gt_err_nomem(err) : GT_OK;
 }
 
-int gt_block_trees_solve(const struct gt_quotient *hier, enum gt_coll coll,
+int gt_block_trees_solve(const struct gt_quotient *q, enum gt_coll coll,
 			 struct gt_arena *arena, struct gt_block_trees *trees,
 			 struct gt_err *err)
 {
-	struct gt_hier_master m = {
-		.hier = hier, .arena = arena, .trees = trees};
+	struct gt_block_master m = {
+		.quotient = q, .arena = arena, .trees = trees};
 	int rc;
 
 	memset(trees, 0, sizeof(*trees));
-	rc = gt_quotient_rows_init(hier, coll, arena, &trees->rows, err);
+	rc = gt_quotient_rows_init(q, coll, arena, &trees->rows, err);
 	if (!rc)
-		rc = gt_hier_master_init(&m, err);
+		rc = master_init(&m, err);
 	if (!rc)
-		rc = gt_hier_begin(&m, err);
+		rc = add_first_trees(&m, err);
 	if (!rc)
-		rc = gt_hier_generate(&m, err);
+		rc = generate_trees(&m, err);
 	if (!rc)
-		rc = gt_hier_exact(&m, err);
+		rc = solve_exactly(&m, err);
 	gt_lp_free(m.lp);
 	return rc;
 }
 
 /* gbs * unit * whole / load */
-int gt_block_trees_row_rate(const struct gt_quotient *hier,
+int gt_block_trees_row_rate(const struct gt_quotient *q,
 			    const struct gt_block_trees *trees, uint32_t row,
 			    struct gt_rat *x)
 {
-	uint32_t n = hier->box->nranks;
+	uint32_t n = q->fabric->nranks;
 	struct gt_rat most;
 	int64_t load = 0;
 
@@ -330,21 +330,21 @@ int gt_block_trees_row_rate(const struct gt_quotient *hier,
 	}
 	if (!load)
 		return 0;
-	if (!gt_rat_make(trees->whole, load, &most) ||
+	if (!gt_rat_make(trees->denominator, load, &most) ||
 	    !gt_rat_mul(most, GT_RAT(trees->rows.unit, 1), &most) ||
 	    !gt_rat_mul(most, trees->rows.gbs[row], x))
 		return -1;
 	return 1;
 }
 
-int gt_block_trees_rate(const struct gt_quotient *hier,
+int gt_block_trees_rate(const struct gt_quotient *q,
 			const struct gt_block_trees *trees, struct gt_rat *x)
 {
 	struct gt_rat at;
 	int found = 0;
 
 	for (uint32_t r = 0; r < trees->rows.n; r++) {
-		int loaded = gt_block_trees_row_rate(hier, trees, r, &at);
+		int loaded = gt_block_trees_row_rate(q, trees, r, &at);
 
 		if (loaded < 0)
 			return 0;

@@ -52,7 +52,7 @@ struct gt_block_trees {
 	struct gt_quotient_rows rows;
 	uint32_t ntrees, size;
 	struct gt_block_tree *trees;
-	int64_t whole;
+	int64_t denominator;
 	uint32_t nrounds;
 };
 
@@ -60,7 +60,7 @@ struct gt_block_trees {
  * The optimal weights; trees of weight 0 are left in.  GT_ENO when some rank
  * cannot be reached.  Memory is the arena's.
  */
-int gt_block_trees_solve(const struct gt_quotient *hier, enum gt_coll coll,
+int gt_block_trees_solve(const struct gt_quotient *q, enum gt_coll coll,
 			 struct gt_arena *arena, struct gt_block_trees *trees,
 			 struct gt_err *err);
 
@@ -68,14 +68,14 @@ int gt_block_trees_solve(const struct gt_quotient *hier, enum gt_coll coll,
  * What the weights reach: every rank's block at this rate (x); 0 when that
  * needs more than 64 bits.
  */
-int gt_block_trees_rate(const struct gt_quotient *hier,
+int gt_block_trees_rate(const struct gt_quotient *q,
 			const struct gt_block_trees *trees, struct gt_rat *x);
 
 /*
  * What they would reach if only this row limited: 1, 0 when nothing loads it,
  * -1 when that needs more than 64 bits.
  */
-int gt_block_trees_row_rate(const struct gt_quotient *hier,
+int gt_block_trees_row_rate(const struct gt_quotient *q,
 			    const struct gt_block_trees *trees, uint32_t row,
 			    struct gt_rat *x);
 
@@ -84,19 +84,19 @@ int gt_block_trees_row_rate(const struct gt_quotient *hier,
  * also, or only, used from their leaves to the root, a link's capacity is the
  * smaller of both directions.
  */
-int gt_quotient_rows_init(const struct gt_quotient *hier, enum gt_coll coll,
+int gt_quotient_rows_init(const struct gt_quotient *q, enum gt_coll coll,
 			  struct gt_arena *arena, struct gt_quotient_rows *rows,
 			  struct gt_err *err);
-void gt_block_tree_load(const struct gt_quotient *hier,
+void gt_block_tree_load(const struct gt_quotient *q,
 			const struct gt_quotient_rows *rows,
 			struct gt_block_tree *tree);
-int gt_block_tree_cheapest(const struct gt_quotient *hier,
+int gt_block_tree_cheapest(const struct gt_quotient *q,
 			   const struct gt_quotient_rows *rows,
 			   const double *prices, struct gt_arena *arena,
 			   struct gt_block_tree *tree);
 
 /* May a block go from one port to another of another node? */
-int gt_quotient_ports_joined(const struct gt_quotient *hier, uint32_t out,
+int gt_quotient_ports_joined(const struct gt_quotient *q, uint32_t out,
 			     uint32_t in);
 
 #endif

@@ -14,38 +14,43 @@
 #include "search/problem/budget.h"
 
 /* Shares are so many parts of the whole, which has many divisors. */
-enum { GT_PAIR_WHOLE = 720720, GT_PAIR_ROUNDS = 200, GT_PAIR_MAX = 4096 };
+enum {
+	GT_DOUBLE_TREE_PARTS = 720720,
+	GT_DOUBLE_TREE_ROUNDS = 200,
+	GT_DOUBLE_TREE_MAX = 4096
+};
 
 /* One for floating-point prices; a tree cheaper by 1e-9 is worth adding. */
-#define GT_PAIR_ONE   (INT64_C(1) << 40)
-#define GT_PAIR_SLACK (INT64_C(1) << 10)
-#define GT_PAIR_DEAR  (INT64_C(1) << 50)
+#define GT_DOUBLE_TREE_ONE   (INT64_C(1) << 40)
+#define GT_DOUBLE_TREE_SLACK (INT64_C(1) << 10)
+#define GT_DOUBLE_TREE_DEAR  (INT64_C(1) << 50)
 
 /* The most hops of both trees out of a node, or a switch, and into it. */
-struct gt_pair_hops {
+struct gt_double_tree_hops {
 	uint32_t out, in;
 };
 
-struct gt_pair_search {
-	const struct gt_quotient *hier;
+struct gt_double_tree_search {
+	const struct gt_quotient *quotient;
 	struct gt_arena *arena;
 	int down, up;
-	struct gt_pair_hops node, *above; /* of nodes; of a level's switches */
-	struct gt_fabric fabric;          /* ranks, then ports */
+	struct gt_double_tree_hops node,
+		*above;          /* of nodes; of a level's switches */
+	struct gt_fabric fabric; /* ranks, then ports */
 	struct gt_link_rows *rows;
 	/* Rows of the root's node behind them, one a link; 0: it is as others.
 	   There all hangs from `top`, so that some hops turn round. */
-	uint32_t ntop, top;
+	uint32_t nroot_rows, root_local;
 	int32_t *loads;   /* of these */
 	struct gt_lp *lp; /* a column a pair */
-	struct gt_double_trees *pairs;
+	struct gt_double_trees *trees;
 	int64_t *prices, *weights, *local;
 	int32_t *entries;
 	int failed;
 };
 
-static void *gt_pair_array(struct gt_pair_search *s, size_t n,
-			   size_t size_bytes)
+static void *new_array(struct gt_double_tree_search *s, size_t n,
+		       size_t size_bytes)
 {
 	void *array = gt_arena_array(s->arena, n, size_bytes);
 
@@ -54,10 +59,10 @@ static void *gt_pair_array(struct gt_pair_search *s, size_t n,
 }
 
 /* Of the nodes from `first` on, `count` in a row. */
-static struct gt_pair_hops gt_pair_count(const struct gt_pair_search *s,
-					 uint32_t first, uint32_t count)
+static struct gt_double_tree_hops count_hops(
+	const struct gt_double_tree_search *s, uint32_t first, uint32_t count)
 {
-	uint32_t n = s->hier->cluster.nnodes, places[GT_DTREE_FAN];
+	uint32_t n = s->quotient->cluster.nnodes, places[GT_DTREE_FAN];
 	uint32_t children = 0, parents = 0;
 
 	for (uint32_t i = 0; i < 2 * count; i++) {
@@ -72,18 +77,18 @@ static struct gt_pair_hops gt_pair_count(const struct gt_pair_search *s,
 					first >=
 				count;
 	}
-	return (struct gt_pair_hops){
+	return (struct gt_double_tree_hops){
 		(s->down ? children : 0) + (s->up ? parents : 0),
 		(s->down ? parents : 0) + (s->up ? children : 0)};
 }
 
-static struct gt_pair_hops gt_pair_most(const struct gt_pair_search *s,
-					uint32_t nodes)
+static struct gt_double_tree_hops most_hops(
+	const struct gt_double_tree_search *s, uint32_t nodes)
 {
-	struct gt_pair_hops most = {0, 0};
+	struct gt_double_tree_hops most = {0, 0};
 
-	for (uint32_t i = 0; i < s->hier->cluster.nnodes; i += nodes) {
-		struct gt_pair_hops one = gt_pair_count(s, i, nodes);
+	for (uint32_t i = 0; i < s->quotient->cluster.nnodes; i += nodes) {
+		struct gt_double_tree_hops one = count_hops(s, i, nodes);
 
 		most.out = one.out > most.out ? one.out : most.out;
 		most.in = one.in > most.in ? one.in : most.in;
@@ -92,170 +97,170 @@ static struct gt_pair_hops gt_pair_most(const struct gt_pair_search *s,
 }
 
 /* The route's links once more, so many times. */
-static void gt_pair_add(uint32_t *links, uint32_t *n,
-			const struct gt_fabric_route *route, uint32_t times)
+static void repeat_links(uint32_t *links, uint32_t *n,
+			 const struct gt_fabric_route *route, uint32_t times)
 {
 	for (uint32_t t = 0; t < times; t++)
 		for (uint32_t k = 0; k < route->nlinks; k++)
 			links[(*n)++] = route->links[k];
 }
 
-static struct gt_rat gt_pair_charge(const struct gt_fabric_route *a,
-				    const struct gt_fabric_route *b)
+static struct gt_rat larger_charge(const struct gt_fabric_route *a,
+				   const struct gt_fabric_route *b)
 {
 	return gt_rat_cmp(a->charge, b->charge) > 0 ? a->charge : b->charge;
 }
 
 /* From parent to child: as the tree is used, for both trees of nodes. */
-static void gt_pair_local(struct gt_pair_search *s, uint32_t from, uint32_t to,
-			  struct gt_fabric_route *out)
+static void local_route(struct gt_double_tree_search *s, uint32_t from,
+			uint32_t to, struct gt_fabric_route *out)
 {
-	const struct gt_fabric *box = s->hier->box;
+	const struct gt_fabric *node = s->quotient->fabric;
 	const struct gt_fabric_route *down =
-		&box->routes[from * box->nranks + to];
+		&node->routes[from * node->nranks + to];
 	const struct gt_fabric_route *up =
-		&box->routes[to * box->nranks + from];
+		&node->routes[to * node->nranks + from];
 	uint32_t *links;
 
 	if (!down->nlinks || !up->nlinks)
 		return;
-	links = gt_pair_array(s, 2 * ((size_t)down->nlinks + up->nlinks),
-			      sizeof(*links));
+	links = new_array(s, 2 * ((size_t)down->nlinks + up->nlinks),
+			  sizeof(*links));
 	if (s->failed)
 		return;
-	gt_pair_add(links, &out->nlinks, down, s->down ? 2 : 0);
-	gt_pair_add(links, &out->nlinks, up, s->up ? 2 : 0);
+	repeat_links(links, &out->nlinks, down, s->down ? 2 : 0);
+	repeat_links(links, &out->nlinks, up, s->up ? 2 : 0);
 	out->links = links;
-	out->charge = gt_pair_charge(down, up);
+	out->charge = larger_charge(down, up);
 }
 
 /* By this port to a rank, as often as a node's are taken at most. */
-static void gt_pair_door(struct gt_pair_search *s, uint32_t rank, uint32_t port,
-			 struct gt_fabric_route *to)
+static void port_route(struct gt_double_tree_search *s, uint32_t rank,
+		       uint32_t port, struct gt_fabric_route *to)
 {
-	const struct gt_plan_cluster *cluster = &s->hier->cluster;
+	const struct gt_plan_cluster *cluster = &s->quotient->cluster;
 	const struct gt_fabric_route *out =
-		&s->hier->out[rank * cluster->nports + port];
+		&s->quotient->out[rank * cluster->nports + port];
 	const struct gt_fabric_route *in =
-		&s->hier->in[rank * cluster->nports + port];
+		&s->quotient->in[rank * cluster->nports + port];
 	uint32_t *links, most = 0;
 
 	for (uint32_t l = 0; l + 1 < cluster->nlevels; l++)
 		most += s->above[l].out + s->above[l].in;
 	if (!out->nlinks || !in->nlinks)
 		return;
-	links = gt_pair_array(s,
-			      (size_t)s->node.out * out->nlinks +
-				      (size_t)s->node.in * in->nlinks + most,
-			      sizeof(*links));
+	links = new_array(s,
+			  (size_t)s->node.out * out->nlinks +
+				  (size_t)s->node.in * in->nlinks + most,
+			  sizeof(*links));
 	if (s->failed)
 		return;
-	gt_pair_add(links, &to->nlinks, out, s->node.out);
-	gt_pair_add(links, &to->nlinks, in, s->node.in);
+	repeat_links(links, &to->nlinks, out, s->node.out);
+	repeat_links(links, &to->nlinks, in, s->node.in);
 	for (uint32_t l = 0; l + 1 < cluster->nlevels; l++) {
-		struct gt_pair_hops up = s->above[l];
+		struct gt_double_tree_hops up = s->above[l];
 		uint32_t rail = cluster->ports[port].rail;
 
 		for (uint32_t k = 0; k < up.out + up.in; k++)
 			links[to->nlinks++] =
-				s->hier->box->nlinks +
+				s->quotient->fabric->nlinks +
 				gt_nodes_uplink(cluster, l, rail, k >= up.out);
 	}
 	to->links = links;
 	to->charge = out->charge;
 }
 
-static void gt_pair_fabric(struct gt_pair_search *s)
+static void build_fabric(struct gt_double_tree_search *s)
 {
-	const struct gt_fabric *box = s->hier->box;
-	const struct gt_plan_cluster *cluster = &s->hier->cluster;
-	uint32_t nup = gt_nodes_nuplinks(cluster), n = box->nranks;
+	const struct gt_fabric *node = s->quotient->fabric;
+	const struct gt_plan_cluster *cluster = &s->quotient->cluster;
+	uint32_t nup = gt_nodes_nuplinks(cluster), n = node->nranks;
 	uint32_t m = n + cluster->nports;
 	struct gt_fabric *f = &s->fabric;
 
-	*f = *box;
+	*f = *node;
 	f->doors = NULL;
 	f->nranks = m;
-	f->nlinks = box->nlinks + nup;
-	f->links = gt_pair_array(s, f->nlinks, sizeof(*f->links));
-	f->routes = gt_pair_array(s, (size_t)m * m, sizeof(*f->routes));
-	s->above = gt_pair_array(s, cluster->nlevels, sizeof(*s->above));
+	f->nlinks = node->nlinks + nup;
+	f->links = new_array(s, f->nlinks, sizeof(*f->links));
+	f->routes = new_array(s, (size_t)m * m, sizeof(*f->routes));
+	s->above = new_array(s, cluster->nlevels, sizeof(*s->above));
 	if (s->failed)
 		return;
-	s->node = gt_pair_most(s, 1);
+	s->node = most_hops(s, 1);
 	for (uint32_t l = 0; l + 1 < cluster->nlevels; l++)
-		s->above[l] = gt_pair_most(s, cluster->levels[l].nodes);
-	memcpy(f->links, box->links, box->nlinks * sizeof(*f->links));
+		s->above[l] = most_hops(s, cluster->levels[l].nodes);
+	memcpy(f->links, node->links, node->nlinks * sizeof(*f->links));
 	for (uint32_t i = 0; i < nup; i++)
-		f->links[box->nlinks + i].gbs =
+		f->links[node->nlinks + i].gbs =
 			cluster->levels[i / 2 / cluster->nrails].gbs;
 	for (uint32_t i = 0; i < m * n && !s->failed; i++) {
 		uint32_t from = i / n, to = i % n;
 
 		if (from >= n)
-			gt_pair_door(s, to, from - n,
-				     &f->routes[from * m + to]);
+			port_route(s, to, from - n, &f->routes[from * m + to]);
 		else if (from != to)
-			gt_pair_local(s, from, to, &f->routes[from * m + to]);
+			local_route(s, from, to, &f->routes[from * m + to]);
 	}
 }
 
-static struct gt_rat gt_pair_gbs(const struct gt_pair_search *s, uint32_t row)
+static struct gt_rat row_gbs(const struct gt_double_tree_search *s,
+			     uint32_t row)
 {
 	return row < s->rows->nrows
 		       ? s->rows->rows[row].gbs
-		       : s->hier->box->links[row - s->rows->nrows].gbs;
+		       : s->quotient->fabric->links[row - s->rows->nrows].gbs;
 }
 
-static int gt_pair_begin(struct gt_pair_search *s, struct gt_err *err)
+static int search_init(struct gt_double_tree_search *s, struct gt_err *err)
 {
-	uint32_t n = s->hier->box->nranks;
+	uint32_t n = s->quotient->fabric->nranks;
 	size_t m, nrows;
 	double *upper;
 	int rc;
 
-	gt_pair_fabric(s);
+	build_fabric(s);
 	if (s->failed)
 		return gt_err_nomem(err);
 	rc = gt_link_rows_new(&s->fabric, s->arena, &s->rows, err);
 	if (rc)
 		return rc;
 	m = s->rows->stride;
-	nrows = s->rows->nrows + s->ntop;
-	upper = gt_pair_array(s, nrows, sizeof(*upper));
-	s->prices = gt_pair_array(s, nrows, sizeof(*s->prices));
-	s->entries = gt_pair_array(s, nrows, sizeof(*s->entries));
-	s->loads = gt_pair_array(s, s->ntop, sizeof(*s->loads));
-	s->weights = gt_pair_array(s, m * m, sizeof(*s->weights));
-	s->local = gt_pair_array(s, (size_t)n * n, sizeof(*s->local));
-	s->pairs->pairs =
-		gt_pair_array(s, GT_PAIR_MAX, sizeof(*s->pairs->pairs));
+	nrows = s->rows->nrows + s->nroot_rows;
+	upper = new_array(s, nrows, sizeof(*upper));
+	s->prices = new_array(s, nrows, sizeof(*s->prices));
+	s->entries = new_array(s, nrows, sizeof(*s->entries));
+	s->loads = new_array(s, s->nroot_rows, sizeof(*s->loads));
+	s->weights = new_array(s, m * m, sizeof(*s->weights));
+	s->local = new_array(s, (size_t)n * n, sizeof(*s->local));
+	s->trees->trees =
+		new_array(s, GT_DOUBLE_TREE_MAX, sizeof(*s->trees->trees));
 	if (s->failed)
 		return gt_err_nomem(err);
 	for (uint32_t r = 0; r < nrows; r++)
-		upper[r] = gt_rat_double(gt_pair_gbs(s, r)) * s->rows->unit;
+		upper[r] = gt_rat_double(row_gbs(s, r)) * s->rows->unit;
 	s->lp = gt_lp_new((uint32_t)nrows, upper);
 	return s->lp ? GT_OK : gt_err_nomem(err);
 }
 
-static int32_t gt_pair_load(const struct gt_pair_search *s,
-			    const struct gt_double_tree *pair, uint32_t row)
+static int32_t row_load(const struct gt_double_tree_search *s,
+			const struct gt_double_tree *tree, uint32_t row)
 {
 	const uint32_t *load = s->rows->rows[row].load;
-	uint32_t n = s->hier->box->nranks, m = s->rows->stride, sum;
+	uint32_t n = s->quotient->fabric->nranks, m = s->rows->stride, sum;
 
-	sum = load[(n + pair->port) * m + pair->root];
+	sum = load[(n + tree->port) * m + tree->root];
 	for (uint32_t i = 0; i < n; i++)
-		if (i != pair->root)
-			sum += load[pair->parent[i] * m + i];
+		if (i != tree->root)
+			sum += load[tree->parent[i] * m + i];
 	return (int32_t)sum;
 }
 
 /* What a hop loads the root's node with, for both trees of nodes. */
-static void gt_pair_route(struct gt_pair_search *s,
-			  const struct gt_fabric_route *route)
+static void load_root_route(struct gt_double_tree_search *s,
+			    const struct gt_fabric_route *route)
 {
-	const struct gt_fabric_link *links = s->hier->box->links;
+	const struct gt_fabric_link *links = s->quotient->fabric->links;
 
 	for (uint32_t k = 0; k < route->nlinks; k++) {
 		struct gt_rat load = links[route->links[k]].charged
@@ -269,91 +274,92 @@ static void gt_pair_route(struct gt_pair_search *s,
 	}
 }
 
-static int gt_pair_turns(const struct gt_pair_search *s,
-			 const struct gt_double_tree *pair, uint32_t local)
+static int turns_round(const struct gt_double_tree_search *s,
+		       const struct gt_double_tree *tree, uint32_t local)
 {
-	uint32_t up = s->top;
+	uint32_t up = s->root_local;
 
 	while (up != UINT32_MAX && up != local)
-		up = pair->parent[up];
+		up = tree->parent[up];
 	return up == local;
 }
 
-static void gt_pair_top(struct gt_pair_search *s,
-			const struct gt_double_tree *pair)
+static void load_root_node(struct gt_double_tree_search *s,
+			   const struct gt_double_tree *tree)
 {
-	const struct gt_quotient *hier = s->hier;
-	uint32_t n = hier->box->nranks;
-	size_t door = (size_t)pair->root * hier->cluster.nports + pair->port;
+	const struct gt_quotient *q = s->quotient;
+	uint32_t n = q->fabric->nranks;
+	size_t door = (size_t)tree->root * q->cluster.nports + tree->port;
 
-	if (!s->ntop)
+	if (!s->nroot_rows)
 		return;
-	memset(s->loads, 0, s->ntop * sizeof(*s->loads));
+	memset(s->loads, 0, s->nroot_rows * sizeof(*s->loads));
 	for (uint32_t i = 0; i < n; i++) {
-		uint32_t from = pair->parent[i], to = i;
+		uint32_t from = tree->parent[i], to = i;
 
-		if (i == pair->root)
+		if (i == tree->root)
 			continue;
-		if (gt_pair_turns(s, pair, i) != s->up) {
+		if (turns_round(s, tree, i) != s->up) {
 			from = i;
-			to = pair->parent[i];
+			to = tree->parent[i];
 		}
-		gt_pair_route(s, &hier->box->routes[from * n + to]);
+		load_root_route(s, &q->fabric->routes[from * n + to]);
 	}
-	gt_pair_route(s, s->up ? &hier->in[door] : &hier->out[door]);
+	load_root_route(s, s->up ? &q->in[door] : &q->out[door]);
 }
 
 /* New if no other loads the same. */
-static int gt_pair_take(struct gt_pair_search *s, const uint32_t *parent,
-			uint32_t root, uint32_t port)
+static int take_tree(struct gt_double_tree_search *s, const uint32_t *parent,
+		     uint32_t root, uint32_t port)
 {
-	struct gt_double_trees *pairs = s->pairs;
-	struct gt_double_tree *pair = &pairs->pairs[pairs->npairs];
-	uint32_t n = s->hier->box->nranks;
+	struct gt_double_trees *trees = s->trees;
+	struct gt_double_tree *tree = &trees->trees[trees->ntrees];
+	uint32_t n = s->quotient->fabric->nranks;
 
-	if (pairs->npairs == GT_PAIR_MAX)
+	if (trees->ntrees == GT_DOUBLE_TREE_MAX)
 		return 0;
-	pair->root = root;
-	pair->port = port;
-	pair->parent = gt_pair_array(s, n, sizeof(*parent));
+	tree->root = root;
+	tree->port = port;
+	tree->parent = new_array(s, n, sizeof(*parent));
 	if (s->failed)
 		return 0;
-	memcpy(pair->parent, parent, n * sizeof(*parent));
-	for (uint32_t k = 0; k < pairs->npairs; k++) {
-		const struct gt_double_tree *old = &pairs->pairs[k];
+	memcpy(tree->parent, parent, n * sizeof(*parent));
+	for (uint32_t k = 0; k < trees->ntrees; k++) {
+		const struct gt_double_tree *old = &trees->trees[k];
 
 		if (old->root == root && old->port == port &&
 		    !memcmp(old->parent, parent, n * sizeof(*parent)))
 			return 0;
 	}
 	for (uint32_t r = 0; r < s->rows->nrows; r++)
-		s->entries[r] = gt_pair_load(s, pair, r);
-	gt_pair_top(s, pair);
-	for (uint32_t i = 0; i < s->ntop; i++)
+		s->entries[r] = row_load(s, tree, r);
+	load_root_node(s, tree);
+	for (uint32_t i = 0; i < s->nroot_rows; i++)
 		s->entries[s->rows->nrows + i] = s->loads[i];
 	gt_lp_add(s->lp, 1, s->entries);
-	pairs->npairs++;
+	trees->ntrees++;
 	return 1;
 }
 
 /* The cheapest tree of the node from this rank, short ones first. */
-static int64_t gt_pair_cheapest(struct gt_pair_search *s, uint32_t root,
-				uint32_t *parent)
+static int64_t cheapest_tree(struct gt_double_tree_search *s, uint32_t root,
+			     uint32_t *parent)
 {
-	uint32_t n = s->hier->box->nranks, m = s->rows->stride;
+	uint32_t n = s->quotient->fabric->nranks, m = s->rows->stride;
 	int64_t sum = 0;
 
 	for (uint32_t i = 0; i < n * n; i++) {
 		int64_t cost = s->weights[i / n * m + i % n];
 
-		if (!s->rows->joined[i / n * m + i % n] || cost > GT_PAIR_DEAR)
-			cost = GT_PAIR_DEAR;
+		if (!s->rows->joined[i / n * m + i % n] ||
+		    cost > GT_DOUBLE_TREE_DEAR)
+			cost = GT_DOUBLE_TREE_DEAR;
 		s->local[i] = 16 * cost + (i / n != root);
 	}
 	parent[root] = UINT32_MAX;
 	if (n > 1 && gt_arborescence(n, s->local, root, parent) < 0) {
 		s->failed = 1;
-		return GT_PAIR_DEAR;
+		return GT_DOUBLE_TREE_DEAR;
 	}
 	parent[root] = UINT32_MAX;
 	for (uint32_t i = 0; i < n; i++)
@@ -363,16 +369,16 @@ static int64_t gt_pair_cheapest(struct gt_pair_search *s, uint32_t root,
 }
 
 /* As if no hop turned round: trees need not be the very cheapest. */
-static void gt_pair_weigh_top(struct gt_pair_search *s)
+static void weigh_root_node(struct gt_double_tree_search *s)
 {
-	uint32_t n = s->hier->box->nranks, m = s->rows->stride;
+	uint32_t n = s->quotient->fabric->nranks, m = s->rows->stride;
 	const int64_t *prices = s->prices + s->rows->nrows;
 
-	for (uint32_t i = 0; i < n * n && s->ntop; i++) {
+	for (uint32_t i = 0; i < n * n && s->nroot_rows; i++) {
 		uint32_t from = s->up ? i % n : i / n;
 		uint32_t to = s->up ? i / n : i % n;
 		const struct gt_fabric_route *route =
-			&s->hier->box->routes[from * n + to];
+			&s->quotient->fabric->routes[from * n + to];
 
 		for (uint32_t k = 0; k < route->nlinks; k++)
 			s->weights[i / n * m + i % n] +=
@@ -382,33 +388,33 @@ static void gt_pair_weigh_top(struct gt_pair_search *s)
 }
 
 /* Trees that cost less than `limit`, from each rank and by each port. */
-static int gt_pair_more(struct gt_pair_search *s, int64_t limit)
+static int price_trees(struct gt_double_tree_search *s, int64_t limit)
 {
-	uint32_t n = s->hier->box->nranks, m = s->rows->stride;
-	uint32_t *parent = gt_pair_array(s, n, sizeof(*parent));
+	uint32_t n = s->quotient->fabric->nranks, m = s->rows->stride;
+	uint32_t *parent = new_array(s, n, sizeof(*parent));
 	int added = 0;
 
 	gt_ring_weights(s->rows, s->prices, s->weights);
-	gt_pair_weigh_top(s);
+	weigh_root_node(s);
 	for (uint32_t i = 0; i < n && !s->failed; i++) {
-		int64_t cost = gt_pair_cheapest(s, i, parent);
+		int64_t cost = cheapest_tree(s, i, parent);
 
-		for (uint32_t p = 0; p < s->hier->cluster.nports; p++) {
+		for (uint32_t p = 0; p < s->quotient->cluster.nports; p++) {
 			size_t at = (size_t)(n + p) * m + i;
 
-			if (s->rows->joined[at] && cost < GT_PAIR_DEAR &&
+			if (s->rows->joined[at] && cost < GT_DOUBLE_TREE_DEAR &&
 			    cost + s->weights[at] < limit)
-				added += gt_pair_take(s, parent, i, p);
+				added += take_tree(s, parent, i, p);
 		}
 	}
 	return added;
 }
 
-static int gt_pair_solve(struct gt_pair_search *s, struct gt_err *err)
+static int generate_trees(struct gt_double_tree_search *s, struct gt_err *err)
 {
 	uint32_t rounds = 0;
 
-	if (!gt_pair_more(s, GT_PAIR_DEAR))
+	if (!price_trees(s, GT_DOUBLE_TREE_DEAR))
 		return s->failed
 			       ? gt_err_nomem(err)
 			       : gt_err_set(err, GT_ENO, NULL,
@@ -419,59 +425,62 @@ static int gt_pair_solve(struct gt_pair_search *s, struct gt_err *err)
 			return gt_err_set(err, GT_ESYS, NULL,
 					  "the linear program of the trees "
 					  "was not solved");
-		for (uint32_t r = 0; r < s->rows->nrows + s->ntop; r++) {
+		for (uint32_t r = 0; r < s->rows->nrows + s->nroot_rows; r++) {
 			double price = gt_lp_prices(s->lp)[r];
 
 			s->prices[r] =
-				price > 0 ? (int64_t)(price * GT_PAIR_ONE) : 0;
+				price > 0
+					? (int64_t)(price * GT_DOUBLE_TREE_ONE)
+					: 0;
 		}
-		if (gt_budget_is_spent(s->hier->watch))
+		if (gt_budget_is_spent(s->quotient->watch))
 			break;
-	} while (gt_pair_more(s, GT_PAIR_ONE - GT_PAIR_SLACK) &&
-		 rounds++ < GT_PAIR_ROUNDS && !s->failed);
+	} while (price_trees(s, GT_DOUBLE_TREE_ONE - GT_DOUBLE_TREE_SLACK) &&
+		 rounds++ < GT_DOUBLE_TREE_ROUNDS && !s->failed);
 	return s->failed ? gt_err_nomem(err) : GT_OK;
 }
 
 /* Parts of the whole; what is less than one is left out. */
-static int64_t gt_pair_shares(struct gt_pair_search *s, int64_t *parts)
+static int64_t round_shares(struct gt_double_tree_search *s, int64_t *parts)
 {
 	const double *values = gt_lp_values(s->lp);
 	double sum = 0;
 	int64_t whole = 0;
 
-	for (uint32_t i = 0; i < s->pairs->npairs; i++)
+	for (uint32_t i = 0; i < s->trees->ntrees; i++)
 		sum += values[i];
-	for (uint32_t i = 0; i < s->pairs->npairs && sum > 0; i++) {
-		parts[i] = (int64_t)(values[i] / sum * GT_PAIR_WHOLE + 0.5);
+	for (uint32_t i = 0; i < s->trees->ntrees && sum > 0; i++) {
+		parts[i] =
+			(int64_t)(values[i] / sum * GT_DOUBLE_TREE_PARTS + 0.5);
 		whole += parts[i];
 	}
 	return whole;
 }
 
 /* What the fullest link lets through; loads count for two trees of nodes. */
-static int gt_pair_rate(struct gt_pair_search *s, const int64_t *parts,
-			int64_t whole, struct gt_rat *value)
+static int exact_rate(struct gt_double_tree_search *s, const int64_t *parts,
+		      int64_t whole, struct gt_rat *value)
 {
 	uint32_t nrows = s->rows->nrows;
-	int64_t *loads = gt_pair_array(s, nrows + s->ntop, sizeof(*loads));
+	int64_t *loads = new_array(s, nrows + s->nroot_rows, sizeof(*loads));
 	int found = 0;
 
-	for (uint32_t i = 0; i < s->pairs->npairs && !s->failed; i++) {
-		const struct gt_double_tree *pair = &s->pairs->pairs[i];
+	for (uint32_t i = 0; i < s->trees->ntrees && !s->failed; i++) {
+		const struct gt_double_tree *tree = &s->trees->trees[i];
 
-		gt_pair_top(s, pair);
-		for (uint32_t r = 0; r < nrows + s->ntop; r++)
+		load_root_node(s, tree);
+		for (uint32_t r = 0; r < nrows + s->nroot_rows; r++)
 			loads[r] +=
-				parts[i] * (r < nrows ? gt_pair_load(s, pair, r)
+				parts[i] * (r < nrows ? row_load(s, tree, r)
 						      : s->loads[r - nrows]);
 	}
-	for (uint32_t r = 0; r < nrows + s->ntop && !s->failed; r++) {
+	for (uint32_t r = 0; r < nrows + s->nroot_rows && !s->failed; r++) {
 		struct gt_rat rate;
 
 		if (!loads[r])
 			continue;
 		if (!gt_rat_make(2 * whole * s->rows->unit, loads[r], &rate) ||
-		    !gt_rat_mul(rate, gt_pair_gbs(s, r), &rate))
+		    !gt_rat_mul(rate, row_gbs(s, r), &rate))
 			return 0;
 		if (!found || gt_rat_cmp(rate, *value) < 0)
 			*value = rate;
@@ -480,52 +489,53 @@ static int gt_pair_rate(struct gt_pair_search *s, const int64_t *parts,
 	return found;
 }
 
-static int gt_pair_finish(struct gt_pair_search *s, struct gt_err *err)
+static int keep_shares(struct gt_double_tree_search *s, struct gt_err *err)
 {
-	struct gt_double_trees *pairs = s->pairs;
-	int64_t *parts = gt_pair_array(s, pairs->npairs, sizeof(*parts));
-	int64_t whole = s->failed ? 0 : gt_pair_shares(s, parts);
+	struct gt_double_trees *trees = s->trees;
+	int64_t *parts = new_array(s, trees->ntrees, sizeof(*parts));
+	int64_t whole = s->failed ? 0 : round_shares(s, parts);
 	uint32_t kept = 0;
 
 	if (s->failed)
 		return gt_err_nomem(err);
-	if (!whole || !gt_pair_rate(s, parts, whole, &pairs->value))
+	if (!whole || !exact_rate(s, parts, whole, &trees->value))
 		return gt_err_set(err, GT_ENO, NULL,
 				  "the trees' rates need more than 64 bits");
-	for (uint32_t i = 0; i < pairs->npairs; i++) {
+	for (uint32_t i = 0; i < trees->ntrees; i++) {
 		if (!parts[i])
 			continue;
-		pairs->pairs[kept] = pairs->pairs[i];
-		gt_rat_make(parts[i], whole, &pairs->pairs[kept++].share);
+		trees->trees[kept] = trees->trees[i];
+		gt_rat_make(parts[i], whole, &trees->trees[kept++].share);
 	}
-	pairs->npairs = kept;
+	trees->ntrees = kept;
 	return GT_OK;
 }
 
-int gt_double_trees_find(const struct gt_quotient *hier, enum gt_coll coll,
+int gt_double_trees_find(const struct gt_quotient *q, enum gt_coll coll,
 			 uint32_t root, struct gt_arena *arena,
-			 struct gt_double_trees *pairs, struct gt_err *err)
+			 struct gt_double_trees *trees, struct gt_err *err)
 {
-	struct gt_pair_search s = {.hier = hier,
-				   .arena = arena,
-				   .down = gt_coll_goes_down(coll),
-				   .up = gt_coll_goes_up(coll),
-				   .top = root % hier->box->nranks,
-				   .pairs = pairs};
+	struct gt_double_tree_search s = {.quotient = q,
+					  .arena = arena,
+					  .down = gt_coll_goes_down(coll),
+					  .up = gt_coll_goes_up(coll),
+					  .root_local =
+						  root % q->fabric->nranks,
+					  .trees = trees};
 	int rc;
 
-	memset(pairs, 0, sizeof(*pairs));
-	if (hier->cluster.nnodes < 2 || gt_coll_has_blocks(coll))
+	memset(trees, 0, sizeof(*trees));
+	if (q->cluster.nnodes < 2 || gt_coll_has_blocks(coll))
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "trees of several nodes do allreduce, "
 				  "broadcast and reduce");
 	if (gt_coll_is_rooted(coll))
-		s.ntop = hier->box->nlinks;
-	rc = gt_pair_begin(&s, err);
+		s.nroot_rows = q->fabric->nlinks;
+	rc = search_init(&s, err);
 	if (!rc)
-		rc = gt_pair_solve(&s, err);
+		rc = generate_trees(&s, err);
 	if (!rc)
-		rc = gt_pair_finish(&s, err);
+		rc = keep_shares(&s, err);
 	gt_lp_free(s.lp);
 	return rc;
 }

@@ -27,16 +27,16 @@ struct gt_double_tree {
 
 struct gt_double_trees {
 	struct gt_rat value; /* size of the result over the time */
-	uint32_t npairs;
-	struct gt_double_tree *pairs;
+	uint32_t ntrees;
+	struct gt_double_tree *trees;
 };
 
 /*
  * For all-reduce, broadcast and reduce; root: of these two.  Memory is the
  * arena's.  GT_ENO when there is no tree, or its rates need more than 64 bits.
  */
-int gt_double_trees_find(const struct gt_quotient *hier, enum gt_coll coll,
+int gt_double_trees_find(const struct gt_quotient *q, enum gt_coll coll,
 			 uint32_t root, struct gt_arena *arena,
-			 struct gt_double_trees *pairs, struct gt_err *err);
+			 struct gt_double_trees *trees, struct gt_err *err);
 
 #endif

@@ -49,7 +49,7 @@ static const char *gt_hier_text(struct gt_cluster_emit *e, const char *text)
 
 static void gt_hier_emit_cluster(struct gt_cluster_emit *e)
 {
-	const struct gt_plan_cluster *from = &e->found->hier->cluster;
+	const struct gt_plan_cluster *from = &e->found->quotient->cluster;
 	struct gt_plan_cluster *to = gt_cluster_emit_array(e, 1, sizeof(*to));
 
 	if (e->failed)
@@ -108,17 +108,17 @@ static void gt_hier_emit_ranks(struct gt_cluster_emit *e)
 
 static void gt_hier_emit_links(struct gt_cluster_emit *e)
 {
-	const struct gt_quotient *hier = e->found->hier;
-	uint32_t n = hier->box->nlinks;
+	const struct gt_quotient *q = e->found->quotient;
+	uint32_t n = q->fabric->nlinks;
 	struct gt_plan_link *links =
 		gt_cluster_emit_array(e, n, sizeof(*links));
 
 	if (e->failed)
 		return;
 	for (uint32_t i = 0; i < n; i++) {
-		links[i].id = gt_hier_text(e, hier->link_ids[i]);
-		links[i].kind = hier->link_kinds[i];
-		links[i].gbs = hier->box->links[i].gbs;
+		links[i].id = gt_hier_text(e, q->link_ids[i]);
+		links[i].kind = q->link_kinds[i];
+		links[i].gbs = q->fabric->links[i].gbs;
 	}
 	e->plan->links = links;
 	e->plan->nlinks = n;
@@ -128,15 +128,15 @@ struct gt_plan_hop gt_cluster_emit_hop_make(struct gt_cluster_emit *e,
 					    uint32_t from, uint32_t to,
 					    const struct gt_network_hop *net)
 {
-	const struct gt_quotient *hier = e->found->hier;
-	uint32_t n = hier->box->nranks, nports = hier->cluster.nports, at = 0;
+	const struct gt_quotient *q = e->found->quotient;
+	uint32_t n = q->fabric->nranks, nports = q->cluster.nports, at = 0;
 	struct gt_plan_hop hop = {.from = from, .to = to, .network = !!net};
 	const struct gt_fabric_route *parts[2] = {
-		&hier->box->routes[from * n + to], NULL};
+		&q->fabric->routes[from * n + to], NULL};
 
 	if (net) {
-		parts[0] = &hier->out[from * nports + net->out];
-		parts[1] = &hier->in[to * nports + net->in];
+		parts[0] = &q->out[from * nports + net->out];
+		parts[1] = &q->in[to * nports + net->in];
 	}
 	hop.charge = parts[0]->charge;
 	hop.nroute = parts[0]->nlinks + (net ? parts[1]->nlinks : 0);
@@ -176,11 +176,11 @@ static void gt_hier_emit_template(struct gt_cluster_emit *e,
 				  uint32_t root)
 {
 	const struct gt_hier_pieces *pieces = &e->pieces[root];
-	const struct gt_block_trees *trees = e->found->trees;
+	const struct gt_block_trees *trees = e->found->block_trees;
 	const struct gt_block_tree *home = &trees->trees[pieces->home->tree];
 	const struct gt_block_tree *away = &trees->trees[pieces->away->tree];
 	struct gt_plan_template *out = &channel->templates[root];
-	uint32_t n = e->found->hier->box->nranks;
+	uint32_t n = e->found->quotient->fabric->nranks;
 
 	out->root = root;
 	out->home = gt_cluster_emit_array(e, n, sizeof(*out->home));
@@ -205,7 +205,7 @@ static void gt_hier_emit_template(struct gt_cluster_emit *e,
 /* The next channel is as wide as the narrowest piece of any root. */
 static int64_t gt_hier_width(const struct gt_cluster_emit *e)
 {
-	uint32_t n = e->found->hier->box->nranks;
+	uint32_t n = e->found->quotient->fabric->nranks;
 	int64_t width = INT64_MAX;
 
 	for (uint32_t i = 0; i < n; i++) {
@@ -235,7 +235,7 @@ static void gt_hier_emit_channel(struct gt_cluster_emit *e, int64_t width)
 {
 	struct gt_plan *plan = e->plan;
 	struct gt_plan_channel *channel = &plan->channels[plan->nchannels];
-	uint32_t n = e->found->hier->box->nranks;
+	uint32_t n = e->found->quotient->fabric->nranks;
 
 	channel->id = plan->nchannels++;
 	channel->shape = GT_SHAPE_TEMPLATE;
@@ -243,7 +243,8 @@ static void gt_hier_emit_channel(struct gt_cluster_emit *e, int64_t width)
 					      sizeof(*channel->hops));
 	channel->templates =
 		gt_cluster_emit_array(e, n, sizeof(*channel->templates));
-	if (!gt_rat_make(width, e->found->trees->whole, &channel->share) ||
+	if (!gt_rat_make(width, e->found->block_trees->denominator,
+			 &channel->share) ||
 	    !gt_rat_mul(channel->share, e->value, &channel->gbs))
 		e->failed = 1;
 	for (uint32_t i = 0; i < n && !e->failed; i++) {
@@ -258,7 +259,7 @@ static void gt_hier_emit_channels(struct gt_cluster_emit *e)
 	uint32_t max = 1;
 	int64_t width;
 
-	for (uint32_t i = 0; i < e->found->hier->box->nranks; i++)
+	for (uint32_t i = 0; i < e->found->quotient->fabric->nranks; i++)
 		max += e->pieces[i].nhome + e->pieces[i].naway;
 	e->plan->channels =
 		gt_cluster_emit_array(e, max, sizeof(*e->plan->channels));
@@ -272,13 +273,13 @@ static void gt_hier_emit_channels(struct gt_cluster_emit *e)
  */
 static void gt_hier_share_out(struct gt_cluster_emit *e, int64_t *left)
 {
-	const struct gt_block_trees *trees = e->found->trees;
-	uint32_t n = e->found->hier->box->nranks;
+	const struct gt_block_trees *trees = e->found->block_trees;
+	uint32_t n = e->found->quotient->fabric->nranks;
 
 	for (int pass = 0; pass < 2; pass++)
 		for (uint32_t root = 0; root < n; root++) {
 			struct gt_hier_pieces *p = &e->pieces[root];
-			int64_t room = trees->whole;
+			int64_t room = trees->denominator;
 
 			for (uint32_t i = 0; i < p->naway; i++)
 				room -= p->away[i].weight;
@@ -299,8 +300,8 @@ static void gt_hier_share_out(struct gt_cluster_emit *e, int64_t *left)
 
 static void gt_hier_emit_pieces(struct gt_cluster_emit *e)
 {
-	const struct gt_block_trees *trees = e->found->trees;
-	uint32_t n = e->found->hier->box->nranks, count = trees->ntrees;
+	const struct gt_block_trees *trees = e->found->block_trees;
+	uint32_t n = e->found->quotient->fabric->nranks, count = trees->ntrees;
 	int64_t *left = gt_arena_array(e->scratch, count, sizeof(*left));
 
 	e->pieces = gt_arena_array(e->scratch, n, sizeof(*e->pieces));
@@ -329,11 +330,11 @@ static void gt_hier_emit_pieces(struct gt_cluster_emit *e)
 
 static enum gt_algo gt_hier_algo(const struct gt_cluster_solution *found)
 {
-	if (found->flow)
+	if (found->a2a)
 		return GT_ALGO_FLOW;
-	if (found->pairs)
+	if (found->double_trees)
 		return GT_ALGO_TREE;
-	return found->trees ? GT_ALGO_HIER : GT_ALGO_RING;
+	return found->block_trees ? GT_ALGO_HIER : GT_ALGO_RING;
 }
 
 static void gt_hier_emit_select(struct gt_cluster_emit *e)
@@ -355,7 +356,7 @@ static void gt_hier_emit_select(struct gt_cluster_emit *e)
 					  .nchannels = plan->nchannels,
 					  .channels = ids,
 					  .workers = 1};
-	workers = e->found->flow ? GT_HIER_FLOW_WORKERS : GT_HIER_WORKERS;
+	workers = e->found->a2a ? GT_HIER_FLOW_WORKERS : GT_HIER_WORKERS;
 	if (plan->nchannels < workers)
 		select->workers = workers / plan->nchannels;
 	plan->select = select;
@@ -365,15 +366,14 @@ static void gt_hier_emit_select(struct gt_cluster_emit *e)
 /* "1/PCI/0000:15:00.0", "0/switch2.3": class, then vertex. */
 static const char *gt_hier_vertex(struct gt_cluster_emit *e, uint32_t vertex)
 {
-	const struct gt_quotient *hier = e->found->hier;
-	uint32_t classes = hier->cluster.nlevels + 1,
-		 nnodes = hier->box->nnodes;
-	uint32_t rails = hier->cluster.nrails;
+	const struct gt_quotient *q = e->found->quotient;
+	uint32_t classes = q->cluster.nlevels + 1, nnodes = q->fabric->nnodes;
+	uint32_t rails = q->cluster.nrails;
 	char *text;
 
 	if (vertex < classes * nnodes) {
 		text = gt_arena_printf(e->plan->arena, "%u/%s", vertex / nnodes,
-				       hier->vertex_ids[vertex % nnodes]);
+				       q->vertex_ids[vertex % nnodes]);
 	} else {
 		vertex -= classes * nnodes;
 		text = gt_arena_printf(e->plan->arena, "%u/switch%u.%u",
@@ -386,16 +386,15 @@ static const char *gt_hier_vertex(struct gt_cluster_emit *e, uint32_t vertex)
 }
 
 /* Plans know vertices by their links, and switches. */
-static int gt_alltoall_known_paths(const struct gt_quotient *hier,
-				   uint32_t vertex)
+static int gt_alltoall_known_paths(const struct gt_quotient *q, uint32_t vertex)
 {
-	const struct gt_fabric *box = hier->box;
+	const struct gt_fabric *f = q->fabric;
 
-	if (vertex >= (hier->cluster.nlevels + 1) * box->nnodes)
+	if (vertex >= (q->cluster.nlevels + 1) * f->nnodes)
 		return 1;
-	for (uint32_t i = 0; i < box->nlinks; i++)
-		if (box->links[i].from == vertex % box->nnodes ||
-		    box->links[i].to == vertex % box->nnodes)
+	for (uint32_t i = 0; i < f->nlinks; i++)
+		if (f->links[i].from == vertex % f->nnodes ||
+		    f->links[i].to == vertex % f->nnodes)
 			return 1;
 	return 0;
 }
@@ -409,7 +408,7 @@ static void gt_hier_emit_set(struct gt_cluster_emit *e, uint32_t part,
 					      sizeof(*set->vertices));
 	for (uint32_t v = 0; v < bound->nvertices && !e->failed; v++)
 		if (bound->outside[v] == part &&
-		    gt_alltoall_known_paths(e->found->hier, v))
+		    gt_alltoall_known_paths(e->found->quotient, v))
 			set->vertices[set->n++] = gt_hier_vertex(e, v);
 }
 
@@ -446,11 +445,11 @@ static void gt_hier_emit_proof(struct gt_cluster_emit *e)
 /* As the size of the result over the time. */
 static int gt_hier_value(struct gt_cluster_emit *e, struct gt_err *err)
 {
-	const struct gt_quotient *hier = e->found->hier;
-	int64_t n = (int64_t)hier->box->nranks * hier->cluster.nnodes;
+	const struct gt_quotient *q = e->found->quotient;
+	int64_t n = (int64_t)q->fabric->nranks * q->cluster.nnodes;
 	int64_t times = e->found->request->coll == GT_COLL_ALLREDUCE ? 2 : 1;
 
-	if (gt_block_trees_rate(hier, e->found->trees, &e->value) &&
+	if (gt_block_trees_rate(q, e->found->block_trees, &e->value) &&
 	    gt_rat_mul(e->value, GT_RAT(n, 1), &e->value) &&
 	    gt_rat_div(e->value, GT_RAT(times, 1), &e->value))
 		return GT_OK;
@@ -487,21 +486,21 @@ static void gt_hier_emit_all(struct gt_cluster_emit *e)
 		gt_hier_emit_ranks(e);
 	if (!e->failed)
 		gt_hier_emit_links(e);
-	if (!e->failed && e->found->trees)
+	if (!e->failed && e->found->block_trees)
 		gt_hier_emit_trees(e);
-	if (e->failed || e->found->trees)
+	if (e->failed || e->found->block_trees)
 		return;
-	if (e->found->flow)
+	if (e->found->a2a)
 		gt_cluster_emit_alltoall(e);
-	else if (e->found->pairs)
+	else if (e->found->double_trees)
 		gt_cluster_emit_double_trees(e);
 	else
 		gt_cluster_emit_rings(e);
 	if (!e->failed)
 		gt_hier_emit_select(e);
-	if (!e->failed && e->found->flow)
+	if (!e->failed && e->found->a2a)
 		gt_cluster_emit_alltoall_proof(e);
-	else if (!e->failed && e->found->pairs)
+	else if (!e->failed && e->found->double_trees)
 		gt_hier_emit_proof(e);
 	else if (!e->failed)
 		gt_cluster_emit_ring_proof(e);
@@ -517,7 +516,7 @@ int gt_cluster_emit(const struct gt_cluster_solution *found,
 
 	if (!e.plan || !e.scratch)
 		rc = gt_err_nomem(err);
-	if (!rc && found->trees)
+	if (!rc && found->block_trees)
 		rc = gt_hier_value(&e, err);
 	if (!rc) {
 		gt_hier_emit_all(&e);

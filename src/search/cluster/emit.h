@@ -48,14 +48,14 @@ void gt_cluster_emit_sets(struct gt_cluster_emit *e);
 void gt_cluster_emit_unused(struct gt_cluster_emit *e);
 void gt_cluster_emit_routes(struct gt_cluster_emit *e);
 
-/* Channels of trees through all nodes: found->pairs. */
+/* Channels of trees through all nodes: found->double_trees. */
 void gt_cluster_emit_double_trees(struct gt_cluster_emit *e);
 
 /* Channels and proof of rings: found->rings. */
 void gt_cluster_emit_rings(struct gt_cluster_emit *e);
 void gt_cluster_emit_ring_proof(struct gt_cluster_emit *e);
 
-/* Channels and proof of a flow: found->flow. */
+/* Channels and proof of a flow: found->a2a. */
 void gt_cluster_emit_alltoall(struct gt_cluster_emit *e);
 void gt_cluster_emit_alltoall_proof(struct gt_cluster_emit *e);
 

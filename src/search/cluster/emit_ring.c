@@ -13,10 +13,10 @@
 static uint32_t gt_hier_ring_port(const struct gt_cluster_emit *e,
 				  const uint32_t *order, int in)
 {
-	const struct gt_quotient *hier = e->found->hier;
-	uint32_t n = hier->box->nranks;
+	const struct gt_quotient *q = e->found->quotient;
+	uint32_t n = q->fabric->nranks;
 
-	return order[n + (uint32_t)in] - n - (in ? hier->cluster.nports : 0);
+	return order[n + (uint32_t)in] - n - (in ? q->cluster.nports : 0);
 }
 
 /* Hops in the order of plan/ir/cluster.h; those of odd nodes go back. */
@@ -27,7 +27,7 @@ static void gt_hier_ring_hops(struct gt_cluster_emit *e,
 	uint32_t n = channel->norder;
 	uint32_t out = gt_hier_ring_port(e, order, 0);
 	uint32_t in = gt_hier_ring_port(e, order, 1);
-	int alternate = e->found->doors->alternate;
+	int alternate = e->found->ring_fabric->alternate;
 	struct gt_network_hop net = {order[n - 1], out, alternate ? out : in};
 
 	for (uint32_t k = 0; k + 1 < n && !e->failed; k++)
@@ -48,7 +48,7 @@ static void gt_hier_ring_hops(struct gt_cluster_emit *e,
 void gt_cluster_emit_rings(struct gt_cluster_emit *e)
 {
 	const struct gt_proposal *rings = e->found->rings;
-	uint32_t n = e->found->hier->box->nranks;
+	uint32_t n = e->found->quotient->fabric->nranks;
 	struct gt_plan *plan = e->plan;
 
 	plan->channels = gt_cluster_emit_array(e, rings->nchannels,
@@ -78,12 +78,12 @@ void gt_cluster_emit_rings(struct gt_cluster_emit *e)
 static int gt_hier_ring_prices(struct gt_cluster_emit *e)
 {
 	const struct gt_proposal *rings = e->found->rings;
-	uint32_t first = e->found->doors->first;
+	uint32_t first = e->found->ring_fabric->first;
 	struct gt_plan_proof *proof = &e->plan->proof;
 
 	/* Prices of channels are proven of one machine alone. */
 	if (!rings->has_bound || rings->max_channels ||
-	    !e->found->doors->complete)
+	    !e->found->ring_fabric->complete)
 		return 0;
 	proof->prices = gt_cluster_emit_array(e, rings->nprices,
 					      sizeof(*proof->prices));

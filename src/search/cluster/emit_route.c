@@ -36,54 +36,54 @@ static int gt_hier_route_taken(const struct gt_cluster_ring_fabric *doors,
  */
 static void gt_hier_route_doors(struct gt_cluster_emit *e)
 {
-	const struct gt_quotient *hier = e->found->hier;
-	const struct gt_cluster_ring_fabric *doors = e->found->doors;
-	uint32_t n = hier->box->nranks, nports = hier->cluster.nports;
+	const struct gt_quotient *q = e->found->quotient;
+	const struct gt_cluster_ring_fabric *doors = e->found->ring_fabric;
+	uint32_t n = q->fabric->nranks, nports = q->cluster.nports;
 
 	for (uint32_t i = 0; i < n * nports && !e->failed; i++) {
 		uint32_t rank = i / nports, port = n + i % nports;
-		const struct gt_fabric_route *out = &hier->out[i];
-		struct gt_fabric_route in = hier->in[i];
+		const struct gt_fabric_route *out = &q->out[i];
+		struct gt_fabric_route in = q->in[i];
 
 		if (gt_hier_route_taken(doors, out, &in))
 			gt_hier_emit_route(e, rank, port, out);
 		in.charge = GT_RAT(1, 1);
-		if (gt_hier_route_taken(doors, &hier->in[i], out))
+		if (gt_hier_route_taken(doors, &q->in[i], out))
 			gt_hier_emit_route(e, port, rank, &in);
 	}
 }
 
 void gt_cluster_emit_routes(struct gt_cluster_emit *e)
 {
-	const struct gt_quotient *hier = e->found->hier;
-	uint32_t n = hier->box->nranks, m = n + 2 * hier->cluster.nports;
+	const struct gt_quotient *q = e->found->quotient;
+	uint32_t n = q->fabric->nranks, m = n + 2 * q->cluster.nports;
 	struct gt_plan_proof *proof = &e->plan->proof;
 
 	proof->routes =
 		gt_cluster_emit_array(e, (size_t)n * m, sizeof(*proof->routes));
 	for (uint32_t i = 0; i < n * n && !e->failed; i++)
-		if (i / n != i % n && !hier->box->routes[i].nlinks)
+		if (i / n != i % n && !q->fabric->routes[i].nlinks)
 			return;
 	for (uint32_t i = 0; i < n * n && !e->failed; i++)
 		if (i / n != i % n)
 			gt_hier_emit_route(e, i / n, i % n,
-					   &hier->box->routes[i]);
+					   &q->fabric->routes[i]);
 	/* A flow in one node alone does without ports, and so does its proof. */
-	if (!e->failed && !(e->found->flow && hier->cluster.nnodes == 1))
+	if (!e->failed && !(e->found->a2a && q->cluster.nnodes == 1))
 		gt_hier_route_doors(e);
 }
 
 void gt_cluster_emit_unused(struct gt_cluster_emit *e)
 {
-	const struct gt_quotient *hier = e->found->hier;
+	const struct gt_quotient *q = e->found->quotient;
 	const struct gt_quotient_bound *bound = e->found->bound;
 	struct gt_plan_proof *proof = &e->plan->proof;
 
 	if (!bound->unused)
 		return;
-	proof->unused = gt_cluster_emit_array(e, hier->box->nlinks,
+	proof->unused = gt_cluster_emit_array(e, q->fabric->nlinks,
 					      sizeof(*proof->unused));
-	for (uint32_t i = 0; i < hier->box->nlinks && !e->failed; i++)
+	for (uint32_t i = 0; i < q->fabric->nlinks && !e->failed; i++)
 		if (bound->unused[i])
 			proof->unused[proof->nunused++] = i;
 }

@@ -10,7 +10,7 @@
 #include "topo/graph/path.h"
 
 /* The NVSwitches that GPUs of the kind hang on, or GT_NONE. */
-static uint32_t gt_hier_nvs(const struct gt_cluster_kind *kind)
+static uint32_t find_nvswitch(const struct gt_cluster_kind *kind)
 {
 	const struct gt_topo *topo = kind->topo;
 
@@ -26,7 +26,7 @@ enum gt_fabric_kind gt_quotient_over(const struct gt_cluster *cluster)
 	const struct gt_cluster_kind *kind = cluster->kinds;
 
 	if (!f->nlevels || f->levels[f->nlevels - 1].nodes < cluster->nnodes ||
-	    gt_hier_nvs(kind) == GT_NONE ||
+	    find_nvswitch(kind) == GT_NONE ||
 	    kind->ports[GT_FABRIC_NVLINK].n < gt_topo_ngpus(kind->topo))
 		return GT_FABRIC_NET;
 	for (uint32_t i = 0; i < f->nlevels; i++)
@@ -35,40 +35,39 @@ enum gt_fabric_kind gt_quotient_over(const struct gt_cluster *cluster)
 	return GT_FABRIC_NVLINK;
 }
 
-static int gt_hier_names(const struct gt_topo *topo,
-			 const struct gt_fabric *box, struct gt_arena *arena,
-			 struct gt_quotient *hier)
+static int set_names(const struct gt_topo *topo, const struct gt_fabric *node,
+		     struct gt_arena *arena, struct gt_quotient *q)
 {
 	/* With room for those of NVLinks. */
 	const char **vertices =
-		gt_arena_array(arena, box->nnodes + 1, sizeof(*vertices));
+		gt_arena_array(arena, node->nnodes + 1, sizeof(*vertices));
 	const char **links =
-		gt_arena_array(arena, box->nlinks + 2, sizeof(*links));
+		gt_arena_array(arena, node->nlinks + 2, sizeof(*links));
 	const char **kinds =
-		gt_arena_array(arena, box->nlinks + 2, sizeof(*kinds));
+		gt_arena_array(arena, node->nlinks + 2, sizeof(*kinds));
 
 	if (!vertices || !links || !kinds)
 		return GT_ESYS;
-	for (uint32_t i = 0; i < box->nnodes; i++)
+	for (uint32_t i = 0; i < node->nnodes; i++)
 		vertices[i] = gt_topo_node(topo, i)->id;
-	for (uint32_t i = 0; i < box->nlinks; i++) {
+	for (uint32_t i = 0; i < node->nlinks; i++) {
 		links[i] = gt_topo_link(topo, i)->id;
 		kinds[i] = gt_link_kind_name(gt_topo_link(topo, i)->kind);
 	}
-	hier->vertex_ids = vertices;
-	hier->link_ids = links;
-	hier->link_kinds = kinds;
+	q->vertex_ids = vertices;
+	q->link_ids = links;
+	q->link_kinds = kinds;
 	return GT_OK;
 }
 
 /* ---- the network ------------------------------------------------------ */
 
-static int gt_hier_nets(const struct gt_cluster_kind *kind,
-			struct gt_arena *arena, struct gt_quotient *hier)
+static int add_network_ports(const struct gt_cluster_kind *kind,
+			     struct gt_arena *arena, struct gt_quotient *q)
 {
 	const struct gt_cluster_ports *ports = &kind->ports[GT_FABRIC_NET];
 	uint32_t *nodes = gt_arena_array(arena, ports->n, sizeof(*nodes));
-	struct gt_plan_cluster *out = &hier->cluster;
+	struct gt_plan_cluster *out = &q->cluster;
 
 	out->ports = gt_arena_array(arena, ports->n, sizeof(*out->ports));
 	if (!nodes || !out->ports)
@@ -83,12 +82,12 @@ static int gt_hier_nets(const struct gt_cluster_kind *kind,
 			out->nrails = port->rail + 1;
 	}
 	out->nports = ports->n;
-	hier->ports = nodes;
+	q->ports = nodes;
 	return GT_OK;
 }
 
 /* Through no other GPU: trees pass data through GPUs themselves. */
-static struct gt_fabric_route gt_hier_route(const struct gt_path *path)
+static struct gt_fabric_route route_of_path(const struct gt_path *path)
 {
 	struct gt_fabric_route route = {.charge = path->charge,
 					.links = path->links};
@@ -98,108 +97,107 @@ static struct gt_fabric_route gt_hier_route(const struct gt_path *path)
 	return route;
 }
 
-static void gt_hier_net_routes(const struct gt_cluster_request *request,
-			       const struct gt_quotient *hier,
+static void add_network_routes(const struct gt_cluster_request *request,
+			       const struct gt_quotient *q,
 			       struct gt_fabric_route *out,
 			       struct gt_fabric_route *in)
 {
-	uint32_t nports = hier->cluster.nports;
+	uint32_t nports = q->cluster.nports;
 
 	for (uint32_t i = 0; i < request->ngpus * nports; i++) {
 		uint32_t gpu = request->gpus[i / nports];
-		uint32_t port = hier->ports[i % nports];
+		uint32_t port = q->ports[i % nports];
 
-		out[i] = gt_hier_route(gt_paths_get(request->paths, gpu, port));
-		in[i] = gt_hier_route(gt_paths_get(request->paths, port, gpu));
+		out[i] = route_of_path(gt_paths_get(request->paths, gpu, port));
+		in[i] = route_of_path(gt_paths_get(request->paths, port, gpu));
 	}
 }
 
 /* ---- NVLink ----------------------------------------------------------- */
 
 /* The link between two vertices, or GT_NONE. */
-static uint32_t gt_hier_find(const struct gt_fabric *box, uint32_t from,
-			     uint32_t to)
+static uint32_t find_link(const struct gt_fabric *node, uint32_t from,
+			  uint32_t to)
 {
-	for (uint32_t i = 0; i < box->nlinks; i++)
-		if (box->links[i].from == from && box->links[i].to == to)
+	for (uint32_t i = 0; i < node->nlinks; i++)
+		if (node->links[i].from == from && node->links[i].to == to)
 			return i;
 	return GT_NONE;
 }
 
 /* The vertex beyond a node's NVSwitches, and the links to it and back. */
-static int gt_hier_beyond(const struct gt_cluster_kind *kind,
-			  struct gt_fabric *box, struct gt_arena *arena,
-			  struct gt_quotient *hier)
+static int add_nvlink_vertex(const struct gt_cluster_kind *kind,
+			     struct gt_fabric *node, struct gt_arena *arena,
+			     struct gt_quotient *q)
 {
 	const struct gt_cluster_ports *ports = &kind->ports[GT_FABRIC_NVLINK];
-	uint32_t nvs = gt_hier_nvs(kind), beyond = box->nnodes++;
+	uint32_t nvs = find_nvswitch(kind), beyond = node->nnodes++;
 	struct gt_fabric_link *links =
-		gt_arena_array(arena, box->nlinks + 2, sizeof(*links));
-	const char *name = hier->vertex_ids[nvs];
+		gt_arena_array(arena, node->nlinks + 2, sizeof(*links));
+	const char *name = q->vertex_ids[nvs];
 	struct gt_rat gbs = GT_RAT(0, 1);
 
 	if (!links)
 		return GT_ESYS;
-	memcpy(links, box->links, box->nlinks * sizeof(*links));
+	memcpy(links, node->links, node->nlinks * sizeof(*links));
 	for (uint32_t i = 0; i < ports->n; i++)
 		if (!gt_rat_add(gbs, ports->list[i].gbs, &gbs))
 			return GT_ESYS;
 	for (int back = 0; back < 2; back++) {
-		uint32_t i = box->nlinks++;
+		uint32_t i = node->nlinks++;
 
 		links[i] = (struct gt_fabric_link){.from = back ? beyond : nvs,
 						   .to = back ? nvs : beyond,
 						   .gbs = gbs};
-		hier->link_kinds[i] = gt_link_kind_name(GT_LINK_NVL);
-		hier->link_ids[i] =
+		q->link_kinds[i] = gt_link_kind_name(GT_LINK_NVL);
+		q->link_ids[i] =
 			back ? gt_arena_printf(arena, "NVLINK/0>%s", name)
 			     : gt_arena_printf(arena, "%s>NVLINK/0", name);
-		if (!hier->link_ids[i])
+		if (!q->link_ids[i])
 			return GT_ESYS;
 	}
-	hier->vertex_ids[beyond] = "NVLINK/0";
-	box->links = links;
+	q->vertex_ids[beyond] = "NVLINK/0";
+	node->links = links;
 	return GT_OK;
 }
 
-static int gt_hier_nvlink(const struct gt_cluster_kind *kind,
-			  struct gt_fabric *box, struct gt_arena *arena,
-			  struct gt_quotient *hier)
+static int add_nvlink_port(const struct gt_cluster_kind *kind,
+			   struct gt_fabric *node, struct gt_arena *arena,
+			   struct gt_quotient *q)
 {
-	uint32_t *node = gt_arena_alloc(arena, sizeof(*node));
+	uint32_t *vertex = gt_arena_alloc(arena, sizeof(*vertex));
 
-	hier->cluster.ports =
-		gt_arena_alloc(arena, sizeof(*hier->cluster.ports));
-	if (!node || !hier->cluster.ports ||
-	    gt_hier_beyond(kind, box, arena, hier))
+	q->cluster.ports = gt_arena_alloc(arena, sizeof(*q->cluster.ports));
+	if (!vertex || !q->cluster.ports ||
+	    add_nvlink_vertex(kind, node, arena, q))
 		return GT_ESYS;
-	*node = box->nnodes - 1;
-	hier->cluster.ports->id = hier->vertex_ids[*node];
-	hier->cluster.nports = hier->cluster.nrails = 1;
-	hier->ports = node;
+	*vertex = node->nnodes - 1;
+	q->cluster.ports->id = q->vertex_ids[*vertex];
+	q->cluster.nports = q->cluster.nrails = 1;
+	q->ports = vertex;
 	return GT_OK;
 }
 
 /* From a GPU over its NVSwitches, and back. */
-static int gt_hier_nvlink_routes(const struct gt_cluster_kind *kind,
-				 const struct gt_quotient *hier,
-				 struct gt_arena *arena,
-				 struct gt_fabric_route *out,
-				 struct gt_fabric_route *in)
+static int add_nvlink_routes(const struct gt_cluster_kind *kind,
+			     const struct gt_quotient *q,
+			     struct gt_arena *arena,
+			     struct gt_fabric_route *out,
+			     struct gt_fabric_route *in)
 {
-	const struct gt_fabric *box = hier->box;
-	uint32_t nvs = gt_hier_nvs(kind);
+	const struct gt_fabric *node = q->fabric;
+	uint32_t nvs = find_nvswitch(kind);
 
-	for (uint32_t i = 0; i < box->nranks; i++) {
+	for (uint32_t i = 0; i < node->nranks; i++) {
 		uint32_t *links = gt_arena_array(arena, 4, sizeof(*links));
-		uint32_t to = gt_hier_find(box, box->ranks[i], nvs);
-		uint32_t from = gt_hier_find(box, nvs, box->ranks[i]);
+		uint32_t to = find_link(node, node->ranks[i], nvs);
+		uint32_t from = find_link(node, nvs, node->ranks[i]);
 
 		if (!links)
 			return GT_ESYS;
 		links[0] = to;
-		links[1] = box->nlinks - 2;
-		links[2] = box->nlinks - 1;
+		links[1] = node->nlinks - 2;
+		links[2] = node->nlinks - 1;
 		links[3] = from;
 		out[i] = in[i] = (struct gt_fabric_route){
 			.charge = GT_RAT(1, 1), .links = links};
@@ -211,28 +209,28 @@ static int gt_hier_nvlink_routes(const struct gt_cluster_kind *kind,
 }
 
 int gt_quotient_ports_init(const struct gt_cluster_request *request,
-			   struct gt_fabric *box, struct gt_arena *arena,
-			   struct gt_quotient *hier, struct gt_err *err)
+			   struct gt_fabric *node, struct gt_arena *arena,
+			   struct gt_quotient *q, struct gt_err *err)
 {
 	const struct gt_cluster_kind *kind = request->cluster->kinds;
 	int nvlink = gt_quotient_over(request->cluster) == GT_FABRIC_NVLINK;
 	struct gt_fabric_route *out, *in;
 	size_t n;
 
-	hier->cluster.nrails = 1;
-	if (gt_hier_names(kind->topo, box, arena, hier) ||
-	    (nvlink ? gt_hier_nvlink(kind, box, arena, hier)
-		    : gt_hier_nets(kind, arena, hier)))
+	q->cluster.nrails = 1;
+	if (set_names(kind->topo, node, arena, q) ||
+	    (nvlink ? add_nvlink_port(kind, node, arena, q)
+		    : add_network_ports(kind, arena, q)))
 		return gt_err_nomem(err);
-	n = (size_t)request->ngpus * hier->cluster.nports;
+	n = (size_t)request->ngpus * q->cluster.nports;
 	out = gt_arena_array(arena, n, sizeof(*out));
 	in = gt_arena_array(arena, n, sizeof(*in));
 	if (!out || !in ||
-	    (nvlink && gt_hier_nvlink_routes(kind, hier, arena, out, in)))
+	    (nvlink && add_nvlink_routes(kind, q, arena, out, in)))
 		return gt_err_nomem(err);
 	if (!nvlink)
-		gt_hier_net_routes(request, hier, out, in);
-	hier->out = out;
-	hier->in = in;
+		add_network_routes(request, q, out, in);
+	q->out = out;
+	q->in = in;
 	return GT_OK;
 }

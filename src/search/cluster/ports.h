@@ -18,12 +18,12 @@ enum gt_fabric_kind gt_quotient_over(const struct gt_cluster *cluster);
 
 /*
  * Ports, the routes between them and ranks, and what vertices and links are
- * called.  Over NVLink `box`, which is hier->box, gets a vertex more, NVLINK/0,
+ * called.  Over NVLink `box`, which is hier->fabric, gets a vertex more, NVLINK/0,
  * and links between it and the NVSwitches that are as wide as all GPUs' to
  * these.
  */
 int gt_quotient_ports_init(const struct gt_cluster_request *request,
-			   struct gt_fabric *box, struct gt_arena *arena,
-			   struct gt_quotient *hier, struct gt_err *err);
+			   struct gt_fabric *node, struct gt_arena *arena,
+			   struct gt_quotient *q, struct gt_err *err);
 
 #endif

@@ -19,7 +19,7 @@ struct gt_fabric_route;
 struct gt_budget;
 
 struct gt_quotient {
-	const struct gt_fabric *box; /* one node */
+	const struct gt_fabric *fabric; /* one node */
 	struct gt_plan_cluster cluster;
 	const uint32_t *ports;             /* nodes of the fabric */
 	const struct gt_fabric_route *out; /* [rank * nports + port] */
@@ -55,8 +55,8 @@ struct gt_quotient_bound {
 	const uint8_t *unused;
 };
 
-uint32_t gt_quotient_nvertices(const struct gt_quotient *hier);
-uint32_t gt_quotient_switch(const struct gt_quotient *hier, uint32_t level,
+uint32_t gt_quotient_nvertices(const struct gt_quotient *q);
+uint32_t gt_quotient_switch(const struct gt_quotient *q, uint32_t level,
 			    uint32_t class_, uint32_t rail);
 
 /*
@@ -64,13 +64,13 @@ uint32_t gt_quotient_switch(const struct gt_quotient *hier, uint32_t level,
  * and between ranks and ports; a plan that says so has to have them all.
  */
 struct gt_quotient_bound_query {
-	const struct gt_quotient *hier;
+	const struct gt_quotient *quotient;
 	enum gt_coll coll;
 	uint32_t root;  /* of a broadcast or reduce */
 	int all_routes; /* has the plan? */
 };
 
-int gt_quotient_bound_find(const struct gt_quotient_bound_query *ask,
+int gt_quotient_bound_find(const struct gt_quotient_bound_query *query,
 			   struct gt_arena *arena,
 			   struct gt_quotient_bound *bound, struct gt_err *err);
 

@@ -21,7 +21,7 @@ struct gt_quotient_arc {
 };
 
 struct gt_quotient_graph {
-	const struct gt_quotient *hier;
+	const struct gt_quotient *quotient;
 	const uint8_t *unused; /* links of the box that are not there */
 	int reverse;           /* what only goes up: data flows the other way */
 	int64_t scale;         /* capacities are GB/s times this */
@@ -33,13 +33,12 @@ struct gt_quotient_graph {
 
 /* `unused` or NULL.  GT_ESYS: no memory.  Release also after failure. */
 int gt_quotient_graph_init(struct gt_quotient_graph *g,
-			   const struct gt_quotient *hier,
-			   const uint8_t *unused, int reverse);
+			   const struct gt_quotient *q, const uint8_t *unused,
+			   int reverse);
 void gt_quotient_graph_release(struct gt_quotient_graph *g);
 
 /* Nodes that share with node 0 a switch of level class_ - 1, none lower. */
-uint32_t gt_quotient_class_nodes(const struct gt_quotient *hier,
-				 uint32_t class_);
+uint32_t gt_quotient_class_nodes(const struct gt_quotient *q, uint32_t class_);
 
 /* All links carry `factor` times theirs; ranks are fed nothing. */
 void gt_quotient_graph_scale(struct gt_quotient_graph *g, int64_t factor);

@@ -31,15 +31,15 @@ struct gt_cluster_ring_fabric {
  * to go back; and without a charge, which would end at the port both times.
  */
 int gt_cluster_ring_takes(const struct gt_cluster_ring_fabric *doors,
-			  const struct gt_fabric_route *way,
+			  const struct gt_fabric_route *there,
 			  const struct gt_fabric_route *back);
 
 /* May rings take all routes to ports and back that there are? */
 int gt_cluster_ring_takes_all(const struct gt_cluster_ring_fabric *doors,
-			      const struct gt_quotient *hier);
+			      const struct gt_quotient *q);
 
 /* Memory is the arena's.  GT_EINPUT when there is one node only. */
-int gt_cluster_ring_fabric_new(const struct gt_quotient *hier,
+int gt_cluster_ring_fabric_new(const struct gt_quotient *q,
 			       struct gt_arena *arena,
 			       struct gt_cluster_ring_fabric *doors,
 			       struct gt_err *err);

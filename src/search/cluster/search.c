@@ -18,12 +18,11 @@
 #include "topo/cluster/cluster.h"
 
 /* Up to this many below one switch a block goes to each at once. */
-enum { GT_HIER_STAR_MAX = 4 };
+enum { GT_STAR_MAX = 4 };
 
 /* Does the level limit anything: are uplinks narrower than what they serve? */
-static int gt_hier_limits(const struct gt_cluster *cluster, uint32_t level,
-			  struct gt_rat *uplink, int *limits,
-			  struct gt_err *err)
+static int level_limits(const struct gt_cluster *cluster, uint32_t level,
+			struct gt_rat *uplink, int *limits, struct gt_err *err)
 {
 	enum gt_fabric_kind over = gt_quotient_over(cluster);
 	struct gt_rat below;
@@ -37,8 +36,8 @@ static int gt_hier_limits(const struct gt_cluster *cluster, uint32_t level,
 }
 
 /* Add a level, unless nothing is lost where all is joined at once. */
-static int gt_hier_level(const struct gt_cluster *cluster, uint32_t i,
-			 struct gt_plan_cluster *out, struct gt_err *err)
+static int add_level(const struct gt_cluster *cluster, uint32_t i,
+		     struct gt_plan_cluster *out, struct gt_err *err)
 {
 	const struct gt_cluster_fabric *fabric =
 		&cluster->fabrics[gt_quotient_over(cluster)];
@@ -50,8 +49,7 @@ static int gt_hier_level(const struct gt_cluster *cluster, uint32_t i,
 	level->nodes = last ? cluster->nnodes : from->nodes;
 	level->by_rail = from->by_rail;
 	level->gbs = GT_RAT(0, 1);
-	rc = last ? GT_OK
-		  : gt_hier_limits(cluster, i, &level->gbs, &limits, err);
+	rc = last ? GT_OK : level_limits(cluster, i, &level->gbs, &limits, err);
 	if (rc || !limits)
 		return rc;
 	if (last && from->nodes < cluster->nnodes)
@@ -67,16 +65,15 @@ static int gt_hier_level(const struct gt_cluster *cluster, uint32_t i,
 		return gt_err_set(err, GT_EINPUT, cluster->source,
 				  "switches of all rails below switches of one "
 				  "are not supported");
-	level->spread = level->nodes / below <= GT_HIER_STAR_MAX
+	level->spread = level->nodes / below <= GT_STAR_MAX
 				? GT_SPREAD_STAR
 				: GT_SPREAD_BINOMIAL;
 	out->nlevels++;
 	return GT_OK;
 }
 
-static int gt_hier_levels(const struct gt_cluster *cluster,
-			  struct gt_arena *arena, struct gt_plan_cluster *out,
-			  struct gt_err *err)
+static int find_levels(const struct gt_cluster *cluster, struct gt_arena *arena,
+		       struct gt_plan_cluster *out, struct gt_err *err)
 {
 	enum gt_fabric_kind over = gt_quotient_over(cluster);
 	const struct gt_cluster_fabric *fabric = &cluster->fabrics[over];
@@ -99,11 +96,11 @@ static int gt_hier_levels(const struct gt_cluster *cluster,
 	if (!out->levels)
 		return gt_err_nomem(err);
 	for (uint32_t i = 0; i < fabric->nlevels && !rc; i++)
-		rc = gt_hier_level(cluster, i, out, err);
+		rc = add_level(cluster, i, out, err);
 	return rc;
 }
 
-static int gt_hier_alike(const struct gt_cluster *cluster, struct gt_err *err)
+static int check_alike(const struct gt_cluster *cluster, struct gt_err *err)
 {
 	if (cluster->nkinds == 1)
 		return GT_OK;
@@ -118,10 +115,10 @@ int gt_cluster_search_accepts(const struct gt_cluster *cluster,
 {
 	struct gt_plan_cluster levels = {.nnodes = cluster->nnodes};
 	struct gt_arena *arena = gt_arena_new();
-	int rc = arena ? gt_hier_alike(cluster, err) : gt_err_nomem(err);
+	int rc = arena ? check_alike(cluster, err) : gt_err_nomem(err);
 
 	if (!rc)
-		rc = gt_hier_levels(cluster, arena, &levels, err);
+		rc = find_levels(cluster, arena, &levels, err);
 	gt_arena_free(arena);
 	return rc;
 }
@@ -131,95 +128,96 @@ int gt_quotient_new(const struct gt_cluster_request *request,
 		    struct gt_err *err)
 {
 	const struct gt_cluster *cluster = request->cluster;
-	struct gt_request box = {.topo = cluster->kinds[0].topo,
-				 .paths = request->paths,
-				 .rates = request->rates,
-				 .coll = request->coll,
-				 .nranks = request->ngpus,
-				 .gpus = request->gpus};
-	struct gt_quotient *hier = gt_arena_alloc(arena, sizeof(*hier));
+	struct gt_request node = {.topo = cluster->kinds[0].topo,
+				  .paths = request->paths,
+				  .rates = request->rates,
+				  .coll = request->coll,
+				  .nranks = request->ngpus,
+				  .gpus = request->gpus};
+	struct gt_quotient *q = gt_arena_alloc(arena, sizeof(*q));
 	struct gt_fabric *fabric;
 	int rc;
 
-	if (!hier)
+	if (!q)
 		return gt_err_nomem(err);
-	rc = gt_hier_alike(cluster, err);
+	rc = check_alike(cluster, err);
 	if (rc)
 		return rc;
 	if ((uint64_t)cluster->nnodes * request->ngpus > INT32_MAX)
 		return gt_err_set(err, GT_EINPUT, cluster->source,
 				  "there are too many GPUs");
-	hier->cluster.nnodes = cluster->nnodes;
-	hier->cluster.nlocal = request->ngpus;
-	hier->watch = request->watch;
-	rc = gt_request_fabric(&box, arena, &fabric, err);
-	hier->box = fabric;
+	q->cluster.nnodes = cluster->nnodes;
+	q->cluster.nlocal = request->ngpus;
+	q->watch = request->watch;
+	rc = gt_request_fabric(&node, arena, &fabric, err);
+	q->fabric = fabric;
 	if (!rc)
-		rc = gt_hier_levels(cluster, arena, &hier->cluster, err);
+		rc = find_levels(cluster, arena, &q->cluster, err);
 	if (!rc)
-		rc = gt_quotient_ports_init(request, fabric, arena, hier, err);
-	*out = hier;
+		rc = gt_quotient_ports_init(request, fabric, arena, q, err);
+	*out = q;
 	return rc;
 }
 
-static struct gt_quotient_bound_query gt_hier_ask_of(
-	const struct gt_cluster_request *request,
-	const struct gt_quotient *hier, int all_routes)
+static struct gt_quotient_bound_query bound_query(
+	const struct gt_cluster_request *request, const struct gt_quotient *q,
+	int all_routes)
 {
-	return (struct gt_quotient_bound_query){hier, request->coll,
-						request->root, all_routes};
+	return (struct gt_quotient_bound_query){q, request->coll, request->root,
+						all_routes};
 }
 
 /* A search with an arena of its own, which is gone at its end. */
-typedef int gt_alltoall_path(const struct gt_cluster_request *request,
-			     struct gt_arena *arena, struct gt_plan **plan,
-			     struct gt_err *err);
+typedef int search_fn(const struct gt_cluster_request *request,
+		      struct gt_arena *arena, struct gt_plan **plan,
+		      struct gt_err *err);
 
-static int gt_hier_in_arena(gt_alltoall_path *way,
-			    const struct gt_cluster_request *request,
-			    struct gt_plan **plan, struct gt_err *err)
+static int search_in_arena(search_fn *search,
+			   const struct gt_cluster_request *request,
+			   struct gt_plan **plan, struct gt_err *err)
 {
 	struct gt_arena *arena = gt_arena_new();
 	int rc;
 
 	if (!arena)
 		return gt_err_nomem(err);
-	rc = way(request, arena, plan, err);
+	rc = search(request, arena, plan, err);
 	gt_arena_free(arena);
 	return rc;
 }
 
-static int gt_hier_trees_on(const struct gt_cluster_request *request,
+static int search_templates(const struct gt_cluster_request *request,
 			    struct gt_arena *arena, struct gt_plan **plan,
 			    struct gt_err *err)
 {
-	struct gt_block_trees trees;
+	struct gt_block_trees block_trees;
 	struct gt_quotient_bound bound;
-	struct gt_cluster_solution found = {
-		.request = request, .trees = &trees, .bound = &bound};
-	struct gt_quotient *hier = NULL;
-	struct gt_quotient_bound_query ask;
-	int rc = gt_quotient_new(request, arena, &hier, err);
+	struct gt_cluster_solution found = {.request = request,
+					    .block_trees = &block_trees,
+					    .bound = &bound};
+	struct gt_quotient *q = NULL;
+	struct gt_quotient_bound_query query;
+	int rc = gt_quotient_new(request, arena, &q, err);
 
-	found.hier = hier;
+	found.quotient = q;
 	if (!rc)
-		rc = gt_block_trees_solve(hier, request->coll, arena, &trees,
+		rc = gt_block_trees_solve(q, request->coll, arena, &block_trees,
 					  err);
-	ask = gt_hier_ask_of(request, hier, 1);
+	query = bound_query(request, q, 1);
 	if (!rc)
-		rc = gt_quotient_bound_find(&ask, arena, &bound, err);
+		rc = gt_quotient_bound_find(&query, arena, &bound, err);
 	return rc ? rc : gt_cluster_emit(&found, plan, err);
 }
 
 int gt_cluster_search_templates(const struct gt_cluster_request *request,
 				struct gt_plan **plan, struct gt_err *err)
 {
-	return gt_hier_in_arena(gt_hier_trees_on, request, plan, err);
+	return search_in_arena(search_templates, request, plan, err);
 }
 
-static int gt_hier_rings_on(const struct gt_cluster_request *request,
-			    struct gt_arena *arena, struct gt_plan **plan,
-			    struct gt_err *err)
+static int search_rings(const struct gt_cluster_request *request,
+			struct gt_arena *arena, struct gt_plan **plan,
+			struct gt_err *err)
 {
 	struct gt_shape_args args = {.coll = request->coll,
 				     .root = request->root,
@@ -227,26 +225,26 @@ static int gt_hier_rings_on(const struct gt_cluster_request *request,
 				     .watch = request->watch,
 				     .arena = arena};
 	struct gt_proposal rings = {0};
-	struct gt_cluster_ring_fabric doors;
+	struct gt_cluster_ring_fabric ring_fabric;
 	struct gt_quotient_bound bound;
 	struct gt_cluster_solution found = {.request = request,
 					    .bound = &bound,
 					    .rings = &rings,
-					    .doors = &doors};
-	struct gt_quotient *hier = NULL;
-	struct gt_quotient_bound_query ask;
-	int rc = gt_quotient_new(request, arena, &hier, err);
+					    .ring_fabric = &ring_fabric};
+	struct gt_quotient *q = NULL;
+	struct gt_quotient_bound_query query;
+	int rc = gt_quotient_new(request, arena, &q, err);
 
-	found.hier = hier;
+	found.quotient = q;
 	if (!rc)
-		rc = gt_cluster_ring_fabric_new(hier, arena, &doors, err);
-	args.fabric = doors.fabric;
+		rc = gt_cluster_ring_fabric_new(q, arena, &ring_fabric, err);
+	args.fabric = ring_fabric.fabric;
 	if (!rc)
 		rc = gt_shape_ring.propose(&args, &rings, err);
 	if (!rc) {
-		ask = gt_hier_ask_of(request, hier,
-				     gt_cluster_ring_takes_all(&doors, hier));
-		rc = gt_quotient_bound_find(&ask, arena, &bound, err);
+		query = bound_query(request, q,
+				    gt_cluster_ring_takes_all(&ring_fabric, q));
+		rc = gt_quotient_bound_find(&query, arena, &bound, err);
 	}
 	return rc ? rc : gt_cluster_emit(&found, plan, err);
 }
@@ -254,76 +252,77 @@ static int gt_hier_rings_on(const struct gt_cluster_request *request,
 int gt_cluster_search_rings(const struct gt_cluster_request *request,
 			    struct gt_plan **plan, struct gt_err *err)
 {
-	return gt_hier_in_arena(gt_hier_rings_on, request, plan, err);
+	return search_in_arena(search_rings, request, plan, err);
 }
 
-static int gt_hier_pairs_on(const struct gt_cluster_request *request,
-			    struct gt_arena *arena, struct gt_plan **plan,
-			    struct gt_err *err)
+static int search_trees(const struct gt_cluster_request *request,
+			struct gt_arena *arena, struct gt_plan **plan,
+			struct gt_err *err)
 {
-	struct gt_double_trees pairs;
+	struct gt_double_trees double_trees;
 	struct gt_quotient_bound bound;
-	struct gt_cluster_solution found = {
-		.request = request, .bound = &bound, .pairs = &pairs};
-	struct gt_quotient *hier = NULL;
-	struct gt_quotient_bound_query ask;
-	int rc = gt_quotient_new(request, arena, &hier, err);
+	struct gt_cluster_solution found = {.request = request,
+					    .bound = &bound,
+					    .double_trees = &double_trees};
+	struct gt_quotient *q = NULL;
+	struct gt_quotient_bound_query query;
+	int rc = gt_quotient_new(request, arena, &q, err);
 
-	found.hier = hier;
+	found.quotient = q;
 	if (!rc)
-		rc = gt_double_trees_find(hier, request->coll, request->root,
-					  arena, &pairs, err);
-	ask = gt_hier_ask_of(request, hier, 1);
+		rc = gt_double_trees_find(q, request->coll, request->root,
+					  arena, &double_trees, err);
+	query = bound_query(request, q, 1);
 	if (!rc)
-		rc = gt_quotient_bound_find(&ask, arena, &bound, err);
+		rc = gt_quotient_bound_find(&query, arena, &bound, err);
 	return rc ? rc : gt_cluster_emit(&found, plan, err);
 }
 
 int gt_cluster_search_trees(const struct gt_cluster_request *request,
 			    struct gt_plan **plan, struct gt_err *err)
 {
-	return gt_hier_in_arena(gt_hier_pairs_on, request, plan, err);
+	return search_in_arena(search_trees, request, plan, err);
 }
 
-static int gt_hier_flow_on(const struct gt_cluster_request *request,
+static int search_alltoall(const struct gt_cluster_request *request,
 			   struct gt_arena *arena, struct gt_plan **plan,
 			   struct gt_err *err)
 {
-	struct gt_alltoall flow;
-	struct gt_cluster_solution found = {.request = request, .flow = &flow};
-	struct gt_quotient *hier = NULL;
-	int rc = gt_quotient_new(request, arena, &hier, err);
+	struct gt_alltoall a2a;
+	struct gt_cluster_solution found = {.request = request, .a2a = &a2a};
+	struct gt_quotient *q = NULL;
+	int rc = gt_quotient_new(request, arena, &q, err);
 
-	found.hier = hier;
+	found.quotient = q;
 	if (!rc)
-		rc = gt_alltoall_solve(hier, arena, &flow, err);
+		rc = gt_alltoall_solve(q, arena, &a2a, err);
 	return rc ? rc : gt_cluster_emit(&found, plan, err);
 }
 
 int gt_cluster_search_alltoall(const struct gt_cluster_request *request,
 			       struct gt_plan **plan, struct gt_err *err)
 {
-	return gt_hier_in_arena(gt_hier_flow_on, request, plan, err);
+	return search_in_arena(search_alltoall, request, plan, err);
 }
 
 int gt_cluster_search_by_size(const struct gt_cluster_request *request,
 			      struct gt_plan **plan, struct gt_err *err)
 {
-	static gt_alltoall_path *const ways[] = {
-		gt_hier_trees_on, gt_hier_rings_on, gt_hier_pairs_on};
-	enum { GT_HIER_WAYS = sizeof(ways) / sizeof(*ways) };
+	static search_fn *const searches[] = {search_templates, search_rings,
+					      search_trees};
+	enum { GT_NSEARCHES = sizeof(searches) / sizeof(*searches) };
 	struct gt_by_size_tries tries = {.n = 0};
 
-	_Static_assert((int)GT_HIER_WAYS <= (int)GT_BY_SIZE_TRIES,
+	_Static_assert((int)GT_NSEARCHES <= (int)GT_BY_SIZE_TRIES,
 		       "ways to try");
-	for (uint32_t i = gt_coll_is_rooted(request->coll); i < GT_HIER_WAYS;
+	for (uint32_t i = gt_coll_is_rooted(request->coll); i < GT_NSEARCHES;
 	     i++) {
-		if (ways[i] == gt_hier_pairs_on &&
+		if (searches[i] == search_trees &&
 		    gt_coll_has_blocks(request->coll))
 			continue;
 		gt_err_init(&tries.why);
-		tries.rc = gt_hier_in_arena(ways[i], request,
-					    &tries.plans[tries.n], &tries.why);
+		tries.rc = search_in_arena(searches[i], request,
+					   &tries.plans[tries.n], &tries.why);
 		if (tries.rc && tries.rc != GT_ENO)
 			break;
 		tries.n += !tries.rc;

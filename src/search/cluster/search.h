@@ -67,18 +67,18 @@ int gt_cluster_search_by_size(const struct gt_cluster_request *request,
 
 /* Their parts: the cluster as numbers; numbers as a plan (emit.c). */
 int gt_quotient_new(const struct gt_cluster_request *request,
-		    struct gt_arena *arena, struct gt_quotient **hier,
+		    struct gt_arena *arena, struct gt_quotient **q,
 		    struct gt_err *err);
 
 struct gt_cluster_solution {
 	const struct gt_cluster_request *request;
-	const struct gt_quotient *hier;
-	const struct gt_block_trees *trees; /* or NULL */
+	const struct gt_quotient *quotient;
+	const struct gt_block_trees *block_trees; /* or NULL */
 	const struct gt_quotient_bound *bound;
 	const struct gt_proposal *rings;
-	const struct gt_cluster_ring_fabric *doors;
-	const struct gt_double_trees *pairs; /* or NULL */
-	const struct gt_alltoall *flow;      /* or NULL; without bound */
+	const struct gt_cluster_ring_fabric *ring_fabric;
+	const struct gt_double_trees *double_trees; /* or NULL */
+	const struct gt_alltoall *a2a;              /* or NULL; without bound */
 };
 int gt_cluster_emit(const struct gt_cluster_solution *found,
 		    struct gt_plan **plan, struct gt_err *err);

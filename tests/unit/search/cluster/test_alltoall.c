@@ -18,17 +18,17 @@
 #include "unit/boxes.h"
 #include "unit/hier_plan.h"
 
-static void solve(const struct gt_quotient *hier, struct gt_arena *arena,
+static void solve(const struct gt_quotient *q, struct gt_arena *arena,
 		  struct gt_alltoall *flow)
 {
 	struct gt_err err;
 
 	gt_err_init(&err);
-	if (gt_alltoall_solve(hier, arena, flow, &err))
+	if (gt_alltoall_solve(q, arena, flow, &err))
 		fail_msg("%s", err.text);
 	if (!flow->has_bound)
-		fail_msg("%u nodes of %u: no bound of %g", hier->cluster.nnodes,
-			 hier->box->nranks, gt_rat_double(flow->rate));
+		fail_msg("%u nodes of %u: no bound of %g", q->cluster.nnodes,
+			 q->fabric->nranks, gt_rat_double(flow->rate));
 	assert_true(gt_rat_cmp(flow->rate, flow->bound) <= 0);
 }
 
@@ -45,7 +45,7 @@ static void check_rat(struct gt_rat got, struct gt_rat want, const char *what)
 static void known_clusters(void **state)
 {
 	static const struct {
-		struct gt_box box;
+		struct gt_box machine;
 		struct gt_rat rate, bound;
 		int64_t uplink; /* of each node's own switch, if it has one */
 	} cases[] = {
@@ -64,41 +64,42 @@ static void known_clusters(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct gt_arena *arena = gt_arena_new();
-		struct gt_quotient *hier = gt_box_hier(arena, &cases[i].box);
+		struct gt_quotient *q =
+			gt_box_quotient(arena, &cases[i].machine);
 		struct gt_plan_level levels[] = {
 			{.nodes = 1, .gbs = GT_RAT(cases[i].uplink, 1)},
-			{.nodes = cases[i].box.nodes}};
+			{.nodes = cases[i].machine.nodes}};
 		struct gt_alltoall flow;
 
 		if (cases[i].uplink) {
-			hier->cluster.levels = levels;
-			hier->cluster.nlevels = 2;
+			q->cluster.levels = levels;
+			q->cluster.nlevels = 2;
 		}
-		solve(hier, arena, &flow);
+		solve(q, arena, &flow);
 		check_rat(flow.rate, cases[i].rate, "rate");
 		check_rat(flow.bound, cases[i].bound, "bound");
-		assert_int_equal(flow.nlanes, 1);
+		assert_int_equal(flow.nchannels, 1);
 		gt_arena_free(arena);
 	}
 }
 
 /* Boxes whose links are not all alike, nor both ways, below two levels. */
-static struct gt_quotient *chance_hier(struct gt_arena *arena,
-				       struct gt_chance *c)
+static struct gt_quotient *random_quotient(struct gt_arena *arena,
+					   struct gt_chance *c)
 {
 	struct gt_box box = {2 * (1 + gt_chance(c, 2)), 2 + gt_chance(c, 2), 1,
 			     GT_RAT(1 + gt_chance(c, 40), 1),
 			     GT_RAT(1 + gt_chance(c, 30), 2)};
-	struct gt_quotient *hier = gt_box_hier(arena, &box);
-	struct gt_plan_cluster *cluster = &hier->cluster;
-	struct gt_fabric *f = (struct gt_fabric *)hier->box;
+	struct gt_quotient *q = gt_box_quotient(arena, &box);
+	struct gt_plan_cluster *cluster = &q->cluster;
+	struct gt_fabric *f = (struct gt_fabric *)q->fabric;
 
 	for (uint32_t l = 0; l < f->nlinks; l++)
 		if (!gt_chance(c, 3))
 			f->links[l].gbs = GT_RAT(1 + gt_chance(c, 50), 3);
 	cluster->levels[0].by_rail = (int)gt_chance(c, 2);
 	if (!gt_chance(c, 3))
-		return hier;
+		return q;
 	cluster->levels = gt_arena_array(arena, 2, sizeof(*cluster->levels));
 	cluster->nlevels = 2;
 	for (uint32_t l = 0; l < 2; l++) {
@@ -109,27 +110,27 @@ static struct gt_quotient *chance_hier(struct gt_arena *arena,
 	cluster->levels[0].by_rail = (int)gt_chance(c, 2);
 	cluster->levels[1].by_rail =
 		cluster->levels[0].by_rail && gt_chance(c, 2);
-	return hier;
+	return q;
 }
 
 /* An uplink of the whole: of the switch above a node, out or in. */
-static uint32_t whole_uplink(const struct gt_quotient *hier, uint32_t level,
+static uint32_t whole_uplink(const struct gt_quotient *q, uint32_t level,
 			     uint32_t node, uint32_t rail, uint32_t in)
 {
-	const struct gt_plan_cluster *cluster = &hier->cluster;
+	const struct gt_plan_cluster *cluster = &q->cluster;
 	const struct gt_plan_level *l = &cluster->levels[level];
 
 	node = level * cluster->nnodes + node / l->nodes;
-	return cluster->nnodes * hier->box->nlinks +
+	return cluster->nnodes * q->fabric->nlinks +
 	       2 * (node * cluster->nrails + (l->by_rail ? rail : 0)) + in;
 }
 
 /* Up to where the rails of both meet, and down; 0: nowhere. */
-static uint32_t whole_climb(const struct gt_quotient *hier,
+static uint32_t whole_climb(const struct gt_quotient *q,
 			    const uint32_t nodes[2], const uint32_t rails[2],
 			    uint32_t *links)
 {
-	const struct gt_plan_cluster *cluster = &hier->cluster;
+	const struct gt_plan_cluster *cluster = &q->cluster;
 	uint32_t top = 0, n = 0;
 
 	while (top < cluster->nlevels &&
@@ -140,25 +141,25 @@ static uint32_t whole_climb(const struct gt_quotient *hier,
 	for (uint32_t l = 0; l < top && top < cluster->nlevels; l++)
 		for (uint32_t in = 0; in < 2; in++)
 			links[n++] =
-				whole_uplink(hier, l, nodes[in], rails[in], in);
+				whole_uplink(q, l, nodes[in], rails[in], in);
 	return top < cluster->nlevels ? n : UINT32_MAX;
 }
 
 /* Links of a route in some node. */
-static uint32_t whole_part(const struct gt_quotient *hier, uint32_t node,
+static uint32_t whole_part(const struct gt_quotient *q, uint32_t node,
 			   const struct gt_fabric_route *route, uint32_t *links)
 {
 	for (uint32_t k = 0; k < route->nlinks; k++)
-		links[k] = node * hier->box->nlinks + route->links[k];
+		links[k] = node * q->fabric->nlinks + route->links[k];
 	return route->nlinks;
 }
 
 /* All ranks of all nodes; between nodes the route over the ranks' own cards. */
 static struct gt_fabric *whole_of(struct gt_arena *arena,
-				  const struct gt_quotient *hier)
+				  const struct gt_quotient *q)
 {
-	const struct gt_plan_cluster *cluster = &hier->cluster;
-	const struct gt_fabric *box = hier->box;
+	const struct gt_plan_cluster *cluster = &q->cluster;
+	const struct gt_fabric *box = q->fabric;
 	uint32_t n = box->nranks, all = n * cluster->nnodes, links[32];
 	struct gt_fabric *f = gt_fabric_bare(arena, all, 0);
 
@@ -183,18 +184,17 @@ static struct gt_fabric *whole_of(struct gt_arena *arena,
 			continue;
 		if (nodes[0] == nodes[1]) {
 			nlinks = whole_part(
-				hier, nodes[0],
+				q, nodes[0],
 				&box->routes[local[0] * n + local[1]], links);
 		} else {
-			nlinks = whole_part(hier, nodes[0],
-					    &hier->out[local[0] * (n + 1)],
-					    links);
-			up = whole_climb(hier, nodes, local, links + nlinks);
+			nlinks = whole_part(q, nodes[0],
+					    &q->out[local[0] * (n + 1)], links);
+			up = whole_climb(q, nodes, local, links + nlinks);
 			if (up == UINT32_MAX)
 				continue;
 			nlinks += up;
-			nlinks += whole_part(hier, nodes[1],
-					     &hier->in[local[1] * (n + 1)],
+			nlinks += whole_part(q, nodes[1],
+					     &q->in[local[1] * (n + 1)],
 					     links + nlinks);
 		}
 		gt_fabric_route(f, arena, i / all, i % all, links, nlinks);
@@ -215,7 +215,7 @@ static void flows_are_as_good_as_wholes(void **state)
 	(void)state;
 	for (int i = 0; i < CLUSTERS; i++) {
 		struct gt_arena *arena = gt_arena_new();
-		struct gt_quotient *hier = chance_hier(arena, &c);
+		struct gt_quotient *q = random_quotient(arena, &c);
 		struct gt_shape_args args = {.coll = GT_COLL_ALLTOALL,
 					     .arena = arena};
 		struct gt_proposal whole;
@@ -223,11 +223,11 @@ static void flows_are_as_good_as_wholes(void **state)
 		struct gt_err err;
 
 		gt_err_init(&err);
-		args.fabric = whole_of(arena, hier);
+		args.fabric = whole_of(arena, q);
 		if (gt_shape_flow.propose(&args, &whole, &err))
 			fail_msg("%s", err.text);
 		assert_true(whole.has_bound);
-		solve(hier, arena, &flow);
+		solve(q, arena, &flow);
 		if (gt_rat_cmp(flow.rate, whole.bound) > 0 ||
 		    gt_rat_cmp(whole.value, flow.bound) > 0)
 			fail_msg("%d: %g to %g, the whole has %g to %g", i,

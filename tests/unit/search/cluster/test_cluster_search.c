@@ -113,35 +113,35 @@ static void switches_are_entered_once(void **state)
 /* ---- boxes by hand ---------------------------------------------------- */
 
 /* The first switch of a level in expand()'s fabric; rails side by side. */
-static uint32_t first_switch(const struct gt_quotient *hier, uint32_t level)
+static uint32_t first_switch(const struct gt_quotient *q, uint32_t level)
 {
-	const struct gt_plan_cluster *c = &hier->cluster;
-	uint32_t at = c->nnodes * hier->box->nnodes;
+	const struct gt_plan_cluster *c = &q->cluster;
+	uint32_t at = c->nnodes * q->fabric->nnodes;
 
 	for (uint32_t l = 0; l < level; l++)
 		at += c->nnodes / c->levels[l].nodes * c->nrails;
 	return at;
 }
 
-static uint32_t switch_above(const struct gt_quotient *hier, uint32_t level,
+static uint32_t switch_above(const struct gt_quotient *q, uint32_t level,
 			     uint32_t node, uint32_t rail)
 {
-	const struct gt_plan_level *l = &hier->cluster.levels[level];
+	const struct gt_plan_level *l = &q->cluster.levels[level];
 
-	return first_switch(hier, level) +
-	       node / l->nodes * hier->cluster.nrails + (l->by_rail ? rail : 0);
+	return first_switch(q, level) + node / l->nodes * q->cluster.nrails +
+	       (l->by_rail ? rail : 0);
 }
 
 /* The whole cluster, node by node, as the search of one machine sees it. */
 static struct gt_fabric *expand(struct gt_arena *arena,
-				const struct gt_quotient *hier)
+				const struct gt_quotient *q)
 {
-	const struct gt_fabric *box = hier->box;
-	const struct gt_plan_cluster *cluster = &hier->cluster;
+	const struct gt_fabric *box = q->fabric;
+	const struct gt_plan_cluster *cluster = &q->cluster;
 	uint32_t p = cluster->nnodes, n = box->nranks, last = cluster->nlevels;
 	struct gt_fabric *f = gt_arena_alloc(arena, sizeof(*f));
 
-	f->nnodes = first_switch(hier, last);
+	f->nnodes = first_switch(q, last);
 	f->nranks = p * n;
 	f->links = gt_arena_array(
 		arena, p * (box->nlinks + 2 * cluster->nports) + 2 * f->nnodes,
@@ -155,26 +155,26 @@ static struct gt_fabric *expand(struct gt_arena *arena,
 				       c * box->nnodes + box->links[i].to,
 				       box->links[i].gbs);
 		for (uint32_t i = 0; i < cluster->nports; i++)
-			gt_fabric_both(f, c * box->nnodes + hier->ports[i],
-				       switch_above(hier, 0, c,
-						    cluster->ports[i].rail),
-				       GT_RAT(100000, 1));
+			gt_fabric_both(
+				f, c * box->nnodes + q->ports[i],
+				switch_above(q, 0, c, cluster->ports[i].rail),
+				GT_RAT(100000, 1));
 	}
 	for (uint32_t l = 0; l + 1 < last; l++)
 		for (uint32_t c = 0; c < p; c += cluster->levels[l].nodes)
 			for (uint32_t r = 0; r < cluster->nrails; r++)
 				if (!r || cluster->levels[l].by_rail)
 					gt_fabric_both(
-						f, switch_above(hier, l, c, r),
-						switch_above(hier, l + 1, c, r),
+						f, switch_above(q, l, c, r),
+						switch_above(q, l + 1, c, r),
 						cluster->levels[l].gbs);
 	return f;
 }
 
-static struct gt_rat bound_of(const struct gt_quotient *hier, enum gt_coll coll,
+static struct gt_rat bound_of(const struct gt_quotient *q, enum gt_coll coll,
 			      struct gt_arena *arena)
 {
-	struct gt_quotient_bound_query ask = {.hier = hier, .coll = coll};
+	struct gt_quotient_bound_query ask = {.quotient = q, .coll = coll};
 	struct gt_quotient_bound bound;
 
 	assert_int_equal(gt_quotient_bound_find(&ask, arena, &bound, NULL),
@@ -183,18 +183,18 @@ static struct gt_rat bound_of(const struct gt_quotient *hier, enum gt_coll coll,
 	return bound.value;
 }
 
-static struct gt_rat value_of(const struct gt_quotient *hier,
+static struct gt_rat value_of(const struct gt_quotient *q,
 			      struct gt_arena *arena)
 {
 	struct gt_block_trees trees;
 	struct gt_rat x;
 
-	assert_int_equal(gt_block_trees_solve(hier, GT_COLL_ALLGATHER, arena,
-					      &trees, NULL),
-			 GT_OK);
-	assert_true(gt_block_trees_rate(hier, &trees, &x));
+	assert_int_equal(
+		gt_block_trees_solve(q, GT_COLL_ALLGATHER, arena, &trees, NULL),
+		GT_OK);
+	assert_true(gt_block_trees_rate(q, &trees, &x));
 	assert_true(gt_rat_mul(
-		x, GT_RAT(hier->cluster.nnodes * hier->box->nranks, 1), &x));
+		x, GT_RAT(q->cluster.nnodes * q->fabric->nranks, 1), &x));
 	return x;
 }
 
@@ -211,7 +211,7 @@ static void check_rat(struct gt_rat got, struct gt_rat want, const char *what)
 static void known_clusters(void **state)
 {
 	static const struct {
-		struct gt_box box;
+		struct gt_box machine;
 		struct gt_rat allgather;
 	} cases[] = {
 		{{2, 8, 1, {300, 1}, {25, 1}}, {1040, 3}},
@@ -227,11 +227,12 @@ static void known_clusters(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct gt_arena *arena = gt_arena_new();
-		struct gt_quotient *hier = gt_box_hier(arena, &cases[i].box);
+		struct gt_quotient *q =
+			gt_box_quotient(arena, &cases[i].machine);
 
-		check_rat(bound_of(hier, GT_COLL_ALLGATHER, arena),
+		check_rat(bound_of(q, GT_COLL_ALLGATHER, arena),
 			  cases[i].allgather, "bound");
-		check_rat(value_of(hier, arena), cases[i].allgather, "value");
+		check_rat(value_of(q, arena), cases[i].allgather, "value");
 		gt_arena_free(arena);
 	}
 }
@@ -247,8 +248,8 @@ static void sums_bound_as_wholes_do(void **state)
 		struct gt_box box = {2 + gt_chance(&c, 4), 2 + gt_chance(&c, 3),
 				     1, GT_RAT(1 + gt_chance(&c, 40), 1),
 				     GT_RAT(1 + gt_chance(&c, 30), 2)};
-		struct gt_quotient *hier = gt_box_hier(arena, &box);
-		struct gt_fabric *f = (struct gt_fabric *)hier->box;
+		struct gt_quotient *q = gt_box_quotient(arena, &box);
+		struct gt_fabric *f = (struct gt_fabric *)q->fabric;
 		struct gt_bound_query ask = {0};
 		struct gt_bound whole;
 		enum gt_coll coll = gt_chance(&c, 2) ? GT_COLL_ALLGATHER
@@ -261,13 +262,13 @@ static void sums_bound_as_wholes_do(void **state)
 			if (!gt_chance(&c, 3))
 				f->links[l].gbs =
 					GT_RAT(1 + gt_chance(&c, 50), 3);
-		ask.fabric = expand(arena, hier);
+		ask.fabric = expand(arena, q);
 		ask.coll = coll;
 		assert_int_equal(gt_bound_find(&ask, arena, &whole, NULL),
 				 GT_OK);
 		assert_true(gt_rat_mul(whole.value, GT_RAT(n, n - 1), &want));
-		check_rat(bound_of(hier, coll, arena), want, "bound");
-		assert_true(gt_rat_cmp(value_of(hier, arena), want) <= 0 ||
+		check_rat(bound_of(q, coll, arena), want, "bound");
+		assert_true(gt_rat_cmp(value_of(q, arena), want) <= 0 ||
 			    coll == GT_COLL_REDUCESCATTER);
 		gt_arena_free(arena);
 	}
@@ -303,18 +304,18 @@ static void roots_bound_as_wholes_do(void **state)
 		struct gt_box box = {2, 1 + gt_chance(&c, 3), 1,
 				     GT_RAT(1 + gt_chance(&c, 40), 1),
 				     GT_RAT(1 + gt_chance(&c, 60), 2)};
-		struct gt_quotient *hier = gt_box_hier(arena, &box);
-		struct gt_fabric *f = (struct gt_fabric *)hier->box;
+		struct gt_quotient *q = gt_box_quotient(arena, &box);
+		struct gt_fabric *f = (struct gt_fabric *)q->fabric;
 		int skewed = i % 5 == 0, cmp;
 		struct gt_bound_query ask = {.coll = i % 2 ? GT_COLL_BROADCAST
 							   : GT_COLL_REDUCE};
-		struct gt_quotient_bound_query of = {.hier = hier,
+		struct gt_quotient_bound_query of = {.quotient = q,
 						     .coll = ask.coll};
 		struct gt_quotient_bound bound;
 		struct gt_bound whole;
 
-		levels_by_chance(&c, arena, &hier->cluster);
-		/* gt_box_hier() makes links in pairs */
+		levels_by_chance(&c, arena, &q->cluster);
+		/* gt_box_quotient() makes links in pairs */
 		for (uint32_t l = 0; l < f->nlinks; l += 2)
 			if (!gt_chance(&c, 3)) {
 				f->links[l].gbs =
@@ -322,7 +323,7 @@ static void roots_bound_as_wholes_do(void **state)
 				if (!skewed)
 					f->links[l + 1].gbs = f->links[l].gbs;
 			}
-		ask.fabric = expand(arena, hier);
+		ask.fabric = expand(arena, q);
 		of.root = ask.root = gt_chance(&c, ask.fabric->nranks);
 		assert_int_equal(gt_bound_find(&ask, arena, &whole, NULL),
 				 GT_OK);
@@ -351,9 +352,9 @@ static void links_without_routes_are_left_out(void **state)
 		struct gt_box box = {2 + gt_chance(&c, 4), n, n,
 				     GT_RAT(1 + gt_chance(&c, 40), 1),
 				     GT_RAT(1 + gt_chance(&c, 30), 2)};
-		struct gt_quotient *hier = gt_box_hier(arena, &box);
-		struct gt_fabric *f = (struct gt_fabric *)hier->box;
-		struct gt_quotient_bound_query ask = {.hier = hier,
+		struct gt_quotient *q = gt_box_quotient(arena, &box);
+		struct gt_fabric *f = (struct gt_fabric *)q->fabric;
+		struct gt_quotient_bound_query ask = {.quotient = q,
 						      .coll = all[i % 5]};
 		struct gt_quotient_bound before, with, without;
 		uint32_t first;

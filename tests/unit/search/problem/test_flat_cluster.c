@@ -84,7 +84,7 @@ static struct gt_rat hier_bound(const struct both *b, enum gt_coll coll,
 		.cluster = b->cluster, .paths = b->paths[0], .coll = coll};
 	struct gt_quotient_bound_query ask = {.coll = coll};
 	struct gt_quotient_bound bound;
-	struct gt_quotient *hier;
+	struct gt_quotient *q;
 	struct gt_err err;
 
 	gt_err_init(&err);
@@ -92,9 +92,8 @@ static struct gt_rat hier_bound(const struct both *b, enum gt_coll coll,
 					 b->arena, &request.gpus,
 					 &request.ngpus, &err),
 			 GT_OK);
-	assert_int_equal(gt_quotient_new(&request, b->arena, &hier, &err),
-			 GT_OK);
-	ask.hier = hier;
+	assert_int_equal(gt_quotient_new(&request, b->arena, &q, &err), GT_OK);
+	ask.quotient = q;
 	assert_int_equal(gt_quotient_bound_find(&ask, b->arena, &bound, &err),
 			 GT_OK);
 	assert_true(bound.found);
