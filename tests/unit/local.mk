@@ -67,11 +67,20 @@ tests_unit_exec_cuda_test_detour_SOURCES = \
 	%D%/exec/cuda/test_detour.c %D%/streams.c %D%/streams.h
 endif
 
-EXTRA_DIST += %D%/bounds.h %D%/boxes.h %D%/cuts.h %D%/fabrics.h \
-	%D%/good_plan.h %D%/hier_plan.h %D%/job.h %D%/ring_plan.h %D%/test.h
+EXTRA_DIST += \
+	%D%/good_plan.h \
+	%D%/job.h \
+	%D%/ring_plan.h \
+	%D%/search/cluster/cluster_plan.h \
+	%D%/search/cluster/small_cluster.h \
+	%D%/search/every_cut.h \
+	%D%/search/fabrics.h \
+	%D%/search/known_bounds.h \
+	%D%/test.h
 
 tests_unit_search_test_random_machines_SOURCES = \
-	%D%/search/test_random_machines.c %D%/machine_run.c %D%/machine_run.h
+	%D%/search/test_random_machines.c \
+	%D%/search/machine_run.c %D%/search/machine_run.h
 tests_unit_plan_simulate_test_mutate_SOURCES = \
 	%D%/plan/simulate/test_mutate.c %D%/oracle.c %D%/oracle.h
 tests_unit_plan_check_test_mutate_plan_SOURCES = \

@@ -18,8 +18,8 @@
 #include "search/problem/request.h"
 #include "search/search.h"
 #include "topo/graph/path.h"
-#include "unit/fabrics.h"
-#include "unit/machine_run.h"
+#include "unit/search/fabrics.h"
+#include "unit/search/machine_run.h"
 
 /* Sanitizers see all the code in a few of them, and are slow. */
 #ifdef __SANITIZE_ADDRESS__
@@ -49,13 +49,13 @@ static void pci(struct gt_buf *xml, const char *bus, const char *class,
 		      bus, class, width);
 }
 
-static void gpu(struct gt_buf *xml, struct gt_chance *c, uint32_t i,
+static void gpu(struct gt_buf *xml, struct gt_random *c, uint32_t i,
 		const uint32_t *links)
 {
 	char bus[16];
 
 	snprintf(bus, sizeof(bus), "%02x:00", 0x10 + i);
-	pci(xml, bus, "0x030200", 4u << gt_chance(c, 3));
+	pci(xml, bus, "0x030200", 4u << gt_random(c, 3));
 	gt_buf_printf(xml, "<gpu dev=\"%u\" sm=\"80\" rank=\"%u\">\n", i, i);
 	for (uint32_t j = 0; j < GPUS; j++)
 		if (links[j])
@@ -67,17 +67,17 @@ static void gpu(struct gt_buf *xml, struct gt_chance *c, uint32_t i,
 }
 
 /* One or two processors, each with one or two switches, GPUs below them. */
-static void machine(struct gt_buf *xml, struct gt_chance *c, uint32_t n)
+static void machine(struct gt_buf *xml, struct gt_random *c, uint32_t n)
 {
-	uint32_t links[GPUS][GPUS] = {{0}}, dense = gt_chance(c, 100);
-	uint32_t cpus = 1 + gt_chance(c, 2), switches = 1 + gt_chance(c, 2);
-	int intel = (int)gt_chance(c, 2);
+	uint32_t links[GPUS][GPUS] = {{0}}, dense = gt_random(c, 100);
+	uint32_t cpus = 1 + gt_random(c, 2), switches = 1 + gt_random(c, 2);
+	int intel = (int)gt_random(c, 2);
 	char bus[16];
 
 	for (uint32_t i = 0; i < n; i++)
 		for (uint32_t j = 0; j < i; j++)
-			if (gt_chance(c, 100) < dense)
-				links[i][j] = links[j][i] = 1 + gt_chance(c, 3);
+			if (gt_random(c, 100) < dense)
+				links[i][j] = links[j][i] = 1 + gt_random(c, 3);
 	gt_buf_puts(xml, "<system version=\"1\">\n");
 	for (uint32_t s = 0; s < cpus * switches; s++) {
 		if (s % switches == 0)
@@ -88,7 +88,7 @@ static void machine(struct gt_buf *xml, struct gt_chance *c, uint32_t n)
 				      s / switches,
 				      intel ? "GenuineIntel" : "AuthenticAMD");
 		snprintf(bus, sizeof(bus), "%02x:00", 1 + s);
-		pci(xml, bus, "0x060400", 8u << gt_chance(c, 2));
+		pci(xml, bus, "0x060400", 8u << gt_random(c, 2));
 		for (uint32_t i = s; i < n; i += cpus * switches)
 			gpu(xml, c, i, links[i]);
 		gt_buf_puts(xml, "</pci>\n");
@@ -258,17 +258,17 @@ static int expect_flow(struct gt_request *request, enum gt_coll coll,
 }
 
 /* Some of the machine's GPUs: at least two. */
-static void some_gpus(struct gt_request *request, struct gt_chance *c,
+static void some_gpus(struct gt_request *request, struct gt_random *c,
 		      uint32_t *gpus)
 {
 	uint32_t n = request->nranks, kept = 0;
 
 	for (uint32_t i = 0; i < n; i++)
-		if (kept + n - i <= 2 || gt_chance(c, 8))
+		if (kept + n - i <= 2 || gt_random(c, 8))
 			gpus[kept++] = request->gpus[i];
 	request->gpus = gpus;
 	request->nranks = kept;
-	request->root = gt_chance(c, kept);
+	request->root = gt_random(c, kept);
 }
 
 /* How many of the collectives' proofs needed prices. */
@@ -297,7 +297,7 @@ static int all_colls(struct gt_request *request, uint32_t seed)
 static int one_machine(uint32_t seed, int *cuts)
 {
 	struct gt_request request = {.rates = GT_RATES_NCCL};
-	struct gt_chance c = {seed};
+	struct gt_random c = {seed};
 	struct gt_arena *arena = gt_arena_new();
 	struct gt_buf xml = GT_BUF_INIT;
 	struct gt_topo *topo = NULL;
@@ -307,7 +307,7 @@ static int one_machine(uint32_t seed, int *cuts)
 	int prices;
 
 	gt_err_init(&err);
-	machine(&xml, &c, 2 + gt_chance(&c, GPUS - 1));
+	machine(&xml, &c, 2 + gt_random(&c, GPUS - 1));
 	if (gt_topo_parse("chance", xml.text, xml.len, request.rates, &topo,
 			  &err) ||
 	    gt_request_gpus(topo, NULL, arena, &request.gpus, &request.nranks,

@@ -3,8 +3,8 @@
 #include "base/err.h"
 #include "search/bound/bound.h"
 #include "search/graph/maxflow.h"
-#include "unit/cuts.h"
-#include "unit/fabrics.h"
+#include "unit/search/every_cut.h"
+#include "unit/search/fabrics.h"
 
 static void expect(const struct gt_fabric *f, enum gt_coll coll,
 		   struct gt_rat want, struct gt_arena *arena)
@@ -21,14 +21,14 @@ static void expect(const struct gt_fabric *f, enum gt_coll coll,
 
 static void test_against_all_cuts(void **state)
 {
-	struct gt_chance c = {7};
+	struct gt_random c = {7};
 	uint32_t part[8];
 
 	(void)state;
 	for (int seed = 0; seed < 200; seed++) {
 		struct gt_arena *arena = gt_arena_new();
-		uint32_t n = 2 + gt_chance(&c, 5);
-		struct gt_fabric *f = gt_fabric_chance(arena, &c, n);
+		uint32_t n = 2 + gt_random(&c, 5);
+		struct gt_fabric *f = gt_fabric_random(arena, &c, n);
 		struct gt_rat best = GT_RAT(INT64_MAX, 1);
 
 		expect(f, GT_COLL_ALLGATHER, spread_bound(f, 0), arena);

@@ -15,8 +15,8 @@
 #include "plan/simulate/simulate.h"
 #include "search/cluster/alltoall.h"
 #include "search/problem/shape.h"
-#include "unit/boxes.h"
-#include "unit/hier_plan.h"
+#include "unit/search/cluster/small_cluster.h"
+#include "unit/search/cluster/cluster_plan.h"
 
 static void solve(const struct gt_quotient *q, struct gt_arena *arena,
 		  struct gt_alltoall *flow)
@@ -45,7 +45,7 @@ static void check_rat(struct gt_rat got, struct gt_rat want, const char *what)
 static void known_clusters(void **state)
 {
 	static const struct {
-		struct gt_box machine;
+		struct small_cluster machine;
 		struct gt_rat rate, bound;
 		int64_t uplink; /* of each node's own switch, if it has one */
 	} cases[] = {
@@ -65,7 +65,7 @@ static void known_clusters(void **state)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct gt_arena *arena = gt_arena_new();
 		struct gt_quotient *q =
-			gt_box_quotient(arena, &cases[i].machine);
+			small_cluster_quotient(arena, &cases[i].machine);
 		struct gt_plan_level levels[] = {
 			{.nodes = 1, .gbs = GT_RAT(cases[i].uplink, 1)},
 			{.nodes = cases[i].machine.nodes}};
@@ -85,37 +85,38 @@ static void known_clusters(void **state)
 
 /* Boxes whose links are not all alike, nor both ways, below two levels. */
 static struct gt_quotient *random_quotient(struct gt_arena *arena,
-					   struct gt_chance *c)
+					   struct gt_random *c)
 {
-	struct gt_box box = {2 * (1 + gt_chance(c, 2)), 2 + gt_chance(c, 2), 1,
-			     GT_RAT(1 + gt_chance(c, 40), 1),
-			     GT_RAT(1 + gt_chance(c, 30), 2)};
-	struct gt_quotient *q = gt_box_quotient(arena, &box);
+	struct small_cluster box = {2 * (1 + gt_random(c, 2)),
+				    2 + gt_random(c, 2), 1,
+				    GT_RAT(1 + gt_random(c, 40), 1),
+				    GT_RAT(1 + gt_random(c, 30), 2)};
+	struct gt_quotient *q = small_cluster_quotient(arena, &box);
 	struct gt_plan_cluster *cluster = &q->cluster;
 	struct gt_fabric *f = (struct gt_fabric *)q->fabric;
 
 	for (uint32_t l = 0; l < f->nlinks; l++)
-		if (!gt_chance(c, 3))
-			f->links[l].gbs = GT_RAT(1 + gt_chance(c, 50), 3);
-	cluster->levels[0].by_rail = (int)gt_chance(c, 2);
-	if (!gt_chance(c, 3))
+		if (!gt_random(c, 3))
+			f->links[l].gbs = GT_RAT(1 + gt_random(c, 50), 3);
+	cluster->levels[0].by_rail = (int)gt_random(c, 2);
+	if (!gt_random(c, 3))
 		return q;
 	cluster->levels = gt_arena_array(arena, 2, sizeof(*cluster->levels));
 	cluster->nlevels = 2;
 	for (uint32_t l = 0; l < 2; l++) {
-		cluster->levels[l].nodes = l ? box.nodes : 1 + gt_chance(c, 2);
+		cluster->levels[l].nodes = l ? box.nodes : 1 + gt_random(c, 2);
 		cluster->levels[l].gbs =
-			GT_RAT(l ? 0 : 2 + gt_chance(c, 60), 1);
+			GT_RAT(l ? 0 : 2 + gt_random(c, 60), 1);
 	}
-	cluster->levels[0].by_rail = (int)gt_chance(c, 2);
+	cluster->levels[0].by_rail = (int)gt_random(c, 2);
 	cluster->levels[1].by_rail =
-		cluster->levels[0].by_rail && gt_chance(c, 2);
+		cluster->levels[0].by_rail && gt_random(c, 2);
 	return q;
 }
 
 /* An uplink of the whole: of the switch above a node, out or in. */
-static uint32_t whole_uplink(const struct gt_quotient *q, uint32_t level,
-			     uint32_t node, uint32_t rail, uint32_t in)
+static uint32_t flat_uplink(const struct gt_quotient *q, uint32_t level,
+			    uint32_t node, uint32_t rail, uint32_t in)
 {
 	const struct gt_plan_cluster *cluster = &q->cluster;
 	const struct gt_plan_level *l = &cluster->levels[level];
@@ -126,9 +127,8 @@ static uint32_t whole_uplink(const struct gt_quotient *q, uint32_t level,
 }
 
 /* Up to where the rails of both meet, and down; 0: nowhere. */
-static uint32_t whole_climb(const struct gt_quotient *q,
-			    const uint32_t nodes[2], const uint32_t rails[2],
-			    uint32_t *links)
+static uint32_t flat_climb(const struct gt_quotient *q, const uint32_t nodes[2],
+			   const uint32_t rails[2], uint32_t *links)
 {
 	const struct gt_plan_cluster *cluster = &q->cluster;
 	uint32_t top = 0, n = 0;
@@ -141,13 +141,13 @@ static uint32_t whole_climb(const struct gt_quotient *q,
 	for (uint32_t l = 0; l < top && top < cluster->nlevels; l++)
 		for (uint32_t in = 0; in < 2; in++)
 			links[n++] =
-				whole_uplink(q, l, nodes[in], rails[in], in);
+				flat_uplink(q, l, nodes[in], rails[in], in);
 	return top < cluster->nlevels ? n : UINT32_MAX;
 }
 
 /* Links of a route in some node. */
-static uint32_t whole_part(const struct gt_quotient *q, uint32_t node,
-			   const struct gt_fabric_route *route, uint32_t *links)
+static uint32_t flat_part(const struct gt_quotient *q, uint32_t node,
+			  const struct gt_fabric_route *route, uint32_t *links)
 {
 	for (uint32_t k = 0; k < route->nlinks; k++)
 		links[k] = node * q->fabric->nlinks + route->links[k];
@@ -155,8 +155,8 @@ static uint32_t whole_part(const struct gt_quotient *q, uint32_t node,
 }
 
 /* All ranks of all nodes; between nodes the route over the ranks' own cards. */
-static struct gt_fabric *whole_of(struct gt_arena *arena,
-				  const struct gt_quotient *q)
+static struct gt_fabric *flat_of(struct gt_arena *arena,
+				 const struct gt_quotient *q)
 {
 	const struct gt_plan_cluster *cluster = &q->cluster;
 	const struct gt_fabric *box = q->fabric;
@@ -183,19 +183,19 @@ static struct gt_fabric *whole_of(struct gt_arena *arena,
 		if (i / all == i % all)
 			continue;
 		if (nodes[0] == nodes[1]) {
-			nlinks = whole_part(
+			nlinks = flat_part(
 				q, nodes[0],
 				&box->routes[local[0] * n + local[1]], links);
 		} else {
-			nlinks = whole_part(q, nodes[0],
-					    &q->out[local[0] * (n + 1)], links);
-			up = whole_climb(q, nodes, local, links + nlinks);
+			nlinks = flat_part(q, nodes[0],
+					   &q->out[local[0] * (n + 1)], links);
+			up = flat_climb(q, nodes, local, links + nlinks);
 			if (up == UINT32_MAX)
 				continue;
 			nlinks += up;
-			nlinks += whole_part(q, nodes[1],
-					     &q->in[local[1] * (n + 1)],
-					     links + nlinks);
+			nlinks += flat_part(q, nodes[1],
+					    &q->in[local[1] * (n + 1)],
+					    links + nlinks);
 		}
 		gt_fabric_route(f, arena, i / all, i % all, links, nlinks);
 	}
@@ -209,7 +209,7 @@ static struct gt_fabric *whole_of(struct gt_arena *arena,
 static void flows_are_as_good_as_wholes(void **state)
 {
 	enum { CLUSTERS = 300 };
-	struct gt_chance c = {11};
+	struct gt_random c = {11};
 	int equal = 0, tight = 0;
 
 	(void)state;
@@ -223,7 +223,7 @@ static void flows_are_as_good_as_wholes(void **state)
 		struct gt_err err;
 
 		gt_err_init(&err);
-		args.fabric = whole_of(arena, q);
+		args.fabric = flat_of(arena, q);
 		if (gt_shape_flow.propose(&args, &whole, &err))
 			fail_msg("%s", err.text);
 		assert_true(whole.has_bound);
@@ -288,8 +288,8 @@ static void reference_machines(void **state)
 			gt_err_init(&err);
 			snprintf(file, sizeof(file), "share/xml/%s.xml",
 				 machines[m].name);
-			plan = hier_plan(gt_test_path(path, file), nodes[i],
-					 GT_COLL_ALLTOALL);
+			plan = cluster_plan(gt_test_path(path, file), nodes[i],
+					    GT_COLL_ALLTOALL);
 			if (gt_plan_check_report(plan, &report, &err) ||
 			    gt_simulate(plan, plan->coll, &err))
 				fail_msg("%s %u: %s: %s", file, nodes[i],

@@ -12,9 +12,9 @@
 #include "search/problem/fabric.h"
 #include "search/cluster/quotient.h"
 #include "search/cluster/block_trees.h"
-#include "unit/boxes.h"
-#include "unit/hier_plan.h"
-#include "unit/fabrics.h"
+#include "unit/search/cluster/small_cluster.h"
+#include "unit/search/cluster/cluster_plan.h"
+#include "unit/search/fabrics.h"
 
 /* ---- places ---------------------------------------------------------- */
 
@@ -211,7 +211,7 @@ static void check_rat(struct gt_rat got, struct gt_rat want, const char *what)
 static void known_clusters(void **state)
 {
 	static const struct {
-		struct gt_box machine;
+		struct small_cluster machine;
 		struct gt_rat allgather;
 	} cases[] = {
 		{{2, 8, 1, {300, 1}, {25, 1}}, {1040, 3}},
@@ -228,7 +228,7 @@ static void known_clusters(void **state)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct gt_arena *arena = gt_arena_new();
 		struct gt_quotient *q =
-			gt_box_quotient(arena, &cases[i].machine);
+			small_cluster_quotient(arena, &cases[i].machine);
 
 		check_rat(bound_of(q, GT_COLL_ALLGATHER, arena),
 			  cases[i].allgather, "bound");
@@ -240,28 +240,29 @@ static void known_clusters(void **state)
 /* The sum over classes has the bound of the whole cluster. */
 static void sums_bound_as_wholes_do(void **state)
 {
-	struct gt_chance c = {7};
+	struct gt_random c = {7};
 
 	(void)state;
 	for (int i = 0; i < 200; i++) {
 		struct gt_arena *arena = gt_arena_new();
-		struct gt_box box = {2 + gt_chance(&c, 4), 2 + gt_chance(&c, 3),
-				     1, GT_RAT(1 + gt_chance(&c, 40), 1),
-				     GT_RAT(1 + gt_chance(&c, 30), 2)};
-		struct gt_quotient *q = gt_box_quotient(arena, &box);
+		struct small_cluster box = {2 + gt_random(&c, 4),
+					    2 + gt_random(&c, 3), 1,
+					    GT_RAT(1 + gt_random(&c, 40), 1),
+					    GT_RAT(1 + gt_random(&c, 30), 2)};
+		struct gt_quotient *q = small_cluster_quotient(arena, &box);
 		struct gt_fabric *f = (struct gt_fabric *)q->fabric;
 		struct gt_bound_query ask = {0};
 		struct gt_bound whole;
-		enum gt_coll coll = gt_chance(&c, 2) ? GT_COLL_ALLGATHER
+		enum gt_coll coll = gt_random(&c, 2) ? GT_COLL_ALLGATHER
 						     : GT_COLL_REDUCESCATTER;
 		int64_t n = (int64_t)box.nodes * box.gpus;
 		struct gt_rat want;
 
 		/* not all links alike, and not both ways */
 		for (uint32_t l = 0; l < f->nlinks; l++)
-			if (!gt_chance(&c, 3))
+			if (!gt_random(&c, 3))
 				f->links[l].gbs =
-					GT_RAT(1 + gt_chance(&c, 50), 3);
+					GT_RAT(1 + gt_random(&c, 50), 3);
 		ask.fabric = expand(arena, q);
 		ask.coll = coll;
 		assert_int_equal(gt_bound_find(&ask, arena, &whole, NULL),
@@ -275,20 +276,20 @@ static void sums_bound_as_wholes_do(void **state)
 }
 
 /* Switches of two or three levels, by rail or of all rails. */
-static void levels_by_chance(struct gt_chance *c, struct gt_arena *arena,
+static void levels_by_chance(struct gt_random *c, struct gt_arena *arena,
 			     struct gt_plan_cluster *cluster)
 {
-	uint32_t n = 1, by_rail = gt_chance(c, 2);
+	uint32_t n = 1, by_rail = gt_random(c, 2);
 
-	cluster->nlevels = 2 + gt_chance(c, 2);
+	cluster->nlevels = 2 + gt_random(c, 2);
 	cluster->levels = gt_arena_array(arena, cluster->nlevels,
 					 sizeof(*cluster->levels));
 	for (uint32_t l = 0; l < cluster->nlevels; l++) {
-		n *= 2 + gt_chance(c, 2);
+		n *= 2 + gt_random(c, 2);
 		cluster->levels[l].nodes = n;
 		cluster->levels[l].by_rail =
 			by_rail && l + 1 < cluster->nlevels;
-		cluster->levels[l].gbs = GT_RAT(1 + gt_chance(c, 60), 2);
+		cluster->levels[l].gbs = GT_RAT(1 + gt_random(c, 60), 2);
 	}
 	cluster->nnodes = n;
 }
@@ -296,15 +297,15 @@ static void levels_by_chance(struct gt_chance *c, struct gt_arena *arena,
 /* Broadcast and reduce: exact where links are alike both ways, else valid. */
 static void roots_bound_as_wholes_do(void **state)
 {
-	struct gt_chance c = {11};
+	struct gt_random c = {11};
 
 	(void)state;
 	for (int i = 0; i < 150; i++) {
 		struct gt_arena *arena = gt_arena_new();
-		struct gt_box box = {2, 1 + gt_chance(&c, 3), 1,
-				     GT_RAT(1 + gt_chance(&c, 40), 1),
-				     GT_RAT(1 + gt_chance(&c, 60), 2)};
-		struct gt_quotient *q = gt_box_quotient(arena, &box);
+		struct small_cluster box = {2, 1 + gt_random(&c, 3), 1,
+					    GT_RAT(1 + gt_random(&c, 40), 1),
+					    GT_RAT(1 + gt_random(&c, 60), 2)};
+		struct gt_quotient *q = small_cluster_quotient(arena, &box);
 		struct gt_fabric *f = (struct gt_fabric *)q->fabric;
 		int skewed = i % 5 == 0, cmp;
 		struct gt_bound_query ask = {.coll = i % 2 ? GT_COLL_BROADCAST
@@ -315,16 +316,16 @@ static void roots_bound_as_wholes_do(void **state)
 		struct gt_bound whole;
 
 		levels_by_chance(&c, arena, &q->cluster);
-		/* gt_box_quotient() makes links in pairs */
+		/* small_cluster_quotient() makes links in pairs */
 		for (uint32_t l = 0; l < f->nlinks; l += 2)
-			if (!gt_chance(&c, 3)) {
+			if (!gt_random(&c, 3)) {
 				f->links[l].gbs =
-					GT_RAT(1 + gt_chance(&c, 50), 3);
+					GT_RAT(1 + gt_random(&c, 50), 3);
 				if (!skewed)
 					f->links[l + 1].gbs = f->links[l].gbs;
 			}
 		ask.fabric = expand(arena, q);
-		of.root = ask.root = gt_chance(&c, ask.fabric->nranks);
+		of.root = ask.root = gt_random(&c, ask.fabric->nranks);
 		assert_int_equal(gt_bound_find(&ask, arena, &whole, NULL),
 				 GT_OK);
 		assert_int_equal(
@@ -343,16 +344,16 @@ static void links_without_routes_are_left_out(void **state)
 	static const enum gt_coll all[] = {
 		GT_COLL_ALLGATHER, GT_COLL_REDUCESCATTER, GT_COLL_ALLREDUCE,
 		GT_COLL_BROADCAST, GT_COLL_REDUCE};
-	struct gt_chance c = {13};
+	struct gt_random c = {13};
 
 	(void)state;
 	for (int i = 0; i < 100; i++) {
 		struct gt_arena *arena = gt_arena_new();
-		uint32_t n = 2 + gt_chance(&c, 3);
-		struct gt_box box = {2 + gt_chance(&c, 4), n, n,
-				     GT_RAT(1 + gt_chance(&c, 40), 1),
-				     GT_RAT(1 + gt_chance(&c, 30), 2)};
-		struct gt_quotient *q = gt_box_quotient(arena, &box);
+		uint32_t n = 2 + gt_random(&c, 3);
+		struct small_cluster box = {2 + gt_random(&c, 4), n, n,
+					    GT_RAT(1 + gt_random(&c, 40), 1),
+					    GT_RAT(1 + gt_random(&c, 30), 2)};
+		struct gt_quotient *q = small_cluster_quotient(arena, &box);
 		struct gt_fabric *f = (struct gt_fabric *)q->fabric;
 		struct gt_quotient_bound_query ask = {.quotient = q,
 						      .coll = all[i % 5]};
@@ -367,7 +368,7 @@ static void links_without_routes_are_left_out(void **state)
 		first = f->nlinks;
 		for (uint32_t k = 0; k < n; k++)
 			gt_fabric_both(f, k, (k + 1) % n,
-				       GT_RAT(1 + gt_chance(&c, 40), 1));
+				       GT_RAT(1 + gt_random(&c, 40), 1));
 		assert_int_equal(
 			gt_quotient_bound_find(&ask, arena, &without, NULL),
 			GT_OK);
@@ -417,8 +418,8 @@ static void reference_machines(void **state)
 
 				snprintf(file, sizeof(file), "share/xml/%s.xml",
 					 names[m]);
-				plan = hier_plan(gt_test_path(path, file),
-						 nodes[i], colls[c]);
+				plan = cluster_plan(gt_test_path(path, file),
+						    nodes[i], colls[c]);
 				check_plan(plan, names[m]);
 				if (!plan->proof.optimal)
 					fail_msg("%s %u: not optimal", file,

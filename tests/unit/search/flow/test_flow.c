@@ -13,7 +13,7 @@
 #include "plan/ir/plan.h"
 #include "search/lp/lp.h"
 #include "search/problem/shape.h"
-#include "unit/bounds.h"
+#include "unit/search/known_bounds.h"
 
 static const enum gt_coll colls[] = {GT_COLL_ALLTOALL, GT_COLL_GATHER,
 				     GT_COLL_SCATTER, GT_COLL_SENDRECV};
@@ -258,15 +258,16 @@ static void expect_best(struct gt_shape_args *args)
 static void test_fixed_routes(void **state)
 {
 	(void)state;
-	fabrics_each(&(struct fabrics){fixed_fabric, 5, 60, colls, NCOLLS},
+	fabrics_each(&(struct fabrics){random_fabric, 5, 60, colls, NCOLLS},
 		     expect_best);
 }
 
 static void test_open_routes(void **state)
 {
 	(void)state;
-	fabrics_each(&(struct fabrics){open_fabric, 17, 60, colls, NCOLLS},
-		     expect_best);
+	fabrics_each(
+		&(struct fabrics){random_open_fabric, 17, 60, colls, NCOLLS},
+		expect_best);
 }
 
 /* Bytes of the result over time: n blocks at a pair's rate. */

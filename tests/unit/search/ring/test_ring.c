@@ -12,7 +12,7 @@
 #include "search/lp/lp.h"
 #include "search/ring/pricing.h"
 #include "search/problem/shape.h"
-#include "unit/fabrics.h"
+#include "unit/search/fabrics.h"
 
 static struct gt_rat load_of(const struct gt_fabric *f, uint32_t from,
 			     uint32_t to, uint32_t link)
@@ -165,13 +165,13 @@ static void search(const struct gt_fabric *f, struct gt_arena *arena,
 
 static void test_random_machines(void **state)
 {
-	struct gt_chance c = {1};
+	struct gt_random c = {1};
 
 	(void)state;
 	for (int seed = 0; seed < 300; seed++) {
 		struct gt_arena *arena = gt_arena_new();
-		uint32_t n = 2 + gt_chance(&c, 5);
-		struct gt_fabric *f = gt_fabric_chance(arena, &c, n);
+		uint32_t n = 2 + gt_random(&c, 5);
+		struct gt_fabric *f = gt_fabric_random(arena, &c, n);
 		struct gt_proposal p;
 		struct gt_bound bound;
 
@@ -193,13 +193,13 @@ static void test_random_machines(void **state)
 
 static void test_few_channels(void **state)
 {
-	struct gt_chance c = {2};
+	struct gt_random c = {2};
 	int proved = 0;
 
 	(void)state;
 	for (int seed = 0; seed < 100; seed++) {
 		struct gt_arena *arena = gt_arena_new();
-		struct gt_fabric *f = gt_fabric_chance(arena, &c, 6);
+		struct gt_fabric *f = gt_fabric_random(arena, &c, 6);
 		struct gt_proposal all, few;
 
 		search(f, arena, 0, &all);
@@ -274,16 +274,16 @@ static void all_rings(struct tried *t, uint32_t *order, uint32_t at,
 /* Equal channels: as good as the best of all choices of up to three rings. */
 static void test_equal_channels(void **state)
 {
-	struct gt_chance c = {7};
+	struct gt_random c = {7};
 
 	(void)state;
 	for (int seed = 0; seed < 60; seed++) {
 		struct gt_arena *arena = gt_arena_new();
-		uint32_t order[] = {0, 1, 2, 3, 4}, n = 3 + gt_chance(&c, 3);
-		struct gt_fabric *f = gt_fabric_chance(arena, &c, n);
+		uint32_t order[] = {0, 1, 2, 3, 4}, n = 3 + gt_random(&c, 3);
+		struct gt_fabric *f = gt_fabric_random(arena, &c, n);
 		struct gt_shape_args args = {.fabric = f, .arena = arena};
 		struct gt_equal_query ask = {&args, &gt_shape_ring,       1,
-					     1,     1 + gt_chance(&c, 3), NULL};
+					     1,     1 + gt_random(&c, 3), NULL};
 		struct gt_rat best = GT_RAT(0, 1), total, most;
 		struct tried t = {.f = f};
 		struct gt_proposal p;
@@ -314,16 +314,16 @@ static void test_equal_channels(void **state)
  */
 static void test_fine_rates(void **state)
 {
-	struct gt_chance c = {6};
+	struct gt_random c = {6};
 
 	(void)state;
 	for (int seed = 0; seed < 50; seed++) {
 		struct gt_arena *arena = gt_arena_new();
-		struct gt_fabric *f = gt_fabric_chance(arena, &c, 5);
+		struct gt_fabric *f = gt_fabric_random(arena, &c, 5);
 		struct gt_proposal p;
 
 		for (uint32_t i = 0; i < f->nlinks; i++) {
-			int64_t den = 1 + gt_chance(&c, 2000);
+			int64_t den = 1 + gt_random(&c, 2000);
 
 			f->links[i].gbs.num *= 2000;
 			assert_true(gt_rat_make(f->links[i].gbs.num - 1, den,
@@ -343,8 +343,8 @@ static void test_fine_rates(void **state)
 static void test_same_again(void **state)
 {
 	struct gt_arena *arena = gt_arena_new();
-	struct gt_chance c = {3};
-	struct gt_fabric *f = gt_fabric_chance(arena, &c, 6);
+	struct gt_random c = {3};
+	struct gt_fabric *f = gt_fabric_random(arena, &c, 6);
 	struct gt_proposal a, b;
 
 	(void)state;
@@ -458,18 +458,18 @@ static void test_no_ring(void **state)
 /* Every ring of the pricer costs what it says, and none is cheaper. */
 static void test_pricer(void **state)
 {
-	struct gt_chance c = {4};
+	struct gt_random c = {4};
 	int64_t w[36], best;
 	uint32_t order[6];
 
 	(void)state;
 	for (int seed = 0; seed < 200; seed++) {
-		uint32_t n = 2 + gt_chance(&c, 5);
+		uint32_t n = 2 + gt_random(&c, 5);
 		struct gt_pricer *pricer = gt_pricer_new(n, NULL, 0);
 		int64_t least = INT64_MAX;
 
 		for (uint32_t i = 0; i < n * n; i++)
-			w[i] = gt_chance(&c, 100);
+			w[i] = gt_random(&c, 100);
 		gt_pricer_run(pricer, w);
 		best = gt_pricer_bound(pricer, w);
 		for (uint32_t i = 0; i < gt_pricer_nrings(pricer); i++) {
@@ -517,16 +517,16 @@ static int64_t least_tree(const int64_t *w, uint32_t n, uint32_t *into,
 
 static void test_arborescence(void **state)
 {
-	struct gt_chance c = {5};
+	struct gt_random c = {5};
 	uint32_t into[5];
 	int64_t w[25];
 
 	(void)state;
 	for (int seed = 0; seed < 300; seed++) {
-		uint32_t n = 2 + gt_chance(&c, 4);
+		uint32_t n = 2 + gt_random(&c, 4);
 
 		for (uint32_t i = 0; i < n * n; i++)
-			w[i] = gt_chance(&c, 30);
+			w[i] = gt_random(&c, 30);
 		assert_int_equal(gt_arborescence(n, w, 0, NULL),
 				 least_tree(w, n, into, 1));
 	}
@@ -560,7 +560,7 @@ enum { SYSTEM = 7 };
 /* Put what is found into the equations, of which many numbers are 0. */
 static void test_random_systems(void **state)
 {
-	struct gt_chance c = {11};
+	struct gt_random c = {11};
 	uint32_t regular = 0;
 	mpq_t x[SYSTEM], sum, one;
 
@@ -570,14 +570,14 @@ static void test_random_systems(void **state)
 		mpq_init(x[i]);
 	for (int seed = 0; seed < 500; seed++) {
 		int a[SYSTEM][SYSTEM + 1];
-		uint32_t n = 1 + gt_chance(&c, SYSTEM);
+		uint32_t n = 1 + gt_random(&c, SYSTEM);
 		struct gt_bareiss system;
 
 		assert_int_equal(gt_bareiss_init(&system, n), GT_OK);
 		for (uint32_t i = 0; i < n; i++)
 			for (uint32_t j = 0; j <= n; j++) {
-				a[i][j] = (int)gt_chance(&c, 2) *
-					  ((int)gt_chance(&c, 9) - 4);
+				a[i][j] = (int)gt_random(&c, 2) *
+					  ((int)gt_random(&c, 9) - 4);
 				mpz_set_si(gt_bareiss_at(&system, i, j),
 					   a[i][j]);
 			}
@@ -604,7 +604,7 @@ static void test_random_systems(void **state)
 enum { FACE_ROWS = 5, FACE_COLUMNS = 7 };
 
 /* The same program, made by chance, for both. */
-static struct gt_lp *random_program(struct gt_chance *c, struct gt_face *face)
+static struct gt_lp *random_program(struct gt_random *c, struct gt_face *face)
 {
 	double upper[FACE_ROWS];
 	int32_t entries[FACE_COLUMNS][FACE_ROWS];
@@ -612,12 +612,12 @@ static struct gt_lp *random_program(struct gt_chance *c, struct gt_face *face)
 
 	assert_true(gt_dictionary_init(face, FACE_ROWS, FACE_COLUMNS));
 	for (uint32_t r = 0; r < FACE_ROWS; r++)
-		face->value[r] = upper[r] = 1 + gt_chance(c, 4);
+		face->value[r] = upper[r] = 1 + gt_random(c, 4);
 	lp = gt_lp_new(FACE_ROWS, upper);
 	for (uint32_t i = 0; i < FACE_COLUMNS; i++) {
 		for (uint32_t r = 0; r < FACE_ROWS; r++)
 			gt_dictionary_row(face, r)[i] = entries[i][r] =
-				(int32_t)gt_chance(c, 3);
+				(int32_t)gt_random(c, 3);
 		entries[i][i % FACE_ROWS] = 1;
 		gt_dictionary_row(face, i % FACE_ROWS)[i] = 1;
 		gt_lp_add(lp, 0, entries[i]);
@@ -640,7 +640,7 @@ static double reached(struct gt_lp *lp, const double *gains)
 /* What is largest on a face, and once that is fixed, against CLP. */
 static void test_face(void **state)
 {
-	struct gt_chance c = {7};
+	struct gt_random c = {7};
 
 	(void)state;
 	for (int seed = 0; seed < 200; seed++) {
@@ -649,7 +649,7 @@ static void test_face(void **state)
 		struct gt_lp *lp = random_program(&c, &face);
 
 		for (uint32_t i = 0; i < FACE_COLUMNS; i++)
-			gains[i] = gt_chance(&c, 9);
+			gains[i] = gt_random(&c, 9);
 		gt_dictionary_maximize(&face, gains);
 		for (uint32_t i = 0; i < face.nrows; i++)
 			if (face.basic[i] < FACE_COLUMNS)

@@ -17,7 +17,7 @@
 #include "search/search.h"
 #include "search/problem/shape.h"
 #include "topo/graph/path.h"
-#include "unit/fabrics.h"
+#include "unit/search/fabrics.h"
 
 enum { MAX_ROWS = 256, MAX_FIELDS = 32, MAX_LINKS = 4096, MAX_GPUS = 16 };
 

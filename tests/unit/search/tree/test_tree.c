@@ -9,9 +9,9 @@
 #include "search/bound/bound.h"
 #include "search/ring/equal_shares.h"
 #include "search/problem/shape.h"
-#include "unit/bounds.h"
-#include "unit/cuts.h"
-#include "unit/fabrics.h"
+#include "unit/search/known_bounds.h"
+#include "unit/search/every_cut.h"
+#include "unit/search/fabrics.h"
 
 static const enum gt_coll colls[] = {GT_COLL_ALLREDUCE, GT_COLL_ALLGATHER,
 				     GT_COLL_REDUCESCATTER, GT_COLL_BROADCAST,
@@ -208,7 +208,7 @@ static void expect_certified(struct gt_shape_args *args)
 static void test_fixed_routes(void **state)
 {
 	(void)state;
-	fabrics_each(&(struct fabrics){fixed_fabric, 11, 200, colls, NCOLLS},
+	fabrics_each(&(struct fabrics){random_fabric, 11, 200, colls, NCOLLS},
 		     expect_certified);
 }
 
@@ -228,8 +228,9 @@ static void expect_cut(struct gt_shape_args *args)
 static void test_open_routes(void **state)
 {
 	(void)state;
-	fabrics_each(&(struct fabrics){open_fabric, 23, 150, colls, NCOLLS},
-		     expect_cut);
+	fabrics_each(
+		&(struct fabrics){random_open_fabric, 23, 150, colls, NCOLLS},
+		expect_cut);
 }
 
 static void expect_row(const struct gt_fabric *f, struct gt_arena *arena,
@@ -448,13 +449,13 @@ static void test_trees_per_root(void **state)
 /* By chance: they fit, and without switches they are the best (Edmonds). */
 static void test_equal_trees(void **state)
 {
-	struct gt_chance c = {31};
+	struct gt_random c = {31};
 
 	(void)state;
 	for (uint32_t seed = 0; seed < 40; seed++) {
 		struct gt_arena *arena = gt_arena_new();
-		struct gt_fabric *f = seed % 2 ? gt_fabric_chance(arena, &c, 4)
-					       : open_fabric(arena, &c);
+		struct gt_fabric *f = seed % 2 ? gt_fabric_random(arena, &c, 4)
+					       : random_open_fabric(arena, &c);
 		struct gt_shape_args args = {.fabric = f,
 					     .coll = colls[seed % NCOLLS],
 					     .bare = 1,

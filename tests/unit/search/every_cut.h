@@ -2,8 +2,8 @@
  * What bounds a small fabric, by looking at every cut and every partition; in
  * the unit of a ring's rate (search/bound/bound.h).  Ranks are the first nodes.
  */
-#ifndef GT_TESTS_UNIT_CUTS_H
-#define GT_TESTS_UNIT_CUTS_H
+#ifndef GT_TESTS_UNIT_SEARCH_EVERY_CUT_H
+#define GT_TESTS_UNIT_SEARCH_EVERY_CUT_H
 
 #include "unit/test.h"
 

@@ -1,27 +1,27 @@
 /*
  * Clusters for tests, made by hand: equal boxes below one switch.
  */
-#ifndef GT_TESTS_UNIT_BOXES_H
-#define GT_TESTS_UNIT_BOXES_H
+#ifndef GT_TESTS_UNIT_SEARCH_CLUSTER_SMALL_CLUSTER_H
+#define GT_TESTS_UNIT_SEARCH_CLUSTER_SMALL_CLUSTER_H
 
 #include "base/arena.h"
 #include "search/problem/fabric.h"
 #include "search/cluster/quotient.h"
-#include "unit/fabrics.h"
+#include "unit/search/fabrics.h"
 
 /*
  * L GPUs on a crossbar (NVSwitch) with `nvl` GB/s each, and a port of `net`
  * for every `shared` of them; 0 links to the crossbar: none.
  */
-struct gt_box {
+struct small_cluster {
 	uint32_t nodes, gpus, shared;
 	struct gt_rat nvl, net;
 };
 
-static inline struct gt_quotient *gt_box_quotient(struct gt_arena *arena,
-						  const struct gt_box *box)
+static inline struct gt_quotient *small_cluster_quotient(
+	struct gt_arena *arena, const struct small_cluster *c)
 {
-	uint32_t n = box->gpus, nports = n / box->shared;
+	uint32_t n = c->gpus, nports = n / c->shared;
 	struct gt_fabric *f = gt_fabric_bare(arena, n, 1 + 2 * nports);
 	struct gt_quotient *q = gt_arena_alloc(arena, sizeof(*q));
 	struct gt_fabric_route *out, *in;
@@ -38,15 +38,15 @@ static inline struct gt_quotient *gt_box_quotient(struct gt_arena *arena,
 		uint32_t card = n + 1 + 2 * i;
 
 		ports[i] = card + 1;
-		leave[i] = gt_fabric_link(f, card, card + 1, box->net);
-		enter[i] = gt_fabric_link(f, card + 1, card, box->net);
+		leave[i] = gt_fabric_link(f, card, card + 1, c->net);
+		enter[i] = gt_fabric_link(f, card + 1, card, c->net);
 		q->cluster.ports[i].rail = i;
 	}
 	for (uint32_t i = 0; i < n; i++) {
-		uint32_t card = n + 1 + 2 * (i / box->shared);
+		uint32_t card = n + 1 + 2 * (i / c->shared);
 
-		up[i] = gt_fabric_link(f, i, n, box->nvl);
-		down[i] = gt_fabric_link(f, n, i, box->nvl);
+		up[i] = gt_fabric_link(f, i, n, c->nvl);
+		down[i] = gt_fabric_link(f, n, i, c->nvl);
 		to[i] = gt_fabric_link(f, i, card, GT_RAT(5000, 1));
 		from[i] = gt_fabric_link(f, card, i, GT_RAT(5000, 1));
 	}
@@ -57,7 +57,7 @@ static inline struct gt_quotient *gt_box_quotient(struct gt_arena *arena,
 			gt_fabric_route(f, arena, i / n, i % n, links, 2);
 	}
 	for (uint32_t i = 0; i < n; i++) {
-		uint32_t p = i / box->shared;
+		uint32_t p = i / c->shared;
 		uint32_t *links = gt_arena_array(arena, 4, sizeof(*links));
 
 		links[0] = to[i];
@@ -73,11 +73,11 @@ static inline struct gt_quotient *gt_box_quotient(struct gt_arena *arena,
 	q->ports = ports;
 	q->out = out;
 	q->in = in;
-	q->cluster.nnodes = box->nodes;
+	q->cluster.nnodes = c->nodes;
 	q->cluster.nlocal = n;
 	q->cluster.nports = q->cluster.nrails = nports;
 	q->cluster.nlevels = 1;
-	q->cluster.levels[0].nodes = box->nodes;
+	q->cluster.levels[0].nodes = c->nodes;
 	q->cluster.levels[0].gbs = GT_RAT(0, 1);
 	return q;
 }

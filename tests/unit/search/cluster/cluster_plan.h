@@ -1,6 +1,6 @@
 /* By templates: a plan for so many nodes like the one in a file. */
-#ifndef GT_TESTS_UNIT_HIER_PLAN_H
-#define GT_TESTS_UNIT_HIER_PLAN_H
+#ifndef GT_TESTS_UNIT_SEARCH_CLUSTER_CLUSTER_PLAN_H
+#define GT_TESTS_UNIT_SEARCH_CLUSTER_CLUSTER_PLAN_H
 
 #include "unit/test.h"
 
@@ -13,8 +13,8 @@
 #include "topo/graph/path.h"
 
 /* A cluster's file has its own number of nodes. */
-static inline struct gt_plan *hier_plan(const char *path, uint32_t nodes,
-					enum gt_coll coll)
+static inline struct gt_plan *cluster_plan(const char *path, uint32_t nodes,
+					   enum gt_coll coll)
 {
 	struct gt_cluster_request request = {.coll = coll};
 	struct gt_arena *arena = gt_arena_new();

@@ -2,8 +2,8 @@
  * What tests of shapes share: exact comparison, what routes load, open fabrics,
  * and link lists with what they are known to allow (tests/cases/search/bounds).
  */
-#ifndef GT_TESTS_UNIT_BOUNDS_H
-#define GT_TESTS_UNIT_BOUNDS_H
+#ifndef GT_TESTS_UNIT_SEARCH_KNOWN_BOUNDS_H
+#define GT_TESTS_UNIT_SEARCH_KNOWN_BOUNDS_H
 
 #include "unit/test.h"
 
@@ -12,7 +12,7 @@
 
 #include "plan/ir/plan.h"
 #include "search/problem/shape.h"
-#include "unit/fabrics.h"
+#include "unit/search/fabrics.h"
 
 enum { ROUTE_MAX = 64 };
 
@@ -20,8 +20,8 @@ enum { ROUTE_MAX = 64 };
  * A row of a file: of this collective this rate is the best; below 0: of an
  * all-gather by rings.
  */
-typedef void (*bounds_row)(const struct gt_fabric *f, struct gt_arena *arena,
-			   enum gt_coll coll, const char *want);
+typedef void (*known_bound)(const struct gt_fabric *f, struct gt_arena *arena,
+			    enum gt_coll coll, const char *want);
 
 static inline void expect_equal(struct gt_rat a, struct gt_rat b)
 {
@@ -64,22 +64,22 @@ static inline void add_load(const struct gt_fabric *f,
 }
 
 /* Ranks and switches at random, links both ways, some of them broken. */
-static inline struct gt_fabric *open_fabric(struct gt_arena *arena,
-					    struct gt_chance *c)
+static inline struct gt_fabric *random_open_fabric(struct gt_arena *arena,
+						   struct gt_random *c)
 {
-	uint32_t n = 2 + gt_chance(c, 5), more = gt_chance(c, 4);
+	uint32_t n = 2 + gt_random(c, 5), more = gt_random(c, 4);
 	struct gt_fabric *f = gt_fabric_bare(arena, n, more);
-	uint32_t dense = 20 + gt_chance(c, 80);
+	uint32_t dense = 20 + gt_random(c, 80);
 
 	f->open = 1;
 	for (uint32_t i = 1; i < n + more; i++)
-		gt_fabric_both(f, i, gt_chance(c, i),
-			       GT_RAT(1 + gt_chance(c, 20), 1));
+		gt_fabric_both(f, i, gt_random(c, i),
+			       GT_RAT(1 + gt_random(c, 20), 1));
 	for (uint32_t i = 0; i < n + more; i++)
 		for (uint32_t j = 0; j < i; j++)
-			if (gt_chance(c, 100) < dense)
+			if (gt_random(c, 100) < dense)
 				gt_fabric_both(f, i, j,
-					       GT_RAT(gt_chance(c, 20), 1));
+					       GT_RAT(gt_random(c, 20), 1));
 	return f;
 }
 
@@ -167,7 +167,7 @@ static inline void read_links(struct gt_fabric *f, const char *a, const char *b,
 
 /* The fabric of a file; each row that says what is known of it to `row`. */
 static inline struct gt_fabric *bounds_table(FILE *file, struct gt_arena *arena,
-					     bounds_row row)
+					     known_bound row)
 {
 	struct gt_fabric *f = NULL;
 	char line[256], word[4][64];
@@ -196,7 +196,7 @@ static inline struct gt_fabric *bounds_table(FILE *file, struct gt_arena *arena,
 }
 
 /* Each row of tests/cases/search/bounds. */
-static inline void bounds_each(bounds_row row)
+static inline void bounds_each(known_bound row)
 {
 	char path[4096], name[8192];
 	DIR *dir = opendir(gt_test_path(path, "tests/cases/search/bounds"));
@@ -225,14 +225,14 @@ static inline void bounds_each(bounds_row row)
 }
 
 /* Fabrics by chance: from two to six ranks, routes fixed and charged. */
-static inline struct gt_fabric *fixed_fabric(struct gt_arena *arena,
-					     struct gt_chance *c)
+static inline struct gt_fabric *random_fabric(struct gt_arena *arena,
+					      struct gt_random *c)
 {
-	return gt_fabric_chance(arena, c, 2 + gt_chance(c, 5));
+	return gt_fabric_random(arena, c, 2 + gt_random(c, 5));
 }
 
 struct fabrics {
-	struct gt_fabric *(*make)(struct gt_arena *, struct gt_chance *);
+	struct gt_fabric *(*make)(struct gt_arena *, struct gt_random *);
 	uint64_t chance;
 	uint32_t n;
 	const enum gt_coll *colls;
@@ -243,7 +243,7 @@ struct fabrics {
 static inline void fabrics_each(const struct fabrics *all,
 				void (*expect)(struct gt_shape_args *args))
 {
-	struct gt_chance c = {all->chance};
+	struct gt_random c = {all->chance};
 
 	for (uint32_t seed = 0; seed < all->n; seed++) {
 		struct gt_arena *arena = gt_arena_new();

@@ -1,4 +1,4 @@
-#include "unit/machine_run.h"
+#include "unit/search/machine_run.h"
 
 #include "unit/test.h"
 

@@ -1,8 +1,8 @@
 /*
  * Fabrics for tests, made by hand or by chance.
  */
-#ifndef GT_TESTS_UNIT_FABRICS_H
-#define GT_TESTS_UNIT_FABRICS_H
+#ifndef GT_TESTS_UNIT_SEARCH_FABRICS_H
+#define GT_TESTS_UNIT_SEARCH_FABRICS_H
 
 #include <stdlib.h>
 
@@ -10,12 +10,12 @@
 #include "search/problem/fabric.h"
 
 /* A generator of its own, so that a seed means the same everywhere. */
-struct gt_chance {
+struct gt_random {
 	uint64_t state;
 };
 
 /* 0 .. n-1 */
-static inline uint32_t gt_chance(struct gt_chance *c, uint32_t n)
+static inline uint32_t gt_random(struct gt_random *c, uint32_t n)
 {
 	c->state = c->state * 6364136223846793005u + 1442695040888963407u;
 	return (uint32_t)(c->state >> 33) % n;
@@ -75,24 +75,24 @@ static inline void gt_fabric_route(struct gt_fabric *f, struct gt_arena *arena,
  * Ranks on two switches joined by links; some pairs have a link of their own
  * besides, and routes take it; hops over switches may be charged 6/5.
  */
-static inline struct gt_fabric *gt_fabric_chance(struct gt_arena *arena,
-						 struct gt_chance *c,
+static inline struct gt_fabric *gt_fabric_random(struct gt_arena *arena,
+						 struct gt_random *c,
 						 uint32_t n)
 {
 	struct gt_fabric *f = gt_fabric_bare(arena, n, 2);
 	uint32_t up[8], down[8], across[2], side[8], route[3];
-	uint32_t den = 1 + gt_chance(c, 5), charged = gt_chance(c, 2);
-	uint32_t direct = gt_chance(c, 100);
+	uint32_t den = 1 + gt_random(c, 5), charged = gt_random(c, 2);
+	uint32_t direct = gt_random(c, 100);
 
 	for (uint32_t i = 0; i < 2; i++)
 		across[i] = gt_fabric_link(f, n + i, n + 1 - i,
-					   GT_RAT(1 + gt_chance(c, 30), den));
+					   GT_RAT(1 + gt_random(c, 30), den));
 	for (uint32_t i = 0; i < n; i++) {
-		side[i] = gt_chance(c, 2);
+		side[i] = gt_random(c, 2);
 		up[i] = gt_fabric_link(f, i, n + side[i],
-				       GT_RAT(1 + gt_chance(c, 24), den));
+				       GT_RAT(1 + gt_random(c, 24), den));
 		down[i] = gt_fabric_link(f, n + side[i], i,
-					 GT_RAT(1 + gt_chance(c, 24), den));
+					 GT_RAT(1 + gt_random(c, 24), den));
 		f->links[up[i]].charged = f->links[down[i]].charged =
 			(int)charged;
 	}
@@ -101,15 +101,15 @@ static inline struct gt_fabric *gt_fabric_chance(struct gt_arena *arena,
 
 		if (from == to)
 			continue;
-		if (gt_chance(c, 100) < direct) {
+		if (gt_random(c, 100) < direct) {
 			route[len++] = gt_fabric_link(
-				f, from, to, GT_RAT(1 + gt_chance(c, 40), 1));
+				f, from, to, GT_RAT(1 + gt_random(c, 40), 1));
 		} else {
 			route[len++] = up[from];
 			if (side[from] != side[to])
 				route[len++] = across[side[from]];
 			route[len++] = down[to];
-			if (gt_chance(c, 2))
+			if (gt_random(c, 2))
 				f->routes[i].charge = GT_RAT(6, 5);
 		}
 		gt_fabric_route(f, arena, from, to, route, len);
