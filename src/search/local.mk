@@ -1,9 +1,7 @@
 # from a topology and a request to a plan
 gtopo_core_sources += \
 	%D%/search.c \
-	%D%/search.h \
-	%D%/select_by_size.c \
-	%D%/select_by_size.h
+	%D%/search.h
 
 include src/search/bound/local.mk
 include src/search/cluster/local.mk

@@ -4,7 +4,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "search/select_by_size.h"
+#include "search/emit/select_by_size.h"
 #include "search/bound/bound.h"
 #include "search/emit/emit.h"
 #include "search/ring/equal_shares.h"

@@ -5,7 +5,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "plan/ir/plan.h"
-#include "search/select_by_size.h"
+#include "search/emit/select_by_size.h"
 #include "search/problem/fabric.h"
 #include "search/cluster/quotient.h"
 #include "search/cluster/alltoall.h"

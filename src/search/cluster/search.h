@@ -60,7 +60,7 @@ int gt_cluster_search_alltoall(const struct gt_cluster_request *request,
 
 /*
  * All of these that do the collective, each at the sizes where it is quickest
- * (search/select_by_size.h); the proof is that of the largest bandwidth.
+ * (search/emit/select_by_size.h); the proof is that of the largest bandwidth.
  */
 int gt_cluster_search_by_size(const struct gt_cluster_request *request,
 			      struct gt_plan **plan, struct gt_err *err);

@@ -5,4 +5,6 @@ gtopo_core_sources += \
 	%D%/merge.c \
 	%D%/merge.h \
 	%D%/proof.c \
-	%D%/proof.h
+	%D%/proof.h \
+	%D%/select_by_size.c \
+	%D%/select_by_size.h

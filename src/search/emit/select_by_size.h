@@ -6,8 +6,8 @@
  * proof is the plan's.  Below stand what is quicker while latency counts: the
  * rows follow the lower envelope of the prices, changing only for 3% or more.
  */
-#ifndef GT_SEARCH_SELECT_BY_SIZE_H
-#define GT_SEARCH_SELECT_BY_SIZE_H
+#ifndef GT_SEARCH_EMIT_SELECT_BY_SIZE_H
+#define GT_SEARCH_EMIT_SELECT_BY_SIZE_H
 
 #include <stdint.h>
 

@@ -1,4 +1,4 @@
-#include "search/select_by_size.h"
+#include "search/emit/select_by_size.h"
 
 #include <math.h>
 
