@@ -3,7 +3,8 @@
 #
 # In EXAMPLES of a man page and in README.md a line that starts with "$ " is
 # run, in a folder that holds the reference machines of share/xml; "# " marks
-# what needs other hardware or files and is not run.
+# what needs other hardware or files and is not run.  What the developers'
+# documents name (files, functions, pages, rows of measurements) exists.
 set -u
 cd "${GTOPO_SRC:-.}" || exit 99
 man=$PWD/man
@@ -139,6 +140,57 @@ run_lines() {
 	rm -rf "$dir"
 }
 
+documents="DESIGN.md HACKING.md README.md $(echo docs/design/*.md)"
+
+# Files of the tree that documents name, or programs made of them; "frob" and
+# "<name>" stand for any.
+check_paths() {
+	grep -oE '`(src|tests|bench|share|man|docs|include|build-aux|m4)/[^` ]*' \
+		$documents | tr -d '`' | grep -vE 'frob|[<*{]|NAME|TYPE' |
+		while IFS=: read -r file path; do
+			[ -e "$path" ] || [ -e "$path.c" ] ||
+				grep -qs -- "/${path##*/}" "${path%/*}/local.mk" \
+					tests/local.mk ||
+				echo "$file: no $path"
+		done
+}
+
+# Identifiers of the code that documents name.
+check_identifiers() {
+	grep -owE 'gt_[a-z0-9_]*[a-z0-9]|GT_[A-Z0-9_]*[A-Z0-9]' $documents |
+		sort -u | while IFS=: read -r file name; do
+			case $name in *frob* | *FROB*) continue ;; esac
+			grep -rqw -- "$name" src tests/unit m4 || echo "$file: no $name"
+		done
+}
+
+# Links from a document lead to files.
+check_links() {
+	grep -oE '\]\([^)#]*' $documents docs/measurements/*.md | sed 's/\](//' |
+		while IFS=: read -r file path; do
+			case $path in http*) continue ;; esac
+			[ -e "$(dirname "$file")/$path" ] ||
+				echo "$file: no $path"
+		done
+}
+
+# K12 and the like are rows of docs/measurements.
+check_rows() {
+	grep -owE '[KLBM][1-9][0-9]?' docs/design/*.md | sort -u |
+		while IFS=: read -r file row; do
+			grep -q "^| $row |" docs/measurements/*.md ||
+				echo "$file: no row $row"
+		done
+}
+
+# A picture's source lies beside it.
+check_pictures() {
+	local picture
+	for picture in docs/pictures/*.svg; do
+		[ -f "${picture%.svg}.py" ] || echo "$picture: no source"
+	done
+}
+
 if command -v groff >/dev/null; then
 	for cmd in $commands; do
 		verdict "$cmd: help is the page's synopsis" \
@@ -161,4 +213,11 @@ for cmd in $commands; do
 		"$(check_completion "$cmd")"
 done
 verdict "README.md: the tour shows what is printed" "$(readme_examples | check_shown)"
+verdict "documents: files that they name exist" "$(check_paths)"
+verdict "documents: identifiers that they name exist" "$(check_identifiers)"
+verdict "documents: links lead somewhere" "$(check_links)"
+verdict "documents: rows of measurements exist" "$(check_rows)"
+verdict "documents: pictures have their sources" "$(check_pictures)"
+verdict "DESIGN.md: at most 250 lines" \
+	"$(awk 'END { if (NR > 250) print NR " lines" }' DESIGN.md)"
 echo "1..$n"
