@@ -1,13 +1,18 @@
-#include "lib/comm.h"
+/*
+ * Communicators as a user sees them: made, asked, waited for, ended.
+ */
+#include "lib/state.h"
 
 #include <config.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/clock.h"
+#include "lib/job.h"
+#include "lib/launch.h"
+#include "lib/queue.h"
+#include "lib/thread.h"
 #include "plan/ir/plan.h"
 
 static const int64_t GT_COMM_TIMEOUT_MAX_MS = INT64_C(1) << 40;
@@ -15,11 +20,6 @@ static const int64_t GT_COMM_TIMEOUT_MAX_MS = INT64_C(1) << 40;
 const char *gtopo_version(void)
 {
 	return PACKAGE_VERSION;
-}
-
-int gt_comm_code(int rc)
-{
-	return rc == GT_ENO ? GTOPO_EINPUT : rc;
 }
 
 static void gt_regions_free(struct gt_region *region)
@@ -32,7 +32,7 @@ static void gt_regions_free(struct gt_region *region)
 	}
 }
 
-/* What was allocated, whether the thread ever ran or not. */
+/* Free what was allocated, whether the thread ever ran or not. */
 static void gt_comm_free(struct gtopo_comm *comm)
 {
 	for (uint32_t r = 0; comm->ranks && r < comm->nranks; r++) {
@@ -40,12 +40,12 @@ static void gt_comm_free(struct gtopo_comm *comm)
 		gt_queue_free(&comm->ranks[r].held);
 		gt_batch_free(comm->ranks[r].batch);
 		gt_regions_free(comm->ranks[r].regions);
-		free(comm->ranks[r].ops);
+		free(comm->ranks[r].premuls);
 	}
-	gt_pairs_free(comm);
+	gt_message_queues_free(comm);
 	pthread_cond_destroy(&comm->changed);
 	pthread_mutex_destroy(&comm->mutex);
-	gt_comm_world_forget(comm);
+	gt_job_forget(comm);
 	gt_plan_free(comm->plan);
 	free(comm->verified);
 	free(comm->buffers);
@@ -104,8 +104,8 @@ static int gt_comm_setup(struct gtopo_comm *comm,
 	if (!comm->ranks || !comm->streams || !comm->verified)
 		return gt_err_nomem(err);
 	for (uint32_t r = 0; r < comm->nranks; r++) {
-		comm->ranks[r].called.last = &comm->ranks[r].called.first;
-		comm->ranks[r].held.last = &comm->ranks[r].held.first;
+		gt_queue_init(&comm->ranks[r].called);
+		gt_queue_init(&comm->ranks[r].held);
 	}
 	comm->config = (struct gt_engine_config){
 		.plan = comm->plan,
@@ -120,12 +120,12 @@ static int gt_comm_setup(struct gtopo_comm *comm,
 	if (rc)
 		return rc;
 	if (config->beside)
-		rc = gt_comm_world_beside(comm, config->beside, err);
+		rc = gt_job_join(comm, config->beside, err);
 	else if (config->flags & GTOPO_LAUNCHED)
-		rc = gt_comm_world_find(comm, err);
+		rc = gt_job_find(comm, err);
 	if (rc)
 		return rc;
-	rc = pthread_create(&comm->thread, NULL, gt_comm_main, comm);
+	rc = pthread_create(&comm->thread, NULL, gt_thread_main, comm);
 	return rc ? gt_err_set(err, GT_ESYS, NULL, "cannot start a thread: %s",
 			       strerror(rc))
 		  : GT_OK;
@@ -156,7 +156,8 @@ static int gt_comm_check(const struct gtopo_config *config, struct gt_err *err)
 	return GT_OK;
 }
 
-static void gt_comm_words(const struct gt_err *err, char *message, size_t size)
+static void gt_comm_print_err(const struct gt_err *err, char *message,
+			      size_t size)
 {
 	if (message && size)
 		gt_err_words(err, message, size);
@@ -167,9 +168,7 @@ static int gt_comm_ready(struct gtopo_comm *comm, struct gt_err *err)
 	int state;
 
 	pthread_mutex_lock(&comm->mutex);
-	while (comm->state == GTOPO_IN_PROGRESS)
-		pthread_cond_wait(&comm->changed, &comm->mutex);
-	state = comm->state;
+	state = gt_comm_await_open(comm);
 	*err = comm->err;
 	pthread_mutex_unlock(&comm->mutex);
 	return state;
@@ -193,7 +192,7 @@ int gtopo_comm_create(const struct gtopo_config *config,
 		if (rc)
 			gtopo_comm_destroy(comm);
 	}
-	gt_comm_words(&err, message, size);
+	gt_comm_print_err(&err, message, size);
 	if (rc)
 		return gt_comm_code(rc);
 	*out = comm;
@@ -236,7 +235,7 @@ int gtopo_comm_state(struct gtopo_comm *comm)
 void gtopo_comm_message(struct gtopo_comm *comm, char *message, size_t size)
 {
 	pthread_mutex_lock(&comm->mutex);
-	gt_comm_words(&comm->err, message, size);
+	gt_comm_print_err(&comm->err, message, size);
 	pthread_mutex_unlock(&comm->mutex);
 }
 
@@ -254,23 +253,27 @@ void gtopo_comm_abort(struct gtopo_comm *comm)
 	pthread_mutex_unlock(&comm->mutex);
 }
 
-int gt_comm_sleep(struct gtopo_comm *comm, int64_t until_ns)
+int gtopo_comm_stream(struct gtopo_comm *comm, int rank, void *stream)
 {
-	const struct timespec until = {.tv_sec = until_ns / 1000000000,
-				       .tv_nsec = until_ns % 1000000000};
-
-	return pthread_cond_timedwait(&comm->changed, &comm->mutex, &until) ==
-	       ETIMEDOUT;
+	if (!comm->ops->async || !gt_comm_is_rank(comm, rank))
+		return GTOPO_EINPUT;
+	pthread_mutex_lock(&comm->mutex);
+	comm->ranks[rank].stream = stream;
+	pthread_mutex_unlock(&comm->mutex);
+	return GTOPO_OK;
 }
 
-int gt_comm_is_done(const struct gtopo_comm *comm, int rank)
+int gtopo_comm_gpu(struct gtopo_comm *comm, int rank)
 {
-	for (uint32_t r = comm->first; r < comm->end; r++)
-		if ((rank == GTOPO_ALL_RANKS || r == (uint32_t)rank) &&
-		    (comm->ranks[r].ndone < comm->ranks[r].ncalled ||
-		     comm->ranks[r].nbatches_done < comm->ranks[r].nbatches))
-			return 0;
-	return 1;
+	int device = -1;
+
+	if (!comm->ops->async || !gt_comm_is_rank(comm, rank))
+		return -1;
+	pthread_mutex_lock(&comm->mutex);
+	if (gt_comm_await_open(comm) == GTOPO_OK)
+		device = comm->ops->async->device(comm->engine, (uint32_t)rank);
+	pthread_mutex_unlock(&comm->mutex);
+	return device;
 }
 
 int gtopo_wait(struct gtopo_comm *comm, int rank, int64_t timeout_ms)
@@ -293,7 +296,7 @@ int gtopo_wait(struct gtopo_comm *comm, int rank, int64_t timeout_ms)
 	else if (!gt_comm_is_done(comm, rank))
 		rc = GTOPO_IN_PROGRESS;
 	else
-		rc = comm->ops->async ? gt_comm_await(comm, rank, until)
+		rc = comm->ops->async ? gt_launch_await(comm, rank, until)
 				      : GTOPO_OK;
 	pthread_mutex_unlock(&comm->mutex);
 	return rc;

@@ -1,6 +1,13 @@
-#include "lib/comm.h"
+/*
+ * Groups as a user opens and closes them: what a rank calls in between is held
+ * and starts together.
+ */
+#include "lib/state.h"
 
-/* Every local rank that is meant by one or by GTOPO_ALL_RANKS. */
+#include "lib/launch.h"
+#include "lib/queue.h"
+
+/* Loops over the local ranks that `rank` or GTOPO_ALL_RANKS stands for. */
 #define GT_COMM_EACH(comm, rank, r)                                            \
 	for (uint32_t r = (comm)->first; r < (comm)->end; r++)                 \
 		if ((rank) == GTOPO_ALL_RANKS || r == (uint32_t)(rank))
@@ -45,10 +52,12 @@ int gtopo_group_start(struct gtopo_comm *comm, int rank)
 }
 
 /*
- * What was held to what is called, or away if it must not start.  One launch
- * is on one stream.
+ * Move the calls that were held to those that are called, or free them if the
+ * group must not start.  All of them get the rank's present stream, since one
+ * launch is on one stream.
  */
-static int gt_group_release(struct gtopo_comm *comm, uint32_t rank, int starts)
+static int gt_process_group_close(struct gtopo_comm *comm, uint32_t rank,
+				  int starts)
 {
 	struct gt_comm_rank *me = &comm->ranks[rank];
 	struct gt_batch *batch = me->batch;
@@ -93,12 +102,12 @@ int gtopo_group_end(struct gtopo_comm *comm, int rank)
 	starts = !rc;
 	GT_COMM_EACH(comm, rank, r)
 	{
-		released = gt_group_release(comm, r, starts);
+		released = gt_process_group_close(comm, r, starts);
 		if (!rc)
 			rc = released;
 	}
 	if (!rc)
-		rc = gt_comm_called(comm, rank);
+		rc = gt_launch_called(comm, rank);
 	pthread_mutex_unlock(&comm->mutex);
 	return rc;
 }

@@ -1,16 +1,30 @@
 # libgtopo: include/gtopo.h on top of the engines, as a shared library
 gtopo_core_sources += \
-	%D%/call.c \
+	%D%/collective.c \
 	%D%/comm.c \
-	%D%/comm.h \
-	%D%/copy.c \
 	%D%/group.c \
-	%D%/mail.c \
-	%D%/op.c \
-	%D%/pair.c \
-	%D%/stream.c \
+	%D%/job.c \
+	%D%/job.h \
+	%D%/launch.c \
+	%D%/launch.h \
+	%D%/operation.c \
+	%D%/operation.h \
+	%D%/parallel_copy.c \
+	%D%/parallel_copy.h \
+	%D%/queue.c \
+	%D%/queue.h \
+	%D%/redop.c \
+	%D%/redop.h \
+	%D%/register.c \
+	%D%/sendrecv.c \
+	%D%/sendrecv_host.c \
+	%D%/sendrecv_host.h \
+	%D%/sendrecv_remote.c \
+	%D%/sendrecv_remote.h \
+	%D%/state.c \
+	%D%/state.h \
 	%D%/thread.c \
-	%D%/world.c
+	%D%/thread.h
 
 include_HEADERS = include/gtopo.h
 pkgconfigdir = $(libdir)/pkgconfig
@@ -22,16 +36,21 @@ EXTRA_DIST += %D%/gtopo.map
 gtopo_abi = 0
 gtopo_so = libgtopo.so.$(gtopo_abi)
 gtopo_so_objects = \
-	%D%/call.o \
+	%D%/collective.o \
 	%D%/comm.o \
-	%D%/copy.o \
 	%D%/group.o \
-	%D%/mail.o \
-	%D%/op.o \
-	%D%/pair.o \
-	%D%/stream.o \
-	%D%/thread.o \
-	%D%/world.o
+	%D%/job.o \
+	%D%/launch.o \
+	%D%/operation.o \
+	%D%/parallel_copy.o \
+	%D%/queue.o \
+	%D%/redop.o \
+	%D%/register.o \
+	%D%/sendrecv.o \
+	%D%/sendrecv_host.o \
+	%D%/sendrecv_remote.o \
+	%D%/state.o \
+	%D%/thread.o
 
 $(gtopo_so): libgtopo_core.a %D%/gtopo.map
 	$(AM_V_CCLD)$(CC) $(AM_CFLAGS) $(CFLAGS) $(AM_LDFLAGS) $(LDFLAGS) \

@@ -1,4 +1,9 @@
-#include "lib/comm.h"
+/*
+ * Communicators in several processes, on top of world/: the job's processes
+ * meet at a port that is known from a launcher, or that the threads of a
+ * sibling communicator have found and told.
+ */
+#include "lib/job.h"
 
 #include <config.h>
 #include <netinet/in.h>
@@ -14,7 +19,7 @@
 #include "world/launch.h"
 #include "world/world.h"
 
-static int gt_comm_world_share(struct gtopo_comm *comm, struct gt_err *err)
+static int gt_job_place(struct gtopo_comm *comm, struct gt_err *err)
 {
 	comm->job.timeout_ns = comm->config.timeout_ns;
 	if (comm->job.size > comm->nranks)
@@ -29,147 +34,149 @@ static int gt_comm_world_share(struct gtopo_comm *comm, struct gt_err *err)
 	return GT_OK;
 }
 
-int gt_comm_world_find(struct gtopo_comm *comm, struct gt_err *err)
+int gt_job_find(struct gtopo_comm *comm, struct gt_err *err)
 {
 	struct gt_launch_info launch;
 	int rc = gt_launch_find(NULL, &comm->job, &launch, err);
 
-	return rc ? rc : gt_comm_world_share(comm, err);
+	return rc ? rc : gt_job_place(comm, err);
 }
 
-/* With the other's mutex held: behind all operations called so far. */
-static int gt_comm_world_queue(struct gtopo_comm *comm,
-			       struct gtopo_comm *other, struct gt_err *err)
+/*
+ * With the sibling's mutex held: queue this one behind all operations that the
+ * sibling's ranks have called so far, which must be equally many.
+ */
+static int gt_job_queue(struct gtopo_comm *comm, struct gtopo_comm *sibling,
+			struct gt_err *err)
 {
-	struct gt_birth **last = &other->births;
+	struct gt_spawn **last = &sibling->spawns;
 
-	if (other->state < 0)
+	if (sibling->state < 0)
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "the communicator beside has failed: %s",
-				  other->err.text);
-	comm->birth.after = other->ranks[other->first].ncalled;
-	for (uint32_t r = other->first; r < other->end; r++)
-		if (other->ranks[r].ncalled != comm->birth.after)
+				  sibling->err.text);
+	comm->spawn.after = sibling->ranks[sibling->first].ncalled;
+	for (uint32_t r = sibling->first; r < sibling->end; r++)
+		if (sibling->ranks[r].ncalled != comm->spawn.after)
 			return gt_err_set(err, GT_EINPUT, NULL,
 					  "ranks of the communicator beside "
 					  "have not called the same");
 	while (*last)
 		last = &(*last)->next;
-	*last = &comm->birth;
-	comm->beside = other;
-	pthread_cond_broadcast(&other->changed);
+	*last = &comm->spawn;
+	comm->sibling = sibling;
+	pthread_cond_broadcast(&sibling->changed);
 	return GT_OK;
 }
 
-int gt_comm_world_beside(struct gtopo_comm *comm, struct gtopo_comm *other,
-			 struct gt_err *err)
+int gt_job_join(struct gtopo_comm *comm, struct gtopo_comm *sibling,
+		struct gt_err *err)
 {
 	int rc;
 
-	comm->birth.listen_fd = -1;
-	gt_err_init(&comm->birth.err);
-	pthread_mutex_lock(&other->mutex);
-	comm->job = other->job;
+	comm->spawn.listen_fd = -1;
+	gt_err_init(&comm->spawn.err);
+	pthread_mutex_lock(&sibling->mutex);
+	comm->job = sibling->job;
 	comm->job.listen_fd = -1;
-	rc = gt_comm_world_share(comm, err);
+	rc = gt_job_place(comm, err);
 	if (!rc && comm->job.size > 1)
-		rc = gt_comm_world_queue(comm, other, err);
-	pthread_mutex_unlock(&other->mutex);
+		rc = gt_job_queue(comm, sibling, err);
+	pthread_mutex_unlock(&sibling->mutex);
 	return rc;
 }
 
-/* Off the other's list; what its thread is at it will finish. */
-static void gt_comm_world_unqueue(struct gtopo_comm *comm)
+/* Leave the sibling's list, once its thread no longer uses the entry. */
+static void gt_job_unqueue(struct gtopo_comm *comm)
 {
-	struct gtopo_comm *other = comm->beside;
+	struct gtopo_comm *sibling = comm->sibling;
 
-	pthread_mutex_lock(&other->mutex);
-	while (comm->birth.busy)
-		pthread_cond_wait(&other->changed, &other->mutex);
-	for (struct gt_birth **b = &other->births; *b; b = &(*b)->next)
-		if (*b == &comm->birth) {
-			*b = comm->birth.next;
+	pthread_mutex_lock(&sibling->mutex);
+	while (comm->spawn.busy)
+		pthread_cond_wait(&sibling->changed, &sibling->mutex);
+	for (struct gt_spawn **at = &sibling->spawns; *at; at = &(*at)->next)
+		if (*at == &comm->spawn) {
+			*at = comm->spawn.next;
 			break;
 		}
-	pthread_mutex_unlock(&other->mutex);
-	comm->job.listen_fd = comm->birth.listen_fd;
-	comm->beside = NULL;
+	pthread_mutex_unlock(&sibling->mutex);
+	comm->job.listen_fd = comm->spawn.listen_fd;
+	comm->sibling = NULL;
 }
 
-void gt_comm_world_forget(struct gtopo_comm *comm)
+void gt_job_forget(struct gtopo_comm *comm)
 {
-	if (comm->beside)
-		gt_comm_world_unqueue(comm);
+	if (comm->sibling)
+		gt_job_unqueue(comm);
 	if (comm->job.listen_fd >= 0)
 		close(comm->job.listen_fd);
 	comm->job.listen_fd = -1;
 	gt_secret_wipe(&comm->job.secret);
 }
 
-static in_port_t *gt_comm_world_port(struct gt_net_address *address)
+static in_port_t *gt_job_port(struct gt_net_address *address)
 {
 	return address->storage.ss_family == AF_INET6
 		       ? &((struct sockaddr_in6 *)&address->storage)->sin6_port
 		       : &((struct sockaddr_in *)&address->storage)->sin_port;
 }
 
-/* Wait for the port that all processes of the other communicator know. */
-static int gt_comm_world_born(struct gtopo_comm *comm, struct gt_err *err)
+/* Wait for the port that the sibling's threads find in all processes. */
+static int gt_job_await_port(struct gtopo_comm *comm, struct gt_err *err)
 {
-	struct gtopo_comm *other = comm->beside;
-	struct gt_birth *birth = &comm->birth;
+	struct gtopo_comm *sibling = comm->sibling;
+	struct gt_spawn *spawn = &comm->spawn;
 	int rc;
 
-	pthread_mutex_lock(&other->mutex);
-	while (!birth->done && other->state >= 0)
-		pthread_cond_wait(&other->changed, &other->mutex);
-	pthread_mutex_unlock(&other->mutex);
-	gt_comm_world_unqueue(comm);
-	*gt_comm_world_port(&comm->job.address) = birth->port;
-	if (birth->done && !birth->rc)
+	pthread_mutex_lock(&sibling->mutex);
+	while (!spawn->done && sibling->state >= 0)
+		pthread_cond_wait(&sibling->changed, &sibling->mutex);
+	pthread_mutex_unlock(&sibling->mutex);
+	gt_job_unqueue(comm);
+	*gt_job_port(&comm->job.address) = spawn->port;
+	if (spawn->done && !spawn->rc)
 		return GT_OK;
-	rc = birth->rc ? birth->rc : GT_ESYS;
+	rc = spawn->rc ? spawn->rc : GT_ESYS;
 	return gt_err_set(err, rc, NULL, "%s",
-			  birth->rc ? birth->err.text
+			  spawn->rc ? spawn->err.text
 				    : "the communicator beside has failed");
 }
 
-struct gt_birth *gt_comm_world_due(const struct gtopo_comm *comm)
+struct gt_spawn *gt_job_spawn_due(const struct gtopo_comm *comm)
 {
-	struct gt_birth *birth = comm->births;
+	struct gt_spawn *spawn = comm->spawns;
 
-	return birth && birth->after == comm->ranks[comm->first].ndone ? birth
+	return spawn && spawn->after == comm->ranks[comm->first].ndone ? spawn
 								       : NULL;
 }
 
-/* Process 0 listens at a port of its own choice; 0 if it cannot. */
-int gt_comm_world_birth(struct gtopo_comm *comm, struct gt_birth *birth)
+/* Process 0 listens at a free port and tells it, or 0 if there is none. */
+int gt_job_spawn(struct gtopo_comm *comm, struct gt_spawn *spawn)
 {
 	struct gt_net_address address = comm->job.address;
 	struct gt_world_part *parts = calloc(comm->job.size, sizeof(*parts));
-	in_port_t *port = gt_comm_world_port(&address);
-	struct gt_err *err = &birth->err;
+	in_port_t *port = gt_job_port(&address);
+	struct gt_err *err = &spawn->err;
 	int rc;
 
 	*port = 0;
 	if (!comm->job.rank &&
-	    gt_net_listen(&address, &birth->listen_fd, err) != GT_OK)
+	    gt_net_listen(&address, &spawn->listen_fd, err) != GT_OK)
 		*port = 0;
 	rc = parts ? gt_world_allgather(comm->world, port, sizeof(*port), parts,
 					err)
 		   : gt_err_nomem(err);
 	if (!rc && parts[0].len == sizeof(*port))
-		memcpy(&birth->port, parts[0].bytes, sizeof(*port));
+		memcpy(&spawn->port, parts[0].bytes, sizeof(*port));
 	free(parts);
-	if (!rc && !birth->port)
+	if (!rc && !spawn->port)
 		gt_err_set(err, GT_ESYS, NULL,
 			   "process 0 finds no port to listen at");
-	birth->rc = birth->port ? rc : GT_ESYS;
+	spawn->rc = spawn->port ? rc : GT_ESYS;
 	return rc;
 }
 
-int gt_comm_world_agree(struct gtopo_comm *comm, const char *what,
-			struct gt_err *err)
+int gt_job_agree(struct gtopo_comm *comm, const char *what, struct gt_err *err)
 {
 	struct gt_world_part *parts;
 	size_t len = strlen(what);
@@ -192,8 +199,8 @@ int gt_comm_world_agree(struct gtopo_comm *comm, const char *what,
 	return rc;
 }
 
-/* The job's other processes, with place and words. */
-static void gt_comm_world_tell(struct gt_world *world, const struct gt_err *err)
+/* Tell the other processes why this one fails. */
+static void gt_job_tell(struct gt_world *world, const struct gt_err *err)
 {
 	char words[sizeof(err->where) + sizeof(err->text)];
 
@@ -201,7 +208,7 @@ static void gt_comm_world_tell(struct gt_world *world, const struct gt_err *err)
 	gt_world_abort(world, words);
 }
 
-int gt_comm_world_open(struct gtopo_comm *comm, struct gt_err *err)
+int gt_job_open(struct gtopo_comm *comm, struct gt_err *err)
 {
 	struct gt_buf text = GT_BUF_INIT;
 	char digest[GT_DIGEST_TEXT_MAX], what[GT_DIGEST_TEXT_MAX + 64];
@@ -209,7 +216,7 @@ int gt_comm_world_open(struct gtopo_comm *comm, struct gt_err *err)
 
 	if (comm->job.size < 2)
 		return GT_OK;
-	rc = comm->beside ? gt_comm_world_born(comm, err) : GT_OK;
+	rc = comm->sibling ? gt_job_await_port(comm, err) : GT_OK;
 	if (rc)
 		return rc;
 	rc = gt_plan_print(comm->plan, &text, err);
@@ -220,27 +227,27 @@ int gt_comm_world_open(struct gtopo_comm *comm, struct gt_err *err)
 		return rc;
 	rc = gt_world_open(&comm->job, &comm->config.world, err);
 	pthread_mutex_lock(&comm->mutex);
-	comm->job.listen_fd = -1; /* taken */
+	comm->job.listen_fd = -1; /* gt_world_open() has taken it */
 	comm->world = rc ? NULL : comm->config.world;
 	if (comm->world && comm->state < 0)
-		gt_comm_world_tell(comm->world, &comm->err);
+		gt_job_tell(comm->world, &comm->err);
 	pthread_mutex_unlock(&comm->mutex);
 	if (rc)
 		return rc;
 	snprintf(what, sizeof(what), "gtopo " PACKAGE_VERSION ", plan %s",
 		 digest);
-	return gt_comm_world_agree(comm, what, err);
+	return gt_job_agree(comm, what, err);
 }
 
-void gt_comm_world_leave(struct gtopo_comm *comm)
+void gt_job_leave(struct gtopo_comm *comm)
 {
 	if (comm->world && comm->state < 0)
-		gt_comm_world_tell(comm->world, &comm->err);
+		gt_job_tell(comm->world, &comm->err);
 	else if (comm->world)
 		gt_world_allgather(comm->world, NULL, 0, NULL, NULL);
 }
 
-void gt_comm_world_close(struct gtopo_comm *comm)
+void gt_job_close(struct gtopo_comm *comm)
 {
 	struct gt_world *world = comm->world;
 

@@ -1,7 +1,14 @@
-#include "lib/comm.h"
+/*
+ * Collectives as a user calls them: the arguments are checked, and the call
+ * goes into the rank's queue, or into the group that the rank has open.
+ */
+#include "lib/state.h"
 
 #include <stdlib.h>
 
+#include "lib/launch.h"
+#include "lib/queue.h"
+#include "lib/redop.h"
 #include "plan/lower/layout.h"
 
 #define GT_SAME(theirs, ours)                                                  \
@@ -26,26 +33,6 @@ GT_SAME(GTOPO_MAX, GT_REDOP_MAX);
 GT_SAME(GTOPO_AVG, GT_REDOP_AVG);
 _Static_assert(GT_REDOP_PREMUL == GT_REDOP_AVG + 1, "made by gtopo_op_create");
 
-void gt_queue_free(struct gt_queue *queue)
-{
-	struct gt_call *call = queue->first, *next;
-
-	for (; call; call = next) {
-		next = call->next;
-		gt_batch_free(call->batch);
-		free(call);
-	}
-	queue->first = NULL;
-	queue->last = &queue->first;
-}
-
-void gt_queue_add(struct gt_queue *queue, struct gt_call *call)
-{
-	call->next = NULL;
-	*queue->last = call;
-	queue->last = &call->next;
-}
-
 /* GPUs cannot take an element that lies across its own boundary. */
 static int gt_call_is_aligned(const struct gt_call *call)
 {
@@ -54,7 +41,7 @@ static int gt_call_is_aligned(const struct gt_call *call)
 	return both % gt_dtype_bytes(call->req.dtype) == 0;
 }
 
-/* Arguments that no plan could make sense of. */
+/* GTOPO_EINPUT for arguments that no plan could make sense of. */
 static int gt_call_check(const struct gtopo_comm *comm, int rank,
 			 const struct gt_call *call)
 {
@@ -82,12 +69,8 @@ static int gt_call_check(const struct gtopo_comm *comm, int rank,
 	return GTOPO_OK;
 }
 
-int gt_comm_is_rank(const struct gtopo_comm *comm, int rank)
-{
-	return rank >= (int)comm->first && rank < (int)comm->end;
-}
-
-int gt_comm_call(struct gtopo_comm *comm, int rank, const struct gt_call *call)
+static int gt_collective_call(struct gtopo_comm *comm, int rank,
+			      const struct gt_call *call)
 {
 	struct gt_comm_rank *me;
 	struct gt_call *copy;
@@ -104,7 +87,7 @@ int gt_comm_call(struct gtopo_comm *comm, int rank, const struct gt_call *call)
 	pthread_mutex_lock(&comm->mutex);
 	me = &comm->ranks[rank];
 	if (!rc)
-		rc = gt_comm_op(comm, rank, copy);
+		rc = gt_redop_resolve(comm, rank, copy);
 	if (!rc && comm->state < 0)
 		rc = comm->state;
 	if (rc) {
@@ -117,23 +100,23 @@ int gt_comm_call(struct gtopo_comm *comm, int rank, const struct gt_call *call)
 		gt_queue_add(me->in_group ? &me->held : &me->called, copy);
 		if (!me->in_group) {
 			me->ncalled++;
-			rc = gt_comm_called(comm, rank);
+			rc = gt_launch_called(comm, rank);
 		}
 	}
 	pthread_mutex_unlock(&comm->mutex);
 	return rc;
 }
 
-/* One collective; op is the sum where nothing is reduced. */
-static int gt_comm_coll(struct gtopo_comm *comm, int rank,
-			const struct gt_call *like, uint64_t count,
-			enum gtopo_type type)
+/* Call a collective; its operator is the sum where nothing is reduced. */
+static int gt_collective(struct gtopo_comm *comm, int rank,
+			 const struct gt_call *like, uint64_t count,
+			 enum gtopo_type type)
 {
 	struct gt_call call = *like;
 
 	call.req.count = count;
 	call.req.dtype = (enum gt_dtype)type;
-	return gt_comm_call(comm, rank, &call);
+	return gt_collective_call(comm, rank, &call);
 }
 
 #define GT_CALL(COLL, ...)                                                     \
@@ -147,64 +130,65 @@ int gtopo_allreduce(struct gtopo_comm *comm, int rank, const void *input,
 		    void *output, uint64_t count, enum gtopo_type type,
 		    enum gtopo_op op)
 {
-	return gt_comm_coll(comm, rank,
-			    GT_CALL(ALLREDUCE, .op = (enum gt_redop)op), count,
-			    type);
+	return gt_collective(comm, rank,
+			     GT_CALL(ALLREDUCE, .op = (enum gt_redop)op), count,
+			     type);
 }
 
 int gtopo_allgather(struct gtopo_comm *comm, int rank, const void *input,
 		    void *output, uint64_t count, enum gtopo_type type)
 {
-	return gt_comm_coll(comm, rank, GT_CALL(ALLGATHER, .root = 0), count,
-			    type);
+	return gt_collective(comm, rank, GT_CALL(ALLGATHER, .root = 0), count,
+			     type);
 }
 
 int gtopo_reducescatter(struct gtopo_comm *comm, int rank, const void *input,
 			void *output, uint64_t count, enum gtopo_type type,
 			enum gtopo_op op)
 {
-	return gt_comm_coll(comm, rank,
-			    GT_CALL(REDUCESCATTER, .op = (enum gt_redop)op),
-			    count, type);
+	return gt_collective(comm, rank,
+			     GT_CALL(REDUCESCATTER, .op = (enum gt_redop)op),
+			     count, type);
 }
 
 int gtopo_alltoall(struct gtopo_comm *comm, int rank, const void *input,
 		   void *output, uint64_t count, enum gtopo_type type)
 {
-	return gt_comm_coll(comm, rank, GT_CALL(ALLTOALL, .root = 0), count,
-			    type);
+	return gt_collective(comm, rank, GT_CALL(ALLTOALL, .root = 0), count,
+			     type);
 }
 
 int gtopo_broadcast(struct gtopo_comm *comm, int rank, const void *input,
 		    void *output, uint64_t count, enum gtopo_type type,
 		    int root)
 {
-	return gt_comm_coll(comm, rank,
-			    GT_CALL(BROADCAST, .root = (uint32_t)root), count,
-			    type);
+	return gt_collective(comm, rank,
+			     GT_CALL(BROADCAST, .root = (uint32_t)root), count,
+			     type);
 }
 
 int gtopo_reduce(struct gtopo_comm *comm, int rank, const void *input,
 		 void *output, uint64_t count, enum gtopo_type type,
 		 enum gtopo_op op, int root)
 {
-	return gt_comm_coll(comm, rank,
-			    GT_CALL(REDUCE, .op = (enum gt_redop)op,
-				    .root = (uint32_t)root),
-			    count, type);
+	return gt_collective(comm, rank,
+			     GT_CALL(REDUCE, .op = (enum gt_redop)op,
+				     .root = (uint32_t)root),
+			     count, type);
 }
 
 int gtopo_gather(struct gtopo_comm *comm, int rank, const void *input,
 		 void *output, uint64_t count, enum gtopo_type type, int root)
 {
-	return gt_comm_coll(comm, rank, GT_CALL(GATHER, .root = (uint32_t)root),
-			    count, type);
+	return gt_collective(comm, rank,
+			     GT_CALL(GATHER, .root = (uint32_t)root), count,
+			     type);
 }
 
 int gtopo_scatter(struct gtopo_comm *comm, int rank, const void *input,
 		  void *output, uint64_t count, enum gtopo_type type, int root)
 {
-	return gt_comm_coll(comm, rank,
-			    GT_CALL(SCATTER, .root = (uint32_t)root), count,
-			    type);
+	return gt_collective(comm, rank,
+			     GT_CALL(SCATTER, .root = (uint32_t)root), count,
+			     type);
 }

@@ -1,57 +1,31 @@
 /*
- * Messages on the host: both buffers are at hand, so that a message is a copy,
- * made when both ranks have come to it.
+ * Messages on the host, all by the communicator's thread.  Between two ranks of
+ * this process a message is a copy, made when both have come to it; others go
+ * through shared memory or a link (sendrecv_remote.c).
  */
-#include "lib/comm.h"
+#include "lib/sendrecv_host.h"
 
 #include <sched.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/clock.h"
-#include "base/cpus.h"
-#include "base/thread.h"
+#include "lib/parallel_copy.h"
+#include "lib/queue.h"
+#include "lib/sendrecv_remote.h"
 #include "plan/ir/plan.h"
 
 enum {
-	GT_COPY_THREADS = 8,           /* at most, of as many processors */
-	GT_COPY_ALONE_BYTES = 1 << 20, /* not worth another thread */
-	GT_COPY_PIECE_BYTES = 256 << 10,
-	GT_COPY_SPIN_NS = 200000, /* for another process, before it sleeps */
-	GT_COPY_SLEEP_NS = 50000,
+	/* How long it polls for another process before it sleeps in between. */
+	GT_SENDRECV_SPIN_NS = 200000,
+	GT_SENDRECV_SLEEP_NS = 50000,
 };
 
 enum gt_message_state {
 	GT_MESSAGE_WAITS,
-	GT_MESSAGE_COPIED, /* or about to be */
+	GT_MESSAGE_DONE, /* or a copy of it will be made at once */
 };
 
-struct gt_copy {
-	const char *from;
-	char *to;
-	uint64_t bytes;
-	uint64_t first_piece;
-};
-
-struct gt_copies {
-	struct gt_copy *all;
-	uint32_t n, room;
-	uint64_t bytes, pieces;
-	_Atomic uint64_t next; /* piece */
-	const _Atomic int *interrupt;
-};
-
-/* The batch that the rank has come to. */
-static struct gt_batch *gt_batch_at(const struct gtopo_comm *comm,
-				    uint32_t rank)
-{
-	struct gt_call *call = comm->ranks[rank].called.first;
-
-	return call ? call->batch : NULL;
-}
-
-/* The first message of a batch to or from a peer that has not been copied. */
+/* The first message of a batch to or from a peer that is not done. */
 static uint32_t gt_batch_find(const struct gt_batch *batch, uint32_t peer,
 			      int sends)
 {
@@ -64,31 +38,7 @@ static uint32_t gt_batch_find(const struct gt_batch *batch, uint32_t peer,
 	return i;
 }
 
-static int gt_copies_add(struct gt_copies *copies, const void *from, void *to,
-			 uint64_t bytes)
-{
-	uint32_t room = copies->room ? 2 * copies->room : 16;
-	struct gt_copy *more;
-
-	if (copies->n == copies->room) {
-		more = reallocarray(copies->all, room, sizeof(*more));
-		if (!more)
-			return GT_ESYS;
-		copies->all = more;
-		copies->room = room;
-	}
-	copies->all[copies->n++] =
-		(struct gt_copy){.from = from,
-				 .to = to,
-				 .bytes = from == to ? 0 : bytes,
-				 .first_piece = copies->pieces};
-	copies->bytes += bytes;
-	copies->pieces +=
-		(bytes + GT_COPY_PIECE_BYTES - 1) / GT_COPY_PIECE_BYTES;
-	return GT_OK;
-}
-
-/* All that the rank sends and whose receivers have come to it, too. */
+/* Note copies of all that the rank sends to ranks that have come to it. */
 static int gt_batch_match(struct gtopo_comm *comm, uint32_t rank,
 			  struct gt_copies *copies)
 {
@@ -111,7 +61,7 @@ static int gt_batch_match(struct gtopo_comm *comm, uint32_t rank,
 				   theirs->messages[j].buffer, m->bytes);
 		if (rc)
 			continue;
-		mine->states[i] = theirs->states[j] = GT_MESSAGE_COPIED;
+		mine->states[i] = theirs->states[j] = GT_MESSAGE_DONE;
 		mine->left--;
 		theirs->left--;
 		mine->since_ns = theirs->since_ns = gt_clock_ns();
@@ -119,66 +69,17 @@ static int gt_batch_match(struct gtopo_comm *comm, uint32_t rank,
 	return rc;
 }
 
-static void gt_copy_piece(const struct gt_copies *copies, uint64_t piece)
-{
-	const struct gt_copy *copy = copies->all;
-	uint64_t offset, bytes;
-
-	while (copy + 1 < copies->all + copies->n &&
-	       copy[1].first_piece <= piece)
-		copy++;
-	offset = (piece - copy->first_piece) * GT_COPY_PIECE_BYTES;
-	if (offset >= copy->bytes)
-		return;
-	bytes = copy->bytes - offset;
-	memcpy(copy->to + offset, copy->from + offset,
-	       bytes < GT_COPY_PIECE_BYTES ? bytes : GT_COPY_PIECE_BYTES);
-}
-
-static void *gt_copies_main(void *arg)
-{
-	struct gt_copies *copies = arg;
-	uint64_t piece;
-
-	while ((piece = atomic_fetch_add(&copies->next, 1)) < copies->pieces &&
-	       !atomic_load(copies->interrupt))
-		gt_copy_piece(copies, piece);
-	return NULL;
-}
-
-/* Threads that cannot be had are not needed. */
-static void gt_copies_run(struct gt_copies *copies)
-{
-	pthread_t threads[GT_COPY_THREADS];
-	uint32_t cpus = gt_cpus_count(), n = 0;
-	struct gt_err err;
-
-	if (copies->bytes < GT_COPY_ALONE_BYTES)
-		cpus = 1;
-	gt_err_init(&err);
-	while (n + 1 < cpus && n < GT_COPY_THREADS && n + 1 < copies->pieces &&
-	       !gt_thread_start(&threads[n], gt_copies_main, copies, &err))
-		n++;
-	gt_copies_main(copies);
-	while (n)
-		pthread_join(threads[--n], NULL);
-}
-
-/* Batches of which nothing is left, off the queues. */
+/* Take batches of which nothing is left off the queues. */
 static void gt_batches_end(struct gtopo_comm *comm)
 {
 	for (uint32_t r = comm->first; r < comm->end; r++) {
 		struct gt_queue *queue = &comm->ranks[r].called;
-		struct gt_call *call = queue->first;
+		const struct gt_batch *batch = gt_batch_at(comm, r);
 
-		if (!call || !call->batch || call->batch->left)
+		if (!batch || batch->left)
 			continue;
-		queue->first = call->next;
-		if (!queue->first)
-			queue->last = &queue->first;
+		gt_queue_pop(queue);
 		comm->ranks[r].nbatches_done++;
-		gt_batch_free(call->batch);
-		free(call);
 	}
 	pthread_cond_broadcast(&comm->changed);
 }
@@ -190,9 +91,10 @@ static int gt_batch_is_behind(const struct gt_batch *batch, uint32_t i)
 			     batch->messages[i].sends) < i;
 }
 
-/* What goes between processes of the rank's batch; without the mutex. */
-static int gt_batch_mail(struct gtopo_comm *comm, uint32_t rank,
-			 struct gt_batch *batch, int *moved, struct gt_err *err)
+/* Without the mutex: move what the batch has for other processes. */
+static int gt_batch_move_remote(struct gtopo_comm *comm, uint32_t rank,
+				struct gt_batch *batch, int *moved,
+				struct gt_err *err)
 {
 	int rc = GT_OK, any = 0;
 
@@ -203,9 +105,9 @@ static int gt_batch_mail(struct gtopo_comm *comm, uint32_t rank,
 		    gt_comm_is_rank(comm, (int)m->peer) ||
 		    gt_batch_is_behind(batch, i))
 			continue;
-		rc = gt_mail_move(comm, rank, m, &any, err);
+		rc = gt_remote_move(comm, rank, m, &any, err);
 		if (rc > 0) {
-			batch->states[i] = GT_MESSAGE_COPIED;
+			batch->states[i] = GT_MESSAGE_DONE;
 			batch->left--;
 			any = 1;
 		}
@@ -216,14 +118,17 @@ static int gt_batch_mail(struct gtopo_comm *comm, uint32_t rank,
 	return rc < 0 ? rc : GT_OK;
 }
 
-/* The batch has been taken up; only this thread takes it off its queue. */
-static int gt_batches_mail(struct gtopo_comm *comm)
+/*
+ * Move what all batches have for other processes.  The mutex is let go, since
+ * only this thread takes a batch off its queue.
+ */
+static int gt_batches_move_remote(struct gtopo_comm *comm)
 {
 	struct gt_batch *batch;
 	struct gt_err err;
 	int rc = GT_OK, moved = 0, any = 0;
 
-	if (!comm->mail)
+	if (!comm->remote)
 		return 0;
 	gt_err_init(&err);
 	for (uint32_t r = comm->first; !rc && r < comm->end; r++) {
@@ -232,14 +137,14 @@ static int gt_batches_mail(struct gtopo_comm *comm)
 			continue;
 		any = 1;
 		pthread_mutex_unlock(&comm->mutex);
-		rc = gt_batch_mail(comm, r, batch, &moved, &err);
+		rc = gt_batch_move_remote(comm, r, batch, &moved, &err);
 		pthread_mutex_lock(&comm->mutex);
 	}
 	/* Without a batch the thread may sleep for ever on what it has seen with
 	   the mutex held. */
 	if (any) {
 		pthread_mutex_unlock(&comm->mutex);
-		gt_mail_progress(comm);
+		gt_remote_progress(comm);
 		pthread_mutex_lock(&comm->mutex);
 	}
 	if (rc)
@@ -249,11 +154,11 @@ static int gt_batches_mail(struct gtopo_comm *comm)
 	return moved;
 }
 
-int gt_batches_move(struct gtopo_comm *comm)
+int gt_sendrecv_move(struct gtopo_comm *comm)
 {
 	struct gt_copies copies = {.interrupt = &comm->interrupt};
 	struct gt_err err;
-	int rc = GT_OK, mailed;
+	int rc = GT_OK, remote;
 
 	for (uint32_t r = comm->first; !rc && r < comm->end; r++)
 		rc = gt_batch_match(comm, r, &copies);
@@ -263,17 +168,17 @@ int gt_batches_move(struct gtopo_comm *comm)
 		pthread_mutex_lock(&comm->mutex);
 		gt_batches_end(comm);
 	}
-	free(copies.all);
+	gt_copies_free(&copies);
 	if (rc) {
 		gt_err_init(&err);
 		gt_err_nomem(&err);
 		gt_comm_fail(comm, rc, &err);
 	}
-	mailed = gt_batches_mail(comm);
-	return mailed || copies.n > 0;
+	remote = gt_batches_move_remote(comm);
+	return remote || copies.n > 0;
 }
 
-/* What a rank is at, in words: "waits to send to rank 3". */
+/* Say what a rank waits for: "waits to send to rank 3". */
 static void gt_rank_words(const struct gtopo_comm *comm, uint32_t rank,
 			  char *words, size_t size)
 {
@@ -297,7 +202,7 @@ static void gt_rank_words(const struct gtopo_comm *comm, uint32_t rank,
 	}
 }
 
-static void gt_batch_late(struct gtopo_comm *comm, uint32_t rank)
+static void gt_batch_fail_late(struct gtopo_comm *comm, uint32_t rank)
 {
 	const struct gt_batch *batch = gt_batch_at(comm, rank);
 	char mine[80], theirs[80];
@@ -320,25 +225,25 @@ static void gt_batch_late(struct gtopo_comm *comm, uint32_t rank)
 	gt_comm_fail(comm, GT_ESYS, &err);
 }
 
-/* Nobody rings when another process gets on. */
+/* Poll for other processes, which wake nobody when they get on. */
 static void gt_batches_poll(struct gtopo_comm *comm, int64_t waited_ns)
 {
 	struct gt_err err;
 
 	gt_err_init(&err);
-	gt_mail_attend(comm, waited_ns < GT_COPY_SPIN_NS);
-	if (gt_mail_check(comm, &err)) {
+	gt_remote_attend(comm, waited_ns < GT_SENDRECV_SPIN_NS);
+	if (gt_remote_check(comm, &err)) {
 		gt_comm_fail(comm, GT_ESYS, &err);
-	} else if (waited_ns < GT_COPY_SPIN_NS) {
+	} else if (waited_ns < GT_SENDRECV_SPIN_NS) {
 		pthread_mutex_unlock(&comm->mutex);
 		sched_yield();
 		pthread_mutex_lock(&comm->mutex);
 	} else {
-		gt_comm_sleep(comm, gt_clock_ns() + GT_COPY_SLEEP_NS);
+		gt_comm_sleep(comm, gt_clock_ns() + GT_SENDRECV_SLEEP_NS);
 	}
 }
 
-void gt_batches_sleep(struct gtopo_comm *comm)
+void gt_sendrecv_sleep(struct gtopo_comm *comm)
 {
 	int64_t now = gt_clock_ns(), first = INT64_MAX;
 	uint32_t rank = comm->first;
@@ -356,13 +261,13 @@ void gt_batches_sleep(struct gtopo_comm *comm)
 		}
 	}
 	if (first == INT64_MAX)
-		gt_mail_attend(comm, 0);
+		gt_remote_attend(comm, 0);
 	if (first == INT64_MAX)
 		pthread_cond_wait(&comm->changed, &comm->mutex);
-	else if (comm->mail && now - first < comm->config.timeout_ns)
+	else if (comm->remote && now - first < comm->config.timeout_ns)
 		gt_batches_poll(comm, now - first);
 	else if (now - first < comm->config.timeout_ns)
 		gt_comm_sleep(comm, first + comm->config.timeout_ns);
 	else
-		gt_batch_late(comm, rank);
+		gt_batch_fail_late(comm, rank);
 }

@@ -1,0 +1,271 @@
+/*
+ * The launch protocol (lib/launch.h): operations and messages, off their
+ * queues and into the engine.
+ */
+#include "lib/launch.h"
+
+#include "base/clock.h"
+#include "lib/job.h"
+#include "lib/operation.h"
+#include "lib/queue.h"
+#include "lib/sendrecv_remote.h"
+#include "plan/ir/plan.h"
+
+enum { GT_LAUNCH_LOOK_NS = 20000000 }; /* between looks at who else launches */
+
+int gt_launch_acquire(struct gtopo_comm *comm)
+{
+	int rc = gt_comm_await_open(comm);
+
+	while (!rc && comm->engine_busy) {
+		pthread_cond_wait(&comm->changed, &comm->mutex);
+		rc = comm->state;
+	}
+	if (rc)
+		return rc;
+	comm->engine_busy = 1;
+	pthread_mutex_unlock(&comm->mutex);
+	return GTOPO_OK;
+}
+
+void gt_launch_release(struct gtopo_comm *comm)
+{
+	pthread_mutex_lock(&comm->mutex);
+	comm->engine_busy = 0;
+	pthread_cond_broadcast(&comm->changed);
+}
+
+int gt_launch_spawn(struct gtopo_comm *comm)
+{
+	struct gt_spawn *spawn = comm->state < 0 || comm->engine_busy
+					 ? NULL
+					 : gt_job_spawn_due(comm);
+	int rc;
+
+	if (!spawn)
+		return 0;
+	gt_remote_attend(comm, 0);
+	comm->spawns = spawn->next;
+	spawn->busy = 1;
+	comm->engine_busy = 1;
+	pthread_mutex_unlock(&comm->mutex);
+	rc = gt_job_spawn(comm, spawn);
+	pthread_mutex_lock(&comm->mutex);
+	if (rc)
+		gt_comm_fail(comm, rc, &spawn->err);
+	spawn->busy = 0;
+	spawn->done = 1;
+	comm->engine_busy = 0;
+	pthread_cond_broadcast(&comm->changed);
+	return 1;
+}
+
+/* The host runs one operation, which all processes agree on before. */
+static int gt_launch_run(struct gtopo_comm *comm, const char *operation,
+			 struct gt_err *err)
+{
+	const struct gt_exec_request *req = &comm->reqs[0];
+	int64_t elapsed_ns;
+	int rc = gt_job_agree(comm, operation, err);
+
+	if (!rc)
+		rc = gt_operation_verify(comm, req, err);
+	return rc ? rc : comm->ops->run(comm->engine, req, 1, &elapsed_ns, err);
+}
+
+/* An operation is in place if the bytes of any rank's buffers overlap. */
+static int gt_launch_is_inplace(const struct gtopo_comm *comm,
+				const struct gt_exec_request *req)
+{
+	uint64_t bytes = req->count * gt_dtype_bytes(req->dtype);
+
+	if (gt_coll_has_blocks(req->coll))
+		bytes *= comm->nranks;
+	for (uint32_t r = comm->first; r < comm->end; r++) {
+		uintptr_t in = (uintptr_t)req->buffers[r].input;
+		uintptr_t out = (uintptr_t)req->buffers[r].output;
+
+		if (in && out && in < out + bytes && out < in + bytes)
+			return 1;
+	}
+	return 0;
+}
+
+/* GPUs: put the first n of comm->reqs on the streams. */
+static int gt_launch_enqueue(struct gtopo_comm *comm, uint32_t n,
+			     struct gt_err *err)
+{
+	struct gt_algo_choice choice;
+	int rc = GT_OK;
+
+	for (uint32_t i = 0; !rc && i < n; i++) {
+		struct gt_exec_request *req = &comm->reqs[i];
+
+		req->streams = comm->streams;
+		req->inplace = gt_launch_is_inplace(comm, req);
+		if (i && gt_exec_request_is_like(req, req - 1))
+			continue;
+		rc = comm->ops->algo_choice(comm->engine, req, &choice, err);
+		/* Flows are the engine's own; the plan's programs are not. */
+		if (!rc && choice.protocol == GT_PROTOCOL_SIMPLE)
+			rc = gt_operation_verify(comm, req, err);
+	}
+	return rc ? rc
+		  : comm->ops->async->enqueue(comm->engine, comm->reqs, n, err);
+}
+
+/* The engine is this thread's; the mutex is let go meanwhile. */
+static int gt_launch_operations(struct gtopo_comm *comm, uint32_t n,
+				struct gt_err *err)
+{
+	char text[GT_OPERATION_TEXT_MAX];
+	int rc;
+
+	/* To agree on it would take longer than a GPU's operation. */
+	if (!comm->ops->async)
+		gt_operation_describe(comm, text);
+	rc = gt_operation_take(comm, n, err);
+	if (rc)
+		return rc;
+	pthread_mutex_unlock(&comm->mutex);
+	rc = comm->ops->async ? gt_launch_enqueue(comm, n, err)
+			      : gt_launch_run(comm, text, err);
+	pthread_mutex_lock(&comm->mutex);
+	return rc;
+}
+
+int gt_launch_next(struct gtopo_comm *comm)
+{
+	struct gt_err err;
+	uint32_t n;
+	int rc;
+
+	if (!gt_operation_is_ready(comm))
+		return 0;
+	gt_err_init(&err);
+	gt_remote_attend(comm, 0);
+	n = comm->ops->async ? comm->ranks[comm->first].called.first->group : 1;
+	comm->engine_busy = 1;
+	rc = gt_launch_operations(comm, n, &err);
+	comm->engine_busy = 0;
+	if (rc)
+		gt_comm_fail(comm, rc, &err);
+	for (uint32_t r = comm->first; !rc && r < comm->end; r++)
+		comm->ranks[r].ndone += n;
+	pthread_cond_broadcast(&comm->changed);
+	return 1;
+}
+
+/* The first rank whose next call is a batch of messages, or NULL. */
+static struct gt_comm_rank *gt_launch_find_batch(struct gtopo_comm *comm)
+{
+	for (uint32_t r = comm->first; r < comm->end; r++)
+		if (gt_batch_at(comm, r))
+			return &comm->ranks[r];
+	return NULL;
+}
+
+/* GPUs: put a batch that is next on its rank's stream; 0: there is none. */
+static int gt_launch_batch(struct gtopo_comm *comm)
+{
+	struct gt_comm_rank *me = gt_launch_find_batch(comm);
+	struct gt_call *call;
+	struct gt_err err;
+	int rc;
+
+	if (!me)
+		return 0;
+	gt_err_init(&err);
+	call = me->called.first;
+	comm->engine_busy = 1;
+	pthread_mutex_unlock(&comm->mutex);
+	rc = comm->ops->async->sendrecv(
+		comm->engine, (uint32_t)(me - comm->ranks), call->stream,
+		call->batch->messages, call->batch->n, &err);
+	pthread_mutex_lock(&comm->mutex);
+	comm->engine_busy = 0;
+	if (rc)
+		gt_comm_fail(comm, rc, &err);
+	gt_queue_pop(&me->called);
+	me->nbatches_done++;
+	pthread_cond_broadcast(&comm->changed);
+	return 1;
+}
+
+/* A rank that others wait for has not called in time. */
+static void gt_launch_missed(struct gtopo_comm *comm, int rank)
+{
+	uint32_t caller =
+		rank == GTOPO_ALL_RANKS ? comm->first : (uint32_t)rank;
+	uint32_t r = comm->first;
+	struct gt_err err;
+
+	while (r + 1 < comm->end && comm->ranks[r].called.first)
+		r++;
+	gt_err_init(&err);
+	gt_err_set(&err, GT_ESYS, NULL,
+		   "rank %u has not called operation %llu within %.1f s of "
+		   "rank %u; a thread that calls for several ranks puts the "
+		   "calls in a group of all",
+		   r, (unsigned long long)comm->ranks[r].ndone,
+		   (double)comm->config.timeout_ns / 1e9, caller);
+	gt_comm_fail(comm, GT_ESYS, &err);
+}
+
+/* GPUs: whoever comes first launches all that can be; the others wait. */
+static int gt_launch_all(struct gtopo_comm *comm, int rank)
+{
+	int64_t until = gt_clock_ns() + comm->config.timeout_ns;
+	int rc = gt_comm_await_open(comm);
+
+	while (!rc && !gt_comm_is_done(comm, rank)) {
+		while (gt_launch_spawn(comm))
+			;
+		if (!comm->engine_busy &&
+		    (gt_launch_batch(comm) || gt_launch_next(comm)))
+			;
+		else if (comm->engine_busy || gt_clock_ns() < until)
+			gt_comm_sleep(comm, gt_clock_ns() + GT_LAUNCH_LOOK_NS);
+		else
+			gt_launch_missed(comm, rank);
+		rc = comm->state;
+	}
+	return rc;
+}
+
+int gt_launch_called(struct gtopo_comm *comm, int rank)
+{
+	if (comm->ops->async)
+		return gt_launch_all(comm, rank);
+	pthread_cond_broadcast(&comm->changed);
+	return GTOPO_OK;
+}
+
+/* Wait for one rank's stream, without the mutex meanwhile. */
+static int gt_launch_await_rank(struct gtopo_comm *comm, uint32_t rank,
+				int64_t until_ns, struct gt_err *err)
+{
+	void *stream = comm->ranks[rank].stream;
+	int rc;
+
+	if (!comm->ranks[rank].ndone && !comm->ranks[rank].nbatches_done)
+		return GT_OK;
+	pthread_mutex_unlock(&comm->mutex);
+	rc = comm->ops->async->await(comm->engine, rank, stream, until_ns, err);
+	pthread_mutex_lock(&comm->mutex);
+	return rc;
+}
+
+int gt_launch_await(struct gtopo_comm *comm, int rank, int64_t until_ns)
+{
+	struct gt_err err;
+	int rc = GT_OK;
+
+	gt_err_init(&err);
+	for (uint32_t r = comm->first; !rc && r < comm->end; r++)
+		if (rank == GTOPO_ALL_RANKS || r == (uint32_t)rank)
+			rc = gt_launch_await_rank(comm, r, until_ns, &err);
+	if (rc < 0 && rc != GT_ENO)
+		gt_comm_fail(comm, rc, &err);
+	return comm->state < 0 ? comm->state : gt_comm_code(rc);
+}

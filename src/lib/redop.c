@@ -1,0 +1,120 @@
+/*
+ * Operators that a rank makes: each rank has a table, and an operator's index
+ * in it gives its number.  A call copies the operator, which may therefore be
+ * destroyed as soon as the call has returned.
+ */
+#include "lib/redop.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { GT_REDOP_OWN_FIRST = 256, GT_REDOP_GROW = 8 };
+
+static struct gt_premul *gt_premul_find(const struct gt_comm_rank *me, int op)
+{
+	uint32_t i = (uint32_t)op - GT_REDOP_OWN_FIRST;
+
+	if (op < GT_REDOP_OWN_FIRST || i >= me->npremuls ||
+	    !me->premuls[i].used)
+		return NULL;
+	return &me->premuls[i];
+}
+
+/* A free entry of the table; NULL: no memory. */
+static struct gt_premul *gt_premul_new(struct gt_comm_rank *me)
+{
+	struct gt_premul *more;
+	uint32_t i = 0;
+
+	while (i < me->npremuls && me->premuls[i].used)
+		i++;
+	if (i < me->npremuls)
+		return &me->premuls[i];
+	more = realloc(me->premuls, (i + GT_REDOP_GROW) * sizeof(*more));
+	if (!more)
+		return NULL;
+	memset(more + i, 0, GT_REDOP_GROW * sizeof(*more));
+	me->premuls = more;
+	me->npremuls = i + GT_REDOP_GROW;
+	return &me->premuls[i];
+}
+
+/* On a GPU the scalar must be aligned memory of that GPU. */
+static int gt_premul_is_reachable(struct gtopo_comm *comm, int rank,
+				  const void *scalar, size_t bytes)
+{
+	struct gt_err err;
+	int rc;
+
+	if (!comm->ops->async)
+		return GTOPO_OK;
+	gt_err_init(&err);
+	rc = gt_comm_await_open(comm);
+	if (!rc)
+		rc = gt_comm_code(comm->ops->async->owns(
+			comm->engine, (uint32_t)rank, scalar, bytes, &err));
+	return !rc && (uintptr_t)scalar % bytes ? GTOPO_EINPUT : rc;
+}
+
+int gtopo_op_create_premul(struct gtopo_comm *comm, int rank,
+			   const void *scalar, enum gtopo_type type,
+			   enum gtopo_residence residence, enum gtopo_op *op)
+{
+	struct gt_premul made = {.used = 1, .type = (enum gt_dtype)type}, *to;
+	int rc = GTOPO_OK;
+	size_t bytes;
+
+	if (!gt_comm_is_rank(comm, rank) || !scalar || (int)type < 0 ||
+	    (int)type >= GT_NDTYPES ||
+	    (residence != GTOPO_SCALAR_HOST &&
+	     residence != GTOPO_SCALAR_DEVICE))
+		return GTOPO_EINPUT;
+	bytes = gt_dtype_bytes(made.type);
+	if (residence == GTOPO_SCALAR_HOST)
+		memcpy(&made.scalar.bits, scalar, bytes);
+	else
+		made.scalar.at = scalar;
+	pthread_mutex_lock(&comm->mutex);
+	if (made.scalar.at)
+		rc = gt_premul_is_reachable(comm, rank, scalar, bytes);
+	if (!rc) {
+		to = gt_premul_new(&comm->ranks[rank]);
+		rc = to ? GTOPO_OK : GTOPO_ESYSTEM;
+	}
+	if (!rc) {
+		*to = made;
+		*op = (enum gtopo_op)(to - comm->ranks[rank].premuls +
+				      GT_REDOP_OWN_FIRST);
+	}
+	pthread_mutex_unlock(&comm->mutex);
+	return rc;
+}
+
+int gtopo_op_destroy(struct gtopo_comm *comm, int rank, enum gtopo_op op)
+{
+	struct gt_premul *at;
+
+	if (!gt_comm_is_rank(comm, rank))
+		return GTOPO_EINPUT;
+	pthread_mutex_lock(&comm->mutex);
+	at = gt_premul_find(&comm->ranks[rank], (int)op);
+	if (at)
+		at->used = 0;
+	pthread_mutex_unlock(&comm->mutex);
+	return at ? GTOPO_OK : GTOPO_EINPUT;
+}
+
+int gt_redop_resolve(const struct gtopo_comm *comm, int rank,
+		     struct gt_call *call)
+{
+	const struct gt_premul *op;
+
+	if ((int)call->req.op < GT_REDOP_PREMUL)
+		return GTOPO_OK;
+	op = gt_premul_find(&comm->ranks[rank], (int)call->req.op);
+	if (!op || op->type != call->req.dtype)
+		return GTOPO_EINPUT;
+	call->req.op = GT_REDOP_PREMUL;
+	call->scalar = op->scalar;
+	return GTOPO_OK;
+}

@@ -1,0 +1,88 @@
+/*
+ * Messages as a user calls them: the arguments are checked, and the message
+ * goes into the group that the rank has open, or becomes a batch of its own.
+ */
+#include "lib/state.h"
+
+#include "lib/launch.h"
+#include "lib/queue.h"
+
+static int gt_message_check(const struct gtopo_comm *comm,
+			    struct gt_message *message, uint64_t count)
+{
+	if (message->peer >= comm->nranks || message->dtype >= GT_NDTYPES)
+		return GTOPO_EINPUT;
+	if (__builtin_mul_overflow(count, gt_dtype_bytes(message->dtype),
+				   &message->bytes) ||
+	    message->bytes > INT64_MAX >> 8 || (count && !message->buffer))
+		return GTOPO_EINPUT;
+	return comm->ops->async && (uintptr_t)message->buffer %
+					   gt_dtype_bytes(message->dtype)
+		       ? GTOPO_EINPUT
+		       : GTOPO_OK;
+}
+
+/* With the mutex held: put it into the rank's group, or post it alone. */
+static int gt_message_call(struct gtopo_comm *comm, int rank,
+			   const struct gt_message *message)
+{
+	struct gt_comm_rank *me = &comm->ranks[rank];
+	struct gt_batch *alone = NULL;
+	int rc;
+
+	if (comm->state < 0)
+		return comm->state;
+	if (me->in_group)
+		return gt_batch_add(&me->batch, message);
+	rc = gt_batch_add(&alone, message);
+	if (rc)
+		gt_batch_free(alone);
+	else
+		rc = gt_batch_post(comm, (uint32_t)rank, alone);
+	return rc ? rc : gt_launch_called(comm, rank);
+}
+
+static int gt_message_post(struct gtopo_comm *comm, int rank,
+			   struct gt_message *message, uint64_t count)
+{
+	int rc;
+
+	if (!gt_comm_is_rank(comm, rank))
+		return GTOPO_EINPUT;
+	rc = gt_message_check(comm, message, count);
+	pthread_mutex_lock(&comm->mutex);
+	if (!rc)
+		rc = gt_message_call(comm, rank, message);
+	if (rc && comm->ranks[rank].in_group && !comm->ranks[rank].refused)
+		comm->ranks[rank].refused = rc;
+	pthread_mutex_unlock(&comm->mutex);
+	return rc;
+}
+
+int gtopo_send(struct gtopo_comm *comm, int rank, const void *buffer,
+	       uint64_t count, enum gtopo_type type, int peer)
+{
+	/* A type that does not fit in a byte is none that is known. */
+	return gt_message_post(
+		comm, rank,
+		&(struct gt_message){.buffer = (void *)(uintptr_t)buffer,
+				     .peer = (uint32_t)peer,
+				     .sends = 1,
+				     .dtype = (unsigned)type < GT_NDTYPES
+						      ? (uint8_t)type
+						      : GT_NDTYPES},
+		count);
+}
+
+int gtopo_recv(struct gtopo_comm *comm, int rank, void *buffer, uint64_t count,
+	       enum gtopo_type type, int peer)
+{
+	return gt_message_post(
+		comm, rank,
+		&(struct gt_message){.buffer = buffer,
+				     .peer = (uint32_t)peer,
+				     .dtype = (unsigned)type < GT_NDTYPES
+						      ? (uint8_t)type
+						      : GT_NDTYPES},
+		count);
+}

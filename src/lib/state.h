@@ -1,0 +1,154 @@
+/*
+ * Inside a communicator.
+ *
+ * Callers queue operations, each rank its own; one thread makes the engine.
+ * On the host that thread then runs operation after operation, each when all
+ * ranks have called it.  On GPUs whoever calls last puts the operation on all
+ * ranks' streams, and the thread watches for failures (lib/launch.h).
+ *
+ * The mutex guards everything that several threads write.  The thread that
+ * takes an operation off the queues does not hold it while the operation runs
+ * or is launched; what it reads then (plan, engine, the operation's calls)
+ * nobody else touches.
+ */
+#ifndef GT_LIB_STATE_H
+#define GT_LIB_STATE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "base/err.h"
+#include "exec/engine.h"
+#include "gtopo.h"
+#include "world/world.h"
+
+struct gt_message_queue;
+struct gt_plan;
+struct gt_remote;
+
+/* A rank's messages that start together: one call, or all of a group. */
+struct gt_batch {
+	struct gt_message *messages;
+	uint8_t *states; /* host: enum gt_message_state, for each message */
+	uint32_t n, room, left;
+	int64_t since_ns; /* host: when it last got on; 0: it is not yet the
+			     first of its rank's calls */
+};
+
+/* A rank's part of a collective, or a batch of its messages. */
+struct gt_call {
+	struct gt_call *next;
+	struct gt_batch *batch;     /* NULL: a collective */
+	struct gt_exec_request req; /* its buffers are the two below */
+	const void *input;
+	void *output;
+	void *stream;
+	uint32_t group; /* calls of its group from this one on; alone: 1 */
+	struct gt_scalar scalar; /* GT_REDOP_PREMUL */
+};
+
+struct gt_queue {
+	struct gt_call *first, **last;
+};
+
+/* Memory that gtopo_register() was told of. */
+struct gt_region {
+	struct gt_region *next;
+	const void *buffer;
+	size_t bytes;
+};
+
+/* An operator that the rank made by gtopo_op_create_premul(). */
+struct gt_premul {
+	int used;
+	enum gt_dtype type;
+	struct gt_scalar scalar;
+};
+
+struct gt_comm_rank {
+	struct gt_queue called; /* calls that nobody has taken off yet */
+	struct gt_queue held;   /* collectives of the group that is open */
+	struct gt_batch *batch; /* its messages; they start behind the others */
+	int in_group;
+	int refused; /* why the open group must not start, or GT_OK */
+	/* How many collectives, and batches, were called and are done; on GPUs
+	 * they are done when they are on the streams. */
+	uint64_t ncalled, ndone;
+	uint64_t nbatches, nbatches_done;
+	void *stream; /* of the calls to come */
+	struct gt_region *regions;
+	struct gt_premul *premuls; /* [npremuls] */
+	uint32_t npremuls;
+};
+
+/*
+ * A child communicator: one of the same job that is made beside this one.
+ * This one's thread finds a port for it, between two operations that all
+ * processes agree on.  It lies in the child, which waits for `done`.
+ */
+struct gt_spawn {
+	struct gt_spawn *next;
+	uint64_t after; /* it is due when so many operations are done */
+	uint16_t port;
+	int listen_fd; /* process 0 */
+	int busy, done, rc;
+	struct gt_err err;
+};
+
+struct gtopo_comm {
+	struct gt_plan *plan;
+	const struct gt_engine_ops *ops;
+	struct gt_engine *engine; /* the launch protocol says who may use it */
+	int engine_busy;          /* a thread uses it without the mutex */
+	struct gt_engine_config config;
+	unsigned *verified; /* [root]: collectives that were simulated, bits */
+	/* The operations that run now, and for each [nranks] of the others. */
+	struct gt_exec_request *reqs;
+	struct gt_buffers *buffers;
+	struct gt_scalar *scalars;
+	uint32_t room;            /* operations that there is memory for */
+	void **streams;           /* [nranks] */
+	struct gt_remote *remote; /* the thread's; NULL: one process, or GPUs */
+	struct gt_message_queue *messages; /* [sender][receiver]; NULL: none
+					      was called yet */
+
+	pthread_t thread;
+	pthread_mutex_t mutex;
+	pthread_cond_t changed;
+	_Atomic int interrupt; /* the engine looks at it */
+	int state;             /* GTOPO_IN_PROGRESS, _OK or an error */
+	int quit;
+	struct gt_err err;
+	uint32_t nranks;
+	uint32_t first, end; /* the ranks of this process */
+	struct gt_comm_rank *ranks;
+	struct gt_world_config job;
+	struct gt_world *world;     /* NULL: the process is alone */
+	struct gt_spawn *spawns;    /* children that are to be made, in order */
+	struct gtopo_comm *sibling; /* where `spawn` is queued; NULL: nowhere */
+	struct gt_spawn spawn;      /* this one's own */
+};
+
+/* What a code of the program's is to the library's caller. */
+int gt_comm_code(int rc);
+
+/* Is it a rank of this process? */
+int gt_comm_is_rank(const struct gtopo_comm *comm, int rank);
+
+/*
+ * All that follow are called with the mutex held.
+ */
+
+/* Note the first failure, and wake whoever waits. */
+void gt_comm_fail(struct gtopo_comm *comm, int rc, const struct gt_err *err);
+
+/* Wait until the communicator has been made or has failed; its state. */
+int gt_comm_await_open(struct gtopo_comm *comm);
+
+/* Is all done that the rank, or GTOPO_ALL_RANKS, has called? */
+int gt_comm_is_done(const struct gtopo_comm *comm, int rank);
+
+/* Sleep until something changes; 1: until_ns (base/clock.h) has come. */
+int gt_comm_sleep(struct gtopo_comm *comm, int64_t until_ns);
+
+#endif
