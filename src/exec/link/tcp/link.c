@@ -21,8 +21,6 @@ static void gt_tcp_forget_fifos(struct gt_link *link)
 	for (uint32_t i = 0; i < link->nsockets; i++) {
 		link->sockets[i]->nout = 0;
 		link->sockets[i]->piece = 0;
-		for (uint32_t l = 0; l < GT_TCP_LOANS; l++)
-			link->sockets[i]->loans[l].part_of = NULL;
 	}
 	for (uint32_t p = 0; link->peers && p < link->nprocesses; p++) {
 		free(link->peers[p].fifos);
@@ -45,26 +43,14 @@ static void gt_tcp_stop(struct gt_link *link)
 	link->has_thread = 0;
 }
 
-/* What the kernel still has of slots goes nowhere: they are freed. */
-static void gt_tcp_hang_up(const struct gt_tcp_socket *socket)
-{
-	const struct linger at_once = {.l_onoff = 1};
-
-	if (socket->fd < 0)
-		return;
-	if (socket->nlent)
-		setsockopt(socket->fd, SOL_SOCKET, SO_LINGER, &at_once,
-			   sizeof(at_once));
-	close(socket->fd);
-}
-
 static void gt_tcp_close(struct gt_link *link)
 {
 	if (!link)
 		return;
 	gt_tcp_stop(link);
 	for (uint32_t i = 0; i < link->nsockets; i++)
-		gt_tcp_hang_up(link->sockets[i]);
+		if (link->sockets[i]->fd >= 0)
+			close(link->sockets[i]->fd);
 	gt_tcp_forget_fifos(link);
 	for (uint32_t i = 0; i < link->nsockets; i++)
 		free(link->sockets[i]);
@@ -99,7 +85,6 @@ static int gt_tcp_greet(struct gt_link *link, const struct gt_tcp_offer *own,
 		peer->process = p;
 		peer->address = other.address;
 		peer->is_here = gt_net_is_same(&own->address, &other.address);
-		peer->lends = (int)own->lends;
 		peer->nsockets =
 			gt_tcp_nsockets(own, &other, link->config.streams);
 	}
@@ -186,7 +171,6 @@ static int gt_tcp_keep(struct gt_link *link, struct gt_tcp_peer *peer,
 		gt_net_set_unsent_limit(fd, GT_TCP_UNSENT_BYTES);
 	if (peer->is_here)
 		gt_net_set_local(fd);
-	peer->lends = peer->lends && gt_tcp_lend_start(fd);
 	socket->fd = fd;
 	socket->peer = peer;
 	socket->index = index;
@@ -367,7 +351,8 @@ static int gt_tcp_connect(struct gt_link *link,
 	if (!sorted)
 		return gt_err_nomem(err);
 	gt_tcp_stop(link);
-	gt_tcp_settle(link);
+	for (uint32_t i = 0; i < link->nsockets; i++)
+		gt_tcp_finish(link->sockets[i]);
 	gt_tcp_forget_fifos(link);
 	link->shape = *shape;
 	link->generation++;

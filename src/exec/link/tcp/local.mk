@@ -1,5 +1,4 @@
 gtopo_core_sources += \
-	%D%/lend.c \
 	%D%/link.c \
 	%D%/proxy.c \
 	%D%/receive.c \

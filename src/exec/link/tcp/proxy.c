@@ -7,7 +7,6 @@
 enum {
 	GT_TCP_NAP_MS = 20,
 	GT_TCP_SPINS = 50, /* empty rounds before it sleeps */
-	GT_TCP_SETTLE_MS = 500,
 };
 
 /* 0 when nothing could be done there. */
@@ -88,25 +87,6 @@ static void gt_tcp_sleep(struct gt_link *link, uint32_t seen)
 	}
 	if (read(link->wake_fd, &calls, sizeof(calls)) < 0)
 		return; /* nobody rang */
-}
-
-void gt_tcp_settle(struct gt_link *link)
-{
-	uint32_t lent = 1;
-
-	for (uint32_t i = 0; i < link->nsockets; i++)
-		gt_tcp_finish(link->sockets[i]);
-	for (int ms = 0; lent && ms < GT_TCP_SETTLE_MS; ms++) {
-		lent = 0;
-		for (uint32_t i = 0; i < link->nsockets; i++) {
-			if (link->sockets[i]->fd < 0)
-				continue;
-			gt_tcp_reclaim(link->sockets[i]);
-			lent |= link->sockets[i]->nlent;
-		}
-		if (lent)
-			poll(NULL, 0, 1);
-	}
 }
 
 void *gt_tcp_main(void *arg)

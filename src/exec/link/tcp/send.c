@@ -146,7 +146,7 @@ static void gt_tcp_choose(const struct gt_link *link,
 }
 
 /* Slots that have gone whole are free again, in order. */
-void gt_tcp_release(struct gt_tcp_fifo *fifo, uint32_t number)
+static void gt_tcp_release(struct gt_tcp_fifo *fifo, uint32_t number)
 {
 	struct gt_fifo_end *end = &fifo->end;
 	uint64_t before = end->at;
@@ -183,64 +183,27 @@ static void gt_tcp_sent(struct gt_tcp_socket *socket, size_t sent)
 	}
 }
 
-/* How many pieces go with the next call; *flags says how. */
-static uint32_t gt_tcp_gather(const struct gt_tcp_socket *socket, int *flags)
-{
-	uint32_t end = 2 * socket->nout, at = socket->piece;
-
-	*flags = MSG_NOSIGNAL | MSG_DONTWAIT;
-	if (gt_tcp_lend_can(socket, at)) {
-		*flags |= MSG_ZEROCOPY;
-		at++;
-	} else {
-		while (++at < end && !gt_tcp_lend_can(socket, at))
-			;
-	}
-	if (at < end)
-		*flags |= MSG_MORE;
-	return at - socket->piece;
-}
-
 /* Send what the socket takes; 1: something, 0: nothing, -1: it is broken. */
 static int gt_tcp_push(struct gt_tcp_socket *socket)
 {
-	struct msghdr message = {.msg_iov = &socket->pieces[socket->piece]};
-	ssize_t sent;
-	int flags;
+	const struct msghdr message = {
+		.msg_iov = &socket->pieces[socket->piece],
+		.msg_iovlen = 2 * socket->nout - socket->piece,
+	};
+	ssize_t sent =
+		sendmsg(socket->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
 
-	message.msg_iovlen = gt_tcp_gather(socket, &flags);
-	sent = sendmsg(socket->fd, &message, flags);
-	if (sent < 0 && errno == ENOBUFS && (flags & MSG_ZEROCOPY)) {
-		/* There is a limit to what may be pinned. */
-		socket->peer->lends = 0;
-		sent = sendmsg(socket->fd, &message, flags & ~MSG_ZEROCOPY);
-		flags = 0;
-	}
 	if (sent < 0)
 		return errno == EAGAIN || errno == EINTR ? 0 : -1;
-	if (flags & MSG_ZEROCOPY)
-		gt_tcp_lend_note(socket);
 	gt_tcp_sent(socket, (size_t)sent);
 	return 1;
 }
 
 int gt_tcp_send(const struct gt_link *link, struct gt_tcp_socket *socket)
 {
-	int done = 0, pushed;
-
-	if (socket->nlent)
-		done = gt_tcp_reclaim(socket);
 	if (!gt_tcp_is_sending(socket))
 		gt_tcp_choose(link, socket);
-	/* What is lent goes with a call of its own. */
-	do {
-		if (!gt_tcp_is_sending(socket))
-			return done;
-		pushed = gt_tcp_push(socket);
-		done |= pushed;
-	} while (pushed > 0 && gt_tcp_is_sending(socket) &&
-		 socket->peer->lends);
-	return pushed < 0 ? -1 : done;
+	return gt_tcp_is_sending(socket) ? gt_tcp_push(socket) : 0;
 }
 
 /* Half a credit on the wire would garble what comes behind it. */

@@ -56,15 +56,10 @@ static int gt_tcp_number(const char *name, int64_t least, int64_t most,
 int gt_tcp_offer_read(const char *device, struct gt_tcp_offer *own,
 		      struct gt_err *err)
 {
-	int rc;
-
 	own->wanted = 0;
 	own->usual = gt_tcp_usual(device);
-	own->lends = 0;
-	rc = gt_tcp_number("GTOPO_TCP_SOCKETS", 1, GT_TCP_SOCKETS_MAX,
-			   &own->wanted, err);
-	return rc ? rc
-		  : gt_tcp_number("GTOPO_TCP_ZEROCOPY", 0, 1, &own->lends, err);
+	return gt_tcp_number("GTOPO_TCP_SOCKETS", 1, GT_TCP_SOCKETS_MAX,
+			     &own->wanted, err);
 }
 
 static uint32_t gt_tcp_more(uint32_t a, uint32_t b)

@@ -46,7 +46,6 @@ enum {
 	GT_TCP_READ_BYTES = 8 << 10,
 	GT_TCP_BATCH = 16, /* messages that go out with one call */
 	GT_TCP_SOCKETS_MAX = 16,
-	GT_TCP_LOANS = 64, /* of a socket, at a time */
 	/* A smaller part is not worth its head and a turn. */
 	GT_TCP_PART_BYTES = 32 << 10,
 	/* What waits in one of several sockets beside what is on its way. */
@@ -77,16 +76,6 @@ struct gt_tcp_out {
 	uint32_t slot;
 };
 
-/*
- * A part that one call has lent to the kernel rather than have it copied.  It
- * numbers such calls of a socket, and tells by number when it has done.
- */
-struct gt_tcp_loan {
-	int is_out;
-	struct gt_tcp_fifo *part_of; /* NULL: of an earlier generation */
-	uint32_t slot;
-};
-
 struct gt_tcp_peer;
 
 struct gt_tcp_socket {
@@ -98,8 +87,6 @@ struct gt_tcp_socket {
 	struct gt_tcp_out out[GT_TCP_BATCH];
 	struct iovec pieces[2 * GT_TCP_BATCH];
 	uint32_t nout, piece; /* pieces before this one are gone */
-	struct gt_tcp_loan loans[GT_TCP_LOANS]; /* by number */
-	uint32_t nloans, nlent; /* how many there were, and are out */
 
 	/* What has been read, and where the rest of a part goes. */
 	uint32_t in_at, in_len;
@@ -118,7 +105,6 @@ struct gt_tcp_peer {
 	struct gt_tcp_socket *sockets[GT_TCP_SOCKETS_MAX]; /* NULL: not yet */
 	uint32_t nfifos;
 	struct gt_tcp_fifo *fifos;
-	int lends;            /* is it worth it? */
 	uint32_t turn;        /* the FIFO that is looked at next */
 	uint32_t socket_turn; /* the socket that takes the next part */
 };
@@ -157,7 +143,6 @@ static inline int gt_tcp_is_sending(const struct gt_tcp_socket *socket)
 struct gt_tcp_offer {
 	struct gt_net_address address; /* where it listens */
 	uint32_t wanted, usual; /* sockets: GTOPO_TCP_SOCKETS or 0, else */
-	uint32_t lends;         /* GTOPO_TCP_ZEROCOPY, or 0 */
 };
 
 /*
@@ -179,30 +164,9 @@ uint32_t gt_tcp_nsockets(const struct gt_tcp_offer *a,
 void *gt_tcp_main(void *link);
 int gt_tcp_carry(struct gt_link *link);
 
-/*
- * Before sockets are used for other slots: what is half sent goes, and loans
- * of slots end.  All has been received then, so the kernel soon tells so; half
- * a second is all that it gets.
- */
-void gt_tcp_settle(struct gt_link *link);
-
 /* Both are 1: something was done, 0: nothing, -1: the socket is broken. */
 int gt_tcp_send(const struct gt_link *link, struct gt_tcp_socket *socket);
 int gt_tcp_receive(const struct gt_link *link, struct gt_tcp_socket *socket);
-
-/* A part has gone, or a loan of it has ended. */
-void gt_tcp_release(struct gt_tcp_fifo *fifo, uint32_t number);
-
-/*
- * lend.c: sending without a copy (MSG_ZEROCOPY).  A socket may, if _start
- * succeeds; a piece is lent if _can, with sendmsg()'s flag, and is then noted.
- * _reclaim ends loans, 1: some, and gives lending up for a peer whose network
- * has it all copied in the end.
- */
-int gt_tcp_lend_start(int fd);
-int gt_tcp_lend_can(const struct gt_tcp_socket *socket, uint32_t piece);
-void gt_tcp_lend_note(struct gt_tcp_socket *socket);
-int gt_tcp_reclaim(struct gt_tcp_socket *socket);
 
 /* Nothing is left half sent that is not a slice, if the socket takes it. */
 void gt_tcp_finish(struct gt_tcp_socket *socket);

@@ -609,18 +609,6 @@ static void test_sockets(void **state)
 	unsetenv("GTOPO_TCP_SOCKETS");
 }
 
-/* Slices that the kernel is lent, until it says that it has copied them. */
-static void test_lending(void **state)
-{
-	(void)state;
-	setenv("GTOPO_TCP_ZEROCOPY", "1", 1);
-	ring("tcp", 262144);
-	setenv("GTOPO_TCP_SOCKETS", "3", 1);
-	ring("tcp", 262144);
-	unsetenv("GTOPO_TCP_SOCKETS");
-	unsetenv("GTOPO_TCP_ZEROCOPY");
-}
-
 static void test_streams(void **state)
 {
 	int status[MOST];
@@ -641,9 +629,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_shm),     cmocka_unit_test(test_tcp),
-		cmocka_unit_test(test_sockets), cmocka_unit_test(test_lending),
-		cmocka_unit_test(test_streams), cmocka_unit_test(test_verbs),
-		cmocka_unit_test(test_many),    cmocka_unit_test(test_rooms),
+		cmocka_unit_test(test_sockets), cmocka_unit_test(test_streams),
+		cmocka_unit_test(test_verbs),   cmocka_unit_test(test_many),
+		cmocka_unit_test(test_rooms),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -15,7 +15,7 @@
 
 enum { TORN = 8, TRIES = 5 };
 
-#define SETTLE_NS 500000000ll
+#define FINISH_NS 500000000ll
 
 /* A link with one socket that nobody reads from at `far`. */
 static struct gt_link *make(int *far)
@@ -50,13 +50,6 @@ static struct gt_link *make(int *far)
 	assert_true(*far >= 0);
 	close(door);
 	return link;
-}
-
-/* The kernel has a part of a slot, and says nothing of it. */
-static void lend(struct gt_link *link)
-{
-	link->sockets[0]->loans[0].is_out = 1;
-	link->sockets[0]->nloans = link->sockets[0]->nlent = 1;
 }
 
 /* A credit has gone half when no more goes. */
@@ -97,21 +90,6 @@ static void stop(struct gt_link *link)
 	assert_null(gt_tcp_main(link));
 }
 
-/* Loans are waited for where slots are used again, and not for ever. */
-static void test_loans_at_the_end(void **state)
-{
-	struct gt_link *link;
-	int far;
-
-	(void)state;
-	link = make(&far);
-	lend(link);
-	assert_true(took(stop, link) < SETTLE_NS / 2);
-	assert_true(took(gt_tcp_settle, link) >= SETTLE_NS / 2);
-	gt_link_tcp.close(link);
-	close(far);
-}
-
 /* Who reads no more keeps nobody who has half a message to send. */
 static void test_torn(void **state)
 {
@@ -121,9 +99,9 @@ static void test_torn(void **state)
 	(void)state;
 	link = make(&far);
 	tear(link);
-	gt_tcp_settle(link);
+	gt_tcp_finish(link->sockets[0]);
 	assert_int_equal(link->sockets[0]->piece, 0);
-	assert_true(took(stop, link) < SETTLE_NS / 2);
+	assert_true(took(stop, link) < FINISH_NS / 2);
 	gt_link_tcp.close(link);
 	close(far);
 }
@@ -140,21 +118,17 @@ static int ending(int far)
 	return got ? errno : 0;
 }
 
-/* Slots are freed: what the kernel has of them must not go out any more. */
-static void test_what_is_lent_is_dropped(void **state)
+/* A link that ends says so to the far side, which sees no error. */
+static void test_end_is_seen(void **state)
 {
 	struct gt_link *link;
 	int far;
 
 	(void)state;
-	for (int lent = 0; lent < 2; lent++) {
-		link = make(&far);
-		if (lent)
-			lend(link);
-		gt_link_tcp.close(link);
-		assert_int_equal(ending(far), lent ? ECONNRESET : 0);
-		close(far);
-	}
+	link = make(&far);
+	gt_link_tcp.close(link);
+	assert_int_equal(ending(far), 0);
+	close(far);
 }
 
 /* Whatever the machine's sockets do otherwise, BBR's timers above all. */
@@ -182,9 +156,8 @@ static void test_no_pace_within_a_host(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_loans_at_the_end),
 		cmocka_unit_test(test_torn),
-		cmocka_unit_test(test_what_is_lent_is_dropped),
+		cmocka_unit_test(test_end_is_seen),
 		cmocka_unit_test(test_no_pace_within_a_host),
 	};
 
