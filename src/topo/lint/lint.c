@@ -1,7 +1,5 @@
 #include "topo/lint/lint.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,31 +14,6 @@
 
 enum { GT_LINT_MAX_BYTES = 64 << 20 };
 
-static const struct {
-	const char *name;
-	enum gt_lint_severity severity;
-} gt_lint_rules[] = {
-#define GT_LINT(id, name, severity, what) {name, GT_LINT_##severity},
-#include "topo/lint/lint.def"
-};
-
-const char *gt_lint_rule_name(enum gt_lint_rule rule)
-{
-	return gt_lint_rules[rule].name;
-}
-
-enum gt_lint_severity gt_lint_rule_severity(enum gt_lint_rule rule)
-{
-	return gt_lint_rules[rule].severity;
-}
-
-const char *gt_lint_severity_name(enum gt_lint_severity severity)
-{
-	static const char *const names[] = {"note", "warning", "error"};
-
-	return names[severity];
-}
-
 int gt_lint_worst(const struct gt_lint *lint)
 {
 	int worst = -1;
@@ -52,123 +25,6 @@ int gt_lint_worst(const struct gt_lint *lint)
 		worst = severity > worst ? severity : worst;
 	}
 	return worst;
-}
-
-/* Room for one more; NULL when memory ran out. */
-static void *gt_linter_grow(struct gt_linter *l, void *items, uint32_t n,
-			    uint32_t *size, size_t bytes)
-{
-	void *grown;
-
-	if (n < *size)
-		return items;
-	*size = n ? n * 2 : 32;
-	grown = gt_arena_array(l->arena, *size, bytes);
-	if (grown && n)
-		memcpy(grown, items, n * bytes);
-	return grown;
-}
-
-static void gt_linter_add(struct gt_linter *l, struct gt_lint_finding finding,
-			  const char *where, const char *text)
-{
-	struct gt_lint *lint = l->lint;
-	struct gt_lint_finding *grown;
-
-	l->seen[finding.rule]++;
-	if (l->failed)
-		return;
-	grown = gt_linter_grow(l, lint->findings, lint->nfindings,
-			       &lint->findings_size, sizeof(*grown));
-	finding.where = gt_arena_strdup(l->arena, where);
-	finding.text = gt_arena_strdup(l->arena, text);
-	if (!grown || !finding.where || !finding.text) {
-		l->failed = 1;
-		return;
-	}
-	lint->findings = grown;
-	lint->findings[lint->nfindings++] = finding;
-}
-
-void gt_linter_report(struct gt_linter *l, enum gt_lint_rule rule, size_t at,
-		      const char *remedy, const char *fmt, ...)
-{
-	const struct gt_lint *lint = l->lint;
-	struct gt_lint_finding finding = {
-		.rule = rule, .at = at, .remedy = remedy};
-	char text[512], where[512];
-	size_t line = 1, column = 1;
-	va_list ap;
-
-	for (size_t i = 0; i < at && i < lint->len; i++) {
-		column = lint->text[i] == '\n' ? 1 : column + 1;
-		line += lint->text[i] == '\n';
-	}
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	snprintf(where, sizeof(where), "%s:%zu:%zu", lint->name, line, column);
-	gt_linter_add(l, finding, where, text);
-}
-
-void gt_linter_report_elem(struct gt_linter *l, enum gt_lint_rule rule,
-			   const struct gt_xml_elem *elem, const char *attr,
-			   const char *fmt, ...)
-{
-	struct gt_lint_finding finding = {.rule = rule};
-	char text[512], where[512];
-	size_t len;
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	gt_xml_where(elem, attr, where, sizeof(where));
-	if (!gt_xml_span(elem, attr, &finding.at, &len))
-		finding.at = SIZE_MAX;
-	gt_linter_add(l, finding, where, text);
-}
-
-void gt_linter_remedy(struct gt_linter *l, const char *fmt, ...)
-{
-	struct gt_lint *lint = l->lint;
-	char text[512];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	if (lint->nfindings && !l->failed)
-		lint->findings[lint->nfindings - 1].remedy =
-			gt_arena_strdup(l->arena, text);
-}
-
-void gt_linter_edit(struct gt_linter *l, size_t at, size_t len,
-		    const char *text)
-{
-	struct gt_lint *lint = l->lint;
-	struct gt_lint_edit edit = {at, len, gt_arena_strdup(l->arena, text)};
-	struct gt_lint_edit *grown;
-
-	if (l->failed)
-		return;
-	grown = gt_linter_grow(l, lint->edits, lint->nedits, &lint->edits_size,
-			       sizeof(*grown));
-	if (!grown || !edit.text) {
-		l->failed = 1;
-		return;
-	}
-	lint->edits = grown;
-	lint->edits[lint->nedits++] = edit;
-}
-
-void gt_linter_edit_attr(struct gt_linter *l, const struct gt_xml_elem *elem,
-			 const char *attr, const char *value)
-{
-	size_t at, len;
-
-	if (gt_xml_span(elem, attr, &at, &len))
-		gt_linter_edit(l, at, len, value);
 }
 
 static int gt_lint_order(const void *left, const void *right)

@@ -6,8 +6,9 @@
 #ifndef GT_TOPO_LINT_LINTER_H
 #define GT_TOPO_LINT_LINTER_H
 
-#include "topo/lint/lint.h"
+#include "topo/lint/finding.h"
 
+struct gt_arena;
 struct gt_xml;
 struct gt_xml_elem;
 
@@ -17,6 +18,10 @@ struct gt_linter {
 	uint32_t seen[GT_NLINTRULES]; /* findings of each so far */
 	int failed;                   /* memory ran out */
 };
+
+/* Add a finding; `where` and `text` are copied. */
+void gt_linter_add(struct gt_linter *l, struct gt_lint_finding finding,
+		   const char *where, const char *text);
 
 /* At this offset of the file. */
 void gt_linter_report(struct gt_linter *l, enum gt_lint_rule rule, size_t at,

@@ -2,8 +2,11 @@ gtopo_core_sources += \
 	%D%/bytes.c \
 	%D%/element.c \
 	%D%/facts.c \
+	%D%/finding.c \
+	%D%/finding.h \
 	%D%/graph.c \
 	%D%/lint.c \
 	%D%/lint.def \
 	%D%/lint.h \
+	%D%/linter.c \
 	%D%/linter.h

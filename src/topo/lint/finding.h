@@ -1,0 +1,48 @@
+/*
+ * What lint finds in a file: findings of the rules of lint.def, and edits that
+ * repair some of them.
+ */
+#ifndef GT_TOPO_LINT_FINDING_H
+#define GT_TOPO_LINT_FINDING_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum gt_lint_severity { GT_LINT_NOTE, GT_LINT_WARNING, GT_LINT_ERROR };
+
+enum gt_lint_rule {
+#define GT_LINT(id, name, severity, what) GT_LINT_##id##_RULE,
+#include "topo/lint/lint.def"
+	GT_NLINTRULES
+};
+
+struct gt_lint_finding {
+	enum gt_lint_rule rule;
+	size_t at;         /* offset in the file, SIZE_MAX: not known */
+	const char *where; /* "file:line:column" */
+	const char *text;
+	const char *remedy; /* or NULL */
+};
+
+/* A repair: these bytes become that text. */
+struct gt_lint_edit {
+	size_t at, len;
+	const char *text;
+};
+
+/* A file's findings in its order; memory is the arena's. */
+struct gt_lint {
+	const char *name;
+	const char *text;
+	size_t len;
+	struct gt_lint_finding *findings;
+	uint32_t nfindings, findings_size;
+	struct gt_lint_edit *edits;
+	uint32_t nedits, edits_size;
+};
+
+const char *gt_lint_rule_name(enum gt_lint_rule rule);
+enum gt_lint_severity gt_lint_rule_severity(enum gt_lint_rule rule);
+const char *gt_lint_severity_name(enum gt_lint_severity severity);
+
+#endif
