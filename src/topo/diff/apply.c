@@ -161,12 +161,11 @@ static void gt_apply_relink(struct gt_apply *p, struct gt_apply_at at,
 static uint32_t gt_apply_to(const struct gt_apply *p, struct gt_apply_at at,
 			    const struct gt_xml_elem *link)
 {
-	const struct gt_device_tree *server = gt_apply_server(p, at);
+	const struct gt_device_tree *tree = gt_apply_server(p, at);
 	const char *target = gt_xml_attr(link, "target");
 
-	for (uint32_t i = 1; target && i < gt_device_tree_ndevices(server);
-	     i++) {
-		const struct gt_device *dev = gt_device_tree_device(server, i);
+	for (uint32_t i = 1; target && i < gt_device_tree_ndevices(tree); i++) {
+		const struct gt_device *dev = gt_device_tree_device(tree, i);
 		const char *bus = gt_xml_attr(dev->elem, "busid");
 
 		if (dev->kind == GT_DEVICE_GPU && bus &&
@@ -279,14 +278,14 @@ static void gt_apply_write(struct gt_apply *p, struct gt_apply_at at);
 /* All ports, or all else; then what came to this place. */
 static void gt_apply_below(struct gt_apply *p, struct gt_apply_at at, int ports)
 {
-	const struct gt_device_tree *server = gt_apply_server(p, at);
+	const struct gt_device_tree *tree = gt_apply_server(p, at);
 	const struct gt_diff_finding *f = p->finding;
 	const struct gt_device *come;
-	uint32_t i = gt_device_tree_device(server, at.dev)->first;
+	uint32_t i = gt_device_tree_device(tree, at.dev)->first;
 
-	for (; i; i = gt_device_tree_device(server, i)->next)
-		if ((gt_device_tree_device(server, i)->kind ==
-		     GT_DEVICE_PORT) == ports)
+	for (; i; i = gt_device_tree_device(tree, i)->next)
+		if ((gt_device_tree_device(tree, i)->kind == GT_DEVICE_PORT) ==
+		    ports)
 			gt_apply_write(p, (struct gt_apply_at){at.other, i});
 	if (!f || at.other ||
 	    (f->kind != GT_DIFF_EXTRA && f->kind != GT_DIFF_MOVED))

@@ -40,7 +40,7 @@ static int gt_differ_hashes(const struct gt_cluster *cluster, uint64_t *hashes,
 			    struct gt_err *err)
 {
 	const struct gt_cluster_kind *kinds = cluster->kinds;
-	struct gt_device_tree *server;
+	struct gt_device_tree *tree;
 	uint32_t k;
 	int rc;
 
@@ -52,11 +52,11 @@ static int gt_differ_hashes(const struct gt_cluster *cluster, uint64_t *hashes,
 			hashes[i] = hashes[k];
 			continue;
 		}
-		rc = gt_device_tree_read(kinds[i].file, 0, &server, err);
+		rc = gt_device_tree_read(kinds[i].file, 0, &tree, err);
 		if (rc)
 			return rc;
-		hashes[i] = gt_device_tree_hash(server);
-		gt_device_tree_free(server);
+		hashes[i] = gt_device_tree_hash(tree);
+		gt_device_tree_free(tree);
 	}
 	return GT_OK;
 }

@@ -5,9 +5,10 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/vec.h"
 #include "base/xml.h"
+#include "topo/diff/mix.h"
 #include "topo/xml/digest.h"
-#include "topo/diff/properties.h"
 
 enum { GT_DEVICE_TREE_MAX = 2048 };
 
@@ -15,48 +16,24 @@ struct gt_device_tree {
 	struct gt_arena *arena;
 	struct gt_xml *xml;
 	struct gt_device *devs;
-	const char **bus; /* canonical bus id of each device, or NULL */
-	uint32_t ndevs, size;
+	uint32_t ndevs, room;
 	unsigned ignore;
 };
 
-const char *gt_device_tree_source(const struct gt_device_tree *server)
+const char *gt_device_tree_source(const struct gt_device_tree *tree)
 {
-	return gt_xml_source(server->xml);
+	return gt_xml_source(tree->xml);
 }
 
-uint32_t gt_device_tree_ndevices(const struct gt_device_tree *server)
+uint32_t gt_device_tree_ndevices(const struct gt_device_tree *tree)
 {
-	return server->ndevs;
+	return tree->ndevs;
 }
 
-const struct gt_device *gt_device_tree_device(
-	const struct gt_device_tree *server, uint32_t i)
+const struct gt_device *gt_device_tree_device(const struct gt_device_tree *tree,
+					      uint32_t i)
 {
-	return &server->devs[i];
-}
-
-const char *gt_prop_name(enum gt_prop prop)
-{
-	static const char *const names[] = {
-		"model",     "subsystem", "class",
-		"width",     "speed",     "cur-width",
-		"cur-speed", "driver",    "driver-version",
-		"firmware",  "state",     "layer",
-		"acs",       "p2p",       "mig",
-		"visible",   "iommu",
-	};
-
-	return names[prop];
-}
-
-const char *gt_device_kind_name(enum gt_device_kind kind)
-{
-	static const char *const names[] = {
-		"server", "CPU", "switch", "GPU", "NIC", "port", "device",
-	};
-
-	return names[kind];
+	return &tree->devs[i];
 }
 
 static int gt_starts(const char *text, const char *with)
@@ -92,73 +69,53 @@ static enum gt_device_kind gt_device_tree_kind(const struct gt_xml_elem *elem)
 		       : GT_DEVICE_OTHER;
 }
 
-static const char *gt_device_tree_name(struct gt_device_tree *server,
+static const char *gt_device_tree_name(struct gt_device_tree *tree,
 				       const struct gt_device *dev,
 				       const char *bus)
 {
 	const char *attr = dev->kind == GT_DEVICE_CPU ? "numaid" : "name";
 
-	if (!dev->parent && dev != server->devs && dev->kind != GT_DEVICE_CPU)
+	if (!dev->parent && dev != tree->devs && dev->kind != GT_DEVICE_CPU)
 		return "server";
 	return gt_arena_printf(
-		server->arena, "%s %s", gt_device_kind_name(dev->kind),
+		tree->arena, "%s %s", gt_device_kind_name(dev->kind),
 		bus ? bus : gt_device_tree_text(dev->elem, attr));
 }
 
-static int gt_device_tree_grow(struct gt_device_tree *server,
-			       struct gt_err *err)
-{
-	uint32_t size = server->size ? server->size * 2 : 64;
-	struct gt_device *devs;
-	const char **bus;
-
-	if (server->ndevs < server->size)
-		return GT_OK;
-	devs = gt_arena_array(server->arena, size, sizeof(*devs));
-	bus = gt_arena_array(server->arena, size, sizeof(*bus));
-	if (!devs || !bus)
-		return gt_err_nomem(err);
-	if (server->ndevs) {
-		memcpy(devs, server->devs, server->ndevs * sizeof(*devs));
-		memcpy(bus, server->bus, server->ndevs * sizeof(*bus));
-	}
-	server->devs = devs;
-	server->bus = bus;
-	server->size = size;
-	return GT_OK;
-}
-
-static int gt_device_tree_add(struct gt_device_tree *server, uint32_t parent,
+static int gt_device_tree_add(struct gt_device_tree *tree, uint32_t parent,
 			      const struct gt_xml_elem *elem,
 			      enum gt_device_kind kind, struct gt_err *err)
 {
 	const char *bus = gt_xml_attr(elem, "busid");
-	uint32_t self = server->ndevs;
-	struct gt_device *dev;
+	uint32_t self = tree->ndevs;
+	struct gt_device *dev, *devs;
 
 	if (self == GT_DEVICE_TREE_MAX)
 		return gt_xml_fail(elem, NULL, err, "more than %d devices",
 				   GT_DEVICE_TREE_MAX);
-	if (gt_device_tree_grow(server, err))
-		return GT_ESYS;
-	dev = &server->devs[self];
+	devs = gt_vec_grow_in(tree->arena, tree->devs, self, &tree->room,
+			      sizeof(*devs));
+	if (!devs)
+		return gt_err_nomem(err);
+	tree->devs = devs;
+	dev = &devs[self];
 	dev->kind = kind;
 	dev->elem = elem;
 	dev->parent = parent;
 	dev->ndevs = 1;
-	gt_device_read_props(server->arena, server->ignore, dev);
+	gt_device_read_props(tree->arena, tree->ignore, dev);
 	if (bus)
-		bus = gt_bus_id_normalize_dup(server->arena, bus);
-	server->bus[self] = bus;
-	dev->name = self ? gt_device_tree_name(server, dev, bus) : "server";
+		bus = gt_bus_id_normalize_dup(tree->arena, bus);
+	dev->bus = bus;
+	dev->name = self ? gt_device_tree_name(tree, dev, bus) : "server";
 	if (!dev->name)
 		return gt_err_nomem(err);
-	server->ndevs++;
+	tree->ndevs++;
 	return GT_OK;
 }
 
 /* What is below an element; XML's depth is bounded. */
-static int gt_device_tree_walk(struct gt_device_tree *server, uint32_t parent,
+static int gt_device_tree_walk(struct gt_device_tree *tree, uint32_t parent,
 			       const struct gt_xml_elem *above,
 			       struct gt_err *err)
 {
@@ -173,28 +130,28 @@ static int gt_device_tree_walk(struct gt_device_tree *server, uint32_t parent,
 		    !gt_xml_is(elem, "pci") && !gt_xml_is(elem, "nic") &&
 		    !gt_xml_is(elem, "net"))
 			continue;
-		self = inside ? parent : server->ndevs;
+		self = inside ? parent : tree->ndevs;
 		if (!inside)
-			rc = gt_device_tree_add(server, parent, elem,
+			rc = gt_device_tree_add(tree, parent, elem,
 						gt_device_tree_kind(elem), err);
 		if (!rc)
-			rc = gt_device_tree_walk(server, self, elem, err);
+			rc = gt_device_tree_walk(tree, self, elem, err);
 		if (rc)
 			return rc;
 		if (inside)
 			continue;
-		*(last ? &server->devs[last].next
-		       : &server->devs[parent].first) = self;
+		*(last ? &tree->devs[last].next : &tree->devs[parent].first) =
+			self;
 		last = self;
 	}
 	return rc;
 }
 
-static uint32_t gt_device_tree_by_bus(const struct gt_device_tree *server,
+static uint32_t gt_device_tree_by_bus(const struct gt_device_tree *tree,
 				      const char *bus)
 {
-	for (uint32_t i = 1; bus && i < server->ndevs; i++)
-		if (server->bus[i] && !strcmp(server->bus[i], bus))
+	for (uint32_t i = 1; bus && i < tree->ndevs; i++)
+		if (tree->devs[i].bus && !strcmp(tree->devs[i].bus, bus))
 			return i;
 	return 0;
 }
@@ -213,7 +170,7 @@ static void gt_device_tree_join(struct gt_device *dev,
 		dev->links[i].count += link->count;
 }
 
-static int gt_device_tree_links(struct gt_device_tree *server,
+static int gt_device_tree_links(struct gt_device_tree *tree,
 				struct gt_device *dev, struct gt_err *err)
 {
 	const struct gt_xml_elem *gpu = gt_xml_find(dev->elem, "gpu");
@@ -222,7 +179,7 @@ static int gt_device_tree_links(struct gt_device_tree *server,
 
 	for (; elem; elem = gt_xml_next(elem))
 		n++;
-	dev->links = gt_arena_array(server->arena, n, sizeof(*dev->links));
+	dev->links = gt_arena_array(tree->arena, n, sizeof(*dev->links));
 	if (!dev->links)
 		return gt_err_nomem(err);
 	for (elem = gpu ? gt_xml_child(gpu) : NULL; elem;
@@ -236,35 +193,34 @@ static int gt_device_tree_links(struct gt_device_tree *server,
 		if (gt_xml_int(elem, "count", &link.count, err))
 			return GT_EINPUT;
 		if (to)
-			to = gt_bus_id_normalize_dup(server->arena, to);
-		link.to = gt_device_tree_by_bus(server, to);
+			to = gt_bus_id_normalize_dup(tree->arena, to);
+		link.to = gt_device_tree_by_bus(tree, to);
 		/* One end may be the processor: the nearest, as for c2c. */
-		if (link.to && server->devs[link.to].kind != GT_DEVICE_GPU)
+		if (link.to && tree->devs[link.to].kind != GT_DEVICE_GPU)
 			link.to = 0;
-		if (link.to != (uint32_t)(dev - server->devs) && link.count)
+		if (link.to != (uint32_t)(dev - tree->devs) && link.count)
 			gt_device_tree_join(dev, &link);
 	}
 	return GT_OK;
 }
 
 /* Where some GPUs could be asked, those that could not are hidden. */
-static void gt_device_tree_hidden(struct gt_device_tree *server)
+static void gt_device_tree_hidden(struct gt_device_tree *tree)
 {
 	uint32_t asked = 0;
 
-	for (uint32_t i = 1; i < server->ndevs; i++)
-		asked += gt_xml_find(server->devs[i].elem, "gpu") != NULL;
-	for (uint32_t i = 1; i < server->ndevs && asked; i++)
-		if (server->devs[i].kind == GT_DEVICE_GPU &&
-		    !gt_xml_find(server->devs[i].elem, "gpu") &&
-		    !(server->ignore >> GT_PROP_VISIBLE & 1))
-			server->devs[i].props[GT_PROP_VISIBLE] = "no";
+	for (uint32_t i = 1; i < tree->ndevs; i++)
+		asked += gt_xml_find(tree->devs[i].elem, "gpu") != NULL;
+	for (uint32_t i = 1; i < tree->ndevs && asked; i++)
+		if (tree->devs[i].kind == GT_DEVICE_GPU &&
+		    !gt_xml_find(tree->devs[i].elem, "gpu") &&
+		    !(tree->ignore >> GT_PROP_VISIBLE & 1))
+			tree->devs[i].props[GT_PROP_VISIBLE] = "no";
 }
 
-static int gt_device_tree_make(struct gt_device_tree *server,
-			       struct gt_err *err)
+static int gt_device_tree_make(struct gt_device_tree *tree, struct gt_err *err)
 {
-	const struct gt_xml_elem *root = gt_xml_root(server->xml);
+	const struct gt_xml_elem *root = gt_xml_root(tree->xml);
 	int rc;
 
 	if (!gt_xml_is(root, "system"))
@@ -272,19 +228,17 @@ static int gt_device_tree_make(struct gt_device_tree *server,
 				   "root element '%.64s' is not 'system': not "
 				   "a topology",
 				   gt_xml_name(root));
-	rc = gt_device_tree_add(server, 0, root, GT_DEVICE_SERVER, err);
+	rc = gt_device_tree_add(tree, 0, root, GT_DEVICE_SERVER, err);
 	if (!rc)
-		rc = gt_device_tree_walk(server, 0, root, err);
+		rc = gt_device_tree_walk(tree, 0, root, err);
 	if (!rc)
-		gt_device_tree_hidden(server);
-	for (uint32_t i = 1; i < server->ndevs && !rc; i++)
-		if (server->devs[i].kind == GT_DEVICE_GPU &&
-		    !(server->ignore >> GT_NPROPS & 1))
-			rc = gt_device_tree_links(server, &server->devs[i],
-						  err);
-	for (uint32_t i = server->ndevs - 1; i > 0 && !rc; i--)
-		server->devs[server->devs[i].parent].ndevs +=
-			server->devs[i].ndevs;
+		gt_device_tree_hidden(tree);
+	for (uint32_t i = 1; i < tree->ndevs && !rc; i++)
+		if (tree->devs[i].kind == GT_DEVICE_GPU &&
+		    !(tree->ignore >> GT_NPROPS & 1))
+			rc = gt_device_tree_links(tree, &tree->devs[i], err);
+	for (uint32_t i = tree->ndevs - 1; i > 0 && !rc; i--)
+		tree->devs[tree->devs[i].parent].ndevs += tree->devs[i].ndevs;
 	return rc;
 }
 
@@ -300,15 +254,15 @@ static uint64_t gt_device_tree_label(const struct gt_device *dev)
 	return hash;
 }
 
-static void gt_device_tree_labels(struct gt_device_tree *server)
+static void gt_device_tree_labels(struct gt_device_tree *tree)
 {
-	for (uint32_t i = 0; i < server->ndevs; i++) {
-		server->devs[i].own = gt_device_tree_label(&server->devs[i]);
-		server->devs[i].tree = server->devs[i].own;
+	for (uint32_t i = 0; i < tree->ndevs; i++) {
+		tree->devs[i].own = gt_device_tree_label(&tree->devs[i]);
+		tree->devs[i].tree = tree->devs[i].own;
 	}
-	for (uint32_t i = server->ndevs - 1; i > 0; i--)
-		server->devs[server->devs[i].parent].tree +=
-			gt_hash_mix(server->devs[i].tree, 1);
+	for (uint32_t i = tree->ndevs - 1; i > 0; i--)
+		tree->devs[tree->devs[i].parent].tree +=
+			gt_hash_mix(tree->devs[i].tree, 1);
 }
 
 /* Takes the document, also when it fails. */
@@ -316,51 +270,51 @@ static int gt_device_tree_new(struct gt_xml *xml, unsigned ignore,
 			      struct gt_device_tree **out, struct gt_err *err)
 {
 	struct gt_arena *arena = gt_arena_new();
-	struct gt_device_tree *server =
-		arena ? gt_arena_alloc(arena, sizeof(*server)) : NULL;
+	struct gt_device_tree *tree =
+		arena ? gt_arena_alloc(arena, sizeof(*tree)) : NULL;
 	int rc;
 
-	if (!server) {
+	if (!tree) {
 		gt_xml_free(xml);
 		gt_arena_free(arena);
 		return gt_err_nomem(err);
 	}
-	server->arena = arena;
-	server->xml = xml;
-	server->ignore = ignore;
-	rc = gt_device_tree_make(server, err);
+	tree->arena = arena;
+	tree->xml = xml;
+	tree->ignore = ignore;
+	rc = gt_device_tree_make(tree, err);
 	if (rc) {
-		gt_device_tree_free(server);
+		gt_device_tree_free(tree);
 		return rc;
 	}
-	gt_device_tree_labels(server);
-	*out = server;
+	gt_device_tree_labels(tree);
+	*out = tree;
 	return GT_OK;
 }
 
 int gt_device_tree_read(const char *path, unsigned ignore,
-			struct gt_device_tree **server, struct gt_err *err)
+			struct gt_device_tree **tree, struct gt_err *err)
 {
 	struct gt_xml *xml;
 	int rc = gt_xml_read(path, &xml, err);
 
-	return rc ? rc : gt_device_tree_new(xml, ignore, server, err);
+	return rc ? rc : gt_device_tree_new(xml, ignore, tree, err);
 }
 
 int gt_device_tree_parse(const char *name, const char *text, size_t len,
-			 unsigned ignore, struct gt_device_tree **server,
+			 unsigned ignore, struct gt_device_tree **tree,
 			 struct gt_err *err)
 {
 	struct gt_xml *xml;
 	int rc = gt_xml_parse(name, text, len, &xml, err);
 
-	return rc ? rc : gt_device_tree_new(xml, ignore, server, err);
+	return rc ? rc : gt_device_tree_new(xml, ignore, tree, err);
 }
 
-void gt_device_tree_free(struct gt_device_tree *server)
+void gt_device_tree_free(struct gt_device_tree *tree)
 {
-	if (!server)
+	if (!tree)
 		return;
-	gt_xml_free(server->xml);
-	gt_arena_free(server->arena);
+	gt_xml_free(tree->xml);
+	gt_arena_free(tree->arena);
 }

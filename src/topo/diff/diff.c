@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/vec.h"
 #include "base/xml.h"
 #include "topo/diff/match.h"
 
@@ -37,6 +38,7 @@ static void gt_differ_add(struct gt_differ *d, struct gt_diff_finding finding,
 		finding.dev_b == GT_UNMATCHED
 			? gt_device_tree_device(diff->a, finding.dev_a)
 			: gt_device_tree_device(diff->b, finding.dev_b);
+	struct gt_diff_finding *grown;
 	char where[512], text[512];
 	va_list ap;
 
@@ -46,22 +48,14 @@ static void gt_differ_add(struct gt_differ *d, struct gt_diff_finding finding,
 	gt_xml_where(dev->elem, NULL, where, sizeof(where));
 	finding.where = gt_arena_strdup(d->arena, where);
 	finding.text = gt_arena_printf(d->arena, "%s: %s", dev->name, text);
-	if (diff->nfindings == diff->size) {
-		uint32_t size = diff->size ? diff->size * 2 : 16;
-		struct gt_diff_finding *grown =
-			gt_arena_array(d->arena, size, sizeof(*grown));
-
-		if (grown && diff->nfindings)
-			memcpy(grown, diff->findings,
-			       diff->nfindings * sizeof(*grown));
-		diff->findings = grown;
-		diff->size = size;
-	}
-	if (!finding.where || !finding.text || !diff->findings) {
+	grown = gt_vec_grow_in(d->arena, diff->findings, diff->nfindings,
+			       &diff->size, sizeof(*grown));
+	if (!finding.where || !finding.text || !grown) {
 		d->rc = gt_err_nomem(d->err);
 		diff->nfindings = diff->size = 0;
 		return;
 	}
+	diff->findings = grown;
 	diff->findings[diff->nfindings++] = finding;
 }
 
@@ -148,20 +142,20 @@ static void gt_differ_props(struct gt_differ *d, uint32_t x, uint32_t y)
 }
 
 /* "switch 0000:15:00.0 (CPU 0)" */
-static const char *gt_differ_place(const struct gt_device_tree *server,
+static const char *gt_differ_place(const struct gt_device_tree *tree,
 				   uint32_t dev, char text[256])
 {
 	uint32_t cpu = dev;
 
-	while (cpu && gt_device_tree_device(server, cpu)->kind != GT_DEVICE_CPU)
-		cpu = gt_device_tree_device(server, cpu)->parent;
+	while (cpu && gt_device_tree_device(tree, cpu)->kind != GT_DEVICE_CPU)
+		cpu = gt_device_tree_device(tree, cpu)->parent;
 	if (!cpu || cpu == dev)
 		snprintf(text, 256, "%s",
-			 gt_device_tree_device(server, dev)->name);
+			 gt_device_tree_device(tree, dev)->name);
 	else
 		snprintf(text, 256, "%s (%s)",
-			 gt_device_tree_device(server, dev)->name,
-			 gt_device_tree_device(server, cpu)->name);
+			 gt_device_tree_device(tree, dev)->name,
+			 gt_device_tree_device(tree, cpu)->name);
 	return text;
 }
 
@@ -191,22 +185,21 @@ static void gt_differ_moved(struct gt_differ *d, uint32_t x, uint32_t y)
 static void gt_differ_alone(struct gt_differ *d, int extra, uint32_t dev)
 {
 	const struct gt_diff *diff = d->diff;
-	const struct gt_device_tree *server = extra ? diff->b : diff->a;
+	const struct gt_device_tree *tree = extra ? diff->b : diff->a;
 	const uint32_t *match = extra ? diff->back : diff->image;
 	struct gt_diff_finding finding = {.kind = extra ? GT_DIFF_EXTRA
 							: GT_DIFF_MISSING,
 					  .dev_a = extra ? GT_UNMATCHED : dev,
 					  .dev_b = extra ? dev : GT_UNMATCHED};
-	uint32_t up = gt_device_tree_device(server, dev)->parent;
-	uint32_t below = 0,
-		 end = dev + gt_device_tree_device(server, dev)->ndevs;
+	uint32_t up = gt_device_tree_device(tree, dev)->parent;
+	uint32_t below = 0, end = dev + gt_device_tree_device(tree, dev)->ndevs;
 	char place[256];
 
 	if (match[dev] != GT_UNMATCHED || match[up] == GT_UNMATCHED)
 		return;
 	for (uint32_t i = dev + 1; i < end; i++)
 		below += match[i] == GT_UNMATCHED;
-	gt_differ_place(server, up, place);
+	gt_differ_place(tree, up, place);
 	if (below)
 		gt_differ_add(d, finding, "is %s, with %u below it, on %s",
 			      extra ? "extra" : "missing", below, place);

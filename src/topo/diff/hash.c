@@ -3,16 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The finalizer of splitmix64 (Steele, Lea and Flood, "Fast splittable
- * pseudorandom number generators", 2014). */
-uint64_t gt_hash_mix(uint64_t a, uint64_t b)
-{
-	uint64_t z = a * 0x9e3779b97f4a7c15 + b + 0x632be59bd9b4e019;
-
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-	return z ^ (z >> 31);
-}
+#include "topo/diff/mix.h"
 
 static int gt_device_tree_order(const void *left, const void *right)
 {
@@ -32,13 +23,13 @@ static uint32_t gt_hash_distinct(uint64_t *colours, uint32_t n)
 	return count;
 }
 
-static void gt_hash_refine(const struct gt_device_tree *server,
+static void gt_hash_refine(const struct gt_device_tree *tree,
 			   const uint64_t *old, uint64_t *colours)
 {
-	uint32_t n = gt_device_tree_ndevices(server);
+	uint32_t n = gt_device_tree_ndevices(tree);
 
 	for (uint32_t i = 0; i < n; i++) {
-		const struct gt_device *dev = gt_device_tree_device(server, i);
+		const struct gt_device *dev = gt_device_tree_device(tree, i);
 		uint64_t sum = 0;
 
 		for (uint32_t k = 0; k < dev->nlinks; k++)
@@ -47,31 +38,31 @@ static void gt_hash_refine(const struct gt_device_tree *server,
 					    (uint64_t)dev->links[k].count),
 				2);
 		for (uint32_t k = dev->first; k;
-		     k = gt_device_tree_device(server, k)->next)
+		     k = gt_device_tree_device(tree, k)->next)
 			sum += gt_hash_mix(old[k], 3);
 		colours[i] = gt_hash_mix(
 			gt_hash_mix(old[i], i ? old[dev->parent] : 0), sum);
 	}
 }
 
-uint64_t gt_device_tree_colour(const struct gt_device_tree *server,
+uint64_t gt_device_tree_colour(const struct gt_device_tree *tree,
 			       const uint32_t *mark, uint64_t *colours)
 {
-	uint32_t n = gt_device_tree_ndevices(server), count = 0, before;
+	uint32_t n = gt_device_tree_ndevices(tree), count = 0, before;
 	uint64_t *old = calloc(n, sizeof(*old));
 	uint64_t sum = 0;
 
 	if (!old)
 		return 0;
 	for (uint32_t i = 0; i < n; i++) {
-		colours[i] = gt_device_tree_device(server, i)->own;
+		colours[i] = gt_device_tree_device(tree, i)->own;
 		if (mark && mark[i])
 			colours[i] = gt_hash_mix(colours[i], mark[i]);
 	}
 	do {
 		before = count;
 		memcpy(old, colours, n * sizeof(*old));
-		gt_hash_refine(server, old, colours);
+		gt_hash_refine(tree, old, colours);
 		memcpy(old, colours, n * sizeof(*old));
 		count = gt_hash_distinct(old, n);
 	} while (count > before);
@@ -81,12 +72,12 @@ uint64_t gt_device_tree_colour(const struct gt_device_tree *server,
 	return sum;
 }
 
-uint64_t gt_device_tree_hash(const struct gt_device_tree *server)
+uint64_t gt_device_tree_hash(const struct gt_device_tree *tree)
 {
 	uint64_t *colours =
-		calloc(gt_device_tree_ndevices(server), sizeof(*colours));
+		calloc(gt_device_tree_ndevices(tree), sizeof(*colours));
 	uint64_t hash =
-		colours ? gt_device_tree_colour(server, NULL, colours) : 0;
+		colours ? gt_device_tree_colour(tree, NULL, colours) : 0;
 
 	free(colours);
 	return hash;

@@ -5,7 +5,7 @@
 
 #include "topo/diff/device_tree.h"
 
-struct gt_same {
+struct gt_isomorphism {
 	const struct gt_device_tree *a, *b;
 	uint32_t n;
 	uint64_t *colours_a, *colours_b;
@@ -14,7 +14,8 @@ struct gt_same {
 };
 
 /* The next device whose colour another one has, too; 0: there is none. */
-static uint32_t gt_isomorphism_twin(const struct gt_same *s, uint32_t next)
+static uint32_t gt_isomorphism_twin(const struct gt_isomorphism *s,
+				    uint32_t next)
 {
 	for (uint32_t i = next; i < s->n; i++)
 		for (uint32_t j = i + 1; j < s->n; j++)
@@ -24,7 +25,7 @@ static uint32_t gt_isomorphism_twin(const struct gt_same *s, uint32_t next)
 }
 
 /* Single out x, and in b one that leaves both with the same colours. */
-static int gt_isomorphism_individualize(struct gt_same *s, uint32_t x,
+static int gt_isomorphism_individualize(struct gt_isomorphism *s, uint32_t x,
 					uint32_t mark)
 {
 	uint64_t colour = s->colours_a[x], hash;
@@ -44,7 +45,8 @@ static int gt_isomorphism_individualize(struct gt_same *s, uint32_t x,
 	return 0;
 }
 
-static void gt_isomorphism_read(const struct gt_same *s, struct gt_match *match)
+static void gt_isomorphism_read(const struct gt_isomorphism *s,
+				struct gt_match *match)
 {
 	for (uint32_t x = 0; x < s->n; x++)
 		for (uint32_t y = 0; y < s->n; y++)
@@ -59,7 +61,7 @@ int gt_match_isomorphic(const struct gt_device_tree *a,
 {
 	size_t n = gt_device_tree_ndevices(a);
 	uint64_t *memory = calloc(n, 4 * sizeof(*memory));
-	struct gt_same s = {.a = a, .b = b, .n = (uint32_t)n};
+	struct gt_isomorphism s = {.a = a, .b = b, .n = (uint32_t)n};
 	uint32_t x = 1, mark = 0;
 	int same = 1;
 

@@ -3,6 +3,8 @@ gtopo_core_sources += \
 	%D%/apply.h \
 	%D%/cluster.c \
 	%D%/cluster.h \
+	%D%/device.c \
+	%D%/device.h \
 	%D%/device_tree.c \
 	%D%/device_tree.h \
 	%D%/diff.c \
@@ -13,5 +15,4 @@ gtopo_core_sources += \
 	%D%/isomorphism.c \
 	%D%/match.c \
 	%D%/match.h \
-	%D%/properties.c \
-	%D%/properties.h
+	%D%/mix.h

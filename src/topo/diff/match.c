@@ -5,8 +5,9 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "topo/diff/hungarian.h"
 #include "topo/diff/device_tree.h"
+#include "topo/diff/hungarian.h"
+#include "topo/diff/mix.h"
 
 enum {
 	GT_MATCH_UNIT = 1024, /* of prices; where all is equal, names decide */
@@ -64,10 +65,10 @@ int gt_match_differs(const char *a, const char *b)
 	return *a && *b && strcmp(a, b);
 }
 
-int gt_match_nlinks(const struct gt_device_tree *server, uint32_t from,
+int gt_match_nlinks(const struct gt_device_tree *tree, uint32_t from,
 		    uint32_t to)
 {
-	const struct gt_device *dev = gt_device_tree_device(server, from);
+	const struct gt_device *dev = gt_device_tree_device(tree, from);
 
 	for (uint32_t i = 0; i < dev->nlinks; i++)
 		if (dev->links[i].to == to)
@@ -100,63 +101,65 @@ struct gt_match_children {
 	void *memory;
 };
 
-static uint32_t gt_match_count(const struct gt_device_tree *server,
-			       uint32_t dev)
+static uint32_t gt_match_count(const struct gt_device_tree *tree, uint32_t dev)
 {
 	uint32_t n = 0;
 
-	for (uint32_t i = gt_device_tree_device(server, dev)->first; i;
-	     i = gt_device_tree_device(server, i)->next)
+	for (uint32_t i = gt_device_tree_device(tree, dev)->first; i;
+	     i = gt_device_tree_device(tree, i)->next)
 		n++;
 	return n;
 }
 
 static int gt_match_children(struct gt_matcher *m, uint32_t x, uint32_t y,
-			     struct gt_match_children *kids)
+			     struct gt_match_children *children)
 {
 	uint32_t na = gt_match_count(m->a, x), nb = gt_match_count(m->b, y);
 	uint32_t i = 0;
 
-	kids->memory = calloc(2 * ((size_t)na + nb) + 1, sizeof(uint32_t));
-	if (!kids->memory)
+	children->memory = calloc(2 * ((size_t)na + nb) + 1, sizeof(uint32_t));
+	if (!children->memory)
 		return GT_ESYS;
-	kids->na = na;
-	kids->nb = nb;
-	kids->a = kids->memory;
-	kids->b = kids->a + na;
-	kids->pick = kids->b + nb;
-	kids->taken = kids->pick + na;
+	children->na = na;
+	children->nb = nb;
+	children->a = children->memory;
+	children->b = children->a + na;
+	children->pick = children->b + nb;
+	children->taken = children->pick + na;
 	for (uint32_t d = gt_device_a(m, x)->first; d;
 	     d = gt_device_a(m, d)->next)
-		kids->a[i++] = d;
-	memset(kids->pick, 0xff, na * sizeof(*kids->pick));
+		children->a[i++] = d;
+	memset(children->pick, 0xff, na * sizeof(*children->pick));
 	i = 0;
 	for (uint32_t d = gt_device_b(m, y)->first; d;
 	     d = gt_device_b(m, d)->next)
-		kids->b[i++] = d;
+		children->b[i++] = d;
 	return GT_OK;
 }
 
 /* Those in which nothing differs; of these first those of one name. */
 static int gt_match_identical(struct gt_matcher *m,
-			      struct gt_match_children *kids, int named)
+			      struct gt_match_children *children, int named)
 {
 	int sum = 0, cost;
 
-	for (uint32_t i = 0; i < kids->na; i++)
+	for (uint32_t i = 0; i < children->na; i++)
 		for (uint32_t j = 0;
-		     j < kids->nb && kids->pick[i] == GT_UNMATCHED; j++) {
-			const struct gt_device *a = gt_device_a(m, kids->a[i]);
-			const struct gt_device *b = gt_device_b(m, kids->b[j]);
+		     j < children->nb && children->pick[i] == GT_UNMATCHED;
+		     j++) {
+			const struct gt_device *a =
+				gt_device_a(m, children->a[i]);
+			const struct gt_device *b =
+				gt_device_b(m, children->b[j]);
 
-			if (kids->taken[j] || a->tree != b->tree ||
+			if (children->taken[j] || a->tree != b->tree ||
 			    (named && strcmp(a->name, b->name)))
 				continue;
-			cost = gt_match_cost(m, kids->a[i], kids->b[j]);
+			cost = gt_match_cost(m, children->a[i], children->b[j]);
 			if (cost >= GT_MATCH_UNIT)
 				continue;
-			kids->pick[i] = j;
-			kids->taken[j] = 1;
+			children->pick[i] = j;
+			children->taken[j] = 1;
 			sum += cost;
 		}
 	return sum;
@@ -175,8 +178,8 @@ static int gt_match_price_of(struct gt_matcher *m, uint32_t x, uint32_t y)
 }
 
 /* The children that have no twin, by the cheapest assignment. */
-static int gt_match_rest(struct gt_matcher *m, struct gt_match_children *kids,
-			 uint32_t n)
+static int gt_match_rest(struct gt_matcher *m,
+			 struct gt_match_children *children, uint32_t n)
 {
 	uint32_t *rows = calloc((size_t)n * n + 3 * (size_t)n, sizeof(*rows));
 	uint32_t *columns = rows + n, *pick = columns + n, na = 0, nb = 0;
@@ -186,61 +189,63 @@ static int gt_match_rest(struct gt_matcher *m, struct gt_match_children *kids,
 		m->failed = 1;
 		return 0;
 	}
-	for (uint32_t i = 0; i < kids->na; i++)
-		if (kids->pick[i] == GT_UNMATCHED)
+	for (uint32_t i = 0; i < children->na; i++)
+		if (children->pick[i] == GT_UNMATCHED)
 			rows[na++] = i;
-	for (uint32_t j = 0; j < kids->nb; j++)
-		if (!kids->taken[j])
+	for (uint32_t j = 0; j < children->nb; j++)
+		if (!children->taken[j])
 			columns[nb++] = j;
 	for (uint32_t i = 0; i < n; i++)
 		for (uint32_t j = 0; j < n; j++)
 			price[i * n + j] = gt_match_price_of(
-				m, i < na ? kids->a[rows[i]] : GT_UNMATCHED,
-				j < nb ? kids->b[columns[j]] : GT_UNMATCHED);
+				m, i < na ? children->a[rows[i]] : GT_UNMATCHED,
+				j < nb ? children->b[columns[j]]
+				       : GT_UNMATCHED);
 	sum = gt_hungarian(n, price, pick, &m->failed);
 	for (uint32_t i = 0; i < na && !m->failed; i++)
 		if (pick[i] < nb)
-			kids->pick[rows[i]] = columns[pick[i]];
+			children->pick[rows[i]] = columns[pick[i]];
 	free(rows);
 	return sum;
 }
 
 /* As they come, kind by kind. */
 static int gt_match_in_order(struct gt_matcher *m,
-			     struct gt_match_children *kids)
+			     struct gt_match_children *children)
 {
 	int sum = 0;
 
-	for (uint32_t i = 0; i < kids->na; i++) {
+	for (uint32_t i = 0; i < children->na; i++) {
 		uint32_t j = 0;
 
-		while (kids->pick[i] == GT_UNMATCHED && j < kids->nb &&
-		       (kids->taken[j] ||
-			gt_device_a(m, kids->a[i])->kind !=
-				gt_device_b(m, kids->b[j])->kind))
+		while (children->pick[i] == GT_UNMATCHED && j < children->nb &&
+		       (children->taken[j] ||
+			gt_device_a(m, children->a[i])->kind !=
+				gt_device_b(m, children->b[j])->kind))
 			j++;
-		if (kids->pick[i] != GT_UNMATCHED || j == kids->nb)
+		if (children->pick[i] != GT_UNMATCHED || j == children->nb)
 			continue;
-		kids->pick[i] = j;
-		kids->taken[j] = 1;
-		sum += gt_match_cost(m, kids->a[i], kids->b[j]);
+		children->pick[i] = j;
+		children->taken[j] = 1;
+		sum += gt_match_cost(m, children->a[i], children->b[j]);
 	}
 	return sum;
 }
 
-static int gt_match_solve(struct gt_matcher *m, struct gt_match_children *kids)
+static int gt_match_solve(struct gt_matcher *m,
+			  struct gt_match_children *children)
 {
-	int sum =
-		gt_match_identical(m, kids, 1) + gt_match_identical(m, kids, 0);
+	int sum = gt_match_identical(m, children, 1) +
+		  gt_match_identical(m, children, 0);
 	uint32_t n = 0;
 
-	for (uint32_t i = 0; i < kids->na; i++)
-		n += kids->pick[i] == GT_UNMATCHED;
-	for (uint32_t j = 0; j < kids->nb; j++)
-		n += !kids->taken[j];
+	for (uint32_t i = 0; i < children->na; i++)
+		n += children->pick[i] == GT_UNMATCHED;
+	for (uint32_t j = 0; j < children->nb; j++)
+		n += !children->taken[j];
 	if (n > GT_MATCH_MAX_REST)
-		return sum + gt_match_in_order(m, kids);
-	return n ? sum + gt_match_rest(m, kids, n) : sum;
+		return sum + gt_match_in_order(m, children);
+	return n ? sum + gt_match_rest(m, children, n) : sum;
 }
 
 /* What differs when x and all below it are matched with y; of one kind. */
@@ -248,7 +253,7 @@ static int gt_match_cost(struct gt_matcher *m, uint32_t x, uint32_t y)
 {
 	const struct gt_device *a = gt_device_a(m, x), *b = gt_device_b(m, y);
 	int *cost = &m->costs[(size_t)x * m->nb + y];
-	struct gt_match_children kids;
+	struct gt_match_children children;
 	int sum;
 
 	if (a->kind != b->kind)
@@ -257,12 +262,12 @@ static int gt_match_cost(struct gt_matcher *m, uint32_t x, uint32_t y)
 		return *cost - 1;
 	sum = gt_match_device_cost(m, x, y);
 	if (a->first || b->first) {
-		if (gt_match_children(m, x, y, &kids)) {
+		if (gt_match_children(m, x, y, &children)) {
 			m->failed = 1;
 			return 0;
 		}
-		sum += gt_match_solve(m, &kids);
-		free(kids.memory);
+		sum += gt_match_solve(m, &children);
+		free(children.memory);
 	}
 	*cost = sum + 1;
 	return sum;
@@ -270,19 +275,20 @@ static int gt_match_cost(struct gt_matcher *m, uint32_t x, uint32_t y)
 
 static void gt_match_pair(struct gt_matcher *m, uint32_t x, uint32_t y)
 {
-	struct gt_match_children kids;
+	struct gt_match_children children;
 
 	m->image[x] = y;
 	m->back[y] = x;
-	if (gt_match_children(m, x, y, &kids)) {
+	if (gt_match_children(m, x, y, &children)) {
 		m->failed = 1;
 		return;
 	}
-	gt_match_solve(m, &kids);
-	for (uint32_t i = 0; i < kids.na && !m->failed; i++)
-		if (kids.pick[i] != GT_UNMATCHED)
-			gt_match_pair(m, kids.a[i], kids.b[kids.pick[i]]);
-	free(kids.memory);
+	gt_match_solve(m, &children);
+	for (uint32_t i = 0; i < children.na && !m->failed; i++)
+		if (children.pick[i] != GT_UNMATCHED)
+			gt_match_pair(m, children.a[i],
+				      children.b[children.pick[i]]);
+	free(children.memory);
 }
 
 /* Undo the match of a's x and all below it, and of b's y likewise. */
@@ -513,12 +519,12 @@ static void gt_match_perturb(struct gt_matcher *m, uint64_t *seed)
 		}
 }
 
-static int gt_match_direct(const struct gt_device_tree *server)
+static int gt_match_direct(const struct gt_device_tree *tree)
 {
-	for (uint32_t i = 1; i < gt_device_tree_ndevices(server); i++)
-		for (uint32_t k = 0;
-		     k < gt_device_tree_device(server, i)->nlinks; k++)
-			if (gt_device_tree_device(server, i)->links[k].to)
+	for (uint32_t i = 1; i < gt_device_tree_ndevices(tree); i++)
+		for (uint32_t k = 0; k < gt_device_tree_device(tree, i)->nlinks;
+		     k++)
+			if (gt_device_tree_device(tree, i)->links[k].to)
 				return 1;
 	return 0;
 }

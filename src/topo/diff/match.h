@@ -52,7 +52,7 @@ int gt_match_is_isomorphic(const struct gt_device_tree *a,
 int gt_match_differs(const char *a, const char *b);
 
 /* NVLinks from one device to another (0: to switches). */
-int gt_match_nlinks(const struct gt_device_tree *server, uint32_t from,
+int gt_match_nlinks(const struct gt_device_tree *tree, uint32_t from,
 		    uint32_t to);
 
 #endif

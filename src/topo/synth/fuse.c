@@ -15,7 +15,7 @@
 
 /* Servers that are alike; the first stands for all. */
 struct gt_fuse_kind {
-	struct gt_device_tree *server;
+	struct gt_device_tree *tree;
 	uint64_t hash;
 	uint32_t first;
 	const char *where; /* file and nets, as they are written */
@@ -33,25 +33,25 @@ struct gt_fuser {
 
 static int gt_fuse_group(struct gt_fuser *f, uint32_t i, struct gt_err *err)
 {
-	struct gt_device_tree *server;
+	struct gt_device_tree *tree;
 	uint64_t hash;
 	uint32_t k = 0;
-	int rc = gt_device_tree_read(f->fuse->files[i], f->fuse->ignore,
-				     &server, err);
+	int rc = gt_device_tree_read(f->fuse->files[i], f->fuse->ignore, &tree,
+				     err);
 
 	if (rc)
 		return rc;
-	hash = gt_device_tree_hash(server);
+	hash = gt_device_tree_hash(tree);
 	while (k < f->nkinds &&
 	       (f->kinds[k].hash != hash ||
-		!gt_match_is_isomorphic(f->kinds[k].server, server)))
+		!gt_match_is_isomorphic(f->kinds[k].tree, tree)))
 		k++;
 	f->kind[i] = k;
 	if (k < f->nkinds) {
-		gt_device_tree_free(server);
+		gt_device_tree_free(tree);
 		return GT_OK;
 	}
-	f->kinds[f->nkinds++] = (struct gt_fuse_kind){server, hash, i, NULL};
+	f->kinds[f->nkinds++] = (struct gt_fuse_kind){tree, hash, i, NULL};
 	return GT_OK;
 }
 
@@ -342,7 +342,7 @@ int gt_fuse_write(const struct gt_fuse *fuse, struct gt_buf *out,
 		return gt_err_nomem(err);
 	rc = gt_fuse_run(&f, err);
 	for (uint32_t k = 0; k < f.nkinds; k++)
-		gt_device_tree_free(f.kinds[k].server);
+		gt_device_tree_free(f.kinds[k].tree);
 	gt_arena_free(f.arena);
 	return rc;
 }

@@ -1,4 +1,4 @@
-#include "topo/diff/properties.h"
+#include "topo/diff/device.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -10,6 +10,29 @@
 #include "base/xml.h"
 #include "topo/graph/model.h"
 #include "topo/graph/topo.h"
+
+const char *gt_prop_name(enum gt_prop prop)
+{
+	static const char *const names[] = {
+		"model",     "subsystem", "class",
+		"width",     "speed",     "cur-width",
+		"cur-speed", "driver",    "driver-version",
+		"firmware",  "state",     "layer",
+		"acs",       "p2p",       "mig",
+		"visible",   "iommu",
+	};
+
+	return names[prop];
+}
+
+const char *gt_device_kind_name(enum gt_device_kind kind)
+{
+	static const char *const names[] = {
+		"server", "CPU", "switch", "GPU", "NIC", "port", "device",
+	};
+
+	return names[kind];
+}
 
 /* One device being read. */
 struct gt_props {
