@@ -7,7 +7,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "topo/probe/machine.h"
-#include "topo/probe/nvml_walk.h"
+#include "topo/probe/nvml_query.h"
 #include "topo/probe/visible_devices.h"
 
 /* One number of a GPU; 0 where the driver has none. */
@@ -27,19 +27,19 @@ static int gt_nvml_speed_mts(unsigned gen)
 	return gen < sizeof(speeds) / sizeof(speeds[0]) ? speeds[gen] : 0;
 }
 
-static void gt_nvml_pcie(const struct gt_nvml_query *walk)
+static void gt_nvml_pcie(const struct gt_nvml_query *query)
 {
-	const struct gt_nvml *nvml = walk->nvml;
-	struct gt_nvml_device *device = walk->device;
+	const struct gt_nvml *nvml = query->nvml;
+	struct gt_nvml_device *device = query->device;
 	unsigned gen = gt_nvml_number(nvml->gpu_max_gen, device);
 
 	if (!gen)
 		gen = gt_nvml_number(nvml->max_gen, device);
-	walk->gpu->max.speed_mts = gt_nvml_speed_mts(gen);
-	walk->gpu->max.width = (int)gt_nvml_number(nvml->max_width, device);
+	query->gpu->max.speed_mts = gt_nvml_speed_mts(gen);
+	query->gpu->max.width = (int)gt_nvml_number(nvml->max_width, device);
 	gen = gt_nvml_number(nvml->cur_gen, device);
-	walk->gpu->cur.speed_mts = gt_nvml_speed_mts(gen);
-	walk->gpu->cur.width = (int)gt_nvml_number(nvml->cur_width, device);
+	query->gpu->cur.speed_mts = gt_nvml_speed_mts(gen);
+	query->gpu->cur.width = (int)gt_nvml_number(nvml->cur_width, device);
 }
 
 /* The function of the GPU; one that sysfs hides is made from NVML's words. */
@@ -64,43 +64,43 @@ static struct gt_machine_pci *gt_nvml_function(struct gt_machine *machine,
 }
 
 /* One text of a GPU; NULL where the driver has none. */
-static const char *gt_nvml_text(const struct gt_nvml_query *walk,
+static const char *gt_nvml_text(const struct gt_nvml_query *query,
 				int (*f)(struct gt_nvml_device *, char *,
 					 unsigned))
 {
 	char text[GT_NVML_TEXT_MAX];
 
-	if (!f || f(walk->device, text, sizeof(text)) != GT_NVML_SUCCESS ||
+	if (!f || f(query->device, text, sizeof(text)) != GT_NVML_SUCCESS ||
 	    !text[0])
 		return NULL;
-	return gt_arena_strdup(walk->machine->arena, text);
+	return gt_arena_strdup(query->machine->arena, text);
 }
 
 /* What is told of a GPU beside its links. */
-static void gt_nvml_facts(const struct gt_nvml_query *walk)
+static void gt_nvml_facts(const struct gt_nvml_query *query)
 {
 	static const char variable[] = "CUDA_VISIBLE_DEVICES";
-	const struct gt_nvml *nvml = walk->nvml;
-	struct gt_machine_gpu *gpu = walk->gpu;
+	const struct gt_nvml *nvml = query->nvml;
+	struct gt_machine_gpu *gpu = query->gpu;
 	unsigned mig, pending;
 
-	gpu->name = gt_nvml_text(walk, nvml->name);
-	gpu->vbios = gt_nvml_text(walk, nvml->vbios);
+	gpu->name = gt_nvml_text(query, nvml->name);
+	gpu->vbios = gt_nvml_text(query, nvml->vbios);
 	if (nvml->mig &&
-	    nvml->mig(walk->device, &mig, &pending) == GT_NVML_SUCCESS)
+	    nvml->mig(query->device, &mig, &pending) == GT_NVML_SUCCESS)
 		gpu->mig = mig != 0;
 	if (!gt_gpu_is_visible(getenv(variable), gpu->dev,
-			       gt_nvml_text(walk, nvml->uuid)))
+			       gt_nvml_text(query, nvml->uuid)))
 		gpu->hidden = variable;
-	gt_nvml_pcie(walk);
+	gt_nvml_pcie(query);
 }
 
-static void gt_nvml_tell(const struct gt_nvml_query *walk, const char *busid)
+static void gt_nvml_tell(const struct gt_nvml_query *query, const char *busid)
 {
-	const struct gt_machine_gpu *gpu = walk->gpu;
+	const struct gt_machine_gpu *gpu = query->gpu;
 
 	gt_machine_note_detail(
-		walk->machine,
+		query->machine,
 		"nvml: GPU %d %s: %s, NVLinks up: %d, down: %d%s%s%s", gpu->dev,
 		busid, gpu->name ? gpu->name : "no name",
 		__builtin_popcount(gpu->nvlinks_up),
@@ -109,47 +109,48 @@ static void gt_nvml_tell(const struct gt_nvml_query *walk, const char *busid)
 		gpu->mig > 0 ? ", MIG" : "", gpu->hidden ? ", hidden" : "");
 }
 
-static int gt_nvml_gpu(struct gt_nvml_query *walk, unsigned index)
+static int gt_nvml_gpu(struct gt_nvml_query *query, unsigned index)
 {
-	const struct gt_nvml *nvml = walk->nvml;
+	const struct gt_nvml *nvml = query->nvml;
 	struct gt_nvml_pci info;
 	struct gt_machine_pci *pci;
 	int major, minor, rc;
 
-	if (nvml->handle(index, &walk->device) != GT_NVML_SUCCESS ||
-	    nvml->pci(walk->device, &info) != GT_NVML_SUCCESS ||
-	    nvml->capability(walk->device, &major, &minor) != GT_NVML_SUCCESS) {
-		gt_machine_note(walk->machine,
+	if (nvml->handle(index, &query->device) != GT_NVML_SUCCESS ||
+	    nvml->pci(query->device, &info) != GT_NVML_SUCCESS ||
+	    nvml->capability(query->device, &major, &minor) !=
+		    GT_NVML_SUCCESS) {
+		gt_machine_note(query->machine,
 				"GPU %u does not answer and is left out; see "
 				"nvidia-smi",
 				index);
 		return GT_OK;
 	}
-	pci = gt_nvml_function(walk->machine, &info);
-	walk->gpu = pci ? gt_machine_gpu_new(walk->machine, pci) : NULL;
-	if (!walk->gpu)
+	pci = gt_nvml_function(query->machine, &info);
+	query->gpu = pci ? gt_machine_gpu_new(query->machine, pci) : NULL;
+	if (!query->gpu)
 		return GT_ESYS;
-	walk->gpu->dev = (int)index;
-	walk->gpu->sm = major * 10 + minor;
-	walk->gpus[walk->ngpus++] =
-		(struct gt_nvml_gpu){walk->device, walk->gpu};
-	gt_nvml_facts(walk);
-	rc = gt_nvml_links(walk);
-	gt_nvml_tell(walk, pci->busid);
+	query->gpu->dev = (int)index;
+	query->gpu->sm = major * 10 + minor;
+	query->gpus[query->ngpus++] =
+		(struct gt_nvml_gpu){query->device, query->gpu};
+	gt_nvml_facts(query);
+	rc = gt_nvml_links(query);
+	gt_nvml_tell(query, pci->busid);
 	return rc;
 }
 
-static void gt_nvml_system(const struct gt_nvml_query *walk)
+static void gt_nvml_system(const struct gt_nvml_query *query)
 {
-	struct gt_machine *machine = walk->machine;
+	struct gt_machine *machine = query->machine;
 	char driver[GT_NVML_TEXT_MAX] = "";
 	int cuda = 0;
 
-	if (walk->nvml->driver &&
-	    walk->nvml->driver(driver, sizeof(driver)) == GT_NVML_SUCCESS)
+	if (query->nvml->driver &&
+	    query->nvml->driver(driver, sizeof(driver)) == GT_NVML_SUCCESS)
 		machine->nvidia_version =
 			gt_arena_strdup(machine->arena, driver);
-	if (walk->nvml->cuda && walk->nvml->cuda(&cuda) == GT_NVML_SUCCESS &&
+	if (query->nvml->cuda && query->nvml->cuda(&cuda) == GT_NVML_SUCCESS &&
 	    cuda > 0)
 		machine->host.cuda = gt_arena_printf(
 			machine->arena, "%d.%d", cuda / 1000, cuda % 1000 / 10);
@@ -159,25 +160,25 @@ static void gt_nvml_system(const struct gt_nvml_query *walk)
 						  : "unknown");
 }
 
-static int gt_nvml_all(struct gt_nvml_query *walk)
+static int gt_nvml_all(struct gt_nvml_query *query)
 {
 	unsigned n = 0;
 	int rc = GT_OK;
 
-	gt_nvml_system(walk);
-	if (walk->nvml->count(&n) != GT_NVML_SUCCESS) {
-		gt_machine_note(walk->machine,
+	gt_nvml_system(query);
+	if (query->nvml->count(&n) != GT_NVML_SUCCESS) {
+		gt_machine_note(query->machine,
 				"GPUs are left out: NVML cannot count them");
 		n = 0;
 	}
-	gt_machine_note_detail(walk->machine, "nvml: GPUs: %u", n);
-	walk->gpus =
-		gt_arena_array(walk->machine->arena, n, sizeof(*walk->gpus));
-	if (!walk->gpus)
+	gt_machine_note_detail(query->machine, "nvml: GPUs: %u", n);
+	query->gpus =
+		gt_arena_array(query->machine->arena, n, sizeof(*query->gpus));
+	if (!query->gpus)
 		return GT_ESYS;
 	for (unsigned i = 0; !rc && i < n; i++)
-		rc = gt_nvml_gpu(walk, i);
-	return rc ? rc : gt_nvml_p2p(walk);
+		rc = gt_nvml_gpu(query, i);
+	return rc ? rc : gt_nvml_p2p(query);
 }
 
 /* The library without a GPU is common (login nodes) and no news. */
@@ -195,7 +196,7 @@ int gt_probe_nvml(const struct gt_probe_env *env, struct gt_machine *machine,
 		  struct gt_err *err)
 {
 	struct gt_nvml nvml;
-	struct gt_nvml_query walk = {
+	struct gt_nvml_query query = {
 		.nvml = &nvml, .env = env, .machine = machine};
 	const char *why;
 	int rc;
@@ -220,7 +221,7 @@ int gt_probe_nvml(const struct gt_probe_env *env, struct gt_machine *machine,
 			gt_machine_note_detail(machine, "nvml: fails: %s", why);
 		return GT_OK;
 	}
-	rc = gt_nvml_all(&walk);
+	rc = gt_nvml_all(&query);
 	gt_nvml_close(&nvml);
 	return rc ? gt_err_nomem(err) : GT_OK;
 }

@@ -9,7 +9,7 @@ gtopo_core_sources += \
 	%D%/nvlink.c \
 	%D%/nvml.c \
 	%D%/nvml.h \
-	%D%/nvml_walk.h \
+	%D%/nvml_query.h \
 	%D%/p2p.c \
 	%D%/pci_ids.c \
 	%D%/pci_ids.h \

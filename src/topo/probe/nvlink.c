@@ -1,4 +1,4 @@
-#include "topo/probe/nvml_walk.h"
+#include "topo/probe/nvml_query.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -17,13 +17,13 @@ enum {
 	GT_LINK_UP = 1,
 };
 
-static int gt_nvml_field(const struct gt_nvml_query *walk, unsigned id,
+static int gt_nvml_field(const struct gt_nvml_query *query, unsigned id,
 			 unsigned link, unsigned *value)
 {
 	struct gt_nvml_field field = {.field_id = id, .scope_id = link};
 
-	if (!walk->nvml->fields ||
-	    walk->nvml->fields(walk->device, 1, &field) != GT_NVML_SUCCESS ||
+	if (!query->nvml->fields ||
+	    query->nvml->fields(query->device, 1, &field) != GT_NVML_SUCCESS ||
 	    field.result != GT_NVML_SUCCESS)
 		return 0;
 	*value = field.value.u;
@@ -31,23 +31,23 @@ static int gt_nvml_field(const struct gt_nvml_query *walk, unsigned id,
 }
 
 /* Up or down; -1 for one that is not there, or not for peers. */
-static int gt_nvml_link_state(const struct gt_nvml_query *walk, unsigned link)
+static int gt_nvml_link_state(const struct gt_nvml_query *query, unsigned link)
 {
-	const struct gt_nvml *nvml = walk->nvml;
+	const struct gt_nvml *nvml = query->nvml;
 	unsigned p2p = 0, state;
 	int active = 0;
 
 	if (!nvml->nvlink_capability ||
-	    nvml->nvlink_capability(walk->device, link, GT_NVML_CAP_P2P,
+	    nvml->nvlink_capability(query->device, link, GT_NVML_CAP_P2P,
 				    &p2p) != GT_NVML_SUCCESS ||
 	    !p2p)
 		return -1;
 	/* Newer GPUs answer the field, older ones the call. */
-	if (walk->gpu->sm >= 90 &&
-	    gt_nvml_field(walk, GT_NVML_FI_NVLINK_STATE, link, &state))
+	if (query->gpu->sm >= 90 &&
+	    gt_nvml_field(query, GT_NVML_FI_NVLINK_STATE, link, &state))
 		return state == GT_NVML_ENABLED;
 	if (!nvml->nvlink_state ||
-	    nvml->nvlink_state(walk->device, link, &active) != GT_NVML_SUCCESS)
+	    nvml->nvlink_state(query->device, link, &active) != GT_NVML_SUCCESS)
 		return -1;
 	return active == GT_NVML_ENABLED;
 }
@@ -56,18 +56,18 @@ static int gt_nvml_link_state(const struct gt_nvml_query *walk, unsigned link)
  * What a remote end is.  One that is not in this machine's tree is asked for;
  * where that has no answer it is taken for a hidden NVSwitch.
  */
-static void gt_nvml_target_class(const struct gt_nvml_query *walk,
+static void gt_nvml_target_class(const struct gt_nvml_query *query,
 				 unsigned link, struct gt_machine_nvlink *to)
 {
-	long class = gt_sysfs_long(walk->env->root, 0,
+	long class = gt_sysfs_long(query->env->root, 0,
 				   "/sys/bus/pci/devices/%s/class", to->target);
 	int type;
 
 	to->tclass = class ? (unsigned)class : GT_CLASS_NVSWITCH;
 	if (class)
 		return;
-	if (!walk->nvml->nvlink_remote_type ||
-	    walk->nvml->nvlink_remote_type(walk->device, link, &type) !=
+	if (!query->nvml->nvlink_remote_type ||
+	    query->nvml->nvlink_remote_type(query->device, link, &type) !=
 		    GT_NVML_SUCCESS)
 		to->tclass_from = "hidden";
 	else if (type == GT_NVML_REMOTE_GPU)
@@ -81,14 +81,14 @@ static void gt_nvml_target_class(const struct gt_nvml_query *walk,
  * address but a filler of ones (drivers write "FFFFFFF:FF:FF.0", too), which
  * topology files spell like this.
  */
-static int gt_nvml_remote(const struct gt_nvml_query *walk, unsigned link,
+static int gt_nvml_remote(const struct gt_nvml_query *query, unsigned link,
 			  char target[GT_BUSID_MAX])
 {
 	struct gt_nvml_pci remote;
 
 	memset(&remote, 0, sizeof(remote));
-	if (!walk->nvml->nvlink_remote ||
-	    walk->nvml->nvlink_remote(walk->device, link, &remote) !=
+	if (!query->nvml->nvlink_remote ||
+	    query->nvml->nvlink_remote(query->device, link, &remote) !=
 		    GT_NVML_SUCCESS)
 		return 0;
 	remote.busid_legacy[sizeof(remote.busid_legacy) - 1] = 0;
@@ -101,33 +101,33 @@ static int gt_nvml_remote(const struct gt_nvml_query *walk, unsigned link,
 }
 
 /* Newer GPUs answer for one link, older ones for all; 0: neither. */
-static unsigned gt_nvml_line_mbs(const struct gt_nvml_query *walk,
+static unsigned gt_nvml_line_mbs(const struct gt_nvml_query *query,
 				 unsigned link)
 {
 	unsigned mbs = 0;
 
-	if (!gt_nvml_field(walk, GT_NVML_FI_NVLINK_SPEED, link, &mbs))
-		gt_nvml_field(walk, GT_NVML_FI_NVLINK_MBPS, 0, &mbs);
+	if (!gt_nvml_field(query, GT_NVML_FI_NVLINK_SPEED, link, &mbs))
+		gt_nvml_field(query, GT_NVML_FI_NVLINK_MBPS, 0, &mbs);
 	return mbs;
 }
 
 /* Links are grouped by remote end, in the order in which they are seen. */
-static int gt_nvml_link_add(const struct gt_nvml_query *walk, unsigned link)
+static int gt_nvml_link_add(const struct gt_nvml_query *query, unsigned link)
 {
-	struct gt_machine_nvlink **at = &walk->gpu->nvlinks;
+	struct gt_machine_nvlink **at = &query->gpu->nvlinks;
 	char target[GT_BUSID_MAX];
 
-	if (!gt_nvml_remote(walk, link, target))
+	if (!gt_nvml_remote(query, link, target))
 		return GT_OK;
 	while (*at && strcmp((*at)->target, target))
 		at = &(*at)->next;
 	if (!*at) {
-		*at = gt_arena_alloc(walk->machine->arena, sizeof(**at));
+		*at = gt_arena_alloc(query->machine->arena, sizeof(**at));
 		if (!*at)
 			return GT_ESYS;
 		memcpy((*at)->target, target, sizeof(target));
-		gt_nvml_target_class(walk, link, *at);
-		(*at)->line_mbs = (int)gt_nvml_line_mbs(walk, link);
+		gt_nvml_target_class(query, link, *at);
+		(*at)->line_mbs = (int)gt_nvml_line_mbs(query, link);
 	}
 	(*at)->count++;
 	return GT_OK;
@@ -137,12 +137,12 @@ static int gt_nvml_link_add(const struct gt_nvml_query *walk, unsigned link)
  * NVML counts versions with steps between, and names a later one for some
  * GPUs; what a generation of GPUs has is known.
  */
-static void gt_nvml_link_version(const struct gt_nvml_query *walk,
+static void gt_nvml_link_version(const struct gt_nvml_query *query,
 				 unsigned link)
 {
 	static const char *const names[] = {NULL,  "1.0", "2.0", "2.2",
 					    "3.0", "3.1", "4.0", "5.0"};
-	struct gt_machine_gpu *gpu = walk->gpu;
+	struct gt_machine_gpu *gpu = query->gpu;
 	unsigned version = 0;
 
 	if (gpu->nvlink)
@@ -150,43 +150,43 @@ static void gt_nvml_link_version(const struct gt_nvml_query *walk,
 	if (gpu->sm >= 90 && gpu->sm < 110) {
 		gpu->nvlink = gpu->sm < 100 ? "4.0" : "5.0";
 		gpu->nvlink_from = "sm";
-	} else if (walk->nvml->nvlink_version &&
-		   walk->nvml->nvlink_version(walk->device, link, &version) ==
+	} else if (query->nvml->nvlink_version &&
+		   query->nvml->nvlink_version(query->device, link, &version) ==
 			   GT_NVML_SUCCESS &&
 		   version < sizeof(names) / sizeof(names[0])) {
 		gpu->nvlink = names[version];
 	}
 }
 
-static void gt_nvml_c2c(const struct gt_nvml_query *walk)
+static void gt_nvml_c2c(const struct gt_nvml_query *query)
 {
 	unsigned n = 0, up, mbs;
 
-	if (!gt_nvml_field(walk, GT_NVML_FI_C2C_COUNT, 0, &n))
+	if (!gt_nvml_field(query, GT_NVML_FI_C2C_COUNT, 0, &n))
 		return;
 	for (unsigned l = 0; l < n; l++)
-		if (gt_nvml_field(walk, GT_NVML_FI_C2C_STATUS, l, &up) &&
+		if (gt_nvml_field(query, GT_NVML_FI_C2C_STATUS, l, &up) &&
 		    up == 1 &&
-		    gt_nvml_field(walk, GT_NVML_FI_C2C_MBPS, l, &mbs)) {
-			walk->gpu->c2c_mbs = (int)mbs;
-			walk->gpu->c2c_count++;
+		    gt_nvml_field(query, GT_NVML_FI_C2C_MBPS, l, &mbs)) {
+			query->gpu->c2c_mbs = (int)mbs;
+			query->gpu->c2c_count++;
 		}
 }
 
-int gt_nvml_links(const struct gt_nvml_query *walk)
+int gt_nvml_links(const struct gt_nvml_query *query)
 {
 	int state, rc = GT_OK;
 
 	for (unsigned l = 0; !rc && l < GT_NVML_LINKS_MAX; l++) {
-		state = gt_nvml_link_state(walk, l);
+		state = gt_nvml_link_state(query, l);
 		if (state == GT_LINK_DOWN)
-			walk->gpu->nvlinks_down |= 1u << l;
+			query->gpu->nvlinks_down |= 1u << l;
 		if (state != GT_LINK_UP)
 			continue;
-		walk->gpu->nvlinks_up |= 1u << l;
-		gt_nvml_link_version(walk, l);
-		rc = gt_nvml_link_add(walk, l);
+		query->gpu->nvlinks_up |= 1u << l;
+		gt_nvml_link_version(query, l);
+		rc = gt_nvml_link_add(query, l);
 	}
-	gt_nvml_c2c(walk);
+	gt_nvml_c2c(query);
 	return rc;
 }

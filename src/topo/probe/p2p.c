@@ -1,4 +1,4 @@
-#include "topo/probe/nvml_walk.h"
+#include "topo/probe/nvml_query.h"
 
 #include "base/arena.h"
 #include "base/buf.h"
@@ -6,7 +6,7 @@
 #include "topo/probe/machine.h"
 
 /* "rwa", "r--": read, write and atomics; 0 where the driver does not say. */
-static int gt_p2p_word(const struct gt_nvml_query *walk, int from, int to,
+static int gt_p2p_word(const struct gt_nvml_query *query, int from, int to,
 		       char word[4])
 {
 	static const struct {
@@ -18,9 +18,9 @@ static int gt_p2p_word(const struct gt_nvml_query *walk, int from, int to,
 	int status;
 
 	for (int i = 0; i < 3; i++) {
-		if (walk->nvml->p2p(walk->gpus[from].device,
-				    walk->gpus[to].device, asked[i].index,
-				    &status) != GT_NVML_SUCCESS)
+		if (query->nvml->p2p(query->gpus[from].device,
+				     query->gpus[to].device, asked[i].index,
+				     &status) != GT_NVML_SUCCESS)
 			return 0;
 		word[i] = status == GT_NVML_P2P_OK ? asked[i].letter : '-';
 	}
@@ -29,39 +29,39 @@ static int gt_p2p_word(const struct gt_nvml_query *walk, int from, int to,
 }
 
 /* One GPU's row, as nvidia-smi topo -p2p has it. */
-static int gt_p2p_row(const struct gt_nvml_query *walk, int from)
+static int gt_p2p_row(const struct gt_nvml_query *query, int from)
 {
 	struct gt_buf row = GT_BUF_INIT;
 	char word[4];
 	int rc = GT_OK, all = 1;
 
-	for (int to = 0; to < walk->ngpus && all; to++) {
+	for (int to = 0; to < query->ngpus && all; to++) {
 		if (to == from)
 			gt_buf_puts(&row, " x");
-		else if ((all = gt_p2p_word(walk, from, to, word)))
+		else if ((all = gt_p2p_word(query, from, to, word)))
 			gt_buf_printf(&row, " %s", word);
 	}
 	if (!all)
 		gt_machine_note_detail(
-			walk->machine,
+			query->machine,
 			"nvml: GPU %d: what peers may do is unknown",
-			walk->gpus[from].gpu->dev);
+			query->gpus[from].gpu->dev);
 	else if (!row.failed)
-		walk->gpus[from].gpu->p2p = gt_arena_strdup(
-			walk->machine->arena, gt_buf_text(&row) + 1);
-	if (row.failed || (all && !walk->gpus[from].gpu->p2p))
+		query->gpus[from].gpu->p2p = gt_arena_strdup(
+			query->machine->arena, gt_buf_text(&row) + 1);
+	if (row.failed || (all && !query->gpus[from].gpu->p2p))
 		rc = GT_ESYS;
 	gt_buf_release(&row);
 	return rc;
 }
 
-int gt_nvml_p2p(const struct gt_nvml_query *walk)
+int gt_nvml_p2p(const struct gt_nvml_query *query)
 {
 	int rc = GT_OK;
 
-	if (!walk->nvml->p2p || walk->ngpus < 2)
+	if (!query->nvml->p2p || query->ngpus < 2)
 		return GT_OK;
-	for (int i = 0; i < walk->ngpus && !rc; i++)
-		rc = gt_p2p_row(walk, i);
+	for (int i = 0; i < query->ngpus && !rc; i++)
+		rc = gt_p2p_row(query, i);
 	return rc;
 }

@@ -2,8 +2,8 @@
  * The state of asking NVML, shared by gpu.c (GPUs), nvlink.c
  * (each GPU's links) and p2p.c (pairs of GPUs).
  */
-#ifndef GT_TOPO_PROBE_NVML_WALK_H
-#define GT_TOPO_PROBE_NVML_WALK_H
+#ifndef GT_TOPO_PROBE_NVML_QUERY_H
+#define GT_TOPO_PROBE_NVML_QUERY_H
 
 #include "topo/probe/nvml.h"
 
@@ -28,9 +28,9 @@ struct gt_nvml_query {
 };
 
 /* The links of walk->gpu; GT_ESYS when memory ran out. */
-int gt_nvml_links(const struct gt_nvml_query *walk);
+int gt_nvml_links(const struct gt_nvml_query *query);
 
 /* What each of walk->gpus may do to the memory of each other. */
-int gt_nvml_p2p(const struct gt_nvml_query *walk);
+int gt_nvml_p2p(const struct gt_nvml_query *query);
 
 #endif
