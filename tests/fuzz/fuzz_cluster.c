@@ -13,7 +13,8 @@
 #include "base/xml.h"
 #include "topo/diff/cluster.h"
 #include "topo/cluster/make.h"
-#include "topo/cluster/path.h"
+#include "topo/cluster/internode.h"
+#include "topo/view/print_cluster.h"
 #include "topo/view/show.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

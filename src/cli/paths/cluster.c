@@ -7,7 +7,8 @@
 #include "base/err.h"
 #include "base/json.h"
 #include "topo/cluster/cluster.h"
-#include "topo/cluster/path.h"
+#include "topo/cluster/internode.h"
+#include "topo/view/print_cluster.h"
 #include "topo/view/print.h"
 
 struct gt_paths_on {

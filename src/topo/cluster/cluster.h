@@ -90,11 +90,11 @@ struct gt_cluster_cable {
 /* Levels, or switches and cables, or neither: nothing is joined. */
 struct gt_cluster_fabric {
 	uint32_t nrails;
-	uint32_t nlevels;
+	uint32_t nlevels, levels_room;
 	struct gt_cluster_level *levels;
-	uint32_t nswitches; /* of explicit links */
+	uint32_t nswitches, switches_room; /* of explicit links */
 	const char **switches;
-	uint32_t ncables;
+	uint32_t ncables, cables_room;
 	struct gt_cluster_cable *cables;
 };
 
@@ -102,10 +102,12 @@ struct gt_cluster {
 	struct gt_arena *arena;
 	const char *source;
 	const char *name; /* or NULL */
-	uint32_t nnodes, nkinds, nruns;
+	uint32_t nnodes;
+	uint32_t nkinds, kinds_room;
 	struct gt_cluster_kind *kinds;
+	uint32_t nruns, runs_room;
 	struct gt_cluster_run *runs;
-	uint32_t ntopos;
+	uint32_t ntopos, topos_room;
 	struct gt_topo **topos; /* that it owns */
 	struct gt_cluster_fabric fabrics[GT_NFABRICKINDS];
 };

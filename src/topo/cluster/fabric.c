@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/unit.h"
+#include "base/vec.h"
 #include "base/xml.h"
 
 /* "ports": how many nodes have so many of what a switch of this level joins. */
@@ -103,7 +104,7 @@ static int gt_fabric_level(struct gt_cluster *cluster, enum gt_fabric_kind over,
 			   const struct gt_xml_elem *elem, struct gt_err *err)
 {
 	struct gt_cluster_fabric *fabric = &cluster->fabrics[over];
-	struct gt_cluster_level level = {0};
+	struct gt_cluster_level level = {0}, *levels;
 	int nodes = 0, rc;
 
 	if (gt_xml_int(elem, "nodes", &nodes, err))
@@ -128,9 +129,11 @@ static int gt_fabric_level(struct gt_cluster *cluster, enum gt_fabric_kind over,
 	rc = gt_fabric_fits(cluster, fabric, &level, elem, err);
 	if (rc)
 		return rc;
-	if (!gt_cluster_room(cluster, (void **)&fabric->levels, fabric->nlevels,
-			     sizeof(level)))
+	levels = gt_vec_grow_in(cluster->arena, fabric->levels, fabric->nlevels,
+				&fabric->levels_room, sizeof(level));
+	if (!levels)
 		return gt_err_nomem(err);
+	fabric->levels = levels;
 	fabric->levels[fabric->nlevels++] = level;
 	return GT_OK;
 }
@@ -149,7 +152,7 @@ static int gt_fabric_switch(struct gt_cluster *cluster,
 			    const struct gt_xml_elem *elem, struct gt_err *err)
 {
 	struct gt_cluster_fabric *fabric = &cluster->fabrics[over];
-	const char *name = gt_xml_attr(elem, "name");
+	const char *name = gt_xml_attr(elem, "name"), **switches;
 
 	if (!name || !*name || strchr(name, ':'))
 		return gt_xml_fail(elem, name ? "name" : NULL, err,
@@ -158,10 +161,12 @@ static int gt_fabric_switch(struct gt_cluster *cluster,
 		return gt_xml_fail(elem, "name", err,
 				   "two switches are named '%.80s'", name);
 	name = gt_arena_strdup(cluster->arena, name);
-	if (!name ||
-	    !gt_cluster_room(cluster, (void **)&fabric->switches,
-			     fabric->nswitches, sizeof(*fabric->switches)))
+	switches = gt_vec_grow_in(cluster->arena, fabric->switches,
+				  fabric->nswitches, &fabric->switches_room,
+				  sizeof(*switches));
+	if (!name || !switches)
 		return gt_err_nomem(err);
+	fabric->switches = switches;
 	fabric->switches[fabric->nswitches++] = name;
 	return GT_OK;
 }
@@ -245,7 +250,7 @@ static int gt_fabric_cable(struct gt_cluster *cluster, enum gt_fabric_kind over,
 			   const struct gt_xml_elem *elem, struct gt_err *err)
 {
 	struct gt_cluster_fabric *fabric = &cluster->fabrics[over];
-	struct gt_cluster_cable cable = {.gbs = GT_RAT(0, 1)};
+	struct gt_cluster_cable cable = {.gbs = GT_RAT(0, 1)}, *cables;
 	int rc =
 		gt_fabric_end(cluster, over, elem, "from", &cable.ends[0], err);
 
@@ -261,9 +266,11 @@ static int gt_fabric_cable(struct gt_cluster *cluster, enum gt_fabric_kind over,
 		return gt_xml_fail(elem, "to", err,
 				   "both ends of a link are '%.80s'",
 				   gt_xml_attr(elem, "to"));
-	if (!gt_cluster_room(cluster, (void **)&fabric->cables, fabric->ncables,
-			     sizeof(cable)))
+	cables = gt_vec_grow_in(cluster->arena, fabric->cables, fabric->ncables,
+				&fabric->cables_room, sizeof(cable));
+	if (!cables)
 		return gt_err_nomem(err);
+	fabric->cables = cables;
 	fabric->cables[fabric->ncables++] = cable;
 	return GT_OK;
 }

@@ -132,6 +132,7 @@ static int gt_homogenize_levels(const struct gt_cluster *cluster,
 
 	*out = *in;
 	out->nlevels = in->nlevels - skip;
+	out->levels_room = out->nlevels;
 	out->levels =
 		gt_arena_array(even->arena, out->nlevels, sizeof(*out->levels));
 	if (!out->levels)

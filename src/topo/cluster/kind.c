@@ -6,43 +6,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/unit.h"
-
-int gt_cluster_new(const char *source, struct gt_cluster **out,
-		   struct gt_err *err)
-{
-	struct gt_arena *arena = gt_arena_new();
-	struct gt_cluster *cluster =
-		arena ? gt_arena_alloc(arena, sizeof(*cluster)) : NULL;
-
-	if (cluster) {
-		cluster->arena = arena;
-		cluster->source = gt_arena_strdup(arena, source);
-	}
-	if (!cluster || !cluster->source) {
-		gt_arena_free(arena);
-		return gt_err_nomem(err);
-	}
-	*out = cluster;
-	return GT_OK;
-}
-
-int gt_cluster_room(struct gt_cluster *cluster, void **array, uint32_t used,
-		    size_t bytes)
-{
-	void *grown;
-
-	/* Full at 0, 4, 8, 16 …: a power of two. */
-	if (used && (used < 4 || (used & (used - 1))))
-		return 1;
-	grown = gt_arena_array(cluster->arena, used ? (size_t)used * 2 : 4,
-			       bytes);
-	if (!grown)
-		return 0;
-	if (used)
-		memcpy(grown, *array, used * bytes);
-	*array = grown;
-	return 1;
-}
+#include "base/vec.h"
 
 /* The node's link to another of that kind, or NULL. */
 static const struct gt_link *gt_kind_link(const struct gt_topo *topo,
@@ -198,17 +162,19 @@ int gt_cluster_add_kind(struct gt_cluster *cluster,
 	uint32_t nnets = gt_topo_nnets(kind->topo);
 	struct gt_cluster_kind made = {
 		.name = kind->name, .file = kind->file, .topo = kind->topo};
+	struct gt_cluster_kind *kinds;
 	int rc = GT_OK;
 
 	made.ports[GT_FABRIC_NET].list = gt_arena_array(
 		cluster->arena, nnets, sizeof(struct gt_cluster_port));
 	made.ports[GT_FABRIC_NVLINK].list = gt_arena_array(
 		cluster->arena, ngpus, sizeof(struct gt_cluster_port));
+	kinds = gt_vec_grow_in(cluster->arena, cluster->kinds, cluster->nkinds,
+			       &cluster->kinds_room, sizeof(*kinds));
 	if (!made.name || !made.file || !made.ports[GT_FABRIC_NET].list ||
-	    !made.ports[GT_FABRIC_NVLINK].list ||
-	    !gt_cluster_room(cluster, (void **)&cluster->kinds, cluster->nkinds,
-			     sizeof(made)))
+	    !made.ports[GT_FABRIC_NVLINK].list || !kinds)
 		return gt_err_nomem(err);
+	cluster->kinds = kinds;
 	for (uint32_t i = 0; i < ngpus; i++)
 		gt_kind_add(&made, GT_FABRIC_NVLINK, gt_topo_gpu(made.topo, i),
 			    i);
@@ -231,47 +197,4 @@ uint32_t gt_cluster_port_find(const struct gt_cluster_kind *kind,
 			    ->dev == dev)
 			return i;
 	return GT_NONE;
-}
-
-int gt_cluster_one_switch(struct gt_cluster *cluster, enum gt_fabric_kind over,
-			  struct gt_err *err)
-{
-	struct gt_cluster_fabric *fabric = &cluster->fabrics[over];
-
-	fabric->levels =
-		gt_arena_alloc(cluster->arena, sizeof(*fabric->levels));
-	if (!fabric->levels)
-		return gt_err_nomem(err);
-	*fabric->levels =
-		(struct gt_cluster_level){.nodes = cluster->nnodes,
-					  .nswitches = 1,
-					  .oversubscription = GT_RAT(1, 1),
-					  .uplink_gbs = GT_RAT(0, 1)};
-	fabric->nlevels = 1;
-	return GT_OK;
-}
-
-int gt_cluster_copies(const struct gt_topo *topo, uint32_t nnodes,
-		      struct gt_cluster **out, struct gt_err *err)
-{
-	struct gt_cluster_kind kind = {
-		.name = "node", .file = gt_topo_source(topo), .topo = topo};
-	struct gt_cluster *cluster;
-	int rc = gt_cluster_new(gt_topo_source(topo), &cluster, err);
-
-	if (rc)
-		return rc;
-	rc = gt_cluster_add_kind(cluster, &kind, NULL, err);
-	if (!rc && !nnodes)
-		rc = gt_err_set(err, GT_EINPUT, cluster->source,
-				"a cluster has at least one node");
-	if (!rc)
-		rc = gt_cluster_add_nodes(cluster, 0, nnodes, err);
-	if (!rc)
-		rc = gt_cluster_one_switch(cluster, GT_FABRIC_NET, err);
-	if (rc)
-		gt_cluster_free(cluster);
-	else
-		*out = cluster;
-	return rc;
 }

@@ -3,10 +3,10 @@ gtopo_core_sources += \
 	%D%/cluster.h \
 	%D%/fabric.c \
 	%D%/homogenize.c \
-	%D%/json.c \
+	%D%/internode.c \
+	%D%/internode.h \
 	%D%/kind.c \
+	%D%/make.c \
 	%D%/make.h \
 	%D%/names.c \
-	%D%/path.c \
-	%D%/path.h \
 	%D%/read.c

@@ -19,10 +19,6 @@ int gt_cluster_new(const char *source, struct gt_cluster **cluster,
 int gt_cluster_from_xml(const struct gt_xml *xml, enum gt_rates rates,
 			struct gt_cluster **cluster, struct gt_err *err);
 
-/* Room for one more of an array that grows by doubling; 0: no memory. */
-int gt_cluster_room(struct gt_cluster *cluster, void **array, uint32_t used,
-		    size_t bytes);
-
 /*
  * A kind with this name, topology, and the network ports of a list such as
  * "0,3-5,-,9" (NULL: all).  GT_EINPUT without a place when the list is wrong.

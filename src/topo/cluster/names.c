@@ -7,19 +7,23 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/unit.h"
+#include "base/vec.h"
 
 enum { GT_NAME_MAX = 255 };
 
 static int gt_names_add(struct gt_cluster *cluster,
 			const struct gt_cluster_run *run, struct gt_err *err)
 {
+	struct gt_cluster_run *runs;
+
 	if (run->count > GT_CLUSTER_MAX_NODES - cluster->nnodes)
 		return gt_err_set(err, GT_EINPUT, NULL, "more than %d nodes",
 				  GT_CLUSTER_MAX_NODES);
-	if (!run->prefix || !run->suffix ||
-	    !gt_cluster_room(cluster, (void **)&cluster->runs, cluster->nruns,
-			     sizeof(*cluster->runs)))
+	runs = gt_vec_grow_in(cluster->arena, cluster->runs, cluster->nruns,
+			      &cluster->runs_room, sizeof(*runs));
+	if (!run->prefix || !run->suffix || !runs)
 		return gt_err_nomem(err);
+	cluster->runs = runs;
 	cluster->runs[cluster->nruns] = *run;
 	cluster->runs[cluster->nruns++].first = cluster->nnodes;
 	cluster->nnodes += run->count;

@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/vec.h"
 #include "base/xml.h"
 #include "topo/xml/reader.h"
 
@@ -17,6 +18,7 @@ struct gt_cluster_reader {
 	struct gt_cluster *cluster;
 	enum gt_rates rates;
 	struct gt_cluster_seen *seen; /* of each kind */
+	uint32_t room;
 };
 
 /* Errors that have no place yet are the attribute's. */
@@ -74,6 +76,7 @@ static int gt_cluster_topo(struct gt_cluster_reader *reader,
 			   uint32_t *index, struct gt_err *err)
 {
 	struct gt_cluster *cluster = reader->cluster;
+	struct gt_topo **topos;
 	int rc;
 
 	for (uint32_t i = 0; i < cluster->nkinds; i++)
@@ -81,9 +84,11 @@ static int gt_cluster_topo(struct gt_cluster_reader *reader,
 			*index = reader->seen[i].topo;
 			return GT_OK;
 		}
-	if (!gt_cluster_room(cluster, (void **)&cluster->topos, cluster->ntopos,
-			     sizeof(struct gt_topo *)))
+	topos = gt_vec_grow_in(cluster->arena, cluster->topos, cluster->ntopos,
+			       &cluster->topos_room, sizeof(*topos));
+	if (!topos)
 		return gt_err_nomem(err);
+	cluster->topos = topos;
 	rc = gt_topo_read(path, reader->rates, &cluster->topos[cluster->ntopos],
 			  err);
 	if (rc)
@@ -104,6 +109,7 @@ static int gt_cluster_kind(struct gt_cluster_reader *reader,
 	struct gt_cluster *cluster = reader->cluster;
 	struct gt_cluster_seen seen = {gt_xml_attr(elem, "file"),
 				       gt_xml_attr(elem, "nets"), 0};
+	struct gt_cluster_seen *all;
 	const char *name = gt_xml_attr(elem, "kind");
 	struct gt_cluster_kind kind = {0};
 	int rc;
@@ -130,9 +136,11 @@ static int gt_cluster_kind(struct gt_cluster_reader *reader,
 	kind.name = name ? gt_arena_strdup(cluster->arena, name)
 			 : gt_cluster_kind_name(cluster, seen.file);
 	kind.topo = cluster->topos[seen.topo];
-	if (!gt_cluster_room(cluster, (void **)&reader->seen, cluster->nkinds,
-			     sizeof(seen)))
+	all = gt_vec_grow_in(cluster->arena, reader->seen, cluster->nkinds,
+			     &reader->room, sizeof(seen));
+	if (!all)
 		return gt_err_nomem(err);
+	reader->seen = all;
 	reader->seen[cluster->nkinds] = seen;
 	return gt_cluster_at(
 		elem, "nets",

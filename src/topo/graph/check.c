@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "topo/graph/graph.h"
+#include "topo/graph/inside.h"
 
 /* Which ends a link of each kind may have, as sets of node kinds. */
 #define GT_IS(kind) (1u << GT_NODE_##kind)

@@ -5,7 +5,8 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "topo/graph/graph.h"
+#include "topo/graph/inside.h"
+#include "topo/graph/topo.h"
 
 uint32_t gt_topo_find(const struct gt_topo *topo, const char *word)
 {

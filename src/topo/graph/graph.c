@@ -7,25 +7,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-
-/* Room for one more: doubles in the arena, which frees all at the end. */
-static int gt_graph_grow(struct gt_arena *arena, void **array, uint32_t *size,
-			 uint32_t used, size_t bytes)
-{
-	uint32_t want = *size ? *size * 2 : 64;
-	void *grown;
-
-	if (used < *size)
-		return 1;
-	grown = gt_arena_array(arena, want, bytes);
-	if (!grown)
-		return 0;
-	if (used)
-		memcpy(grown, *array, used * bytes);
-	*array = grown;
-	*size = want;
-	return 1;
-}
+#include "base/vec.h"
 
 int gt_graph_new(const char *source, struct gt_topo **out, struct gt_err *err)
 {
@@ -47,16 +29,12 @@ int gt_graph_new(const char *source, struct gt_topo **out, struct gt_err *err)
 	return GT_OK;
 }
 
-void gt_topo_free(struct gt_topo *topo)
-{
-	if (topo)
-		gt_arena_free(topo->arena);
-}
-
 int gt_graph_node(struct gt_topo *topo, const struct gt_node *node,
 		  uint32_t *index, struct gt_err *err)
 {
-	uint32_t size = topo->nodes_size, n = topo->nnodes;
+	uint32_t room = topo->nodes_size, n = topo->nnodes;
+	struct gt_node *nodes;
+	uint32_t *first;
 
 	topo->ngpus += node->kind == GT_NODE_GPU;
 	topo->nnets += node->kind == GT_NODE_NET;
@@ -66,11 +44,14 @@ int gt_graph_node(struct gt_topo *topo, const struct gt_node *node,
 				  "more than %d devices of kind '%s'",
 				  GT_TOPO_MAX_DEVICES,
 				  gt_node_kind_name(node->kind));
-	if (!gt_graph_grow(topo->arena, (void **)&topo->nodes,
-			   &topo->nodes_size, n, sizeof(*topo->nodes)) ||
-	    !gt_graph_grow(topo->arena, (void **)&topo->first, &size, n,
-			   sizeof(*topo->first)))
+	first = gt_vec_grow_in(topo->arena, topo->first, n, &room,
+			       sizeof(*first));
+	nodes = gt_vec_grow_in(topo->arena, topo->nodes, n, &topo->nodes_size,
+			       sizeof(*nodes));
+	if (!first || !nodes)
 		return gt_err_nomem(err);
+	topo->first = first;
+	topo->nodes = nodes;
 	topo->nodes[n] = *node;
 	topo->nodes[n].up = GT_NONE;
 	topo->first[n] = GT_NONE;
@@ -81,9 +62,9 @@ int gt_graph_node(struct gt_topo *topo, const struct gt_node *node,
 int gt_graph_link(struct gt_topo *topo, const struct gt_link *link,
 		  struct gt_err *err)
 {
-	uint32_t size = topo->links_size, n = topo->nlinks;
-	uint32_t at = topo->first[link->from];
-	struct gt_link *same;
+	uint32_t room = topo->links_size, n = topo->nlinks;
+	uint32_t at = topo->first[link->from], *next;
+	struct gt_link *same, *links;
 
 	for (; at != GT_NONE; at = topo->next[at]) {
 		same = &topo->links[at];
@@ -95,11 +76,13 @@ int gt_graph_link(struct gt_topo *topo, const struct gt_link *link,
 		same->count += link->count;
 		return GT_OK;
 	}
-	if (!gt_graph_grow(topo->arena, (void **)&topo->links,
-			   &topo->links_size, n, sizeof(*topo->links)) ||
-	    !gt_graph_grow(topo->arena, (void **)&topo->next, &size, n,
-			   sizeof(*topo->next)))
+	next = gt_vec_grow_in(topo->arena, topo->next, n, &room, sizeof(*next));
+	links = gt_vec_grow_in(topo->arena, topo->links, n, &topo->links_size,
+			       sizeof(*links));
+	if (!next || !links)
 		return gt_err_nomem(err);
+	topo->next = next;
+	topo->links = links;
 	topo->links[n] = *link;
 	topo->next[n] = topo->first[link->from];
 	topo->first[link->from] = topo->nlinks++;
@@ -120,13 +103,15 @@ int gt_graph_link_both(struct gt_topo *topo, const struct gt_link *link,
 int gt_graph_warn(struct gt_topo *topo, const char *where, struct gt_err *err,
 		  const char *fmt, ...)
 {
+	const char **warnings;
 	char text[512];
 	va_list args;
 
-	if (!gt_graph_grow(topo->arena, (void **)&topo->warnings,
-			   &topo->warnings_size, topo->nwarnings,
-			   sizeof(*topo->warnings)))
+	warnings = gt_vec_grow_in(topo->arena, topo->warnings, topo->nwarnings,
+				  &topo->warnings_size, sizeof(*warnings));
+	if (!warnings)
 		return gt_err_nomem(err);
+	topo->warnings = warnings;
 	va_start(args, fmt);
 	vsnprintf(text, sizeof(text), fmt, args);
 	va_end(args);

@@ -7,25 +7,10 @@
 
 #include <stdint.h>
 
+#include "topo/graph/inside.h"
 #include "topo/graph/topo.h"
 
-struct gt_arena;
-
-struct gt_topo {
-	struct gt_arena *arena;
-	struct gt_node *nodes;
-	uint32_t nnodes, nodes_size;
-	struct gt_link *links;
-	uint32_t nlinks, links_size;
-	uint32_t *first;       /* a node's first outgoing link, or GT_NONE */
-	uint32_t *next;        /* the link's next sibling, or GT_NONE */
-	uint32_t *gpus, *nets; /* in order of dev, after gt_graph_finish */
-	uint32_t ngpus, nnets;
-	const char **warnings;
-	uint32_t nwarnings, warnings_size;
-	const char *digest, *shape_digest, *source;
-	const char *facts;
-};
+struct gt_err;
 
 /* Empty, with its own arena; freed by gt_topo_free. */
 int gt_graph_new(const char *source, struct gt_topo **topo, struct gt_err *err);

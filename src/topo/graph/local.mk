@@ -4,11 +4,14 @@ gtopo_core_sources += \
 	%D%/edit.h \
 	%D%/graph.c \
 	%D%/graph.h \
+	%D%/inside.h \
 	%D%/model.c \
 	%D%/model.h \
 	%D%/path.c \
 	%D%/path.h \
+	%D%/path_kind.c \
+	%D%/path_kind.h \
+	%D%/route_search.c \
+	%D%/route_search.h \
 	%D%/topo.c \
-	%D%/topo.h \
-	%D%/walk.c \
-	%D%/walk.h
+	%D%/topo.h

@@ -5,8 +5,9 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "topo/graph/graph.h"
-#include "topo/graph/walk.h"
+#include "topo/graph/inside.h"
+#include "topo/graph/topo.h"
+#include "topo/graph/route_search.h"
 
 static const struct gt_path gt_path_none = {
 	.kind = GT_PATH_DIS,
@@ -126,20 +127,20 @@ static int gt_path_set(const struct gt_paths *paths, const uint32_t *links,
 
 /* Routes that relay through no GPU. */
 static int gt_paths_plain(const struct gt_paths *paths,
-			  struct gt_route_search *walk, uint32_t from)
+			  struct gt_route_search *search, uint32_t from)
 {
 	const uint32_t *links;
 	struct gt_path *path;
 	uint32_t n;
 
-	if (!gt_route_search_from(walk, paths->ends[from]))
+	if (!gt_route_search_from(search, paths->ends[from]))
 		return 0;
 	for (uint32_t to = 0; to < paths->nends; to++) {
 		path = gt_paths_at(paths, from, to);
 		*path = gt_path_none;
-		n = to == from
-			    ? 0
-			    : gt_route_search_to(walk, paths->ends[to], &links);
+		n = to == from ? 0
+			       : gt_route_search_to(search, paths->ends[to],
+						    &links);
 		if (n && !gt_path_set(paths, links, n, path))
 			return 0;
 	}
@@ -227,14 +228,14 @@ static int gt_paths_pxn(const struct gt_paths *paths, uint32_t from,
 }
 
 static int gt_paths_fill(const struct gt_paths *paths,
-			 struct gt_route_search *walk)
+			 struct gt_route_search *search)
 {
 	uint32_t ngpus = paths->topo->ngpus;
 	int good = 1;
 
 	gt_paths_nvlinks(paths);
 	for (uint32_t i = 0; i < paths->nends && good; i++)
-		good = gt_paths_plain(paths, walk, i);
+		good = gt_paths_plain(paths, search, i);
 	for (uint32_t i = 0; i < ngpus; i++)
 		for (uint32_t j = 0; j < ngpus && good; j++)
 			good = i == j || gt_paths_gpus(paths, i, j);
@@ -291,10 +292,10 @@ int gt_paths_new(const struct gt_topo *topo, struct gt_paths **out,
 		 struct gt_err *err)
 {
 	struct gt_paths *paths = gt_paths_alloc(topo);
-	struct gt_route_search *walk = gt_route_search_new(topo);
-	int good = paths && walk && gt_paths_fill(paths, walk);
+	struct gt_route_search *search = gt_route_search_new(topo);
+	int good = paths && search && gt_paths_fill(paths, search);
 
-	gt_route_search_free(walk);
+	gt_route_search_free(search);
 	if (!good) {
 		gt_paths_free(paths);
 		return gt_err_nomem(err);
@@ -315,14 +316,4 @@ const struct gt_path *gt_paths_get(const struct gt_paths *paths, uint32_t from,
 	if (paths->place[from] == GT_NONE || paths->place[to] == GT_NONE)
 		return &gt_path_none;
 	return gt_paths_at(paths, paths->place[from], paths->place[to]);
-}
-
-const char *gt_path_kind_name(enum gt_path_kind kind)
-{
-	static const char *const names[GT_NPATHKINDS] = {
-		"LOC", "NVL", "NVB", "C2C", "PIX", "PXB",
-		"P2C", "PXN", "PHB", "SYS", "NET", "DIS",
-	};
-
-	return names[kind];
 }

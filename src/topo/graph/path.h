@@ -14,27 +14,11 @@
 #include <stdint.h>
 
 #include "base/rat.h"
+#include "topo/graph/path_kind.h"
 
 struct gt_err;
 struct gt_topo;
 struct gt_paths;
-
-/* Best first; NCCL's scale. */
-enum gt_path_kind {
-	GT_PATH_LOC, /* the same device */
-	GT_PATH_NVL, /* direct NVLink, or NVSwitch */
-	GT_PATH_NVB, /* NVLink through one other GPU */
-	GT_PATH_C2C, /* chip to chip */
-	GT_PATH_PIX, /* one PCI switch */
-	GT_PATH_PXB, /* several PCI switches, no CPU */
-	GT_PATH_P2C, /* C2C to the CPU, then its PCI */
-	GT_PATH_PXN, /* through a GPU near the NIC */
-	GT_PATH_PHB, /* through a CPU's host bridge */
-	GT_PATH_SYS, /* between CPUs */
-	GT_PATH_NET, /* over the network */
-	GT_PATH_DIS, /* not connected */
-	GT_NPATHKINDS
-};
 
 struct gt_path {
 	enum gt_path_kind kind;
@@ -53,7 +37,5 @@ void gt_paths_free(struct gt_paths *paths);
 /* From one GPU or network port (node indices) to another; never NULL. */
 const struct gt_path *gt_paths_get(const struct gt_paths *paths, uint32_t from,
 				   uint32_t to);
-
-const char *gt_path_kind_name(enum gt_path_kind kind);
 
 #endif

@@ -1,7 +1,14 @@
 #include "topo/graph/topo.h"
 
+#include "base/arena.h"
 #include "base/err.h"
-#include "topo/graph/graph.h"
+#include "topo/graph/inside.h"
+
+void gt_topo_free(struct gt_topo *topo)
+{
+	if (topo)
+		gt_arena_free(topo->arena);
+}
 
 uint32_t gt_topo_nnodes(const struct gt_topo *topo)
 {

@@ -1,32 +1,10 @@
 #include "topo/view/dot.h"
 
-#include <string.h>
-
 #include "base/arena.h"
 #include "base/buf.h"
 #include "topo/view/drawing.h"
-#include "topo/graph/graph.h"
-#include "topo/view/show.h"
-
-void gt_dot_puts(struct gt_buf *out, const char *text)
-{
-	for (; *text; text++) {
-		if (*text == '"' || *text == '\\')
-			gt_buf_puts(out, "\\");
-		if (*text == '\n')
-			gt_buf_puts(out, "\\n");
-		else if ((unsigned char)*text < 0x20)
-			gt_buf_puts(out, "?");
-		else
-			gt_buf_add(out, text, 1);
-	}
-}
-
-void gt_dot_box(struct gt_buf *out, const struct gt_box *box)
-{
-	gt_buf_printf(out, "pos=\"%.1f,%.1f\", width=%.3f, height=%.3f", box->x,
-		      -box->y, box->w / 72, box->h / 72);
-}
+#include "topo/graph/inside.h"
+#include "topo/view/show_text.h"
 
 static void gt_dot_node(const struct gt_dot_drawing *drawing, uint32_t index)
 {
@@ -38,18 +16,18 @@ static void gt_dot_node(const struct gt_dot_drawing *drawing, uint32_t index)
 	const struct gt_node *node = gt_topo_node(drawing->topo, index);
 	char text[1024];
 
-	gt_dot_text(drawing->topo, &drawing->places, index, text, sizeof(text));
+	gt_dot_text(drawing->topo, &drawing->layout, index, text, sizeof(text));
 	gt_buf_printf(drawing->out, "n%u [label=\"", index);
 	gt_dot_puts(drawing->out, text);
 	gt_buf_printf(drawing->out, "\", fillcolor=\"%s\", ", fill[node->kind]);
-	gt_dot_box(drawing->out, &drawing->places.boxes[index]);
+	gt_dot_box(drawing->out, &drawing->layout.boxes[index]);
 	gt_buf_puts(drawing->out, "];\n");
 }
 
 static void gt_dot_inside(const struct gt_dot_drawing *drawing, uint32_t index)
 {
 	const struct gt_topo *topo = drawing->topo;
-	const struct gt_box *box = &drawing->places.clusters[index];
+	const struct gt_dot_rect *box = &drawing->layout.clusters[index];
 	int cpu = gt_topo_node(topo, index)->kind == GT_NODE_CPU;
 
 	gt_buf_printf(drawing->out,
@@ -64,7 +42,7 @@ static void gt_dot_inside(const struct gt_dot_drawing *drawing, uint32_t index)
 	for (uint32_t i = 0; i < gt_topo_nnodes(topo); i++) {
 		const struct gt_node *node = gt_topo_node(topo, i);
 
-		if (node->up != index || drawing->places.stands[i] != i)
+		if (node->up != index || drawing->layout.stands[i] != i)
 			continue;
 		if (node->kind == GT_NODE_PCI)
 			gt_dot_inside(drawing, i);
@@ -72,37 +50,6 @@ static void gt_dot_inside(const struct gt_dot_drawing *drawing, uint32_t index)
 			gt_dot_node(drawing, i);
 	}
 	gt_buf_puts(drawing->out, "}\n");
-}
-
-void gt_dot_legend(struct gt_dot_drawing *drawing, const char *text,
-		   const char *colour, double width)
-{
-	struct gt_buf *out = drawing->out;
-	double x = drawing->places.boxes[drawing->cpu].x -
-		   drawing->places.boxes[drawing->cpu].w / 2;
-	double y = -drawing->places.bottom - 18 - 16.0 * drawing->nlegends;
-	double wide = (double)strlen(text) * GT_DOT_FONT * 0.56 + 8;
-	unsigned n = drawing->nlegends++;
-
-	if (colour) {
-		gt_buf_printf(
-			out,
-			"la%u [shape=point, style=invis, width=0.01, "
-			"height=0.01, pos=\"%.1f,%.1f\"];\n"
-			"lb%u [shape=point, style=invis, width=0.01, "
-			"height=0.01, pos=\"%.1f,%.1f\"];\n"
-			"la%u -> lb%u [penwidth=%.2f, color=\"%s\", "
-			"pos=\"%.1f,%.1f %.1f,%.1f %.1f,%.1f %.1f,%.1f\"];\n",
-			n, x, y, n, x + 30, y, n, n, width, colour, x, y,
-			x + 10, y, x + 20, y, x + 30, y);
-		x += 36;
-	}
-	gt_buf_printf(
-		out, "l%u [shape=plaintext, margin=0, style=\"\", label=\"", n);
-	gt_dot_puts(out, text);
-	gt_buf_printf(out,
-		      "\\l\", pos=\"%.1f,%.1f\", width=%.3f, height=0.2];\n",
-		      x + wide / 2, y, wide / 72);
 }
 
 static void gt_dot_all(struct gt_dot_drawing *drawing)
@@ -133,7 +80,7 @@ void gt_dot(const struct gt_topo *topo, const struct gt_dot_overlay *overlay,
 		.topo = topo, .overlay = overlay, .out = out};
 	struct gt_arena *arena = gt_arena_new();
 
-	if (!arena || !gt_dot_layout_make(topo, arena, &drawing.places)) {
+	if (!arena || !gt_dot_layout_make(topo, arena, &drawing.layout)) {
 		out->failed = 1;
 		goto arena;
 	}

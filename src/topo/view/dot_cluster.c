@@ -16,14 +16,15 @@ struct gt_dot_cluster {
 	unsigned nboxes;
 };
 
-static struct gt_box gt_dot_at(double x, double y)
+static struct gt_dot_rect gt_dot_at(double x, double y)
 {
-	return (struct gt_box){
+	return (struct gt_dot_rect){
 		.x = x, .y = y, .w = GT_DOT_WIDE, .h = GT_DOT_HIGH};
 }
 
-static void gt_dot_text_box(struct gt_dot_cluster *d, const struct gt_box *box,
-			    const char *text, const char *fill)
+static void gt_dot_text_box(struct gt_dot_cluster *d,
+			    const struct gt_dot_rect *box, const char *text,
+			    const char *fill)
 {
 	gt_buf_printf(d->out, "b%u [label=\"", d->nboxes++);
 	gt_dot_puts(d->out, text);
@@ -33,7 +34,8 @@ static void gt_dot_text_box(struct gt_dot_cluster *d, const struct gt_box *box,
 }
 
 /* A straight line between two boxes' near edges, with its GB/s. */
-static void gt_dot_join(struct gt_dot_cluster *d, const struct gt_box ends[2],
+static void gt_dot_join(struct gt_dot_cluster *d,
+			const struct gt_dot_rect ends[2],
 			const unsigned boxes[2], struct gt_rat gbs)
 {
 	double turn = ends[0].y > ends[1].y ? -1 : 1;
@@ -71,7 +73,7 @@ static double gt_dot_middle(const struct gt_cluster *cluster)
 	return (cluster->nkinds - 1) * (GT_DOT_WIDE + 20) / 2.0;
 }
 
-static struct gt_box gt_dot_kind_box(uint32_t kind)
+static struct gt_dot_rect gt_dot_kind_box(uint32_t kind)
 {
 	return gt_dot_at(kind * (GT_DOT_WIDE + 20.0), 0);
 }
@@ -108,7 +110,7 @@ static void gt_dot_fabric(struct gt_dot_cluster *d, enum gt_fabric_kind over)
 	const struct gt_cluster_fabric *fabric = &cluster->fabrics[over];
 	double step = over == GT_FABRIC_NET ? -GT_DOT_STEP : GT_DOT_STEP;
 	uint32_t n = fabric->nlevels ? fabric->nlevels : fabric->ncables > 0;
-	struct gt_box ends[2];
+	struct gt_dot_rect ends[2];
 	struct gt_rat gbs;
 	char text[256];
 
@@ -137,7 +139,7 @@ static void gt_dot_fabric(struct gt_dot_cluster *d, enum gt_fabric_kind over)
 void gt_dot_cluster(const struct gt_cluster *cluster, struct gt_buf *out)
 {
 	struct gt_dot_cluster d = {.cluster = cluster, .out = out};
-	struct gt_box box;
+	struct gt_dot_rect box;
 	char text[512];
 
 	gt_buf_puts(out, "digraph cluster {\n"

@@ -1,7 +1,7 @@
-#include "topo/view/dot_place.h"
+#include "topo/view/dot_layout.h"
 
 #include "topo/probe/pci_ids.h"
-#include "topo/view/show.h"
+#include "topo/view/show_text.h"
 #include "topo/graph/topo.h"
 
 /* A card's only port, or GT_NONE when it has none or several. */
@@ -47,21 +47,21 @@ static int gt_fold_alike(const struct gt_topo *topo, uint32_t a, uint32_t b)
 	       gt_fold_same_link(topo, one, other);
 }
 
-void gt_dot_fold(const struct gt_topo *topo, struct gt_dot_layout *places)
+void gt_dot_fold(const struct gt_topo *topo, struct gt_dot_layout *layout)
 {
 	uint32_t n = gt_topo_nnodes(topo), alike;
 
 	for (uint32_t i = 0; i < n; i++)
-		places->stands[i] = i;
+		layout->stands[i] = i;
 	for (uint32_t i = 0; i < n; i++) {
 		if (gt_topo_node(topo, i)->kind != GT_NODE_NIC ||
-		    places->stands[i] != i)
+		    layout->stands[i] != i)
 			continue;
 		alike = 1;
 		for (uint32_t k = i + 1; k < n; k++)
 			alike += gt_fold_alike(topo, i, k);
 		for (uint32_t k = i + 1; k < n && alike >= GT_DOT_FOLD; k++)
 			if (gt_fold_alike(topo, i, k))
-				places->stands[k] = i;
+				layout->stands[k] = i;
 	}
 }

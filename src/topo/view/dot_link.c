@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "topo/graph/graph.h"
+#include "topo/graph/inside.h"
 #include "topo/probe/pci_ids.h"
-#include "topo/view/show.h"
+#include "topo/view/show_text.h"
 
 #define GT_DOT_RED "#cf222e"
 
@@ -39,8 +39,8 @@ static void gt_dot_gbs(struct gt_rat gbs, char text[32])
 static void gt_dot_branch(const struct gt_dot_drawing *drawing,
 			  const uint32_t ends[2], double shift)
 {
-	const struct gt_box *from = &drawing->places.boxes[ends[0]];
-	const struct gt_box *to = &drawing->places.boxes[ends[1]];
+	const struct gt_dot_rect *from = &drawing->layout.boxes[ends[0]];
+	const struct gt_dot_rect *to = &drawing->layout.boxes[ends[1]];
 	double x = gt_dot_rect_right(from), y0 = shift - from->y,
 	       y1 = shift - to->y;
 	double mid = x + GT_DOT_BEND;
@@ -58,7 +58,7 @@ static void gt_dot_uplink(const struct gt_dot_drawing *drawing, uint32_t index)
 {
 	const struct gt_node *node = gt_topo_node(drawing->topo, index);
 	const struct gt_link *link = gt_show_uplink(drawing->topo, index);
-	const struct gt_box *box = &drawing->places.boxes[index];
+	const struct gt_dot_rect *box = &drawing->layout.boxes[index];
 	char text[128], rate[48] = "", gbs[32];
 	struct gt_pci_rate now;
 	enum gt_pci_state state = gt_pci_state(node, &now);
@@ -90,9 +90,9 @@ static void gt_dot_uplink(const struct gt_dot_drawing *drawing, uint32_t index)
 /* A straight link from a box to a bar beside it. */
 static void gt_dot_to_bar(const struct gt_dot_drawing *drawing,
 			  const struct gt_link *link, const char *bar,
-			  const struct gt_box *at)
+			  const struct gt_dot_rect *at)
 {
-	const struct gt_box *box = &drawing->places.boxes[link->from];
+	const struct gt_dot_rect *box = &drawing->layout.boxes[link->from];
 	double from =
 		at->x > box->x ? gt_dot_rect_right(box) : gt_dot_rect_left(box);
 	double to =
@@ -132,7 +132,7 @@ int gt_dot_is_arc(const struct gt_topo *topo, const struct gt_link *link)
 static double gt_dot_slot(const struct gt_dot_drawing *drawing, uint32_t node,
 			  uint32_t other)
 {
-	const struct gt_box *boxes = drawing->places.boxes;
+	const struct gt_dot_rect *boxes = drawing->layout.boxes;
 	double key = -1 / (boxes[other].y - boxes[node].y), rival;
 	uint32_t before = 0, all = 0;
 
@@ -166,10 +166,10 @@ static void gt_dot_arc(const struct gt_dot_drawing *drawing, double x,
 static void gt_dot_peers(const struct gt_dot_drawing *drawing,
 			 const struct gt_link *link)
 {
-	const struct gt_box *boxes = drawing->places.boxes;
+	const struct gt_dot_rect *boxes = drawing->layout.boxes;
 	int down = boxes[link->from].y < boxes[link->to].y;
-	const struct gt_box *upper = &boxes[down ? link->from : link->to];
-	const struct gt_box *lower = &boxes[down ? link->to : link->from];
+	const struct gt_dot_rect *upper = &boxes[down ? link->from : link->to];
+	const struct gt_dot_rect *lower = &boxes[down ? link->to : link->from];
 	double top = upper->y + upper->h / 2, bottom = lower->y - lower->h / 2;
 	double x = gt_dot_rect_left(upper) < gt_dot_rect_left(lower)
 			   ? gt_dot_rect_left(upper)
@@ -219,7 +219,7 @@ static void gt_dot_link(const struct gt_dot_drawing *drawing,
 	snprintf(name, sizeof(name), "n%u", link->to);
 	if (from == GT_NODE_GPU && to == GT_NODE_NVS) {
 		gt_dot_to_bar(drawing, link, name,
-			      &drawing->places.boxes[link->to]);
+			      &drawing->layout.boxes[link->to]);
 	} else if (from == GT_NODE_CPU && to == GT_NODE_GPU &&
 		   link->kind != GT_LINK_PCI) {
 		gt_dot_branch(drawing, (uint32_t[]){link->from, link->to}, -8);
@@ -231,7 +231,7 @@ static void gt_dot_link(const struct gt_dot_drawing *drawing,
 		   link->from < link->to) {
 		gt_buf_printf(drawing->out, "n%u -> n%u [", link->from,
 			      link->to);
-		gt_dot_arc(drawing, drawing->places.right,
+		gt_dot_arc(drawing, drawing->layout.right,
 			   gt_dot_slot(drawing, link->from, link->to),
 			   gt_dot_slot(drawing, link->to, link->from));
 		gt_dot_style(drawing, link);
@@ -244,11 +244,11 @@ static void gt_dot_cpus(const struct gt_dot_drawing *drawing)
 	const struct gt_topo *topo = drawing->topo;
 	const struct gt_link *link;
 
-	if (drawing->places.sys.w <= 0)
+	if (drawing->layout.sys.w <= 0)
 		return;
 	gt_buf_puts(drawing->out, "sys [label=\"between\\nNUMA\\nnodes\", "
 				  "fillcolor=\"#ffe8c7\", ");
-	gt_dot_box(drawing->out, &drawing->places.sys);
+	gt_dot_box(drawing->out, &drawing->layout.sys);
 	gt_buf_puts(drawing->out, "];\n");
 	for (uint32_t i = 0; i < topo->nnodes; i++)
 		for (uint32_t at = topo->first[i]; at != GT_NONE;
@@ -257,7 +257,7 @@ static void gt_dot_cpus(const struct gt_dot_drawing *drawing)
 			if (link->kind != GT_LINK_SYS)
 				continue;
 			gt_dot_to_bar(drawing, link, "sys",
-				      &drawing->places.sys);
+				      &drawing->layout.sys);
 			break;
 		}
 }
@@ -304,7 +304,7 @@ void gt_dot_links(struct gt_dot_drawing *drawing)
 
 	for (uint32_t i = 0; i < topo->nnodes; i++)
 		if (topo->nodes[i].kind != GT_NODE_NET &&
-		    drawing->places.stands[i] == i)
+		    drawing->layout.stands[i] == i)
 			gt_dot_uplink(drawing, i);
 	gt_dot_cpus(drawing);
 	for (uint32_t i = 0; i < topo->nlinks; i++)

@@ -5,7 +5,7 @@
 #ifndef GT_TOPO_VIEW_DRAWING_H
 #define GT_TOPO_VIEW_DRAWING_H
 
-#include "topo/view/dot_place.h"
+#include "topo/view/dot_layout.h"
 #include "topo/graph/topo.h"
 
 struct gt_buf;
@@ -14,7 +14,7 @@ struct gt_dot_overlay;
 struct gt_dot_drawing {
 	const struct gt_topo *topo;
 	const struct gt_dot_overlay *overlay;
-	struct gt_dot_layout places;
+	struct gt_dot_layout layout;
 	uint32_t cpu;      /* one of them */
 	unsigned nlegends; /* lines of it so far */
 	struct gt_buf *out;
@@ -24,7 +24,7 @@ struct gt_dot_drawing {
 void gt_dot_puts(struct gt_buf *out, const char *text);
 
 /* A node's place and size. */
-void gt_dot_box(struct gt_buf *out, const struct gt_box *box);
+void gt_dot_box(struct gt_buf *out, const struct gt_dot_rect *box);
 
 /* One line of the legend: a sample, if any, and what it stands for. */
 void gt_dot_legend(struct gt_dot_drawing *drawing, const char *text,
@@ -39,12 +39,12 @@ int gt_dot_is_arc(const struct gt_topo *topo, const struct gt_link *link);
 /* The overlay, if there is one. */
 void gt_dot_draw_overlay(struct gt_dot_drawing *drawing);
 
-static inline double gt_dot_rect_right(const struct gt_box *box)
+static inline double gt_dot_rect_right(const struct gt_dot_rect *box)
 {
 	return box->x + box->w / 2;
 }
 
-static inline double gt_dot_rect_left(const struct gt_box *box)
+static inline double gt_dot_rect_left(const struct gt_dot_rect *box)
 {
 	return box->x - box->w / 2;
 }

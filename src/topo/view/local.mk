@@ -3,14 +3,17 @@ gtopo_core_sources += \
 	%D%/dot.h \
 	%D%/dot_cluster.c \
 	%D%/dot_fold.c \
-	%D%/dot_lane.c \
+	%D%/dot_layout.c \
+	%D%/dot_layout.h \
 	%D%/dot_link.c \
-	%D%/dot_place.c \
-	%D%/dot_place.h \
+	%D%/dot_overlay.c \
+	%D%/drawing.c \
 	%D%/drawing.h \
 	%D%/print.c \
 	%D%/print.h \
 	%D%/print_cluster.c \
+	%D%/print_cluster.h \
+	%D%/print_cluster_json.c \
 	%D%/print_json.c \
 	%D%/print_route.c \
 	%D%/show.c \
@@ -19,4 +22,5 @@ gtopo_core_sources += \
 	%D%/show_interconnect.c \
 	%D%/show_line.c \
 	%D%/show_line.h \
-	%D%/show_text.c
+	%D%/show_text.c \
+	%D%/show_text.h

@@ -1,10 +1,11 @@
-#include "topo/cluster/path.h"
+#include "topo/view/print_cluster.h"
 
 #include <stdio.h>
 
 #include "base/buf.h"
+#include "topo/cluster/internode.h"
 #include "topo/view/print.h"
-#include "topo/view/show.h"
+#include "topo/view/show_text.h"
 
 enum { GT_NAME_TEXT = 512, GT_CELLS = 8 };
 
@@ -27,11 +28,11 @@ static void gt_internode_newline(struct gt_buf *buf)
 	gt_buf_puts(buf, "\n");
 }
 
-static void gt_internode_rows(const struct gt_internode *between,
+static void gt_internode_rows(const struct gt_internode *internode,
 			      uint32_t first, uint32_t last, struct gt_buf *buf)
 {
-	const struct gt_topo *from = between->kinds[0]->topo;
-	const struct gt_topo *to = between->kinds[1]->topo;
+	const struct gt_topo *from = internode->kinds[0]->topo;
+	const struct gt_topo *to = internode->kinds[1]->topo;
 	struct gt_cluster_route route;
 	char label[64];
 
@@ -47,7 +48,7 @@ static void gt_internode_rows(const struct gt_internode *between,
 			      sizeof(label));
 		gt_buf_printf(buf, "%-7s", label);
 		for (uint32_t j = first; j < last; j++) {
-			gt_internode_route(between,
+			gt_internode_route(internode,
 					   (uint32_t[]){gt_topo_gpu(from, i),
 							gt_topo_gpu(to, j)},
 					   &route);
@@ -57,22 +58,23 @@ static void gt_internode_rows(const struct gt_internode *between,
 	}
 }
 
-void gt_internode_print(const struct gt_internode *between, struct gt_buf *buf)
+void gt_internode_print(const struct gt_internode *internode,
+			struct gt_buf *buf)
 {
-	uint32_t n = gt_topo_ngpus(between->kinds[1]->topo), last;
+	uint32_t n = gt_topo_ngpus(internode->kinds[1]->topo), last;
 	char names[2][GT_NAME_TEXT];
 
 	for (int i = 0; i < 2; i++)
-		gt_cluster_node_name(between->cluster, between->nodes[i],
+		gt_cluster_node_name(internode->cluster, internode->nodes[i],
 				     names[i], sizeof(names[i]));
 	gt_buf_printf(buf, "\n%s (%s) to %s (%s)\n", names[0],
-		      between->kinds[0]->name, names[1],
-		      between->kinds[1]->name);
-	if (!n || !gt_topo_ngpus(between->kinds[0]->topo))
+		      internode->kinds[0]->name, names[1],
+		      internode->kinds[1]->name);
+	if (!n || !gt_topo_ngpus(internode->kinds[0]->topo))
 		gt_buf_puts(buf, "no GPUs\n");
 	for (uint32_t first = 0; first < n; first = last) {
 		last = n - first > GT_CELLS ? first + GT_CELLS : n;
-		gt_internode_rows(between, first, last, buf);
+		gt_internode_rows(internode, first, last, buf);
 	}
 }
 
@@ -84,29 +86,29 @@ static void gt_internode_line(const char *from, const char *to,
 }
 
 /* From the port up to the level where both meet, or down from there. */
-static void gt_internode_climb(const struct gt_internode *between,
+static void gt_internode_climb(const struct gt_internode *internode,
 			       const struct gt_cluster_route *route, int end,
 			       struct gt_buf *buf)
 {
-	const struct gt_cluster *cluster = between->cluster;
+	const struct gt_cluster *cluster = internode->cluster;
 	const struct gt_cluster_port *ports[2];
 	uint32_t meet, which, n;
 	struct gt_rat gbs;
 	char up[64], down[64];
 
 	for (int i = 0; i < 2; i++)
-		ports[i] = &between->kinds[i]
+		ports[i] = &internode->kinds[i]
 				    ->ports[route->over]
 				    .list[route->ports[i]];
 	meet = gt_cluster_common_level(
 		cluster, route->over,
-		(uint32_t[]){between->nodes[0], ports[0]->rail},
-		(uint32_t[]){between->nodes[1], ports[1]->rail});
+		(uint32_t[]){internode->nodes[0], ports[0]->rail},
+		(uint32_t[]){internode->nodes[1], ports[1]->rail});
 	for (n = 0; n < meet; n++) {
 		uint32_t level = end ? meet - 1 - n : n;
 
 		which = gt_cluster_switch(cluster, route->over, level,
-					  between->nodes[end],
+					  internode->nodes[end],
 					  ports[end]->rail);
 		snprintf(down, sizeof(down), "level %u switch %u", level + 1,
 			 which);
@@ -120,48 +122,48 @@ static void gt_internode_climb(const struct gt_internode *between,
 	}
 }
 
-static void gt_internode_fabric(const struct gt_internode *between,
+static void gt_internode_fabric(const struct gt_internode *internode,
 				const struct gt_cluster_route *route,
 				struct gt_buf *buf)
 {
 	const struct gt_cluster_fabric *fabric =
-		&between->cluster->fabrics[route->over];
+		&internode->cluster->fabrics[route->over];
 	char text[2][GT_NAME_TEXT], name[GT_NAME_TEXT], label[64];
 	const struct gt_cluster_ports *list;
 	struct gt_rat gbs =
-		between->widths[route->over]
-			       [route->ports[0] * between->kinds[1]
-							  ->ports[route->over]
-							  .n +
-				route->ports[1]];
+		internode->widths[route->over]
+				 [route->ports[0] * internode->kinds[1]
+							    ->ports[route->over]
+							    .n +
+				  route->ports[1]];
 
 	for (int i = 0; i < 2; i++) {
-		list = &between->kinds[i]->ports[route->over];
-		gt_show_label(gt_topo_node(between->kinds[i]->topo,
+		list = &internode->kinds[i]->ports[route->over];
+		gt_show_label(gt_topo_node(internode->kinds[i]->topo,
 					   list->list[route->ports[i]].device),
 			      label, sizeof(label));
-		gt_cluster_node_name(between->cluster, between->nodes[i], name,
-				     sizeof(name));
+		gt_cluster_node_name(internode->cluster, internode->nodes[i],
+				     name, sizeof(name));
 		snprintf(text[i], sizeof(text[i]), "%.400s/%s", name, label);
 	}
 	gt_internode_line(text[0], text[1], gbs, buf);
 	if (!fabric->nlevels)
 		return;
-	gt_internode_climb(between, route, 0, buf);
-	gt_internode_climb(between, route, 1, buf);
+	gt_internode_climb(internode, route, 0, buf);
+	gt_internode_climb(internode, route, 1, buf);
 }
 
-void gt_internode_print_route(const struct gt_internode *between,
+void gt_internode_print_route(const struct gt_internode *internode,
 			      const uint32_t gpus[2], struct gt_buf *buf)
 {
 	struct gt_cluster_route route;
 	char names[2][GT_NAME_TEXT], labels[2][64];
 
-	gt_internode_route(between, gpus, &route);
+	gt_internode_route(internode, gpus, &route);
 	for (int i = 0; i < 2; i++) {
-		gt_cluster_node_name(between->cluster, between->nodes[i],
+		gt_cluster_node_name(internode->cluster, internode->nodes[i],
 				     names[i], sizeof(names[i]));
-		gt_show_label(gt_topo_node(between->kinds[i]->topo, gpus[i]),
+		gt_show_label(gt_topo_node(internode->kinds[i]->topo, gpus[i]),
 			      labels[i], sizeof(labels[i]));
 	}
 	gt_buf_printf(buf, "%s/%s to %s/%s: ", names[0], labels[0], names[1],
@@ -176,16 +178,16 @@ void gt_internode_print_route(const struct gt_internode *between,
 						  : "NVSwitches");
 	if (route.out)
 		gt_print_route(
-			between->kinds[0]->topo, route.out,
-			(uint32_t[]){gpus[0], between->kinds[0]
+			internode->kinds[0]->topo, route.out,
+			(uint32_t[]){gpus[0], internode->kinds[0]
 						      ->ports[GT_FABRIC_NET]
 						      .list[route.ports[0]]
 						      .device},
 			buf);
-	gt_internode_fabric(between, &route, buf);
+	gt_internode_fabric(internode, &route, buf);
 	if (route.in)
-		gt_print_route(between->kinds[1]->topo, route.in,
-			       (uint32_t[]){between->kinds[1]
+		gt_print_route(internode->kinds[1]->topo, route.in,
+			       (uint32_t[]){internode->kinds[1]
 						    ->ports[GT_FABRIC_NET]
 						    .list[route.ports[1]]
 						    .device,

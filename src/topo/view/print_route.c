@@ -7,7 +7,7 @@
 
 #include "base/buf.h"
 #include "topo/graph/path.h"
-#include "topo/view/show.h"
+#include "topo/view/show_text.h"
 
 /* "GPU0 0000:1b:00.0", "NUMA 0": who a node is. */
 static void gt_route_name(const struct gt_node *node, char *text, size_t size)

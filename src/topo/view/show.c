@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "topo/probe/pci_ids.h"
 #include "topo/view/show_line.h"
+#include "topo/view/show_text.h"
 
 /* The link above a function and what is to be said of it. */
 static void gt_show_above(const struct gt_show *show, uint32_t index,
@@ -247,8 +248,11 @@ static void gt_show_title(const struct gt_show *show)
 void gt_show_tree(const struct gt_topo *topo, const struct gt_show_style *style,
 		  struct gt_buf *out)
 {
-	struct gt_show show = {
-		.topo = topo, .style = style, .out = out, .measuring = 1};
+	struct gt_show show = {.topo = topo,
+			       .ascii = style->ascii,
+			       .colour = style->colour,
+			       .out = out,
+			       .measuring = 1};
 
 	gt_show_lines(&show);
 	show.measuring = 0;

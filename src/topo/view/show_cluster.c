@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "topo/cluster/cluster.h"
 #include "topo/view/show_line.h"
+#include "topo/view/show_text.h"
 
 enum { GT_SHOW_NAMES = 8 };
 
@@ -73,8 +74,8 @@ static void gt_show_kind(struct gt_show *show, const struct gt_cluster *cluster,
 	char nets[256];
 
 	snprintf(line.label, sizeof(line.label),
-		 show->style->ascii ? "%u x %.200s" : "%u × %.200s",
-		 kind->nnodes, kind->name);
+		 show->ascii ? "%u x %.200s" : "%u × %.200s", kind->nnodes,
+		 kind->name);
 	gt_show_add(&line, "%u GPU%s", gpus, gpus == 1 ? "" : "s");
 	gt_show_nets(kind, nets, sizeof(nets));
 	if (*nets && cluster->fabrics[GT_FABRIC_NET].nrails)
@@ -176,7 +177,10 @@ static void gt_show_parts(struct gt_show *show,
 void gt_show_cluster(const struct gt_cluster *cluster,
 		     const struct gt_show_style *style, struct gt_buf *out)
 {
-	struct gt_show show = {.style = style, .out = out, .measuring = 1};
+	struct gt_show show = {.ascii = style->ascii,
+			       .colour = style->colour,
+			       .out = out,
+			       .measuring = 1};
 	uint64_t gpus = 0;
 
 	for (uint32_t i = 0; i < cluster->nkinds; i++)

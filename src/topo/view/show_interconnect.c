@@ -2,6 +2,9 @@
 
 #include <stdio.h>
 
+#include "topo/graph/topo.h"
+#include "topo/view/show_text.h"
+
 /* The link of a GPU to the NVSwitches, or NULL. */
 static const struct gt_link *gt_show_switched(const struct gt_topo *topo,
 					      uint32_t gpu)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "topo/graph/topo.h"
 
 void gt_show_tint(const struct gt_show *show, enum gt_show_tint tint)
 {
@@ -14,7 +15,7 @@ void gt_show_tint(const struct gt_show *show, enum gt_show_tint tint)
 		[GT_TINT_NOTE] = "\033[33m", [GT_TINT_PROBLEM] = "\033[1;31m",
 	};
 
-	if (show->style->colour)
+	if (show->colour)
 		gt_buf_puts(show->out, codes[tint]);
 }
 
@@ -26,7 +27,7 @@ void gt_show_puts(const struct gt_show *show, const char *text)
 		int c1 = at[0] == 0xc2 && at[1] >= 0x80 && at[1] < 0xa0;
 
 		if (*at < 0x20 || *at == 0x7f || c1 ||
-		    (*at >= 0x80 && show->style->ascii))
+		    (*at >= 0x80 && show->ascii))
 			gt_buf_puts(show->out, "?");
 		else
 			gt_buf_add(show->out, at, 1);
@@ -37,9 +38,8 @@ void gt_show_puts(const struct gt_show *show, const char *text)
 static void gt_show_branches(const struct gt_show *show, int depth)
 {
 	const char *const *lines =
-		show->style->ascii
-			? (const char *const[]){"|  ", "   ", "|- ", "`- "}
-			: (const char *const[]){"│  ", "   ", "├─ ", "└─ "};
+		show->ascii ? (const char *const[]){"|  ", "   ", "|- ", "`- "}
+			    : (const char *const[]){"│  ", "   ", "├─ ", "└─ "};
 
 	for (int i = 1; i < depth; i++)
 		gt_buf_puts(show->out, lines[show->more[i] ? 0 : 1]);

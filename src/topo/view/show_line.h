@@ -6,7 +6,11 @@
 #ifndef GT_TOPO_VIEW_SHOW_LINE_H
 #define GT_TOPO_VIEW_SHOW_LINE_H
 
-#include "topo/view/show.h"
+#include <stddef.h>
+
+struct gt_buf;
+struct gt_link;
+struct gt_topo;
 
 enum {
 	GT_SHOW_DEPTH = 256, /* XML is no deeper */
@@ -36,8 +40,8 @@ struct gt_show_line {
 
 struct gt_show {
 	const struct gt_topo *topo;
-	const struct gt_show_style *style;
 	struct gt_buf *out;
+	int ascii, colour;            /* the style, struct gt_show_style */
 	int measuring;                /* only look how wide the columns are */
 	int width;                    /* of the tree and its labels */
 	int rate_width;               /* of "gen5 x16" */

@@ -1,4 +1,4 @@
-#include "topo/view/show.h"
+#include "topo/view/show_text.h"
 
 #include <stdio.h>
 #include <string.h>

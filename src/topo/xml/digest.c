@@ -11,6 +11,7 @@
 #include "base/digest.h"
 #include "base/err.h"
 #include "base/rat.h"
+#include "base/vec.h"
 #include "base/xml.h"
 #include "topo/graph/model.h"
 
@@ -18,7 +19,7 @@ struct gt_digest {
 	struct gt_arena *arena;
 	int shape;
 	const char **lines;
-	size_t nlines, size;
+	uint32_t nlines, room;
 };
 
 int gt_bus_id_normalize(const char *text, char own[GT_BUS_ID_MAX])
@@ -83,17 +84,11 @@ static int gt_digest_add(struct gt_digest *digest, const char *line,
 
 	if (!line)
 		return gt_err_nomem(err);
-	if (digest->nlines == digest->size) {
-		digest->size = digest->size ? digest->size * 2 : 64;
-		grown = gt_arena_array(digest->arena, digest->size,
-				       sizeof(*grown));
-		if (!grown)
-			return gt_err_nomem(err);
-		if (digest->nlines)
-			memcpy(grown, digest->lines,
-			       digest->nlines * sizeof(*grown));
-		digest->lines = grown;
-	}
+	grown = gt_vec_grow_in(digest->arena, digest->lines, digest->nlines,
+			       &digest->room, sizeof(*grown));
+	if (!grown)
+		return gt_err_nomem(err);
+	digest->lines = grown;
 	digest->lines[digest->nlines++] = line;
 	return GT_OK;
 }
@@ -225,7 +220,7 @@ static int gt_digest_hash(const struct gt_digest *digest, const char **out,
 	struct gt_buf lines = GT_BUF_INIT;
 	int good;
 
-	for (size_t i = 0; i < digest->nlines; i++)
+	for (uint32_t i = 0; i < digest->nlines; i++)
 		gt_buf_printf(&lines, "%s\n", digest->lines[i]);
 	good = !lines.failed &&
 	       gt_digest_text(gt_buf_text(&lines), lines.len, text);

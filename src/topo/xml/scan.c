@@ -5,6 +5,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/vec.h"
 #include "base/xml.h"
 #include "topo/xml/digest.h"
 #include "topo/graph/graph.h"
@@ -69,22 +70,17 @@ static int gt_pci_fn_broadcom(const struct gt_pci_fn *fn, unsigned long level)
 static int gt_reader_fn_add(struct gt_reader *reader,
 			    const struct gt_pci_fn *fn, struct gt_err *err)
 {
-	struct gt_arena *arena = reader->topo->arena;
 	struct gt_pci_fn *grown;
 
 	if (reader->nfns == GT_READER_MAX_FNS)
 		return gt_xml_fail(fn->elem, NULL, err,
 				   "more than %d PCI functions",
 				   GT_READER_MAX_FNS);
-	if (reader->nfns == reader->fns_size) {
-		reader->fns_size = reader->fns_size ? reader->fns_size * 2 : 64;
-		grown = gt_arena_array(arena, reader->fns_size, sizeof(*grown));
-		if (!grown)
-			return gt_err_nomem(err);
-		if (reader->nfns)
-			memcpy(grown, reader->fns, reader->nfns * sizeof(*fn));
-		reader->fns = grown;
-	}
+	grown = gt_vec_grow_in(reader->topo->arena, reader->fns, reader->nfns,
+			       &reader->fns_size, sizeof(*grown));
+	if (!grown)
+		return gt_err_nomem(err);
+	reader->fns = grown;
 	reader->fns[reader->nfns++] = *fn;
 	return GT_OK;
 }

@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "topo/probe/pci_ids.h"
 #include "topo/view/show.h"
+#include "topo/view/show_text.h"
 #include "topo/graph/topo.h"
 
 /* A GPU and a card on a CPU; %s are attributes of their functions. */

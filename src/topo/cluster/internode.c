@@ -1,4 +1,4 @@
-#include "topo/cluster/path.h"
+#include "topo/cluster/internode.h"
 
 #include "base/arena.h"
 #include "base/err.h"
@@ -9,19 +9,19 @@ static struct gt_rat gt_internode_least(struct gt_rat a, struct gt_rat b)
 }
 
 static const struct gt_cluster_port *gt_internode_port(
-	const struct gt_internode *between, enum gt_fabric_kind over, int end,
+	const struct gt_internode *internode, enum gt_fabric_kind over, int end,
 	uint32_t i)
 {
-	return &between->kinds[end]->ports[over].list[i];
+	return &internode->kinds[end]->ports[over].list[i];
 }
 
 /* Through levels of switches: up to the first that both ports are below. */
-static int gt_internode_levels(const struct gt_internode *between,
+static int gt_internode_levels(const struct gt_internode *internode,
 			       enum gt_fabric_kind over,
 			       const uint32_t ports[2], struct gt_rat *width,
 			       struct gt_err *err)
 {
-	const struct gt_cluster *cluster = between->cluster;
+	const struct gt_cluster *cluster = internode->cluster;
 	const struct gt_cluster_port *port[2];
 	struct gt_rat least, uplink;
 	uint32_t meet, at;
@@ -29,17 +29,17 @@ static int gt_internode_levels(const struct gt_internode *between,
 
 	*width = GT_RAT(0, 1);
 	for (int i = 0; i < 2; i++)
-		port[i] = gt_internode_port(between, over, i, ports[i]);
+		port[i] = gt_internode_port(internode, over, i, ports[i]);
 	meet = gt_cluster_common_level(
-		cluster, over, (uint32_t[]){between->nodes[0], port[0]->rail},
-		(uint32_t[]){between->nodes[1], port[1]->rail});
+		cluster, over, (uint32_t[]){internode->nodes[0], port[0]->rail},
+		(uint32_t[]){internode->nodes[1], port[1]->rail});
 	if (meet == GT_NONE)
 		return GT_OK;
 	least = gt_internode_least(port[0]->gbs, port[1]->gbs);
 	for (uint32_t level = 0; level < meet; level++)
 		for (int i = 0; i < 2; i++) {
 			at = gt_cluster_switch(cluster, over, level,
-					       between->nodes[i],
+					       internode->nodes[i],
 					       port[i]->rail);
 			rc = gt_cluster_uplink(cluster, over, level, at,
 					       &uplink, err);
@@ -85,26 +85,26 @@ static void gt_internode_spread(const struct gt_cluster_fabric *fabric,
 }
 
 /* What of a port is reached, by a cable to it or from a switch. */
-static void gt_internode_arrive(const struct gt_internode *between,
+static void gt_internode_arrive(const struct gt_internode *internode,
 				enum gt_fabric_kind over,
 				const uint32_t ports[2],
 				const struct gt_rat *reach,
 				struct gt_rat *width)
 {
 	const struct gt_cluster_fabric *fabric =
-		&between->cluster->fabrics[over];
+		&internode->cluster->fabrics[over];
 	struct gt_rat most = GT_RAT(0, 1), here;
 
 	for (uint32_t i = 0; i < 2 * fabric->ncables; i++) {
 		const struct gt_cluster_cable *cable = &fabric->cables[i / 2];
 		const struct gt_cluster_end *from = &cable->ends[i % 2];
 
-		if (!gt_internode_is(&cable->ends[1 - i % 2], between->nodes[1],
-				     ports[1]))
+		if (!gt_internode_is(&cable->ends[1 - i % 2],
+				     internode->nodes[1], ports[1]))
 			continue;
 		if (from->node == GT_NONE)
 			here = gt_internode_least(reach[from->at], cable->gbs);
-		else if (gt_internode_is(from, between->nodes[0], ports[0]))
+		else if (gt_internode_is(from, internode->nodes[0], ports[0]))
 			here = cable->gbs;
 		else
 			continue;
@@ -114,18 +114,18 @@ static void gt_internode_arrive(const struct gt_internode *between,
 	for (int i = 0; i < 2; i++)
 		most = gt_internode_least(
 			most,
-			gt_internode_port(between, over, i, ports[i])->gbs);
+			gt_internode_port(internode, over, i, ports[i])->gbs);
 	*width = most;
 }
 
 /* The row of widths from one port, through switches and cables. */
-static int gt_internode_cables(const struct gt_internode *between,
+static int gt_internode_cables(const struct gt_internode *internode,
 			       enum gt_fabric_kind over, uint32_t port,
 			       struct gt_arena *arena, struct gt_rat *row,
 			       struct gt_err *err)
 {
 	const struct gt_cluster_fabric *fabric =
-		&between->cluster->fabrics[over];
+		&internode->cluster->fabrics[over];
 	struct gt_rat *reach =
 		gt_arena_array(arena, fabric->nswitches, sizeof(*reach));
 
@@ -138,41 +138,41 @@ static int gt_internode_cables(const struct gt_internode *between,
 		const struct gt_cluster_end *to = &cable->ends[1 - i % 2];
 
 		if (to->node == GT_NONE &&
-		    gt_internode_is(&cable->ends[i % 2], between->nodes[0],
+		    gt_internode_is(&cable->ends[i % 2], internode->nodes[0],
 				    port) &&
 		    gt_rat_cmp(reach[to->at], cable->gbs) < 0)
 			reach[to->at] = cable->gbs;
 	}
 	gt_internode_spread(fabric, reach);
-	for (uint32_t i = 0; i < between->kinds[1]->ports[over].n; i++)
-		gt_internode_arrive(between, over, (uint32_t[]){port, i}, reach,
-				    &row[i]);
+	for (uint32_t i = 0; i < internode->kinds[1]->ports[over].n; i++)
+		gt_internode_arrive(internode, over, (uint32_t[]){port, i},
+				    reach, &row[i]);
 	return GT_OK;
 }
 
-static int gt_internode_widths(struct gt_internode *between,
+static int gt_internode_widths(struct gt_internode *internode,
 			       enum gt_fabric_kind over, struct gt_arena *arena,
 			       struct gt_err *err)
 {
 	const struct gt_cluster_fabric *fabric =
-		&between->cluster->fabrics[over];
-	uint32_t n = between->kinds[0]->ports[over].n;
-	uint32_t m = between->kinds[1]->ports[over].n;
+		&internode->cluster->fabrics[over];
+	uint32_t n = internode->kinds[0]->ports[over].n;
+	uint32_t m = internode->kinds[1]->ports[over].n;
 	struct gt_rat *width =
 		gt_arena_array(arena, (size_t)n * m, sizeof(*width));
 	int rc = GT_OK;
 
 	if (!width)
 		return gt_err_nomem(err);
-	between->widths[over] = width;
+	internode->widths[over] = width;
 	for (uint32_t i = 0; i < n && !rc; i++)
 		if (fabric->nlevels)
 			for (uint32_t j = 0; j < m && !rc; j++)
 				rc = gt_internode_levels(
-					between, over, (uint32_t[]){i, j},
+					internode, over, (uint32_t[]){i, j},
 					&width[i * m + j], err);
 		else
-			rc = gt_internode_cables(between, over, i, arena,
+			rc = gt_internode_cables(internode, over, i, arena,
 						 &width[i * m], err);
 	return rc;
 }
@@ -182,34 +182,34 @@ int gt_internode_make(const struct gt_cluster *cluster, const uint32_t nodes[2],
 		      struct gt_arena *arena, struct gt_internode *out,
 		      struct gt_err *err)
 {
-	struct gt_internode between = {.cluster = cluster};
+	struct gt_internode internode = {.cluster = cluster};
 	int rc = GT_OK;
 
 	for (int i = 0; i < 2; i++) {
-		between.nodes[i] = nodes[i];
-		between.kinds[i] = gt_cluster_kind_of(cluster, nodes[i]);
-		between.paths[i] = paths[i];
+		internode.nodes[i] = nodes[i];
+		internode.kinds[i] = gt_cluster_kind_of(cluster, nodes[i]);
+		internode.paths[i] = paths[i];
 	}
 	for (int over = 0; over < GT_NFABRICKINDS && !rc; over++)
-		rc = gt_internode_widths(&between, (enum gt_fabric_kind)over,
+		rc = gt_internode_widths(&internode, (enum gt_fabric_kind)over,
 					 arena, err);
 	if (!rc)
-		*out = between;
+		*out = internode;
 	return rc;
 }
 
 /* Over NVLink a GPU is its own port. */
-static void gt_internode_nvlink(const struct gt_internode *between,
+static void gt_internode_nvlink(const struct gt_internode *internode,
 				const uint32_t gpus[2],
 				struct gt_cluster_route *route)
 {
 	const struct gt_cluster_ports *to =
-		&between->kinds[1]->ports[GT_FABRIC_NVLINK];
+		&internode->kinds[1]->ports[GT_FABRIC_NVLINK];
 	uint32_t at[2];
 
 	for (int end = 0; end < 2; end++) {
 		const struct gt_cluster_ports *ports =
-			&between->kinds[end]->ports[GT_FABRIC_NVLINK];
+			&internode->kinds[end]->ports[GT_FABRIC_NVLINK];
 
 		at[end] = 0;
 		while (at[end] < ports->n &&
@@ -218,7 +218,7 @@ static void gt_internode_nvlink(const struct gt_internode *between,
 		if (at[end] == ports->n)
 			return;
 	}
-	route->gbs = between->widths[GT_FABRIC_NVLINK][at[0] * to->n + at[1]];
+	route->gbs = internode->widths[GT_FABRIC_NVLINK][at[0] * to->n + at[1]];
 	if (!route->gbs.num)
 		return;
 	route->kind = GT_PATH_NVL;
@@ -244,45 +244,45 @@ static int gt_internode_beats(const struct gt_cluster_route *a,
 	return gt_internode_hops(a) < gt_internode_hops(b);
 }
 
-static void gt_internode_net(const struct gt_internode *between,
+static void gt_internode_net(const struct gt_internode *internode,
 			     const uint32_t gpus[2],
 			     struct gt_cluster_route *best)
 {
 	const struct gt_cluster_ports *from =
-		&between->kinds[0]->ports[GT_FABRIC_NET];
+		&internode->kinds[0]->ports[GT_FABRIC_NET];
 	const struct gt_cluster_ports *to =
-		&between->kinds[1]->ports[GT_FABRIC_NET];
+		&internode->kinds[1]->ports[GT_FABRIC_NET];
 	struct gt_cluster_route route = {.over = GT_FABRIC_NET};
 
 	for (uint32_t i = 0; i < from->n * to->n; i++) {
 		route.ports[0] = i / to->n;
 		route.ports[1] = i % to->n;
-		route.out = gt_paths_get(between->paths[0], gpus[0],
+		route.out = gt_paths_get(internode->paths[0], gpus[0],
 					 from->list[route.ports[0]].device);
 		route.in =
-			gt_paths_get(between->paths[1],
+			gt_paths_get(internode->paths[1],
 				     to->list[route.ports[1]].device, gpus[1]);
 		route.kind = route.out->kind > route.in->kind ? route.out->kind
 							      : route.in->kind;
-		if (!between->widths[GT_FABRIC_NET][i].num ||
+		if (!internode->widths[GT_FABRIC_NET][i].num ||
 		    route.kind == GT_PATH_DIS)
 			continue;
 		route.gbs = gt_internode_least(
-			between->widths[GT_FABRIC_NET][i],
+			internode->widths[GT_FABRIC_NET][i],
 			gt_internode_least(route.out->gbs, route.in->gbs));
 		if (gt_internode_beats(&route, best))
 			*best = route;
 	}
 }
 
-void gt_internode_route(const struct gt_internode *between,
+void gt_internode_route(const struct gt_internode *internode,
 			const uint32_t gpus[2], struct gt_cluster_route *route)
 {
 	struct gt_cluster_route best = {.kind = GT_PATH_DIS,
 					.gbs = GT_RAT(0, 1)};
 
-	gt_internode_nvlink(between, gpus, &best);
+	gt_internode_nvlink(internode, gpus, &best);
 	if (best.kind == GT_PATH_DIS)
-		gt_internode_net(between, gpus, &best);
+		gt_internode_net(internode, gpus, &best);
 	*route = best;
 }

@@ -5,13 +5,13 @@
 
 #include "base/buf.h"
 #include "topo/view/dot.h"
-#include "topo/graph/graph.h"
+#include "topo/graph/inside.h"
 
 enum {
-	GT_LANES = 16,     /* at most */
-	GT_LANE = 116,     /* width of one */
-	GT_LANE_SIDE = 50, /* the longest arc's reach */
-	GT_LANE_DOT = 14,
+	GT_OVERLAY_COLUMNS = 16, /* at most */
+	GT_OVERLAY_COLUMN = 116, /* width of one */
+	GT_OVERLAY_SIDE = 50,    /* the longest arc's reach */
+	GT_OVERLAY_DOT = 14,
 };
 
 static const char *gt_dot_group(uint32_t group)
@@ -26,8 +26,8 @@ static const char *gt_dot_group(uint32_t group)
 /* What is drawn beside the machine begins right of this. */
 static double gt_dot_edge(const struct gt_dot_drawing *drawing)
 {
-	const struct gt_box *boxes = drawing->places.boxes;
-	double x = drawing->places.right + 20, reach;
+	const struct gt_dot_rect *boxes = drawing->layout.boxes;
+	double x = drawing->layout.right + 20, reach;
 
 	for (uint32_t i = 0; i < drawing->topo->nlinks; i++) {
 		const struct gt_link *link = &drawing->topo->links[i];
@@ -35,7 +35,7 @@ static double gt_dot_edge(const struct gt_dot_drawing *drawing)
 		if (drawing->topo->nodes[link->to].kind == GT_NODE_NVS)
 			reach = gt_dot_rect_right(&boxes[link->to]);
 		else if (gt_dot_is_arc(drawing->topo, link))
-			reach = drawing->places.right + 22 +
+			reach = drawing->layout.right + 22 +
 				0.34 * fabs(boxes[link->from].y -
 					    boxes[link->to].y);
 		else
@@ -49,11 +49,11 @@ static double gt_dot_edge(const struct gt_dot_drawing *drawing)
 static void gt_dot_arrow(const struct gt_dot_drawing *drawing,
 			 const struct gt_dot_arrow *arrow, double x)
 {
-	const struct gt_box *boxes = drawing->places.boxes;
+	const struct gt_dot_rect *boxes = drawing->layout.boxes;
 	double from = boxes[arrow->from].y, to = boxes[arrow->to].y;
-	double side = to > from ? 1 : -1, head = x + side * GT_LANE_DOT / 2;
-	double out =
-		GT_LANE_SIDE * (0.3 + fabs(to - from) / drawing->places.bottom);
+	double side = to > from ? 1 : -1, head = x + side * GT_OVERLAY_DOT / 2;
+	double out = GT_OVERLAY_SIDE *
+		     (0.3 + fabs(to - from) / drawing->layout.bottom);
 
 	gt_buf_printf(drawing->out,
 		      "c%u_%u -> c%u_%u [dir=forward, arrowsize=0.5, "
@@ -87,8 +87,8 @@ static void gt_dot_draw_arrow(const struct gt_dot_drawing *drawing,
 			      "width=%.3f];\n",
 			      group, topo->gpus[i], gt_dot_group(group),
 			      topo->nodes[topo->gpus[i]].dev, x,
-			      -drawing->places.boxes[topo->gpus[i]].y,
-			      GT_LANE_DOT / 72.0);
+			      -drawing->layout.boxes[topo->gpus[i]].y,
+			      GT_OVERLAY_DOT / 72.0);
 	for (uint32_t i = 0; i < overlay->narrows; i++)
 		if (overlay->arrows[i].group == group)
 			gt_dot_arrow(drawing, &overlay->arrows[i], x);
@@ -97,14 +97,15 @@ static void gt_dot_draw_arrow(const struct gt_dot_drawing *drawing,
 void gt_dot_draw_overlay(struct gt_dot_drawing *drawing)
 {
 	uint32_t n = drawing->overlay ? drawing->overlay->ngroups : 0;
-	double x = gt_dot_edge(drawing) + GT_LANE / 2.0;
+	double x = gt_dot_edge(drawing) + GT_OVERLAY_COLUMN / 2.0;
 	char text[64];
 
-	for (uint32_t i = 0; i < n && i < GT_LANES; i++)
-		gt_dot_draw_arrow(drawing, i, x + (double)GT_LANE * i);
-	if (n <= GT_LANES)
+	for (uint32_t i = 0; i < n && i < GT_OVERLAY_COLUMNS; i++)
+		gt_dot_draw_arrow(drawing, i,
+				  x + (double)GT_OVERLAY_COLUMN * i);
+	if (n <= GT_OVERLAY_COLUMNS)
 		return;
 	snprintf(text, sizeof(text), "%u more channels are not drawn.",
-		 n - GT_LANES);
+		 n - GT_OVERLAY_COLUMNS);
 	gt_dot_legend(drawing, text, NULL, 0);
 }

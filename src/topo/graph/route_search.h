@@ -11,31 +11,26 @@
  *
  * One walk serves one thread.
  */
-#ifndef GT_TOPO_GRAPH_WALK_H
-#define GT_TOPO_GRAPH_WALK_H
+#ifndef GT_TOPO_GRAPH_ROUTE_SEARCH_H
+#define GT_TOPO_GRAPH_ROUTE_SEARCH_H
 
 #include <stdint.h>
-
-#include "topo/graph/path.h"
 
 struct gt_topo;
 struct gt_route_search;
 
 /* NULL when memory ran out; the topology must outlive it. */
 struct gt_route_search *gt_route_search_new(const struct gt_topo *topo);
-void gt_route_search_free(struct gt_route_search *walk); /* NULL is allowed */
+void gt_route_search_free(struct gt_route_search *search); /* NULL is allowed */
 
 /* All routes from this node; 0 when memory ran out. */
-int gt_route_search_from(struct gt_route_search *walk, uint32_t source);
+int gt_route_search_from(struct gt_route_search *search, uint32_t source);
 
 /*
  * The links of the best route to a node, in order, and their number; 0: there
  * is none.  Borrowed until the next call.
  */
-uint32_t gt_route_search_to(struct gt_route_search *walk, uint32_t node,
+uint32_t gt_route_search_to(struct gt_route_search *search, uint32_t node,
 			    const uint32_t **links);
-
-/* What passing over a link makes of a route. */
-enum gt_path_kind gt_link_path_kind(const struct gt_topo *topo, uint32_t link);
 
 #endif

@@ -5,13 +5,11 @@
  * one that is widest, then nearest to the GPUs, is taken, as NCCL does
  * without a plan; widths are those of one transfer alone.
  */
-#ifndef GT_TOPO_CLUSTER_PATH_H
-#define GT_TOPO_CLUSTER_PATH_H
+#ifndef GT_TOPO_CLUSTER_INTERNODE_H
+#define GT_TOPO_CLUSTER_INTERNODE_H
 
 #include "topo/cluster/cluster.h"
 #include "topo/graph/path.h"
-
-struct gt_buf;
 
 /* Two nodes; all memory is the arena's, the cluster must outlive it. */
 struct gt_internode {
@@ -35,22 +33,11 @@ struct gt_cluster_route {
 /* The paths are those of the nodes' kinds. */
 int gt_internode_make(const struct gt_cluster *cluster, const uint32_t nodes[2],
 		      const struct gt_paths *const paths[2],
-		      struct gt_arena *arena, struct gt_internode *between,
+		      struct gt_arena *arena, struct gt_internode *internode,
 		      struct gt_err *err);
 
 /* From a GPU of the first to one of the second (nodes of their topologies). */
-void gt_internode_route(const struct gt_internode *between,
+void gt_internode_route(const struct gt_internode *internode,
 			const uint32_t gpus[2], struct gt_cluster_route *route);
-
-/* Routes of all pairs of GPUs as a matrix. */
-void gt_internode_print(const struct gt_internode *between, struct gt_buf *buf);
-
-/* One route, link by link. */
-void gt_internode_print_route(const struct gt_internode *between,
-			      const uint32_t gpus[2], struct gt_buf *buf);
-
-/* The same as a JSON object, of two GPUs or (gpus NULL) of all pairs. */
-void gt_internode_print_json(const struct gt_internode *between,
-			     const uint32_t *gpus, struct gt_buf *buf);
 
 #endif
