@@ -6,6 +6,7 @@
 #include "cli/common/opt.h"
 #include "plan/interop/import.h"
 #include "plan/ir/plan.h"
+#include "search/problem/gpu_list.h"
 #include "search/problem/request.h"
 #include "search/search.h"
 #include "topo/graph/path.h"
@@ -52,8 +53,8 @@ static int gt_import_on(const struct gt_cmd_args *args,
 	};
 	struct gt_paths *paths;
 	struct gt_plan *plan;
-	int rc = gt_request_gpus(topo, opts->gpus, arena, &request.gpus,
-				 &request.nranks, err);
+	int rc = gt_gpu_list_read(topo, opts->gpus, arena, &request.gpus,
+				  &request.nranks, err);
 
 	if (!rc)
 		rc = gt_paths_new(topo, &paths, err);

@@ -15,6 +15,7 @@
 #include "cli/search/uneven.h"
 #include "plan/ir/plan.h"
 #include "search/cluster/search.h"
+#include "search/problem/gpu_list.h"
 #include "search/problem/request.h"
 #include "search/search.h"
 #include "search/problem/budget.h"
@@ -326,8 +327,8 @@ static int gt_search_on(const struct gt_cmd_args *args, struct gt_topo *topo,
 		.trees_per_root = (uint32_t)opts->trees_per_root,
 	};
 	struct gt_paths *paths;
-	int rc = gt_request_gpus(topo, opts->gpus, arena, &request.gpus,
-				 &request.nranks, err);
+	int rc = gt_gpu_list_read(topo, opts->gpus, arena, &request.gpus,
+				  &request.nranks, err);
 
 	if (!rc)
 		rc = gt_search_root(&request, err);

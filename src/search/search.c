@@ -4,14 +4,15 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "search/emit/select_by_size.h"
 #include "search/bound/bound.h"
 #include "search/emit/emit.h"
-#include "search/ring/equal_shares.h"
-#include "search/problem/fabric.h"
 #include "search/emit/merge.h"
+#include "search/emit/select_by_size.h"
+#include "search/problem/fabric.h"
 #include "search/problem/request.h"
 #include "search/problem/shape.h"
+#include "search/ring/equal_shares.h"
+#include "search/ring/equal_shares_certificate.h"
 
 static const struct gt_shape_entry *const gt_shapes[] = {
 	&gt_shape_ring,
@@ -83,6 +84,7 @@ static int gt_search_equal(const struct gt_request *request,
 {
 	struct gt_equal_query ask = {args, shape, 1, 1, GT_SEARCH_RINGS, NULL};
 	uint32_t all = request->max_channels;
+	int rc;
 
 	if (shape->shape == GT_SHAPE_TREE) {
 		ask.max = request->trees_per_root;
@@ -98,7 +100,8 @@ static int gt_search_equal(const struct gt_request *request,
 	if (!ask.max)
 		ask.max = GT_SEARCH_TREES;
 	stats->max_equal = ask.max * ask.groups;
-	return gt_equal(&ask, proposal, &stats->equal_bound, err);
+	rc = gt_equal_shares(&ask, proposal, &stats->equal_bound, err);
+	return rc ? rc : gt_equal_prove(&ask, proposal, err);
 }
 
 static int gt_search_run(const struct gt_request *request,

@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "search/bound/bound.h"
+#include "search/problem/gpu_list.h"
 #include "search/problem/request.h"
 #include "topo/diff/diff.h"
 #include "topo/diff/apply.h"
@@ -22,8 +23,8 @@ static int gt_diff_bound_on(const struct gt_topo *topo, struct gt_arena *arena,
 
 	if (gt_topo_need_gpus(topo, NULL))
 		return GT_OK;
-	rc = gt_request_gpus(topo, NULL, arena, &request.gpus, &request.nranks,
-			     err);
+	rc = gt_gpu_list_read(topo, NULL, arena, &request.gpus, &request.nranks,
+			      err);
 	if (!rc)
 		rc = gt_paths_new(topo, &paths, err);
 	if (rc)

@@ -14,6 +14,7 @@
 #include "search/cluster/quotient.h"
 #include "search/cluster/alltoall.h"
 #include "search/cluster/search.h"
+#include "search/problem/gpu_list.h"
 #include "search/problem/request.h"
 #include "topo/cluster/cluster.h"
 #include "topo/graph/path.h"
@@ -152,8 +153,8 @@ static int gt_search_cluster_on(const struct gt_cmd_args *args,
 	const struct gt_topo *topo = base->cluster->kinds[0].topo;
 	struct gt_cluster_request request = *base;
 	struct gt_paths *paths;
-	int rc = gt_request_gpus(topo, search->gpus, arena, &request.gpus,
-				 &request.ngpus, err);
+	int rc = gt_gpu_list_read(topo, search->gpus, arena, &request.gpus,
+				  &request.ngpus, err);
 
 	if (!rc)
 		rc = gt_paths_new(topo, &paths, err);

@@ -30,17 +30,11 @@
 
 #include "base/rat.h"
 #include "plan/ir/program.h"
+#include "search/bound/cut.h"
 
 struct gt_arena;
 struct gt_err;
 struct gt_fabric;
-
-/* Ranks, and the links that separate them from the other ranks. */
-struct gt_bound_part {
-	uint32_t nranks, nlinks;
-	uint32_t *ranks;
-	uint32_t *links; /* of the fabric */
-};
 
 struct gt_bound {
 	/* no: fewer than two ranks, numbers beyond 64 bit, other collectives */

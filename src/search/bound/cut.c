@@ -4,9 +4,8 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "search/bound/bound.h"
-#include "search/problem/fabric.h"
 #include "search/graph/maxflow.h"
+#include "search/problem/fabric.h"
 
 /* ceil(gbs * scale), or -1 when it is too large. */
 static int64_t gt_cut_round(struct gt_rat gbs, int64_t scale, int64_t max)

@@ -12,10 +12,16 @@
 #include "base/rat.h"
 
 struct gt_arena;
-struct gt_bound_part;
 struct gt_err;
 struct gt_fabric;
 struct gt_flow;
+
+/* Ranks, and the links that separate them from the other ranks. */
+struct gt_bound_part {
+	uint32_t nranks, nlinks;
+	uint32_t *ranks;
+	uint32_t *links; /* of the fabric */
+};
 
 struct gt_cut {
 	const struct gt_fabric *fabric;

@@ -2,6 +2,4 @@ gtopo_core_sources += \
 	%D%/bound.c \
 	%D%/bound.h \
 	%D%/cut.c \
-	%D%/cut.h \
-	%D%/parts.c \
-	%D%/parts.h
+	%D%/cut.h

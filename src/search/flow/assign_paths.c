@@ -5,10 +5,11 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "search/tree/master.h"
-#include "search/problem/shape.h"
 #include "search/graph/shortest_path.h"
 #include "search/problem/budget.h"
+#include "search/problem/shape.h"
+#include "search/tree/exact.h"
+#include "search/tree/forest.h"
 
 enum {
 	/* Equal channels that are tried, at most; of few pairs more. */

@@ -5,9 +5,10 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "search/tree/master.h"
-#include "search/problem/shape.h"
 #include "search/graph/shortest_path.h"
+#include "search/problem/shape.h"
+#include "search/tree/exact.h"
+#include "search/tree/forest.h"
 
 static struct gt_arena *gt_flow_paths_arena(const struct gt_flow_paths *ways)
 {

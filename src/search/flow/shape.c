@@ -5,10 +5,12 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "search/problem/fabric.h"
 #include "search/flow/paths.h"
-#include "search/tree/master.h"
 #include "search/graph/prim.h"
+#include "search/problem/fabric.h"
+#include "search/tree/certificate.h"
+#include "search/tree/exact.h"
+#include "search/tree/master.h"
 
 /* Channels when nobody asked for fewer: each costs FIFOs and workers. */
 enum { GT_FLOW_CHANNELS = 48 };

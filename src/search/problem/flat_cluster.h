@@ -49,17 +49,31 @@ enum { GT_FLAT_MAX_RANKS = 64 };
  */
 int gt_flat_new(const struct gt_cluster *cluster, struct gt_paths *const *paths,
 		const char *gpus, struct gt_arena *arena,
-		struct gt_flat_cluster **whole, struct gt_err *err);
+		struct gt_flat_cluster **flat, struct gt_err *err);
 
-/* flat_cluster_route.c: the routes of the fabric, once it has its links. */
-int gt_flat_routes(struct gt_flat_cluster *whole, struct gt_err *err);
+/* The functions below are what the files that make one share. */
+
+/*
+ * flat_cluster_links.c: all links of the nodes and between them, with their
+ * names, into arrays that have room for them.
+ */
+int gt_flat_links(struct gt_flat_cluster *flat, struct gt_err *err);
 
 /* The vertex of a node's device. */
-uint32_t gt_flat_vertex(const struct gt_flat_cluster *whole, uint32_t node,
+uint32_t gt_flat_vertex(const struct gt_flat_cluster *flat, uint32_t node,
 			uint32_t device);
 
+/*
+ * The node's NVSwitch that stands for its GPUs' links to other nodes, or
+ * GT_NONE.
+ */
+uint32_t gt_flat_nvswitch(const struct gt_topo *topo);
+
 /* The vertex that a fabric joins, for a port of a node's list. */
-uint32_t gt_flat_port(const struct gt_flat_cluster *whole,
+uint32_t gt_flat_port(const struct gt_flat_cluster *flat,
 		      enum gt_fabric_kind over, uint32_t node, uint32_t port);
+
+/* flat_cluster_route.c: the routes of the fabric, once it has its links. */
+int gt_flat_routes(struct gt_flat_cluster *flat, struct gt_err *err);
 
 #endif

@@ -18,7 +18,7 @@ struct gt_flat_gateway {
 };
 
 struct gt_flat_gateways {
-	struct gt_flat_cluster *whole;
+	struct gt_flat_cluster *flat;
 	uint32_t n;
 	struct gt_flat_gateway *list;
 	uint32_t *first; /* node -> its first; one more at the end */
@@ -34,7 +34,7 @@ struct gt_flat_route {
 };
 
 /* Widest first, then nearest: few vertices, so again until nothing changes. */
-static void gt_flat_spread(const struct gt_flat_cluster *w,
+static void gt_flat_spread(const struct gt_flat_cluster *flat,
 			   struct gt_flat_gateway *gate)
 {
 	int changed = 1;
@@ -42,13 +42,15 @@ static void gt_flat_spread(const struct gt_flat_cluster *w,
 	gate->width[gate->vertex] = 1e300;
 	while (changed) {
 		changed = 0;
-		for (uint32_t i = w->first_net; i < w->fabric.nlinks; i++) {
-			const struct gt_fabric_link *l = &w->fabric.links[i];
+		for (uint32_t i = flat->first_net; i < flat->fabric.nlinks;
+		     i++) {
+			const struct gt_fabric_link *l = &flat->fabric.links[i];
 			double width = gt_rat_double(l->gbs);
 			uint32_t hops = gate->hops[l->from] + 1;
 
 			if ((l->from != gate->vertex &&
-			     l->from < w->first_vertex[w->cluster->nnodes]) ||
+			     l->from < flat->first_vertex[flat->cluster
+								  ->nnodes]) ||
 			    l->to == gate->vertex)
 				continue; /* ports do not pass on */
 			if (width > gate->width[l->from])
@@ -79,11 +81,12 @@ static uint32_t gt_flat_find(const struct gt_topo *topo, uint32_t from,
 }
 
 /* The same way back; it leads nowhere where a link has no other direction. */
-static int gt_flat_reverse(const struct gt_flat_cluster *w,
+static int gt_flat_reverse(const struct gt_flat_cluster *flat,
 			   const struct gt_topo *topo,
 			   const struct gt_path *path, struct gt_path *back)
 {
-	uint32_t *links = gt_arena_array(w->arena, path->nhops, sizeof(*links));
+	uint32_t *links =
+		gt_arena_array(flat->arena, path->nhops, sizeof(*links));
 
 	if (!links)
 		return GT_ESYS;
@@ -104,15 +107,15 @@ static int gt_flat_reverse(const struct gt_flat_cluster *w,
  * Through no other GPU, as trees pass data through GPUs themselves: what
  * would go so takes the way that comes from the port.
  */
-static int gt_flat_part(const struct gt_flat_cluster *w, uint32_t rank,
+static int gt_flat_part(const struct gt_flat_cluster *flat, uint32_t rank,
 			const struct gt_flat_gateway *gate, int in,
 			struct gt_path *part)
 {
-	const struct gt_cluster *cluster = w->cluster;
-	uint32_t node = w->node_of[rank];
+	const struct gt_cluster *cluster = flat->cluster;
+	uint32_t node = flat->node_of[rank];
 	const struct gt_cluster_kind *kind = gt_cluster_kind_of(cluster, node);
-	const struct gt_paths *paths = w->paths[kind - cluster->kinds];
-	const uint32_t ends[2] = {w->gpu_of[rank], gate->device};
+	const struct gt_paths *paths = flat->paths[kind - cluster->kinds];
+	const uint32_t ends[2] = {flat->gpu_of[rank], gate->device};
 	const struct gt_path *path;
 	uint32_t *link;
 
@@ -120,12 +123,12 @@ static int gt_flat_part(const struct gt_flat_cluster *w, uint32_t rank,
 		path = gt_paths_get(paths, ends[in], ends[!in]);
 		if (path->kind == GT_PATH_PXN)
 			return gt_flat_reverse(
-				w, kind->topo,
+				flat, kind->topo,
 				gt_paths_get(paths, ends[!in], ends[in]), part);
 		*part = *path;
 		return GT_OK;
 	}
-	link = gt_arena_alloc(w->arena, sizeof(*link));
+	link = gt_arena_alloc(flat->arena, sizeof(*link));
 	if (!link)
 		return GT_ESYS;
 	*link = gt_flat_find(kind->topo, ends[in], ends[!in], GT_LINK_NVL);
@@ -140,19 +143,20 @@ static int gt_flat_part(const struct gt_flat_cluster *w, uint32_t rank,
 	return GT_OK;
 }
 
-static int gt_flat_parts(const struct gt_flat_cluster *w,
+static int gt_flat_parts(const struct gt_flat_cluster *flat,
 			 struct gt_flat_gateway *gate)
 {
 	int rc = GT_OK;
 
 	for (int in = 0; in < 2; in++) {
-		gate->parts[in] = gt_arena_array(w->arena, w->fabric.nranks,
-						 sizeof(*gate->parts[in]));
+		gate->parts[in] =
+			gt_arena_array(flat->arena, flat->fabric.nranks,
+				       sizeof(*gate->parts[in]));
 		if (!gate->parts[in])
 			return GT_ESYS;
-		for (uint32_t i = 0; i < w->fabric.nranks && !rc; i++)
-			if (w->node_of[i] == gate->node)
-				rc = gt_flat_part(w, i, gate, in,
+		for (uint32_t i = 0; i < flat->fabric.nranks && !rc; i++)
+			if (flat->node_of[i] == gate->node)
+				rc = gt_flat_part(flat, i, gate, in,
 						  &gate->parts[in][i]);
 	}
 	return rc;
@@ -162,34 +166,34 @@ static int gt_flat_gateway(struct gt_flat_gateways *gates,
 			   enum gt_fabric_kind over, uint32_t node,
 			   uint32_t port)
 {
-	struct gt_flat_cluster *w = gates->whole;
+	struct gt_flat_cluster *flat = gates->flat;
 	struct gt_flat_gateway *gate = &gates->list[gates->n++];
-	uint32_t n = w->fabric.nnodes;
+	uint32_t n = flat->fabric.nnodes;
 
 	gate->node = node;
-	gate->vertex = gt_flat_port(w, over, node, port);
-	gate->device = gate->vertex - w->first_vertex[node];
+	gate->vertex = gt_flat_port(flat, over, node, port);
+	gate->device = gate->vertex - flat->first_vertex[node];
 	gate->nvlink = over == GT_FABRIC_NVLINK;
-	gate->by = gt_arena_array(w->arena, n, sizeof(*gate->by));
-	gate->width = gt_arena_array(w->arena, n, sizeof(*gate->width));
-	gate->hops = gt_arena_array(w->arena, n, sizeof(*gate->hops));
+	gate->by = gt_arena_array(flat->arena, n, sizeof(*gate->by));
+	gate->width = gt_arena_array(flat->arena, n, sizeof(*gate->width));
+	gate->hops = gt_arena_array(flat->arena, n, sizeof(*gate->hops));
 	if (!gate->by || !gate->width || !gate->hops)
 		return GT_ESYS;
-	gt_flat_spread(w, gate);
-	return gt_flat_parts(w, gate);
+	gt_flat_spread(flat, gate);
+	return gt_flat_parts(flat, gate);
 }
 
 static int gt_flat_gateways_init(struct gt_flat_gateways *gates,
-				 struct gt_flat_cluster *w)
+				 struct gt_flat_cluster *flat)
 {
-	const struct gt_cluster *cluster = w->cluster;
+	const struct gt_cluster *cluster = flat->cluster;
 	size_t n = 0;
 
-	gates->whole = w;
+	gates->flat = flat;
 	for (uint32_t i = 0; i < cluster->nnodes; i++)
 		n += gt_cluster_kind_of(cluster, i)->ports[GT_FABRIC_NET].n + 1;
-	gates->list = gt_arena_array(w->arena, n, sizeof(*gates->list));
-	gates->first = gt_arena_array(w->arena, cluster->nnodes + 1,
+	gates->list = gt_arena_array(flat->arena, n, sizeof(*gates->list));
+	gates->first = gt_arena_array(flat->arena, cluster->nnodes + 1,
 				      sizeof(*gates->first));
 	if (!gates->list || !gates->first)
 		return GT_ESYS;
@@ -248,25 +252,28 @@ static int gt_flat_route(const uint32_t ranks[2],
 }
 
 /* The links of a way, the network's from its far end. */
-static int gt_flat_links_of(struct gt_flat_cluster *w,
+static int gt_flat_links_of(struct gt_flat_cluster *flat,
 			    const struct gt_flat_route *way,
 			    struct gt_fabric_route *route)
 {
-	uint32_t *links = gt_arena_array(w->arena, way->hops, sizeof(*links));
+	uint32_t *links =
+		gt_arena_array(flat->arena, way->hops, sizeof(*links));
 	uint32_t at = way->in->vertex, n = way->from->nhops;
 	uint32_t net = way->out->hops[at];
 
 	if (!links)
 		return GT_ESYS;
 	for (uint32_t i = 0; i < n; i++)
-		links[i] = w->first_link[way->out->node] + way->from->links[i];
+		links[i] =
+			flat->first_link[way->out->node] + way->from->links[i];
 	for (uint32_t i = net; i--;) {
 		links[n + i] = way->out->by[at];
-		at = w->fabric.links[way->out->by[at]].from;
+		at = flat->fabric.links[way->out->by[at]].from;
 	}
 	n += net;
 	for (uint32_t i = 0; i < way->to->nhops; i++)
-		links[n + i] = w->first_link[way->in->node] + way->to->links[i];
+		links[n + i] =
+			flat->first_link[way->in->node] + way->to->links[i];
 	route->links = links;
 	route->nlinks = way->hops;
 	route->charge = gt_rat_cmp(way->from->charge, way->to->charge) > 0
@@ -280,9 +287,9 @@ static int gt_flat_pair(const struct gt_flat_gateways *gates,
 			const uint32_t ranks[2], uint32_t i,
 			const struct gt_flat_gateway *ends[2])
 {
-	const struct gt_flat_cluster *w = gates->whole;
+	const struct gt_flat_cluster *flat = gates->flat;
 	int low = ranks[0] > ranks[1];
-	uint32_t a = w->node_of[ranks[low]], b = w->node_of[ranks[!low]];
+	uint32_t a = flat->node_of[ranks[low]], b = flat->node_of[ranks[!low]];
 	uint32_t n = gates->first[b + 1] - gates->first[b];
 
 	if (!n || i / n >= gates->first[a + 1] - gates->first[a])
@@ -319,49 +326,49 @@ static int gt_flat_between(const struct gt_flat_gateways *gates,
 	for (uint32_t i = 0; gt_flat_pair(gates, ranks, i, ends); i++)
 		if (gt_flat_route(ranks, ends, &way) &&
 		    !gt_flat_compare(&way, &best) && !turn--)
-			return gt_flat_links_of(gates->whole, &way, route);
+			return gt_flat_links_of(gates->flat, &way, route);
 	return GT_OK;
 }
 
-static int gt_flat_within(struct gt_flat_cluster *w, const uint32_t ranks[2],
+static int gt_flat_within(struct gt_flat_cluster *flat, const uint32_t ranks[2],
 			  struct gt_fabric_route *route)
 {
-	uint32_t node = w->node_of[ranks[0]];
+	uint32_t node = flat->node_of[ranks[0]];
 	const struct gt_cluster_kind *kind =
-		gt_cluster_kind_of(w->cluster, node);
+		gt_cluster_kind_of(flat->cluster, node);
 	const struct gt_path *path =
-		gt_paths_get(w->paths[kind - w->cluster->kinds],
-			     w->gpu_of[ranks[0]], w->gpu_of[ranks[1]]);
+		gt_paths_get(flat->paths[kind - flat->cluster->kinds],
+			     flat->gpu_of[ranks[0]], flat->gpu_of[ranks[1]]);
 	uint32_t *links;
 
 	route->charge = path->charge;
 	if (path->kind >= GT_PATH_DIS || ranks[0] == ranks[1])
 		return GT_OK;
-	links = gt_arena_array(w->arena, path->nhops, sizeof(*links));
+	links = gt_arena_array(flat->arena, path->nhops, sizeof(*links));
 	if (!links)
 		return GT_ESYS;
 	for (uint32_t i = 0; i < path->nhops; i++)
-		links[i] = w->first_link[node] + path->links[i];
+		links[i] = flat->first_link[node] + path->links[i];
 	route->nlinks = path->nhops;
 	route->links = links;
 	return GT_OK;
 }
 
-int gt_flat_routes(struct gt_flat_cluster *w, struct gt_err *err)
+int gt_flat_routes(struct gt_flat_cluster *flat, struct gt_err *err)
 {
 	struct gt_flat_gateways gates = {0};
-	uint32_t n = w->fabric.nranks;
+	uint32_t n = flat->fabric.nranks;
 
-	w->fabric.routes = gt_arena_array(w->arena, (size_t)n * n,
-					  sizeof(*w->fabric.routes));
-	if (!w->fabric.routes || gt_flat_gateways_init(&gates, w))
+	flat->fabric.routes = gt_arena_array(flat->arena, (size_t)n * n,
+					     sizeof(*flat->fabric.routes));
+	if (!flat->fabric.routes || gt_flat_gateways_init(&gates, flat))
 		return gt_err_nomem(err);
 	for (uint32_t i = 0; i < n * n; i++) {
 		uint32_t ranks[2] = {i / n, i % n};
-		struct gt_fabric_route *route = &w->fabric.routes[i];
+		struct gt_fabric_route *route = &flat->fabric.routes[i];
 
-		if (w->node_of[ranks[0]] == w->node_of[ranks[1]]
-			    ? gt_flat_within(w, ranks, route)
+		if (flat->node_of[ranks[0]] == flat->node_of[ranks[1]]
+			    ? gt_flat_within(flat, ranks, route)
 			    : gt_flat_between(&gates, ranks, route))
 			return gt_err_nomem(err);
 	}

@@ -5,7 +5,10 @@ gtopo_core_sources += \
 	%D%/fabric.h \
 	%D%/flat_cluster.c \
 	%D%/flat_cluster.h \
+	%D%/flat_cluster_links.c \
 	%D%/flat_cluster_route.c \
+	%D%/gpu_list.c \
+	%D%/gpu_list.h \
 	%D%/link_rows.c \
 	%D%/link_rows.h \
 	%D%/request.c \

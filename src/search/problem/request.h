@@ -33,16 +33,6 @@ struct gt_request {
 };
 
 /*
- * The GPUs of a list such as "0,2,0000:87:00.0" (devs and bus ids) in its
- * order, or of NULL: all in order of dev.  GT_EINPUT, naming the entry, when
- * one is not there or there twice, or when the machine has no GPUs.  The
- * arena owns *gpus.
- */
-int gt_request_gpus(const struct gt_topo *topo, const char *list,
-		    struct gt_arena *arena, const uint32_t **gpus,
-		    uint32_t *ngpus, struct gt_err *err);
-
-/*
  * The request's machine as numbers; links keep the topology's indices.
  * Memory is the arena's; routes are borrowed from the paths.
  */

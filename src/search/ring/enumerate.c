@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "search/ring/pool.h"
 #include "search/problem/link_rows.h"
+#include "search/ring/pool.h"
 
 /* Rings that are looked at, and how often one is asked whether it fits. */
 enum { GT_ALL_RINGS = 5040, GT_ALL_STEPS = 1 << 22 };

@@ -18,6 +18,7 @@
 #include "base/rat.h"
 
 struct gt_err;
+struct gt_fabric;
 struct gt_proposal;
 struct gt_shape_args;
 struct gt_shape_entry;
@@ -31,11 +32,18 @@ struct gt_equal_query {
 };
 
 /*
+ * All charges of the fabric's routes are multiples of one part in so many; 0
+ * where that number is too large.
+ */
+int64_t gt_equal_unit(const struct gt_fabric *fabric);
+
+/*
  * Put equal channels into the place of the unequal ones that the shape has
  * proposed; its bound stays.  *most is what such channels reach at most.
  * GT_ENO when there are none, or none were found.
  */
-int gt_equal(const struct gt_equal_query *ask, struct gt_proposal *proposal,
-	     struct gt_rat *most, struct gt_err *err);
+int gt_equal_shares(const struct gt_equal_query *ask,
+		    struct gt_proposal *proposal, struct gt_rat *most,
+		    struct gt_err *err);
 
 #endif

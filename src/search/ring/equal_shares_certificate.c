@@ -4,10 +4,10 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "search/ring/equal_shares.h"
+#include "search/problem/budget.h"
 #include "search/problem/fabric.h"
 #include "search/problem/shape.h"
-#include "search/problem/budget.h"
+#include "search/ring/equal_shares.h"
 
 /* Larger machines' programs take too long to be solved for each number. */
 enum { GT_EQUAL_PROVE_MAX = 8 };
@@ -134,9 +134,10 @@ static int gt_equal_one(const struct gt_equal_query *ask, int64_t unit,
 	return rc;
 }
 
-int gt_equal_prove(const struct gt_equal_query *ask, int64_t unit,
+int gt_equal_prove(const struct gt_equal_query *ask,
 		   struct gt_proposal *proposal, struct gt_err *err)
 {
+	int64_t unit = gt_equal_unit(ask->args->fabric);
 	int rc = GT_OK;
 
 	if (ask->shape->shape != GT_SHAPE_RING ||

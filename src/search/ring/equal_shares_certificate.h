@@ -15,7 +15,7 @@ struct gt_proposal;
  * The proposal has equal rings, unless it is the best of unequal ones too; the
  * prices join it.  Loads are multiples of 1 / unit.  Up to 8 ranks.
  */
-int gt_equal_prove(const struct gt_equal_query *ask, int64_t unit,
+int gt_equal_prove(const struct gt_equal_query *ask,
 		   struct gt_proposal *proposal, struct gt_err *err);
 
 #endif

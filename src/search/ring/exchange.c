@@ -6,12 +6,12 @@
 
 #include "base/err.h"
 #include "search/lp/lp.h"
-#include "search/ring/lp.h"
-#include "search/ring/pool.h"
-#include "search/ring/master.h"
+#include "search/problem/budget.h"
 #include "search/problem/link_rows.h"
 #include "search/problem/shape.h"
-#include "search/problem/budget.h"
+#include "search/ring/master.h"
+#include "search/ring/pool.h"
+#include "search/ring/program.h"
 
 /* Programs that are solved at most, and what counts as more. */
 enum { GT_SWAP_TRIES = 4000 };

@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "search/ring/exact.h"
+#include "search/problem/link_rows.h"
 #include "search/ring/pool.h"
 #include "search/ring/pricing.h"
-#include "search/problem/link_rows.h"
+#include "search/ring/program.h"
 
 /* What a ring of the guide costs, and how far its own price goes beside. */
 #define GT_GREEDY_ONE  (INT64_C(1) << 40)

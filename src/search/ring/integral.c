@@ -1,4 +1,4 @@
-#include "search/ring/master.h"
+#include "search/ring/integral.h"
 
 #include <string.h>
 
@@ -6,9 +6,10 @@
 #include "base/err.h"
 #include "search/lp/diving.h"
 #include "search/problem/fabric.h"
-#include "search/ring/enumerate.h"
 #include "search/problem/link_rows.h"
 #include "search/problem/shape.h"
+#include "search/ring/enumerate.h"
+#include "search/ring/master.h"
 
 /* What floats miss of a whole number. */
 #define GT_INTEGRAL_EPS 1e-6

@@ -5,25 +5,26 @@ gtopo_core_sources += \
 	%D%/equal_shares.h \
 	%D%/equal_shares_certificate.c \
 	%D%/equal_shares_certificate.h \
-	%D%/exact.c \
-	%D%/exact.h \
 	%D%/exchange.c \
 	%D%/exchange.h \
 	%D%/greedy.c \
 	%D%/greedy.h \
 	%D%/integral.c \
+	%D%/integral.h \
 	%D%/local_search.c \
 	%D%/local_search.h \
-	%D%/lp.c \
-	%D%/lp.h \
 	%D%/master.c \
 	%D%/master.h \
 	%D%/pool.c \
 	%D%/pool.h \
 	%D%/pricing.c \
 	%D%/pricing.h \
+	%D%/pricing_closed.c \
+	%D%/pricing_closed.h \
 	%D%/pricing_external.c \
 	%D%/pricing_external.h \
+	%D%/program.c \
+	%D%/program.h \
 	%D%/reduce_channels.c \
 	%D%/reduce_channels.h \
 	%D%/shape.c \

@@ -4,14 +4,14 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "search/problem/fabric.h"
 #include "search/lp/lp.h"
-#include "search/ring/greedy.h"
-#include "search/ring/lp.h"
-#include "search/ring/pricing.h"
+#include "search/problem/budget.h"
+#include "search/problem/fabric.h"
 #include "search/problem/link_rows.h"
 #include "search/problem/shape.h"
-#include "search/problem/budget.h"
+#include "search/ring/greedy.h"
+#include "search/ring/pricing.h"
+#include "search/ring/program.h"
 
 /*
  * Rounds after which the best so far has to do, and up to how many ranks exact

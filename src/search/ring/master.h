@@ -14,8 +14,8 @@
 
 #include <stdint.h>
 
-#include "search/ring/exact.h"
 #include "search/ring/pool.h"
+#include "search/ring/program.h"
 
 struct gt_err;
 struct gt_lp;
@@ -90,13 +90,5 @@ int64_t gt_ring_min_cost(struct gt_ring_search *s, const int64_t *prices);
  */
 int gt_ring_prove(struct gt_ring_search *s, struct gt_ring_exact *result,
 		  struct gt_proposal *proposal, struct gt_err *err);
-
-/*
- * So many rings of 1 GB/s each, where capacities are whole multiples of loads:
- * the shape's whole().
- */
-int gt_ring_integral(const struct gt_shape_args *args, uint32_t count,
-		     int *none, struct gt_proposal *proposal,
-		     struct gt_err *err);
 
 #endif

@@ -13,11 +13,7 @@
 
 #include <stdint.h>
 
-/* 16 ranks, and the world outside. */
-enum { GT_PRICER_EXACT_MAX = 17 };
-
-/* The weight of a hop that does not exist; n of them do not overflow. */
-#define GT_PRICER_NO_HOP (INT64_MAX / 4096)
+#include "search/ring/pricing_closed.h"
 
 struct gt_external_ports;
 struct gt_pricer;

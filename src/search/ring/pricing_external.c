@@ -4,13 +4,13 @@
 #include <string.h>
 
 #include "search/problem/fabric.h"
-#include "search/ring/pricing.h"
+#include "search/ring/pricing_closed.h"
 
 /* Place 0 of the inner pricer is the world, i + 1 is rank i. */
 struct gt_external_pricer {
 	uint32_t n;
 	const struct gt_external_ports *doors;
-	struct gt_pricer *inner;
+	struct gt_closed_pricer *inner;
 	int64_t *weights;   /* the inner pricer's */
 	uint32_t *out, *in; /* rank -> the cheapest port of the group */
 	uint32_t *places;   /* an order of the inner pricer */
@@ -29,8 +29,9 @@ struct gt_external_pricer *gt_external_pricer_new(
 		return NULL;
 	p->n = n;
 	p->doors = doors;
-	p->inner = gt_pricer_new(n + 1, NULL, quick);
-	size = p->inner ? gt_pricer_nrings(p->inner) : 0; /* always so many */
+	p->inner = gt_closed_pricer_new(n + 1, quick);
+	size = p->inner ? gt_closed_pricer_nrings(p->inner)
+			: 0; /* always so many */
 	size *= doors->ngroups;
 	p->weights = malloc(m * m * sizeof(*p->weights));
 	p->out = malloc(n * sizeof(*p->out));
@@ -49,7 +50,7 @@ void gt_external_pricer_free(struct gt_external_pricer *p)
 {
 	if (!p)
 		return;
-	gt_pricer_free(p->inner);
+	gt_closed_pricer_free(p->inner);
 	free(p->weights);
 	free(p->out);
 	free(p->in);
@@ -108,7 +109,7 @@ static void gt_external_run(struct gt_external_pricer *p,
 		       n * sizeof(*weights));
 		gt_external_cheapest(p, weights, group, i);
 	}
-	gt_pricer_run(p->inner, p->weights);
+	gt_closed_pricer_run(p->inner, p->weights);
 }
 
 /* What the inner pricer offers, with the ports of the group. */
@@ -116,10 +117,11 @@ static void gt_external_keep(struct gt_external_pricer *p)
 {
 	uint32_t n = p->n;
 
-	for (uint32_t i = 0; i < gt_pricer_nrings(p->inner); i++) {
+	for (uint32_t i = 0; i < gt_closed_pricer_nrings(p->inner); i++) {
 		uint32_t *order = &p->orders[(size_t)p->nrings * (n + 2)];
 
-		p->costs[p->nrings++] = gt_pricer_ring(p->inner, i, p->places);
+		p->costs[p->nrings++] =
+			gt_closed_pricer_ring(p->inner, i, p->places);
 		for (uint32_t k = 0; k < n; k++)
 			order[k] = p->places[k + 1] - 1;
 		order[n] = n + p->out[order[n - 1]];
@@ -158,7 +160,7 @@ int64_t gt_external_pricer_bound(struct gt_external_pricer *p,
 
 	for (uint32_t g = 0; g < p->doors->ngroups; g++) {
 		gt_external_run(p, weights, g);
-		one = gt_pricer_bound(p->inner, p->weights);
+		one = gt_closed_pricer_bound(p->inner, p->weights);
 		if (one < best)
 			best = one;
 	}

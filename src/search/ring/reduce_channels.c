@@ -4,12 +4,12 @@
 #include <stddef.h>
 
 #include "base/err.h"
-#include "search/ring/exact.h"
+#include "search/problem/budget.h"
+#include "search/problem/link_rows.h"
 #include "search/ring/greedy.h"
 #include "search/ring/pool.h"
-#include "search/problem/link_rows.h"
+#include "search/ring/program.h"
 #include "search/ring/sparse_solution.h"
-#include "search/problem/budget.h"
 
 /* Less than this part of the value is nothing. */
 #define GT_FEW_EPS 1e-9

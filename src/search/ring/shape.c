@@ -5,14 +5,16 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "search/ring/equal_shares.h"
-#include "search/problem/fabric.h"
 #include "search/lp/lp.h"
-#include "search/ring/reduce_channels.h"
-#include "search/ring/lp.h"
+#include "search/problem/fabric.h"
 #include "search/problem/link_rows.h"
-#include "search/ring/master.h"
+#include "search/ring/equal_shares.h"
+#include "search/ring/equal_shares_certificate.h"
 #include "search/ring/exchange.h"
+#include "search/ring/integral.h"
+#include "search/ring/master.h"
+#include "search/ring/program.h"
+#include "search/ring/reduce_channels.h"
 
 static uint32_t gt_ring_used(const struct gt_ring_pool *pool,
 			     const struct gt_ring_exact *exact)
@@ -179,7 +181,9 @@ static int gt_ring_equal(struct gt_ring_search *s, struct gt_proposal *proposal,
 		return GT_OK;
 	args.max_channels = 0;
 	args.bare = 1;
-	rc = gt_equal(&ask, proposal, &most, NULL);
+	rc = gt_equal_shares(&ask, proposal, &most, NULL);
+	if (!rc)
+		rc = gt_equal_prove(&ask, proposal, NULL);
 	return rc == GT_ESYS ? gt_err_nomem(err) : GT_OK;
 }
 

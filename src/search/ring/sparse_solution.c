@@ -6,9 +6,9 @@
 
 #include "base/err.h"
 #include "search/lp/dictionary.h"
-#include "search/ring/exact.h"
-#include "search/ring/pool.h"
 #include "search/problem/link_rows.h"
+#include "search/ring/pool.h"
+#include "search/ring/program.h"
 
 /*
  * Beginnings at most, walks from each, and how often every other one is

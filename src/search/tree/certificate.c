@@ -1,9 +1,11 @@
-#include "search/tree/master.h"
+#include "search/tree/certificate.h"
 
 #include "base/arena.h"
 #include "base/err.h"
 #include "search/graph/arborescence.h"
 #include "search/problem/shape.h"
+#include "search/tree/exact.h"
+#include "search/tree/forest.h"
 
 /* What the cheapest trees of all roots cost together, or -1. */
 static int64_t gt_forest_total(struct gt_forest *f)

@@ -2,12 +2,10 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "search/tree/hop_costs.h"
 #include "search/lp/exact_basis.h"
-#include "search/tree/master.h"
 #include "search/lp/lp.h"
 #include "search/problem/shape.h"
-#include "search/tree/pool.h"
+#include "search/tree/forest.h"
 
 /* Denominators that sums of products with rates still leave in 64 bits. */
 #define GT_SHARES_DEN_MAX (INT64_C(1) << 40)

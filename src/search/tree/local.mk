@@ -1,10 +1,12 @@
 gtopo_core_sources += \
 	%D%/certificate.c \
+	%D%/certificate.h \
 	%D%/exact.c \
 	%D%/exact.h \
+	%D%/forest.c \
+	%D%/forest.h \
 	%D%/hop_costs.c \
 	%D%/hop_costs.h \
-	%D%/integral.c \
 	%D%/master.c \
 	%D%/master.h \
 	%D%/pool.c \

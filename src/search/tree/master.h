@@ -21,58 +21,16 @@
 
 #include <stdint.h>
 
-#include "search/tree/hop_costs.h"
-#include "search/tree/exact.h"
-#include "search/tree/pool.h"
+#include "search/tree/forest.h"
 
 struct gt_err;
-struct gt_lp;
-struct gt_proposal;
-struct gt_proposal_channel;
-struct gt_shape_args;
+struct gt_forest_shares;
 
 /* Larger bases take too long to be solved exactly again and again. */
 enum { GT_FOREST_BASIS = 128 };
 
-struct gt_forest {
-	const struct gt_shape_args *args;
-	struct gt_tree_hops arcs;
-	struct gt_tree_pool trees;
-	uint32_t nroots;  /* rows of the program behind those of links */
-	uint32_t nstarts; /* ranks that trees may hang from */
-	uint32_t *starts;
-	uint32_t *place;      /* rank -> its row among the roots' */
-	struct gt_lp *lp;     /* column 0 is x, tree i is column i + 1 */
-	struct gt_rat target; /* what the roots can have together; 0: unknown */
-	uint32_t nrounds;
-	/* Scratch. */
-	double *load;     /* row -> load */
-	int64_t *prices;  /* row -> price */
-	int64_t *weights; /* parent * n + child -> cost */
-	int64_t *mixed;   /* the same, no more than 64 of them may cost */
-	uint32_t *parent;
-	int64_t *far;     /* rank -> how far from a root */
-	int32_t *entries; /* of a column */
-};
-
-/*
- * At least two ranks.  Both ways a tree may as well hang from any other rank:
- * one root then stands for all.  Release also after failure.
- */
-int gt_forest_init(struct gt_forest *forest, const struct gt_shape_args *args,
-		   struct gt_err *err);
-void gt_forest_release(struct gt_forest *forest);
-
 /* GT_ENO when some rank cannot be reached. */
 int gt_forest_solve(struct gt_forest *forest, struct gt_forest_shares *shares,
-		    struct gt_err *err);
-
-/*
- * Prices of the last solution and the bound they prove into the proposal,
- * made coarser (never too low) until all numbers fit 64 bits: the cheapest
- * trees of all roots cost 1 on average.  GT_ENO when they prove nothing.
- */
-int gt_forest_prove(struct gt_forest *forest, struct gt_proposal *proposal,
 		    struct gt_err *err);
 
 /*
@@ -82,26 +40,8 @@ int gt_forest_prove(struct gt_forest *forest, struct gt_proposal *proposal,
 int gt_forest_reach(struct gt_forest *forest, uint32_t rounds,
 		    struct gt_err *err);
 
-/* Which root the tree counts for: 0 .. nroots-1. */
-uint32_t gt_forest_root(const struct gt_forest *forest, uint32_t tree);
-
 /* Add short trees that a packing like the last one may use as well. */
 int gt_forest_add_short(struct gt_forest *forest, struct gt_err *err);
-
-/* What all blocks of the root cost by the shortest ways; fills parent. */
-int64_t gt_forest_shortest(struct gt_forest *forest, uint32_t root);
-
-/* weights and mixed under forest->prices. */
-int gt_forest_weigh(struct gt_forest *forest);
-
-/* So many trees of 1 GB/s each a root, likewise: the shape's whole(). */
-int gt_forest_integral(const struct gt_shape_args *args, uint32_t count,
-		       int *none, struct gt_proposal *proposal,
-		       struct gt_err *err);
-
-/* A tree of the pool as a channel.  GT_ESYS: memory ran out. */
-int gt_forest_channel(const struct gt_forest *forest, uint32_t tree,
-		      struct gt_proposal_channel *channel);
 
 /* The first trees.  GT_ENO when some rank cannot be reached. */
 int gt_forest_seed(struct gt_forest *forest, struct gt_err *err);

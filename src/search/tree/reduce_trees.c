@@ -3,10 +3,11 @@
 #include <stdlib.h>
 
 #include "base/err.h"
-#include "search/tree/master.h"
 #include "search/lp/lp.h"
-#include "search/problem/shape.h"
 #include "search/problem/budget.h"
+#include "search/problem/shape.h"
+#include "search/tree/exact.h"
+#include "search/tree/master.h"
 
 /* How often shares are asked to be fewer, and how often if none are exact. */
 enum { GT_FEW_ROUNDS = 6, GT_FEW_MORE = 40 };

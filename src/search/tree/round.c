@@ -5,10 +5,11 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "search/tree/master.h"
 #include "search/lp/lp.h"
-#include "search/problem/shape.h"
 #include "search/problem/budget.h"
+#include "search/problem/shape.h"
+#include "search/tree/exact.h"
+#include "search/tree/master.h"
 
 /*
  * Rounds of pricing a step; steps that are taken back at most.  The reference

@@ -15,6 +15,7 @@
 #include "plan/ir/plan.h"
 #include "plan/simulate/simulate.h"
 #include "search/problem/fabric.h"
+#include "search/problem/gpu_list.h"
 #include "search/problem/request.h"
 #include "search/search.h"
 #include "topo/graph/path.h"
@@ -310,8 +311,8 @@ static int one_machine(uint32_t seed, int *cuts)
 	machine(&xml, &c, 2 + gt_random(&c, GPUS - 1));
 	if (gt_topo_parse("chance", xml.text, xml.len, request.rates, &topo,
 			  &err) ||
-	    gt_request_gpus(topo, NULL, arena, &request.gpus, &request.nranks,
-			    &err) ||
+	    gt_gpu_list_read(topo, NULL, arena, &request.gpus, &request.nranks,
+			     &err) ||
 	    gt_paths_new(topo, &paths, &err))
 		fail_msg("machine %u: %s", seed, err.text);
 	some_gpus(&request, &c, gpus);

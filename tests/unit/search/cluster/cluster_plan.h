@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "plan/ir/plan.h"
 #include "search/cluster/search.h"
+#include "search/problem/gpu_list.h"
 #include "search/problem/request.h"
 #include "topo/cluster/cluster.h"
 #include "topo/graph/path.h"
@@ -29,8 +30,8 @@ static inline struct gt_plan *cluster_plan(const char *path, uint32_t nodes,
 	    (topo && gt_cluster_copies(topo, nodes, &cluster, &err)))
 		fail_msg("%s: %s", err.where, err.text);
 	request.cluster = cluster;
-	if (gt_request_gpus(cluster->kinds[0].topo, NULL, arena, &request.gpus,
-			    &request.ngpus, &err) ||
+	if (gt_gpu_list_read(cluster->kinds[0].topo, NULL, arena, &request.gpus,
+			     &request.ngpus, &err) ||
 	    gt_paths_new(cluster->kinds[0].topo, &paths, &err))
 		fail_msg("%s: %s", err.where, err.text);
 	request.paths = paths;

@@ -14,6 +14,7 @@
 #include "plan/check/check.h"
 #include "plan/ir/plan.h"
 #include "search/cluster/search.h"
+#include "search/problem/gpu_list.h"
 #include "search/problem/request.h"
 #include "topo/cluster/cluster.h"
 #include "topo/graph/path.h"
@@ -79,8 +80,8 @@ static struct gt_plan *search(const struct row *row, enum gt_coll coll,
 		 getenv("GTOPO_TEST_TOPOLOGIES"), row->name);
 	if (gt_topo_read(path, request.rates, &topo, &err) ||
 	    gt_cluster_copies(topo, row->nodes, &cluster, &err) ||
-	    gt_request_gpus(topo, NULL, arena, &request.gpus, &request.ngpus,
-			    &err) ||
+	    gt_gpu_list_read(topo, NULL, arena, &request.gpus, &request.ngpus,
+			     &err) ||
 	    gt_paths_new(topo, &paths, &err))
 		fail_msg("%s: %s", err.where, err.text);
 	request.cluster = cluster;

@@ -6,6 +6,7 @@
 #include "search/bound/bound.h"
 #include "search/cluster/quotient.h"
 #include "search/cluster/search.h"
+#include "search/problem/gpu_list.h"
 #include "search/problem/request.h"
 #include "search/problem/flat_cluster.h"
 #include "topo/cluster/cluster.h"
@@ -88,9 +89,9 @@ static struct gt_rat hier_bound(const struct both *b, enum gt_coll coll,
 	struct gt_err err;
 
 	gt_err_init(&err);
-	assert_int_equal(gt_request_gpus(b->cluster->kinds[0].topo, gpus,
-					 b->arena, &request.gpus,
-					 &request.ngpus, &err),
+	assert_int_equal(gt_gpu_list_read(b->cluster->kinds[0].topo, gpus,
+					  b->arena, &request.gpus,
+					  &request.ngpus, &err),
 			 GT_OK);
 	assert_int_equal(gt_quotient_new(&request, b->arena, &q, &err), GT_OK);
 	ask.quotient = q;

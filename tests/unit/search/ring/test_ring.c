@@ -299,7 +299,7 @@ static void test_equal_channels(void **state)
 				best = total;
 		}
 		search(f, arena, 0, &p);
-		assert_int_equal(gt_equal(&ask, &p, &most, NULL), GT_OK);
+		assert_int_equal(gt_equal_shares(&ask, &p, &most, NULL), GT_OK);
 		expect_fits(f, &p);
 		assert_in_range(p.nchannels, 1, ask.max);
 		assert_int_equal(gt_rat_cmp(p.value, best), 0);

@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "plan/check/check.h"
 #include "plan/ir/plan.h"
+#include "search/problem/gpu_list.h"
 #include "search/problem/request.h"
 #include "search/search.h"
 #include "search/problem/shape.h"
@@ -98,8 +99,8 @@ static void search_file(const char *path, struct gt_arena *arena,
 	gt_err_init(&err);
 	rc = gt_topo_read(path, request.rates, &topo, &err);
 	if (!rc)
-		rc = gt_request_gpus(topo, NULL, arena, &request.gpus,
-				     &request.nranks, &err);
+		rc = gt_gpu_list_read(topo, NULL, arena, &request.gpus,
+				      &request.nranks, &err);
 	if (!rc)
 		rc = gt_paths_new(topo, &paths, &err);
 	request.topo = topo;

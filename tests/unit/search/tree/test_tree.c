@@ -386,7 +386,7 @@ static struct gt_rat equal(const struct gt_shape_args *args, uint32_t min,
 	search(args, &p);
 	if (gt_coll_has_blocks(args->coll))
 		ask.groups = args->fabric->nranks;
-	if (gt_equal(&ask, &p, most, &err))
+	if (gt_equal_shares(&ask, &p, most, &err))
 		fail_msg("%s", err.text);
 	expect_fits(args, &p);
 	assert_in_range(p.nchannels, min * ask.groups, max * ask.groups);
