@@ -16,7 +16,7 @@
 #include "base/digest.h"
 #include "exec/link/process_group.h"
 #include "plan/ir/plan.h"
-#include "world/launch.h"
+#include "world/launcher.h"
 #include "world/world.h"
 
 static int gt_job_place(struct gtopo_comm *comm, struct gt_err *err)
@@ -36,8 +36,8 @@ static int gt_job_place(struct gtopo_comm *comm, struct gt_err *err)
 
 int gt_job_find(struct gtopo_comm *comm, struct gt_err *err)
 {
-	struct gt_launch_info launch;
-	int rc = gt_launch_find(NULL, &comm->job, &launch, err);
+	struct gt_launcher_info launch;
+	int rc = gt_launcher_find(NULL, &comm->job, &launch, err);
 
 	return rc ? rc : gt_job_place(comm, err);
 }

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "world/launch.h"
+#include "world/launcher.h"
 
 /* The parent's last signal; its handler can reach nothing else. */
 static volatile sig_atomic_t gt_fork_signal;
@@ -53,7 +53,7 @@ static void gt_fork_child(uint32_t rank, pid_t parent,
 	if (getppid() != parent)
 		_exit(-GT_ESYS);
 	config->rank = rank;
-	gt_launch_name(config->name);
+	gt_launcher_process_name(config->name);
 	if (rank) {
 		close(config->listen_fd);
 		config->listen_fd = -1;

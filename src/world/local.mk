@@ -1,13 +1,24 @@
-# the processes of a job: launchers, rendezvous, meetings; knows no plans
+# the processes of a job: launchers, rendezvous, exchange; knows no plans
 gtopo_core_sources += \
-	%D%/auth.c %D%/auth.h \
-	%D%/door.c %D%/door.h \
-	%D%/fork.c %D%/fork.h \
-	%D%/inside.h \
-	%D%/launch.c %D%/launch.h \
+	%D%/allgather.c \
+	%D%/auth.c \
+	%D%/auth.h \
+	%D%/failure.c \
+	%D%/fork.c \
+	%D%/fork.h \
+	%D%/internal.h \
+	%D%/launcher.c \
+	%D%/launcher.h \
+	%D%/listener.c \
+	%D%/listener.h \
 	%D%/loop.c \
-	%D%/net.c %D%/net.h \
-	%D%/pmix.c %D%/pmix.h \
+	%D%/net.c \
+	%D%/net.h \
+	%D%/open.c \
+	%D%/pmix.c \
+	%D%/pmix.h \
 	%D%/root.c \
-	%D%/wire.c %D%/wire.h \
-	%D%/world.c %D%/world.h
+	%D%/state.c \
+	%D%/wire.c \
+	%D%/wire.h \
+	%D%/world.h

@@ -1,5 +1,5 @@
 /* The thread that keeps a process's connections to the others. */
-#include "world/inside.h"
+#include "world/internal.h"
 
 #include <poll.h>
 #include <stdarg.h>
@@ -13,30 +13,6 @@
 #include "base/err.h"
 
 enum { GT_WORLD_LINGER_NS = 2000000000 };
-
-static void gt_world_send(struct gt_world *world, const struct gt_frame *frame)
-{
-	for (uint32_t r = gt_world_first(world); r < gt_world_end(world); r++)
-		if (world->members[r].state == GT_MEMBER_HERE)
-			gt_wire_put(&world->members[r].wire, frame);
-}
-
-void gt_world_fail(struct gt_world *world, const char *fmt, ...)
-{
-	struct gt_frame frame = {.type = GT_FRAME_ABORT};
-	va_list args;
-
-	if (atomic_load(&world->failed))
-		return;
-	va_start(args, fmt);
-	vsnprintf(world->why, sizeof(world->why), fmt, args);
-	va_end(args);
-	atomic_store(&world->failed, 1);
-	frame.bytes = (uint32_t)strlen(world->why);
-	frame.payload = world->why;
-	gt_world_send(world, &frame);
-	pthread_cond_broadcast(&world->changed);
-}
 
 static void gt_world_hear(struct gt_world *world, const struct gt_frame *frame)
 {

@@ -3,6 +3,7 @@
 #include <config.h>
 
 #include "base/err.h"
+#include "world/world.h"
 
 #ifdef HAVE_PMIX
 
@@ -185,8 +186,8 @@ static int gt_pmix_exchange(const struct gt_pmix *pmix, const char *iface,
 }
 
 static int gt_pmix_use(struct gt_pmix *pmix, const char *iface,
-		       struct gt_world_config *config,
-		       struct gt_launch_info *launch, struct gt_err *err)
+		       struct gt_world_config *config, uint32_t *local_rank,
+		       uint32_t *local_size, struct gt_err *err)
 {
 	pmix_status_t status = pmix->init(&pmix->self, NULL, 0);
 	int rc;
@@ -198,10 +199,8 @@ static int gt_pmix_use(struct gt_pmix *pmix, const char *iface,
 				     status, err);
 	config->rank = pmix->self.rank;
 	config->size = gt_pmix_number(pmix, PMIX_JOB_SIZE, PMIX_RANK_WILDCARD);
-	launch->local_size =
-		gt_pmix_number(pmix, PMIX_LOCAL_SIZE, PMIX_RANK_WILDCARD);
-	launch->local_rank =
-		gt_pmix_number(pmix, PMIX_LOCAL_RANK, pmix->self.rank);
+	*local_size = gt_pmix_number(pmix, PMIX_LOCAL_SIZE, PMIX_RANK_WILDCARD);
+	*local_rank = gt_pmix_number(pmix, PMIX_LOCAL_RANK, pmix->self.rank);
 	if (config->rank >= config->size)
 		rc = gt_err_set(err, GT_ESYS, NULL,
 				"PMIx does not know how large the job is");
@@ -214,13 +213,14 @@ static int gt_pmix_use(struct gt_pmix *pmix, const char *iface,
 }
 
 int gt_pmix_find(const char *iface, struct gt_world_config *config,
-		 struct gt_launch_info *launch, struct gt_err *err)
+		 uint32_t *local_rank, uint32_t *local_size, struct gt_err *err)
 {
 	struct gt_pmix pmix = {.library = NULL};
 	int rc = gt_pmix_load(&pmix, err);
 
 	if (!rc)
-		rc = gt_pmix_use(&pmix, iface, config, launch, err);
+		rc = gt_pmix_use(&pmix, iface, config, local_rank, local_size,
+				 err);
 	if (rc && config->listen_fd >= 0) {
 		close(config->listen_fd);
 		config->listen_fd = -1;
@@ -232,11 +232,12 @@ int gt_pmix_find(const char *iface, struct gt_world_config *config,
 #else
 
 int gt_pmix_find(const char *iface, struct gt_world_config *config,
-		 struct gt_launch_info *launch, struct gt_err *err)
+		 uint32_t *local_rank, uint32_t *local_size, struct gt_err *err)
 {
 	(void)iface;
 	(void)config;
-	(void)launch;
+	(void)local_rank;
+	(void)local_size;
 	return gt_err_set(err, GT_EINPUT, NULL,
 			  "started through PMIx, which this program was built "
 			  "without; set RANK, WORLD_SIZE, MASTER_ADDR, "

@@ -7,12 +7,18 @@
 #ifndef GT_WORLD_PMIX_H
 #define GT_WORLD_PMIX_H
 
-#include "world/launch.h"
+#include <stdint.h>
 
 struct gt_err;
+struct gt_world_config;
 
-/* As gt_launch_find(); GT_EINPUT when it was built without PMIx. */
+/*
+ * Fill in *config as gt_launcher_find() does, and this process's place among
+ * those of its host, 0 of 0 if that is not known.  GT_EINPUT when the program
+ * was built without PMIx.
+ */
 int gt_pmix_find(const char *iface, struct gt_world_config *config,
-		 struct gt_launch_info *launch, struct gt_err *err);
+		 uint32_t *local_rank, uint32_t *local_size,
+		 struct gt_err *err);
 
 #endif

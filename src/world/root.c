@@ -1,5 +1,5 @@
 /* Process 0: lets the others in, collects what they tell, watches them. */
-#include "world/inside.h"
+#include "world/internal.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>

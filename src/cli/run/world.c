@@ -12,7 +12,7 @@
 #include "cli/run/sweep.h"
 #include "plan/ir/plan.h"
 #include "world/fork.h"
-#include "world/launch.h"
+#include "world/launcher.h"
 #include "world/world.h"
 
 /* Something that must be the same in all processes. */
@@ -24,7 +24,7 @@ int gt_job_open(const struct gt_job_options *options, struct gt_world **world,
 		int *parent, struct gt_err *err)
 {
 	struct gt_world_config config = {.size = 1, .listen_fd = -1};
-	struct gt_launch_info launch;
+	struct gt_launcher_info launch;
 	int rc = GT_OK;
 
 	*world = NULL;
@@ -34,7 +34,7 @@ int gt_job_open(const struct gt_job_options *options, struct gt_world **world,
 		rc = gt_fork_job((uint32_t)options->procs, &config, parent,
 				 err);
 	else if (!options->procs)
-		rc = gt_launch_find(options->iface, &config, &launch, err);
+		rc = gt_launcher_find(options->iface, &config, &launch, err);
 	if (!rc && !*parent && config.size > 1)
 		rc = gt_world_open(&config, world, err);
 	gt_secret_wipe(&config.secret);

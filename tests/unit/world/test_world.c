@@ -17,7 +17,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "world/auth.h"
-#include "world/door.h"
+#include "world/listener.h"
 #include "world/net.h"
 #include "world/world.h"
 

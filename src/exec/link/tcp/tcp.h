@@ -26,7 +26,7 @@
 #include "exec/link/bell.h"
 #include "exec/link/fifo.h"
 #include "exec/link/link.h"
-#include "world/door.h"
+#include "world/listener.h"
 #include "world/net.h"
 
 enum gt_tcp_kind {

@@ -15,8 +15,8 @@
  * Without PMIx the secret is GTOPO_SECRET, or what the file
  * GTOPO_SECRET_FILE holds.  GTOPO_SOCKET_IFNAME chooses interfaces.
  */
-#ifndef GT_WORLD_LAUNCH_H
-#define GT_WORLD_LAUNCH_H
+#ifndef GT_WORLD_LAUNCHER_H
+#define GT_WORLD_LAUNCHER_H
 
 #include <stdint.h>
 
@@ -24,7 +24,7 @@
 
 struct gt_err;
 
-struct gt_launch_info {
+struct gt_launcher_info {
 	const char *by; /* "torchrun", "PMIx", "Open MPI", "Slurm"; NULL: this
 			   process is alone */
 	uint32_t local_rank, local_size; /* on this host; 0 of 0: not known */
@@ -37,10 +37,10 @@ struct gt_launch_info {
  * GT_EINPUT when variables are missing or make no sense, GT_ESYS when no
  * address can be had.
  */
-int gt_launch_find(const char *iface, struct gt_world_config *config,
-		   struct gt_launch_info *launch, struct gt_err *err);
+int gt_launcher_find(const char *iface, struct gt_world_config *config,
+		     struct gt_launcher_info *launch, struct gt_err *err);
 
 /* "host, pid 12" of this process. */
-void gt_launch_name(char name[GT_WORLD_NAME_MAX]);
+void gt_launcher_process_name(char name[GT_WORLD_NAME_MAX]);
 
 #endif

@@ -1,4 +1,4 @@
-#include "world/door.h"
+#include "world/listener.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -3,14 +3,14 @@
  * root.c) share.  The mutex guards everything below it; the thread holds it
  * while it works, never while it waits.
  */
-#ifndef GT_WORLD_INSIDE_H
-#define GT_WORLD_INSIDE_H
+#ifndef GT_WORLD_INTERNAL_H
+#define GT_WORLD_INTERNAL_H
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
 
-#include "world/door.h"
+#include "world/listener.h"
 #include "world/world.h"
 
 enum gt_world_frame {
@@ -69,9 +69,15 @@ struct gt_world {
 /* loop.c: the thread. */
 void *gt_world_main(void *world);
 
-/* With the mutex held: the job is over, for this reason. */
+/* failure.c: with the mutex held: the job is over, for this reason. */
 void gt_world_fail(struct gt_world *world, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
+
+/* state.c: the thread has something to do, now and not at its next tick. */
+void gt_world_wake(struct gt_world *world);
+
+/* state.c: with the mutex held: queue a frame for all that are connected. */
+void gt_world_send(struct gt_world *world, const struct gt_frame *frame);
 
 /* root.c: process 0's part, with the mutex held. */
 void gt_root_enter(void *world, struct gt_wire *wire,

@@ -9,8 +9,8 @@
  *
  * Used by one thread.  Nothing blocks.
  */
-#ifndef GT_WORLD_DOOR_H
-#define GT_WORLD_DOOR_H
+#ifndef GT_WORLD_LISTENER_H
+#define GT_WORLD_LISTENER_H
 
 #include <poll.h>
 #include <stdint.h>

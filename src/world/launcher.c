@@ -1,4 +1,4 @@
-#include "world/launch.h"
+#include "world/launcher.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,13 +11,13 @@
 #include "world/pmix.h"
 
 enum {
-	GT_LAUNCH_MOST = 1 << 20, /* processes of a job */
+	GT_LAUNCHER_MOST = 1 << 20, /* processes of a job */
 	/* Ports of jobs under Slurm: below the ephemeral ones. */
-	GT_LAUNCH_PORT_FIRST = 20000,
-	GT_LAUNCH_PORTS = 10000,
+	GT_LAUNCHER_PORT_FIRST = 20000,
+	GT_LAUNCHER_PORTS = 10000,
 };
 
-void gt_launch_name(char name[GT_WORLD_NAME_MAX])
+void gt_launcher_process_name(char name[GT_WORLD_NAME_MAX])
 {
 	struct utsname uts = {.nodename = "unknown"};
 
@@ -27,8 +27,8 @@ void gt_launch_name(char name[GT_WORLD_NAME_MAX])
 }
 
 /* A number from the environment; GT_EINPUT unless least <= it <= most. */
-static int gt_launch_number(const char *name, int64_t least, int64_t most,
-			    int64_t *number, struct gt_err *err)
+static int gt_launcher_number(const char *name, int64_t least, int64_t most,
+			      int64_t *number, struct gt_err *err)
 {
 	const char *text = getenv(name);
 
@@ -41,14 +41,14 @@ static int gt_launch_number(const char *name, int64_t least, int64_t most,
 			  text, (long long)least, (long long)most);
 }
 
-static int gt_launch_ranks(const char *rank_name, const char *size_name,
-			   struct gt_world_config *config, struct gt_err *err)
+static int gt_launcher_ranks(const char *rank_name, const char *size_name,
+			     struct gt_world_config *config, struct gt_err *err)
 {
 	int64_t rank, size;
-	int rc = gt_launch_number(size_name, 1, GT_LAUNCH_MOST, &size, err);
+	int rc = gt_launcher_number(size_name, 1, GT_LAUNCHER_MOST, &size, err);
 
 	if (!rc)
-		rc = gt_launch_number(rank_name, 0, size - 1, &rank, err);
+		rc = gt_launcher_number(rank_name, 0, size - 1, &rank, err);
 	if (rc)
 		return rc;
 	config->rank = (uint32_t)rank;
@@ -57,17 +57,18 @@ static int gt_launch_ranks(const char *rank_name, const char *size_name,
 }
 
 /* Where on its host: nice to have, so left out when it is not there. */
-static int gt_launch_local(const char *rank_name, const char *size_name,
-			   struct gt_launch_info *launch, struct gt_err *err)
+static int gt_launcher_local(const char *rank_name, const char *size_name,
+			     struct gt_launcher_info *launch,
+			     struct gt_err *err)
 {
 	int64_t rank, size;
 	int rc;
 
 	if (!getenv(rank_name) || !getenv(size_name))
 		return GT_OK;
-	rc = gt_launch_number(size_name, 1, GT_LAUNCH_MOST, &size, err);
+	rc = gt_launcher_number(size_name, 1, GT_LAUNCHER_MOST, &size, err);
 	if (!rc)
-		rc = gt_launch_number(rank_name, 0, size - 1, &rank, err);
+		rc = gt_launcher_number(rank_name, 0, size - 1, &rank, err);
 	if (rc)
 		return rc;
 	launch->local_rank = (uint32_t)rank;
@@ -75,7 +76,8 @@ static int gt_launch_local(const char *rank_name, const char *size_name,
 	return GT_OK;
 }
 
-static int gt_launch_secret(struct gt_world_config *config, struct gt_err *err)
+static int gt_launcher_secret(struct gt_world_config *config,
+			      struct gt_err *err)
 {
 	const char *text = getenv("GTOPO_SECRET");
 	const char *file = getenv("GTOPO_SECRET_FILE");
@@ -91,7 +93,8 @@ static int gt_launch_secret(struct gt_world_config *config, struct gt_err *err)
 }
 
 /* Process 0 listens at the address that all know. */
-static int gt_launch_listen(struct gt_world_config *config, struct gt_err *err)
+static int gt_launcher_listen(struct gt_world_config *config,
+			      struct gt_err *err)
 {
 	config->listen_fd = -1;
 	if (config->rank)
@@ -99,12 +102,13 @@ static int gt_launch_listen(struct gt_world_config *config, struct gt_err *err)
 	return gt_net_listen(&config->address, &config->listen_fd, err);
 }
 
-static int gt_launch_master(struct gt_world_config *config, struct gt_err *err)
+static int gt_launcher_master(struct gt_world_config *config,
+			      struct gt_err *err)
 {
 	const char *host = getenv("MASTER_ADDR");
 	const char *agent = getenv("TORCHELASTIC_USE_AGENT_STORE");
 	int64_t port;
-	int rc = gt_launch_number("MASTER_PORT", 1, 65534, &port, err);
+	int rc = gt_launcher_number("MASTER_PORT", 1, 65534, &port, err);
 
 	if (!host)
 		return gt_err_set(err, GT_EINPUT, NULL,
@@ -118,7 +122,7 @@ static int gt_launch_master(struct gt_world_config *config, struct gt_err *err)
 }
 
 /* The first host of "node[03-07,9],other": "node03". */
-static void gt_launch_first_host(const char *list, char host[GT_NET_NAME_MAX])
+static void gt_launcher_first_host(const char *list, char host[GT_NET_NAME_MAX])
 {
 	size_t stem = strcspn(list, "[,");
 	size_t digits = 0;
@@ -129,57 +133,60 @@ static void gt_launch_first_host(const char *list, char host[GT_NET_NAME_MAX])
 		 (int)digits, digits ? list + stem + 1 : "");
 }
 
-static int gt_launch_slurm_address(struct gt_world_config *config,
-				   struct gt_err *err)
+static int gt_launcher_slurm_address(struct gt_world_config *config,
+				     struct gt_err *err)
 {
 	const char *list = getenv("SLURM_STEP_NODELIST");
 	char host[GT_NET_NAME_MAX];
 	int64_t job, step = 0, port;
-	int rc = gt_launch_number("SLURM_JOB_ID", 0, UINT32_MAX, &job, err);
+	int rc = gt_launcher_number("SLURM_JOB_ID", 0, UINT32_MAX, &job, err);
 
 	if (!rc && getenv("SLURM_STEP_ID"))
-		rc = gt_launch_number("SLURM_STEP_ID", 0, UINT32_MAX, &step,
-				      err);
+		rc = gt_launcher_number("SLURM_STEP_ID", 0, UINT32_MAX, &step,
+					err);
 	if (rc)
 		return rc;
 	if (!list)
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "SLURM_STEP_NODELIST is not set");
-	gt_launch_first_host(list, host);
-	port = GT_LAUNCH_PORT_FIRST + (job * 31 + step) % GT_LAUNCH_PORTS;
+	gt_launcher_first_host(list, host);
+	port = GT_LAUNCHER_PORT_FIRST + (job * 31 + step) % GT_LAUNCHER_PORTS;
 	return gt_net_resolve(host, (uint16_t)port, &config->address, err);
 }
 
-static int gt_launch_torch(struct gt_world_config *config,
-			   struct gt_launch_info *launch, struct gt_err *err)
+static int gt_launcher_torch(struct gt_world_config *config,
+			     struct gt_launcher_info *launch,
+			     struct gt_err *err)
 {
-	int rc = gt_launch_ranks("RANK", "WORLD_SIZE", config, err);
+	int rc = gt_launcher_ranks("RANK", "WORLD_SIZE", config, err);
 
 	return rc ? rc
-		  : gt_launch_local("LOCAL_RANK", "LOCAL_WORLD_SIZE", launch,
-				    err);
+		  : gt_launcher_local("LOCAL_RANK", "LOCAL_WORLD_SIZE", launch,
+				      err);
 }
 
-static int gt_launch_ompi(struct gt_world_config *config,
-			  struct gt_launch_info *launch, struct gt_err *err)
+static int gt_launcher_ompi(struct gt_world_config *config,
+			    struct gt_launcher_info *launch, struct gt_err *err)
 {
-	int rc = gt_launch_ranks("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
-				 config, err);
+	int rc = gt_launcher_ranks("OMPI_COMM_WORLD_RANK",
+				   "OMPI_COMM_WORLD_SIZE", config, err);
 
 	return rc ? rc
-		  : gt_launch_local("OMPI_COMM_WORLD_LOCAL_RANK",
-				    "OMPI_COMM_WORLD_LOCAL_SIZE", launch, err);
+		  : gt_launcher_local("OMPI_COMM_WORLD_LOCAL_RANK",
+				      "OMPI_COMM_WORLD_LOCAL_SIZE", launch,
+				      err);
 }
 
-static int gt_launch_slurm(struct gt_world_config *config,
-			   struct gt_launch_info *launch, struct gt_err *err)
+static int gt_launcher_slurm(struct gt_world_config *config,
+			     struct gt_launcher_info *launch,
+			     struct gt_err *err)
 {
 	int64_t local;
-	int rc = gt_launch_ranks("SLURM_PROCID", "SLURM_NTASKS", config, err);
+	int rc = gt_launcher_ranks("SLURM_PROCID", "SLURM_NTASKS", config, err);
 
 	if (!rc && getenv("SLURM_LOCALID")) {
-		rc = gt_launch_number("SLURM_LOCALID", 0, GT_LAUNCH_MOST,
-				      &local, err);
+		rc = gt_launcher_number("SLURM_LOCALID", 0, GT_LAUNCHER_MOST,
+					&local, err);
 		if (!rc)
 			launch->local_rank = (uint32_t)local;
 	}
@@ -190,25 +197,27 @@ static int gt_launch_slurm(struct gt_world_config *config,
 static const struct gt_launcher {
 	const char *by, *sign;
 	int (*who)(struct gt_world_config *config,
-		   struct gt_launch_info *launch, struct gt_err *err);
+		   struct gt_launcher_info *launch, struct gt_err *err);
 	int (*where)(struct gt_world_config *config, struct gt_err *err);
 } gt_launchers[] = {
-	{"torchrun", "RANK", gt_launch_torch, gt_launch_master},
+	{"torchrun", "RANK", gt_launcher_torch, gt_launcher_master},
 	{"PMIx", "PMIX_RANK", NULL, NULL},
-	{"Open MPI", "OMPI_COMM_WORLD_RANK", gt_launch_ompi, gt_launch_master},
-	{"Slurm", "SLURM_STEP_ID", gt_launch_slurm, gt_launch_slurm_address},
+	{"Open MPI", "OMPI_COMM_WORLD_RANK", gt_launcher_ompi,
+	 gt_launcher_master},
+	{"Slurm", "SLURM_STEP_ID", gt_launcher_slurm,
+	 gt_launcher_slurm_address},
 };
 
-int gt_launch_find(const char *iface, struct gt_world_config *config,
-		   struct gt_launch_info *launch, struct gt_err *err)
+int gt_launcher_find(const char *iface, struct gt_world_config *config,
+		     struct gt_launcher_info *launch, struct gt_err *err)
 {
 	const struct gt_launcher *at = gt_launchers;
 	const struct gt_launcher *end =
 		at + sizeof(gt_launchers) / sizeof(*gt_launchers);
 	int rc;
 
-	*launch = (struct gt_launch_info){.by = NULL};
-	gt_launch_name(config->name);
+	*launch = (struct gt_launcher_info){.by = NULL};
+	gt_launcher_process_name(config->name);
 	config->listen_fd = -1;
 	while (at < end && !getenv(at->sign))
 		at++;
@@ -219,12 +228,13 @@ int gt_launch_find(const char *iface, struct gt_world_config *config,
 	launch->by = at->by;
 	if (!at->who)
 		return gt_pmix_find(gt_net_interface_choice(iface), config,
-				    launch, err);
+				    &launch->local_rank, &launch->local_size,
+				    err);
 	rc = at->who(config, launch, err);
 	if (rc || config->size == 1)
 		return rc;
 	rc = at->where(config, err);
 	if (!rc)
-		rc = gt_launch_secret(config, err);
-	return rc ? rc : gt_launch_listen(config, err);
+		rc = gt_launcher_secret(config, err);
+	return rc ? rc : gt_launcher_listen(config, err);
 }

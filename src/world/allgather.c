@@ -1,0 +1,142 @@
+/*
+ * What the processes of a job tell each other: each tells something and hears
+ * what all have told, in rounds that all processes count alike.
+ */
+#include "world/internal.h"
+
+#include <arpa/inet.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+
+/* Cut what was told into its parts. */
+static int gt_world_parts(struct gt_world *world, struct gt_world_part *parts)
+{
+	size_t at = 0;
+	uint32_t len;
+
+	for (uint32_t r = 0; r < world->config.size; r++) {
+		if (world->all.len - at < sizeof(len))
+			return 0;
+		memcpy(&len, world->all.text + at, sizeof(len));
+		len = ntohl(len);
+		at += sizeof(len);
+		if (world->all.len - at < len)
+			return 0;
+		parts[r].bytes = world->all.text + at;
+		parts[r].len = len;
+		at += len;
+	}
+	return at == world->all.len;
+}
+
+static void gt_world_tell(struct gt_world *world, const void *bytes, size_t len)
+{
+	struct gt_frame frame = {.type = GT_FRAME_PART,
+				 .bytes = (uint32_t)len,
+				 .seq = world->meeting,
+				 .payload = bytes};
+
+	if (gt_world_is_root(world))
+		gt_root_part(world, 0, bytes, len);
+	else if (!gt_wire_put(&world->members[0].wire, &frame))
+		gt_world_fail(world, "out of memory");
+}
+
+/* Is the job over?  Who has left comes to no meeting any more. */
+static int gt_world_is_off(struct gt_world *world)
+{
+	const struct gt_member *member;
+
+	for (uint32_t r = gt_world_first(world); r < gt_world_end(world); r++) {
+		member = &world->members[r];
+		if (member->state == GT_MEMBER_LEFT && !member->has_part)
+			gt_world_fail(world, "%s has left", member->called);
+	}
+	return atomic_load(&world->failed);
+}
+
+int gt_world_allgather(struct gt_world *world, const void *bytes, size_t len,
+		       struct gt_world_part *parts, struct gt_err *err)
+{
+	if (len > GT_WORLD_PART_MOST_BYTES)
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "a process has '%zu' bytes to tell; %d are "
+				  "the most",
+				  len, GT_WORLD_PART_MOST_BYTES);
+	pthread_mutex_lock(&world->mutex);
+	world->meeting++;
+	gt_world_tell(world, bytes, len);
+	gt_world_wake(world);
+	while (world->heard < world->meeting && !gt_world_is_off(world))
+		pthread_cond_wait(&world->changed, &world->mutex);
+	if (!atomic_load(&world->failed) && parts &&
+	    !gt_world_parts(world, parts))
+		gt_world_fail(world, "%s speaks nonsense",
+			      world->members[0].called);
+	pthread_mutex_unlock(&world->mutex);
+	return gt_world_failed(world, err);
+}
+
+int gt_world_agree(struct gt_world *world, int rc, struct gt_err *err)
+{
+	struct gt_world_part *parts;
+	const char *own = !rc ? "" : err ? err->text : "bad input";
+
+	if (rc && rc != GT_EINPUT)
+		return rc;
+	parts = calloc(world->config.size, sizeof(*parts));
+	if (!parts)
+		return gt_err_nomem(err);
+	if (gt_world_allgather(world, own, strlen(own), parts, err))
+		rc = rc ? rc : GT_ESYS;
+	for (uint32_t r = 0; !rc && r < world->config.size; r++)
+		if (parts[r].len)
+			rc = gt_err_set(err, GT_EINPUT, NULL, "%s: %.*s",
+					gt_world_name(world, r),
+					(int)parts[r].len,
+					(const char *)parts[r].bytes);
+	free(parts);
+	/* Nobody gives up before all have heard. */
+	if (rc == GT_EINPUT)
+		gt_world_allgather(world, NULL, 0, NULL, NULL);
+	return rc;
+}
+
+static int gt_world_numbers(struct gt_world *world, uint64_t *number, int sum,
+			    struct gt_err *err)
+{
+	struct gt_world_part *parts =
+		calloc(world->config.size, sizeof(*parts));
+	uint64_t result = 0, one = *number;
+	int rc;
+
+	if (!parts)
+		return gt_err_nomem(err);
+	rc = gt_world_allgather(world, number, sizeof(*number), parts, err);
+	for (uint32_t r = 0; !rc && r < world->config.size; r++) {
+		if (parts[r].len != sizeof(one)) {
+			rc = gt_err_set(err, GT_ESYS, NULL,
+					"%s is at another meeting",
+					gt_world_name(world, r));
+			break;
+		}
+		memcpy(&one, parts[r].bytes, sizeof(one));
+		result = sum ? result + one : one > result ? one : result;
+	}
+	free(parts);
+	if (!rc)
+		*number = result;
+	return rc;
+}
+
+int gt_world_sum(struct gt_world *world, uint64_t *number, struct gt_err *err)
+{
+	return gt_world_numbers(world, number, 1, err);
+}
+
+int gt_world_max(struct gt_world *world, uint64_t *number, struct gt_err *err)
+{
+	return gt_world_numbers(world, number, 0, err);
+}

@@ -1,0 +1,77 @@
+/*
+ * The end of a job by a failure: the first reason is kept and told to all, and
+ * each process learns whether it is the one to tell the user.
+ */
+#include "world/internal.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/err.h"
+
+void gt_world_fail(struct gt_world *world, const char *fmt, ...)
+{
+	struct gt_frame frame = {.type = GT_FRAME_ABORT};
+	va_list args;
+
+	if (atomic_load(&world->failed))
+		return;
+	va_start(args, fmt);
+	vsnprintf(world->why, sizeof(world->why), fmt, args);
+	va_end(args);
+	atomic_store(&world->failed, 1);
+	frame.bytes = (uint32_t)strlen(world->why);
+	frame.payload = world->why;
+	gt_world_send(world, &frame);
+	pthread_cond_broadcast(&world->changed);
+}
+
+void gt_world_abort(struct gt_world *world, const char *why)
+{
+	pthread_mutex_lock(&world->mutex);
+	gt_world_fail(world, "%s: %s",
+		      world->members[world->config.rank].called, why);
+	pthread_mutex_unlock(&world->mutex);
+	gt_world_wake(world);
+}
+
+/* By their names, "process 3 (node3, pid 77)". */
+static int gt_world_share_host(const struct gt_world *world, uint32_t a,
+			       uint32_t b)
+{
+	const char *one = strchr(world->members[a].called, '(');
+	const char *other = strchr(world->members[b].called, '(');
+	size_t len = one ? strcspn(one, ",") : 0;
+
+	return one && other && strcspn(other, ",") == len &&
+	       !memcmp(one, other, len);
+}
+
+int gt_world_reports_failure(const struct gt_world *world)
+{
+	uint32_t first = 1;
+
+	if (gt_world_is_root(world))
+		return 1;
+	/* Others may hear of process 0 what is not heard on this host. */
+	while (world->by_silence && first < world->config.rank &&
+	       !gt_world_share_host(world, first, world->config.rank))
+		first++;
+	return world->orphan && first == world->config.rank;
+}
+
+const _Atomic int *gt_world_end_flag(const struct gt_world *world)
+{
+	return &world->failed;
+}
+
+int gt_world_failed(struct gt_world *world, struct gt_err *err)
+{
+	if (!atomic_load(&world->failed))
+		return GT_OK;
+	pthread_mutex_lock(&world->mutex);
+	gt_err_set(err, GT_ESYS, NULL, "%s", world->why);
+	pthread_mutex_unlock(&world->mutex);
+	return GT_ESYS;
+}

@@ -1,0 +1,219 @@
+/*
+ * A process joins a job and leaves it: process 0 waits for all to come, the
+ * others connect to it, and a thread of each keeps the connections (loop.c).
+ */
+#include "world/internal.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/thread.h"
+
+static void gt_world_free(struct gt_world *world)
+{
+	for (uint32_t r = 0; world->members && r < world->config.size; r++) {
+		gt_wire_close(&world->members[r].wire);
+		gt_buf_release(&world->members[r].part);
+	}
+	if (world->door)
+		gt_listener_close(world->door);
+	if (world->wake_fd >= 0)
+		close(world->wake_fd);
+	gt_buf_release(&world->all);
+	gt_secret_wipe(&world->config.secret);
+	pthread_cond_destroy(&world->changed);
+	pthread_mutex_destroy(&world->mutex);
+	free(world->door);
+	free(world->members);
+	free(world);
+}
+
+static void gt_world_call_members(struct gt_world *world)
+{
+	struct gt_member *member;
+
+	for (uint32_t r = 0; r < world->config.size; r++) {
+		member = &world->members[r];
+		gt_wire_init(&member->wire, -1);
+		snprintf(member->called, sizeof(member->called), "process %u",
+			 r);
+	}
+}
+
+/* Takes the listening socket, also where it fails. */
+static struct gt_world *gt_world_new(const struct gt_world_config *config)
+{
+	struct gt_world *world = calloc(1, sizeof(*world));
+	int has_door = !config->rank && config->size > 1;
+	pthread_condattr_t attr;
+
+	if (world)
+		world->members = calloc(config->size, sizeof(*world->members));
+	if (world && has_door)
+		world->door = calloc(1, sizeof(*world->door));
+	if (!world || !world->members || (has_door && !world->door)) {
+		if (!config->rank && config->listen_fd >= 0)
+			close(config->listen_fd);
+		free(world ? world->members : NULL);
+		free(world);
+		return NULL;
+	}
+	world->config = *config;
+	pthread_mutex_init(&world->mutex, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&world->changed, &attr);
+	pthread_condattr_destroy(&attr);
+	world->nhere = 1;
+	gt_world_call_members(world);
+	if (world->door)
+		gt_listener_init(world->door, config->listen_fd,
+				 &world->config.secret);
+	world->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	if (world->wake_fd < 0) {
+		gt_world_free(world);
+		return NULL;
+	}
+	return world;
+}
+
+static int gt_world_join(struct gt_world *world, struct gt_err *err)
+{
+	const struct gt_world_config *config = &world->config;
+	struct gt_auth_answer answer = {.kind = GT_CONNECTION_CONTROL,
+					.rank = config->rank,
+					.size = config->size};
+	const struct gt_net_deadline patience = {
+		gt_clock_ns() + config->timeout_ns, NULL};
+	int fd, rc;
+
+	rc = gt_listener_connect(&config->address, &config->secret, &answer,
+				 &patience, &fd, err);
+	if (rc)
+		return rc;
+	gt_wire_init(&world->members[0].wire, fd);
+	world->members[0].state = GT_MEMBER_HERE;
+	return GT_OK;
+}
+
+static struct timespec gt_world_until(int64_t deadline_ns)
+{
+	return (struct timespec){.tv_sec = deadline_ns / 1000000000,
+				 .tv_nsec = deadline_ns % 1000000000};
+}
+
+/* Process 0 waits until all are here. */
+static int gt_world_gather(struct gt_world *world, struct gt_err *err)
+{
+	int64_t limit_ns = world->config.timeout_ns;
+	struct timespec until = gt_world_until(gt_clock_ns() + limit_ns);
+	char missing[256] = "";
+	size_t at = 0;
+	int rc = 0;
+
+	pthread_mutex_lock(&world->mutex);
+	while (!rc && world->nhere < world->config.size &&
+	       !atomic_load(&world->failed))
+		rc = pthread_cond_timedwait(&world->changed, &world->mutex,
+					    &until);
+	for (uint32_t r = 1; r < world->config.size; r++)
+		if (world->members[r].state == GT_MEMBER_ABSENT &&
+		    at < sizeof(missing))
+			at += (size_t)snprintf(missing + at,
+					       sizeof(missing) - at, "%s%u",
+					       at ? ", " : "", r);
+	if (at)
+		gt_world_fail(world, "process %s did not come within %.1f s",
+			      missing, (double)limit_ns / 1e9);
+	pthread_mutex_unlock(&world->mutex);
+	return gt_world_failed(world, err);
+}
+
+static void gt_world_call(struct gt_world *world, uint32_t rank,
+			  const struct gt_world_part *name)
+{
+	struct gt_member *member = &world->members[rank];
+	int at = snprintf(member->called, sizeof(member->called),
+			  "process %u (", rank);
+
+	/* It is printed on terminals. */
+	for (size_t i = 0; i < name->len && i < GT_WORLD_NAME_MAX; i++) {
+		char c = ((const char *)name->bytes)[i];
+
+		member->called[at++] = c < ' ' || c > '~' ? '?' : c;
+	}
+	member->called[at++] = ')';
+	member->called[at] = '\0';
+}
+
+/* The first meeting: all say what they are called. */
+static int gt_world_introduce(struct gt_world *world, struct gt_err *err)
+{
+	struct gt_world_part *names =
+		calloc(world->config.size, sizeof(*names));
+	const char *own = world->config.name;
+	int rc;
+
+	if (!names)
+		return gt_err_nomem(err);
+	rc = gt_world_allgather(world, own, strlen(own), names, err);
+	pthread_mutex_lock(&world->mutex);
+	for (uint32_t r = 0; !rc && r < world->config.size; r++)
+		gt_world_call(world, r, &names[r]);
+	pthread_mutex_unlock(&world->mutex);
+	free(names);
+	return rc;
+}
+
+int gt_world_open(const struct gt_world_config *config, struct gt_world **out,
+		  struct gt_err *err)
+{
+	struct gt_world *world = gt_world_new(config);
+	int rc;
+
+	if (!world)
+		return gt_err_set(err, GT_ESYS, NULL,
+				  "no memory or no file for a job: %s",
+				  strerror(errno));
+	rc = config->rank ? gt_world_join(world, err) : GT_OK;
+	if (!rc)
+		rc = gt_thread_start(&world->thread, gt_world_main, world, err);
+	if (rc) {
+		gt_world_free(world);
+		return rc;
+	}
+	if (!config->rank)
+		rc = gt_world_gather(world, err);
+	if (!rc)
+		rc = gt_world_introduce(world, err);
+	if (rc) {
+		gt_world_close(world);
+		return rc;
+	}
+	*out = world;
+	return GT_OK;
+}
+
+void gt_world_close(struct gt_world *world)
+{
+	struct gt_frame bye = {.type = GT_FRAME_BYE};
+
+	if (!world)
+		return;
+	pthread_mutex_lock(&world->mutex);
+	for (uint32_t r = gt_world_first(world); r < gt_world_end(world); r++)
+		if (world->members[r].state == GT_MEMBER_HERE)
+			gt_wire_put(&world->members[r].wire, &bye);
+	world->closing = 1;
+	pthread_mutex_unlock(&world->mutex);
+	gt_world_wake(world);
+	pthread_join(world->thread, NULL);
+	gt_world_free(world);
+}
