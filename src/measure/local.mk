@@ -1,8 +1,12 @@
 # rates and latencies between GPUs and the host
-gtopo_core_sources += %D%/measure.c %D%/measure.h
+gtopo_core_sources += \
+	%D%/measure.c \
+	%D%/measure.h
 
 if HAVE_CUDA
 gtopo_core_sources += \
-	%D%/mover_cuda.c %D%/mover_cuda.h \
-	%D%/mover_cuda_move.c
+	%D%/mover_cuda.c \
+	%D%/mover_cuda.h \
+	%D%/mover_cuda_move.c \
+	%D%/mover_cuda_wait.c
 endif

@@ -1,10 +1,13 @@
+/*
+ * The mover that CUDA is: which GPUs there are, and the memory, streams and
+ * events that are measured with on each of them.
+ */
 #include "measure/mover_cuda.h"
 
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -14,33 +17,6 @@
 #define GT_MOVER_LIMIT_NS INT64_C(60000000000)
 
 enum { GT_BIND_PREFERRED = 1 }; /* MPOL_PREFERRED, of mempolicy.h */
-
-int gt_mover_fail(const struct gt_mover_gpu *gpu, cudaError_t rc,
-		  const char *what, struct gt_err *err)
-{
-	cudaGetLastError();
-	return gt_err_set(err, GT_ESYS, NULL, "GPU '%s': cannot %s: %s",
-			  gpu->bus_id, what, cudaGetErrorString(rc));
-}
-
-/* Until all that was enqueued before the GPU's end event is done. */
-int gt_mover_wait(struct gt_mover *mover, const struct gt_mover_gpu *gpu,
-		  const char *what, struct gt_err *err)
-{
-	const struct timespec nap = {0, 20000};
-	cudaError_t rc;
-
-	while ((rc = cudaEventQuery(gpu->end)) == cudaErrorNotReady) {
-		if (gt_clock_ns() > mover->deadline_ns) {
-			mover->stuck = 1;
-			return gt_err_set(err, GT_ESYS, NULL,
-					  "GPU '%s': %s did not end in time",
-					  gpu->bus_id, what);
-		}
-		nanosleep(&nap, NULL);
-	}
-	return rc == cudaSuccess ? GT_OK : gt_mover_fail(gpu, rc, what, err);
-}
 
 static void gt_mover_close(struct gt_mover *mover)
 {

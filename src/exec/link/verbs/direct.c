@@ -9,7 +9,6 @@
  * nothing is read.
  */
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,105 +25,6 @@ enum {
 	GT_VERBS_GDR_ACCESS = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
 			      IBV_ACCESS_REMOTE_READ,
 };
-
-static const char *const gt_verbs_distances[] = {
-	[GT_VERBS_LOC] = "LOC",   [GT_VERBS_PIX] = "PIX",
-	[GT_VERBS_PXB] = "PXB",   [GT_VERBS_PHB] = "PHB",
-	[GT_VERBS_NODE] = "NODE", [GT_VERBS_SYS] = "SYS",
-};
-
-int gt_verbs_reach(enum gt_verbs_distance *reach, struct gt_err *err)
-{
-	const char *text = getenv("GTOPO_NET_GDR_LEVEL");
-
-	/* No real card has shown yet that it works. */
-	*reach = GT_VERBS_LOC;
-	if (!text)
-		return GT_OK;
-	for (int i = GT_VERBS_LOC; i <= GT_VERBS_SYS; i++)
-		if (!strcmp(text, gt_verbs_distances[i])) {
-			*reach = (enum gt_verbs_distance)i;
-			return GT_OK;
-		}
-	return gt_err_set(err, GT_EINPUT, NULL,
-			  "GTOPO_NET_GDR_LEVEL '%s' is none of LOC, PIX, PXB, "
-			  "PHB, NODE and SYS",
-			  text);
-}
-
-static uint32_t gt_verbs_parts(const char *path)
-{
-	uint32_t n = 0;
-
-	for (; *path; path++)
-		n += *path == '/' && path[1];
-	return n;
-}
-
-/*
- * "/sys/devices/pci0000:00/BRIDGE/.../FUNCTION": from a function's bridge up to
- * the first that is above the other one too.  In a switch that is the upstream
- * port, with a downstream port for each of them.
- */
-enum gt_verbs_distance gt_verbs_distance(const char *card, const char *gpu)
-{
-	size_t same = 0;
-	uint32_t above, most;
-	char root[PATH_MAX];
-
-	if (strncmp(card, "/sys/devices/pci", 16) != 0)
-		return GT_VERBS_SYS;
-	for (size_t i = 0; card[i] && card[i] == gpu[i]; i++)
-		if (card[i] == '/')
-			same = i;
-	snprintf(root, sizeof(root), "%.*s", (int)same, card);
-	above = gt_verbs_parts(root);
-	if (above < 3)
-		return GT_VERBS_SYS;
-	if (above == 3)
-		return GT_VERBS_PHB;
-	most = gt_verbs_parts(card) > gt_verbs_parts(gpu) ? gt_verbs_parts(card)
-							  : gt_verbs_parts(gpu);
-	return most - above <= 2 ? GT_VERBS_PIX : GT_VERBS_PXB;
-}
-
-/* -1: it has none, or nobody knows. */
-static int gt_verbs_node(const char *device)
-{
-	char path[PATH_MAX + 16];
-	int node = -1;
-	FILE *file;
-
-	snprintf(path, sizeof(path), "%s/numa_node", device);
-	file = fopen(path, "re");
-	if (!file)
-		return -1;
-	if (fscanf(file, "%d", &node) != 1)
-		node = -1;
-	fclose(file);
-	return node;
-}
-
-static enum gt_verbs_distance gt_verbs_far(const struct gt_link *link,
-					   const char *bus_id)
-{
-	const char *name = ibv_get_device_name(link->port.context->device);
-	char path[PATH_MAX], card[PATH_MAX], gpu[PATH_MAX];
-	enum gt_verbs_distance far;
-	int node;
-
-	snprintf(path, sizeof(path), "/sys/class/infiniband/%s/device", name);
-	if (!realpath(path, card))
-		return GT_VERBS_SYS;
-	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%.31s", bus_id);
-	if (!*bus_id || !realpath(path, gpu))
-		return GT_VERBS_SYS;
-	far = gt_verbs_distance(card, gpu);
-	node = gt_verbs_node(card);
-	return far == GT_VERBS_SYS && node >= 0 && node == gt_verbs_node(gpu)
-		       ? GT_VERBS_NODE
-		       : far;
-}
 
 /* Once, what has been chosen or could not be had. */
 static void gt_verbs_tell_once(struct gt_link *link, const char *text)
@@ -206,7 +106,7 @@ static void gt_verbs_gdr_memory_new(struct gt_link *link, uint32_t r,
 		snprintf(why, GT_NOTICE_MAX, "%.200s", err.text);
 		return;
 	}
-	far = gt_verbs_far(link, room->memory.bus_id);
+	far = gt_verbs_distance_to_gpu(&link->port, room->memory.bus_id);
 	if (far > link->port.reach) {
 		if (room->memory.dmabuf >= 0)
 			close(room->memory.dmabuf);
@@ -214,8 +114,8 @@ static void gt_verbs_gdr_memory_new(struct gt_link *link, uint32_t r,
 			 "%s and rank %u's GPU %.31s are %s to each other, "
 			 "GTOPO_NET_GDR_LEVEL is %s",
 			 name, rank, room->memory.bus_id,
-			 gt_verbs_distances[far],
-			 gt_verbs_distances[link->port.reach]);
+			 gt_verbs_distance_name(far),
+			 gt_verbs_distance_name(link->port.reach));
 		return;
 	}
 	gt_verbs_gdr_memory_register(link, room);

@@ -1,6 +1,7 @@
 if HAVE_VERBS
 gtopo_core_sources += \
 	%D%/direct.c \
+	%D%/distance.c \
 	%D%/event.c \
 	%D%/link.c \
 	%D%/port.c \

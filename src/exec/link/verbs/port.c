@@ -240,7 +240,7 @@ int gt_verbs_port_init(struct gt_verbs_port *port, struct gt_err *err)
 	if (!rc)
 		rc = gt_verbs_number("GTOPO_NET_FORCE_FLUSH", 1,
 				     &port->always_flushes, err);
-	return rc ? rc : gt_verbs_reach(&port->reach, err);
+	return rc ? rc : gt_verbs_reach_read(&port->reach, err);
 }
 
 int gt_verbs_port_open(struct gt_verbs_port *port,

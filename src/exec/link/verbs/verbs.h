@@ -178,6 +178,19 @@ const char *gt_verbs_route(const struct gt_verbs_port *port,
 			   const struct gt_verbs_place *far,
 			   struct ibv_ah_attr *route);
 
+/* distance.c: what GTOPO_NET_GDR_LEVEL says; GT_EINPUT: it makes no sense. */
+int gt_verbs_reach_read(enum gt_verbs_distance *reach, struct gt_err *err);
+
+/* "PIX" */
+const char *gt_verbs_distance_name(enum gt_verbs_distance distance);
+
+/* The distance between two PCI functions, by their paths in /sys/devices. */
+enum gt_verbs_distance gt_verbs_distance(const char *card, const char *gpu);
+
+/* The distance between the port's card and the GPU of that PCI bus id. */
+enum gt_verbs_distance gt_verbs_distance_to_gpu(
+	const struct gt_verbs_port *port, const char *bus_id);
+
 /* qp.c: a queue pair in *peer; NULL, or why it cannot be connected. */
 int gt_verbs_qp_new(struct gt_link *link, struct gt_verbs_peer *peer,
 		    struct gt_err *err);
@@ -200,12 +213,6 @@ struct gt_verbs_gdr_memory *gt_verbs_gdr_memory_of(
 	struct gt_link *link, const struct gt_link_conn *conn);
 char *gt_verbs_gdr_memory_take(struct gt_verbs_gdr_memory *room,
 			       const struct gt_link_shape *shape);
-
-/* GTOPO_NET_GDR_LEVEL; GT_EINPUT: it is none. */
-int gt_verbs_reach(enum gt_verbs_distance *reach, struct gt_err *err);
-
-/* Of two devices, by where sysfs has them. */
-enum gt_verbs_distance gt_verbs_distance(const char *card, const char *gpu);
 
 /*
  * Read behind what has come to rooms; 0: there was nothing to do.  What a read
