@@ -22,8 +22,10 @@
 
 #include "base/err.h"
 #include "base/json.h"
+#include "plan/check/check.h"
 #include "plan/cost/cost.h"
 #include "plan/ir/plan.h"
+#include "plan/json/read.h"
 
 enum { FIT_N = 5, FIT_STEPS = 300, FIT_STARTS = 20 };
 

@@ -33,7 +33,9 @@
 #include "exec/engine.h"
 #include "exec/link/process_group.h"
 #include "nccl.h"
+#include "plan/check/check.h"
 #include "plan/ir/plan.h"
+#include "plan/json/read.h"
 #include "world/fork.h"
 #include "world/world.h"
 

@@ -3,8 +3,10 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "cli/common/opt.h"
+#include "plan/check/check.h"
 #include "plan/interop/export.h"
 #include "plan/ir/plan.h"
+#include "plan/json/read.h"
 
 struct gt_export_opts {
 	int to; /* -1: not said */

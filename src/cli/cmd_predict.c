@@ -7,9 +7,12 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "cli/common/opt.h"
+#include "plan/check/check.h"
 #include "plan/cost/cost.h"
 #include "plan/cost/read.h"
+#include "plan/ir/detour.h"
 #include "plan/ir/plan.h"
+#include "plan/json/read.h"
 #include "report/report.h"
 
 struct gt_predict_opts {

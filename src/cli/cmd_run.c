@@ -15,7 +15,10 @@
 #include "cli/run/trace.h"
 #include "cli/run/world.h"
 #include "exec/trace/trace.h"
+#include "plan/check/check.h"
 #include "plan/ir/plan.h"
+#include "plan/json/print.h"
+#include "plan/json/read.h"
 #include "plan/simulate/simulate.h"
 #include "world/world.h"
 

@@ -14,6 +14,7 @@
 #include "cli/search/progress.h"
 #include "cli/search/uneven.h"
 #include "plan/ir/plan.h"
+#include "plan/json/print.h"
 #include "search/cluster/search.h"
 #include "search/problem/gpu_list.h"
 #include "search/problem/request.h"

@@ -14,7 +14,11 @@
 #include "cli/run/machine.h"
 #include "cli/run/parse.h"
 #include "cli/tune/sweep.h"
+#include "plan/check/check.h"
+#include "plan/ir/detour.h"
 #include "plan/ir/plan.h"
+#include "plan/json/print.h"
+#include "plan/json/read.h"
 #include "plan/simulate/simulate.h"
 
 struct gt_tune_opts {

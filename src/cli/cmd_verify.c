@@ -10,7 +10,9 @@
 #include "cli/verify/machine.h"
 #include "cli/verify/verdict.h"
 #include "plan/check/check.h"
+#include "plan/ir/detour.h"
 #include "plan/ir/plan.h"
+#include "plan/json/read.h"
 #include "plan/simulate/simulate.h"
 
 struct gt_verify_opts {

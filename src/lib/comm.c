@@ -14,6 +14,7 @@
 #include "lib/queue.h"
 #include "lib/thread.h"
 #include "plan/ir/plan.h"
+#include "plan/json/read.h"
 
 static const int64_t GT_COMM_TIMEOUT_MAX_MS = INT64_C(1) << 40;
 

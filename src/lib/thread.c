@@ -9,6 +9,7 @@
 #include "lib/launch.h"
 #include "lib/sendrecv_host.h"
 #include "lib/sendrecv_remote.h"
+#include "plan/check/check.h"
 #include "plan/ir/plan.h"
 
 enum { GT_THREAD_LOOK_NS = 20000000 }; /* between looks at the GPUs */

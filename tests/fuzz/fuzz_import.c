@@ -9,8 +9,10 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "plan/check/check.h"
 #include "plan/interop/import.h"
 #include "plan/ir/plan.h"
+#include "plan/json/read.h"
 #include "plan/simulate/simulate.h"
 #include "round_trip.h"
 

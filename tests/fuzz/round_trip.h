@@ -7,6 +7,8 @@
 
 #include "base/buf.h"
 #include "plan/ir/plan.h"
+#include "plan/json/print.h"
+#include "plan/json/read.h"
 
 static void round_trip(const struct gt_plan *plan)
 {

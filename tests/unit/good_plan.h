@@ -7,7 +7,9 @@
 #include "unit/test.h"
 
 #include "base/err.h"
+#include "plan/check/check.h"
 #include "plan/ir/plan.h"
+#include "plan/json/read.h"
 
 static inline struct gt_plan *good_plan(const char *name)
 {

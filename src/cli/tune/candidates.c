@@ -2,6 +2,8 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "plan/check/check.h"
+#include "plan/ir/detour.h"
 #include "plan/ir/measured.h"
 #include "plan/simulate/simulate.h"
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "plan/check/check.h"
+#include "plan/check/fault.h"
 #include "plan/ir/cluster.h"
 #include "plan/ir/plan.h"
 #include "topo/graph/edit.h"

@@ -4,7 +4,7 @@
 #ifndef GT_CLI_VERIFY_VERDICT_H
 #define GT_CLI_VERIFY_VERDICT_H
 
-#include "plan/check/check.h"
+#include "plan/check/report.h"
 #include "plan/ir/plan.h"
 
 struct gt_buf;

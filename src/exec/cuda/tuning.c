@@ -1,6 +1,7 @@
 #include "exec/cuda/engine.h"
 
 #include "base/err.h"
+#include "plan/ir/detour.h"
 #include "plan/ir/plan.h"
 
 /*

@@ -1,9 +1,10 @@
-#include "plan/check/check.h"
+#include "plan/check/stages.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
+#include "plan/check/fault.h"
 #include "plan/ir/plan.h"
 
 enum { GT_MAX_CHANNELS = 1024, GT_MAX_CHUNKS = 1 << 16 };

@@ -1,157 +1,16 @@
 #include "plan/check/check.h"
 
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/err.h"
 #include "plan/check/cluster.h"
+#include "plan/check/fault.h"
+#include "plan/check/stages.h"
+#include "plan/check/use.h"
 #include "plan/ir/plan.h"
 
-enum {
-	GT_MAX_SLOTS = 1 << 16,
-	GT_MIN_SLICE_BYTES = 16,
-	GT_MAX_SLICE_BYTES = 1 << 30,
-	GT_MAX_WORKERS = 1024,
-	GT_MAX_ROWS = 256,
-};
-
-struct gt_plan_at gt_plan_at(const char *fmt, ...)
-{
-	struct gt_plan_at at;
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(at.text, sizeof(at.text), fmt, ap);
-	va_end(ap);
-	return at;
-}
-
-int gt_plan_wrong(const struct gt_plan *plan, struct gt_plan_at at,
-		  struct gt_err *err, const char *fmt, ...)
-{
-	char where[512], text[1024];
-	va_list ap;
-
-	snprintf(where, sizeof(where), "%s%s%s", plan->file ? plan->file : "",
-		 plan->file ? ": " : "", at.text);
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	return gt_err_set(err, GT_ENO, where, "%s", text);
-}
-
-static int gt_check_fifo(const struct gt_plan *plan, struct gt_err *err)
-{
-	if (!plan->fifo_slots || plan->fifo_slots > GT_MAX_SLOTS)
-		return gt_plan_wrong(plan, gt_plan_at("fifo.slots"), err,
-				     "'%u' is not within 1 and %d",
-				     plan->fifo_slots, GT_MAX_SLOTS);
-	if (plan->fifo_slice_bytes < GT_MIN_SLICE_BYTES ||
-	    plan->fifo_slice_bytes > GT_MAX_SLICE_BYTES)
-		return gt_plan_wrong(plan, gt_plan_at("fifo.slice_bytes"), err,
-				     "'%u' is not within %d and %d",
-				     plan->fifo_slice_bytes, GT_MIN_SLICE_BYTES,
-				     GT_MAX_SLICE_BYTES);
-	return GT_OK;
-}
-
-static int gt_check_used(const struct gt_check_use *check, struct gt_err *err)
-{
-	const struct gt_plan *plan = check->plan;
-	const struct gt_plan_select *use = check->use;
-
-	for (uint32_t i = 0; i < use->nchannels; i++) {
-		uint32_t c = use->channels[i];
-		const struct gt_plan_channel *channel = &plan->channels[c];
-		struct gt_plan_at at = gt_plan_at("%s[%u].channels[%u]",
-						  check->list, check->index, i);
-
-		if (check->seen[c] == check->index + 1)
-			return gt_plan_wrong(plan, at, err,
-					     "channel '%u' is used twice",
-					     channel->id);
-		check->seen[c] = check->index + 1;
-		if (!gt_algo_fits_shape(use->algo, channel->shape))
-			return gt_plan_wrong(
-				plan, at, err,
-				"channel '%u' is a %s; algo '%s' cannot use it",
-				channel->id, gt_shape_name(channel->shape),
-				gt_algo_name(use->algo));
-	}
-	return GT_OK;
-}
-
-static struct gt_plan_at gt_use_at(const struct gt_check_use *check,
-				   const char *key)
-{
-	return gt_plan_at("%s[%u].%s", check->list, check->index, key);
-}
-
-static int gt_check_use_fifo(const struct gt_check_use *check,
-			     struct gt_err *err)
-{
-	const struct gt_plan_select *use = check->use;
-
-	if (use->slots > GT_MAX_SLOTS)
-		return gt_plan_wrong(check->plan, gt_use_at(check, "slots"),
-				     err, "'%u' is not within 1 and %d",
-				     use->slots, GT_MAX_SLOTS);
-	if (use->slice_bytes && (use->slice_bytes < GT_MIN_SLICE_BYTES ||
-				 use->slice_bytes > GT_MAX_SLICE_BYTES))
-		return gt_plan_wrong(
-			check->plan, gt_use_at(check, "slice_bytes"), err,
-			"'%u' is not within %d and %d", use->slice_bytes,
-			GT_MIN_SLICE_BYTES, GT_MAX_SLICE_BYTES);
-	if (!use->workers || use->workers > GT_MAX_WORKERS)
-		return gt_plan_wrong(check->plan, gt_use_at(check, "workers"),
-				     err, "'%u' is not within 1 and %d",
-				     use->workers, GT_MAX_WORKERS);
-	return GT_OK;
-}
-
-static const char *gt_rank_node(const struct gt_plan *plan, uint32_t rank)
-{
-	return plan->ranks[rank].node ? plan->ranks[rank].node : "";
-}
-
-/* It is through the memory of one host, which all ranks have to reach. */
-static int gt_check_detour(const struct gt_check_use *check, struct gt_err *err)
-{
-	const struct gt_plan *plan = check->plan;
-	uint32_t permille = check->use->detour_permille, r = 1;
-	struct gt_plan_at at = gt_use_at(check, "detour_permille");
-
-	if (permille > GT_DETOUR_MAX_PERMILLE)
-		return gt_plan_wrong(plan, at, err,
-				     "'%u' is not within 0 and %d", permille,
-				     GT_DETOUR_MAX_PERMILLE);
-	if (!permille)
-		return GT_OK;
-	while (r < plan->nranks &&
-	       !strcmp(gt_rank_node(plan, r), gt_rank_node(plan, 0)))
-		r++;
-	if (r < plan->nranks)
-		return gt_plan_wrong(plan, at, err,
-				     "ranks 0 and %u are on nodes '%s' and "
-				     "'%s'; a detour is within one",
-				     r, gt_rank_node(plan, 0),
-				     gt_rank_node(plan, r));
-	return GT_OK;
-}
-
-int gt_check_use(const struct gt_check_use *check, struct gt_err *err)
-{
-	int rc = gt_check_use_fifo(check, err);
-
-	if (!rc)
-		rc = gt_check_detour(check, err);
-	if (!rc && !check->use->nchannels)
-		rc = gt_plan_wrong(check->plan, gt_use_at(check, "channels"),
-				   err, "there are none");
-	return rc ? rc : gt_check_used(check, err);
-}
+enum { GT_MAX_ROWS = 256 };
 
 /* limits[coll]: of the row before of the same collective, and 1; or 0. */
 static int gt_check_limit(const struct gt_plan *plan, uint32_t row,
@@ -177,7 +36,7 @@ static int gt_check_limit(const struct gt_plan *plan, uint32_t row,
 static int gt_check_row(const struct gt_plan *plan, uint32_t row,
 			uint64_t *limits, uint32_t *seen, struct gt_err *err)
 {
-	const struct gt_check_use check = {plan, &plan->select[row], "select",
+	const struct gt_use_check check = {plan, &plan->select[row], "select",
 					   row, seen};
 	int rc = gt_check_limit(plan, row, limits, err);
 

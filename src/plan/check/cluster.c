@@ -1,22 +1,13 @@
 #include "plan/check/cluster.h"
 
-#include <string.h>
-
 #include "base/arena.h"
 #include "base/err.h"
-#include "plan/check/check.h"
+#include "plan/check/cluster_load.h"
+#include "plan/check/fault.h"
+#include "plan/check/hop_costs.h"
+#include "plan/check/link_graph.h"
 #include "plan/ir/cluster.h"
 #include "plan/ir/plan.h"
-#include "plan/check/link_graph.h"
-
-uint32_t gt_cluster_load_uplink(const struct gt_cluster_load *load,
-				uint32_t level, uint32_t port)
-{
-	const struct gt_plan_cluster *cluster = load->plan->cluster;
-
-	return gt_nodes_uplink(cluster, level, cluster->ports[port].rail, 0) /
-	       2;
-}
 
 static int gt_add_load(struct gt_rat *at, struct gt_rat rate,
 		       struct gt_rat times)
@@ -119,20 +110,6 @@ static int gt_load_rate(struct gt_cluster_load *load, enum gt_coll coll,
 			  &load->rate);
 }
 
-int gt_cluster_load_fits(const struct gt_plan *plan, struct gt_rat load,
-			 struct gt_rat gbs, const char *what,
-			 struct gt_err *err)
-{
-	char text[2][GT_RAT_TEXT_MAX];
-
-	if (gt_rat_cmp(load, gbs) <= 0)
-		return GT_OK;
-	return gt_plan_wrong(plan, gt_plan_at("links"), err,
-			     "'%s' would carry '%s' of '%s' GB/s", what,
-			     gt_rat_print(load, text[0]),
-			     gt_rat_print(gbs, text[1]));
-}
-
 /* Trees that are only gone up load the links back alone. */
 static int gt_check_sum(const struct gt_cluster_load *load,
 			const struct gt_plan_select *row, uint32_t i,
@@ -176,27 +153,6 @@ static int gt_check_sums(const struct gt_cluster_load *load,
 				cluster->levels[i / cluster->nrails].gbs,
 				"uplink", err);
 	return rc;
-}
-
-int gt_cluster_load_init(struct gt_cluster_load *load,
-			 const struct gt_plan *plan, struct gt_arena *arena,
-			 struct gt_err *err)
-{
-	uint32_t nup = plan->cluster->nlevels * plan->cluster->nrails;
-	struct gt_rat **sums[5] = {&load->links, &load->odd, &load->back,
-				   &load->up[0], &load->up[1]};
-
-	load->plan = plan;
-	for (int s = 0; s < 5; s++) {
-		uint32_t n = s < 3 ? plan->nlinks : nup;
-
-		*sums[s] = gt_arena_array(arena, n, sizeof(**sums[s]));
-		if (!*sums[s])
-			return gt_err_nomem(err);
-		for (uint32_t i = 0; i < n; i++)
-			(*sums[s])[i] = GT_RAT(0, 1);
-	}
-	return gt_link_graph_init(plan, arena, &load->vertices, err);
 }
 
 static int gt_load_cluster_channel(struct gt_cluster_load *load,

@@ -1,15 +1,16 @@
 #include "plan/check/cluster.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "plan/check/check.h"
+#include "plan/check/bounds.h"
+#include "plan/check/cluster_prices.h"
+#include "plan/check/cluster_routes.h"
+#include "plan/check/fault.h"
+#include "plan/check/link_graph.h"
 #include "plan/ir/cluster.h"
 #include "plan/ir/plan.h"
-#include "plan/check/link_graph.h"
 
 /*
  * The sum of the cluster as seen from node 0.  Class c of 0 .. nlevels holds

@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "plan/check/check.h"
+#include "plan/check/cluster_load.h"
+#include "plan/check/fault.h"
+#include "plan/check/link_graph.h"
 #include "plan/ir/cluster.h"
 #include "plan/ir/plan.h"
 

@@ -1,7 +1,9 @@
-#include "plan/check/cluster.h"
+#include "plan/check/cluster_prices.h"
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "plan/check/fault.h"
+#include "plan/check/hop_costs.h"
 #include "plan/ir/cluster.h"
 #include "plan/ir/plan.h"
 

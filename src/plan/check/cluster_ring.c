@@ -1,12 +1,11 @@
 #include "plan/check/cluster.h"
 
-#include <string.h>
-
 #include "base/err.h"
-#include "plan/check/check.h"
+#include "plan/check/cluster_load.h"
+#include "plan/check/fault.h"
+#include "plan/check/link_graph.h"
 #include "plan/ir/cluster.h"
 #include "plan/ir/plan.h"
-#include "plan/check/link_graph.h"
 
 /* All of a node's ranks, once each. */
 static int gt_check_node_order(const struct gt_plan *plan, uint32_t c,
@@ -88,29 +87,6 @@ int gt_check_cluster_ring(const struct gt_plan *plan, uint32_t c,
 	for (uint32_t i = 0; i < channel->nhops && !rc; i++)
 		rc = gt_check_node_hop(plan, c, i, err);
 	return rc;
-}
-
-int gt_cluster_load_half(struct gt_cluster_load *load,
-			 const struct gt_plan_hop *hop, int in,
-			 struct gt_rat *sum)
-{
-	const struct gt_link_graph *v = &load->vertices;
-	struct gt_rat charge = in ? GT_RAT(1, 1) : hop->charge, rate;
-	int inside = 0;
-
-	for (uint32_t i = 0; i < hop->nroute; i++) {
-		uint32_t link = hop->route[i];
-
-		inside |= v->port[v->from[link]] != GT_NO_VERTEX;
-		if (inside != in)
-			continue;
-		if (!gt_rat_mul(load->rate,
-				gt_plan_link_charge(load->plan, link, charge),
-				&rate) ||
-		    !gt_rat_add(sum[link], rate, &sum[link]))
-			return 0;
-	}
-	return 1;
 }
 
 /* A ring enters and leaves each switch once, unless all hangs below it. */

@@ -1,8 +1,10 @@
-#include "plan/check/check.h"
+#include "plan/check/bounds.h"
 
 #include <stdlib.h>
 
 #include "base/err.h"
+#include "plan/check/fault.h"
+#include "plan/check/hop_costs.h"
 #include "plan/ir/plan.h"
 
 /* Loads are multiples of 1 / unit; more is not tried. */

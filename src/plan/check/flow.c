@@ -1,9 +1,11 @@
-#include "plan/check/check.h"
+#include "plan/check/stages.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
+#include "plan/check/fault.h"
+#include "plan/check/use.h"
 #include "plan/ir/plan.h"
 
 /* What a channel can name paths of, by 16 bits, and ranks whose pairs fit. */
@@ -126,7 +128,7 @@ int gt_check_flow(const struct gt_plan *plan, uint32_t index,
 	return rc;
 }
 
-int gt_check_flow_use(const struct gt_check_use *use, uint32_t i,
+int gt_check_flow_use(const struct gt_use_check *use, uint32_t i,
 		      struct gt_err *err)
 {
 	const struct gt_plan *plan = use->plan;

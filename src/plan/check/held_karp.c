@@ -1,4 +1,4 @@
-#include "plan/check/check.h"
+#include "plan/check/bounds.h"
 
 #include <stdlib.h>
 

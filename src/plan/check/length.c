@@ -1,9 +1,10 @@
-#include "plan/check/check.h"
+#include "plan/check/bounds.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/err.h"
+#include "plan/check/fault.h"
+#include "plan/check/hop_costs.h"
 #include "plan/ir/plan.h"
 
 /* All pairs' distances, of at most one unit each, fit. */

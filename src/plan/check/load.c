@@ -1,20 +1,13 @@
-#include "plan/check/check.h"
+#include "plan/check/stages.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/err.h"
+#include "plan/check/fault.h"
+#include "plan/check/hop_costs.h"
+#include "plan/ir/hop_uses.h"
 #include "plan/ir/plan.h"
 #include "plan/lower/step.h"
-#include "plan/ir/hop_uses.h"
-
-struct gt_rat gt_plan_link_charge(const struct gt_plan *plan, uint32_t link,
-				  struct gt_rat charge)
-{
-	const char *kind = plan->links[link].kind;
-
-	return kind && !strcmp(kind, "PCI") ? charge : GT_RAT(1, 1);
-}
 
 static int gt_check_hop(const struct gt_plan *plan,
 			const struct gt_plan_hop *hop, struct gt_plan_at at,

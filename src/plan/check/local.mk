@@ -1,19 +1,29 @@
 gtopo_core_sources += \
+	%D%/bounds.h \
 	%D%/channel.c \
 	%D%/check.c \
 	%D%/check.h \
+	%D%/claims.c \
 	%D%/cluster.c \
 	%D%/cluster.h \
 	%D%/cluster_cut.c \
 	%D%/cluster_flow.c \
 	%D%/cluster_lengths.c \
-	%D%/cluster_price.c \
+	%D%/cluster_load.c \
+	%D%/cluster_load.h \
+	%D%/cluster_prices.c \
+	%D%/cluster_prices.h \
 	%D%/cluster_ring.c \
-	%D%/cluster_route.c \
+	%D%/cluster_routes.c \
+	%D%/cluster_routes.h \
 	%D%/cluster_tree.c \
 	%D%/equal_shares.c \
+	%D%/fault.c \
+	%D%/fault.h \
 	%D%/flow.c \
 	%D%/held_karp.c \
+	%D%/hop_costs.c \
+	%D%/hop_costs.h \
 	%D%/length.c \
 	%D%/link_graph.c \
 	%D%/link_graph.h \
@@ -22,7 +32,12 @@ gtopo_core_sources += \
 	%D%/parts.c \
 	%D%/program.c \
 	%D%/proof.c \
+	%D%/report.c \
+	%D%/report.h \
 	%D%/ring.c \
 	%D%/share.c \
+	%D%/stages.h \
 	%D%/template.c \
-	%D%/tree.c
+	%D%/tree.c \
+	%D%/use.c \
+	%D%/use.h

@@ -1,10 +1,11 @@
-#include "plan/check/check.h"
+#include "plan/check/stages.h"
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/err.h"
+#include "plan/check/fault.h"
+#include "plan/check/use.h"
 #include "plan/ir/measured.h"
 #include "plan/ir/plan.h"
 
@@ -67,7 +68,7 @@ static int gt_check_measured(const struct gt_plan *plan, uint32_t index,
 			     uint32_t *seen, struct gt_err *err)
 {
 	const struct gt_plan_measured *measured = &plan->measured[index];
-	const struct gt_check_use check = {plan, &measured->use, "measurements",
+	const struct gt_use_check check = {plan, &measured->use, "measurements",
 					   index, seen};
 	int rc;
 
@@ -77,7 +78,7 @@ static int gt_check_measured(const struct gt_plan *plan, uint32_t index,
 			err, "is no name");
 	rc = gt_check_use(&check, err);
 	if (!rc)
-		rc = gt_check_purpose(&check, err);
+		rc = gt_check_use_purpose(&check, err);
 	if (!rc)
 		rc = gt_check_once(plan, index, err);
 	return rc ? rc : gt_check_points(plan, index, err);

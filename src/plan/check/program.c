@@ -1,6 +1,7 @@
-#include "plan/check/check.h"
+#include "plan/check/stages.h"
 
 #include "base/err.h"
+#include "plan/check/fault.h"
 #include "plan/ir/plan.h"
 #include "plan/lower/step.h"
 

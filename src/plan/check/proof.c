@@ -1,96 +1,12 @@
-#include "plan/check/check.h"
+#include "plan/check/stages.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
+#include "plan/check/bounds.h"
+#include "plan/check/fault.h"
 #include "plan/ir/plan.h"
-
-const char *gt_bound_state_text(enum gt_bound_state state)
-{
-	static const char *const texts[GT_NBOUNDS] = {
-		[GT_BOUND_ABSENT] = "not checked: no certificate",
-		[GT_BOUND_NO_ROUTES] = "not checked: no routes",
-		[GT_BOUND_TOO_MANY] = "not checked: too many ranks",
-		[GT_BOUND_TOO_FINE] = "not checked: prices too fine",
-		[GT_BOUND_PROVEN] = "proven",
-	};
-
-	return texts[state];
-}
-
-static int gt_check_class(const struct gt_plan *plan, struct gt_err *err)
-{
-	const struct gt_plan_proof *proof = &plan->proof;
-	enum gt_algo algo = gt_plan_main_row(plan)->algo;
-	int reduces = plan->coll == GT_COLL_ALLREDUCE;
-	int moves = gt_coll_only_moves(plan->coll) &&
-		    (algo == GT_ALGO_FLOW || algo == GT_ALGO_ONE_SHOT);
-
-	if (proof->class_ == GT_PROOF_ANY && proof->nprices && !moves &&
-	    (reduces || algo != GT_ALGO_TREE))
-		return gt_plan_wrong(
-			plan, gt_plan_at("proof.certificate.prices"), err,
-			"prove nothing about any %s by algo '%s'",
-			gt_coll_name(plan->coll), gt_algo_name(algo));
-	if (proof->class_ == GT_PROOF_ANY ||
-	    (proof->class_ == GT_PROOF_RING && algo == GT_ALGO_RING) ||
-	    (proof->class_ == GT_PROOF_TREE && algo == GT_ALGO_TREE && reduces))
-		return GT_OK;
-	return gt_plan_wrong(plan, gt_plan_at("proof.class"), err,
-			     "'%s' is not what %s by algo '%s' can be",
-			     gt_proof_name(proof->class_),
-			     gt_coll_name(plan->coll), gt_algo_name(algo));
-}
-
-/* A proof about so many channels. */
-static int gt_check_limit(const struct gt_plan *plan, struct gt_err *err)
-{
-	const struct gt_plan_proof *proof = &plan->proof;
-	uint32_t used = gt_plan_main_row(plan)->nchannels;
-
-	if (proof->class_ != GT_PROOF_RING)
-		return gt_plan_wrong(plan, gt_plan_at("proof.max_channels"),
-				     err, "is for proofs of class ring");
-	if (used > proof->max_channels)
-		return gt_plan_wrong(plan, gt_plan_at("proof.max_channels"),
-				     err, "is %u, but %u channels are used",
-				     proof->max_channels, used);
-	if (proof->channel_price.num < 0)
-		return gt_plan_wrong(
-			plan, gt_plan_at("proof.certificate.channel_price"),
-			err, "is negative");
-	return gt_check_class(plan, err);
-}
-
-int gt_check_claims(const struct gt_plan *plan, struct gt_err *err)
-{
-	const struct gt_plan_proof *proof = &plan->proof;
-	int cmp = gt_rat_cmp(proof->value, proof->bound);
-	char text[2][GT_RAT_TEXT_MAX];
-
-	gt_rat_print(proof->value, text[0]);
-	gt_rat_print(proof->bound, text[1]);
-	if (cmp > 0)
-		return gt_plan_wrong(plan, gt_plan_at("proof.bound"), err,
-				     "is '%s', but the plan's value is '%s'",
-				     text[1], text[0]);
-	if (proof->optimal != !cmp)
-		return gt_plan_wrong(plan, gt_plan_at("proof.optimal"), err,
-				     "is %s, but value is '%s' and bound '%s'",
-				     proof->optimal ? "true" : "false", text[0],
-				     text[1]);
-	if (proof->has_any_bound &&
-	    gt_rat_cmp(proof->value, proof->any_bound) > 0)
-		return gt_plan_wrong(plan, gt_plan_at("proof.any_bound"), err,
-				     "is '%s', but the plan's value is '%s'",
-				     gt_rat_print(proof->any_bound, text[1]),
-				     text[0]);
-	if (proof->max_channels || proof->channel_price.num)
-		return gt_check_limit(plan, err);
-	return gt_check_class(plan, err);
-}
 
 static int gt_check_route(const struct gt_plan *plan, uint32_t i,
 			  const struct gt_plan_route **table,
@@ -219,82 +135,6 @@ static int gt_check_prices(const struct gt_plan *plan, struct gt_rat *prices,
 			     "sum over the capacities to '%s', not to the "
 			     "bound",
 			     gt_rat_print(sum, text));
-}
-
-int gt_check_route_cost(const struct gt_plan *plan,
-			const struct gt_plan_route *route,
-			const struct gt_rat *prices, struct gt_rat *cost)
-{
-	struct gt_rat term;
-
-	*cost = GT_RAT(0, 1);
-	for (uint32_t k = 0; k < route->nlinks; k++) {
-		uint32_t link = route->links[k];
-
-		if (!gt_rat_mul(prices[link],
-				gt_plan_link_charge(plan, link, route->charge),
-				&term) ||
-		    !gt_rat_add(*cost, term, cost))
-			return 0;
-	}
-	return 1;
-}
-
-/* The least common multiple of unit and den; 0 when it is too large. */
-static int gt_unit_refine(struct gt_hop_costs *costs, int64_t den)
-{
-	int64_t a = costs->unit, b = den, rest;
-
-	while (b) {
-		rest = a % b;
-		a = b;
-		b = rest;
-	}
-	return !__builtin_mul_overflow(costs->unit, den / a, &costs->unit) &&
-	       costs->unit <= costs->unit_max;
-}
-
-/* First the unit of all costs, then each in it. */
-static int gt_cost_take(struct gt_hop_costs *costs, struct gt_rat rat,
-			uint32_t at, int pass)
-{
-	if (gt_rat_cmp(rat, GT_RAT(costs->most, 1)) > 0)
-		rat = GT_RAT(costs->most, 1);
-	if (!pass)
-		return gt_unit_refine(costs, rat.den);
-	costs->cost[at] = costs->unit / rat.den * rat.num;
-	return 1;
-}
-
-void gt_check_scale(const struct gt_rat *rats, uint32_t n,
-		    struct gt_hop_costs *costs)
-{
-	int ok = 1;
-
-	costs->unit = 1;
-	for (int pass = 0; pass < 2; pass++)
-		for (uint32_t i = 0; i < n && ok; i++)
-			ok = gt_cost_take(costs, rats[i], i, pass);
-	if (!ok)
-		costs->unit = 0;
-}
-
-void gt_check_costs(const struct gt_plan *plan,
-		    const struct gt_plan_route **table,
-		    const struct gt_rat *prices, struct gt_hop_costs *costs)
-{
-	uint32_t n = plan->nranks;
-	struct gt_rat rat;
-	int ok = 1;
-
-	costs->unit = 1;
-	for (int pass = 0; pass < 2; pass++)
-		for (uint32_t i = 0; i < n * n && ok; i++)
-			ok = !table[i] || (gt_check_route_cost(plan, table[i],
-							       prices, &rat) &&
-					   gt_cost_take(costs, rat, i, pass));
-	if (!ok)
-		costs->unit = 0;
 }
 
 static int gt_check_price_bound(const struct gt_plan *plan,

@@ -1,9 +1,11 @@
-#include "plan/check/check.h"
+#include "plan/check/bounds.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/err.h"
+#include "plan/check/fault.h"
+#include "plan/check/hop_costs.h"
 #include "plan/ir/plan.h"
 
 /* Costs are whole multiples of 1/unit; a ring of GT_RING_MAX still fits. */

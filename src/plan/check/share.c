@@ -1,112 +1,17 @@
-#include "plan/check/check.h"
+#include "plan/check/stages.h"
 
 #include "base/err.h"
+#include "plan/check/fault.h"
+#include "plan/check/use.h"
 #include "plan/ir/cluster.h"
-#include "plan/lower/layout.h"
 #include "plan/ir/plan.h"
+#include "plan/lower/layout.h"
 
 static const struct gt_plan_channel *gt_row_channel(
 	const struct gt_plan *plan, const struct gt_plan_select *row,
 	uint32_t i)
 {
 	return &plan->channels[row->channels[i]];
-}
-
-static struct gt_plan_at gt_channel_at(const struct gt_check_use *check,
-				       uint32_t i)
-{
-	return gt_plan_at("%s[%u].channels[%u]", check->list, check->index, i);
-}
-
-/* Does the channel have the hops that the collective needs? */
-static int gt_check_directions(const struct gt_check_use *check, uint32_t i,
-			       struct gt_err *err)
-{
-	const struct gt_plan *plan = check->plan;
-	enum gt_coll coll = check->use->coll;
-	const struct gt_plan_channel *channel =
-		gt_row_channel(plan, check->use, i);
-	int both = gt_coll_goes_up(coll) && gt_coll_goes_down(coll);
-	int up = gt_coll_goes_up(coll);
-	const struct gt_plan_hop *first = channel->hops;
-
-	if (plan->nranks < 2 || channel->nhops == 2 * (plan->nranks - 1))
-		return GT_OK;
-	if (channel->shape == GT_SHAPE_TREE)
-		up ^= channel->parent[first->from] == (int64_t)first->to;
-	else
-		up = 0;
-	if (!both && !up)
-		return GT_OK;
-	return gt_plan_wrong(plan, gt_channel_at(check, i), err,
-			     "channel '%u' has no hops in the direction that "
-			     "'%s' needs",
-			     channel->id, gt_coll_name(coll));
-}
-
-/* A broadcast's or a reduce's trees have its root. */
-static int gt_check_tree_root(const struct gt_check_use *check, uint32_t i,
-			      struct gt_err *err)
-{
-	const struct gt_plan *plan = check->plan;
-	enum gt_coll coll = check->use->coll;
-	const struct gt_plan_channel *channel =
-		gt_row_channel(plan, check->use, i);
-	uint32_t root = gt_layout_tree_root(channel, coll);
-
-	if (!gt_coll_is_rooted(coll) || root == plan->root)
-		return GT_OK;
-	return gt_plan_wrong(plan, gt_channel_at(check, i), err,
-			     "channel '%u' has its root at rank %u, the '%s' "
-			     "at rank %u",
-			     channel->id, root, gt_coll_name(coll), plan->root);
-}
-
-/* What a flow of a cluster does, and room for what is on its way meanwhile. */
-static int gt_check_exchange(const struct gt_check_use *check,
-			     struct gt_err *err)
-{
-	const struct gt_plan_select *use = check->use;
-	uint32_t slots = use->slots ? use->slots : check->plan->fifo_slots;
-
-	if (use->coll != GT_COLL_ALLTOALL)
-		return gt_plan_wrong(
-			check->plan,
-			gt_plan_at("%s[%u].coll", check->list, check->index),
-			err, "flows of a cluster do alltoall, not '%s'",
-			gt_coll_name(use->coll));
-	if (slots < GT_EXCHANGE_SLOTS)
-		return gt_plan_wrong(
-			check->plan,
-			gt_plan_at("%s[%u].slots", check->list, check->index),
-			err, "flows of a cluster need %d slots, not '%u'",
-			GT_EXCHANGE_SLOTS, slots);
-	return GT_OK;
-}
-
-int gt_check_purpose(const struct gt_check_use *check, struct gt_err *err)
-{
-	const struct gt_plan_select *use = check->use;
-	int rc = GT_OK;
-
-	if (!gt_algo_supports(use->algo, use->coll))
-		return gt_plan_wrong(
-			check->plan,
-			gt_plan_at("%s[%u].algo", check->list, check->index),
-			err, "'%s' cannot do '%s'", gt_algo_name(use->algo),
-			gt_coll_name(use->coll));
-	if (use->algo == GT_ALGO_FLOW && check->plan->cluster)
-		return gt_check_exchange(check, err);
-	for (uint32_t i = 0; i < use->nchannels && !rc; i++) {
-		if (use->algo == GT_ALGO_FLOW)
-			rc = gt_check_flow_use(check, i, err);
-		if (use->algo != GT_ALGO_TREE || check->plan->cluster)
-			continue;
-		rc = gt_check_directions(check, i, err);
-		if (!rc)
-			rc = gt_check_tree_root(check, i, err);
-	}
-	return rc;
 }
 
 /* A block is 1/n of the result, and so are the shares of its trees. */
@@ -235,10 +140,10 @@ int gt_check_shares(const struct gt_plan *plan, struct gt_err *err)
 	int rc = gt_check_positive(plan, err);
 
 	for (uint32_t row = 0; row < plan->nselect && !rc; row++) {
-		const struct gt_check_use check = {plan, &plan->select[row],
+		const struct gt_use_check check = {plan, &plan->select[row],
 						   "select", row, NULL};
 
-		rc = gt_check_purpose(&check, err);
+		rc = gt_check_use_purpose(&check, err);
 	}
 	if (!rc)
 		rc = gt_check_main(plan, err);

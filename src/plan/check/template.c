@@ -1,14 +1,11 @@
 #include "plan/check/cluster.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/arena.h"
 #include "base/err.h"
-#include "plan/check/check.h"
+#include "plan/check/fault.h"
+#include "plan/check/link_graph.h"
 #include "plan/ir/cluster.h"
 #include "plan/ir/plan.h"
-#include "plan/check/link_graph.h"
 
 enum {
 	GT_MAX_CHANNELS = 1024,

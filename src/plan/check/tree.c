@@ -1,9 +1,11 @@
-#include "plan/check/check.h"
+#include "plan/check/bounds.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
+#include "plan/check/fault.h"
+#include "plan/check/hop_costs.h"
 #include "plan/ir/plan.h"
 
 /* n roots' trees of n hops, each of them both ways and of cost n, fit. */

@@ -32,29 +32,6 @@ struct gt_cost_model {
 	struct gt_cost_slicing *cuts; /* room for all channels */
 };
 
-const char *gt_cost_hop_name(enum gt_cost_hop hop)
-{
-	static const char *const names[] = {"NVL", "PCI", "SYS", "NET"};
-
-	return names[hop];
-}
-
-struct gt_cost_params gt_cost_default(enum gt_protocol protocol)
-{
-	static const struct gt_cost_params params[] = {
-		[GT_PROTOCOL_SIMPLE] =
-			{6.3, {3.85, 5.7, 5.7, 14}, 0.99, 33.7, 3900},
-		[GT_PROTOCOL_LL] = {1.85, {1.8, 2.3, 2.3, 4}, 0.5, 2900, 3900},
-		[GT_PROTOCOL_LL128] =
-			{1.85, {1.8, 2.5, 2.5, 4}, 0.89, 45, 2200},
-		[GT_PROTOCOL_DIRECT] =
-			{4.8, {2.7, 5.7, 5.7, 14}, 0.96, 2900, 39000},
-		[GT_PROTOCOL_CE] = {2, {9, 10, 10, 14}, 1.057, 400, 3900},
-	};
-
-	return params[protocol];
-}
-
 int gt_cost_new(const struct gt_plan *plan, enum gt_coll coll,
 		struct gt_cost_model **model, struct gt_err *err)
 {

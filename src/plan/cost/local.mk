@@ -6,6 +6,8 @@ gtopo_core_sources += \
 	%D%/lower_bound.c \
 	%D%/network.c \
 	%D%/network.h \
+	%D%/params.c \
+	%D%/params.h \
 	%D%/read.c \
 	%D%/read.h \
 	%D%/route.c \

@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#include "plan/cost/cost.h"
+#include "plan/cost/params.h"
 #include "plan/ir/program.h"
 
 struct gt_arena;

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/arena.h"
+#include "base/err.h"
 #include "plan/ir/plan.h"
 
 static const char *const gt_spread_names[GT_NSPREADS] = {
@@ -282,4 +284,28 @@ uint32_t gt_nodes_uplink(const struct gt_plan_cluster *cluster, uint32_t level,
 uint32_t gt_nodes_nuplinks(const struct gt_plan_cluster *cluster)
 {
 	return 2 * (cluster->nlevels - 1) * cluster->nrails;
+}
+
+int gt_plan_expand_ranks(struct gt_plan *plan, const struct gt_plan_rank *local)
+{
+	const struct gt_plan_cluster *cluster = plan->cluster;
+	uint32_t n = cluster->nnodes * cluster->nlocal;
+	struct gt_plan_rank *ranks =
+		gt_arena_array(plan->arena, n, sizeof(*ranks));
+	const char *node = NULL;
+
+	if (!ranks)
+		return GT_ESYS;
+	for (uint32_t i = 0; i < n; i++) {
+		if (!(i % cluster->nlocal))
+			node = gt_arena_printf(plan->arena, "n%u",
+					       i / cluster->nlocal);
+		if (!node)
+			return GT_ESYS;
+		ranks[i] = local[i % cluster->nlocal];
+		ranks[i].node = node;
+	}
+	plan->ranks = ranks;
+	plan->nranks = n;
+	return GT_OK;
 }

@@ -55,7 +55,9 @@
 #include "base/rat.h"
 
 struct gt_arena;
+struct gt_plan;
 struct gt_plan_channel;
+struct gt_plan_rank;
 
 /* What a digit's parent is. */
 enum gt_spread {
@@ -98,6 +100,13 @@ struct gt_plan_template {
 	int32_t *away; /* local rank -> its parent, -1: over the network */
 	uint32_t *net; /* local rank -> hop where away is -1, else 0 */
 };
+
+/*
+ * Make the ranks of a cluster's plan from those of one node: the same ones on
+ * nodes "n0", "n1" ...  GT_ESYS when memory ran out.
+ */
+int gt_plan_expand_ranks(struct gt_plan *plan,
+			 const struct gt_plan_rank *local);
 
 /* The radix of a level: switches of the level below that one takes in. */
 uint32_t gt_nodes_radix(const struct gt_plan_cluster *cluster, uint32_t level);

@@ -1,6 +1,8 @@
 gtopo_core_sources += \
 	%D%/cluster.c \
 	%D%/cluster.h \
+	%D%/detour.c \
+	%D%/detour.h \
 	%D%/envelope.c \
 	%D%/envelope.h \
 	%D%/hop_uses.c \

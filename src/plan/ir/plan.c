@@ -1,13 +1,10 @@
 #include "plan/ir/plan.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "plan/ir/cluster.h"
 
 static const char *const gt_coll_names[GT_NCOLLS] = {
 	[GT_COLL_ALLREDUCE] = "allreduce",
@@ -87,30 +84,6 @@ void gt_plan_free(struct gt_plan *plan)
 {
 	if (plan)
 		gt_arena_free(plan->arena);
-}
-
-int gt_plan_expand_ranks(struct gt_plan *plan, const struct gt_plan_rank *local)
-{
-	const struct gt_plan_cluster *cluster = plan->cluster;
-	uint32_t n = cluster->nnodes * cluster->nlocal;
-	struct gt_plan_rank *ranks =
-		gt_arena_array(plan->arena, n, sizeof(*ranks));
-	const char *node = NULL;
-
-	if (!ranks)
-		return GT_ESYS;
-	for (uint32_t i = 0; i < n; i++) {
-		if (!(i % cluster->nlocal))
-			node = gt_arena_printf(plan->arena, "n%u",
-					       i / cluster->nlocal);
-		if (!node)
-			return GT_ESYS;
-		ranks[i] = local[i % cluster->nlocal];
-		ranks[i].node = node;
-	}
-	plan->ranks = ranks;
-	plan->nranks = n;
-	return GT_OK;
 }
 
 enum gt_transport gt_plan_transport(const struct gt_plan *plan,
@@ -209,17 +182,6 @@ int gt_algo_supports(enum gt_algo algo, enum gt_coll coll)
 		return 1;
 	return algo != GT_ALGO_TWO_SHOT &&
 	       (coll == GT_COLL_ALLGATHER || coll == GT_COLL_REDUCESCATTER);
-}
-
-int gt_detour_is_possible(enum gt_algo algo, enum gt_protocol protocol,
-			  enum gt_coll coll)
-{
-	enum gt_algo mesh =
-		coll == GT_COLL_ALLREDUCE ? GT_ALGO_TWO_SHOT : GT_ALGO_ONE_SHOT;
-
-	return algo == mesh &&
-	       protocol == (coll == GT_COLL_REDUCE ? GT_PROTOCOL_DIRECT
-						   : GT_PROTOCOL_CE);
 }
 
 /*
@@ -345,15 +307,6 @@ const char *gt_protocol_name(enum gt_protocol protocol)
 const char *gt_proof_name(enum gt_proof_class class_)
 {
 	return gt_word(gt_proof_names, GT_NPROOFS, class_);
-}
-
-const char *gt_detour_text(uint32_t permille, char text[GT_DETOUR_TEXT_MAX])
-{
-	text[0] = '\0';
-	if (permille)
-		snprintf(text, GT_DETOUR_TEXT_MAX,
-			 ", %" PRIu32 "/1000 through the host", permille);
-	return text;
 }
 
 const char *gt_op_name(enum gt_op op)

@@ -253,9 +253,6 @@ struct gt_plan_proof {
 	uint32_t *unused;
 };
 
-/* More than half is no detour, it is the way. */
-enum { GT_DETOUR_MAX_PERMILLE = 500 }; /* permille */
-
 /*
  * Which channels to use for messages of up to max_bytes, and how.  The rows of
  * one collective are in ascending order of size.  Channels of different rows
@@ -270,13 +267,11 @@ struct gt_plan_select {
 	enum gt_algo algo;
 	enum gt_protocol protocol;
 	uint32_t nchannels;
-	uint32_t *channels;   /* indices into the plan's channels */
-	uint32_t workers;     /* per channel */
-	uint32_t slots;       /* 0: the plan's */
-	uint32_t slice_bytes; /* 0: the plan's */
-	/* Of the bytes: what GPUs send through their host's memory beside the
-	 * channels; 0: none */
-	uint32_t detour_permille;
+	uint32_t *channels;       /* indices into the plan's channels */
+	uint32_t workers;         /* per channel */
+	uint32_t slots;           /* 0: the plan's */
+	uint32_t slice_bytes;     /* 0: the plan's */
+	uint32_t detour_permille; /* plan/ir/detour.h; 0: none */
 };
 
 /*
@@ -326,36 +321,6 @@ struct gt_plan *gt_plan_new(void);
 void gt_plan_free(struct gt_plan *plan);
 
 /*
- * Make the ranks of a cluster's plan from those of one node: the same on nodes
- * "n0", "n1" ...  GT_ESYS when memory ran out.
- */
-int gt_plan_expand_ranks(struct gt_plan *plan,
-			 const struct gt_plan_rank *local);
-
-/*
- * Read a plan ("-": standard input).  Checks the file's structure and the
- * types and ranges of fields; what is wrong is told with file and JSON path.
- * *plan is the caller's.
- */
-int gt_plan_read(const char *path, struct gt_plan **plan, struct gt_err *err);
-
-/* The same from memory; `name` is how messages call it. */
-int gt_plan_parse(const char *name, const char *text, size_t len,
-		  struct gt_plan **plan, struct gt_err *err);
-
-/* Append the plan as JSON, in canonical key order, ending in a newline. */
-int gt_plan_print(const struct gt_plan *plan, struct gt_buf *out,
-		  struct gt_err *err);
-
-/*
- * Static validity: orders are permutations, shares sum to 1, hops match the
- * order, routes exist, link loads are within capacities, values add up, the
- * proof's certificate proves its bound, FIFO and select make sense.  GT_ENO
- * with the JSON path when the plan is wrong.
- */
-int gt_plan_check(const struct gt_plan *plan, struct gt_err *err);
-
-/*
  * How bytes go over these of the plan's links: over a network by RDMA, else
  * GPUs reach each other's memory.
  */
@@ -388,14 +353,6 @@ struct gt_rat gt_plan_algbw_factor(const struct gt_plan *plan);
 /* Can channels of this shape be used so; and what for? */
 int gt_algo_fits_shape(enum gt_algo algo, enum gt_shape shape);
 int gt_algo_supports(enum gt_algo algo, enum gt_coll coll);
-
-/*
- * Can a part of it go through the host's memory beside this way on GPUs?  Only
- * beside copy engines and a root that pulls: other kernels wait for other ranks
- * all the time.
- */
-int gt_detour_is_possible(enum gt_algo algo, enum gt_protocol protocol,
-			  enum gt_coll coll);
 
 /* Do a tree's edges carry bytes away from the root; towards it? */
 int gt_coll_goes_down(enum gt_coll coll);
@@ -440,11 +397,6 @@ int gt_transport_find(const char *name);
 int gt_protocol_find(const char *name);
 int gt_proof_find(const char *name);
 const char *gt_op_name(enum gt_op op);
-
-/* ", 85/1000 through the host", for people; "" where there is no detour. */
-enum { GT_DETOUR_TEXT_MAX = 40 };
-const char *gt_detour_text(uint32_t permille, char text[GT_DETOUR_TEXT_MAX]);
-
 const char *gt_operand_name(enum gt_operand_buf buf);
 int gt_operand_find(const char *name);
 

@@ -2,8 +2,8 @@ gtopo_core_sources += \
 	%D%/print.c \
 	%D%/print.h \
 	%D%/print_cluster.c \
-	%D%/print_cluster.h \
 	%D%/print_program.c \
+	%D%/print_sections.h \
 	%D%/print_select.c \
 	%D%/read.c \
 	%D%/read.h \
@@ -12,4 +12,7 @@ gtopo_core_sources += \
 	%D%/read_measured.c \
 	%D%/read_program.c \
 	%D%/read_proof.c \
-	%D%/read_select.c
+	%D%/read_sections.h \
+	%D%/read_select.c \
+	%D%/reader.c \
+	%D%/reader.h

@@ -7,7 +7,7 @@
 #include "base/json.h"
 #include "plan/ir/cluster.h"
 #include "plan/ir/plan.h"
-#include "plan/json/print_cluster.h"
+#include "plan/json/print_sections.h"
 
 /* Things that recur stand one on a line, so that plans diff well. */
 static void gt_print_between(struct gt_buf *out, uint32_t i, const char *indent)

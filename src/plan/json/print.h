@@ -1,15 +1,13 @@
-/* What the files of the plan's printer share; gt_plan_print() is the way in. */
+/* A plan as JSON; gtopo-plan(5) explains the format. */
 #ifndef GT_PLAN_JSON_PRINT_H
 #define GT_PLAN_JSON_PRINT_H
 
 struct gt_buf;
+struct gt_err;
 struct gt_plan;
 
-/* The member "programs", if there are any, with the comma before it. */
-void gt_print_programs(const struct gt_plan *plan, struct gt_buf *out);
-
-/* The member "select", and "measurements" if there are any, likewise. */
-void gt_print_select(const struct gt_plan *plan, struct gt_buf *out);
-void gt_print_measurements(const struct gt_plan *plan, struct gt_buf *out);
+/* Append the plan, in canonical key order, ending in a newline. */
+int gt_plan_print(const struct gt_plan *plan, struct gt_buf *out,
+		  struct gt_err *err);
 
 #endif

@@ -1,4 +1,4 @@
-#include "plan/json/print_cluster.h"
+#include "plan/json/print_sections.h"
 
 #include <inttypes.h>
 

@@ -1,4 +1,4 @@
-#include "plan/json/print.h"
+#include "plan/json/print_sections.h"
 
 #include <inttypes.h>
 

@@ -1,4 +1,4 @@
-#include "plan/json/read.h"
+#include "plan/json/read_sections.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "plan/ir/cluster.h"
 #include "plan/ir/plan.h"
+#include "plan/json/reader.h"
 
 static int gt_read_hop(struct gt_plan_reader *reader, const struct gt_json *at,
 		       struct gt_plan_hop *hop, struct gt_err *err)

@@ -1,4 +1,4 @@
-#include "plan/json/read.h"
+#include "plan/json/read_sections.h"
 
 #include <stdio.h>
 
@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "plan/ir/cluster.h"
 #include "plan/ir/plan.h"
+#include "plan/json/reader.h"
 
 /* Enough for any; keeps what a hostile file can ask for within bounds. */
 enum { GT_CLUSTER_MAX_RANKS = 1 << 24, GT_CLUSTER_MAX_LOCAL = 512 };

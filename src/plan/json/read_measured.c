@@ -1,9 +1,10 @@
-#include "plan/json/read.h"
+#include "plan/json/read_sections.h"
 
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/json.h"
 #include "plan/ir/plan.h"
+#include "plan/json/reader.h"
 
 static int gt_read_sizes(struct gt_plan_reader *reader,
 			 const struct gt_json *object,

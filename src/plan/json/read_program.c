@@ -1,4 +1,4 @@
-#include "plan/json/read.h"
+#include "plan/json/read_sections.h"
 
 #include <stdlib.h>
 
@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "base/json.h"
 #include "plan/ir/plan.h"
+#include "plan/json/reader.h"
 #include "plan/lower/step.h"
 
 enum {

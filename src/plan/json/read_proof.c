@@ -1,10 +1,11 @@
-#include "plan/json/read.h"
+#include "plan/json/read_sections.h"
 
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/json.h"
 #include "plan/ir/cluster.h"
 #include "plan/ir/plan.h"
+#include "plan/json/reader.h"
 
 static int gt_read_member_rat(const struct gt_json *object, const char *key,
 			      struct gt_rat *rat, struct gt_err *err)

@@ -1,10 +1,11 @@
-#include "plan/json/read.h"
+#include "plan/json/read_sections.h"
 
 #include <stdlib.h>
 
 #include "base/err.h"
 #include "base/json.h"
 #include "plan/ir/plan.h"
+#include "plan/json/reader.h"
 
 enum {
 	GT_DEFAULT_SLOTS = 8,

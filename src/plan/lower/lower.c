@@ -20,18 +20,6 @@ uint32_t gt_lower_lanes(const struct gt_plan *plan,
 									   : 1;
 }
 
-int gt_lower_alloc(const struct gt_lowering *l, size_t nsteps, size_t nconns,
-		   struct gt_err *err)
-{
-	struct gt_program *program = l->program;
-
-	program->steps =
-		gt_arena_array(l->arena, nsteps, sizeof(*program->steps));
-	program->conns =
-		gt_arena_array(l->arena, nconns, sizeof(*program->conns));
-	return program->steps && program->conns ? GT_OK : gt_err_nomem(err);
-}
-
 /* They are there; who has no program on this lane does nothing. */
 static void gt_lower_steps(const struct gt_lowering *l)
 {

@@ -7,6 +7,7 @@
 #include "plan/lower/layout.h"
 #include "plan/ir/plan.h"
 #include "plan/lower/step.h"
+#include "plan/simulate/simulate.h"
 
 int gt_sim_wrong(const struct gt_sim_args *args, uint32_t proc,
 		 const struct gt_step *step, struct gt_err *err,

@@ -3,6 +3,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "plan/lower/step.h"
+#include "plan/simulate/simulate.h"
 
 /* One end of a connection. */
 struct gt_sim_end {

@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "plan/simulate/simulate.h"
 
 static uint32_t *gt_sim_clocks(struct gt_sim *sim, size_t n)
 {

@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "plan/ir/plan.h"
 #include "plan/lower/step.h"
+#include "plan/simulate/simulate.h"
 
 static const struct gt_step *gt_sim_step(const struct gt_sim *sim,
 					 uint32_t proc)

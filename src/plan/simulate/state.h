@@ -7,9 +7,10 @@
 #include <stdint.h>
 
 #include "plan/ir/program.h"
-#include "plan/simulate/simulate.h"
 
 struct gt_arena;
+struct gt_err;
+struct gt_sim_args;
 
 enum { GT_SIM_LOOPS = 2 };
 

@@ -4,6 +4,8 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "plan/check/check.h"
+#include "plan/ir/cluster.h"
 #include "plan/ir/plan.h"
 #include "search/problem/fabric.h"
 #include "search/cluster/quotient.h"

@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "plan/check/check.h"
 #include "plan/ir/plan.h"
 #include "search/bound/bound.h"
 #include "search/emit/proof.h"

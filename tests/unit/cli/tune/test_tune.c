@@ -10,10 +10,12 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "cli/tune/sweep.h"
+#include "plan/check/check.h"
 #include "plan/cost/cost.h"
 #include "plan/ir/envelope.h"
 #include "plan/ir/measured.h"
 #include "plan/ir/plan.h"
+#include "plan/json/print.h"
 #include "unit/good_plan.h"
 
 static void assert_near(double value, double wanted)

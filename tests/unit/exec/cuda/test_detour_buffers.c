@@ -29,6 +29,7 @@ static int fake_prepare(void);
 static const struct gt_link_memory_ops fake_pins;
 
 #include "exec/cuda/detour_buffers.c"
+#include "plan/ir/detour.h"
 
 enum {
 	RANKS = 4, /* at most */

@@ -17,6 +17,8 @@
 #include "plan/lower/lower.h"
 #include "plan/ir/measured.h"
 #include "plan/ir/plan.h"
+#include "plan/json/print.h"
+#include "plan/json/read.h"
 #include "plan/simulate/simulate.h"
 #include "unit/oracle.h"
 

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "plan/check/bounds.h"
 #include "plan/check/check.h"
 #include "plan/ir/plan.h"
 #include "search/bound/bound.h"

@@ -1,11 +1,11 @@
-#include "plan/check/cluster.h"
+#include "plan/check/cluster_routes.h"
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "plan/check/check.h"
+#include "plan/check/fault.h"
+#include "plan/check/link_graph.h"
 #include "plan/ir/cluster.h"
 #include "plan/ir/plan.h"
-#include "plan/check/link_graph.h"
 
 /* A rank's vertex, or a port's. */
 static uint32_t gt_node_vertex(const struct gt_cluster_routes *r,

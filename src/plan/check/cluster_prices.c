@@ -1,11 +1,14 @@
-#include "plan/check/cluster.h"
+#include "plan/check/cluster_prices.h"
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "plan/check/check.h"
+#include "plan/check/bounds.h"
+#include "plan/check/cluster_routes.h"
+#include "plan/check/fault.h"
+#include "plan/check/hop_costs.h"
+#include "plan/check/link_graph.h"
 #include "plan/ir/cluster.h"
 #include "plan/ir/plan.h"
-#include "plan/check/link_graph.h"
 
 /*
  * The world outside is one more place of a ring through a node, reached and

@@ -1,0 +1,82 @@
+/*
+ * What a proof claims, looked at without its certificate: value, bound and
+ * `optimal` have to agree, and the class has to be one that the collective and
+ * the algorithm of the proof's row can have.
+ */
+#include "plan/check/bounds.h"
+
+#include "base/err.h"
+#include "plan/check/fault.h"
+#include "plan/ir/plan.h"
+
+static int gt_check_class(const struct gt_plan *plan, struct gt_err *err)
+{
+	const struct gt_plan_proof *proof = &plan->proof;
+	enum gt_algo algo = gt_plan_main_row(plan)->algo;
+	int reduces = plan->coll == GT_COLL_ALLREDUCE;
+	int moves = gt_coll_only_moves(plan->coll) &&
+		    (algo == GT_ALGO_FLOW || algo == GT_ALGO_ONE_SHOT);
+
+	if (proof->class_ == GT_PROOF_ANY && proof->nprices && !moves &&
+	    (reduces || algo != GT_ALGO_TREE))
+		return gt_plan_wrong(
+			plan, gt_plan_at("proof.certificate.prices"), err,
+			"prove nothing about any %s by algo '%s'",
+			gt_coll_name(plan->coll), gt_algo_name(algo));
+	if (proof->class_ == GT_PROOF_ANY ||
+	    (proof->class_ == GT_PROOF_RING && algo == GT_ALGO_RING) ||
+	    (proof->class_ == GT_PROOF_TREE && algo == GT_ALGO_TREE && reduces))
+		return GT_OK;
+	return gt_plan_wrong(plan, gt_plan_at("proof.class"), err,
+			     "'%s' is not what %s by algo '%s' can be",
+			     gt_proof_name(proof->class_),
+			     gt_coll_name(plan->coll), gt_algo_name(algo));
+}
+
+/* A proof about so many channels. */
+static int gt_check_limit(const struct gt_plan *plan, struct gt_err *err)
+{
+	const struct gt_plan_proof *proof = &plan->proof;
+	uint32_t used = gt_plan_main_row(plan)->nchannels;
+
+	if (proof->class_ != GT_PROOF_RING)
+		return gt_plan_wrong(plan, gt_plan_at("proof.max_channels"),
+				     err, "is for proofs of class ring");
+	if (used > proof->max_channels)
+		return gt_plan_wrong(plan, gt_plan_at("proof.max_channels"),
+				     err, "is %u, but %u channels are used",
+				     proof->max_channels, used);
+	if (proof->channel_price.num < 0)
+		return gt_plan_wrong(
+			plan, gt_plan_at("proof.certificate.channel_price"),
+			err, "is negative");
+	return gt_check_class(plan, err);
+}
+
+int gt_check_claims(const struct gt_plan *plan, struct gt_err *err)
+{
+	const struct gt_plan_proof *proof = &plan->proof;
+	int cmp = gt_rat_cmp(proof->value, proof->bound);
+	char text[2][GT_RAT_TEXT_MAX];
+
+	gt_rat_print(proof->value, text[0]);
+	gt_rat_print(proof->bound, text[1]);
+	if (cmp > 0)
+		return gt_plan_wrong(plan, gt_plan_at("proof.bound"), err,
+				     "is '%s', but the plan's value is '%s'",
+				     text[1], text[0]);
+	if (proof->optimal != !cmp)
+		return gt_plan_wrong(plan, gt_plan_at("proof.optimal"), err,
+				     "is %s, but value is '%s' and bound '%s'",
+				     proof->optimal ? "true" : "false", text[0],
+				     text[1]);
+	if (proof->has_any_bound &&
+	    gt_rat_cmp(proof->value, proof->any_bound) > 0)
+		return gt_plan_wrong(plan, gt_plan_at("proof.any_bound"), err,
+				     "is '%s', but the plan's value is '%s'",
+				     gt_rat_print(proof->any_bound, text[1]),
+				     text[0]);
+	if (proof->max_channels || proof->channel_price.num)
+		return gt_check_limit(plan, err);
+	return gt_check_class(plan, err);
+}
