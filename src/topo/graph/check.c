@@ -1,3 +1,8 @@
+/*
+ * Checks a finished topology: gt_topo_check() proves every invariant that the
+ * other files rely on, so that a fault of a reader or a probe is told as one
+ * sentence instead of showing later as a wrong route.
+ */
 #include "topo/graph/topo.h"
 
 #include <string.h>
@@ -5,7 +10,10 @@
 #include "base/err.h"
 #include "topo/graph/inside.h"
 
-/* Which ends a link of each kind may have, as sets of node kinds. */
+/*
+ * This is, for each kind of link, the set of node kinds that its two ends may
+ * have.
+ */
 #define GT_IS(kind) (1u << GT_NODE_##kind)
 
 static const unsigned gt_check_ends[GT_NLINKKINDS] = {

@@ -1,3 +1,8 @@
+/*
+ * Edits a finished topology to ask what would be.  An edit first marks links by
+ * GT_NONE in `from`; then the arrays are packed, so that indices of links
+ * change and routes made before are void.
+ */
 #include "topo/graph/edit.h"
 
 #include <stdio.h>
@@ -31,7 +36,7 @@ void gt_topo_set_gbs(struct gt_topo *topo, uint32_t link, struct gt_rat gbs)
 	topo->links[link].gbs = gbs;
 }
 
-/* Keep the links that are not marked by from == GT_NONE. */
+/* Removes the links that are marked by from == GT_NONE. */
 static void gt_topo_compact(struct gt_topo *topo)
 {
 	uint32_t n = 0;
@@ -49,7 +54,9 @@ static void gt_topo_compact(struct gt_topo *topo)
 	topo->nlinks = n;
 }
 
-/* How many links there were from one to the other. */
+/*
+ * Marks the links from one node to the other for removal; returns their number.
+ */
 static uint32_t gt_topo_cut(struct gt_topo *topo, uint32_t from, uint32_t to)
 {
 	uint32_t found = 0;
@@ -118,7 +125,10 @@ static int gt_topo_drop_word(struct gt_topo *topo, char *word,
 	return GT_OK;
 }
 
-/* Each entry of the list in turn. */
+/*
+ * Calls `edit` for each word of a list with commas, then removes the links that
+ * it marked.
+ */
 static int gt_topo_each(struct gt_topo *topo, const char *list,
 			int (*edit)(struct gt_topo *, char *, struct gt_err *),
 			struct gt_err *err)

@@ -1,6 +1,7 @@
 /*
- * What if: a topology as it would be without a link or a device, or with a
- * faster link.  It stays the same machine: its digests do not change.
+ * Edits for questions of what would be: a topology without a link or a device,
+ * or with a faster link.  It stays the same machine, so its digests do not
+ * change.
  *
  * Routes that were made before (topo/graph/path.h) are void after an edit.
  */
@@ -15,20 +16,23 @@ struct gt_err;
 struct gt_topo;
 
 /*
- * Take away the links of a list such as "CPU0-CPU1,GPU0>NVS/0": both ways, or
- * one way only.  A node is called by its id, its bus id, or its kind and
+ * Take away the links of a list such as "CPU0-CPU1,GPU0>NVS/0": "-" both ways,
+ * ">" one way only.  A node is called by its id, its bus id, or its kind and
  * number.  GT_EINPUT, naming the entry, when there is no such link.
  */
 int gt_topo_exclude_links(struct gt_topo *topo, const char *list,
 			  struct gt_err *err);
 
-/* Take away nodes (GPUs, switches, CPUs, network ports) with all their links. */
+/*
+ * Take away the nodes of a list (GPUs, switches, CPUs, network ports) with all
+ * their links.  GT_EINPUT, naming the entry, when there is no such node.
+ */
 int gt_topo_exclude_devices(struct gt_topo *topo, const char *list,
 			    struct gt_err *err);
 
 void gt_topo_set_gbs(struct gt_topo *topo, uint32_t link, struct gt_rat gbs);
 
-/* The node called so, or GT_NONE. */
+/* Returns the node that `word` names in one of these ways, or GT_NONE. */
 uint32_t gt_topo_find(const struct gt_topo *topo, const char *word);
 
 #endif

@@ -1,3 +1,8 @@
+/*
+ * Makes a topology: nodes and links are added one by one, then
+ * gt_graph_finish() makes ids unique, names the links and sorts the devices.
+ * Readers of files (src/topo/xml) call it.
+ */
 #include "topo/graph/graph.h"
 
 #include <stdarg.h>
@@ -136,7 +141,7 @@ static int gt_graph_by_id(const void *left, const void *right)
 	return order ? order : (a->node > b->node) - (a->node < b->node);
 }
 
-/* Files do repeat ids: the second "NET/0" becomes "NET/0#2". */
+/* Real files repeat ids: the second "NET/0" becomes "NET/0#2". */
 static int gt_graph_unique(struct gt_topo *topo, struct gt_err *err)
 {
 	struct gt_graph_named *named;
@@ -160,7 +165,9 @@ static int gt_graph_unique(struct gt_topo *topo, struct gt_err *err)
 	return GT_OK;
 }
 
-/* The nodes of a kind by dev; ties keep the order of the file. */
+/*
+ * Lists the nodes of a kind in order of dev; ties keep the order of the file.
+ */
 static uint32_t *gt_graph_devices(struct gt_topo *topo, enum gt_node_kind kind,
 				  uint32_t count)
 {
@@ -179,7 +186,11 @@ static uint32_t *gt_graph_devices(struct gt_topo *topo, enum gt_node_kind kind,
 	return list;
 }
 
-/* A GPU on its CPU's PCI bus and its C2C: the second link tells its kind. */
+/*
+ * Two nodes may have links of several kinds, such as a GPU and its CPU by PCI
+ * and by C2C.  The id of the first is "from>to"; that of a further one ends in
+ * "#" and its kind.
+ */
 static const char *gt_graph_link_id(const struct gt_topo *topo, uint32_t index)
 {
 	const struct gt_link *link = &topo->links[index];

@@ -15,3 +15,5 @@ gtopo_core_sources += \
 	%D%/route_search.h \
 	%D%/topo.c \
 	%D%/topo.h
+
+EXTRA_DIST += %D%/README.md

@@ -1,3 +1,8 @@
+/*
+ * Says in tables what links carry: NVLink, xGMI, PCI Express and links between
+ * processors, once as NCCL counts them and once at the vendors' line rates.  It
+ * also parses speeds and widths as sysfs and topology files spell them.
+ */
 #include "topo/graph/model.h"
 
 #include <ctype.h>
@@ -15,7 +20,10 @@ static struct gt_rat gt_model_pick(struct gt_rat nccl, struct gt_rat line,
 
 struct gt_rat gt_model_nvlink(int sm, enum gt_rates rates)
 {
-	/* Newest first; sm_86's bridge runs at 14.0625 GB/s a link. */
+	/*
+	 * The newest come first.  The bridge of sm_86 runs at 14.0625 GB/s a
+	 * link.
+	 */
 	static const struct {
 		int from, to;
 		struct gt_rat nccl, line;
@@ -96,7 +104,10 @@ struct gt_pci_rate gt_model_rate(const char *text)
 
 int gt_model_lane(const char *speed, enum gt_rates rates, struct gt_rat *gbs)
 {
-	/* Line: GT/s less the encoding (8b/10b, 128b/130b, 242 of 256 bytes). */
+	/*
+	 * A line rate is GT/s less the encoding (8b/10b, 128b/130b, 242 of 256
+	 * bytes).
+	 */
 	static const struct {
 		struct gt_rat gts, nccl, line;
 	} table[] = {
@@ -125,7 +136,10 @@ static int gt_cpu_is(const struct gt_cpu *cpu, const char *vendor)
 
 struct gt_rat gt_model_inter_cpu(const struct gt_cpu *cpu)
 {
-	/* Intel's family 6 by the oldest model of a generation. */
+	/*
+	 * Processors of Intel's family 6 are told apart by the oldest model of
+	 * each generation.
+	 */
 	static const struct {
 		int model, gbs;
 	} intel[] = {

@@ -1,3 +1,9 @@
+/*
+ * Fills the table of routes between all devices.  First every pair gets the
+ * best route that relays through no GPU (route_search.h); pairs of GPUs then
+ * get NVLink, direct or through one other GPU, and pairs of a GPU and a port
+ * perhaps a route over the NVLink of a GPU that is near the card (PXN).
+ */
 #include "topo/graph/path.h"
 
 #include <stdlib.h>
@@ -15,15 +21,15 @@ static const struct gt_path gt_path_none = {
 	.charge = {1, 1},
 };
 
-/* Ends are numbered: GPUs, then ports, each in order of dev. */
+/* Ends of routes are numbered: GPUs first, then ports, each in order of dev. */
 struct gt_paths {
 	struct gt_arena *arena;
 	const struct gt_topo *topo;
 	uint32_t *ends;  /* nodes */
-	uint32_t *place; /* a node's number, or GT_NONE */
+	uint32_t *place; /* an end's number by node, or GT_NONE */
 	uint32_t nends;
 	struct gt_path *paths; /* nends x nends */
-	uint32_t *nvlink;      /* direct link, ngpus x ngpus, or GT_NONE */
+	uint32_t *nvlink;      /* direct links, ngpus x ngpus, or GT_NONE */
 	uint32_t *rise, *fall; /* a GPU's links to and from NVSwitch */
 };
 
@@ -33,7 +39,7 @@ static struct gt_path *gt_paths_at(const struct gt_paths *paths, uint32_t from,
 	return &paths->paths[(size_t)from * paths->nends + to];
 }
 
-/* Where the NVLinks go, so that pairs need no search. */
+/* Notes where the NVLinks go, so that pairs of GPUs need no search. */
 static void gt_paths_nvlinks(const struct gt_paths *paths)
 {
 	const struct gt_topo *topo = paths->topo;
@@ -58,7 +64,10 @@ static void gt_paths_nvlinks(const struct gt_paths *paths)
 	}
 }
 
-/* PCI links of a GPU's traffic through an Intel host bridge carry less. */
+/*
+ * Returns the factor by which PCI links carry less of this path: traffic of a
+ * GPU through an Intel host bridge is charged 6/5.
+ */
 static struct gt_rat gt_path_charge(const struct gt_topo *topo,
 				    const struct gt_path *path)
 {
@@ -75,7 +84,10 @@ static struct gt_rat gt_path_charge(const struct gt_topo *topo,
 	return GT_RAT(1, 1);
 }
 
-/* The path's bottleneck, with its charge taken off PCI links. */
+/*
+ * Computes the bandwidth of the path's narrowest link, after its charge is
+ * taken off PCI links; 0 when that is no 64-bit fraction.
+ */
 static int gt_path_measure(const struct gt_topo *topo, struct gt_path *path)
 {
 	const struct gt_link *link;
@@ -94,7 +106,10 @@ static int gt_path_measure(const struct gt_topo *topo, struct gt_path *path)
 	return 1;
 }
 
-/* The kind of a path by the worst of its steps. */
+/*
+ * Returns the kind of a path, which is the worst of its links' kinds; C2C and
+ * then PCI is P2C.
+ */
 static enum gt_path_kind gt_path_classify(const struct gt_topo *topo,
 					  const struct gt_path *path)
 {
@@ -125,7 +140,7 @@ static int gt_path_set(const struct gt_paths *paths, const uint32_t *links,
 	return gt_path_measure(paths->topo, path);
 }
 
-/* Routes that relay through no GPU. */
+/* Fills the row of an end with routes that relay through no GPU. */
 static int gt_paths_plain(const struct gt_paths *paths,
 			  struct gt_route_search *search, uint32_t from)
 {
@@ -150,7 +165,10 @@ static int gt_paths_plain(const struct gt_paths *paths,
 	return 1;
 }
 
-/* Links of the direct NVLink, or of the way through NVSwitch; their number. */
+/*
+ * Gives the links of the direct NVLink, or of the two through NVSwitch, and
+ * returns their number; 0 when there are none.
+ */
 static uint32_t gt_paths_direct(const struct gt_paths *paths, uint32_t from,
 				uint32_t to, uint32_t links[2])
 {
@@ -162,7 +180,7 @@ static uint32_t gt_paths_direct(const struct gt_paths *paths, uint32_t from,
 	return links[0] != GT_NONE && links[1] != GT_NONE ? 2 : 0;
 }
 
-/* Whether a path of this width and kind beats what there is. */
+/* Returns whether a path of this width and kind beats the best one known. */
 static int gt_path_beats(struct gt_rat gbs, enum gt_path_kind kind,
 			 const struct gt_path *best)
 {
@@ -176,7 +194,10 @@ static struct gt_rat gt_rat_least(struct gt_rat a, struct gt_rat b)
 	return gt_rat_cmp(a, b) < 0 ? a : b;
 }
 
-/* GPU to GPU: NVLink where there is one, else perhaps through a third GPU. */
+/*
+ * Gives a pair of GPUs its NVLink where there is one, else a route through a
+ * third GPU if that beats the route found so far.
+ */
 static int gt_paths_gpus(const struct gt_paths *paths, uint32_t from,
 			 uint32_t to)
 {
@@ -201,7 +222,10 @@ static int gt_paths_gpus(const struct gt_paths *paths, uint32_t from,
 	return 1;
 }
 
-/* GPU to port: perhaps over NVLink to a GPU that is near the card (PXN). */
+/*
+ * Gives a GPU and a port the route over NVLink to the GPU `via`, which is near
+ * the card, if that beats what they have (PXN).
+ */
 static int gt_paths_pxn(const struct gt_paths *paths, uint32_t from,
 			uint32_t via, uint32_t to)
 {

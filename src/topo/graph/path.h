@@ -22,19 +22,25 @@ struct gt_paths;
 
 struct gt_path {
 	enum gt_path_kind kind;
-	struct gt_rat gbs;    /* bottleneck; what one transfer reaches,
-				 `charge` taken off */
-	struct gt_rat charge; /* factor on PCI links: 1, or 6/5 */
+	/*
+	 * of the narrowest link, once `charge` is taken off PCI links: what one
+	 * transfer reaches
+	 */
+	struct gt_rat gbs;
+	struct gt_rat charge; /* by which PCI links carry less: 1, or 6/5 */
 	uint32_t nhops;
 	const uint32_t *links; /* nhops links of the topology */
 };
 
-/* All routes; the topology must outlive them. */
+/* Compute all routes; the topology must outlive them.  Only memory can fail. */
 int gt_paths_new(const struct gt_topo *topo, struct gt_paths **paths,
 		 struct gt_err *err);
 void gt_paths_free(struct gt_paths *paths);
 
-/* From one GPU or network port (node indices) to another; never NULL. */
+/*
+ * Returns the route from one GPU or network port (indices of nodes) to another;
+ * it is never NULL.
+ */
 const struct gt_path *gt_paths_get(const struct gt_paths *paths, uint32_t from,
 				   uint32_t to);
 

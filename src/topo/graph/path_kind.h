@@ -12,12 +12,12 @@ struct gt_topo;
 /* Best first; NCCL's scale. */
 enum gt_path_kind {
 	GT_PATH_LOC, /* the same device */
-	GT_PATH_NVL, /* direct NVLink, or NVSwitch */
-	GT_PATH_NVB, /* NVLink through one other GPU */
+	GT_PATH_NVL, /* by NVLink, direct or through NVSwitch */
+	GT_PATH_NVB, /* by NVLink through one other GPU */
 	GT_PATH_C2C, /* chip to chip */
 	GT_PATH_PIX, /* one PCI switch */
 	GT_PATH_PXB, /* several PCI switches, no CPU */
-	GT_PATH_P2C, /* C2C to the CPU, then its PCI */
+	GT_PATH_P2C, /* by C2C to the CPU, then through its PCI */
 	GT_PATH_PXN, /* through a GPU near the NIC */
 	GT_PATH_PHB, /* through a CPU's host bridge */
 	GT_PATH_SYS, /* between CPUs */

@@ -1,3 +1,8 @@
+/*
+ * Searches routes as route_search.h describes it: labels are set one link
+ * longer at a time, and a node keeps every label that no other beats in width,
+ * kind and length.
+ */
 #include "topo/graph/route_search.h"
 
 #include <stdlib.h>
@@ -7,11 +12,13 @@
 #include "topo/graph/path_kind.h"
 #include "topo/graph/topo.h"
 
-/* A route from the source to `node` that no other beats there. */
+/*
+ * A label is a route from the source to `node` that no other route beats there.
+ */
 struct gt_route_label {
 	uint32_t node;
-	uint32_t link; /* its last, GT_NONE at the source */
-	uint32_t prev; /* label before that link */
+	uint32_t link; /* its last link, GT_NONE at the source */
+	uint32_t prev; /* the label before that link */
 	uint32_t next; /* another label of the node, or GT_NONE */
 	int width;     /* rank of its narrowest link */
 	int kind;
@@ -20,12 +27,13 @@ struct gt_route_label {
 
 struct gt_route_search {
 	const struct gt_topo *topo;
-	int *rank;       /* of a link by gbs: small integers compare faster */
-	int *step;       /* of a link */
+	/* each link's rank by gbs: small integers compare faster */
+	int *rank;
+	int *step;       /* each link's kind of route */
 	uint32_t *first; /* a node's labels, the shortest last, or GT_NONE */
 	struct gt_route_label *labels;
 	uint32_t nlabels, room;
-	uint32_t *trail; /* a route's links, room for any */
+	uint32_t *trail; /* the links of a route, with room for any */
 };
 
 static int gt_rank_order(const void *left, const void *right, void *arg)
@@ -89,7 +97,7 @@ void gt_route_search_free(struct gt_route_search *search)
 	free(search);
 }
 
-/* Add a label unless one that is no longer beats it; 0: out of memory. */
+/* Adds a label unless one that is no longer beats it; 0 when memory ran out. */
 static int gt_route_search_label(struct gt_route_search *search,
 				 const struct gt_route_label *label)
 {
@@ -162,7 +170,10 @@ int gt_route_search_from(struct gt_route_search *search, uint32_t source)
 	return good;
 }
 
-/* Of a node's labels the widest, then of the best kind, then the shortest. */
+/*
+ * Returns the widest of a node's labels, of those one of the best kind, of
+ * those the shortest; NULL when it has none.
+ */
 static const struct gt_route_label *gt_route_search_best(
 	const struct gt_route_search *search, uint32_t node)
 {

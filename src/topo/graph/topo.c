@@ -1,3 +1,7 @@
+/*
+ * Has the accessors of a finished topology and the names of its kinds of nodes
+ * and links; graph.c makes what they read.
+ */
 #include "topo/graph/topo.h"
 
 #include "base/arena.h"

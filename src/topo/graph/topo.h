@@ -38,7 +38,7 @@ enum gt_link_kind {
 	GT_NLINKKINDS
 };
 
-/* Which capacities the graph uses. */
+/* The capacities that a graph is made with. */
 enum gt_rates {
 	GT_RATES_MEASURED, /* where the XML has them, else NCCL's constants */
 	GT_RATES_NCCL,
@@ -47,16 +47,17 @@ enum gt_rates {
 
 enum { GT_NONE = UINT32_MAX }; /* no node, no link */
 
-/* Speed and width of a PCI Express link; 0: unknown. */
+/* The speed and width of a PCI Express link; 0 is unknown. */
 struct gt_pci_rate {
 	struct gt_rat gts; /* of one lane */
 	int width;
 };
 
-/* What the file says of a PCI function and of the link above it. */
+/* This is what the file says of a PCI function and of the link above it. */
 struct gt_pci {
-	int vendor, device;                    /* 0x10de, 0x2330; 0 unknown */
-	struct gt_pci_rate link;               /* what the graph counts with */
+	int vendor, device; /* 0x10de, 0x2330; 0 unknown */
+	/* the rate that the graph counts with */
+	struct gt_pci_rate link;
 	struct gt_pci_rate max, cur;           /* the function's own end */
 	struct gt_pci_rate port_max, port_cur; /* the port above */
 	const char *assumed;                   /* gt_assumed, or NULL */
@@ -76,14 +77,21 @@ struct gt_node {
 	int no_speed;     /* NET: the file has none; 10 Gb/s, as NCCL */
 	const char *guid; /* NET: "0xa088c20300010000", or NULL */
 	uint32_t line;    /* in the XML file, 0 unknown */
-	/* GPU, NIC: what else the file tells people, and what is wrong with it
-	 * beside its link; or NULL. */
+	/*
+	 * For a GPU or NIC, other facts that people are told, and what is wrong
+	 * with it beside its link; NULL where there is nothing.
+	 */
 	const char *facts, *problem;
 	const struct gt_pci *pci; /* GPU, NIC, PCI; NULL: nothing known */
-	/* GPU, NET: the file only lists a PCI function of such a class. */
+	/*
+	 * For a GPU or NET, whether the file only lists a PCI function of such
+	 * a class.
+	 */
 	int assumed;
-	/* CPU: what traffic of GPUs through its host bridge costs on PCI
-	 * links: 1, or 6/5 on Intel's, which cut it into 64-byte packets. */
+	/*
+	 * For a CPU, what traffic of GPUs through its host bridge costs on PCI
+	 * links: 1, or 6/5 with Intel's, which cut it into 64-byte packets.
+	 */
 	struct gt_rat charge;
 };
 
@@ -95,7 +103,9 @@ struct gt_link {
 	const char *id;    /* "GPU/0000:07:00.0>PCI/0000:05:00.0" */
 };
 
-/* GPUs, and network ports, of one machine; more are refused. */
+/*
+ * The most GPUs, and the most network ports, of one machine; more are refused.
+ */
 enum { GT_TOPO_MAX_DEVICES = 512 };
 
 /*
@@ -108,12 +118,12 @@ int gt_topo_read(const char *path, enum gt_rates rates, struct gt_topo **topo,
 /* NULL is allowed. */
 void gt_topo_free(struct gt_topo *topo);
 
-/* The same from text; `name` stands for it in messages. */
+/* Read a topology from text; `name` stands for it in messages. */
 int gt_topo_parse(const char *name, const char *text, size_t len,
 		  enum gt_rates rates, struct gt_topo **topo,
 		  struct gt_err *err);
 
-/* Every invariant of the graph; GT_EINPUT and which one is broken. */
+/* Check every invariant of the graph; GT_EINPUT, and which one is broken. */
 int gt_topo_check(const struct gt_topo *topo, struct gt_err *err);
 
 uint32_t gt_topo_nnodes(const struct gt_topo *topo);
@@ -121,38 +131,43 @@ uint32_t gt_topo_nlinks(const struct gt_topo *topo);
 const struct gt_node *gt_topo_node(const struct gt_topo *topo, uint32_t node);
 const struct gt_link *gt_topo_link(const struct gt_topo *topo, uint32_t link);
 
-/* The i-th GPU in order of dev (0 .. ngpus-1) as a node. */
+/* Returns the i-th GPU in order of dev (0 .. ngpus-1) as a node. */
 uint32_t gt_topo_ngpus(const struct gt_topo *topo);
 uint32_t gt_topo_gpu(const struct gt_topo *topo, uint32_t i);
-/* The i-th network port in order of dev. */
+/* Returns the i-th network port in order of dev as a node. */
 uint32_t gt_topo_nnets(const struct gt_topo *topo);
 uint32_t gt_topo_net(const struct gt_topo *topo, uint32_t i);
-/* The i-th of both: GPUs, then ports. */
+/* Returns the i-th device as a node: GPUs come first, then ports. */
 uint32_t gt_topo_ndevices(const struct gt_topo *topo);
 uint32_t gt_topo_device(const struct gt_topo *topo, uint32_t i);
 
 /*
- * GT_OK when the GPUs can be planned on; GT_EINPUT, and what the file lacks,
- * when it has none, or only PCI functions that look like GPUs.
+ * Returns GT_OK when plans can be made for the GPUs; GT_EINPUT, and what the
+ * file lacks, when it has none, or only PCI functions that look like GPUs.
  */
 int gt_topo_need_gpus(const struct gt_topo *topo, struct gt_err *err);
 
-/* What was odd in the file but could be read: "file:line:col: text". */
+/*
+ * Warnings about what was odd in the file but could be read: "file:line:col:
+ * text".
+ */
 uint32_t gt_topo_nwarnings(const struct gt_topo *topo);
 const char *gt_topo_warning(const struct gt_topo *topo, uint32_t i);
 
-/* Identity of the machine, and its shape without bus ids and guids
- * ("sha256:<64 hex>"); what counts is listed in gtopo-topology(5). */
+/*
+ * Digests ("sha256:<64 hex>") of the machine's identity, and of its shape
+ * without bus ids and guids; gtopo-topology(5) lists what they cover.
+ */
 const char *gt_topo_digest(const struct gt_topo *topo);
 const char *gt_topo_shape_digest(const struct gt_topo *topo);
-/* What holds for the machine as a whole, "IOMMU off, CUDA 12.4", or NULL. */
+/* Facts about the machine as a whole, "IOMMU off, CUDA 12.4", or NULL. */
 const char *gt_topo_facts(const struct gt_topo *topo);
 const char *gt_topo_source(const struct gt_topo *topo);
 
 const char *gt_node_kind_name(enum gt_node_kind kind);
 const char *gt_link_kind_name(enum gt_link_kind kind);
 
-/* "measured", "nccl", "line" */
+/* Returns "measured", "nccl" or "line". */
 const char *gt_rates_name(enum gt_rates rates);
 
 #endif
