@@ -1,3 +1,7 @@
+/*
+ * Turns PCI functions into nodes: GPUs, cards with their ports, bridges, and
+ * the link that each has upstream.
+ */
 #include "topo/xml/reader.h"
 
 #include <string.h>
@@ -35,7 +39,7 @@ static int gt_reader_gpu(struct gt_reader *reader, struct gt_pci_fn *fn,
 		return GT_EINPUT;
 	if (node.dev < 0)
 		return gt_xml_fail(gpu, NULL, err, "gpu has no dev");
-	/* RCCL counts compute units there. */
+	/* RCCL has the number of compute units there. */
 	if (reader->version == 2 && gt_xml_attr(gpu, "gcn"))
 		node.sm = 0;
 	for (uint32_t i = 0; i < topo->nnodes; i++)
@@ -69,7 +73,7 @@ static int gt_reader_port(struct gt_reader *reader,
 	    gt_xml_int(net, "rail", &node.rail, err) ||
 	    gt_xml_rat(net, "speed", &mbps, err))
 		return GT_EINPUT;
-	if (node.dev < 0) /* as NCCL */
+	if (node.dev < 0) /* NCCL leaves it out, too */
 		return GT_OK;
 	node.no_speed = mbps.num <= 0;
 	if (node.no_speed)
@@ -105,7 +109,10 @@ static int gt_reader_nets(struct gt_reader *reader,
 	return rc;
 }
 
-/* A card of which only the PCI function is known: one port, not slower. */
+/*
+ * Gives a card of which only the PCI function is known one port, which is not
+ * slower than the card.
+ */
 static int gt_reader_assume_port(struct gt_reader *reader,
 				 const struct gt_pci_fn *fn, struct gt_err *err)
 {
@@ -174,7 +181,10 @@ static int gt_reader_bridge(struct gt_reader *reader, struct gt_pci_fn *fn,
 		       : gt_err_nomem(err);
 }
 
-/* The function's PCI Express link upstream: width lanes of its speed. */
+/*
+ * Computes what the function's PCI Express link upstream carries: its lanes
+ * times what a lane of its speed does.
+ */
 static int gt_reader_uplink(struct gt_reader *reader,
 			    const struct gt_pci_fn *fn, struct gt_rat *gbs,
 			    struct gt_err *err)
@@ -191,7 +201,9 @@ static int gt_reader_uplink(struct gt_reader *reader,
 				   width);
 	if (!width)
 		width = 16;
-	/* What sysfs does not know counts as generation 3, as in NCCL. */
+	/*
+	 * A speed that sysfs does not know counts as generation 3, as in NCCL.
+	 */
 	if (!speed || !*speed || !strncmp(speed, "Unknown", 7))
 		speed = "8 GT/s";
 	if (!gt_model_lane(speed, reader->rates, &lane))
@@ -221,7 +233,10 @@ int gt_reader_fn(struct gt_reader *reader, struct gt_pci_fn *fn,
 	if (rc || fn->node == GT_NONE || fn->joined)
 		return rc;
 	link.from = fn->node;
-	/* A parent without a node is no bridge: hang on the CPU. */
+	/*
+	 * A parent without a node is no bridge: then the function hangs on the
+	 * CPU.
+	 */
 	link.to = reader->cpus[fn->cpu].node;
 	if (fn->parent != GT_NONE && reader->fns[fn->parent].node != GT_NONE)
 		link.to = reader->fns[fn->parent].node;
@@ -275,7 +290,7 @@ void gt_reader_number(struct gt_reader *reader)
 		node = fn->node == GT_NONE ? NULL : &topo->nodes[fn->node];
 		if (node && node->assumed && node->kind == GT_NODE_GPU)
 			node->dev = gpus++;
-		/* The assumed card's port was made right after it. */
+		/* The port of an assumed card was made right after it. */
 		if (node && node->assumed && node->kind == GT_NODE_NIC)
 			node[1].dev = nets++;
 	}

@@ -1,3 +1,8 @@
+/*
+ * Makes the digests of a machine and of its shape: a line for each PCI
+ * function, NVLink and port, sorted and hashed; and the one spelling of bus ids
+ * that all of gtopo compares by.
+ */
 #include "topo/xml/digest.h"
 
 #include <ctype.h>
@@ -49,7 +54,10 @@ const char *gt_bus_id_normalize_dup(struct gt_arena *arena, const char *text)
 	return lower;
 }
 
-/* An attribute's text as it identifies: lower case, "-" when unknown. */
+/*
+ * Returns an attribute's text as it identifies: in lower case, "-" when
+ * unknown.
+ */
 static const char *gt_digest_word(struct gt_digest *digest,
 				  const struct gt_xml_elem *elem,
 				  const char *attr)
@@ -93,7 +101,7 @@ static int gt_digest_add(struct gt_digest *digest, const char *line,
 	return GT_OK;
 }
 
-/* "0x060400 0x1000:0xc030": what a function is, wherever it sits. */
+/* Returns what a function is wherever it sits: "0x060400 0x1000:0xc030". */
 static const char *gt_digest_kind(struct gt_digest *digest,
 				  const struct gt_xml_elem *pci)
 {
@@ -104,9 +112,9 @@ static const char *gt_digest_kind(struct gt_digest *digest,
 }
 
 /*
- * Maximum speed and width: gt_max="32.0 GT/s x16" where we detected it.
- * NCCL's own link_speed is the maximum, but for GPUs, where it is the current
- * one.
+ * Returns maximum speed and width: gt_max="32.0 GT/s x16" where gtopo detected
+ * it.  NCCL's own link_speed is the maximum, but for GPUs, where it is the
+ * current one.
  */
 static const char *gt_digest_link(struct gt_digest *digest,
 				  const struct gt_xml_elem *pci)
@@ -175,7 +183,10 @@ static int gt_digest_gpu(struct gt_digest *digest,
 	return rc;
 }
 
-/* What hangs below a <system>, <cpu> or <pci>; XML's depth is bounded. */
+/*
+ * Adds lines for all that hangs below a <system>, <cpu> or <pci>; the XML
+ * parser bounds the depth.
+ */
 static int gt_digest_walk(struct gt_digest *digest,
 			  const struct gt_xml_elem *parent, struct gt_err *err)
 {

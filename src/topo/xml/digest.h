@@ -1,5 +1,6 @@
 /*
- * What identifies a machine, as SHA-256 (FIPS 180-4) of sorted lines:
+ * The digest of what identifies a machine: the SHA-256 (FIPS 180-4) of sorted
+ * lines
  *
  *	pci BUS PARENT CLASS VENDOR:DEVICE GT/S WIDTH
  *	link BUS nvlink|xgmi|c2c TARGET TCLASS COUNT
@@ -17,19 +18,21 @@ struct gt_arena;
 struct gt_err;
 struct gt_xml_elem;
 
-/* "sha256:<64 hex>" of the machine or of its shape, in the arena. */
+/* Make "sha256:<64 hex>" of the machine or of its shape, in the arena. */
 int gt_digest_make(const struct gt_xml_elem *system, int shape,
 		   struct gt_arena *arena, const char **digest,
 		   struct gt_err *err);
 
 enum { GT_BUS_ID_MAX = 32 };
 
-/* "0000:1b:00.0" for any spelling of a bus id; 0 when text is none. */
+/*
+ * Write "0000:1b:00.0" for any spelling of a bus id; 0 when the text is none.
+ */
 int gt_bus_id_normalize(const char *text, char own[GT_BUS_ID_MAX]);
 
 /*
- * The same of anything, in lower case what is no bus id, in the arena; NULL
- * when memory ran out.
+ * Returns the normalized bus id, in the arena; a text that is no bus id only
+ * becomes lower case.  NULL when memory ran out.
  */
 const char *gt_bus_id_normalize_dup(struct gt_arena *arena, const char *text);
 

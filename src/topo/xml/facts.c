@@ -1,3 +1,7 @@
+/*
+ * Collects what people are told of functions, GPUs, cards and machines beside
+ * their place in the graph: firmware, states, rates of both ends of a link.
+ */
 #include "topo/xml/reader.h"
 
 #include <stdarg.h>
@@ -18,7 +22,10 @@ static int gt_facts_hex(const struct gt_pci_fn *fn, const char *attr)
 	return text ? (int)(strtoul(text, NULL, 16) & 0xffff) : 0;
 }
 
-/* What cannot be read here is unknown: the reader proper complains. */
+/*
+ * A value that cannot be read here is unknown; the reader proper complains of
+ * it.
+ */
 const struct gt_pci *gt_reader_pci(struct gt_reader *reader,
 				   const struct gt_pci_fn *fn)
 {
@@ -58,7 +65,7 @@ const char *gt_reader_cpu_name(struct gt_reader *reader,
 			       *arch && *vendor ? " " : "", vendor);
 }
 
-/* One thing more, after a comma. */
+/* Appends one thing more, after a comma. */
 static void gt_facts_say(struct gt_buf *text, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
@@ -81,7 +88,10 @@ static const char *gt_facts_text(const struct gt_xml_elem *elem,
 	return text ? text : "";
 }
 
-/* Of what was said so far, for as long as the topology; NULL: nothing. */
+/*
+ * Returns what was said so far, to last as long as the topology; NULL when that
+ * is nothing.
+ */
 static const char *gt_facts_keep(struct gt_reader *reader, struct gt_buf *text)
 {
 	const char *kept = text->len && !text->failed
@@ -113,7 +123,7 @@ void gt_reader_gpu_facts(struct gt_reader *reader,
 	node->problem = gt_facts_keep(reader, &problem);
 }
 
-/* Ports without a number are in no graph: these are down. */
+/* Ports without a number are in no graph, because they are down. */
 void gt_reader_nic_facts(struct gt_reader *reader,
 			 const struct gt_xml_elem *nic, struct gt_node *node)
 {
@@ -138,7 +148,7 @@ void gt_reader_nic_facts(struct gt_reader *reader,
 	}
 	if (!ports)
 		gt_facts_say(&facts, "no port");
-	if (gt_xml_attr(nic, "gt_rail")) /* a guess */
+	if (gt_xml_attr(nic, "gt_rail")) /* the rail is a guess */
 		gt_facts_say(&facts, "rail %s?", gt_facts_text(nic, "gt_rail"));
 	node->facts = gt_facts_keep(reader, &facts);
 	node->problem = gt_facts_keep(reader, &problem);
@@ -163,7 +173,7 @@ const char *gt_reader_facts(struct gt_reader *reader,
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
 		const char *text = gt_facts_text(machine, words[i].attr);
 
-		if (!i && !strcmp(text, "yes")) /* of no known kind */
+		if (!i && !strcmp(text, "yes")) /* it is of no known kind */
 			gt_facts_say(&facts, "virtual machine");
 		else if (*text)
 			gt_facts_say(&facts, "%s%s%s", words[i].before, text,

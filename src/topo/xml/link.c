@@ -1,3 +1,8 @@
+/*
+ * Adds links beside the PCI tree: NVLink and xGMI, C2C, direct links between
+ * switches, links between processors; and the bandwidth that was measured of a
+ * link, where it is wanted.
+ */
 #include "topo/xml/reader.h"
 
 #include <string.h>
@@ -44,7 +49,10 @@ static int gt_reader_switch(struct gt_reader *reader, uint32_t *index,
 	return rc;
 }
 
-/* Where an NVLink ends: *to stays GT_NONE, with a warning, if nowhere. */
+/*
+ * Finds where an NVLink ends.  If that is nowhere, *to stays GT_NONE, with a
+ * warning.
+ */
 static int gt_reader_target(struct gt_reader *reader,
 			    const struct gt_pci_fn *fn,
 			    const struct gt_xml_elem *elem, uint32_t *to,
@@ -115,7 +123,10 @@ static int gt_reader_nvlink(struct gt_reader *reader,
 		rc = gt_reader_target(reader, fn, elem, &link.to, err);
 	if (rc || link.to == GT_NONE)
 		return rc;
-	/* A GPU lists its own links; switches and CPUs list none. */
+	/*
+	 * A GPU lists its own links; switches and CPUs list none, so theirs are
+	 * added with it.
+	 */
 	return reader->topo->nodes[link.to].kind == GT_NODE_GPU
 		       ? gt_graph_link(reader->topo, &link, err)
 		       : gt_graph_link_both(reader->topo, &link, err);
@@ -182,7 +193,10 @@ int gt_reader_pcilinks(struct gt_reader *reader, const struct gt_pci_fn *fn,
 		if (!target)
 			return gt_err_nomem(err);
 		peer = gt_reader_find(reader, target);
-		/* A bridge's parts may share its node; others are no bridge. */
+		/*
+		 * Parts of a bridge may share its node; what is no PCI node is
+		 * no bridge.
+		 */
 		if (!peer || peer->node == GT_NONE || peer->node == fn->node ||
 		    reader->topo->nodes[peer->node].kind != GT_NODE_PCI ||
 		    reader->topo->nodes[fn->node].kind != GT_NODE_PCI)

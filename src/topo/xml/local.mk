@@ -15,3 +15,5 @@ gtopo_core_sources += \
 	%D%/write.h \
 	%D%/write_device.c \
 	%D%/write_measured.c
+
+EXTRA_DIST += %D%/README.md

@@ -1,3 +1,7 @@
+/*
+ * Reads measurements from a topology file, and finds which of its GPUs they
+ * belong to.
+ */
 #include "topo/xml/measured.h"
 
 #include <stdio.h>
@@ -40,7 +44,9 @@ uint32_t gt_measured_find(const struct gt_measured *measured,
 	return UINT32_MAX;
 }
 
-/* Counts GPUs, and names them where there is room. */
+/*
+ * Counts the GPUs below an element, and describes them where `gpus` has room.
+ */
 static uint32_t gt_measured_gpus(const struct gt_xml_elem *elem, int numa,
 				 struct gt_measured_gpu *gpus)
 {
@@ -152,7 +158,10 @@ int gt_measured_read(const struct gt_xml *xml, struct gt_arena *arena,
 	return gt_measured_fill(measured, root, err);
 }
 
-/* How many of the two GPUs are below; counts up to the first switch of both. */
+/*
+ * Counts how many of the two GPUs are below an element; *beside becomes 1 at a
+ * switch that both are below.
+ */
 static int gt_measured_below(const struct gt_xml_elem *elem, const char *bus_a,
 			     const char *bus_b, int *beside)
 {

@@ -1,3 +1,7 @@
+/*
+ * Wraps the few calls of libxml2 that write elements and attributes in the form
+ * NCCL's reader takes; out.h says what they leave out.
+ */
 #include "topo/xml/out.h"
 
 #include <stdarg.h>
@@ -24,7 +28,7 @@ xmlNodePtr gt_xml_out_add(struct gt_xml_out *out, xmlNodePtr parent,
 	return node;
 }
 
-/* What NCCL would not decode, or not survive, becomes '?'. */
+/* A character that NCCL would not decode, or not survive, becomes '?'. */
 static void gt_xml_out_clean(char *text)
 {
 	for (; *text; text++)
@@ -68,7 +72,6 @@ void gt_xml_out_int(struct gt_xml_out *out, xmlNodePtr node, const char *name,
 		gt_xml_out_attr(out, node, name, "%d", value);
 }
 
-/* "32.0 GT/s x16", or the half of it that is known. */
 void gt_xml_out_link(struct gt_xml_out *out, xmlNodePtr node, const char *name,
 		     struct gt_machine_link link)
 {

@@ -1,3 +1,7 @@
+/*
+ * Reads topology XML as a whole: processors first, then all PCI functions below
+ * them, then nodes, links and digests.
+ */
 #include "topo/graph/topo.h"
 
 #include "base/arena.h"
@@ -46,7 +50,7 @@ static int gt_reader_cpu_new(struct gt_reader *reader,
 	return gt_graph_node(reader->topo, &node, &cpu->node, err);
 }
 
-/* Processors, and a list of all PCI functions. */
+/* Reads the processors, and lists all PCI functions below them. */
 static int gt_reader_scan(struct gt_reader *reader,
 			  const struct gt_xml_elem *root, struct gt_err *err)
 {

@@ -1,7 +1,7 @@
 /*
- * The state of reading one XML file, shared by read.c (the whole),
- * scan.c (the list of PCI functions), device.c (nodes), link.c
- * (what joins them beside the PCI tree) and facts.c (what people read).
+ * The state of reading one XML file, shared by read.c (the whole), scan.c (the
+ * list of PCI functions), device.c (nodes), link.c (what joins them beside the
+ * PCI tree) and facts.c (what people read).
  */
 #ifndef GT_TOPO_XML_READER_H
 #define GT_TOPO_XML_READER_H
@@ -16,19 +16,22 @@ struct gt_err;
 struct gt_xml;
 struct gt_xml_elem;
 
-/* One <pci> element. */
+/* A function is one <pci> element. */
 struct gt_pci_fn {
 	const struct gt_xml_elem *elem;
 	const struct gt_xml_elem *gpu, *nic; /* children, or NULL */
-	const char *bus_id;                  /* canonical */
+	const char *bus_id;                  /* normalized */
 	const char *class;                   /* "0x060400", or "" */
-	uint32_t parent;                     /* function, or GT_NONE */
-	uint32_t cpu;                        /* of cpus[] */
-	uint32_t node;                       /* once made, or GT_NONE */
-	int head;   /* generation of a switch that may take in its parts */
-	int joined; /* is such a part: shares its parent's node */
+	/* the function above, or GT_NONE */
+	uint32_t parent;
+	uint32_t cpu; /* its processor, of cpus[] */
+	/* its node, once made, or GT_NONE */
+	uint32_t node;
+	/* generation of a switch that may take in its parts, or 0 */
+	int head;
+	int joined; /* whether it is such a part and shares its parent's node */
 	const struct gt_pci_fn
-		*same; /* the bridge that this repeats, or NULL */
+		*same; /* the bridge that this one repeats, or NULL */
 };
 
 struct gt_reader_cpu {
@@ -47,22 +50,28 @@ struct gt_reader {
 	struct gt_reader_cpu *cpus;
 	uint32_t ncpus, cpus_size;
 	uint32_t nvs; /* the NVSwitches' node, or GT_NONE */
-	int bare;     /* no <gpu>: PCI classes say what is a GPU */
-	int no_nic;   /* no <nic> either */
+	int bare;     /* no <gpu> is there: PCI classes tell what is a GPU */
+	int no_nic;   /* no <nic> is there either */
 };
 
-/* A whole document as a topology. */
+/* Make a topology of a whole document. */
 int gt_topo_from_xml(const struct gt_xml *xml, enum gt_rates rates,
 		     struct gt_topo **topo, struct gt_err *err);
 
-/* What a <pci> element is: by its children, in a bare list by its class. */
+/*
+ * Returns whether a <pci> element is a GPU, a card or a bridge: by its
+ * children, in a bare list by its class.
+ */
 int gt_pci_fn_is_gpu(const struct gt_reader *reader,
 		     const struct gt_pci_fn *fn);
 int gt_pci_fn_is_nic(const struct gt_reader *reader,
 		     const struct gt_pci_fn *fn);
 int gt_pci_fn_is_bridge(const struct gt_pci_fn *fn);
 
-/* Lower case, "0000:07:00.0"; what has no such form stays as it is. */
+/*
+ * Returns a bus id as "0000:07:00.0"; a text that has no such form only becomes
+ * lower case.  NULL when memory ran out.
+ */
 const char *gt_reader_bus_id(struct gt_reader *reader, const char *text);
 
 /* List a <pci> of the newest CPU, and all below it. */
@@ -72,31 +81,38 @@ int gt_reader_collect(struct gt_reader *reader, const struct gt_xml_elem *elem,
 /* Sort the list by bus id; complain about what is there twice. */
 int gt_reader_index(struct gt_reader *reader, struct gt_err *err);
 
-/* The first function of that canonical bus id, or NULL. */
+/* Returns the first function with that normalized bus id, or NULL. */
 struct gt_pci_fn *gt_reader_find(struct gt_reader *reader, const char *bus_id);
 
 /* Make a function's node and ports, and its link upstream. */
 int gt_reader_fn(struct gt_reader *reader, struct gt_pci_fn *fn,
 		 struct gt_err *err);
 
-/* Cards without a PCI function (virtual ports) hang on their CPU. */
+/*
+ * Add the cards without a PCI function (virtual ports), which hang on their
+ * CPU.
+ */
 int gt_reader_cpu_nics(struct gt_reader *reader, uint32_t cpu,
 		       struct gt_err *err);
 
-/* A bare list numbers its devices by bus id, as the driver would. */
+/* Number the devices of a bare list by bus id, as the driver would. */
 void gt_reader_number(struct gt_reader *reader);
 
-/* The measured GB/s of an element where wanted and there, else *gbs stays. */
+/*
+ * Set *gbs to the measured GB/s of an element where they are wanted and there.
+ */
 int gt_reader_gbs(const struct gt_reader *reader,
 		  const struct gt_xml_elem *elem, struct gt_rat *gbs,
 		  struct gt_err *err);
 
-/* What people are told of a function; NULL when memory ran out. */
+/* Returns what people are told of a function; NULL when memory ran out. */
 const struct gt_pci *gt_reader_pci(struct gt_reader *reader,
 				   const struct gt_pci_fn *fn);
 
-/* What people are told of a GPU, of a card, and of the
- * machine; NULL where there is nothing, or no memory. */
+/*
+ * Set what people are told of a GPU and of a card, and return what they are
+ * told of the machine; NULL where there is nothing, or no memory.
+ */
 void gt_reader_gpu_facts(struct gt_reader *reader,
 			 const struct gt_xml_elem *gpu, struct gt_node *node);
 void gt_reader_nic_facts(struct gt_reader *reader,
@@ -104,19 +120,22 @@ void gt_reader_nic_facts(struct gt_reader *reader,
 const char *gt_reader_facts(struct gt_reader *reader,
 			    const struct gt_xml_elem *root);
 
-/* The processor's model, or what else is known; NULL: no memory. */
+/*
+ * Returns the processor's model, or what else is known of it; NULL when memory
+ * ran out.
+ */
 const char *gt_reader_cpu_name(struct gt_reader *reader,
 			       const struct gt_reader_cpu *cpu);
 
-/* NVLink, xGMI and C2C of a GPU, once all nodes are made. */
+/* Add NVLink, xGMI and C2C of a GPU; all nodes must be made already. */
 int gt_reader_gpu_links(struct gt_reader *reader, const struct gt_pci_fn *fn,
 			struct gt_err *err);
 
-/* Peer-to-peer links between switches, each listed by its own end. */
+/* Add peer-to-peer links between switches; each end lists its own. */
 int gt_reader_pcilinks(struct gt_reader *reader, const struct gt_pci_fn *fn,
 		       struct gt_err *err);
 
-/* Between every two CPUs. */
+/* Add links between every two CPUs. */
 int gt_reader_cpu_links(struct gt_reader *reader, struct gt_err *err);
 
 #endif

@@ -1,3 +1,7 @@
+/*
+ * Lists the PCI functions of a file: what each one is, which switches show as
+ * two levels but are one, and which functions appear twice.
+ */
 #include "topo/xml/reader.h"
 
 #include <stdlib.h>
@@ -50,9 +54,10 @@ static unsigned long gt_pci_fn_hex(const struct gt_pci_fn *fn, const char *attr)
 }
 
 /*
- * Broadcom's PCIe switches of generations 4 and 5 show as two levels but carry
- * full bandwidth between all ports: NCCL joins them, so do we.  The generation
- * of a switch that is such a level (0: outer, 1: inner), or 0.
+ * Returns the generation of a switch that is one of the two levels (0: outer,
+ * 1: inner) as which Broadcom's PCIe switches of generations 4 and 5 show, or
+ * 0.  They carry full bandwidth between all ports: NCCL joins the levels, so do
+ * we.
  */
 static int gt_pci_fn_broadcom(const struct gt_pci_fn *fn, unsigned long level)
 {
@@ -85,7 +90,7 @@ static int gt_reader_fn_add(struct gt_reader *reader,
 	return GT_OK;
 }
 
-/* XML's depth is bounded. */
+/* The XML parser bounds the depth of this recursion. */
 int gt_reader_collect(struct gt_reader *reader, const struct gt_xml_elem *elem,
 		      uint32_t parent, struct gt_err *err)
 {
@@ -137,9 +142,9 @@ static int gt_pci_fn_by_bus(const void *left, const void *right, void *arg)
 }
 
 /*
- * Real files repeat a bridge beside itself, once for each device behind it: one
- * bridge, whose uplinks add up.  A bridge inside itself, or anything else that
- * is there twice, is an error.
+ * Real files repeat a bridge beside itself, once for each device behind it:
+ * that is one bridge, whose uplinks add up.  A bridge inside itself, or
+ * anything else that is there twice, is an error.
  */
 static int gt_reader_twice(struct gt_reader *reader,
 			   const struct gt_pci_fn *first,

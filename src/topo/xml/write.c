@@ -1,3 +1,7 @@
+/*
+ * Writes topology XML: the host, NUMA nodes and the PCI tree of a machine that
+ * was probed or made up.
+ */
 #include "topo/xml/write.h"
 
 #include <string.h>
@@ -10,7 +14,10 @@
 #include "topo/probe/machine.h"
 #include "topo/xml/out.h"
 
-/* link_speed, link_width, what they were made of, and what is assumed. */
+/*
+ * Writes link_speed and link_width, what they were made of, and what is
+ * assumed.
+ */
 static void gt_xml_pci_link(struct gt_xml_out *out, xmlNodePtr node,
 			    const struct gt_machine_pci *pci)
 {
@@ -72,7 +79,10 @@ static void gt_xml_pci(struct gt_xml_out *out, xmlNodePtr parent,
 			gt_xml_pci(out, node, p);
 }
 
-/* Families above 15 are in two parts, which NCCL joins in its own way. */
+/*
+ * Returns the family as NCCL counts it: those above 15 are in two parts, which
+ * NCCL joins in its own way.
+ */
 static int gt_xml_familyid(int family)
 {
 	return family > 15 ? 15 + ((family - 15) << 4) : family;
@@ -98,7 +108,7 @@ static void gt_xml_cpu(struct gt_xml_out *out, xmlNodePtr parent,
 		gt_xml_out_nic(out, node, cpu->nets);
 }
 
-/* An element of gtopo's own, which NCCL skips. */
+/* Writes an element of gtopo's own about the host, which NCCL skips. */
 static void gt_xml_host(struct gt_xml_out *out, xmlNodePtr root)
 {
 	const struct gt_machine_host *host = &out->machine->host;

@@ -1,3 +1,7 @@
+/*
+ * Writes the elements of devices: GPUs with their NVLinks, cards with their
+ * ports.
+ */
 #include "topo/xml/out.h"
 
 #include <inttypes.h>
@@ -36,7 +40,10 @@ static const char *gt_nic_layer(const struct gt_machine_net *net)
 	return net->layer ? net->layer : "-";
 }
 
-/* One word a port; nothing where it would be all "-". */
+/*
+ * Writes an attribute with one word for each port; nothing where all would be
+ * "-".
+ */
 static void gt_nic_words(struct gt_xml_out *out, xmlNodePtr nic,
 			 const char *name, const struct gt_machine_net *nets,
 			 const char *(*word)(const struct gt_machine_net *net))
@@ -79,7 +86,10 @@ static void gt_nic_rails(struct gt_xml_out *out, xmlNodePtr nic,
 	gt_buf_release(&words);
 }
 
-/* NCCL fills the slots of a net itself, so what is ours stands at the nic. */
+/*
+ * NCCL fills the attributes of a net itself, so what is gtopo's own stands at
+ * the nic.
+ */
 void gt_xml_out_nic(struct gt_xml_out *out, xmlNodePtr parent,
 		    const struct gt_machine_net *nets)
 {
@@ -97,7 +107,7 @@ void gt_xml_out_nic(struct gt_xml_out *out, xmlNodePtr parent,
 		gt_xml_net(out, nic, n);
 }
 
-/* Numbers of links, "0-2 4-17". */
+/* Writes numbers of links, "0-2 4-17". */
 static void gt_gpu_links(struct gt_xml_out *out, xmlNodePtr node,
 			 const char *name, unsigned links)
 {

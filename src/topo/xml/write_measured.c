@@ -1,3 +1,8 @@
+/*
+ * Puts measurements into a topology that was written before: elements gt_host
+ * and gt_peer below each GPU, and gt_gbs on the links whose bandwidth follows
+ * from them.
+ */
 #include "topo/xml/measured.h"
 
 #include <stdarg.h>
@@ -15,7 +20,7 @@
 
 enum { GT_NCCL_ATTRS = 16 };
 
-/* A link that gets a rate; those with one key are of a kind. */
+/* This is a link that gets a rate; links with one key are of a kind. */
 struct gt_rated {
 	struct gt_rated *next;
 	xmlNodePtr node;
@@ -67,7 +72,10 @@ static int gt_node_count(xmlNodePtr node)
 	return n;
 }
 
-/* Four digits are more than two runs agree on. */
+/*
+ * Writes a number with about four digits, which are more than two runs agree
+ * on.
+ */
 static void gt_mark_number(struct gt_marker *m, xmlNodePtr node,
 			   const char *name, double value)
 {
@@ -144,7 +152,10 @@ static void gt_mark_peer(struct gt_marker *m, xmlNodePtr gpu, uint32_t from,
 	gt_mark_number(m, node, "host_gbs", peer->host_gbs);
 }
 
-/* What a GPU sends and gets while all do; the lesser, its links do both. */
+/*
+ * Returns the lesser of what a GPU sends and gets in the ring, while all do,
+ * for its links do both.
+ */
 static double gt_mark_ring(const struct gt_measured *measured, uint32_t gpu)
 {
 	double out = 0, in = 0;
@@ -212,7 +223,10 @@ static void gt_mark_gpu(struct gt_marker *m, xmlNodePtr pci, xmlNodePtr gpu,
 		gt_mark_peer(m, gpu, i, to);
 }
 
-/* Pairs that meet here: below[] has the child that each GPU is below. */
+/*
+ * Rates the link above a switch by the pairs of GPUs that meet there: below[]
+ * has the child that each GPU is below.
+ */
 static void gt_mark_switch(struct gt_marker *m, xmlNodePtr pci,
 			   const uint32_t *below)
 {
@@ -231,7 +245,10 @@ static void gt_mark_switch(struct gt_marker *m, xmlNodePtr pci,
 				     gt_prop_of(m, pci, "link_width")));
 }
 
-/* XML's depth is bounded; over[] gets `number` for each GPU from here down. */
+/*
+ * Walks down from a node; over[] gets `number` for each GPU from here on.  The
+ * XML parser bounds the depth.
+ */
 static void gt_mark_walk(struct gt_marker *m, xmlNodePtr node, uint32_t number,
 			 uint32_t *over)
 {
@@ -269,7 +286,10 @@ static int gt_rated_cmp(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The median of its kind where they agree, else its own. */
+/*
+ * Returns the median of the link's kind where its rates agree, else its own
+ * rate.
+ */
 static double gt_mark_level(struct gt_marker *m, const struct gt_rated *rated,
 			    double *rates)
 {
