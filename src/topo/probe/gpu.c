@@ -1,3 +1,7 @@
+/*
+ * This probe asks NVML for each NVIDIA GPU with its names, PCI link and state;
+ * nvlink.c asks for its links and p2p.c for its peers.
+ */
 #include "topo/probe/probe.h"
 
 #include <stdio.h>
@@ -10,7 +14,7 @@
 #include "topo/probe/nvml_query.h"
 #include "topo/probe/visible_devices.h"
 
-/* One number of a GPU; 0 where the driver has none. */
+/* Returns one number of a GPU; 0 where the driver has none. */
 static unsigned gt_nvml_number(int (*f)(struct gt_nvml_device *, unsigned *),
 			       struct gt_nvml_device *device)
 {
@@ -19,7 +23,7 @@ static unsigned gt_nvml_number(int (*f)(struct gt_nvml_device *, unsigned *),
 	return f && f(device, &value) == GT_NVML_SUCCESS ? value : 0;
 }
 
-/* PCIe generations; 0 for none. */
+/* Returns the MT/s of a PCIe generation; 0 for none. */
 static int gt_nvml_speed_mts(unsigned gen)
 {
 	static const int speeds[] = {0, 2500, 5000, 8000, 16000, 32000, 64000};
@@ -42,7 +46,10 @@ static void gt_nvml_pcie(const struct gt_nvml_query *query)
 	query->gpu->cur.width = (int)gt_nvml_number(nvml->cur_width, device);
 }
 
-/* The function of the GPU; one that sysfs hides is made from NVML's words. */
+/*
+ * Returns the function of the GPU; one that sysfs hides is made from what NVML
+ * says.
+ */
 static struct gt_machine_pci *gt_nvml_function(struct gt_machine *machine,
 					       const struct gt_nvml_pci *info)
 {
@@ -63,7 +70,7 @@ static struct gt_machine_pci *gt_nvml_function(struct gt_machine *machine,
 	return pci;
 }
 
-/* One text of a GPU; NULL where the driver has none. */
+/* Returns one text of a GPU; NULL where the driver has none. */
 static const char *gt_nvml_text(const struct gt_nvml_query *query,
 				int (*f)(struct gt_nvml_device *, char *,
 					 unsigned))
@@ -76,7 +83,7 @@ static const char *gt_nvml_text(const struct gt_nvml_query *query,
 	return gt_arena_strdup(query->machine->arena, text);
 }
 
-/* What is told of a GPU beside its links. */
+/* Asks for what is told of a GPU beside its links. */
 static void gt_nvml_facts(const struct gt_nvml_query *query)
 {
 	static const char variable[] = "CUDA_VISIBLE_DEVICES";
@@ -181,7 +188,10 @@ static int gt_nvml_all(struct gt_nvml_query *query)
 	return rc ? rc : gt_nvml_p2p(query);
 }
 
-/* The library without a GPU is common (login nodes) and no news. */
+/*
+ * Returns whether there should be a GPU.  The library without one is common
+ * (login nodes) and no news.
+ */
 static int gt_nvml_expected(const struct gt_machine *machine)
 {
 	const struct gt_machine_pci *pci = machine->pcis;

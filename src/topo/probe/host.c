@@ -1,3 +1,8 @@
+/*
+ * This probe looks at the machine as a whole: virtual machine, container,
+ * IOMMU, NVSwitches, and whether GPU memory can be given to network cards as
+ * dma-buf.
+ */
 #include "topo/probe/probe.h"
 
 #include <limits.h>
@@ -19,7 +24,10 @@ static int gt_host_exists(const char *root, const char *path)
 	return gt_sysfs_real(root, real, "%s", path);
 }
 
-/* The processor's word: a hypervisor is there.  Flags of the first suffice. */
+/*
+ * Returns whether the processor says that a hypervisor is there; the flags of
+ * the first one suffice.
+ */
 static int gt_host_is_guest(const char *root)
 {
 	char path[PATH_MAX], line[8192];
@@ -41,12 +49,15 @@ static int gt_host_is_guest(const char *root)
 	return guest;
 }
 
-/* What kind of virtual machine; NULL: none that shows. */
+/*
+ * Returns the kind of virtual machine, "yes" when only that is known; NULL when
+ * none shows.
+ */
 static const char *gt_host_vm(const char *root)
 {
 	static const struct {
 		const char *vendor, *word;
-		int sure; /* makes no machines of metal */
+		int sure; /* this vendor makes no machines of metal */
 	} vendors[] = {
 		{"QEMU", "qemu", 1},
 		{"VMware", "vmware", 1},
@@ -74,7 +85,10 @@ static const char *gt_host_vm(const char *root)
 	return guest ? "yes" : NULL;
 }
 
-/* What those that start containers leave behind. */
+/*
+ * Returns the kind of container, by what those that start containers leave
+ * behind; NULL when none shows.
+ */
 static const char *gt_host_container(const char *root,
 				     struct gt_machine *machine)
 {
@@ -103,8 +117,8 @@ static int gt_host_any(const char *name, void *unused)
 }
 
 /*
- * What stands between devices and memory.  A group's type says how it is used;
- * older kernels have none.
+ * Returns what stands between devices and memory.  The type of an IOMMU group
+ * says how it is used; older kernels have no such file.
  */
 static const char *gt_host_iommu(const char *root,
 				 const struct gt_machine *machine)
@@ -150,7 +164,10 @@ static void gt_host_dmabuf(const char *root, struct gt_machine *machine)
 	machine->host.dmabuf_from = "module";
 }
 
-/* NVSwitches, by the NVLinks that end there. */
+/*
+ * Returns whether NVSwitches are visible or hidden, by the NVLinks that end
+ * there; NULL when there are none.
+ */
 static const char *gt_host_nvswitch(const struct gt_machine *machine)
 {
 	const char *word = NULL;

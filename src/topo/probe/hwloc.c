@@ -1,3 +1,7 @@
+/*
+ * This probe comes first: it lists NUMA nodes with their processors, and the
+ * PCI tree, as hwloc lists them.
+ */
 #include "topo/probe/probe.h"
 
 #include <hwloc.h>
@@ -11,7 +15,10 @@
 #include "topo/probe/machine.h"
 #include "topo/probe/sysfs.h"
 
-/* Only what is asked for: every further kind costs reads at start. */
+/*
+ * Loads only what is asked for: every further kind of object costs reads at
+ * start.
+ */
 static int gt_hwloc_load(hwloc_topology_t *topo)
 {
 	if (hwloc_topology_init(topo))
@@ -23,12 +30,15 @@ static int gt_hwloc_load(hwloc_topology_t *topo)
 				       HWLOC_TYPE_FILTER_KEEP_ALL);
 	hwloc_topology_set_type_filter(*topo, HWLOC_OBJ_PCI_DEVICE,
 				       HWLOC_TYPE_FILTER_KEEP_ALL);
-	/* /sys and /proc say all that libpciaccess and cpuid would. */
+	/* /sys and /proc say all that libpciaccess and cpuid would say. */
 	hwloc_topology_set_components(
 		*topo, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "pci");
 	hwloc_topology_set_components(
 		*topo, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86");
-	/* The machine, not the part of it that a cgroup leaves us. */
+	/*
+	 * This asks for the whole machine, not the part of it that a cgroup
+	 * leaves us.
+	 */
 	hwloc_topology_set_flags(*topo, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
 	if (!hwloc_topology_load(*topo))
 		return 1;
@@ -36,7 +46,10 @@ static int gt_hwloc_load(hwloc_topology_t *topo)
 	return 0;
 }
 
-/* As the kernel writes cpumap: 32-bit words, the highest first. */
+/*
+ * Writes a set of CPUs as the kernel writes cpumap: 32-bit words, the highest
+ * first.
+ */
 static const char *gt_hwloc_affinity(struct gt_arena *arena,
 				     hwloc_const_bitmap_t set)
 {
@@ -57,7 +70,10 @@ static const char *gt_hwloc_affinity(struct gt_arena *arena,
 	return copy;
 }
 
-/* NCCL's names of architectures; NULL for others, which it does not know. */
+/*
+ * Returns NCCL's name of the architecture; NULL for others, which it does not
+ * know.
+ */
 static const char *gt_hwloc_arch(hwloc_obj_t root)
 {
 	const char *name = hwloc_obj_get_info_by_name(root, "Architecture");
@@ -73,7 +89,7 @@ static const char *gt_hwloc_arch(hwloc_obj_t root)
 	return NULL;
 }
 
-/* The package of a node: above it, or the first inside it. */
+/* Returns the package of a node: the one above it, or the first inside it. */
 static hwloc_obj_t gt_hwloc_package(hwloc_topology_t topo, hwloc_obj_t node)
 {
 	for (hwloc_obj_t obj = node->parent; obj; obj = obj->parent)
@@ -91,8 +107,9 @@ static int gt_hwloc_info_int(hwloc_obj_t obj, const char *name)
 }
 
 /*
- * Nodes without CPUs (memory of GPUs, CXL) are no place for a process.  hwloc
- * gives them the CPUs that are nearest, the kernel none.
+ * Returns whether a node has CPUs.  Nodes without (memory of GPUs, CXL) are no
+ * place for a process; hwloc gives them the CPUs that are nearest, the kernel
+ * none.
  */
 static int gt_hwloc_has_cpus(const struct gt_probe_env *env, hwloc_obj_t node)
 {
@@ -143,7 +160,10 @@ static int gt_hwloc_cpus(hwloc_topology_t topo, const struct gt_probe_env *env,
 	return rc;
 }
 
-/* The one node with CPUs that hwloc places the device at. */
+/*
+ * Returns the only node with CPUs that hwloc places the device at, or
+ * GT_UNKNOWN.
+ */
 static int gt_hwloc_locality(hwloc_topology_t topo,
 			     const struct gt_probe_env *env, hwloc_obj_t obj)
 {
@@ -171,7 +191,7 @@ static const struct hwloc_pcidev_attr_s *gt_hwloc_attr(hwloc_obj_t obj)
 	return NULL;
 }
 
-/* A function and the bridges above it; NULL when memory ran out. */
+/* Adds a function and the bridges above it; NULL when memory ran out. */
 static struct gt_machine_pci *gt_hwloc_pci(hwloc_topology_t topo,
 					   hwloc_obj_t obj,
 					   const struct gt_probe_env *env,

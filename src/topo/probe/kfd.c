@@ -1,3 +1,4 @@
+/* This probe finds AMD's GPUs and their xGMI links. */
 #include "topo/probe/probe.h"
 
 #include <limits.h>
@@ -12,26 +13,29 @@
 #include "topo/probe/visible_devices.h"
 
 /*
- * AMD's GPUs as the kernel's compute driver lists them: a folder a node, CPUs
- * among them, with files of lines "key value" (drivers/gpu/drm/amd/amdkfd,
+ * The kernel's compute driver lists AMD's GPUs here: a folder for each node,
+ * CPUs among them, with files of lines "key value" (drivers/gpu/drm/amd/amdkfd,
  * kfd_topology.c).
  */
 #define GT_KFD_NODES "/sys/class/kfd/kfd/topology/nodes"
 
 enum {
-	GT_KFD_XGMI = 11,      /* type of a link, kfd_crat.h */
-	GT_KFD_WEIGHT = 15,    /* of one hop over xGMI */
-	GT_KFD_LINKS_MAX = 64, /* side by side */
+	GT_KFD_XGMI = 11,      /* the type of an xGMI link, kfd_crat.h */
+	GT_KFD_WEIGHT = 15,    /* the weight of one hop over xGMI */
+	GT_KFD_LINKS_MAX = 64, /* the most links side by side */
 	GT_CLASS_ACCEL = 0x120000,
 };
 
-/* What is read of a file of properties. */
+/*
+ * A key is looked for in a file of properties, and its value goes where this
+ * says.
+ */
 struct gt_kfd_key {
 	const char *key;
 	unsigned long long *value;
 };
 
-/* One GPU, and where it was found. */
+/* This is a GPU, and the node where it was found. */
 struct gt_kfd_gpu {
 	struct gt_kfd_gpu *next;
 	const char *node;
@@ -42,11 +46,14 @@ struct gt_kfd_walk {
 	const struct gt_probe_env *env;
 	struct gt_machine *machine;
 	struct gt_kfd_gpu *gpus;
-	struct gt_kfd_gpu *from; /* whose links are read */
+	struct gt_kfd_gpu *from; /* the GPU whose links are being read */
 	int n, unread;
 };
 
-/* 0 where there is no such file, or it may not be read. */
+/*
+ * Reads a file of properties; returns the number of lines, 0 where there is no
+ * such file, or it may not be read.
+ */
 static int gt_kfd_read(const char *root, const char *path,
 		       const struct gt_kfd_key *keys)
 {
@@ -72,7 +79,7 @@ static int gt_kfd_read(const char *root, const char *path,
 	return n;
 }
 
-/* An attribute that AMD's driver adds to the function, or NULL. */
+/* Returns an attribute that AMD's driver adds to the function, or NULL. */
 static const char *gt_kfd_text(const struct gt_kfd_walk *walk,
 			       const struct gt_machine_pci *pci,
 			       const char *name)
@@ -98,7 +105,7 @@ static const char *gt_kfd_hidden(int index, unsigned long long unique_id)
 	return NULL;
 }
 
-/* 90402 is 9.4.2: gfx942; 90010 is gfx90a. */
+/* Version 90402 is 9.4.2, gfx942; 90010 is gfx90a. */
 static void gt_kfd_version(const struct gt_kfd_walk *walk,
 			   struct gt_machine_gpu *gpu,
 			   unsigned long long version)
@@ -129,7 +136,10 @@ static int gt_kfd_add(struct gt_kfd_walk *walk, const char *node,
 	found->pci = gt_machine_pci(walk->machine, busid);
 	if (!found->node || !found->pci)
 		return GT_ESYS;
-	/* Partitions of a GPU are nodes of their own; the first is it. */
+	/*
+	 * Partitions of a GPU are nodes of their own; the first of them stands
+	 * for it.
+	 */
 	if (found->pci->gpu) {
 		gt_machine_note_detail(
 			walk->machine,
@@ -160,7 +170,10 @@ static int gt_kfd_add(struct gt_kfd_walk *walk, const char *node,
 static int gt_kfd_node(const char *name, void *arg)
 {
 	struct gt_kfd_walk *walk = arg;
-	/* What the GPU can, where it is, what it is called. */
+	/*
+	 * The values are what the GPU can do, where it is, and what it is
+	 * called.
+	 */
 	unsigned long long value[4] = {0};
 	const struct gt_kfd_key keys[] = {{"gfx_target_version", &value[0]},
 					  {"domain", &value[1]},
@@ -188,8 +201,8 @@ static const struct gt_kfd_gpu *gt_kfd_find(const struct gt_kfd_walk *walk,
 }
 
 /*
- * Bandwidths are of one link and of all to that peer; those of peers further
- * away are 0, and so were all before kernel 5.16.
+ * Bandwidths are those of one link and of all to that peer; those of peers
+ * further away are 0, and so were all before kernel 5.16.
  */
 static int gt_kfd_link(const char *name, void *arg)
 {

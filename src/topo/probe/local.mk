@@ -23,3 +23,5 @@ gtopo_core_sources += \
 	%D%/verbs.c \
 	%D%/visible_devices.c \
 	%D%/visible_devices.h
+
+EXTRA_DIST += %D%/README.md

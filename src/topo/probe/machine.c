@@ -1,3 +1,7 @@
+/*
+ * Keeps what the probes find: lists of NUMA nodes, functions, GPUs and ports
+ * that grow as probes find them, and notes for people.
+ */
 #include "topo/probe/machine.h"
 
 #include <stdarg.h>
@@ -35,7 +39,9 @@ struct gt_machine_cpu *gt_machine_cpu(struct gt_machine *machine, int numa)
 {
 	struct gt_machine_cpu **at = &machine->cpus, *cpu;
 
-	/* The unknown node comes last: NCCL hangs strays on the first. */
+	/*
+	 * The unknown node comes last, for NCCL hangs strays on the first one.
+	 */
 	while (*at && (unsigned)(*at)->numa < (unsigned)numa)
 		at = &(*at)->next;
 	if (*at && (*at)->numa == numa)
@@ -202,7 +208,10 @@ int gt_machine_speed_parse(const char *text)
 						     : 0;
 }
 
-/* What two ends agree on; *from says why when not both are known. */
+/*
+ * Returns what two ends agree on; *from says where it comes from when not both
+ * are known.
+ */
 static int gt_machine_agree(int device, int port, int nvml, int unread,
 			    const char **from)
 {

@@ -1,3 +1,7 @@
+/*
+ * This probe finds Ethernet interfaces that no RDMA device runs over, and of
+ * network cards without a port.
+ */
 #include "topo/probe/probe.h"
 
 #include <limits.h>
@@ -28,7 +32,7 @@ struct gt_net_walk {
 	struct gt_machine *machine;
 };
 
-/* The EUI-64 of a permanent MAC address; 0 where there is none. */
+/* Returns the EUI-64 of a permanent MAC address; 0 where there is none. */
 static uint64_t gt_net_guid(const char *root, const char *name)
 {
 	unsigned m[6];
@@ -50,7 +54,10 @@ static uint64_t gt_net_guid(const char *root, const char *name)
 	       (uint64_t)m[3] << 16 | (uint64_t)m[4] << 8 | m[5];
 }
 
-/* Whether there is a carrier; NULL where the kernel does not know. */
+/*
+ * Returns whether there is a carrier, "active" or "down"; NULL where the kernel
+ * does not know.
+ */
 static const char *gt_net_state(const char *root, const char *name)
 {
 	char text[32];
@@ -63,7 +70,10 @@ static const char *gt_net_state(const char *root, const char *name)
 									: NULL;
 }
 
-/* No file has it, but every socket tells. */
+/*
+ * Returns the version of an interface's firmware, which no file has but any
+ * socket tells.
+ */
 static const char *gt_net_firmware(struct gt_machine *machine, const char *name)
 {
 	struct ethtool_drvinfo info = {.cmd = ETHTOOL_GDRVINFO};
@@ -86,9 +96,9 @@ static const char *gt_net_firmware(struct gt_machine *machine, const char *name)
 }
 
 /*
- * Which function the interface belongs to: 1 with *pci set (NULL: of none,
- * such as a hypervisor's own bus), 0 when it is not to be listed: virtual, or
- * behind something that is no network controller (USB).
+ * Finds the function that the interface belongs to: 1 with *pci set (NULL where
+ * it has none, as on a hypervisor's own bus), 0 when the interface is not to be
+ * listed: virtual, or behind something that is no network controller (USB).
  */
 static int gt_net_place(struct gt_net_walk *walk, const char *name,
 			struct gt_machine_pci **pci)
@@ -149,8 +159,10 @@ static int gt_net_probe(const char *name, void *arg)
 	return 0;
 }
 
-/* Network controllers without a port, such as those without a driver; of the
- * virtual ones there may be hundreds. */
+/*
+ * Lists network controllers without a port, too, such as those without a
+ * driver; there may be hundreds of virtual ones, which are left out.
+ */
 static void gt_net_cards(const struct gt_probe_env *env,
 			 struct gt_machine *machine)
 {

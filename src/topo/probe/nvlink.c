@@ -1,3 +1,4 @@
+/* Asks NVML for the NVLinks and C2C links of each NVIDIA GPU. */
 #include "topo/probe/nvml_query.h"
 
 #include <ctype.h>
@@ -30,7 +31,10 @@ static int gt_nvml_field(const struct gt_nvml_query *query, unsigned id,
 	return 1;
 }
 
-/* Up or down; -1 for one that is not there, or not for peers. */
+/*
+ * Returns whether a link is up or down; -1 for one that is not there, or not
+ * for peers.
+ */
 static int gt_nvml_link_state(const struct gt_nvml_query *query, unsigned link)
 {
 	const struct gt_nvml *nvml = query->nvml;
@@ -53,8 +57,8 @@ static int gt_nvml_link_state(const struct gt_nvml_query *query, unsigned link)
 }
 
 /*
- * What a remote end is.  One that is not in this machine's tree is asked for;
- * where that has no answer it is taken for a hidden NVSwitch.
+ * Finds what a remote end is.  One that is not in this machine's tree is asked
+ * for; where that has no answer it is taken for a hidden NVSwitch.
  */
 static void gt_nvml_target_class(const struct gt_nvml_query *query,
 				 unsigned link, struct gt_machine_nvlink *to)
@@ -77,9 +81,9 @@ static void gt_nvml_target_class(const struct gt_nvml_query *query,
 }
 
 /*
- * The remote end of a link.  One that belongs to the hypervisor has no PCI
- * address but a filler of ones (drivers write "FFFFFFF:FF:FF.0", too), which
- * topology files spell like this.
+ * Finds the bus id of a link's remote end.  One that belongs to the hypervisor
+ * has no PCI address but a filler of ones (drivers write "FFFFFFF:FF:FF.0",
+ * too), which topology files spell like this.
  */
 static int gt_nvml_remote(const struct gt_nvml_query *query, unsigned link,
 			  char target[GT_BUSID_MAX])
@@ -100,7 +104,10 @@ static int gt_nvml_remote(const struct gt_nvml_query *query, unsigned link,
 	return 1;
 }
 
-/* Newer GPUs answer for one link, older ones for all; 0: neither. */
+/*
+ * Returns the raw rate of a link: newer GPUs answer for one link, older ones
+ * for all; 0 when neither does.
+ */
 static unsigned gt_nvml_line_mbs(const struct gt_nvml_query *query,
 				 unsigned link)
 {
@@ -111,7 +118,10 @@ static unsigned gt_nvml_line_mbs(const struct gt_nvml_query *query,
 	return mbs;
 }
 
-/* Links are grouped by remote end, in the order in which they are seen. */
+/*
+ * Adds a link; links are grouped by remote end, in the order in which they are
+ * seen.
+ */
 static int gt_nvml_link_add(const struct gt_nvml_query *query, unsigned link)
 {
 	struct gt_machine_nvlink **at = &query->gpu->nvlinks;
@@ -134,8 +144,8 @@ static int gt_nvml_link_add(const struct gt_nvml_query *query, unsigned link)
 }
 
 /*
- * NVML counts versions with steps between, and names a later one for some
- * GPUs; what a generation of GPUs has is known.
+ * Finds the version of the links.  NVML counts versions with steps between, and
+ * names a later one for some GPUs; what a generation of GPUs has is known.
  */
 static void gt_nvml_link_version(const struct gt_nvml_query *query,
 				 unsigned link)

@@ -1,9 +1,10 @@
+/* Loads NVML and looks up its functions. */
 #include "topo/probe/nvml.h"
 
 #include <dlfcn.h>
 #include <string.h>
 
-/* A function pointer from dlsym, which C has no cast for. */
+/* Copies a function pointer from dlsym, which C has no cast for. */
 static int gt_nvml_find(void *library, const char *symbol, void *member)
 {
 	void *found = dlsym(library, symbol);
@@ -42,7 +43,7 @@ int gt_nvml_open(const char *path, struct gt_nvml *nvml, const char **why)
 			return 1;
 		*why = nvml->error ? nvml->error(result) : "it does not start";
 	}
-	/* Stays loaded: *why may be the library's own text. */
+	/* The library stays loaded, for *why may be its own text. */
 	return -1;
 }
 

@@ -20,7 +20,7 @@ enum {
 	GT_NVML_REMOTE_SWITCH = 2,
 	GT_NVML_LINKS_MAX = 18,
 	GT_NVML_TEXT_MAX = 96,
-	/* nvmlDeviceGetFieldValues: what to ask for */
+	/* fields to ask nvmlDeviceGetFieldValues for */
 	GT_NVML_FI_NVLINK_MBPS = 90,   /* of each active link */
 	GT_NVML_FI_NVLINK_SPEED = 164, /* of one link, MB/s */
 	GT_NVML_FI_NVLINK_STATE = 165,

@@ -1,6 +1,6 @@
 /*
- * The state of asking NVML, shared by gpu.c (GPUs), nvlink.c
- * (each GPU's links) and p2p.c (pairs of GPUs).
+ * The state of asking NVML, shared by gpu.c (GPUs), nvlink.c (each GPU's links)
+ * and p2p.c (pairs of GPUs).
  */
 #ifndef GT_TOPO_PROBE_NVML_QUERY_H
 #define GT_TOPO_PROBE_NVML_QUERY_H
@@ -11,7 +11,7 @@ struct gt_machine;
 struct gt_machine_gpu;
 struct gt_probe_env;
 
-/* A GPU that answered. */
+/* This is a GPU that answered. */
 struct gt_nvml_gpu {
 	struct gt_nvml_device *device;
 	struct gt_machine_gpu *gpu;
@@ -23,14 +23,14 @@ struct gt_nvml_query {
 	struct gt_machine *machine;
 	struct gt_nvml_device *device; /* the GPU being asked */
 	struct gt_machine_gpu *gpu;
-	struct gt_nvml_gpu *gpus; /* all so far */
+	struct gt_nvml_gpu *gpus; /* all GPUs so far */
 	int ngpus;
 };
 
-/* The links of walk->gpu; GT_ESYS when memory ran out. */
+/* Ask for the links of query->gpu; GT_ESYS when memory ran out. */
 int gt_nvml_links(const struct gt_nvml_query *query);
 
-/* What each of walk->gpus may do to the memory of each other. */
+/* Ask what each of query->gpus may do to the memory of each other. */
 int gt_nvml_p2p(const struct gt_nvml_query *query);
 
 #endif

@@ -1,3 +1,4 @@
+/* Asks NVML what each NVIDIA GPU may do to the memory of each other one. */
 #include "topo/probe/nvml_query.h"
 
 #include "base/arena.h"
@@ -5,7 +6,10 @@
 #include "base/err.h"
 #include "topo/probe/machine.h"
 
-/* "rwa", "r--": read, write and atomics; 0 where the driver does not say. */
+/*
+ * Writes "rwa", "r--" for read, write and atomics; 0 where the driver does not
+ * say.
+ */
 static int gt_p2p_word(const struct gt_nvml_query *query, int from, int to,
 		       char word[4])
 {
@@ -28,7 +32,7 @@ static int gt_p2p_word(const struct gt_nvml_query *query, int from, int to,
 	return 1;
 }
 
-/* One GPU's row, as nvidia-smi topo -p2p has it. */
+/* Writes one GPU's row as nvidia-smi topo -p2p has it. */
 static int gt_p2p_row(const struct gt_nvml_query *query, int from)
 {
 	struct gt_buf row = GT_BUF_INIT;

@@ -1,3 +1,7 @@
+/*
+ * Names PCI devices, and judges how their links run: what is to be said to
+ * people of the link above a function.
+ */
 #include "topo/probe/pci_ids.h"
 
 #include <string.h>
@@ -17,7 +21,10 @@ int gt_pci_generation(struct gt_rat gts)
 
 struct gt_rat gt_pci_gbs(struct gt_pci_rate rate)
 {
-	/* GB/s of a lane: GT/s less the line code, see topo/graph/model.c. */
+	/*
+	 * GB/s of a lane by generation: GT/s less the line code, see
+	 * topo/graph/model.c.
+	 */
 	static const struct gt_rat lane[] = {{0, 1},   {1, 4},    {1, 2},
 					     {64, 65}, {128, 65}, {256, 65},
 					     {121, 16}};
@@ -28,7 +35,7 @@ struct gt_rat gt_pci_gbs(struct gt_pci_rate rate)
 	return gbs;
 }
 
-/* Of two ends the lesser; what is unknown of one does not limit. */
+/* Returns the lesser of two ends; what is unknown of one does not limit. */
 static struct gt_pci_rate gt_pci_lesser(struct gt_pci_rate a,
 					struct gt_pci_rate b)
 {

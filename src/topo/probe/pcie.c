@@ -1,3 +1,7 @@
+/*
+ * This probe reads, for the functions that are kept, what sysfs says of ids,
+ * drivers, links and access control.
+ */
 #include "topo/probe/probe.h"
 
 #include <fcntl.h>
@@ -15,10 +19,10 @@
 enum {
 	GT_PCI_EXTENDED = 0x100, /* where these capabilities begin */
 	GT_PCI_CAP_ACS = 0x000d,
-	GT_PCI_CAPS_MAX = 96, /* a list that loops ends, too */
+	GT_PCI_CAPS_MAX = 96, /* so that a list that loops ends, too */
 };
 
-/* What a function's attribute says, or `old` where it says nothing. */
+/* Returns what a function's attribute says, or `old` where it says nothing. */
 static const char *gt_pci_text(const char *root, struct gt_machine *machine,
 			       const struct gt_machine_pci *pci,
 			       const char *name, const char *old)
@@ -42,7 +46,10 @@ static int gt_pci_speed(const char *root, const char *busid, const char *name)
 	return gt_machine_speed_parse(text);
 }
 
-/* The kernel says 0, or 255 where the device does not answer. */
+/*
+ * Returns a link's width; the kernel says 0, or 255 where the device does not
+ * answer.
+ */
 static int gt_pci_width(const char *root, const char *busid, const char *name)
 {
 	long width = gt_sysfs_long(root, 0, "/sys/bus/pci/devices/%s/%s", busid,
@@ -61,7 +68,10 @@ static void gt_pci_links(const char *root, const char *busid,
 	cur->width = gt_pci_width(root, busid, "current_link_width");
 }
 
-/* A module's version, where it has one other than the kernel's. */
+/*
+ * Finds the driver, and its module's version where it has one other than the
+ * kernel's.
+ */
 static void gt_pci_driver(const char *root, struct gt_machine *machine,
 			  struct gt_machine_pci *pci)
 {
@@ -84,7 +94,7 @@ static void gt_pci_driver(const char *root, struct gt_machine *machine,
 		pci->driver_version = machine->nvidia_version;
 }
 
-/* Two or four bytes of the configuration space; 0 where it ends. */
+/* Returns two or four bytes of the configuration space; 0 where it ends. */
 static unsigned gt_pci_config(int fd, off_t at, size_t size)
 {
 	unsigned char bytes[4] = {0};
@@ -96,8 +106,8 @@ static unsigned gt_pci_config(int fd, off_t at, size_t size)
 }
 
 /*
- * Access control services of a port: the control register of the extended
- * capability 0x000d (PCI Express Base Specification, "ACS Extended
+ * Returns the access control services of a port: the control register of the
+ * extended capability 0x000d (PCI Express Base Specification, "ACS Extended
  * Capability").  Only root may read so far.
  */
 static int gt_pci_acs(const char *root, const char *busid)
@@ -147,7 +157,10 @@ static void gt_pci_tell(struct gt_machine *machine)
 		n, links, acs, ports);
 }
 
-/* Only functions that will be written are worth the reads. */
+/*
+ * Only functions that will be written are worth the reads, so the machine is
+ * trimmed first.
+ */
 int gt_probe_pci(const struct gt_probe_env *env, struct gt_machine *machine,
 		 struct gt_err *err)
 {

@@ -1,3 +1,4 @@
+/* Has the table of probes, in the order in which they run. */
 #include "topo/probe/probe.h"
 
 #include "base/err.h"

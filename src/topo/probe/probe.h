@@ -13,7 +13,7 @@
 struct gt_err;
 struct gt_machine;
 
-/* Where to look. */
+/* This says where to look. */
 struct gt_probe_env {
 	/*
 	 * "" for this machine, or a directory with the sys and proc of

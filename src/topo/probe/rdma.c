@@ -1,3 +1,4 @@
+/* This probe finds RDMA devices and their ports, as sysfs lists them. */
 #include "topo/probe/probe.h"
 
 #include <limits.h>
@@ -16,14 +17,14 @@ struct gt_rdma_walk {
 	const struct gt_probe_env *env;
 	struct gt_machine *machine;
 	const char *device;
-	struct gt_machine_pci *pci; /* NULL: a device of no function */
+	struct gt_machine_pci *pci; /* NULL for a device without a function */
 	int numa;
 	uint64_t guid;
-	int own; /* it has a function of its own */
+	int own; /* whether it has a function of its own */
 	int n;
 };
 
-/* "a088:c203:0054:8d2e" */
+/* Reads a guid such as "a088:c203:0054:8d2e"; 0 when there is none. */
 static uint64_t gt_rdma_guid(const char *root, const char *device,
 			     const char *name)
 {
@@ -37,7 +38,7 @@ static uint64_t gt_rdma_guid(const char *root, const char *device,
 	return (uint64_t)a << 48 | (uint64_t)b << 32 | (uint64_t)c << 16 | d;
 }
 
-/* The interface that a RoCE port runs over; "" for InfiniBand. */
+/* Finds the interface that a RoCE port runs over; "" for InfiniBand. */
 static void gt_rdma_netdev(const char *root, const char *device,
 			   const char *port, char netdev[GT_NETDEV_MAX])
 {
@@ -52,8 +53,8 @@ static void gt_rdma_netdev(const char *root, const char *device,
 }
 
 /*
- * Soft-RoCE and the like have no function of their own: theirs is the one of
- * the interface below.
+ * Finds the device's function.  Soft-RoCE and the like have none of their own:
+ * theirs is that of the interface below.
  */
 static void gt_rdma_place(struct gt_rdma_walk *walk)
 {
@@ -74,7 +75,7 @@ static void gt_rdma_place(struct gt_rdma_walk *walk)
 		walk->pci = gt_machine_pci_find(walk->machine, busid);
 }
 
-/* "100 Gb/sec (4X EDR)" in Mb/s */
+/* Returns "100 Gb/sec (4X EDR)" in Mb/s; 0 when it cannot be read. */
 static int gt_rdma_speed(const char *root, const char *device, const char *port)
 {
 	char text[64];
@@ -86,7 +87,7 @@ static int gt_rdma_speed(const char *root, const char *device, const char *port)
 	return gbits > 0 && gbits < 1e6 ? (int)(gbits * 1000 + .5) : 0;
 }
 
-/* "4: ACTIVE" as "active"; NULL where it cannot be read. */
+/* Returns "4: ACTIVE" as "active"; NULL where it cannot be read. */
 static const char *gt_rdma_state(const char *root, const char *device,
 				 const char *port)
 {
@@ -191,7 +192,10 @@ int gt_probe_rdma(const struct gt_probe_env *env, struct gt_machine *machine,
 	gt_machine_note_detail(machine, "rdma: ports: %d; nvidia_peermem %s",
 			       walk.n,
 			       machine->host.peermem ? "loaded" : "not loaded");
-	/* Without the module only a driver call tells: it stays unknown. */
+	/*
+	 * Without the module only a driver call would tell, so it stays
+	 * unknown.
+	 */
 	for (struct gt_machine_pci *p = machine->pcis; p; p = p->next)
 		if (p->gpu && walk.n && machine->host.peermem)
 			p->gpu->gdr = 1;

@@ -1,3 +1,4 @@
+/* Reads files, links and folders of sysfs. */
 #include "topo/probe/sysfs.h"
 
 #include <dirent.h>
@@ -7,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* 1 when the whole path fits. */
+/* Makes a path; 1 when all of it fits. */
 static int gt_sysfs_path(char path[PATH_MAX], const char *root, const char *fmt,
 			 va_list ap)
 {
@@ -28,7 +29,10 @@ static size_t gt_sysfs_line(const char *path, char *text, size_t size)
 	text[0] = '\0';
 	if (!file)
 		return 0;
-	/* Some attributes open well and then fail (speed of a link down). */
+	/*
+	 * Some attributes open well and then fail, as the speed of a link that
+	 * is down.
+	 */
 	if (!fgets(text, (int)size, file))
 		text[0] = '\0';
 	fclose(file);
@@ -112,13 +116,13 @@ int gt_sysfs_each(const char *root, const char *dir,
 	return rc;
 }
 
-enum { GT_LOWER_MAX = 4 }; /* interfaces over interfaces */
+enum { GT_LOWER_MAX = 4 }; /* at most so many interfaces over interfaces */
 
 struct gt_lower {
 	const char *root;
 	char *path;
 	int depth;
-	char dir[PATH_MAX]; /* of the interface being looked at */
+	char dir[PATH_MAX]; /* the folder of the interface being looked at */
 };
 
 static int gt_sysfs_lower(const char *name, void *arg)
@@ -147,7 +151,10 @@ int gt_sysfs_netdev(const char *root, char *path, const char *netdev)
 	       gt_sysfs_each(root, upper.dir, gt_sysfs_lower, &upper);
 }
 
-/* "0000:18:00.0", also with the longer domains of some controllers. */
+/*
+ * Returns whether the text is "0000:18:00.0", also with the longer domains of
+ * some controllers.
+ */
 static int gt_sysfs_is_busid(const char *text, size_t len)
 {
 	unsigned domain, bus, dev, fn;

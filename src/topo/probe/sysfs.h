@@ -16,11 +16,14 @@
 size_t gt_sysfs_text(const char *root, char *text, size_t size, const char *fmt,
 		     ...) __attribute__((format(printf, 4, 5)));
 
-/* A decimal or 0x number at the start of the file, or `missing`. */
+/* Returns a decimal or 0x number at the start of the file, or `missing`. */
 long gt_sysfs_long(const char *root, long missing, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* Where a path leads, without root, or 0; path has room for PATH_MAX. */
+/*
+ * Find where a path leads, without root; 0 when nowhere.  `path` has room for
+ * PATH_MAX.
+ */
 int gt_sysfs_real(const char *root, char *path, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
@@ -33,14 +36,14 @@ int gt_sysfs_each(const char *root, const char *dir,
 		  int (*f)(const char *name, void *arg), void *arg);
 
 /*
- * The device below an interface: its own, or that of the first interface that
- * a bond, VLAN or bridge runs over.  As gt_sysfs_real.
+ * Find the device below an interface: its own, or that of the first interface
+ * that a bond, VLAN or bridge runs over.  The result is as in gt_sysfs_real().
  */
 int gt_sysfs_netdev(const char *root, char *path, const char *netdev);
 
 /*
- * The last component of a real path that is a PCI address ("0000:18:00.0"),
- * copied into busid (of `size`); 0 when there is none.
+ * Find the last component of a real path that is a PCI address
+ * ("0000:18:00.0"), copied into busid (of `size`); 0 when there is none.
  */
 int gt_sysfs_busid(const char *path, char *busid, size_t size);
 

@@ -1,3 +1,7 @@
+/*
+ * Ends the probing of devices: functions that nobody needs are dropped, the
+ * rest is sorted, hung on switches and NUMA nodes, and ports are numbered.
+ */
 #include "topo/probe/machine.h"
 
 #include <stdlib.h>
@@ -6,9 +10,9 @@
 #include "base/err.h"
 
 /*
- * Of display controllers only those that may compute: every 3D and "other"
- * one and processing accelerators, but VGA only from makers of GPUs, for a
- * server's VGA is its management controller's.
+ * Returns whether a function may compute: of display controllers every 3D and
+ * "other" one, and processing accelerators, but VGA only from makers of GPUs,
+ * for a server's VGA is its management controller's.
  */
 static int gt_machine_is_accelerator(const struct gt_machine_pci *pci)
 {
@@ -23,8 +27,9 @@ static int gt_machine_is_accelerator(const struct gt_machine_pci *pci)
 }
 
 /*
- * Bridges alternate downwards: root port, switch upstream port, downstream
- * port, upstream port ...  NCCL's tree has the upstream ports only.
+ * Keeps a function and the switches above it.  Bridges alternate downwards:
+ * root port, switch upstream port, downstream port, upstream port ... NCCL's
+ * tree has the upstream ports only.
  */
 static void gt_machine_keep(struct gt_machine_pci *pci)
 {
@@ -41,7 +46,7 @@ static int gt_machine_by_busid(const void *a, const void *b)
 	return strcmp((*x)->busid, (*y)->busid);
 }
 
-/* Drop what is not kept and sort the rest. */
+/* Drops what is not kept and sorts the rest. */
 static int gt_machine_sort(struct gt_machine *machine, struct gt_err *err)
 {
 	struct gt_machine_pci **list, *pci, *next;
@@ -67,7 +72,10 @@ static int gt_machine_sort(struct gt_machine *machine, struct gt_err *err)
 	return GT_OK;
 }
 
-/* A node that hwloc did not list has the processor of those that it did. */
+/*
+ * A node that hwloc did not list is given the processor of those that it did
+ * list.
+ */
 static void gt_machine_cpu_inherit(struct gt_machine *machine)
 {
 	struct gt_machine_cpu *from = machine->cpus;
@@ -92,7 +100,7 @@ static void gt_machine_level(struct gt_machine_pci *pci)
 }
 
 struct gt_machine_numbering {
-	int rdma; /* which kind is being numbered */
+	int rdma; /* which kind of port is being numbered */
 	int next;
 };
 
@@ -105,7 +113,7 @@ static int gt_machine_number_net(struct gt_machine_net *net, void *arg)
 	return 0;
 }
 
-/* Whether a GPU hangs on the same switch. */
+/* Returns whether a GPU hangs on the same switch. */
 static int gt_machine_beside_gpu(const struct gt_machine *machine,
 				 const struct gt_machine_pci *pci)
 {
@@ -117,8 +125,9 @@ static int gt_machine_beside_gpu(const struct gt_machine *machine,
 }
 
 /*
- * In servers for training each GPU has a card beside it, and those of equal
- * number are on one rail.  So: the fastest RDMA ports beside GPUs, in order.
+ * Guesses rails.  In servers for training each GPU has a card beside it, and
+ * those of equal number are on one rail; so the fastest RDMA ports beside GPUs
+ * get rails in order.
  */
 static void gt_machine_rails(struct gt_machine *machine)
 {

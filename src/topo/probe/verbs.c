@@ -1,3 +1,7 @@
+/*
+ * This probe opens RDMA devices through libibverbs; without that library it
+ * finds nothing.
+ */
 #include "topo/probe/probe.h"
 
 #include <config.h>
@@ -12,7 +16,7 @@
 
 #include <infiniband/verbs.h>
 
-/* What one open device says. */
+/* This is what one open device says of itself. */
 struct gt_verbs_device {
 	const char *name;
 	int maxconn;
@@ -20,8 +24,8 @@ struct gt_verbs_device {
 };
 
 /*
- * Whether it takes memory of other devices as dma-buf: asked with a file that
- * is none, it complains of the file or of the whole idea.
+ * Returns whether the device takes memory of other devices as dma-buf: asked
+ * with a file that is none, it complains of the file or of the whole idea.
  */
 static int gt_verbs_dmabuf(struct ibv_context *context)
 {
@@ -32,7 +36,7 @@ static int gt_verbs_dmabuf(struct ibv_context *context)
 		return GT_UNKNOWN;
 	errno = 0;
 	if (ibv_reg_dmabuf_mr(pd, 0, 0, 0, -1, 0))
-		why = 0; /* cannot be */
+		why = 0; /* this cannot be */
 	else
 		why = errno;
 	ibv_dealloc_pd(pd);
@@ -54,8 +58,10 @@ static int gt_verbs_net(struct gt_machine_net *net, void *arg)
 	return 0;
 }
 
-/* sysfs says everything but how many connections a device holds and whether
- * it knows dma-buf. */
+/*
+ * Asks a device for what sysfs does not say: how many connections it holds, and
+ * whether it knows dma-buf.
+ */
 static void gt_verbs_ask(struct gt_machine *machine, struct ibv_device *of)
 {
 	struct gt_verbs_device device = {.name = ibv_get_device_name(of)};

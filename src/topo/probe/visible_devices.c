@@ -1,3 +1,4 @@
+/* Reads lists of GPUs as the drivers do. */
 #include "topo/probe/visible_devices.h"
 
 #include <stddef.h>
