@@ -1,3 +1,8 @@
+/*
+ * Answers questions about a finished cluster: nodes by name, the switch of each
+ * level that a port hangs below, and what downlinks and uplinks carry.  All is
+ * computed from runs and levels; nothing is stored per node.
+ */
 #include "topo/cluster/cluster.h"
 
 #include <stdio.h>
@@ -10,7 +15,7 @@
 
 enum { GT_ALL_RAILS = UINT32_MAX };
 
-/* Nodes in a row, and which rail of theirs. */
+/* Nodes in a row, and which rail of theirs counts. */
 struct gt_cluster_span {
 	uint32_t first, end, rail;
 };
@@ -58,7 +63,10 @@ void gt_cluster_node_name(const struct gt_cluster *cluster, uint32_t node,
 			 run->number + (node - run->first), run->suffix);
 }
 
-/* The one node of the run whose name has this number, if any has the name. */
+/*
+ * Only one node of the run can have the number that the name has at that place;
+ * returns it if its name is the same, else GT_NONE.
+ */
 static uint32_t gt_cluster_run_find(const struct gt_cluster *cluster,
 				    const struct gt_cluster_run *run,
 				    const char *name)
@@ -153,7 +161,7 @@ uint32_t gt_cluster_common_level(const struct gt_cluster *cluster,
 	return GT_NONE;
 }
 
-/* Adds n times gbs; 0 when the sum is no 64-bit fraction. */
+/* Adds n times gbs to *sum; 0 when the sum is no 64-bit fraction. */
 static int gt_cluster_add(struct gt_rat *sum, uint32_t n, struct gt_rat gbs)
 {
 	return gt_rat_mul(gbs, GT_RAT(n, 1), &gbs) &&
@@ -187,7 +195,7 @@ static int gt_cluster_ports_sum(const struct gt_cluster *cluster,
 	return 1;
 }
 
-/* All that comes up to a level from these nodes. */
+/* Sums all that comes up to a level from these nodes. */
 static int gt_cluster_sum(const struct gt_cluster *cluster,
 			  enum gt_fabric_kind over, uint32_t level,
 			  const struct gt_cluster_span *span,

@@ -20,11 +20,11 @@
 struct gt_arena;
 struct gt_err;
 
-/* What a fabric joins: network ports, or GPUs by their NVLinks. */
+/* A fabric joins network ports, or GPUs by their NVLinks. */
 enum gt_fabric_kind { GT_FABRIC_NET, GT_FABRIC_NVLINK, GT_NFABRICKINDS };
 
 struct gt_cluster_port {
-	uint32_t device;   /* node of the kind's topology: a port, or a GPU */
+	uint32_t device;   /* a node of the kind's topology: a port, or a GPU */
 	uint32_t rail;     /* 0 .. the fabric's nrails-1 */
 	struct gt_rat gbs; /* 1e9 bytes/s, each way */
 };
@@ -38,7 +38,7 @@ struct gt_cluster_ports {
 /* Nodes that are alike: one topology and the same ports in use. */
 struct gt_cluster_kind {
 	const char *name; /* "dgx-h100" */
-	const char *file; /* as it was opened */
+	const char *file; /* the path that was opened */
 	const struct gt_topo *topo;
 	uint32_t nnodes;
 	struct gt_cluster_ports ports[GT_NFABRICKINDS];
@@ -46,48 +46,52 @@ struct gt_cluster_kind {
 
 /*
  * Consecutive nodes of one kind.  Their names are prefix, number and suffix,
- * the numbers one after the other with at least `width` digits; or, of one
- * node, the prefix alone, where width is -1.
+ * the numbers one after the other with at least `width` digits; a single node
+ * may have the prefix alone as its name, then width is -1.
  */
 struct gt_cluster_run {
 	uint32_t kind, first, count;
 	const char *prefix, *suffix;
 	uint32_t number;
 	int width;
-	int named; /* by the file; else after their kind */
+	/* whether the file gives the names; else they follow from the kind's */
+	int named;
 };
 
 /*
- * One level of switches, the lowest above the ports.  Each switch takes in
- * all that `nodes` nodes in a row have (fewer, the last), all rails of it or
- * one.  Switches of a level are numbered run of nodes by run of nodes, and
- * within it by rail.
+ * A level is a row of switches; the lowest level is above the ports.  Each
+ * switch takes in all that `nodes` nodes in a row have (the last takes fewer),
+ * of all rails or of one.  Switches of a level are numbered run of nodes by run
+ * of nodes, and within it by rail.
  *
- * Each has one uplink to the switch above it, of all its cables together:
- * uplink_gbs, else what comes from below divided by oversubscription.  Above
- * the last level is nothing: what it does not join has no connection.
+ * Each has one uplink to the switch above it, which stands for all its cables
+ * together: uplink_gbs, else what comes from below divided by oversubscription.
+ * Above the last level is nothing, so what it does not join has no connection.
  */
 struct gt_cluster_level {
-	uint32_t nodes; /* 1 .. the cluster's */
+	uint32_t nodes; /* 1 .. the cluster's number of nodes */
 	uint32_t nswitches;
 	int by_rail;                    /* one switch a rail */
 	struct gt_rat oversubscription; /* 1: none */
 	struct gt_rat uplink_gbs;       /* 0: by oversubscription */
 };
 
-/* A cable, or several side by side, of explicit links. */
+/* An end of a cable of explicit links is a port of a node, or a switch. */
 struct gt_cluster_end {
 	uint32_t node; /* GT_NONE: a switch */
-	uint32_t at;   /* which port of it in its kind's list; or the switch */
+	/* the port in the list of the node's kind, or the switch */
+	uint32_t at;
 };
 
 struct gt_cluster_cable {
 	struct gt_cluster_end ends[2];
-	struct gt_rat gbs; /* all of them together, each way */
+	struct gt_rat gbs; /* all cables together, each way */
 	uint32_t count;
 };
 
-/* Levels, or switches and cables, or neither: nothing is joined. */
+/*
+ * A fabric has levels, or switches and cables; with neither it joins nothing.
+ */
 struct gt_cluster_fabric {
 	uint32_t nrails;
 	uint32_t nlevels, levels_room;
@@ -108,11 +112,11 @@ struct gt_cluster {
 	uint32_t nruns, runs_room;
 	struct gt_cluster_run *runs;
 	uint32_t ntopos, topos_room;
-	struct gt_topo **topos; /* that it owns */
+	struct gt_topo **topos; /* the topologies that the cluster owns */
 	struct gt_cluster_fabric fabrics[GT_NFABRICKINDS];
 };
 
-/* The largest number of nodes; more are refused. */
+/* The largest number of nodes; files with more are refused. */
 enum { GT_CLUSTER_MAX_NODES = 1 << 20 };
 
 /*
@@ -126,19 +130,19 @@ int gt_cluster_read(const char *path, enum gt_rates rates,
 		    struct gt_err *err);
 
 /*
- * `nnodes` copies of one machine, all of whose ports are joined by one switch.
- * The topology is borrowed.
+ * Make a cluster of `nnodes` copies of one machine, all of whose ports are
+ * joined by one switch.  The topology is borrowed.
  */
 int gt_cluster_copies(const struct gt_topo *topo, uint32_t nnodes,
 		      struct gt_cluster **cluster, struct gt_err *err);
 
 /*
- * The cluster as if all its nodes and switches were alike.  COMMON: with what
- * all have: the ports of all kinds of nodes, switches with as many nodes each,
- * and what the narrowest has for so many of uplinks; what is planned for this
- * can be done on the real one.  MOST: with the ports that any kind has, and no
- * limit below the last level; no schedule on the real one exceeds what can be
- * done on this.
+ * Make the cluster as if all its nodes and switches were alike.
+ * GT_INTERSECTION keeps what all have: the ports of all kinds of nodes,
+ * switches with as many nodes each, and what the narrowest has for so many of
+ * uplinks.  What is planned for it can be done on the real cluster.  GT_UNION
+ * takes the ports that any kind has, and no limit below the last level: no
+ * schedule on the real cluster exceeds what can be done on this one.
  *
  * GT_EINPUT, and why, when kinds are of different machines, or the fabric is
  * not one of levels over the network.  Topologies are borrowed.
@@ -151,33 +155,35 @@ int gt_cluster_homogenize(const struct gt_cluster *cluster,
 /* NULL is allowed. */
 void gt_cluster_free(struct gt_cluster *cluster);
 
-/* The run that a node is in. */
+/* The run of nodes and the kind that a node belongs to. */
 const struct gt_cluster_run *gt_cluster_run_of(const struct gt_cluster *cluster,
 					       uint32_t node);
 const struct gt_cluster_kind *gt_cluster_kind_of(
 	const struct gt_cluster *cluster, uint32_t node);
 
-/* A node's name; text is cut to size.  "" where the names do not fit. */
+/* Write a node's name, cut to size. */
 void gt_cluster_node_name(const struct gt_cluster *cluster, uint32_t node,
 			  char *text, size_t size);
 
-/* The node of that name, or GT_NONE. */
+/* Returns the node of that name, or GT_NONE. */
 uint32_t gt_cluster_node_find(const struct gt_cluster *cluster,
 			      const char *name);
 
-/* The switch of a level that a port hangs below. */
+/* Returns the switch of a level that a port hangs below. */
 uint32_t gt_cluster_switch(const struct gt_cluster *cluster,
 			   enum gt_fabric_kind over, uint32_t level,
 			   uint32_t node, uint32_t rail);
 
-/* The switch of the next level above one of this. */
+/*
+ * Returns the switch of the next level that a switch of this level hangs below.
+ */
 uint32_t gt_cluster_parent_switch(const struct gt_cluster *cluster,
 				  enum gt_fabric_kind over, uint32_t level,
 				  uint32_t which);
 
 /*
- * What comes to a switch of a level from below, and what its uplink carries,
- * in GB/s each way.  GT_EINPUT when that is no 64-bit fraction.
+ * The bandwidth that comes to a switch of a level from below, and that of its
+ * uplink, in GB/s each way.  GT_EINPUT when it is no 64-bit fraction.
  */
 int gt_cluster_downlink(const struct gt_cluster *cluster,
 			enum gt_fabric_kind over, uint32_t level,
@@ -187,14 +193,14 @@ int gt_cluster_uplink(const struct gt_cluster *cluster,
 		      struct gt_rat *gbs, struct gt_err *err);
 
 /*
- * The lowest level with one switch above both ports, or GT_NONE: none has.
+ * Returns the lowest level that has one switch above both ports, or GT_NONE.
  * Ports are {node, rail}.
  */
 uint32_t gt_cluster_common_level(const struct gt_cluster *cluster,
 				 enum gt_fabric_kind over, const uint32_t a[2],
 				 const uint32_t b[2]);
 
-/* "net", "nvlink" */
+/* Returns "net" or "nvlink". */
 const char *gt_fabric_kind_name(enum gt_fabric_kind over);
 
 #endif

@@ -1,3 +1,7 @@
+/*
+ * Reads the <fabric> elements of a cluster file: levels of switches, or
+ * switches and cables, with a message for each fault that a file can have.
+ */
 #include "topo/cluster/make.h"
 
 #include <string.h>
@@ -8,7 +12,10 @@
 #include "base/vec.h"
 #include "base/xml.h"
 
-/* "ports": how many nodes have so many of what a switch of this level joins. */
+/*
+ * Turns the attribute "ports", a number of ports below a switch, into the
+ * number of nodes that have so many of what this level joins.
+ */
 static int gt_fabric_ports(const struct gt_cluster *cluster,
 			   enum gt_fabric_kind over,
 			   const struct gt_xml_elem *elem, int by_rail,
@@ -77,7 +84,7 @@ static int gt_fabric_uplink(const struct gt_xml_elem *elem,
 	return GT_OK;
 }
 
-/* How a level goes with the one below. */
+/* Checks that a level goes with the one below it. */
 static int gt_fabric_fits(const struct gt_cluster *cluster,
 			  const struct gt_cluster_fabric *fabric,
 			  const struct gt_cluster_level *level,
@@ -171,7 +178,10 @@ static int gt_fabric_switch(struct gt_cluster *cluster,
 	return GT_OK;
 }
 
-/* "leaf1", or "gpu01:3": the port with dev 3 of a node. */
+/*
+ * Parses an end such as "leaf1", a switch, or "gpu01:3", the port with dev 3 of
+ * a node.
+ */
 static int gt_fabric_end(const struct gt_cluster *cluster,
 			 enum gt_fabric_kind over,
 			 const struct gt_xml_elem *elem, const char *attr,
@@ -289,7 +299,10 @@ static int gt_fabric_part(struct gt_cluster *cluster, enum gt_fabric_kind over,
 			   gt_xml_name(elem));
 }
 
-/* One way to describe it, and nothing above the last level. */
+/*
+ * Checks that the fabric is described in one way only, and that nothing is
+ * above its last level.
+ */
 static int gt_fabric_check(const struct gt_cluster_fabric *fabric,
 			   const struct gt_xml_elem *elem,
 			   const struct gt_xml_elem *last, struct gt_err *err)

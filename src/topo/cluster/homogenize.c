@@ -1,3 +1,7 @@
+/*
+ * Makes a cluster even: templates need nodes and switches that are all alike,
+ * so a cluster that nearly is gets a lesser or a greater twin that is.
+ */
 #include "topo/cluster/make.h"
 
 #include <string.h>
@@ -6,7 +10,10 @@
 #include "base/err.h"
 #include "base/rat.h"
 
-/* One machine, used with other ports: plans name its devices. */
+/*
+ * Nodes must be one machine, used with different ports, because plans name its
+ * devices.
+ */
 static int gt_homogenize_check(const struct gt_cluster *cluster,
 			       struct gt_err *err)
 {
@@ -41,7 +48,10 @@ static int gt_homogenize_has(const struct gt_cluster_ports *ports,
 	return 0;
 }
 
-/* The ports that all kinds have, or those that any has. */
+/*
+ * Collects the ports that all kinds of nodes have (GT_INTERSECTION), or those
+ * that any has (GT_UNION).
+ */
 static int gt_homogenize_ports(const struct gt_cluster *cluster,
 			       enum gt_homogenize how, struct gt_cluster *even)
 {
@@ -73,7 +83,9 @@ static int gt_homogenize_ports(const struct gt_cluster *cluster,
 	return GT_OK;
 }
 
-/* Rails that no node uses do not matter. */
+/*
+ * Returns whether any node uses the rail; rails that none uses do not matter.
+ */
 static int gt_homogenize_uses(const struct gt_cluster *even, uint32_t rail)
 {
 	const struct gt_cluster_ports *ports =
@@ -85,7 +97,10 @@ static int gt_homogenize_uses(const struct gt_cluster *even, uint32_t rail)
 	return 0;
 }
 
-/* What the narrowest switch has for every node below it. */
+/*
+ * Finds the least that a switch of this level has in its uplink for every node
+ * below it.
+ */
 static int gt_homogenize_uplink(const struct gt_cluster *cluster,
 				const struct gt_cluster *even, uint32_t level,
 				struct gt_rat *least, struct gt_err *err)
@@ -118,8 +133,8 @@ static int gt_homogenize_uplink(const struct gt_cluster *cluster,
 }
 
 /*
- * Switches with as many nodes each.  For the most that it could be: only the
- * last level, as if those below were no limit.
+ * Makes switches with as many nodes each.  For GT_UNION only the last level is
+ * kept, as if those below it were no limit.
  */
 static int gt_homogenize_levels(const struct gt_cluster *cluster,
 				enum gt_homogenize how, struct gt_cluster *even,

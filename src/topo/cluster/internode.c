@@ -1,3 +1,8 @@
+/*
+ * Finds routes between GPUs of two nodes: first the width between every two
+ * ports through the fabric, then for a pair of GPUs the best of all pairs of
+ * ports.
+ */
 #include "topo/cluster/internode.h"
 
 #include "base/arena.h"
@@ -15,7 +20,10 @@ static const struct gt_cluster_port *gt_internode_port(
 	return &internode->kinds[end]->ports[over].list[i];
 }
 
-/* Through levels of switches: up to the first that both ports are below. */
+/*
+ * Computes the width between two ports through levels of switches, up to the
+ * first switch that both are below; 0 when there is none.
+ */
 static int gt_internode_levels(const struct gt_internode *internode,
 			       enum gt_fabric_kind over,
 			       const uint32_t ports[2], struct gt_rat *width,
@@ -57,7 +65,10 @@ static int gt_internode_is(const struct gt_cluster_end *end, uint32_t node,
 	return end->node == node && end->at == at;
 }
 
-/* Widens what is reached over cables of switches until nothing changes. */
+/*
+ * Widens what reaches each switch over cables between switches, until nothing
+ * changes.
+ */
 static void gt_internode_spread(const struct gt_cluster_fabric *fabric,
 				struct gt_rat *reach)
 {
@@ -84,7 +95,10 @@ static void gt_internode_spread(const struct gt_cluster_fabric *fabric,
 	}
 }
 
-/* What of a port is reached, by a cable to it or from a switch. */
+/*
+ * Computes the width at which a port of the second node is reached, by a cable
+ * from the first port or from a switch.
+ */
 static void gt_internode_arrive(const struct gt_internode *internode,
 				enum gt_fabric_kind over,
 				const uint32_t ports[2],
@@ -118,7 +132,10 @@ static void gt_internode_arrive(const struct gt_internode *internode,
 	*width = most;
 }
 
-/* The row of widths from one port, through switches and cables. */
+/*
+ * Fills the row of widths from one port of the first node, through switches and
+ * cables.
+ */
 static int gt_internode_cables(const struct gt_internode *internode,
 			       enum gt_fabric_kind over, uint32_t port,
 			       struct gt_arena *arena, struct gt_rat *row,
@@ -198,7 +215,10 @@ int gt_internode_make(const struct gt_cluster *cluster, const uint32_t nodes[2],
 	return rc;
 }
 
-/* Over NVLink a GPU is its own port. */
+/*
+ * Gives a pair of GPUs its route through a fabric of NVSwitches, if there is
+ * one; there a GPU is its own port.
+ */
 static void gt_internode_nvlink(const struct gt_internode *internode,
 				const uint32_t gpus[2],
 				struct gt_cluster_route *route)

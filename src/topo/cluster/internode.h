@@ -11,32 +11,42 @@
 #include "topo/cluster/cluster.h"
 #include "topo/graph/path.h"
 
-/* Two nodes; all memory is the arena's, the cluster must outlive it. */
+/*
+ * Two nodes and the widths between their ports; all memory is the arena's, and
+ * the cluster must outlive it.
+ */
 struct gt_internode {
 	const struct gt_cluster *cluster;
 	uint32_t nodes[2];
 	const struct gt_cluster_kind *kinds[2];
-	const struct gt_paths *paths[2]; /* within each node */
-	struct gt_rat *widths
-		[GT_NFABRICKINDS]; /* [port * ports of 1 + port]; 0: none */
+	const struct gt_paths *paths[2]; /* routes within each node */
+	/* [port * ports of the second + port]; 0: none */
+	struct gt_rat *widths[GT_NFABRICKINDS];
 };
 
 struct gt_cluster_route {
-	enum gt_path_kind kind; /* the worse of both ends; NVL; DIS: none */
+	/* the worse of both ends; NVL over NVLink; DIS: none */
+	enum gt_path_kind kind;
 	enum gt_fabric_kind over;
 	struct gt_rat gbs;
-	uint32_t ports[2]; /* which of the kinds' lists */
-	const struct gt_path *out,
-		*in; /* to and from the port; not on NVLink */
+	uint32_t ports[2]; /* places in the kinds' lists of ports */
+	/* to and from the port; NULL on NVLink */
+	const struct gt_path *out, *in;
 };
 
-/* The paths are those of the nodes' kinds. */
+/*
+ * Compute the widths between all ports of two nodes; `paths` are the routes
+ * within the nodes' kinds.
+ */
 int gt_internode_make(const struct gt_cluster *cluster, const uint32_t nodes[2],
 		      const struct gt_paths *const paths[2],
 		      struct gt_arena *arena, struct gt_internode *internode,
 		      struct gt_err *err);
 
-/* From a GPU of the first to one of the second (nodes of their topologies). */
+/*
+ * Find the route from a GPU of the first node to one of the second (indices of
+ * nodes of their topologies).
+ */
 void gt_internode_route(const struct gt_internode *internode,
 			const uint32_t gpus[2], struct gt_cluster_route *route);
 

@@ -1,3 +1,7 @@
+/*
+ * Makes kinds of nodes while a cluster is read: which ports of a machine are in
+ * use, on which rails, and what each carries.
+ */
 #include "topo/cluster/make.h"
 
 #include <stdlib.h>
@@ -8,7 +12,7 @@
 #include "base/unit.h"
 #include "base/vec.h"
 
-/* The node's link to another of that kind, or NULL. */
+/* Returns the node's first link to a node of that kind, or NULL. */
 static const struct gt_link *gt_kind_link(const struct gt_topo *topo,
 					  uint32_t from, enum gt_node_kind to)
 {
@@ -35,7 +39,9 @@ static void gt_kind_add(struct gt_cluster_kind *kind, enum gt_fabric_kind over,
 			(struct gt_cluster_port){device, rail, link->gbs};
 }
 
-/* The kind's network port of that number that is in no list yet. */
+/*
+ * Returns the network port of that number that is in no list yet, or GT_NONE.
+ */
 static uint32_t gt_kind_net(const struct gt_cluster_kind *kind, int64_t dev)
 {
 	const struct gt_cluster_ports *ports = &kind->ports[GT_FABRIC_NET];
@@ -80,7 +86,10 @@ static int gt_kind_nets_range(struct gt_cluster_kind *kind, const char *word,
 	return GT_OK;
 }
 
-/* "0,3-5,-,9": the rails one after the other. */
+/*
+ * Adds the ports of a list such as "0,3-5,-,9", the rails one after the other;
+ * "-" leaves a rail out.
+ */
 static int gt_kind_nets(struct gt_cluster_kind *kind, const char *nets,
 			struct gt_err *err)
 {
@@ -107,7 +116,10 @@ static int gt_kind_nets(struct gt_cluster_kind *kind, const char *nets,
 	}
 }
 
-/* Rails that the file names are believed when each port has one. */
+/*
+ * Adds all ports.  The rails that the file names are believed when every port
+ * has one; else ports are numbered as they come.
+ */
 static void gt_kind_nets_all(struct gt_cluster_kind *kind)
 {
 	uint32_t n = gt_topo_nnets(kind->topo);

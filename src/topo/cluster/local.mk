@@ -10,3 +10,5 @@ gtopo_core_sources += \
 	%D%/make.h \
 	%D%/names.c \
 	%D%/read.c
+
+EXTRA_DIST += %D%/README.md

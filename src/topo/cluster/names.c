@@ -1,3 +1,7 @@
+/*
+ * Reads names of nodes: lists such as "gpu[01-12],x7" become runs of nodes, and
+ * no two nodes may have one name.
+ */
 #include "topo/cluster/make.h"
 
 #include <stdio.h>
@@ -51,7 +55,10 @@ static int gt_names_wrong(const char *name, size_t len, struct gt_err *err)
 			  (int)(len < 80 ? len : 80), name);
 }
 
-/* "01-16", or "7": what stands between brackets or commas there. */
+/*
+ * Parses a range such as "01-16", or a number such as "7", which stand between
+ * brackets; width is the number of digits where it begins with 0.
+ */
 static int gt_names_range(const char *text, size_t len, uint32_t *from,
 			  uint32_t *to, int *width)
 {
@@ -76,7 +83,7 @@ static int gt_names_range(const char *text, size_t len, uint32_t *from,
 	return 1;
 }
 
-/* prefix[ranges]suffix */
+/* Adds the nodes of one word "prefix[ranges]suffix", a run for each range. */
 static int gt_names_ranges(struct gt_cluster *cluster, uint32_t kind,
 			   const char *name, size_t len, struct gt_err *err)
 {
@@ -140,7 +147,10 @@ static int gt_names_compare(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* One run alone has no name twice. */
+/*
+ * The names of one run differ by their numbers, so only several runs can have a
+ * name twice.
+ */
 int gt_cluster_check_names(const struct gt_cluster *cluster, struct gt_err *err)
 {
 	struct gt_arena *arena;

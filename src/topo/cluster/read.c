@@ -1,3 +1,8 @@
+/*
+ * Reads cluster files (gtopo-cluster(5)): nodes with their kinds, then the
+ * fabrics between them.  A file whose root is <system> is read as a topology
+ * instead.
+ */
 #include "topo/cluster/make.h"
 
 #include <string.h>
@@ -8,7 +13,7 @@
 #include "base/xml.h"
 #include "topo/xml/reader.h"
 
-/* What a kind is known by while the file is read. */
+/* These attributes tell one kind from another while the file is read. */
 struct gt_cluster_seen {
 	const char *file, *nets;
 	uint32_t topo;
@@ -17,11 +22,11 @@ struct gt_cluster_seen {
 struct gt_cluster_reader {
 	struct gt_cluster *cluster;
 	enum gt_rates rates;
-	struct gt_cluster_seen *seen; /* of each kind */
+	struct gt_cluster_seen *seen; /* for each kind */
 	uint32_t room;
 };
 
-/* Errors that have no place yet are the attribute's. */
+/* Errors that have no place yet get that of the attribute. */
 static int gt_cluster_at(const struct gt_xml_elem *elem, const char *attr,
 			 int rc, struct gt_err *err)
 {
@@ -34,7 +39,7 @@ static int gt_cluster_at(const struct gt_xml_elem *elem, const char *attr,
 	return rc;
 }
 
-/* Node files lie beside the cluster file. */
+/* Node files lie beside the cluster file; returns the path to open. */
 static const char *gt_cluster_path(struct gt_cluster *cluster, const char *file)
 {
 	const char *slash = strrchr(cluster->source, '/');
@@ -46,7 +51,10 @@ static const char *gt_cluster_path(struct gt_cluster *cluster, const char *file)
 			       file);
 }
 
-/* "dgx-h100" of "../dgx-h100.xml", with a number when it is taken. */
+/*
+ * Makes the name of a kind from its file, "dgx-h100" of "../dgx-h100.xml", with
+ * a number when it is taken.
+ */
 static const char *gt_cluster_kind_name(struct gt_cluster *cluster,
 					const char *file)
 {
