@@ -1,3 +1,8 @@
+/*
+ * Writes a server's tree of devices as topology XML again, with one finding
+ * applied on the way: a device left out, added or put elsewhere, a property or
+ * a number of NVLinks taken from the other server.
+ */
 #include "topo/diff/apply.h"
 
 #include <stdio.h>
@@ -13,10 +18,11 @@ struct gt_apply {
 	const struct gt_diff *diff;
 	const struct gt_diff_finding *finding; /* or NULL */
 	struct gt_buf *out;
-	int placing; /* the moved device, at its new place */
+	/* whether the device that moved is being written at its new place */
+	int placing;
 };
 
-/* Which server a device is of, and which it is. */
+/* This names a device, and says whether it is the other server's. */
 struct gt_apply_at {
 	int other;
 	uint32_t dev;
@@ -34,7 +40,10 @@ static const struct gt_device *gt_apply_dev(const struct gt_apply *p,
 	return gt_device_tree_device(gt_apply_server(p, at), at.dev);
 }
 
-/* Is it the device whose property is to change? */
+/*
+ * Returns whether the finding is of this kind and about this device of the
+ * norm.
+ */
 static int gt_apply_hits(const struct gt_apply *p, struct gt_apply_at at,
 			 enum gt_diff_kind kind)
 {
@@ -64,7 +73,10 @@ static void gt_apply_attrs(struct gt_apply *p, const struct gt_xml_elem *elem,
 		gt_apply_value(p, *attrs, gt_xml_attr(elem, *attrs));
 }
 
-/* Devices of the other server must not be taken for ones of this. */
+/*
+ * Writes an id; those of the other server's devices are changed, so that they
+ * are not taken for ids of this one's.
+ */
 static void gt_apply_id(struct gt_apply *p, struct gt_apply_at at,
 			const char *attr, const char *value)
 {
@@ -104,7 +116,10 @@ static const char *gt_apply_target(const struct gt_apply *p,
 	return text;
 }
 
-/* What the finding says of the links from x to y: 1 and their number. */
+/*
+ * When the finding is about the links from this device to `to`, gives the
+ * number that they are to have and returns 1.
+ */
 static int gt_apply_count(const struct gt_apply *p, struct gt_apply_at at,
 			  uint32_t to, int *count)
 {
@@ -135,7 +150,7 @@ static void gt_apply_link(struct gt_apply *p, struct gt_apply_at at,
 	gt_buf_puts(p->out, "/>\n");
 }
 
-/* The links of which the finding gives another number, as one. */
+/* Writes the links whose number the finding changes as one element. */
 static void gt_apply_relink(struct gt_apply *p, struct gt_apply_at at,
 			    uint32_t to, int count)
 {
@@ -199,7 +214,10 @@ static void gt_apply_gpu(struct gt_apply *p, struct gt_apply_at at,
 	gt_buf_puts(p->out, "</gpu>\n");
 }
 
-/* Properties that a changed one replaces are taken from the other server. */
+/*
+ * Writes a <pci>; a property that the finding changes is taken from the other
+ * server.
+ */
 static void gt_apply_pci(struct gt_apply *p, struct gt_apply_at at)
 {
 	static const char *const ids[] = {"vendor", "device",
@@ -265,7 +283,7 @@ static void gt_apply_port(struct gt_apply *p, struct gt_apply_at at)
 		now = gt_device_tree_device(p->diff->b, p->finding->dev_b)
 			      ->elem;
 	gt_buf_puts(p->out, "<net");
-	/* One that is down has no number, and is left out. */
+	/* A port that is down has no number, and is left out. */
 	if (gt_xml_attr(now, "dev"))
 		gt_apply_id(p, at, "dev", gt_xml_attr(elem, "dev"));
 	gt_apply_attrs(p, now, speed);
@@ -275,7 +293,10 @@ static void gt_apply_port(struct gt_apply *p, struct gt_apply_at at)
 
 static void gt_apply_write(struct gt_apply *p, struct gt_apply_at at);
 
-/* All ports, or all else; then what came to this place. */
+/*
+ * Writes all ports below a device, or all that is no port; then the device that
+ * the finding puts at this place.
+ */
 static void gt_apply_below(struct gt_apply *p, struct gt_apply_at at, int ports)
 {
 	const struct gt_device_tree *tree = gt_apply_server(p, at);

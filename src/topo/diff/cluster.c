@@ -1,3 +1,8 @@
+/*
+ * Compares two clusters, line by line: nodes by name or by number, ports on
+ * rails, levels of switches, cables.  Kinds of nodes are matched first, by
+ * name, by the hash of their servers, or by a node's name.
+ */
 #include "topo/diff/cluster.h"
 
 #include <stdarg.h>
@@ -15,7 +20,8 @@ enum { GT_DIFF_NAMES = 16, GT_DIFF_NAME = 512 };
 
 struct gt_cluster_differ {
 	const struct gt_cluster *a, *b;
-	const uint32_t *kind; /* of a's: b's */
+	/* which kind of b each kind of a is, or GT_NONE */
+	const uint32_t *kind;
 	struct gt_buf *out;
 	uint32_t *n;
 };
@@ -35,7 +41,7 @@ static void gt_differ_say(struct gt_cluster_differ *d, const char *fmt, ...)
 	++*d->n;
 }
 
-/* Hashes of the kinds' servers, each file read once. */
+/* Computes the hash of each kind's server; every file is read once. */
 static int gt_differ_hashes(const struct gt_cluster *cluster, uint64_t *hashes,
 			    struct gt_err *err)
 {
@@ -61,7 +67,10 @@ static int gt_differ_hashes(const struct gt_cluster *cluster, uint64_t *hashes,
 	return GT_OK;
 }
 
-/* The kind in b of the first node that was given a name b has, too. */
+/*
+ * Returns the kind in b of the first node of this kind of a that was given a
+ * name which b has, too; GT_NONE when there is none.
+ */
 static uint32_t gt_differ_called(const struct gt_cluster *a, uint32_t kind,
 				 const struct gt_cluster *b)
 {
@@ -125,7 +134,7 @@ int gt_cluster_diff_kinds(const struct gt_cluster *a,
 	return GT_OK;
 }
 
-/* How many nodes of a were given a name that b has, too. */
+/* Counts the nodes of a that were given a name which b has, too. */
 static uint32_t gt_differ_common(const struct gt_cluster *a,
 				 const struct gt_cluster *b)
 {
@@ -147,7 +156,10 @@ static const char *gt_differ_kind(const struct gt_cluster *cluster,
 	return gt_cluster_kind_of(cluster, node)->name;
 }
 
-/* Every node of one in the other; back: only those that are not there. */
+/*
+ * Looks for every node of one cluster in the other by name.  With `back` only
+ * nodes that are not there are told, for the rest was told the first time.
+ */
 static void gt_differ_by_name(struct gt_cluster_differ *d, int back)
 {
 	const struct gt_cluster *from = back ? d->b : d->a;
@@ -202,7 +214,7 @@ static void gt_differ_by_count(struct gt_cluster_differ *d)
 	}
 }
 
-/* How many ports are on a rail. */
+/* Counts the ports on a rail. */
 static uint32_t gt_differ_port(const struct gt_cluster_ports *ports,
 			       uint32_t rail)
 {
@@ -241,7 +253,10 @@ static void gt_differ_number(struct gt_cluster_differ *d, const char *what,
 		gt_differ_say(d, "%s %u instead of %u", what, is, was);
 }
 
-/* What goes up; levels with the same fraction differ only in size. */
+/*
+ * Compares uplinks.  Where both are fractions of what comes from below, only
+ * the fractions are compared: with equal ones the levels differ only in size.
+ */
 static void gt_differ_uplink(struct gt_cluster_differ *d,
 			     enum gt_fabric_kind over, uint32_t i)
 {
@@ -309,7 +324,10 @@ static void gt_differ_end(const struct gt_cluster *cluster,
 			->dev);
 }
 
-/* A cable by the names of its ends, the lesser first. */
+/*
+ * A cable is compared by the names of its ends, of which the lesser comes
+ * first.
+ */
 struct gt_differ_cable {
 	const char *text;
 	struct gt_rat gbs;

@@ -1,3 +1,7 @@
+/*
+ * Reads what is compared of a device from its element: ids, link, driver,
+ * firmware, state, in the words that people are told.
+ */
 #include "topo/diff/device.h"
 
 #include <ctype.h>
@@ -34,7 +38,7 @@ const char *gt_device_kind_name(enum gt_device_kind kind)
 	return names[kind];
 }
 
-/* One device being read. */
+/* The device that is being read. */
 struct gt_props {
 	struct gt_arena *arena;
 	unsigned ignore;
@@ -49,8 +53,10 @@ static const char *gt_props_text(const struct gt_xml_elem *elem,
 	return text ? text : "";
 }
 
-/* The property in lower case, "" where nothing is known or wanted.  Switches
- * that files make up for virtual machines have ids of 0. */
+/*
+ * Sets a property, in lower case; it stays "" where nothing is known or wanted.
+ * Switches that files make up for virtual machines have ids of 0.
+ */
 static void gt_props_set(struct gt_props *p, enum gt_prop prop, char *text)
 {
 	if (p->ignore >> prop & 1 || !text || !strcmp(text, ":") ||
@@ -67,7 +73,7 @@ static void gt_props_copy(struct gt_props *p, enum gt_prop prop,
 	gt_props_set(p, prop, gt_arena_strdup(p->arena, text));
 }
 
-/* "32.0 GT/s x16", or half of it, as "32" and "16". */
+/* Reads "32.0 GT/s x16", or half of it, as "32" and "16". */
 static void gt_props_link(struct gt_props *p, const char *attr,
 			  enum gt_prop width, enum gt_prop speed)
 {
@@ -82,7 +88,7 @@ static void gt_props_link(struct gt_props *p, const char *attr,
 		gt_props_copy(p, speed, gt_rat_print(rate.gts, number));
 }
 
-/* "mlx5_core 23.10": a driver and its version. */
+/* Reads "mlx5_core 23.10" as a driver and its version. */
 static void gt_props_driver(struct gt_props *p)
 {
 	const char *text = gt_props_text(p->dev->elem, "gt_driver");
@@ -104,7 +110,10 @@ static void gt_props_acs(struct gt_props *p)
 			      strtoul(acs, NULL, 16) & 0xc ? "on" : "off");
 }
 
-/* What it may do with most others: one that is shut off is its own fault. */
+/*
+ * Reads what the GPU may do with most others; one that is shut off has a fault
+ * of its own.
+ */
 static void gt_props_p2p(struct gt_props *p, const char *row)
 {
 	char best[8] = "", word[8];
@@ -157,7 +166,7 @@ static void gt_props_pci(struct gt_props *p)
 	gt_props_copy(p, GT_PROP_CLASS, gt_props_text(elem, "class"));
 	gt_props_driver(p);
 	gt_props_acs(p);
-	/* The link's own maximum: the lesser of both ends. */
+	/* The maximum of the link is the lesser of both ends'. */
 	if (*width && strcmp(width, "0"))
 		gt_props_copy(p, GT_PROP_WIDTH, width);
 	if (gts.num)
@@ -171,7 +180,10 @@ static void gt_props_pci(struct gt_props *p)
 		gt_props_gpu(p, gt_xml_find(elem, "gpu"));
 }
 
-/* The card has a word for each of its ports. */
+/*
+ * Reads the word of this port in an attribute of its card, which has a word for
+ * each of its ports.
+ */
 static void gt_props_word(struct gt_props *p, enum gt_prop prop,
 			  const char *attr)
 {

@@ -1,6 +1,6 @@
 /*
- * A device of a machine that is compared: what it is, how it is wired and what
- * of it is compared.
+ * Says of a device that is compared what it is, how it is wired, and which of
+ * its properties count.
  */
 #ifndef GT_TOPO_DIFF_DEVICE_H
 #define GT_TOPO_DIFF_DEVICE_H
@@ -21,47 +21,56 @@ enum gt_device_kind {
 	GT_NDEVICEKINDS
 };
 
-/* What of a device is compared; their words are gt_prop_name()'s. */
+/*
+ * The properties of a device that are compared; gt_prop_name() gives their
+ * words.
+ */
 enum gt_prop {
-	GT_PROP_MODEL,     /* PCI vendor and device; processor's vendor … */
-	GT_PROP_SUBSYSTEM, /* the card's maker and number */
+	/* PCI vendor and device, or the processor's vendor … */
+	GT_PROP_MODEL,
+	GT_PROP_SUBSYSTEM, /* the card's maker and its number there */
 	GT_PROP_CLASS,
-	GT_PROP_WIDTH, /* most lanes of its link */
-	GT_PROP_SPEED, /* most GT/s; of a port: Mb/s */
+	GT_PROP_WIDTH, /* the most lanes of its link */
+	GT_PROP_SPEED, /* the most GT/s of its link; of a port: Mb/s */
 	GT_PROP_CUR_WIDTH,
-	GT_PROP_CUR_SPEED, /* unknown of GPUs: low while they idle */
+	/* unknown for GPUs, whose speed is low while they idle */
+	GT_PROP_CUR_SPEED,
 	GT_PROP_DRIVER,
 	GT_PROP_DRIVER_VERSION,
 	GT_PROP_FIRMWARE,
-	GT_PROP_STATE,   /* of a port: "active" … */
-	GT_PROP_LAYER,   /* of a port: "ib", "eth" */
-	GT_PROP_ACS,     /* of the port above: "on" where it redirects peers */
-	GT_PROP_P2P,     /* what a GPU may do with most others: "rwa" */
+	GT_PROP_STATE, /* of a port: "active" … */
+	GT_PROP_LAYER, /* of a port: "ib", "eth" */
+	/* "on" where the port above redirects traffic of peers */
+	GT_PROP_ACS,
+	GT_PROP_P2P,     /* what a GPU may do with most others, "rwa" */
 	GT_PROP_MIG,     /* "on", "off" */
-	GT_PROP_VISIBLE, /* of a GPU, to programs: "yes", "no" */
+	GT_PROP_VISIBLE, /* whether programs see the GPU: "yes", "no" */
 	GT_PROP_IOMMU,   /* of the server: "off" … */
 	GT_NPROPS
 };
 
-/* NVLinks (or others) of a GPU to one neighbour, those of a pair summed. */
+/*
+ * The NVLinks (or xGMI, or C2C links) of a GPU to one neighbour; all links of
+ * the pair are summed.
+ */
 struct gt_device_link {
-	uint32_t to; /* a GPU, or 0: any switch; or the CPU above */
+	uint32_t to; /* a GPU; or 0, which is any switch, or the CPU above */
 	int count;
-	const struct gt_xml_elem *elem; /* the first of them */
+	const struct gt_xml_elem *elem; /* the first of these links */
 };
 
 struct gt_device {
 	enum gt_device_kind kind;
 	uint32_t parent, first, next; /* 0: none */
-	uint32_t ndevs;               /* it and all below it */
+	uint32_t ndevs;               /* the device and all below it */
 	const struct gt_xml_elem *elem;
 	const char *bus;              /* the normalized bus id, or NULL */
 	const char *name;             /* "GPU 0000:1b:00.0", "port mlx5_0" */
 	const char *props[GT_NPROPS]; /* lower case, "" unknown */
 	uint32_t nlinks;
 	struct gt_device_link *links;
-	uint64_t own;  /* hash of what it is */
-	uint64_t tree; /* the same of all below it, too, but for NVLinks */
+	uint64_t own;  /* a hash of what the device is */
+	uint64_t tree; /* a hash of it and all below it, without NVLinks */
 };
 
 /*
@@ -71,7 +80,7 @@ struct gt_device {
 void gt_device_read_props(struct gt_arena *arena, unsigned ignore,
 			  struct gt_device *dev);
 
-/* "model", "width", …: as --ignore takes them. */
+/* Returns "model", "width", … as --ignore takes them. */
 const char *gt_prop_name(enum gt_prop prop);
 const char *gt_device_kind_name(enum gt_device_kind kind);
 

@@ -1,3 +1,8 @@
+/*
+ * Makes a device tree of topology XML: an element becomes a device, its
+ * properties are read, NVLinks are joined to pairs of GPUs, and every subtree
+ * gets a hash.
+ */
 #include "topo/diff/device_tree.h"
 
 #include <stdio.h>
@@ -114,7 +119,7 @@ static int gt_device_tree_add(struct gt_device_tree *tree, uint32_t parent,
 	return GT_OK;
 }
 
-/* What is below an element; XML's depth is bounded. */
+/* Adds all devices below an element; the XML parser bounds the depth. */
 static int gt_device_tree_walk(struct gt_device_tree *tree, uint32_t parent,
 			       const struct gt_xml_elem *above,
 			       struct gt_err *err)
@@ -156,7 +161,10 @@ static uint32_t gt_device_tree_by_bus(const struct gt_device_tree *tree,
 	return 0;
 }
 
-/* Links to the same GPU, and those to any switch, count together. */
+/*
+ * Adds a GPU's links.  Those to the same GPU count together, and so do those to
+ * any switch.
+ */
 static void gt_device_tree_join(struct gt_device *dev,
 				const struct gt_device_link *link)
 {
@@ -195,7 +203,10 @@ static int gt_device_tree_links(struct gt_device_tree *tree,
 		if (to)
 			to = gt_bus_id_normalize_dup(tree->arena, to);
 		link.to = gt_device_tree_by_bus(tree, to);
-		/* One end may be the processor: the nearest, as for c2c. */
+		/*
+		 * A link may end at the processor: then 0 stands for the
+		 * nearest, as for c2c.
+		 */
 		if (link.to && tree->devs[link.to].kind != GT_DEVICE_GPU)
 			link.to = 0;
 		if (link.to != (uint32_t)(dev - tree->devs) && link.count)
@@ -204,7 +215,10 @@ static int gt_device_tree_links(struct gt_device_tree *tree,
 	return GT_OK;
 }
 
-/* Where some GPUs could be asked, those that could not are hidden. */
+/*
+ * Where some GPUs could be asked, those that could not are hidden from
+ * programs.
+ */
 static void gt_device_tree_hidden(struct gt_device_tree *tree)
 {
 	uint32_t asked = 0;
@@ -265,7 +279,7 @@ static void gt_device_tree_labels(struct gt_device_tree *tree)
 			gt_hash_mix(tree->devs[i].tree, 1);
 }
 
-/* Takes the document, also when it fails. */
+/* Makes a tree of a document, which it takes, also when it fails. */
 static int gt_device_tree_new(struct gt_xml *xml, unsigned ignore,
 			      struct gt_device_tree **out, struct gt_err *err)
 {

@@ -1,3 +1,7 @@
+/*
+ * Makes findings of a match of two servers: what is missing, extra, moved or
+ * changed, and which NVLinks differ, each fault told once.
+ */
 #include "topo/diff/diff.h"
 
 #include <stdarg.h>
@@ -59,7 +63,10 @@ static void gt_differ_add(struct gt_differ *d, struct gt_diff_finding finding,
 	diff->findings[diff->nfindings++] = finding;
 }
 
-/* "16 GT/s", "8 lanes", "0x10de:0x2330": a property as people say it. */
+/*
+ * Returns the unit of a property as people say it: "16 GT/s", "8 lanes"; ""
+ * where it has none.
+ */
 static const char *gt_differ_unit(const struct gt_device *dev,
 				  enum gt_prop prop)
 {
@@ -96,7 +103,10 @@ static const char *gt_differ_word(enum gt_prop prop)
 	return words[prop];
 }
 
-/* One fault, one finding: what follows from another is left out. */
+/*
+ * One fault is one finding: a property that differs only because another one
+ * does is left out.
+ */
 static int gt_differ_follows(const struct gt_device *a,
 			     const struct gt_device *b, enum gt_prop prop)
 {
@@ -141,7 +151,7 @@ static void gt_differ_props(struct gt_differ *d, uint32_t x, uint32_t y)
 	}
 }
 
-/* "switch 0000:15:00.0 (CPU 0)" */
+/* Writes where a device is, "switch 0000:15:00.0 (CPU 0)". */
 static const char *gt_differ_place(const struct gt_device_tree *tree,
 				   uint32_t dev, char text[256])
 {
@@ -181,7 +191,10 @@ static void gt_differ_moved(struct gt_differ *d, uint32_t x, uint32_t y)
 			      gt_differ_place(diff->b, kept, then));
 }
 
-/* A device without a match; what is below it goes without saying. */
+/*
+ * Tells of a device that has no match.  What is below it is counted, but gets
+ * no finding of its own.
+ */
 static void gt_differ_alone(struct gt_differ *d, int extra, uint32_t dev)
 {
 	const struct gt_diff *diff = d->diff;
@@ -225,7 +238,10 @@ static void gt_differ_count(struct gt_differ *d,
 			      was);
 }
 
-/* Each pair is told once, unless its two ends disagree. */
+/*
+ * Compares the NVLinks of a GPU and its match.  Each pair is told once, unless
+ * its two ends disagree.
+ */
 static void gt_differ_links(struct gt_differ *d, uint32_t x, uint32_t y)
 {
 	const struct gt_diff *diff = d->diff;

@@ -1,3 +1,4 @@
+/* Refines the colours of a device tree, as device_tree.h describes it. */
 #include "topo/diff/device_tree.h"
 
 #include <stdlib.h>
@@ -12,7 +13,7 @@ static int gt_device_tree_order(const void *left, const void *right)
 	return (a > b) - (a < b);
 }
 
-/* How many different ones; sorts them. */
+/* Sorts the colours and returns how many different ones there are. */
 static uint32_t gt_hash_distinct(uint64_t *colours, uint32_t n)
 {
 	uint32_t count = 0;

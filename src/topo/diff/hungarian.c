@@ -1,18 +1,29 @@
+/*
+ * Runs Kuhn's Hungarian method as hungarian.h cites it: rows are assigned one
+ * after the other, each by a shortest augmenting path under potentials.
+ */
 #include "topo/diff/hungarian.h"
 
 #include <limits.h>
 #include <stdlib.h>
 
-/* Columns and rows count from 1; 0 is where the path begins. */
+/*
+ * Columns and rows count from 1; column 0 is where an augmenting path begins.
+ */
 struct gt_hungarian {
 	uint32_t n;
 	const int *price;
-	int64_t *u, *v, *least; /* potentials, slack of each column */
-	uint32_t *row, *way;    /* column -> its row, the column before it */
+	/* potentials of rows and columns, slack of each column */
+	int64_t *u, *v, *least;
+	/* by column: its row, and the column before it on the path */
+	uint32_t *row, *way;
 	unsigned char *used;
 };
 
-/* The column with the least slack, after all potentials follow it. */
+/*
+ * Goes on from a column: updates slacks and potentials, and returns the column
+ * with the least slack.
+ */
 static uint32_t gt_hungarian_step(struct gt_hungarian *s, uint32_t column)
 {
 	uint32_t row = s->row[column], next = 0, n = s->n;

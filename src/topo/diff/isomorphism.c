@@ -1,3 +1,8 @@
+/*
+ * Matches two servers with one hash exactly, by individualization and
+ * refinement: a device whose colour is not unique is singled out in both trees,
+ * the colours are refined, and so on until all are unique.
+ */
 #include "topo/diff/match.h"
 
 #include <stdlib.h>
@@ -9,11 +14,14 @@ struct gt_isomorphism {
 	const struct gt_device_tree *a, *b;
 	uint32_t n;
 	uint64_t *colours_a, *colours_b;
-	uint64_t *before; /* b's, before one is singled out */
+	uint64_t *before; /* b's colours before a device of it is singled out */
 	uint32_t *mark_a, *mark_b;
 };
 
-/* The next device whose colour another one has, too; 0: there is none. */
+/*
+ * Returns the next device whose colour another one has, too; 0 when there is
+ * none.
+ */
 static uint32_t gt_isomorphism_twin(const struct gt_isomorphism *s,
 				    uint32_t next)
 {
@@ -24,7 +32,10 @@ static uint32_t gt_isomorphism_twin(const struct gt_isomorphism *s,
 	return 0;
 }
 
-/* Single out x, and in b one that leaves both with the same colours. */
+/*
+ * Singles out x in a, and in b a device that leaves both with the same hash; 0
+ * when there is none.
+ */
 static int gt_isomorphism_individualize(struct gt_isomorphism *s, uint32_t x,
 					uint32_t mark)
 {

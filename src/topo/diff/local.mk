@@ -16,3 +16,5 @@ gtopo_core_sources += \
 	%D%/match.c \
 	%D%/match.h \
 	%D%/mix.h
+
+EXTRA_DIST += %D%/README.md

@@ -1,3 +1,8 @@
+/*
+ * Matches two servers that differ, as match.h describes it: the cheapest match
+ * of the trees from the top down, then a local search over swaps where NVLinks
+ * tell devices apart that the trees do not.
+ */
 #include "topo/diff/match.h"
 
 #include <limits.h>
@@ -10,17 +15,24 @@
 #include "topo/diff/mix.h"
 
 enum {
-	GT_MATCH_UNIT = 1024, /* of prices; where all is equal, names decide */
-	GT_MATCH_LOST = 32 * GT_MATCH_UNIT, /* a device without a match */
-	GT_MATCH_MOVED = 8 * GT_MATCH_UNIT, /* one elsewhere */
-	GT_MATCH_LINK = 2 * GT_MATCH_UNIT,  /* an NVLink more or less */
+	/* the unit of prices; below it, names decide between equals */
+	GT_MATCH_UNIT = 1024,
+	GT_MATCH_LOST = 32 * GT_MATCH_UNIT, /* for a device without a match */
+	GT_MATCH_MOVED = 8 * GT_MATCH_UNIT, /* for a device that is elsewhere */
+	GT_MATCH_LINK = 2 * GT_MATCH_UNIT,  /* for an NVLink more or less */
 	GT_MATCH_STARTS = 160,
-	/* Beyond these a match need not be the best, but takes no hours. */
+	/*
+	 * Beyond these limits a match need not be the best, but it takes no
+	 * hours.
+	 */
 	GT_MATCH_MAX_REST = 512,
 	GT_MATCH_MAX_DEVS = 512,
 };
 
-/* What differing costs; the sum is less than two lost devices. */
+/*
+ * These are the prices of properties that differ; the sum of all is less than
+ * two lost devices.
+ */
 static const int gt_match_price[GT_NPROPS] = {
 	[GT_PROP_MODEL] = 12,
 	[GT_PROP_SUBSYSTEM] = 1,
@@ -44,7 +56,8 @@ struct gt_matcher {
 	const struct gt_device_tree *a, *b;
 	uint32_t na, nb;
 	uint32_t *image, *back;
-	int *costs; /* [x * nb + y]: one more than the subtrees', or 0 */
+	/* [x * nb + y]: the price of both subtrees plus 1, or 0: unknown */
+	int *costs;
 	int failed;
 };
 
@@ -92,12 +105,13 @@ static int gt_match_device_cost(const struct gt_matcher *m, uint32_t x,
 
 static int gt_match_cost(struct gt_matcher *m, uint32_t x, uint32_t y);
 
-/* The children of both, and the cheapest way to pair them. */
+/* The children of two devices, and the cheapest way to pair them. */
 struct gt_match_children {
 	uint32_t na, nb;
-	uint32_t *a, *b; /* their devices */
-	uint32_t *pick;  /* a's child -> b's, of na, or GT_UNMATCHED */
-	uint32_t *taken; /* b's child: is it? */
+	uint32_t *a, *b; /* the children, as devices */
+	/* for each of a's children its partner among b's, or GT_UNMATCHED */
+	uint32_t *pick;
+	uint32_t *taken; /* for each of b's children whether it has a partner */
 	void *memory;
 };
 
@@ -137,7 +151,10 @@ static int gt_match_children(struct gt_matcher *m, uint32_t x, uint32_t y,
 	return GT_OK;
 }
 
-/* Those in which nothing differs; of these first those of one name. */
+/*
+ * Pairs children in which nothing differs; with `named` only those that have
+ * the same name as well.
+ */
 static int gt_match_identical(struct gt_matcher *m,
 			      struct gt_match_children *children, int named)
 {
@@ -165,7 +182,7 @@ static int gt_match_identical(struct gt_matcher *m,
 	return sum;
 }
 
-/* What a pair costs, of which one may be none. */
+/* Returns the price of a pair, one of which may be GT_UNMATCHED. */
 static int gt_match_price_of(struct gt_matcher *m, uint32_t x, uint32_t y)
 {
 	if (x != GT_UNMATCHED && y != GT_UNMATCHED)
@@ -177,7 +194,10 @@ static int gt_match_price_of(struct gt_matcher *m, uint32_t x, uint32_t y)
 	return 0;
 }
 
-/* The children that have no twin, by the cheapest assignment. */
+/*
+ * Pairs the children that have no identical partner, by the cheapest
+ * assignment.
+ */
 static int gt_match_rest(struct gt_matcher *m,
 			 struct gt_match_children *children, uint32_t n)
 {
@@ -209,7 +229,7 @@ static int gt_match_rest(struct gt_matcher *m,
 	return sum;
 }
 
-/* As they come, kind by kind. */
+/* Pairs the children that are left as they come, kind by kind. */
 static int gt_match_in_order(struct gt_matcher *m,
 			     struct gt_match_children *children)
 {
@@ -248,7 +268,10 @@ static int gt_match_solve(struct gt_matcher *m,
 	return n ? sum + gt_match_rest(m, children, n) : sum;
 }
 
-/* What differs when x and all below it are matched with y; of one kind. */
+/*
+ * Returns the price of matching x and all below it with y, which must be of its
+ * kind.
+ */
 static int gt_match_cost(struct gt_matcher *m, uint32_t x, uint32_t y)
 {
 	const struct gt_device *a = gt_device_a(m, x), *b = gt_device_b(m, y);
@@ -291,7 +314,7 @@ static void gt_match_pair(struct gt_matcher *m, uint32_t x, uint32_t y)
 	free(children.memory);
 }
 
-/* Undo the match of a's x and all below it, and of b's y likewise. */
+/* Undoes the match of a's x and all below it, and of b's y likewise. */
 static void gt_match_remove(struct gt_matcher *m, uint32_t x, uint32_t y)
 {
 	uint32_t end_a = x + gt_device_a(m, x)->ndevs;
@@ -309,7 +332,10 @@ static void gt_match_remove(struct gt_matcher *m, uint32_t x, uint32_t y)
 	}
 }
 
-/* Left over on both sides and the same: the largest, or 0. */
+/*
+ * Finds the largest device of a without a match that has an equal in b without
+ * one; 0 when there is none.
+ */
 static uint32_t gt_match_moved_one(struct gt_matcher *m, uint32_t *y)
 {
 	uint32_t x = 0, most = 0;
@@ -371,7 +397,7 @@ static int gt_match_total(const struct gt_matcher *m)
 	return sum;
 }
 
-/* Is it a GPU, or above one? */
+/* Returns whether the device is a GPU, or above one. */
 static int gt_match_holds_gpu(const struct gt_matcher *m, uint32_t x)
 {
 	uint32_t end = x + gt_device_a(m, x)->ndevs;
@@ -381,7 +407,10 @@ static int gt_match_holds_gpu(const struct gt_matcher *m, uint32_t x)
 	return x < end;
 }
 
-/* May their matches be exchanged?  Brothers, or GPUs wherever they are. */
+/*
+ * Returns whether two devices may exchange their matches: siblings that hold
+ * GPUs may, and GPUs wherever they are.
+ */
 static int gt_match_swappable(const struct gt_matcher *m, uint32_t x1,
 			      uint32_t x2)
 {
@@ -405,7 +434,7 @@ static void gt_match_swap(struct gt_matcher *m, uint32_t x1, uint32_t x2)
 	gt_match_moved(m);
 }
 
-/* Is the device's match below the match of where it should be? */
+/* Returns whether the device's match is a child of the match of `up`. */
 static int gt_match_in_place(const struct gt_matcher *m, uint32_t x,
 			     uint32_t up)
 {
@@ -415,7 +444,10 @@ static int gt_match_in_place(const struct gt_matcher *m, uint32_t x,
 
 static void gt_match_swap_only(struct gt_matcher *m, uint32_t x1, uint32_t x2);
 
-/* Cards and switches below two that changed places change theirs, too. */
+/*
+ * When two devices have exchanged their matches, cards and switches below them
+ * exchange theirs, too.
+ */
 static void gt_match_follow(struct gt_matcher *m, uint32_t x1, uint32_t x2)
 {
 	for (uint32_t i = gt_device_a(m, x1)->first; i;
@@ -436,7 +468,10 @@ static void gt_match_follow(struct gt_matcher *m, uint32_t x1, uint32_t x2)
 		}
 }
 
-/* The same, but GPUs below them stay as they are matched. */
+/*
+ * Exchanges the matches of two devices, but GPUs below them stay as they are
+ * matched.
+ */
 static void gt_match_swap_only(struct gt_matcher *m, uint32_t x1, uint32_t x2)
 {
 	uint32_t y1 = m->image[x1], y2 = m->image[x2];
@@ -468,7 +503,10 @@ static void gt_match_load(struct gt_matcher *m,
 	memcpy(m->back, copy->back, m->nb * sizeof(*copy->back));
 }
 
-/* Is less different once both are swapped?  Else nothing is changed. */
+/*
+ * Tries to swap two devices' matches; returns 1 when that makes less differ,
+ * and else leaves everything as it was.
+ */
 static int gt_match_try(struct gt_matcher *m, uint32_t x1, uint32_t x2,
 			const struct gt_match_copy *copy, int *best)
 {
@@ -489,7 +527,10 @@ static int gt_match_try(struct gt_matcher *m, uint32_t x1, uint32_t x2,
 	return 0;
 }
 
-/* Take every swap that leaves less different, until none does. */
+/*
+ * Takes every swap that makes less differ, until none does; returns the price
+ * of what is left.
+ */
 static int gt_match_improve(struct gt_matcher *m,
 			    const struct gt_match_copy *copy)
 {
@@ -506,7 +547,9 @@ static int gt_match_improve(struct gt_matcher *m,
 	return best;
 }
 
-/* Brothers that look the same, thrown about. */
+/*
+ * Swaps siblings that look the same at random, as another start of the search.
+ */
 static void gt_match_perturb(struct gt_matcher *m, uint64_t *seed)
 {
 	for (uint32_t x1 = 1; x1 < m->na; x1++)
@@ -529,7 +572,10 @@ static int gt_match_direct(const struct gt_device_tree *tree)
 	return 0;
 }
 
-/* Only links from GPU to GPU leave the tree; several starts, the best. */
+/*
+ * Searches from several starts and keeps the best match.  Only links from GPU
+ * to GPU leave the tree, so only they make this necessary.
+ */
 static int gt_match_search(struct gt_matcher *m)
 {
 	size_t n = (size_t)m->na + m->nb;

@@ -1,21 +1,22 @@
 /*
- * Which device of one server is which of another.
+ * Finds which device of one server is which of another.
  *
  * Servers with the same colours (gt_device_tree_hash) are matched exactly:
- * devices are singled out one after the other in both, and what the others
- * then are follows by refinement (individualization-refinement: McKay and
- * Piperno, "Practical graph isomorphism, II", 2014).
+ * devices are singled out one after the other in both, and what the others then
+ * are follows by refinement (individualization-refinement: McKay and Piperno,
+ * "Practical graph isomorphism, II", 2014).
  *
- * Others are matched so that as little as possible differs: from the top
- * down, children by a cheapest assignment (Kuhn, "The Hungarian method for
- * the assignment problem", 1955, in the form of Jonker and Volgenant, 1987),
- * a pair's price being what differs in both subtrees, as in the edit distance
- * of unordered trees in which a child is matched below the parent's match
- * (Zhang, "A constrained edit distance between unordered labeled trees",
- * 1996).  What is left over on both sides and the same has moved.  Where trees
- * leave a choice, NVLinks between GPUs decide: matches are swapped as long as
- * that makes fewer links differ, from a fixed number of starts.  Deterministic;
- * least for trees, mostly so for NVLinks.
+ * Others are matched so that as little as possible differs: from the top down,
+ * children by a cheapest assignment (Kuhn, "The Hungarian method for the
+ * assignment problem", 1955, in the form of Jonker and Volgenant, 1987), a
+ * pair's price being what differs in both subtrees, as in the edit distance of
+ * unordered trees in which a child is matched below the parent's match (Zhang,
+ * "A constrained edit distance between unordered labeled trees", 1996).
+ * Devices that are left over on both sides and are equal have moved.  Where
+ * trees leave a choice, NVLinks between GPUs decide: matches are swapped as
+ * long as that makes fewer links differ, from a fixed number of starts.  The
+ * result is deterministic; it is the least for trees, and mostly so for
+ * NVLinks.
  */
 #ifndef GT_TOPO_DIFF_MATCH_H
 #define GT_TOPO_DIFF_MATCH_H
@@ -27,31 +28,37 @@ struct gt_device_tree;
 
 #define GT_UNMATCHED UINT32_MAX
 
-/* image[i] of a's device i is b's, back[] the reverse, or GT_UNMATCHED. */
+/*
+ * image[i] is the device of b that a's device i is, back[] is the reverse; both
+ * may be GT_UNMATCHED.
+ */
 struct gt_match {
 	uint32_t *image, *back;
 };
 
-/* Arrays of a's and b's ndevs are the caller's.  Only memory can fail. */
+/*
+ * Find the match.  The arrays, of a's and b's numbers of devices, are the
+ * caller's.  Only memory can fail.
+ */
 int gt_match_find(const struct gt_device_tree *a,
 		  const struct gt_device_tree *b, struct gt_match *match,
 		  struct gt_err *err);
 
-/* The exact match of servers with one hash; 0 where none was found. */
+/* Find the exact match of servers with one hash; 0 where none was found. */
 int gt_match_isomorphic(const struct gt_device_tree *a,
 			const struct gt_device_tree *b, struct gt_match *match);
 
 /*
- * Are servers of one hash the same?  No where that was not found, or memory
- * ran out: then they only count as two.
+ * Returns whether servers with one hash are the same.  The answer is no where
+ * that was not found, or memory ran out: then they only count as two.
  */
 int gt_match_is_isomorphic(const struct gt_device_tree *a,
 			   const struct gt_device_tree *b);
 
-/* Is the property known of both, and different? */
+/* Returns whether the property is known of both, and different. */
 int gt_match_differs(const char *a, const char *b);
 
-/* NVLinks from one device to another (0: to switches). */
+/* Returns the number of NVLinks from one device to another (0: to switches). */
 int gt_match_nlinks(const struct gt_device_tree *tree, uint32_t from,
 		    uint32_t to);
 
