@@ -1,3 +1,7 @@
+/*
+ * Makes a cluster file of the topology files of its nodes: equal servers become
+ * one kind, names become ranges, and ports near GPUs are in the fabric.
+ */
 #include "topo/synth/fuse.h"
 
 #include <limits.h>
@@ -18,7 +22,8 @@ struct gt_fuse_kind {
 	struct gt_device_tree *tree;
 	uint64_t hash;
 	uint32_t first;
-	const char *where; /* file and nets, as they are written */
+	/* its attributes file and nets, as they are written */
+	const char *where;
 };
 
 struct gt_fuser {
@@ -27,8 +32,8 @@ struct gt_fuser {
 	struct gt_buf *out;
 	struct gt_fuse_kind *kinds;
 	uint32_t nkinds;
-	uint32_t *kind;     /* of each file */
-	const char **names; /* of each file */
+	uint32_t *kind;     /* the kind of each file */
+	const char **names; /* the name of each file */
 };
 
 static int gt_fuse_group(struct gt_fuser *f, uint32_t i, struct gt_err *err)
@@ -55,7 +60,10 @@ static int gt_fuse_group(struct gt_fuser *f, uint32_t i, struct gt_err *err)
 	return GT_OK;
 }
 
-/* The last part of a path, or with `up` its folder's; without ".xml". */
+/*
+ * Returns the last part of a path, or with `up` that of its folder; without
+ * ".xml".
+ */
 static const char *gt_fuse_base(struct gt_arena *arena, const char *path,
 				int up)
 {
@@ -119,7 +127,10 @@ static int gt_fuse_names(struct gt_fuser *f, struct gt_err *err)
 	return gt_fuse_unique(f, err);
 }
 
-/* "gpu01": where its number begins, and what it is; 0: it has none. */
+/*
+ * Returns where the number of a name such as "gpu01" begins, and gives the
+ * number; 0 when it has none.
+ */
 static size_t gt_fuse_number(const char *name, unsigned long *number)
 {
 	size_t len = strlen(name), start = len;
@@ -131,7 +142,10 @@ static size_t gt_fuse_number(const char *name, unsigned long *number)
 	return start < len ? start : 0;
 }
 
-/* Is it the next number after the same prefix, as wide? */
+/*
+ * Returns whether the name b has the next number after the same prefix, written
+ * as wide.
+ */
 static int gt_fuse_follows(const char *a, const char *b)
 {
 	unsigned long x, y;
@@ -141,7 +155,7 @@ static int gt_fuse_follows(const char *a, const char *b)
 	       (strlen(a) == strlen(b) || a[at] != '0');
 }
 
-/* One name, or a range of them, as they are written. */
+/* Writes one name, or a range of names. */
 static void gt_fuse_range(const struct gt_fuser *f, const char *first,
 			  const char *last)
 {
@@ -155,7 +169,7 @@ static void gt_fuse_range(const struct gt_fuser *f, const char *first,
 			      last + at);
 }
 
-/* "gpu[01-12],x7" */
+/* Writes a list of names such as "gpu[01-12],x7". */
 static void gt_fuse_list(const struct gt_fuser *f, uint32_t begin, uint32_t end)
 {
 	uint32_t first = begin;
@@ -169,7 +183,7 @@ static void gt_fuse_list(const struct gt_fuser *f, uint32_t begin, uint32_t end)
 	}
 }
 
-/* How near the port is to any GPU. */
+/* Returns how near the port is to any GPU. */
 static enum gt_path_kind gt_fuse_near(const struct gt_topo *topo,
 				      const struct gt_paths *paths,
 				      uint32_t net)
@@ -186,7 +200,10 @@ static enum gt_path_kind gt_fuse_near(const struct gt_topo *topo,
 	return best;
 }
 
-/* Ports on a switch with GPUs where there are such: others are storage's. */
+/*
+ * Writes the ports that share a switch with GPUs, where there are such and
+ * others: the others are for storage.
+ */
 static int gt_fuse_nets(const char *file, struct gt_buf *out,
 			struct gt_err *err)
 {
@@ -214,7 +231,10 @@ static int gt_fuse_nets(const char *file, struct gt_buf *out,
 	return rc;
 }
 
-/* A node's file as seen from the cluster's; libc's to free. */
+/*
+ * Returns the path of a node's file as seen from the cluster's; it is libc's to
+ * free.
+ */
 static char *gt_fuse_path(const char *file, const char *beside)
 {
 	char cluster[PATH_MAX], node[PATH_MAX], *slash;
@@ -265,7 +285,10 @@ static int gt_fuse_where(const struct gt_fuser *f, struct gt_fuse_kind *kind,
 	return rc;
 }
 
-/* In the order of the files, for levels take in nodes in a row. */
+/*
+ * Writes the nodes in the order of the files, for levels take in nodes in a
+ * row.
+ */
 static void gt_fuse_nodes(const struct gt_fuser *f)
 {
 	uint32_t n = f->fuse->nfiles, end;

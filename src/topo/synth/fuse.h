@@ -1,6 +1,6 @@
 /*
- * A cluster file from the topology files of its nodes: equal servers become
- * one kind, each keeps its name.
+ * Makes a cluster file from the topology files of its nodes: equal servers
+ * become one kind, and each keeps its name.
  */
 #ifndef GT_TOPO_SYNTH_FUSE_H
 #define GT_TOPO_SYNTH_FUSE_H
@@ -11,17 +11,21 @@ struct gt_buf;
 struct gt_err;
 
 struct gt_fuse {
-	const char *const *files; /* a node each, in order */
+	const char *const *files; /* one for each node, in order */
 	uint32_t nfiles;
-	unsigned
-		ignore; /* what equal servers may differ in: gt_device_tree_read */
-	const char *beside; /* where the cluster file will be, or NULL */
-	const char *name;   /* of the cluster, or NULL */
-	const char *nets;   /* ports in the fabric; NULL: those near GPUs */
+	/*
+	 * properties in which equal servers may differ, as in
+	 * gt_device_tree_read()
+	 */
+	unsigned ignore;
+	/* the path where the cluster file will be, or NULL */
+	const char *beside;
+	const char *name; /* of the cluster, or NULL */
+	const char *nets; /* ports in the fabric; NULL: those near GPUs */
 	int rails;
-	int leaf;         /* nodes below a leaf switch, 0: one switch */
-	const char *over; /* oversubscription of these, or NULL */
-	int nvlink;       /* nodes that NVSwitches join, 0: none */
+	int leaf;         /* nodes below a leaf switch; 0: one switch for all */
+	const char *over; /* the oversubscription of leaf switches, or NULL */
+	int nvlink;       /* nodes that NVSwitches join; 0: none */
 };
 
 /*

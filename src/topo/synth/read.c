@@ -1,3 +1,7 @@
+/*
+ * Reads words such as "2 numa: 2 switch: 2 gpu 1 nic", with the tables of
+ * models, processors and options that it knows.
+ */
 #include "topo/synth/synth.h"
 
 #include <ctype.h>
@@ -41,7 +45,10 @@ static const char *const gt_synth_words[GT_NSYNTHKINDS] = {
 	"nic",
 };
 
-/* Which kinds take an option: bits of 1 << kind. */
+/*
+ * This table has, for each option, the kinds that take it, as bits 1 << kind,
+ * and its largest value.
+ */
 static const struct {
 	const char *name;
 	unsigned kinds;
@@ -87,14 +94,14 @@ static int gt_synth_wrong(const struct gt_synth_reader *r, const char *at,
 	return gt_err_set(r->err, GT_EINPUT, where, "%s", text);
 }
 
-/* Blanks and commas are one. */
+/* Skips blanks and commas, which mean the same. */
 static void gt_synth_skip(struct gt_synth_reader *r)
 {
 	while (isspace((unsigned char)*r->at) || *r->at == ',')
 		r->at++;
 }
 
-/* Letters, digits and what numbers have between them. */
+/* Reads a word: letters, digits and what numbers have between them. */
 static size_t gt_synth_word(struct gt_synth_reader *r, char word[64])
 {
 	size_t len = 0;
@@ -107,7 +114,10 @@ static size_t gt_synth_word(struct gt_synth_reader *r, char word[64])
 	return len;
 }
 
-/* From 1; 0: there is no such word. */
+/*
+ * Returns the place of a model in the table, counted from 1; 0 when there is no
+ * such word.
+ */
 static int gt_synth_model_find(const char *word)
 {
 	for (int i = 0; gt_synth_models[i].name; i++)
@@ -124,7 +134,7 @@ static int gt_synth_cpu_find(const char *word)
 	return 0;
 }
 
-/* "400" or "2.5" Gb/s as Mb/s; 0: no such speed. */
+/* Returns "400" or "2.5" Gb/s as Mb/s; 0 when it is no speed. */
 static int gt_synth_mbps(const char *word)
 {
 	struct gt_rat gbps;
@@ -153,7 +163,7 @@ static int gt_synth_value(enum gt_synth_opt opt, const char *word)
 	return (int)value;
 }
 
-/* name=value */
+/* Reads one option name=value. */
 static int gt_synth_option(struct gt_synth_reader *r,
 			   struct gt_synth_item *item)
 {
@@ -198,7 +208,7 @@ static int gt_synth_options(struct gt_synth_reader *r,
 	return GT_OK;
 }
 
-/* COUNT KIND [(options)], or KIND alone for one. */
+/* Reads COUNT KIND [(options)], or KIND alone for one. */
 static int gt_synth_item(struct gt_synth_reader *r, struct gt_synth_item *item)
 {
 	const char *at = r->at;
@@ -229,7 +239,10 @@ static int gt_synth_item(struct gt_synth_reader *r, struct gt_synth_item *item)
 	return gt_synth_options(r, item);
 }
 
-/* NUMA nodes on the first level alone, one thing that holds others a level. */
+/*
+ * Checks that NUMA nodes are on the first level, and that a level has only one
+ * thing that holds others.
+ */
 static int gt_synth_fits(struct gt_synth_reader *r, const char *at)
 {
 	const struct gt_synth *synth = r->synth;
@@ -248,7 +261,10 @@ static int gt_synth_fits(struct gt_synth_reader *r, const char *at)
 	return GT_OK;
 }
 
-/* Is there something on the level that the next can hang below? */
+/*
+ * Returns whether there is something on the level that the next one can hang
+ * below.
+ */
 static int gt_synth_holds(const struct gt_synth *synth)
 {
 	for (uint32_t i = 0; i < synth->nitems; i++)

@@ -1,3 +1,7 @@
+/*
+ * Makes a machine of the list that was read: processors, switches, GPUs and
+ * cards with bus ids and names counted up, then the NVLinks between GPUs.
+ */
 #include "topo/synth/synth.h"
 
 #include <stdio.h>
@@ -11,7 +15,10 @@
 enum {
 	GT_SYNTH_MAX_FNS = 4096,
 	GT_SYNTH_CPUS = 32, /* processors of a NUMA node */
-	GT_SYNTH_MASKS = 28 /* words that NCCL's reader takes */
+	/*
+	 * words of an affinity that fit the longest value NCCL's reader takes
+	 */
+	GT_SYNTH_MASKS = 28
 };
 
 struct gt_synth_gpu {
@@ -22,7 +29,7 @@ struct gt_synth_gpu {
 struct gt_synth_maker {
 	const struct gt_synth *synth;
 	struct gt_machine *machine;
-	struct gt_machine_pci *last; /* of the functions */
+	struct gt_machine_pci *last; /* the last of the functions */
 	struct gt_err *err;
 	struct gt_synth_gpu gpus[GT_TOPO_MAX_DEVICES];
 	uint32_t nfns, ngpus, nnets, nnumas, ncards;
@@ -35,7 +42,7 @@ static int gt_synth_big(const struct gt_synth_maker *maker, const char *what,
 			  what);
 }
 
-/* MT/s of a lane. */
+/* Returns the MT/s of a lane. */
 static int gt_synth_speed(int gen)
 {
 	static const int speeds[] = {2500, 5000, 8000, 16000, 32000, 64000};
@@ -43,7 +50,9 @@ static int gt_synth_speed(int gen)
 	return speeds[gen - 1];
 }
 
-/* One more function, on the next bus, below a switch (NULL: a NUMA node). */
+/*
+ * Makes one more function, on the next bus, below a switch (NULL: a NUMA node).
+ */
 static struct gt_machine_pci *gt_synth_fn(struct gt_synth_maker *maker,
 					  struct gt_machine_pci *parent,
 					  const struct gt_synth_item *item,
@@ -124,7 +133,7 @@ static int gt_synth_port(struct gt_synth_maker *maker,
 	net->active = 1;
 	net->speed_mbps = mbps ? mbps : 400000;
 	net->maxconn = 131072;
-	/* Locally administered, as no maker's is. */
+	/* The guid is locally administered, as no maker's is. */
 	net->guid = UINT64_C(0x0200000000000000) | (uint64_t)maker->ncards
 							   << 16;
 	return GT_OK;
@@ -177,7 +186,10 @@ static int gt_synth_numa(struct gt_synth_maker *maker, int which)
 	return GT_OK;
 }
 
-/* All of a level below one thing of the level above; levels are few. */
+/*
+ * Makes all things of a level below one thing of the level above; levels are
+ * few.
+ */
 static int gt_synth_level(struct gt_synth_maker *maker, uint32_t level,
 			  struct gt_machine_pci *parent);
 
@@ -243,7 +255,10 @@ static int gt_synth_link(struct gt_synth_maker *maker, uint32_t from,
 	return GT_OK;
 }
 
-/* Between GPUs of one item; "nvlink" joins every two, "bridge" neighbours. */
+/*
+ * Makes NVLinks between GPUs of one item: "nvlink" joins every two, "bridge"
+ * neighbours.
+ */
 static int gt_synth_links(struct gt_synth_maker *maker)
 {
 	int rc = GT_OK;

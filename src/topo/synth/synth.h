@@ -23,12 +23,14 @@ enum gt_synth_kind {
 	GT_NSYNTHKINDS
 };
 
-/* Options, as they are spelled; 0 of each: not given. */
+/*
+ * Options by the words that they are spelled with; 0 is one that is not given.
+ */
 enum gt_synth_opt {
-	GT_SYNTH_CPU, /* which of gt_synth_cpus, from 1 */
+	GT_SYNTH_CPU, /* a row of gt_synth_cpus, from 1 */
 	GT_SYNTH_GEN,
 	GT_SYNTH_WIDTH,
-	GT_SYNTH_MODEL, /* which of the models, from 1 */
+	GT_SYNTH_MODEL, /* a row of gt_synth_models, from 1 */
 	GT_SYNTH_NVLINK,
 	GT_SYNTH_NVSWITCH,
 	GT_SYNTH_BRIDGE,
@@ -44,13 +46,15 @@ struct gt_synth_item {
 	int opts[GT_NSYNTHOPTS];
 };
 
-/* What is on all levels, in order; at most one item of a level holds others. */
+/*
+ * The items of all levels, in order; at most one item of a level holds others.
+ */
 struct gt_synth {
 	uint32_t nitems, nlevels;
 	struct gt_synth_item *items;
 };
 
-/* What is known of a model; the table ends with name NULL. */
+/* This is a model of a GPU; the table ends with name NULL. */
 struct gt_synth_model {
 	const char *name;
 	const char *vendor, *device, *class;
@@ -68,11 +72,17 @@ struct gt_synth_cpu {
 
 extern const struct gt_synth_cpu gt_synth_cpus[];
 
-/* Memory is the arena's.  GT_EINPUT with the column of what is wrong. */
+/*
+ * Read a description; memory is the arena's.  GT_EINPUT with the column of what
+ * is wrong.
+ */
 int gt_synth_read(const char *text, struct gt_arena *arena,
 		  struct gt_synth *synth, struct gt_err *err);
 
-/* The machine is the caller's.  GT_EINPUT when it would be too large. */
+/*
+ * Make the machine, which is the caller's.  GT_EINPUT when it would be too
+ * large.
+ */
 int gt_synth_make(const struct gt_synth *synth, struct gt_machine **machine,
 		  struct gt_err *err);
 
