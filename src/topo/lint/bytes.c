@@ -1,14 +1,19 @@
+/*
+ * This half of lint reads the bytes of a file as NCCL's reader does, which is
+ * no XML parser: blanks, tabs, comments and entities that it would take for
+ * something else.
+ */
 #include "topo/lint/linter.h"
 
 #include <string.h>
 
 enum {
-	GT_LINT_MAX_VALUE = 254, /* characters: one too many */
+	GT_LINT_MAX_VALUE = 254, /* characters, which is one too many */
 	GT_LINT_MAX_ATTRS = 16,
-	GT_LINT_MAX_ELEMS = 256, /* one too many, too */
+	GT_LINT_MAX_ELEMS = 256, /* elements, which is one too many */
 };
 
-/* One way through the bytes. */
+/* The state of one pass over the bytes. */
 struct gt_bytes {
 	struct gt_linter *l;
 	const char *text;
@@ -28,7 +33,7 @@ static int gt_blank(char c)
 	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-/* The first place at or behind the present one where word ends. */
+/* Returns the first place at or behind the present one where `word` ends. */
 static size_t gt_bytes_behind(const struct gt_bytes *b, const char *word)
 {
 	const char *found =
@@ -37,13 +42,16 @@ static size_t gt_bytes_behind(const struct gt_bytes *b, const char *word)
 	return found ? (size_t)(found - b->text) + strlen(word) : b->len;
 }
 
-/* Of a fault on every line one is enough. */
+/*
+ * Returns whether this is the first finding of a rule; for a fault that is on
+ * every line one is enough.
+ */
 static int gt_bytes_first(const struct gt_bytes *b, enum gt_lint_rule rule)
 {
 	return !b->l->seen[rule];
 }
 
-/* Between tags. */
+/* Looks at what stands between two tags. */
 static void gt_bytes_between(struct gt_bytes *b)
 {
 	size_t begin = b->at, end, first;
@@ -89,7 +97,9 @@ static void gt_bytes_comment(struct gt_bytes *b)
 	b->at = gt_bytes_behind(b, "-->");
 }
 
-/* "<?...?>" or "<!...>", which go with their line end. */
+/*
+ * Tells of "<?...?>" or "<!...>", which are to be removed with their line ends.
+ */
 static void gt_bytes_remove(struct gt_bytes *b, enum gt_lint_rule rule,
 			    const char *end, const char *what)
 {
@@ -118,7 +128,7 @@ static void gt_bytes_end_tag(struct gt_bytes *b)
 	gt_linter_edit(b->l, i, end - 1 - i, "");
 }
 
-/* Blanks inside a tag, from b->at. */
+/* Looks at blanks inside a tag, from b->at on. */
 static void gt_bytes_blanks(struct gt_bytes *b)
 {
 	size_t begin = b->at, lines = 0;
@@ -163,7 +173,10 @@ static void gt_bytes_value(struct gt_bytes *b)
 	b->at++;
 }
 
-/* Elements that NCCL knows take one of its places each. */
+/*
+ * Returns whether NCCL knows the element; each of those takes one of its
+ * places.
+ */
 static int gt_bytes_counts(const char *name, size_t len)
 {
 	static const char *const names[] = {"system", "cpu", "pci",

@@ -1,3 +1,8 @@
+/*
+ * Applies the rules about single elements: whether NCCL knows them where they
+ * are, which attributes it cannot do without, and which values it takes for
+ * something else.
+ */
 #include "topo/lint/linter.h"
 
 #include <stdio.h>
@@ -9,7 +14,7 @@
 #include "topo/xml/digest.h"
 #include "topo/graph/model.h"
 
-/* Which elements NCCL knows, and below which others it looks for them. */
+/* The elements that NCCL knows, and below which others it looks for them. */
 static const struct gt_lint_place {
 	const char *name, *up[3];
 } gt_lint_places[] = {
@@ -18,7 +23,7 @@ static const struct gt_lint_place {
 	{"nvlink", {"gpu"}}, {"c2c", {"gpu"}},        {"pcilink", {"pci"}},
 };
 
-/* What NCCL cannot do without in an element that it uses. */
+/* The attributes that NCCL cannot do without in an element that it uses. */
 static const struct {
 	const char *name, *attrs[6];
 } gt_lint_needs[] = {
@@ -77,7 +82,10 @@ static void gt_lint_needed(struct gt_linter *l, const struct gt_xml_elem *elem)
 	}
 }
 
-/* NCCL compares with the beginnings of these. */
+/*
+ * Returns whether NCCL knows the speed: it compares with the beginnings of
+ * these.
+ */
 static int gt_lint_speed_known(const char *speed)
 {
 	static const char *const known[] = {
@@ -138,7 +146,7 @@ static void gt_lint_width(struct gt_linter *l, const struct gt_xml_elem *elem)
 	gt_linter_remedy(l, "write the number of lanes");
 }
 
-/* NCCL looks for its own spelling: "0000:1b:00.0". */
+/* Checks a bus id: NCCL finds it only in its own spelling, "0000:1b:00.0". */
 static void gt_lint_busid(struct gt_linter *l, const struct gt_xml_elem *elem,
 			  const char *attr)
 {
@@ -178,7 +186,10 @@ static void gt_lint_class(struct gt_linter *l, const struct gt_xml_elem *elem)
 					: "0x020700");
 }
 
-/* The speed of a GPU that idles says nothing. */
+/*
+ * Tells of a link that runs below its maximum.  The speed of a GPU that idles
+ * says nothing.
+ */
 static void gt_lint_degraded(struct gt_linter *l,
 			     const struct gt_xml_elem *elem)
 {
@@ -260,19 +271,19 @@ static void gt_lint_values(struct gt_linter *l, const struct gt_xml_elem *elem)
 		gt_lint_busid(l, elem, "target");
 }
 
-/* Does NCCL look at it, where it is? */
+/* Returns whether NCCL looks at the element where it is. */
 static int gt_lint_seen(struct gt_linter *l, const struct gt_xml_elem *elem)
 {
 	const struct gt_xml_elem *up = gt_xml_parent(elem);
 	size_t i = 0, k = 0;
 
-	/* gtopo's own are meant to be left out. */
+	/* Elements of gtopo's own are meant to be left out. */
 	if (gt_starts(gt_xml_name(elem), "gt_"))
 		return 0;
 	while (i < GT_COUNT(gt_lint_places) &&
 	       !gt_xml_is(elem, gt_lint_places[i].name))
 		i++;
-	/* What RCCL knows of a GPU of AMD's. */
+	/* RCCL knows this one below a GPU of AMD's. */
 	if (gt_xml_is(elem, "xgmi") && up && gt_xml_attr(up, "gcn"))
 		return 0;
 	if (i == GT_COUNT(gt_lint_places)) {
@@ -296,7 +307,7 @@ static int gt_lint_seen(struct gt_linter *l, const struct gt_xml_elem *elem)
 	return 0;
 }
 
-/* XML's depth is bounded. */
+/* Looks at an element and all below it; the XML parser bounds the depth. */
 static void gt_lint_walk(struct gt_linter *l, const struct gt_xml_elem *elem)
 {
 	if (!gt_lint_seen(l, elem))

@@ -1,3 +1,8 @@
+/*
+ * Applies the rules about facts that only `gtopo detect` writes, attributes and
+ * elements that begin with "gt_": hidden GPUs, firmware, access control, ports
+ * that are down, GPUDirect.
+ */
 #include "topo/lint/linter.h"
 
 #include <stdlib.h>
@@ -8,20 +13,22 @@
 
 enum {
 	GT_FACTS_MAX = 4096,
-	GT_ACS_REDIRECT = 0xc, /* requests of peers, or their answers */
+	/* ACS bits that redirect requests of peers, or their answers */
+	GT_ACS_REDIRECT = 0xc,
 };
 
-/* One <pci>, what it is, and what it holds. */
+/* A fact is a <pci> element with what it is and what it holds. */
 struct gt_fact {
 	const struct gt_xml_elem *elem, *gpu, *nic;
-	const char *model; /* vendor, device and the card's */
+	/* vendor and device of the function and of the card */
+	const char *model;
 	const char *firmware;
-	int peers; /* GPUs it may read and write */
-	/* Of the same model: who has what most have. */
+	int peers; /* the number of GPUs whose memory it may read and write */
+	/* Functions of the same model that have what most of it have. */
 	const struct gt_fact *usual_firmware, *usual_peers;
 };
 
-/* All of one file. */
+/* This has all functions of a file. */
 struct gt_facts {
 	struct gt_linter *l;
 	struct gt_fact *all;
@@ -37,7 +44,7 @@ static const char *gt_fact_text(const struct gt_xml_elem *elem,
 	return text ? text : "";
 }
 
-/* Words such as "rwa" of which both first letters are there. */
+/* Counts words such as "rwa" that have both first letters. */
 static int gt_fact_peers(const char *row)
 {
 	int n = 0;
@@ -68,7 +75,7 @@ static void gt_facts_add(struct gt_facts *f, const struct gt_xml_elem *elem)
 	f->n++;
 }
 
-/* XML's depth is bounded. */
+/* Collects all <pci> elements; the XML parser bounds the depth. */
 static void gt_facts_collect(struct gt_facts *f, const struct gt_xml_elem *up)
 {
 	for (const struct gt_xml_elem *elem = gt_xml_child(up); elem;
@@ -125,7 +132,10 @@ static int gt_fact_same_peers(const struct gt_fact *a, const struct gt_fact *b)
 	return a->peers == b->peers;
 }
 
-/* The value that most of a model have, the first of several. */
+/*
+ * Returns a function that has the value which most of its model have; of
+ * several such values the first.
+ */
 static const struct gt_fact *gt_fact_usual(const struct gt_facts *f,
 					   const struct gt_fact *like,
 					   int (*same)(const struct gt_fact *a,
@@ -149,7 +159,10 @@ static const struct gt_fact *gt_fact_usual(const struct gt_facts *f,
 	return best;
 }
 
-/* Once a model: files may list thousands of one. */
+/*
+ * Finds what most of each model have, once for each model, because files may
+ * list thousands of one.
+ */
 static void gt_facts_usual(struct gt_facts *f)
 {
 	for (uint32_t i = 0; i < f->n; i++) {
@@ -202,7 +215,10 @@ static void gt_fact_p2p(struct gt_facts *f, const struct gt_fact *fact)
 	gt_linter_remedy(f->l, "look at 'nvidia-smi topo -p2p r'");
 }
 
-/* Only bridges between cards may leave links unused. */
+/*
+ * Only bridges between cards may leave links unused, so links count as down
+ * where they lead to NVSwitches.
+ */
 const char *gt_lint_nvlinks_down(const struct gt_xml_elem *gpu)
 {
 	const struct gt_xml_elem *link = gt_xml_find(gpu, "nvlink");
@@ -224,7 +240,10 @@ static void gt_fact_nvlinks(struct gt_facts *f, const struct gt_fact *fact)
 	gt_linter_remedy(f->l, "look at 'nvidia-smi nvlink -s'");
 }
 
-/* Devices below a switch: the first that says so speaks for the switch. */
+/*
+ * Looks at the ports of a switch with GPUs below it; the first device that
+ * tells of redirection speaks for the switch.
+ */
 static void gt_fact_acs(struct gt_facts *f, const struct gt_xml_elem *above)
 {
 	const struct gt_xml_elem *first = NULL, *pci = gt_xml_child(above);
@@ -255,7 +274,10 @@ static int gt_fact_is_active(const struct gt_fact *fact)
 	return strstr(gt_fact_text(fact->nic, "gt_state"), "active") != NULL;
 }
 
-/* Functions of one card: the same but for the last digit. */
+/*
+ * Returns whether two functions are of one card: then their bus ids are the
+ * same but for the last digit.
+ */
 static int gt_fact_same_card(const struct gt_fact *a, const struct gt_fact *b)
 {
 	const char *x = gt_fact_text(a->elem, "busid");
@@ -265,7 +287,10 @@ static int gt_fact_same_card(const struct gt_fact *a, const struct gt_fact *b)
 	return len == strcspn(y, ".") && !strncmp(x, y, len);
 }
 
-/* RDMA ports: a card none of whose functions is up, where others are. */
+/*
+ * Tells of an RDMA card none of whose functions is up, where others of its
+ * model are.
+ */
 static void gt_fact_port(struct gt_facts *f, const struct gt_fact *fact)
 {
 	const struct gt_xml_elem *net = gt_xml_find(fact->nic, "net");
@@ -314,7 +339,10 @@ static void gt_facts_iommu(struct gt_facts *f, int gpus)
 	gt_linter_remedy(f->l, "start the kernel with 'iommu=pt'");
 }
 
-/* Neither of the two ways by which cards get at GPUs' memory. */
+/*
+ * Tells of a machine that has neither of the two ways by which cards get at
+ * GPUs' memory, the module and dma-buf.
+ */
 static void gt_facts_gdr(struct gt_facts *f)
 {
 	int nvidia = 0, rdma = 0, able = 0;

@@ -1,6 +1,6 @@
 /*
- * What lint finds in a file: findings of the rules of lint.def, and edits that
- * repair some of them.
+ * Lists what lint finds in a file: findings of the rules of lint.def, and edits
+ * that repair some of them.
  */
 #ifndef GT_TOPO_LINT_FINDING_H
 #define GT_TOPO_LINT_FINDING_H
@@ -24,13 +24,13 @@ struct gt_lint_finding {
 	const char *remedy; /* or NULL */
 };
 
-/* A repair: these bytes become that text. */
+/* A repair is the text that is to replace these bytes. */
 struct gt_lint_edit {
 	size_t at, len;
 	const char *text;
 };
 
-/* A file's findings in its order; memory is the arena's. */
+/* The findings of a file, in its order; memory is the arena's. */
 struct gt_lint {
 	const char *name;
 	const char *text;

@@ -1,3 +1,8 @@
+/*
+ * Applies the rules that need several elements: ids that appear twice, links
+ * narrower than others of the model have, NVLinks that only one end lists,
+ * devices on no NUMA node.
+ */
 #include "topo/lint/linter.h"
 
 #include <stdlib.h>
@@ -11,14 +16,16 @@
 
 enum { GT_LINT_MAX_DEVS = 4096 };
 
-/* One <pci> element, or one <net>. */
+/* A device is a <pci> element, or a <net>. */
 struct gt_lint_dev {
 	const struct gt_xml_elem *elem;
-	const struct gt_xml_elem *pci; /* of a port: the card, or NULL */
-	const char *key;               /* canonical bus id; of a port nothing */
-	const char *kind;              /* vendor and device */
+	const struct gt_xml_elem *pci; /* of a port: its card, or NULL */
+	/* the normalized bus id; of a port NULL */
+	const char *key;
+	const char *kind; /* vendor and device, "0x10de:0x2330" */
 	int lanes, nvlinks;
-	int usual_lanes, usual_nvlinks; /* what most of its model have */
+	/* the values that most of its model have */
+	int usual_lanes, usual_nvlinks;
 };
 
 struct gt_lint_graph {
@@ -86,7 +93,10 @@ static const struct gt_lint_dev *gt_lint_find(const struct gt_lint_graph *g,
 	return NULL;
 }
 
-/* Real files repeat a bridge beside itself; anything else is a fault. */
+/*
+ * Tells of bus ids that appear twice.  Real files repeat a bridge beside
+ * itself; anything else is a fault.
+ */
 static void gt_lint_bus_twice(struct gt_lint_graph *g)
 {
 	for (uint32_t i = 0; i < g->npcis; i++) {
@@ -111,7 +121,7 @@ static int gt_lint_is_nic(const struct gt_lint_dev *dev)
 	return gt_xml_find(dev->elem, "nic") != NULL;
 }
 
-/* What most of a device's model have: lanes, or NVLinks. */
+/* Returns how many lanes, or NVLinks, most of a device's model have. */
 static int gt_lint_usual(const struct gt_lint_graph *g,
 			 const struct gt_lint_dev *like, int nvlinks)
 {
@@ -137,7 +147,10 @@ static int gt_lint_usual(const struct gt_lint_graph *g,
 	return best;
 }
 
-/* Once a model: files may list thousands of one. */
+/*
+ * Finds what most of each model have, once for each model, because files may
+ * list thousands of one.
+ */
 static void gt_lint_usuals(struct gt_lint_graph *g)
 {
 	for (uint32_t i = 0; i < g->npcis; i++) {
@@ -169,7 +182,7 @@ static void gt_lint_fewer(struct gt_lint_graph *g,
 			dev->lanes, dev->kind, usual);
 		gt_linter_remedy(g->l, "seat the card anew, look at the slot");
 	}
-	/* Where it is told which are down, that is enough. */
+	/* Where the file tells which links are down, that finding is enough. */
 	usual = gpu && !gt_lint_nvlinks_down(gt_xml_find(dev->elem, "gpu"))
 			? dev->usual_nvlinks
 			: 0;
@@ -193,8 +206,10 @@ static struct gt_rat gt_lint_rate(const struct gt_xml_elem *pci)
 	return rate;
 }
 
-/* GT/s times lanes: a switch with less than one device below it.  What had to
- * be assumed of a link says nothing. */
+/*
+ * Tells of a switch whose own link carries less, in GT/s times lanes, than that
+ * of one device below it.  What had to be assumed of a link says nothing.
+ */
 static void gt_lint_switch(struct gt_lint_graph *g,
 			   const struct gt_lint_dev *dev)
 {
@@ -236,7 +251,7 @@ static int gt_lint_links(const struct gt_lint_graph *g,
 	return count;
 }
 
-/* A link to another GPU: what does that one say? */
+/* Compares an NVLink to another GPU with what that one says. */
 static void gt_lint_peer(struct gt_lint_graph *g, const struct gt_lint_dev *dev,
 			 const struct gt_lint_dev *peer,
 			 const struct gt_xml_elem *link)
@@ -284,7 +299,7 @@ static void gt_lint_nvlink(struct gt_lint_graph *g,
 			"target '%.64s' is no GPU of this file", text);
 }
 
-/* Two of one name, number, guid or rank. */
+/* Tells of a port whose number, name or guid another one has, too. */
 static void gt_lint_net_twice(struct gt_lint_graph *g, uint32_t i)
 {
 	static const struct {

@@ -1,3 +1,7 @@
+/*
+ * Looks at a file in this order: its bytes as NCCL reads them, its elements,
+ * all together, the facts; and last whether gtopo itself can read it.
+ */
 #include "topo/lint/lint.h"
 
 #include <stdlib.h>
@@ -43,7 +47,7 @@ static int gt_lint_edit_order(const void *left, const void *right)
 	return (a->at > b->at) - (a->at < b->at);
 }
 
-/* What gtopo itself does not read, unless that was already said. */
+/* Tells of what gtopo itself does not read, unless that was already said. */
 static void gt_lint_read(struct gt_linter *l)
 {
 	const struct gt_lint *lint = l->lint;
@@ -65,7 +69,10 @@ static void gt_lint_read(struct gt_linter *l)
 		      err.where[0] ? err.where : lint->name, err.text);
 }
 
-/* NCCL reads no clusters: all there is to say is what gtopo says. */
+/*
+ * Looks at a cluster file.  NCCL reads none, so all there is to say is what
+ * gtopo says.
+ */
 static void gt_lint_cluster(struct gt_linter *l, const struct gt_xml *xml)
 {
 	struct gt_cluster *cluster;

@@ -1,6 +1,6 @@
 /*
- * What is wrong with a topology file: what NCCL would reject, what it would
- * silently take for something else, what looks degraded or impossible.
+ * Finds what is wrong with a topology file: what NCCL would reject, what it
+ * would silently take for something else, what looks degraded or impossible.
  * lint.def lists all of it.
  *
  * NCCL's reader is no XML parser, so one half of this reads the bytes as that
@@ -27,10 +27,12 @@ int gt_lint_text(const char *name, const char *text, size_t len,
 		 struct gt_arena *arena, struct gt_lint *lint,
 		 struct gt_err *err);
 
-/* The text with all repairs made that need no knowledge of the machine. */
+/*
+ * Write the text with all repairs made that need no knowledge of the machine.
+ */
 void gt_lint_fix(const struct gt_lint *lint, struct gt_buf *out);
 
-/* The worst severity of all findings, or -1 when there are none. */
+/* Returns the worst severity of all findings, or -1 when there are none. */
 int gt_lint_worst(const struct gt_lint *lint);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * How a rule tells what it found: findings and edits are collected in the
- * arena, with the place in the file that people are shown.
+ * Collects findings and edits in the arena for the rules, with the place in the
+ * file that people are shown.
  */
 #include "topo/lint/linter.h"
 

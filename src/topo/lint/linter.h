@@ -1,7 +1,7 @@
 /*
- * The state of looking at one file, shared by lint.c, bytes.c (as NCCL's
- * reader sees it), element.c (each element), graph.c (all together) and
- * facts.c (what only gtopo tells).
+ * The state of looking at one file, and how a rule tells what it found; shared
+ * by lint.c, bytes.c (as NCCL's reader sees it), element.c (each element),
+ * graph.c (all together) and facts.c (what only gtopo tells).
  */
 #ifndef GT_TOPO_LINT_LINTER_H
 #define GT_TOPO_LINT_LINTER_H
@@ -15,7 +15,7 @@ struct gt_xml_elem;
 struct gt_linter {
 	struct gt_lint *lint;
 	struct gt_arena *arena;
-	uint32_t seen[GT_NLINTRULES]; /* findings of each so far */
+	uint32_t seen[GT_NLINTRULES]; /* findings of each rule so far */
 	int failed;                   /* memory ran out */
 };
 
@@ -23,25 +23,25 @@ struct gt_linter {
 void gt_linter_add(struct gt_linter *l, struct gt_lint_finding finding,
 		   const char *where, const char *text);
 
-/* At this offset of the file. */
+/* Tell of a fault at this offset of the file. */
 void gt_linter_report(struct gt_linter *l, enum gt_lint_rule rule, size_t at,
 		      const char *remedy, const char *fmt, ...)
 	__attribute__((format(printf, 5, 6)));
 
-/* At an attribute, or at the element when attr is NULL. */
+/* Tell of a fault at an attribute, or at the element when attr is NULL. */
 void gt_linter_report_elem(struct gt_linter *l, enum gt_lint_rule rule,
 			   const struct gt_xml_elem *elem, const char *attr,
 			   const char *fmt, ...)
 	__attribute__((format(printf, 5, 6)));
 
-/* The last finding's remedy, in the arena. */
+/* Give the last finding a remedy, which is copied. */
 void gt_linter_remedy(struct gt_linter *l, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Replace bytes; the text is copied. */
+/* Suggest that bytes be replaced; the text is copied. */
 void gt_linter_edit(struct gt_linter *l, size_t at, size_t len,
 		    const char *text);
-/* Replace an attribute's value, if it is known where it is. */
+/* Suggest another value of an attribute, if it is known where it is. */
 void gt_linter_edit_attr(struct gt_linter *l, const struct gt_xml_elem *elem,
 			 const char *attr, const char *value);
 
@@ -49,7 +49,10 @@ void gt_lint_bytes(struct gt_linter *l);
 void gt_lint_elems(struct gt_linter *l, const struct gt_xml *xml);
 void gt_lint_graph(struct gt_linter *l, const struct gt_xml *xml);
 
-/* The NVLinks of a <gpu> to NVSwitches that are down, "3 7", or NULL. */
+/*
+ * Returns the numbers of a <gpu>'s NVLinks to NVSwitches that are down, "3 7",
+ * or NULL.
+ */
 const char *gt_lint_nvlinks_down(const struct gt_xml_elem *gpu);
 void gt_lint_facts(struct gt_linter *l, const struct gt_xml *xml);
 

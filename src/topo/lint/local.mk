@@ -10,3 +10,5 @@ gtopo_core_sources += \
 	%D%/lint.h \
 	%D%/linter.c \
 	%D%/linter.h
+
+EXTRA_DIST += %D%/README.md
