@@ -1,3 +1,7 @@
+/*
+ * Draws a machine: it lays everything out, then writes boxes within boxes, the
+ * legend, the links and the overlay in Graphviz's language.
+ */
 #include "topo/view/dot.h"
 
 #include "base/arena.h"

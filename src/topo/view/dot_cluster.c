@@ -1,3 +1,7 @@
+/*
+ * Draws a cluster: a box for each kind of nodes, above them the levels of the
+ * network, below them those of NVLink.
+ */
 #include "topo/view/dot.h"
 
 #include <math.h>
@@ -9,7 +13,10 @@
 
 enum { GT_DOT_WIDE = 190, GT_DOT_HIGH = 52, GT_DOT_STEP = 96 };
 
-/* Kinds of nodes in a row; above it the network, below it NVLink. */
+/*
+ * The picture being written: kinds of nodes are in a row; above it is the
+ * network, below it NVLink.
+ */
 struct gt_dot_cluster {
 	const struct gt_cluster *cluster;
 	struct gt_buf *out;
@@ -33,7 +40,7 @@ static void gt_dot_text_box(struct gt_dot_cluster *d,
 	gt_buf_puts(d->out, "];\n");
 }
 
-/* A straight line between two boxes' near edges, with its GB/s. */
+/* Draws a straight line between the near edges of two boxes, with its GB/s. */
 static void gt_dot_join(struct gt_dot_cluster *d,
 			const struct gt_dot_rect ends[2],
 			const unsigned boxes[2], struct gt_rat gbs)

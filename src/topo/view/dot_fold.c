@@ -1,10 +1,14 @@
+/*
+ * Folds network cards that are alike into one box, so that a machine with many
+ * of them stays a picture that can be read.
+ */
 #include "topo/view/dot_layout.h"
 
 #include "topo/probe/pci_ids.h"
 #include "topo/view/show_text.h"
 #include "topo/graph/topo.h"
 
-/* A card's only port, or GT_NONE when it has none or several. */
+/* Returns a card's only port, or GT_NONE when it has none or several. */
 static uint32_t gt_fold_port(const struct gt_topo *topo, uint32_t card)
 {
 	uint32_t port = GT_NONE;

@@ -1,3 +1,7 @@
+/*
+ * Computes the layout of a picture: texts of boxes first, then widths of
+ * columns, then rows from the top.
+ */
 #include "topo/view/dot_layout.h"
 
 #include <stdio.h>
@@ -9,17 +13,17 @@
 
 enum {
 	GT_PLACE_GAP = 7,   /* between rows */
-	GT_PLACE_PAD = 8,   /* inside a cluster */
+	GT_PLACE_PAD = 8,   /* inside a box with others in it */
 	GT_PLACE_LINK = 96, /* between columns */
-	GT_PLACE_BAR = 70,  /* width of a bar */
+	GT_PLACE_BAR = 70,  /* the width of a bar */
 };
 
 struct gt_dot_layout_state {
 	const struct gt_topo *topo;
 	struct gt_dot_layout *layout;
 	double cursor;   /* where the next row begins */
-	double width[2]; /* of all CPUs, of all switches */
-	unsigned depth;  /* of the deepest switch */
+	double width[2]; /* the widest CPU, the widest switch */
+	unsigned depth;  /* how deep the deepest switch is */
 };
 
 static void gt_dot_port_text(const struct gt_topo *topo, uint32_t card,
@@ -44,7 +48,7 @@ static void gt_dot_port_text(const struct gt_topo *topo, uint32_t card,
 	}
 }
 
-/* One number more of a list with ranges: "0-3 8". */
+/* Appends a number to a list with ranges, "0-3 8". */
 static void gt_dot_number(char *text, unsigned size, int number, int *last)
 {
 	size_t len = strlen(text);
@@ -63,7 +67,10 @@ static void gt_dot_number(char *text, unsigned size, int number, int *last)
 	*last = number;
 }
 
-/* "4 x ConnectX-7", the numbers of their ports, what each carries. */
+/*
+ * Writes the text of a box that stands for several cards: "4 x ConnectX-7", the
+ * numbers of their ports, what each carries.
+ */
 static void gt_dot_folded(const struct gt_topo *topo,
 			  const struct gt_dot_layout *layout, uint32_t first,
 			  char *text, unsigned size)
@@ -120,7 +127,10 @@ void gt_dot_text(const struct gt_topo *topo, const struct gt_dot_layout *layout,
 		snprintf(text, size, "%s", label);
 }
 
-/* Helvetica's letters are about 0.55 of its size wide. */
+/*
+ * Computes the size of a box: letters of Helvetica are about 0.55 of its size
+ * wide.
+ */
 static void gt_dot_size(const struct gt_topo *topo,
 			const struct gt_dot_layout *layout, uint32_t index,
 			struct gt_dot_rect *box)
@@ -144,7 +154,10 @@ static int gt_dot_is_inner(const struct gt_node *node)
 	return node->kind == GT_NODE_CPU || node->kind == GT_NODE_PCI;
 }
 
-/* Sizes first: columns are as wide as their widest box. */
+/*
+ * Computes the sizes of all boxes; columns are as wide as their widest box.
+ * Returns the width of the column of devices.
+ */
 static double gt_dot_measure(struct gt_dot_layout_state *state)
 {
 	const struct gt_topo *topo = state->topo;
@@ -173,7 +186,7 @@ static double gt_dot_measure(struct gt_dot_layout_state *state)
 	return device;
 }
 
-/* Left of the column of CPUs (depth 0) or switches. */
+/* Returns the left of the column of CPUs (depth 0) or of switches. */
 static double gt_dot_column(const struct gt_dot_layout_state *state,
 			    unsigned depth)
 {

@@ -1,3 +1,8 @@
+/*
+ * Draws the links of a picture: those of the PCI tree bend into the row of a
+ * box, NVLinks between GPUs are arcs, links to NVSwitches and between CPUs lead
+ * to a bar.
+ */
 #include "topo/view/drawing.h"
 
 #include <math.h>
@@ -24,7 +29,7 @@ static double gt_dot_width(struct gt_rat gbs)
 	return width < 0.8 ? 0.8 : width > 8 ? 8 : width;
 }
 
-/* "63.0": the legend has the unit. */
+/* Writes a bandwidth without its unit, "63.0"; the legend has the unit. */
 static void gt_dot_gbs(struct gt_rat gbs, char text[32])
 {
 	char *unit;
@@ -35,7 +40,10 @@ static void gt_dot_gbs(struct gt_rat gbs, char text[32])
 		*unit = '\0';
 }
 
-/* From a column bent into the row of a box further right, then straight. */
+/*
+ * Writes a line that goes from a box, bent into the row of a box further right,
+ * then straight.
+ */
 static void gt_dot_branch(const struct gt_dot_drawing *drawing,
 			  const uint32_t ends[2], double shift)
 {
@@ -87,7 +95,7 @@ static void gt_dot_uplink(const struct gt_dot_drawing *drawing, uint32_t index)
 		      problem ? GT_DOT_RED : gt_dot_colours[GT_LINK_PCI]);
 }
 
-/* A straight link from a box to a bar beside it. */
+/* Draws a straight link from a box to a bar beside it. */
 static void gt_dot_to_bar(const struct gt_dot_drawing *drawing,
 			  const struct gt_link *link, const char *bar,
 			  const struct gt_dot_rect *at)
@@ -125,9 +133,9 @@ int gt_dot_is_arc(const struct gt_topo *topo, const struct gt_link *link)
 }
 
 /*
- * Where a node's arc begins: they are spread over the height of its box so
- * that none crosses another there.  From the top: those that go up, the
- * shortest first, then those that go down, the longest first.
+ * Returns where a node's arc begins.  Arcs are spread over the height of its
+ * box so that none crosses another there.  From the top they are: those that go
+ * up, the shortest first, then those that go down, the longest first.
  */
 static double gt_dot_slot(const struct gt_dot_drawing *drawing, uint32_t node,
 			  uint32_t other)
@@ -150,7 +158,10 @@ static double gt_dot_slot(const struct gt_dot_drawing *drawing, uint32_t node,
 	       boxes[node].h * ((before + 0.5) / all - 0.5) * 0.8;
 }
 
-/* From one height to another around the right of a column. */
+/*
+ * Writes the points of an arc from one height to another around the right of a
+ * column.
+ */
 static void gt_dot_arc(const struct gt_dot_drawing *drawing, double x,
 		       double from, double to)
 {
@@ -161,8 +172,10 @@ static void gt_dot_arc(const struct gt_dot_drawing *drawing, double x,
 		      -from, bulge, -from, bulge, -to, x, -to);
 }
 
-/* Between two switches of one maker: from the lower corner of one around to
- * the upper corner of the other. */
+/*
+ * Draws a link between two switches of one maker: from the lower corner of one
+ * around to the upper corner of the other.
+ */
 static void gt_dot_peers(const struct gt_dot_drawing *drawing,
 			 const struct gt_link *link)
 {
@@ -185,7 +198,10 @@ static void gt_dot_peers(const struct gt_dot_drawing *drawing,
 		gt_dot_colours[link->kind]);
 }
 
-/* Files may list such a link at one end only. */
+/*
+ * Returns whether this is a link between two switches, to be drawn here: files
+ * may list it at one end only, and a link listed at both is drawn once.
+ */
 static int gt_dot_is_peers(const struct gt_topo *topo,
 			   const struct gt_link *link)
 {
@@ -208,7 +224,7 @@ static void gt_dot_style(const struct gt_dot_drawing *drawing,
 		      gt_dot_width(link->gbs), gt_dot_colours[link->kind]);
 }
 
-/* A link beside the PCI tree, once for both directions. */
+/* Draws a link beside the PCI tree, once for both directions. */
 static void gt_dot_link(const struct gt_dot_drawing *drawing,
 			const struct gt_link *link)
 {
@@ -238,7 +254,7 @@ static void gt_dot_link(const struct gt_dot_drawing *drawing,
 	}
 }
 
-/* What one CPU has to others, as one bar that all are tied to. */
+/* Draws the links between CPUs as one bar that all are tied to. */
 static void gt_dot_cpus(const struct gt_dot_drawing *drawing)
 {
 	const struct gt_topo *topo = drawing->topo;
@@ -262,7 +278,10 @@ static void gt_dot_cpus(const struct gt_dot_drawing *drawing)
 		}
 }
 
-/* Samples of what carries no figure in the picture: arcs and C2C. */
+/*
+ * Writes samples into the legend of links that carry no figure in the picture:
+ * arcs and C2C.
+ */
 static void gt_dot_samples(struct gt_dot_drawing *drawing)
 {
 	const struct gt_topo *topo = drawing->topo;
@@ -297,7 +316,7 @@ static void gt_dot_samples(struct gt_dot_drawing *drawing)
 	}
 }
 
-/* The PCI tree, then what is beside it. */
+/* The PCI tree comes first, then what is beside it. */
 void gt_dot_links(struct gt_dot_drawing *drawing)
 {
 	const struct gt_topo *topo = drawing->topo;

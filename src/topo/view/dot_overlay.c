@@ -1,3 +1,7 @@
+/*
+ * Draws the overlay of a picture: one column beside the machine for each group
+ * of arrows, such as the channels of a plan.
+ */
 #include "topo/view/drawing.h"
 
 #include <math.h>
@@ -8,9 +12,9 @@
 #include "topo/graph/inside.h"
 
 enum {
-	GT_OVERLAY_COLUMNS = 16, /* at most */
-	GT_OVERLAY_COLUMN = 116, /* width of one */
-	GT_OVERLAY_SIDE = 50,    /* the longest arc's reach */
+	GT_OVERLAY_COLUMNS = 16, /* the most columns */
+	GT_OVERLAY_COLUMN = 116, /* the width of a column */
+	GT_OVERLAY_SIDE = 50,    /* how far the longest arc reaches out */
 	GT_OVERLAY_DOT = 14,
 };
 
@@ -23,7 +27,10 @@ static const char *gt_dot_group(uint32_t group)
 	return colours[group % (sizeof(colours) / sizeof(colours[0]))];
 }
 
-/* What is drawn beside the machine begins right of this. */
+/*
+ * Returns where the machine ends at the right; what is drawn beside it begins
+ * there.
+ */
 static double gt_dot_edge(const struct gt_dot_drawing *drawing)
 {
 	const struct gt_dot_rect *boxes = drawing->layout.boxes;
@@ -45,7 +52,10 @@ static double gt_dot_edge(const struct gt_dot_drawing *drawing)
 	return x;
 }
 
-/* Down on the right, up on the left, as far out as it is long. */
+/*
+ * Draws an arrow: arrows down are on the right, arrows up on the left, as far
+ * out as they are long.
+ */
 static void gt_dot_arrow(const struct gt_dot_drawing *drawing,
 			 const struct gt_dot_arrow *arrow, double x)
 {
@@ -65,7 +75,7 @@ static void gt_dot_arrow(const struct gt_dot_drawing *drawing,
 		      head + side * 6, -to);
 }
 
-/* One group of arrows: a dot in each device's row, and arcs between dots. */
+/* Draws a group of arrows: a dot in each GPU's row, and arcs between dots. */
 static void gt_dot_draw_arrow(const struct gt_dot_drawing *drawing,
 			      uint32_t group, double x)
 {

@@ -1,6 +1,7 @@
 /*
- * Inside of a picture, for the files that draw it: dot.c (boxes, the whole),
- * dot_link.c (links) and dot_lane.c (what is drawn beside the machine).
+ * The inside of a picture, for the files that draw it: dot.c (boxes, the
+ * whole), dot_cluster.c (a cluster), dot_link.c (links) and dot_overlay.c (what
+ * is drawn beside the machine); drawing.c has the helpers that all use.
  */
 #ifndef GT_TOPO_VIEW_DRAWING_H
 #define GT_TOPO_VIEW_DRAWING_H
@@ -15,28 +16,28 @@ struct gt_dot_drawing {
 	const struct gt_topo *topo;
 	const struct gt_dot_overlay *overlay;
 	struct gt_dot_layout layout;
-	uint32_t cpu;      /* one of them */
-	unsigned nlegends; /* lines of it so far */
+	uint32_t cpu;      /* one of the CPUs, below which the legend begins */
+	unsigned nlegends; /* lines of the legend so far */
 	struct gt_buf *out;
 };
 
-/* As text inside a quoted string; "\n" in text is a line's end. */
+/* Write text inside a quoted string; "\n" in text is a line's end. */
 void gt_dot_puts(struct gt_buf *out, const char *text);
 
-/* A node's place and size. */
+/* Write a node's place and size. */
 void gt_dot_box(struct gt_buf *out, const struct gt_dot_rect *box);
 
-/* One line of the legend: a sample, if any, and what it stands for. */
+/* Write one line of the legend: a sample, if any, and what it stands for. */
 void gt_dot_legend(struct gt_dot_drawing *drawing, const char *text,
 		   const char *colour, double width);
 
-/* All links, and samples in the legend of those without figures. */
+/* Draw all links, and samples in the legend of those without figures. */
 void gt_dot_links(struct gt_dot_drawing *drawing);
 
-/* Is it drawn as an arc on the right of the devices? */
+/* Returns whether a link is drawn as an arc on the right of the devices. */
 int gt_dot_is_arc(const struct gt_topo *topo, const struct gt_link *link);
 
-/* The overlay, if there is one. */
+/* Draw the overlay, if there is one. */
 void gt_dot_draw_overlay(struct gt_dot_drawing *drawing);
 
 static inline double gt_dot_rect_right(const struct gt_dot_rect *box)

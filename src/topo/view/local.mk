@@ -24,3 +24,5 @@ gtopo_core_sources += \
 	%D%/show_line.h \
 	%D%/show_text.c \
 	%D%/show_text.h
+
+EXTRA_DIST += %D%/README.md

@@ -1,3 +1,7 @@
+/*
+ * Prints matrices of routes between all devices, and the legend of kinds of
+ * routes below them.
+ */
 #include "topo/view/print.h"
 
 #include <stdio.h>
@@ -7,12 +11,12 @@
 #include "topo/graph/path.h"
 
 enum {
-	GT_PRINT_COLUMNS = 8, /* of a matrix beside each other */
+	GT_PRINT_COLUMNS = 8, /* columns of a matrix beside each other */
 	GT_PRINT_CELL = 12,
 	GT_PRINT_LABEL = 8,
 };
 
-/* A row or column of devices: GPUs, then ports. */
+/* The rows or columns of a matrix: GPUs, or ports. */
 struct gt_side {
 	uint32_t n;
 	uint32_t (*node)(const struct gt_topo *topo, uint32_t i);
@@ -27,7 +31,10 @@ static const char *gt_print_label(const struct gt_node *node, char text[24])
 	return text;
 }
 
-/* Four digits are enough to compare; the exact value is in the JSON. */
+/*
+ * Writes GB/s with four digits, which are enough to compare; the exact value is
+ * in the JSON.
+ */
 static const char *gt_print_gbs(struct gt_rat gbs, char text[16])
 {
 	double value = gt_rat_double(gbs);
@@ -49,7 +56,10 @@ static void gt_print_cell(const struct gt_path *path, struct gt_buf *buf)
 	gt_buf_printf(buf, "%-*s", GT_PRINT_CELL, text);
 }
 
-/* Lines are padded while they are written: cut what is left at the end. */
+/*
+ * Ends a line; lines are padded while they are written, so what is left of that
+ * at the end is cut.
+ */
 static void gt_print_newline(struct gt_buf *buf)
 {
 	while (buf->len && buf->text && buf->text[buf->len - 1] == ' ')
@@ -142,17 +152,17 @@ static const char *const gt_print_says[GT_NPATHKINDS] = {
 	[GT_PATH_DIS] = "not connected",
 };
 
-/* What the kinds that occur mean. */
 const char *gt_print_kind_meaning(enum gt_path_kind kind)
 {
 	return gt_print_says[kind];
 }
 
-/* What the kinds of routes are that a matrix can have. */
+/* The kinds of routes that occur in the matrices. */
 struct gt_kinds {
 	int seen[GT_NPATHKINDS];
 	int charged;
-	uint64_t nvlinks; /* bit n: routes of n NVLinks side by side */
+	/* bit n: there are routes of n NVLinks side by side */
+	uint64_t nvlinks;
 };
 
 static void gt_print_see(const struct gt_topo *topo, const struct gt_path *path,
@@ -169,7 +179,7 @@ static void gt_print_see(const struct gt_topo *topo, const struct gt_path *path,
 		kinds->nvlinks |= UINT64_C(1) << count;
 }
 
-/* What nvidia-smi topo -m has where we have this kind. */
+/* Writes what nvidia-smi topo -m has where we have this kind. */
 static void gt_print_smi(enum gt_path_kind kind, uint64_t nvlinks,
 			 struct gt_buf *buf)
 {

@@ -1,4 +1,4 @@
-/* What people and programs read of a machine: matrices and JSON. */
+/* Matrices and JSON of a machine's routes, for people and programs to read. */
 #ifndef GT_TOPO_VIEW_PRINT_H
 #define GT_TOPO_VIEW_PRINT_H
 
@@ -8,34 +8,39 @@
 struct gt_buf;
 
 /*
- * The devices, and a matrix of routes for each pair of device kinds.
+ * Print the devices, and a matrix of routes for each pair of device kinds.
  * buf->failed tells of memory.
  */
 void gt_print_paths(const struct gt_topo *topo, const struct gt_paths *paths,
 		    struct gt_buf *buf);
 
-/* What a kind of route is, in a few words. */
+/* Returns what a kind of route means, in a few words. */
 const char *gt_print_kind_meaning(enum gt_path_kind kind);
 
-/* The GPU or port of that name, "GPU0", "net1", or of that bus id or id; 1, or
- * 0 when there is none. */
+/*
+ * Find the GPU or port of that name, "GPU0", "net1", or of that bus id or id; 0
+ * when there is none.
+ */
 int gt_print_find_device(const struct gt_topo *topo, const char *name,
 			 uint32_t *device);
 
-/* A route between two devices, link by link. */
+/* Print a route between two devices, link by link. */
 void gt_print_route(const struct gt_topo *topo, const struct gt_path *path,
 		    const uint32_t ends[2], struct gt_buf *buf);
 
-/* The links that several pairs of GPUs share, the scarcest first. */
+/* Print the links that several pairs of GPUs share, the scarcest first. */
 void gt_print_bottlenecks(const struct gt_topo *topo,
 			  const struct gt_paths *paths, struct gt_buf *buf);
 
-/* All devices, links and routes as JSON; gtopo-paths(1) lists the members. */
+/*
+ * Print all devices, links and routes as JSON; gtopo-paths(1) lists the
+ * members.
+ */
 void gt_print_paths_json(const struct gt_topo *topo,
 			 const struct gt_paths *paths, enum gt_rates rates,
 			 struct gt_buf *buf);
 
-/* The same of one route: its two devices, its links, itself. */
+/* Print one route as JSON: its two devices, its links, itself. */
 void gt_print_route_json(const struct gt_topo *topo, const struct gt_path *path,
 			 const uint32_t ends[2], enum gt_rates rates,
 			 struct gt_buf *buf);

@@ -1,3 +1,6 @@
+/*
+ * Prints routes between two nodes of a cluster, as a matrix and link by link.
+ */
 #include "topo/view/print_cluster.h"
 
 #include <stdio.h>
@@ -85,7 +88,10 @@ static void gt_internode_line(const char *from, const char *to,
 		      gt_rat_double(gbs));
 }
 
-/* From the port up to the level where both meet, or down from there. */
+/*
+ * Prints the uplinks from a port up to the level where both meet, or down from
+ * there.
+ */
 static void gt_internode_climb(const struct gt_internode *internode,
 			       const struct gt_cluster_route *route, int end,
 			       struct gt_buf *buf)

@@ -9,15 +9,15 @@
 struct gt_buf;
 struct gt_internode;
 
-/* Routes of all pairs of GPUs as a matrix. */
+/* Print the routes of all pairs of GPUs as a matrix. */
 void gt_internode_print(const struct gt_internode *internode,
 			struct gt_buf *buf);
 
-/* One route, link by link. */
+/* Print one route, link by link. */
 void gt_internode_print_route(const struct gt_internode *internode,
 			      const uint32_t gpus[2], struct gt_buf *buf);
 
-/* The same as a JSON object, of two GPUs or (gpus NULL) of all pairs. */
+/* Print a JSON object of the route of two GPUs, or (gpus NULL) of all pairs. */
 void gt_internode_print_json(const struct gt_internode *internode,
 			     const uint32_t *gpus, struct gt_buf *buf);
 

@@ -1,3 +1,4 @@
+/* Prints routes between two nodes of a cluster as JSON. */
 #include "topo/view/print_cluster.h"
 
 #include "base/buf.h"

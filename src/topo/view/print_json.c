@@ -1,3 +1,4 @@
+/* Prints routes of one machine as JSON, schema gtopo.paths/1. */
 #include "topo/view/print.h"
 
 #include "base/buf.h"
@@ -81,7 +82,10 @@ static void gt_json_head(const struct gt_topo *topo, enum gt_rates rates,
 	gt_buf_puts(buf, ",\n \"devices\": [");
 }
 
-/* Between two things of a list: nothing before the first. */
+/*
+ * Returns what stands between two things of a list; nothing is before the
+ * first.
+ */
 static const char *gt_json_comma(uint32_t i)
 {
 	return i ? ",\n  " : "\n  ";

@@ -1,3 +1,6 @@
+/*
+ * Prints one route link by link, and the links that most pairs of GPUs share.
+ */
 #include "topo/view/print.h"
 
 #include <stdio.h>
@@ -9,7 +12,7 @@
 #include "topo/graph/path.h"
 #include "topo/view/show_text.h"
 
-/* "GPU0 0000:1b:00.0", "NUMA 0": who a node is. */
+/* Writes who a node is: "GPU0 0000:1b:00.0", "NUMA 0". */
 static void gt_route_name(const struct gt_node *node, char *text, size_t size)
 {
 	char label[64];
@@ -38,7 +41,7 @@ int gt_print_find_device(const struct gt_topo *topo, const char *name,
 	return 0;
 }
 
-/* What one transfer of the route gets of a link. */
+/* Returns what one transfer on the route gets of a link. */
 static double gt_route_gbs(const struct gt_path *path,
 			   const struct gt_link *link)
 {
@@ -91,12 +94,14 @@ void gt_print_route(const struct gt_topo *topo, const struct gt_path *path,
 				 "host bridge is Intel's.\n");
 }
 
-/* A link, how many pairs cross it, and what each then gets. */
+/*
+ * A load is a link, the number of pairs that cross it, and what each then gets.
+ */
 struct gt_load {
 	uint32_t link, pairs;
-	double charge; /* of all pairs */
+	double charge; /* summed over all pairs */
 	double each;
-	int both; /* stands for its reverse too */
+	int both; /* whether it stands for its reverse, too */
 };
 
 static int gt_load_cmp(const void *left, const void *right)

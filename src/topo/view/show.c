@@ -1,3 +1,7 @@
+/*
+ * Shows one machine as a tree: NUMA nodes with the switches, GPUs and cards
+ * below them, one line each, with notes on what looks wrong.
+ */
 #include "topo/view/show.h"
 
 #include <stdio.h>
@@ -8,7 +12,7 @@
 #include "topo/view/show_line.h"
 #include "topo/view/show_text.h"
 
-/* The link above a function and what is to be said of it. */
+/* Fills in the link above a function and what is to be said of it. */
 static void gt_show_above(const struct gt_show *show, uint32_t index,
 			  struct gt_show_line *line)
 {
@@ -23,7 +27,7 @@ static void gt_show_above(const struct gt_show *show, uint32_t index,
 	line->problem = gt_show_finding(node, line->note, sizeof(line->note));
 	if (!node->problem)
 		return;
-	/* What merely is odd of the link yields to what is wrong. */
+	/* A note that is merely odd yields to what is wrong. */
 	if (!line->problem)
 		*line->note = '\0';
 	len = strlen(line->note);
@@ -32,7 +36,10 @@ static void gt_show_above(const struct gt_show *show, uint32_t index,
 	line->problem = 1;
 }
 
-/* Links of a kind straight to other GPUs or to CPUs; 0: there are none. */
+/*
+ * Lists the links of a kind straight to other GPUs or to CPUs; 0 when there are
+ * none.
+ */
 static int gt_show_straight(const struct gt_show *show, uint32_t index,
 			    enum gt_link_kind kind, struct gt_show_line *line)
 {
@@ -126,7 +133,7 @@ static void gt_show_port(const struct gt_show *show, uint32_t index,
 		gt_show_add(line, "port %d", node->port);
 }
 
-/* A card and its ports, in one line. */
+/* Shows a card and its ports in one line. */
 static void gt_show_nic(struct gt_show *show, uint32_t index, int depth)
 {
 	const struct gt_topo *topo = show->topo;
@@ -150,7 +157,7 @@ static void gt_show_nic(struct gt_show *show, uint32_t index, int depth)
 	gt_show_line(show, &line);
 }
 
-/* Direct links of a switch to others of its maker. */
+/* Lists direct links of a switch to others of its maker. */
 static void gt_show_peers(const struct gt_show *show, uint32_t index,
 			  struct gt_show_line *line)
 {
@@ -164,7 +171,7 @@ static void gt_show_peers(const struct gt_show *show, uint32_t index,
 	}
 }
 
-/* Everything below a CPU or switch; XML's depth is bounded. */
+/* Shows everything below a CPU or switch; the XML parser bounds the depth. */
 static void gt_show_below(struct gt_show *show, uint32_t up, int depth);
 
 static void gt_show_node(struct gt_show *show, uint32_t index, int depth)
@@ -208,7 +215,10 @@ static void gt_show_below(struct gt_show *show, uint32_t up, int depth)
 	}
 }
 
-/* All lines: a NUMA node each and what hangs on it, then what is across. */
+/*
+ * Shows all lines: each NUMA node and what hangs on it, then the links that no
+ * branch holds.
+ */
 static void gt_show_lines(struct gt_show *show)
 {
 	const struct gt_topo *topo = show->topo;

@@ -1,6 +1,6 @@
 /*
- * A machine as a tree that people read: what hangs where, on what links, and
- * what looks wrong with them.
+ * Shows a machine as a tree that people read: what hangs where, on what links,
+ * and what looks wrong with them.
  */
 #ifndef GT_TOPO_VIEW_SHOW_H
 #define GT_TOPO_VIEW_SHOW_H
@@ -14,11 +14,14 @@ struct gt_show_style {
 	int colour; /* with a terminal's escape sequences */
 };
 
-/* Append the tree; out->failed tells of memory. */
+/* Append the tree of a machine; out->failed tells of memory. */
 void gt_show_tree(const struct gt_topo *topo, const struct gt_show_style *style,
 		  struct gt_buf *out);
 
-/* The same of a cluster: its kinds of nodes, and its fabrics from the top. */
+/*
+ * Append the tree of a cluster: its kinds of nodes, and its fabrics from the
+ * top.
+ */
 void gt_show_cluster(const struct gt_cluster *cluster,
 		     const struct gt_show_style *style, struct gt_buf *out);
 

@@ -1,3 +1,7 @@
+/*
+ * Shows a cluster as a tree: its kinds of nodes, then the levels of switches of
+ * each fabric from the top.
+ */
 #include "topo/view/show.h"
 
 #include <stdio.h>
@@ -10,7 +14,7 @@
 
 enum { GT_SHOW_NAMES = 8 };
 
-/* "NET0 NET3-6": the ports, as far as they fit. */
+/* Writes the ports in use, "NET0 NET3-6", as far as they fit. */
 static void gt_show_nets(const struct gt_cluster_kind *kind, char *text,
 			 size_t size)
 {
@@ -33,7 +37,7 @@ static void gt_show_nets(const struct gt_cluster_kind *kind, char *text,
 	}
 }
 
-/* "gpu01 .. gpu12": the names of a run. */
+/* Writes the names of a run, "gpu01 .. gpu12". */
 static void gt_show_run(const struct gt_cluster *cluster,
 			const struct gt_cluster_run *run, char *text,
 			size_t size)
@@ -88,7 +92,7 @@ static void gt_show_kind(struct gt_show *show, const struct gt_cluster *cluster,
 	gt_show_line(show, &line);
 }
 
-/* What a switch of a level takes in and what goes up from it. */
+/* Shows what a switch of a level takes in and what goes up from it. */
 static void gt_show_level(struct gt_show *show,
 			  const struct gt_cluster *cluster,
 			  enum gt_fabric_kind over, uint32_t i, int depth)
@@ -142,7 +146,7 @@ static void gt_show_fabric(struct gt_show *show,
 	for (uint32_t i = fabric->nlevels; i-- > 0;) {
 		int depth = 1 + (int)(fabric->nlevels - i);
 
-		/* The rest would not be read any more. */
+		/* Nobody would read the rest. */
 		if (depth >= GT_SHOW_DEPTH)
 			return;
 		show->more[depth] = 0;

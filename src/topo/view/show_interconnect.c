@@ -1,3 +1,7 @@
+/*
+ * Shows the end of a machine's tree: links that are part of no branch, those of
+ * GPUs to NVSwitches and the slowest one between CPUs.
+ */
 #include "topo/view/show_line.h"
 
 #include <stdio.h>
@@ -5,7 +9,7 @@
 #include "topo/graph/topo.h"
 #include "topo/view/show_text.h"
 
-/* The link of a GPU to the NVSwitches, or NULL. */
+/* Returns the link of a GPU to the NVSwitches, or NULL. */
 static const struct gt_link *gt_show_switched(const struct gt_topo *topo,
 					      uint32_t gpu)
 {
@@ -20,7 +24,10 @@ static const struct gt_link *gt_show_switched(const struct gt_topo *topo,
 	return NULL;
 }
 
-/* GPUs of numbers that follow each other and `count` links each. */
+/*
+ * Returns the end of a run of GPUs whose numbers follow each other and which
+ * have `count` links each.
+ */
 static uint32_t gt_show_run(const struct gt_topo *topo, uint32_t first,
 			    uint32_t count)
 {
@@ -41,7 +48,7 @@ static uint32_t gt_show_run(const struct gt_topo *topo, uint32_t first,
 	return last;
 }
 
-/* All GPUs of `count` links each to the NVSwitches, in one line. */
+/* Shows all GPUs with `count` links each to the NVSwitches, in one line. */
 static void gt_show_nvswitch(struct gt_show *show, uint32_t count,
 			     uint32_t most)
 {
@@ -77,7 +84,10 @@ static void gt_show_nvswitch(struct gt_show *show, uint32_t count,
 	gt_show_line(show, &line);
 }
 
-/* The most links, but fewer than `below`, of a GPU to the NVSwitches. */
+/*
+ * Returns the most links, but fewer than `below`, that a GPU has to the
+ * NVSwitches.
+ */
 static uint32_t gt_show_most(const struct gt_topo *topo, uint32_t below)
 {
 	const struct gt_link *link;

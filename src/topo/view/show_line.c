@@ -1,3 +1,7 @@
+/*
+ * Writes one line of a tree: its branches, columns and colours, and text
+ * without control characters.
+ */
 #include "topo/view/show_line.h"
 
 #include <stdarg.h>
@@ -47,7 +51,7 @@ static void gt_show_branches(const struct gt_show *show, int depth)
 		gt_buf_puts(show->out, lines[show->more[depth] ? 2 : 3]);
 }
 
-/* Characters, not bytes. */
+/* Counts characters, not bytes. */
 static int gt_show_width(const char *text)
 {
 	int width = 0;

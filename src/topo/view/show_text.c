@@ -1,3 +1,7 @@
+/*
+ * Makes the words that the tree and the pictures both say of nodes, rates and
+ * links.
+ */
 #include "topo/view/show_text.h"
 
 #include <stdio.h>
@@ -59,7 +63,7 @@ void gt_show_gbs(struct gt_rat gbs, char *text, size_t size)
 		*text = '\0';
 }
 
-/* What stands for a link that could not be read. */
+/* Returns what is said of a link that could not be read. */
 static const char *gt_show_assumed(const struct gt_pci *pci)
 {
 	const char *from = pci->assumed ? strstr(pci->assumed, "link_") : NULL;

@@ -9,25 +9,30 @@
 
 #include "topo/graph/topo.h"
 
-/* "GPU0", "NET1", "NUMA 0", "NIC", "switch", "NVSwitch". */
+/*
+ * Write what a node is called: "GPU0", "NET1", "NUMA 0", "NIC", "switch" or
+ * "NVSwitch".
+ */
 void gt_show_label(const struct gt_node *node, char *text, size_t size);
 
-/* What a function is called: by the file, by its PCI ids, or "10de:2330". */
+/*
+ * Write the model of a function: by the file, by its PCI ids, or "10de:2330".
+ */
 void gt_show_model(const struct gt_node *node, char *text, size_t size);
 
-/* "gen5 x16". */
+/* Write a rate as "gen5 x16". */
 void gt_show_rate(struct gt_pci_rate rate, char *text, size_t size);
 
-/* "63.0 GB/s"; nothing of a local link, which is no limit. */
+/* Write "63.0 GB/s"; nothing for a local link, which is no limit. */
 void gt_show_gbs(struct gt_rat gbs, char *text, size_t size);
 
-/* What is to be said of the link above; 1 when it is a problem. */
+/* Write what is to be said of the link above; 1 when it is a problem. */
 int gt_show_finding(const struct gt_node *node, char *text, size_t size);
 
-/* The link from the node to what it hangs on, or NULL. */
+/* Returns the link from the node to what it hangs on, or NULL. */
 const struct gt_link *gt_show_uplink(const struct gt_topo *topo, uint32_t node);
 
-/* "xGMI" of an AMD GPU, else "NVLink". */
+/* Returns "xGMI" for an AMD GPU, else "NVLink". */
 const char *gt_show_nvlink(const struct gt_node *node);
 
 #endif
