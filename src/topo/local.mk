@@ -8,3 +8,5 @@ include src/topo/probe/local.mk
 include src/topo/synth/local.mk
 include src/topo/view/local.mk
 include src/topo/xml/local.mk
+
+EXTRA_DIST += %D%/README.md
