@@ -26,7 +26,7 @@ struct gt_cost_model {
 	struct gt_arena *arena;
 	enum gt_coll coll;
 	struct gt_cost_params params[GT_NPROTOCOLS];
-	struct gt_cost_extrapolation few;
+	struct gt_cost_extrapolation extrapolation;
 	/* By row of select, two each; arena NULL: not yet. */
 	struct gt_cost_net *nets;
 	struct gt_cost_slicing *cuts; /* room for all channels */
@@ -51,9 +51,9 @@ int gt_cost_new(const struct gt_plan *plan, enum gt_coll coll,
 	m->nets = gt_arena_array(arena, 2 * (size_t)plan->nselect,
 				 sizeof(*m->nets));
 	m->cuts = gt_arena_array(arena, plan->nchannels, sizeof(*m->cuts));
-	rc = m->nets && m->cuts
-		     ? gt_cost_extrapolate_init(&m->few, plan, 0, arena, err)
-		     : gt_err_nomem(err);
+	rc = m->nets && m->cuts ? gt_cost_extrapolate_init(&m->extrapolation,
+							   plan, 0, arena, err)
+				: gt_err_nomem(err);
 	if (rc) {
 		gt_arena_free(arena);
 		return rc;
@@ -68,7 +68,7 @@ int gt_cost_set_fast(struct gt_cost_model *model, struct gt_err *err)
 {
 	memset(model->nets, 0,
 	       2 * (size_t)model->plan->nselect * sizeof(*model->nets));
-	return gt_cost_extrapolate_init(&model->few, model->plan, 1,
+	return gt_cost_extrapolate_init(&model->extrapolation, model->plan, 1,
 					model->arena, err);
 }
 
@@ -183,9 +183,11 @@ static int gt_cost_nets_get(struct gt_cost_model *model, uint32_t row,
 	struct gt_cost_net *nets = &model->nets[2 * (size_t)row];
 	int rc = GT_OK;
 
-	for (uint32_t i = 0; i < model->few.n && !nets[i].arena && !rc; i++)
-		rc = gt_cost_net_init(&nets[i], &model->few.plans[i], row,
-				      model->coll, model->arena, err);
+	for (uint32_t i = 0;
+	     i < model->extrapolation.n && !nets[i].arena && !rc; i++)
+		rc = gt_cost_net_init(&nets[i],
+				      &model->extrapolation.samples[i].plan,
+				      row, model->coll, model->arena, err);
 	return rc;
 }
 
@@ -223,13 +225,13 @@ static void gt_cost_time(const struct gt_cost_model *model,
 			 struct gt_cost_run *run, struct gt_cost *cost)
 {
 	struct gt_cost_net *nets = &model->nets[2 * (size_t)cost->row];
-	const struct gt_cost_extrapolation *few = &model->few;
+	const struct gt_cost_extrapolation *x = &model->extrapolation;
 	const struct gt_plan *plan = model->plan;
 	int trees =
 		plan->cluster && plan->select[cost->row].algo == GT_ALGO_TREE;
 	double first[2], period[2], busy, deep;
 
-	for (uint32_t i = 0; i < few->n; i++)
+	for (uint32_t i = 0; i < x->n; i++)
 		gt_cost_loops(&nets[i], run, cost->loops, &first[i],
 			      &period[i]);
 	deep = run->params->hop_us[gt_cost_net_kind(&nets[0])];
@@ -238,13 +240,13 @@ static void gt_cost_time(const struct gt_cost_model *model,
 	if (plan->select[cost->row].algo == GT_ALGO_RING ||
 	    plan->select[cost->row].algo == GT_ALGO_FLOW)
 		deep = 0; /* node after node: it grows evenly */
-	busy = trees ? gt_cost_extrapolate_max(few, nets, &cost->link)
-		     : gt_cost_extrapolate_busiest(few, nets, &cost->link);
+	busy = trees ? gt_cost_extrapolate_max(x, nets, &cost->link)
+		     : gt_cost_extrapolate_busiest(x, nets, &cost->link);
 	busy /= run->loops;
-	first[0] = trees ? gt_cost_extrapolate_tree(few, first)
-			 : gt_cost_extrapolate_chain(few, first, deep);
-	period[0] = trees ? period[few->n - 1]
-			  : gt_cost_extrapolate_linear(few, period);
+	first[0] = trees ? gt_cost_extrapolate_tree(x, first)
+			 : gt_cost_extrapolate_chain(x, first, deep);
+	period[0] = trees ? period[x->n - 1]
+			  : gt_cost_extrapolate_linear(x, period);
 	cost->time_us = fmax(first[0], busy);
 	if (cost->loops > 1)
 		cost->time_us += (cost->loops - 1) * fmax(period[0], busy);
@@ -285,7 +287,7 @@ int gt_cost_lower_bound(struct gt_cost_model *model, uint32_t row,
 
 	if (!rc)
 		rc = gt_cost_slicings(model, row, bytes, &loops, err);
-	if (!rc && loops > 0 && model->few.n == 1)
+	if (!rc && loops > 0 && model->extrapolation.n == 1)
 		rc = gt_cost_net_lower_bound(&model->nets[2 * (size_t)row],
 					     &run, loops, &least, err);
 	*time_us = least + run.params->base_us;

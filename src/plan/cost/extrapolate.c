@@ -1,98 +1,58 @@
 #include "plan/cost/extrapolate.h"
 
-#include <string.h>
-
 #include "base/arena.h"
 #include "base/err.h"
 #include "plan/cost/network.h"
 
-static uint32_t gt_cost_extrapolate_widest(
-	const struct gt_plan_cluster *cluster)
-{
-	uint32_t widest = 0;
-
-	for (uint32_t i = 1; i < cluster->nlevels; i++)
-		if (gt_nodes_radix(cluster, i) >
-		    gt_nodes_radix(cluster, widest))
-			widest = i;
-	return widest;
-}
-
-/* Two below each switch, but `most` in the widest level. */
-static int gt_cost_extrapolate_plan(struct gt_cost_extrapolation *few,
-				    uint32_t i, uint32_t most,
-				    struct gt_arena *arena)
-{
-	const struct gt_plan_cluster *from = few->whole->cluster;
-	struct gt_plan_cluster *to = &few->clusters[i];
-	uint32_t widest = gt_cost_extrapolate_widest(from);
-
-	*to = *from;
-	to->levels = gt_arena_array(arena, to->nlevels, sizeof(*to->levels));
-	if (!to->levels)
-		return GT_ESYS;
-	memcpy(to->levels, from->levels, to->nlevels * sizeof(*to->levels));
-	for (uint32_t l = 0; l < to->nlevels; l++) {
-		uint32_t radix = l == widest ? most : 2;
-
-		if (gt_nodes_radix(to, l) > radix)
-			gt_nodes_resize(to, l, radix);
-	}
-	few->plans[i] = *few->whole;
-	few->plans[i].cluster = to;
-	few->plans[i].nranks = to->nnodes * to->nlocal;
-	few->plans[i].root %= 2 * to->nlocal;
-	return GT_OK;
-}
-
-int gt_cost_extrapolate_init(struct gt_cost_extrapolation *few,
-			     const struct gt_plan *plan, int hurry,
+int gt_cost_extrapolate_init(struct gt_cost_extrapolation *x,
+			     const struct gt_plan *plan, int fast,
 			     struct gt_arena *arena, struct gt_err *err)
 {
 	const struct gt_plan_cluster *cluster = plan->cluster;
-	uint32_t ranks = hurry ? GT_COST_FAST_RANKS : GT_COST_EXACT_RANKS;
+	uint32_t ranks = fast ? GT_COST_FAST_RANKS : GT_COST_EXACT_RANKS;
 	uint32_t most, widest;
 
-	few->whole = plan;
-	few->n = 1;
-	few->plans[0] = *plan;
+	x->full = plan;
+	x->n = 1;
+	x->samples[0].plan = *plan;
 	if (!cluster || plan->nranks <= ranks)
 		return GT_OK;
-	widest = gt_nodes_radix(cluster, gt_cost_extrapolate_widest(cluster));
+	widest = gt_nodes_radix(cluster, gt_cluster_widest(cluster));
 	most = ranks / cluster->nlocal >> (cluster->nlevels - 1);
 	/* An even number, and an even half, for rings that alternate. */
-	most = hurry || most < GT_COST_SAMPLE_NODES ? GT_COST_FAST_NODES
-						    : GT_COST_SAMPLE_NODES;
+	most = fast || most < GT_COST_SAMPLE_NODES ? GT_COST_FAST_NODES
+						   : GT_COST_SAMPLE_NODES;
 	if (widest <= most)
 		return GT_OK;
-	few->n = 2;
-	return gt_cost_extrapolate_plan(few, 0, most / 2, arena) ||
-			       gt_cost_extrapolate_plan(few, 1, most, arena)
+	x->n = 2;
+	return gt_plan_shrink_levels(&x->samples[0], plan, most / 2, arena) ||
+			       gt_plan_shrink_levels(&x->samples[1], plan, most,
+						     arena)
 		       ? gt_err_nomem(err)
 		       : GT_OK;
 }
 
-double gt_cost_extrapolate_linear(const struct gt_cost_extrapolation *few,
+double gt_cost_extrapolate_linear(const struct gt_cost_extrapolation *x,
 				  const double y[2])
 {
-	double a = few->clusters[0].nnodes, b = few->clusters[1].nnodes;
+	double a = x->samples[0].cluster.nnodes,
+	       b = x->samples[1].cluster.nnodes;
 	double more = (y[1] - y[0]) / (b - a);
 
-	return few->n < 2 ? y[0]
-			  : y[1] + more * (few->whole->cluster->nnodes - b);
+	return x->n < 2 ? y[0] : y[1] + more * (x->full->cluster->nnodes - b);
 }
 
-double gt_cost_extrapolate_chain(const struct gt_cost_extrapolation *few,
+double gt_cost_extrapolate_chain(const struct gt_cost_extrapolation *x,
 				 const double y[2], double deep)
 {
 	double flat[2] = {y[0], y[1]};
 
-	if (few->n < 2)
+	if (x->n < 2)
 		return y[0];
 	for (int i = 0; i < 2; i++)
-		flat[i] -= deep * gt_nodes_depth(&few->clusters[i]);
-	return gt_cost_extrapolate_linear(few, flat) +
-	       deep * gt_nodes_depth(few->whole->cluster);
+		flat[i] -= deep * gt_nodes_depth(&x->samples[i].cluster);
+	return gt_cost_extrapolate_linear(x, flat) +
+	       deep * gt_nodes_depth(x->full->cluster);
 }
 
 static void gt_cost_extrapolate_longer(double us, uint32_t which, double *most,
@@ -109,12 +69,12 @@ static void gt_cost_extrapolate_longer(double us, uint32_t which, double *most,
  * flow also for each that is; by a ring once for each rank but one, of which
  * there are about as many as nodes.
  */
-static double gt_cost_extrapolate_uplink(
-	const struct gt_cost_extrapolation *few, const struct gt_cost_net *net,
-	uint32_t level, uint32_t rail)
+static double gt_cost_extrapolate_uplink(const struct gt_cost_extrapolation *x,
+					 const struct gt_cost_net *net,
+					 uint32_t level, uint32_t rail)
 {
 	const struct gt_plan_cluster *run = net->plan->cluster;
-	const struct gt_plan_cluster *all = few->whole->cluster;
+	const struct gt_plan_cluster *all = x->full->cluster;
 	double most = 0, times;
 
 	times = (double)(all->nnodes - all->levels[level].nodes) /
@@ -133,27 +93,27 @@ static double gt_cost_extrapolate_uplink(
 	return most;
 }
 
-double gt_cost_extrapolate_busiest(const struct gt_cost_extrapolation *few,
+double gt_cost_extrapolate_busiest(const struct gt_cost_extrapolation *x,
 				   const struct gt_cost_net *nets,
 				   uint32_t *link)
 {
-	const struct gt_plan_cluster *cluster = few->whole->cluster;
-	uint32_t n = few->whole->nlinks;
+	const struct gt_plan_cluster *cluster = x->full->cluster;
+	uint32_t n = x->full->nlinks;
 	double most = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
 		double busy[2] = {nets[0].link_busy_us[i], 0};
 
-		if (few->n > 1)
+		if (x->n > 1)
 			busy[1] = nets[1].link_busy_us[i];
-		gt_cost_extrapolate_longer(
-			gt_cost_extrapolate_linear(few, busy), i, &most, link);
+		gt_cost_extrapolate_longer(gt_cost_extrapolate_linear(x, busy),
+					   i, &most, link);
 	}
 	for (uint32_t l = 0; cluster && l + 1 < cluster->nlevels; l++)
 		for (uint32_t r = 0; r < cluster->nrails; r++)
 			gt_cost_extrapolate_longer(
-				gt_cost_extrapolate_uplink(
-					few, &nets[few->n - 1], l, r),
+				gt_cost_extrapolate_uplink(x, &nets[x->n - 1],
+							   l, r),
 				n + l * cluster->nrails + r, &most, link);
 	return most;
 }
@@ -167,27 +127,27 @@ static double gt_cost_extrapolate_levels(uint32_t nnodes)
 	return depth;
 }
 
-double gt_cost_extrapolate_tree(const struct gt_cost_extrapolation *few,
+double gt_cost_extrapolate_tree(const struct gt_cost_extrapolation *x,
 				const double y[2])
 {
 	double a, b;
 
-	if (few->n < 2)
+	if (x->n < 2)
 		return y[0];
-	a = gt_cost_extrapolate_levels(few->clusters[0].nnodes);
-	b = gt_cost_extrapolate_levels(few->clusters[1].nnodes);
+	a = gt_cost_extrapolate_levels(x->samples[0].cluster.nnodes);
+	b = gt_cost_extrapolate_levels(x->samples[1].cluster.nnodes);
 	if (b <= a)
 		return y[1];
-	return y[1] + (y[1] - y[0]) / (b - a) *
-			      (gt_cost_extrapolate_levels(
-				       few->whole->cluster->nnodes) -
-			       b);
+	return y[1] +
+	       (y[1] - y[0]) / (b - a) *
+		       (gt_cost_extrapolate_levels(x->full->cluster->nnodes) -
+			b);
 }
 
-double gt_cost_extrapolate_max(const struct gt_cost_extrapolation *few,
+double gt_cost_extrapolate_max(const struct gt_cost_extrapolation *x,
 			       const struct gt_cost_net *nets, uint32_t *link)
 {
-	const struct gt_cost_net *net = &nets[few->n - 1];
+	const struct gt_cost_net *net = &nets[x->n - 1];
 	uint32_t n = net->plan->nlinks, nnodes = net->plan->cluster->nnodes;
 	uint32_t rails = net->plan->cluster->nrails;
 	double most = 0;

@@ -12,23 +12,23 @@
 #ifndef GT_PLAN_COST_EXTRAPOLATE_H
 #define GT_PLAN_COST_EXTRAPOLATE_H
 
-#include "plan/ir/cluster.h"
-#include "plan/ir/plan.h"
+#include "plan/ir/cluster_shrink.h"
 
 struct gt_arena;
 struct gt_cost_net;
 struct gt_err;
 
 struct gt_cost_extrapolation {
-	const struct gt_plan *whole;
-	uint32_t n; /* plans: 1, the whole one, or 2 */
-	struct gt_plan plans[2];
-	struct gt_plan_cluster clusters[2];
+	const struct gt_plan *full; /* the plan on all nodes */
+	uint32_t n;                 /* samples: 1, the full plan itself, or 2 */
+	struct gt_plan_shrunk
+		samples[2]; /* few nodes, and about twice as many */
 };
 
 /*
- * Clusters of at most so many ranks are executed as they are, larger ones with
- * up to so many nodes; and in a hurry, when many prices are compared.
+ * Clusters of at most GT_COST_EXACT_RANKS are executed as they are, larger ones
+ * on up to GT_COST_SAMPLE_NODES nodes.  The smaller limits are for comparing
+ * many prices quickly.
  */
 enum {
 	GT_COST_EXACT_RANKS = 64,
@@ -37,32 +37,45 @@ enum {
 	GT_COST_FAST_NODES = 4,
 };
 
-/* The plans borrow the whole one; the levels are the arena's. */
-int gt_cost_extrapolate_init(struct gt_cost_extrapolation *few,
-			     const struct gt_plan *plan, int hurry,
+/*
+ * Choose the samples; `fast` is for the smaller limits.  They borrow from the
+ * plan, and their levels are the arena's.
+ */
+int gt_cost_extrapolate_init(struct gt_cost_extrapolation *x,
+			     const struct gt_plan *plan, int fast,
 			     struct gt_arena *arena, struct gt_err *err);
 
-/* What is y[i] on plans[i], and grows with nodes, on all nodes. */
-double gt_cost_extrapolate_linear(const struct gt_cost_extrapolation *few,
+/*
+ * What the value that is y[i] on samples[i] is on all nodes, if it grows by the
+ * same amount with each node.
+ */
+double gt_cost_extrapolate_linear(const struct gt_cost_extrapolation *x,
 				  const double y[2]);
 
-/* The same of something that has `deep` for each node passed in a row. */
-double gt_cost_extrapolate_chain(const struct gt_cost_extrapolation *few,
+/*
+ * What it is if it also has `deep` for each node that a block passes on its way
+ * down the tree of nodes, whose depth is known.
+ */
+double gt_cost_extrapolate_chain(const struct gt_cost_extrapolation *x,
 				 const double y[2], double deep);
 
-/* The same of trees of nodes, which grow with their depth. */
-double gt_cost_extrapolate_tree(const struct gt_cost_extrapolation *few,
+/* What it is if it grows with the depth of a binary tree of the nodes. */
+double gt_cost_extrapolate_tree(const struct gt_cost_extrapolation *x,
 				const double y[2]);
 
-/* The busiest link of any node, of trees: it does not depend on their number */
-double gt_cost_extrapolate_max(const struct gt_cost_extrapolation *few,
+/*
+ * For how long the busiest link of any node is busy under trees of nodes, which
+ * does not depend on their number; *link becomes its number (gt_cost.link).
+ */
+double gt_cost_extrapolate_max(const struct gt_cost_extrapolation *x,
 			       const struct gt_cost_net *nets, uint32_t *link);
 
 /*
  * For how long the link of node 0 that is busiest on all nodes is so, in the
- * runs that the plans' nets have just made, and which it is (gt_cost.link).
+ * runs that the samples' nets have just made; *link becomes its number
+ * (gt_cost.link).
  */
-double gt_cost_extrapolate_busiest(const struct gt_cost_extrapolation *few,
+double gt_cost_extrapolate_busiest(const struct gt_cost_extrapolation *x,
 				   const struct gt_cost_net *nets,
 				   uint32_t *link);
 

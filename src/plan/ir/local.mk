@@ -1,6 +1,8 @@
 gtopo_core_sources += \
 	%D%/cluster.c \
 	%D%/cluster.h \
+	%D%/cluster_shrink.c \
+	%D%/cluster_shrink.h \
 	%D%/detour.c \
 	%D%/detour.h \
 	%D%/envelope.c \

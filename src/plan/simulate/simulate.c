@@ -1,11 +1,10 @@
 #include "plan/simulate/simulate.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "plan/ir/cluster.h"
+#include "plan/ir/cluster_shrink.h"
 #include "plan/lower/lower.h"
 #include "plan/ir/plan.h"
 #include "plan/simulate/state.h"
@@ -111,44 +110,23 @@ static int gt_simulate_rows(const struct gt_plan *plan, enum gt_coll coll,
 	return rc;
 }
 
-/* Take the widest level's radix down by one. */
-static void gt_simulate_narrow(struct gt_plan_cluster *cluster)
-{
-	uint32_t widest = 0;
-
-	for (uint32_t i = 1; i < cluster->nlevels; i++)
-		if (gt_nodes_radix(cluster, i) >
-		    gt_nodes_radix(cluster, widest))
-			widest = i;
-	gt_nodes_resize(cluster, widest, gt_nodes_radix(cluster, widest) - 1);
-}
-
 /*
  * A large cluster's programs are those of a small one with more places: the
  * same templates and rings are tried on fewer nodes.
  */
-static int gt_simulate_few(const struct gt_plan *plan, enum gt_coll coll,
-			   struct gt_err *err)
+static int gt_simulate_shrunk(const struct gt_plan *plan, enum gt_coll coll,
+			      struct gt_err *err)
 {
-	struct gt_plan_cluster cluster = *plan->cluster;
-	struct gt_plan few = *plan;
-	size_t bytes = cluster.nlevels * sizeof(*cluster.levels);
-	uint32_t nodes = GT_SIM_CLUSTER_RANKS / cluster.nlocal;
+	struct gt_arena *arena = gt_arena_new();
+	struct gt_plan_shrunk shrunk;
+	uint32_t nodes = GT_SIM_CLUSTER_RANKS / plan->cluster->nlocal;
 	int rc;
 
-	cluster.levels = malloc(bytes);
-	if (!cluster.levels)
-		return gt_err_nomem(err);
-	memcpy(cluster.levels, plan->cluster->levels, bytes);
-	/* An even number, for rings that alternate. */
-	while ((cluster.nnodes > nodes || cluster.nnodes % 2) &&
-	       cluster.nnodes > 2)
-		gt_simulate_narrow(&cluster);
-	few.cluster = &cluster;
-	few.nranks = cluster.nnodes * cluster.nlocal;
-	few.root %= 2 * cluster.nlocal; /* of an even or odd node, as before */
-	rc = gt_simulate(&few, coll, err);
-	free(cluster.levels);
+	if (!arena || gt_plan_shrink(&shrunk, plan, nodes, arena))
+		rc = gt_err_nomem(err);
+	else
+		rc = gt_simulate(&shrunk.plan, coll, err);
+	gt_arena_free(arena);
 	return rc;
 }
 
@@ -160,7 +138,7 @@ int gt_simulate(const struct gt_plan *plan, enum gt_coll coll,
 
 	if (plan->cluster && plan->cluster->nnodes > 2 &&
 	    plan->nranks > GT_SIM_CLUSTER_RANKS)
-		return gt_simulate_few(plan, coll, err);
+		return gt_simulate_shrunk(plan, coll, err);
 
 	if (plan->nranks > GT_SIM_MAX_RANKS)
 		return gt_err_set(err, GT_EINPUT, plan->file,

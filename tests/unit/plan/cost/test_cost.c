@@ -187,7 +187,7 @@ static void test_few_nodes(void **state)
 		GT_COLL_ALLREDUCE, GT_COLL_ALLGATHER, GT_COLL_REDUCESCATTER};
 	struct gt_plan *plan = read_cluster();
 	struct gt_cost_net whole, nets[2];
-	struct gt_cost_extrapolation few;
+	struct gt_cost_extrapolation x;
 	struct gt_err err;
 
 	(void)state;
@@ -198,20 +198,20 @@ static void test_few_nodes(void **state)
 		double deep = 14 * (colls[i % 3] == GT_COLL_ALLREDUCE ? 2 : 1);
 		uint32_t link = UINT32_MAX;
 
-		assert_int_equal(gt_cost_extrapolate_init(&few, plan, i % 2,
-							  arena, &err),
-				 GT_OK);
-		assert_int_equal(few.n, 2);
+		assert_int_equal(
+			gt_cost_extrapolate_init(&x, plan, i % 2, arena, &err),
+			GT_OK);
+		assert_int_equal(x.n, 2);
 		for (int k = 0; k < 2; k++)
-			first[k] = run_whole(&few.plans[k], colls[i % 3], bytes,
-					     &nets[k], arena);
+			first[k] = run_whole(&x.samples[k].plan, colls[i % 3],
+					     bytes, &nets[k], arena);
 		us = run_whole(plan, colls[i % 3], bytes, &whole, arena);
-		busy = gt_cost_extrapolate_busiest(&few, nets, &link);
+		busy = gt_cost_extrapolate_busiest(&x, nets, &link);
 		for (uint32_t l = 0; l < whole.nlinks; l++)
 			most = fmax(most, whole.link_busy_us[l]);
 		assert_near(busy, most, 1e-9);
 		assert_true(link >= plan->nlinks); /* thin uplinks */
-		assert_near(gt_cost_extrapolate_chain(&few, first, deep), us,
+		assert_near(gt_cost_extrapolate_chain(&x, first, deep), us,
 			    i < 3   ? 0.03
 			    : i % 2 ? 0.4
 				    : 0.3);
@@ -224,7 +224,7 @@ static void test_few_nodes(void **state)
 static void test_few_nodes_of_a_flow(void **state)
 {
 	struct gt_cost_net whole, nets[2];
-	struct gt_cost_extrapolation few;
+	struct gt_cost_extrapolation x;
 	struct gt_err err;
 
 	(void)state;
@@ -239,20 +239,20 @@ static void test_few_nodes_of_a_flow(void **state)
 		gt_nodes_resize(plan->cluster, i % 2, 24);
 		plan->nranks = 96;
 		assert_int_equal(
-			gt_cost_extrapolate_init(&few, plan, 0, arena, &err),
+			gt_cost_extrapolate_init(&x, plan, 0, arena, &err),
 			GT_OK);
-		assert_int_equal(few.n, 2);
+		assert_int_equal(x.n, 2);
 		for (int k = 0; k < 2; k++)
-			first[k] = run_whole(&few.plans[k], plan->coll, bytes,
-					     &nets[k], arena);
+			first[k] = run_whole(&x.samples[k].plan, plan->coll,
+					     bytes, &nets[k], arena);
 		us = run_whole(plan, plan->coll, bytes, &whole, arena);
-		busy = gt_cost_extrapolate_busiest(&few, nets, &link);
+		busy = gt_cost_extrapolate_busiest(&x, nets, &link);
 		for (uint32_t l = 0; l < whole.nlinks; l++)
 			most = fmax(most, whole.link_busy_us[l]);
 		assert_near(busy, most, 1e-9);
 		assert_true(link >= plan->nlinks); /* uplinks, both times */
 		/* As gt_cost_price() has it: links may be busy for longer. */
-		assert_near(fmax(gt_cost_extrapolate_linear(&few, first), busy),
+		assert_near(fmax(gt_cost_extrapolate_linear(&x, first), busy),
 			    us, 0.05);
 		gt_arena_free(arena);
 		gt_plan_free(plan);
