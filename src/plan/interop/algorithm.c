@@ -2,35 +2,18 @@
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/vec.h"
 #include "base/xml.h"
-
-void *gt_import_grow(struct gt_arena *arena, void *array, uint32_t n,
-		     uint32_t *room, size_t size_bytes)
-{
-	uint32_t wanted = *room ? 2 * *room : 4;
-	void *larger;
-
-	if (n < *room)
-		return array;
-	larger = gt_arena_array(arena, wanted, size_bytes);
-	if (!larger)
-		return NULL;
-	if (n)
-		memcpy(larger, array, n * size_bytes);
-	*room = wanted;
-	return larger;
-}
 
 int gt_import_link(struct gt_import_file *algo,
 		   const struct gt_import_link *ends, uint32_t *link,
 		   struct gt_err *err)
 {
 	struct gt_import_link *links =
-		gt_import_grow(algo->arena, algo->links, algo->nlinks,
+		gt_vec_grow_in(algo->arena, algo->links, algo->nlinks,
 			       &algo->links_room, sizeof(*links));
 
 	if (!links)
@@ -45,7 +28,7 @@ int gt_import_step(struct gt_import_file *algo, struct gt_import_tb *tb,
 		   const struct gt_import_step *like,
 		   struct gt_import_step **made, struct gt_err *err)
 {
-	struct gt_import_step *steps = gt_import_grow(
+	struct gt_import_step *steps = gt_vec_grow_in(
 		algo->arena, tb->steps, tb->nsteps, &tb->room, sizeof(*steps));
 
 	if (!steps)
@@ -90,7 +73,7 @@ int gt_import_add(struct gt_import_file *algo, struct gt_import_step *step,
 		return gt_import_fail(step, NULL, err,
 				      "more than %d take part in this step",
 				      GT_IMPORT_MAX_OPERANDS);
-	operands = gt_import_grow(algo->arena, list->operands, list->n,
+	operands = gt_vec_grow_in(algo->arena, list->operands, list->n,
 				  &list->room, sizeof(*operands));
 	if (!operands)
 		return gt_err_nomem(err);

@@ -129,13 +129,6 @@ int gt_import_fail(const struct gt_import_step *step, const char *attr,
 		   struct gt_err *err, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 
-/*
- * An array with room for one more than n of so many bytes each: the old one,
- * or a larger copy; NULL when memory ran out.
- */
-void *gt_import_grow(struct gt_arena *arena, void *array, uint32_t n,
-		     uint32_t *room, size_t size_bytes);
-
 /* Make room for programs, one a thread block, and connect them by links. */
 int gt_import_links(struct gt_import_file *algo, struct gt_plan *plan,
 		    struct gt_err *err);

@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/vec.h"
 
 /* Channels with the same peer, in their order. */
 static int gt_mscclpp_chain(struct gt_mscclpp *mpp, struct gt_mscclpp_gpu *gpu,
@@ -61,7 +62,7 @@ static int gt_mscclpp_add_signal(struct gt_mscclpp *mpp, uint32_t rank,
 			"too",
 			channel->signal_tb);
 	channel->signal_tb = t;
-	channel->signals = gt_import_grow(
+	channel->signals = gt_vec_grow_in(
 		mpp->arena, channel->signals, channel->nsignals,
 		&channel->signals_room, sizeof(*channel->signals));
 	if (!channel->signals)
@@ -84,7 +85,7 @@ static int gt_mscclpp_add_wait(struct gt_mscclpp *mpp, uint32_t rank,
 			channel->wait_tb);
 	channel->wait_tb = t;
 	channel->waits =
-		gt_import_grow(mpp->arena, channel->waits, channel->nwaits,
+		gt_vec_grow_in(mpp->arena, channel->waits, channel->nwaits,
 			       &channel->waits_room, sizeof(*channel->waits));
 	if (!channel->waits)
 		return gt_err_nomem(err);
@@ -163,7 +164,7 @@ static uint32_t *gt_mscclpp_clock(struct gt_mscclpp_walk *walk,
 	size_t bytes = sizeof(**tb->clocks) * walk->gpu->ntbs;
 	uint32_t *clock = gt_arena_alloc(walk->mpp->arena, bytes);
 
-	tb->clocks = gt_import_grow(walk->mpp->arena, tb->clocks, tb->nclocks,
+	tb->clocks = gt_vec_grow_in(walk->mpp->arena, tb->clocks, tb->nclocks,
 				    &tb->clocks_room, sizeof(*tb->clocks));
 	if (!clock || !tb->clocks)
 		return NULL;

@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/vec.h"
 
 enum { GT_PACKET_MAX_SCRATCH = 1 << 20 };
 
@@ -93,7 +94,7 @@ static int gt_packet_add(struct gt_packets *all, const struct gt_packet *packet,
 				"place");
 		all->writer[packet->to.at + i] = all->n;
 	}
-	all->packets = gt_import_grow(mpp->arena, all->packets, all->n,
+	all->packets = gt_vec_grow_in(mpp->arena, all->packets, all->n,
 				      &all->room, sizeof(struct gt_packet *));
 	if (!copy || !all->packets)
 		return gt_err_nomem(err);
@@ -202,7 +203,7 @@ static int gt_packets_cut(struct gt_packets *all, uint32_t t, uint32_t i,
 			piece->size++;
 			continue;
 		}
-		all->pieces = gt_import_grow(all->mpp->arena, all->pieces,
+		all->pieces = gt_vec_grow_in(all->mpp->arena, all->pieces,
 					     all->npieces, &all->pieces_room,
 					     sizeof(*all->pieces));
 		if (!all->pieces)

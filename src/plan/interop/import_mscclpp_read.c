@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/vec.h"
 #include "base/json.h"
 #include "plan/ir/plan.h"
 
@@ -205,7 +206,7 @@ static int gt_mscclpp_read_channels(struct gt_mscclpp *mpp,
 			return gt_json_fault(at, err,
 					     "gpu %u is connected with itself",
 					     rank);
-		gpu->channels = gt_import_grow(
+		gpu->channels = gt_vec_grow_in(
 			mpp->arena, gpu->channels, gpu->nchannels,
 			&gpu->channels_room, sizeof(*gpu->channels));
 		if (!gpu->channels)

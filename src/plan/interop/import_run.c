@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/vec.h"
 #include "plan/interop/algorithm.h"
 #include "plan/ir/plan.h"
 #include "plan/lower/step.h"
@@ -235,7 +236,7 @@ static int gt_run_target(struct gt_run_step *s,
 		gt_run_operand(s, 1, gt_run_none(link->from_conn));
 		return GT_OK;
 	}
-	link->sent = gt_import_grow(s->algo->arena, link->sent, link->nsent,
+	link->sent = gt_vec_grow_in(s->algo->arena, link->sent, link->nsent,
 				    &link->room, sizeof(*link->sent));
 	if (!link->sent)
 		return gt_err_nomem(err);
