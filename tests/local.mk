@@ -22,6 +22,7 @@ include tests/gpu/local.mk
 gates += \
 	%D%/check-driver.sh \
 	%D%/check-examples.sh \
+	%D%/check-glossary.sh \
 	%D%/check-layers.sh \
 	%D%/check-style.sh \
 	%D%/check-docs.sh
