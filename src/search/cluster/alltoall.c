@@ -4,20 +4,19 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/vec.h"
 #include "plan/ir/cluster.h"
 #include "plan/ir/plan.h"
-#include "search/lp/exact_basis.h"
-#include "search/problem/fabric.h"
-#include "search/cluster/quotient.h"
 #include "search/cluster/alltoall_lp.h"
-#include "search/lp/lp.h"
+#include "search/cluster/quotient.h"
 #include "search/graph/shortest_path.h"
+#include "search/lp/column_generation.h"
+#include "search/lp/exact_basis.h"
+#include "search/lp/lp.h"
 #include "search/problem/budget.h"
+#include "search/problem/fabric.h"
 
 enum { GT_ALLTOALL_ROUNDS = 500 };
-
-/* Bunches that are shorter by this part are worth adding. */
-#define GT_ALLTOALL_SLACK 1e-9
 
 /* The longest price, while floats lead the way. */
 #define GT_ALLTOALL_PRICE_ONE (INT64_C(1) << 34)
@@ -147,19 +146,14 @@ static int bundle_make(struct gt_alltoall_master *m, uint32_t root,
 static int keep_bundle(struct gt_alltoall_master *m,
 		       const struct gt_alltoall_bundle *bundle)
 {
-	if (m->nbundles == m->size) {
-		uint32_t size = m->size ? 2 * m->size : 64;
-		struct gt_alltoall_bundle *grown =
-			gt_arena_array(m->a2a->arena, size, sizeof(*grown));
+	struct gt_alltoall_bundle *list =
+		gt_vec_grow_in(m->a2a->arena, m->bundles, m->nbundles, &m->size,
+			       sizeof(*list));
 
-		if (!grown)
-			return GT_ESYS;
-		if (m->nbundles)
-			memcpy(grown, m->bundles, m->nbundles * sizeof(*grown));
-		m->bundles = grown;
-		m->size = size;
-	}
-	m->bundles[m->nbundles++] = *bundle;
+	if (!list)
+		return GT_ESYS;
+	m->bundles = list;
+	list[m->nbundles++] = *bundle;
 	push_column(m, m->nbundles);
 	return GT_OK;
 }
@@ -175,7 +169,7 @@ static int price_root(struct gt_alltoall_master *m, uint32_t root, double limit)
 		return rc;
 	for (uint32_t r = 0; r < m->a2a->rows.n; r++)
 		length += m->prices[r] * bundle.loads[r];
-	if (length >= limit * (1 - GT_ALLTOALL_SLACK) - 1e-15)
+	if (!gt_column_helps(length, limit))
 		return 0;
 	rc = keep_bundle(m, &bundle);
 	return rc ? rc : 1;
@@ -222,36 +216,44 @@ static int explain_failure(int rc, struct gt_err *err)
 	return gt_err_nomem(err);
 }
 
+static double master_value(void *arg)
+{
+	const struct gt_alltoall_master *m = arg;
+
+	return gt_lp_values(m->lp)[0];
+}
+
+static int price_columns(void *arg, struct gt_err *err)
+{
+	struct gt_alltoall_master *m = arg;
+	int added;
+
+	gt_column_duals(m->lp, m->a2a->rows.n + m->nroots, m->prices);
+	added = price_roots(m, 0);
+	return added < 0 ? explain_failure(added, err) : added;
+}
+
 /* First what is narrow is dear; then by prices of the program. */
 static int generate_bundles(struct gt_alltoall_master *m, struct gt_err *err)
 {
-	const struct gt_quotient_rows *rows = &m->a2a->rows;
+	const struct gt_column_generation cg = {
+		.lp = m->lp,
+		.problem = "the node's ways",
+		.columns = "flows",
+		.max_rounds = GT_ALLTOALL_ROUNDS,
+		.nrounds = &m->nrounds,
+		.budget = m->a2a->quotient->watch,
+		.arg = m,
+		.value = master_value,
+		.price = price_columns,
+	};
 	int added;
 
-	for (uint32_t r = 0; r < rows->n; r++) {
-		double gbs = gt_rat_double(rows->gbs[r]);
-
-		m->prices[r] = gbs > 0 ? 1 / gbs : 0;
-	}
+	gt_quotient_rows_first_prices(&m->a2a->rows, m->prices);
 	added = price_roots(m, 1);
-	while (added > 0) {
-		if (gt_lp_solve(m->lp))
-			return gt_err_set(err, GT_ESYS, NULL,
-					  "the linear program of the node's "
-					  "ways was not solved");
-		for (uint32_t r = 0; r < rows->n + m->nroots; r++) {
-			double price = gt_lp_prices(m->lp)[r];
-
-			m->prices[r] = price > 0 ? price : 0;
-		}
-		gt_budget_report(m->a2a->quotient->watch, "flows", m->nrounds,
-				 gt_lp_values(m->lp)[0]);
-		if (gt_budget_is_spent(m->a2a->quotient->watch) ||
-		    m->nrounds++ == GT_ALLTOALL_ROUNDS)
-			break;
-		added = price_roots(m, 0);
-	}
-	return added < 0 ? explain_failure(added, err) : GT_OK;
+	if (added <= 0)
+		return added < 0 ? explain_failure(added, err) : GT_OK;
+	return gt_column_generation_run(&cg, err);
 }
 
 /* Few lanes do as well, mostly. */

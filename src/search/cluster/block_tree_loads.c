@@ -4,8 +4,8 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "search/problem/fabric.h"
 #include "search/cluster/quotient.h"
+#include "search/problem/fabric.h"
 
 enum { GT_QUOTIENT_UNIT_MAX = 1024 };
 
@@ -132,6 +132,16 @@ static void load_uplinks(const struct gt_quotient *q,
 
 		loads[uplink_row(q, l, out, 0)] += load;
 		loads[uplink_row(q, l, in, 1)] += load;
+	}
+}
+
+void gt_quotient_rows_first_prices(const struct gt_quotient_rows *rows,
+				   double *prices)
+{
+	for (uint32_t r = 0; r < rows->n; r++) {
+		double gbs = gt_rat_double(rows->gbs[r]);
+
+		prices[r] = gbs > 0 ? 1 / gbs : 0;
 	}
 }
 

@@ -1,23 +1,19 @@
 #include "search/cluster/block_trees.h"
 
-#include <stdlib.h>
 #include <string.h>
-
-#include <gmp.h>
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "search/lp/bareiss.h"
-#include "search/problem/fabric.h"
+#include "base/vec.h"
 #include "search/cluster/quotient.h"
+#include "search/lp/column_generation.h"
+#include "search/lp/exact_basis.h"
 #include "search/lp/lp.h"
 #include "search/problem/budget.h"
+#include "search/problem/fabric.h"
 
 /* Rounds after which the best so far has to do. */
 enum { GT_BLOCK_ROUNDS = 500 };
-
-/* Trees that are cheaper by this part are worth adding. */
-#define GT_BLOCK_SLACK 1e-9
 
 /* Weights that do not fit a common denominator go to this grid. */
 #define GT_BLOCK_DEN_MAX (INT64_C(1) << 36)
@@ -40,9 +36,9 @@ static uint32_t count_roots(const struct gt_block_master *m)
 }
 
 /* What a column has in a row. */
-static int32_t master_entry(const struct gt_block_master *m, uint32_t column,
-			    uint32_t row)
+static int32_t master_entry(const void *arg, uint32_t row, uint32_t column)
 {
+	const struct gt_block_master *m = arg;
 	uint32_t links = m->trees->rows.n, n = m->quotient->fabric->nranks;
 	const struct gt_block_tree *tree;
 
@@ -57,10 +53,28 @@ static int32_t master_entry(const struct gt_block_master *m, uint32_t column,
 	return row - links == tree->root ? -1 : 0;
 }
 
+/* Only rows of links have something on the right. */
+static int64_t master_upper(const void *arg, uint32_t row, mpz_ptr upper)
+{
+	const struct gt_block_master *m = arg;
+	const struct gt_quotient_rows *rows = &m->trees->rows;
+	struct gt_rat gbs = row < rows->n ? rows->gbs[row] : GT_RAT(0, 1);
+
+	mpz_set_si(upper, gbs.num);
+	mpz_mul_ui(upper, upper, rows->unit);
+	return gbs.den;
+}
+
+static int master_gain(const void *arg, uint32_t column)
+{
+	(void)arg;
+	return !column;
+}
+
 static void push_column(struct gt_block_master *m, uint32_t column)
 {
 	for (uint32_t r = 0; r < m->nrows; r++)
-		m->entries[r] = master_entry(m, column, r);
+		m->entries[r] = master_entry(m, r, column);
 	gt_lp_add(m->lp, column ? 0 : 1, m->entries);
 }
 
@@ -88,21 +102,14 @@ static int keep_tree(struct gt_block_master *m,
 		     const struct gt_block_tree *tree)
 {
 	struct gt_block_trees *trees = m->trees;
-	struct gt_block_tree *grown;
-	uint32_t size;
+	struct gt_block_tree *list =
+		gt_vec_grow_in(m->arena, trees->trees, trees->ntrees,
+			       &trees->size, sizeof(*list));
 
-	if (trees->ntrees == trees->size) {
-		size = trees->size ? 2 * trees->size : 64;
-		grown = gt_arena_array(m->arena, size, sizeof(*grown));
-		if (!grown)
-			return GT_ESYS;
-		if (trees->ntrees)
-			memcpy(grown, trees->trees,
-			       trees->ntrees * sizeof(*grown));
-		trees->trees = grown;
-		trees->size = size;
-	}
-	trees->trees[trees->ntrees++] = *tree;
+	if (!list)
+		return GT_ESYS;
+	trees->trees = list;
+	list[trees->ntrees++] = *tree;
 	push_column(m, trees->ntrees);
 	return GT_OK;
 }
@@ -119,22 +126,17 @@ static int price_root(struct gt_block_master *m, uint32_t root, double limit)
 		return rc;
 	for (uint32_t r = 0; r < m->trees->rows.n; r++)
 		cost += m->prices[r] * tree.loads[r];
-	if (cost >= limit * (1 - GT_BLOCK_SLACK) - 1e-15)
+	if (!gt_column_helps(cost, limit))
 		return 0;
 	rc = keep_tree(m, &tree);
 	return rc ? rc : 1;
 }
 
-/* First prices: what is narrow is dear. */
 static int add_first_trees(struct gt_block_master *m, struct gt_err *err)
 {
 	int rc = 1;
 
-	for (uint32_t r = 0; r < m->trees->rows.n; r++) {
-		double gbs = gt_rat_double(m->trees->rows.gbs[r]);
-
-		m->prices[r] = gbs > 0 ? 1 / gbs : 0;
-	}
+	gt_quotient_rows_first_prices(&m->trees->rows, m->prices);
 	for (uint32_t i = 0; i < count_roots(m) && rc > 0; i++)
 		rc = price_root(m, i, 1e300);
 	if (rc == GT_ENO)
@@ -144,147 +146,144 @@ static int add_first_trees(struct gt_block_master *m, struct gt_err *err)
 	return rc < 0 ? gt_err_nomem(err) : GT_OK;
 }
 
-static int generate_trees(struct gt_block_master *m, struct gt_err *err)
+static double master_value(void *arg)
 {
-	uint32_t links = m->trees->rows.n;
-	int added, one = 0;
-	double nranks = (double)m->quotient->cluster.nnodes *
-			m->quotient->cluster.nlocal;
+	const struct gt_block_master *m = arg;
 
-	do {
-		if (gt_lp_solve(m->lp))
-			return gt_err_set(err, GT_ESYS, NULL,
-					  "the linear program of the node's "
-					  "trees was not solved");
-		for (uint32_t r = 0; r < m->nrows; r++) {
-			double price = gt_lp_prices(m->lp)[r];
-
-			m->prices[r] = price > 0 ? price : 0;
-		}
-		gt_budget_report(m->quotient->watch, "trees", m->trees->nrounds,
-				 gt_lp_values(m->lp)[0] * nranks);
-		if (gt_budget_is_spent(m->quotient->watch))
-			break;
-		added = 0;
-		for (uint32_t i = 0; i < count_roots(m) && one >= 0; i++) {
-			one = price_root(m, i, m->prices[links + i]);
-			added += one > 0;
-		}
-	} while (one >= 0 && added && m->trees->nrounds++ < GT_BLOCK_ROUNDS);
-	return one < 0 ? gt_err_nomem(err) : GT_OK;
+	return gt_lp_values(m->lp)[0] * (double)m->quotient->cluster.nnodes *
+	       m->quotient->cluster.nlocal;
 }
 
-/* The basis as equations: row by row, made whole. */
-static int solve_basis(const struct gt_block_master *m, uint32_t size,
-		       const uint32_t *columns, mpq_t *x)
+static int price_roots(void *arg, struct gt_err *err)
 {
-	const struct gt_quotient_rows *rows = &m->trees->rows;
-	struct gt_bareiss system;
-	uint32_t i = 0;
-	int rc = gt_bareiss_init(&system, size);
+	struct gt_block_master *m = arg;
+	int added = 0, one;
 
-	for (uint32_t r = 0; !rc && r < m->nrows; r++) {
-		struct gt_rat gbs = r < rows->n ? rows->gbs[r] : GT_RAT(0, 1);
-
-		if (!gt_lp_binds(m->lp, r))
-			continue;
-		for (uint32_t j = 0; j < size; j++) {
-			mpz_ptr at = gt_bareiss_at(&system, i, j);
-
-			mpz_set_si(at, master_entry(m, columns[j], r));
-			mpz_mul_si(at, at, gbs.den);
-		}
-		mpz_set_si(gt_bareiss_at(&system, i, size), gbs.num);
-		mpz_mul_ui(gt_bareiss_at(&system, i, size),
-			   gt_bareiss_at(&system, i, size), rows->unit);
-		i++;
+	gt_column_duals(m->lp, m->nrows, m->prices);
+	for (uint32_t i = 0; i < count_roots(m); i++) {
+		one = price_root(m, i, m->prices[m->trees->rows.n + i]);
+		if (one < 0)
+			return gt_err_nomem(err);
+		added += one;
 	}
-	if (!rc && !gt_bareiss_solve(&system, x))
-		rc = GT_ENO;
-	gt_bareiss_release(&system);
+	return added;
+}
+
+static int generate_trees(struct gt_block_master *m, struct gt_err *err)
+{
+	const struct gt_column_generation cg = {
+		.lp = m->lp,
+		.problem = "the node's trees",
+		.columns = "trees",
+		.max_rounds = GT_BLOCK_ROUNDS,
+		.nrounds = &m->trees->nrounds,
+		.budget = m->quotient->watch,
+		.arg = m,
+		.value = master_value,
+		.price = price_roots,
+	};
+
+	return gt_column_generation_run(&cg, err);
+}
+
+/* ---- exact weights ------------------------------------------------------ */
+
+/* Each tree's share; the last basis is solved for them. */
+static int exact_shares(const struct gt_block_master *m, mpq_t *share)
+{
+	const struct gt_basis_program program = {
+		.arg = m,
+		.nrows = m->nrows,
+		.nlinks = m->trees->rows.n,
+		.entry = master_entry,
+		.upper = master_upper,
+		.gain = master_gain,
+	};
+	struct gt_basis basis;
+	int rc = gt_basis_init(&basis, &program, m->lp);
+
+	if (!rc)
+		rc = gt_basis_shares(&basis);
+	for (uint32_t i = 0; i < basis.size && !rc; i++)
+		if (basis.columns[i])
+			mpq_set(share[basis.columns[i] - 1], basis.x[i]);
+	gt_basis_release(&basis);
 	return rc;
 }
 
 /*
- * Weights of each root's trees as parts of `whole`: shares over their sum.
- * What rounding leaves over goes to the last.
+ * Weights of the root's trees: their shares over their sum, as parts of the
+ * denominator.  What rounding leaves over goes to the last.  `den` becomes a
+ * multiple of what these parts' own denominators are.
  */
+static void set_root_weights(struct gt_block_trees *trees, uint32_t root,
+			     const mpq_t *share, mpz_ptr den)
+{
+	struct gt_block_tree *last = NULL;
+	int64_t left = trees->denominator;
+	mpq_t sum, part;
+
+	mpq_inits(sum, part, NULL);
+	for (uint32_t t = 0; t < trees->ntrees; t++)
+		if (trees->trees[t].root == root)
+			mpq_add(sum, sum, share[t]);
+	for (uint32_t t = 0; t < trees->ntrees; t++) {
+		struct gt_block_tree *tree = &trees->trees[t];
+
+		if (tree->root != root || !mpq_sgn(share[t]))
+			continue;
+		mpq_div(part, share[t], sum);
+		mpz_lcm(den, den, mpq_denref(part));
+		mpz_mul_si(mpq_numref(part), mpq_numref(part),
+			   trees->denominator);
+		mpz_fdiv_q(mpq_numref(part), mpq_numref(part),
+			   mpq_denref(part));
+		tree->weight = mpz_get_si(mpq_numref(part));
+		left -= tree->weight;
+		last = tree;
+		mpz_set_ui(mpq_denref(part), 1);
+	}
+	if (last)
+		last->weight += left;
+	mpq_clears(sum, part, NULL);
+}
+
+/* The first pass finds the denominator, the second the weights. */
 static void set_weights(struct gt_block_master *m, const mpq_t *share)
 {
 	struct gt_block_trees *trees = m->trees;
-	mpq_t sum, part;
 	mpz_t den;
 
-	mpq_inits(sum, part, NULL);
 	mpz_init_set_ui(den, 1);
 	for (int pass = 0; pass < 2; pass++) {
 		trees->denominator = mpz_cmp_si(den, GT_BLOCK_DEN_MAX) > 0
 					     ? GT_BLOCK_GRID
 					     : mpz_get_si(den);
-		for (uint32_t root = 0; root < count_roots(m); root++) {
-			struct gt_block_tree *last = NULL;
-			int64_t left = trees->denominator;
-
-			mpq_set_ui(sum, 0, 1);
-			for (uint32_t t = 0; t < trees->ntrees; t++)
-				if (trees->trees[t].root == root)
-					mpq_add(sum, sum, share[t]);
-			for (uint32_t t = 0; t < trees->ntrees; t++) {
-				struct gt_block_tree *tree = &trees->trees[t];
-
-				if (tree->root != root || !mpq_sgn(share[t]))
-					continue;
-				mpq_div(part, share[t], sum);
-				if (!pass)
-					mpz_lcm(den, den, mpq_denref(part));
-				mpz_mul_si(mpq_numref(part), mpq_numref(part),
-					   trees->denominator);
-				mpz_fdiv_q(mpq_numref(part), mpq_numref(part),
-					   mpq_denref(part));
-				tree->weight = mpz_get_si(mpq_numref(part));
-				left -= tree->weight;
-				last = tree;
-				mpz_set_ui(mpq_denref(part), 1);
-			}
-			if (last)
-				last->weight += left;
-		}
+		for (uint32_t root = 0; root < count_roots(m); root++)
+			set_root_weights(trees, root, share, den);
 	}
 	mpz_clear(den);
-	mpq_clears(sum, part, NULL);
 }
 
 static int solve_exactly(struct gt_block_master *m, struct gt_err *err)
 {
-	uint32_t ncolumns = gt_lp_ncolumns(m->lp), size = 0, binding = 0;
-	uint32_t *columns =
-		gt_arena_array(m->arena, ncolumns, sizeof(*columns));
-	mpq_t *x = gt_arena_array(m->arena, ncolumns, sizeof(*x));
-	mpq_t *share = gt_arena_array(m->arena, ncolumns, sizeof(*share));
+	uint32_t ntrees = m->trees->ntrees;
+	mpq_t *share = gt_arena_array(m->arena, ntrees, sizeof(*share));
 	int rc;
 
-	if (!columns || !x || !share)
+	if (!share)
 		return gt_err_nomem(err);
-	for (uint32_t i = 0; i < ncolumns; i++) {
-		mpq_inits(x[i], share[i], NULL);
-		if (gt_lp_basic(m->lp, i))
-			columns[size++] = i;
-	}
-	for (uint32_t r = 0; r < m->nrows; r++)
-		binding += (uint32_t)gt_lp_binds(m->lp, r);
-	rc = size && size == binding ? solve_basis(m, size, columns, x)
-				     : GT_ENO;
-	for (uint32_t i = 0; i < size && !rc; i++)
-		if (columns[i] && mpq_sgn(x[i]) > 0)
-			mpq_set(share[columns[i] - 1], x[i]);
-	/* A basis that is none: the floats themselves have to do. */
-	for (uint32_t i = 1; i < ncolumns && rc == GT_ENO; i++)
-		if (gt_lp_values(m->lp)[i] > 0)
-			mpq_set_d(share[i - 1], gt_lp_values(m->lp)[i]);
+	for (uint32_t t = 0; t < ntrees; t++)
+		mpq_init(share[t]);
+	rc = exact_shares(m, share);
+	/* Without a basis the floats themselves have to do. */
+	for (uint32_t t = 0; t < ntrees && rc == GT_ENO; t++)
+		if (gt_lp_values(m->lp)[t + 1] > 0)
+			mpq_set_d(share[t], gt_lp_values(m->lp)[t + 1]);
 	if (rc != GT_ESYS)
 		set_weights(m, share);
-	for (uint32_t i = 0; i < ncolumns; i++)
-		mpq_clears(x[i], share[i], NULL);
+	for (uint32_t t = 0; t < ntrees; t++)
+		mpq_clear(share[t]);
 	return rc == GT_ESYS ? gt_err_nomem(err) : GT_OK;
 }
 

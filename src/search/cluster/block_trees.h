@@ -87,6 +87,11 @@ int gt_block_trees_row_rate(const struct gt_quotient *q,
 int gt_quotient_rows_init(const struct gt_quotient *q, enum gt_coll coll,
 			  struct gt_arena *arena, struct gt_quotient_rows *rows,
 			  struct gt_err *err);
+
+/* First prices of rows, before there is a program: what is narrow is dear. */
+void gt_quotient_rows_first_prices(const struct gt_quotient_rows *rows,
+				   double *prices);
+
 void gt_block_tree_load(const struct gt_quotient *q,
 			const struct gt_quotient_rows *rows,
 			struct gt_block_tree *tree);

@@ -6,12 +6,12 @@
 #include "base/err.h"
 #include "plan/ir/cluster.h"
 #include "plan/ir/plan.h"
-#include "search/graph/arborescence.h"
-#include "search/problem/fabric.h"
 #include "search/cluster/quotient.h"
+#include "search/graph/arborescence.h"
+#include "search/lp/column_generation.h"
 #include "search/lp/lp.h"
+#include "search/problem/fabric.h"
 #include "search/problem/link_rows.h"
-#include "search/problem/budget.h"
 
 /* Shares are so many parts of the whole, which has many divisors. */
 enum {
@@ -20,10 +20,8 @@ enum {
 	GT_DOUBLE_TREE_MAX = 4096
 };
 
-/* One for floating-point prices; a tree cheaper by 1e-9 is worth adding. */
-#define GT_DOUBLE_TREE_ONE   (INT64_C(1) << 40)
-#define GT_DOUBLE_TREE_SLACK (INT64_C(1) << 10)
-#define GT_DOUBLE_TREE_DEAR  (INT64_C(1) << 50)
+/* Dearer than any tree that is worth adding. */
+#define GT_DOUBLE_TREE_DEAR (INT64_C(1) << 50)
 
 /* The most hops of both trees out of a node, or a switch, and into it. */
 struct gt_double_tree_hops {
@@ -410,34 +408,35 @@ static int price_trees(struct gt_double_tree_search *s, int64_t limit)
 	return added;
 }
 
+static int price_columns(void *arg, struct gt_err *err)
+{
+	struct gt_double_tree_search *s = arg;
+	int added;
+
+	gt_column_prices(s->lp, s->rows->nrows + s->nroot_rows, s->prices);
+	added = price_trees(s, GT_COLUMN_ONE - GT_COLUMN_SLACK);
+	return s->failed ? gt_err_nomem(err) : added;
+}
+
 static int generate_trees(struct gt_double_tree_search *s, struct gt_err *err)
 {
-	uint32_t rounds = 0;
+	uint32_t nrounds = 0;
+	const struct gt_column_generation cg = {
+		.lp = s->lp,
+		.problem = "the trees",
+		.max_rounds = GT_DOUBLE_TREE_ROUNDS,
+		.nrounds = &nrounds,
+		.budget = s->quotient->watch,
+		.arg = s,
+		.price = price_columns,
+	};
 
-	if (!price_trees(s, GT_DOUBLE_TREE_DEAR))
-		return s->failed
-			       ? gt_err_nomem(err)
-			       : gt_err_set(err, GT_ENO, NULL,
-					    "no tree joins the GPUs of a node "
-					    "and its ports");
-	do {
-		if (gt_lp_solve(s->lp))
-			return gt_err_set(err, GT_ESYS, NULL,
-					  "the linear program of the trees "
-					  "was not solved");
-		for (uint32_t r = 0; r < s->rows->nrows + s->nroot_rows; r++) {
-			double price = gt_lp_prices(s->lp)[r];
-
-			s->prices[r] =
-				price > 0
-					? (int64_t)(price * GT_DOUBLE_TREE_ONE)
-					: 0;
-		}
-		if (gt_budget_is_spent(s->quotient->watch))
-			break;
-	} while (price_trees(s, GT_DOUBLE_TREE_ONE - GT_DOUBLE_TREE_SLACK) &&
-		 rounds++ < GT_DOUBLE_TREE_ROUNDS && !s->failed);
-	return s->failed ? gt_err_nomem(err) : GT_OK;
+	if (price_trees(s, GT_DOUBLE_TREE_DEAR))
+		return gt_column_generation_run(&cg, err);
+	return s->failed ? gt_err_nomem(err)
+			 : gt_err_set(err, GT_ENO, NULL,
+				      "no tree joins the GPUs of a node and "
+				      "its ports");
 }
 
 /* Parts of the whole; what is less than one is left out. */

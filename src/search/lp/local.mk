@@ -1,6 +1,8 @@
 gtopo_core_sources += \
 	%D%/bareiss.c \
 	%D%/bareiss.h \
+	%D%/column_generation.c \
+	%D%/column_generation.h \
 	%D%/dictionary.c \
 	%D%/dictionary.h \
 	%D%/diving.c \

@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "search/lp/column_generation.h"
 #include "search/lp/lp.h"
 #include "search/problem/budget.h"
 #include "search/problem/fabric.h"
@@ -21,10 +22,6 @@ enum { GT_RING_ROUNDS = 2000, GT_RING_SMALL = 10 };
 
 /* Loads of hops on links that fit in memory. */
 #define GT_RING_LOADS_MAX ((size_t)1 << 26)
-
-/* One for floating-point prices; a ring cheaper by 1e-9 is worth adding. */
-#define GT_RING_ONE   (INT64_C(1) << 40)
-#define GT_RING_SLACK (INT64_C(1) << 10)
 
 /* What is beside the rows. */
 static int gt_ring_search_begin(struct gt_ring_search *s, struct gt_err *err)
@@ -197,56 +194,67 @@ static int gt_ring_goes_on(const struct gt_ring_search *s)
 	       !gt_budget_is_spent(s->args->watch);
 }
 
-static int64_t gt_ring_price_of(double dual)
+static void gt_ring_add_columns(void *arg)
 {
-	return dual > 0 ? (int64_t)(dual * (double)GT_RING_ONE) : 0;
+	struct gt_ring_search *s = arg;
+
+	gt_ring_lp_add(s->lp, &s->pool);
 }
 
-static int gt_ring_program(struct gt_ring_search *s, struct gt_err *err)
+static double gt_ring_lp_value(void *arg)
 {
-	const double *duals;
-	int rc = gt_ring_lp_solve(s->lp, &s->pool);
+	return gt_ring_value(arg);
+}
 
-	if (rc == GT_ESYS)
-		return gt_err_set(err, GT_ESYS, NULL,
-				  "the linear program of the ring search was "
-				  "not solved");
-	if (rc)
-		return rc;
-	duals = gt_lp_prices(s->lp);
-	for (uint32_t i = 0; i < s->rows->nrows; i++)
-		s->prices[i] = gt_ring_price_of(duals[i]);
-	return GT_OK;
+static int gt_ring_is_enough(void *arg)
+{
+	const struct gt_ring_search *s = arg;
+
+	return s->enough > 0 && gt_ring_value(s) >= s->enough;
+}
+
+/* The quick pricer is asked first, the exact one only when that has none. */
+static int gt_ring_price_columns(void *arg, struct gt_err *err)
+{
+	const int64_t limit = GT_COLUMN_ONE - GT_COLUMN_SLACK;
+	struct gt_ring_search *s = arg;
+	int added;
+
+	gt_column_prices(s->lp, s->rows->nrows, s->prices);
+	added = gt_ring_cheaper(s, s->quick, s->prices, limit);
+	if (!added)
+		added = gt_ring_cheaper(s, s->pricer, s->prices, limit);
+	return added < 0 ? gt_err_nomem(err) : added;
 }
 
 int gt_ring_generate(struct gt_ring_search *s, struct gt_err *err)
 {
-	const int64_t limit = GT_RING_ONE - GT_RING_SLACK;
-	double value;
-	int added, rc;
+	const struct gt_column_generation cg = {
+		.lp = s->lp,
+		.problem = "the ring search",
+		.columns = "rings",
+		/* at least one, however many were taken before */
+		.max_rounds = s->nrounds < GT_RING_ROUNDS
+				      ? GT_RING_ROUNDS - s->nrounds
+				      : 1,
+		.nrounds = &s->nrounds,
+		.budget = s->args->watch,
+		.arg = s,
+		.add_columns = gt_ring_add_columns,
+		.value = gt_ring_lp_value,
+		.is_enough = gt_ring_is_enough,
+		.price = gt_ring_price_columns,
+	};
 
-	do {
-		rc = gt_ring_program(s, err);
-		if (rc)
-			return rc;
-		value = gt_ring_value(s);
-		if (s->enough > 0 && value >= s->enough)
-			return GT_OK;
-		added = gt_ring_cheaper(s, s->quick, s->prices, limit);
-		if (!added)
-			added = gt_ring_cheaper(s, s->pricer, s->prices, limit);
-		s->nrounds++;
-		gt_budget_report(s->args->watch, "rings", s->nrounds, value);
-	} while (added > 0 && gt_ring_goes_on(s));
-	return added < 0 ? gt_err_nomem(err) : GT_OK;
+	return gt_column_generation_run(&cg, err);
 }
 
 int gt_ring_add_priced(struct gt_ring_search *s, const double *prices)
 {
 	for (uint32_t i = 0; i < s->rows->nrows; i++)
-		s->prices[i] = gt_ring_price_of(prices[i]);
+		s->prices[i] = gt_column_price(prices[i]);
 	return gt_ring_cheaper(s, s->quick, s->prices,
-			       GT_RING_ONE - GT_RING_SLACK);
+			       GT_COLUMN_ONE - GT_COLUMN_SLACK);
 }
 
 int gt_ring_result_init(const struct gt_ring_search *s,

@@ -22,10 +22,15 @@ struct gt_lp *gt_ring_lp_new(const struct gt_link_rows *rows)
 	return lp;
 }
 
-int gt_ring_lp_solve(struct gt_lp *lp, const struct gt_ring_pool *pool)
+void gt_ring_lp_add(struct gt_lp *lp, const struct gt_ring_pool *pool)
 {
 	for (uint32_t i = gt_lp_ncolumns(lp); i < pool->nrings; i++)
 		gt_lp_add(lp, 1, (const int32_t *)gt_ring_pool_loads(pool, i));
+}
+
+int gt_ring_lp_solve(struct gt_lp *lp, const struct gt_ring_pool *pool)
+{
+	gt_ring_lp_add(lp, pool);
 	return gt_lp_solve(lp);
 }
 

@@ -20,8 +20,11 @@ struct gt_ring_pool;
 /* A problem without rings; NULL when memory ran out. */
 struct gt_lp *gt_ring_lp_new(const struct gt_link_rows *rows);
 
+/* Add the rings of the pool that the program does not have yet. */
+void gt_ring_lp_add(struct gt_lp *lp, const struct gt_ring_pool *pool);
+
 /*
- * Add the rings of the pool that are new since the last call, and solve.
+ * Add them and solve.
  * GT_ENO: the columns' ranges leave no solution; GT_ESYS: CLP gave up.
  */
 int gt_ring_lp_solve(struct gt_lp *lp, const struct gt_ring_pool *pool);

@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "search/graph/arborescence.h"
 #include "search/graph/prim.h"
+#include "search/lp/column_generation.h"
 #include "search/lp/lp.h"
 #include "search/problem/budget.h"
 #include "search/problem/shape.h"
@@ -17,10 +18,6 @@
  * first.
  */
 enum { GT_FOREST_ROUNDS = 500, GT_FOREST_GREEDY = 8 };
-
-/* One for floating-point prices; a tree cheaper by 1e-9 is worth adding. */
-#define GT_FOREST_ONE   (INT64_C(1) << 40)
-#define GT_FOREST_SLACK (INT64_C(1) << 10)
 
 /* The tree in f->parent. */
 static int gt_forest_add(struct gt_forest *f, uint32_t root)
@@ -129,8 +126,9 @@ int gt_forest_seed(struct gt_forest *f, struct gt_err *err)
 	return gt_forest_greedy(f) ? gt_err_nomem(err) : GT_OK;
 }
 
-static void gt_forest_columns(struct gt_forest *f)
+static void gt_forest_add_columns(void *arg)
 {
+	struct gt_forest *f = arg;
 	uint32_t nrows = f->arcs.nrows;
 
 	while (gt_lp_ncolumns(f->lp) <= f->trees.ntrees) {
@@ -145,8 +143,9 @@ static void gt_forest_columns(struct gt_forest *f)
 	}
 }
 
-static int gt_forest_there(const struct gt_forest *f)
+static int gt_forest_is_enough(void *arg)
 {
+	const struct gt_forest *f = arg;
 	double want = gt_rat_double(f->target) / f->nroots;
 
 	return want > 0 && gt_lp_values(f->lp)[0] > want * (1 - 1e-12);
@@ -155,11 +154,7 @@ static int gt_forest_there(const struct gt_forest *f)
 /* Prices of the program as it is solved, and costs under them. */
 static int gt_forest_dual(struct gt_forest *f)
 {
-	const double *duals = gt_lp_prices(f->lp);
-
-	for (uint32_t i = 0; i < f->arcs.nrows; i++)
-		f->prices[i] =
-			duals[i] > 0 ? (int64_t)(duals[i] * GT_FOREST_ONE) : 0;
+	gt_column_prices(f->lp, f->arcs.nrows, f->prices);
 	return gt_forest_weigh(f);
 }
 
@@ -169,73 +164,76 @@ static int64_t gt_forest_worth(const struct gt_forest *f, uint32_t i)
 	const double *duals = gt_lp_prices(f->lp);
 
 	return (int64_t)(duals[f->arcs.nrows + (f->nroots > 1 ? i : 0)] *
-			 GT_FOREST_ONE);
+			 GT_COLUMN_ONE);
 }
 
-static int gt_forest_program(struct gt_forest *f, struct gt_err *err)
+static double gt_forest_value(void *arg)
 {
-	int rc;
+	const struct gt_forest *f = arg;
 
-	gt_forest_columns(f);
-	rc = gt_lp_solve(f->lp);
-	if (rc == GT_ESYS)
-		return gt_err_set(err, GT_ESYS, NULL,
-				  "the linear program of the forest was not "
-				  "solved");
-	return rc;
+	return gt_lp_values(f->lp)[0] * f->nroots;
 }
 
-/* Trees that would help: how many were new. */
-static int gt_forest_more(struct gt_forest *f)
+static int gt_forest_price_columns(void *arg, struct gt_err *err)
 {
+	struct gt_forest *f = arg;
 	int added = 0, one;
 
 	if (gt_forest_dual(f))
-		return GT_ESYS;
+		return gt_err_nomem(err);
 	for (uint32_t i = 0; i < f->nstarts; i++) {
 		one = gt_forest_price(f, f->starts[i],
-				      gt_forest_worth(f, i) - GT_FOREST_SLACK);
+				      gt_forest_worth(f, i) - GT_COLUMN_SLACK);
 		if (one < 0)
-			return one;
+			return gt_err_nomem(err);
 		added += one;
 	}
-	f->nrounds++;
 	return added;
+}
+
+static struct gt_column_generation gt_forest_master(struct gt_forest *f,
+						    uint32_t rounds)
+{
+	return (struct gt_column_generation){
+		.lp = f->lp,
+		.problem = "the forest",
+		.columns = "trees",
+		.max_rounds = rounds,
+		.nrounds = &f->nrounds,
+		.budget = f->args->watch,
+		.arg = f,
+		.add_columns = gt_forest_add_columns,
+		.value = gt_forest_value,
+		.is_enough = gt_forest_is_enough,
+		.price = gt_forest_price_columns,
+	};
 }
 
 int gt_forest_reach(struct gt_forest *f, uint32_t rounds, struct gt_err *err)
 {
-	int added, rc;
+	const struct gt_column_generation cg = gt_forest_master(f, rounds);
+	int rc = gt_column_generation_run(&cg, err);
 
-	for (;;) {
-		rc = gt_forest_program(f, err);
-		if (rc || gt_forest_there(f))
-			return rc;
-		gt_budget_report(f->args->watch, "trees", f->nrounds,
-				 gt_lp_values(f->lp)[0] * f->nroots);
-		added = 0;
-		if (rounds-- && !gt_budget_is_spent(f->args->watch))
-			added = gt_forest_more(f);
-		if (added <= 0)
-			return added < 0 ? gt_err_nomem(err) : GT_ENO;
-	}
+	return rc || gt_forest_is_enough(f) ? rc : GT_ENO;
 }
 
 /* Steps from costs that hardly count to some that matter. */
 int gt_forest_add_short(struct gt_forest *f, struct gt_err *err)
 {
+	const struct gt_column_generation cg = gt_forest_master(f, 0);
+
 	if (gt_forest_dual(f))
 		return gt_err_nomem(err);
 	for (uint32_t i = 0; i < f->nstarts; i++)
-		for (int64_t step = 1; step < GT_FOREST_ONE; step <<= 10) {
+		for (int64_t step = 1; step < GT_COLUMN_ONE; step <<= 10) {
 			int64_t cost = gt_prim(f->arcs.n, f->mixed,
 					       f->starts[i], step, f->parent);
 
-			if (cost <= gt_forest_worth(f, i) + GT_FOREST_SLACK &&
+			if (cost <= gt_forest_worth(f, i) + GT_COLUMN_SLACK &&
 			    gt_forest_add(f, f->starts[i]) < 0)
 				return gt_err_nomem(err);
 		}
-	return gt_forest_program(f, err);
+	return gt_column_generation_solve(&cg, err);
 }
 
 int gt_forest_solve(struct gt_forest *f, struct gt_forest_shares *shares,
