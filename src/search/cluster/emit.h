@@ -1,62 +1,42 @@
 /*
- * What emit.c, which makes a cluster's plan of trees, and its parts of
- * rings, pairs and routes share.  For these only.
+ * From what the search of a cluster found to a plan: a node's ranks and links
+ * by name, the cluster's levels and ports, channels of one shape, and the proof
+ * with its certificate.
  */
 #ifndef GT_SEARCH_CLUSTER_EMIT_H
 #define GT_SEARCH_CLUSTER_EMIT_H
 
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/rat.h"
-#include "plan/ir/plan.h"
-
-struct gt_cluster_solution;
-struct gt_network_hop;
-struct gt_hier_pieces;
-
-struct gt_cluster_emit {
-	const struct gt_cluster_solution *found;
-	struct gt_arena *scratch;
-	struct gt_plan *plan;
-	struct gt_hier_pieces *pieces; /* by root */
-	struct gt_rat value;
-	int failed; /* memory ran out; the rest does not matter */
-};
-
-/* In the plan's arena; NULL sets failed. */
-void *gt_cluster_emit_array(struct gt_cluster_emit *e, size_t n,
-			    size_t size_bytes);
-
-/* A hop with its route; of the network if `net`. */
-struct gt_plan_hop gt_cluster_emit_hop_make(struct gt_cluster_emit *e,
-					    uint32_t from, uint32_t to,
-					    const struct gt_network_hop *net);
-
-/* The channel's hop as above, added when it is not there yet: its number. */
-uint32_t gt_cluster_emit_hop(struct gt_cluster_emit *e,
-			     struct gt_plan_channel *channel, uint32_t from,
-			     uint32_t to, const struct gt_network_hop *net);
-
-/* The bound's sets of vertices, as the certificate. */
-void gt_cluster_emit_sets(struct gt_cluster_emit *e);
+struct gt_alltoall;
+struct gt_block_trees;
+struct gt_cluster_request;
+struct gt_cluster_ring_fabric;
+struct gt_double_trees;
+struct gt_err;
+struct gt_plan;
+struct gt_proposal;
+struct gt_quotient;
+struct gt_quotient_bound;
 
 /*
- * What sets leave out; the routes, between ranks if all have one
- * (emit_route.c).
+ * One of block_trees, double_trees, rings and a2a is set, and its channels are
+ * the plan's.  A bound by cuts goes with all but a2a, which has its own.
  */
-void gt_cluster_emit_unused(struct gt_cluster_emit *e);
-void gt_cluster_emit_routes(struct gt_cluster_emit *e);
+struct gt_cluster_solution {
+	const struct gt_cluster_request *request;
+	const struct gt_quotient *quotient;
+	const struct gt_quotient_bound *bound;
+	const struct gt_block_trees *block_trees;
+	const struct gt_double_trees *double_trees;
+	const struct gt_proposal *rings;
+	const struct gt_cluster_ring_fabric *ring_fabric; /* of rings */
+	const struct gt_alltoall *a2a;
+};
 
-/* Channels of trees through all nodes: found->double_trees. */
-void gt_cluster_emit_double_trees(struct gt_cluster_emit *e);
-
-/* Channels and proof of rings: found->rings. */
-void gt_cluster_emit_rings(struct gt_cluster_emit *e);
-void gt_cluster_emit_ring_proof(struct gt_cluster_emit *e);
-
-/* Channels and proof of a flow: found->a2a. */
-void gt_cluster_emit_alltoall(struct gt_cluster_emit *e);
-void gt_cluster_emit_alltoall_proof(struct gt_cluster_emit *e);
+/*
+ * *plan is the caller's, owes nothing to what it was made from, and has passed
+ * gt_plan_check().  GT_EINPUT when its rates need more than 64 bits.
+ */
+int gt_cluster_emit(const struct gt_cluster_solution *solution,
+		    struct gt_plan **plan, struct gt_err *err);
 
 #endif

@@ -15,10 +15,9 @@ gtopo_core_sources += \
 	%D%/double_tree.h \
 	%D%/emit.c \
 	%D%/emit.h \
-	%D%/emit_alltoall.c \
-	%D%/emit_double_tree.c \
-	%D%/emit_ring.c \
-	%D%/emit_route.c \
+	%D%/emit_channels.c \
+	%D%/emit_parts.h \
+	%D%/emit_proof.c \
 	%D%/ports.c \
 	%D%/ports.h \
 	%D%/quotient.h \

@@ -11,6 +11,7 @@
 #include "search/cluster/alltoall.h"
 #include "search/cluster/ports.h"
 #include "search/cluster/double_tree.h"
+#include "search/cluster/emit.h"
 #include "search/cluster/ring.h"
 #include "search/cluster/block_trees.h"
 #include "search/problem/request.h"

@@ -12,14 +12,8 @@ struct gt_arena;
 struct gt_cluster;
 struct gt_err;
 struct gt_quotient;
-struct gt_quotient_bound;
-struct gt_cluster_ring_fabric;
-struct gt_alltoall;
-struct gt_double_trees;
-struct gt_block_trees;
 struct gt_paths;
 struct gt_plan;
-struct gt_proposal;
 struct gt_budget;
 
 struct gt_cluster_request {
@@ -65,22 +59,9 @@ int gt_cluster_search_alltoall(const struct gt_cluster_request *request,
 int gt_cluster_search_by_size(const struct gt_cluster_request *request,
 			      struct gt_plan **plan, struct gt_err *err);
 
-/* Their parts: the cluster as numbers; numbers as a plan (emit.c). */
+/* The cluster as numbers.  Memory is the arena's. */
 int gt_quotient_new(const struct gt_cluster_request *request,
 		    struct gt_arena *arena, struct gt_quotient **q,
 		    struct gt_err *err);
-
-struct gt_cluster_solution {
-	const struct gt_cluster_request *request;
-	const struct gt_quotient *quotient;
-	const struct gt_block_trees *block_trees; /* or NULL */
-	const struct gt_quotient_bound *bound;
-	const struct gt_proposal *rings;
-	const struct gt_cluster_ring_fabric *ring_fabric;
-	const struct gt_double_trees *double_trees; /* or NULL */
-	const struct gt_alltoall *a2a;              /* or NULL; without bound */
-};
-int gt_cluster_emit(const struct gt_cluster_solution *found,
-		    struct gt_plan **plan, struct gt_err *err);
 
 #endif

@@ -1,17 +1,21 @@
+/*
+ * The plan of one machine, or of a small cluster as one: ranks and links by
+ * name, channels by shape, the row of `select`, and the proof with its
+ * certificates.
+ */
 #include "search/emit/emit.h"
 
 #include <string.h>
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "plan/check/check.h"
 #include "plan/ir/plan.h"
 #include "search/bound/bound.h"
-#include "search/emit/proof.h"
+#include "search/emit/plan_builder.h"
 #include "search/problem/fabric.h"
+#include "search/problem/flat_cluster.h"
 #include "search/problem/request.h"
 #include "search/problem/shape.h"
-#include "search/problem/flat_cluster.h"
 #include "topo/cluster/cluster.h"
 #include "topo/view/print.h"
 
@@ -23,58 +27,34 @@
  */
 enum { GT_EMIT_WORKERS_NVL = 128, GT_EMIT_WORKERS_PCI = 8 };
 
-enum { GT_EMIT_SLOTS = 8, GT_EMIT_SLICE_BYTES = 524288 };
-
 /* A flow's hops only work side by side when a worker has several slices. */
 enum { GT_EMIT_FLOW_SLICE_BYTES = 65536 };
 
-void *gt_emit_array(struct gt_emit *e, size_t n, size_t size_bytes)
-{
-	void *array = gt_arena_array(e->plan->arena, n, size_bytes);
+struct gt_emitter {
+	struct gt_plan_builder b;
+	const struct gt_solution *solution;
+	uint32_t *link_map; /* the builder's, while it is made */
+};
 
-	e->failed |= !array;
-	return array;
+/* ---- the machine ------------------------------------------------------- */
+
+static void emit_head(struct gt_emitter *e)
+{
+	const struct gt_request *request = e->solution->request;
+	const struct gt_flat_cluster *flat = request->whole;
+
+	gt_plan_builder_head(
+		&e->b, &(struct gt_plan_head){request->coll, request->root,
+					      request->rates,
+					      flat ? NULL : request->topo});
+	if (flat)
+		e->b.plan->source =
+			gt_plan_builder_text(&e->b, flat->cluster->source);
 }
 
-static const char *gt_emit_text(struct gt_emit *e, const char *text)
-{
-	char *copy = text ? gt_arena_strdup(e->plan->arena, text) : NULL;
-
-	e->failed |= text && !copy;
-	return copy;
-}
-
-static void gt_emit_source(struct gt_emit *e)
-{
-	const struct gt_request *request = e->found->request;
-	struct gt_plan *plan = e->plan;
-
-	if (request->whole) {
-		plan->source = gt_emit_text(e, request->whole->cluster->source);
-		return;
-	}
-	plan->digest = gt_emit_text(e, gt_topo_digest(request->topo));
-	plan->shape_digest =
-		gt_emit_text(e, gt_topo_shape_digest(request->topo));
-	plan->source = gt_emit_text(e, gt_topo_source(request->topo));
-}
-
-static void gt_emit_head(struct gt_emit *e)
-{
-	const struct gt_request *request = e->found->request;
-	struct gt_plan *plan = e->plan;
-
-	plan->coll = request->coll;
-	plan->root = request->root;
-	plan->rates = gt_rates_name(request->rates);
-	plan->fifo_slots = GT_EMIT_SLOTS;
-	plan->fifo_slice_bytes = GT_EMIT_SLICE_BYTES;
-	gt_emit_source(e);
-}
-
-/* As the topology has it; the strings are borrowed. */
-static struct gt_plan_rank gt_emit_rank(const struct gt_request *request,
-					uint32_t rank)
+/* A rank as the topology has it; its strings are borrowed. */
+static struct gt_plan_rank borrow_rank(const struct gt_request *request,
+				       uint32_t rank)
 {
 	const struct gt_node *node;
 
@@ -90,174 +70,220 @@ static struct gt_plan_rank gt_emit_rank(const struct gt_request *request,
 	};
 }
 
-static void gt_emit_ranks(struct gt_emit *e)
+static void emit_ranks(struct gt_emitter *e)
 {
-	const struct gt_request *request = e->found->request;
-	struct gt_plan *plan = e->plan;
+	const struct gt_request *request = e->solution->request;
+	struct gt_plan *plan = e->b.plan;
 
-	plan->ranks = gt_emit_array(e, request->nranks, sizeof(*plan->ranks));
-	if (e->failed)
+	plan->ranks = gt_plan_builder_array(&e->b, request->nranks,
+					    sizeof(*plan->ranks));
+	if (e->b.failed)
 		return;
 	plan->nranks = request->nranks;
 	for (uint32_t i = 0; i < plan->nranks; i++) {
 		struct gt_plan_rank *rank = &plan->ranks[i];
 
-		*rank = gt_emit_rank(request, i);
-		rank->node = gt_emit_text(e, rank->node);
-		rank->device = gt_emit_text(e, rank->device);
-		rank->name = gt_emit_text(e, rank->name);
+		*rank = borrow_rank(request, i);
+		rank->node = gt_plan_builder_text(&e->b, rank->node);
+		rank->device = gt_plan_builder_text(&e->b, rank->device);
+		rank->name = gt_plan_builder_text(&e->b, rank->name);
 	}
 }
 
-static void gt_emit_link(struct gt_emit *e, uint32_t i,
-			 struct gt_plan_link *out)
+static void emit_link(struct gt_emitter *e, uint32_t i,
+		      struct gt_plan_link *out)
 {
-	const struct gt_request *request = e->found->request;
+	const struct gt_request *request = e->solution->request;
 	const struct gt_link *link;
 
-	out->gbs = e->found->fabric->links[i].gbs;
+	out->gbs = e->solution->fabric->links[i].gbs;
 	if (request->whole) {
-		out->id = gt_emit_text(e, request->whole->link_ids[i]);
+		out->id = gt_plan_builder_text(&e->b,
+					       request->whole->link_ids[i]);
 		out->kind = request->whole->link_kinds[i];
 		return;
 	}
 	link = gt_topo_link(request->topo, i);
-	out->id = gt_emit_text(e, link->id);
+	out->id = gt_plan_builder_text(&e->b, link->id);
 	out->kind = gt_link_kind_name(link->kind);
 }
 
-/* All links of routes and of the bound's parts, in the topology's order. */
-static void gt_emit_links(struct gt_emit *e)
+/* Mark the links of all routes and those of the bound's parts. */
+static void mark_links(const struct gt_solution *solution, uint32_t *used)
 {
-	const struct gt_fabric *f = e->found->fabric;
-	const struct gt_bound *bound = e->found->proposal->cut;
-	struct gt_plan *plan = e->plan;
+	const struct gt_fabric *f = solution->fabric;
+	const struct gt_bound *bound = solution->proposal->cut;
 
-	e->link = gt_emit_array(e, f->nlinks, sizeof(*e->link));
-	plan->links = gt_emit_array(e, f->nlinks, sizeof(*plan->links));
-	if (e->failed)
-		return;
 	for (uint32_t i = 0; i < f->nranks * f->nranks; i++)
 		for (uint32_t k = 0; k < f->routes[i].nlinks; k++)
-			e->link[f->routes[i].links[k]] = 1;
+			used[f->routes[i].links[k]] = 1;
 	for (uint32_t i = 0; bound && bound->found && i < bound->nparts; i++)
 		for (uint32_t k = 0; k < bound->parts[i].nlinks; k++)
-			e->link[bound->parts[i].links[k]] = 1;
-	for (uint32_t i = 0; i < f->nlinks; i++) {
-		if (!e->link[i])
-			continue;
-		gt_emit_link(e, i, &plan->links[plan->nlinks]);
-		e->link[i] = plan->nlinks++;
-	}
+			used[bound->parts[i].links[k]] = 1;
 }
 
-uint32_t *gt_emit_map(struct gt_emit *e, const uint32_t *links, uint32_t n)
+/* The links that are marked, in the topology's order. */
+static void emit_links(struct gt_emitter *e)
 {
-	uint32_t *out = gt_emit_array(e, n, sizeof(*out));
+	const struct gt_fabric *f = e->solution->fabric;
+	struct gt_plan *plan = e->b.plan;
 
-	for (uint32_t i = 0; out && i < n; i++)
-		out[i] = e->link[links[i]];
-	return out;
-}
-
-void gt_emit_hop(struct gt_emit *e, struct gt_plan_hop *hop, uint32_t from,
-		 uint32_t to, const struct gt_fabric_route *route)
-{
-	hop->from = from;
-	hop->to = to;
-	hop->charge = route->charge;
-	hop->nroute = route->nlinks;
-	hop->route = gt_emit_map(e, route->links, route->nlinks);
-	if (hop->route)
-		hop->transport =
-			gt_plan_transport(e->plan, hop->route, hop->nroute);
-}
-
-static void gt_emit_order(struct gt_emit *e,
-			  const struct gt_proposal_channel *in,
-			  struct gt_plan_channel *out)
-{
-	const struct gt_fabric *f = e->found->fabric;
-	uint32_t n = e->plan->nranks;
-
-	out->order = gt_emit_array(e, n, sizeof(*out->order));
-	out->hops = gt_emit_array(e, n, sizeof(*out->hops));
-	if (e->failed)
+	e->link_map =
+		gt_plan_builder_array(&e->b, f->nlinks, sizeof(*e->link_map));
+	plan->links =
+		gt_plan_builder_array(&e->b, f->nlinks, sizeof(*plan->links));
+	if (e->b.failed)
 		return;
+	mark_links(e->solution, e->link_map);
+	for (uint32_t i = 0; i < f->nlinks; i++) {
+		if (!e->link_map[i])
+			continue;
+		emit_link(e, i, &plan->links[plan->nlinks]);
+		e->link_map[i] = plan->nlinks++;
+	}
+	e->b.link_map = e->link_map;
+}
+
+/* ---- its channels ------------------------------------------------------ */
+
+static void emit_hop(struct gt_emitter *e, struct gt_plan_channel *out,
+		     uint32_t from, uint32_t to,
+		     const struct gt_fabric_route *route)
+{
+	out->hops[out->nhops++] =
+		gt_plan_builder_hop(&e->b, from, to, route, NULL);
+}
+
+static void emit_order(struct gt_emitter *e,
+		       const struct gt_proposal_channel *in,
+		       struct gt_plan_channel *out)
+{
+	const struct gt_fabric *f = e->solution->fabric;
+	uint32_t n = e->b.plan->nranks;
+
 	out->norder = n;
-	memcpy(out->order, in->order, n * sizeof(*out->order));
-	out->nhops = n > 1 ? n : 0;
-	for (uint32_t k = 0; k < out->nhops; k++) {
+	out->order =
+		gt_plan_builder_copy(&e->b, in->order, n, sizeof(*out->order));
+	out->hops = gt_plan_builder_array(&e->b, n, sizeof(*out->hops));
+	for (uint32_t k = 0; n > 1 && k < n && !e->b.failed; k++) {
 		uint32_t from = in->order[k], to = in->order[(k + 1) % n];
 
-		gt_emit_hop(e, &out->hops[k], from, to,
-			    &f->routes[from * n + to]);
+		emit_hop(e, out, from, to, &f->routes[from * n + to]);
 	}
 }
 
-/* Hops by child, down before up. */
-static void gt_emit_tree(struct gt_emit *e,
-			 const struct gt_proposal_channel *in,
-			 struct gt_plan_channel *out)
+/* Hops are in order of the child, the one down to it before the one up. */
+static void emit_tree(struct gt_emitter *e,
+		      const struct gt_proposal_channel *in,
+		      struct gt_plan_channel *out)
 {
-	uint32_t n = e->plan->nranks;
+	uint32_t n = e->b.plan->nranks;
 
 	out->root = in->root;
-	out->parent = gt_emit_array(e, n, sizeof(*out->parent));
-	out->hops = gt_emit_array(e, 2 * (size_t)n, sizeof(*out->hops));
-	for (uint32_t v = 0; !e->failed && v < n; v++) {
+	out->parent = gt_plan_builder_array(&e->b, n, sizeof(*out->parent));
+	out->hops =
+		gt_plan_builder_array(&e->b, 2 * (size_t)n, sizeof(*out->hops));
+	for (uint32_t v = 0; !e->b.failed && v < n; v++) {
 		out->parent[v] = v == in->root ? -1 : (int32_t)in->parent[v];
 		if (in->down[v])
-			gt_emit_hop(e, &out->hops[out->nhops++], in->parent[v],
-				    v, in->down[v]);
+			emit_hop(e, out, in->parent[v], v, in->down[v]);
 		if (in->up[v])
-			gt_emit_hop(e, &out->hops[out->nhops++], v,
-				    in->parent[v], in->up[v]);
+			emit_hop(e, out, v, in->parent[v], in->up[v]);
 	}
 }
 
-static void gt_emit_channel(struct gt_emit *e, uint32_t i)
+/* Hops are in order of the two ranks, each over the fabric's one route. */
+static void emit_used_pairs(struct gt_emitter *e, const unsigned char *used,
+			    struct gt_plan_channel *out)
 {
-	const struct gt_proposal *proposal = e->found->proposal;
-	const struct gt_proposal_channel *in = &proposal->channels[i];
-	struct gt_plan_channel *out = &e->plan->channels[i];
+	const struct gt_fabric *f = e->solution->fabric;
+	uint32_t n = f->nranks;
 
-	out->id = i;
-	out->shape = proposal->shape;
+	out->hops =
+		gt_plan_builder_array(&e->b, (size_t)n * n, sizeof(*out->hops));
+	for (uint32_t i = 0; !e->b.failed && i < n * n; i++)
+		if (used[i])
+			emit_hop(e, out, i / n, i % n, &f->routes[i]);
+}
+
+/* A flow names only the paths that go through other ranks. */
+static void emit_flow(struct gt_emitter *e,
+		      const struct gt_proposal_channel *in,
+		      struct gt_plan_channel *out)
+{
+	uint32_t n = e->b.plan->nranks;
+	unsigned char *used = gt_plan_builder_array(&e->b, (size_t)n * n, 1);
+
+	out->paths =
+		gt_plan_builder_array(&e->b, in->npaths, sizeof(*out->paths));
+	for (uint32_t p = 0; !e->b.failed && p < in->npaths; p++) {
+		const struct gt_proposal_path *path = &in->paths[p];
+		uint32_t nranks = path->nhops + 1;
+
+		for (uint32_t k = 0; k < path->nhops; k++)
+			used[path->ranks[k] * n + path->ranks[k + 1]] = 1;
+		if (path->nhops < 2)
+			continue;
+		out->paths[out->npaths++] = (struct gt_plan_path){
+			.nranks = nranks,
+			.ranks =
+				gt_plan_builder_copy(&e->b, path->ranks, nranks,
+						     sizeof(*path->ranks))};
+	}
+	if (!e->b.failed)
+		emit_used_pairs(e, used, out);
+}
+
+static void emit_mesh(struct gt_emitter *e, struct gt_plan_channel *out)
+{
+	uint32_t n = e->b.plan->nranks;
+	unsigned char *used = gt_plan_builder_array(&e->b, (size_t)n * n, 1);
+
+	for (uint32_t i = 0; !e->b.failed && i < n * n; i++)
+		used[i] = i / n != i % n;
+	if (!e->b.failed)
+		emit_used_pairs(e, used, out);
+}
+
+static void emit_channel(struct gt_emitter *e,
+			 const struct gt_proposal_channel *in)
+{
+	const struct gt_proposal *proposal = e->solution->proposal;
+	struct gt_plan_channel *out =
+		gt_plan_builder_channel(&e->b, proposal->shape);
+
 	out->gbs = in->gbs;
 	out->share = GT_RAT(1, 1);
 	if (proposal->nchannels > 1)
 		gt_rat_div(in->gbs, proposal->value, &out->share);
 	switch (proposal->shape) {
 	case GT_SHAPE_RING:
-		gt_emit_order(e, in, out);
+		emit_order(e, in, out);
 		break;
 	case GT_SHAPE_FLOW:
-		gt_emit_flow(e, in, out);
+		emit_flow(e, in, out);
 		break;
 	case GT_SHAPE_MESH:
-		gt_emit_mesh(e, out);
+		emit_mesh(e, out);
 		break;
 	default:
-		gt_emit_tree(e, in, out);
+		emit_tree(e, in, out);
 	}
 }
 
-static void gt_emit_channels(struct gt_emit *e)
+static void emit_channels(struct gt_emitter *e)
 {
-	uint32_t n = e->found->proposal->nchannels;
-	struct gt_plan *plan = e->plan;
+	const struct gt_proposal *proposal = e->solution->proposal;
 
-	plan->channels = gt_emit_array(e, n, sizeof(*plan->channels));
-	if (e->failed)
-		return;
-	plan->nchannels = n;
-	for (uint32_t i = 0; i < n; i++)
-		gt_emit_channel(e, i);
+	gt_plan_builder_channels(&e->b, proposal->nchannels);
+	for (uint32_t i = 0; !e->b.failed && i < proposal->nchannels; i++)
+		emit_channel(e, &proposal->channels[i]);
 }
 
-static int gt_emit_crosses_pci(const struct gt_plan *plan,
-			       const struct gt_plan_hop *hop)
+/* ---- their use --------------------------------------------------------- */
+
+static int crosses_pci(const struct gt_plan *plan,
+		       const struct gt_plan_hop *hop)
 {
 	for (uint32_t k = 0; k < hop->nroute; k++)
 		if (!strcmp(plan->links[hop->route[k]].kind, "PCI"))
@@ -265,19 +291,16 @@ static int gt_emit_crosses_pci(const struct gt_plan *plan,
 	return 0;
 }
 
-static uint32_t gt_emit_workers(const struct gt_plan *plan)
+static uint32_t count_workers(const struct gt_plan *plan)
 {
-	uint32_t total = GT_EMIT_WORKERS_NVL;
-
 	for (uint32_t c = 0; c < plan->nchannels; c++)
 		for (uint32_t i = 0; i < plan->channels[c].nhops; i++)
-			if (gt_emit_crosses_pci(plan,
-						&plan->channels[c].hops[i]))
-				total = GT_EMIT_WORKERS_PCI;
-	return total > plan->nchannels ? total / plan->nchannels : 1;
+			if (crosses_pci(plan, &plan->channels[c].hops[i]))
+				return GT_EMIT_WORKERS_PCI;
+	return GT_EMIT_WORKERS_NVL;
 }
 
-static enum gt_algo gt_emit_algo(enum gt_shape shape)
+static enum gt_algo algo_of(enum gt_shape shape)
 {
 	switch (shape) {
 	case GT_SHAPE_RING:
@@ -291,65 +314,128 @@ static enum gt_algo gt_emit_algo(enum gt_shape shape)
 	}
 }
 
-static void gt_emit_select(struct gt_emit *e)
+static void emit_select(struct gt_emitter *e)
 {
-	struct gt_plan *plan = e->plan;
-	struct gt_plan_select *select = gt_emit_array(e, 1, sizeof(*select));
-	uint32_t *ids = gt_emit_array(e, plan->nchannels, sizeof(*ids));
+	enum gt_algo algo = algo_of(e->solution->proposal->shape);
+	struct gt_plan_select *select =
+		gt_plan_builder_select(&e->b, algo, count_workers(e->b.plan));
 
-	if (e->failed)
-		return;
-	for (uint32_t i = 0; i < plan->nchannels; i++)
-		ids[i] = i;
-	select->max_bytes = UINT64_MAX;
-	select->coll = plan->coll;
-	select->algo = gt_emit_algo(e->found->proposal->shape);
-	select->protocol = GT_PROTOCOL_SIMPLE;
-	select->nchannels = plan->nchannels;
-	select->channels = ids;
-	select->workers = gt_emit_workers(plan);
-	if (select->algo == GT_ALGO_FLOW)
+	if (select && algo == GT_ALGO_FLOW)
 		select->slice_bytes = GT_EMIT_FLOW_SLICE_BYTES;
-	plan->select = select;
-	plan->nselect = 1;
 }
 
-/* A wrong plan never leaves; that it is one is our fault, not the input's. */
-static int gt_emit_check(const struct gt_plan *plan, struct gt_err *err)
+/* ---- the proof --------------------------------------------------------- */
+
+/*
+ * The routes of all pairs.  Where some pair is not connected there are none,
+ * since a certificate needs them all.
+ */
+static void emit_routes(struct gt_emitter *e)
 {
-	struct gt_err wrong;
-	int rc;
+	const struct gt_fabric *f = e->solution->fabric;
+	struct gt_plan_proof *proof = &e->b.plan->proof;
+	uint32_t n = f->nranks;
 
-	gt_err_init(&wrong);
-	rc = gt_plan_check(plan, &wrong);
-	if (!rc)
-		return GT_OK;
-	return gt_err_set(err, GT_ESYS, wrong.where,
-			  "the search made a wrong plan: %s", wrong.text);
+	for (uint32_t i = 0; i < n * n; i++)
+		if (i / n != i % n && !f->routes[i].nlinks)
+			return;
+	proof->routes = gt_plan_builder_array(&e->b, (size_t)n * n,
+					      sizeof(*proof->routes));
+	for (uint32_t i = 0; !e->b.failed && i < n * n; i++)
+		if (i / n != i % n)
+			gt_plan_builder_route(&e->b, i / n, i % n,
+					      &f->routes[i]);
 }
 
-int gt_emit(const struct gt_solution *found, struct gt_plan **plan,
+static struct gt_plan_prices emit_price_list(struct gt_emitter *e,
+					     const struct gt_proposal_price *in,
+					     uint32_t n)
+{
+	struct gt_plan_prices out = {
+		.list = gt_plan_builder_array(&e->b, n, sizeof(*out.list))};
+
+	for (uint32_t i = 0; !e->b.failed && i < n; i++)
+		out.list[out.n++] = (struct gt_plan_price){
+			e->link_map[in[i].link], in[i].price};
+	return out;
+}
+
+static void emit_prices(struct gt_emitter *e)
+{
+	const struct gt_proposal *proposal = e->solution->proposal;
+	struct gt_plan_proof *proof = &e->b.plan->proof;
+	struct gt_plan_prices prices =
+		emit_price_list(e, proposal->prices, proposal->nprices);
+
+	proof->nprices = prices.n;
+	proof->prices = prices.list;
+	proof->equal = gt_plan_builder_array(&e->b, proposal->nequal,
+					     sizeof(*proof->equal));
+	for (uint32_t i = 0; !e->b.failed && i < proposal->nequal; i++)
+		proof->equal[proof->nequal++] = emit_price_list(
+			e, proposal->equal[i].list, proposal->equal[i].n);
+}
+
+static void emit_parts(struct gt_emitter *e)
+{
+	const struct gt_bound *bound = e->solution->proposal->cut;
+	struct gt_plan_proof *proof = &e->b.plan->proof;
+
+	proof->parts = gt_plan_builder_array(&e->b, bound->nparts,
+					     sizeof(*proof->parts));
+	for (uint32_t i = 0; !e->b.failed && i < bound->nparts; i++) {
+		const struct gt_bound_part *in = &bound->parts[i];
+
+		proof->parts[proof->nparts++] = (struct gt_plan_part){
+			.nlinks = in->nlinks,
+			.links = gt_plan_builder_links(&e->b, in->links,
+						       in->nlinks),
+			.nranks = in->nranks,
+			.ranks = gt_plan_builder_copy(&e->b, in->ranks,
+						      in->nranks,
+						      sizeof(*in->ranks)),
+		};
+	}
+}
+
+static void emit_proof(struct gt_emitter *e)
+{
+	const struct gt_proposal *proposal = e->solution->proposal;
+	struct gt_plan_proof *proof = &e->b.plan->proof;
+
+	if (!proposal->has_bound)
+		return;
+	gt_plan_builder_proof(&e->b, proposal->class_, proposal->value,
+			      proposal->bound);
+	if (e->b.plan->nranks < 2)
+		return;
+	emit_routes(e);
+	emit_prices(e);
+	proof->max_channels = proposal->max_channels;
+	proof->channel_price =
+		proposal->max_channels ? proposal->channel_price : GT_RAT(0, 1);
+	proof->has_any_bound = proposal->has_any_bound;
+	proof->any_bound = proposal->any_bound;
+	if (proposal->cut && proposal->cut->found)
+		emit_parts(e);
+}
+
+int gt_emit(const struct gt_solution *solution, struct gt_plan **plan,
 	    struct gt_err *err)
 {
-	struct gt_emit e = {.found = found, .plan = gt_plan_new()};
-	int rc;
+	struct gt_emitter e = {.solution = solution};
+	int rc = gt_plan_builder_init(&e.b, err);
 
-	if (!e.plan)
-		return gt_err_nomem(err);
-	gt_emit_head(&e);
-	gt_emit_ranks(&e);
-	gt_emit_links(&e);
-	if (!e.failed)
-		gt_emit_channels(&e);
-	if (!e.failed)
-		gt_emit_select(&e);
-	if (!e.failed)
-		gt_emit_proof(&e);
-	rc = e.failed ? gt_err_nomem(err) : gt_emit_check(e.plan, err);
-	if (rc) {
-		gt_plan_free(e.plan);
+	if (rc)
 		return rc;
-	}
-	*plan = e.plan;
-	return GT_OK;
+	emit_head(&e);
+	emit_ranks(&e);
+	emit_links(&e);
+	if (!e.b.failed)
+		emit_channels(&e);
+	if (!e.b.failed)
+		emit_select(&e);
+	if (!e.b.failed)
+		emit_proof(&e);
+	return gt_plan_builder_finish(&e.b, plan, err);
 }

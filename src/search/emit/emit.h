@@ -18,7 +18,7 @@ struct gt_solution {
 };
 
 /* *plan is the caller's and owes nothing to what it was made from. */
-int gt_emit(const struct gt_solution *found, struct gt_plan **plan,
+int gt_emit(const struct gt_solution *solution, struct gt_plan **plan,
 	    struct gt_err *err);
 
 #endif

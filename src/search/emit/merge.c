@@ -1,3 +1,7 @@
+/*
+ * Plans side by side in one: everything that is taken over is copied into the
+ * plan's own arena, and links are found by name.
+ */
 #include "search/emit/merge.h"
 
 #include <string.h>
@@ -6,21 +10,22 @@
 #include "base/err.h"
 #include "plan/ir/cluster.h"
 #include "plan/ir/plan.h"
+#include "search/emit/plan_builder.h"
 
 /* Room for n more channels behind the plan's own. */
-static int gt_merge_room(struct gt_plan *plan, uint32_t n)
+static void extend_channels(struct gt_plan_builder *b, uint32_t n)
 {
-	struct gt_plan_channel *channels = gt_arena_array(
-		plan->arena, (size_t)plan->nchannels + n, sizeof(*channels));
+	struct gt_plan *plan = b->plan;
+	struct gt_plan_channel *channels = gt_plan_builder_array(
+		b, (size_t)plan->nchannels + n, sizeof(*channels));
 
-	if (!channels)
-		return 0;
+	if (b->failed)
+		return;
 	memcpy(channels, plan->channels, plan->nchannels * sizeof(*channels));
 	plan->channels = channels;
-	return 1;
 }
 
-static uint32_t gt_merge_id(const struct gt_plan *plan)
+static uint32_t next_id(const struct gt_plan *plan)
 {
 	uint32_t id = 0;
 
@@ -30,31 +35,22 @@ static uint32_t gt_merge_id(const struct gt_plan *plan)
 	return id;
 }
 
-static void *gt_merge_copy(struct gt_plan *plan, const void *from, uint32_t n,
-			   size_t size_bytes)
+/*
+ * The other plan's links, found by name among the plan's own; those that are
+ * missing are put behind these.  The result is the builder's map.
+ */
+static void merge_links(struct gt_plan_builder *b, const struct gt_plan *other)
 {
-	void *copy = gt_arena_array(plan->arena, n, size_bytes);
+	struct gt_plan *plan = b->plan;
+	uint32_t *map = gt_plan_builder_array(b, other->nlinks, sizeof(*map));
+	struct gt_plan_link *links = gt_plan_builder_array(
+		b, (size_t)plan->nlinks + other->nlinks, sizeof(*links));
 
-	if (copy && n)
-		memcpy(copy, from, n * size_bytes);
-	return copy;
-}
-
-/* Links by name, and those that are missing behind the plan's own. */
-static uint32_t *gt_merge_links(struct gt_plan *plan,
-				const struct gt_plan *other)
-{
-	uint32_t *map =
-		gt_arena_array(plan->arena, other->nlinks, sizeof(*map));
-	struct gt_plan_link *links = gt_arena_array(
-		plan->arena, (size_t)plan->nlinks + other->nlinks,
-		sizeof(*links));
-
-	if (!map || !links)
-		return NULL;
+	if (b->failed)
+		return;
 	memcpy(links, plan->links, plan->nlinks * sizeof(*links));
 	plan->links = links;
-	for (uint32_t i = 0; i < other->nlinks; i++) {
+	for (uint32_t i = 0; i < other->nlinks && !b->failed; i++) {
 		uint32_t k = 0;
 
 		while (k < plan->nlinks &&
@@ -64,107 +60,95 @@ static uint32_t *gt_merge_links(struct gt_plan *plan,
 		if (k < plan->nlinks)
 			continue;
 		links[k] = other->links[i];
-		links[k].id = gt_arena_strdup(plan->arena, links[k].id);
-		links[k].kind = gt_arena_strdup(plan->arena, links[k].kind);
-		if (!links[k].id || !links[k].kind)
-			return NULL;
+		links[k].id = gt_plan_builder_text(b, links[k].id);
+		links[k].kind = gt_plan_builder_text(b, links[k].kind);
 		plan->nlinks++;
 	}
-	return map;
+	b->link_map = map;
 }
 
-static int gt_merge_paths(struct gt_plan *plan, struct gt_plan_channel *channel)
+static void own_paths(struct gt_plan_builder *b,
+		      struct gt_plan_channel *channel)
 {
-	channel->paths = gt_merge_copy(plan, channel->paths, channel->npaths,
-				       sizeof(*channel->paths));
-	for (uint32_t i = 0; channel->paths && i < channel->npaths; i++) {
+	channel->paths = gt_plan_builder_copy(
+		b, channel->paths, channel->npaths, sizeof(*channel->paths));
+	for (uint32_t i = 0; !b->failed && i < channel->npaths; i++) {
 		struct gt_plan_path *path = &channel->paths[i];
 
-		path->ranks = gt_merge_copy(plan, path->ranks, path->nranks,
-					    sizeof(*path->ranks));
-		if (!path->ranks)
-			return 0;
+		path->ranks = gt_plan_builder_copy(b, path->ranks, path->nranks,
+						   sizeof(*path->ranks));
 	}
-	return channel->paths != NULL;
 }
 
-static int gt_merge_hops(struct gt_plan *plan, struct gt_plan_channel *channel,
-			 const uint32_t *map)
+static void own_hops(struct gt_plan_builder *b, struct gt_plan_channel *channel)
 {
-	channel->hops = gt_merge_copy(plan, channel->hops, channel->nhops,
-				      sizeof(*channel->hops));
-	for (uint32_t i = 0; channel->hops && i < channel->nhops; i++) {
+	channel->hops = gt_plan_builder_copy(b, channel->hops, channel->nhops,
+					     sizeof(*channel->hops));
+	for (uint32_t i = 0; !b->failed && i < channel->nhops; i++) {
 		struct gt_plan_hop *hop = &channel->hops[i];
 
-		hop->route = gt_merge_copy(plan, hop->route, hop->nroute,
-					   sizeof(*hop->route));
-		if (!hop->route)
-			return 0;
-		for (uint32_t k = 0; k < hop->nroute; k++)
-			hop->route[k] = map[hop->route[k]];
+		hop->route = gt_plan_builder_links(b, hop->route, hop->nroute);
 	}
-	return channel->hops != NULL;
 }
 
-static int gt_merge_templates(struct gt_plan *plan,
-			      struct gt_plan_channel *channel)
+static void own_templates(struct gt_plan_builder *b,
+			  struct gt_plan_channel *channel)
 {
-	uint32_t n = plan->cluster ? plan->cluster->nlocal : 0;
+	uint32_t n = b->plan->cluster ? b->plan->cluster->nlocal : 0;
 
 	if (!channel->templates)
-		return 1;
-	channel->templates = gt_merge_copy(plan, channel->templates, n,
-					   sizeof(*channel->templates));
-	for (uint32_t i = 0; channel->templates && i < n; i++) {
+		return;
+	channel->templates = gt_plan_builder_copy(b, channel->templates, n,
+						  sizeof(*channel->templates));
+	for (uint32_t i = 0; !b->failed && i < n; i++) {
 		struct gt_plan_template *tree = &channel->templates[i];
 
-		tree->home =
-			gt_merge_copy(plan, tree->home, n, sizeof(*tree->home));
-		tree->away =
-			gt_merge_copy(plan, tree->away, n, sizeof(*tree->away));
-		tree->net =
-			gt_merge_copy(plan, tree->net, n, sizeof(*tree->net));
-		if (!tree->home || !tree->away || !tree->net)
-			return 0;
+		tree->home = gt_plan_builder_copy(b, tree->home, n,
+						  sizeof(*tree->home));
+		tree->away = gt_plan_builder_copy(b, tree->away, n,
+						  sizeof(*tree->away));
+		tree->net = gt_plan_builder_copy(b, tree->net, n,
+						 sizeof(*tree->net));
 	}
-	return channel->templates != NULL;
+}
+
+static void own_parent(struct gt_plan_builder *b,
+		       struct gt_plan_channel *channel)
+{
+	const struct gt_plan *plan = b->plan;
+	uint32_t n = plan->cluster ? plan->cluster->nlocal : plan->nranks;
+
+	if (channel->parent)
+		channel->parent = gt_plan_builder_copy(
+			b, channel->parent, n, sizeof(*channel->parent));
 }
 
 int gt_merge_channels(struct gt_plan *plan, const struct gt_plan *other,
 		      struct gt_err *err)
 {
-	uint32_t *map = gt_merge_links(plan, other);
+	struct gt_plan_builder b = {.plan = plan};
 
-	if (!map || !gt_merge_room(plan, other->nchannels))
-		return gt_err_nomem(err);
-	for (uint32_t i = 0; i < other->nchannels; i++) {
+	merge_links(&b, other);
+	extend_channels(&b, other->nchannels);
+	for (uint32_t i = 0; !b.failed && i < other->nchannels; i++) {
 		struct gt_plan_channel channel = other->channels[i];
 
-		channel.id = gt_merge_id(plan);
+		channel.id = next_id(plan);
 		channel.order =
-			gt_merge_copy(plan, channel.order, channel.norder,
-				      sizeof(*channel.order));
-		if (channel.parent)
-			channel.parent = gt_merge_copy(
-				plan, channel.parent,
-				plan->cluster ? plan->cluster->nlocal
-					      : plan->nranks,
-				sizeof(*channel.parent));
-		if (!channel.order ||
-		    (other->channels[i].parent && !channel.parent))
-			return gt_err_nomem(err);
-		if (!gt_merge_paths(plan, &channel) ||
-		    !gt_merge_hops(plan, &channel, map) ||
-		    !gt_merge_templates(plan, &channel))
-			return gt_err_nomem(err);
+			gt_plan_builder_copy(&b, channel.order, channel.norder,
+					     sizeof(*channel.order));
+		own_parent(&b, &channel);
+		own_paths(&b, &channel);
+		own_hops(&b, &channel);
+		own_templates(&b, &channel);
 		plan->channels[plan->nchannels++] = channel;
 	}
-	return GT_OK;
+	return b.failed ? gt_err_nomem(err) : GT_OK;
 }
 
 /* What a link carries when every pair that has to moves 1 GB/s. */
-static int gt_merge_load(const struct gt_plan *plan, uint32_t link,
-			 struct gt_rat *load)
+static int load_of_link(const struct gt_plan *plan, uint32_t link,
+			struct gt_rat *load)
 {
 	const char *kind = plan->links[link].kind;
 	int pci = kind && !strcmp(kind, "PCI");
@@ -187,14 +171,14 @@ static int gt_merge_load(const struct gt_plan *plan, uint32_t link,
 	return 1;
 }
 
-static int gt_merge_rate(const struct gt_plan *plan, struct gt_rat *gbs)
+static int mesh_rate(const struct gt_plan *plan, struct gt_rat *gbs)
 {
 	int found = 0;
 
 	for (uint32_t i = 0; i < plan->nlinks; i++) {
 		struct gt_rat load, rate;
 
-		if (!gt_merge_load(plan, i, &load))
+		if (!load_of_link(plan, i, &load))
 			return 0;
 		if (!load.num)
 			continue;
@@ -210,17 +194,19 @@ static int gt_merge_rate(const struct gt_plan *plan, struct gt_rat *gbs)
 int gt_merge_mesh(struct gt_plan *plan, struct gt_err *err)
 {
 	uint64_t pairs = (uint64_t)plan->nranks * (plan->nranks - 1);
+	struct gt_plan_builder b = {.plan = plan};
 	struct gt_plan_channel mesh = {.shape = GT_SHAPE_MESH,
 				       .share = GT_RAT(1, 1)};
 
 	if (plan->nranks < 2 || plan->cluster || plan->proof.nroutes != pairs ||
-	    !gt_merge_rate(plan, &mesh.gbs))
+	    !mesh_rate(plan, &mesh.gbs))
 		return gt_err_set(err, GT_ENO, NULL,
 				  "no mesh joins all %u ranks", plan->nranks);
-	mesh.id = gt_merge_id(plan);
+	mesh.id = next_id(plan);
 	mesh.nhops = plan->proof.nroutes;
-	mesh.hops = gt_arena_array(plan->arena, mesh.nhops, sizeof(*mesh.hops));
-	if (!mesh.hops || !gt_merge_room(plan, 1))
+	mesh.hops = gt_plan_builder_array(&b, mesh.nhops, sizeof(*mesh.hops));
+	extend_channels(&b, 1);
+	if (b.failed)
 		return gt_err_nomem(err);
 	for (uint32_t i = 0; i < mesh.nhops; i++) {
 		const struct gt_plan_route *route = &plan->proof.routes[i];
@@ -240,7 +226,7 @@ int gt_merge_mesh(struct gt_plan *plan, struct gt_err *err)
 }
 
 /* What only moves was bounded by flows, in the mesh's unit. */
-static int gt_merge_flow_bound(struct gt_plan *plan)
+static int keep_flow_bound(struct gt_plan *plan)
 {
 	struct gt_plan_proof *proof = &plan->proof;
 
@@ -250,7 +236,7 @@ static int gt_merge_flow_bound(struct gt_plan *plan)
 }
 
 /* The bound in the unit of the plan's rows as they are now. */
-static int gt_merge_bound(struct gt_plan *plan, struct gt_rat algbw)
+static int restate_bound(struct gt_plan *plan, struct gt_rat algbw)
 {
 	struct gt_plan_proof *proof = &plan->proof;
 
@@ -286,7 +272,7 @@ int gt_merge_mesh_only(struct gt_plan *plan, struct gt_err *err)
 			    ? GT_ALGO_TWO_SHOT
 			    : GT_ALGO_ONE_SHOT;
 	plan->has_proof = gt_coll_only_moves(plan->coll)
-				  ? gt_merge_flow_bound(plan)
-				  : gt_merge_bound(plan, algbw);
+				  ? keep_flow_bound(plan)
+				  : restate_bound(plan, algbw);
 	return GT_OK;
 }
