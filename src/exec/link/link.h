@@ -23,7 +23,7 @@
 struct gt_bell;
 struct gt_err;
 struct gt_fifo_end;
-struct gt_link;
+struct gt_exec_link;
 struct gt_link_ops;
 struct gt_notice;
 struct gt_world;
@@ -88,15 +88,16 @@ struct gt_link_shape {
 
 struct gt_link_ops {
 	const char *name;
-	int (*open)(const struct gt_link_config *config, struct gt_link **link,
-		    struct gt_err *err);
-	void (*close)(struct gt_link *link);
+	int (*open)(const struct gt_link_config *config,
+		    struct gt_exec_link **link, struct gt_err *err);
+	void (*close)(struct gt_exec_link *link);
 
 	/*
 	 * Make these FIFOs, empty, and fill in their ends; those of an
 	 * earlier call are gone.  `at` and `seen` of the ends are 0.
 	 */
-	int (*connect)(struct gt_link *link, const struct gt_link_shape *shape,
+	int (*connect)(struct gt_exec_link *link,
+		       const struct gt_link_shape *shape,
 		       const struct gt_link_conn *conns, uint32_t nconns,
 		       struct gt_err *err);
 
@@ -107,7 +108,7 @@ struct gt_link_ops {
 	int (*usable)(const char *nic, uint32_t *usable, struct gt_err *err);
 
 	/* GT_OK while it works; cheap. */
-	int (*check)(struct gt_link *link, struct gt_err *err);
+	int (*check)(struct gt_exec_link *link, struct gt_err *err);
 
 	/*
 	 * NULL where nothing is between.  A rank that has nothing to do but
@@ -118,8 +119,8 @@ struct gt_link_ops {
 	 * does not, which saves two hand-overs a slice.  From any thread,
 	 * between two connect() calls.
 	 */
-	void (*attend)(struct gt_link *link, int change);
-	int (*progress)(struct gt_link *link);
+	void (*attend)(struct gt_exec_link *link, int change);
+	int (*progress)(struct gt_exec_link *link);
 };
 
 extern const struct gt_link_ops gt_link_shm;

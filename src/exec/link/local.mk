@@ -16,6 +16,8 @@ gtopo_core_sources += \
 	%D%/process_group.h \
 	%D%/proxied_fifo.c \
 	%D%/proxied_fifo.h \
+	%D%/proxied_link.c \
+	%D%/proxied_link.h \
 	%D%/shared_memory.c \
 	%D%/shared_memory.h \
 	%D%/shm.c \

@@ -57,7 +57,7 @@ struct gt_process_group {
 	char nic[GT_NIC_OF_RANK_MAX];  /* that the plan goes over, or "" */
 	struct gt_process_group_link {
 		const struct gt_link_ops *ops;
-		struct gt_link *link; /* NULL: no process needs it */
+		struct gt_exec_link *link; /* NULL: no process needs it */
 		struct gt_link_conn *conns;
 		uint32_t nconns;
 	} links[GT_PROCESS_GROUP_LINKS];

@@ -34,7 +34,7 @@ struct gt_shm_peer {
 	const struct gt_shm_key *keys; /* while connect() lasts */
 };
 
-struct gt_link {
+struct gt_shm_link {
 	struct gt_link_config config;
 	uint32_t nprocesses;
 	struct gt_world_part *parts;
@@ -42,7 +42,7 @@ struct gt_link {
 };
 
 /* FIFOs that this process reads or writes. */
-static void gt_shm_drop(const struct gt_link *link,
+static void gt_shm_drop(const struct gt_shm_link *link,
 			struct gt_shared_memory *fifos)
 {
 	if (fifos->base && link->config.pins)
@@ -50,7 +50,7 @@ static void gt_shm_drop(const struct gt_link *link,
 	gt_shared_memory_free(fifos);
 }
 
-static int gt_shm_pin(const struct gt_link *link,
+static int gt_shm_pin(const struct gt_shm_link *link,
 		      struct gt_shared_memory *fifos, struct gt_err *err)
 {
 	int rc = link->config.pins ? link->config.pins->pin(fifos->base,
@@ -62,8 +62,10 @@ static int gt_shm_pin(const struct gt_link *link,
 	return rc;
 }
 
-static void gt_shm_close(struct gt_link *link)
+static void gt_shm_close(struct gt_exec_link *self)
 {
+	struct gt_shm_link *link = (struct gt_shm_link *)self;
+
 	if (!link)
 		return;
 	for (uint32_t p = 0; link->peers && p < link->nprocesses; p++) {
@@ -76,9 +78,9 @@ static void gt_shm_close(struct gt_link *link)
 }
 
 static int gt_shm_open(const struct gt_link_config *config,
-		       struct gt_link **out, struct gt_err *err)
+		       struct gt_exec_link **out, struct gt_err *err)
 {
-	struct gt_link *link = calloc(1, sizeof(*link));
+	struct gt_shm_link *link = calloc(1, sizeof(*link));
 
 	if (!link)
 		return gt_err_nomem(err);
@@ -87,10 +89,10 @@ static int gt_shm_open(const struct gt_link_config *config,
 	link->parts = calloc(link->nprocesses, sizeof(*link->parts));
 	link->peers = calloc(link->nprocesses, sizeof(*link->peers));
 	if (!link->parts || !link->peers) {
-		gt_shm_close(link);
+		gt_shm_close((struct gt_exec_link *)link);
 		return gt_err_nomem(err);
 	}
-	*out = link;
+	*out = (struct gt_exec_link *)link;
 	return GT_OK;
 }
 
@@ -102,7 +104,8 @@ static size_t gt_shm_stride(const struct gt_link_shape *shape)
 }
 
 /* This process's memory for the FIFOs that it receives in. */
-static int gt_shm_make(struct gt_link *link, const struct gt_link_shape *shape,
+static int gt_shm_make(struct gt_shm_link *link,
+		       const struct gt_link_shape *shape,
 		       const struct gt_link_conn *conns, uint32_t nconns,
 		       struct gt_buf *text, struct gt_err *err)
 {
@@ -144,7 +147,7 @@ static int gt_shm_make(struct gt_link *link, const struct gt_link_shape *shape,
 }
 
 /* What process p told. */
-static int gt_shm_hear(struct gt_link *link, uint32_t p,
+static int gt_shm_hear(struct gt_shm_link *link, uint32_t p,
 		       const struct gt_link_shape *shape, struct gt_err *err)
 {
 	const struct gt_world_part *part = &link->parts[p];
@@ -167,7 +170,7 @@ static int gt_shm_hear(struct gt_link *link, uint32_t p,
 }
 
 /* Map what is needed of a process that this one is connected to. */
-static int gt_shm_map(struct gt_link *link, uint32_t p, int fifos,
+static int gt_shm_map(struct gt_shm_link *link, uint32_t p, int fifos,
 		      struct gt_err *err)
 {
 	struct gt_shm_peer *peer = &link->peers[p];
@@ -195,7 +198,7 @@ static uint32_t gt_shm_find(const struct gt_shm_peer *peer,
 	return i;
 }
 
-static int gt_shm_attach(struct gt_link *link,
+static int gt_shm_attach(struct gt_shm_link *link,
 			 const struct gt_link_shape *shape,
 			 const struct gt_link_conn *conn, struct gt_err *err)
 {
@@ -227,17 +230,18 @@ static int gt_shm_attach(struct gt_link *link,
 	return GT_OK;
 }
 
-static int gt_shm_connect(struct gt_link *link,
+static int gt_shm_connect(struct gt_exec_link *self,
 			  const struct gt_link_shape *shape,
 			  const struct gt_link_conn *conns, uint32_t nconns,
 			  struct gt_err *err)
 {
-	uint32_t self = gt_world_rank(link->config.world);
+	struct gt_shm_link *link = (struct gt_shm_link *)self;
+	uint32_t process = gt_world_rank(link->config.world);
 	struct gt_buf text = GT_BUF_INIT;
 	int rc;
 
 	for (uint32_t p = 0; p < link->nprocesses; p++)
-		if (p != self)
+		if (p != process)
 			gt_shm_drop(link, &link->peers[p].fifos);
 	rc = gt_shm_make(link, shape, conns, nconns, &text, err);
 	if (!rc)
@@ -253,7 +257,7 @@ static int gt_shm_connect(struct gt_link *link,
 		  : gt_world_allgather(link->config.world, NULL, 0, NULL, err);
 }
 
-static int gt_shm_check(struct gt_link *link, struct gt_err *err)
+static int gt_shm_check(struct gt_exec_link *link, struct gt_err *err)
 {
 	(void)link;
 	(void)err;

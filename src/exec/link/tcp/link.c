@@ -1,14 +1,11 @@
 /* TCP: each side has slots of its own, a proxy thread carries between them. */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/cpus.h"
 #include "base/err.h"
-#include "base/thread.h"
 #include "exec/link/proxied_fifo.h"
 #include "exec/link/tcp/tcp.h"
 #include "world/world.h"
@@ -16,7 +13,7 @@
 /* Connections are made within this, or the job is over anyway. */
 static const int64_t gt_tcp_limit_ns = 30000000000;
 
-static void gt_tcp_forget_fifos(struct gt_link *link)
+static void gt_tcp_forget_fifos(struct gt_tcp_link *link)
 {
 	for (uint32_t i = 0; i < link->nsockets; i++) {
 		link->sockets[i]->nout = 0;
@@ -29,45 +26,34 @@ static void gt_tcp_forget_fifos(struct gt_link *link)
 	}
 	free(link->slots);
 	link->slots = NULL;
-	gt_proxied_fifo_free(&link->config, link->memory);
-	link->memory = NULL;
+	gt_proxied_link_forget(&link->base);
 }
 
-static void gt_tcp_stop(struct gt_link *link)
+static void gt_tcp_close(struct gt_exec_link *self)
 {
-	if (!link->has_thread)
-		return;
-	atomic_store(&link->stop, 1);
-	gt_bell_ring(&link->bell);
-	pthread_join(link->thread, NULL);
-	link->has_thread = 0;
-}
+	struct gt_tcp_link *link = (struct gt_tcp_link *)self;
 
-static void gt_tcp_close(struct gt_link *link)
-{
 	if (!link)
 		return;
-	gt_tcp_stop(link);
+	gt_proxied_link_stop(&link->base);
 	for (uint32_t i = 0; i < link->nsockets; i++)
 		if (link->sockets[i]->fd >= 0)
 			close(link->sockets[i]->fd);
 	gt_tcp_forget_fifos(link);
 	for (uint32_t i = 0; i < link->nsockets; i++)
 		free(link->sockets[i]);
-	gt_listener_close(&link->door);
-	if (link->wake_fd >= 0)
-		close(link->wake_fd);
+	gt_listener_close(&link->listener);
 	free(link->sockets);
-	free(link->polls);
+	free(link->base.polls);
 	free(link->peers);
 	free(link->parts);
-	free(link);
+	gt_proxied_link_free(&link->base);
 }
 
-static int gt_tcp_greet(struct gt_link *link, const struct gt_tcp_offer *own,
-			struct gt_err *err)
+static int gt_tcp_greet(struct gt_tcp_link *link,
+			const struct gt_tcp_offer *own, struct gt_err *err)
 {
-	struct gt_world *world = link->config.world;
+	struct gt_world *world = link->base.config.world;
 	struct gt_tcp_offer other;
 	struct gt_tcp_peer *peer;
 	int rc = gt_world_allgather(world, own, sizeof(*own), link->parts, err);
@@ -86,16 +72,16 @@ static int gt_tcp_greet(struct gt_link *link, const struct gt_tcp_offer *own,
 		peer->address = other.address;
 		peer->is_here = gt_net_is_same(&own->address, &other.address);
 		peer->nsockets =
-			gt_tcp_nsockets(own, &other, link->config.streams);
+			gt_tcp_nsockets(own, &other, link->base.config.streams);
 	}
 	return rc;
 }
 
 /* Where this process can be reached, and by how many sockets. */
-static int gt_tcp_look(struct gt_link *link, struct gt_tcp_offer *own,
+static int gt_tcp_look(struct gt_tcp_link *link, struct gt_tcp_offer *own,
 		       struct gt_err *err)
 {
-	int rc = gt_net_local(link->config.iface, &own->address, err);
+	int rc = gt_net_local(link->base.config.iface, &own->address, err);
 
 	if (rc)
 		return rc;
@@ -104,9 +90,9 @@ static int gt_tcp_look(struct gt_link *link, struct gt_tcp_offer *own,
 }
 
 /* Listen, and tell all where. */
-static int gt_tcp_announce(struct gt_link *link, struct gt_err *err)
+static int gt_tcp_announce(struct gt_tcp_link *link, struct gt_err *err)
 {
-	struct gt_world *world = link->config.world;
+	struct gt_world *world = link->base.config.world;
 	struct gt_tcp_offer own;
 	int fd, rc;
 
@@ -116,44 +102,40 @@ static int gt_tcp_announce(struct gt_link *link, struct gt_err *err)
 		rc = gt_net_listen(&own.address, &fd, err);
 	if (rc)
 		return rc;
-	gt_listener_init(&link->door, fd, gt_world_secret(world));
+	gt_listener_init(&link->listener, fd, gt_world_secret(world));
 	return gt_tcp_greet(link, &own, err);
 }
 
 static int gt_tcp_open(const struct gt_link_config *config,
-		       struct gt_link **out, struct gt_err *err)
+		       struct gt_exec_link **out, struct gt_err *err)
 {
-	struct gt_link *link = calloc(1, sizeof(*link));
+	struct gt_tcp_link *link =
+		gt_proxied_link_new(sizeof(*link), &gt_tcp_proxy, config);
 	size_t most;
-	int rc = GT_OK;
+	int rc;
 
 	if (!link)
 		return gt_err_nomem(err);
-	link->config = *config;
 	link->nprocesses = gt_world_size(config->world);
 	most = (size_t)link->nprocesses * GT_TCP_SOCKETS_MAX;
-	link->door.fd = -1;
-	link->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-	link->bell.poll_fd = link->wake_fd;
+	link->listener.fd = -1;
 	link->parts = calloc(link->nprocesses, sizeof(*link->parts));
 	link->peers = calloc(link->nprocesses, sizeof(*link->peers));
 	link->sockets = calloc(most, sizeof(struct gt_tcp_socket *));
-	link->polls = calloc(most + 1, sizeof(*link->polls));
-	if (link->wake_fd < 0 || !link->parts || !link->peers ||
-	    !link->sockets || !link->polls)
+	link->base.polls = calloc(most + 1, sizeof(*link->base.polls));
+	if (!link->parts || !link->peers || !link->sockets || !link->base.polls)
 		rc = gt_err_nomem(err);
-	if (!rc)
+	else
 		rc = gt_tcp_announce(link, err);
-	if (rc) {
-		gt_tcp_close(link);
-		return rc;
-	}
-	*out = link;
-	return GT_OK;
+	if (rc)
+		gt_tcp_close((struct gt_exec_link *)link);
+	else
+		*out = (struct gt_exec_link *)link;
+	return rc;
 }
 
 /* Takes fd; 0 when memory ran out. */
-static int gt_tcp_keep(struct gt_link *link, struct gt_tcp_peer *peer,
+static int gt_tcp_keep(struct gt_tcp_link *link, struct gt_tcp_peer *peer,
 		       uint32_t index, int fd)
 {
 	struct gt_tcp_socket *socket = calloc(1, sizeof(*socket));
@@ -164,8 +146,8 @@ static int gt_tcp_keep(struct gt_link *link, struct gt_tcp_peer *peer,
 	}
 	/* Behind the verdict on a process that is silent, before the one on
 	 * ranks that wait: this one knows who does not answer. */
-	gt_net_set_ack_timeout(fd,
-			       gt_world_timeout_ns(link->config.world) / 8 * 7);
+	gt_net_set_ack_timeout(
+		fd, gt_world_timeout_ns(link->base.config.world) / 8 * 7);
 	/* What a slow flow has not sent yet another one could have. */
 	if (peer->nsockets > 1)
 		gt_net_set_unsent_limit(fd, GT_TCP_UNSENT_BYTES);
@@ -183,7 +165,7 @@ static int gt_tcp_keep(struct gt_link *link, struct gt_tcp_peer *peer,
 static void gt_tcp_enter(void *arg, struct gt_wire *wire,
 			 const struct gt_auth_answer *answer)
 {
-	struct gt_link *link = arg;
+	struct gt_tcp_link *link = arg;
 	struct gt_tcp_peer *peer = NULL;
 	int fd = wire->fd;
 
@@ -199,19 +181,19 @@ static void gt_tcp_enter(void *arg, struct gt_wire *wire,
 		close(fd);
 }
 
-static int64_t gt_tcp_deadline_ns(const struct gt_link *link)
+static int64_t gt_tcp_deadline_ns(const struct gt_tcp_link *link)
 {
-	int64_t limit_ns = gt_world_timeout_ns(link->config.world);
+	int64_t limit_ns = gt_world_timeout_ns(link->base.config.world);
 
 	return gt_clock_ns() +
 	       (limit_ns < gt_tcp_limit_ns ? limit_ns : gt_tcp_limit_ns);
 }
 
 /* The process of the higher number knocks, unless the job ends meanwhile. */
-static int gt_tcp_knock(struct gt_link *link, struct gt_tcp_peer *peer,
+static int gt_tcp_knock(struct gt_tcp_link *link, struct gt_tcp_peer *peer,
 			uint32_t index, struct gt_err *err)
 {
-	struct gt_world *world = link->config.world;
+	struct gt_world *world = link->base.config.world;
 	struct gt_auth_answer answer = {
 		.kind = GT_CONNECTION_DATA,
 		.rank = gt_world_rank(world),
@@ -234,17 +216,18 @@ static int gt_tcp_knock(struct gt_link *link, struct gt_tcp_peer *peer,
 }
 
 /* Wait at the door for the one that is to come. */
-static int gt_tcp_await(struct gt_link *link, const struct gt_tcp_peer *peer,
-			uint32_t index, struct gt_err *err)
+static int gt_tcp_await(struct gt_tcp_link *link,
+			const struct gt_tcp_peer *peer, uint32_t index,
+			struct gt_err *err)
 {
-	struct gt_world *world = link->config.world;
+	struct gt_world *world = link->base.config.world;
 	struct pollfd polls[GT_LISTENER_PENDING_MAX + 1];
 	int64_t deadline_ns = gt_tcp_deadline_ns(link);
 	int rc = GT_OK;
 
 	while (!rc && !peer->sockets[index]) {
-		poll(polls, gt_listener_polls(&link->door, polls), 20);
-		gt_listener_serve(&link->door, gt_tcp_enter, link);
+		poll(polls, gt_listener_polls(&link->listener, polls), 20);
+		gt_listener_serve(&link->listener, gt_tcp_enter, link);
 		rc = gt_world_failed(world, err);
 		if (!rc && !peer->sockets[index] && gt_clock_ns() > deadline_ns)
 			rc = gt_err_set(err, GT_ESYS, NULL,
@@ -258,10 +241,11 @@ static int gt_tcp_await(struct gt_link *link, const struct gt_tcp_peer *peer,
  * The sockets that these connections need.  Knocking at lower numbers first,
  * in order, while those that wait do so in order: no circle.
  */
-static int gt_tcp_dial(struct gt_link *link, const struct gt_link_conn *conns,
-		       uint32_t nconns, struct gt_err *err)
+static int gt_tcp_dial(struct gt_tcp_link *link,
+		       const struct gt_link_conn *conns, uint32_t nconns,
+		       struct gt_err *err)
 {
-	uint32_t self = gt_world_rank(link->config.world);
+	uint32_t self = gt_world_rank(link->base.config.world);
 	int rc = GT_OK;
 
 	for (int turn = 0; turn < 2; turn++)
@@ -281,36 +265,35 @@ static int gt_tcp_dial(struct gt_link *link, const struct gt_link_conn *conns,
 	return rc;
 }
 
-/* The FIFO number i of all, between the local rank and the proxy. */
-static void gt_tcp_make(struct gt_link *link, const struct gt_link_conn *conn,
-			uint32_t i)
+/* Make the FIFO number i of all, between the local rank and the proxy. */
+static void gt_tcp_make(struct gt_tcp_link *link,
+			const struct gt_link_conn *conn, uint32_t i)
 {
+	struct gt_proxied_link *base = &link->base;
 	struct gt_tcp_peer *peer = &link->peers[conn->process];
-	uint32_t rank = conn->sends ? conn->from : conn->to;
 	struct gt_fifo_end end = gt_proxied_fifo_make(
-		&link->shape, conn,
-		link->memory + i * gt_proxied_fifo_bytes(&link->shape),
-		&link->bell,
-		&link->config.bells[rank - link->config.first_rank]);
+		&base->shape, conn,
+		base->memory + i * gt_proxied_fifo_bytes(&base->shape),
+		&base->bell, gt_proxied_link_bell(base, conn));
 
 	peer->fifos[peer->nfifos++] = (struct gt_tcp_fifo){
 		.counters = end.fifo,
 		.end = end,
 		.sends = conn->sends,
-		.slots = link->slots + (size_t)i * link->shape.nslots};
+		.slots = link->slots + (size_t)i * base->shape.nslots};
 }
 
-static int gt_tcp_fill(struct gt_link *link, const struct gt_link_conn *conns,
-		       uint32_t nconns, struct gt_err *err)
+static int gt_tcp_fill(struct gt_tcp_link *link,
+		       const struct gt_link_conn *conns, uint32_t nconns,
+		       struct gt_err *err)
 {
 	struct gt_tcp_peer *peer;
 
-	link->memory = gt_proxied_fifo_alloc(
-		&link->config, nconns * gt_proxied_fifo_bytes(&link->shape),
-		err);
-	if (!link->memory)
+	if (gt_proxied_link_alloc(
+		    &link->base,
+		    nconns * gt_proxied_fifo_bytes(&link->base.shape), err))
 		return GT_ESYS;
-	link->slots = calloc((size_t)nconns * link->shape.nslots + 1,
+	link->slots = calloc((size_t)nconns * link->base.shape.nslots + 1,
 			     sizeof(*link->slots));
 	if (!link->slots)
 		return gt_err_nomem(err);
@@ -328,33 +311,22 @@ static int gt_tcp_fill(struct gt_link *link, const struct gt_link_conn *conns,
 	return GT_OK;
 }
 
-static int gt_tcp_start(struct gt_link *link, struct gt_err *err)
-{
-	int rc;
-
-	atomic_store(&link->stop, 0);
-	rc = gt_thread_start(&link->thread, gt_tcp_main, link, err);
-	link->has_thread = !rc;
-	if (!rc)
-		gt_cpus_near(link->thread, link->device);
-	return rc;
-}
-
-static int gt_tcp_connect(struct gt_link *link,
+static int gt_tcp_connect(struct gt_exec_link *self,
 			  const struct gt_link_shape *shape,
 			  const struct gt_link_conn *conns, uint32_t nconns,
 			  struct gt_err *err)
 {
+	struct gt_tcp_link *link = (struct gt_tcp_link *)self;
 	struct gt_link_conn *sorted = gt_proxied_fifo_sort(conns, nconns);
 	int rc = GT_OK;
 
 	if (!sorted)
 		return gt_err_nomem(err);
-	gt_tcp_stop(link);
+	gt_proxied_link_stop(&link->base);
 	for (uint32_t i = 0; i < link->nsockets; i++)
 		gt_tcp_finish(link->sockets[i]);
 	gt_tcp_forget_fifos(link);
-	link->shape = *shape;
+	link->base.shape = *shape;
 	link->generation++;
 	rc = gt_tcp_dial(link, sorted, nconns, err);
 	if (!rc)
@@ -362,34 +334,20 @@ static int gt_tcp_connect(struct gt_link *link,
 	free(sorted);
 	/* Nobody sends before all know where slices of this kind go. */
 	if (!rc)
-		rc = gt_world_allgather(link->config.world, NULL, 0, NULL, err);
-	return rc ? rc : gt_tcp_start(link, err);
+		rc = gt_world_allgather(link->base.config.world, NULL, 0, NULL,
+					err);
+	return rc ? rc : gt_proxied_link_start(&link->base, link->device, err);
 }
 
-static int gt_tcp_check(struct gt_link *link, struct gt_err *err)
+static int gt_tcp_check(struct gt_exec_link *self, struct gt_err *err)
 {
+	struct gt_tcp_link *link = (struct gt_tcp_link *)self;
 	uint32_t broken = atomic_load(&link->broken);
 
 	if (!broken)
 		return GT_OK;
 	return gt_err_set(err, GT_ESYS, NULL, "the connection to %s broke",
-			  gt_world_name(link->config.world, broken - 1));
-}
-
-/* The last one to leave calls the proxy. */
-static void gt_tcp_attend(struct gt_link *link, int change)
-{
-	uint64_t one = 1;
-
-	if (atomic_fetch_add(&link->attended, change) + change)
-		return;
-	if (write(link->wake_fd, &one, sizeof(one)) < 0)
-		return; /* it is awake */
-}
-
-static int gt_tcp_progress(struct gt_link *link)
-{
-	return gt_tcp_carry(link);
+			  gt_world_name(link->base.config.world, broken - 1));
 }
 
 const struct gt_link_ops gt_link_tcp = {
@@ -398,6 +356,6 @@ const struct gt_link_ops gt_link_tcp = {
 	.close = gt_tcp_close,
 	.connect = gt_tcp_connect,
 	.check = gt_tcp_check,
-	.attend = gt_tcp_attend,
-	.progress = gt_tcp_progress,
+	.attend = gt_proxied_link_attend,
+	.progress = gt_proxied_link_progress,
 };

@@ -77,7 +77,8 @@ static int gt_tcp_take_credit(struct gt_tcp_fifo *fifo, uint32_t number)
 }
 
 /* A message's head has come; 0: it makes no sense. */
-static int gt_tcp_head(const struct gt_link *link, struct gt_tcp_socket *socket)
+static int gt_tcp_head(const struct gt_tcp_link *link,
+		       struct gt_tcp_socket *socket)
 {
 	const struct gt_tcp_peer *peer = socket->peer;
 	struct gt_tcp_head head;
@@ -97,7 +98,7 @@ static int gt_tcp_head(const struct gt_link *link, struct gt_tcp_socket *socket)
 }
 
 /* Deal with what has been read; 0: it makes no sense. */
-static int gt_tcp_parse(const struct gt_link *link,
+static int gt_tcp_parse(const struct gt_tcp_link *link,
 			struct gt_tcp_socket *socket)
 {
 	uint32_t n;
@@ -148,7 +149,7 @@ static ssize_t gt_tcp_read(struct gt_tcp_socket *socket)
 	return got;
 }
 
-int gt_tcp_receive(const struct gt_link *link, struct gt_tcp_socket *socket)
+int gt_tcp_receive(const struct gt_tcp_link *link, struct gt_tcp_socket *socket)
 {
 	ssize_t got = gt_tcp_read(socket);
 

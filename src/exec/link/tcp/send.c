@@ -9,7 +9,7 @@
 enum { GT_TCP_FINISH_MS = 20, GT_TCP_FINISH_TIMES = 25 };
 
 /* Put a message behind those that go out with the next call. */
-static struct gt_tcp_out *gt_tcp_load(const struct gt_link *link,
+static struct gt_tcp_out *gt_tcp_load(const struct gt_tcp_link *link,
 				      struct gt_tcp_socket *socket,
 				      enum gt_tcp_kind kind, uint32_t fifo,
 				      uint32_t number)
@@ -71,7 +71,7 @@ static uint32_t gt_tcp_part(const struct gt_tcp_peer *peer, uint32_t whole,
 	return left < part + GT_TCP_PART_BYTES / 2 ? left : part;
 }
 
-static void gt_tcp_load_part(const struct gt_link *link,
+static void gt_tcp_load_part(const struct gt_tcp_link *link,
 			     struct gt_tcp_socket *socket, uint32_t i)
 {
 	struct gt_tcp_peer *peer = socket->peer;
@@ -111,7 +111,7 @@ static void gt_tcp_load_part(const struct gt_link *link,
  * were proven (docs/design/processes-and-links.md), and half the messages
  * less.
  */
-static void gt_tcp_load_credit(const struct gt_link *link,
+static void gt_tcp_load_credit(const struct gt_tcp_link *link,
 			       struct gt_tcp_socket *socket, uint32_t i)
 {
 	struct gt_tcp_fifo *fifo = &socket->peer->fifos[i];
@@ -127,7 +127,7 @@ static void gt_tcp_load_credit(const struct gt_link *link,
 }
 
 /* What there is to send, at most a message of each FIFO. */
-static void gt_tcp_choose(const struct gt_link *link,
+static void gt_tcp_choose(const struct gt_tcp_link *link,
 			  struct gt_tcp_socket *socket)
 {
 	struct gt_tcp_peer *peer = socket->peer;
@@ -199,7 +199,7 @@ static int gt_tcp_push(struct gt_tcp_socket *socket)
 	return 1;
 }
 
-int gt_tcp_send(const struct gt_link *link, struct gt_tcp_socket *socket)
+int gt_tcp_send(const struct gt_tcp_link *link, struct gt_tcp_socket *socket)
 {
 	if (!gt_tcp_is_sending(socket))
 		gt_tcp_choose(link, socket);

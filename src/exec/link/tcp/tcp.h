@@ -25,7 +25,7 @@
 
 #include "exec/link/bell.h"
 #include "exec/link/fifo.h"
-#include "exec/link/link.h"
+#include "exec/link/proxied_link.h"
 #include "world/listener.h"
 #include "world/net.h"
 
@@ -109,28 +109,17 @@ struct gt_tcp_peer {
 	uint32_t socket_turn; /* the socket that takes the next part */
 };
 
-struct gt_link {
-	struct gt_link_config config;
-	struct gt_link_shape shape;
+struct gt_tcp_link {
+	struct gt_proxied_link base;
 	uint32_t nprocesses;
 	struct gt_tcp_peer *peers;      /* of each process, also this one */
 	struct gt_tcp_socket **sockets; /* of all of them */
 	uint32_t nsockets;
-	struct pollfd *polls; /* the proxy's: of these, and of its bell */
 	struct gt_world_part *parts;
-	struct gt_listener door;
+	struct gt_listener listener;
 	char device[GT_NET_NAME_MAX]; /* of this process's address, or "" */
 	uint32_t generation;
-	char *memory; /* counters and slots of all FIFOs */
 	struct gt_tcp_slot *slots;
-
-	struct gt_bell bell; /* the proxy's */
-	int wake_fd;
-	pthread_t thread;
-	int has_thread;
-	_Atomic int stop;
-	_Atomic int busy;        /* somebody carries */
-	_Atomic int attended;    /* how many ranks do, when they are idle */
 	_Atomic uint32_t broken; /* 0, or 1 + the process that is gone */
 };
 
@@ -160,13 +149,13 @@ int gt_tcp_offer_read(const char *device, struct gt_tcp_offer *own,
 uint32_t gt_tcp_nsockets(const struct gt_tcp_offer *a,
 			 const struct gt_tcp_offer *b, uint32_t streams);
 
-/* proxy.c */
-void *gt_tcp_main(void *link);
-int gt_tcp_carry(struct gt_link *link);
+/* proxy.c: what its proxy does. */
+extern const struct gt_proxied_link_ops gt_tcp_proxy;
 
 /* Both are 1: something was done, 0: nothing, -1: the socket is broken. */
-int gt_tcp_send(const struct gt_link *link, struct gt_tcp_socket *socket);
-int gt_tcp_receive(const struct gt_link *link, struct gt_tcp_socket *socket);
+int gt_tcp_send(const struct gt_tcp_link *link, struct gt_tcp_socket *socket);
+int gt_tcp_receive(const struct gt_tcp_link *link,
+		   struct gt_tcp_socket *socket);
 
 /* Nothing is left half sent that is not a slice, if the socket takes it. */
 void gt_tcp_finish(struct gt_tcp_socket *socket);

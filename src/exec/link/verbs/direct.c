@@ -27,31 +27,31 @@ enum {
 };
 
 /* Once, what has been chosen or could not be had. */
-static void gt_verbs_tell_once(struct gt_link *link, const char *text)
+static void gt_verbs_tell_once(struct gt_verbs_link *link, const char *text)
 {
-	const struct gt_notice *notice = link->config.notice;
+	const struct gt_notice *notice = link->base.config.notice;
 
 	if (!link->has_told && notice)
 		notice->tell(notice->arg, 0, text);
 	link->has_told = 1;
 }
 
-static void gt_verbs_gdr_memory_drop(struct gt_link *link,
+static void gt_verbs_gdr_memory_drop(struct gt_verbs_link *link,
 				     struct gt_verbs_gdr_memory *room)
 {
 	uint32_t rank =
-		link->config.first_rank + (uint32_t)(room - link->rooms);
+		link->base.config.first_rank + (uint32_t)(room - link->gdr);
 
 	if (room->mr)
 		ibv_dereg_mr(room->mr);
 	if (room->memory.base)
-		link->config.pins->device_memory_free(link->config.pins_arg,
-						      rank, &room->memory);
+		link->base.config.pins->device_memory_free(
+			link->base.config.pins_arg, rank, &room->memory);
 	memset(room, 0, sizeof(*room));
 }
 
 /* By its dma-buf, or where the driver of GPUs knows of cards by its address. */
-static void gt_verbs_gdr_memory_register(struct gt_link *link,
+static void gt_verbs_gdr_memory_register(struct gt_verbs_link *link,
 					 struct gt_verbs_gdr_memory *room)
 {
 	struct gt_link_device_memory *memory = &room->memory;
@@ -72,7 +72,7 @@ static void gt_verbs_gdr_memory_register(struct gt_link *link,
 }
 
 /* The card to itself; NULL, or why not. */
-static const char *gt_verbs_loop_open(struct gt_link *link)
+static const char *gt_verbs_loop_open(struct gt_verbs_link *link)
 {
 	struct gt_verbs_peer *loop = &link->loop;
 	const char *why;
@@ -88,12 +88,12 @@ static const char *gt_verbs_loop_open(struct gt_link *link)
 }
 
 /* Words in `why`, or room for the slots of a local rank. */
-static void gt_verbs_gdr_memory_new(struct gt_link *link, uint32_t r,
+static void gt_verbs_gdr_memory_new(struct gt_verbs_link *link, uint32_t r,
 				    uint64_t bytes, char why[GT_NOTICE_MAX])
 {
-	const struct gt_link_config *config = &link->config;
+	const struct gt_link_config *config = &link->base.config;
 	const char *name = ibv_get_device_name(link->port.context->device);
-	struct gt_verbs_gdr_memory *room = &link->rooms[r];
+	struct gt_verbs_gdr_memory *room = &link->gdr[r];
 	uint32_t rank = config->first_rank + r;
 	enum gt_verbs_distance far;
 	struct gt_err err;
@@ -129,12 +129,13 @@ static void gt_verbs_gdr_memory_new(struct gt_link *link, uint32_t r,
 			 gt_verbs_loop_open(link));
 }
 
-void gt_verbs_gdr_memories_new(struct gt_link *link,
+void gt_verbs_gdr_memories_new(struct gt_verbs_link *link,
 			       const struct gt_link_conn *conns,
 			       uint32_t nconns)
 {
-	const struct gt_link_config *config = &link->config;
-	uint64_t each = (uint64_t)link->shape.nslots * link->shape.slot_bytes;
+	const struct gt_link_config *config = &link->base.config;
+	uint64_t each =
+		(uint64_t)link->base.shape.nslots * link->base.shape.slot_bytes;
 	char why[GT_NOTICE_MAX], text[2 * GT_NOTICE_MAX];
 	uint64_t n;
 
@@ -155,10 +156,10 @@ void gt_verbs_gdr_memories_new(struct gt_link *link,
 		*why = '\0';
 		gt_verbs_gdr_memory_new(link, r, n * each, why);
 		if (*why)
-			gt_verbs_gdr_memory_drop(link, &link->rooms[r]);
+			gt_verbs_gdr_memory_drop(link, &link->gdr[r]);
 		snprintf(text, sizeof(text), "%s%s",
 			 *why ? "RDMA through host memory: "
-			 : link->rooms[r].flushes
+			 : link->gdr[r].flushes
 				 ? "RDMA from and to GPUs' memory, flushed"
 				 : "RDMA from and to GPUs' memory",
 			 why);
@@ -166,20 +167,20 @@ void gt_verbs_gdr_memories_new(struct gt_link *link,
 	}
 }
 
-void gt_verbs_gdr_memories_free(struct gt_link *link)
+void gt_verbs_gdr_memories_free(struct gt_verbs_link *link)
 {
-	for (uint32_t r = 0; link->rooms && r < link->config.nranks; r++)
-		if (link->rooms[r].mr)
-			gt_verbs_gdr_memory_drop(link, &link->rooms[r]);
+	for (uint32_t r = 0; link->gdr && r < link->base.config.nranks; r++)
+		if (link->gdr[r].mr)
+			gt_verbs_gdr_memory_drop(link, &link->gdr[r]);
 	link->reads = 0;
 }
 
 struct gt_verbs_gdr_memory *gt_verbs_gdr_memory_of(
-	struct gt_link *link, const struct gt_link_conn *conn)
+	struct gt_verbs_link *link, const struct gt_link_conn *conn)
 {
 	uint32_t rank = conn->sends ? conn->from : conn->to;
 	struct gt_verbs_gdr_memory *room =
-		&link->rooms[rank - link->config.first_rank];
+		&link->gdr[rank - link->base.config.first_rank];
 
 	return room->mr ? room : NULL;
 }
@@ -192,7 +193,7 @@ char *gt_verbs_gdr_memory_take(struct gt_verbs_gdr_memory *room,
 }
 
 /* What has come until now is what the next read of the room is behind. */
-static void gt_verbs_cover(struct gt_link *link,
+static void gt_verbs_cover(struct gt_verbs_link *link,
 			   struct gt_verbs_gdr_memory *room)
 {
 	for (uint32_t p = 0; p < link->nprocesses; p++)
@@ -206,10 +207,10 @@ static void gt_verbs_cover(struct gt_link *link,
 	room->is_read = 1;
 }
 
-static int gt_verbs_read(struct gt_link *link, uint32_t r)
+static int gt_verbs_read(struct gt_verbs_link *link, uint32_t r)
 {
-	struct gt_verbs_gdr_memory *room = &link->rooms[r];
-	struct ibv_sge piece = {.addr = (uintptr_t)link->memory,
+	struct gt_verbs_gdr_memory *room = &link->gdr[r];
+	struct ibv_sge piece = {.addr = (uintptr_t)link->base.memory,
 				.length = sizeof(uint64_t),
 				.lkey = link->mr->lkey};
 	struct ibv_send_wr work = {
@@ -226,7 +227,7 @@ static int gt_verbs_read(struct gt_link *link, uint32_t r)
 
 	gt_verbs_cover(link, room);
 	if (ibv_post_send(link->loop.qp, &work, &bad)) {
-		gt_verbs_break(link, gt_world_rank(link->config.world),
+		gt_verbs_break(link, gt_world_rank(link->base.config.world),
 			       IBV_WC_GENERAL_ERR);
 		return 0;
 	}
@@ -234,22 +235,22 @@ static int gt_verbs_read(struct gt_link *link, uint32_t r)
 	return 1;
 }
 
-int gt_verbs_flush(struct gt_link *link)
+int gt_verbs_flush(struct gt_verbs_link *link)
 {
 	int done = 0;
 
-	for (uint32_t r = 0; link->loop.qp && r < link->config.nranks; r++)
-		if (link->rooms[r].is_dirty && !link->rooms[r].is_read)
+	for (uint32_t r = 0; link->loop.qp && r < link->base.config.nranks; r++)
+		if (link->gdr[r].is_dirty && !link->gdr[r].is_read)
 			done |= gt_verbs_read(link, r);
 	return done;
 }
 
-void gt_verbs_flushed(struct gt_link *link, const struct ibv_wc *wc)
+void gt_verbs_flushed(struct gt_verbs_link *link, const struct ibv_wc *wc)
 {
-	struct gt_verbs_gdr_memory *room = &link->rooms[wc->wr_id & 0xffff];
+	struct gt_verbs_gdr_memory *room = &link->gdr[wc->wr_id & 0xffff];
 
 	if (wc->status != IBV_WC_SUCCESS) {
-		gt_verbs_break(link, gt_world_rank(link->config.world),
+		gt_verbs_break(link, gt_world_rank(link->base.config.world),
 			       wc->status);
 		return;
 	}

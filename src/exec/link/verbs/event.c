@@ -7,8 +7,8 @@
 #include "world/world.h"
 
 /* It knows more than completions, which were merely flushed behind it. */
-static void gt_verbs_qp_event(struct gt_link *link, const struct ibv_qp *qp,
-			      int type)
+static void gt_verbs_qp_event(struct gt_verbs_link *link,
+			      const struct ibv_qp *qp, int type)
 {
 	for (uint32_t p = 0; p < link->nprocesses; p++)
 		if (link->peers[p].qp == qp)
@@ -16,7 +16,7 @@ static void gt_verbs_qp_event(struct gt_link *link, const struct ibv_qp *qp,
 				     gt_verbs_broken(p, GT_VERBS_EVENT + type));
 }
 
-static void gt_verbs_event(struct gt_link *link,
+static void gt_verbs_event(struct gt_verbs_link *link,
 			   const struct ibv_async_event *event)
 {
 	struct gt_verbs_port *port = &link->port;
@@ -46,7 +46,7 @@ static void gt_verbs_event(struct gt_link *link,
 }
 
 /* The threads of several GPUs may come here: events in order, one hears. */
-static void gt_verbs_listen(struct gt_link *link)
+static void gt_verbs_listen(struct gt_verbs_link *link)
 {
 	struct ibv_async_event event;
 
@@ -63,7 +63,7 @@ static void gt_verbs_listen(struct gt_link *link)
 }
 
 /* Some devices, soft-RoCE among them, never give up what they cannot send. */
-static int gt_verbs_port_check(struct gt_link *link, struct gt_err *err)
+static int gt_verbs_port_check(struct gt_verbs_link *link, struct gt_err *err)
 {
 	const struct gt_verbs_port *port = &link->port;
 	const char *name = ibv_get_device_name(port->context->device);
@@ -83,8 +83,9 @@ static int gt_verbs_port_check(struct gt_link *link, struct gt_err *err)
 	return GT_OK;
 }
 
-int gt_verbs_check(struct gt_link *link, struct gt_err *err)
+int gt_verbs_check(struct gt_exec_link *self, struct gt_err *err)
 {
+	struct gt_verbs_link *link = (struct gt_verbs_link *)self;
 	uint64_t broken;
 	int why;
 
@@ -95,7 +96,7 @@ int gt_verbs_check(struct gt_link *link, struct gt_err *err)
 		return gt_verbs_port_check(link, err);
 	return gt_err_set(
 		err, GT_ESYS, NULL, "RDMA with %s: %s",
-		gt_world_name(link->config.world, (uint32_t)broken - 1),
+		gt_world_name(link->base.config.world, (uint32_t)broken - 1),
 		why < GT_VERBS_EVENT
 			? ibv_wc_status_str((enum ibv_wc_status)why)
 			: ibv_event_type_str(

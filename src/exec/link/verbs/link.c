@@ -4,13 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 #include "base/buf.h"
-#include "base/cpus.h"
 #include "base/err.h"
-#include "base/thread.h"
 #include "exec/link/proxied_fifo.h"
 #include "exec/link/verbs/verbs.h"
 #include "world/world.h"
@@ -38,17 +34,7 @@ struct gt_verbs_slots {
 	uint32_t rkey, reserved;
 };
 
-static void gt_verbs_stop(struct gt_link *link, enum gt_verbs_stop how)
-{
-	if (!link->has_thread)
-		return;
-	atomic_store(&link->stop, how);
-	gt_bell_ring(&link->bell);
-	pthread_join(link->thread, NULL);
-	link->has_thread = 0;
-}
-
-static void gt_verbs_forget(struct gt_link *link)
+static void gt_verbs_forget(struct gt_verbs_link *link)
 {
 	for (uint32_t p = 0; link->peers && p < link->nprocesses; p++) {
 		free(link->peers[p].fifos);
@@ -59,16 +45,17 @@ static void gt_verbs_forget(struct gt_link *link)
 		ibv_dereg_mr(link->mr);
 	link->mr = NULL;
 	gt_verbs_gdr_memories_free(link);
-	gt_proxied_fifo_free(&link->config, link->memory);
-	link->memory = NULL;
+	gt_proxied_link_forget(&link->base);
 }
 
-static void gt_verbs_close(struct gt_link *link)
+static void gt_verbs_close(struct gt_exec_link *self)
 {
+	struct gt_verbs_link *link = (struct gt_verbs_link *)self;
+
 	if (!link)
 		return;
 	/* Without queue pairs nothing reads slots any more. */
-	gt_verbs_stop(link, GT_VERBS_LEAVE);
+	gt_proxied_link_stop(&link->base);
 	for (uint32_t p = 0; link->peers && p < link->nprocesses; p++)
 		if (link->peers[p].qp)
 			ibv_destroy_qp(link->peers[p].qp);
@@ -82,23 +69,21 @@ static void gt_verbs_close(struct gt_link *link)
 	if (link->pd)
 		ibv_dealloc_pd(link->pd);
 	gt_verbs_port_close(&link->port);
-	if (link->wake_fd >= 0)
-		close(link->wake_fd);
 	free(link->peers);
-	free(link->rooms);
-	free(link);
+	free(link->gdr);
+	gt_proxied_link_free(&link->base);
 }
 
 /* Reads at a time: ranks on the host need none. */
-static uint32_t gt_verbs_flushes(const struct gt_link *link)
+static uint32_t gt_verbs_flushes(const struct gt_verbs_link *link)
 {
-	const struct gt_link_memory_ops *pins = link->config.pins;
+	const struct gt_link_memory_ops *pins = link->base.config.pins;
 
-	return pins && pins->device_memory_new ? link->config.nranks : 0;
+	return pins && pins->device_memory_new ? link->base.config.nranks : 0;
 }
 
 /* As many messages as a queue takes if all of them complete at once. */
-static uint32_t gt_verbs_sends(const struct gt_link *link)
+static uint32_t gt_verbs_sends(const struct gt_verbs_link *link)
 {
 	uint32_t flushes = gt_verbs_flushes(link), cqe = link->port.most_cqe;
 	uint32_t most = (cqe > flushes ? cqe - flushes : 0) /
@@ -107,14 +92,14 @@ static uint32_t gt_verbs_sends(const struct gt_link *link)
 	return most < GT_VERBS_SENDS ? most : GT_VERBS_SENDS;
 }
 
-static int gt_verbs_prepare(struct gt_link *link, struct gt_err *err)
+static int gt_verbs_prepare(struct gt_verbs_link *link, struct gt_err *err)
 {
 	int rc = gt_verbs_port_init(&link->port, err);
 	uint32_t cqe;
 
-	rc = gt_world_agree(link->config.world, rc, err);
+	rc = gt_world_agree(link->base.config.world, rc, err);
 	if (!rc)
-		rc = gt_verbs_port_open(&link->port, &link->config, err);
+		rc = gt_verbs_port_open(&link->port, &link->base.config, err);
 	if (rc)
 		return rc;
 	link->sends = gt_verbs_sends(link);
@@ -136,48 +121,44 @@ static int gt_verbs_prepare(struct gt_link *link, struct gt_err *err)
 }
 
 static int gt_verbs_open(const struct gt_link_config *config,
-			 struct gt_link **out, struct gt_err *err)
+			 struct gt_exec_link **out, struct gt_err *err)
 {
-	struct gt_link *link = calloc(1, sizeof(*link));
+	struct gt_verbs_link *link =
+		gt_proxied_link_new(sizeof(*link), &gt_verbs_proxy, config);
 	int rc;
 
 	if (!link)
 		return gt_err_nomem(err);
-	link->config = *config;
+	link->base.polls = link->polls;
 	link->nprocesses = gt_world_size(config->world);
 	/* Half the limit: before anybody's verdict on who is silent. */
 	link->patience_ns = gt_world_timeout_ns(config->world) / 2;
 	if (link->patience_ns > GT_VERBS_PATIENCE_NS)
 		link->patience_ns = GT_VERBS_PATIENCE_NS;
-	link->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-	link->bell.poll_fd = link->wake_fd;
 	link->peers = calloc(link->nprocesses, sizeof(*link->peers));
-	link->rooms = calloc(config->nranks, sizeof(*link->rooms));
-	rc = link->wake_fd < 0 || !link->peers || !link->rooms
-		     ? gt_err_nomem(err)
-		     : gt_verbs_prepare(link, err);
-	if (rc) {
-		gt_verbs_close(link);
-		return rc;
-	}
-	*out = link;
-	return GT_OK;
+	link->gdr = calloc(config->nranks, sizeof(*link->gdr));
+	rc = link->peers && link->gdr ? gt_verbs_prepare(link, err)
+				      : gt_err_nomem(err);
+	if (rc)
+		gt_verbs_close((struct gt_exec_link *)link);
+	else
+		*out = (struct gt_exec_link *)link;
+	return rc;
 }
 
 /* A FIFO between the local rank and the proxy. */
-static void gt_verbs_make(struct gt_link *link, const struct gt_link_conn *conn,
-			  char *memory)
+static void gt_verbs_make(struct gt_verbs_link *link,
+			  const struct gt_link_conn *conn, char *memory)
 {
 	struct gt_verbs_peer *peer = &link->peers[conn->process];
 	struct gt_verbs_gdr_memory *room = gt_verbs_gdr_memory_of(link, conn);
-	uint32_t rank = conn->sends ? conn->from : conn->to;
 	struct gt_fifo_end end = gt_proxied_fifo_make(
-		&link->shape, conn, memory, &link->bell,
-		&link->config.bells[rank - link->config.first_rank]);
+		&link->base.shape, conn, memory, &link->base.bell,
+		gt_proxied_link_bell(&link->base, conn));
 
 	if (room)
 		end.slots = conn->end->slots =
-			gt_verbs_gdr_memory_take(room, &link->shape);
+			gt_verbs_gdr_memory_take(room, &link->base.shape);
 	peer->fifos[peer->nfifos++] = (struct gt_verbs_fifo){
 		.counters = end.fifo,
 		.end = end,
@@ -188,16 +169,16 @@ static void gt_verbs_make(struct gt_link *link, const struct gt_link_conn *conn,
 }
 
 /* What it takes of the host's memory. */
-static size_t gt_verbs_bytes(struct gt_link *link,
+static size_t gt_verbs_bytes(struct gt_verbs_link *link,
 			     const struct gt_link_conn *conn)
 {
 	return gt_verbs_gdr_memory_of(link, conn)
-		       ? gt_proxied_fifo_slots(&link->shape)
-		       : gt_proxied_fifo_bytes(&link->shape);
+		       ? gt_proxied_fifo_slots(&link->base.shape)
+		       : gt_proxied_fifo_bytes(&link->base.shape);
 }
 
 /* All of the host's memory; the first line is what flushes read to. */
-static int gt_verbs_register(struct gt_link *link,
+static int gt_verbs_register(struct gt_verbs_link *link,
 			     const struct gt_link_conn *conns, uint32_t nconns,
 			     struct gt_err *err)
 {
@@ -205,10 +186,9 @@ static int gt_verbs_register(struct gt_link *link,
 
 	for (uint32_t i = 0; i < nconns; i++)
 		bytes += gt_verbs_bytes(link, &conns[i]);
-	link->memory = gt_proxied_fifo_alloc(&link->config, bytes, err);
-	if (!link->memory)
+	if (gt_proxied_link_alloc(&link->base, bytes, err))
 		return GT_ESYS;
-	link->mr = ibv_reg_mr(link->pd, link->memory, bytes,
+	link->mr = ibv_reg_mr(link->pd, link->base.memory, bytes,
 			      IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
 	return link->mr ? GT_OK
 			: gt_err_set(err, GT_ESYS, NULL,
@@ -217,8 +197,9 @@ static int gt_verbs_register(struct gt_link *link,
 				     bytes);
 }
 
-static int gt_verbs_fill(struct gt_link *link, const struct gt_link_conn *conns,
-			 uint32_t nconns, struct gt_err *err)
+static int gt_verbs_fill(struct gt_verbs_link *link,
+			 const struct gt_link_conn *conns, uint32_t nconns,
+			 struct gt_err *err)
 {
 	struct gt_verbs_peer *peer;
 	char *memory;
@@ -233,19 +214,20 @@ static int gt_verbs_fill(struct gt_link *link, const struct gt_link_conn *conns,
 	for (uint32_t p = 0; p < link->nprocesses; p++) {
 		peer = &link->peers[p];
 		if (peer->nfifos > GT_VERBS_MOST_FIFOS)
-			return gt_err_set(err, GT_ESYS, NULL,
-					  "'%u' FIFOs with %s are more than "
-					  "the %d that RDMA counts; take fewer "
-					  "workers, or --link tcp",
-					  peer->nfifos,
-					  gt_world_name(link->config.world, p),
-					  GT_VERBS_MOST_FIFOS);
+			return gt_err_set(
+				err, GT_ESYS, NULL,
+				"'%u' FIFOs with %s are more than "
+				"the %d that RDMA counts; take fewer "
+				"workers, or --link tcp",
+				peer->nfifos,
+				gt_world_name(link->base.config.world, p),
+				GT_VERBS_MOST_FIFOS);
 		peer->fifos = calloc(peer->nfifos + 1, sizeof(*peer->fifos));
 		if (!peer->fifos)
 			return gt_err_nomem(err);
 		peer->nfifos = 0;
 	}
-	memory = link->memory + GT_CACHE_LINE_BYTES;
+	memory = link->base.memory + GT_CACHE_LINE_BYTES;
 	for (uint32_t i = 0; i < nconns; i++) {
 		gt_verbs_make(link, &conns[i], memory);
 		memory += gt_verbs_bytes(link, &conns[i]);
@@ -254,7 +236,7 @@ static int gt_verbs_fill(struct gt_link *link, const struct gt_link_conn *conns,
 }
 
 /* A queue pair for a process that there is a FIFO with. */
-static int gt_verbs_make_qp(struct gt_link *link, uint32_t process,
+static int gt_verbs_make_qp(struct gt_verbs_link *link, uint32_t process,
 			    struct gt_err *err)
 {
 	struct gt_verbs_peer *peer = &link->peers[process];
@@ -270,7 +252,7 @@ static int gt_verbs_make_qp(struct gt_link *link, uint32_t process,
 }
 
 /* Once in a queue pair's life. */
-static int gt_verbs_connect_qp(struct gt_link *link, uint32_t process,
+static int gt_verbs_connect_qp(struct gt_verbs_link *link, uint32_t process,
 			       const struct gt_verbs_place *far,
 			       const struct gt_verbs_entry *entry,
 			       struct gt_err *err)
@@ -284,12 +266,14 @@ static int gt_verbs_connect_qp(struct gt_link *link, uint32_t process,
 	peer->connected = !why;
 	return why ? gt_err_set(err, GT_ESYS, NULL,
 				"cannot connect a queue pair to %s: %s",
-				gt_world_name(link->config.world, process), why)
+				gt_world_name(link->base.config.world, process),
+				why)
 		   : GT_OK;
 }
 
 /* Where each FIFO has its slots, in the order of connections. */
-static void gt_verbs_tell_slots(const struct gt_link *link, struct gt_buf *text)
+static void gt_verbs_tell_slots(const struct gt_verbs_link *link,
+				struct gt_buf *text)
 {
 	for (uint32_t p = 0; p < link->nprocesses; p++)
 		for (uint32_t i = 0; i < link->peers[p].nfifos; i++) {
@@ -305,11 +289,11 @@ static void gt_verbs_tell_slots(const struct gt_link *link, struct gt_buf *text)
 		}
 }
 
-static int gt_verbs_tell(const struct gt_link *link, struct gt_buf *text,
+static int gt_verbs_tell(const struct gt_verbs_link *link, struct gt_buf *text,
 			 struct gt_err *err)
 {
 	struct gt_verbs_head head = {.place = link->port.place,
-				     .shape = link->shape};
+				     .shape = link->base.shape};
 	uint32_t first = 0;
 
 	for (uint32_t p = 0; p < link->nprocesses; p++)
@@ -332,12 +316,12 @@ static int gt_verbs_tell(const struct gt_link *link, struct gt_buf *text,
 }
 
 /* What process p told of itself and of this one; 0: that is not understood. */
-static int gt_verbs_understand(const struct gt_link *link,
+static int gt_verbs_understand(const struct gt_verbs_link *link,
 			       const struct gt_world_part *part,
 			       struct gt_verbs_head *head,
 			       struct gt_verbs_entry *entry)
 {
-	uint32_t self = gt_world_rank(link->config.world);
+	uint32_t self = gt_world_rank(link->base.config.world);
 	size_t bytes = sizeof(*head) + link->nprocesses * sizeof(*entry);
 
 	if (part->len < bytes)
@@ -353,7 +337,7 @@ static int gt_verbs_understand(const struct gt_link *link,
 }
 
 /* What process p told: connect, and learn where its slots are. */
-static int gt_verbs_hear(struct gt_link *link, uint32_t p,
+static int gt_verbs_hear(struct gt_verbs_link *link, uint32_t p,
 			 const struct gt_world_part *part, struct gt_err *err)
 {
 	struct gt_verbs_peer *peer = &link->peers[p];
@@ -364,13 +348,13 @@ static int gt_verbs_hear(struct gt_link *link, uint32_t p,
 
 	if (!gt_verbs_understand(link, part, &head, &entry))
 		return gt_err_set(err, GT_ESYS, NULL, "%s is another version",
-				  gt_world_name(link->config.world, p));
+				  gt_world_name(link->base.config.world, p));
 	if (entry.nfifos != peer->nfifos ||
-	    memcmp(&head.shape, &link->shape, sizeof(head.shape)) != 0)
+	    memcmp(&head.shape, &link->base.shape, sizeof(head.shape)) != 0)
 		return gt_err_set(err, GT_ESYS, NULL,
 				  "%s connects other FIFOs: is it the same "
 				  "program?",
-				  gt_world_name(link->config.world, p));
+				  gt_world_name(link->base.config.world, p));
 	at = (const char *)part->bytes + part->len -
 	     (head.nfifos - entry.first) * sizeof(slots);
 	for (uint32_t i = 0; i < peer->nfifos; i++, at += sizeof(slots)) {
@@ -383,9 +367,9 @@ static int gt_verbs_hear(struct gt_link *link, uint32_t p,
 		       : GT_OK;
 }
 
-static int gt_verbs_exchange(struct gt_link *link, struct gt_err *err)
+static int gt_verbs_exchange(struct gt_verbs_link *link, struct gt_err *err)
 {
-	struct gt_world *world = link->config.world;
+	struct gt_world *world = link->base.config.world;
 	struct gt_world_part *parts = calloc(link->nprocesses, sizeof(*parts));
 	struct gt_buf text = GT_BUF_INIT;
 	int rc = parts ? gt_verbs_tell(link, &text, err) : gt_err_nomem(err);
@@ -401,34 +385,22 @@ static int gt_verbs_exchange(struct gt_link *link, struct gt_err *err)
 	return rc ? rc : gt_world_allgather(world, NULL, 0, NULL, err);
 }
 
-static int gt_verbs_start(struct gt_link *link, struct gt_err *err)
-{
-	char device[PATH_MAX];
-	int rc;
-
-	atomic_store(&link->stop, 0);
-	rc = gt_thread_start(&link->thread, gt_verbs_main, link, err);
-	link->has_thread = !rc;
-	snprintf(device, sizeof(device), "/sys/class/infiniband/%s/device",
-		 ibv_get_device_name(link->port.context->device));
-	if (!rc)
-		gt_cpus_near(link->thread, device);
-	return rc;
-}
-
-static int gt_verbs_connect(struct gt_link *link,
+static int gt_verbs_connect(struct gt_exec_link *self,
 			    const struct gt_link_shape *shape,
 			    const struct gt_link_conn *conns, uint32_t nconns,
 			    struct gt_err *err)
 {
+	struct gt_verbs_link *link = (struct gt_verbs_link *)self;
 	struct gt_link_conn *sorted = gt_proxied_fifo_sort(conns, nconns);
+	char device[PATH_MAX];
 	int rc;
 
 	if (!sorted)
 		return gt_err_nomem(err);
-	gt_verbs_stop(link, GT_VERBS_DRAIN);
+	if (gt_proxied_link_stop(&link->base))
+		gt_verbs_drain(link);
 	gt_verbs_forget(link);
-	link->shape = *shape;
+	link->base.shape = *shape;
 	link->generation++;
 	rc = gt_verbs_fill(link, sorted, nconns, err);
 	free(sorted);
@@ -437,7 +409,9 @@ static int gt_verbs_connect(struct gt_link *link,
 			rc = gt_verbs_make_qp(link, p, err);
 	if (!rc)
 		rc = gt_verbs_exchange(link, err);
-	return rc ? rc : gt_verbs_start(link, err);
+	snprintf(device, sizeof(device), "/sys/class/infiniband/%s/device",
+		 ibv_get_device_name(link->port.context->device));
+	return rc ? rc : gt_proxied_link_start(&link->base, device, err);
 }
 
 static int gt_verbs_usable(const char *nic, uint32_t *usable,
@@ -453,17 +427,6 @@ static int gt_verbs_usable(const char *nic, uint32_t *usable,
 	return rc;
 }
 
-/* The last one to leave calls the proxy. */
-static void gt_verbs_attend(struct gt_link *link, int change)
-{
-	uint64_t one = 1;
-
-	if (atomic_fetch_add(&link->attended, change) + change)
-		return;
-	if (write(link->wake_fd, &one, sizeof(one)) < 0)
-		return; /* it is awake */
-}
-
 const struct gt_link_ops gt_link_verbs = {
 	.name = "verbs",
 	.open = gt_verbs_open,
@@ -471,6 +434,6 @@ const struct gt_link_ops gt_link_verbs = {
 	.usable = gt_verbs_usable,
 	.connect = gt_verbs_connect,
 	.check = gt_verbs_check,
-	.attend = gt_verbs_attend,
-	.progress = gt_verbs_carry,
+	.attend = gt_proxied_link_attend,
+	.progress = gt_proxied_link_progress,
 };

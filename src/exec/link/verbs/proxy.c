@@ -10,13 +10,14 @@
 #include "world/world.h"
 
 enum {
-	GT_VERBS_NAP_MS = 20,
-	GT_VERBS_SPINS = 50, /* empty rounds before it sleeps */
+	GT_VERBS_NAP_NS = 20000000,
+	GT_VERBS_DRAIN_MS = 20,
+	GT_VERBS_IDLE_ROUNDS = 51,
 	GT_VERBS_BATCH = 32, /* completions taken at once */
 };
 
 /* One that writes to a FIFO over there. */
-static int gt_verbs_post(struct gt_link *link, uint32_t process,
+static int gt_verbs_post(struct gt_verbs_link *link, uint32_t process,
 			 struct ibv_send_wr *work)
 {
 	struct gt_verbs_peer *peer = &link->peers[process];
@@ -33,7 +34,7 @@ static int gt_verbs_post(struct gt_link *link, uint32_t process,
 }
 
 /* A slice that the local rank has written and the far one has room for. */
-static int gt_verbs_send_slice(struct gt_link *link, uint32_t process,
+static int gt_verbs_send_slice(struct gt_verbs_link *link, uint32_t process,
 			       uint32_t i)
 {
 	struct gt_verbs_fifo *fifo = &link->peers[process].fifos[i];
@@ -64,7 +65,7 @@ static int gt_verbs_send_slice(struct gt_link *link, uint32_t process,
 }
 
 /* Slots that the local rank has read since the far side was told. */
-static int gt_verbs_send_credit(struct gt_link *link, uint32_t process,
+static int gt_verbs_send_credit(struct gt_verbs_link *link, uint32_t process,
 				uint32_t i)
 {
 	struct gt_verbs_fifo *fifo = &link->peers[process].fifos[i];
@@ -88,7 +89,7 @@ static int gt_verbs_send_credit(struct gt_link *link, uint32_t process,
 }
 
 /* One round over a peer's FIFOs; how many messages went out. */
-static int gt_verbs_send(struct gt_link *link, uint32_t process)
+static int gt_verbs_send(struct gt_verbs_link *link, uint32_t process)
 {
 	struct gt_verbs_peer *peer = &link->peers[process];
 	int sent = 0;
@@ -114,7 +115,7 @@ int gt_verbs_receive(struct ibv_qp *qp, uint32_t process)
 }
 
 /* A slice has arrived, or credits; 0: it makes no sense. */
-static int gt_verbs_arrived(struct gt_link *link, uint32_t process,
+static int gt_verbs_arrived(struct gt_verbs_link *link, uint32_t process,
 			    uint32_t imm)
 {
 	struct gt_verbs_peer *peer = &link->peers[process];
@@ -144,7 +145,8 @@ static int gt_verbs_arrived(struct gt_link *link, uint32_t process,
 	return 1;
 }
 
-static void gt_verbs_completed(struct gt_link *link, const struct ibv_wc *wc)
+static void gt_verbs_completed(struct gt_verbs_link *link,
+			       const struct ibv_wc *wc)
 {
 	uint32_t process = (uint32_t)(wc->wr_id >> 32);
 	struct gt_verbs_peer *peer = &link->peers[process];
@@ -176,14 +178,14 @@ static void gt_verbs_completed(struct gt_link *link, const struct ibv_wc *wc)
 	gt_bell_ring(fifo->end.other);
 }
 
-/* One round over everything; 0 when nothing could be done. */
-static int gt_verbs_round(struct gt_link *link)
+static int gt_verbs_round(struct gt_proxied_link *base)
 {
+	struct gt_verbs_link *link = (struct gt_verbs_link *)base;
 	struct ibv_wc done[GT_VERBS_BATCH];
 	int n = ibv_poll_cq(link->cq, GT_VERBS_BATCH, done), busy = n > 0;
 
 	if (n < 0)
-		gt_verbs_break(link, gt_world_rank(link->config.world),
+		gt_verbs_break(link, gt_world_rank(link->base.config.world),
 			       IBV_WC_FATAL_ERR);
 	for (int i = 0; i < n; i++)
 		gt_verbs_completed(link, &done[i]);
@@ -194,81 +196,58 @@ static int gt_verbs_round(struct gt_link *link)
 	return busy;
 }
 
-int gt_verbs_carry(struct gt_link *link)
+/* Wait for the next completion, unless there is one already. */
+static int gt_verbs_arm(struct gt_proxied_link *base, struct pollfd *polls)
 {
-	int done;
+	struct gt_verbs_link *link = (struct gt_verbs_link *)base;
 
-	if (atomic_exchange_explicit(&link->busy, 1, memory_order_acquire))
-		return 0;
-	done = gt_verbs_round(link);
-	atomic_store_explicit(&link->busy, 0, memory_order_release);
-	return done;
+	*polls = (struct pollfd){.fd = link->channel->fd, .events = POLLIN};
+	/* What completed before it was asked for shows in a round. */
+	return ibv_req_notify_cq(link->cq, 0) ||
+			       gt_proxied_link_progress(
+				       (struct gt_exec_link *)link)
+		       ? -1
+		       : 1;
 }
 
-/* Until the device or a rank has something. */
-static void gt_verbs_sleep(struct gt_link *link, uint32_t seen)
+static void gt_verbs_woken(struct gt_proxied_link *base,
+			   const struct pollfd *polls)
 {
-	struct pollfd polls[2] = {
-		{.fd = link->wake_fd, .events = POLLIN},
-		{.fd = link->channel->fd, .events = POLLIN},
-	};
+	struct gt_verbs_link *link = (struct gt_verbs_link *)base;
 	struct ibv_cq *cq;
-	uint64_t calls;
 	void *context;
 
-	/* Ranks that attend look after device and bell. */
-	if (atomic_load(&link->attended)) {
-		poll(polls, 1, GT_VERBS_NAP_MS);
-	} else {
-		atomic_store(&link->bell.asleep, 1);
-		/* What completed before it was asked for shows in this. */
-		if (!ibv_req_notify_cq(link->cq, 0) && !gt_verbs_carry(link) &&
-		    gt_bell_look(&link->bell) == seen)
-			poll(polls, 2, GT_VERBS_NAP_MS);
-		atomic_store(&link->bell.asleep, 0);
-	}
-	if (polls[1].revents && !ibv_get_cq_event(link->channel, &cq, &context))
+	if (polls->revents && !ibv_get_cq_event(link->channel, &cq, &context))
 		ibv_ack_cq_events(cq, 1);
-	if (read(link->wake_fd, &calls, sizeof(calls)) < 0)
-		return; /* nobody rang */
 }
 
 /*
  * The device still reads slots, as long as an answer may be lost: they are
  * freed only behind that.  Credits have no bytes to be read.
  */
-static void gt_verbs_drain(struct gt_link *link)
+void gt_verbs_drain(struct gt_verbs_link *link)
 {
-	struct pollfd wait = {.fd = link->wake_fd};
+	struct pollfd wait = {.fd = link->base.wake_fd};
 	int64_t until = gt_clock_ns() + link->patience_ns;
 	uint32_t slices = 1;
 
 	while (slices && gt_clock_ns() < until) {
 		if (atomic_load(&link->broken))
 			return;
-		gt_verbs_carry(link);
+		gt_proxied_link_progress((struct gt_exec_link *)link);
 		slices = link->reads;
 		for (uint32_t p = 0; p < link->nprocesses; p++)
 			slices += link->peers[p].slices_in_flight;
 		if (slices)
-			poll(&wait, 1, GT_VERBS_NAP_MS);
+			poll(&wait, 1, GT_VERBS_DRAIN_MS);
 	}
 }
 
-void *gt_verbs_main(void *arg)
-{
-	struct gt_link *link = arg;
-	uint32_t seen, idle = 0;
-	int stop = 0;
-
-	while (!(stop = atomic_load_explicit(&link->stop,
-					     memory_order_relaxed))) {
-		seen = gt_bell_look(&link->bell);
-		idle = gt_verbs_carry(link) ? 0 : idle + 1;
-		if (idle > GT_VERBS_SPINS || atomic_load(&link->attended))
-			gt_verbs_sleep(link, seen);
-	}
-	if (stop == GT_VERBS_DRAIN)
-		gt_verbs_drain(link);
-	return NULL;
-}
+const struct gt_proxied_link_ops gt_verbs_proxy = {
+	.round = gt_verbs_round,
+	.progress = gt_proxied_link_progress,
+	.idle_rounds = GT_VERBS_IDLE_ROUNDS,
+	.nap_ns = GT_VERBS_NAP_NS,
+	.arm = gt_verbs_arm,
+	.woken = gt_verbs_woken,
+};

@@ -11,7 +11,7 @@ enum {
 	GT_VERBS_RNR_TIMER = 12, /* 0.64 ms */
 };
 
-int gt_verbs_qp_new(struct gt_link *link, struct gt_verbs_peer *peer,
+int gt_verbs_qp_new(struct gt_verbs_link *link, struct gt_verbs_peer *peer,
 		    struct gt_err *err)
 {
 	struct ibv_qp_init_attr init = {
@@ -82,7 +82,7 @@ static int gt_verbs_ready_to_receive(const struct gt_verbs_peer *peer,
 				     IBV_QP_MIN_RNR_TIMER);
 }
 
-static int gt_verbs_ready_to_send(struct gt_link *link,
+static int gt_verbs_ready_to_send(struct gt_verbs_link *link,
 				  struct gt_verbs_peer *peer)
 {
 	struct ibv_qp_attr attr = {
@@ -100,7 +100,7 @@ static int gt_verbs_ready_to_send(struct gt_link *link,
 				     IBV_QP_MAX_QP_RD_ATOMIC);
 }
 
-const char *gt_verbs_qp_connect(struct gt_link *link,
+const char *gt_verbs_qp_connect(struct gt_verbs_link *link,
 				struct gt_verbs_peer *peer,
 				const struct gt_verbs_place *far, uint32_t qpn,
 				uint32_t psn)

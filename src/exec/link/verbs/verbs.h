@@ -21,7 +21,7 @@
 
 #include "exec/link/bell.h"
 #include "exec/link/fifo.h"
-#include "exec/link/link.h"
+#include "exec/link/proxied_link.h"
 
 enum {
 	GT_VERBS_SENDS = 256,  /* in flight to one process, at most */
@@ -110,37 +110,27 @@ struct gt_verbs_port {
 	atomic_int is_gone;
 };
 
-struct gt_link {
-	struct gt_link_config config;
-	struct gt_link_shape shape;
+struct gt_verbs_link {
+	struct gt_proxied_link base;
 	uint32_t nprocesses;
 	struct gt_verbs_port port;
 	struct ibv_pd *pd;
 	struct ibv_comp_channel *channel;
 	struct ibv_cq *cq;
-	uint32_t sends; /* in flight to one process */
+	uint32_t sends; /* in flight to one process, at most */
 	struct ibv_mr *mr;
-	char *memory; /* counters, lengths and slots of all FIFOs */
 	struct gt_verbs_peer *peers;
-	struct gt_verbs_gdr_memory *rooms; /* [config.nranks] */
-	struct gt_verbs_peer loop;         /* to itself: flushes rooms */
-	uint32_t reads;                    /* on it, in flight */
-	int has_told;                      /* whether slots are in rooms */
+	struct gt_verbs_gdr_memory *gdr; /* [config.nranks] */
+	struct gt_verbs_peer loop; /* to itself: reads that flush such memory */
+	uint32_t reads;            /* on it, in flight */
+	int has_told;              /* whether slots are in such memory */
 	uint32_t generation;
-
-	struct gt_bell bell; /* the proxy's */
-	int wake_fd;
-	_Atomic int busy;     /* somebody hands work over and takes it back */
-	_Atomic int attended; /* ranks do, so the proxy need not */
-	pthread_t thread;
-	int has_thread;
-	_Atomic int stop;
+	struct pollfd polls[2];  /* base.polls */
 	_Atomic uint64_t broken; /* 0, or gt_verbs_broken() */
 	atomic_int listens;      /* somebody reads the device's events */
-	int64_t patience_ns;     /* so long is sent again what got no answer */
+	int64_t patience_ns; /* a message is sent again for so long until the
+				connection counts as broken */
 };
-
-enum gt_verbs_stop { GT_VERBS_LEAVE = 1, GT_VERBS_DRAIN };
 
 /* Why a connection broke: enum ibv_wc_status, or enum ibv_event_type + this. */
 enum { GT_VERBS_EVENT = 1 << 16 };
@@ -151,7 +141,7 @@ static inline uint64_t gt_verbs_broken(uint32_t process, int why)
 }
 
 /* The connection to that process has broken; the first word counts. */
-static inline void gt_verbs_break(struct gt_link *link, uint32_t process,
+static inline void gt_verbs_break(struct gt_verbs_link *link, uint32_t process,
 				  int why)
 {
 	uint64_t none = 0;
@@ -192,9 +182,9 @@ enum gt_verbs_distance gt_verbs_distance_to_gpu(
 	const struct gt_verbs_port *port, const char *bus_id);
 
 /* qp.c: a queue pair in *peer; NULL, or why it cannot be connected. */
-int gt_verbs_qp_new(struct gt_link *link, struct gt_verbs_peer *peer,
+int gt_verbs_qp_new(struct gt_verbs_link *link, struct gt_verbs_peer *peer,
 		    struct gt_err *err);
-const char *gt_verbs_qp_connect(struct gt_link *link,
+const char *gt_verbs_qp_connect(struct gt_verbs_link *link,
 				struct gt_verbs_peer *peer,
 				const struct gt_verbs_place *far, uint32_t qpn,
 				uint32_t psn);
@@ -205,12 +195,12 @@ const char *gt_verbs_qp_connect(struct gt_link *link,
  * none is told, not an error.  _take: where the next FIFO of a rank has its
  * slots, or NULL: in the host's memory.
  */
-void gt_verbs_gdr_memories_new(struct gt_link *link,
+void gt_verbs_gdr_memories_new(struct gt_verbs_link *link,
 			       const struct gt_link_conn *conns,
 			       uint32_t nconns);
-void gt_verbs_gdr_memories_free(struct gt_link *link);
+void gt_verbs_gdr_memories_free(struct gt_verbs_link *link);
 struct gt_verbs_gdr_memory *gt_verbs_gdr_memory_of(
-	struct gt_link *link, const struct gt_link_conn *conn);
+	struct gt_verbs_link *link, const struct gt_link_conn *conn);
 char *gt_verbs_gdr_memory_take(struct gt_verbs_gdr_memory *room,
 			       const struct gt_link_shape *shape);
 
@@ -218,18 +208,18 @@ char *gt_verbs_gdr_memory_take(struct gt_verbs_gdr_memory *room,
  * Read behind what has come to rooms; 0: there was nothing to do.  What a read
  * was behind is the ranks' when it has ended.
  */
-int gt_verbs_flush(struct gt_link *link);
-void gt_verbs_flushed(struct gt_link *link, const struct ibv_wc *wc);
+int gt_verbs_flush(struct gt_verbs_link *link);
+void gt_verbs_flushed(struct gt_verbs_link *link, const struct ibv_wc *wc);
 
 /* event.c: whether device, port and connections still work; cheap. */
-int gt_verbs_check(struct gt_link *link, struct gt_err *err);
+int gt_verbs_check(struct gt_exec_link *link, struct gt_err *err);
 
 /*
- * proxy.c: the proxy's thread; and what it does over and over, 0 when
- * there was nothing to do or somebody is at it.
+ * proxy.c: what its proxy does.  Before slots are freed, _drain waits until the
+ * device has read them, or an answer can no longer come.
  */
-void *gt_verbs_main(void *link);
-int gt_verbs_carry(struct gt_link *link);
+extern const struct gt_proxied_link_ops gt_verbs_proxy;
+void gt_verbs_drain(struct gt_verbs_link *link);
 
 /*
  * Which connection and FIFO a completion is of; slices free a slot, unless

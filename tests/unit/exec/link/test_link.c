@@ -25,7 +25,7 @@ enum { MOST = 4, SLOTS = 3 };
 struct node {
 	struct gt_world *world;
 	const struct gt_link_ops *ops;
-	struct gt_link *link;
+	struct gt_exec_link *link;
 	struct gt_shared_memory bells;
 	struct gt_fifo_end out, in;
 	struct gt_link_device_memory room;

@@ -18,21 +18,24 @@ enum { TORN = 8, TRIES = 5 };
 #define FINISH_NS 500000000ll
 
 /* A link with one socket that nobody reads from at `far`. */
-static struct gt_link *make(int *far)
+static struct gt_tcp_link *make(int *far)
 {
 	struct sockaddr_in address = {.sin_family = AF_INET};
 	socklen_t len = sizeof(address);
-	struct gt_link *link = calloc(1, sizeof(*link));
+	static const struct gt_link_config config;
+	struct gt_tcp_link *link =
+		gt_proxied_link_new(sizeof(*link), &gt_tcp_proxy, &config);
 	int door = socket(AF_INET, SOCK_STREAM, 0), few = 4096;
 
 	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	assert_non_null(link);
 	link->nprocesses = 1;
 	link->nsockets = 1;
-	link->door.fd = link->wake_fd = -1;
+	link->listener.fd = -1;
+	link->base.polls = calloc(2, sizeof(*link->base.polls));
 	link->peers = calloc(1, sizeof(*link->peers));
 	link->sockets = calloc(1, sizeof(struct gt_tcp_socket *));
-	assert_true(link->peers && link->sockets);
+	assert_true(link->base.polls && link->peers && link->sockets);
 	link->sockets[0] = calloc(1, sizeof(**link->sockets));
 	assert_non_null(link->sockets[0]);
 	link->sockets[0]->peer = link->peers;
@@ -53,7 +56,7 @@ static struct gt_link *make(int *far)
 }
 
 /* A credit has gone half when no more goes. */
-static void tear(struct gt_link *link)
+static void tear(struct gt_tcp_link *link)
 {
 	static char bytes[1 << 16];
 	struct gt_tcp_socket *one = link->sockets[0];
@@ -71,7 +74,7 @@ static void tear(struct gt_link *link)
 }
 
 /* The shortest time of some that this took. */
-static int64_t took(void (*how)(struct gt_link *), struct gt_link *link)
+static int64_t took(void (*how)(struct gt_tcp_link *), struct gt_tcp_link *link)
 {
 	int64_t best_ns = INT64_MAX, begin_ns, ns;
 
@@ -84,16 +87,16 @@ static int64_t took(void (*how)(struct gt_link *), struct gt_link *link)
 	return best_ns;
 }
 
-static void stop(struct gt_link *link)
+static void stop(struct gt_tcp_link *link)
 {
-	atomic_store(&link->stop, 1);
-	assert_null(gt_tcp_main(link));
+	atomic_store(&link->base.stop, 1);
+	assert_null(gt_proxied_link_main(link));
 }
 
 /* Who reads no more keeps nobody who has half a message to send. */
 static void test_torn(void **state)
 {
-	struct gt_link *link;
+	struct gt_tcp_link *link;
 	int far;
 
 	(void)state;
@@ -102,7 +105,7 @@ static void test_torn(void **state)
 	gt_tcp_finish(link->sockets[0]);
 	assert_int_equal(link->sockets[0]->piece, 0);
 	assert_true(took(stop, link) < FINISH_NS / 2);
-	gt_link_tcp.close(link);
+	gt_link_tcp.close((struct gt_exec_link *)link);
 	close(far);
 }
 
@@ -121,12 +124,12 @@ static int ending(int far)
 /* A link that ends says so to the far side, which sees no error. */
 static void test_end_is_seen(void **state)
 {
-	struct gt_link *link;
+	struct gt_tcp_link *link;
 	int far;
 
 	(void)state;
 	link = make(&far);
-	gt_link_tcp.close(link);
+	gt_link_tcp.close((struct gt_exec_link *)link);
 	assert_int_equal(ending(far), 0);
 	close(far);
 }
@@ -137,7 +140,7 @@ static void test_no_pace_within_a_host(void **state)
 	static const char cubic[] = "cubic";
 	char name[16] = "";
 	socklen_t len = sizeof(name);
-	struct gt_link *link;
+	struct gt_tcp_link *link;
 	int far, fd;
 
 	(void)state;
@@ -149,7 +152,7 @@ static void test_no_pace_within_a_host(void **state)
 	assert_return_code(
 		getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, &len), errno);
 	assert_string_equal(name, "reno");
-	gt_link_tcp.close(link);
+	gt_link_tcp.close((struct gt_exec_link *)link);
 	close(far);
 }
 

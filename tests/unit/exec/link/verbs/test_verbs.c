@@ -213,7 +213,7 @@ struct played {
 	struct device device;
 	struct ibv_comp_channel channel;
 	struct ibv_mr mr;
-	struct gt_link link;
+	struct gt_verbs_link link;
 	struct gt_verbs_peer peer;
 	struct gt_verbs_fifo fifos[FIFOS];
 	struct gt_fifo counters[FIFOS];
@@ -287,30 +287,31 @@ static void play(struct played *played)
 	played->peer.qp = &device->qp;
 	played->peer.fifos = played->fifos;
 	played->channel.fd = eventfd(0, EFD_NONBLOCK);
-	played->link = (struct gt_link){.nprocesses = 1,
-					.cq = &device->cq,
-					.channel = &played->channel,
-					.mr = &played->mr,
-					.sends = MESSAGES,
-					.peers = &played->peer,
-					.wake_fd = eventfd(0, EFD_NONBLOCK),
-					.patience_ns = PATIENCE_NS};
-	played->link.bell.poll_fd = played->link.wake_fd;
+	played->link = (struct gt_verbs_link){
+		.nprocesses = 1,
+		.base = {.ops = &gt_verbs_proxy,
+			 .wake_fd = eventfd(0, EFD_NONBLOCK)},
+		.cq = &device->cq,
+		.channel = &played->channel,
+		.mr = &played->mr,
+		.sends = MESSAGES,
+		.peers = &played->peer,
+		.patience_ns = PATIENCE_NS};
+	played->link.base.bell.poll_fd = played->link.base.wake_fd;
 }
 
 static void play_end(struct played *played)
 {
 	close(played->channel.fd);
-	close(played->link.wake_fd);
+	close(played->link.base.wake_fd);
 }
 
-/* The proxy, asked to end when it begins: what it takes in nanoseconds. */
+/* How long the end of a proxy waits for the device, in nanoseconds. */
 static int64_t drain(struct played *played)
 {
 	int64_t begin_ns = gt_clock_ns();
 
-	atomic_store(&played->link.stop, GT_VERBS_DRAIN);
-	assert_null(gt_verbs_main(&played->link));
+	gt_verbs_drain(&played->link);
 	assert_int_equal(atomic_load(&played->link.broken), 0);
 	return gt_clock_ns() - begin_ns;
 }
