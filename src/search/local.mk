@@ -9,6 +9,8 @@ include src/search/emit/local.mk
 include src/search/flow/local.mk
 include src/search/graph/local.mk
 include src/search/lp/local.mk
+include src/search/planner/local.mk
 include src/search/problem/local.mk
 include src/search/ring/local.mk
 include src/search/tree/local.mk
+include src/search/whatif/local.mk

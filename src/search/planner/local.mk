@@ -1,0 +1,6 @@
+# which search a request for a plan takes
+gtopo_core_sources += \
+	%D%/planner.c \
+	%D%/planner.h \
+	%D%/request.c \
+	%D%/request.h

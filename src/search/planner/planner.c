@@ -1,0 +1,416 @@
+#include "search/planner/planner.h"
+
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "plan/cost/cost.h"
+#include "plan/ir/plan.h"
+#include "search/cluster/alltoall.h"
+#include "search/cluster/quotient.h"
+#include "search/cluster/search.h"
+#include "search/planner/request.h"
+#include "search/problem/flat_cluster.h"
+#include "search/problem/gpu_list.h"
+#include "search/problem/request.h"
+#include "search/whatif/whatif.h"
+#include "topo/cluster/cluster.h"
+#include "topo/graph/path.h"
+
+/* A size that is large for any cluster that is flattened. */
+#define LARGE_BYTES ((uint64_t)1 << 30)
+
+struct gt_planner {
+	struct gt_planner_request ask;
+	struct gt_arena *arena;
+	struct gt_topo *topo;             /* of one machine, else NULL */
+	const struct gt_cluster *cluster; /* as it is, else NULL */
+	struct gt_cluster *common;        /* homogenized, or NULL */
+	uint32_t npaths;
+	struct gt_paths **paths;           /* by kind of node */
+	struct gt_request one;             /* on a machine or flattened */
+	struct gt_cluster_request several; /* on the quotient of a cluster */
+	struct gt_plan *plan;
+	struct gt_planner_result result;
+};
+
+static struct gt_planner *new_planner(const struct gt_planner_request *ask,
+				      uint32_t nkinds)
+{
+	struct gt_arena *arena = gt_arena_new();
+	struct gt_planner *p = arena ? gt_arena_alloc(arena, sizeof(*p)) : NULL;
+
+	if (p)
+		p->paths = gt_arena_array(arena, nkinds, sizeof(*p->paths));
+	if (!p || !p->paths) {
+		gt_arena_free(arena);
+		return NULL;
+	}
+	p->ask = *ask;
+	p->arena = arena;
+	p->one = (struct gt_request){
+		.rates = ask->rates,
+		.coll = gt_planner_coll(ask),
+		.root = ask->root,
+		.max_channels = ask->max_channels,
+		.equal = ask->equal,
+		.trees_per_root = ask->trees_per_root,
+		.watch = ask->budget,
+	};
+	p->several = (struct gt_cluster_request){
+		.rates = ask->rates,
+		.coll = gt_planner_coll(ask),
+		.root = ask->root,
+		.max_channels = ask->max_channels,
+		.watch = ask->budget,
+	};
+	return p;
+}
+
+void gt_planner_free(struct gt_planner *p)
+{
+	if (!p)
+		return;
+	gt_plan_free(p->plan);
+	for (uint32_t i = 0; i < p->npaths; i++)
+		gt_paths_free(p->paths[i]);
+	gt_cluster_free(p->common);
+	gt_arena_free(p->arena);
+}
+
+const struct gt_planner_result *gt_planner_result(const struct gt_planner *p)
+{
+	return &p->result;
+}
+
+static int check_root(uint32_t root, uint64_t nranks, struct gt_err *err)
+{
+	if (root < nranks)
+		return GT_OK;
+	return gt_err_set(err, GT_EINPUT, "--root",
+			  "there is no rank '%u', only %u of them", root,
+			  (uint32_t)nranks);
+}
+
+static int add_paths(struct gt_planner *p, const struct gt_topo *topo,
+		     struct gt_err *err)
+{
+	int rc = gt_paths_new(topo, &p->paths[p->npaths], err);
+
+	p->npaths += !rc;
+	return rc;
+}
+
+/* ---- one machine, or a cluster as one ---------------------------------- */
+
+static int search_one(struct gt_planner *p, struct gt_err *err)
+{
+	int64_t begin_ns = gt_clock_ns();
+	int rc = gt_search(&p->one, gt_planner_algo_name(p->ask.algo), &p->plan,
+			   &p->result.stats, err);
+
+	p->result.search_ns = gt_clock_ns() - begin_ns;
+	return rc;
+}
+
+static int plan_machine(struct gt_planner *p, struct gt_err *err)
+{
+	int rc = gt_planner_refuse(&p->ask, GT_PLANNER_ON_MACHINE, err);
+
+	p->one.topo = p->topo;
+	if (!rc)
+		rc = gt_gpu_list_read(p->topo, p->ask.gpus, p->arena,
+				      &p->one.gpus, &p->one.nranks, err);
+	if (!rc)
+		rc = check_root(p->ask.root, p->one.nranks, err);
+	if (!rc)
+		rc = add_paths(p, p->topo, err);
+	if (rc)
+		return rc;
+	p->one.paths = p->paths[0];
+	return search_one(p, err);
+}
+
+static int plan_flattened(struct gt_planner *p, struct gt_err *err)
+{
+	struct gt_flat_cluster *whole;
+	int rc = GT_OK;
+
+	for (uint32_t i = 0; i < p->cluster->nkinds && !rc; i++)
+		rc = add_paths(p, p->cluster->kinds[i].topo, err);
+	if (!rc)
+		rc = gt_flat_new(p->cluster, p->paths, p->ask.gpus, p->arena,
+				 &whole, err);
+	if (rc)
+		return rc;
+	p->one.whole = whole;
+	p->one.nranks = whole->fabric.nranks;
+	rc = check_root(p->ask.root, p->one.nranks, err);
+	return rc ? rc : search_one(p, err);
+}
+
+/* ---- nodes that are alike ---------------------------------------------- */
+
+static int search_quotient(const struct gt_cluster_request *request,
+			   enum gt_planner_algo algo, struct gt_plan **plan,
+			   struct gt_err *err)
+{
+	if (gt_coll_only_moves(request->coll))
+		return gt_cluster_search_alltoall(request, plan, err);
+	switch (algo) {
+	case GT_PLANNER_RING:
+		return gt_cluster_search_rings(request, plan, err);
+	case GT_PLANNER_TREE:
+		return gt_cluster_search_trees(request, plan, err);
+	case GT_PLANNER_HIER:
+		return gt_cluster_search_templates(request, plan, err);
+	default:
+		return gt_cluster_search_by_size(request, plan, err);
+	}
+}
+
+/* Find the best plan of nodes that are alike, into *plan. */
+static int plan_quotient(struct gt_planner *p, const struct gt_cluster *cluster,
+			 struct gt_plan **plan, struct gt_err *err)
+{
+	const struct gt_topo *topo = cluster->kinds[0].topo;
+	int rc = gt_gpu_list_read(topo, p->ask.gpus, p->arena, &p->several.gpus,
+				  &p->several.ngpus, err);
+
+	if (!rc && !p->npaths)
+		rc = add_paths(p, topo, err);
+	if (rc)
+		return rc;
+	p->several.cluster = cluster;
+	p->several.paths = p->paths[0];
+	rc = check_root(p->ask.root,
+			(uint64_t)cluster->nnodes * p->several.ngpus, err);
+	return rc ? rc : search_quotient(&p->several, p->ask.algo, plan, err);
+}
+
+static int plan_alike(struct gt_planner *p, const struct gt_cluster *cluster,
+		      struct gt_err *err)
+{
+	int64_t begin_ns = gt_clock_ns();
+	int rc = gt_planner_refuse(&p->ask, GT_PLANNER_ON_QUOTIENT, err);
+
+	if (!rc)
+		rc = plan_quotient(p, cluster, &p->plan, err);
+	p->result.by_quotient = 1;
+	p->result.search_ns = gt_clock_ns() - begin_ns;
+	return rc;
+}
+
+/* Plan with what all nodes have: these are too many to be flattened. */
+static int plan_homogenized(struct gt_planner *p, struct gt_err *err)
+{
+	int rc = gt_cluster_homogenize(p->cluster, GT_INTERSECTION, &p->common,
+				       err);
+
+	p->result.homogenized = 1;
+	return rc ? rc : plan_alike(p, p->common, err);
+}
+
+/* ---- both, and the better one ------------------------------------------ */
+
+/* The time of a large message in microseconds. */
+static int price_large(const struct gt_plan *plan, double *us,
+		       struct gt_err *err)
+{
+	struct gt_cost_model *model;
+	struct gt_cost cost;
+	int rc = gt_cost_new(plan, plan->coll, &model, err);
+
+	if (rc)
+		return rc;
+	rc = gt_cost_price(model, LARGE_BYTES, &cost, err);
+	gt_cost_free(model);
+	*us = rc ? 0 : cost.time_us;
+	return rc;
+}
+
+/*
+ * GT_ENO unless the plan beats its rival, not by its proof alone: what shares a
+ * FIFO does not share its load.
+ */
+static int beat_rival(const struct gt_plan *plan, const struct gt_plan *rival,
+		      struct gt_err *err)
+{
+	double us[2];
+	int rc = GT_ENO;
+
+	if (gt_rat_cmp(plan->proof.value, rival->proof.value) > 0)
+		rc = price_large(plan, &us[0], err);
+	if (!rc)
+		rc = price_large(rival, &us[1], err);
+	return rc || us[0] < us[1] ? rc : GT_ENO;
+}
+
+/*
+ * A plan of the quotient takes the place of the flattened cluster's if it is
+ * better; that it is not, or that there is none, is no failure.
+ */
+static int try_quotient(struct gt_planner *p, struct gt_err *err)
+{
+	int64_t begin_ns = gt_clock_ns();
+	struct gt_plan *better = NULL;
+	struct gt_err why;
+	int rc;
+
+	gt_err_init(&why);
+	rc = plan_quotient(p, p->cluster, &better, &why);
+	if (!rc) {
+		rc = beat_rival(better, p->plan, &why);
+		if (rc)
+			gt_plan_free(better);
+	}
+	if (rc == GT_ESYS)
+		return gt_err_set(err, rc, why.where, "%s", why.text);
+	if (rc)
+		return GT_OK;
+	gt_plan_free(p->plan);
+	p->plan = better;
+	p->result.by_quotient = 1;
+	p->result.search_ns = gt_clock_ns() - begin_ns;
+	return GT_OK;
+}
+
+/* ---- which of these ---------------------------------------------------- */
+
+/* Has the cluster few enough GPUs to be flattened? */
+static int fits_flat(const struct gt_planner_request *ask,
+		     const struct gt_cluster *cluster)
+{
+	uint32_t named = 1;
+	uint64_t n = 0;
+
+	for (const char *c = ask->gpus; c && *c; c++)
+		named += *c == ',';
+	for (uint32_t i = 0; i < cluster->nkinds; i++)
+		n += (uint64_t)cluster->kinds[i].nnodes *
+		     (ask->gpus ? named
+				: gt_topo_ngpus(cluster->kinds[i].topo));
+	return n <= GT_FLAT_MAX_RANKS;
+}
+
+/* Has the quotient no plans for the collective, or none of this shape? */
+static int needs_flat(const struct gt_planner_request *ask)
+{
+	enum gt_coll coll = gt_planner_coll(ask);
+
+	if (ask->algo == GT_PLANNER_TREE)
+		return gt_coll_has_blocks(coll);
+	return gt_coll_only_moves(coll) ||
+	       (ask->algo != GT_PLANNER_AUTO && ask->algo != GT_PLANNER_RING);
+}
+
+static int plan_cluster(struct gt_planner *p, struct gt_err *err)
+{
+	const struct gt_planner_request *ask = &p->ask;
+	struct gt_err why;
+	int alike, flat, rc;
+
+	gt_err_init(&why);
+	alike = gt_cluster_search_accepts(p->cluster, &why) != GT_EINPUT;
+	flat = fits_flat(ask, p->cluster) && ask->algo != GT_PLANNER_HIER &&
+	       (needs_flat(ask) || !alike);
+	if (!flat)
+		return alike ? plan_alike(p, p->cluster, err)
+			     : plan_homogenized(p, err);
+	rc = plan_flattened(p, err);
+	if (!rc && alike && ask->algo == GT_PLANNER_AUTO &&
+	    !ask->max_channels && gt_planner_coll(ask) == GT_COLL_ALLTOALL)
+		rc = try_quotient(p, err);
+	return rc;
+}
+
+/* The end of both: hand the planner out if it has a plan. */
+static int finish(struct gt_planner *p, int rc, struct gt_planner **planner)
+{
+	p->result.plan = p->plan;
+	if (rc)
+		gt_planner_free(p);
+	else
+		*planner = p;
+	return rc;
+}
+
+int gt_planner_machine(const struct gt_planner_request *request,
+		       struct gt_topo *topo, struct gt_planner **planner,
+		       struct gt_err *err)
+{
+	struct gt_planner *p = new_planner(request, 1);
+
+	if (!p)
+		return gt_err_nomem(err);
+	p->topo = topo;
+	return finish(p, plan_machine(p, err), planner);
+}
+
+int gt_planner_cluster(const struct gt_planner_request *request,
+		       const struct gt_cluster *cluster,
+		       struct gt_planner **planner, struct gt_err *err)
+{
+	struct gt_planner *p = new_planner(request, cluster->nkinds);
+
+	if (!p)
+		return gt_err_nomem(err);
+	p->cluster = cluster;
+	return finish(p, plan_cluster(p, err), planner);
+}
+
+/* ---- what is asked afterwards ------------------------------------------ */
+
+/* Bound the quotient of a cluster whose nodes have all that any node has. */
+static int bound_union(const struct gt_cluster_request *request,
+		       struct gt_arena *arena, struct gt_quotient_bound *bound,
+		       struct gt_err *err)
+{
+	struct gt_alltoall flow;
+	struct gt_quotient *q = NULL;
+	struct gt_quotient_bound_query query;
+	int rc = gt_quotient_new(request, arena, &q, err);
+
+	if (rc)
+		return rc;
+	query = (struct gt_quotient_bound_query){q, request->coll,
+						 request->root, 1};
+	if (!gt_coll_only_moves(request->coll))
+		return gt_quotient_bound_find(&query, arena, bound, err);
+	rc = gt_alltoall_solve(q, arena, &flow, err);
+	if (rc)
+		return rc;
+	bound->found = flow.has_bound;
+	bound->value = flow.bound;
+	return GT_OK;
+}
+
+int gt_planner_union_bound(const struct gt_planner *p, int *found,
+			   struct gt_rat *value, struct gt_err *err)
+{
+	struct gt_arena *arena = gt_arena_new();
+	struct gt_cluster_request request = p->several;
+	struct gt_quotient_bound bound = {.found = 0};
+	struct gt_cluster *all = NULL;
+	int rc = arena ? gt_cluster_homogenize(p->cluster, GT_UNION, &all, err)
+		       : gt_err_nomem(err);
+
+	request.cluster = all;
+	if (!rc)
+		rc = bound_union(&request, arena, &bound, err);
+	*found = bound.found;
+	*value = bound.value;
+	gt_cluster_free(all);
+	gt_arena_free(arena);
+	return rc;
+}
+
+int gt_planner_explain(const struct gt_planner *p, struct gt_whatif **whatif,
+		       struct gt_err *err)
+{
+	const struct gt_whatif_machine machine = {
+		p->topo, &p->one, gt_planner_algo_name(p->ask.algo), p->plan};
+
+	return p->result.by_quotient
+		       ? gt_whatif_of_cluster(&p->several, whatif, err)
+		       : gt_whatif_of_machine(&machine, whatif, err);
+}

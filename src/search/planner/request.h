@@ -1,0 +1,56 @@
+/*
+ * What is asked of the planner, and the table of options that it has to refuse.
+ */
+#ifndef GT_SEARCH_PLANNER_REQUEST_H
+#define GT_SEARCH_PLANNER_REQUEST_H
+
+#include <stdint.h>
+
+#include "plan/ir/program.h"
+#include "topo/graph/topo.h"
+
+struct gt_err;
+struct gt_budget;
+
+enum gt_planner_algo {
+	GT_PLANNER_AUTO,
+	GT_PLANNER_RING,
+	GT_PLANNER_FOREST,
+	GT_PLANNER_TREE,
+	GT_PLANNER_MESH,
+	GT_PLANNER_FLOW,
+	GT_PLANNER_ALLTOALL,
+	GT_PLANNER_HIER,
+	GT_NPLANNER_ALGOS
+};
+
+struct gt_planner_request {
+	enum gt_planner_algo algo;
+	int coll; /* enum gt_coll; -1: the first that the algorithm does */
+	enum gt_rates rates;
+	const char *gpus;        /* of each node; NULL: all */
+	uint32_t root;           /* rank, for collectives that have one */
+	uint32_t max_channels;   /* 0: no limit */
+	uint32_t trees_per_root; /* at most, of equal shares; 0: any */
+	int equal;               /* all channels have the same share */
+	int explain;             /* gt_planner_explain() will be called */
+	const struct gt_budget *budget; /* or NULL; outlives the planner */
+};
+
+/* The collective that was named, or the first that the algorithm does. */
+enum gt_coll gt_planner_coll(const struct gt_planner_request *request);
+
+/* The algorithm's word, as in --algo. */
+const char *gt_planner_algo_name(enum gt_planner_algo algo);
+
+/* What is searched; on a flattened cluster it is for the shape to refuse. */
+enum gt_planner_on {
+	GT_PLANNER_ON_MACHINE,
+	GT_PLANNER_ON_QUOTIENT, /* nodes that are alike, however many */
+};
+
+/* GT_EINPUT names the first option that cannot be honoured there, and why. */
+int gt_planner_refuse(const struct gt_planner_request *request,
+		      enum gt_planner_on on, struct gt_err *err);
+
+#endif

@@ -1,0 +1,11 @@
+# what limits a plan, and what would raise it
+gtopo_core_sources += \
+	%D%/cluster.c \
+	%D%/cluster_changes.c \
+	%D%/cluster_changes.h \
+	%D%/cluster_full.c \
+	%D%/cluster_full.h \
+	%D%/machine.c \
+	%D%/result.c \
+	%D%/result.h \
+	%D%/whatif.h
