@@ -3,8 +3,10 @@ gtopo_core_sources += \
 	%D%/print.h \
 	%D%/print_cluster.c \
 	%D%/print_program.c \
+	%D%/print_proof.c \
 	%D%/print_sections.h \
 	%D%/print_select.c \
+	%D%/print_values.c \
 	%D%/read.c \
 	%D%/read.h \
 	%D%/read_channel.c \

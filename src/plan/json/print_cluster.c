@@ -1,141 +1,74 @@
+/* What the file of a cluster's plan has and that of other plans has not. */
 #include "plan/json/print_sections.h"
 
-#include <inttypes.h>
-
-#include "base/buf.h"
-#include "base/json.h"
+#include "base/json_writer.h"
 #include "plan/ir/cluster.h"
 #include "plan/ir/plan.h"
 
-static void gt_print_levels(const struct gt_plan_cluster *cluster,
-			    struct gt_buf *out)
+static void print_levels(const struct gt_plan_cluster *cluster,
+			 struct gt_json_writer *json)
 {
-	char text[GT_RAT_TEXT_MAX];
-
-	gt_buf_puts(out, "    \"levels\": [");
+	gt_json_open_array(json, "levels", GT_JSON_LINES);
 	for (uint32_t i = 0; i < cluster->nlevels; i++) {
 		const struct gt_plan_level *level = &cluster->levels[i];
 
-		gt_buf_printf(out,
-			      "%s\n      {\"nodes\": %" PRIu32
-			      ", \"rails\": %s, \"spread\": \"%s\"",
-			      i ? "," : "", level->nodes,
-			      level->by_rail ? "true" : "false",
-			      gt_spread_name(level->spread));
+		gt_json_open_object(json, NULL, GT_JSON_FLAT);
+		gt_json_put_int(json, "nodes", level->nodes);
+		gt_json_put_bool(json, "rails", level->by_rail);
+		gt_json_put_text(json, "spread", gt_spread_name(level->spread));
 		if (i + 1 < cluster->nlevels)
-			gt_buf_printf(out, ", \"uplink_gbs\": \"%s\"",
-				      gt_rat_print(level->gbs, text));
-		gt_buf_puts(out, "}");
+			gt_print_rat(json, "uplink_gbs", level->gbs);
+		gt_json_end(json);
 	}
-	gt_buf_puts(out, "\n    ]\n");
+	gt_json_end(json);
 }
 
-static void gt_print_local(const struct gt_plan *plan, struct gt_buf *out)
-{
-	gt_buf_puts(out, "    \"ranks\": [");
-	for (uint32_t i = 0; i < plan->cluster->nlocal; i++) {
-		const struct gt_plan_rank *rank = &plan->ranks[i];
-
-		gt_buf_printf(out, "%s\n      {\"rank\": %" PRIu32,
-			      i ? "," : "", i);
-		if (rank->device) {
-			gt_buf_puts(out, ", \"device\": ");
-			gt_json_quote(out, rank->device);
-		}
-		if (rank->has_dev)
-			gt_buf_printf(out, ", \"dev\": %" PRIu32, rank->dev);
-		if (rank->name) {
-			gt_buf_puts(out, ", \"name\": ");
-			gt_json_quote(out, rank->name);
-		}
-		gt_buf_puts(out, "}");
-	}
-	gt_buf_puts(out, "\n    ],\n");
-}
-
-void gt_print_cluster(const struct gt_plan *plan, struct gt_buf *out)
+void gt_print_cluster(const struct gt_plan *plan, struct gt_json_writer *json)
 {
 	const struct gt_plan_cluster *cluster = plan->cluster;
 
-	gt_buf_printf(out, "  \"cluster\": {\n    \"nodes\": %" PRIu32 ",\n",
-		      cluster->nnodes);
-	gt_print_local(plan, out);
-	gt_buf_puts(out, "    \"ports\": [");
+	gt_json_open_object(json, "cluster", GT_JSON_LINES);
+	gt_json_put_int(json, "nodes", cluster->nnodes);
+	gt_print_ranks(json, cluster->nlocal, plan->ranks, 0);
+	gt_json_open_array(json, "ports", GT_JSON_FLAT);
 	for (uint32_t i = 0; i < cluster->nports; i++) {
-		gt_buf_puts(out, i ? ", {\"id\": " : "{\"id\": ");
-		gt_json_quote(out, cluster->ports[i].id);
-		gt_buf_printf(out, ", \"rail\": %" PRIu32 "}",
-			      cluster->ports[i].rail);
+		gt_json_open_object(json, NULL, GT_JSON_FLAT);
+		gt_json_put_text(json, "id", cluster->ports[i].id);
+		gt_json_put_int(json, "rail", cluster->ports[i].rail);
+		gt_json_end(json);
 	}
-	gt_buf_puts(out, "],\n");
-	gt_print_levels(cluster, out);
-	gt_buf_puts(out, "  },\n");
+	gt_json_end(json);
+	print_levels(cluster, json);
+	gt_json_end(json);
 }
 
-static void gt_print_parents(struct gt_buf *out, const char *key, uint32_t n,
-			     const int32_t *parents)
+/* By rank: the network hop that leads to it, or -1 where none does. */
+static void print_net(const struct gt_plan_template *tree, uint32_t n,
+		      struct gt_json_writer *json)
 {
-	gt_buf_printf(out, ", \"%s\": [", key);
+	gt_json_open_array(json, "net", GT_JSON_FLAT);
 	for (uint32_t i = 0; i < n; i++)
-		gt_buf_printf(out, "%s%" PRId32, i ? ", " : "", parents[i]);
-	gt_buf_puts(out, "]");
+		gt_json_put_int(json, NULL,
+				tree->away[i] < 0 ? (int32_t)tree->net[i] : -1);
+	gt_json_end(json);
 }
 
 void gt_print_templates(const struct gt_plan *plan,
 			const struct gt_plan_channel *channel,
-			struct gt_buf *out)
+			struct gt_json_writer *json)
 {
 	uint32_t n = plan->cluster->nlocal;
 
-	gt_buf_puts(out, "      \"trees\": [");
+	gt_json_open_array(json, "trees", GT_JSON_LINES);
 	for (uint32_t t = 0; t < n; t++) {
 		const struct gt_plan_template *tree = &channel->templates[t];
 
-		gt_buf_printf(out, "%s\n        {\"root\": %" PRIu32,
-			      t ? "," : "", tree->root);
-		gt_print_parents(out, "home", n, tree->home);
-		gt_print_parents(out, "away", n, tree->away);
-		gt_buf_puts(out, ", \"net\": [");
-		for (uint32_t i = 0; i < n; i++)
-			gt_buf_printf(out, "%s%" PRId32, i ? ", " : "",
-				      tree->away[i] < 0 ? (int32_t)tree->net[i]
-							: -1);
-		gt_buf_puts(out, "]}");
+		gt_json_open_object(json, NULL, GT_JSON_FLAT);
+		gt_json_put_int(json, "root", tree->root);
+		gt_print_parents(json, "home", n, tree->home);
+		gt_print_parents(json, "away", n, tree->away);
+		print_net(tree, n, json);
+		gt_json_end(json);
 	}
-	gt_buf_puts(out, "\n      ],\n");
-}
-
-void gt_print_sets(const struct gt_plan *plan, struct gt_buf *out)
-{
-	const struct gt_plan_proof *proof = &plan->proof;
-
-	gt_buf_puts(out, "      \"sets\": [");
-	for (uint32_t i = 0; i < proof->nsets; i++) {
-		const struct gt_plan_set *set = &proof->sets[i];
-
-		gt_buf_printf(out, "%s\n        [", i ? "," : "");
-		for (uint32_t k = 0; k < set->n; k++) {
-			gt_buf_puts(out, k ? ", " : "");
-			gt_json_quote(out, set->vertices[k]);
-		}
-		gt_buf_puts(out, "]");
-	}
-	gt_buf_puts(out, "\n      ]");
-	for (uint32_t i = 0; i < proof->nunused; i++) {
-		gt_buf_puts(out, i ? ", " : ",\n      \"unused\": [");
-		gt_json_quote(out, plan->links[proof->unused[i]].id);
-	}
-	if (proof->nunused)
-		gt_buf_puts(out, "]");
-}
-
-/* "switch0.3>": up from the switch of level 0, rail 3; ">switch0.3": down. */
-void gt_print_uplink(const struct gt_plan *plan, uint32_t link,
-		     struct gt_buf *out)
-{
-	uint32_t up = link - plan->nlinks, rails = plan->cluster->nrails;
-
-	gt_buf_printf(out, "\"%sswitch%" PRIu32 ".%" PRIu32 "%s\"",
-		      up % 2 ? ">" : "", up / 2 / rails, up / 2 % rails,
-		      up % 2 ? "" : ">");
+	gt_json_end(json);
 }

@@ -1,34 +1,62 @@
 /*
  * The sections of a plan's file that files of their own print; gt_plan_print()
- * (plan/json/print.h) is the way in.
+ * (plan/json/print.h) is the way in.  What recurs stands one on a line, so that
+ * plans diff well.
  */
 #ifndef GT_PLAN_JSON_PRINT_SECTIONS_H
 #define GT_PLAN_JSON_PRINT_SECTIONS_H
 
 #include <stdint.h>
 
-struct gt_buf;
+#include "base/rat.h"
+
+struct gt_json_writer;
 struct gt_plan;
 struct gt_plan_channel;
+struct gt_plan_rank;
 
-/* The member "programs", if there are any, with the comma before it. */
-void gt_print_programs(const struct gt_plan *plan, struct gt_buf *out);
+/* An optional text: nothing is written when it is NULL. */
+void gt_print_text(struct gt_json_writer *json, const char *key,
+		   const char *text);
 
-/* The members "select" and "measurements", with the commas before them. */
-void gt_print_select(const struct gt_plan *plan, struct gt_buf *out);
-void gt_print_measurements(const struct gt_plan *plan, struct gt_buf *out);
+/* A fraction, as the text that gt_rat_print() makes of it. */
+void gt_print_rat(struct gt_json_writer *json, const char *key,
+		  struct gt_rat rat);
 
-/* The member "cluster", which stands in place of "ranks". */
-void gt_print_cluster(const struct gt_plan *plan, struct gt_buf *out);
+/* Arrays of numbers on one line. */
+void gt_print_numbers(struct gt_json_writer *json, const char *key, uint32_t n,
+		      const uint32_t *numbers);
+void gt_print_parents(struct gt_json_writer *json, const char *key, uint32_t n,
+		      const int32_t *parents);
 
-/* A template's "trees", and the certificate's "sets" and "unused". */
+/* An array of n ranks; those of a cluster's node do not name the node. */
+void gt_print_ranks(struct gt_json_writer *json, uint32_t n,
+		    const struct gt_plan_rank *ranks, int with_node);
+
+/* An array of links' ids. */
+void gt_print_links(const struct gt_plan *plan, struct gt_json_writer *json,
+		    const char *key, uint32_t n, const uint32_t *links);
+
+/* The factor of a hop or a route, unless it is 1. */
+void gt_print_charge(struct gt_json_writer *json, struct gt_rat charge);
+
+/* "cluster", which stands in place of "ranks". */
+void gt_print_cluster(const struct gt_plan *plan, struct gt_json_writer *json);
+
+/* The "trees" of a channel that is a template. */
 void gt_print_templates(const struct gt_plan *plan,
 			const struct gt_plan_channel *channel,
-			struct gt_buf *out);
-void gt_print_sets(const struct gt_plan *plan, struct gt_buf *out);
+			struct gt_json_writer *json);
 
-/* The name of an uplink, as a price is listed by it. */
-void gt_print_uplink(const struct gt_plan *plan, uint32_t link,
-		     struct gt_buf *out);
+/* "proof", if there is one. */
+void gt_print_proof(const struct gt_plan *plan, struct gt_json_writer *json);
+
+/* The rows of "select", and "measurements", if there are any. */
+void gt_print_select(const struct gt_plan *plan, struct gt_json_writer *json);
+void gt_print_measurements(const struct gt_plan *plan,
+			   struct gt_json_writer *json);
+
+/* "programs", if there are any. */
+void gt_print_programs(const struct gt_plan *plan, struct gt_json_writer *json);
 
 #endif
