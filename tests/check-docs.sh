@@ -6,25 +6,10 @@
 # what needs other hardware or files and is not run.  What the developers'
 # documents name (files, functions, pages, rows of measurements) exists.
 set -u
+. "${GTOPO_SRC:-.}/tests/tap.sh"
 cd "${GTOPO_SRC:-.}" || exit 99
 man=$PWD/man
 gtopo=${GTOPO:-$PWD/build/gtopo}
-
-n=0
-verdict() { # NAME FINDINGS
-	n=$((n + 1))
-	if [ -z "$2" ]; then
-		echo "ok $n - $1"
-	else
-		echo "$2"
-		echo "not ok $n - $1"
-	fi
-}
-
-skipped() { # NAME WHY
-	n=$((n + 1))
-	echo "ok $n - $1 # skip $2"
-}
 
 commands=$("$gtopo" help | sed -n 's/^  \([a-z][a-z-]*\) .*/\1/p')
 
@@ -230,4 +215,4 @@ else
 fi
 verdict "DESIGN.md: at most 250 lines" \
 	"$(awk 'END { if (NR > 250) print NR " lines" }' DESIGN.md)"
-echo "1..$n"
+tap_end

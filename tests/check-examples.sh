@@ -2,17 +2,9 @@
 # The examples do what they say, with the shared library; the library shows
 # nothing but gtopo_ functions, and an installed one is found by pkg-config.
 set -u
+. "${GTOPO_SRC:-.}/tests/tap.sh"
 build=$(dirname "${GTOPO:=$PWD/build/gtopo}")
 src=${GTOPO_SRC:-.}
-tmp=$(mktemp -d) || exit 99
-trap 'rm -rf "$tmp"' EXIT
-
-n=0
-verdict() { # NAME FINDINGS
-	n=$((n + 1))
-	[ -z "$2" ] || printf '%s\nnot ' "$2"
-	echo "ok $n - $1"
-}
 
 runs() { # PROGRAM WORDS
 	local out
@@ -126,4 +118,4 @@ if nm -D "$build/libgtopo.so" | grep -qE ' __(a|t|ub)san_'; then
 else
 	verdict "installed, with pkg-config" "$(installed)"
 fi
-echo "1..$n"
+tap_end

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Includes go one way: each folder of src may include only what its row says.
 set -u
+. "${GTOPO_SRC:-.}/tests/tap.sh"
 src=${GTOPO_SRC:-.}/src
 
 # Prints every include under $1 that goes the wrong way.
@@ -56,8 +57,7 @@ check_first() {
 }
 
 # A tree with one mistake of each kind, to see that they are seen.
-planted=$(mktemp -d) || exit 99
-trap 'rm -rf "$planted"' EXIT
+planted=$tmp
 mkdir "$planted/base" "$planted/exec" "$planted/kernels"
 echo '#include "topo/graph/topo.h"' >"$planted/base/up.c"
 echo '#include "search/search.h"' >"$planted/exec/side.h"
@@ -66,19 +66,10 @@ echo '#include "plan/ir/program.h"' >"$planted/kernels/good.cuh"
 : >"$planted/base/late.h"
 printf '#include <stdio.h>\n#include "base/late.h"\n' >"$planted/base/late.c"
 
-verdict() { # NUMBER NAME FINDINGS
-	if [ -z "$3" ]; then
-		echo "ok $1 - $2"
-	else
-		echo "$3"
-		echo "not ok $1 - $2"
-	fi
-}
-
-echo "1..3"
-verdict 1 "includes go one way" "$(check "$src")"
-verdict 2 "first include is the own header" "$(check_first "$src")"
+verdict "includes go one way" "$(check "$src")"
+verdict "first include is the own header" "$(check_first "$src")"
 seen=$( (check "$planted"; check_first "$planted") | wc -l)
 missed=
 [ "$seen" -eq 4 ] || missed="$seen of 4 planted mistakes seen"
-verdict 3 "planted mistakes are seen" "$missed"
+verdict "planted mistakes are seen" "$missed"
+tap_end

@@ -1,16 +1,8 @@
 #!/bin/sh
 # Length of functions and files, clang-format 14, blanks at line ends.
 set -u
+. "${GTOPO_SRC:-.}/tests/tap.sh"
 cd "${GTOPO_SRC:-.}" || exit 99
-
-verdict() { # NUMBER NAME FINDINGS
-	if [ -z "$3" ]; then
-		echo "ok $1 - $2"
-	else
-		echo "$3"
-		echo "not ok $1 - $2"
-	fi
-}
 
 sources() {
 	find src include examples tests bench -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh'
@@ -69,19 +61,19 @@ blanks() {
 	xargs grep -nE '[[:space:]]+$'
 }
 
-echo "1..5"
 if [ -n "$ctags" ]; then
-	verdict 1 "no function over 80 lines" \
+	verdict "no function over 80 lines" \
 		"$(sources | lengths | awk '$1 > 80')"
-	verdict 2 "nine functions of ten within 40 lines" "$(p90)"
+	verdict "nine functions of ten within 40 lines" "$(p90)"
 else
-	echo "ok 1 - no function over 80 lines # skip no universal-ctags"
-	echo "ok 2 - nine functions of ten # skip no universal-ctags"
+	skipped "no function over 80 lines" "no universal-ctags"
+	skipped "nine functions of ten" "no universal-ctags"
 fi
-verdict 3 "no file over 700 lines, no .cu over 300" "$(long_files)"
+verdict "no file over 700 lines, no .cu over 300" "$(long_files)"
 if command -v clang-format-14 >/dev/null; then
-	verdict 4 "clang-format changes nothing" "$(format)"
+	verdict "clang-format changes nothing" "$(format)"
 else
-	echo "ok 4 - clang-format changes nothing # skip no clang-format-14"
+	skipped "clang-format changes nothing" "no clang-format-14"
 fi
-verdict 5 "no blanks at line ends" "$(blanks)"
+verdict "no blanks at line ends" "$(blanks)"
+tap_end

@@ -17,11 +17,13 @@ while [ $# -gt 0 ]; do
 	esac
 done
 
+began=$(date +%s%N)
 # Without a terminal or standard input, and never for ever.
 timeout -k 10 "${GTOPO_TEST_TIMEOUT:-300}" "$@" >"$log" 2>&1 </dev/null
 status=$?
+tenths=$((($(date +%s%N) - began) / 100000000))
 
-awk -v name="$name" -v trs="$trs" -v status="$status" '
+awk -v tenths="$tenths" -v name="$name" -v trs="$trs" -v status="$status" '
 function result(kind, what, why) {
 	n[kind]++
 	print ":test-result: " kind " " what > trs
@@ -71,6 +73,7 @@ END {
 		result("PASS", "all")
 	all = n["FAIL"] ? "FAIL" : n["PASS"] ? "PASS" : "SKIP"
 	print ":global-test-result: " all > trs
+	print ":seconds: " tenths / 10 " " name > trs
 	print ":recheck: " (all == "FAIL" ? "yes" : "no") > trs
 	print ":copy-in-global-log: " (all == "FAIL" ? "yes" : "no") > trs
 	if (n["PASS"])

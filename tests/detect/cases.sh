@@ -6,20 +6,11 @@
 # and nothing is said but what is in stderr.  GTOPO_UPDATE=1 writes expect.xml
 # anew.
 set -u
+. "${GTOPO_SRC:-.}/tests/tap.sh"
 cd "${GTOPO_SRC:-.}" || exit 99
 build=$(dirname "${GTOPO:=$PWD/build/gtopo}")
-tmp=$(mktemp -d) || exit 99
-trap 'rm -rf "$tmp"' EXIT
 
 xmllint=$(command -v xmllint)
-n=0
-verdict() { # NAME FINDINGS
-	n=$((n + 1))
-	[ -z "$2" ] || printf '%s\n' "$2"
-	[ -z "$2" ] || printf 'not '
-	echo "ok $n - $1"
-}
-
 schema_says() { # FILE...
 	[ "$xmllint" ] || return 0
 	xmllint --noout --relaxng share/xml/gtopo-topology.rng "$@" 2>&1 |
@@ -74,4 +65,4 @@ if [ -z "$xmllint" ]; then
 	n=$((n + 1))
 	echo "ok $n - schema # skip no xmllint"
 fi
-echo "1..$n"
+tap_end

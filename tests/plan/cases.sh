@@ -4,19 +4,11 @@
 # ends with the status and the words in error.  Right plans are allowed by the
 # schema.  GTOPO_UPDATE=1 writes expect and error anew.
 set -u
+. "${GTOPO_SRC:-.}/tests/tap.sh"
 cd "${GTOPO_SRC:-.}/tests/cases/plan" || exit 99
 gtopo=${GTOPO:-../../../build/gtopo}
 schema=../../../share/schema/plan-1.schema.json
 update=${GTOPO_UPDATE:-}
-tmp=$(mktemp -d) || exit 99
-trap 'rm -rf "$tmp"' EXIT
-
-n=0
-verdict() { # NAME FINDINGS
-	n=$((n + 1))
-	[ -z "$2" ] || printf '%s\nnot ' "$2"
-	echo "ok $n - $1"
-}
 
 good() { # FOLDER
 	local says
@@ -65,4 +57,4 @@ if python3 -c 'import jsonschema' 2>/dev/null; then
 else
 	echo "ok $n - schema # skip no python3-jsonschema"
 fi
-echo "1..$n"
+tap_end

@@ -4,19 +4,11 @@
 # .error, those called *.verify.* only by verify.  Plans of tests/cases/plan/good
 # survive export and import.  GTOPO_UPDATE=1 writes the words anew.
 set -u
+. "${GTOPO_SRC:-.}/tests/tap.sh"
 trips=0
 cases=$(cd "${GTOPO_SRC:-.}" && pwd)/tests/cases
 gtopo=${GTOPO:-$PWD/gtopo}
 update=${GTOPO_UPDATE:-}
-tmp=$(mktemp -d) || exit 99
-trap 'rm -rf "$tmp"' EXIT
-
-n=0
-verdict() { # NAME FINDINGS
-	n=$((n + 1))
-	[ -z "$2" ] || printf '%s\nnot ' "$2"
-	echo "ok $n - $1"
-}
 
 machine() { # GPUS
 	"$gtopo" synth -o "$tmp/box.xml" "$1 gpu(model=h200 nvswitch=18)"
@@ -88,4 +80,4 @@ for plan in "$cases"/plan/good/*/; do
 done
 verdict "most plans can be had as MSCCL++'s" \
 	"$([ "$trips" -ge 20 ] || echo "only $trips")"
-echo "1..$n"
+tap_end

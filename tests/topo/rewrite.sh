@@ -4,22 +4,10 @@
 # the same devices, links and routes; every element and attribute, known or
 # not; and NCCL's reader takes what it took before.
 set -u
+. "${GTOPO_SRC:-.}/tests/tap.sh"
 src=$(cd "${GTOPO_SRC:-.}" && pwd)
 gtopo=${GTOPO:-$PWD/gtopo}
 nccl_reads=$PWD/tests/detect/nccl_reads
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-
-n=0
-verdict() { # NAME: good when $work/diff is empty
-	n=$((n + 1))
-	if [ -s "$work/diff" ]; then
-		sed 's/^/# /' "$work/diff" | cut -c1-300 | head -20
-		echo "not ok $n - $1"
-	else
-		echo "ok $n - $1"
-	fi
-}
 
 # A rank is no part of the graph: lint gives one to GPUs that lack it.
 graph() {
@@ -36,24 +24,25 @@ names() {
 }
 
 rewritten() { # FILE
-	timeout 20 "$gtopo" lint -q --fix -o "$work/fixed.xml" "$1" \
+	timeout 20 "$gtopo" lint -q --fix -o "$tmp/fixed.xml" "$1" \
 		>/dev/null 2>&1
 	[ $? -le 1 ] || echo "lint --fix does not write it"
-	graph "$1" >"$work/before"
-	graph "$work/fixed.xml" | diff "$work/before" -
-	diff <(names "$1") <(names "$work/fixed.xml")
+	graph "$1" >"$tmp/before"
+	graph "$tmp/fixed.xml" | diff "$tmp/before" -
+	diff <(names "$1") <(names "$tmp/fixed.xml")
 	if "$nccl_reads" "$1" >/dev/null; then
-		"$nccl_reads" "$work/fixed.xml"
-		cmp "$1" "$work/fixed.xml"
+		"$nccl_reads" "$tmp/fixed.xml"
+		cmp "$1" "$tmp/fixed.xml"
 	fi
 }
 
 each() { # FILE...
 	for file; do
 		timeout 20 "$gtopo" paths -q "$file" >/dev/null 2>&1 || continue
-		rewritten "$file" >"$work/diff" 2>&1
+		rewritten "$file" >"$tmp/diff" 2>&1
 		file=${file#"$src"/}
-		verdict "${file#"${GTOPO_TEST_TOPOLOGIES:-/}"/}"
+		verdict "${file#"${GTOPO_TEST_TOPOLOGIES:-/}"/}" \
+			"$(cut -c1-300 "$tmp/diff" | head -20)"
 	done
 }
 
@@ -67,4 +56,4 @@ else
 	n=$((n + 1))
 	echo "ok $n - real topologies # skip GTOPO_TEST_TOPOLOGIES is unset"
 fi
-echo "1..$n"
+tap_end

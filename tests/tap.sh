@@ -1,0 +1,28 @@
+# What the scripts share that print TAP (tests/driver.sh counts their lines):
+#
+#     . "${GTOPO_SRC:-.}/tests/tap.sh"
+#
+# before any cd.  $tmp is an empty folder, which is removed at the end.  A script
+# ends with tap_end, or with a plan of its own.
+n=0
+tmp=$(mktemp -d) || exit 99
+trap 'rm -rf "$tmp"' EXIT
+
+verdict() { # NAME FINDINGS: good when there are none
+	n=$((n + 1))
+	if [ -z "${2:-}" ]; then
+		echo "ok $n - $1"
+	else
+		printf '%s\n' "$2" | sed 's/^/# /'
+		echo "not ok $n - $1"
+	fi
+}
+
+skipped() { # NAME WHY
+	n=$((n + 1))
+	echo "ok $n - $1 # skip $2"
+}
+
+tap_end() {
+	echo "1..$n"
+}
