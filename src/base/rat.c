@@ -138,7 +138,7 @@ double gt_rat_double(struct gt_rat a)
 	return (double)a.num / (double)a.den;
 }
 
-uint32_t gt_rat_gcd(uint32_t a, uint32_t b)
+uint64_t gt_rat_gcd(uint64_t a, uint64_t b)
 {
-	return (uint32_t)gt_gcd(a, b);
+	return (uint64_t)gt_gcd(a, b);
 }

@@ -44,6 +44,6 @@ char *gt_rat_print(struct gt_rat a, char text[GT_RAT_TEXT_MAX]);
 double gt_rat_double(struct gt_rat a);
 
 /* The greatest that divides both; the other where one is 0. */
-uint32_t gt_rat_gcd(uint32_t a, uint32_t b);
+uint64_t gt_rat_gcd(uint64_t a, uint64_t b);
 
 #endif

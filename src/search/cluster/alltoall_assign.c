@@ -1,4 +1,4 @@
-#include "search/cluster/alltoall.h"
+#include "search/cluster/alltoall_assign.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -6,6 +6,8 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "search/problem/fabric.h"
+#include "search/cluster/alltoall_lengths.h"
+#include "search/cluster/alltoall_path.h"
 #include "search/cluster/quotient.h"
 #include "search/problem/budget.h"
 
@@ -429,7 +431,7 @@ static int try_channel_counts(struct gt_assign_search *s)
 			rc = take_channels(s, k, channels, rate);
 		if (!gt_rat_cmp(a2a->rate, most) && a2a->nchannels <= k)
 			break;
-		if (gt_budget_is_spent(a2a->quotient->watch))
+		if (gt_budget_is_spent(a2a->quotient->budget))
 			break;
 	}
 	return rc;

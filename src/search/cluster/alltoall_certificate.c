@@ -1,4 +1,4 @@
-#include "search/cluster/alltoall_lp.h"
+#include "search/cluster/alltoall_master.h"
 
 #include <string.h>
 
@@ -9,11 +9,6 @@
 #include "search/problem/fabric.h"
 #include "search/cluster/quotient.h"
 #include "search/lp/lp.h"
-
-int64_t gt_alltoall_gcd(int64_t a, int64_t b)
-{
-	return b ? gt_alltoall_gcd(b, a % b) : a;
-}
 
 /* Exact prices of rows as whole numbers, or those that floats have. */
 static int integer_prices(struct gt_alltoall_master *m)
@@ -27,7 +22,7 @@ static int integer_prices(struct gt_alltoall_master *m)
 				     (m->prices[m->a2a->rows.n] + 1e-30) *
 				     (double)(1 << 20));
 	for (uint32_t r = 0; r < m->a2a->rows.n; r++)
-		all = gt_alltoall_gcd(all, price[r]);
+		all = (int64_t)gt_rat_gcd((uint64_t)all, (uint64_t)price[r]);
 	for (uint32_t r = 0; all && r < m->a2a->rows.n; r++)
 		price[r] /= all;
 	return rc == GT_ESYS ? rc : GT_OK;

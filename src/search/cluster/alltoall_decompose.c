@@ -1,4 +1,4 @@
-#include "search/cluster/alltoall_lp.h"
+#include "search/cluster/alltoall_master.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,67 +9,6 @@
 #include "search/problem/fabric.h"
 #include "search/cluster/quotient.h"
 #include "search/lp/lp.h"
-
-/* What rows carry, in parts of a whole; 0 when that needs more than 64 bits. */
-static int add_channel_loads(const struct gt_alltoall *a2a,
-			     const struct gt_alltoall_channel *channel,
-			     int64_t *loads)
-{
-	uint32_t n = a2a->quotient->fabric->nranks;
-	int64_t more;
-
-	for (uint32_t p = 0; p < a2a->nclasses * n * n; p++) {
-		const struct gt_alltoall_path *path = channel->paths[p];
-
-		for (uint32_t k = 0; path && k < path->nloads; k++) {
-			int64_t *load = &loads[path->loads[k].row];
-
-			if (__builtin_mul_overflow(channel->weight,
-						   a2a->nodes[p / n / n],
-						   &more) ||
-			    __builtin_mul_overflow(more, path->loads[k].units,
-						   &more) ||
-			    __builtin_add_overflow(*load, more, load))
-				return 0;
-		}
-	}
-	return 1;
-}
-
-/* The rate that this much on a row allows. */
-static int rate_of_load(const struct gt_alltoall *a2a, uint32_t row,
-			int64_t load, struct gt_rat *rate)
-{
-	return gt_rat_make(a2a->denominator, load, rate) &&
-	       gt_rat_mul(*rate, GT_RAT(a2a->rows.unit, 1), rate) &&
-	       gt_rat_mul(*rate, a2a->rows.gbs[row], rate);
-}
-
-int gt_alltoall_rate(struct gt_alltoall *a2a, uint8_t *full)
-{
-	int64_t *loads = calloc((size_t)a2a->rows.n + 1, sizeof(*loads));
-	struct gt_rat at;
-	int found = 0, ok = loads != NULL;
-
-	for (uint32_t i = 0; ok && i < a2a->nchannels; i++)
-		ok = add_channel_loads(a2a, &a2a->channels[i], loads);
-	for (int pass = 0; pass < 2; pass++)
-		for (uint32_t r = 0; ok && r < a2a->rows.n; r++) {
-			if (pass && full)
-				full[r] = 0;
-			if (!loads[r])
-				continue;
-			ok = rate_of_load(a2a, r, loads[r], &at);
-			if (ok && pass && full)
-				full[r] = !gt_rat_cmp(at, a2a->rate);
-			else if (ok && !pass &&
-				 (!found || gt_rat_cmp(at, a2a->rate) < 0))
-				a2a->rate = at;
-			found = 1;
-		}
-	free(loads);
-	return ok && found;
-}
 
 /* Weights of bunches in a grid; those of a root come to `whole`. */
 static int round_weights(struct gt_alltoall_master *m, int64_t *weights)
@@ -147,7 +86,8 @@ static int exact_weights(struct gt_alltoall_master *m, int64_t *weights)
 			if (weights[b] > left)
 				weights[b] = left;
 			left -= weights[b];
-			den = gt_alltoall_gcd(den, weights[b]);
+			den = (int64_t)gt_rat_gcd((uint64_t)den,
+						  (uint64_t)weights[b]);
 		}
 	}
 	for (uint32_t b = 0; b < m->nbundles; b++)

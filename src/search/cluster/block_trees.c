@@ -177,7 +177,7 @@ static int generate_trees(struct gt_block_master *m, struct gt_err *err)
 		.columns = "trees",
 		.max_rounds = GT_BLOCK_ROUNDS,
 		.nrounds = &m->trees->nrounds,
-		.budget = m->quotient->watch,
+		.budget = m->quotient->budget,
 		.arg = m,
 		.value = master_value,
 		.price = price_roots,

@@ -23,6 +23,7 @@
 
 #include "base/rat.h"
 #include "plan/ir/program.h"
+#include "search/cluster/quotient_rows.h"
 
 struct gt_arena;
 struct gt_err;
@@ -40,12 +41,6 @@ struct gt_block_tree {
 	struct gt_network_hop *net; /* away, of those */
 	int32_t *loads;             /* row -> load */
 	int64_t weight;             /* of all trees of the root: `whole` */
-};
-
-struct gt_quotient_rows {
-	uint32_t n;    /* links of the node, then uplinks */
-	uint32_t unit; /* loads are the true ones times this */
-	struct gt_rat *gbs;
 };
 
 struct gt_block_trees {
@@ -84,13 +79,6 @@ int gt_block_trees_row_rate(const struct gt_quotient *q,
  * also, or only, used from their leaves to the root, a link's capacity is the
  * smaller of both directions.
  */
-int gt_quotient_rows_init(const struct gt_quotient *q, enum gt_coll coll,
-			  struct gt_arena *arena, struct gt_quotient_rows *rows,
-			  struct gt_err *err);
-
-/* First prices of rows, before there is a program: what is narrow is dear. */
-void gt_quotient_rows_first_prices(const struct gt_quotient_rows *rows,
-				   double *prices);
 
 void gt_block_tree_load(const struct gt_quotient *q,
 			const struct gt_quotient_rows *rows,
@@ -99,9 +87,5 @@ int gt_block_tree_cheapest(const struct gt_quotient *q,
 			   const struct gt_quotient_rows *rows,
 			   const double *prices, struct gt_arena *arena,
 			   struct gt_block_tree *tree);
-
-/* May a block go from one port to another of another node? */
-int gt_quotient_ports_joined(const struct gt_quotient *q, uint32_t out,
-			     uint32_t in);
 
 #endif

@@ -1,4 +1,4 @@
-#include "search/cluster/quotient.h"
+#include "search/cluster/cut_bound.h"
 
 #include <string.h>
 
@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "plan/ir/plan.h"
 #include "search/problem/fabric.h"
+#include "search/cluster/quotient.h"
 #include "search/cluster/quotient_graph.h"
 #include "search/graph/maxflow.h"
 
@@ -32,8 +33,8 @@ static int measure_set(const struct gt_quotient_graph *g,
 	for (uint32_t c = 0; c <= g->quotient->cluster.nlevels; c++)
 		for (uint32_t i = 0; i < f->nranks; i++)
 			if (!outside[c * f->nnodes + f->ranks[i]])
-				nreached +=
-					gt_quotient_class_nodes(g->quotient, c);
+				nreached += gt_nodes_in_class(
+					&g->quotient->cluster, c);
 	if (!gt_rat_make(entering, nreached, &rat))
 		return 0;
 	*ratio = (struct gt_cut_ratio){rat.num, rat.den};
@@ -65,10 +66,11 @@ static int falls_short(struct gt_quotient_graph *g, struct gt_cut_ratio at,
 	gt_quotient_graph_scale(g, at.nreached);
 	for (uint32_t c = 0; c <= classes; c++)
 		for (uint32_t i = 0; i < n; i++)
-			gt_quotient_graph_feed(g, c, i,
-					       at.entering *
-						       gt_quotient_class_nodes(
-							       g->quotient, c));
+			gt_quotient_graph_feed(
+				g, c, i,
+				at.entering *
+					gt_nodes_in_class(&g->quotient->cluster,
+							  c));
 	return gt_quotient_graph_run(g, sink, outside) < at.entering * all;
 }
 
@@ -120,7 +122,7 @@ static int bound_rooted(struct gt_quotient_graph *g, uint32_t root,
 	for (uint32_t i = 0; i < (classes + 1) * n; i++) {
 		uint32_t c = i / n, v = i % n;
 
-		if (!gt_quotient_class_nodes(g->quotient, c) ||
+		if (!gt_nodes_in_class(&g->quotient->cluster, c) ||
 		    (!c && v == root))
 			continue;
 		gt_quotient_graph_scale(g, 1);

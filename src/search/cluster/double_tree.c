@@ -426,7 +426,7 @@ static int generate_trees(struct gt_double_tree_search *s, struct gt_err *err)
 		.problem = "the trees",
 		.max_rounds = GT_DOUBLE_TREE_ROUNDS,
 		.nrounds = &nrounds,
-		.budget = s->quotient->watch,
+		.budget = s->quotient->budget,
 		.arg = s,
 		.price = price_columns,
 	};

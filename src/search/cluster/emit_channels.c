@@ -11,7 +11,7 @@
 #include "base/arena.h"
 #include "plan/ir/cluster.h"
 #include "plan/ir/plan.h"
-#include "search/cluster/alltoall.h"
+#include "search/cluster/alltoall_path.h"
 #include "search/cluster/block_trees.h"
 #include "search/cluster/double_tree.h"
 #include "search/cluster/quotient.h"

@@ -4,6 +4,7 @@
  * prices of one node's links and of uplinks; both come with the routes that
  * they are about.
  */
+#include "search/cluster/cut_bound.h"
 #include "search/cluster/emit_parts.h"
 
 #include <string.h>
@@ -11,7 +12,7 @@
 #include "base/arena.h"
 #include "plan/ir/cluster.h"
 #include "plan/ir/plan.h"
-#include "search/cluster/alltoall.h"
+#include "search/cluster/alltoall_path.h"
 #include "search/cluster/quotient.h"
 #include "search/cluster/ring.h"
 #include "search/problem/fabric.h"

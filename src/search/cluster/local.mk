@@ -2,15 +2,21 @@ gtopo_core_sources += \
 	%D%/alltoall.c \
 	%D%/alltoall.h \
 	%D%/alltoall_assign.c \
+	%D%/alltoall_assign.h \
 	%D%/alltoall_certificate.c \
 	%D%/alltoall_decompose.c \
-	%D%/alltoall_lp.h \
+	%D%/alltoall_lengths.c \
+	%D%/alltoall_lengths.h \
+	%D%/alltoall_master.c \
+	%D%/alltoall_master.h \
 	%D%/alltoall_path.c \
+	%D%/alltoall_path.h \
 	%D%/block_tree_loads.c \
 	%D%/block_tree_pricing.c \
 	%D%/block_trees.c \
 	%D%/block_trees.h \
 	%D%/cut_bound.c \
+	%D%/cut_bound.h \
 	%D%/double_tree.c \
 	%D%/double_tree.h \
 	%D%/emit.c \
@@ -20,10 +26,17 @@ gtopo_core_sources += \
 	%D%/emit_proof.c \
 	%D%/ports.c \
 	%D%/ports.h \
+	%D%/quotient.c \
 	%D%/quotient.h \
+	%D%/quotient_build.c \
+	%D%/quotient_build.h \
 	%D%/quotient_graph.c \
 	%D%/quotient_graph.h \
+	%D%/quotient_rows.c \
+	%D%/quotient_rows.h \
+	%D%/request.h \
 	%D%/ring.c \
 	%D%/ring.h \
 	%D%/search.c \
-	%D%/search.h
+	%D%/search.h \
+	%D%/solution.h

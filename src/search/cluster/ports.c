@@ -6,7 +6,7 @@
 #include "base/err.h"
 #include "search/problem/fabric.h"
 #include "search/cluster/quotient.h"
-#include "search/cluster/search.h"
+#include "search/cluster/request.h"
 #include "topo/graph/path.h"
 
 /* The NVSwitches that GPUs of the kind hang on, or GT_NONE. */

@@ -1,7 +1,8 @@
 /*
- * A cluster as the search sees it: one node's fabric, which all nodes have,
- * the routes between its ranks and its ports, and the switches above them.
- * Nothing grows with the number of nodes.
+ * A cluster of equal nodes as the search sees it, divided by its symmetries: the
+ * fabric of one node, which all nodes have, the routes between its ranks and its
+ * ports, and the levels of switches above the nodes.  Nothing grows with the
+ * number of nodes.
  */
 #ifndef GT_SEARCH_CLUSTER_QUOTIENT_H
 #define GT_SEARCH_CLUSTER_QUOTIENT_H
@@ -19,59 +20,34 @@ struct gt_fabric_route;
 struct gt_budget;
 
 struct gt_quotient {
-	const struct gt_fabric *fabric; /* one node */
+	const struct gt_fabric *fabric; /* of one node */
 	struct gt_plan_cluster cluster;
-	const uint32_t *ports;             /* nodes of the fabric */
+	const uint32_t *ports;             /* their vertices in the fabric */
 	const struct gt_fabric_route *out; /* [rank * nports + port] */
-	const struct gt_fabric_route *in;  /* likewise, from port to rank */
-	const struct gt_budget *watch;     /* or NULL */
-	/* What a plan calls vertices and links of the box; by hand: NULL. */
+	const struct gt_fabric_route *in;  /* the same index: port to rank */
+	const struct gt_budget *budget;    /* NULL: no limit */
+	/* How a plan names the fabric's vertices and links.  They are NULL in a
+	   quotient that is made by hand and never becomes a plan. */
 	const char **vertex_ids, **link_ids, **link_kinds;
 };
 
 /*
- * What no schedule exceeds: as search/bound/bound.h, but of the whole cluster, in
- * the size of the result over the time, and found on few nodes.  Seen from
- * node 0 the others fall into classes, by the lowest level with a switch above
- * both; class c of 0 .. nlevels.  Adding up all nodes of a class, vertex by
- * vertex, changes no maximum flow to a rank of node 0: averaging a flow over
- * the symmetries that keep node 0 gives one that is equal on a class (that is,
- * classes are an equitable partition).
- *
- * A vertex of the sum is class * nnodes + node of the fabric; behind all of
- * these come switches: (level * (nlevels + 1) + class) * nrails + rail.
+ * Seen from node 0 the nodes fall into classes, by the lowest level with a switch
+ * above both: class 0 is node 0 itself, class c above 0 are the nodes that share
+ * a switch of level c - 1 with it, but none below.  All nodes of a class are added
+ * up, vertex by vertex.  So vertex class * nnodes + v stands for vertex v of the
+ * fabric in all nodes of the class, and behind these come the switches, which
+ * gt_quotient_switch() numbers (level * (nlevels + 1) + class) * nrails + rail.
  */
-struct gt_quotient_bound {
-	int found;
-	struct gt_rat value;
-	uint32_t nvertices;
-	/*
-	 * [vertex]: is it outside?  All-reduce: 0, or 1 + the part that it is
-	 * in: parts of node 0, or one that is all below a switch.
-	 */
-	uint32_t *outside;
-	uint32_t nparts; /* all-reduce only */
-	/* Link of the box: between sets, but no route crosses it; or NULL. */
-	const uint8_t *unused;
-};
-
 uint32_t gt_quotient_nvertices(const struct gt_quotient *q);
 uint32_t gt_quotient_switch(const struct gt_quotient *q, uint32_t level,
 			    uint32_t class_, uint32_t rail);
 
 /*
- * Where that is less, of what goes over the routes between all ranks of a node,
- * and between ranks and ports; a plan that says so has to have them all.
+ * May a block go from port `out` of a node to port `in` of another one?  Rails
+ * that only meet higher up, if at all, are not made to.
  */
-struct gt_quotient_bound_query {
-	const struct gt_quotient *quotient;
-	enum gt_coll coll;
-	uint32_t root;  /* of a broadcast or reduce */
-	int all_routes; /* has the plan? */
-};
-
-int gt_quotient_bound_find(const struct gt_quotient_bound_query *query,
-			   struct gt_arena *arena,
-			   struct gt_quotient_bound *bound, struct gt_err *err);
+int gt_quotient_ports_joined(const struct gt_quotient *q, uint32_t out,
+			     uint32_t in);
 
 #endif

@@ -12,38 +12,6 @@
 
 #define GT_QUOTIENT_UNLIMITED (GT_MAXFLOW_INF / 64)
 
-uint32_t gt_quotient_nvertices(const struct gt_quotient *q)
-{
-	uint32_t classes = q->cluster.nlevels + 1;
-
-	return classes * q->fabric->nnodes +
-	       q->cluster.nlevels * classes * q->cluster.nrails;
-}
-
-uint32_t gt_quotient_switch(const struct gt_quotient *q, uint32_t level,
-			    uint32_t class_, uint32_t rail)
-{
-	const struct gt_plan_cluster *cluster = &q->cluster;
-	uint32_t classes = cluster->nlevels + 1;
-
-	if (class_ <= level + 1) /* the switch that is above node 0 too */
-		class_ = 0;
-	if (!cluster->levels[level].by_rail)
-		rail = 0;
-	return classes * q->fabric->nnodes +
-	       (level * classes + class_) * cluster->nrails + rail;
-}
-
-uint32_t gt_quotient_class_nodes(const struct gt_quotient *q, uint32_t class_)
-{
-	const struct gt_plan_level *levels = q->cluster.levels;
-
-	if (!class_)
-		return 1;
-	return levels[class_ - 1].nodes -
-	       (class_ > 1 ? levels[class_ - 2].nodes : 1);
-}
-
 static void add_arc(struct gt_quotient_graph *g, uint32_t from, uint32_t to,
 		    int64_t capacity)
 {
@@ -97,7 +65,7 @@ static void add_uplinks(struct gt_quotient_graph *g, uint32_t level,
 	if (class_ && class_ <= level + 1)
 		return;
 	if (class_)
-		count = gt_quotient_class_nodes(q, class_) / l->nodes;
+		count = gt_nodes_in_class(&q->cluster, class_) / l->nodes;
 	capacity = scaled_capacity(g, l->gbs, count);
 	for (uint32_t r = 0; r < rails; r++) {
 		uint32_t low = gt_quotient_switch(q, level, class_, r);
@@ -113,7 +81,7 @@ static void add_class(struct gt_quotient_graph *g, uint32_t class_)
 	const struct gt_quotient *q = g->quotient;
 	const struct gt_fabric *f = q->fabric;
 	uint32_t base = class_ * f->nnodes;
-	uint32_t count = gt_quotient_class_nodes(q, class_);
+	uint32_t count = gt_nodes_in_class(&q->cluster, class_);
 
 	if (!count)
 		return;

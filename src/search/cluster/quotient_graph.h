@@ -37,9 +37,6 @@ int gt_quotient_graph_init(struct gt_quotient_graph *g,
 			   int reverse);
 void gt_quotient_graph_release(struct gt_quotient_graph *g);
 
-/* Nodes that share with node 0 a switch of level class_ - 1, none lower. */
-uint32_t gt_quotient_class_nodes(const struct gt_quotient *q, uint32_t class_);
-
 /* All links carry `factor` times theirs; ranks are fed nothing. */
 void gt_quotient_graph_scale(struct gt_quotient_graph *g, int64_t factor);
 

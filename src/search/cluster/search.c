@@ -6,159 +6,14 @@
 #include "base/err.h"
 #include "plan/ir/plan.h"
 #include "search/emit/select_by_size.h"
-#include "search/problem/fabric.h"
-#include "search/cluster/quotient.h"
+#include "search/cluster/cut_bound.h"
+#include "search/cluster/quotient_build.h"
 #include "search/cluster/alltoall.h"
-#include "search/cluster/ports.h"
 #include "search/cluster/double_tree.h"
 #include "search/cluster/emit.h"
 #include "search/cluster/ring.h"
 #include "search/cluster/block_trees.h"
-#include "search/problem/request.h"
 #include "search/problem/shape.h"
-#include "topo/cluster/cluster.h"
-
-/* Up to this many below one switch a block goes to each at once. */
-enum { GT_STAR_MAX = 4 };
-
-/* Does the level limit anything: are uplinks narrower than what they serve? */
-static int level_limits(const struct gt_cluster *cluster, uint32_t level,
-			struct gt_rat *uplink, int *limits, struct gt_err *err)
-{
-	enum gt_fabric_kind over = gt_quotient_over(cluster);
-	struct gt_rat below;
-	int rc = gt_cluster_uplink(cluster, over, level, 0, uplink, err);
-
-	if (!rc)
-		rc = gt_cluster_downlink(cluster, over, level, 0, &below, err);
-	if (!rc)
-		*limits = gt_rat_cmp(*uplink, below) < 0;
-	return rc;
-}
-
-/* Add a level, unless nothing is lost where all is joined at once. */
-static int add_level(const struct gt_cluster *cluster, uint32_t i,
-		     struct gt_plan_cluster *out, struct gt_err *err)
-{
-	const struct gt_cluster_fabric *fabric =
-		&cluster->fabrics[gt_quotient_over(cluster)];
-	const struct gt_cluster_level *from = &fabric->levels[i];
-	struct gt_plan_level *level = &out->levels[out->nlevels];
-	int last = i + 1 == fabric->nlevels, limits = 1, rc;
-	uint32_t below = out->nlevels ? level[-1].nodes : 1;
-
-	level->nodes = last ? cluster->nnodes : from->nodes;
-	level->by_rail = from->by_rail;
-	level->gbs = GT_RAT(0, 1);
-	rc = last ? GT_OK : level_limits(cluster, i, &level->gbs, &limits, err);
-	if (rc || !limits)
-		return rc;
-	if (last && from->nodes < cluster->nnodes)
-		return gt_err_set(err, GT_ENO, cluster->source,
-				  "the fabric does not join all %u nodes",
-				  cluster->nnodes);
-	if (level->nodes % below || cluster->nnodes % level->nodes)
-		return gt_err_set(err, GT_EINPUT, cluster->source,
-				  "%u nodes do not fill switches of %u; "
-				  "templates need switches that are alike",
-				  cluster->nnodes, level->nodes);
-	if (out->nlevels && level->by_rail && !level[-1].by_rail)
-		return gt_err_set(err, GT_EINPUT, cluster->source,
-				  "switches of all rails below switches of one "
-				  "are not supported");
-	level->spread = level->nodes / below <= GT_STAR_MAX
-				? GT_SPREAD_STAR
-				: GT_SPREAD_BINOMIAL;
-	out->nlevels++;
-	return GT_OK;
-}
-
-static int find_levels(const struct gt_cluster *cluster, struct gt_arena *arena,
-		       struct gt_plan_cluster *out, struct gt_err *err)
-{
-	enum gt_fabric_kind over = gt_quotient_over(cluster);
-	const struct gt_cluster_fabric *fabric = &cluster->fabrics[over];
-	int rc = GT_OK;
-
-	if (over == GT_FABRIC_NET &&
-	    (cluster->fabrics[GT_FABRIC_NVLINK].nlevels ||
-	     cluster->fabrics[GT_FABRIC_NVLINK].ncables))
-		return gt_err_set(err, GT_EINPUT, cluster->source,
-				  "NVLinks between nodes have to join all GPUs "
-				  "of all nodes, by switches of all rails");
-	if (!fabric->nlevels)
-		return gt_err_set(err, fabric->ncables ? GT_EINPUT : GT_ENO,
-				  cluster->source,
-				  fabric->ncables
-					  ? "templates need a fabric of levels"
-					  : "no fabric joins the nodes' ports");
-	out->levels =
-		gt_arena_array(arena, fabric->nlevels, sizeof(*out->levels));
-	if (!out->levels)
-		return gt_err_nomem(err);
-	for (uint32_t i = 0; i < fabric->nlevels && !rc; i++)
-		rc = add_level(cluster, i, out, err);
-	return rc;
-}
-
-static int check_alike(const struct gt_cluster *cluster, struct gt_err *err)
-{
-	if (cluster->nkinds == 1)
-		return GT_OK;
-	return gt_err_set(err, GT_EINPUT, cluster->source,
-			  "templates need nodes that are all alike; there are "
-			  "%u kinds",
-			  cluster->nkinds);
-}
-
-int gt_cluster_search_accepts(const struct gt_cluster *cluster,
-			      struct gt_err *err)
-{
-	struct gt_plan_cluster levels = {.nnodes = cluster->nnodes};
-	struct gt_arena *arena = gt_arena_new();
-	int rc = arena ? check_alike(cluster, err) : gt_err_nomem(err);
-
-	if (!rc)
-		rc = find_levels(cluster, arena, &levels, err);
-	gt_arena_free(arena);
-	return rc;
-}
-
-int gt_quotient_new(const struct gt_cluster_request *request,
-		    struct gt_arena *arena, struct gt_quotient **out,
-		    struct gt_err *err)
-{
-	const struct gt_cluster *cluster = request->cluster;
-	struct gt_request node = {.topo = cluster->kinds[0].topo,
-				  .paths = request->paths,
-				  .rates = request->rates,
-				  .coll = request->coll,
-				  .nranks = request->ngpus,
-				  .gpus = request->gpus};
-	struct gt_quotient *q = gt_arena_alloc(arena, sizeof(*q));
-	struct gt_fabric *fabric;
-	int rc;
-
-	if (!q)
-		return gt_err_nomem(err);
-	rc = check_alike(cluster, err);
-	if (rc)
-		return rc;
-	if ((uint64_t)cluster->nnodes * request->ngpus > INT32_MAX)
-		return gt_err_set(err, GT_EINPUT, cluster->source,
-				  "there are too many GPUs");
-	q->cluster.nnodes = cluster->nnodes;
-	q->cluster.nlocal = request->ngpus;
-	q->watch = request->watch;
-	rc = gt_request_fabric(&node, arena, &fabric, err);
-	q->fabric = fabric;
-	if (!rc)
-		rc = find_levels(cluster, arena, &q->cluster, err);
-	if (!rc)
-		rc = gt_quotient_ports_init(request, fabric, arena, q, err);
-	*out = q;
-	return rc;
-}
 
 static struct gt_quotient_bound_query bound_query(
 	const struct gt_cluster_request *request, const struct gt_quotient *q,
@@ -223,7 +78,7 @@ static int search_rings(const struct gt_cluster_request *request,
 	struct gt_shape_args args = {.coll = request->coll,
 				     .root = request->root,
 				     .max_channels = request->max_channels,
-				     .watch = request->watch,
+				     .watch = request->budget,
 				     .arena = arena};
 	struct gt_proposal rings = {0};
 	struct gt_cluster_ring_fabric ring_fabric;

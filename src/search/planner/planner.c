@@ -5,6 +5,8 @@
 #include "base/err.h"
 #include "plan/cost/cost.h"
 #include "plan/ir/plan.h"
+#include "search/cluster/quotient_build.h"
+#include "search/cluster/cut_bound.h"
 #include "search/cluster/alltoall.h"
 #include "search/cluster/quotient.h"
 #include "search/cluster/search.h"
@@ -61,7 +63,7 @@ static struct gt_planner *new_planner(const struct gt_planner_request *ask,
 		.coll = gt_planner_coll(ask),
 		.root = ask->root,
 		.max_channels = ask->max_channels,
-		.watch = ask->budget,
+		.budget = ask->budget,
 	};
 	return p;
 }
@@ -310,7 +312,7 @@ static int plan_cluster(struct gt_planner *p, struct gt_err *err)
 	int alike, flat, rc;
 
 	gt_err_init(&why);
-	alike = gt_cluster_search_accepts(p->cluster, &why) != GT_EINPUT;
+	alike = gt_quotient_accepts(p->cluster, &why) != GT_EINPUT;
 	flat = fits_flat(ask, p->cluster) && ask->algo != GT_PLANNER_HIER &&
 	       (needs_flat(ask) || !alike);
 	if (!flat)

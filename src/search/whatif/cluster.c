@@ -6,7 +6,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "plan/ir/plan.h"
-#include "search/cluster/search.h"
+#include "search/cluster/request.h"
 #include "search/problem/fabric.h"
 #include "search/whatif/cluster_changes.h"
 #include "search/whatif/cluster_full.h"

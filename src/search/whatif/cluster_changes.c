@@ -7,7 +7,7 @@
 #include "base/err.h"
 #include "plan/ir/cluster.h"
 #include "search/cluster/ports.h"
-#include "search/cluster/search.h"
+#include "search/cluster/request.h"
 #include "search/problem/fabric.h"
 #include "search/whatif/cluster_full.h"
 #include "search/whatif/result.h"

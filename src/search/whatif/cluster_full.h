@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/rat.h"
+#include "search/cluster/cut_bound.h"
 #include "search/cluster/quotient.h"
 #include "topo/graph/topo.h"
 

@@ -10,6 +10,8 @@
 #include "plan/simulate/simulate.h"
 #include "search/bound/bound.h"
 #include "search/problem/fabric.h"
+#include "search/cluster/quotient_build.h"
+#include "search/cluster/cut_bound.h"
 #include "search/cluster/quotient.h"
 #include "search/cluster/block_trees.h"
 #include "unit/search/cluster/small_cluster.h"

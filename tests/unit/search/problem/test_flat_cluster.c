@@ -4,6 +4,8 @@
 #include "base/err.h"
 #include "plan/ir/plan.h"
 #include "search/bound/bound.h"
+#include "search/cluster/quotient_build.h"
+#include "search/cluster/cut_bound.h"
 #include "search/cluster/quotient.h"
 #include "search/cluster/search.h"
 #include "search/problem/gpu_list.h"

@@ -1,12 +1,13 @@
 /*
- * What the files that solve a cluster's flow share: its linear program.  For
- * hier_flow*.c only; search/cluster/alltoall.h is the way in.
+ * The linear program of an all-to-all over the columns that are there so far.
+ * It is for the files that solve it; search/cluster/alltoall.h is the way in.
  */
-#ifndef GT_SEARCH_CLUSTER_ALLTOALL_LP_H
-#define GT_SEARCH_CLUSTER_ALLTOALL_LP_H
+#ifndef GT_SEARCH_CLUSTER_ALLTOALL_MASTER_H
+#define GT_SEARCH_CLUSTER_ALLTOALL_MASTER_H
 
+#include "search/cluster/alltoall_path.h"
+#include "search/cluster/alltoall_lengths.h"
 #include "search/lp/exact_basis.h"
-#include "search/cluster/alltoall.h"
 
 struct gt_lp;
 
@@ -32,7 +33,12 @@ struct gt_alltoall_master {
 
 int gt_alltoall_has_root(const struct gt_alltoall_master *m, uint32_t root);
 struct gt_basis_program gt_alltoall_basis(const struct gt_alltoall_master *m);
-int64_t gt_alltoall_gcd(int64_t a, int64_t b);
+
+/* The program with x alone.  GT_ESYS when memory ran out. */
+int gt_alltoall_master_init(struct gt_alltoall_master *m, struct gt_err *err);
+
+/* Give a column to the solver; 0 is x, b + 1 that of bundle b. */
+void gt_alltoall_master_push(struct gt_alltoall_master *m, uint32_t column);
 
 /* alltoall_certificate.c: prices and the bound, if any, into the flow. */
 int gt_alltoall_certify(struct gt_alltoall_master *m, struct gt_err *err);
