@@ -1,0 +1,71 @@
+# libgtopo: in one process, in two, and on what takes itself for two hosts.
+# Groups as one, one by one and by NCCL, where it is found.
+groups_of() {
+	timeout -k 5 55 "$library" race "$all" 50 2>&1 |
+		tee "$out/${machine}x$gpus-$commit.groups.txt"
+	[ "${PIPESTATUS[0]}" -eq 0 ]
+}
+
+# Each of 2 processes has one of 2 ranks, on a host of its own if $hosts is set,
+# with an RDMA device, which is simulated, if it is "verbs".
+library_apart() { # PART [PLAN]
+	local rank pids=() status=0
+	export WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=29517 \
+		GTOPO_SECRET="not so secret: a test"
+	for rank in 0 1; do
+		[ -z "$hosts" ] || export GTOPO_HOSTID=h$rank
+		[ "$hosts" != verbs ] || export GTOPO_IB_HCA=soft0 \
+			LD_PRELOAD="$soft" CUDA_VISIBLE_DEVICES=$rank
+		RANK=$rank timeout -k 5 55 "$library" "$1" \
+			"${2:-$work/plan2.json}" 50 &
+		pids+=($!)
+	done
+	for pid in "${pids[@]}"; do
+		wait "$pid" || status=$?
+	done
+	unset WORLD_SIZE MASTER_ADDR MASTER_PORT GTOPO_SECRET GTOPO_HOSTID
+	[ "$hosts" != verbs ] ||
+		unset GTOPO_IB_HCA LD_PRELOAD CUDA_VISIBLE_DEVICES
+	return $status
+}
+
+# Sets all, the plan for all GPUs, and soft, the simulated RDMA device.
+library_checks() {
+	all=$work/plan$gpus.json
+	hosts=
+	for part in check graph groups pairs register pieces; do
+		check 60 "libgtopo in 2 processes: $part" 0 library_apart "$part"
+		[ "$part" != register ] || grep '^# all' "$work/out"
+	done
+	export GTOPO_CUDA_IPC=0
+	check 60 "libgtopo in 2 processes, memory as files" 0 library_apart check
+	unset GTOPO_CUDA_IPC
+	check 20 "search everything for 2 hosts" 0 auto_of 2
+	hosts=yes
+	for part in check graph; do
+		check 60 "libgtopo on 2 hosts: $part" 0 \
+			library_apart "$part" "$work/auto2.json"
+	done
+	soft=$(find_file libsoftverbs.so "$root/tests/verbs")
+	hosts=verbs
+	"$gtopo" synth "1 gpu 1 nic" 2>>"$log" |
+		"$gtopo" search --nodes 2 - >"$work/rails.json" 2>>"$log"
+	# A kernel that is loaded when it is first needed waits for those that run, and
+	# they for the simulated card, which moves bytes by the driver: load all at once.
+	export CUDA_MODULE_LOADING=EAGER
+	for level in LOC SYS; do
+		for part in check graph; do
+			[ -n "$soft" ] || continue
+			export GTOPO_NET_GDR_LEVEL=$level
+			check 60 "libgtopo on 2 hosts, verbs, GPUDirect $level: $part" \
+				0 library_apart "$part" "$work/rails.json"
+		done
+	done
+	unset CUDA_MODULE_LOADING GTOPO_NET_GDR_LEVEL
+	hosts=
+	check 30 "libgtopo in 2 processes: messages that do not match" 0 \
+		library_apart pairs-apart
+	for part in check graph groups threads overlap fault pairs pairs-fault pieces; do
+		check 60 "libgtopo: $part" 0 "$library" "$part" "$all" 55
+	done
+}

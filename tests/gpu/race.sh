@@ -1,0 +1,70 @@
+# Side by side with NCCL, and what takes minutes.
+# What NCCL says of its rings with the given topology file, or none.
+rings() {
+	env ${1:+"NCCL_TOPO_FILE=$1"} NCCL_DEBUG=INFO \
+		NCCL_DEBUG_SUBSYS=INIT,GRAPH timeout -k 5 50 "$race" \
+		-b 1024 -e 1024 -r 1 -m stream -t 40 \
+		"$work/plan$gpus.json" 2>&1 |
+		grep -oE 'Channel [0-9]+/[0-9]+ :( [0-9]+)+$' | sort
+}
+
+same_rings() {
+	local with without
+	with=$(rings "$out/machine.xml")
+	without=$(rings "")
+	[ -n "$with" ] && [ "$with" = "$without" ] && uniq -c <<<"$with"
+}
+
+race_of() { # RANKS SECONDS
+	local file=$out/${machine}x$1-$commit.json
+	"$race" -b 1024 -e 4294967296 -r 11 -t "$2" -C "$commit" \
+		"$work/plan$1.json" >"$file" &&
+		[ "$(tail -n 1 "$file")" = "]}" ] &&
+		! grep -q '"wrong": [1-9]' "$file" && grep -q '"ratio' "$file"
+}
+
+# Two processes that take themselves for hosts, half of the GPUs each.
+race_tcp() { # RANKS SECONDS
+	local file=$out/${machine}x$1-tcp-$commit.json
+	"$race" -n 2 -l tcp -m stream -b 1048576 -e 67108864 -f 8 -r 7 -t "$2" \
+		-c allreduce -C "$commit" "$work/plan$1.json" >"$file" &&
+		[ "$(tail -n 1 "$file")" = "]}" ] &&
+		! grep -q '"wrong": [1-9]' "$file" && grep -q '"ratio' "$file"
+}
+
+# The race, random operations, compute-sanitizer.
+long_checks() {
+	if [ -n "$GTOPO_NCCL" ]; then
+		check 100 "NCCL's rings are the same with our file" 0 same_rings
+		check 230 "race with NCCL on $gpus" 0 race_of "$gpus" 215
+		[ "$gpus" -eq 2 ] ||
+			check 140 "race with NCCL on 2" 0 race_of 2 125
+		for n in $(printf '%s\n' 2 "$((gpus / 2 * 2))" | sort -nu); do
+			[ -f "$work/plan$n.json" ] &&
+				check 60 "race with NCCL over sockets, $n GPUs" \
+					0 race_tcp "$n" 50
+		done
+	else
+		result skip "race with NCCL" "no libnccl.so.2"
+	fi
+	check 60 "libgtopo: a million random operations" 0 \
+		"$library" stress "$all" 55
+	check 60 "more elements than 31 bits count" 0 "$matrix" large "$gpus" \
+		55
+	check 90 "100000 random operations" 0 "$matrix" stress "$gpus" 85
+	sanitizer=$(command -v compute-sanitizer ||
+		ls /usr/local/cuda/bin/compute-sanitizer 2>/dev/null)
+	for tool in memcheck racecheck; do
+		if [ -n "$sanitizer" ]; then
+			[ "$tool" != memcheck ] ||
+				check 40 "$tool, libgtopo" 0 "$sanitizer" \
+					--tool "$tool" --report-api-errors no \
+					--error-exitcode 9 \
+					"$library" threads "$all" 35
+			check 40 "$tool" 0 "$sanitizer" --tool "$tool" \
+				--error-exitcode 9 "$matrix" small 2 35
+		else
+			result skip "$tool" "no compute-sanitizer"
+		fi
+	done
+}
