@@ -57,14 +57,16 @@ endif
 # Copy engines are simulated, launches only looked at.
 if HAVE_CUDA
 unit_tests += \
-	%D%/exec/cuda/test_copy_engine \
-	%D%/exec/cuda/test_detour \
-	%D%/exec/cuda/test_detour_buffers \
+	%D%/exec/cuda/p2p/test_copy_engine \
+	%D%/exec/cuda/p2p/test_detour \
+	%D%/exec/cuda/p2p/test_detour_buffers \
 	%D%/exec/cuda/test_early_launch
-tests_unit_exec_cuda_test_copy_engine_SOURCES = \
-	%D%/exec/cuda/test_copy_engine.c %D%/streams.c %D%/streams.h
-tests_unit_exec_cuda_test_detour_SOURCES = \
-	%D%/exec/cuda/test_detour.c %D%/streams.c %D%/streams.h
+tests_unit_exec_cuda_p2p_test_copy_engine_SOURCES = \
+	%D%/exec/cuda/p2p/test_copy_engine.c \
+	%D%/exec/cuda/p2p/streams.c %D%/exec/cuda/p2p/streams.h
+tests_unit_exec_cuda_p2p_test_detour_SOURCES = \
+	%D%/exec/cuda/p2p/test_detour.c \
+	%D%/exec/cuda/p2p/streams.c %D%/exec/cuda/p2p/streams.h
 endif
 
 EXTRA_DIST += \

@@ -1,13 +1,20 @@
-#include "exec/cuda/engine.h"
+/*
+ * Connects the programs of a collective: allocates their FIFOs, finds each
+ * connection's other end, here or over a link, and copies all of it to the GPUs.
+ */
+#include "exec/cuda/connect.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "exec/cuda/device/ipc_memory.h"
+#include "exec/cuda/device/state.h"
+#include "exec/cuda/program.h"
 #include "exec/link/fifo.h"
-#include "plan/lower/lower.h"
 #include "plan/ir/plan.h"
+#include "plan/lower/lower.h"
 #include "plan/lower/step.h"
 
 /* One worker's end of a connection: of which program, and its number in it. */
@@ -484,7 +491,7 @@ int gt_cuda_connect_all(struct gt_engine *engine, struct gt_err *err)
 	if (!gt_process_group_has_links(&engine->group))
 		return GT_OK;
 	for (int coll = 0; !rc && coll < GT_NCOLLS; coll++)
-		if (gt_cuda_row_exists(engine, (enum gt_coll)coll))
+		if (gt_cuda_programs_exist(engine, (enum gt_coll)coll))
 			rc = gt_programs_make(engine, (enum gt_coll)coll, err);
 	if (!rc)
 		rc = gt_programs_connect_links(engine, err);
@@ -516,138 +523,4 @@ int gt_cuda_link_progress(const struct gt_engine *engine, enum gt_coll coll,
 					       memory_order_relaxed);
 	}
 	return far != 0;
-}
-
-static int gt_kernels_load(struct gt_engine *engine, enum gt_dtype dtype,
-			   struct gt_err *err)
-{
-	cudaError_t rc;
-
-	for (uint32_t r = engine->group.first; r < engine->group.end; r++) {
-		cudaSetDevice(engine->ranks[r].device);
-		rc = (cudaError_t)gt_kernel_prepare(dtype,
-						    engine->shared_bytes);
-		if (rc != cudaSuccess)
-			return gt_cuda_fail(engine, r, (int)rc,
-					    "load the kernels", err);
-	}
-	engine->loaded_dtypes |= 1u << dtype;
-	return GT_OK;
-}
-
-/* Layouts of the selected channels; the others have no loops, do nothing. */
-static int gt_layouts_set(struct gt_engine *engine,
-			  const struct gt_layout_args *args, struct gt_err *err)
-{
-	int rc = GT_OK;
-
-	memset(engine->layouts, 0, sizeof(engine->layouts));
-	for (uint32_t i = 0; !rc && i < engine->nchannels; i++)
-		rc = gt_layout_init(engine->plan, engine->channels[i], args,
-				    &engine->layouts[engine->channels[i]], err);
-	return rc;
-}
-
-/* Scratch of the selected channels: a slice for every place and loop. */
-static int gt_step_scratch_need(struct gt_engine *engine,
-				const struct gt_exec_request *req,
-				struct gt_err *err)
-{
-	const struct gt_plan *plan = engine->plan;
-	uint64_t most = 0;
-
-	for (uint32_t i = 0; i < engine->nchannels; i++) {
-		const struct gt_layout *at =
-			&engine->layouts[engine->channels[i]];
-		uint64_t slices = (uint64_t)at->nworkers * at->loops *
-				  plan->channels[engine->channels[i]].nscratch;
-
-		if (slices > most)
-			most = slices;
-	}
-	engine->step_scratch_bytes = most * engine->slot_pitch;
-	return gt_cuda_region_grow(engine, GT_CUDA_STEP_SCRATCH,
-				   engine->step_scratch_bytes * plan->nchannels,
-				   req, err);
-}
-
-/* Over links, of the rows that GPUs can do so the one for these bytes. */
-static const struct gt_plan_select *gt_row_over_links(
-	const struct gt_engine *engine, enum gt_coll coll, uint64_t bytes)
-{
-	const struct gt_plan *plan = engine->plan;
-	const struct gt_plan_select *last = NULL;
-
-	for (uint32_t i = 0; i < plan->nselect; i++) {
-		if (!gt_plan_row_serves(plan, &plan->select[i], coll) ||
-		    !gt_cuda_row_supported(engine, &plan->select[i], coll,
-					   NULL))
-			continue;
-		last = &plan->select[i];
-		if (bytes <= last->max_bytes)
-			break;
-	}
-	return last;
-}
-
-const struct gt_plan_select *gt_cuda_row_of(const struct gt_engine *engine,
-					    const struct gt_exec_request *req)
-{
-	const struct gt_plan *plan = engine->plan;
-	uint64_t blocks = gt_coll_has_blocks(req->coll) ? plan->nranks : 1;
-	uint64_t bytes = req->count * blocks * gt_dtype_bytes(req->dtype);
-	const struct gt_plan_select *row =
-		engine->all_peers_reachable
-			? NULL
-			: gt_row_over_links(engine, req->coll, bytes);
-
-	return row ? row : gt_plan_row(plan, req->coll, bytes);
-}
-
-int gt_cuda_row_check(const struct gt_engine *engine,
-		      const struct gt_exec_request *req, struct gt_err *err)
-{
-	const struct gt_plan_select *row = gt_cuda_row_of(engine, req);
-
-	if (!row)
-		gt_err_set(err, GT_EINPUT, NULL,
-			   "the plan has nothing for '%s'",
-			   gt_coll_name(req->coll));
-	else if (gt_coll_is_rooted(req->coll) &&
-		 req->root != engine->plan->root)
-		gt_err_set(err, GT_EINPUT, NULL,
-			   "the root is rank %u, but the plan's is %u",
-			   req->root, engine->plan->root);
-	else
-		return gt_cuda_row_supported(engine, row, req->coll, err);
-	return 0;
-}
-
-int gt_cuda_layout_set(struct gt_engine *engine,
-		       const struct gt_exec_request *req, struct gt_err *err)
-{
-	const struct gt_plan_select *row = gt_cuda_row_of(engine, req);
-	struct gt_layout_args args = {
-		.use = {req->coll, row->algo, req->root},
-		.count = req->count,
-		.elem_bytes = (uint32_t)gt_dtype_bytes(req->dtype),
-	};
-	int rc = gt_cuda_connect(engine, req->coll, err);
-
-	if (rc)
-		return rc;
-	engine->nchannels = row->nchannels;
-	memcpy(engine->channels, row->channels,
-	       row->nchannels * sizeof(*engine->channels));
-	engine->nlanes = engine->ranks[0].programs[req->coll].nlanes;
-	engine->slicing = gt_cuda_slicing_of(engine, req);
-	args.slice_bytes = engine->slicing.slice_bytes;
-	args.nworkers = engine->slicing.workers;
-	args.nsel = engine->nchannels;
-	args.sel = engine->channels;
-	if (!(engine->loaded_dtypes & 1u << req->dtype))
-		rc = gt_kernels_load(engine, req->dtype, err);
-	if (!rc)
-		rc = gt_layouts_set(engine, &args, err);
-	return rc ? rc : gt_step_scratch_need(engine, req, err);
 }

@@ -1,22 +1,32 @@
-#include "exec/cuda/engine.h"
-
+/*
+ * The CUDA engine's table: opens everything in order and closes it, makes known
+ * inputs and checks outputs.  Nothing else of the engine calls this file.
+ */
 #include <stdlib.h>
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "exec/cuda/connect.h"
+#include "exec/cuda/device/devices.h"
+#include "exec/cuda/device/host_memory.h"
+#include "exec/cuda/device/ipc_memory.h"
+#include "exec/cuda/device/peers.h"
+#include "exec/cuda/device/span.h"
+#include "exec/cuda/device/state.h"
+#include "exec/cuda/host_state.h"
+#include "exec/cuda/p2p/copy_engine.h"
+#include "exec/cuda/p2p/detour.h"
+#include "exec/cuda/p2p/memory.h"
+#include "exec/cuda/proxy.h"
+#include "exec/cuda/run.h"
+#include "exec/cuda/sizing.h"
+#include "exec/cuda/stream.h"
+#include "exec/cuda/tuning.h"
 #include "exec/cuda/user_buffers.h"
-#include "plan/lower/layout.h"
+#include "exec/engine.h"
 #include "plan/ir/plan.h"
+#include "plan/lower/layout.h"
 #include "world/world.h"
-
-int gt_cuda_fail(const struct gt_engine *engine, uint32_t rank, int code,
-		 const char *what, struct gt_err *err)
-{
-	cudaGetLastError();
-	return gt_err_set(err, GT_ESYS, NULL, "rank %u (%s): cannot %s: %s",
-			  rank, engine->plan->ranks[rank].device, what,
-			  cudaGetErrorString((cudaError_t)code));
-}
 
 /* Hops need access from the sender's and the receiver's GPU to the other's. */
 static int gt_rank_reach(struct gt_engine *engine, uint32_t from, uint32_t to,
@@ -206,56 +216,6 @@ static int gt_cuda_open(const struct gt_engine_config *config,
 	}
 	*engine = made;
 	return GT_OK;
-}
-
-static struct gt_range gt_cuda_range(const struct gt_engine *engine,
-				     const struct gt_exec_request *req,
-				     enum gt_extent extent, uint32_t rank)
-{
-	uint64_t blocks =
-		gt_coll_has_blocks(req->coll) ? engine->plan->nranks : 1;
-
-	if (extent == GT_EXTENT_OWN)
-		return (struct gt_range){req->count * rank, req->count};
-	if (extent == GT_EXTENT_NONE)
-		return (struct gt_range){0, 0};
-	return (struct gt_range){0, req->count * blocks};
-}
-
-struct gt_cuda_span gt_cuda_span_of(const struct gt_engine *engine,
-				    const struct gt_exec_request *req,
-				    uint32_t viewer, uint32_t rank)
-{
-	char *data = gt_cuda_region_at(engine, GT_CUDA_DATA, viewer, rank);
-	const struct gt_channel_use use = {.coll = req->coll,
-					   .root = req->root};
-	size_t elem = gt_dtype_bytes(req->dtype);
-	struct gt_range in =
-		gt_cuda_range(engine, req, gt_layout_input(&use, rank), rank);
-	struct gt_range out =
-		gt_cuda_range(engine, req, gt_layout_output(&use, rank), rank);
-	struct gt_cuda_span span = {.input = data + req->shift * elem,
-				    .output = data + engine->data_bytes +
-					      req->shift * elem,
-				    .input_first = in.offset,
-				    .output_first = out.offset,
-				    .input_count = in.count,
-				    .output_count = out.count};
-
-	if (req->buffers) {
-		span.input = (char *)req->buffers[rank].input;
-		span.output = req->buffers[rank].output;
-	} else if (req->inplace) {
-		/* A block lies where it is in the whole buffer. */
-		span.input = span.output + in.offset * elem;
-		span.output += out.offset * elem;
-	}
-	if (req->premultiplied)
-		span.input =
-			gt_cuda_premul_input(engine, span.input, viewer, rank);
-	span.input += req->part_first * elem;
-	span.output += req->part_first * elem;
-	return span;
 }
 
 static struct gt_kernel_data gt_data_of(const struct gt_engine *engine,

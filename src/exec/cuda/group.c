@@ -1,10 +1,17 @@
 /*
- * Requests of a group that go as packets or through scratch wait here for one
- * another, to become one launch of each a GPU.
+ * Requests of a group wait here for one another, as packets or through scratch,
+ * and are launched together.
  */
-#include "exec/cuda/engine.h"
+#include "exec/cuda/group.h"
 
 #include "base/err.h"
+#include "exec/cuda/device/span.h"
+#include "exec/cuda/device/state.h"
+#include "exec/cuda/launch.h"
+#include "exec/cuda/p2p/args.h"
+#include "exec/cuda/p2p/memory.h"
+#include "exec/cuda/p2p/scratch_reduce_group.h"
+#include "exec/cuda/tuning.h"
 #include "exec/link/bundle.h"
 #include "plan/ir/plan.h"
 

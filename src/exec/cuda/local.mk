@@ -1,33 +1,41 @@
 if HAVE_CUDA
 gtopo_core_sources += \
-	%D%/choose.c \
 	%D%/connect.c \
-	%D%/copy_engine.c \
-	%D%/detour.c \
-	%D%/detour.h \
-	%D%/detour_buffers.c \
+	%D%/connect.h \
 	%D%/diagnose.c \
-	%D%/driver.c \
-	%D%/driver.h \
+	%D%/diagnose.h \
 	%D%/engine.c \
-	%D%/engine.h \
-	%D%/gdr_memory.c \
 	%D%/group.c \
-	%D%/ipc_memory.c \
-	%D%/map.c \
-	%D%/p2p.c \
-	%D%/premul.c \
+	%D%/group.h \
+	%D%/host_state.c \
+	%D%/host_state.h \
+	%D%/launch.c \
+	%D%/launch.h \
+	%D%/layout.c \
+	%D%/layout.h \
 	%D%/program.c \
+	%D%/program.h \
 	%D%/proxy.c \
+	%D%/proxy.h \
+	%D%/registration.c \
+	%D%/registration.h \
+	%D%/row.c \
+	%D%/row.h \
 	%D%/run.c \
-	%D%/scratch_reduce.c \
-	%D%/scratch_reduce_group.c \
+	%D%/run.h \
 	%D%/sendrecv.c \
+	%D%/sendrecv.h \
+	%D%/sizing.c \
+	%D%/sizing.h \
 	%D%/stream.c \
+	%D%/stream.h \
 	%D%/trace.c \
 	%D%/trace.h \
 	%D%/tuning.c \
+	%D%/tuning.h \
 	%D%/user_buffers.c \
-	%D%/user_buffers.h \
-	%D%/user_buffers_share.c
+	%D%/user_buffers.h
 endif
+
+include src/exec/cuda/device/local.mk
+include src/exec/cuda/p2p/local.mk

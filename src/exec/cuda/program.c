@@ -1,10 +1,12 @@
-/* Which of the plan's programs GPUs run for a collective, and how wide. */
-#include "exec/cuda/engine.h"
+/* Lowers the plan's channels to the programs that GPUs run for a collective. */
+#include "exec/cuda/program.h"
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "plan/lower/lower.h"
+#include "exec/cuda/device/state.h"
+#include "exec/cuda/row.h"
 #include "plan/ir/plan.h"
+#include "plan/lower/lower.h"
 
 enum { GT_CUDA_SHARED_MAX = 200 * 1024 };
 
@@ -23,113 +25,6 @@ static int gt_row_uses(const struct gt_plan_select *row, uint32_t c)
 		if (row->channels[k] == c)
 			return 1;
 	return 0;
-}
-
-uint32_t gt_cuda_row_lanes(const struct gt_engine *engine,
-			   const struct gt_plan_select *row, enum gt_coll coll)
-{
-	const struct gt_channel_use use = {coll, row->algo, engine->plan->root};
-
-	return gt_lower_lanes(engine->plan, &use);
-}
-
-/* What kernels do not do. */
-static int gt_program_refuse(const struct gt_program *program,
-			     struct gt_err *err)
-{
-	for (uint32_t s = 0; s < program->nsteps;
-	     s += gt_step_nrecords(&program->steps[s])) {
-		const struct gt_step *step = &program->steps[s];
-		uint32_t n = (uint32_t)step->nsrc + step->ndst;
-
-		if (n > GT_KERNEL_OPERANDS)
-			return gt_err_set(err, GT_EINPUT, NULL,
-					  "rank %u channel %u step %u has %u "
-					  "operands, GPUs take %d",
-					  program->rank, program->channel,
-					  step->id, n, GT_KERNEL_OPERANDS);
-		for (uint32_t i = 0; i < n; i++) {
-			uint8_t buf = gt_step_operand(step, i)->buf;
-
-			if (buf == GT_BUF_PEER_INPUT ||
-			    buf == GT_BUF_PEER_OUTPUT)
-				return gt_err_set(err, GT_EINPUT, NULL,
-						  "rank %u channel %u step %u "
-						  "reaches into a peer's "
-						  "memory, GPUs use FIFOs",
-						  program->rank,
-						  program->channel, step->id);
-		}
-	}
-	return GT_OK;
-}
-
-/* Blocks run all at once. */
-static int gt_row_refuse_blocks(const struct gt_engine *engine,
-				const struct gt_plan_select *row,
-				uint32_t lanes, struct gt_err *err)
-{
-	uint32_t given = engine->config.workers ? engine->config.workers : 1;
-	uint32_t n = row->nchannels * lanes * given;
-
-	if (n > engine->processors)
-		return gt_err_set(
-			err, GT_EINPUT, NULL,
-			"%u channels of %u lanes and %u workers need "
-			"as many multiprocessors at once, the GPU has "
-			"%u",
-			row->nchannels, lanes, given, engine->processors);
-	return GT_OK;
-}
-
-/* Meshes go without FIFOs where everyone reaches everyone. */
-static int gt_row_refuse(const struct gt_engine *engine,
-			 const struct gt_plan_select *row, enum gt_coll coll,
-			 struct gt_err *err)
-{
-	const struct gt_plan *plan = engine->plan;
-	uint32_t lanes = gt_cuda_row_lanes(engine, row, coll);
-	struct gt_lower_query want = {.use = {coll, row->algo, plan->root}};
-	uint32_t n = row->nchannels * lanes * plan->nranks;
-	struct gt_arena *arena;
-	struct gt_program program;
-	int rc;
-
-	if (row->algo == GT_ALGO_ONE_SHOT || row->algo == GT_ALGO_TWO_SHOT)
-		return gt_err_set(err, GT_EINPUT, NULL,
-				  "GPUs have no FIFOs for meshes");
-	rc = gt_row_refuse_blocks(engine, row, lanes, err);
-	if (rc)
-		return rc;
-	arena = gt_arena_new();
-	if (!arena)
-		return gt_err_nomem(err);
-	for (uint32_t i = 0; !rc && i < n; i++) {
-		want.channel = row->channels[i / lanes % row->nchannels];
-		want.lane = i % lanes;
-		want.rank = i / lanes / row->nchannels;
-		program = (struct gt_program){.rank = want.rank,
-					      .channel = want.channel};
-		rc = gt_lower(plan, &want, arena, &program, err);
-		if (!rc)
-			rc = gt_program_refuse(&program, err);
-	}
-	gt_arena_free(arena);
-	return rc;
-}
-
-int gt_cuda_row_supported(const struct gt_engine *engine,
-			  const struct gt_plan_select *row, enum gt_coll coll,
-			  struct gt_err *err)
-{
-	enum { UNKNOWN, NO, YES };
-	uint8_t *can =
-		&engine->row_support[(size_t)coll * engine->plan->nselect +
-				     (size_t)(row - engine->plan->select)];
-
-	if (*can == UNKNOWN || (*can == NO && err))
-		*can = gt_row_refuse(engine, row, coll, err) ? NO : YES;
-	return *can == YES;
 }
 
 /*
@@ -162,7 +57,7 @@ static const struct gt_plan_select *gt_program_row(
 	return first;
 }
 
-int gt_cuda_row_exists(const struct gt_engine *engine, enum gt_coll coll)
+int gt_cuda_programs_exist(const struct gt_engine *engine, enum gt_coll coll)
 {
 	uint32_t workers;
 

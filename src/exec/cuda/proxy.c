@@ -1,5 +1,10 @@
-#include "exec/cuda/engine.h"
+/*
+ * Threads that carry slices between pinned FIFOs and links, and rest when there is
+ * nothing to carry.
+ */
+#include "exec/cuda/proxy.h"
 
+#include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <time.h>
@@ -7,6 +12,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/thread.h"
+#include "exec/cuda/device/state.h"
 
 enum {
 	/* Rounds from one yield to the next: ranks may be more than
@@ -72,7 +78,7 @@ int gt_cuda_proxy_start(struct gt_engine *engine, struct gt_err *err)
 
 	atomic_store(&carry->stop, 0);
 	for (int i = 0; !rc && i < GT_PROCESS_GROUP_LINKS; i++) {
-		struct gt_cuda_proxy_thread *at = &carry->carriers[carry->n];
+		struct gt_cuda_proxy_thread *at = &carry->threads[carry->n];
 
 		if (!gt_process_group_carries(&engine->group, i))
 			continue;
@@ -100,7 +106,7 @@ void gt_cuda_proxy_stop(struct gt_engine *engine)
 
 	atomic_store(&carry->stop, 1);
 	for (uint32_t i = 0; i < carry->n; i++)
-		pthread_join(carry->carriers[i].thread, NULL);
+		pthread_join(carry->threads[i].thread, NULL);
 	if (carry->n)
 		gt_process_group_attend(&engine->group, -1);
 	carry->n = 0;

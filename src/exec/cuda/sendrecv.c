@@ -1,9 +1,16 @@
-#include "exec/cuda/engine.h"
+/*
+ * Messages between ranks: finds blocks for those that start together, launches
+ * one kernel for them, and says which of them failed.
+ */
+#include "exec/cuda/sendrecv.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
+#include "exec/cuda/device/ipc_memory.h"
+#include "exec/cuda/device/state.h"
+#include "exec/cuda/p2p/args.h"
 #include "kernels/sendrecv.h"
 #include "plan/ir/plan.h"
 

@@ -4,13 +4,22 @@
  * somebody's capture are made in relaxed mode, as they touch no stream that is
  * captured.
  */
-#include "exec/cuda/engine.h"
+#include "exec/cuda/stream.h"
 
 #include <sched.h>
 #include <time.h>
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "exec/cuda/device/ipc_memory.h"
+#include "exec/cuda/device/span.h"
+#include "exec/cuda/device/state.h"
+#include "exec/cuda/diagnose.h"
+#include "exec/cuda/group.h"
+#include "exec/cuda/launch.h"
+#include "exec/cuda/proxy.h"
+#include "exec/cuda/sendrecv.h"
+#include "exec/cuda/tuning.h"
 #include "exec/cuda/user_buffers.h"
 #include "world/world.h"
 

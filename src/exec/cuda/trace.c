@@ -1,3 +1,7 @@
+/*
+ * Traces a run: compares the GPUs' clocks with the host's before, and turns what
+ * kernels and copies have noted into the trace's steps after.
+ */
 #include "exec/cuda/trace.h"
 
 #include <stdlib.h>
@@ -5,40 +9,22 @@
 
 #include "base/clock.h"
 #include "base/err.h"
-#include "exec/trace/trace.h"
-#include "exec/trace/p2p.h"
+#include "exec/cuda/device/state.h"
+#include "exec/cuda/device/trace_record.h"
+#include "exec/cuda/launch.h"
+#include "exec/cuda/p2p/args.h"
 #include "exec/trace/marks.h"
+#include "exec/trace/p2p.h"
+#include "exec/trace/trace.h"
 #include "plan/ir/plan.h"
 
 enum {
 	GT_CUDA_MARKS = 1 << 18, /* of the interpreter on a rank, at most */
 	GT_CUDA_CLOCK_ROUNDS = 500,
 	GT_CUDA_EVENT_ROUNDS = 3,
-	GT_CUDA_KERNELS = GT_CUDA_CE_PIECES + 8, /* of one operation */
-	GT_CUDA_COPIES = 4 * (GT_CUDA_CE_PIECES + GT_P2P_RANKS),
 };
 
 static const uint64_t gt_clock_limit_ns = 2000000000;
-
-struct gt_cuda_copy {
-	cudaEvent_t begin, end;
-	struct gt_trace_transfer moved;
-};
-
-/* Of a rank, while it is traced. */
-struct gt_cuda_tracing {
-	int64_t ahead_ns;             /* the GPU's clock against the host's */
-	struct gt_kernel_mark *marks; /* on the device */
-	size_t nmarks;
-	uint32_t nkernels; /* of flows */
-	int watched;       /* the last of them */
-	uint64_t number;   /* of the next operation by packets */
-	cudaStream_t watch;
-	cudaEvent_t base; /* of the copies' events */
-	int64_t base_ns;  /* base/clock.h */
-	uint32_t ncopies;
-	struct gt_cuda_copy copies[GT_CUDA_COPIES];
-};
 
 /*
  * The quickest answer is the most exact one: question and answer then took the
@@ -224,100 +210,6 @@ void gt_cuda_trace_end(struct gt_engine *engine)
 		cudaFree(tracing->marks);
 		free(tracing);
 	}
-}
-
-struct gt_kernel_mark *gt_cuda_trace_blocks(const struct gt_engine *engine,
-					    uint32_t rank)
-{
-	const struct gt_cuda_tracing *tracing = engine->ranks[rank].tracing;
-
-	return tracing ? tracing->marks : NULL;
-}
-
-struct gt_kernel_mark *gt_cuda_trace_kernel(const struct gt_engine *engine,
-					    uint32_t rank)
-{
-	struct gt_cuda_tracing *tracing = engine->ranks[rank].tracing;
-
-	if (!tracing || !gt_choice_is_p2p(&engine->choice) ||
-	    tracing->nkernels == GT_CUDA_KERNELS)
-		return NULL;
-	return tracing->marks + (size_t)tracing->nkernels++ *
-					engine->choice.blocks * GT_P2P_STAGES *
-					GT_P2P_RANKS;
-}
-
-int gt_cuda_trace_packets(const struct gt_engine *engine, uint32_t rank,
-			  int ll128, const struct gt_packet_args *args)
-{
-	struct gt_cuda_tracing *tracing = engine->ranks[rank].tracing;
-	struct gt_packet_args watched = *args;
-
-	if (!tracing)
-		return cudaSuccess;
-	watched.guard.marks = gt_cuda_trace_kernel(engine, rank);
-	tracing->watched = 1;
-	return gt_packet_watch(ll128, &watched, tracing->number,
-			       tracing->watch);
-}
-
-/* Whose memory it is, of what copies write. */
-static uint32_t gt_trace_owner(const struct gt_engine *engine, uint32_t rank,
-			       const char *at)
-{
-	static const int regions[] = {GT_CUDA_DATA, GT_CUDA_SCRATCH};
-	const uint64_t bytes[] = {2 * engine->data_bytes,
-				  engine->regions[GT_CUDA_SCRATCH].bytes};
-
-	for (uint32_t r = 0; r < engine->plan->nranks; r++)
-		for (int i = 0; i < 2; i++) {
-			const char *base =
-				engine->regions[regions[i]].at
-					? gt_cuda_region_at(engine, regions[i],
-							    rank, r)
-					: NULL;
-
-			if (base && at >= base && at < base + bytes[i])
-				return r;
-		}
-	return rank;
-}
-
-int gt_cuda_trace_copy_begin(const struct gt_engine *engine, uint32_t rank,
-			     cudaStream_t stream, const char *to,
-			     uint64_t bytes)
-{
-	struct gt_cuda_tracing *tracing = engine->ranks[rank].tracing;
-	struct gt_cuda_copy *copy;
-	cudaError_t rc;
-
-	if (!tracing || tracing->ncopies == GT_CUDA_COPIES)
-		return cudaSuccess;
-	copy = &tracing->copies[tracing->ncopies];
-	rc = cudaEventCreate(&copy->begin);
-	if (rc != cudaSuccess)
-		return (int)rc;
-	rc = cudaEventCreate(&copy->end);
-	if (rc != cudaSuccess) {
-		cudaEventDestroy(copy->begin);
-		return (int)rc;
-	}
-	copy->moved.bytes = bytes;
-	copy->moved.from = rank;
-	copy->moved.to = gt_trace_owner(engine, rank, to);
-	tracing->ncopies++;
-	return (int)cudaEventRecord(copy->begin, stream);
-}
-
-int gt_cuda_trace_copy_end(const struct gt_engine *engine, uint32_t rank,
-			   cudaStream_t stream)
-{
-	struct gt_cuda_tracing *tracing = engine->ranks[rank].tracing;
-
-	if (!tracing)
-		return cudaSuccess;
-	return (int)cudaEventRecord(tracing->copies[tracing->ncopies - 1].end,
-				    stream);
 }
 
 static int gt_take_blocks(const struct gt_engine *engine,

@@ -1,7 +1,15 @@
-#include "exec/cuda/engine.h"
+/*
+ * Chooses the algorithm and protocol of a request, and how many blocks and threads
+ * carry it, from measurements on H200.
+ */
+#include "exec/cuda/tuning.h"
 
 #include "base/err.h"
-#include "plan/ir/detour.h"
+#include "exec/cuda/device/state.h"
+#include "exec/cuda/p2p/args.h"
+#include "exec/cuda/p2p/detour.h"
+#include "exec/cuda/p2p/memory.h"
+#include "exec/cuda/row.h"
 #include "plan/ir/plan.h"
 
 /*
@@ -55,11 +63,8 @@ enum {
 	/* Copy engines: of an all-reduce; of all blocks, if not reduced. */
 	GT_CHOICE_CE_BYTES = 192 << 20,
 	GT_CHOICE_CE_BLOCK_BYTES = 96 << 20,
-	/* Of all blocks: smaller ones take no detour, even if a row says so. */
-	GT_CHOICE_DETOUR_BYTES = 32 << 20,
 	/* One block of so many is left to what a detour runs beside. */
 	GT_CHOICE_DETOUR_BLOCKS = 4,
-	GT_CHOICE_PACK_BYTES = 16,
 };
 
 static uint64_t gt_choice_packet_chunk(const struct gt_algo_choice *choice)
@@ -134,22 +139,6 @@ static void gt_choice_size_direct(const struct gt_engine *engine,
 			: all < GT_CHOICE_MANY_BYTES && engine->plan->nranks > 2
 				? GT_CHOICE_BLOCKS
 				: most;
-}
-
-/* Why nothing of a request can go through the host's memory. */
-static const char *gt_choice_no_detour(const struct gt_engine *engine,
-				       const struct gt_exec_request *req,
-				       const struct gt_algo_choice *choice)
-{
-	if (!engine->has_detours)
-		return "there are no detours: GPUs on one host, all on NVLink, "
-		       "have them, where there is memory for them";
-	if (!gt_detour_is_possible(choice->algo, choice->protocol, req->coll))
-		return "only copy engines and a pulling root have one beside "
-		       "them";
-	if (choice->detour_permille > GT_DETOUR_MAX_PERMILLE)
-		return "more than half would go by the detour";
-	return NULL;
 }
 
 /* Blocks and threads do what is beside the copies. */
@@ -365,82 +354,6 @@ static void gt_choice_planned(const struct gt_engine *engine,
 		*choice = (struct gt_algo_choice){.algo = GT_ALGO_RING};
 }
 
-/*
- * Of so many bytes that leave one of 2 GPUs: what goes by a detour, where one
- * GPU sends, where one pulls, where both send, and where sums are spread as
- * well.  NVLink has 391 to 396 GB/s, PCIe 45 one way and 35 both ways at once,
- * and a detour takes time to fill.
- */
-static const struct {
-	uint64_t bytes;
-	uint32_t one, pulled, both, sums; /* permille */
-} gt_choice_detour_shares[] = {
-	{768ull << 20, 90, 80, 80, 80},
-	{448ull << 20, 90, 80, 70, 70},
-	{192ull << 20, 80, 60, 60, 0},
-};
-
-/* The share for a detour that is known to be the best. */
-static uint32_t gt_choice_best_detour(const struct gt_engine *engine,
-				      const struct gt_exec_request *req)
-{
-	const size_t n = sizeof(gt_choice_detour_shares) /
-			 sizeof(gt_choice_detour_shares[0]);
-	uint64_t bytes = gt_choice_block_bytes(engine, req, GT_ALGO_ONE_SHOT);
-	size_t i = 0;
-
-	while (i < n && bytes < gt_choice_detour_shares[i].bytes)
-		i++;
-	if (i == n || engine->plan->nranks != 2)
-		return 0;
-	switch (req->coll) {
-	case GT_COLL_BROADCAST:
-	case GT_COLL_GATHER:
-	case GT_COLL_SCATTER:
-		return gt_choice_detour_shares[i].one;
-	case GT_COLL_REDUCE:
-		return gt_choice_detour_shares[i].pulled;
-	case GT_COLL_ALLREDUCE:
-		return gt_choice_detour_shares[i].sums;
-	default:
-		return gt_choice_detour_shares[i].both;
-	}
-}
-
-/* What the plan's row says of this way; another may stand in for the row's. */
-static uint32_t gt_choice_planned_detour(const struct gt_engine *engine,
-					 const struct gt_exec_request *req,
-					 const struct gt_algo_choice *choice)
-{
-	const struct gt_plan_select *row = gt_cuda_row_of(engine, req);
-
-	return row && row->algo == choice->algo &&
-			       row->protocol == choice->protocol
-		       ? row->detour_permille
-		       : 0;
-}
-
-/* What the plan's row says, or what is known. */
-static void gt_choice_set_detour(const struct gt_engine *engine,
-				 const struct gt_exec_request *req,
-				 struct gt_algo_choice *choice)
-{
-	uint64_t bytes = req->count * gt_dtype_bytes(req->dtype), all = bytes;
-
-	if (gt_coll_has_blocks(req->coll))
-		all *= engine->plan->nranks;
-	/* Traces show the main way, and should show all.  What is added up
-	 * would begin off a boundary of packs, and then go by elements. */
-	if (all < GT_CHOICE_DETOUR_BYTES || req->trace ||
-	    (gt_coll_reduces(req->coll) && bytes % GT_CHOICE_PACK_BYTES) ||
-	    gt_choice_no_detour(engine, req, choice))
-		return;
-	choice->detour_permille =
-		engine->config.best
-			? gt_choice_best_detour(engine, req)
-			: gt_choice_planned_detour(engine, req, choice);
-}
-
 int gt_cuda_choose_algo(const struct gt_engine *engine,
 			const struct gt_exec_request *req,
 			struct gt_algo_choice *choice, struct gt_err *err)
@@ -454,9 +367,13 @@ int gt_cuda_choose_algo(const struct gt_engine *engine,
 	else
 		gt_choice_planned(engine, req, choice);
 	if (!req->choice)
-		gt_choice_set_detour(engine, req, choice);
+		gt_cuda_detour_choose(engine, req,
+				      engine->config.best
+					      ? NULL
+					      : gt_cuda_row_of(engine, req),
+				      choice);
 	else if (choice->detour_permille)
-		fault = gt_choice_no_detour(engine, req, choice);
+		fault = gt_cuda_detour_fault(engine, req, choice);
 	if (fault)
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "no part of %s can go through the host: %s",

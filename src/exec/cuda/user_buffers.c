@@ -1,3 +1,7 @@
+/*
+ * Callers' buffers that other processes reach into: ranks register them, tell one
+ * another where their buffers of a request lie, and ask for them back.
+ */
 #include "exec/cuda/user_buffers.h"
 
 #include <sched.h>
@@ -8,7 +12,11 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/err.h"
-#include "exec/cuda/engine.h"
+#include "exec/cuda/device/driver.h"
+#include "exec/cuda/device/span.h"
+#include "exec/cuda/device/state.h"
+#include "exec/cuda/diagnose.h"
+#include "exec/cuda/registration.h"
 #include "world/world.h"
 
 enum {

@@ -1,5 +1,5 @@
 /*
- * Meetings of a detour through the host's memory (exec/cuda/detour.c).  Flags
+ * Meetings of a detour through the host's memory (exec/cuda/p2p/detour.c).  Flags
  * lie there as well: they come there behind the bytes that they tell of.
  */
 #include "kernels/device/launch.cuh"

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "exec/cuda/engine.h"
+#include "exec/cuda/device/state.h"
 
 #define cudaSetDevice        fake_device
 #define cudaMemcpyAsync      fake_copy
@@ -38,11 +38,11 @@ static int fake_pushes(const struct gt_kernel_grid *grid,
 static int fake_scale(const struct gt_kernel_grid *grid,
 		      const struct gt_premul_args *args);
 
-#include "exec/cuda/p2p.c"
+#include "exec/cuda/p2p/launch.c"
 #include "exec/cuda/group.c"
-#include "exec/cuda/scratch_reduce.c"
-#include "exec/cuda/scratch_reduce_group.c"
-#include "exec/cuda/premul.c"
+#include "exec/cuda/p2p/scratch_reduce.c"
+#include "exec/cuda/p2p/scratch_reduce_group.c"
+#include "exec/cuda/p2p/premul.c"
 
 enum {
 	PROCESSORS = 132,

@@ -1,0 +1,21 @@
+/*
+ * Memory of the host that GPUs read and write, too.
+ */
+#ifndef GT_EXEC_CUDA_DEVICE_HOST_MEMORY_H
+#define GT_EXEC_CUDA_DEVICE_HOST_MEMORY_H
+
+#include <stddef.h>
+
+struct gt_engine;
+struct gt_err;
+struct gt_link_memory_ops;
+struct gt_shared_memory;
+
+/* Make zeros that all processes of this host map: a meeting. */
+int gt_cuda_host_share(struct gt_engine *engine, size_t bytes,
+		       struct gt_shared_memory *share, struct gt_err *err);
+
+/* What links do to the memory of FIFOs; the engine is their `arg`. */
+extern const struct gt_link_memory_ops gt_cuda_pins;
+
+#endif

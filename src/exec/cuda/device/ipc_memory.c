@@ -1,0 +1,444 @@
+/*
+ * Regions: makes the local parts, tells the other processes of them, by handles or
+ * files, and opens theirs.  What captured graphs may still use is kept.
+ */
+#include "exec/cuda/device/ipc_memory.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "exec/cuda/device/driver.h"
+#include "exec/cuda/device/state.h"
+#include "exec/link/fd_passing.h"
+#include "plan/ir/plan.h"
+#include "world/world.h"
+
+enum {
+	/* Allocations of less may share a page, which is then shared whole. */
+	GT_CUDA_PAGE_BYTES = 2 << 20,
+};
+
+/* What a process tells of a rank's part of a region. */
+struct gt_cuda_key {
+	cudaIpcMemHandle_t handle;
+	uint64_t valid;
+};
+
+static char **gt_region_at(const struct gt_engine *engine, int region,
+			   uint32_t viewer, uint32_t rank)
+{
+	return &engine->regions[region].at[(viewer - engine->group.first) *
+						   engine->plan->nranks +
+					   rank];
+}
+
+uint64_t gt_cuda_pages(uint64_t bytes)
+{
+	return (bytes / GT_CUDA_PAGE_BYTES + 1) * GT_CUDA_PAGE_BYTES;
+}
+
+/* The GPUs of this process. */
+static uint32_t gt_region_devices(const struct gt_engine *engine,
+				  int devices[GT_P2P_RANKS])
+{
+	const struct gt_process_group *group = &engine->group;
+	uint32_t n = 0;
+
+	for (uint32_t r = group->first; r < group->end && n < GT_P2P_RANKS; r++)
+		devices[n++] = engine->ranks[r].device;
+	return n;
+}
+
+static cudaError_t gt_region_make(struct gt_engine *engine, int region,
+				  uint32_t r, uint64_t len, char **made)
+{
+	struct gt_cuda_rank *me = &engine->ranks[r];
+	struct gt_cuda_mapping *maps = engine->regions[region].maps;
+	int devices[GT_P2P_RANKS];
+	uint32_t n = gt_region_devices(engine, devices);
+	cudaError_t rc = cudaSetDevice(me->device);
+
+	if (rc == cudaSuccess && !maps)
+		rc = cudaMalloc((void **)made, len);
+	if (rc == cudaSuccess && maps)
+		rc = gt_cuda_mapping_new(me->device, len, devices, n, &maps[r]);
+	if (rc == cudaSuccess && maps)
+		*made = maps[r].base;
+	if (rc == cudaSuccess)
+		rc = cudaMemsetAsync(*made, 0, len, me->own);
+	if (rc == cudaSuccess)
+		rc = cudaStreamSynchronize(me->own);
+	return rc;
+}
+
+/* Zeros on each local GPU. */
+int gt_cuda_region_alloc(struct gt_engine *engine, int region,
+			 const uint64_t *bytes, struct gt_err *err)
+{
+	struct gt_cuda_region *made = &engine->regions[region];
+	const struct gt_process_group *group = &engine->group;
+	uint32_t nranks = engine->plan->nranks;
+	size_t n = (size_t)(group->end - group->first) * nranks;
+
+	made->at = calloc(n, sizeof(*made->at));
+	if (engine->shares_files)
+		made->maps = calloc(nranks, sizeof(*made->maps));
+	if (!made->at || (engine->shares_files && !made->maps))
+		return gt_err_nomem(err);
+	for (uint32_t r = group->first; r < group->end; r++) {
+		char *at = NULL;
+		cudaError_t rc = gt_region_make(engine, region, r,
+						gt_cuda_pages(bytes[r]), &at);
+
+		for (uint32_t v = group->first; v < group->end; v++)
+			*gt_region_at(engine, region, v, r) = at;
+		if (rc != cudaSuccess)
+			return gt_cuda_fail(engine, r, (int)rc,
+					    "allocate its memory", err);
+	}
+	return GT_OK;
+}
+
+/* Tell where the local parts are and hear of the others'. */
+static int gt_region_tell(struct gt_engine *engine, int region,
+			  struct gt_world_part *parts, struct gt_err *err)
+{
+	const struct gt_process_group *group = &engine->group;
+	uint32_t n = group->end - group->first;
+	struct gt_cuda_key *keys = calloc(n, sizeof(*keys));
+	int rc;
+
+	if (!keys)
+		return gt_err_nomem(err);
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t r = group->first + i;
+
+		cudaSetDevice(engine->ranks[r].device);
+		keys[i].valid =
+			cudaIpcGetMemHandle(&keys[i].handle,
+					    *gt_region_at(engine, region, r,
+							  r)) == cudaSuccess;
+	}
+	cudaGetLastError();
+	rc = gt_world_allgather(group->world, keys, n * sizeof(*keys), parts,
+				err);
+	free(keys);
+	return rc;
+}
+
+/* Rank r's part, which process p has told of, for each local rank. */
+static int gt_rank_attach(struct gt_engine *engine, int region, uint32_t r,
+			  const struct gt_cuda_key *key, struct gt_err *err)
+{
+	const struct gt_process_group *group = &engine->group;
+	cudaError_t rc = key->valid ? cudaSuccess : cudaErrorNotSupported;
+	void *at;
+
+	for (uint32_t v = group->first; v < group->end; v++) {
+		if (rc == cudaSuccess)
+			rc = cudaSetDevice(engine->ranks[v].device);
+		if (rc == cudaSuccess)
+			rc = cudaIpcOpenMemHandle(
+				&at, key->handle,
+				cudaIpcMemLazyEnablePeerAccess);
+		if (rc != cudaSuccess)
+			return gt_cuda_fail(engine, r, (int)rc,
+					    "share its memory", err);
+		*gt_region_at(engine, region, v, r) = at;
+	}
+	return GT_OK;
+}
+
+static int gt_region_attach(struct gt_engine *engine, int region, uint32_t p,
+			    const struct gt_world_part *part,
+			    struct gt_err *err)
+{
+	uint32_t n = engine->plan->nranks, processes = engine->group.nprocesses;
+	uint32_t first = gt_process_group_first(p, processes, n);
+	uint32_t end = gt_process_group_first(p + 1, processes, n);
+	struct gt_cuda_key key;
+	int rc = GT_OK;
+
+	if (part->len != (end - first) * sizeof(key))
+		return gt_err_set(err, GT_ESYS, NULL,
+				  "%s is at another "
+				  "meeting",
+				  gt_world_name(engine->group.world, p));
+	for (uint32_t r = first; !rc && r < end; r++) {
+		memcpy(&key,
+		       (const char *)part->bytes + (r - first) * sizeof(key),
+		       sizeof(key));
+		rc = gt_rank_attach(engine, region, r, &key, err);
+	}
+	return rc;
+}
+
+/* What is process p's. */
+void gt_cuda_region_detach(struct gt_engine *engine, int region, uint32_t p)
+{
+	uint32_t n = engine->plan->nranks, processes = engine->group.nprocesses;
+	struct gt_cuda_mapping *maps = engine->regions[region].maps;
+	const struct gt_process_group *group = &engine->group;
+
+	for (uint32_t v = group->first; v < group->end; v++)
+		for (uint32_t r = gt_process_group_first(p, processes, n);
+		     r < gt_process_group_first(p + 1, processes, n); r++) {
+			char **at = gt_region_at(engine, region, v, r);
+
+			if (*at && !maps) {
+				cudaSetDevice(engine->ranks[v].device);
+				cudaIpcCloseMemHandle(*at);
+			}
+			*at = NULL;
+			if (maps)
+				gt_cuda_mapping_drop(&maps[r]);
+		}
+}
+
+/* Whose parts these are is known; what cannot be mapped is noted, or fails. */
+static int gt_region_map(struct gt_engine *engine, int region, int tries,
+			 const struct gt_fd_packet *theirs, struct gt_err *err)
+{
+	struct gt_process_group *group = &engine->group;
+	int devices[GT_P2P_RANKS];
+	uint32_t n = gt_region_devices(engine, devices), r = theirs->tag, p;
+	cudaError_t rc = cudaErrorInvalidValue;
+
+	if (r >= engine->plan->nranks || gt_process_group_is_local(group, r))
+		return gt_err_set(err, GT_ESYS, NULL,
+				  "files of rank '%u' came from elsewhere", r);
+	p = gt_process_group_of_rank(group, r);
+	if (!engine->reachable[p])
+		return GT_OK;
+	rc = cudaSetDevice(devices[0]);
+	if (rc == cudaSuccess)
+		rc = gt_cuda_mapping_open(theirs, devices, n,
+					  &engine->regions[region].maps[r]);
+	for (uint32_t v = group->first; v < group->end; v++)
+		*gt_region_at(engine, region, v, r) =
+			engine->regions[region].maps[r].base;
+	if (rc == cudaSuccess)
+		return GT_OK;
+	if (!tries)
+		return gt_cuda_fail(engine, r, (int)rc, "share its memory",
+				    err);
+	gt_cuda_region_detach(engine, region, p);
+	engine->reachable[p] = 0;
+	return GT_OK;
+}
+
+/* A file for each local part to all who reach it, and theirs. */
+static int gt_region_share_files(struct gt_engine *engine, int region,
+				 int tries, struct gt_err *err)
+{
+	const struct gt_process_group *group = &engine->group;
+	const struct gt_cuda_mapping *maps = engine->regions[region].maps;
+	uint32_t nlocal = group->end - group->first, nranks;
+	struct gt_fd_exchange swap = {.world = group->world,
+				      .with = engine->reachable,
+				      .nmine = nlocal};
+	struct gt_fd_packet *mine = calloc(nlocal, sizeof(*mine));
+	uint64_t offset;
+	int rc = GT_OK;
+
+	nranks = engine->plan->nranks;
+	swap.mine = mine;
+	swap.theirs = calloc(nranks, sizeof(*swap.theirs));
+	if (!mine || !swap.theirs)
+		rc = gt_err_nomem(err);
+	for (uint32_t i = 0; !rc && i < nlocal; i++) {
+		const struct gt_cuda_mapping *map = &maps[group->first + i];
+		struct gt_cuda_extent all = {map->base, map->bytes};
+
+		mine[i].tag = group->first + i;
+		if (gt_cuda_files_of(all, &mine[i], &offset) != cudaSuccess)
+			rc = gt_err_set(err, GT_ESYS, NULL,
+					"rank %u's memory has no file",
+					group->first + i);
+	}
+	for (uint32_t r = 0; r < nranks; r++)
+		swap.ntheirs +=
+			!gt_process_group_is_local(group, r) &&
+			engine->reachable[gt_process_group_of_rank(group, r)];
+	if (!rc)
+		rc = gt_fd_exchange(&swap, err);
+	for (uint32_t i = 0; mine && i < nlocal; i++)
+		gt_fd_packet_close(&mine[i]);
+	for (uint32_t i = 0; swap.theirs && i < swap.ntheirs; i++) {
+		if (!rc)
+			rc = gt_region_map(engine, region, tries,
+					   &swap.theirs[i], err);
+		gt_fd_packet_close(&swap.theirs[i]);
+	}
+	free(mine);
+	free(swap.theirs);
+	return rc;
+}
+
+/* With `tries` a process that cannot be reached is noted, else a failure. */
+int gt_cuda_region_share(struct gt_engine *engine, int region, int tries,
+			 struct gt_err *err)
+{
+	const struct gt_process_group *group = &engine->group;
+	struct gt_world_part *parts = calloc(group->nprocesses, sizeof(*parts));
+	int rc;
+
+	if (engine->shares_files) {
+		free(parts);
+		return gt_region_share_files(engine, region, tries, err);
+	}
+	if (!parts)
+		return gt_err_nomem(err);
+	rc = gt_region_tell(engine, region, parts, err);
+	for (uint32_t p = 0; !rc && p < group->nprocesses; p++) {
+		if (!engine->reachable[p] || p == group->self)
+			continue;
+		rc = gt_region_attach(engine, region, p, &parts[p],
+				      tries ? NULL : err);
+		if (rc && tries) {
+			gt_cuda_region_detach(engine, region, p);
+			engine->reachable[p] = 0;
+			rc = GT_OK;
+		}
+	}
+	free(parts);
+	return rc;
+}
+
+int gt_cuda_region_new(struct gt_engine *engine, int region,
+		       const uint64_t *bytes, struct gt_err *err)
+{
+	int rc = gt_cuda_region_alloc(engine, region, bytes, err);
+
+	if (rc || !engine->group.world)
+		return rc;
+	return gt_cuda_region_share(engine, region, 0, err);
+}
+
+static void gt_region_unmap(struct gt_engine *engine, int region)
+{
+	for (uint32_t p = 0; p < engine->group.nprocesses; p++)
+		if (engine->regions[region].at && p != engine->group.self)
+			gt_cuda_region_detach(engine, region, p);
+}
+
+void gt_cuda_region_free(struct gt_engine *engine, int region)
+{
+	struct gt_cuda_mapping *maps = engine->regions[region].maps;
+	const struct gt_process_group *group = &engine->group;
+
+	if (!engine->regions[region].at)
+		return;
+	for (uint32_t r = group->first; r < group->end; r++) {
+		cudaSetDevice(engine->ranks[r].device);
+		if (!maps)
+			cudaFree(*gt_region_at(engine, region, r, r));
+		else
+			gt_cuda_mapping_drop(&maps[r]);
+	}
+	free(maps);
+	free(engine->regions[region].at);
+	engine->regions[region] = (struct gt_cuda_region){0};
+}
+
+int gt_cuda_region_drop(struct gt_engine *engine, int region,
+			struct gt_err *err)
+{
+	int rc = GT_OK;
+
+	if (!engine->regions[region].at)
+		return GT_OK;
+	gt_region_unmap(engine, region);
+	if (engine->group.world)
+		rc = gt_world_allgather(engine->group.world, NULL, 0, NULL,
+					err);
+	gt_cuda_region_free(engine, region);
+	return rc;
+}
+
+/* What was kept takes the first region's place, which is not needed any more. */
+static void gt_region_swap(struct gt_engine *engine, uint32_t old)
+{
+	struct gt_cuda_region first = engine->regions[0];
+
+	engine->regions[0] = engine->retired[old];
+	engine->retired[old] = first;
+}
+
+void gt_cuda_regions_unmap(struct gt_engine *engine)
+{
+	for (int i = 0; i < GT_CUDA_REGIONS; i++)
+		gt_region_unmap(engine, i);
+	for (uint32_t i = 0; i < engine->nretired; i++) {
+		gt_region_swap(engine, i);
+		gt_region_unmap(engine, 0);
+		gt_region_swap(engine, i);
+	}
+}
+
+void gt_cuda_region_retire(struct gt_engine *engine, int region)
+{
+	if (engine->regions[region].at)
+		engine->retired[engine->nretired++] = engine->regions[region];
+	engine->regions[region] = (struct gt_cuda_region){0};
+}
+
+/*
+ * On callers' streams, operations before may still use the memory that is
+ * there, and a graph for ever: it stays.  Each is twice as large as the one
+ * before, so all of them are less than twice what is used.
+ */
+int gt_cuda_region_grow(struct gt_engine *engine, int region, uint64_t need,
+			const struct gt_exec_request *req, struct gt_err *err)
+{
+	uint64_t have = engine->regions[region].bytes, *bytes;
+	uint32_t n = engine->plan->nranks;
+	int rc;
+
+	if (need <= have)
+		return GT_OK;
+	if (req->streams && need < 2 * have)
+		need = 2 * have;
+	if (req->streams)
+		gt_cuda_region_retire(engine, region);
+	bytes = calloc(n, sizeof(*bytes));
+	if (!bytes)
+		return gt_err_nomem(err);
+	for (uint32_t r = 0; r < n; r++)
+		bytes[r] = need;
+	rc = gt_cuda_region_drop(engine, region, err);
+	if (!rc)
+		rc = gt_cuda_region_new(engine, region, bytes, err);
+	if (!rc)
+		engine->regions[region].bytes = need;
+	free(bytes);
+	return rc;
+}
+
+void gt_cuda_regions_free(struct gt_engine *engine)
+{
+	for (int i = 0; i < GT_CUDA_REGIONS; i++)
+		gt_cuda_region_free(engine, i);
+	while (engine->nretired) {
+		gt_region_swap(engine, --engine->nretired);
+		gt_cuda_region_free(engine, 0);
+	}
+}
+
+int gt_cuda_data_grow(struct gt_engine *engine, uint64_t bytes,
+		      struct gt_err *err)
+{
+	uint64_t all[GT_P2P_RANKS];
+
+	if (bytes + GT_CUDA_TAIL_BYTES <= engine->data_bytes)
+		return GT_OK;
+	if (bytes < 2 * engine->data_bytes)
+		bytes = 2 * engine->data_bytes;
+	engine->data_bytes = gt_cuda_pages(bytes + GT_CUDA_TAIL_BYTES);
+	for (uint32_t r = 0; r < engine->plan->nranks; r++)
+		all[r] = 2 * engine->data_bytes;
+	gt_cuda_region_retire(engine, GT_CUDA_DATA);
+	return gt_cuda_region_new(engine, GT_CUDA_DATA, all, err);
+}

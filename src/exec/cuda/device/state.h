@@ -1,0 +1,242 @@
+/*
+ * The CUDA engine's state: what it has on its GPUs and what it knows of the
+ * request that runs.  Only files of exec/cuda may look inside.
+ *
+ * Memory that other ranks reach is in regions: one allocation of each rank,
+ * which other processes open (CUDA IPC).  Everybody makes and drops the same
+ * regions in the same order, so that doing so may be a meeting.  Where a
+ * process cannot be reached so, FIFOs go over a link (exec/link/link.h): they
+ * then lie in pinned host memory, which the GPU reads and writes by itself.
+ */
+#ifndef GT_EXEC_CUDA_DEVICE_STATE_H
+#define GT_EXEC_CUDA_DEVICE_STATE_H
+
+#include <cuda_runtime_api.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "exec/cuda/device/driver.h"
+#include "exec/engine.h"
+#include "exec/link/process_group.h"
+#include "kernels/kernels.h"
+#include "plan/ir/plan.h"
+
+struct gt_arena;
+struct gt_cuda_detour;
+struct gt_cuda_tracing;
+struct gt_err;
+struct gt_exchange_area;
+struct gt_fifo_end;
+struct gt_registration;
+
+/*
+ * One collective's programs on one rank.  Lane l of channel c of the plan is
+ * program c * nlanes + l, which the kernel takes for a channel.  Only local
+ * ranks have what comes after fifo_at.
+ */
+struct gt_cuda_programs {
+	uint32_t nlanes, nprograms;
+	struct gt_program *programs; /* [nprograms], on the host */
+	uint32_t *workers;           /* [nprograms]: so many have FIFOs */
+	uint32_t *conn_at; /* [nprograms + 1]: where a program's conns begin */
+	uint32_t *fifo_at; /* [nprograms + 1]: where its FIFOs begin */
+	struct gt_kernel_channel *image;    /* [nprograms], on the host */
+	struct gt_fifo_end *ends;           /* conns over links, on the host */
+	struct gt_kernel_channel *channels; /* the image on the device */
+	struct gt_kernel_conn *conns; /* device: [program][worker][conn] */
+	struct gt_step *steps;        /* on the device */
+};
+
+/*
+ * One allocation of each rank.  An address holds for one viewer only, because
+ * each process maps the others' memory where it likes.
+ */
+struct gt_cuda_region {
+	char **at;      /* [local rank][rank]; NULL: out of reach */
+	uint64_t bytes; /* of each rank, if gt_cuda_region_grow() made it */
+	struct gt_cuda_mapping *maps; /* [rank], if it is shared by files;
+					 NULL: cudaMalloc() made it */
+};
+
+/* Which regions there are. */
+enum {
+	GT_CUDA_DATA,         /* an input, then an output */
+	GT_CUDA_LL_BUFFERS,   /* buffers of LL and LL128, then flags */
+	GT_CUDA_SCRATCH,      /* what waits to be reduced on its rank */
+	GT_CUDA_SENDRECV,     /* buffers of messages: kernels/sendrecv.h */
+	GT_CUDA_STEP_SCRATCH, /* for steps of a plan that have scratch */
+	GT_CUDA_PREMUL,       /* inputs that were multiplied */
+	GT_CUDA_FIFOS,        /* collective c's at + c: flags, then slots */
+	GT_CUDA_REGIONS = GT_CUDA_FIFOS + GT_NCOLLS
+};
+
+enum {
+	GT_CUDA_FLAG_WORDS = 16,
+	GT_CUDA_LINE_BYTES = 128,
+	GT_CUDA_CE_PIECES = 32,     /* of a block for copy engines, at most */
+	GT_CUDA_DETOUR_REPORTS = 1, /* a detour has the last of a rank's */
+	GT_CUDA_RETIRED_MAX = 96,   /* each twice as large as the one before */
+};
+
+/* A rank of any process; only programs are known of other processes' ranks. */
+struct gt_cuda_rank {
+	int device;
+	cudaStream_t own;
+	cudaStream_t stream; /* where requests go: the own, or the caller's */
+	cudaEvent_t begin, end;
+	uint64_t *wrong;                  /* elements, counted on the device */
+	struct gt_kernel_report *reports; /* [nblocks], on the host */
+	struct gt_kernel_epoch *epoch;    /* of p2p kernels, on the device */
+	struct gt_cuda_tracing *tracing;  /* NULL: nothing is traced */
+	cudaStream_t side; /* beside copy engines: it reduces, keeps the own
+			      block and moves heads */
+	cudaEvent_t done, reduced[GT_CUDA_CE_PIECES];
+	struct gt_cuda_detour *detour; /* p2p/detour.h; NULL: none yet */
+	struct gt_cuda_programs programs[GT_NCOLLS];
+	struct gt_registration *registrations; /* registration.h */
+	uint64_t nregistrations;               /* that were made so far */
+};
+
+/* How a request is cut into slices; see gt_cuda_slicing_of(). */
+struct gt_cuda_slicing {
+	uint32_t workers; /* per channel */
+	uint32_t slice_bytes;
+	uint32_t turn; /* slots that a slice of the plan is handed over in */
+};
+
+/* How a request that reaches into all ranks' buffers gets there. */
+enum gt_cuda_access {
+	GT_CUDA_ACCESS_LOCAL,      /* one process, or nothing reaches there */
+	GT_CUDA_ACCESS_REGISTERED, /* everybody has opened all buffers */
+	GT_CUDA_ACCESS_STAGED,     /* over the engine's own buffers */
+};
+
+/* Threads that carry slices between pinned FIFOs and links (proxy.h). */
+struct gt_cuda_proxy {
+	_Atomic int stop;
+	_Atomic uint32_t calls; /* a thread that sleeps looks at it */
+	uint32_t n;
+	struct gt_cuda_proxy_thread {
+		struct gt_engine *engine;
+		pthread_t thread;
+		int link;
+	} threads[GT_PROCESS_GROUP_LINKS];
+};
+
+struct gt_engine {
+	struct gt_engine_config config; /* the caller's */
+	const struct gt_plan *plan;
+	struct gt_arena *arena;
+	struct gt_process_group group;
+	struct gt_cuda_rank *ranks; /* [nranks] */
+	/* How far open has come; after a failure only close is left. */
+	int has_devices, is_open, failed;
+
+	/* Who reaches whose memory (device/peers.h). */
+	uint8_t *reachable;      /* [processes]: its memory can be opened */
+	int all_peers_reachable; /* every rank reaches every other's memory */
+	int shares_files;        /* by files, as handles cannot be opened */
+	int has_128b_stores; /* 128 bytes arrive as a whole, as LL128 needs */
+	int has_detours;     /* large messages may go through the host, too */
+
+	/* Memory on the GPUs (device/ipc_memory.h). */
+	struct gt_cuda_region regions[GT_CUDA_REGIONS];
+	struct gt_cuda_region retired[GT_CUDA_RETIRED_MAX]; /* until the end */
+	uint32_t nretired;
+	uint64_t data_bytes; /* of an input, and of an output */
+
+	/* What all processes of this host share (host_state.h). */
+	struct gt_shared_memory host_state;
+	struct gt_kernel_watch *watch;     /* the abort word */
+	struct gt_kernel_report *reports;  /* [nranks][nblocks] */
+	struct gt_exchange_area *exchange; /* where buffers lie */
+	struct gt_shared_memory detour_slots;
+
+	/* Callers' buffers (user_buffers.h). */
+	int meets_always; /* others have opened some: every request meets */
+	struct gt_buffers *views; /* [local rank][rank], as it sees them */
+
+	/* Sizes, alike for all requests (sizing.h). */
+	struct gt_cuda_slicing max_slicing; /* what FIFOs have room for */
+	uint32_t threads;                   /* of a block, that move bytes */
+	uint32_t nslots;
+	uint32_t slot_pitch;   /* bytes from one slot to the next */
+	uint32_t nblocks;      /* per rank, at most */
+	uint32_t processors;   /* of the GPU that has the fewest */
+	uint32_t sharers;      /* other ranks on the same GPU, at most */
+	uint32_t shared_bytes; /* of a block's shared memory, so far */
+
+	/* Programs and kernels; bits are collectives or types. */
+	struct gt_arena *program_arenas[GT_NCOLLS];
+	uint8_t *row_support;   /* [coll][nselect]: row.c; 0: not known yet */
+	uint32_t connected;     /* bits: collectives whose FIFOs are built */
+	uint32_t loaded_dtypes; /* bits: the interpreter is loaded */
+	uint32_t p2p_dtypes;    /* bits: p2p kernels are loaded */
+	struct gt_cuda_proxy proxy;
+
+	/* The request that runs. */
+	struct gt_algo_choice choice;
+	enum gt_cuda_access access; /* on callers' streams */
+	struct gt_cuda_slicing slicing;
+	struct gt_layout layouts[GT_KERNEL_CHANNELS];
+	uint32_t nlanes;    /* of its collective */
+	uint32_t *channels; /* [nchannels]: those that carry it */
+	uint32_t nchannels;
+	uint64_t step_scratch_bytes; /* of a channel */
+	uint32_t nmarks;             /* of a block, if it is traced */
+};
+
+/* Does it go as packets, by direct stores or copy engines, not by FIFOs? */
+static inline int gt_choice_is_p2p(const struct gt_algo_choice *choice)
+{
+	return choice->protocol != GT_PROTOCOL_SIMPLE;
+}
+
+/*
+ * Does it go by direct stores through scratch?  That is how ranks add up where
+ * each has a part of the sum.
+ */
+static inline int gt_choice_is_scratch_reduce(
+	const struct gt_algo_choice *choice, enum gt_coll coll)
+{
+	return choice->protocol == GT_PROTOCOL_DIRECT &&
+	       (coll == GT_COLL_ALLREDUCE || coll == GT_COLL_REDUCESCATTER);
+}
+
+/* The rank's part of a region, at the address that a local rank sees. */
+static inline char *gt_cuda_region_at(const struct gt_engine *engine,
+				      int region, uint32_t viewer,
+				      uint32_t rank)
+{
+	return engine->regions[region]
+		.at[(viewer - engine->group.first) * engine->plan->nranks +
+		    rank];
+}
+
+/* Set GT_ESYS in words: "rank 2 (0000:00:08.0): cannot ...: out of memory". */
+int gt_cuda_fail(const struct gt_engine *engine, uint32_t rank, int code,
+		 const char *what, struct gt_err *err);
+
+/* Make all kernels and waits of this host's processes end. */
+static inline void gt_cuda_abort(struct gt_engine *engine)
+{
+	__atomic_store_n(&engine->watch->abort, 1, __ATOMIC_RELEASE);
+}
+
+static inline int gt_cuda_is_aborted(const struct gt_engine *engine)
+{
+	return __atomic_load_n(&engine->watch->abort, __ATOMIC_ACQUIRE) != 0;
+}
+
+static inline int gt_cuda_interrupted(const struct gt_engine *engine)
+{
+	return engine->config.interrupt && *engine->config.interrupt;
+}
+
+/* Are requests on callers' streams?  Their graphs then hold all addresses. */
+static inline int gt_cuda_is_async(const struct gt_engine *engine)
+{
+	return !engine->config.max_bytes;
+}
+
+#endif

@@ -1,0 +1,113 @@
+/*
+ * One request, from its choice of an algorithm to the kernels on a rank's stream,
+ * for whoever runs it: timed or on callers' streams.
+ */
+#include "exec/cuda/launch.h"
+
+#include <string.h>
+
+#include "base/err.h"
+#include "exec/cuda/device/span.h"
+#include "exec/cuda/device/state.h"
+#include "exec/cuda/device/trace_record.h"
+#include "exec/cuda/layout.h"
+#include "exec/cuda/p2p/detour.h"
+#include "exec/cuda/p2p/launch.h"
+#include "exec/cuda/p2p/premul.h"
+#include "exec/cuda/tuning.h"
+
+static struct gt_kernel_args gt_launch_args(const struct gt_engine *engine,
+					    const struct gt_exec_request *req,
+					    uint32_t rank)
+{
+	const struct gt_engine_config *config = &engine->config;
+	struct gt_cuda_rank *me = &engine->ranks[rank];
+	struct gt_cuda_span span = gt_cuda_span_of(engine, req, rank, rank);
+	struct gt_kernel_args args = {
+		.channels = me->programs[req->coll].channels,
+		.watch = engine->watch,
+		.reports = me->reports,
+		.input = span.input,
+		.output = span.output,
+		.input_first = span.input_first,
+		.output_first = span.output_first,
+		.scratch_bytes = engine->step_scratch_bytes,
+		.marks = gt_cuda_trace_blocks(engine, rank),
+		.timeout_ns = (uint64_t)config->timeout_ns,
+		.op = req->op,
+		.nranks = engine->plan->nranks,
+		.nchannels = me->programs[req->coll].nprograms,
+		.nlanes = engine->nlanes,
+		.nworkers = engine->slicing.workers,
+		.nslots = engine->nslots,
+		.slot_pitch = engine->slot_pitch,
+		.renames = req->coll == GT_COLL_ALLTOALL,
+		.turn = engine->slicing.turn,
+		.nmarks = engine->nmarks,
+		.threads = engine->threads,
+		.shared_bytes = engine->shared_bytes,
+	};
+
+	memcpy(args.layouts, engine->layouts, sizeof(args.layouts));
+	if (engine->regions[GT_CUDA_STEP_SCRATCH].at)
+		args.scratch = gt_cuda_region_at(engine, GT_CUDA_STEP_SCRATCH,
+						 rank, rank);
+	if (config->fault && config->fault_rank == rank) {
+		args.fault = config->fault == GT_FAULT_STALL
+				     ? GT_KERNEL_FAULT_STALL
+				     : GT_KERNEL_FAULT_EXIT;
+		args.fault_slice = config->fault_step;
+	}
+	return args;
+}
+
+int gt_cuda_starts_together(const struct gt_engine *engine)
+{
+	return engine->group.world && engine->all_peers_reachable &&
+	       engine->plan->nranks <= GT_P2P_RANKS;
+}
+
+static int gt_launch_main(const struct gt_engine *engine,
+			  const struct gt_exec_request *req, uint32_t rank)
+{
+	struct gt_kernel_args args;
+
+	if (gt_choice_is_p2p(&engine->choice))
+		return gt_cuda_p2p_launch(engine, req, rank);
+	args = gt_launch_args(engine, req, rank);
+	return gt_kernel_run(req->dtype, &args, engine->ranks[rank].stream);
+}
+
+int gt_cuda_launch(const struct gt_engine *engine,
+		   const struct gt_exec_request *req, uint32_t rank)
+{
+	struct gt_exec_request scaled = *req, rest;
+	int rc;
+
+	if (gt_exec_request_premultiplies(req) && !req->premultiplied) {
+		scaled.premultiplied = 1;
+		rc = gt_cuda_premul_launch(engine, req, rank);
+		return rc ? rc : gt_cuda_launch(engine, &scaled, rank);
+	}
+	rest = gt_cuda_detour_rest(engine, req);
+	return gt_launch_main(engine, &rest, rank);
+}
+
+int gt_cuda_prepare(struct gt_engine *engine, const struct gt_exec_request *req,
+		    struct gt_err *err)
+{
+	int rc = gt_cuda_choose_algo(engine, req, &engine->choice, err);
+
+	if (!rc && gt_exec_request_premultiplies(req))
+		rc = gt_cuda_premul_need(engine, req, err);
+	if (!rc)
+		rc = gt_choice_is_p2p(&engine->choice)
+			     ? gt_cuda_p2p_need(engine, req, err)
+			     : gt_cuda_layout_set(engine, req, err);
+	/* A detour comes last: it is what one can do without. */
+	if (!rc && engine->choice.detour_permille)
+		rc = gt_cuda_detour_need(engine, err);
+	if (!rc && engine->choice.detour_permille && !engine->has_detours)
+		rc = gt_cuda_choose_algo(engine, req, &engine->choice, err);
+	return rc;
+}

@@ -1,0 +1,462 @@
+/*
+ * Puts a rank's blocks on its copy engines, one peer after the other, and the
+ * reductions beside them on a second stream.
+ */
+#include "exec/cuda/p2p/copy_engine.h"
+
+#include "base/err.h"
+#include "exec/cuda/device/ipc_memory.h"
+#include "exec/cuda/device/span.h"
+#include "exec/cuda/device/state.h"
+#include "exec/cuda/device/trace_record.h"
+#include "exec/cuda/p2p/args.h"
+#include "exec/cuda/p2p/detour.h"
+#include "exec/cuda/p2p/memory.h"
+#include "exec/cuda/p2p/scratch_reduce.h"
+#include "plan/ir/plan.h"
+
+enum {
+	GT_CE_GRAIN_BYTES = 4096, /* pieces begin at multiples of it */
+	GT_CE_PACK_BYTES = 16,    /* what kernels move at once */
+	GT_CE_WARP = 32,          /* threads of a kernel that moves nothing */
+	/*
+	 * What a kernel moves while the engines get going.  2 H200, in graphs,
+	 * us with none, 2, 4 and 8 MiB: 64 MiB broadcast 189, 186, 185.5, 187,
+	 * sent both ways 198, 189, 187, 188, all-gather of 2 x 64 MiB 193, 188,
+	 * 187, 188.
+	 */
+	GT_CE_HEAD_BYTES = 4 << 20,
+	GT_CE_BEGIN = 1, /* stages; pieces count from here, too */
+	GT_CE_END = GT_DIRECT_STAGES - 1,
+};
+
+/* One rank's part in one operation. */
+struct gt_ce {
+	const struct gt_engine *engine;
+	const struct gt_exec_request *req;
+	const struct gt_cuda_rank *me;
+	struct gt_p2p flow;
+	uint32_t rank;
+	uint64_t elem_bytes;
+	char *input, *output;
+	cudaError_t rc; /* the first failure */
+};
+
+/* A range of a block, in bytes. */
+struct gt_ce_piece {
+	uint64_t begin, bytes;
+};
+
+static void gt_ce_try(struct gt_ce *at, cudaError_t rc)
+{
+	if (at->rc == cudaSuccess)
+		at->rc = rc;
+}
+
+/* Piece k of block b. */
+static struct gt_ce_piece gt_ce_piece_of(const struct gt_ce *at, uint32_t b,
+					 uint32_t k)
+{
+	uint32_t n = at->engine->choice.pieces;
+	uint64_t len = gt_p2p_count(&at->flow, b) * at->elem_bytes;
+	struct gt_ce_piece piece;
+	uint64_t end = gt_cut(len, k + 1, n, GT_CE_GRAIN_BYTES);
+
+	piece.begin = gt_cut(len, k, n, GT_CE_GRAIN_BYTES);
+	piece.bytes = end - piece.begin;
+	return piece;
+}
+
+static struct gt_ce_piece gt_ce_whole(const struct gt_ce *at, uint32_t b)
+{
+	return (struct gt_ce_piece){0, gt_p2p_count(&at->flow, b) *
+					       at->elem_bytes};
+}
+
+static void gt_ce_copy(struct gt_ce *at, char *to, const char *from,
+		       uint64_t bytes)
+{
+	if (!bytes)
+		return;
+	gt_ce_try(at, (cudaError_t)gt_cuda_trace_copy_begin(
+			      at->engine, at->rank, at->me->stream, to, bytes));
+	if (at->rc == cudaSuccess)
+		gt_ce_try(at, cudaMemcpyAsync(to, from, bytes,
+					      cudaMemcpyDeviceToDevice,
+					      at->me->stream));
+	gt_ce_try(at, (cudaError_t)gt_cuda_trace_copy_end(at->engine, at->rank,
+							  at->me->stream));
+}
+
+/* The i-th other rank: each begins with another, so that nobody gets two. */
+static uint32_t gt_ce_peer(const struct gt_ce *at, uint32_t i)
+{
+	return (at->rank + i) % at->flow.nranks;
+}
+
+/* Where rank d keeps what rank s sends it to be reduced. */
+static char *gt_ce_scratch(const struct gt_ce *at, uint32_t d, uint32_t s)
+{
+	uint32_t n = at->flow.nranks;
+
+	return gt_cuda_region_at(at->engine, GT_CUDA_SCRATCH, at->rank, d) +
+	       ((s + n - d) % n - 1) * at->flow.count * at->elem_bytes;
+}
+
+static struct gt_direct_args gt_ce_args(const struct gt_ce *at)
+{
+	struct gt_direct_args args = {
+		.guard = gt_cuda_guard_of(at->engine, at->rank),
+		.flow = at->flow,
+		.one_word = 1};
+
+	args.guard.marks = gt_cuda_trace_kernel(at->engine, at->rank);
+	for (uint32_t r = 0; r < at->flow.nranks; r++)
+		args.flags[r] = gt_cuda_p2p_flags(at->engine, at->rank, r);
+	return args;
+}
+
+/* Tell the others that a stage is reached, and wait for them. */
+static void gt_ce_barrier(struct gt_ce *at, uint32_t stage)
+{
+	struct gt_direct_args args = gt_ce_args(at);
+	struct gt_kernel_grid grid = {.dtype = at->req->dtype,
+				      .blocks = 1,
+				      .threads = GT_CE_WARP,
+				      .stream = at->me->stream};
+
+	args.begin_post = args.begin_wait = stage;
+	args.last = stage == GT_CE_END;
+	if (at->rc == cudaSuccess)
+		gt_ce_try(at, (cudaError_t)gt_direct_run(&grid, &args));
+}
+
+/* What comes on `to` waits for what is on `from`. */
+static void gt_ce_after(struct gt_ce *at, cudaStream_t to, cudaStream_t from)
+{
+	if (at->rc == cudaSuccess)
+		gt_ce_try(at, cudaEventRecord(at->me->done, from));
+	if (at->rc == cudaSuccess)
+		gt_ce_try(at, cudaStreamWaitEvent(to, at->me->done, 0));
+}
+
+static struct gt_kernel_grid gt_ce_side(const struct gt_ce *at)
+{
+	return (struct gt_kernel_grid){.dtype = at->req->dtype,
+				       .op = at->req->op,
+				       .blocks = at->engine->choice.blocks,
+				       .threads = at->engine->choice.threads,
+				       .stream = at->me->side};
+}
+
+/* The first `count` elements of the blocks for `to`, beside the copies. */
+static void gt_ce_block_reduce(struct gt_ce *at, uint32_t to, uint64_t count,
+			       uint32_t stage)
+{
+	struct gt_direct_args args = gt_ce_args(at);
+	struct gt_kernel_grid grid = gt_ce_side(at);
+
+	args.flow.to = to;
+	args.flow.count = count;
+	args.input[at->rank] = at->input;
+	for (uint32_t r = 0; r < at->flow.nranks; r++)
+		args.output[r] =
+			gt_cuda_span_of(at->engine, at->req, at->rank, r)
+				.output;
+	args.begin_post = args.begin_wait = stage;
+	args.lifts = 1;
+	if (at->rc == cudaSuccess)
+		gt_ce_try(at, (cudaError_t)gt_direct_run(&grid, &args));
+}
+
+/* Block d of the input. */
+static const char *gt_ce_from(const struct gt_ce *at, uint32_t d)
+{
+	return at->input + d * at->flow.in_stride * at->elem_bytes;
+}
+
+/* This rank's block of an output, and of rank d's. */
+static char *gt_ce_result(const struct gt_ce *at, char *output)
+{
+	return output + at->rank * at->flow.out_stride * at->elem_bytes;
+}
+
+static char *gt_ce_to(const struct gt_ce *at, uint32_t d)
+{
+	struct gt_cuda_span span =
+		gt_cuda_span_of(at->engine, at->req, at->rank, d);
+
+	return gt_ce_result(at, span.output);
+}
+
+/* Bytes of each block that go to others by a kernel, not by an engine. */
+static uint64_t gt_ce_head(const struct gt_ce *at)
+{
+	uint32_t others = at->flow.to & ~(1u << at->rank);
+	uint64_t bytes = at->flow.count * at->elem_bytes / 2;
+	uint32_t n = (uint32_t)__builtin_popcount(others);
+
+	/*
+	 * Traces show the copies, and should show all.  Where ranks share a GPU,
+	 * and perhaps a queue, no more should wait than must.
+	 */
+	if (!n || at->req->trace || at->engine->sharers)
+		return 0;
+	/* Kernels would move single elements. */
+	for (uint32_t d = 0; d < at->flow.nranks; d++)
+		if (others >> d & 1 && ((uintptr_t)gt_ce_from(at, d) ^
+					(uintptr_t)gt_ce_to(at, d)) %
+					       GT_CE_PACK_BYTES)
+			return 0;
+	if (bytes > GT_CE_HEAD_BYTES / n)
+		bytes = GT_CE_HEAD_BYTES / n;
+	return bytes / GT_CE_GRAIN_BYTES * GT_CE_GRAIN_BYTES;
+}
+
+/*
+ * What kernels do beside the copies: the own block, which would hold them up,
+ * and the head.  Copies come 8 us after the barrier; till then the kernel,
+ * which waits itself, has moved as many bytes as they would have.  It tells the
+ * others before it waits, as the barrier does: either may come first.
+ */
+static void gt_ce_beside(struct gt_ce *at, uint64_t head)
+{
+	uint32_t own = at->flow.to & 1u << at->rank;
+
+	if (head)
+		gt_ce_block_reduce(at, at->flow.to & ~own,
+				   head / at->elem_bytes, GT_CE_BEGIN);
+	if (own) /* takes no detour */
+		gt_ce_block_reduce(at, own, at->req->count, 0);
+}
+
+/* What takes a detour goes from here on, beside what follows ... */
+static void gt_ce_detour(struct gt_ce *at)
+{
+	if (at->req->part_count && at->rc == cudaSuccess)
+		gt_ce_try(at, (cudaError_t)gt_cuda_detour_begin(at->engine,
+								at->rank));
+}
+
+/* ... until here. */
+static void gt_ce_join(struct gt_ce *at)
+{
+	if (at->req->part_count && at->rc == cudaSuccess)
+		gt_ce_try(at, (cudaError_t)gt_cuda_detour_launch(
+				      at->engine, at->req, at->rank));
+}
+
+/* Blocks to their places, between two barriers. */
+static void gt_ce_blocks(struct gt_ce *at)
+{
+	const struct gt_p2p *flow = &at->flow;
+	uint64_t bytes = flow->count * at->elem_bytes;
+	uint64_t head = gt_ce_head(at);
+	/* A branch without work would only collect edges of a graph. */
+	int beside = head || (flow->to >> at->rank & 1);
+
+	if (beside)
+		gt_ce_after(at, at->me->side, at->me->stream);
+	gt_ce_barrier(at, GT_CE_BEGIN);
+	gt_ce_beside(at, head);
+	gt_ce_detour(at);
+	for (uint32_t i = 1; i < flow->nranks; i++) {
+		uint32_t d = gt_ce_peer(at, i);
+
+		if (flow->to >> d & 1)
+			gt_ce_copy(at, gt_ce_to(at, d) + head,
+				   gt_ce_from(at, d) + head, bytes - head);
+	}
+	if (beside)
+		gt_ce_after(at, at->me->stream, at->me->side);
+	gt_ce_join(at);
+	gt_ce_barrier(at, GT_CE_END);
+}
+
+/* A piece of rank d's block, to be reduced there. */
+static void gt_ce_scatter(struct gt_ce *at, uint32_t d,
+			  struct gt_ce_piece piece)
+{
+	gt_ce_copy(at, gt_ce_scratch(at, d, at->rank) + piece.begin,
+		   gt_ce_from(at, d) + piece.begin, piece.bytes);
+}
+
+/* Behind what was sent so far: when piece k has come from all, reduce it. */
+static void gt_ce_reduce(struct gt_ce *at, uint32_t k)
+{
+	struct gt_direct_args args = gt_ce_args(at);
+	struct gt_ce_piece piece = gt_ce_piece_of(at, at->rank, k);
+	struct gt_kernel_grid grid = gt_ce_side(at);
+
+	for (uint32_t s = 0; s < at->flow.nranks; s++)
+		args.input[s] =
+			(s == at->rank ? gt_ce_from(at, s)
+				       : gt_ce_scratch(at, at->rank, s)) +
+			piece.begin;
+	args.output[at->rank] = gt_ce_result(at, at->output) + piece.begin;
+	args.flow.flags = GT_P2P_REDUCE;
+	args.flow.count = piece.bytes / at->elem_bytes;
+	args.flow.end = args.flow.in_stride = args.flow.out_stride = 0;
+	args.begin_post = args.begin_wait = GT_CE_BEGIN + k;
+	args.lifts = 1;
+	gt_ce_after(at, at->me->side, at->me->stream);
+	if (at->rc == cudaSuccess)
+		gt_ce_try(at, (cudaError_t)gt_direct_run(&grid, &args));
+}
+
+/* A piece of the own result to rank d. */
+static void gt_ce_spread(struct gt_ce *at, uint32_t d, struct gt_ce_piece piece)
+{
+	gt_ce_copy(at, gt_ce_to(at, d) + piece.begin,
+		   gt_ce_result(at, at->output) + piece.begin, piece.bytes);
+}
+
+/*
+ * The result to all: to the first in pieces, each behind its reduction.  The
+ * events wait in the order of pieces, so the last of them is enough for the
+ * others.
+ */
+static void gt_ce_spread_all(struct gt_ce *at)
+{
+	uint32_t n = at->engine->choice.pieces, first = gt_ce_peer(at, 1);
+
+	for (uint32_t k = 0; k < n; k++) {
+		if (at->rc == cudaSuccess)
+			gt_ce_try(at,
+				  cudaStreamWaitEvent(at->me->stream,
+						      at->me->reduced[k], 0));
+		gt_ce_spread(at, first, gt_ce_piece_of(at, at->rank, k));
+	}
+	for (uint32_t i = 2; i < at->flow.nranks; i++)
+		gt_ce_spread(at, gt_ce_peer(at, i), gt_ce_whole(at, at->rank));
+}
+
+/*
+ * Each rank's block goes to it from all; from the last in pieces, each of
+ * which is reduced while the next is on its way.  At any time everyone sends
+ * to another.  Nobody's scratch is written before its last operation has ended
+ * everywhere: the barrier at the end.  Nobody's output is written before it
+ * has begun: it has sent something.
+ */
+static void gt_ce_pipeline(struct gt_ce *at)
+{
+	uint32_t n = at->engine->choice.pieces, ranks = at->flow.nranks;
+	uint32_t last = gt_ce_peer(at, ranks - 1);
+
+	gt_ce_detour(at);
+	for (uint32_t i = 1; i < ranks - 1; i++) {
+		uint32_t d = gt_ce_peer(at, i);
+
+		gt_ce_scatter(at, d, gt_ce_whole(at, d));
+	}
+	for (uint32_t k = 0; k < n; k++) {
+		gt_ce_scatter(at, last, gt_ce_piece_of(at, last, k));
+		gt_ce_reduce(at, k);
+		if (at->rc == cudaSuccess)
+			gt_ce_try(at, cudaEventRecord(at->me->reduced[k],
+						      at->me->side));
+	}
+	if (at->flow.flags & GT_P2P_SPREAD)
+		gt_ce_spread_all(at);
+	else
+		gt_ce_after(at, at->me->stream, at->me->side);
+	gt_ce_join(at);
+	gt_ce_barrier(at, GT_CE_END);
+}
+
+int gt_cuda_ce_launch(const struct gt_engine *engine,
+		      const struct gt_exec_request *req, uint32_t rank)
+{
+	struct gt_cuda_span span = gt_cuda_span_of(engine, req, rank, rank);
+	struct gt_ce at = {
+		.engine = engine,
+		.req = req,
+		.me = &engine->ranks[rank],
+		.flow = gt_cuda_p2p_of(engine, req, engine->choice.algo, rank),
+		.rank = rank,
+		.elem_bytes = gt_dtype_bytes(req->dtype),
+		.input = gt_cuda_p2p_overwrites(req)
+				 ? gt_cuda_region_at(engine, GT_CUDA_SCRATCH,
+						     rank, rank)
+				 : span.input,
+		.output = span.output};
+
+	if (at.flow.flags & GT_P2P_REDUCE)
+		gt_ce_pipeline(&at);
+	else
+		gt_ce_blocks(&at);
+	return (int)at.rc;
+}
+
+/* Streams and events of a rank. */
+static cudaError_t gt_ce_open(struct gt_cuda_rank *me)
+{
+	cudaError_t rc = cudaSetDevice(me->device);
+
+	if (rc == cudaSuccess && !me->side)
+		rc = cudaStreamCreateWithFlags(&me->side,
+					       cudaStreamNonBlocking);
+	if (rc == cudaSuccess && !me->done)
+		rc = cudaEventCreateWithFlags(&me->done,
+					      cudaEventDisableTiming);
+	for (int k = 0; k < GT_CUDA_CE_PIECES; k++)
+		if (rc == cudaSuccess && !me->reduced[k])
+			rc = cudaEventCreateWithFlags(&me->reduced[k],
+						      cudaEventDisableTiming);
+	return rc;
+}
+
+/* Of scratch, on any rank. */
+static uint64_t gt_ce_bytes(const struct gt_engine *engine,
+			    const struct gt_exec_request *req)
+{
+	uint64_t most = 0;
+
+	if (gt_choice_is_scratch_reduce(&engine->choice, req->coll))
+		return gt_scratch_reduce_bytes(engine, req);
+	for (uint32_t r = 0; r < engine->plan->nranks; r++) {
+		struct gt_p2p flow =
+			gt_cuda_p2p_of(engine, req, engine->choice.algo, r);
+		uint64_t blocks = flow.flags & GT_P2P_REDUCE ? flow.nranks - 1
+				  : !gt_cuda_p2p_overwrites(req) ? 0
+				  : flow.in_stride               ? flow.nranks
+								 : 1;
+		uint64_t bytes =
+			flow.count * blocks * gt_dtype_bytes(req->dtype);
+
+		if (bytes > most)
+			most = bytes;
+	}
+	return most;
+}
+
+int gt_cuda_ce_need(struct gt_engine *engine, const struct gt_exec_request *req,
+		    struct gt_err *err)
+{
+	uint64_t need = gt_ce_bytes(engine, req);
+
+	for (uint32_t r = engine->group.first; r < engine->group.end; r++) {
+		cudaError_t done = gt_ce_open(&engine->ranks[r]);
+
+		if (done != cudaSuccess)
+			return gt_cuda_fail(engine, r, (int)done,
+					    "make a stream", err);
+	}
+	return gt_cuda_region_grow(engine, GT_CUDA_SCRATCH, need, req, err);
+}
+
+void gt_cuda_ce_release(struct gt_engine *engine)
+{
+	for (uint32_t r = engine->group.first; r < engine->group.end; r++) {
+		struct gt_cuda_rank *me = &engine->ranks[r];
+
+		cudaSetDevice(me->device);
+		if (me->done)
+			cudaEventDestroy(me->done);
+		for (int k = 0; k < GT_CUDA_CE_PIECES; k++)
+			if (me->reduced[k])
+				cudaEventDestroy(me->reduced[k]);
+		if (me->side)
+			cudaStreamDestroy(me->side);
+	}
+}

@@ -1,0 +1,489 @@
+/*
+ * Detours: the last elements of every block go through the host's memory, by
+ * copy engines over PCIe, beside those that go over NVLink.
+ *
+ * They are cut into chunks, which lanes take in turn.  A lane goes in steps,
+ * alike on all ranks:
+ *
+ *     out    chunk c of this rank's blocks, and the sum of chunk c - 2 LANES,
+ *            to slots in the host's memory
+ *     in     beside it, chunk c - LANES of the others' blocks from their slots,
+ *            to be added up if it is summed; sums that others have sent
+ *     meet   behind both: tell the others, and wait for them
+ *
+ * Meetings follow one another, and all else that waits for other ranks comes
+ * before or behind them; but for sums by copy engines, where all ranks do the
+ * same, a root that pulls, whom the others tell before, and a kernel beside the
+ * first barrier, which tells the others before it waits.  So whatever order a
+ * GPU's queues, or a graph's, bring into what is not ordered here, nobody waits
+ * for something that is behind its own waiting.  What is put into slots in a
+ * step is taken in the next, and replaced in the one after that.
+ */
+#include "exec/cuda/p2p/detour.h"
+
+#include "exec/cuda/device/span.h"
+#include "exec/cuda/device/state.h"
+#include "exec/cuda/p2p/args.h"
+#include "exec/cuda/p2p/detour_slots.h"
+#include "plan/ir/plan.h"
+
+enum {
+	GT_DETOUR_LAST_STEPS = 3, /* behind the last chunk, to take its sum */
+	GT_DETOUR_BLOCKS = 16,
+	GT_DETOUR_PERMILLE = 1000,
+};
+
+/* One rank's part in one operation. */
+struct gt_detouring {
+	const struct gt_engine *engine;
+	const struct gt_exec_request *req;
+	const struct gt_cuda_rank *me;
+	const struct gt_cuda_detour *detour;
+	struct gt_p2p flow;
+	uint32_t rank;
+	uint32_t nchunks;
+	int puts, takes; /* copies out and in, at all ... */
+	int put, took;   /* ... since the last meeting */
+	uint64_t elem_bytes;
+	uint64_t chunk; /* elements */
+	char *input, *output;
+	cudaError_t rc; /* the first failure */
+};
+
+static void gt_detour_try(struct gt_detouring *at, cudaError_t rc)
+{
+	if (at->rc == cudaSuccess)
+		at->rc = rc;
+}
+
+static struct gt_detour_slots *gt_detour_slots(const struct gt_detouring *at,
+					       uint32_t rank)
+{
+	return (struct gt_detour_slots *)at->engine->detour_slots.base + rank;
+}
+
+/* Whom a rank sends blocks to; what it sends is one item where all get it. */
+static uint32_t gt_detour_to(const struct gt_p2p *flow)
+{
+	return flow->to & ~(1u << flow->me);
+}
+
+static int gt_detour_is_shared(const struct gt_p2p *flow)
+{
+	return !flow->in_stride;
+}
+
+/* Does a rank add up the blocks that come to it? */
+static int gt_detour_adds(const struct gt_p2p *flow)
+{
+	return flow->flags & GT_P2P_SPREAD ? (int)(flow->via >> flow->me & 1)
+					   : flow->flags & GT_P2P_REDUCE;
+}
+
+/* Whose blocks come to a rank. */
+static uint32_t gt_detour_from(const struct gt_p2p *flow)
+{
+	uint32_t from = flow->flags & GT_P2P_SPREAD ? 0 : flow->from;
+
+	if (gt_detour_adds(flow))
+		from = flow->adds;
+	return from & ~(1u << flow->me);
+}
+
+/* Whom a rank sends sums to, and whose come to it. */
+static uint32_t gt_detour_back(const struct gt_p2p *flow)
+{
+	if (!(flow->flags & GT_P2P_SPREAD) || !(flow->via >> flow->me & 1))
+		return 0;
+	return flow->back & ~(1u << flow->me);
+}
+
+static uint32_t gt_detour_summing(const struct gt_p2p *flow)
+{
+	if (!(flow->flags & GT_P2P_SPREAD) || flow->takes != GT_P2P_SUMS)
+		return 0;
+	return flow->from & ~(1u << flow->me);
+}
+
+/* Items of a rank's step: blocks, then a sum. */
+static uint32_t gt_detour_blocks(const struct gt_p2p *flow)
+{
+	uint32_t to = gt_detour_to(flow);
+
+	return gt_detour_is_shared(flow) ? to != 0
+					 : (uint32_t)__builtin_popcount(to);
+}
+
+/* The item that a rank sends to rank d. */
+static uint32_t gt_detour_item(const struct gt_p2p *flow, uint32_t d)
+{
+	uint32_t to = gt_detour_to(flow), n = 0;
+
+	if (!gt_detour_is_shared(flow))
+		for (uint32_t i = 1; gt_p2p_next(flow, i) != d; i++)
+			n += to >> gt_p2p_next(flow, i) & 1;
+	return n;
+}
+
+/* Where a rank's item of a step is: lanes alternate between two places. */
+static char *gt_detour_slot(const struct gt_detouring *at, uint32_t rank,
+			    uint32_t lane, uint32_t step, uint32_t item)
+{
+	struct gt_detour_slots *room = gt_detour_slots(at, rank);
+
+	return room->slots[lane][step % 2] + item * at->chunk * at->elem_bytes;
+}
+
+/* Bytes of chunk c of rank r's block; 0 behind the last. */
+static uint64_t gt_detour_bytes(const struct gt_detouring *at, uint32_t r,
+				uint32_t c)
+{
+	uint64_t count = gt_p2p_count(&at->flow, gt_p2p_block(&at->flow, r));
+	uint64_t begin = c * at->chunk;
+
+	if (begin >= count)
+		return 0;
+	return (count - begin < at->chunk ? count - begin : at->chunk) *
+	       at->elem_bytes;
+}
+
+/* Where chunk c of rank r's block begins in a buffer. */
+static uint64_t gt_detour_at(const struct gt_detouring *at, uint64_t stride,
+			     uint32_t r, uint32_t c)
+{
+	return (gt_p2p_block(&at->flow, r) * stride + c * at->chunk) *
+	       at->elem_bytes;
+}
+
+static void gt_detour_copy(struct gt_detouring *at, char *to, const char *from,
+			   uint64_t bytes, cudaStream_t stream)
+{
+	if (bytes && at->rc == cudaSuccess)
+		gt_detour_try(at, cudaMemcpyAsync(to, from, bytes,
+						  cudaMemcpyDefault, stream));
+}
+
+static void gt_detour_put(struct gt_detouring *at, uint32_t lane, char *to,
+			  const char *from, uint64_t bytes)
+{
+	at->put |= bytes != 0;
+	gt_detour_copy(at, to, from, bytes, at->detour->out[lane]);
+}
+
+static void gt_detour_take(struct gt_detouring *at, uint32_t lane, char *to,
+			   const char *from, uint64_t bytes)
+{
+	at->took |= bytes != 0;
+	gt_detour_copy(at, to, from, bytes, at->detour->in[lane]);
+}
+
+/* What comes on `to` waits for what is on `from`. */
+static void gt_detour_after(struct gt_detouring *at, cudaStream_t to,
+			    cudaStream_t from)
+{
+	if (at->rc == cudaSuccess)
+		gt_detour_try(at, cudaEventRecord(at->detour->event, from));
+	if (at->rc == cudaSuccess)
+		gt_detour_try(at,
+			      cudaStreamWaitEvent(to, at->detour->event, 0));
+}
+
+/*
+ * A lane goes on behind the meeting.  Not a stream that it never copies on: in
+ * a graph a stream without nodes collects all that it waits for, and hands all
+ * of it to whoever waits for it, so that a graph of n operations would have
+ * edges like n * n.
+ */
+static void gt_detour_go_on(struct gt_detouring *at, uint32_t lane)
+{
+	const struct gt_cuda_detour *detour = at->detour;
+
+	if (at->puts)
+		gt_detour_after(at, detour->out[lane], detour->meet);
+	if (at->takes)
+		gt_detour_after(at, detour->in[lane], detour->meet);
+}
+
+/* All ranks have done a lane's step: the operation's meeting of that number. */
+static void gt_detour_barrier(struct gt_detouring *at, uint32_t lane,
+			      uint32_t number, int last)
+{
+	const struct gt_cuda_detour *detour = at->detour;
+	struct gt_detour_args args = {
+		.guard = gt_cuda_guard_of(at->engine, at->rank),
+		.number = number + 1,
+		.me = at->rank,
+		.nranks = at->flow.nranks,
+		.last = (uint32_t)last};
+
+	args.guard.epoch = detour->epoch;
+	args.guard.reports = at->me->reports + at->engine->nblocks - 1;
+	args.guard.fault = GT_KERNEL_FAULT_NONE; /* the main way has it */
+	for (uint32_t r = 0; r < at->flow.nranks; r++)
+		args.flags[r] = &gt_detour_slots(at, r)->told;
+	if (at->put)
+		gt_detour_after(at, detour->meet, detour->out[lane]);
+	if (at->took)
+		gt_detour_after(at, detour->meet, detour->in[lane]);
+	at->put = at->took = 0;
+	if (at->rc == cudaSuccess)
+		gt_detour_try(at,
+			      (cudaError_t)gt_detour_run(&args, detour->meet));
+	gt_detour_go_on(at, lane);
+}
+
+static struct gt_p2p gt_detour_flow(const struct gt_detouring *at,
+				    uint32_t rank)
+{
+	const struct gt_exec_request *req = at->req;
+	int two = req->coll == GT_COLL_ALLREDUCE ||
+		  (req->coll == GT_COLL_REDUCE && at->engine->plan->nranks > 2);
+
+	return gt_cuda_p2p_of(at->engine, req,
+			      two ? GT_ALGO_TWO_SHOT : GT_ALGO_ONE_SHOT, rank);
+}
+
+/* Where rank s's block waits to be added up. */
+static char *gt_detour_pile(const struct gt_detouring *at, uint32_t lane,
+			    uint32_t s)
+{
+	return at->detour->piles +
+	       (lane * at->flow.nranks + s) * at->detour->chunk_bytes;
+}
+
+/* Where the sum of chunk c is made: in this rank's result if it is part of it;
+ * else in a place of its own, until it is sent two steps later. */
+static char *gt_detour_sum(const struct gt_detouring *at, uint32_t c)
+{
+	const struct gt_p2p *flow = &at->flow;
+	uint64_t place = c % (GT_DETOUR_LANES * GT_DETOUR_SUM_STEPS);
+
+	if (flow->flags & GT_P2P_SPREAD && !(flow->back >> at->rank & 1))
+		return at->detour->sums + place * at->detour->chunk_bytes;
+	return at->output + gt_detour_at(at, flow->out_stride, at->rank, c);
+}
+
+static struct gt_direct_args gt_detour_reduce_args(
+	const struct gt_detouring *at)
+{
+	struct gt_direct_args args = {
+		.guard = gt_cuda_guard_of(at->engine, at->rank),
+		.flow = at->flow,
+		.lifts = 1};
+
+	args.guard.fault = GT_KERNEL_FAULT_NONE;
+	return args;
+}
+
+static void gt_detour_kernel(struct gt_detouring *at, uint32_t lane,
+			     const struct gt_direct_args *args)
+{
+	const struct gt_kernel_grid grid = {.dtype = at->req->dtype,
+					    .op = at->req->op,
+					    .blocks = GT_DETOUR_BLOCKS,
+					    .threads = GT_DIRECT_THREADS,
+					    .stream = at->detour->in[lane]};
+
+	if (at->rc == cudaSuccess)
+		gt_detour_try(at, (cudaError_t)gt_direct_run(&grid, args));
+}
+
+/* What has come of chunk c, in the order of ranks. */
+static void gt_detour_add(struct gt_detouring *at, uint32_t lane, uint32_t c)
+{
+	struct gt_direct_args args = gt_detour_reduce_args(at);
+	uint64_t bytes = gt_detour_bytes(at, at->rank, c);
+
+	for (uint32_t s = 0; s < at->flow.nranks; s++)
+		args.input[s] = gt_detour_pile(at, lane, s);
+	args.input[at->rank] =
+		at->input + gt_detour_at(at, at->flow.in_stride, at->rank, c);
+	args.output[at->rank] = gt_detour_sum(at, c);
+	args.flow.flags = GT_P2P_REDUCE;
+	args.flow.count = bytes / at->elem_bytes;
+	args.flow.end = args.flow.in_stride = args.flow.out_stride = 0;
+	if (bytes)
+		gt_detour_kernel(at, lane, &args);
+}
+
+/* Chunk c of this rank's blocks, to its slots; one item may be for all. */
+static void gt_detour_put_blocks(struct gt_detouring *at, uint32_t lane,
+				 uint32_t step, uint32_t c)
+{
+	const struct gt_p2p *flow = &at->flow;
+	uint32_t to = gt_detour_to(flow);
+	int shared = gt_detour_is_shared(flow);
+
+	for (uint32_t i = 1; i < flow->nranks && to; i++) {
+		uint32_t d = gt_p2p_next(flow, i);
+
+		if (!shared && !(to >> d & 1))
+			continue;
+		gt_detour_put(at, lane,
+			      gt_detour_slot(at, at->rank, lane, step,
+					     gt_detour_item(flow, d)),
+			      at->input +
+				      gt_detour_at(at, flow->in_stride, d, c),
+			      gt_detour_bytes(at, d, c));
+		if (shared)
+			return;
+	}
+}
+
+static void gt_detour_put_sum(struct gt_detouring *at, uint32_t lane,
+			      uint32_t step, uint32_t c)
+{
+	const struct gt_p2p *flow = &at->flow;
+
+	if (gt_detour_back(flow))
+		gt_detour_put(at, lane,
+			      gt_detour_slot(at, at->rank, lane, step,
+					     gt_detour_blocks(flow)),
+			      gt_detour_sum(at, c),
+			      gt_detour_bytes(at, at->rank, c));
+}
+
+/* Chunk c of the others' blocks, which they put in the step before. */
+static void gt_detour_take_blocks(struct gt_detouring *at, uint32_t lane,
+				  uint32_t step, uint32_t c)
+{
+	const struct gt_p2p *flow = &at->flow;
+	uint32_t n = flow->nranks, from = gt_detour_from(flow);
+
+	for (uint32_t i = 1; i < n; i++) {
+		uint32_t s = gt_p2p_next(flow, n - i);
+		struct gt_p2p theirs = gt_detour_flow(at, s);
+		char *to = gt_detour_pile(at, lane, s);
+
+		if (!(from >> s & 1))
+			continue;
+		if (!gt_detour_adds(flow))
+			to = at->output +
+			     gt_detour_at(at, flow->out_stride, s, c);
+		gt_detour_take(
+			at, lane, to,
+			gt_detour_slot(at, s, lane, step - 1,
+				       gt_detour_item(&theirs, at->rank)),
+			gt_detour_bytes(at, at->rank, c));
+	}
+	if (gt_detour_adds(flow))
+		gt_detour_add(at, lane, c);
+}
+
+/* The others' sums of chunk c, likewise. */
+static void gt_detour_take_sums(struct gt_detouring *at, uint32_t lane,
+				uint32_t step, uint32_t c)
+{
+	const struct gt_p2p *flow = &at->flow;
+	uint32_t n = flow->nranks, from = gt_detour_summing(flow);
+
+	for (uint32_t i = 1; i < n; i++) {
+		uint32_t s = gt_p2p_next(flow, n - i);
+		struct gt_p2p theirs = gt_detour_flow(at, s);
+
+		if (from >> s & 1)
+			gt_detour_take(
+				at, lane,
+				at->output + gt_detour_at(at, flow->out_stride,
+							  s, c),
+				gt_detour_slot(at, s, lane, step - 1,
+					       gt_detour_blocks(&theirs)),
+				gt_detour_bytes(at, s, c));
+	}
+}
+
+static void gt_detour_step(struct gt_detouring *at, uint32_t lane,
+			   uint32_t step)
+{
+	uint32_t c = step * GT_DETOUR_LANES + lane, sum = GT_DETOUR_SUM_STEPS;
+
+	gt_detour_put_blocks(at, lane, step, c);
+	if (step >= 1)
+		gt_detour_take_blocks(at, lane, step, c - GT_DETOUR_LANES);
+	if (step >= sum)
+		gt_detour_put_sum(at, lane, step, c - sum * GT_DETOUR_LANES);
+	if (step >= sum + 1)
+		gt_detour_take_sums(at, lane, step,
+				    c - (sum + 1) * GT_DETOUR_LANES);
+}
+
+static void gt_detour_steps(struct gt_detouring *at)
+{
+	uint32_t steps = (at->nchunks + GT_DETOUR_LANES - 1) / GT_DETOUR_LANES;
+
+	steps += at->flow.flags & GT_P2P_SPREAD ? GT_DETOUR_LAST_STEPS : 1;
+	for (uint32_t n = 0; n < steps * GT_DETOUR_LANES; n++) {
+		uint32_t lane = n % GT_DETOUR_LANES;
+
+		gt_detour_step(at, lane, n / GT_DETOUR_LANES);
+		gt_detour_barrier(at, lane, n,
+				  n + 1 == steps * GT_DETOUR_LANES);
+	}
+}
+
+struct gt_exec_request gt_cuda_detour_rest(const struct gt_engine *engine,
+					   const struct gt_exec_request *req)
+{
+	struct gt_exec_request rest = *req;
+	/* All ranks' slices are alike where copy engines make sums, so that
+	 * all do the same. */
+	uint64_t grain = GT_CUDA_LINE_BYTES / gt_dtype_bytes(req->dtype) *
+			 engine->plan->nranks;
+	uint64_t away = req->count / GT_DETOUR_PERMILLE *
+			engine->choice.detour_permille / grain * grain;
+
+	if (away)
+		rest.part_count = req->count - away;
+	return rest;
+}
+
+int gt_cuda_detour_begin(const struct gt_engine *engine, uint32_t rank)
+{
+	const struct gt_cuda_rank *me = &engine->ranks[rank];
+	const struct gt_cuda_detour *detour = me->detour;
+	cudaError_t rc = cudaEventRecord(detour->event, me->stream);
+
+	if (rc == cudaSuccess)
+		rc = cudaStreamWaitEvent(detour->meet, detour->event, 0);
+	return (int)rc;
+}
+
+int gt_cuda_detour_launch(const struct gt_engine *engine,
+			  const struct gt_exec_request *rest, uint32_t rank)
+{
+	const struct gt_cuda_rank *me = &engine->ranks[rank];
+	struct gt_exec_request away = *rest;
+	struct gt_cuda_span span;
+	struct gt_detouring at = {.engine = engine,
+				  .req = &away,
+				  .me = me,
+				  .detour = me->detour,
+				  .rank = rank,
+				  .elem_bytes = gt_dtype_bytes(rest->dtype)};
+
+	away.part_first = rest->part_count;
+	away.part_count = rest->count - rest->part_count;
+	span = gt_cuda_span_of(engine, &away, rank, rank);
+	at.input = span.input;
+	if (gt_cuda_p2p_overwrites(rest))
+		at.input =
+			gt_cuda_region_at(engine, GT_CUDA_SCRATCH, rank, rank) +
+			away.part_first * at.elem_bytes;
+	at.output = span.output;
+	at.flow = gt_detour_flow(&at, rank);
+	at.chunk = me->detour->chunk_bytes / at.elem_bytes;
+	at.nchunks = (uint32_t)((at.flow.count + at.chunk - 1) / at.chunk);
+	at.puts = (gt_detour_to(&at.flow) | gt_detour_back(&at.flow)) != 0;
+	at.takes =
+		(gt_detour_from(&at.flow) | gt_detour_summing(&at.flow)) != 0;
+	for (uint32_t lane = 0; lane < GT_DETOUR_LANES; lane++)
+		gt_detour_go_on(&at, lane);
+	gt_detour_steps(&at);
+	for (uint32_t lane = 0; lane < GT_DETOUR_LANES; lane++) {
+		if (at.puts)
+			gt_detour_after(&at, me->stream, me->detour->out[lane]);
+		if (at.takes)
+			gt_detour_after(&at, me->stream, me->detour->in[lane]);
+	}
+	return (int)at.rc;
+}

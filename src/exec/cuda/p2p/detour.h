@@ -1,0 +1,50 @@
+/*
+ * Detours: the last elements of every block go through the host's memory, over
+ * PCIe, beside those that go over NVLink.  Everything else of the engine knows
+ * only these functions, and a request's part_count, which is not 0 when a part
+ * of it takes a detour.
+ */
+#ifndef GT_EXEC_CUDA_P2P_DETOUR_H
+#define GT_EXEC_CUDA_P2P_DETOUR_H
+
+#include "exec/cuda/device/state.h"
+
+/* Ask all processes whether there are to be detours: a meeting. */
+int gt_cuda_detour_open(struct gt_engine *engine, struct gt_err *err);
+void gt_cuda_detour_release(struct gt_engine *engine);
+
+/*
+ * Choose how many of a request's bytes take a detour: what the plan's row says,
+ * or what is known to be the best.  NULL: the plan has no row for it.
+ */
+void gt_cuda_detour_choose(const struct gt_engine *engine,
+			   const struct gt_exec_request *req,
+			   const struct gt_plan_select *row,
+			   struct gt_algo_choice *choice);
+
+/* Say why nothing of a request can take a detour; NULL: it can. */
+const char *gt_cuda_detour_fault(const struct gt_engine *engine,
+				 const struct gt_exec_request *req,
+				 const struct gt_algo_choice *choice);
+
+/*
+ * Make what detours need, for the first request that has one: a meeting.  Where
+ * a process cannot, no process has engine->has_detours any more, and who wants
+ * to know is told; that is GT_OK, but a request that names a choice with a
+ * detour is refused then.
+ */
+int gt_cuda_detour_need(struct gt_engine *engine, struct gt_err *err);
+
+/* What of a request does not take the detour; part_count is 0 if that is all. */
+struct gt_exec_request gt_cuda_detour_rest(const struct gt_engine *engine,
+					   const struct gt_exec_request *req);
+
+/*
+ * Whoever launches the rest puts the detour beside it: it goes on from where a
+ * rank's stream comes to _begin until where it comes to _launch; cudaError_ts.
+ */
+int gt_cuda_detour_begin(const struct gt_engine *engine, uint32_t rank);
+int gt_cuda_detour_launch(const struct gt_engine *engine,
+			  const struct gt_exec_request *rest, uint32_t rank);
+
+#endif

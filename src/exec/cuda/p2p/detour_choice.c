@@ -1,0 +1,106 @@
+/*
+ * Which part of a request takes a detour: what the plan's row says, or the shares
+ * that were measured.
+ */
+#include "base/err.h"
+#include "exec/cuda/device/state.h"
+#include "exec/cuda/p2p/args.h"
+#include "plan/ir/detour.h"
+#include "exec/cuda/p2p/detour.h"
+
+enum {
+	/* All blocks together: smaller ones take no detour, even if a row says
+	 * so. */
+	GT_DETOUR_MIN_BYTES = 32 << 20,
+	GT_DETOUR_PACK_BYTES = 16,
+};
+
+/*
+ * Of so many bytes that leave one of 2 GPUs: what goes by a detour, where one
+ * GPU sends, where one pulls, where both send, and where sums are spread as
+ * well.  NVLink has 391 to 396 GB/s, PCIe 45 one way and 35 both ways at once,
+ * and a detour takes time to fill.
+ */
+static const struct {
+	uint64_t bytes;
+	uint32_t one, pulled, both, sums; /* permille */
+} gt_detour_shares[] = {
+	{768ull << 20, 90, 80, 80, 80},
+	{448ull << 20, 90, 80, 70, 70},
+	{192ull << 20, 80, 60, 60, 0},
+};
+
+/* Why nothing of a request can go through the host's memory. */
+const char *gt_cuda_detour_fault(const struct gt_engine *engine,
+				 const struct gt_exec_request *req,
+				 const struct gt_algo_choice *choice)
+{
+	if (!engine->has_detours)
+		return "there are no detours: GPUs on one host, all on NVLink, "
+		       "have them, where there is memory for them";
+	if (!gt_detour_is_possible(choice->algo, choice->protocol, req->coll))
+		return "only copy engines and a pulling root have one beside "
+		       "them";
+	if (choice->detour_permille > GT_DETOUR_MAX_PERMILLE)
+		return "more than half would go by the detour";
+	return NULL;
+}
+
+/* The share for a detour that is known to be the best. */
+static uint32_t gt_detour_best(const struct gt_engine *engine,
+			       const struct gt_exec_request *req)
+{
+	const size_t n = sizeof(gt_detour_shares) / sizeof(gt_detour_shares[0]);
+	uint64_t bytes =
+		gt_cuda_p2p_of(engine, req, GT_ALGO_ONE_SHOT, 0).count *
+		gt_dtype_bytes(req->dtype);
+	size_t i = 0;
+
+	while (i < n && bytes < gt_detour_shares[i].bytes)
+		i++;
+	if (i == n || engine->plan->nranks != 2)
+		return 0;
+	switch (req->coll) {
+	case GT_COLL_BROADCAST:
+	case GT_COLL_GATHER:
+	case GT_COLL_SCATTER:
+		return gt_detour_shares[i].one;
+	case GT_COLL_REDUCE:
+		return gt_detour_shares[i].pulled;
+	case GT_COLL_ALLREDUCE:
+		return gt_detour_shares[i].sums;
+	default:
+		return gt_detour_shares[i].both;
+	}
+}
+
+/* What the plan's row says of this way; another may stand in for the row's. */
+static uint32_t gt_detour_planned(const struct gt_plan_select *row,
+				  const struct gt_algo_choice *choice)
+{
+	return row && row->algo == choice->algo &&
+			       row->protocol == choice->protocol
+		       ? row->detour_permille
+		       : 0;
+}
+
+/* What the plan's row says, or what is known. */
+void gt_cuda_detour_choose(const struct gt_engine *engine,
+			   const struct gt_exec_request *req,
+			   const struct gt_plan_select *row,
+			   struct gt_algo_choice *choice)
+{
+	uint64_t bytes = req->count * gt_dtype_bytes(req->dtype), all = bytes;
+
+	if (gt_coll_has_blocks(req->coll))
+		all *= engine->plan->nranks;
+	/* Traces show the main way, and should show all.  What is added up
+	 * would begin off a boundary of packs, and then go by elements. */
+	if (all < GT_DETOUR_MIN_BYTES || req->trace ||
+	    (gt_coll_reduces(req->coll) && bytes % GT_DETOUR_PACK_BYTES) ||
+	    gt_cuda_detour_fault(engine, req, choice))
+		return;
+	choice->detour_permille = engine->config.best
+					  ? gt_detour_best(engine, req)
+					  : gt_detour_planned(row, choice);
+}

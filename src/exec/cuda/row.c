@@ -1,0 +1,196 @@
+/*
+ * Which of the plan's rows serves a request on GPUs, and how wide: what kernels
+ * cannot do is refused here, in words.
+ */
+#include "exec/cuda/row.h"
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "exec/cuda/device/state.h"
+#include "plan/lower/lower.h"
+
+/*
+ * Measured on 4 and 2 H200 behind NVSwitch, one ring: more workers are faster
+ * up to nearly all multiprocessors (all-reduce of 1 GiB: 335 GB/s with 32, 362
+ * with 96, 366 with 128).
+ */
+enum {
+	GT_CUDA_WORKERS = 128, /* of all channels */
+	/* FIFOs over links are copied by CPUs, and should stay in the cache. */
+	GT_CUDA_FAR_WORKERS = 8,
+};
+
+uint32_t gt_cuda_row_workers(const struct gt_engine *engine,
+			     const struct gt_plan_select *row, uint32_t lanes)
+{
+	uint32_t all = gt_process_group_has_links(&engine->group)
+			       ? GT_CUDA_FAR_WORKERS
+			       : GT_CUDA_WORKERS;
+	uint32_t n = engine->processors < all ? engine->processors : all;
+
+	n /= row->nchannels * lanes;
+	if (!n)
+		n = 1;
+	if (engine->config.workers)
+		return engine->config.workers;
+	return row->workers && row->workers < n ? row->workers : n;
+}
+
+uint32_t gt_cuda_row_lanes(const struct gt_engine *engine,
+			   const struct gt_plan_select *row, enum gt_coll coll)
+{
+	const struct gt_channel_use use = {coll, row->algo, engine->plan->root};
+
+	return gt_lower_lanes(engine->plan, &use);
+}
+
+/* What kernels do not do. */
+static int gt_program_refuse(const struct gt_program *program,
+			     struct gt_err *err)
+{
+	for (uint32_t s = 0; s < program->nsteps;
+	     s += gt_step_nrecords(&program->steps[s])) {
+		const struct gt_step *step = &program->steps[s];
+		uint32_t n = (uint32_t)step->nsrc + step->ndst;
+
+		if (n > GT_KERNEL_OPERANDS)
+			return gt_err_set(err, GT_EINPUT, NULL,
+					  "rank %u channel %u step %u has %u "
+					  "operands, GPUs take %d",
+					  program->rank, program->channel,
+					  step->id, n, GT_KERNEL_OPERANDS);
+		for (uint32_t i = 0; i < n; i++) {
+			uint8_t buf = gt_step_operand(step, i)->buf;
+
+			if (buf == GT_BUF_PEER_INPUT ||
+			    buf == GT_BUF_PEER_OUTPUT)
+				return gt_err_set(err, GT_EINPUT, NULL,
+						  "rank %u channel %u step %u "
+						  "reaches into a peer's "
+						  "memory, GPUs use FIFOs",
+						  program->rank,
+						  program->channel, step->id);
+		}
+	}
+	return GT_OK;
+}
+
+/* Blocks run all at once. */
+static int gt_row_refuse_blocks(const struct gt_engine *engine,
+				const struct gt_plan_select *row,
+				uint32_t lanes, struct gt_err *err)
+{
+	uint32_t given = engine->config.workers ? engine->config.workers : 1;
+	uint32_t n = row->nchannels * lanes * given;
+
+	if (n > engine->processors)
+		return gt_err_set(
+			err, GT_EINPUT, NULL,
+			"%u channels of %u lanes and %u workers need "
+			"as many multiprocessors at once, the GPU has "
+			"%u",
+			row->nchannels, lanes, given, engine->processors);
+	return GT_OK;
+}
+
+/* Meshes go without FIFOs where everyone reaches everyone. */
+static int gt_row_refuse(const struct gt_engine *engine,
+			 const struct gt_plan_select *row, enum gt_coll coll,
+			 struct gt_err *err)
+{
+	const struct gt_plan *plan = engine->plan;
+	uint32_t lanes = gt_cuda_row_lanes(engine, row, coll);
+	struct gt_lower_query want = {.use = {coll, row->algo, plan->root}};
+	uint32_t n = row->nchannels * lanes * plan->nranks;
+	struct gt_arena *arena;
+	struct gt_program program;
+	int rc;
+
+	if (row->algo == GT_ALGO_ONE_SHOT || row->algo == GT_ALGO_TWO_SHOT)
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "GPUs have no FIFOs for meshes");
+	rc = gt_row_refuse_blocks(engine, row, lanes, err);
+	if (rc)
+		return rc;
+	arena = gt_arena_new();
+	if (!arena)
+		return gt_err_nomem(err);
+	for (uint32_t i = 0; !rc && i < n; i++) {
+		want.channel = row->channels[i / lanes % row->nchannels];
+		want.lane = i % lanes;
+		want.rank = i / lanes / row->nchannels;
+		program = (struct gt_program){.rank = want.rank,
+					      .channel = want.channel};
+		rc = gt_lower(plan, &want, arena, &program, err);
+		if (!rc)
+			rc = gt_program_refuse(&program, err);
+	}
+	gt_arena_free(arena);
+	return rc;
+}
+
+int gt_cuda_row_supported(const struct gt_engine *engine,
+			  const struct gt_plan_select *row, enum gt_coll coll,
+			  struct gt_err *err)
+{
+	enum { UNKNOWN, NO, YES };
+	uint8_t *can =
+		&engine->row_support[(size_t)coll * engine->plan->nselect +
+				     (size_t)(row - engine->plan->select)];
+
+	if (*can == UNKNOWN || (*can == NO && err))
+		*can = gt_row_refuse(engine, row, coll, err) ? NO : YES;
+	return *can == YES;
+}
+
+/* Over links, of the rows that GPUs can do so the one for these bytes. */
+static const struct gt_plan_select *gt_row_over_links(
+	const struct gt_engine *engine, enum gt_coll coll, uint64_t bytes)
+{
+	const struct gt_plan *plan = engine->plan;
+	const struct gt_plan_select *last = NULL;
+
+	for (uint32_t i = 0; i < plan->nselect; i++) {
+		if (!gt_plan_row_serves(plan, &plan->select[i], coll) ||
+		    !gt_cuda_row_supported(engine, &plan->select[i], coll,
+					   NULL))
+			continue;
+		last = &plan->select[i];
+		if (bytes <= last->max_bytes)
+			break;
+	}
+	return last;
+}
+
+const struct gt_plan_select *gt_cuda_row_of(const struct gt_engine *engine,
+					    const struct gt_exec_request *req)
+{
+	const struct gt_plan *plan = engine->plan;
+	uint64_t blocks = gt_coll_has_blocks(req->coll) ? plan->nranks : 1;
+	uint64_t bytes = req->count * blocks * gt_dtype_bytes(req->dtype);
+	const struct gt_plan_select *row =
+		engine->all_peers_reachable
+			? NULL
+			: gt_row_over_links(engine, req->coll, bytes);
+
+	return row ? row : gt_plan_row(plan, req->coll, bytes);
+}
+
+int gt_cuda_row_check(const struct gt_engine *engine,
+		      const struct gt_exec_request *req, struct gt_err *err)
+{
+	const struct gt_plan_select *row = gt_cuda_row_of(engine, req);
+
+	if (!row)
+		gt_err_set(err, GT_EINPUT, NULL,
+			   "the plan has nothing for '%s'",
+			   gt_coll_name(req->coll));
+	else if (gt_coll_is_rooted(req->coll) &&
+		 req->root != engine->plan->root)
+		gt_err_set(err, GT_EINPUT, NULL,
+			   "the root is rank %u, but the plan's is %u",
+			   req->root, engine->plan->root);
+	else
+		return gt_cuda_row_supported(engine, row, req->coll, err);
+	return 0;
+}
