@@ -1,3 +1,7 @@
+/*
+ * Channels as graphs: rings and chains are permutations of the ranks, trees
+ * span them, meshes have every pair of ranks, and hops are what the shape says.
+ */
 #include "plan/check/stages.h"
 
 #include <stdlib.h>
@@ -9,7 +13,10 @@
 
 enum { GT_MAX_CHANNELS = 1024, GT_MAX_CHUNKS = 1 << 16 };
 
-/* Checked about one channel: the plan, its index, and a byte for each rank. */
+/*
+ * What the checks of one channel share: the plan, the channel's index, and a
+ * byte for each rank.
+ */
 struct gt_channel_check {
 	const struct gt_plan *plan;
 	const struct gt_plan_channel *channel;
@@ -73,8 +80,9 @@ static int gt_check_hop_count(const struct gt_channel_check *check,
 }
 
 /*
- * A ring's hops follow its order and close it.  A chain's do not close, and
- * may be followed by those of the way back, from the first hop's on.
+ * The hops of a ring follow its order and close it.  Those of a chain do not
+ * close it, and may be followed by the hops of the way back, from the first
+ * hop's on.
  */
 static int gt_check_path(const struct gt_channel_check *check,
 			 struct gt_err *err)
@@ -121,7 +129,7 @@ static int gt_check_parents(const struct gt_channel_check *check,
 	return GT_OK;
 }
 
-/* Up from every rank; ranks known to reach the root are marked. */
+/* Every rank leads up to the root; ranks that are known to do so are marked. */
 static int gt_check_climb(const struct gt_channel_check *check,
 			  struct gt_err *err)
 {
@@ -151,8 +159,9 @@ static int gt_check_climb(const struct gt_channel_check *check,
 }
 
 /*
- * Hops are edges of the tree, in any order: all down, all up, or both.  Bits
- * of seen[child]: 1 down to it, 2 up from it.
+ * A tree's hops are its edges, in any order: all down, all up, or both.  In
+ * seen[child] bit 1 is set when the hop down to the child was met, bit 2 for
+ * the hop up from it.
  */
 static int gt_check_edge(const struct gt_channel_check *check, uint32_t i,
 			 struct gt_err *err)
@@ -205,7 +214,10 @@ static int gt_check_tree(const struct gt_channel_check *check,
 	return rc;
 }
 
-/* A mesh has every ordered pair of ranks once, others those they need. */
+/*
+ * A mesh has every ordered pair of ranks once; other shapes have the pairs that
+ * they need.
+ */
 static int gt_check_pairs(const struct gt_channel_check *check,
 			  struct gt_err *err)
 {

@@ -1,3 +1,7 @@
+/*
+ * The way in: gt_plan_check() runs the stages in order.  What belongs to no
+ * stage is here: ids of channels, and the table of select as a whole.
+ */
 #include "plan/check/check.h"
 
 #include <stdarg.h>
@@ -12,7 +16,11 @@
 
 enum { GT_MAX_ROWS = 256 };
 
-/* limits[coll]: of the row before of the same collective, and 1; or 0. */
+/*
+ * Rows of one collective ascend in size.  limits[coll] is 1 + max_bytes of the
+ * row before of that collective, 0 when there was none, and UINT64_MAX after a
+ * row without a limit.
+ */
 static int gt_check_limit(const struct gt_plan *plan, uint32_t row,
 			  uint64_t *limits, struct gt_err *err)
 {
@@ -43,7 +51,10 @@ static int gt_check_row(const struct gt_plan *plan, uint32_t row,
 	return rc ? rc : gt_check_use(&check, err);
 }
 
-/* Each collective ends without a limit, and the plan's own is there. */
+/*
+ * Every collective in the table ends with a row that has no limit, and the
+ * plan's own collective is in it.
+ */
 static int gt_check_limits(const struct gt_plan *plan, const uint64_t *limits,
 			   struct gt_err *err)
 {
@@ -77,7 +88,7 @@ static int gt_check_select(const struct gt_plan *plan, struct gt_err *err)
 	return rc;
 }
 
-/* Ids are how people and files call channels. */
+/* Ids are how people and files call channels, so each is used once. */
 static int gt_id_cmp(const void *a, const void *b)
 {
 	const struct gt_plan_channel *const *left = a, *const *right = b;

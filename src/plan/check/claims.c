@@ -33,7 +33,10 @@ static int gt_check_class(const struct gt_plan *plan, struct gt_err *err)
 			     gt_coll_name(plan->coll), gt_algo_name(algo));
 }
 
-/* A proof about so many channels. */
+/*
+ * The proof says that it is about at most max_channels channels: only a proof
+ * about rings can, and the plan must not use more.
+ */
 static int gt_check_limit(const struct gt_plan *plan, struct gt_err *err)
 {
 	const struct gt_plan_proof *proof = &plan->proof;

@@ -1,3 +1,7 @@
+/*
+ * What the rows of a cluster's plan load: templates are summed up here, rings
+ * and flows by their own files, and each sum is compared with the capacity.
+ */
 #include "plan/check/cluster.h"
 
 #include "base/arena.h"
@@ -17,7 +21,10 @@ static int gt_add_load(struct gt_rat *at, struct gt_rat rate,
 	return gt_rat_mul(rate, times, &load) && gt_rat_add(*at, load, at);
 }
 
-/* A switch is entered once by each block of a node that is not below it. */
+/*
+ * The uplinks above a port carry a block once for each node that is not below
+ * their switch.
+ */
 static int gt_load_uplinks(struct gt_cluster_load *load, uint32_t port, int in)
 {
 	const struct gt_plan_cluster *cluster = load->plan->cluster;
@@ -34,7 +41,10 @@ static int gt_load_uplinks(struct gt_cluster_load *load, uint32_t port, int in)
 	return 1;
 }
 
-/* The charge is the sender's: it ends at the port. */
+/*
+ * A template's hop loads the links of two nodes and the uplinks between them.
+ * The charge is the sender's, so it ends at the port.
+ */
 static int gt_load_template_hop(struct gt_cluster_load *load,
 				const struct gt_plan_hop *hop, uint32_t times)
 {
@@ -99,7 +109,10 @@ static int gt_load_template(struct gt_cluster_load *load,
 	return ok;
 }
 
-/* A block is 1/n of the result; an all-reduce takes one way after the other. */
+/*
+ * The rate of one block: a block is 1/n of the result, and an all-reduce takes
+ * a tree's edges twice, up and then down.
+ */
 static int gt_load_rate(struct gt_cluster_load *load, enum gt_coll coll,
 			const struct gt_plan_channel *channel)
 {
@@ -110,7 +123,10 @@ static int gt_load_rate(struct gt_cluster_load *load, enum gt_coll coll,
 			  &load->rate);
 }
 
-/* Trees that are only gone up load the links back alone. */
+/*
+ * Is the load of link i within its capacity?  Trees that bytes only go up load
+ * the links back alone.
+ */
 static int gt_check_sum(const struct gt_cluster_load *load,
 			const struct gt_plan_select *row, uint32_t i,
 			struct gt_err *err)
@@ -171,7 +187,7 @@ static int gt_load_cluster_channel(struct gt_cluster_load *load,
 	return ok;
 }
 
-/* The channels of a row are parts of one packing. */
+/* The channels of a row share the links, so their loads are added up. */
 static int gt_check_cluster_row(const struct gt_plan *plan,
 				const struct gt_plan_select *row,
 				struct gt_err *err)

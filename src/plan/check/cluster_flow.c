@@ -1,3 +1,7 @@
+/*
+ * A flow of a cluster: a path for every pair of local ranks and class of nodes,
+ * and the load of those paths on a node's links and on uplinks.
+ */
 #include "plan/check/cluster.h"
 
 #include <stdlib.h>
@@ -10,17 +14,17 @@
 #include "plan/ir/cluster.h"
 #include "plan/ir/plan.h"
 
-/* Paths that the hops of a channel were looked into for. */
+/* The check of one channel's paths. */
 struct gt_cluster_flow_check {
 	const struct gt_plan *plan;
 	const struct gt_plan_channel *channel;
-	uint32_t c, p;       /* channel and path */
-	unsigned char *met;  /* [(class * nlocal + from) * nlocal + to] */
-	unsigned char *seen; /* [nlocal], of one side of the network */
+	uint32_t c, p; /* indices of the channel and of the path */
+	/* [(class * nlocal + from) * nlocal + to]: paths */
+	unsigned char *met;
+	unsigned char *seen; /* by local rank, on one side of the network */
 };
 
-static struct gt_plan_at gt_node_path_at(
-	const struct gt_cluster_flow_check *check)
+static struct gt_plan_at gt_path_at(const struct gt_cluster_flow_check *check)
 {
 	return gt_plan_at("channels[%u].paths[%u]", check->c, check->p);
 }
@@ -37,9 +41,12 @@ static uint32_t gt_path_end(const struct gt_plan_channel *channel,
 	return channel->hops[path->hops[path->nhops - 1]].to;
 }
 
-/* A rank is passed once in each of the two nodes. */
-static const char *gt_node_path_circle(struct gt_cluster_flow_check *check,
-				       const struct gt_plan_path *path)
+/*
+ * The fault of a path that passes a rank twice in one of its two nodes, or
+ * NULL.
+ */
+static const char *gt_path_circle(struct gt_cluster_flow_check *check,
+				  const struct gt_plan_path *path)
 {
 	const struct gt_plan_hop *hops = check->channel->hops;
 	uint32_t n = check->plan->cluster->nlocal;
@@ -57,9 +64,12 @@ static const char *gt_node_path_circle(struct gt_cluster_flow_check *check,
 	return NULL;
 }
 
-/* Hops that meet; one of the network where it leads to another node. */
-static const char *gt_node_path_fault(struct gt_cluster_flow_check *check,
-				      const struct gt_plan_path *path)
+/*
+ * The fault of a path whose hops do not meet, or that crosses the network more
+ * or less often than its class says, or NULL.
+ */
+static const char *gt_path_fault(struct gt_cluster_flow_check *check,
+				 const struct gt_plan_path *path)
 {
 	const struct gt_plan_channel *channel = check->channel;
 	uint32_t crossings = 0;
@@ -79,31 +89,34 @@ static const char *gt_node_path_fault(struct gt_cluster_flow_check *check,
 	if (crossings != (path->class_ ? 1u : 0u))
 		return "does not cross the network once, or at all within a "
 		       "node";
-	return gt_node_path_circle(check, path);
+	return gt_path_circle(check, path);
 }
 
-static int gt_check_node_path(struct gt_cluster_flow_check *check,
-			      struct gt_err *err)
+static int gt_check_one_path(struct gt_cluster_flow_check *check,
+			     struct gt_err *err)
 {
 	const struct gt_plan_path *path = &check->channel->paths[check->p];
-	const char *fault = gt_node_path_fault(check, path);
+	const char *fault = gt_path_fault(check, path);
 	uint32_t n = check->plan->cluster->nlocal, from, to;
 
 	if (fault)
-		return gt_plan_wrong(check->plan, gt_node_path_at(check), err,
-				     "%s", fault);
+		return gt_plan_wrong(check->plan, gt_path_at(check), err, "%s",
+				     fault);
 	from = gt_path_start(check->channel, path);
 	to = gt_path_end(check->channel, path);
 	if (!check->met[(path->class_ * n + from) * n + to]++)
 		return GT_OK;
-	return gt_plan_wrong(check->plan, gt_node_path_at(check), err,
+	return gt_plan_wrong(check->plan, gt_path_at(check), err,
 			     "is a second one of class %u from %u to %u",
 			     path->class_, from, to);
 }
 
-/* A way from every rank to every other one, however far. */
-static int gt_check_node_pairs(const struct gt_cluster_flow_check *check,
-			       struct gt_err *err)
+/*
+ * There is a path from every rank to every other one, for each class that has
+ * nodes.
+ */
+static int gt_check_all_pairs(const struct gt_cluster_flow_check *check,
+			      struct gt_err *err)
 {
 	const struct gt_plan_cluster *cluster = check->plan->cluster;
 	uint32_t n = cluster->nlocal;
@@ -135,15 +148,18 @@ int gt_check_cluster_flow(const struct gt_plan *plan, uint32_t c,
 	if (!check.met || !check.seen)
 		rc = gt_err_nomem(err);
 	for (; !rc && check.p < check.channel->npaths; check.p++)
-		rc = gt_check_node_path(&check, err);
+		rc = gt_check_one_path(&check, err);
 	if (!rc)
-		rc = gt_check_node_pairs(&check, err);
+		rc = gt_check_all_pairs(&check, err);
 	free(check.met);
 	free(check.seen);
 	return rc;
 }
 
-/* What every node below a switch sends to nodes that are not, and gets. */
+/*
+ * Add a hop's load on uplinks: all nodes below a switch send at this rate to
+ * all nodes that are not below it, and get as much from them.
+ */
 static int gt_load_path_uplinks(struct gt_cluster_load *load,
 				const struct gt_plan_hop *hop, uint32_t class_)
 {
@@ -174,7 +190,10 @@ static int gt_load_path_uplinks(struct gt_cluster_load *load,
 	return 1;
 }
 
-/* Each path as often as there are nodes so far away. */
+/*
+ * A path is taken once for each node of its class, so its rate counts that
+ * often.
+ */
 int gt_cluster_load_flow(struct gt_cluster_load *load,
 			 const struct gt_plan_channel *channel)
 {

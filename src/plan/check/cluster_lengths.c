@@ -1,3 +1,8 @@
+/*
+ * A cluster's bound on collectives that only move blocks, by lengths of links:
+ * the shortest paths from all ranks of one node to all other ranks are summed
+ * up, class by class of nodes.
+ */
 #include "plan/check/cluster_prices.h"
 
 #include "base/arena.h"
@@ -7,21 +12,21 @@
 #include "plan/ir/cluster.h"
 #include "plan/ir/plan.h"
 
-enum { GT_NODE_LENGTH_BITS = 60, GT_NODE_LENGTH_RANKS = 256 };
+enum { GT_LENGTH_BITS = 60, GT_LENGTH_RANKS = 256 };
 
 /*
- * Lengths in whole multiples of 1 / unit.  What is not there, or longer than
- * 1, has length 1: that is enough for any proof.
+ * Lengths are whole multiples of 1 / unit.  A length that is missing or is
+ * above 1 counts as 1, which is enough for any proof.
  */
 struct gt_cluster_lengths {
 	const struct gt_cluster_prices *p;
 	uint32_t n, nports;
 	int64_t unit;
-	int64_t *route; /* [from * (n + nports) + to], ranks and then ports */
-	int64_t *up;    /* of gt_nodes_uplink(): what crossing one takes */
-	int64_t *near;  /* [n * n] in a node, or over one next to it */
-	int64_t *cross; /* [n * n] to a node of a class */
-	int64_t *far;   /* [n * n] so, and on within the nodes */
+	int64_t *route;    /* [from * (n + nports) + to]: ranks, then ports */
+	int64_t *uplinks;  /* by gt_nodes_uplink(): the length of crossing it */
+	int64_t *in_node;  /* [n * n]: between ranks of one node */
+	int64_t *network;  /* [n * n]: over the network to a node of a class */
+	int64_t *beyond;   /* [n * n]: from inside a node, over the network */
 	int64_t *out, *in; /* [n * nrails]: to and from the ports of a rail */
 };
 
@@ -37,7 +42,10 @@ static void gt_length_least(int64_t *at, int64_t length)
 		*at = length;
 }
 
-/* Of routes, and of uplinks, each of which stands for all nodes below it. */
+/*
+ * The lengths as fractions: of the routes, then of uplinks, each of which
+ * stands for all nodes below it.
+ */
 static int gt_lengths_rats(const struct gt_cluster_prices *p,
 			   struct gt_rat *rats, uint32_t nroutes)
 {
@@ -60,7 +68,10 @@ static int gt_lengths_rats(const struct gt_cluster_prices *p,
 	return ok;
 }
 
-/* Up from ports of a rail to the switches of a level, or (1) down from them. */
+/*
+ * The length from the ports of a rail up to the switches of a level or, with
+ * `in`, from those down to the ports.
+ */
 static int64_t gt_lengths_uplinks(const struct gt_cluster_lengths *l,
 				  uint32_t level, uint32_t rail, int in)
 {
@@ -69,11 +80,15 @@ static int64_t gt_lengths_uplinks(const struct gt_cluster_lengths *l,
 
 	for (uint32_t i = 0; i < level; i++)
 		sum = gt_length_add(
-			l, sum, l->up[gt_nodes_uplink(cluster, i, rail, in)]);
+			l, sum,
+			l->uplinks[gt_nodes_uplink(cluster, i, rail, in)]);
 	return sum;
 }
 
-/* The shortest of each rail between ranks and the switches of a level. */
+/*
+ * For each rank and rail, the shortest way out to the switches of a level, and
+ * in from them.
+ */
 static void gt_lengths_rails(struct gt_cluster_lengths *l, uint32_t level)
 {
 	const struct gt_plan_cluster *cluster = l->p->plan->cluster;
@@ -97,7 +112,10 @@ static void gt_lengths_rails(struct gt_cluster_lengths *l, uint32_t level)
 	}
 }
 
-/* Over the network by way of a level, in one rail (1) or from any to any. */
+/*
+ * Shorten l->network by paths that turn at a level: within one rail or, unless
+ * by_rail, from any rail to any.
+ */
 static void gt_lengths_meet(struct gt_cluster_lengths *l, uint32_t level,
 			    int by_rail)
 {
@@ -114,23 +132,26 @@ static void gt_lengths_meet(struct gt_cluster_lengths *l, uint32_t level,
 			gt_length_least(&enter, in[r]);
 			if (by_rail)
 				gt_length_least(
-					&l->cross[i],
+					&l->network[i],
 					gt_length_add(l, out[r], in[r]));
 		}
 		if (!by_rail)
-			gt_length_least(&l->cross[i],
+			gt_length_least(&l->network[i],
 					gt_length_add(l, leave, enter));
 	}
 }
 
-/* From rails that are apart at a level, also by one where they are not. */
+/*
+ * The shortest crossings of the network to nodes that share a switch of this
+ * level.  Rails may be apart at the level and joined at a higher one.
+ */
 static void gt_lengths_network(struct gt_cluster_lengths *l, uint32_t level)
 {
 	const struct gt_plan_cluster *cluster = l->p->plan->cluster;
 	uint32_t joined = level;
 
 	for (uint32_t i = 0; i < l->n * l->n; i++)
-		l->cross[i] = l->unit;
+		l->network[i] = l->unit;
 	while (joined < cluster->nlevels && cluster->levels[joined].by_rail)
 		joined++;
 	if (joined > level)
@@ -140,8 +161,9 @@ static void gt_lengths_network(struct gt_cluster_lengths *l, uint32_t level)
 }
 
 /*
- * All ways between ranks of a node.  Those over other nodes are at least as
- * long as over the node's own switches, whether others hang there or none.
+ * The shortest paths between ranks of a node (Floyd 1962).  A path over other
+ * nodes is at least as long as one over the node's own switches, whether other
+ * nodes hang there or not.
  */
 static void gt_lengths_in_node(struct gt_cluster_lengths *l)
 {
@@ -149,27 +171,31 @@ static void gt_lengths_in_node(struct gt_cluster_lengths *l)
 
 	gt_lengths_network(l, 0);
 	for (uint32_t i = 0; i < n * n; i++) {
-		l->near[i] = l->route[i / n * (n + l->nports) + i % n];
-		gt_length_least(&l->near[i], l->cross[i]);
+		l->in_node[i] = l->route[i / n * (n + l->nports) + i % n];
+		gt_length_least(&l->in_node[i], l->network[i]);
 		if (i / n == i % n)
-			l->near[i] = 0;
+			l->in_node[i] = 0;
 	}
 	for (uint32_t k = 0; k < n; k++)
 		for (uint32_t i = 0; i < n * n; i++)
-			gt_length_least(&l->near[i],
-					gt_length_add(l, l->near[i / n * n + k],
-						      l->near[k * n + i % n]));
+			gt_length_least(
+				&l->in_node[i],
+				gt_length_add(l, l->in_node[i / n * n + k],
+					      l->in_node[k * n + i % n]));
 }
 
-/* One crossing at the level or above it has to be; the rest is near. */
+/*
+ * The shortest paths to another node: within the own node, one crossing of the
+ * network, within the other node.
+ */
 static void gt_lengths_beyond(struct gt_cluster_lengths *l)
 {
 	uint32_t n = l->n;
 
 	for (int pass = 0; pass < 2; pass++) {
-		const int64_t *a = pass ? l->far : l->near;
-		const int64_t *b = pass ? l->near : l->cross;
-		int64_t *to = pass ? l->cross : l->far;
+		const int64_t *a = pass ? l->beyond : l->in_node;
+		const int64_t *b = pass ? l->in_node : l->network;
+		int64_t *to = pass ? l->network : l->beyond;
 
 		for (uint32_t i = 0; i < n * n; i++) {
 			to[i] = l->unit;
@@ -182,7 +208,10 @@ static void gt_lengths_beyond(struct gt_cluster_lengths *l)
 	}
 }
 
-/* Of what one node sends: to itself, and to all nodes of each class. */
+/*
+ * Do the paths from one node's ranks cost 1 or more together: those to itself
+ * and those to all nodes of each class?
+ */
 static int gt_cluster_lengths_prove(struct gt_cluster_lengths *l)
 {
 	const struct gt_plan_cluster *cluster = l->p->plan->cluster;
@@ -191,14 +220,14 @@ static int gt_cluster_lengths_prove(struct gt_cluster_lengths *l)
 	gt_lengths_in_node(l);
 	for (uint32_t c = 0; c <= cluster->nlevels; c++) {
 		uint32_t times = gt_nodes_in_class(cluster, c);
-		const int64_t *way = c ? l->cross : l->near;
+		const int64_t *path = c ? l->network : l->in_node;
 
 		if (c && times) {
 			gt_lengths_network(l, c - 1);
 			gt_lengths_beyond(l);
 		}
 		for (uint32_t i = 0; i < l->n * l->n && times; i++)
-			sum += (__int128)way[i] * times;
+			sum += (__int128)path[i] * times;
 	}
 	return sum >= l->unit;
 }
@@ -209,13 +238,14 @@ static int gt_cluster_lengths_init(struct gt_cluster_lengths *l,
 	const struct gt_plan_cluster *cluster = l->p->plan->cluster;
 	size_t nn = (size_t)l->n * l->n, rails = (size_t)l->n * cluster->nrails;
 
-	l->near = gt_arena_array(arena, nn, sizeof(*l->near));
-	l->cross = gt_arena_array(arena, nn, sizeof(*l->cross));
-	l->far = gt_arena_array(arena, nn, sizeof(*l->far));
+	l->in_node = gt_arena_array(arena, nn, sizeof(*l->in_node));
+	l->network = gt_arena_array(arena, nn, sizeof(*l->network));
+	l->beyond = gt_arena_array(arena, nn, sizeof(*l->beyond));
 	l->out = gt_arena_array(arena, rails, sizeof(*l->out));
 	l->in = gt_arena_array(arena, rails, sizeof(*l->in));
-	return l->near && l->cross && l->far && l->out && l->in ? GT_OK
-								: GT_ESYS;
+	return l->in_node && l->network && l->beyond && l->out && l->in
+		       ? GT_OK
+		       : GT_ESYS;
 }
 
 int gt_check_cluster_lengths(const struct gt_cluster_prices *p,
@@ -226,15 +256,15 @@ int gt_check_cluster_lengths(const struct gt_cluster_prices *p,
 	struct gt_cluster_lengths l = {
 		.p = p, .n = cluster->nlocal, .nports = cluster->nports};
 	uint32_t m = l.n + l.nports, size = m * m + gt_nodes_nuplinks(cluster);
-	struct gt_hop_costs costs = {
-		.most = 1, .unit_max = (int64_t)1 << GT_NODE_LENGTH_BITS};
+	struct gt_hop_costs costs = {.most = 1,
+				     .unit_max = (int64_t)1 << GT_LENGTH_BITS};
 	struct gt_rat *rats = gt_arena_array(arena, size, sizeof(*rats));
 
 	costs.cost = gt_arena_array(arena, size, sizeof(*costs.cost));
 	if (!rats || !costs.cost || gt_cluster_lengths_init(&l, arena))
 		return gt_err_nomem(err);
 	*state = GT_BOUND_TOO_MANY;
-	if (l.n > GT_NODE_LENGTH_RANKS)
+	if (l.n > GT_LENGTH_RANKS)
 		return GT_OK;
 	*state = GT_BOUND_TOO_FINE;
 	if (gt_lengths_rats(p, rats, m * m))
@@ -243,7 +273,7 @@ int gt_check_cluster_lengths(const struct gt_cluster_prices *p,
 		return GT_OK;
 	l.unit = costs.unit;
 	l.route = costs.cost;
-	l.up = costs.cost + m * m;
+	l.uplinks = costs.cost + m * m;
 	*state = GT_BOUND_PROVEN;
 	if (gt_cluster_lengths_prove(&l))
 		return GT_OK;

@@ -1,3 +1,10 @@
+/*
+ * A cluster's certificate of prices: they are read, their sum over all capacity
+ * is compared with the bound, and rings through a node are searched for one
+ * that costs less than 1.  The world outside is one more place of such a ring,
+ * reached and left by the cheapest ports: of any rail, or of one rail at a
+ * time.  Costs are by place, from * (nlocal + 1) + to, the world last.
+ */
 #include "plan/check/cluster_prices.h"
 
 #include "base/arena.h"
@@ -10,14 +17,10 @@
 #include "plan/ir/cluster.h"
 #include "plan/ir/plan.h"
 
-/*
- * The world outside is one more place of a ring through a node, reached and
- * left by the cheapest ports: of any, or of one rail at a time.  Costs are by
- * place, from * (nlocal + 1) + to, the world last.
- */
-enum { GT_NODE_UNIT_BITS = 58 };
+enum { GT_PRICES_UNIT_BITS = 58 };
 
-static struct gt_rat gt_node_gbs(const struct gt_plan *plan, uint32_t link)
+static struct gt_rat gt_prices_capacity(const struct gt_plan *plan,
+					uint32_t link)
 {
 	const struct gt_plan_cluster *cluster = plan->cluster;
 
@@ -26,8 +29,10 @@ static struct gt_rat gt_node_gbs(const struct gt_plan *plan, uint32_t link)
 	return cluster->levels[(link - plan->nlinks) / 2 / cluster->nrails].gbs;
 }
 
-/* By link and uplink; their sum over all capacity is the bound. */
-static int gt_node_sum(struct gt_cluster_prices *p, struct gt_err *err)
+/*
+ * Prices by link and uplink; their sum over all capacity has to be the bound.
+ */
+static int gt_prices_read(struct gt_cluster_prices *p, struct gt_err *err)
 {
 	const struct gt_plan *plan = p->plan;
 	const struct gt_plan_proof *proof = &plan->proof;
@@ -47,8 +52,8 @@ static int gt_node_sum(struct gt_cluster_prices *p, struct gt_err *err)
 					     "twice or of no link",
 					     i);
 		p->prices[price->link] = price->price;
-		if (!gt_rat_mul(price->price, gt_node_gbs(plan, price->link),
-				&term) ||
+		if (!gt_rat_mul(price->price,
+				gt_prices_capacity(plan, price->link), &term) ||
 		    !gt_rat_add(sum, term, &sum))
 			return gt_plan_wrong(plan, at, err,
 					     "their sum over the capacities "
@@ -60,9 +65,12 @@ static int gt_node_sum(struct gt_cluster_prices *p, struct gt_err *err)
 			     "do not sum over the capacities to the bound");
 }
 
-/* Up and down all levels, in the rail of the port by which a node is entered */
-static int gt_node_across(const struct gt_cluster_prices *p, uint32_t port,
-			  struct gt_rat *cost)
+/*
+ * Add the uplinks up and down all levels, in the rail of the port by which a
+ * node is entered.  The result is 0 when the sum does not fit.
+ */
+static int gt_prices_uplinks(const struct gt_cluster_prices *p, uint32_t port,
+			     struct gt_rat *cost)
 {
 	const struct gt_plan_cluster *cluster = p->plan->cluster;
 
@@ -79,9 +87,13 @@ static int gt_node_across(const struct gt_cluster_prices *p, uint32_t port,
 	return 1;
 }
 
-/* The cheapest of the rail's ports, or of all; 1 where there is none. */
-static int gt_node_door(const struct gt_cluster_prices *p, uint32_t rank,
-			uint32_t rail, int in, struct gt_rat *best)
+/*
+ * The cost of leaving the node from a rank or, with `in`, of entering it, by
+ * the cheapest port that may be taken; 1 where there is none.
+ */
+static int gt_prices_cheapest_port(const struct gt_cluster_prices *p,
+				   uint32_t rank, uint32_t rail, int in,
+				   struct gt_rat *best)
 {
 	const struct gt_plan_cluster *cluster = p->plan->cluster;
 	uint32_t n = cluster->nlocal, m = p->routes.places;
@@ -97,7 +109,7 @@ static int gt_node_door(const struct gt_cluster_prices *p, uint32_t rank,
 			       cluster->ports[i].rail != rail))
 			continue;
 		if (!gt_check_route_cost(p->plan, route, p->prices, &cost) ||
-		    (in && !gt_node_across(p, i, &cost)))
+		    (in && !gt_prices_uplinks(p, i, &cost)))
 			return 0;
 		if (gt_rat_cmp(cost, *best) < 0)
 			*best = cost;
@@ -105,7 +117,7 @@ static int gt_node_door(const struct gt_cluster_prices *p, uint32_t rank,
 	return 1;
 }
 
-static int gt_node_costs(const struct gt_cluster_prices *p, uint32_t rail)
+static int gt_prices_costs(const struct gt_cluster_prices *p, uint32_t rail)
 {
 	uint32_t n = p->plan->cluster->nlocal, m = p->routes.places;
 
@@ -119,16 +131,17 @@ static int gt_node_costs(const struct gt_cluster_prices *p, uint32_t rail)
 						 p->routes.table[from * m + to],
 						 p->prices, &p->costs[i]);
 		else if (from != to)
-			ok = gt_node_door(p, from < n ? from : to, rail,
-					  from == n, &p->costs[i]);
+			ok = gt_prices_cheapest_port(p, from < n ? from : to,
+						     rail, from == n,
+						     &p->costs[i]);
 		if (!ok)
 			return 0;
 	}
 	return 1;
 }
 
-static int gt_node_prove(struct gt_cluster_prices *p, struct gt_arena *arena,
-			 enum gt_bound_state *state, struct gt_err *err)
+static int gt_prices_prove(struct gt_cluster_prices *p, struct gt_arena *arena,
+			   enum gt_bound_state *state, struct gt_err *err)
 {
 	const struct gt_plan_cluster *cluster = p->plan->cluster;
 	uint32_t n = cluster->nlocal + 1;
@@ -136,7 +149,7 @@ static int gt_node_prove(struct gt_cluster_prices *p, struct gt_arena *arena,
 		gt_nodes_ring_keeps_rail(cluster) ? cluster->nrails : 1;
 	enum gt_bound_state one = GT_BOUND_PROVEN;
 	struct gt_hop_costs costs = {
-		.most = 1, .unit_max = (int64_t)1 << GT_NODE_UNIT_BITS};
+		.most = 1, .unit_max = (int64_t)1 << GT_PRICES_UNIT_BITS};
 	int rc = GT_OK;
 
 	costs.cost = gt_arena_array(arena, (size_t)n * n, sizeof(*costs.cost));
@@ -145,7 +158,7 @@ static int gt_node_prove(struct gt_cluster_prices *p, struct gt_arena *arena,
 	*state = GT_BOUND_PROVEN;
 	for (uint32_t r = 0; r < rails && !rc; r++) {
 		costs.unit = 0;
-		if (gt_node_costs(p, r))
+		if (gt_prices_costs(p, r))
 			gt_check_scale(p->costs, n * n, &costs);
 		rc = gt_check_ring_costs(p->plan, n, &costs, &one, err);
 		if (one != GT_BOUND_PROVEN)
@@ -168,7 +181,7 @@ int gt_check_cluster_prices(const struct gt_plan *plan,
 	p.costs = gt_arena_array(arena, n * n, sizeof(*p.costs));
 	if (!p.prices || !p.costs)
 		return gt_err_nomem(err);
-	rc = gt_node_sum(&p, err);
+	rc = gt_prices_read(&p, err);
 	if (!rc && !plan->proof.nroutes) {
 		report->bound = GT_BOUND_NO_ROUTES;
 		return GT_OK;
@@ -181,5 +194,5 @@ int gt_check_cluster_prices(const struct gt_plan *plan,
 	return gt_coll_only_moves(plan->coll)
 		       ? gt_check_cluster_lengths(&p, arena, &report->bound,
 						  err)
-		       : gt_node_prove(&p, arena, &report->bound, err);
+		       : gt_prices_prove(&p, arena, &report->bound, err);
 }

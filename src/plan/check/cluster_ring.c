@@ -1,3 +1,7 @@
+/*
+ * A ring through all nodes of a cluster: the order of a node's ranks, the hops
+ * along it, and what it loads.
+ */
 #include "plan/check/cluster.h"
 
 #include "base/err.h"
@@ -7,8 +11,8 @@
 #include "plan/ir/cluster.h"
 #include "plan/ir/plan.h"
 
-/* All of a node's ranks, once each. */
-static int gt_check_node_order(const struct gt_plan *plan, uint32_t c,
+/* The order names every rank of a node once. */
+static int gt_check_ring_order(const struct gt_plan *plan, uint32_t c,
 			       struct gt_err *err)
 {
 	const struct gt_plan_channel *channel = &plan->channels[c];
@@ -33,8 +37,11 @@ static int gt_check_node_order(const struct gt_plan *plan, uint32_t c,
 	return GT_OK;
 }
 
-/* Hop i as the order has it: along it, to the next node, and all that back. */
-static int gt_check_node_hop(const struct gt_plan *plan, uint32_t c, uint32_t i,
+/*
+ * Hop i goes along the order, the n-th to the next node; a ring that alternates
+ * has n more, along the order backwards.
+ */
+static int gt_check_ring_hop(const struct gt_plan *plan, uint32_t c, uint32_t i,
 			     struct gt_err *err)
 {
 	const struct gt_plan_channel *channel = &plan->channels[c];
@@ -64,7 +71,7 @@ int gt_check_cluster_ring(const struct gt_plan *plan, uint32_t c,
 	const struct gt_plan_cluster *cluster = plan->cluster;
 	const struct gt_plan_channel *channel = &plan->channels[c];
 	uint32_t odd = cluster->nnodes % 2;
-	int rc = gt_check_node_order(plan, c, err);
+	int rc = gt_check_ring_order(plan, c, err);
 
 	if (!rc && cluster->nnodes < 2)
 		rc = gt_plan_wrong(plan, gt_plan_at("channels[%u]", c), err,
@@ -85,11 +92,14 @@ int gt_check_cluster_ring(const struct gt_plan *plan, uint32_t c,
 			"a ring cannot alternate where an odd number "
 			"of nodes hangs below a switch");
 	for (uint32_t i = 0; i < channel->nhops && !rc; i++)
-		rc = gt_check_node_hop(plan, c, i, err);
+		rc = gt_check_ring_hop(plan, c, i, err);
 	return rc;
 }
 
-/* A ring enters and leaves each switch once, unless all hangs below it. */
+/*
+ * Add a ring's load on uplinks: it enters and leaves each switch once, unless
+ * all nodes hang below it.
+ */
 static int gt_load_ring_uplinks(struct gt_cluster_load *load,
 				const struct gt_plan_hop *hop)
 {
@@ -119,8 +129,9 @@ static int gt_load_ring_uplinks(struct gt_cluster_load *load,
 }
 
 /*
- * Nodes of even number, then of odd number.  All switches hold an even number
- * of nodes where the ring alternates: it enters them by its last hop.
+ * The hops of nodes of even number load `links`, those of odd number `odd`.
+ * All switches hold an even number of nodes where the ring alternates: it
+ * enters them by its last hop.
  */
 int gt_cluster_load_ring(struct gt_cluster_load *load,
 			 const struct gt_plan_channel *channel)
@@ -137,7 +148,10 @@ int gt_cluster_load_ring(struct gt_cluster_load *load,
 			ok = gt_cluster_load_half(load, hop, 0, load->links);
 		if (ok && (i >= n || !alternate))
 			ok = gt_cluster_load_half(load, hop, 0, load->odd);
-		/* Where the hop ends: its in-part, empty unless network. */
+		/*
+		 * The half behind the port, which is in the node where the hop
+		 * ends; it is empty unless the hop crosses the network.
+		 */
 		if (ok && (i >= n || !alternate))
 			ok = gt_cluster_load_half(load, hop, 1, load->links);
 		if (ok && (i < n || !alternate))

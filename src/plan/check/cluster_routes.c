@@ -1,3 +1,7 @@
+/*
+ * The routes of a cluster's certificate: each has to follow links of one node,
+ * and the hops of the proof's row have to be made of them.
+ */
 #include "plan/check/cluster_routes.h"
 
 #include "base/arena.h"
@@ -7,9 +11,9 @@
 #include "plan/ir/cluster.h"
 #include "plan/ir/plan.h"
 
-/* A rank's vertex, or a port's. */
-static uint32_t gt_node_vertex(const struct gt_cluster_routes *r,
-			       uint32_t place)
+/* The vertex of a place: of a rank, or of a port. */
+static uint32_t gt_routes_vertex(const struct gt_cluster_routes *r,
+				 uint32_t place)
 {
 	const struct gt_plan_cluster *cluster = r->plan->cluster;
 
@@ -19,9 +23,12 @@ static uint32_t gt_node_vertex(const struct gt_cluster_routes *r,
 				  cluster->ports[place - cluster->nlocal].id);
 }
 
-/* Links that lead from the one to the other, at a charge that ends at ports. */
-static const char *gt_node_route_fault(const struct gt_cluster_routes *r,
-				       const struct gt_plan_route *route)
+/*
+ * The fault of a route, or NULL: its links have to lead from the one place to
+ * the other, at a charge that ends at ports.
+ */
+static const char *gt_routes_route_fault(const struct gt_cluster_routes *r,
+					 const struct gt_plan_route *route)
 {
 	uint32_t n = r->plan->cluster->nlocal, at;
 
@@ -33,7 +40,7 @@ static const char *gt_node_route_fault(const struct gt_cluster_routes *r,
 	if (gt_rat_cmp(route->charge, GT_RAT(1, 1)) < 0 ||
 	    (route->from >= n && gt_rat_cmp(route->charge, GT_RAT(1, 1))))
 		return "has a charge of less than 1, or one behind a port";
-	at = gt_node_vertex(r, route->from);
+	at = gt_routes_vertex(r, route->from);
 	for (uint32_t k = 0; k < route->nlinks; k++) {
 		uint32_t link = route->links[k];
 
@@ -41,13 +48,16 @@ static const char *gt_node_route_fault(const struct gt_cluster_routes *r,
 			return "has links that do not meet";
 		at = r->vertices->to[link];
 	}
-	if (at == GT_NO_VERTEX || at != gt_node_vertex(r, route->to))
+	if (at == GT_NO_VERTEX || at != gt_routes_vertex(r, route->to))
 		return "does not lead there";
 	return NULL;
 }
 
-/* All pairs of ranks; and of ranks and ports those that rings may use. */
-static int gt_node_routes_read(struct gt_cluster_routes *r, struct gt_err *err)
+/*
+ * There is a route for every pair of ranks, and for such pairs of ranks and
+ * ports as rings may use.
+ */
+static int gt_routes_read(struct gt_cluster_routes *r, struct gt_err *err)
 {
 	const struct gt_plan_proof *proof = &r->plan->proof;
 	uint32_t n = r->plan->cluster->nlocal, m = r->places;
@@ -57,7 +67,7 @@ static int gt_node_routes_read(struct gt_cluster_routes *r, struct gt_err *err)
 		const struct gt_plan_route *route = &proof->routes[i];
 
 		fault = route->from < m && route->to < m
-				? gt_node_route_fault(r, route)
+				? gt_routes_route_fault(r, route)
 				: "leads nowhere";
 		if (fault)
 			return gt_plan_wrong(
@@ -74,9 +84,9 @@ static int gt_node_routes_read(struct gt_cluster_routes *r, struct gt_err *err)
 	return GT_OK;
 }
 
-/* Links of the hop from the first-th on are those of the route. */
-static int gt_node_follows(const struct gt_plan_hop *hop, uint32_t first,
-			   const struct gt_plan_route *route)
+/* Are the hop's links, from number `first` on, those of the route? */
+static int gt_routes_follows(const struct gt_plan_hop *hop, uint32_t first,
+			     const struct gt_plan_route *route)
 {
 	if (!route || first + route->nlinks > hop->nroute)
 		return 0;
@@ -86,9 +96,12 @@ static int gt_node_follows(const struct gt_plan_hop *hop, uint32_t first,
 	return 1;
 }
 
-/* The proof speaks of these routes only, so the plan must use no others. */
-static int gt_node_hop_routes(const struct gt_cluster_routes *r,
-			      const struct gt_plan_hop *hop)
+/*
+ * Is the hop made of the certificate's routes?  The proof speaks of no others,
+ * so the plan must not use others.
+ */
+static int gt_routes_hop_routes(const struct gt_cluster_routes *r,
+				const struct gt_plan_hop *hop)
 {
 	const struct gt_link_graph *v = r->vertices;
 	uint32_t n = r->plan->cluster->nlocal, m = r->places;
@@ -103,19 +116,23 @@ static int gt_node_hop_routes(const struct gt_cluster_routes *r,
 		out = r->table[hop->from * m + n + end];
 		end = v->port[v->from[hop->route[k + 1]]];
 		in = r->table[(n + end) * m + hop->to];
-		if (!gt_node_follows(hop, k + 1, in))
+		if (!gt_routes_follows(hop, k + 1, in))
 			return 0;
 	}
-	return gt_node_follows(hop, 0, out) &&
+	return gt_routes_follows(hop, 0, out) &&
 	       hop->nroute == out->nlinks + (in ? in->nlinks : 0) &&
 	       !gt_rat_cmp(hop->charge, out->charge);
 }
 
-/* The first hop of the proof's row that is wrong, and how. */
-static int gt_node_hops(const struct gt_cluster_routes *r,
-			int (*is_right)(const struct gt_cluster_routes *r,
-					const struct gt_plan_hop *hop),
-			const char *fault, struct gt_err *err)
+/*
+ * Find the first hop of the proof's row that is not right, and report it with
+ * this fault.
+ */
+static int gt_routes_check_hops(
+	const struct gt_cluster_routes *r,
+	int (*is_right)(const struct gt_cluster_routes *r,
+			const struct gt_plan_hop *hop),
+	const char *fault, struct gt_err *err)
 {
 	const struct gt_plan_select *row = gt_plan_main_row(r->plan);
 
@@ -149,17 +166,20 @@ int gt_check_cluster_routes(const struct gt_plan *plan,
 	routes->table = gt_arena_array(arena, m * m, sizeof(*routes->table));
 	if (!routes->table)
 		return gt_err_nomem(err);
-	rc = gt_node_routes_read(routes, err);
+	rc = gt_routes_read(routes, err);
 	return rc ? rc
-		  : gt_node_hops(routes, gt_node_hop_routes,
-				 "route or charge is not that of the proof's "
-				 "routes",
-				 err);
+		  : gt_routes_check_hops(
+			    routes, gt_routes_hop_routes,
+			    "route or charge is not that of the proof's "
+			    "routes",
+			    err);
 }
 
-/* Links are left out of the sum only if all routes are told. */
-static int gt_node_routes_complete(const struct gt_cluster_routes *r,
-				   struct gt_err *err)
+/*
+ * Links may be left out of the cut only if the routes of all pairs are listed.
+ */
+static int gt_routes_complete(const struct gt_cluster_routes *r,
+			      struct gt_err *err)
 {
 	uint32_t n = r->plan->cluster->nlocal;
 
@@ -176,9 +196,12 @@ static int gt_node_routes_complete(const struct gt_cluster_routes *r,
 	return GT_OK;
 }
 
-/* Trees that go up take their hops' links the other way. */
-static int gt_node_hop_back(const struct gt_cluster_routes *r,
-			    const struct gt_plan_hop *hop)
+/*
+ * Trees that bytes go up take the links of their hops in the other direction:
+ * is none of those left out?
+ */
+static int gt_routes_hop_back(const struct gt_cluster_routes *r,
+			      const struct gt_plan_hop *hop)
 {
 	for (uint32_t k = 0; k < hop->nroute; k++) {
 		uint32_t back = r->vertices->back[hop->route[k]];
@@ -189,16 +212,16 @@ static int gt_node_hop_back(const struct gt_cluster_routes *r,
 	return 1;
 }
 
-static int gt_node_unused_up(const struct gt_cluster_routes *r,
-			     struct gt_err *err)
+static int gt_routes_check_back(const struct gt_cluster_routes *r,
+				struct gt_err *err)
 {
 	enum gt_algo algo = gt_plan_main_row(r->plan)->algo;
 
 	if (algo == GT_ALGO_RING || algo == GT_ALGO_FLOW)
 		return GT_OK;
-	return gt_node_hops(r, gt_node_hop_back,
-			    "goes back over a link that the proof leaves out",
-			    err);
+	return gt_routes_check_hops(
+		r, gt_routes_hop_back,
+		"goes back over a link that the proof leaves out", err);
 }
 
 int gt_check_cluster_unused(const struct gt_plan *plan,
@@ -211,7 +234,7 @@ int gt_check_cluster_unused(const struct gt_plan *plan,
 	int rc = gt_check_cluster_routes(plan, vertices, arena, &routes, err);
 
 	if (!rc)
-		rc = gt_node_routes_complete(&routes, err);
+		rc = gt_routes_complete(&routes, err);
 	if (rc)
 		return rc;
 	for (uint32_t i = 0; i < proof->nunused; i++)
@@ -227,5 +250,5 @@ int gt_check_cluster_unused(const struct gt_plan *plan,
 						.id,
 					i);
 	routes.unused = unused;
-	return gt_node_unused_up(&routes, err);
+	return gt_routes_check_back(&routes, err);
 }

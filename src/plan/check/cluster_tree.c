@@ -1,3 +1,8 @@
+/*
+ * Trees of a cluster, the two of a double binary tree over the nodes: the tree
+ * within a node, and the load on every node and switch.  Nodes and switches
+ * that carry the same are looked at once.
+ */
 #include "plan/check/cluster.h"
 
 #include <string.h>
@@ -11,28 +16,31 @@
 #include "plan/ir/plan.h"
 
 /*
- * What matters of a node, or of all below a switch, for what it carries: of
- * each of the two trees the hops to children that lead out of it, and those to
- * parents.  Few are different.
+ * The traffic of a node, or of all nodes below a switch: for each of the two
+ * trees, how many hops lead out of it to children, and how many to parents.
+ * Only few are different.
  */
-struct gt_tree_kind {
+struct gt_tree_traffic {
 	uint32_t down[2], up[2];
-	int top; /* the node of the root */
+	int top; /* it is the root's node */
 };
 
 enum { GT_TREE_KINDS = 4096 };
 
-struct gt_tree_row {
+struct gt_tree_check {
 	const struct gt_plan *plan;
 	const struct gt_plan_select *row;
 	struct gt_cluster_load load;
-	uint32_t origin; /* the root's node */
-	uint32_t top;    /* what its ranks hang from; UINT32_MAX: the head */
+	uint32_t origin; /* the node of the root */
+	uint32_t top;    /* the root's local rank; UINT32_MAX: the head */
 	uint32_t nkinds;
-	struct gt_tree_kind *kinds;
+	struct gt_tree_traffic *kinds;
 };
 
-/* Hops are by child: down to it, up from it; and the network's is the last. */
+/*
+ * A tree's hops are listed by child, the one down to it and then the one up
+ * from it; the last one is the network's.
+ */
 static int gt_check_tree_hop(const struct gt_plan *plan, uint32_t c, uint32_t i,
 			     struct gt_err *err)
 {
@@ -100,17 +108,17 @@ int gt_check_cluster_tree(const struct gt_plan *plan, uint32_t c,
 	return rc;
 }
 
-static uint32_t gt_tree_at(const struct gt_tree_row *r, uint32_t place)
+static uint32_t gt_tree_at(const struct gt_tree_check *r, uint32_t place)
 {
 	return (r->origin + place) % r->plan->cluster->nnodes;
 }
 
-/* Of the nodes from `first` on, `count` in a row. */
-static struct gt_tree_kind gt_tree_kind_of(const struct gt_tree_row *r,
-					   uint32_t first, uint32_t count)
+/* The traffic of `count` nodes in a row from `first` on. */
+static struct gt_tree_traffic gt_tree_traffic_of(const struct gt_tree_check *r,
+						 uint32_t first, uint32_t count)
 {
 	uint32_t n = r->plan->cluster->nnodes, places[GT_DTREE_FAN];
-	struct gt_tree_kind kind = {.top = 0};
+	struct gt_tree_traffic kind = {.top = 0};
 
 	for (uint32_t i = 0; i < 2 * count; i++) {
 		uint32_t node = first + i / 2, tree = i % 2, nplaces;
@@ -131,13 +139,17 @@ static struct gt_tree_kind gt_tree_kind_of(const struct gt_tree_row *r,
 	return kind;
 }
 
-/* All kinds of nodes, or of what is below a switch of so many. */
-static int gt_tree_kinds(struct gt_tree_row *r, uint32_t nodes)
+/*
+ * Collect the different traffics of nodes or, with more than 1, of switches
+ * that hold so many `nodes`.  The result is 0 when there are too many.
+ */
+static int gt_tree_kinds(struct gt_tree_check *r, uint32_t nodes)
 {
 	r->nkinds = 0;
 	for (uint32_t first = 0; first < r->plan->cluster->nnodes;
 	     first += nodes) {
-		struct gt_tree_kind kind = gt_tree_kind_of(r, first, nodes);
+		struct gt_tree_traffic kind =
+			gt_tree_traffic_of(r, first, nodes);
 		uint32_t i = 0;
 
 		while (i < r->nkinds &&
@@ -151,8 +163,11 @@ static int gt_tree_kinds(struct gt_tree_row *r, uint32_t nodes)
 	return 1;
 }
 
-/* Does the edge above this rank turn round in the root's node? */
-static int gt_tree_turns(const struct gt_tree_row *r,
+/*
+ * Does the edge above this rank turn round in the root's node, where all ranks
+ * hang from the root?
+ */
+static int gt_tree_turns(const struct gt_tree_check *r,
 			 const struct gt_plan_channel *channel, uint32_t local)
 {
 	uint32_t up = r->top;
@@ -163,10 +178,10 @@ static int gt_tree_turns(const struct gt_tree_row *r,
 	return up == local;
 }
 
-/* Links of a node that so many hops lead out of, down and up. */
-static int gt_tree_load(struct gt_tree_row *r,
+/* Add a tree's load on the links of a node with this traffic. */
+static int gt_tree_load(struct gt_tree_check *r,
 			const struct gt_plan_channel *channel,
-			const struct gt_tree_kind *kind)
+			const struct gt_tree_traffic *kind)
 {
 	int down = gt_coll_goes_down(r->row->coll);
 	int up = gt_coll_goes_up(r->row->coll), ok = 1;
@@ -191,7 +206,7 @@ static int gt_tree_load(struct gt_tree_row *r,
 	       gt_cluster_load_half(&r->load, net, 1, r->load.links);
 }
 
-static int gt_check_tree_nodes(struct gt_tree_row *r, struct gt_err *err)
+static int gt_check_tree_nodes(struct gt_tree_check *r, struct gt_err *err)
 {
 	const struct gt_plan *plan = r->plan;
 	int rc = GT_OK;
@@ -216,8 +231,11 @@ static int gt_check_tree_nodes(struct gt_tree_row *r, struct gt_err *err)
 	return rc;
 }
 
-/* The ports that a hop of the network leaves and enters nodes by. */
-static uint32_t gt_tree_port(const struct gt_tree_row *r,
+/*
+ * The port by which a network hop leaves its first node or, with `in`, enters
+ * the second.
+ */
+static uint32_t gt_tree_port(const struct gt_tree_check *r,
 			     const struct gt_plan_hop *net, int in)
 {
 	const struct gt_link_graph *v = &r->load.vertices;
@@ -229,9 +247,9 @@ static uint32_t gt_tree_port(const struct gt_tree_row *r,
 		  : v->port[v->to[net->route[k]]];
 }
 
-static int gt_tree_load_up(struct gt_tree_row *r, uint32_t level,
+static int gt_tree_load_up(struct gt_tree_check *r, uint32_t level,
 			   const struct gt_plan_channel *channel,
-			   const struct gt_tree_kind *kind)
+			   const struct gt_tree_traffic *kind)
 {
 	const struct gt_plan_hop *net = &channel->hops[channel->nhops - 1];
 	int down = gt_coll_goes_down(r->row->coll);
@@ -253,7 +271,7 @@ static int gt_tree_load_up(struct gt_tree_row *r, uint32_t level,
 	return 1;
 }
 
-static int gt_check_tree_switches(struct gt_tree_row *r, uint32_t level,
+static int gt_check_tree_switches(struct gt_tree_check *r, uint32_t level,
 				  struct gt_err *err)
 {
 	const struct gt_plan *plan = r->plan;
@@ -279,7 +297,7 @@ static int gt_check_tree_switches(struct gt_tree_row *r, uint32_t level,
 	return rc;
 }
 
-static int gt_check_tree_loads(struct gt_tree_row *r, struct gt_err *err)
+static int gt_check_tree_loads(struct gt_tree_check *r, struct gt_err *err)
 {
 	const struct gt_plan_cluster *cluster = r->plan->cluster;
 	int rc = gt_tree_kinds(r, 1) ? gt_check_tree_nodes(r, err) : GT_ENO;
@@ -301,7 +319,7 @@ int gt_check_cluster_tree_row(const struct gt_plan *plan,
 {
 	struct gt_arena *arena = gt_arena_new();
 	int rooted = gt_coll_is_rooted(row->coll);
-	struct gt_tree_row r = {.plan = plan, .row = row, .top = UINT32_MAX};
+	struct gt_tree_check r = {.plan = plan, .row = row, .top = UINT32_MAX};
 	int rc;
 
 	if (!arena)

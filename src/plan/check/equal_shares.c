@@ -1,3 +1,7 @@
+/*
+ * The certificate about rings of one share: for each number k of such rings,
+ * prices show that k rings of more than value / k each do not fit.
+ */
 #include "plan/check/bounds.h"
 
 #include <stdlib.h>
@@ -7,7 +11,7 @@
 #include "plan/check/hop_costs.h"
 #include "plan/ir/plan.h"
 
-/* Loads are multiples of 1 / unit; more is not tried. */
+/* Loads are multiples of 1 / unit; a larger unit is not tried. */
 enum { GT_EQUAL_UNIT_MAX = 1024, GT_EQUAL_COST_BITS = 58 };
 
 struct gt_equal_check {
@@ -19,7 +23,10 @@ struct gt_equal_check {
 	struct gt_hop_costs costs;
 };
 
-/* The least common multiple of all charges' denominators; 0: too large. */
+/*
+ * The least common multiple of the denominators of all charges; 0 when it is
+ * too large.
+ */
 static int64_t gt_equal_charges(const struct gt_plan *plan)
 {
 	struct gt_rat unit = GT_RAT(1, 1), times;
@@ -34,8 +41,8 @@ static int64_t gt_equal_charges(const struct gt_plan *plan)
 }
 
 /*
- * What k rings of more than value / k may load the link with: the multiple
- * of 1 / unit that is next below k * capacity / value.
+ * The load that k rings of more than value / k each may put on the link: the
+ * multiple of 1 / unit that is next below k * capacity / value.
  */
 static int gt_equal_room(const struct gt_equal_check *check, uint32_t link,
 			 uint32_t k, struct gt_rat *room)
@@ -50,7 +57,9 @@ static int gt_equal_room(const struct gt_equal_check *check, uint32_t link,
 	return gt_rat_make(most > 0 ? most : 0, check->unit, room);
 }
 
-/* Is all that fits worth less than k? */
+/*
+ * Is all that fits on the links worth less than k under the prices for k rings?
+ */
 static int gt_equal_worth(struct gt_equal_check *check, uint32_t k,
 			  struct gt_err *err)
 {
@@ -82,7 +91,10 @@ static int gt_equal_worth(struct gt_equal_check *check, uint32_t k,
 			     k, k);
 }
 
-/* Does no ring cost less than 1?  Told of these prices, not of the bound's. */
+/*
+ * Does every ring cost 1 or more?  A fault is reported as one of these prices,
+ * not of the bound's.
+ */
 static int gt_equal_costs(struct gt_equal_check *check,
 			  enum gt_bound_state *state, struct gt_err *err)
 {
@@ -123,7 +135,10 @@ static int gt_equal_each(struct gt_equal_check *check,
 	return rc;
 }
 
-/* Of one share, and in no larger number than is spoken of. */
+/*
+ * The rings of the plan have one share, and there are no more of them than the
+ * certificate speaks of.
+ */
 static int gt_equal_rings(const struct gt_plan *plan, struct gt_err *err)
 {
 	const struct gt_plan_select *row = gt_plan_main_row(plan);

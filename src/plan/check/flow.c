@@ -1,3 +1,7 @@
+/*
+ * Flows: pairs of ranks whose blocks go through other ranks name a path, and
+ * every pair that a collective needs has a hop or a path.
+ */
 #include "plan/check/stages.h"
 
 #include <stdlib.h>
@@ -8,13 +12,16 @@
 #include "plan/check/use.h"
 #include "plan/ir/plan.h"
 
-/* What a channel can name paths of, by 16 bits, and ranks whose pairs fit. */
+/*
+ * The most paths of a channel, whose numbers take 16 bits, and the most ranks
+ * whose pairs are listed.
+ */
 enum { GT_FLOW_MAX_PATHS = UINT16_MAX - 1, GT_FLOW_MAX_RANKS = 4096 };
 
-/* What is known of an ordered pair of ranks. */
+/* Bits for what a channel has for an ordered pair of ranks. */
 enum { GT_PAIR_HOP = 1, GT_PAIR_PATH = 2 };
 
-/* Checked about one flow; pair[from * n + to]: GT_PAIR_*. */
+/* The check of one flow; pair[from * n + to] has bits GT_PAIR_*. */
 struct gt_flow_check {
 	const struct gt_plan *plan;
 	const struct gt_plan_channel *channel;
@@ -34,7 +41,10 @@ static struct gt_plan_at gt_flow_at(const struct gt_flow_check *check,
 	return gt_plan_at("channels[%u].paths[%u]", check->index, path);
 }
 
-/* A path's ranks are there, none of them twice, and it is its pair's first. */
+/*
+ * A path's ranks exist, none of them is named twice, and the path is the first
+ * one of its pair.
+ */
 static int gt_check_path_ranks(const struct gt_flow_check *check, uint32_t p,
 			       struct gt_err *err)
 {
@@ -80,7 +90,10 @@ static int gt_check_path_hops(const struct gt_flow_check *check, uint32_t p,
 	return GT_OK;
 }
 
-/* Hops are of distinct pairs, which was checked. */
+/*
+ * Mark the pairs that have a hop; that hops are of distinct pairs was checked
+ * before.
+ */
 static int gt_flow_check_init(struct gt_flow_check *check,
 			      const struct gt_plan *plan, uint32_t index)
 {

@@ -1,10 +1,15 @@
+/*
+ * The cheapest ring by dynamic programming over subsets of ranks (Held and
+ * Karp).
+ */
 #include "plan/check/bounds.h"
 
 #include <stdlib.h>
 
 /*
- * best[set * m + j]: the cheapest way from rank 0 through all ranks of `set`
- * that ends in rank j + 1, for sets of the other m = n - 1 ranks.
+ * Fill best[set * m + j] with the cost of the cheapest way from rank 0 through
+ * all ranks of `set` that ends in rank j + 1, for all sets of the other m = n -
+ * 1 ranks.
  */
 static void gt_ring_fill(uint32_t n, const int64_t *cost, int64_t *best)
 {
@@ -31,7 +36,7 @@ static void gt_ring_fill(uint32_t n, const int64_t *cost, int64_t *best)
 		}
 }
 
-/* The rank before `last` (0: any) on the cheapest way through `set`. */
+/* The rank that comes before rank `last` on the cheapest way through `set`. */
 static uint32_t gt_ring_back(uint32_t n, const int64_t *cost,
 			     const int64_t *best, uint32_t set, uint32_t last)
 {

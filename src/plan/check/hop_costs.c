@@ -36,7 +36,10 @@ int gt_check_route_cost(const struct gt_plan *plan,
 	return 1;
 }
 
-/* The least common multiple of unit and den; 0 when it is too large. */
+/*
+ * Make the unit the least common multiple of itself and den; the result is 0
+ * when that is too large.
+ */
 static int gt_unit_refine(struct gt_hop_costs *costs, int64_t den)
 {
 	int64_t a = costs->unit, b = den, rest;
@@ -50,7 +53,10 @@ static int gt_unit_refine(struct gt_hop_costs *costs, int64_t den)
 	       costs->unit <= costs->unit_max;
 }
 
-/* First the unit of all costs, then each in it. */
+/*
+ * Pass 0 finds the unit of all costs, pass 1 writes the cost number `at` in
+ * that unit.
+ */
 static int gt_cost_take(struct gt_hop_costs *costs, struct gt_rat rat,
 			uint32_t at, int pass)
 {

@@ -1,3 +1,7 @@
+/*
+ * The bound on collectives that only move blocks: with prices as lengths of
+ * links, the shortest paths of all pairs cost 1 or more together.
+ */
 #include "plan/check/bounds.h"
 
 #include <stdlib.h>
@@ -7,13 +11,22 @@
 #include "plan/check/hop_costs.h"
 #include "plan/ir/plan.h"
 
-/* All pairs' distances, of at most one unit each, fit. */
+/*
+ * The sum of all pairs' distances, of at most one unit each, fits 64 bits below
+ * this.
+ */
 static const int64_t gt_length_sum_max = (int64_t)1 << 60;
 
-/* All pairs' ways over all ranks take the cube of that. */
+/*
+ * The shortest paths of all pairs take the cube of the ranks in time, so larger
+ * plans are not checked.
+ */
 enum { GT_LENGTH_MAX_RANKS = 1024 };
 
-/* Every pair's way is the shortest (Floyd 1962; Warshall 1962). */
+/*
+ * Make cost[] that of every pair's shortest path over any ranks (Floyd 1962;
+ * Warshall 1962).
+ */
 static void gt_length_close(uint32_t n, int64_t *cost)
 {
 	for (size_t k = 0; k < n; k++)
@@ -27,7 +40,10 @@ static void gt_length_close(uint32_t n, int64_t *cost)
 			}
 }
 
-/* A pair that costs a unit or more is enough: more does not matter. */
+/*
+ * A pair whose path costs a unit or more counts as a unit, which is enough for
+ * the proof.
+ */
 static int gt_check_distances(const struct gt_plan *plan, const int64_t *cost,
 			      int64_t unit, struct gt_err *err)
 {

@@ -1,3 +1,7 @@
+/*
+ * The graph of one node, found from the names in links' ids: vertices are
+ * sorted by name, and ranks, ports and opposite links are found by them.
+ */
 #include "plan/check/link_graph.h"
 
 #include <stdlib.h>
@@ -23,7 +27,10 @@ uint32_t gt_link_graph_find(const struct gt_link_graph *vertices,
 	return found ? (uint32_t)(found - vertices->names) : GT_NO_VERTEX;
 }
 
-/* "CPU/0#C2C" beside "CPU/0": parallel links are told apart by their kind. */
+/*
+ * Cut the kind off a vertex name: parallel links are told apart by their kind,
+ * as in "CPU/0#C2C" beside "CPU/0".
+ */
 static void gt_link_graph_cut(char *name, const char *kind)
 {
 	char *mark = strrchr(name, '#');
@@ -32,7 +39,7 @@ static void gt_link_graph_cut(char *name, const char *kind)
 		*mark = '\0';
 }
 
-/* Do two links lead back and forth, side by side? */
+/* Do two links of one kind lead back and forth between the same vertices? */
 static int gt_link_graph_pair(const struct gt_link_graph *v,
 			      const struct gt_plan *plan, uint32_t i,
 			      uint32_t j)
@@ -43,7 +50,7 @@ static int gt_link_graph_pair(const struct gt_link_graph *v,
 	       (!a || !b ? a == b : !strcmp(a, b));
 }
 
-/* Both names of every id, one after the other. */
+/* Split every id into its two names, ends[2 * i] and ends[2 * i + 1]. */
 static int gt_link_graph_split(const struct gt_plan *plan,
 			       struct gt_arena *arena, const char **ends,
 			       struct gt_err *err)
@@ -83,7 +90,7 @@ static void gt_link_graph_name(struct gt_link_graph *v,
 		v->to[i] = gt_link_graph_find(v, ends[2 * i + 1]);
 		v->back[i] = GT_NO_VERTEX;
 	}
-	/* Few links: a node's. */
+	/* The links are those of one node, so they are few. */
 	for (uint32_t i = 0; i < plan->nlinks; i++)
 		for (uint32_t j = 0; j < i; j++)
 			if (gt_link_graph_pair(v, plan, i, j)) {
@@ -118,7 +125,10 @@ static int gt_link_graph_ends(struct gt_link_graph *v,
 	for (uint32_t i = 0; i < cluster->nports; i++) {
 		uint32_t vertex = gt_link_graph_find(v, cluster->ports[i].id);
 
-		/* A port that no link leads to is of no use, and no harm. */
+		/*
+		 * A port that no link leads to cannot be used, which does no
+		 * harm.
+		 */
 		if (vertex == GT_NO_VERTEX)
 			continue;
 		if (v->port[vertex] != GT_NO_VERTEX)

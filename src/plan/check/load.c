@@ -1,3 +1,7 @@
+/*
+ * Loads on links: each row of select is summed up by itself, since rows are
+ * alternatives, and no link may carry more than its capacity.
+ */
 #include "plan/check/stages.h"
 
 #include <stdlib.h>
@@ -44,7 +48,7 @@ static int gt_load_hop(const struct gt_plan *plan,
 	return 1;
 }
 
-/* What a step sends to others, or fetches from them. */
+/* Add the load of what a step sends to other ranks, or fetches from them. */
 static int gt_load_step(const struct gt_plan *plan,
 			const struct gt_program *program,
 			const struct gt_step *step, struct gt_rat rate,
@@ -75,7 +79,10 @@ static int gt_load_step(const struct gt_plan *plan,
 	return 1;
 }
 
-/* In one loop, how often each hop is taken: once a chunk is the whole rate. */
+/*
+ * Add the load of a channel of explicit steps: every hop counts as often as it
+ * is taken in one loop, at the rate of one chunk.
+ */
 static int gt_load_steps(const struct gt_plan *plan, uint32_t c,
 			 struct gt_rat *loads)
 {
@@ -98,7 +105,10 @@ static int gt_load_steps(const struct gt_plan *plan, uint32_t c,
 	return 1;
 }
 
-/* Each hop the channel's rate, as often as it is taken. */
+/*
+ * Add the channel's rate to the links of each hop, as often as the hop is
+ * taken.
+ */
 static int gt_load_hops(const struct gt_plan *plan,
 			const struct gt_plan_channel *channel,
 			const uint32_t *uses, struct gt_rat *loads)
@@ -146,7 +156,7 @@ static int gt_check_hops(const struct gt_plan *plan, struct gt_err *err)
 	return rc;
 }
 
-/* What the channels of one row load, together. */
+/* Sum up what the channels of one row load together. */
 static int gt_check_row_load(const struct gt_plan *plan, uint32_t row,
 			     struct gt_rat *loads, struct gt_err *err)
 {

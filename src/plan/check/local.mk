@@ -41,3 +41,5 @@ gtopo_core_sources += \
 	%D%/tree.c \
 	%D%/use.c \
 	%D%/use.h
+
+EXTRA_DIST += %D%/README.md

@@ -1,3 +1,7 @@
+/*
+ * Measurements in a plan: each is of a use that can be run, at ascending sizes,
+ * with times above 0, and no use is there twice for one machine.
+ */
 #include "plan/check/stages.h"
 
 #include <math.h>
@@ -11,7 +15,10 @@
 
 enum { GT_MAX_MEASUREMENTS = 1024, GT_MAX_POINTS = 1024 };
 
-/* As it stands in messages and tables, on one line. */
+/*
+ * A machine's name has no control characters, so that it stands on one line in
+ * messages and tables.
+ */
 static int gt_machine_is_name(const char *name)
 {
 	for (const char *c = name; *c; c++)
@@ -48,7 +55,10 @@ static int gt_check_points(const struct gt_plan *plan, uint32_t index,
 	return GT_OK;
 }
 
-/* A use has one time at a size on a machine. */
+/*
+ * A use has one time for each size on a machine, so it must not be measured
+ * twice.
+ */
 static int gt_check_once(const struct gt_plan *plan, uint32_t index,
 			 struct gt_err *err)
 {

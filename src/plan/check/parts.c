@@ -1,3 +1,8 @@
+/*
+ * The certificate of parts, which are cuts: sets of ranks and links that every
+ * route out of the set crosses.  The capacity of the links over the bytes that
+ * have to cross them bounds every schedule.
+ */
 #include "plan/check/bounds.h"
 
 #include <stdlib.h>
@@ -10,8 +15,9 @@
 struct gt_parts_check {
 	const struct gt_plan *plan;
 	const struct gt_plan_route **table;
-	uint32_t *owner;      /* by rank: 1 + its part, 0 for none */
-	unsigned char *named; /* by link: is it one of this part's? */
+	/* by rank: 1 + the index of its part, 0 for none */
+	uint32_t *owner;
+	unsigned char *named; /* by link: 1 for those of the part looked at */
 	struct gt_rat capacity;
 };
 
@@ -38,7 +44,10 @@ static int gt_part_ranks(const struct gt_parts_check *check, uint32_t p,
 	return GT_OK;
 }
 
-/* All ranks in parts for all-reduce, else one part, with the root if any. */
+/*
+ * An all-reduce's parts hold every rank; other collectives have one part, with
+ * the root in it if there is one.
+ */
 static int gt_parts_ranks(const struct gt_parts_check *check,
 			  struct gt_err *err)
 {
@@ -102,7 +111,10 @@ static int gt_route_crosses(const struct gt_parts_check *check,
 	return 0;
 }
 
-/* All routes that leave the part; that enter it, when it collects. */
+/*
+ * All routes that leave the part, or that enter it when the collective
+ * collects, cross one of its links.
+ */
 static int gt_part_routes(const struct gt_parts_check *check, uint32_t p,
 			  struct gt_err *err)
 {
@@ -130,7 +142,10 @@ static int gt_part_routes(const struct gt_parts_check *check, uint32_t p,
 	return GT_OK;
 }
 
-/* Ranks of the part that send to one outside it, r to r + 1. */
+/*
+ * How many ranks of the part send to one outside it: rank r sends to rank r +
+ * 1.
+ */
 static int64_t gt_parts_sendrecv(const struct gt_parts_check *check)
 {
 	uint32_t n = check->plan->nranks;
@@ -141,7 +156,9 @@ static int64_t gt_parts_sendrecv(const struct gt_parts_check *check)
 	return leave;
 }
 
-/* Bytes that have to cross the parts' links, as a fraction of the result. */
+/*
+ * The bytes that have to cross the parts' links, as a fraction of the result.
+ */
 static int gt_parts_cross(const struct gt_parts_check *check,
 			  struct gt_rat *cross)
 {
@@ -166,7 +183,10 @@ static int gt_parts_cross(const struct gt_parts_check *check,
 	}
 }
 
-/* The bound of plan/ir/plan.h, in the unit of the plan's value. */
+/*
+ * The bound that plan/ir/plan.h derives from parts, in the unit of the plan's
+ * value.
+ */
 static int gt_parts_bound(const struct gt_parts_check *check,
 			  struct gt_rat *bound)
 {

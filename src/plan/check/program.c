@@ -1,3 +1,8 @@
+/*
+ * Programs of explicit steps: they belong to a channel of that shape, use
+ * connections that exist, and send over hops of the channel.  Whether they
+ * compute the collective is for the simulator to say.
+ */
 #include "plan/check/stages.h"
 
 #include "base/err.h"
@@ -24,7 +29,10 @@ int64_t gt_check_hop_find(const struct gt_plan_channel *channel, uint32_t from,
 	return -1;
 }
 
-/* What is sent goes over hops of the channel, so that it counts. */
+/*
+ * A program sends over hops of its channel only, so that everything counts as
+ * load.
+ */
 static int gt_check_conns(const struct gt_plan *plan,
 			  const struct gt_program *program, struct gt_err *err)
 {
@@ -47,7 +55,10 @@ static int gt_check_conns(const struct gt_plan *plan,
 	return GT_OK;
 }
 
-/* Steps' operands are what the simulator looks at. */
+/*
+ * Every step has the records and the connections that its operands need; what
+ * the operands mean is for the simulator to check.
+ */
 static int gt_check_records(const struct gt_plan *plan,
 			    const struct gt_program *program,
 			    struct gt_err *err)

@@ -1,3 +1,8 @@
+/*
+ * The certificate of a proof: its routes are those that the plan uses, its
+ * prices sum to the bound, and the kinds of bounds that it has are proven one
+ * by one.
+ */
 #include "plan/check/stages.h"
 
 #include <stdlib.h>
@@ -35,7 +40,10 @@ static int gt_check_route(const struct gt_plan *plan, uint32_t i,
 	return GT_OK;
 }
 
-/* The proof speaks of these routes only, so the plan must use no others. */
+/*
+ * A hop has the route and the charge of the proof's routes: the proof speaks of
+ * no others, so the plan must not use others.
+ */
 static int gt_check_hop_route(const struct gt_plan *plan,
 			      const struct gt_plan_hop *hop,
 			      const struct gt_plan_route *route,
@@ -71,7 +79,7 @@ static int gt_check_hop_routes(const struct gt_plan *plan,
 	return rc;
 }
 
-/* None, or one for every ordered pair of ranks. */
+/* There are no routes, or one for every ordered pair of ranks. */
 static int gt_check_route_count(const struct gt_plan *plan, struct gt_err *err)
 {
 	uint64_t pairs = (uint64_t)plan->nranks * (plan->nranks - 1);
@@ -83,7 +91,7 @@ static int gt_check_route_count(const struct gt_plan *plan, struct gt_err *err)
 			     plan->proof.nroutes, (unsigned long long)pairs);
 }
 
-/* Fills table[from * nranks + to]. */
+/* Fill table[from * nranks + to] with the certificate's routes. */
 static int gt_check_routes(const struct gt_plan *plan,
 			   const struct gt_plan_route **table,
 			   struct gt_err *err)
@@ -95,7 +103,7 @@ static int gt_check_routes(const struct gt_plan *plan,
 	return rc ? rc : gt_check_hop_routes(plan, table, err);
 }
 
-/* Prices by link, and their sum over all capacity: the bound. */
+/* Fill prices[] by link.  Their sum over all capacity has to be the bound. */
 static int gt_check_prices(const struct gt_plan *plan, struct gt_rat *prices,
 			   struct gt_err *err)
 {

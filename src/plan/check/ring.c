@@ -1,3 +1,9 @@
+/*
+ * The bound about rings: under the certificate's prices every ring costs 1 or
+ * more.  Small plans are searched for the cheapest ring; for larger ones a
+ * simple lower bound may be enough.  Where the number of channels is limited, a
+ * ring also pays for its channel.
+ */
 #include "plan/check/bounds.h"
 
 #include <stdio.h>
@@ -8,18 +14,26 @@
 #include "plan/check/hop_costs.h"
 #include "plan/ir/plan.h"
 
-/* Costs are whole multiples of 1/unit; a ring of GT_RING_MAX still fits. */
+/*
+ * Costs are whole multiples of 1 / unit; with this unit the sum of a ring of
+ * GT_RING_MAX hops still fits.
+ */
 static const int64_t gt_unit_max = (int64_t)1 << 58;
 
 struct gt_ring_check {
 	const struct gt_plan *plan;
 	const struct gt_plan_route **table;
 	struct gt_hop_costs costs;
-	struct gt_rat *rooms; /* hop -> room, where channels have a price */
-	int64_t *wide;        /* costs of the hops with room enough */
+	/* [from * n + to]: a hop's room, for channel prices */
+	struct gt_rat *rooms;
+	/* the costs, with hops that lack room as dear as a unit */
+	int64_t *wide;
 };
 
-/* A ring leaves every rank once, so it costs at least each one's cheapest. */
+/*
+ * Does every ring cost `need` or more because it leaves every rank once, by its
+ * cheapest hop at least?
+ */
 static int gt_ring_cheap_bound(uint32_t n, const int64_t *cost, int64_t need)
 {
 	int64_t sum = 0;
@@ -35,7 +49,10 @@ static int gt_ring_cheap_bound(uint32_t n, const int64_t *cost, int64_t need)
 	return sum >= need;
 }
 
-/* What a ring shall cost at least, in units, and costs besides, for people. */
+/*
+ * What every ring has to cost at least, in units, and what it pays for its
+ * channel, for messages.
+ */
 struct gt_ring_need {
 	int64_t least;
 	double besides;
@@ -64,7 +81,7 @@ static int gt_check_cheapest(const struct gt_plan *plan, uint32_t n,
 		ring, need.besides + (double)least / (double)costs->unit);
 }
 
-/* No ring costs less than it shall. */
+/* Check that no ring costs less than `need`. */
 static int gt_check_need(const struct gt_plan *plan, uint32_t n,
 			 const struct gt_hop_costs *costs,
 			 struct gt_ring_need need, enum gt_bound_state *state,
@@ -91,7 +108,7 @@ int gt_check_ring_costs(const struct gt_plan *plan, uint32_t n,
 	return GT_OK;
 }
 
-/* The least capacity over charge of a route's links. */
+/* The room of a route: the least capacity over charge of its links. */
 static int gt_check_room(const struct gt_plan *plan,
 			 const struct gt_plan_route *route, struct gt_rat *room)
 {
@@ -123,8 +140,8 @@ static int gt_check_rooms(struct gt_ring_check *check)
 }
 
 /*
- * Rings of this room or more cost 1 less what the channel costs.  Over hops
- * that are narrower there is no such ring.
+ * A ring of this room or more has to cost 1 less what its channel costs.  It
+ * cannot use hops that are narrower.
  */
 static int gt_check_of_room(struct gt_ring_check *check, struct gt_rat room,
 			    enum gt_bound_state *state, struct gt_err *err)
@@ -180,7 +197,10 @@ static int gt_check_each_room(struct gt_ring_check *check,
 	return rc;
 }
 
-/* What costs 1 or more may count as 1: the question is who costs less. */
+/*
+ * Costs of 1 or more count as 1, since the question is whether a ring costs
+ * less than that.
+ */
 static int gt_check_rings(struct gt_ring_check *check,
 			  const struct gt_rat *prices,
 			  enum gt_bound_state *state, struct gt_err *err)

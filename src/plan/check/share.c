@@ -1,3 +1,8 @@
+/*
+ * Shares and rates: the shares of the proof's row sum to 1, its channels' rates
+ * are those shares of the value, and every block of a collective with blocks is
+ * moved in full.
+ */
 #include "plan/check/stages.h"
 
 #include "base/err.h"
@@ -14,7 +19,10 @@ static const struct gt_plan_channel *gt_row_channel(
 	return &plan->channels[row->channels[i]];
 }
 
-/* A block is 1/n of the result, and so are the shares of its trees. */
+/*
+ * A block is 1/n of the result, so the shares of the trees that are rooted at
+ * one rank sum to 1/n.
+ */
 static int gt_check_root(const struct gt_plan *plan, uint32_t rank,
 			 struct gt_err *err)
 {
@@ -55,7 +63,7 @@ static int gt_check_roots(const struct gt_plan *plan, struct gt_err *err)
 	return rc;
 }
 
-/* Of the main row: sums[0] of shares, sums[1] of gbs. */
+/* The sums over the proof's row: sums[0] is of shares, sums[1] of gbs. */
 static int gt_check_sums(const struct gt_plan *plan, struct gt_rat sums[2],
 			 struct gt_err *err)
 {

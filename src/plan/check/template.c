@@ -1,3 +1,8 @@
+/*
+ * The graphs of a cluster's plan: levels of switches, hops from port to port,
+ * and templates, the trees of one node's blocks.  Rings, trees and flows are
+ * checked in files of their own.
+ */
 #include "plan/check/cluster.h"
 
 #include "base/arena.h"
@@ -10,13 +15,13 @@
 enum {
 	GT_MAX_CHANNELS = 1024,
 	GT_MAX_LEVELS = 16,
-	GT_MAX_CHILDREN = 254, /* what a step can send to */
+	GT_MAX_CHILDREN = 254, /* the most that a step can send to */
 };
 
 struct gt_template_check {
 	const struct gt_plan *plan;
 	const struct gt_plan_channel *channel;
-	uint32_t c, t; /* channel and tree */
+	uint32_t c, t; /* indices of the channel and of the tree */
 	const struct gt_plan_template *tree;
 };
 
@@ -58,8 +63,9 @@ static int gt_check_levels(const struct gt_plan *plan, struct gt_err *err)
 }
 
 /*
- * Links follow each other from the one rank to the other; where a port is
- * reached the route goes on at a port of another node.
+ * The fault of a hop, or NULL: its links follow each other from the one rank to
+ * the other, and where a port is reached the route goes on at a port of another
+ * node.
  */
 static const char *gt_hop_fault(const struct gt_plan *plan,
 				const struct gt_link_graph *v,
@@ -117,7 +123,7 @@ int gt_check_cluster_hops(const struct gt_plan *plan,
 	return GT_OK;
 }
 
-/* Up from every rank to one without a parent, in at most nlocal steps. */
+/* Every rank leads up to one without a parent, in at most nlocal steps. */
 static int gt_check_reach(const struct gt_template_check *check,
 			  const int32_t *parents, const char *key,
 			  struct gt_err *err)
@@ -184,7 +190,10 @@ static int gt_check_edges(const struct gt_template_check *check,
 	return GT_OK;
 }
 
-/* Nobody sends to more than a step can. */
+/*
+ * No rank has more children, in its node and over the network, than a step can
+ * send to.
+ */
 static int gt_check_fan(const struct gt_template_check *check,
 			const uint32_t *fan, struct gt_err *err)
 {

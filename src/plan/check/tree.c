@@ -1,3 +1,7 @@
+/*
+ * The bound about trees: under the certificate's prices the cheapest spanning
+ * tree of every root, found by Edmonds' algorithm, costs 1 or more on average.
+ */
 #include "plan/check/bounds.h"
 
 #include <stdlib.h>
@@ -8,18 +12,22 @@
 #include "plan/check/hop_costs.h"
 #include "plan/ir/plan.h"
 
-/* n roots' trees of n hops, each of them both ways and of cost n, fit. */
+/*
+ * The sum over n roots of trees of n hops, each of them both ways and of cost
+ * n, fits 64 bits below this.
+ */
 static const int64_t gt_tree_sum_max = (int64_t)1 << 60;
 
 /*
- * Contract a cycle of cheapest arcs into its first node: arcs out keep what
- * they cost, arcs in cost what they exceed the node's own arc by.
+ * The cheapest branching.  A cycle of cheapest arcs is contracted into its
+ * first node: arcs out of it keep their cost, arcs into it cost what they
+ * exceed the cost of the node's own arc by.
  */
 struct gt_branching {
 	uint32_t n, root;
 	int64_t *cost;  /* [from * n + to] */
-	uint32_t *from; /* node -> where its cheapest arc comes from */
-	uint32_t *walk; /* node -> who walked here */
+	uint32_t *from; /* node -> the tail of its cheapest arc */
+	uint32_t *walk; /* node -> the node whose walk came here */
 	unsigned char *gone;
 };
 
@@ -29,7 +37,7 @@ static int64_t *gt_branching_at(const struct gt_branching *c, uint32_t from,
 	return &c->cost[(size_t)from * c->n + to];
 }
 
-/* Make v's cheapest arc free and say what it cost. */
+/* Make v's cheapest arc free; the result is its cost. */
 static int64_t gt_branching_pay(struct gt_branching *c, uint32_t v)
 {
 	int64_t least = INT64_MAX;
@@ -46,7 +54,9 @@ static int64_t gt_branching_pay(struct gt_branching *c, uint32_t v)
 	return least;
 }
 
-/* A node on a cycle of free arcs, or the root when there is none. */
+/*
+ * The result is a node on a cycle of free arcs, or the root when there is none.
+ */
 static uint32_t gt_branching_cycle(struct gt_branching *c)
 {
 	memset(c->walk, 0xff, c->n * sizeof(*c->walk));
@@ -129,7 +139,10 @@ int64_t gt_tree_cheapest(uint32_t n, const int64_t *cost, uint32_t root)
 	return sum;
 }
 
-/* edge[parent * n + child]: what the edge costs the way it is used. */
+/*
+ * Fill edge[parent * n + child] with what the edge costs in the directions that
+ * the collective uses it.
+ */
 static void gt_tree_edges(const struct gt_plan *plan, const int64_t *hops,
 			  int64_t *edges)
 {
@@ -143,7 +156,10 @@ static void gt_tree_edges(const struct gt_plan *plan, const int64_t *hops,
 					   (up ? hops[v * n + p] : 0);
 }
 
-/* Both ways a tree costs the same whatever its root. */
+/*
+ * Where bytes go both ways a tree costs the same whatever its root, so one root
+ * is enough.
+ */
 static int gt_check_trees(const struct gt_plan *plan, const int64_t *edges,
 			  int64_t unit, struct gt_err *err)
 {

@@ -78,7 +78,9 @@ static const char *gt_rank_node(const struct gt_plan *plan, uint32_t rank)
 	return plan->ranks[rank].node ? plan->ranks[rank].node : "";
 }
 
-/* It is through the memory of one host, which all ranks have to reach. */
+/*
+ * A detour goes through the memory of one host, which all ranks have to reach.
+ */
 static int gt_check_detour(const struct gt_use_check *check, struct gt_err *err)
 {
 	const struct gt_plan *plan = check->plan;
@@ -148,7 +150,7 @@ static int gt_check_directions(const struct gt_use_check *check, uint32_t i,
 			     channel->id, gt_coll_name(coll));
 }
 
-/* A broadcast's or a reduce's trees have its root. */
+/* The trees of a collective with a root have the same root. */
 static int gt_check_tree_root(const struct gt_use_check *check, uint32_t i,
 			      struct gt_err *err)
 {
@@ -165,7 +167,10 @@ static int gt_check_tree_root(const struct gt_use_check *check, uint32_t i,
 			     channel->id, root, gt_coll_name(coll), plan->root);
 }
 
-/* What a flow of a cluster does, and room for what is on its way meanwhile. */
+/*
+ * Flows of a cluster do all-to-all only, and need slots for what is on its way
+ * meanwhile.
+ */
 static int gt_check_exchange(const struct gt_use_check *check,
 			     struct gt_err *err)
 {
