@@ -10,7 +10,7 @@
 
 #include "base/err.h"
 
-/* Cut what was told into its parts. */
+/* Cut what all have told into one part for each process; 0: it is malformed. */
 static int gt_world_parts(struct gt_world *world, struct gt_world_part *parts)
 {
 	size_t at = 0;
@@ -35,7 +35,7 @@ static void gt_world_tell(struct gt_world *world, const void *bytes, size_t len)
 {
 	struct gt_frame frame = {.type = GT_FRAME_PART,
 				 .bytes = (uint32_t)len,
-				 .seq = world->meeting,
+				 .seq = world->round,
 				 .payload = bytes};
 
 	if (gt_world_is_root(world))
@@ -44,7 +44,10 @@ static void gt_world_tell(struct gt_world *world, const void *bytes, size_t len)
 		gt_world_fail(world, "out of memory");
 }
 
-/* Is the job over?  Who has left comes to no meeting any more. */
+/*
+ * Is the job over?  A process that has left takes part in no round any more, so
+ * the job fails as soon as one is missing.
+ */
 static int gt_world_is_off(struct gt_world *world)
 {
 	const struct gt_member *member;
@@ -66,10 +69,10 @@ int gt_world_allgather(struct gt_world *world, const void *bytes, size_t len,
 				  "the most",
 				  len, GT_WORLD_PART_MOST_BYTES);
 	pthread_mutex_lock(&world->mutex);
-	world->meeting++;
+	world->round++;
 	gt_world_tell(world, bytes, len);
 	gt_world_wake(world);
-	while (world->heard < world->meeting && !gt_world_is_off(world))
+	while (world->last_round < world->round && !gt_world_is_off(world))
 		pthread_cond_wait(&world->changed, &world->mutex);
 	if (!atomic_load(&world->failed) && parts &&
 	    !gt_world_parts(world, parts))
@@ -98,7 +101,7 @@ int gt_world_agree(struct gt_world *world, int rc, struct gt_err *err)
 					(int)parts[r].len,
 					(const char *)parts[r].bytes);
 	free(parts);
-	/* Nobody gives up before all have heard. */
+	/* Nobody gives up before all have heard the reason. */
 	if (rc == GT_EINPUT)
 		gt_world_allgather(world, NULL, 0, NULL, NULL);
 	return rc;

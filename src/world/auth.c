@@ -1,3 +1,6 @@
+/*
+ * The challenge and the response (world/auth.h), and where secrets come from.
+ */
 #include "world/auth.h"
 
 #include <string.h>

@@ -25,7 +25,7 @@ enum {
 	GT_SECRET_MOST_BYTES = 4096,
 };
 
-/* Owned by whoever made it; wiped by gt_secret_wipe(). */
+/* A secret is owned by whoever made it, and wiped by gt_secret_wipe(). */
 struct gt_secret {
 	unsigned char bytes[GT_SECRET_MOST_BYTES];
 	size_t len;
@@ -36,11 +36,11 @@ struct gt_auth_greeting {
 	unsigned char nonce[GT_AUTH_NONCE_BYTES];
 };
 
-/* Numbers in network order. */
+/* What a client answers.  Numbers are in network order. */
 struct gt_auth_answer {
 	uint32_t kind; /* what the connection is for */
 	uint32_t rank, size;
-	uint32_t index; /* of several connections of one kind */
+	uint32_t index; /* which one of several of its kind */
 	unsigned char nonce[GT_AUTH_NONCE_BYTES];
 	unsigned char mac[GT_AUTH_MAC_BYTES];
 };
@@ -49,17 +49,22 @@ struct gt_auth_proof {
 	unsigned char mac[GT_AUTH_MAC_BYTES];
 };
 
-/* A secret that nobody can guess. */
+/* Make a secret that nobody can guess. */
 int gt_secret_make(struct gt_secret *secret, struct gt_err *err);
 
-/* From text or from the file it is in; GT_EINPUT when it is too short. */
+/*
+ * Take a secret from text, or read it from a file; GT_EINPUT when it is too
+ * short.
+ */
 int gt_secret_set(struct gt_secret *secret, const char *text,
 		  struct gt_err *err);
 int gt_secret_read(struct gt_secret *secret, const char *path,
 		   struct gt_err *err);
 void gt_secret_wipe(struct gt_secret *secret);
 
-/* 0 when the system has no random numbers. */
+/*
+ * Make a greeting with a fresh nonce; 0 when the system has no random numbers.
+ */
 int gt_auth_greet(struct gt_auth_greeting *greeting);
 
 /* Fill in nonce and MAC of an answer whose other fields are set. */
@@ -67,7 +72,10 @@ int gt_auth_answer(const struct gt_secret *secret,
 		   const struct gt_auth_greeting *greeting,
 		   struct gt_auth_answer *answer);
 
-/* 1 when the other side knows the secret; compares in constant time. */
+/*
+ * All three are 1 when the other side knows the secret; they compare in
+ * constant time.
+ */
 int gt_auth_check_greeting(const struct gt_auth_greeting *greeting);
 int gt_auth_check_answer(const struct gt_secret *secret,
 			 const struct gt_auth_greeting *greeting,

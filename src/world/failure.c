@@ -36,7 +36,10 @@ void gt_world_abort(struct gt_world *world, const char *why)
 	gt_world_wake(world);
 }
 
-/* By their names, "process 3 (node3, pid 77)". */
+/*
+ * Whether two processes are on one host, by their names: "process 3 (node3, pid
+ * 77)".
+ */
 static int gt_world_share_host(const struct gt_world *world, uint32_t a,
 			       uint32_t b)
 {
@@ -54,7 +57,7 @@ int gt_world_reports_failure(const struct gt_world *world)
 
 	if (gt_world_is_root(world))
 		return 1;
-	/* Others may hear of process 0 what is not heard on this host. */
+	/* Processes of other hosts may still hear process 0. */
 	while (world->by_silence && first < world->config.rank &&
 	       !gt_world_share_host(world, first, world->config.rank))
 		first++;

@@ -1,3 +1,7 @@
+/*
+ * A job on this host without a launcher: the parent forks all processes, passes
+ * signals on to them and waits for their ends.
+ */
 #include "world/fork.h"
 
 #include <errno.h>
@@ -44,12 +48,15 @@ static int gt_fork_prepare(uint32_t size, struct gt_world_config *config,
 	return rc;
 }
 
-/* What a child does first. */
+/*
+ * A child's first steps: it dies with its parent, and learns which process it
+ * is.
+ */
 static void gt_fork_child(uint32_t rank, pid_t parent,
 			  struct gt_world_config *config)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	/* It may have died before. */
+	/* The parent may have died before that. */
 	if (getppid() != parent)
 		_exit(-GT_ESYS);
 	config->rank = rank;
@@ -67,7 +74,7 @@ static void gt_fork_tell(const pid_t *pids, uint32_t n, int number)
 			kill(pids[r], number);
 }
 
-/* Wait for all; the worst status, as a code. */
+/* Wait for all processes, and return the worst status as a code. */
 static int gt_fork_wait(pid_t *pids, uint32_t n, struct gt_err *err)
 {
 	uint32_t left = n, dead = n;

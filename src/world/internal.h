@@ -1,7 +1,8 @@
 /*
- * Inside the world: what its caller's side (world.c) and its thread (loop.c,
- * root.c) share.  The mutex guards everything below it; the thread holds it
- * while it works, never while it waits.
+ * What the files of the world share: the caller's side (open.c, allgather.c,
+ * state.c, failure.c) and the thread's (loop.c, root.c).  The mutex guards
+ * everything below it; the thread holds it while it works, never while it
+ * waits.
  */
 #ifndef GT_WORLD_INTERNAL_H
 #define GT_WORLD_INTERNAL_H
@@ -14,18 +15,21 @@
 #include "world/world.h"
 
 enum gt_world_frame {
-	GT_FRAME_PART = 1, /* to process 0: what it tells at meeting `seq` */
-	GT_FRAME_ALL,      /* from process 0: (length, bytes) of each */
-	GT_FRAME_BEAT,     /* a sign of life; seq: its progress */
-	GT_FRAME_ABORT,    /* why the job ends */
-	GT_FRAME_BYE,      /* nothing more will come */
+	GT_FRAME_PART = 1, /* to process 0: the sender's part of round `seq` */
+	GT_FRAME_ALL,   /* from process 0: (length, bytes) of every process */
+	GT_FRAME_BEAT,  /* a sign of life; seq: its progress */
+	GT_FRAME_ABORT, /* why the job ends */
+	GT_FRAME_BYE,   /* nothing more will come */
 };
 
 enum {
 	GT_WORLD_TICK_NS = 20000000,
 	GT_WORLD_BEAT_TICKS = 10,
 	GT_WORLD_WHY_MAX = 1024,
-	/* One that stops the whole job is nobody's silence: no more counts. */
+	/*
+	 * The longest time that counts as one tick.  A pause that stops all
+	 * processes of the job at once is no one's silence.
+	 */
 	GT_WORLD_GAP_NS = 5 * GT_WORLD_TICK_NS,
 };
 
@@ -54,32 +58,43 @@ struct gt_world {
 	char why[GT_WORLD_WHY_MAX];
 	struct gt_member *members; /* size of them; others use number 0 */
 	uint32_t nhere;            /* process 0: that have come, itself too */
-	struct gt_listener *door;  /* process 0 only */
-	uint64_t meeting;          /* the one that is on, or was last */
-	uint64_t heard;            /* the last one that is over */
-	struct gt_buf all;         /* what was told there */
-	int orphan;                /* process 0 is gone, or silent */
-	int by_silence;            /* that, which others may still hear */
+	struct gt_listener *listener; /* process 0 only */
+	uint64_t round;               /* the round that is on, or was last */
+	uint64_t last_round;          /* the last round that is over */
+	struct gt_buf all;            /* what all have told in it */
+	int orphan;                   /* process 0 is gone, or silent */
+	int by_silence;               /* silent: others may still hear it */
 	int closing;
-	int64_t closing_ns; /* for how long */
-	int64_t still_ns;   /* a meeting waits and nobody gets on */
+	int64_t closing_ns; /* how long the thread has been closing */
+	int64_t still_ns; /* how long a round has waited while nobody gets on */
 	uint64_t progress_sum;
 };
 
-/* loop.c: the thread. */
+/* loop.c: the thread that keeps the connections. */
 void *gt_world_main(void *world);
 
-/* failure.c: with the mutex held: the job is over, for this reason. */
+/*
+ * failure.c: with the mutex held, end the job for this reason, if it has not
+ * ended before.
+ */
 void gt_world_fail(struct gt_world *world, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* state.c: the thread has something to do, now and not at its next tick. */
+/*
+ * state.c: make the thread look at once what there is to do, not at its next
+ * tick.
+ */
 void gt_world_wake(struct gt_world *world);
 
-/* state.c: with the mutex held: queue a frame for all that are connected. */
+/* state.c: with the mutex held, queue a frame for all that are connected. */
 void gt_world_send(struct gt_world *world, const struct gt_frame *frame);
 
-/* root.c: process 0's part, with the mutex held. */
+/*
+ * root.c: what only process 0 does, with the mutex held.  _enter lets in a
+ * process that has proved itself, _part keeps what one has told, _watch counts
+ * how long a round has waited, and _silence ends the job because some processes
+ * are silent.
+ */
 void gt_root_enter(void *world, struct gt_wire *wire,
 		   const struct gt_auth_answer *answer);
 void gt_root_part(struct gt_world *world, uint32_t rank, const void *bytes,
@@ -92,7 +107,7 @@ static inline int gt_world_is_root(const struct gt_world *world)
 	return !world->config.rank;
 }
 
-/* Those this process has a connection to: first and how many. */
+/* The processes [_first, _end) are those that this one has a connection to. */
 static inline uint32_t gt_world_first(const struct gt_world *world)
 {
 	return gt_world_is_root(world) ? 1 : 0;

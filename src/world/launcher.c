@@ -1,3 +1,7 @@
+/*
+ * Which launcher has started this process, by the variables that it sets; the
+ * table at the end has one row for each of them.
+ */
 #include "world/launcher.h"
 
 #include <stdio.h>
@@ -11,8 +15,8 @@
 #include "world/pmix.h"
 
 enum {
-	GT_LAUNCHER_MOST = 1 << 20, /* processes of a job */
-	/* Ports of jobs under Slurm: below the ephemeral ones. */
+	GT_LAUNCHER_MOST = 1 << 20, /* the most processes of a job */
+	/* Ports of jobs under Slurm lie below the ephemeral ones. */
 	GT_LAUNCHER_PORT_FIRST = 20000,
 	GT_LAUNCHER_PORTS = 10000,
 };
@@ -26,7 +30,7 @@ void gt_launcher_process_name(char name[GT_WORLD_NAME_MAX])
 		 (int)getpid());
 }
 
-/* A number from the environment; GT_EINPUT unless least <= it <= most. */
+/* Read a number from the environment; GT_EINPUT unless least <= it <= most. */
 static int gt_launcher_number(const char *name, int64_t least, int64_t most,
 			      int64_t *number, struct gt_err *err)
 {
@@ -56,7 +60,10 @@ static int gt_launcher_ranks(const char *rank_name, const char *size_name,
 	return GT_OK;
 }
 
-/* Where on its host: nice to have, so left out when it is not there. */
+/*
+ * Read the process's place on its host, which stays unknown where the launcher
+ * does not say it.
+ */
 static int gt_launcher_local(const char *rank_name, const char *size_name,
 			     struct gt_launcher_info *launch,
 			     struct gt_err *err)
@@ -121,7 +128,7 @@ static int gt_launcher_master(struct gt_world_config *config,
 	return gt_net_resolve(host, (uint16_t)port, &config->address, err);
 }
 
-/* The first host of "node[03-07,9],other": "node03". */
+/* Print the first host of a list: "node03" of "node[03-07,9],other". */
 static void gt_launcher_first_host(const char *list, char host[GT_NET_NAME_MAX])
 {
 	size_t stem = strcspn(list, "[,");
@@ -193,7 +200,10 @@ static int gt_launcher_slurm(struct gt_world_config *config,
 	return rc;
 }
 
-/* A launcher, the variable that shows it; who we are, where process 0 is. */
+/*
+ * A launcher, the variable that shows it, who finds out this process's rank,
+ * and who finds out where process 0 is.  PMIx has neither: it says both.
+ */
 static const struct gt_launcher {
 	const char *by, *sign;
 	int (*who)(struct gt_world_config *config,

@@ -27,7 +27,8 @@ struct gt_err;
 struct gt_launcher_info {
 	const char *by; /* "torchrun", "PMIx", "Open MPI", "Slurm"; NULL: this
 			   process is alone */
-	uint32_t local_rank, local_size; /* on this host; 0 of 0: not known */
+	/* The process among those on this host; 0 of 0: that is not known. */
+	uint32_t local_rank, local_size;
 };
 
 /*
@@ -40,7 +41,7 @@ struct gt_launcher_info {
 int gt_launcher_find(const char *iface, struct gt_world_config *config,
 		     struct gt_launcher_info *launch, struct gt_err *err);
 
-/* "host, pid 12" of this process. */
+/* Print "host, pid 12" of this process. */
 void gt_launcher_process_name(char name[GT_WORLD_NAME_MAX]);
 
 #endif

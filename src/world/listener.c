@@ -1,3 +1,7 @@
+/*
+ * Both sides of a connection between processes of a job: the listener admits
+ * those that know the secret, and who connects proves that it does.
+ */
 #include "world/listener.h"
 
 #include <arpa/inet.h>
@@ -11,112 +15,127 @@
 #include "base/err.h"
 #include "world/net.h"
 
-/* How long a guest may think before it answers. */
-static const int64_t gt_door_patience_ns = 5000000000;
+/* How long a pending connection may take before it answers. */
+static const int64_t gt_listener_answer_ns = 5000000000;
 
-/* Whoever waits outside would have it polled without a pause meanwhile. */
-static const int64_t gt_door_rest_ns = 20000000;
+/*
+ * While no file is left for a new connection, the listener is not polled for so
+ * long, since it would be ready all the time.
+ */
+static const int64_t gt_listener_rest_ns = 20000000;
 
-void gt_listener_init(struct gt_listener *door, int fd,
+void gt_listener_init(struct gt_listener *listener, int fd,
 		      const struct gt_secret *secret)
 {
-	door->fd = fd;
-	door->rests_until_ns = 0;
-	door->secret = secret;
-	door->nguests = 0;
+	listener->fd = fd;
+	listener->rests_until_ns = 0;
+	listener->secret = secret;
+	listener->npending = 0;
 }
 
-static void gt_listener_forget(struct gt_listener *door, uint32_t i)
+static void gt_listener_forget(struct gt_listener *listener, uint32_t i)
 {
-	door->guests[i] = door->guests[--door->nguests];
+	listener->pending[i] = listener->pending[--listener->npending];
 }
 
-void gt_listener_close(struct gt_listener *door)
+void gt_listener_close(struct gt_listener *listener)
 {
-	while (door->nguests) {
-		gt_wire_close(&door->guests[0].wire);
-		gt_listener_forget(door, 0);
+	while (listener->npending) {
+		gt_wire_close(&listener->pending[0].wire);
+		gt_listener_forget(listener, 0);
 	}
-	if (door->fd >= 0)
-		close(door->fd);
-	door->fd = -1;
+	if (listener->fd >= 0)
+		close(listener->fd);
+	listener->fd = -1;
 }
 
-uint32_t gt_listener_polls(const struct gt_listener *door, struct pollfd *polls)
+uint32_t gt_listener_polls(const struct gt_listener *listener,
+			   struct pollfd *polls)
 {
 	uint32_t n = 0;
 
-	if (door->fd < 0)
+	if (listener->fd < 0)
 		return 0;
 	polls[n++] = (struct pollfd){
-		.fd = gt_clock_ns() < door->rests_until_ns ? -1 : door->fd,
+		.fd = gt_clock_ns() < listener->rests_until_ns ? -1
+							       : listener->fd,
 		.events = POLLIN};
-	for (uint32_t i = 0; i < door->nguests; i++)
-		polls[n++] = (struct pollfd){.fd = door->guests[i].wire.fd,
+	for (uint32_t i = 0; i < listener->npending; i++)
+		polls[n++] = (struct pollfd){.fd = listener->pending[i].wire.fd,
 					     .events = POLLIN};
 	return n;
 }
 
-static void gt_listener_make_room(struct gt_listener *door)
+static void gt_listener_make_room(struct gt_listener *listener)
 {
 	uint32_t oldest = 0;
 
-	if (door->nguests < GT_LISTENER_PENDING_MAX)
+	if (listener->npending < GT_LISTENER_PENDING_MAX)
 		return;
-	for (uint32_t i = 1; i < door->nguests; i++)
-		if (door->guests[i].since_ns < door->guests[oldest].since_ns)
+	for (uint32_t i = 1; i < listener->npending; i++)
+		if (listener->pending[i].since_ns <
+		    listener->pending[oldest].since_ns)
 			oldest = i;
-	gt_wire_close(&door->guests[oldest].wire);
-	gt_listener_forget(door, oldest);
+	gt_wire_close(&listener->pending[oldest].wire);
+	gt_listener_forget(listener, oldest);
 }
 
-static void gt_listener_accept(struct gt_listener *door)
+static void gt_listener_accept(struct gt_listener *listener)
 {
-	struct gt_pending *guest;
+	struct gt_pending *pending;
 	int fd;
 
-	/* Bounded, so that a flood does not starve the others. */
+	/*
+	 * The number is bounded, so that a flood does not starve other
+	 * connections.
+	 */
 	for (int turn = 0; turn < GT_LISTENER_PENDING_MAX; turn++) {
-		fd = accept(door->fd, NULL, NULL);
+		fd = accept(listener->fd, NULL, NULL);
 		if (fd < 0 && errno != EAGAIN && errno != EINTR)
-			door->rests_until_ns = gt_clock_ns() + gt_door_rest_ns;
+			listener->rests_until_ns =
+				gt_clock_ns() + gt_listener_rest_ns;
 		if (fd < 0)
 			return;
 		gt_net_tune(fd);
-		gt_listener_make_room(door);
-		guest = &door->guests[door->nguests++];
-		gt_wire_init(&guest->wire, fd);
-		guest->since_ns = gt_clock_ns();
-		if (!gt_auth_greet(&guest->greeting) ||
-		    !gt_wire_add(&guest->wire, &guest->greeting,
-				 sizeof(guest->greeting)) ||
-		    !gt_wire_flush(&guest->wire)) {
-			gt_wire_close(&guest->wire);
-			door->nguests--;
+		gt_listener_make_room(listener);
+		pending = &listener->pending[listener->npending++];
+		gt_wire_init(&pending->wire, fd);
+		pending->since_ns = gt_clock_ns();
+		if (!gt_auth_greet(&pending->greeting) ||
+		    !gt_wire_add(&pending->wire, &pending->greeting,
+				 sizeof(pending->greeting)) ||
+		    !gt_wire_flush(&pending->wire)) {
+			gt_wire_close(&pending->wire);
+			listener->npending--;
 		}
 	}
 }
 
-/* 1: it has proved itself, 0: not yet, -1: it is to go. */
-static int gt_pending_judge(const struct gt_listener *door,
-			    struct gt_pending *guest,
+/*
+ * Read and check an answer. 1: it has proved itself, 0: the answer is not there
+ * yet, -1: the connection is to be closed.
+ */
+static int gt_pending_judge(const struct gt_listener *listener,
+			    struct gt_pending *pending,
 			    struct gt_auth_answer *answer)
 {
 	struct gt_auth_proof proof;
 	const void *bytes;
 
-	if (!gt_wire_fill(&guest->wire, sizeof(*answer)))
+	if (!gt_wire_fill(&pending->wire, sizeof(*answer)))
 		return -1;
-	bytes = gt_wire_take(&guest->wire, sizeof(*answer));
+	bytes = gt_wire_take(&pending->wire, sizeof(*answer));
 	if (!bytes)
-		return gt_clock_ns() - guest->since_ns < gt_door_patience_ns
+		return gt_clock_ns() - pending->since_ns < gt_listener_answer_ns
 			       ? 0
 			       : -1;
 	memcpy(answer, bytes, sizeof(*answer));
-	if (!gt_auth_check_answer(door->secret, &guest->greeting, answer) ||
-	    !gt_auth_prove(door->secret, &guest->greeting, answer, &proof) ||
-	    !gt_wire_add(&guest->wire, &proof, sizeof(proof)) ||
-	    !gt_wire_flush(&guest->wire))
+	if (!gt_auth_check_answer(listener->secret, &pending->greeting,
+				  answer) ||
+	    !gt_auth_prove(listener->secret, &pending->greeting, answer,
+			   &proof) ||
+	    !gt_wire_add(&pending->wire, &proof, sizeof(proof)) ||
+	    !gt_wire_flush(&pending->wire))
 		return -1;
 	answer->kind = ntohl(answer->kind);
 	answer->rank = ntohl(answer->rank);
@@ -125,22 +144,23 @@ static int gt_pending_judge(const struct gt_listener *door,
 	return 1;
 }
 
-void gt_listener_serve(struct gt_listener *door, gt_listener_enter *enter,
+void gt_listener_serve(struct gt_listener *listener, gt_listener_enter *enter,
 		       void *arg)
 {
 	struct gt_auth_answer answer;
 	struct gt_wire wire;
 	int verdict;
 
-	if (door->fd < 0)
+	if (listener->fd < 0)
 		return;
-	gt_listener_accept(door);
-	for (uint32_t i = door->nguests; i-- > 0;) {
-		verdict = gt_pending_judge(door, &door->guests[i], &answer);
+	gt_listener_accept(listener);
+	for (uint32_t i = listener->npending; i-- > 0;) {
+		verdict = gt_pending_judge(listener, &listener->pending[i],
+					   &answer);
 		if (!verdict)
 			continue;
-		wire = door->guests[i].wire;
-		gt_listener_forget(door, i);
+		wire = listener->pending[i].wire;
+		gt_listener_forget(listener, i);
 		if (verdict > 0)
 			enter(arg, &wire, &answer);
 		else
@@ -150,7 +170,7 @@ void gt_listener_serve(struct gt_listener *door, gt_listener_enter *enter,
 
 /* Read exactly `len` bytes; 0 when the other side hangs up or it is late. */
 static int gt_connect_read(int fd, void *bytes, size_t len,
-			   const struct gt_net_deadline *patience)
+			   const struct gt_net_deadline *deadline)
 {
 	struct pollfd wait = {.fd = fd, .events = POLLIN};
 	size_t at = 0;
@@ -158,7 +178,7 @@ static int gt_connect_read(int fd, void *bytes, size_t len,
 	int nap_ms;
 
 	while (at < len) {
-		nap_ms = gt_net_poll_ms(patience);
+		nap_ms = gt_net_poll_ms(deadline);
 		if (!nap_ms)
 			return 0;
 		if (poll(&wait, 1, nap_ms) < 1)
@@ -180,7 +200,7 @@ enum gt_connect_state {
 static enum gt_connect_state gt_connect_once(
 	int fd, const struct gt_secret *secret,
 	const struct gt_auth_answer *who,
-	const struct gt_net_deadline *patience)
+	const struct gt_net_deadline *deadline)
 {
 	struct gt_auth_answer answer = {.kind = htonl(who->kind),
 					.rank = htonl(who->rank),
@@ -189,14 +209,14 @@ static enum gt_connect_state gt_connect_once(
 	struct gt_auth_greeting greeting;
 	struct gt_auth_proof proof;
 
-	if (!gt_connect_read(fd, &greeting, sizeof(greeting), patience))
+	if (!gt_connect_read(fd, &greeting, sizeof(greeting), deadline))
 		return GT_CONNECT_TURNED_AWAY;
 	if (!gt_auth_check_greeting(&greeting))
 		return GT_CONNECT_FOREIGN;
 	if (!gt_auth_answer(secret, &greeting, &answer) ||
 	    send(fd, &answer, sizeof(answer), MSG_NOSIGNAL) !=
 		    (ssize_t)sizeof(answer) ||
-	    !gt_connect_read(fd, &proof, sizeof(proof), patience))
+	    !gt_connect_read(fd, &proof, sizeof(proof), deadline))
 		return GT_CONNECT_TURNED_AWAY;
 	return gt_auth_check_proof(secret, &greeting, &answer, &proof)
 		       ? GT_CONNECT_OPEN
@@ -206,29 +226,29 @@ static enum gt_connect_state gt_connect_once(
 int gt_listener_connect(const struct gt_net_address *address,
 			const struct gt_secret *secret,
 			const struct gt_auth_answer *answer,
-			const struct gt_net_deadline *patience, int *out,
+			const struct gt_net_deadline *deadline, int *out,
 			struct gt_err *err)
 {
 	struct timespec nap = {0, 50000000};
-	enum gt_connect_state knock = GT_CONNECT_TURNED_AWAY;
+	enum gt_connect_state state = GT_CONNECT_TURNED_AWAY;
 	char text[GT_NET_NAME_MAX];
 	int rc, fd;
 
 	do {
-		rc = gt_net_connect(address, patience, &fd, err);
+		rc = gt_net_connect(address, deadline, &fd, err);
 		if (rc)
 			return rc;
-		knock = gt_connect_once(fd, secret, answer, patience);
-		if (knock == GT_CONNECT_OPEN) {
+		state = gt_connect_once(fd, secret, answer, deadline);
+		if (state == GT_CONNECT_OPEN) {
 			*out = fd;
 			return GT_OK;
 		}
 		close(fd);
 		nanosleep(&nap, NULL);
-	} while (knock == GT_CONNECT_TURNED_AWAY && gt_net_poll_ms(patience));
+	} while (state == GT_CONNECT_TURNED_AWAY && gt_net_poll_ms(deadline));
 	gt_net_text(address, text);
 	return gt_err_set(err, GT_ESYS, NULL,
-			  knock == GT_CONNECT_TURNED_AWAY
+			  state == GT_CONNECT_TURNED_AWAY
 				  ? "'%s' lets us not in: is the secret the "
 				    "same everywhere?"
 				  : "'%s' is no process of this job",

@@ -20,11 +20,14 @@ static void gt_world_hear(struct gt_world *world, const struct gt_frame *frame)
 	gt_buf_add(&world->all, frame->payload, frame->bytes);
 	if (world->all.failed)
 		gt_world_fail(world, "out of memory");
-	world->heard = frame->seq;
+	world->last_round = frame->seq;
 	pthread_cond_broadcast(&world->changed);
 }
 
-/* Whoever waits for it at a meeting is to see. */
+/*
+ * A caller that waits in a round is to see that this process will not take
+ * part.
+ */
 static void gt_world_leaves(struct gt_world *world, struct gt_member *member)
 {
 	member->state = GT_MEMBER_LEFT;
@@ -46,13 +49,16 @@ static void gt_world_frame(struct gt_world *world, uint32_t rank,
 	else if (frame->type == GT_FRAME_PART && root && !member->has_part)
 		gt_root_part(world, rank, frame->payload, frame->bytes);
 	else if (frame->type == GT_FRAME_ALL && !root &&
-		 frame->seq == world->heard + 1)
+		 frame->seq == world->last_round + 1)
 		gt_world_hear(world, frame);
 	else
 		gt_world_fail(world, "%s speaks nonsense", member->called);
 }
 
-/* A meeting's parts are the longest thing that anybody sends. */
+/*
+ * The most bytes of a frame from another process: a part of a round, or from
+ * process 0 all parts of one.
+ */
 static uint32_t gt_world_longest(const struct gt_world *world)
 {
 	uint64_t most = GT_WORLD_PART_MOST_BYTES + sizeof(uint32_t);
@@ -96,13 +102,16 @@ static void gt_world_exchange(struct gt_world *world)
 		member = &world->members[r];
 		if (member->wire.fd < 0)
 			continue;
-		/* What could not be sent will show when it is read. */
+		/*
+		 * If it cannot be sent, reading will show that the connection
+		 * is gone.
+		 */
 		gt_wire_flush(&member->wire);
 		gt_world_read(world, r);
 	}
 }
 
-/* Process 0 is silent, for this process at least. */
+/* Process 0 is silent, as seen from this process at least. */
 static void gt_world_orphan(struct gt_world *world)
 {
 	world->orphan = world->by_silence = 1;
@@ -111,7 +120,10 @@ static void gt_world_orphan(struct gt_world *world)
 		      (double)world->members[0].silent_ns / 1e9);
 }
 
-/* Silence of three quarters of the limit: the rest is for telling. */
+/*
+ * A process counts as gone after silence of three quarters of the time limit;
+ * the rest is for telling the others.
+ */
 static void gt_world_watch(struct gt_world *world, int64_t passed_ns)
 {
 	int64_t limit_ns = world->config.timeout_ns / 4 * 3;
@@ -134,13 +146,13 @@ static void gt_world_watch(struct gt_world *world, int64_t passed_ns)
 		gt_root_watch(world, passed_ns);
 }
 
-/* Everything is said and heard, or it takes too long. */
+/* Has everything been said and heard, or does it take too long? */
 static int gt_world_is_over(struct gt_world *world, int64_t passed_ns)
 {
 	int64_t linger_ns = world->config.timeout_ns / 8;
 	int open = 0;
 
-	/* A verdict falls after three quarters of the limit, see above. */
+	/* gt_world_watch() decides after three quarters of the limit. */
 	if (linger_ns > GT_WORLD_LINGER_NS)
 		linger_ns = GT_WORLD_LINGER_NS;
 	if (!world->closing)
@@ -174,8 +186,8 @@ static uint32_t gt_world_polls(struct gt_world *world, struct pollfd *polls)
 			polls[n].events |= POLLOUT;
 		n++;
 	}
-	if (world->door)
-		n += gt_listener_polls(world->door, polls + n);
+	if (world->listener)
+		n += gt_listener_polls(world->listener, polls + n);
 	return n;
 }
 
@@ -210,8 +222,9 @@ void *gt_world_main(void *arg)
 		passed = now - last > GT_WORLD_GAP_NS ? GT_WORLD_GAP_NS
 						      : now - last;
 		last = now;
-		if (world->door)
-			gt_listener_serve(world->door, gt_root_enter, world);
+		if (world->listener)
+			gt_listener_serve(world->listener, gt_root_enter,
+					  world);
 		gt_world_exchange(world);
 		gt_world_watch(world, passed);
 		beat.seq = atomic_load(&world->progress);

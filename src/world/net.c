@@ -1,3 +1,4 @@
+/* Addresses, interfaces and sockets for all connections of a job. */
 #include "world/net.h"
 
 #include <arpa/inet.h>
@@ -57,7 +58,10 @@ int gt_net_is_chosen(const char *choice, const char *name)
 	return gt_net_listed(choice, name, exact) != not_these;
 }
 
-/* Smaller is better: a real network, then bridges, then loopback. */
+/*
+ * How much an interface is preferred, smaller first: real networks, then
+ * bridges, then loopback.
+ */
 static int gt_net_rank(const struct ifaddrs *at)
 {
 	const struct sockaddr_in6 *six = (const void *)at->ifa_addr;
@@ -110,7 +114,7 @@ int gt_net_local(const char *choice, struct gt_net_address *address,
 	return GT_OK;
 }
 
-/* Whatever their ports are. */
+/* Whether an interface has the address, whatever its port is. */
 static int gt_net_is_host(const struct sockaddr *a, const struct sockaddr *b)
 {
 	const struct sockaddr_in *four = (const void *)a;
@@ -249,18 +253,18 @@ void gt_net_set_unsent_limit(int fd, unsigned int bytes)
 	setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &bytes, sizeof(bytes));
 }
 
-int gt_net_poll_ms(const struct gt_net_deadline *patience)
+int gt_net_poll_ms(const struct gt_net_deadline *deadline)
 {
-	int64_t left_ms = (patience->deadline_ns - gt_clock_ns()) / 1000000;
+	int64_t left_ms = (deadline->deadline_ns - gt_clock_ns()) / 1000000;
 
-	if (left_ms <= 0 || (patience->stop && atomic_load(patience->stop)))
+	if (left_ms <= 0 || (deadline->stop && atomic_load(deadline->stop)))
 		return 0;
 	return left_ms < GT_NET_NAP_MS ? (int)left_ms : GT_NET_NAP_MS;
 }
 
-/* One attempt; 0 or an errno. */
+/* Try once to connect; 0 or an errno. */
 static int gt_net_try(const struct gt_net_address *address,
-		      const struct gt_net_deadline *patience, int *out)
+		      const struct gt_net_deadline *deadline, int *out)
 {
 	const struct sockaddr *name = (const void *)&address->storage;
 	struct pollfd wait = {.events = POLLOUT};
@@ -276,7 +280,7 @@ static int gt_net_try(const struct gt_net_address *address,
 		error = errno;
 	if (error == EINPROGRESS) {
 		error = ETIMEDOUT;
-		while ((nap_ms = gt_net_poll_ms(patience)))
+		while ((nap_ms = gt_net_poll_ms(deadline)))
 			if (poll(&wait, 1, nap_ms) == 1) {
 				getsockopt(fd, SOL_SOCKET, SO_ERROR, &error,
 					   &len);
@@ -291,7 +295,7 @@ static int gt_net_try(const struct gt_net_address *address,
 }
 
 int gt_net_connect(const struct gt_net_address *address,
-		   const struct gt_net_deadline *patience, int *fd,
+		   const struct gt_net_deadline *deadline, int *fd,
 		   struct gt_err *err)
 {
 	struct timespec nap = {0, GT_NET_RETRY_NS};
@@ -299,11 +303,11 @@ int gt_net_connect(const struct gt_net_address *address,
 	int error;
 
 	do {
-		error = gt_net_try(address, patience, fd);
+		error = gt_net_try(address, deadline, fd);
 		if (!error)
 			return GT_OK;
 		nanosleep(&nap, NULL);
-	} while (gt_net_poll_ms(patience));
+	} while (gt_net_poll_ms(deadline));
 	gt_net_text(address, text);
 	return gt_err_set(err, GT_ESYS, NULL, "cannot connect to '%s': %s",
 			  text, strerror(error));

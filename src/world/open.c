@@ -22,15 +22,15 @@ static void gt_world_free(struct gt_world *world)
 		gt_wire_close(&world->members[r].wire);
 		gt_buf_release(&world->members[r].part);
 	}
-	if (world->door)
-		gt_listener_close(world->door);
+	if (world->listener)
+		gt_listener_close(world->listener);
 	if (world->wake_fd >= 0)
 		close(world->wake_fd);
 	gt_buf_release(&world->all);
 	gt_secret_wipe(&world->config.secret);
 	pthread_cond_destroy(&world->changed);
 	pthread_mutex_destroy(&world->mutex);
-	free(world->door);
+	free(world->listener);
 	free(world->members);
 	free(world);
 }
@@ -47,18 +47,18 @@ static void gt_world_call_members(struct gt_world *world)
 	}
 }
 
-/* Takes the listening socket, also where it fails. */
+/* Takes the listening socket of the configuration, also where it fails. */
 static struct gt_world *gt_world_new(const struct gt_world_config *config)
 {
 	struct gt_world *world = calloc(1, sizeof(*world));
-	int has_door = !config->rank && config->size > 1;
+	int has_listener = !config->rank && config->size > 1;
 	pthread_condattr_t attr;
 
 	if (world)
 		world->members = calloc(config->size, sizeof(*world->members));
-	if (world && has_door)
-		world->door = calloc(1, sizeof(*world->door));
-	if (!world || !world->members || (has_door && !world->door)) {
+	if (world && has_listener)
+		world->listener = calloc(1, sizeof(*world->listener));
+	if (!world || !world->members || (has_listener && !world->listener)) {
 		if (!config->rank && config->listen_fd >= 0)
 			close(config->listen_fd);
 		free(world ? world->members : NULL);
@@ -73,8 +73,8 @@ static struct gt_world *gt_world_new(const struct gt_world_config *config)
 	pthread_condattr_destroy(&attr);
 	world->nhere = 1;
 	gt_world_call_members(world);
-	if (world->door)
-		gt_listener_init(world->door, config->listen_fd,
+	if (world->listener)
+		gt_listener_init(world->listener, config->listen_fd,
 				 &world->config.secret);
 	world->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	if (world->wake_fd < 0) {
@@ -90,12 +90,12 @@ static int gt_world_join(struct gt_world *world, struct gt_err *err)
 	struct gt_auth_answer answer = {.kind = GT_CONNECTION_CONTROL,
 					.rank = config->rank,
 					.size = config->size};
-	const struct gt_net_deadline patience = {
+	const struct gt_net_deadline deadline = {
 		gt_clock_ns() + config->timeout_ns, NULL};
 	int fd, rc;
 
 	rc = gt_listener_connect(&config->address, &config->secret, &answer,
-				 &patience, &fd, err);
+				 &deadline, &fd, err);
 	if (rc)
 		return rc;
 	gt_wire_init(&world->members[0].wire, fd);
@@ -109,7 +109,7 @@ static struct timespec gt_world_until(int64_t deadline_ns)
 				 .tv_nsec = deadline_ns % 1000000000};
 }
 
-/* Process 0 waits until all are here. */
+/* Wait, in process 0, until all processes have connected. */
 static int gt_world_gather(struct gt_world *world, struct gt_err *err)
 {
 	int64_t limit_ns = world->config.timeout_ns;
@@ -143,7 +143,9 @@ static void gt_world_call(struct gt_world *world, uint32_t rank,
 	int at = snprintf(member->called, sizeof(member->called),
 			  "process %u (", rank);
 
-	/* It is printed on terminals. */
+	/*
+	 * The name is printed on terminals, so it gets no control characters.
+	 */
 	for (size_t i = 0; i < name->len && i < GT_WORLD_NAME_MAX; i++) {
 		char c = ((const char *)name->bytes)[i];
 
@@ -153,7 +155,7 @@ static void gt_world_call(struct gt_world *world, uint32_t rank,
 	member->called[at] = '\0';
 }
 
-/* The first meeting: all say what they are called. */
+/* In the first round all tell their names. */
 static int gt_world_introduce(struct gt_world *world, struct gt_err *err)
 {
 	struct gt_world_part *names =

@@ -1,3 +1,7 @@
+/*
+ * The few functions of PMIx that are needed, loaded when they are: process 0
+ * publishes its address and the secret, the others look them up.
+ */
 #include "world/pmix.h"
 
 #include <config.h>
@@ -15,12 +19,12 @@
 
 #include <pmix.h>
 
-/* What process 0 tells the others: "host port secret". */
+/* The key under which process 0 publishes "host port secret". */
 static const char gt_pmix_key[] = "gtopo.world.1";
 
 enum { GT_PMIX_TEXT_MAX = GT_NET_NAME_MAX + 256 };
 
-/* The few functions that are used. */
+/* The PMIx library, and the functions of it that are used. */
 struct gt_pmix {
 	void *library;
 	pmix_status_t (*init)(pmix_proc_t *, pmix_info_t[], size_t);
@@ -78,7 +82,10 @@ static void gt_pmix_release(pmix_value_t *value)
 	free(value);
 }
 
-/* A number of the job (rank: the job) or of this process; 0: not known. */
+/*
+ * Ask for a number of the job, with PMIX_RANK_WILDCARD, or of a process; 0: it
+ * is not known.
+ */
 static uint32_t gt_pmix_number(const struct gt_pmix *pmix, const char *key,
 			       pmix_rank_t rank)
 {
@@ -162,7 +169,7 @@ static int gt_pmix_get(const struct gt_pmix *pmix,
 	return rc;
 }
 
-/* A fence after Put makes it visible to all. */
+/* Exchange process 0's address; a fence after Put makes it visible to all. */
 static int gt_pmix_exchange(const struct gt_pmix *pmix, const char *iface,
 			    struct gt_world_config *config, struct gt_err *err)
 {
@@ -204,7 +211,7 @@ static int gt_pmix_use(struct gt_pmix *pmix, const char *iface,
 	if (config->rank >= config->size)
 		rc = gt_err_set(err, GT_ESYS, NULL,
 				"PMIx does not know how large the job is");
-	else /* whoever is alone listens to nobody */
+	else /* a process that is alone listens to nobody */
 		rc = config->size > 1
 			     ? gt_pmix_exchange(pmix, iface, config, err)
 			     : GT_OK;
@@ -225,7 +232,7 @@ int gt_pmix_find(const char *iface, struct gt_world_config *config,
 		close(config->listen_fd);
 		config->listen_fd = -1;
 	}
-	/* The library stays: its threads may still be ending. */
+	/* The library stays loaded, since its threads may still be ending. */
 	return rc;
 }
 

@@ -1,4 +1,7 @@
-/* Process 0: lets the others in, collects what they tell, watches them. */
+/*
+ * What only process 0 does: it admits the others, collects what they tell, and
+ * watches them.
+ */
 #include "world/internal.h"
 
 #include <arpa/inet.h>
@@ -7,7 +10,10 @@
 
 #include "base/err.h"
 
-/* Of those that are silent; their names are not longer than the room. */
+/*
+ * So many of the processes that are silent are named, which leaves room for
+ * their names in the message.
+ */
 enum { GT_ROOT_NAMED = 3 };
 
 /* Tell a process of the job why it cannot come in; the job goes on. */
@@ -50,10 +56,10 @@ void gt_root_enter(void *arg, struct gt_wire *wire,
 	pthread_cond_broadcast(&world->changed);
 }
 
-/* All have told: pass it to all. */
+/* All have told their parts: pass them on to all. */
 static void gt_root_spread(struct gt_world *world)
 {
-	struct gt_frame frame = {.type = GT_FRAME_ALL, .seq = world->meeting};
+	struct gt_frame frame = {.type = GT_FRAME_ALL, .seq = world->round};
 	struct gt_member *member;
 	uint32_t len;
 
@@ -72,7 +78,7 @@ static void gt_root_spread(struct gt_world *world)
 		if (world->all.failed ||
 		    !gt_wire_put(&world->members[r].wire, &frame))
 			gt_world_fail(world, "out of memory");
-	world->heard = world->meeting;
+	world->last_round = world->round;
 	world->still_ns = 0;
 	pthread_cond_broadcast(&world->changed);
 }
@@ -95,7 +101,7 @@ void gt_root_part(struct gt_world *world, uint32_t rank, const void *bytes,
 	gt_root_spread(world);
 }
 
-/* Names of those that have not come to the meeting. */
+/* Print the names of those that are missing in the round. */
 static void gt_root_missing(const struct gt_world *world, char *text,
 			    size_t size)
 {
@@ -119,7 +125,10 @@ static void gt_root_address(int fd, int own, struct gt_net_address *address)
 		address->storage.ss_family = AF_UNSPEC;
 }
 
-/* Several other hosts, and nobody there is heard: it is rather this one. */
+/*
+ * Whether this process is rather the one that is cut off: there are several
+ * other hosts, and nobody there is heard.
+ */
 static int gt_root_is_cut_off(const struct gt_world *world, int64_t least_ns)
 {
 	struct gt_net_address own, peer, first = {.len = 0};
@@ -144,8 +153,9 @@ static int gt_root_is_cut_off(const struct gt_world *world, int64_t least_ns)
 }
 
 /*
- * One has been silent for too long.  Who has been nearly so long is named as
- * well: a host or a cable has taken them all, and which is first is chance.
+ * One process has been silent for too long.  Those that have been nearly so
+ * long are named as well: a host or a cable has taken them all, and which is
+ * first is chance.
  */
 void gt_root_silence(struct gt_world *world)
 {
@@ -177,7 +187,10 @@ void gt_root_silence(struct gt_world *world)
 		      cut ? " cut off?" : "");
 }
 
-/* Some wait at a meeting, and nobody gets on with anything. */
+/*
+ * Count for how long some have waited in a round while nobody gets on with
+ * anything, and fail when that is too long.
+ */
 void gt_root_watch(struct gt_world *world, int64_t passed_ns)
 {
 	uint64_t sum = atomic_load(&world->progress);

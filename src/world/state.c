@@ -7,7 +7,10 @@
 #include <unistd.h>
 
 enum {
-	/* Of the limit; others' verdicts on who waits come after all of it. */
+	/*
+	 * The grace is such a part of the time limit, so that the ranks' own
+	 * verdicts on who waits, which take all of it, come later.
+	 */
 	GT_WORLD_GRACE_PARTS = 32,
 	GT_WORLD_GRACE_NS = 1000000000, /* at most */
 };

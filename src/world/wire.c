@@ -1,3 +1,4 @@
+/* Buffers and frames of a connection (world/wire.h). */
 #include "world/wire.h"
 
 #include <arpa/inet.h>
@@ -23,7 +24,7 @@ void gt_wire_close(struct gt_wire *wire)
 	*wire = (struct gt_wire){.fd = -1};
 }
 
-/* Forget what has been dealt with, so that buffers stay small. */
+/* Remove the bytes that have been dealt with, so that buffers stay small. */
 static void gt_wire_shift(struct gt_buf *buf, size_t *at)
 {
 	if (!*at)

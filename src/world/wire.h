@@ -21,25 +21,26 @@ enum { GT_WIRE_HEADER_BYTES = 16 };
 struct gt_wire {
 	int fd; /* -1: closed */
 	struct gt_buf in, out;
-	size_t in_at, out_at; /* what is before has been dealt with */
+	size_t in_at, out_at; /* bytes before these have been dealt with */
 };
 
 struct gt_frame {
 	uint32_t type;
 	uint32_t bytes;
 	uint64_t seq;
-	const char *payload; /* in the wire's buffer, until the next _fill */
+	const char *
+		payload; /* in the wire's buffer, until the next gt_wire_fill() */
 };
 
 /* Takes the socket. */
 void gt_wire_init(struct gt_wire *wire, int fd);
 void gt_wire_close(struct gt_wire *wire);
 
-/* Queue bytes, or a frame; 0 when memory ran out. */
+/* Queue bytes, or a frame, for sending; 0 when memory ran out. */
 int gt_wire_add(struct gt_wire *wire, const void *bytes, size_t len);
 int gt_wire_put(struct gt_wire *wire, const struct gt_frame *frame);
 
-/* Send what the socket takes now; 0 when the other side is gone. */
+/* Send what the socket accepts now; 0 when the other side is gone. */
 int gt_wire_flush(struct gt_wire *wire);
 
 static inline int gt_wire_has_output(const struct gt_wire *wire)
@@ -53,10 +54,16 @@ static inline int gt_wire_has_output(const struct gt_wire *wire)
  */
 int gt_wire_fill(struct gt_wire *wire, size_t room);
 
-/* Exactly `len` bytes from what has come, or NULL: not yet. */
+/*
+ * Take exactly `len` bytes of what has come, or NULL if there are not so many
+ * yet.
+ */
 const void *gt_wire_take(struct gt_wire *wire, size_t len);
 
-/* 1: a frame, 0: not yet, -1: one longer than `most` bytes. */
+/*
+ * Take the next frame. 1: there is one, 0: not yet, -1: it is longer than
+ * `most` bytes.
+ */
 int gt_wire_next(struct gt_wire *wire, uint32_t most, struct gt_frame *frame);
 
 #endif

@@ -1,14 +1,15 @@
 /*
- * The processes of one job: who they are, that they are alive, and meetings
- * at which each tells something to all.
+ * The processes of one job: who they are, that they are alive, and rounds in
+ * which each tells something to all.
  *
  * Process 0 listens; the others connect to it and nothing else.  A thread of
- * its own in each process keeps the connections, so a process is heard of
- * while it computes.  One that falls silent, hangs up or gives up ends the
- * job for all, by name, within the time limit; nobody waits longer.
+ * its own in each process keeps the connections, so a process is heard of while
+ * it computes.  One that falls silent, hangs up or gives up ends the job for
+ * all, by name, within the time limit; nobody waits longer.
  *
  * Functions may be called from one thread at a time, gt_world_failed(),
- * gt_world_progress() and gt_world_abort() from any.
+ * gt_world_progress() and gt_world_abort() from any.  Those that need all
+ * processes are called by all of them, in the same order.
  */
 #ifndef GT_WORLD_WORLD_H
 #define GT_WORLD_WORLD_H
@@ -28,30 +29,30 @@ enum {
 };
 
 struct gt_world_config {
-	uint32_t rank, size;           /* of processes */
+	uint32_t rank, size; /* the process's, and how many there are */
 	char name[GT_WORLD_NAME_MAX];  /* for messages: "node3, pid 77" */
 	struct gt_net_address address; /* where process 0 listens */
-	int listen_fd; /* process 0: that socket, taken; else ignored */
+	int listen_fd; /* process 0: its socket, which is taken; else ignored */
 	struct gt_secret secret;
 	int64_t timeout_ns;
 };
 
-/* What one process told. */
+/* What one process told in a round. */
 struct gt_world_part {
 	const void *bytes;
 	size_t len;
 };
 
 /*
- * Meet all the others, within the time limit.  config is copied.  GT_ESYS
- * names who did not come.
+ * Join the job, and wait within the time limit until all have. config is
+ * copied.  GT_ESYS names who did not come.
  */
 int gt_world_open(const struct gt_world_config *config, struct gt_world **world,
 		  struct gt_err *err);
 
 /*
- * Leave.  Before a failure it is part of the protocol: all leave after a last
- * meeting.  NULL is allowed.
+ * Leave the job.  Unless it has failed, all processes leave together after a
+ * last round.  NULL is allowed.
  */
 void gt_world_close(struct gt_world *world);
 
@@ -62,32 +63,37 @@ uint32_t gt_world_size(const struct gt_world *world);
 int64_t gt_world_timeout_ns(const struct gt_world *world);
 
 /*
- * How long whoever sees a connection break waits for the news of who has gone,
- * before it speaks itself; that is soon enough for the limit.
+ * How long a process that sees a connection break waits to hear who has gone
+ * before it reports a failure of its own; that is soon enough for the time
+ * limit.
  */
 int64_t gt_world_grace_ns(const struct gt_world *world);
 
-/* "process 3 (node3, pid 77)"; borrowed, for messages. */
+/*
+ * The name of a process for messages: "process 3 (node3, pid 77)".  It is
+ * borrowed.
+ */
 const char *gt_world_name(struct gt_world *world, uint32_t rank);
 
-/* The secret, for connections of other kinds; borrowed. */
+/* The job's secret, for connections of other kinds.  It is borrowed. */
 const struct gt_secret *gt_world_secret(const struct gt_world *world);
 
 /*
  * Tell `len` bytes and hear what all told: parts[size], valid until the next
- * meeting.  parts may be NULL: a barrier.  All processes meet equally often.
+ * round.  With parts NULL it is a barrier.  All processes call it equally
+ * often.
  */
 int gt_world_allgather(struct gt_world *world, const void *bytes, size_t len,
 		       struct gt_world_part *parts, struct gt_err *err);
 
 /*
- * Meet with what this process has come to.  Where some have GT_EINPUT all end
- * with that and the words of one of them, however quickly the job is given up
- * then; another failure is returned at once.
+ * Agree on how all processes fare, this one with `rc`.  Where some have
+ * GT_EINPUT all end with that and the words of one of them, however quickly the
+ * job is given up then; another failure is returned at once.
  */
 int gt_world_agree(struct gt_world *world, int rc, struct gt_err *err);
 
-/* Meetings about one number. */
+/* Add up a number of each process, or find the largest: all get the result. */
 int gt_world_sum(struct gt_world *world, uint64_t *number, struct gt_err *err);
 int gt_world_max(struct gt_world *world, uint64_t *number, struct gt_err *err);
 
@@ -104,10 +110,13 @@ int gt_world_reports_failure(const struct gt_world *world);
 /* GT_OK, or GT_ESYS and why the job has ended; cheap. */
 int gt_world_failed(struct gt_world *world, struct gt_err *err);
 
-/* A word that is not 0 as soon as the job has ended; lives with the world. */
+/*
+ * A flag that is set as soon as the job has ended; it lives as long as the
+ * world.
+ */
 const _Atomic int *gt_world_end_flag(const struct gt_world *world);
 
-/* A number that changes while this process gets on with its work. */
+/* Note a number that changes while this process gets on with its work. */
 void gt_world_progress(struct gt_world *world, uint64_t progress);
 
 #endif

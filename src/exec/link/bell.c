@@ -1,3 +1,7 @@
+/*
+ * Sleeping and waking, by a futex or by the descriptor of whoever sleeps in
+ * poll().
+ */
 #include "exec/link/bell.h"
 
 #include <limits.h>
@@ -8,7 +12,10 @@
 #include <linux/futex.h>
 #include <sys/syscall.h>
 
-/* Not the private kind: the other thread may be another process's. */
+/*
+ * The futex is not of the private kind, as the other thread may be another
+ * process's.
+ */
 void gt_bell_wake(struct gt_bell *bell)
 {
 	uint64_t one = 1;

@@ -40,7 +40,10 @@ static inline void gt_bell_ring(struct gt_bell *bell)
 		gt_bell_wake(bell);
 }
 
-/* Until somebody rings after `seen` was looked at, or the time is over. */
+/*
+ * Sleep until somebody rings after `seen` was looked at, or until the time is
+ * over.
+ */
 void gt_bell_wait(struct gt_bell *bell, uint32_t seen, long timeout_ns);
 
 #endif

@@ -1,3 +1,8 @@
+/*
+ * Open files go over datagram sockets as ancillary data (SCM_RIGHTS).  The
+ * job's processes tell each other where, and a secret, so that nobody else can
+ * put files in.
+ */
 #include "exec/link/fd_passing.h"
 
 #include <errno.h>
@@ -14,21 +19,24 @@
 #include "base/err.h"
 #include "world/world.h"
 
-/* Where a process takes files, told at a meeting that only the job hears. */
+/*
+ * Where a process takes files.  All tell it in a round that only the job's
+ * processes hear.
+ */
 struct gt_fd_exchange_place {
 	struct sockaddr_un address;
 	socklen_t len;
 	uint64_t secret; /* who knows it is of the job */
 };
 
-/* A datagram, beside its files. */
+/* What a datagram has beside its files. */
 struct gt_fd_packet_head {
 	uint64_t secret;
 	uint32_t tag, n;
 	uint64_t words[GT_FD_PACKET_MAX];
 };
 
-union gt_pass_room {
+union gt_fd_packet_room {
 	struct cmsghdr align;
 	char bytes[CMSG_SPACE(GT_FD_PACKET_MAX * sizeof(int))];
 };
@@ -47,7 +55,7 @@ static int gt_fd_exchange_open(struct gt_fd_exchange_place *place, int *fd,
 	place->address.sun_family = AF_UNIX;
 	place->len = sizeof(place->address);
 	*fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	/* Without a name the kernel finds one that is no file. */
+	/* The kernel chooses a name that is no file if there is none. */
 	if (*fd < 0 ||
 	    bind(*fd, (struct sockaddr *)&place->address,
 		 sizeof(sa_family_t)) ||
@@ -58,7 +66,7 @@ static int gt_fd_exchange_open(struct gt_fd_exchange_place *place, int *fd,
 	return GT_OK;
 }
 
-/* 1: sent; 0: not now. */
+/* Send a packet. 1: it is sent; 0: it cannot be sent now. */
 static int gt_fd_packet_send(int fd, const struct gt_fd_exchange_place *to,
 			     const struct gt_fd_packet *pass,
 			     struct gt_err *err)
@@ -67,7 +75,7 @@ static int gt_fd_packet_send(int fd, const struct gt_fd_exchange_place *to,
 		.secret = to->secret, .tag = pass->tag, .n = pass->n};
 	struct sockaddr_un address = to->address;
 	struct iovec data = {&head, sizeof(head)};
-	union gt_pass_room room = {.bytes = {0}};
+	union gt_fd_packet_room room = {.bytes = {0}};
 	struct msghdr message = {.msg_name = &address,
 				 .msg_namelen = to->len,
 				 .msg_iov = &data,
@@ -97,12 +105,15 @@ void gt_fd_packet_close(struct gt_fd_packet *pass)
 	pass->n = 0;
 }
 
-/* 1: taken; 0: there is nothing, or nothing of the job's. */
+/*
+ * Take a packet. 1: there was one; 0: there is none, or it is not from this
+ * job.
+ */
 static int gt_fd_packet_take(int fd, uint64_t secret, struct gt_fd_packet *pass)
 {
 	struct gt_fd_packet_head head;
 	struct iovec data = {&head, sizeof(head)};
-	union gt_pass_room room;
+	union gt_fd_packet_room room;
 	struct msghdr message = {.msg_iov = &data,
 				 .msg_iovlen = 1,
 				 .msg_control = room.bytes,
@@ -124,8 +135,8 @@ static int gt_fd_packet_take(int fd, uint64_t secret, struct gt_fd_packet *pass)
 	return 1;
 }
 
-/* What is under way. */
-struct gt_pass_run {
+/* An exchange that is under way. */
+struct gt_fd_exchange_run {
 	const struct gt_fd_exchange *swap;
 	int fd;
 	struct gt_fd_exchange_place *places; /* [processes] */
@@ -133,8 +144,9 @@ struct gt_pass_run {
 	uint32_t sent, taken; /* sent: to each process, one after the other */
 };
 
-/* Everything to everybody, as far as it goes. */
-static int gt_fd_exchange_give(struct gt_pass_run *run, struct gt_err *err)
+/* Send everything to everybody, as far as that goes now. */
+static int gt_fd_exchange_give(struct gt_fd_exchange_run *run,
+			       struct gt_err *err)
 {
 	const struct gt_fd_exchange *swap = run->swap;
 
@@ -153,7 +165,8 @@ static int gt_fd_exchange_give(struct gt_pass_run *run, struct gt_err *err)
 	return GT_OK;
 }
 
-static int gt_pass_run(struct gt_pass_run *run, struct gt_err *err)
+static int gt_fd_exchange_run(struct gt_fd_exchange_run *run,
+			      struct gt_err *err)
 {
 	const struct gt_fd_exchange *swap = run->swap;
 	int64_t limit = gt_clock_ns() + gt_world_timeout_ns(swap->world);
@@ -179,8 +192,9 @@ static int gt_pass_run(struct gt_pass_run *run, struct gt_err *err)
 	return rc;
 }
 
-/* Tell where, and hear where the others take files. */
-static int gt_fd_exchange_meet(struct gt_pass_run *run, struct gt_err *err)
+/* Tell where this process takes files, and hear where the others do. */
+static int gt_fd_exchange_meet(struct gt_fd_exchange_run *run,
+			       struct gt_err *err)
 {
 	struct gt_world *world = run->swap->world;
 	struct gt_world_part *parts = calloc(run->size, sizeof(*parts));
@@ -203,16 +217,16 @@ static int gt_fd_exchange_meet(struct gt_pass_run *run, struct gt_err *err)
 
 int gt_fd_exchange(const struct gt_fd_exchange *swap, struct gt_err *err)
 {
-	struct gt_pass_run run = {.swap = swap,
-				  .fd = -1,
-				  .size = gt_world_size(swap->world),
-				  .self = gt_world_rank(swap->world)};
+	struct gt_fd_exchange_run run = {.swap = swap,
+					 .fd = -1,
+					 .size = gt_world_size(swap->world),
+					 .self = gt_world_rank(swap->world)};
 	int rc;
 
 	run.places = calloc(run.size, sizeof(*run.places));
 	rc = run.places ? gt_fd_exchange_meet(&run, err) : gt_err_nomem(err);
 	if (!rc)
-		rc = gt_pass_run(&run, err);
+		rc = gt_fd_exchange_run(&run, err);
 	if (run.fd >= 0)
 		close(run.fd);
 	free(run.places);

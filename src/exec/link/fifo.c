@@ -1,3 +1,4 @@
+/* A FIFO that nothing has been sent through (exec/link/fifo.h). */
 #include "exec/link/fifo.h"
 
 void gt_fifo_init(struct gt_fifo *fifo)

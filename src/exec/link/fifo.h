@@ -46,7 +46,7 @@ struct gt_fifo_end {
 	uint64_t seen; /* the other side's counter, as last read */
 };
 
-/* Empty. */
+/* Make the FIFO empty. */
 void gt_fifo_init(struct gt_fifo *fifo);
 
 static inline int gt_fifo_can_send(struct gt_fifo_end *end)
@@ -73,14 +73,14 @@ static inline char *gt_fifo_slot(const struct gt_fifo_end *end)
 	return end->slots + end->at % end->nslots * end->slot_bytes;
 }
 
-/* The slot is filled: announce it. */
+/* Announce that the slot of the next slice is filled. */
 static inline void gt_fifo_sent(struct gt_fifo_end *end)
 {
 	atomic_store_explicit(&end->fifo->data, ++end->at,
 			      memory_order_release);
 }
 
-/* The slot has been read: give it back. */
+/* Give back the slot of the next slice, which has been read. */
 static inline void gt_fifo_received(struct gt_fifo_end *end)
 {
 	atomic_store_explicit(&end->fifo->credit, ++end->at,

@@ -1,3 +1,4 @@
+/* The table of all links that this program has. */
 #include "exec/link/link.h"
 
 #include <config.h>

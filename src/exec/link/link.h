@@ -28,21 +28,26 @@ struct gt_link_ops;
 struct gt_notice;
 struct gt_world;
 
-/* Memory of a rank's device, for slots that a network card gets at itself. */
+/*
+ * Memory of a rank's device for slots, which a network card reads and writes
+ * without the host.
+ */
 struct gt_link_device_memory {
 	char *base;
 	uint64_t bytes;
-	int dmabuf;      /* the link's to close; -1: there is none */
-	int is_ordered;  /* what a card has written is there before what it or
-			    the host writes later */
+	int dmabuf; /* the link's to close; -1: there is none */
+	/* Bytes that a card has written are there before any that it or the
+	 * host writes later. */
+	int is_ordered;
 	char bus_id[32]; /* of the device; "" if that is not known */
 };
 
 /*
- * What a device needs that reads and writes slots by itself: called for all
- * memory of the host in which FIFOs of ranks here lie, before its use and after
- * it.  It begins and ends with a page.  device_memory_new, which may be NULL, makes room
- * for a rank's slots on its device; whoever cannot use it takes the host's.
+ * What a device needs that reads and writes slots by itself: pin() is called
+ * for all memory of the host in which FIFOs of ranks here lie before it is
+ * used, and unpin() after it; the memory begins and ends with a page.
+ * device_memory_new(), which may be NULL, gets memory for a rank's slots on its
+ * device; a link that cannot use it takes the host's.
  */
 struct gt_link_memory_ops {
 	int (*pin)(void *base, size_t bytes, struct gt_err *err);
@@ -64,7 +69,10 @@ struct gt_link_config {
 		*pins;                  /* NULL: slots are the host's own */
 	void *pins_arg;                 /* of pins' functions */
 	const struct gt_notice *notice; /* NULL: nobody */
-	/* trace: what is wrapped, and the file, to which process p adds ".p" */
+	/*
+	 * trace: the link that is wrapped, and the file to write to, to whose
+	 * name process p adds ".p".
+	 */
 	const struct gt_link_ops *inner;
 	const char *trace;
 	uint32_t streams; /* tcp: links like it side by side, or 0: it alone */
@@ -93,8 +101,8 @@ struct gt_link_ops {
 	void (*close)(struct gt_exec_link *link);
 
 	/*
-	 * Make these FIFOs, empty, and fill in their ends; those of an
-	 * earlier call are gone.  `at` and `seen` of the ends are 0.
+	 * Make these FIFOs, empty, and fill in their ends, of which `at` and
+	 * `seen` are 0.  FIFOs of an earlier call are gone.
 	 */
 	int (*connect)(struct gt_exec_link *link,
 		       const struct gt_link_shape *shape,
@@ -102,22 +110,23 @@ struct gt_link_ops {
 		       struct gt_err *err);
 
 	/*
-	 * NULL: always.  Whether this process could open it on that card;
-	 * GT_EINPUT when it is told what makes no sense.
+	 * NULL if the link can always be opened.  Says whether this process
+	 * could open it on that card; GT_EINPUT when its environment makes no
+	 * sense.
 	 */
 	int (*usable)(const char *nic, uint32_t *usable, struct gt_err *err);
 
-	/* GT_OK while it works; cheap. */
+	/* Cheap; GT_OK while the link works. */
 	int (*check)(struct gt_exec_link *link, struct gt_err *err);
 
 	/*
 	 * NULL where nothing is between.  A rank that has nothing to do but
 	 * stays on its processor may carry slices itself: it says so with
-	 * attend(+1), calls progress() again and again, which returns 0
-	 * when there was nothing to do, and ends with attend(-1) before it
-	 * sleeps.  While somebody attends the proxy
-	 * does not, which saves two hand-overs a slice.  From any thread,
-	 * between two connect() calls.
+	 * attend(+1), calls progress() again and again, which returns 0 when
+	 * there was nothing to do, and ends with attend(-1) before it sleeps.
+	 * While a rank attends the proxy does not carry, which saves two
+	 * hand-overs a slice.  May be called from any thread, between two
+	 * connect() calls.
 	 */
 	void (*attend)(struct gt_exec_link *link, int change);
 	int (*progress)(struct gt_exec_link *link);
@@ -129,7 +138,7 @@ extern const struct gt_link_ops gt_link_verbs; /* if built with verbs */
 extern const struct gt_link_ops gt_link_null;
 extern const struct gt_link_ops gt_link_trace; /* around another one */
 
-/* NULL: there is none of that name.  Trace has none: it needs another link. */
+/* The link of that name, or NULL.  Trace has none: it needs another link. */
 const struct gt_link_ops *gt_link_find(const char *name);
 
 #endif

@@ -1,3 +1,7 @@
+/*
+ * Each of a rank's hops may leave its host by a network card; the card that
+ * most of them leave by is the rank's.
+ */
 #include "exec/link/nic_of_rank.h"
 
 #include <stdio.h>
@@ -6,7 +10,7 @@
 #include "plan/ir/cluster.h"
 #include "plan/ir/plan.h"
 
-/* The link by which a hop leaves its host, or NULL. */
+/* The plan's link by which a hop of the rank leaves its host, or NULL. */
 static const char *gt_nic_of_rank_exit(const struct gt_plan *plan,
 				       const struct gt_plan_hop *hop,
 				       uint32_t rank)
@@ -23,7 +27,7 @@ static const char *gt_nic_of_rank_exit(const struct gt_plan *plan,
 	return NULL;
 }
 
-/* How many hops leave by this link. */
+/* How many hops of the rank leave by this link. */
 static uint32_t gt_nic_of_rank_count(const struct gt_plan *plan, uint32_t rank,
 				     const char *exit)
 {
@@ -45,7 +49,7 @@ int gt_nic_of_rank(const struct gt_plan *plan, uint32_t rank,
 	const char *best = NULL, *exit;
 	uint32_t most = 0, n;
 
-	/* Hops of a cluster's plan are between the ranks of one node. */
+	/* In a cluster's plan hops are between the ranks of one node. */
 	if (plan->cluster)
 		rank %= plan->cluster->nlocal;
 	for (uint32_t c = 0; c < plan->nchannels; c++)

@@ -1,6 +1,7 @@
 /*
- * Null: a sender's slices are taken and dropped at once, a receiver's have
- * always come.  What is left of a run's time is everything but the wire.
+ * Null: a link that carries nothing.  A sender's slices are taken and dropped
+ * at once, and a receiver's have always come, so that a run's time is
+ * everything but the wire's.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +18,7 @@ struct gt_null_link {
 	uint32_t nends;
 };
 
-/* Give all slices back. */
+/* Give all slots back that a rank has filled. */
 static int gt_null_round(struct gt_proxied_link *base)
 {
 	struct gt_null_link *link = (struct gt_null_link *)base;

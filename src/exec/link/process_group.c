@@ -1,3 +1,7 @@
+/*
+ * Which processes are on this host, and which links the ranks of this process
+ * get to the others.
+ */
 #include "exec/link/process_group.h"
 
 #include <sched.h>
@@ -12,7 +16,10 @@
 #include "world/net.h"
 #include "world/world.h"
 
-enum { GT_GROUP_NEAR, GT_GROUP_FAR }; /* the first of each among links */
+enum {
+	GT_PROCESS_GROUP_NEAR,
+	GT_PROCESS_GROUP_FAR
+}; /* the indices of the first link of each kind */
 
 uint32_t gt_process_group_first(uint32_t p, uint32_t nprocesses,
 				uint32_t nranks)
@@ -20,7 +27,8 @@ uint32_t gt_process_group_first(uint32_t p, uint32_t nprocesses,
 	return (uint32_t)((uint64_t)p * nranks / nprocesses);
 }
 
-static uint32_t gt_group_begin(const struct gt_process_group *group, uint32_t p)
+static uint32_t gt_process_group_begin(const struct gt_process_group *group,
+				       uint32_t p)
 {
 	return gt_process_group_first(p, group->nprocesses,
 				      group->config.nranks);
@@ -31,23 +39,25 @@ uint32_t gt_process_group_of_rank(const struct gt_process_group *group,
 {
 	uint32_t p = 0;
 
-	while (gt_group_begin(group, p + 1) <= rank)
+	while (gt_process_group_begin(group, p + 1) <= rank)
 		p++;
 	return p;
 }
 
-/* What a process tells of where it is. */
-struct gt_group_card {
+/* What each process tells the others of the place where it runs. */
+struct gt_process_card {
 	char host[GT_HOST_ID_MAX];
 	cpu_set_t cpus; /* launchers may have bound it to some */
 };
 
-/* Process p has that card, this one `own`. */
-static void gt_group_hear(struct gt_process_group *group, uint32_t p,
-			  const struct gt_group_card *card,
-			  const struct gt_group_card *own, cpu_set_t *cpus)
+/* Note what process p has told; `own` is what this one has. */
+static void gt_process_group_hear(struct gt_process_group *group, uint32_t p,
+				  const struct gt_process_card *card,
+				  const struct gt_process_card *own,
+				  cpu_set_t *cpus)
 {
-	uint32_t n = gt_group_begin(group, p + 1) - gt_group_begin(group, p);
+	uint32_t n = gt_process_group_begin(group, p + 1) -
+		     gt_process_group_begin(group, p);
 
 	if (memcmp(card->host, own->host, sizeof(own->host)) != 0)
 		return;
@@ -58,11 +68,12 @@ static void gt_group_hear(struct gt_process_group *group, uint32_t p,
 	CPU_OR(cpus, cpus, &card->cpus);
 }
 
-/* Which processes are on this host, with how many ranks and processors. */
-static int gt_group_look(struct gt_process_group *group, struct gt_err *err)
+/* Find out which processes are on this host, with how many ranks and processors. */
+static int gt_process_group_find_hosts(struct gt_process_group *group,
+				       struct gt_err *err)
 {
 	struct gt_world_part *parts = calloc(group->nprocesses, sizeof(*parts));
-	struct gt_group_card own, card;
+	struct gt_process_card own, card;
 	cpu_set_t cpus;
 	int rc;
 
@@ -78,16 +89,19 @@ static int gt_group_look(struct gt_process_group *group, struct gt_err *err)
 		if (parts[p].len != sizeof(card))
 			continue;
 		memcpy(&card, parts[p].bytes, sizeof(card));
-		gt_group_hear(group, p, &card, &own, &cpus);
+		gt_process_group_hear(group, p, &card, &own, &cpus);
 	}
 	group->ncpus = (uint32_t)CPU_COUNT(&cpus);
 	free(parts);
 	return rc;
 }
 
-/* In shared memory: ranks of other processes ring them, too. */
-static int gt_group_hang_bells(struct gt_process_group *group,
-			       struct gt_err *err)
+/*
+ * Make the bells, in shared memory because ranks of other processes ring them
+ * too.
+ */
+static int gt_process_group_make_bells(struct gt_process_group *group,
+				       struct gt_err *err)
 {
 	return gt_shared_memory_new((group->end - group->first) *
 					    sizeof(struct gt_bell),
@@ -108,7 +122,7 @@ int gt_process_group_open(struct gt_process_group *group,
 	group->ncpus = gt_cpus_count();
 	group->bells.fd = -1;
 	if (!group->world)
-		return gt_group_hang_bells(group, err);
+		return gt_process_group_make_bells(group, err);
 	group->self = gt_world_rank(group->world);
 	group->nprocesses = gt_world_size(group->world);
 	if (group->nprocesses > n)
@@ -116,14 +130,14 @@ int gt_process_group_open(struct gt_process_group *group,
 				  "'%u' processes are more than the plan's %u "
 				  "ranks",
 				  group->nprocesses, n);
-	group->first = gt_group_begin(group, group->self);
-	group->end = gt_group_begin(group, group->self + 1);
+	group->first = gt_process_group_begin(group, group->self);
+	group->end = gt_process_group_begin(group, group->self + 1);
 	group->is_here = calloc(group->nprocesses, 1);
 	group->is_far = calloc(group->nprocesses, 1);
 	if (!group->is_here || !group->is_far)
 		return gt_err_nomem(err);
-	rc = gt_group_hang_bells(group, err);
-	return rc ? rc : gt_group_look(group, err);
+	rc = gt_process_group_make_bells(group, err);
+	return rc ? rc : gt_process_group_find_hosts(group, err);
 }
 
 void gt_process_group_close(struct gt_process_group *group)
@@ -138,10 +152,13 @@ void gt_process_group_close(struct gt_process_group *group)
 	free(group->is_far);
 }
 
-/* Processes on one host share memory; another --link is for all. */
-static int gt_group_choose(struct gt_process_group *group,
-			   const uint8_t *reached, int used[],
-			   struct gt_err *err)
+/*
+ * Decide which processes are reached by the links between hosts.  Processes on
+ * one host share memory, unless --link names another link for all.
+ */
+static int gt_process_group_choose(struct gt_process_group *group,
+				   const uint8_t *reached, int used[],
+				   struct gt_err *err)
 {
 	const char *forced = group->config.link;
 	int shm = forced && !strcmp(forced, "shm");
@@ -159,8 +176,8 @@ static int gt_group_choose(struct gt_process_group *group,
 	return GT_OK;
 }
 
-/* What a process tells of the way to other hosts. */
-struct gt_group_rail {
+/* What each process tells the others of its network card. */
+struct gt_process_nic {
 	uint32_t usable;
 	char nic[GT_NIC_OF_RANK_MAX]; /* that the plan names, or "" */
 };
@@ -174,26 +191,29 @@ void gt_process_group_notice(const struct gt_process_group *group, int warning,
 		notice->tell(notice->arg, warning, text);
 }
 
-/* RDMA if all can, else TCP; the plan may say nothing of networks. */
-static const char *gt_group_judge(const struct gt_process_group *group,
-				  const struct gt_world_part *parts)
+/*
+ * The link between hosts: RDMA if all processes can use it, else TCP.  A plan
+ * may say nothing of networks.
+ */
+static const char *gt_process_group_judge(const struct gt_process_group *group,
+					  const struct gt_world_part *parts)
 {
-	struct gt_group_rail rail;
+	struct gt_process_nic nic;
 	char text[GT_NOTICE_MAX];
 
 	for (uint32_t p = 0; p < group->nprocesses; p++) {
-		if (parts[p].len != sizeof(rail))
+		if (parts[p].len != sizeof(nic))
 			return "tcp";
-		memcpy(&rail, parts[p].bytes, sizeof(rail));
-		if (rail.usable)
+		memcpy(&nic, parts[p].bytes, sizeof(nic));
+		if (nic.usable)
 			continue;
-		if (!*rail.nic)
+		if (!*nic.nic)
 			return "tcp";
 		snprintf(text, sizeof(text),
 			 "TCP between hosts: %s has no RDMA port that works on "
 			 "the plan's card '%.*s'",
 			 gt_world_name(group->world, p),
-			 (int)sizeof(rail.nic) - 1, rail.nic);
+			 (int)sizeof(nic.nic) - 1, nic.nic);
 		gt_process_group_notice(group, 1, text);
 		return "tcp";
 	}
@@ -202,38 +222,38 @@ static const char *gt_group_judge(const struct gt_process_group *group,
 	return "verbs";
 }
 
-/* Which link goes to other hosts, where nobody has named one. */
-static int gt_group_far(struct gt_process_group *group, const char **name,
-			struct gt_err *err)
+/* Agree on the link between hosts where nobody has named one. */
+static int gt_process_group_choose_far(struct gt_process_group *group,
+				       const char **name, struct gt_err *err)
 {
 	const struct gt_link_ops *verbs = gt_link_find("verbs");
 	struct gt_world_part *parts = calloc(group->nprocesses, sizeof(*parts));
-	struct gt_group_rail rail = {.usable = 0};
+	struct gt_process_nic nic = {.usable = 0};
 	int rc = GT_OK;
 
 	if (!parts)
 		return gt_err_nomem(err);
 	if (group->config.plan &&
-	    gt_nic_of_rank(group->config.plan, group->first, rail.nic) && verbs)
-		rc = verbs->usable(rail.nic, &rail.usable, err);
-	if (rail.usable)
-		memcpy(group->nic, rail.nic, sizeof(group->nic));
+	    gt_nic_of_rank(group->config.plan, group->first, nic.nic) && verbs)
+		rc = verbs->usable(nic.nic, &nic.usable, err);
+	if (nic.usable)
+		memcpy(group->nic, nic.nic, sizeof(group->nic));
 	rc = gt_world_agree(group->world, rc, err);
 	if (!rc)
-		rc = gt_world_allgather(group->world, &rail, sizeof(rail),
-					parts, err);
+		rc = gt_world_allgather(group->world, &nic, sizeof(nic), parts,
+					err);
 	if (!rc)
-		*name = gt_group_judge(group, parts);
+		*name = gt_process_group_judge(group, parts);
 	free(parts);
 	return rc;
 }
 
 /*
- * How many links of that name go side by side: a socket is carried by one
- * thread at each end, a network card works by itself.
+ * How many links of that name work side by side: a socket is carried by one
+ * thread at each end, while a network card works by itself.
  */
-static uint32_t gt_group_streams(const struct gt_process_group *group,
-				 const char *name)
+static uint32_t gt_process_group_streams(const struct gt_process_group *group,
+					 const char *name)
 {
 	uint32_t n = group->config.streams;
 
@@ -242,8 +262,9 @@ static uint32_t gt_group_streams(const struct gt_process_group *group,
 	return n < GT_PROCESS_GROUP_STREAMS ? n : GT_PROCESS_GROUP_STREAMS;
 }
 
-static int gt_group_open_link(struct gt_process_group *group, int number,
-			      const char *name, struct gt_err *err)
+static int gt_process_group_open_link(struct gt_process_group *group,
+				      int number, const char *name,
+				      struct gt_err *err)
 {
 	struct gt_process_group_link *link = &group->links[number];
 	struct gt_link_config config = {
@@ -272,32 +293,33 @@ static int gt_group_open_link(struct gt_process_group *group, int number,
 	return link->ops->open(&config, &link->link, err);
 }
 
-/* A link is opened by all processes as soon as one pair needs it. */
+/* All processes open a link as soon as one pair of them needs it. */
 int gt_process_group_link(struct gt_process_group *group,
 			  const uint8_t *reached, struct gt_err *err)
 {
 	const char *name = group->config.link;
-	int used[GT_GROUP_FAR + 1] = {0}, rc;
+	int used[GT_PROCESS_GROUP_FAR + 1] = {0}, rc;
 	uint64_t near, far;
 
 	if (!group->world)
 		return GT_OK;
-	rc = gt_group_choose(group, reached, used, err);
-	near = (uint64_t)used[GT_GROUP_NEAR];
-	far = (uint64_t)used[GT_GROUP_FAR];
+	rc = gt_process_group_choose(group, reached, used, err);
+	near = (uint64_t)used[GT_PROCESS_GROUP_NEAR];
+	far = (uint64_t)used[GT_PROCESS_GROUP_FAR];
 	if (!rc)
 		rc = gt_world_max(group->world, &near, err);
 	if (!rc)
 		rc = gt_world_max(group->world, &far, err);
 	if (!rc && far && !name)
-		rc = gt_group_far(group, &name, err);
+		rc = gt_process_group_choose_far(group, &name, err);
 	if (!rc && near)
-		rc = gt_group_open_link(group, GT_GROUP_NEAR, "shm", err);
+		rc = gt_process_group_open_link(group, GT_PROCESS_GROUP_NEAR,
+						"shm", err);
 	if (!rc && far)
-		group->nfar = gt_group_streams(group, name);
+		group->nfar = gt_process_group_streams(group, name);
 	for (uint32_t i = 0; !rc && i < group->nfar; i++)
-		rc = gt_group_open_link(group, GT_GROUP_FAR + (int)i, name,
-					err);
+		rc = gt_process_group_open_link(
+			group, GT_PROCESS_GROUP_FAR + (int)i, name, err);
 	return rc;
 }
 
@@ -311,7 +333,7 @@ int gt_process_group_has_links(const struct gt_process_group *group)
 
 int gt_process_group_has_wires(const struct gt_process_group *group)
 {
-	return group->links[GT_GROUP_FAR].link != NULL;
+	return group->links[GT_PROCESS_GROUP_FAR].link != NULL;
 }
 
 int gt_process_group_add(struct gt_process_group *group,
@@ -321,8 +343,9 @@ int gt_process_group_add(struct gt_process_group *group,
 	uint32_t process = gt_process_group_of_rank(group, other_rank);
 	uint32_t stream = group->is_far[process] ? conn->lane % group->nfar : 0;
 	struct gt_process_group_link *link =
-		&group->links[group->is_far[process] ? GT_GROUP_FAR + stream
-						     : GT_GROUP_NEAR];
+		&group->links[group->is_far[process]
+				      ? GT_PROCESS_GROUP_FAR + stream
+				      : GT_PROCESS_GROUP_NEAR];
 	size_t n = link->nconns + 1;
 	struct gt_link_conn *more;
 

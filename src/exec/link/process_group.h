@@ -1,9 +1,9 @@
 /*
- * An engine's ranks in several processes: which are local, and the links to
- * those that are not.  With one process all of it is nothing.
+ * An engine's ranks in several processes: which are in this one, and the links
+ * to those that are not.  With one process there are no links.
  *
  * A group belongs to one thread, the engine's; _open, _link and _connect are
- * meetings (world/world.h).
+ * called by all processes together.
  */
 #ifndef GT_EXEC_LINK_PROCESS_GROUP_H
 #define GT_EXEC_LINK_PROCESS_GROUP_H
@@ -21,7 +21,9 @@ struct gt_world;
 struct gt_notice;
 struct gt_plan;
 
-/* One within the host, the others, alike, between hosts. */
+/*
+ * The first link is within the host; the others, all alike, are between hosts.
+ */
 enum {
 	GT_PROCESS_GROUP_LINKS = 5,
 	GT_PROCESS_GROUP_STREAMS = GT_PROCESS_GROUP_LINKS - 1
@@ -49,12 +51,14 @@ struct gt_process_group {
 	uint32_t first, end; /* the ranks of this process */
 	uint32_t nhere;      /* ranks of all processes on this host */
 	uint32_t ncpus;      /* processors that one of those may use */
-	uint32_t place;      /* how many of those come before `first` */
-	uint8_t *is_here;    /* of each process: is it on this host? */
-	uint8_t *is_far;     /* goes over the links between hosts */
-	uint32_t nfar;       /* links between hosts that are open */
+	uint32_t
+		place; /* how many of the ranks on this host come before `first` */
+	uint8_t *is_here; /* of each process: is it on this host? */
+	uint8_t *
+		is_far; /* of each process: is it reached by links between hosts? */
+	uint32_t nfar;                 /* links between hosts that are open */
 	struct gt_shared_memory bells; /* of the local ranks */
-	char nic[GT_NIC_OF_RANK_MAX];  /* that the plan goes over, or "" */
+	char nic[GT_NIC_OF_RANK_MAX]; /* the card that the plan goes over, or "" */
 	struct gt_process_group_link {
 		const struct gt_link_ops *ops;
 		struct gt_exec_link *link; /* NULL: no process needs it */
@@ -70,21 +74,24 @@ struct gt_process_group {
 uint32_t gt_process_group_first(uint32_t p, uint32_t nprocesses,
 				uint32_t nranks);
 
-/* Which process a rank is in. */
+/* The process that a rank is in. */
 uint32_t gt_process_group_of_rank(const struct gt_process_group *group,
 				  uint32_t rank);
 
-/* Who is where; *group holds zeros before, and may be closed in any case. */
+/*
+ * Find out which processes are on this host.  *group holds zeros before, and
+ * may be closed in any case.
+ */
 int gt_process_group_open(struct gt_process_group *group,
 			  const struct gt_process_group_config *config,
 			  struct gt_err *err);
 void gt_process_group_close(struct gt_process_group *group);
 
 /*
- * Choose links to all processes and open them; but for those p with
- * reached[p], which need none.  NULL: there are none of those.  Between hosts
- * that is RDMA if the plan's hops leave by cards with a port that works, in all
- * processes, else TCP.
+ * Choose links to all processes and open them, except to those p with
+ * reached[p], which need none; NULL if there are none of those.  Between hosts
+ * the link is RDMA if the plan's hops leave by cards with a port that works, in
+ * all processes, else TCP.
  */
 int gt_process_group_link(struct gt_process_group *group,
 			  const uint8_t *reached, struct gt_err *err);
@@ -92,12 +99,15 @@ int gt_process_group_link(struct gt_process_group *group,
 /* Does any process of the group need a link? */
 int gt_process_group_has_links(const struct gt_process_group *group);
 
-/* Does a link carry bytes, rather than map memory?  Alike in all processes. */
+/*
+ * Does a link carry bytes, rather than map memory?  The answer is alike in all
+ * processes.
+ */
 int gt_process_group_has_wires(const struct gt_process_group *group);
 
 /*
- * Note a connection to a rank that is not local; made by _connect, which then
- * forgets it, as _forget does whose end is freed before that.
+ * Note a connection to a rank that is not local.  _connect makes all that were
+ * noted, and forgets them; _forget does that where an end is freed before.
  */
 int gt_process_group_add(struct gt_process_group *group,
 			 const struct gt_link_conn *conn, uint32_t other_rank,
@@ -108,20 +118,21 @@ int gt_process_group_connect(struct gt_process_group *group,
 void gt_process_group_forget(struct gt_process_group *group);
 
 /*
- * A thread that stays on its processor carries slices of links that need it
- * (exec/link/link.h); all of it is nothing where there are none.  _carry is that
- * for one link, 0 when there was nothing: several threads may share the work.
+ * A thread that stays on its processor carries slices of the links that need it
+ * (exec/link/link.h); without such links all of these do nothing.  _carries
+ * says whether a link needs it, and _carry does it for that link, 0 when there
+ * was nothing: several threads may share the work.
  */
 void gt_process_group_attend(struct gt_process_group *group, int change);
 void gt_process_group_progress(struct gt_process_group *group);
 int gt_process_group_carries(const struct gt_process_group *group, int link);
 int gt_process_group_carry(struct gt_process_group *group, int link);
 
-/* Tell who wants to know, in process 0, what all have come to. */
+/* In process 0, tell config.notice what all processes have come to. */
 void gt_process_group_notice(const struct gt_process_group *group, int warning,
 			     const char *text);
 
-/* Whether the others and the links to them still work; cheap. */
+/* Cheap; GT_OK while the other processes and the links to them work. */
 int gt_process_group_check(struct gt_process_group *group, struct gt_err *err);
 
 static inline int gt_process_group_is_local(

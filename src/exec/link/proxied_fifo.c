@@ -1,3 +1,7 @@
+/*
+ * The memory of FIFOs whose two ends are in two processes, with slots in both
+ * (exec/link/proxied_fifo.h).
+ */
 #include "exec/link/proxied_fifo.h"
 
 #include <stdlib.h>

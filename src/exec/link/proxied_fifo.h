@@ -19,20 +19,26 @@
 struct gt_link_conn *gt_proxied_fifo_sort(const struct gt_link_conn *conns,
 					  uint32_t nconns);
 
-/* What one takes: counters, lengths, slots; a multiple of cache lines. */
+/*
+ * How many bytes a FIFO takes: counters, lengths and slots; a multiple of cache
+ * lines.
+ */
 size_t gt_proxied_fifo_bytes(const struct gt_link_shape *shape);
 
-/* Memory for them, pinned if the link asks for that; NULL: words in err. */
+/*
+ * Allocate memory for FIFOs, pinned if the link asks for that; NULL with words
+ * in err.
+ */
 char *gt_proxied_fifo_alloc(const struct gt_link_config *config, size_t bytes,
 			    struct gt_err *err);
 void gt_proxied_fifo_free(const struct gt_link_config *config, char *memory);
 
-/* Where its slots begin in that. */
+/* The offset of the slots in a FIFO's memory. */
 size_t gt_proxied_fifo_slots(const struct gt_link_shape *shape);
 
 /*
- * Make one in `memory`, on a cache line.  The local rank's end is conn's, and
- * rings `proxy`; the proxy's end is returned, and rings `rank`.
+ * Make a FIFO in `memory`, which begins on a cache line.  The local rank's end
+ * is conn's, and rings `proxy`; the proxy's end is returned, and rings `rank`.
  */
 struct gt_fifo_end gt_proxied_fifo_make(const struct gt_link_shape *shape,
 					const struct gt_link_conn *conn,

@@ -62,8 +62,8 @@ struct gt_proxied_link {
 };
 
 /*
- * A link of `bytes` that begins with a struct gt_proxied_link; all but that is
- * zero.  NULL when memory, or a file where there is arm(), ran out.
+ * Make a link of `bytes` that begins with a struct gt_proxied_link; all but
+ * that is zero.  NULL when memory, or a file where there is arm(), ran out.
  */
 void *gt_proxied_link_new(size_t bytes, const struct gt_proxied_link_ops *ops,
 			  const struct gt_link_config *config);
@@ -82,7 +82,7 @@ int gt_proxied_link_stop(struct gt_proxied_link *link);
 /* The proxy's loop; returns NULL when `stop` is set. */
 void *gt_proxied_link_main(void *link);
 
-/* Memory for the FIFOs, and its end; GT_ESYS when there is none. */
+/* Get memory for the FIFOs, GT_ESYS when there is none, and free it. */
 int gt_proxied_link_alloc(struct gt_proxied_link *link, size_t bytes,
 			  struct gt_err *err);
 void gt_proxied_link_forget(struct gt_proxied_link *link);
@@ -102,7 +102,7 @@ static inline void gt_proxied_link_leave(struct gt_proxied_link *link)
 	atomic_store_explicit(&link->busy, 0, memory_order_release);
 }
 
-/* Members of struct gt_link_ops for links that are no more than this. */
+/* Members of struct gt_link_ops for links that need no more than this. */
 void gt_proxied_link_attend(struct gt_exec_link *link, int change);
 int gt_proxied_link_progress(struct gt_exec_link *link);
 

@@ -1,3 +1,7 @@
+/*
+ * Memory without a name (memfd), which other processes find by this process's
+ * number and its descriptor, through /proc.
+ */
 #include "exec/link/shared_memory.h"
 
 #include <errno.h>
@@ -21,7 +25,10 @@ int gt_shared_memory_new(size_t bytes, struct gt_shared_memory *out,
 	int error;
 
 	share.fd = memfd_create("gtopo", MFD_CLOEXEC);
-	/* Reserved now: a page that is missing later would be a bus error. */
+	/*
+	 * The pages are reserved now, as one that is missing later would be a
+	 * bus error.
+	 */
 	error = share.fd < 0 ? errno
 			     : posix_fallocate(share.fd, 0, (off_t)bytes);
 	if (!error) {
@@ -47,7 +54,10 @@ struct gt_shared_memory_handle gt_shared_memory_handle(
 		.bytes = share->bytes, .pid = getpid(), .fd = share->fd};
 }
 
-/* Whoever has closed it may have another file of that number by now. */
+/*
+ * A process that has closed the memory may have another file of that number by
+ * now.
+ */
 static int gt_shared_memory_is_stale(const struct gt_shared_memory_handle *name,
 				     int fd)
 {
@@ -93,7 +103,9 @@ void gt_shared_memory_free(struct gt_shared_memory *share)
 	*share = (struct gt_shared_memory){.fd = -1};
 }
 
-/* Processes see each other's files in one PID namespace of one boot. */
+/*
+ * The boot and the PID namespace: within both processes see each other's files.
+ */
 void gt_host_id_get(char id[GT_HOST_ID_MAX])
 {
 	const char *given = getenv("GTOPO_HOSTID");

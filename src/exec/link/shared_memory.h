@@ -1,5 +1,5 @@
 /*
- * Memory that several processes of one host map.  It has no name: it is gone
+ * Memory that several processes of one host map.  It has no name, so it is gone
  * with the last process that maps it, whatever ended that process.
  */
 #ifndef GT_EXEC_LINK_SHARED_MEMORY_H
@@ -23,21 +23,21 @@ struct gt_shared_memory_handle {
 	int32_t fd;
 };
 
-/* Zeroed, and really there: GT_ESYS when memory for it cannot be had. */
+/* Get zeroed memory that is really there; GT_ESYS when there is not enough. */
 int gt_shared_memory_new(size_t bytes, struct gt_shared_memory *share,
 			 struct gt_err *err);
 
 struct gt_shared_memory_handle gt_shared_memory_handle(
 	const struct gt_shared_memory *share);
 
-/* Map another process's; it must be alive. */
+/* Map another process's memory; that process must be alive. */
 int gt_shared_memory_map(const struct gt_shared_memory_handle *name,
 			 struct gt_shared_memory *share, struct gt_err *err);
 
 void gt_shared_memory_free(struct gt_shared_memory *share);
 
 /*
- * What tells hosts apart: processes that have the same one can map each
+ * Print what tells hosts apart: processes with the same text can map each
  * other's memory.  GTOPO_HOSTID, if it is set, stands for the host.
  */
 enum { GT_HOST_ID_MAX = 160 };

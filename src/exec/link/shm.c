@@ -13,7 +13,7 @@
 #include "exec/link/shared_memory.h"
 #include "world/world.h"
 
-/* What a process tells at a connect(): this, then its keys. */
+/* What a process tells at a connect(): this, then the keys of its FIFOs. */
 struct gt_shm_head {
 	struct gt_shared_memory_handle bells, fifos;
 	uint32_t first_rank, nranks;
@@ -22,12 +22,14 @@ struct gt_shm_head {
 	uint32_t reserved;
 };
 
-/* Which FIFO lies there, in the order in which they lie. */
+/*
+ * Which FIFO lies in a process's memory, in the order in which they lie there.
+ */
 struct gt_shm_key {
 	uint32_t from, to, lane, tag;
 };
 
-/* A process's memory, as this one sees it. */
+/* A process's memory, as this process sees it. */
 struct gt_shm_peer {
 	struct gt_shared_memory bells, fifos;
 	struct gt_shm_head head;
@@ -41,7 +43,7 @@ struct gt_shm_link {
 	struct gt_shm_peer *peers; /* own FIFOs are among them */
 };
 
-/* FIFOs that this process reads or writes. */
+/* Unmap FIFOs that this process reads or writes. */
 static void gt_shm_drop(const struct gt_shm_link *link,
 			struct gt_shared_memory *fifos)
 {
@@ -96,14 +98,17 @@ static int gt_shm_open(const struct gt_link_config *config,
 	return GT_OK;
 }
 
-/* Counters and slots of one FIFO; they start on cache lines. */
+/* The bytes of one FIFO's counters and slots, which start on cache lines. */
 static size_t gt_shm_stride(const struct gt_link_shape *shape)
 {
 	return sizeof(struct gt_fifo) +
 	       (size_t)shape->nslots * shape->slot_bytes;
 }
 
-/* This process's memory for the FIFOs that it receives in. */
+/*
+ * Make this process's memory for the FIFOs that it receives in, and say what
+ * lies there.
+ */
 static int gt_shm_make(struct gt_shm_link *link,
 		       const struct gt_link_shape *shape,
 		       const struct gt_link_conn *conns, uint32_t nconns,
@@ -146,7 +151,7 @@ static int gt_shm_make(struct gt_shm_link *link,
 	return text->failed ? gt_err_nomem(err) : GT_OK;
 }
 
-/* What process p told. */
+/* Note what process p has told. */
 static int gt_shm_hear(struct gt_shm_link *link, uint32_t p,
 		       const struct gt_link_shape *shape, struct gt_err *err)
 {
@@ -184,7 +189,10 @@ static int gt_shm_map(struct gt_shm_link *link, uint32_t p, int fifos,
 	return rc ? rc : gt_shm_pin(link, &peer->fifos, err);
 }
 
-/* Which of a process's FIFOs it is; its number of keys when there is none. */
+/*
+ * The index of a FIFO in a process's memory, or its number of keys if it is not
+ * there.
+ */
 static uint32_t gt_shm_find(const struct gt_shm_peer *peer,
 			    const struct gt_link_conn *conn)
 {

@@ -1,7 +1,7 @@
 /*
- * Trace: another link, with every post written down.  A rank's FIFO has
- * counters of its own here and the other link's slots: posts are passed on
- * one by one, slices are not touched.
+ * Trace: another link, with every post written to a file.  A rank's FIFO has
+ * counters of its own here and the other link's slots: posts are passed on one
+ * by one, slices are not touched.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -16,10 +16,13 @@
 #include "exec/link/proxied_link.h"
 #include "world/world.h"
 
-/* The other link rings ranks, not this one, so it looks around this often. */
+/*
+ * The other link rings ranks, not this one's proxy, so the proxy looks around
+ * this often.
+ */
 enum { GT_TRACED_NAP_NS = 200000 };
 
-/* A connection, between the rank's counters and the other link's end. */
+/* A connection, between the rank's counters here and the other link's end. */
 struct gt_traced_fifo {
 	struct gt_link_conn conn;
 	struct gt_fifo_end far; /* the other link's */
@@ -51,8 +54,8 @@ static void gt_traced_write(struct gt_traced_link *link,
 }
 
 /*
- * The rank's posts to the other link, and what came there to the rank; 0: there
- * were none.
+ * Pass the rank's posts on to the other link, and what came there on to the
+ * rank; 0: there were none.
  */
 static int gt_traced_pass(struct gt_traced_link *link,
 			  struct gt_traced_fifo *fifo)
@@ -65,7 +68,7 @@ static int gt_traced_pass(struct gt_traced_link *link,
 	uint64_t credit;
 	int done = 0;
 
-	/* What has always come, as with null, comes as there is room. */
+	/* Slices that have always come, as with null, come as there is room. */
 	for (; to->at < data && gt_fifo_can_send(to); done = 1) {
 		uint32_t slot = (uint32_t)(to->at % to->nslots);
 
@@ -176,7 +179,7 @@ static int gt_traced_open(const struct gt_link_config *config,
 	return rc;
 }
 
-/* The rank's end: counters from here, slots from there. */
+/* Make the rank's end: counters from here, slots from the other link. */
 static void gt_traced_make(struct gt_traced_link *link,
 			   struct gt_traced_fifo *fifo, uint32_t nslots,
 			   char *memory)

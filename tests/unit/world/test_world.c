@@ -282,7 +282,7 @@ static void test_door_without_files(void **state)
 	while (!poll(polls, gt_listener_polls(&door, polls), 10))
 		;
 	gt_listener_serve(&door, nobody_enters, NULL);
-	assert_int_equal(door.nguests, 1);
+	assert_int_equal(door.npending, 1);
 	gt_listener_close(&door);
 	close(fd);
 }

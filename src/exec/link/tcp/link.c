@@ -1,4 +1,7 @@
-/* TCP: each side has slots of its own, a proxy thread carries between them. */
+/*
+ * The TCP link: processes find each other, connect sockets and make the FIFOs
+ * that its proxy carries.
+ */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -10,7 +13,7 @@
 #include "exec/link/tcp/tcp.h"
 #include "world/world.h"
 
-/* Connections are made within this, or the job is over anyway. */
+/* Connections are made within this time, or the job is over anyway. */
 static const int64_t gt_tcp_limit_ns = 30000000000;
 
 static void gt_tcp_forget_fifos(struct gt_tcp_link *link)
@@ -77,7 +80,7 @@ static int gt_tcp_greet(struct gt_tcp_link *link,
 	return rc;
 }
 
-/* Where this process can be reached, and by how many sockets. */
+/* Find out where this process can be reached, and by how many sockets. */
 static int gt_tcp_look(struct gt_tcp_link *link, struct gt_tcp_offer *own,
 		       struct gt_err *err)
 {
@@ -89,7 +92,7 @@ static int gt_tcp_look(struct gt_tcp_link *link, struct gt_tcp_offer *own,
 	return gt_tcp_offer_read(link->device, own, err);
 }
 
-/* Listen, and tell all where. */
+/* Listen, and tell all processes where. */
 static int gt_tcp_announce(struct gt_tcp_link *link, struct gt_err *err)
 {
 	struct gt_world *world = link->base.config.world;
@@ -134,7 +137,7 @@ static int gt_tcp_open(const struct gt_link_config *config,
 	return rc;
 }
 
-/* Takes fd; 0 when memory ran out. */
+/* Set up a socket that has been connected; takes fd; 0 when memory ran out. */
 static int gt_tcp_keep(struct gt_tcp_link *link, struct gt_tcp_peer *peer,
 		       uint32_t index, int fd)
 {
@@ -144,11 +147,14 @@ static int gt_tcp_keep(struct gt_tcp_link *link, struct gt_tcp_peer *peer,
 		close(fd);
 		return 0;
 	}
-	/* Behind the verdict on a process that is silent, before the one on
-	 * ranks that wait: this one knows who does not answer. */
+	/*
+	 * The timeout comes after the verdict on a process that is silent and
+	 * before the one on ranks that wait: the socket knows who does not
+	 * answer.
+	 */
 	gt_net_set_ack_timeout(
 		fd, gt_world_timeout_ns(link->base.config.world) / 8 * 7);
-	/* What a slow flow has not sent yet another one could have. */
+	/* Bytes that a slow socket has not sent yet could go by another one. */
 	if (peer->nsockets > 1)
 		gt_net_set_unsent_limit(fd, GT_TCP_UNSENT_BYTES);
 	if (peer->is_here)
@@ -161,7 +167,7 @@ static int gt_tcp_keep(struct gt_tcp_link *link, struct gt_tcp_peer *peer,
 	return 1;
 }
 
-/* One that knocked at this process's door. */
+/* Keep a connection that another process has made to this one. */
 static void gt_tcp_enter(void *arg, struct gt_wire *wire,
 			 const struct gt_auth_answer *answer)
 {
@@ -189,7 +195,7 @@ static int64_t gt_tcp_deadline_ns(const struct gt_tcp_link *link)
 	       (limit_ns < gt_tcp_limit_ns ? limit_ns : gt_tcp_limit_ns);
 }
 
-/* The process of the higher number knocks, unless the job ends meanwhile. */
+/* Connect to a process of a lower number, unless the job ends meanwhile. */
 static int gt_tcp_knock(struct gt_tcp_link *link, struct gt_tcp_peer *peer,
 			uint32_t index, struct gt_err *err)
 {
@@ -200,14 +206,14 @@ static int gt_tcp_knock(struct gt_tcp_link *link, struct gt_tcp_peer *peer,
 		.size = link->nprocesses,
 		.index = index,
 	};
-	const struct gt_net_deadline patience = {gt_tcp_deadline_ns(link),
+	const struct gt_net_deadline deadline = {gt_tcp_deadline_ns(link),
 						 gt_world_end_flag(world)};
 	struct gt_err why;
 	int fd, rc;
 
 	gt_err_init(&why);
 	rc = gt_listener_connect(&peer->address, gt_world_secret(world),
-				 &answer, &patience, &fd, &why);
+				 &answer, &deadline, &fd, &why);
 	if (rc && !gt_world_failed(world, err))
 		return gt_err_set(err, rc, NULL, "%s", why.text);
 	if (rc)
@@ -215,7 +221,7 @@ static int gt_tcp_knock(struct gt_tcp_link *link, struct gt_tcp_peer *peer,
 	return gt_tcp_keep(link, peer, index, fd) ? GT_OK : gt_err_nomem(err);
 }
 
-/* Wait at the door for the one that is to come. */
+/* Wait until a process of a higher number has connected. */
 static int gt_tcp_await(struct gt_tcp_link *link,
 			const struct gt_tcp_peer *peer, uint32_t index,
 			struct gt_err *err)
@@ -238,8 +244,9 @@ static int gt_tcp_await(struct gt_tcp_link *link,
 }
 
 /*
- * The sockets that these connections need.  Knocking at lower numbers first,
- * in order, while those that wait do so in order: no circle.
+ * Make the sockets that these connections need.  Every process first connects
+ * to lower numbers, in order, while those wait in order too, so that no circle
+ * of processes waits for itself.
  */
 static int gt_tcp_dial(struct gt_tcp_link *link,
 		       const struct gt_link_conn *conns, uint32_t nconns,
@@ -332,7 +339,10 @@ static int gt_tcp_connect(struct gt_exec_link *self,
 	if (!rc)
 		rc = gt_tcp_fill(link, sorted, nconns, err);
 	free(sorted);
-	/* Nobody sends before all know where slices of this kind go. */
+	/*
+	 * Nobody sends before all processes know where slices of this
+	 * generation go.
+	 */
 	if (!rc)
 		rc = gt_world_allgather(link->base.config.world, NULL, 0, NULL,
 					err);

@@ -8,7 +8,7 @@ enum {
 	GT_TCP_IDLE_ROUNDS = 51,
 };
 
-/* 0 when nothing could be done there. */
+/* Send to a socket and receive from it; 0 when nothing could be done there. */
 static int gt_tcp_visit(struct gt_tcp_link *link, struct gt_tcp_socket *socket)
 {
 	int sent = gt_tcp_send(link, socket), received = -1;

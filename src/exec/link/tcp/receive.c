@@ -1,4 +1,7 @@
-/* From sockets to slots. */
+/*
+ * The receiving side of TCP: bytes go from sockets to slots, and credits to
+ * senders.
+ */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <string.h>
@@ -6,7 +9,7 @@
 
 #include "exec/link/tcp/tcp.h"
 
-/* A part has come; slots that have come whole are handed over, in order. */
+/* A part has come: hand over slots that have come completely, in order. */
 static void gt_tcp_received(struct gt_tcp_socket *socket)
 {
 	struct gt_tcp_fifo *fifo = socket->receiving;
@@ -41,7 +44,7 @@ static int gt_tcp_has_room(struct gt_tcp_fifo *fifo, uint32_t ahead)
 	return slice - end->seen < end->nslots;
 }
 
-/* Where a part goes; 0: the head makes no sense. */
+/* Find out where a part goes; 0: the head makes no sense. */
 static int gt_tcp_begin_part(struct gt_tcp_socket *socket,
 			     struct gt_tcp_fifo *fifo,
 			     const struct gt_tcp_head *head)
@@ -76,7 +79,7 @@ static int gt_tcp_take_credit(struct gt_tcp_fifo *fifo, uint32_t number)
 	return fifo->sends && fifo->credit <= fifo->next;
 }
 
-/* A message's head has come; 0: it makes no sense. */
+/* Read a message's head; 0: it makes no sense. */
 static int gt_tcp_head(const struct gt_tcp_link *link,
 		       struct gt_tcp_socket *socket)
 {
@@ -97,7 +100,7 @@ static int gt_tcp_head(const struct gt_tcp_link *link,
 	       gt_tcp_take_credit(&peer->fifos[fifo], ntohl(head.number));
 }
 
-/* Deal with what has been read; 0: it makes no sense. */
+/* Handle all messages that have been read; 0: one makes no sense. */
 static int gt_tcp_parse(const struct gt_tcp_link *link,
 			struct gt_tcp_socket *socket)
 {
@@ -123,7 +126,10 @@ static int gt_tcp_parse(const struct gt_tcp_link *link,
 	}
 }
 
-/* The rest of a part goes where it belongs, what follows into the buffer. */
+/*
+ * Read the rest of a part to where it belongs, and what follows into the
+ * buffer.
+ */
 static ssize_t gt_tcp_read(struct gt_tcp_socket *socket)
 {
 	uint32_t left = socket->in_len - socket->in_at;

@@ -1,4 +1,7 @@
-/* From slots to sockets: what goes next, and when a slot is free again. */
+/*
+ * The sending side of TCP: what goes next from slots to sockets, and when a
+ * slot is free again.
+ */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <poll.h>
@@ -30,7 +33,9 @@ static struct gt_tcp_out *gt_tcp_load(const struct gt_tcp_link *link,
 	return out;
 }
 
-/* The local rank has written it and the far one has room for it. */
+/*
+ * Has the local rank written the next slice, and has the far one room for it?
+ */
 static int gt_tcp_has_slice(struct gt_tcp_fifo *fifo)
 {
 	struct gt_fifo_end *end = &fifo->end;
@@ -44,8 +49,9 @@ static int gt_tcp_has_slice(struct gt_tcp_fifo *fifo)
 }
 
 /*
- * Parts take turns, past sockets that have not got rid of their last one; a
- * slice that is not worth cutting goes where the last one like it went.
+ * Does this socket take the next part?  Sockets take turns, and those are
+ * passed over that have not sent their last part yet; a slice that is not worth
+ * cutting goes where the last one like it went.
  */
 static int gt_tcp_takes(const struct gt_tcp_socket *socket, uint32_t whole)
 {
@@ -57,7 +63,7 @@ static int gt_tcp_takes(const struct gt_tcp_socket *socket, uint32_t whole)
 	return i == socket->index;
 }
 
-/* What one socket takes of a slice. */
+/* How many bytes one socket takes of a slice. */
 static uint32_t gt_tcp_part(const struct gt_tcp_peer *peer, uint32_t whole,
 			    uint32_t left)
 {
@@ -65,7 +71,10 @@ static uint32_t gt_tcp_part(const struct gt_tcp_peer *peer, uint32_t whole,
 
 	if (part < GT_TCP_PART_BYTES)
 		part = GT_TCP_PART_BYTES;
-	/* Whole cache lines, and no rest that is smaller still. */
+	/*
+	 * A part is whole cache lines, and leaves no rest that is smaller than
+	 * is worth sending.
+	 */
 	part = (part + GT_CACHE_LINE_BYTES - 1) / GT_CACHE_LINE_BYTES *
 	       GT_CACHE_LINE_BYTES;
 	return left < part + GT_TCP_PART_BYTES / 2 ? left : part;
@@ -106,10 +115,9 @@ static void gt_tcp_load_part(const struct gt_tcp_link *link,
 }
 
 /*
- * Slots that the local rank has read since the far side was told, once they
- * are half of all: with the slots on the far side there are still more than
- * were proven (docs/design/processes-and-links.md), and half the messages
- * less.
+ * Send credits for slots that the local rank has read, once they are half of
+ * all: with the slots on the far side there are still more than were proven
+ * (docs/design/processes-and-links.md), and half the messages less.
  */
 static void gt_tcp_load_credit(const struct gt_tcp_link *link,
 			       struct gt_tcp_socket *socket, uint32_t i)
@@ -126,7 +134,7 @@ static void gt_tcp_load_credit(const struct gt_tcp_link *link,
 	fifo->told = credit;
 }
 
-/* What there is to send, at most a message of each FIFO. */
+/* Choose what to send next, at most one message of each FIFO. */
 static void gt_tcp_choose(const struct gt_tcp_link *link,
 			  struct gt_tcp_socket *socket)
 {
@@ -145,7 +153,7 @@ static void gt_tcp_choose(const struct gt_tcp_link *link,
 	}
 }
 
-/* Slots that have gone whole are free again, in order. */
+/* A part has gone: slots that have gone completely are free again, in order. */
 static void gt_tcp_release(struct gt_tcp_fifo *fifo, uint32_t number)
 {
 	struct gt_fifo_end *end = &fifo->end;
@@ -183,7 +191,7 @@ static void gt_tcp_sent(struct gt_tcp_socket *socket, size_t sent)
 	}
 }
 
-/* Send what the socket takes; 1: something, 0: nothing, -1: it is broken. */
+/* Send what the socket accepts; 1: something, 0: nothing, -1: it is broken. */
 static int gt_tcp_push(struct gt_tcp_socket *socket)
 {
 	const struct msghdr message = {
@@ -206,7 +214,7 @@ int gt_tcp_send(const struct gt_tcp_link *link, struct gt_tcp_socket *socket)
 	return gt_tcp_is_sending(socket) ? gt_tcp_push(socket) : 0;
 }
 
-/* Half a credit on the wire would garble what comes behind it. */
+/* Has only a part of a head gone?  That would garble what comes behind it. */
 static int gt_tcp_is_torn(const struct gt_tcp_socket *socket)
 {
 	return socket->fd >= 0 && gt_tcp_is_sending(socket) &&

@@ -1,4 +1,4 @@
-/* How many sockets two processes have. */
+/* How many sockets two processes have between them. */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,7 +36,7 @@ static uint32_t gt_tcp_usual(const char *device)
 	return n;
 }
 
-/* A number from the environment, if it is there. */
+/* Read a number from the environment, if it is there. */
 static int gt_tcp_number(const char *name, int64_t least, int64_t most,
 			 uint32_t *number, struct gt_err *err)
 {

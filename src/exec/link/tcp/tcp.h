@@ -34,7 +34,10 @@ enum gt_tcp_kind {
 	GT_TCP_CREDIT,   /* number: slices consumed since the last one */
 };
 
-/* In network order.  An earlier generation's late credits are ignored. */
+/*
+ * The head of a message, in network order.  Late credits of an earlier
+ * generation are ignored.
+ */
 struct gt_tcp_head {
 	uint32_t kind, generation, fifo, number;
 	uint32_t slice, at, whole; /* data: of that slice of `whole` bytes the
@@ -42,24 +45,27 @@ struct gt_tcp_head {
 };
 
 enum {
-	/* Read behind a slice's end, and copied once more if it is a slice. */
+	/*
+	 * So much is read at most behind a slice's end, and copied once more if
+	 * it belongs to another slice.
+	 */
 	GT_TCP_READ_BYTES = 8 << 10,
 	GT_TCP_BATCH = 16, /* messages that go out with one call */
 	GT_TCP_SOCKETS_MAX = 16,
-	/* A smaller part is not worth its head and a turn. */
+	/* A smaller part is not worth its head and a system call. */
 	GT_TCP_PART_BYTES = 32 << 10,
-	/* What waits in one of several sockets beside what is on its way. */
+	/* So many bytes may wait unsent in one of several sockets. */
 	GT_TCP_UNSENT_BYTES = 32 << 10,
 };
 
-/* Of a slot that is being sent or received. */
+/* The state of a slot that is being sent or received. */
 struct gt_tcp_slot {
 	uint32_t left;  /* bytes of which no part has begun */
 	uint16_t users; /* parts that are on their way */
-	uint16_t begun; /* is anything? */
+	uint16_t begun; /* has any part begun? */
 };
 
-/* A FIFO whose other end is behind sockets. */
+/* A FIFO whose other end is in another process. */
 struct gt_tcp_fifo {
 	struct gt_fifo *counters;
 	struct gt_fifo_end end; /* the proxy's: it stands for the far rank */
@@ -83,12 +89,15 @@ struct gt_tcp_socket {
 	struct gt_tcp_peer *peer;
 	uint32_t index; /* of the peer's */
 
-	/* What is being sent: nout messages, of each a head and the part. */
+	/*
+	 * The messages that are being sent: nout of them, each a head and a
+	 * part.
+	 */
 	struct gt_tcp_out out[GT_TCP_BATCH];
 	struct iovec pieces[2 * GT_TCP_BATCH];
 	uint32_t nout, piece; /* pieces before this one are gone */
 
-	/* What has been read, and where the rest of a part goes. */
+	/* What has been read, and where the rest of a part goes to. */
 	uint32_t in_at, in_len;
 	char *into;
 	uint32_t into_left, into_slot;
@@ -128,23 +137,24 @@ static inline int gt_tcp_is_sending(const struct gt_tcp_socket *socket)
 	return socket->piece < 2 * socket->nout;
 }
 
-/* What each process tells all. */
+/* What each process tells all others when the link opens. */
 struct gt_tcp_offer {
 	struct gt_net_address address; /* where it listens */
-	uint32_t wanted, usual; /* sockets: GTOPO_TCP_SOCKETS or 0, else */
+	uint32_t wanted,
+		usual; /* sockets: GTOPO_TCP_SOCKETS or 0, and what the card calls for */
 };
 
 /*
- * What this process wishes for, whose card is `device` (gt_net_device());
- * GT_EINPUT when its environment makes no sense.
+ * Fill in the sockets that this process asks for, whose card is `device`
+ * (gt_net_device()); GT_EINPUT when its environment makes no sense.
  */
 int gt_tcp_offer_read(const char *device, struct gt_tcp_offer *own,
 		      struct gt_err *err);
 
 /*
- * How many two processes have, whoever of them asks: the most that was asked
- * for; else one within a host, what the cards call for between hosts.  Links
- * that go side by side share them out.
+ * How many sockets two processes have, whoever of them asks: the most that was
+ * asked for; else one within a host, and between hosts what the cards call for.
+ * Links that work side by side share them out.
  */
 uint32_t gt_tcp_nsockets(const struct gt_tcp_offer *a,
 			 const struct gt_tcp_offer *b, uint32_t streams);
@@ -152,12 +162,18 @@ uint32_t gt_tcp_nsockets(const struct gt_tcp_offer *a,
 /* proxy.c: what its proxy does. */
 extern const struct gt_proxied_link_ops gt_tcp_proxy;
 
-/* Both are 1: something was done, 0: nothing, -1: the socket is broken. */
+/*
+ * Send to a socket, and receive from it.  Both are 1 when something was done, 0
+ * when nothing was, and -1 when the socket is broken.
+ */
 int gt_tcp_send(const struct gt_tcp_link *link, struct gt_tcp_socket *socket);
 int gt_tcp_receive(const struct gt_tcp_link *link,
 		   struct gt_tcp_socket *socket);
 
-/* Nothing is left half sent that is not a slice, if the socket takes it. */
+/*
+ * Send the rest of a head that has gone half, if the socket accepts it: before
+ * the socket is used for other slots.
+ */
 void gt_tcp_finish(struct gt_tcp_socket *socket);
 
 #endif

@@ -20,13 +20,13 @@
 #include "exec/link/verbs/verbs.h"
 #include "world/world.h"
 
-/* Flushes read, too. */
+/* Remote reads are allowed because flushes read. */
 enum {
 	GT_VERBS_GDR_ACCESS = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
 			      IBV_ACCESS_REMOTE_READ,
 };
 
-/* Once, what has been chosen or could not be had. */
+/* Tell once what has been chosen or could not be had. */
 static void gt_verbs_tell_once(struct gt_verbs_link *link, const char *text)
 {
 	const struct gt_notice *notice = link->base.config.notice;
@@ -37,41 +37,44 @@ static void gt_verbs_tell_once(struct gt_verbs_link *link, const char *text)
 }
 
 static void gt_verbs_gdr_memory_drop(struct gt_verbs_link *link,
-				     struct gt_verbs_gdr_memory *room)
+				     struct gt_verbs_gdr_memory *gdr)
 {
 	uint32_t rank =
-		link->base.config.first_rank + (uint32_t)(room - link->gdr);
+		link->base.config.first_rank + (uint32_t)(gdr - link->gdr);
 
-	if (room->mr)
-		ibv_dereg_mr(room->mr);
-	if (room->memory.base)
+	if (gdr->mr)
+		ibv_dereg_mr(gdr->mr);
+	if (gdr->memory.base)
 		link->base.config.pins->device_memory_free(
-			link->base.config.pins_arg, rank, &room->memory);
-	memset(room, 0, sizeof(*room));
+			link->base.config.pins_arg, rank, &gdr->memory);
+	memset(gdr, 0, sizeof(*gdr));
 }
 
-/* By its dma-buf, or where the driver of GPUs knows of cards by its address. */
+/*
+ * Register the memory by its dma-buf, or by its address where the driver of the
+ * GPUs knows of network cards.
+ */
 static void gt_verbs_gdr_memory_register(struct gt_verbs_link *link,
-					 struct gt_verbs_gdr_memory *room)
+					 struct gt_verbs_gdr_memory *gdr)
 {
-	struct gt_link_device_memory *memory = &room->memory;
+	struct gt_link_device_memory *memory = &gdr->memory;
 	int error = 0;
 
 	if (memory->dmabuf >= 0) {
-		room->mr = ibv_reg_dmabuf_mr(
+		gdr->mr = ibv_reg_dmabuf_mr(
 			link->pd, 0, memory->bytes, (uintptr_t)memory->base,
 			memory->dmabuf, GT_VERBS_GDR_ACCESS);
 		error = errno;
 		close(memory->dmabuf);
 	}
-	if (!room->mr)
-		room->mr = ibv_reg_mr(link->pd, memory->base, memory->bytes,
-				      GT_VERBS_GDR_ACCESS);
+	if (!gdr->mr)
+		gdr->mr = ibv_reg_mr(link->pd, memory->base, memory->bytes,
+				     GT_VERBS_GDR_ACCESS);
 	if (error)
 		errno = error;
 }
 
-/* The card to itself; NULL, or why not. */
+/* Connect the card to itself, for flushes; NULL, or why that cannot be. */
 static const char *gt_verbs_loop_open(struct gt_verbs_link *link)
 {
 	struct gt_verbs_peer *loop = &link->loop;
@@ -87,44 +90,44 @@ static const char *gt_verbs_loop_open(struct gt_verbs_link *link)
 	return why;
 }
 
-/* Words in `why`, or room for the slots of a local rank. */
+/* Get memory for the slots of a local rank, or leave words in `why`. */
 static void gt_verbs_gdr_memory_new(struct gt_verbs_link *link, uint32_t r,
 				    uint64_t bytes, char why[GT_NOTICE_MAX])
 {
 	const struct gt_link_config *config = &link->base.config;
 	const char *name = ibv_get_device_name(link->port.context->device);
-	struct gt_verbs_gdr_memory *room = &link->gdr[r];
+	struct gt_verbs_gdr_memory *gdr = &link->gdr[r];
 	uint32_t rank = config->first_rank + r;
 	enum gt_verbs_distance far;
 	struct gt_err err;
 
 	gt_err_init(&err);
-	room->behind = bytes;
+	gdr->behind = bytes;
 	if (config->pins->device_memory_new(config->pins_arg, rank,
 					    bytes + GT_CACHE_LINE_BYTES,
-					    &room->memory, &err)) {
+					    &gdr->memory, &err)) {
 		snprintf(why, GT_NOTICE_MAX, "%.200s", err.text);
 		return;
 	}
-	far = gt_verbs_distance_to_gpu(&link->port, room->memory.bus_id);
+	far = gt_verbs_distance_to_gpu(&link->port, gdr->memory.bus_id);
 	if (far > link->port.reach) {
-		if (room->memory.dmabuf >= 0)
-			close(room->memory.dmabuf);
+		if (gdr->memory.dmabuf >= 0)
+			close(gdr->memory.dmabuf);
 		snprintf(why, GT_NOTICE_MAX,
 			 "%s and rank %u's GPU %.31s are %s to each other, "
 			 "GTOPO_NET_GDR_LEVEL is %s",
-			 name, rank, room->memory.bus_id,
+			 name, rank, gdr->memory.bus_id,
 			 gt_verbs_distance_name(far),
 			 gt_verbs_distance_name(link->port.reach));
 		return;
 	}
-	gt_verbs_gdr_memory_register(link, room);
-	room->flushes = !room->memory.is_ordered || link->port.always_flushes;
-	if (!room->mr)
+	gt_verbs_gdr_memory_register(link, gdr);
+	gdr->flushes = !gdr->memory.is_ordered || link->port.always_flushes;
+	if (!gdr->mr)
 		snprintf(why, GT_NOTICE_MAX,
 			 "%s cannot register memory of rank %u's GPU: %s", name,
 			 rank, strerror(errno));
-	else if (room->flushes && gt_verbs_loop_open(link))
+	else if (gdr->flushes && gt_verbs_loop_open(link))
 		snprintf(why, GT_NOTICE_MAX, "%s: %s", name,
 			 gt_verbs_loop_open(link));
 }
@@ -179,37 +182,40 @@ struct gt_verbs_gdr_memory *gt_verbs_gdr_memory_of(
 	struct gt_verbs_link *link, const struct gt_link_conn *conn)
 {
 	uint32_t rank = conn->sends ? conn->from : conn->to;
-	struct gt_verbs_gdr_memory *room =
+	struct gt_verbs_gdr_memory *gdr =
 		&link->gdr[rank - link->base.config.first_rank];
 
-	return room->mr ? room : NULL;
+	return gdr->mr ? gdr : NULL;
 }
 
-char *gt_verbs_gdr_memory_take(struct gt_verbs_gdr_memory *room,
+char *gt_verbs_gdr_memory_take(struct gt_verbs_gdr_memory *gdr,
 			       const struct gt_link_shape *shape)
 {
-	return room->memory.base +
-	       (size_t)room->nfifos++ * shape->nslots * shape->slot_bytes;
+	return gdr->memory.base +
+	       (size_t)gdr->nfifos++ * shape->nslots * shape->slot_bytes;
 }
 
-/* What has come until now is what the next read of the room is behind. */
+/*
+ * Note what has come until now: the next read of the memory is behind all of
+ * that.
+ */
 static void gt_verbs_cover(struct gt_verbs_link *link,
-			   struct gt_verbs_gdr_memory *room)
+			   struct gt_verbs_gdr_memory *gdr)
 {
 	for (uint32_t p = 0; p < link->nprocesses; p++)
 		for (uint32_t i = 0; i < link->peers[p].nfifos; i++) {
 			struct gt_verbs_fifo *fifo = &link->peers[p].fifos[i];
 
-			if (fifo->room == room)
+			if (fifo->gdr == gdr)
 				fifo->covered = fifo->arrived;
 		}
-	room->is_dirty = 0;
-	room->is_read = 1;
+	gdr->is_dirty = 0;
+	gdr->is_read = 1;
 }
 
 static int gt_verbs_read(struct gt_verbs_link *link, uint32_t r)
 {
-	struct gt_verbs_gdr_memory *room = &link->gdr[r];
+	struct gt_verbs_gdr_memory *gdr = &link->gdr[r];
 	struct ibv_sge piece = {.addr = (uintptr_t)link->base.memory,
 				.length = sizeof(uint64_t),
 				.lkey = link->mr->lkey};
@@ -220,12 +226,12 @@ static int gt_verbs_read(struct gt_verbs_link *link, uint32_t r)
 		.opcode = IBV_WR_RDMA_READ,
 		.send_flags = IBV_SEND_SIGNALED,
 		.wr.rdma = {.remote_addr =
-				    (uintptr_t)room->memory.base + room->behind,
-			    .rkey = room->mr->rkey},
+				    (uintptr_t)gdr->memory.base + gdr->behind,
+			    .rkey = gdr->mr->rkey},
 	};
 	struct ibv_send_wr *bad;
 
-	gt_verbs_cover(link, room);
+	gt_verbs_cover(link, gdr);
 	if (ibv_post_send(link->loop.qp, &work, &bad)) {
 		gt_verbs_break(link, gt_world_rank(link->base.config.world),
 			       IBV_WC_GENERAL_ERR);
@@ -247,7 +253,7 @@ int gt_verbs_flush(struct gt_verbs_link *link)
 
 void gt_verbs_flushed(struct gt_verbs_link *link, const struct ibv_wc *wc)
 {
-	struct gt_verbs_gdr_memory *room = &link->gdr[wc->wr_id & 0xffff];
+	struct gt_verbs_gdr_memory *gdr = &link->gdr[wc->wr_id & 0xffff];
 
 	if (wc->status != IBV_WC_SUCCESS) {
 		gt_verbs_break(link, gt_world_rank(link->base.config.world),
@@ -258,12 +264,12 @@ void gt_verbs_flushed(struct gt_verbs_link *link, const struct ibv_wc *wc)
 	    (link->generation & GT_VERBS_KNOWN_BY))
 		return;
 	link->reads--;
-	room->is_read = 0;
+	gdr->is_read = 0;
 	for (uint32_t p = 0; p < link->nprocesses; p++)
 		for (uint32_t i = 0; i < link->peers[p].nfifos; i++) {
 			struct gt_verbs_fifo *fifo = &link->peers[p].fifos[i];
 
-			if (fifo->room != room || fifo->sends ||
+			if (fifo->gdr != gdr || fifo->sends ||
 			    fifo->end.at == fifo->covered)
 				continue;
 			while (fifo->end.at < fifo->covered)

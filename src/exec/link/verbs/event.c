@@ -1,4 +1,7 @@
-/* What a device tells besides completions: its port's and its own end. */
+/*
+ * What a device tells besides completions: that its port, a connection or
+ * itself has failed.
+ */
 #include <errno.h>
 
 #include "base/clock.h"
@@ -6,7 +9,10 @@
 #include "exec/link/verbs/verbs.h"
 #include "world/world.h"
 
-/* It knows more than completions, which were merely flushed behind it. */
+/*
+ * An event counts more than completions with errors, which are only a
+ * consequence of it.
+ */
 static void gt_verbs_qp_event(struct gt_verbs_link *link,
 			      const struct ibv_qp *qp, int type)
 {
@@ -45,7 +51,10 @@ static void gt_verbs_event(struct gt_verbs_link *link,
 	}
 }
 
-/* The threads of several GPUs may come here: events in order, one hears. */
+/*
+ * Read the device's events in order.  The threads of several GPUs may come
+ * here; one of them reads.
+ */
 static void gt_verbs_listen(struct gt_verbs_link *link)
 {
 	struct ibv_async_event event;
@@ -62,7 +71,10 @@ static void gt_verbs_listen(struct gt_verbs_link *link)
 	atomic_store(&link->listens, 0);
 }
 
-/* Some devices, soft-RoCE among them, never give up what they cannot send. */
+/*
+ * Whether port and device work, as some devices, soft-RoCE among them, never
+ * give up what they cannot send.
+ */
 static int gt_verbs_port_check(struct gt_verbs_link *link, struct gt_err *err)
 {
 	const struct gt_verbs_port *port = &link->port;

@@ -1,4 +1,7 @@
-/* RDMA: RC queue pairs between processes, a proxy thread hands them work. */
+/*
+ * The RDMA link: reliable connections between processes and the FIFOs that its
+ * proxy carries over them.
+ */
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -14,8 +17,8 @@
 #define GT_VERBS_PATIENCE_NS 8000000000ll
 
 /*
- * What a process tells at a connect(): this, then an entry a process, then where
- * each FIFO has its slots.
+ * What a process tells at a connect(): this, then an entry for each process,
+ * then where each FIFO has its slots.
  */
 struct gt_verbs_head {
 	struct gt_verbs_place place;
@@ -74,7 +77,7 @@ static void gt_verbs_close(struct gt_exec_link *self)
 	gt_proxied_link_free(&link->base);
 }
 
-/* Reads at a time: ranks on the host need none. */
+/* How many reads flush at a time; slots in the host's memory need none. */
 static uint32_t gt_verbs_flushes(const struct gt_verbs_link *link)
 {
 	const struct gt_link_memory_ops *pins = link->base.config.pins;
@@ -82,7 +85,10 @@ static uint32_t gt_verbs_flushes(const struct gt_verbs_link *link)
 	return pins && pins->device_memory_new ? link->base.config.nranks : 0;
 }
 
-/* As many messages as a queue takes if all of them complete at once. */
+/*
+ * How many messages may be in flight to one process: a completion queue has to
+ * take all at once.
+ */
 static uint32_t gt_verbs_sends(const struct gt_verbs_link *link)
 {
 	uint32_t flushes = gt_verbs_flushes(link), cqe = link->port.most_cqe;
@@ -131,7 +137,10 @@ static int gt_verbs_open(const struct gt_link_config *config,
 		return gt_err_nomem(err);
 	link->base.polls = link->polls;
 	link->nprocesses = gt_world_size(config->world);
-	/* Half the limit: before anybody's verdict on who is silent. */
+	/*
+	 * Half the time limit, so that a connection breaks before anybody's
+	 * verdict on who is silent.
+	 */
 	link->patience_ns = gt_world_timeout_ns(config->world) / 2;
 	if (link->patience_ns > GT_VERBS_PATIENCE_NS)
 		link->patience_ns = GT_VERBS_PATIENCE_NS;
@@ -146,29 +155,29 @@ static int gt_verbs_open(const struct gt_link_config *config,
 	return rc;
 }
 
-/* A FIFO between the local rank and the proxy. */
+/* Make a FIFO between the local rank and the proxy. */
 static void gt_verbs_make(struct gt_verbs_link *link,
 			  const struct gt_link_conn *conn, char *memory)
 {
 	struct gt_verbs_peer *peer = &link->peers[conn->process];
-	struct gt_verbs_gdr_memory *room = gt_verbs_gdr_memory_of(link, conn);
+	struct gt_verbs_gdr_memory *gdr = gt_verbs_gdr_memory_of(link, conn);
 	struct gt_fifo_end end = gt_proxied_fifo_make(
 		&link->base.shape, conn, memory, &link->base.bell,
 		gt_proxied_link_bell(&link->base, conn));
 
-	if (room)
+	if (gdr)
 		end.slots = conn->end->slots =
-			gt_verbs_gdr_memory_take(room, &link->base.shape);
+			gt_verbs_gdr_memory_take(gdr, &link->base.shape);
 	peer->fifos[peer->nfifos++] = (struct gt_verbs_fifo){
 		.counters = end.fifo,
 		.end = end,
 		.sends = conn->sends,
-		.room = room,
-		.lkey = room ? room->mr->lkey : link->mr->lkey,
+		.gdr = gdr,
+		.lkey = gdr ? gdr->mr->lkey : link->mr->lkey,
 	};
 }
 
-/* What it takes of the host's memory. */
+/* How many bytes of the host's memory a FIFO takes. */
 static size_t gt_verbs_bytes(struct gt_verbs_link *link,
 			     const struct gt_link_conn *conn)
 {
@@ -177,7 +186,7 @@ static size_t gt_verbs_bytes(struct gt_verbs_link *link,
 		       : gt_proxied_fifo_bytes(&link->base.shape);
 }
 
-/* All of the host's memory; the first line is what flushes read to. */
+/* Get and register the host's memory; flushes read into its first line. */
 static int gt_verbs_register(struct gt_verbs_link *link,
 			     const struct gt_link_conn *conns, uint32_t nconns,
 			     struct gt_err *err)
@@ -235,7 +244,7 @@ static int gt_verbs_fill(struct gt_verbs_link *link,
 	return GT_OK;
 }
 
-/* A queue pair for a process that there is a FIFO with. */
+/* Make a queue pair for a process that there is a FIFO with. */
 static int gt_verbs_make_qp(struct gt_verbs_link *link, uint32_t process,
 			    struct gt_err *err)
 {
@@ -251,7 +260,7 @@ static int gt_verbs_make_qp(struct gt_verbs_link *link, uint32_t process,
 		     : rc;
 }
 
-/* Once in a queue pair's life. */
+/* Connect a queue pair, once in its life. */
 static int gt_verbs_connect_qp(struct gt_verbs_link *link, uint32_t process,
 			       const struct gt_verbs_place *far,
 			       const struct gt_verbs_entry *entry,
@@ -271,7 +280,7 @@ static int gt_verbs_connect_qp(struct gt_verbs_link *link, uint32_t process,
 		   : GT_OK;
 }
 
-/* Where each FIFO has its slots, in the order of connections. */
+/* Tell where each FIFO has its slots, in the order of connections. */
 static void gt_verbs_tell_slots(const struct gt_verbs_link *link,
 				struct gt_buf *text)
 {
@@ -281,8 +290,8 @@ static void gt_verbs_tell_slots(const struct gt_verbs_link *link,
 				&link->peers[p].fifos[i];
 			struct gt_verbs_slots slots = {
 				.at = (uintptr_t)fifo->end.slots,
-				.rkey = fifo->room ? fifo->room->mr->rkey
-						   : link->mr->rkey,
+				.rkey = fifo->gdr ? fifo->gdr->mr->rkey
+						  : link->mr->rkey,
 			};
 
 			gt_buf_add(text, &slots, sizeof(slots));
@@ -315,7 +324,10 @@ static int gt_verbs_tell(const struct gt_verbs_link *link, struct gt_buf *text,
 	return text->failed ? gt_err_nomem(err) : GT_OK;
 }
 
-/* What process p told of itself and of this one; 0: that is not understood. */
+/*
+ * Read what process p told of itself and of this one; 0: that is not
+ * understood.
+ */
 static int gt_verbs_understand(const struct gt_verbs_link *link,
 			       const struct gt_world_part *part,
 			       struct gt_verbs_head *head,
@@ -336,7 +348,7 @@ static int gt_verbs_understand(const struct gt_verbs_link *link,
 	       (uint64_t)entry->first + entry->nfifos <= head->nfifos;
 }
 
-/* What process p told: connect, and learn where its slots are. */
+/* Connect to process p, and learn where its slots are. */
 static int gt_verbs_hear(struct gt_verbs_link *link, uint32_t p,
 			 const struct gt_world_part *part, struct gt_err *err)
 {

@@ -1,4 +1,7 @@
-/* Which RDMA port a process uses. */
+/*
+ * Which RDMA port a process uses, by the environment and by the plan's network
+ * card, and the route from it to another process's port.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -20,7 +23,7 @@ enum {
 	GT_VERBS_MOST_PORT = 254,
 };
 
-/* What an address of RoCE version 2 is good for: one wire, or any network. */
+/* How far an address of RoCE version 2 reaches: one wire, or any network. */
 enum gt_verbs_family { GT_VERBS_LOCAL = 1, GT_VERBS_IPV6, GT_VERBS_IPV4 };
 
 static enum gt_verbs_family gt_verbs_family(const union ibv_gid *gid)
@@ -34,7 +37,10 @@ static enum gt_verbs_family gt_verbs_family(const union ibv_gid *gid)
 		       : GT_VERBS_IPV6;
 }
 
-/* A port has the addresses of several interfaces where there are VLANs. */
+/*
+ * Is the address of an interface that was chosen?  A port has the addresses of
+ * several interfaces where there are VLANs.
+ */
 static int gt_verbs_is_meant(uint32_t interface, const char *choice)
 {
 	char name[IF_NAMESIZE];
@@ -43,7 +49,7 @@ static int gt_verbs_is_meant(uint32_t interface, const char *choice)
 	       gt_net_is_chosen(choice, name);
 }
 
-/* The best address; 0 when there is none. */
+/* Choose the best address; 0 when there is none. */
 static int gt_verbs_choose_gid(struct gt_verbs_port *port, int n,
 			       const char *iface)
 {
@@ -101,7 +107,10 @@ const char *gt_verbs_route(const struct gt_verbs_port *port,
 		.dlid = (uint16_t)far->lid,
 		.sl = port->service_level,
 		.port_num = port->number,
-		/* Within a subnet LIDs do, and 40 bytes less a packet. */
+		/*
+		 * Within a subnet a LID is enough, and 40 bytes less in each
+		 * packet.
+		 */
 		.is_global = own->is_ethernet || own->needs_global ||
 			     far->needs_global || !far->lid ||
 			     own->gid.global.subnet_prefix !=
@@ -126,7 +135,10 @@ static int gt_verbs_is_below(const char *link, const char *nic)
 	return realpath(link, path) && strstr(path, part) != NULL;
 }
 
-/* A device of software has no place of its own but that of its netdev. */
+/*
+ * Is the device at that PCI bus id?  A device of software has no place but that
+ * of its netdev.
+ */
 static int gt_verbs_is_at(const char *device, const char *nic)
 {
 	char path[PATH_MAX], netdev[IFNAMSIZ] = "";
@@ -201,7 +213,10 @@ static int gt_verbs_try_device(struct gt_verbs_port *port,
 	return 0;
 }
 
-/* A word that means nothing shall not stand for what is taken without it. */
+/*
+ * Read a number from the environment; a word that means nothing is an error,
+ * and does not stand for the default.
+ */
 static int gt_verbs_number(const char *name, int64_t most, uint8_t *number,
 			   struct gt_err *err)
 {

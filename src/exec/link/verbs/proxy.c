@@ -1,4 +1,7 @@
-/* The thread that hands slices and credits to the device, and takes them. */
+/*
+ * What the proxy of an RDMA link does: it hands slices and credits to the
+ * device, and acts on completions.
+ */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <poll.h>
@@ -16,7 +19,7 @@ enum {
 	GT_VERBS_BATCH = 32, /* completions taken at once */
 };
 
-/* One that writes to a FIFO over there. */
+/* Post a write to a FIFO of another process. */
 static int gt_verbs_post(struct gt_verbs_link *link, uint32_t process,
 			 struct ibv_send_wr *work)
 {
@@ -33,7 +36,7 @@ static int gt_verbs_post(struct gt_verbs_link *link, uint32_t process,
 	return 1;
 }
 
-/* A slice that the local rank has written and the far one has room for. */
+/* Send a slice that the local rank has written and the far one has room for. */
 static int gt_verbs_send_slice(struct gt_verbs_link *link, uint32_t process,
 			       uint32_t i)
 {
@@ -64,7 +67,7 @@ static int gt_verbs_send_slice(struct gt_verbs_link *link, uint32_t process,
 	return 1;
 }
 
-/* Slots that the local rank has read since the far side was told. */
+/* Send credits for slots that the local rank has read. */
 static int gt_verbs_send_credit(struct gt_verbs_link *link, uint32_t process,
 				uint32_t i)
 {
@@ -74,7 +77,9 @@ static int gt_verbs_send_credit(struct gt_verbs_link *link, uint32_t process,
 		     fifo->told;
 	struct ibv_send_wr work = {
 		.wr_id = gt_verbs_id(process, link->generation, i, 0),
-		/* Of no bytes, but some devices look. */
+		/*
+		 * The write has no bytes, but some devices check the address.
+		 */
 		.wr.rdma = {.remote_addr = fifo->far_slots,
 			    .rkey = fifo->far_rkey},
 	};
@@ -88,7 +93,7 @@ static int gt_verbs_send_credit(struct gt_verbs_link *link, uint32_t process,
 	return gt_verbs_post(link, process, &work);
 }
 
-/* One round over a peer's FIFOs; how many messages went out. */
+/* Send what there is of a process's FIFOs; how many messages went out. */
 static int gt_verbs_send(struct gt_verbs_link *link, uint32_t process)
 {
 	struct gt_verbs_peer *peer = &link->peers[process];
@@ -114,7 +119,7 @@ int gt_verbs_receive(struct ibv_qp *qp, uint32_t process)
 	return ibv_post_recv(qp, &work, &bad);
 }
 
-/* A slice has arrived, or credits; 0: it makes no sense. */
+/* A slice or credits have arrived; 0: they make no sense. */
 static int gt_verbs_arrived(struct gt_verbs_link *link, uint32_t process,
 			    uint32_t imm)
 {
@@ -122,7 +127,7 @@ static int gt_verbs_arrived(struct gt_verbs_link *link, uint32_t process,
 	uint32_t credits = imm >> 16 & 127, i = imm & 0xffff;
 	struct gt_verbs_fifo *fifo;
 
-	/* An earlier generation's late credits are ignored. */
+	/* Late credits of an earlier generation are ignored. */
 	if (imm >> 24 != (link->generation & 255))
 		return credits > 0;
 	if (i >= peer->nfifos)
@@ -134,8 +139,8 @@ static int gt_verbs_arrived(struct gt_verbs_link *link, uint32_t process,
 	}
 	if (fifo->sends)
 		return 0;
-	if (fifo->room && fifo->room->flushes) {
-		fifo->room->is_dirty = 1;
+	if (fifo->gdr && fifo->gdr->flushes) {
+		fifo->gdr->is_dirty = 1;
 		return ++fifo->arrived - fifo->end.at <= fifo->end.nslots;
 	}
 	if (!gt_fifo_can_send(&fifo->end))
@@ -222,8 +227,8 @@ static void gt_verbs_woken(struct gt_proxied_link *base,
 }
 
 /*
- * The device still reads slots, as long as an answer may be lost: they are
- * freed only behind that.  Credits have no bytes to be read.
+ * The device still reads slots while an answer may be lost, so slots are freed
+ * only behind that.  Credits have no bytes to be read.
  */
 void gt_verbs_drain(struct gt_verbs_link *link)
 {

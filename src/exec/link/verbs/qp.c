@@ -1,4 +1,7 @@
-/* Queue pairs of reliable connections, from their making to their use. */
+/*
+ * Queue pairs of reliable connections, from their creation until they are
+ * connected.
+ */
 #include <string.h>
 
 #include "base/err.h"
@@ -47,8 +50,8 @@ int gt_verbs_qp_new(struct gt_verbs_link *link, struct gt_verbs_peer *peer,
 }
 
 /*
- * As long a wait for an answer as all retries may take together; a device may
- * wait four times as long as it is told.
+ * The timeout with which all retries together take as long as a connection may
+ * be silent; a device may wait four times as long as it is told.
  */
 static uint8_t gt_verbs_timeout(int64_t patience_ns)
 {
@@ -90,7 +93,8 @@ static int gt_verbs_ready_to_send(struct gt_verbs_link *link,
 		.sq_psn = peer->psn,
 		.timeout = gt_verbs_timeout(link->patience_ns),
 		.retry_cnt = GT_VERBS_RETRIES,
-		.rnr_retry = 7, /* for ever: the receiver is alive, or told */
+		.rnr_retry =
+			7, /* for ever: the receiver is alive, or its end is told */
 		.max_rd_atomic = 1,
 	};
 

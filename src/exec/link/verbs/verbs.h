@@ -28,7 +28,8 @@ enum {
 	GT_VERBS_RECEIVES = 2, /* that may arrive from it, for each of these */
 	GT_VERBS_MOST_FIFOS = 1 << 16,
 	GT_VERBS_MOST_CREDITS = 127, /* in one message */
-	GT_VERBS_KNOWN_BY = 0x7fff,  /* what an id has of a generation */
+	GT_VERBS_KNOWN_BY =
+		0x7fff, /* the bits of a generation that an id has */
 };
 
 /* Immediate data: a generation, credits (0: a slice), the FIFO's number. */
@@ -40,23 +41,27 @@ static inline uint32_t gt_verbs_imm(uint32_t generation, uint32_t credits,
 
 /* How far a network card is from a GPU, as NCCL calls it. */
 enum gt_verbs_distance {
-	GT_VERBS_LOC,  /* nearer than there are any */
+	GT_VERBS_LOC,  /* nearer than any two are */
 	GT_VERBS_PIX,  /* one PCIe switch between them */
 	GT_VERBS_PXB,  /* several */
 	GT_VERBS_PHB,  /* the host bridge */
-	GT_VERBS_NODE, /* several of those, of a NUMA node */
-	GT_VERBS_SYS,  /* what is between NUMA nodes, or nobody knows */
+	GT_VERBS_NODE, /* several host bridges of a NUMA node */
+	GT_VERBS_SYS,  /* the link between NUMA nodes, or nobody knows */
 };
 
-/* Slots of a local rank in its device's memory, which the card gets at. */
+/*
+ * Memory of a local rank's device for its slots, which the card reads and
+ * writes by itself.
+ */
 struct gt_verbs_gdr_memory {
 	struct gt_link_device_memory memory;
 	struct ibv_mr *mr; /* NULL: slots are the host's */
-	uint32_t nfifos;   /* that have slots there */
-	uint64_t behind;   /* where those end, and flushes read */
-	int flushes;       /* bytes are there when a read behind them is */
-	int is_dirty;      /* slices have come since the last read began */
-	int is_read;       /* it has not ended yet */
+	uint32_t nfifos;   /* how many FIFOs have slots there */
+	uint64_t
+		behind; /* the offset at which the slots end and flushes read */
+	int flushes;    /* bytes are there when a read behind them is */
+	int is_dirty;   /* slices have come since the last read began */
+	int is_read;    /* that read has not ended yet */
 };
 
 /* A FIFO whose other end is in another process. */
@@ -68,15 +73,16 @@ struct gt_verbs_fifo {
 	uint64_t credit;        /* sends: what the far side has consumed */
 	uint64_t told;          /* receives: credits passed on */
 	uint32_t lkey;          /* of the slots here */
-	uint32_t far_rkey;      /* sends: of those over there, */
+	uint32_t far_rkey;      /* sends: the key of the slots over there, */
 	uint64_t far_slots;     /* and where they are */
-	struct gt_verbs_gdr_memory *room; /* NULL: the slots are the host's */
-	uint64_t arrived; /* receives, in a room that flushes: slices */
-	uint64_t covered; /* of these, what the last read is behind */
+	struct gt_verbs_gdr_memory *gdr; /* NULL: the slots are the host's */
+	uint64_t
+		arrived; /* receives, if the memory is flushed: slices that came */
+	uint64_t covered; /* how many of these the last read is behind */
 };
 
 struct gt_verbs_peer {
-	struct ibv_qp *qp; /* NULL: nothing in common */
+	struct ibv_qp *qp; /* NULL: the two have no FIFO */
 	int connected;
 	uint32_t psn;
 	uint32_t nfifos;
@@ -86,7 +92,7 @@ struct gt_verbs_peer {
 	uint32_t slices_in_flight; /* of these */
 };
 
-/* Where a port is in its network, as others are told. */
+/* The place of a port in its network, as others are told. */
 struct gt_verbs_place {
 	union ibv_gid gid;
 	uint32_t lid, mtu;
@@ -101,12 +107,16 @@ struct gt_verbs_port {
 	uint8_t gid_index;
 	uint8_t traffic_class, service_level;
 	uint8_t always_flushes;
-	enum gt_verbs_distance reach; /* GPUs that are as near have rooms */
+	enum gt_verbs_distance
+		reach; /* GPUs that are as near as this have slots in their memory */
 	struct gt_verbs_place place;
 	uint32_t most_cqe;
-	/* Since when it is down; 0: it is up. */
+	/* The time since when the port is down; 0: it is up. */
 	_Atomic int64_t down_ns;
-	/* enum ibv_event_type + 1: the device works no more. */
+	/*
+	 * 0, or the event with which the device has failed (enum
+	 * ibv_event_type) + 1.
+	 */
 	atomic_int is_gone;
 };
 
@@ -132,7 +142,10 @@ struct gt_verbs_link {
 				connection counts as broken */
 };
 
-/* Why a connection broke: enum ibv_wc_status, or enum ibv_event_type + this. */
+/*
+ * The reason why a connection broke is an enum ibv_wc_status, or an enum
+ * ibv_event_type and this.
+ */
 enum { GT_VERBS_EVENT = 1 << 16 };
 
 static inline uint64_t gt_verbs_broken(uint32_t process, int why)
@@ -140,7 +153,7 @@ static inline uint64_t gt_verbs_broken(uint32_t process, int why)
 	return (uint64_t)why << 32 | (process + 1);
 }
 
-/* The connection to that process has broken; the first word counts. */
+/* Note that the connection to a process has broken; the first reason counts. */
 static inline void gt_verbs_break(struct gt_verbs_link *link, uint32_t process,
 				  int why)
 {
@@ -150,28 +163,33 @@ static inline void gt_verbs_break(struct gt_verbs_link *link, uint32_t process,
 				       gt_verbs_broken(process, why));
 }
 
-/* port.c: what the environment says; GT_EINPUT: it makes no sense. */
+/*
+ * port.c: read what the environment says of ports; GT_EINPUT: it makes no
+ * sense.
+ */
 int gt_verbs_port_init(struct gt_verbs_port *port, struct gt_err *err);
 
 /*
- * After that, which it does: the port that GTOPO_IB_HCA names ("mlx5_0" or
- * "mlx5_0:1"), or the first active one, of the card with that PCI bus id unless
- * it is NULL; its address is the one of GTOPO_IB_GID_INDEX, or the best for
- * RoCE v2, and packets go with GTOPO_IB_TC and GTOPO_IB_SL.
+ * Do that first, then open the port that GTOPO_IB_HCA names ("mlx5_0" or
+ * "mlx5_0:1"), or else the first active one, of the card with that PCI bus id
+ * unless it is NULL.  Its address is the one of GTOPO_IB_GID_INDEX, or the best
+ * for RoCE v2, and packets go with GTOPO_IB_TC and GTOPO_IB_SL.
  */
 int gt_verbs_port_open(struct gt_verbs_port *port,
 		       const struct gt_link_config *config, struct gt_err *err);
 void gt_verbs_port_close(struct gt_verbs_port *port);
 
-/* How packets get from the port to that place; NULL, or why they do not. */
+/*
+ * Find how packets get from the port to another port; NULL, or why they do not.
+ */
 const char *gt_verbs_route(const struct gt_verbs_port *port,
 			   const struct gt_verbs_place *far,
 			   struct ibv_ah_attr *route);
 
-/* distance.c: what GTOPO_NET_GDR_LEVEL says; GT_EINPUT: it makes no sense. */
+/* distance.c: read GTOPO_NET_GDR_LEVEL; GT_EINPUT: it makes no sense. */
 int gt_verbs_reach_read(enum gt_verbs_distance *reach, struct gt_err *err);
 
-/* "PIX" */
+/* The name of a distance, "PIX". */
 const char *gt_verbs_distance_name(enum gt_verbs_distance distance);
 
 /* The distance between two PCI functions, by their paths in /sys/devices. */
@@ -181,7 +199,10 @@ enum gt_verbs_distance gt_verbs_distance(const char *card, const char *gpu);
 enum gt_verbs_distance gt_verbs_distance_to_gpu(
 	const struct gt_verbs_port *port, const char *bus_id);
 
-/* qp.c: a queue pair in *peer; NULL, or why it cannot be connected. */
+/*
+ * qp.c: make a queue pair in *peer, and connect it to another; _connect returns
+ * NULL, or why it cannot.
+ */
 int gt_verbs_qp_new(struct gt_verbs_link *link, struct gt_verbs_peer *peer,
 		    struct gt_err *err);
 const char *gt_verbs_qp_connect(struct gt_verbs_link *link,
@@ -190,10 +211,11 @@ const char *gt_verbs_qp_connect(struct gt_verbs_link *link,
 				uint32_t psn);
 
 /*
- * direct.c: rooms for the slots of ranks whose devices and whose card are
- * near each other, as far as the device and the card can do it; why others have
- * none is told, not an error.  _take: where the next FIFO of a rank has its
- * slots, or NULL: in the host's memory.
+ * direct.c: get memory of devices for the slots of ranks whose devices and
+ * whose card are near each other, as far as the device and the card can do it;
+ * why others have none is told, not an error.  _of: the memory of a
+ * connection's rank, or NULL: it has its slots in the host's memory.  _take:
+ * where the next FIFO of that rank has its slots.
  */
 void gt_verbs_gdr_memories_new(struct gt_verbs_link *link,
 			       const struct gt_link_conn *conns,
@@ -201,17 +223,18 @@ void gt_verbs_gdr_memories_new(struct gt_verbs_link *link,
 void gt_verbs_gdr_memories_free(struct gt_verbs_link *link);
 struct gt_verbs_gdr_memory *gt_verbs_gdr_memory_of(
 	struct gt_verbs_link *link, const struct gt_link_conn *conn);
-char *gt_verbs_gdr_memory_take(struct gt_verbs_gdr_memory *room,
+char *gt_verbs_gdr_memory_take(struct gt_verbs_gdr_memory *gdr,
 			       const struct gt_link_shape *shape);
 
 /*
- * Read behind what has come to rooms; 0: there was nothing to do.  What a read
- * was behind is the ranks' when it has ended.
+ * Begin a read behind what has come to devices' memory; 0: there was nothing to
+ * do.  Slices are the rank's when the read behind them has ended, which
+ * _flushed notes.
  */
 int gt_verbs_flush(struct gt_verbs_link *link);
 void gt_verbs_flushed(struct gt_verbs_link *link, const struct ibv_wc *wc);
 
-/* event.c: whether device, port and connections still work; cheap. */
+/* event.c: cheap; GT_OK while device, port and connections work. */
 int gt_verbs_check(struct gt_exec_link *link, struct gt_err *err);
 
 /*
@@ -222,9 +245,10 @@ extern const struct gt_proxied_link_ops gt_verbs_proxy;
 void gt_verbs_drain(struct gt_verbs_link *link);
 
 /*
- * Which connection and FIFO a completion is of; slices free a slot, unless
- * those of their generation are gone.  Of the loop the process is nobody's and
- * the FIFO a room.
+ * The id of a message's completion: connection, generation, FIFO, and whether
+ * it was a slice, which frees a slot unless the FIFOs of its generation are
+ * gone.  For a flush the process is one more than there are, and the FIFO is
+ * the rank's number.
  */
 static inline uint64_t gt_verbs_id(uint32_t process, uint32_t generation,
 				   uint32_t fifo, int slice)
@@ -233,7 +257,7 @@ static inline uint64_t gt_verbs_id(uint32_t process, uint32_t generation,
 	       (generation & GT_VERBS_KNOWN_BY) << 16 | fifo;
 }
 
-/* Room for one more message to arrive; 0 or an errno. */
+/* Let one more message arrive; 0 or an errno. */
 int gt_verbs_receive(struct ibv_qp *qp, uint32_t process);
 
 #endif
