@@ -7,7 +7,7 @@
 #include "base/err.h"
 #include "exec/cuda/device/span.h"
 #include "exec/cuda/device/state.h"
-#include "exec/cuda/launch.h"
+#include "exec/cuda/enqueue.h"
 #include "exec/cuda/p2p/args.h"
 #include "exec/cuda/p2p/memory.h"
 #include "exec/cuda/p2p/scratch_reduce_group.h"
@@ -195,7 +195,7 @@ static int gt_fusion_launch_one(struct gt_engine *engine,
 	req.choice = &choice;
 	if (gt_cuda_choose_algo(engine, &req, &engine->choice, NULL))
 		return (int)cudaErrorInvalidValue;
-	return gt_cuda_launch(engine, &req, rank);
+	return gt_cuda_enqueue(engine, &req, rank);
 }
 
 static int gt_fusion_launch(struct gt_engine *engine,

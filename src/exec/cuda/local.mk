@@ -5,12 +5,12 @@ gtopo_core_sources += \
 	%D%/diagnose.c \
 	%D%/diagnose.h \
 	%D%/engine.c \
+	%D%/enqueue.c \
+	%D%/enqueue.h \
 	%D%/group.c \
 	%D%/group.h \
 	%D%/host_state.c \
 	%D%/host_state.h \
-	%D%/launch.c \
-	%D%/launch.h \
 	%D%/layout.c \
 	%D%/layout.h \
 	%D%/program.c \

@@ -16,7 +16,7 @@
 #include "exec/cuda/connect.h"
 #include "exec/cuda/device/state.h"
 #include "exec/cuda/diagnose.h"
-#include "exec/cuda/launch.h"
+#include "exec/cuda/enqueue.h"
 #include "exec/cuda/p2p/launch.h"
 #include "exec/cuda/p2p/memory.h"
 #include "exec/cuda/proxy.h"
@@ -30,22 +30,22 @@ enum {
 };
 
 /* Where all ranks' threads meet, so that they launch together. */
-struct gt_cuda_gate {
+struct gt_start_gate {
 	uint32_t arrived;
 	int open; /* 1: go, -1: leave, a thread could not be started */
 	int64_t first_end_ns; /* when the first rank was done, 0 not yet */
 };
 
 /* One rank's host thread. */
-struct gt_cuda_launch {
+struct gt_rank_thread {
 	struct gt_engine *engine;
 	const struct gt_exec_request *req;
-	struct gt_cuda_gate *gate;
+	struct gt_start_gate *gate;
 	pthread_t thread;
 	uint32_t rank;
 	uint32_t iters;
-	int late;  /* did not end long after another rank had */
-	int stood; /* neither moved nor waited for long */
+	int late;    /* did not end long after another rank had */
+	int stalled; /* neither moved nor waited for long */
 	uint64_t moved;
 	int64_t since_ns; /* when it was last seen to move or wait */
 	cudaError_t rc;
@@ -59,21 +59,21 @@ static uint32_t gt_local_ranks(const struct gt_engine *engine)
 }
 
 /* After an abort each launch more would take a millisecond to notice. */
-static cudaError_t gt_launch_iterations(const struct gt_cuda_launch *at)
+static cudaError_t gt_rank_enqueue(const struct gt_rank_thread *at)
 {
 	int rc = 0;
 
 	for (uint32_t i = 0; !rc && i < at->iters; i++) {
 		if (gt_cuda_is_aborted(at->engine))
 			break;
-		rc = gt_cuda_launch(at->engine, at->req, at->rank);
+		rc = gt_cuda_enqueue(at->engine, at->req, at->rank);
 	}
 	return (cudaError_t)rc;
 }
 
 /* The launches as one graph, on the device before the clock starts. */
-static cudaError_t gt_launch_capture(const struct gt_cuda_launch *at,
-				     cudaGraphExec_t *exec)
+static cudaError_t gt_rank_capture(const struct gt_rank_thread *at,
+				   cudaGraphExec_t *exec)
 {
 	cudaStream_t stream = at->engine->ranks[at->rank].stream;
 	cudaGraph_t graph = NULL;
@@ -82,7 +82,7 @@ static cudaError_t gt_launch_capture(const struct gt_cuda_launch *at,
 	rc = cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal);
 	if (rc != cudaSuccess)
 		return rc;
-	rc = gt_launch_iterations(at);
+	rc = gt_rank_enqueue(at);
 	end = cudaStreamEndCapture(stream, &graph);
 	if (rc == cudaSuccess)
 		rc = end;
@@ -99,7 +99,7 @@ static cudaError_t gt_launch_capture(const struct gt_cuda_launch *at,
  * A rank may stop where nobody waits for it any more.  The others' kernels
  * then end, and since each needs data of all ranks, this one should as well.
  */
-static int gt_rank_is_late(const struct gt_cuda_launch *at)
+static int gt_rank_is_late(const struct gt_rank_thread *at)
 {
 	int64_t first =
 		__atomic_load_n(&at->gate->first_end_ns, __ATOMIC_ACQUIRE);
@@ -112,7 +112,7 @@ static int gt_rank_is_late(const struct gt_cuda_launch *at)
  * that waits could take it for the culprit.  So each process names its own
  * rank that stands still, and does so first: a kernel that waits says so.
  */
-static int gt_rank_is_stalled(struct gt_cuda_launch *at)
+static int gt_rank_is_stalled(struct gt_rank_thread *at)
 {
 	const struct gt_engine *engine = at->engine;
 	const struct gt_cuda_rank *me = &engine->ranks[at->rank];
@@ -136,7 +136,7 @@ static int gt_rank_is_stalled(struct gt_cuda_launch *at)
  * Wait for the end.  Kernels give up by themselves when a wait lasts too
  * long; the limit is for a GPU that does not even do that.
  */
-static cudaError_t gt_launch_wait(struct gt_cuda_launch *at)
+static cudaError_t gt_rank_wait(struct gt_rank_thread *at)
 {
 	struct gt_engine *engine = at->engine;
 	cudaEvent_t end = engine->ranks[at->rank].end;
@@ -149,9 +149,9 @@ static cudaError_t gt_launch_wait(struct gt_cuda_launch *at)
 	while ((rc = cudaEventQuery(end)) == cudaErrorNotReady) {
 		if (!at->late)
 			at->late = gt_rank_is_late(at);
-		if (!at->stood)
-			at->stood = gt_rank_is_stalled(at);
-		if (at->late || at->stood || gt_cuda_interrupted(engine) ||
+		if (!at->stalled)
+			at->stalled = gt_rank_is_stalled(at);
+		if (at->late || at->stalled || gt_cuda_interrupted(engine) ||
 		    gt_process_group_check(&engine->group, NULL))
 			gt_cuda_abort(engine);
 		if (gt_clock_ns() > limit) {
@@ -166,7 +166,7 @@ static cudaError_t gt_launch_wait(struct gt_cuda_launch *at)
 	return rc;
 }
 
-static int gt_gate_pass(struct gt_cuda_gate *gate, uint32_t n)
+static int gt_gate_pass(struct gt_start_gate *gate, uint32_t n)
 {
 	int open;
 
@@ -177,16 +177,16 @@ static int gt_gate_pass(struct gt_cuda_gate *gate, uint32_t n)
 	return open > 0;
 }
 
-static void *gt_launch_thread(void *arg)
+static void *gt_rank_time(void *arg)
 {
-	struct gt_cuda_launch *at = arg;
+	struct gt_rank_thread *at = arg;
 	struct gt_cuda_rank *me = &at->engine->ranks[at->rank];
 	cudaGraphExec_t exec = NULL;
 	cudaError_t rc = cudaSetDevice(me->device);
 
 	/* A graph's events have no times. */
 	if (rc == cudaSuccess && at->engine->config.graph && !at->req->trace)
-		rc = gt_launch_capture(at, &exec);
+		rc = gt_rank_capture(at, &exec);
 	if (rc == cudaSuccess)
 		rc = cudaStreamSynchronize(me->stream);
 	if (!gt_gate_pass(at->gate, gt_local_ranks(at->engine)))
@@ -198,11 +198,11 @@ static void *gt_launch_thread(void *arg)
 		rc = cudaEventRecord(me->begin, me->stream);
 	if (rc == cudaSuccess)
 		rc = exec ? cudaGraphLaunch(exec, me->stream)
-			  : gt_launch_iterations(at);
+			  : gt_rank_enqueue(at);
 	if (rc == cudaSuccess)
 		rc = cudaEventRecord(me->end, me->stream);
 	if (rc == cudaSuccess)
-		rc = gt_launch_wait(at);
+		rc = gt_rank_wait(at);
 	if (rc == cudaSuccess)
 		rc = cudaEventElapsedTime(&at->ms, me->begin, me->end);
 	if (rc != cudaSuccess)
@@ -213,28 +213,26 @@ static void *gt_launch_thread(void *arg)
 	return NULL;
 }
 
-/* A thread a rank, this one for the first. */
-static void gt_launch_threads(struct gt_cuda_launch *all, uint32_t n)
+/* Start a thread for each rank but the first, which is this thread's. */
+static uint32_t gt_ranks_start(struct gt_rank_thread *all, uint32_t n)
 {
 	uint32_t started;
 
 	for (started = 1; started < n; started++)
-		if (pthread_create(&all[started].thread, NULL, gt_launch_thread,
+		if (pthread_create(&all[started].thread, NULL, gt_rank_time,
 				   &all[started]))
 			break;
 	if (started < n) {
 		all[started].rc = cudaErrorOperatingSystem;
 		__atomic_store_n(&all->gate->open, -1, __ATOMIC_RELEASE);
 	}
-	gt_launch_thread(&all[0]);
-	for (uint32_t r = 1; r < started; r++)
-		pthread_join(all[r].thread, NULL);
+	return started;
 }
 
 /* Of this process's ranks. */
-static int gt_launch_result(const struct gt_engine *engine,
-			    const struct gt_cuda_launch *all, float *ms,
-			    struct gt_err *err)
+static int gt_ranks_result(const struct gt_engine *engine,
+			   const struct gt_rank_thread *all, float *ms,
+			   struct gt_err *err)
 {
 	uint32_t late = engine->plan->nranks, first = engine->group.first;
 
@@ -242,7 +240,7 @@ static int gt_launch_result(const struct gt_engine *engine,
 		if (all[i].rc != cudaSuccess)
 			return gt_cuda_fail(engine, first + i, (int)all[i].rc,
 					    "run the collective", err);
-		if (all[i].stood)
+		if (all[i].stalled)
 			return gt_err_set(
 				err, GT_ESYS, NULL,
 				"rank %u (%s) stopped: it neither moved nor "
@@ -263,11 +261,11 @@ static int gt_launch_result(const struct gt_engine *engine,
 }
 
 /* A rank of this process that stands still: it is for us to say so. */
-static int gt_launch_has_stalled(const struct gt_engine *engine,
-				 const struct gt_cuda_launch *all)
+static int gt_ranks_have_stalled(const struct gt_engine *engine,
+				 const struct gt_rank_thread *all)
 {
 	for (uint32_t i = 0; i < gt_local_ranks(engine); i++)
-		if (all[i].stood)
+		if (all[i].stalled)
 			return 1;
 	return 0;
 }
@@ -277,9 +275,9 @@ static int gt_launch_has_stalled(const struct gt_engine *engine,
  * death, or its leave, may show on the GPU and on links before the others are
  * told.
  */
-static int gt_launch_collect(struct gt_engine *engine,
-			     const struct gt_cuda_launch *all, float *ms,
-			     struct gt_err *err)
+static int gt_ranks_collect(struct gt_engine *engine,
+			    const struct gt_rank_thread *all, float *ms,
+			    struct gt_err *err)
 {
 	int64_t limit = gt_clock_ns() + GT_CUDA_NEWS_MS * 1000000ll;
 	struct gt_world *world = engine->group.world;
@@ -287,22 +285,22 @@ static int gt_launch_collect(struct gt_engine *engine,
 	int rc;
 
 	gt_err_init(&own);
-	rc = gt_launch_result(engine, all, ms, &own);
+	rc = gt_ranks_result(engine, all, ms, &own);
 	if (!rc)
 		return GT_OK;
-	if (world && gt_launch_has_stalled(engine, all))
+	if (world && gt_ranks_have_stalled(engine, all))
 		gt_world_abort(world, own.text);
 	else if (world && !gt_cuda_interrupted(engine))
 		while (!gt_world_failed(world, err) && gt_clock_ns() < limit)
 			sched_yield();
-	if (world && !gt_launch_has_stalled(engine, all))
+	if (world && !gt_ranks_have_stalled(engine, all))
 		gt_process_group_check(&engine->group, err);
 	return gt_err_set(err, rc, NULL, "%s", own.text);
 }
 
-static int gt_launch_prepare(struct gt_engine *engine,
-			     const struct gt_exec_request *req,
-			     struct gt_err *err)
+static int gt_ranks_prepare(struct gt_engine *engine,
+			    const struct gt_exec_request *req,
+			    struct gt_err *err)
 {
 	int rc = gt_cuda_prepare(engine, req, err);
 
@@ -315,45 +313,51 @@ static int gt_launch_prepare(struct gt_engine *engine,
 	return rc;
 }
 
-static int gt_launch_local_ranks(struct gt_engine *engine,
-				 const struct gt_exec_request *req,
-				 uint32_t iters, float *ms, struct gt_err *err)
+/* Say for each local rank what its thread is to do. */
+static struct gt_rank_thread *gt_ranks_new(struct gt_engine *engine,
+					   const struct gt_exec_request *req,
+					   uint32_t iters,
+					   struct gt_start_gate *gate)
 {
 	uint32_t n = gt_local_ranks(engine);
-	struct gt_cuda_gate gate = {0};
-	struct gt_cuda_launch *all = calloc(n, sizeof(*all));
-	int rc;
+	struct gt_rank_thread *all = calloc(n, sizeof(*all));
 
-	if (!all)
-		return gt_err_nomem(err);
-	for (uint32_t i = 0; i < n; i++)
+	for (uint32_t i = 0; all && i < n; i++)
 		all[i] =
-			(struct gt_cuda_launch){.engine = engine,
+			(struct gt_rank_thread){.engine = engine,
 						.req = req,
-						.gate = &gate,
+						.gate = gate,
 						.rank = engine->group.first + i,
 						.iters = iters};
-	rc = gt_cuda_proxy_start(engine, err);
-	if (!rc)
-		gt_launch_threads(all, n);
-	gt_cuda_proxy_stop(engine);
-	if (!rc)
-		rc = gt_launch_collect(engine, all, ms, err);
-	free(all);
-	return rc;
+	return all;
 }
 
 int gt_cuda_run(struct gt_engine *engine, const struct gt_exec_request *req,
 		uint32_t iters, int64_t *elapsed_ns, struct gt_err *err)
 {
-	int rc = gt_launch_prepare(engine, req, err);
+	int rc = gt_ranks_prepare(engine, req, err);
+	struct gt_start_gate gate = {0};
+	struct gt_rank_thread *all = NULL;
 	uint64_t longest_ns;
+	uint32_t started;
 	float ms = 0;
 
 	if (!rc && req->trace)
 		rc = gt_cuda_trace_begin(engine, req, err);
+	if (!rc) {
+		all = gt_ranks_new(engine, req, iters, &gate);
+		rc = all ? gt_cuda_proxy_start(engine, err) : gt_err_nomem(err);
+		if (!rc) {
+			started = gt_ranks_start(all, gt_local_ranks(engine));
+			gt_rank_time(&all[0]);
+			for (uint32_t r = 1; r < started; r++)
+				pthread_join(all[r].thread, NULL);
+		}
+		gt_cuda_proxy_stop(engine);
+	}
 	if (!rc)
-		rc = gt_launch_local_ranks(engine, req, iters, &ms, err);
+		rc = gt_ranks_collect(engine, all, &ms, err);
+	free(all);
 	if (!rc && req->trace)
 		rc = gt_cuda_trace_take(engine, req, err);
 	if (req->trace)

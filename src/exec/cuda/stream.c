@@ -16,7 +16,7 @@
 #include "exec/cuda/device/state.h"
 #include "exec/cuda/diagnose.h"
 #include "exec/cuda/group.h"
-#include "exec/cuda/launch.h"
+#include "exec/cuda/enqueue.h"
 #include "exec/cuda/proxy.h"
 #include "exec/cuda/sendrecv.h"
 #include "exec/cuda/tuning.h"
@@ -99,7 +99,7 @@ static cudaError_t gt_stream_launch_staged(const struct gt_engine *engine,
 				     to.input_count * elem,
 				     cudaMemcpyDeviceToDevice, stream);
 	if (rc == cudaSuccess)
-		rc = (cudaError_t)gt_cuda_launch(engine, &staged, rank);
+		rc = (cudaError_t)gt_cuda_enqueue(engine, &staged, rank);
 	if (rc == cudaSuccess && to.output_count)
 		rc = cudaMemcpyAsync(from.output, to.output,
 				     to.output_count * elem,
@@ -116,7 +116,7 @@ static cudaError_t gt_stream_launch_direct(const struct gt_engine *engine,
 
 	if (engine->access == GT_CUDA_ACCESS_REGISTERED)
 		seen.buffers = gt_user_buffers_seen_by(engine, rank);
-	return (cudaError_t)gt_cuda_launch(engine, &seen, rank);
+	return (cudaError_t)gt_cuda_enqueue(engine, &seen, rank);
 }
 
 static int gt_stream_launch_rank(struct gt_engine *engine,

@@ -11,7 +11,7 @@
 #include "base/err.h"
 #include "exec/cuda/device/state.h"
 #include "exec/cuda/device/trace_record.h"
-#include "exec/cuda/launch.h"
+#include "exec/cuda/enqueue.h"
 #include "exec/cuda/p2p/args.h"
 #include "exec/trace/marks.h"
 #include "exec/trace/p2p.h"

@@ -196,10 +196,10 @@ static struct gt_exec_request draw_request(const struct gt_algo_choice *choice)
 static void launch(const struct gt_exec_request *req)
 {
 	for (uint32_t r = 0; r < world.plan.nranks; r++)
-		assert_int_equal(gt_cuda_launch(&world.engine, req, r), 0);
+		assert_int_equal(gt_cuda_enqueue(&world.engine, req, r), 0);
 }
 
-/* As cuda_async.c does it. */
+/* exec/cuda/stream.c does the same. */
 static void launch_group(void)
 {
 	struct gt_exec_request reqs[GT_GROUP_OPS];

@@ -2,7 +2,7 @@
  * One request, from its choice of an algorithm to the kernels on a rank's stream,
  * for whoever runs it: timed or on callers' streams.
  */
-#include "exec/cuda/launch.h"
+#include "exec/cuda/enqueue.h"
 
 #include <string.h>
 
@@ -67,30 +67,24 @@ int gt_cuda_starts_together(const struct gt_engine *engine)
 	       engine->plan->nranks <= GT_P2P_RANKS;
 }
 
-static int gt_launch_main(const struct gt_engine *engine,
-			  const struct gt_exec_request *req, uint32_t rank)
+int gt_cuda_enqueue(const struct gt_engine *engine,
+		    const struct gt_exec_request *req, uint32_t rank)
 {
+	struct gt_exec_request part = *req;
 	struct gt_kernel_args args;
-
-	if (gt_choice_is_p2p(&engine->choice))
-		return gt_cuda_p2p_launch(engine, req, rank);
-	args = gt_launch_args(engine, req, rank);
-	return gt_kernel_run(req->dtype, &args, engine->ranks[rank].stream);
-}
-
-int gt_cuda_launch(const struct gt_engine *engine,
-		   const struct gt_exec_request *req, uint32_t rank)
-{
-	struct gt_exec_request scaled = *req, rest;
-	int rc;
+	int rc = 0;
 
 	if (gt_exec_request_premultiplies(req) && !req->premultiplied) {
-		scaled.premultiplied = 1;
 		rc = gt_cuda_premul_launch(engine, req, rank);
-		return rc ? rc : gt_cuda_launch(engine, &scaled, rank);
+		part.premultiplied = 1;
 	}
-	rest = gt_cuda_detour_rest(engine, req);
-	return gt_launch_main(engine, &rest, rank);
+	if (rc)
+		return rc;
+	part = gt_cuda_detour_rest(engine, &part);
+	if (gt_choice_is_p2p(&engine->choice))
+		return gt_cuda_p2p_launch(engine, &part, rank);
+	args = gt_launch_args(engine, &part, rank);
+	return gt_kernel_run(req->dtype, &args, engine->ranks[rank].stream);
 }
 
 int gt_cuda_prepare(struct gt_engine *engine, const struct gt_exec_request *req,

@@ -1,8 +1,8 @@
 /*
  * One request on the ranks' streams, by whatever it was chosen to go.
  */
-#ifndef GT_EXEC_CUDA_LAUNCH_H
-#define GT_EXEC_CUDA_LAUNCH_H
+#ifndef GT_EXEC_CUDA_ENQUEUE_H
+#define GT_EXEC_CUDA_ENQUEUE_H
 
 #include "exec/cuda/device/state.h"
 
@@ -17,7 +17,7 @@ int gt_cuda_prepare(struct gt_engine *engine, const struct gt_exec_request *req,
 int gt_cuda_starts_together(const struct gt_engine *engine);
 
 /* Put one rank's part on its stream; a cudaError_t. */
-int gt_cuda_launch(const struct gt_engine *engine,
-		   const struct gt_exec_request *req, uint32_t rank);
+int gt_cuda_enqueue(const struct gt_engine *engine,
+		    const struct gt_exec_request *req, uint32_t rank);
 
 #endif
