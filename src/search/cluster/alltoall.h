@@ -12,8 +12,8 @@
  * as a linear program over bundles of paths, one to every rank of a node, that
  * are made when needed: shortest paths under the prices of links.  An uplink's
  * row is one node's part of it.  A path crosses the network once.  Where more
- * is to be had by paths that come back from other nodes, or go on to others, the
- * same program over all paths proves the bound.
+ * is to be had by paths that come back from other nodes, or go on to others,
+ * the same program over all paths proves the bound.
  */
 #ifndef GT_SEARCH_CLUSTER_ALLTOALL_H
 #define GT_SEARCH_CLUSTER_ALLTOALL_H

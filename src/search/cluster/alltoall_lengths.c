@@ -1,7 +1,7 @@
 /*
- * Lengths of an all-to-all's paths under prices of rows, and the shortest paths:
- * those that cross the network once, which a plan can have, and those over any
- * nodes, which a bound has to count.
+ * Lengths of an all-to-all's paths under prices of rows, and the shortest
+ * paths: those that cross the network once, which a plan can have, and those
+ * over any nodes, which a bound has to count.
  */
 #include "search/cluster/alltoall_lengths.h"
 

@@ -34,7 +34,10 @@ void gt_alltoall_lengths_set(struct gt_alltoall_lengths *l);
 int64_t gt_alltoall_lengths_uplinks(const struct gt_alltoall_lengths *l,
 				    uint32_t class_, uint32_t out, uint32_t in);
 
-/* The shortest ways from a rank to all of a node of the class; 0, no memory: -1 */
+/*
+ * The shortest ways from a rank to all of a node of the class; 0, no memory:
+ * -1
+ */
 int gt_alltoall_lengths_paths(struct gt_alltoall_lengths *l, uint32_t class_,
 			      uint32_t from,
 			      const struct gt_alltoall_path **paths);

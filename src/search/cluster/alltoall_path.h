@@ -1,6 +1,6 @@
 /*
- * An all-to-all of a cluster as paths: what they load, and the rate that channels
- * of paths reach.
+ * An all-to-all of a cluster as paths: what they load, and the rate that
+ * channels of paths reach.
  */
 #ifndef GT_SEARCH_CLUSTER_ALLTOALL_PATH_H
 #define GT_SEARCH_CLUSTER_ALLTOALL_PATH_H
@@ -33,8 +33,8 @@ struct gt_alltoall_path {
 };
 
 /*
- * A path for every pair, [(class * nranks + from) * nranks + to]; NULL for a rank
- * to itself, and where no node is so far away.
+ * A path for every pair, [(class * nranks + from) * nranks + to]; NULL for a
+ * rank to itself, and where no node is so far away.
  */
 struct gt_alltoall_channel {
 	const struct gt_alltoall_path **paths;
@@ -72,8 +72,8 @@ const struct gt_alltoall_path *gt_alltoall_path_new(
 	const struct gt_alltoall *a2a, const struct gt_alltoall_path *model);
 
 /*
- * What the channels reach goes to a2a->rate; 0 when that needs more than 64 bits.
- * Unless it is NULL, full[row] says whether the row is full then.
+ * What the channels reach goes to a2a->rate; 0 when that needs more than 64
+ * bits. Unless it is NULL, full[row] says whether the row is full then.
  */
 int gt_alltoall_rate(struct gt_alltoall *a2a, uint8_t *full);
 

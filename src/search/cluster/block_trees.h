@@ -1,6 +1,6 @@
 /*
- * The best trees of a node's blocks (plan/ir/cluster.h) as a linear program over
- * trees that are made when needed:
+ * The best trees of a node's blocks (plan/ir/cluster.h) as a linear program
+ * over trees that are made when needed:
  *
  *	maximise x subject to
  *	   sum of load * (home trees + away trees) <= capacity, link by link
@@ -13,8 +13,8 @@
  * enough.  Uplinks of switches have rows of their own: a block enters each
  * switch once.
  *
- * Under prices of links the best trees are cheapest arborescences: at home from
- * the rank, away from the network.
+ * Under prices of links the best trees are cheapest arborescences: at home
+ * from the rank, away from the network.
  */
 #ifndef GT_SEARCH_CLUSTER_BLOCK_TREES_H
 #define GT_SEARCH_CLUSTER_BLOCK_TREES_H
@@ -75,9 +75,9 @@ int gt_block_trees_row_rate(const struct gt_quotient *q,
 			    struct gt_rat *x);
 
 /*
- * block_tree_loads.c: rows and loads; block_tree_pricing.c: cheap trees.  Where trees are
- * also, or only, used from their leaves to the root, a link's capacity is the
- * smaller of both directions.
+ * block_tree_loads.c: rows and loads; block_tree_pricing.c: cheap trees.
+ * Where trees are also, or only, used from their leaves to the root, a link's
+ * capacity is the smaller of both directions.
  */
 
 void gt_block_tree_load(const struct gt_quotient *q,

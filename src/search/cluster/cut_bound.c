@@ -1,3 +1,7 @@
+/*
+ * Cuts of the quotient: sets of vertices that data has to enter, or leave, over
+ * links that are too narrow for more than the bound.
+ */
 #include "search/cluster/cut_bound.h"
 
 #include <string.h>
@@ -10,12 +14,15 @@
 #include "search/cluster/quotient_graph.h"
 #include "search/graph/maxflow.h"
 
-/* What enters the set that is outside, and the ranks that are not in it. */
+/* A cut: the capacity that enters its set, and the ranks that are not in it. */
 struct gt_cut_ratio {
 	int64_t entering, nreached;
 };
 
-/* As a fraction; 0 when a link that never binds leads into the set. */
+/*
+ * The ratio of the set that `outside` marks, in lowest terms.  0 when a link
+ * that never binds leads into the set.
+ */
 static int measure_set(const struct gt_quotient_graph *g,
 		       const uint32_t *outside, struct gt_cut_ratio *ratio)
 {
@@ -41,7 +48,7 @@ static int measure_set(const struct gt_quotient_graph *g,
 	return 1;
 }
 
-/* Do all products stay within what flows can be? */
+/* Do the capacities that falls_short() makes of a ratio fit into a flow? */
 static int products_fit(const struct gt_quotient_graph *g,
 			struct gt_cut_ratio ratio)
 {
@@ -55,7 +62,11 @@ static int products_fit(const struct gt_quotient_graph *g,
 	return g->fits && sum < GT_MAXFLOW_INF / 64;
 }
 
-/* Does less than p of every rank reach this one, links carrying q? */
+/*
+ * Is less than `entering` of each rank's data reached at this one when links
+ * carry `nreached` times their capacity?  Then `outside` is a set with a
+ * smaller ratio.
+ */
 static int falls_short(struct gt_quotient_graph *g, struct gt_cut_ratio at,
 		       uint32_t sink, uint32_t *outside)
 {
@@ -74,7 +85,11 @@ static int falls_short(struct gt_quotient_graph *g, struct gt_cut_ratio at,
 	return gt_quotient_graph_run(g, sink, outside) < at.entering * all;
 }
 
-/* As in search/bound/bound.c; by symmetry the ranks of node 0 stand for all. */
+/*
+ * The set with the least ratio, by Newton's method: the ratio of a set is
+ * tried on each rank, and a rank that it is too much for gives a better set.
+ * By symmetry the ranks of node 0 stand for all.
+ */
 static int bound_by_newton(struct gt_quotient_graph *g, uint32_t *trial,
 			   struct gt_quotient_bound *bound)
 {
@@ -104,13 +119,13 @@ static int bound_by_newton(struct gt_quotient_graph *g, uint32_t *trial,
 }
 
 /*
- * Broadcast, reduce: the thinnest set that has a rank, but not all of the
- * root's local number; by symmetry the root stands for one of these.  Of the
- * thinnest take a smallest that has a rank of node 0.  A symmetry that keeps
- * node 0 maps it to itself: else what is in both, or, where these leave no
- * such rank outside, what is in the first alone, is as thin and smaller (cut
- * functions of links that are alike both ways are submodular and symmetric).
- * So it leaves out those ranks of a whole class.
+ * The bound of a broadcast or reduce is the thinnest set that has a rank, but
+ * not all of the root's local number; by symmetry the root stands for one of
+ * these.  Of the thinnest sets, a smallest that has a rank of node 0 is taken.
+ * A symmetry that keeps node 0 maps it to itself: else what is in both, or,
+ * where these leave no such rank outside, what is in the first alone, is as
+ * thin and smaller (cut functions of links that are alike both ways are
+ * submodular and symmetric). So it leaves out those ranks of a whole class.
  */
 static int bound_rooted(struct gt_quotient_graph *g, uint32_t root,
 			uint32_t *trial, struct gt_quotient_bound *bound)
@@ -137,7 +152,9 @@ static int bound_rooted(struct gt_quotient_graph *g, uint32_t root,
 	       gt_rat_div(GT_RAT(least, 1), GT_RAT(g->scale, 1), &bound->value);
 }
 
-/* The thinnest cut around one rank of node 0, or around all of them. */
+/*
+ * The thinnest cut around rank `rank` of node 0, or (unless `each`) the node.
+ */
 static int64_t thinnest_cut(struct gt_quotient_graph *g, uint32_t rank,
 			    int each, uint32_t *outside)
 {
@@ -155,8 +172,8 @@ static int64_t thinnest_cut(struct gt_quotient_graph *g, uint32_t rank,
 }
 
 /*
- * All-reduce: the cluster as parts of one rank each, or of one node each.
- * Messages between p parts: 2 (p - 1) for each element.
+ * The bound of an all-reduce by parts of one rank each, or of one node each.
+ * Between p parts 2 (p - 1) messages go for each element.
  */
 static int partition_bound(struct gt_quotient_graph *g, int each,
 			   uint32_t *trial, struct gt_quotient_bound *made)
@@ -185,7 +202,7 @@ static int partition_bound(struct gt_quotient_graph *g, int each,
 }
 
 /*
- * All-reduce: the cluster as parts of all that hangs below a switch of a
+ * The bound of an all-reduce by parts of all that hangs below a switch of a
  * level.  Seen from node 0 its part is the lower classes, and their switches.
  */
 static int switch_partition_bound(struct gt_quotient_graph *g, uint32_t level,
@@ -222,7 +239,7 @@ static int bound_init(struct gt_arena *arena, uint32_t n,
 	return bound->outside ? GT_OK : GT_ESYS;
 }
 
-/* By node, by rank, by switch of each level. */
+/* The best partition: by node, by rank, or by switch of some level. */
 static int best_partition(struct gt_quotient_graph *g, uint32_t *trial,
 			  struct gt_arena *arena,
 			  struct gt_quotient_bound *bound)
@@ -267,7 +284,7 @@ static int bound_in_graph(struct gt_quotient_graph *g,
 	return GT_OK;
 }
 
-/* Mark a route's links as crossed; 0: there is no route. */
+/* Mark a route's links as crossed; 0 when there is no route. */
 static int mark_crossed(const struct gt_fabric_route *route, uint8_t *unused)
 {
 	for (uint32_t k = 0; k < route->nlinks; k++)
@@ -275,7 +292,7 @@ static int mark_crossed(const struct gt_fabric_route *route, uint8_t *unused)
 	return route->nlinks > 0;
 }
 
-/* Links that no route crosses; NULL: there are none, or a pair has no route. */
+/* The links that no route crosses; NULL if none, or if a pair has no route. */
 static int find_unused(const struct gt_quotient *q, struct gt_arena *arena,
 		       uint8_t **out)
 {

@@ -25,9 +25,9 @@ struct gt_quotient_bound {
 	uint32_t nvertices;
 	/*
 	 * By vertex of the quotient: 1 if it is in the set that data has to
-	 * leave, else 0.  Of an all-reduce it is 1 + the number of the part that
-	 * the vertex is in, else 0; parts are of node 0, or there is one that is
-	 * all below a switch.
+	 * leave, else 0.  Of an all-reduce it is 1 + the number of the part
+	 * that the vertex is in, else 0; parts are of node 0, or there is one
+	 * that is all below a switch.
 	 */
 	uint32_t *outside;
 	uint32_t nparts; /* of an all-reduce, else 0 */

@@ -1,8 +1,8 @@
 /*
  * The channels of a cluster's plan: templates, trees of node trees, rings
  * through all nodes, and the channels of an all-to-all (plan/ir/cluster.h says
- * what each of these means).  Hops are between a node's ranks, and between those
- * of two nodes where they cross the network.
+ * what each of these means).  Hops are between a node's ranks, and between
+ * those of two nodes where they cross the network.
  */
 #include "search/cluster/emit_parts.h"
 
@@ -191,7 +191,9 @@ static void hand_out_away(const struct gt_block_trees *trees, uint32_t n,
 	}
 }
 
-/* Room for every tree at home, and away for what each of two passes hands out. */
+/*
+ * Room for every tree at home, and away for what each of two passes hands out.
+ */
 static struct gt_tree_pieces *new_pieces(struct gt_plan_builder *b,
 					 struct gt_arena *scratch, uint32_t n,
 					 uint32_t ntrees)
@@ -316,8 +318,8 @@ static uint32_t ring_port(const struct gt_cluster_emitter *e,
 }
 
 /*
- * Hops are in the order of plan/ir/cluster.h.  Where a ring alternates, nodes of
- * odd number have hops of their own, which go back.
+ * Hops are in the order of plan/ir/cluster.h.  Where a ring alternates, nodes
+ * of odd number have hops of their own, which go back.
  */
 static void emit_ring_hops(struct gt_cluster_emitter *e, const uint32_t *order,
 			   struct gt_plan_channel *channel)

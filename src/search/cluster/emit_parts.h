@@ -1,6 +1,6 @@
 /*
- * The parts of search/cluster/emit.h that have files of their own.  They are for
- * emit.c, and share what it has begun.
+ * The parts of search/cluster/emit.h that have files of their own.  They are
+ * for emit.c, and share what it has begun.
  */
 #ifndef GT_SEARCH_CLUSTER_EMIT_PARTS_H
 #define GT_SEARCH_CLUSTER_EMIT_PARTS_H
@@ -23,8 +23,8 @@ void gt_cluster_emit_alltoall(struct gt_cluster_emitter *e);
 
 /*
  * emit_proof.c: the proof of what was found, if there is a bound.  That of
- * templates and double trees is a cut, that of rings prices or a cut, that of an
- * all-to-all prices.
+ * templates and double trees is a cut, that of rings prices or a cut, that of
+ * an all-to-all prices.
  */
 void gt_cluster_emit_cut_proof(struct gt_cluster_emitter *e);
 void gt_cluster_emit_ring_proof(struct gt_cluster_emitter *e);

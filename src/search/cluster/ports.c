@@ -1,3 +1,8 @@
+/*
+ * The ports of a cluster's node, either network ports or the one that stands
+ * for all NVLinks that leave the node, with the routes between them and the
+ * GPUs.
+ */
 #include "search/cluster/ports.h"
 
 #include <string.h>
@@ -9,7 +14,7 @@
 #include "search/cluster/request.h"
 #include "topo/graph/path.h"
 
-/* The NVSwitches that GPUs of the kind hang on, or GT_NONE. */
+/* The vertex of the NVSwitches that the kind's GPUs hang on, or GT_NONE. */
 static uint32_t find_nvswitch(const struct gt_cluster_kind *kind)
 {
 	const struct gt_topo *topo = kind->topo;
@@ -38,7 +43,7 @@ enum gt_fabric_kind gt_quotient_over(const struct gt_cluster *cluster)
 static int set_names(const struct gt_topo *topo, const struct gt_fabric *node,
 		     struct gt_arena *arena, struct gt_quotient *q)
 {
-	/* With room for those of NVLinks. */
+	/* There is room for the vertex and the two links of NVLink ports. */
 	const char **vertices =
 		gt_arena_array(arena, node->nnodes + 1, sizeof(*vertices));
 	const char **links =
@@ -86,7 +91,10 @@ static int add_network_ports(const struct gt_cluster_kind *kind,
 	return GT_OK;
 }
 
-/* Through no other GPU: trees pass data through GPUs themselves. */
+/*
+ * The route of a path, or none if the path goes through another GPU: trees pass
+ * data through GPUs by hops of their own.
+ */
 static struct gt_fabric_route route_of_path(const struct gt_path *path)
 {
 	struct gt_fabric_route route = {.charge = path->charge,
@@ -125,7 +133,10 @@ static uint32_t find_link(const struct gt_fabric *node, uint32_t from,
 	return GT_NONE;
 }
 
-/* The vertex beyond a node's NVSwitches, and the links to it and back. */
+/*
+ * Add the vertex beyond a node's NVSwitches, and the links to it and back,
+ * which are as wide as all NVLinks of the node's ports.
+ */
 static int add_nvlink_vertex(const struct gt_cluster_kind *kind,
 			     struct gt_fabric *node, struct gt_arena *arena,
 			     struct gt_quotient *q)
@@ -178,7 +189,7 @@ static int add_nvlink_port(const struct gt_cluster_kind *kind,
 	return GT_OK;
 }
 
-/* From a GPU over its NVSwitches, and back. */
+/* Routes from each GPU over its NVSwitches to the port, and back. */
 static int add_nvlink_routes(const struct gt_cluster_kind *kind,
 			     const struct gt_quotient *q,
 			     struct gt_arena *arena,

@@ -1,6 +1,7 @@
 /*
- * A node's ports as a cluster's search sees them: those of the network, or, where
- * NVLinks join all nodes, one for all of the node's NVLinks.
+ * The ports of a node as the search of a cluster sees them: those of the
+ * network or, where NVLinks join all nodes, one that stands for all of the
+ * node's NVLinks.
  */
 #ifndef GT_SEARCH_CLUSTER_PORTS_H
 #define GT_SEARCH_CLUSTER_PORTS_H
@@ -13,14 +14,17 @@ struct gt_fabric;
 struct gt_quotient;
 struct gt_cluster_request;
 
-/* The fabric that a plan uses: NVLinks that join all GPUs, else the network. */
+/*
+ * What joins the nodes in a plan: NVLinks if they join all GPUs, else the
+ * network.
+ */
 enum gt_fabric_kind gt_quotient_over(const struct gt_cluster *cluster);
 
 /*
- * Ports, the routes between them and ranks, and what vertices and links are
- * called.  Over NVLink `box`, which is hier->fabric, gets a vertex more, NVLINK/0,
- * and links between it and the NVSwitches that are as wide as all GPUs' to
- * these.
+ * Set q's ports, the routes between them and ranks, and the names of vertices
+ * and links.  `fabric` is q->fabric: over NVLink it gets one vertex more,
+ * NVLINK/0, and links between that and the NVSwitches.  GT_ESYS when memory
+ * ran out.
  */
 int gt_quotient_ports_init(const struct gt_cluster_request *request,
 			   struct gt_fabric *node, struct gt_arena *arena,

@@ -1,8 +1,8 @@
 /*
- * A cluster of equal nodes as the search sees it, divided by its symmetries: the
- * fabric of one node, which all nodes have, the routes between its ranks and its
- * ports, and the levels of switches above the nodes.  Nothing grows with the
- * number of nodes.
+ * A cluster of equal nodes as the search sees it, divided by its symmetries:
+ * the fabric of one node, which all nodes have, the routes between its ranks
+ * and its ports, and the levels of switches above the nodes.  Nothing grows
+ * with the number of nodes.
  */
 #ifndef GT_SEARCH_CLUSTER_QUOTIENT_H
 #define GT_SEARCH_CLUSTER_QUOTIENT_H
@@ -32,12 +32,13 @@ struct gt_quotient {
 };
 
 /*
- * Seen from node 0 the nodes fall into classes, by the lowest level with a switch
- * above both: class 0 is node 0 itself, class c above 0 are the nodes that share
- * a switch of level c - 1 with it, but none below.  All nodes of a class are added
- * up, vertex by vertex.  So vertex class * nnodes + v stands for vertex v of the
- * fabric in all nodes of the class, and behind these come the switches, which
- * gt_quotient_switch() numbers (level * (nlevels + 1) + class) * nrails + rail.
+ * Seen from node 0 the nodes fall into classes, by the lowest level with a
+ * switch above both: class 0 is node 0 itself, class c above 0 are the nodes
+ * that share a switch of level c - 1 with it, but none below.  All nodes of a
+ * class are added up, vertex by vertex.  So vertex class * nnodes + v stands
+ * for vertex v of the fabric in all nodes of the class, and behind these come
+ * the switches, which gt_quotient_switch() numbers (level * (nlevels + 1) +
+ * class) * nrails + rail.
  */
 uint32_t gt_quotient_nvertices(const struct gt_quotient *q);
 uint32_t gt_quotient_switch(const struct gt_quotient *q, uint32_t level,

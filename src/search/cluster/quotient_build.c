@@ -13,10 +13,16 @@
 #include "search/problem/request.h"
 #include "topo/cluster/cluster.h"
 
-/* Up to this many below one switch a block goes to each at once. */
+/*
+ * A level with at most so many switches of the level below is a star: a block
+ * goes to each of them at once.
+ */
 enum { GT_STAR_MAX = 4 };
 
-/* Does the level limit anything: are uplinks narrower than what they serve? */
+/*
+ * The level's uplinks, and whether they limit anything: are they narrower than
+ * what they serve?
+ */
 static int level_limits(const struct gt_cluster *cluster, uint32_t level,
 			struct gt_rat *uplink, int *limits, struct gt_err *err)
 {
@@ -31,7 +37,10 @@ static int level_limits(const struct gt_cluster *cluster, uint32_t level,
 	return rc;
 }
 
-/* Add a level, unless nothing is lost where all is joined at once. */
+/*
+ * Add a level, unless its uplinks limit nothing: then the switches of the level
+ * above may as well join all that is below.
+ */
 static int add_level(const struct gt_cluster *cluster, uint32_t i,
 		     struct gt_plan_cluster *out, struct gt_err *err)
 {

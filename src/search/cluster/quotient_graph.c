@@ -1,3 +1,7 @@
+/*
+ * The network for maximum flows on the quotient: links of every class, and the
+ * switches above them.
+ */
 #include "search/cluster/quotient_graph.h"
 
 #include <stdlib.h>
@@ -7,9 +11,10 @@
 #include "search/cluster/quotient.h"
 #include "search/graph/maxflow.h"
 
-/* Sums of capacities stay below. */
+/* Capacities in whole numbers are at most this, so that their sums fit. */
 #define GT_QUOTIENT_CAPACITY_MAX (INT64_C(1) << 40)
 
+/* The capacity of an arc that never binds. */
 #define GT_QUOTIENT_UNLIMITED (GT_MAXFLOW_INF / 64)
 
 static void add_arc(struct gt_quotient_graph *g, uint32_t from, uint32_t to,
@@ -35,7 +40,7 @@ static int64_t scaled_capacity(struct gt_quotient_graph *g, struct gt_rat gbs,
 	return 0;
 }
 
-/* The least common denominator of all rates; 0: too large. */
+/* The least common denominator of all rates, or 0 if it is too large. */
 static int64_t common_denominator(const struct gt_quotient *q)
 {
 	const struct gt_fabric *f = q->fabric;
@@ -102,7 +107,11 @@ static void add_class(struct gt_quotient_graph *g, uint32_t class_)
 		add_uplinks(g, l, class_);
 }
 
-/* Arcs; then the world's to every rank; then ties of node 0's ranks. */
+/*
+ * The network's arcs in this order: those of the graph, one from the world to
+ * every rank of every class, and one that ties each rank of node 0 to its
+ * first.
+ */
 static void build_flow(struct gt_quotient_graph *g)
 {
 	const struct gt_fabric *f = g->quotient->fabric;

@@ -1,8 +1,12 @@
 /*
- * The cluster added up class by class (search/cluster/quotient.h), as a flow network in
- * whole numbers: all links, a source that feeds ranks, and sinks anywhere.
- * Links are turned round, and flows go from the sink's side: so the smallest
- * set behind a cut is what gt_maxflow_is_source_side() tells.
+ * The cluster added up class by class (search/cluster/quotient.h) as a network
+ * for maximum flows in whole numbers: all links, a source (the world) that
+ * feeds ranks, and a sink that may be any rank of node 0.
+ *
+ * The network has each link the other way round, and flows run from the sink
+ * to the world.  So the source side of a minimum cut
+ * (gt_maxflow_is_source_side()) is the smallest set of vertices that the cut
+ * separates from the world.
  */
 #ifndef GT_SEARCH_CLUSTER_QUOTIENT_GRAPH_H
 #define GT_SEARCH_CLUSTER_QUOTIENT_GRAPH_H
@@ -14,7 +18,7 @@
 struct gt_flow;
 struct gt_quotient;
 
-/* capacity -1: it never binds. */
+/* A link of all nodes of a class together; capacity -1 means it never binds. */
 struct gt_quotient_arc {
 	uint32_t from, to;
 	int64_t capacity;
@@ -22,32 +26,38 @@ struct gt_quotient_arc {
 
 struct gt_quotient_graph {
 	const struct gt_quotient *quotient;
-	const uint8_t *unused; /* links of the box that are not there */
-	int reverse;           /* what only goes up: data flows the other way */
-	int64_t scale;         /* capacities are GB/s times this */
-	int fits;              /* 0: too large for whole numbers */
+	const uint8_t *unused; /* fabric links to leave out, or NULL */
+	int reverse;   /* data flows to the root: all links turned round */
+	int64_t scale; /* capacities are GB/s times this */
+	int fits;      /* 0 when capacities are too large for this */
 	uint32_t world, narcs;
 	struct gt_quotient_arc *arcs;
 	struct gt_flow *flow;
 };
 
-/* `unused` or NULL.  GT_ESYS: no memory.  Release also after failure. */
+/*
+ * The network of the quotient without the fabric's links that `unused` marks
+ * (or NULL).  GT_ESYS when memory ran out; it has to be released even then.
+ */
 int gt_quotient_graph_init(struct gt_quotient_graph *g,
 			   const struct gt_quotient *q, const uint8_t *unused,
 			   int reverse);
 void gt_quotient_graph_release(struct gt_quotient_graph *g);
 
-/* All links carry `factor` times theirs; ranks are fed nothing. */
+/* Set all links to `factor` times their capacity, and feed and tie no rank. */
 void gt_quotient_graph_scale(struct gt_quotient_graph *g, int64_t factor);
 
-/* What the world feeds each rank of a class's node number `rank`. */
+/* Let the world feed this much to the ranks with this number of a class. */
 void gt_quotient_graph_feed(struct gt_quotient_graph *g, uint32_t class_,
 			    uint32_t rank, int64_t capacity);
 
-/* Rank `rank` of node 0 counts as one with its first. */
+/* Count rank `rank` of node 0 as one with the first rank of node 0. */
 void gt_quotient_graph_tie(struct gt_quotient_graph *g, uint32_t rank);
 
-/* Maximum flow into a rank of node 0; sets[vertex]: is it behind the cut? */
+/*
+ * The maximum flow from the world into a rank of node 0.  outside[vertex] says
+ * whether the vertex is on the rank's side of the minimum cut.
+ */
 int64_t gt_quotient_graph_run(struct gt_quotient_graph *g, uint32_t rank,
 			      uint32_t *outside);
 

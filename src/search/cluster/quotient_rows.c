@@ -1,6 +1,6 @@
 /*
- * One node's links and the uplinks of switches as rows of a linear program, with
- * what they carry.
+ * One node's links and the uplinks of switches as rows of a linear program,
+ * with what they carry.
  */
 #include "search/cluster/quotient_rows.h"
 
@@ -9,9 +9,9 @@
 #include "search/cluster/quotient.h"
 #include "search/problem/fabric.h"
 
+/* Loads are whole numbers of parts of at most this size of a true load. */
 enum { GT_QUOTIENT_UNIT_MAX = 1024 };
 
-/* Uplinks: by level, rail, and direction (out, in). */
 uint32_t gt_quotient_uplink_row(const struct gt_quotient *q, uint32_t level,
 				uint32_t rail, int in)
 {
@@ -36,7 +36,7 @@ static int refine_unit(const struct gt_fabric_route *routes, size_t n,
 	return 1;
 }
 
-/* The rate of the link that leads back, of the like if there are several. */
+/* The rate of the link that leads back, of one as wide if there are several. */
 static struct gt_rat opposite_rate(const struct gt_fabric *f, uint32_t link)
 {
 	const struct gt_fabric_link *l = &f->links[link];

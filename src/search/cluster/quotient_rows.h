@@ -1,7 +1,7 @@
 /*
- * What a cluster's channels are limited by, as rows of a linear program.  By the
- * symmetry of nodes one node's links are enough; behind them come the uplinks of
- * switches, by level, rail and direction (out, in).
+ * What a cluster's channels are limited by, as rows of a linear program.  By
+ * the symmetry of nodes one node's links are enough; behind them come the
+ * uplinks of switches, by level, rail and direction (out, in).
  */
 #ifndef GT_SEARCH_CLUSTER_QUOTIENT_ROWS_H
 #define GT_SEARCH_CLUSTER_QUOTIENT_ROWS_H
@@ -17,7 +17,7 @@ struct gt_quotient;
 
 struct gt_quotient_rows {
 	uint32_t n;    /* links of the node, then uplinks */
-	uint32_t unit; /* loads are the true ones times this */
+	uint32_t unit; /* loads in whole numbers are the true ones times this */
 	struct gt_rat *gbs;
 };
 
@@ -31,7 +31,7 @@ int gt_quotient_rows_init(const struct gt_quotient *q, enum gt_coll coll,
 			  struct gt_arena *arena, struct gt_quotient_rows *rows,
 			  struct gt_err *err);
 
-/* First prices of rows, before there is a program: what is narrow is dear. */
+/* Prices of rows before there is a program to ask: what is narrow is dear. */
 void gt_quotient_rows_first_prices(const struct gt_quotient_rows *rows,
 				   double *prices);
 

@@ -1,3 +1,7 @@
+/*
+ * The fabric that rings through all nodes are searched on: a node's links,
+ * those of a node that is gone through backwards, and uplinks.
+ */
 #include "search/cluster/ring.h"
 
 #include <string.h>
@@ -12,8 +16,8 @@
 struct gt_ring_fabric_builder {
 	const struct gt_quotient *quotient;
 	struct gt_arena *arena;
-	struct gt_cluster_ring_fabric *out;
-	struct gt_external_ports *doors;
+	struct gt_cluster_ring_fabric *rings;
+	struct gt_external_ports *ports;
 	int failed;
 };
 
@@ -26,7 +30,10 @@ static void *new_array(struct gt_ring_fabric_builder *b, size_t n,
 	return array;
 }
 
-/* Of nodes that are gone through the other way: what is there is here back. */
+/*
+ * Where a ring alternates, a hop of one node is the way back in the next: do
+ * the two routes of a pair exist together, and have one charge?
+ */
 static int is_reversible(const struct gt_fabric_route *a,
 			 const struct gt_fabric_route *b)
 {
@@ -34,29 +41,32 @@ static int is_reversible(const struct gt_fabric_route *a,
 	       (!a->nlinks || !gt_rat_cmp(a->charge, b->charge));
 }
 
-int gt_cluster_ring_takes(const struct gt_cluster_ring_fabric *doors,
+int gt_cluster_ring_takes(const struct gt_cluster_ring_fabric *rings,
 			  const struct gt_fabric_route *there,
 			  const struct gt_fabric_route *back)
 {
-	if (!there->nlinks || !doors->alternate)
+	if (!there->nlinks || !rings->alternate)
 		return there->nlinks > 0;
 	return back->nlinks && !gt_rat_cmp(there->charge, GT_RAT(1, 1)) &&
 	       !gt_rat_cmp(back->charge, GT_RAT(1, 1));
 }
 
-int gt_cluster_ring_takes_all(const struct gt_cluster_ring_fabric *doors,
+int gt_cluster_ring_takes_all(const struct gt_cluster_ring_fabric *rings,
 			      const struct gt_quotient *q)
 {
 	uint32_t n = q->fabric->nranks * q->cluster.nports;
 
 	for (uint32_t i = 0; i < n; i++)
-		if (!gt_cluster_ring_takes(doors, &q->out[i], &q->in[i]) ||
-		    !gt_cluster_ring_takes(doors, &q->in[i], &q->out[i]))
+		if (!gt_cluster_ring_takes(rings, &q->out[i], &q->in[i]) ||
+		    !gt_cluster_ring_takes(rings, &q->in[i], &q->out[i]))
 			return 0;
 	return 1;
 }
 
-/* One charge has to do for a route and the way back; two ranks reach doors. */
+/*
+ * Rings can alternate if all hops are reversible, and two ranks (or the only
+ * one) reach a port both ways.
+ */
 static int can_alternate(const struct gt_quotient *q)
 {
 	uint32_t n = q->fabric->nranks, nports = q->cluster.nports, near = 0;
@@ -82,8 +92,8 @@ static void build_links(struct gt_ring_fabric_builder *b)
 {
 	const struct gt_fabric *node = b->quotient->fabric;
 	const struct gt_plan_cluster *cluster = &b->quotient->cluster;
-	uint32_t nup = gt_nodes_nuplinks(cluster), first = b->out->first;
-	struct gt_fabric *f = b->out->fabric;
+	uint32_t nup = gt_nodes_nuplinks(cluster), first = b->rings->first;
+	struct gt_fabric *f = b->rings->fabric;
 
 	f->nlinks = first + node->nlinks + nup;
 	f->links = new_array(b, f->nlinks, sizeof(*f->links));
@@ -96,17 +106,17 @@ static void build_links(struct gt_ring_fabric_builder *b)
 			cluster->levels[i / 2 / cluster->nrails].gbs;
 }
 
-/* A route, and where rings alternate the way back in a node of odd number. */
+/* A route and, where rings alternate, the way back in a node of odd number. */
 static struct gt_fabric_route build_route(struct gt_ring_fabric_builder *b,
 					  const struct gt_fabric_route *there,
 					  const struct gt_fabric_route *back)
 {
-	uint32_t nback = b->out->alternate ? back->nlinks : 0;
+	uint32_t nback = b->rings->alternate ? back->nlinks : 0;
 	struct gt_fabric_route route = {.charge = there->charge};
 	uint32_t *links = new_array(b, there->nlinks + nback, sizeof(*links));
 
 	for (uint32_t k = 0; k < there->nlinks && !b->failed; k++)
-		links[route.nlinks++] = b->out->first + there->links[k];
+		links[route.nlinks++] = b->rings->first + there->links[k];
 	for (uint32_t k = 0; k < nback && !b->failed; k++)
 		links[route.nlinks++] = back->links[k];
 	route.links = links;
@@ -127,36 +137,36 @@ static void build_routes(struct gt_ring_fabric_builder *b)
 		routes[i] = build_route(b, &node->routes[i],
 					&node->routes[i % n * n + i / n]);
 	for (uint32_t i = 0; i < n * nports && !b->failed; i++) {
-		if (!gt_cluster_ring_takes(b->out, &q->out[i], &q->in[i]))
+		if (!gt_cluster_ring_takes(b->rings, &q->out[i], &q->in[i]))
 			continue;
 		out[i] = build_route(b, &q->out[i], &q->in[i]);
 	}
 	for (uint32_t i = 0; i < n * nports && !b->failed; i++) {
-		if (!gt_cluster_ring_takes(b->out, &q->in[i], &q->out[i]))
+		if (!gt_cluster_ring_takes(b->rings, &q->in[i], &q->out[i]))
 			continue;
 		in[i] = build_route(b, &q->in[i], &q->out[i]);
 		in[i].charge = GT_RAT(1, 1); /* it ends at the port */
 	}
-	b->out->fabric->routes = routes;
-	b->doors->out = out;
-	b->doors->in = in;
+	b->rings->fabric->routes = routes;
+	b->ports->out = out;
+	b->ports->in = in;
 }
 
 /*
- * A ring goes up and down once a switch.  In rails of their own: where it
- * alternates by the rail that it enters nodes of even number by.
+ * What a ring loads between two nodes: it goes up and down once a switch.  One
+ * that alternates uses the rail that it enters nodes of even number by.
  */
 static void build_crossing(struct gt_ring_fabric_builder *b, uint32_t out,
 			   uint32_t in, struct gt_fabric_route *route)
 {
 	const struct gt_plan_cluster *cluster = &b->quotient->cluster;
-	uint32_t first = b->out->first + b->quotient->fabric->nlinks;
+	uint32_t first = b->rings->first + b->quotient->fabric->nlinks;
 	uint32_t *links =
 		new_array(b, 2 * (size_t)cluster->nlevels, sizeof(*links));
 
 	route->charge = GT_RAT(1, 1);
 	route->links = links;
-	if (b->out->alternate)
+	if (b->rings->alternate)
 		out = in;
 	for (uint32_t l = 0; l + 1 < cluster->nlevels && !b->failed; l++) {
 		if (cluster->levels[l].nodes == cluster->nnodes)
@@ -174,7 +184,7 @@ static void build_crossings(struct gt_ring_fabric_builder *b)
 {
 	const struct gt_plan_cluster *cluster = &b->quotient->cluster;
 	uint32_t nports = cluster->nports;
-	int apart = cluster->levels[0].by_rail && !b->out->alternate;
+	int apart = cluster->levels[0].by_rail && !b->rings->alternate;
 	size_t pairs = (size_t)nports * nports;
 	struct gt_fabric_route *across = new_array(b, pairs, sizeof(*across));
 	unsigned char *joined = new_array(b, pairs, 1);
@@ -188,20 +198,20 @@ static void build_crossings(struct gt_ring_fabric_builder *b)
 	}
 	for (uint32_t i = 0; i < nports && apart && !b->failed; i++)
 		group[i] = cluster->ports[i].rail;
-	b->doors->nports = nports;
-	b->doors->across = across;
-	b->doors->joined = joined;
-	b->doors->group = group;
-	b->doors->ngroups = apart ? cluster->nrails : 1;
+	b->ports->nports = nports;
+	b->ports->across = across;
+	b->ports->joined = joined;
+	b->ports->group = group;
+	b->ports->ngroups = apart ? cluster->nrails : 1;
 }
 
 int gt_cluster_ring_fabric_new(const struct gt_quotient *q,
 			       struct gt_arena *arena,
-			       struct gt_cluster_ring_fabric *doors,
+			       struct gt_cluster_ring_fabric *rings,
 			       struct gt_err *err)
 {
 	struct gt_ring_fabric_builder b = {
-		.quotient = q, .arena = arena, .out = doors};
+		.quotient = q, .arena = arena, .rings = rings};
 	const struct gt_plan_cluster *cluster = &q->cluster;
 	int can = cluster->levels[0].by_rail &&
 		  !gt_nodes_ring_keeps_rail(cluster);
@@ -209,15 +219,15 @@ int gt_cluster_ring_fabric_new(const struct gt_quotient *q,
 	if (cluster->nnodes < 2)
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "a ring of a cluster needs two nodes");
-	doors->alternate = can && can_alternate(q);
-	doors->complete = !can || doors->alternate;
-	doors->first = doors->alternate ? q->fabric->nlinks : 0;
-	doors->fabric = new_array(&b, 1, sizeof(*doors->fabric));
-	b.doors = new_array(&b, 1, sizeof(*b.doors));
+	rings->alternate = can && can_alternate(q);
+	rings->complete = !can || rings->alternate;
+	rings->first = rings->alternate ? q->fabric->nlinks : 0;
+	rings->fabric = new_array(&b, 1, sizeof(*rings->fabric));
+	b.ports = new_array(&b, 1, sizeof(*b.ports));
 	if (b.failed)
 		return gt_err_nomem(err);
-	*doors->fabric = *q->fabric;
-	doors->fabric->doors = b.doors;
+	*rings->fabric = *q->fabric;
+	rings->fabric->doors = b.ports;
 	build_links(&b);
 	build_routes(&b);
 	build_crossings(&b);

@@ -1,3 +1,7 @@
+/*
+ * One search for each shape of channels: the quotient, what is best of that
+ * shape on it, a bound, and the plan of both.
+ */
 #include "search/cluster/search.h"
 
 #include <string.h>
@@ -23,7 +27,7 @@ static struct gt_quotient_bound_query bound_query(
 						all_routes};
 }
 
-/* A search with an arena of its own, which is gone at its end. */
+/* A search of one shape, in memory that is gone at its end. */
 typedef int search_fn(const struct gt_cluster_request *request,
 		      struct gt_arena *arena, struct gt_plan **plan,
 		      struct gt_err *err);

@@ -1,11 +1,11 @@
 /*
- * From a cluster of equal nodes to a plan, by the shape of its channels.  What is
- * searched is one node and the levels of switches above it
+ * From a cluster of equal nodes to a plan, by the shape of its channels.  What
+ * is searched is one node and the levels of switches above it
  * (search/cluster/quotient.h), so the time does not grow with the nodes.
  *
- * *plan is the caller's and has passed gt_plan_check().  Errors: GT_EINPUT when
- * nodes or switches are not all alike (gt_quotient_accepts()), GT_ENO when there
- * is no such plan.
+ * *plan is the caller's and has passed gt_plan_check().  Errors: GT_EINPUT
+ * when nodes or switches are not all alike (gt_quotient_accepts()), GT_ENO
+ * when there is no such plan.
  */
 #ifndef GT_SEARCH_CLUSTER_SEARCH_H
 #define GT_SEARCH_CLUSTER_SEARCH_H

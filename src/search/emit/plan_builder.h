@@ -1,6 +1,6 @@
 /*
- * A plan while the search writes it, whether of one machine (search/emit/emit.h)
- * or of a cluster (search/cluster/emit.h).
+ * A plan while the search writes it, whether of one machine
+ * (search/emit/emit.h) or of a cluster (search/cluster/emit.h).
  *
  * Everything that is written lives in the plan's arena, so the finished plan
  * owes nothing to what it was made from.  When memory runs out `failed` is set
