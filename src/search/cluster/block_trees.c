@@ -1,3 +1,7 @@
+/*
+ * The best trees of a node's blocks: column generation on the master program of
+ * block_trees.h, then exact weights from its last basis.
+ */
 #include "search/cluster/block_trees.h"
 
 #include <string.h>
@@ -12,14 +16,17 @@
 #include "search/problem/budget.h"
 #include "search/problem/fabric.h"
 
-/* Rounds after which the best so far has to do. */
+/* After so many rounds of pricing the best so far is the result. */
 enum { GT_BLOCK_ROUNDS = 500 };
 
 /* Weights that do not fit a common denominator go to this grid. */
 #define GT_BLOCK_DEN_MAX (INT64_C(1) << 36)
 #define GT_BLOCK_GRID    (INT64_C(1) << 30)
 
-/* Rows of links, then of each rank's home trees, then of away trees. */
+/*
+ * Its rows are those of links, one for each rank's home trees, one for away
+ * trees.
+ */
 struct gt_block_master {
 	const struct gt_quotient *quotient;
 	struct gt_arena *arena;
@@ -35,7 +42,7 @@ static uint32_t count_roots(const struct gt_block_master *m)
 	return m->quotient->fabric->nranks + 1;
 }
 
-/* What a column has in a row. */
+/* The coefficient of a column in a row; column 0 is x. */
 static int32_t master_entry(const void *arg, uint32_t row, uint32_t column)
 {
 	const struct gt_block_master *m = arg;
@@ -53,7 +60,7 @@ static int32_t master_entry(const void *arg, uint32_t row, uint32_t column)
 	return row - links == tree->root ? -1 : 0;
 }
 
-/* Only rows of links have something on the right. */
+/* Rows of links are limited by their capacity, the others by 0. */
 static int64_t master_upper(const void *arg, uint32_t row, mpz_ptr upper)
 {
 	const struct gt_block_master *m = arg;
@@ -114,7 +121,9 @@ static int keep_tree(struct gt_block_master *m,
 	return GT_OK;
 }
 
-/* Add a root's cheapest tree if it costs less than `limit`; 1: added. */
+/*
+ * Add a root's cheapest tree if it costs less than `limit`; 1 if it was added.
+ */
 static int price_root(struct gt_block_master *m, uint32_t root, double limit)
 {
 	struct gt_block_tree tree = {.root = root};
@@ -188,7 +197,9 @@ static int generate_trees(struct gt_block_master *m, struct gt_err *err)
 
 /* ---- exact weights ------------------------------------------------------ */
 
-/* Each tree's share; the last basis is solved for them. */
+/*
+ * Each tree's exact share, from the program's last basis; GT_ENO without one.
+ */
 static int exact_shares(const struct gt_block_master *m, mpq_t *share)
 {
 	const struct gt_basis_program program = {
@@ -309,7 +320,7 @@ int gt_block_trees_solve(const struct gt_quotient *q, enum gt_coll coll,
 	return rc;
 }
 
-/* gbs * unit * whole / load */
+/* The rate is gbs * unit * denominator / load. */
 int gt_block_trees_row_rate(const struct gt_quotient *q,
 			    const struct gt_block_trees *trees, uint32_t row,
 			    struct gt_rat *x)

@@ -23,25 +23,12 @@
 
 #include "base/rat.h"
 #include "plan/ir/program.h"
+#include "search/cluster/block_tree.h"
 #include "search/cluster/quotient_rows.h"
 
 struct gt_arena;
 struct gt_err;
 struct gt_quotient;
-
-/* How a rank of another node gets a block from the network. */
-struct gt_network_hop {
-	uint32_t from;    /* local rank of the sending node */
-	uint32_t out, in; /* ports */
-};
-
-struct gt_block_tree {
-	uint32_t root;   /* local rank; the number of ranks: away */
-	int32_t *parent; /* local rank -> parent, -1: root or network */
-	struct gt_network_hop *net; /* away, of those */
-	int32_t *loads;             /* row -> load */
-	int64_t weight;             /* of all trees of the root: `whole` */
-};
 
 struct gt_block_trees {
 	struct gt_quotient_rows rows;
@@ -52,40 +39,27 @@ struct gt_block_trees {
 };
 
 /*
- * The optimal weights; trees of weight 0 are left in.  GT_ENO when some rank
- * cannot be reached.  Memory is the arena's.
+ * The trees with their optimal weights; trees of weight 0 are left in.  Memory
+ * is the arena's.  GT_ENO when some rank cannot be reached.
  */
 int gt_block_trees_solve(const struct gt_quotient *q, enum gt_coll coll,
 			 struct gt_arena *arena, struct gt_block_trees *trees,
 			 struct gt_err *err);
 
 /*
- * What the weights reach: every rank's block at this rate (x); 0 when that
- * needs more than 64 bits.
+ * The rate (x) at which the weights move every rank's block; 0 when that needs
+ * more than 64 bits.
  */
 int gt_block_trees_rate(const struct gt_quotient *q,
 			const struct gt_block_trees *trees, struct gt_rat *x);
 
 /*
- * What they would reach if only this row limited: 1, 0 when nothing loads it,
- * -1 when that needs more than 64 bits.
+ * The rate that the trees would reach if only this row limited them.  The
+ * result is 1, 0 when nothing loads the row, or -1 when that needs more than
+ * 64 bits.
  */
 int gt_block_trees_row_rate(const struct gt_quotient *q,
 			    const struct gt_block_trees *trees, uint32_t row,
 			    struct gt_rat *x);
-
-/*
- * block_tree_loads.c: rows and loads; block_tree_pricing.c: cheap trees.
- * Where trees are also, or only, used from their leaves to the root, a link's
- * capacity is the smaller of both directions.
- */
-
-void gt_block_tree_load(const struct gt_quotient *q,
-			const struct gt_quotient_rows *rows,
-			struct gt_block_tree *tree);
-int gt_block_tree_cheapest(const struct gt_quotient *q,
-			   const struct gt_quotient_rows *rows,
-			   const double *prices, struct gt_arena *arena,
-			   struct gt_block_tree *tree);
 
 #endif

@@ -1,3 +1,8 @@
+/*
+ * Trees through all nodes: column generation over trees of one node, each of
+ * which is used by both trees of nodes, then shares in whole parts with their
+ * exact rate.
+ */
 #include "search/cluster/double_tree.h"
 
 #include <string.h>
@@ -13,17 +18,23 @@
 #include "search/problem/fabric.h"
 #include "search/problem/link_rows.h"
 
-/* Shares are so many parts of the whole, which has many divisors. */
+/*
+ * Shares are rounded to parts of GT_DOUBLE_TREE_PARTS, which has many divisors.
+ * There are at most so many rounds of pricing, and so many trees.
+ */
 enum {
 	GT_DOUBLE_TREE_PARTS = 720720,
 	GT_DOUBLE_TREE_ROUNDS = 200,
 	GT_DOUBLE_TREE_MAX = 4096
 };
 
-/* Dearer than any tree that is worth adding. */
+/* The cost of what is no hop: more than any tree that is worth adding has. */
 #define GT_DOUBLE_TREE_DEAR (INT64_C(1) << 50)
 
-/* The most hops of both trees out of a node, or a switch, and into it. */
+/*
+ * How many hops of both trees of nodes leave a node, or a switch, and enter
+ * it.
+ */
 struct gt_double_tree_hops {
 	uint32_t out, in;
 };
@@ -32,15 +43,18 @@ struct gt_double_tree_search {
 	const struct gt_quotient *quotient;
 	struct gt_arena *arena;
 	int down, up;
-	struct gt_double_tree_hops node,
-		*above;          /* of nodes; of a level's switches */
-	struct gt_fabric fabric; /* ranks, then ports */
+	struct gt_double_tree_hops node;   /* the most of any node */
+	struct gt_double_tree_hops *above; /* and of any switch, by level */
+	struct gt_fabric fabric;           /* ranks, then ports */
 	struct gt_link_rows *rows;
-	/* Rows of the root's node behind them, one a link; 0: it is as others.
-	   There all hangs from `top`, so that some hops turn round. */
+	/*
+	 * The root's node has rows of its own behind these, one for each link;
+	 * there are none when it is as the others.  All its ranks hang from
+	 * root_local, so some hops of a tree are turned round there.
+	 */
 	uint32_t nroot_rows, root_local;
-	int32_t *loads;   /* of these */
-	struct gt_lp *lp; /* a column a pair */
+	int32_t *loads;   /* of the root's node */
+	struct gt_lp *lp; /* it has a column for each tree */
 	struct gt_double_trees *trees;
 	int64_t *prices, *weights, *local;
 	int32_t *entries;
@@ -56,7 +70,7 @@ static void *new_array(struct gt_double_tree_search *s, size_t n,
 	return array;
 }
 
-/* Of the nodes from `first` on, `count` in a row. */
+/* The hops that leave and enter the `count` nodes from `first` on. */
 static struct gt_double_tree_hops count_hops(
 	const struct gt_double_tree_search *s, uint32_t first, uint32_t count)
 {
@@ -94,7 +108,7 @@ static struct gt_double_tree_hops most_hops(
 	return most;
 }
 
-/* The route's links once more, so many times. */
+/* Append the route's links so many times. */
 static void repeat_links(uint32_t *links, uint32_t *n,
 			 const struct gt_fabric_route *route, uint32_t times)
 {
@@ -109,7 +123,10 @@ static struct gt_rat larger_charge(const struct gt_fabric_route *a,
 	return gt_rat_cmp(a->charge, b->charge) > 0 ? a->charge : b->charge;
 }
 
-/* From parent to child: as the tree is used, for both trees of nodes. */
+/*
+ * The route of a hop from parent to child, with all that it loads: both
+ * directions as the collective uses them, once for each tree of nodes.
+ */
 static void local_route(struct gt_double_tree_search *s, uint32_t from,
 			uint32_t to, struct gt_fabric_route *out)
 {
@@ -132,7 +149,11 @@ static void local_route(struct gt_double_tree_search *s, uint32_t from,
 	out->charge = larger_charge(down, up);
 }
 
-/* By this port to a rank, as often as a node's are taken at most. */
+/*
+ * The route by a port to the rank that trees enter the node by, with all that
+ * it loads: as many hops out and in as any node has, and as any switch above
+ * has.
+ */
 static void port_route(struct gt_double_tree_search *s, uint32_t rank,
 		       uint32_t port, struct gt_fabric_route *to)
 {
@@ -254,7 +275,7 @@ static int32_t row_load(const struct gt_double_tree_search *s,
 	return (int32_t)sum;
 }
 
-/* What a hop loads the root's node with, for both trees of nodes. */
+/* Add what a hop loads the root's node with, for both trees of nodes. */
 static void load_root_route(struct gt_double_tree_search *s,
 			    const struct gt_fabric_route *route)
 {
@@ -266,7 +287,7 @@ static void load_root_route(struct gt_double_tree_search *s,
 					     : GT_RAT(1, 1);
 		int64_t unit = 2 * (int64_t)s->rows->unit;
 
-		/* Up, where the unit does not hold it. */
+		/* The unit may be too coarse for this load: round up. */
 		s->loads[route->links[k]] +=
 			(int32_t)((load.num * unit + load.den - 1) / load.den);
 	}
@@ -287,7 +308,7 @@ static void load_root_node(struct gt_double_tree_search *s,
 {
 	const struct gt_quotient *q = s->quotient;
 	uint32_t n = q->fabric->nranks;
-	size_t door = (size_t)tree->root * q->cluster.nports + tree->port;
+	size_t entry = (size_t)tree->root * q->cluster.nports + tree->port;
 
 	if (!s->nroot_rows)
 		return;
@@ -303,10 +324,10 @@ static void load_root_node(struct gt_double_tree_search *s,
 		}
 		load_root_route(s, &q->fabric->routes[from * n + to]);
 	}
-	load_root_route(s, s->up ? &q->in[door] : &q->out[door]);
+	load_root_route(s, s->up ? &q->in[entry] : &q->out[entry]);
 }
 
-/* New if no other loads the same. */
+/* Add a tree as a column, unless it is there already; 1 if it was added. */
 static int take_tree(struct gt_double_tree_search *s, const uint32_t *parent,
 		     uint32_t root, uint32_t port)
 {
@@ -339,7 +360,7 @@ static int take_tree(struct gt_double_tree_search *s, const uint32_t *parent,
 	return 1;
 }
 
-/* The cheapest tree of the node from this rank, short ones first. */
+/* The cheapest tree of the node from this rank, of equals a flat one. */
 static int64_t cheapest_tree(struct gt_double_tree_search *s, uint32_t root,
 			     uint32_t *parent)
 {
@@ -366,7 +387,10 @@ static int64_t cheapest_tree(struct gt_double_tree_search *s, uint32_t root,
 	return sum;
 }
 
-/* As if no hop turned round: trees need not be the very cheapest. */
+/*
+ * Add the prices of the root's node to the weights of hops as if none of them
+ * was turned round there.  So trees need not be the very cheapest.
+ */
 static void weigh_root_node(struct gt_double_tree_search *s)
 {
 	uint32_t n = s->quotient->fabric->nranks, m = s->rows->stride;
@@ -385,7 +409,10 @@ static void weigh_root_node(struct gt_double_tree_search *s)
 	}
 }
 
-/* Trees that cost less than `limit`, from each rank and by each port. */
+/*
+ * Add trees that cost less than `limit`, from each rank and by each port; the
+ * number of those that were new.
+ */
 static int price_trees(struct gt_double_tree_search *s, int64_t limit)
 {
 	uint32_t n = s->quotient->fabric->nranks, m = s->rows->stride;
@@ -439,7 +466,9 @@ static int generate_trees(struct gt_double_tree_search *s, struct gt_err *err)
 				      "its ports");
 }
 
-/* Parts of the whole; what is less than one is left out. */
+/*
+ * Shares as whole parts, and their sum; a share of less than half a part is 0.
+ */
 static int64_t round_shares(struct gt_double_tree_search *s, int64_t *parts)
 {
 	const double *values = gt_lp_values(s->lp);
@@ -456,7 +485,7 @@ static int64_t round_shares(struct gt_double_tree_search *s, int64_t *parts)
 	return whole;
 }
 
-/* What the fullest link lets through; loads count for two trees of nodes. */
+/* The rate that the fullest link allows; loads count for two trees of nodes. */
 static int exact_rate(struct gt_double_tree_search *s, const int64_t *parts,
 		      int64_t whole, struct gt_rat *value)
 {

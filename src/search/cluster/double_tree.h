@@ -2,10 +2,10 @@
  * Trees through all nodes of a cluster: trees of one node's ranks, each used
  * by both of the two trees of nodes (plan/ir/cluster.h), with exact shares.
  *
- * A linear program over trees that are made when needed: cheapest
- * arborescences from each rank that nodes may be entered by, under prices of
- * links.  Nodes carry at most what the node does that has most hops in both
- * trees together, and so do switches.
+ * They are the result of a linear program over trees that are made when
+ * needed: cheapest arborescences from each rank that nodes may be entered by,
+ * under prices of links.  Every node is counted as the one that has most hops
+ * in both trees together, and so is every switch.
  */
 #ifndef GT_SEARCH_CLUSTER_DOUBLE_TREE_H
 #define GT_SEARCH_CLUSTER_DOUBLE_TREE_H
@@ -20,7 +20,7 @@ struct gt_err;
 struct gt_quotient;
 
 struct gt_double_tree {
-	uint32_t root, port; /* of each node: how it is entered and left */
+	uint32_t root, port; /* local rank and port that enter each node */
 	uint32_t *parent;    /* local rank -> parent; the root's is no rank */
 	struct gt_rat share; /* of both trees of nodes together */
 };
@@ -32,8 +32,9 @@ struct gt_double_trees {
 };
 
 /*
- * For all-reduce, broadcast and reduce; root: of these two.  Memory is the
- * arena's.  GT_ENO when there is no tree, or its rates need more than 64 bits.
+ * The trees for an all-reduce, or for a broadcast or reduce with this root.
+ * Memory is the arena's.  GT_EINPUT for other collectives and for one node;
+ * GT_ENO when there is no tree, or its rates need more than 64 bits.
  */
 int gt_double_trees_find(const struct gt_quotient *q, enum gt_coll coll,
 			 uint32_t root, struct gt_arena *arena,

@@ -11,8 +11,8 @@ gtopo_core_sources += \
 	%D%/alltoall_master.h \
 	%D%/alltoall_path.c \
 	%D%/alltoall_path.h \
-	%D%/block_tree_loads.c \
-	%D%/block_tree_pricing.c \
+	%D%/block_tree.c \
+	%D%/block_tree.h \
 	%D%/block_trees.c \
 	%D%/block_trees.h \
 	%D%/cut_bound.c \

@@ -11,7 +11,6 @@
 #include "plan/ir/cluster.h"
 #include "search/problem/fabric.h"
 #include "search/cluster/quotient.h"
-#include "search/cluster/block_trees.h"
 
 struct gt_ring_fabric_builder {
 	const struct gt_quotient *quotient;

@@ -1,24 +1,107 @@
-#include "search/cluster/block_trees.h"
+/*
+ * One tree of a node's blocks: what it loads, and the cheapest tree under
+ * prices of rows, which is an arborescence.
+ */
+#include "search/cluster/block_tree.h"
 
 #include <string.h>
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "search/cluster/quotient.h"
 #include "search/graph/arborescence.h"
 #include "search/problem/fabric.h"
-#include "search/cluster/quotient.h"
 
-/* The dearest link; what costs as much as all of them leads nowhere. */
+/* ---- loads ------------------------------------------------------------- */
+
+static void load_route(const struct gt_quotient *q,
+		       const struct gt_quotient_rows *rows,
+		       const struct gt_fabric_route *route, int32_t *loads)
+{
+	for (uint32_t k = 0; k < route->nlinks; k++) {
+		uint32_t link = route->links[k];
+		struct gt_rat load = q->fabric->links[link].charged
+					     ? route->charge
+					     : GT_RAT(1, 1);
+
+		loads[link] += (int32_t)(load.num * (rows->unit / load.den));
+	}
+}
+
+/*
+ * Blocks of all nodes that are not below a switch enter the switch once each.
+ */
+static void load_uplinks(const struct gt_quotient *q,
+			 const struct gt_quotient_rows *rows,
+			 const struct gt_network_hop *net, int32_t *loads)
+{
+	const struct gt_plan_cluster *cluster = &q->cluster;
+
+	for (uint32_t l = 0; l + 1 < cluster->nlevels; l++) {
+		int rails = cluster->levels[l].by_rail;
+		uint32_t out = rails ? cluster->ports[net->out].rail : 0;
+		uint32_t in = rails ? cluster->ports[net->in].rail : 0;
+		int32_t load =
+			(int32_t)(rows->unit *
+				  (cluster->nnodes - cluster->levels[l].nodes));
+
+		loads[gt_quotient_uplink_row(q, l, out, 0)] += load;
+		loads[gt_quotient_uplink_row(q, l, in, 1)] += load;
+	}
+}
+
+void gt_block_tree_load(const struct gt_quotient *q,
+			const struct gt_quotient_rows *rows,
+			struct gt_block_tree *tree)
+{
+	const struct gt_fabric *f = q->fabric;
+	uint32_t n = f->nranks, nports = q->cluster.nports;
+	int away = tree->root == n;
+
+	memset(tree->loads, 0, rows->n * sizeof(*tree->loads));
+	for (uint32_t i = 0; i < n; i++) {
+		const struct gt_network_hop *net = &tree->net[i];
+
+		if (tree->parent[i] >= 0) {
+			load_route(
+				q, rows,
+				&f->routes[(uint32_t)tree->parent[i] * n + i],
+				tree->loads);
+			continue;
+		}
+		if (!away)
+			continue;
+		load_route(q, rows, &q->out[net->from * nports + net->out],
+			   tree->loads);
+		load_route(q, rows, &q->in[i * nports + net->in], tree->loads);
+	}
+	if (!away)
+		return;
+	for (uint32_t r = 0; r < f->nlinks; r++)
+		tree->loads[r] *= (int32_t)(q->cluster.nnodes - 1);
+	for (uint32_t i = 0; i < n; i++)
+		if (tree->parent[i] < 0)
+			load_uplinks(q, rows, &tree->net[i], tree->loads);
+}
+
+/* ---- pricing ----------------------------------------------------------- */
+
+/*
+ * The price of the dearest row, and a cost that no tree has: it is that of what
+ * leads nowhere.
+ */
 #define GT_BLOCK_PRICE_MAX   (INT64_C(1) << 34)
 #define GT_BLOCK_UNREACHABLE (INT64_C(1) << 56)
 
 /*
- * Weights are costs times this, and small change to decide between equals:
- * rather within the node than over the network.
+ * Weights are costs times GT_BLOCK_TIE, and a little more to decide between
+ * equals: a hop within the node is preferred to one over the network.
  */
 enum { GT_BLOCK_TIE = 64, GT_BLOCK_TIE_LOCAL = 1, GT_BLOCK_TIE_REMOTE = 9 };
 
-/* n ranks, and the network as number n where trees are away. */
+/*
+ * The vertices are n ranks and, where trees are away, the network as number n.
+ */
 struct gt_block_pricing {
 	const struct gt_quotient *quotient;
 	const struct gt_quotient_rows *rows;
@@ -97,7 +180,7 @@ static void set_local_weights(struct gt_block_pricing *p, uint32_t size)
 							  ->routes[i * n + j]));
 }
 
-/* What uplinks cost between two ports, for one of all other nodes. */
+/* The cost of uplinks between two ports, for one of the other nodes. */
 static double uplink_cost(const struct gt_block_pricing *p,
 			  const struct gt_network_hop *net)
 {
@@ -121,7 +204,10 @@ static double uplink_cost(const struct gt_block_pricing *p,
 	return cost * p->rows->unit / (cluster->nnodes - 1);
 }
 
-/* The cheapest way over the network to a rank, the same rank's if it can be. */
+/*
+ * The cost of the cheapest hop over the network to a rank, of equals from the
+ * same rank of the other node; the hop goes to p->net.
+ */
 static int64_t cheapest_arrival(struct gt_block_pricing *p, uint32_t to)
 {
 	const struct gt_quotient *q = p->quotient;
@@ -151,8 +237,8 @@ static int64_t cheapest_arrival(struct gt_block_pricing *p, uint32_t to)
 }
 
 /*
- * Nearer to the root where that costs nothing: a rank hangs on the nearest of
- * those that are as cheap.
+ * Bring ranks nearer to the root where that costs nothing: a rank hangs on the
+ * nearest of those parents that are as cheap.
  */
 static void flatten_tree(struct gt_block_pricing *p, uint32_t size,
 			 uint32_t root)
