@@ -1,3 +1,8 @@
+/*
+ * The search for an all-to-all: column generation over bundles of paths,
+ * channels and certificate of the result, and fewer channels if these do as
+ * well.
+ */
 #include "search/cluster/alltoall.h"
 
 #include <string.h>
@@ -19,10 +24,10 @@
 
 enum { GT_ALLTOALL_ROUNDS = 500 };
 
-/* The longest price, while floats lead the way. */
+/* The price of the dearest row, while floats lead the search. */
 #define GT_ALLTOALL_PRICE_ONE (INT64_C(1) << 34)
 
-/* ---- its columns ------------------------------------------------------- */
+/* ---- columns ----------------------------------------------------------- */
 
 static int bundle_loads(const struct gt_alltoall_master *m,
 			struct gt_alltoall_bundle *bundle)
@@ -57,7 +62,7 @@ static int bundle_make(struct gt_alltoall_master *m, uint32_t root,
 		gt_arena_array(arena, m->a2a->rows.n, sizeof(*bundle->loads));
 	if (!bundle->paths || !bundle->loads)
 		return GT_ESYS;
-	if (m->all)
+	if (m->relaxed)
 		return gt_alltoall_lengths_loads(&m->lengths, root / m->n,
 						 root % m->n, bundle->loads);
 	rc = gt_alltoall_lengths_paths(&m->lengths, root / m->n, root % m->n,
@@ -80,7 +85,7 @@ static int keep_bundle(struct gt_alltoall_master *m,
 	return GT_OK;
 }
 
-/* 1: a bunch of this root that is shorter than `limit` was added. */
+/* Add the root's bundle if it is shorter than `limit`; 1 if it was added. */
 static int price_root(struct gt_alltoall_master *m, uint32_t root, double limit)
 {
 	struct gt_alltoall_bundle bundle;
@@ -97,7 +102,10 @@ static int price_root(struct gt_alltoall_master *m, uint32_t root, double limit)
 	return rc ? rc : 1;
 }
 
-/* The number of bunches that were added. */
+/*
+ * Add bundles that are shorter than their root's price, or all when they are
+ * the first; the number of those that were added.
+ */
 static int price_roots(struct gt_alltoall_master *m, int first)
 {
 	uint32_t links = m->a2a->rows.n;
@@ -155,7 +163,10 @@ static int price_columns(void *arg, struct gt_err *err)
 	return added < 0 ? explain_failure(added, err) : added;
 }
 
-/* First what is narrow is dear; then by prices of the program. */
+/*
+ * First bundles under prices that make narrow rows dear, then column
+ * generation.
+ */
 static int generate_bundles(struct gt_alltoall_master *m, struct gt_err *err)
 {
 	const struct gt_column_generation cg = {
@@ -178,7 +189,7 @@ static int generate_bundles(struct gt_alltoall_master *m, struct gt_err *err)
 	return gt_column_generation_run(&cg, err);
 }
 
-/* Few lanes do as well, mostly. */
+/* Try a few equal channels, which do as well in most clusters. */
 static int reduce_channels(struct gt_alltoall_master *m, struct gt_err *err)
 {
 	struct gt_alltoall_known_paths known = {0};
@@ -192,20 +203,20 @@ static int reduce_channels(struct gt_alltoall_master *m, struct gt_err *err)
 			if (m->bundles[b].paths[to])
 				known.paths[known.n++] =
 					m->bundles[b].paths[to];
-	m->lengths.all = 0;
+	m->lengths.relaxed = 0;
 	gt_alltoall_lengths_set(&m->lengths);
 	return gt_alltoall_assign(m->a2a, &m->lengths, &known)
 		       ? gt_err_nomem(err)
 		       : GT_OK;
 }
 
-/* ---- all of it --------------------------------------------------------- */
+/* ---- the whole search -------------------------------------------------- */
 
 static int rows_init(struct gt_alltoall *a2a, struct gt_err *err)
 {
 	const struct gt_plan_cluster *cluster = &a2a->quotient->cluster;
 	uint32_t nlinks = a2a->quotient->fabric->nlinks;
-	/* Bytes only go one way: an all-gather's rows. */
+	/* Bytes only go in one direction, as those of an all-gather. */
 	int rc = gt_quotient_rows_init(a2a->quotient, GT_COLL_ALLGATHER,
 				       a2a->arena, &a2a->rows, err);
 
@@ -228,7 +239,10 @@ static int rows_init(struct gt_alltoall *a2a, struct gt_err *err)
 	return GT_OK;
 }
 
-/* What ways over any nodes could do, when that may be more. */
+/*
+ * Lower the bound to that of paths over any nodes, by a program of its own.
+ * This is for channels that do not reach the bound of paths that cross once.
+ */
 static int bound_any_path(const struct gt_alltoall_master *once,
 			  struct gt_err *err)
 {
@@ -238,7 +252,7 @@ static int bound_any_path(const struct gt_alltoall_master *once,
 				       .n = once->n,
 				       .nranks = once->nranks,
 				       .nroots = once->nroots,
-				       .all = 1};
+				       .relaxed = 1};
 	int rc = gt_alltoall_master_init(&m, err);
 
 	if (!rc)

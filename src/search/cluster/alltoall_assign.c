@@ -1,3 +1,7 @@
+/*
+ * The assignment of one path a pair to each of a few equal channels, so that no
+ * row is overfull: candidates of every pair, then local search over them.
+ */
 #include "search/cluster/alltoall_assign.h"
 
 #include <stdlib.h>
@@ -12,17 +16,20 @@
 #include "search/problem/budget.h"
 
 enum {
-	GT_ASSIGN_CHANNELS_MAX = 8, /* lanes that are tried */
-	GT_ASSIGN_CANDIDATES = 48,  /* ways of a pair */
+	GT_ASSIGN_CHANNELS_MAX = 8, /* so many channels are tried */
+	GT_ASSIGN_CANDIDATES = 48,  /* paths of a pair */
 	GT_ASSIGN_PASSES = 6,
-	GT_ASSIGN_ENDS_MAX = 1024, /* rank and port, of either side */
-	GT_ASSIGN_STRAY = 4,       /* links that meeting one's like is worth */
-	/* What a link is worth, and a port of one's own. */
+	GT_ASSIGN_ENDS_MAX =
+		1024,        /* ranks times ports of a node that are tried */
+	GT_ASSIGN_STRAY = 4, /* in links: the cost of another rank's number */
+	/* Scores of a link, and of a port that is not the nearest. */
 	GT_ASSIGN_LINK = 6,
 	GT_ASSIGN_PORT = 2,
 };
 
-/* What ways that are as full differ by: a score of 1. */
+/*
+ * The cost of a score of 1, which decides between paths that fill links alike.
+ */
 #define GT_ASSIGN_TIE 3e-6
 
 struct gt_assign_choice {
@@ -35,15 +42,15 @@ struct gt_assign_search {
 	struct gt_alltoall *a2a;
 	struct gt_alltoall_lengths *l;
 	uint32_t n, npairs;
-	uint32_t *nearest;                    /* port of a rank */
-	struct gt_assign_choice *choices;     /* of a pair */
-	double *use, *room;                   /* of a row: of 1 that is full */
-	const struct gt_alltoall_path **pick; /* [lane * npairs + pair] */
+	uint32_t *nearest;                /* by rank: its nearest port */
+	struct gt_assign_choice *choices; /* by pair */
+	double *use, *room; /* by row: 1 is full; what a unit takes */
+	const struct gt_alltoall_path **pick; /* [channel * npairs + pair] */
 };
 
 /* ---- candidates -------------------------------------------------------- */
 
-/* The port next to a rank; of several each rank has another. */
+/* The port that is nearest to a rank; of several each rank has another. */
 static uint32_t nearest_port(const struct gt_quotient *q, uint32_t rank)
 {
 	uint32_t nports = q->cluster.nports, nearest = UINT32_MAX;
@@ -61,8 +68,9 @@ static uint32_t nearest_port(const struct gt_quotient *q, uint32_t rank)
 }
 
 /*
- * Few links; over the network to the like of a rank rather than to others, by
- * the ports next to the two; through other ranks rather before than behind it.
+ * The lower the better: few links; over the network to the rank of the same
+ * number rather than to others, by the ports nearest to the two; through other
+ * ranks before the network rather than behind it.
  */
 static uint32_t path_score(const struct gt_assign_search *s,
 			   const struct gt_alltoall_path *path)
@@ -97,7 +105,10 @@ static uint32_t pair_of(const struct gt_assign_search *s,
 	       path->ranks[path->nranks - 1];
 }
 
-/* Keep it, in place of the one with the worst score if there is no room. */
+/*
+ * Keep a candidate, in place of the one with the worst score if there is no
+ * room.
+ */
 static void keep_candidate(struct gt_assign_search *s,
 			   const struct gt_alltoall_path *path)
 {
@@ -118,7 +129,7 @@ static void keep_candidate(struct gt_assign_search *s,
 	choice->score[worst] = score;
 }
 
-/* One that goes through at most one rank on each side. */
+/* Make a candidate that goes through at most one rank on each side. */
 static int try_candidate(struct gt_assign_search *s, const uint32_t ends[2],
 			 const uint32_t mid[2], struct gt_alltoall_path *model)
 {
@@ -142,7 +153,7 @@ static int try_candidate(struct gt_assign_search *s, const uint32_t ends[2],
 	return GT_OK;
 }
 
-/* Shortest ways that go through no more than one rank of each node. */
+/* The length of the shortest path through at most one rank of each node. */
 static int64_t shortest_length(const struct gt_assign_search *s,
 			       uint32_t class_, const uint32_t ends[2])
 {
@@ -157,9 +168,9 @@ static int64_t shortest_length(const struct gt_assign_search *s,
 			if (!class_ && a != b)
 				continue;
 			if (class_)
-				length += s->l->cross[((size_t)class_ * n + a) *
-							      n +
-						      b];
+				length += s->l->crossing[((size_t)class_ * n +
+							  a) * n +
+							 b];
 			if (length < least)
 				least = length;
 		}
@@ -184,7 +195,9 @@ static int local_candidates(struct gt_assign_search *s, const uint32_t ends[2])
 	return rc;
 }
 
-/* From a rank, or (1) to it, through another and a port: how long. */
+/*
+ * The length from a rank (or, if `in`, to it) through another one and a port.
+ */
 static int64_t end_length(const struct gt_assign_search *s, uint32_t rank,
 			  uint32_t mid, uint32_t port, int in)
 {
@@ -253,7 +266,7 @@ static int find_candidates(struct gt_assign_search *s,
 
 /* ---- choosing ---------------------------------------------------------- */
 
-/* How full a link is, such that the fullest count: the twelfth power. */
+/* The twelfth power of how full a link is, so that the fullest count. */
 static double penalty(double use)
 {
 	double square = use * use, fourth = square * square;
@@ -261,7 +274,10 @@ static double penalty(double use)
 	return fourth * fourth * fourth;
 }
 
-/* Take a way's load on or (-1) off, of one of k lanes; what it adds. */
+/*
+ * Add a path's load so many times, which is 1 / k in one of k channels, and
+ * negative to take it off; the result is what that adds to the penalties.
+ */
 static double add_path_load(struct gt_assign_search *s,
 			    const struct gt_alltoall_path *path, double times)
 {
@@ -279,7 +295,7 @@ static double add_path_load(struct gt_assign_search *s,
 	return after - before;
 }
 
-/* What a way in a lane costs: how much fuller links get, and its score. */
+/* The cost of a candidate: how much fuller links get, and its score. */
 static double candidate_cost(struct gt_assign_search *s,
 			     const struct gt_assign_choice *choice, uint32_t i,
 			     uint32_t k)
@@ -290,7 +306,7 @@ static double candidate_cost(struct gt_assign_search *s,
 	return more + choice->score[i] * GT_ASSIGN_TIE;
 }
 
-/* A cheaper way for the pair, if there is one. */
+/* Give the pair its cheapest candidate; 1 if that is another one. */
 static int improve_pair(struct gt_assign_search *s, uint32_t pair, uint32_t k,
 			const struct gt_alltoall_path **pick)
 {
@@ -315,7 +331,7 @@ static int improve_pair(struct gt_assign_search *s, uint32_t pair, uint32_t k,
 	return best != old;
 }
 
-/* The way with the best score, in another lane the next that is as good. */
+/* A path with the best score; in another channel the next that is as good. */
 static const struct gt_alltoall_path *first_candidate(
 	const struct gt_assign_choice *choice, uint32_t channel)
 {
@@ -359,7 +375,10 @@ static int is_overfull(const struct gt_assign_search *s)
 	return 0;
 }
 
-/* k lanes, each pair's way in each for itself; 1: as good or better. */
+/*
+ * Assign paths to k channels, each pair's in each channel by itself, and find
+ * the rate; 0 when that needs more than 64 bits.
+ */
 static int assign_channels(struct gt_assign_search *s, uint32_t k,
 			   struct gt_alltoall_channel *channels,
 			   struct gt_rat *rate)
@@ -414,7 +433,9 @@ static int take_channels(struct gt_assign_search *s, uint32_t k,
 	return GT_OK;
 }
 
-/* More lanes only for more, and until there is no more to be had. */
+/*
+ * More channels are only taken for a higher rate, until no more is to be had.
+ */
 static int try_channel_counts(struct gt_assign_search *s)
 {
 	struct gt_alltoall_channel channels[GT_ASSIGN_CHANNELS_MAX];

@@ -1,3 +1,7 @@
+/*
+ * The certificate of an all-to-all's bound: prices of links under which all
+ * paths that one node sends cost at least so much together.
+ */
 #include "search/cluster/alltoall_master.h"
 
 #include <string.h>
@@ -10,7 +14,10 @@
 #include "search/cluster/quotient.h"
 #include "search/lp/lp.h"
 
-/* Exact prices of rows as whole numbers, or those that floats have. */
+/*
+ * The prices of rows as whole numbers without a common divisor: exact ones from
+ * the last basis, or else rounded from floating point.
+ */
 static int integer_prices(struct gt_alltoall_master *m)
 {
 	const struct gt_basis_program of = gt_alltoall_basis(m);
@@ -28,7 +35,11 @@ static int integer_prices(struct gt_alltoall_master *m)
 	return rc == GT_ESYS ? rc : GT_OK;
 }
 
-/* A node's links and its part of uplinks, as lengths that come to 1. */
+/*
+ * The bound that these lengths of rows prove, and the prices that say so:
+ * lengths over what all paths of a node have together.  0 when it needs more
+ * than 64 bits.
+ */
 static int certify_lengths(struct gt_alltoall *a2a, const int64_t *lengths,
 			   int64_t total)
 {
@@ -63,7 +74,7 @@ static int certify_lengths(struct gt_alltoall *a2a, const int64_t *lengths,
 	return a2a->nprices > 0;
 }
 
-/* Fewer digits, until all numbers fit; 0 when there are none left. */
+/* Drop digits of all prices if one exceeds `most`; 0 if none does. */
 static int coarsen_prices(struct gt_alltoall_master *m, int64_t most)
 {
 	int64_t *price = m->lengths.price;
@@ -90,7 +101,7 @@ int gt_alltoall_certify(struct gt_alltoall_master *m, struct gt_err *err)
 		return gt_err_nomem(err);
 	while (coarsen_prices(m, GT_ALLTOALL_PRICE_MAX / a2a->rows.unit))
 		;
-	m->lengths.all = 1;
+	m->lengths.relaxed = 1;
 	do {
 		gt_alltoall_lengths_set(&m->lengths);
 		total = gt_alltoall_lengths_total(&m->lengths);

@@ -1,3 +1,7 @@
+/*
+ * The master program's result as channels: weights of bundles, and channels
+ * that have one bundle of every root.
+ */
 #include "search/cluster/alltoall_master.h"
 
 #include <stdlib.h>
@@ -10,7 +14,10 @@
 #include "search/cluster/quotient.h"
 #include "search/lp/lp.h"
 
-/* Weights of bunches in a grid; those of a root come to `whole`. */
+/*
+ * Weights of bundles, rounded to a grid; those of a root add up to
+ * GT_ALLTOALL_GRID.
+ */
 static int round_weights(struct gt_alltoall_master *m, int64_t *weights)
 {
 	enum { GT_ALLTOALL_GRID = 1 << 24 };
@@ -43,7 +50,7 @@ static int round_weights(struct gt_alltoall_master *m, int64_t *weights)
 	return 1;
 }
 
-/* The same exactly, where that takes few enough digits. */
+/* Exact weights of bundles; GT_ENO where these have too many digits. */
 static int exact_weights(struct gt_alltoall_master *m, int64_t *weights)
 {
 	const struct gt_basis_program of = gt_alltoall_basis(m);
@@ -64,7 +71,10 @@ static int exact_weights(struct gt_alltoall_master *m, int64_t *weights)
 			weights[basis.columns[i] - 1] = num;
 	}
 	gt_basis_release(&basis);
-	/* Each root gets what the poorest has, and all by their divisor. */
+	/*
+	 * Each root gets what the poorest has; then all lose their common
+	 * divisor.
+	 */
 	for (uint32_t root = 0; !rc && root < m->nroots; root++) {
 		int64_t sum = 0;
 
@@ -96,7 +106,7 @@ static int exact_weights(struct gt_alltoall_master *m, int64_t *weights)
 	return m->a2a->denominator < INT64_C(1) << 28 ? GT_OK : GT_ENO;
 }
 
-/* The root's first bunch of which there is some left. */
+/* The root's first bundle that has some of its weight left. */
 static uint32_t first_bundle(const struct gt_alltoall_master *m,
 			     const int64_t *weights, uint32_t root)
 {
@@ -107,7 +117,10 @@ static uint32_t first_bundle(const struct gt_alltoall_master *m,
 	return b;
 }
 
-/* All roots' bunches side by side, cut where one of them ends. */
+/*
+ * The next channel: the first bundles of all roots side by side, as wide as the
+ * narrowest of them.  1 if there was one.
+ */
 static int cut_channel(struct gt_alltoall_master *m, int64_t *weights)
 {
 	struct gt_alltoall *a2a = m->a2a;

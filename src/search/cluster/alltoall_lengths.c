@@ -15,8 +15,9 @@
 #include "search/problem/fabric.h"
 
 /*
- * The class that a way has which leaves a node and comes back: by switches that
- * its ports have in common, whether other nodes hang there or none.
+ * A path that leaves a node and comes back counts as one of this class: it uses
+ * the switches that its ports have in common, whether other nodes hang there or
+ * none.
  */
 enum { GT_ALLTOALL_NEAREST = 1 };
 
@@ -35,18 +36,19 @@ int gt_alltoall_lengths_init(struct gt_alltoall_lengths *l,
 	l->local = gt_arena_array(a, nn, sizeof(*l->local));
 	l->out = gt_arena_array(a, np, sizeof(*l->out));
 	l->in = gt_arena_array(a, np, sizeof(*l->in));
-	l->cross = gt_arena_array(a, nn * a2a->nclasses, sizeof(*l->cross));
+	l->crossing =
+		gt_arena_array(a, nn * a2a->nclasses, sizeof(*l->crossing));
 	for (int i = 0; i < 2; i++) {
-		l->by[i] = gt_arena_array(a, nn * a2a->nclasses,
-					  sizeof(*l->by[i]));
-		if (!l->by[i])
+		l->crossing_ports[i] = gt_arena_array(
+			a, nn * a2a->nclasses, sizeof(*l->crossing_ports[i]));
+		if (!l->crossing_ports[i])
 			return GT_ESYS;
 	}
 	l->weights = gt_arena_array(a, 4 * nn, sizeof(*l->weights));
-	l->far = gt_arena_array(a, 2 * nn, sizeof(*l->far));
+	l->distance = gt_arena_array(a, 2 * nn, sizeof(*l->distance));
 	l->parent = gt_arena_array(a, 2 * (size_t)n, sizeof(*l->parent));
-	return l->price && l->local && l->out && l->in && l->cross &&
-			       l->weights && l->far && l->parent
+	return l->price && l->local && l->out && l->in && l->crossing &&
+			       l->weights && l->distance && l->parent
 		       ? GT_OK
 		       : GT_ESYS;
 }
@@ -87,7 +89,10 @@ int64_t gt_alltoall_lengths_uplinks(const struct gt_alltoall_lengths *l,
 	       uplinks_length(l, class_, in, 1);
 }
 
-/* The class that two ports are apart by, if it is more; 0: no way at all. */
+/*
+ * The class whose switches join two ports of nodes that are class_ apart: a
+ * higher one where rails meet higher up.  0 when nothing joins them.
+ */
 static uint32_t meeting_class(const struct gt_alltoall_lengths *l,
 			      uint32_t class_, uint32_t out, uint32_t in)
 {
@@ -98,10 +103,13 @@ static uint32_t meeting_class(const struct gt_alltoall_lengths *l,
 	while (class_ <= cluster->nlevels &&
 	       cluster->levels[class_ - 1].by_rail)
 		class_++;
-	return l->all && class_ <= cluster->nlevels ? class_ : 0;
+	return l->relaxed && class_ <= cluster->nlevels ? class_ : 0;
 }
 
-/* By the best pair of ports; of equals those at the ranks' own places. */
+/*
+ * The shortest hop by any two ports, of equals by those of the ranks' own
+ * numbers.
+ */
 static void set_crossing(struct gt_alltoall_lengths *l, uint32_t class_,
 			 uint32_t from, uint32_t to)
 {
@@ -109,7 +117,7 @@ static void set_crossing(struct gt_alltoall_lengths *l, uint32_t class_,
 	uint32_t nports = q->cluster.nports, n = q->fabric->nranks;
 	size_t at = ((size_t)class_ * n + from) * n + to;
 
-	l->cross[at] = GT_ALLTOALL_UNREACHABLE;
+	l->crossing[at] = GT_ALLTOALL_UNREACHABLE;
 	if (q->cluster.nnodes == 1)
 		nports = 0;
 	for (uint32_t i = 0; i < nports; i++)
@@ -120,18 +128,18 @@ static void set_crossing(struct gt_alltoall_lengths *l, uint32_t class_,
 					 l->in[to * nports + in];
 			uint32_t apart;
 
-			if (length >= l->cross[at])
+			if (length >= l->crossing[at])
 				continue;
 			apart = meeting_class(l, class_, out, in);
 			length +=
 				gt_alltoall_lengths_uplinks(l, apart, out, in);
 			if (!apart)
 				continue;
-			if (length >= l->cross[at])
+			if (length >= l->crossing[at])
 				continue;
-			l->cross[at] = length;
-			l->by[0][at] = out;
-			l->by[1][at] = in;
+			l->crossing[at] = length;
+			l->crossing_ports[0][at] = out;
+			l->crossing_ports[1][at] = in;
 		}
 }
 
@@ -155,9 +163,12 @@ void gt_alltoall_lengths_set(struct gt_alltoall_lengths *l)
 			set_crossing(l, c, i / n, i % n);
 }
 
-/* ---- shortest ways ----------------------------------------------------- */
+/* ---- paths that cross the network once ---------------------------------- */
 
-/* A node's ranks, and where it leads to another node that one's behind them. */
+/*
+ * Weights of hops between a node's ranks and, of a class above 0, the ranks of
+ * another node, whose numbers follow.  The result is how many there are.
+ */
 static uint32_t set_weights(struct gt_alltoall_lengths *l, uint32_t class_)
 {
 	uint32_t n = l->a2a->quotient->fabric->nranks,
@@ -170,15 +181,15 @@ static uint32_t set_weights(struct gt_alltoall_lengths *l, uint32_t class_)
 			if (i / n == j / n)
 				*to = l->local[i % n * n + j % n];
 			else if (i < n)
-				*to = l->cross[((size_t)class_ * n + i) * n +
-					       j - n];
+				*to = l->crossing[((size_t)class_ * n + i) * n +
+						  j - n];
 			else
 				*to = GT_ALLTOALL_UNREACHABLE;
 		}
 	return size;
 }
 
-/* Ranks of the way back from place `to`, turned round. */
+/* The path to vertex `to`, which is found from its end backwards. */
 static const struct gt_alltoall_path *trace_path(
 	const struct gt_alltoall_lengths *l, uint32_t class_, uint32_t from,
 	uint32_t to)
@@ -197,8 +208,8 @@ static const struct gt_alltoall_path *trace_path(
 	if (class_) {
 		at = (at + path.ranks[path.nout - 1]) * n +
 		     path.ranks[path.nout];
-		path.out = l->by[0][at];
-		path.in = l->by[1][at];
+		path.out = l->crossing_ports[0][at];
+		path.in = l->crossing_ports[1][at];
 	}
 	return gt_alltoall_path_new(l->a2a, &path);
 }
@@ -210,14 +221,14 @@ int gt_alltoall_lengths_paths(struct gt_alltoall_lengths *l, uint32_t class_,
 	uint32_t n = l->a2a->quotient->fabric->nranks;
 	uint32_t size = set_weights(l, class_);
 
-	gt_shortest_paths(size, l->weights, from, l->far, l->parent);
+	gt_shortest_paths(size, l->weights, from, l->distance, l->parent);
 	for (uint32_t to = 0; to < n; to++) {
 		uint32_t place = class_ ? n + to : to;
 
 		paths[to] = NULL;
 		if (!class_ && to == from)
 			continue;
-		if (l->far[place] >= GT_ALLTOALL_UNREACHABLE)
+		if (l->distance[place] >= GT_ALLTOALL_UNREACHABLE)
 			return GT_ENO;
 		paths[to] = trace_path(l, class_, from, place);
 		if (!paths[to])
@@ -226,7 +237,7 @@ int gt_alltoall_lengths_paths(struct gt_alltoall_lengths *l, uint32_t class_,
 	return GT_OK;
 }
 
-/* ---- all ways ---------------------------------------------------------- */
+/* ---- paths over any nodes ----------------------------------------------- */
 
 static int64_t add_lengths(int64_t a, int64_t b)
 {
@@ -234,7 +245,9 @@ static int64_t add_lengths(int64_t a, int64_t b)
 					       : GT_ALLTOALL_UNREACHABLE;
 }
 
-/* Through any rank: to[i, j] = least of a[i, k] + b[k, j]. */
+/*
+ * Lengths through any rank in between: to[i, j] = least of a[i, k] + b[k, j].
+ */
 static void join_lengths(uint32_t n, const int64_t *a, const int64_t *b,
 			 int64_t *to)
 {
@@ -250,7 +263,10 @@ static void join_lengths(uint32_t n, const int64_t *a, const int64_t *b,
 	}
 }
 
-/* Between ranks of a node, also by its own switches or over the next node. */
+/*
+ * Lengths between a node's ranks, through any others, and also out of the node
+ * and back.
+ */
 static void close_local(struct gt_alltoall_lengths *l, int64_t *near)
 {
 	uint32_t nn = l->a2a->quotient->fabric->nranks, n = nn;
@@ -258,8 +274,8 @@ static void close_local(struct gt_alltoall_lengths *l, int64_t *near)
 	nn *= nn;
 	memcpy(near, l->local, nn * sizeof(*near));
 	for (uint32_t i = 0; i < nn; i++)
-		if (l->cross[GT_ALLTOALL_NEAREST * nn + i] < near[i])
-			near[i] = l->cross[GT_ALLTOALL_NEAREST * nn + i];
+		if (l->crossing[GT_ALLTOALL_NEAREST * nn + i] < near[i])
+			near[i] = l->crossing[GT_ALLTOALL_NEAREST * nn + i];
 	for (uint32_t k = 0; k < n; k++)
 		for (uint32_t i = 0; i < nn; i++) {
 			int64_t over = add_lengths(near[i / n * n + k],
@@ -270,7 +286,10 @@ static void close_local(struct gt_alltoall_lengths *l, int64_t *near)
 		}
 }
 
-/* Hop by hop back from a place: loads of one like it, as often as `times`. */
+/*
+ * Add the loads of the path to vertex `to`, hop by hop from its end, for all
+ * nodes of the class.  GT_EINPUT when these do not fit.
+ */
 static int trace_loads(const struct gt_alltoall_lengths *l, uint32_t class_,
 		       uint32_t from, uint32_t to, int32_t *loads)
 {
@@ -285,13 +304,13 @@ static int trace_loads(const struct gt_alltoall_lengths *l, uint32_t class_,
 		const struct gt_alltoall_path *path;
 
 		if (l->parent[up] / n == up / n)
-			c = l->cross[GT_ALLTOALL_NEAREST * n * n + at] <
+			c = l->crossing[GT_ALLTOALL_NEAREST * n * n + at] <
 					    l->local[at]
 				    ? GT_ALLTOALL_NEAREST
 				    : 0;
 		hop.nout = c ? 1 : 2;
-		hop.out = l->by[0][(size_t)c * n * n + at];
-		hop.in = l->by[1][(size_t)c * n * n + at];
+		hop.out = l->crossing_ports[0][(size_t)c * n * n + at];
+		hop.in = l->crossing_ports[1][(size_t)c * n * n + at];
 		if (c)
 			hop.class_ = meeting_class(l, c, hop.out, hop.in);
 		path = gt_alltoall_path_new(l->a2a, &hop);
@@ -319,18 +338,19 @@ int gt_alltoall_lengths_loads(struct gt_alltoall_lengths *l, uint32_t class_,
 	for (uint32_t i = 0; i < size * size; i++) {
 		uint32_t a = i / size, b = i % size;
 		int64_t over =
-			l->cross[(GT_ALLTOALL_NEAREST * n + a % n) * n + b % n];
+			l->crossing[(GT_ALLTOALL_NEAREST * n + a % n) * n +
+				    b % n];
 
 		if (a / n == b / n && over < l->weights[i])
 			l->weights[i] = over;
 	}
-	gt_shortest_paths(size, l->weights, from, l->far, l->parent);
+	gt_shortest_paths(size, l->weights, from, l->distance, l->parent);
 	for (uint32_t to = 0; to < n && !rc; to++) {
 		uint32_t place = class_ ? n + to : to;
 
 		if (!class_ && to == from)
 			continue;
-		if (l->far[place] >= GT_ALLTOALL_UNREACHABLE)
+		if (l->distance[place] >= GT_ALLTOALL_UNREACHABLE)
 			return GT_ENO;
 		rc = trace_loads(l, class_, from, place, loads);
 	}
@@ -338,8 +358,9 @@ int gt_alltoall_lengths_loads(struct gt_alltoall_lengths *l, uint32_t class_,
 }
 
 /*
- * Over another node is at least as long as over one below the same switch, and
- * to a node of a class a crossing at its level, or higher, has to be.
+ * A path over another node is at least as long as one over a node below the
+ * same switch, and to a node of a class a path has to cross at its level or
+ * higher.
  */
 int64_t gt_alltoall_lengths_total(struct gt_alltoall_lengths *l)
 {
@@ -356,7 +377,7 @@ int64_t gt_alltoall_lengths_total(struct gt_alltoall_lengths *l)
 	for (uint32_t c = 1; c < l->a2a->nclasses; c++) {
 		if (!l->a2a->nodes[c])
 			continue;
-		join_lengths(n, near, l->cross + (size_t)c * nn, half);
+		join_lengths(n, near, l->crossing + (size_t)c * nn, half);
 		join_lengths(n, half, near, path);
 		for (uint32_t i = 0; i < nn; i++)
 			sum += (__int128)path[i] * l->a2a->nodes[c];

@@ -1,3 +1,7 @@
+/*
+ * Lengths of an all-to-all's hops and paths: sums of prices of rows times
+ * loads.  Lengths of what is connected are below GT_ALLTOALL_UNREACHABLE.
+ */
 #ifndef GT_SEARCH_CLUSTER_ALLTOALL_LENGTHS_H
 #define GT_SEARCH_CLUSTER_ALLTOALL_LENGTHS_H
 
@@ -6,50 +10,59 @@
 struct gt_alltoall;
 struct gt_alltoall_path;
 
-/*
- * alltoall_path.c: lengths of what ranks and ports are joined by, under prices
- * of rows, below GT_ALLTOALL_UNREACHABLE.
- */
 #define GT_ALLTOALL_UNREACHABLE (INT64_C(1) << 54)
 #define GT_ALLTOALL_PRICE_MAX   (INT64_C(1) << 36)
 
 struct gt_alltoall_lengths {
 	const struct gt_alltoall *a2a;
-	/* Also to rails that are apart, where they meet higher up: no way of a
-	 * plan, but one that a proof has to count. */
-	int all;
-	int64_t *price;    /* of a row; set before gt_alltoall_lengths_set() */
-	int64_t *local;    /* [n * n] hops in a node */
-	int64_t *out, *in; /* [n * nports] */
-	int64_t *cross;    /* [(class * n + from) * n + to] network hops */
-	uint32_t *by[2];   /* likewise: their ports */
-	int64_t *weights, *far; /* of the ways from one rank */
+	/*
+	 * Do hops also lead to rails that only meet higher up?  Such hops are
+	 * in no plan, but a proof has to count them.
+	 */
+	int relaxed;
+	int64_t *price;    /* by row; the caller sets them */
+	int64_t *local;    /* [from * n + to]: a hop in a node */
+	int64_t *out, *in; /* [rank * nports + port] */
+	int64_t *crossing; /* [(class * n + from) * n + to]: a network hop */
+	uint32_t *crossing_ports[2]; /* its ports, by the same index: out, in */
+	int64_t *weights, *distance; /* scratch for paths from one rank */
 	uint32_t *parent;
 };
+
+/* Memory is the arena's.  GT_ESYS when it ran out. */
 int gt_alltoall_lengths_init(struct gt_alltoall_lengths *l,
 			     const struct gt_alltoall *a2a);
+
+/* Set the lengths of all hops from l->price. */
 void gt_alltoall_lengths_set(struct gt_alltoall_lengths *l);
 
-/* From port to port of a node of the class: uplinks only. */
+/*
+ * The length of the uplinks alone, from a port to one of a node of the class.
+ */
 int64_t gt_alltoall_lengths_uplinks(const struct gt_alltoall_lengths *l,
 				    uint32_t class_, uint32_t out, uint32_t in);
 
 /*
- * The shortest ways from a rank to all of a node of the class; 0, no memory:
- * -1
+ * The shortest paths that cross the network once, from a rank to all ranks of
+ * a node of the class.  GT_ENO when one cannot be reached, GT_ESYS when memory
+ * ran out.
  */
 int gt_alltoall_lengths_paths(struct gt_alltoall_lengths *l, uint32_t class_,
 			      uint32_t from,
 			      const struct gt_alltoall_path **paths);
 
 /*
- * What the shortest load with all nodes of the class, if they may cross the
- * network as often as they like; GT_EINPUT: more than fits.
+ * Add to loads[] what the shortest paths from a rank to all nodes of the class
+ * load, if they may cross the network as often as they like.  GT_EINPUT when
+ * that does not fit, GT_ENO when a rank cannot be reached.
  */
 int gt_alltoall_lengths_loads(struct gt_alltoall_lengths *l, uint32_t class_,
 			      uint32_t from, int32_t *loads);
 
-/* Of all that one node sends, however often it is passed on; -1: too long. */
+/*
+ * The least length of all that one node sends, however often it is passed on;
+ * -1 when that does not fit.
+ */
 int64_t gt_alltoall_lengths_total(struct gt_alltoall_lengths *l);
 
 #endif

@@ -78,7 +78,7 @@ int gt_alltoall_master_init(struct gt_alltoall_master *m, struct gt_err *err)
 	if (!upper || !m->entries || !m->prices ||
 	    gt_alltoall_lengths_init(&m->lengths, a2a))
 		return gt_err_nomem(err);
-	m->lengths.all = m->all;
+	m->lengths.relaxed = m->relaxed;
 	for (uint32_t r = 0; r < a2a->rows.n; r++)
 		upper[r] = gt_rat_double(a2a->rows.gbs[r]) * a2a->rows.unit *
 			   (double)m->nranks;

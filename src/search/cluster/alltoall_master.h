@@ -11,39 +11,51 @@
 
 struct gt_lp;
 
-/* The ways of a class from one rank. */
+/* A column: the paths from one rank to all ranks of a node of a class. */
 struct gt_alltoall_bundle {
-	uint32_t root; /* class * nranks + from */
+	uint32_t root; /* class * n + the rank that they come from */
 	const struct gt_alltoall_path **paths;
 	int32_t *loads;
 };
 
-/* Rows of links, then of roots; column 0 is x times all ranks. */
+/*
+ * Its rows are those of links, then one for each root; n is the ranks of a
+ * node, nranks those of the cluster.  Column 0 is x times nranks.
+ */
 struct gt_alltoall_master {
 	struct gt_alltoall *a2a;
 	struct gt_alltoall_lengths lengths;
 	uint32_t nroots, n, nbundles, size, nrounds;
 	int64_t nranks;
-	int all; /* ways over any nodes: of bunches, only loads are known */
+	int relaxed; /* paths over any nodes: bundles have loads alone */
 	struct gt_alltoall_bundle *bundles;
 	struct gt_lp *lp;
 	int32_t *entries;
 	double *prices;
 };
 
+/* Does the root send anything: is there a node so far away? */
 int gt_alltoall_has_root(const struct gt_alltoall_master *m, uint32_t root);
+
+/* The program for the exact solver. */
 struct gt_basis_program gt_alltoall_basis(const struct gt_alltoall_master *m);
 
-/* The program with x alone.  GT_ESYS when memory ran out. */
+/* The program with x alone, which has no path yet.  GT_ESYS without memory. */
 int gt_alltoall_master_init(struct gt_alltoall_master *m, struct gt_err *err);
 
 /* Give a column to the solver; 0 is x, b + 1 that of bundle b. */
 void gt_alltoall_master_push(struct gt_alltoall_master *m, uint32_t column);
 
-/* alltoall_certificate.c: prices and the bound, if any, into the flow. */
+/*
+ * alltoall_certificate.c: the bound that the program's prices prove, if any,
+ * into m->a2a with these prices.
+ */
 int gt_alltoall_certify(struct gt_alltoall_master *m, struct gt_err *err);
 
-/* alltoall_decompose.c: the program's own lanes, and their rate. */
+/*
+ * alltoall_decompose.c: the program's result as channels of m->a2a, with their
+ * rate.  GT_EINPUT when that needs more than 64 bits.
+ */
 int gt_alltoall_decompose(struct gt_alltoall_master *m, struct gt_err *err);
 
 #endif

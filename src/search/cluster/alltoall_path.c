@@ -40,7 +40,7 @@ static void add_route_loads(const struct gt_alltoall *a2a,
 			gt_alltoall_link_units(a2a, route->links[k], charge)};
 }
 
-/* The hop from the k-th rank: its routes, the second behind the network. */
+/* The routes of the hop from the k-th rank, one or (over the network) two. */
 static uint32_t hop_routes(const struct gt_alltoall *a2a,
 			   const struct gt_alltoall_path *path, uint32_t k,
 			   const struct gt_fabric_route *routes[2])
@@ -92,7 +92,7 @@ const struct gt_alltoall_path *gt_alltoall_path_new(
 	return path;
 }
 
-/* What rows carry, in parts of a whole; 0 when that needs more than 64 bits. */
+/* Add a channel's weighted loads; 0 when that needs more than 64 bits. */
 static int add_channel_loads(const struct gt_alltoall *a2a,
 			     const struct gt_alltoall_channel *channel,
 			     int64_t *loads)
@@ -118,7 +118,7 @@ static int add_channel_loads(const struct gt_alltoall *a2a,
 	return 1;
 }
 
-/* The rate that this much on a row allows. */
+/* The rate that a row allows with such a load; 0 when that needs more bits. */
 static int rate_of_load(const struct gt_alltoall *a2a, uint32_t row,
 			int64_t load, struct gt_rat *rate)
 {

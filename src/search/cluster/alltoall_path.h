@@ -46,7 +46,7 @@ struct gt_alltoall {
 	struct gt_arena *arena;
 	struct gt_quotient_rows rows;
 	uint32_t nclasses;
-	uint32_t *nodes; /* of a class */
+	uint32_t *nodes; /* by class: how many there are */
 	/* The result: channels, what a pair has, and what none exceeds. */
 	uint32_t nchannels;
 	struct gt_alltoall_channel *channels;
@@ -66,8 +66,10 @@ int32_t gt_alltoall_link_units(const struct gt_alltoall *a2a, uint32_t link,
 uint32_t gt_alltoall_uplink_row(const struct gt_alltoall *a2a, uint32_t level,
 				uint32_t port, int in);
 
-/* The path by the ranks and ports of `model`, which are copied, with its loads;
- * NULL when memory ran out. */
+/*
+ * A path with its loads, by the ranks and ports of `model`, which are copied;
+ * NULL when memory ran out.
+ */
 const struct gt_alltoall_path *gt_alltoall_path_new(
 	const struct gt_alltoall *a2a, const struct gt_alltoall_path *model);
 
