@@ -80,6 +80,11 @@ int gt_rat_cmp(struct gt_rat a, struct gt_rat b)
 	return (left > right) - (left < right);
 }
 
+struct gt_rat gt_rat_min(struct gt_rat a, struct gt_rat b)
+{
+	return gt_rat_cmp(b, a) < 0 ? b : a;
+}
+
 int64_t gt_rat_floor_mul(struct gt_rat a, int64_t n)
 {
 	gt_wide whole = (gt_wide)a.num * n / a.den;

@@ -29,6 +29,9 @@ int gt_rat_div(struct gt_rat a, struct gt_rat b, struct gt_rat *out);
 /* <0, 0, >0 as a is less than, equal to or greater than b; never fails. */
 int gt_rat_cmp(struct gt_rat a, struct gt_rat b);
 
+/* The lesser of two, the first where they are equal. */
+struct gt_rat gt_rat_min(struct gt_rat a, struct gt_rat b);
+
 /* floor(n * a) for n, a >= 0; saturates at INT64_MAX. */
 int64_t gt_rat_floor_mul(struct gt_rat a, int64_t n);
 

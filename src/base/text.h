@@ -3,11 +3,17 @@
 #define GT_BASE_TEXT_H
 
 #include <stdint.h>
+#include <string.h>
 
 /* What makes a noun agree with its number: "1 GPU", "2 GPUs". */
 static inline const char *gt_plural(uint64_t n)
 {
 	return n == 1 ? "" : "s";
+}
+
+static inline int gt_starts_with(const char *text, const char *start)
+{
+	return !strncmp(text, start, strlen(start));
 }
 
 #endif

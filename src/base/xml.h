@@ -49,6 +49,9 @@ uint32_t gt_xml_line(const struct gt_xml_elem *elem);
 /* The attribute's text, or NULL. */
 const char *gt_xml_attr(const struct gt_xml_elem *elem, const char *attr);
 
+/* The attribute's text, or "" where it or the element (NULL) is not there. */
+const char *gt_xml_text(const struct gt_xml_elem *elem, const char *attr);
+
 /*
  * A number: GT_OK and *value left alone where the attribute is absent or
  * empty, GT_EINPUT where it is not a number.

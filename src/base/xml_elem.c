@@ -94,6 +94,13 @@ const char *gt_xml_attr(const struct gt_xml_elem *elem, const char *attr)
 	return value && value->content ? (const char *)value->content : "";
 }
 
+const char *gt_xml_text(const struct gt_xml_elem *elem, const char *attr)
+{
+	const char *text = elem ? gt_xml_attr(elem, attr) : NULL;
+
+	return text ? text : "";
+}
+
 /* The value without blanks around it; 0 when it is absent or blank. */
 static int gt_xml_word(const struct gt_xml_elem *elem, const char *attr,
 		       char word[64])

@@ -8,11 +8,6 @@
 #include "base/arena.h"
 #include "base/err.h"
 
-static struct gt_rat gt_internode_least(struct gt_rat a, struct gt_rat b)
-{
-	return gt_rat_cmp(a, b) < 0 ? a : b;
-}
-
 static const struct gt_cluster_port *gt_internode_port(
 	const struct gt_internode *internode, enum gt_fabric_kind over, int end,
 	uint32_t i)
@@ -43,7 +38,7 @@ static int gt_internode_levels(const struct gt_internode *internode,
 		(uint32_t[]){internode->nodes[1], port[1]->rail});
 	if (meet == GT_NONE)
 		return GT_OK;
-	least = gt_internode_least(port[0]->gbs, port[1]->gbs);
+	least = gt_rat_min(port[0]->gbs, port[1]->gbs);
 	for (uint32_t level = 0; level < meet; level++)
 		for (int i = 0; i < 2; i++) {
 			at = gt_cluster_switch(cluster, over, level,
@@ -53,7 +48,7 @@ static int gt_internode_levels(const struct gt_internode *internode,
 					       &uplink, err);
 			if (rc)
 				return rc;
-			least = gt_internode_least(least, uplink);
+			least = gt_rat_min(least, uplink);
 		}
 	*width = least;
 	return GT_OK;
@@ -86,7 +81,7 @@ static void gt_internode_spread(const struct gt_cluster_fabric *fabric,
 
 			if (from->node != GT_NONE || to->node != GT_NONE)
 				continue;
-			width = gt_internode_least(reach[from->at], cable->gbs);
+			width = gt_rat_min(reach[from->at], cable->gbs);
 			if (gt_rat_cmp(reach[to->at], width) >= 0)
 				continue;
 			reach[to->at] = width;
@@ -117,7 +112,7 @@ static void gt_internode_arrive(const struct gt_internode *internode,
 				     internode->nodes[1], ports[1]))
 			continue;
 		if (from->node == GT_NONE)
-			here = gt_internode_least(reach[from->at], cable->gbs);
+			here = gt_rat_min(reach[from->at], cable->gbs);
 		else if (gt_internode_is(from, internode->nodes[0], ports[0]))
 			here = cable->gbs;
 		else
@@ -126,7 +121,7 @@ static void gt_internode_arrive(const struct gt_internode *internode,
 			most = here;
 	}
 	for (int i = 0; i < 2; i++)
-		most = gt_internode_least(
+		most = gt_rat_min(
 			most,
 			gt_internode_port(internode, over, i, ports[i])->gbs);
 	*width = most;
@@ -287,9 +282,9 @@ static void gt_internode_net(const struct gt_internode *internode,
 		if (!internode->widths[GT_FABRIC_NET][i].num ||
 		    route.kind == GT_PATH_DIS)
 			continue;
-		route.gbs = gt_internode_least(
-			internode->widths[GT_FABRIC_NET][i],
-			gt_internode_least(route.out->gbs, route.in->gbs));
+		route.gbs =
+			gt_rat_min(internode->widths[GT_FABRIC_NET][i],
+				   gt_rat_min(route.out->gbs, route.in->gbs));
 		if (gt_internode_beats(&route, best))
 			*best = route;
 	}

@@ -45,14 +45,6 @@ struct gt_props {
 	struct gt_device *dev;
 };
 
-static const char *gt_props_text(const struct gt_xml_elem *elem,
-				 const char *attr)
-{
-	const char *text = elem ? gt_xml_attr(elem, attr) : NULL;
-
-	return text ? text : "";
-}
-
 /*
  * Sets a property, in lower case; it stays "" where nothing is known or wanted.
  * Switches that files make up for virtual machines have ids of 0.
@@ -78,7 +70,7 @@ static void gt_props_link(struct gt_props *p, const char *attr,
 			  enum gt_prop width, enum gt_prop speed)
 {
 	struct gt_pci_rate rate =
-		gt_model_rate(gt_props_text(p->dev->elem, attr));
+		gt_model_rate(gt_xml_text(p->dev->elem, attr));
 	char number[GT_RAT_TEXT_MAX];
 
 	if (rate.width)
@@ -91,7 +83,7 @@ static void gt_props_link(struct gt_props *p, const char *attr,
 /* Reads "mlx5_core 23.10" as a driver and its version. */
 static void gt_props_driver(struct gt_props *p)
 {
-	const char *text = gt_props_text(p->dev->elem, "gt_driver");
+	const char *text = gt_xml_text(p->dev->elem, "gt_driver");
 	size_t len = strcspn(text, " ");
 
 	gt_props_set(p, GT_PROP_DRIVER,
@@ -103,7 +95,7 @@ static void gt_props_driver(struct gt_props *p)
 /* With these bits a port sends requests of peers, or their answers, up. */
 static void gt_props_acs(struct gt_props *p)
 {
-	const char *acs = gt_props_text(p->dev->elem, "gt_port_acs");
+	const char *acs = gt_xml_text(p->dev->elem, "gt_port_acs");
 
 	if (*acs)
 		gt_props_copy(p, GT_PROP_ACS,
@@ -135,15 +127,15 @@ static void gt_props_p2p(struct gt_props *p, const char *row)
 
 static void gt_props_gpu(struct gt_props *p, const struct gt_xml_elem *gpu)
 {
-	const char *mig = gt_props_text(gpu, "gt_mig");
+	const char *mig = gt_xml_text(gpu, "gt_mig");
 
 	p->dev->props[GT_PROP_CUR_SPEED] = "";
 	if (!gpu)
 		return;
-	gt_props_copy(p, GT_PROP_FIRMWARE, gt_props_text(gpu, "gt_firmware"));
+	gt_props_copy(p, GT_PROP_FIRMWARE, gt_xml_text(gpu, "gt_firmware"));
 	gt_props_copy(p, GT_PROP_VISIBLE,
 		      gt_xml_attr(gpu, "gt_hidden") ? "no" : "yes");
-	gt_props_p2p(p, gt_props_text(gpu, "gt_p2p"));
+	gt_props_p2p(p, gt_xml_text(gpu, "gt_p2p"));
 	if (*mig)
 		gt_props_copy(p, GT_PROP_MIG, *mig == '1' ? "on" : "off");
 }
@@ -151,19 +143,19 @@ static void gt_props_gpu(struct gt_props *p, const struct gt_xml_elem *gpu)
 static void gt_props_pci(struct gt_props *p)
 {
 	const struct gt_xml_elem *elem = p->dev->elem;
-	const char *width = gt_props_text(elem, "link_width");
-	struct gt_rat gts = gt_model_gts(gt_props_text(elem, "link_speed"));
+	const char *width = gt_xml_text(elem, "link_width");
+	struct gt_rat gts = gt_model_gts(gt_xml_text(elem, "link_speed"));
 	char number[GT_RAT_TEXT_MAX];
 
 	gt_props_set(p, GT_PROP_MODEL,
 		     gt_arena_printf(p->arena, "%s:%s",
-				     gt_props_text(elem, "vendor"),
-				     gt_props_text(elem, "device")));
+				     gt_xml_text(elem, "vendor"),
+				     gt_xml_text(elem, "device")));
 	gt_props_set(p, GT_PROP_SUBSYSTEM,
 		     gt_arena_printf(p->arena, "%s:%s",
-				     gt_props_text(elem, "subsystem_vendor"),
-				     gt_props_text(elem, "subsystem_device")));
-	gt_props_copy(p, GT_PROP_CLASS, gt_props_text(elem, "class"));
+				     gt_xml_text(elem, "subsystem_vendor"),
+				     gt_xml_text(elem, "subsystem_device")));
+	gt_props_copy(p, GT_PROP_CLASS, gt_xml_text(elem, "class"));
 	gt_props_driver(p);
 	gt_props_acs(p);
 	/* The maximum of the link is the lesser of both ends'. */
@@ -175,7 +167,7 @@ static void gt_props_pci(struct gt_props *p)
 	if (p->dev->kind == GT_DEVICE_NIC)
 		gt_props_copy(
 			p, GT_PROP_FIRMWARE,
-			gt_props_text(gt_xml_find(elem, "nic"), "gt_firmware"));
+			gt_xml_text(gt_xml_find(elem, "nic"), "gt_firmware"));
 	if (p->dev->kind == GT_DEVICE_GPU)
 		gt_props_gpu(p, gt_xml_find(elem, "gpu"));
 }
@@ -188,7 +180,7 @@ static void gt_props_word(struct gt_props *p, enum gt_prop prop,
 			  const char *attr)
 {
 	const struct gt_xml_elem *nic = gt_xml_parent(p->dev->elem);
-	const char *word = gt_props_text(nic, attr);
+	const char *word = gt_xml_text(nic, attr);
 
 	for (const struct gt_xml_elem *net = gt_xml_child(nic);
 	     net && net != p->dev->elem; net = gt_xml_next(net)) {
@@ -205,7 +197,7 @@ static void gt_props_word(struct gt_props *p, enum gt_prop prop,
 
 static void gt_props_port(struct gt_props *p)
 {
-	gt_props_copy(p, GT_PROP_SPEED, gt_props_text(p->dev->elem, "speed"));
+	gt_props_copy(p, GT_PROP_SPEED, gt_xml_text(p->dev->elem, "speed"));
 	gt_props_word(p, GT_PROP_STATE, "gt_state");
 	gt_props_word(p, GT_PROP_LAYER, "gt_layer");
 }
@@ -223,14 +215,14 @@ void gt_device_read_props(struct gt_arena *arena, unsigned ignore,
 	if (dev->kind == GT_DEVICE_CPU && gt_xml_attr(elem, "arch"))
 		gt_props_set(&p, GT_PROP_MODEL,
 			     gt_arena_printf(arena, "%s %s %s %s",
-					     gt_props_text(elem, "arch"),
-					     gt_props_text(elem, "vendor"),
-					     gt_props_text(elem, "familyid"),
-					     gt_props_text(elem, "modelid")));
+					     gt_xml_text(elem, "arch"),
+					     gt_xml_text(elem, "vendor"),
+					     gt_xml_text(elem, "familyid"),
+					     gt_xml_text(elem, "modelid")));
 	if (dev->kind == GT_DEVICE_PORT)
 		gt_props_port(&p);
 	if (dev->kind == GT_DEVICE_SERVER)
-		gt_props_copy(&p, GT_PROP_IOMMU,
-			      gt_props_text(gt_xml_find(elem, "gt_machine"),
-					    "iommu"));
+		gt_props_copy(
+			&p, GT_PROP_IOMMU,
+			gt_xml_text(gt_xml_find(elem, "gt_machine"), "iommu"));
 }

@@ -11,6 +11,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/vec.h"
+#include "base/text.h"
 #include "base/xml.h"
 #include "topo/diff/mix.h"
 #include "topo/xml/digest.h"
@@ -41,22 +42,9 @@ const struct gt_device *gt_device_tree_device(const struct gt_device_tree *tree,
 	return &tree->devs[i];
 }
 
-static int gt_starts(const char *text, const char *with)
-{
-	return !strncmp(text, with, strlen(with));
-}
-
-static const char *gt_device_tree_text(const struct gt_xml_elem *elem,
-				       const char *attr)
-{
-	const char *text = gt_xml_attr(elem, attr);
-
-	return text ? text : "";
-}
-
 static enum gt_device_kind gt_device_tree_kind(const struct gt_xml_elem *elem)
 {
-	const char *class = gt_device_tree_text(elem, "class");
+	const char *class = gt_xml_text(elem, "class");
 
 	if (gt_xml_is(elem, "cpu"))
 		return GT_DEVICE_CPU;
@@ -64,12 +52,12 @@ static enum gt_device_kind gt_device_tree_kind(const struct gt_xml_elem *elem)
 		return GT_DEVICE_NIC;
 	if (gt_xml_is(elem, "net"))
 		return GT_DEVICE_PORT;
-	if (gt_xml_find(elem, "gpu") || gt_starts(class, "0x03") ||
-	    gt_starts(class, "0x12"))
+	if (gt_xml_find(elem, "gpu") || gt_starts_with(class, "0x03") ||
+	    gt_starts_with(class, "0x12"))
 		return GT_DEVICE_GPU;
-	if (gt_xml_find(elem, "nic") || gt_starts(class, "0x02"))
+	if (gt_xml_find(elem, "nic") || gt_starts_with(class, "0x02"))
 		return GT_DEVICE_NIC;
-	return gt_xml_find(elem, "pci") || gt_starts(class, "0x0604")
+	return gt_xml_find(elem, "pci") || gt_starts_with(class, "0x0604")
 		       ? GT_DEVICE_SWITCH
 		       : GT_DEVICE_OTHER;
 }
@@ -82,9 +70,9 @@ static const char *gt_device_tree_name(struct gt_device_tree *tree,
 
 	if (!dev->parent && dev != tree->devs && dev->kind != GT_DEVICE_CPU)
 		return "server";
-	return gt_arena_printf(
-		tree->arena, "%s %s", gt_device_kind_name(dev->kind),
-		bus ? bus : gt_device_tree_text(dev->elem, attr));
+	return gt_arena_printf(tree->arena, "%s %s",
+			       gt_device_kind_name(dev->kind),
+			       bus ? bus : gt_xml_text(dev->elem, attr));
 }
 
 static int gt_device_tree_add(struct gt_device_tree *tree, uint32_t parent,

@@ -10,6 +10,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/text.h"
 #include "base/vec.h"
 #include "base/xml.h"
 #include "topo/diff/match.h"
@@ -230,7 +231,7 @@ static void gt_differ_count(struct gt_differ *d,
 
 	if (was != is)
 		gt_differ_add(d, *finding, "%d NVLink%s to %s instead of %d",
-			      is, is == 1 ? "" : "s",
+			      is, gt_plural(is),
 			      finding->to_b ? gt_device_tree_device(
 						      diff->b, finding->to_b)
 						      ->name

@@ -30,7 +30,7 @@ struct gt_paths {
 	uint32_t nends;
 	struct gt_path *paths; /* nends x nends */
 	uint32_t *nvlink;      /* direct links, ngpus x ngpus, or GT_NONE */
-	uint32_t *rise, *fall; /* a GPU's links to and from NVSwitch */
+	uint32_t *to_nvs, *from_nvs; /* a GPU's links to and from NVSwitch */
 };
 
 static struct gt_path *gt_paths_at(const struct gt_paths *paths, uint32_t from,
@@ -46,8 +46,8 @@ static void gt_paths_nvlinks(const struct gt_paths *paths)
 	uint32_t ngpus = topo->ngpus, from, to;
 
 	memset(paths->nvlink, 0xff, (size_t)ngpus * ngpus * sizeof(uint32_t));
-	memset(paths->rise, 0xff, ngpus * sizeof(uint32_t));
-	memset(paths->fall, 0xff, ngpus * sizeof(uint32_t));
+	memset(paths->to_nvs, 0xff, ngpus * sizeof(uint32_t));
+	memset(paths->from_nvs, 0xff, ngpus * sizeof(uint32_t));
 	for (uint32_t i = 0; i < topo->nlinks; i++) {
 		if (topo->links[i].kind != GT_LINK_NVL)
 			continue;
@@ -57,10 +57,10 @@ static void gt_paths_nvlinks(const struct gt_paths *paths)
 			paths->nvlink[(size_t)from * ngpus + to] = i;
 		else if (from < ngpus &&
 			 topo->nodes[topo->links[i].to].kind == GT_NODE_NVS)
-			paths->rise[from] = i;
+			paths->to_nvs[from] = i;
 		else if (to < ngpus &&
 			 topo->nodes[topo->links[i].from].kind == GT_NODE_NVS)
-			paths->fall[to] = i;
+			paths->from_nvs[to] = i;
 	}
 }
 
@@ -175,8 +175,8 @@ static uint32_t gt_paths_direct(const struct gt_paths *paths, uint32_t from,
 	links[0] = paths->nvlink[(size_t)from * paths->topo->ngpus + to];
 	if (links[0] != GT_NONE)
 		return 1;
-	links[0] = paths->rise[from];
-	links[1] = paths->fall[to];
+	links[0] = paths->to_nvs[from];
+	links[1] = paths->from_nvs[to];
 	return links[0] != GT_NONE && links[1] != GT_NONE ? 2 : 0;
 }
 
@@ -187,11 +187,6 @@ static int gt_path_beats(struct gt_rat gbs, enum gt_path_kind kind,
 	int order = gt_rat_cmp(gbs, best->gbs);
 
 	return order > 0 || (!order && kind < best->kind);
-}
-
-static struct gt_rat gt_rat_least(struct gt_rat a, struct gt_rat b)
-{
-	return gt_rat_cmp(a, b) < 0 ? a : b;
 }
 
 /*
@@ -211,8 +206,8 @@ static int gt_paths_gpus(const struct gt_paths *paths, uint32_t from,
 		links[0] = paths->nvlink[(size_t)from * topo->ngpus + via];
 		links[1] = paths->nvlink[(size_t)via * topo->ngpus + to];
 		if (links[0] == GT_NONE || links[1] == GT_NONE ||
-		    !gt_path_beats(gt_rat_least(topo->links[links[0]].gbs,
-						topo->links[links[1]].gbs),
+		    !gt_path_beats(gt_rat_min(topo->links[links[0]].gbs,
+					      topo->links[links[1]].gbs),
 				   GT_PATH_NVB, best))
 			continue;
 		if (!gt_path_set(paths, links, 2, best))
@@ -235,7 +230,7 @@ static int gt_paths_pxn(const struct gt_paths *paths, uint32_t from,
 	uint32_t *links;
 
 	if (near->kind >= GT_PATH_PXN ||
-	    !gt_path_beats(gt_rat_least(nvlink->gbs, near->gbs), GT_PATH_PXN,
+	    !gt_path_beats(gt_rat_min(nvlink->gbs, near->gbs), GT_PATH_PXN,
 			   best))
 		return 1;
 	links = gt_arena_array(paths->arena, nvlink->nhops + near->nhops,
@@ -295,10 +290,12 @@ static struct gt_paths *gt_paths_alloc(const struct gt_topo *topo)
 		gt_arena_array(arena, (size_t)n * n, sizeof(*paths->paths));
 	paths->nvlink = gt_arena_array(arena, (size_t)topo->ngpus * topo->ngpus,
 				       sizeof(*paths->nvlink));
-	paths->rise = gt_arena_array(arena, topo->ngpus, sizeof(*paths->rise));
-	paths->fall = gt_arena_array(arena, topo->ngpus, sizeof(*paths->fall));
+	paths->to_nvs =
+		gt_arena_array(arena, topo->ngpus, sizeof(*paths->to_nvs));
+	paths->from_nvs =
+		gt_arena_array(arena, topo->ngpus, sizeof(*paths->from_nvs));
 	if (!paths->ends || !paths->place || !paths->paths || !paths->nvlink ||
-	    !paths->rise || !paths->fall)
+	    !paths->to_nvs || !paths->from_nvs)
 		goto free_arena;
 	for (uint32_t i = 0; i < topo->nnodes; i++)
 		paths->place[i] = GT_NONE;

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/rat.h"
+#include "base/text.h"
 #include "base/xml.h"
 #include "topo/xml/digest.h"
 #include "topo/graph/model.h"
@@ -39,19 +40,6 @@ static const struct {
 
 #define GT_COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
-static int gt_starts(const char *text, const char *with)
-{
-	return !strncmp(text, with, strlen(with));
-}
-
-static const char *gt_lint_attr(const struct gt_xml_elem *elem,
-				const char *attr)
-{
-	const char *text = gt_xml_attr(elem, attr);
-
-	return text ? text : "";
-}
-
 static void gt_lint_need(struct gt_linter *l, const struct gt_xml_elem *elem,
 			 const char *attr)
 {
@@ -71,12 +59,12 @@ static void gt_lint_needed(struct gt_linter *l, const struct gt_xml_elem *elem)
 				gt_lint_need(l, elem,
 					     gt_lint_needs[i].attrs[k]);
 	if (!gt_xml_is(elem, "cpu") ||
-	    strcmp(gt_lint_attr(elem, "arch"), "x86_64"))
+	    strcmp(gt_xml_text(elem, "arch"), "x86_64"))
 		return;
 	gt_lint_need(l, elem, "vendor");
-	if (!strcmp(gt_lint_attr(elem, "vendor"), "GenuineIntel") ||
-	    !strcmp(gt_lint_attr(elem, "vendor"), "CentaurHauls") ||
-	    !strcmp(gt_lint_attr(elem, "vendor"), "  Shanghai  ")) {
+	if (!strcmp(gt_xml_text(elem, "vendor"), "GenuineIntel") ||
+	    !strcmp(gt_xml_text(elem, "vendor"), "CentaurHauls") ||
+	    !strcmp(gt_xml_text(elem, "vendor"), "  Shanghai  ")) {
 		gt_lint_need(l, elem, "familyid");
 		gt_lint_need(l, elem, "modelid");
 	}
@@ -96,7 +84,7 @@ static int gt_lint_speed_known(const char *speed)
 	};
 
 	for (size_t i = 0; i < GT_COUNT(known); i++)
-		if (gt_starts(speed, known[i]))
+		if (gt_starts_with(speed, known[i]))
 			return 1;
 	return 0;
 }
@@ -153,7 +141,7 @@ static void gt_lint_busid(struct gt_linter *l, const struct gt_xml_elem *elem,
 	const char *text = gt_xml_attr(elem, attr);
 	char own[GT_BUS_ID_MAX];
 
-	if (!text || gt_starts(text, "fffffff") ||
+	if (!text || gt_starts_with(text, "fffffff") ||
 	    !gt_bus_id_normalize(text, own) || !strcmp(own, text))
 		return;
 	gt_linter_report_elem(l, GT_LINT_BUSID_RULE, elem, attr,
@@ -175,7 +163,8 @@ static void gt_lint_class(struct gt_linter *l, const struct gt_xml_elem *elem)
 	if (what && *what == 'g' &&
 	    gt_xml_attr(gt_xml_find(elem, "gpu"), "gcn"))
 		return;
-	if (!class || (what ? gt_starts(class, want) : gt_starts(class, "0x")))
+	if (!class ||
+	    (what ? gt_starts_with(class, want) : gt_starts_with(class, "0x")))
 		return;
 	gt_linter_report_elem(l, GT_LINT_CLASS_RULE, elem, "class",
 			      "class '%.64s', by which NCCL does not know a %s",
@@ -195,8 +184,8 @@ static void gt_lint_degraded(struct gt_linter *l,
 {
 	const char *text = gt_xml_attr(elem, "gt_cur");
 	struct gt_pci_rate now = gt_model_rate(text);
-	struct gt_rat most = gt_model_gts(gt_lint_attr(elem, "link_speed"));
-	int width = atoi(gt_lint_attr(elem, "link_width"));
+	struct gt_rat most = gt_model_gts(gt_xml_text(elem, "link_speed"));
+	int width = atoi(gt_xml_text(elem, "link_width"));
 	int slow = now.gts.num && most.num && gt_rat_cmp(now.gts, most) < 0 &&
 		   !gt_xml_find(elem, "gpu");
 
@@ -205,7 +194,7 @@ static void gt_lint_degraded(struct gt_linter *l,
 	gt_linter_report_elem(
 		l, GT_LINT_DEGRADED_RULE, elem, "gt_cur",
 		"the link runs at '%.64s', less than its %.64s x%d", text,
-		gt_lint_attr(elem, "link_speed"), width);
+		gt_xml_text(elem, "link_speed"), width);
 	gt_linter_remedy(l, "seat the card anew, look at the slot");
 }
 
@@ -278,7 +267,7 @@ static int gt_lint_seen(struct gt_linter *l, const struct gt_xml_elem *elem)
 	size_t i = 0, k = 0;
 
 	/* Elements of gtopo's own are meant to be left out. */
-	if (gt_starts(gt_xml_name(elem), "gt_"))
+	if (gt_starts_with(gt_xml_name(elem), "gt_"))
 		return 0;
 	while (i < GT_COUNT(gt_lint_places) &&
 	       !gt_xml_is(elem, gt_lint_places[i].name))

@@ -36,14 +36,6 @@ struct gt_facts {
 	const struct gt_xml_elem *machine; /* <gt_machine>, or NULL */
 };
 
-static const char *gt_fact_text(const struct gt_xml_elem *elem,
-				const char *attr)
-{
-	const char *text = elem ? gt_xml_attr(elem, attr) : NULL;
-
-	return text ? text : "";
-}
-
 /* Counts words such as "rwa" that have both first letters. */
 static int gt_fact_peers(const char *row)
 {
@@ -64,13 +56,13 @@ static void gt_facts_add(struct gt_facts *f, const struct gt_xml_elem *elem)
 	fact->gpu = gt_xml_find(elem, "gpu");
 	fact->nic = gt_xml_find(elem, "nic");
 	fact->model = gt_arena_printf(f->l->arena, "%s:%s %s:%s",
-				      gt_fact_text(elem, "vendor"),
-				      gt_fact_text(elem, "device"),
-				      gt_fact_text(elem, "subsystem_vendor"),
-				      gt_fact_text(elem, "subsystem_device"));
+				      gt_xml_text(elem, "vendor"),
+				      gt_xml_text(elem, "device"),
+				      gt_xml_text(elem, "subsystem_vendor"),
+				      gt_xml_text(elem, "subsystem_device"));
 	fact->firmware =
-		gt_fact_text(fact->gpu ? fact->gpu : fact->nic, "gt_firmware");
-	fact->peers = gt_fact_peers(gt_fact_text(fact->gpu, "gt_p2p"));
+		gt_xml_text(fact->gpu ? fact->gpu : fact->nic, "gt_firmware");
+	fact->peers = gt_fact_peers(gt_xml_text(fact->gpu, "gt_p2p"));
 	f->l->failed |= !fact->model;
 	f->n++;
 }
@@ -88,7 +80,7 @@ static void gt_facts_collect(struct gt_facts *f, const struct gt_xml_elem *up)
 
 static void gt_fact_hidden(struct gt_facts *f, const struct gt_fact *fact)
 {
-	const char *by = gt_fact_text(fact->gpu, "gt_hidden");
+	const char *by = gt_xml_text(fact->gpu, "gt_hidden");
 	uint32_t i = 0;
 
 	if (*by) {
@@ -114,7 +106,7 @@ static void gt_fact_hidden(struct gt_facts *f, const struct gt_fact *fact)
 
 static void gt_fact_mig(struct gt_facts *f, const struct gt_fact *fact)
 {
-	if (*gt_fact_text(fact->gpu, "gt_mig") == '1')
+	if (*gt_xml_text(fact->gpu, "gt_mig") == '1')
 		gt_linter_report_elem(
 			f->l, GT_LINT_MIG_RULE, fact->gpu, "gt_mig",
 			"a GPU cut into instances, which reach no "
@@ -202,7 +194,7 @@ static void gt_fact_p2p(struct gt_facts *f, const struct gt_fact *fact)
 	int usual;
 
 	if (!gt_xml_attr(fact->gpu, "gt_p2p") ||
-	    *gt_fact_text(fact->gpu, "gt_mig") == '1')
+	    *gt_xml_text(fact->gpu, "gt_mig") == '1')
 		return;
 	usual = fact->usual_peers->peers;
 	if (fact->peers >= usual)
@@ -223,7 +215,7 @@ const char *gt_lint_nvlinks_down(const struct gt_xml_elem *gpu)
 {
 	const struct gt_xml_elem *link = gt_xml_find(gpu, "nvlink");
 
-	return !strncmp(gt_fact_text(link, "tclass"), "0x0680", 6)
+	return !strncmp(gt_xml_text(link, "tclass"), "0x0680", 6)
 		       ? gt_xml_attr(gpu, "gt_nvlinks_down")
 		       : NULL;
 }
@@ -252,10 +244,10 @@ static void gt_fact_acs(struct gt_facts *f, const struct gt_xml_elem *above)
 	for (; pci; pci = gt_xml_next(pci)) {
 		if (!gt_xml_is(pci, "pci"))
 			continue;
-		gpu |= !strncmp(gt_fact_text(pci, "class"), "0x03", 4) ||
-		       !strncmp(gt_fact_text(pci, "class"), "0x12", 4);
+		gpu |= !strncmp(gt_xml_text(pci, "class"), "0x03", 4) ||
+		       !strncmp(gt_xml_text(pci, "class"), "0x12", 4);
 		if (!first &&
-		    strtoul(gt_fact_text(pci, "gt_port_acs"), NULL, 16) &
+		    strtoul(gt_xml_text(pci, "gt_port_acs"), NULL, 16) &
 			    GT_ACS_REDIRECT)
 			first = pci;
 	}
@@ -265,13 +257,13 @@ static void gt_fact_acs(struct gt_facts *f, const struct gt_xml_elem *above)
 		f->l, GT_LINT_ACS_RULE, first, "gt_port_acs",
 		"ports of switch '%.32s' send what is for each other "
 		"up to the processor",
-		gt_fact_text(above, "busid"));
+		gt_xml_text(above, "busid"));
 	gt_linter_remedy(f->l, "turn access control (ACS) off in the firmware");
 }
 
 static int gt_fact_is_active(const struct gt_fact *fact)
 {
-	return strstr(gt_fact_text(fact->nic, "gt_state"), "active") != NULL;
+	return strstr(gt_xml_text(fact->nic, "gt_state"), "active") != NULL;
 }
 
 /*
@@ -280,8 +272,8 @@ static int gt_fact_is_active(const struct gt_fact *fact)
  */
 static int gt_fact_same_card(const struct gt_fact *a, const struct gt_fact *b)
 {
-	const char *x = gt_fact_text(a->elem, "busid");
-	const char *y = gt_fact_text(b->elem, "busid");
+	const char *x = gt_xml_text(a->elem, "busid");
+	const char *y = gt_xml_text(b->elem, "busid");
 	size_t len = strcspn(x, ".");
 
 	return len == strcspn(y, ".") && !strncmp(x, y, len);
@@ -297,7 +289,7 @@ static void gt_fact_port(struct gt_facts *f, const struct gt_fact *fact)
 	const struct gt_fact *up = NULL;
 
 	if (!gt_xml_attr(fact->nic, "gt_state") || !net ||
-	    atoi(gt_fact_text(net, "port")) < 1)
+	    atoi(gt_xml_text(net, "port")) < 1)
 		return;
 	for (uint32_t i = 0; i < f->n; i++) {
 		const struct gt_fact *other = &f->all[i];
@@ -314,13 +306,13 @@ static void gt_fact_port(struct gt_facts *f, const struct gt_fact *fact)
 	gt_linter_report_elem(
 		f->l, GT_LINT_PORT_DOWN_RULE, fact->nic, "gt_state",
 		"'%.64s' is '%.64s', where others of its model are up",
-		gt_fact_text(net, "name"), gt_fact_text(fact->nic, "gt_state"));
+		gt_xml_text(net, "name"), gt_xml_text(fact->nic, "gt_state"));
 	gt_linter_remedy(f->l, "look at cable, switch and 'ibstat'");
 }
 
 static void gt_fact_card(struct gt_facts *f, const struct gt_fact *fact)
 {
-	const char *driver = gt_fact_text(fact->elem, "gt_driver");
+	const char *driver = gt_xml_text(fact->elem, "gt_driver");
 
 	if (gt_xml_find(fact->nic, "net"))
 		return;
@@ -332,7 +324,7 @@ static void gt_fact_card(struct gt_facts *f, const struct gt_fact *fact)
 
 static void gt_facts_iommu(struct gt_facts *f, int gpus)
 {
-	if (!gpus || strcmp(gt_fact_text(f->machine, "iommu"), "translating"))
+	if (!gpus || strcmp(gt_xml_text(f->machine, "iommu"), "translating"))
 		return;
 	gt_linter_report_elem(f->l, GT_LINT_IOMMU_RULE, f->machine, "iommu",
 			      "the IOMMU translates what goes between devices");
@@ -356,13 +348,13 @@ static void gt_facts_gdr(struct gt_facts *f)
 
 		nvidia |=
 			f->all[i].gpu && !strncmp(f->all[i].model, "0x10de", 6);
-		if (!net || atoi(gt_fact_text(net, "port")) < 1)
+		if (!net || atoi(gt_xml_text(net, "port")) < 1)
 			continue;
 		rdma = 1;
-		able |= *gt_fact_text(nic, "gt_dmabuf") != '0';
+		able |= *gt_xml_text(nic, "gt_dmabuf") != '0';
 	}
 	if (!nvidia || !rdma ||
-	    (able && *gt_fact_text(f->machine, "dmabuf") != '0'))
+	    (able && *gt_xml_text(f->machine, "dmabuf") != '0'))
 		return;
 	gt_linter_report_elem(
 		f->l, GT_LINT_GDR_RULE, f->machine, NULL,

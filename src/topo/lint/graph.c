@@ -34,33 +34,25 @@ struct gt_lint_graph {
 	uint32_t npcis, nnets;
 };
 
-static const char *gt_lint_text_of(const struct gt_xml_elem *elem,
-				   const char *attr)
-{
-	const char *text = gt_xml_attr(elem, attr);
-
-	return text ? text : "";
-}
-
 static void gt_lint_collect_pci(struct gt_lint_graph *g,
 				const struct gt_xml_elem *elem)
 {
 	struct gt_lint_dev *dev = &g->pcis[g->npcis];
 	const struct gt_xml_elem *gpu = gt_xml_find(elem, "gpu");
 	const struct gt_xml_elem *link = gpu ? gt_xml_child(gpu) : NULL;
-	const char *bus = gt_lint_text_of(elem, "busid");
+	const char *bus = gt_xml_text(elem, "busid");
 
 	if (g->npcis == GT_LINT_MAX_DEVS)
 		return;
 	dev->elem = elem;
 	dev->key = gt_bus_id_normalize_dup(g->l->arena, bus);
 	dev->kind = gt_arena_printf(g->l->arena, "%s:%s",
-				    gt_lint_text_of(elem, "vendor"),
-				    gt_lint_text_of(elem, "device"));
-	dev->lanes = atoi(gt_lint_text_of(elem, "link_width"));
+				    gt_xml_text(elem, "vendor"),
+				    gt_xml_text(elem, "device"));
+	dev->lanes = atoi(gt_xml_text(elem, "link_width"));
 	for (; link; link = gt_xml_next(link))
 		if (gt_xml_is(link, "nvlink"))
-			dev->nvlinks += atoi(gt_lint_text_of(link, "count"));
+			dev->nvlinks += atoi(gt_xml_text(link, "count"));
 	g->l->failed |= !dev->key || !dev->kind;
 	g->npcis++;
 }
@@ -199,9 +191,9 @@ static void gt_lint_fewer(struct gt_lint_graph *g,
 static struct gt_rat gt_lint_rate(const struct gt_xml_elem *pci)
 {
 	struct gt_rat rate = GT_RAT(0, 1);
-	int lanes = atoi(gt_lint_text_of(pci, "link_width"));
+	int lanes = atoi(gt_xml_text(pci, "link_width"));
 
-	gt_rat_mul(gt_model_gts(gt_lint_text_of(pci, "link_speed")),
+	gt_rat_mul(gt_model_gts(gt_xml_text(pci, "link_speed")),
 		   GT_RAT(lanes > 0 ? lanes : 0, 1), &rate);
 	return rate;
 }
@@ -216,7 +208,7 @@ static void gt_lint_switch(struct gt_lint_graph *g,
 	struct gt_rat up = gt_lint_rate(dev->elem), down;
 	const struct gt_xml_elem *below = gt_xml_child(dev->elem);
 
-	if (strstr(gt_lint_text_of(dev->elem, "gt_assumed"), "link_"))
+	if (strstr(gt_xml_text(dev->elem, "gt_assumed"), "link_"))
 		return;
 	for (; below && up.num; below = gt_xml_next(below)) {
 		if (!gt_xml_is(below, "pci"))
@@ -229,7 +221,7 @@ static void gt_lint_switch(struct gt_lint_graph *g,
 			"link_speed",
 			"the link up is slower than that of '%.32s' "
 			"below",
-			gt_lint_text_of(below, "busid"));
+			gt_xml_text(below, "busid"));
 		return;
 	}
 }
@@ -243,10 +235,10 @@ static int gt_lint_links(const struct gt_lint_graph *g,
 	int count = 0;
 
 	for (; link; link = gt_xml_next(link)) {
-		target = gt_bus_id_normalize_dup(
-			g->l->arena, gt_lint_text_of(link, "target"));
+		target = gt_bus_id_normalize_dup(g->l->arena,
+						 gt_xml_text(link, "target"));
 		if (gt_xml_is(link, "nvlink") && target && !strcmp(target, to))
-			count += atoi(gt_lint_text_of(link, "count"));
+			count += atoi(gt_xml_text(link, "count"));
 	}
 	return count;
 }
@@ -277,17 +269,17 @@ static void gt_lint_nvlink(struct gt_lint_graph *g,
 			   const struct gt_lint_dev *dev,
 			   const struct gt_xml_elem *link)
 {
-	const char *text = gt_lint_text_of(link, "target");
+	const char *text = gt_xml_text(link, "target");
 	const char *target = gt_bus_id_normalize_dup(g->l->arena, text);
-	const char *tclass = gt_lint_text_of(link, "tclass");
+	const char *tclass = gt_xml_text(link, "tclass");
 	const struct gt_lint_dev *peer;
 
 	if (!target || !gt_xml_attr(link, "target"))
 		return;
-	if (atoi(gt_lint_text_of(link, "count")) <= 0) {
+	if (atoi(gt_xml_text(link, "count")) <= 0) {
 		gt_linter_report_elem(g->l, GT_LINT_NVLINK_COUNT_RULE, link,
 				      "count", "count '%.64s' of NVLinks",
-				      gt_lint_text_of(link, "count"));
+				      gt_xml_text(link, "count"));
 		return;
 	}
 	peer = gt_lint_find(g, target);
@@ -321,8 +313,8 @@ static void gt_lint_net_twice(struct gt_lint_graph *g, uint32_t i)
 			/* Ports and functions of a card share its guid. */
 			if (k == 2 &&
 			    (!net->pci || !old->pci ||
-			     !strncmp(gt_lint_text_of(net->pci, "busid"),
-				      gt_lint_text_of(old->pci, "busid"), 10)))
+			     !strncmp(gt_xml_text(net->pci, "busid"),
+				      gt_xml_text(old->pci, "busid"), 10)))
 				continue;
 			/* A device with several ports has one name. */
 			if (k == 1 && net->pci == old->pci)
@@ -364,8 +356,7 @@ static void gt_lint_numa(struct gt_lint_graph *g,
 	for (lost = NULL; cpu; cpu = gt_xml_next(cpu)) {
 		if (!gt_xml_is(cpu, "cpu"))
 			continue;
-		if (atoi(gt_lint_text_of(cpu, "numaid")) < 0 &&
-		    gt_xml_child(cpu))
+		if (atoi(gt_xml_text(cpu, "numaid")) < 0 && gt_xml_child(cpu))
 			lost = cpu;
 		else
 			known++;

@@ -46,7 +46,7 @@ static void gt_dot_inside(const struct gt_dot_drawing *drawing, uint32_t index)
 	for (uint32_t i = 0; i < gt_topo_nnodes(topo); i++) {
 		const struct gt_node *node = gt_topo_node(topo, i);
 
-		if (node->up != index || drawing->layout.stands[i] != i)
+		if (node->up != index || drawing->layout.drawn_as[i] != i)
 			continue;
 		if (node->kind == GT_NODE_PCI)
 			gt_dot_inside(drawing, i);

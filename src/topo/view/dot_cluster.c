@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "base/buf.h"
+#include "base/text.h"
 #include "topo/cluster/cluster.h"
 #include "topo/view/drawing.h"
 
@@ -101,7 +102,7 @@ static void gt_dot_level_text(const struct gt_cluster *cluster,
 	level = &fabric->levels[i];
 	if (level->nodes < cluster->nnodes)
 		snprintf(nodes, sizeof(nodes), "%u node%s each", level->nodes,
-			 level->nodes == 1 ? "" : "s");
+			 gt_plural(level->nodes));
 	snprintf(text, size, "%u %s\n%s%s", level->nswitches,
 		 over == GT_FABRIC_NVLINK ? level->nswitches == 1
 						    ? "NVLink domain"

@@ -56,16 +56,16 @@ void gt_dot_fold(const struct gt_topo *topo, struct gt_dot_layout *layout)
 	uint32_t n = gt_topo_nnodes(topo), alike;
 
 	for (uint32_t i = 0; i < n; i++)
-		layout->stands[i] = i;
+		layout->drawn_as[i] = i;
 	for (uint32_t i = 0; i < n; i++) {
 		if (gt_topo_node(topo, i)->kind != GT_NODE_NIC ||
-		    layout->stands[i] != i)
+		    layout->drawn_as[i] != i)
 			continue;
 		alike = 1;
 		for (uint32_t k = i + 1; k < n; k++)
 			alike += gt_fold_alike(topo, i, k);
 		for (uint32_t k = i + 1; k < n && alike >= GT_DOT_FOLD; k++)
 			if (gt_fold_alike(topo, i, k))
-				layout->stands[k] = i;
+				layout->drawn_as[k] = i;
 	}
 }

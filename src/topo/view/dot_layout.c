@@ -83,9 +83,9 @@ static void gt_dot_folded(const struct gt_topo *topo,
 	for (uint32_t i = 0; i < gt_topo_nnodes(topo); i++) {
 		const struct gt_node *node = gt_topo_node(topo, i);
 
-		cards += layout->stands[i] == first;
+		cards += layout->drawn_as[i] == first;
 		if (node->kind != GT_NODE_NET ||
-		    layout->stands[node->up] != first)
+		    layout->drawn_as[node->up] != first)
 			continue;
 		gt_dot_number(ports, sizeof(ports), node->dev, &last);
 		link = gt_show_uplink(topo, i);
@@ -101,7 +101,7 @@ static int gt_dot_is_folded(const struct gt_topo *topo,
 			    const struct gt_dot_layout *layout, uint32_t index)
 {
 	for (uint32_t i = index + 1; i < gt_topo_nnodes(topo); i++)
-		if (layout->stands[i] == index)
+		if (layout->drawn_as[i] == index)
 			return 1;
 	return 0;
 }
@@ -169,7 +169,7 @@ static double gt_dot_measure(struct gt_dot_layout_state *state)
 		unsigned depth = 0;
 
 		if (node->kind == GT_NODE_NET || node->kind == GT_NODE_NVS ||
-		    state->layout->stands[i] != i)
+		    state->layout->drawn_as[i] != i)
 			continue;
 		gt_dot_size(topo, state->layout, i, box);
 		widest = node->kind == GT_NODE_CPU   ? &state->width[0]
@@ -209,7 +209,7 @@ static void gt_dot_rows(struct gt_dot_layout_state *state, uint32_t index,
 	state->cursor += GT_PLACE_PAD;
 	for (uint32_t i = 0; i < gt_topo_nnodes(topo); i++) {
 		if (gt_topo_node(topo, i)->up != index ||
-		    layout->stands[i] != i)
+		    layout->drawn_as[i] != i)
 			continue;
 		if (children++)
 			state->cursor += GT_PLACE_GAP;
@@ -235,17 +235,41 @@ static void gt_dot_rows(struct gt_dot_layout_state *state, uint32_t index,
 	cluster->y = box->y;
 }
 
+/*
+ * Places the bars that links lead to: between CPUs at the left of all, of which
+ * `first` and `last` are the outer ones, and the NVSwitches at the right.
+ */
+static void place_bars(const struct gt_topo *topo, struct gt_dot_layout *layout,
+		       uint32_t first, uint32_t last)
+{
+	const struct gt_dot_rect *a, *b;
+
+	if (first != last) {
+		a = &layout->boxes[first];
+		b = &layout->boxes[last];
+		layout->sys = (struct gt_dot_rect){
+			-GT_PLACE_LINK + 10 - GT_PLACE_BAR / 2.0,
+			(a->y + b->y) / 2, GT_PLACE_BAR, b->y - a->y + a->h};
+	}
+	for (uint32_t i = 0; i < gt_topo_nnodes(topo); i++)
+		if (gt_topo_node(topo, i)->kind == GT_NODE_NVS)
+			layout->boxes[i] = (struct gt_dot_rect){
+				layout->right + GT_PLACE_LINK +
+					GT_PLACE_BAR / 2.0,
+				layout->bottom / 2, GT_PLACE_BAR,
+				layout->bottom - 4 * GT_PLACE_PAD};
+}
+
 int gt_dot_layout_make(const struct gt_topo *topo, struct gt_arena *arena,
 		       struct gt_dot_layout *layout)
 {
 	struct gt_dot_layout_state state = {.topo = topo, .layout = layout};
 	uint32_t n = gt_topo_nnodes(topo), first = GT_NONE, last = GT_NONE;
-	struct gt_dot_rect *a, *b;
 
 	layout->boxes = gt_arena_array(arena, n, sizeof(*layout->boxes));
 	layout->clusters = gt_arena_array(arena, n, sizeof(*layout->clusters));
-	layout->stands = gt_arena_array(arena, n, sizeof(*layout->stands));
-	if (!layout->boxes || !layout->clusters || !layout->stands)
+	layout->drawn_as = gt_arena_array(arena, n, sizeof(*layout->drawn_as));
+	if (!layout->boxes || !layout->clusters || !layout->drawn_as)
 		return 0;
 	gt_dot_fold(topo, layout);
 	layout->right = gt_dot_measure(&state);
@@ -262,19 +286,6 @@ int gt_dot_layout_make(const struct gt_topo *topo, struct gt_arena *arena,
 		gt_dot_rows(&state, i, 0);
 	}
 	layout->bottom = state.cursor;
-	if (first != last) {
-		a = &layout->boxes[first];
-		b = &layout->boxes[last];
-		layout->sys = (struct gt_dot_rect){
-			-GT_PLACE_LINK + 10 - GT_PLACE_BAR / 2.0,
-			(a->y + b->y) / 2, GT_PLACE_BAR, b->y - a->y + a->h};
-	}
-	for (uint32_t i = 0; i < n; i++)
-		if (gt_topo_node(topo, i)->kind == GT_NODE_NVS)
-			layout->boxes[i] = (struct gt_dot_rect){
-				layout->right + GT_PLACE_LINK +
-					GT_PLACE_BAR / 2.0,
-				layout->bottom / 2, GT_PLACE_BAR,
-				layout->bottom - 4 * GT_PLACE_PAD};
+	place_bars(topo, layout, first, last);
 	return 1;
 }

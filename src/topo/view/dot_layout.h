@@ -29,7 +29,7 @@ struct gt_dot_layout {
 	double left, right;           /* the column of devices */
 	double bottom;
 	struct gt_dot_rect sys; /* the bar for links between CPUs */
-	uint32_t *stands;       /* for a card, the one that is drawn for it */
+	uint32_t *drawn_as;     /* for a card, the one that is drawn for it */
 };
 
 enum {
@@ -51,7 +51,7 @@ void gt_dot_text(const struct gt_topo *topo, const struct gt_dot_layout *layout,
 
 /*
  * Fold cards on one switch or CPU that are alike but for the numbers of their
- * one port: fills layout->stands.
+ * one port: fills layout->drawn_as.
  */
 void gt_dot_fold(const struct gt_topo *topo, struct gt_dot_layout *layout);
 

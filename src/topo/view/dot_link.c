@@ -323,7 +323,7 @@ void gt_dot_links(struct gt_dot_drawing *drawing)
 
 	for (uint32_t i = 0; i < topo->nnodes; i++)
 		if (topo->nodes[i].kind != GT_NODE_NET &&
-		    drawing->layout.stands[i] == i)
+		    drawing->layout.drawn_as[i] == i)
 			gt_dot_uplink(drawing, i);
 	gt_dot_cpus(drawing);
 	for (uint32_t i = 0; i < topo->nlinks; i++)

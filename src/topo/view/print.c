@@ -56,11 +56,7 @@ static void gt_print_cell(const struct gt_path *path, struct gt_buf *buf)
 	gt_buf_printf(buf, "%-*s", GT_PRINT_CELL, text);
 }
 
-/*
- * Ends a line; lines are padded while they are written, so what is left of that
- * at the end is cut.
- */
-static void gt_print_newline(struct gt_buf *buf)
+void gt_print_newline(struct gt_buf *buf)
 {
 	while (buf->len && buf->text && buf->text[buf->len - 1] == ' ')
 		buf->text[--buf->len] = '\0';

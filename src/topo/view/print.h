@@ -24,6 +24,12 @@ const char *gt_print_kind_meaning(enum gt_path_kind kind);
 int gt_print_find_device(const struct gt_topo *topo, const char *name,
 			 uint32_t *device);
 
+/*
+ * End a line; lines are padded while they are written, so what is left of that
+ * at the end is cut.
+ */
+void gt_print_newline(struct gt_buf *buf);
+
 /* Print a route between two devices, link by link. */
 void gt_print_route(const struct gt_topo *topo, const struct gt_path *path,
 		    const uint32_t ends[2], struct gt_buf *buf);

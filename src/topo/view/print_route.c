@@ -9,6 +9,7 @@
 #include <strings.h>
 
 #include "base/buf.h"
+#include "base/text.h"
 #include "topo/graph/path.h"
 #include "topo/view/show_text.h"
 
@@ -85,7 +86,7 @@ void gt_print_route(const struct gt_topo *topo, const struct gt_path *path,
 	}
 	gt_buf_printf(buf, "%s to %s: %s, %u link%s, %.4g GB/s one way: %s\n",
 		      from, to, gt_path_kind_name(path->kind), path->nhops,
-		      path->nhops == 1 ? "" : "s", gt_rat_double(path->gbs),
+		      gt_plural(path->nhops), gt_rat_double(path->gbs),
 		      gt_print_kind_meaning(path->kind));
 	for (uint32_t hop = 0; hop < path->nhops; hop++)
 		gt_route_link(topo, path, hop, buf);

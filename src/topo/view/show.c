@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/text.h"
 #include "topo/probe/pci_ids.h"
 #include "topo/view/show_line.h"
 #include "topo/view/show_text.h"
@@ -247,8 +248,8 @@ static void gt_show_title(const struct gt_show *show)
 	gt_show_puts(show, gt_topo_source(topo));
 	gt_buf_printf(show->out,
 		      ": %u GPU%s, %u network port%s, %u NUMA node%s\n", gpus,
-		      gpus == 1 ? "" : "s", nets, nets == 1 ? "" : "s", cpus,
-		      cpus == 1 ? "" : "s");
+		      gt_plural(gpus), nets, gt_plural(nets), cpus,
+		      gt_plural(cpus));
 	if (!gt_topo_facts(topo))
 		return;
 	gt_show_puts(show, gt_topo_facts(topo));

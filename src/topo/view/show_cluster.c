@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/text.h"
 #include "topo/cluster/cluster.h"
 #include "topo/view/show_line.h"
 #include "topo/view/show_text.h"
@@ -38,9 +39,8 @@ static void gt_show_nets(const struct gt_cluster_kind *kind, char *text,
 }
 
 /* Writes the names of a run, "gpu01 .. gpu12". */
-static void gt_show_run(const struct gt_cluster *cluster,
-			const struct gt_cluster_run *run, char *text,
-			size_t size)
+static void run_names(const struct gt_cluster *cluster,
+		      const struct gt_cluster_run *run, char *text, size_t size)
 {
 	char first[128], last[128];
 
@@ -63,7 +63,7 @@ static void gt_show_names(const struct gt_cluster *cluster, uint32_t kind,
 			gt_show_add(line, "and more");
 			return;
 		}
-		gt_show_run(cluster, &cluster->runs[i], text, sizeof(text));
+		run_names(cluster, &cluster->runs[i], text, sizeof(text));
 		gt_show_add(line, "%s", text);
 	}
 }
@@ -80,7 +80,7 @@ static void gt_show_kind(struct gt_show *show, const struct gt_cluster *cluster,
 	snprintf(line.label, sizeof(line.label),
 		 show->ascii ? "%u x %.200s" : "%u × %.200s", kind->nnodes,
 		 kind->name);
-	gt_show_add(&line, "%u GPU%s", gpus, gpus == 1 ? "" : "s");
+	gt_show_add(&line, "%u GPU%s", gpus, gt_plural(gpus));
 	gt_show_nets(kind, nets, sizeof(nets));
 	if (*nets && cluster->fabrics[GT_FABRIC_NET].nrails)
 		gt_show_add(&line, "%s", nets);
@@ -112,7 +112,7 @@ static void gt_show_level(struct gt_show *show,
 		gt_show_add(&line, "all nodes");
 	else
 		gt_show_add(&line, "%u node%s each", level->nodes,
-			    level->nodes == 1 ? "" : "s");
+			    gt_plural(level->nodes));
 	if (level->by_rail)
 		gt_show_add(&line, "one rail each");
 	if (i + 1 < fabric->nlevels &&
@@ -194,8 +194,8 @@ void gt_show_cluster(const struct gt_cluster *cluster,
 	show.measuring = 0;
 	gt_show_puts(&show, cluster->source);
 	gt_buf_printf(out, ": %u node%s of %u kind%s, %llu GPU%s\n",
-		      cluster->nnodes, cluster->nnodes == 1 ? "" : "s",
-		      cluster->nkinds, cluster->nkinds == 1 ? "" : "s",
-		      (unsigned long long)gpus, gpus == 1 ? "" : "s");
+		      cluster->nnodes, gt_plural(cluster->nnodes),
+		      cluster->nkinds, gt_plural(cluster->nkinds),
+		      (unsigned long long)gpus, gt_plural(gpus));
 	gt_show_parts(&show, cluster);
 }

@@ -28,8 +28,8 @@ static const struct gt_link *gt_show_switched(const struct gt_topo *topo,
  * Returns the end of a run of GPUs whose numbers follow each other and which
  * have `count` links each.
  */
-static uint32_t gt_show_run(const struct gt_topo *topo, uint32_t first,
-			    uint32_t count)
+static uint32_t run_end(const struct gt_topo *topo, uint32_t first,
+			uint32_t count)
 {
 	const struct gt_link *link;
 	uint32_t last = first;
@@ -60,7 +60,7 @@ static void gt_show_nvswitch(struct gt_show *show, uint32_t count,
 	uint32_t end;
 
 	for (uint32_t i = 0; i < gt_topo_ngpus(topo); i = end) {
-		end = gt_show_run(topo, i, count);
+		end = run_end(topo, i, count);
 		if (end == i) {
 			end++;
 			continue;

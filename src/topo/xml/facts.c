@@ -80,14 +80,6 @@ static void gt_facts_say(struct gt_buf *text, const char *fmt, ...)
 	gt_buf_printf(text, "%s%s", text->len ? ", " : "", one);
 }
 
-static const char *gt_facts_text(const struct gt_xml_elem *elem,
-				 const char *attr)
-{
-	const char *text = elem ? gt_xml_attr(elem, attr) : NULL;
-
-	return text ? text : "";
-}
-
 /*
  * Returns what was said so far, to last as long as the topology; NULL when that
  * is nothing.
@@ -107,13 +99,13 @@ void gt_reader_gpu_facts(struct gt_reader *reader,
 			 const struct gt_xml_elem *gpu, struct gt_node *node)
 {
 	struct gt_buf facts = GT_BUF_INIT, problem = GT_BUF_INIT;
-	const char *firmware = gt_facts_text(gpu, "gt_firmware");
-	const char *hidden = gt_facts_text(gpu, "gt_hidden");
-	const char *down = gt_facts_text(gpu, "gt_nvlinks_down");
+	const char *firmware = gt_xml_text(gpu, "gt_firmware");
+	const char *hidden = gt_xml_text(gpu, "gt_hidden");
+	const char *down = gt_xml_text(gpu, "gt_nvlinks_down");
 
 	if (*firmware)
 		gt_facts_say(&facts, "firmware %s", firmware);
-	if (*gt_facts_text(gpu, "gt_mig") == '1')
+	if (*gt_xml_text(gpu, "gt_mig") == '1')
 		gt_facts_say(&problem, "cut into instances (MIG)");
 	if (*hidden)
 		gt_facts_say(&problem, "hidden by %s", hidden);
@@ -128,8 +120,8 @@ void gt_reader_nic_facts(struct gt_reader *reader,
 			 const struct gt_xml_elem *nic, struct gt_node *node)
 {
 	struct gt_buf facts = GT_BUF_INIT, problem = GT_BUF_INIT;
-	const char *firmware = gt_facts_text(nic, "gt_firmware");
-	const char *state = gt_facts_text(nic, "gt_state");
+	const char *firmware = gt_xml_text(nic, "gt_firmware");
+	const char *state = gt_xml_text(nic, "gt_state");
 	int ports = 0;
 
 	if (*firmware)
@@ -141,7 +133,7 @@ void gt_reader_nic_facts(struct gt_reader *reader,
 		ports++;
 		if (*state && *state != '-' && !gt_xml_attr(net, "dev"))
 			gt_facts_say(&problem, "%s is %.*s",
-				     gt_facts_text(net, "name"),
+				     gt_xml_text(net, "name"),
 				     (int)strcspn(state, " "), state);
 		state += strcspn(state, " ");
 		state += strspn(state, " ");
@@ -149,7 +141,7 @@ void gt_reader_nic_facts(struct gt_reader *reader,
 	if (!ports)
 		gt_facts_say(&facts, "no port");
 	if (gt_xml_attr(nic, "gt_rail")) /* the rail is a guess */
-		gt_facts_say(&facts, "rail %s?", gt_facts_text(nic, "gt_rail"));
+		gt_facts_say(&facts, "rail %s?", gt_xml_text(nic, "gt_rail"));
 	node->facts = gt_facts_keep(reader, &facts);
 	node->problem = gt_facts_keep(reader, &problem);
 }
@@ -171,7 +163,7 @@ const char *gt_reader_facts(struct gt_reader *reader,
 	struct gt_buf facts = GT_BUF_INIT;
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-		const char *text = gt_facts_text(machine, words[i].attr);
+		const char *text = gt_xml_text(machine, words[i].attr);
 
 		if (!i && !strcmp(text, "yes")) /* it is of no known kind */
 			gt_facts_say(&facts, "virtual machine");
@@ -179,7 +171,7 @@ const char *gt_reader_facts(struct gt_reader *reader,
 			gt_facts_say(&facts, "%s%s%s", words[i].before, text,
 				     words[i].after);
 	}
-	if (*gt_facts_text(machine, "dmabuf") == '1')
+	if (*gt_xml_text(machine, "dmabuf") == '1')
 		gt_facts_say(&facts, "dma-buf");
 	return gt_facts_keep(reader, &facts);
 }

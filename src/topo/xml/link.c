@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/text.h"
 #include "base/xml.h"
 #include "topo/graph/graph.h"
 
@@ -29,11 +30,6 @@ int gt_reader_gbs(const struct gt_reader *reader,
 				   gt_xml_attr(elem, "gt_gbs"));
 	*gbs = measured;
 	return GT_OK;
-}
-
-static int gt_starts(const char *text, const char *with)
-{
-	return !strncmp(text, with, strlen(with));
 }
 
 static int gt_reader_switch(struct gt_reader *reader, uint32_t *index,
@@ -67,7 +63,7 @@ static int gt_reader_target(struct gt_reader *reader,
 	if (!target)
 		return gt_xml_fail(elem, NULL, err, "%s has no target",
 				   gt_xml_name(elem));
-	if (tclass && gt_starts(tclass, "0x068001")) {
+	if (tclass && gt_starts_with(tclass, "0x068001")) {
 		*to = reader->cpus[fn->cpu].node;
 		return GT_OK;
 	}
@@ -79,8 +75,8 @@ static int gt_reader_target(struct gt_reader *reader,
 		*to = peer->node;
 		return GT_OK;
 	}
-	if (gt_starts(target, "fffffff") ||
-	    (tclass && gt_starts(tclass, "0x068000")))
+	if (gt_starts_with(target, "fffffff") ||
+	    (tclass && gt_starts_with(tclass, "0x068000")))
 		return gt_reader_switch(reader, to, err);
 	why = !peer       ? "is not in this file"
 	      : peer->gpu ? "is the GPU itself"
