@@ -110,6 +110,24 @@ static int gt_cluster_same(const char *a, const char *b)
 	return a && b ? !strcmp(a, b) : a == b;
 }
 
+/*
+ * Returns the kind that was made of the same attributes before, or the number
+ * of kinds; `name` may be NULL, then any name will do.
+ */
+static uint32_t kind_find(const struct gt_cluster_reader *reader,
+			  const struct gt_cluster_seen *seen, const char *name)
+{
+	const struct gt_cluster *cluster = reader->cluster;
+	uint32_t i = 0;
+
+	while (i < cluster->nkinds &&
+	       (strcmp(reader->seen[i].file, seen->file) ||
+		!gt_cluster_same(reader->seen[i].nets, seen->nets) ||
+		(name && strcmp(name, cluster->kinds[i].name))))
+		i++;
+	return i;
+}
+
 static int gt_cluster_kind(struct gt_cluster_reader *reader,
 			   const struct gt_xml_elem *elem, uint32_t *index,
 			   struct gt_err *err)
@@ -124,11 +142,9 @@ static int gt_cluster_kind(struct gt_cluster_reader *reader,
 
 	if (!seen.file || !*seen.file)
 		return gt_xml_fail(elem, NULL, err, "node has no file");
-	for (*index = 0; *index < cluster->nkinds; ++*index)
-		if (!strcmp(reader->seen[*index].file, seen.file) &&
-		    gt_cluster_same(reader->seen[*index].nets, seen.nets) &&
-		    (!name || !strcmp(name, cluster->kinds[*index].name)))
-			return GT_OK;
+	*index = kind_find(reader, &seen, name);
+	if (*index < cluster->nkinds)
+		return GT_OK;
 	for (uint32_t i = 0; name && i < cluster->nkinds; i++)
 		if (!strcmp(cluster->kinds[i].name, name))
 			return gt_xml_fail(elem, "kind", err,

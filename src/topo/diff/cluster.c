@@ -13,12 +13,13 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/text.h"
 #include "topo/cluster/cluster.h"
 #include "topo/diff/device_tree.h"
 
 enum { GT_DIFF_NAMES = 16, GT_DIFF_NAME = 512 };
 
-struct gt_cluster_differ {
+struct gt_cluster_diff {
 	const struct gt_cluster *a, *b;
 	/* which kind of b each kind of a is, or GT_NONE */
 	const uint32_t *kind;
@@ -26,10 +27,10 @@ struct gt_cluster_differ {
 	uint32_t *n;
 };
 
-static void gt_differ_say(struct gt_cluster_differ *d, const char *fmt, ...)
+static void add_line(struct gt_cluster_diff *d, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-static void gt_differ_say(struct gt_cluster_differ *d, const char *fmt, ...)
+static void add_line(struct gt_cluster_diff *d, const char *fmt, ...)
 {
 	char text[2048];
 	va_list args;
@@ -42,8 +43,8 @@ static void gt_differ_say(struct gt_cluster_differ *d, const char *fmt, ...)
 }
 
 /* Computes the hash of each kind's server; every file is read once. */
-static int gt_differ_hashes(const struct gt_cluster *cluster, uint64_t *hashes,
-			    struct gt_err *err)
+static int kind_hashes(const struct gt_cluster *cluster, uint64_t *hashes,
+		       struct gt_err *err)
 {
 	const struct gt_cluster_kind *kinds = cluster->kinds;
 	struct gt_device_tree *tree;
@@ -71,8 +72,8 @@ static int gt_differ_hashes(const struct gt_cluster *cluster, uint64_t *hashes,
  * Returns the kind in b of the first node of this kind of a that was given a
  * name which b has, too; GT_NONE when there is none.
  */
-static uint32_t gt_differ_called(const struct gt_cluster *a, uint32_t kind,
-				 const struct gt_cluster *b)
+static uint32_t kind_by_node_name(const struct gt_cluster *a, uint32_t kind,
+				  const struct gt_cluster *b)
 {
 	uint32_t node = GT_NONE;
 	char name[GT_DIFF_NAME];
@@ -91,6 +92,15 @@ static uint32_t gt_differ_called(const struct gt_cluster *a, uint32_t kind,
 	return node == GT_NONE ? node : gt_cluster_run_of(b, node)->kind;
 }
 
+/* Gives a kind of a its match in b, unless that has one or is GT_NONE. */
+static void take_kind(uint32_t *kind, char *taken, uint32_t i, uint32_t k)
+{
+	if (k == GT_NONE || taken[k])
+		return;
+	kind[i] = k;
+	taken[k] = 1;
+}
+
 int gt_cluster_diff_kinds(const struct gt_cluster *a,
 			  const struct gt_cluster *b, struct gt_arena *arena,
 			  uint32_t *kind, struct gt_err *err)
@@ -102,41 +112,30 @@ int gt_cluster_diff_kinds(const struct gt_cluster *a,
 
 	if (!of_a || !of_b || !taken)
 		return gt_err_nomem(err);
-	rc = gt_differ_hashes(a, of_a, err);
+	rc = kind_hashes(a, of_a, err);
 	if (!rc)
-		rc = gt_differ_hashes(b, of_b, err);
+		rc = kind_hashes(b, of_b, err);
 	if (rc)
 		return rc;
 	for (uint32_t i = 0; i < a->nkinds; i++)
 		kind[i] = GT_NONE;
-	for (int by_name = 1; by_name >= 0; by_name--)
-		for (uint32_t i = 0; i < a->nkinds; i++)
-			for (uint32_t k = 0;
-			     k < b->nkinds && kind[i] == GT_NONE; k++) {
-				int same = by_name ? !strcmp(a->kinds[i].name,
-							     b->kinds[k].name)
-						   : of_a[i] == of_b[k];
-
-				if (taken[k] || !same)
-					continue;
-				kind[i] = k;
-				taken[k] = 1;
-			}
-	for (uint32_t i = 0; i < a->nkinds; i++) {
-		uint32_t k = kind[i] == GT_NONE ? gt_differ_called(a, i, b)
-						: GT_NONE;
-
-		if (k == GT_NONE || taken[k])
-			continue;
-		kind[i] = k;
-		taken[k] = 1;
-	}
+	for (uint32_t i = 0; i < a->nkinds; i++)
+		for (uint32_t k = 0; k < b->nkinds && kind[i] == GT_NONE; k++)
+			if (!strcmp(a->kinds[i].name, b->kinds[k].name))
+				take_kind(kind, taken, i, k);
+	for (uint32_t i = 0; i < a->nkinds; i++)
+		for (uint32_t k = 0; k < b->nkinds && kind[i] == GT_NONE; k++)
+			if (of_a[i] == of_b[k])
+				take_kind(kind, taken, i, k);
+	for (uint32_t i = 0; i < a->nkinds; i++)
+		if (kind[i] == GT_NONE)
+			take_kind(kind, taken, i, kind_by_node_name(a, i, b));
 	return GT_OK;
 }
 
 /* Counts the nodes of a that were given a name which b has, too. */
-static uint32_t gt_differ_common(const struct gt_cluster *a,
-				 const struct gt_cluster *b)
+static uint32_t count_common_names(const struct gt_cluster *a,
+				   const struct gt_cluster *b)
 {
 	uint32_t n = 0;
 	char name[GT_DIFF_NAME];
@@ -150,8 +149,7 @@ static uint32_t gt_differ_common(const struct gt_cluster *a,
 	return n;
 }
 
-static const char *gt_differ_kind(const struct gt_cluster *cluster,
-				  uint32_t node)
+static const char *kind_name(const struct gt_cluster *cluster, uint32_t node)
 {
 	return gt_cluster_kind_of(cluster, node)->name;
 }
@@ -160,7 +158,7 @@ static const char *gt_differ_kind(const struct gt_cluster *cluster,
  * Looks for every node of one cluster in the other by name.  With `back` only
  * nodes that are not there are told, for the rest was told the first time.
  */
-static void gt_differ_by_name(struct gt_cluster_differ *d, int back)
+static void diff_nodes_by_name(struct gt_cluster_diff *d, int back)
 {
 	const struct gt_cluster *from = back ? d->b : d->a;
 	const struct gt_cluster *to = back ? d->a : d->b;
@@ -177,20 +175,19 @@ static void gt_differ_by_name(struct gt_cluster_differ *d, int back)
 		if (said++ >= GT_DIFF_NAMES)
 			more++;
 		else if (node == GT_NONE)
-			gt_differ_say(d, "node '%s' (%s) is %s", name,
-				      gt_differ_kind(from, i),
-				      back ? "extra" : "missing");
+			add_line(d, "node '%s' (%s) is %s", name,
+				 kind_name(from, i),
+				 back ? "extra" : "missing");
 		else
-			gt_differ_say(d, "node '%s' is %s, not %s", name,
-				      gt_differ_kind(to, node),
-				      gt_differ_kind(from, i));
+			add_line(d, "node '%s' is %s, not %s", name,
+				 kind_name(to, node), kind_name(from, i));
 	}
 	if (more)
-		gt_differ_say(d, "%u more nodes are %s", more,
-			      back ? "extra" : "missing or others");
+		add_line(d, "%u more nodes are %s", more,
+			 back ? "extra" : "missing or others");
 }
 
-static void gt_differ_by_count(struct gt_cluster_differ *d)
+static void diff_nodes_by_count(struct gt_cluster_diff *d)
 {
 	const struct gt_cluster *a = d->a, *b = d->b;
 
@@ -199,9 +196,8 @@ static void gt_differ_by_count(struct gt_cluster_differ *d)
 		uint32_t there = k == GT_NONE ? 0 : b->kinds[k].nnodes;
 
 		if (there != a->kinds[i].nnodes)
-			gt_differ_say(d, "%u nodes of kind '%s' instead of %u",
-				      there, a->kinds[i].name,
-				      a->kinds[i].nnodes);
+			add_line(d, "%u nodes of kind '%s' instead of %u",
+				 there, a->kinds[i].name, a->kinds[i].nnodes);
 	}
 	for (uint32_t k = 0; k < b->nkinds; k++) {
 		uint32_t i = 0;
@@ -209,14 +205,14 @@ static void gt_differ_by_count(struct gt_cluster_differ *d)
 		while (i < a->nkinds && d->kind[i] != k)
 			i++;
 		if (i == a->nkinds)
-			gt_differ_say(d, "%u nodes of kind '%s' instead of 0",
-				      b->kinds[k].nnodes, b->kinds[k].name);
+			add_line(d, "%u nodes of kind '%s' instead of 0",
+				 b->kinds[k].nnodes, b->kinds[k].name);
 	}
 }
 
 /* Counts the ports on a rail. */
-static uint32_t gt_differ_port(const struct gt_cluster_ports *ports,
-			       uint32_t rail)
+static uint32_t ports_on_rail(const struct gt_cluster_ports *ports,
+			      uint32_t rail)
 {
 	uint32_t n = 0;
 
@@ -225,7 +221,7 @@ static uint32_t gt_differ_port(const struct gt_cluster_ports *ports,
 	return n;
 }
 
-static void gt_differ_rails(struct gt_cluster_differ *d, uint32_t kind)
+static void diff_rails(struct gt_cluster_diff *d, uint32_t kind)
 {
 	const struct gt_cluster_kind *a = &d->a->kinds[kind];
 	const struct gt_cluster_kind *b = &d->b->kinds[d->kind[kind]];
@@ -234,31 +230,30 @@ static void gt_differ_rails(struct gt_cluster_differ *d, uint32_t kind)
 	if (n < d->b->fabrics[GT_FABRIC_NET].nrails)
 		n = d->b->fabrics[GT_FABRIC_NET].nrails;
 	for (uint32_t rail = 0; rail < n; rail++) {
-		uint32_t was = gt_differ_port(&a->ports[GT_FABRIC_NET], rail);
-		uint32_t is = gt_differ_port(&b->ports[GT_FABRIC_NET], rail);
+		uint32_t was = ports_on_rail(&a->ports[GT_FABRIC_NET], rail);
+		uint32_t is = ports_on_rail(&b->ports[GT_FABRIC_NET], rail);
 
 		if (was != is)
-			gt_differ_say(d,
-				      "kind '%s': %u port%s on rail %u instead "
-				      "of %u",
-				      b->name, is, is == 1 ? "" : "s", rail,
-				      was);
+			add_line(d,
+				 "kind '%s': %u port%s on rail %u instead "
+				 "of %u",
+				 b->name, is, gt_plural(is), rail, was);
 	}
 }
 
-static void gt_differ_number(struct gt_cluster_differ *d, const char *what,
-			     uint32_t was, uint32_t is)
+static void diff_number(struct gt_cluster_diff *d, const char *what,
+			uint32_t was, uint32_t is)
 {
 	if (was != is)
-		gt_differ_say(d, "%s %u instead of %u", what, is, was);
+		add_line(d, "%s %u instead of %u", what, is, was);
 }
 
 /*
  * Compares uplinks.  Where both are fractions of what comes from below, only
  * the fractions are compared: with equal ones the levels differ only in size.
  */
-static void gt_differ_uplink(struct gt_cluster_differ *d,
-			     enum gt_fabric_kind over, uint32_t i)
+static void diff_uplink(struct gt_cluster_diff *d, enum gt_fabric_kind over,
+			uint32_t i)
 {
 	const struct gt_cluster_level *a = &d->a->fabrics[over].levels[i];
 	const struct gt_cluster_level *b = &d->b->fabrics[over].levels[i];
@@ -266,25 +261,23 @@ static void gt_differ_uplink(struct gt_cluster_differ *d,
 
 	if (!a->uplink_gbs.num && !b->uplink_gbs.num) {
 		if (gt_rat_cmp(a->oversubscription, b->oversubscription))
-			gt_differ_say(d,
-				      "%s level %u: oversubscribed %s, not %s",
-				      gt_fabric_kind_name(over), i + 1,
-				      gt_rat_print(b->oversubscription, is),
-				      gt_rat_print(a->oversubscription, was));
+			add_line(d, "%s level %u: oversubscribed %s, not %s",
+				 gt_fabric_kind_name(over), i + 1,
+				 gt_rat_print(b->oversubscription, is),
+				 gt_rat_print(a->oversubscription, was));
 		return;
 	}
 	if (gt_rat_cmp(a->uplink_gbs, b->uplink_gbs))
-		gt_differ_say(
-			d, "%s level %u: uplinks of %s GB/s, not %s",
-			gt_fabric_kind_name(over), i + 1,
-			b->uplink_gbs.num ? gt_rat_print(b->uplink_gbs, is)
-					  : "a fraction of the",
-			a->uplink_gbs.num ? gt_rat_print(a->uplink_gbs, was)
-					  : "a fraction");
+		add_line(d, "%s level %u: uplinks of %s GB/s, not %s",
+			 gt_fabric_kind_name(over), i + 1,
+			 b->uplink_gbs.num ? gt_rat_print(b->uplink_gbs, is)
+					   : "a fraction of the",
+			 a->uplink_gbs.num ? gt_rat_print(a->uplink_gbs, was)
+					   : "a fraction");
 }
 
-static void gt_differ_level(struct gt_cluster_differ *d,
-			    enum gt_fabric_kind over, uint32_t i)
+static void diff_level(struct gt_cluster_diff *d, enum gt_fabric_kind over,
+		       uint32_t i)
 {
 	const struct gt_cluster_level *a = &d->a->fabrics[over].levels[i];
 	const struct gt_cluster_level *b = &d->b->fabrics[over].levels[i];
@@ -293,20 +286,18 @@ static void gt_differ_level(struct gt_cluster_differ *d,
 	snprintf(what, sizeof(what), "%s level %u: nodes below a switch are",
 		 gt_fabric_kind_name(over), i + 1);
 	if (a->nodes < d->a->nnodes || b->nodes < d->b->nnodes)
-		gt_differ_number(d, what, a->nodes, b->nodes);
+		diff_number(d, what, a->nodes, b->nodes);
 	if (a->by_rail != b->by_rail)
-		gt_differ_say(d, "%s level %u: switches have %s, not %s",
-			      gt_fabric_kind_name(over), i + 1,
-			      b->by_rail ? "one rail each" : "all rails",
-			      a->by_rail ? "one rail each" : "all rails");
+		add_line(d, "%s level %u: switches have %s, not %s",
+			 gt_fabric_kind_name(over), i + 1,
+			 b->by_rail ? "one rail each" : "all rails",
+			 a->by_rail ? "one rail each" : "all rails");
 	if (i + 1 < d->a->fabrics[over].nlevels)
-		gt_differ_uplink(d, over, i);
+		diff_uplink(d, over, i);
 }
 
-static void gt_differ_end(const struct gt_cluster *cluster,
-			  enum gt_fabric_kind over,
-			  const struct gt_cluster_end *end, char *text,
-			  size_t size)
+static void end_name(const struct gt_cluster *cluster, enum gt_fabric_kind over,
+		     const struct gt_cluster_end *end, char *text, size_t size)
 {
 	const struct gt_cluster_kind *kind;
 	char name[GT_DIFF_NAME];
@@ -328,81 +319,79 @@ static void gt_differ_end(const struct gt_cluster *cluster,
  * A cable is compared by the names of its ends, of which the lesser comes
  * first.
  */
-struct gt_differ_cable {
+struct gt_named_cable {
 	const char *text;
 	struct gt_rat gbs;
 };
 
-static const char *gt_differ_cable(const struct gt_cluster *cluster,
-				   enum gt_fabric_kind over,
-				   const struct gt_cluster_cable *cable,
-				   struct gt_arena *arena)
+static const char *cable_name(const struct gt_cluster *cluster,
+			      enum gt_fabric_kind over,
+			      const struct gt_cluster_cable *cable,
+			      struct gt_arena *arena)
 {
 	char ends[2][GT_DIFF_NAME];
 	int turn;
 
 	for (int i = 0; i < 2; i++)
-		gt_differ_end(cluster, over, &cable->ends[i], ends[i],
-			      sizeof(ends[i]));
+		end_name(cluster, over, &cable->ends[i], ends[i],
+			 sizeof(ends[i]));
 	turn = strcmp(ends[0], ends[1]) > 0;
 	return gt_arena_printf(arena, "%s to %s", ends[turn], ends[!turn]);
 }
 
-static int gt_differ_order(const void *left, const void *right)
+static int cable_order(const void *left, const void *right)
 {
-	const struct gt_differ_cable *a = left, *b = right;
+	const struct gt_named_cable *a = left, *b = right;
 	int order = strcmp(a->text, b->text);
 
 	return order ? order : gt_rat_cmp(a->gbs, b->gbs);
 }
 
-static struct gt_differ_cable *gt_differ_list(const struct gt_cluster *cluster,
-					      enum gt_fabric_kind over,
-					      struct gt_arena *arena)
+static struct gt_named_cable *list_cables(const struct gt_cluster *cluster,
+					  enum gt_fabric_kind over,
+					  struct gt_arena *arena)
 {
 	const struct gt_cluster_fabric *fabric = &cluster->fabrics[over];
-	struct gt_differ_cable *list =
+	struct gt_named_cable *list =
 		gt_arena_array(arena, fabric->ncables, sizeof(*list));
 
 	for (uint32_t i = 0; list && i < fabric->ncables; i++) {
-		list[i].text = gt_differ_cable(cluster, over,
-					       &fabric->cables[i], arena);
+		list[i].text =
+			cable_name(cluster, over, &fabric->cables[i], arena);
 		list[i].gbs = fabric->cables[i].gbs;
 		if (!list[i].text)
 			return NULL;
 	}
 	if (list && fabric->ncables)
-		qsort(list, fabric->ncables, sizeof(*list), gt_differ_order);
+		qsort(list, fabric->ncables, sizeof(*list), cable_order);
 	return list;
 }
 
-static void gt_differ_two(struct gt_cluster_differ *d, enum gt_fabric_kind over,
-			  const struct gt_differ_cable *a,
-			  const struct gt_differ_cable *b)
+static void diff_cable(struct gt_cluster_diff *d, enum gt_fabric_kind over,
+		       const struct gt_named_cable *a,
+		       const struct gt_named_cable *b)
 {
 	char was[GT_RAT_TEXT_MAX], is[GT_RAT_TEXT_MAX];
 
 	if (!a || !b)
-		gt_differ_say(d, "%s link %s: is %s", gt_fabric_kind_name(over),
-			      a ? a->text : b->text, a ? "missing" : "extra");
+		add_line(d, "%s link %s: is %s", gt_fabric_kind_name(over),
+			 a ? a->text : b->text, a ? "missing" : "extra");
 	else if (gt_rat_cmp(a->gbs, b->gbs))
-		gt_differ_say(d, "%s link %s: %s GB/s instead of %s",
-			      gt_fabric_kind_name(over), a->text,
-			      gt_rat_print(b->gbs, is),
-			      gt_rat_print(a->gbs, was));
+		add_line(d, "%s link %s: %s GB/s instead of %s",
+			 gt_fabric_kind_name(over), a->text,
+			 gt_rat_print(b->gbs, is), gt_rat_print(a->gbs, was));
 }
 
-static void gt_differ_cables(struct gt_cluster_differ *d,
-			     enum gt_fabric_kind over)
+static void diff_cables(struct gt_cluster_diff *d, enum gt_fabric_kind over)
 {
 	uint32_t na = d->a->fabrics[over].ncables, i = 0;
 	uint32_t nb = d->b->fabrics[over].ncables, k = 0;
 	struct gt_arena *arena = gt_arena_new();
-	struct gt_differ_cable *a = NULL, *b = NULL;
+	struct gt_named_cable *a = NULL, *b = NULL;
 
 	if (arena) {
-		a = gt_differ_list(d->a, over, arena);
-		b = gt_differ_list(d->b, over, arena);
+		a = list_cables(d->a, over, arena);
+		b = list_cables(d->b, over, arena);
 	}
 	if (!a || !b)
 		d->out->failed = 1;
@@ -411,16 +400,15 @@ static void gt_differ_cables(struct gt_cluster_differ *d,
 			    : k == nb ? -1
 				      : strcmp(a[i].text, b[k].text);
 
-		gt_differ_two(d, over, order <= 0 ? &a[i] : NULL,
-			      order >= 0 ? &b[k] : NULL);
+		diff_cable(d, over, order <= 0 ? &a[i] : NULL,
+			   order >= 0 ? &b[k] : NULL);
 		i += order <= 0;
 		k += order >= 0;
 	}
 	gt_arena_free(arena);
 }
 
-static void gt_differ_fabric(struct gt_cluster_differ *d,
-			     enum gt_fabric_kind over)
+static void diff_fabric(struct gt_cluster_diff *d, enum gt_fabric_kind over)
 {
 	const struct gt_cluster_fabric *a = &d->a->fabrics[over];
 	const struct gt_cluster_fabric *b = &d->b->fabrics[over];
@@ -428,28 +416,28 @@ static void gt_differ_fabric(struct gt_cluster_differ *d,
 
 	snprintf(what, sizeof(what), "%s: levels of switches are",
 		 gt_fabric_kind_name(over));
-	gt_differ_number(d, what, a->nlevels, b->nlevels);
+	diff_number(d, what, a->nlevels, b->nlevels);
 	for (uint32_t i = 0; a->nlevels == b->nlevels && i < a->nlevels; i++)
-		gt_differ_level(d, over, i);
-	gt_differ_cables(d, over);
+		diff_level(d, over, i);
+	diff_cables(d, over);
 }
 
 void gt_cluster_diff_print(const struct gt_cluster *a,
 			   const struct gt_cluster *b, const uint32_t *kind,
 			   struct gt_buf *out, uint32_t *n)
 {
-	struct gt_cluster_differ d = {a, b, kind, out, n};
+	struct gt_cluster_diff d = {a, b, kind, out, n};
 	uint32_t fewer = a->nnodes < b->nnodes ? a->nnodes : b->nnodes;
 
-	if (gt_differ_common(a, b) > fewer / 2) {
-		gt_differ_by_name(&d, 0);
-		gt_differ_by_name(&d, 1);
+	if (count_common_names(a, b) > fewer / 2) {
+		diff_nodes_by_name(&d, 0);
+		diff_nodes_by_name(&d, 1);
 	} else {
-		gt_differ_by_count(&d);
+		diff_nodes_by_count(&d);
 	}
 	for (uint32_t i = 0; i < a->nkinds; i++)
 		if (kind[i] != GT_NONE)
-			gt_differ_rails(&d, i);
+			diff_rails(&d, i);
 	for (int over = 0; over < GT_NFABRICKINDS; over++)
-		gt_differ_fabric(&d, (enum gt_fabric_kind)over);
+		diff_fabric(&d, (enum gt_fabric_kind)over);
 }

@@ -119,11 +119,29 @@ static void gt_kfd_version(const struct gt_kfd_walk *walk,
 				   minor, step);
 }
 
+/* Describes a GPU by what the driver says of its node and its function. */
+static void gt_kfd_describe(const struct gt_kfd_walk *walk,
+			    struct gt_machine_pci *pci,
+			    const unsigned long long value[])
+{
+	struct gt_machine_gpu *gpu = pci->gpu;
+
+	if (!pci->vendor) {
+		pci->class_id = "0x03";
+		pci->class_from = "kfd";
+		pci->vendor = "0x1002";
+	}
+	gpu->dev = gpu->rank;
+	gt_kfd_version(walk, gpu, value[0]);
+	gpu->name = gt_kfd_text(walk, pci, "product_name");
+	gpu->vbios = gt_kfd_text(walk, pci, "vbios_version");
+	gpu->hidden = gt_kfd_hidden(walk->n, value[3]);
+}
+
 static int gt_kfd_add(struct gt_kfd_walk *walk, const char *node,
 		      const unsigned long long value[])
 {
 	struct gt_kfd_gpu *found, **at = &walk->gpus;
-	struct gt_machine_gpu *gpu;
 	char busid[GT_BUSID_MAX];
 
 	snprintf(busid, sizeof(busid), "%04llx:%02llx:%02llx.%llx",
@@ -147,19 +165,9 @@ static int gt_kfd_add(struct gt_kfd_walk *walk, const char *node,
 			busid);
 		return GT_OK;
 	}
-	gpu = gt_machine_gpu_new(walk->machine, found->pci);
-	if (!gpu)
+	if (!gt_machine_gpu_new(walk->machine, found->pci))
 		return GT_ESYS;
-	if (!found->pci->vendor) {
-		found->pci->class_id = "0x03";
-		found->pci->class_from = "kfd";
-		found->pci->vendor = "0x1002";
-	}
-	gpu->dev = gpu->rank;
-	gt_kfd_version(walk, gpu, value[0]);
-	gpu->name = gt_kfd_text(walk, found->pci, "product_name");
-	gpu->vbios = gt_kfd_text(walk, found->pci, "vbios_version");
-	gpu->hidden = gt_kfd_hidden(walk->n, value[3]);
+	gt_kfd_describe(walk, found->pci, value);
 	while (*at)
 		at = &(*at)->next;
 	*at = found;

@@ -24,13 +24,6 @@ static void gt_internode_cell(const struct gt_cluster_route *route,
 	gt_buf_printf(buf, "  %-9s", text);
 }
 
-static void gt_internode_newline(struct gt_buf *buf)
-{
-	while (buf->len && buf->text && buf->text[buf->len - 1] == ' ')
-		buf->text[--buf->len] = '\0';
-	gt_buf_puts(buf, "\n");
-}
-
 static void gt_internode_rows(const struct gt_internode *internode,
 			      uint32_t first, uint32_t last, struct gt_buf *buf)
 {
@@ -45,7 +38,7 @@ static void gt_internode_rows(const struct gt_internode *internode,
 			      sizeof(label));
 		gt_buf_printf(buf, "  %-9s", label);
 	}
-	gt_internode_newline(buf);
+	gt_print_newline(buf);
 	for (uint32_t i = 0; i < gt_topo_ngpus(from); i++) {
 		gt_show_label(gt_topo_node(from, gt_topo_gpu(from, i)), label,
 			      sizeof(label));
@@ -57,7 +50,7 @@ static void gt_internode_rows(const struct gt_internode *internode,
 					   &route);
 			gt_internode_cell(&route, buf);
 		}
-		gt_internode_newline(buf);
+		gt_print_newline(buf);
 	}
 }
 
@@ -159,6 +152,16 @@ static void gt_internode_fabric(const struct gt_internode *internode,
 	gt_internode_climb(internode, route, 1, buf);
 }
 
+/* Returns the port that a route uses at one end, as a node of the topology. */
+static uint32_t port_device(const struct gt_internode *internode,
+			    const struct gt_cluster_route *route, int end)
+{
+	return internode->kinds[end]
+		->ports[route->over]
+		.list[route->ports[end]]
+		.device;
+}
+
 void gt_internode_print_route(const struct gt_internode *internode,
 			      const uint32_t gpus[2], struct gt_buf *buf)
 {
@@ -183,20 +186,14 @@ void gt_internode_print_route(const struct gt_internode *internode,
 		      route.over == GT_FABRIC_NET ? "the network"
 						  : "NVSwitches");
 	if (route.out)
-		gt_print_route(
-			internode->kinds[0]->topo, route.out,
-			(uint32_t[]){gpus[0], internode->kinds[0]
-						      ->ports[GT_FABRIC_NET]
-						      .list[route.ports[0]]
-						      .device},
-			buf);
+		gt_print_route(internode->kinds[0]->topo, route.out,
+			       (uint32_t[]){gpus[0],
+					    port_device(internode, &route, 0)},
+			       buf);
 	gt_internode_fabric(internode, &route, buf);
 	if (route.in)
 		gt_print_route(internode->kinds[1]->topo, route.in,
-			       (uint32_t[]){internode->kinds[1]
-						    ->ports[GT_FABRIC_NET]
-						    .list[route.ports[1]]
-						    .device,
+			       (uint32_t[]){port_device(internode, &route, 1),
 					    gpus[1]},
 			       buf);
 }
