@@ -48,7 +48,7 @@ static int gt_import_on(const struct gt_cmd_args *args,
 			struct gt_err *err)
 {
 	const struct gt_import_opts *opts = args->opts;
-	struct gt_request request = {
+	struct gt_search_request request = {
 		.topo = topo,
 		.rates = (enum gt_rates)opts->rates,
 		.coll = GT_COLL_ALLREDUCE,

@@ -61,7 +61,7 @@ static int gt_search_tighten(const struct gt_shape_args *args,
 	return GT_OK;
 }
 
-static int gt_search_is_equal(const struct gt_request *request,
+static int gt_search_is_equal(const struct gt_search_request *request,
 			      const struct gt_shape_entry *shape)
 {
 	return request->equal ||
@@ -69,14 +69,14 @@ static int gt_search_is_equal(const struct gt_request *request,
 }
 
 /* Trees, which take no limit otherwise than of equal shares. */
-static int gt_search_too_many(const struct gt_request *request,
+static int gt_search_too_many(const struct gt_search_request *request,
 			      const struct gt_proposal *proposal)
 {
 	return proposal->shape == GT_SHAPE_TREE && request->max_channels &&
 	       proposal->nchannels > request->max_channels;
 }
 
-static int gt_search_equal(const struct gt_request *request,
+static int gt_search_equal(const struct gt_search_request *request,
 			   const struct gt_shape_args *args,
 			   const struct gt_shape_entry *shape,
 			   struct gt_proposal *proposal,
@@ -104,7 +104,7 @@ static int gt_search_equal(const struct gt_request *request,
 	return rc ? rc : gt_equal_prove(&ask, proposal, err);
 }
 
-static int gt_search_run(const struct gt_request *request,
+static int gt_search_run(const struct gt_search_request *request,
 			 const struct gt_shape_entry *shape,
 			 struct gt_proposal *proposal, struct gt_arena *arena,
 			 struct gt_plan **plan, struct gt_search_stats *stats,
@@ -114,11 +114,11 @@ static int gt_search_run(const struct gt_request *request,
 				     .root = request->root,
 				     .max_channels = request->max_channels,
 				     .bare = gt_search_is_equal(request, shape),
-				     .watch = request->watch,
+				     .budget = request->budget,
 				     .arena = arena};
 	struct gt_solution found = {request, NULL, proposal};
 	struct gt_fabric *fabric;
-	int rc = gt_request_fabric(request, arena, &fabric, err);
+	int rc = gt_search_request_fabric(request, arena, &fabric, err);
 
 	if (rc)
 		return rc;
@@ -132,7 +132,7 @@ static int gt_search_run(const struct gt_request *request,
 	return rc ? rc : gt_emit(&found, plan, err);
 }
 
-static int gt_search_shape_plan(const struct gt_request *request,
+static int gt_search_shape_plan(const struct gt_search_request *request,
 				const struct gt_shape_entry *shape,
 				struct gt_plan **plan,
 				struct gt_search_stats *stats,
@@ -154,7 +154,7 @@ static int gt_search_shape_plan(const struct gt_request *request,
 }
 
 /* All shapes that the machine has; the last one's words when it has none. */
-static int gt_search_all(const struct gt_request *request,
+static int gt_search_all(const struct gt_search_request *request,
 			 struct gt_plan **plan, struct gt_search_stats *stats,
 			 struct gt_err *err)
 {
@@ -168,7 +168,7 @@ static int gt_search_all(const struct gt_request *request,
 	for (size_t i = 0; i < GT_NSHAPETABLE; i++) {
 		struct gt_search_stats *one = &took[tries.n];
 
-		if (!gt_shapes[i]->can(request->coll))
+		if (!gt_shapes[i]->supports(request->coll))
 			continue;
 		gt_err_init(&tries.why);
 		tries.rc = gt_search_shape_plan(request, gt_shapes[i],
@@ -192,7 +192,7 @@ static int gt_search_all(const struct gt_request *request,
 }
 
 /* Over the routes that other shapes would use. */
-static int gt_search_mesh(const struct gt_request *request,
+static int gt_search_mesh(const struct gt_search_request *request,
 			  struct gt_plan **plan, struct gt_search_stats *stats,
 			  struct gt_err *err)
 {
@@ -215,7 +215,7 @@ static int gt_search_mesh(const struct gt_request *request,
 	return rc;
 }
 
-int gt_search(const struct gt_request *request, const char *algo,
+int gt_search(const struct gt_search_request *request, const char *algo,
 	      struct gt_plan **plan, struct gt_search_stats *stats,
 	      struct gt_err *err)
 {
@@ -223,7 +223,7 @@ int gt_search(const struct gt_request *request, const char *algo,
 	struct gt_search_stats took = {0};
 	int rc;
 
-	if (shape && !shape->can(request->coll))
+	if (shape && !shape->supports(request->coll))
 		rc = gt_err_set(err, GT_EINPUT, NULL,
 				"--algo %s cannot do %s; auto and mesh can",
 				algo, gt_coll_name(request->coll));

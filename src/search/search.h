@@ -13,7 +13,7 @@
 
 struct gt_err;
 struct gt_plan;
-struct gt_request;
+struct gt_search_request;
 
 /* What it took, for people. */
 struct gt_search_stats {
@@ -32,7 +32,7 @@ struct gt_search_stats {
  * GT_ENO when this machine has none (GPUs without routes to each other).  *plan
  * is the caller's; it has passed gt_plan_check().  `stats` may be NULL.
  */
-int gt_search(const struct gt_request *request, const char *algo,
+int gt_search(const struct gt_search_request *request, const char *algo,
 	      struct gt_plan **plan, struct gt_search_stats *stats,
 	      struct gt_err *err);
 

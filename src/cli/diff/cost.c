@@ -14,7 +14,8 @@
 static int gt_diff_bound_on(const struct gt_topo *topo, struct gt_arena *arena,
 			    struct gt_diff_bound *bound, struct gt_err *err)
 {
-	struct gt_request request = {.topo = topo, .coll = GT_COLL_ALLREDUCE};
+	struct gt_search_request request = {.topo = topo,
+					    .coll = GT_COLL_ALLREDUCE};
 	struct gt_bound all;
 	struct gt_fabric *fabric;
 	struct gt_paths *paths;
@@ -30,7 +31,7 @@ static int gt_diff_bound_on(const struct gt_topo *topo, struct gt_arena *arena,
 	if (rc)
 		return rc;
 	request.paths = paths;
-	rc = gt_request_fabric(&request, arena, &fabric, err);
+	rc = gt_search_request_fabric(&request, arena, &fabric, err);
 	ask.fabric = fabric;
 	if (!rc)
 		rc = gt_bound_find_routed(&ask, arena, &all, err);

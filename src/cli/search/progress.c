@@ -23,14 +23,14 @@ static void gt_progress_tell(void *arg, const char *what, uint32_t round,
 		value_gbs);
 }
 
-void gt_progress_start(struct gt_progress *progress, struct gt_budget *watch)
+void gt_progress_start(struct gt_progress *progress, struct gt_budget *budget)
 {
 	progress->shown = 0;
 	progress->next_ns = gt_clock_ns() + GT_PROGRESS_FIRST_NS;
 	if (!isatty(STDERR_FILENO))
 		return;
-	watch->tell = gt_progress_tell;
-	watch->arg = progress;
+	budget->tell = gt_progress_tell;
+	budget->arg = progress;
 }
 
 void gt_progress_end(const struct gt_progress *progress)

@@ -12,7 +12,7 @@ struct gt_progress {
 };
 
 /* Have the watch write to standard error, if that is a terminal. */
-void gt_progress_start(struct gt_progress *progress, struct gt_budget *watch);
+void gt_progress_start(struct gt_progress *progress, struct gt_budget *budget);
 
 /* Take the line away. */
 void gt_progress_end(const struct gt_progress *progress);

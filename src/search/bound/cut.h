@@ -14,7 +14,7 @@
 struct gt_arena;
 struct gt_err;
 struct gt_fabric;
-struct gt_flow;
+struct gt_maxflow;
 
 /* Ranks, and the links that separate them from the other ranks. */
 struct gt_bound_part {
@@ -25,7 +25,7 @@ struct gt_bound_part {
 
 struct gt_cut {
 	const struct gt_fabric *fabric;
-	struct gt_flow *flow;
+	struct gt_maxflow *flow;
 	int64_t *capacity;     /* link -> scaled */
 	unsigned char *inside; /* node -> is it in the set? */
 	uint32_t source, sink;

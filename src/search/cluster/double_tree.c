@@ -198,7 +198,7 @@ static void build_fabric(struct gt_double_tree_search *s)
 	struct gt_fabric *f = &s->fabric;
 
 	*f = *node;
-	f->doors = NULL;
+	f->external = NULL;
 	f->nranks = m;
 	f->nlinks = node->nlinks + nup;
 	f->links = new_array(s, f->nlinks, sizeof(*f->links));

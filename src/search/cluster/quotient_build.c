@@ -132,12 +132,12 @@ int gt_quotient_new(const struct gt_cluster_request *request,
 		    struct gt_err *err)
 {
 	const struct gt_cluster *cluster = request->cluster;
-	struct gt_request node = {.topo = cluster->kinds[0].topo,
-				  .paths = request->paths,
-				  .rates = request->rates,
-				  .coll = request->coll,
-				  .nranks = request->ngpus,
-				  .gpus = request->gpus};
+	struct gt_search_request node = {.topo = cluster->kinds[0].topo,
+					 .paths = request->paths,
+					 .rates = request->rates,
+					 .coll = request->coll,
+					 .nranks = request->ngpus,
+					 .gpus = request->gpus};
 	struct gt_quotient *q = gt_arena_alloc(arena, sizeof(*q));
 	struct gt_fabric *fabric;
 	int rc;
@@ -153,7 +153,7 @@ int gt_quotient_new(const struct gt_cluster_request *request,
 	q->cluster.nnodes = cluster->nnodes;
 	q->cluster.nlocal = request->ngpus;
 	q->budget = request->budget;
-	rc = gt_request_fabric(&node, arena, &fabric, err);
+	rc = gt_search_request_fabric(&node, arena, &fabric, err);
 	q->fabric = fabric;
 	if (!rc)
 		rc = find_levels(cluster, arena, &q->cluster, err);

@@ -15,7 +15,7 @@
 
 #include "base/rat.h"
 
-struct gt_flow;
+struct gt_maxflow;
 struct gt_quotient;
 
 /* A link of all nodes of a class together; capacity -1 means it never binds. */
@@ -32,7 +32,7 @@ struct gt_quotient_graph {
 	int fits;      /* 0 when capacities are too large for this */
 	uint32_t world, narcs;
 	struct gt_quotient_arc *arcs;
-	struct gt_flow *flow;
+	struct gt_maxflow *flow;
 };
 
 /*

@@ -226,7 +226,7 @@ int gt_cluster_ring_fabric_new(const struct gt_quotient *q,
 	if (b.failed)
 		return gt_err_nomem(err);
 	*rings->fabric = *q->fabric;
-	rings->fabric->doors = b.ports;
+	rings->fabric->external = b.ports;
 	build_links(&b);
 	build_routes(&b);
 	build_crossings(&b);

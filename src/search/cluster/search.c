@@ -82,7 +82,7 @@ static int search_rings(const struct gt_cluster_request *request,
 	struct gt_shape_args args = {.coll = request->coll,
 				     .root = request->root,
 				     .max_channels = request->max_channels,
-				     .watch = request->budget,
+				     .budget = request->budget,
 				     .arena = arena};
 	struct gt_proposal rings = {0};
 	struct gt_cluster_ring_fabric ring_fabric;

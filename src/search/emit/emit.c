@@ -40,8 +40,8 @@ struct gt_emitter {
 
 static void emit_head(struct gt_emitter *e)
 {
-	const struct gt_request *request = e->solution->request;
-	const struct gt_flat_cluster *flat = request->whole;
+	const struct gt_search_request *request = e->solution->request;
+	const struct gt_flat_cluster *flat = request->flat;
 
 	gt_plan_builder_head(
 		&e->b, &(struct gt_plan_head){request->coll, request->root,
@@ -53,13 +53,13 @@ static void emit_head(struct gt_emitter *e)
 }
 
 /* A rank as the topology has it; its strings are borrowed. */
-static struct gt_plan_rank borrow_rank(const struct gt_request *request,
+static struct gt_plan_rank borrow_rank(const struct gt_search_request *request,
 				       uint32_t rank)
 {
 	const struct gt_node *node;
 
-	if (request->whole)
-		return request->whole->ranks[rank];
+	if (request->flat)
+		return request->flat->ranks[rank];
 	node = gt_topo_node(request->topo, request->gpus[rank]);
 	return (struct gt_plan_rank){
 		.node = "n0",
@@ -72,7 +72,7 @@ static struct gt_plan_rank borrow_rank(const struct gt_request *request,
 
 static void emit_ranks(struct gt_emitter *e)
 {
-	const struct gt_request *request = e->solution->request;
+	const struct gt_search_request *request = e->solution->request;
 	struct gt_plan *plan = e->b.plan;
 
 	plan->ranks = gt_plan_builder_array(&e->b, request->nranks,
@@ -93,14 +93,14 @@ static void emit_ranks(struct gt_emitter *e)
 static void emit_link(struct gt_emitter *e, uint32_t i,
 		      struct gt_plan_link *out)
 {
-	const struct gt_request *request = e->solution->request;
+	const struct gt_search_request *request = e->solution->request;
 	const struct gt_link *link;
 
 	out->gbs = e->solution->fabric->links[i].gbs;
-	if (request->whole) {
-		out->id = gt_plan_builder_text(&e->b,
-					       request->whole->link_ids[i]);
-		out->kind = request->whole->link_kinds[i];
+	if (request->flat) {
+		out->id =
+			gt_plan_builder_text(&e->b, request->flat->link_ids[i]);
+		out->kind = request->flat->link_kinds[i];
 		return;
 	}
 	link = gt_topo_link(request->topo, i);

@@ -9,10 +9,10 @@ struct gt_err;
 struct gt_fabric;
 struct gt_plan;
 struct gt_proposal;
-struct gt_request;
+struct gt_search_request;
 
 struct gt_solution {
-	const struct gt_request *request;
+	const struct gt_search_request *request;
 	const struct gt_fabric *fabric;
 	const struct gt_proposal *proposal;
 };

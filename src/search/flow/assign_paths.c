@@ -33,7 +33,7 @@ enum {
  * method for escaping from local minima", 1993).
  */
 struct gt_few {
-	struct gt_flow_paths *ways;
+	struct gt_flow_paths *flow;
 	uint32_t k, nrows, slots;
 	uint32_t *pick;  /* [pair * k + channel] */
 	uint32_t *moved; /* likewise: when last */
@@ -51,7 +51,7 @@ static int64_t gt_few_over(const struct gt_few *few, uint32_t row, int64_t load)
 
 static void gt_few_put(struct gt_few *few, uint32_t path, int sign)
 {
-	const struct gt_flow_path *p = &few->ways->paths[path];
+	const struct gt_flow_path *p = &few->flow->paths[path];
 
 	for (uint32_t i = 0; i < p->nrows; i++)
 		few->load[p->rows[i]] += sign * (int64_t)p->loads[i];
@@ -60,7 +60,7 @@ static void gt_few_put(struct gt_few *few, uint32_t path, int sign)
 /* What all rows on the path are over by. */
 static int64_t gt_few_sum(struct gt_few *few, uint32_t path)
 {
-	const struct gt_flow_path *p = &few->ways->paths[path];
+	const struct gt_flow_path *p = &few->flow->paths[path];
 	int64_t sum = 0;
 
 	few->looks += p->nrows;
@@ -82,7 +82,7 @@ static int64_t gt_few_cost(struct gt_few *few, uint32_t path)
 
 static int gt_few_uses(const struct gt_few *few, uint32_t path, uint32_t row)
 {
-	const struct gt_flow_path *p = &few->ways->paths[path];
+	const struct gt_flow_path *p = &few->flow->paths[path];
 
 	for (uint32_t i = 0; i < p->nrows; i++)
 		if (p->rows[i] == row)
@@ -111,7 +111,7 @@ static uint32_t gt_few_worst(const struct gt_few *few)
 static int64_t gt_few_gain(struct gt_few *few, uint32_t place, uint32_t *path)
 {
 	const struct gt_flow_rank_pair *pair =
-		&few->ways->pairs[place / few->k];
+		&few->flow->pairs[place / few->k];
 	uint32_t old = few->pick[place];
 	int64_t was, best = INT64_MAX;
 
@@ -135,7 +135,7 @@ static int64_t gt_few_gain(struct gt_few *few, uint32_t place, uint32_t *path)
 /* Take the best of all moves off the row; 0 when there is none. */
 static int gt_few_move(struct gt_few *few, uint32_t row)
 {
-	uint32_t n = few->ways->npairs * few->k, at = n, to = 0, path = 0;
+	uint32_t n = few->flow->npairs * few->k, at = n, to = 0, path = 0;
 	int64_t best = INT64_MIN;
 
 	for (uint32_t i = 0; i < n; i++) {
@@ -167,17 +167,17 @@ static int gt_few_move(struct gt_few *few, uint32_t row)
 /* Fewer hops wherever there is room. */
 static void gt_few_shorten(struct gt_few *few)
 {
-	uint32_t n = few->ways->npairs * few->k;
+	uint32_t n = few->flow->npairs * few->k;
 
 	for (uint32_t i = 0; i < n; i++) {
 		const struct gt_flow_rank_pair *pair =
-			&few->ways->pairs[i / few->k];
+			&few->flow->pairs[i / few->k];
 
 		for (uint32_t j = 0; j < pair->npaths; j++) {
 			uint32_t old = few->pick[i], path = pair->paths[j];
 
-			if (few->ways->paths[path].nhops >=
-			    few->ways->paths[old].nhops)
+			if (few->flow->paths[path].nhops >=
+			    few->flow->paths[old].nhops)
 				continue;
 			gt_few_put(few, old, -1);
 			few->pick[i] = gt_few_cost(few, path) ? old : path;
@@ -196,16 +196,16 @@ static int gt_few_search(struct gt_few *few)
 		few->load[i] = 0;
 		few->weight[i] = 1;
 	}
-	for (uint32_t i = 0; i < few->ways->npairs * few->k; i++) {
+	for (uint32_t i = 0; i < few->flow->npairs * few->k; i++) {
 		few->moved[i] = 0;
 		gt_few_put(few, few->pick[i], 1);
 	}
 	while ((row = gt_few_worst(few)) < few->nrows) {
 		few->now++;
 		if (few->looks > few->looks_max ||
-		    gt_budget_is_spent(few->ways->forest->args->watch))
+		    gt_budget_is_spent(few->flow->forest->args->budget))
 			return 0;
-		few->looks += few->nrows + few->ways->npairs;
+		few->looks += few->nrows + few->flow->npairs;
 		gt_few_move(few, row);
 	}
 	gt_few_shorten(few);
@@ -219,31 +219,31 @@ static int gt_few_search(struct gt_few *few)
  */
 static int gt_few_limits(struct gt_few *few, struct gt_rat rate)
 {
-	const struct gt_tree_hops *arcs = &few->ways->forest->arcs;
+	const struct gt_tree_hops *hops = &few->flow->forest->hops;
 	struct gt_rat most;
 
 	for (uint32_t i = 0; i < few->nrows; i++) {
-		if (!gt_rat_div(arcs->rows[i].gbs, rate, &most) ||
-		    !gt_rat_mul(most, GT_RAT((int64_t)arcs->unit * few->k, 1),
+		if (!gt_rat_div(hops->rows[i].gbs, rate, &most) ||
+		    !gt_rat_mul(most, GT_RAT((int64_t)hops->unit * few->k, 1),
 				&most))
 			return 0;
 		few->most[i] = most.num / most.den;
-		if (few->ways->optimal && most.den > 1 &&
-		    few->ways->forest->prices[i] &&
-		    !gt_rat_cmp(rate, few->ways->goal))
+		if (few->flow->optimal && most.den > 1 &&
+		    few->flow->forest->prices[i] &&
+		    !gt_rat_cmp(rate, few->flow->goal))
 			return 0;
 	}
 	return 1;
 }
 
 /* The way of fewest hops that costs no more than others. */
-static uint32_t gt_few_plain(const struct gt_flow_paths *ways, uint32_t pair)
+static uint32_t gt_few_plain(const struct gt_flow_paths *flow, uint32_t pair)
 {
-	const struct gt_flow_rank_pair *of = &ways->pairs[pair];
+	const struct gt_flow_rank_pair *of = &flow->pairs[pair];
 	uint32_t best = of->paths[0];
 
 	for (uint32_t i = 1; i < of->npaths; i++)
-		if (ways->paths[of->paths[i]].nhops < ways->paths[best].nhops)
+		if (flow->paths[of->paths[i]].nhops < flow->paths[best].nhops)
 			best = of->paths[i];
 	return best;
 }
@@ -251,16 +251,16 @@ static uint32_t gt_few_plain(const struct gt_flow_paths *ways, uint32_t pair)
 /* As the cut channels have it in the middle of each k-th; or plainly. */
 static int gt_few_begin(struct gt_few *few)
 {
-	struct gt_flow_paths *ways = few->ways;
+	struct gt_flow_paths *flow = few->flow;
 
-	for (uint32_t p = 0; p < ways->npairs; p++)
+	for (uint32_t p = 0; p < flow->npairs; p++)
 		for (uint32_t c = 0; c < few->k; c++) {
-			__int128 num = (__int128)ways->den * (2 * c + 1) /
+			__int128 num = (__int128)flow->den * (2 * c + 1) /
 				       (2 * few->k);
 
 			if (few->k == 1)
-				few->pick[p] = gt_few_plain(ways, p);
-			else if (gt_flow_paths_at(ways, p, (int64_t)num,
+				few->pick[p] = gt_few_plain(flow, p);
+			else if (gt_flow_paths_at(flow, p, (int64_t)num,
 						  &few->pick[p * few->k + c]))
 				return GT_ESYS;
 		}
@@ -268,30 +268,30 @@ static int gt_few_begin(struct gt_few *few)
 }
 
 /* Direct ways and those through one rank that cost no more than any. */
-static int gt_few_candidates(struct gt_flow_paths *ways)
+static int gt_few_candidates(struct gt_flow_paths *flow)
 {
-	struct gt_forest *f = ways->forest;
-	uint32_t n = f->arcs.n, path;
+	struct gt_forest *f = flow->forest;
+	uint32_t n = f->hops.n, path;
 
-	for (uint32_t p = 0; p < ways->npairs; p++) {
-		uint32_t s = ways->pairs[p].from, t = ways->pairs[p].to;
+	for (uint32_t p = 0; p < flow->npairs; p++) {
+		uint32_t s = flow->pairs[p].from, t = flow->pairs[p].to;
 		uint32_t ranks[3] = {s, t, t}, routes[2];
 		int64_t far;
 
 		gt_shortest_paths(n, f->mixed, s, f->far, f->parent);
 		far = f->far[t] + (f->far[t] >> 30);
-		routes[0] = f->arcs.pick[s * n + t];
+		routes[0] = f->hops.pick[s * n + t];
 		if (f->mixed[s * n + t] <= far &&
-		    gt_flow_paths_add(ways, p, ranks, routes, 1, &path))
+		    gt_flow_paths_add(flow, p, ranks, routes, 1, &path))
 			return GT_ESYS;
 		for (uint32_t r = 0; r < n; r++) {
 			if (r == s || r == t ||
 			    f->mixed[s * n + r] + f->mixed[r * n + t] > far)
 				continue;
 			ranks[1] = r;
-			routes[0] = f->arcs.pick[s * n + r];
-			routes[1] = f->arcs.pick[r * n + t];
-			if (gt_flow_paths_add(ways, p, ranks, routes, 2, &path))
+			routes[0] = f->hops.pick[s * n + r];
+			routes[1] = f->hops.pick[r * n + t];
+			if (gt_flow_paths_add(flow, p, ranks, routes, 2, &path))
 				return GT_ESYS;
 		}
 	}
@@ -307,7 +307,7 @@ static int gt_few_cmp(const void *a, const void *b)
 
 static int gt_few_same(const struct gt_few *few, uint32_t a, uint32_t b)
 {
-	for (uint32_t p = 0; p < few->ways->npairs; p++)
+	for (uint32_t p = 0; p < few->flow->npairs; p++)
 		if (few->pick[p * few->k + a] != few->pick[p * few->k + b])
 			return 0;
 	return 1;
@@ -318,7 +318,7 @@ static uint32_t gt_few_count(struct gt_few *few)
 {
 	uint32_t count = 1;
 
-	for (uint32_t p = 0; p < few->ways->npairs; p++)
+	for (uint32_t p = 0; p < few->flow->npairs; p++)
 		qsort(&few->pick[p * few->k], few->k, sizeof(*few->pick),
 		      gt_few_cmp);
 	for (uint32_t c = 1; c < few->k; c++)
@@ -328,36 +328,36 @@ static uint32_t gt_few_count(struct gt_few *few)
 
 static void gt_few_take(struct gt_few *few, struct gt_rat rate)
 {
-	struct gt_flow_paths *ways = few->ways;
+	struct gt_flow_paths *flow = few->flow;
 	uint32_t n = 0;
 
 	for (uint32_t c = 0; c < few->k; c++) {
 		if (c && gt_few_same(few, c - 1, c)) {
-			ways->nums[n - 1]++;
+			flow->nums[n - 1]++;
 			continue;
 		}
-		for (uint32_t p = 0; p < ways->npairs; p++)
-			ways->pick[(size_t)n * ways->npairs + p] =
+		for (uint32_t p = 0; p < flow->npairs; p++)
+			flow->pick[(size_t)n * flow->npairs + p] =
 				few->pick[p * few->k + c];
-		ways->nums[n++] = 1;
+		flow->nums[n++] = 1;
 	}
-	ways->nchannels = n;
-	ways->den = few->k;
-	ways->rate = rate;
+	flow->nchannels = n;
+	flow->den = few->k;
+	flow->rate = rate;
 }
 
 /* A pair's rate that the picks allow: a row's capacity over what it has. */
 static int gt_few_rate(const struct gt_few *few, struct gt_rat *rate)
 {
-	const struct gt_tree_hops *arcs = &few->ways->forest->arcs;
+	const struct gt_tree_hops *hops = &few->flow->forest->hops;
 	struct gt_rat most;
 
 	for (uint32_t i = 0; i < few->nrows; i++) {
 		if (!few->load[i])
 			continue;
 		if (!gt_rat_mul(
-			    arcs->rows[i].gbs,
-			    GT_RAT((int64_t)arcs->unit * few->k, few->load[i]),
+			    hops->rows[i].gbs,
+			    GT_RAT((int64_t)hops->unit * few->k, few->load[i]),
 			    &most))
 			return 0;
 		if (gt_rat_cmp(most, *rate) < 0)
@@ -374,14 +374,14 @@ static int gt_few_try(struct gt_few *few, uint32_t k, uint32_t limit,
 	uint32_t count;
 
 	few->k = k;
-	if (!gt_few_limits(few, few->ways->goal))
+	if (!gt_few_limits(few, few->flow->goal))
 		return GT_OK;
 	if (gt_few_begin(few))
 		return GT_ESYS;
 	if (!gt_few_search(few))
 		return GT_OK;
 	count = gt_few_count(few);
-	if (count > limit || (k > 1 && count >= few->ways->nchannels))
+	if (count > limit || (k > 1 && count >= few->flow->nchannels))
 		return GT_OK;
 	if (!gt_few_rate(few, &rate))
 		return GT_OK;
@@ -393,7 +393,7 @@ static int gt_few_try(struct gt_few *few, uint32_t k, uint32_t limit,
 /* Up to `limit` channels at the best rate that is found for them. */
 static int gt_few_lower(struct gt_few *few, uint32_t limit)
 {
-	struct gt_rat full = few->ways->goal, rate;
+	struct gt_rat full = few->flow->goal, rate;
 
 	few->k = limit < few->slots ? limit : few->slots;
 	few->looks_max = GT_FEW_LOOKS_LOWER;
@@ -415,16 +415,16 @@ static int gt_few_lower(struct gt_few *few, uint32_t limit)
 	return GT_OK;
 }
 
-int gt_flow_assign_paths(struct gt_flow_paths *ways, uint32_t limit,
+int gt_flow_assign_paths(struct gt_flow_paths *flow, uint32_t limit,
 			 struct gt_err *err)
 {
-	struct gt_arena *arena = ways->forest->args->arena;
-	struct gt_few few = {.ways = ways,
+	struct gt_arena *arena = flow->forest->args->arena;
+	struct gt_few few = {.flow = flow,
 			     .looks_max =
 				     GT_FEW_LOOKS +
-				     (int64_t)ways->npairs * GT_FEW_LOOKS_PAIR,
-			     .slots = GT_FEW_PLACES / ways->npairs,
-			     .nrows = ways->forest->arcs.nrows};
+				     (int64_t)flow->npairs * GT_FEW_LOOKS_PAIR,
+			     .slots = GT_FEW_PLACES / flow->npairs,
+			     .nrows = flow->forest->hops.nrows};
 	size_t places;
 	int found = 0, rc = GT_OK;
 
@@ -432,18 +432,18 @@ int gt_flow_assign_paths(struct gt_flow_paths *ways, uint32_t limit,
 		few.slots = GT_FEW_SLOTS;
 	if (few.slots > GT_FEW_SLOTS_MOST)
 		few.slots = GT_FEW_SLOTS_MOST;
-	places = (size_t)ways->npairs * few.slots;
+	places = (size_t)flow->npairs * few.slots;
 	few.pick = gt_arena_array(arena, places, sizeof(*few.pick));
 	few.moved = gt_arena_array(arena, places, sizeof(*few.moved));
 	few.load = gt_arena_array(arena, few.nrows, sizeof(*few.load));
 	few.most = gt_arena_array(arena, few.nrows, sizeof(*few.most));
 	few.weight = gt_arena_array(arena, few.nrows, sizeof(*few.weight));
 	if (!few.pick || !few.moved || !few.load || !few.most || !few.weight ||
-	    gt_few_candidates(ways))
+	    gt_few_candidates(flow))
 		return gt_err_nomem(err);
 	for (uint32_t k = 1; !rc && !found && k <= few.slots; k++)
 		rc = gt_few_try(&few, k, limit, &found);
-	if (!rc && ways->nchannels > limit)
+	if (!rc && flow->nchannels > limit)
 		rc = gt_few_lower(&few, limit);
 	return rc ? gt_err_nomem(err) : GT_OK;
 }

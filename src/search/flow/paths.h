@@ -16,11 +16,11 @@ struct gt_forest;
 struct gt_forest_shares;
 struct gt_proposal;
 
-/* Of a pair of ranks, over these hops; loads are of the arcs' rows. */
+/* Of a pair of ranks, over these hops; loads are of the hops' rows. */
 struct gt_flow_path {
 	uint32_t pair, nhops, nrows;
 	uint32_t *ranks;  /* nhops + 1 */
-	uint32_t *routes; /* of the arcs, by hop */
+	uint32_t *routes; /* of the hops, by hop */
 	uint32_t *rows;
 	int32_t *loads;
 };
@@ -50,24 +50,24 @@ struct gt_flow_paths {
  * The pairs, and the paths of the trees; channels by cutting.  All memory is
  * the forest's arena's.  Only GT_ESYS can fail, here and below.
  */
-int gt_flow_paths_init(struct gt_flow_paths *ways, struct gt_forest *forest,
+int gt_flow_paths_init(struct gt_flow_paths *flow, struct gt_forest *forest,
 		       const struct gt_forest_shares *shares,
 		       struct gt_err *err);
 
 /* The number of the pair's path that the tree has, added if need be. */
-int gt_flow_paths_add(struct gt_flow_paths *ways, uint32_t pair,
+int gt_flow_paths_add(struct gt_flow_paths *flow, uint32_t pair,
 		      const uint32_t *ranks, const uint32_t *routes,
 		      uint32_t nhops, uint32_t *path);
 
 /* Where in all that a pair moves the tree at `num` of shares->den ends up. */
-int gt_flow_paths_at(struct gt_flow_paths *ways, uint32_t pair, int64_t num,
+int gt_flow_paths_at(struct gt_flow_paths *flow, uint32_t pair, int64_t num,
 		     uint32_t *path);
 
 /*
  * Replace the channels by fewer, of which at most `limit`: equal ones at the
  * same rate or, where the limit is too low for that, at a lower one.
  */
-int gt_flow_assign_paths(struct gt_flow_paths *ways, uint32_t limit,
+int gt_flow_assign_paths(struct gt_flow_paths *flow, uint32_t limit,
 			 struct gt_err *err);
 
 #endif

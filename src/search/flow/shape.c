@@ -15,11 +15,11 @@
 /* Channels when nobody asked for fewer: each costs FIFOs and workers. */
 enum { GT_FLOW_CHANNELS = 48 };
 
-static int gt_flow_write_path(const struct gt_flow_paths *ways, uint32_t which,
+static int gt_flow_write_path(const struct gt_flow_paths *flow, uint32_t which,
 			      struct gt_proposal_path *out)
 {
-	const struct gt_flow_path *path = &ways->paths[which];
-	const struct gt_forest *f = ways->forest;
+	const struct gt_flow_path *path = &flow->paths[which];
+	const struct gt_forest *f = flow->forest;
 
 	out->nhops = path->nhops;
 	out->ranks = path->ranks;
@@ -28,42 +28,42 @@ static int gt_flow_write_path(const struct gt_flow_paths *ways, uint32_t which,
 	if (!out->routes)
 		return GT_ESYS;
 	for (uint32_t i = 0; i < path->nhops; i++)
-		out->routes[i] = gt_tree_hops_route(&f->arcs, path->routes[i]);
+		out->routes[i] = gt_tree_hops_route(&f->hops, path->routes[i]);
 	return GT_OK;
 }
 
 /* One of several equal parts of channel c. */
-static int gt_flow_channel(const struct gt_flow_paths *ways, uint32_t c,
+static int gt_flow_channel(const struct gt_flow_paths *flow, uint32_t c,
 			   uint32_t parts, struct gt_proposal_channel *out)
 {
 	struct gt_rat share;
 
-	out->npaths = ways->npairs;
-	out->paths = gt_arena_array(ways->forest->args->arena, ways->npairs,
+	out->npaths = flow->npairs;
+	out->paths = gt_arena_array(flow->forest->args->arena, flow->npairs,
 				    sizeof(*out->paths));
 	if (!out->paths)
 		return GT_ESYS;
-	for (uint32_t p = 0; p < ways->npairs; p++)
-		if (gt_flow_write_path(ways,
-				       ways->pick[(size_t)c * ways->npairs + p],
+	for (uint32_t p = 0; p < flow->npairs; p++)
+		if (gt_flow_write_path(flow,
+				       flow->pick[(size_t)c * flow->npairs + p],
 				       &out->paths[p]))
 			return GT_ESYS;
-	return gt_rat_make(ways->nums[c], ways->den, &share) &&
+	return gt_rat_make(flow->nums[c], flow->den, &share) &&
 			       gt_rat_div(share, GT_RAT(parts, 1), &share) &&
-			       gt_rat_mul(ways->rate, share, &out->gbs)
+			       gt_rat_mul(flow->rate, share, &out->gbs)
 		       ? GT_OK
 		       : GT_ENO;
 }
 
 /* All pairs of all ranks directly, on one channel. */
-static int gt_flow_is_mesh(const struct gt_flow_paths *ways)
+static int gt_flow_is_mesh(const struct gt_flow_paths *flow)
 {
-	const struct gt_fabric *f = ways->forest->args->fabric;
+	const struct gt_fabric *f = flow->forest->args->fabric;
 
-	if (ways->nchannels > 1 || f->open)
+	if (flow->nchannels > 1 || f->open)
 		return 0;
-	for (uint32_t p = 0; p < ways->npairs; p++)
-		if (ways->paths[ways->pick[p]].nhops > 1)
+	for (uint32_t p = 0; p < flow->npairs; p++)
+		if (flow->paths[flow->pick[p]].nhops > 1)
 			return 0;
 	for (uint32_t i = 0; i < f->nranks * f->nranks; i++)
 		if (i / f->nranks != i % f->nranks && !f->routes[i].nlinks)
@@ -72,25 +72,25 @@ static int gt_flow_is_mesh(const struct gt_flow_paths *ways)
 }
 
 /* The links that a rank's bytes begin on, at most. */
-static uint32_t gt_flow_external(const struct gt_flow_paths *ways)
+static uint32_t gt_flow_first_links(const struct gt_flow_paths *flow)
 {
-	const struct gt_tree_hops *arcs = &ways->forest->arcs;
-	uint32_t most = 1, from = UINT32_MAX, doors = 0;
+	const struct gt_tree_hops *hops = &flow->forest->hops;
+	uint32_t most = 1, from = UINT32_MAX, links_out = 0;
 	uint32_t links[GT_PRIM_MAX];
 
-	for (uint32_t p = 0; p < ways->npairs; p++) {
-		const struct gt_flow_path *path = &ways->paths[ways->pick[p]];
+	for (uint32_t p = 0; p < flow->npairs; p++) {
+		const struct gt_flow_path *path = &flow->paths[flow->pick[p]];
 		uint32_t link =
-			gt_tree_hops_route(arcs, path->routes[0])->links[0];
+			gt_tree_hops_route(hops, path->routes[0])->links[0];
 		uint32_t k = 0;
 
-		doors = ways->pairs[p].from == from ? doors : 0;
-		from = ways->pairs[p].from;
-		while (k < doors && links[k] != link)
+		links_out = flow->pairs[p].from == from ? links_out : 0;
+		from = flow->pairs[p].from;
+		while (k < links_out && links[k] != link)
 			k++;
-		if (k == doors)
-			links[doors++] = link;
-		most = doors > most ? doors : most;
+		if (k == links_out)
+			links[links_out++] = link;
+		most = links_out > most ? links_out : most;
 	}
 	return most;
 }
@@ -99,11 +99,11 @@ static uint32_t gt_flow_external(const struct gt_flow_paths *ways)
  * Each channel's programs begin with another peer (plan/lower/shape.h), so
  * with as many channels as a rank has links to begin on all are in use.
  */
-static uint32_t gt_flow_parts(const struct gt_flow_paths *ways)
+static uint32_t gt_flow_parts(const struct gt_flow_paths *flow)
 {
-	uint32_t limit = ways->forest->args->max_channels;
-	uint32_t n = ways->nchannels, doors = gt_flow_external(ways);
-	uint32_t parts = (doors + n - 1) / n;
+	uint32_t limit = flow->forest->args->max_channels;
+	uint32_t n = flow->nchannels, links_out = gt_flow_first_links(flow);
+	uint32_t parts = (links_out + n - 1) / n;
 
 	if (!limit)
 		limit = GT_FLOW_CHANNELS;
@@ -111,19 +111,19 @@ static uint32_t gt_flow_parts(const struct gt_flow_paths *ways)
 }
 
 /* All channels, `parts` times one behind the other. */
-static int gt_flow_channels(const struct gt_flow_paths *ways,
+static int gt_flow_channels(const struct gt_flow_paths *flow,
 			    struct gt_proposal *proposal, struct gt_err *err)
 {
-	uint32_t n = ways->nchannels, parts = gt_flow_parts(ways);
+	uint32_t n = flow->nchannels, parts = gt_flow_parts(flow);
 	int rc = GT_OK;
 
 	proposal->channels =
-		gt_arena_array(ways->forest->args->arena, (size_t)n * parts,
+		gt_arena_array(flow->forest->args->arena, (size_t)n * parts,
 			       sizeof(*proposal->channels));
 	if (!proposal->channels)
 		return gt_err_nomem(err);
 	for (uint32_t c = 0; !rc && c < n * parts; c++)
-		rc = gt_flow_channel(ways, c % n, parts,
+		rc = gt_flow_channel(flow, c % n, parts,
 				     &proposal->channels[c]);
 	if (rc)
 		return rc == GT_ESYS ? gt_err_nomem(err)
@@ -131,8 +131,8 @@ static int gt_flow_channels(const struct gt_flow_paths *ways,
 						  "a channel's rate needs more "
 						  "than 64 bits");
 	proposal->nchannels = n * parts;
-	proposal->value = ways->rate;
-	if (gt_flow_is_mesh(ways))
+	proposal->value = flow->rate;
+	if (gt_flow_is_mesh(flow))
 		proposal->shape = GT_SHAPE_MESH;
 	return GT_OK;
 }
@@ -161,14 +161,14 @@ static int gt_flow_prove(struct gt_forest *f, struct gt_proposal *proposal,
  * The bound, when the rate is as near to it as 64 bits let a basis come: few
  * channels may well be exact.
  */
-static void gt_flow_goal(struct gt_flow_paths *ways,
+static void gt_flow_goal(struct gt_flow_paths *flow,
 			 const struct gt_proposal *proposal)
 {
-	double rate = gt_rat_double(ways->rate);
+	double rate = gt_rat_double(flow->rate);
 
-	ways->optimal = proposal->has_bound &&
+	flow->optimal = proposal->has_bound &&
 			gt_rat_double(proposal->bound) < rate * (1 + 1e-6);
-	ways->goal = ways->optimal ? proposal->bound : ways->rate;
+	flow->goal = flow->optimal ? proposal->bound : flow->rate;
 }
 
 static int gt_maxflow_run(struct gt_forest *f, struct gt_proposal *proposal,
@@ -176,24 +176,24 @@ static int gt_maxflow_run(struct gt_forest *f, struct gt_proposal *proposal,
 {
 	uint32_t limit = f->args->max_channels;
 	struct gt_forest_shares shares;
-	struct gt_flow_paths ways;
+	struct gt_flow_paths flow;
 	int rc = gt_forest_solve(f, &shares, err);
 
 	if (!rc)
 		rc = gt_flow_prove(f, proposal, err);
 	if (!rc)
-		rc = gt_flow_paths_init(&ways, f, &shares, err);
+		rc = gt_flow_paths_init(&flow, f, &shares, err);
 	if (!rc)
-		gt_flow_goal(&ways, proposal);
+		gt_flow_goal(&flow, proposal);
 	if (!rc)
 		rc = gt_flow_assign_paths(
-			&ways, limit ? limit : GT_FLOW_CHANNELS, err);
+			&flow, limit ? limit : GT_FLOW_CHANNELS, err);
 	if (rc)
 		return rc;
-	proposal->nrows = f->arcs.nrows;
+	proposal->nrows = f->hops.nrows;
 	proposal->ncolumns = f->trees.ntrees;
 	proposal->nrounds = f->nrounds;
-	return gt_flow_channels(&ways, proposal, err);
+	return gt_flow_channels(&flow, proposal, err);
 }
 
 /* One rank: nothing to move, nothing to prove. */
@@ -237,6 +237,6 @@ static int gt_flow_propose(const struct gt_shape_args *args,
 const struct gt_shape_entry gt_shape_flow = {
 	.name = "flow",
 	.shape = GT_SHAPE_FLOW,
-	.can = gt_coll_only_moves,
+	.supports = gt_coll_only_moves,
 	.propose = gt_flow_propose,
 };

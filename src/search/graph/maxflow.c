@@ -5,7 +5,7 @@
 enum { GT_MAXFLOW_END = UINT32_MAX };
 
 /* Arc 2a is the a-th arc, 2a + 1 its reverse. */
-struct gt_flow {
+struct gt_maxflow {
 	uint32_t nnodes, narcs;
 	uint32_t *head;  /* node -> first arc */
 	uint32_t *at;    /* node -> arc to go on with */
@@ -16,9 +16,9 @@ struct gt_flow {
 	int64_t *capacity;
 };
 
-struct gt_flow *gt_maxflow_new(uint32_t nnodes, uint32_t max_arcs)
+struct gt_maxflow *gt_maxflow_new(uint32_t nnodes, uint32_t max_arcs)
 {
-	struct gt_flow *flow = calloc(1, sizeof(*flow));
+	struct gt_maxflow *flow = calloc(1, sizeof(*flow));
 	size_t n = (size_t)nnodes + 1, m = (size_t)max_arcs + 1;
 
 	if (!flow)
@@ -42,7 +42,7 @@ struct gt_flow *gt_maxflow_new(uint32_t nnodes, uint32_t max_arcs)
 	return flow;
 }
 
-void gt_maxflow_free(struct gt_flow *flow)
+void gt_maxflow_free(struct gt_maxflow *flow)
 {
 	if (!flow)
 		return;
@@ -57,7 +57,7 @@ void gt_maxflow_free(struct gt_flow *flow)
 	free(flow);
 }
 
-static void gt_flow_half(struct gt_flow *flow, uint32_t half, uint32_t from,
+static void gt_flow_half(struct gt_maxflow *flow, uint32_t half, uint32_t from,
 			 uint32_t to)
 {
 	flow->to[half] = to;
@@ -65,7 +65,7 @@ static void gt_flow_half(struct gt_flow *flow, uint32_t half, uint32_t from,
 	flow->head[from] = half;
 }
 
-uint32_t gt_maxflow_add(struct gt_flow *flow, uint32_t from, uint32_t to)
+uint32_t gt_maxflow_add(struct gt_maxflow *flow, uint32_t from, uint32_t to)
 {
 	uint32_t arc = flow->narcs++;
 
@@ -75,13 +75,13 @@ uint32_t gt_maxflow_add(struct gt_flow *flow, uint32_t from, uint32_t to)
 	return arc;
 }
 
-void gt_maxflow_set(struct gt_flow *flow, uint32_t arc, int64_t capacity)
+void gt_maxflow_set(struct gt_maxflow *flow, uint32_t arc, int64_t capacity)
 {
 	flow->capacity[arc] = capacity;
 }
 
 /* Distances from the source; 1 while the sink can be reached. */
-static int gt_maxflow_levels(struct gt_flow *flow, uint32_t source,
+static int gt_maxflow_levels(struct gt_maxflow *flow, uint32_t source,
 			     uint32_t sink)
 {
 	uint32_t begin = 0, end = 0;
@@ -109,7 +109,7 @@ static int gt_maxflow_levels(struct gt_flow *flow, uint32_t source,
 }
 
 /* The next usable arc of u one level on, or END. */
-static uint32_t gt_maxflow_step(struct gt_flow *flow, uint32_t u)
+static uint32_t gt_maxflow_step(struct gt_maxflow *flow, uint32_t u)
 {
 	uint32_t a = flow->at[u];
 
@@ -121,7 +121,7 @@ static uint32_t gt_maxflow_step(struct gt_flow *flow, uint32_t u)
 	return a;
 }
 
-static int64_t gt_flow_push(struct gt_flow *flow, uint32_t len)
+static int64_t gt_flow_push(struct gt_maxflow *flow, uint32_t len)
 {
 	const uint32_t *path = flow->queue;
 	int64_t amount = GT_MAXFLOW_INF;
@@ -137,7 +137,7 @@ static int64_t gt_flow_push(struct gt_flow *flow, uint32_t len)
 }
 
 /* One more path to the sink, found by walking and backing off; 0: none. */
-static int64_t gt_maxflow_augment(struct gt_flow *flow, uint32_t source,
+static int64_t gt_maxflow_augment(struct gt_maxflow *flow, uint32_t source,
 				  uint32_t sink)
 {
 	uint32_t *path = flow->queue;
@@ -160,7 +160,7 @@ static int64_t gt_maxflow_augment(struct gt_flow *flow, uint32_t source,
 	return gt_flow_push(flow, len);
 }
 
-int64_t gt_maxflow_run(struct gt_flow *flow, uint32_t source, uint32_t sink)
+int64_t gt_maxflow_run(struct gt_maxflow *flow, uint32_t source, uint32_t sink)
 {
 	int64_t total = 0, more;
 
@@ -174,7 +174,7 @@ int64_t gt_maxflow_run(struct gt_flow *flow, uint32_t source, uint32_t sink)
 	return total;
 }
 
-int gt_maxflow_is_source_side(const struct gt_flow *flow, uint32_t node)
+int gt_maxflow_is_source_side(const struct gt_maxflow *flow, uint32_t node)
 {
 	return flow->level[node] != GT_MAXFLOW_END;
 }

@@ -29,7 +29,7 @@ struct gt_planner {
 	struct gt_cluster *common;        /* homogenized, or NULL */
 	uint32_t npaths;
 	struct gt_paths **paths;           /* by kind of node */
-	struct gt_request one;             /* on a machine or flattened */
+	struct gt_search_request one;      /* on a machine or flattened */
 	struct gt_cluster_request several; /* on the quotient of a cluster */
 	struct gt_plan *plan;
 	struct gt_planner_result result;
@@ -49,14 +49,14 @@ static struct gt_planner *new_planner(const struct gt_planner_request *ask,
 	}
 	p->ask = *ask;
 	p->arena = arena;
-	p->one = (struct gt_request){
+	p->one = (struct gt_search_request){
 		.rates = ask->rates,
 		.coll = gt_planner_coll(ask),
 		.root = ask->root,
 		.max_channels = ask->max_channels,
 		.equal = ask->equal,
 		.trees_per_root = ask->trees_per_root,
-		.watch = ask->budget,
+		.budget = ask->budget,
 	};
 	p->several = (struct gt_cluster_request){
 		.rates = ask->rates,
@@ -134,18 +134,18 @@ static int plan_machine(struct gt_planner *p, struct gt_err *err)
 
 static int plan_flattened(struct gt_planner *p, struct gt_err *err)
 {
-	struct gt_flat_cluster *whole;
+	struct gt_flat_cluster *flat;
 	int rc = GT_OK;
 
 	for (uint32_t i = 0; i < p->cluster->nkinds && !rc; i++)
 		rc = add_paths(p, p->cluster->kinds[i].topo, err);
 	if (!rc)
 		rc = gt_flat_new(p->cluster, p->paths, p->ask.gpus, p->arena,
-				 &whole, err);
+				 &flat, err);
 	if (rc)
 		return rc;
-	p->one.whole = whole;
-	p->one.nranks = whole->fabric.nranks;
+	p->one.flat = flat;
+	p->one.nranks = flat->fabric.nranks;
 	rc = check_root(p->ask.root, p->one.nranks, err);
 	return rc ? rc : search_one(p, err);
 }

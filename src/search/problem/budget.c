@@ -4,15 +4,15 @@
 
 #include "base/clock.h"
 
-int gt_budget_is_spent(const struct gt_budget *watch)
+int gt_budget_is_spent(const struct gt_budget *budget)
 {
-	return watch && watch->deadline_ns &&
-	       gt_clock_ns() >= watch->deadline_ns;
+	return budget && budget->deadline_ns &&
+	       gt_clock_ns() >= budget->deadline_ns;
 }
 
-void gt_budget_report(const struct gt_budget *watch, const char *what,
+void gt_budget_report(const struct gt_budget *budget, const char *what,
 		      uint32_t round, double value_gbs)
 {
-	if (watch && watch->tell)
-		watch->tell(watch->arg, what, round, value_gbs);
+	if (budget && budget->tell)
+		budget->tell(budget->arg, what, round, value_gbs);
 }

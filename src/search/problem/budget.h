@@ -17,10 +17,10 @@ struct gt_budget {
 };
 
 /* All take NULL for nobody watching.  Is it time to stop? */
-int gt_budget_is_spent(const struct gt_budget *watch);
+int gt_budget_is_spent(const struct gt_budget *budget);
 
 /* `what` is being searched in its round-th round, with so much so far. */
-void gt_budget_report(const struct gt_budget *watch, const char *what,
+void gt_budget_report(const struct gt_budget *budget, const char *what,
 		      uint32_t round, double value_gbs);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * The machine as the search sees it: numbers only.  Nodes and directed links
  * with capacities, the nodes that are ranks, and the route of every
- * ordered pair of ranks.  Made by gt_request_fabric(), or by hand.
+ * ordered pair of ranks.  Made by gt_search_request_fabric(), or by hand.
  *
  * Nodes that are no ranks (switches, CPUs, GPUs left out) only pass data on.
  */
@@ -47,7 +47,7 @@ struct gt_fabric {
 	uint32_t *ranks; /* rank -> node */
 	int open; /* any path through nodes that are no ranks is a route */
 	struct gt_fabric_route *routes; /* [from * nranks + to], unless open */
-	const struct gt_external_ports *doors; /* NULL: rings stay inside */
+	const struct gt_external_ports *external; /* NULL: rings stay inside */
 };
 
 #endif

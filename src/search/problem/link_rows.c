@@ -24,8 +24,8 @@ static int gt_ring_routes(const struct gt_fabric *f, struct gt_arena *arena,
 			  struct gt_fabric_route **out)
 {
 	size_t m = rows->stride, n = f->nranks;
-	const struct gt_external_ports *doors = f->doors;
-	uint32_t nports = doors ? doors->nports : 0;
+	const struct gt_external_ports *external = f->external;
+	uint32_t nports = external ? external->nports : 0;
 	struct gt_fabric_route *routes =
 		gt_arena_array(arena, m * m, sizeof(*routes));
 
@@ -34,14 +34,14 @@ static int gt_ring_routes(const struct gt_fabric *f, struct gt_arena *arena,
 	for (size_t i = 0; i < n; i++) {
 		memcpy(routes + i * m, f->routes + i * n, n * sizeof(*routes));
 		for (size_t p = 0; p < nports; p++) {
-			routes[i * m + n + p] = doors->out[i * nports + p];
+			routes[i * m + n + p] = external->out[i * nports + p];
 			routes[(n + nports + p) * m + i] =
-				doors->in[i * nports + p];
+				external->in[i * nports + p];
 		}
 	}
 	for (size_t p = 0; p < nports; p++)
 		memcpy(routes + (n + p) * m + n + nports,
-		       doors->across + p * nports, nports * sizeof(*routes));
+		       external->across + p * nports, nports * sizeof(*routes));
 	*out = routes;
 	return 1;
 }
@@ -52,7 +52,7 @@ static void gt_ring_join(const struct gt_fabric *f,
 			 struct gt_link_rows *rows)
 {
 	size_t m = rows->stride, n = f->nranks;
-	uint32_t nports = f->doors ? f->doors->nports : 0;
+	uint32_t nports = f->external ? f->external->nports : 0;
 
 	for (size_t i = 0; i < m * m; i++)
 		rows->joined[i] = (unsigned char)gt_ring_open(f, &routes[i]);
@@ -61,7 +61,7 @@ static void gt_ring_join(const struct gt_fabric *f,
 			size_t at = (n + p) * m + n + nports + q;
 
 			rows->joined[at] =
-				f->doors->joined[p * nports + q] &&
+				f->external->joined[p * nports + q] &&
 				(rows->joined[at] || !routes[at].nlinks);
 		}
 }
@@ -166,9 +166,9 @@ static int gt_link_rows_room(const struct gt_fabric *fabric,
 	size_t m;
 
 	rows->n = rows->nranks = rows->stride = fabric->nranks;
-	if (fabric->doors) {
+	if (fabric->external) {
 		rows->n += 2;
-		rows->stride += 2 * fabric->doors->nports;
+		rows->stride += 2 * fabric->external->nports;
 	}
 	m = rows->stride;
 	rows->nrows = fabric->nlinks;
@@ -272,7 +272,7 @@ void gt_link_rows_reverse_ring(const struct gt_link_rows *rows, uint32_t *order)
 {
 	uint32_t n = rows->nranks, nports = (rows->stride - n) / 2, t;
 
-	/* With doors the last rank becomes the first, and out becomes in. */
+	/* With external ports the last rank becomes the first, and out becomes in. */
 	for (uint32_t i = rows->n == n, j = n - 1; i < j; i++, j--) {
 		t = order[i];
 		order[i] = order[j];

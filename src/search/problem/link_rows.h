@@ -34,7 +34,7 @@ struct gt_link_load {
 struct gt_link_rows {
 	/*
 	 * Places in a ring's order, and what can stand there: the ranks; where
-	 * the fabric has doors then also each port as the way out and each as
+	 * the fabric has external ports then also each port as the way out and each as
 	 * the way in, of which the order ends with one each.
 	 */
 	uint32_t n, nranks, stride;

@@ -6,7 +6,7 @@
 #include "search/problem/flat_cluster.h"
 #include "topo/graph/path.h"
 
-static void gt_request_fill(const struct gt_request *request,
+static void gt_request_fill(const struct gt_search_request *request,
 			    struct gt_fabric *fabric)
 {
 	uint32_t n = fabric->nranks;
@@ -32,8 +32,9 @@ static void gt_request_fill(const struct gt_request *request,
 	}
 }
 
-int gt_request_fabric(const struct gt_request *request, struct gt_arena *arena,
-		      struct gt_fabric **fabric, struct gt_err *err)
+int gt_search_request_fabric(const struct gt_search_request *request,
+			     struct gt_arena *arena, struct gt_fabric **fabric,
+			     struct gt_err *err)
 {
 	struct gt_fabric *f = gt_arena_alloc(arena, sizeof(*f));
 	uint32_t n = request->nranks;
@@ -41,8 +42,8 @@ int gt_request_fabric(const struct gt_request *request, struct gt_arena *arena,
 	if (!f)
 		return gt_err_nomem(err);
 	*fabric = f;
-	if (request->whole) {
-		*f = request->whole->fabric;
+	if (request->flat) {
+		*f = request->flat->fabric;
 		return GT_OK;
 	}
 	f->nnodes = gt_topo_nnodes(request->topo);

@@ -16,27 +16,28 @@ struct gt_paths;
 struct gt_budget;
 struct gt_flat_cluster;
 
-struct gt_request {
+struct gt_search_request {
 	const struct gt_topo *topo;
 	const struct gt_paths *paths;
 	enum gt_rates rates; /* which capacities the topology was read with */
 	enum gt_coll coll;
-	uint32_t root;                 /* rank, for collectives that have one */
-	uint32_t max_channels;         /* 0: no limit */
-	int equal;                     /* all channels have the same share */
-	uint32_t trees_per_root;       /* at most, of equal shares; 0: any */
-	const struct gt_budget *watch; /* or NULL */
+	uint32_t root;           /* rank, for collectives that have one */
+	uint32_t max_channels;   /* 0: no limit */
+	int equal;               /* all channels have the same share */
+	uint32_t trees_per_root; /* at most, of equal shares; 0: any */
+	const struct gt_budget *budget; /* or NULL */
 	uint32_t nranks;
 	const uint32_t *gpus; /* nodes, in order of rank */
 	/* A cluster in place of topo, paths and gpus; or NULL. */
-	const struct gt_flat_cluster *whole;
+	const struct gt_flat_cluster *flat;
 };
 
 /*
  * The request's machine as numbers; links keep the topology's indices.
  * Memory is the arena's; routes are borrowed from the paths.
  */
-int gt_request_fabric(const struct gt_request *request, struct gt_arena *arena,
-		      struct gt_fabric **fabric, struct gt_err *err);
+int gt_search_request_fabric(const struct gt_search_request *request,
+			     struct gt_arena *arena, struct gt_fabric **fabric,
+			     struct gt_err *err);
 
 #endif

@@ -28,7 +28,7 @@ struct gt_proposal_path {
 
 struct gt_proposal_channel {
 	struct gt_rat gbs; /* more than 0 */
-	/* Ring: all ranks, rank 0 first; with doors (search/problem/fabric.h) the
+	/* Ring: all ranks, rank 0 first; with external ports (search/problem/fabric.h) the
 	 * ranks, nranks + the port it leaves by, + nports + the one it enters. */
 	uint32_t *order;
 	/* Tree: what each rank hangs from, and over which routes. */
@@ -85,14 +85,14 @@ struct gt_shape_args {
 	uint32_t root;
 	uint32_t max_channels; /* 0: no limit */
 	int bare; /* the value counts, not how few channels there are */
-	const struct gt_budget *watch; /* or NULL */
-	struct gt_arena *arena;        /* owns what is proposed */
+	const struct gt_budget *budget; /* or NULL */
+	struct gt_arena *arena;         /* owns what is proposed */
 };
 
 struct gt_shape_entry {
 	const char *name;
 	enum gt_shape shape;
-	int (*can)(enum gt_coll coll);
+	int (*supports)(enum gt_coll coll);
 	/*
 	 * GT_ENO with the reason when the shape does not exist on this fabric
 	 * (a rank that no ring reaches).
@@ -105,9 +105,9 @@ struct gt_shape_entry {
 	 * each root that needs some; nothing but `channels` is filled in.
 	 * GT_ENO when none were found; *none: because there are none.
 	 */
-	int (*whole)(const struct gt_shape_args *args, uint32_t count,
-		     int *none, struct gt_proposal *proposal,
-		     struct gt_err *err);
+	int (*integral)(const struct gt_shape_args *args, uint32_t count,
+			int *none, struct gt_proposal *proposal,
+			struct gt_err *err);
 };
 
 extern const struct gt_shape_entry gt_shape_ring;

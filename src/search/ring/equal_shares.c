@@ -318,7 +318,8 @@ static int gt_equal_try(struct gt_equal *e, uint32_t i, uint32_t top,
 	args.fabric = &rounded;
 	if (!gt_equal_round(e, share->each, e->arena, &rounded))
 		return gt_err_nomem(err);
-	rc = e->ask->shape->whole(&args, (uint32_t)count, &none, &made, NULL);
+	rc = e->ask->shape->integral(&args, (uint32_t)count, &none, &made,
+				     NULL);
 	if (rc == GT_ESYS)
 		return gt_err_nomem(err);
 	if (!rc) {
@@ -372,7 +373,7 @@ static int gt_equal_run(struct gt_equal *e, struct gt_err *err)
 
 		if (gt_rat_cmp(gt_equal_total(e, top), e->best.value) <= 0)
 			break;
-		if (!tries-- || gt_budget_is_spent(e->ask->args->watch)) {
+		if (!tries-- || gt_budget_is_spent(e->ask->args->budget)) {
 			gt_equal_leave(e, gt_equal_total(e, top));
 			break;
 		}

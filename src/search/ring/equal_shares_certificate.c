@@ -150,7 +150,7 @@ int gt_equal_prove(const struct gt_equal_query *ask,
 		return gt_err_nomem(err);
 	proposal->nequal = ask->max;
 	for (uint32_t k = 1; k <= ask->max && !rc; k++)
-		if (!gt_budget_is_spent(ask->args->watch))
+		if (!gt_budget_is_spent(ask->args->budget))
 			rc = gt_equal_one(ask, unit, k, proposal);
 	return rc == GT_ESYS ? gt_err_nomem(err) : rc;
 }

@@ -139,7 +139,7 @@ static int gt_swap_run(struct gt_swap *w, double *prices)
 
 		places = w->nfew + (w->nfew < w->max);
 		if (w->tries > GT_SWAP_TRIES ||
-		    gt_budget_is_spent(w->s->args->watch))
+		    gt_budget_is_spent(w->s->args->budget))
 			return GT_OK;
 		rc = gt_swap_place(w, i % places, prices);
 		if (rc == GT_ESYS)

@@ -27,14 +27,14 @@ enum { GT_RING_ROUNDS = 2000, GT_RING_SMALL = 10 };
 static int gt_ring_search_begin(struct gt_ring_search *s, struct gt_err *err)
 {
 	struct gt_arena *arena = s->args->arena;
-	const struct gt_external_ports *doors = s->args->fabric->doors;
+	const struct gt_external_ports *external = s->args->fabric->external;
 	size_t m = s->rows->stride;
 	uint32_t n = s->rows->nranks;
 
 	gt_ring_pool_init(&s->pool, s->rows);
 	s->lp = gt_ring_lp_new(s->rows);
-	s->pricer = gt_pricer_new(n, doors, 0);
-	s->quick = gt_pricer_new(n, doors, n > GT_RING_SMALL);
+	s->pricer = gt_pricer_new(n, external, 0);
+	s->quick = gt_pricer_new(n, external, n > GT_RING_SMALL);
 	s->prices = gt_arena_array(arena, s->rows->nrows, sizeof(*s->prices));
 	s->weights = gt_arena_array(arena, m * m, sizeof(*s->weights));
 	s->order = gt_arena_array(arena, m, sizeof(*s->order));
@@ -48,8 +48,8 @@ int gt_ring_search_init(struct gt_ring_search *s,
 			const struct gt_shape_args *args, struct gt_err *err)
 {
 	uint32_t n = args->fabric->nranks;
-	const struct gt_external_ports *doors = args->fabric->doors;
-	size_t m = n + (doors ? 2 * (size_t)doors->nports : 0);
+	const struct gt_external_ports *external = args->fabric->external;
+	size_t m = n + (external ? 2 * (size_t)external->nports : 0);
 	int rc;
 
 	if (m * m * args->fabric->nlinks > GT_RING_LOADS_MAX)
@@ -191,7 +191,7 @@ double gt_ring_value(const struct gt_ring_search *s)
 static int gt_ring_goes_on(const struct gt_ring_search *s)
 {
 	return s->nrounds < GT_RING_ROUNDS &&
-	       !gt_budget_is_spent(s->args->watch);
+	       !gt_budget_is_spent(s->args->budget);
 }
 
 static void gt_ring_add_columns(void *arg)
@@ -238,7 +238,7 @@ int gt_ring_generate(struct gt_ring_search *s, struct gt_err *err)
 				      ? GT_RING_ROUNDS - s->nrounds
 				      : 1,
 		.nrounds = &s->nrounds,
-		.budget = s->args->watch,
+		.budget = s->args->budget,
 		.arg = s,
 		.add_columns = gt_ring_add_columns,
 		.value = gt_ring_lp_value,

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/vec.h"
 #include "search/problem/link_rows.h"
 
 void gt_ring_pool_init(struct gt_ring_pool *pool,
@@ -31,25 +32,24 @@ const uint32_t *gt_ring_pool_loads(const struct gt_ring_pool *pool,
 	return pool->loads + (size_t)ring * pool->rows->nrows;
 }
 
-/* Room for one more; the arrays grow on their own. */
+/* Both arrays grow alike, so they share their size. */
 static int gt_ring_pool_grow(struct gt_ring_pool *pool)
 {
-	size_t size = pool->size ? 2 * (size_t)pool->size : 64;
-	void *more;
+	size_t order_bytes = pool->rows->n * sizeof(*pool->orders);
+	size_t loads_bytes = (pool->rows->nrows + 1) * sizeof(*pool->loads);
+	uint32_t room = pool->size;
+	void *grown =
+		gt_vec_grow(pool->orders, pool->nrings, &room, order_bytes);
 
-	if (pool->nrings < pool->size)
-		return GT_OK;
-	more = realloc(pool->orders,
-		       size * pool->rows->n * sizeof(*pool->orders));
-	if (!more)
+	if (!grown)
 		return GT_ESYS;
-	pool->orders = more;
-	more = realloc(pool->loads,
-		       size * (pool->rows->nrows + 1) * sizeof(*pool->loads));
-	if (!more)
+	pool->orders = grown;
+	room = pool->size;
+	grown = gt_vec_grow(pool->loads, pool->nrings, &room, loads_bytes);
+	if (!grown)
 		return GT_ESYS;
-	pool->loads = more;
-	pool->size = (uint32_t)size;
+	pool->loads = grown;
+	pool->size = room;
 	return GT_OK;
 }
 

@@ -9,7 +9,7 @@
 /* Place 0 of the inner pricer is the world, i + 1 is rank i. */
 struct gt_external_pricer {
 	uint32_t n;
-	const struct gt_external_ports *doors;
+	const struct gt_external_ports *external;
 	struct gt_closed_pricer *inner;
 	int64_t *weights;   /* the inner pricer's */
 	uint32_t *out, *in; /* rank -> the cheapest port of the group */
@@ -20,7 +20,7 @@ struct gt_external_pricer {
 };
 
 struct gt_external_pricer *gt_external_pricer_new(
-	uint32_t n, const struct gt_external_ports *doors, int quick)
+	uint32_t n, const struct gt_external_ports *external, int quick)
 {
 	struct gt_external_pricer *p = calloc(1, sizeof(*p));
 	size_t m = n + 1, size;
@@ -28,11 +28,11 @@ struct gt_external_pricer *gt_external_pricer_new(
 	if (!p)
 		return NULL;
 	p->n = n;
-	p->doors = doors;
+	p->external = external;
 	p->inner = gt_closed_pricer_new(n + 1, quick);
 	size = p->inner ? gt_closed_pricer_nrings(p->inner)
 			: 0; /* always so many */
-	size *= doors->ngroups;
+	size *= external->ngroups;
 	p->weights = malloc(m * m * sizeof(*p->weights));
 	p->out = malloc(n * sizeof(*p->out));
 	p->in = malloc(n * sizeof(*p->in));
@@ -73,7 +73,7 @@ static void gt_external_cheapest(struct gt_external_pricer *p,
 				 const int64_t *weights, uint32_t group,
 				 uint32_t rank)
 {
-	uint32_t n = p->n, nports = p->doors->nports;
+	uint32_t n = p->n, nports = p->external->nports;
 	size_t stride = n + 2 * (size_t)nports;
 	int64_t *to = &p->weights[(size_t)(rank + 1) * (n + 1)];
 	int64_t *from = &p->weights[rank + 1], out, in;
@@ -81,7 +81,7 @@ static void gt_external_cheapest(struct gt_external_pricer *p,
 	*to = *from = GT_PRICER_NO_HOP;
 	p->out[rank] = p->in[rank] = 0;
 	for (uint32_t i = 0; i < nports; i++) {
-		if (p->doors->group[i] != group)
+		if (p->external->group[i] != group)
 			continue;
 		out = weights[rank * stride + n + i];
 		in = gt_external_sum(
@@ -101,7 +101,8 @@ static void gt_external_cheapest(struct gt_external_pricer *p,
 static void gt_external_run(struct gt_external_pricer *p,
 			    const int64_t *weights, uint32_t group)
 {
-	size_t n = p->n, m = n + 1, stride = n + 2 * (size_t)p->doors->nports;
+	size_t n = p->n, m = n + 1,
+	       stride = n + 2 * (size_t)p->external->nports;
 
 	p->weights[0] = 0;
 	for (uint32_t i = 0; i < n; i++) {
@@ -125,7 +126,7 @@ static void gt_external_keep(struct gt_external_pricer *p)
 		for (uint32_t k = 0; k < n; k++)
 			order[k] = p->places[k + 1] - 1;
 		order[n] = n + p->out[order[n - 1]];
-		order[n + 1] = n + p->doors->nports + p->in[order[0]];
+		order[n + 1] = n + p->external->nports + p->in[order[0]];
 	}
 }
 
@@ -133,7 +134,7 @@ void gt_external_pricer_run(struct gt_external_pricer *p,
 			    const int64_t *weights)
 {
 	p->nrings = 0;
-	for (uint32_t g = 0; g < p->doors->ngroups; g++) {
+	for (uint32_t g = 0; g < p->external->ngroups; g++) {
 		gt_external_run(p, weights, g);
 		gt_external_keep(p);
 	}
@@ -158,7 +159,7 @@ int64_t gt_external_pricer_bound(struct gt_external_pricer *p,
 {
 	int64_t best = INT64_MAX, one;
 
-	for (uint32_t g = 0; g < p->doors->ngroups; g++) {
+	for (uint32_t g = 0; g < p->external->ngroups; g++) {
 		gt_external_run(p, weights, g);
 		one = gt_closed_pricer_bound(p->inner, p->weights);
 		if (one < best)

@@ -14,7 +14,7 @@ struct gt_external_ports;
 
 /* As the functions of search/ring/pricing.h; orders as in search/problem/link_rows.h. */
 struct gt_external_pricer *gt_external_pricer_new(
-	uint32_t n, const struct gt_external_ports *doors, int quick);
+	uint32_t n, const struct gt_external_ports *external, int quick);
 void gt_external_pricer_free(struct gt_external_pricer *pricer);
 void gt_external_pricer_run(struct gt_external_pricer *pricer,
 			    const int64_t *weights);

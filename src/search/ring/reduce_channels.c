@@ -154,13 +154,13 @@ static int gt_few_run(struct gt_few *few)
 	int rc = GT_OK;
 
 	for (uint32_t i = 0; !rc && i < tries && gt_few_max(few) &&
-			     !gt_budget_is_spent(args->watch);
+			     !gt_budget_is_spent(args->budget);
 	     i++) {
 		rc = gt_few_try(few, i, 1);
 		if (!rc && args->max && gt_few_max(few))
 			rc = gt_few_try(few, i, 0);
 	}
-	if (!rc && gt_few_max(few) > 1 && !gt_budget_is_spent(args->watch))
+	if (!rc && gt_few_max(few) > 1 && !gt_budget_is_spent(args->budget))
 		rc = gt_few_sparse(few);
 	return rc;
 }

@@ -20,7 +20,7 @@ struct gt_budget;
  * stays empty when there are none.  GT_ESYS when memory ran out.
  */
 struct gt_reduce_args {
-	const struct gt_budget *watch; /* or NULL */
+	const struct gt_budget *budget; /* or NULL */
 	struct gt_pricer *pricer;
 	const struct gt_ring_pool *pool; /* that *exact is over */
 	const struct gt_ring_exact *exact;

@@ -57,7 +57,7 @@ static int gt_ring_thin(struct gt_ring_search *s,
 		.exact = full,
 		.nused = gt_ring_used(&s->pool, full),
 		.max = s->args->max_channels,
-		.watch = s->args->watch,
+		.budget = s->args->budget,
 	};
 	int rc = gt_ring_reduce_channels(&args, few);
 
@@ -303,7 +303,7 @@ static int gt_ring_propose(const struct gt_shape_args *args,
 	memset(proposal, 0, sizeof(*proposal));
 	proposal->shape = GT_SHAPE_RING;
 	proposal->class_ = GT_PROOF_RING;
-	if (args->fabric->nranks == 1 && !args->fabric->doors)
+	if (args->fabric->nranks == 1 && !args->fabric->external)
 		return gt_ring_alone(args, proposal, err);
 	rc = gt_ring_search_init(&s, args, err);
 	if (!rc)
@@ -315,7 +315,7 @@ static int gt_ring_propose(const struct gt_shape_args *args,
 const struct gt_shape_entry gt_shape_ring = {
 	.name = "ring",
 	.shape = GT_SHAPE_RING,
-	.can = gt_shape_spreads,
+	.supports = gt_shape_spreads,
 	.propose = gt_ring_propose,
-	.whole = gt_ring_integral,
+	.integral = gt_ring_integral,
 };

@@ -18,7 +18,7 @@ static int64_t gt_forest_total(struct gt_forest *f)
 		if (f->trees.wants)
 			one = gt_forest_shortest(f, f->starts[i]);
 		else
-			one = gt_arborescence(f->arcs.n, f->mixed, f->starts[i],
+			one = gt_arborescence(f->hops.n, f->mixed, f->starts[i],
 					      NULL);
 		if (one < 0)
 			return -1;
@@ -37,17 +37,17 @@ static int gt_forest_certify(const struct gt_forest *f, int64_t total,
 	struct gt_rat bound = GT_RAT(0, 1), product, each;
 
 	proposal->nprices = 0;
-	if (!gt_rat_make((int64_t)f->arcs.unit * f->nroots, total, &each))
+	if (!gt_rat_make((int64_t)f->hops.unit * f->nroots, total, &each))
 		return 0;
-	for (uint32_t i = 0; i < f->arcs.nrows; i++) {
+	for (uint32_t i = 0; i < f->hops.nrows; i++) {
 		struct gt_proposal_price *price =
 			&proposal->prices[proposal->nprices];
 
 		if (!f->prices[i])
 			continue;
-		price->link = f->arcs.rows[i].link;
+		price->link = f->hops.rows[i].link;
 		if (!gt_rat_mul(each, GT_RAT(f->prices[i], 1), &price->price) ||
-		    !gt_rat_mul(f->arcs.rows[i].gbs, price->price, &product) ||
+		    !gt_rat_mul(f->hops.rows[i].gbs, price->price, &product) ||
 		    !gt_rat_add(bound, product, &bound))
 			return 0;
 		proposal->nprices++;
@@ -61,7 +61,7 @@ static int gt_forest_coarsen(struct gt_forest *f)
 {
 	int changed = 0;
 
-	for (uint32_t i = 0; i < f->arcs.nrows; i++) {
+	for (uint32_t i = 0; i < f->hops.nrows; i++) {
 		changed |= f->prices[i] > 1;
 		f->prices[i] = (f->prices[i] + 3) / 4;
 	}
@@ -76,7 +76,7 @@ int gt_forest_prove(struct gt_forest *f, struct gt_proposal *proposal,
 
 	if (rc)
 		return rc;
-	proposal->prices = gt_arena_array(f->args->arena, f->arcs.nrows,
+	proposal->prices = gt_arena_array(f->args->arena, f->hops.nrows,
 					  sizeof(*proposal->prices));
 	if (!proposal->prices)
 		return gt_err_nomem(err);

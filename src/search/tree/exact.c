@@ -34,10 +34,10 @@ static int32_t gt_program_entry(const void *arg, uint32_t row, uint32_t column)
 	const struct gt_forest *f = program->forest;
 
 	if (!column)
-		return row >= f->arcs.nrows;
-	if (row < f->arcs.nrows)
+		return row >= f->hops.nrows;
+	if (row < f->hops.nrows)
 		return gt_tree_pool_get(&f->trees, column - 1).loads[row];
-	return -(gt_forest_root(f, column - 1) == row - f->arcs.nrows);
+	return -(gt_forest_root(f, column - 1) == row - f->hops.nrows);
 }
 
 /* right / den less what trees outside the basis have there already. */
@@ -74,11 +74,11 @@ static int64_t gt_program_upper(const void *arg, uint32_t row, mpz_ptr right)
 	int64_t den = 1;
 
 	mpz_set_ui(right, 0);
-	if (row < f->arcs.nrows) {
-		struct gt_rat gbs = f->arcs.rows[row].gbs;
+	if (row < f->hops.nrows) {
+		struct gt_rat gbs = f->hops.rows[row].gbs;
 
 		mpz_set_si(right, gbs.num);
-		mpz_mul_ui(right, right, f->arcs.unit);
+		mpz_mul_ui(right, right, f->hops.unit);
 		den = gbs.den;
 	} else if (program->given && !gt_lp_basic(program->lp, 0)) {
 		mpz_set_si(right, -program->given->value.num);
@@ -101,8 +101,8 @@ static struct gt_basis_program gt_program_of(
 
 	return (struct gt_basis_program){
 		.arg = program,
-		.nrows = f->arcs.nrows + f->nroots,
-		.nlinks = f->arcs.nrows,
+		.nrows = f->hops.nrows + f->nroots,
+		.nlinks = f->hops.nrows,
 		.entry = gt_program_entry,
 		.upper = gt_program_upper,
 		.gain = gt_program_gain,

@@ -15,7 +15,7 @@
 static int gt_forest_scratch(struct gt_forest *f)
 {
 	struct gt_arena *arena = f->args->arena;
-	size_t n = f->arcs.n, nrows = f->arcs.nrows;
+	size_t n = f->hops.n, nrows = f->hops.nrows;
 
 	f->load = gt_arena_array(arena, nrows, sizeof(*f->load));
 	f->prices = gt_arena_array(arena, nrows, sizeof(*f->prices));
@@ -30,13 +30,13 @@ static int gt_forest_scratch(struct gt_forest *f)
 
 double gt_forest_capacity(const struct gt_forest *f, uint32_t row)
 {
-	return gt_rat_double(f->arcs.rows[row].gbs) * f->arcs.unit;
+	return gt_rat_double(f->hops.rows[row].gbs) * f->hops.unit;
 }
 
 /* The program without trees: only x, of which roots have none yet. */
 static int gt_forest_begin(struct gt_forest *f)
 {
-	uint32_t nrows = f->arcs.nrows;
+	uint32_t nrows = f->hops.nrows;
 	double *upper = gt_arena_array(f->args->arena, nrows + f->nroots,
 				       sizeof(*upper));
 
@@ -55,7 +55,7 @@ static int gt_forest_begin(struct gt_forest *f)
 static int gt_forest_starts(struct gt_forest *f)
 {
 	const struct gt_shape_args *args = f->args;
-	uint32_t n = f->arcs.n;
+	uint32_t n = f->hops.n;
 
 	f->starts = gt_arena_array(args->arena, n, sizeof(*f->starts));
 	f->place = gt_arena_array(args->arena, n, sizeof(*f->place));
@@ -75,7 +75,7 @@ static int gt_forest_starts(struct gt_forest *f)
 static int gt_forest_senders(struct gt_forest *f)
 {
 	const struct gt_shape_args *args = f->args;
-	uint32_t n = f->arcs.n;
+	uint32_t n = f->hops.n;
 	unsigned char *wants = gt_arena_alloc(args->arena, (size_t)n * n);
 
 	f->starts = gt_arena_array(args->arena, n, sizeof(*f->starts));
@@ -112,11 +112,11 @@ int gt_forest_init(struct gt_forest *f, const struct gt_shape_args *args,
 		       ? GT_TREE_DOWN
 		       : 0;
 	up = gt_coll_goes_up(args->coll) ? GT_TREE_UP : 0;
-	rc = gt_tree_hops_init(&f->arcs, args->fabric, down && up, args->arena,
+	rc = gt_tree_hops_init(&f->hops, args->fabric, down && up, args->arena,
 			       err);
 	if (rc)
 		return rc;
-	gt_tree_pool_init(&f->trees, &f->arcs, down | up);
+	gt_tree_pool_init(&f->trees, &f->hops, down | up);
 	if (!(gt_coll_only_moves(args->coll) ? gt_forest_senders(f)
 					     : gt_forest_starts(f)) ||
 	    !gt_forest_scratch(f))
@@ -137,9 +137,9 @@ uint32_t gt_forest_root(const struct gt_forest *f, uint32_t tree)
 
 int gt_forest_weigh(struct gt_forest *f)
 {
-	size_t nn = (size_t)f->arcs.n * f->arcs.n;
+	size_t nn = (size_t)f->hops.n * f->hops.n;
 
-	if (gt_tree_hops_price(&f->arcs, f->prices))
+	if (gt_tree_hops_price(&f->hops, f->prices))
 		return GT_ESYS;
 	gt_tree_pool_weights(&f->trees, f->weights);
 	for (size_t i = 0; i < nn; i++) {
@@ -154,7 +154,7 @@ int gt_forest_weigh(struct gt_forest *f)
 
 int64_t gt_forest_shortest(struct gt_forest *f, uint32_t root)
 {
-	uint32_t n = f->arcs.n;
+	uint32_t n = f->hops.n;
 	int64_t sum = 0;
 
 	gt_shortest_paths(n, f->mixed, root, f->far, f->parent);

@@ -18,7 +18,7 @@ struct gt_shape_args;
 
 struct gt_forest {
 	const struct gt_shape_args *args;
-	struct gt_tree_hops arcs;
+	struct gt_tree_hops hops;
 	struct gt_tree_pool trees;
 	uint32_t nroots;  /* rows of the program behind those of links */
 	uint32_t nstarts; /* ranks that trees may hang from */

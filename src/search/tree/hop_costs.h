@@ -48,22 +48,22 @@ struct gt_tree_hops {
 	uint32_t nroutes, max_routes;
 	struct gt_fabric_route *routes;
 	int64_t *far;
-	uint32_t *into, *hops, *trial;
+	uint32_t *into, *nlinks, *trial;
 	unsigned char *done;
 };
 
 /* Memory is the arena's.  both: every hop is used there and back. */
-int gt_tree_hops_init(struct gt_tree_hops *arcs, const struct gt_fabric *fabric,
+int gt_tree_hops_init(struct gt_tree_hops *hops, const struct gt_fabric *fabric,
 		      int both, struct gt_arena *arena, struct gt_err *err);
 
 /* Costs and routes under these prices (row -> price >= 0). */
-int gt_tree_hops_price(struct gt_tree_hops *arcs, const int64_t *prices);
+int gt_tree_hops_price(struct gt_tree_hops *hops, const int64_t *prices);
 
 const struct gt_fabric_route *gt_tree_hops_route(
-	const struct gt_tree_hops *arcs, uint32_t route);
+	const struct gt_tree_hops *hops, uint32_t route);
 
 /* Add what the route loads to loads[row]. */
-void gt_tree_hops_load(const struct gt_tree_hops *arcs, uint32_t route,
+void gt_tree_hops_load(const struct gt_tree_hops *hops, uint32_t route,
 		       int32_t *loads);
 
 #endif

@@ -28,7 +28,7 @@ static int gt_forest_add(struct gt_forest *f, uint32_t root)
 /* Of trees that cost the same, one with many ranks right below the root. */
 static int64_t gt_forest_cheapest(struct gt_forest *f, uint32_t root)
 {
-	uint32_t n = f->arcs.n;
+	uint32_t n = f->hops.n;
 	int64_t sum = 0;
 
 	if (f->trees.wants)
@@ -50,7 +50,7 @@ static int gt_forest_price(struct gt_forest *f, uint32_t root, int64_t limit)
 	int added = 0, one;
 
 	if (!f->trees.wants &&
-	    gt_prim(f->arcs.n, f->mixed, root, 0, f->parent) < limit)
+	    gt_prim(f->hops.n, f->mixed, root, 0, f->parent) < limit)
 		added = gt_forest_add(f, root);
 	if (added < 0)
 		return added;
@@ -65,11 +65,11 @@ static void gt_forest_prices_by_load(struct gt_forest *f, double least)
 {
 	double most = 0, use;
 
-	for (uint32_t i = 0; i < f->arcs.nrows; i++) {
+	for (uint32_t i = 0; i < f->hops.nrows; i++) {
 		use = f->load[i] / gt_forest_capacity(f, i);
 		most = use > most ? use : most;
 	}
-	for (uint32_t i = 0; i < f->arcs.nrows; i++) {
+	for (uint32_t i = 0; i < f->hops.nrows; i++) {
 		double cap = gt_forest_capacity(f, i);
 
 		use = most > 0 ? f->load[i] / cap / most : 0;
@@ -82,14 +82,14 @@ static void gt_forest_prices_by_load(struct gt_forest *f, double least)
 static int gt_forest_greedy(struct gt_forest *f)
 {
 	double least = HUGE_VAL;
-	uint32_t nrows = f->arcs.nrows;
+	uint32_t nrows = f->hops.nrows;
 
 	for (uint32_t i = 0; i < nrows; i++)
 		if (gt_forest_capacity(f, i) < least)
 			least = gt_forest_capacity(f, i);
 	for (uint32_t k = 0; k < GT_FOREST_GREEDY * f->nstarts; k++) {
 		uint32_t root = f->starts[k % f->nstarts];
-		struct gt_tree tree;
+		struct gt_pool_tree tree;
 
 		gt_forest_prices_by_load(f, least);
 		if (gt_forest_weigh(f) || gt_forest_cheapest(f, root) < 0 ||
@@ -113,7 +113,7 @@ int gt_forest_seed(struct gt_forest *f, struct gt_err *err)
 		if (f->trees.wants)
 			gt_forest_shortest(f, f->starts[i]);
 		else
-			gt_prim(f->arcs.n, f->mixed, f->starts[i], 1,
+			gt_prim(f->hops.n, f->mixed, f->starts[i], 1,
 				f->parent);
 		if (gt_forest_add(f, f->starts[i]) < 0)
 			return gt_err_nomem(err);
@@ -122,14 +122,14 @@ int gt_forest_seed(struct gt_forest *f, struct gt_err *err)
 		return gt_err_set(err, GT_ENO, NULL,
 				  "no tree joins all %u GPUs: there are no "
 				  "routes for one",
-				  f->arcs.n);
+				  f->hops.n);
 	return gt_forest_greedy(f) ? gt_err_nomem(err) : GT_OK;
 }
 
 static void gt_forest_add_columns(void *arg)
 {
 	struct gt_forest *f = arg;
-	uint32_t nrows = f->arcs.nrows;
+	uint32_t nrows = f->hops.nrows;
 
 	while (gt_lp_ncolumns(f->lp) <= f->trees.ntrees) {
 		uint32_t i = gt_lp_ncolumns(f->lp) - 1;
@@ -154,7 +154,7 @@ static int gt_forest_is_enough(void *arg)
 /* Prices of the program as it is solved, and costs under them. */
 static int gt_forest_dual(struct gt_forest *f)
 {
-	gt_column_prices(f->lp, f->arcs.nrows, f->prices);
+	gt_column_prices(f->lp, f->hops.nrows, f->prices);
 	return gt_forest_weigh(f);
 }
 
@@ -163,7 +163,7 @@ static int64_t gt_forest_worth(const struct gt_forest *f, uint32_t i)
 {
 	const double *duals = gt_lp_prices(f->lp);
 
-	return (int64_t)(duals[f->arcs.nrows + (f->nroots > 1 ? i : 0)] *
+	return (int64_t)(duals[f->hops.nrows + (f->nroots > 1 ? i : 0)] *
 			 GT_COLUMN_ONE);
 }
 
@@ -200,7 +200,7 @@ static struct gt_column_generation gt_forest_master(struct gt_forest *f,
 		.columns = "trees",
 		.max_rounds = rounds,
 		.nrounds = &f->nrounds,
-		.budget = f->args->watch,
+		.budget = f->args->budget,
 		.arg = f,
 		.add_columns = gt_forest_add_columns,
 		.value = gt_forest_value,
@@ -226,7 +226,7 @@ int gt_forest_add_short(struct gt_forest *f, struct gt_err *err)
 		return gt_err_nomem(err);
 	for (uint32_t i = 0; i < f->nstarts; i++)
 		for (int64_t step = 1; step < GT_COLUMN_ONE; step <<= 10) {
-			int64_t cost = gt_prim(f->arcs.n, f->mixed,
+			int64_t cost = gt_prim(f->hops.n, f->mixed,
 					       f->starts[i], step, f->parent);
 
 			if (cost <= gt_forest_worth(f, i) + GT_COLUMN_SLACK &&

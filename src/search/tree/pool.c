@@ -4,14 +4,15 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/vec.h"
 #include "search/tree/hop_costs.h"
 
-void gt_tree_pool_init(struct gt_tree_pool *trees, struct gt_tree_hops *arcs,
-		       unsigned int way)
+void gt_tree_pool_init(struct gt_tree_pool *trees, struct gt_tree_hops *hops,
+		       unsigned int use)
 {
 	memset(trees, 0, sizeof(*trees));
-	trees->arcs = arcs;
-	trees->way = way;
+	trees->hops = hops;
+	trees->use = use;
 }
 
 void gt_tree_pool_release(struct gt_tree_pool *trees)
@@ -21,41 +22,40 @@ void gt_tree_pool_release(struct gt_tree_pool *trees)
 	free(trees->loads);
 }
 
-/* Room for one more; the arrays grow on their own. */
+/* All arrays grow alike, so they share their size. */
 static int gt_tree_pool_grow(struct gt_tree_pool *trees)
 {
-	size_t size = trees->size ? 2 * (size_t)trees->size : 64;
-	void *more;
+	uint32_t room[3] = {trees->size, trees->size, trees->size};
+	void *grown = gt_vec_grow(trees->trees, trees->ntrees, &room[0],
+				  sizeof(*trees->trees));
 
-	if (trees->ntrees < trees->size)
-		return GT_OK;
-	more = realloc(trees->trees, size * sizeof(*trees->trees));
-	if (!more)
+	if (!grown)
 		return GT_ESYS;
-	trees->trees = more;
-	more = realloc(trees->ranks,
-		       3 * size * trees->arcs->n * sizeof(*trees->ranks));
-	if (!more)
+	trees->trees = grown;
+	grown = gt_vec_grow(trees->ranks, trees->ntrees, &room[1],
+			    3 * trees->hops->n * sizeof(*trees->ranks));
+	if (!grown)
 		return GT_ESYS;
-	trees->ranks = more;
-	more = realloc(trees->loads,
-		       size * (trees->arcs->nrows + 1) * sizeof(*trees->loads));
-	if (!more)
+	trees->ranks = grown;
+	grown = gt_vec_grow(trees->loads, trees->ntrees, &room[2],
+			    (trees->hops->nrows + 1) * sizeof(*trees->loads));
+	if (!grown)
 		return GT_ESYS;
-	trees->loads = more;
-	trees->size = (uint32_t)size;
+	trees->loads = grown;
+	trees->size = room[2];
 	return GT_OK;
 }
 
-struct gt_tree gt_tree_pool_get(const struct gt_tree_pool *trees, uint32_t tree)
+struct gt_pool_tree gt_tree_pool_get(const struct gt_tree_pool *trees,
+				     uint32_t tree)
 {
-	uint32_t n = trees->arcs->n;
-	struct gt_tree made = trees->trees[tree];
+	uint32_t n = trees->hops->n;
+	struct gt_pool_tree made = trees->trees[tree];
 
 	made.parent = trees->ranks + (size_t)tree * 3 * n;
 	made.down = made.parent + n;
 	made.up = made.down + n;
-	made.loads = trees->loads + (size_t)tree * trees->arcs->nrows;
+	made.loads = trees->loads + (size_t)tree * trees->hops->nrows;
 	return made;
 }
 
@@ -63,22 +63,22 @@ struct gt_tree gt_tree_pool_get(const struct gt_tree_pool *trees, uint32_t tree)
 static int gt_tree_pool_fill_blocks(struct gt_tree_pool *trees, uint32_t root,
 				    const uint32_t *parent)
 {
-	const struct gt_tree_hops *arcs = trees->arcs;
-	uint32_t n = arcs->n, last = trees->ntrees;
+	const struct gt_tree_hops *hops = trees->hops;
+	uint32_t n = hops->n, last = trees->ntrees;
 	uint32_t *at = trees->ranks + (size_t)last * 3 * n;
-	int32_t *loads = trees->loads + (size_t)last * arcs->nrows;
+	int32_t *loads = trees->loads + (size_t)last * hops->nrows;
 
-	memset(loads, 0, arcs->nrows * sizeof(*loads));
+	memset(loads, 0, hops->nrows * sizeof(*loads));
 	for (uint32_t v = 0; v < 3 * n; v++)
 		at[v] = GT_TREE_ROOT;
 	for (uint32_t to = 0; to < n; to++)
 		for (uint32_t v = to; trees->wants[root * n + to] && v != root;
 		     v = parent[v]) {
-			if (arcs->cost[parent[v] * n + v] >= GT_TREE_NO_HOP)
+			if (hops->cost[parent[v] * n + v] >= GT_TREE_NO_HOP)
 				return 0;
 			at[v] = parent[v];
-			at[n + v] = arcs->pick[parent[v] * n + v];
-			gt_tree_hops_load(arcs, at[n + v], loads);
+			at[n + v] = hops->pick[parent[v] * n + v];
+			gt_tree_hops_load(hops, at[n + v], loads);
 		}
 	return 1;
 }
@@ -87,14 +87,14 @@ static int gt_tree_pool_fill_blocks(struct gt_tree_pool *trees, uint32_t root,
 static int gt_tree_pool_fill(struct gt_tree_pool *trees, uint32_t root,
 			     const uint32_t *parent)
 {
-	const struct gt_tree_hops *arcs = trees->arcs;
-	uint32_t n = arcs->n, last = trees->ntrees;
+	const struct gt_tree_hops *hops = trees->hops;
+	uint32_t n = hops->n, last = trees->ntrees;
 	uint32_t *at = trees->ranks + (size_t)last * 3 * n;
-	int32_t *loads = trees->loads + (size_t)last * arcs->nrows;
+	int32_t *loads = trees->loads + (size_t)last * hops->nrows;
 
 	if (trees->wants)
 		return gt_tree_pool_fill_blocks(trees, root, parent);
-	memset(loads, 0, arcs->nrows * sizeof(*loads));
+	memset(loads, 0, hops->nrows * sizeof(*loads));
 	for (uint32_t v = 0; v < n; v++) {
 		uint32_t p = parent[v];
 
@@ -102,17 +102,17 @@ static int gt_tree_pool_fill(struct gt_tree_pool *trees, uint32_t root,
 		at[n + v] = at[2 * n + v] = GT_TREE_ROOT;
 		if (v == root)
 			continue;
-		if (trees->way & GT_TREE_DOWN) {
-			if (arcs->cost[p * n + v] >= GT_TREE_NO_HOP)
+		if (trees->use & GT_TREE_DOWN) {
+			if (hops->cost[p * n + v] >= GT_TREE_NO_HOP)
 				return 0;
-			at[n + v] = arcs->pick[p * n + v];
-			gt_tree_hops_load(arcs, at[n + v], loads);
+			at[n + v] = hops->pick[p * n + v];
+			gt_tree_hops_load(hops, at[n + v], loads);
 		}
-		if (trees->way & GT_TREE_UP) {
-			if (arcs->cost[v * n + p] >= GT_TREE_NO_HOP)
+		if (trees->use & GT_TREE_UP) {
+			if (hops->cost[v * n + p] >= GT_TREE_NO_HOP)
 				return 0;
-			at[2 * n + v] = arcs->pick[v * n + p];
-			gt_tree_hops_load(arcs, at[2 * n + v], loads);
+			at[2 * n + v] = hops->pick[v * n + p];
+			gt_tree_hops_load(hops, at[2 * n + v], loads);
 		}
 	}
 	return 1;
@@ -120,11 +120,11 @@ static int gt_tree_pool_fill(struct gt_tree_pool *trees, uint32_t root,
 
 static void gt_tree_pool_measure(struct gt_tree_pool *trees, uint32_t root)
 {
-	uint32_t n = trees->arcs->n;
-	struct gt_tree *tree = &trees->trees[trees->ntrees];
+	uint32_t n = trees->hops->n;
+	struct gt_pool_tree *tree = &trees->trees[trees->ntrees];
 	const uint32_t *parent = trees->ranks + (size_t)trees->ntrees * 3 * n;
 
-	*tree = (struct gt_tree){.root = root};
+	*tree = (struct gt_pool_tree){.root = root};
 	for (uint32_t v = 0; v < n; v++) {
 		uint32_t depth = 0;
 
@@ -140,13 +140,13 @@ static void gt_tree_pool_measure(struct gt_tree_pool *trees, uint32_t root)
 /* Both ways it does not matter where a tree hangs from. */
 static int gt_tree_pool_known(const struct gt_tree_pool *trees, uint32_t root)
 {
-	size_t n = trees->arcs->n, last = trees->ntrees;
-	size_t nrows = trees->arcs->nrows;
+	size_t n = trees->hops->n, last = trees->ntrees;
+	size_t nrows = trees->hops->nrows;
 
 	for (size_t i = 0; i < last; i++) {
 		int known;
 
-		if (trees->way == GT_TREE_BOTH)
+		if (trees->use == GT_TREE_BOTH)
 			known = !memcmp(trees->loads + i * nrows,
 					trees->loads + last * nrows,
 					nrows * sizeof(*trees->loads));
@@ -176,17 +176,17 @@ int gt_tree_pool_add(struct gt_tree_pool *trees, uint32_t root,
 
 void gt_tree_pool_weights(const struct gt_tree_pool *trees, int64_t *weights)
 {
-	const struct gt_tree_hops *arcs = trees->arcs;
-	uint32_t n = arcs->n;
+	const struct gt_tree_hops *hops = trees->hops;
+	uint32_t n = hops->n;
 
 	for (uint32_t p = 0; p < n; p++)
 		for (uint32_t v = 0; v < n; v++) {
 			int64_t w = 0;
 
-			if (trees->way & GT_TREE_DOWN)
-				w += arcs->cost[p * n + v];
-			if (trees->way & GT_TREE_UP)
-				w += arcs->cost[v * n + p];
+			if (trees->use & GT_TREE_DOWN)
+				w += hops->cost[p * n + v];
+			if (trees->use & GT_TREE_UP)
+				w += hops->cost[v * n + p];
 			if (w > GT_TREE_NO_HOP)
 				w = GT_TREE_NO_HOP;
 			weights[p * n + v] = w;

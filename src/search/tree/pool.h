@@ -1,5 +1,5 @@
 /*
- * Trees found so far, each with what it loads every row of the arcs with:
+ * Trees found so far, each with what it loads every row of the hops with:
  * the columns of the packing problem.
  *
  * A tree is used down (from its root to all: all-gather, broadcast), up
@@ -24,7 +24,7 @@ enum gt_tree_use {
 enum { GT_TREE_ROOT = UINT32_MAX };
 
 /* Borrowed from the pool until the next tree is added. */
-struct gt_tree {
+struct gt_pool_tree {
 	uint32_t root;
 	uint32_t depth;         /* hops to the farthest rank */
 	uint32_t far;           /* hops to all ranks together */
@@ -35,31 +35,31 @@ struct gt_tree {
 };
 
 struct gt_tree_pool {
-	struct gt_tree_hops *arcs;
-	unsigned int way; /* enum gt_tree_use */
+	struct gt_tree_hops *hops;
+	unsigned int use; /* enum gt_tree_use */
 	/* [root * n + rank]: has it a block for the rank?  NULL: one for all */
 	const unsigned char *wants;
 	uint32_t ntrees, size;
-	struct gt_tree *trees;
+	struct gt_pool_tree *trees;
 	uint32_t *ranks; /* parents and routes of all trees */
 	int32_t *loads;
 };
 
-void gt_tree_pool_init(struct gt_tree_pool *trees, struct gt_tree_hops *arcs,
-		       unsigned int way);
+void gt_tree_pool_init(struct gt_tree_pool *trees, struct gt_tree_hops *hops,
+		       unsigned int use);
 void gt_tree_pool_release(struct gt_tree_pool *trees);
 
 /*
- * Add a tree over the routes that the arcs picked last.  1: added; 0: a hop
+ * Add a tree over the routes that the hops picked last.  1: added; 0: a hop
  * has no route, or the tree is there already; GT_ESYS: memory ran out.
  */
 int gt_tree_pool_add(struct gt_tree_pool *trees, uint32_t root,
 		     const uint32_t *parent);
 
-struct gt_tree gt_tree_pool_get(const struct gt_tree_pool *trees,
-				uint32_t tree);
+struct gt_pool_tree gt_tree_pool_get(const struct gt_tree_pool *trees,
+				     uint32_t tree);
 
-/* weights[parent * n + child]: what hanging a rank there costs, by the arcs. */
+/* weights[parent * n + child]: what hanging a rank there costs, by the hops. */
 void gt_tree_pool_weights(const struct gt_tree_pool *trees, int64_t *weights);
 
 #endif

@@ -18,7 +18,7 @@ enum { GT_FEW_ROUNDS = 6, GT_FEW_MORE = 40 };
 /* Hops from the root to a rank, on average. */
 static double gt_few_depth(const struct gt_forest *f, uint32_t tree)
 {
-	return (double)f->trees.trees[tree].far / (f->arcs.n - 1);
+	return (double)f->trees.trees[tree].far / (f->hops.n - 1);
 }
 
 /* How many trees, times their depth by share: less is better. */
@@ -84,7 +84,7 @@ int gt_forest_reduce_trees(struct gt_forest *f, struct gt_rat value,
 	int rc;
 
 	f->target = value;
-	if (gt_budget_is_spent(f->args->watch))
+	if (gt_budget_is_spent(f->args->budget))
 		return GT_OK;
 	rc = gt_forest_add_short(f, err);
 	if (rc)
@@ -94,7 +94,7 @@ int gt_forest_reduce_trees(struct gt_forest *f, struct gt_rat value,
 		return gt_err_nomem(err);
 	gt_lp_set_bounds(f->lp, 0, rate, rate);
 	for (uint32_t round = 0; !rc && round < rounds; round++) {
-		if (gt_budget_is_spent(f->args->watch) ||
+		if (gt_budget_is_spent(f->args->budget) ||
 		    (round >= GT_FEW_ROUNDS &&
 		     !gt_rat_cmp(shares->value, value)))
 			break;

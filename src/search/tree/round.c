@@ -55,7 +55,7 @@ static int gt_round_gcd(struct gt_rat a, struct gt_rat b, struct gt_rat *gcd)
 static int gt_round_capacity(const struct gt_forest *f, uint32_t row,
 			     struct gt_rat *gbs)
 {
-	return gt_rat_mul(f->arcs.rows[row].gbs, GT_RAT(f->arcs.unit, 1), gbs);
+	return gt_rat_mul(f->hops.rows[row].gbs, GT_RAT(f->hops.unit, 1), gbs);
 }
 
 /* What divides a root's rate and all capacities, so that none goes to waste. */
@@ -65,7 +65,7 @@ static int gt_round_unit(const struct gt_forest *f, struct gt_rat rate,
 	struct gt_rat gbs;
 
 	*unit = rate;
-	for (uint32_t i = 0; i < f->arcs.nrows; i++)
+	for (uint32_t i = 0; i < f->hops.nrows; i++)
 		if (!gt_round_capacity(f, i, &gbs) ||
 		    !gt_round_gcd(gbs, *unit, unit))
 			return 0;
@@ -86,7 +86,7 @@ static int64_t gt_round_units(struct gt_rat gbs, struct gt_rat unit)
 static struct gt_lp *gt_round_program(struct gt_round *r, int64_t want)
 {
 	const struct gt_forest *f = r->f;
-	uint32_t nrows = f->arcs.nrows;
+	uint32_t nrows = f->hops.nrows;
 	double *upper = calloc((size_t)nrows + f->nroots, sizeof(*upper));
 	struct gt_lp *lp = NULL;
 	struct gt_rat gbs;
@@ -133,7 +133,7 @@ static int gt_round_room(const struct gt_round *r, uint32_t tree)
 {
 	const int32_t *loads = gt_tree_pool_get(&r->f->trees, tree).loads;
 
-	for (uint32_t i = 0; i < r->f->arcs.nrows; i++)
+	for (uint32_t i = 0; i < r->f->hops.nrows; i++)
 		if (loads[i] > r->left[i])
 			return 0;
 	return 1;
@@ -155,7 +155,7 @@ static uint32_t gt_round_keep(struct gt_round *r)
 		if (more <= 0)
 			continue;
 		r->kept[t] += more;
-		for (uint32_t i = 0; i < f->arcs.nrows; i++)
+		for (uint32_t i = 0; i < f->hops.nrows; i++)
 			r->left[i] -= more * loads[i];
 		gt_lp_raise_lower(f->lp, t + 1, whole);
 	}
@@ -195,7 +195,7 @@ static int gt_round_dive(struct gt_round *r, struct gt_err *err)
 			forced = GT_ROUND_NONE;
 			continue;
 		}
-		if (rc || gt_budget_is_spent(r->f->args->watch))
+		if (rc || gt_budget_is_spent(r->f->args->budget))
 			return rc ? rc : GT_ENO;
 		forced = gt_round_keep(r);
 		given.units = r->kept;
@@ -213,7 +213,7 @@ static int gt_round_try(struct gt_round *r, int64_t want, struct gt_err *err)
 	struct gt_rat target = f->target;
 	int rc;
 
-	r->left = calloc((size_t)f->arcs.nrows + 1, sizeof(*r->left));
+	r->left = calloc((size_t)f->hops.nrows + 1, sizeof(*r->left));
 	if (!r->left)
 		return gt_err_nomem(err);
 	f->lp = gt_round_program(r, want);

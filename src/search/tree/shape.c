@@ -49,8 +49,8 @@ static int gt_forest_channel(const struct gt_forest *f, uint32_t which,
 			     struct gt_proposal_channel *out)
 {
 	struct gt_arena *arena = f->args->arena;
-	struct gt_tree tree = gt_tree_pool_get(&f->trees, which);
-	uint32_t n = f->arcs.n;
+	struct gt_pool_tree tree = gt_tree_pool_get(&f->trees, which);
+	uint32_t n = f->hops.n;
 
 	out->root = tree.root;
 	out->parent = gt_arena_array(arena, n, sizeof(*out->parent));
@@ -62,9 +62,9 @@ static int gt_forest_channel(const struct gt_forest *f, uint32_t which,
 	for (uint32_t v = 0; v < n; v++) {
 		if (tree.down[v] != GT_TREE_ROOT)
 			out->down[v] =
-				gt_tree_hops_route(&f->arcs, tree.down[v]);
+				gt_tree_hops_route(&f->hops, tree.down[v]);
 		if (tree.up[v] != GT_TREE_ROOT)
-			out->up[v] = gt_tree_hops_route(&f->arcs, tree.up[v]);
+			out->up[v] = gt_tree_hops_route(&f->hops, tree.up[v]);
 	}
 	return GT_OK;
 }
@@ -87,7 +87,7 @@ static int gt_forest_channels(const struct gt_forest *f,
 			      const struct gt_forest_shares *shares,
 			      struct gt_proposal *proposal)
 {
-	uint32_t n = f->arcs.n;
+	uint32_t n = f->hops.n;
 
 	proposal->channels = gt_arena_array(f->args->arena, shares->ntrees,
 					    sizeof(*proposal->channels));
@@ -128,7 +128,7 @@ static int gt_forest_tighten(struct gt_forest *f, struct gt_proposal *proposal,
 		return GT_OK;
 	}
 	proposal->has_bound = 1;
-	if (f->trees.way != GT_TREE_BOTH) {
+	if (f->trees.use != GT_TREE_BOTH) {
 		proposal->cut = NULL;
 		return GT_OK;
 	}
@@ -159,7 +159,7 @@ static int gt_forest_run(struct gt_forest *f, struct gt_proposal *proposal,
 		rc = gt_forest_round(f, proposal->bound, &shares, err);
 	if (rc)
 		return rc;
-	proposal->nrows = f->arcs.nrows;
+	proposal->nrows = f->hops.nrows;
 	proposal->ncolumns = f->trees.ntrees;
 	proposal->nrounds = f->nrounds;
 	return gt_forest_channels(f, &shares, proposal) ? gt_err_nomem(err)
@@ -280,7 +280,7 @@ static int gt_forest_integral(const struct gt_shape_args *args, uint32_t count,
 const struct gt_shape_entry gt_shape_forest = {
 	.name = "forest",
 	.shape = GT_SHAPE_TREE,
-	.can = gt_shape_spreads,
+	.supports = gt_shape_spreads,
 	.propose = gt_forest_propose,
-	.whole = gt_forest_integral,
+	.integral = gt_forest_integral,
 };

@@ -46,20 +46,20 @@ struct analysis {
 
 static uint32_t count_links(const struct gt_whatif_machine *ask)
 {
-	const struct gt_flat_cluster *whole = ask->request->whole;
+	const struct gt_flat_cluster *flat = ask->request->flat;
 
-	return whole ? whole->fabric.nlinks : gt_topo_nlinks(ask->topo);
+	return flat ? flat->fabric.nlinks : gt_topo_nlinks(ask->topo);
 }
 
 static struct edge get_link(const struct gt_whatif_machine *ask, uint32_t i)
 {
-	const struct gt_flat_cluster *whole = ask->request->whole;
+	const struct gt_flat_cluster *flat = ask->request->flat;
 	const struct gt_link *link;
 
-	if (whole)
+	if (flat)
 		return (struct edge){
-			whole->fabric.links[i].from, whole->fabric.links[i].to,
-			whole->link_ids[i], whole->fabric.links[i].gbs};
+			flat->fabric.links[i].from, flat->fabric.links[i].to,
+			flat->link_ids[i], flat->fabric.links[i].gbs};
 	link = gt_topo_link(ask->topo, i);
 	return (struct edge){link->from, link->to, link->id, link->gbs};
 }
@@ -67,10 +67,10 @@ static struct edge get_link(const struct gt_whatif_machine *ask, uint32_t i)
 static void set_link(const struct gt_whatif_machine *ask, uint32_t i,
 		     struct gt_rat gbs)
 {
-	const struct gt_flat_cluster *whole = ask->request->whole;
+	const struct gt_flat_cluster *flat = ask->request->flat;
 
-	if (whole)
-		whole->fabric.links[i].gbs = gbs;
+	if (flat)
+		flat->fabric.links[i].gbs = gbs;
 	else
 		gt_topo_set_gbs(ask->topo, i, gbs);
 }
@@ -91,7 +91,7 @@ static const char *name_flat_vertex(const struct analysis *a, uint32_t vertex)
 
 static const char *name_vertex(const struct analysis *a, uint32_t vertex)
 {
-	if (a->ask->request->whole)
+	if (a->ask->request->flat)
 		return name_flat_vertex(a, vertex);
 	return gt_whatif_device(a->result->arena, a->ask->topo, vertex);
 }
@@ -246,18 +246,18 @@ static double find_algbw(const struct gt_plan *plan)
 static int search_again(const struct analysis *a, double *gain,
 			struct gt_err *err)
 {
-	struct gt_request request = *a->ask->request;
+	struct gt_search_request request = *a->ask->request;
 	struct gt_paths *paths = NULL;
 	struct gt_plan *plan;
 	int rc = GT_OK;
 
 	/* The routes of a flattened cluster stay what they are. */
-	if (!request.whole)
+	if (!request.flat)
 		rc = gt_paths_new(a->ask->topo, &paths, err);
 	if (rc)
 		return rc;
 	request.paths = paths;
-	request.watch = NULL;
+	request.budget = NULL;
 	rc = gt_search(&request, a->ask->algo, &plan, NULL, err);
 	if (!rc) {
 		*gain = find_algbw(plan) / find_algbw(a->ask->plan);
@@ -269,7 +269,7 @@ static int search_again(const struct analysis *a, double *gain,
 
 static int try_pairs(struct analysis *a, struct gt_err *err)
 {
-	uint32_t tries = a->ask->request->whole ? MAX_FLAT_TRIES : MAX_TRIES;
+	uint32_t tries = a->ask->request->flat ? MAX_FLAT_TRIES : MAX_TRIES;
 	int rc = GT_OK;
 
 	for (uint32_t i = 0; !rc && i < a->npairs && i < tries; i++) {

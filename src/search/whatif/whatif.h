@@ -18,7 +18,7 @@ struct gt_arena;
 struct gt_err;
 struct gt_cluster_request;
 struct gt_plan;
-struct gt_request;
+struct gt_search_request;
 struct gt_topo;
 
 /* A gain below this is no news: the change is left out of the result. */
@@ -96,8 +96,8 @@ struct gt_whatif {
 /* A plan that a search found on one machine, or on a cluster as one. */
 struct gt_whatif_machine {
 	struct gt_topo *topo; /* edited meanwhile, left as it was; or NULL */
-	/* request->whole, in place of the topology, is edited likewise. */
-	const struct gt_request *request;
+	/* request->flat, in place of the topology, is edited likewise. */
+	const struct gt_search_request *request;
 	const char *algo;
 	const struct gt_plan *plan;
 };

@@ -181,7 +181,7 @@ static double best_cut(const struct gt_fabric *f, enum gt_coll coll,
 	return best;
 }
 
-static void expect_best(const struct gt_request *request,
+static void expect_best(const struct gt_search_request *request,
 			const struct gt_plan *plan, struct gt_arena *arena)
 {
 	const struct gt_plan_proof *proof = &plan->proof;
@@ -196,7 +196,8 @@ static void expect_best(const struct gt_request *request,
 	    gt_simulate(plan, plan->coll, &err))
 		fail_msg("%s", err.text);
 	assert_int_equal(report.bound, GT_BOUND_PROVEN);
-	assert_int_equal(gt_request_fabric(request, arena, &f, &err), GT_OK);
+	assert_int_equal(gt_search_request_fabric(request, arena, &f, &err),
+			 GT_OK);
 	best = best_cut(f, request->coll, request->root);
 	assert_true(value <= best * (1 + 1e-9));
 	/* what no prices were needed for is the best cut itself */
@@ -227,7 +228,7 @@ static double best_pair_cut(const struct gt_fabric *f, enum gt_coll coll,
 }
 
 /* A flow is proved to be the best, and no cut allows less; 1 if it is one. */
-static int expect_flow(struct gt_request *request, enum gt_coll coll,
+static int expect_flow(struct gt_search_request *request, enum gt_coll coll,
 		       uint32_t seed)
 {
 	struct gt_arena *arena = gt_arena_new();
@@ -243,7 +244,7 @@ static int expect_flow(struct gt_request *request, enum gt_coll coll,
 	if (gt_search(request, "flow", &plan, NULL, &err) ||
 	    gt_plan_check_report(plan, &report, &err) ||
 	    gt_simulate(plan, coll, &err) ||
-	    gt_request_fabric(request, arena, &f, &err))
+	    gt_search_request_fabric(request, arena, &f, &err))
 		fail_msg("machine %u, %s: %s", seed, gt_coll_name(coll),
 			 err.text);
 	assert_true(plan->has_proof && plan->proof.optimal);
@@ -259,7 +260,7 @@ static int expect_flow(struct gt_request *request, enum gt_coll coll,
 }
 
 /* Some of the machine's GPUs: at least two. */
-static void some_gpus(struct gt_request *request, struct gt_random *c,
+static void some_gpus(struct gt_search_request *request, struct gt_random *c,
 		      uint32_t *gpus)
 {
 	uint32_t n = request->nranks, kept = 0;
@@ -273,7 +274,7 @@ static void some_gpus(struct gt_request *request, struct gt_random *c,
 }
 
 /* How many of the collectives' proofs needed prices. */
-static int all_colls(struct gt_request *request, uint32_t seed)
+static int all_colls(struct gt_search_request *request, uint32_t seed)
 {
 	int prices = 0;
 
@@ -297,7 +298,7 @@ static int all_colls(struct gt_request *request, uint32_t seed)
 
 static int one_machine(uint32_t seed, int *cuts)
 {
-	struct gt_request request = {.rates = GT_RATES_NCCL};
+	struct gt_search_request request = {.rates = GT_RATES_NCCL};
 	struct gt_random c = {seed};
 	struct gt_arena *arena = gt_arena_new();
 	struct gt_buf xml = GT_BUF_INIT;

@@ -102,7 +102,7 @@ static void test_odd_rates(void **state)
 
 static void test_flow(void **state)
 {
-	struct gt_flow *flow = gt_maxflow_new(4, 5);
+	struct gt_maxflow *flow = gt_maxflow_new(4, 5);
 	static const uint32_t arcs[5][3] = {
 		{0, 1, 3}, {0, 2, 2}, {1, 2, 5}, {1, 3, 2}, {2, 3, 3}};
 

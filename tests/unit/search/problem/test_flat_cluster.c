@@ -20,7 +20,7 @@ struct both {
 	struct gt_cluster *cluster;
 	struct gt_topo *topo;
 	struct gt_paths *paths[4];
-	struct gt_flat_cluster *whole;
+	struct gt_flat_cluster *flat;
 };
 
 static void open_both(struct both *b, const char *gpus)
@@ -34,7 +34,7 @@ static void open_both(struct both *b, const char *gpus)
 		assert_int_equal(gt_paths_new(b->cluster->kinds[i].topo,
 					      &b->paths[i], &err),
 				 GT_OK);
-	if (gt_flat_new(b->cluster, b->paths, gpus, b->arena, &b->whole, &err))
+	if (gt_flat_new(b->cluster, b->paths, gpus, b->arena, &b->flat, &err))
 		fail_msg("%s", err.text);
 }
 
@@ -64,8 +64,8 @@ static void close_both(struct both *b)
 /* As the size of the result over the time. */
 static struct gt_rat whole_bound(const struct both *b, enum gt_coll coll)
 {
-	struct gt_bound_query ask = {&b->whole->fabric, coll, 0};
-	int64_t n = b->whole->fabric.nranks;
+	struct gt_bound_query ask = {&b->flat->fabric, coll, 0};
+	int64_t n = b->flat->fabric.nranks;
 	int64_t each = coll == GT_COLL_ALLREDUCE ? 2 : 1;
 	int rooted = gt_coll_is_rooted(coll);
 	struct gt_bound bound;
@@ -155,7 +155,7 @@ static void routes_lead_there(void **state)
 		struct both b;
 
 		read_both(&b, files[f], NULL);
-		fabric = &b.whole->fabric;
+		fabric = &b.flat->fabric;
 		for (uint32_t i = 0; i < fabric->nranks * fabric->nranks; i++) {
 			const struct gt_fabric_route *route =
 				&fabric->routes[i];
@@ -185,7 +185,7 @@ static void ports_take_turns(void **state)
 
 	(void)state;
 	read_both(&b, "tests/cases/cluster/uneven/card-missing.xml", NULL);
-	fabric = &b.whole->fabric;
+	fabric = &b.flat->fabric;
 	for (uint32_t to = 0; to < 8; to++) {
 		/* GPU 2 of the second node, whose card is gone. */
 		const struct gt_fabric_route *route =
@@ -193,7 +193,7 @@ static void ports_take_turns(void **state)
 
 		assert_true(route->nlinks > 0);
 		for (uint32_t k = 0; k < route->nlinks; k++)
-			if (route->links[k] >= b.whole->first_net) {
+			if (route->links[k] >= b.flat->first_net) {
 				used[n++] = route->links[k];
 				break;
 			}

@@ -89,7 +89,7 @@ static int same(double a, double b)
 static void search_file(const char *path, struct gt_arena *arena,
 			struct gt_plan **plan, double *ms)
 {
-	struct gt_request request = {.rates = GT_RATES_NCCL};
+	struct gt_search_request request = {.rates = GT_RATES_NCCL};
 	struct gt_topo *topo = NULL;
 	struct gt_paths *paths = NULL;
 	struct gt_err err;
