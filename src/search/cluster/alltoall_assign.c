@@ -9,11 +9,11 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "search/problem/fabric.h"
 #include "search/cluster/alltoall_lengths.h"
 #include "search/cluster/alltoall_path.h"
 #include "search/cluster/quotient.h"
 #include "search/problem/budget.h"
+#include "search/problem/fabric.h"
 
 enum {
 	GT_ASSIGN_CHANNELS_MAX = 8, /* so many channels are tried */

@@ -9,10 +9,10 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "plan/ir/plan.h"
-#include "search/lp/exact_basis.h"
-#include "search/problem/fabric.h"
 #include "search/cluster/quotient.h"
+#include "search/lp/exact_basis.h"
 #include "search/lp/lp.h"
+#include "search/problem/fabric.h"
 
 /*
  * The prices of rows as whole numbers without a common divisor: exact ones from

@@ -9,10 +9,10 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "search/lp/exact_basis.h"
-#include "search/problem/fabric.h"
 #include "search/cluster/quotient.h"
+#include "search/lp/exact_basis.h"
 #include "search/lp/lp.h"
+#include "search/problem/fabric.h"
 
 /*
  * Weights of bundles, rounded to a grid; those of a root add up to

@@ -5,8 +5,8 @@
 #ifndef GT_SEARCH_CLUSTER_ALLTOALL_MASTER_H
 #define GT_SEARCH_CLUSTER_ALLTOALL_MASTER_H
 
-#include "search/cluster/alltoall_path.h"
 #include "search/cluster/alltoall_lengths.h"
+#include "search/cluster/alltoall_path.h"
 #include "search/lp/exact_basis.h"
 
 struct gt_lp;

@@ -9,10 +9,10 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "plan/ir/plan.h"
-#include "search/problem/fabric.h"
 #include "search/cluster/quotient.h"
 #include "search/cluster/quotient_graph.h"
 #include "search/graph/maxflow.h"
+#include "search/problem/fabric.h"
 
 /* A cut: the capacity that enters its set, and the ranks that are not in it. */
 struct gt_cut_ratio {

@@ -40,3 +40,4 @@ gtopo_core_sources += \
 	%D%/search.c \
 	%D%/search.h \
 	%D%/solution.h
+EXTRA_DIST += %D%/README.md

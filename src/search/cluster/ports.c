@@ -9,9 +9,9 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "search/problem/fabric.h"
 #include "search/cluster/quotient.h"
 #include "search/cluster/request.h"
+#include "search/problem/fabric.h"
 #include "topo/graph/path.h"
 
 /* The vertex of the NVSwitches that the kind's GPUs hang on, or GT_NONE. */

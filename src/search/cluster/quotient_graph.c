@@ -7,9 +7,9 @@
 #include <stdlib.h>
 
 #include "base/err.h"
-#include "search/problem/fabric.h"
 #include "search/cluster/quotient.h"
 #include "search/graph/maxflow.h"
+#include "search/problem/fabric.h"
 
 /* Capacities in whole numbers are at most this, so that their sums fit. */
 #define GT_QUOTIENT_CAPACITY_MAX (INT64_C(1) << 40)

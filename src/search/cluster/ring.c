@@ -9,8 +9,8 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "plan/ir/cluster.h"
-#include "search/problem/fabric.h"
 #include "search/cluster/quotient.h"
+#include "search/problem/fabric.h"
 
 struct gt_ring_fabric_builder {
 	const struct gt_quotient *quotient;

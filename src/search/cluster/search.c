@@ -9,14 +9,14 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "plan/ir/plan.h"
-#include "search/emit/select_by_size.h"
-#include "search/cluster/cut_bound.h"
-#include "search/cluster/quotient_build.h"
 #include "search/cluster/alltoall.h"
+#include "search/cluster/block_trees.h"
+#include "search/cluster/cut_bound.h"
 #include "search/cluster/double_tree.h"
 #include "search/cluster/emit.h"
+#include "search/cluster/quotient_build.h"
 #include "search/cluster/ring.h"
-#include "search/cluster/block_trees.h"
+#include "search/emit/select_by_size.h"
 #include "search/problem/shape.h"
 
 static struct gt_quotient_bound_query bound_query(

@@ -7,3 +7,4 @@ gtopo_core_sources += \
 	%D%/plan_builder.h \
 	%D%/select_by_size.c \
 	%D%/select_by_size.h
+EXTRA_DIST += %D%/README.md

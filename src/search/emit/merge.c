@@ -146,7 +146,10 @@ int gt_merge_channels(struct gt_plan *plan, const struct gt_plan *other,
 	return b.failed ? gt_err_nomem(err) : GT_OK;
 }
 
-/* What a link carries when every pair that has to moves 1 GB/s. */
+/*
+ * The load of a link when every pair that has to moves 1 GB/s; 0: it does not
+ * fit.
+ */
 static int load_of_link(const struct gt_plan *plan, uint32_t link,
 			struct gt_rat *load)
 {
@@ -225,7 +228,10 @@ int gt_merge_mesh(struct gt_plan *plan, struct gt_err *err)
 	return GT_OK;
 }
 
-/* What only moves was bounded by flows, in the mesh's unit. */
+/*
+ * A collective that only moves has been bounded by flows, whose unit is that
+ * of the mesh, so the bound stays.
+ */
 static int keep_flow_bound(struct gt_plan *plan)
 {
 	struct gt_plan_proof *proof = &plan->proof;
@@ -235,7 +241,7 @@ static int keep_flow_bound(struct gt_plan *plan)
 	return plan->has_proof;
 }
 
-/* The bound in the unit of the plan's rows as they are now. */
+/* The bound of all schedules becomes the mesh's, in the unit of its row. */
 static int restate_bound(struct gt_plan *plan, struct gt_rat algbw)
 {
 	struct gt_plan_proof *proof = &plan->proof;

@@ -1,3 +1,7 @@
+/*
+ * The rows of `select`: plans of one request are merged, every use of their
+ * channels and of the mesh is priced, and each size gets the quickest.
+ */
 #include "search/emit/select_by_size.h"
 
 #include <math.h>
@@ -11,35 +15,43 @@
 #include "search/emit/merge.h"
 
 enum {
-	GT_BY_SIZE_FIRST = 3, /* sizes, as powers of two */
+	/* The smallest and largest size, as powers of two. */
+	GT_BY_SIZE_FIRST = 3,
 	GT_BY_SIZE_LAST = 33,
 	GT_BY_SIZE_SIZES = GT_BY_SIZE_LAST - GT_BY_SIZE_FIRST + 1,
 	/* With more ranks the largest bandwidth has to do for all sizes, but
 	   in clusters, which are priced by few of their nodes. */
 	GT_BY_SIZE_MAX_RANKS = 64,
 	GT_BY_SIZE_MAX_PLANS = 8,
-	/* Rows at most: one a plan, and the uses of the mesh. */
+	/*
+	 * There is at most one row for each plan, and one for each use of the
+	 * mesh.
+	 */
 	GT_BY_SIZE_USES = 8,
 	GT_BY_SIZE_ROWS = GT_BY_SIZE_MAX_PLANS + GT_BY_SIZE_USES,
-	/* When the last row is best so often in a row, it stays so. */
+	/* Once the last row is best at so many sizes in turn, it stays so. */
 	GT_BY_SIZE_SETTLED = 6,
-	GT_BY_SIZE_STEP = 5, /* sizes; of clusters, whose prices take longer */
+	/* Of clusters only every so many-th size is priced: it takes longer. */
+	GT_BY_SIZE_STEP = 5,
 };
 
 #define GT_BY_SIZE_ALL UINT32_MAX
 
-/* Slower ones are not chosen, whichever came before: gt_envelope_choose(). */
+/*
+ * A row is not chosen if its time, even times this, is above the quickest
+ * row's, whichever row came before (gt_envelope_choose()).
+ */
 #define GT_BY_SIZE_NEAR 0.96
 
-/* Candidates, the one with the largest bandwidth last. */
+/* The candidates; the one with the largest bandwidth is the last row. */
 struct gt_by_size {
 	struct gt_plan *plan;
 	uint32_t nrows;
 	struct gt_plan_select rows[GT_BY_SIZE_ROWS];
-	uint32_t chosen[GT_BY_SIZE_SIZES]; /* row by size */
+	uint32_t chosen[GT_BY_SIZE_SIZES]; /* the row at each size */
 };
 
-/* Bytes of the result over time, for large messages. */
+/* The bytes of the result over the time, for large messages. */
 static double gt_by_size_algbw(const struct gt_plan *plan)
 {
 	return gt_rat_double(plan->proof.value) *
@@ -57,7 +69,7 @@ static uint32_t gt_by_size_best(struct gt_plan *const *plans, uint32_t n)
 	return best;
 }
 
-/* The row of a merged plan, with its channels' new places. */
+/* Append the row of a plan whose channels are merged, with their new places. */
 static int gt_by_size_merge(struct gt_by_size *a, const struct gt_plan *other,
 			    struct gt_err *err)
 {
@@ -79,7 +91,7 @@ static int gt_by_size_merge(struct gt_by_size *a, const struct gt_plan *other,
 	return GT_OK;
 }
 
-/* A use of the mesh, with as many workers as all channels of the last row. */
+/* Append a row of the mesh, with as many workers as the last row has in all. */
 static int gt_by_size_use(struct gt_by_size *a, enum gt_algo algo,
 			  enum gt_protocol protocol, struct gt_err *err)
 {
@@ -102,9 +114,10 @@ static int gt_by_size_use(struct gt_by_size *a, enum gt_algo algo,
 }
 
 /*
- * What GPUs do: of a broadcast or reduce in two shots packets only, the same of
- * an all-reduce in one shot, which would replace what others read; copy engines
- * do not add, so what ends with a sum waits for another kernel.
+ * Can GPUs use the mesh so?  A broadcast or reduce in two shots is only done
+ * by packets, and so is an all-reduce in one shot, which would otherwise
+ * replace what others still read.  Copy engines do not add, so what ends with
+ * a sum waits for another kernel.
  */
 static int gt_by_size_is_use(const struct gt_plan *plan, enum gt_algo algo,
 			     enum gt_protocol protocol)
@@ -157,7 +170,10 @@ static int gt_by_size_mesh(struct gt_by_size *a, struct gt_err *err)
 	return rc;
 }
 
-/* The row that may be the quickest of those not priced yet; nrows: none. */
+/*
+ * The row that may be the quickest of those not priced yet, or nrows if none
+ * is.
+ */
 static uint32_t gt_by_size_promising(const struct gt_by_size *a,
 				     const double *least_us)
 {
@@ -171,9 +187,10 @@ static uint32_t gt_by_size_promising(const struct gt_by_size *a,
 }
 
 /*
- * Which row is quickest at size s, seen from the choice before; of all, or of
- * that one and `after`.  Rows are priced from the one with the lowest bound on;
- * what is out of reach of the quickest then needs no price.
+ * The row that is quickest at size s, seen from the choice before, among all
+ * rows or only among that one and `after`.  Rows are priced from the one with
+ * the lowest bound on; what is out of reach of the quickest then needs no
+ * price.
  */
 static int gt_by_size_nth(struct gt_by_size *a, struct gt_cost_model *model,
 			  uint32_t s, uint32_t before, uint32_t after,
@@ -208,8 +225,8 @@ static int gt_by_size_nth(struct gt_by_size *a, struct gt_cost_model *model,
 }
 
 /*
- * Which row is quickest at each size: at every step-th, and between two of
- * these at each where the choices differ.
+ * Find the row that is quickest at each size: every step-th size is priced, and
+ * each size between two of these that choose differently.
  */
 static int gt_by_size_price(struct gt_by_size *a, struct gt_cost_model *model,
 			    struct gt_err *err)
@@ -264,7 +281,7 @@ static int gt_by_size_select(struct gt_by_size *a, struct gt_err *err)
 	return GT_OK;
 }
 
-/* Channels that no row uses are left out. */
+/* Leave out channels that no row uses. */
 static void gt_by_size_prune(struct gt_plan *plan)
 {
 	uint32_t n = 0;

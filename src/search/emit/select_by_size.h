@@ -1,7 +1,7 @@
 /*
- * Which way at which size: the plans of all shapes, and the mesh of all pairs,
- * priced by the cost model (plan/cost/cost.h) from 8 bytes to 8 GiB, in one
- * plan.
+ * The choice of channels by size: the plans of all shapes, and the mesh of all
+ * pairs, priced by the cost model (plan/cost/cost.h) from 8 bytes to 8 GiB, in
+ * one plan.
  *
  * The last row of `select` is the plan with the largest bandwidth, and its
  * proof is the plan's.  Below stand what is quicker while latency counts: the
@@ -16,7 +16,7 @@
 
 struct gt_plan;
 
-/* What was tried in turn, and what the last one said. */
+/* The plans that were tried in turn, and the error of the last try. */
 enum { GT_BY_SIZE_TRIES = 4 };
 struct gt_by_size_tries {
 	struct gt_plan *plans[GT_BY_SIZE_TRIES];
@@ -34,8 +34,8 @@ int gt_by_size_choose(struct gt_plan **plans, uint32_t n, uint32_t *best,
 		      struct gt_err *err);
 
 /*
- * The same of tries, whose plans are taken.  The last one's failure is this
- * one's, unless others have a plan and it merely has none (GT_ENO).
+ * Choose among tries, and take their plans.  The failure of the last try is the
+ * result, unless it merely has no plan (GT_ENO) and others have one.
  */
 int gt_by_size_take(struct gt_by_size_tries *tries, struct gt_plan **plan,
 		    struct gt_err *err);

@@ -5,8 +5,8 @@
 #define GT_TESTS_UNIT_SEARCH_CLUSTER_SMALL_CLUSTER_H
 
 #include "base/arena.h"
-#include "search/problem/fabric.h"
 #include "search/cluster/quotient.h"
+#include "search/problem/fabric.h"
 #include "unit/search/fabrics.h"
 
 /*

@@ -10,13 +10,13 @@
 #include "base/err.h"
 #include "plan/check/check.h"
 #include "plan/ir/cluster.h"
-#include "plan/lower/lower.h"
 #include "plan/ir/plan.h"
+#include "plan/lower/lower.h"
 #include "plan/simulate/simulate.h"
 #include "search/cluster/alltoall.h"
 #include "search/problem/shape.h"
-#include "unit/search/cluster/small_cluster.h"
 #include "unit/search/cluster/cluster_plan.h"
+#include "unit/search/cluster/small_cluster.h"
 
 static void solve(const struct gt_quotient *q, struct gt_arena *arena,
 		  struct gt_alltoall *flow)

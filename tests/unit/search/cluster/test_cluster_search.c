@@ -9,13 +9,13 @@
 #include "plan/ir/plan.h"
 #include "plan/simulate/simulate.h"
 #include "search/bound/bound.h"
-#include "search/problem/fabric.h"
-#include "search/cluster/quotient_build.h"
+#include "search/cluster/block_trees.h"
 #include "search/cluster/cut_bound.h"
 #include "search/cluster/quotient.h"
-#include "search/cluster/block_trees.h"
-#include "unit/search/cluster/small_cluster.h"
+#include "search/cluster/quotient_build.h"
+#include "search/problem/fabric.h"
 #include "unit/search/cluster/cluster_plan.h"
+#include "unit/search/cluster/small_cluster.h"
 #include "unit/search/fabrics.h"
 
 /* ---- places ---------------------------------------------------------- */

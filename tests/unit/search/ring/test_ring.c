@@ -4,14 +4,14 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "search/bound/bound.h"
 #include "search/graph/arborescence.h"
 #include "search/lp/bareiss.h"
-#include "search/bound/bound.h"
-#include "search/ring/equal_shares.h"
 #include "search/lp/dictionary.h"
 #include "search/lp/lp.h"
-#include "search/ring/pricing.h"
 #include "search/problem/shape.h"
+#include "search/ring/equal_shares.h"
+#include "search/ring/pricing.h"
 #include "unit/search/fabrics.h"
 
 static struct gt_rat load_of(const struct gt_fabric *f, uint32_t from,

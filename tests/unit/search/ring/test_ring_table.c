@@ -15,8 +15,8 @@
 #include "plan/ir/plan.h"
 #include "search/problem/gpu_list.h"
 #include "search/problem/request.h"
-#include "search/search.h"
 #include "search/problem/shape.h"
+#include "search/search.h"
 #include "topo/graph/path.h"
 #include "unit/search/fabrics.h"
 

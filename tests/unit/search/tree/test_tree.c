@@ -8,11 +8,11 @@
 #include "plan/check/check.h"
 #include "plan/ir/plan.h"
 #include "search/bound/bound.h"
-#include "search/ring/equal_shares.h"
 #include "search/problem/shape.h"
-#include "unit/search/known_bounds.h"
+#include "search/ring/equal_shares.h"
 #include "unit/search/every_cut.h"
 #include "unit/search/fabrics.h"
+#include "unit/search/known_bounds.h"
 
 static const enum gt_coll colls[] = {GT_COLL_ALLREDUCE, GT_COLL_ALLGATHER,
 				     GT_COLL_REDUCESCATTER, GT_COLL_BROADCAST,
