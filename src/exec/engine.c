@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* The best one first. */
+/* All engines, the best one first. */
 static const struct gt_engine_ops *const gt_engines[] = {
 #ifdef HAVE_CUDA
 	&gt_engine_cuda,

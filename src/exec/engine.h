@@ -23,23 +23,25 @@ struct gt_trace;
 struct gt_engine;
 struct gt_world;
 
-/* Which GPU is a rank's. */
+/* How ranks find their GPUs. */
 enum gt_device_map {
 	GT_DEVICE_BY_ID,    /* the one with the plan's bus id */
 	GT_DEVICE_BY_INDEX, /* the process's n-th rank is device n */
-	/* The same, and from the first again when they are used up: without
-	 * enough GPUs the results are right and the times mean nothing. */
+	/*
+	 * By number, and from the first device again when they are used up:
+	 * without enough GPUs the results are right and the times mean nothing.
+	 */
 	GT_DEVICE_SHARED,
 };
 
-/* What stops a rank on purpose, to test that the others notice. */
+/* How a rank is stopped on purpose, to test that the others notice. */
 enum gt_fault {
 	GT_FAULT_NONE,
 	GT_FAULT_STALL, /* the rank stops moving and answers nothing */
 	GT_FAULT_EXIT,  /* the rank's thread or kernel ends early */
 };
 
-/* Who wants to hear what an engine has chosen, or could not have. */
+/* Whom an engine tells what it has chosen, or could not have. */
 struct gt_notice {
 	void (*tell)(void *arg, int warning, const char *text);
 	void *arg;
@@ -65,8 +67,10 @@ struct gt_engine_config {
 	enum gt_fault fault;
 	uint32_t fault_rank;
 	uint64_t fault_step; /* after so many slices of one run() */
-	/* Several processes: each has some of the ranks, and all do the same
-	 * in the same order.  NULL: it is alone. */
+	/*
+	 * The processes of a job, each of which has some of the ranks; all do
+	 * the same in the same order.  NULL: this process is alone.
+	 */
 	struct gt_world *world;
 	const char *link; /* NULL, or "shm", "tcp" ...: for all connections */
 	const struct gt_notice *notice; /* NULL: nobody */
@@ -77,22 +81,25 @@ struct gt_engine_config {
 	const _Atomic int *interrupt;
 };
 
-/* A rank's part of a request, somebody else's memory. */
+/* A rank's buffers for a request, which are the caller's memory. */
 struct gt_buffers {
 	const void *input;
 	void *output;
 };
 
 /*
- * How a request is carried; 0 blocks, threads or pieces: the engine's
- * choice.
+ * How a request is carried.  With 0 blocks, threads or pieces the engine
+ * chooses.
  */
 struct gt_algo_choice {
 	uint8_t algo;     /* enum gt_algo */
 	uint8_t protocol; /* enum gt_protocol */
 	uint32_t blocks, threads;
 	uint32_t pieces; /* copy engines: in flight one behind the other */
-	/* GPUs: of the bytes, what goes through the host's memory beside */
+	/*
+	 * On GPUs this part of the bytes goes through the host's memory beside
+	 * the others.
+	 */
 	uint32_t detour_permille;
 };
 
@@ -102,17 +109,22 @@ struct gt_exec_request {
 	enum gt_dtype dtype;
 	enum gt_redop op;
 	uint64_t count; /* elements of a block (plan/ir/program.h) */
-	/* GPUs' own: only these elements of each block; 0: all. */
+	/*
+	 * Set by the CUDA engine alone: only these elements of each block are
+	 * meant; a part_count of 0: all.
+	 */
 	uint64_t part_first, part_count;
 	uint32_t root; /* of the collectives that have one */
 	int inplace;
 	uint32_t shift; /* elements, at most 15, that buffers begin behind an
 			   aligned address; for tests */
 	uint64_t seed;  /* of the test data */
-	/* Of each rank, in place where they overlap; NULL: the engine's own,
-	 * of config.max_bytes.  run() of GPUs knows only the latter. */
+	/*
+	 * [nranks], in place where they overlap; NULL: the engine's own, of
+	 * config.max_bytes.  run() of GPUs knows only the latter.
+	 */
 	const struct gt_buffers *buffers;
-	/* GT_REDOP_PREMUL: of each rank; NULL: those of the test data. */
+	/* [nranks], for GT_REDOP_PREMUL; NULL: those of the test data. */
 	const struct gt_scalar *scalars;
 	int premultiplied;      /* GPUs' own: inputs lie multiplied aside */
 	void *const *streams;   /* enqueue(): of each rank, a cudaStream_t */
@@ -130,7 +142,7 @@ struct gt_message {
 	uint8_t dtype; /* enum gt_dtype */
 };
 
-/* Elements of a block that are meant. */
+/* How many elements of a block are meant? */
 static inline uint64_t gt_exec_request_count(const struct gt_exec_request *req)
 {
 	return req->part_count ? req->part_count : req->count;
@@ -139,7 +151,7 @@ static inline uint64_t gt_exec_request_count(const struct gt_exec_request *req)
 /* Are inputs multiplied before they are added? */
 int gt_exec_request_premultiplies(const struct gt_exec_request *req);
 
-/* Do two differ only in where their buffers are? */
+/* Do two requests differ only in where their buffers are? */
 static inline int gt_exec_request_is_like(const struct gt_exec_request *a,
 					  const struct gt_exec_request *b)
 {
@@ -169,7 +181,7 @@ struct gt_async_ops {
 		       struct gt_err *err);
 
 	/*
-	 * What messages need, unless it is there: in several processes a
+	 * Make what messages need, unless it is there: in several processes a
 	 * meeting of all, before the first message.  GT_EINPUT where there can
 	 * be none.
 	 */
@@ -193,10 +205,10 @@ struct gt_async_ops {
 		     int64_t until_ns, struct gt_err *err);
 
 	/*
-	 * Whether anything that was enqueued, or a graph of it, has failed:
+	 * Say whether anything that was enqueued, or a graph of it, has failed:
 	 * GT_ESYS, naming the rank, or GT_EINPUT for messages that do not
-	 * match.  Ends everything when config.interrupt is
-	 * set.  To be called every few milliseconds.
+	 * match. Ends everything when config.interrupt is set.  To be called
+	 * every few milliseconds.
 	 */
 	int (*watch)(struct gt_engine *engine, struct gt_err *err);
 
@@ -208,10 +220,11 @@ struct gt_async_ops {
 		    const void *buffer, uint64_t bytes, struct gt_err *err);
 
 	/*
-	 * Memory that requests will use, for other processes to reach into;
-	 * back when no process has it open.  GT_EINPUT unless the bytes, 1 at
-	 * least, are memory of the rank's GPU and not lent yet; or not lent.
-	 * All processes lend first before the same request.
+	 * Register memory that requests will use, for other processes to reach
+	 * into; deregister_buffer() returns when no process has it open.
+	 * GT_EINPUT unless the bytes, 1 at least, are memory of the rank's GPU
+	 * and not registered yet; or not registered.  All processes register
+	 * something for the first time before the same request.
 	 */
 	int (*register_buffer)(struct gt_engine *engine, uint32_t rank,
 			       const void *buffer, uint64_t bytes,
@@ -219,7 +232,11 @@ struct gt_async_ops {
 	int (*deregister_buffer)(struct gt_engine *engine, uint32_t rank,
 				 const void *buffer, struct gt_err *err);
 
-	/* Do others want theirs back?  Give it; every few milliseconds. */
+	/*
+	 * Do other processes wait for this one to release what they deregister?
+	 * Then service_releases() does so.  To be called every few
+	 * milliseconds.
+	 */
 	int (*release_requested)(const struct gt_engine *engine);
 	void (*service_releases)(struct gt_engine *engine);
 };
@@ -227,10 +244,13 @@ struct gt_async_ops {
 struct gt_engine_ops {
 	const char *name; /* "host", "cuda" */
 
-	/* Whether this machine has what the engine needs. */
+	/* Has this machine what the engine needs? */
 	int (*usable)(void);
 
-	/* NULL-safe close; open leaves nothing behind when it fails. */
+	/*
+	 * Open an engine, which leaves nothing behind when it fails; close()
+	 * takes NULL.
+	 */
 	int (*open)(const struct gt_engine_config *config,
 		    struct gt_engine **engine, struct gt_err *err);
 	void (*close)(struct gt_engine *engine);
@@ -248,16 +268,16 @@ struct gt_engine_ops {
 		   uint32_t iters, int64_t *elapsed_ns, struct gt_err *err);
 
 	/*
-	 * The way that run() takes; blocks of rings as in the last run().
-	 * NULL where there is only the plan's way.
+	 * Say how run() carries a request; blocks of rings are those of the
+	 * last run().  NULL where there is nothing but the plan's choice.
 	 */
 	int (*algo_choice)(struct gt_engine *engine,
 			   const struct gt_exec_request *req,
 			   struct gt_algo_choice *choice, struct gt_err *err);
 
 	/*
-	 * How many elements of all outputs are not what they should be after
-	 * one fill() and one run() of a single iteration.
+	 * Count the elements of all outputs that are not what they should be
+	 * after one fill() and one run() of a single iteration.
 	 */
 	int (*check)(struct gt_engine *engine,
 		     const struct gt_exec_request *req, uint64_t *wrong,
@@ -270,14 +290,14 @@ extern const struct gt_engine_ops gt_engine_host;
 extern const struct gt_engine_ops gt_engine_cuda; /* if built with CUDA */
 
 /*
- * The engine of that name, or NULL when there is none or it was not built in.
- * NULL: the first usable one; GPUs come before CPUs.
+ * Find the engine of that name; NULL when there is none or it was not built in.
+ * Without a name it is the first usable one; GPUs come before CPUs.
  */
 const struct gt_engine_ops *gt_engine_find(const char *name);
 
 /*
- * The first usable one, as a child of this process finds it: a GPU's driver
- * that was started here would be of no use to processes forked later.
+ * Find the first usable engine in a child of this process: a GPU's driver that
+ * was started here would be of no use to processes forked later.
  */
 const struct gt_engine_ops *gt_engine_find_in_child(void);
 

@@ -17,7 +17,10 @@
 #include "plan/lower/lower.h"
 #include "plan/lower/step.h"
 
-/* One worker's end of a connection: of which program, and its number in it. */
+/*
+ * This is one worker's end of connection i of a program, and where the other
+ * end is.
+ */
 struct gt_cuda_end {
 	uint32_t rank, program, i;
 	uint32_t peer, there, j; /* the other end */
@@ -25,8 +28,8 @@ struct gt_cuda_end {
 };
 
 /*
- * The program's steps as kernels read them: a connection's slices numbered in
- * program order; *uses is how many a pass has.
+ * Copy the program's steps as kernels read them: a connection's slices are
+ * numbered in program order, and uses[conn] is how many a pass has.
  */
 static void gt_program_number(const struct gt_program *program,
 			      struct gt_step *steps, uint32_t *uses)
@@ -58,7 +61,9 @@ static uint32_t gt_program_nsteps(const struct gt_program *program)
 	return n;
 }
 
-/* The peer's end of connection i: its index in the peer's program, or -1. */
+/*
+ * Find the peer's end of connection i: its index in the peer's program, or -1.
+ */
 static int64_t gt_conn_other(const struct gt_program *mine, uint32_t i,
 			     const struct gt_program *theirs)
 {
@@ -72,63 +77,66 @@ static int64_t gt_conn_other(const struct gt_program *mine, uint32_t i,
 	return -1;
 }
 
-/* Where the slots begin in a rank's region, behind its flags. */
-static size_t gt_programs_slots_at(const struct gt_cuda_programs *task)
+/* Say where the slots begin in a rank's region: behind its flags. */
+static size_t gt_programs_slots_at(const struct gt_cuda_programs *set)
 {
-	size_t flags = task->conn_at[task->nprograms];
+	size_t flags = set->conn_at[set->nprograms];
 
 	return flags * GT_CUDA_FLAG_WORDS * sizeof(uint64_t);
 }
 
-/* Where those of worker w's connection i of a program begin; it receives. */
+/*
+ * Say where the slots of worker w's connection i of program p begin; only
+ * connections that receive have slots.
+ */
 static size_t gt_conn_slots(const struct gt_engine *engine,
-			    const struct gt_cuda_programs *task, uint32_t p,
+			    const struct gt_cuda_programs *set, uint32_t p,
 			    uint32_t w, uint32_t i)
 {
-	const struct gt_program *program = &task->programs[p];
+	const struct gt_program *program = &set->programs[p];
 	size_t at =
-		task->fifo_at[p] +
+		set->fifo_at[p] +
 		(size_t)w * gt_cuda_conns_receiving(program, program->nconns) +
 		gt_cuda_conns_receiving(program, i);
 
-	return gt_programs_slots_at(task) +
+	return gt_programs_slots_at(set) +
 	       at * engine->nslots * engine->slot_pitch;
 }
 
-/* A local rank's own memory, on the host and on the device. */
+/* Allocate a local rank's programs, on the host and on the device. */
 static int gt_programs_alloc(struct gt_engine *engine, enum gt_coll coll,
 			     uint32_t rank, struct gt_err *err)
 {
 	struct gt_cuda_rank *me = &engine->ranks[rank];
-	struct gt_cuda_programs *task = &me->programs[coll];
+	struct gt_cuda_programs *set = &me->programs[coll];
 	struct gt_arena *arena = engine->program_arenas[coll];
-	uint32_t n = task->nprograms, nsteps = 0;
-	size_t ends = task->conn_at[n];
+	uint32_t n = set->nprograms, nsteps = 0;
+	size_t ends = set->conn_at[n];
 	cudaError_t rc;
 
-	task->image = gt_arena_array(arena, n, sizeof(*task->image));
-	task->ends = gt_arena_array(arena, ends + 1, sizeof(*task->ends));
-	if (!task->image || !task->ends)
+	set->image = gt_arena_array(arena, n, sizeof(*set->image));
+	set->ends = gt_arena_array(arena, ends + 1, sizeof(*set->ends));
+	if (!set->image || !set->ends)
 		return gt_err_nomem(err);
 	for (uint32_t c = 0; c < n; c++)
-		nsteps += task->programs[c].nsteps;
+		nsteps += set->programs[c].nsteps;
 	rc = cudaSetDevice(me->device);
 	if (rc == cudaSuccess)
-		rc = cudaMalloc((void **)&task->channels,
-				n * sizeof(*task->channels));
+		rc = cudaMalloc((void **)&set->channels,
+				n * sizeof(*set->channels));
 	if (rc == cudaSuccess)
-		rc = cudaMalloc((void **)&task->conns,
-				ends * sizeof(*task->conns) + 8);
+		rc = cudaMalloc((void **)&set->conns,
+				ends * sizeof(*set->conns) + 8);
 	if (rc == cudaSuccess)
-		rc = cudaMalloc((void **)&task->steps,
-				nsteps * sizeof(*task->steps) + 8);
+		rc = cudaMalloc((void **)&set->steps,
+				nsteps * sizeof(*set->steps) + 8);
 	if (rc != cudaSuccess)
 		return gt_cuda_fail(engine, rank, (int)rc, "allocate programs",
 				    err);
 	return GT_OK;
 }
 
-/* Flags and slots of all ranks. */
+/* Make a region for the flags and slots of all ranks. */
 static int gt_programs_alloc_fifos(struct gt_engine *engine, enum gt_coll coll,
 				   struct gt_err *err)
 {
@@ -139,11 +147,11 @@ static int gt_programs_alloc_fifos(struct gt_engine *engine, enum gt_coll coll,
 	if (!bytes)
 		return gt_err_nomem(err);
 	for (uint32_t r = 0; r < nranks; r++) {
-		const struct gt_cuda_programs *task =
+		const struct gt_cuda_programs *set =
 			&engine->ranks[r].programs[coll];
 
-		bytes[r] = gt_programs_slots_at(task) +
-			   (uint64_t)task->fifo_at[task->nprograms] *
+		bytes[r] = gt_programs_slots_at(set) +
+			   (uint64_t)set->fifo_at[set->nprograms] *
 				   engine->nslots * engine->slot_pitch;
 	}
 	rc = gt_cuda_region_new(engine, GT_CUDA_FIFOS + (int)coll, bytes, err);
@@ -158,12 +166,12 @@ static int gt_conn_is_over_link(const struct gt_engine *engine, uint32_t rank)
 							   rank)];
 }
 
-/* A rank's connections that go over links, for all workers. */
+/* Note a rank's connections that go over links, for all workers. */
 static int gt_program_add_links(struct gt_engine *engine, enum gt_coll coll,
 				uint32_t rank, uint32_t p, struct gt_err *err)
 {
-	struct gt_cuda_programs *task = &engine->ranks[rank].programs[coll];
-	const struct gt_program *mine = &task->programs[p];
+	struct gt_cuda_programs *set = &engine->ranks[rank].programs[coll];
+	const struct gt_program *mine = &set->programs[p];
 	uint32_t first = (uint32_t)coll * engine->plan->nchannels *
 			 engine->max_slicing.workers;
 	int rc = GT_OK;
@@ -179,14 +187,14 @@ static int gt_program_add_links(struct gt_engine *engine, enum gt_coll coll,
 
 		if (!gt_conn_is_over_link(engine, conn->peer))
 			continue;
-		for (uint32_t w = 0; !rc && w < task->workers[p]; w++) {
+		for (uint32_t w = 0; !rc && w < set->workers[p]; w++) {
 			/* Both ends say the same, whatever their programs'
 			 * lanes, and no other connection does. */
 			far.lane = first +
 				   mine->channel * engine->max_slicing.workers +
 				   w;
-			far.end = &task->ends[task->conn_at[p] +
-					      w * mine->nconns + i];
+			far.end = &set->ends[set->conn_at[p] +
+					     w * mine->nconns + i];
 			rc = gt_process_group_add(&engine->group, &far,
 						  conn->peer, err);
 		}
@@ -211,7 +219,7 @@ static int gt_programs_add_links(struct gt_engine *engine, enum gt_coll coll,
 	return rc;
 }
 
-/* The connections over links of all tasks that were made. */
+/* Connect over links what gt_programs_add_links() has noted. */
 static int gt_programs_connect_links(struct gt_engine *engine,
 				     struct gt_err *err)
 {
@@ -222,7 +230,10 @@ static int gt_programs_connect_links(struct gt_engine *engine,
 		       : GT_OK;
 }
 
-/* An end in host memory; counters and slots are pinned there. */
+/*
+ * Fill in an end that goes over a link: its counters and slots are pinned in
+ * the host's memory.
+ */
 static void gt_end_over_link(const struct gt_fifo_end *far, int sends,
 			     struct gt_kernel_conn *end)
 {
@@ -235,22 +246,24 @@ static void gt_end_over_link(const struct gt_fifo_end *far, int sends,
 	end->lengths = sends ? far->lengths : NULL;
 }
 
-/* An end in GPUs' memory; connection i here is j over there. */
+/*
+ * Fill in an end in GPUs' memory: connection i here is connection j over there.
+ */
 static void gt_end_in_memory(const struct gt_engine *engine, enum gt_coll coll,
 			     const struct gt_cuda_end *at,
 			     struct gt_kernel_conn *end)
 {
-	const struct gt_cuda_programs *task =
+	const struct gt_cuda_programs *set =
 		&engine->ranks[at->rank].programs[coll];
 	const struct gt_cuda_programs *peer =
 		&engine->ranks[at->peer].programs[coll];
-	const struct gt_program *mine = &task->programs[at->program];
+	const struct gt_program *mine = &set->programs[at->program];
 	const struct gt_program *theirs = &peer->programs[at->there];
 	int region = GT_CUDA_FIFOS + (int)coll;
 	char *here = gt_cuda_region_at(engine, region, at->rank, at->rank);
 	char *there = gt_cuda_region_at(engine, region, at->rank, at->peer);
 	size_t from =
-		task->conn_at[at->program] + at->worker * mine->nconns + at->i;
+		set->conn_at[at->program] + at->worker * mine->nconns + at->i;
 	size_t to =
 		peer->conn_at[at->there] + at->worker * theirs->nconns + at->j;
 
@@ -259,22 +272,24 @@ static void gt_end_in_memory(const struct gt_engine *engine, enum gt_coll coll,
 	end->slots = mine->conns[at->i].sends
 			     ? there + gt_conn_slots(engine, peer, at->there,
 						     at->worker, at->j)
-			     : here + gt_conn_slots(engine, task, at->program,
+			     : here + gt_conn_slots(engine, set, at->program,
 						    at->worker, at->i);
 }
 
-/* The other end of a connection, in any lane of the channel. */
+/*
+ * Find the other end of a connection, which may be in any lane of the channel.
+ */
 static int gt_end_find(const struct gt_engine *engine, enum gt_coll coll,
 		       struct gt_cuda_end *at, struct gt_err *err)
 {
-	const struct gt_cuda_programs *task =
+	const struct gt_cuda_programs *set =
 		&engine->ranks[at->rank].programs[coll];
 	const struct gt_cuda_programs *peer =
 		&engine->ranks[at->peer].programs[coll];
-	const struct gt_program *mine = &task->programs[at->program];
-	uint32_t first = at->program / task->nlanes * task->nlanes;
+	const struct gt_program *mine = &set->programs[at->program];
+	uint32_t first = at->program / set->nlanes * set->nlanes;
 
-	for (uint32_t l = 0; l < task->nlanes; l++) {
+	for (uint32_t l = 0; l < set->nlanes; l++) {
 		int64_t j =
 			gt_conn_other(mine, at->i, &peer->programs[first + l]);
 
@@ -291,14 +306,14 @@ static int gt_end_find(const struct gt_engine *engine, enum gt_coll coll,
 			  at->peer);
 }
 
-/* Both ends of a program's connections, for all workers. */
+/* Fill in the ends of a program's connections, for all workers. */
 static int gt_program_connect(struct gt_engine *engine, enum gt_coll coll,
 			      uint32_t rank, uint32_t p,
 			      struct gt_kernel_conn *out, struct gt_err *err)
 {
-	const struct gt_cuda_programs *task =
+	const struct gt_cuda_programs *set =
 		&engine->ranks[rank].programs[coll];
-	const struct gt_program *mine = &task->programs[p];
+	const struct gt_program *mine = &set->programs[p];
 
 	for (uint32_t i = 0; i < mine->nconns; i++) {
 		const struct gt_conn *conn = &mine->conns[i];
@@ -307,12 +322,12 @@ static int gt_program_connect(struct gt_engine *engine, enum gt_coll coll,
 
 		if (gt_end_find(engine, coll, &at, err))
 			return GT_EINPUT;
-		for (at.worker = 0; at.worker < task->workers[p]; at.worker++) {
+		for (at.worker = 0; at.worker < set->workers[p]; at.worker++) {
 			size_t k = at.worker * mine->nconns + i;
 
 			if (gt_conn_is_over_link(engine, conn->peer))
 				gt_end_over_link(
-					&task->ends[task->conn_at[p] + k],
+					&set->ends[set->conn_at[p] + k],
 					conn->sends, &out[k]);
 			else
 				gt_end_in_memory(engine, coll, &at, &out[k]);
@@ -328,11 +343,11 @@ static int gt_program_upload(struct gt_engine *engine, enum gt_coll coll,
 			     struct gt_err *err)
 {
 	struct gt_arena *arena = engine->program_arenas[coll];
-	struct gt_cuda_programs *task = &engine->ranks[rank].programs[coll];
-	const struct gt_program *program = &task->programs[p];
+	struct gt_cuda_programs *set = &engine->ranks[rank].programs[coll];
+	const struct gt_program *program = &set->programs[p];
 	uint32_t nconns = program->nconns;
-	size_t ends = (size_t)nconns * task->workers[p];
-	struct gt_kernel_channel *image = &task->image[p];
+	size_t ends = (size_t)nconns * set->workers[p];
+	struct gt_kernel_channel *image = &set->image[p];
 	struct gt_kernel_conn *conns =
 		gt_arena_array(arena, ends, sizeof(*conns));
 	struct gt_step *steps =
@@ -351,7 +366,7 @@ static int gt_program_upload(struct gt_engine *engine, enum gt_coll coll,
 	for (size_t e = 0; e < ends; e++)
 		conns[e].uses = uses[e % nconns];
 	image->steps = to;
-	image->conns = task->conns + task->conn_at[p];
+	image->conns = set->conns + set->conn_at[p];
 	image->nrecords = program->nsteps;
 	image->nsteps = gt_program_nsteps(program);
 	image->nconns = nconns;
@@ -371,20 +386,20 @@ static int gt_programs_upload(struct gt_engine *engine, enum gt_coll coll,
 			      uint32_t rank, struct gt_err *err)
 {
 	struct gt_cuda_rank *me = &engine->ranks[rank];
-	struct gt_cuda_programs *task = &me->programs[coll];
-	struct gt_step *steps = task->steps;
+	struct gt_cuda_programs *set = &me->programs[coll];
+	struct gt_step *steps = set->steps;
 	cudaError_t done;
 	int rc = GT_OK;
 
 	cudaSetDevice(me->device);
-	for (uint32_t p = 0; !rc && p < task->nprograms; p++) {
+	for (uint32_t p = 0; !rc && p < set->nprograms; p++) {
 		rc = gt_program_upload(engine, coll, rank, p, steps, err);
-		steps += task->programs[p].nsteps;
+		steps += set->programs[p].nsteps;
 	}
 	if (rc)
 		return rc;
-	done = cudaMemcpyAsync(task->channels, task->image,
-			       task->nprograms * sizeof(*task->image),
+	done = cudaMemcpyAsync(set->channels, set->image,
+			       set->nprograms * sizeof(*set->image),
 			       cudaMemcpyHostToDevice, me->own);
 	if (done == cudaSuccess)
 		done = cudaStreamSynchronize(me->own);
@@ -393,17 +408,16 @@ static int gt_programs_upload(struct gt_engine *engine, enum gt_coll coll,
 						  "copy the programs", err);
 }
 
-/* All that is a rank's own. */
+/* Free everything of a collective but its region. */
 static void gt_programs_free(struct gt_engine *engine, enum gt_coll coll)
 {
 	for (uint32_t r = engine->group.first; r < engine->group.end; r++) {
-		struct gt_cuda_programs *task =
-			&engine->ranks[r].programs[coll];
+		struct gt_cuda_programs *set = &engine->ranks[r].programs[coll];
 
 		cudaSetDevice(engine->ranks[r].device);
-		cudaFree(task->channels);
-		cudaFree(task->conns);
-		cudaFree(task->steps);
+		cudaFree(set->channels);
+		cudaFree(set->conns);
+		cudaFree(set->steps);
 	}
 	for (uint32_t r = 0; r < engine->plan->nranks; r++)
 		memset(&engine->ranks[r].programs[coll], 0,
@@ -418,7 +432,7 @@ void gt_cuda_disconnect(struct gt_engine *engine)
 		gt_programs_free(engine, (enum gt_coll)coll);
 }
 
-/* Links hold the FIFOs of one collective at a time; see _all. */
+/* Forget all collectives, as links hold the FIFOs of one at a time. */
 static int gt_programs_forget(struct gt_engine *engine, struct gt_err *err)
 {
 	int rc = GT_OK;
@@ -452,7 +466,7 @@ static int gt_programs_make(struct gt_engine *engine, enum gt_coll coll,
 	return rc ? rc : gt_programs_add_links(engine, coll, err);
 }
 
-/* Its links are connected. */
+/* Copy the programs to the GPUs, when their links are connected. */
 static int gt_programs_ready(struct gt_engine *engine, enum gt_coll coll,
 			     struct gt_err *err)
 {
@@ -504,19 +518,22 @@ int gt_cuda_connect_all(struct gt_engine *engine, struct gt_err *err)
 int gt_cuda_link_progress(const struct gt_engine *engine, enum gt_coll coll,
 			  uint32_t rank, uint64_t *moved)
 {
-	const struct gt_cuda_programs *task =
+	const struct gt_cuda_programs *set =
 		&engine->ranks[rank].programs[coll];
-	uint32_t n = task->conn_at[task->nprograms], far = 0;
+	uint32_t n = set->conn_at[set->nprograms], far = 0;
 
 	*moved = 0;
 	for (uint32_t i = 0;
 	     i < n && gt_process_group_has_links(&engine->group); i++) {
-		struct gt_fifo *fifo = task->ends[i].fifo;
+		struct gt_fifo *fifo = set->ends[i].fifo;
 
 		if (!fifo)
 			continue;
 		far++;
-		/* Its own posts and the other side's: all that happens. */
+		/*
+		 * Its own posts and the other side's are all that happens to a
+		 * FIFO.
+		 */
 		*moved += atomic_load_explicit(&fifo->data,
 					       memory_order_relaxed) +
 			  atomic_load_explicit(&fifo->credit,

@@ -9,7 +9,10 @@
 #include "exec/cuda/sendrecv.h"
 #include "plan/ir/plan.h"
 
-/* Lanes of a program, whose blocks stand a number of workers apart. */
+/*
+ * How many lanes does a channel have?  Their blocks are as many numbers apart
+ * as there are workers.
+ */
 static uint32_t gt_diagnose_lanes(const struct gt_engine *engine)
 {
 	return gt_choice_is_p2p(&engine->choice) || !engine->nlanes
@@ -18,8 +21,9 @@ static uint32_t gt_diagnose_lanes(const struct gt_engine *engine)
 }
 
 /*
- * Why a rank's block waits; if it does not, one of another lane of the same
- * channel and worker: a lane may wait for what another one has to send.
+ * Find why a rank's block waits.  If it does not, take a block of another lane
+ * of the same channel and worker: a lane may wait for what another one has to
+ * send.
  */
 static const struct gt_kernel_report *gt_report_of(
 	const struct gt_engine *engine, uint32_t rank, uint32_t block)

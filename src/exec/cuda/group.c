@@ -17,22 +17,27 @@
 
 enum {
 	GT_FUSION_FEW_WARPS = 4, /* of a thread block, as in tuning.c */
-	/* Of an operation that goes through scratch with others. */
-	GT_FUSION_PUSH_LEAST_BYTES = 128 << 10,
+	/*
+	 * An operation of fewer bytes does not go through scratch with others.
+	 */
+	GT_FUSION_SCRATCH_BYTES = 128 << 10,
 };
 
-/* Not what needs more than a kernel, such as inputs that are multiplied. */
+/* What needs more than a kernel cannot share a launch. */
 int gt_cuda_fusion_takes(const struct gt_engine *engine,
 			 const struct gt_exec_request *req)
 {
 	const struct gt_algo_choice *choice = &engine->choice;
 
-	/* What is multiplied lies aside, where there is room for one. */
+	/* Multiplied inputs lie in a region that has room for one. */
 	if (!req->count || gt_exec_request_premultiplies(req))
 		return 0;
 	if (gt_choice_is_scratch_reduce(choice, req->coll))
 		return gt_scratch_group_can(engine, req);
-	/* What a root sends or gets in two shots is large, and has more to tell. */
+	/*
+	 * What a root sends or gets in two shots is large, and its kernel needs
+	 * more arguments.
+	 */
 	if (choice->algo == GT_ALGO_TWO_SHOT && req->coll != GT_COLL_ALLREDUCE)
 		return 0;
 	return choice->protocol == GT_PROTOCOL_LL ||
@@ -65,7 +70,7 @@ void gt_cuda_fusion_add(const struct gt_engine *engine,
 		.fixed = req->choice || !engine->config.best,
 		.push = (uint8_t)gt_choice_is_scratch_reduce(choice,
 							     req->coll)};
-	op->pushes = all && op->bytes >= GT_FUSION_PUSH_LEAST_BYTES &&
+	op->pushes = all && op->bytes >= GT_FUSION_SCRATCH_BYTES &&
 		     gt_scratch_group_can(engine, req);
 	bundle->reqs[bundle->n++] = req;
 }
@@ -122,7 +127,10 @@ static int gt_fusion_adds(const struct gt_exec_request *req)
 	return req->op == GT_REDOP_SUM || req->op == GT_REDOP_AVG;
 }
 
-/* Sums of one type have a kernel of their own; so has what only moves. */
+/*
+ * Sums of one type have a kernel of their own, and so have operations that only
+ * move; the kernel for a mixture has GT_NDTYPES.
+ */
 static enum gt_dtype gt_fusion_dtype(const struct gt_exec_request *const *reqs,
 				     uint32_t n)
 {
@@ -170,7 +178,10 @@ static int gt_fusion_launch_packets(const struct gt_engine *engine,
 	return gt_group_run(&grid, &args);
 }
 
-/* The kernel for one operation has less to find out. */
+/*
+ * An operation that is alone in a launch takes the kernel for one, which has
+ * less to find out.
+ */
 static struct gt_algo_choice gt_fusion_choice(const struct gt_bundle_op *op,
 					      enum gt_coll coll)
 {
@@ -234,7 +245,7 @@ static int gt_fusion_launch_all(struct gt_engine *engine,
 	return GT_OK;
 }
 
-/* Have they one kernel, if they go the same way? */
+/* Can one kernel do both operations? */
 static int gt_fusion_alike(const struct gt_cuda_fusion *bundle, uint32_t a,
 			   uint32_t b)
 {
@@ -246,7 +257,10 @@ static int gt_fusion_alike(const struct gt_cuda_fusion *bundle, uint32_t a,
 	       (x->op == y->op || (gt_fusion_adds(x) && gt_fusion_adds(y)));
 }
 
-/* Those with one kernel, from `first` on, to the front; how many there are. */
+/*
+ * Move the operations that one kernel can do to the front, from `first` on;
+ * return how many there are.
+ */
 static uint32_t gt_fusion_gather(struct gt_cuda_fusion *bundle, uint32_t first)
 {
 	uint32_t end = first;
@@ -265,7 +279,10 @@ static uint32_t gt_fusion_gather(struct gt_cuda_fusion *bundle, uint32_t first)
 	return end - first;
 }
 
-/* How many of the next n one launch carries, and what it needs. */
+/*
+ * Find how many of the next *n operations one launch carries, and make what it
+ * needs.
+ */
 static int gt_fusion_next(struct gt_engine *engine,
 			  struct gt_cuda_fusion *bundle, uint32_t first,
 			  uint32_t *n, struct gt_err *err)

@@ -31,7 +31,10 @@ static int gt_kernels_load(struct gt_engine *engine, enum gt_dtype dtype,
 	return GT_OK;
 }
 
-/* Layouts of the selected channels; the others have no loops, do nothing. */
+/*
+ * Set the layouts of the selected channels; the others have no loops and do
+ * nothing.
+ */
 static int gt_layouts_set(struct gt_engine *engine,
 			  const struct gt_layout_args *args, struct gt_err *err)
 {
@@ -44,7 +47,7 @@ static int gt_layouts_set(struct gt_engine *engine,
 	return rc;
 }
 
-/* Scratch of the selected channels: a slice for every place and loop. */
+/* Make scratch for the selected channels: a slice for every place of a loop. */
 static int gt_step_scratch_need(struct gt_engine *engine,
 				const struct gt_exec_request *req,
 				struct gt_err *err)

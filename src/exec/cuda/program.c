@@ -28,8 +28,8 @@ static int gt_row_uses(const struct gt_plan_select *row, uint32_t c)
 }
 
 /*
- * The first row for the collective that uses channel c and that GPUs can do;
- * NULL for none.  As many workers as any of them may ask for.
+ * Find the first row for the collective that uses channel c and that GPUs can
+ * do; NULL if there is none.  *workers is as many as any such row may ask for.
  */
 static const struct gt_plan_select *gt_program_row(
 	const struct gt_engine *engine, enum gt_coll coll, uint32_t c,
@@ -88,11 +88,11 @@ static int gt_program_lower(struct gt_engine *engine, enum gt_coll coll,
 			    uint32_t rank, uint32_t p, struct gt_err *err)
 {
 	const struct gt_plan *plan = engine->plan;
-	struct gt_cuda_programs *task = &engine->ranks[rank].programs[coll];
-	struct gt_program *program = &task->programs[p];
-	uint32_t c = p / task->nlanes, lane = p % task->nlanes;
+	struct gt_cuda_programs *set = &engine->ranks[rank].programs[coll];
+	struct gt_program *program = &set->programs[p];
+	uint32_t c = p / set->nlanes, lane = p % set->nlanes;
 	const struct gt_plan_select *row =
-		gt_program_row(engine, coll, c, &task->workers[p]);
+		gt_program_row(engine, coll, c, &set->workers[p]);
 	struct gt_lower_query want = {.rank = rank, .channel = c, .lane = lane};
 
 	*program = (struct gt_program){.rank = rank, .channel = c};
@@ -103,7 +103,7 @@ static int gt_program_lower(struct gt_engine *engine, enum gt_coll coll,
 			err);
 }
 
-/* Shared memory for a channel's program. */
+/* Note how much shared memory a channel's program takes. */
 static int gt_program_shared(struct gt_engine *engine,
 			     const struct gt_program *program,
 			     struct gt_err *err)
@@ -125,33 +125,32 @@ static int gt_program_shared(struct gt_engine *engine,
 int gt_cuda_programs_lower(struct gt_engine *engine, enum gt_coll coll,
 			   uint32_t rank, struct gt_err *err)
 {
-	struct gt_cuda_programs *task = &engine->ranks[rank].programs[coll];
+	struct gt_cuda_programs *set = &engine->ranks[rank].programs[coll];
 	struct gt_arena *arena = engine->program_arenas[coll];
 	uint32_t lanes = gt_programs_lanes(engine, coll);
 	uint32_t n = engine->plan->nchannels * lanes;
 	int rc = GT_OK;
 
-	task->nlanes = lanes;
-	task->nprograms = n;
-	task->programs = gt_arena_array(arena, n, sizeof(*task->programs));
-	task->workers = gt_arena_array(arena, n, sizeof(*task->workers));
-	task->conn_at = gt_arena_array(arena, n + 1, sizeof(*task->conn_at));
-	task->fifo_at = gt_arena_array(arena, n + 1, sizeof(*task->fifo_at));
-	if (!task->programs || !task->workers || !task->conn_at ||
-	    !task->fifo_at)
+	set->nlanes = lanes;
+	set->nprograms = n;
+	set->programs = gt_arena_array(arena, n, sizeof(*set->programs));
+	set->workers = gt_arena_array(arena, n, sizeof(*set->workers));
+	set->conn_at = gt_arena_array(arena, n + 1, sizeof(*set->conn_at));
+	set->fifo_at = gt_arena_array(arena, n + 1, sizeof(*set->fifo_at));
+	if (!set->programs || !set->workers || !set->conn_at || !set->fifo_at)
 		return gt_err_nomem(err);
 	for (uint32_t p = 0; !rc && p < n; p++) {
-		struct gt_program *program = &task->programs[p];
+		struct gt_program *program = &set->programs[p];
 		uint32_t receiving;
 
 		rc = gt_program_lower(engine, coll, rank, p, err);
 		if (rc)
 			return rc;
 		receiving = gt_cuda_conns_receiving(program, program->nconns);
-		task->conn_at[p + 1] =
-			task->conn_at[p] + program->nconns * task->workers[p];
-		task->fifo_at[p + 1] =
-			task->fifo_at[p] + receiving * task->workers[p];
+		set->conn_at[p + 1] =
+			set->conn_at[p] + program->nconns * set->workers[p];
+		set->fifo_at[p + 1] =
+			set->fifo_at[p] + receiving * set->workers[p];
 		rc = gt_program_shared(engine, program, err);
 	}
 	return rc;

@@ -15,17 +15,22 @@
 #include "exec/cuda/device/state.h"
 
 enum {
-	/* Rounds from one yield to the next: ranks may be more than
-	 * processors. */
+	/*
+	 * A thread yields after so many rounds, as ranks may be more than
+	 * processors.
+	 */
 	GT_PROXY_YIELDS = 16,
-	/* Streams: a thread that has had nothing to carry for so long sleeps
-	 * for a part of that time, up to the most, between its looks. */
+	/*
+	 * On callers' streams a thread that has had nothing to carry for so
+	 * long sleeps between its looks: for a part of that time, up to the
+	 * most.
+	 */
 	GT_PROXY_IDLE_NS = 2000000,
 	GT_PROXY_SLEEP_PART = 20,
 	GT_PROXY_SLEEP_NS = 1000000,
 };
 
-/* What a thread has seen. */
+/* What a thread has seen since it was last busy. */
 struct gt_proxy_idle {
 	uint32_t rounds, calls;
 	int64_t since_ns; /* 0: it was busy */

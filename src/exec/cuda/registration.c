@@ -19,21 +19,24 @@ enum gt_registration_kind {
 	GT_REGISTRATION_FILES,  /* cuMemMap()'s: a file for each piece */
 };
 
-/* What the owner tells of a reg. */
+/* The owner of a registration tells this of it. */
 struct gt_registration_key {
 	uint64_t kind;
 	uint64_t offset; /* in what the handle, or all files, stand for */
 	cudaIpcMemHandle_t handle;
 };
 
-/* News, and what their owners tell of them. */
+/* Pending registrations on their way to being opened by all processes. */
 struct gt_registration_exchange {
 	struct gt_engine *engine;
 	const struct gt_pending_registrations *pending;
 	struct gt_world_part *parts; /* [processes] */
 	struct gt_registration_key keys[GT_PENDING_REGISTRATIONS]; /* of each */
 	uint8_t refused[GT_PENDING_REGISTRATIONS];
-	/* Files, tagged with the number of the pending. */
+	/*
+	 * Files are tagged with the number of their registration among the
+	 * pending ones.
+	 */
 	struct gt_fd_packet *mine, *theirs;
 	uint32_t nmine, ntheirs;
 };
@@ -80,7 +83,10 @@ void gt_pending_registrations_add(const struct gt_engine *engine,
 	pending->number[pending->n++] = number;
 }
 
-/* Of a local rank's reg: as cudaMalloc() makes memory, or in pieces. */
+/*
+ * Say how others can open a local rank's registration: by a handle if
+ * cudaMalloc() made the memory, else by a file for each piece.
+ */
 static void gt_registration_tell(struct gt_registration_exchange *exchange,
 				 uint32_t i)
 {
@@ -148,7 +154,7 @@ static int gt_registration_open_files(struct gt_registration_exchange *exchange,
 	return 1;
 }
 
-/* The reg as this process sees it. */
+/* Open a registration in this process. */
 static int gt_registration_open(struct gt_registration_exchange *exchange,
 				uint32_t i, struct gt_err *err)
 {
@@ -181,7 +187,10 @@ static int gt_registration_open(struct gt_registration_exchange *exchange,
 	return GT_OK;
 }
 
-/* Hear of all the pending: each process tells of its own, in their order. */
+/*
+ * Hear of all pending registrations: each process tells of its own, in their
+ * order.
+ */
 static int gt_pending_hear(struct gt_registration_exchange *exchange,
 			   struct gt_err *err)
 {
@@ -212,7 +221,7 @@ static int gt_pending_hear(struct gt_registration_exchange *exchange,
 	return rc;
 }
 
-/* If there are files they change hands; all processes know so. */
+/* Exchange files if there are any, which all processes know by now. */
 static int gt_pending_swap_files(struct gt_registration_exchange *exchange,
 				 struct gt_err *err)
 {
@@ -233,7 +242,7 @@ static int gt_pending_swap_files(struct gt_registration_exchange *exchange,
 	return rc;
 }
 
-/* What one cannot open nobody uses. */
+/* Refuse in all processes what one of them cannot open. */
 static int gt_pending_agree(struct gt_registration_exchange *exchange,
 			    struct gt_err *err)
 {

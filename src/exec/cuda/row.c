@@ -44,7 +44,7 @@ uint32_t gt_cuda_row_lanes(const struct gt_engine *engine,
 	return gt_lower_lanes(engine->plan, &use);
 }
 
-/* What kernels do not do. */
+/* Say which step of a program kernels cannot do. */
 static int gt_program_refuse(const struct gt_program *program,
 			     struct gt_err *err)
 {
@@ -75,7 +75,7 @@ static int gt_program_refuse(const struct gt_program *program,
 	return GT_OK;
 }
 
-/* Blocks run all at once. */
+/* All blocks must run at once: refuse a row that has more than the GPU. */
 static int gt_row_refuse_blocks(const struct gt_engine *engine,
 				const struct gt_plan_select *row,
 				uint32_t lanes, struct gt_err *err)
@@ -93,7 +93,10 @@ static int gt_row_refuse_blocks(const struct gt_engine *engine,
 	return GT_OK;
 }
 
-/* Meshes go without FIFOs where everyone reaches everyone. */
+/*
+ * Say why GPUs cannot run a row through FIFOs.  Meshes go without FIFOs where
+ * everyone reaches everyone.
+ */
 static int gt_row_refuse(const struct gt_engine *engine,
 			 const struct gt_plan_select *row, enum gt_coll coll,
 			 struct gt_err *err)
@@ -143,7 +146,7 @@ int gt_cuda_row_supported(const struct gt_engine *engine,
 	return *can == YES;
 }
 
-/* Over links, of the rows that GPUs can do so the one for these bytes. */
+/* Of the rows that GPUs can run over links, find the one for these bytes. */
 static const struct gt_plan_select *gt_row_over_links(
 	const struct gt_engine *engine, enum gt_coll coll, uint64_t bytes)
 {

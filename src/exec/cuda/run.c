@@ -36,7 +36,7 @@ struct gt_start_gate {
 	int64_t first_end_ns; /* when the first rank was done, 0 not yet */
 };
 
-/* One rank's host thread. */
+/* One rank's host thread, and what it has seen. */
 struct gt_rank_thread {
 	struct gt_engine *engine;
 	const struct gt_exec_request *req;
@@ -71,7 +71,10 @@ static cudaError_t gt_rank_enqueue(const struct gt_rank_thread *at)
 	return (cudaError_t)rc;
 }
 
-/* The launches as one graph, on the device before the clock starts. */
+/*
+ * Capture the launches as one graph, which is on the device before the clock
+ * starts.
+ */
 static cudaError_t gt_rank_capture(const struct gt_rank_thread *at,
 				   cudaGraphExec_t *exec)
 {
@@ -96,8 +99,9 @@ static cudaError_t gt_rank_capture(const struct gt_rank_thread *at,
 }
 
 /*
- * A rank may stop where nobody waits for it any more.  The others' kernels
- * then end, and since each needs data of all ranks, this one should as well.
+ * Has the rank not ended long after another one?  A rank may stop where nobody
+ * waits for it any more: the others' kernels then end, and since each needs
+ * data of all ranks, this one should as well.
  */
 static int gt_rank_is_late(const struct gt_rank_thread *at)
 {
@@ -108,9 +112,10 @@ static int gt_rank_is_late(const struct gt_rank_thread *at)
 }
 
 /*
- * Over links the others' reports are not seen here, and who waits for a rank
- * that waits could take it for the culprit.  So each process names its own
- * rank that stands still, and does so first: a kernel that waits says so.
+ * Does the rank neither move nor wait?  Over links the others' reports are not
+ * seen here, and who waits for a rank that waits could take it for the culprit.
+ * So each process names its own rank that stands still, and does so first: a
+ * kernel that waits says so.
  */
 static int gt_rank_is_stalled(struct gt_rank_thread *at)
 {
@@ -229,7 +234,7 @@ static uint32_t gt_ranks_start(struct gt_rank_thread *all, uint32_t n)
 	return started;
 }
 
-/* Of this process's ranks. */
+/* Say which of this process's ranks failed, or find the longest time of all. */
 static int gt_ranks_result(const struct gt_engine *engine,
 			   const struct gt_rank_thread *all, float *ms,
 			   struct gt_err *err)
@@ -260,7 +265,10 @@ static int gt_ranks_result(const struct gt_engine *engine,
 	return GT_OK;
 }
 
-/* A rank of this process that stands still: it is for us to say so. */
+/*
+ * Does a rank of this process stand still?  Then it is for this process to say
+ * so.
+ */
 static int gt_ranks_have_stalled(const struct gt_engine *engine,
 				 const struct gt_rank_thread *all)
 {

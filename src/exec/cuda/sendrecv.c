@@ -15,9 +15,12 @@
 #include "plan/ir/plan.h"
 
 /* From 32 to 128 blocks make little difference. */
-enum { GT_EXCHANGE_BLOCKS = 128 };
+enum { GT_SENDRECV_BLOCKS = 128 };
 
-/* Other processes' buffers are out of reach. */
+/*
+ * Messages go directly only within a process: other processes' buffers are out
+ * of reach.
+ */
 static uint32_t gt_sendrecv_kind(const struct gt_engine *engine)
 {
 	return (engine->group.world ? 0 : GT_MSG_DIRECT) |
@@ -59,7 +62,7 @@ int gt_cuda_sendrecv_setup(struct gt_engine *engine, struct gt_err *err)
 	return rc;
 }
 
-/* What the kernel needs to know of each message that is not empty. */
+/* List what the kernel needs to know of each message that is not empty. */
 static uint32_t gt_sendrecv_list(uint32_t kind,
 				 const struct gt_message *messages, uint32_t n,
 				 struct gt_kernel_message *list)
@@ -89,15 +92,15 @@ static uint32_t gt_sendrecv_list(uint32_t kind,
 	return have;
 }
 
-/* How many blocks there is work for; the quota of each. */
+/* Say how many blocks there is work for; *quota is each one's part of it. */
 static uint32_t gt_sendrecv_blocks(const struct gt_engine *engine,
 				   const struct gt_kernel_message *list,
 				   uint32_t n, uint32_t *quota)
 {
 	uint32_t kind = gt_sendrecv_kind(engine);
-	uint32_t blocks = engine->processors < GT_EXCHANGE_BLOCKS
+	uint32_t blocks = engine->processors < GT_SENDRECV_BLOCKS
 				  ? engine->processors
-				  : GT_EXCHANGE_BLOCKS;
+				  : GT_SENDRECV_BLOCKS;
 	uint64_t shares = 0, work;
 
 	for (uint32_t i = 0; i < n; i++)
@@ -157,7 +160,7 @@ out:
 	return rc;
 }
 
-/* Any of a rank's blocks that says something. */
+/* Find a report of any of a rank's blocks that waits. */
 static const struct gt_kernel_report *gt_sendrecv_report(
 	const struct gt_engine *engine, uint32_t rank)
 {
@@ -195,7 +198,10 @@ static const char *gt_sendrecv_verb(const struct gt_kernel_report *report)
 						      : "in a collective for";
 }
 
-/* From the first rank that waits in a message to the one nobody waits behind. */
+/*
+ * Go from the first rank that waits in a message to the one at the end of the
+ * chain, which waits for nobody.
+ */
 static int gt_sendrecv_chain(const struct gt_engine *engine, uint32_t first,
 			     struct gt_err *err)
 {

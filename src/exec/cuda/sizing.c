@@ -118,7 +118,10 @@ int gt_cuda_sizes_choose(struct gt_engine *engine, struct gt_err *err)
 	return gt_choose_workers(engine, err);
 }
 
-/* What makes a turn of a part, not below what is worth a slice. */
+/*
+ * Cut a worker's part into the slices of a turn, but not below what is worth a
+ * slice.
+ */
 static uint32_t gt_slicing_bytes(uint64_t part,
 				 const struct gt_cuda_slicing *most)
 {
@@ -131,7 +134,10 @@ static uint32_t gt_slicing_bytes(uint64_t part,
 	return slice < most->slice_bytes ? (uint32_t)slice : most->slice_bytes;
 }
 
-/* As many workers as have something to do, slices that make a turn of each. */
+/*
+ * Take as many workers as have something to do, and slices that make a turn of
+ * each worker's part.
+ */
 struct gt_cuda_slicing gt_cuda_slicing_of(const struct gt_engine *engine,
 					  const struct gt_exec_request *req)
 {

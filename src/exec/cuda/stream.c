@@ -29,7 +29,7 @@ enum {
 	GT_STREAM_SLEEP_NS = 20000,
 };
 
-/* What this thread had before, to be put back. */
+/* What a thread had set before it came here, to be put back. */
 struct gt_stream_thread_state {
 	enum cudaStreamCaptureMode mode;
 	int device;
@@ -52,7 +52,7 @@ static void gt_stream_leave(struct gt_stream_thread_state state)
 		cudaSetDevice(state.device);
 }
 
-/* Everything ends, and nobody is met any more. */
+/* End everything; nobody is met any more. */
 static void gt_stream_abort(struct gt_engine *engine)
 {
 	gt_cuda_abort(engine);
@@ -68,8 +68,8 @@ static int gt_stream_reaches_peers(const struct gt_engine *engine)
 }
 
 /*
- * Those of other processes are not known unless they are lent: the engine's
- * own, which are, take their place.
+ * Buffers of other processes are not known unless they are registered: the
+ * engine's own, which are, take their place.
  */
 static struct gt_exec_request gt_stream_staged_request(
 	const struct gt_exec_request *req)
@@ -82,7 +82,7 @@ static struct gt_exec_request gt_stream_staged_request(
 	return staged;
 }
 
-/* From the caller's buffer, over the engine's, to the caller's. */
+/* Launch from the caller's buffer, over the engine's, to the caller's. */
 static cudaError_t gt_stream_launch_staged(const struct gt_engine *engine,
 					   const struct gt_exec_request *req,
 					   uint32_t rank)
@@ -107,7 +107,7 @@ static cudaError_t gt_stream_launch_staged(const struct gt_engine *engine,
 	return rc;
 }
 
-/* In the callers' buffers. */
+/* Launch in the callers' buffers. */
 static cudaError_t gt_stream_launch_direct(const struct gt_engine *engine,
 					   const struct gt_exec_request *req,
 					   uint32_t rank)
@@ -138,10 +138,11 @@ static int gt_stream_launch_rank(struct gt_engine *engine,
 }
 
 /*
- * How the request gets at the buffers; alike in all processes.  Once loans have
- * been open there is a meeting before every request, not only before those that
- * need one: closing a loan waits for what runs on the GPU, so nothing may run
- * there that waits for calls which its owner makes when it is closed.
+ * Find how the request gets at the buffers, alike in all processes.  Once
+ * registrations have been open there is a meeting before every request, not
+ * only before those that need one: closing one waits for what runs on the GPU,
+ * so nothing may run there that waits for calls which its owner makes when it
+ * is closed.
  */
 static int gt_stream_access_of(struct gt_engine *engine,
 			       struct gt_exec_request *req, struct gt_err *err)
@@ -162,7 +163,10 @@ static int gt_stream_access_of(struct gt_engine *engine,
 	return rc;
 }
 
-/* All processes come to the same answers, and so meet together or not. */
+/*
+ * Make what a request needs.  All processes come to the same answers, and so
+ * meet together or not.
+ */
 static int gt_stream_prepare(struct gt_engine *engine,
 			     struct gt_exec_request *req, struct gt_err *err)
 {
@@ -198,8 +202,8 @@ static int gt_stream_launch(struct gt_engine *engine,
 }
 
 /*
- * What one needs is there behind another that is like it; not between processes,
- * which meet for each.
+ * Is everything there because the last request was like this one?  Not between
+ * processes, which meet for each.
  */
 static int gt_stream_is_prepared(const struct gt_engine *engine,
 				 const struct gt_exec_request *req,
@@ -233,7 +237,7 @@ static int gt_stream_enqueue_group(struct gt_engine *engine,
 		gt_cuda_fusion_add(engine, &bundle, &reqs[i]);
 		if (bundle.n < GT_GROUP_OPS)
 			continue;
-		/* Which chooses ways of its own. */
+		/* A flush leaves other choices behind. */
 		last = NULL;
 		rc = gt_cuda_fusion_flush(engine, &bundle, err);
 	}
@@ -285,7 +289,7 @@ static int gt_stream_sendrecv(struct gt_engine *engine, uint32_t rank,
 	return rc;
 }
 
-/* Of this process. */
+/* Say what has failed in this process. */
 static int gt_stream_fault(struct gt_engine *engine, struct gt_err *err)
 {
 	cudaError_t rc;

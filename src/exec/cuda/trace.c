@@ -52,7 +52,9 @@ static int64_t gt_clock_ask(struct gt_kernel_clock *clock)
 	return ahead;
 }
 
-/* An event's place on the host's clock: a kernel tells the time behind it. */
+/*
+ * Find an event's place on the host's clock: a kernel tells the time behind it.
+ */
 static cudaError_t gt_trace_base(struct gt_cuda_rank *me,
 				 struct gt_kernel_clock *clock)
 {
@@ -103,7 +105,7 @@ static cudaError_t gt_trace_clocks(struct gt_cuda_rank *me)
 	return rc;
 }
 
-/* What packets and watchers take for the number of the operation. */
+/* Find what packets and their watchers take for the number of the operation. */
 static cudaError_t gt_trace_number(const struct gt_engine *engine,
 				   struct gt_cuda_rank *me)
 {
@@ -120,16 +122,19 @@ static cudaError_t gt_trace_number(const struct gt_engine *engine,
 	return rc;
 }
 
-/* Of a block in this run; at least one, so that what is left out is counted. */
+/*
+ * How many marks does a block have in this run?  At least one, so that what is
+ * left out is counted.
+ */
 static uint32_t gt_trace_nmarks(const struct gt_engine *engine,
-				const struct gt_cuda_programs *task)
+				const struct gt_cuda_programs *set)
 {
-	uint32_t blocks = task->nprograms * engine->slicing.workers;
+	uint32_t blocks = set->nprograms * engine->slicing.workers;
 	uint64_t most = 1;
 
-	for (uint32_t p = 0; p < task->nprograms; p++) {
-		uint64_t n = (uint64_t)task->programs[p].nsteps *
-			     engine->layouts[p / task->nlanes].loops;
+	for (uint32_t p = 0; p < set->nprograms; p++) {
+		uint64_t n = (uint64_t)set->programs[p].nsteps *
+			     engine->layouts[p / set->nlanes].loops;
 
 		if (n > most)
 			most = n;
@@ -162,7 +167,7 @@ static cudaError_t gt_trace_open(const struct gt_engine *engine,
 int gt_cuda_trace_begin(struct gt_engine *engine,
 			const struct gt_exec_request *req, struct gt_err *err)
 {
-	const struct gt_cuda_programs *task =
+	const struct gt_cuda_programs *set =
 		&engine->ranks[engine->group.first].programs[req->coll];
 	size_t nmarks;
 
@@ -170,8 +175,8 @@ int gt_cuda_trace_begin(struct gt_engine *engine,
 		nmarks = (size_t)GT_CUDA_KERNELS * engine->choice.blocks *
 			 GT_P2P_STAGES * GT_P2P_RANKS;
 	} else {
-		engine->nmarks = gt_trace_nmarks(engine, task);
-		nmarks = (size_t)engine->nmarks * task->nprograms *
+		engine->nmarks = gt_trace_nmarks(engine, set);
+		nmarks = (size_t)engine->nmarks * set->nprograms *
 			 engine->slicing.workers;
 	}
 	for (uint32_t r = engine->group.first; r < engine->group.end; r++) {
@@ -217,14 +222,14 @@ static int gt_take_blocks(const struct gt_engine *engine,
 			  const struct gt_kernel_mark *marks,
 			  struct gt_err *err)
 {
-	const struct gt_cuda_programs *task =
+	const struct gt_cuda_programs *set =
 		&engine->ranks[rank].programs[req->coll];
 	const struct gt_trace_launch launch = {
-		.programs = task->programs,
+		.programs = set->programs,
 		.layouts = engine->layouts,
 		.marks = marks,
-		.nprograms = task->nprograms,
-		.nlanes = task->nlanes,
+		.nprograms = set->nprograms,
+		.nlanes = set->nlanes,
 		.nworkers = engine->slicing.workers,
 		.nmarks = engine->nmarks,
 		.rank = rank,
@@ -235,7 +240,7 @@ static int gt_take_blocks(const struct gt_engine *engine,
 	return gt_trace_add_launch(&launch, req->trace, err);
 }
 
-/* What a rank's kernel of packets or direct stores sends, or fetches. */
+/* List what a rank's kernel of packets or direct stores sends, or fetches. */
 static uint32_t gt_take_moved(const struct gt_engine *engine,
 			      const struct gt_exec_request *req, uint32_t rank,
 			      struct gt_trace_transfer *moved)

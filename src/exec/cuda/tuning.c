@@ -28,39 +28,49 @@ enum {
 	GT_CHOICE_MANY_BYTES = 16 << 20, /* of all blocks: all processors */
 	GT_CHOICE_CE_BLOCKS = 32,
 	GT_CHOICE_CE_PIECES = 4,
-	/* Of a block: ll128 is faster than ll from here on. */
+	/*
+	 * A block of more bytes goes by LL128, which is faster than LL from
+	 * here on.
+	 */
 	GT_CHOICE_LL_BYTES = 32 << 10,
 	/*
 	 * Two shots send (n - 1) * 2 / n of the bytes instead of n - 1, and
 	 * cost another trip, in which so many bytes leave a GPU.
 	 */
 	GT_CHOICE_TRIP_BYTES = 576 << 10,
-	/* Of a block that is not reduced: beyond, packets cost a copy. */
-	GT_CHOICE_MAIL_BYTES = 2 << 20,
 	/*
-	 * Of the whole where all bytes pass one GPU.  4 GPUs broadcast 256 KiB
-	 * at once in 5.1 us, in two shots in 5.4; 512 KiB in 7.7 and 5.8; 4
-	 * MiB in two shots in 18.3, by a ring in 21.6; 16 MiB in 60.6 and 57.4.
-	 * They reduce 512 KiB in 7.3 and 7.6, 1 MiB in two shots in 9.4, by a
-	 * ring in 10.5, 4 MiB in 23.5 and 21.8.
+	 * A block of more bytes that is not reduced goes directly, as packets
+	 * cost a copy.
+	 */
+	GT_CHOICE_PACKET_BYTES = 2 << 20,
+	/*
+	 * Where all bytes pass one GPU, so many of them go in one shot and so
+	 * many in two, and more by a ring.  4 GPUs broadcast 256 KiB at once in
+	 * 5.1 us, in two shots in 5.4; 512 KiB in 7.7 and 5.8; 4 MiB in two
+	 * shots in 18.3, by a ring in 21.6; 16 MiB in 60.6 and 57.4. They
+	 * reduce 512 KiB in 7.3 and 7.6, 1 MiB in two shots in 9.4, by a ring
+	 * in 10.5, 4 MiB in 23.5 and 21.8.
 	 */
 	GT_CHOICE_BROADCAST_ONE_BYTES = 256 << 10,
 	GT_CHOICE_BROADCAST_TWO_BYTES = 8 << 20,
 	GT_CHOICE_REDUCE_ONE_BYTES = 512 << 10,
 	GT_CHOICE_REDUCE_TWO_BYTES = 2 << 20,
 	/*
-	 * Of an all-reduce: beyond, ll128's flags cost more than fences.  4
-	 * GPUs: 4 MiB in 24.5 us, through scratch in 25.9; 8 MiB in 45.6 and
+	 * In an all-reduce of more bytes LL128's flags cost more than fences.
+	 * 4 GPUs: 4 MiB in 24.5 us, through scratch in 25.9; 8 MiB in 45.6 and
 	 * 43; 16 MiB in 87 and 78.5.  2 GPUs: 8 MiB in 31.9 and 31.
 	 */
 	GT_CHOICE_LL128_BYTES = 6 << 20,
 	/*
-	 * With more than 2 GPUs, beyond, a ring is faster, in which all send to
-	 * another at any time: 32 MiB in 155 us, through scratch in 153, 64 MiB
-	 * in 288 and 295.
+	 * With more than 2 GPUs and more bytes a ring is faster, in which all
+	 * send to another at any time: 32 MiB in 155 us, through scratch in
+	 * 153, 64 MiB in 288 and 295.
 	 */
-	GT_CHOICE_PUSH_BYTES = 48 << 20,
-	/* Copy engines: of an all-reduce; of all blocks, if not reduced. */
+	GT_CHOICE_SCRATCH_BYTES = 48 << 20,
+	/*
+	 * Copy engines take over from so many bytes of an all-reduce on, or of
+	 * all blocks together if nothing is reduced.
+	 */
 	GT_CHOICE_CE_BYTES = 192 << 20,
 	GT_CHOICE_CE_BLOCK_BYTES = 96 << 20,
 	/* One block of so many is left to what a detour runs beside. */
@@ -79,7 +89,7 @@ static int gt_choice_is_packets(const struct gt_algo_choice *choice)
 	       choice->protocol == GT_PROTOCOL_LL128;
 }
 
-/* Bytes of a block of the flow. */
+/* How many bytes has a block by this algorithm? */
 static uint64_t gt_choice_block_bytes(const struct gt_engine *engine,
 				      const struct gt_exec_request *req,
 				      enum gt_algo algo)
@@ -93,7 +103,7 @@ static uint32_t gt_choice_parts(uint64_t work, uint64_t most)
 	return (uint32_t)((work + most - 1) / most);
 }
 
-/* A warp for every chunk; or rounds that are the same for all warps. */
+/* Take a warp for every chunk, or rounds that are the same for all warps. */
 static void gt_choice_size_packets(const struct gt_engine *engine,
 				   const struct gt_exec_request *req,
 				   struct gt_algo_choice *choice)
@@ -141,7 +151,7 @@ static void gt_choice_size_direct(const struct gt_engine *engine,
 				: most;
 }
 
-/* Blocks and threads do what is beside the copies. */
+/* Size the kernels that work beside the copies, and the pieces. */
 static void gt_choice_size_ce(struct gt_algo_choice *choice)
 {
 	if (!choice->threads)
@@ -154,7 +164,10 @@ static void gt_choice_size_ce(struct gt_algo_choice *choice)
 		choice->pieces = GT_CUDA_CE_PIECES;
 }
 
-/* Do blocks of this algorithm fit in the mailboxes?  They choose ll128. */
+/*
+ * Do packets of this algorithm fit in the LL buffers?  Sets *choice to LL or
+ * LL128 by their size.
+ */
 static int gt_choice_packets_fit(const struct gt_engine *engine,
 				 const struct gt_exec_request *req,
 				 enum gt_algo algo,
@@ -171,7 +184,7 @@ static int gt_choice_packets_fit(const struct gt_engine *engine,
 	return gt_cuda_p2p_fits(engine, req, choice);
 }
 
-/* Where a rank's block goes to all, or all of them come to one. */
+/* Does one rank's block go to all, or do all of them come to one? */
 static int gt_choice_has_one_root(enum gt_coll coll)
 {
 	return coll == GT_COLL_BROADCAST || coll == GT_COLL_REDUCE;
@@ -208,7 +221,7 @@ static const char *gt_choice_fault(const struct gt_engine *engine,
 	return NULL;
 }
 
-/* Through FIFOs, as the plan's row says. */
+/* Go through FIFOs, as the plan's row says, if GPUs can do so. */
 static int gt_choice_fifos(const struct gt_engine *engine,
 			   const struct gt_exec_request *req,
 			   struct gt_algo_choice *choice)
@@ -235,14 +248,17 @@ static void gt_choice_allreduce(const struct gt_engine *engine,
 	uint64_t bytes = gt_choice_block_bytes(engine, req, GT_ALGO_ONE_SHOT);
 	uint32_t n = engine->plan->nranks;
 
-	/* (n - 1) * (1 - 2 / n) more bytes than two shots, against a trip. */
+	/*
+	 * One shot sends (n - 1) * (1 - 2 / n) more bytes than two, and saves a
+	 * trip.
+	 */
 	if (bytes * (n - 1) * (n - 2) / n <= GT_CHOICE_TRIP_BYTES &&
 	    gt_choice_packets_fit(engine, req, GT_ALGO_ONE_SHOT, choice))
 		return;
 	if (bytes <= GT_CHOICE_LL128_BYTES &&
 	    gt_choice_packets_fit(engine, req, GT_ALGO_TWO_SHOT, choice))
 		return;
-	if (bytes < GT_CHOICE_CE_BYTES && bytes > GT_CHOICE_PUSH_BYTES &&
+	if (bytes < GT_CHOICE_CE_BYTES && bytes > GT_CHOICE_SCRATCH_BYTES &&
 	    n > 2 && gt_choice_ring(engine, req, choice))
 		return;
 	*choice = (struct gt_algo_choice){
@@ -251,7 +267,10 @@ static void gt_choice_allreduce(const struct gt_engine *engine,
 						       : GT_PROTOCOL_CE};
 }
 
-/* What passes one GPU: others send it on, but much of it goes around. */
+/*
+ * Choose for what passes one GPU: others send it on, but large buffers go
+ * around a ring.
+ */
 static int gt_choice_one_root(const struct gt_engine *engine,
 			      const struct gt_exec_request *req,
 			      struct gt_algo_choice *choice)
@@ -272,8 +291,8 @@ static int gt_choice_one_root(const struct gt_engine *engine,
 }
 
 /*
- * The fastest way that is known.  Flows serve every collective; a ring is
- * better where bytes are many and a flow would send them several times.
+ * Choose what is known to be the fastest.  P2p serves every collective; a ring
+ * is better where bytes are many and p2p would send them several times.
  */
 static void gt_choice_fastest(const struct gt_engine *engine,
 			      const struct gt_exec_request *req,
@@ -295,12 +314,12 @@ static void gt_choice_fastest(const struct gt_engine *engine,
 	}
 	if (crowded && gt_choice_one_root(engine, req, choice))
 		return;
-	if ((reduces || bytes <= GT_CHOICE_MAIL_BYTES) &&
+	if ((reduces || bytes <= GT_CHOICE_PACKET_BYTES) &&
 	    gt_choice_packets_fit(engine, req, GT_ALGO_ONE_SHOT, choice))
 		return;
 	/*
-	 * 2 GPUs: of 64 MiB 109 us, of 256 MiB 395, by a ring 387.  With copy
-	 * engines nothing would hide the last reduction.
+	 * 2 GPUs take 109 us for 64 MiB and 395 for 256 MiB, by a ring 387.
+	 * With copy engines nothing would hide the last reduction.
 	 */
 	if (req->coll == GT_COLL_REDUCESCATTER &&
 	    (n > 2 || bytes * n > GT_CHOICE_CE_BLOCK_BYTES) &&
@@ -325,9 +344,9 @@ static int gt_choice_try(const struct gt_engine *engine,
 }
 
 /*
- * What the plan's row says: rings and trees through FIFOs; what cannot be done
- * so by the next best means that can.  Nobody has to relay a flow's blocks
- * where all GPUs reach each other.
+ * Choose what the plan's row says: rings and trees go through FIFOs, and what
+ * cannot be done so goes by the next best means that can.  Nobody has to relay
+ * a flow's blocks where all GPUs reach each other.
  */
 static void gt_choice_planned(const struct gt_engine *engine,
 			      const struct gt_exec_request *req,

@@ -73,7 +73,7 @@ int gt_cuda_owns(const struct gt_engine *engine, uint32_t rank,
 				    rank, engine->plan->ranks[rank].device);
 }
 
-/* The process's other GPUs reach it, however it was made. */
+/* Let the process's other GPUs reach the buffer, however it was made. */
 static int gt_buffers_allow(struct gt_engine *engine, uint32_t rank,
 			    struct gt_cuda_extent extent, struct gt_err *err)
 {
@@ -181,7 +181,7 @@ void gt_user_buffers_service(struct gt_engine *engine)
 	}
 }
 
-/* Until *number, another process's, is at least so large. */
+/* Wait until another process has raised *number to `least`. */
 static int gt_buffers_wait(struct gt_engine *engine, uint32_t process,
 			   const uint64_t *number, uint64_t least,
 			   struct gt_err *err)
@@ -258,14 +258,14 @@ void gt_user_buffers_close(struct gt_engine *engine)
 					     &engine->ranks[r].registrations);
 	if (!engine->group.world || !engine->exchange)
 		return;
-	/* Whatever others ask for from now on has been left. */
+	/* Whatever others request from now on has been released. */
 	mine = gt_buffers_slot(engine, engine->group.self);
 	for (uint32_t p = 0; p < GT_P2P_RANKS; p++)
 		__atomic_store_n(&mine->released[p], UINT64_MAX,
 				 __ATOMIC_RELEASE);
 }
 
-/* The reg of a local rank that has all these bytes. */
+/* Find the registration of a local rank that has all these bytes. */
 static struct gt_registered_offset gt_registered_offset_of(
 	const struct gt_engine *engine, uint32_t rank, const char *buffer,
 	uint64_t bytes)
@@ -282,7 +282,10 @@ static struct gt_registered_offset gt_registered_offset_of(
 	return (struct gt_registered_offset){.number = GT_OFFSET_UNREGISTERED};
 }
 
-/* Say what the local ranks use; then all have done so. */
+/*
+ * Say which buffers the local ranks use, and wait until all processes have done
+ * so.
+ */
 static int gt_buffers_tell(struct gt_engine *engine,
 			   const struct gt_exec_request *req,
 			   const struct gt_exchange_entry **entries,
@@ -315,7 +318,7 @@ static int gt_buffers_tell(struct gt_engine *engine,
 	return rc;
 }
 
-/* A place as a local rank sees it; NULL: there is none. */
+/* Find a registered place as a local rank sees it; NULL: there is none. */
 static char *gt_registered_at(const struct gt_engine *engine, uint32_t viewer,
 			      uint32_t rank, struct gt_registered_offset offset)
 {

@@ -44,14 +44,14 @@ static int gt_device_by_id(const struct gt_engine *engine, uint32_t rank,
 			  rank, bus_id);
 }
 
-/* Of a local rank, told to all. */
+/* What a process tells the others of a local rank's GPU. */
 struct gt_devices_gpu {
 	char bus_id[32];
 	uint32_t processors;
 	uint32_t host; /* the first process there */
 };
 
-/* What a process tells: what is wrong with it, or its ranks' GPUs. */
+/* What a process tells before its ranks' GPUs: what is wrong with them. */
 struct gt_devices_head {
 	int32_t code;
 	char fault[508];
@@ -103,7 +103,7 @@ static int gt_devices_count(const struct gt_engine *engine, int *count,
 	return GT_OK;
 }
 
-/* This process's ranks. */
+/* Give this process's ranks their devices. */
 static int gt_devices_local(struct gt_engine *engine,
 			    struct gt_devices_gpu *gpus, struct gt_err *err)
 {
@@ -137,9 +137,10 @@ static int gt_devices_same(const struct gt_devices_gpu *a,
 }
 
 /*
- * All ranks': no two share a GPU, or have their parts of it; as many blocks as
- * the smallest has.  Of ranks that share, the blocks of this operation and of
- * the next, which come early, must find room beside each other.
+ * Check that no two ranks share a GPU, or give them their parts of it, and take
+ * as many blocks as the smallest GPU has.  Of ranks that share, the blocks of
+ * this operation and of the next, which come early, must find room beside each
+ * other.
  */
 static int gt_devices_check(struct gt_engine *engine,
 			    const struct gt_devices_gpu *gpus,
@@ -168,7 +169,7 @@ static int gt_devices_check(struct gt_engine *engine,
 	return GT_OK;
 }
 
-/* What process p told; its fault is everybody's. */
+/* Take what process p told; its fault is everybody's. */
 static int gt_devices_hear(const struct gt_engine *engine, uint32_t p,
 			   const struct gt_world_part *part,
 			   struct gt_devices_gpu *gpus, struct gt_err *err)
@@ -190,7 +191,7 @@ static int gt_devices_hear(const struct gt_engine *engine, uint32_t p,
 			 : GT_OK;
 }
 
-/* Tell the others, and hear of them. */
+/* Tell the others of this process's GPUs, and hear of theirs. */
 static int gt_devices_share(struct gt_engine *engine, int code,
 			    const char *fault, struct gt_devices_gpu *gpus,
 			    struct gt_err *err)

@@ -10,7 +10,7 @@
 
 #include "exec/link/fd_passing.h"
 
-/* The function as it was in that version of CUDA; NULL: there is none. */
+/* Find a function as it was in that version of CUDA; NULL: there is none. */
 static void *gt_driver_find(const char *name, unsigned version)
 {
 	enum cudaDriverEntryPointQueryResult found;
@@ -42,7 +42,7 @@ static cudaError_t gt_driver_code(CUresult rc)
 						: cudaErrorNotSupported;
 }
 
-/* The allocation, or the piece, that `at` lies in. */
+/* Find the allocation, or the piece, that `at` lies in. */
 static cudaError_t gt_driver_piece(const char *at, struct gt_cuda_extent *piece)
 {
 	PFN_cuMemGetAddressRange_v3020 range =
@@ -73,7 +73,7 @@ cudaError_t gt_cuda_ipc_of(struct gt_cuda_extent extent,
 	return cudaSuccess;
 }
 
-/* A file for the piece. */
+/* Make a file for the piece. */
 static cudaError_t gt_driver_file(const char *piece, int *fd)
 {
 	PFN_cuMemRetainAllocationHandle_v11000 retain =
@@ -149,7 +149,7 @@ static cudaError_t gt_driver_allow(struct gt_cuda_extent piece,
 	return gt_driver_code(rc);
 }
 
-/* Is it cuMemMap()'s? */
+/* Did cuMemMap() make it? */
 static int gt_driver_is_mapped(struct gt_cuda_extent piece)
 {
 	PFN_cuMemRetainAllocationHandle_v11000 retain =
@@ -196,7 +196,7 @@ static cudaError_t gt_driver_reserve(uint64_t bytes,
 	return rc;
 }
 
-/* Memory behind what is mapped already; takes the handle. */
+/* Map memory behind what is mapped already; takes the handle. */
 static cudaError_t gt_driver_add(CUmemGenericAllocationHandle handle,
 				 uint64_t bytes, struct gt_cuda_mapping *map)
 {
@@ -250,7 +250,10 @@ static cudaError_t gt_driver_make(int device, uint64_t bytes,
 				  : gt_driver_code(rc);
 }
 
-/* All that is mapped, for these devices; *map is the caller's or nothing. */
+/*
+ * Let these devices reach everything that is mapped; *map is then the caller's,
+ * or zeros after a failure.
+ */
 static cudaError_t gt_driver_finish(cudaError_t rc,
 				    struct gt_cuda_mapping *made,
 				    const int *devices, uint32_t ndevices,

@@ -20,7 +20,7 @@ struct gt_cuda_extent {
 	uint64_t bytes;
 };
 
-/* Pieces of another process, side by side; zeros: nothing. */
+/* Pieces of memory that are mapped side by side; zeros: nothing is. */
 struct gt_cuda_mapping {
 	char *base;
 	uint64_t bytes;    /* that are mapped */
@@ -28,9 +28,10 @@ struct gt_cuda_mapping {
 };
 
 /*
- * How others get at the memory, which is all of one kind, and how far behind
- * the begin of what they get the extent is.  cudaErrorNotSupported when it is
- * not of that kind, or more than GT_FD_PACKET_MAX pieces.
+ * Say how others get at memory that cudaMalloc() made, or that is mapped
+ * pieces: by a handle, or by files.  *offset is how far behind the begin of
+ * what they get the extent is.  cudaErrorNotSupported when it is of the other
+ * kind, or more than GT_FD_PACKET_MAX pieces.
  */
 cudaError_t gt_cuda_ipc_of(struct gt_cuda_extent extent,
 			   cudaIpcMemHandle_t *handle, uint64_t *offset);
@@ -38,7 +39,7 @@ cudaError_t gt_cuda_files_of(struct gt_cuda_extent extent,
 			     struct gt_fd_packet *pass, uint64_t *offset);
 
 /*
- * A file by which other devices, such as network cards, reach memory that
+ * Make a file by which other devices, such as network cards, reach memory that
  * cudaMalloc() made; it begins and ends with a page of the host.
  */
 cudaError_t gt_cuda_dmabuf_of(struct gt_cuda_extent extent, int *fd);
@@ -51,13 +52,15 @@ cudaError_t gt_cuda_allow(struct gt_cuda_extent extent, const int *devices,
 			  uint32_t ndevices);
 
 /*
- * A piece of memory of `device` that these devices of this process reach, and
- * others by its file; *map: zeros before.
+ * Make a piece of memory of `device` that these devices of this process reach,
+ * and others by its file; *map has zeros before.
  */
 cudaError_t gt_cuda_mapping_new(int device, uint64_t bytes, const int *devices,
 				uint32_t ndevices, struct gt_cuda_mapping *map);
 
-/* Map what the files stand for, for all these devices; *map: zeros before. */
+/*
+ * Map what the files stand for, for all these devices; *map has zeros before.
+ */
 cudaError_t gt_cuda_mapping_open(const struct gt_fd_packet *pass,
 				 const int *devices, uint32_t ndevices,
 				 struct gt_cuda_mapping *map);

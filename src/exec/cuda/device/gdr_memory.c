@@ -6,28 +6,31 @@
 #include "exec/cuda/device/state.h"
 
 enum {
-	/* Of its own, and on a page of any size, whatever is beside it. */
+	/*
+	 * Slots have an allocation of their own, which begins with a page of
+	 * any size.
+	 */
 	GT_GDR_PAGE_BYTES = 2 << 20,
 };
 
-static cudaError_t gt_gdr_make(int device, struct gt_link_device_memory *room)
+static cudaError_t gt_gdr_make(int device, struct gt_link_device_memory *memory)
 {
 	int ordering = 0;
-	cudaError_t rc = cudaDeviceGetPCIBusId(room->bus_id,
-					       sizeof(room->bus_id), device);
+	cudaError_t rc = cudaDeviceGetPCIBusId(memory->bus_id,
+					       sizeof(memory->bus_id), device);
 
 	if (rc == cudaSuccess)
-		rc = cudaMalloc((void **)&room->base, room->bytes);
+		rc = cudaMalloc((void **)&memory->base, memory->bytes);
 	if (rc == cudaSuccess)
 		rc = cudaDeviceGetAttribute(
 			&ordering, cudaDevAttrGPUDirectRDMAWritesOrdering,
 			device);
-	room->is_ordered = ordering >= cudaGPUDirectRDMAWritesOrderingOwner;
+	memory->is_ordered = ordering >= cudaGPUDirectRDMAWritesOrderingOwner;
 	return rc;
 }
 
 int gt_cuda_gdr_new(void *arg, uint32_t rank, uint64_t bytes,
-		    struct gt_link_device_memory *room, struct gt_err *err)
+		    struct gt_link_device_memory *memory, struct gt_err *err)
 {
 	const struct gt_engine *engine = arg;
 	uint64_t pages = (bytes + GT_GDR_PAGE_BYTES - 1) / GT_GDR_PAGE_BYTES;
@@ -47,17 +50,17 @@ int gt_cuda_gdr_new(void *arg, uint32_t rank, uint64_t bytes,
 	if (gt_cuda_dmabuf_of((struct gt_cuda_extent){made.base, made.bytes},
 			      &made.dmabuf) != cudaSuccess)
 		made.dmabuf = -1;
-	*room = made;
+	*memory = made;
 	return GT_OK;
 }
 
 void gt_cuda_gdr_free(void *arg, uint32_t rank,
-		      struct gt_link_device_memory *room)
+		      struct gt_link_device_memory *memory)
 {
 	const struct gt_engine *engine = arg;
 
 	cudaSetDevice(engine->ranks[rank].device);
-	cudaFree(room->base);
+	cudaFree(memory->base);
 	cudaGetLastError();
-	room->base = NULL;
+	memory->base = NULL;
 }

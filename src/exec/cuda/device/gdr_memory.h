@@ -11,8 +11,8 @@ struct gt_link_device_memory;
 
 /* The engine is `arg`; see exec/link/link.h. */
 int gt_cuda_gdr_new(void *arg, uint32_t rank, uint64_t bytes,
-		    struct gt_link_device_memory *room, struct gt_err *err);
+		    struct gt_link_device_memory *memory, struct gt_err *err);
 void gt_cuda_gdr_free(void *arg, uint32_t rank,
-		      struct gt_link_device_memory *room);
+		      struct gt_link_device_memory *memory);
 
 #endif

@@ -15,7 +15,10 @@
 
 enum { GT_CUDA_FAULT_BYTES = 240 };
 
-/* What a host's first process tells: what it has made, or why nothing. */
+/*
+ * What a host's first process tells: what it has made, or why it has made
+ * nothing.
+ */
 struct gt_host_share_made {
 	struct gt_shared_memory_handle name;
 	char fault[GT_CUDA_FAULT_BYTES];
@@ -39,8 +42,8 @@ static int gt_host_share_map(const struct gt_engine *engine, uint32_t leader,
 }
 
 /*
- * The first process of each host makes it.  All come to both meetings, also
- * where it cannot be had: they may do without.
+ * The first process of each host makes the memory.  All come to both meetings,
+ * also where it cannot be had: they may do without.
  */
 static int gt_host_share_new(struct gt_engine *engine, size_t bytes,
 			     struct gt_shared_memory *share, struct gt_err *err)
@@ -83,7 +86,7 @@ int gt_cuda_host_share(struct gt_engine *engine, size_t bytes,
 		       : gt_shared_memory_new(bytes, share, err);
 }
 
-/* One address for the host and for all GPUs. */
+/* Pin memory so that it has one address for the host and for all GPUs. */
 static int gt_cuda_pin(void *base, size_t bytes, struct gt_err *err)
 {
 	void *at = NULL;

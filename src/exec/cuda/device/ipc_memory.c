@@ -16,7 +16,10 @@
 #include "world/world.h"
 
 enum {
-	/* Allocations of less may share a page, which is then shared whole. */
+	/*
+	 * Smaller allocations may share a page, and all of it would be opened
+	 * by others.
+	 */
 	GT_CUDA_PAGE_BYTES = 2 << 20,
 };
 
@@ -39,7 +42,7 @@ uint64_t gt_cuda_pages(uint64_t bytes)
 	return (bytes / GT_CUDA_PAGE_BYTES + 1) * GT_CUDA_PAGE_BYTES;
 }
 
-/* The GPUs of this process. */
+/* List the GPUs of this process. */
 static uint32_t gt_region_devices(const struct gt_engine *engine,
 				  int devices[GT_P2P_RANKS])
 {
@@ -73,7 +76,7 @@ static cudaError_t gt_region_make(struct gt_engine *engine, int region,
 	return rc;
 }
 
-/* Zeros on each local GPU. */
+/* Make zeros on each local GPU. */
 int gt_cuda_region_alloc(struct gt_engine *engine, int region,
 			 const uint64_t *bytes, struct gt_err *err)
 {
@@ -128,7 +131,7 @@ static int gt_region_tell(struct gt_engine *engine, int region,
 	return rc;
 }
 
-/* Rank r's part, which process p has told of, for each local rank. */
+/* Open rank r's part, which its process has told of, for each local rank. */
 static int gt_rank_attach(struct gt_engine *engine, int region, uint32_t r,
 			  const struct gt_cuda_key *key, struct gt_err *err)
 {
@@ -175,7 +178,7 @@ static int gt_region_attach(struct gt_engine *engine, int region, uint32_t p,
 	return rc;
 }
 
-/* What is process p's. */
+/* Close what process p has told of. */
 void gt_cuda_region_detach(struct gt_engine *engine, int region, uint32_t p)
 {
 	uint32_t n = engine->plan->nranks, processes = engine->group.nprocesses;
@@ -197,7 +200,10 @@ void gt_cuda_region_detach(struct gt_engine *engine, int region, uint32_t p)
 		}
 }
 
-/* Whose parts these are is known; what cannot be mapped is noted, or fails. */
+/*
+ * Map a part that came as files, which are tagged with its rank; what cannot be
+ * mapped is noted, or fails.
+ */
 static int gt_region_map(struct gt_engine *engine, int region, int tries,
 			 const struct gt_fd_packet *theirs, struct gt_err *err)
 {
@@ -229,7 +235,7 @@ static int gt_region_map(struct gt_engine *engine, int region, int tries,
 	return GT_OK;
 }
 
-/* A file for each local part to all who reach it, and theirs. */
+/* Send a file for each local part to all who reach it, and take theirs. */
 static int gt_region_share_files(struct gt_engine *engine, int region,
 				 int tries, struct gt_err *err)
 {
@@ -277,7 +283,10 @@ static int gt_region_share_files(struct gt_engine *engine, int region,
 	return rc;
 }
 
-/* With `tries` a process that cannot be reached is noted, else a failure. */
+/*
+ * Open the others' parts; with `tries` a process that cannot be reached is
+ * noted, else that is a failure.
+ */
 int gt_cuda_region_share(struct gt_engine *engine, int region, int tries,
 			 struct gt_err *err)
 {
@@ -358,7 +367,10 @@ int gt_cuda_region_drop(struct gt_engine *engine, int region,
 	return rc;
 }
 
-/* What was kept takes the first region's place, which is not needed any more. */
+/*
+ * Put a retired region into the first one's place, for functions that take a
+ * region's number; a second call undoes it.
+ */
 static void gt_region_swap(struct gt_engine *engine, uint32_t old)
 {
 	struct gt_cuda_region first = engine->regions[0];
@@ -386,7 +398,7 @@ void gt_cuda_region_retire(struct gt_engine *engine, int region)
 }
 
 /*
- * On callers' streams, operations before may still use the memory that is
+ * On callers' streams earlier operations may still use the memory that is
  * there, and a graph for ever: it stays.  Each is twice as large as the one
  * before, so all of them are less than twice what is used.
  */

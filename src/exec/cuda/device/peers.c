@@ -42,7 +42,7 @@ static int gt_peers_agree(struct gt_engine *engine, struct gt_err *err)
 	return rc;
 }
 
-/* The first region of all ranks, and who reaches whom by it. */
+/* Share the first region of all ranks, and note who reaches whom by it. */
 static int gt_peers_try(struct gt_engine *engine, struct gt_err *err)
 {
 	struct gt_process_group *group = &engine->group;
@@ -58,8 +58,8 @@ static int gt_peers_try(struct gt_engine *engine, struct gt_err *err)
 }
 
 /*
- * 1 if a process of this host is out of reach for one of its others, alike in
- * all processes.  GTOPO_CUDA_IPC=0 says so, to test.
+ * Return 1 if a process of this host is out of reach for one of its others,
+ * alike in all processes.  GTOPO_CUDA_IPC=0 says so, to test.
  */
 static int gt_peers_lack(struct gt_engine *engine, struct gt_err *err)
 {
@@ -91,7 +91,7 @@ static int gt_peers_alloc(struct gt_engine *engine, int pieces,
 	return rc;
 }
 
-/* Not through handles: by pieces and files, if all processes can make them. */
+/* Try pieces and files instead of handles, if all processes can make them. */
 static int gt_peers_probe_files(struct gt_engine *engine, struct gt_err *err)
 {
 	struct gt_process_group *group = &engine->group;

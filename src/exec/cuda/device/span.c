@@ -57,7 +57,7 @@ struct gt_cuda_span gt_cuda_span_of(const struct gt_engine *engine,
 	return span;
 }
 
-/* As far from a boundary as the input: packs stay packs. */
+/* It lies as far from a boundary as the input: packs stay packs. */
 char *gt_cuda_premul_input(const struct gt_engine *engine, const char *input,
 			   uint32_t viewer, uint32_t rank)
 {

@@ -39,7 +39,7 @@ int gt_cuda_trace_packets(const struct gt_engine *engine, uint32_t rank,
 			       tracing->watch);
 }
 
-/* Whose memory it is, of what copies write. */
+/* Find whose memory a copy writes. */
 static uint32_t gt_trace_owner(const struct gt_engine *engine, uint32_t rank,
 			       const char *at)
 {

@@ -7,8 +7,8 @@
 #include "exec/cuda/device/state.h"
 #include "plan/ir/plan.h"
 
-/* A slice of a buffer in n: whole lines, so that packs stay aligned. */
-static uint64_t gt_flow_slice(const struct gt_exec_request *req, uint32_t n)
+/* Cut a buffer into n slices of whole lines, so that packs stay aligned. */
+static uint64_t gt_p2p_slice(const struct gt_exec_request *req, uint32_t n)
 {
 	uint64_t line = GT_CUDA_LINE_BYTES / gt_dtype_bytes(req->dtype);
 	uint64_t slice = (gt_exec_request_count(req) + n - 1) / n;
@@ -17,11 +17,11 @@ static uint64_t gt_flow_slice(const struct gt_exec_request *req, uint32_t n)
 }
 
 /*
- * Where all bytes come from the root or go to it, the others take equal
- * slices: each is sent on by one of them, so nobody sends more than the whole.
+ * Where all bytes come from the root or go to it, the others take equal slices:
+ * each is sent on by one of them, so nobody sends more than the whole buffer.
  */
-static void gt_flow_rooted_two(struct gt_p2p *flow,
-			       const struct gt_exec_request *req)
+static void gt_p2p_rooted_two(struct gt_p2p *flow,
+			      const struct gt_exec_request *req)
 {
 	uint32_t n = flow->nranks, all = (1u << n) - 1, root = 1u << req->root;
 	int casts = req->coll == GT_COLL_BROADCAST;
@@ -44,8 +44,8 @@ static void gt_flow_rooted_two(struct gt_p2p *flow,
 	}
 }
 
-static void gt_flow_two_shot(struct gt_p2p *flow,
-			     const struct gt_exec_request *req)
+static void gt_p2p_two_shot(struct gt_p2p *flow,
+			    const struct gt_exec_request *req)
 {
 	uint32_t n = flow->nranks;
 
@@ -54,16 +54,16 @@ static void gt_flow_two_shot(struct gt_p2p *flow,
 	flow->via = flow->back = flow->to;
 	flow->takes = GT_P2P_SUMS;
 	if (req->coll != GT_COLL_ALLREDUCE) {
-		gt_flow_rooted_two(flow, req);
+		gt_p2p_rooted_two(flow, req);
 		n = n > 1 ? n - 1 : 1;
 	}
-	flow->count = gt_flow_slice(req, n);
+	flow->count = gt_p2p_slice(req, n);
 	flow->in_stride = flow->out_stride = flow->count;
 }
 
-/* What one rank holds for all, or gets from all: the root's part. */
-static void gt_flow_rooted(struct gt_p2p *flow,
-			   const struct gt_exec_request *req)
+/* Fill in what one rank, the root, holds for all or gets from all. */
+static void gt_p2p_rooted(struct gt_p2p *flow,
+			  const struct gt_exec_request *req)
 {
 	uint32_t all = flow->to, root = 1u << req->root;
 	int mine = flow->me == req->root;
@@ -115,14 +115,14 @@ struct gt_p2p gt_cuda_p2p_of(const struct gt_engine *engine,
 		flow.from = 1u << (rank + n - 1) % n;
 		break;
 	default:
-		gt_flow_rooted(&flow, req);
+		gt_p2p_rooted(&flow, req);
 	}
 	if (flow.flags & GT_P2P_REDUCE)
 		flow.adds = all;
 	else
 		flow.takes = GT_P2P_BLOCKS;
 	if (algo == GT_ALGO_TWO_SHOT)
-		gt_flow_two_shot(&flow, req);
+		gt_p2p_two_shot(&flow, req);
 	return flow;
 }
 

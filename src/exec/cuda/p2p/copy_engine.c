@@ -20,10 +20,10 @@ enum {
 	GT_CE_PACK_BYTES = 16,    /* what kernels move at once */
 	GT_CE_WARP = 32,          /* threads of a kernel that moves nothing */
 	/*
-	 * What a kernel moves while the engines get going.  2 H200, in graphs,
-	 * us with none, 2, 4 and 8 MiB: 64 MiB broadcast 189, 186, 185.5, 187,
-	 * sent both ways 198, 189, 187, 188, all-gather of 2 x 64 MiB 193, 188,
-	 * 187, 188.
+	 * A kernel moves so many bytes while the engines get going.  2 H200
+	 * took in graphs, in us with none, 2, 4 and 8 MiB: 64 MiB broadcast
+	 * 189, 186, 185.5, 187, sent both ways 198, 189, 187, 188, all-gather
+	 * of 2 x 64 MiB 193, 188, 187, 188.
 	 */
 	GT_CE_HEAD_BYTES = 4 << 20,
 	GT_CE_BEGIN = 1, /* stages; pieces count from here, too */
@@ -53,7 +53,7 @@ static void gt_ce_try(struct gt_ce *at, cudaError_t rc)
 		at->rc = rc;
 }
 
-/* Piece k of block b. */
+/* Find piece k of block b. */
 static struct gt_ce_piece gt_ce_piece_of(const struct gt_ce *at, uint32_t b,
 					 uint32_t k)
 {
@@ -88,7 +88,9 @@ static void gt_ce_copy(struct gt_ce *at, char *to, const char *from,
 							  at->me->stream));
 }
 
-/* The i-th other rank: each begins with another, so that nobody gets two. */
+/*
+ * Name the i-th other rank: each begins with another, so that nobody gets two.
+ */
 static uint32_t gt_ce_peer(const struct gt_ce *at, uint32_t i)
 {
 	return (at->rank + i) % at->flow.nranks;
@@ -131,7 +133,7 @@ static void gt_ce_barrier(struct gt_ce *at, uint32_t stage)
 		gt_ce_try(at, (cudaError_t)gt_direct_run(&grid, &args));
 }
 
-/* What comes on `to` waits for what is on `from`. */
+/* Let what comes on `to` wait for what is on `from`. */
 static void gt_ce_after(struct gt_ce *at, cudaStream_t to, cudaStream_t from)
 {
 	if (at->rc == cudaSuccess)
@@ -149,7 +151,10 @@ static struct gt_kernel_grid gt_ce_side(const struct gt_ce *at)
 				       .stream = at->me->side};
 }
 
-/* The first `count` elements of the blocks for `to`, beside the copies. */
+/*
+ * Move the first `count` elements of the blocks for `to` by a kernel, beside
+ * the copies.
+ */
 static void gt_ce_block_reduce(struct gt_ce *at, uint32_t to, uint64_t count,
 			       uint32_t stage)
 {
@@ -169,13 +174,13 @@ static void gt_ce_block_reduce(struct gt_ce *at, uint32_t to, uint64_t count,
 		gt_ce_try(at, (cudaError_t)gt_direct_run(&grid, &args));
 }
 
-/* Block d of the input. */
+/* Find block d of the input. */
 static const char *gt_ce_from(const struct gt_ce *at, uint32_t d)
 {
 	return at->input + d * at->flow.in_stride * at->elem_bytes;
 }
 
-/* This rank's block of an output, and of rank d's. */
+/* Find this rank's block of an output; gt_ce_to() finds it in rank d's. */
 static char *gt_ce_result(const struct gt_ce *at, char *output)
 {
 	return output + at->rank * at->flow.out_stride * at->elem_bytes;
@@ -189,7 +194,7 @@ static char *gt_ce_to(const struct gt_ce *at, uint32_t d)
 	return gt_ce_result(at, span.output);
 }
 
-/* Bytes of each block that go to others by a kernel, not by an engine. */
+/* How many bytes of each block go to others by a kernel, not by an engine? */
 static uint64_t gt_ce_head(const struct gt_ce *at)
 {
 	uint32_t others = at->flow.to & ~(1u << at->rank);
@@ -202,7 +207,10 @@ static uint64_t gt_ce_head(const struct gt_ce *at)
 	 */
 	if (!n || at->req->trace || at->engine->sharers)
 		return 0;
-	/* Kernels would move single elements. */
+	/*
+	 * Kernels would move single elements where a block's ends are not
+	 * aligned alike.
+	 */
 	for (uint32_t d = 0; d < at->flow.nranks; d++)
 		if (others >> d & 1 && ((uintptr_t)gt_ce_from(at, d) ^
 					(uintptr_t)gt_ce_to(at, d)) %
@@ -214,9 +222,9 @@ static uint64_t gt_ce_head(const struct gt_ce *at)
 }
 
 /*
- * What kernels do beside the copies: the own block, which would hold them up,
- * and the head.  Copies come 8 us after the barrier; till then the kernel,
- * which waits itself, has moved as many bytes as they would have.  It tells the
+ * Kernels move beside the copies the own block, which would hold them up, and
+ * the head.  Copies come 8 us after the barrier; till then the kernel, which
+ * waits itself, has moved as many bytes as they would have.  It tells the
  * others before it waits, as the barrier does: either may come first.
  */
 static void gt_ce_beside(struct gt_ce *at, uint64_t head)
@@ -230,7 +238,7 @@ static void gt_ce_beside(struct gt_ce *at, uint64_t head)
 		gt_ce_block_reduce(at, own, at->req->count, 0);
 }
 
-/* What takes a detour goes from here on, beside what follows ... */
+/* From here on a detour may go beside what follows, until gt_ce_join(). */
 static void gt_ce_detour(struct gt_ce *at)
 {
 	if (at->req->part_count && at->rc == cudaSuccess)
@@ -238,7 +246,7 @@ static void gt_ce_detour(struct gt_ce *at)
 								at->rank));
 }
 
-/* ... until here. */
+/* Wait for the detour that gt_ce_detour() has begun. */
 static void gt_ce_join(struct gt_ce *at)
 {
 	if (at->req->part_count && at->rc == cudaSuccess)
@@ -246,7 +254,7 @@ static void gt_ce_join(struct gt_ce *at)
 				      at->engine, at->req, at->rank));
 }
 
-/* Blocks to their places, between two barriers. */
+/* Copy blocks to their places, between two barriers. */
 static void gt_ce_blocks(struct gt_ce *at)
 {
 	const struct gt_p2p *flow = &at->flow;
@@ -273,7 +281,7 @@ static void gt_ce_blocks(struct gt_ce *at)
 	gt_ce_barrier(at, GT_CE_END);
 }
 
-/* A piece of rank d's block, to be reduced there. */
+/* Send a piece of rank d's block, to be reduced there. */
 static void gt_ce_scatter(struct gt_ce *at, uint32_t d,
 			  struct gt_ce_piece piece)
 {
@@ -281,7 +289,7 @@ static void gt_ce_scatter(struct gt_ce *at, uint32_t d,
 		   gt_ce_from(at, d) + piece.begin, piece.bytes);
 }
 
-/* Behind what was sent so far: when piece k has come from all, reduce it. */
+/* Behind what was sent so far reduce piece k, when it has come from all. */
 static void gt_ce_reduce(struct gt_ce *at, uint32_t k)
 {
 	struct gt_direct_args args = gt_ce_args(at);
@@ -304,7 +312,7 @@ static void gt_ce_reduce(struct gt_ce *at, uint32_t k)
 		gt_ce_try(at, (cudaError_t)gt_direct_run(&grid, &args));
 }
 
-/* A piece of the own result to rank d. */
+/* Send a piece of the own result to rank d. */
 static void gt_ce_spread(struct gt_ce *at, uint32_t d, struct gt_ce_piece piece)
 {
 	gt_ce_copy(at, gt_ce_to(at, d) + piece.begin,
@@ -312,8 +320,8 @@ static void gt_ce_spread(struct gt_ce *at, uint32_t d, struct gt_ce_piece piece)
 }
 
 /*
- * The result to all: to the first in pieces, each behind its reduction.  The
- * events wait in the order of pieces, so the last of them is enough for the
+ * Send the result to all: to the first in pieces, each behind its reduction.
+ * The events wait in the order of pieces, so the last of them is enough for the
  * others.
  */
 static void gt_ce_spread_all(struct gt_ce *at)
@@ -388,7 +396,7 @@ int gt_cuda_ce_launch(const struct gt_engine *engine,
 	return (int)at.rc;
 }
 
-/* Streams and events of a rank. */
+/* Make the streams and events of a rank. */
 static cudaError_t gt_ce_open(struct gt_cuda_rank *me)
 {
 	cudaError_t rc = cudaSetDevice(me->device);
@@ -406,7 +414,7 @@ static cudaError_t gt_ce_open(struct gt_cuda_rank *me)
 	return rc;
 }
 
-/* Of scratch, on any rank. */
+/* How many bytes of scratch does any rank take? */
 static uint64_t gt_ce_bytes(const struct gt_engine *engine,
 			    const struct gt_exec_request *req)
 {

@@ -62,7 +62,10 @@ static struct gt_detour_slots *gt_detour_slots(const struct gt_detouring *at,
 	return (struct gt_detour_slots *)at->engine->detour_slots.base + rank;
 }
 
-/* Whom a rank sends blocks to; what it sends is one item where all get it. */
+/*
+ * To whom does a rank send blocks?  What it sends is one item where all get the
+ * same.
+ */
 static uint32_t gt_detour_to(const struct gt_p2p *flow)
 {
 	return flow->to & ~(1u << flow->me);
@@ -80,7 +83,7 @@ static int gt_detour_adds(const struct gt_p2p *flow)
 					   : flow->flags & GT_P2P_REDUCE;
 }
 
-/* Whose blocks come to a rank. */
+/* Whose blocks come to a rank? */
 static uint32_t gt_detour_from(const struct gt_p2p *flow)
 {
 	uint32_t from = flow->flags & GT_P2P_SPREAD ? 0 : flow->from;
@@ -90,7 +93,7 @@ static uint32_t gt_detour_from(const struct gt_p2p *flow)
 	return from & ~(1u << flow->me);
 }
 
-/* Whom a rank sends sums to, and whose come to it. */
+/* To whom does a rank send sums?  gt_detour_summing() says whose come to it. */
 static uint32_t gt_detour_back(const struct gt_p2p *flow)
 {
 	if (!(flow->flags & GT_P2P_SPREAD) || !(flow->via >> flow->me & 1))
@@ -105,7 +108,10 @@ static uint32_t gt_detour_summing(const struct gt_p2p *flow)
 	return flow->from & ~(1u << flow->me);
 }
 
-/* Items of a rank's step: blocks, then a sum. */
+/*
+ * How many blocks does a rank put out in a step?  A sum is the item behind
+ * them.
+ */
 static uint32_t gt_detour_blocks(const struct gt_p2p *flow)
 {
 	uint32_t to = gt_detour_to(flow);
@@ -114,7 +120,7 @@ static uint32_t gt_detour_blocks(const struct gt_p2p *flow)
 					 : (uint32_t)__builtin_popcount(to);
 }
 
-/* The item that a rank sends to rank d. */
+/* Number the item that a rank sends to rank d. */
 static uint32_t gt_detour_item(const struct gt_p2p *flow, uint32_t d)
 {
 	uint32_t to = gt_detour_to(flow), n = 0;
@@ -125,7 +131,7 @@ static uint32_t gt_detour_item(const struct gt_p2p *flow, uint32_t d)
 	return n;
 }
 
-/* Where a rank's item of a step is: lanes alternate between two places. */
+/* Find a rank's item of a step: lanes alternate between two places. */
 static char *gt_detour_slot(const struct gt_detouring *at, uint32_t rank,
 			    uint32_t lane, uint32_t step, uint32_t item)
 {
@@ -134,7 +140,7 @@ static char *gt_detour_slot(const struct gt_detouring *at, uint32_t rank,
 	return room->slots[lane][step % 2] + item * at->chunk * at->elem_bytes;
 }
 
-/* Bytes of chunk c of rank r's block; 0 behind the last. */
+/* How many bytes has chunk c of rank r's block?  0 behind the last. */
 static uint64_t gt_detour_bytes(const struct gt_detouring *at, uint32_t r,
 				uint32_t c)
 {
@@ -147,7 +153,7 @@ static uint64_t gt_detour_bytes(const struct gt_detouring *at, uint32_t r,
 	       at->elem_bytes;
 }
 
-/* Where chunk c of rank r's block begins in a buffer. */
+/* Say where chunk c of rank r's block begins in a buffer. */
 static uint64_t gt_detour_at(const struct gt_detouring *at, uint64_t stride,
 			     uint32_t r, uint32_t c)
 {
@@ -177,7 +183,7 @@ static void gt_detour_take(struct gt_detouring *at, uint32_t lane, char *to,
 	gt_detour_copy(at, to, from, bytes, at->detour->in[lane]);
 }
 
-/* What comes on `to` waits for what is on `from`. */
+/* Let what comes on `to` wait for what is on `from`. */
 static void gt_detour_after(struct gt_detouring *at, cudaStream_t to,
 			    cudaStream_t from)
 {
@@ -189,10 +195,10 @@ static void gt_detour_after(struct gt_detouring *at, cudaStream_t to,
 }
 
 /*
- * A lane goes on behind the meeting.  Not a stream that it never copies on: in
- * a graph a stream without nodes collects all that it waits for, and hands all
- * of it to whoever waits for it, so that a graph of n operations would have
- * edges like n * n.
+ * A lane goes on behind the meeting, but not on a stream that it never copies
+ * on: in a graph a stream without nodes collects all that it waits for, and
+ * hands all of it to whoever waits for it, so that a graph of n operations
+ * would have edges like n * n.
  */
 static void gt_detour_go_on(struct gt_detouring *at, uint32_t lane)
 {
@@ -204,7 +210,10 @@ static void gt_detour_go_on(struct gt_detouring *at, uint32_t lane)
 		gt_detour_after(at, detour->in[lane], detour->meet);
 }
 
-/* All ranks have done a lane's step: the operation's meeting of that number. */
+/*
+ * Meet when all ranks have done a lane's step: the operation's meeting of that
+ * number.
+ */
 static void gt_detour_barrier(struct gt_detouring *at, uint32_t lane,
 			      uint32_t number, int last)
 {
@@ -243,7 +252,7 @@ static struct gt_p2p gt_detour_flow(const struct gt_detouring *at,
 			      two ? GT_ALGO_TWO_SHOT : GT_ALGO_ONE_SHOT, rank);
 }
 
-/* Where rank s's block waits to be added up. */
+/* Say where rank s's block waits to be added up. */
 static char *gt_detour_pile(const struct gt_detouring *at, uint32_t lane,
 			    uint32_t s)
 {
@@ -251,8 +260,10 @@ static char *gt_detour_pile(const struct gt_detouring *at, uint32_t lane,
 	       (lane * at->flow.nranks + s) * at->detour->chunk_bytes;
 }
 
-/* Where the sum of chunk c is made: in this rank's result if it is part of it;
- * else in a place of its own, until it is sent two steps later. */
+/*
+ * Say where the sum of chunk c is made: in this rank's result if it is part of
+ * it; else in a place of its own, until it is sent two steps later.
+ */
 static char *gt_detour_sum(const struct gt_detouring *at, uint32_t c)
 {
 	const struct gt_p2p *flow = &at->flow;
@@ -288,7 +299,7 @@ static void gt_detour_kernel(struct gt_detouring *at, uint32_t lane,
 		gt_detour_try(at, (cudaError_t)gt_direct_run(&grid, args));
 }
 
-/* What has come of chunk c, in the order of ranks. */
+/* Add up what has come of chunk c, in the order of ranks. */
 static void gt_detour_add(struct gt_detouring *at, uint32_t lane, uint32_t c)
 {
 	struct gt_direct_args args = gt_detour_reduce_args(at);
@@ -306,7 +317,7 @@ static void gt_detour_add(struct gt_detouring *at, uint32_t lane, uint32_t c)
 		gt_detour_kernel(at, lane, &args);
 }
 
-/* Chunk c of this rank's blocks, to its slots; one item may be for all. */
+/* Put chunk c of this rank's blocks into its slots; one item may be for all. */
 static void gt_detour_put_blocks(struct gt_detouring *at, uint32_t lane,
 				 uint32_t step, uint32_t c)
 {
@@ -343,7 +354,7 @@ static void gt_detour_put_sum(struct gt_detouring *at, uint32_t lane,
 			      gt_detour_bytes(at, at->rank, c));
 }
 
-/* Chunk c of the others' blocks, which they put in the step before. */
+/* Take chunk c of the others' blocks, which they put out in the step before. */
 static void gt_detour_take_blocks(struct gt_detouring *at, uint32_t lane,
 				  uint32_t step, uint32_t c)
 {
@@ -370,7 +381,7 @@ static void gt_detour_take_blocks(struct gt_detouring *at, uint32_t lane,
 		gt_detour_add(at, lane, c);
 }
 
-/* The others' sums of chunk c, likewise. */
+/* Take the others' sums of chunk c, which they put out in the step before. */
 static void gt_detour_take_sums(struct gt_detouring *at, uint32_t lane,
 				uint32_t step, uint32_t c)
 {

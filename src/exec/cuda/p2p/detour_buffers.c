@@ -36,10 +36,10 @@ static cudaError_t gt_detour_streams(struct gt_cuda_detour *detour)
 }
 
 /*
- * Of a chunk, such that all of a step's items have room.  Smaller ones fill the
- * pipeline sooner, but a step costs more than it saves: 2 H200 take for a
- * broadcast of 256 MiB in graphs, 80 permille of it by a detour, 659 us with 4
- * MiB, 739 with 2 MiB.
+ * Chunks have so many bytes that all of a step's items have room.  Smaller ones
+ * fill the pipeline sooner, but a step costs more than it saves: 2 H200 take
+ * for a broadcast of 256 MiB in graphs, 80 permille of it by a detour, 659 us
+ * with 4 MiB, 739 with 2 MiB.
  */
 static uint64_t gt_detour_chunk(uint32_t nranks)
 {
@@ -50,7 +50,10 @@ static uint64_t gt_detour_chunk(uint32_t nranks)
 	return bytes / GT_DETOUR_PAGE_BYTES * GT_DETOUR_PAGE_BYTES;
 }
 
-/* Of the device, without the epoch. */
+/*
+ * How many bytes do piles and sums take on the device?  The epoch is behind
+ * them.
+ */
 static uint64_t gt_detour_pile_bytes(uint32_t nranks)
 {
 	return (nranks + GT_DETOUR_SUM_STEPS) * GT_DETOUR_LANES *
@@ -100,7 +103,7 @@ static int gt_detour_make(struct gt_engine *engine, uint32_t rank,
 		       : gt_cuda_fail(engine, rank, (int)rc, what, err);
 }
 
-/* Slots and flags of all ranks, which are on one host. */
+/* Share the slots and flags of all ranks, which are on one host. */
 static int gt_detour_share(struct gt_engine *engine, struct gt_err *err)
 {
 	size_t bytes = engine->plan->nranks * sizeof(struct gt_detour_slots);
@@ -114,10 +117,10 @@ static int gt_detour_share(struct gt_engine *engine, struct gt_err *err)
 }
 
 /*
- * None where ranks of a GPU would have more streams than it has queues: they
- * wait for one another.  None where one thread puts requests on the streams of
- * several ranks: putting a detour on takes as long as it saves, and nothing
- * must wait for a rank that is put on behind it.
+ * There are none where ranks of a GPU would have more streams than it has
+ * queues: they wait for one another.  There are none where one thread puts
+ * requests on the streams of several ranks: putting a detour on takes as long
+ * as it saves, and nothing must wait for a rank that is put on behind it.
  */
 int gt_cuda_detour_open(struct gt_engine *engine, struct gt_err *err)
 {
@@ -166,8 +169,9 @@ void gt_cuda_detour_release(struct gt_engine *engine)
 }
 
 /*
- * The main way goes on alone.  On callers' streams what is there stays until
- * the end: freeing it would wait for what runs, which may wait for this call.
+ * Go without detours from now on.  On callers' streams what is there stays
+ * until the end: freeing it would wait for what runs, which may wait for this
+ * call.
  */
 static void gt_detour_forgo(struct gt_engine *engine, const char *why)
 {
@@ -197,7 +201,9 @@ int gt_cuda_detour_need(struct gt_engine *engine, struct gt_err *err)
 	     r++)
 		rc = gt_detour_make(engine, r, &why);
 	if (world) {
-		/* All end with the words of one that has none. */
+		/*
+		 * All processes end with the words of one that can have none.
+		 */
 		rc = gt_world_agree(world, rc ? GT_EINPUT : GT_OK, &why);
 		if (gt_world_failed(world, err))
 			return GT_ESYS;

@@ -16,10 +16,10 @@ enum {
 };
 
 /*
- * Of so many bytes that leave one of 2 GPUs: what goes by a detour, where one
- * GPU sends, where one pulls, where both send, and where sums are spread as
- * well.  NVLink has 391 to 396 GB/s, PCIe 45 one way and 35 both ways at once,
- * and a detour takes time to fill.
+ * Where at least so many bytes leave one of 2 GPUs, this part of them goes by a
+ * detour: where one GPU sends, where one pulls, where both send, and where sums
+ * are spread as well.  NVLink has 391 to 396 GB/s, PCIe 45 one way and 35 both
+ * ways at once, and a detour takes time to fill.
  */
 static const struct {
 	uint64_t bytes;
@@ -46,7 +46,7 @@ const char *gt_cuda_detour_fault(const struct gt_engine *engine,
 	return NULL;
 }
 
-/* The share for a detour that is known to be the best. */
+/* Find the share for a detour that is known to be the best. */
 static uint32_t gt_detour_best(const struct gt_engine *engine,
 			       const struct gt_exec_request *req)
 {
@@ -74,7 +74,7 @@ static uint32_t gt_detour_best(const struct gt_engine *engine,
 	}
 }
 
-/* What the plan's row says of this way; another may stand in for the row's. */
+/* Take the row's share, unless another choice stands in for the row's. */
 static uint32_t gt_detour_planned(const struct gt_plan_select *row,
 				  const struct gt_algo_choice *choice)
 {
@@ -94,8 +94,10 @@ void gt_cuda_detour_choose(const struct gt_engine *engine,
 
 	if (gt_coll_has_blocks(req->coll))
 		all *= engine->plan->nranks;
-	/* Traces show the main way, and should show all.  What is added up
-	 * would begin off a boundary of packs, and then go by elements. */
+	/*
+	 * Traces do not show detours, and should show all.  What is added up
+	 * would begin off a boundary of packs, and then go by elements.
+	 */
 	if (all < GT_DETOUR_MIN_BYTES || req->trace ||
 	    (gt_coll_reduces(req->coll) && bytes % GT_DETOUR_PACK_BYTES) ||
 	    gt_cuda_detour_fault(engine, req, choice))

@@ -51,7 +51,7 @@ static int gt_launch_packets(const struct gt_engine *engine,
 	return rc ? rc : gt_packet_run(grid, ll128, &args);
 }
 
-/* The input to the scratch, from where it goes. */
+/* Copy the input to scratch, from where it goes. */
 static cudaError_t gt_launch_input_copy(const struct gt_engine *engine,
 					const struct gt_exec_request *req,
 					uint32_t rank)
@@ -66,11 +66,11 @@ static cudaError_t gt_launch_input_copy(const struct gt_engine *engine,
 }
 
 /*
- * Blocks that keep a rank's own block, where that is another one than goes to
- * the others: so many that they are done with it before those are.
+ * So many thread blocks keep a rank's own block, where that is another one than
+ * goes to the others, that they are done with it before those are.
  */
-static uint32_t gt_flow_keepers(const struct gt_engine *engine,
-				const struct gt_exec_request *req)
+static uint32_t gt_p2p_keepers(const struct gt_engine *engine,
+			       const struct gt_exec_request *req)
 {
 	if (req->coll != GT_COLL_ALLTOALL && req->coll != GT_COLL_SCATTER)
 		return 0;
@@ -90,7 +90,7 @@ static struct gt_direct_args gt_direct_args_of(
 		.end_post = 2,
 		.end_wait = 2,
 		.last = 1,
-		.keepers = gt_flow_keepers(engine, req)};
+		.keepers = gt_p2p_keepers(engine, req)};
 
 	args.guard.marks = gt_cuda_trace_kernel(engine, rank);
 	for (uint32_t r = 0; r < engine->plan->nranks; r++) {
@@ -127,7 +127,10 @@ static int gt_launch_root(const struct gt_engine *engine,
 	return rc ? rc : gt_cuda_detour_launch(engine, req, rank);
 }
 
-/* Who serves it tells it first, and waits for it behind the detour. */
+/*
+ * A rank that serves a pulling root tells it first, and waits for it behind the
+ * detour.
+ */
 static int gt_launch_server(const struct gt_engine *engine,
 			    const struct gt_exec_request *req,
 			    const struct gt_kernel_grid *grid, uint32_t rank)
@@ -175,7 +178,7 @@ int gt_cuda_p2p_barrier(const struct gt_engine *engine, enum gt_dtype dtype,
 		.begin_wait = 1,
 		.last = 1};
 
-	/* Faults are for operations. */
+	/* Faults are for operations, not for barriers. */
 	args.guard.fault = GT_KERNEL_FAULT_NONE;
 	for (uint32_t r = 0; r < engine->plan->nranks; r++)
 		args.flags[r] = gt_cuda_p2p_flags(engine, rank, r);

@@ -9,7 +9,7 @@
 #include "exec/cuda/device/state.h"
 #include "exec/cuda/p2p/args.h"
 
-/* So many bytes a sender has for one shot of two. */
+/* A sender has so many bytes for one shot of two. */
 enum {
 	GT_CUDA_LL_PART_BYTES = 512 << 10,
 	GT_CUDA_LL128_PART_BYTES = 4608 << 10,
@@ -25,7 +25,7 @@ uint64_t gt_cuda_ll_buffer_bytes(int ll128)
 	return 2 * gt_cuda_ll_part_bytes(ll128);
 }
 
-/* Both of a rank's mailboxes: for every parity and rank two parts. */
+/* A rank's buffer of a protocol has two parts for every parity and rank. */
 static uint64_t gt_ll_buffers_bytes(const struct gt_engine *engine, int ll128)
 {
 	return 2 * gt_cuda_ll_buffer_bytes(ll128) * engine->plan->nranks;
@@ -61,7 +61,7 @@ uint64_t *gt_cuda_p2p_flags(const struct gt_engine *engine, uint32_t viewer,
 	return (void *)(mail + gt_ll_buffers_bytes(engine, 1));
 }
 
-/* Everything that flows need in the ranks' memory, zeros. */
+/* Make LL buffers, flags and epochs in the ranks' memory, zeros. */
 static int gt_p2p_alloc(struct gt_engine *engine, struct gt_err *err)
 {
 	uint64_t flags =

@@ -24,7 +24,7 @@ enum {
 	GT_SCRATCH_REDUCE_ROUNDS = GT_DIRECT_STAGES / 2,
 };
 
-/* In scratch, for the block of one rank. */
+/* How many bytes of scratch does the block of one rank take? */
 static uint64_t gt_scratch_reduce_pitch(const struct gt_p2p *flow,
 					size_t elem_bytes)
 {
@@ -44,7 +44,7 @@ uint64_t gt_scratch_reduce_bytes(const struct gt_engine *engine,
 }
 
 /*
- * Where rank s puts its block in rank d's scratch: as far from a 16-byte
+ * Say where rank s puts its block in rank d's scratch: as far from a 16-byte
  * boundary as what it is added to.
  */
 static char *gt_scratch_reduce_slot(const struct gt_engine *engine,

@@ -17,7 +17,7 @@ enum {
 				      << 20, /* of a launch: scratch is made */
 };
 
-/* Elements of what is added up on a rank. */
+/* Say what is added up on a rank. */
 static struct gt_p2p gt_scratch_group_flow(const struct gt_engine *engine,
 					   const struct gt_exec_request *req,
 					   uint32_t rank)
@@ -43,7 +43,10 @@ static uint64_t gt_scratch_group_lines(const struct gt_engine *engine,
 	       GT_SCRATCH_GROUP_LINE_BYTES;
 }
 
-/* Other processes' buffers are out of reach, or lent for one request. */
+/*
+ * Other processes' buffers are out of reach, or registered ones are exchanged
+ * for one request.
+ */
 int gt_scratch_group_can(const struct gt_engine *engine,
 			 const struct gt_exec_request *req)
 {
