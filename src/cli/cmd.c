@@ -82,7 +82,7 @@ const struct gt_cmd *gt_cmd_require(const char *name, struct gt_err *err)
 	return NULL;
 }
 
-/* The usage line, broken before "[" or the operands to fit 80 columns. */
+/* Add the usage line, broken before "[" or the operands to fit 80 columns. */
 static void gt_cmd_add_usage(const struct gt_cmd *cmd, struct gt_buf *out)
 {
 	struct gt_buf line = GT_BUF_INIT;
@@ -141,41 +141,45 @@ static int gt_cmd_check_operands(const struct gt_cmd *cmd, char **operands,
 	return GT_OK;
 }
 
-static int gt_cmd_parse_and_run(const struct gt_cmd *cmd, void *opts, int argc,
-				char **argv, struct gt_err *err)
+/*
+ * Fill in the command's options and args from the command line.  *done is set
+ * when only help was asked for.
+ */
+static int parse_args(struct gt_cmd_args *args, void *opts, int argc,
+		      char **argv, int *done, struct gt_err *err)
 {
+	const struct gt_cmd *cmd = args->cmd;
 	struct gt_cmd_common common = {NULL, 0, 0, 0};
 	struct gt_opt_set sets[2] = {{cmd->opts, opts},
 				     {gt_cmd_common_opts, &common}};
-	struct gt_cmd_args args = {.cmd = cmd, .opts = opts};
-	int rc;
+	int rc = gt_opt_parse(sets, argc, argv, &args->noperands, err);
 
-	rc = gt_opt_parse(sets, argc, argv, &args.noperands, err);
-	if (rc)
-		return rc;
-	if (common.help)
-		return gt_cmd_print_help(cmd, common.out, err);
-	rc = gt_cmd_check_operands(cmd, argv, args.noperands, err);
-	if (rc)
-		return rc;
-	args.operands = argv;
-	args.out = common.out;
-	args.quiet = common.quiet;
-	args.verbose = common.verbose;
-	return cmd->run(&args, err);
+	*done = !rc && common.help;
+	if (rc || *done)
+		return rc ? rc : gt_cmd_print_help(cmd, common.out, err);
+	args->opts = opts;
+	args->operands = argv;
+	args->out = common.out;
+	args->quiet = common.quiet;
+	args->verbose = common.verbose;
+	return gt_cmd_check_operands(cmd, argv, args->noperands, err);
 }
 
-static int gt_cmd_start(const struct gt_cmd *cmd, int argc, char **argv,
-			struct gt_err *err)
+/* Run the command with its own options, which have their defaults first. */
+static int dispatch(const struct gt_cmd *cmd, int argc, char **argv,
+		    struct gt_err *err)
 {
+	struct gt_cmd_args args = {.cmd = cmd};
 	void *opts = calloc(1, cmd->opts_bytes + 1);
-	int rc;
+	int done = 0, rc;
 
 	if (!opts)
 		return gt_err_nomem(err);
 	if (cmd->defaults)
 		memcpy(opts, cmd->defaults, cmd->opts_bytes);
-	rc = gt_cmd_parse_and_run(cmd, opts, argc, argv, err);
+	rc = parse_args(&args, opts, argc, argv, &done, err);
+	if (!rc && !done)
+		rc = cmd->run(&args, err);
 	free(opts);
 	return rc;
 }
@@ -215,7 +219,7 @@ int gt_cmd_main(int argc, char **argv)
 	gt_err_init(&err);
 	cmd = gt_cmd_require(gt_cmd_word(argc, argv), &err);
 	if (cmd)
-		rc = gt_cmd_start(cmd, argc > 2 ? argc - 2 : 0, argv + 2, &err);
+		rc = dispatch(cmd, argc > 2 ? argc - 2 : 0, argv + 2, &err);
 	rc = gt_cmd_close_stdout(rc, &err);
 	if (err.code)
 		gt_cmd_say(cmd, err.where, err.text);

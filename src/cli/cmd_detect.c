@@ -1,9 +1,10 @@
+/* gtopo detect: this machine, or one that --root shows, as topology XML. */
 #include "cli/common/command.h"
 
 #include "base/buf.h"
 #include "base/err.h"
 #include "cli/detect/ranks.h"
-#include "cli/detect/text.h"
+#include "cli/detect/xml.h"
 #include "cli/common/opt.h"
 
 static const struct gt_opt gt_detect_opts[] = {

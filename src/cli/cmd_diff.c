@@ -1,3 +1,4 @@
+/* gtopo diff: what differs between servers or clusters, and what it costs. */
 #include "cli/common/command.h"
 
 #include <string.h>
@@ -42,7 +43,7 @@ static int gt_diff_write(const struct gt_cmd_args *args,
 	return gt_cmd_write(args, &text, GT_OK, err);
 }
 
-/* The norm first, where there is one. */
+/* List the files, that of the norm first if one was named. */
 static int gt_diff_files(const struct gt_cmd_args *args, struct gt_arena *arena,
 			 const char **files, struct gt_err *err)
 {

@@ -1,3 +1,4 @@
+/* gtopo export: a plan as a file for other libraries, or as a picture. */
 #include "cli/common/command.h"
 
 #include "base/buf.h"
@@ -14,7 +15,7 @@ struct gt_export_opts {
 
 static const struct gt_export_opts gt_export_defaults = {.to = -1};
 
-/* In the order of the option's words. */
+/* The writers stand in the order of the option's words. */
 static int (*const gt_exports[])(const struct gt_plan *plan, struct gt_buf *out,
 				 struct gt_err *err) = {
 	gt_export_nccl,

@@ -1,3 +1,4 @@
+/* gtopo fuse: the topologies of several hosts become one cluster file. */
 #include "cli/common/command.h"
 
 #include <string.h>
@@ -36,7 +37,7 @@ static const struct gt_opt gt_fuse_opts[] = {
 	GT_OPT_END,
 };
 
-/* What goes into the file as it is. */
+/* Check the name and the ports' numbers, which go into the file as they are. */
 static int gt_fuse_usable(const struct gt_fuse_opts *opts, struct gt_err *err)
 {
 	struct gt_rat rat;

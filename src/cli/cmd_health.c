@@ -1,10 +1,14 @@
+/*
+ * gtopo health: lint, the comparison with an expected machine, and what its
+ * GPUs reach, in one answer.
+ */
 #include "cli/common/command.h"
 
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/file.h"
-#include "cli/detect/text.h"
+#include "cli/detect/xml.h"
 #include "cli/diff/fleet.h"
 #include "cli/health/reach.h"
 #include "cli/lint/print.h"
@@ -51,7 +55,7 @@ static const struct gt_opt gt_health_opts[] = {
 
 static const char gt_health_name[] = "this machine";
 
-/* The parts of the answer: what lint says, what differs, what is slow. */
+/* The answer has three parts: what lint says, what differs, what is slow. */
 struct gt_health {
 	const struct gt_cmd_args *args;
 	struct gt_arena *arena;
@@ -74,7 +78,7 @@ static int gt_health_compare(struct gt_health *health, struct gt_err *err)
 	int rc = gt_fleet_ignore(opts->ignore, &ask.ignore, err);
 
 	ask.last = &health->machine;
-	/* What hides a GPU is told by reach, a GPU that is lost by lint. */
+	/* Reach tells of a GPU that is hidden, lint of one that is lost. */
 	ask.ignore |= 1u << GT_PROP_VISIBLE;
 	if (!rc && opts->expect) {
 		rc = gt_reference_find(opts->expect, health->arena, &files[0],

@@ -1,3 +1,4 @@
+/* gtopo help: the list of commands, or the help of one. */
 #include "cli/cmd.h"
 #include "cli/common/command.h"
 

@@ -1,3 +1,4 @@
+/* gtopo import: an algorithm that another tool wrote becomes a plan. */
 #include "cli/common/command.h"
 
 #include "base/arena.h"
@@ -30,7 +31,7 @@ static const struct gt_opt gt_import_opts[] = {
 	GT_OPT_END,
 };
 
-/* A wrong plan is the input's fault here. */
+/* Write the plan; that it is wrong is the input's fault here. */
 static int gt_import_write(const struct gt_cmd_args *args,
 			   const struct gt_plan *plan, struct gt_err *err)
 {

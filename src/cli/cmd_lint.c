@@ -1,3 +1,4 @@
+/* gtopo lint: the faults of topology files, told or repaired. */
 #include "cli/common/command.h"
 
 #include <string.h>
@@ -23,7 +24,7 @@ static const struct gt_opt gt_lint_opts[] = {
 	GT_OPT_END,
 };
 
-/* Findings of all files into out; *worst is the worst severity. */
+/* Add the findings of all files to out; *worst is the worst severity. */
 static int gt_lint_all(const struct gt_cmd_args *args, struct gt_arena *arena,
 		       struct gt_buf *out, int *worst, struct gt_err *err)
 {
@@ -66,7 +67,7 @@ static int gt_lint_show(const struct gt_cmd_args *args, struct gt_arena *arena,
 	return rc;
 }
 
-/* What is left after the repair is told; places are those of the product. */
+/* Repair, and tell what is left; places are those in the product. */
 static int gt_lint_repair(const struct gt_cmd_args *args,
 			  struct gt_arena *arena, struct gt_buf *out,
 			  int *worst, struct gt_err *err)

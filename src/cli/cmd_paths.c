@@ -1,3 +1,7 @@
+/*
+ * gtopo paths: the routes between GPUs and ports, or between the nodes of a
+ * cluster, as a matrix or one by one.
+ */
 #include "cli/common/command.h"
 
 #include "base/buf.h"

@@ -1,3 +1,4 @@
+/* gtopo predict: how long a plan's collectives take by the cost model. */
 #include "cli/common/command.h"
 
 #include <inttypes.h>
@@ -145,7 +146,7 @@ static int gt_predict_rows(const struct gt_predict_opts *opts,
 		struct gt_cost cost;
 		double algbw;
 
-		/* Who gives parameters wants to see what they say. */
+		/* Who gives parameters wants to see what they lead to. */
 		rc = opts->params ? gt_cost_price(model, bytes, &cost, err)
 				  : gt_cost_expect(model, bytes, &cost, err);
 		if (rc)

@@ -1,3 +1,7 @@
+/*
+ * gtopo run: a plan is read and checked, the processes of a job agree on what
+ * they run, and an engine sweeps over collectives, types, operators and sizes.
+ */
 #include "cli/common/command.h"
 
 #include <inttypes.h>
@@ -8,12 +12,12 @@
 #include "base/err.h"
 #include "cli/common/interrupt.h"
 #include "cli/common/opt.h"
-#include "cli/run/machine.h"
+#include "cli/run/local_machine.h"
 #include "cli/run/parse.h"
 #include "cli/run/soak.h"
 #include "cli/run/sweep.h"
 #include "cli/run/trace.h"
-#include "cli/run/world.h"
+#include "cli/run/job.h"
 #include "exec/trace/trace.h"
 #include "plan/check/check.h"
 #include "plan/ir/plan.h"
@@ -119,10 +123,10 @@ static const struct gt_opt gt_run_opts[] = {
 	GT_OPT_END,
 };
 
-/* What of it is served by the plan. */
-static int run_choose_colls(const struct gt_run_opts *opts,
-			    const struct gt_plan *plan, unsigned *colls,
-			    struct gt_err *err)
+/* Find the wanted collectives that the plan serves. */
+static int choose_colls(const struct gt_run_opts *opts,
+			const struct gt_plan *plan, unsigned *colls,
+			struct gt_err *err)
 {
 	int coll, rc = gt_run_parse_coll(opts->coll, &coll, err);
 
@@ -136,9 +140,9 @@ static int run_choose_colls(const struct gt_run_opts *opts,
 	return GT_OK;
 }
 
-/* What is verified must be what runs. */
-static int run_override_plan(const struct gt_run_opts *opts,
-			     struct gt_plan *plan, struct gt_err *err)
+/* Put the options into the plan: what is verified must be what runs. */
+static int override_plan(const struct gt_run_opts *opts, struct gt_plan *plan,
+			 struct gt_err *err)
 {
 	if (opts->root >= (int64_t)plan->nranks)
 		return gt_err_set(err, GT_EINPUT, NULL,
@@ -155,9 +159,9 @@ static int run_override_plan(const struct gt_run_opts *opts,
 	return GT_OK;
 }
 
-/* A wrong plan never runs.  Here it is an input, so at fault: status 2. */
-static int run_check_plan(const struct gt_plan *plan, unsigned colls,
-			  struct gt_err *err)
+/* Refuse a wrong plan.  It is an input here, so at fault: status 2. */
+static int check_plan(const struct gt_plan *plan, unsigned colls,
+		      struct gt_err *err)
 {
 	int rc = gt_plan_check(plan, err);
 
@@ -170,8 +174,8 @@ static int run_check_plan(const struct gt_plan *plan, unsigned colls,
 	return GT_EINPUT;
 }
 
-static int run_digest_plan(const struct gt_plan *plan,
-			   char text[GT_DIGEST_TEXT_MAX], struct gt_err *err)
+static int digest_plan(const struct gt_plan *plan,
+		       char text[GT_DIGEST_TEXT_MAX], struct gt_err *err)
 {
 	struct gt_buf buf = GT_BUF_INIT;
 	int rc = gt_plan_print(plan, &buf, err);
@@ -182,8 +186,8 @@ static int run_digest_plan(const struct gt_plan *plan,
 	return rc;
 }
 
-static int run_set_placement(const struct gt_run_opts *opts,
-			     struct gt_run_sweep *sweep, struct gt_err *err)
+static int set_placement(const struct gt_run_opts *opts,
+			 struct gt_run_sweep *sweep, struct gt_err *err)
 {
 	sweep->config.map = opts->map;
 	sweep->config.graph = opts->graph;
@@ -200,28 +204,29 @@ static int run_set_placement(const struct gt_run_opts *opts,
 			  sweep->ops->name);
 }
 
-/* CPU ranks run any machine's plan, and so do ranks that share GPUs; else GPUs
- * had better be the plan's. */
-static int gt_run_machine(const struct gt_cmd_args *args,
-			  const struct gt_run_sweep *sweep, struct gt_err *err)
+/*
+ * CPU ranks run any machine's plan, and so do ranks that share GPUs; else GPUs
+ * had better be the plan's.
+ */
+static int check_machine(const struct gt_cmd_args *args,
+			 const struct gt_run_sweep *sweep, struct gt_err *err)
 {
 	const struct gt_run_opts *opts = args->opts;
 	int cuda = !strcmp(sweep->ops->name, "cuda");
 	int other = !cuda || opts->map == GT_DEVICE_SHARED;
-	struct gt_run_machine want = {.map_index = opts->map || !cuda,
-				      .strict = opts->strict,
-				      .world = sweep->config.world};
+	struct gt_machine_policy want = {.map_index = opts->map || !cuda,
+					 .strict = opts->strict,
+					 .world = sweep->config.world};
 
 	if (other && !opts->strict)
 		return GT_OK;
 	return gt_local_machine_check(args, &want, sweep->config.plan, err);
 }
 
-/* Process 0 has everybody's. */
-static int run_write_trace(const struct gt_cmd_args *args,
-			   const struct gt_run_sweep *sweep,
-			   const struct gt_exec_request *req,
-			   struct gt_err *err)
+/* Process 0 gathers the traces of all processes and writes them. */
+static int write_trace(const struct gt_cmd_args *args,
+		       const struct gt_run_sweep *sweep,
+		       const struct gt_exec_request *req, struct gt_err *err)
 {
 	const struct gt_run_opts *opts = args->opts;
 	struct gt_world *world = sweep->config.world;
@@ -233,7 +238,7 @@ static int run_write_trace(const struct gt_cmd_args *args,
 				  sweep->trace, err);
 }
 
-/* Wrong data is no reason to keep the trace back. */
+/* Sweep and trace; wrong data are no reason to keep the trace back. */
 static int run_with_trace(const struct gt_cmd_args *args,
 			  struct gt_run_sweep *sweep, struct gt_err *err)
 {
@@ -246,14 +251,14 @@ static int run_with_trace(const struct gt_cmd_args *args,
 	sweep->traced = &req;
 	rc = gt_run_sweep(sweep, err);
 	if (!rc || (rc == GT_ENO && !err->code)) {
-		written = run_write_trace(args, sweep, &req, err);
+		written = write_trace(args, sweep, &req, err);
 		rc = written ? written : rc;
 	}
 	gt_trace_free(sweep->trace);
 	return rc;
 }
 
-static void run_pass_notice(void *arg, int warning, const char *text)
+static void pass_notice(void *arg, int warning, const char *text)
 {
 	if (warning)
 		gt_cmd_warn(arg, "%s", text);
@@ -263,19 +268,18 @@ static void run_pass_notice(void *arg, int warning, const char *text)
 
 enum { GT_RUN_LINK_NULL = 4 };
 
-static const char *const gt_run_link_names[] = {
-	NULL, "shm", "tcp", "verbs", [GT_RUN_LINK_NULL] = "null"};
+static const char *const link_names[] = {NULL, "shm", "tcp",
+					 "verbs", [GT_RUN_LINK_NULL] = "null"};
 
-/* What is between the processes. */
-static int run_set_links(const struct gt_run_opts *opts,
-			 struct gt_run_sweep *sweep, struct gt_world *world,
-			 struct gt_err *err)
+/* Choose what goes between the processes, and see that all run the same. */
+static int set_links(const struct gt_run_opts *opts, struct gt_run_sweep *sweep,
+		     struct gt_world *world, struct gt_err *err)
 {
 	struct gt_engine_config *config = &sweep->config;
 
 	config->world = world;
 	config->iface = opts->iface;
-	config->link = opts->link < 0 ? NULL : gt_run_link_names[opts->link];
+	config->link = opts->link < 0 ? NULL : link_names[opts->link];
 	config->trace_links = opts->trace_links;
 	if (!world)
 		return opts->trace_links
@@ -288,15 +292,14 @@ static int run_set_links(const struct gt_run_opts *opts,
 	return gt_job_check_same(world, sweep, err);
 }
 
-/* As one process or as many. */
+/* Run as one process or as the many of a job. */
 static int run_in_job(const struct gt_cmd_args *args,
 		      struct gt_run_sweep *sweep, struct gt_err *err)
 {
 	const struct gt_run_opts *opts = args->opts;
 	const struct gt_job_options options = {opts->procs, opts->iface,
 					       opts->timeout_ns};
-	const struct gt_notice notice = {run_pass_notice,
-					 (void *)(uintptr_t)args};
+	const struct gt_notice notice = {pass_notice, (void *)(uintptr_t)args};
 	struct gt_world *world;
 	int parent, rc;
 
@@ -309,9 +312,9 @@ static int run_in_job(const struct gt_cmd_args *args,
 	if (rc || parent)
 		return rc;
 	sweep->config.notice = &notice;
-	rc = run_set_links(opts, sweep, world, err);
+	rc = set_links(opts, sweep, world, err);
 	if (!rc)
-		rc = gt_run_machine(args, sweep, err);
+		rc = check_machine(args, sweep, err);
 	if (!rc && opts->soak_ns >= 0)
 		rc = gt_run_soak(sweep, opts->soak_ns, err);
 	else if (!rc)
@@ -320,31 +323,55 @@ static int run_in_job(const struct gt_cmd_args *args,
 	return gt_job_close(world, rc, err);
 }
 
-static int gt_run_plan(const struct gt_cmd_args *args, struct gt_plan *plan,
-		       struct gt_run_sweep *sweep, struct gt_err *err)
+/* Refuse options that make no sense, or none together. */
+static int check_options(const struct gt_cmd_args *args, struct gt_err *err)
 {
 	const struct gt_run_opts *opts = args->opts;
-	char digest[GT_DIGEST_TEXT_MAX];
-	int rc;
 
-	sweep->config.plan = plan;
+	if (!opts->soak_ns)
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "--soak '0' leaves no time");
+	if (opts->soak_ns > 0 && (opts->trace || opts->json || args->out))
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "--soak neither measures nor traces; leave "
+				  "--json, --trace and -o out");
+	if (opts->soak_ns > 0 && opts->link == GT_RUN_LINK_NULL)
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "--soak checks data, and --link null carries "
+				  "none");
+	if (!opts->timeout_ns)
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "--timeout '0' leaves no time");
+	return GT_OK;
+}
+
+/* Read the plan as the options have it, and make sure that it is right. */
+static int read_plan(const struct gt_cmd_args *args, struct gt_run_sweep *sweep,
+		     char digest[GT_DIGEST_TEXT_MAX], struct gt_plan **plan,
+		     struct gt_err *err)
+{
+	const struct gt_run_opts *opts = args->opts;
+	int rc = gt_plan_read(opts->plan, plan, err);
+
+	if (rc)
+		return rc;
+	sweep->config.plan = *plan;
 	sweep->plan_digest = digest;
-	rc = run_choose_colls(opts, plan, &sweep->colls, err);
+	rc = choose_colls(opts, *plan, &sweep->colls, err);
 	if (!rc)
 		rc = gt_run_parse_fault(opts->inject, &sweep->config, err);
 	if (!rc)
-		rc = run_digest_plan(plan, digest, err);
+		rc = digest_plan(*plan, digest, err);
 	if (!rc)
-		rc = run_override_plan(opts, plan, err);
+		rc = override_plan(opts, *plan, err);
 	if (!rc)
-		rc = run_check_plan(plan, sweep->colls, err);
+		rc = check_plan(*plan, sweep->colls, err);
 	if (!rc)
-		rc = run_set_placement(opts, sweep, err);
-	if (rc)
-		return rc;
-	gt_cmd_note(args, "the plan is right; engine '%s'", sweep->ops->name);
-	sweep->config.interrupt = gt_interrupt_catch();
-	return run_in_job(args, sweep, err);
+		rc = set_placement(opts, sweep, err);
+	if (!rc)
+		gt_cmd_note(args, "the plan is right; engine '%s'",
+			    sweep->ops->name);
+	return rc;
 }
 
 static int cmd_run(const struct gt_cmd_args *args, struct gt_err *err)
@@ -361,35 +388,23 @@ static int cmd_run(const struct gt_cmd_args *args, struct gt_err *err)
 		.json = opts->json,
 		.out = args->out,
 	};
-	struct gt_plan *plan;
-	int rc;
+	char digest[GT_DIGEST_TEXT_MAX];
+	struct gt_plan *plan = NULL;
+	int rc = gt_run_parse_engine(opts->plan, device, sweep.ops, err);
 
-	rc = gt_run_parse_engine(opts->plan, device, sweep.ops, err);
-	if (rc)
-		return rc;
-	if (!opts->soak_ns)
-		return gt_err_set(err, GT_EINPUT, NULL,
-				  "--soak '0' leaves no time");
-	if (opts->soak_ns > 0 && (opts->trace || opts->json || args->out))
-		return gt_err_set(err, GT_EINPUT, NULL,
-				  "--soak neither measures nor traces; leave "
-				  "--json, --trace and -o out");
-	if (opts->soak_ns > 0 && opts->link == GT_RUN_LINK_NULL)
-		return gt_err_set(err, GT_EINPUT, NULL,
-				  "--soak checks data, and --link null carries "
-				  "none");
-	if (!opts->timeout_ns)
-		return gt_err_set(err, GT_EINPUT, NULL,
-				  "--timeout '0' leaves no time");
-	rc = gt_run_parse_sizes(&sweep, opts->begin_bytes, opts->end_bytes,
-				opts->factor, err);
+	if (!rc)
+		rc = check_options(args, err);
+	if (!rc)
+		rc = gt_run_parse_sizes(&sweep, opts->begin_bytes,
+					opts->end_bytes, opts->factor, err);
 	if (!rc)
 		rc = gt_run_parse_types(&sweep, opts->dtype, opts->op, err);
 	if (!rc)
-		rc = gt_plan_read(opts->plan, &plan, err);
-	if (rc)
-		return rc;
-	rc = gt_run_plan(args, plan, &sweep, err);
+		rc = read_plan(args, &sweep, digest, &plan, err);
+	if (!rc) {
+		sweep.config.interrupt = gt_interrupt_catch();
+		rc = run_in_job(args, &sweep, err);
+	}
 	gt_plan_free(plan);
 	return rc;
 }

@@ -1,3 +1,4 @@
+/* gtopo show: a topology or a cluster as a tree of text or as a picture. */
 #include "cli/common/command.h"
 
 #include <langinfo.h>
@@ -40,7 +41,7 @@ static const struct gt_opt gt_show_opts[] = {
 	GT_OPT_END,
 };
 
-/* The locale's encoding, without making that locale the program's. */
+/* Look at the locale's encoding without making that locale the program's. */
 static int gt_show_is_utf8(void)
 {
 	locale_t locale = newlocale(LC_CTYPE_MASK, "", (locale_t)0);

@@ -1,3 +1,4 @@
+/* gtopo synth: a topology made from a short description. */
 #include "cli/common/command.h"
 
 #include "base/arena.h"

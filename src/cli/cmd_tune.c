@@ -1,3 +1,7 @@
+/*
+ * gtopo tune: every way to use a plan's channels is measured on this machine, and
+ * the plan's rows choose among them.
+ */
 #include "cli/common/command.h"
 
 #include <inttypes.h>
@@ -11,7 +15,7 @@
 #include "base/err.h"
 #include "cli/common/interrupt.h"
 #include "cli/common/opt.h"
-#include "cli/run/machine.h"
+#include "cli/run/local_machine.h"
 #include "cli/run/parse.h"
 #include "cli/tune/sweep.h"
 #include "plan/check/check.h"
@@ -71,7 +75,7 @@ enum {
 	GT_TUNE_EVERY_NS = 100000000,
 };
 
-/* What the sweep's calls get. */
+/* The state of the progress line, for what the sweep calls back. */
 struct gt_tune_talk {
 	const struct gt_cmd_args *args;
 	int shows; /* is there a terminal? */
@@ -79,7 +83,7 @@ struct gt_tune_talk {
 	int64_t next_ns;
 };
 
-static void gt_tune_tell(void *arg, const struct gt_plan_select *way,
+static void gt_tune_tell(void *arg, const struct gt_plan_select *row,
 			 uint64_t bytes, uint32_t done, uint32_t all)
 {
 	static const char full[] = "########################";
@@ -95,9 +99,9 @@ static void gt_tune_tell(void *arg, const struct gt_plan_select *way,
 		"\r[%.*s%*s] %" PRIu32 "/%" PRIu32 " %s %s %s%s, %" PRIu64
 		" bytes\033[K",
 		n, full, GT_TUNE_BAR - n, "", done, all,
-		gt_coll_name(way->coll), gt_algo_name(way->algo),
-		gt_protocol_name(way->protocol),
-		gt_detour_text(way->detour_permille, detour), bytes);
+		gt_coll_name(row->coll), gt_algo_name(row->algo),
+		gt_protocol_name(row->protocol),
+		gt_detour_text(row->detour_permille, detour), bytes);
 }
 
 static void gt_tune_clear(const struct gt_tune_talk *talk)
@@ -106,7 +110,7 @@ static void gt_tune_clear(const struct gt_tune_talk *talk)
 		fputs("\r\033[K", stderr);
 }
 
-static void gt_tune_refuse(void *arg, const struct gt_plan_select *way,
+static void gt_tune_refuse(void *arg, const struct gt_plan_select *row,
 			   uint64_t bytes, uint64_t wrong)
 {
 	const struct gt_tune_talk *talk = arg;
@@ -116,12 +120,12 @@ static void gt_tune_refuse(void *arg, const struct gt_plan_select *way,
 	gt_cmd_warn(talk->args,
 		    "%s by %s with %s%s is refused: %" PRIu64
 		    " elements of %" PRIu64 " bytes are wrong",
-		    gt_coll_name(way->coll), gt_algo_name(way->algo),
-		    gt_protocol_name(way->protocol),
-		    gt_detour_text(way->detour_permille, detour), wrong, bytes);
+		    gt_coll_name(row->coll), gt_algo_name(row->algo),
+		    gt_protocol_name(row->protocol),
+		    gt_detour_text(row->detour_permille, detour), wrong, bytes);
 }
 
-/* Each way's engine says the same. */
+/* Every candidate opens an engine, and each says the same: tell it once. */
 static void gt_tune_notice(void *arg, int warning, const char *text)
 {
 	struct gt_tune_talk *talk = arg;
@@ -133,7 +137,7 @@ static void gt_tune_notice(void *arg, int warning, const char *text)
 	gt_cmd_warn(talk->args, "%s", text);
 }
 
-/* Those that rows name, or what was asked for and the plan serves. */
+/* Take the collectives that rows name, or those asked for that it serves. */
 static int gt_tune_colls(const struct gt_tune_opts *opts,
 			 const struct gt_plan *plan, unsigned *colls,
 			 struct gt_err *err)
@@ -156,7 +160,7 @@ static int gt_tune_colls(const struct gt_tune_opts *opts,
 	return rc;
 }
 
-/* A wrong plan never runs. */
+/* Refuse a wrong plan: it never runs. */
 static int gt_tune_verify(const struct gt_plan *plan, struct gt_err *err)
 {
 	int rc = gt_plan_check(plan, err);
@@ -169,7 +173,7 @@ static int gt_tune_verify(const struct gt_plan *plan, struct gt_err *err)
 	return rc;
 }
 
-/* "cuda: 4 x NVIDIA H200", or "host: 4 ranks on 2 CPUs" */
+/* Name the machine: "cuda: 4 x NVIDIA H200", "host: 4 ranks on 2 CPUs". */
 static const char *gt_tune_machine(const struct gt_plan *plan,
 				   const struct gt_engine_ops *ops)
 {
@@ -191,7 +195,7 @@ static int gt_tune_where(const struct gt_cmd_args *args,
 			 struct gt_tune_sweep *sweep, struct gt_err *err)
 {
 	const struct gt_tune_opts *opts = args->opts;
-	const struct gt_run_machine want = {opts->map, opts->strict, NULL};
+	const struct gt_machine_policy want = {opts->map, opts->strict, NULL};
 	int host = !strcmp(sweep->ops->name, "host");
 
 	if (sweep->end_bytes == GT_RUN_SIZE_UNSET)
@@ -241,21 +245,21 @@ static int gt_tune_plan(const struct gt_cmd_args *args, struct gt_plan *plan,
 	if (!rc)
 		rc = gt_tune_colls(opts, plan, &colls, err);
 	if (!rc)
-		rc = gt_tune_candidates_find(plan, colls,
-					     sweep->ops->algo_choice != NULL,
-					     plan->arena, &sweep->ways, err);
+		rc = gt_tune_candidates_find(
+			plan, colls, sweep->ops->algo_choice != NULL,
+			plan->arena, &sweep->candidates, err);
 	if (rc)
 		return rc;
 	sweep->machine = gt_tune_machine(plan, sweep->ops);
 	if (!sweep->machine)
 		return gt_err_nomem(err);
-	gt_cmd_note(args, "%u ways on %s", sweep->ways.n, sweep->machine);
+	gt_cmd_note(args, "%u ways on %s", sweep->candidates.n, sweep->machine);
 	sweep->config.interrupt = gt_interrupt_catch();
 	rc = gt_tune_sweep(sweep, err);
 	gt_tune_clear(&talk);
 	if (!rc)
 		rc = gt_tune_write(args, plan, err);
-	/* Its warnings have said why. */
+	/* Candidates were refused, and a warning has said why. */
 	return !rc && sweep->refused ? GT_ENO : rc;
 }
 

@@ -1,3 +1,4 @@
+/* gtopo verify: a plan is checked and simulated, and its claims are judged. */
 #include "cli/common/command.h"
 
 #include <inttypes.h>
@@ -7,7 +8,7 @@
 #include "base/file.h"
 #include "cli/common/opt.h"
 #include "cli/run/parse.h"
-#include "cli/verify/machine.h"
+#include "cli/verify/topology.h"
 #include "cli/verify/verdict.h"
 #include "plan/check/check.h"
 #include "plan/ir/detour.h"
@@ -68,7 +69,7 @@ static void gt_verify_note(const struct gt_cmd_args *args,
 	}
 }
 
-/* Nothing of a right plan is wrong that goes another way. */
+/* Warn of a detour that the row's kernels do not take: it is not wrong. */
 static void gt_verify_warn(const struct gt_cmd_args *args,
 			   const struct gt_plan *plan)
 {
@@ -87,7 +88,7 @@ static void gt_verify_warn(const struct gt_cmd_args *args,
 	}
 }
 
-/* By default, what the plan names; all: whatever it can do. */
+/* By default verify what the plan names, with "all" whatever it can do. */
 static int gt_verify_colls(const char *name, const struct gt_plan *plan,
 			   unsigned *colls, struct gt_err *err)
 {

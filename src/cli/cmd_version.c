@@ -1,3 +1,4 @@
+/* gtopo version: the version, and what this program was built with. */
 #include "cli/common/command.h"
 
 #include <config.h>

@@ -44,7 +44,7 @@ static int gt_gpu_match_trees(const struct gt_gpu_match_query *pair,
 	return GT_OK;
 }
 
-/* 1 when the smaller server's GPUs are all in the other. */
+/* Match by bus ids; 1 when the smaller server's are all in the other. */
 static int gt_gpu_match_ids(const struct gt_gpu_match_query *pair,
 			    uint32_t *image)
 {

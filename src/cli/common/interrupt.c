@@ -3,7 +3,7 @@
 #include <signal.h>
 #include <stddef.h>
 
-/* A handler gets no argument. */
+/* A signal handler gets no argument, so what it sets is global. */
 static _Atomic int gt_interrupted;
 
 static void gt_interrupt_on_signal(int number)

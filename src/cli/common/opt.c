@@ -36,7 +36,7 @@ static struct gt_opt_hit gt_opt_find(const struct gt_opt_set *sets, char letter,
 	return hit;
 }
 
-/* The i-th long name of both tables. */
+/* Return the i-th long name of both tables. */
 static const char *gt_opt_name(int i, const void *arg)
 {
 	const struct gt_opt_set *sets = arg;
@@ -77,7 +77,7 @@ static int gt_opt_unknown(const struct gt_opt_set *sets, const char *name,
 			  "'--%s' is not an option; see --help", word);
 }
 
-/* Which of the words "a|b|c" is text, or -1. */
+/* Return which of the words "a|b|c" the text is, or -1. */
 static int gt_opt_word(const char *words, const char *text)
 {
 	size_t len, want = strlen(text);
@@ -156,7 +156,10 @@ static int gt_opt_set(struct gt_opt_hit hit, const char *text,
 	return GT_OK;
 }
 
-/* --name, --name=value, --name value.  How many words of argv it took. */
+/*
+ * Parse "--name", "--name=value" or "--name value"; return how many words of
+ * argv it took.
+ */
 static int gt_opt_long(const struct gt_opt_set *sets, int argc, char **argv,
 		       struct gt_err *err)
 {
@@ -181,7 +184,10 @@ static int gt_opt_long(const struct gt_opt_set *sets, int argc, char **argv,
 	return gt_opt_set(hit, value, err) ? GT_EINPUT : took;
 }
 
-/* -x, -xy, -xVALUE, -x VALUE.  How many words of argv it took. */
+/*
+ * Parse "-x", "-xy", "-xVALUE" or "-x VALUE"; return how many words of argv it
+ * took.
+ */
 static int gt_opt_short(const struct gt_opt_set *sets, int argc, char **argv,
 			struct gt_err *err)
 {

@@ -1,3 +1,7 @@
+/*
+ * Options as text: the usage line, the help, and the word nearest to a mistyped
+ * one.
+ */
 #include "cli/common/opt.h"
 
 #include <string.h>
@@ -11,7 +15,7 @@ enum {
 	GT_OPT_WORD_MAX = 32, /* longest word that suggestions look at */
 };
 
-/* The argument's name; words that fill a line are for the explanation. */
+/* Return the argument's name; words that fill a line are for the help text. */
 static int gt_opt_is_long(const struct gt_opt *opt)
 {
 	return opt->type == GT_OPT_WORD && strlen(opt->arg) > GT_OPT_ARG_MAX;
@@ -36,8 +40,8 @@ void gt_opt_usage(const struct gt_opt *opts, struct gt_buf *out)
 }
 
 /*
- * Text at the column, in lines that end behind a space or a bar; the first
- * has `used` characters already.
+ * Add the text at the column, in lines that end behind a space or a bar; the
+ * first one has `used` characters already.
  */
 static void gt_opt_wrap(const char *text, unsigned used, struct gt_buf *out)
 {
@@ -94,7 +98,7 @@ static int gt_min3(int a, int b, int c)
 	return m < c ? m : c;
 }
 
-/* Levenshtein's distance, one row at a time. */
+/* Compute Levenshtein's distance, one row at a time. */
 static int gt_opt_distance(const char *a, const char *b)
 {
 	int row[GT_OPT_WORD_MAX + 1], left, corner;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/buf.h"
+#include "base/text.h"
 #include "plan/ir/plan.h"
 
 const char *gt_proof_text_found(const struct gt_plan *plan)
@@ -28,14 +29,13 @@ const char *gt_proof_text_subject(const struct gt_plan *plan,
 	else
 		snprintf(text, GT_PROOF_SUBJECT_MAX,
 			 "%" PRIu32 " ring%s or fewer reach",
-			 proof->max_channels,
-			 proof->max_channels > 1 ? "s" : "");
+			 proof->max_channels, gt_plural(proof->max_channels));
 	return text;
 }
 
 void gt_proof_text_rings(uint32_t n, struct gt_buf *out)
 {
-	gt_buf_printf(out, "%" PRIu32 " ring%s or fewer", n, n > 1 ? "s" : "");
+	gt_buf_printf(out, "%" PRIu32 " ring%s or fewer", n, gt_plural(n));
 }
 
 double gt_proof_text_gap(double value, double bound)

@@ -3,5 +3,5 @@ gtopo_core_sources += \
 	%D%/measure.h \
 	%D%/ranks.c \
 	%D%/ranks.h \
-	%D%/text.c \
-	%D%/text.h
+	%D%/xml.c \
+	%D%/xml.h

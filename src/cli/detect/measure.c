@@ -4,12 +4,13 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/text.h"
 #include "base/xml.h"
 #include "cli/common/command.h"
 #include "measure/measure.h"
 #include "topo/xml/measured.h"
 
-/* Of its rate alone; who loses more shares its way with others. */
+/* A link that keeps less than this part of its rate alone is shared. */
 #define GT_RING_SHARED 0.75
 
 struct gt_measure_talk {
@@ -54,7 +55,7 @@ static int measure_log_shared(const struct gt_measure_talk *talk, uint32_t a,
 					 all->gpus[b].bus_id);
 }
 
-/* Told by the first of those that share: sharing is all with all. */
+/* The first of those that share tells it: sharing is all with all. */
 static void measure_log_host(const struct gt_measure_talk *talk, uint32_t gpu)
 {
 	const struct gt_measured *all = talk->measured;
@@ -123,7 +124,7 @@ static int gt_detect_measure_in(const struct gt_cmd_args *args,
 	if (rc)
 		return rc;
 	gt_cmd_note(args, "%u GPU%s measured in %.1f s", measured->ngpus,
-		    measured->ngpus == 1 ? "" : "s",
+		    gt_plural(measured->ngpus),
 		    (double)(gt_clock_ns() - begin) / 1e9);
 	measure_log(&talk);
 	return GT_OK;

@@ -12,24 +12,24 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "cli/common/command.h"
-#include "cli/detect/text.h"
-#include "cli/run/world.h"
+#include "cli/detect/xml.h"
+#include "cli/run/job.h"
 #include "exec/link/shared_memory.h"
 #include "topo/synth/fuse.h"
 #include "world/world.h"
 
-/* Detecting and starting up take less. */
+/* Detecting and starting up take less than this. */
 static const int64_t gt_ranks_limit_ns = 60000000000;
 
 enum { GT_RANKS_NAME_MAX = 64 };
 
-/* Where a process is: hosts that have one id are one host. */
+/* The host that a process is on: hosts that have one id are one host. */
 struct gt_ranks_host {
 	char id[GT_HOST_ID_MAX];
 	char name[GT_RANKS_NAME_MAX];
 };
 
-/* The host's name without its domain, fit for a file. */
+/* Make the host's name without its domain, fit for a file. */
 static void gt_ranks_here(struct gt_ranks_host *host)
 {
 	struct utsname uts = {.nodename = "node"};
@@ -44,7 +44,7 @@ static void gt_ranks_here(struct gt_ranks_host *host)
 			*at = '-';
 }
 
-/* Whether this process is the first of its host. */
+/* Find out whether this process is the first of its host. */
 static int gt_ranks_first(struct gt_world *world,
 			  const struct gt_ranks_host *own,
 			  struct gt_ranks_host *hosts, int *first,
@@ -71,7 +71,10 @@ static int gt_ranks_first(struct gt_world *world,
 	return rc;
 }
 
-/* DIR/NAME.xml beside the cluster file; DIR/NAME-2.xml when that is taken. */
+/*
+ * Name a host's file DIR/NAME.xml beside the cluster file, or DIR/NAME-2.xml
+ * when that is taken.
+ */
 static char *gt_ranks_path(struct gt_arena *arena, const char *out,
 			   const struct gt_ranks_host *hosts, uint32_t p)
 {
@@ -105,7 +108,7 @@ static int gt_ranks_fuse(const char *const *files, uint32_t nfiles,
 	return rc;
 }
 
-/* Process 0: the files of all that told one, then the cluster's. */
+/* Process 0 writes the files of all that sent one, then the cluster's. */
 static int gt_ranks_write(const char *out, const struct gt_ranks_host *hosts,
 			  const struct gt_world_part *parts, uint32_t size,
 			  struct gt_err *err)
@@ -156,7 +159,7 @@ static int gt_ranks_together(const struct gt_cmd_args *args,
 	return rc;
 }
 
-/* No launcher: a cluster of this host. */
+/* Without a launcher the cluster is this host. */
 static int gt_ranks_alone(const struct gt_cmd_args *args,
 			  const struct gt_detect_source *from,
 			  struct gt_err *err)

@@ -36,7 +36,7 @@ static int gt_diff_read(const char *path, struct gt_cluster **cluster,
 			  "is a server; the file before is a cluster");
 }
 
-/* Servers of a kind, as gtopo diff tells of two. */
+/* Compare the servers of a kind, and tell it as gtopo diff does of two. */
 static int gt_diff_kind(const struct gt_diff_clusters *ask,
 			const struct gt_cluster_kind *a,
 			const struct gt_cluster_kind *b, struct gt_buf *out,

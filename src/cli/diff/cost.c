@@ -43,7 +43,7 @@ static int gt_diff_bound_on(const struct gt_topo *topo, struct gt_arena *arena,
 	return GT_OK;
 }
 
-/* What cannot be read as a machine has no bound: memory alone fails. */
+/* A file that is no machine has no bound; only lack of memory is a failure. */
 static int gt_diff_bound(const struct gt_buf *text, struct gt_diff_bound *bound,
 			 struct gt_err *err)
 {

@@ -120,7 +120,7 @@ static void gt_fleet_sort(struct gt_fleet *fleet)
 		    !fleet->expected)
 			fleet->norm = g;
 	}
-	/* Of the largest, the one that the earliest file is in. */
+	/* Of the largest groups the earliest file's is the norm. */
 	for (uint32_t g = 0; g < fleet->ngroups && !fleet->expected; g++)
 		if (fleet->groups[g].nfiles ==
 		    fleet->groups[fleet->norm].nfiles) {

@@ -30,8 +30,8 @@ struct gt_reach {
 };
 
 /*
- * What is compared of a GPU and the host, and of two GPUs; `times` the
- * tolerance.  What all GPUs get of the host's memory depends on who else uses
+ * The values that are compared of a GPU and the host, and of two GPUs; each may
+ * differ by `times` the tolerance.  What all GPUs get of the host's memory depends on who else uses
  * it: on a virtual machine it fell from 45 to 40 GB/s between two runs.
  */
 struct gt_reach_value {
@@ -92,7 +92,7 @@ static void gt_reach_add(struct gt_reach *reach, const char *kind,
 	reach->last = &made->next;
 }
 
-/* "GPU 0000:06:00.0 to 0000:07:00.0" */
+/* Add "GPU 0000:06:00.0 to 0000:07:00.0". */
 static const char *gt_reach_who(struct gt_reach *reach, uint32_t from,
 				uint32_t to)
 {
@@ -106,7 +106,7 @@ static const char *gt_reach_who(struct gt_reach *reach, uint32_t from,
 	return name ? name : "";
 }
 
-/* The first value that is not what was expected; 1 if any was expected. */
+/* Report the first value that is not as expected; 1 if any was expected. */
 static int gt_reach_expected(struct gt_reach *reach, uint32_t from, uint32_t to,
 			     const struct gt_reach_value *v, const void *is,
 			     const void *wanted)
@@ -145,7 +145,7 @@ static int gt_reach_cmp(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* A rate against its line rate (0: unknown), then against n of its kind. */
+/* Judge a rate by its line rate (0: unknown), then by n others of its kind. */
 static void gt_reach_plain(struct gt_reach *reach, uint32_t from, uint32_t to,
 			   const char *what, double have, double line,
 			   double usual)
@@ -236,7 +236,7 @@ static void gt_reach_pair(struct gt_reach *reach,
 		       gt_reach_median(reach->rates, n));
 }
 
-/* A GPU that programs do not see, and should; 1 if so. */
+/* Report a GPU that programs should see and do not; 1 if it is one. */
 static int gt_reach_hidden(struct gt_reach *reach, uint32_t gpu)
 {
 	const struct gt_measured_gpu *is = &reach->is.gpus[gpu];

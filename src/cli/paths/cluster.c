@@ -45,7 +45,7 @@ static int gt_paths_between(struct gt_paths_on *on, const uint32_t nodes[2],
 	return GT_OK;
 }
 
-/* The first node of that kind, or the last: those furthest from each other. */
+/* Find the first node of a kind or the last: they are furthest apart. */
 static uint32_t gt_paths_node(const struct gt_cluster *cluster, uint32_t kind,
 			      int last)
 {
@@ -84,7 +84,7 @@ static int gt_paths_kinds(struct gt_paths_on *on, struct gt_err *err)
 	return rc;
 }
 
-/* "node" or "node/GPU0"; *gpu stays where there is none. */
+/* Parse "node" or "node/GPU0"; *gpu stays as it is where none is named. */
 static int gt_paths_end(const struct gt_cluster *cluster, const char *word,
 			uint32_t *node, uint32_t *gpu, struct gt_err *err)
 {

@@ -1,6 +1,8 @@
 gtopo_core_sources += \
-	%D%/machine.c \
-	%D%/machine.h \
+	%D%/job.c \
+	%D%/job.h \
+	%D%/local_machine.c \
+	%D%/local_machine.h \
 	%D%/parse.c \
 	%D%/parse.h \
 	%D%/soak.c \
@@ -8,6 +10,4 @@ gtopo_core_sources += \
 	%D%/sweep.c \
 	%D%/sweep.h \
 	%D%/trace.c \
-	%D%/trace.h \
-	%D%/world.c \
-	%D%/world.h
+	%D%/trace.h

@@ -20,7 +20,7 @@ struct gt_soak {
 	int64_t begin_ns, told_ns;
 };
 
-/* splitmix64 (Steele, Lea and Flood 2014). */
+/* Draw a number by splitmix64 (Steele, Lea and Flood 2014). */
 static uint64_t gt_soak_random(struct gt_soak *soak, uint64_t below)
 {
 	uint64_t z = soak->random += 0x9e3779b97f4a7c15ull;
@@ -30,7 +30,7 @@ static uint64_t gt_soak_random(struct gt_soak *soak, uint64_t below)
 	return (z ^ z >> 31) % below;
 }
 
-/* One of the set's bits below n; the set is not empty. */
+/* Draw one of the set's bits below n; the set is not empty. */
 static int gt_soak_pick(struct gt_soak *soak, unsigned set, int n)
 {
 	int bit;
@@ -41,7 +41,7 @@ static int gt_soak_pick(struct gt_soak *soak, unsigned set, int n)
 	return bit;
 }
 
-/* Sizes of every magnitude alike, odd ones among them. */
+/* Draw a size: all magnitudes are alike, and odd ones are among them. */
 static uint64_t gt_soak_bytes(struct gt_soak *soak)
 {
 	uint64_t most = soak->sweep->end_bytes, limit = 1;
@@ -85,7 +85,7 @@ static int gt_soak_one(struct gt_soak *soak, struct gt_err *err)
 		rc = ops->run(soak->engine, &req, 1, &elapsed_ns, err);
 	if (!rc)
 		rc = ops->check(soak->engine, &req, &wrong, err);
-	/* Without a check, and straight behind each other. */
+	/* Some more runs follow straight behind each other, without a check. */
 	if (!rc && more)
 		rc = ops->run(soak->engine, &req, more, &elapsed_ns, err);
 	if (rc)

@@ -19,13 +19,13 @@ struct gt_sweep_state {
 	const struct gt_run_sweep *sweep;
 	struct gt_engine *engine;
 	struct gt_report report;
-	struct gt_exec_request last; /* that was run, but for its place */
+	struct gt_exec_request last; /* the last one, out of place */
 	struct gt_buf out;
 	struct gt_err *err;
 };
 
-/* To standard output as it comes; a file gets everything at the end. */
-static int measure_flush(struct gt_sweep_state *run)
+/* Write rows to standard output as they come; a file gets them at the end. */
+static int flush_rows(struct gt_sweep_state *run)
 {
 	if (run->out.failed)
 		return gt_err_nomem(run->err);
@@ -42,45 +42,39 @@ static int measure_flush(struct gt_sweep_state *run)
 	return GT_OK;
 }
 
-/* Fill, run once, check: the run that counts for correctness. */
-static int measure_check(struct gt_sweep_state *run,
-			 const struct gt_exec_request *req, uint64_t *wrong)
-{
-	const struct gt_engine_ops *ops = run->sweep->ops;
-	int64_t elapsed_ns;
-	int rc = ops->fill(run->engine, req, run->err);
-
-	if (!rc)
-		rc = ops->run(run->engine, req, 1, &elapsed_ns, run->err);
-	if (!rc && !run->sweep->unchecked)
-		rc = ops->check(run->engine, req, wrong, run->err);
-	return rc;
-}
-
+/*
+ * Measure one placement.  The first run is the one that counts for correctness;
+ * the runs that are timed go straight behind each other.
+ */
 static int measure_placement(struct gt_sweep_state *run,
 			     const struct gt_exec_request *req,
 			     const struct gt_report_row *row,
 			     struct gt_report_side *side)
 {
 	const struct gt_run_sweep *sweep = run->sweep;
+	const struct gt_engine_ops *ops = sweep->ops;
 	uint64_t wrong = 0;
 	int64_t elapsed_ns = 0;
-	int rc = measure_check(run, req, &wrong);
+	int rc = ops->fill(run->engine, req, run->err);
 
-	if (!rc && sweep->warmup)
-		rc = sweep->ops->run(run->engine, req, sweep->warmup,
-				     &elapsed_ns, run->err);
 	if (!rc)
-		rc = sweep->ops->run(run->engine, req, sweep->iters,
-				     &elapsed_ns, run->err);
+		rc = ops->run(run->engine, req, 1, &elapsed_ns, run->err);
+	if (!rc && !sweep->unchecked)
+		rc = ops->check(run->engine, req, &wrong, run->err);
+	if (!rc && sweep->warmup)
+		rc = ops->run(run->engine, req, sweep->warmup, &elapsed_ns,
+			      run->err);
+	if (!rc)
+		rc = ops->run(run->engine, req, sweep->iters, &elapsed_ns,
+			      run->err);
 	if (!rc)
 		*side = gt_report_measure(&run->report, row, elapsed_ns, wrong);
 	return rc;
 }
 
-/* One size, out of place and in place. */
-static int measure_size(struct gt_sweep_state *run, struct gt_exec_request req,
-			uint64_t bytes)
+/* Measure one size, out of place and in place, and report it as a row. */
+static int measure_row(struct gt_sweep_state *run, struct gt_exec_request req,
+		       uint64_t bytes)
 {
 	const struct gt_plan *plan = run->sweep->config.plan;
 	uint64_t blocks = gt_coll_has_blocks(req.coll) ? plan->nranks : 1;
@@ -107,62 +101,40 @@ static int measure_size(struct gt_sweep_state *run, struct gt_exec_request req,
 	if (rc)
 		return rc;
 	gt_report_add(&run->report, &row);
-	return measure_flush(run);
+	return flush_rows(run);
 }
 
-static int measure_sizes(struct gt_sweep_state *run,
-			 const struct gt_exec_request *req)
+/* The next size, or 0 behind the last one. */
+static uint64_t next_size(const struct gt_run_sweep *sweep, uint64_t bytes)
 {
-	const struct gt_run_sweep *sweep = run->sweep;
-	uint64_t bytes = sweep->begin_bytes;
-	int rc = measure_size(run, *req, bytes);
-
-	while (!rc && bytes <= sweep->end_bytes / sweep->factor &&
-	       bytes < sweep->end_bytes) {
-		bytes *= sweep->factor;
-		rc = measure_size(run, *req, bytes);
-	}
-	return rc;
+	if (bytes > sweep->end_bytes / sweep->factor ||
+	    bytes >= sweep->end_bytes)
+		return 0;
+	return bytes * sweep->factor;
 }
 
-/* Where nothing is reduced one operator stands for all. */
-static int measure_operators(struct gt_sweep_state *run,
-			     struct gt_exec_request req)
+/* Collectives, types and operators are numbered together. */
+enum { NCASES = GT_NCOLLS * GT_NDTYPES * GT_NREDOPS };
+
+/*
+ * Set the request to the i-th case; 0 if the sweep leaves it out.  Where
+ * nothing is reduced one operator stands for all.
+ */
+static int choose_case(const struct gt_run_sweep *sweep, unsigned i,
+		       struct gt_exec_request *req)
 {
-	unsigned redops = run->sweep->redops;
-	int rc = GT_OK;
+	unsigned redops;
 
-	if (!gt_coll_reduces(req.coll))
-		redops = 1;
-	for (int op = 0; !rc && op < GT_NREDOPS; op++) {
-		req.op = op;
-		if (redops >> op & 1)
-			rc = measure_sizes(run, &req);
-	}
-	return rc;
+	req->coll = (enum gt_coll)(i / (GT_NDTYPES * GT_NREDOPS));
+	req->dtype = (enum gt_dtype)(i / GT_NREDOPS % GT_NDTYPES);
+	req->op = (enum gt_redop)(i % GT_NREDOPS);
+	redops = gt_coll_reduces(req->coll) ? sweep->redops : 1;
+	return sweep->colls >> req->coll & sweep->dtypes >> req->dtype &
+	       redops >> req->op & 1;
 }
 
-static int measure_all(struct gt_sweep_state *run)
-{
-	const struct gt_run_sweep *sweep = run->sweep;
-	struct gt_exec_request req = {.root = sweep->config.plan->root};
-	int rc = GT_OK;
-
-	for (int coll = 0; !rc && coll < GT_NCOLLS; coll++) {
-		req.coll = coll;
-		if (!(sweep->colls >> coll & 1))
-			continue;
-		for (int dtype = 0; !rc && dtype < GT_NDTYPES; dtype++) {
-			req.dtype = dtype;
-			if (sweep->dtypes >> dtype & 1)
-				rc = measure_operators(run, req);
-		}
-	}
-	return rc;
-}
-
-static void gt_run_head(const struct gt_run_sweep *sweep,
-			const struct utsname *uts, struct gt_report_head *head)
+static void fill_head(const struct gt_run_sweep *sweep,
+		      const struct utsname *uts, struct gt_report_head *head)
 {
 	const struct gt_engine_config *config = &sweep->config;
 	const struct gt_plan *plan = config->plan;
@@ -185,8 +157,8 @@ static void gt_run_head(const struct gt_run_sweep *sweep,
 	};
 }
 
-/* As the run that is checked, and recorded. */
-static int measure_traced(struct gt_sweep_state *run)
+/* Run the last size once more, recorded; it is filled as for a check. */
+static int run_recorded(struct gt_sweep_state *run)
 {
 	const struct gt_run_sweep *sweep = run->sweep;
 	struct gt_exec_request req = run->last;
@@ -204,27 +176,42 @@ static int measure_traced(struct gt_sweep_state *run)
 	return rc;
 }
 
-/* Everything between open and close of the engine. */
-static int measure_report(struct gt_sweep_state *run)
+/* End the report and write what has not been written as it came. */
+static int finish_report(struct gt_sweep_state *run, int rc)
 {
-	int rc;
-
-	gt_report_begin(&run->report);
-	rc = measure_flush(run);
-	if (!rc)
-		rc = measure_all(run);
-	if (!rc)
-		rc = measure_traced(run);
 	gt_report_end(&run->report, rc ? run->err->text : NULL);
 	if (rc) {
-		measure_flush(run);
+		flush_rows(run);
 		return rc;
 	}
-	rc = measure_flush(run);
+	rc = flush_rows(run);
 	if (!rc && run->out.len)
 		rc = gt_file_write(run->sweep->out, run->out.text, run->out.len,
 				   run->err);
 	return !rc && run->report.wrong ? GT_ENO : rc;
+}
+
+/* Measure all cases at all sizes, with the engine open. */
+static int measure_all(struct gt_sweep_state *run)
+{
+	const struct gt_run_sweep *sweep = run->sweep;
+	struct gt_exec_request req = {.root = sweep->config.plan->root};
+	int rc;
+
+	gt_report_begin(&run->report);
+	rc = flush_rows(run);
+	for (unsigned i = 0; !rc && i < NCASES; i++) {
+		uint64_t bytes = sweep->begin_bytes;
+
+		if (!choose_case(sweep, i, &req))
+			continue;
+		do
+			rc = measure_row(run, req, bytes);
+		while (!rc && (bytes = next_size(sweep, bytes)));
+	}
+	if (!rc)
+		rc = run_recorded(run);
+	return finish_report(run, rc);
 }
 
 int gt_run_sweep(const struct gt_run_sweep *sweep, struct gt_err *err)
@@ -236,14 +223,14 @@ int gt_run_sweep(const struct gt_run_sweep *sweep, struct gt_err *err)
 	int rc;
 
 	uname(&uts);
-	gt_run_head(sweep, &uts, &head);
+	fill_head(sweep, &uts, &head);
 	run.report.head = &head;
 	run.report.writer = sweep->json ? &gt_report_json : &gt_report_text;
 	run.report.out = &run.out;
 	config.max_bytes = sweep->end_bytes;
 	rc = sweep->ops->open(&config, &run.engine, err);
 	if (!rc) {
-		rc = measure_report(&run);
+		rc = measure_all(&run);
 		sweep->ops->close(run.engine);
 	}
 	gt_buf_release(&run.out);

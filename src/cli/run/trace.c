@@ -85,7 +85,7 @@ static void gt_tracing_step(struct gt_tracing *t, uint32_t rank,
 	gt_buf_puts(t->out, "}}");
 }
 
-/* Names: the rank's, and each thread's at its first step. */
+/* Write the rank's name, and each thread's at its first step. */
 static void gt_tracing_names(struct gt_tracing *t, uint32_t rank)
 {
 	const struct gt_trace_rank *me = &t->trace->ranks[rank];
@@ -114,7 +114,7 @@ static void gt_tracing_names(struct gt_tracing *t, uint32_t rank)
 	}
 }
 
-/* What the run was, every link, the slowest first named. */
+/* Write what the run was and every link, and tell of the slowest one. */
 static void gt_tracing_other(struct gt_tracing *t,
 			     const struct gt_exec_request *req)
 {

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "base/buf.h"
+#include "base/text.h"
 #include "cli/common/proof_text.h"
 #include "plan/ir/plan.h"
 #include "search/whatif/whatif.h"
@@ -78,7 +79,7 @@ static void print_plan_proof(const struct gt_plan *plan, struct gt_buf *out)
 		      " channel%s\n",
 		      gt_coll_name(plan->coll), plan->nranks, text.value,
 		      gt_coll_only_moves(plan->coll) ? " a pair" : "",
-		      nchannels, nchannels == 1 ? "" : "s");
+		      nchannels, gt_plural(nchannels));
 	gt_proof_text_proved(&text, out);
 	gt_buf_puts(out, "\n");
 	print_equal(proof, out);
@@ -190,7 +191,7 @@ static void print_full_in_nodes(const struct gt_whatif *whatif,
 		const struct gt_whatif_full *full = &whatif->full[i];
 
 		gt_buf_printf(out, "  %" PRIu32 " link%s %s, %g GB/s", full->n,
-			      full->n == 1 ? "" : "s", full->name,
+			      gt_plural(full->n), full->name,
 			      gt_rat_double(full->gbs));
 		for (uint32_t k = 0; k < full->nmembers; k++)
 			gt_buf_printf(out, "%s%s", k ? ", " : ": ",

@@ -9,7 +9,7 @@
 #include "topo/view/dot.h"
 #include "topo/graph/topo.h"
 
-/* The GPU of every rank, as a node. */
+/* Find the GPU of every rank, as a node of the topology. */
 static int gt_show_plan_ranks(const struct gt_plan *plan,
 			      const struct gt_topo *topo, uint32_t *gpus,
 			      struct gt_err *err)

@@ -22,7 +22,7 @@ struct gt_tune_candidates {
 };
 
 /*
- * The ways of the collectives in `colls` (bits).  Channels stand together as
+ * The candidates of the collectives in `colls` (bits).  Channels stand together as
  * they do in some row of select or measurement; meshes go in one shot and in
  * two.  On GPUs meshes go by each of their protocols, and those of
  * gt_detour_is_possible() also with detours.  What would not pass gt_plan_check() or
@@ -30,7 +30,7 @@ struct gt_tune_candidates {
  */
 int gt_tune_candidates_find(const struct gt_plan *plan, unsigned colls,
 			    int gpus, struct gt_arena *arena,
-			    struct gt_tune_candidates *ways,
+			    struct gt_tune_candidates *candidates,
 			    struct gt_err *err);
 
 #endif

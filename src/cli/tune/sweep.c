@@ -9,7 +9,7 @@
 /*
  * A round is so long that starting it does not show, and the first one does
  * not count.  Before all a machine that was idle has to wake up: without that
- * the first size of the first way took 6.8 us instead of 4.2 on H200.
+ * the first size of the first candidate took 6.8 us instead of 4.2 on H200.
  */
 enum {
 	GT_TUNE_WAKE_NS = 100000000,
@@ -20,16 +20,16 @@ enum {
 };
 
 /* A sweep under way: the engine runs a plan that has one row a collective. */
-struct gt_tuning {
+struct tuning {
 	struct gt_tune_sweep *sweep;
 	struct gt_plan plan;
 	struct gt_engine *engine;
-	struct gt_plan_measured *measured; /* one a way */
+	struct gt_plan_measured *measured; /* one for each candidate */
 	uint32_t nsizes, done;
 	int64_t awake_ns; /* how long something has been run */
 };
 
-static uint32_t gt_tune_nsizes(const struct gt_tune_sweep *sweep)
+static uint32_t count_sizes(const struct gt_tune_sweep *sweep)
 {
 	uint64_t bytes = sweep->begin_bytes;
 	uint32_t n = 1;
@@ -41,17 +41,16 @@ static uint32_t gt_tune_nsizes(const struct gt_tune_sweep *sweep)
 	return n;
 }
 
-static int gt_double_cmp(const void *a, const void *b)
+static int compare_doubles(const void *a, const void *b)
 {
 	const double *left = a, *right = b;
 
 	return (*left > *right) - (*left < *right);
 }
 
-/* Would the engine do it this way, or take another?  Then it is no way. */
-static int gt_tune_takes(const struct gt_tuning *t,
-			 const struct gt_exec_request *req,
-			 const struct gt_plan_select *way)
+/* Would the engine run the candidate as it is, or choose something else? */
+static int is_taken(const struct tuning *t, const struct gt_exec_request *req,
+		    const struct gt_plan_select *candidate)
 {
 	struct gt_algo_choice taken = {.algo = 0};
 	struct gt_err none;
@@ -61,16 +60,17 @@ static int gt_tune_takes(const struct gt_tuning *t,
 	gt_err_init(&none);
 	if (t->sweep->ops->algo_choice(t->engine, req, &taken, &none))
 		return 0;
-	if (taken.detour_permille != way->detour_permille)
+	if (taken.detour_permille != candidate->detour_permille)
 		return 0;
-	if (!gt_algo_fits_shape(way->algo, GT_SHAPE_MESH))
+	if (!gt_algo_fits_shape(candidate->algo, GT_SHAPE_MESH))
 		return taken.protocol == GT_PROTOCOL_SIMPLE;
-	return taken.algo == way->algo && taken.protocol == way->protocol;
+	return taken.algo == candidate->algo &&
+	       taken.protocol == candidate->protocol;
 }
 
-static int gt_tune_check(const struct gt_tuning *t,
-			 const struct gt_exec_request *req, uint64_t *wrong,
-			 struct gt_err *err)
+static int check_result(const struct tuning *t,
+			const struct gt_exec_request *req, uint64_t *wrong,
+			struct gt_err *err)
 {
 	const struct gt_engine_ops *ops = t->sweep->ops;
 	int64_t elapsed_ns;
@@ -81,8 +81,8 @@ static int gt_tune_check(const struct gt_tuning *t,
 	return rc ? rc : ops->check(t->engine, req, wrong, err);
 }
 
-static int gt_tune_wake(struct gt_tuning *t, const struct gt_exec_request *req,
-			struct gt_err *err)
+static int wake_up(struct tuning *t, const struct gt_exec_request *req,
+		   struct gt_err *err)
 {
 	int rc = GT_OK;
 
@@ -96,14 +96,14 @@ static int gt_tune_wake(struct gt_tuning *t, const struct gt_exec_request *req,
 	return rc;
 }
 
-static int gt_tune_time(struct gt_tuning *t, const struct gt_exec_request *req,
-			double *time_us, struct gt_err *err)
+static int time_runs(struct tuning *t, const struct gt_exec_request *req,
+		     double *time_us, struct gt_err *err)
 {
 	const struct gt_engine_ops *ops = t->sweep->ops;
 	double us[GT_TUNE_ROUNDS];
 	uint32_t iters = 1;
 	int64_t ns;
-	int rc = gt_tune_wake(t, req, err);
+	int rc = wake_up(t, req, err);
 
 	if (!rc)
 		rc = ops->run(t->engine, req, 1, &ns, err);
@@ -119,13 +119,13 @@ static int gt_tune_time(struct gt_tuning *t, const struct gt_exec_request *req,
 	}
 	if (rc)
 		return rc;
-	qsort(us, GT_TUNE_ROUNDS, sizeof(*us), gt_double_cmp);
+	qsort(us, GT_TUNE_ROUNDS, sizeof(*us), compare_doubles);
 	*time_us = us[GT_TUNE_ROUNDS / 2];
 	return GT_OK;
 }
 
-/* One size of a way.  Wrong results leave it without any. */
-static int gt_tune_point(struct gt_tuning *t, struct gt_plan_measured *m,
+/* Measure a candidate at one size; wrong results leave it without any size. */
+static int measure_point(struct tuning *t, struct gt_plan_measured *m,
 			 uint64_t bytes, struct gt_err *err)
 {
 	const struct gt_tune_sweep *sweep = t->sweep;
@@ -143,21 +143,21 @@ static int gt_tune_point(struct gt_tuning *t, struct gt_plan_measured *m,
 	int rc;
 
 	bytes = req.count * blocks * elem;
-	if (!bytes || !gt_tune_takes(t, &req, &m->use) ||
+	if (!bytes || !is_taken(t, &req, &m->use) ||
 	    (m->npoints && bytes <= m->bytes[m->npoints - 1]))
 		return GT_OK;
-	rc = gt_tune_check(t, &req, &wrong, err);
+	rc = check_result(t, &req, &wrong, err);
 	if (!rc && wrong) {
 		sweep->refuse(sweep->arg, &m->use, bytes, wrong);
 		t->sweep->refused++;
 		m->npoints = 0;
 		return GT_ENO;
 	}
-	/* What a detour needs was made now, or cannot be had. */
-	if (!rc && !gt_tune_takes(t, &req, &m->use))
+	/* The run has made what a detour needs, or it cannot be had. */
+	if (!rc && !is_taken(t, &req, &m->use))
 		return GT_OK;
 	if (!rc)
-		rc = gt_tune_time(t, &req, &time_us, err);
+		rc = time_runs(t, &req, &time_us, err);
 	if (rc)
 		return rc;
 	m->bytes[m->npoints] = bytes;
@@ -165,18 +165,19 @@ static int gt_tune_point(struct gt_tuning *t, struct gt_plan_measured *m,
 	return GT_OK;
 }
 
-static int gt_tune_way(struct gt_tuning *t, uint32_t way, struct gt_err *err)
+static int measure_candidate(struct tuning *t, uint32_t candidate,
+			     struct gt_err *err)
 {
 	const struct gt_tune_sweep *sweep = t->sweep;
-	struct gt_plan_measured *m = &t->measured[way];
+	struct gt_plan_measured *m = &t->measured[candidate];
 	uint64_t bytes = sweep->begin_bytes;
 	int rc = GT_OK;
 
 	for (uint32_t s = 0; s < t->nsizes; s++, bytes *= sweep->factor) {
 		if (sweep->tell)
 			sweep->tell(sweep->arg, &m->use, bytes, t->done + s,
-				    t->nsizes * sweep->ways.n);
-		rc = gt_tune_point(t, m, bytes, err);
+				    t->nsizes * sweep->candidates.n);
+		rc = measure_point(t, m, bytes, err);
 		if (rc)
 			break;
 	}
@@ -184,48 +185,50 @@ static int gt_tune_way(struct gt_tuning *t, uint32_t way, struct gt_err *err)
 	return rc == GT_ENO ? GT_OK : rc;
 }
 
-/* All collectives' k-th ways without a detour; returns how many. */
-static uint32_t gt_tune_kth(const struct gt_tune_candidates *ways, uint32_t k,
-			    uint32_t *kth)
+/* Find all collectives' k-th candidates without a detour; return how many. */
+static uint32_t find_kth(const struct gt_tune_candidates *candidates,
+			 uint32_t k, uint32_t *kth)
 {
 	uint32_t seen[GT_NCOLLS] = {0}, n = 0;
 
-	for (uint32_t i = 0; i < ways->n; i++)
-		if (!ways->rows[i].detour_permille &&
-		    seen[ways->rows[i].coll]++ == k)
+	for (uint32_t i = 0; i < candidates->n; i++)
+		if (!candidates->rows[i].detour_permille &&
+		    seen[candidates->rows[i].coll]++ == k)
 			kth[n++] = i;
 	return n;
 }
 
-/* A way, which is `row` of the engine's plan, and behind it with detours. */
-static int gt_tune_detours(struct gt_tuning *t, uint32_t way,
-			   struct gt_plan_select *row, struct gt_err *err)
+/* Measure a candidate, `row` of the engine's plan, then it with detours. */
+static int measure_with_detours(struct tuning *t, uint32_t candidate,
+				struct gt_plan_select *row, struct gt_err *err)
 {
-	const struct gt_tune_candidates *ways = &t->sweep->ways;
+	const struct gt_tune_candidates *candidates = &t->sweep->candidates;
 	int rc;
 
 	do {
-		row->detour_permille = ways->rows[way].detour_permille;
-		rc = gt_tune_way(t, way++, err);
-	} while (!rc && way < ways->n && ways->rows[way].detour_permille);
+		row->detour_permille =
+			candidates->rows[candidate].detour_permille;
+		rc = measure_candidate(t, candidate++, err);
+	} while (!rc && candidate < candidates->n &&
+		 candidates->rows[candidate].detour_permille);
 	return rc;
 }
 
-/* All collectives' k-th ways, on one engine; *n becomes how many. */
-static int gt_tune_round(struct gt_tuning *t, uint32_t k, uint32_t *n,
-			 struct gt_err *err)
+/* Measure all collectives' k-th candidates on one engine; *n: how many. */
+static int measure_kth(struct tuning *t, uint32_t k, uint32_t *n,
+		       struct gt_err *err)
 {
 	const struct gt_tune_sweep *sweep = t->sweep;
 	struct gt_engine_config config = sweep->config;
 	struct gt_plan_select rows[GT_NCOLLS];
-	uint32_t ways[GT_NCOLLS];
+	uint32_t candidates[GT_NCOLLS];
 	int rc;
 
-	*n = gt_tune_kth(&sweep->ways, k, ways);
+	*n = find_kth(&sweep->candidates, k, candidates);
 	if (!*n)
 		return GT_OK;
 	for (uint32_t i = 0; i < *n; i++)
-		rows[i] = sweep->ways.rows[ways[i]];
+		rows[i] = sweep->candidates.rows[candidates[i]];
 	t->plan = *sweep->plan;
 	t->plan.select = rows;
 	t->plan.nselect = *n;
@@ -235,23 +238,23 @@ static int gt_tune_round(struct gt_tuning *t, uint32_t k, uint32_t *n,
 	if (rc)
 		return rc;
 	for (uint32_t i = 0; i < *n && !rc; i++)
-		rc = gt_tune_detours(t, ways[i], &rows[i], err);
+		rc = measure_with_detours(t, candidates[i], &rows[i], err);
 	sweep->ops->close(t->engine);
 	return rc;
 }
 
-static int gt_tune_room(struct gt_tuning *t, struct gt_err *err)
+static int reserve(struct tuning *t, struct gt_err *err)
 {
 	const struct gt_tune_sweep *sweep = t->sweep;
 	struct gt_arena *arena = sweep->plan->arena;
 
-	t->nsizes = gt_tune_nsizes(sweep);
-	t->measured =
-		gt_arena_array(arena, sweep->ways.n, sizeof(*t->measured));
-	for (uint32_t i = 0; t->measured && i < sweep->ways.n; i++) {
+	t->nsizes = count_sizes(sweep);
+	t->measured = gt_arena_array(arena, sweep->candidates.n,
+				     sizeof(*t->measured));
+	for (uint32_t i = 0; t->measured && i < sweep->candidates.n; i++) {
 		struct gt_plan_measured *m = &t->measured[i];
 
-		m->use = sweep->ways.rows[i];
+		m->use = sweep->candidates.rows[i];
 		m->machine = sweep->machine;
 		m->bytes = gt_arena_array(arena, t->nsizes, sizeof(*m->bytes));
 		m->time_us =
@@ -262,19 +265,20 @@ static int gt_tune_room(struct gt_tuning *t, struct gt_err *err)
 	return t->measured ? GT_OK : gt_err_nomem(err);
 }
 
-/* What was measured before stays for collectives that were not now. */
-static int gt_tune_keep(struct gt_tuning *t, struct gt_err *err)
+/* Keep what was measured before of collectives that were not measured now. */
+static int keep_measured(struct tuning *t, struct gt_err *err)
 {
-	const struct gt_tune_candidates *ways = &t->sweep->ways;
+	const struct gt_tune_candidates *candidates = &t->sweep->candidates;
 	struct gt_plan *plan = t->sweep->plan;
 	struct gt_plan_measured *all = gt_arena_array(
-		plan->arena, (size_t)plan->nmeasured + ways->n, sizeof(*all));
+		plan->arena, (size_t)plan->nmeasured + candidates->n,
+		sizeof(*all));
 	uint32_t n = 0, colls = 0;
 
 	if (!all)
 		return gt_err_nomem(err);
-	for (uint32_t i = 0; i < ways->n; i++) {
-		colls |= 1u << ways->rows[i].coll;
+	for (uint32_t i = 0; i < candidates->n; i++) {
+		colls |= 1u << candidates->rows[i].coll;
 		if (t->measured[i].npoints)
 			all[n++] = t->measured[i];
 	}
@@ -288,12 +292,12 @@ static int gt_tune_keep(struct gt_tuning *t, struct gt_err *err)
 
 int gt_tune_sweep(struct gt_tune_sweep *sweep, struct gt_err *err)
 {
-	struct gt_tuning t = {.sweep = sweep};
+	struct tuning t = {.sweep = sweep};
 	uint32_t n = 1;
-	int rc = gt_tune_room(&t, err);
+	int rc = reserve(&t, err);
 
 	sweep->refused = 0;
 	for (uint32_t k = 0; !rc && n; k++)
-		rc = gt_tune_round(&t, k, &n, err);
-	return rc ? rc : gt_tune_keep(&t, err);
+		rc = measure_kth(&t, k, &n, err);
+	return rc ? rc : keep_measured(&t, err);
 }

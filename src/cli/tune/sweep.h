@@ -1,5 +1,5 @@
 /*
- * The part of `gtopo tune` behind its options: measure every way at every
+ * The part of `gtopo tune` behind its options: measure every candidate at every
  * size on one engine, and put what came out into the plan.
  */
 #ifndef GT_CLI_TUNE_SWEEP_H
@@ -18,20 +18,20 @@ struct gt_tune_sweep {
 	struct gt_engine_config config; /* plan and max_bytes are set here */
 	struct gt_plan *plan;
 	const char *machine;
-	struct gt_tune_candidates ways;
+	struct gt_tune_candidates candidates;
 	uint64_t begin_bytes, end_bytes, factor;
 	/* Called before each measurement, the `done`th of `all`. */
-	void (*tell)(void *arg, const struct gt_plan_select *way,
+	void (*tell)(void *arg, const struct gt_plan_select *row,
 		     uint64_t bytes, uint32_t done, uint32_t all);
-	/* Called when a way computes something wrong: it is not chosen. */
-	void (*refuse)(void *arg, const struct gt_plan_select *way,
+	/* Called when a candidate computes something wrong: it is not chosen. */
+	void (*refuse)(void *arg, const struct gt_plan_select *row,
 		       uint64_t bytes, uint64_t wrong);
 	void *arg;
 	uint32_t refused; /* set here: how many */
 };
 
 /*
- * Measurements of the ways' collectives are replaced, select is rewritten
+ * Measurements of the candidates' collectives are replaced, select is rewritten
  * (gt_plan_measured_select()).  After a failure the plan is of no use.
  */
 int gt_tune_sweep(struct gt_tune_sweep *sweep, struct gt_err *err);

@@ -1,5 +1,5 @@
 gtopo_core_sources += \
-	%D%/machine.c \
-	%D%/machine.h \
+	%D%/topology.c \
+	%D%/topology.h \
 	%D%/verdict.c \
 	%D%/verdict.h

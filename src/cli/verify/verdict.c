@@ -5,6 +5,8 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/json.h"
+#include "base/text.h"
+#include "cli/common/proof_text.h"
 
 static const char *const gt_verdict_classes[GT_NPROOFS] = {
 	[GT_PROOF_RING] = " for rings: ",
@@ -24,7 +26,7 @@ static const char *gt_verdict_routes(const struct gt_plan_proof *proof)
 							 : ": ";
 }
 
-/* What is nearly all is not rounded to all, in percent. */
+/* A value below its bound is told as at most so many percent of it. */
 #define GT_VERDICT_NEARLY 99.99
 
 static void gt_verdict_rate(struct gt_buf *out, const char *label,
@@ -37,7 +39,7 @@ static void gt_verdict_rate(struct gt_buf *out, const char *label,
 		gt_buf_printf(out, " (%s)", gt_rat_print(gbs, text));
 }
 
-/* How near the value is to a bound, and whether the bound holds. */
+/* Say how near the value is to a bound, and whether the bound holds. */
 static void gt_verdict_bound(struct gt_buf *out, struct gt_rat value,
 			     struct gt_rat bound, enum gt_bound_state state)
 {
@@ -54,23 +56,17 @@ static void gt_verdict_bound(struct gt_buf *out, struct gt_rat value,
 	gt_buf_printf(out, ", %s\n", gt_bound_state_text(state));
 }
 
-/* Rings of one share: which numbers of them reach no more? */
+/* Say of which numbers of rings of one share none reach more. */
 static void gt_verdict_equal(const struct gt_verdict *verdict,
 			     struct gt_buf *out)
 {
 	const struct gt_plan_proof *proof = &verdict->plan->proof;
-	const char *between = " but for";
 
 	if (!proof->nequal)
 		return;
 	gt_buf_printf(out, "equal     no %" PRIu32 " equal rings or fewer",
 		      proof->nequal);
-	for (uint32_t k = 1; k <= proof->nequal; k++) {
-		if (proof->equal[k - 1].n)
-			continue;
-		gt_buf_printf(out, "%s %" PRIu32, between, k);
-		between = ",";
-	}
+	gt_proof_text_open(proof, out);
 	gt_buf_printf(out, " reach more, %s\n",
 		      gt_bound_state_text(verdict->report.equal));
 }
@@ -87,12 +83,13 @@ static void gt_verdict_proof(const struct gt_verdict *verdict,
 	gt_verdict_rate(out, "value", proof->value);
 	gt_buf_puts(out, "\n");
 	gt_verdict_rate(out, "bound", proof->bound);
-	if (proof->max_channels)
-		gt_buf_printf(out, " for %" PRIu32 " ring%s or fewer: ",
-			      proof->max_channels,
-			      proof->max_channels > 1 ? "s" : "");
-	else
+	if (proof->max_channels) {
+		gt_buf_puts(out, " for ");
+		gt_proof_text_rings(proof->max_channels, out);
+		gt_buf_puts(out, ": ");
+	} else {
 		gt_buf_puts(out, gt_verdict_classes[proof->class_]);
+	}
 	if (!proof->max_channels && proof->class_ == GT_PROOF_ANY)
 		gt_buf_puts(out, gt_verdict_routes(proof));
 	gt_verdict_bound(out, proof->value, proof->bound,
@@ -129,8 +126,8 @@ void gt_verdict_text(const struct gt_verdict *verdict, struct gt_buf *out)
 	gt_verdict_colls(verdict, out);
 	gt_buf_printf(out,
 		      " of %" PRIu32 " rank%s over %" PRIu32 " channel%s\n",
-		      plan->nranks, plan->nranks == 1 ? "" : "s",
-		      plan->nchannels, plan->nchannels == 1 ? "" : "s");
+		      plan->nranks, gt_plural(plan->nranks), plan->nchannels,
+		      gt_plural(plan->nchannels));
 	gt_verdict_proof(verdict, out);
 	gt_buf_printf(out, "fifo      %" PRIu32 " slots of %" PRIu32 " bytes\n",
 		      plan->fifo_slots, plan->fifo_slice_bytes);

@@ -356,14 +356,14 @@ static void test_sweep(void **state)
 	gt_err_init(&err);
 	pretender.nopened = 0;
 	assert_int_equal(gt_tune_candidates_find(plan, 1u << GT_COLL_ALLREDUCE,
-						 1, plan->arena, &sweep.ways,
-						 &err),
+						 1, plan->arena,
+						 &sweep.candidates, &err),
 			 0);
 	/*
 	 * Two algorithms with five protocols; the tree; the ring.  Two shots by
 	 * copy engines have three detours, on the same engine.
 	 */
-	assert_int_equal(sweep.ways.n, 12 + 3);
+	assert_int_equal(sweep.candidates.n, 12 + 3);
 	assert_int_equal(gt_tune_sweep(&sweep, &err), 0);
 	assert_false(pretender.opened);
 	assert_int_equal(pretender.nopened, 12);
@@ -388,18 +388,18 @@ static void test_sweep(void **state)
 
 	/* A plan that has rows and measurements with detours has no more. */
 	assert_int_equal(gt_tune_candidates_find(plan, 1u << GT_COLL_ALLREDUCE,
-						 1, plan->arena, &sweep.ways,
-						 &err),
+						 1, plan->arena,
+						 &sweep.candidates, &err),
 			 0);
-	assert_int_equal(sweep.ways.n, 12 + 3);
+	assert_int_equal(sweep.candidates.n, 12 + 3);
 	/* On CPUs there are none. */
 	assert_int_equal(gt_tune_candidates_find(plan, 1u << GT_COLL_ALLREDUCE,
-						 0, plan->arena, &sweep.ways,
-						 &err),
+						 0, plan->arena,
+						 &sweep.candidates, &err),
 			 0);
-	assert_int_equal(sweep.ways.n, 4);
-	for (uint32_t i = 0; i < sweep.ways.n; i++)
-		assert_int_equal(sweep.ways.rows[i].detour_permille, 0);
+	assert_int_equal(sweep.candidates.n, 4);
+	for (uint32_t i = 0; i < sweep.candidates.n; i++)
+		assert_int_equal(sweep.candidates.rows[i].detour_permille, 0);
 	gt_plan_free(plan);
 }
 
@@ -415,8 +415,8 @@ static void test_no_memory_for_detours(void **state)
 	gt_err_init(&err);
 	pretender.poor = 1;
 	assert_int_equal(gt_tune_candidates_find(plan, 1u << GT_COLL_ALLREDUCE,
-						 1, plan->arena, &sweep.ways,
-						 &err),
+						 1, plan->arena,
+						 &sweep.candidates, &err),
 			 0);
 	assert_int_equal(gt_tune_sweep(&sweep, &err), 0);
 	pretender.poor = 0;

@@ -1,4 +1,4 @@
-#include "cli/run/world.h"
+#include "cli/run/job.h"
 
 #include <config.h>
 
@@ -15,7 +15,7 @@
 #include "world/launcher.h"
 #include "world/world.h"
 
-/* Something that must be the same in all processes. */
+/* A fact that must be the same in all processes. */
 struct gt_job_fact {
 	const char *name, *value;
 };
@@ -41,7 +41,7 @@ int gt_job_open(const struct gt_job_options *options, struct gt_world **world,
 	return rc;
 }
 
-/* Name and value of each, one behind the other. */
+/* Put the values one behind the other, each with its NUL. */
 static int gt_job_facts_text(const struct gt_job_fact *facts, uint32_t nfacts,
 			     struct gt_buf *text)
 {
@@ -134,7 +134,7 @@ int gt_job_close(struct gt_world *world, int rc, struct gt_err *err)
 
 	if (!world)
 		return rc;
-	/* Wrong data is everybody's: they have added it up. */
+	/* All processes know of wrong data: they have added its count up. */
 	if (rc && rc != GT_ENO) {
 		gt_err_words(err, words, sizeof(words));
 		gt_world_abort(world, words);

@@ -1,4 +1,4 @@
-#include "cli/verify/machine.h"
+#include "cli/verify/topology.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,13 +11,13 @@
 #include "topo/graph/path.h"
 #include "topo/graph/topo.h"
 
-/* A name and an index, of links or GPUs. */
-struct gt_named {
+/* The name of a link or a GPU, and its index. */
+struct named {
 	const char *name;
 	uint32_t index;
 };
 
-struct gt_machine {
+struct comparison {
 	const struct gt_plan *plan;
 	const struct gt_topo *topo;
 	const struct gt_paths *paths;
@@ -25,22 +25,22 @@ struct gt_machine {
 	uint32_t *gpus;  /* nodes, by rank */
 };
 
-static int gt_named_cmp(const void *a, const void *b)
+static int compare_names(const void *a, const void *b)
 {
-	const struct gt_named *left = a, *right = b;
+	const struct named *left = a, *right = b;
 
 	return strcmp(left->name, right->name);
 }
 
-static const struct gt_named *gt_named_find(const struct gt_named *names,
-					    uint32_t n, const char *name)
+static const struct named *find_name(const struct named *names, uint32_t n,
+				     const char *name)
 {
-	struct gt_named key = {.name = name ? name : ""};
+	struct named key = {.name = name ? name : ""};
 
-	return bsearch(&key, names, n, sizeof(key), gt_named_cmp);
+	return bsearch(&key, names, n, sizeof(key), compare_names);
 }
 
-static int gt_machine_digest(const struct gt_machine *m, struct gt_err *err)
+static int compare_digest(const struct comparison *m, struct gt_err *err)
 {
 	const char *digest = gt_topo_digest(m->topo);
 	const char *shape = gt_topo_shape_digest(m->topo);
@@ -57,8 +57,8 @@ static int gt_machine_digest(const struct gt_machine *m, struct gt_err *err)
 			     m->plan->digest, gt_topo_source(m->topo));
 }
 
-/* Does it end where a cluster's plan has a port that is no device? */
-static int machine_ends_at_port(const struct gt_machine *m, const char *id)
+/* Does the link end where a cluster's plan has a port that is no device? */
+static int ends_at_port(const struct comparison *m, const char *id)
 {
 	const struct gt_plan_cluster *cluster = m->plan->cluster;
 
@@ -75,8 +75,8 @@ static int machine_ends_at_port(const struct gt_machine *m, const char *id)
 	return 0;
 }
 
-static int gt_machine_link(const struct gt_machine *m, uint32_t i,
-			   const struct gt_named *found, struct gt_err *err)
+static int compare_link(const struct comparison *m, uint32_t i,
+			const struct named *found, struct gt_err *err)
 {
 	const struct gt_plan_link *link = &m->plan->links[i];
 	struct gt_plan_at at = gt_plan_at("links[%u]", i);
@@ -84,7 +84,7 @@ static int gt_machine_link(const struct gt_machine *m, uint32_t i,
 	char text[2][GT_RAT_TEXT_MAX];
 
 	m->links[i] = GT_NONE;
-	if (!found && machine_ends_at_port(m, link->id))
+	if (!found && ends_at_port(m, link->id))
 		return GT_OK;
 	if (!found)
 		return gt_plan_wrong(m->plan, at, err,
@@ -103,29 +103,28 @@ static int gt_machine_link(const struct gt_machine *m, uint32_t i,
 	return GT_OK;
 }
 
-static int gt_machine_links(const struct gt_machine *m, struct gt_err *err)
+static int compare_links(const struct comparison *m, struct gt_err *err)
 {
 	uint32_t n = gt_topo_nlinks(m->topo);
-	struct gt_named *names = calloc((size_t)n + 1, sizeof(*names));
+	struct named *names = calloc((size_t)n + 1, sizeof(*names));
 	int rc = GT_OK;
 
 	if (!names)
 		return gt_err_nomem(err);
 	for (uint32_t i = 0; i < n; i++)
-		names[i] = (struct gt_named){gt_topo_link(m->topo, i)->id, i};
-	qsort(names, n, sizeof(*names), gt_named_cmp);
+		names[i] = (struct named){gt_topo_link(m->topo, i)->id, i};
+	qsort(names, n, sizeof(*names), compare_names);
 	for (uint32_t i = 0; i < m->plan->nlinks && !rc; i++)
-		rc = gt_machine_link(
-			m, i, gt_named_find(names, n, m->plan->links[i].id),
-			err);
+		rc = compare_link(
+			m, i, find_name(names, n, m->plan->links[i].id), err);
 	free(names);
 	return rc;
 }
 
-static int gt_machine_ranks(const struct gt_machine *m, struct gt_err *err)
+static int compare_ranks(const struct comparison *m, struct gt_err *err)
 {
 	uint32_t n = gt_topo_ngpus(m->topo);
-	struct gt_named *names = calloc((size_t)n + 1, sizeof(*names));
+	struct named *names = calloc((size_t)n + 1, sizeof(*names));
 	int rc = GT_OK;
 
 	if (!names)
@@ -134,13 +133,13 @@ static int gt_machine_ranks(const struct gt_machine *m, struct gt_err *err)
 		const struct gt_node *gpu =
 			gt_topo_node(m->topo, gt_topo_gpu(m->topo, i));
 
-		names[i] = (struct gt_named){gpu->bus_id ? gpu->bus_id : "",
-					     gt_topo_gpu(m->topo, i)};
+		names[i] = (struct named){gpu->bus_id ? gpu->bus_id : "",
+					  gt_topo_gpu(m->topo, i)};
 	}
-	qsort(names, n, sizeof(*names), gt_named_cmp);
+	qsort(names, n, sizeof(*names), compare_names);
 	for (uint32_t i = 0; i < m->plan->nranks && !rc; i++) {
 		const char *device = m->plan->ranks[i].device;
-		const struct gt_named *found = gt_named_find(names, n, device);
+		const struct named *found = find_name(names, n, device);
 
 		if (found)
 			m->gpus[i] = found->index;
@@ -155,10 +154,10 @@ static int gt_machine_ranks(const struct gt_machine *m, struct gt_err *err)
 }
 
 /*
- * The node of a rank; of a cluster's certificate behind a node's ranks that of
- * a port, GT_NONE if it is no device.
+ * Find the node of a rank.  A cluster's certificate numbers ports behind the
+ * ranks of a node; a port that is no device has GT_NONE.
  */
-static uint32_t machine_vertex(const struct gt_machine *m, uint32_t place)
+static uint32_t find_vertex(const struct comparison *m, uint32_t place)
 {
 	const struct gt_plan_cluster *cluster = m->plan->cluster;
 
@@ -169,12 +168,12 @@ static uint32_t machine_vertex(const struct gt_machine *m, uint32_t place)
 }
 
 /* Is this how the machine joins the two?  Charges end at ports. */
-static int gt_machine_route(const struct gt_machine *m,
-			    const struct gt_plan_route *route,
-			    struct gt_plan_at at, struct gt_err *err)
+static int compare_route(const struct comparison *m,
+			 const struct gt_plan_route *route,
+			 struct gt_plan_at at, struct gt_err *err)
 {
-	uint32_t from = machine_vertex(m, route->from);
-	uint32_t to = machine_vertex(m, route->to), same = 0;
+	uint32_t from = find_vertex(m, route->from);
+	uint32_t to = find_vertex(m, route->to), same = 0;
 	int enters =
 		m->plan->cluster && route->from >= m->plan->cluster->nlocal;
 	const struct gt_path *path;
@@ -195,7 +194,7 @@ static int gt_machine_route(const struct gt_machine *m,
 			     gt_path_kind_name(path->kind));
 }
 
-static int gt_machine_routes(const struct gt_machine *m, struct gt_err *err)
+static int compare_routes(const struct comparison *m, struct gt_err *err)
 {
 	const struct gt_plan_proof *proof = &m->plan->proof;
 	int rc = GT_OK;
@@ -211,33 +210,33 @@ static int gt_machine_routes(const struct gt_machine *m, struct gt_err *err)
 
 			if (hop->transport == GT_TRANSPORT_PEER &&
 			    !hop->network)
-				rc = gt_machine_route(
+				rc = compare_route(
 					m, &route,
 					gt_plan_at("channels[%u].hops[%u]", c,
 						   i),
 					err);
 		}
 	for (uint32_t i = 0; i < proof->nroutes && !rc; i++)
-		rc = gt_machine_route(
+		rc = compare_route(
 			m, &proof->routes[i],
 			gt_plan_at("proof.certificate.routes[%u]", i), err);
 	return rc;
 }
 
-static int gt_machine_compare(struct gt_machine *m, struct gt_err *err)
+static int compare_all(struct comparison *m, struct gt_err *err)
 {
 	int rc;
 
 	m->links = calloc((size_t)m->plan->nlinks + 1, sizeof(*m->links));
 	m->gpus = calloc(m->plan->nranks, sizeof(*m->gpus));
 	if (m->links && m->gpus) {
-		rc = gt_machine_digest(m, err);
+		rc = compare_digest(m, err);
 		if (!rc)
-			rc = gt_machine_ranks(m, err);
+			rc = compare_ranks(m, err);
 		if (!rc)
-			rc = gt_machine_links(m, err);
+			rc = compare_links(m, err);
 		if (!rc)
-			rc = gt_machine_routes(m, err);
+			rc = compare_routes(m, err);
 	} else {
 		rc = gt_err_nomem(err);
 	}
@@ -246,7 +245,7 @@ static int gt_machine_compare(struct gt_machine *m, struct gt_err *err)
 	return rc;
 }
 
-static enum gt_rates gt_machine_rates(const struct gt_plan *plan)
+static enum gt_rates rates_of(const struct gt_plan *plan)
 {
 	const enum gt_rates all[] = {GT_RATES_NCCL, GT_RATES_LINE};
 
@@ -261,15 +260,15 @@ int gt_verify_topology(const struct gt_plan *plan, const char *path,
 {
 	struct gt_topo *topo = NULL;
 	struct gt_paths *paths = NULL;
-	struct gt_machine machine = {.plan = plan};
-	int rc = gt_topo_read(path, gt_machine_rates(plan), &topo, err);
+	struct comparison comparison = {.plan = plan};
+	int rc = gt_topo_read(path, rates_of(plan), &topo, err);
 
 	if (!rc)
 		rc = gt_paths_new(topo, &paths, err);
 	if (!rc) {
-		machine.topo = topo;
-		machine.paths = paths;
-		rc = gt_machine_compare(&machine, err);
+		comparison.topo = topo;
+		comparison.paths = paths;
+		rc = compare_all(&comparison, err);
 	}
 	gt_paths_free(paths);
 	gt_topo_free(topo);

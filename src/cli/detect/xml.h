@@ -2,8 +2,8 @@
  * This machine, or one that --root and --nvml show, as topology XML: what
  * `gtopo detect` writes and `gtopo health` looks at.
  */
-#ifndef GT_CLI_DETECT_TEXT_H
-#define GT_CLI_DETECT_TEXT_H
+#ifndef GT_CLI_DETECT_XML_H
+#define GT_CLI_DETECT_XML_H
 
 struct gt_buf;
 struct gt_cmd_args;

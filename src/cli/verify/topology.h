@@ -2,8 +2,8 @@
  * Does a machine have what a plan says of it?  Plan and topology do not know
  * each other, so the command that has both compares them.
  */
-#ifndef GT_CLI_VERIFY_MACHINE_H
-#define GT_CLI_VERIFY_MACHINE_H
+#ifndef GT_CLI_VERIFY_TOPOLOGY_H
+#define GT_CLI_VERIFY_TOPOLOGY_H
 
 struct gt_err;
 struct gt_plan;

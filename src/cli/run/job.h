@@ -2,8 +2,8 @@
  * `gtopo run` as several processes: which they are, that they run the same,
  * and which of them speaks.
  */
-#ifndef GT_CLI_RUN_WORLD_H
-#define GT_CLI_RUN_WORLD_H
+#ifndef GT_CLI_RUN_JOB_H
+#define GT_CLI_RUN_JOB_H
 
 #include <stdint.h>
 

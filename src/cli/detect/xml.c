@@ -1,4 +1,4 @@
-#include "cli/detect/text.h"
+#include "cli/detect/xml.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 #include "topo/probe/probe.h"
 #include "topo/xml/write.h"
 
-/* What hwloc takes from nowhere but the environment. */
+/* Set what hwloc takes from nowhere but the environment. */
 static int gt_detect_hwloc(const char *root, struct gt_err *err)
 {
 	struct stat st;

@@ -1,4 +1,4 @@
-#include "cli/run/machine.h"
+#include "cli/run/local_machine.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@
 
 enum { GT_RUN_REASON_MAX = 256, GT_RUN_WHY_MAX = 512 };
 
-/* By way of the XML, so that digests are those of detected files. */
+/* Detect by way of the XML, so that digests are those of detected files. */
 static int gt_local_machine_detect(struct gt_topo **topo, struct gt_err *err)
 {
 	struct gt_probe_env env = {.root = ""};
@@ -36,10 +36,10 @@ static int gt_local_machine_detect(struct gt_topo **topo, struct gt_err *err)
 	return rc;
 }
 
-/* NULL: it is this machine; else why not. */
-static const char *gt_local_machine_mismatch(const struct gt_run_machine *want,
-					     const struct gt_plan *plan,
-					     const struct gt_topo *topo)
+/* Return NULL if the plan is for this machine, else why it is not. */
+static const char *gt_local_machine_mismatch(
+	const struct gt_machine_policy *want, const struct gt_plan *plan,
+	const struct gt_topo *topo)
 {
 	const char *shape = gt_topo_shape_digest(topo);
 
@@ -54,13 +54,13 @@ static const char *gt_local_machine_mismatch(const struct gt_run_machine *want,
 				 "bus ids; --map index allows that";
 }
 
-/* What a process finds out about its own machine. */
+/* A process finds this out about its own machine and sends it to all. */
 struct gt_local_machine {
 	char why[GT_RUN_REASON_MAX]; /* it is not the plan's, or "" */
 	char shape[GT_DIGEST_TEXT_MAX];
 };
 
-static int gt_local_machine_find(const struct gt_run_machine *want,
+static int gt_local_machine_find(const struct gt_machine_policy *want,
 				 const struct gt_plan *plan,
 				 struct gt_local_machine *seen,
 				 struct gt_err *err)
@@ -86,7 +86,7 @@ static int gt_local_machine_find(const struct gt_run_machine *want,
 	return GT_OK;
 }
 
-/* Which is the first process that is on a wrong machine, and why. */
+/* Say which is the first process that is on a wrong machine, and why. */
 static void gt_local_machine_judge(struct gt_world *world,
 				   const struct gt_plan *plan,
 				   const struct gt_local_machine *seen,
@@ -143,7 +143,7 @@ static int gt_local_machine_compare(struct gt_world *world,
 }
 
 int gt_local_machine_check(const struct gt_cmd_args *args,
-			   const struct gt_run_machine *want,
+			   const struct gt_machine_policy *want,
 			   const struct gt_plan *plan, struct gt_err *err)
 {
 	struct gt_local_machine seen;
