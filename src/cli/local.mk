@@ -33,3 +33,5 @@ include src/cli/search/local.mk
 include src/cli/show/local.mk
 include src/cli/tune/local.mk
 include src/cli/verify/local.mk
+
+EXTRA_DIST += %D%/README.md

@@ -12,3 +12,5 @@ gtopo_core_sources += \
 	%D%/proof_text.h \
 	%D%/reference.c \
 	%D%/reference.h
+
+EXTRA_DIST += %D%/README.md

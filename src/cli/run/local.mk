@@ -11,3 +11,5 @@ gtopo_core_sources += \
 	%D%/sweep.h \
 	%D%/trace.c \
 	%D%/trace.h
+
+EXTRA_DIST += %D%/README.md

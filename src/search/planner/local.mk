@@ -4,3 +4,5 @@ gtopo_core_sources += \
 	%D%/planner.h \
 	%D%/request.c \
 	%D%/request.h
+
+EXTRA_DIST += %D%/README.md

@@ -9,3 +9,5 @@ gtopo_core_sources += \
 	%D%/result.c \
 	%D%/result.h \
 	%D%/whatif.h
+
+EXTRA_DIST += %D%/README.md
