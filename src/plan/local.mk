@@ -7,3 +7,5 @@ include src/plan/ir/local.mk
 include src/plan/json/local.mk
 include src/plan/lower/local.mk
 include src/plan/simulate/local.mk
+
+EXTRA_DIST += %D%/README.md

@@ -1,3 +1,7 @@
+/*
+ * Numbers of nodes in a cluster: places relative to a root's node, trees of
+ * nodes by the levels' digits, the double binary tree, and uplinks.
+ */
 #include "plan/ir/cluster.h"
 
 #include <string.h>
@@ -25,7 +29,7 @@ int gt_spread_find(const char *name)
 	return -1;
 }
 
-/* Nodes that a step of a level's digit skips. */
+/* How many nodes a step of one in a level's digit skips. */
 static uint32_t gt_nodes_unit(const struct gt_plan_cluster *cluster,
 			      uint32_t level)
 {
@@ -95,7 +99,7 @@ uint32_t gt_nodes_in_class(const struct gt_plan_cluster *cluster,
 	       gt_nodes_unit(cluster, class_ - 1);
 }
 
-/* The lowest level whose digit is not 0; nlevels for place 0. */
+/* The lowest level whose digit of the place is not 0; nlevels for place 0. */
 static uint32_t gt_nodes_lowest(const struct gt_plan_cluster *cluster,
 				uint32_t place)
 {
@@ -120,7 +124,10 @@ uint32_t gt_nodes_parent(const struct gt_plan_cluster *cluster, uint32_t place)
 	return place - (digit - up) * gt_nodes_unit(cluster, level);
 }
 
-/* Children that differ from a place, which has no lower digits, in a level. */
+/*
+ * The children of a place that differ from it in the digit of a level; the
+ * place has no lower digits.
+ */
 static uint32_t gt_nodes_below(const struct gt_plan_cluster *cluster,
 			       uint32_t level, uint32_t place,
 			       uint32_t *children)
@@ -163,7 +170,7 @@ uint32_t gt_nodes_fan(const struct gt_plan_cluster *cluster)
 	return fan;
 }
 
-/* The digit below n whose way to 0 is longest. */
+/* The digit below n that is the farthest from 0 in the tree. */
 static uint32_t gt_nodes_deepest(enum gt_spread spread, uint32_t n)
 {
 	uint32_t deepest = 0;
@@ -172,7 +179,10 @@ static uint32_t gt_nodes_deepest(enum gt_spread spread, uint32_t n)
 		return n - 1;
 	if (spread == GT_SPREAD_STAR)
 		return 1;
-	/* Binomial: a step a bit, and of n numbers one is all ones. */
+	/*
+	 * In a binomial tree each bit that is set is a step, and a number below
+	 * n with the most bits set is all ones.
+	 */
 	while (n >>= 1)
 		deepest++;
 	return deepest;
@@ -218,7 +228,11 @@ uint32_t gt_nodes_ring_rank(const struct gt_plan_cluster *cluster,
 	return node * n + ring->order[at];
 }
 
-/* Places 1 .. m, as the first tree knows them, and back. */
+/*
+ * The second tree is the first one with other numbers: this turns a place of
+ * the second into that of the first or, with `back`, the other way.  Place 0
+ * stays.
+ */
 static uint32_t gt_nodes_dtree_swap(uint32_t m, uint32_t place, int back)
 {
 	if (!place)
@@ -248,7 +262,7 @@ uint32_t gt_nodes_dtree_children(uint32_t n, int second, uint32_t place,
 	uint32_t m = n - 1, found = 0;
 	uint32_t x = second ? gt_nodes_dtree_swap(m, place, 0) : place;
 
-	/* They differ from it by a power of two. */
+	/* Children differ from their parent by a power of two. */
 	for (uint32_t step = 1; step <= m; step *= 2)
 		for (int less = 0; less < 2; less++) {
 			uint32_t child = less ? x - step : x + step;

@@ -59,17 +59,19 @@ struct gt_plan;
 struct gt_plan_channel;
 struct gt_plan_rank;
 
-/* What a digit's parent is. */
+/*
+ * How a level's digit gets to 0 in the tree of nodes: what its parent digit is.
+ */
 enum gt_spread {
-	GT_SPREAD_STAR,     /* 0 */
-	GT_SPREAD_BINOMIAL, /* its lowest bit cleared */
-	GT_SPREAD_CHAIN,    /* one less */
+	GT_SPREAD_STAR,     /* always 0 */
+	GT_SPREAD_BINOMIAL, /* the digit with its lowest bit cleared */
+	GT_SPREAD_CHAIN,    /* the digit less one */
 	GT_NSPREADS
 };
 
 struct gt_plan_level {
-	uint32_t nodes; /* below one switch; a multiple of the level before */
-	int by_rail;    /* a switch a rail: ports of one rail only meet */
+	uint32_t nodes; /* below one switch; a multiple of the level before's */
+	int by_rail;    /* 1: every rail has a switch, so rails do not meet */
 	struct gt_rat gbs; /* of a switch's uplink, each way; last level: 0 */
 	enum gt_spread spread;
 };
@@ -111,13 +113,16 @@ int gt_plan_expand_ranks(struct gt_plan *plan,
 /* The radix of a level: switches of the level below that one takes in. */
 uint32_t gt_nodes_radix(const struct gt_plan_cluster *cluster, uint32_t level);
 
-/* The place of a node relative to `origin`, and the node at such a place. */
+/* The place of a node relative to node `origin`, and the node at a place. */
 uint32_t gt_nodes_place(const struct gt_plan_cluster *cluster, uint32_t origin,
 			uint32_t node);
 uint32_t gt_nodes_at(const struct gt_plan_cluster *cluster, uint32_t origin,
 		     uint32_t place);
 
-/* How far two nodes are apart, and how many nodes are so far from one. */
+/*
+ * The class of two nodes, which says how far they are apart, and the number of
+ * nodes that are of that class to a given one.
+ */
 uint32_t gt_nodes_class(const struct gt_plan_cluster *cluster, uint32_t a,
 			uint32_t b);
 uint32_t gt_nodes_in_class(const struct gt_plan_cluster *cluster,
@@ -127,8 +132,8 @@ uint32_t gt_nodes_in_class(const struct gt_plan_cluster *cluster,
 uint32_t gt_nodes_parent(const struct gt_plan_cluster *cluster, uint32_t place);
 
 /*
- * The children of a place into children[], whose length gt_nodes_fan()
- * bounds; their number.
+ * Write the children of a place to children[], whose length gt_nodes_fan()
+ * bounds; the result is their number.
  */
 uint32_t gt_nodes_children(const struct gt_plan_cluster *cluster,
 			   uint32_t place, uint32_t *children);
@@ -144,7 +149,7 @@ uint32_t gt_nodes_depth(const struct gt_plan_cluster *cluster);
 void gt_nodes_resize(struct gt_plan_cluster *cluster, uint32_t level,
 		     uint32_t radix);
 
-/* Does the ring alternate; the rank at a position of it, from 0 on. */
+/* Does the ring alternate?  And the rank at a position of it, from 0 on. */
 int gt_nodes_ring_alternates(const struct gt_plan_cluster *cluster,
 			     const struct gt_plan_channel *ring);
 uint32_t gt_nodes_ring_rank(const struct gt_plan_cluster *cluster,
@@ -152,33 +157,36 @@ uint32_t gt_nodes_ring_rank(const struct gt_plan_cluster *cluster,
 			    uint32_t position);
 
 /*
- * Must a ring leave a node by the rail it entered it by: are rails apart, and
- * do nodes not go in pairs below each switch?
+ * Must a ring leave a node by the rail by which it entered it?  It must where
+ * rails are apart and nodes do not go in pairs below each switch.
  */
 int gt_nodes_ring_keeps_rail(const struct gt_plan_cluster *cluster);
 
 /*
- * The trees of n nodes: the parent of a place that is not 0; the children of a
- * place, at most GT_DTREE_FAN, and their number.
+ * The double binary tree of n nodes: the parent of a place that is not 0, and
+ * the children of a place, at most GT_DTREE_FAN; the result is their number.
  */
 enum { GT_DTREE_FAN = 2 };
 uint32_t gt_nodes_dtree_parent(uint32_t n, int second, uint32_t place);
 uint32_t gt_nodes_dtree_children(uint32_t n, int second, uint32_t place,
 				 uint32_t children[GT_DTREE_FAN]);
 
-/* Uplinks of all levels: the number of one, out of its switch or into it. */
+/*
+ * The number of the uplink out of the switch of a level and rail or, with `in`,
+ * into it; and how many numbers there are.
+ */
 uint32_t gt_nodes_uplink(const struct gt_plan_cluster *cluster, uint32_t level,
 			 uint32_t rail, int in);
 uint32_t gt_nodes_nuplinks(const struct gt_plan_cluster *cluster);
 
 /*
- * A flow's rounds (plan/lower/shape.h): by how many a block is sent on later
- * than it is sent, and taken later than that.  So many are on their way while
- * the next are sent; hence slots.
+ * A flow's rounds (plan/lower/shape.h): a block is sent on GT_EXCHANGE_LAG
+ * rounds after it was sent, and taken as many rounds after that.  So many
+ * blocks are on their way while the next ones are sent, hence the slots.
  */
 enum { GT_EXCHANGE_LAG = 3, GT_EXCHANGE_SLOTS = 2 * GT_EXCHANGE_LAG + 1 };
 
-/* "star" ...; -1 for none. */
+/* The words are "star" and so on; gt_spread_find() gives -1 for any other. */
 const char *gt_spread_name(enum gt_spread spread);
 int gt_spread_find(const char *name);
 

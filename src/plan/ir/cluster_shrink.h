@@ -15,8 +15,8 @@ struct gt_arena;
 
 /*
  * A plan and the smaller cluster that it is on.  Everything but the levels is
- * borrowed from the plan that it was made of.  It must not be copied: plan.cluster
- * is &cluster.
+ * borrowed from the plan that it was made of.  It must not be copied, since
+ * plan.cluster points to `cluster`.
  */
 struct gt_plan_shrunk {
 	struct gt_plan plan;

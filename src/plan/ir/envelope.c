@@ -1,3 +1,7 @@
+/*
+ * Which schedule at which size, with hysteresis, and the size at which one
+ * hands over to the next.
+ */
 #include "plan/ir/envelope.h"
 
 #include <math.h>
@@ -6,17 +10,18 @@ static const double gt_envelope_worth = 0.97;
 
 enum { GT_ENVELOPE_GRAIN_BYTES = 1024 };
 
-uint32_t gt_envelope_choose(const double *time_us, uint32_t nways,
+uint32_t gt_envelope_choose(const double *time_us, uint32_t nschedules,
 			    uint32_t home, uint32_t at)
 {
 	uint32_t best = 0;
 
-	for (uint32_t i = 1; i < nways; i++)
+	for (uint32_t i = 1; i < nschedules; i++)
 		if (time_us[i] < time_us[best])
 			best = i;
-	if (home < nways && time_us[home] * gt_envelope_worth <= time_us[best])
+	if (home < nschedules &&
+	    time_us[home] * gt_envelope_worth <= time_us[best])
 		return home;
-	if (at < nways && time_us[at] * gt_envelope_worth <= time_us[best])
+	if (at < nschedules && time_us[at] * gt_envelope_worth <= time_us[best])
 		return at;
 	return best;
 }
@@ -29,7 +34,7 @@ uint64_t gt_envelope_crossover(const double time_us[2][2],
 	double at = (double)bytes[0];
 	uint64_t cross;
 
-	/* What one of them cannot do is not between. */
+	/* Where one of the two cannot do a size there is nothing in between. */
 	if (!isfinite(ahead) || !isfinite(behind) || ahead <= 0)
 		return bytes[0];
 	if (behind > 0)

@@ -1,3 +1,7 @@
+/*
+ * How often each hop of a channel is taken: the pairs of ranks of a flow are
+ * counted along their paths.
+ */
 #include "plan/ir/hop_uses.h"
 
 #include <stdlib.h>
@@ -5,7 +9,7 @@
 #include "base/err.h"
 #include "plan/ir/plan.h"
 
-/* at[from * n + to]: the hop, or UINT32_MAX. */
+/* The hops by pair of ranks: at[from * n + to] is the hop, or UINT32_MAX. */
 static uint32_t *gt_uses_index(const struct gt_plan_channel *channel,
 			       uint32_t n)
 {

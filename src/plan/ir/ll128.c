@@ -1,3 +1,7 @@
+/*
+ * Whether every link of a plan is one over which packets of 128 bytes arrive
+ * whole.
+ */
 #include "plan/ir/ll128.h"
 
 #include <string.h>

@@ -17,3 +17,5 @@ gtopo_core_sources += \
 	%D%/plan.c \
 	%D%/plan.h \
 	%D%/program.h
+
+EXTRA_DIST += %D%/README.md

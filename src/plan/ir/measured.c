@@ -1,3 +1,7 @@
+/*
+ * The rows of select that a plan's measurements make the quickest: for each
+ * collective the lower envelope of the measured times.
+ */
 #include "plan/ir/measured.h"
 
 #include <math.h>
@@ -9,19 +13,22 @@
 #include "plan/ir/envelope.h"
 #include "plan/ir/plan.h"
 
-/* No buffer is larger: behind it comes the row that has to be the last. */
+/*
+ * No buffer is larger than this: behind it comes the row that has to be the
+ * last one.
+ */
 static const uint64_t gt_plan_measured_largest = UINT64_C(1) << 40;
 
-/* The table of one collective in the making. */
+/* The rows of one collective while they are made. */
 struct gt_choice {
 	struct gt_plan *plan;
 	enum gt_coll coll;
-	uint32_t nways, nsizes;
-	const struct gt_plan_measured **ways;
+	uint32_t nschedules, nsizes;
+	const struct gt_plan_measured **schedules;
 	uint64_t *sizes;
-	double *time_us; /* [size][way] */
+	double *time_us; /* [size][schedule] */
 	uint32_t *chosen;
-	uint32_t home; /* the way of the last row; nways: any */
+	uint32_t home; /* the schedule of the last row; nschedules: any */
 };
 
 int gt_plan_measured_same(const struct gt_plan_select *a,
@@ -69,14 +76,14 @@ static int gt_size_cmp(const void *a, const void *b)
 	return (*left > *right) - (*left < *right);
 }
 
-/* All sizes at which some way was measured, once each. */
+/* Collect the sizes at which some schedule was measured, once each. */
 static void gt_choice_sizes(struct gt_choice *c)
 {
 	uint32_t n = 0, unique = 0;
 
-	for (uint32_t w = 0; w < c->nways; w++)
-		for (uint32_t i = 0; i < c->ways[w]->npoints; i++)
-			c->sizes[n++] = c->ways[w]->bytes[i];
+	for (uint32_t w = 0; w < c->nschedules; w++)
+		for (uint32_t i = 0; i < c->schedules[w]->npoints; i++)
+			c->sizes[n++] = c->schedules[w]->bytes[i];
 	qsort(c->sizes, n, sizeof(*c->sizes), gt_size_cmp);
 	for (uint32_t i = 0; i < n; i++)
 		if (!i || c->sizes[i] != c->sizes[i - 1])
@@ -84,20 +91,25 @@ static void gt_choice_sizes(struct gt_choice *c)
 	c->nsizes = unique;
 }
 
-/* The quickest at the largest size of those that the proof is about. */
+/*
+ * Find the schedule for the last row: the one that is the quickest at the
+ * largest size among those with the channels and the algorithm that the proof
+ * is about.
+ */
 static void gt_choice_home(struct gt_choice *c)
 {
 	const struct gt_plan_select *main = gt_plan_main_row(c->plan);
-	const double *last = c->time_us + (c->nsizes - 1) * c->nways;
+	const double *last = c->time_us + (c->nsizes - 1) * c->nschedules;
 
-	c->home = c->nways;
-	for (uint32_t w = 0; c->coll == c->plan->coll && w < c->nways; w++) {
-		struct gt_plan_select use = c->ways[w]->use;
+	c->home = c->nschedules;
+	for (uint32_t w = 0; c->coll == c->plan->coll && w < c->nschedules;
+	     w++) {
+		struct gt_plan_select use = c->schedules[w]->use;
 
 		use.protocol = main->protocol;
 		use.detour_permille = main->detour_permille;
 		if (gt_plan_measured_same(&use, main) &&
-		    (c->home == c->nways || last[w] < last[c->home]))
+		    (c->home == c->nschedules || last[w] < last[c->home]))
 			c->home = w;
 	}
 }
@@ -107,45 +119,50 @@ static int gt_choice_make(struct gt_choice *c, struct gt_err *err)
 	struct gt_arena *arena = c->plan->arena;
 	uint32_t n = c->plan->nmeasured, npoints = 0, at;
 
-	c->ways = gt_arena_array(arena, n, sizeof(*c->ways));
-	for (uint32_t i = 0; c->ways && i < n; i++)
+	c->schedules = gt_arena_array(arena, n, sizeof(*c->schedules));
+	for (uint32_t i = 0; c->schedules && i < n; i++)
 		if (c->plan->measured[i].use.coll == c->coll) {
-			c->ways[c->nways++] = &c->plan->measured[i];
+			c->schedules[c->nschedules++] = &c->plan->measured[i];
 			npoints += c->plan->measured[i].npoints;
 		}
 	c->sizes = gt_arena_array(arena, npoints, sizeof(*c->sizes));
-	c->time_us = gt_arena_array(arena, (size_t)npoints * c->nways,
+	c->time_us = gt_arena_array(arena, (size_t)npoints * c->nschedules,
 				    sizeof(*c->time_us));
 	c->chosen = gt_arena_array(arena, npoints, sizeof(*c->chosen));
-	if (!c->ways || !c->sizes || !c->time_us || !c->chosen)
+	if (!c->schedules || !c->sizes || !c->time_us || !c->chosen)
 		return gt_err_nomem(err);
-	if (!c->nways)
+	if (!c->nschedules)
 		return GT_OK;
 	gt_choice_sizes(c);
 	for (uint32_t s = 0; s < c->nsizes; s++)
-		for (uint32_t w = 0; w < c->nways; w++)
-			c->time_us[s * c->nways + w] =
-				gt_plan_measured_time(c->ways[w], c->sizes[s]);
+		for (uint32_t w = 0; w < c->nschedules; w++)
+			c->time_us[s * c->nschedules + w] =
+				gt_plan_measured_time(c->schedules[w],
+						      c->sizes[s]);
 	gt_choice_home(c);
-	at = c->nways;
+	at = c->nschedules;
 	for (uint32_t s = 0; s < c->nsizes; s++)
-		c->chosen[s] = at = gt_envelope_choose(
-			c->time_us + s * c->nways, c->nways, c->home, at);
+		c->chosen[s] = at =
+			gt_envelope_choose(c->time_us + s * c->nschedules,
+					   c->nschedules, c->home, at);
 	return GT_OK;
 }
 
-/* Where the choice at size s hands over to that of the next. */
+/*
+ * The size up to which the choice at size s is used before that of the next
+ * size.
+ */
 static uint64_t gt_choice_cross(const struct gt_choice *c, uint32_t s)
 {
-	const double *here = c->time_us + s * c->nways;
-	const double *next = here + c->nways;
+	const double *here = c->time_us + s * c->nschedules;
+	const double *next = here + c->nschedules;
 	uint32_t a = c->chosen[s], b = c->chosen[s + 1];
 	const double time_us[2][2] = {{here[a], next[a]}, {here[b], next[b]}};
 
 	return gt_envelope_crossover(time_us, c->sizes + s);
 }
 
-/* Each run of sizes with the same choice becomes a row. */
+/* Make a row of each run of sizes with the same choice. */
 static void gt_choice_rows(const struct gt_choice *c,
 			   struct gt_plan_select *rows, uint32_t *n)
 {
@@ -155,7 +172,7 @@ static void gt_choice_rows(const struct gt_choice *c,
 	for (uint32_t s = 0; s <= end; s++) {
 		if (s < end && c->chosen[s + 1] == c->chosen[s])
 			continue;
-		rows[*n] = c->ways[c->chosen[s]]->use;
+		rows[*n] = c->schedules[c->chosen[s]]->use;
 		rows[(*n)++].max_bytes =
 			s < end ? gt_choice_cross(c, s) : UINT64_MAX;
 	}
@@ -164,8 +181,8 @@ static void gt_choice_rows(const struct gt_choice *c,
 	rows[*n - 1].max_bytes = c->sizes[end] < gt_plan_measured_largest
 					 ? gt_plan_measured_largest
 					 : c->sizes[end];
-	if (c->home < c->nways)
-		last = c->ways[c->home]->use;
+	if (c->home < c->nschedules)
+		last = c->schedules[c->home]->use;
 	rows[*n] = last;
 	rows[(*n)++].max_bytes = UINT64_MAX;
 }
@@ -194,7 +211,7 @@ int gt_plan_measured_select(struct gt_plan *plan, struct gt_err *err)
 
 		if (rc)
 			return rc;
-		if (c.nways)
+		if (c.nschedules)
 			gt_choice_rows(&c, rows, &n);
 		else
 			gt_choice_keep(&c, rows, &n);

@@ -12,7 +12,7 @@ struct gt_plan;
 struct gt_plan_measured;
 struct gt_plan_select;
 
-/* Are these the same but for their limits? */
+/* Are two uses the same but for their limits of size? */
 int gt_plan_measured_same(const struct gt_plan_select *a,
 			  const struct gt_plan_select *b);
 
@@ -21,8 +21,9 @@ const struct gt_plan_measured *gt_plan_measured_find(
 	const struct gt_plan *plan, const struct gt_plan_select *use);
 
 /*
- * The time at a size, in microseconds; between two sizes that were measured it
- * is a power of the size.  INFINITY below the first and above the last.
+ * The time of a measured use at a size, in microseconds.  Between two sizes
+ * that were measured it is a power of the size; below the first and above the
+ * last it is INFINITY.
  */
 double gt_plan_measured_time(const struct gt_plan_measured *measured,
 			     uint64_t bytes);
@@ -30,9 +31,9 @@ double gt_plan_measured_time(const struct gt_plan_measured *measured,
 /*
  * Rewrite `select`: each collective with measurements gets the rows that they
  * make the quickest, other collectives keep theirs.  The last row of the plan's
- * own collective stays one with the channels and the algorithm that its proof
- * is about, for messages larger than any where something else is quicker.  The
- * plan must have passed gt_plan_check().  GT_ESYS when memory ran out.
+ * own collective keeps the channels and the algorithm that its proof is about,
+ * if only for messages larger than any buffer where something else is quicker.
+ * The plan must have passed gt_plan_check().  GT_ESYS when memory ran out.
  */
 int gt_plan_measured_select(struct gt_plan *plan, struct gt_err *err);
 

@@ -1,3 +1,7 @@
+/*
+ * A plan's memory, the words of its enums, which row is for which message, and
+ * what algorithms, shapes and collectives have in common.
+ */
 #include "plan/ir/plan.h"
 
 #include <stdlib.h>
@@ -185,10 +189,11 @@ int gt_algo_supports(enum gt_algo algo, enum gt_coll coll)
 }
 
 /*
- * A hop of a ring carries all blocks but one, of an all-reduce twice, or all
- * of a broadcast; an edge of a tree a channel's whole share; a pair of a mesh
- * or a flow one block, or of what has no blocks all at once (one-shot), or a
- * rank's part once to be brought together and once to be spread (two-shot).
+ * What a hop carries of the result.  A ring's hop carries all blocks but one,
+ * for an all-reduce twice, or all of a broadcast.  An edge of a tree carries a
+ * channel's whole share.  A pair of a mesh or a flow carries one block, or, of
+ * what has no blocks, all at once (one-shot) or a rank's part once to be
+ * brought together and once to be spread (two-shot).
  */
 struct gt_rat gt_plan_algbw_factor(const struct gt_plan *plan)
 {

@@ -24,8 +24,10 @@ struct gt_plan_cluster;
 struct gt_plan_template;
 
 enum gt_shape {
-	/* order: a Hamiltonian cycle of the ranks; of a cluster: through a
-	   node's (plan/ir/cluster.h) */
+	/*
+	 * order: a Hamiltonian cycle of the ranks, or, in a cluster, one that
+	 * goes through a node's ranks (plan/ir/cluster.h)
+	 */
 	GT_SHAPE_RING,
 	GT_SHAPE_CHAIN,    /* order: a Hamiltonian path */
 	GT_SHAPE_TREE,     /* root, parent: a spanning out-tree */
@@ -36,7 +38,7 @@ enum gt_shape {
 	GT_NSHAPES
 };
 
-/* How channels are used: what a row of `select` names. */
+/* How channels are used: the algorithm that a row of `select` names. */
 enum gt_algo {
 	GT_ALGO_RING,
 	GT_ALGO_TREE,     /* trees and chains */
@@ -97,20 +99,22 @@ struct gt_plan_hop {
 	struct gt_rat charge;
 	uint32_t nroute;
 	uint32_t *route; /* indices into links */
-	/* Template: between local ranks of two nodes; the charge is the
-	 * sender's, as far as the port. */
+	/*
+	 * In a cluster: the hop leads from a local rank of one node to one of
+	 * another; the charge is the sender's, as far as the port.
+	 */
 	int network;
 };
 
 /*
- * How a flow gets what its first rank has for its last one there.  Of a
- * cluster (plan/ir/cluster.h): for all pairs of a rank of one node and one of
- * another, so far away, or of the same node.
+ * The path by which a flow gets the block that the path's first rank has for
+ * its last one.  In a cluster (plan/ir/cluster.h) a path is for all pairs of a
+ * rank of one node and one of another of its class, or of the same node.
  */
 struct gt_plan_path {
 	uint32_t nranks; /* at least 3, each once */
 	uint32_t *ranks;
-	/* of a cluster instead: gt_nodes_class(), hops of the channel */
+	/* in a cluster instead: gt_nodes_class(), and hops of the channel */
 	uint32_t class_, nhops;
 	uint32_t *hops;
 };
@@ -121,28 +125,38 @@ struct gt_plan_channel {
 	uint32_t norder;
 	uint32_t *order; /* ring, chain */
 	uint32_t root;
-	/* Tree: nranks entries, -1 at the root; of a cluster: a node's. */
+	/*
+	 * Tree: nranks entries, -1 at the root; in a cluster those of a node.
+	 */
 	int32_t *parent;
 	int second; /* tree of a cluster: which of two (plan/ir/cluster.h) */
 	uint32_t
-		npaths; /* flow: of pairs that do not go directly; cluster: all */
+		/*
+		 * flow: of pairs that do not go directly; in a cluster: of all
+		 */
+		npaths;
 	struct gt_plan_path *paths;
-	uint32_t nchunks;    /* steps: that the result is divided into */
+	uint32_t nchunks;    /* steps: the result is divided into so many */
 	uint32_t nscratch;   /* steps: scratch places of each rank */
-	struct gt_rat share; /* of the result; a selection's sum to 1 */
-	/* What the channel moves on each of its hops; flow: of each pair;
-	   steps: on a hop that is taken by every chunk once. */
+	struct gt_rat share; /* of the result; those of a row sum to 1 */
+	/*
+	 * The rate on each of the channel's hops; of a flow for each pair, of
+	 * steps on a hop that every chunk takes once.
+	 */
 	struct gt_rat gbs;
 	uint32_t nhops;
 	struct gt_plan_hop *hops; /* ring, chain: as in order */
-	/* template: one a local rank, in that order; hops are between local
-	 * ranks and in the direction away from the root */
+	/*
+	 * template: one for each local rank, in order; hops are between local
+	 * ranks and in the direction away from the root
+	 */
 	struct gt_plan_template *templates;
 };
 
 /*
- * Of a cluster's rings and flows also uplinks have one: those numbers follow
- * the links' (gt_nodes_uplink()).
+ * The price of a link in a certificate.  In those about a cluster's rings and
+ * flows uplinks have prices as well; their numbers follow those of links
+ * (gt_nodes_uplink()).
  */
 struct gt_plan_price {
 	uint32_t link;
@@ -156,9 +170,9 @@ struct gt_plan_prices {
 
 /*
  * The route that the hardware fixes for an ordered pair of ranks, and its
- * charge: what a hop between the two loads, whether a channel uses it or not.
- * Of a cluster: for local ranks, and between ranks and ports, whose numbers
- * follow the local ranks'.
+ * charge: a hop between the two loads these links, whether a channel uses it or
+ * not.  In a cluster routes are between local ranks, and between ranks and
+ * ports, whose numbers follow those of the local ranks.
  */
 struct gt_plan_route {
 	uint32_t from, to; /* ranks */
@@ -179,7 +193,8 @@ struct gt_plan_part {
 };
 
 /*
- * Vertices of a cluster as plan/cluster_sum.h names them, for its bounds.
+ * A set of a cluster's vertices, for its bounds.  A name is the class of the
+ * node, a slash and the vertex (plan/check/cluster_cut.c).
  */
 struct gt_plan_set {
 	uint32_t n;
@@ -236,19 +251,24 @@ struct gt_plan_proof {
 	struct gt_rat channel_price;
 	uint32_t nprices, nroutes, nparts;
 	struct gt_plan_price *prices;
-	struct gt_plan_route *routes; /* of all ordered pairs, or none */
+	/* of all ordered pairs of ranks, or none */
+	struct gt_plan_route *routes;
 	struct gt_plan_part *parts;
-	uint32_t nsets; /* of a cluster, in place of parts */
+	uint32_t nsets; /* in a cluster, in place of parts */
 	struct gt_plan_set *sets;
 	/*
-	 * Of rings of one share: that no k of them, k up to nequal, reach more
-	 * than the value.  With more than value / k each, few fit on a link; by
-	 * equal[k - 1] all that fits is worth less than k, and none of the
-	 * rings costs less than 1.  Without prices: not proved for this k.
+	 * The bound on rings of one share: no k of them, for k up to nequal,
+	 * reach more than the value.  With more than value / k each, few fit on
+	 * a link; under the prices equal[k - 1] all that fits is worth less
+	 * than k, and no ring costs less than 1.  An empty list of prices means
+	 * that nothing is proved for this k.
 	 */
 	uint32_t nequal;
 	struct gt_plan_prices *equal;
-	/* Links that none of `routes` crosses, so that sets leave them out. */
+	/*
+	 * Links that none of `routes` crosses, which the sets therefore leave
+	 * out.
+	 */
 	uint32_t nunused;
 	uint32_t *unused;
 };
@@ -280,7 +300,7 @@ struct gt_plan_select {
  * machine can win on another.
  */
 struct gt_plan_measured {
-	struct gt_plan_select use; /* all but max_bytes */
+	struct gt_plan_select use; /* max_bytes means nothing here */
 	const char *machine;       /* "cuda: 4 x NVIDIA H200" */
 	uint32_t npoints;
 	uint64_t *bytes; /* ascending, above 0 */
@@ -301,14 +321,20 @@ struct gt_plan {
 	struct gt_plan_link *links;
 	struct gt_plan_channel *channels;
 	struct gt_plan_select *select;
-	/* Of channels of shape steps, in order of channel, rank and lane. */
+	/*
+	 * The programs of channels of shape steps, in order of channel, rank
+	 * and lane.
+	 */
 	uint32_t nprograms;
 	struct gt_program *programs;
 	int has_proof;
 	struct gt_plan_proof proof;
 	uint32_t fifo_slots;
 	uint32_t fifo_slice_bytes;
-	/* Equal nodes: links are one node's; NULL: the plan has no such */
+	/*
+	 * The cluster whose node the links are of; NULL: ranks are listed one
+	 * by one.
+	 */
 	struct gt_plan_cluster *cluster;
 	uint32_t nmeasured;
 	struct gt_plan_measured *measured;
@@ -317,12 +343,12 @@ struct gt_plan {
 /* An empty plan with an arena; NULL when memory ran out. */
 struct gt_plan *gt_plan_new(void);
 
-/* NULL is allowed. */
+/* Release a plan and all that is in its arena; NULL is allowed. */
 void gt_plan_free(struct gt_plan *plan);
 
 /*
- * How bytes go over these of the plan's links: over a network by RDMA, else
- * GPUs reach each other's memory.
+ * How bytes go over these of the plan's links: over a network by RDMA,
+ * otherwise by access to each other's memory.
  */
 enum gt_transport gt_plan_transport(const struct gt_plan *plan,
 				    const uint32_t *links, uint32_t nlinks);
@@ -331,15 +357,15 @@ enum gt_transport gt_plan_transport(const struct gt_plan *plan,
 const struct gt_plan_select *gt_plan_main_row(const struct gt_plan *plan);
 
 /*
- * Is this row for messages of `coll`?  It names it; or, when no row does, it is
- * one of the plan's own collective and can do that as well.
+ * Is this row for messages of `coll`?  It is when it names it; or, when no row
+ * does, when it is one of the plan's own collective and can do that as well.
  */
 int gt_plan_row_serves(const struct gt_plan *plan,
 		       const struct gt_plan_select *row, enum gt_coll coll);
 
 /*
- * The row for a message of so many bytes: the last one that serves coll when
- * it is larger than all; NULL when none serves coll.
+ * The row for a message of so many bytes, which is the last one that serves
+ * coll when the message is larger than all limits; NULL when none serves coll.
  */
 const struct gt_plan_select *gt_plan_row(const struct gt_plan *plan,
 					 enum gt_coll coll, uint64_t bytes);
@@ -350,7 +376,9 @@ const struct gt_plan_select *gt_plan_row(const struct gt_plan *plan,
  */
 struct gt_rat gt_plan_algbw_factor(const struct gt_plan *plan);
 
-/* Can channels of this shape be used so; and what for? */
+/*
+ * Can the algorithm use channels of this shape?  And can it do the collective?
+ */
 int gt_algo_fits_shape(enum gt_algo algo, enum gt_shape shape);
 int gt_algo_supports(enum gt_algo algo, enum gt_coll coll);
 
@@ -358,18 +386,18 @@ int gt_algo_supports(enum gt_algo algo, enum gt_coll coll);
 int gt_coll_goes_down(enum gt_coll coll);
 int gt_coll_goes_up(enum gt_coll coll);
 
-/* Does it add contributions up? */
+/* Does the collective add contributions up? */
 int gt_coll_reduces(enum gt_coll coll);
 
 /*
- * Does it only move, each block from one rank to one other?  And has `from`
- * one for `to`, of n ranks?
+ * Does the collective only move blocks, each from one rank to one other?  And
+ * has rank `from` a block for rank `to`, of n ranks?
  */
 int gt_coll_only_moves(enum gt_coll coll);
 int gt_coll_has_pair(enum gt_coll coll, uint32_t n, uint32_t root,
 		     uint32_t from, uint32_t to);
 
-/* Is its larger buffer a block for each rank? */
+/* Is the collective's larger buffer made of a block for each rank? */
 int gt_coll_has_blocks(enum gt_coll coll);
 
 /* Does one rank of this collective differ from the others? */
@@ -383,7 +411,10 @@ const struct gt_program *gt_plan_program(const struct gt_plan *plan,
 					 uint32_t channel, uint32_t rank,
 					 uint32_t lane);
 
-/* Words of the enums, as in the JSON; _find gives -1 for none. */
+/*
+ * The words of the enums, as in the JSON; the _find functions give -1 for a
+ * word that is none.
+ */
 const char *gt_coll_name(enum gt_coll coll);
 const char *gt_shape_name(enum gt_shape shape);
 const char *gt_algo_name(enum gt_algo algo);

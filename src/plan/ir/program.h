@@ -74,11 +74,14 @@ enum gt_operand_buf {
 	GT_BUF_NONE,   /* no bytes: only waits or posts */
 	GT_BUF_INPUT,  /* this rank's input */
 	GT_BUF_OUTPUT, /* this rank's output; may alias the input (in place) */
-	GT_BUF_FIFO,   /* source: a slot this rank receives in;
-			  destination: a slot of the peer */
+	/*
+	 * source: a slot that this rank receives in; destination: a slot of the
+	 * peer
+	 */
+	GT_BUF_FIFO,
 	GT_BUF_PEER_INPUT,  /* a peer's registered input */
 	GT_BUF_PEER_OUTPUT, /* a peer's registered output */
-	GT_BUF_SCRATCH,     /* this rank's own; empty when a loop begins */
+	GT_BUF_SCRATCH,     /* scratch of this rank; empty when a loop begins */
 	GT_NBUFS
 };
 
@@ -104,13 +107,15 @@ struct gt_operand {
 	uint32_t chunk; /* of the buffer; unused for a FIFO */
 };
 
-/* Sources first, then destinations.  Source 0 is reduced first. */
+/*
+ * One step.  Sources come first, then destinations; source 0 is reduced first.
+ */
 struct gt_step {
 	uint8_t op; /* enum gt_op */
 	uint8_t nsrc;
 	uint8_t ndst;
 	uint8_t flags;  /* GT_STEP_* */
-	uint32_t chunk; /* whose slice length this step moves */
+	uint32_t chunk; /* the length of this chunk's slice is moved */
 	uint32_t id;    /* position in the program, for messages */
 	uint32_t reserved;
 	struct gt_operand operand[GT_STEP_OPERANDS];
@@ -119,7 +124,10 @@ struct gt_step {
 GT_STATIC_ASSERT(sizeof(struct gt_operand) == 8, "operand is 8 bytes");
 GT_STATIC_ASSERT(sizeof(struct gt_step) == 64, "step is 64 bytes");
 
-/* Records that a step takes up, operands that do not fit in one included. */
+/*
+ * How many records a step takes up, with those for operands that do not fit in
+ * the first one.
+ */
 GT_HD static inline uint32_t gt_step_nrecords(const struct gt_step *step)
 {
 	uint32_t n = (uint32_t)step->nsrc + step->ndst;
@@ -127,7 +135,9 @@ GT_HD static inline uint32_t gt_step_nrecords(const struct gt_step *step)
 	return n ? (n + GT_STEP_OPERANDS - 1) / GT_STEP_OPERANDS : 1;
 }
 
-/* Sources first, then destinations, wherever their records are. */
+/*
+ * Operand i of a step, in whichever of its records it is; sources come first.
+ */
 GT_HD static inline const struct gt_operand *gt_step_operand(
 	const struct gt_step *step, uint32_t i)
 {
@@ -148,16 +158,16 @@ struct gt_conn {
 
 /*
  * What one rank does on one lane of one channel.  Lanes of a channel share its
- * layout and otherwise run on their own, each with its own connections: so a
- * tree's way up and its way down do not wait for each other.  Arrays belong to
- * whoever lowered it.
+ * layout and otherwise run on their own, each with its own connections, so that
+ * a tree's way up and its way down do not wait for each other.  The arrays
+ * belong to whoever lowered it.
  */
 struct gt_program {
 	uint32_t rank;
 	uint32_t channel;
 	uint32_t lane;
 	uint32_t nchunks;  /* chunk numbers are below this */
-	uint32_t nscratch; /* those of scratch are below this */
+	uint32_t nscratch; /* numbers of scratch places are below this */
 	uint32_t nconns;
 	uint32_t nsteps;
 	struct gt_conn *conns;
@@ -210,7 +220,7 @@ GT_HD static inline uint64_t gt_cut(uint64_t len, uint32_t i, uint32_t n,
 	return at - at % align;
 }
 
-/* All of the worker's part of a chunk. */
+/* The whole part that a worker has of a chunk. */
 GT_HD static inline struct gt_range gt_layout_part(const struct gt_layout *lay,
 						   uint32_t chunk,
 						   uint32_t worker)
@@ -230,7 +240,7 @@ GT_HD static inline struct gt_range gt_layout_part(const struct gt_layout *lay,
 	return part;
 }
 
-/* Slice `loop` of the worker's part of a chunk; count 0 past its end. */
+/* Slice `loop` of the worker's part of a chunk; its count is 0 past the end. */
 GT_HD static inline struct gt_range gt_layout_slice(const struct gt_layout *lay,
 						    uint32_t chunk,
 						    uint32_t worker,
