@@ -1,3 +1,7 @@
+/*
+ * What is measured, in which order, and how it is entered into the machine's
+ * record; the mover carries the bytes.
+ */
 #include "measure/measure.h"
 
 #include <config.h>
@@ -6,7 +10,10 @@
 #include "base/arena.h"
 #include "base/err.h"
 
-/* Two that share nothing lose little; two on one link lose half. */
+/*
+ * Two GPUs share a link to the host if each gets less than this part of its own
+ * rate: two that share nothing lose little, two on one link lose half.
+ */
 #define GT_MEASURE_SHARED 0.75
 
 struct gt_measuring {
@@ -26,7 +33,7 @@ const struct gt_mover_ops *gt_mover_ops_get(void)
 #endif
 }
 
-/* The first n moves at once; their rates are in m->gbs. */
+/* Measure the first n moves at once; their rates are in m->gbs. */
 static int gt_measure_move(struct gt_measuring *m, uint32_t n,
 			   struct gt_err *err)
 {
@@ -135,7 +142,7 @@ static int gt_measure_all(struct gt_measuring *m, struct gt_err *err)
 	return rc || n < 2 ? rc : gt_measure_ring(m, err);
 }
 
-/* What the topology says of the mover's GPUs goes with them. */
+/* Open the mover, and copy what the topology says of its GPUs. */
 static int gt_measure_open(struct gt_measuring *m,
 			   const struct gt_measured *known,
 			   struct gt_arena *arena, struct gt_err *err)

@@ -43,7 +43,10 @@ static void gt_mover_close(struct gt_mover *mover)
 	free(mover);
 }
 
-/* Where this is not allowed, memory is where it happens to be. */
+/*
+ * Ask for host memory on a NUMA node.  Where that is not allowed, memory is
+ * where it happens to be.
+ */
 static void gt_mover_bind(int numa)
 {
 	unsigned long nodes[16] = {0};
@@ -57,7 +60,7 @@ static void gt_mover_bind(int numa)
 	}
 }
 
-/* Bytes like any others: zeros may travel faster. */
+/* Fill a buffer with bytes like any others, as zeros may travel faster. */
 static void gt_mover_fill(char *bytes, size_t n)
 {
 	uint64_t x = UINT64_C(0x9e3779b97f4a7c15);
@@ -126,7 +129,7 @@ static int gt_mover_gpu_open(struct gt_mover *mover, struct gt_mover_gpu *gpu,
 	return gt_mover_wait(mover, gpu, "copying from the host", err);
 }
 
-/* Access is a wish: copies work without, flags do not. */
+/* Ask for access between GPUs.  Copies work without it, flags do not. */
 static int gt_mover_reach(struct gt_mover *mover, uint32_t from, uint32_t to)
 {
 	int can = 0, device = mover->gpus[from].device;
@@ -142,7 +145,7 @@ static int gt_mover_reach(struct gt_mover *mover, uint32_t from, uint32_t to)
 	       (rc == cudaSuccess || rc == cudaErrorPeerAccessAlreadyEnabled);
 }
 
-/* CUDA's GPUs, a part of one (MIG) taken for it. */
+/* Find the GPUs that CUDA has; a part of one (MIG) stands for the whole. */
 static int gt_mover_find(struct gt_mover *mover, int ndevices,
 			 struct gt_err *err)
 {

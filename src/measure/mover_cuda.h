@@ -1,6 +1,6 @@
 /*
- * The inside of the mover that CUDA is: a stream, two buffers and a flag on
- * each GPU, pinned memory beside it.  Nothing waits for a whole device.
+ * What the CUDA mover's files share: a stream, two buffers and a flag on each
+ * GPU, and pinned memory beside it.  Nothing waits for a whole device.
  */
 #ifndef GT_MEASURE_MOVER_CUDA_H
 #define GT_MEASURE_MOVER_CUDA_H
@@ -32,15 +32,15 @@ struct gt_mover {
 	int stuck; /* freeing would wait for ever */
 };
 
-/* "GPU 'BUS': cannot WHAT: ...", GT_ESYS. */
+/* mover_cuda_wait.c: fail with "GPU 'BUS': cannot WHAT: ...", GT_ESYS. */
 int gt_mover_fail(const struct gt_mover_gpu *gpu, cudaError_t rc,
 		  const char *what, struct gt_err *err);
 
-/* Until all that was enqueued before the GPU's end event is done. */
+/* Wait until all that was enqueued before the GPU's end event is done. */
 int gt_mover_wait(struct gt_mover *mover, const struct gt_mover_gpu *gpu,
 		  const char *what, struct gt_err *err);
 
-/* Of the table. */
+/* mover_cuda_move.c: members of struct gt_mover_ops. */
 int gt_mover_move(struct gt_mover *mover, const struct gt_move *moves,
 		  uint32_t nmoves, double *gbs, struct gt_err *err);
 int gt_mover_ping(struct gt_mover *mover, uint32_t a, uint32_t b, double *ns,

@@ -1,3 +1,6 @@
+/*
+ * The bytes and flags that the CUDA mover sends, and the time that they take.
+ */
 #include "measure/mover_cuda.h"
 
 #include <stdlib.h>
@@ -15,7 +18,7 @@ enum {
 	GT_PING_ROUNDS = 1000,
 };
 
-/* The GPU whose stream carries it. */
+/* The GPU whose stream carries a move. */
 static struct gt_mover_gpu *gt_mover_owner(const struct gt_mover *mover,
 					   const struct gt_move *move)
 {
@@ -45,7 +48,10 @@ static cudaError_t gt_mover_copy(const struct gt_mover *mover,
 				   GT_PEER_BYTES, gpu->stream);
 }
 
-/* All moves, counts[] copies each, taking turns so that all begin at once. */
+/*
+ * Enqueue all moves, counts[] copies each, taking turns so that all begin at
+ * once.
+ */
 static int gt_mover_enqueue(struct gt_mover *mover, const struct gt_move *moves,
 			    uint32_t n, const uint32_t *counts,
 			    struct gt_err *err)
@@ -93,7 +99,7 @@ static int gt_mover_trial(struct gt_mover *mover, const struct gt_move *moves,
 	return rc;
 }
 
-/* As many copies as last for the span at the rate that one has. */
+/* How many copies last for the span, at the rate that one of them has. */
 static uint32_t gt_mover_copies(const struct gt_move *move, double gbs)
 {
 	double copies =

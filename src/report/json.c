@@ -1,3 +1,4 @@
+/* Reports as JSON (gtopo-report(5)). */
 #include "report/report.h"
 
 #include <inttypes.h>

@@ -1,3 +1,7 @@
+/*
+ * What every report computes, whatever it is printed as: bandwidths, sums and
+ * the worst result.
+ */
 #include "report/report.h"
 
 #include <string.h>

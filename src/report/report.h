@@ -1,15 +1,15 @@
 /*
- * What a run measured, as nccl-tests' columns or as JSON (gtopo-report(5),
+ * What a run has measured, as nccl-tests' columns or as JSON (gtopo-report(5),
  * share/schema/report-1.schema.json).
  *
- * algbw is bytes / time, with bytes of the larger of input and output; busbw
- * is algbw times a factor that makes collectives and numbers of ranks
- * comparable with a link's bandwidth, as in nccl-tests: 2(n-1)/n for
- * all-reduce, 1 for broadcast, reduce and send-receive, (n-1)/n for others.
- * Both in 1e9 bytes/s.
+ * algbw is bytes / time, with bytes of the larger of input and output; busbw is
+ * algbw times a factor that makes collectives and numbers of ranks comparable
+ * with a link's bandwidth, as in nccl-tests: 2(n-1)/n for all-reduce, 1 for
+ * broadcast, reduce and send-receive, (n-1)/n for others.  Both are in 1e9
+ * bytes/s.
  *
- * A writer appends to a buffer of the caller, who may write it out and empty
- * it after every call.
+ * A writer appends to a buffer of the caller, who may write it out and empty it
+ * after every call.
  */
 #ifndef GT_REPORT_REPORT_H
 #define GT_REPORT_REPORT_H
@@ -18,7 +18,10 @@
 
 struct gt_buf;
 
-/* What is the same for all rows.  Strings are borrowed; NULL: not known. */
+/*
+ * The facts that are the same for all rows.  Strings are borrowed; NULL: not
+ * known.
+ */
 struct gt_report_head {
 	const char *version; /* of gtopo */
 	const char *host;
@@ -39,7 +42,7 @@ struct gt_report_side {
 	uint64_t wrong; /* elements */
 };
 
-/* One size, out of place and in place. */
+/* The measurements of one size, out of place and in place. */
 struct gt_report_row {
 	const char *coll, *dtype, *op;
 	int64_t root; /* -1: no rank differs from the others */
@@ -70,7 +73,7 @@ struct gt_report_writer {
 extern const struct gt_report_writer gt_report_text;
 extern const struct gt_report_writer gt_report_json;
 
-/* busbw / algbw */
+/* The factor by which busbw is larger than algbw. */
 double gt_report_factor(const char *coll, uint32_t ranks);
 
 /* Fill in a side from a measurement. */
@@ -81,7 +84,7 @@ struct gt_report_side gt_report_measure(const struct gt_report *report,
 void gt_report_begin(struct gt_report *report);
 void gt_report_add(struct gt_report *report, const struct gt_report_row *row);
 
-/* error: why there are no more rows, or NULL. */
+/* Ends the report; error says why there are no more rows, or is NULL. */
 void gt_report_end(struct gt_report *report, const char *error);
 
 double gt_report_busbw(const struct gt_report *report);

@@ -1,3 +1,4 @@
+/* Reports as text, in nccl-tests' columns. */
 #include "report/report.h"
 
 #include <inttypes.h>

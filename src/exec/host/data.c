@@ -1,3 +1,7 @@
+/*
+ * The test data of the host engine's ranks: what they send, and whether what
+ * they received is right.
+ */
 #include "exec/host/host.h"
 
 #include <string.h>
@@ -39,7 +43,10 @@ static void gt_data_put(char *at, uint64_t bits, size_t elem_bytes)
 	}
 }
 
-/* All bits set: NaN, or a number that is seldom right. */
+/*
+ * Fill an output with all bits set, which is NaN or a number that is seldom
+ * right.
+ */
 static void gt_data_poison(struct gt_host_rank *rank)
 {
 	const struct gt_host_buffer *out = &rank->output;
@@ -85,7 +92,10 @@ static uint64_t gt_data_differ(const char *a, const char *b, uint64_t n,
 	return differ;
 }
 
-/* How often all outputs that have elements [at, at + n) are wrong there. */
+/*
+ * Count wrong elements among [at, at + n) in the outputs of all ranks that have
+ * them.
+ */
 static uint64_t gt_data_compare(const struct gt_engine *engine,
 				const char *want, uint64_t at, uint64_t n)
 {
@@ -103,7 +113,7 @@ static uint64_t gt_data_compare(const struct gt_engine *engine,
 	return wrong;
 }
 
-/* The part of the index space that the rank's thread looks at. */
+/* The part of the index space that the rank's thread checks. */
 static struct gt_range gt_data_part(const struct gt_host_rank *rank)
 {
 	const struct gt_engine *engine = rank->engine;
@@ -118,10 +128,9 @@ static struct gt_range gt_data_part(const struct gt_host_rank *rank)
 }
 
 /*
- * What must come out of a reduction is costly to know and the same on all
- * ranks: each rank's thread looks at one part of the index space, in
- * the output of everybody who is here.  Of other collectives it looks at its
- * own output.
+ * The result of a reduction is costly to compute and the same on all ranks, so
+ * each rank's thread checks one part of the index space, in the output of every
+ * rank of this process.  Of other collectives it checks its own rank's output.
  */
 void gt_host_check(struct gt_host_rank *rank)
 {

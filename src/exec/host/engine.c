@@ -1,3 +1,7 @@
+/*
+ * The host engine's table of functions (exec/engine.h): the caller's side,
+ * which hands jobs to the rank threads.
+ */
 #include "exec/host/host.h"
 
 #include <stdlib.h>
@@ -10,7 +14,10 @@
 
 enum {
 	GT_HOST_SPINS = 2000,
-	/* Polls from one yield to the next; those of sockets take longer. */
+	/*
+	 * Polls from one yield to the next; it is fewer where a round also
+	 * polls sockets, since that takes longer.
+	 */
 	GT_HOST_YIELDS = 128,
 	GT_HOST_YIELDS_WIRES = 16,
 };
@@ -59,7 +66,7 @@ static struct gt_engine *gt_host_new(const struct gt_engine_config *config)
 	return engine;
 }
 
-/* Find the other processes; which ranks are here. */
+/* Find the other processes, and which ranks are in this one. */
 static int gt_host_join(struct gt_engine *engine, struct gt_err *err)
 {
 	const struct gt_engine_config *config = &engine->config;
@@ -100,8 +107,8 @@ static void gt_host_close(struct gt_engine *engine)
 }
 
 /*
- * Polling is for ranks that have a processor each, be it that all may use all
- * of them, or that a launcher has given each process its own.
+ * Has each rank on this host a processor, so that it may poll?  All may share
+ * all processors, or a launcher may have given each process its own.
  */
 static int gt_host_has_cpus(const struct gt_engine *engine)
 {
@@ -134,7 +141,7 @@ static int gt_host_open(const struct gt_engine_config *config,
 	return GT_OK;
 }
 
-/* Hand a job to all rank threads and see it through. */
+/* Hand a job to all rank threads and wait until all have done it. */
 static int gt_host_do(struct gt_engine *engine, enum gt_host_job job,
 		      const struct gt_exec_request *req, struct gt_err *err)
 {

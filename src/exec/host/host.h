@@ -1,5 +1,6 @@
 /*
- * Inside the host engine: ranks are threads, FIFOs are shared memory.
+ * What the files of the host engine share: ranks are threads, FIFOs are shared
+ * memory.
  *
  * The caller's thread hands a job (fill, run, check) to all rank threads and
  * watches them; a rank thread does its part of the job and says so.  Within a
@@ -8,9 +9,9 @@
  * looks at `abort`, which is set once and for good: after it the engine can
  * only be closed.
  *
- * Who writes what: a rank's lanes, buffers and counters belong to its thread
- * while a job runs, and to the caller between jobs; the mutex around the hand
- * over orders the two.  FIFOs have rules of their own (exec/link/fifo.h).
+ * A rank's lanes, buffers and counters belong to its thread while a job runs,
+ * and to the caller between jobs; the mutex around the hand-over orders the
+ * two.  FIFOs have rules of their own (exec/link/fifo.h).
  */
 #ifndef GT_EXEC_HOST_HOST_H
 #define GT_EXEC_HOST_HOST_H
@@ -28,7 +29,7 @@
 struct gt_arena;
 struct gt_err;
 
-/* One program being run by one worker. */
+/* One program that is run by one worker. */
 struct gt_host_lane {
 	const struct gt_program *program;
 	struct gt_layout layout;
@@ -55,14 +56,15 @@ struct gt_host_buffer {
 };
 
 /*
- * A rank.  The first line is written by the rank's thread all the time and
- * read by the watching caller now and then: relaxed, nothing hangs on them.
+ * A rank.  The first cache line is written by the rank's thread all the time
+ * and read by the watching caller now and then; the order is relaxed, as
+ * nothing else depends on these values.
  */
 struct gt_host_rank {
 	_Alignas(GT_CACHE_LINE_BYTES) _Atomic uint64_t beats; /* sign of life */
 	_Atomic uint64_t moved; /* slices of this run */
 	_Atomic uint64_t at;    /* lane << 32 | step that it is at */
-	_Atomic int done;       /* with the job */
+	_Atomic int done;       /* whether it has done the job */
 
 	struct gt_bell *bell; /* rung by those who post something for it */
 
@@ -71,7 +73,7 @@ struct gt_host_rank {
 	struct gt_host_lane *lanes;
 	char *send, *recv; /* buffers of max_bytes each */
 	struct gt_host_buffer input, output;
-	struct gt_scalar times; /* premul: its input */
+	struct gt_scalar times; /* premul: the factor of its input */
 	uint64_t wrong;         /* result of check */
 	int64_t end_ns;         /* when its run was over */
 	int64_t visit_ns;       /* when it last changed processors */
@@ -91,7 +93,7 @@ struct gt_engine {
 	struct gt_host_rank *ranks; /* nranks; others' are not used */
 	struct gt_process_group group;
 
-	/* What belongs to the collective that runs now. */
+	/* The programs, FIFOs and memory of the collective that runs now. */
 	struct gt_arena *arena;
 	const struct gt_plan_select *row; /* NULL: none yet */
 	struct gt_channel_use use;
@@ -104,7 +106,7 @@ struct gt_engine {
 	uint64_t pitch_bytes; /* from a slice in slots or scratch to the next */
 	uint32_t slice_bytes;
 
-	/* The job; written by the caller under the mutex. */
+	/* The job, which the caller writes under the mutex. */
 	pthread_mutex_t mutex;
 	pthread_cond_t go, done;
 	uint64_t job_number;
@@ -122,16 +124,19 @@ struct gt_engine {
 };
 
 /*
- * memory.c: the ranks' buffers; refused beforehand when there is no room
- * for what the configuration asks for.  _place says where a request's input
- * and output are; GT_EINPUT when it is larger than the buffers.
+ * memory.c: make the ranks' buffers, which is refused beforehand when there is
+ * no room for what the configuration asks for.  _place finds a request's input
+ * and output; GT_EINPUT when it is larger than the buffers.
  */
 int gt_host_memory_new(struct gt_engine *engine, struct gt_err *err);
 void gt_host_memory_free(struct gt_engine *engine);
 int gt_host_memory_place(struct gt_engine *engine,
 			 const struct gt_exec_request *req, struct gt_err *err);
 
-/* lanes.c: programs, FIFOs and layouts for a request. */
+/*
+ * lanes.c: make programs, FIFOs and layouts for a request, unless those of the
+ * last one will do.
+ */
 int gt_host_lanes_prepare(struct gt_engine *engine,
 			  const struct gt_exec_request *req,
 			  struct gt_err *err);
@@ -140,15 +145,17 @@ void gt_host_lanes_free(struct gt_engine *engine);
 /* step.c: do the lane's next step; 0 when it has to wait. */
 int gt_host_step(struct gt_host_rank *rank, struct gt_host_lane *lane);
 
-/* data.c: a rank's part of fill and check. */
+/* data.c: a rank's part of filling inputs and of checking outputs. */
 void gt_host_fill(struct gt_host_rank *rank);
 void gt_host_check(struct gt_host_rank *rank);
 
-/* rank.c: start and end the rank threads; a rank's run. */
+/* rank.c: start and end the rank threads, which run their ranks' lanes. */
 int gt_host_threads_start(struct gt_engine *engine, struct gt_err *err);
 void gt_host_threads_join(struct gt_engine *engine);
 
-/* watch.c: wait for all ranks to finish the job, or name who stopped. */
+/*
+ * watch.c: wait for all ranks to finish the job, or say which one stands still.
+ */
 int gt_host_watch(struct gt_engine *engine, struct gt_err *err);
 
 static inline uint32_t gt_host_nlocal(const struct gt_engine *engine)
@@ -162,7 +169,7 @@ static inline int gt_host_is_local(const struct gt_engine *engine,
 	return rank >= engine->first && rank < engine->end;
 }
 
-/* Where an element of a buffer lies. */
+/* The address of an element of a buffer. */
 static inline char *gt_host_element(const struct gt_host_buffer *buffer,
 				    uint64_t index, size_t elem_bytes)
 {

@@ -1,3 +1,7 @@
+/*
+ * From a request to lanes: each rank's programs, the FIFOs that connect them,
+ * slots, scratch and layouts.
+ */
 #include "exec/host/host.h"
 
 #include <stdlib.h>
@@ -10,9 +14,15 @@
 #include "world/world.h"
 
 enum {
-	/* Of choice: a slice and its copy stay in a core's own cache. */
+	/*
+	 * The size that is taken if it is free: a slice and its copy stay in a
+	 * core's own cache.
+	 */
 	GT_HOST_SLICE_BYTES = 128 << 10,
-	/* Over a wire both sides wait for each other once a slice. */
+	/*
+	 * The size over a network, where both sides wait for each other once a
+	 * slice.
+	 */
 	GT_HOST_WIRE_SLICE_BYTES = 256 << 10,
 	GT_HOST_SLICE_LEAST_BYTES = 4 << 10,
 	GT_HOST_FIFO_MOST_BYTES = 256 << 20,
@@ -42,7 +52,7 @@ static int gt_lane_init(struct gt_engine *engine, struct gt_host_lane *lane,
 	return lane->ends ? GT_OK : gt_err_nomem(err);
 }
 
-/* A rank's lanes of one channel, on all workers. */
+/* Make a rank's lanes of one channel, for all workers. */
 static int gt_lanes_lower(struct gt_engine *engine, struct gt_host_rank *rank,
 			  uint32_t i, struct gt_err *err)
 {
@@ -70,7 +80,7 @@ static int gt_lanes_lower(struct gt_engine *engine, struct gt_host_rank *rank,
 	return rc;
 }
 
-/* Those that have memory in this process. */
+/* Count the FIFOs that have memory in this process. */
 static uint64_t gt_lanes_count_fifos(const struct gt_engine *engine)
 {
 	const struct gt_program *program;
@@ -87,7 +97,7 @@ static uint64_t gt_lanes_count_fifos(const struct gt_engine *engine)
 	return n;
 }
 
-/* Slots start on cache lines. */
+/* The bytes of a slot; slots start on cache lines. */
 static uint64_t gt_slot_bytes(uint32_t slice_bytes)
 {
 	return ((uint64_t)slice_bytes + GT_CACHE_LINE_BYTES - 1) /
@@ -102,7 +112,10 @@ static uint32_t gt_lanes_slots(const struct gt_engine *engine)
 				  : engine->config.plan->fifo_slots;
 }
 
-/* As asked, else as large as the plan and the memory for FIFOs allow. */
+/*
+ * The size of a slice: as it is asked for, else as large as the plan and the
+ * memory for FIFOs allow.
+ */
 static uint32_t gt_lanes_slice_bytes(const struct gt_engine *engine,
 				     uint64_t nfifos)
 {
@@ -125,8 +138,8 @@ static uint32_t gt_lanes_slice_bytes(const struct gt_engine *engine,
 }
 
 /*
- * The other rank's end of rank r's sending connection `conn`, in any program
- * of the same channel and worker, or NULL.
+ * The other rank's end of rank r's sending connection `conn`, in any program of
+ * the same channel and worker, or NULL.
  */
 static struct gt_fifo_end *gt_lane_other_end(const struct gt_engine *engine,
 					     uint32_t r, uint32_t l,
@@ -147,7 +160,7 @@ static struct gt_fifo_end *gt_lane_other_end(const struct gt_engine *engine,
 	return NULL;
 }
 
-/* A connection to or from another process is made by a link. */
+/* Note a connection to or from another process, which a link will make. */
 static int gt_lane_connect_far(struct gt_engine *engine, uint32_t r, uint32_t l,
 			       uint32_t k, struct gt_err *err)
 {
@@ -166,7 +179,7 @@ static int gt_lane_connect_far(struct gt_engine *engine, uint32_t r, uint32_t l,
 	return gt_process_group_add(&engine->group, &far, conn->peer, err);
 }
 
-/* The FIFOs of all connections in which rank r sends on lane l. */
+/* Make the FIFOs of all connections by which rank r sends on lane l. */
 static int gt_lane_connect(struct gt_engine *engine, uint32_t r, uint32_t l,
 			   uint64_t *at, struct gt_err *err)
 {
@@ -217,7 +230,7 @@ static int gt_lanes_connect(struct gt_engine *engine, struct gt_err *err)
 	struct gt_link_shape shape = {.nslots = gt_lanes_slots(engine)};
 	int rc = GT_OK;
 
-	/* All processes cut slices alike. */
+	/* All processes must cut slices alike. */
 	if (engine->group.world)
 		rc = gt_world_max(engine->group.world, &most, err);
 	if (rc)
@@ -281,7 +294,9 @@ static void gt_lanes_start(struct gt_engine *engine, uint32_t i,
 		}
 }
 
-/* Scratch of all ranks on row's channel i, from `at` on; where it ends. */
+/*
+ * Hand out all ranks' scratch on row's channel i, from `at` on; the end of it.
+ */
 static uint64_t gt_lanes_scratch(struct gt_engine *engine, uint32_t i,
 				 uint64_t at)
 {
@@ -299,7 +314,10 @@ static uint64_t gt_lanes_scratch(struct gt_engine *engine, uint32_t i,
 	return at;
 }
 
-/* As much as the request needs: first measured, then handed out. */
+/*
+ * Get as much scratch as the request needs: it is measured first, then handed
+ * out.
+ */
 static int gt_lanes_scratch_all(struct gt_engine *engine, struct gt_err *err)
 {
 	uint64_t bytes = 0;
@@ -350,7 +368,7 @@ static int gt_lanes_layout(struct gt_engine *engine,
 	return rc ? rc : gt_lanes_scratch_all(engine, err);
 }
 
-/* Programs of another row, collective or root are made anew. */
+/* Make programs anew for another row, collective or root. */
 static int gt_lanes_switch(struct gt_engine *engine,
 			   const struct gt_plan_select *row,
 			   const struct gt_channel_use *use, struct gt_err *err)

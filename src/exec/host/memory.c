@@ -1,3 +1,7 @@
+/*
+ * The buffers of the host engine's ranks, and how much memory there is for
+ * them.
+ */
 #include "exec/host/host.h"
 
 #include <inttypes.h>
@@ -18,7 +22,7 @@ enum {
 	GT_HOST_EXTRA_BYTES = 128, /* room for a request's shift */
 };
 
-/* The number behind `name` in a small text file, or UINT64_MAX. */
+/* The number that follows `name` in a small text file, or UINT64_MAX. */
 static uint64_t gt_memory_read(const char *path, const char *name)
 {
 	struct gt_buf text = GT_BUF_INIT;
@@ -35,7 +39,10 @@ static uint64_t gt_memory_read(const char *path, const char *name)
 	return value;
 }
 
-/* What may still be taken: the machine's, or the container's if less. */
+/*
+ * The memory that may still be taken: the machine's, or the container's if that
+ * is less.
+ */
 static uint64_t gt_memory_available(void)
 {
 	uint64_t machine = gt_memory_read("/proc/meminfo", "MemAvailable:");

@@ -1,3 +1,7 @@
+/*
+ * A rank's thread: it waits for jobs, and in a run moves all its lanes in turn,
+ * sleeping when none can move.
+ */
 #include "exec/host/host.h"
 
 #include <sched.h>
@@ -11,15 +15,18 @@
 
 enum {
 	GT_HOST_STACK_BYTES = 512 << 10,
-	GT_HOST_NAP_NS = 20000000, /* a sleeper looks around so often */
-	GT_HOST_SWITCH_NS = 2000,  /* a yield that took longer went elsewhere */
+	GT_HOST_NAP_NS =
+		20000000, /* a rank that sleeps looks around so often */
+	GT_HOST_SWITCH_NS =
+		2000, /* after a yield that took longer another thread has run */
 	GT_HOST_MOVE_NS = 10000000,
 };
 
 /*
- * Whoever ran meanwhile may be whom this rank waits for.  The scheduler parts
- * the two at its next tick, some ms later: as each has a processor of its own
- * to go to, they need not wait for it.
+ * Move to another processor if a yield has let somebody else run, who may be
+ * whom this rank waits for.  The scheduler would part the two at its next tick,
+ * some ms later; as each has a processor of its own to go to, they need not
+ * wait for it.
  */
 static void gt_rank_yield(struct gt_host_rank *rank)
 {
@@ -36,9 +43,10 @@ static void gt_rank_yield(struct gt_host_rank *rank)
 }
 
 /*
- * Nothing to do: stay on the processor while the others surely have ones of
- * their own, else make room for them.  Whom one waits for may be behind it on
- * the same processor all the same, so it asks now and then who else is there.
+ * Wait, as no lane can move: stay on the processor while the others surely have
+ * ones of their own, else make room for them.  The rank that is waited for may
+ * be behind this one on the same processor all the same, so the thread asks now
+ * and then who else is there.
  */
 static void gt_rank_idle(struct gt_host_rank *rank, uint32_t polls,
 			 uint32_t seen)
@@ -59,7 +67,7 @@ static void gt_rank_idle(struct gt_host_rank *rank, uint32_t polls,
 		gt_process_group_attend(&rank->engine->group, 1);
 }
 
-/* All ranks start together; the last one to come takes the time. */
+/* Wait for all ranks to start together; the last one to come takes the time. */
 static void gt_rank_meet(struct gt_host_rank *rank)
 {
 	struct gt_engine *engine = rank->engine;
@@ -79,7 +87,7 @@ static void gt_rank_meet(struct gt_host_rank *rank)
 	}
 }
 
-/* Is this where the rank has to fail on purpose? */
+/* Has the rank come to where it has to fail on purpose? */
 static int gt_rank_is_faulty(const struct gt_host_rank *rank, uint64_t moved)
 {
 	const struct gt_engine_config *config = &rank->engine->config;
@@ -89,8 +97,8 @@ static int gt_rank_is_faulty(const struct gt_host_rank *rank, uint64_t moved)
 }
 
 /*
- * Its programs of a channel and worker share memory: a rank begins again
- * when all of them have ended.
+ * May the lane begin its next iteration?  Programs of one channel and worker
+ * share memory, so all of them have to have ended the last one.
  */
 static int gt_rank_may_begin(const struct gt_host_rank *rank, uint32_t l)
 {
@@ -105,7 +113,10 @@ static int gt_rank_may_begin(const struct gt_host_rank *rank, uint32_t l)
 	return 1;
 }
 
-/* One step of every lane that can move; how many lanes are not finished. */
+/*
+ * Do one step of every lane that can move, and return how many are not
+ * finished.
+ */
 static uint32_t gt_rank_poll(struct gt_host_rank *rank, uint64_t *moved)
 {
 	struct gt_engine *engine = rank->engine;
@@ -135,7 +146,10 @@ static void gt_rank_play_dead(void)
 	nanosleep(&nap, NULL);
 }
 
-/* 0 when the rank's thread has to end without a word. */
+/*
+ * Run the rank's lanes to their end; 0 when its thread has to end without a
+ * word.
+ */
 static int gt_rank_run(struct gt_host_rank *rank)
 {
 	struct gt_engine *engine = rank->engine;
@@ -221,7 +235,7 @@ static void *gt_rank_main(void *arg)
 	return NULL;
 }
 
-/* Signals are the caller's business: rank threads take none. */
+/* Rank threads take no signals, which are the caller's business. */
 int gt_host_threads_start(struct gt_engine *engine, struct gt_err *err)
 {
 	struct gt_host_rank *rank;

@@ -1,9 +1,16 @@
+/*
+ * One step's movement of data, block by block, with the fastest loops that the
+ * processor runs.
+ */
 #include "exec/host/reduce.h"
 
 #include <string.h>
 
 enum {
-	/* What is reduced and then copied stays in the first-level cache. */
+	/*
+	 * A block of this size that is reduced and then copied stays in the
+	 * first-level cache.
+	 */
 	GT_MOVE_BLOCK_BYTES = 8192,
 };
 
@@ -22,7 +29,10 @@ static void gt_move_copy(void *dst, const void *src, size_t bytes)
 		memcpy(dst, src, bytes);
 }
 
-/* Source s of `n` elements from `at` on, multiplied in `room` if it is to be. */
+/*
+ * The address of n elements of source s from `at` on, multiplied into `room` if
+ * a factor is given.
+ */
 static const char *gt_move_source(const struct gt_move *move, uint32_t s,
 				  size_t at, size_t n, char *room)
 {
@@ -35,8 +45,9 @@ static const char *gt_move_source(const struct gt_move *move, uint32_t s,
 }
 
 /*
- * The result of `n` elements from `at` on, in the first destination or, when
- * a later source might be overwritten too early, in scratch.
+ * Reduce n elements from `at` on into the first destination or, where a later
+ * source might be overwritten too early, into scratch; the address of the
+ * result.
  */
 static const char *gt_move_reduce(const struct gt_move *move, size_t at,
 				  size_t n, char *scratch)

@@ -18,16 +18,19 @@
 #include "base/dtype.h"
 
 /*
- * A destination may be the very same memory as a source (in place), but may
- * not overlap one otherwise.
+ * What is to be moved.  A destination may be the very same memory as a source
+ * (in place), but may not overlap one otherwise.
  */
 struct gt_move {
 	enum gt_dtype dtype;
 	enum gt_redop op;
-	uint32_t divide; /* the result by this; 0: not */
+	uint32_t divide; /* the result is divided by this; 0: it is not */
 	uint32_t nsrc;
 	uint32_t ndst;
-	/* NULL, or NULL or an element for each source: multiply it first. */
+	/*
+	 * NULL, or for each source NULL or an element by which it is multiplied
+	 * first.
+	 */
 	const void *const *by;
 	const char *const *src;
 	char *const *dst;

@@ -19,7 +19,7 @@
 #define GT_IVDEP _Pragma("GCC ivdep")
 #endif
 
-/* How a type is held and computed in, for the loops below. */
+/* The types in which elements are held and computed in the loops below. */
 #define GT_AS_IS(x)      (x)
 #define GT_TO_INT8(x)    ((int8_t)(x))
 #define GT_TO_UINT8(x)   ((uint8_t)(x))
@@ -72,7 +72,10 @@ GT_TYPES(GT_REDUCE, PROD)
 GT_TYPES(GT_REDUCE, MIN)
 GT_TYPES(GT_REDUCE, MAX)
 
-/* A divisor of the width that holds both: int8 sums of 200 ranks as well. */
+/*
+ * The divisor has a width that holds it and any element: int8 sums of 200 ranks
+ * as well.
+ */
 #define GT_DIVISOR_INT8     int64_t
 #define GT_DIVISOR_UINT8    int64_t
 #define GT_DIVISOR_INT32    int64_t
@@ -118,7 +121,7 @@ GT_TYPES(GT_DIVIDE, DIV)
 
 GT_TYPES(GT_SCALE, SCALE)
 
-/* In the order of dtype.def's operators. */
+/* The tables are in the order of dtype.def's operators. */
 GT_STATIC_ASSERT(GT_REDOP_SUM == 0 && GT_REDOP_PROD == 1 && GT_REDOP_MIN == 2 &&
 			 GT_REDOP_MAX == 3 && GT_REDOP_AVG == 4 &&
 			 GT_REDOP_PREMUL == 5,

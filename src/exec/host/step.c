@@ -1,3 +1,7 @@
+/*
+ * One step of a lane: whether it can be done, what it moves, and the posts
+ * behind it.
+ */
 #include "exec/host/host.h"
 
 #include "base/clock.h"
@@ -22,7 +26,7 @@ static int gt_step_is_ready(const struct gt_host_lane *lane,
 	return 1;
 }
 
-/* What lies in the slot that is about to be announced. */
+/* Note how many bytes lie in the slot that is about to be announced. */
 static void gt_step_note(const struct gt_host_rank *rank,
 			 const struct gt_host_lane *lane,
 			 const struct gt_step *step,
@@ -62,7 +66,9 @@ static void gt_step_post(const struct gt_host_rank *rank,
 	}
 }
 
-/* The number of a scratch place's slice: none shares it, in any loop. */
+/*
+ * The number of a slice in scratch, which no other place, worker or loop has.
+ */
 static uint64_t gt_step_scratch(const struct gt_host_lane *lane, uint32_t place)
 {
 	uint64_t first = (uint64_t)place * lane->layout.nworkers + lane->worker;
@@ -70,7 +76,7 @@ static uint64_t gt_step_scratch(const struct gt_host_lane *lane, uint32_t place)
 	return first * lane->layout.loops + lane->loop;
 }
 
-/* Where the operand's slice lies; NULL when it has no bytes. */
+/* The address of the operand's slice; NULL when it has no bytes. */
 static char *gt_step_address(const struct gt_host_rank *rank,
 			     const struct gt_host_lane *lane,
 			     const struct gt_operand *operand)
@@ -99,7 +105,10 @@ static char *gt_step_address(const struct gt_host_rank *rank,
 			       slice.offset, elem);
 }
 
-/* What the operand is multiplied by: what is read of an input, by its rank's. */
+/*
+ * The factor by which the operand is multiplied: what is read of an input has
+ * its rank's.
+ */
 static const void *gt_step_times(const struct gt_host_rank *rank,
 				 const struct gt_host_lane *lane,
 				 const struct gt_operand *operand)
@@ -150,7 +159,7 @@ static void gt_step_move(const struct gt_host_rank *rank,
 	gt_move_run(&move);
 }
 
-/* The lane's next step, slice and iteration. */
+/* Move the lane on to its next step, slice or iteration. */
 static void gt_step_advance(struct gt_host_lane *lane)
 {
 	while (lane->program->steps[lane->step].flags & GT_STEP_MORE)
@@ -164,7 +173,10 @@ static void gt_step_advance(struct gt_host_lane *lane)
 	lane->iter++;
 }
 
-/* The rank at the other end; GT_TRACE_NONE for an operand of one's own. */
+/*
+ * The rank at the other end of the operand's connection; GT_TRACE_NONE for
+ * memory of the rank's own.
+ */
 static uint32_t gt_step_peer(const struct gt_host_lane *lane,
 			     const struct gt_operand *operand)
 {

@@ -1,3 +1,7 @@
+/*
+ * The caller watches the rank threads while they do a job, and names the one
+ * that stands still.
+ */
 #include "exec/host/host.h"
 
 #include <errno.h>
@@ -10,8 +14,10 @@
 
 enum {
 	GT_WATCH_TICK_NS = 20000000,
-	/* When the whole process was stopped for longer, no rank is at fault:
-	   no more than this counts. */
+	/*
+	 * The longest time that counts as one tick: when the whole process was
+	 * stopped for longer, no rank is at fault.
+	 */
 	GT_WATCH_GAP_NS = 5 * GT_WATCH_TICK_NS,
 	GT_WATCH_NEWS_LOOK_NS = 1000000,
 };
@@ -25,7 +31,7 @@ static void gt_stall_counter_look(struct gt_stall_counter *watched,
 	watched->value = value;
 }
 
-/* Say which rank it is, and where it stands. */
+/* Fail because of a rank, and say where it stands. */
 static int gt_watch_blame(const struct gt_engine *engine, uint32_t r,
 			  const char *what, int64_t still_ns,
 			  struct gt_err *err)
@@ -52,9 +58,9 @@ static int gt_watch_blame(const struct gt_engine *engine, uint32_t r,
 }
 
 /*
- * A rank that waits for another one still polls or sleeps; the one that all
- * wait for does neither.  If nothing moves all the same, they wait for each
- * other.
+ * Find the rank that is at fault.  One that waits for another still polls or
+ * sleeps; the one that all wait for does neither.  If nothing moves all the
+ * same, they wait for each other.
  */
 static int gt_watch_look(const struct gt_engine *engine, int64_t passed_ns,
 			 struct gt_err *err)
@@ -97,7 +103,7 @@ static int gt_watch_look(const struct gt_engine *engine, int64_t passed_ns,
 	return GT_OK;
 }
 
-/* Until all are done or one tick has passed. */
+/* Wait until all are done or one tick has passed. */
 static int gt_watch_tick(struct gt_engine *engine)
 {
 	struct timespec until;
@@ -116,8 +122,8 @@ static int gt_watch_tick(struct gt_engine *engine)
 }
 
 /*
- * A process that is gone is the reason for what broke: its death may show on
- * links before the others are told.
+ * Check the other processes.  One that is gone is the reason for what broke:
+ * its death may show on links before the others are told.
  */
 static int gt_watch_group(struct gt_engine *engine, struct gt_err *err)
 {

@@ -1,3 +1,4 @@
+/* The traces of all processes come together in process 0, on its clock. */
 #include "exec/trace/trace.h"
 
 #include <stdlib.h>
@@ -13,9 +14,11 @@ enum {
 	GT_GATHER_SAME_CLOCK_NS = 50000000,
 };
 
-/* What a process tells first; then each rank's head, links, waits and steps. */
+/*
+ * What a process tells first; each rank's head, links, waits and steps follow.
+ */
 struct gt_gather_head {
-	int64_t now_ns; /* when all had met */
+	int64_t now_ns; /* when a round of all processes had ended */
 };
 
 struct gt_gather_rank {
@@ -43,7 +46,7 @@ static void gt_gather_pack(const struct gt_trace *trace, int64_t now_ns,
 	}
 }
 
-/* The next bytes of what was told; 0: it has not so many. */
+/* Take the next bytes of what was told; 0: there are not so many. */
 static int gt_gather_next(struct gt_buf *from, size_t *at, void *to, size_t n)
 {
 	if (n > from->len - *at)
@@ -89,8 +92,9 @@ static int gt_gather_unpack_rank(struct gt_trace *trace, uint32_t r,
 }
 
 /*
- * Processes of a host have one clock, those of several hosts met at about the
- * same time: what differs by less than a meeting may take is one clock.
+ * Read what a process told, on this one's clock.  Processes of a host have one
+ * clock, and those of several hosts ended a round at about the same time: two
+ * clocks that differ by less than a round may take count as one.
  */
 static int gt_gather_unpack(struct gt_trace *trace, int64_t now_ns,
 			    struct gt_buf *from)
@@ -111,7 +115,7 @@ static int gt_gather_unpack(struct gt_trace *trace, int64_t now_ns,
 	return at == from->len;
 }
 
-/* All tell theirs, piece by piece; process 0 keeps it. */
+/* All processes tell their traces, piece by piece; process 0 keeps them. */
 static int gt_gather_tell(struct gt_world *world, const struct gt_buf *mine,
 			  struct gt_buf *all, struct gt_err *err)
 {

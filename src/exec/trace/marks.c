@@ -1,3 +1,7 @@
+/*
+ * From the times that the interpreter's blocks noted of each slice to steps of
+ * a trace.
+ */
 #include "exec/trace/marks.h"
 
 #include <stdlib.h>
@@ -20,17 +24,17 @@ struct gt_marking {
 	uint64_t n;
 };
 
-/* Where a block is. */
+/* The place in its program that a block has come to. */
 struct gt_marked_block {
 	const struct gt_program *program;
 	const struct gt_layout *layout;
 	const struct gt_kernel_mark *marks;
 	uint32_t worker;
 	uint32_t slice;
-	int64_t moved_ns, posted_ns; /* the slice before */
+	int64_t moved_ns, posted_ns; /* of the slice before */
 };
 
-/* No bytes, or the rank's own. */
+/* Has the operand no bytes, or bytes that stay in the rank's own memory? */
 static int gt_operand_stays(const struct gt_operand *operand)
 {
 	return operand->buf == GT_BUF_INPUT || operand->buf == GT_BUF_OUTPUT ||
@@ -58,7 +62,7 @@ static int64_t gt_later(int64_t a, int64_t b)
 	return a > b ? a : b;
 }
 
-/* The block's next slice, which is of this step and loop. */
+/* Take the block's next slice, which is of this step and loop. */
 static void gt_mark_take(struct gt_marking *marking, struct gt_marked_block *at,
 			 const struct gt_step *step, uint32_t loop)
 {
@@ -100,7 +104,10 @@ static void gt_mark_take(struct gt_marking *marking, struct gt_marked_block *at,
 	marking->n++;
 }
 
-/* Turns, in them the steps, in these the turn's loops: kernels/interp/interp.cu. */
+/*
+ * Take the block's slices in its order: turns, in a turn the steps, in a step
+ * the turn's loops (kernels/interp/interp.cu).
+ */
 static void gt_mark_block(struct gt_marking *marking,
 			  struct gt_marked_block *at)
 {
@@ -123,7 +130,10 @@ static int gt_marked_order(const void *a, const void *b)
 	       (x->step.since_ns < y->step.since_ns);
 }
 
-/* A link is busy with a slice until it is announced; slices overlap. */
+/*
+ * Add a slice to its link, which is busy with it until it is announced; slices
+ * overlap.
+ */
 static void gt_marked_add(const struct gt_marking *marking,
 			  const struct gt_marked *marked)
 {
@@ -146,7 +156,7 @@ static void gt_marked_add(const struct gt_marking *marking,
 	}
 }
 
-/* Times were added up over the blocks that work side by side. */
+/* Divide times that were added up over the blocks, which work side by side. */
 static int gt_marked_mean(const struct gt_trace_launch *launch,
 			  struct gt_trace *trace, struct gt_err *err)
 {

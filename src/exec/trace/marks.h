@@ -1,10 +1,11 @@
 /*
- * What a GPU's interpreter noted of one launch, as steps of a trace.
+ * How the times that a GPU's interpreter noted of one launch become steps of a
+ * trace.
  *
  * A block is a worker; its slices follow each other as in
- * kernels/interp/schedule.cuh.  It waits for the next slice while it moves this one,
- * so a step of the trace begins when its slice was ready and the one before
- * was moved: what it waited is what the block stood still.
+ * kernels/interp/schedule.cuh.  It waits for the next slice while it moves this
+ * one, so a step of the trace begins when its slice was ready and the one
+ * before was moved: what it waited is what the block stood still.
  */
 #ifndef GT_EXEC_TRACE_MARKS_H
 #define GT_EXEC_TRACE_MARKS_H
@@ -31,7 +32,10 @@ struct gt_trace_launch {
 	int64_t ahead_ns; /* of the GPU's clock against base/clock.h */
 };
 
-/* Add all to the rank's part of the trace; links and waits are by worker. */
+/*
+ * Add all steps to the rank's part of the trace; links and waits are summed up
+ * over workers.
+ */
 int gt_trace_add_launch(const struct gt_trace_launch *launch,
 			struct gt_trace *trace, struct gt_err *err);
 

@@ -1,8 +1,8 @@
 /*
- * What kernels of flows, and copies, noted of one operation of a rank, as steps
- * of a trace.
+ * How the times that kernels of peer-to-peer collectives, and copies, noted of
+ * one operation of a rank become steps of a trace.
  *
- * Lane 0 has copies; lane n + 1 the blocks of the n-th kernel, each stage a
+ * Lane 0 has copies; lane n + 1 has the blocks of the n-th kernel, each stage a
  * step; behind the last kernel's, a lane has a worker for each peer that is
  * watched: when its packets came.
  */
@@ -17,13 +17,12 @@ struct gt_trace;
 
 enum { GT_TRACE_TRANSFERS_MAX = 2 * GT_P2P_RANKS };
 
-/* A copy, or what kernels move. */
+/* A copy, or bytes that kernels move. */
 struct gt_trace_transfer {
 	uint64_t bytes;
 	int64_t begin_ns, end_ns; /* of a copy; base/clock.h */
 	uint32_t from, to;        /* ranks; of kernels each pair once */
-	int beside; /* while the other rank's kernel moves more over it: that
-		       one's time counts */
+	int beside; /* whether the other rank's kernel moves more meanwhile: that one's time counts */
 };
 
 struct gt_trace_p2p {
@@ -42,6 +41,6 @@ struct gt_trace_p2p {
 	uint32_t ncopies;
 };
 
-void gt_trace_add_p2p(const struct gt_trace_p2p *flow, struct gt_trace *trace);
+void gt_trace_add_p2p(const struct gt_trace_p2p *p2p, struct gt_trace *trace);
 
 #endif

@@ -1,3 +1,4 @@
+/* The record of a run's steps, and what each link and wait add up to. */
 #include "exec/trace/trace.h"
 
 #include <stdlib.h>

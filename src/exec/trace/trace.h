@@ -1,9 +1,9 @@
 /*
- * When each step of a run waited and moved, rank by rank.
+ * A record of when each step of a run waited and moved, rank by rank.
  *
  * A rank's thread writes only what belongs to its rank, so ranks need no lock;
- * the caller reads once the run is over.  Memory that runs out drops steps and
- * counts them: a trace never fails a run.
+ * the caller reads once the run is over.  When memory runs out, steps are
+ * dropped and counted: a trace never fails a run.
  */
 #ifndef GT_EXEC_TRACE_TRACE_H
 #define GT_EXEC_TRACE_TRACE_H
@@ -28,7 +28,7 @@ struct gt_trace_step {
 	uint32_t to;   /* the first rank that it sends to */
 };
 
-/* What went over a link, as its sender knows it. */
+/* The bytes that went over a link, as its sender knows it. */
 struct gt_trace_link {
 	uint64_t bytes;
 	int64_t busy_ns; /* of steps that sent something */
@@ -50,19 +50,25 @@ struct gt_trace {
 int gt_trace_new(uint32_t nranks, struct gt_trace **trace, struct gt_err *err);
 void gt_trace_free(struct gt_trace *trace); /* NULL is allowed */
 
-/* A step that is part of no sum yet, or of those that were added before. */
+/*
+ * Append a step that is part of no sum yet, or of sums that were added before.
+ */
 void gt_trace_append(struct gt_trace_rank *rank,
 		     const struct gt_trace_step *step);
 
-/* For the rank's own thread. */
+/*
+ * Append a step and add its waiting time, or add its bytes to a link; called by
+ * the rank's own thread.
+ */
 void gt_trace_add(struct gt_trace *trace, uint32_t rank,
 		  const struct gt_trace_step *step);
 void gt_trace_add_sent(struct gt_trace *trace, uint32_t rank, uint32_t to,
 		       const struct gt_trace_step *step);
 
 /*
- * A meeting: process 0 gets what all others have recorded, on its clock.  On
- * one host that is everybody's; of others it is as exact as a meeting.
+ * Called by all processes: process 0 gets what all others have recorded, on its
+ * clock.  On one host that is everybody's clock; between hosts it is as exact
+ * as a round of all is short.
  */
 int gt_trace_gather(struct gt_trace *trace, struct gt_world *world,
 		    struct gt_err *err);
@@ -74,7 +80,7 @@ int gt_trace_gather(struct gt_trace *trace, struct gt_world *world,
 int gt_trace_slowest(const struct gt_trace *trace, uint32_t *from,
 		     uint32_t *to);
 
-/* 1e9 bytes/s while busy. */
+/* The rate of a link while it was busy, in 1e9 bytes/s. */
 double gt_trace_gbs(const struct gt_trace_link *link);
 
 #endif
