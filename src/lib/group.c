@@ -56,8 +56,7 @@ int gtopo_group_start(struct gtopo_comm *comm, int rank)
  * group must not start.  All of them get the rank's present stream, since one
  * launch is on one stream.
  */
-static int gt_process_group_close(struct gtopo_comm *comm, uint32_t rank,
-				  int starts)
+static int gt_group_close(struct gtopo_comm *comm, uint32_t rank, int starts)
 {
 	struct gt_comm_rank *me = &comm->ranks[rank];
 	struct gt_batch *batch = me->batch;
@@ -102,7 +101,7 @@ int gtopo_group_end(struct gtopo_comm *comm, int rank)
 	starts = !rc;
 	GT_COMM_EACH(comm, rank, r)
 	{
-		released = gt_process_group_close(comm, r, starts);
+		released = gt_group_close(comm, r, starts);
 		if (!rc)
 			rc = released;
 	}

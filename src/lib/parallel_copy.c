@@ -10,6 +10,7 @@
 #include "base/cpus.h"
 #include "base/err.h"
 #include "base/thread.h"
+#include "base/vec.h"
 
 enum {
 	GT_COPY_THREADS = 8,           /* at most, beside the caller's */
@@ -27,16 +28,12 @@ struct gt_copy {
 int gt_copies_add(struct gt_copies *copies, const void *from, void *to,
 		  uint64_t bytes)
 {
-	uint32_t room = copies->room ? 2 * copies->room : 16;
-	struct gt_copy *more;
+	struct gt_copy *more = gt_vec_grow(copies->all, copies->n,
+					   &copies->room, sizeof(*more));
 
-	if (copies->n == copies->room) {
-		more = reallocarray(copies->all, room, sizeof(*more));
-		if (!more)
-			return GT_ESYS;
-		copies->all = more;
-		copies->room = room;
-	}
+	if (!more)
+		return GT_ESYS;
+	copies->all = more;
 	copies->all[copies->n++] =
 		(struct gt_copy){.from = from,
 				 .to = to,

@@ -10,6 +10,8 @@
 
 #include <stdlib.h>
 
+#include "base/vec.h"
+
 /* A message that the other side has not called yet. */
 struct gt_posted {
 	struct gt_posted *next;
@@ -77,19 +79,16 @@ int gt_batch_add(struct gt_batch **at, const struct gt_message *message)
 	*at = batch;
 	if (!batch)
 		return GTOPO_ESYSTEM;
-	if (batch->n == batch->room) {
-		room = batch->room ? 2 * batch->room : 4;
-		more = reallocarray(batch->messages, room,
-				    sizeof(*batch->messages));
-		if (!more)
-			return GTOPO_ESYSTEM;
-		batch->messages = more;
-		more = realloc(batch->states, room);
-		if (!more)
-			return GTOPO_ESYSTEM;
-		batch->states = more;
-		batch->room = room;
-	}
+	room = batch->room;
+	more = gt_vec_grow(batch->messages, batch->n, &room,
+			   sizeof(*batch->messages));
+	if (!more)
+		return GTOPO_ESYSTEM;
+	batch->messages = more;
+	more = gt_vec_grow(batch->states, batch->n, &batch->room, 1);
+	if (!more)
+		return GTOPO_ESYSTEM;
+	batch->states = more;
 	batch->states[batch->n] = 0;
 	batch->messages[batch->n++] = *message;
 	return GTOPO_OK;

@@ -5,10 +5,11 @@
  */
 #include "lib/redop.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-enum { GT_REDOP_OWN_FIRST = 256, GT_REDOP_GROW = 8 };
+#include "base/vec.h"
+
+enum { GT_REDOP_OWN_FIRST = 256 };
 
 static struct gt_premul *gt_premul_find(const struct gt_comm_rank *me, int op)
 {
@@ -30,12 +31,11 @@ static struct gt_premul *gt_premul_new(struct gt_comm_rank *me)
 		i++;
 	if (i < me->npremuls)
 		return &me->premuls[i];
-	more = realloc(me->premuls, (i + GT_REDOP_GROW) * sizeof(*more));
+	more = gt_vec_grow(me->premuls, i, &me->room, sizeof(*more));
 	if (!more)
 		return NULL;
-	memset(more + i, 0, GT_REDOP_GROW * sizeof(*more));
 	me->premuls = more;
-	me->npremuls = i + GT_REDOP_GROW;
+	me->npremuls++;
 	return &me->premuls[i];
 }
 

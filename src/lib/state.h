@@ -78,7 +78,7 @@ struct gt_comm_rank {
 	void *stream; /* of the calls to come */
 	struct gt_region *regions;
 	struct gt_premul *premuls; /* [npremuls] */
-	uint32_t npremuls;
+	uint32_t npremuls, room;
 };
 
 /*

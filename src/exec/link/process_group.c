@@ -11,6 +11,7 @@
 
 #include "base/cpus.h"
 #include "base/err.h"
+#include "base/vec.h"
 #include "exec/link/bell.h"
 #include "exec/engine.h"
 #include "world/net.h"
@@ -346,16 +347,12 @@ int gt_process_group_add(struct gt_process_group *group,
 		&group->links[group->is_far[process]
 				      ? GT_PROCESS_GROUP_FAR + stream
 				      : GT_PROCESS_GROUP_NEAR];
-	size_t n = link->nconns + 1;
-	struct gt_link_conn *more;
+	struct gt_link_conn *more = gt_vec_grow(link->conns, link->nconns,
+						&link->room, sizeof(*more));
 
-	/* Grown by doubling whenever the number is a power of two. */
-	if (!(link->nconns & (link->nconns - 1))) {
-		more = realloc(link->conns, 2 * n * sizeof(*more));
-		if (!more)
-			return gt_err_nomem(err);
-		link->conns = more;
-	}
+	if (!more)
+		return gt_err_nomem(err);
+	link->conns = more;
 	link->conns[link->nconns] = *conn;
 	link->conns[link->nconns++].process = process;
 	return GT_OK;

@@ -63,7 +63,7 @@ struct gt_process_group {
 		const struct gt_link_ops *ops;
 		struct gt_exec_link *link; /* NULL: no process needs it */
 		struct gt_link_conn *conns;
-		uint32_t nconns;
+		uint32_t nconns, room;
 	} links[GT_PROCESS_GROUP_LINKS];
 };
 
