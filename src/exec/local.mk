@@ -9,3 +9,5 @@ include src/exec/link/local.mk
 include src/exec/link/tcp/local.mk
 include src/exec/link/verbs/local.mk
 include src/exec/trace/local.mk
+
+EXTRA_DIST += %D%/README.md

@@ -95,3 +95,5 @@ else
 EXTRA_DIST += examples/gpu-streams.c examples/process-per-gpu.c
 endif
 examples_thread_per_rank_CPPFLAGS = -I$(top_srcdir)/include
+
+EXTRA_DIST += %D%/README.md

@@ -10,3 +10,5 @@ gtopo_core_sources += \
 	%D%/mover_cuda_move.c \
 	%D%/mover_cuda_wait.c
 endif
+
+EXTRA_DIST += %D%/README.md

@@ -3,3 +3,5 @@ gtopo_core_sources += \
 	%D%/json.c \
 	%D%/report.c %D%/report.h \
 	%D%/text.c
+
+EXTRA_DIST += %D%/README.md

@@ -22,3 +22,5 @@ gtopo_core_sources += \
 	%D%/wire.c \
 	%D%/wire.h \
 	%D%/world.h
+
+EXTRA_DIST += %D%/README.md

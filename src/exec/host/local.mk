@@ -12,3 +12,5 @@ gtopo_core_sources += \
 	%D%/reduce_plain.c \
 	%D%/step.c \
 	%D%/watch.c
+
+EXTRA_DIST += %D%/README.md

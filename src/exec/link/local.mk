@@ -22,3 +22,5 @@ gtopo_core_sources += \
 	%D%/shared_memory.h \
 	%D%/shm.c \
 	%D%/trace.c
+
+EXTRA_DIST += %D%/README.md

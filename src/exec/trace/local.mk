@@ -6,3 +6,5 @@ gtopo_core_sources += \
 	%D%/p2p.h \
 	%D%/trace.c \
 	%D%/trace.h
+
+EXTRA_DIST += %D%/README.md

@@ -5,3 +5,5 @@ gtopo_core_sources += \
 	%D%/send.c \
 	%D%/share.c \
 	%D%/tcp.h
+
+EXTRA_DIST += %D%/README.md

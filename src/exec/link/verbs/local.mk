@@ -9,3 +9,5 @@ gtopo_core_sources += \
 	%D%/qp.c \
 	%D%/verbs.h
 endif
+
+EXTRA_DIST += %D%/README.md
