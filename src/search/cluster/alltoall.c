@@ -1,5 +1,5 @@
 /*
- * The search for an all-to-all: column generation over bundles of paths,
+ * The search for an all-to-all: column generation over sets of paths,
  * channels and certificate of the result, and fewer channels if these do as
  * well.
  */
@@ -29,16 +29,16 @@ enum { GT_ALLTOALL_ROUNDS = 500 };
 
 /* ---- columns ----------------------------------------------------------- */
 
-static int bundle_loads(const struct gt_alltoall_master *m,
-			struct gt_alltoall_bundle *bundle)
+static int column_loads(const struct gt_alltoall_master *m,
+			struct gt_alltoall_column *column)
 {
-	uint32_t nodes = m->a2a->nodes[bundle->root / m->n];
+	uint32_t nodes = m->a2a->nodes[column->root / m->n];
 
 	for (uint32_t to = 0; to < m->n; to++) {
-		const struct gt_alltoall_path *path = bundle->paths[to];
+		const struct gt_alltoall_path *path = column->paths[to];
 
 		for (uint32_t k = 0; path && k < path->nloads; k++) {
-			int32_t *load = &bundle->loads[path->loads[k].row];
+			int32_t *load = &column->loads[path->loads[k].row];
 			int32_t units;
 
 			if (__builtin_mul_overflow(path->loads[k].units, nodes,
@@ -50,60 +50,60 @@ static int bundle_loads(const struct gt_alltoall_master *m,
 	return GT_OK;
 }
 
-static int bundle_make(struct gt_alltoall_master *m, uint32_t root,
-		       struct gt_alltoall_bundle *bundle)
+static int column_make(struct gt_alltoall_master *m, uint32_t root,
+		       struct gt_alltoall_column *column)
 {
 	struct gt_arena *arena = m->a2a->arena;
 	int rc;
 
-	bundle->root = root;
-	bundle->paths = gt_arena_array(arena, m->n, sizeof(*bundle->paths));
-	bundle->loads =
-		gt_arena_array(arena, m->a2a->rows.n, sizeof(*bundle->loads));
-	if (!bundle->paths || !bundle->loads)
+	column->root = root;
+	column->paths = gt_arena_array(arena, m->n, sizeof(*column->paths));
+	column->loads =
+		gt_arena_array(arena, m->a2a->rows.n, sizeof(*column->loads));
+	if (!column->paths || !column->loads)
 		return GT_ESYS;
 	if (m->relaxed)
 		return gt_alltoall_lengths_loads(&m->lengths, root / m->n,
-						 root % m->n, bundle->loads);
+						 root % m->n, column->loads);
 	rc = gt_alltoall_lengths_paths(&m->lengths, root / m->n, root % m->n,
-				       bundle->paths);
-	return rc ? rc : bundle_loads(m, bundle);
+				       column->paths);
+	return rc ? rc : column_loads(m, column);
 }
 
-static int keep_bundle(struct gt_alltoall_master *m,
-		       const struct gt_alltoall_bundle *bundle)
+static int keep_column(struct gt_alltoall_master *m,
+		       const struct gt_alltoall_column *column)
 {
-	struct gt_alltoall_bundle *list =
-		gt_vec_grow_in(m->a2a->arena, m->bundles, m->nbundles, &m->size,
+	struct gt_alltoall_column *list =
+		gt_vec_grow_in(m->a2a->arena, m->columns, m->ncolumns, &m->size,
 			       sizeof(*list));
 
 	if (!list)
 		return GT_ESYS;
-	m->bundles = list;
-	list[m->nbundles++] = *bundle;
-	gt_alltoall_master_push(m, m->nbundles);
+	m->columns = list;
+	list[m->ncolumns++] = *column;
+	gt_alltoall_master_push(m, m->ncolumns);
 	return GT_OK;
 }
 
-/* Add the root's bundle if it is shorter than `limit`; 1 if it was added. */
+/* Add the root's column if it is shorter than `limit`; 1 if it was added. */
 static int price_root(struct gt_alltoall_master *m, uint32_t root, double limit)
 {
-	struct gt_alltoall_bundle bundle;
+	struct gt_alltoall_column column;
 	double length = 0;
-	int rc = bundle_make(m, root, &bundle);
+	int rc = column_make(m, root, &column);
 
 	if (rc)
 		return rc;
 	for (uint32_t r = 0; r < m->a2a->rows.n; r++)
-		length += m->prices[r] * bundle.loads[r];
+		length += m->prices[r] * column.loads[r];
 	if (!gt_column_helps(length, limit))
 		return 0;
-	rc = keep_bundle(m, &bundle);
+	rc = keep_column(m, &column);
 	return rc ? rc : 1;
 }
 
 /*
- * Add bundles that are shorter than their root's price, or all when they are
+ * Add columns that are shorter than their root's price, or all when they are
  * the first; the number of those that were added.
  */
 static int price_roots(struct gt_alltoall_master *m, int first)
@@ -164,10 +164,10 @@ static int price_columns(void *arg, struct gt_err *err)
 }
 
 /*
- * First bundles under prices that make narrow rows dear, then column
+ * First columns under prices that make narrow rows dear, then column
  * generation.
  */
-static int generate_bundles(struct gt_alltoall_master *m, struct gt_err *err)
+static int generate_columns(struct gt_alltoall_master *m, struct gt_err *err)
 {
 	const struct gt_column_generation cg = {
 		.lp = m->lp,
@@ -194,15 +194,15 @@ static int reduce_channels(struct gt_alltoall_master *m, struct gt_err *err)
 {
 	struct gt_alltoall_known_paths known = {0};
 
-	known.paths = gt_arena_array(m->a2a->arena, (size_t)m->nbundles * m->n,
+	known.paths = gt_arena_array(m->a2a->arena, (size_t)m->ncolumns * m->n,
 				     sizeof(*known.paths));
 	if (!known.paths)
 		return gt_err_nomem(err);
-	for (uint32_t b = 0; b < m->nbundles; b++)
+	for (uint32_t b = 0; b < m->ncolumns; b++)
 		for (uint32_t to = 0; to < m->n; to++)
-			if (m->bundles[b].paths[to])
+			if (m->columns[b].paths[to])
 				known.paths[known.n++] =
-					m->bundles[b].paths[to];
+					m->columns[b].paths[to];
 	m->lengths.relaxed = 0;
 	gt_alltoall_lengths_set(&m->lengths);
 	return gt_alltoall_assign(m->a2a, &m->lengths, &known)
@@ -256,7 +256,7 @@ static int bound_any_path(const struct gt_alltoall_master *once,
 	int rc = gt_alltoall_master_init(&m, err);
 
 	if (!rc)
-		rc = generate_bundles(&m, err);
+		rc = generate_columns(&m, err);
 	if (!rc)
 		rc = gt_alltoall_certify(&m, err);
 	gt_lp_free(m.lp);
@@ -290,7 +290,7 @@ int gt_alltoall_solve(const struct gt_quotient *q, struct gt_arena *arena,
 	if (!rc)
 		rc = gt_alltoall_master_init(&m, err);
 	if (!rc)
-		rc = generate_bundles(&m, err);
+		rc = generate_columns(&m, err);
 	if (!rc)
 		rc = gt_alltoall_decompose(&m, err);
 	if (!rc)

@@ -9,7 +9,7 @@
  *	   sum over classes of nodes * load * paths <= capacity, link by link
  *	   the paths of each class from each rank   >= x
  *
- * as a linear program over bundles of paths, one to every rank of a node, that
+ * as a linear program whose columns are paths to every rank of a node, and
  * are made when needed: shortest paths under the prices of links.  An uplink's
  * row is one node's part of it.  A path crosses the network once.  Where more
  * is to be had by paths that come back from other nodes, or go on to others,

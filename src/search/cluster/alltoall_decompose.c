@@ -1,6 +1,6 @@
 /*
- * The master program's result as channels: weights of bundles, and channels
- * that have one bundle of every root.
+ * The master program's result as channels: weights of columns, and channels
+ * that have one column of every root.
  */
 #include "search/cluster/alltoall_master.h"
 
@@ -15,7 +15,7 @@
 #include "search/problem/fabric.h"
 
 /*
- * Weights of bundles, rounded to a grid; those of a root add up to
+ * Weights of columns, rounded to a grid; those of a root add up to
  * GT_ALLTOALL_GRID.
  */
 static int round_weights(struct gt_alltoall_master *m, int64_t *weights)
@@ -29,11 +29,11 @@ static int round_weights(struct gt_alltoall_master *m, int64_t *weights)
 		uint32_t most = UINT32_MAX;
 		double sum = 0;
 
-		for (uint32_t b = 0; b < m->nbundles; b++)
-			if (m->bundles[b].root == root && x[b] > 0)
+		for (uint32_t b = 0; b < m->ncolumns; b++)
+			if (m->columns[b].root == root && x[b] > 0)
 				sum += x[b];
-		for (uint32_t b = 0; b < m->nbundles && sum > 0; b++) {
-			if (m->bundles[b].root != root || x[b] <= 0)
+		for (uint32_t b = 0; b < m->ncolumns && sum > 0; b++) {
+			if (m->columns[b].root != root || x[b] <= 0)
 				continue;
 			weights[b] =
 				(int64_t)(x[b] / sum * (double)denominator);
@@ -50,7 +50,7 @@ static int round_weights(struct gt_alltoall_master *m, int64_t *weights)
 	return 1;
 }
 
-/* Exact weights of bundles; GT_ENO where these have too many digits. */
+/* Exact weights of columns; GT_ENO where these have too many digits. */
 static int exact_weights(struct gt_alltoall_master *m, int64_t *weights)
 {
 	const struct gt_basis_program of = gt_alltoall_basis(m);
@@ -78,8 +78,8 @@ static int exact_weights(struct gt_alltoall_master *m, int64_t *weights)
 	for (uint32_t root = 0; !rc && root < m->nroots; root++) {
 		int64_t sum = 0;
 
-		for (uint32_t b = 0; b < m->nbundles; b++)
-			if (m->bundles[b].root == root)
+		for (uint32_t b = 0; b < m->ncolumns; b++)
+			if (m->columns[b].root == root)
 				sum += weights[b];
 		if (gt_alltoall_has_root(m, root) && sum < denominator)
 			denominator = sum;
@@ -90,8 +90,8 @@ static int exact_weights(struct gt_alltoall_master *m, int64_t *weights)
 	for (uint32_t root = 0; root < m->nroots; root++) {
 		int64_t left = denominator;
 
-		for (uint32_t b = 0; b < m->nbundles; b++) {
-			if (m->bundles[b].root != root)
+		for (uint32_t b = 0; b < m->ncolumns; b++) {
+			if (m->columns[b].root != root)
 				continue;
 			if (weights[b] > left)
 				weights[b] = left;
@@ -100,25 +100,25 @@ static int exact_weights(struct gt_alltoall_master *m, int64_t *weights)
 						  (uint64_t)weights[b]);
 		}
 	}
-	for (uint32_t b = 0; b < m->nbundles; b++)
+	for (uint32_t b = 0; b < m->ncolumns; b++)
 		weights[b] /= den;
 	m->a2a->denominator = denominator / den;
 	return m->a2a->denominator < INT64_C(1) << 28 ? GT_OK : GT_ENO;
 }
 
-/* The root's first bundle that has some of its weight left. */
-static uint32_t first_bundle(const struct gt_alltoall_master *m,
+/* The root's first column that has some of its weight left. */
+static uint32_t first_column(const struct gt_alltoall_master *m,
 			     const int64_t *weights, uint32_t root)
 {
 	uint32_t b = 0;
 
-	while (b < m->nbundles && (m->bundles[b].root != root || !weights[b]))
+	while (b < m->ncolumns && (m->columns[b].root != root || !weights[b]))
 		b++;
 	return b;
 }
 
 /*
- * The next channel: the first bundles of all roots side by side, as wide as the
+ * The next channel: the first columns of all roots side by side, as wide as the
  * narrowest of them.  1 if there was one.
  */
 static int cut_channel(struct gt_alltoall_master *m, int64_t *weights)
@@ -128,9 +128,9 @@ static int cut_channel(struct gt_alltoall_master *m, int64_t *weights)
 	int64_t width = INT64_MAX;
 
 	for (uint32_t root = 0; root < m->nroots; root++) {
-		uint32_t b = first_bundle(m, weights, root);
+		uint32_t b = first_column(m, weights, root);
 
-		if (b < m->nbundles && weights[b] < width)
+		if (b < m->ncolumns && weights[b] < width)
 			width = weights[b];
 	}
 	if (width == INT64_MAX)
@@ -141,12 +141,12 @@ static int cut_channel(struct gt_alltoall_master *m, int64_t *weights)
 	if (!channel->paths)
 		return GT_ESYS;
 	for (uint32_t root = 0; root < m->nroots; root++) {
-		uint32_t b = first_bundle(m, weights, root);
+		uint32_t b = first_column(m, weights, root);
 
-		if (b == m->nbundles)
+		if (b == m->ncolumns)
 			continue;
 		memcpy(channel->paths + (size_t)root * m->n,
-		       m->bundles[b].paths, m->n * sizeof(*channel->paths));
+		       m->columns[b].paths, m->n * sizeof(*channel->paths));
 		weights[b] -= width;
 	}
 	a2a->nchannels++;
@@ -157,16 +157,16 @@ int gt_alltoall_decompose(struct gt_alltoall_master *m, struct gt_err *err)
 {
 	struct gt_alltoall *a2a = m->a2a;
 	int64_t *weights =
-		gt_arena_array(a2a->arena, m->nbundles, sizeof(*weights));
+		gt_arena_array(a2a->arena, m->ncolumns, sizeof(*weights));
 	int rc;
 
 	a2a->channels =
-		gt_arena_array(a2a->arena, m->nbundles, sizeof(*a2a->channels));
+		gt_arena_array(a2a->arena, m->ncolumns, sizeof(*a2a->channels));
 	if (!weights || !a2a->channels)
 		return gt_err_nomem(err);
 	rc = exact_weights(m, weights);
 	if (rc == GT_ENO) {
-		memset(weights, 0, m->nbundles * sizeof(*weights));
+		memset(weights, 0, m->ncolumns * sizeof(*weights));
 		rc = round_weights(m, weights) ? GT_OK : GT_ENO;
 	}
 	while (!rc || rc == 1)

@@ -27,8 +27,8 @@ static int32_t master_entry(const void *arg, uint32_t row, uint32_t column)
 	if (!column)
 		return row >= links && gt_alltoall_has_root(m, row - links);
 	if (row < links)
-		return m->bundles[column - 1].loads[row];
-	return -(m->bundles[column - 1].root == row - links);
+		return m->columns[column - 1].loads[row];
+	return -(m->columns[column - 1].root == row - links);
 }
 
 static int64_t master_upper(const void *arg, uint32_t row, mpz_ptr upper)

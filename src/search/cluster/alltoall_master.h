@@ -12,7 +12,7 @@
 struct gt_lp;
 
 /* A column: the paths from one rank to all ranks of a node of a class. */
-struct gt_alltoall_bundle {
+struct gt_alltoall_column {
 	uint32_t root; /* class * n + the rank that they come from */
 	const struct gt_alltoall_path **paths;
 	int32_t *loads;
@@ -25,10 +25,10 @@ struct gt_alltoall_bundle {
 struct gt_alltoall_master {
 	struct gt_alltoall *a2a;
 	struct gt_alltoall_lengths lengths;
-	uint32_t nroots, n, nbundles, size, nrounds;
+	uint32_t nroots, n, ncolumns, size, nrounds;
 	int64_t nranks;
-	int relaxed; /* paths over any nodes: bundles have loads alone */
-	struct gt_alltoall_bundle *bundles;
+	int relaxed; /* paths over any nodes: columns have loads alone */
+	struct gt_alltoall_column *columns;
 	struct gt_lp *lp;
 	int32_t *entries;
 	double *prices;
@@ -43,7 +43,7 @@ struct gt_basis_program gt_alltoall_basis(const struct gt_alltoall_master *m);
 /* The program with x alone, which has no path yet.  GT_ESYS without memory. */
 int gt_alltoall_master_init(struct gt_alltoall_master *m, struct gt_err *err);
 
-/* Give a column to the solver; 0 is x, b + 1 that of bundle b. */
+/* Give a column to the solver; 0 is x, b + 1 that of column b. */
 void gt_alltoall_master_push(struct gt_alltoall_master *m, uint32_t column);
 
 /*

@@ -473,21 +473,21 @@ static int64_t round_shares(struct gt_double_tree_search *s, int64_t *parts)
 {
 	const double *values = gt_lp_values(s->lp);
 	double sum = 0;
-	int64_t whole = 0;
+	int64_t denominator = 0;
 
 	for (uint32_t i = 0; i < s->trees->ntrees; i++)
 		sum += values[i];
 	for (uint32_t i = 0; i < s->trees->ntrees && sum > 0; i++) {
 		parts[i] =
 			(int64_t)(values[i] / sum * GT_DOUBLE_TREE_PARTS + 0.5);
-		whole += parts[i];
+		denominator += parts[i];
 	}
-	return whole;
+	return denominator;
 }
 
 /* The rate that the fullest link allows; loads count for two trees of nodes. */
 static int exact_rate(struct gt_double_tree_search *s, const int64_t *parts,
-		      int64_t whole, struct gt_rat *value)
+		      int64_t denominator, struct gt_rat *value)
 {
 	uint32_t nrows = s->rows->nrows;
 	int64_t *loads = new_array(s, nrows + s->nroot_rows, sizeof(*loads));
@@ -507,7 +507,8 @@ static int exact_rate(struct gt_double_tree_search *s, const int64_t *parts,
 
 		if (!loads[r])
 			continue;
-		if (!gt_rat_make(2 * whole * s->rows->unit, loads[r], &rate) ||
+		if (!gt_rat_make(2 * denominator * s->rows->unit, loads[r],
+				 &rate) ||
 		    !gt_rat_mul(rate, row_gbs(s, r), &rate))
 			return 0;
 		if (!found || gt_rat_cmp(rate, *value) < 0)
@@ -521,19 +522,19 @@ static int keep_shares(struct gt_double_tree_search *s, struct gt_err *err)
 {
 	struct gt_double_trees *trees = s->trees;
 	int64_t *parts = new_array(s, trees->ntrees, sizeof(*parts));
-	int64_t whole = s->failed ? 0 : round_shares(s, parts);
+	int64_t denominator = s->failed ? 0 : round_shares(s, parts);
 	uint32_t kept = 0;
 
 	if (s->failed)
 		return gt_err_nomem(err);
-	if (!whole || !exact_rate(s, parts, whole, &trees->value))
+	if (!denominator || !exact_rate(s, parts, denominator, &trees->value))
 		return gt_err_set(err, GT_ENO, NULL,
 				  "the trees' rates need more than 64 bits");
 	for (uint32_t i = 0; i < trees->ntrees; i++) {
 		if (!parts[i])
 			continue;
 		trees->trees[kept] = trees->trees[i];
-		gt_rat_make(parts[i], whole, &trees->trees[kept++].share);
+		gt_rat_make(parts[i], denominator, &trees->trees[kept++].share);
 	}
 	trees->ntrees = kept;
 	return GT_OK;

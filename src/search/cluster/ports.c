@@ -25,7 +25,7 @@ static uint32_t find_nvswitch(const struct gt_cluster_kind *kind)
 	return GT_NONE;
 }
 
-enum gt_fabric_kind gt_quotient_over(const struct gt_cluster *cluster)
+enum gt_fabric_kind gt_quotient_fabric_kind(const struct gt_cluster *cluster)
 {
 	const struct gt_cluster_fabric *f = &cluster->fabrics[GT_FABRIC_NVLINK];
 	const struct gt_cluster_kind *kind = cluster->kinds;
@@ -224,7 +224,8 @@ int gt_quotient_ports_init(const struct gt_cluster_request *request,
 			   struct gt_quotient *q, struct gt_err *err)
 {
 	const struct gt_cluster_kind *kind = request->cluster->kinds;
-	int nvlink = gt_quotient_over(request->cluster) == GT_FABRIC_NVLINK;
+	int nvlink =
+		gt_quotient_fabric_kind(request->cluster) == GT_FABRIC_NVLINK;
 	struct gt_fabric_route *out, *in;
 	size_t n;
 

@@ -18,7 +18,7 @@ struct gt_cluster_request;
  * What joins the nodes in a plan: NVLinks if they join all GPUs, else the
  * network.
  */
-enum gt_fabric_kind gt_quotient_over(const struct gt_cluster *cluster);
+enum gt_fabric_kind gt_quotient_fabric_kind(const struct gt_cluster *cluster);
 
 /*
  * Set q's ports, the routes between them and ranks, and the names of vertices

@@ -26,7 +26,7 @@ enum { GT_STAR_MAX = 4 };
 static int level_limits(const struct gt_cluster *cluster, uint32_t level,
 			struct gt_rat *uplink, int *limits, struct gt_err *err)
 {
-	enum gt_fabric_kind over = gt_quotient_over(cluster);
+	enum gt_fabric_kind over = gt_quotient_fabric_kind(cluster);
 	struct gt_rat below;
 	int rc = gt_cluster_uplink(cluster, over, level, 0, uplink, err);
 
@@ -45,7 +45,7 @@ static int add_level(const struct gt_cluster *cluster, uint32_t i,
 		     struct gt_plan_cluster *out, struct gt_err *err)
 {
 	const struct gt_cluster_fabric *fabric =
-		&cluster->fabrics[gt_quotient_over(cluster)];
+		&cluster->fabrics[gt_quotient_fabric_kind(cluster)];
 	const struct gt_cluster_level *from = &fabric->levels[i];
 	struct gt_plan_level *level = &out->levels[out->nlevels];
 	int last = i + 1 == fabric->nlevels, limits = 1, rc;
@@ -80,7 +80,7 @@ static int add_level(const struct gt_cluster *cluster, uint32_t i,
 static int find_levels(const struct gt_cluster *cluster, struct gt_arena *arena,
 		       struct gt_plan_cluster *out, struct gt_err *err)
 {
-	enum gt_fabric_kind over = gt_quotient_over(cluster);
+	enum gt_fabric_kind over = gt_quotient_fabric_kind(cluster);
 	const struct gt_cluster_fabric *fabric = &cluster->fabrics[over];
 	int rc = GT_OK;
 

@@ -82,7 +82,8 @@ static int add_ports(struct candidates *all, struct candidate *ports_and_links)
 {
 	const struct gt_whatif_cluster_state *s = all->s;
 	const struct gt_plan_cluster *cluster = &s->quotient->cluster;
-	int nvlink = gt_quotient_over(s->request->cluster) == GT_FABRIC_NVLINK;
+	int nvlink = gt_quotient_fabric_kind(s->request->cluster) ==
+		     GT_FABRIC_NVLINK;
 	struct candidate *each =
 		add_candidate(all, "a second port beside each");
 
@@ -141,7 +142,7 @@ static struct gt_rat find_downlink(const struct gt_whatif_cluster_state *s,
 {
 	const struct gt_plan_level *at = &s->quotient->cluster.levels[level];
 	const struct gt_cluster *cluster = s->request->cluster;
-	enum gt_fabric_kind over = gt_quotient_over(cluster);
+	enum gt_fabric_kind over = gt_quotient_fabric_kind(cluster);
 	struct gt_rat gbs = at->gbs;
 	struct gt_err ignored;
 

@@ -1,5 +1,5 @@
 /*
- * What bounds a small fabric, by looking at every cut and every partition; in
+ * The bound of a small fabric, by looking at every cut and every partition, in
  * the unit of a ring's rate (search/bound/bound.h).  Ranks are the first nodes.
  */
 #ifndef GT_TESTS_UNIT_SEARCH_EVERY_CUT_H
@@ -60,7 +60,7 @@ static inline struct gt_rat rooted_bound(const struct gt_fabric *f, int reverse)
 	return best;
 }
 
-/* Every partition: part[i] is at most one more than all before it. */
+/* Try every partition: part[i] is at most one more than all before it. */
 static inline void parts_bound(const struct gt_fabric *f, uint32_t *part,
 			       uint32_t i, uint32_t count, struct gt_rat *best)
 {

@@ -1,5 +1,5 @@
 /*
- * Fabrics for tests, made by hand or by chance.
+ * Fabrics for tests, made by hand or at random.
  */
 #ifndef GT_TESTS_UNIT_SEARCH_FABRICS_H
 #define GT_TESTS_UNIT_SEARCH_FABRICS_H
@@ -9,12 +9,12 @@
 #include "base/arena.h"
 #include "search/problem/fabric.h"
 
-/* A generator of its own, so that a seed means the same everywhere. */
+/* This is a generator of its own, so that a seed means the same everywhere. */
 struct gt_random {
 	uint64_t state;
 };
 
-/* 0 .. n-1 */
+/* A number of 0 .. n - 1. */
 static inline uint32_t gt_random(struct gt_random *c, uint32_t n)
 {
 	c->state = c->state * 6364136223846793005u + 1442695040888963407u;

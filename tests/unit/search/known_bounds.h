@@ -1,6 +1,7 @@
 /*
- * What tests of shapes share: exact comparison, what routes load, open fabrics,
- * and link lists with what they are known to allow (tests/cases/search/bounds).
+ * Helpers of the tests of shapes: exact comparison, loads of routes, open
+ * fabrics, and link lists with what they are known to allow
+ * (tests/cases/search/bounds).
  */
 #ifndef GT_TESTS_UNIT_SEARCH_KNOWN_BOUNDS_H
 #define GT_TESTS_UNIT_SEARCH_KNOWN_BOUNDS_H
@@ -17,8 +18,8 @@
 enum { ROUTE_MAX = 64 };
 
 /*
- * A row of a file: of this collective this rate is the best; below 0: of an
- * all-gather by rings.
+ * Takes a row of a file, which says the best rate of a collective; below 0 it
+ * is that of an all-gather by rings.
  */
 typedef void (*known_bound)(const struct gt_fabric *f, struct gt_arena *arena,
 			    enum gt_coll coll, const char *want);
@@ -63,7 +64,7 @@ static inline void add_load(const struct gt_fabric *f,
 	}
 }
 
-/* Ranks and switches at random, links both ways, some of them broken. */
+/* Ranks and switches at random; links go both ways, and some are broken. */
 static inline struct gt_fabric *random_open_fabric(struct gt_arena *arena,
 						   struct gt_random *c)
 {
@@ -83,7 +84,7 @@ static inline struct gt_fabric *random_open_fabric(struct gt_arena *arena,
 	return f;
 }
 
-/* Ranks that a link, or one switch after the other, joins: the shortest way. */
+/* Set the shortest route between two ranks, by a link or through switches. */
 static inline void find_route(struct gt_fabric *f, struct gt_arena *arena,
 			      uint32_t from, uint32_t to)
 {
@@ -117,7 +118,10 @@ static inline void find_route(struct gt_fabric *f, struct gt_arena *arena,
 	gt_fabric_route(f, arena, from, to, route, len);
 }
 
-/* All-gather by the best rings, each hop the shortest way; 0: no ring. */
+/*
+ * The rate of an all-gather by the best rings over shortest routes; 0: no
+ * ring.
+ */
 static inline struct gt_rat best_rings(const struct gt_fabric *open,
 				       struct gt_arena *arena)
 {
@@ -140,7 +144,7 @@ static inline struct gt_rat best_rings(const struct gt_fabric *open,
 	return p.value;
 }
 
-/* "5" or "0-7" */
+/* Reads "5" or "0-7". */
 static inline void read_range(const char *word, uint32_t *first,
 			      uint32_t *count)
 {
@@ -165,7 +169,7 @@ static inline void read_links(struct gt_fabric *f, const char *a, const char *b,
 		gt_fabric_both(f, from + i, nto > 1 ? to + i : to, rat);
 }
 
-/* The fabric of a file; each row that says what is known of it to `row`. */
+/* The fabric of a file; `row` gets each row that says what is known of it. */
 static inline struct gt_fabric *bounds_table(FILE *file, struct gt_arena *arena,
 					     known_bound row)
 {
@@ -195,7 +199,7 @@ static inline struct gt_fabric *bounds_table(FILE *file, struct gt_arena *arena,
 	return f;
 }
 
-/* Each row of tests/cases/search/bounds. */
+/* Calls `row` for each row of tests/cases/search/bounds. */
 static inline void bounds_each(known_bound row)
 {
 	char path[4096], name[8192];
@@ -224,7 +228,10 @@ static inline void bounds_each(known_bound row)
 	assert_true(count > 0);
 }
 
-/* Fabrics by chance: from two to six ranks, routes fixed and charged. */
+/*
+ * A fabric at random: two to six ranks, with routes that are fixed and
+ * charged.
+ */
 static inline struct gt_fabric *random_fabric(struct gt_arena *arena,
 					      struct gt_random *c)
 {
@@ -233,17 +240,17 @@ static inline struct gt_fabric *random_fabric(struct gt_arena *arena,
 
 struct fabrics {
 	struct gt_fabric *(*make)(struct gt_arena *, struct gt_random *);
-	uint64_t chance;
+	uint64_t seed;
 	uint32_t n;
 	const enum gt_coll *colls;
 	uint32_t ncolls;
 };
 
-/* So many fabrics, and each collective on each of them, from all roots. */
+/* Calls `expect` for each of so many fabrics, collectives and roots. */
 static inline void fabrics_each(const struct fabrics *all,
 				void (*expect)(struct gt_shape_args *args))
 {
-	struct gt_random c = {all->chance};
+	struct gt_random c = {all->seed};
 
 	for (uint32_t seed = 0; seed < all->n; seed++) {
 		struct gt_arena *arena = gt_arena_new();

@@ -1,4 +1,6 @@
-/* A plan that a test of the search has made is carried out by the host engine. */
+/*
+ * A plan that a test of the search has made is carried out by the host engine.
+ */
 #ifndef GT_TESTS_UNIT_SEARCH_MACHINE_RUN_H
 #define GT_TESTS_UNIT_SEARCH_MACHINE_RUN_H
 

@@ -1,5 +1,5 @@
 /*
- * A thousand machines by chance: GPUs below PCI switches and processors, with
+ * A thousand machines at random: GPUs below PCI switches and processors, with
  * NVLinks of which some are missing, narrow PCI links, and GPUs left out.  For
  * each of five collectives a forest is proved to be the best, no cut or
  * partition of all there are bounds it lower, verify passes its plan, and ranks
@@ -35,7 +35,7 @@ static const enum gt_coll colls[] = {GT_COLL_ALLREDUCE, GT_COLL_ALLGATHER,
 				     GT_COLL_REDUCESCATTER, GT_COLL_BROADCAST,
 				     GT_COLL_REDUCE};
 
-/* An all-to-all each, and one of these. */
+/* Each machine does an all-to-all and one of these. */
 static const enum gt_coll moves[] = {GT_COLL_GATHER, GT_COLL_SCATTER,
 				     GT_COLL_SENDRECV};
 
@@ -67,7 +67,9 @@ static void gpu(struct gt_buf *xml, struct gt_random *c, uint32_t i,
 	gt_buf_puts(xml, "</gpu>\n</pci>\n");
 }
 
-/* One or two processors, each with one or two switches, GPUs below them. */
+/*
+ * A machine has one or two processors, each with one or two switches and GPUs.
+ */
 static void machine(struct gt_buf *xml, struct gt_random *c, uint32_t n)
 {
 	uint32_t links[GPUS][GPUS] = {{0}}, dense = gt_random(c, 100);
@@ -99,7 +101,7 @@ static void machine(struct gt_buf *xml, struct gt_random *c, uint32_t n)
 	gt_buf_puts(xml, "</system>\n");
 }
 
-/* What leaves each set of nodes, over links that some route uses. */
+/* The capacity out of each set of nodes, over links that some route uses. */
 static void all_cuts(const struct gt_fabric *f, double *cut)
 {
 	unsigned char used[1024] = {0};
@@ -120,7 +122,7 @@ static void all_cuts(const struct gt_fabric *f, double *cut)
 	}
 }
 
-/* ranks[set of ranks]: the least cut around them, of either direction. */
+/* Set ranks[set of ranks] to the least cut around them, in either direction. */
 static void rank_cuts(const struct gt_fabric *f, const double *cut, int in,
 		      double *ranks)
 {
@@ -146,7 +148,7 @@ static double least_parts(const double *ranks, uint32_t rest, uint32_t count,
 	double best = count > 1 && !rest ? sum / (2 * (count - 1)) : 1e30, one;
 	uint32_t low = rest & -rest;
 
-	/* the part with the lowest rank left, and any of the others */
+	/* This part has the lowest rank that is left, and any of the others. */
 	for (uint32_t more = rest & ~low; rest;
 	     more = (more - 1) & rest & ~low) {
 		one = least_parts(ranks, rest & ~(low | more), count + 1,
@@ -158,7 +160,7 @@ static double least_parts(const double *ranks, uint32_t rest, uint32_t count,
 	return best;
 }
 
-/* What any schedule may reach, in the unit of trees: by trying all cuts. */
+/* The bound of all schedules in the unit of trees, by trying all cuts. */
 static double best_cut(const struct gt_fabric *f, enum gt_coll coll,
 		       uint32_t root)
 {
@@ -200,7 +202,7 @@ static void expect_best(const struct gt_search_request *request,
 			 GT_OK);
 	best = best_cut(f, request->coll, request->root);
 	assert_true(value <= best * (1 + 1e-9));
-	/* what no prices were needed for is the best cut itself */
+	/* A proof without prices is the best cut itself. */
 	if (!proof->nprices)
 		assert_true(value >= best * (1 - 1e-9));
 }

@@ -1,4 +1,6 @@
-/* By templates: a plan for so many nodes like the one in a file. */
+/*
+ * A plan of templates, or of a flow, for so many nodes like the one in a file.
+ */
 #ifndef GT_TESTS_UNIT_SEARCH_CLUSTER_CLUSTER_PLAN_H
 #define GT_TESTS_UNIT_SEARCH_CLUSTER_CLUSTER_PLAN_H
 
@@ -13,7 +15,7 @@
 #include "topo/cluster/cluster.h"
 #include "topo/graph/path.h"
 
-/* A cluster's file has its own number of nodes. */
+/* Where the file is that of a cluster it says the number of nodes itself. */
 static inline struct gt_plan *cluster_plan(const char *path, uint32_t nodes,
 					   enum gt_coll coll)
 {

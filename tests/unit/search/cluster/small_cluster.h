@@ -1,5 +1,5 @@
 /*
- * Clusters for tests, made by hand: equal boxes below one switch.
+ * Clusters for tests, made by hand: equal nodes below one switch.
  */
 #ifndef GT_TESTS_UNIT_SEARCH_CLUSTER_SMALL_CLUSTER_H
 #define GT_TESTS_UNIT_SEARCH_CLUSTER_SMALL_CLUSTER_H
@@ -10,8 +10,8 @@
 #include "unit/search/fabrics.h"
 
 /*
- * L GPUs on a crossbar (NVSwitch) with `nvl` GB/s each, and a port of `net`
- * for every `shared` of them; 0 links to the crossbar: none.
+ * Each node has `gpus` GPUs on a crossbar (NVSwitch), with `nvl` GB/s each,
+ * and a port of `net` GB/s for every `shared` of them.
  */
 struct small_cluster {
 	uint32_t nodes, gpus, shared;

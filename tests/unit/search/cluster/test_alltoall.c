@@ -1,6 +1,6 @@
 /*
- * All-to-all of clusters: against what is known, and against the maximum
- * concurrent flow of the whole cluster, node by node; and as plans that are
+ * The all-to-all of clusters is compared with what is known, and with the
+ * maximum concurrent flow of the whole cluster, node by node; its plans are
  * checked and simulated.
  */
 #include "unit/test.h"
@@ -41,23 +41,30 @@ static void check_rat(struct gt_rat got, struct gt_rat want, const char *what)
 			 gt_rat_print(want, b));
 }
 
-/* By hand: cards carry L (P - 1) pairs of a GPU, NVLinks all P L - 1. */
+/*
+ * By hand: a card carries the L (P - 1) pairs of a GPU that leave the node,
+ * and its NVLinks all P L - 1.
+ */
 static void known_clusters(void **state)
 {
 	static const struct {
 		struct small_cluster machine;
 		struct gt_rat rate, bound;
-		int64_t uplink; /* of each node's own switch, if it has one */
+		int64_t uplink; /* of the switch above each node; 0: there is none */
 	} cases[] = {
 		{{2, 8, 1, {450, 1}, {50, 1}}, {25, 4}, {25, 4}, 0},
 		{{16, 8, 1, {450, 1}, {50, 1}}, {5, 12}, {5, 12}, 0},
 		{{12500, 8, 1, {450, 1}, {50, 1}}, {25, 49996}, {25, 49996}, 0},
 		{{2, 8, 2, {300, 1}, {12, 1}}, {3, 4}, {3, 4}, 0},
 		{{1, 4, 1, {6, 1}, {50, 1}}, {2, 1}, {2, 1}, 0},
-		/* what NVLink has for local blocks; with the cards, over
-		 * another node and back, 3 + 50 for 7 peers */
+		/*
+		 * NVLink carries local blocks, and cards carry more of them
+		 * over another node and back: 3 + 50 for 7 peers.
+		 */
 		{{2, 4, 1, {3, 1}, {50, 1}}, {1, 1}, {53, 7}, 0},
-		/* a node's own switch turns its blocks: 16 pairs leave it */
+		/*
+		 * The switch above a node turns its blocks: 16 pairs leave it.
+		 */
 		{{2, 4, 1, {1, 1}, {50, 1}}, {1, 3}, {1, 2}, 8},
 	};
 
@@ -83,7 +90,10 @@ static void known_clusters(void **state)
 	}
 }
 
-/* Boxes whose links are not all alike, nor both ways, below two levels. */
+/*
+ * Nodes whose links are not all alike, nor alike in both directions, below two
+ * levels of switches.
+ */
 static struct gt_quotient *random_quotient(struct gt_arena *arena,
 					   struct gt_random *c)
 {
@@ -114,7 +124,9 @@ static struct gt_quotient *random_quotient(struct gt_arena *arena,
 	return q;
 }
 
-/* An uplink of the whole: of the switch above a node, out or in. */
+/*
+ * The link of the flat cluster that is the uplink of the switch above a node.
+ */
 static uint32_t flat_uplink(const struct gt_quotient *q, uint32_t level,
 			    uint32_t node, uint32_t rail, uint32_t in)
 {
@@ -126,7 +138,7 @@ static uint32_t flat_uplink(const struct gt_quotient *q, uint32_t level,
 	       2 * (node * cluster->nrails + (l->by_rail ? rail : 0)) + in;
 }
 
-/* Up to where the rails of both meet, and down; 0: nowhere. */
+/* Uplinks to where the rails of both nodes meet, and down; 0: they never do. */
 static uint32_t flat_climb(const struct gt_quotient *q, const uint32_t nodes[2],
 			   const uint32_t rails[2], uint32_t *links)
 {
@@ -145,7 +157,7 @@ static uint32_t flat_climb(const struct gt_quotient *q, const uint32_t nodes[2],
 	return top < cluster->nlevels ? n : UINT32_MAX;
 }
 
-/* Links of a route in some node. */
+/* The flat cluster's links for a route in some node. */
 static uint32_t flat_part(const struct gt_quotient *q, uint32_t node,
 			  const struct gt_fabric_route *route, uint32_t *links)
 {
@@ -154,7 +166,10 @@ static uint32_t flat_part(const struct gt_quotient *q, uint32_t node,
 	return route->nlinks;
 }
 
-/* All ranks of all nodes; between nodes the route over the ranks' own cards. */
+/*
+ * The flat cluster of all ranks of all nodes, where a route between nodes
+ * leads over the cards of the two ranks.
+ */
 static struct gt_fabric *flat_of(struct gt_arena *arena,
 				 const struct gt_quotient *q)
 {
@@ -203,10 +218,10 @@ static struct gt_fabric *flat_of(struct gt_arena *arena,
 }
 
 /*
- * What all nodes do alike is as good as anything: the whole's optimum is between
- * rate and bound, and these are mostly the same.
+ * What all nodes do alike is as good as anything: the flat cluster's optimum is
+ * between rate and bound, and these are mostly the same.
  */
-static void flows_are_as_good_as_wholes(void **state)
+static void flows_are_as_good_as_flat_ones(void **state)
 {
 	enum { CLUSTERS = 300 };
 	struct gt_random c = {11};
@@ -247,7 +262,7 @@ static void flows_are_as_good_as_wholes(void **state)
 
 /* ---- machines --------------------------------------------------------- */
 
-/* To ranks of the own node, and to the like of other nodes. */
+/* A rank sends to ranks of its node, and to the same rank of other nodes. */
 static void check_peers(const struct gt_plan *plan, struct gt_arena *arena)
 {
 	struct gt_lower_query want = {
@@ -262,7 +277,10 @@ static void check_peers(const struct gt_plan *plan, struct gt_arena *arena)
 		assert_true(peer / n == want.rank / n ||
 			    peer % n == want.rank % n);
 	}
-	/* Each way: own blocks, and relayed ones, to either. */
+	/*
+	 * In each direction to either kind of peer: its blocks, and relayed
+	 * ones.
+	 */
 	assert_true(program.nconns <= 4 * (n - 1 + plan->cluster->nnodes - 1));
 }
 
@@ -270,7 +288,7 @@ static void reference_machines(void **state)
 {
 	static const struct {
 		const char *name;
-		int rails; /* it keeps to its node and rail */
+		int rails; /* does it keep to its node and rail? */
 	} machines[] = {{"dgx-1v", 0},    {"dgx-a100", 1},  {"dgx-h100", 1},
 			{"mi300x", 1},    {"pcie-8gpu", 0}, {"mi250x", 0},
 			{"gb200-tray", 0}};
@@ -304,7 +322,10 @@ static void reference_machines(void **state)
 		}
 }
 
-/* Whom a rank meets meets it, all in turn; nodes are as far apart as is said. */
+/*
+ * In each round whom a rank meets meets it; it meets all in turn, and nodes
+ * are as far apart as the round says.
+ */
 static void rounds_are_exchanges(void **state)
 {
 	struct gt_plan_level levels[3] = {
@@ -334,7 +355,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(known_clusters),
-		cmocka_unit_test(flows_are_as_good_as_wholes),
+		cmocka_unit_test(flows_are_as_good_as_flat_ones),
 		cmocka_unit_test(reference_machines),
 		cmocka_unit_test(rounds_are_exchanges),
 	};

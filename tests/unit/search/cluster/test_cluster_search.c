@@ -1,3 +1,8 @@
+/*
+ * The search of clusters by their quotient: places in the tree of nodes,
+ * bounds by classes against those of the flat cluster, and plans for real
+ * machines.
+ */
 #include "unit/test.h"
 
 #include <string.h>
@@ -45,7 +50,7 @@ static void check_places(const struct gt_plan_cluster *cluster)
 					 place);
 		}
 	}
-	assert_int_equal(count, n - 1); /* so every place has one parent */
+	assert_int_equal(count, n - 1); /* every place has one parent */
 	for (uint32_t place = 0; place < n; place++) {
 		uint32_t depth = 0;
 
@@ -112,7 +117,7 @@ static void switches_are_entered_once(void **state)
 		}
 }
 
-/* ---- boxes by hand ---------------------------------------------------- */
+/* ---- clusters by hand ------------------------------------------------- */
 
 /* The first switch of a level in expand()'s fabric; rails side by side. */
 static uint32_t first_switch(const struct gt_quotient *q, uint32_t level)
@@ -209,7 +214,10 @@ static void check_rat(struct gt_rat got, struct gt_rat want, const char *what)
 			 gt_rat_print(want, b));
 }
 
-/* Rates by hand: DGX A100 300 and 25, DGX H100 450 and 50 GB/s a GPU. */
+/*
+ * Rates that are known by hand: a GPU has 300 and 25 GB/s in a DGX A100, 450
+ * and 50 in a DGX H100.
+ */
 static void known_clusters(void **state)
 {
 	static const struct {
@@ -239,8 +247,8 @@ static void known_clusters(void **state)
 	}
 }
 
-/* The sum over classes has the bound of the whole cluster. */
-static void sums_bound_as_wholes_do(void **state)
+/* The sum over classes has the bound of the flat cluster. */
+static void sums_bound_as_flat_ones_do(void **state)
 {
 	struct gt_random c = {7};
 
@@ -260,7 +268,7 @@ static void sums_bound_as_wholes_do(void **state)
 		int64_t n = (int64_t)box.nodes * box.gpus;
 		struct gt_rat want;
 
-		/* not all links alike, and not both ways */
+		/* Links are not all alike, nor alike in both directions. */
 		for (uint32_t l = 0; l < f->nlinks; l++)
 			if (!gt_random(&c, 3))
 				f->links[l].gbs =
@@ -277,9 +285,9 @@ static void sums_bound_as_wholes_do(void **state)
 	}
 }
 
-/* Switches of two or three levels, by rail or of all rails. */
-static void levels_by_chance(struct gt_random *c, struct gt_arena *arena,
-			     struct gt_plan_cluster *cluster)
+/* Levels of switches at random: two or three, by rail or of all rails. */
+static void random_levels(struct gt_random *c, struct gt_arena *arena,
+			  struct gt_plan_cluster *cluster)
 {
 	uint32_t n = 1, by_rail = gt_random(c, 2);
 
@@ -296,8 +304,11 @@ static void levels_by_chance(struct gt_random *c, struct gt_arena *arena,
 	cluster->nnodes = n;
 }
 
-/* Broadcast and reduce: exact where links are alike both ways, else valid. */
-static void roots_bound_as_wholes_do(void **state)
+/*
+ * The bound of a broadcast or reduce is exact where links are alike in both
+ * directions, and valid elsewhere.
+ */
+static void roots_bound_as_flat_ones_do(void **state)
 {
 	struct gt_random c = {11};
 
@@ -317,7 +328,7 @@ static void roots_bound_as_wholes_do(void **state)
 		struct gt_quotient_bound bound;
 		struct gt_bound whole;
 
-		levels_by_chance(&c, arena, &q->cluster);
+		random_levels(&c, arena, &q->cluster);
 		/* small_cluster_quotient() makes links in pairs */
 		for (uint32_t l = 0; l < f->nlinks; l += 2)
 			if (!gt_random(&c, 3)) {
@@ -476,8 +487,8 @@ int main(void)
 		cmocka_unit_test(switches_are_entered_once),
 		cmocka_unit_test(pairs_of_trees),
 		cmocka_unit_test(known_clusters),
-		cmocka_unit_test(sums_bound_as_wholes_do),
-		cmocka_unit_test(roots_bound_as_wholes_do),
+		cmocka_unit_test(sums_bound_as_flat_ones_do),
+		cmocka_unit_test(roots_bound_as_flat_ones_do),
 		cmocka_unit_test(links_without_routes_are_left_out),
 		cmocka_unit_test(reference_machines),
 	};

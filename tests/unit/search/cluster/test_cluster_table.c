@@ -24,7 +24,7 @@ enum { MAX_ROWS = 256, MAX_FIELDS = 32 };
 struct row {
 	char name[128];
 	uint32_t nodes;
-	double nccl; /* of all channels, between nodes */
+	double nccl; /* GB/s of all channels between nodes */
 };
 
 static struct row rows[MAX_ROWS];
@@ -125,7 +125,7 @@ static void test_row(void **state)
 	}
 }
 
-/* Rings alone, which are NCCL's kind: no fewer GB/s, and the proven most. */
+/* Rings alone, which are what NCCL has: no fewer GB/s, and proved the most. */
 static void test_rings(void **state)
 {
 	const struct row *row = *state;

@@ -232,7 +232,9 @@ static void expect_lengths(const struct gt_shape_args *args,
 	free(far);
 }
 
-/* The best rate, reached and proved; a limit of channels costs, but not more. */
+/*
+ * The best rate, reached and proved; a limit of channels costs, but not more.
+ */
 static void expect_best(struct gt_shape_args *args)
 {
 	struct gt_proposal p, few;

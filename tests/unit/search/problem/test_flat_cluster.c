@@ -14,7 +14,9 @@
 #include "topo/cluster/cluster.h"
 #include "topo/graph/path.h"
 
-/* A cluster, the routes of its kinds, and it as one machine. */
+/*
+ * A cluster, the routes of its kinds of nodes, and the cluster as one machine.
+ */
 struct both {
 	struct gt_arena *arena;
 	struct gt_cluster *cluster;
@@ -61,10 +63,10 @@ static void close_both(struct both *b)
 	gt_topo_free(b->topo);
 }
 
-/* As the size of the result over the time. */
-static struct gt_rat whole_bound(const struct both *b, enum gt_coll coll)
+/* The flat cluster's bound, as the size of the result over the time. */
+static struct gt_rat flat_bound(const struct both *b, enum gt_coll coll)
 {
-	struct gt_bound_query ask = {&b->flat->fabric, coll, 0};
+	struct gt_bound_query query = {&b->flat->fabric, coll, 0};
 	int64_t n = b->flat->fabric.nranks;
 	int64_t each = coll == GT_COLL_ALLREDUCE ? 2 : 1;
 	int rooted = gt_coll_is_rooted(coll);
@@ -73,19 +75,19 @@ static struct gt_rat whole_bound(const struct both *b, enum gt_coll coll)
 	struct gt_err err;
 
 	gt_err_init(&err);
-	assert_int_equal(gt_bound_find(&ask, b->arena, &bound, &err), GT_OK);
+	assert_int_equal(gt_bound_find(&query, b->arena, &bound, &err), GT_OK);
 	assert_true(bound.found);
 	assert_true(gt_rat_mul(bound.value,
 			       GT_RAT(n, rooted ? n : each * (n - 1)), &value));
 	return value;
 }
 
-static struct gt_rat hier_bound(const struct both *b, enum gt_coll coll,
-				const char *gpus)
+static struct gt_rat quotient_bound(const struct both *b, enum gt_coll coll,
+				    const char *gpus)
 {
 	struct gt_cluster_request request = {
 		.cluster = b->cluster, .paths = b->paths[0], .coll = coll};
-	struct gt_quotient_bound_query ask = {.coll = coll};
+	struct gt_quotient_bound_query query = {.coll = coll};
 	struct gt_quotient_bound bound;
 	struct gt_quotient *q;
 	struct gt_err err;
@@ -96,14 +98,17 @@ static struct gt_rat hier_bound(const struct both *b, enum gt_coll coll,
 					  &request.ngpus, &err),
 			 GT_OK);
 	assert_int_equal(gt_quotient_new(&request, b->arena, &q, &err), GT_OK);
-	ask.quotient = q;
-	assert_int_equal(gt_quotient_bound_find(&ask, b->arena, &bound, &err),
+	query.quotient = q;
+	assert_int_equal(gt_quotient_bound_find(&query, b->arena, &bound, &err),
 			 GT_OK);
 	assert_true(bound.found);
 	return bound.value;
 }
 
-/* Where all is alike, the graph of all nodes says what that of classes does. */
+/*
+ * Where all nodes are alike, the graph of all has the bound of that of
+ * classes.
+ */
 static void same_bound_as_classes(void **state)
 {
 	static const struct {
@@ -125,11 +130,11 @@ static void same_bound_as_classes(void **state)
 		read_both(&b, cases[i].file, cases[i].gpus);
 		for (size_t c = 0; c < sizeof(colls) / sizeof(colls[0]); c++) {
 			enum gt_coll coll = colls[c];
-			struct gt_rat whole = whole_bound(&b, coll);
+			struct gt_rat whole = flat_bound(&b, coll);
 			struct gt_rat classes =
-				hier_bound(&b, coll, cases[i].gpus);
+				quotient_bound(&b, coll, cases[i].gpus);
 
-			/* Of an all-reduce classes try fewer partitions. */
+			/* For an all-reduce classes try fewer partitions. */
 			if (coll == GT_COLL_ALLREDUCE)
 				assert_true(gt_rat_cmp(whole, classes) <= 0);
 			else

@@ -603,7 +603,7 @@ static void test_random_systems(void **state)
 
 enum { FACE_ROWS = 5, FACE_COLUMNS = 7 };
 
-/* The same program, made by chance, for both. */
+/* The same program, made at random, for both. */
 static struct gt_lp *random_program(struct gt_random *c, struct gt_face *face)
 {
 	double upper[FACE_ROWS];
