@@ -1,3 +1,7 @@
+/*
+ * Lowering of a cluster's flows: an all-to-all in rounds.  The steps are made
+ * twice, first only to count them and the connections, then for good.
+ */
 #include "plan/lower/shape.h"
 
 #include <stdlib.h>
@@ -11,8 +15,8 @@
 #include "plan/lower/step.h"
 
 /*
- * FIFOs by who sends, the block's own rank or one on the way, and by who
- * takes, one on the way or the last one.
+ * Tags tell FIFOs apart by who sends, the block's own rank or one on the way,
+ * and by who takes, one on the way or the last one.
  */
 enum { GT_TAG_RELAYED = 1, GT_TAG_FINAL = 2, GT_NTAGS = 4 };
 
@@ -24,11 +28,11 @@ struct gt_sendrecv {
 	const struct gt_plan_path **paths;
 	struct gt_program *program;
 	uint16_t *conns; /* [(tag * 2 + sends) * n + peer]: 1 + number, or 0 */
-	size_t nsteps, nconns; /* counted, while there is no room */
+	size_t nsteps, nconns; /* counted while `count` is set */
 	int count, full;
 };
 
-/* Rank, node by node, of a local rank. */
+/* The rank that a local rank of a node is. */
 static uint32_t gt_exchange_rank(const struct gt_sendrecv *x, uint32_t node,
 				 uint32_t local)
 {
@@ -36,8 +40,9 @@ static uint32_t gt_exchange_rank(const struct gt_sendrecv *x, uint32_t node,
 }
 
 /*
- * Which nodes meet in a round (d): next to each other are those that are as far
- * apart as can be, so that at any time some cross each level.
+ * The node that node 0 meets in a round.  Rounds next to each other are for
+ * nodes that are as far apart as can be, so that at any time some blocks cross
+ * each level.
  */
 static uint32_t gt_exchange_node(const struct gt_sendrecv *x, uint32_t round)
 {
@@ -53,7 +58,10 @@ static uint32_t gt_exchange_node(const struct gt_sendrecv *x, uint32_t round)
 	return node;
 }
 
-/* With whom a rank exchanges blocks in a round: it is so the other way too. */
+/*
+ * The rank with which a rank exchanges blocks in a round; the two are each
+ * other's peers.
+ */
 static uint32_t gt_exchange_peer(const struct gt_sendrecv *x, uint32_t round,
 				 uint32_t rank)
 {
@@ -75,7 +83,7 @@ static const struct gt_plan_path *gt_exchange_path(const struct gt_sendrecv *x,
 			to % x->nlocal];
 }
 
-/* The connection for the path's k-th hop, made at first use. */
+/* The connection for the path's k-th hop, which is made at first use. */
 static uint16_t gt_exchange_conn(struct gt_sendrecv *x, uint32_t peer,
 				 int sends, uint32_t k,
 				 const struct gt_plan_path *path)
@@ -110,7 +118,10 @@ static void gt_exchange_add(struct gt_sendrecv *x, enum gt_op op,
 		gt_step_add(x->program, op, conns, chunk);
 }
 
-/* The first thing in a round: nothing has come yet for where this lies. */
+/*
+ * Send the rank's own block of a round.  It is the first thing in the round:
+ * nothing has come yet for where this block lies.
+ */
 static void gt_exchange_send(struct gt_sendrecv *x, uint32_t round)
 {
 	uint32_t peer = gt_exchange_peer(x, round, x->rank), first;
@@ -130,7 +141,7 @@ static void gt_exchange_send(struct gt_sendrecv *x, uint32_t round)
 	gt_exchange_add(x, GT_OP_SEND, conns, peer);
 }
 
-/* Where a block goes through this rank on its way, if it does. */
+/* Pass a block on where its path goes through this rank. */
 static void gt_exchange_relay(struct gt_sendrecv *x, uint32_t from, uint32_t to)
 {
 	const struct gt_plan_path *path = gt_exchange_path(x, from, to);
@@ -155,7 +166,10 @@ static void gt_exchange_relay(struct gt_sendrecv *x, uint32_t from, uint32_t to)
 	}
 }
 
-/* All that may go through: blocks of this node's ranks, and of those it meets. */
+/*
+ * Pass on all blocks of a round that may go through this rank: those of this
+ * node's ranks, and of the node that they meet.
+ */
 static void gt_exchange_relays(struct gt_sendrecv *x, uint32_t round)
 {
 	uint32_t other = gt_exchange_peer(x, round, x->rank) / x->nlocal;
@@ -192,7 +206,10 @@ static void gt_exchange_take(struct gt_sendrecv *x, uint32_t round)
 	gt_exchange_add(x, GT_OP_RECV, conns, peer);
 }
 
-/* Each channel begins elsewhere, so that not all meet the same node at once. */
+/*
+ * Each channel begins with another round, so that not all meet the same node at
+ * once.
+ */
 static void gt_sendrecv_steps(struct gt_sendrecv *x)
 {
 	uint64_t n = x->n;

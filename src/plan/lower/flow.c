@@ -1,3 +1,7 @@
+/*
+ * Lowering of flows on one machine: a rank sends its own blocks, passes on
+ * others along their paths, and then takes what is for it.
+ */
 #include "plan/lower/shape.h"
 
 #include "base/arena.h"
@@ -6,16 +10,16 @@
 #include "plan/ir/plan.h"
 #include "plan/lower/step.h"
 
-/* A rank in a flow. */
+/* The program of a rank in a flow, while it is made. */
 struct gt_flow_lowering {
 	const struct gt_plan_channel *channel;
 	struct gt_channel_use use;
-	uint32_t n, rank, turn;
+	uint32_t n, rank, first_peer;
 	struct gt_program *program;
-	uint32_t *to, *from; /* peer -> 1 + the path there, or from there */
+	uint32_t *to, *from; /* peer -> 1 + the path to it (from it), or 0 */
 };
 
-/* Every connection is of one path alone, and used once in a loop. */
+/* Make a connection.  Each is of one path alone, and used once in a loop. */
 static uint16_t gt_flow_connect(struct gt_flow_lowering *flow, uint32_t peer,
 				int sends, uint32_t tag)
 {
@@ -26,7 +30,10 @@ static uint16_t gt_flow_connect(struct gt_flow_lowering *flow, uint32_t peer,
 	return (uint16_t)program->nconns++;
 }
 
-/* Which chunk of the input, or of the output, holds what is for the peer. */
+/*
+ * The chunk of the input, or of the output, that holds the block for the peer
+ * or from it.
+ */
 static uint32_t gt_flow_chunk(const struct gt_flow_lowering *flow,
 			      uint32_t peer, int output)
 {
@@ -70,7 +77,10 @@ static void gt_flow_recv(struct gt_flow_lowering *flow, uint32_t peer)
 		    gt_flow_chunk(flow, peer, 1));
 }
 
-/* The block's own chunk, or where it changes, any that is as long. */
+/*
+ * The chunk that a block on its way is moved as: its own one, or where that
+ * changes any that is as long.
+ */
 static uint32_t gt_flow_block(const struct gt_flow_lowering *flow,
 			      const struct gt_plan_path *path)
 {
@@ -100,7 +110,7 @@ static void gt_flow_relay(struct gt_flow_lowering *flow, uint32_t tag)
 		    gt_flow_block(flow, path));
 }
 
-/* What stays where it is. */
+/* Copy the block that stays at this rank, if there is one. */
 static void gt_flow_keep(struct gt_flow_lowering *flow)
 {
 	enum gt_coll coll = flow->use.coll;
@@ -120,15 +130,20 @@ static int gt_flow_wants(const struct gt_flow_lowering *flow, uint32_t from,
 }
 
 /*
- * The i-th peer, from the rank behind on: not all turn to the same one.  Each
- * channel begins with another, so that links to several are in use.
+ * The i-th peer, counted from the next rank on, so that not all ranks turn to
+ * the same one.  Each channel begins with another, so that links to several are
+ * in use.
  */
 static uint32_t gt_flow_peer(const struct gt_flow_lowering *flow, uint32_t i)
 {
-	return (flow->rank + 1 + (i + flow->turn) % (flow->n - 1)) % flow->n;
+	return (flow->rank + 1 + (i + flow->first_peer) % (flow->n - 1)) %
+	       flow->n;
 }
 
-/* In place nothing comes before all is gone. */
+/*
+ * The steps in an order in which nothing comes, where output and input are one,
+ * before all is gone.
+ */
 static void gt_flow_steps(struct gt_flow_lowering *flow)
 {
 	uint32_t n = flow->n;
@@ -149,7 +164,7 @@ static void gt_flow_steps(struct gt_flow_lowering *flow)
 			gt_flow_recv(flow, gt_flow_peer(flow, i));
 }
 
-/* Which paths begin and end here. */
+/* Find the paths that begin and end at this rank. */
 static void gt_flow_find(struct gt_flow_lowering *flow)
 {
 	for (uint32_t p = 0; p < flow->channel->npaths; p++) {
@@ -171,7 +186,7 @@ int gt_lower_flow(const struct gt_lowering *l, struct gt_err *err)
 					.use = l->want->use,
 					.n = l->plan->nranks,
 					.rank = l->want->rank,
-					.turn = l->want->channel,
+					.first_peer = l->want->channel,
 					.program = l->program};
 	int rc;
 

@@ -1,3 +1,7 @@
+/*
+ * Shares of channels as element boundaries, exactly, and how they are cut into
+ * chunks, workers' parts and slices.
+ */
 #include "plan/lower/layout.h"
 
 #include "base/err.h"
@@ -6,7 +10,7 @@
 
 enum { GT_LAYOUT_ALIGN_BYTES = 16 };
 
-/* Where a channel's share begins and ends, as fractions of the whole. */
+/* Where a channel's share begins and ends, as fractions of a block. */
 struct gt_span {
 	struct gt_rat begin, end;
 };
@@ -75,7 +79,7 @@ int gt_layout_only_block(const struct gt_plan_channel *channel,
 	return 1;
 }
 
-/* Channels of different roots move different blocks. */
+/* Do two channels move the same blocks?  Channels of different roots do not. */
 static int gt_span_shares(const struct gt_plan_channel *a,
 			  const struct gt_plan_channel *b, enum gt_coll coll)
 {
@@ -87,9 +91,9 @@ static int gt_span_shares(const struct gt_plan_channel *a,
 }
 
 /*
- * The shares of the selected channels one behind the other, scaled to sum 1,
- * of those that move the same blocks.  0 when the channel is not selected or
- * the sums do not fit.
+ * Find the channel's span: the shares of the selected channels that move the
+ * same blocks, one behind the other, scaled to sum 1.  The result is 0 when the
+ * channel is not selected or the sums do not fit.
  */
 static int gt_span_find(const struct gt_plan *plan, uint32_t channel,
 			const struct gt_layout_args *args, struct gt_span *span)
@@ -128,7 +132,9 @@ static uint64_t gt_span_cut(struct gt_rat at, uint64_t len, uint32_t align)
 	return cut - cut % align;
 }
 
-/* The longest of the workers' parts of a chunk of len elements. */
+/*
+ * The length of the longest of the workers' parts of a chunk of len elements.
+ */
 static uint64_t gt_part_max(const struct gt_layout *lay, uint64_t len)
 {
 	uint64_t longest = 0, begin = 0, end;
@@ -142,7 +148,10 @@ static uint64_t gt_part_max(const struct gt_layout *lay, uint64_t len)
 	return longest;
 }
 
-/* Neighbouring chunks mostly have one length, so few are looked into. */
+/*
+ * The length of the longest part of any chunk.  Neighbouring chunks mostly have
+ * one length, so few are looked into.
+ */
 static uint64_t gt_layout_longest(const struct gt_layout *lay)
 {
 	uint64_t len = lay->hi - lay->lo, longest = 0, begin = 0, end, part;
@@ -161,7 +170,10 @@ static uint64_t gt_layout_longest(const struct gt_layout *lay)
 	return longest;
 }
 
-/* In elements; a slice is whole alignment units unless it is below one. */
+/*
+ * Set the alignment and the slice, in elements.  A slice is a multiple of the
+ * alignment unless it is shorter than that.
+ */
 static void gt_layout_grain(const struct gt_layout_args *args,
 			    struct gt_layout *lay)
 {

@@ -1,7 +1,7 @@
 /*
- * Which elements a channel's chunks, workers and slices are, for a given
- * count: the one place where shares become element boundaries, exactly and
- * the same everywhere.  Boundaries fall on multiples of 16 bytes.
+ * Which elements a channel's chunks, workers and slices are, for a given count:
+ * the one place where shares become element boundaries, exactly and the same
+ * everywhere.  Boundaries fall on multiples of 16 bytes.
  */
 #ifndef GT_PLAN_LOWER_LAYOUT_H
 #define GT_PLAN_LOWER_LAYOUT_H
@@ -17,7 +17,7 @@ struct gt_err;
 struct gt_channel_use {
 	enum gt_coll coll;
 	enum gt_algo algo;
-	uint32_t root; /* of the collectives that have one */
+	uint32_t root; /* of collectives that have one */
 };
 
 /* How much is moved, and how it is cut. */
@@ -27,7 +27,7 @@ struct gt_layout_args {
 	uint32_t elem_bytes;
 	uint32_t slice_bytes; /* at least elem_bytes */
 	uint32_t nworkers;
-	uint32_t nsel;       /* channels used, 0: all of the plan's */
+	uint32_t nsel;       /* number of channels used, 0: all of the plan's */
 	const uint32_t *sel; /* their indices; shares are scaled to sum 1 */
 };
 
@@ -39,11 +39,16 @@ int gt_layout_init(const struct gt_plan *plan, uint32_t channel,
 		   const struct gt_layout_args *args, struct gt_layout *lay,
 		   struct gt_err *err);
 
-/* Chunks that the channel's part of all blocks is divided into. */
+/*
+ * The number of chunks that the channel's part of all blocks is divided into.
+ */
 uint32_t gt_layout_nchunks(const struct gt_plan *plan, uint32_t channel,
 			   const struct gt_channel_use *use);
 
-/* How much of the whole buffer's index space a rank's input or output has. */
+/*
+ * How much of the index space of the whole buffer a rank's input, or its
+ * output, has.
+ */
 enum gt_extent {
 	GT_EXTENT_NONE,
 	GT_EXTENT_OWN, /* its own block */
@@ -55,15 +60,17 @@ enum gt_extent gt_layout_output(const struct gt_channel_use *use,
 				uint32_t rank);
 
 /*
- * A tree's or a chain's root: a chain's is where its bytes start, or where
- * they end when something is reduced (an all-reduce comes back from there).
+ * The root of a tree or of a chain.  A chain's is where its bytes start, or
+ * where they end when something is reduced (an all-reduce comes back from
+ * there).
  */
 uint32_t gt_layout_tree_root(const struct gt_plan_channel *channel,
 			     enum gt_coll coll);
 
 /*
- * 1 and the rank whose block alone the channel moves, when it is a tree or a
- * chain of an all-gather or a reduce-scatter; 0 when it moves all of them.
+ * Is the channel a tree or a chain of an all-gather or a reduce-scatter, which
+ * moves one rank's block alone?  Then *root is that rank; other channels move
+ * parts of all blocks.
  */
 int gt_layout_only_block(const struct gt_plan_channel *channel,
 			 enum gt_coll coll, uint32_t *root);

@@ -13,3 +13,5 @@ gtopo_core_sources += \
 	%D%/step.h \
 	%D%/template.c \
 	%D%/tree.c
+
+EXTRA_DIST += %D%/README.md

@@ -1,3 +1,7 @@
+/*
+ * The way in: one rank's program on one lane of a channel, by the file of the
+ * channel's shape.
+ */
 #include "plan/lower/lower.h"
 
 #include "base/arena.h"
@@ -20,7 +24,10 @@ uint32_t gt_lower_lanes(const struct gt_plan *plan,
 									   : 1;
 }
 
-/* They are there; who has no program on this lane does nothing. */
+/*
+ * A channel of explicit steps has its programs in the plan; a rank without one
+ * on this lane does nothing.
+ */
 static void gt_lower_steps(const struct gt_lowering *l)
 {
 	const struct gt_lower_query *want = l->want;

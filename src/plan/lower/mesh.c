@@ -1,3 +1,7 @@
+/*
+ * Lowering of meshes: every collective, one-shot or two-shot, as messages
+ * between all pairs of ranks.
+ */
 #include "plan/lower/shape.h"
 
 #include "base/arena.h"
@@ -9,26 +13,31 @@
 /* A step has at most 255 sources and as many destinations. */
 enum { GT_MESH_MAX_RANKS = 255, GT_MESH_NO_CONN = UINT16_MAX };
 
-/* A rank in a mesh, and the step that is being put together. */
-struct gt_mesh {
-	uint32_t n, rank, root, turn;
+/*
+ * The program of a rank in a mesh, while it is made, and the step that is being
+ * put together.
+ */
+struct gt_mesh_lowering {
+	uint32_t n, rank, root, first_peer;
 	struct gt_program *program;
-	uint16_t *conns; /* [sends][peer], made when they are first used */
+	uint16_t *conns; /* [sends][peer], made at first use */
 	struct gt_operand *operands;
 	struct gt_step_list list;
 };
 
 /*
- * The i-th peer, from the rank behind on: not all turn to the same one.  Each
- * channel begins with another, so that links to several are in use.
+ * The i-th peer, counted from the next rank on, so that not all ranks turn to
+ * the same one.  Each channel begins with another, so that links to several are
+ * in use.
  */
-static uint32_t gt_mesh_peer(const struct gt_mesh *mesh, uint32_t i)
+static uint32_t gt_mesh_peer(const struct gt_mesh_lowering *mesh, uint32_t i)
 {
-	return (mesh->rank + 1 + (i + mesh->turn) % (mesh->n - 1)) % mesh->n;
+	return (mesh->rank + 1 + (i + mesh->first_peer) % (mesh->n - 1)) %
+	       mesh->n;
 }
 
-static struct gt_operand gt_mesh_slot(struct gt_mesh *mesh, uint32_t peer,
-				      int sends)
+static struct gt_operand gt_mesh_slot(struct gt_mesh_lowering *mesh,
+				      uint32_t peer, int sends)
 {
 	uint16_t *conn = &mesh->conns[(sends ? mesh->n : 0) + peer];
 
@@ -40,34 +49,36 @@ static struct gt_operand gt_mesh_slot(struct gt_mesh *mesh, uint32_t peer,
 	return gt_operand_slot(*conn);
 }
 
-static void gt_mesh_begin(struct gt_mesh *mesh, uint32_t chunk)
+static void gt_mesh_begin(struct gt_mesh_lowering *mesh, uint32_t chunk)
 {
 	mesh->list = (struct gt_step_list){.operands = mesh->operands,
 					   .chunk = chunk};
 }
 
-static void gt_mesh_source(struct gt_mesh *mesh, struct gt_operand operand)
+static void gt_mesh_source(struct gt_mesh_lowering *mesh,
+			   struct gt_operand operand)
 {
 	mesh->operands[mesh->list.nsrc++] = operand;
 }
 
-static void gt_mesh_target(struct gt_mesh *mesh, struct gt_operand operand)
+static void gt_mesh_target(struct gt_mesh_lowering *mesh,
+			   struct gt_operand operand)
 {
 	mesh->operands[mesh->list.nsrc + mesh->list.ndst++] = operand;
 }
 
-static void gt_mesh_end(struct gt_mesh *mesh)
+static void gt_mesh_end(struct gt_mesh_lowering *mesh)
 {
 	gt_step_add_list(mesh->program, &mesh->list);
 }
 
-static void gt_mesh_target_output(struct gt_mesh *mesh, uint32_t chunk)
+static void gt_mesh_target_output(struct gt_mesh_lowering *mesh, uint32_t chunk)
 {
 	gt_mesh_target(mesh, gt_operand_chunk(GT_BUF_OUTPUT, chunk));
 }
 
-/* Slots of all peers but `except`. */
-static void gt_mesh_target_peers(struct gt_mesh *mesh, int64_t except)
+/* Add as targets the slots of all peers but `except`. */
+static void gt_mesh_target_peers(struct gt_mesh_lowering *mesh, int64_t except)
 {
 	for (uint32_t i = 0; i + 1 < mesh->n; i++) {
 		uint32_t peer = gt_mesh_peer(mesh, i);
@@ -77,8 +88,9 @@ static void gt_mesh_target_peers(struct gt_mesh *mesh, int64_t except)
 	}
 }
 
-/* A chunk of the input to a peer. */
-static void gt_mesh_send(struct gt_mesh *mesh, uint32_t peer, uint32_t chunk)
+/* Send a chunk of the input to a peer. */
+static void gt_mesh_send(struct gt_mesh_lowering *mesh, uint32_t peer,
+			 uint32_t chunk)
 {
 	gt_mesh_begin(mesh, chunk);
 	gt_mesh_source(mesh, gt_operand_chunk(GT_BUF_INPUT, chunk));
@@ -86,8 +98,9 @@ static void gt_mesh_send(struct gt_mesh *mesh, uint32_t peer, uint32_t chunk)
 	gt_mesh_end(mesh);
 }
 
-/* A chunk of the output from a peer. */
-static void gt_mesh_recv(struct gt_mesh *mesh, uint32_t peer, uint32_t chunk)
+/* Take a chunk of the output from a peer. */
+static void gt_mesh_recv(struct gt_mesh_lowering *mesh, uint32_t peer,
+			 uint32_t chunk)
 {
 	gt_mesh_begin(mesh, chunk);
 	gt_mesh_source(mesh, gt_mesh_slot(mesh, peer, 0));
@@ -95,7 +108,7 @@ static void gt_mesh_recv(struct gt_mesh *mesh, uint32_t peer, uint32_t chunk)
 	gt_mesh_end(mesh);
 }
 
-static void gt_mesh_copy(struct gt_mesh *mesh, uint32_t chunk)
+static void gt_mesh_copy(struct gt_mesh_lowering *mesh, uint32_t chunk)
 {
 	gt_mesh_begin(mesh, chunk);
 	gt_mesh_source(mesh, gt_operand_chunk(GT_BUF_INPUT, chunk));
@@ -103,8 +116,11 @@ static void gt_mesh_copy(struct gt_mesh *mesh, uint32_t chunk)
 	gt_mesh_end(mesh);
 }
 
-/* All contributions to a chunk, in the order of ranks; targets follow. */
-static void gt_mesh_reduce(struct gt_mesh *mesh, uint32_t chunk)
+/*
+ * Begin a step that adds up all contributions to a chunk, in the order of
+ * ranks; the caller adds its targets.
+ */
+static void gt_mesh_reduce(struct gt_mesh_lowering *mesh, uint32_t chunk)
 {
 	gt_mesh_begin(mesh, chunk);
 	mesh->list.flags = GT_STEP_FINAL;
@@ -115,23 +131,23 @@ static void gt_mesh_reduce(struct gt_mesh *mesh, uint32_t chunk)
 				       : gt_mesh_slot(mesh, r, 0));
 }
 
-/* Chunk r of the input to rank r. */
-static void gt_mesh_scatter(struct gt_mesh *mesh)
+/* Send chunk r of the input to each rank r. */
+static void gt_mesh_scatter(struct gt_mesh_lowering *mesh)
 {
 	for (uint32_t i = 0; i + 1 < mesh->n; i++)
 		gt_mesh_send(mesh, gt_mesh_peer(mesh, i),
 			     gt_mesh_peer(mesh, i));
 }
 
-/* Chunk r of the output from rank r. */
-static void gt_mesh_collect(struct gt_mesh *mesh)
+/* Take chunk r of the output from each rank r. */
+static void gt_mesh_collect(struct gt_mesh_lowering *mesh)
 {
 	for (uint32_t i = 0; i + 1 < mesh->n; i++)
 		gt_mesh_recv(mesh, gt_mesh_peer(mesh, i),
 			     gt_mesh_peer(mesh, i));
 }
 
-static void gt_mesh_allreduce(struct gt_mesh *mesh, int two_shot)
+static void gt_mesh_allreduce(struct gt_mesh_lowering *mesh, int two_shot)
 {
 	uint32_t own = two_shot ? mesh->rank : 0;
 
@@ -153,7 +169,7 @@ static void gt_mesh_allreduce(struct gt_mesh *mesh, int two_shot)
 		gt_mesh_collect(mesh);
 }
 
-static void gt_mesh_allgather(struct gt_mesh *mesh)
+static void gt_mesh_allgather(struct gt_mesh_lowering *mesh)
 {
 	gt_mesh_begin(mesh, mesh->rank);
 	gt_mesh_source(mesh, gt_operand_chunk(GT_BUF_INPUT, mesh->rank));
@@ -163,7 +179,7 @@ static void gt_mesh_allgather(struct gt_mesh *mesh)
 	gt_mesh_collect(mesh);
 }
 
-static void gt_mesh_reducescatter(struct gt_mesh *mesh)
+static void gt_mesh_reducescatter(struct gt_mesh_lowering *mesh)
 {
 	gt_mesh_scatter(mesh);
 	gt_mesh_reduce(mesh, mesh->rank);
@@ -171,8 +187,11 @@ static void gt_mesh_reducescatter(struct gt_mesh *mesh)
 	gt_mesh_end(mesh);
 }
 
-/* From the root: everything to all; or chunk r to r, the own one to all. */
-static void gt_mesh_broadcast_root(struct gt_mesh *mesh, int two_shot)
+/*
+ * The root's part of a broadcast.  One-shot it sends everything to all;
+ * two-shot it sends chunk r to rank r, and its own chunk to all.
+ */
+static void gt_mesh_broadcast_root(struct gt_mesh_lowering *mesh, int two_shot)
 {
 	uint32_t own = two_shot ? mesh->rank : 0;
 
@@ -192,7 +211,7 @@ static void gt_mesh_broadcast_root(struct gt_mesh *mesh, int two_shot)
 	gt_mesh_end(mesh);
 }
 
-static void gt_mesh_broadcast(struct gt_mesh *mesh, int two_shot)
+static void gt_mesh_broadcast(struct gt_mesh_lowering *mesh, int two_shot)
 {
 	if (mesh->rank == mesh->root) {
 		gt_mesh_broadcast_root(mesh, two_shot);
@@ -210,7 +229,7 @@ static void gt_mesh_broadcast(struct gt_mesh *mesh, int two_shot)
 	gt_mesh_collect(mesh);
 }
 
-static void gt_mesh_reduce_to_root(struct gt_mesh *mesh, int two_shot)
+static void gt_mesh_reduce_to_root(struct gt_mesh_lowering *mesh, int two_shot)
 {
 	uint32_t own = two_shot ? mesh->rank : 0;
 	int root = mesh->rank == mesh->root;
@@ -232,10 +251,10 @@ static void gt_mesh_reduce_to_root(struct gt_mesh *mesh, int two_shot)
 }
 
 /*
- * Everything goes before anything comes: should input and output be one
- * buffer, each block is sent before another takes its place.
+ * Everything is sent before anything is taken: should input and output be one
+ * buffer, each block is gone before another takes its place.
  */
-static void gt_mesh_alltoall(struct gt_mesh *mesh)
+static void gt_mesh_alltoall(struct gt_mesh_lowering *mesh)
 {
 	gt_mesh_copy(mesh, mesh->rank);
 	gt_mesh_scatter(mesh);
@@ -244,7 +263,7 @@ static void gt_mesh_alltoall(struct gt_mesh *mesh)
 			     gt_mesh_peer(mesh, i));
 }
 
-static void gt_mesh_gather(struct gt_mesh *mesh)
+static void gt_mesh_gather(struct gt_mesh_lowering *mesh)
 {
 	if (mesh->rank != mesh->root) {
 		gt_mesh_send(mesh, mesh->root, mesh->rank);
@@ -254,7 +273,7 @@ static void gt_mesh_gather(struct gt_mesh *mesh)
 	gt_mesh_collect(mesh);
 }
 
-static void gt_mesh_scatter_root(struct gt_mesh *mesh)
+static void gt_mesh_scatter_root(struct gt_mesh_lowering *mesh)
 {
 	if (mesh->rank != mesh->root) {
 		gt_mesh_recv(mesh, mesh->root, mesh->rank);
@@ -264,7 +283,7 @@ static void gt_mesh_scatter_root(struct gt_mesh *mesh)
 	gt_mesh_copy(mesh, mesh->rank);
 }
 
-static void gt_mesh_sendrecv(struct gt_mesh *mesh)
+static void gt_mesh_sendrecv(struct gt_mesh_lowering *mesh)
 {
 	uint32_t n = mesh->n;
 
@@ -276,7 +295,7 @@ static void gt_mesh_sendrecv(struct gt_mesh *mesh)
 	gt_mesh_recv(mesh, (mesh->rank + n - 1) % n, 0);
 }
 
-static void gt_mesh_steps(struct gt_mesh *mesh,
+static void gt_mesh_steps(struct gt_mesh_lowering *mesh,
 			  const struct gt_channel_use *use)
 {
 	int two_shot = use->algo == GT_ALGO_TWO_SHOT;
@@ -314,11 +333,11 @@ static void gt_mesh_steps(struct gt_mesh *mesh,
 int gt_lower_mesh(const struct gt_lowering *l, struct gt_err *err)
 {
 	size_t n = l->plan->nranks;
-	struct gt_mesh mesh = {.n = l->plan->nranks,
-			       .rank = l->want->rank,
-			       .root = l->want->use.root,
-			       .turn = l->want->channel,
-			       .program = l->program};
+	struct gt_mesh_lowering mesh = {.n = l->plan->nranks,
+					.rank = l->want->rank,
+					.root = l->want->use.root,
+					.first_peer = l->want->channel,
+					.program = l->program};
 	int rc;
 
 	if (n > GT_MESH_MAX_RANKS)
@@ -333,7 +352,7 @@ int gt_lower_mesh(const struct gt_lowering *l, struct gt_err *err)
 		return gt_err_nomem(err);
 	for (size_t i = 0; i < 2 * n; i++)
 		mesh.conns[i] = GT_MESH_NO_CONN;
-	/* Two steps with each peer, and two with all at once. */
+	/* There are two steps with each peer, and two with all at once. */
 	rc = gt_lower_alloc(l, 3 * n + 4, 2 * n, err);
 	if (!rc)
 		gt_mesh_steps(&mesh, &l->want->use);

@@ -1,3 +1,7 @@
+/*
+ * Lowering of rings: what a rank does depends only on how far along the ring it
+ * is from a chunk's beginning, or from the root.
+ */
 #include "plan/lower/shape.h"
 
 #include "base/err.h"
@@ -6,17 +10,18 @@
 #include "plan/ir/plan.h"
 #include "plan/lower/step.h"
 
-/* A rank's place in a ring, and the ring's ends of its two connections. */
-struct gt_ring {
+/* A rank's position in a ring, and its two connections. */
+struct gt_ring_lowering {
 	const struct gt_plan *plan;
 	const struct gt_plan_channel *channel;
 	uint32_t n;
-	uint32_t at; /* position of the rank in order */
+	uint32_t at; /* the rank's position in the order */
 	struct gt_step_conns conns;
 };
 
-/* Who is at a position. */
-static uint32_t gt_ring_rank(const struct gt_ring *ring, uint32_t position)
+/* The rank at a position. */
+static uint32_t gt_ring_rank(const struct gt_ring_lowering *ring,
+			     uint32_t position)
 {
 	const struct gt_plan_cluster *cluster = ring->plan->cluster;
 
@@ -24,19 +29,21 @@ static uint32_t gt_ring_rank(const struct gt_ring *ring, uint32_t position)
 		       : ring->channel->order[position];
 }
 
-/* The position `back` places before the rank's own; back <= n. */
-static uint32_t gt_ring_before(const struct gt_ring *ring, uint32_t back)
+/* The position that is `back` places before the rank's own; back <= n. */
+static uint32_t gt_ring_before(const struct gt_ring_lowering *ring,
+			       uint32_t back)
 {
 	return (ring->at + ring->n - back) % ring->n;
 }
 
-static void gt_ring_step(const struct gt_ring *ring, struct gt_program *program,
-			 enum gt_op op, uint32_t chunk)
+static void gt_ring_step(const struct gt_ring_lowering *ring,
+			 struct gt_program *program, enum gt_op op,
+			 uint32_t chunk)
 {
 	gt_step_add(program, op, ring->conns, chunk);
 }
 
-static void gt_ring_final(const struct gt_ring *ring,
+static void gt_ring_final(const struct gt_ring_lowering *ring,
 			  struct gt_program *program, enum gt_op op,
 			  uint32_t chunk)
 {
@@ -47,7 +54,7 @@ static void gt_ring_final(const struct gt_ring *ring,
  * Chunks are numbered by ring position: chunk c starts at position c + 1, is
  * complete at position c, and goes around once more to be spread.
  */
-static void gt_ring_allreduce(const struct gt_ring *ring,
+static void gt_ring_allreduce(const struct gt_ring_lowering *ring,
 			      struct gt_program *program)
 {
 	uint32_t n = ring->n, back;
@@ -68,7 +75,7 @@ static void gt_ring_allreduce(const struct gt_ring *ring,
 }
 
 /* Chunks are the ranks' blocks: each goes around once from its owner. */
-static void gt_ring_allgather(const struct gt_ring *ring,
+static void gt_ring_allgather(const struct gt_ring_lowering *ring,
 			      struct gt_program *program)
 {
 	uint32_t n = ring->n, back;
@@ -87,7 +94,7 @@ static void gt_ring_allgather(const struct gt_ring *ring,
 }
 
 /* Each block starts behind its owner and is complete when it gets there. */
-static void gt_ring_reducescatter(const struct gt_ring *ring,
+static void gt_ring_reducescatter(const struct gt_ring_lowering *ring,
 				  struct gt_program *program)
 {
 	uint32_t n = ring->n, back;
@@ -105,9 +112,9 @@ static void gt_ring_reducescatter(const struct gt_ring *ring,
 		      gt_ring_rank(ring, ring->at));
 }
 
-/* From the root on, to the rank before it. */
-static void gt_ring_broadcast(const struct gt_ring *ring, uint32_t root,
-			      struct gt_program *program)
+/* A broadcast goes from the root on to the rank before it. */
+static void gt_ring_broadcast(const struct gt_ring_lowering *ring,
+			      uint32_t root, struct gt_program *program)
 {
 	uint32_t next = gt_ring_rank(ring, (ring->at + 1) % ring->n);
 
@@ -121,8 +128,8 @@ static void gt_ring_broadcast(const struct gt_ring *ring, uint32_t root,
 		gt_ring_step(ring, program, GT_OP_RECV_COPY_SEND, 0);
 }
 
-/* From the rank behind the root on, to the root. */
-static void gt_ring_reduce(const struct gt_ring *ring, uint32_t root,
+/* A reduce goes from the rank behind the root on to the root. */
+static void gt_ring_reduce(const struct gt_ring_lowering *ring, uint32_t root,
 			   struct gt_program *program)
 {
 	uint32_t before = gt_ring_rank(ring, gt_ring_before(ring, 1));
@@ -137,8 +144,12 @@ static void gt_ring_reduce(const struct gt_ring *ring, uint32_t root,
 		gt_ring_step(ring, program, GT_OP_RECV_REDUCE_SEND, 0);
 }
 
-/* Connections: 0 from the rank before, 1 to the rank behind. */
-static void gt_ring_connect(struct gt_ring *ring, struct gt_program *program)
+/*
+ * Make the two connections: number 0 is from the rank before, number 1 to the
+ * rank behind.
+ */
+static void gt_ring_connect(struct gt_ring_lowering *ring,
+			    struct gt_program *program)
 {
 	uint32_t n = ring->n;
 
@@ -154,7 +165,7 @@ static void gt_ring_connect(struct gt_ring *ring, struct gt_program *program)
 
 int gt_lower_ring(const struct gt_lowering *l, struct gt_err *err)
 {
-	struct gt_ring ring = {
+	struct gt_ring_lowering ring = {
 		.plan = l->plan, .channel = l->channel, .n = l->plan->nranks};
 	uint32_t root = l->want->use.root;
 	int rc;

@@ -1,6 +1,6 @@
 /*
- * The shapes' ways of lowering; for plan/lower/lower.c only.  Each fills l->program,
- * of which rank, channel, lane and nchunks are set.
+ * How each shape is lowered, for plan/lower/lower.c only.  Each function fills
+ * l->program, of which rank, channel, lane and nchunks are set.
  */
 #ifndef GT_PLAN_LOWER_SHAPE_H
 #define GT_PLAN_LOWER_SHAPE_H
@@ -23,7 +23,7 @@ struct gt_lowering {
 	struct gt_program *program;
 };
 
-/* Room for so many records of steps, and connections. */
+/* Make room in l->program for so many records of steps, and connections. */
 int gt_lower_alloc(const struct gt_lowering *l, size_t nsteps, size_t nconns,
 		   struct gt_err *err);
 
@@ -46,11 +46,11 @@ int gt_lower_ring(const struct gt_lowering *l, struct gt_err *err);
 int gt_lower_tree(const struct gt_lowering *l, struct gt_err *err);
 
 /*
- * Every pair talks.  One-shot: everything goes straight to who needs it, and
- * is reduced there.  Two-shot: rank r first gets chunk r of everyone, or from
- * the root, and then passes it to all, or to the root.  All ranks add in the
- * order of ranks, so that all get the same bits.  Each channel begins with
- * another peer, so that links to several are in use.
+ * Meshes: every pair of ranks talks.  One-shot: everything goes straight to who
+ * needs it, and is reduced there.  Two-shot: rank r first gets chunk r of
+ * everyone, or from the root, and then passes it to all, or to the root.  All
+ * ranks add in the order of ranks, so that all get the same bits.  Each channel
+ * begins with another peer, so that links to several are in use.
  */
 int gt_lower_mesh(const struct gt_lowering *l, struct gt_err *err);
 

@@ -1,3 +1,7 @@
+/*
+ * Steps from their names, and names from operands, by the table of primitives
+ * (plan/ir/op.def).
+ */
 #include "plan/lower/step.h"
 
 struct gt_op_parts {

@@ -9,7 +9,7 @@
 
 #include "plan/ir/program.h"
 
-/* The program's connections that a step may use. */
+/* The numbers of the program's connections that a step uses. */
 struct gt_step_conns {
 	uint16_t recv;
 	uint16_t send;
@@ -24,26 +24,37 @@ struct gt_step_conns {
 struct gt_step *gt_step_add(struct gt_program *program, enum gt_op op,
 			    struct gt_step_conns conns, uint32_t chunk);
 
-/* Operands of a step with any number of them. */
+/* A step with any number of operands. */
 struct gt_step_list {
-	uint32_t nsrc, ndst; /* up to 255 each */
+	uint32_t nsrc, ndst; /* up to 255 of each */
 	const struct gt_operand *operands;
 	uint32_t chunk;
 	uint8_t flags;
 };
 
-/* Append the list as one step, by the name that fits it, else GENERIC. */
+/*
+ * Append the list as one step, under the primitive's name that fits it, else
+ * GENERIC.
+ */
 void gt_step_add_list(struct gt_program *program,
 		      const struct gt_step_list *list);
 
-/* Is another rank, or another lane, taking part? */
+/*
+ * Does the operand take part in a message with another rank, or another lane?
+ */
 int gt_operand_is_remote(const struct gt_operand *operand);
 
-/* An operand that is a slot, or a chunk of the rank's input or output. */
+/*
+ * An operand that is a FIFO's slot, and one that is a chunk of the rank's input
+ * or output.
+ */
 struct gt_operand gt_operand_slot(uint16_t conn);
 struct gt_operand gt_operand_chunk(enum gt_operand_buf buf, uint32_t chunk);
 
-/* Do operands and op agree?  GENERIC agrees with anything. */
+/*
+ * Do the step's operands agree with the primitive?  GENERIC agrees with
+ * anything.
+ */
 int gt_step_matches(const struct gt_step *step, enum gt_op op);
 
 #endif

@@ -1,3 +1,7 @@
+/*
+ * Lowering of templates: the rank finds its parent and its children in the tree
+ * of every block, one block after the other.
+ */
 #include "plan/lower/shape.h"
 
 #include "base/arena.h"
@@ -7,13 +11,13 @@
 #include "plan/ir/plan.h"
 #include "plan/lower/step.h"
 
-/* Tags: what goes down a tree and what comes up are different FIFOs. */
+/* Tags tell the FIFOs of what goes down a tree from those of what comes up. */
 enum { GT_TAG_DOWN, GT_TAG_UP };
 
 enum { GT_TEMPLATE_MAX_CHILDREN = 254 };
 
-/* A rank's part in the tree of one block. */
-struct gt_part_of {
+/* A rank's place in the tree of one block. */
+struct gt_block_tree {
 	uint32_t block;
 	int64_t parent; /* -1: this is the root */
 	uint32_t nchildren;
@@ -24,9 +28,9 @@ struct gt_template_lowering {
 	const struct gt_plan *plan;
 	const struct gt_plan_channel *channel;
 	struct gt_program *program;
-	uint32_t node, local; /* of the rank */
+	uint32_t node, local; /* the rank's */
 	uint32_t max_conns;
-	struct gt_part_of part;
+	struct gt_block_tree part;
 	uint32_t *places;
 	struct gt_operand *operands;
 };
@@ -37,9 +41,9 @@ static uint32_t gt_template_rank(const struct gt_template_lowering *l,
 	return node * l->plan->cluster->nlocal + local;
 }
 
-/* Who sends a block to, and who gets it from, this rank in its own node. */
-static void gt_part_local(struct gt_template_lowering *l,
-			  const int32_t *parents)
+/* Find the children in the rank's own node, and the parent if it is there. */
+static void gt_block_tree_local(struct gt_template_lowering *l,
+				const int32_t *parents)
 {
 	for (uint32_t i = 0; i < l->plan->cluster->nlocal; i++)
 		if (parents[i] == (int64_t)l->local)
@@ -50,9 +54,9 @@ static void gt_part_local(struct gt_template_lowering *l,
 						  (uint32_t)parents[l->local]);
 }
 
-static void gt_part_network(struct gt_template_lowering *l,
-			    const struct gt_plan_template *tree,
-			    uint32_t origin, uint32_t place)
+static void gt_block_tree_network(struct gt_template_lowering *l,
+				  const struct gt_plan_template *tree,
+				  uint32_t origin, uint32_t place)
 {
 	const struct gt_plan_cluster *cluster = l->plan->cluster;
 	uint32_t n = gt_nodes_children(cluster, place, l->places);
@@ -78,7 +82,7 @@ static void gt_part_network(struct gt_template_lowering *l,
 	}
 }
 
-static void gt_part_find(struct gt_template_lowering *l, uint32_t block)
+static void gt_block_tree_find(struct gt_template_lowering *l, uint32_t block)
 {
 	const struct gt_plan_cluster *cluster = l->plan->cluster;
 	uint32_t origin = block / cluster->nlocal;
@@ -89,11 +93,14 @@ static void gt_part_find(struct gt_template_lowering *l, uint32_t block)
 	l->part.block = block;
 	l->part.parent = -1;
 	l->part.nchildren = 0;
-	gt_part_local(l, place ? tree->away : tree->home);
-	gt_part_network(l, tree, origin, place);
+	gt_block_tree_local(l, place ? tree->away : tree->home);
+	gt_block_tree_network(l, tree, origin, place);
 }
 
-/* The connection to or from a peer, made at first use. */
+/*
+ * The connection to or from a peer, made at first use.  The result is 0 when
+ * there are too many.
+ */
 static int gt_template_conn(struct gt_template_lowering *l, uint32_t peer,
 			    int sends, uint16_t tag, struct gt_operand *operand)
 {
@@ -114,10 +121,13 @@ static int gt_template_conn(struct gt_template_lowering *l, uint32_t peer,
 	return 1;
 }
 
-/* From the parent, or the own block, to the output and all children. */
+/*
+ * A step down: from the parent, or the rank's own block, to the output and all
+ * children.
+ */
 static int gt_template_down(struct gt_template_lowering *l, int gathered)
 {
-	const struct gt_part_of *part = &l->part;
+	const struct gt_block_tree *part = &l->part;
 	struct gt_step_list list = {.nsrc = 1,
 				    .ndst = part->nchildren,
 				    .operands = l->operands,
@@ -143,10 +153,13 @@ static int gt_template_down(struct gt_template_lowering *l, int gathered)
 	return 1;
 }
 
-/* All children's and the own contribution to the parent, or the output. */
+/*
+ * A step up: the contributions of all children and the rank's own go to the
+ * parent, or at the root to the output.
+ */
 static int gt_template_up(struct gt_template_lowering *l)
 {
-	const struct gt_part_of *part = &l->part;
+	const struct gt_block_tree *part = &l->part;
 	struct gt_step_list list = {.nsrc = part->nchildren + 1,
 				    .ndst = 1,
 				    .operands = l->operands,
@@ -170,10 +183,10 @@ static int gt_template_up(struct gt_template_lowering *l)
 }
 
 /*
- * Blocks in order of rank, so that who sends the next one gets this one over
- * one hop; upwards in the opposite order, where the next root is one hop away
- * from this one.  Each channel begins at another block: at any time they keep
- * different ports busy.
+ * One pass over all blocks.  Blocks come in order of rank, so that who sends
+ * the next one gets this one over one hop; upwards in the opposite order, where
+ * the next root is one hop away from this one.  Each channel begins at another
+ * block, so that at any time they keep different ports busy.
  */
 static int gt_template_pass(struct gt_template_lowering *l, int up,
 			    int gathered)
@@ -183,14 +196,18 @@ static int gt_template_pass(struct gt_template_lowering *l, int up,
 			 l->plan->nchannels;
 
 	for (uint64_t i = 0; i < n; i++) {
-		gt_part_find(l, (uint32_t)((first + (up ? n - 1 - i : i)) % n));
+		gt_block_tree_find(
+			l, (uint32_t)((first + (up ? n - 1 - i : i)) % n));
 		if (!(up ? gt_template_up(l) : gt_template_down(l, gathered)))
 			return 0;
 	}
 	return 1;
 }
 
-/* A step goes to the children in the node, and to those of place 0 at most. */
+/*
+ * Make room.  A step goes to the children in the node, and to as many nodes at
+ * most as place 0 has children.
+ */
 static int gt_template_room(struct gt_template_lowering *t,
 			    const struct gt_lowering *l, struct gt_err *err)
 {
@@ -205,9 +222,10 @@ static int gt_template_room(struct gt_template_lowering *t,
 	fan = gt_nodes_children(cluster, 0, t->places);
 	fan = cluster->nlocal * (fan + 1);
 	if (fan > GT_TEMPLATE_MAX_CHILDREN)
-		fan = GT_TEMPLATE_MAX_CHILDREN; /* as was checked */
+		/* the plan was checked for it */
+		fan = GT_TEMPLATE_MAX_CHILDREN;
 	records = (fan + 2) / GT_STEP_OPERANDS + 1;
-	/* Connections are 16-bit numbers. */
+	/* Connections have 16-bit numbers. */
 	t->max_conns = l->plan->nranks * 4 < UINT16_MAX ? l->plan->nranks * 4
 							: UINT16_MAX;
 	t->part.children =

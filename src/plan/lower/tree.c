@@ -1,3 +1,7 @@
+/*
+ * Lowering of trees and chains: a rank's parent and children, and one step
+ * down, up, or at an all-reduce's root up and down at once.
+ */
 #include "plan/lower/shape.h"
 
 #include "base/arena.h"
@@ -10,18 +14,21 @@
 /* A step has at most 255 sources and as many destinations. */
 enum { GT_TREE_MAX_CHILDREN = 254 };
 
-/* A rank's place in a tree: its parent and its children. */
-struct gt_tree {
-	uint32_t chunk; /* that is moved */
+/*
+ * A rank's place in a tree: its parent and its children, and the step that is
+ * made of them.
+ */
+struct gt_tree_lowering {
+	uint32_t chunk; /* the chunk that is moved */
 	int64_t parent; /* -1: this is the root */
 	uint32_t nchildren;
 	uint32_t *children;
 	struct gt_operand *operands; /* room for a step of all of them */
 };
 
-/* A chain is a tree. */
+/* The place in a chain, which is a tree in which each rank has one child. */
 static void gt_tree_from_chain(const struct gt_lowering *l,
-			       struct gt_tree *tree)
+			       struct gt_tree_lowering *tree)
 {
 	const struct gt_plan_channel *channel = l->channel;
 	int to_last = gt_coll_goes_up(l->want->use.coll);
@@ -37,7 +44,7 @@ static void gt_tree_from_chain(const struct gt_lowering *l,
 		tree->children[tree->nchildren++] = channel->order[down];
 }
 
-/* A tree of a cluster as one node has it. */
+/* The tree within one node of a cluster. */
 struct gt_tree_view {
 	const struct gt_plan_channel *channel;
 	uint32_t place;
@@ -45,7 +52,10 @@ struct gt_tree_view {
 		top; /* the local rank that all of the root's node hangs from */
 };
 
-/* A rank's parent within the node; what is above the root hangs from it. */
+/*
+ * A rank's parent within its node, or -1.  In the root's node, all that is
+ * above the root hangs from it.
+ */
 static int32_t gt_tree_above(const struct gt_tree_view *view, uint32_t local)
 {
 	const int32_t *parent = view->channel->parent;
@@ -61,7 +71,10 @@ static int32_t gt_tree_above(const struct gt_tree_view *view, uint32_t local)
 	return parent[local];
 }
 
-/* The rank that a node's part of the tree hangs from. */
+/*
+ * The rank that the part of the tree in a node hangs from; `place` counts nodes
+ * from the root's on.
+ */
 static uint32_t gt_tree_head(const struct gt_lowering *l, uint32_t origin,
 			     uint32_t place)
 {
@@ -71,7 +84,8 @@ static uint32_t gt_tree_head(const struct gt_lowering *l, uint32_t origin,
 	       l->channel->root;
 }
 
-static void gt_tree_of_nodes(const struct gt_lowering *l, struct gt_tree *tree)
+static void gt_tree_of_nodes(const struct gt_lowering *l,
+			     struct gt_tree_lowering *tree)
 {
 	const struct gt_plan_channel *channel = l->channel;
 	uint32_t nnodes = l->plan->cluster->nnodes;
@@ -104,7 +118,8 @@ static void gt_tree_of_nodes(const struct gt_lowering *l, struct gt_tree *tree)
 			gt_tree_head(l, root / n, places[i]);
 }
 
-static void gt_tree_find(const struct gt_lowering *l, struct gt_tree *tree)
+static void gt_tree_find(const struct gt_lowering *l,
+			 struct gt_tree_lowering *tree)
 {
 	const struct gt_plan_channel *channel = l->channel;
 	uint32_t rank = l->want->rank;
@@ -132,8 +147,12 @@ static uint16_t gt_tree_connect(struct gt_program *program, uint32_t peer,
 	return (uint16_t)program->nconns++;
 }
 
-/* From the parent, or the own input, to the output and all children. */
-static void gt_tree_down(const struct gt_tree *tree, struct gt_program *program)
+/*
+ * The step down: from the parent, or the rank's own input, to the output and
+ * all children.
+ */
+static void gt_tree_down(const struct gt_tree_lowering *tree,
+			 struct gt_program *program)
 {
 	struct gt_operand *operands = tree->operands;
 	struct gt_step_list list = {.nsrc = 1,
@@ -154,11 +173,12 @@ static void gt_tree_down(const struct gt_tree *tree, struct gt_program *program)
 }
 
 /*
- * All children's and the own contribution to the parent.  At the root, to the
- * output, and with `turns` to all children at once.
+ * The step up: the contributions of all children and the rank's own go to the
+ * parent.  At the root they go to the output and, with `turn_round`, to all
+ * children at once.
  */
-static void gt_tree_up(const struct gt_tree *tree, struct gt_program *program,
-		       int turns)
+static void gt_tree_up(const struct gt_tree_lowering *tree,
+		       struct gt_program *program, int turn_round)
 {
 	uint32_t n = tree->nchildren;
 	struct gt_operand *operands = tree->operands;
@@ -177,8 +197,8 @@ static void gt_tree_up(const struct gt_tree *tree, struct gt_program *program,
 	} else {
 		operands[n + 1] = gt_operand_chunk(GT_BUF_OUTPUT, tree->chunk);
 		list.flags = GT_STEP_FINAL;
-		list.ndst += turns ? n : 0;
-		for (uint32_t i = 0; i < n && turns; i++)
+		list.ndst += turn_round ? n : 0;
+		for (uint32_t i = 0; i < n && turn_round; i++)
 			operands[n + 2 + i] = gt_operand_slot(
 				gt_tree_connect(program, tree->children[i], 1));
 	}
@@ -188,7 +208,7 @@ static void gt_tree_up(const struct gt_tree *tree, struct gt_program *program,
 int gt_lower_tree(const struct gt_lowering *l, struct gt_err *err)
 {
 	enum gt_coll coll = l->want->use.coll;
-	struct gt_tree tree = {.parent = -1};
+	struct gt_tree_lowering tree = {.parent = -1};
 	size_t n;
 	int rc;
 

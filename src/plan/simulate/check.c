@@ -1,3 +1,8 @@
+/*
+ * Programs looked at one by one before they are executed: do their steps,
+ * operands and connections make sense?  And which chunks a rank's input and
+ * output have.
+ */
 #include "plan/simulate/state.h"
 
 #include <stdarg.h>
@@ -85,7 +90,10 @@ static int gt_operand_local(const struct gt_operand *operand)
 	       operand->buf == GT_BUF_SCRATCH;
 }
 
-/* Whose input or output it is; GT_NO_OWNER for a slot or nothing. */
+/*
+ * The rank whose input or output the operand is in; GT_NO_OWNER for a slot or
+ * nothing.
+ */
 enum { GT_NO_OWNER = -1 };
 static int64_t gt_operand_owner(const struct gt_program *program,
 				const struct gt_operand *operand)
@@ -98,7 +106,7 @@ static int64_t gt_operand_owner(const struct gt_program *program,
 
 /*
  * Slices of a step are equally long only if their chunks lie alike in their
- * blocks; but for an all-to-all, a chunk stays what it is.
+ * blocks.  Except in an all-to-all, a chunk also stays what it is.
  */
 static int gt_operand_fits(const struct gt_sim_args *args, uint32_t chunk,
 			   const struct gt_step *step)
@@ -154,7 +162,10 @@ static const char *gt_operand_fault(const struct gt_sim_args *args,
 		if (program->conns[operand->conn].sends != access->writes)
 			return "uses a connection the wrong way round";
 	}
-	/* Without these a slot might be read early or overwritten late. */
+	/*
+	 * Without a wait and a post a slot might be read early or overwritten
+	 * late.
+	 */
 	if (operand->buf == GT_BUF_FIFO && operand->flags != both)
 		return "a slot is not both waited for and posted";
 	return gt_operand_place_fault(args, program, access);
@@ -174,7 +185,7 @@ static int gt_step_conn_twice(const struct gt_step *step)
 	return 0;
 }
 
-/* All records but the last say that more follow. */
+/* Do all records of the step but the last say that more follow? */
 static int gt_step_records_agree(const struct gt_program *program, uint32_t i)
 {
 	const struct gt_step *step = &program->steps[i];

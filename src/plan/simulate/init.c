@@ -1,3 +1,7 @@
+/*
+ * The state in which a simulation begins: connections are paired and become
+ * FIFOs, and every rank gets its memory.
+ */
 #include "plan/simulate/state.h"
 
 #include "base/arena.h"
@@ -11,8 +15,8 @@ struct gt_sim_end {
 };
 
 /*
- * How many other ends a connection has, in any lane of the peer: same two
- * ranks, same tag.  *end is the last one.
+ * How many other ends a connection has, in any lane of the peer: those between
+ * the same two ranks with the same tag.  *end becomes the last one.
  */
 static uint32_t gt_sim_find_end(const struct gt_sim *sim, uint32_t proc,
 				const struct gt_conn *conn,
@@ -37,7 +41,7 @@ static uint32_t gt_sim_find_end(const struct gt_sim *sim, uint32_t proc,
 	return found;
 }
 
-/* Slices that a rank announces on a connection in one loop. */
+/* How many slices a program announces on a connection in one loop. */
 static uint32_t gt_sim_posts(const struct gt_program *program, uint32_t conn)
 {
 	uint32_t posts = 0;
@@ -71,8 +75,9 @@ static int gt_sim_values(struct gt_sim *sim, size_t n,
 }
 
 /*
- * More slots than one loop fills change nothing: a slice then waits for a
- * credit of an earlier loop, with as many slots as slices as with more.
+ * Count the slices of a FIFO at both ends and make its slots.  More slots than
+ * one loop fills change nothing: a slice then waits for a credit of an earlier
+ * loop, with as many slots as slices as with more.
  */
 static int gt_sim_fifo_init(struct gt_sim *sim, struct gt_sim_fifo *fifo,
 			    struct gt_err *err)
@@ -94,7 +99,10 @@ static int gt_sim_fifo_init(struct gt_sim *sim, struct gt_sim_fifo *fifo,
 	return gt_sim_values(sim, fifo->slots, &fifo->slot, err);
 }
 
-/* Senders make the FIFOs; receivers' ends are found and filled in. */
+/*
+ * Pair one connection.  The sending end makes the FIFO and is put into the
+ * receiving end as well.
+ */
 static int gt_sim_pair(struct gt_sim *sim, uint32_t proc, uint32_t i,
 		       struct gt_err *err)
 {
@@ -154,7 +162,10 @@ struct gt_sim_value *gt_sim_cell(const struct gt_sim *sim, uint32_t rank,
 	return &sim->ranks[rank].cells[chunk * GT_SIM_LOOPS + loop];
 }
 
-/* In place, the output begins as the input; else with nothing known. */
+/*
+ * Make a rank's memory.  In place the output begins as the input; out of place
+ * nothing in it is known.
+ */
 static int gt_sim_cells(struct gt_sim *sim, uint32_t rank, struct gt_err *err)
 {
 	size_t n = (size_t)sim->nchunks * GT_SIM_LOOPS;

@@ -1,3 +1,7 @@
+/*
+ * Layouts for many counts, types and numbers of workers: channels, workers and
+ * slices have to tile every block without gaps or overlaps.
+ */
 #include "plan/simulate/simulate.h"
 
 #include <inttypes.h>
@@ -28,7 +32,7 @@ static int gt_tile_wrong(const struct gt_plan *plan, uint32_t channel,
 			  plan->channels[channel].id);
 }
 
-/* Slices cover their part, and stop at its end. */
+/* Do the slices of a worker's part cover it, and stop at its end? */
 static int gt_tile_slices(const struct gt_layout *lay, uint32_t chunk,
 			  uint32_t worker, struct gt_range part)
 {
@@ -44,12 +48,15 @@ static int gt_tile_slices(const struct gt_layout *lay, uint32_t chunk,
 	       !past.count;
 }
 
-/* The chunks that a channel moves: all, or those of its root's block. */
+/* The chunks that a channel moves: all, or those of its root's block alone. */
 struct gt_tile_chunks {
 	uint32_t begin, end;
 };
 
-/* The channel's parts, from *at on in every block; then *at is its end. */
+/*
+ * Does a channel tile its part of every block, which begins at *at?  *at
+ * becomes its end.
+ */
 static int gt_tile_channel(const struct gt_layout *lay,
 			   struct gt_tile_chunks chunks, uint64_t *at)
 {
@@ -76,7 +83,10 @@ static int gt_tile_channel(const struct gt_layout *lay,
 	return 1;
 }
 
-/* ends[b]: how far block b is covered; without roots ends[0] stands for all. */
+/*
+ * Lay the channels one behind the other.  ends[b] is how far block b is
+ * covered; for channels without roots ends[0] stands for all blocks.
+ */
 static int gt_tile_ends(const struct gt_plan *plan,
 			const struct gt_layout_args *args, uint64_t *ends,
 			struct gt_err *err)
@@ -126,7 +136,7 @@ static int gt_tile_count(const struct gt_plan *plan,
 	return rc;
 }
 
-/* Types and numbers of workers take turns over the counts. */
+/* Try all counts, while element sizes and numbers of workers take turns. */
 static int gt_tile_selection(const struct gt_plan *plan,
 			     struct gt_layout_args *args, uint32_t workers,
 			     struct gt_err *err)
@@ -139,7 +149,7 @@ static int gt_tile_selection(const struct gt_plan *plan,
 		args->elem_bytes = 1u << i % 4;
 		args->nworkers = nworkers[i % 3];
 		args->slice_bytes = plan->fifo_slice_bytes;
-		/* Small slices of huge buffers are more than can be counted. */
+		/* Huge buffers have more small slices than can be counted. */
 		if (args->count > GT_TILE_HUGE)
 			args->slice_bytes = 1 << 20;
 		rc = gt_tile_count(plan, args, err);

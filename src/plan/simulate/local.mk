@@ -7,3 +7,5 @@ gtopo_core_sources += \
 	%D%/simulate.c \
 	%D%/simulate.h \
 	%D%/state.h
+
+EXTRA_DIST += %D%/README.md

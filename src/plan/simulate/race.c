@@ -1,3 +1,7 @@
+/*
+ * Races: accesses to one place of memory that no chain of steps and messages
+ * orders are found by vector clocks.
+ */
 #include "plan/simulate/state.h"
 
 #include <string.h>
@@ -17,7 +21,10 @@ int gt_sim_is_input(const struct gt_operand *operand)
 	       operand->buf == GT_BUF_PEER_INPUT;
 }
 
-/* Output, scratch, and then the places of an input that is not the output. */
+/*
+ * The number of places of a rank: the output, the scratch, and then the input
+ * where it is not the output.
+ */
 static size_t gt_sim_nepochs(const struct gt_sim *sim)
 {
 	size_t nplaces = (size_t)sim->nchunks * (sim->args->inplace ? 1 : 2);
@@ -35,7 +42,10 @@ static uint32_t gt_sim_place_number(const struct gt_sim *sim,
 	return operand->chunk;
 }
 
-/* A rank's memory is written first of all when it starts, by all its lanes. */
+/*
+ * Set up a rank's clocks.  Its memory counts as written when it starts, by all
+ * its lanes.
+ */
 static int gt_sim_race_rank(struct gt_sim *sim, uint32_t r, struct gt_err *err)
 {
 	struct gt_sim_rank *rank = &sim->ranks[r];
@@ -128,7 +138,10 @@ void gt_sim_race_post(struct gt_sim *sim, const struct gt_sim_access *access)
 		       sim->nprocs * sizeof(*clocks));
 }
 
-/* The process whose access is not ordered before `clock`, or nprocs. */
+/*
+ * The process that wrote the place, or read it, and that is not ordered before
+ * `clock`; nprocs when there is none.
+ */
 static uint32_t gt_sim_unordered(const struct gt_sim *sim,
 				 const struct gt_sim_epochs *epochs,
 				 const uint32_t *clock, int reads_too)
@@ -174,7 +187,7 @@ int gt_sim_race_touch(struct gt_sim *sim, const struct gt_sim_access *access,
 	return GT_OK;
 }
 
-/* A rank ends when all its lanes have. */
+/* The clock of a rank's end, which is when all its lanes have ended. */
 static void gt_sim_rank_clock(const struct gt_sim *sim, uint32_t r,
 			      uint32_t *clock)
 {
@@ -185,7 +198,10 @@ static void gt_sim_rank_clock(const struct gt_sim *sim, uint32_t r,
 		gt_sim_clock_join(sim, clock, sim->procs[p].clock);
 }
 
-/* Whoever ends may use his buffers: all accesses to them must be over. */
+/*
+ * A rank that ends may use its buffers for something else, so all accesses to
+ * them must be over.
+ */
 int gt_sim_race_end(struct gt_sim *sim, struct gt_err *err)
 {
 	uint32_t *clock = gt_sim_clocks(sim, 1), other;

@@ -1,3 +1,8 @@
+/*
+ * Programs executed on symbols: processes run until they wait, a post wakes who
+ * may go on, and in the end every output is compared with what the collective
+ * owes it.
+ */
 #include "plan/simulate/state.h"
 
 #include <stdio.h>
@@ -43,7 +48,10 @@ static uint32_t gt_sim_noperands(const struct gt_step *step)
 	return (uint32_t)step->nsrc + step->ndst;
 }
 
-/* The FIFO that the process's step has to wait for, or NULL. */
+/*
+ * The FIFO that the process's step has to wait for, or NULL.  *writes is set
+ * when it waits for a free slot.
+ */
 static const struct gt_sim_fifo *gt_sim_blocker(const struct gt_sim *sim,
 						uint32_t proc, int *writes)
 {
@@ -73,7 +81,10 @@ static void gt_sim_copy(const struct gt_sim *sim, struct gt_sim_value *to,
 	to->set = set;
 }
 
-/* Where an operand's bytes are; *owner is whose memory, if it is a user's. */
+/*
+ * The place where an operand's bytes are; *owner becomes the rank whose memory
+ * it is, unless it is a slot.
+ */
 static struct gt_sim_value *gt_sim_place(struct gt_sim *sim,
 					 const struct gt_sim_access *access,
 					 uint32_t *owner)
@@ -131,7 +142,7 @@ static int gt_sim_reduce(struct gt_sim *sim, const struct gt_sim_access *access,
 	return GT_OK;
 }
 
-/* Is it there, and what the step is about? */
+/* Is something in the place, and is it what the step is about? */
 static int gt_sim_expect(const struct gt_sim *sim,
 			 const struct gt_sim_access *access,
 			 const struct gt_sim_value *from, struct gt_err *err)
@@ -202,7 +213,7 @@ static int gt_sim_write(struct gt_sim *sim, const struct gt_sim_access *access,
 		return gt_sim_wrong(sim->args, access->proc, access->step, err,
 				    "writes without having read anything");
 	to = gt_sim_place(sim, access, &owner);
-	/* In place, a copy onto itself moves nothing. */
+	/* A copy in place onto itself moves nothing. */
 	if (to == sim->source && !(access->step->flags & GT_STEP_FINAL))
 		return GT_OK;
 	if (access->operand->buf != GT_BUF_FIFO)
@@ -253,7 +264,10 @@ static void gt_sim_post(struct gt_sim *sim, const struct gt_sim_access *access)
 	gt_sim_wake(sim, access->writes ? fifo->to : fifo->from);
 }
 
-/* Reads come before writes, writes before posts, as in plan/ir/program.h. */
+/*
+ * Execute the step that a process is at.  Reads come before writes, writes
+ * before posts, as in plan/ir/program.h.
+ */
 static int gt_sim_execute(struct gt_sim *sim, uint32_t proc, struct gt_err *err)
 {
 	const struct gt_step *step = gt_sim_step(sim, proc);
@@ -285,7 +299,7 @@ static int gt_sim_execute(struct gt_sim *sim, uint32_t proc, struct gt_err *err)
 	return rc;
 }
 
-/* As far as the process gets without another's help. */
+/* Execute steps as far as the process gets without another's help. */
 static int gt_sim_advance(struct gt_sim *sim, uint32_t proc, struct gt_err *err)
 {
 	struct gt_sim_proc *at = &sim->procs[proc];
@@ -303,7 +317,10 @@ static int gt_sim_advance(struct gt_sim *sim, uint32_t proc, struct gt_err *err)
 	return rc;
 }
 
-/* Who waits for whom, until the circle closes or an end is reached. */
+/*
+ * Tell who waits for whom, until the circle closes or a process is reached that
+ * has finished.
+ */
 static int gt_sim_deadlock(const struct gt_sim *sim, uint32_t proc,
 			   struct gt_err *err)
 {
@@ -351,7 +368,10 @@ int gt_sim_run(struct gt_sim *sim, struct gt_err *err)
 	return rc;
 }
 
-/* The only rank whose contribution belongs into a chunk of an output. */
+/*
+ * The only rank whose contribution belongs into a chunk of a rank's output,
+ * when nothing is reduced.
+ */
 static uint32_t gt_sim_origin(const struct gt_sim *sim, uint32_t rank,
 			      uint32_t chunk)
 {
@@ -366,7 +386,9 @@ static uint32_t gt_sim_origin(const struct gt_sim *sim, uint32_t rank,
 	}
 }
 
-/* What chunk of the inputs belongs there: an all-to-all exchanges blocks. */
+/*
+ * The chunk of the inputs that belongs there: an all-to-all exchanges blocks.
+ */
 static uint32_t gt_sim_wanted(const struct gt_sim *sim, uint32_t rank,
 			      uint32_t chunk)
 {
@@ -375,7 +397,10 @@ static uint32_t gt_sim_wanted(const struct gt_sim *sim, uint32_t rank,
 	return rank * sim->per_block + chunk % sim->per_block;
 }
 
-/* Which of the wanted contributions a value lacks; nranks for none. */
+/*
+ * The rank whose contribution a value lacks; nranks when it has all that it
+ * should have.
+ */
 static uint32_t gt_sim_lacks(const struct gt_sim *sim,
 			     const struct gt_sim_value *cell, uint32_t rank,
 			     uint32_t chunk)

@@ -1,3 +1,7 @@
+/*
+ * The way in: each row of select that serves the collective is lowered for all
+ * ranks and executed, in place and out of place.
+ */
 #include "plan/simulate/simulate.h"
 
 #include <string.h>
@@ -78,7 +82,10 @@ static int gt_simulate_row(const struct gt_plan *plan, enum gt_coll coll,
 	return rc;
 }
 
-/* Rows that differ in protocol or limits alone run the same programs. */
+/*
+ * Do two rows run the same programs?  They do when they differ in protocol or
+ * limits alone.
+ */
 static int gt_simulate_same(const struct gt_plan_select *a,
 			    const struct gt_plan_select *b)
 {
@@ -111,8 +118,8 @@ static int gt_simulate_rows(const struct gt_plan *plan, enum gt_coll coll,
 }
 
 /*
- * A large cluster's programs are those of a small one with more places: the
- * same templates and rings are tried on fewer nodes.
+ * A large cluster's programs are those of a small one with more places, so the
+ * same templates, rings and flows are tried on fewer nodes.
  */
 static int gt_simulate_shrunk(const struct gt_plan *plan, enum gt_coll coll,
 			      struct gt_err *err)

@@ -23,12 +23,15 @@
 struct gt_err;
 struct gt_plan;
 
-/* A cluster of more ranks is simulated with fewer nodes (at least 2). */
+/*
+ * The most ranks that are simulated; a cluster of more than
+ * GT_SIM_CLUSTER_RANKS is simulated on fewer nodes (at least 2).
+ */
 enum { GT_SIM_MAX_RANKS = 1024, GT_SIM_CLUSTER_RANKS = 64 };
 
 /*
- * In place and out of place, for the collective `coll`.  GT_ENO with rank,
- * channel and step when the plan is wrong.  Needs no device.  The plan must
+ * Simulate the collective `coll`, in place and out of place.  GT_ENO with rank,
+ * channel and step when the plan is wrong.  No device is needed.  The plan must
  * have passed gt_plan_check().
  */
 int gt_simulate(const struct gt_plan *plan, enum gt_coll coll,
@@ -49,12 +52,12 @@ struct gt_sim_args {
 	const struct gt_program *programs; /* [rank][lane] */
 };
 
-/* The same for programs that are here already, whoever made them. */
+/* Simulate programs that exist already, whoever made them. */
 int gt_simulate_programs(const struct gt_sim_args *args, struct gt_err *err);
 
 /*
- * Do the layouts of the channels, workers and slices tile the buffers, for
- * counts from nothing to huge, each row of `select` and all channels?
+ * Do the layouts of channels, workers and slices tile the buffers?  Tried are
+ * counts from nothing to huge, for each row of `select`.
  */
 int gt_simulate_layouts(const struct gt_plan *plan, enum gt_coll coll,
 			struct gt_err *err);

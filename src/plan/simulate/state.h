@@ -1,6 +1,4 @@
-/*
- * The state of a simulation, shared by the simulator's files only.
- */
+/* The state of a simulation, for the simulator's files only. */
 #ifndef GT_PLAN_SIMULATE_STATE_H
 #define GT_PLAN_SIMULATE_STATE_H
 
@@ -15,8 +13,8 @@ struct gt_sim_args;
 enum { GT_SIM_LOOPS = 2 };
 
 /*
- * What a place holds: the contributions of a set of ranks to one chunk, by its
- * number in the inputs.
+ * The value in a place: the contributions of a set of ranks to one chunk, which
+ * is named by its number in the inputs.
  */
 struct gt_sim_value {
 	uint32_t chunk, loop;
@@ -25,7 +23,7 @@ struct gt_sim_value {
 	uint64_t *set;
 };
 
-/* Which process touched a place, and when on its clock. */
+/* The processes that touched a place, and when on their clocks. */
 struct gt_sim_epochs {
 	uint32_t writer, written;
 	uint32_t *read; /* by process */
@@ -46,13 +44,13 @@ struct gt_sim_fifo {
 struct gt_sim_proc {
 	uint32_t loop, step;
 	uint8_t queued;
-	struct gt_sim_fifo **conns; /* of the program's connections */
+	struct gt_sim_fifo **conns; /* by the program's connections */
 	uint32_t *clock;
 };
 
-/* A rank's memory. */
+/* The memory of a rank. */
 struct gt_sim_rank {
-	/* Output and then scratch, by chunk and loop. */
+	/* The output and then the scratch, by chunk and loop. */
 	struct gt_sim_value *cells;
 	struct gt_sim_epochs *epochs;
 };
@@ -72,36 +70,39 @@ struct gt_sim {
 	const struct gt_sim_value *source; /* its only source, or NULL */
 };
 
-/* Record that the plan is wrong: GT_ENO.  step NULL: at no one step. */
+/*
+ * Record that the plan is wrong, at a step or, with NULL, at no one step; the
+ * result is GT_ENO.
+ */
 int gt_sim_wrong(const struct gt_sim_args *args, uint32_t proc,
 		 const struct gt_step *step, struct gt_err *err,
 		 const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 
 uint32_t gt_sim_nprocs(const struct gt_sim_args *args);
 
-/* Chunks of a block. */
+/* The number of chunks of a block. */
 uint32_t gt_sim_per_block(const struct gt_sim_args *args);
 
-/* Does the rank's input (its output) have the chunk? */
+/* Does the rank's input, or its output, have the chunk? */
 int gt_sim_has_input(const struct gt_sim_args *args, uint32_t rank,
 		     uint32_t chunk);
 int gt_sim_has_output(const struct gt_sim_args *args, uint32_t rank,
 		      uint32_t chunk);
 
-/* Are steps and connections well formed?  Looks at each program alone. */
+/* Are steps and connections well formed?  Each program is looked at alone. */
 int gt_sim_check_steps(const struct gt_sim_args *args, struct gt_err *err);
 
-/* Pair the connections' ends, count, and make room for everything. */
+/* Pair the connections' ends, count slices, and make room for everything. */
 int gt_sim_init(struct gt_sim *sim, const struct gt_sim_args *args,
 		struct gt_arena *arena, struct gt_err *err);
 
-/* Execute to the end, and look at what came out. */
+/* Execute all programs to the end; then look at what came out. */
 int gt_sim_run(struct gt_sim *sim, struct gt_err *err);
 int gt_sim_check_result(struct gt_sim *sim, struct gt_err *err);
 
 int gt_sim_is_input(const struct gt_operand *operand);
 
-/* A rank's place for a chunk's slice. */
+/* The place in a rank's memory for a chunk's slice. */
 struct gt_sim_value *gt_sim_cell(const struct gt_sim *sim, uint32_t rank,
 				 uint32_t chunk, uint32_t loop);
 
@@ -117,9 +118,9 @@ struct gt_sim_access gt_sim_access_of(uint32_t proc, const struct gt_step *step,
 				      uint32_t i);
 
 /*
- * Happens-before, by vector clocks (Fidge 1988, Mattern 1989): every step is
- * a tick of its process, every counter carries its poster's clock.  These do
- * nothing unless sim->shared.
+ * The happens-before order by vector clocks (Fidge 1988, Mattern 1989): every
+ * step is a tick of its process, every counter carries its poster's clock.
+ * These functions do nothing unless sim->shared.
  */
 int gt_sim_race_init(struct gt_sim *sim, struct gt_err *err);
 void gt_sim_race_wait(struct gt_sim *sim, const struct gt_sim_access *access);
