@@ -159,6 +159,16 @@ check_links() {
 		done
 }
 
+# The tree of folders in HACKING.md is that of src.
+check_folders() {
+	local tree
+	tree=$(sed -n '/^## Where things are/,/^## Tests/p' HACKING.md)
+	find src -mindepth 1 -type d | while read -r folder; do
+		grep -q "\b${folder##*/}/" <<<"$tree" ||
+			echo "HACKING.md: no $folder"
+	done
+}
+
 # K12 and the like are rows of docs/measurements.
 check_rows() {
 	grep -owE '[KLBM][1-9][0-9]?' docs/design/*.md | sort -u |
@@ -206,6 +216,7 @@ verdict "README.md: the tour shows what is printed" "$(readme_examples | check_s
 verdict "documents: files that they name exist" "$(check_paths)"
 verdict "documents: identifiers that they name exist" "$(check_identifiers)"
 verdict "documents: links lead somewhere" "$(check_links)"
+verdict "HACKING.md: all folders of src are listed" "$(check_folders)"
 verdict "documents: rows of measurements exist" "$(check_rows)"
 if command -v python3 >/dev/null; then
 	verdict "documents: pictures are what their sources draw" \
