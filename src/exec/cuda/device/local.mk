@@ -1,3 +1,5 @@
+EXTRA_DIST += %D%/README.md
+
 if HAVE_CUDA
 gtopo_core_sources += \
 	%D%/devices.c \
