@@ -133,7 +133,7 @@ static void gt_cuda_close(struct gt_engine *engine)
 	free(engine);
 }
 
-static int gt_engine_setup(struct gt_engine *engine, struct gt_err *err)
+static int gt_engine_join(struct gt_engine *engine, struct gt_err *err)
 {
 	const struct gt_engine_config *config = &engine->config;
 	const struct gt_process_group_config group = {
@@ -147,11 +147,16 @@ static int gt_engine_setup(struct gt_engine *engine, struct gt_err *err)
 		.pins = &gt_cuda_pins,
 		.pins_arg = engine,
 		.streams = config->trace_links ? 1 : GT_PROCESS_GROUP_STREAMS};
-	int rc = gt_process_group_open(&engine->group, &group, err);
-	uint32_t first = engine->group.first, end = engine->group.end;
 
-	if (!rc)
-		rc = gt_cuda_devices_assign(engine, err);
+	return gt_process_group_open(&engine->group, &group, err);
+}
+
+/* Give the local ranks streams on their devices, and reach to one another. */
+static int gt_engine_open_devices(struct gt_engine *engine, struct gt_err *err)
+{
+	uint32_t first = engine->group.first, end = engine->group.end;
+	int rc = gt_cuda_devices_assign(engine, err);
+
 	engine->has_devices = !rc;
 	for (uint32_t r = first; !rc && r < end; r++)
 		rc = gt_rank_stream(engine, r, err);
@@ -159,6 +164,15 @@ static int gt_engine_setup(struct gt_engine *engine, struct gt_err *err)
 		for (uint32_t p = first; !rc && p < end; p++)
 			if (p != r)
 				rc = gt_rank_reach(engine, r, p, err);
+	return rc;
+}
+
+static int gt_engine_setup(struct gt_engine *engine, struct gt_err *err)
+{
+	int rc = gt_engine_join(engine, err);
+
+	if (!rc)
+		rc = gt_engine_open_devices(engine, err);
 	if (!rc)
 		rc = gt_cuda_peers_probe(engine, err);
 	if (!rc)
@@ -172,7 +186,8 @@ static int gt_engine_setup(struct gt_engine *engine, struct gt_err *err)
 		rc = gt_user_buffers_open(engine, err);
 	if (!rc)
 		rc = gt_cuda_detour_open(engine, err);
-	for (uint32_t r = first; !rc && r < end; r++)
+	for (uint32_t r = engine->group.first; !rc && r < engine->group.end;
+	     r++)
 		rc = gt_rank_open(engine, r, err);
 	/* Graphs keep addresses of FIFOs: those of links are made here. */
 	if (!rc && gt_cuda_is_async(engine))

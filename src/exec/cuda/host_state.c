@@ -6,8 +6,8 @@
 
 #include "base/err.h"
 #include "exec/cuda/device/host_memory.h"
-#include "exec/cuda/user_buffers.h"
 #include "exec/cuda/device/state.h"
+#include "exec/cuda/user_buffers.h"
 
 enum { GT_CUDA_HEAD_BYTES = 128 };
 

@@ -373,39 +373,11 @@ static void gt_choice_planned(const struct gt_engine *engine,
 		*choice = (struct gt_algo_choice){.algo = GT_ALGO_RING};
 }
 
-int gt_cuda_choose_algo(const struct gt_engine *engine,
-			const struct gt_exec_request *req,
-			struct gt_algo_choice *choice, struct gt_err *err)
+/* Choose how many blocks and threads carry the request, and pieces. */
+static void gt_choice_size(const struct gt_engine *engine,
+			   const struct gt_exec_request *req,
+			   struct gt_algo_choice *choice)
 {
-	const char *fault = NULL;
-
-	if (req->choice)
-		*choice = *req->choice;
-	else if (engine->config.best)
-		gt_choice_fastest(engine, req, choice);
-	else
-		gt_choice_planned(engine, req, choice);
-	if (!req->choice)
-		gt_cuda_detour_choose(engine, req,
-				      engine->config.best
-					      ? NULL
-					      : gt_cuda_row_of(engine, req),
-				      choice);
-	else if (choice->detour_permille)
-		fault = gt_cuda_detour_fault(engine, req, choice);
-	if (fault)
-		return gt_err_set(err, GT_EINPUT, NULL,
-				  "no part of %s can go through the host: %s",
-				  gt_coll_name(req->coll), fault);
-	if (choice->protocol == GT_PROTOCOL_SIMPLE)
-		return gt_cuda_row_check(engine, req, err) ? GT_OK : GT_EINPUT;
-	fault = gt_choice_fault(engine, req, choice);
-	if (fault)
-		return gt_err_set(err, GT_EINPUT, NULL,
-				  "%s cannot be done %s with %s: %s",
-				  gt_coll_name(req->coll),
-				  gt_algo_name(choice->algo),
-				  gt_protocol_name(choice->protocol), fault);
 	if (gt_choice_is_packets(choice))
 		gt_choice_size_packets(engine, req, choice);
 	else if (choice->protocol == GT_PROTOCOL_DIRECT)
@@ -415,5 +387,35 @@ int gt_cuda_choose_algo(const struct gt_engine *engine,
 	/* Blocks wait for those of other ranks: all must run at once. */
 	if (choice->blocks > engine->processors)
 		choice->blocks = engine->processors;
+}
+
+int gt_cuda_choose_algo(const struct gt_engine *engine,
+			const struct gt_exec_request *req,
+			struct gt_algo_choice *choice, struct gt_err *err)
+{
+	const char *fault;
+
+	if (req->choice)
+		*choice = *req->choice;
+	else if (engine->config.best)
+		gt_choice_fastest(engine, req, choice);
+	else
+		gt_choice_planned(engine, req, choice);
+	if (gt_cuda_detour_choose(engine, req,
+				  engine->config.best || req->choice
+					  ? NULL
+					  : gt_cuda_row_of(engine, req),
+				  choice, err))
+		return GT_EINPUT;
+	if (choice->protocol == GT_PROTOCOL_SIMPLE)
+		return gt_cuda_row_check(engine, req, err) ? GT_OK : GT_EINPUT;
+	fault = gt_choice_fault(engine, req, choice);
+	if (fault)
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "%s cannot be done %s with %s: %s",
+				  gt_coll_name(req->coll),
+				  gt_algo_name(choice->algo),
+				  gt_protocol_name(choice->protocol), fault);
+	gt_choice_size(engine, req, choice);
 	return GT_OK;
 }

@@ -235,35 +235,45 @@ static int gt_region_map(struct gt_engine *engine, int region, int tries,
 	return GT_OK;
 }
 
+/* Make a file for each local part. */
+static int gt_region_files(const struct gt_engine *engine, int region,
+			   struct gt_fd_packet *mine, struct gt_err *err)
+{
+	const struct gt_process_group *group = &engine->group;
+	const struct gt_cuda_mapping *maps = engine->regions[region].maps;
+	uint64_t offset;
+
+	for (uint32_t r = group->first; r < group->end; r++) {
+		struct gt_fd_packet *packet = &mine[r - group->first];
+		struct gt_cuda_extent all = {maps[r].base, maps[r].bytes};
+
+		packet->tag = r;
+		if (gt_cuda_files_of(all, packet, &offset) != cudaSuccess)
+			return gt_err_set(err, GT_ESYS, NULL,
+					  "rank %u's memory has no file", r);
+	}
+	return GT_OK;
+}
+
 /* Send a file for each local part to all who reach it, and take theirs. */
 static int gt_region_share_files(struct gt_engine *engine, int region,
 				 int tries, struct gt_err *err)
 {
 	const struct gt_process_group *group = &engine->group;
-	const struct gt_cuda_mapping *maps = engine->regions[region].maps;
-	uint32_t nlocal = group->end - group->first, nranks;
+	uint32_t nlocal = group->end - group->first;
+	uint32_t nranks = engine->plan->nranks;
 	struct gt_fd_exchange swap = {.world = group->world,
 				      .with = engine->reachable,
 				      .nmine = nlocal};
 	struct gt_fd_packet *mine = calloc(nlocal, sizeof(*mine));
-	uint64_t offset;
 	int rc = GT_OK;
 
-	nranks = engine->plan->nranks;
 	swap.mine = mine;
 	swap.theirs = calloc(nranks, sizeof(*swap.theirs));
 	if (!mine || !swap.theirs)
 		rc = gt_err_nomem(err);
-	for (uint32_t i = 0; !rc && i < nlocal; i++) {
-		const struct gt_cuda_mapping *map = &maps[group->first + i];
-		struct gt_cuda_extent all = {map->base, map->bytes};
-
-		mine[i].tag = group->first + i;
-		if (gt_cuda_files_of(all, &mine[i], &offset) != cudaSuccess)
-			rc = gt_err_set(err, GT_ESYS, NULL,
-					"rank %u's memory has no file",
-					group->first + i);
-	}
+	if (!rc)
+		rc = gt_region_files(engine, region, mine, err);
 	for (uint32_t r = 0; r < nranks; r++)
 		swap.ntheirs +=
 			!gt_process_group_is_local(group, r) &&

@@ -15,17 +15,13 @@ void gt_cuda_detour_release(struct gt_engine *engine);
 
 /*
  * Choose how many of a request's bytes take a detour: what the plan's row says,
- * or what is known to be the best.  NULL: the plan has no row for it.
+ * or what is known to be the best; row is NULL if the plan has none for it.
+ * GT_EINPUT if the request names a share itself and can have none.
  */
-void gt_cuda_detour_choose(const struct gt_engine *engine,
-			   const struct gt_exec_request *req,
-			   const struct gt_plan_select *row,
-			   struct gt_algo_choice *choice);
-
-/* Say why nothing of a request can take a detour; NULL: it can. */
-const char *gt_cuda_detour_fault(const struct gt_engine *engine,
-				 const struct gt_exec_request *req,
-				 const struct gt_algo_choice *choice);
+int gt_cuda_detour_choose(const struct gt_engine *engine,
+			  const struct gt_exec_request *req,
+			  const struct gt_plan_select *row,
+			  struct gt_algo_choice *choice, struct gt_err *err);
 
 /*
  * Make what detours need, for the first request that has one: a meeting.  Where

@@ -1,12 +1,12 @@
 /*
- * Which part of a request takes a detour: what the plan's row says, or the shares
- * that were measured.
+ * Chooses which part of a request takes a detour: what the plan's row says, or
+ * the shares that were measured.
  */
 #include "base/err.h"
 #include "exec/cuda/device/state.h"
 #include "exec/cuda/p2p/args.h"
-#include "plan/ir/detour.h"
 #include "exec/cuda/p2p/detour.h"
+#include "plan/ir/detour.h"
 
 enum {
 	/* All blocks together: smaller ones take no detour, even if a row says
@@ -30,10 +30,10 @@ static const struct {
 	{192ull << 20, 80, 60, 60, 0},
 };
 
-/* Why nothing of a request can go through the host's memory. */
-const char *gt_cuda_detour_fault(const struct gt_engine *engine,
-				 const struct gt_exec_request *req,
-				 const struct gt_algo_choice *choice)
+/* Say why nothing of a request can take a detour; NULL: it can. */
+static const char *gt_detour_fault(const struct gt_engine *engine,
+				   const struct gt_exec_request *req,
+				   const struct gt_algo_choice *choice)
 {
 	if (!engine->has_detours)
 		return "there are no detours: GPUs on one host, all on NVLink, "
@@ -84,11 +84,11 @@ static uint32_t gt_detour_planned(const struct gt_plan_select *row,
 		       : 0;
 }
 
-/* What the plan's row says, or what is known. */
-void gt_cuda_detour_choose(const struct gt_engine *engine,
-			   const struct gt_exec_request *req,
-			   const struct gt_plan_select *row,
-			   struct gt_algo_choice *choice)
+/* Choose for a request that leaves it to the plan, or to what is known. */
+static void gt_detour_set(const struct gt_engine *engine,
+			  const struct gt_exec_request *req,
+			  const struct gt_plan_select *row,
+			  struct gt_algo_choice *choice)
 {
 	uint64_t bytes = req->count * gt_dtype_bytes(req->dtype), all = bytes;
 
@@ -100,9 +100,26 @@ void gt_cuda_detour_choose(const struct gt_engine *engine,
 	 */
 	if (all < GT_DETOUR_MIN_BYTES || req->trace ||
 	    (gt_coll_reduces(req->coll) && bytes % GT_DETOUR_PACK_BYTES) ||
-	    gt_cuda_detour_fault(engine, req, choice))
+	    gt_detour_fault(engine, req, choice))
 		return;
 	choice->detour_permille = engine->config.best
 					  ? gt_detour_best(engine, req)
 					  : gt_detour_planned(row, choice);
+}
+
+int gt_cuda_detour_choose(const struct gt_engine *engine,
+			  const struct gt_exec_request *req,
+			  const struct gt_plan_select *row,
+			  struct gt_algo_choice *choice, struct gt_err *err)
+{
+	const char *fault = NULL;
+
+	if (!req->choice)
+		gt_detour_set(engine, req, row, choice);
+	else if (choice->detour_permille)
+		fault = gt_detour_fault(engine, req, choice);
+	return fault ? gt_err_set(err, GT_EINPUT, NULL,
+				  "no part of %s can go through the host: %s",
+				  gt_coll_name(req->coll), fault)
+		     : GT_OK;
 }
