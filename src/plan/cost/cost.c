@@ -1,3 +1,7 @@
+/*
+ * The way in: a message is cut as the engines cut it, the row's programs are
+ * executed for a few loops (run.c), and the rest is extrapolated.
+ */
 #include "plan/cost/cost.h"
 
 #include <math.h>
@@ -13,8 +17,9 @@
 #include "plan/ir/measured.h"
 
 /*
- * How the engines cut messages: below a part of this many bytes a worker is
- * not worth it, and a slice is handed over in two pieces of up to 128 KiB.
+ * How the engines cut messages: below a part of GT_COST_PART_BYTES a worker is
+ * not worth it, and a slice is handed over in two pieces of up to
+ * GT_COST_PIECE_BYTES.
  */
 enum {
 	GT_COST_PART_BYTES = 16384,
@@ -27,9 +32,11 @@ struct gt_cost_model {
 	enum gt_coll coll;
 	struct gt_cost_params params[GT_NPROTOCOLS];
 	struct gt_cost_extrapolation extrapolation;
-	/* By row of select, two each; arena NULL: not yet. */
+	/*
+	 * By row of select, two for each; a net is made when its arena is set.
+	 */
 	struct gt_cost_net *nets;
-	struct gt_cost_slicing *cuts; /* room for all channels */
+	struct gt_cost_slicing *slicings; /* room for all channels */
 };
 
 int gt_cost_new(const struct gt_plan *plan, enum gt_coll coll,
@@ -50,10 +57,12 @@ int gt_cost_new(const struct gt_plan *plan, enum gt_coll coll,
 	m->coll = coll;
 	m->nets = gt_arena_array(arena, 2 * (size_t)plan->nselect,
 				 sizeof(*m->nets));
-	m->cuts = gt_arena_array(arena, plan->nchannels, sizeof(*m->cuts));
-	rc = m->nets && m->cuts ? gt_cost_extrapolate_init(&m->extrapolation,
-							   plan, 0, arena, err)
-				: gt_err_nomem(err);
+	m->slicings =
+		gt_arena_array(arena, plan->nchannels, sizeof(*m->slicings));
+	rc = m->nets && m->slicings
+		     ? gt_cost_extrapolate_init(&m->extrapolation, plan, 0,
+						arena, err)
+		     : gt_err_nomem(err);
 	if (rc) {
 		gt_arena_free(arena);
 		return rc;
@@ -109,31 +118,36 @@ void gt_cost_set(struct gt_cost_model *model, enum gt_protocol protocol,
 		model->nets[i].alpha_us = NULL;
 }
 
-/* What one worker does in a loop, and how many loops its part takes. */
+/* How chunks of this length are cut: workers, pieces and loops. */
 static struct gt_cost_slicing gt_cost_slicing_of(
 	const struct gt_plan *plan, const struct gt_plan_select *select,
 	double chunk_bytes)
 {
 	uint32_t slice = select->slice_bytes ? select->slice_bytes
 					     : plan->fifo_slice_bytes;
-	struct gt_cost_slicing cut = {.workers = 1, .turn = GT_COST_PIECES};
+	struct gt_cost_slicing slicing = {.workers = 1,
+					  .pieces = GT_COST_PIECES};
 	double part, most = GT_COST_PIECE_BYTES;
 
 	if (chunk_bytes >= 2 * GT_COST_PART_BYTES && select->workers > 1)
-		cut.workers = (uint32_t)fmin(select->workers,
-					     chunk_bytes / GT_COST_PART_BYTES);
-	part = chunk_bytes / cut.workers;
+		slicing.workers = (uint32_t)fmin(
+			select->workers, chunk_bytes / GT_COST_PART_BYTES);
+	part = chunk_bytes / slicing.workers;
 	most = fmin(most, fmax(slice / GT_COST_PIECES, 16));
 	if (part <= fmin(most, GT_COST_PART_BYTES))
-		cut.turn = 1;
-	/* All loops alike: the last one is not shorter. */
-	cut.loops = ceil(part / (most * cut.turn));
-	if (cut.loops > 0)
-		cut.piece_bytes = chunk_bytes / cut.loops / cut.turn;
-	return cut;
+		slicing.pieces = 1;
+	/* All loops are alike: the last one is not shorter. */
+	slicing.loops = ceil(part / (most * slicing.pieces));
+	if (slicing.loops > 0)
+		slicing.piece_bytes =
+			chunk_bytes / slicing.loops / slicing.pieces;
+	return slicing;
 }
 
-/* A message as the row's channels cut it; the most loops of any. */
+/*
+ * Cut a message for each of the row's channels; *loops becomes the largest
+ * number of loops of any channel.
+ */
 static int gt_cost_slicings(struct gt_cost_model *model, uint32_t row,
 			    uint64_t bytes, double *loops, struct gt_err *err)
 {
@@ -161,18 +175,21 @@ static int gt_cost_slicings(struct gt_cost_model *model, uint32_t row,
 			return rc;
 		chunk = (double)(lay.hi - lay.lo);
 		chunk /= lay.per_block;
-		model->cuts[i] =
+		model->slicings[i] =
 			gt_cost_slicing_of(plan, &plan->select[row], chunk);
-		*loops = fmax(*loops, model->cuts[i].loops);
+		*loops = fmax(*loops, model->slicings[i].loops);
 	}
-	/* Channels run side by side: each as often as the longest one. */
+	/*
+	 * Channels run side by side, so each counts as many loops as the
+	 * longest one.
+	 */
 	for (uint32_t i = 0; i < net->nselected; i++) {
-		struct gt_cost_slicing *cut = &model->cuts[i];
+		struct gt_cost_slicing *slicing = &model->slicings[i];
 
-		if (cut->loops > 0)
-			cut->piece_bytes *= cut->loops / *loops;
+		if (slicing->loops > 0)
+			slicing->piece_bytes *= slicing->loops / *loops;
 		else
-			cut->turn = 0;
+			slicing->pieces = 0;
 	}
 	return GT_OK;
 }
@@ -192,8 +209,9 @@ static int gt_cost_nets_get(struct gt_cost_model *model, uint32_t row,
 }
 
 /*
- * A first loop in which all workers are at the same step, then further ones
- * as far apart as when each works on at its own pace.
+ * The time of a first loop, in which all workers are at the same step, and the
+ * period of further ones, which are as far apart as when each worker goes on at
+ * its own pace.
  */
 static void gt_cost_loops(struct gt_cost_net *net, struct gt_cost_run *run,
 			  double loops, double *first_us, double *period_us)
@@ -210,7 +228,10 @@ static void gt_cost_loops(struct gt_cost_net *net, struct gt_cost_run *run,
 	*period_us = run->end_us[run->loops - 1] - run->end_us[run->loops - 2];
 }
 
-/* Of hops between nodes: the network, or NVLink. */
+/*
+ * The slowest kind of hop in the net: between nodes it is the network, or
+ * NVLink.
+ */
 static enum gt_cost_hop gt_cost_net_kind(const struct gt_cost_net *net)
 {
 	enum gt_cost_hop kind = GT_COST_HOP_NVL;
@@ -239,7 +260,8 @@ static void gt_cost_time(const struct gt_cost_model *model,
 		deep *= 2;
 	if (plan->select[cost->row].algo == GT_ALGO_RING ||
 	    plan->select[cost->row].algo == GT_ALGO_FLOW)
-		deep = 0; /* node after node: it grows evenly */
+		/* rings and flows go node after node, which grows evenly */
+		deep = 0;
 	busy = trees ? gt_cost_extrapolate_max(x, nets, &cost->link)
 		     : gt_cost_extrapolate_busiest(x, nets, &cost->link);
 	busy /= run->loops;
@@ -259,7 +281,7 @@ int gt_cost_price_row(struct gt_cost_model *model, uint32_t row, uint64_t bytes,
 {
 	struct gt_cost_run run = {
 		.params = &model->params[model->plan->select[row].protocol],
-		.cuts = model->cuts,
+		.slicings = model->slicings,
 	};
 	struct gt_cost made = {.row = row, .link = UINT32_MAX};
 	int rc = gt_cost_nets_get(model, row, err);
@@ -280,7 +302,7 @@ int gt_cost_lower_bound(struct gt_cost_model *model, uint32_t row,
 {
 	struct gt_cost_run run = {
 		.params = &model->params[model->plan->select[row].protocol],
-		.cuts = model->cuts,
+		.slicings = model->slicings,
 	};
 	double loops, least = 0;
 	int rc = gt_cost_nets_get(model, row, err);
@@ -309,7 +331,10 @@ int gt_cost_price(struct gt_cost_model *model, uint64_t bytes,
 				 cost, err);
 }
 
-/* Beyond what was measured the model says how the time goes on. */
+/*
+ * Beyond the sizes that were measured the model says how the time goes on: it
+ * is scaled to meet the nearest measurement.
+ */
 static int gt_cost_beyond(struct gt_cost_model *model,
 			  const struct gt_plan_measured *measured,
 			  uint64_t bytes, struct gt_cost *cost,

@@ -36,18 +36,18 @@ struct gt_err;
 
 struct gt_cost {
 	double time_us;
-	uint32_t row; /* of the plan's select table */
-	double loops; /* passes of the programs */
+	uint32_t row; /* index into the plan's select table */
+	double loops; /* loops that the programs run */
 	/*
-	 * The busiest one, or UINT32_MAX for none; from plan->nlinks on the
-	 * uplinks of a cluster's switches, by level and rail.
+	 * The busiest link, or UINT32_MAX for none.  Numbers from plan->nlinks
+	 * on are uplinks of a cluster's switches, by level and rail.
 	 */
 	uint32_t link;
-	double busy;  /* the part of the time that it is */
+	double busy;  /* the part of the time that the link is busy */
 	int measured; /* gt_cost_expect(): time_us is from a measurement */
 };
 
-/* What a cost's link is called, in the plan or in `text`. */
+/* The name of a cost's link, which is in the plan or is written to `text`. */
 enum { GT_COST_LINK_MAX = 64 };
 const char *gt_cost_link_name(const struct gt_plan *plan, uint32_t link,
 			      char text[GT_COST_LINK_MAX]);
@@ -60,13 +60,16 @@ const char *gt_cost_link_name(const struct gt_plan *plan, uint32_t link,
 int gt_cost_new(const struct gt_plan *plan, enum gt_coll coll,
 		struct gt_cost_model **model, struct gt_err *err);
 
-/* Price clusters more quickly and less exactly from now on: to compare. */
+/*
+ * Price clusters more quickly and less exactly from now on, when many prices
+ * are only compared.
+ */
 int gt_cost_set_fast(struct gt_cost_model *model, struct gt_err *err);
 
-/* NULL is allowed. */
+/* Release a model; NULL is allowed. */
 void gt_cost_free(struct gt_cost_model *model);
 
-/* Its parameters; use these instead. */
+/* The model's parameters for a protocol; and use these instead. */
 struct gt_cost_params gt_cost_get(const struct gt_cost_model *model,
 				  enum gt_protocol protocol);
 void gt_cost_set(struct gt_cost_model *model, enum gt_protocol protocol,
@@ -82,16 +85,16 @@ int gt_cost_price_row(struct gt_cost_model *model, uint32_t row, uint64_t bytes,
 		      struct gt_cost *cost, struct gt_err *err);
 
 /*
- * What gt_cost_price_row() will not be below, at a fraction of its work.  Of a
- * cluster of more than 64 ranks that is not much.
+ * A time that gt_cost_price_row() will not be below, at a fraction of its work.
+ * For a cluster of more than 64 ranks it is only the time to begin and end.
  */
 int gt_cost_lower_bound(struct gt_cost_model *model, uint32_t row,
 			uint64_t bytes, double *time_us, struct gt_err *err);
 
 /*
- * The same as gt_cost_price(), but what was measured goes before the model: a
- * plan's measurements of the row's use, between their sizes as powers of the
- * size; beyond them the model, scaled to meet the nearest of them.
+ * The time by what was measured where it was, else by the model: between the
+ * sizes of a measurement of the row's use times are powers of the size, beyond
+ * them the model is scaled to meet the nearest one.
  */
 int gt_cost_expect(struct gt_cost_model *model, uint64_t bytes,
 		   struct gt_cost *cost, struct gt_err *err);

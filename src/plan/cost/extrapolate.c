@@ -1,3 +1,6 @@
+/*
+ * Samples of a large cluster's plan on few nodes, and what grows between them.
+ */
 #include "plan/cost/extrapolate.h"
 
 #include "base/arena.h"
@@ -19,7 +22,10 @@ int gt_cost_extrapolate_init(struct gt_cost_extrapolation *x,
 		return GT_OK;
 	widest = gt_nodes_radix(cluster, gt_cluster_widest(cluster));
 	most = ranks / cluster->nlocal >> (cluster->nlevels - 1);
-	/* An even number, and an even half, for rings that alternate. */
+	/*
+	 * The larger sample and the smaller one, which has half of its nodes,
+	 * have even numbers of them, for rings that alternate.
+	 */
 	most = fast || most < GT_COST_SAMPLE_NODES ? GT_COST_FAST_NODES
 						   : GT_COST_SAMPLE_NODES;
 	if (widest <= most)
@@ -65,9 +71,9 @@ static void gt_cost_extrapolate_longer(double us, uint32_t which, double *most,
 }
 
 /*
- * An uplink is crossed once for each node that is not below its switch, by a
- * flow also for each that is; by a ring once for each rank but one, of which
- * there are about as many as nodes.
+ * For how long an uplink is busy on all nodes.  It is crossed once for each
+ * node that is not below its switch, by a flow also for each that is; by a ring
+ * once for each rank but one, of which there are about as many as nodes.
  */
 static double gt_cost_extrapolate_uplink(const struct gt_cost_extrapolation *x,
 					 const struct gt_cost_net *net,

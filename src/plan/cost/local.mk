@@ -12,3 +12,5 @@ gtopo_core_sources += \
 	%D%/read.h \
 	%D%/route.c \
 	%D%/run.c
+
+EXTRA_DIST += %D%/README.md

@@ -1,3 +1,7 @@
+/*
+ * A lower bound on the time of a row without executing its message: one loop
+ * without bytes, and how long the busiest link has to serve.
+ */
 #include "plan/cost/network.h"
 
 #include <math.h>
@@ -5,25 +9,31 @@
 #include "base/arena.h"
 #include "base/err.h"
 
-/* What sums in another order may differ by, and much more. */
-static const double gt_least_sure = 1 - 1e-9;
+/* The bound is taken down by more than sums in another order may differ. */
+static const double lower_bound_sure = 1 - 1e-9;
 
-/* Without bytes nothing waits for a link: each channel is on its own. */
+/*
+ * The time of a loop without bytes, by channel: nothing waits for a link, so
+ * each channel is on its own.
+ */
 static int gt_lower_bound_alpha(struct gt_cost_net *net,
 				const struct gt_cost_params *params,
 				struct gt_err *err)
 {
-	struct gt_cost_slicing *cuts =
-		gt_arena_array(net->arena, net->nselected, sizeof(*cuts));
-	struct gt_cost_run run = {
-		.params = params, .cuts = cuts, .ngroups = 1, .loops = 1};
+	struct gt_cost_slicing *slicings =
+		gt_arena_array(net->arena, net->nselected, sizeof(*slicings));
+	struct gt_cost_run run = {.params = params,
+				  .slicings = slicings,
+				  .ngroups = 1,
+				  .loops = 1};
 
 	net->alpha_us = gt_arena_array(net->arena, net->nselected,
 				       sizeof(*net->alpha_us));
-	if (!cuts || !net->alpha_us)
+	if (!slicings || !net->alpha_us)
 		return gt_err_nomem(err);
 	for (uint32_t i = 0; i < net->nselected; i++)
-		cuts[i] = (struct gt_cost_slicing){.workers = 1, .turn = 1};
+		slicings[i] =
+			(struct gt_cost_slicing){.workers = 1, .pieces = 1};
 	gt_cost_net_run(net, &run);
 	for (uint32_t i = 0; i < net->nprocs; i++) {
 		const struct gt_cost_proc *proc = &net->procs[i];
@@ -34,7 +44,10 @@ static int gt_lower_bound_alpha(struct gt_cost_net *net,
 	return GT_OK;
 }
 
-/* What the steps of a process put on links. */
+/*
+ * Add what the steps of a process put on links, in microseconds for a byte in
+ * each piece.
+ */
 static void gt_lower_bound_add(const struct gt_cost_net *net,
 			       const struct gt_cost_proc *proc, double *load_us)
 {
@@ -73,7 +86,7 @@ static int gt_lower_bound_load(struct gt_cost_net *net, struct gt_err *err)
 	return GT_OK;
 }
 
-/* How long the busiest link serves in a loop. */
+/* For how long the busiest link serves in a loop. */
 static double gt_lower_bound_busy(const struct gt_cost_net *net,
 				  const struct gt_cost_run *run)
 {
@@ -83,7 +96,8 @@ static double gt_lower_bound_busy(const struct gt_cost_net *net,
 		busy = 0;
 		for (uint32_t i = 0; i < net->nselected; i++)
 			busy += net->load_us[(size_t)i * net->nlinks + l] *
-				run->cuts[i].piece_bytes * run->cuts[i].turn;
+				run->slicings[i].piece_bytes *
+				run->slicings[i].pieces;
 		most = fmax(most, busy);
 	}
 	return most / run->params->rate;
@@ -103,10 +117,10 @@ int gt_cost_net_lower_bound(struct gt_cost_net *net,
 	if (rc)
 		return rc;
 	for (uint32_t i = 0; i < net->nselected; i++)
-		if (run->cuts[i].turn)
+		if (run->slicings[i].pieces)
 			alpha_us = fmax(alpha_us, net->alpha_us[i]);
 	busy_us = gt_lower_bound_busy(net, run);
 	*time_us = (fmax(alpha_us, busy_us) + (loops - 1) * busy_us) *
-		   gt_least_sure;
+		   lower_bound_sure;
 	return GT_OK;
 }

@@ -1,3 +1,7 @@
+/*
+ * The network of one row: programs are lowered for all ranks, reduced to what
+ * takes time, and joined by edges that know their links.
+ */
 #include "plan/cost/network.h"
 
 #include <string.h>
@@ -8,9 +12,9 @@
 #include "plan/lower/step.h"
 
 /*
- * The end that receives what a process sends on a connection, on any lane of
- * the peer.  All ranks of a group stand together, in order, as do the groups
- * of a lane, and the lanes of a channel.
+ * Find the process that receives what another one sends on a connection, on any
+ * lane of the peer; *end becomes its connection.  All ranks of a group stand
+ * together, in order, as do the groups of a lane, and the lanes of a channel.
  */
 static struct gt_cost_proc *gt_cost_find(struct gt_cost_net *net,
 					 const struct gt_cost_proc *like,
@@ -82,7 +86,10 @@ static struct gt_cost_end gt_cost_end_of(const struct gt_step *step, uint32_t i)
 	};
 }
 
-/* What takes time of a program's steps. */
+/*
+ * Reduce a program's steps to what takes time.  The result is 0 when memory ran
+ * out.
+ */
 static int gt_cost_ops(const struct gt_program *program, struct gt_arena *arena,
 		       struct gt_cost_proc *proc)
 {
@@ -119,7 +126,9 @@ static int gt_cost_ops(const struct gt_program *program, struct gt_arena *arena,
 	return 1;
 }
 
-/* Processes in order of channel, lane, group and rank. */
+/*
+ * Lower all programs.  Processes are in order of channel, lane, group and rank.
+ */
 static int gt_cost_lower(struct gt_cost_net *net,
 			 const struct gt_plan_select *select, enum gt_coll coll,
 			 struct gt_err *err)

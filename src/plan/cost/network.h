@@ -1,6 +1,6 @@
 /*
- * What the files of the cost model share: a selection's programs as processes
- * joined by edges, and their execution in time.  Others use plan/cost/cost.h.
+ * What the files of the cost model share: a row's programs as processes joined
+ * by edges, and their execution in time.  Others use plan/cost/cost.h.
  */
 #ifndef GT_PLAN_COST_NETWORK_H
 #define GT_PLAN_COST_NETWORK_H
@@ -13,7 +13,7 @@
 struct gt_arena;
 struct gt_err;
 
-/* What a byte costs on a link that it crosses. */
+/* The time that a byte takes on a link of a route. */
 struct gt_cost_leg {
 	uint32_t link;
 	double us;
@@ -27,11 +27,14 @@ struct gt_cost_route {
 /* One FIFO: who writes and who reads it, over which links. */
 struct gt_cost_edge {
 	uint32_t from, to; /* processes */
-	/* One; of a cluster's templates by the local rank of the block's root. */
+	/*
+	 * One route, or for a cluster's templates one by the local rank of the
+	 * block's root.
+	 */
 	uint32_t nroutes;
 	const struct gt_cost_route *routes;
 	enum gt_cost_hop kind;
-	/* Since the run began; the k-th time stands in place k & mask. */
+	/* Counts since the run began; the k-th time is in place k & mask. */
 	uint32_t written, read, freed, taken;
 	double *data_us, *credit_us;
 };
@@ -40,14 +43,14 @@ struct gt_cost_edge {
 struct gt_cost_end {
 	uint32_t conn;
 	uint8_t sends, waits, posts;
-	uint8_t moves; /* bytes over links */
+	uint8_t moves; /* it moves bytes over links */
 };
 
 /* A step, as far as it takes time. */
 struct gt_cost_op {
 	const struct gt_cost_end *ends;
 	uint32_t nends;
-	uint32_t nlocal; /* operands in the rank's own memory */
+	uint32_t nlocal; /* operands that are in the rank's own memory */
 	uint32_t chunk;
 };
 
@@ -59,7 +62,7 @@ struct gt_cost_proc {
 	uint32_t channel; /* index into plan->channels */
 	uint32_t group;
 	uint32_t selected; /* which of the row's channels that is */
-	uint32_t *edges;   /* of its connections */
+	uint32_t *edges;   /* by the program's connections */
 	uint32_t loop, piece;
 	uint32_t op;
 	double time_us; /* when it can go on */
@@ -86,34 +89,39 @@ struct gt_cost_net {
 	double *link_free_us;       /* when a link has served all so far */
 	double *link_busy_us;       /* how long it served */
 	double *local_free_us;      /* a rank's memory */
-	struct gt_cost_event *heap; /* the first first */
+	struct gt_cost_event *heap; /* ordered by time */
 	uint32_t heap_len;
-	/* lower_bound.c: by selected channel; NULL: not yet. */
+	/*
+	 * For lower_bound.c, by selected channel; NULL until they are needed.
+	 */
 	double *alpha_us; /* of a message without bytes */
 	double *load_us;  /* of each link, for a byte in each piece */
 };
 
-/* How one message is moved; per selected channel. */
+/* How the channel's part of a message is cut. */
 struct gt_cost_slicing {
 	uint32_t workers;
-	uint32_t turn;      /* pieces a slice is handed over in */
-	double loops;       /* that the message takes; 0: nothing to move */
+	uint32_t pieces;    /* pieces a slice is handed over in */
+	double loops;       /* loops of the message; 0: nothing to move */
 	double piece_bytes; /* of all workers together */
 };
 
 enum {
-	GT_COST_LOOPS = 4,  /* that are executed */
+	GT_COST_LOOPS = 4,  /* loops that are executed */
 	GT_COST_PIECES = 2, /* pieces of a slice, at most */
-	/* Workers wait each on its own, so that others use the links: more
-	 * groups than this change nothing that shows. */
+	/*
+	 * Groups of workers wait on their own while others use the links.  More
+	 * groups than this change nothing that shows.
+	 */
 	GT_COST_GROUPS = 3,
 };
 
 struct gt_cost_run {
 	const struct gt_cost_params *params;
-	const struct gt_cost_slicing *cuts; /* by selected channel */
-	uint32_t ngroups;             /* that the workers are divided into */
-	uint32_t loops;               /* to execute, up to GT_COST_LOOPS */
+	const struct gt_cost_slicing *slicings; /* by selected channel */
+	uint32_t ngroups; /* that the workers are divided into */
+	/* loops to execute, up to GT_COST_LOOPS */
+	uint32_t loops;
 	double end_us[GT_COST_LOOPS]; /* of each loop, filled in */
 };
 
@@ -122,7 +130,10 @@ int gt_cost_net_init(struct gt_cost_net *net, const struct gt_plan *plan,
 		     uint32_t row, enum gt_coll coll, struct gt_arena *arena,
 		     struct gt_err *err);
 
-/* route.c: the routes, and the kind, of an edge between two ranks. */
+/*
+ * The routes (route.c): links of every hop, and the kind and the routes of an
+ * edge between two ranks.
+ */
 struct gt_cost_routes;
 int gt_cost_routes_new(const struct gt_plan *plan, struct gt_arena *arena,
 		       struct gt_cost_routes **routes, struct gt_err *err);
@@ -132,15 +143,15 @@ int gt_cost_routes_find(const struct gt_cost_routes *routes, uint32_t channel,
 			struct gt_err *err);
 
 /*
- * The uplink of the switch of a level (not the last) and rail that `node` is
- * below, as a number of a link.
+ * The number, as a link, of the uplink of the switch of a level (not the last)
+ * and rail that `node` is below.
  */
 uint32_t gt_cost_uplink(const struct gt_plan *plan, uint32_t level,
 			uint32_t node, uint32_t rail, int in);
 
 /*
- * lower_bound.c: what `loops` loops take at least, for any order of service: a
- * loop without bytes, then what the busiest link serves.
+ * A time that `loops` loops take at least, for any order of service
+ * (lower_bound.c): a loop without bytes, then what the busiest link serves.
  */
 int gt_cost_net_lower_bound(struct gt_cost_net *net,
 			    const struct gt_cost_run *run, double loops,

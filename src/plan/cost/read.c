@@ -1,3 +1,4 @@
+/* The cost model's parameters from a file. */
 #include "plan/cost/read.h"
 
 #include <string.h>
@@ -14,7 +15,9 @@ static int gt_cost_find_hop(const char *name)
 	return -1;
 }
 
-/* A number above 0 if it is there. */
+/*
+ * Read a number above 0 if the object has it; *value stays as it is otherwise.
+ */
 static int gt_cost_number(const struct gt_json *object, const char *key,
 			  double *value, struct gt_err *err)
 {

@@ -14,7 +14,10 @@
 struct gt_cost_model;
 struct gt_err;
 
-/* GT_EINPUT, with file and JSON path, when it is not that. */
+/*
+ * Read the file into the model.  GT_EINPUT, with file and JSON path, when it is
+ * not of this form.
+ */
 int gt_cost_read(const char *path, struct gt_cost_model *model,
 		 struct gt_err *err);
 

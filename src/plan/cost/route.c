@@ -1,3 +1,7 @@
+/*
+ * The links that an edge between two ranks crosses: a hop of the channel and,
+ * in a cluster, the uplinks between the two nodes' ports.
+ */
 #include "plan/cost/network.h"
 
 #include <string.h>
@@ -11,14 +15,17 @@
 struct gt_cost_routes {
 	const struct gt_plan *plan;
 	struct gt_arena *arena;
-	struct gt_link_graph vertices; /* of a cluster */
+	struct gt_link_graph vertices; /* of a cluster's node */
 };
 
-/* A hop as it is listed, or the other way round between the same ranks. */
-struct gt_cost_way {
+/*
+ * A hop between two nodes or ranks, taken as it is listed or the other way
+ * round.
+ */
+struct gt_cost_crossing {
 	const struct gt_plan_hop *hop;
 	int back;
-	uint32_t nodes[2]; /* of the sender and of the receiver */
+	uint32_t nodes[2]; /* those of the sender and of the receiver */
 };
 
 uint32_t gt_cost_uplink(const struct gt_plan *plan, uint32_t level,
@@ -59,7 +66,10 @@ int gt_cost_routes_new(const struct gt_plan *plan, struct gt_arena *arena,
 		       : GT_OK;
 }
 
-/* Of the links of a route, the one that takes longest to answer. */
+/*
+ * The kind of the hop: that of the link on its route that takes longest to
+ * answer.
+ */
 static enum gt_cost_hop gt_cost_kind(const struct gt_plan *plan,
 				     const struct gt_plan_hop *hop)
 {
@@ -91,61 +101,70 @@ static void gt_cost_leg(const struct gt_cost_routes *r, uint32_t node,
 		.link = node * r->plan->nlinks + link, .us = us};
 }
 
-/* Up from one end's port, and down to the other's, as far as they differ. */
+/*
+ * Add the uplinks from the sender's port up or, with `in`, down to the
+ * receiver's, as far as their switches differ.
+ */
 static void gt_cost_climb(const struct gt_cost_routes *r,
-			  const struct gt_cost_way *way, uint32_t port, int in,
-			  struct gt_cost_route *route)
+			  const struct gt_cost_crossing *crossing,
+			  uint32_t port, int in, struct gt_cost_route *route)
 {
 	const struct gt_plan_cluster *cluster = r->plan->cluster;
 
 	for (uint32_t l = 0; l + 1 < cluster->nlevels; l++) {
 		uint32_t nodes = cluster->levels[l].nodes;
 
-		if (way->nodes[0] / nodes == way->nodes[1] / nodes)
+		if (crossing->nodes[0] / nodes == crossing->nodes[1] / nodes)
 			continue;
 		route->legs[route->nlegs++] = (struct gt_cost_leg){
-			gt_cost_uplink(r->plan, l, way->nodes[in],
+			gt_cost_uplink(r->plan, l, crossing->nodes[in],
 				       cluster->ports[port].rail, in),
 			1 / gt_rat_double(cluster->levels[l].gbs) / 1e3};
 	}
 }
 
-/* The hop's links are the sender's up to a port, the receiver's behind it. */
+/*
+ * Add a hop's links.  They are the sender's up to a port, and the receiver's
+ * behind it.
+ */
 static void gt_cost_walk(const struct gt_cost_routes *r,
-			 const struct gt_cost_way *way,
+			 const struct gt_cost_crossing *crossing,
 			 struct gt_cost_route *route)
 {
 	const struct gt_link_graph *v = &r->vertices;
-	const struct gt_plan_hop *hop = way->hop;
+	const struct gt_plan_hop *hop = crossing->hop;
 	int in = 0;
 
 	for (uint32_t i = 0; i < hop->nroute; i++) {
-		uint32_t link = hop->route[way->back ? hop->nroute - 1 - i : i];
+		uint32_t link =
+			hop->route[crossing->back ? hop->nroute - 1 - i : i];
 		struct gt_rat charge = hop->charge;
 
-		if (way->back)
+		if (crossing->back)
 			link = v->back[link];
 		if (link == GT_NO_VERTEX)
 			continue;
 		if (v->port[v->from[link]] != GT_NO_VERTEX) {
 			in = 1;
-			gt_cost_climb(r, way, v->port[v->from[link]], 1, route);
+			gt_cost_climb(r, crossing, v->port[v->from[link]], 1,
+				      route);
 		}
-		/* The charge is of the side that is listed first. */
-		if (hop->network && in != way->back)
+		/* The charge is for the side that is listed first. */
+		if (hop->network && in != crossing->back)
 			charge = GT_RAT(1, 1);
-		gt_cost_leg(r, way->nodes[in], link, charge, route);
+		gt_cost_leg(r, crossing->nodes[in], link, charge, route);
 		if (v->port[v->to[link]] != GT_NO_VERTEX)
-			gt_cost_climb(r, way, v->port[v->to[link]], 0, route);
+			gt_cost_climb(r, crossing, v->port[v->to[link]], 0,
+				      route);
 	}
 }
 
 static int gt_cost_route(const struct gt_cost_routes *r,
-			 const struct gt_cost_way *way,
+			 const struct gt_cost_crossing *crossing,
 			 struct gt_cost_route *route, struct gt_err *err)
 {
 	const struct gt_plan *plan = r->plan;
-	uint32_t most = way->hop->nroute;
+	uint32_t most = crossing->hop->nroute;
 
 	if (plan->cluster)
 		most += 2 * plan->cluster->nlevels;
@@ -153,13 +172,14 @@ static int gt_cost_route(const struct gt_cost_routes *r,
 	if (!route->legs)
 		return gt_err_nomem(err);
 	if (plan->cluster)
-		gt_cost_walk(r, way, route);
-	for (uint32_t i = 0; i < way->hop->nroute && !plan->cluster; i++)
-		gt_cost_leg(r, 0, way->hop->route[i], way->hop->charge, route);
+		gt_cost_walk(r, crossing, route);
+	for (uint32_t i = 0; i < crossing->hop->nroute && !plan->cluster; i++)
+		gt_cost_leg(r, 0, crossing->hop->route[i],
+			    crossing->hop->charge, route);
 	return GT_OK;
 }
 
-/* The channel's hop between two ranks of one node, either way round. */
+/* The channel's hop from one rank of a node to another, or NULL. */
 static const struct gt_plan_hop *gt_cost_local(
 	const struct gt_plan_channel *channel, uint32_t from, uint32_t to)
 {
@@ -172,7 +192,10 @@ static const struct gt_plan_hop *gt_cost_local(
 	return NULL;
 }
 
-/* By which of the channel's network hops do a root's blocks get there? */
+/*
+ * The network hop of the channel by which the blocks of a root get to rank
+ * `to`, or NULL when that is from another rank.
+ */
 static const struct gt_plan_hop *gt_cost_remote(
 	const struct gt_plan_channel *channel, uint32_t root, uint32_t from,
 	uint32_t to)
@@ -183,7 +206,10 @@ static const struct gt_plan_hop *gt_cost_remote(
 	return tree->away[to] < 0 && hop->from == from ? hop : NULL;
 }
 
-/* A ring's only one to the next node, or a tree's between nodes. */
+/*
+ * The network hop of a ring, which leads to the next node, or of a tree; NULL
+ * when it does not join these two ranks.
+ */
 static const struct gt_plan_hop *gt_cost_onward(
 	const struct gt_cost_routes *r, const struct gt_plan_channel *channel,
 	const uint32_t ends[2])
@@ -198,7 +224,10 @@ static const struct gt_plan_hop *gt_cost_onward(
 	return hop->from == ends[0] % n && hop->to == ends[1] % n ? hop : NULL;
 }
 
-/* By which a flow's paths cross the network so far, between these two. */
+/*
+ * The network hop of a flow's paths between two ranks of nodes so far apart, or
+ * NULL.
+ */
 static const struct gt_plan_hop *gt_cost_far(
 	const struct gt_plan_cluster *cluster,
 	const struct gt_plan_channel *channel, const uint32_t ends[2])
@@ -222,37 +251,42 @@ static const struct gt_plan_hop *gt_cost_far(
 	return NULL;
 }
 
-/* What goes up a template takes its hops the other way. */
-static struct gt_cost_way gt_cost_way_of(const struct gt_cost_routes *r,
-					 const struct gt_plan_channel *channel,
-					 uint32_t root, const uint32_t ends[2])
+/*
+ * The hop between two ranks; what goes up a template takes its hops the other
+ * way round.
+ */
+static struct gt_cost_crossing gt_cost_crossing_of(
+	const struct gt_cost_routes *r, const struct gt_plan_channel *channel,
+	uint32_t root, const uint32_t ends[2])
 {
 	uint32_t n =
 		r->plan->cluster ? r->plan->cluster->nlocal : r->plan->nranks;
-	struct gt_cost_way way = {.nodes = {ends[0] / n, ends[1] / n}};
+	struct gt_cost_crossing crossing = {
+		.nodes = {ends[0] / n, ends[1] / n}};
 	uint32_t a = ends[0] % n, b = ends[1] % n;
 
-	if (way.nodes[0] != way.nodes[1] && channel->shape == GT_SHAPE_FLOW) {
-		way.hop = gt_cost_far(r->plan->cluster, channel, ends);
-		return way;
+	if (crossing.nodes[0] != crossing.nodes[1] &&
+	    channel->shape == GT_SHAPE_FLOW) {
+		crossing.hop = gt_cost_far(r->plan->cluster, channel, ends);
+		return crossing;
 	}
-	if (way.nodes[0] != way.nodes[1] && !channel->templates) {
-		way.hop = gt_cost_onward(r, channel, ends);
-		return way;
+	if (crossing.nodes[0] != crossing.nodes[1] && !channel->templates) {
+		crossing.hop = gt_cost_onward(r, channel, ends);
+		return crossing;
 	}
-	if (way.nodes[0] != way.nodes[1]) {
-		way.hop = gt_cost_remote(channel, root, a, b);
-		way.back = !way.hop;
-		if (way.back)
-			way.hop = gt_cost_remote(channel, root, b, a);
-		return way;
+	if (crossing.nodes[0] != crossing.nodes[1]) {
+		crossing.hop = gt_cost_remote(channel, root, a, b);
+		crossing.back = !crossing.hop;
+		if (crossing.back)
+			crossing.hop = gt_cost_remote(channel, root, b, a);
+		return crossing;
 	}
-	way.hop = gt_cost_local(channel, a, b);
-	if (!way.hop && channel->templates) {
-		way.back = 1;
-		way.hop = gt_cost_local(channel, b, a);
+	crossing.hop = gt_cost_local(channel, a, b);
+	if (!crossing.hop && channel->templates) {
+		crossing.back = 1;
+		crossing.hop = gt_cost_local(channel, b, a);
 	}
-	return way;
+	return crossing;
 }
 
 int gt_cost_routes_find(const struct gt_cost_routes *routes, uint32_t channel,
@@ -266,7 +300,7 @@ int gt_cost_routes_find(const struct gt_cost_routes *routes, uint32_t channel,
 	struct gt_cost_route *made;
 	int rc = GT_OK;
 
-	/* Over the network it may be other ports for other roots. */
+	/* Over the network the blocks of other roots may take other ports. */
 	if (c->templates &&
 	    from / plan->cluster->nlocal != to / plan->cluster->nlocal)
 		n = plan->cluster->nlocal;
@@ -277,13 +311,14 @@ int gt_cost_routes_find(const struct gt_cost_routes *routes, uint32_t channel,
 	edge->routes = made;
 	edge->kind = GT_COST_HOP_NVL;
 	for (uint32_t i = 0; i < n && from != to && !rc; i++) {
-		struct gt_cost_way way = gt_cost_way_of(routes, c, i, ends);
+		struct gt_cost_crossing crossing =
+			gt_cost_crossing_of(routes, c, i, ends);
 
-		if (!way.hop)
+		if (!crossing.hop)
 			continue;
 		found = 1;
-		edge->kind = gt_cost_kind(plan, way.hop);
-		rc = gt_cost_route(routes, &way, &made[i], err);
+		edge->kind = gt_cost_kind(plan, crossing.hop);
+		rc = gt_cost_route(routes, &crossing, &made[i], err);
 	}
 	if (!rc && !found && from != to)
 		rc = gt_err_set(err, GT_EINPUT, plan->file,

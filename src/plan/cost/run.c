@@ -1,8 +1,12 @@
+/*
+ * A network executed in time, event by event: the process that can go on first
+ * moves the next piece, and its posts let others go on.
+ */
 #include "plan/cost/network.h"
 
 #include <string.h>
 
-/* Moving one piece by one step. */
+/* The moving of one piece by one step. */
 struct gt_cost_move {
 	double bytes;
 	double begin_us, end_us;
@@ -18,14 +22,14 @@ static int gt_cost_before(const struct gt_cost_event *a,
 static void gt_cost_push(struct gt_cost_net *net, uint32_t proc)
 {
 	struct gt_cost_event *heap = net->heap;
-	struct gt_cost_event turn = {net->procs[proc].time_us, proc};
+	struct gt_cost_event event = {net->procs[proc].time_us, proc};
 	uint32_t at = net->heap_len++, up;
 
-	while (at && gt_cost_before(&turn, &heap[up = (at - 1) / 2])) {
+	while (at && gt_cost_before(&event, &heap[up = (at - 1) / 2])) {
 		heap[at] = heap[up];
 		at = up;
 	}
-	heap[at] = turn;
+	heap[at] = event;
 	net->procs[proc].queued = 1;
 }
 
@@ -49,7 +53,10 @@ static uint32_t gt_cost_pop(struct gt_cost_net *net)
 	return first;
 }
 
-/* Not before `at`: a server that is busy until *free_us serves in order. */
+/*
+ * A server that is busy until *free_us serves in order; the result is when it
+ * has served this, which came at `at`.
+ */
 static double gt_cost_serve(double *free_us, double at, double us)
 {
 	if (*free_us < at)
@@ -57,7 +64,7 @@ static double gt_cost_serve(double *free_us, double at, double us)
 	return *free_us += us;
 }
 
-/* 1 and when the operand may be used, 0 when nobody knows yet. */
+/* Can the operand be used, and when?  The result is 0 when nobody knows yet. */
 static int gt_cost_awaits(const struct gt_cost_net *net,
 			  const struct gt_cost_edge *edge, int sends,
 			  double *time_us)
@@ -105,7 +112,7 @@ const struct gt_cost_route *gt_cost_edge_route(const struct gt_cost_edge *edge,
 	return &edge->routes[edge->nroutes > 1 ? chunk % edge->nroutes : 0];
 }
 
-/* Bytes over all links of a hop; links pass them on as they come. */
+/* Move bytes over all links of a hop, which pass them on as they come. */
 static void gt_cost_transfer(struct gt_cost_net *net,
 			     const struct gt_cost_edge *edge,
 			     const struct gt_cost_run *run, uint32_t chunk,
@@ -126,14 +133,14 @@ static void gt_cost_transfer(struct gt_cost_net *net,
 	}
 }
 
-/* What the step moves over links, and in the rank's memory. */
+/* Move what the step moves over links, and in the rank's memory. */
 static void gt_cost_work(struct gt_cost_net *net,
 			 const struct gt_cost_proc *proc,
 			 const struct gt_cost_run *run,
 			 struct gt_cost_move *move)
 {
 	const struct gt_cost_op *op = &proc->ops[proc->op];
-	const struct gt_cost_slicing *cut = &run->cuts[proc->selected];
+	const struct gt_cost_slicing *slicing = &run->slicings[proc->selected];
 	double end;
 
 	for (uint32_t i = 0; i < op->nends; i++)
@@ -146,8 +153,9 @@ static void gt_cost_work(struct gt_cost_net *net,
 		op->nlocal * move->bytes / 1e3 / run->params->local_gbs);
 	if (move->end_us < end)
 		move->end_us = end;
-	end = move->begin_us + move->bytes * run->ngroups / 1e3 /
-				       (cut->workers * run->params->worker_gbs);
+	end = move->begin_us +
+	      move->bytes * run->ngroups / 1e3 /
+		      (slicing->workers * run->params->worker_gbs);
 	if (move->end_us < end)
 		move->end_us = end;
 }
@@ -161,7 +169,10 @@ static void gt_cost_take(struct gt_cost_net *net, struct gt_cost_edge *edge,
 		edge->taken++;
 }
 
-/* Tell the other ends, and let them go on if that was all they lacked. */
+/*
+ * Tell the other ends of the step's FIFOs, so that they go on if that was all
+ * they lacked.
+ */
 static void gt_cost_post(struct gt_cost_net *net, uint32_t p,
 			 const struct gt_cost_run *run, double now_us)
 {
@@ -184,10 +195,10 @@ static void gt_cost_post(struct gt_cost_net *net, uint32_t p,
 	}
 }
 
-/* The next piece, else the next step, else the next loop. */
+/* Go on to the next piece, else the next step, else the next loop. */
 static void gt_cost_advance(struct gt_cost_proc *proc, struct gt_cost_run *run)
 {
-	if (++proc->piece < run->cuts[proc->selected].turn)
+	if (++proc->piece < run->slicings[proc->selected].pieces)
 		return;
 	proc->piece = 0;
 	if (++proc->op < proc->nops)
@@ -204,7 +215,8 @@ static void gt_cost_step(struct gt_cost_net *net, uint32_t p,
 	struct gt_cost_proc *proc = &net->procs[p];
 	const struct gt_cost_op *op = &proc->ops[proc->op];
 	struct gt_cost_move move = {
-		.bytes = run->cuts[proc->selected].piece_bytes / run->ngroups,
+		.bytes = run->slicings[proc->selected].piece_bytes /
+			 run->ngroups,
 		.begin_us = proc->time_us,
 		.end_us = proc->time_us,
 	};
@@ -241,9 +253,12 @@ static void gt_cost_reset(struct gt_cost_net *net,
 		proc->loop = proc->piece = proc->op = 0;
 		proc->time_us = 0;
 		proc->queued = 0;
-		/* Idle: no steps, or nothing of the message is its own. */
+		/*
+		 * A process is idle when it has no steps, or when nothing of
+		 * the message is its own.
+		 */
 		if (!proc->nops || proc->group >= run->ngroups ||
-		    !run->cuts[proc->selected].turn)
+		    !run->slicings[proc->selected].pieces)
 			proc->loop = run->loops;
 	}
 }

@@ -18,3 +18,5 @@ gtopo_core_sources += \
 	%D%/read_select.c \
 	%D%/reader.c \
 	%D%/reader.h
+
+EXTRA_DIST += %D%/README.md

@@ -1,3 +1,4 @@
+/* Channels from JSON: what their shape needs, shares, and hops. */
 #include "plan/json/read_sections.h"
 
 #include <inttypes.h>
@@ -36,7 +37,7 @@ static int gt_read_hop(struct gt_plan_reader *reader, const struct gt_json *at,
 	return rc ? rc : gt_read_charge(at, &hop->charge, err);
 }
 
-/* A link called "FROM>TO" stands for the hop. */
+/* Make the hop that a link called "FROM>TO" stands for. */
 static int gt_read_implied_hop(struct gt_plan_reader *reader,
 			       const struct gt_json *at,
 			       struct gt_plan_hop *hop, struct gt_err *err)
@@ -53,7 +54,10 @@ static int gt_read_implied_hop(struct gt_plan_reader *reader,
 	return gt_read_link(reader, at, id, hop->route, err);
 }
 
-/* A tree's hops are its edges, in the directions that bytes take. */
+/*
+ * A tree that lists no hops has its edges as hops, in the directions in which
+ * bytes go.
+ */
 static int gt_read_implied_hops(struct gt_plan_reader *reader,
 				const struct gt_json *at,
 				struct gt_plan_channel *channel,
@@ -178,7 +182,7 @@ static int gt_read_chunks(const struct gt_json *object,
 	return gt_json_u32(&at, UINT32_MAX, &channel->nscratch, err);
 }
 
-/* Ranks; of a cluster a class and hops. */
+/* A path is an array of ranks, or in a cluster a class and hops. */
 static int gt_read_path(struct gt_plan_reader *reader, const struct gt_json *at,
 			struct gt_plan_path *path, struct gt_err *err)
 {
@@ -201,7 +205,9 @@ static int gt_read_path(struct gt_plan_reader *reader, const struct gt_json *at,
 				    &path->nhops, &path->hops, err);
 }
 
-/* Pairs that are not named go directly, but in a cluster. */
+/*
+ * Pairs of ranks that are not named go directly; in a cluster all have a path.
+ */
 static int gt_read_paths(struct gt_plan_reader *reader,
 			 const struct gt_json *object,
 			 struct gt_plan_channel *channel, struct gt_err *err)

@@ -1,3 +1,7 @@
+/*
+ * What only a cluster's plan has: nodes, ports, levels, templates, and the sets
+ * of its certificate.
+ */
 #include "plan/json/read_sections.h"
 
 #include <stdio.h>
@@ -9,7 +13,10 @@
 #include "plan/ir/plan.h"
 #include "plan/json/reader.h"
 
-/* Enough for any; keeps what a hostile file can ask for within bounds. */
+/*
+ * These are enough for any cluster, and keep what a hostile file can ask for
+ * within bounds.
+ */
 enum { GT_CLUSTER_MAX_RANKS = 1 << 24, GT_CLUSTER_MAX_LOCAL = 512 };
 
 static int gt_read_level(const struct gt_json *at, struct gt_plan_level *level,
@@ -147,7 +154,7 @@ int gt_read_cluster(struct gt_plan_reader *reader, const struct gt_json *at,
 	return rc ? rc : gt_read_levels(reader, at, err);
 }
 
-/* nlocal numbers from -1 on. */
+/* An array of nlocal numbers from -1 on. */
 static int gt_read_places(struct gt_plan_reader *reader,
 			  const struct gt_json *object, const char *key,
 			  int32_t **places, struct gt_err *err)
@@ -198,7 +205,7 @@ static int gt_read_template(struct gt_plan_reader *reader,
 	if (!tree->net)
 		return GT_ESYS;
 	for (uint32_t i = 0; i < n; i++)
-		tree->net[i] = (uint32_t)net[i]; /* -1: no hop at all */
+		tree->net[i] = (uint32_t)net[i]; /* -1 is no hop at all */
 	return GT_OK;
 }
 

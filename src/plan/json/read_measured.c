@@ -1,3 +1,4 @@
+/* Measurements from JSON. */
 #include "plan/json/read_sections.h"
 
 #include "base/arena.h"
@@ -31,7 +32,7 @@ static int gt_read_sizes(struct gt_plan_reader *reader,
 	return rc;
 }
 
-/* One for each size. */
+/* There is one time for each size. */
 static int gt_read_times(struct gt_plan_reader *reader,
 			 const struct gt_json *object,
 			 struct gt_plan_measured *measured, struct gt_err *err)

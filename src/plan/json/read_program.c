@@ -1,3 +1,4 @@
+/* Programs of explicit steps from JSON. */
 #include "plan/json/read_sections.h"
 
 #include <stdlib.h>
@@ -10,7 +11,7 @@
 #include "plan/lower/step.h"
 
 enum {
-	GT_READ_OPERANDS = 255, /* of a step, each sources and targets */
+	GT_READ_OPERANDS = 255, /* the most sources, and targets, of a step */
 	GT_READ_LANES = 1024,
 };
 
@@ -33,7 +34,10 @@ static int gt_read_flag(const struct gt_json *object, const char *key,
 					     : GT_OK;
 }
 
-/* {"from": 2} or {"to": 2}, with a "tag" where there are several. */
+/*
+ * A connection is {"from": 2} or {"to": 2}, with a "tag" where there are
+ * several.
+ */
 static int gt_read_conn(struct gt_plan_reader *reader, const struct gt_json *at,
 			struct gt_conn *conn, struct gt_err *err)
 {
@@ -80,7 +84,10 @@ static int gt_read_conns(struct gt_plan_reader *reader,
 	return rc;
 }
 
-/* What is not said: the step's chunk; a slot is waited for and posted. */
+/*
+ * Members that are left out have defaults: the chunk is the step's, and a slot
+ * is waited for and posted.
+ */
 static int gt_read_operand(const struct gt_program *program,
 			   const struct gt_json *at, uint32_t chunk,
 			   struct gt_operand *operand, struct gt_err *err)
@@ -134,7 +141,10 @@ static int gt_read_operands(const struct gt_program *program,
 	return rc;
 }
 
-/* "op" names the step for people; operands alone say what it does. */
+/*
+ * The member "op" names the step for people; the operands alone say what it
+ * does.
+ */
 static int gt_read_step(struct gt_program *program, const struct gt_json *at,
 			struct gt_operand *operands, struct gt_err *err)
 {
@@ -161,7 +171,7 @@ static int gt_read_step(struct gt_program *program, const struct gt_json *at,
 	return rc;
 }
 
-/* Records that a step may need, whatever is wrong with it. */
+/* The number of records that a step may need, whatever is wrong with it. */
 static uint32_t gt_read_nrecords(const struct gt_json *step)
 {
 	static const char *const keys[] = {"src", "dst"};
@@ -203,7 +213,7 @@ static int gt_read_steps(struct gt_plan_reader *reader,
 	return rc;
 }
 
-/* The channel is called by its id. */
+/* A program names its channel by id. */
 static int gt_read_owner(const struct gt_plan *plan,
 			 const struct gt_json *object,
 			 struct gt_program *program, struct gt_err *err)

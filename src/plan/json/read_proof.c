@@ -1,3 +1,4 @@
+/* The proof from JSON: what it claims, and its certificate. */
 #include "plan/json/read_sections.h"
 
 #include "base/arena.h"
@@ -16,7 +17,10 @@ static int gt_read_member_rat(const struct gt_json *object, const char *key,
 	return rc ? rc : gt_json_rat(&at, rat, err);
 }
 
-/* An object of links, of a cluster's rings also uplinks, and prices. */
+/*
+ * An object whose keys are links, or uplinks of a cluster, and whose values are
+ * prices.
+ */
 static int gt_read_price_list(struct gt_plan_reader *reader,
 			      const struct gt_json *at,
 			      struct gt_plan_prices *prices, struct gt_err *err)
@@ -63,7 +67,7 @@ static int gt_read_prices(struct gt_plan_reader *reader,
 	return rc;
 }
 
-/* One list for each number of rings; an empty one says nothing. */
+/* There is one list for each number of rings; an empty one says nothing. */
 static int gt_read_equal(struct gt_plan_reader *reader,
 			 const struct gt_json *certificate, struct gt_err *err)
 {
@@ -89,7 +93,10 @@ static int gt_read_equal(struct gt_plan_reader *reader,
 	return rc;
 }
 
-/* A rank, or of a cluster's node one of its ranks or ports. */
+/*
+ * An end of a route: a rank, or in a cluster one of a node's ranks or ports,
+ * under either of two keys.
+ */
 static int gt_read_end(struct gt_plan_reader *reader, const struct gt_json *at,
 		       const char *const keys[2], uint32_t *end,
 		       struct gt_err *err)
@@ -179,7 +186,7 @@ static int gt_read_part(struct gt_plan_reader *reader, const struct gt_json *at,
 	return rc;
 }
 
-/* "cut": {"inside", "links"} is a short way to write a single part. */
+/* A "cut" of "inside" and "links" is a short way to write a single part. */
 static int gt_read_parts(struct gt_plan_reader *reader,
 			 const struct gt_json *certificate, struct gt_err *err)
 {

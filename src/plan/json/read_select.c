@@ -1,3 +1,7 @@
+/*
+ * Uses of channels from JSON: rows of select and the FIFO, with defaults for
+ * what is left out.
+ */
 #include "plan/json/read_sections.h"
 
 #include <stdlib.h>
@@ -59,7 +63,7 @@ static int gt_id_cmp(const void *a, const void *b)
 	return (left->id > right->id) - (left->id < right->id);
 }
 
-/* Sorted, to find indices by. */
+/* Sort the channels' ids, so that indices are found by them. */
 static int gt_read_ids(struct gt_plan_reader *reader, struct gt_err *err)
 {
 	const struct gt_plan *plan = reader->plan;
@@ -75,7 +79,7 @@ static int gt_read_ids(struct gt_plan_reader *reader, struct gt_err *err)
 	return GT_OK;
 }
 
-/* Ids in the file, indices in the plan. */
+/* The file names channels by id, the plan by index. */
 static int gt_read_used(struct gt_plan_reader *reader,
 			const struct gt_json *object,
 			struct gt_plan_select *select, struct gt_err *err)
@@ -103,7 +107,7 @@ static int gt_read_used(struct gt_plan_reader *reader,
 	return rc;
 }
 
-/* An optional number, 0 when it is left out. */
+/* Read an optional number, which is 0 when it is left out. */
 static int gt_read_own(const struct gt_json *object, const char *key,
 		       uint32_t *number, struct gt_err *err)
 {
@@ -172,7 +176,7 @@ static int gt_read_one_select(struct gt_plan_reader *reader,
 	return rc ? rc : gt_read_use(reader, object, select, err);
 }
 
-/* What a plan without a table means by its channels. */
+/* The algorithm of a plan without a table, by the shape of its channels. */
 static enum gt_algo gt_read_algo(const struct gt_plan *plan)
 {
 	switch (plan->channels[0].shape) {

@@ -65,7 +65,7 @@ int gt_read_rank(struct gt_plan_reader *reader, const struct gt_json *object,
 	return rc ? rc : gt_json_u32(&at, reader->plan->nranks - 1, rank, err);
 }
 
-/* An array's length, and room for a number for each item. */
+/* Read an array's length, and make room for a number for each item. */
 static int gt_read_list(struct gt_plan_reader *reader, const struct gt_json *at,
 			uint32_t *n, uint32_t **numbers, struct gt_err *err)
 {
@@ -103,7 +103,7 @@ static int gt_link_name_cmp(const void *a, const void *b)
 	return strcmp(left->id, right->id);
 }
 
-/* Sorted, so that a file of a million links is read in time. */
+/* Links are sorted by id, so that a file of a million links is read in time. */
 int gt_read_link_names(struct gt_plan_reader *reader, const struct gt_json *at,
 		       struct gt_err *err)
 {

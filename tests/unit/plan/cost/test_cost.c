@@ -170,7 +170,7 @@ static double run_whole(struct gt_plan *plan, enum gt_coll coll, double bytes,
 	struct gt_cost_params params = gt_cost_default(GT_PROTOCOL_SIMPLE);
 	struct gt_cost_slicing cut = {1, 1, 1, bytes};
 	struct gt_cost_run run = {
-		.params = &params, .cuts = &cut, .ngroups = 1, .loops = 1};
+		.params = &params, .slicings = &cut, .ngroups = 1, .loops = 1};
 	struct gt_err err;
 
 	gt_err_init(&err);
