@@ -50,13 +50,13 @@ static int round_weights(struct gt_alltoall_master *m, int64_t *weights)
 	return 1;
 }
 
-/* Exact weights of columns; GT_ENO where these have too many digits. */
-static int exact_weights(struct gt_alltoall_master *m, int64_t *weights)
+/* The last basis's solution as whole numbers; GT_ENO when these do not fit. */
+static int basis_weights(const struct gt_alltoall_master *m, int64_t *weights)
 {
-	const struct gt_basis_program of = gt_alltoall_basis(m);
+	const struct gt_basis_program program = gt_alltoall_basis(m);
 	struct gt_basis basis;
-	int64_t den = 0, denominator = INT64_MAX;
-	int rc = gt_basis_init(&basis, &of, m->lp);
+	int64_t den = 0;
+	int rc = gt_basis_init(&basis, &program, m->lp);
 
 	if (!rc)
 		rc = gt_basis_shares(&basis);
@@ -71,22 +71,33 @@ static int exact_weights(struct gt_alltoall_master *m, int64_t *weights)
 			weights[basis.columns[i] - 1] = num;
 	}
 	gt_basis_release(&basis);
-	/*
-	 * Each root gets what the poorest has; then all lose their common
-	 * divisor.
-	 */
-	for (uint32_t root = 0; !rc && root < m->nroots; root++) {
+	return rc;
+}
+
+/* The weight of the root that has least. */
+static int64_t least_root_weight(const struct gt_alltoall_master *m,
+				 const int64_t *weights)
+{
+	int64_t least = INT64_MAX;
+
+	for (uint32_t root = 0; root < m->nroots; root++) {
 		int64_t sum = 0;
 
 		for (uint32_t b = 0; b < m->ncolumns; b++)
 			if (m->columns[b].root == root)
 				sum += weights[b];
-		if (gt_alltoall_has_root(m, root) && sum < denominator)
-			denominator = sum;
+		if (gt_alltoall_has_root(m, root) && sum < least)
+			least = sum;
 	}
-	if (rc || denominator <= 0)
-		return rc == GT_ESYS ? rc : GT_ENO;
-	den = denominator;
+	return least;
+}
+
+/* Leave every root this weight; the divisor that all weights then have. */
+static int64_t trim_weights(const struct gt_alltoall_master *m,
+			    int64_t denominator, int64_t *weights)
+{
+	int64_t divisor = denominator;
+
 	for (uint32_t root = 0; root < m->nroots; root++) {
 		int64_t left = denominator;
 
@@ -96,13 +107,28 @@ static int exact_weights(struct gt_alltoall_master *m, int64_t *weights)
 			if (weights[b] > left)
 				weights[b] = left;
 			left -= weights[b];
-			den = (int64_t)gt_rat_gcd((uint64_t)den,
-						  (uint64_t)weights[b]);
+			divisor = (int64_t)gt_rat_gcd((uint64_t)divisor,
+						      (uint64_t)weights[b]);
 		}
 	}
+	return divisor;
+}
+
+/* Exact weights of columns; GT_ENO where these have too many digits. */
+static int exact_weights(struct gt_alltoall_master *m, int64_t *weights)
+{
+	int64_t denominator, divisor;
+	int rc = basis_weights(m, weights);
+
+	if (rc)
+		return rc == GT_ESYS ? rc : GT_ENO;
+	denominator = least_root_weight(m, weights);
+	if (denominator <= 0)
+		return GT_ENO;
+	divisor = trim_weights(m, denominator, weights);
 	for (uint32_t b = 0; b < m->ncolumns; b++)
-		weights[b] /= den;
-	m->a2a->denominator = denominator / den;
+		weights[b] /= divisor;
+	m->a2a->denominator = denominator / divisor;
 	return m->a2a->denominator < INT64_C(1) << 28 ? GT_OK : GT_ENO;
 }
 

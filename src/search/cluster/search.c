@@ -19,12 +19,23 @@
 #include "search/emit/select_by_size.h"
 #include "search/problem/shape.h"
 
-static struct gt_quotient_bound_query bound_query(
-	const struct gt_cluster_request *request, const struct gt_quotient *q,
-	int all_routes)
+/* The bound by cuts, and the plan of what was found with it. */
+static int bound_and_emit(const struct gt_cluster_solution *found,
+			  int all_routes, struct gt_arena *arena,
+			  struct gt_plan **plan, struct gt_err *err)
 {
-	return (struct gt_quotient_bound_query){q, request->coll, request->root,
-						all_routes};
+	const struct gt_quotient_bound_query query = {
+		.quotient = found->quotient,
+		.coll = found->request->coll,
+		.root = found->request->root,
+		.all_routes = all_routes,
+	};
+	struct gt_cluster_solution bounded = *found;
+	struct gt_quotient_bound bound;
+	int rc = gt_quotient_bound_find(&query, arena, &bound, err);
+
+	bounded.bound = &bound;
+	return rc ? rc : gt_cluster_emit(&bounded, plan, err);
 }
 
 /* A search of one shape, in memory that is gone at its end. */
@@ -51,22 +62,16 @@ static int search_templates(const struct gt_cluster_request *request,
 			    struct gt_err *err)
 {
 	struct gt_block_trees block_trees;
-	struct gt_quotient_bound bound;
 	struct gt_cluster_solution found = {.request = request,
-					    .block_trees = &block_trees,
-					    .bound = &bound};
+					    .block_trees = &block_trees};
 	struct gt_quotient *q = NULL;
-	struct gt_quotient_bound_query query;
 	int rc = gt_quotient_new(request, arena, &q, err);
 
 	found.quotient = q;
 	if (!rc)
 		rc = gt_block_trees_solve(q, request->coll, arena, &block_trees,
 					  err);
-	query = bound_query(request, q, 1);
-	if (!rc)
-		rc = gt_quotient_bound_find(&query, arena, &bound, err);
-	return rc ? rc : gt_cluster_emit(&found, plan, err);
+	return rc ? rc : bound_and_emit(&found, 1, arena, plan, err);
 }
 
 int gt_cluster_search_templates(const struct gt_cluster_request *request,
@@ -86,13 +91,10 @@ static int search_rings(const struct gt_cluster_request *request,
 				     .arena = arena};
 	struct gt_proposal rings = {0};
 	struct gt_cluster_ring_fabric ring_fabric;
-	struct gt_quotient_bound bound;
 	struct gt_cluster_solution found = {.request = request,
-					    .bound = &bound,
 					    .rings = &rings,
 					    .ring_fabric = &ring_fabric};
 	struct gt_quotient *q = NULL;
-	struct gt_quotient_bound_query query;
 	int rc = gt_quotient_new(request, arena, &q, err);
 
 	found.quotient = q;
@@ -101,12 +103,11 @@ static int search_rings(const struct gt_cluster_request *request,
 	args.fabric = ring_fabric.fabric;
 	if (!rc)
 		rc = gt_shape_ring.propose(&args, &rings, err);
-	if (!rc) {
-		query = bound_query(request, q,
-				    gt_cluster_ring_takes_all(&ring_fabric, q));
-		rc = gt_quotient_bound_find(&query, arena, &bound, err);
-	}
-	return rc ? rc : gt_cluster_emit(&found, plan, err);
+	if (rc)
+		return rc;
+	return bound_and_emit(&found,
+			      gt_cluster_ring_takes_all(&ring_fabric, q), arena,
+			      plan, err);
 }
 
 int gt_cluster_search_rings(const struct gt_cluster_request *request,
@@ -120,22 +121,16 @@ static int search_trees(const struct gt_cluster_request *request,
 			struct gt_err *err)
 {
 	struct gt_double_trees double_trees;
-	struct gt_quotient_bound bound;
 	struct gt_cluster_solution found = {.request = request,
-					    .bound = &bound,
 					    .double_trees = &double_trees};
 	struct gt_quotient *q = NULL;
-	struct gt_quotient_bound_query query;
 	int rc = gt_quotient_new(request, arena, &q, err);
 
 	found.quotient = q;
 	if (!rc)
 		rc = gt_double_trees_find(q, request->coll, request->root,
 					  arena, &double_trees, err);
-	query = bound_query(request, q, 1);
-	if (!rc)
-		rc = gt_quotient_bound_find(&query, arena, &bound, err);
-	return rc ? rc : gt_cluster_emit(&found, plan, err);
+	return rc ? rc : bound_and_emit(&found, 1, arena, plan, err);
 }
 
 int gt_cluster_search_trees(const struct gt_cluster_request *request,
@@ -174,7 +169,7 @@ int gt_cluster_search_by_size(const struct gt_cluster_request *request,
 	struct gt_by_size_tries tries = {.n = 0};
 
 	_Static_assert((int)GT_NSEARCHES <= (int)GT_BY_SIZE_TRIES,
-		       "ways to try");
+		       "searches to try");
 	for (uint32_t i = gt_coll_is_rooted(request->coll); i < GT_NSEARCHES;
 	     i++) {
 		if (searches[i] == search_trees &&
