@@ -1,12 +1,13 @@
+/* Finds an engine by its name, or the first that this machine can run. */
 #include "exec/engine.h"
 
 #include <config.h>
 #include <stddef.h>
 #include <string.h>
-
-#include "plan/ir/plan.h"
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "plan/ir/plan.h"
 
 /* All engines, the best one first. */
 static const struct gt_engine_ops *const gt_engines[] = {

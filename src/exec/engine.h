@@ -23,7 +23,7 @@ struct gt_trace;
 struct gt_engine;
 struct gt_world;
 
-/* How ranks find their GPUs. */
+/* Ranks find their GPUs in one of these ways. */
 enum gt_device_map {
 	GT_DEVICE_BY_ID,    /* the one with the plan's bus id */
 	GT_DEVICE_BY_INDEX, /* the process's n-th rank is device n */
@@ -34,14 +34,14 @@ enum gt_device_map {
 	GT_DEVICE_SHARED,
 };
 
-/* How a rank is stopped on purpose, to test that the others notice. */
+/* A rank may be stopped on purpose, to test that the others notice. */
 enum gt_fault {
 	GT_FAULT_NONE,
 	GT_FAULT_STALL, /* the rank stops moving and answers nothing */
 	GT_FAULT_EXIT,  /* the rank's thread or kernel ends early */
 };
 
-/* Whom an engine tells what it has chosen, or could not have. */
+/* An engine tells somebody what it has chosen, or could not have. */
 struct gt_notice {
 	void (*tell)(void *arg, int warning, const char *text);
 	void *arg;
@@ -61,8 +61,8 @@ struct gt_engine_config {
 				 0: the engine's choice */
 	enum gt_device_map map; /* GPUs */
 	int graph;              /* GPUs: launch through a CUDA graph */
-	int best;               /* GPUs: each message goes the fastest way that
-				 is known, whatever the plan says */
+	int best;               /* GPUs: take what is known to be the fastest,
+				 whatever the plan says */
 	int64_t timeout_ns;     /* a run fails after so long without progress */
 	enum gt_fault fault;
 	uint32_t fault_rank;
@@ -88,8 +88,8 @@ struct gt_buffers {
 };
 
 /*
- * How a request is carried.  With 0 blocks, threads or pieces the engine
- * chooses.
+ * A request is carried by an algorithm and a protocol; with 0 blocks, threads
+ * or pieces the engine chooses those.
  */
 struct gt_algo_choice {
 	uint8_t algo;     /* enum gt_algo */
@@ -133,7 +133,10 @@ struct gt_exec_request {
 	const struct gt_algo_choice *choice; /* NULL: the engine's choice */
 };
 
-/* What one rank sends to or receives from a peer, which may be itself. */
+/*
+ * A message is what one rank sends to or receives from a peer, which may be
+ * itself.
+ */
 struct gt_message {
 	void *buffer;
 	uint64_t bytes;
@@ -212,7 +215,7 @@ struct gt_async_ops {
 	 */
 	int (*watch)(struct gt_engine *engine, struct gt_err *err);
 
-	/* The rank's GPU, as CUDA numbers them. */
+	/* Say which GPU a rank has, as CUDA numbers them. */
 	int (*device)(const struct gt_engine *engine, uint32_t rank);
 
 	/* GT_EINPUT unless the bytes, 1 at least, are memory of that GPU. */

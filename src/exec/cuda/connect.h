@@ -19,8 +19,8 @@ int gt_cuda_connect_all(struct gt_engine *engine, struct gt_err *err);
 void gt_cuda_disconnect(struct gt_engine *engine);
 
 /*
- * A number that changes when a local rank has used a FIFO over a link; 0: it
- * has none.
+ * Set *moved to a number that changes when a local rank has used a FIFO over a
+ * link; returns 0 if it has none.
  */
 int gt_cuda_link_progress(const struct gt_engine *engine, enum gt_coll coll,
 			  uint32_t rank, uint64_t *moved);

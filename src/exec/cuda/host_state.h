@@ -1,6 +1,6 @@
 /*
- * What all processes of a host share: the abort word, the reports of all blocks,
- * and the area in which processes say where their buffers lie.
+ * All processes of a host share the abort word, the reports of all blocks, and
+ * the area in which processes say where their buffers lie.
  */
 #ifndef GT_EXEC_CUDA_HOST_STATE_H
 #define GT_EXEC_CUDA_HOST_STATE_H

@@ -1,6 +1,4 @@
-/*
- * Where the slices of a request lie in its buffers.
- */
+/* Sets where the slices of a request lie in its buffers. */
 #ifndef GT_EXEC_CUDA_LAYOUT_H
 #define GT_EXEC_CUDA_LAYOUT_H
 

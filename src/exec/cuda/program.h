@@ -6,7 +6,7 @@
 
 #include "exec/cuda/device/state.h"
 
-/* How many of the first n connections receive: only those have a FIFO. */
+/* How many of the first n connections receive?  Only those have a FIFO. */
 uint32_t gt_cuda_conns_receiving(const struct gt_program *program, uint32_t n);
 
 /*

@@ -30,7 +30,7 @@ enum {
 	GT_PROXY_SLEEP_NS = 1000000,
 };
 
-/* What a thread has seen since it was last busy. */
+/* A thread remembers this since it was last busy. */
 struct gt_proxy_idle {
 	uint32_t rounds, calls;
 	int64_t since_ns; /* 0: it was busy */

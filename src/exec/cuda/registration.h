@@ -9,7 +9,10 @@
 
 #include "exec/cuda/device/state.h"
 
-/* Of a local rank, or of another process's that has told of it. */
+/*
+ * A registration of a local rank, or of another process's rank that has told of
+ * it.
+ */
 struct gt_registration {
 	struct gt_registration *next;
 	uint64_t number;
@@ -23,7 +26,7 @@ struct gt_registration {
 	struct gt_cuda_mapping map;
 };
 
-/* Where a buffer lies: in which registration of its rank. */
+/* A buffer lies so far behind the begin of a registration of its rank. */
 struct gt_registered_offset {
 	uint64_t number; /* of the registration, from 1 on; or as below */
 	uint64_t offset;
@@ -44,7 +47,7 @@ struct gt_pending_registrations {
 	uint64_t number[GT_PENDING_REGISTRATIONS];
 };
 
-/* Where a rank's registration is, or would be, in its list. */
+/* Find where a rank's registration is, or would be, in its list. */
 struct gt_registration **gt_registration_find(const struct gt_engine *engine,
 					      uint32_t rank, uint64_t number);
 

@@ -6,7 +6,10 @@
 
 #include "exec/cuda/device/state.h"
 
-/* Workers of each channel and lane, as many as the row asks for or as fit. */
+/*
+ * How many workers has each channel and lane?  As many as the row asks for or
+ * as fit.
+ */
 uint32_t gt_cuda_row_workers(const struct gt_engine *engine,
 			     const struct gt_plan_select *row, uint32_t lanes);
 
@@ -18,7 +21,10 @@ int gt_cuda_row_supported(const struct gt_engine *engine,
 			  const struct gt_plan_select *row, enum gt_coll coll,
 			  struct gt_err *err);
 
-/* The plan's row for a request, or NULL; can its channels run on GPUs? */
+/*
+ * Find the plan's row for a request, or NULL; gt_cuda_row_check() says whether
+ * GPUs can run its channels.
+ */
 const struct gt_plan_select *gt_cuda_row_of(const struct gt_engine *engine,
 					    const struct gt_exec_request *req);
 int gt_cuda_row_check(const struct gt_engine *engine,

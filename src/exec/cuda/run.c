@@ -29,7 +29,7 @@ enum {
 	GT_CUDA_NEWS_MS = 1000, /* until one hears who is gone */
 };
 
-/* Where all ranks' threads meet, so that they launch together. */
+/* All ranks' threads wait at this gate, so that they launch together. */
 struct gt_start_gate {
 	uint32_t arrived;
 	int open; /* 1: go, -1: leave, a thread could not be started */
@@ -52,7 +52,7 @@ struct gt_rank_thread {
 	float ms;
 };
 
-/* How many ranks this process launches. */
+/* How many ranks does this process launch? */
 static uint32_t gt_local_ranks(const struct gt_engine *engine)
 {
 	return engine->group.end - engine->group.first;

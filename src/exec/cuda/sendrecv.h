@@ -6,7 +6,7 @@
 
 #include "exec/cuda/device/state.h"
 
-/* As engine_ops.async has them. */
+/* These are engine_ops.async's. */
 int gt_cuda_sendrecv_setup(struct gt_engine *engine, struct gt_err *err);
 int gt_cuda_sendrecv(struct gt_engine *engine, uint32_t rank, void *stream,
 		     const struct gt_message *messages, uint32_t n,

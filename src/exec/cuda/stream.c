@@ -29,7 +29,7 @@ enum {
 	GT_STREAM_SLEEP_NS = 20000,
 };
 
-/* What a thread had set before it came here, to be put back. */
+/* What a thread had set before it came here is kept, to be put back. */
 struct gt_stream_thread_state {
 	enum cudaStreamCaptureMode mode;
 	int device;

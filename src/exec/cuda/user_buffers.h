@@ -11,7 +11,7 @@
 
 #include "exec/cuda/registration.h"
 
-/* What a rank says of an operation. */
+/* A rank says this of an operation. */
 struct gt_exchange_entry {
 	struct gt_registered_offset input, output;
 	uint64_t inplace;
@@ -20,14 +20,16 @@ struct gt_exchange_entry {
 /* A process's slot in memory that all processes of a host share; zeros first. */
 struct gt_exchange_slot {
 	uint64_t meetings; /* that it has come to */
-	/* How often it has requested a release, and which registration's. */
+	/*
+	 * It has requested a release so often, and of this registration last.
+	 */
 	uint64_t requests, number, rank;
 	uint64_t released[GT_P2P_RANKS]; /* each process's requests so far */
 };
 
 struct gt_exchange_area {
 	struct gt_exchange_slot slots[GT_P2P_RANKS];
-	/* For meetings of even and of odd number. */
+	/* Meetings of even and of odd number have entries of their own. */
 	struct gt_exchange_entry entries[2][GT_P2P_RANKS];
 };
 

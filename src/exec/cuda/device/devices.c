@@ -44,14 +44,14 @@ static int gt_device_by_id(const struct gt_engine *engine, uint32_t rank,
 			  rank, bus_id);
 }
 
-/* What a process tells the others of a local rank's GPU. */
+/* A process tells the others this of a local rank's GPU. */
 struct gt_devices_gpu {
 	char bus_id[32];
 	uint32_t processors;
 	uint32_t host; /* the first process there */
 };
 
-/* What a process tells before its ranks' GPUs: what is wrong with them. */
+/* A process tells this before its ranks' GPUs: what is wrong with them. */
 struct gt_devices_head {
 	int32_t code;
 	char fault[508];

@@ -15,10 +15,7 @@
 
 enum { GT_CUDA_FAULT_BYTES = 240 };
 
-/*
- * What a host's first process tells: what it has made, or why it has made
- * nothing.
- */
+/* A host's first process tells what it has made, or why it has made nothing. */
 struct gt_host_share_made {
 	struct gt_shared_memory_handle name;
 	char fault[GT_CUDA_FAULT_BYTES];

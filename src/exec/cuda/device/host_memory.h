@@ -15,7 +15,7 @@ struct gt_shared_memory;
 int gt_cuda_host_share(struct gt_engine *engine, size_t bytes,
 		       struct gt_shared_memory *share, struct gt_err *err);
 
-/* What links do to the memory of FIFOs; the engine is their `arg`. */
+/* Links call these for the memory of FIFOs; the engine is their `arg`. */
 extern const struct gt_link_memory_ops gt_cuda_pins;
 
 #endif

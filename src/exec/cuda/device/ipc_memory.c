@@ -23,7 +23,7 @@ enum {
 	GT_CUDA_PAGE_BYTES = 2 << 20,
 };
 
-/* What a process tells of a rank's part of a region. */
+/* A process tells this of a rank's part of a region. */
 struct gt_cuda_key {
 	cudaIpcMemHandle_t handle;
 	uint64_t valid;

@@ -7,7 +7,7 @@
 
 #include "exec/cuda/device/state.h"
 
-/* So many bytes in whole pages, which no other allocation shares. */
+/* Round bytes up to whole pages, which no other allocation shares. */
 uint64_t gt_cuda_pages(uint64_t bytes);
 
 /*

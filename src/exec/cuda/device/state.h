@@ -97,14 +97,17 @@ struct gt_cuda_rank {
 	uint64_t nregistrations;               /* that were made so far */
 };
 
-/* How a request is cut into slices; see gt_cuda_slicing_of(). */
+/* A request is cut into slices so; gt_cuda_slicing_of() chooses it. */
 struct gt_cuda_slicing {
 	uint32_t workers; /* per channel */
 	uint32_t slice_bytes;
 	uint32_t turn; /* slots that a slice of the plan is handed over in */
 };
 
-/* How a request that reaches into all ranks' buffers gets there. */
+/*
+ * A request that reaches into all ranks' buffers gets there in one of these
+ * ways.
+ */
 enum gt_cuda_access {
 	GT_CUDA_ACCESS_LOCAL,      /* one process, or nothing reaches there */
 	GT_CUDA_ACCESS_REGISTERED, /* everybody has opened all buffers */
@@ -129,7 +132,7 @@ struct gt_engine {
 	struct gt_arena *arena;
 	struct gt_process_group group;
 	struct gt_cuda_rank *ranks; /* [nranks] */
-	/* How far open has come; after a failure only close is left. */
+	/* Open has come so far; after a failure only close is left. */
 	int has_devices, is_open, failed;
 
 	/* Who reaches whose memory (device/peers.h). */

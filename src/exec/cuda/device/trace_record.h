@@ -1,7 +1,7 @@
 /*
- * What is noted while a request is traced: kernels write marks into their GPU's
- * memory, and copies stand between events.  Where nothing is traced, all of this
- * is nothing.
+ * Notes what happens while a request is traced: kernels write marks into their
+ * GPU's memory, and copies stand between events.  Where nothing is traced,
+ * these functions do nothing.
  */
 #ifndef GT_EXEC_CUDA_DEVICE_TRACE_RECORD_H
 #define GT_EXEC_CUDA_DEVICE_TRACE_RECORD_H
@@ -19,7 +19,7 @@ enum {
 	GT_CUDA_COPIES = 4 * (GT_CUDA_CE_PIECES + GT_P2P_RANKS),
 };
 
-/* Of a rank, while it is traced. */
+/* What is noted of a rank is kept here while it is traced. */
 struct gt_cuda_tracing {
 	int64_t ahead_ns;             /* the GPU's clock against the host's */
 	struct gt_kernel_mark *marks; /* on the device */
@@ -34,11 +34,11 @@ struct gt_cuda_tracing {
 	struct gt_cuda_copy copies[GT_CUDA_COPIES];
 };
 
-/* Where the interpreter of a rank notes; NULL: nothing is traced. */
+/* Say where the interpreter of a rank notes; NULL: nothing is traced. */
 struct gt_kernel_mark *gt_cuda_trace_blocks(const struct gt_engine *engine,
 					    uint32_t rank);
 
-/* Where the rank's next p2p kernel notes; NULL: nothing is traced. */
+/* Say where the rank's next p2p kernel notes; NULL: nothing is traced. */
 struct gt_kernel_mark *gt_cuda_trace_kernel(const struct gt_engine *engine,
 					    uint32_t rank);
 

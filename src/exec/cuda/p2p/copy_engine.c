@@ -96,7 +96,7 @@ static uint32_t gt_ce_peer(const struct gt_ce *at, uint32_t i)
 	return (at->rank + i) % at->flow.nranks;
 }
 
-/* Where rank d keeps what rank s sends it to be reduced. */
+/* Say where rank d keeps what rank s sends it to be reduced. */
 static char *gt_ce_scratch(const struct gt_ce *at, uint32_t d, uint32_t s)
 {
 	uint32_t n = at->flow.nranks;

@@ -31,7 +31,10 @@ int gt_cuda_detour_choose(const struct gt_engine *engine,
  */
 int gt_cuda_detour_need(struct gt_engine *engine, struct gt_err *err);
 
-/* What of a request does not take the detour; part_count is 0 if that is all. */
+/*
+ * Say what of a request does not take the detour; part_count is 0 if that is
+ * all.
+ */
 struct gt_exec_request gt_cuda_detour_rest(const struct gt_engine *engine,
 					   const struct gt_exec_request *req);
 

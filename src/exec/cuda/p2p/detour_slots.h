@@ -1,6 +1,6 @@
 /*
- * What detours are made of: slots in the host's memory, and each rank's streams.
- * Only the detours' own files look at it.
+ * Detours are made of slots in the host's memory and of each rank's streams.
+ * Only the detours' own files look at this.
  */
 #ifndef GT_EXEC_CUDA_P2P_DETOUR_SLOTS_H
 #define GT_EXEC_CUDA_P2P_DETOUR_SLOTS_H

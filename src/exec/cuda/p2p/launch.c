@@ -192,7 +192,10 @@ int gt_cuda_p2p_launch(const struct gt_engine *engine,
 				      .op = req->op,
 				      .blocks = engine->choice.blocks,
 				      .threads = engine->choice.threads,
-				      /* Not where a detour forks off. */
+				      /*
+				       * A kernel may not come early where a
+				       * detour forks off.
+				       */
 				      .overlaps = !req->part_count,
 				      .stream = engine->ranks[rank].stream};
 

@@ -18,14 +18,14 @@ int gt_cuda_p2p_fits(const struct gt_engine *engine,
 		     const struct gt_exec_request *req,
 		     const struct gt_algo_choice *choice);
 
-/* The rank's flags, as a local rank sees them. */
+/* Find the rank's flags, as a local rank sees them. */
 uint64_t *gt_cuda_p2p_flags(const struct gt_engine *engine, uint32_t viewer,
 			    uint32_t rank);
 
 /*
- * A protocol's buffer: how much a sender has of it for operations of one
- * parity, of which one shot may use all and each of two shots a half; and
- * where a rank's begins, as a local rank sees it.
+ * Of a protocol's buffer a sender has gt_cuda_ll_buffer_bytes() for operations
+ * of one parity: one shot may use all, each of two shots a part.  A rank's
+ * buffer begins at gt_cuda_ll_buffer_at(), as a local rank sees it.
  */
 uint64_t gt_cuda_ll_part_bytes(int ll128);
 uint64_t gt_cuda_ll_buffer_bytes(int ll128);
