@@ -1,3 +1,4 @@
+/* The program is its table of commands, cli/cmd.c. */
 #include "cli/cmd.h"
 
 int main(int argc, char **argv)

@@ -1,8 +1,11 @@
 #!/bin/sh
-# Includes go one way: each folder of src may include only what its row says.
+# Includes and calls go one way: each folder of src may include only what its
+# row says, sub-folders have an order (folders.order), and no two files call each
+# other, however far around (circles.py).
 set -u
 . "${GTOPO_SRC:-.}/tests/tap.sh"
-src=${GTOPO_SRC:-.}/src
+top=${GTOPO_SRC:-.}
+src=$top/src
 
 # Prints every include under $1 that goes the wrong way.
 check() {
@@ -56,6 +59,11 @@ check_first() {
 	done)
 }
 
+# Circles of files and arrows that run back up below $1.
+check_circles() {
+	python3 "$top/tests/circles.py" "$1" "$2"
+}
+
 # A tree with one mistake of each kind, to see that they are seen.
 planted=$tmp
 mkdir "$planted/base" "$planted/exec" "$planted/kernels"
@@ -66,10 +74,25 @@ echo '#include "plan/ir/program.h"' >"$planted/kernels/good.cuh"
 : >"$planted/base/late.h"
 printf '#include <stdio.h>\n#include "base/late.h"\n' >"$planted/base/late.c"
 
+mkdir -p "$planted/topo/low" "$planted/topo/high"
+echo '#include "topo/high/high.h"' >"$planted/topo/low/low.h"
+echo 'int f(void) { return g(); }' >"$planted/topo/high/one.c"
+echo 'int g(void) { return f(); }' >"$planted/topo/high/other.c"
+echo 'topo: low high' >"$planted/order"
+
 verdict "includes go one way" "$(check "$src")"
 verdict "first include is the own header" "$(check_first "$src")"
-seen=$( (check "$planted"; check_first "$planted") | wc -l)
+seen=$( (check "$planted"; check_first "$planted"
+	check_circles "$planted" "$planted/order" | grep -v '^ ') | wc -l)
 missed=
-[ "$seen" -eq 4 ] || missed="$seen of 4 planted mistakes seen"
-verdict "planted mistakes are seen" "$missed"
+[ "$seen" -eq 6 ] || missed="$seen of 6 planted mistakes seen"
+if ! command -v python3 >/dev/null || ! ctags --version 2>/dev/null |
+	grep -q Universal; then
+	skipped "no circles" "no python3 or no universal-ctags"
+	skipped "planted mistakes are seen" "likewise"
+else
+	verdict "no circles of files, sub-folders in order" \
+		"$(check_circles "$src" "$top/tests/folders.order")"
+	verdict "planted mistakes are seen" "$missed"
+fi
 tap_end

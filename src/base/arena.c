@@ -1,3 +1,7 @@
+/*
+ * An arena is a list of blocks; what is larger than a block gets one of its
+ * own.
+ */
 #include "base/arena.h"
 
 #include <stdalign.h>

@@ -1,3 +1,4 @@
+/* A buffer grows by doubling, and takes nothing more once memory ran out. */
 #include "base/buf.h"
 
 #include <stdarg.h>

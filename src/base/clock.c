@@ -1,3 +1,4 @@
+/* The monotonic clock, which no correction of the date moves. */
 #include "base/clock.h"
 
 #include <time.h>

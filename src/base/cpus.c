@@ -1,3 +1,6 @@
+/*
+ * The processors that this process may use, and those that are near a device.
+ */
 #include "base/cpus.h"
 
 #include <limits.h>

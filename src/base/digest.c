@@ -1,3 +1,4 @@
+/* SHA-256 by libcrypto, written as text. */
 #include "base/digest.h"
 
 #include <stdio.h>

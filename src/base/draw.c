@@ -1,3 +1,4 @@
+/* Pictures by Graphviz, where it is installed; it is loaded only to draw. */
 #include "base/draw.h"
 
 #include <config.h>

@@ -1,3 +1,4 @@
+/* Names and sizes of element types, from dtype.def. */
 #include "base/dtype.h"
 
 #include <string.h>

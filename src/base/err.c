@@ -1,3 +1,4 @@
+/* The first error wins: what is said later cannot hide the cause. */
 #include "base/err.h"
 
 #include <stdio.h>

@@ -1,3 +1,7 @@
+/*
+ * Whole files in and out.  A file is written beside its place and renamed, so
+ * that a failure leaves the old one as it was.
+ */
 #include "base/file.h"
 
 #include <errno.h>

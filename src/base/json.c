@@ -1,3 +1,4 @@
+/* Jansson parses the text; this file finds values and says where a fault is. */
 #include "base/json.h"
 
 #include <inttypes.h>

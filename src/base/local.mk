@@ -36,3 +36,5 @@ gtopo_core_sources += \
 	%D%/xml.h \
 	%D%/xml_doc.h \
 	%D%/xml_elem.c
+
+EXTRA_DIST += %D%/README.md

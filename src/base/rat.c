@@ -1,3 +1,6 @@
+/*
+ * Fractions whose intermediate results have 128 bits and are checked to fit 64.
+ */
 #include "base/rat.h"
 
 #include <inttypes.h>

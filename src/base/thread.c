@@ -1,3 +1,4 @@
+/* Threads that get no signals: these are for the thread that waits. */
 #include "base/thread.h"
 
 #include <signal.h>

@@ -1,3 +1,4 @@
+/* Sizes, rates and times as people write them. */
 #include "base/unit.h"
 
 #include <ctype.h>

@@ -1,3 +1,6 @@
+/*
+ * libxml2 parses the text; limits on its size and depth are kept while it does.
+ */
 #include "base/xml.h"
 
 #include <ctype.h>

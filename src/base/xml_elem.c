@@ -1,3 +1,4 @@
+/* Access to the elements and attributes of a document that was parsed. */
 #include "base/xml.h"
 
 #include <ctype.h>

@@ -100,7 +100,10 @@ GT_HD static inline uint8_t gt_fp8_from_float(float value, uint32_t cut,
 	uint32_t sign = bits >> 24 & 0x80, rest = bits & 0x7fffffff;
 	uint32_t odd = rest >> cut & 1, half = (1u << (cut - 1)) - 1;
 	uint32_t normal = (rest - (bias << 23) + half + odd) >> cut;
-	/* As 0.5 above: its last bit is the type's. */
+	/*
+	 * Adding it rounds as 0.5 does above, since its last bit is the type's
+	 * last one.
+	 */
 	uint32_t unit = (bias + 1 + cut) << 23;
 	uint32_t tiny =
 		gt_float_bits(gt_float_of(rest) + gt_float_of(unit)) - unit;

@@ -33,7 +33,7 @@ enum {
 	GT_KERNEL_OPERANDS = 32,    /* of a step, at most */
 };
 
-/* One end of a worker's FIFO. */
+/* A conn is one end of a worker's FIFO. */
 struct gt_kernel_conn {
 	char *slots;    /* in the receiver's memory, or the host's */
 	uint64_t *wait; /* there too, or own: data if it receives, or credit */
@@ -60,7 +60,10 @@ struct gt_kernel_channel {
 	uint32_t reserved;
 };
 
-/* Why a block waits; one per block, in host memory, written when it lasts. */
+/*
+ * A report says why a block waits. Each block has one in host memory and writes
+ * it when a wait lasts long.
+ */
 struct gt_kernel_report {
 	uint32_t state; /* enum gt_kernel_state */
 	uint32_t peer;
@@ -92,13 +95,15 @@ enum {
 };
 
 /*
- * Of a flow's kernel, a block has a mark for each of its stages and each rank:
- * its own says when the stage began, had all that it waits for and was done, a
- * peer's when it was READY.
+ * In the kernel of a p2p flow a block has a mark for each of its stages and
+ * each rank: its own says when the stage began, had all that it waits for and
+ * was done, a peer's when it was READY.
  */
 enum { GT_P2P_STAGES = 3 };
 
-/* In host memory, mapped; shared by the host and all ranks. */
+/*
+ * The watch lies in mapped host memory and is shared by the host and all ranks.
+ */
 struct gt_kernel_watch {
 	uint32_t abort; /* not 0: everyone ends at once */
 };
@@ -109,7 +114,7 @@ enum gt_kernel_fault {
 	GT_KERNEL_FAULT_EXIT,
 };
 
-/* One launch of one rank; of channels with no loops nothing is done. */
+/* Arguments of one launch of one rank; channels with no loops do nothing. */
 struct gt_kernel_args {
 	struct gt_layout layouts[GT_KERNEL_CHANNELS];
 	struct gt_kernel_channel *channels;
@@ -139,7 +144,7 @@ struct gt_kernel_args {
 	uint32_t shared_bytes;
 };
 
-/* Shared memory for a program of this size. */
+/* Returns the shared memory that a program of this size takes, in bytes. */
 static inline uint32_t gt_kernel_shared_bytes(uint32_t nrecords,
 					      uint32_t nconns, uint32_t nchunks)
 {
@@ -155,8 +160,9 @@ int gt_kernel_run(enum gt_dtype dtype, const struct gt_kernel_args *args,
 		  struct CUstream_st *stream);
 
 /*
- * In host memory: the host asks for round 1, 2 ..., the GPU tells the time of
- * each.  Nothing is told when all takes longer than limit_ns.
+ * The clock exchange lies in host memory: the host asks for round 1, 2 ..., the
+ * GPU tells the time of each. It tells nothing once all takes longer than
+ * limit_ns.
  */
 struct gt_kernel_clock {
 	uint32_t asked;
@@ -170,14 +176,14 @@ int gt_kernel_clock_run(struct gt_kernel_clock *clock, uint32_t rounds,
 enum { GT_KERNEL_EPOCH = 1 << 16 }; /* more than a launch has blocks */
 
 /*
- * Operations on this rank so far; device memory.  The blocks of one launch of
- * each operation add up to GT_KERNEL_EPOCH.
+ * The epoch counts the operations on this rank so far, in device memory. The
+ * blocks of one launch of each operation add up to GT_KERNEL_EPOCH.
  */
 struct gt_kernel_epoch {
 	uint64_t count;
 };
 
-/* What every kernel of a flow has by it. */
+/* The guard is what every kernel of a p2p flow needs to wait safely. */
 struct gt_kernel_guard {
 	struct gt_kernel_epoch *epoch;
 	struct gt_kernel_watch *watch;
@@ -201,23 +207,27 @@ enum {
 };
 
 /*
- * Flows as packets.  A mailbox holds, for operations of even and of odd
- * number, a box for each rank that sends: of two parts; a flow that does not
- * spread takes both for one.  It begins as zeros and belongs to one protocol.
+ * Flows as packets. An LL buffer holds, for operations of even and of odd
+ * number, a box for each rank that sends. A box has two parts; a flow that does
+ * not spread uses both as one. The buffer begins as zeros and belongs to one
+ * protocol.
  */
 struct gt_packet_part {
 	struct gt_p2p flow;
 	const char *input;
 	char *output;
-	/* A part, the box that it is in, and where it begins there. */
-	uint64_t part_bytes, box_bytes, mail_at;
+	/*
+	 * The size of a part, the size of the box that it is in, and where the
+	 * box begins in the LL buffer.
+	 */
+	uint64_t part_bytes, box_bytes, ll_buffer_at;
 	uint32_t dtype, op; /* to a kernel for all of them */
 };
 
 struct gt_packet_args {
 	struct gt_kernel_guard guard;
 	struct gt_packet_part part;
-	char *mail[GT_P2P_RANKS];
+	char *ll_buffer[GT_P2P_RANKS];
 };
 
 enum {
@@ -235,8 +245,8 @@ struct gt_group_op {
 	uint32_t count, end, in_stride, out_stride;
 	uint32_t divide;
 	uint16_t to, from;
-	uint16_t mail;   /* where its chunks begin in a sender's box */
-	uint16_t chunks; /* of a part */
+	uint16_t ll_chunk; /* its first chunk in a sender's LL buffer */
+	uint16_t chunks;   /* of a part */
 	uint8_t flags;
 	uint8_t ll128;
 	uint8_t dtype;
@@ -245,8 +255,8 @@ struct gt_group_op {
 
 struct gt_group_args {
 	struct gt_kernel_guard guard;
-	char *mail[GT_P2P_RANKS];
-	uint64_t mail_at[2];   /* ll, ll128: where their mailboxes begin */
+	char *ll_buffer[GT_P2P_RANKS];
+	uint64_t ll_buffer_at[2]; /* ll, ll128: where their mailboxes begin */
 	uint64_t box_bytes[2]; /* of a sender, for operations of one parity */
 	uint32_t me, nranks;
 	uint32_t nops;
@@ -256,8 +266,8 @@ struct gt_group_args {
 };
 
 /*
- * Flows between buffers.  Flags are in each rank's memory, zeros at first:
- * GT_P2P_RANKS words a block.  A stage of 0 is left out.
+ * Flows between registered buffers. Flags are in each rank's memory, zeros at
+ * first, GT_P2P_RANKS words a block. A stage of 0 is left out.
  */
 struct gt_direct_args {
 	struct gt_kernel_guard guard;
@@ -266,16 +276,16 @@ struct gt_direct_args {
 	char *output[GT_P2P_RANKS];
 	uint64_t *flags[GT_P2P_RANKS];
 	uint32_t begin_post, begin_wait; /* stages, before */
-	uint32_t lifts;                  /* moves data */
-	uint32_t end_post, end_wait;     /* stages, behind */
-	uint32_t last;                   /* kernel of its operation */
-	uint32_t one_word;               /* block 0's flags are for all */
+	uint32_t moves; /* whether it moves data, not flags alone */
+	uint32_t end_post, end_wait; /* stages, behind */
+	uint32_t last;               /* kernel of its operation */
+	uint32_t one_word;           /* block 0's flags are for all */
 	uint32_t keepers; /* the first blocks: move what stays on this rank */
 };
 
 /*
- * Flows through scratch.  What rank r sends to be added up here comes to
- * mine[r], what this rank sends there goes to theirs[r].
+ * Flows through scratch. Data that rank r sends to be added up here comes to
+ * mine[r]; data that this rank sends there goes to theirs[r].
  */
 struct gt_scratch_args {
 	struct gt_kernel_guard guard;
@@ -337,7 +347,7 @@ struct gt_premul_args {
 	struct gt_scalar by;
 };
 
-/* Load all kernels of flows of this type on the current device. */
+/* Loads all kernels of p2p flows of this type on the current device. */
 int gt_p2p_prepare(enum gt_dtype dtype);
 
 int gt_packet_run(const struct gt_kernel_grid *grid, int ll128,
@@ -351,8 +361,11 @@ int gt_scratch_group_run(const struct gt_kernel_grid *grid,
 int gt_premul_run(const struct gt_kernel_grid *grid,
 		  const struct gt_premul_args *args);
 
-/* Several operations: sums, averages and what only moves, of one type; or of
- * GT_NDTYPES: of whatever types and operators, which _prepare loads. */
+/*
+ * Runs several operations in one launch. A grid of one type takes sums,
+ * averages and collectives that only move; a grid of GT_NDTYPES takes any types
+ * and operators, and gt_group_prepare() loads its kernel.
+ */
 int gt_group_prepare(void);
 int gt_group_run(const struct gt_kernel_grid *grid,
 		 const struct gt_group_args *args);
@@ -368,8 +381,8 @@ int gt_packet_watch(int ll128, const struct gt_packet_args *args,
 enum { GT_DETOUR_MEETINGS = 1 << 20 }; /* of an operation, far more */
 
 /*
- * Meetings of a detour: tell all ranks that this one has come, and wait for
- * them.  The operation's number is of the detours' own epoch.
+ * A detour's barrier: tells all ranks that this one has come, and waits for
+ * them. The operation's number is from the detours' own epoch.
  */
 struct gt_detour_args {
 	struct gt_kernel_guard guard;  /* one report */
@@ -383,7 +396,7 @@ int gt_detour_prepare(void);
 int gt_detour_run(const struct gt_detour_args *args,
 		  struct CUstream_st *stream);
 
-/* A range of test data, in the whole buffer's index space. */
+/* A range of test data, whose indices count in the whole buffer. */
 struct gt_kernel_data {
 	struct gt_pattern pattern;
 	void *data;

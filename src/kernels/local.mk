@@ -5,7 +5,8 @@ gtopo_core_sources += \
 	%D%/half.h \
 	%D%/pattern.h
 
-EXTRA_DIST += %D%/interp/interp.cu %D%/p2p/p2p.cu %D%/report.sh
+EXTRA_DIST += %D%/README.md %D%/interp/interp.cu %D%/p2p/README.md \
+	%D%/p2p/p2p.cu %D%/report.sh
 MOSTLYCLEANFILES += $(wildcard %D%/*/*.o.d)
 
 if HAVE_CUDA

@@ -1,10 +1,17 @@
+/*
+ * From the element type of a launch to the kernels that were compiled for it: the
+ * only C here, so that callers need no CUDA C++.
+ */
 #include "kernels/kernels.h"
 
-/* kernels/p2p/group.cu: kernels for all types */
+/* This one is in kernels/p2p/group.cu and takes all types. */
 int gt_mixed_run(const struct gt_kernel_grid *grid,
 		 const struct gt_group_args *args);
 
-/* kernels/interp/interp.cu and kernels/p2p/p2p.cu, compiled once per type. */
+/*
+ * These are in kernels/interp/interp.cu and kernels/p2p/p2p.cu, compiled once
+ * per type.
+ */
 #define GT_DTYPE(NAME, name, bytes)                                            \
 	int gt_interp_prepare_##NAME(uint32_t shared_bytes);                   \
 	int gt_interp_run_##NAME(const struct gt_kernel_args *args,            \

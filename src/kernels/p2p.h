@@ -35,7 +35,10 @@ enum {
 	GT_P2P_SPREAD = 2,
 };
 
-/* What comes to a rank to be put where it belongs, and not added up. */
+/*
+ * The kind of data that comes to a rank to be put where it belongs, and is not
+ * added up.
+ */
 enum gt_p2p_takes {
 	GT_P2P_NOTHING,
 	GT_P2P_BLOCKS,
@@ -57,7 +60,7 @@ struct gt_p2p {
 	uint32_t divide; /* the result by this; 0: not */
 };
 
-/* The number of a rank's block. */
+/* Returns the number of a rank's block. */
 GT_HD static inline uint32_t gt_p2p_block(const struct gt_p2p *flow,
 					  uint32_t rank)
 {
@@ -65,7 +68,7 @@ GT_HD static inline uint32_t gt_p2p_block(const struct gt_p2p *flow,
 				  : rank - flow->first;
 }
 
-/* The i-th rank behind this one, i < nranks. */
+/* Returns the i-th rank behind this one, i < nranks. */
 GT_HD static inline uint32_t gt_p2p_next(const struct gt_p2p *flow, uint32_t i)
 {
 	uint32_t rank = flow->me + i;
@@ -73,7 +76,7 @@ GT_HD static inline uint32_t gt_p2p_next(const struct gt_p2p *flow, uint32_t i)
 	return rank < flow->nranks ? rank : rank - flow->nranks;
 }
 
-/* Elements of block `block`. */
+/* Returns how many elements block number `block` has. */
 GT_HD static inline uint64_t gt_p2p_count(const struct gt_p2p *flow,
 					  uint32_t block)
 {

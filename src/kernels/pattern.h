@@ -159,7 +159,9 @@ GT_HD static inline struct gt_pattern gt_pattern_make(enum gt_coll coll,
 					     GT_PATTERN_TIMES);
 	} else {
 		p.mask = ((uint64_t)1 << (bits - 1)) - 1;
-		/* So few that one of them is often alone at the end. */
+		/*
+		 * These are so few that one of them is often alone at the end.
+		 */
 		spread = GT_PATTERN_SPREAD;
 		if (p.mask < spread)
 			spread = (uint32_t)p.mask + 1;
@@ -181,7 +183,7 @@ GT_HD static inline uint64_t gt_pattern_hash(uint64_t x)
 	return x;
 }
 
-/* What the index adds, the same for all ranks. */
+/* Returns what the index adds, which is the same for all ranks. */
 GT_HD static inline uint64_t gt_pattern_place(const struct gt_pattern *p,
 					      uint64_t index)
 {
@@ -236,13 +238,13 @@ GT_HD static inline int64_t gt_pattern_join(const struct gt_pattern *p,
 	}
 }
 
-/* Never 1, and another one than the neighbours'. */
+/* The scalar is never 1, and differs from the neighbours'. */
 GT_HD static inline int64_t gt_pattern_times(uint32_t rank)
 {
 	return GT_PATTERN_TIMES - rank % 2;
 }
 
-/* A rank's part of the result. */
+/* Returns a rank's part of the result. */
 GT_HD static inline int64_t gt_pattern_part(const struct gt_pattern *p,
 					    uint64_t place, uint32_t rank)
 {
@@ -285,7 +287,7 @@ GT_HD static inline uint64_t gt_pattern_encode(uint32_t dtype, int64_t value,
 	}
 }
 
-/* What premul multiplies a rank's input by. */
+/* Returns the scalar that premul multiplies a rank's input by. */
 static inline struct gt_scalar gt_pattern_scalar(enum gt_dtype dtype,
 						 uint32_t rank)
 {

@@ -16,7 +16,7 @@ struct CUstream_st;
 
 enum { GT_PING_WARM = 100 }; /* rounds before time is taken */
 
-/* One side; both run at the same time, with the same numbers. */
+/* Runs one side; both run at the same time, with the same numbers. */
 struct gt_ping {
 	uint64_t *mine;   /* in this GPU's memory, 0 before */
 	uint64_t *theirs; /* the other's `mine` */
@@ -27,7 +27,7 @@ struct gt_ping {
 	uint32_t first;  /* one of the sides begins */
 };
 
-/* Load the kernel, so that its first run starts at once. */
+/* Loads the kernel, so that its first run starts at once. */
 int gt_ping_prepare(void);
 
 int gt_ping_run(const struct gt_ping *ping, struct CUstream_st *stream);

@@ -1,20 +1,24 @@
 /*
- * Messages between ranks that only the two know of.
+ * Messages between two ranks, of which only these two know.
  *
- * Each rank has a desk for every rank, itself included, in memory that all
- * reach.  A message goes one of three ways, which both sides know from its
- * bytes:
+ * Each rank has a pair buffer for every rank, itself included, in memory that
+ * all reach. A message takes one of three protocols, which both sides know from
+ * its bytes.
  *
- *   letters  small ones: lines of 16 bytes in the receiver's desk, with 8 of
- *            data and a flag behind every 4, so that there is neither fence nor
- *            second flag; where stores of 128 bytes arrive whole also larger
- *            ones, in lines with 120 of data
- *   parcel   the receiver tells the sender the address, who puts it there; one
- *            flag when all of it has come.  Needs buffers in reach.
- *   pieces   through slots of the receiver's desk, with a flag each
+ * LL, for small messages: lines of 16 bytes in the receiver's pair buffer, with
+ * 8 of data and a flag behind every 4, so that there is neither fence nor
+ * second flag. Where stores of 128 bytes are atomic, LL128 carries larger ones
+ * too, in lines with 120 of data.
  *
- * Letters, parcels and pieces of a pair have numbers, each from 0; number n has
- * slot n % slots.  Flags tell a message's bytes again, to find who is mistaken.
+ * Rendezvous: the receiver tells the sender the address, the sender puts the
+ * data there and sets one flag when all of it has come. It needs buffers in
+ * reach.
+ *
+ * Pipelined: through slots of the receiver's pair buffer, with a flag each.
+ *
+ * The LL slots, rendezvous and pieces of a pair have numbers, each from 0;
+ * number n has slot n % slots. Flags repeat a message's bytes, to find who is
+ * mistaken.
  */
 #ifndef GT_KERNELS_SENDRECV_H
 #define GT_KERNELS_SENDRECV_H
@@ -33,7 +37,7 @@ enum {
 	GT_MSG_LINE_DATA = 8,
 	GT_MSG_LL128_LINES = 8, /* of which only the last has a flag */
 	GT_MSG_LL128_DATA = 120,
-	/* Behind a line that tells the message's bytes. */
+	/* The data's lines follow eight that tell the message's bytes. */
 	GT_MSG_LL_PITCH =
 		(GT_MSG_LL_BYTES / GT_MSG_LINE_DATA + 8) * GT_MSG_LINE_BYTES,
 	GT_MSG_RENDEZVOUS_SLOTS = 64,
@@ -43,29 +47,33 @@ enum {
 };
 
 /*
- * Of a slot, in the memory of who waits for it: gt_msg_signature() of the message,
- * or an address.  A half of it is in the low word of each, with the number of
- * what is meant, and 1, in the high word: so one store tells both.
+ * The flag of a slot, in the memory of who waits for it. Its value is
+ * gt_msg_signature() of the message, or an address. Each 64-bit word has one
+ * half of the value in its low half and the slot's number, plus 1, in its high
+ * half: so one store tells both.
  */
 struct gt_pair_flag {
 	uint64_t halves[2];
 };
 
-/* What comes from the desk's rank, unless it says otherwise. */
+/*
+ * A rank's buffer for one peer. It holds what comes from that peer, unless a
+ * comment says otherwise.
+ */
 struct gt_pair_buffer {
-	char letters[GT_MSG_LL_SLOTS][GT_MSG_LL_PITCH];
+	char ll[GT_MSG_LL_SLOTS][GT_MSG_LL_PITCH];
 	struct gt_pair_flag sent[GT_MSG_RENDEZVOUS_SLOTS]; /* all of it */
 	struct gt_pair_flag full[GT_MSG_SLOTS];
-	/* Of what the owner sends to the desk's rank. */
+	/* These are about what the owner sends to the peer. */
 	struct gt_pair_flag
 		room[GT_MSG_RENDEZVOUS_SLOTS]; /* its address there */
 	uint64_t read[GT_MSG_LL_SLOTS];        /* number and 1 */
 	uint64_t taken[GT_MSG_SLOTS];
-	/* Only the owner's. */
+	/* Only the owner uses these. */
 	uint64_t done[GT_MSG_RENDEZVOUS_SLOTS]; /* the last that came, and 1 */
 	uint32_t parts
 		[GT_MSG_RENDEZVOUS_SLOTS]; /* blocks that have sent theirs */
-	/* Only where there are pieces. */
+	/* The slots exist only where messages are pipelined. */
 	char slots[GT_MSG_SLOTS][GT_MSG_PIECE_MAX_BYTES];
 };
 
@@ -76,21 +84,21 @@ enum gt_msg_protocol {
 	GT_MSG_PROTOCOLS,
 };
 
-/* Behind the desks; only the owner's. */
+/* The counters lie behind the pair buffers, and only their owner uses them. */
 struct gt_pair_counters {
-	/* Numbers so far. */
+	/* How many numbers have been given so far. */
 	uint64_t count[2][GT_MSG_PROTOCOLS][GT_P2P_RANKS]; /* [sends] */
 	uint32_t tickets; /* of the blocks of the launch that runs */
 	uint32_t reserved;
 };
 
-/* What all ranks know of their desks: bits. */
+/* Properties of the pair buffers that all ranks know, as bits. */
 enum {
 	GT_MSG_DIRECT = 1,   /* ranks reach each other's buffers */
 	GT_MSG_LL128_OK = 2, /* stores of 128 bytes arrive whole */
 };
 
-/* Bytes from a desk to the next. */
+/* Returns the bytes from one pair buffer to the next. */
 GT_HD static inline uint64_t gt_pair_buffer_pitch(uint32_t kind)
 {
 	uint64_t slots = sizeof(((struct gt_pair_buffer *)0)->slots);
@@ -108,7 +116,10 @@ GT_HD static inline enum gt_msg_protocol gt_msg_protocol_of(uint64_t bytes,
 	return kind & GT_MSG_DIRECT ? GT_MSG_RENDEZVOUS : GT_MSG_PIPELINED;
 }
 
-/* What blocks take at a time: enough of them are at work soon. */
+/*
+ * Returns the bytes that a block takes at a time; they are few enough that many
+ * blocks are soon at work.
+ */
 GT_HD static inline uint32_t gt_msg_piece_bytes(uint64_t bytes, uint32_t kind)
 {
 	if (gt_msg_protocol_of(bytes, kind) == GT_MSG_LL)
@@ -121,7 +132,10 @@ GT_HD static inline uint32_t gt_msg_piece_bytes(uint64_t bytes, uint32_t kind)
 	return (uint32_t)(bytes / GT_MSG_SLOTS / 1024 * 1024);
 }
 
-/* Kernels divide 32 bits: 64 take so long that one sees it in small messages. */
+/*
+ * The size of a piece in KiB. Kernels divide 32 bits, since a division of 64
+ * takes so long that it shows in small messages.
+ */
 GT_HD static inline uint32_t gt_msg_piece_kib(uint64_t bytes, uint32_t kind)
 {
 	return gt_msg_piece_bytes(bytes, kind) >> 10;
@@ -135,7 +149,7 @@ GT_HD static inline uint32_t gt_msg_pieces(uint64_t bytes, uint32_t kind)
 	return kib <= piece ? 1 : (kib + piece - 1) / piece;
 }
 
-/* How many numbers a message has. */
+/* Returns how many numbers a message takes. */
 GT_HD static inline uint32_t gt_msg_numbers(uint64_t bytes, uint32_t kind)
 {
 	return gt_msg_protocol_of(bytes, kind) == GT_MSG_RENDEZVOUS
@@ -143,23 +157,27 @@ GT_HD static inline uint32_t gt_msg_numbers(uint64_t bytes, uint32_t kind)
 		       : gt_msg_pieces(bytes, kind);
 }
 
-/* One call, not of nothing. */
+/* One send or receive of at least one byte. */
 struct gt_kernel_message {
 	char *buffer;
 	uint64_t bytes : 48;
 	uint64_t peer : 8;
 	uint64_t sends : 1;
 	uint64_t dtype : 7;
-	/* Before it in the launch: numbers of its pair and way, KiB of work. */
+	/*
+	 * What comes before it in the launch: numbers of its pair and protocol,
+	 * and KiB of work.
+	 */
 	uint32_t first, at;
 };
 
 /*
- * Blocks share the work of all messages of a launch, each a quota of what lies
- * one behind another; a piece belongs to the block that its begin does.  So
- * there are more of them at work the larger a message is, and all are over at
- * the same time.  Who receives a parcel need not do much.  What goes through
- * slots is dealt out piece by piece instead: only so many are on their way.
+ * Blocks share the work of all messages of a launch, each a quota of the work
+ * laid end to end; a piece belongs to the block that its first byte does. So
+ * the larger a message is, the more blocks are at work on it, and all end at
+ * the same time. The receiver of a rendezvous need not do much. What goes
+ * through slots is dealt out piece by piece instead, since only so many are on
+ * their way.
  */
 GT_HD static inline uint32_t gt_msg_shares(const struct gt_kernel_message *m,
 					   uint32_t kind)
@@ -177,7 +195,10 @@ GT_HD static inline uint64_t gt_msg_work_kib(const struct gt_kernel_message *m,
 	       gt_msg_piece_kib(m->bytes, kind);
 }
 
-/* The first of a message's pieces that is not for blocks before this one. */
+/*
+ * Returns the first of a message's pieces that is not for blocks before this
+ * one.
+ */
 GT_HD static inline uint32_t gt_msg_first_piece(
 	const struct gt_kernel_message *m, uint32_t kind, uint32_t quota,
 	uint32_t block)
@@ -191,7 +212,7 @@ GT_HD static inline uint32_t gt_msg_first_piece(
 	return begin < shares ? begin : shares;
 }
 
-/* How many blocks have some of its pieces. */
+/* Returns how many blocks have some of its pieces. */
 GT_HD static inline uint32_t gt_msg_blocks(const struct gt_kernel_message *m,
 					   uint32_t kind, uint32_t quota)
 {
@@ -203,7 +224,7 @@ GT_HD static inline uint32_t gt_msg_blocks(const struct gt_kernel_message *m,
 				       m->at / quota + 1;
 }
 
-/* What both sides must agree on. */
+/* Returns what both sides must agree on. */
 GT_HD static inline uint64_t gt_msg_signature(const struct gt_kernel_message *m)
 {
 	return (uint64_t)m->bytes << 8 | m->dtype;
@@ -215,16 +236,16 @@ extern "C" {
 
 enum {
 	GT_SENDRECV_THREADS = 512,
-	/* Reported as steps. */
+	/* These stand for steps in reports. */
 	GT_SENDRECV_RECEIVES = 0x10000,
 	GT_SENDRECV_SENDS = 0x10001,
 };
 
-/* All messages of one rank that start together; kernels/sendrecv.h. */
+/* Arguments for all messages of one rank that start together. */
 struct gt_sendrecv_args {
 	struct gt_kernel_guard guard;
-	char *desks[GT_P2P_RANKS];       /* of each rank */
-	struct gt_pair_counters *counts; /* the own */
+	char *pair_buffers[GT_P2P_RANKS]; /* of each rank */
+	struct gt_pair_counters *counts;  /* the own */
 	uint32_t me, n;
 	uint32_t kind;  /* GT_DESK_... */
 	uint32_t quota; /* of a block, KiB */
@@ -233,10 +254,10 @@ struct gt_sendrecv_args {
 /* Load the kernels on the current device. */
 int gt_sendrecv_prepare(void);
 
-/* The most messages that one launch takes. */
+/* Returns the most messages that one launch takes. */
 uint32_t gt_sendrecv_most(void);
 
-/* One launch of one rank: messages[args->n]. */
+/* Runs one launch of one rank: messages[args->n]. */
 int gt_sendrecv_run(uint32_t blocks, struct CUstream_st *stream,
 		    const struct gt_sendrecv_args *args,
 		    const struct gt_kernel_message *messages);

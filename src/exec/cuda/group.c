@@ -114,7 +114,7 @@ static struct gt_group_op gt_group_op_of(const struct gt_engine *engine,
 		.divide = flow.divide,
 		.to = (uint16_t)flow.to,
 		.from = (uint16_t)flow.from,
-		.mail = (uint16_t)op->mail,
+		.ll_chunk = (uint16_t)op->ll_chunk,
 		.chunks = (uint16_t)op->chunks,
 		.flags = (uint8_t)flow.flags,
 		.ll128 = op->ll128,
@@ -163,11 +163,11 @@ static int gt_fusion_launch_packets(const struct gt_engine *engine,
 	grid.threads = each * 32;
 	grid.blocks = (warps + each - 1) / each;
 	for (uint32_t r = 0; r < engine->plan->nranks; r++)
-		args.mail[r] = gt_cuda_ll_buffer_at(engine, rank, r, 0);
+		args.ll_buffer[r] = gt_cuda_ll_buffer_at(engine, rank, r, 0);
 	for (int i = 0; i < 2; i++) {
-		args.mail_at[i] =
+		args.ll_buffer_at[i] =
 			(uint64_t)(gt_cuda_ll_buffer_at(engine, rank, rank, i) -
-				   args.mail[rank]);
+				   args.ll_buffer[rank]);
 		args.box_bytes[i] = gt_cuda_ll_buffer_bytes(i);
 	}
 	for (uint32_t i = 0; i < n; i++) {

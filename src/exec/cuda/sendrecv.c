@@ -126,7 +126,7 @@ static cudaError_t gt_sendrecv_launch(const struct gt_engine *engine,
 	cudaError_t rc = cudaSetDevice(engine->ranks[rank].device);
 
 	for (uint32_t r = 0; r < engine->plan->nranks; r++)
-		args.desks[r] =
+		args.pair_buffers[r] =
 			gt_cuda_region_at(engine, GT_CUDA_SENDRECV, rank, r);
 	args.counts = (void *)(own + gt_sendrecv_bytes(engine));
 	return rc == cudaSuccess ? (cudaError_t)gt_sendrecv_run(blocks, stream,

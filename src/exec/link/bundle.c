@@ -99,7 +99,7 @@ static int gt_bundle_place(struct gt_bundle_op *op, uint32_t used[2],
 	uint32_t box = op->ll128 != 0;
 
 	op->chunks = gt_bundle_chunks(op, op->ll128);
-	op->mail = used[box];
+	op->ll_chunk = used[box];
 	if (op->chunks * gt_bundle_parts(op) > limits->room[box] - used[box])
 		return 0;
 	used[box] += op->chunks * gt_bundle_parts(op);

@@ -19,7 +19,7 @@ struct gt_bundle_op {
 	uint8_t push;   /* goes through scratch; likewise */
 	uint8_t pushes; /* is large enough to do so, with others */
 	/* What gt_bundle_divide() sets: */
-	uint32_t mail;   /* the first chunk in a sender's box */
+	uint32_t ll_chunk; /* the first chunk in a sender's box */
 	uint32_t chunks; /* of a part; two shots have a second one behind it */
 	uint32_t warp, warps;
 };

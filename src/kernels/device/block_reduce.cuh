@@ -1,10 +1,10 @@
 /*
- * Lifting a block: reduce any number of sources in their order, write any
- * number of destinations, by all threads of a launch together.  Sources and
- * destinations may lie on any GPU.
+ * Reducing a block: all threads of a launch together reduce any number of
+ * sources in their order and write any number of destinations, which may lie on
+ * any GPU.
  *
- * As in move.cuh, packs of 16 bytes where all lie equally far from a 16-byte
- * boundary, U a thread and of up to four sources in flight.
+ * As in move.cuh, packs of 16 bytes are used where all lie equally far from a
+ * 16-byte boundary; a thread has U packs of up to four sources in flight.
  */
 #ifndef GT_KERNELS_DEVICE_BLOCK_REDUCE_CUH
 #define GT_KERNELS_DEVICE_BLOCK_REDUCE_CUH
@@ -27,7 +27,7 @@ struct gt_block_reduce {
 	uint64_t count; /* elements */
 };
 
-/* Thread `self` of `all` that do something together. */
+/* Thread number `self` of `all` threads that work on one thing together. */
 struct gt_thread_group {
 	uint64_t self, all;
 };
@@ -38,15 +38,15 @@ struct gt_block_reduce_cuts {
 
 template <class T>
 static __device__ __forceinline__ struct gt_block_reduce_cuts
-gt_block_reduce_cuts_of(const struct gt_block_reduce *lift, uint64_t count)
+gt_block_reduce_cuts_of(const struct gt_block_reduce *reduction, uint64_t count)
 {
-	uint64_t first = (uint64_t)lift->src[0], differ = 0;
+	uint64_t first = (uint64_t)reduction->src[0], differ = 0;
 	struct gt_block_reduce_cuts cuts;
 
-	for (uint32_t i = 1; i < lift->nsrc; i++)
-		differ |= ((uint64_t)lift->src[i] ^ first) & 15;
-	for (uint32_t i = 0; i < lift->ndst; i++)
-		differ |= ((uint64_t)lift->dst[i] ^ first) & 15;
+	for (uint32_t i = 1; i < reduction->nsrc; i++)
+		differ |= ((uint64_t)reduction->src[i] ^ first) & 15;
+	for (uint32_t i = 0; i < reduction->ndst; i++)
+		differ |= ((uint64_t)reduction->dst[i] ^ first) & 15;
 	cuts.head = (-first & 15) / sizeof(T);
 	if (differ || cuts.head > count)
 		cuts.head = count;
@@ -56,36 +56,36 @@ gt_block_reduce_cuts_of(const struct gt_block_reduce *lift, uint64_t count)
 
 template <class T, class R>
 static __device__ __forceinline__ void gt_block_reduce_element(
-	const struct gt_block_reduce *lift, uint64_t i)
+	const struct gt_block_reduce *reduction, uint64_t i)
 {
-	T v = ((const T *)lift->src[0])[i];
+	T v = ((const T *)reduction->src[0])[i];
 
-	for (uint32_t s = 1; s < lift->nsrc; s++)
-		v = R::one(v, ((const T *)lift->src[s])[i]);
-	if (lift->divide)
-		v = gt_divide<T>(v, lift->divide);
-	for (uint32_t d = 0; d < lift->ndst; d++)
-		((T *)lift->dst[d])[i] = v;
+	for (uint32_t s = 1; s < reduction->nsrc; s++)
+		v = R::one(v, ((const T *)reduction->src[s])[i]);
+	if (reduction->divide)
+		v = gt_divide<T>(v, reduction->divide);
+	for (uint32_t d = 0; d < reduction->ndst; d++)
+		((T *)reduction->dst[d])[i] = v;
 }
 
-/* Elements before and behind the packs. */
+/* Reduces the elements before the first pack and behind the last one. */
 template <class T, class R>
 static __device__ __noinline__ void gt_block_reduce_ends(
-	const struct gt_block_reduce *lift, struct gt_range part,
-	struct gt_block_reduce_cuts cuts, struct gt_thread_group crew)
+	const struct gt_block_reduce *reduction, struct gt_range part,
+	struct gt_block_reduce_cuts cuts, struct gt_thread_group group)
 {
-	uint64_t i = cuts.head + cuts.packs * (16 / sizeof(T)) + crew.self;
+	uint64_t i = cuts.head + cuts.packs * (16 / sizeof(T)) + group.self;
 
-	for (; i < part.count; i += crew.all)
-		gt_block_reduce_element<T, R>(lift, part.offset + i);
-	for (i = crew.self; i < cuts.head; i += crew.all)
-		gt_block_reduce_element<T, R>(lift, part.offset + i);
+	for (; i < part.count; i += group.all)
+		gt_block_reduce_element<T, R>(reduction, part.offset + i);
+	for (i = group.self; i < cuts.head; i += group.all)
+		gt_block_reduce_element<T, R>(reduction, part.offset + i);
 }
 
-/* Packs of up to three more sources, from s0 on, onto v. */
+/* Adds the packs of up to three more sources, from s0 on, onto v. */
 template <class T, class R, int U>
 static __device__ __forceinline__ void gt_block_reduce_more(
-	const struct gt_block_reduce *lift, uint32_t s0, uint64_t at,
+	const struct gt_block_reduce *reduction, uint32_t s0, uint64_t at,
 	uint4 v[U])
 {
 	uint4 w[GT_BLOCK_REDUCE_MORE][U];
@@ -94,69 +94,70 @@ static __device__ __forceinline__ void gt_block_reduce_more(
 	for (int s = 0; s < GT_BLOCK_REDUCE_MORE; s++)
 #pragma unroll
 		for (int u = 0; u < U; u++)
-			if (s0 + s < lift->nsrc)
-				w[s][u] = gt_pack_load(lift->src[s0 + s] + at +
-						       u * 512);
+			if (s0 + s < reduction->nsrc)
+				w[s][u] = gt_pack_load(reduction->src[s0 + s] +
+						       at + u * 512);
 #pragma unroll
 	for (int s = 0; s < GT_BLOCK_REDUCE_MORE; s++)
 #pragma unroll
 		for (int u = 0; u < U; u++)
-			if (s0 + s < lift->nsrc)
+			if (s0 + s < reduction->nsrc)
 				v[u] = gt_combine<T, R>::packs(v[u], w[s][u]);
 }
 
-/* U packs from byte `at` on, 32 apart. */
+/* Reduces U packs from byte `at` on, which are 32 packs apart. */
 template <class T, class R, int U>
 static __device__ __forceinline__ void gt_block_reduce_packs(
-	const struct gt_block_reduce *lift, uint64_t at)
+	const struct gt_block_reduce *reduction, uint64_t at)
 {
 	uint4 v[U];
 
 #pragma unroll
 	for (int u = 0; u < U; u++)
-		v[u] = gt_pack_load(lift->src[0] + at + u * 512);
-	for (uint32_t s0 = 1; s0 < lift->nsrc; s0 += GT_BLOCK_REDUCE_MORE)
-		gt_block_reduce_more<T, R, U>(lift, s0, at, v);
+		v[u] = gt_pack_load(reduction->src[0] + at + u * 512);
+	for (uint32_t s0 = 1; s0 < reduction->nsrc; s0 += GT_BLOCK_REDUCE_MORE)
+		gt_block_reduce_more<T, R, U>(reduction, s0, at, v);
 #pragma unroll
 	for (int u = 0; u < U; u++)
-		if (lift->divide)
-			v[u] = gt_pack_divide<T>(v[u], lift->divide);
-	for (uint32_t d = 0; d < lift->ndst; d++)
+		if (reduction->divide)
+			v[u] = gt_pack_divide<T>(v[u], reduction->divide);
+	for (uint32_t d = 0; d < reduction->ndst; d++)
 #pragma unroll
 		for (int u = 0; u < U; u++)
-			gt_pack_store(lift->dst[d] + at + u * 512, v[u]);
+			gt_pack_store(reduction->dst[d] + at + u * 512, v[u]);
 }
 
 /*
- * Elements of the lift; whole warps.  A part that begins whole packs after the
- * lift's begin has packs like it.
+ * Reduces the elements `part` of the block; whole warps call it. A part that
+ * begins a whole number of packs after the block's begin is aligned as the
+ * block is.
  */
 template <class T, class R, int U = GT_BLOCK_REDUCE_UNROLL>
-static __device__ void gt_block_reduce_part(const struct gt_block_reduce *lift,
-					    struct gt_range part,
-					    struct gt_thread_group crew)
+static __device__ void gt_block_reduce_part(
+	const struct gt_block_reduce *reduction, struct gt_range part,
+	struct gt_thread_group group)
 {
 	const uint64_t hunk = 32 * U;
 	struct gt_block_reduce_cuts cuts =
-		gt_block_reduce_cuts_of<T>(lift, part.count);
+		gt_block_reduce_cuts_of<T>(reduction, part.count);
 	uint64_t skip = (part.offset + cuts.head) * sizeof(T);
-	uint64_t i = crew.self / 32 * hunk;
+	uint64_t i = group.self / 32 * hunk;
 
-	for (; i + hunk <= cuts.packs; i += crew.all / 32 * hunk)
+	for (; i + hunk <= cuts.packs; i += group.all / 32 * hunk)
 		gt_block_reduce_packs<T, R, U>(
-			lift, skip + (i + crew.self % 32) * 16);
-	i = cuts.packs / hunk * hunk + crew.self;
-	for (; i < cuts.packs; i += crew.all)
-		gt_block_reduce_packs<T, R, 1>(lift, skip + i * 16);
+			reduction, skip + (i + group.self % 32) * 16);
+	i = cuts.packs / hunk * hunk + group.self;
+	for (; i < cuts.packs; i += group.all)
+		gt_block_reduce_packs<T, R, 1>(reduction, skip + i * 16);
 	if (cuts.head + cuts.packs * (16 / sizeof(T)) < part.count || cuts.head)
-		gt_block_reduce_ends<T, R>(lift, part, cuts, crew);
+		gt_block_reduce_ends<T, R>(reduction, part, cuts, group);
 }
 
 template <class T, class R>
-static __device__ void gt_block_reduce_run(const struct gt_block_reduce *lift,
-					   struct gt_thread_group crew)
+static __device__ void gt_block_reduce_run(
+	const struct gt_block_reduce *reduction, struct gt_thread_group group)
 {
-	gt_block_reduce_part<T, R>(lift, {0, lift->count}, crew);
+	gt_block_reduce_part<T, R>(reduction, {0, reduction->count}, group);
 }
 
 #endif

@@ -30,7 +30,10 @@ static __device__ __forceinline__ void gt_flag_fence(void)
 	asm volatile("fence.acq_rel.sys;" ::: "memory");
 }
 
-/* After gt_flag_fence(), which may cover several posts. */
+/*
+ * Posts a value; gt_flag_fence() goes before, and one fence may cover several
+ * posts.
+ */
 static __device__ __forceinline__ void gt_flag_post(uint64_t *flag,
 						    uint64_t value)
 {

@@ -1,4 +1,4 @@
-/* How kernels of flows are put on a stream. */
+/* How the kernels of p2p flows are put on a stream. */
 #ifndef GT_KERNELS_DEVICE_LAUNCH_CUH
 #define GT_KERNELS_DEVICE_LAUNCH_CUH
 
@@ -6,7 +6,10 @@
 
 #include "kernels/kernels.h"
 
-/* Set up while the one before still runs: gt_launch_begins(). */
+/*
+ * With `overlaps` the launch is set up while the one before still runs; the
+ * kernel then calls gt_launch_begins() before it reads what that one wrote.
+ */
 static inline int gt_p2p_launch(const struct gt_kernel_grid *grid,
 				const void *kernel, const void *args)
 {

@@ -24,7 +24,10 @@ struct gt_task {
 	uint32_t stop;   /* no task: leave */
 };
 
-/* Past L1: slots are rewritten by other GPUs, and nothing is read twice. */
+/*
+ * Loads go past L1, since slots are rewritten by other GPUs and nothing is read
+ * twice.
+ */
 static __device__ __forceinline__ uint4 gt_pack_load(const char *at)
 {
 	uint4 v;
@@ -65,7 +68,7 @@ static __device__ __forceinline__ struct gt_cuts gt_task_cuts(
 	return cuts;
 }
 
-/* Any number of sources and destinations, element i. */
+/* Moves element i of any number of sources to any number of destinations. */
 template <class T, class R>
 static __device__ __forceinline__ void gt_move_element(
 	const struct gt_task *task, uint32_t i)
@@ -94,7 +97,7 @@ static __device__ __noinline__ void gt_move_ends(const struct gt_task *task,
 		gt_move_element<T, R>(task, behind + self);
 }
 
-/* U packs from `at` on, 32 apart. */
+/* Moves U packs from `at` on, which are 32 packs apart. */
 template <class T, class R, int NSRC, int NDST, int U>
 static __device__ __forceinline__ void gt_move_packs(char *const p[NSRC + NDST],
 						     uint64_t at)
@@ -119,7 +122,7 @@ static __device__ __forceinline__ void gt_move_packs(char *const p[NSRC + NDST],
 			gt_pack_store(p[NSRC + d] + at + u * 512, v[u]);
 }
 
-/* One or two sources, one or two destinations: what rings do. */
+/* Moves with one or two sources and one or two destinations, as rings do. */
 template <class T, class R, int NSRC, int NDST>
 static __device__ __noinline__ void gt_move_fast(const struct gt_task *task,
 						 uint32_t self,
@@ -142,7 +145,9 @@ static __device__ __noinline__ void gt_move_fast(const struct gt_task *task,
 		gt_move_ends<T, R>(task, cuts, self, threads);
 }
 
-/* Everything else: other arities, avg's division. */
+/*
+ * Moves with other numbers of sources or destinations, or with avg's division.
+ */
 template <class T, class R>
 static __device__ __noinline__ void gt_move_any(const struct gt_task *task,
 						uint32_t self, uint32_t threads)

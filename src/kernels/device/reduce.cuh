@@ -21,7 +21,7 @@ template <class T> union gt_pack {
 	T at[16 / sizeof(T)];
 };
 
-/* One element. */
+/* Each operator on one element. */
 template <class T> struct gt_sum {
 	static __device__ __forceinline__ T one(T a, T b)
 	{
@@ -50,7 +50,10 @@ template <class T> struct gt_max {
 	}
 };
 
-/* Two elements of 16 or 8 bits at once, where the machine can. */
+/*
+ * Each operator on two elements of 16 or 8 bits at once, where the GPU can do
+ * so.
+ */
 #define GT_PAIRED(R, two)                                                      \
 	static __device__ __forceinline__ __half2 pair(__half2 a, __half2 b)   \
 	{                                                                      \
@@ -95,7 +98,7 @@ template <__nv_fp8_interpretation_t E> struct gt_two<gt_fp8<E>> {
 	typedef gt_fp8x2<E> type;
 };
 
-/* 16 bytes of T, combined by R. */
+/* Combines two packs of 16 bytes, elements of T, by the operator R. */
 template <class T, class R, class P = typename gt_two<T>::type>
 struct gt_combine {
 	static __device__ __forceinline__ uint4 packs(uint4 a, uint4 b)
@@ -125,7 +128,7 @@ template <class T, class R> struct gt_combine<T, R, void> {
 	}
 };
 
-/* avg's division. */
+/* Divides each element of a pack, which is the last step of avg. */
 template <class T>
 static __device__ __forceinline__ T gt_divide(T a, uint32_t n)
 {

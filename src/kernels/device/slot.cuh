@@ -1,4 +1,4 @@
-/* 16 bytes of data and flags, which travel together. */
+/* A slot is 16 bytes of data and flags that travel together in one store. */
 #ifndef GT_KERNELS_DEVICE_SLOT_CUH
 #define GT_KERNELS_DEVICE_SLOT_CUH
 

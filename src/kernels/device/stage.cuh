@@ -24,7 +24,10 @@ static __device__ __forceinline__ uint64_t gt_stage_value(uint64_t number,
 	return number * GT_DIRECT_STAGES + stage;
 }
 
-/* Tell rank `peer`, if it is one, of what came before a barrier of threads. */
+/*
+ * Tells rank `peer`, if there is one of that number, that this rank has done
+ * what came before a barrier of its threads.
+ */
 static __device__ __forceinline__ void gt_stage_tell(const struct gt_stages *at,
 						     uint32_t peer,
 						     uint32_t word,
@@ -37,7 +40,10 @@ static __device__ __forceinline__ void gt_stage_tell(const struct gt_stages *at,
 		     gt_stage_value(at->number, stage));
 }
 
-/* False: the operation was given up.  A barrier shows others what was heard. */
+/*
+ * Waits for a stage of all peers; false means that the operation was aborted. A
+ * barrier behind it shows the block's other threads what has arrived.
+ */
 static __device__ __forceinline__ bool gt_stage_hear(const struct gt_stages *at,
 						     uint32_t peer,
 						     uint32_t word,
@@ -58,7 +64,9 @@ static __device__ __forceinline__ bool gt_stage_hear(const struct gt_stages *at,
 	return go;
 }
 
-/* Traced: what was heard of rank `peer`, at the begin or at the end. */
+/*
+ * Notes for a trace when rank `peer` was heard of, at the begin or at the end.
+ */
 static __device__ __forceinline__ void gt_stage_mark(const struct gt_stages *at,
 						     uint32_t peer, bool end)
 {

@@ -1,6 +1,6 @@
 /*
- * What the kernels of flows have in common: the beginning of a launch, the
- * number of the operation, and waits that end when a rank has stopped.
+ * The kernels of p2p flows share this: how a launch begins, the number of the
+ * operation, and waits that end when a rank has stopped.
  */
 #ifndef GT_KERNELS_DEVICE_WAIT_CUH
 #define GT_KERNELS_DEVICE_WAIT_CUH
@@ -13,8 +13,8 @@ enum : uint32_t { GT_SPINS = 1024 }; /* between looks at the clock */
 constexpr uint64_t GT_TELL_NS = 20000000; /* a wait worth reporting */
 
 /*
- * Launches overlap: the next operation's blocks are set up while this one
- * runs, and go on when all that it wrote is there.
+ * Launches overlap: the next operation's blocks are set up while this one runs,
+ * and go on when all that it wrote is visible.
  */
 static __device__ __forceinline__ void gt_launch_begins(void)
 {
@@ -55,8 +55,9 @@ gt_epoch_peek(const struct gt_kernel_epoch *epoch)
 }
 
 /*
- * All threads, each of which has used the number if it has read it itself.  One
- * block alone need not spend the 0.15 us that an addition costs.
+ * Counts the operation as read; all threads call it, each after its last use of
+ * the number that it read. A launch of one block stores instead of adding,
+ * which saves 0.15 us.
  */
 static __device__ __forceinline__ void gt_epoch_count(
 	struct gt_kernel_epoch *epoch, uint64_t number)
@@ -92,8 +93,8 @@ struct gt_wait {
 };
 
 /*
- * Tell the host who is waited for, look whether to give up.  When the wait
- * began, or 0: it is over.
+ * Tells the host who is waited for and looks whether to abort. Returns when the
+ * wait began, or 0 if it is over.
  */
 static __device__ __noinline__ uint64_t
 gt_wait_looks(const struct gt_kernel_guard *guard, uint64_t begin_ns,
@@ -115,7 +116,7 @@ gt_wait_looks(const struct gt_kernel_guard *guard, uint64_t begin_ns,
 	return gt_watch_aborted(guard->watch) ? 0 : begin_ns;
 }
 
-/* One thread. */
+/* Waits in one thread. */
 static __device__ __forceinline__ bool gt_wait_goes_on(
 	const struct gt_kernel_guard *guard, struct gt_wait *wait,
 	uint32_t peer, uint32_t step)
@@ -126,7 +127,7 @@ static __device__ __forceinline__ bool gt_wait_goes_on(
 	return wait->begin_ns != 0;
 }
 
-/* All lanes of a warp together. */
+/* Waits in all lanes of a warp together. */
 static __device__ __forceinline__ bool gt_warp_goes_on(
 	const struct gt_kernel_guard *guard, struct gt_wait *wait,
 	uint32_t peer, uint32_t step)
@@ -147,7 +148,7 @@ static __device__ __forceinline__ void gt_wait_ends(
 		guard->reports[blockIdx.x].state = GT_KERNEL_SILENT;
 }
 
-/* Traced: what a block's stage has come to. */
+/* Notes for a trace what a block's stage has come to. */
 static __device__ __forceinline__ void gt_guard_mark(
 	const struct gt_kernel_guard *guard, uint32_t stage, uint32_t rank,
 	uint32_t what)
@@ -166,7 +167,7 @@ static __device__ __forceinline__ void gt_guard_mark_own(
 		gt_guard_mark(guard, stage, flow->me, what);
 }
 
-/* False: this rank has to stop here, for a test. */
+/* Returns false if this rank has to stop here, which a test asked for. */
 static __device__ __forceinline__ bool gt_guard_passes(
 	const struct gt_kernel_guard *guard)
 {

@@ -1,5 +1,5 @@
 /*
- * What the roles of a block share: its program, its tasks and its place in
+ * The three roles of a block share its program, its tasks and its place in
  * them.
  */
 #ifndef GT_KERNELS_INTERP_BLOCK_CUH
@@ -14,14 +14,17 @@ struct gt_block {
 	struct gt_kernel_channel channel;
 	struct gt_layout layout;
 	uint32_t index, worker; /* the channel's */
-	/* In dynamic shared memory: */
+	/* The block's state lies in dynamic shared memory: */
 	struct gt_step *steps;
 	struct gt_kernel_conn *conns;
 	struct gt_range *parts; /* of the chunks */
 	uint64_t *seen;         /* of the connections' flags */
 };
 
-/* Traced: what a slice has come to; past the block's room it is not noted. */
+/*
+ * Notes for a trace what a slice has come to; slices past the block's last mark
+ * are not noted.
+ */
 static __device__ __forceinline__ void gt_mark(
 	const struct gt_kernel_args *args, uint32_t slice, uint32_t what)
 {
@@ -31,7 +34,7 @@ static __device__ __forceinline__ void gt_mark(
 		args->marks[at].at_ns[what] = gt_now_ns();
 }
 
-/* Where a role is in the program. */
+/* A cursor says where a role is in the program. */
 struct gt_cursor {
 	uint32_t loop0, turn; /* this turn's first loop, and its loops */
 	uint32_t step, loop;  /* loop - within the turn */
@@ -47,7 +50,7 @@ static __device__ void gt_cursor_turn(struct gt_cursor *at,
 	at->turn = left < turn ? left : turn;
 }
 
-/* On to the next slice; false behind the last. */
+/* Goes on to the next slice; returns false behind the last one. */
 static __device__ bool gt_cursor_next(struct gt_cursor *at,
 				      const struct gt_block *block,
 				      uint32_t turn)
@@ -65,7 +68,10 @@ static __device__ bool gt_cursor_next(struct gt_cursor *at,
 	return at->turn != 0;
 }
 
-/* The number in its connection of the slice that an operand is about. */
+/*
+ * Returns the number, within its connection, of the slice that an operand is
+ * about.
+ */
 static __device__ uint64_t gt_cursor_number(const struct gt_cursor *at,
 					    const struct gt_operand *operand,
 					    const struct gt_kernel_conn *conn)
@@ -90,7 +96,10 @@ static __device__ struct gt_range gt_block_slice(const struct gt_block *block,
 	return slice;
 }
 
-/* A place holds a slice of each loop: none is written twice. */
+/*
+ * Returns where a slice of step scratch lies; each loop has its own, so none is
+ * written twice.
+ */
 static __device__ char *gt_block_scratch(const struct gt_kernel_args *args,
 					 const struct gt_block *block,
 					 uint32_t place, uint32_t loop)

@@ -16,7 +16,10 @@
 #include "kernels/interp/schedule.cuh"
 #include "kernels/device/type.cuh"
 
-/* Waiting for a task, they also wait for one another: steps stay in order. */
+/*
+ * The movers wait for a task and thereby for one another, so steps stay in
+ * order.
+ */
 template <class T>
 static __device__ void gt_do_moves(const struct gt_kernel_args *args,
 				   struct gt_block *block, uint32_t self)
@@ -36,7 +39,9 @@ static __device__ void gt_do_moves(const struct gt_kernel_args *args,
 	}
 }
 
-/* What a lane posts behind a slice: its operand's flag, if it has one. */
+/*
+ * A post is the flag that a lane sets behind a slice, if its operand has one.
+ */
 struct gt_post {
 	uint64_t *flag; /* NULL: nothing */
 	uint64_t value;
@@ -59,7 +64,9 @@ static __device__ struct gt_post gt_post_of(const struct gt_block *block,
 	return {conn->post, gt_cursor_number(at, operand, conn) + 1};
 }
 
-/* A warp; what it will post is known before it may. */
+/*
+ * The poster is a warp; it prepares what it will post before the gate lets it.
+ */
 static __device__ void gt_do_posts(const struct gt_kernel_args *args,
 				   const struct gt_block *block, uint32_t lane)
 {
@@ -86,7 +93,7 @@ static __device__ void gt_do_posts(const struct gt_kernel_args *args,
 	} while (gt_cursor_next(&at, block, args->turn));
 }
 
-/* All threads: the program and its places into shared memory. */
+/* All threads load the program and its cursors into shared memory. */
 static __device__ void gt_block_load(const struct gt_kernel_args *args,
 				     struct gt_block *block, char *room)
 {
@@ -122,7 +129,10 @@ static __device__ void gt_block_load(const struct gt_kernel_args *args,
 	__syncthreads();
 }
 
-/* The next launch on this stream goes on where this one ended. */
+/*
+ * Saves the counters, so that the next launch on this stream goes on where this
+ * one ended.
+ */
 static __device__ void gt_block_save(const struct gt_block *block)
 {
 	const struct gt_kernel_channel *to = &block->channel;

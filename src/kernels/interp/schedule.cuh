@@ -9,7 +9,7 @@
 #include "kernels/kernels.h"
 #include "kernels/device/wait.cuh"
 
-/* A wait goes on: tell the host, look whether to give up. */
+/* While a wait goes on, tells the host of it and looks whether to abort. */
 static __device__ __noinline__ bool gt_wait_lasts(
 	const struct gt_kernel_args *args, const struct gt_block *block,
 	const struct gt_kernel_conn *conn, const struct gt_cursor *at,
@@ -52,7 +52,7 @@ static __device__ bool gt_wait(const struct gt_kernel_args *args,
 	return true;
 }
 
-/* The slice that the scheduler is at. */
+/* This is the slice that the scheduler is at. */
 struct gt_ahead {
 	const struct gt_kernel_args *args;
 	struct gt_block *block;
@@ -61,7 +61,7 @@ struct gt_ahead {
 	uint32_t bytes, skew; /* in a slot: skew behind its begin */
 };
 
-/* Of the rank's own input or output. */
+/* Returns where an operand lies in the rank's own input or output. */
 static __device__ char *gt_ahead_user(const struct gt_ahead *ahead,
 				      const struct gt_operand *operand)
 {
@@ -77,7 +77,7 @@ static __device__ char *gt_ahead_user(const struct gt_ahead *ahead,
 	       (own.offset - args->output_first) * ahead->elem_bytes;
 }
 
-/* Where an operand lies; NULL: it has no bytes. */
+/* Returns where an operand lies, or NULL if it has no bytes. */
 static __device__ char *gt_ahead_operand(const struct gt_ahead *ahead,
 					 const struct gt_operand *operand)
 {
@@ -100,7 +100,7 @@ static __device__ char *gt_ahead_operand(const struct gt_ahead *ahead,
 	       ahead->skew;
 }
 
-/* Until the operand's data have come, or there is room for them. */
+/* Waits until the operand's data have come, or until there is room for them. */
 static __device__ bool gt_ahead_wait(const struct gt_ahead *ahead,
 				     const struct gt_operand *operand)
 {
@@ -114,7 +114,10 @@ static __device__ bool gt_ahead_wait(const struct gt_ahead *ahead,
 		       ahead->at);
 }
 
-/* For who carries the slot on: how much of it; posted with the slice. */
+/*
+ * Notes how many bytes of the slot are used, for the proxy that carries it on;
+ * this is posted with the slice.
+ */
 static __device__ void gt_ahead_length(const struct gt_ahead *ahead,
 				       const struct gt_operand *operand)
 {
@@ -128,8 +131,8 @@ static __device__ void gt_ahead_length(const struct gt_ahead *ahead,
 }
 
 /*
- * What is waited for longest comes last, the sources: behind the last wait the
- * task is complete.
+ * The sources, which are waited for longest, come last, so the task is complete
+ * right behind the last wait.
  */
 static __device__ bool gt_ahead_waits(const struct gt_ahead *ahead,
 				      const struct gt_step *step)
@@ -184,7 +187,9 @@ static __device__ bool gt_schedule_slice(struct gt_ahead *ahead)
 	return gt_ahead_waits(ahead, step);
 }
 
-/* True: go on.  A stalled rank still leaves when everyone is told to. */
+/*
+ * Returns true to go on. A stalled rank still leaves when everyone is told to.
+ */
 static __device__ bool gt_fault_passes(const struct gt_kernel_args *args,
 				       uint32_t slice)
 {
@@ -196,7 +201,7 @@ static __device__ bool gt_fault_passes(const struct gt_kernel_args *args,
 	return false;
 }
 
-/* A warp, whose first lane works. */
+/* The scheduler is a warp whose first lane works. */
 static __device__ void gt_schedule(const struct gt_kernel_args *args,
 				   struct gt_block *block, uint32_t elem_bytes,
 				   uint32_t lane)
@@ -224,7 +229,10 @@ static __device__ void gt_schedule(const struct gt_kernel_args *args,
 		go = __shfl_sync(~0u, go, 0);
 		gt_gate_arrive(GT_GATE_READY, slice, movers);
 	} while (go && gt_cursor_next(&at, block, args->turn));
-	/* Leave no gate half open. */
+	/*
+	 * Arrives at every gate that others still wait at, so that none stays
+	 * half open.
+	 */
 	at.slice = slice + 1 > GT_TASKS ? slice + 1 - GT_TASKS : 0;
 	for (; at.slice <= slice; at.slice++)
 		gt_gate_wait(GT_GATE_FREE, at.slice, 64);

@@ -16,7 +16,10 @@ struct gt_byte {
 
 struct gt_any;
 
-/* By the largest elements that both the block and its length are whole in. */
+/*
+ * Uses the largest elements that divide both the block's address and its
+ * length.
+ */
 template <>
 __device__ __noinline__ uint4 gt_ends_get<gt_byte>(const char *block,
 						   uint32_t i, uint32_t count)

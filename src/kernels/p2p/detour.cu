@@ -1,6 +1,6 @@
 /*
- * Meetings of a detour through the host's memory (exec/cuda/p2p/detour.c).  Flags
- * lie there as well: they come there behind the bytes that they tell of.
+ * Barriers of a detour through the host's memory (exec/cuda/p2p/detour.c). The
+ * flags lie there as well, so they arrive behind the bytes that they announce.
  */
 #include "kernels/device/launch.cuh"
 #include "kernels/device/wait.cuh"

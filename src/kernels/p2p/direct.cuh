@@ -26,7 +26,7 @@ static __device__ __forceinline__ struct gt_stages gt_direct_stages(
 		args->flow.nranks};
 }
 
-/* All threads.  Stage 0 is left out. */
+/* Posts a stage; all threads call it, and stage 0 is left out. */
 static __device__ void gt_direct_post(const struct gt_direct_args *args,
 				      uint64_t number, uint32_t stage)
 {
@@ -52,31 +52,34 @@ static __device__ bool gt_direct_wait(const struct gt_direct_args *args,
 	return __syncthreads_and(go);
 }
 
-/* This rank's block of everyone, reduced. */
+/* Sets up the reduction of this rank's block from everyone. */
 template <class T>
 static __device__ void gt_block_reduce_reduce(const struct gt_direct_args *args,
-					      struct gt_block_reduce *lift)
+					      struct gt_block_reduce *reduction)
 {
 	const struct gt_p2p *flow = &args->flow;
 	uint32_t n = flow->nranks, me = flow->me;
 	uint64_t skip = me * flow->out_stride * sizeof(T);
 
-	lift->nsrc = 0;
+	reduction->nsrc = 0;
 	for (uint32_t s = 0; s < n; s++)
 		if (flow->adds >> s & 1)
-			lift->src[lift->nsrc++] =
+			reduction->src[reduction->nsrc++] =
 				args->input[s] +
 				me * flow->in_stride * sizeof(T);
-	lift->ndst = 1;
-	lift->dst[0] = args->output[me] + skip;
-	lift->divide = flow->divide;
-	lift->count = gt_p2p_count(flow, me);
+	reduction->ndst = 1;
+	reduction->dst[0] = args->output[me] + skip;
+	reduction->divide = flow->divide;
+	reduction->count = gt_p2p_count(flow, me);
 }
 
-/* My block d to where rank d wants it; the same block to all at once. */
+/*
+ * Sets up the copy of this rank's block d to where rank d wants it; a block
+ * that is the same for all goes to all at once.
+ */
 template <class T>
 static __device__ void gt_block_reduce_copy(const struct gt_direct_args *args,
-					    struct gt_block_reduce *lift,
+					    struct gt_block_reduce *reduction,
 					    uint32_t d)
 {
 	const struct gt_p2p *flow = &args->flow;
@@ -84,64 +87,67 @@ static __device__ void gt_block_reduce_copy(const struct gt_direct_args *args,
 	uint64_t skip = me * flow->out_stride * sizeof(T);
 	const char *in = args->input[me] + d * flow->in_stride * sizeof(T);
 
-	lift->nsrc = 1;
-	lift->ndst = 0;
+	reduction->nsrc = 1;
+	reduction->ndst = 0;
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t to = (me + i) % n;
 
 		if ((flow->in_stride && to != d) || !(flow->to >> to & 1) ||
 		    args->output[to] + skip == in)
 			continue;
-		lift->src[0] = in;
-		lift->dst[lift->ndst++] = args->output[to] + skip;
+		reduction->src[0] = in;
+		reduction->dst[reduction->ndst++] = args->output[to] + skip;
 	}
-	lift->divide = 0;
-	lift->count = lift->ndst ? flow->count : 0;
+	reduction->divide = 0;
+	reduction->count = reduction->ndst ? flow->count : 0;
 }
 
-/* What is moved to rank d; all threads. */
+/* Moves what goes to rank d; all threads call it. */
 template <class T, class R>
 static __device__ void gt_direct_to(const struct gt_direct_args *args,
-				    struct gt_block_reduce *lift, uint32_t d,
-				    struct gt_thread_group crew)
+				    struct gt_block_reduce *reduction,
+				    uint32_t d, struct gt_thread_group group)
 {
 	__syncthreads();
 	if (!threadIdx.x && args->flow.flags & GT_P2P_REDUCE)
-		gt_block_reduce_reduce<T>(args, lift);
+		gt_block_reduce_reduce<T>(args, reduction);
 	else if (!threadIdx.x)
-		gt_block_reduce_copy<T>(args, lift, d);
+		gt_block_reduce_copy<T>(args, reduction, d);
 	__syncthreads();
-	if (lift->count)
-		gt_block_reduce_run<T, R>(lift, crew);
+	if (reduction->count)
+		gt_block_reduce_run<T, R>(reduction, group);
 }
 
-/* Blocks of their own keep what stays: it would hold up what goes. */
+/*
+ * Some blocks only copy what stays on this rank, which would hold up what goes
+ * over the link.
+ */
 template <class T, class R>
 static __device__ void gt_direct_lift(const struct gt_direct_args *args,
-				      struct gt_block_reduce *lift)
+				      struct gt_block_reduce *reduction)
 {
 	const struct gt_p2p *flow = &args->flow;
 	bool keeps = blockIdx.x < args->keepers;
 	uint32_t block = keeps ? blockIdx.x : blockIdx.x - args->keepers;
 	uint32_t blocks = keeps ? args->keepers : gridDim.x - args->keepers;
-	const struct gt_thread_group crew = {(uint64_t)block * blockDim.x +
-						     threadIdx.x,
-					     (uint64_t)blocks * blockDim.x};
+	const struct gt_thread_group group = {(uint64_t)block * blockDim.x +
+						      threadIdx.x,
+					      (uint64_t)blocks * blockDim.x};
 
 	if (keeps || flow->flags & GT_P2P_REDUCE || !flow->in_stride) {
-		gt_direct_to<T, R>(args, lift, flow->me, crew);
+		gt_direct_to<T, R>(args, reduction, flow->me, group);
 		return;
 	}
 	for (uint32_t i = args->keepers ? 1 : 0; i < flow->nranks; i++)
-		gt_direct_to<T, R>(args, lift, (flow->me + i) % flow->nranks,
-				   crew);
+		gt_direct_to<T, R>(args, reduction,
+				   (flow->me + i) % flow->nranks, group);
 }
 
 template <class T, class R>
 __global__ void __launch_bounds__(GT_DIRECT_THREADS, 1)
 	gt_direct(const __grid_constant__ struct gt_direct_args args)
 {
-	__shared__ struct gt_block_reduce lift;
+	__shared__ struct gt_block_reduce reduction;
 	uint64_t number;
 
 	gt_launch_begins();
@@ -154,8 +160,8 @@ __global__ void __launch_bounds__(GT_DIRECT_THREADS, 1)
 	if (!gt_direct_wait(&args, number, args.begin_wait))
 		return;
 	gt_guard_mark_own(&args.guard, &args.flow, 0, GT_MARK_READY);
-	if (args.lifts)
-		gt_direct_lift<T, R>(&args, &lift);
+	if (args.moves)
+		gt_direct_lift<T, R>(&args, &reduction);
 	gt_guard_mark_own(&args.guard, &args.flow, 0, GT_MARK_DONE);
 	gt_direct_post(&args, number, args.end_post);
 	if (!gt_direct_wait(&args, number, args.end_wait))

@@ -1,4 +1,7 @@
-/* Groups of operations of several types, or that not only add. */
+/*
+ * The kernel for groups of operations of several types, or with operators other
+ * than sum and avg.
+ */
 #include "kernels/p2p/any.cuh"
 #include "kernels/p2p/group.cuh"
 #include "kernels/device/launch.cuh"

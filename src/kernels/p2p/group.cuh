@@ -1,13 +1,13 @@
 /*
  * Several operations of a group in one launch, as packets: each has its warps
- * and its part of the mailboxes, and all share the number of the operation.
+ * and its part of the LL buffers, and all share the number of the operation.
  */
 #ifndef GT_KERNELS_P2P_GROUP_CUH
 #define GT_KERNELS_P2P_GROUP_CUH
 
 #include "kernels/p2p/packet.cuh"
 
-/* Whose warp this is; nops: nobody's. */
+/* Returns the operation that this warp belongs to, or nops if it has none. */
 static __device__ __forceinline__ uint32_t
 gt_group_find(const struct gt_group_args *args, uint32_t warp)
 {
@@ -24,7 +24,10 @@ gt_group_find(const struct gt_group_args *args, uint32_t warp)
 	return low;
 }
 
-/* As the kernel for one would get it, in elements; two shots are all-reduces. */
+/*
+ * Makes the arguments that the kernel for one operation would get, in elements.
+ * A flow of two shots is an all-reduce.
+ */
 template <class T>
 static __device__ __forceinline__ void gt_group_part(
 	const struct gt_group_args *args, const struct gt_group_op *op,
@@ -54,8 +57,8 @@ static __device__ __forceinline__ void gt_group_part(
 	part->output = op->output;
 	part->part_bytes = (uint64_t)op->chunks * GT_CHUNK_BYTES;
 	part->box_bytes = args->box_bytes[op->ll128];
-	part->mail_at =
-		args->mail_at[op->ll128] + (uint64_t)op->mail * GT_CHUNK_BYTES;
+	part->ll_buffer_at = args->ll_buffer_at[op->ll128] +
+			     (uint64_t)op->ll_chunk * GT_CHUNK_BYTES;
 	part->dtype = op->dtype;
 	part->op = op->op;
 }
@@ -70,14 +73,14 @@ __global__ void __launch_bounds__(GT_GROUP_WARPS * 32, 1)
 	uint32_t i = gt_group_find(&args, warp);
 	struct gt_ll_context at = {};
 
-	/* While the launch before still runs. */
+	/* This part may run while the launch before still does. */
 	at.lane = threadIdx.x % 32;
 	if (i < args.nops && !at.lane)
 		gt_group_part<T>(&args, &args.ops[i], part);
 	__syncwarp();
 	at.guard = &args.guard;
 	at.part = part;
-	at.mail = args.mail;
+	at.ll_buffer = args.ll_buffer;
 	if (i < args.nops) {
 		uint32_t first = i ? args.ends[i - 1] : 0;
 

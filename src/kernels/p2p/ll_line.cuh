@@ -1,13 +1,12 @@
 /*
- * Cells: what a lane takes of a chunk of packets, and how it looks on the way.
+ * How a chunk of packets is laid out, and the fragment of it that a lane takes.
  *
- * A chunk is 1 KiB in a mailbox, two slots of 16 bytes a lane; packet.cuh says
- * what its flags are for.  Protocols differ in what a chunk holds:
- *
- *     ll     512 bytes, a flag of 4 behind every 4: needs stores of 8 bytes
- *            that arrive whole, as everywhere
- *     ll128  960 bytes, a flag of 8 in every 128: needs a warp's store to 128
- *            bytes to arrive whole, as over NVLink
+ * A chunk is 1 KiB of an LL buffer, two slots of 16 bytes a lane; packet.cuh
+ * says what its flags are for. Protocols differ in what a chunk holds. LL: 512
+ * bytes of data with a flag of 4 behind every 4, which needs stores of 8 bytes
+ * to be atomic, as they are everywhere. LL128: 960 bytes with a flag of 8 in
+ * every 128, which needs a warp's store of 128 bytes to be atomic, as over
+ * NVLink.
  */
 #ifndef GT_KERNELS_P2P_LL_LINE_CUH
 #define GT_KERNELS_P2P_LL_LINE_CUH
@@ -23,7 +22,7 @@ enum : uint32_t {
 	GT_POLL_RANKS = 4, /* whose slots are in flight together */
 };
 
-/* What a lane takes of a chunk. */
+/* A fragment is what a lane takes of a chunk. */
 struct gt_fragment {
 	uint4 pack[2];
 };
@@ -32,11 +31,11 @@ struct gt_slot_pair {
 	uint4 a, b;
 };
 
-/* A warp's place in a flow, the same in all its lanes. */
+/* Where a warp is in a flow; it is the same in all its lanes. */
 struct gt_ll_context {
 	const struct gt_kernel_guard *guard;
 	const struct gt_packet_part *part;
-	char *const *mail; /* of each rank */
+	char *const *ll_buffer; /* of each rank */
 	uint32_t lane, warp, warps;
 	uint32_t flag;
 };
@@ -44,7 +43,10 @@ struct gt_ll_context {
 struct gt_ll {
 	enum : uint32_t { PACKS = 32 }; /* of 16 bytes, in a chunk */
 
-	/* The lane's k-th pack, as a number within the chunk; PACKS: none. */
+	/*
+	 * Returns the lane's k-th pack as a number within the chunk, or PACKS
+	 * if it has none.
+	 */
 	static __device__ __forceinline__ uint32_t pack(uint32_t lane,
 							uint32_t k)
 	{
@@ -52,9 +54,9 @@ struct gt_ll {
 	}
 
 	static __device__ __forceinline__ struct gt_slot_pair wrap(
-		struct gt_fragment cell, uint32_t lane, uint32_t flag)
+		struct gt_fragment fragment, uint32_t lane, uint32_t flag)
 	{
-		uint4 v = cell.pack[0];
+		uint4 v = fragment.pack[0];
 
 		return {{v.x, flag, v.y, flag}, {v.z, flag, v.w, flag}};
 	}
@@ -74,7 +76,10 @@ struct gt_ll {
 	}
 };
 
-/* Eight lanes make two lines of 128 bytes; the last halves its only pack. */
+/*
+ * Eight lanes make two lines of 128 bytes; the last lane splits its only pack
+ * between them.
+ */
 struct gt_ll128 {
 	enum : uint32_t { PACKS = 60 };
 
@@ -86,12 +91,12 @@ struct gt_ll128 {
 	}
 
 	static __device__ __forceinline__ struct gt_slot_pair wrap(
-		struct gt_fragment cell, uint32_t lane, uint32_t flag)
+		struct gt_fragment fragment, uint32_t lane, uint32_t flag)
 	{
-		uint4 v = cell.pack[0];
+		uint4 v = fragment.pack[0];
 
 		if (lane % 8 != 7)
-			return {v, cell.pack[1]};
+			return {v, fragment.pack[1]};
 		return {{v.x, v.y, flag, flag}, {v.z, v.w, flag, flag}};
 	}
 
@@ -112,7 +117,9 @@ struct gt_ll128 {
 	}
 };
 
-/* What goes as packets fits in a mailbox: 32 bits count its elements. */
+/*
+ * Whatever goes as packets fits in an LL buffer, so 32 bits count its elements.
+ */
 template <class T, class P>
 static __device__ __forceinline__ uint32_t gt_chunks(uint32_t count)
 {
@@ -153,7 +160,7 @@ static __device__ __noinline__ void gt_ends_put(char *block, uint32_t i,
 			((T *)block)[i * per + e] = v.at[e];
 }
 
-/* Is pack number i whole, and where packs can be? */
+/* Returns whether pack number i is complete and aligned. */
 template <class T>
 static __device__ __forceinline__ bool gt_pack_is_whole(const char *block,
 							uint32_t i,
@@ -185,24 +192,24 @@ template <class T, class P>
 static __device__ __forceinline__ struct gt_fragment gt_fragment_load(
 	const char *block, uint32_t chunk, uint32_t count, uint32_t lane)
 {
-	struct gt_fragment cell;
+	struct gt_fragment fragment;
 
 #pragma unroll
 	for (uint32_t k = 0; k < 2; k++) {
 		uint32_t i = P::pack(lane, k);
 
-		cell.pack[k] = make_uint4(0, 0, 0, 0);
+		fragment.pack[k] = make_uint4(0, 0, 0, 0);
 		if (i < P::PACKS)
-			cell.pack[k] = gt_pack_get<T>(
+			fragment.pack[k] = gt_pack_get<T>(
 				block, chunk * P::PACKS + i, count);
 	}
-	return cell;
+	return fragment;
 }
 
 template <class T, class P>
 static __device__ __forceinline__ void gt_fragment_store(
 	char *block, uint32_t chunk, uint32_t count, uint32_t lane,
-	struct gt_fragment cell)
+	struct gt_fragment fragment)
 {
 #pragma unroll
 	for (uint32_t k = 0; k < 2; k++) {
@@ -210,11 +217,11 @@ static __device__ __forceinline__ void gt_fragment_store(
 
 		if (i < P::PACKS)
 			gt_pack_put<T>(block, chunk * P::PACKS + i, count,
-				       cell.pack[k]);
+				       fragment.pack[k]);
 	}
 }
 
-/* What is done to packs of type T; any.cuh has the one for all types. */
+/* The operations on packs of type T; any.cuh has the variant for all types. */
 template <class T, class R> struct gt_maker {
 	static __device__ __forceinline__ uint4
 	combine(const struct gt_ll_context *, uint4 a, uint4 b)
@@ -232,43 +239,47 @@ template <class T, class R> struct gt_maker {
 template <class T, class R>
 static __device__ __forceinline__ void gt_fragment_reduce(
 	const struct gt_ll_context *at, struct gt_fragment *to,
-	struct gt_fragment cell, bool first)
+	struct gt_fragment fragment, bool first)
 {
 #pragma unroll
 	for (int k = 0; k < 2; k++)
-		to->pack[k] = first ? cell.pack[k]
+		to->pack[k] = first ? fragment.pack[k]
 				    : gt_maker<T, R>::combine(at, to->pack[k],
-							      cell.pack[k]);
+							      fragment.pack[k]);
 }
 
 template <class T, class R>
 static __device__ __forceinline__ void gt_fragment_divide(
-	const struct gt_ll_context *at, struct gt_fragment *cell)
+	const struct gt_ll_context *at, struct gt_fragment *fragment)
 {
 #pragma unroll
 	for (int k = 0; k < 2; k++)
-		cell->pack[k] = gt_maker<T, R>::divide(at, cell->pack[k]);
+		fragment->pack[k] =
+			gt_maker<T, R>::divide(at, fragment->pack[k]);
 }
 
-/* Where the chunks that rank s writes for rank d lie: part 0, then part 1. */
+/*
+ * Returns where the chunks that rank s writes for rank d lie: part 0, then part
+ * 1.
+ */
 static __device__ __forceinline__ char *gt_ll_buffer(
 	const struct gt_ll_context *at, uint32_t d, uint32_t s, uint32_t part)
 {
 	const struct gt_packet_part *mine = at->part;
 	uint64_t box = (at->flag & 1) * mine->flow.nranks + s;
 
-	return at->mail[d] + box * mine->box_bytes + mine->mail_at +
+	return at->ll_buffer[d] + box * mine->box_bytes + mine->ll_buffer_at +
 	       part * mine->part_bytes + at->lane * 16;
 }
 
 template <class P>
 static __device__ __forceinline__ void gt_fragment_send(
 	const struct gt_ll_context *at, uint32_t d, uint32_t part,
-	uint32_t chunk, struct gt_fragment cell)
+	uint32_t chunk, struct gt_fragment fragment)
 {
 	char *to = gt_ll_buffer(at, d, at->part->flow.me, part) +
 		   (uint64_t)chunk * GT_CHUNK_BYTES;
-	struct gt_slot_pair s = P::wrap(cell, at->lane, at->flag);
+	struct gt_slot_pair s = P::wrap(fragment, at->lane, at->flag);
 
 	gt_slot_store(to, s.a);
 	gt_slot_store(to + GT_SLOT_B, s.b);

@@ -13,8 +13,9 @@
 #include "kernels/device/type.cuh"
 
 /*
- * Of each operator, protocol and number of shots.  avg is a sum that the flow
- * divides, premul one of what was multiplied.
+ * There is a kernel for each operator, protocol and number of shots. avg is a
+ * sum that the flow divides, premul a sum of inputs that were multiplied
+ * before.
  */
 static const void *const gt_packets_of[][2][2] = {
 #define GT_PACKET_OF(R, P, two)                                                \
@@ -31,7 +32,7 @@ static const void *const gt_packets_of[][2][2] = {
 	GT_PACKET(gt_max), GT_PACKET(gt_sum),  GT_PACKET(gt_sum),
 };
 
-/* Other operators are rare in groups, and group.cu has them. */
+/* Operators other than sum are rare in groups, and group.cu has them. */
 static const void *const gt_group_sums =
 	(const void *)gt_packet_group<GT_C_TYPE, gt_sum<GT_C_TYPE>>;
 
@@ -68,7 +69,10 @@ static_assert(GT_REDOP_SUM == 0 && GT_REDOP_PROD == 1 && GT_REDOP_MIN == 2 &&
 		      GT_REDOP_PREMUL == 5,
 	      "the tables are in the order of operators");
 
-/* A kernel that is loaded late may wait for one that waits for it. */
+/*
+ * All are loaded beforehand: a kernel that is loaded late may wait for one that
+ * waits for it.
+ */
 extern "C" int GT_FOR_TYPE(gt_p2p_prepare)(void)
 {
 	struct cudaFuncAttributes attributes;

@@ -1,13 +1,13 @@
 /*
- * Flows as packets: data and flag travel in one store, so that whoever sees
- * the flag has the data; there is no fence, no barrier and no second trip.
+ * Flows as packets: data and flag travel in one store, so that whoever sees the
+ * flag has the data; there is no fence, no barrier and no second trip.
  *
- * A warp writes chunks (ll_line.cuh) into the receiver's mailbox.  The flag is the
- * number of the operation.
+ * A warp writes chunks (ll_line.cuh) into the receiver's LL buffer. The flag is
+ * the number of the operation.
  *
- * Mailboxes alternate with the operations.  Whoever writes into one has seen
- * a packet of the operation before from its owner, who had by then read all
- * of the one before that: so every rank sends every other one chunk at least.
+ * LL buffers alternate with the operations. Whoever writes into one has seen a
+ * packet of the operation before from its owner, who had by then read all of
+ * the one before that: so every rank sends every other one chunk at least.
  */
 #ifndef GT_KERNELS_P2P_PACKET_CUH
 #define GT_KERNELS_P2P_PACKET_CUH
@@ -24,7 +24,8 @@
 template <class P>
 static __device__ __forceinline__ bool gt_fragments_receive(
 	const struct gt_ll_context *at, uint32_t s0, uint32_t want,
-	uint32_t part, uint32_t chunk, struct gt_fragment cells[GT_POLL_RANKS])
+	uint32_t part, uint32_t chunk,
+	struct gt_fragment fragments[GT_POLL_RANKS])
 {
 	struct gt_slot_pair s[GT_POLL_RANKS];
 	struct gt_wait wait = {};
@@ -57,11 +58,11 @@ static __device__ __forceinline__ bool gt_fragments_receive(
 	gt_wait_ends(at->guard, &wait);
 #pragma unroll
 	for (uint32_t i = 0; i < GT_POLL_RANKS; i++)
-		cells[i] = P::unwrap(s[i], at->lane);
+		fragments[i] = P::unwrap(s[i], at->lane);
 	return true;
 }
 
-/* Which of the four ranks from s0 on are not this one. */
+/* Returns as bits which of the four ranks from s0 on are not this one. */
 static __device__ __forceinline__ uint32_t gt_others(const struct gt_p2p *flow,
 						     uint32_t s0)
 {
@@ -77,13 +78,16 @@ gt_p2p_sent(const struct gt_p2p *flow, uint32_t d)
 				 : 0;
 }
 
-/* The chunk's cells for up to four ranks, loaded together, then sent. */
+/*
+ * Loads the fragments of a chunk for up to four ranks together, then sends
+ * them.
+ */
 template <class T, class P>
 static __device__ __forceinline__ void gt_packets_send_some(
 	const struct gt_ll_context *at, uint32_t first, uint32_t c)
 {
 	const struct gt_p2p *flow = &at->part->flow;
-	struct gt_fragment cells[GT_POLL_RANKS], same;
+	struct gt_fragment fragments[GT_POLL_RANKS], same;
 	uint32_t d[GT_POLL_RANKS];
 
 	if (!flow->in_stride)
@@ -99,9 +103,9 @@ static __device__ __forceinline__ void gt_packets_send_some(
 		if (first + i >= flow->nranks || c >= gt_chunks<T, P>(count))
 			d[i] = GT_P2P_RANKS;
 		else if (!flow->in_stride)
-			cells[i] = same;
+			fragments[i] = same;
 		else
-			cells[i] = gt_fragment_load<T, P>(
+			fragments[i] = gt_fragment_load<T, P>(
 				(const char *)at->part->input +
 					gt_p2p_block(flow, d[i]) *
 						flow->in_stride * sizeof(T),
@@ -110,7 +114,7 @@ static __device__ __forceinline__ void gt_packets_send_some(
 #pragma unroll
 	for (uint32_t i = 0; i < GT_POLL_RANKS; i++)
 		if (d[i] < GT_P2P_RANKS)
-			gt_fragment_send<P>(at, d[i], 0, c, cells[i]);
+			gt_fragment_send<P>(at, d[i], 0, c, fragments[i]);
 }
 
 /* Everyone gets a chunk, whether it has something in it or not. */
@@ -126,14 +130,16 @@ static __device__ __forceinline__ void gt_packets_send(
 			gt_packets_send_some<T, P>(at, i, c);
 }
 
-/* A chunk of all that the flow adds up, reduced in the order of ranks. */
+/*
+ * Returns a chunk of all that the flow adds up, reduced in the order of ranks.
+ */
 template <class T, class R, class P>
 static __device__ __forceinline__ bool gt_fragment_gather(
 	const struct gt_ll_context *at, uint32_t chunk, uint32_t count,
 	struct gt_fragment *sum)
 {
 	const struct gt_p2p *flow = &at->part->flow;
-	struct gt_fragment cells[GT_POLL_RANKS], own;
+	struct gt_fragment fragments[GT_POLL_RANKS], own;
 
 	if (flow->adds >> flow->me & 1)
 		own = gt_fragment_load<T, P>(
@@ -144,14 +150,14 @@ static __device__ __forceinline__ bool gt_fragment_gather(
 	for (uint32_t s0 = 0; s0 < flow->nranks; s0 += GT_POLL_RANKS) {
 		if (!gt_fragments_receive<P>(
 			    at, s0, gt_others(flow, s0) & flow->adds >> s0, 0,
-			    chunk, cells))
+			    chunk, fragments))
 			return false;
 #pragma unroll
 		for (uint32_t i = 0; i < GT_POLL_RANKS; i++)
 			if (flow->adds >> (s0 + i) & 1)
 				gt_fragment_reduce<T, R>(
 					at, sum,
-					s0 + i == flow->me ? own : cells[i],
+					s0 + i == flow->me ? own : fragments[i],
 					!(flow->adds & ((1u << (s0 + i)) - 1)));
 	}
 	if (flow->divide)
@@ -187,13 +193,13 @@ static __device__ __forceinline__ bool gt_packets_reduce(
 	return true;
 }
 
-/* One chunk of each of four ranks to where it belongs. */
+/* Puts one chunk of each of four ranks where it belongs. */
 template <class T, class P>
 static __device__ __forceinline__ bool gt_packets_put(
 	const struct gt_ll_context *at, uint32_t s0, uint32_t part, uint32_t c)
 {
 	const struct gt_p2p *flow = &at->part->flow;
-	struct gt_fragment cells[GT_POLL_RANKS];
+	struct gt_fragment fragments[GT_POLL_RANKS];
 	uint32_t count[GT_POLL_RANKS];
 	uint32_t want = gt_others(flow, s0);
 
@@ -211,7 +217,7 @@ static __device__ __forceinline__ bool gt_packets_put(
 		if (c >= gt_chunks<T, P>(count[i]))
 			want &= ~(1u << i);
 	}
-	if (!gt_fragments_receive<P>(at, s0, want, part, c, cells))
+	if (!gt_fragments_receive<P>(at, s0, want, part, c, fragments))
 		return false;
 #pragma unroll
 	for (uint32_t i = 0; i < GT_POLL_RANKS; i++)
@@ -220,7 +226,7 @@ static __device__ __forceinline__ bool gt_packets_put(
 				(char *)at->part->output +
 					gt_p2p_block(flow, s0 + i) *
 						flow->out_stride * sizeof(T),
-				c, count[i], at->lane, cells[i]);
+				c, count[i], at->lane, fragments[i]);
 	return true;
 }
 
@@ -238,7 +244,10 @@ static __device__ __forceinline__ bool gt_packets_receive(
 	return true;
 }
 
-/* The own block of a flow that reduces nothing, unless it is in place. */
+/*
+ * Copies the rank's own block of a flow that reduces nothing, unless it is in
+ * place.
+ */
 template <class T, class P>
 static __device__ __forceinline__ void gt_packets_own(
 	const struct gt_ll_context *at)
@@ -259,7 +268,7 @@ static __device__ __forceinline__ void gt_packets_own(
 			gt_fragment_load<T, P>(in, c, count, at->lane));
 }
 
-/* What comes of what was sent. */
+/* Receives what the others sent, and puts or reduces it. */
 template <class T, class R, class P>
 static __device__ __forceinline__ void gt_packets_answer(
 	const struct gt_ll_context *at)

@@ -1,6 +1,6 @@
 /*
- * Multiplying a rank's input by its scalar, aside: whoever reads it there, the
- * rank or others, needs no scalar, and the product is rounded once.
+ * Multiplies a rank's input by its scalar into a buffer aside: whoever reads it
+ * there, the rank or others, needs no scalar, and the product is rounded once.
  */
 #ifndef GT_KERNELS_P2P_PREMUL_CUH
 #define GT_KERNELS_P2P_PREMUL_CUH
@@ -16,7 +16,10 @@ static __device__ __forceinline__ T gt_scalar_load(const struct gt_scalar *by)
 	return *(const T *)(by->at ? by->at : &by->bits);
 }
 
-/* 16 bytes at a time where both lie equally far from such a boundary. */
+/*
+ * Multiplies 16 bytes at a time where both buffers lie equally far from a
+ * 16-byte boundary.
+ */
 template <class T>
 __global__ void __launch_bounds__(GT_PREMUL_THREADS)
 	gt_scale(const __grid_constant__ struct gt_premul_args args)

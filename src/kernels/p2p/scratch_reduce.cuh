@@ -23,11 +23,11 @@ enum : uint32_t {
 	GT_SCRATCH_UNROLL = 4, /* packs that a sender has in flight */
 };
 
-/* One half of a block. */
+/* A team is one half of a block. */
 struct gt_scratch_team {
 	const struct gt_scratch_args *args;
 	struct gt_stages stages;
-	struct gt_block_reduce *lifts; /* [nranks], shared: by distance */
+	struct gt_block_reduce *reductions; /* [nranks], shared: by distance */
 	uint32_t self, gate;
 };
 
@@ -61,34 +61,35 @@ gt_scratch_pieces(const struct gt_scratch_args *args, uint64_t count)
 	return (count + args->piece - 1) / args->piece;
 }
 
-/* Piece p of a lift; nothing behind its end. */
+/* Reduces piece p of a reduction; there is nothing to do behind its end. */
 template <class T, class R, int U>
 static __device__ __forceinline__ void gt_scratch_piece(
-	const struct gt_scratch_team *at, const struct gt_block_reduce *lift,
-	uint64_t p)
+	const struct gt_scratch_team *at,
+	const struct gt_block_reduce *reduction, uint64_t p)
 {
 	uint64_t most = at->args->piece, begin = p * most, left;
 
-	if (begin >= lift->count)
+	if (begin >= reduction->count)
 		return;
-	left = lift->count - begin;
-	gt_block_reduce_part<T, R, U>(lift, {begin, left < most ? left : most},
+	left = reduction->count - begin;
+	gt_block_reduce_part<T, R, U>(reduction,
+				      {begin, left < most ? left : most},
 				      {at->self, GT_SCRATCH_TEAM});
 }
 
-/* What goes to rank d; one thread. */
+/* One thread sets up what goes to rank d. */
 template <class T>
 static __device__ __forceinline__ void gt_scratch_block(
 	const struct gt_scratch_args *args, uint32_t d,
-	struct gt_block_reduce *lift)
+	struct gt_block_reduce *reduction)
 {
 	const struct gt_p2p *flow = &args->flow;
 
-	lift->nsrc = lift->ndst = 1;
-	lift->src[0] = args->input + d * flow->in_stride * sizeof(T);
-	lift->dst[0] = args->theirs[d];
-	lift->divide = 0;
-	lift->count = gt_p2p_count(flow, d);
+	reduction->nsrc = reduction->ndst = 1;
+	reduction->src[0] = args->input + d * flow->in_stride * sizeof(T);
+	reduction->dst[0] = args->theirs[d];
+	reduction->divide = 0;
+	reduction->count = gt_p2p_count(flow, d);
 }
 
 template <class T, class R>
@@ -101,35 +102,36 @@ static __device__ __forceinline__ void gt_scratch_send(
 
 	if (at->self && at->self < n)
 		gt_scratch_block<T>(args, (args->flow.me + at->self) % n,
-				    &at->lifts[at->self]);
+				    &at->reductions[at->self]);
 	gt_scratch_sync(at);
 	for (uint64_t p = blockIdx.x; p < pieces; p += gridDim.x) {
 		for (uint32_t i = 1; i < n; i++)
 			gt_scratch_piece<T, R, GT_SCRATCH_UNROLL>(
-				at, &at->lifts[i], p);
+				at, &at->reductions[i], p);
 		gt_scratch_sync(at);
 		gt_stage_tell(&at->stages, at->self, blockIdx.x, ++round);
 	}
 }
 
-/* What is added up here, and who gets it; one thread. */
+/* One thread sets up what is added up here, and who gets it. */
 template <class T>
 static __device__ __forceinline__ void gt_scratch_sum(
-	const struct gt_scratch_args *args, struct gt_block_reduce *lift)
+	const struct gt_scratch_args *args, struct gt_block_reduce *reduction)
 {
 	const struct gt_p2p *flow = &args->flow;
 	uint32_t n = flow->nranks, me = flow->me;
 	uint64_t skip = me * flow->in_stride * sizeof(T);
 
-	lift->nsrc = n;
+	reduction->nsrc = n;
 	for (uint32_t s = 0; s < n; s++)
-		lift->src[s] = s == me ? args->input + skip : args->mine[s];
+		reduction->src[s] =
+			s == me ? args->input + skip : args->mine[s];
 	skip = me * flow->out_stride * sizeof(T);
-	lift->ndst = flow->flags & GT_P2P_SPREAD ? n : 1;
-	for (uint32_t i = 0; i < lift->ndst; i++)
-		lift->dst[i] = args->output[(me + i) % n] + skip;
-	lift->divide = flow->divide;
-	lift->count = gt_p2p_count(flow, me);
+	reduction->ndst = flow->flags & GT_P2P_SPREAD ? n : 1;
+	for (uint32_t i = 0; i < reduction->ndst; i++)
+		reduction->dst[i] = args->output[(me + i) % n] + skip;
+	reduction->divide = flow->divide;
+	reduction->count = gt_p2p_count(flow, me);
 }
 
 template <class T, class R>
@@ -141,15 +143,15 @@ static __device__ __forceinline__ bool gt_scratch_add(
 	uint64_t pieces;
 
 	if (!at->self)
-		gt_scratch_sum<T>(args, at->lifts);
+		gt_scratch_sum<T>(args, at->reductions);
 	gt_scratch_sync(at);
-	pieces = gt_scratch_pieces(args, at->lifts->count);
+	pieces = gt_scratch_pieces(args, at->reductions->count);
 	for (uint64_t p = blockIdx.x; p < pieces; p += gridDim.x) {
 		if (!gt_scratch_and(at, gt_stage_hear(&at->stages, at->self,
 						      blockIdx.x, ++round)))
 			return false;
-		gt_scratch_piece<T, R, GT_BLOCK_REDUCE_UNROLL>(at, at->lifts,
-							       p);
+		gt_scratch_piece<T, R, GT_BLOCK_REDUCE_UNROLL>(
+			at, at->reductions, p);
 	}
 	return true;
 }
@@ -158,7 +160,7 @@ template <class T, class R>
 __global__ void __launch_bounds__(GT_DIRECT_THREADS, 1)
 	gt_scratch(const __grid_constant__ struct gt_scratch_args args)
 {
-	__shared__ struct gt_block_reduce lifts[GT_P2P_RANKS];
+	__shared__ struct gt_block_reduce reductions[GT_P2P_RANKS];
 	const uint32_t end = GT_DIRECT_STAGES - 1;
 	uint32_t sends = threadIdx.x / GT_SCRATCH_TEAM;
 	struct gt_scratch_team at;
@@ -171,13 +173,19 @@ __global__ void __launch_bounds__(GT_DIRECT_THREADS, 1)
 	number = gt_epoch_take(args.guard.epoch);
 	at = {&args,
 	      {&args.guard, args.flags, number, args.flow.me, args.flow.nranks},
-	      lifts,
+	      reductions,
 	      threadIdx.x % GT_SCRATCH_TEAM,
 	      GT_SCRATCH_GATE + sends};
-	/* It waits for pieces, not for a beginning. */
+	/*
+	 * The half that adds waits for pieces, so it needs no barrier at the
+	 * beginning.
+	 */
 	gt_guard_mark_own(&args.guard, &args.flow, 0, GT_MARK_SINCE);
 	gt_guard_mark_own(&args.guard, &args.flow, 0, GT_MARK_READY);
-	/* The lift of distance 0 is the adders', the others are the senders'. */
+	/*
+	 * The reduction of distance 0 belongs to the half that adds, the others
+	 * to the half that sends.
+	 */
 	if (sends)
 		gt_scratch_send<T, R>(&at);
 	else

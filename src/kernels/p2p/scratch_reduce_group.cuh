@@ -8,7 +8,10 @@
 
 #include "kernels/p2p/scratch_reduce.cuh"
 
-/* One half of a block; its lifts are those of the operation it has come to. */
+/*
+ * A half of a block; its reductions are those of the operation that it has come
+ * to.
+ */
 struct gt_scratch_group_team {
 	const struct gt_scratch_group_args *args;
 	struct gt_scratch_team half;
@@ -21,7 +24,7 @@ gt_scratch_group_begin(const struct gt_scratch_group_args *args, uint32_t op)
 	return op ? args->ops[op - 1].end_line : 0;
 }
 
-/* Which operation a line belongs to. */
+/* Returns the operation that a line belongs to. */
 static __device__ __forceinline__ uint32_t
 gt_scratch_group_find(const struct gt_scratch_group_args *args, uint32_t line)
 {
@@ -38,7 +41,7 @@ gt_scratch_group_find(const struct gt_scratch_group_args *args, uint32_t line)
 	return low;
 }
 
-/* Where rank d has what rank s sends it of an operation. */
+/* Returns where rank d has what rank s sends it of an operation. */
 static __device__ __forceinline__ char *gt_scratch_group_slot(
 	const struct gt_scratch_group_args *args, uint32_t op, uint32_t d,
 	uint32_t s)
@@ -50,7 +53,7 @@ static __device__ __forceinline__ char *gt_scratch_group_slot(
 	return args->scratch[d] + line * GT_SCRATCH_GROUP_LINE_BYTES;
 }
 
-/* Elements of rank d's slice. */
+/* Returns how many elements rank d's slice has. */
 template <class T>
 static __device__ __forceinline__ uint64_t
 gt_scratch_group_count(const struct gt_scratch_group_op *op, uint32_t d)
@@ -65,27 +68,29 @@ gt_scratch_group_count(const struct gt_scratch_group_op *op, uint32_t d)
 	       sizeof(T);
 }
 
-/* What goes to the rank at this distance; one thread. */
+/* One thread sets up what goes to the rank at this distance. */
 template <class T>
 static __device__ __forceinline__ void gt_scratch_group_block(
 	const struct gt_scratch_group_args *args, uint32_t i, uint32_t distance,
-	struct gt_block_reduce *lift)
+	struct gt_block_reduce *reduction)
 {
 	const struct gt_scratch_group_op *op = &args->ops[i];
 	uint32_t d = (args->me + distance) % args->nranks;
 
-	lift->nsrc = lift->ndst = 1;
-	lift->src[0] = op->input + (uint64_t)op->slice * d;
-	lift->dst[0] = gt_scratch_group_slot(args, i, d, args->me);
-	lift->divide = 0;
-	lift->count = gt_scratch_group_count<T>(op, d);
+	reduction->nsrc = reduction->ndst = 1;
+	reduction->src[0] = op->input + (uint64_t)op->slice * d;
+	reduction->dst[0] = gt_scratch_group_slot(args, i, d, args->me);
+	reduction->divide = 0;
+	reduction->count = gt_scratch_group_count<T>(op, d);
 }
 
-/* What is added up here, and who gets it; thread s for rank s. */
+/*
+ * Sets up what is added up here and who gets it; thread s does so for rank s.
+ */
 template <class T>
 static __device__ __forceinline__ void gt_scratch_group_sum(
 	const struct gt_scratch_group_args *args, uint32_t i, uint32_t s,
-	struct gt_block_reduce *lift)
+	struct gt_block_reduce *reduction)
 {
 	const struct gt_scratch_group_op *op = &args->ops[i];
 	uint32_t n = args->nranks, me = args->me, to = (me + s) % n;
@@ -94,18 +99,18 @@ static __device__ __forceinline__ void gt_scratch_group_sum(
 
 	if (s >= n)
 		return;
-	lift->src[s] = s == me ? op->input + skip
-			       : gt_scratch_group_slot(args, i, me, s);
-	lift->dst[s] = op->spreads ? output + skip : output;
+	reduction->src[s] = s == me ? op->input + skip
+				    : gt_scratch_group_slot(args, i, me, s);
+	reduction->dst[s] = op->spreads ? output + skip : output;
 	if (s)
 		return;
-	lift->nsrc = n;
-	lift->ndst = op->spreads ? n : 1;
-	lift->divide = op->divides ? n : 0;
-	lift->count = gt_scratch_group_count<T>(op, me);
+	reduction->nsrc = n;
+	reduction->ndst = op->spreads ? n : 1;
+	reduction->divide = op->divides ? n : 0;
+	reduction->count = gt_scratch_group_count<T>(op, me);
 }
 
-/* All threads of the half. */
+/* All threads of the half turn to the next operation. */
 template <class T>
 static __device__ __forceinline__ void gt_scratch_group_turn_to(
 	const struct gt_scratch_group_team *at, uint32_t i)
@@ -114,14 +119,17 @@ static __device__ __forceinline__ void gt_scratch_group_turn_to(
 
 	gt_scratch_sync(&at->half);
 	if (!at->first)
-		gt_scratch_group_sum<T>(at->args, i, self, at->half.lifts);
+		gt_scratch_group_sum<T>(at->args, i, self, at->half.reductions);
 	else if (self >= at->first && self < at->end)
 		gt_scratch_group_block<T>(at->args, i, self,
-					  &at->half.lifts[self]);
+					  &at->half.reductions[self]);
 	gt_scratch_sync(&at->half);
 }
 
-/* Lines of all operations together; nothing behind a lift's end. */
+/*
+ * Reduces lines `from` to `to`, counted over all operations; there is nothing
+ * behind a reduction's end.
+ */
 template <class T, class R>
 static __device__ void gt_scratch_group_lines(
 	const struct gt_scratch_group_team *at, uint32_t begin, uint32_t end)
@@ -139,19 +147,21 @@ static __device__ void gt_scratch_group_lines(
 
 		gt_scratch_group_turn_to<T>(at, i);
 		for (uint32_t l = at->first; l < at->end; l++) {
-			const struct gt_block_reduce *lift = &at->half.lifts[l];
-			uint64_t stop = to < lift->count ? to : lift->count;
+			const struct gt_block_reduce *reduction =
+				&at->half.reductions[l];
+			uint64_t stop =
+				to < reduction->count ? to : reduction->count;
 
 			if (from < stop)
 				gt_block_reduce_part<T, R>(
-					lift, {from, stop - from},
+					reduction, {from, stop - from},
 					{at->half.self, GT_SCRATCH_TEAM});
 		}
 		begin = last;
 	}
 }
 
-/* The team's part of every piece of the block. */
+/* Does the team's part of every piece of the block. */
 template <class T, class R>
 static __device__ bool gt_scratch_group_run(
 	const struct gt_scratch_group_team *at)
@@ -183,7 +193,7 @@ template <class T, class R>
 __global__ void __launch_bounds__(GT_DIRECT_THREADS, 1) gt_scratch_group(
 	const __grid_constant__ struct gt_scratch_group_args args)
 {
-	__shared__ struct gt_block_reduce lifts[GT_P2P_RANKS];
+	__shared__ struct gt_block_reduce reductions[GT_P2P_RANKS];
 	const uint32_t end = GT_DIRECT_STAGES - 1;
 	uint32_t sends = threadIdx.x / GT_SCRATCH_TEAM;
 	struct gt_scratch_group_team at;
@@ -197,7 +207,7 @@ __global__ void __launch_bounds__(GT_DIRECT_THREADS, 1) gt_scratch_group(
 	at.args = &args;
 	at.half = {nullptr,
 		   {&args.guard, args.flags, number, args.me, args.nranks},
-		   lifts,
+		   reductions,
 		   threadIdx.x % GT_SCRATCH_TEAM,
 		   GT_SCRATCH_GATE + sends};
 	at.first = sends;

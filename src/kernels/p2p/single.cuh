@@ -4,7 +4,10 @@
 
 #include "kernels/p2p/packet.cuh"
 
-/* Known beforehand of one shot: much of the code is about a second one. */
+/*
+ * That a flow has one shot is known at compile time, since much of the code is
+ * about a second one.
+ */
 static __device__ __forceinline__ void gt_packets_one_shot(
 	struct gt_packet_part *part)
 {
@@ -14,7 +17,7 @@ static __device__ __forceinline__ void gt_packets_one_shot(
 	flow->via = flow->back = flow->first = 0;
 	if (flow->takes != GT_P2P_NOTHING)
 		flow->takes = GT_P2P_BLOCKS;
-	part->mail_at = 0;
+	part->ll_buffer_at = 0;
 }
 
 template <class T, class R, class P, bool TWO>
@@ -30,14 +33,17 @@ __global__ void __launch_bounds__(GT_PACKET_THREADS, 1)
 		gt_packets_one_shot(&part);
 	at.guard = &args.guard;
 	at.part = TWO ? &args.part : &part;
-	at.mail = args.mail;
+	at.ll_buffer = args.ll_buffer;
 	at.lane = threadIdx.x % 32;
 	at.warp = (blockIdx.x * blockDim.x + threadIdx.x) / 32;
 	at.warps = gridDim.x * blockDim.x / 32;
 	gt_launch_begins();
 	if (!gt_guard_passes(&args.guard))
 		return;
-	/* The first chunks are loaded beside it, and sent with it. */
+	/*
+	 * The first chunks are loaded while the operation's number is, and sent
+	 * with it.
+	 */
 	number = gt_epoch_peek(args.guard.epoch);
 	at.flag = (uint32_t)number;
 	gt_guard_mark_own(&args.guard, &args.part.flow, 0, GT_MARK_SINCE);

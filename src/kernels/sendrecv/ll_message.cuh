@@ -1,13 +1,14 @@
 /*
- * Letters: what a block does with one, all threads together.  The lines of one
- * differ in how large a store must be to arrive whole.
+ * How all threads of a block together send or receive one LL slot of a message.
+ * The two kinds of lines, LL and LL128, differ in how large a store must be
+ * atomic.
  */
 #ifndef GT_KERNELS_SENDRECV_LL_MESSAGE_CUH
 #define GT_KERNELS_SENDRECV_LL_MESSAGE_CUH
 
 #include "kernels/sendrecv/pair_buffer.cuh"
 
-/* Up to 8 bytes of a letter; what is not there is 0. */
+/* Loads up to 8 bytes of the data; missing ones are 0. */
 static __device__ __forceinline__ uint2 gt_words_load(const char *from,
 						      uint32_t bytes)
 {
@@ -38,7 +39,7 @@ static __device__ __forceinline__ void gt_words_store(char *to, uint32_t bytes,
 				       i % 4 * 8);
 }
 
-/* A letter's share of a message. */
+/* The share of a message that goes through one LL slot. */
 struct gt_ll_msg {
 	char *data;
 	uint32_t bytes;
@@ -46,8 +47,8 @@ struct gt_ll_msg {
 };
 
 /*
- * Line l of a letter: where its data begin, and how much of the letter's is not
- * before it.  The first line, or the first eight, tell the message's bytes.
+ * Returns the data from byte `at` on, and how much of it is left. The first
+ * line, or the first eight, tell the message's bytes.
  */
 struct gt_ll_line_at {
 	char *data;
@@ -55,12 +56,15 @@ struct gt_ll_line_at {
 };
 
 static __device__ __forceinline__ struct gt_ll_line_at gt_ll_line_find(
-	struct gt_ll_msg letter, uint32_t at)
+	struct gt_ll_msg message, uint32_t at)
 {
-	return {letter.data + at, at < letter.bytes ? letter.bytes - at : 0};
+	return {message.data + at, at < message.bytes ? message.bytes - at : 0};
 }
 
-/* 8 bytes, a flag behind every 4: needs stores of 8 bytes that arrive whole. */
+/*
+ * An LL line has 8 bytes of data and a flag behind every 4; it needs stores of
+ * 8 bytes to be atomic.
+ */
 struct gt_ll_line {
 	static __device__ __forceinline__ uint32_t lines(uint32_t bytes)
 	{
@@ -105,7 +109,10 @@ struct gt_ll_line {
 	}
 };
 
-/* 16 bytes, or 8 and a flag in every eighth: needs 128 that arrive whole. */
+/*
+ * An LL128 line has 16 bytes of data, or, every eighth, 8 and a flag; it needs
+ * stores of 128 bytes to be atomic.
+ */
 struct gt_ll128_line {
 	static __device__ __forceinline__ uint32_t lines(uint32_t bytes)
 	{
@@ -150,7 +157,7 @@ struct gt_ll128_line {
 				       make_uint2(line.z, line.w));
 	}
 
-	/* The lanes of eight lines look together. */
+	/* The eight lanes of eight lines check the flag together. */
 	static __device__ __forceinline__ bool here(uint4 line, uint32_t l,
 						    uint32_t flag)
 	{
@@ -166,7 +173,7 @@ struct gt_ll128_line {
 	}
 };
 
-/* Is the first line there? */
+/* Returns whether the first line has arrived. */
 static __device__ __forceinline__ bool gt_ll_msg_begins(const char *slot,
 							uint32_t kind,
 							uint32_t flag)
@@ -180,27 +187,29 @@ static __device__ __forceinline__ bool gt_ll_msg_begins(const char *slot,
 
 template <class L>
 static __device__ __forceinline__ void gt_ll_msg_send(
-	char *slot, const struct gt_kernel_message *m, struct gt_ll_msg letter)
+	char *slot, const struct gt_kernel_message *m, struct gt_ll_msg message)
 {
-	uint32_t lines = L::lines(letter.bytes);
+	uint32_t lines = L::lines(message.bytes);
 
 #pragma unroll 2
 	for (uint32_t l = threadIdx.x; l < lines; l += GT_SENDRECV_THREADS)
 		gt_slot_store(
 			slot + l * GT_MSG_LINE_BYTES,
 			L::tells(l) ? L::head((uint32_t)m->bytes, m->dtype, l,
-					      letter.flag)
-				    : L::get(gt_ll_line_find(letter, L::at(l)),
-					     l, letter.flag));
+					      message.flag)
+				    : L::get(gt_ll_line_find(message, L::at(l)),
+					     l, message.flag));
 }
 
-/* Lines come while this waits.  False: the operation was given up. */
+/*
+ * Receives the lines as they come; returns false if the operation was aborted.
+ */
 template <class L>
 static __device__ __forceinline__ bool gt_ll_msg_receive(
 	const struct gt_kernel_guard *guard, const char *slot,
-	const struct gt_kernel_message *m, struct gt_ll_msg letter)
+	const struct gt_kernel_message *m, struct gt_ll_msg message)
 {
-	uint32_t lines = L::lines(letter.bytes), flag = letter.flag;
+	uint32_t lines = L::lines(message.bytes), flag = message.flag;
 	struct gt_wait wait = {};
 
 	for (uint32_t l = threadIdx.x; l - threadIdx.x % 32 < lines;
@@ -222,7 +231,7 @@ static __device__ __forceinline__ bool gt_ll_msg_receive(
 			return gt_msg_mismatched(guard, m,
 						 (uint64_t)line.x << 8);
 		if (l < lines && !L::tells(l))
-			L::put(gt_ll_line_find(letter, L::at(l)), l, line);
+			L::put(gt_ll_line_find(message, L::at(l)), l, line);
 	}
 	if (!(threadIdx.x % 32))
 		gt_wait_ends(guard, &wait);

@@ -1,6 +1,6 @@
 /*
- * What a block does with one piece of a message (sendrecv.h): all threads
- * together, when it is known that there is room or data.
+ * How all threads of a block together copy one piece of a message (sendrecv.h),
+ * when it is known that there is room or data.
  */
 #ifndef GT_KERNELS_SENDRECV_PAIR_BUFFER_CUH
 #define GT_KERNELS_SENDRECV_PAIR_BUFFER_CUH
@@ -10,7 +10,10 @@
 #include "kernels/device/slot.cuh"
 #include "kernels/device/wait.cuh"
 
-/* Who posts: not one of those who look for what to do next. */
+/*
+ * Returns whether this thread posts flags; it is not one of those that look for
+ * what to do next.
+ */
 static __device__ __forceinline__ bool gt_is_poster(void)
 {
 	return threadIdx.x == GT_SENDRECV_THREADS - 1;
@@ -22,19 +25,20 @@ static __device__ __forceinline__ bool gt_ll_line_is_here(uint4 line,
 	return line.y == flag && line.w == flag;
 }
 
-/* 16 bytes, by loads of L and stores of S. */
+/* 16 bytes that are loaded as L and stored as S. */
 template <class L, class S> union gt_pack {
 	L in[16 / sizeof(L)];
 	S out[16 / sizeof(S)];
 };
 
-/* Packs in flight per thread. */
+/* The number of packs in flight per thread. */
 template <class L, class S>
 constexpr uint32_t GT_PACKS = sizeof(L) + sizeof(S) == 32 ? 8 : 1;
 
 /*
- * One side of a copy is aligned, the user's may lie anywhere.  Past L1: desks
- * were written by other GPUs, and what was cached of them is old.
+ * Copies where one side is aligned and the user's may lie anywhere. Loads go
+ * past L1: pair buffers were written by other GPUs, and cached lines of them
+ * are old.
  */
 template <class L, class S>
 static __device__ __forceinline__ void gt_copy(char *to, const char *from,
@@ -71,7 +75,10 @@ static __device__ __forceinline__ void gt_copy(char *to, const char *from,
 		to[i] = __ldcg(from + i);
 }
 
-/* Stores over the link are whole ones, wherever they begin. */
+/*
+ * Copies to the peer with stores of 16 bytes over the link, wherever the source
+ * begins.
+ */
 static __device__ __forceinline__ void gt_piece_copy_out(char *to,
 							 const char *from,
 							 uint32_t bytes)
@@ -105,7 +112,7 @@ static __device__ __forceinline__ void gt_piece_copy_in(char *to,
 		gt_copy<uint4, uint8_t>(to, slot, bytes);
 }
 
-/* The peer sends something else than this rank receives. */
+/* Reports that the peer sends something else than this rank receives. */
 static __device__ __noinline__ bool gt_msg_mismatched(
 	const struct gt_kernel_guard *guard, const struct gt_kernel_message *m,
 	uint64_t what)

@@ -1,16 +1,22 @@
 /*
- * Pieces and letters of one message, as kernels/sendrecv.h tells: what may go,
- * and what a block does with it.
+ * The three protocols of kernels/sendrecv.h for one message: when its next
+ * piece may go, and how a block moves it.
  */
 #ifndef GT_KERNELS_SENDRECV_PIECES_CUH
 #define GT_KERNELS_SENDRECV_PIECES_CUH
 
 #include "kernels/sendrecv/ll_message.cuh"
 
-/* Pieces of a parcel, before others have their turn. */
+/*
+ * A block moves so many pieces of a rendezvous before other messages have their
+ * turn.
+ */
 enum : uint32_t { GT_RENDEZVOUS_RUN = 8 };
 
-/* One thread: what it knows to be done, by a barrier too, comes before. */
+/*
+ * One thread posts a number; all that it knows to be done, through a barrier
+ * too, is visible before.
+ */
 static __device__ __forceinline__ void gt_piece_post(uint64_t *flag,
 						     uint64_t number)
 {
@@ -21,12 +27,12 @@ static __device__ __forceinline__ void gt_piece_post(uint64_t *flag,
 static __device__ __forceinline__ struct gt_pair_buffer *gt_pair_buffer_of(
 	const struct gt_sendrecv_args *args, uint32_t owner, uint32_t peer)
 {
-	return (struct gt_pair_buffer *)(args->desks[owner] +
+	return (struct gt_pair_buffer *)(args->pair_buffers[owner] +
 					 peer * gt_pair_buffer_pitch(
 							args->kind));
 }
 
-/* This rank's desk for the peer, and the peer's for this rank. */
+/* This rank's pair buffer for the peer, and the peer's for this rank. */
 struct gt_pair_buffers {
 	struct gt_pair_buffer *mine, *theirs;
 };
@@ -38,7 +44,7 @@ static __device__ __forceinline__ struct gt_pair_buffers gt_pair_buffers_of(
 		gt_pair_buffer_of(args, peer, args->me)};
 }
 
-/* One thread; behind a fence, if what came before is meant. */
+/* One thread posts a flag; a fence goes before if the flag announces data. */
 static __device__ __forceinline__ void gt_pair_flag_post(
 	struct gt_pair_flag *note, uint64_t number, uint64_t what)
 {
@@ -48,7 +54,10 @@ static __device__ __forceinline__ void gt_pair_flag_post(
 					       (uint32_t)(what >> 32), flag));
 }
 
-/* Is it there, and what does it tell?  One load, so there is no fence in it. */
+/*
+ * Returns whether flag `number` is there, and its value in *what. It is one
+ * load, so there is no fence in it.
+ */
 static __device__ __forceinline__ bool gt_pair_flag_take(
 	const struct gt_pair_flag *note, uint64_t number, uint64_t *what)
 {
@@ -60,7 +69,10 @@ static __device__ __forceinline__ bool gt_pair_flag_take(
 	return true;
 }
 
-/* What was meant is there, too: is it of the message that is awaited? */
+/*
+ * Returns whether flag `number` is there and with it the data; reports a
+ * message that is not the one awaited.
+ */
 static __device__ __forceinline__ bool gt_pair_flag_tells(
 	const struct gt_sendrecv_args *args, const struct gt_kernel_message *m,
 	const struct gt_pair_flag *note, uint64_t number)
@@ -79,15 +91,15 @@ static __device__ __forceinline__ bool gt_ll_msg_ready(
 	const struct gt_sendrecv_args *args, const struct gt_kernel_message *m,
 	uint64_t number)
 {
-	const struct gt_pair_buffer *desk =
+	const struct gt_pair_buffer *pair =
 		gt_pair_buffer_of(args, args->me, m->peer);
 	uint32_t slot = number % GT_MSG_LL_SLOTS;
 
 	if (m->sends)
 		return number < GT_MSG_LL_SLOTS ||
-		       gt_flag_read(&desk->read[slot]) >=
+		       gt_flag_read(&pair->read[slot]) >=
 			       number - GT_MSG_LL_SLOTS + 1;
-	return gt_ll_msg_begins(desk->letters[slot], args->kind,
+	return gt_ll_msg_begins(pair->ll[slot], args->kind,
 				(uint32_t)number + 1);
 }
 
@@ -95,20 +107,21 @@ static __device__ __forceinline__ bool gt_piece_ready(
 	const struct gt_sendrecv_args *args, const struct gt_kernel_message *m,
 	uint64_t number)
 {
-	const struct gt_pair_buffer *desk =
+	const struct gt_pair_buffer *pair =
 		gt_pair_buffer_of(args, args->me, m->peer);
 	uint32_t slot = number % GT_MSG_SLOTS;
 
 	if (m->sends)
 		return number < GT_MSG_SLOTS ||
-		       gt_flag_read(&desk->taken[slot]) >=
+		       gt_flag_read(&pair->taken[slot]) >=
 			       number - GT_MSG_SLOTS + 1;
-	return gt_pair_flag_tells(args, m, &desk->full[slot], number);
+	return gt_pair_flag_tells(args, m, &pair->full[slot], number);
 }
 
 /*
- * The receiver tells the address once, when the parcel of this slot before it
- * has come; *where is the address, once it was told.
+ * Returns whether the rendezvous may go on. The receiver tells its address
+ * once, when the earlier rendezvous of this slot has come; *where is that
+ * address once it was told.
  */
 static __device__ __forceinline__ bool gt_rendezvous_ready(
 	const struct gt_sendrecv_args *args, const struct gt_kernel_message *m,
@@ -145,25 +158,25 @@ static __device__ bool gt_ll_msg_move(const struct gt_sendrecv_args *args,
 {
 	struct gt_pair_buffers at = gt_pair_buffers_of(args, m->peer);
 	uint32_t slot = number % GT_MSG_LL_SLOTS;
-	struct gt_ll_msg letter = {m->buffer + offset,
-				   gt_piece_bytes(args, m, offset),
-				   (uint32_t)number + 1};
+	struct gt_ll_msg message = {m->buffer + offset,
+				    gt_piece_bytes(args, m, offset),
+				    (uint32_t)number + 1};
 
 	bool whole = args->kind & GT_MSG_LL128_OK, ok;
 
 	if (m->sends) {
 		if (whole)
-			gt_ll_msg_send<gt_ll128_line>(at.theirs->letters[slot],
-						      m, letter);
+			gt_ll_msg_send<gt_ll128_line>(at.theirs->ll[slot], m,
+						      message);
 		else
-			gt_ll_msg_send<gt_ll_line>(at.theirs->letters[slot], m,
-						   letter);
+			gt_ll_msg_send<gt_ll_line>(at.theirs->ll[slot], m,
+						   message);
 		return true;
 	}
 	ok = whole ? gt_ll_msg_receive<gt_ll128_line>(
-			     &args->guard, at.mine->letters[slot], m, letter)
+			     &args->guard, at.mine->ll[slot], m, message)
 		   : gt_ll_msg_receive<gt_ll_line>(
-			     &args->guard, at.mine->letters[slot], m, letter);
+			     &args->guard, at.mine->ll[slot], m, message);
 	if (!__syncthreads_and(ok))
 		return false;
 	if (gt_is_poster())
@@ -196,7 +209,7 @@ static __device__ void gt_piece_move(const struct gt_sendrecv_args *args,
 	}
 }
 
-/* The poster, behind a barrier: the block has sent its share. */
+/* The poster calls this behind a barrier, when the block has sent its share. */
 static __device__ void gt_rendezvous_ends(const struct gt_sendrecv_args *args,
 					  const struct gt_kernel_message *m,
 					  struct gt_pair_buffers at,
@@ -209,17 +222,17 @@ static __device__ void gt_rendezvous_ends(const struct gt_sendrecv_args *args,
 	    gt_msg_blocks(m, args->kind, args->quota) - 1)
 		return;
 	at.mine->parts[slot] = 0;
-	/* The others' parts, too. */
+	/* This fence makes the other blocks' parts visible, too. */
 	gt_flag_fence();
 	gt_pair_flag_post(&at.theirs->sent[slot], number, gt_msg_signature(m));
 }
 
-/* What a block has of a message, from the next on. */
+/* The pieces that a block has of a message, from the next one on. */
 struct gt_pieces {
 	uint32_t next, end;
 };
 
-/* Some of the block's. */
+/* Moves some of the block's pieces of a rendezvous. */
 static __device__ void gt_rendezvous_move(const struct gt_sendrecv_args *args,
 					  const struct gt_kernel_message *m,
 					  struct gt_pieces pieces,

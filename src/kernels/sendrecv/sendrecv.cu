@@ -1,4 +1,4 @@
-/* Messages: launches of the kernel in sendrecv.cuh. */
+/* Launches of the kernel in sendrecv.cuh, which carries messages. */
 #include "kernels/sendrecv/sendrecv.cuh"
 
 #include <string.h>
@@ -31,7 +31,7 @@ static int gt_sendrecv_launch(uint32_t blocks, struct CUstream_st *stream,
 	return gt_p2p_launch(&grid, (const void *)gt_sendrecv<N>, &table);
 }
 
-/* Large arguments came with CUDA 12.1. */
+/* Kernel arguments of more than 4 KiB came with CUDA 12.1. */
 #if CUDART_VERSION >= 12010
 #define GT_SENDRECV_MOST GT_SENDRECV_MANY
 #else

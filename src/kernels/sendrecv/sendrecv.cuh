@@ -16,7 +16,10 @@ template <uint32_t N> struct gt_sendrecv_table {
 	struct gt_kernel_message messages[N];
 };
 
-/* In shared memory: the block's pieces of each message, from the next on. */
+/*
+ * The state in shared memory: the block's pieces of each message, from the next
+ * one on.
+ */
 template <uint32_t N> struct gt_sendrecv_state {
 	uint64_t start[N]; /* the message's first number */
 	uint64_t where[N]; /* of parcels: the receiver's address, once told */
@@ -25,7 +28,7 @@ template <uint32_t N> struct gt_sendrecv_state {
 	uint32_t mine; /* messages that the block has pieces of, still */
 };
 
-/* Nothing could be done: look now and then whether to give up. */
+/* When nothing could be done, looks now and then whether to abort. */
 template <uint32_t N>
 static __device__ bool gt_sendrecv_waits(const gt_sendrecv_table<N> *table,
 					 const gt_sendrecv_state<N> *state,
@@ -51,7 +54,7 @@ static __device__ __forceinline__ enum gt_msg_protocol gt_sendrecv_way(
 	return gt_msg_protocol_of(table->messages[e].bytes, table->args.kind);
 }
 
-/* The block's pieces of a message; one thread. */
+/* One thread computes the block's pieces of a message. */
 template <uint32_t N>
 static __device__ __forceinline__ struct gt_pieces gt_sendrecv_pieces(
 	const gt_sendrecv_table<N> *table, uint32_t e)
@@ -68,7 +71,7 @@ static __device__ __forceinline__ struct gt_pieces gt_sendrecv_pieces(
 	return {first < end ? first : end, end};
 }
 
-/* The block's ticket, in thread 0. */
+/* Thread 0 takes the block's ticket. */
 template <uint32_t N>
 static __device__ uint32_t gt_sendrecv_begin(const gt_sendrecv_table<N> *table,
 					     gt_sendrecv_state<N> *state)
@@ -98,7 +101,10 @@ static __device__ uint32_t gt_sendrecv_begin(const gt_sendrecv_table<N> *table,
 	if (have)
 		atomicAdd(&state->mine, have);
 	__syncthreads();
-	/* Nobody waits for it before the end. */
+	/*
+	 * The sum is stored without a barrier, since nobody needs it before the
+	 * end.
+	 */
 	if (!threadIdx.x)
 		ticket = atomicAdd(&counts->tickets, 1);
 	return ticket;
@@ -128,7 +134,7 @@ static __device__ bool gt_sendrecv_do(const gt_sendrecv_table<N> *table,
 	}
 }
 
-/* Do all that is ready; not all blocks begin with the same peer. */
+/* Does all that is ready; blocks begin with different peers. */
 template <uint32_t N>
 static __device__ bool gt_sendrecv_round(const gt_sendrecv_table<N> *table,
 					 const gt_sendrecv_state<N> *state)
@@ -142,7 +148,9 @@ static __device__ bool gt_sendrecv_round(const gt_sendrecv_table<N> *table,
 	return ok;
 }
 
-/* One thread: can the block's next piece of the message be done? */
+/*
+ * One thread returns whether the block's next piece of the message can be done.
+ */
 template <uint32_t N>
 static __device__ __forceinline__ bool gt_sendrecv_can(
 	const gt_sendrecv_table<N> *table, gt_sendrecv_state<N> *state,
@@ -155,7 +163,10 @@ static __device__ __forceinline__ bool gt_sendrecv_can(
 		return false;
 	switch (gt_sendrecv_way(table, e)) {
 	case GT_MSG_LL:
-		/* With nothing else to do it may wait for a letter's lines. */
+		/*
+		 * With nothing else to do, the block may wait for the lines of
+		 * an LL slot.
+		 */
 		return (*(volatile uint32_t *)&state->mine == 1 && !m->sends) ||
 		       gt_ll_msg_ready(&table->args, m, start + state->next[e]);
 	case GT_MSG_RENDEZVOUS:
@@ -166,7 +177,7 @@ static __device__ __forceinline__ bool gt_sendrecv_can(
 	}
 }
 
-/* One thread: the block's next piece of the message was done. */
+/* One thread notes that the block's next piece of the message was done. */
 template <uint32_t N>
 static __device__ __forceinline__ void gt_sendrecv_steps(
 	const gt_sendrecv_table<N> *table, gt_sendrecv_state<N> *state,
@@ -184,7 +195,7 @@ static __device__ __forceinline__ void gt_sendrecv_steps(
 		atomicAdd(&state->mine, ~0u);
 }
 
-/* Does the block have a piece that can be done, behind those that were? */
+/* Returns whether the block has another piece that can be done. */
 template <uint32_t N>
 static __device__ bool gt_sendrecv_looks(const gt_sendrecv_table<N> *table,
 					 gt_sendrecv_state<N> *state)
@@ -201,7 +212,10 @@ static __device__ bool gt_sendrecv_looks(const gt_sendrecv_table<N> *table,
 	return __syncthreads_or(any);
 }
 
-/* The last to take its ticket counts on: every block has read. */
+/*
+ * The block with the last ticket advances the counters, since every block has
+ * read them.
+ */
 template <uint32_t N>
 static __device__ void gt_sendrecv_end(const gt_sendrecv_table<N> *table,
 				       uint32_t ticket)

@@ -1,6 +1,6 @@
 /*
- * Test data on the device: written and compared as bits, so that one kernel
- * an element size does for all types.
+ * Test data on the device is written and compared as bits, so that one kernel
+ * an element size serves all types.
  */
 #include "kernels/kernels.h"
 

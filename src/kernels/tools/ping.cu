@@ -2,7 +2,7 @@
 
 #include "kernels/device/flag.cuh"
 
-/* The clock is slow to read: not at every look. */
+/* The clock is slow to read, so it is not read at every look. */
 static __device__ bool gt_ping_wait(const struct gt_ping *ping, uint64_t round,
 				    uint64_t begin)
 {

@@ -1,4 +1,6 @@
-/* For traces: a GPU's clock beside the host's, and when packets came. */
+/*
+ * Kernels for traces: a GPU's clock beside the host's, and when packets came.
+ */
 #include "kernels/p2p/ll_line.cuh"
 #include "kernels/device/flag.cuh"
 #include "kernels/kernels.h"
@@ -26,7 +28,10 @@ extern "C" int gt_kernel_clock_run(struct gt_kernel_clock *clock,
 	return (int)cudaGetLastError();
 }
 
-/* Bits: ranks whose first chunk of a part has come.  All lanes of a warp. */
+/*
+ * Returns as bits the ranks whose first chunk of a part has come; all lanes of
+ * a warp call it.
+ */
 template <class P>
 static __device__ uint32_t gt_watch_look(const struct gt_ll_context *at,
 					 uint32_t part)
@@ -46,8 +51,8 @@ static __device__ uint32_t gt_watch_look(const struct gt_ll_context *at,
 }
 
 /*
- * Beside a flow's packets, which it must not hold up: it waits for nothing but
- * first chunks, and these do not wait for it.
+ * Runs beside a flow's packets and must not hold them up: it waits for nothing
+ * but first chunks, and these do not wait for it.
  */
 template <class P>
 static __global__ void gt_watch_kernel(
@@ -56,7 +61,7 @@ static __global__ void gt_watch_kernel(
 	const struct gt_p2p *flow = &args.part.flow;
 	const struct gt_ll_context at = {.guard = &args.guard,
 					 .part = &args.part,
-					 .mail = args.mail,
+					 .ll_buffer = args.ll_buffer,
 					 .lane = threadIdx.x,
 					 .flag = flag};
 	uint32_t parts = flow->flags & GT_P2P_SPREAD ? 2 : 1;

@@ -41,11 +41,11 @@ static void expect_launch(const struct gt_bundle_op *ops, uint32_t n,
 		uint32_t box = ops[i].ll128 != 0;
 
 		assert_int_equal(ops[i].chunks, chunks_of(&ops[i]));
-		assert_true(ops[i].mail + parts * ops[i].chunks <=
+		assert_true(ops[i].ll_chunk + parts * ops[i].chunks <=
 			    limits->room[box]);
 		for (uint32_t c = 0; c < parts * ops[i].chunks; c++) {
-			assert_int_equal(taken[box][ops[i].mail + c], 0);
-			taken[box][ops[i].mail + c] = 1;
+			assert_int_equal(taken[box][ops[i].ll_chunk + c], 0);
+			taken[box][ops[i].ll_chunk + c] = 1;
 		}
 		assert_int_equal(ops[i].warp, warp);
 		assert_in_range(ops[i].warps, 1, ops[i].chunks);

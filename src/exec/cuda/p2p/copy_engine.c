@@ -169,7 +169,7 @@ static void gt_ce_block_reduce(struct gt_ce *at, uint32_t to, uint64_t count,
 			gt_cuda_span_of(at->engine, at->req, at->rank, r)
 				.output;
 	args.begin_post = args.begin_wait = stage;
-	args.lifts = 1;
+	args.moves = 1;
 	if (at->rc == cudaSuccess)
 		gt_ce_try(at, (cudaError_t)gt_direct_run(&grid, &args));
 }
@@ -306,7 +306,7 @@ static void gt_ce_reduce(struct gt_ce *at, uint32_t k)
 	args.flow.count = piece.bytes / at->elem_bytes;
 	args.flow.end = args.flow.in_stride = args.flow.out_stride = 0;
 	args.begin_post = args.begin_wait = GT_CE_BEGIN + k;
-	args.lifts = 1;
+	args.moves = 1;
 	gt_ce_after(at, at->me->side, at->me->stream);
 	if (at->rc == cudaSuccess)
 		gt_ce_try(at, (cudaError_t)gt_direct_run(&grid, &args));

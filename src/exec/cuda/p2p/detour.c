@@ -280,7 +280,7 @@ static struct gt_direct_args gt_detour_reduce_args(
 	struct gt_direct_args args = {
 		.guard = gt_cuda_guard_of(at->engine, at->rank),
 		.flow = at->flow,
-		.lifts = 1};
+		.moves = 1};
 
 	args.guard.fault = GT_KERNEL_FAULT_NONE;
 	return args;

@@ -45,7 +45,8 @@ static int gt_launch_packets(const struct gt_engine *engine,
 	int rc;
 
 	for (uint32_t r = 0; r < engine->plan->nranks; r++)
-		args.mail[r] = gt_cuda_ll_buffer_at(engine, rank, r, ll128);
+		args.ll_buffer[r] =
+			gt_cuda_ll_buffer_at(engine, rank, r, ll128);
 	args.guard.marks = gt_cuda_trace_kernel(engine, rank);
 	rc = gt_cuda_trace_packets(engine, rank, ll128, &args);
 	return rc ? rc : gt_packet_run(grid, ll128, &args);
@@ -86,7 +87,7 @@ static struct gt_direct_args gt_direct_args_of(
 		.flow = gt_cuda_p2p_of(engine, req, engine->choice.algo, rank),
 		.begin_post = 1,
 		.begin_wait = 1,
-		.lifts = 1,
+		.moves = 1,
 		.end_post = 2,
 		.end_wait = 2,
 		.last = 1,
@@ -106,7 +107,7 @@ static struct gt_direct_args gt_direct_args_of(
 			gt_cuda_region_at(engine, GT_CUDA_SCRATCH, rank, rank);
 	/* A rooted reduction has one rank that pulls; the others serve. */
 	if (req->coll == GT_COLL_REDUCE && !(args.flow.flags & GT_P2P_REDUCE))
-		args.lifts = 0;
+		args.moves = 0;
 	return args;
 }
 

@@ -122,8 +122,8 @@ static int fake_direct(const struct gt_kernel_grid *grid,
 	assert_int_equal(stream->rank, args->flow.me);
 	assert_int_equal(args->begin_post, args->begin_wait);
 	assert_true(args->one_word && !args->end_post && !args->end_wait);
-	streams_put(stream, args->lifts ? SUM : MEET);
-	if (!args->lifts) {
+	streams_put(stream, args->moves ? SUM : MEET);
+	if (!args->moves) {
 		assert_int_equal(streams_which(stream), STREAM_MAIN);
 		assert_int_equal(args->last, args->begin_wait == GT_CE_END);
 		return 0;

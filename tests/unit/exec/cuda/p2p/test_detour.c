@@ -177,7 +177,7 @@ static int fake_sum(const struct gt_kernel_grid *grid,
 {
 	assert_int_equal(grid->dtype, GT_DTYPE_INT32);
 	assert_true(args->flow.flags == GT_P2P_REDUCE);
-	assert_true(args->lifts && !args->last && !args->begin_post &&
+	assert_true(args->moves && !args->last && !args->begin_post &&
 		    !args->begin_wait && !args->end_post && !args->end_wait);
 	streams_put((struct stream *)grid->stream, SUM)->args =
 		kept(args, sizeof(*args));
