@@ -1,3 +1,4 @@
+/* Clusters: what their files say, names of nodes, switches and bandwidths. */
 #include "unit/test.h"
 
 #include <string.h>
@@ -68,7 +69,7 @@ static void test_rails(void **state)
 	assert_int_equal(cluster->nnodes, 73);
 	assert_int_equal(cluster->nkinds, 2);
 	assert_int_equal(cluster->nruns, 3);
-	/* One file, read once. */
+	/* Both kinds are of one file, which is read once. */
 	assert_int_equal(cluster->ntopos, 1);
 	assert_ptr_equal(cluster->kinds[0].topo, cluster->kinds[1].topo);
 	assert_int_equal(cluster->kinds[0].nnodes, 70);
@@ -78,7 +79,7 @@ static void test_rails(void **state)
 	assert_int_equal(cluster->kinds[1].ports[GT_FABRIC_NET].list[2].rail,
 			 3);
 	assert_int_equal(cluster->kinds[0].ports[GT_FABRIC_NVLINK].n, 8);
-	/* 3 groups of 32 nodes with 8 rails; 2 of 64; 1. */
+	/* There are 3 groups of 32 nodes with 8 rails; 2 of 64; and 1. */
 	assert_int_equal(net->nlevels, 3);
 	assert_int_equal(net->levels[0].nswitches, 24);
 	assert_int_equal(net->levels[1].nswitches, 2);
@@ -93,7 +94,7 @@ static void test_capacities(void **state)
 	(void)state;
 	assert_rat(downlink(cluster, 0, 0), 32 * 50, 1);
 	assert_rat(uplink(cluster, 0, 0), 3200, 3);
-	/* The last nine nodes, of which three lack rail 2. */
+	/* The last nine nodes are a group, of which three lack rail 2. */
 	assert_rat(downlink(cluster, 0, 16 + 1), 9 * 50, 1);
 	assert_rat(downlink(cluster, 0, 16 + 2), 6 * 50, 1);
 	assert_rat(downlink(cluster, 1, 0), 16 * 3200, 3);
@@ -177,7 +178,7 @@ static void test_many(void **state)
 	(void)state;
 	assert_int_equal(cluster->nnodes, 12500);
 	assert_int_equal(cluster->nruns, 1);
-	/* 391 groups of 32, and 25 of 512. */
+	/* There are 391 groups of 32, and 25 of 512. */
 	assert_int_equal(cluster->fabrics[GT_FABRIC_NET].levels[0].nswitches,
 			 391 * 8);
 	assert_int_equal(cluster->fabrics[GT_FABRIC_NET].levels[1].nswitches,
@@ -232,7 +233,7 @@ static void test_plain(void **state)
 	struct gt_rat gbs;
 
 	(void)state;
-	/* Eight ports of 200 Gb/s and two cards with two of them. */
+	/* A node has eight ports of 200 Gb/s and two cards with two of them. */
 	assert_rat(downlink(cluster, 0, 0), 3 * 12 * 25, 1);
 	assert_int_equal(
 		gt_cluster_copies(cluster->kinds[0].topo, 3, &copies, NULL),
@@ -246,7 +247,7 @@ static void test_plain(void **state)
 	gt_cluster_free(cluster);
 }
 
-/* A server's file is that, not a cluster. */
+/* A server's file is read as one, not as a cluster. */
 static void test_topology(void **state)
 {
 	char path[4096];

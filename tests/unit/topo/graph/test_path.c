@@ -1,3 +1,7 @@
+/*
+ * Every route of random small machines without NVLink is compared with the best
+ * of all simple paths, found by trying them all.
+ */
 #include "unit/test.h"
 
 #include <string.h>
@@ -6,11 +10,6 @@
 #include "base/err.h"
 #include "topo/graph/path.h"
 #include "topo/graph/topo.h"
-
-/*
- * Random small machines without NVLink: every route is compared with the best
- * of all simple paths, found by trying them all.
- */
 
 static uint32_t draw(uint64_t *seed, uint32_t below)
 {
@@ -76,7 +75,7 @@ static struct gt_topo *sketch_machine(uint64_t seed)
 	return topo;
 }
 
-/* The best simple path by width, kind and length. */
+/* Finds the best simple path by width, kind and length. */
 struct best {
 	struct gt_rat gbs;
 	enum gt_path_kind kind;

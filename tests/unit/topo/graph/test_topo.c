@@ -1,3 +1,7 @@
+/*
+ * The graph of a machine as it is read from XML: routes, kinds and rates of
+ * links, digests, and what is refused.
+ */
 #include "unit/test.h"
 
 #include <string.h>
@@ -6,8 +10,10 @@
 #include "topo/graph/path.h"
 #include "topo/graph/topo.h"
 
-/* Two GPUs on a switch of CPU 0, a third on CPU 1, and a card; %s is what the
- * first GPU has inside. */
+/*
+ * This machine has two GPUs on a switch of CPU 0, a third on CPU 1, and a card;
+ * %s is what the first GPU has inside.
+ */
 static const char machine[] =
 	"<system version='1'>\n"
 	"<cpu numaid='0' arch='x86_64' vendor='GenuineIntel' familyid='6' "
@@ -57,7 +63,10 @@ static void release(struct built *built)
 	gt_topo_free(built->topo);
 }
 
-/* "KIND GB/s HOPS" between GPUs, or from a GPU to port 0 where to is -1. */
+/*
+ * Writes "KIND GB/s HOPS" between GPUs, or from a GPU to port 0 where `to` is
+ * -1.
+ */
 static void assert_path(const struct built *built, int from, int to,
 			const char *expect)
 {
@@ -162,7 +171,7 @@ static void test_digest(void **state)
 	assert_int_equal(strlen(gt_topo_digest(a.topo)), 7 + 64);
 	assert_string_not_equal(gt_topo_digest(a.topo), gt_topo_digest(b.topo));
 	assert_string_not_equal(gt_topo_digest(b.topo), gt_topo_digest(c.topo));
-	/* Which GPU has the link, and rates, are not of the shape. */
+	/* The shape says neither which GPU has the link, nor rates. */
 	assert_string_equal(gt_topo_shape_digest(b.topo),
 			    gt_topo_shape_digest(c.topo));
 	release(&a);

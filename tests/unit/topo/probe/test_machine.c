@@ -1,3 +1,7 @@
+/*
+ * What probes make of a machine: speeds, the lesser of two ends, which
+ * functions are kept, numbers of ports, and XML that NCCL can read.
+ */
 #include "topo/probe/machine.h"
 
 #include "unit/test.h"
@@ -11,7 +15,7 @@
 #include "topo/probe/visible_devices.h"
 #include "topo/xml/write.h"
 
-/* A function below `port`, on node 0. */
+/* Adds a function below `port`, on node 0. */
 static struct gt_machine_pci *add(struct gt_machine *machine, const char *busid,
 				  struct gt_machine_pci *port)
 {
@@ -23,7 +27,10 @@ static struct gt_machine_pci *add(struct gt_machine *machine, const char *busid,
 	return pci;
 }
 
-/* Both ends known: the lesser, nothing assumed; else who said it. */
+/*
+ * Where both ends are known the lesser counts and nothing is assumed; else it
+ * is told who said it.
+ */
 static void test_link(void **state)
 {
 	static const struct {
@@ -71,7 +78,7 @@ static void test_speed(void **state)
 	assert_int_equal(gt_machine_speed_parse("1e99 GT/s"), 0);
 }
 
-/* Root port, upstream, downstream, upstream, downstream, device. */
+/* Levels are root port, upstream, downstream, upstream, downstream, device. */
 static void test_trim(void **state)
 {
 	struct gt_machine *machine = gt_machine_new();
@@ -99,7 +106,10 @@ static void test_trim(void **state)
 	gt_machine_free(machine);
 }
 
-/* Active RDMA ports first, then interfaces; a port that is down has none. */
+/*
+ * Active RDMA ports come first, then interfaces; a port that is down has no
+ * number.
+ */
 static void test_numbers(void **state)
 {
 	struct gt_machine *machine = gt_machine_new();
@@ -172,7 +182,9 @@ static void test_long_values(void **state)
 	gt_machine_free(machine);
 }
 
-/* No sys, no proc: hwloc still makes a machine, and nothing else is found. */
+/*
+ * Without sys and proc hwloc still makes a machine, and nothing else is found.
+ */
 static void test_empty_root(void **state)
 {
 	struct gt_probe_env env = {.root = "/nonexistent"};
@@ -190,7 +202,10 @@ static void test_empty_root(void **state)
 	gt_machine_free(machine);
 }
 
-/* As the drivers read CUDA_VISIBLE_DEVICES, for GPU 2 of that uuid. */
+/*
+ * Lists are read as the drivers read CUDA_VISIBLE_DEVICES, here for GPU 2 of
+ * that uuid.
+ */
 static void test_visible(void **state)
 {
 	static const struct {

@@ -1,3 +1,7 @@
+/*
+ * The tree of a machine: states of links, rates that are assumed, and switches
+ * deep inside each other.
+ */
 #include "unit/test.h"
 
 #include <string.h>
@@ -9,7 +13,10 @@
 #include "topo/view/show_text.h"
 #include "topo/graph/topo.h"
 
-/* A GPU and a card on a CPU; %s are attributes of their functions. */
+/*
+ * This machine has a GPU and a card on a CPU; %s are attributes of their
+ * functions.
+ */
 static const char machine[] =
 	"<system version='1'><cpu numaid='0'>"
 	"<pci busid='0000:11:00.0' class='0x030200' link_speed='32 GT/s' "
@@ -32,7 +39,7 @@ static struct gt_topo *parse(const char *gpu, const char *nic)
 	return topo;
 }
 
-/* "STATE RATE" of a function with these attributes. */
+/* Writes "STATE RATE" of a function with these attributes. */
 static void expect(int is_gpu, const char *attrs, enum gt_pci_state want,
 		   const char *want_rate)
 {
@@ -102,7 +109,7 @@ static void test_rates(void **state)
 	assert_int_equal(gt_rat_cmp(gt_pci_gbs(rate), GT_RAT(0, 1)), 0);
 }
 
-/* 240 switches inside each other. */
+/* There are 240 switches inside each other. */
 static void test_deep(void **state)
 {
 	const struct gt_show_style style = {.ascii = 1};
