@@ -12,7 +12,6 @@
 #include "base/buf.h"
 #include "base/xml.h"
 #include "topo/diff/diff.h"
-#include "topo/diff/match.h"
 
 struct gt_apply {
 	const struct gt_diff *diff;
@@ -128,9 +127,9 @@ static int gt_apply_count(const struct gt_apply *p, struct gt_apply_at at,
 	if (!f || at.other || f->kind != GT_DIFF_NVLINK)
 		return 0;
 	if (at.dev == f->dev_a && to == f->to_a)
-		*count = gt_match_nlinks(p->diff->b, f->dev_b, f->to_b);
+		*count = gt_device_tree_nlinks(p->diff->b, f->dev_b, f->to_b);
 	else if (to && at.dev == f->to_a && to == f->dev_a)
-		*count = gt_match_nlinks(p->diff->b, f->to_b, f->dev_b);
+		*count = gt_device_tree_nlinks(p->diff->b, f->to_b, f->dev_b);
 	else
 		return 0;
 	return 1;

@@ -6,9 +6,13 @@
 #define GT_TOPO_DIFF_DEVICE_H
 
 #include <stdint.h>
+#include <string.h>
 
 struct gt_arena;
 struct gt_xml_elem;
+
+/* This stands in place of a device that has no match in the other server. */
+#define GT_UNMATCHED UINT32_MAX
 
 enum gt_device_kind {
 	GT_DEVICE_SERVER,
@@ -83,5 +87,11 @@ void gt_device_read_props(struct gt_arena *arena, unsigned ignore,
 /* Returns "model", "width", … as --ignore takes them. */
 const char *gt_prop_name(enum gt_prop prop);
 const char *gt_device_kind_name(enum gt_device_kind kind);
+
+/* Returns whether a property is known of both devices, and different. */
+static inline int gt_prop_differs(const char *a, const char *b)
+{
+	return *a && *b && strcmp(a, b);
+}
 
 #endif

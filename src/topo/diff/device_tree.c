@@ -42,6 +42,17 @@ const struct gt_device *gt_device_tree_device(const struct gt_device_tree *tree,
 	return &tree->devs[i];
 }
 
+int gt_device_tree_nlinks(const struct gt_device_tree *tree, uint32_t from,
+			  uint32_t to)
+{
+	const struct gt_device *dev = gt_device_tree_device(tree, from);
+
+	for (uint32_t i = 0; i < dev->nlinks; i++)
+		if (dev->links[i].to == to)
+			return dev->links[i].count;
+	return 0;
+}
+
 static enum gt_device_kind gt_device_tree_kind(const struct gt_xml_elem *elem)
 {
 	const char *class = gt_xml_text(elem, "class");

@@ -39,6 +39,10 @@ uint32_t gt_device_tree_ndevices(const struct gt_device_tree *tree);
 const struct gt_device *gt_device_tree_device(const struct gt_device_tree *tree,
 					      uint32_t i);
 
+/* Returns the number of NVLinks from one device to another (0: to switches). */
+int gt_device_tree_nlinks(const struct gt_device_tree *tree, uint32_t from,
+			  uint32_t to);
+
 /*
  * Returns a hash that is equal for servers that are wired alike, by colour
  * refinement: a device's colour is a hash of its properties, then again and

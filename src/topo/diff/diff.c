@@ -131,7 +131,7 @@ static int gt_differ_follows(const struct gt_device *a,
 	};
 	enum gt_prop of = causes[prop];
 
-	return of != prop && gt_match_differs(a->props[of], b->props[of]);
+	return of != prop && gt_prop_differs(a->props[of], b->props[of]);
 }
 
 static void gt_differ_props(struct gt_differ *d, uint32_t x, uint32_t y)
@@ -143,7 +143,7 @@ static void gt_differ_props(struct gt_differ *d, uint32_t x, uint32_t y)
 
 	for (int i = 0; i < GT_NPROPS && !d->rc; i++) {
 		finding.prop = (enum gt_prop)i;
-		if (gt_match_differs(a->props[i], b->props[i]) &&
+		if (gt_prop_differs(a->props[i], b->props[i]) &&
 		    !gt_differ_follows(a, b, finding.prop))
 			gt_differ_add(d, finding, "%s %s%s instead of %s",
 				      gt_differ_word(finding.prop), b->props[i],
@@ -226,8 +226,8 @@ static void gt_differ_count(struct gt_differ *d,
 			    const struct gt_diff_finding *finding)
 {
 	const struct gt_diff *diff = d->diff;
-	int was = gt_match_nlinks(diff->a, finding->dev_a, finding->to_a);
-	int is = gt_match_nlinks(diff->b, finding->dev_b, finding->to_b);
+	int was = gt_device_tree_nlinks(diff->a, finding->dev_a, finding->to_a);
+	int is = gt_device_tree_nlinks(diff->b, finding->dev_b, finding->to_b);
 
 	if (was != is)
 		gt_differ_add(d, *finding, "%d NVLink%s to %s instead of %d",
@@ -258,10 +258,10 @@ static void gt_differ_links(struct gt_differ *d, uint32_t x, uint32_t y)
 		    i == x || j == GT_UNMATCHED)
 			continue;
 		if (i < x &&
-		    gt_match_nlinks(diff->a, i, x) ==
-			    gt_match_nlinks(diff->a, x, i) &&
-		    gt_match_nlinks(diff->b, j, y) ==
-			    gt_match_nlinks(diff->b, y, j))
+		    gt_device_tree_nlinks(diff->a, i, x) ==
+			    gt_device_tree_nlinks(diff->a, x, i) &&
+		    gt_device_tree_nlinks(diff->b, j, y) ==
+			    gt_device_tree_nlinks(diff->b, y, j))
 			continue;
 		finding.to_a = i;
 		finding.to_b = j;

@@ -15,6 +15,10 @@ gtopo_core_sources += \
 	%D%/isomorphism.c \
 	%D%/match.c \
 	%D%/match.h \
-	%D%/mix.h
+	%D%/matcher.c \
+	%D%/matcher.h \
+	%D%/mix.h \
+	%D%/swaps.c \
+	%D%/swaps.h
 
 EXTRA_DIST += %D%/README.md

@@ -23,10 +23,8 @@
 
 #include <stdint.h>
 
-struct gt_err;
 struct gt_device_tree;
-
-#define GT_UNMATCHED UINT32_MAX
+struct gt_err;
 
 /*
  * image[i] is the device of b that a's device i is, back[] is the reverse; both
@@ -54,12 +52,5 @@ int gt_match_isomorphic(const struct gt_device_tree *a,
  */
 int gt_match_is_isomorphic(const struct gt_device_tree *a,
 			   const struct gt_device_tree *b);
-
-/* Returns whether the property is known of both, and different. */
-int gt_match_differs(const char *a, const char *b);
-
-/* Returns the number of NVLinks from one device to another (0: to switches). */
-int gt_match_nlinks(const struct gt_device_tree *tree, uint32_t from,
-		    uint32_t to);
 
 #endif
