@@ -12,13 +12,18 @@
 #include "search/cluster/alltoall_lengths.h"
 #include "search/cluster/alltoall_path.h"
 #include "search/cluster/quotient.h"
+#include "search/flow/assignment.h"
+#include "search/flow/assignment.h"
 #include "search/problem/budget.h"
 #include "search/problem/fabric.h"
 
 enum {
 	GT_ASSIGN_CHANNELS_MAX = 8, /* so many channels are tried */
 	GT_ASSIGN_CANDIDATES = 48,  /* paths of a pair */
-	GT_ASSIGN_PASSES = 6,
+	/* How often one number of channels may look at a row, and how much
+	 * more often for each pair. */
+	GT_ASSIGN_LOOKS = 2000000,
+	GT_ASSIGN_LOOKS_PAIR = 10000,
 	GT_ASSIGN_ENDS_MAX =
 		1024,        /* ranks times ports of a node that are tried */
 	GT_ASSIGN_STRAY = 4, /* in links: the cost of another rank's number */
@@ -26,11 +31,6 @@ enum {
 	GT_ASSIGN_LINK = 6,
 	GT_ASSIGN_PORT = 2,
 };
-
-/*
- * The cost of a score of 1, which decides between paths that fill links alike.
- */
-#define GT_ASSIGN_TIE 3e-6
 
 struct gt_assign_choice {
 	uint32_t n;
@@ -44,8 +44,9 @@ struct gt_assign_search {
 	uint32_t n, npairs;
 	uint32_t *nearest;                /* by rank: its nearest port */
 	struct gt_assign_choice *choices; /* by pair */
-	double *use, *room; /* by row: 1 is full; what a unit takes */
-	const struct gt_alltoall_path **pick; /* [channel * npairs + pair] */
+	struct gt_assignment a;
+	uint32_t *pair_of; /* pair of the assignment -> pair */
+	const struct gt_alltoall_path **picked; /* [channel * npairs + pair] */
 };
 
 /* ---- candidates -------------------------------------------------------- */
@@ -266,139 +267,130 @@ static int find_candidates(struct gt_assign_search *s,
 
 /* ---- choosing ---------------------------------------------------------- */
 
-/* The twelfth power of how full a link is, so that the fullest count. */
-static double penalty(double use)
+/* Candidates in the order of their scores, the best first. */
+static void sort_candidates(struct gt_assign_choice *choice)
 {
-	double square = use * use, fourth = square * square;
+	for (uint32_t i = 1; i < choice->n; i++)
+		for (uint32_t k = i;
+		     k && choice->score[k] < choice->score[k - 1]; k--) {
+			const struct gt_alltoall_path *path = choice->paths[k];
+			uint32_t score = choice->score[k];
 
-	return fourth * fourth * fourth;
+			choice->paths[k] = choice->paths[k - 1];
+			choice->score[k] = choice->score[k - 1];
+			choice->paths[k - 1] = path;
+			choice->score[k - 1] = score;
+		}
 }
 
 /*
- * Add a path's load so many times, which is 1 / k in one of k channels, and
- * negative to take it off; the result is what that adds to the penalties.
+ * Tell the assignment of the pairs that have candidates, and of these: those of
+ * its m-th pair are numbered from m * GT_ASSIGN_CANDIDATES on.
  */
-static double add_path_load(struct gt_assign_search *s,
-			    const struct gt_alltoall_path *path, double times)
+static int list_candidates(struct gt_assign_search *s)
 {
-	double before = 0, after = 0;
+	size_t all = (size_t)s->npairs * GT_ASSIGN_CANDIDATES;
+	struct gt_arena *arena = s->a2a->arena;
+	struct gt_assign_path *paths =
+		gt_arena_array(arena, all, sizeof(*paths));
+	struct gt_assign_pair *pairs =
+		gt_arena_array(arena, s->npairs, sizeof(*pairs));
+	uint32_t *numbers = gt_arena_array(arena, all, sizeof(*numbers));
+	uint32_t m = 0;
 
-	times *= s->a2a->nodes[path->class_];
-	for (uint32_t k = 0; k < path->nloads; k++) {
-		double *use = &s->use[path->loads[k].row];
+	s->pair_of = gt_arena_array(arena, s->npairs, sizeof(*s->pair_of));
+	if (!paths || !pairs || !numbers || !s->pair_of)
+		return GT_ESYS;
+	for (uint32_t p = 0; p < s->npairs; p++) {
+		struct gt_assign_choice *choice = &s->choices[p];
+		uint32_t first = m * GT_ASSIGN_CANDIDATES;
 
-		before += penalty(*use);
-		*use += times * path->loads[k].units *
-			s->room[path->loads[k].row];
-		after += penalty(*use);
-	}
-	return after - before;
-}
-
-/* The cost of a candidate: how much fuller links get, and its score. */
-static double candidate_cost(struct gt_assign_search *s,
-			     const struct gt_assign_choice *choice, uint32_t i,
-			     uint32_t k)
-{
-	double more = add_path_load(s, choice->paths[i], 1.0 / k);
-
-	add_path_load(s, choice->paths[i], -1.0 / k);
-	return more + choice->score[i] * GT_ASSIGN_TIE;
-}
-
-/* Give the pair its cheapest candidate; 1 if that is another one. */
-static int improve_pair(struct gt_assign_search *s, uint32_t pair, uint32_t k,
-			const struct gt_alltoall_path **pick)
-{
-	const struct gt_assign_choice *choice = &s->choices[pair];
-	uint32_t old = 0, best;
-	double least, cost;
-
-	while (choice->paths[old] != *pick)
-		old++;
-	best = old;
-	add_path_load(s, *pick, -1.0 / k);
-	least = candidate_cost(s, choice, old, k) - GT_ASSIGN_TIE / 2;
-	for (uint32_t i = 0; i < choice->n; i++) {
-		cost = candidate_cost(s, choice, i, k);
-		if (cost >= least)
+		if (!choice->n)
 			continue;
-		least = cost;
-		best = i;
+		sort_candidates(choice);
+		for (uint32_t i = 0; i < choice->n; i++) {
+			const struct gt_alltoall_path *path = choice->paths[i];
+
+			numbers[first + i] = first + i;
+			paths[first + i] = (struct gt_assign_path){
+				.nloads = path->nloads,
+				.loads = path->loads,
+				.times = s->a2a->nodes[path->class_],
+				.score = choice->score[i]};
+		}
+		pairs[m] = (struct gt_assign_pair){choice->n, &numbers[first]};
+		s->pair_of[m++] = p;
 	}
-	*pick = choice->paths[best];
-	add_path_load(s, *pick, 1.0 / k);
-	return best != old;
+	s->a.npairs = m;
+	s->a.pairs = pairs;
+	s->a.paths = paths;
+	return GT_OK;
 }
 
 /* A path with the best score; in another channel the next that is as good. */
-static const struct gt_alltoall_path *first_candidate(
-	const struct gt_assign_choice *choice, uint32_t channel)
+static void assign_first(struct gt_assign_search *s)
 {
-	uint32_t best = UINT32_MAX, equal = 0;
-
-	for (uint32_t i = 0; i < choice->n; i++) {
-		if (choice->score[i] < best) {
-			best = choice->score[i];
-			equal = 0;
-		}
-		equal += choice->score[i] == best;
-	}
-	channel %= equal;
-	for (uint32_t i = 0; i < choice->n; i++)
-		if (choice->score[i] == best && !channel--)
-			return choice->paths[i];
-	return NULL;
-}
-
-static void assign_first(struct gt_assign_search *s, uint32_t k)
-{
-	for (uint32_t r = 0; r < s->a2a->rows.n; r++)
-		s->use[r] = 0;
-	for (uint32_t i = 0; i < k * s->npairs; i++) {
+	for (uint32_t m = 0; m < s->a.npairs; m++) {
 		const struct gt_assign_choice *choice =
-			&s->choices[i % s->npairs];
+			&s->choices[s->pair_of[m]];
+		uint32_t equal = 1;
 
-		s->pick[i] = NULL;
-		if (!choice->n)
-			continue;
-		s->pick[i] = first_candidate(choice, i / s->npairs);
-		add_path_load(s, s->pick[i], 1.0 / k);
+		while (equal < choice->n &&
+		       choice->score[equal] == choice->score[0])
+			equal++;
+		for (uint32_t c = 0; c < s->a.k; c++)
+			s->a.pick[m * s->a.k + c] =
+				s->a.pairs[m].paths[c % equal];
 	}
 }
 
-static int is_overfull(const struct gt_assign_search *s)
+/* What rows may carry when each channel has 1 / k of the rate. */
+static void set_limits(struct gt_assign_search *s)
 {
-	for (uint32_t r = 0; r < s->a2a->rows.n; r++)
-		if (s->use[r] > 1 + 1e-9)
-			return 1;
-	return 0;
+	const struct gt_quotient_rows *rows = &s->a2a->rows;
+	int64_t units = (int64_t)rows->unit * s->a.k;
+
+	for (uint32_t r = 0; r < rows->n; r++) {
+		struct gt_rat most;
+		double about = gt_rat_double(rows->gbs[r]) /
+			       gt_rat_double(s->a2a->rate) * (double)units;
+
+		if (gt_rat_div(rows->gbs[r], s->a2a->rate, &most) &&
+		    gt_rat_mul(most, GT_RAT(units, 1), &most))
+			s->a.most[r] = most.num / most.den;
+		else
+			s->a.most[r] = (int64_t)(about * (1 + 1e-9));
+	}
 }
 
 /*
  * Assign paths to k channels, each pair's in each channel by itself, and find
- * the rate; 0 when that needs more than 64 bits.
+ * the rate; 0 when they do not reach what there is, or the rate needs more than
+ * 64 bits.
  */
 static int assign_channels(struct gt_assign_search *s, uint32_t k,
 			   struct gt_alltoall_channel *channels,
 			   struct gt_rat *rate)
 {
 	struct gt_alltoall model = *s->a2a;
-	int changed = 1;
 
-	assign_first(s, k);
-	for (int pass = 0; pass < GT_ASSIGN_PASSES && changed; pass++) {
-		changed = 0;
-		if (!is_overfull(s))
-			break;
-		for (uint32_t i = 0; i < k * s->npairs; i++)
-			if (s->pick[i])
-				changed |= improve_pair(s, i % s->npairs, k,
-							&s->pick[i]);
-	}
-	for (uint32_t i = 0; i < k; i++)
-		channels[i] = (struct gt_alltoall_channel){
-			s->pick + (size_t)i * s->npairs, 1};
+	s->a.k = k;
+	set_limits(s);
+	assign_first(s);
+	if (!gt_assignment_search(&s->a))
+		return 0;
+	for (uint32_t m = 0; m < s->a.npairs; m++)
+		for (uint32_t c = 0; c < k; c++) {
+			uint32_t path = s->a.pick[m * k + c];
+			uint32_t p = s->pair_of[m];
+
+			s->picked[(size_t)c * s->npairs + p] =
+				s->choices[p]
+					.paths[path % GT_ASSIGN_CANDIDATES];
+		}
+	for (uint32_t c = 0; c < k; c++)
+		channels[c] = (struct gt_alltoall_channel){
+			s->picked + (size_t)c * s->npairs, 1};
 	model.nchannels = k;
 	model.channels = channels;
 	model.denominator = k;
@@ -446,9 +438,8 @@ static int try_channel_counts(struct gt_assign_search *s)
 	for (uint32_t k = 1; k <= GT_ASSIGN_CHANNELS_MAX && !rc; k++) {
 		int cmp = k <= a2a->nchannels ? 0 : 1;
 
-		if (!assign_channels(s, k, channels, &rate))
-			continue;
-		if (gt_rat_cmp(rate, a2a->rate) >= cmp)
+		if (assign_channels(s, k, channels, &rate) &&
+		    gt_rat_cmp(rate, a2a->rate) >= cmp)
 			rc = take_channels(s, k, channels, rate);
 		if (!gt_rat_cmp(a2a->rate, most) && a2a->nchannels <= k)
 			break;
@@ -462,29 +453,27 @@ int gt_alltoall_assign(struct gt_alltoall *a2a, struct gt_alltoall_lengths *l,
 		       const struct gt_alltoall_known_paths *known)
 {
 	struct gt_assign_search s = {.a2a = a2a, .l = l};
-	struct gt_arena *a = a2a->arena;
-	double rate = gt_rat_double(a2a->rate);
+	struct gt_arena *arena = a2a->arena;
 	uint32_t n = a2a->quotient->fabric->nranks;
 
 	s.n = n;
 	s.npairs = a2a->nclasses * n * n;
-	s.choices = gt_arena_array(a, s.npairs, sizeof(*s.choices));
-	s.use = gt_arena_array(a, a2a->rows.n, sizeof(*s.use));
-	s.room = gt_arena_array(a, a2a->rows.n, sizeof(*s.room));
-	s.pick = gt_arena_array(a, (size_t)GT_ASSIGN_CHANNELS_MAX * s.npairs,
-				sizeof(*s.pick));
-	s.nearest = gt_arena_array(a, n, sizeof(*s.nearest));
-	if (!s.choices || !s.use || !s.room || !s.pick || !s.nearest)
+	s.choices = gt_arena_array(arena, s.npairs, sizeof(*s.choices));
+	s.picked =
+		gt_arena_array(arena, (size_t)GT_ASSIGN_CHANNELS_MAX * s.npairs,
+			       sizeof(*s.picked));
+	s.nearest = gt_arena_array(arena, n, sizeof(*s.nearest));
+	if (!s.choices || !s.picked || !s.nearest)
 		return GT_ESYS;
 	for (uint32_t i = 0; i < n; i++)
 		s.nearest[i] = nearest_port(a2a->quotient, i);
-	for (uint32_t r = 0; r < a2a->rows.n; r++) {
-		double gbs = gt_rat_double(a2a->rows.gbs[r]);
-
-		if (gbs > 0)
-			s.room[r] = rate / gbs / a2a->rows.unit;
-	}
-	if (find_candidates(&s, known))
+	if (find_candidates(&s, known) || list_candidates(&s))
+		return GT_ESYS;
+	s.a.nrows = a2a->rows.n;
+	s.a.budget = a2a->quotient->budget;
+	s.a.looks_max =
+		GT_ASSIGN_LOOKS + (int64_t)s.a.npairs * GT_ASSIGN_LOOKS_PAIR;
+	if (!gt_assignment_init(&s.a, GT_ASSIGN_CHANNELS_MAX, arena))
 		return GT_ESYS;
 	return try_channel_counts(&s);
 }

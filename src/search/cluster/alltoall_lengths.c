@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "search/cluster/alltoall_path.h"
 #include "search/cluster/quotient.h"
+#include "search/flow/assignment.h"
 #include "search/graph/shortest_path.h"
 #include "search/problem/fabric.h"
 

@@ -9,6 +9,7 @@
 
 #include "base/arena.h"
 #include "plan/ir/cluster.h"
+#include "search/flow/assignment.h"
 #include "search/cluster/quotient.h"
 #include "search/problem/fabric.h"
 
@@ -35,7 +36,7 @@ static void add_route_loads(const struct gt_alltoall *a2a,
 			    struct gt_rat charge)
 {
 	for (uint32_t k = 0; k < route->nlinks; k++)
-		path->loads[path->nloads++] = (struct gt_alltoall_load){
+		path->loads[path->nloads++] = (struct gt_row_load){
 			route->links[k],
 			gt_alltoall_link_units(a2a, route->links[k], charge)};
 }
@@ -85,7 +86,7 @@ const struct gt_alltoall_path *gt_alltoall_path_new(
 					r ? GT_RAT(1, 1) : routes[0]->charge);
 	for (uint32_t l = 0; l + 1 < path->class_; l++)
 		for (int in = 0; in < 2; in++)
-			path->loads[path->nloads++] = (struct gt_alltoall_load){
+			path->loads[path->nloads++] = (struct gt_row_load){
 				gt_alltoall_uplink_row(
 					a2a, l, in ? path->in : path->out, in),
 				(int32_t)a2a->rows.unit};

@@ -13,12 +13,7 @@
 struct gt_arena;
 struct gt_plan_price;
 struct gt_quotient;
-
-/* What a path takes of a row's capacity, times gt_quotient_rows.unit. */
-struct gt_alltoall_load {
-	uint32_t row;
-	int32_t units;
-};
+struct gt_row_load;
 
 /*
  * A path from a rank of one node to a rank of the same node (class 0) or of one
@@ -28,8 +23,8 @@ struct gt_alltoall_load {
 struct gt_alltoall_path {
 	uint32_t class_, nranks, nout, nloads;
 	uint32_t *ranks;
-	uint32_t out, in; /* of a class above 0 */
-	struct gt_alltoall_load *loads;
+	uint32_t out, in;          /* of a class above 0 */
+	struct gt_row_load *loads; /* in gt_quotient_rows.unit */
 };
 
 /*

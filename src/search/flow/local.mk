@@ -1,5 +1,7 @@
 gtopo_core_sources += \
 	%D%/assign_paths.c \
+	%D%/assignment.c \
+	%D%/assignment.h \
 	%D%/paths.c \
 	%D%/paths.h \
 	%D%/shape.c

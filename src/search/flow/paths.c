@@ -6,6 +6,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/vec.h"
+#include "search/flow/assignment.h"
 #include "search/graph/shortest_path.h"
 #include "search/problem/shape.h"
 #include "search/tree/exact.h"
@@ -44,20 +45,16 @@ static int gt_flow_paths_loads(struct gt_flow_paths *flow,
 	for (uint32_t i = 0; i < path->nhops; i++)
 		gt_tree_hops_load(hops, path->routes[i], loads);
 	for (uint32_t i = 0; i < hops->nrows; i++)
-		path->nrows += loads[i] != 0;
-	path->rows = gt_arena_array(gt_flow_paths_arena(flow), path->nrows,
-				    sizeof(*path->rows));
-	path->loads = gt_arena_array(gt_flow_paths_arena(flow), path->nrows,
+		path->nloads += loads[i] != 0;
+	path->loads = gt_arena_array(gt_flow_paths_arena(flow), path->nloads,
 				     sizeof(*path->loads));
-	if (!path->rows || !path->loads)
+	if (!path->loads)
 		return GT_ESYS;
-	path->nrows = 0;
-	for (uint32_t i = 0; i < hops->nrows; i++) {
-		if (!loads[i])
-			continue;
-		path->rows[path->nrows] = i;
-		path->loads[path->nrows++] = loads[i];
-	}
+	path->nloads = 0;
+	for (uint32_t i = 0; i < hops->nrows; i++)
+		if (loads[i])
+			path->loads[path->nloads++] =
+				(struct gt_row_load){i, loads[i]};
 	return GT_OK;
 }
 

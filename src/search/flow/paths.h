@@ -14,15 +14,14 @@
 struct gt_err;
 struct gt_forest;
 struct gt_forest_shares;
-struct gt_proposal;
+struct gt_row_load;
 
-/* Of a pair of ranks, over these hops; loads are of the hops' rows. */
+/* Of a pair of ranks, over these hops; it loads rows of the hops. */
 struct gt_flow_path {
-	uint32_t pair, nhops, nrows;
+	uint32_t pair, nhops, nloads;
 	uint32_t *ranks;  /* nhops + 1 */
-	uint32_t *routes; /* of the hops, by hop */
-	uint32_t *rows;
-	int32_t *loads;
+	uint32_t *routes; /* by hop: the number of its route */
+	struct gt_row_load *loads;
 };
 
 struct gt_flow_rank_pair {
