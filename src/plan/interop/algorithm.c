@@ -1,3 +1,7 @@
+/*
+ * The building of an algorithm that was made elsewhere: links, steps and
+ * operands are appended, and faults are told with the step's place in the file.
+ */
 #include "plan/interop/algorithm.h"
 
 #include <stdarg.h>

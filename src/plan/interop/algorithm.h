@@ -1,7 +1,7 @@
 /*
  * An algorithm made elsewhere, whatever format it came in: thread blocks whose
  * steps add places and messages up and put the sum into places and messages.
- * import_msccl*.c and import_mscclpp*.c make one of their files, import_run.c
+ * import_msccl.c and import_mscclpp*.c make one of their files, import_replay.c
  * executes it and writes programs down, import.c makes the plan.
  */
 #ifndef GT_PLAN_INTEROP_ALGORITHM_H
@@ -20,12 +20,13 @@ struct gt_xml_elem;
 
 enum {
 	GT_IMPORT_NOBODY = UINT16_MAX, /* no thread block */
-	/* Above what any of the runtimes take. */
+	/* These are above what any of the runtimes take. */
 	GT_IMPORT_MAX_GPUS = 1024,
 	GT_IMPORT_MAX_CHUNKS = 1 << 16,
 	GT_IMPORT_MAX_BLOCKS = 256,
 	GT_IMPORT_MAX_STEPS = 1 << 16,
-	GT_IMPORT_MAX_OPERANDS = 255, /* of a step, each sources and targets */
+	/* the most sources, and targets, of a step */
+	GT_IMPORT_MAX_OPERANDS = 255,
 };
 
 enum gt_import_buf {
@@ -47,36 +48,36 @@ struct gt_import_list {
 };
 
 struct gt_import_step {
-	/* Where it stands in the file: XML's element, or words. */
+	/* The step's place in the file: XML's element, or words. */
 	const struct gt_xml_elem *elem;
 	const char *where;
 	uint32_t count; /* chunks, moved one by one */
 	struct gt_import_list src, dst;
 };
 
-/* A chunk somewhere: which one, and how many ranks added to it. */
+/* The value in a place: which chunk it is, and how many ranks added to it. */
 struct gt_import_value {
 	uint32_t chunk, count;
 	int known;
-	int written; /* since the input came */
+	int written; /* it was written after the input came */
 };
 
 /*
- * What a thread block sends to another one, of any GPU: messages or flags,
- * taken in the order in which they were sent.
+ * A link: messages or flags that a thread block sends to another one, of any
+ * GPU, and that are taken in the order in which they were sent.
  */
 struct gt_import_link {
 	uint32_t from, from_tb, to, to_tb; /* to_tb may be nobody */
 	uint16_t from_conn, to_conn;
 	uint32_t room, nsent, ntaken;
 	struct gt_import_value *sent;
-	int flags; /* no messages */
+	int flags; /* flags only, no messages */
 };
 
 struct gt_import_tb {
 	uint32_t nsteps, room;
 	struct gt_import_step *steps;
-	uint32_t step; /* how far it was executed */
+	uint32_t step; /* the step that is executed next */
 	uint32_t nconns;
 	struct gt_program *program;
 };
@@ -96,46 +97,58 @@ struct gt_import_file {
 	struct gt_arena *arena;
 	enum gt_coll coll;
 	enum gt_protocol protocol;
-	int inplace;     /* only: input and output are one */
-	uint32_t nranks; /* that it has to be for */
+	int inplace;     /* it works only where input and output are one */
+	uint32_t nranks; /* that the plan has */
 	uint32_t ngpus, nchunks, unit, root;
-	uint32_t slots; /* of a FIFO, at least; 0: one for each message */
+	uint32_t slots; /* slots of a FIFO, at least; 0: one a message */
 	struct gt_import_gpu *gpus;
 	uint32_t nlinks, links_room;
 	struct gt_import_link *links;
 };
 
-/* GT_EINPUT when the file is for another number of GPUs. */
+/*
+ * Is the file for so many GPUs as the plan has ranks?  GT_EINPUT when it is
+ * not.
+ */
 int gt_import_is_for(const struct gt_import_file *algo, uint32_t ngpus,
 		     struct gt_err *err);
 
-/* A link's number in *link; GT_ESYS when memory ran out. */
+/* Append a link; *link becomes its number.  GT_ESYS when memory ran out. */
 int gt_import_link(struct gt_import_file *algo,
 		   const struct gt_import_link *ends, uint32_t *link,
 		   struct gt_err *err);
 
-/* A further step without operands; *made is valid until the next one is. */
+/*
+ * Append a step without operands, of the place and count of `like`; *made is
+ * valid until the next one is made.
+ */
 int gt_import_step(struct gt_import_file *algo, struct gt_import_tb *tb,
 		   const struct gt_import_step *like,
 		   struct gt_import_step **made, struct gt_err *err);
 
-/* A further source, or target, of a step. */
+/* Append a source, or a target, to a list of the step. */
 int gt_import_add(struct gt_import_file *algo, struct gt_import_step *step,
 		  struct gt_import_list *list, struct gt_import_operand operand,
 		  struct gt_err *err);
 
-/* Complain about a step; of XML: about its attribute, if it is not NULL. */
+/*
+ * Complain about a step, of XML about its attribute if that is not NULL; the
+ * result is GT_EINPUT.
+ */
 int gt_import_fail(const struct gt_import_step *step, const char *attr,
 		   struct gt_err *err, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 
-/* Make room for programs, one a thread block, and connect them by links. */
+/*
+ * Make the plan's programs, one for each thread block, and connect them by
+ * links.
+ */
 int gt_import_links(struct gt_import_file *algo, struct gt_plan *plan,
 		    struct gt_err *err);
 
 /*
- * Read a file's text.  MSCCL's steps borrow elements of *xml, the caller's in
- * any case.
+ * Read a file's text.  MSCCL's steps borrow elements of *xml, which is the
+ * caller's in any case.
  */
 int gt_import_msccl(const char *text, size_t len, struct gt_import_file *algo,
 		    struct gt_xml **xml, struct gt_err *err);

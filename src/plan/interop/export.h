@@ -1,7 +1,7 @@
 /*
- * A plan in the words of others: files that their programs read.  Each
- * function appends the whole file to `out`; GT_EINPUT tells what of the plan
- * that format cannot say.  The plan must have passed gt_plan_check().
+ * A plan in the words of others: files that their programs read.  Each function
+ * appends the whole file to `out`; GT_EINPUT tells what of the plan that format
+ * cannot say.  The plan must have passed gt_plan_check().
  */
 #ifndef GT_PLAN_INTEROP_EXPORT_H
 #define GT_PLAN_INTEROP_EXPORT_H
@@ -19,9 +19,9 @@ int gt_export_nccl(const struct gt_plan *plan, struct gt_buf *out,
 		   struct gt_err *err);
 
 /*
- * An algorithm for MSCCL: thread blocks and steps as plan/interop/export_msccl.h makes
- * them.  Shares become whole numbers of chunks; where that takes more than 64,
- * they are rounded.
+ * An algorithm for MSCCL: thread blocks and steps as
+ * plan/interop/export_msccl.h makes them.  Shares become whole numbers of
+ * chunks; where that takes more than 64, they are rounded.
  */
 int gt_export_msccl(const struct gt_plan *plan, struct gt_buf *out,
 		    struct gt_err *err);
@@ -33,7 +33,10 @@ int gt_export_msccl(const struct gt_plan *plan, struct gt_buf *out,
 int gt_export_mscclpp(const struct gt_plan *plan, struct gt_buf *out,
 		      struct gt_err *err);
 
-/* Graphviz: ranks and, in a colour a channel, who sends to whom. */
+/*
+ * A picture for Graphviz: ranks and, in a colour for each channel, who sends to
+ * whom.
+ */
 int gt_export_dot(const struct gt_plan *plan, struct gt_buf *out,
 		  struct gt_err *err);
 

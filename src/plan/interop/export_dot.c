@@ -1,3 +1,4 @@
+/* A plan as a picture for Graphviz. */
 #include "plan/interop/export.h"
 
 #include <inttypes.h>
@@ -9,7 +10,10 @@
 #include "plan/ir/cluster.h"
 #include "plan/ir/plan.h"
 
-/* Hues far apart for any number of channels (multiples of the golden ratio). */
+/*
+ * The hue of a channel: hues are far apart for any number of channels
+ * (multiples of the golden ratio).
+ */
 static double gt_dot_hue(uint32_t i)
 {
 	double hue = 0.58 + 0.6180339887 * i;
@@ -66,7 +70,7 @@ static void gt_dot_channel(const struct gt_plan *plan, uint32_t index,
 
 	for (uint32_t i = 0; i < channel->nhops; i++) {
 		const struct gt_plan_hop *hop = &channel->hops[i];
-		/* Of a ring's nodes two are drawn, if it alternates. */
+		/* Two nodes of a ring are drawn, if it alternates. */
 		uint32_t from = hop->from + (channel->norder && i >= n ? n : 0);
 		uint32_t to = from - hop->from + hop->to;
 

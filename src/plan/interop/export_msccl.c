@@ -1,3 +1,4 @@
+/* An MSCCL algorithm as XML, from thread blocks and ops. */
 #include "plan/interop/export_msccl.h"
 
 #include <inttypes.h>
@@ -10,7 +11,7 @@
 #include "plan/ir/plan.h"
 #include "plan/simulate/simulate.h"
 
-/* What MSCCL's runtimes take. */
+/* The most that MSCCL's runtimes take. */
 enum {
 	GT_MSCCL_MAX_CHANNELS = 32,
 	GT_MSCCL_MAX_BLOCKS = 64,
@@ -126,7 +127,10 @@ static int gt_msccl_gpu(const struct gt_msccl *m, uint32_t rank,
 	return GT_OK;
 }
 
-/* From where the row before this one ends. */
+/*
+ * The smallest message that the row is for: the one after the limit of the row
+ * before.
+ */
 static uint64_t gt_msccl_min(const struct gt_msccl *m)
 {
 	uint64_t min = 0;

@@ -1,8 +1,9 @@
 /*
- * A plan's programs as MSCCL sees them: per GPU thread blocks, each with at
- * most one connection it receives from and one it sends to, and steps that
- * wait for steps of other thread blocks of the same GPU where memory makes
- * that necessary.  What export_msccl.c writes as XML.
+ * A plan's programs as MSCCL sees them: each GPU has thread blocks, each with
+ * at most one connection it receives from and one it sends to, and steps that
+ * wait for steps of other thread blocks of the same GPU where memory makes that
+ * necessary.  export_msccl.c writes this as XML; export_mscclpp.c uses the
+ * units.
  */
 #ifndef GT_PLAN_INTEROP_EXPORT_MSCCL_H
 #define GT_PLAN_INTEROP_EXPORT_MSCCL_H
@@ -32,19 +33,23 @@ enum gt_msccl_type {
 struct gt_msccl_at {
 	char buf;
 	uint32_t
-		chunk; /* as the program numbers it; two that differ are apart */
+		/*
+		 * the program's number of it; places with other numbers are
+		 * apart
+		 */
+		chunk;
 	uint32_t unit;
 };
 
 struct gt_msccl_op {
 	enum gt_msccl_type type;
-	uint32_t tb, step; /* where it stands */
-	uint32_t lane;     /* only ops of one lane can be in each other's way */
+	uint32_t tb, step; /* the op's place */
+	uint32_t lane;     /* ops of other lanes are never in its way */
 	struct gt_msccl_at src, dst;
 	uint32_t count; /* units */
 	int reads, writes;
 	int has_dep, awaited;
-	uint32_t dep; /* op */
+	uint32_t dep; /* the op that it waits for */
 };
 
 struct gt_msccl_tb {
@@ -56,7 +61,8 @@ struct gt_msccl_tb {
 struct gt_msccl_gpu {
 	uint32_t ntbs, nops, nscratch;
 	struct gt_msccl_tb *tbs;
-	struct gt_msccl_op *ops; /* of all thread blocks, in program order */
+	/* those of all thread blocks, in program order */
+	struct gt_msccl_op *ops;
 };
 
 /* What is the same on all GPUs: how the row's shares become units. */
@@ -75,7 +81,9 @@ struct gt_msccl {
 	uint32_t nlanes;
 };
 
-/* What a step receives and sends, reads and writes, sorted. */
+/*
+ * The operands of a step, sorted by what it receives, sends, reads and writes.
+ */
 struct gt_msccl_step {
 	uint32_t nrecvs, nsends;
 	uint32_t recvs[UINT8_MAX + 1], sends[UINT8_MAX + 1]; /* connections */
@@ -90,7 +98,7 @@ void gt_msccl_sort(const struct gt_msccl *m, uint32_t selected, uint32_t rank,
 int gt_msccl_init(struct gt_msccl *m, const struct gt_plan *plan,
 		  struct gt_arena *arena, struct gt_err *err);
 
-/* All of one GPU's thread blocks. */
+/* Make all of one GPU's thread blocks. */
 int gt_msccl_lower(const struct gt_msccl *m, uint32_t rank,
 		   struct gt_msccl_gpu *gpu, struct gt_err *err);
 

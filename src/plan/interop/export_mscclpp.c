@@ -1,3 +1,7 @@
+/*
+ * An MSCCL++ execution plan as JSON: each program becomes a thread block that
+ * puts messages into the receiver's scratch and signals.
+ */
 #include "plan/interop/export.h"
 
 #include <inttypes.h>
@@ -11,7 +15,7 @@
 #include "plan/ir/plan.h"
 #include "plan/lower/step.h"
 
-/* What its executor takes of a thread block. */
+/* The most that MSCCL++'s executor takes of a thread block. */
 enum { GT_PP_MAX_OPS = 64, GT_PP_MAX_CHANNELS = 16, GT_PP_MAX_IDS = 8 };
 
 /*
@@ -22,7 +26,7 @@ enum { GT_PP_MAX_OPS = 64, GT_PP_MAX_CHANNELS = 16, GT_PP_MAX_IDS = 8 };
 struct gt_mscclpp_write_fifo {
 	uint32_t from, to; /* programs */
 	uint32_t from_conn, to_conn;
-	uint32_t from_id, to_id; /* channel of either GPU */
+	uint32_t from_id, to_id; /* the FIFO's channel on either GPU */
 	uint32_t slot, count;    /* first unit, units of a message */
 	uint32_t nsent, nread;
 };
@@ -34,7 +38,7 @@ struct gt_mscclpp_writer {
 	struct gt_mscclpp_write_fifo *fifos;
 	uint32_t *nchannels, *nscratch; /* by rank */
 	struct gt_buf *out;
-	uint32_t nops; /* of the thread block being written */
+	uint32_t nops; /* ops of the thread block that is being written */
 };
 
 static uint32_t gt_mscclpp_write_selected(const struct gt_mscclpp_writer *pp,
@@ -60,7 +64,7 @@ static int gt_mscclpp_write_lower(struct gt_mscclpp_writer *pp,
 	return rc;
 }
 
-/* The program and connection that receive what a connection sends. */
+/* Find the program and the connection that receive what a connection sends. */
 static int gt_mscclpp_write_peer(const struct gt_mscclpp_writer *pp, uint32_t p,
 				 const struct gt_conn *conn,
 				 struct gt_mscclpp_write_fifo *fifo)
@@ -84,7 +88,7 @@ static int gt_mscclpp_write_peer(const struct gt_mscclpp_writer *pp, uint32_t p,
 	return 0;
 }
 
-/* Messages of a connection in one pass of its program. */
+/* The number of messages of a connection in one pass of its program. */
 static uint32_t gt_mscclpp_write_messages(const struct gt_program *program,
 					  uint32_t conn)
 {
@@ -153,7 +157,10 @@ static struct gt_mscclpp_write_fifo *gt_mscclpp_write_fifo(
 	return NULL;
 }
 
-/* A thread block's channels and remote buffers are those of its FIFOs. */
+/*
+ * Begin an op.  A thread block's channels and remote buffers are those of its
+ * FIFOs.
+ */
 static void gt_mscclpp_write_op(struct gt_mscclpp_writer *pp, const char *name)
 {
 	gt_buf_printf(pp->out, "%s\n       {\"name\": \"%s\"",
@@ -171,7 +178,10 @@ static void gt_mscclpp_write_nop(struct gt_mscclpp_writer *pp)
 	gt_mscclpp_write_end(pp);
 }
 
-/* Connections are the thread block's channels, in the same order. */
+/*
+ * Signal to connections, or wait for them.  Connections are the thread block's
+ * channels, in the same order.
+ */
 static void gt_mscclpp_write_flags(struct gt_mscclpp_writer *pp,
 				   const char *name, const uint32_t *conns,
 				   uint32_t n)
@@ -217,7 +227,7 @@ static void gt_mscclpp_write_copy(struct gt_mscclpp_writer *pp,
 	gt_mscclpp_write_end(pp);
 }
 
-/* To the next place of each FIFO, then tell. */
+/* Put a message into the next place of each FIFO, then tell. */
 static void gt_mscclpp_write_puts(struct gt_mscclpp_writer *pp, uint32_t p,
 				  const struct gt_msccl_step *step,
 				  const struct gt_msccl_at *src)
@@ -247,8 +257,9 @@ static void gt_mscclpp_write_puts(struct gt_mscclpp_writer *pp, uint32_t p,
 }
 
 /*
- * The sum of what came and of what is here, to `at`.  An operation takes two
- * local buffers; each thread goes on with the elements that it wrote before.
+ * Write the sum of what came and of what is here to `at`.  An operation takes
+ * two local buffers; each thread goes on with the elements that it wrote
+ * before.
  */
 static void gt_mscclpp_write_reduce(struct gt_mscclpp_writer *pp,
 				    const struct gt_msccl_step *step,
@@ -322,7 +333,10 @@ static int gt_mscclpp_write_steps(struct gt_mscclpp_writer *pp, uint32_t p,
 	return GT_OK;
 }
 
-/* All that came is read; all that went was read. */
+/*
+ * In the end tell the senders that all that came is read, and wait until the
+ * receivers have read all that went.
+ */
 static void gt_mscclpp_write_finish(struct gt_mscclpp_writer *pp, uint32_t p)
 {
 	const struct gt_program *program = &pp->programs[p];
@@ -387,7 +401,7 @@ static uint32_t gt_mscclpp_write_units(const struct gt_msccl *m,
 	return extent == GT_EXTENT_ALL ? m->nblocks * m->block : m->block;
 }
 
-/* Remote buffers are the scratch of all others, in order of rank. */
+/* The remote buffers are the scratch of all others, in order of rank. */
 static int gt_mscclpp_write_gpu(struct gt_mscclpp_writer *pp, uint32_t rank,
 				struct gt_err *err)
 {

@@ -1,3 +1,4 @@
+/* A graph file for NCCL from a plan of rings or chains within one node. */
 #include "plan/interop/export.h"
 
 #include <inttypes.h>
@@ -20,7 +21,9 @@ enum gt_nccl_path {
 	GT_NCCL_SYS,
 };
 
-/* More, and NCCL would not use them all; fewer, and blocks lie idle. */
+/*
+ * With more channels NCCL would not use them all; with fewer, blocks lie idle.
+ */
 enum { GT_NCCL_CHANNELS = 16 };
 
 static int gt_nccl_starts(const char *text, const char *with)
@@ -28,7 +31,10 @@ static int gt_nccl_starts(const char *text, const char *with)
 	return !strncmp(text, with, strlen(with));
 }
 
-/* From the kinds of links and, as gtopo names them, the nodes between. */
+/*
+ * The kind of path that the channels take, from the kinds of links and, as
+ * gtopo names them, the nodes between.
+ */
 static enum gt_nccl_path gt_nccl_path(const struct gt_plan *plan,
 				      const struct gt_plan_hop *hop)
 {
@@ -96,8 +102,8 @@ static uint32_t gt_nccl_total(const struct gt_plan *plan,
 }
 
 /*
- * One of the speeds that NCCL's own search tries: that which wastes least of
- * the plan's bandwidth, then that with the most channels.
+ * Choose one of the speeds that NCCL's own search tries: that which wastes
+ * least of the plan's bandwidth, then that with the most channels.
  */
 static double gt_nccl_speed(const struct gt_plan *plan,
 			    const struct gt_plan_select *row)
@@ -149,7 +155,9 @@ static int gt_nccl_can(const struct gt_plan *plan,
 	return GT_OK;
 }
 
-/* By device alone: whoever loads the file may number ranks otherwise. */
+/*
+ * Name GPUs by device alone: whoever loads the file may number ranks otherwise.
+ */
 static void gt_nccl_channel(const struct gt_plan *plan,
 			    const struct gt_plan_channel *channel,
 			    struct gt_buf *out)

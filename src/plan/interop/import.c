@@ -1,3 +1,7 @@
+/*
+ * The way in: the format is found, the algorithm is read and replayed, and the
+ * plan's mesh becomes a channel of explicit steps.
+ */
 #include "plan/interop/import.h"
 
 #include <ctype.h>
@@ -10,7 +14,7 @@
 #include "base/file.h"
 #include "base/xml.h"
 #include "plan/interop/algorithm.h"
-#include "plan/interop/import_run.h"
+#include "plan/interop/import_replay.h"
 #include "plan/ir/plan.h"
 
 enum {
@@ -18,7 +22,7 @@ enum {
 	GT_IMPORT_MAX_BYTES = 64 << 20,
 };
 
-/* What goes from one rank to another in a loop, in chunks. */
+/* What one rank sends to another in a loop, in chunks. */
 struct gt_import_pair {
 	uint32_t messages;
 	int used;
@@ -34,7 +38,10 @@ static uint32_t gt_import_list_unit(const struct gt_import_list *list,
 	return unit;
 }
 
-/* Chunks that are never apart are one: fewer steps, and fewer slots. */
+/*
+ * Find the unit of chunks: those that are never apart become one, which makes
+ * steps and slots fewer.
+ */
 static void gt_import_unit(struct gt_import_file *algo)
 {
 	uint32_t blocks = gt_coll_has_blocks(algo->coll) ? algo->ngpus : 1;
@@ -72,7 +79,7 @@ static struct gt_import_pair *gt_import_pairs(const struct gt_import_file *algo)
 	return pairs;
 }
 
-/* The hops that are used, of all those of the mesh. */
+/* Keep the hops of the mesh that are used. */
 static void gt_import_hops(struct gt_plan *plan,
 			   const struct gt_import_pair *pairs)
 {
@@ -88,7 +95,10 @@ static void gt_import_hops(struct gt_plan *plan,
 	channel->nhops = n;
 }
 
-/* What a chunk's every hop may have so that no link has too much. */
+/*
+ * The rate of each chunk on every hop that it takes, so that no link carries
+ * more than its capacity.
+ */
 static int gt_import_rate(struct gt_plan *plan,
 			  const struct gt_import_pair *pairs)
 {
@@ -128,7 +138,7 @@ static int gt_import_rate(struct gt_plan *plan,
 	return 1;
 }
 
-/* Enough that no sender waits where the algorithm's own do not. */
+/* Slots, enough that no sender waits where the algorithm's own do not. */
 static uint32_t gt_import_slots(const struct gt_import_file *algo)
 {
 	uint32_t slots = algo->slots / algo->unit;
@@ -199,7 +209,7 @@ static int gt_import_all(struct gt_import_file *algo, struct gt_plan *plan,
 	if (rc)
 		return rc;
 	gt_import_unit(algo);
-	rc = gt_import_run(algo, plan, err);
+	rc = gt_import_replay(algo, plan, err);
 	return rc ? rc : gt_import_plan(algo, plan, err);
 }
 

@@ -23,7 +23,7 @@ struct gt_plan;
  */
 int gt_import(const char *path, struct gt_plan *plan, struct gt_err *err);
 
-/* The same from memory; `name` is how messages call it. */
+/* Import from `len` bytes of text; messages call it `name`. */
 int gt_import_parse(const char *name, const char *text, size_t len,
 		    struct gt_plan *plan, struct gt_err *err);
 

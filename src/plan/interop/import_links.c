@@ -1,13 +1,16 @@
+/*
+ * Links of an algorithm as connections of programs, and the programs' memory.
+ */
 #include "plan/interop/algorithm.h"
 
 #include "base/arena.h"
 #include "base/err.h"
 #include "plan/ir/plan.h"
 
-/* FIFOs between the same two ranks are told apart by their tag. */
+/* The numbering of tags, which tell FIFOs between the same two ranks apart. */
 struct gt_links {
 	struct gt_import_file *algo;
-	uint32_t *ntags; /* by ordered pair of ranks */
+	uint32_t *ntags; /* by ordered pair of ranks: tags in use */
 };
 
 static struct gt_import_tb *gt_links_tb(const struct gt_import_file *algo,
@@ -35,13 +38,17 @@ static int gt_links_count(const struct gt_import_file *algo, struct gt_err *err)
 	return GT_OK;
 }
 
-/* Steps become a record for each chunk and six operands of it. */
+/*
+ * Make room for a thread block's program.  A step becomes a record for each
+ * chunk and for each six operands of it.
+ */
 static int gt_links_program(struct gt_import_file *algo, struct gt_plan *plan,
 			    uint32_t rank, uint32_t t, struct gt_err *err)
 {
 	struct gt_program *program = &plan->programs[plan->nprograms++];
 	struct gt_import_tb *tb = &algo->gpus[rank].tbs[t];
-	size_t nrecords = algo->nchunks; /* in place: copies at the end */
+	/* for copies at the end, of algorithms in place */
+	size_t nrecords = algo->nchunks;
 
 	for (uint32_t i = 0; i < tb->nsteps; i++) {
 		const struct gt_import_step *step = &tb->steps[i];

@@ -1,3 +1,7 @@
+/*
+ * An MSCCL algorithm from its XML: sends and receives on a channel become
+ * links, dependencies on other thread blocks become flags.
+ */
 #include "plan/interop/algorithm.h"
 
 #include <string.h>
@@ -22,20 +26,20 @@ static const struct gt_msccl_word gt_msccl_words[] = {
 enum { GT_MSCCL_NO_LINK = UINT32_MAX };
 
 /* A thread block as the file has it; its steps are those of the algorithm. */
-struct gt_msccl_tb {
+struct gt_msccl_file_tb {
 	const struct gt_xml_elem *elem;
 	int send, recv, chan;
 	uint32_t send_link, recv_link;
-	/* By step: what it waits for, -1 for nothing. */
+	/* By step: the thread block and step that it waits for, -1 for none. */
 	int *dep_tb, *dep_step;
 };
 
 struct gt_msccl_file {
 	struct gt_import_file *algo;
-	struct gt_msccl_tb **tbs; /* [gpu][thread block] */
+	struct gt_msccl_file_tb **tbs; /* [gpu][thread block] */
 };
 
-/* A number that has to be there, within bounds. */
+/* Read a number that has to be there, within bounds. */
 static int gt_msccl_int(const struct gt_xml_elem *elem, const char *attr,
 			int min, int max, int *value, struct gt_err *err)
 {
@@ -63,7 +67,7 @@ static uint32_t gt_msccl_children(const struct gt_xml_elem *elem)
 	return n;
 }
 
-/* A place of a step, where its attributes say. */
+/* Read a step's place from two of its attributes. */
 static int gt_msccl_place(const struct gt_xml_elem *elem, const char *buf,
 			  const char *offset, struct gt_import_operand *operand,
 			  struct gt_err *err)
@@ -95,9 +99,12 @@ static const struct gt_msccl_word *gt_msccl_word(const struct gt_xml_elem *elem,
 	return NULL;
 }
 
-/* What a step adds up: what comes, what is there, of 're' the target too. */
+/*
+ * Add a step's sources: what it receives, what it reads, and for 're' what is
+ * in the target.
+ */
 static int gt_msccl_sources(struct gt_import_file *algo,
-			    const struct gt_msccl_tb *tb,
+			    const struct gt_msccl_file_tb *tb,
 			    const struct gt_msccl_word *word,
 			    struct gt_import_step *step, struct gt_err *err)
 {
@@ -125,7 +132,7 @@ static int gt_msccl_sources(struct gt_import_file *algo,
 }
 
 static int gt_msccl_targets(struct gt_import_file *algo,
-			    const struct gt_msccl_tb *tb,
+			    const struct gt_msccl_file_tb *tb,
 			    const struct gt_msccl_word *word,
 			    struct gt_import_step *step, struct gt_err *err)
 {
@@ -146,7 +153,8 @@ static int gt_msccl_targets(struct gt_import_file *algo,
 	return rc;
 }
 
-static int gt_msccl_step(struct gt_import_file *algo, struct gt_msccl_tb *from,
+static int gt_msccl_step(struct gt_import_file *algo,
+			 struct gt_msccl_file_tb *from,
 			 const struct gt_xml_elem *elem, uint32_t i,
 			 struct gt_import_tb *tb, struct gt_err *err)
 {
@@ -181,7 +189,8 @@ static int gt_msccl_step(struct gt_import_file *algo, struct gt_msccl_tb *from,
 	return rc;
 }
 
-static int gt_msccl_steps(struct gt_import_file *algo, struct gt_msccl_tb *from,
+static int gt_msccl_steps(struct gt_import_file *algo,
+			  struct gt_msccl_file_tb *from,
 			  struct gt_import_tb *tb, struct gt_err *err)
 {
 	const struct gt_xml_elem *child = gt_xml_child(from->elem);
@@ -205,7 +214,7 @@ static int gt_msccl_steps(struct gt_import_file *algo, struct gt_msccl_tb *from,
 
 static int gt_msccl_read_tb(struct gt_import_file *algo,
 			    const struct gt_xml_elem *elem,
-			    struct gt_msccl_tb *tb, struct gt_err *err)
+			    struct gt_msccl_file_tb *tb, struct gt_err *err)
 {
 	int last = (int)algo->ngpus - 1;
 	int rc = gt_msccl_int(elem, "send", -1, last, &tb->send, err);
@@ -219,7 +228,10 @@ static int gt_msccl_read_tb(struct gt_import_file *algo,
 	return rc;
 }
 
-/* Does the GPU's attribute say that it has none?  It may be missing. */
+/*
+ * Does the GPU have such chunks?  An attribute that is missing does not say
+ * that it has none.
+ */
 static int gt_msccl_has(const struct gt_xml_elem *gpu, const char *attr,
 			int *has, struct gt_err *err)
 {
@@ -228,8 +240,8 @@ static int gt_msccl_has(const struct gt_xml_elem *gpu, const char *attr,
 }
 
 /*
- * The format does not name the root: who alone has something to give, or to
- * get.
+ * Find the root, which the format does not name: it is the one rank that has
+ * something to give, or to get.
  */
 static int gt_msccl_root(struct gt_import_file *algo,
 			 const struct gt_xml_elem *gpu, struct gt_err *err)
@@ -309,7 +321,10 @@ static int gt_msccl_head(struct gt_import_file *algo,
 				  GT_IMPORT_MAX_CHUNKS, &chunks, err);
 	if (!rc)
 		rc = gt_xml_int(root, "inplace", &inplace, err);
-	/* Tools of before 2023 write for one way only, and do not say so. */
+	/*
+	 * Tools of before 2023 write for either in place or out of place, and
+	 * do not say so.
+	 */
 	outofplace = !inplace;
 	if (!rc)
 		rc = gt_xml_int(root, "outofplace", &outofplace, err);
@@ -328,11 +343,11 @@ static int gt_msccl_head(struct gt_import_file *algo,
 	return rc;
 }
 
-/* The link from the thread block that sends what this one receives. */
+/* Make the link from the thread block that sends what this one receives. */
 static int gt_msccl_receive(struct gt_msccl_file *file, uint32_t rank,
 			    uint32_t t, struct gt_err *err)
 {
-	struct gt_msccl_tb *tb = &file->tbs[rank][t];
+	struct gt_msccl_file_tb *tb = &file->tbs[rank][t];
 	struct gt_import_link ends = {.to = rank, .to_tb = t};
 
 	if (tb->recv == (int)rank || tb->send == (int)rank)
@@ -342,7 +357,7 @@ static int gt_msccl_receive(struct gt_msccl_file *file, uint32_t rank,
 		return GT_OK;
 	ends.from = (uint32_t)tb->recv;
 	for (uint32_t i = 0; i < file->algo->gpus[ends.from].ntbs; i++) {
-		struct gt_msccl_tb *from = &file->tbs[ends.from][i];
+		struct gt_msccl_file_tb *from = &file->tbs[ends.from][i];
 		int rc;
 
 		if (from->send != (int)rank || from->chan != tb->chan)
@@ -366,11 +381,11 @@ static int gt_msccl_receive(struct gt_msccl_file *file, uint32_t rank,
 	return GT_OK;
 }
 
-/* What nobody receives is sent all the same; verify tells. */
+/* A message that nobody receives is sent all the same; verify tells. */
 static int gt_msccl_send(struct gt_msccl_file *file, uint32_t rank, uint32_t t,
 			 struct gt_err *err)
 {
-	struct gt_msccl_tb *tb = &file->tbs[rank][t];
+	struct gt_msccl_file_tb *tb = &file->tbs[rank][t];
 
 	if (tb->send < 0 || tb->send_link != GT_MSCCL_NO_LINK)
 		return GT_OK;
@@ -383,14 +398,14 @@ static int gt_msccl_send(struct gt_msccl_file *file, uint32_t rank, uint32_t t,
 		&tb->send_link, err);
 }
 
-/* A step waits for one of another thread block, unless that is implied. */
+/* Make a step wait for one of another thread block, unless that is implied. */
 static int gt_msccl_wait(struct gt_msccl_file *file, uint32_t rank, uint32_t t,
 			 uint32_t i, uint32_t *links, int *last,
 			 struct gt_err *err)
 {
 	struct gt_import_gpu *gpu = &file->algo->gpus[rank];
 	struct gt_import_step *step = &gpu->tbs[t].steps[i], *other;
-	const struct gt_msccl_tb *tb = &file->tbs[rank][t];
+	const struct gt_msccl_file_tb *tb = &file->tbs[rank][t];
 	struct gt_import_operand flag = {GT_IMPORT_FLAG, 0};
 	int from = tb->dep_tb[i], at = tb->dep_step[i], rc = GT_OK;
 
@@ -437,7 +452,7 @@ static int gt_msccl_waits(struct gt_msccl_file *file, uint32_t rank, uint32_t t,
 	return rc;
 }
 
-/* One pass over all thread blocks. */
+/* Make one pass over all thread blocks. */
 static int gt_msccl_each(struct gt_msccl_file *file,
 			 int (*pass)(struct gt_msccl_file *, uint32_t, uint32_t,
 				     struct gt_err *),

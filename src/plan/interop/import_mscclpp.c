@@ -1,3 +1,7 @@
+/*
+ * An MSCCL++ execution plan as an algorithm: after reading, ordering and
+ * matching, each operation becomes steps.
+ */
 #include "plan/interop/import_mscclpp.h"
 
 #include <string.h>
@@ -10,7 +14,7 @@
 
 enum { GT_MSCCLPP_DIGITS = 18 };
 
-/* A thread block whose steps are being made. */
+/* A thread block while its steps are made. */
 struct gt_mscclpp_make {
 	struct gt_mscclpp *mpp;
 	struct gt_mscclpp_gpu *gpu;
@@ -24,14 +28,14 @@ static struct gt_import_operand gt_mscclpp_flag(uint32_t link)
 	return (struct gt_import_operand){GT_IMPORT_FLAG, link};
 }
 
-/* A buffer as its owner sees it. */
+/* A buffer as its owner sees it: a place. */
 static struct gt_import_operand gt_mscclpp_local(
 	const struct gt_mscclpp_buf *buf)
 {
 	return (struct gt_import_operand){buf->buf, buf->at};
 }
 
-/* Another's buffer is a message. */
+/* A buffer of another GPU is a message. */
 static struct gt_import_operand gt_mscclpp_operand(
 	const struct gt_mscclpp_buf *buf)
 {
@@ -57,7 +61,7 @@ static int gt_mscclpp_add(struct gt_mscclpp_make *make,
 	return gt_import_add(make->mpp->algo, step, list, operand, err);
 }
 
-/* One source, one target. */
+/* Make a step of one source and one target. */
 static int gt_mscclpp_move(struct gt_mscclpp_make *make,
 			   struct gt_import_operand from,
 			   struct gt_import_operand to, uint32_t count,
@@ -102,7 +106,7 @@ static int gt_mscclpp_send(struct gt_mscclpp_make *make,
 	return rc;
 }
 
-/* A step of flags only: what it awaits, what it posts. */
+/* Make a step of flags only: one that it awaits, and one that it posts. */
 static int gt_mscclpp_flags(struct gt_mscclpp_make *make, uint32_t awaits,
 			    uint32_t posts, struct gt_err *err)
 {
@@ -118,7 +122,7 @@ static int gt_mscclpp_flags(struct gt_mscclpp_make *make, uint32_t awaits,
 	return rc;
 }
 
-/* The link of a channel's flags, made with the first one. */
+/* The link of a channel's flags, which is made with the first one. */
 static int gt_mscclpp_flag_link(struct gt_mscclpp *mpp, uint32_t rank,
 				struct gt_mscclpp_channel *channel,
 				struct gt_err *err)
@@ -209,7 +213,9 @@ static int gt_mscclpp_barrier_link(struct gt_mscclpp_make *make, uint32_t from,
 	return rc;
 }
 
-/* Who meets the thread block at its barrier, the first of them, or none. */
+/*
+ * The first thread block from t on that meets this one at its barrier, or none.
+ */
 static uint32_t gt_mscclpp_next_at(const struct gt_mscclpp_make *make,
 				   uint32_t t)
 {
@@ -230,7 +236,7 @@ static uint32_t gt_mscclpp_next_at(const struct gt_mscclpp_make *make,
 	return GT_MSCCLPP_NONE;
 }
 
-/* All tell the first one, which then tells all. */
+/* At a barrier all thread blocks tell the first one, which then tells all. */
 static int gt_mscclpp_barrier(struct gt_mscclpp_make *make, struct gt_err *err)
 {
 	uint32_t first = gt_mscclpp_next_at(make, 0), link;
@@ -261,7 +267,10 @@ static int gt_mscclpp_barrier(struct gt_mscclpp_make *make, struct gt_err *err)
 	return rc;
 }
 
-/* Packets are messages of their own, unless they stay here. */
+/*
+ * Is the operand sent as packets?  Those are messages of their own, unless they
+ * stay here.
+ */
 static int gt_mscclpp_is_sent(const struct gt_mscclpp_make *make,
 			      uint32_t operand)
 {
@@ -352,7 +361,10 @@ static int gt_mscclpp_make_all(struct gt_mscclpp *mpp, struct gt_err *err)
 	return rc;
 }
 
-/* Groups of thread blocks divide what they move: chunks become smaller. */
+/*
+ * Find into how many parts groups of thread blocks divide what they move;
+ * chunks become so much smaller.
+ */
 static int gt_mscclpp_parts(struct gt_mscclpp *mpp, uint32_t *parts,
 			    struct gt_err *err)
 {
@@ -404,8 +416,8 @@ static void gt_mscclpp_cut_all(struct gt_mscclpp *mpp, uint32_t parts)
 }
 
 /*
- * How many chunks the whole result has; and the root, which the format does
- * not name: who alone has something to give, or to get.
+ * Find how many chunks the whole result has; and the root, which the format
+ * does not name: it is the one rank that has something to give, or to get.
  */
 static int gt_mscclpp_size(struct gt_mscclpp *mpp, struct gt_err *err)
 {
@@ -470,8 +482,9 @@ static int gt_mscclpp_open(struct gt_mscclpp *mpp, struct gt_err *err)
 }
 
 /*
- * Its tools write 2^64 - 1 where a size has no limit, which is more than our
- * JSON holds and nothing here reads: a number of so many digits becomes nines.
+ * MSCCL++'s tools write 2^64 - 1 where a size has no limit, which is more than
+ * our JSON holds and nothing here reads: a number of so many digits becomes
+ * nines.
  */
 static void gt_mscclpp_clip(char *text, size_t len)
 {

@@ -21,7 +21,8 @@ enum {
 	GT_MSCCLPP_NONE = UINT32_MAX,
 	GT_MSCCLPP_TYPES = 2,   /* of channels: memory, port */
 	GT_MSCCLPP_JOINED = 64, /* puts that may become one step */
-	GT_MSCCLPP_PARTS = 64,  /* of a chunk, by groups of thread blocks */
+	/* parts of a chunk, for groups of thread blocks */
+	GT_MSCCLPP_PARTS = 64,
 };
 
 enum gt_mscclpp_kind {
@@ -37,23 +38,29 @@ enum gt_mscclpp_kind {
 struct gt_mscclpp_word {
 	const char *name;
 	enum gt_mscclpp_kind kind;
-	int signals; /* after what else it does */
-	int relaxed; /* does not say that data have come */
-	/* The first source, and target, that is a packet. */
+	int signals; /* it signals after what else it does */
+	int relaxed; /* it does not say that data have come */
+	/*
+	 * The index of the first source, and of the first target, that is a
+	 * packet.
+	 */
 	uint32_t src_packets, dst_packets;
-	const char *instead; /* refused: what to do */
+	const char *instead; /* for words that are refused: what to do */
 };
 
 struct gt_mscclpp_buf {
-	uint32_t rank; /* whose */
+	uint32_t rank; /* the owner */
 	enum gt_import_buf buf;
 	uint32_t at, size; /* chunks */
-	/* Of others: by what it comes or goes, and the signal it goes with. */
+	/*
+	 * For buffers of others: the link by which it comes or goes, and the
+	 * signal that it goes with.
+	 */
 	uint32_t link;
 	const struct gt_mscclpp_signal *signal;
 };
 
-/* One that a thread block sends, or takes. */
+/* A message that a thread block sends, or takes. */
 struct gt_mscclpp_message {
 	struct gt_mscclpp_message *next;
 	struct gt_mscclpp_buf place; /* that it comes from, or goes to */
@@ -69,10 +76,11 @@ struct gt_mscclpp_op {
 	const struct gt_mscclpp_word *word;
 	uint32_t nsrc, ndst, nchannels;
 	struct gt_mscclpp_buf *src, *dst;
-	uint32_t *channels;        /* the GPU's */
+	uint32_t *channels;        /* numbers of the GPU's channels */
 	uint32_t barrier, nblocks; /* of a barrier */
-	uint32_t part, nparts;     /* that this thread block does of it */
-	uint32_t segment;          /* barriers before it */
+	/* the part that this thread block does of it */
+	uint32_t part, nparts;
+	uint32_t segment; /* barriers before it */
 	/* Packets taken before it, and sent after it. */
 	struct gt_mscclpp_messages taken, sent;
 };
@@ -88,10 +96,11 @@ struct gt_mscclpp_signal {
 	struct gt_mscclpp_messages taken, sent;
 };
 
-/* Links of a channel, or of a thread block's packets. */
+/* A list of links, of a channel or of a thread block's packets. */
 struct gt_mscclpp_link {
 	struct gt_mscclpp_link *next;
-	uint32_t rank, tb, operand; /* of the other end; which of its step's */
+	/* of the other end; and which operand of its step */
+	uint32_t rank, tb, operand;
 	uint32_t link;
 };
 
@@ -128,7 +137,7 @@ struct gt_mscclpp_gpu {
 	struct gt_mscclpp_channel *channels;
 	uint32_t ntypes[GT_MSCCLPP_TYPES], *types[GT_MSCCLPP_TYPES];
 	uint32_t *peers; /* by rank: the first channel with it, or none */
-	struct gt_mscclpp_buf *bufs; /* of others */
+	struct gt_mscclpp_buf *bufs; /* remote buffers */
 	struct gt_mscclpp_tb *tbs;
 };
 
@@ -139,7 +148,7 @@ struct gt_mscclpp {
 	struct gt_mscclpp_gpu *gpus;
 };
 
-/* Read all of it; everything is in mpp->arena. */
+/* Read all of the file; everything is in mpp->arena. */
 int gt_mscclpp_read(const struct gt_json *root, struct gt_mscclpp *mpp,
 		    struct gt_err *err);
 int gt_mscclpp_read_ops(struct gt_mscclpp *mpp, const struct gt_json *at,
@@ -155,13 +164,16 @@ int gt_mscclpp_order(struct gt_mscclpp *mpp, struct gt_err *err);
 int gt_mscclpp_before(const struct gt_mscclpp_gpu *gpu, uint32_t a, uint32_t i,
 		      uint32_t b, uint32_t j);
 
-/* Make links, and say which messages go by them when. */
+/*
+ * Make links, and say which messages go by them at which operation; then the
+ * same for packets.
+ */
 int gt_mscclpp_match(struct gt_mscclpp *mpp, struct gt_err *err);
 int gt_mscclpp_packets(struct gt_mscclpp *mpp, struct gt_err *err);
 
 /*
- * Does an operation put elsewhere what those just before it put?  Then they
- * are one step.
+ * Does operation i put elsewhere what those just before it put?  Then they are
+ * one step.
  */
 int gt_mscclpp_joins(const struct gt_mscclpp_tb *tb, uint32_t i);
 
@@ -170,13 +182,13 @@ int gt_mscclpp_add_message(struct gt_mscclpp *mpp,
 			   const struct gt_mscclpp_buf *place,
 			   const char *where, struct gt_err *err);
 
-/* The link of that key in a list, made if there is none. */
+/* The link of this key in a list, which is made if there is none. */
 int gt_mscclpp_link(struct gt_mscclpp *mpp, struct gt_mscclpp_link **list,
 		    struct gt_mscclpp_link key,
 		    const struct gt_import_link *ends, uint32_t *link,
 		    struct gt_err *err);
 
-/* Complain about an operation. */
+/* Complain about an operation; the result is GT_EINPUT. */
 int gt_mscclpp_fail(const struct gt_mscclpp_op *op, struct gt_err *err,
 		    const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 

@@ -1,9 +1,14 @@
+/*
+ * Which messages there are: each put is taken where its signal is awaited, each
+ * get is sent with the signal that was awaited before, and signals that a
+ * message makes needless are dropped.
+ */
 #include "plan/interop/import_mscclpp.h"
 
 #include "base/arena.h"
 #include "base/err.h"
 
-/* Where a buffer of an operation is. */
+/* The place of a buffer: an operand of an operation. */
 struct gt_mscclpp_at {
 	uint32_t rank, tb, op, operand;
 };
@@ -63,7 +68,10 @@ static struct gt_mscclpp_signal *gt_mscclpp_behind(
 {
 	uint32_t low = 0, high = channel->nsignals;
 
-	/* What comes behind stays behind: the first is found by halving. */
+	/*
+	 * Signals are in order, so the first one behind the operation is found
+	 * by halving.
+	 */
 	while (low < high) {
 		uint32_t half = low + (high - low) / 2;
 		uint32_t op = channel->signals[half].op;
@@ -81,8 +89,8 @@ static struct gt_mscclpp_signal *gt_mscclpp_behind(
 }
 
 /*
- * The signal that tells that a put is done: on the put's own channel, else on
- * any to that GPU, else by another thread block that knows of it.
+ * Find the signal that tells that a put is done: on the put's own channel, else
+ * on any to that GPU, else by another thread block that knows of it.
  */
 static struct gt_mscclpp_channel *gt_mscclpp_announce(
 	struct gt_mscclpp_gpu *gpu, const struct gt_mscclpp_at *at,
@@ -170,7 +178,10 @@ static uint32_t gt_mscclpp_awaited(const struct gt_mscclpp_gpu *gpu,
 	return low ? low - 1 : GT_MSCCLPP_NONE;
 }
 
-/* The latest signal of a GPU that was awaited: by its own order, else ours. */
+/*
+ * Find the latest signal of a GPU that was awaited, by that GPU's own order,
+ * else by ours.
+ */
 static struct gt_mscclpp_channel *gt_mscclpp_ready(
 	struct gt_mscclpp *mpp, const struct gt_mscclpp_at *at, uint32_t peer,
 	struct gt_mscclpp_signal **found)

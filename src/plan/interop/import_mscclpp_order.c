@@ -1,3 +1,7 @@
+/*
+ * What comes before what: channels are paired, signals are counted against
+ * waits, and barriers put thread blocks of a GPU in order by vector clocks.
+ */
 #include "plan/interop/import_mscclpp.h"
 
 #include <string.h>
@@ -6,7 +10,7 @@
 #include "base/err.h"
 #include "base/vec.h"
 
-/* Channels with the same peer, in their order. */
+/* Chain the channels with the same peer, in their order. */
 static int gt_mscclpp_chain(struct gt_mscclpp *mpp, struct gt_mscclpp_gpu *gpu,
 			    struct gt_err *err)
 {
@@ -113,7 +117,7 @@ static int gt_mscclpp_collect(struct gt_mscclpp *mpp, uint32_t rank, uint32_t t,
 	return rc;
 }
 
-/* Each signal is waited for, and each wait has its signal. */
+/* Check that each signal is waited for, and that each wait has its signal. */
 static int gt_mscclpp_count(struct gt_mscclpp *mpp, uint32_t rank, uint32_t c,
 			    struct gt_err *err)
 {
@@ -151,7 +155,7 @@ static int gt_mscclpp_count(struct gt_mscclpp *mpp, uint32_t rank, uint32_t c,
 	return GT_OK;
 }
 
-/* Of a GPU's thread blocks: where each stands, and what it knows. */
+/* A walk over a GPU's thread blocks: where each stands, and what it knows. */
 struct gt_mscclpp_walk {
 	struct gt_mscclpp *mpp;
 	struct gt_mscclpp_gpu *gpu;
@@ -174,7 +178,7 @@ static uint32_t *gt_mscclpp_clock(struct gt_mscclpp_walk *walk,
 	return clock;
 }
 
-/* On to the next barrier. */
+/* Walk a thread block on to its next barrier. */
 static void gt_mscclpp_walk_on(struct gt_mscclpp_walk *walk, uint32_t t)
 {
 	struct gt_mscclpp_tb *tb = &walk->gpu->tbs[t];
@@ -195,7 +199,10 @@ static int gt_mscclpp_is_at(const struct gt_mscclpp_walk *walk, uint32_t t,
 	       tb->ops[walk->at[t]].barrier == barrier;
 }
 
-/* What all know who are at the barrier, each knows behind it. */
+/*
+ * Let the thread blocks meet that are at a barrier: what any of them knows,
+ * each knows behind it.
+ */
 static int gt_mscclpp_meet(struct gt_mscclpp_walk *walk, uint32_t barrier,
 			   struct gt_err *err)
 {
@@ -230,7 +237,7 @@ static int gt_mscclpp_meet(struct gt_mscclpp_walk *walk, uint32_t barrier,
 	return GT_OK;
 }
 
-/* Is everybody at t's barrier?  Then they go on. */
+/* Is everybody at thread block t's barrier?  Then they go on. */
 static int gt_mscclpp_arrive(struct gt_mscclpp_walk *walk, uint32_t t,
 			     int *moved, struct gt_err *err)
 {

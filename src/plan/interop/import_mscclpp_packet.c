@@ -1,3 +1,8 @@
+/*
+ * Packets carry their own flags, so who reads them needs no signal.  A place
+ * takes one packet in a run, and any number of thread blocks may read it; each
+ * is sent a copy, in the order in which the packets were put.
+ */
 #include "plan/interop/import_mscclpp.h"
 
 #include <stdlib.h>
@@ -8,24 +13,20 @@
 
 enum { GT_PACKET_MAX_SCRATCH = 1 << 20 };
 
-/*
- * Packets carry their own flags: who reads them needs no signal.  A place
- * takes one in a run, and any number of thread blocks may read it; each is
- * sent a copy, in the order in which they were put.
- */
+/* A packet: who puts it, from where, and to where. */
 struct gt_packet {
 	uint32_t rank, tb, op, operand; /* who puts it */
 	const struct gt_mscclpp_buf *from;
 	struct gt_mscclpp_buf to;
 };
 
-/* A piece of one, for a thread block that needs it at an operation. */
+/* A piece of a packet, for a thread block that needs it at an operation. */
 struct gt_piece {
 	const struct gt_packet *packet;
 	uint32_t offset, size, tb, op;
 };
 
-/* Packets that come to a GPU, and who has which of its places. */
+/* The packets that come to a GPU, and who has which of its places. */
 struct gt_packets {
 	struct gt_mscclpp *mpp;
 	uint32_t rank, n, room, npieces, pieces_room;
@@ -42,7 +43,7 @@ static struct gt_mscclpp_op *gt_packet_op(struct gt_mscclpp *mpp, uint32_t rank,
 	return &mpp->gpus[rank].tbs[tb].ops[op];
 }
 
-/* What an operation sends as packets. */
+/* The source of the packets that an operation sends. */
 static const struct gt_mscclpp_buf *gt_packet_source(
 	const struct gt_mscclpp_op *op, uint32_t operand)
 {
@@ -51,7 +52,7 @@ static const struct gt_mscclpp_buf *gt_packet_source(
 	return op->word->dst_packets ? &op->dst[0] : &op->src[0];
 }
 
-/* GPUs without packets need nothing of this. */
+/* Make the tables of places; GPUs without packets have none. */
 static int gt_packets_open(struct gt_packets *all, struct gt_err *err)
 {
 	struct gt_arena *arena = all->mpp->arena;
@@ -135,7 +136,9 @@ static int gt_packet_is_own(const struct gt_packets *all, uint32_t tb,
 	return packet->rank == all->rank && packet->tb == tb;
 }
 
-/* Where others read, or write, a thread block needs copies of its own. */
+/*
+ * Give a thread block copies of its own of places that others read, or write.
+ */
 static int gt_packets_share(struct gt_packets *all, uint32_t t,
 			    struct gt_err *err)
 {
@@ -184,7 +187,7 @@ static int gt_packets_share(struct gt_packets *all, uint32_t t,
 	return GT_OK;
 }
 
-/* What a source lacks, in pieces of one packet each. */
+/* Cut what a source lacks into pieces of one packet each. */
 static int gt_packets_cut(struct gt_packets *all, uint32_t t, uint32_t i,
 			  const struct gt_mscclpp_buf *src, struct gt_err *err)
 {
@@ -240,7 +243,7 @@ static int gt_packets_read(struct gt_packets *all, uint32_t t,
 					op, err,
 					"it reads packets of its own "
 					"and of others at once");
-			/* Its copies lie elsewhere. */
+			/* The thread block's copies are elsewhere. */
 			if (!own)
 				op->src[k].at += tb->packets;
 		}
@@ -248,7 +251,7 @@ static int gt_packets_read(struct gt_packets *all, uint32_t t,
 	return rc;
 }
 
-/* Those of a thread block follow each other in the order of putting. */
+/* The pieces of a thread block follow each other in the order of putting. */
 static int gt_piece_cmp(const void *a, const void *b)
 {
 	const struct gt_piece *one = a, *other = b;
@@ -266,7 +269,7 @@ static int gt_piece_cmp(const void *a, const void *b)
 	return 0;
 }
 
-/* What was put before is taken before. */
+/* A piece that was put before another one is taken before it. */
 static int gt_packets_queue(struct gt_packets *all, struct gt_err *err)
 {
 	uint32_t ntbs = all->mpp->gpus[all->rank].ntbs;
@@ -290,7 +293,10 @@ static int gt_packets_queue(struct gt_packets *all, struct gt_err *err)
 	return GT_OK;
 }
 
-/* A piece as a message: sent where it was put, taken where it is needed. */
+/*
+ * Make a piece a message: it is sent where it was put, and taken where it is
+ * needed.
+ */
 static int gt_piece_send(struct gt_packets *all, const struct gt_piece *piece,
 			 struct gt_err *err)
 {

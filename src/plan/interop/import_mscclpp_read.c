@@ -1,3 +1,7 @@
+/*
+ * An MSCCL++ execution plan from its JSON, as the file has it: channels,
+ * buffers, thread blocks, operations.
+ */
 #include "plan/interop/import_mscclpp.h"
 
 #include <stdarg.h>
@@ -11,10 +15,10 @@
 #include "plan/ir/plan.h"
 
 enum {
-	/* Several times what its executor takes. */
+	/* These are several times what MSCCL++'s executor takes. */
 	GT_MSCCLPP_MAX_CHANNELS = 1 << 13,
 	GT_MSCCLPP_MAX_OPS = 1 << 12,
-	/* Of all operations of a thread block together. */
+	/* The operands of all operations of a thread block together. */
 	GT_MSCCLPP_MAX_NAMED = 1 << 14, /* channels */
 	GT_MSCCLPP_MAX_MOVED = 1 << 20, /* chunks */
 };
@@ -83,7 +87,7 @@ static int gt_mscclpp_number(const struct gt_json *object, const char *key,
 	return rc ? rc : gt_json_u32(&at, max, number, err);
 }
 
-/* One of some words, by its position. */
+/* Read one of some words, as its position among them. */
 static int gt_mscclpp_find(const struct gt_json *object, const char *key,
 			   const char *const *words, uint32_t *found,
 			   struct gt_err *err)
@@ -127,7 +131,7 @@ static int gt_mscclpp_channel_type(const struct gt_json *object,
 	return gt_json_fault(&at, err, "'switch': " GT_MSCCLPP_SWITCH);
 }
 
-/* An array and its length; one that is missing is empty. */
+/* Read an array's length; an array that is missing is empty. */
 struct gt_mscclpp_list {
 	struct gt_json at;
 	uint32_t n;
@@ -149,7 +153,7 @@ static int gt_mscclpp_list(const struct gt_json *object, const char *key,
 	return rc;
 }
 
-/* Zeroed memory for a list's items. */
+/* Make zeroed memory for a list's items. */
 static void *gt_mscclpp_array(struct gt_mscclpp *mpp,
 			      const struct gt_mscclpp_list *list,
 			      size_t size_bytes, struct gt_err *err)
@@ -161,7 +165,7 @@ static void *gt_mscclpp_array(struct gt_mscclpp *mpp,
 	return items;
 }
 
-/* Numbers of one's own list, each below max. */
+/* Read numbers of the thread block's own list, each below max. */
 static int gt_mscclpp_numbers(struct gt_mscclpp *mpp,
 			      const struct gt_json *object, const char *key,
 			      uint32_t max, uint32_t *n, uint32_t **numbers,
@@ -189,7 +193,10 @@ static int gt_mscclpp_numbers(struct gt_mscclpp *mpp,
 	return rc;
 }
 
-/* {"channel_type": "memory", "connected_to": [1, 2]}: a channel each. */
+/*
+ * Read {"channel_type": "memory", "connected_to": [1, 2]}: each number makes a
+ * channel.
+ */
 static int gt_mscclpp_read_channels(struct gt_mscclpp *mpp,
 				    const struct gt_json *at, uint32_t rank,
 				    struct gt_err *err)
@@ -254,7 +261,10 @@ static int gt_mscclpp_read_remote(struct gt_mscclpp *mpp,
 	return rc;
 }
 
-/* What a thread block's operations call by position: numbers of its GPU's. */
+/*
+ * Read what a thread block's operations call by position: numbers of the GPU's
+ * channels, or buffers.
+ */
 static int gt_mscclpp_read_ids(struct gt_mscclpp *mpp,
 			       struct gt_mscclpp_gpu *gpu,
 			       struct gt_mscclpp_tb *tb,
@@ -304,7 +314,7 @@ static int gt_mscclpp_read_refs(struct gt_mscclpp *mpp,
 	return rc;
 }
 
-/* Where an operation is read: GPU, thread block, channel type. */
+/* The place where an operation is read: GPU, thread block, channel type. */
 struct gt_mscclpp_place {
 	struct gt_mscclpp *mpp;
 	uint32_t rank, type;
@@ -374,7 +384,10 @@ static int gt_mscclpp_read_bufs(const struct gt_mscclpp_place *place,
 	return rc;
 }
 
-/* {"tb_id": 0, "tbg_size": 2}: which part of the operation is its own. */
+/*
+ * Read {"tb_id": 0, "tbg_size": 2}: the part of the operation that is the
+ * thread block's own.
+ */
 static int gt_mscclpp_read_part(const struct gt_json *object,
 				struct gt_mscclpp_op *op, struct gt_err *err)
 {
@@ -414,7 +427,7 @@ static int gt_mscclpp_read_word(const struct gt_json *object,
 	return rc;
 }
 
-/* Sources and targets have to fit each other, and what is done with them. */
+/* Check that sources and targets fit each other, and what is done with them. */
 static int gt_mscclpp_check_op(const struct gt_mscclpp_op *op,
 			       struct gt_err *err)
 {
@@ -493,7 +506,7 @@ static int gt_mscclpp_read_op(struct gt_mscclpp_place *place,
 	return rc ? rc : gt_mscclpp_check_op(op, err);
 }
 
-/* What matching operations takes grows with the square of this. */
+/* The time for matching operations grows with the square of this. */
 static void gt_mscclpp_weigh(const struct gt_mscclpp_op *op, uint64_t *named,
 			     uint64_t *moved)
 {
@@ -673,7 +686,7 @@ int gt_mscclpp_read(const struct gt_json *root, struct gt_mscclpp *mpp,
 				     err);
 	if (!rc && !list.n)
 		rc = gt_json_fault(&list.at, err, "there are none");
-	if (!rc) /* before anything is made for them */
+	if (!rc) /* this is before anything is made for them */
 		rc = gt_import_is_for(mpp->algo, list.n, err);
 	if (rc)
 		return rc;

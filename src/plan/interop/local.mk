@@ -3,12 +3,12 @@ gtopo_core_sources += \
 	%D%/algorithm.h \
 	%D%/export.h \
 	%D%/export_dot.c \
-	%D%/export_lower.c \
 	%D%/export_msccl.c \
 	%D%/export_msccl.h \
+	%D%/export_msccl_lower.c \
+	%D%/export_msccl_units.c \
 	%D%/export_mscclpp.c \
 	%D%/export_nccl.c \
-	%D%/export_units.c \
 	%D%/import.c \
 	%D%/import.h \
 	%D%/import_links.c \
@@ -19,5 +19,7 @@ gtopo_core_sources += \
 	%D%/import_mscclpp_order.c \
 	%D%/import_mscclpp_packet.c \
 	%D%/import_mscclpp_read.c \
-	%D%/import_run.c \
-	%D%/import_run.h
+	%D%/import_replay.c \
+	%D%/import_replay.h
+
+EXTRA_DIST += %D%/README.md

@@ -2,16 +2,16 @@
  * The proof that a plan computes its collective: all ranks' lowered programs
  * are executed on symbols, each lane as a process of its own.  A value is the
  * set of ranks whose contribution it holds, per chunk; FIFOs have the plan's
- * slots and the counters of plan/ir/program.h.  Found are: a contribution missing
- * or counted twice, a result in the wrong place, sends and receives that do not
- * match, deadlock with the slots given, and unordered accesses to overlapping
- * ranges.
+ * slots and the counters of plan/ir/program.h.  What is found is a contribution
+ * that is missing or counted twice, a result in the wrong place, sends and
+ * receives that do not match, a deadlock with the slots given, and unordered
+ * accesses to overlapping ranges.
  *
  * Two loops stand for any number: the k-th slice of every loop is sent and
- * received by the same steps once both ends count alike (which is checked),
- * and steps of one loop can only wait in a circle through credits given in
- * that same loop, which are the same in each.  The programs are Kahn networks
- * with bounded buffers, so whether they block does not depend on timing.
+ * received by the same steps once both ends count alike (which is checked), and
+ * steps of one loop can only wait in a circle through credits given in that
+ * same loop, which are the same in each.  The programs are Kahn networks with
+ * bounded buffers, so whether they block does not depend on timing.
  */
 #ifndef GT_PLAN_SIMULATE_SIMULATE_H
 #define GT_PLAN_SIMULATE_SIMULATE_H

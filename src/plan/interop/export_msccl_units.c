@@ -1,3 +1,7 @@
+/*
+ * Shares as whole numbers of units of a chunk, which is all that MSCCL's
+ * formats know, and channel numbers for tags.
+ */
 #include "plan/interop/export_msccl.h"
 
 #include "base/arena.h"
@@ -12,7 +16,10 @@
  */
 enum { GT_MSCCL_UNITS = 64 };
 
-/* The root whose blocks alone a channel moves; all of them: nranks. */
+/*
+ * The root whose blocks alone a channel moves, or nranks when it moves parts of
+ * all blocks: channels of one root are a group.
+ */
 static uint32_t gt_units_group(const struct gt_msccl *m, uint32_t i)
 {
 	uint32_t root;
@@ -23,7 +30,7 @@ static uint32_t gt_units_group(const struct gt_msccl *m, uint32_t i)
 	return m->plan->nranks;
 }
 
-/* A channel's part of what its group moves; 0 when that cannot be told. */
+/* The channel's part of what its group moves; 0 when that does not fit. */
 static struct gt_rat gt_units_part(const struct gt_msccl *m, uint32_t i)
 {
 	struct gt_rat sum = GT_RAT(0, 1), part;
@@ -40,7 +47,10 @@ static struct gt_rat gt_units_part(const struct gt_msccl *m, uint32_t i)
 	return part;
 }
 
-/* The smallest number of units in which all parts are whole, if not many. */
+/*
+ * The smallest number of units in which all parts are whole, unless it is above
+ * GT_MSCCL_UNITS.
+ */
 static uint32_t gt_units_whole(const struct gt_msccl *m)
 {
 	uint32_t units = 1;
@@ -58,7 +68,10 @@ static uint32_t gt_units_whole(const struct gt_msccl *m)
 	return units;
 }
 
-/* What a group lacks of all units, or has too many, its largest one gets. */
+/*
+ * Give what a group lacks of all units, or take what it has too many, from its
+ * largest channel.
+ */
 static int gt_units_settle(struct gt_msccl *m, uint32_t i, uint32_t units,
 			   struct gt_err *err)
 {
@@ -80,7 +93,10 @@ static int gt_units_settle(struct gt_msccl *m, uint32_t i, uint32_t units,
 	return GT_OK;
 }
 
-/* Units of each channel, one at least, and where they begin in a block. */
+/*
+ * Find the units of each channel, one at least, and where they begin in a
+ * block.
+ */
 static int gt_units_share_out(struct gt_msccl *m, struct gt_err *err)
 {
 	uint32_t n = m->row->nchannels, units = gt_units_whole(m);
@@ -102,7 +118,9 @@ static int gt_units_share_out(struct gt_msccl *m, struct gt_err *err)
 	return rc;
 }
 
-/* A channel number for each tag: it names a FIFO together with its peers. */
+/*
+ * Give each tag a channel number, which names a FIFO together with its peers.
+ */
 static int gt_units_chans(struct gt_msccl *m, struct gt_err *err)
 {
 	struct gt_lower_query want = {.use = m->use};

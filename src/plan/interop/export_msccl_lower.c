@@ -1,3 +1,8 @@
+/*
+ * Programs as MSCCL's thread blocks: each has one connection in and one out,
+ * and steps of different thread blocks wait for each other where they touch the
+ * same memory.
+ */
 #include "plan/interop/export_msccl.h"
 
 #include <string.h>
@@ -10,17 +15,17 @@
 
 enum { GT_MSCCL_NONE = UINT32_MAX };
 
-/* One program being turned into thread blocks. */
-struct gt_turn {
+/* A program while it is turned into thread blocks. */
+struct gt_msccl_lowering {
 	const struct gt_msccl *m;
 	struct gt_msccl_gpu *gpu;
 	struct gt_program program;
 	uint32_t selected; /* which of the row's channels */
 	uint32_t lane;     /* among all of the GPU's programs */
-	uint32_t *tb;      /* of the program's connections */
-	uint32_t local;    /* of steps without one, or NONE */
+	uint32_t *tb;      /* by connection: its thread block */
+	uint32_t local;    /* the thread block of steps without one, or NONE */
 	uint32_t *scratch; /* by chunk: its unit, or NONE */
-	uint32_t first;    /* op of the program */
+	uint32_t first;    /* the program's first op */
 };
 
 /* Where a chunk of the input or output begins, in units of that buffer. */
@@ -39,7 +44,8 @@ static struct gt_msccl_at gt_msccl_place_of(const struct gt_msccl *m,
 	return at;
 }
 
-static struct gt_msccl_at gt_turn_scratch(struct gt_turn *t, uint32_t chunk)
+static struct gt_msccl_at gt_msccl_lower_scratch(struct gt_msccl_lowering *t,
+						 uint32_t chunk)
 {
 	if (t->scratch[chunk] == GT_MSCCL_NONE) {
 		t->scratch[chunk] = t->gpu->nscratch;
@@ -83,7 +89,8 @@ void gt_msccl_sort(const struct gt_msccl *m, uint32_t selected, uint32_t rank,
 	}
 }
 
-static uint32_t gt_turn_tb(struct gt_turn *t, int recv, int send, uint32_t tag)
+static uint32_t gt_msccl_lower_tb(struct gt_msccl_lowering *t, int recv,
+				  int send, uint32_t tag)
 {
 	const struct gt_msccl *m = t->m;
 	struct gt_msccl_tb *tb = &t->gpu->tbs[t->gpu->ntbs];
@@ -95,10 +102,10 @@ static uint32_t gt_turn_tb(struct gt_turn *t, int recv, int send, uint32_t tag)
 }
 
 /*
- * Thread blocks: a connection in and one out share one if some step uses just
- * these two; each other connection has its own.
+ * Make the thread blocks: a connection in and one out share one if some step
+ * uses just these two; each other connection has its own.
  */
-static void gt_turn_blocks(struct gt_turn *t)
+static void gt_msccl_lower_blocks(struct gt_msccl_lowering *t)
 {
 	const struct gt_program *program = &t->program;
 	const struct gt_conn *conns = program->conns;
@@ -118,34 +125,37 @@ static void gt_turn_blocks(struct gt_turn *t)
 		    conns[r].tag != conns[s].tag)
 			continue;
 		t->tb[r] = t->tb[s] =
-			gt_turn_tb(t, (int)conns[r].peer, (int)conns[s].peer,
-				   conns[r].tag);
+			gt_msccl_lower_tb(t, (int)conns[r].peer,
+					  (int)conns[s].peer, conns[r].tag);
 	}
 	for (uint32_t c = 0; c < program->nconns; c++)
 		if (t->tb[c] == GT_MSCCL_NONE)
-			t->tb[c] = gt_turn_tb(
+			t->tb[c] = gt_msccl_lower_tb(
 				t, conns[c].sends ? -1 : (int)conns[c].peer,
 				conns[c].sends ? (int)conns[c].peer : -1,
 				conns[c].tag);
 }
 
-static int gt_turn_same(const struct gt_msccl_at *a,
-			const struct gt_msccl_at *b)
+static int gt_msccl_lower_same(const struct gt_msccl_at *a,
+			       const struct gt_msccl_at *b)
 {
 	return (a->buf == 's') == (b->buf == 's') && a->chunk == b->chunk;
 }
 
-/* Must b wait for a?  Input and output may be one memory. */
-static int gt_turn_conflict(const struct gt_msccl_op *a,
-			    const struct gt_msccl_op *b)
+/* Must op b wait for op a?  Input and output may be one memory. */
+static int gt_msccl_lower_conflict(const struct gt_msccl_op *a,
+				   const struct gt_msccl_op *b)
 {
-	return (a->writes && b->reads && gt_turn_same(&a->dst, &b->src)) ||
-	       (a->reads && b->writes && gt_turn_same(&a->src, &b->dst)) ||
-	       (a->writes && b->writes && gt_turn_same(&a->dst, &b->dst));
+	return (a->writes && b->reads &&
+		gt_msccl_lower_same(&a->dst, &b->src)) ||
+	       (a->reads && b->writes &&
+		gt_msccl_lower_same(&a->src, &b->dst)) ||
+	       (a->writes && b->writes &&
+		gt_msccl_lower_same(&a->dst, &b->dst));
 }
 
-static struct gt_msccl_op *gt_turn_append(struct gt_turn *t,
-					  const struct gt_msccl_op *op)
+static struct gt_msccl_op *gt_msccl_lower_append(struct gt_msccl_lowering *t,
+						 const struct gt_msccl_op *op)
 {
 	struct gt_msccl_op *made = &t->gpu->ops[t->gpu->nops++];
 
@@ -155,7 +165,8 @@ static struct gt_msccl_op *gt_turn_append(struct gt_turn *t,
 }
 
 /* Has the thread block already waited for this op, or for one behind it? */
-static int gt_turn_waited(const struct gt_turn *t, uint32_t tb, uint32_t dep)
+static int gt_msccl_lower_waited(const struct gt_msccl_lowering *t, uint32_t tb,
+				 uint32_t dep)
 {
 	const struct gt_msccl_op *ops = t->gpu->ops;
 
@@ -171,7 +182,8 @@ static int gt_turn_waited(const struct gt_turn *t, uint32_t tb, uint32_t dep)
  * Append an op behind those of other thread blocks that it has to wait for;
  * it can name one, no-ops before it name the others.
  */
-static void gt_turn_add(struct gt_turn *t, struct gt_msccl_op op)
+static void gt_msccl_lower_add(struct gt_msccl_lowering *t,
+			       struct gt_msccl_op op)
 {
 	uint32_t last = GT_MSCCL_NONE;
 
@@ -182,8 +194,8 @@ static void gt_turn_add(struct gt_turn *t, struct gt_msccl_op op)
 		struct gt_msccl_op nop = {.type = GT_MSCCL_NOP, .tb = op.tb};
 
 		if (before->tb == op.tb || before->type == GT_MSCCL_NOP ||
-		    !gt_turn_conflict(before, &op) ||
-		    gt_turn_waited(t, op.tb, i) ||
+		    !gt_msccl_lower_conflict(before, &op) ||
+		    gt_msccl_lower_waited(t, op.tb, i) ||
 		    (last != GT_MSCCL_NONE &&
 		     before->tb == t->gpu->ops[last].tb))
 			continue;
@@ -191,7 +203,7 @@ static void gt_turn_add(struct gt_turn *t, struct gt_msccl_op op)
 			nop.has_dep = 1;
 			nop.dep = last;
 			t->gpu->ops[last].awaited = 1;
-			gt_turn_append(t, &nop);
+			gt_msccl_lower_append(t, &nop);
 		}
 		last = i;
 	}
@@ -200,12 +212,13 @@ static void gt_turn_add(struct gt_turn *t, struct gt_msccl_op op)
 		op.dep = last;
 		t->gpu->ops[last].awaited = 1;
 	}
-	gt_turn_append(t, &op);
+	gt_msccl_lower_append(t, &op);
 }
 
-static void gt_turn_op(struct gt_turn *t, enum gt_msccl_type type, uint32_t tb,
-		       const struct gt_msccl_at *src,
-		       const struct gt_msccl_at *dst)
+static void gt_msccl_lower_op(struct gt_msccl_lowering *t,
+			      enum gt_msccl_type type, uint32_t tb,
+			      const struct gt_msccl_at *src,
+			      const struct gt_msccl_at *dst)
 {
 	struct gt_msccl_op op = {.type = type, .tb = tb};
 
@@ -215,62 +228,69 @@ static void gt_turn_op(struct gt_turn *t, enum gt_msccl_type type, uint32_t tb,
 		op.src = *src;
 	if (dst)
 		op.dst = *dst;
-	gt_turn_add(t, op);
+	gt_msccl_lower_add(t, op);
 }
 
-/* Nothing is received: copy, and send. */
-static void gt_turn_give(struct gt_turn *t, const struct gt_msccl_step *step)
+/* A step that receives nothing copies, and sends. */
+static void gt_msccl_lower_give(struct gt_msccl_lowering *t,
+				const struct gt_msccl_step *step)
 {
 	if (step->has_dst && !step->nsends && t->local == GT_MSCCL_NONE)
-		t->local =
-			t->program.nconns ? t->tb[0] : gt_turn_tb(t, -1, -1, 0);
+		t->local = t->program.nconns ? t->tb[0]
+					     : gt_msccl_lower_tb(t, -1, -1, 0);
 	if (step->has_dst)
-		gt_turn_op(t, GT_MSCCL_CPY,
-			   step->nsends ? t->tb[step->sends[0]] : t->local,
-			   &step->src, &step->dst);
+		gt_msccl_lower_op(t, GT_MSCCL_CPY,
+				  step->nsends ? t->tb[step->sends[0]]
+					       : t->local,
+				  &step->src, &step->dst);
 	for (uint32_t i = 0; i < step->nsends; i++)
-		gt_turn_op(t, GT_MSCCL_S, t->tb[step->sends[i]], &step->src,
-			   NULL);
+		gt_msccl_lower_op(t, GT_MSCCL_S, t->tb[step->sends[i]],
+				  &step->src, NULL);
 }
 
-/* One comes in, and goes on from the same thread block. */
-static void gt_turn_pass(struct gt_turn *t, const struct gt_msccl_step *step,
-			 uint32_t chunk)
+/* A step whose one message comes in and goes on by the same thread block. */
+static void gt_msccl_lower_pass(struct gt_msccl_lowering *t,
+				const struct gt_msccl_step *step,
+				uint32_t chunk)
 {
 	uint32_t tb = t->tb[step->recvs[0]];
 	struct gt_msccl_at at =
-		step->has_dst ? step->dst : gt_turn_scratch(t, chunk);
+		step->has_dst ? step->dst : gt_msccl_lower_scratch(t, chunk);
 
 	if (step->has_src && step->has_dst)
-		gt_turn_op(t, GT_MSCCL_RRCS, tb, &step->src, &step->dst);
+		gt_msccl_lower_op(t, GT_MSCCL_RRCS, tb, &step->src, &step->dst);
 	else if (step->has_src)
-		gt_turn_op(t, GT_MSCCL_RRS, tb, &step->src, NULL);
+		gt_msccl_lower_op(t, GT_MSCCL_RRS, tb, &step->src, NULL);
 	else
-		gt_turn_op(t, GT_MSCCL_RCS, tb, NULL, &at);
+		gt_msccl_lower_op(t, GT_MSCCL_RCS, tb, NULL, &at);
 }
 
-/* Several come in or go on: gather in one place, send from there. */
-static void gt_turn_join(struct gt_turn *t, const struct gt_msccl_step *step,
-			 uint32_t chunk)
+/*
+ * A step with several messages gathers them in one place, and sends from there.
+ */
+static void gt_msccl_lower_join(struct gt_msccl_lowering *t,
+				const struct gt_msccl_step *step,
+				uint32_t chunk)
 {
 	struct gt_msccl_at at =
-		step->has_dst ? step->dst : gt_turn_scratch(t, chunk);
+		step->has_dst ? step->dst : gt_msccl_lower_scratch(t, chunk);
 
 	for (uint32_t i = 0; i < step->nrecvs; i++) {
 		uint32_t tb = t->tb[step->recvs[i]];
 
 		if (i)
-			gt_turn_op(t, GT_MSCCL_RRC, tb, &at, &at);
+			gt_msccl_lower_op(t, GT_MSCCL_RRC, tb, &at, &at);
 		else if (step->has_src)
-			gt_turn_op(t, GT_MSCCL_RRC, tb, &step->src, &at);
+			gt_msccl_lower_op(t, GT_MSCCL_RRC, tb, &step->src, &at);
 		else
-			gt_turn_op(t, GT_MSCCL_R, tb, NULL, &at);
+			gt_msccl_lower_op(t, GT_MSCCL_R, tb, NULL, &at);
 	}
 	for (uint32_t i = 0; i < step->nsends; i++)
-		gt_turn_op(t, GT_MSCCL_S, t->tb[step->sends[i]], &at, NULL);
+		gt_msccl_lower_op(t, GT_MSCCL_S, t->tb[step->sends[i]], &at,
+				  NULL);
 }
 
-static int gt_turn_steps(struct gt_turn *t, struct gt_err *err)
+static int gt_msccl_lower_steps(struct gt_msccl_lowering *t, struct gt_err *err)
 {
 	const struct gt_program *program = &t->program;
 	struct gt_msccl_step step;
@@ -285,17 +305,17 @@ static int gt_turn_steps(struct gt_turn *t, struct gt_err *err)
 					  "in MSCCL",
 					  program->rank, program->steps[i].id);
 		if (!step.nrecvs)
-			gt_turn_give(t, &step);
+			gt_msccl_lower_give(t, &step);
 		else if (step.nrecvs == 1 && step.nsends == 1 &&
 			 t->tb[step.recvs[0]] == t->tb[step.sends[0]])
-			gt_turn_pass(t, &step, program->steps[i].chunk);
+			gt_msccl_lower_pass(t, &step, program->steps[i].chunk);
 		else
-			gt_turn_join(t, &step, program->steps[i].chunk);
+			gt_msccl_lower_join(t, &step, program->steps[i].chunk);
 	}
 	return GT_OK;
 }
 
-static int gt_turn_begin(struct gt_turn *t, struct gt_err *err)
+static int gt_msccl_lower_begin(struct gt_msccl_lowering *t, struct gt_err *err)
 {
 	struct gt_arena *arena = t->m->arena;
 	const struct gt_program *program = &t->program;
@@ -314,7 +334,7 @@ static int gt_turn_begin(struct gt_turn *t, struct gt_err *err)
 	return GT_OK;
 }
 
-/* Room for the thread blocks and ops of all programs; no-ops included. */
+/* Make room for the thread blocks and ops of all programs, no-ops included. */
 static int gt_msccl_room(const struct gt_msccl *m,
 			 const struct gt_program *programs, uint32_t n,
 			 struct gt_msccl_gpu *gpu, struct gt_err *err)
@@ -355,19 +375,19 @@ int gt_msccl_lower(const struct gt_msccl *m, uint32_t rank,
 	if (!rc)
 		rc = gt_msccl_room(m, programs, n, gpu, err);
 	for (uint32_t i = 0; !rc && i < n; i++) {
-		struct gt_turn turn = {.m = m,
-				       .gpu = gpu,
-				       .program = programs[i],
-				       .selected = i / m->nlanes,
-				       .lane = i};
+		struct gt_msccl_lowering lowering = {.m = m,
+						     .gpu = gpu,
+						     .program = programs[i],
+						     .selected = i / m->nlanes,
+						     .lane = i};
 
 		if (!programs[i].nsteps)
 			continue;
-		rc = gt_turn_begin(&turn, err);
+		rc = gt_msccl_lower_begin(&lowering, err);
 		if (rc)
 			break;
-		gt_turn_blocks(&turn);
-		rc = gt_turn_steps(&turn, err);
+		gt_msccl_lower_blocks(&lowering);
+		rc = gt_msccl_lower_steps(&lowering, err);
 	}
 	return rc;
 }
