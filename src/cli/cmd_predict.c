@@ -6,7 +6,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/file.h"
-#include "base/json.h"
+#include "base/json_writer.h"
 #include "cli/common/opt.h"
 #include "plan/check/check.h"
 #include "plan/cost/cost.h"
@@ -52,16 +52,17 @@ struct gt_predict {
 	const struct gt_plan *plan;
 	enum gt_coll coll;
 	int json;
-	uint32_t nrows;
+	struct gt_json_writer writer; /* of out, if json is set */
 	struct gt_buf *out;
 };
 
 static void gt_predict_begin(struct gt_predict *p)
 {
 	if (p->json) {
-		gt_buf_printf(p->out,
-			      "{\n  \"schema\": \"gtopo.prediction/1\",\n"
-			      "  \"rows\": [");
+		gt_json_begin(&p->writer, p->out);
+		gt_json_open_object(&p->writer, NULL, GT_JSON_LINES);
+		gt_json_put_text(&p->writer, "schema", "gtopo.prediction/1");
+		gt_json_open_array(&p->writer, "rows", GT_JSON_LINES);
 		return;
 	}
 	gt_buf_printf(p->out, "# prediction for %s of %" PRIu32 " ranks\n",
@@ -103,35 +104,35 @@ static void gt_predict_text(const struct gt_predict *p, uint64_t bytes,
 		      gt_detour_text(row->detour_permille, detour));
 }
 
-static void gt_predict_json(const struct gt_predict *p, uint64_t bytes,
+static void gt_predict_json(struct gt_predict *p, uint64_t bytes,
 			    const struct gt_cost *cost, double algbw)
 {
 	const struct gt_plan *plan = p->plan;
 	const struct gt_plan_select *row = &plan->select[cost->row];
+	double factor = gt_report_factor(gt_coll_name(p->coll), plan->nranks);
+	struct gt_json_writer *json = &p->writer;
 	char link[GT_COST_LINK_MAX];
 
-	gt_buf_printf(
-		p->out,
-		"%s\n    {\"ranks\": %" PRIu32 ", \"coll\": \"%s\", "
-		"\"bytes\": %" PRIu64 ", \"time_us\": %.6g, "
-		"\"algbw_gbs\": %.6g, \"busbw_gbs\": %.6g, "
-		"\"algo\": \"%s\", \"protocol\": \"%s\", "
-		"\"row\": %" PRIu32 ", \"measured\": %s, \"link\": ",
-		p->nrows ? "," : "", plan->nranks, gt_coll_name(p->coll), bytes,
-		cost->time_us, algbw,
-		algbw * gt_report_factor(gt_coll_name(p->coll), plan->nranks),
-		gt_algo_name(row->algo), gt_protocol_name(row->protocol),
-		cost->row, cost->measured ? "true" : "false");
+	gt_json_open_object(json, NULL, GT_JSON_FLAT);
+	gt_json_put_int(json, "ranks", plan->nranks);
+	gt_json_put_text(json, "coll", gt_coll_name(p->coll));
+	gt_json_put_int(json, "bytes", (int64_t)bytes);
+	gt_json_put_double(json, "time_us", "%.6g", cost->time_us);
+	gt_json_put_double(json, "algbw_gbs", "%.6g", algbw);
+	gt_json_put_double(json, "busbw_gbs", "%.6g", algbw * factor);
+	gt_json_put_text(json, "algo", gt_algo_name(row->algo));
+	gt_json_put_text(json, "protocol", gt_protocol_name(row->protocol));
+	gt_json_put_int(json, "row", cost->row);
+	gt_json_put_bool(json, "measured", cost->measured);
 	if (cost->link == UINT32_MAX)
-		gt_buf_puts(p->out, "null");
+		gt_json_put_null(json, "link");
 	else
-		gt_json_quote(p->out,
-			      gt_cost_link_name(plan, cost->link, link));
-	gt_buf_printf(p->out, ", \"busy\": %.4g", cost->busy);
+		gt_json_put_text(json, "link",
+				 gt_cost_link_name(plan, cost->link, link));
+	gt_json_put_double(json, "busy", "%.4g", cost->busy);
 	if (row->detour_permille)
-		gt_buf_printf(p->out, ", \"detour_permille\": %" PRIu32,
-			      row->detour_permille);
-	gt_buf_puts(p->out, "}");
+		gt_json_put_int(json, "detour_permille", row->detour_permille);
+	gt_json_end(json);
 }
 
 static int gt_predict_rows(const struct gt_predict_opts *opts,
@@ -156,7 +157,6 @@ static int gt_predict_rows(const struct gt_predict_opts *opts,
 			gt_predict_json(p, bytes, &cost, algbw);
 		else
 			gt_predict_text(p, bytes, &cost, algbw);
-		p->nrows++;
 		if (!bytes || bytes > opts->end_bytes / factor)
 			break;
 		bytes *= factor;
@@ -183,8 +183,11 @@ static int gt_predict_plan(const struct gt_cmd_args *args,
 	gt_predict_begin(&p);
 	if (!rc)
 		rc = gt_predict_rows(opts, model, &p, err);
-	if (p.json)
-		gt_buf_puts(out, "\n  ]\n}\n");
+	if (p.json) {
+		gt_json_end(&p.writer);
+		gt_json_end(&p.writer);
+		gt_buf_puts(out, "\n");
+	}
 	gt_cost_free(model);
 	if (!rc && out->failed)
 		rc = gt_err_nomem(err);

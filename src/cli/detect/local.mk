@@ -5,3 +5,5 @@ gtopo_core_sources += \
 	%D%/ranks.h \
 	%D%/xml.c \
 	%D%/xml.h
+
+EXTRA_DIST += %D%/README.md

@@ -1,12 +1,13 @@
 #include "cli/diff/fleet.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/json.h"
+#include "base/json_writer.h"
 #include "cli/diff/cost.h"
 #include "topo/diff/diff.h"
 #include "topo/diff/match.h"
@@ -255,75 +256,86 @@ void gt_fleet_print(const struct gt_fleet *fleet, struct gt_buf *out)
 			gt_fleet_print_group(fleet, g, out);
 }
 
-static void gt_fleet_json_bound(struct gt_buf *out, const char *key,
-				const struct gt_diff_bound *bound)
+static void put_bound(struct gt_json_writer *json, const char *key,
+		      const struct gt_diff_bound *bound)
 {
-	char text[GT_RAT_TEXT_MAX];
+	char text[GT_RAT_TEXT_MAX], key_gbs[24];
 
-	if (bound->found)
-		gt_buf_printf(out, ", \"%s\": \"%s\", \"%s_gbs\": %.6g", key,
-			      gt_rat_print(bound->gbs, text), key,
-			      gt_rat_double(bound->gbs));
-}
-
-static void gt_fleet_json_name(struct gt_buf *out, const char *key,
-			       const struct gt_device_tree *server,
-			       uint32_t dev)
-{
-	if (dev == GT_UNMATCHED)
+	if (!bound->found)
 		return;
-	gt_buf_printf(out, ", \"%s\": ", key);
-	gt_json_quote(out, gt_device_tree_device(server, dev)->name);
+	snprintf(key_gbs, sizeof(key_gbs), "%s_gbs", key);
+	gt_json_put_text(json, key, gt_rat_print(bound->gbs, text));
+	gt_json_put_double(json, key_gbs, "%.6g", gt_rat_double(bound->gbs));
 }
 
-static void gt_fleet_json_finding(const struct gt_fleet_group *group,
-				  uint32_t i, struct gt_buf *out)
+static void put_device(struct gt_json_writer *json, const char *key,
+		       const struct gt_device_tree *server, uint32_t dev)
+{
+	if (dev != GT_UNMATCHED)
+		gt_json_put_text(json, key,
+				 gt_device_tree_device(server, dev)->name);
+}
+
+static void put_finding(const struct gt_fleet_group *group, uint32_t i,
+			struct gt_buf *out)
 {
 	const struct gt_diff_finding *finding = &group->diff.findings[i];
+	struct gt_json_writer json;
 
-	gt_buf_printf(out, "%s\n    {\"kind\": \"%s\"", i ? "," : "",
-		      gt_diff_name(finding));
-	gt_fleet_json_name(out, "norm_device", group->diff.a, finding->dev_a);
-	gt_fleet_json_name(out, "device", group->diff.b, finding->dev_b);
-	gt_buf_puts(out, ", \"where\": ");
-	gt_json_quote(out, finding->where);
-	gt_buf_puts(out, ", \"text\": ");
-	gt_json_quote(out, finding->text);
-	gt_fleet_json_bound(out, "bound", &group->costs.each[i]);
-	gt_buf_puts(out, "}");
+	gt_buf_puts(out, i ? ",\n    " : "\n    ");
+	gt_json_begin(&json, out);
+	gt_json_open_object(&json, NULL, GT_JSON_FLAT);
+	gt_json_put_text(&json, "kind", gt_diff_name(finding));
+	put_device(&json, "norm_device", group->diff.a, finding->dev_a);
+	put_device(&json, "device", group->diff.b, finding->dev_b);
+	gt_json_put_text(&json, "where", finding->where);
+	gt_json_put_text(&json, "text", finding->text);
+	put_bound(&json, "bound", &group->costs.each[i]);
+	gt_json_end(&json);
 }
 
-static void gt_fleet_json_group(const struct gt_fleet *fleet, uint32_t g,
-				struct gt_buf *out)
+/* Write a group; its findings stand on lines of their own. */
+static void put_group(const struct gt_fleet *fleet, uint32_t g,
+		      struct gt_buf *out)
 {
 	const struct gt_fleet_group *group = &fleet->groups[g];
-	int any = 0;
+	struct gt_json_writer json;
 
-	gt_buf_printf(out, "%s\n  {\"files\": [", g ? "," : "");
-	for (uint32_t i = 0; i < fleet->nfiles; i++) {
-		if (fleet->group[i] != g)
-			continue;
-		gt_buf_puts(out, any++ ? ", " : "");
-		gt_json_quote(out, gt_device_tree_source(fleet->servers[i]));
-	}
-	gt_buf_puts(out, "]");
-	gt_fleet_json_bound(out, "norm_bound", &group->costs.norm);
-	gt_fleet_json_bound(out, "bound", &group->costs.other);
-	gt_buf_puts(out, ", \"findings\": [");
+	gt_buf_puts(out, g ? ",\n  " : "\n  ");
+	gt_json_begin(&json, out);
+	gt_json_open_object(&json, NULL, GT_JSON_FLAT);
+	gt_json_open_array(&json, "files", GT_JSON_FLAT);
+	for (uint32_t i = 0; i < fleet->nfiles; i++)
+		if (fleet->group[i] == g)
+			gt_json_put_text(
+				&json, NULL,
+				gt_device_tree_source(fleet->servers[i]));
+	gt_json_end(&json);
+	put_bound(&json, "norm_bound", &group->costs.norm);
+	put_bound(&json, "bound", &group->costs.other);
+	gt_json_open_array(&json, "findings", GT_JSON_FLAT);
 	for (uint32_t i = 0; i < group->diff.nfindings; i++)
-		gt_fleet_json_finding(group, i, out);
-	gt_buf_puts(out, "]}");
+		put_finding(group, i, out);
+	gt_json_end(&json);
+	gt_json_end(&json);
 }
 
 void gt_fleet_print_json(const struct gt_fleet *fleet, struct gt_buf *out)
 {
 	const struct gt_fleet_group *norm = &fleet->groups[fleet->norm];
+	struct gt_json_writer json;
 
-	gt_buf_puts(out, "{\"schema\": \"gtopo.diff/1\", \"norm\": ");
-	gt_json_quote(out, gt_device_tree_source(fleet->servers[norm->first]));
-	gt_buf_printf(out, ", \"expected\": %s, \"groups\": [",
-		      fleet->expected ? "true" : "false");
+	gt_json_begin(&json, out);
+	gt_json_open_object(&json, NULL, GT_JSON_FLAT);
+	gt_json_put_text(&json, "schema", "gtopo.diff/1");
+	gt_json_put_text(&json, "norm",
+			 gt_device_tree_source(fleet->servers[norm->first]));
+	gt_json_put_bool(&json, "expected", fleet->expected);
+	gt_json_open_array(&json, "groups", GT_JSON_FLAT);
 	for (uint32_t g = 0; g < fleet->ngroups; g++)
-		gt_fleet_json_group(fleet, g, out);
-	gt_buf_puts(out, "\n]}\n");
+		put_group(fleet, g, out);
+	gt_buf_puts(out, "\n");
+	gt_json_end(&json);
+	gt_json_end(&json);
+	gt_buf_puts(out, "\n");
 }

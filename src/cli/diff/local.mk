@@ -5,3 +5,5 @@ gtopo_core_sources += \
 	%D%/cost.h \
 	%D%/fleet.c \
 	%D%/fleet.h
+
+EXTRA_DIST += %D%/README.md

@@ -7,7 +7,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/json.h"
+#include "base/json_writer.h"
 #include "base/xml.h"
 #include "cli/common/gpu_match.h"
 #include "topo/xml/measured.h"
@@ -369,15 +369,18 @@ void gt_reach_print(const struct gt_reach_finding *findings, struct gt_buf *out)
 void gt_reach_print_json(const struct gt_reach_finding *findings,
 			 struct gt_buf *out)
 {
-	const struct gt_reach_finding *first = findings;
+	struct gt_json_writer json;
+	const char *between = "\n ";
 
 	for (; findings; findings = findings->next) {
-		gt_buf_printf(out,
-			      "%s\n {\"kind\": \"%s\", \"from\": \"%s\", "
-			      "\"to\": \"%s\", \"text\": ",
-			      findings == first ? "" : ",", findings->kind,
-			      findings->from, findings->to);
-		gt_json_quote(out, findings->text);
-		gt_buf_puts(out, "}");
+		gt_buf_puts(out, between);
+		gt_json_begin(&json, out);
+		gt_json_open_object(&json, NULL, GT_JSON_FLAT);
+		gt_json_put_text(&json, "kind", findings->kind);
+		gt_json_put_text(&json, "from", findings->from);
+		gt_json_put_text(&json, "to", findings->to);
+		gt_json_put_text(&json, "text", findings->text);
+		gt_json_end(&json);
+		between = ",\n ";
 	}
 }

@@ -1,16 +1,18 @@
 #include "cli/run/trace.h"
 
+#include <stdio.h>
+
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/file.h"
-#include "base/json.h"
+#include "base/json_writer.h"
 #include "cli/common/command.h"
 #include "exec/engine.h"
 #include "exec/trace/trace.h"
 #include "plan/ir/plan.h"
 
 /* A document under way; times count from the first step's. */
-struct gt_tracing {
+struct document {
 	const struct gt_plan *plan;
 	const struct gt_trace *trace;
 	struct gt_buf *out;
@@ -18,13 +20,13 @@ struct gt_tracing {
 	int any;
 };
 
-static void gt_tracing_next(struct gt_tracing *t)
+static void next_event(struct document *t)
 {
 	gt_buf_puts(t->out, t->any ? ",\n" : "\n");
 	t->any = 1;
 }
 
-static int64_t gt_tracing_start(const struct gt_trace *trace)
+static int64_t find_start(const struct gt_trace *trace)
 {
 	int64_t start = INT64_MAX;
 
@@ -36,127 +38,171 @@ static int64_t gt_tracing_start(const struct gt_trace *trace)
 }
 
 /* Viewers number threads: one for each worker of each lane. */
-static uint32_t gt_tracing_thread(const struct gt_trace_step *step)
+static uint32_t thread_of(const struct gt_trace_step *step)
 {
 	return step->channel << 16 | (step->lane & 15) << 12 |
 	       (step->worker & 4095);
 }
 
-static void gt_tracing_slice(struct gt_tracing *t, uint32_t rank,
-			     const struct gt_trace_step *step, int64_t from_ns,
-			     int64_t to_ns)
+/* Begin an event on a line of its own; the caller ends the object. */
+static void begin_event(struct document *t, struct gt_json_writer *json,
+			const char *name)
 {
-	gt_buf_printf(t->out,
-		      "\"ph\": \"X\", \"pid\": %u, \"tid\": %u, \"ts\": %.3f, "
-		      "\"dur\": %.3f",
-		      rank, gt_tracing_thread(step),
-		      (double)(from_ns - t->start_ns) / 1e3,
-		      (double)(to_ns - from_ns) / 1e3);
+	next_event(t);
+	gt_json_begin(json, t->out);
+	gt_json_open_object(json, NULL, GT_JSON_FLAT);
+	gt_json_put_text(json, "name", name);
 }
 
-static void gt_tracing_step(struct gt_tracing *t, uint32_t rank,
-			    const struct gt_trace_step *step)
+static void put_us(struct gt_json_writer *json, const char *key, int64_t ns)
 {
-	if (step->from != GT_TRACE_NONE && step->begin_ns > step->since_ns) {
-		gt_tracing_next(t);
-		gt_buf_printf(t->out,
-			      "{\"name\": \"wait for rank %u\", \"cat\": "
-			      "\"wait\", ",
-			      step->from);
-		gt_tracing_slice(t, rank, step, step->since_ns, step->begin_ns);
-		gt_buf_puts(t->out, "}");
-	}
-	gt_tracing_next(t);
-	gt_buf_printf(t->out, "{\"name\": \"%s\", \"cat\": \"move\", ",
-		      gt_op_name((enum gt_op)step->op));
-	gt_tracing_slice(t, rank, step, step->begin_ns, step->end_ns);
-	gt_buf_printf(t->out,
-		      ", \"args\": {\"channel\": %u, \"step\": %u, "
-		      "\"loop\": %u, \"bytes\": %llu",
-		      step->channel, step->step, step->loop,
-		      (unsigned long long)step->bytes);
+	gt_json_put_double(json, key, "%.3f", (double)ns / 1e3);
+}
+
+static void put_slice(const struct document *t, struct gt_json_writer *json,
+		      uint32_t rank, const struct gt_trace_step *step,
+		      int64_t from_ns, int64_t to_ns)
+{
+	gt_json_put_text(json, "ph", "X");
+	gt_json_put_int(json, "pid", rank);
+	gt_json_put_int(json, "tid", thread_of(step));
+	put_us(json, "ts", from_ns - t->start_ns);
+	put_us(json, "dur", to_ns - from_ns);
+}
+
+static void put_wait(struct document *t, uint32_t rank,
+		     const struct gt_trace_step *step)
+{
+	struct gt_json_writer json;
+	char name[32];
+
+	snprintf(name, sizeof(name), "wait for rank %u", step->from);
+	begin_event(t, &json, name);
+	gt_json_put_text(&json, "cat", "wait");
+	put_slice(t, &json, rank, step, step->since_ns, step->begin_ns);
+	gt_json_end(&json);
+}
+
+static void put_step(struct document *t, uint32_t rank,
+		     const struct gt_trace_step *step)
+{
+	struct gt_json_writer json;
+
+	if (step->from != GT_TRACE_NONE && step->begin_ns > step->since_ns)
+		put_wait(t, rank, step);
+	begin_event(t, &json, gt_op_name((enum gt_op)step->op));
+	gt_json_put_text(&json, "cat", "move");
+	put_slice(t, &json, rank, step, step->begin_ns, step->end_ns);
+	gt_json_open_object(&json, "args", GT_JSON_FLAT);
+	gt_json_put_int(&json, "channel", step->channel);
+	gt_json_put_int(&json, "step", step->step);
+	gt_json_put_int(&json, "loop", step->loop);
+	gt_json_put_int(&json, "bytes", (int64_t)step->bytes);
 	if (step->post_ns)
-		gt_buf_printf(t->out, ", \"post_us\": %.3f",
-			      (double)step->post_ns / 1e3);
+		put_us(&json, "post_us", step->post_ns);
 	if (step->from != GT_TRACE_NONE)
-		gt_buf_printf(t->out, ", \"from\": %u", step->from);
+		gt_json_put_int(&json, "from", step->from);
 	if (step->to != GT_TRACE_NONE)
-		gt_buf_printf(t->out, ", \"to\": %u", step->to);
-	gt_buf_puts(t->out, "}}");
+		gt_json_put_int(&json, "to", step->to);
+	gt_json_end(&json);
+	gt_json_end(&json);
+}
+
+/* Write the name of a rank, or of one of its threads. */
+static void put_name(struct document *t, const char *kind, uint32_t rank,
+		     const struct gt_trace_step *thread, const char *name)
+{
+	struct gt_json_writer json;
+
+	begin_event(t, &json, kind);
+	gt_json_put_text(&json, "ph", "M");
+	gt_json_put_int(&json, "pid", rank);
+	if (thread)
+		gt_json_put_int(&json, "tid", thread_of(thread));
+	gt_json_open_object(&json, "args", GT_JSON_FLAT);
+	gt_json_put_text(&json, "name", name);
+	gt_json_end(&json);
+	gt_json_end(&json);
 }
 
 /* Write the rank's name, and each thread's at its first step. */
-static void gt_tracing_names(struct gt_tracing *t, uint32_t rank)
+static void put_names(struct document *t, uint32_t rank)
 {
 	const struct gt_trace_rank *me = &t->trace->ranks[rank];
 	const struct gt_trace_step *step = me->steps;
 	struct gt_buf name = GT_BUF_INIT;
+	char thread[64];
 
 	gt_buf_printf(&name, "rank %u %s", rank, t->plan->ranks[rank].device);
-	gt_tracing_next(t);
-	gt_buf_printf(t->out,
-		      "{\"name\": \"process_name\", \"ph\": \"M\", \"pid\": "
-		      "%u, \"args\": {\"name\": ",
-		      rank);
-	gt_json_quote(t->out, name.failed ? "" : name.text);
-	gt_buf_puts(t->out, "}}");
+	put_name(t, "process_name", rank, NULL, name.failed ? "" : name.text);
 	gt_buf_release(&name);
 	for (uint64_t i = 0; i < me->nsteps; i++, step++) {
 		if (step->loop || step->step)
 			continue;
-		gt_tracing_next(t);
-		gt_buf_printf(t->out,
-			      "{\"name\": \"thread_name\", \"ph\": \"M\", "
-			      "\"pid\": %u, \"tid\": %u, \"args\": {\"name\": "
-			      "\"channel %u lane %u worker %u\"}}",
-			      rank, gt_tracing_thread(step), step->channel,
-			      step->lane, step->worker);
+		snprintf(thread, sizeof(thread), "channel %u lane %u worker %u",
+			 step->channel, step->lane, step->worker);
+		put_name(t, "thread_name", rank, step, thread);
 	}
 }
 
-/* Write what the run was and every link, and tell of the slowest one. */
-static void gt_tracing_other(struct gt_tracing *t,
-			     const struct gt_exec_request *req)
+/* Write the links that carried something, each on a line of its own. */
+static void put_links(const struct document *t)
 {
-	const struct gt_trace_link *link;
-	uint32_t from, to, n = t->trace->nranks;
-	uint64_t dropped = 0;
-	int any = 0;
+	uint32_t n = t->trace->nranks;
+	const char *between = "\n ";
+	struct gt_json_writer json;
 
-	for (uint32_t r = 0; r < n; r++)
+	for (uint32_t i = 0; i < n * n; i++) {
+		const struct gt_trace_link *link =
+			&t->trace->ranks[i / n].links[i % n];
+
+		if (!link->bytes)
+			continue;
+		gt_buf_puts(t->out, between);
+		between = ",\n ";
+		gt_json_begin(&json, t->out);
+		gt_json_open_object(&json, NULL, GT_JSON_FLAT);
+		gt_json_put_int(&json, "from", i / n);
+		gt_json_put_int(&json, "to", i % n);
+		gt_json_put_int(&json, "bytes", (int64_t)link->bytes);
+		put_us(&json, "busy_us", link->busy_ns);
+		gt_json_put_double(&json, "gbs", "%.3f", gt_trace_gbs(link));
+		put_us(&json, "receiver_waited_us",
+		       t->trace->ranks[i % n].waits_ns[i / n]);
+		gt_json_end(&json);
+	}
+}
+
+/* Write what the run was, its slowest link and all links. */
+static void put_run(struct document *t, const struct gt_exec_request *req)
+{
+	struct gt_json_writer json;
+	uint64_t dropped = 0;
+	uint32_t from, to;
+
+	for (uint32_t r = 0; r < t->trace->nranks; r++)
 		dropped += t->trace->ranks[r].ndropped;
-	gt_buf_printf(t->out,
-		      "\n], \"displayTimeUnit\": \"ns\",\n\"otherData\": "
-		      "{\"schema\": \"gtopo.trace/1\", \"coll\": \"%s\", "
-		      "\"dtype\": \"%s\", \"op\": \"%s\", \"count\": %llu, "
-		      "\"steps_dropped\": %llu,\n\"slowest_link\": ",
-		      gt_coll_name(req->coll), gt_dtype_name(req->dtype),
-		      gt_redop_name(req->op), (unsigned long long)req->count,
-		      (unsigned long long)dropped);
+	gt_json_begin(&json, t->out);
+	gt_json_open_object(&json, NULL, GT_JSON_FLAT);
+	gt_json_put_text(&json, "schema", "gtopo.trace/1");
+	gt_json_put_text(&json, "coll", gt_coll_name(req->coll));
+	gt_json_put_text(&json, "dtype", gt_dtype_name(req->dtype));
+	gt_json_put_text(&json, "op", gt_redop_name(req->op));
+	gt_json_put_int(&json, "count", (int64_t)req->count);
+	gt_json_put_int(&json, "steps_dropped", (int64_t)dropped);
+	gt_buf_puts(t->out, ",\n\"slowest_link\": ");
 	if (gt_trace_slowest(t->trace, &from, &to))
 		gt_buf_printf(t->out, "{\"from\": %u, \"to\": %u}", from, to);
 	else
 		gt_buf_puts(t->out, "null");
 	gt_buf_puts(t->out, ",\n\"links\": [");
-	for (uint32_t i = 0; i < n * n; i++) {
-		link = &t->trace->ranks[i / n].links[i % n];
-		if (!link->bytes)
-			continue;
-		gt_buf_printf(t->out,
-			      "%s\n {\"from\": %u, \"to\": %u, \"bytes\": "
-			      "%llu, \"busy_us\": %.3f, \"gbs\": %.3f, "
-			      "\"receiver_waited_us\": %.3f}",
-			      any++ ? "," : "", i / n, i % n,
-			      (unsigned long long)link->bytes,
-			      (double)link->busy_ns / 1e3, gt_trace_gbs(link),
-			      (double)t->trace->ranks[i % n].waits_ns[i / n] /
-				      1e3);
-	}
-	gt_buf_puts(t->out, "]}}\n");
+	put_links(t);
+	gt_buf_puts(t->out, "]");
+	gt_json_end(&json);
 }
 
-static void gt_tracing_tell(const struct gt_cmd_args *args,
-			    const struct gt_tracing *t)
+static void tell_slowest(const struct gt_cmd_args *args,
+			 const struct document *t)
 {
 	const struct gt_plan_rank *ranks = t->plan->ranks;
 	const struct gt_trace_link *link;
@@ -179,20 +225,22 @@ int gt_run_trace_write(const struct gt_cmd_args *args, const char *path,
 		       const struct gt_trace *trace, struct gt_err *err)
 {
 	struct gt_buf out = GT_BUF_INIT;
-	struct gt_tracing t = {plan, trace, &out, gt_tracing_start(trace), 0};
+	struct document t = {plan, trace, &out, find_start(trace), 0};
 	int rc;
 
 	gt_buf_puts(&out, "{\"traceEvents\": [");
 	for (uint32_t r = 0; r < trace->nranks; r++) {
-		gt_tracing_names(&t, r);
+		put_names(&t, r);
 		for (uint64_t i = 0; i < trace->ranks[r].nsteps; i++)
-			gt_tracing_step(&t, r, &trace->ranks[r].steps[i]);
+			put_step(&t, r, &trace->ranks[r].steps[i]);
 	}
-	gt_tracing_other(&t, req);
+	gt_buf_puts(&out, "\n], \"displayTimeUnit\": \"ns\",\n\"otherData\": ");
+	put_run(&t, req);
+	gt_buf_puts(&out, "}\n");
 	rc = out.failed ? gt_err_nomem(err)
 			: gt_file_write(path, out.text, out.len, err);
 	gt_buf_release(&out);
 	if (!rc)
-		gt_tracing_tell(args, &t);
+		tell_slowest(args, &t);
 	return rc;
 }

@@ -5,3 +5,5 @@ gtopo_core_sources += \
 	%D%/progress.h \
 	%D%/tell.c \
 	%D%/tell.h
+
+EXTRA_DIST += %D%/README.md

@@ -4,7 +4,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/json.h"
+#include "base/json_writer.h"
 #include "base/text.h"
 #include "cli/common/proof_text.h"
 
@@ -136,63 +136,68 @@ void gt_verdict_text(const struct gt_verdict *verdict, struct gt_buf *out)
 			      verdict->topology);
 }
 
-static void gt_verdict_json_bound(struct gt_buf *out, const char *key,
-				  struct gt_rat bound,
-				  enum gt_bound_state state)
+static void put_bound(struct gt_json_writer *json, const char *key,
+		      struct gt_rat bound, enum gt_bound_state state)
 {
 	char text[GT_RAT_TEXT_MAX];
 
-	gt_buf_printf(out,
-		      ", \"%s\": {\"gbs\": \"%s\", \"proven\": %s, "
-		      "\"state\": \"%s\"}",
-		      key, gt_rat_print(bound, text),
-		      state == GT_BOUND_PROVEN ? "true" : "false",
-		      gt_bound_state_text(state));
+	gt_json_open_object(json, key, GT_JSON_FLAT);
+	gt_json_put_text(json, "gbs", gt_rat_print(bound, text));
+	gt_json_put_bool(json, "proven", state == GT_BOUND_PROVEN);
+	gt_json_put_text(json, "state", gt_bound_state_text(state));
+	gt_json_end(json);
+}
+
+static void put_proof(struct gt_json_writer *json,
+		      const struct gt_verdict *verdict)
+{
+	const struct gt_plan_proof *proof = &verdict->plan->proof;
+	const struct gt_plan_report *report = &verdict->report;
+	char text[GT_RAT_TEXT_MAX];
+
+	gt_json_put_text(json, "class", gt_proof_name(proof->class_));
+	gt_json_put_text(json, "value", gt_rat_print(proof->value, text));
+	gt_json_put_bool(json, "optimal", proof->optimal);
+	put_bound(json, "bound", proof->bound, report->bound);
+	if (proof->nequal) {
+		gt_json_open_object(json, "equal", GT_JSON_FLAT);
+		gt_json_put_int(json, "max_channels", proof->nequal);
+		gt_json_put_int(json, "open", report->nopen);
+		gt_json_put_text(json, "state",
+				 gt_bound_state_text(report->equal));
+		gt_json_end(json);
+	}
+	if (proof->has_any_bound)
+		put_bound(json, "any_bound", proof->any_bound,
+			  report->any_bound);
 }
 
 void gt_verdict_json(const struct gt_verdict *verdict, const struct gt_err *err,
 		     struct gt_buf *out)
 {
 	const struct gt_plan *plan = verdict->plan;
-	const struct gt_plan_proof *proof = &plan->proof;
-	char text[GT_RAT_TEXT_MAX];
+	struct gt_buf colls = GT_BUF_INIT;
+	struct gt_json_writer json;
 
-	gt_buf_puts(out, "{\"collective\": \"");
-	gt_verdict_colls(verdict, out);
-	gt_buf_printf(out,
-		      "\", \"ranks\": %" PRIu32 ", \"channels\": %" PRIu32
-		      ", \"slots\": %" PRIu32 ", \"correct\": %s",
-		      plan->nranks, plan->nchannels, plan->fifo_slots,
-		      err->code ? "false" : "true");
-	if (!err->code && verdict->topology) {
-		gt_buf_puts(out, ", \"topology\": ");
-		gt_json_quote(out, verdict->topology);
-	}
+	gt_verdict_colls(verdict, &colls);
+	gt_json_begin(&json, out);
+	gt_json_open_object(&json, NULL, GT_JSON_FLAT);
+	gt_json_put_text(&json, "collective", gt_buf_text(&colls));
+	gt_json_put_int(&json, "ranks", plan->nranks);
+	gt_json_put_int(&json, "channels", plan->nchannels);
+	gt_json_put_int(&json, "slots", plan->fifo_slots);
+	gt_json_put_bool(&json, "correct", !err->code);
 	if (err->code) {
-		gt_buf_puts(out, ", \"where\": ");
-		gt_json_quote(out, err->where);
-		gt_buf_puts(out, ", \"fault\": ");
-		gt_json_quote(out, err->text);
-	} else if (plan->has_proof) {
-		gt_buf_printf(out,
-			      ", \"class\": \"%s\", \"value\": \"%s\", "
-			      "\"optimal\": %s",
-			      gt_proof_name(proof->class_),
-			      gt_rat_print(proof->value, text),
-			      proof->optimal ? "true" : "false");
-		gt_verdict_json_bound(out, "bound", proof->bound,
-				      verdict->report.bound);
-		if (proof->nequal)
-			gt_buf_printf(
-				out,
-				", \"equal\": {\"max_channels\": %" PRIu32
-				", \"open\": %" PRIu32 ", \"state\": \"%s\"}",
-				proof->nequal, verdict->report.nopen,
-				gt_bound_state_text(verdict->report.equal));
-		if (proof->has_any_bound)
-			gt_verdict_json_bound(out, "any_bound",
-					      proof->any_bound,
-					      verdict->report.any_bound);
+		gt_json_put_text(&json, "where", err->where);
+		gt_json_put_text(&json, "fault", err->text);
+	} else {
+		if (verdict->topology)
+			gt_json_put_text(&json, "topology", verdict->topology);
+		if (plan->has_proof)
+			put_proof(&json, verdict);
 	}
-	gt_buf_puts(out, "}\n");
+	gt_json_end(&json);
+	gt_buf_puts(out, "\n");
+	out->failed |= colls.failed;
+	gt_buf_release(&colls);
 }
