@@ -7,12 +7,12 @@ unit_tests += \
 	%D%/cli/health/test_reach \
 	%D%/cli/test_opt \
 	%D%/cli/tune/test_tune \
+	%D%/exec/cuda/test_bundle \
 	%D%/exec/host/test_reduce \
 	%D%/exec/link/tcp/test_tcp \
 	%D%/exec/link/test_fd_passing \
 	%D%/exec/link/test_fifo \
 	%D%/exec/link/test_link \
-	%D%/exec/test_bundle \
 	%D%/exec/test_engine \
 	%D%/exec/trace/test_trace \
 	%D%/kernels/test_fp8 \

@@ -12,7 +12,7 @@
 #include "exec/cuda/p2p/memory.h"
 #include "exec/cuda/p2p/scratch_reduce_group.h"
 #include "exec/cuda/tuning.h"
-#include "exec/link/bundle.h"
+#include "exec/cuda/bundle.h"
 #include "plan/ir/plan.h"
 
 enum {
@@ -65,13 +65,13 @@ void gt_cuda_fusion_add(const struct gt_engine *engine,
 		.slice = all ? gt_fusion_block_bytes(engine, req,
 						     GT_ALGO_TWO_SHOT)
 			     : 0,
-		.two = choice->algo == GT_ALGO_TWO_SHOT,
+		.two_shots = choice->algo == GT_ALGO_TWO_SHOT,
 		.ll128 = choice->protocol == GT_PROTOCOL_LL128,
-		.fixed = req->choice || !engine->config.best,
+		.is_fixed = req->choice || !engine->config.best,
 		.push = (uint8_t)gt_choice_is_scratch_reduce(choice,
 							     req->coll)};
-	op->pushes = all && op->bytes >= GT_FUSION_SCRATCH_BYTES &&
-		     gt_scratch_group_can(engine, req);
+	op->may_push = all && op->bytes >= GT_FUSION_SCRATCH_BYTES &&
+		       gt_scratch_group_can(engine, req);
 	bundle->reqs[bundle->n++] = req;
 }
 
@@ -81,17 +81,17 @@ static struct gt_bundle_limits gt_fusion_limits(const struct gt_engine *engine)
 					  .ops = GT_GROUP_OPS,
 					  .warps = engine->processors *
 						   GT_GROUP_WARPS,
-					  .whole = engine->has_128b_stores};
+					  .has_ll128 = engine->has_128b_stores};
 
 	for (int i = 0; i < 2; i++)
-		limits.room[i] = (uint32_t)(gt_cuda_ll_buffer_bytes(i) /
-					    GT_PACKET_CHUNK_BYTES);
+		limits.chunks[i] = (uint32_t)(gt_cuda_ll_buffer_bytes(i) /
+					      GT_PACKET_CHUNK_BYTES);
 	return limits;
 }
 
 static enum gt_algo gt_fusion_algo(const struct gt_bundle_op *op)
 {
-	return op->two ? GT_ALGO_TWO_SHOT : GT_ALGO_ONE_SHOT;
+	return op->two_shots ? GT_ALGO_TWO_SHOT : GT_ALGO_ONE_SHOT;
 }
 
 static struct gt_group_op gt_group_op_of(const struct gt_engine *engine,

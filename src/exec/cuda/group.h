@@ -6,7 +6,7 @@
 #define GT_EXEC_CUDA_GROUP_H
 
 #include "exec/cuda/device/state.h"
-#include "exec/link/bundle.h"
+#include "exec/cuda/bundle.h"
 
 struct gt_cuda_fusion {
 	const struct gt_exec_request *reqs[GT_GROUP_OPS];

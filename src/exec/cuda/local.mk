@@ -1,5 +1,10 @@
 EXTRA_DIST += %D%/README.md
 
+# needs no GPU, so that it is tested without one
+gtopo_core_sources += \
+	%D%/bundle.c \
+	%D%/bundle.h
+
 if HAVE_CUDA
 gtopo_core_sources += \
 	%D%/connect.c \

@@ -1,8 +1,6 @@
 gtopo_core_sources += \
 	%D%/bell.c \
 	%D%/bell.h \
-	%D%/bundle.c \
-	%D%/bundle.h \
 	%D%/fd_passing.c \
 	%D%/fd_passing.h \
 	%D%/fifo.c \

@@ -1,26 +1,39 @@
-#include "exec/link/bundle.h"
+/*
+ * The arithmetic of bundles (exec/cuda/bundle.h): which thresholds hold for
+ * operations seen together, and how chunks and warps are divided among them.
+ */
+#include "exec/cuda/bundle.h"
 
 #include "kernels/kernels.h"
 
 enum {
-	/* In chunks of ll, all together: ll128 is faster from here on. */
+	/*
+	 * From so many chunks of LL on, of all operations together, LL128 is
+	 * faster.
+	 */
 	GT_BUNDLE_LL_CHUNKS = 64,
-	/* In chunks that leave a GPU: what a second trip must save. */
+	/* A second trip must save so many chunks that leave a GPU. */
 	GT_BUNDLE_TRIP_CHUNKS = 600,
-	/* Of all of them: as of one, in exec/cuda/tuning.c. */
+	/*
+	 * From so many bytes of all operations on they push, as one operation
+	 * does (exec/cuda/tuning.c).
+	 */
 	GT_BUNDLE_PUSH_BYTES = 6 << 20,
 };
 
-/* Together they are as many bytes as go so when they are one operation's. */
+/*
+ * Push what may be pushed, if all together have as many bytes as one operation
+ * needs for that.
+ */
 static void gt_bundle_pushes(struct gt_bundle_op *ops, uint32_t n)
 {
 	uint64_t all = 0;
 
 	for (uint32_t i = 0; i < n; i++)
-		if (ops[i].push || (ops[i].pushes && !ops[i].fixed))
+		if (ops[i].push || (ops[i].may_push && !ops[i].is_fixed))
 			all += ops[i].bytes;
 	for (uint32_t i = 0; all > GT_BUNDLE_PUSH_BYTES && i < n; i++)
-		if (ops[i].pushes && !ops[i].fixed)
+		if (ops[i].may_push && !ops[i].is_fixed)
 			ops[i].push = 1;
 }
 
@@ -31,24 +44,24 @@ static uint32_t gt_chunks_of(uint64_t bytes, int ll128)
 	return bytes ? (uint32_t)((bytes + each - 1) / each) : 1;
 }
 
-/* Of a part. */
+/* How many chunks a part of the operation has. */
 static uint32_t gt_bundle_chunks(const struct gt_bundle_op *op, int ll128)
 {
-	return gt_chunks_of(op->two ? op->slice : op->bytes, ll128);
+	return gt_chunks_of(op->two_shots ? op->slice : op->bytes, ll128);
 }
 
 static uint32_t gt_bundle_parts(const struct gt_bundle_op *op)
 {
-	return op->two ? 2 : 1;
+	return op->two_shots ? 2 : 1;
 }
 
-/* Chunks to each other rank that two shots save, if any. */
+/* How many chunks to each other rank two shots save, if any. */
 static uint32_t gt_bundle_saves(const struct gt_bundle_op *op)
 {
 	uint32_t one = gt_chunks_of(op->bytes, 1);
 	uint32_t two = gt_chunks_of(op->slice, 1) * 2;
 
-	if (op->fixed || op->push || op->two || !op->slice)
+	if (op->is_fixed || op->push || op->two_shots || !op->slice)
 		return 0;
 	return one <= two ? 0 : one - two;
 }
@@ -64,7 +77,7 @@ static void gt_bundle_shots(struct gt_bundle_op *ops, uint32_t n,
 		return;
 	for (uint32_t i = 0; i < n; i++)
 		if (gt_bundle_saves(&ops[i]))
-			ops[i].two = 1;
+			ops[i].two_shots = 1;
 }
 
 static void gt_bundle_protocols(struct gt_bundle_op *ops, uint32_t n)
@@ -78,7 +91,7 @@ static void gt_bundle_protocols(struct gt_bundle_op *ops, uint32_t n)
 	if (all <= GT_BUNDLE_LL_CHUNKS)
 		return;
 	for (uint32_t i = 0; i < n; i++)
-		if (!ops[i].fixed && !ops[i].push &&
+		if (!ops[i].is_fixed && !ops[i].push &&
 		    gt_bundle_chunks(&ops[i], 1) < gt_bundle_chunks(&ops[i], 0))
 			ops[i].ll128 = 1;
 }
@@ -88,11 +101,14 @@ void gt_bundle_choose(struct gt_bundle_op *ops, uint32_t n,
 {
 	gt_bundle_pushes(ops, n);
 	gt_bundle_shots(ops, n, limits->nranks);
-	if (limits->whole)
+	if (limits->has_ll128)
 		gt_bundle_protocols(ops, n);
 }
 
-/* Its place behind used[ll] and used[ll128] chunks; 0: there is none. */
+/*
+ * Give the operation its chunks behind the used[ll] and used[ll128] ones; 0:
+ * they do not fit.
+ */
 static int gt_bundle_place(struct gt_bundle_op *op, uint32_t used[2],
 			   const struct gt_bundle_limits *limits)
 {
@@ -100,13 +116,16 @@ static int gt_bundle_place(struct gt_bundle_op *op, uint32_t used[2],
 
 	op->chunks = gt_bundle_chunks(op, op->ll128);
 	op->ll_chunk = used[box];
-	if (op->chunks * gt_bundle_parts(op) > limits->room[box] - used[box])
+	if (op->chunks * gt_bundle_parts(op) > limits->chunks[box] - used[box])
 		return 0;
 	used[box] += op->chunks * gt_bundle_parts(op);
 	return 1;
 }
 
-/* So that none of them has more chunks, of either part, to see to. */
+/*
+ * How many warps it takes so that none has more than `most` chunks to see to,
+ * of either part.
+ */
 static uint32_t gt_bundle_warps(const struct gt_bundle_op *op, uint32_t most)
 {
 	uint32_t each = most / gt_bundle_parts(op);
@@ -124,7 +143,7 @@ static uint64_t gt_bundle_all_warps(const struct gt_bundle_op *ops, uint32_t n,
 	return all;
 }
 
-/* The fewest chunks a warp with which there are warps enough. */
+/* The fewest chunks for each warp with which there are warps enough. */
 static uint32_t gt_bundle_least(const struct gt_bundle_op *ops, uint32_t n,
 				uint32_t warps)
 {

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exec/link/bundle.h"
+#include "exec/cuda/bundle.h"
 #include "kernels/kernels.h"
 
 enum { OPS = 300, ROUNDS = 3000, BOX = 10000 };
@@ -20,7 +20,7 @@ static uint32_t draw(uint64_t *state, uint32_t below)
 
 static uint32_t chunks_of(const struct gt_bundle_op *op)
 {
-	uint64_t bytes = op->two ? op->slice : op->bytes;
+	uint64_t bytes = op->two_shots ? op->slice : op->bytes;
 	uint64_t each = op->ll128 ? GT_LL128_CHUNK_DATA : GT_LL_CHUNK_DATA;
 	uint64_t n = (bytes + each - 1) / each;
 
@@ -37,12 +37,12 @@ static void expect_launch(const struct gt_bundle_op *ops, uint32_t n,
 	memset(taken, 0, sizeof(taken));
 	assert_true(n >= 1 && n <= limits->ops);
 	for (uint32_t i = 0; i < n; i++) {
-		uint32_t parts = ops[i].two ? 2 : 1;
+		uint32_t parts = ops[i].two_shots ? 2 : 1;
 		uint32_t box = ops[i].ll128 != 0;
 
 		assert_int_equal(ops[i].chunks, chunks_of(&ops[i]));
 		assert_true(ops[i].ll_chunk + parts * ops[i].chunks <=
-			    limits->room[box]);
+			    limits->chunks[box]);
 		for (uint32_t c = 0; c < parts * ops[i].chunks; c++) {
 			assert_int_equal(taken[box][ops[i].ll_chunk + c], 0);
 			taken[box][ops[i].ll_chunk + c] = 1;
@@ -57,7 +57,8 @@ static void expect_launch(const struct gt_bundle_op *ops, uint32_t n,
 /* What a warp of the operation has to do. */
 static uint32_t load(const struct gt_bundle_op *op)
 {
-	return (op->chunks + op->warps - 1) / op->warps * (op->two ? 2 : 1);
+	return (op->chunks + op->warps - 1) / op->warps *
+	       (op->two_shots ? 2 : 1);
 }
 
 /* With one warp more than all have, would the slowest be quicker? */
@@ -70,7 +71,8 @@ static void expect_spread(const struct gt_bundle_op *ops, uint32_t n,
 		if (load(&ops[i]) > most)
 			most = load(&ops[i]);
 	for (uint32_t i = 0; i < n; i++) {
-		uint32_t parts = ops[i].two ? 2 : 1, rounds = most / parts;
+		uint32_t parts = ops[i].two_shots ? 2 : 1,
+			 rounds = most / parts;
 
 		warps += ops[i].warps;
 		/* Warps with which all are quicker than the slowest is now. */
@@ -96,16 +98,16 @@ static uint64_t draw_bytes(uint64_t *state, uint64_t most)
 static struct gt_bundle_op draw_op(uint64_t *state,
 				   const struct gt_bundle_limits *limits)
 {
-	struct gt_bundle_op op = {.fixed = !draw(state, 4),
-				  .ll128 = limits->whole && draw(state, 2)};
+	struct gt_bundle_op op = {.is_fixed = !draw(state, 4),
+				  .ll128 = limits->has_ll128 && draw(state, 2)};
 	uint64_t room =
-		limits->room[op.ll128] *
+		limits->chunks[op.ll128] *
 		(uint64_t)(op.ll128 ? GT_LL128_CHUNK_DATA : GT_LL_CHUNK_DATA);
 
 	op.bytes = draw_bytes(state, room);
 	if (draw(state, 2)) {
-		op.two = !op.fixed && draw(state, 2);
-		if (op.two)
+		op.two_shots = !op.is_fixed && draw(state, 2);
+		if (op.two_shots)
 			op.bytes = op.bytes / 2 / 128 * 128;
 		op.slice = op.bytes / limits->nranks;
 	}
@@ -118,8 +120,8 @@ static uint32_t draw_limits(uint64_t *state, struct gt_bundle_limits *limits)
 		(struct gt_bundle_limits){.nranks = 2 + draw(state, 15),
 					  .ops = 1 + draw(state, 80),
 					  .warps = 16 * (1 + draw(state, 150)),
-					  .room = {1024, 9216},
-					  .whole = (int)draw(state, 2)};
+					  .chunks = {1024, 9216},
+					  .has_ll128 = (int)draw(state, 2)};
 	return 1 + draw(state, OPS);
 }
 
@@ -149,8 +151,8 @@ static void test_random(void **state)
 static const struct gt_bundle_limits h200 = {.nranks = 4,
 					     .ops = GT_GROUP_OPS,
 					     .warps = 132 * GT_PACKET_WARPS,
-					     .room = {1024, 9216},
-					     .whole = 1};
+					     .chunks = {1024, 9216},
+					     .has_ll128 = 1};
 
 /* n all-reduces of so many bytes; launches that they take. */
 static uint32_t launches(struct gt_bundle_op *ops, uint32_t n, uint64_t bytes)
@@ -175,16 +177,16 @@ static void test_chosen(void **state)
 	(void)state;
 	/* Few bytes go in one shot, by ll; each chunk has a warp. */
 	assert_int_equal(launches(ops, 4, 1 << 10), 1);
-	assert_false(ops[0].two || ops[0].ll128);
+	assert_false(ops[0].two_shots || ops[0].ll128);
 	assert_int_equal(ops[3].warps, 2);
 	/* Many together do not, though each alone would. */
 	assert_int_equal(launches(ops, 1, 16 << 10), 1);
-	assert_false(ops[0].two || ops[0].ll128);
+	assert_false(ops[0].two_shots || ops[0].ll128);
 	assert_int_equal(launches(ops, 64, 16 << 10), 1);
-	assert_true(ops[0].two && ops[63].two && ops[63].ll128);
+	assert_true(ops[0].two_shots && ops[63].two_shots && ops[63].ll128);
 	/* Nothing is saved where a chunk would be nearly empty. */
 	assert_int_equal(launches(ops, GT_GROUP_OPS, 512), 1);
-	assert_false(ops[0].two || ops[0].ll128);
+	assert_false(ops[0].two_shots || ops[0].ll128);
 	/* More than arguments, and more than mailboxes have room for. */
 	assert_int_equal(launches(ops, GT_GROUP_OPS + 1, 512), 2);
 	assert_int_equal(launches(ops, 64, 1 << 20), 4);
@@ -197,11 +199,12 @@ static void test_fixed(void **state)
 
 	(void)state;
 	for (int i = 0; i < 8; i++)
-		ops[i] = (struct gt_bundle_op){
-			.bytes = 512 << 10, .slice = 128 << 10, .fixed = i % 2};
+		ops[i] = (struct gt_bundle_op){.bytes = 512 << 10,
+					       .slice = 128 << 10,
+					       .is_fixed = i % 2};
 	gt_bundle_choose(ops, 8, &h200);
 	for (int i = 0; i < 8; i++)
-		assert_int_equal(ops[i].two && ops[i].ll128, !(i % 2));
+		assert_int_equal(ops[i].two_shots && ops[i].ll128, !(i % 2));
 	assert_int_equal(gt_bundle_divide(ops, 8, &h200), 3);
 }
 
@@ -210,7 +213,7 @@ static struct gt_bundle_op allreduce_of(uint64_t bytes)
 	return (struct gt_bundle_op){.bytes = bytes,
 				     .slice = bytes / 4,
 				     .push = bytes > 6 << 20,
-				     .pushes = bytes >= 128 << 10};
+				     .may_push = bytes >= 128 << 10};
 }
 
 /* Through scratch go those that are as many bytes together as one would be. */
@@ -226,13 +229,13 @@ static void test_pushed(void **state)
 		assert_true(!ops[i].push && ops[i].ll128);
 	for (int i = 0; i < 40; i++)
 		ops[i] = allreduce_of(i % 2 ? 1 << 10 : 512 << 10);
-	ops[2].fixed = 1;
-	ops[4].pushes = 0;
+	ops[2].is_fixed = 1;
+	ops[4].may_push = 0;
 	gt_bundle_choose(ops, 40, &h200);
 	for (int i = 0; i < 40; i++)
 		assert_int_equal(ops[i].push, i % 2 == 0 && i != 2 && i != 4);
 	/* What goes packed is chosen as if the others were not there. */
-	assert_false(ops[1].two || ops[1].ll128);
+	assert_false(ops[1].two_shots || ops[1].ll128);
 	/* A large one takes others with it. */
 	ops[0] = allreduce_of(8 << 20);
 	ops[1] = allreduce_of(128 << 10);
