@@ -42,7 +42,7 @@ struct gt_kfd_gpu {
 	struct gt_machine_pci *pci;
 };
 
-struct gt_kfd_walk {
+struct gt_kfd_query {
 	const struct gt_probe_env *env;
 	struct gt_machine *machine;
 	struct gt_kfd_gpu *gpus;
@@ -80,16 +80,16 @@ static int gt_kfd_read(const char *root, const char *path,
 }
 
 /* Returns an attribute that AMD's driver adds to the function, or NULL. */
-static const char *gt_kfd_text(const struct gt_kfd_walk *walk,
+static const char *gt_kfd_text(const struct gt_kfd_query *query,
 			       const struct gt_machine_pci *pci,
 			       const char *name)
 {
 	char text[128];
 
-	if (!gt_sysfs_text(walk->env->root, text, sizeof(text),
+	if (!gt_sysfs_text(query->env->root, text, sizeof(text),
 			   "/sys/bus/pci/devices/%s/%s", pci->busid, name))
 		return NULL;
-	return gt_arena_strdup(walk->machine->arena, text);
+	return gt_arena_strdup(query->machine->arena, text);
 }
 
 static const char *gt_kfd_hidden(int index, unsigned long long unique_id)
@@ -106,7 +106,7 @@ static const char *gt_kfd_hidden(int index, unsigned long long unique_id)
 }
 
 /* Version 90402 is 9.4.2, gfx942; 90010 is gfx90a. */
-static void gt_kfd_version(const struct gt_kfd_walk *walk,
+static void gt_kfd_version(const struct gt_kfd_query *query,
 			   struct gt_machine_gpu *gpu,
 			   unsigned long long version)
 {
@@ -115,12 +115,12 @@ static void gt_kfd_version(const struct gt_kfd_walk *walk,
 	unsigned step = (unsigned)(version % 100);
 
 	gpu->sm = (int)(major * 10 + minor);
-	gpu->gcn = gt_arena_printf(walk->machine->arena, "gfx%u%x%x", major,
+	gpu->gcn = gt_arena_printf(query->machine->arena, "gfx%u%x%x", major,
 				   minor, step);
 }
 
 /* Describes a GPU by what the driver says of its node and its function. */
-static void gt_kfd_describe(const struct gt_kfd_walk *walk,
+static void gt_kfd_describe(const struct gt_kfd_query *query,
 			    struct gt_machine_pci *pci,
 			    const unsigned long long value[])
 {
@@ -132,26 +132,26 @@ static void gt_kfd_describe(const struct gt_kfd_walk *walk,
 		pci->vendor = "0x1002";
 	}
 	gpu->dev = gpu->rank;
-	gt_kfd_version(walk, gpu, value[0]);
-	gpu->name = gt_kfd_text(walk, pci, "product_name");
-	gpu->vbios = gt_kfd_text(walk, pci, "vbios_version");
-	gpu->hidden = gt_kfd_hidden(walk->n, value[3]);
+	gt_kfd_version(query, gpu, value[0]);
+	gpu->name = gt_kfd_text(query, pci, "product_name");
+	gpu->vbios = gt_kfd_text(query, pci, "vbios_version");
+	gpu->hidden = gt_kfd_hidden(query->n, value[3]);
 }
 
-static int gt_kfd_add(struct gt_kfd_walk *walk, const char *node,
+static int gt_kfd_add(struct gt_kfd_query *query, const char *node,
 		      const unsigned long long value[])
 {
-	struct gt_kfd_gpu *found, **at = &walk->gpus;
+	struct gt_kfd_gpu *found, **at = &query->gpus;
 	char busid[GT_BUSID_MAX];
 
 	snprintf(busid, sizeof(busid), "%04llx:%02llx:%02llx.%llx",
 		 value[1] & 0xffffffff, value[2] >> 8 & 0xff,
 		 value[2] >> 3 & 0x1f, value[2] & 7);
-	found = gt_arena_alloc(walk->machine->arena, sizeof(*found));
+	found = gt_arena_alloc(query->machine->arena, sizeof(*found));
 	if (!found)
 		return GT_ESYS;
-	found->node = gt_arena_strdup(walk->machine->arena, node);
-	found->pci = gt_machine_pci(walk->machine, busid);
+	found->node = gt_arena_strdup(query->machine->arena, node);
+	found->pci = gt_machine_pci(query->machine, busid);
 	if (!found->node || !found->pci)
 		return GT_ESYS;
 	/*
@@ -160,24 +160,24 @@ static int gt_kfd_add(struct gt_kfd_walk *walk, const char *node,
 	 */
 	if (found->pci->gpu) {
 		gt_machine_note_detail(
-			walk->machine,
+			query->machine,
 			"kfd: node %s is a part of GPU %s, left out", node,
 			busid);
 		return GT_OK;
 	}
-	if (!gt_machine_gpu_new(walk->machine, found->pci))
+	if (!gt_machine_gpu_new(query->machine, found->pci))
 		return GT_ESYS;
-	gt_kfd_describe(walk, found->pci, value);
+	gt_kfd_describe(query, found->pci, value);
 	while (*at)
 		at = &(*at)->next;
 	*at = found;
-	walk->n++;
+	query->n++;
 	return GT_OK;
 }
 
 static int gt_kfd_node(const char *name, void *arg)
 {
-	struct gt_kfd_walk *walk = arg;
+	struct gt_kfd_query *query = arg;
 	/*
 	 * The values are what the GPU can do, where it is, and what it is
 	 * called.
@@ -193,15 +193,15 @@ static int gt_kfd_node(const char *name, void *arg)
 	if (snprintf(path, sizeof(path), GT_KFD_NODES "/%s/properties", name) >=
 	    PATH_MAX)
 		return GT_OK;
-	if (!gt_kfd_read(walk->env->root, path, keys))
-		walk->unread++;
-	return value[0] ? gt_kfd_add(walk, name, value) : GT_OK;
+	if (!gt_kfd_read(query->env->root, path, keys))
+		query->unread++;
+	return value[0] ? gt_kfd_add(query, name, value) : GT_OK;
 }
 
-static const struct gt_kfd_gpu *gt_kfd_find(const struct gt_kfd_walk *walk,
+static const struct gt_kfd_gpu *gt_kfd_find(const struct gt_kfd_query *query,
 					    unsigned long long node)
 {
-	const struct gt_kfd_gpu *gpu = walk->gpus;
+	const struct gt_kfd_gpu *gpu = query->gpus;
 
 	while (gpu && strtoull(gpu->node, NULL, 10) != node)
 		gpu = gpu->next;
@@ -214,30 +214,30 @@ static const struct gt_kfd_gpu *gt_kfd_find(const struct gt_kfd_walk *walk,
  */
 static int gt_kfd_link(const char *name, void *arg)
 {
-	struct gt_kfd_walk *walk = arg;
+	struct gt_kfd_query *query = arg;
 	unsigned long long type = 0, to = 0, weight = 0, one = 0, all = 0;
 	const struct gt_kfd_key keys[] = {
 		{"type", &type},         {"node_to", &to},
 		{"weight", &weight},     {"min_bandwidth", &one},
 		{"max_bandwidth", &all}, {NULL, NULL}};
-	struct gt_machine_nvlink **at = &walk->from->pci->gpu->nvlinks, *link;
+	struct gt_machine_nvlink **at = &query->from->pci->gpu->nvlinks, *link;
 	const struct gt_kfd_gpu *peer;
 	char path[PATH_MAX];
 
 	if (snprintf(path, sizeof(path),
 		     GT_KFD_NODES "/%s/io_links/%s/properties",
-		     walk->from->node, name) >= PATH_MAX)
+		     query->from->node, name) >= PATH_MAX)
 		return GT_OK;
-	gt_kfd_read(walk->env->root, path, keys);
-	peer = gt_kfd_find(walk, to);
+	gt_kfd_read(query->env->root, path, keys);
+	peer = gt_kfd_find(query, to);
 	if (type != GT_KFD_XGMI || !peer || (!all && weight != GT_KFD_WEIGHT))
 		return GT_OK;
-	link = gt_arena_alloc(walk->machine->arena, sizeof(*link));
+	link = gt_arena_alloc(query->machine->arena, sizeof(*link));
 	if (!link)
 		return GT_ESYS;
 	snprintf(link->target, sizeof(link->target), "%s", peer->pci->busid);
 	link->xgmi = 1;
-	link->tclass = (unsigned)gt_sysfs_long(walk->env->root, GT_CLASS_ACCEL,
+	link->tclass = (unsigned)gt_sysfs_long(query->env->root, GT_CLASS_ACCEL,
 					       "/sys/bus/pci/devices/%s/class",
 					       link->target);
 	link->count = 1;
@@ -255,18 +255,18 @@ static int gt_kfd_link(const char *name, void *arg)
 int gt_probe_kfd(const struct gt_probe_env *env, struct gt_machine *machine,
 		 struct gt_err *err)
 {
-	struct gt_kfd_walk walk = {.env = env, .machine = machine};
+	struct gt_kfd_query query = {.env = env, .machine = machine};
 	char dir[PATH_MAX];
-	int rc = gt_sysfs_each(env->root, GT_KFD_NODES, gt_kfd_node, &walk);
+	int rc = gt_sysfs_each(env->root, GT_KFD_NODES, gt_kfd_node, &query);
 
-	for (walk.from = walk.gpus; walk.from && !rc;
-	     walk.from = walk.from->next) {
+	for (query.from = query.gpus; query.from && !rc;
+	     query.from = query.from->next) {
 		snprintf(dir, sizeof(dir), GT_KFD_NODES "/%s/io_links",
-			 walk.from->node);
-		rc = gt_sysfs_each(env->root, dir, gt_kfd_link, &walk);
+			 query.from->node);
+		rc = gt_sysfs_each(env->root, dir, gt_kfd_link, &query);
 	}
 	gt_machine_note_detail(
 		machine, "kfd: GPUs: %d; nodes that could not be read: %d",
-		walk.n, walk.unread);
+		query.n, query.unread);
 	return rc ? gt_err_nomem(err) : GT_OK;
 }

@@ -27,7 +27,7 @@ enum {
 	GT_NAME_MAX = 64,
 };
 
-struct gt_net_walk {
+struct gt_net_query {
 	const struct gt_probe_env *env;
 	struct gt_machine *machine;
 };
@@ -100,12 +100,12 @@ static const char *gt_net_firmware(struct gt_machine *machine, const char *name)
  * it has none, as on a hypervisor's own bus), 0 when the interface is not to be
  * listed: virtual, or behind something that is no network controller (USB).
  */
-static int gt_net_place(struct gt_net_walk *walk, const char *name,
+static int gt_net_place(struct gt_net_query *query, const char *name,
 			struct gt_machine_pci **pci)
 {
-	const char *root = walk->env->root;
+	const char *root = query->env->root;
 	char path[PATH_MAX], busid[GT_BUSID_MAX];
-	int all = walk->env->all;
+	int all = query->env->all;
 
 	*pci = NULL;
 	if (!gt_sysfs_real(root, path, "/sys/class/net/%s/device", name) &&
@@ -113,7 +113,7 @@ static int gt_net_place(struct gt_net_walk *walk, const char *name,
 		return all;
 	if (!gt_sysfs_busid(path, busid, sizeof(busid)))
 		return 1;
-	*pci = gt_machine_pci_find(walk->machine, busid);
+	*pci = gt_machine_pci_find(query->machine, busid);
 	if (*pci && (*pci)->base_class >> 8 == 0x02)
 		return 1;
 	*pci = NULL;
@@ -122,8 +122,8 @@ static int gt_net_place(struct gt_net_walk *walk, const char *name,
 
 static int gt_net_probe(const char *name, void *arg)
 {
-	struct gt_net_walk *walk = arg;
-	const char *root = walk->env->root;
+	struct gt_net_query *query = arg;
+	const char *root = query->env->root;
 	struct gt_machine_pci *pci;
 	struct gt_machine_net *net;
 	long numa;
@@ -131,26 +131,26 @@ static int gt_net_probe(const char *name, void *arg)
 	if (strlen(name) >= GT_NAME_MAX ||
 	    gt_sysfs_long(root, GT_UNKNOWN, "/sys/class/net/%s/type", name) !=
 		    GT_ARPHRD_ETHER ||
-	    gt_machine_has_rdma_over(walk->machine, name))
+	    gt_machine_has_rdma_over(query->machine, name))
 		return 0;
-	if (!gt_net_place(walk, name, &pci)) {
+	if (!gt_net_place(query, name, &pci)) {
 		gt_machine_note_detail(
-			walk->machine,
+			query->machine,
 			"net: %s left out: virtual, or on no card", name);
 		return 0;
 	}
 	numa = gt_sysfs_long(root, GT_UNKNOWN,
 			     "/sys/class/net/%s/device/numa_node", name);
 	if (numa < 0)
-		numa = gt_machine_only_numa(walk->machine);
-	net = gt_machine_net_add(walk->machine, pci, (int)numa, name);
+		numa = gt_machine_only_numa(query->machine);
+	net = gt_machine_net_add(query->machine, pci, (int)numa, name);
 	if (!net)
 		return GT_ESYS;
 	net->layer = "eth";
 	net->state = gt_net_state(root, name);
 	net->active = !net->state || strcmp(net->state, "down") != 0;
 	if (!root[0])
-		net->firmware = gt_net_firmware(walk->machine, name);
+		net->firmware = gt_net_firmware(query->machine, name);
 	net->guid = gt_net_guid(root, name);
 	net->speed_mbps =
 		(int)gt_sysfs_long(root, 0, "/sys/class/net/%s/speed", name);
@@ -187,9 +187,9 @@ static void gt_net_cards(const struct gt_probe_env *env,
 int gt_probe_net(const struct gt_probe_env *env, struct gt_machine *machine,
 		 struct gt_err *err)
 {
-	struct gt_net_walk walk = {env, machine};
+	struct gt_net_query query = {env, machine};
 
-	if (gt_sysfs_each(env->root, "/sys/class/net", gt_net_probe, &walk))
+	if (gt_sysfs_each(env->root, "/sys/class/net", gt_net_probe, &query))
 		return gt_err_nomem(err);
 	gt_net_cards(env, machine);
 	return GT_OK;

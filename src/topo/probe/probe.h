@@ -2,7 +2,7 @@
  * Probes: each asks one source (hwloc, NVML, sysfs, libibverbs) and adds what
  * it learns to a struct gt_machine.  One const table, run in order.
  *
- * To add a probe: write src/topo/probe_x.c with one function of this type and
+ * To add a probe: write src/topo/probe/x.c with one function of this type and
  * put it into the table in probe.c, after the probes whose results it needs.
  * A source that is not there is not an error: the probe adds nothing.  One
  * that is there and fails says so with gt_machine_note.

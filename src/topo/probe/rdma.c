@@ -13,7 +13,7 @@
 
 enum { GT_NETDEV_MAX = 64 };
 
-struct gt_rdma_walk {
+struct gt_rdma_query {
 	const struct gt_probe_env *env;
 	struct gt_machine *machine;
 	const char *device;
@@ -56,23 +56,23 @@ static void gt_rdma_netdev(const char *root, const char *device,
  * Finds the device's function.  Soft-RoCE and the like have none of their own:
  * theirs is that of the interface below.
  */
-static void gt_rdma_place(struct gt_rdma_walk *walk)
+static void gt_rdma_place(struct gt_rdma_query *query)
 {
-	const char *root = walk->env->root;
+	const char *root = query->env->root;
 	char path[PATH_MAX], busid[GT_BUSID_MAX], netdev[GT_NETDEV_MAX];
 
-	walk->pci = NULL;
-	walk->own = 1;
-	walk->numa = gt_machine_only_numa(walk->machine);
+	query->pci = NULL;
+	query->own = 1;
+	query->numa = gt_machine_only_numa(query->machine);
 	if (!gt_sysfs_real(root, path, "/sys/class/infiniband/%s/device",
-			   walk->device)) {
-		walk->own = 0;
-		gt_rdma_netdev(root, walk->device, "1", netdev);
+			   query->device)) {
+		query->own = 0;
+		gt_rdma_netdev(root, query->device, "1", netdev);
 		if (!netdev[0] || !gt_sysfs_netdev(root, path, netdev))
 			return;
 	}
 	if (gt_sysfs_busid(path, busid, sizeof(busid)))
-		walk->pci = gt_machine_pci_find(walk->machine, busid);
+		query->pci = gt_machine_pci_find(query->machine, busid);
 }
 
 /* Returns "100 Gb/sec (4X EDR)" in Mb/s; 0 when it cannot be read. */
@@ -113,60 +113,60 @@ static const char *gt_rdma_layer(const char *root, const char *device,
 	return strcmp(text, "Ethernet") ? NULL : "eth";
 }
 
-static const char *gt_rdma_firmware(const struct gt_rdma_walk *walk)
+static const char *gt_rdma_firmware(const struct gt_rdma_query *query)
 {
 	char text[64];
 
-	if (!gt_sysfs_text(walk->env->root, text, sizeof(text),
-			   "/sys/class/infiniband/%s/fw_ver", walk->device))
+	if (!gt_sysfs_text(query->env->root, text, sizeof(text),
+			   "/sys/class/infiniband/%s/fw_ver", query->device))
 		return NULL;
-	return gt_arena_strdup(walk->machine->arena, text);
+	return gt_arena_strdup(query->machine->arena, text);
 }
 
 static int gt_rdma_port(const char *port, void *arg)
 {
-	struct gt_rdma_walk *walk = arg;
-	const char *root = walk->env->root;
+	struct gt_rdma_query *query = arg;
+	const char *root = query->env->root;
 	char netdev[GT_NETDEV_MAX];
 	struct gt_machine_net *net = gt_machine_net_add(
-		walk->machine, walk->pci, walk->numa, walk->device);
+		query->machine, query->pci, query->numa, query->device);
 
 	if (!net)
 		return GT_ESYS;
 	net->rdma = 1;
-	net->guid = walk->guid;
+	net->guid = query->guid;
 	net->port = atoi(port);
-	net->state = gt_rdma_state(root, walk->device, port);
-	net->layer = gt_rdma_layer(root, walk->device, port);
-	net->firmware = gt_rdma_firmware(walk);
+	net->state = gt_rdma_state(root, query->device, port);
+	net->layer = gt_rdma_layer(root, query->device, port);
+	net->firmware = gt_rdma_firmware(query);
 	net->active = net->state && !strcmp(net->state, "active");
 	if (net->active)
-		net->speed_mbps = gt_rdma_speed(root, walk->device, port);
-	if (walk->own && walk->machine->host.peermem)
+		net->speed_mbps = gt_rdma_speed(root, query->device, port);
+	if (query->own && query->machine->host.peermem)
 		net->gdr = 1;
-	gt_rdma_netdev(root, walk->device, port, netdev);
+	gt_rdma_netdev(root, query->device, port, netdev);
 	if (netdev[0]) {
-		net->netdev = gt_arena_strdup(walk->machine->arena, netdev);
+		net->netdev = gt_arena_strdup(query->machine->arena, netdev);
 		if (!net->netdev)
 			return GT_ESYS;
 	}
-	walk->n++;
+	query->n++;
 	return 0;
 }
 
 static int gt_rdma_device(const char *name, void *arg)
 {
-	struct gt_rdma_walk *walk = arg;
-	const char *root = walk->env->root;
+	struct gt_rdma_query *query = arg;
+	const char *root = query->env->root;
 	char dir[PATH_MAX];
 
-	walk->device = name;
-	walk->guid = gt_rdma_guid(root, name, "sys_image_guid");
-	if (!walk->guid)
-		walk->guid = gt_rdma_guid(root, name, "node_guid");
-	gt_rdma_place(walk);
+	query->device = name;
+	query->guid = gt_rdma_guid(root, name, "sys_image_guid");
+	if (!query->guid)
+		query->guid = gt_rdma_guid(root, name, "node_guid");
+	gt_rdma_place(query);
 	snprintf(dir, sizeof(dir), "/sys/class/infiniband/%s/ports", name);
-	return gt_sysfs_each(root, dir, gt_rdma_port, walk);
+	return gt_sysfs_each(root, dir, gt_rdma_port, query);
 }
 
 static const char *gt_rdma_peermem(const char *root)
@@ -183,21 +183,21 @@ static const char *gt_rdma_peermem(const char *root)
 int gt_probe_rdma(const struct gt_probe_env *env, struct gt_machine *machine,
 		  struct gt_err *err)
 {
-	struct gt_rdma_walk walk = {.env = env, .machine = machine};
+	struct gt_rdma_query query = {.env = env, .machine = machine};
 
 	machine->host.peermem = gt_rdma_peermem(env->root);
 	if (gt_sysfs_each(env->root, "/sys/class/infiniband", gt_rdma_device,
-			  &walk))
+			  &query))
 		return gt_err_nomem(err);
 	gt_machine_note_detail(machine, "rdma: ports: %d; nvidia_peermem %s",
-			       walk.n,
+			       query.n,
 			       machine->host.peermem ? "loaded" : "not loaded");
 	/*
 	 * Without the module only a driver call would tell, so it stays
 	 * unknown.
 	 */
 	for (struct gt_machine_pci *p = machine->pcis; p; p = p->next)
-		if (p->gpu && walk.n && machine->host.peermem)
+		if (p->gpu && query.n && machine->host.peermem)
 			p->gpu->gdr = 1;
 	return GT_OK;
 }
