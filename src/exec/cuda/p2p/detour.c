@@ -227,7 +227,7 @@ static void gt_detour_barrier(struct gt_detouring *at, uint32_t lane,
 
 	args.guard.epoch = detour->epoch;
 	args.guard.reports = at->me->reports + at->engine->nblocks - 1;
-	args.guard.fault = GT_KERNEL_FAULT_NONE; /* the main way has it */
+	args.guard.fault = GT_KERNEL_FAULT_NONE; /* the rest has it */
 	for (uint32_t r = 0; r < at->flow.nranks; r++)
 		args.flags[r] = &gt_detour_slots(at, r)->told;
 	if (at->put)

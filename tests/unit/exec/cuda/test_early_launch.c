@@ -1,8 +1,8 @@
 /*
- * What is set up early, while the launch before it still runs, holds room while
- * it waits: of ranks that share a GPU it may be no more than each one's part,
- * or others' kernels that it waits for find none.  No GPU takes part: launches
- * are only looked at.
+ * A kernel that is set up early, while the launch before it still runs, holds
+ * room while it waits: of ranks that share a GPU it may hold no more than each
+ * one's part, or others' kernels that it waits for find none.  No GPU takes
+ * part: launches are only looked at.
  */
 #include "unit/test.h"
 
@@ -170,7 +170,7 @@ static void open_world(uint32_t n, uint32_t each)
 	}
 }
 
-static struct gt_algo_choice draw_way(void)
+static struct gt_algo_choice draw_choice(void)
 {
 	static const uint8_t protocols[] = {GT_PROTOCOL_LL, GT_PROTOCOL_LL128,
 					    GT_PROTOCOL_DIRECT};
@@ -203,17 +203,17 @@ static void launch(const struct gt_exec_request *req)
 static void launch_group(void)
 {
 	struct gt_exec_request reqs[GT_GROUP_OPS];
-	struct gt_algo_choice ways[GT_GROUP_OPS];
+	struct gt_algo_choice choices[GT_GROUP_OPS];
 	struct gt_cuda_fusion bundle = {.n = 0};
 	uint32_t n = 1 + draw(GT_GROUP_OPS);
 	struct gt_err err;
 
 	gt_err_init(&err);
 	for (uint32_t i = 0; i < n; i++) {
-		ways[i] = draw_way();
-		reqs[i] = draw_request(&ways[i]);
+		choices[i] = draw_choice();
+		reqs[i] = draw_request(&choices[i]);
 		if (gt_cuda_prepare(&world.engine, &reqs[i], &err))
-			continue; /* no such way */
+			continue; /* no such choice */
 		if (gt_cuda_fusion_takes(&world.engine, &reqs[i]))
 			gt_cuda_fusion_add(&world.engine, &bundle, &reqs[i]);
 		else

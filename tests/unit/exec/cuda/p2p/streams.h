@@ -28,7 +28,7 @@ enum {
 	STREAM_LANES,
 	STREAMS = STREAM_LANES + 2 * GT_DETOUR_LANES,
 	STREAMS_OPS = 2 * GT_NCOLLS, /* at most */
-	STREAMS_MAIN_STEPS = 2,      /* of a main way's copies */
+	STREAMS_MAIN_STEPS = 2,      /* of copies without a detour */
 };
 
 enum kind { COPY, MEET, SUM, RECORD, AWAIT, CALL };

@@ -1,8 +1,8 @@
 /*
  * Blocks by copy engines, with CUDA's calls faked: no GPU takes part.  What
- * exec/cuda/p2p/copy_engine.c has copied, by engines and by kernels beside them, is copied
- * by the CPU at once, as no rank reads what another one writes.  Every byte
- * must come to its place, once; and graphs must not grow faster than
+ * exec/cuda/p2p/copy_engine.c has copied, by engines and by kernels beside
+ * them, is copied by the CPU at once, as no rank reads what another one writes.
+ * Every byte must come to its place, once; and graphs must not grow faster than
  * operations.
  */
 #include "unit/exec/cuda/p2p/streams.h"
@@ -47,7 +47,7 @@ static struct world {
 	struct gt_cuda_rank ranks[RANKS];
 	uint32_t marks[RANKS]; /* of its event */
 	char *data[RANKS * RANKS], *scratch[RANKS * RANKS];
-	char *mail[RANKS * RANKS];
+	char *ll_buffers[RANKS * RANKS];
 	uint8_t *written[RANKS];
 	uint64_t head_bytes;      /* of all ranks' kernels that wait */
 	uint32_t begins, detours; /* of detours */
@@ -173,7 +173,7 @@ static void open_world(uint32_t n, uint64_t data_bytes)
 					.threads = GT_DIRECT_THREADS};
 	world.engine.regions[GT_CUDA_DATA].at = world.data;
 	world.engine.regions[GT_CUDA_SCRATCH].at = world.scratch;
-	world.engine.regions[GT_CUDA_LL_BUFFERS].at = world.mail;
+	world.engine.regions[GT_CUDA_LL_BUFFERS].at = world.ll_buffers;
 	for (uint32_t r = 0; r < n; r++) {
 		struct gt_cuda_rank *me = &world.ranks[r];
 

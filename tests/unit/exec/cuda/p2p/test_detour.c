@@ -2,10 +2,10 @@
  * Detours, SIMULATED: no GPU takes part.  What exec/cuda/p2p/detour.c puts on
  * streams is played in many orders (streams.h).
  *
- * The main way is meetings and copies that bring nothing (test_ce.c has what
- * copies bring): around the detour or,
- * for sums, beside it, as exec/cuda/p2p/copy_engine.c has it; or as a root has it that
- * pulls.  Beside it, they need queues that are alike on all ranks.
+ * The rest of a request, which takes no detour, is meetings and copies that
+ * bring nothing (test_copy_engine.c has what copies bring): around the detour
+ * or, for sums, beside it, as exec/cuda/p2p/copy_engine.c has it; or as a root
+ * has it that pulls.  Beside it, they need queues that are alike on all ranks.
  *
  * Several operations are put one behind the other, in the same buffers, so a
  * rank runs ahead of others, and what one operation left to do shows in the
@@ -48,7 +48,7 @@ static int fake_sum(const struct gt_kernel_grid *grid,
 #include "exec/cuda/p2p/detour.c"
 
 enum {
-	MAIN_ELEMS = 5,    /* of a block, on the main way */
+	MAIN_ELEMS = 5,    /* of a block, that take no detour */
 	OPS = STREAMS_OPS, /* one behind the other */
 	CHUNKS = 16,       /* of a block or a slice, at most */
 	UNTOUCHED = 0x5eed,
@@ -56,18 +56,18 @@ enum {
 	NEVER = 2000000000,
 };
 
-enum way { AROUND, BESIDE, PULLED };
+enum order { AROUND, BESIDE, PULLED };
 
 struct op {
 	struct gt_exec_request req;
-	enum way way;
+	enum order order;
 	uint64_t away; /* elements of a block that go the detour */
 };
 
 /* What a rank has beside what the detour knows. */
 struct side {
 	struct gt_kernel_epoch detour, main;
-	uint64_t told; /* on the main way */
+	uint64_t told; /* of what takes no detour */
 	char from[CHUNK_BYTES], to[CHUNK_BYTES];
 	uint32_t mark; /* of its event */
 };
@@ -230,7 +230,7 @@ static int32_t result(uint32_t op, uint32_t rank, uint64_t block, uint64_t i)
 	}
 }
 
-/* What only moves on a rank itself is the main way's, too. */
+/* Blocks that only move on a rank itself belong to the rest, too. */
 static int is_own(const struct gt_exec_request *req, uint32_t rank,
 		  uint64_t block)
 {
@@ -382,7 +382,7 @@ static void put_call(uint32_t rank, void (*call)(uint32_t, uint32_t))
 	streams_put(streams_of(rank, STREAM_MAIN), CALL)->call = call;
 }
 
-/* The first meeting of the main way, or the last; or only telling of it. */
+/* Put the first meeting of the rest, or the last, or only tell of it. */
 static void put_meeting(uint32_t rank, uint32_t which, uint32_t number,
 			int waits)
 {
@@ -420,18 +420,18 @@ static void put_main_copy(uint32_t rank, uint32_t step)
 		->step = step;
 }
 
-/* The main way from where a detour begins beside it to where it ends. */
+/* Put the rest, from where a detour begins beside it to where it ends. */
 static int put_both(const struct op *op, uint32_t rank)
 {
-	int pulls = op->way == PULLED && rank == op->req.root;
+	int pulls = op->order == PULLED && rank == op->req.root;
 	struct gt_exec_request rest = op->req;
 	int rc = gt_cuda_detour_begin(&world.engine, rank);
 
-	if (op->way == BESIDE)
+	if (op->order == BESIDE)
 		put_main_copy(rank, 0);
-	if (op->way == BESIDE || pulls)
+	if (op->order == BESIDE || pulls)
 		put_main(rank, 1, 1);
-	if (op->way != PULLED || pulls)
+	if (op->order != PULLED || pulls)
 		put_main_copy(rank, 1);
 	if (pulls)
 		put_main(rank, 2, 0);
@@ -442,9 +442,9 @@ static int put_both(const struct op *op, uint32_t rank)
 static int launch(uint32_t index, uint32_t rank)
 {
 	const struct op *op = &world.ops[index];
-	int pulls = op->way == PULLED && rank == op->req.root, rc;
+	int pulls = op->order == PULLED && rank == op->req.root, rc;
 	/* A kernel that moves the head; some ranks have nothing to send. */
-	int head = op->way == AROUND && (index + rank) % 3;
+	int head = op->order == AROUND && (index + rank) % 3;
 
 	put_call(rank, fill);
 	if (head)
@@ -452,8 +452,8 @@ static int launch(uint32_t index, uint32_t rank)
 	/* Queues may bring either first. */
 	if (head && index % 2)
 		put_meeting(rank, STREAM_SIDE, 1, 1);
-	if (op->way == AROUND || (op->way == PULLED && !pulls))
-		put_main(rank, 1, op->way == AROUND);
+	if (op->order == AROUND || (op->order == PULLED && !pulls))
+		put_main(rank, 1, op->order == AROUND);
 	if (head && !(index % 2))
 		put_meeting(rank, STREAM_SIDE, 1, 1);
 	rc = put_both(op, rank);
@@ -471,7 +471,7 @@ static void put_all(void)
 		for (uint32_t r = 0; r < world.plan.nranks; r++)
 			assert_int_equal(launch(streams.nops, r), 0);
 		streams.alike[streams.nops] =
-			world.ops[streams.nops].way == BESIDE;
+			world.ops[streams.nops].order == BESIDE;
 		streams_next();
 	}
 }
@@ -506,7 +506,7 @@ static uint64_t many(const struct gt_exec_request *req, uint64_t *random)
 }
 
 /* Copy engines add up while they wait for others; a root pulls. */
-static enum way way_of(enum gt_coll coll)
+static enum order order_of(enum gt_coll coll)
 {
 	if (coll == GT_COLL_REDUCE)
 		return PULLED;
@@ -536,7 +536,7 @@ static void make_ops(uint64_t seed)
 		if (streams_draw(&random, 4))
 			op->away = many(req, &random);
 		req->count = op->away + MAIN_ELEMS;
-		op->way = way_of(req->coll);
+		op->order = order_of(req->coll);
 	}
 	for (uint32_t i = OPS; i-- > 1;) {
 		uint32_t k = streams_draw(&random, i + 1);
@@ -618,7 +618,7 @@ static void expect_graph(enum gt_coll coll, uint32_t n)
 	make_ops(coll);
 	for (uint32_t i = 0; i < OPS; i++) {
 		world.ops[i].req.coll = coll;
-		world.ops[i].way = way_of(coll);
+		world.ops[i].order = order_of(coll);
 	}
 	put_all();
 	for (uint32_t r = 0; r < n; r++) {
