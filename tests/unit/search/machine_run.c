@@ -1,3 +1,4 @@
+/* A plan is opened, run once and compared on ranks of the host engine. */
 #include "unit/search/machine_run.h"
 
 #include "unit/test.h"

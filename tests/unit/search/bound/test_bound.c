@@ -1,3 +1,7 @@
+/*
+ * Bounds by cuts, compared with every cut and partition of small fabrics, and
+ * maximum flows.
+ */
 #include "unit/test.h"
 
 #include "base/err.h"
@@ -58,8 +62,8 @@ static void test_three_gpus(void **state)
 	gt_arena_free(arena);
 }
 
-/* Two boxes of two GPUs: 10 within a box, 1 a GPU between them. */
-static void test_two_boxes(void **state)
+/* Two nodes of two GPUs: 10 within a node, 1 a GPU between them. */
+static void test_two_nodes(void **state)
 {
 	struct gt_arena *arena = gt_arena_new();
 	struct gt_fabric *f = gt_fabric_bare(arena, 4, 3);
@@ -125,7 +129,7 @@ int main(void)
 		cmocka_unit_test(test_flow),
 		cmocka_unit_test(test_against_all_cuts),
 		cmocka_unit_test(test_three_gpus),
-		cmocka_unit_test(test_two_boxes),
+		cmocka_unit_test(test_two_nodes),
 		cmocka_unit_test(test_nothing_to_bound),
 		cmocka_unit_test(test_odd_rates),
 	};

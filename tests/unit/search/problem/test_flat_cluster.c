@@ -1,3 +1,7 @@
+/*
+ * A cluster as one machine: its bounds against those of classes of nodes, its
+ * routes, and ports that ranks share.
+ */
 #include "unit/test.h"
 
 #include "base/arena.h"

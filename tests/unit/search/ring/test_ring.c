@@ -1,3 +1,8 @@
+/*
+ * Rings and what finds them: the best packing against all rings of small
+ * fabrics, few and equal channels, the pricer, arborescences, exact systems
+ * and dictionaries.
+ */
 #include "unit/test.h"
 
 #include <math.h>
@@ -67,7 +72,7 @@ static struct gt_rat hop_cost(const struct gt_fabric *f,
 	return cost;
 }
 
-/* What the links of a hop let through. */
+/* The rate that the links of a hop let through. */
 static void hop_room(const struct gt_fabric *f, uint32_t from, uint32_t to,
 		     struct gt_rat *room)
 {
@@ -83,7 +88,7 @@ static void hop_room(const struct gt_fabric *f, uint32_t from, uint32_t to,
 	}
 }
 
-/* What the ring costs as a channel. */
+/* The cost of the ring as a channel. */
 static struct gt_rat channel_cost(const struct gt_fabric *f,
 				  const struct gt_proposal *p,
 				  const uint32_t *order)
@@ -97,7 +102,7 @@ static struct gt_rat channel_cost(const struct gt_fabric *f,
 	return cost;
 }
 
-/* Every order of the ranks from `at` on: the cheapest ring. */
+/* The cost of the cheapest ring, by every order of the ranks from `at` on. */
 static void cheapest(const struct gt_fabric *f, const struct gt_proposal *p,
 		     const struct gt_rat *cost, uint32_t *order, uint32_t at,
 		     struct gt_rat *best)
@@ -216,7 +221,7 @@ static void test_few_channels(void **state)
 	print_message("%d of 100 proved the best of two rings\n", proved);
 }
 
-/* All ways to choose `left` more rings of `order`s: the largest share. */
+/* The largest share of all choices of `left` more rings of `order`s. */
 struct tried {
 	const struct gt_fabric *f;
 	struct gt_proposal_channel rings[24];
@@ -250,7 +255,7 @@ static void try_rings(struct tried *t, uint32_t first, uint32_t left)
 	}
 }
 
-/* Every order of the ranks from `at` on. */
+/* Try every order of the ranks from `at` on. */
 static void all_rings(struct tried *t, uint32_t *order, uint32_t at,
 		      struct gt_arena *arena)
 {
@@ -490,7 +495,7 @@ static void test_pricer(void **state)
 	}
 }
 
-/* Every choice of one arc into each node but the root. */
+/* Try every choice of one arc into each node but the root. */
 static int64_t least_tree(const int64_t *w, uint32_t n, uint32_t *into,
 			  uint32_t v)
 {
@@ -625,7 +630,7 @@ static struct gt_lp *random_program(struct gt_random *c, struct gt_face *face)
 	return lp;
 }
 
-/* What the program reaches with these gains. */
+/* The value that the program reaches with these gains. */
 static double reached(struct gt_lp *lp, const double *gains)
 {
 	double sum = 0;
@@ -637,7 +642,7 @@ static double reached(struct gt_lp *lp, const double *gains)
 	return sum;
 }
 
-/* What is largest on a face, and once that is fixed, against CLP. */
+/* The largest value on a face, also once that is fixed, is that of CLP. */
 static void test_face(void **state)
 {
 	struct gt_random c = {7};

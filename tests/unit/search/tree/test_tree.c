@@ -1,3 +1,8 @@
+/*
+ * Trees of all collectives: they fit, and reach what prices or a cut allow, on
+ * fabrics with fixed and open routes, on those with known answers, and on all
+ * sets of GPUs of a DGX-1; equal trees are there as many as are asked for.
+ */
 #include "unit/test.h"
 
 #include <string.h>
@@ -168,7 +173,7 @@ static void expect_prices(const struct gt_shape_args *args,
 	free(price);
 }
 
-/* What no fixed route uses leads nowhere. */
+/* Links that no fixed route uses lead nowhere. */
 static const struct gt_fabric *without_unused(const struct gt_fabric *f,
 					      struct gt_arena *arena)
 {
@@ -189,7 +194,7 @@ static const struct gt_fabric *without_unused(const struct gt_fabric *f,
 	return copy;
 }
 
-/* Routes fixed and charged: trees reach what prices or a cut allow. */
+/* Where routes are fixed and charged trees reach what prices or a cut allow. */
 static void expect_certified(struct gt_shape_args *args)
 {
 	struct gt_proposal p;
@@ -213,7 +218,7 @@ static void test_fixed_routes(void **state)
 		     expect_certified);
 }
 
-/* Routes open: trees reach the best of all cuts. */
+/* Where routes are open trees reach the best of all cuts. */
 static void expect_cut(struct gt_shape_args *args)
 {
 	struct gt_proposal p;
@@ -447,7 +452,7 @@ static void test_trees_per_root(void **state)
 	}
 }
 
-/* By chance: they fit, and without switches they are the best (Edmonds). */
+/* At random they fit, and without switches they are the best (Edmonds). */
 static void test_equal_trees(void **state)
 {
 	struct gt_random c = {31};
