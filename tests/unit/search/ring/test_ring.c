@@ -1,8 +1,4 @@
-/*
- * Rings and what finds them: the best packing against all rings of small
- * fabrics, few and equal channels, the pricer, arborescences, exact systems
- * and dictionaries.
- */
+/* Rings and what finds them, compared with all rings of small fabrics. */
 #include "unit/test.h"
 
 #include <math.h>
