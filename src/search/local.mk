@@ -3,6 +3,8 @@ gtopo_core_sources += \
 	%D%/search.c \
 	%D%/search.h
 
+EXTRA_DIST += %D%/README.md
+
 include src/search/bound/local.mk
 include src/search/cluster/local.mk
 include src/search/emit/local.mk

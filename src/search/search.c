@@ -1,3 +1,8 @@
+/*
+ * The front door of the search on one machine: it looks the shape up by its
+ * name, lets it propose channels, adds what bounds every schedule, and has the
+ * proposal made into a plan.
+ */
 #include "search/search.h"
 
 #include <string.h>
@@ -38,7 +43,7 @@ static const struct gt_shape_entry *gt_search_shape(const char *name)
 	return NULL;
 }
 
-/* What bounds everything bounds rings too. */
+/* A bound on every schedule bounds rings too. */
 static int gt_search_tighten(const struct gt_shape_args *args,
 			     struct gt_proposal *proposal, struct gt_err *err)
 {

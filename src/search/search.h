@@ -15,13 +15,16 @@ struct gt_err;
 struct gt_plan;
 struct gt_search_request;
 
-/* What it took, for people. */
+/* How large the search was, for people. */
 struct gt_search_stats {
 	uint32_t nrows;          /* links that can limit */
 	uint32_t ncolumns;       /* rings looked at by the linear program */
 	uint32_t nrounds;        /* of pricing */
 	struct gt_rat unlimited; /* bounds any number of channels, if limited */
-	/* What so many equal channels reach at most; 0: none were asked for. */
+	/*
+	 * The most that so many equal channels reach; 0 when none were asked
+	 * for.
+	 */
 	uint32_t max_equal;
 	struct gt_rat equal_bound;
 };

@@ -1,3 +1,7 @@
+/*
+ * The bounds of rooted collectives and of those with blocks by minimum cuts,
+ * and that of all-reduce by the best partition of the ranks.
+ */
 #include "search/bound/bound.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /*
- * What no schedule can exceed on a fabric, exactly, with its certificate.
+ * The rate that no schedule can exceed on a fabric, exactly, with its certificate.
  *
  * All-gather: the blocks of the ranks in any node set S that leaves some rank
  * outside have to leave S, so its rate is at most nranks * min B+(S) / |S|,
@@ -54,7 +54,10 @@ struct gt_bound_query {
 int gt_bound_find(const struct gt_bound_query *ask, struct gt_arena *arena,
 		  struct gt_bound *bound, struct gt_err *err);
 
-/* The same of what keeps to the routes: links that none crosses do not count. */
+/*
+ * The bound on schedules that keep to the fabric's routes: links that no route
+ * crosses do not count.
+ */
 int gt_bound_find_routed(const struct gt_bound_query *ask,
 			 struct gt_arena *arena, struct gt_bound *bound,
 			 struct gt_err *err);

@@ -1,3 +1,7 @@
+/*
+ * A fabric as a flow network with whole capacities, and what its minimum cuts
+ * separate.
+ */
 #include "search/bound/cut.h"
 
 #include <stdlib.h>

@@ -26,7 +26,7 @@ enum {
 	 * more often for each pair. */
 	GT_ASSIGN_LOOKS = 2000000,
 	GT_ASSIGN_LOOKS_PAIR = 40000,
-	/* The same for a lower rate. */
+	/* How often a try at a lower rate may look at a row. */
 	GT_ASSIGN_LOOKS_LOWER = 200000,
 	/* Lower rates are tried in so many steps, down to half. */
 	GT_ASSIGN_STEPS = 32,

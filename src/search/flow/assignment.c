@@ -1,3 +1,7 @@
+/*
+ * The local search for an assignment that fits: rows that stay overfull gain
+ * weight, and the best move off the worst row is taken.
+ */
 #include "search/flow/assignment.h"
 
 #include "base/arena.h"
@@ -19,7 +23,7 @@ int gt_assignment_init(struct gt_assignment *a, uint32_t max_channels,
 	return a->pick && a->moved && a->load && a->most && a->weight;
 }
 
-/* What the row is over by, as much as that weighs. */
+/* The load that the row has too much, times the row's weight. */
 static int64_t row_excess(const struct gt_assignment *a, uint32_t row)
 {
 	int64_t load = a->load[row];
@@ -36,7 +40,7 @@ static void put_path(struct gt_assignment *a, uint32_t path, int sign)
 		a->load[p->loads[i].row] += sign * p->times * p->loads[i].units;
 }
 
-/* What all rows on the path are over by. */
+/* The weighted excess of all rows on the path. */
 static int64_t path_excess(struct gt_assignment *a, uint32_t path)
 {
 	const struct gt_assign_path *p = &a->paths[path];

@@ -16,7 +16,7 @@
 struct gt_arena;
 struct gt_budget;
 
-/* What a path takes of a row, in the unit that the rows' limits have. */
+/* The load that a path puts on a row, in the unit of the rows' limits. */
 struct gt_row_load {
 	uint32_t row;
 	int32_t units;

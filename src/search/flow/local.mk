@@ -5,3 +5,5 @@ gtopo_core_sources += \
 	%D%/paths.c \
 	%D%/paths.h \
 	%D%/shape.c
+
+EXTRA_DIST += %D%/README.md

@@ -1,3 +1,7 @@
+/*
+ * The paths of a concurrent flow: how the trees of blocks are taken apart into
+ * one path a pair, and cut side by side into channels.
+ */
 #include "search/flow/paths.h"
 
 #include <stdlib.h>
@@ -147,7 +151,10 @@ static int gt_flow_paths_cmp(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* Where some sender's tree ends and its next one begins; ascending. */
+/*
+ * List the places at which some sender's tree ends and its next one begins, in
+ * order.
+ */
 static uint32_t gt_flow_paths_cuts(const struct gt_flow_paths *flow,
 				   int64_t *cuts)
 {

@@ -16,7 +16,7 @@ struct gt_forest;
 struct gt_forest_shares;
 struct gt_row_load;
 
-/* Of a pair of ranks, over these hops; it loads rows of the hops. */
+/* A path of a pair of ranks over these hops, and the rows that it loads. */
 struct gt_flow_path {
 	uint32_t pair, nhops, nloads;
 	uint32_t *ranks;  /* nhops + 1 */
@@ -58,7 +58,10 @@ int gt_flow_paths_add(struct gt_flow_paths *flow, uint32_t pair,
 		      const uint32_t *ranks, const uint32_t *routes,
 		      uint32_t nhops, uint32_t *path);
 
-/* Where in all that a pair moves the tree at `num` of shares->den ends up. */
+/*
+ * The path that a pair takes in the tree which stands at `num`, of shares->den,
+ * when the sender's trees are laid side by side.
+ */
 int gt_flow_paths_at(struct gt_flow_paths *flow, uint32_t pair, int64_t num,
 		     uint32_t *path);
 

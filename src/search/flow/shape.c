@@ -1,3 +1,7 @@
+/*
+ * Flows as a shape: the concurrent flow is solved as a forest of blocks, its
+ * paths are assigned to channels, and direct ones become a mesh.
+ */
 #include "search/problem/shape.h"
 
 #include <stdlib.h>

@@ -1,3 +1,7 @@
+/*
+ * Edmonds' algorithm: every node takes its cheapest arc, cycles are shrunk to
+ * single nodes, and in the end expanded again.
+ */
 #include "search/graph/arborescence.h"
 
 #include <stdlib.h>
@@ -112,7 +116,10 @@ static uint32_t gt_arb_name(struct gt_arb *a, uint32_t *count)
 	return cycles;
 }
 
-/* What arcs cost beyond what their heads have paid already. */
+/*
+ * The arcs of the next graph cost what they cost beyond the cheapest arc into
+ * their head.
+ */
 static void gt_arb_shrink(struct gt_arb *a, uint32_t count)
 {
 	uint32_t *in = a->in + (size_t)a->rounds * a->all;

@@ -1,3 +1,4 @@
+/* Dinic's algorithm, on arcs that are kept in pairs with their reverses. */
 #include "search/graph/maxflow.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* Prim's algorithm on a full matrix of weights, with a price for depth. */
 #include "search/graph/prim.h"
 
 enum { GT_PRIM_OUT = UINT32_MAX };

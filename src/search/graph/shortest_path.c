@@ -1,3 +1,4 @@
+/* Dijkstra's algorithm on a full matrix of weights. */
 #include "search/graph/shortest_path.h"
 
 struct gt_shortest_at {

@@ -1,3 +1,7 @@
+/*
+ * Fraction-free elimination: pivots, elimination below them, and substitution
+ * from the last row up, all in whole numbers of GMP.
+ */
 #include "search/lp/bareiss.h"
 
 #include <stdlib.h>

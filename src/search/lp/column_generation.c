@@ -1,3 +1,7 @@
+/*
+ * The loop of column generation, and the conversions of dual prices that its
+ * oracles share.
+ */
 #include "search/lp/column_generation.h"
 
 #include "base/err.h"

@@ -32,7 +32,7 @@ struct gt_column_generation {
 	/* Adds columns to the program before it is solved; NULL: the oracle
 	 * does so itself. */
 	void (*add_columns)(void *arg);
-	/* What the solved program reaches, in GB/s; for a report. */
+	/* Gives what the solved program reaches, in GB/s, for the report. */
 	double (*value)(void *arg);
 	/* Is what the solved program reaches all that is wanted?  NULL: no. */
 	int (*is_enough)(void *arg);
@@ -59,7 +59,10 @@ int64_t gt_column_price(double dual);
 /* The solved program's prices of the first nrows rows, in whole numbers. */
 void gt_column_prices(const struct gt_lp *lp, uint32_t nrows, int64_t *prices);
 
-/* The same in floating point, none below 0. */
+/*
+ * The solved program's prices of the first nrows rows in floating point; prices
+ * below 0 become 0.
+ */
 void gt_column_duals(const struct gt_lp *lp, uint32_t nrows, double *prices);
 
 /* Is a column that costs so much, and is worth so much, worth adding? */

@@ -1,10 +1,14 @@
+/*
+ * Pivots of a dictionary in floating point, and the two walks that use them: to
+ * the largest value of one variable, and to that of a weighted sum.
+ */
 #include "search/lp/dictionary.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Less is nothing. */
+/* Numbers below this count as 0. */
 #define GT_DICTIONARY_EPS 1e-9
 
 /*
@@ -128,7 +132,10 @@ void gt_dictionary_drop(struct gt_face *face, uint32_t row)
 	       face->nothers * sizeof(*face->at));
 }
 
-/* Where what raises the row most is; nothers: it is as large as it can be. */
+/*
+ * The place of the variable that raises the row most; nothers when the row is
+ * as large as it can be.
+ */
 static uint32_t gt_dictionary_enter(const struct gt_face *face, uint32_t row)
 {
 	const double *at = gt_dictionary_row(face, row);
@@ -143,7 +150,10 @@ static uint32_t gt_dictionary_enter(const struct gt_face *face, uint32_t row)
 	return best;
 }
 
-/* Which row's variable what is at this place makes 0 first; nrows: none. */
+/*
+ * The row whose variable becomes 0 first when the variable at this place grows;
+ * nrows when none does.
+ */
 static uint32_t gt_dictionary_leave(const struct gt_face *face, uint32_t place)
 {
 	uint32_t best = face->nrows;

@@ -33,7 +33,10 @@ struct gt_face {
 int gt_dictionary_init(struct gt_face *face, uint32_t nrows, uint32_t ncolumns);
 void gt_dictionary_release(struct gt_face *face);
 
-/* The same vertex; `to` has room for it, and goes on with its own work. */
+/*
+ * Make `to` the vertex that `from` is.  It has room for it, and its count of
+ * work goes on.
+ */
 void gt_dictionary_copy(struct gt_face *to, const struct gt_face *from);
 
 double *gt_dictionary_row(const struct gt_face *face, uint32_t row);
@@ -41,7 +44,9 @@ double *gt_dictionary_row(const struct gt_face *face, uint32_t row);
 /* Exchange the row's variable for the one at this place. */
 void gt_dictionary_pivot(struct gt_face *face, uint32_t row, uint32_t place);
 
-/* What is at this place stays 0; another one takes the place. */
+/*
+ * The variable at this place stays 0 from now on; another one takes its place.
+ */
 void gt_dictionary_fix_at_zero(struct gt_face *face, uint32_t place);
 
 /* Forget the row; another one takes its number. */

@@ -1,3 +1,7 @@
+/*
+ * The dive: columns are fixed at whole numbers one after the other, and the
+ * program is solved again after each.
+ */
 #include "search/lp/diving.h"
 
 #include <math.h>
@@ -5,7 +9,9 @@
 #include "base/err.h"
 #include "search/lp/lp.h"
 
-/* What floats miss of a whole number, and how often a step is taken back. */
+/*
+ * A float this close to a whole number is one; so many steps may be taken back.
+ */
 #define GT_DIVING_EPS 1e-6
 enum { GT_DIVING_BACK = 12, GT_DIVING_NONE = UINT32_MAX };
 
@@ -19,7 +25,10 @@ int64_t gt_diving_count(const struct gt_diving *dive, uint32_t column)
 	return (int64_t)gt_diving_floor(gt_lp_values(dive->lp)[column]);
 }
 
-/* What is whole already stays; returns the column with the largest rest. */
+/*
+ * Keep whole numbers that columns have reached; returns the column with the
+ * largest fraction.
+ */
 static uint32_t gt_diving_fix(const struct gt_diving *dive)
 {
 	const double *values = gt_lp_values(dive->lp);

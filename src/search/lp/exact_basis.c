@@ -1,3 +1,7 @@
+/*
+ * The basis that CLP ended with as a system of equations in whole numbers, its
+ * solution, and the way back to 64 bits.
+ */
 #include "search/lp/exact_basis.h"
 
 #include <stdlib.h>
@@ -10,7 +14,7 @@
 /* Denominators that sums of products with rates still leave in 64 bits. */
 #define GT_EXACT_DEN_MAX (INT64_C(1) << 40)
 
-/* What a 64-bit numerator may be, for the same reason. */
+/* Numerators up to this leave the same sums in 64 bits. */
 #define GT_EXACT_NUM_MAX (INT64_C(1) << 52)
 
 void gt_basis_release(struct gt_basis *basis)

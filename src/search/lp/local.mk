@@ -11,3 +11,5 @@ gtopo_core_sources += \
 	%D%/exact_basis.h \
 	%D%/lp.c \
 	%D%/lp.h
+
+EXTRA_DIST += %D%/README.md

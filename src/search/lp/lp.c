@@ -1,3 +1,4 @@
+/* Linear programs as calls of CLP; no other file of the project knows it. */
 #include "search/lp/lp.h"
 
 #include <stdlib.h>
@@ -13,7 +14,7 @@ enum {
 	GT_CLP_NO_PERTURBATION = 100,
 };
 
-/* What CLP takes for no limit. */
+/* CLP takes numbers from this on for no limit. */
 #define GT_LP_INF 1e30
 
 struct gt_lp {

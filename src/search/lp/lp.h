@@ -22,7 +22,7 @@ void gt_lp_free(struct gt_lp *lp);
 void gt_lp_add(struct gt_lp *lp, double gain, const int32_t *entries);
 uint32_t gt_lp_ncolumns(const struct gt_lp *lp);
 
-/* What columns bring from now on; NULL: 0 each. */
+/* Set what columns gain from now on; NULL stands for 0 each. */
 void gt_lp_set_gains(struct gt_lp *lp, const double *gains);
 
 /* From now on the row reaches its upper end. */
@@ -32,7 +32,7 @@ void gt_lp_make_equality(struct gt_lp *lp, uint32_t row);
 void gt_lp_set_bounds(struct gt_lp *lp, uint32_t column, double lower,
 		      double upper);
 
-/* The same, but only ever up. */
+/* Raise the lower end of the column's range; a lower number changes nothing. */
 void gt_lp_raise_lower(struct gt_lp *lp, uint32_t column, double lower);
 
 /* GT_ENO: the columns' ranges leave no solution; GT_ESYS: CLP gave up. */

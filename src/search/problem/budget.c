@@ -1,3 +1,4 @@
+/* The clock and the report of a search's budget. */
 #include "search/problem/budget.h"
 
 #include <stddef.h>

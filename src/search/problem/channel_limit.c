@@ -1,3 +1,7 @@
+/*
+ * The row that counts channels, where their number is limited: its scale, and
+ * what rings of each width load it with.
+ */
 #include "search/problem/link_rows.h"
 
 #include <stdlib.h>
@@ -16,7 +20,10 @@ static int gt_limit_cmp(const void *a, const void *b)
 	return gt_rat_cmp(*x, *y);
 }
 
-/* What goes over a hop at most; 0: nothing known, or there is none. */
+/*
+ * The most that goes over a hop; 0 when no row limits it, or there is no such
+ * hop.
+ */
 static int gt_limit_room(const struct gt_link_rows *rows, size_t hop,
 			 struct gt_rat *room)
 {

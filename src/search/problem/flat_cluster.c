@@ -1,3 +1,7 @@
+/*
+ * A cluster as one fabric: which nodes have which vertices and ranks, and the
+ * order in which links and routes are made.
+ */
 #include "search/problem/flat_cluster.h"
 
 #include "base/arena.h"

@@ -1,3 +1,7 @@
+/*
+ * The links of a flat cluster, with their names: those of the nodes, of their
+ * ports, between levels of switches, and of explicit cables.
+ */
 #include "search/problem/flat_cluster.h"
 
 #include "base/arena.h"

@@ -1,3 +1,7 @@
+/*
+ * The routes of a flat cluster: within a node those of its topology, between
+ * nodes the widest way from port to port.
+ */
 #include "search/problem/flat_cluster.h"
 
 #include <string.h>
@@ -80,7 +84,10 @@ static uint32_t gt_flat_find(const struct gt_topo *topo, uint32_t from,
 	return GT_NONE;
 }
 
-/* The same way back; it leads nowhere where a link has no other direction. */
+/*
+ * The path reversed, link by link; it leads nowhere when a link has no other
+ * direction.
+ */
 static int gt_flat_reverse(const struct gt_flat_cluster *flat,
 			   const struct gt_topo *topo,
 			   const struct gt_path *path, struct gt_path *back)

@@ -1,3 +1,4 @@
+/* The GPUs that a list names, by dev or by bus id. */
 #include "search/problem/gpu_list.h"
 
 #include <string.h>

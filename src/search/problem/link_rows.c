@@ -1,3 +1,7 @@
+/*
+ * The rows of links: what each hop loads each link with, and which links
+ * another one always overrules.
+ */
 #include "search/problem/link_rows.h"
 
 #include <string.h>

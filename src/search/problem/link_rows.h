@@ -26,7 +26,7 @@ struct gt_link_row {
 	const uint32_t *load;
 };
 
-/* What a hop loads a row with. */
+/* The load that a hop puts on a row. */
 struct gt_link_load {
 	uint32_t row, load;
 };
@@ -43,7 +43,7 @@ struct gt_link_rows {
 	struct gt_link_row *rows;
 	unsigned char *joined; /* [from * stride + to]: is there a route? */
 	/*
-	 * The same loads hop by hop, as a hop loads few rows: those of hop h
+	 * The loads again, hop by hop, as a hop loads few rows: those of hop h
 	 * are uses[first[h]] to before uses[first[h + 1]].
 	 */
 	uint32_t *first;
@@ -72,7 +72,7 @@ int gt_link_rows_new(const struct gt_fabric *fabric, struct gt_arena *arena,
 int gt_link_rows_index(struct gt_link_rows *rows, struct gt_arena *arena);
 
 /*
- * The same with at most so many channels, at least 1.  GT_ENO when the rooms
+ * Rows of the problem with at most so many channels, at least 1.  GT_ENO when the rooms
  * of hops are no fractions of small numbers.
  */
 int gt_link_rows_limit(const struct gt_link_rows *rows, uint32_t max_channels,
@@ -86,7 +86,9 @@ int gt_link_rows_limit(const struct gt_link_rows *rows, uint32_t max_channels,
 uint32_t gt_ring_narrowest(const struct gt_link_rows *rows,
 			   const uint32_t *order);
 
-/* What a ring (order of all n places) loads each row with. */
+/*
+ * Compute what a ring, given as the order of all n places, loads each row with.
+ */
 void gt_ring_loads(const struct gt_link_rows *rows, const uint32_t *order,
 		   uint32_t *loads);
 
@@ -94,7 +96,7 @@ void gt_ring_loads(const struct gt_link_rows *rows, const uint32_t *order,
 void gt_ring_weights(const struct gt_link_rows *rows, const int64_t *prices,
 		     int64_t *weights);
 
-/* The same ring the other way round, the same rank first. */
+/* Reverse the ring; its first rank stays the first. */
 void gt_link_rows_reverse_ring(const struct gt_link_rows *rows,
 			       uint32_t *order);
 

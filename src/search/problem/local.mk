@@ -14,3 +14,5 @@ gtopo_core_sources += \
 	%D%/request.c \
 	%D%/request.h \
 	%D%/shape.h
+
+EXTRA_DIST += %D%/README.md

@@ -1,3 +1,7 @@
+/*
+ * The fabric of a request: a topology's links and routes as numbers, or those
+ * of a flat cluster.
+ */
 #include "search/problem/request.h"
 
 #include "base/arena.h"

@@ -1,5 +1,6 @@
 /*
- * What is asked of the search: a machine, which of its GPUs, and what for.
+ * The question that the search answers: for a machine, which of its GPUs, and
+ * what collective.
  */
 #ifndef GT_SEARCH_PROBLEM_REQUEST_H
 #define GT_SEARCH_PROBLEM_REQUEST_H

@@ -68,14 +68,18 @@ struct gt_proposal {
 	uint32_t max_channels;
 	struct gt_rat channel_price;
 	struct gt_rat unlimited; /* what bounds any number; of max_channels */
-	/* What bounds everything, and why; class any: what proves bound. */
+	/*
+	 * A bound on every schedule, and its cut; of class any the cut proves
+	 * `bound`.
+	 */
 	int has_any_bound;
 	struct gt_rat any_bound;
 	struct gt_bound *cut; /* or NULL */
-	/* Of equal rings: that no k reach more, by k - 1 (struct gt_plan_proof) */
+	/* Equal rings: by k - 1 the prices that prove that no k reach more
+	 * (struct gt_plan_proof). */
 	uint32_t nequal;
 	struct gt_proposal_prices *equal;
-	/* What it took, for people. */
+	/* How large the programs were, for people. */
 	uint32_t nrows, ncolumns, nrounds;
 };
 
@@ -114,7 +118,7 @@ extern const struct gt_shape_entry gt_shape_ring;
 extern const struct gt_shape_entry gt_shape_forest;
 extern const struct gt_shape_entry gt_shape_flow;
 
-/* What rings and forests can do: all but what only moves. */
+/* Rings and forests support all collectives but those that only move bytes. */
 static inline int gt_shape_spreads(enum gt_coll coll)
 {
 	return !gt_coll_only_moves(coll);

@@ -1,3 +1,7 @@
+/*
+ * Whole rings by trying all: first all rings that fit, then all combinations of
+ * them.
+ */
 #include "search/ring/enumerate.h"
 
 #include <stdlib.h>
@@ -92,7 +96,10 @@ static int gt_all_fits(const struct gt_all *a, uint32_t ring, uint32_t more)
 	return 1;
 }
 
-/* Those of from[0..n) that may still be chosen into to[]; how many. */
+/*
+ * Copy the rings of from[0..n) that may still be chosen to to[]; returns how
+ * many.
+ */
 static uint32_t gt_all_filter(struct gt_all *a, const uint32_t *from,
 			      uint32_t n, uint32_t more, uint32_t *to)
 {
@@ -106,8 +113,9 @@ static uint32_t gt_all_filter(struct gt_all *a, const uint32_t *from,
 }
 
 /*
- * Of the rows that must not be left as they are, for what is left over would
- * be worth too much, the one that the fewest rings load; nrows: there is none.
+ * Some rows must not be left as they are, because what is left over would be
+ * worth too much.  This is the one of them that the fewest rings load, or nrows
+ * when there is none.
  */
 static uint32_t gt_all_row(struct gt_all *a, const uint32_t *live, uint32_t n,
 			   uint32_t more)

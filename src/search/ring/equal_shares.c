@@ -1,3 +1,7 @@
+/*
+ * The search for the largest equal shares: which shares can matter, what bounds
+ * how often each is there, and which one to try next.
+ */
 #include "search/ring/equal_shares.h"
 
 #include <stdlib.h>
@@ -276,7 +280,7 @@ static void gt_equal_keep(struct gt_equal *e, struct gt_proposal *p)
 	e->best = *p;
 }
 
-/* What so many of the i-th share are together; it fitted before. */
+/* The total of all channels of the i-th share, which fitted 64 bits before. */
 static struct gt_rat gt_equal_total(const struct gt_equal *e, uint32_t i)
 {
 	struct gt_rat total = e->limit;

@@ -1,3 +1,7 @@
+/*
+ * Prices for each number of equal rings, found by solving the packing in
+ * capacities that are rounded down to whole rings.
+ */
 #include "search/ring/equal_shares_certificate.h"
 
 #include <string.h>

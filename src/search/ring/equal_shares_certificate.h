@@ -1,6 +1,6 @@
 /*
- * That no equal rings reach more (struct gt_plan_proof): for each number of
- * them, prices of links of which only whole hops of a larger share count.
+ * The proof that no equal rings reach more (struct gt_plan_proof): for each
+ * number of them, prices of links of which only whole hops of a larger share count.
  */
 #ifndef GT_SEARCH_RING_EQUAL_SHARES_CERTIFICATE_H
 #define GT_SEARCH_RING_EQUAL_SHARES_CERTIFICATE_H
@@ -13,7 +13,7 @@ struct gt_proposal;
 
 /*
  * The proposal has equal rings, unless it is the best of unequal ones too; the
- * prices join it.  Loads are multiples of 1 / unit.  Up to 8 ranks.
+ * prices join it.  Up to 8 ranks.
  */
 int gt_equal_prove(const struct gt_equal_query *ask,
 		   struct gt_proposal *proposal, struct gt_err *err);

@@ -1,3 +1,7 @@
+/*
+ * Local search over sets of rings: one ring at a time is exchanged for another,
+ * known or priced for its place.
+ */
 #include "search/ring/exchange.h"
 
 #include <math.h>
@@ -32,7 +36,10 @@ static void gt_swap_allow(struct gt_swap *w, uint32_t column, int allowed)
 	gt_lp_set_bounds(w->lp, column, 0, allowed ? HUGE_VAL : 0);
 }
 
-/* What the allowed columns come to; below 0 when floats fail. */
+/*
+ * Solve with the allowed columns; the value that they reach, below 0 when
+ * floats fail.
+ */
 static double gt_swap_solve(struct gt_swap *w)
 {
 	const double *values;
@@ -63,7 +70,7 @@ static int gt_swap_price(struct gt_swap *w)
 	return GT_OK;
 }
 
-/* What a ring costs under prices: below 1 it would help. */
+/* The cost of a ring under prices; a ring below 1 would help. */
 static double gt_swap_cost(const struct gt_swap *w, uint32_t ring,
 			   const double *prices)
 {

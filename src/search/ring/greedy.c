@@ -1,3 +1,7 @@
+/*
+ * Greedy ring packings: the pricer is asked for rings under prices that rise as
+ * capacity is given away.
+ */
 #include "search/ring/greedy.h"
 
 #include <stdint.h>
@@ -10,7 +14,10 @@
 #include "search/ring/pricing.h"
 #include "search/ring/program.h"
 
-/* What a ring of the guide costs, and how far its own price goes beside. */
+/*
+ * A ring of the guide costs ONE; SIDE is how much the price of scarce links
+ * adds.
+ */
 #define GT_GREEDY_ONE  (INT64_C(1) << 40)
 #define GT_GREEDY_SIDE 1000.0
 
@@ -120,7 +127,7 @@ static int gt_greedy_guided(const struct gt_greedy *g, const uint32_t *order)
 	return cost == g->args->guide->price_den;
 }
 
-/* What the ring could carry of all that is left. */
+/* The rate that the ring could carry in the capacity that is left. */
 static double gt_greedy_room(struct gt_greedy *g, const uint32_t *order)
 {
 	double room = 1e30;

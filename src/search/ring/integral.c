@@ -1,3 +1,7 @@
+/*
+ * Rings that count a whole number of times: a dive first, and for few ranks all
+ * combinations after that.
+ */
 #include "search/ring/integral.h"
 
 #include <string.h>
@@ -11,7 +15,7 @@
 #include "search/ring/enumerate.h"
 #include "search/ring/master.h"
 
-/* What floats miss of a whole number. */
+/* A float this close to a whole number is one. */
 #define GT_INTEGRAL_EPS 1e-6
 
 static int gt_ring_integral_solve(void *arg, struct gt_err *err)

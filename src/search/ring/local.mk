@@ -30,3 +30,5 @@ gtopo_core_sources += \
 	%D%/shape.c \
 	%D%/sparse_solution.c \
 	%D%/sparse_solution.h
+
+EXTRA_DIST += %D%/README.md

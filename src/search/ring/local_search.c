@@ -1,3 +1,7 @@
+/*
+ * Cheap rings from several starts by moving short pieces and reversing
+ * stretches.
+ */
 #include "search/ring/local_search.h"
 
 #include <stdlib.h>

@@ -1,3 +1,7 @@
+/*
+ * The ring packing's restricted master: first rings, column generation, the
+ * exact solution, and the bound that its prices prove.
+ */
 #include "search/ring/master.h"
 
 #include <string.h>
@@ -23,7 +27,7 @@ enum { GT_RING_ROUNDS = 2000, GT_RING_SMALL = 10 };
 /* Loads of hops on links that fit in memory. */
 #define GT_RING_LOADS_MAX ((size_t)1 << 26)
 
-/* What is beside the rows. */
+/* Everything of the search but its rows. */
 static int gt_ring_search_begin(struct gt_ring_search *s, struct gt_err *err)
 {
 	struct gt_arena *arena = s->args->arena;
@@ -126,7 +130,10 @@ static int gt_ring_collect(struct gt_ring_search *s,
 	return added;
 }
 
-/* What a ring of this room costs as a channel. */
+/*
+ * The cost of a ring of this width as one more channel, where channels are
+ * limited.
+ */
 static int64_t gt_ring_channel(const struct gt_ring_search *s,
 			       const int64_t *prices, uint32_t room)
 {
@@ -157,7 +164,7 @@ static int gt_ring_cheaper(struct gt_ring_search *s, struct gt_pricer *pricer,
 }
 
 /*
- * That of the ranks in order, the one people expect where all
+ * The first rings are that of the ranks in order, which people expect where all
  * are alike, and a greedy packing.
  */
 int gt_ring_seed(struct gt_ring_search *s, struct gt_err *err)
@@ -295,7 +302,7 @@ int gt_ring_solve(struct gt_ring_search *s, struct gt_ring_exact *result,
 	return GT_OK;
 }
 
-/* The same of the row of channels. */
+/* The price of a channel, and what the limit on channels adds to the bound. */
 static int gt_ring_certify_channels(const struct gt_ring_search *s,
 				    int64_t price, int64_t cheapest,
 				    struct gt_proposal *proposal)

@@ -42,7 +42,7 @@ struct gt_ring_search {
 int gt_ring_search_init(struct gt_ring_search *s,
 			const struct gt_shape_args *args, struct gt_err *err);
 /*
- * The same problem with at most so many channels, from the rings that `all`
+ * Begin the problem with at most so many channels, from the rings that `all`
  * knows.  GT_ENO as gt_link_rows_limit().
  */
 int gt_ring_search_limit(struct gt_ring_search *s,
@@ -70,7 +70,7 @@ int gt_ring_generate(struct gt_ring_search *s, struct gt_err *err);
  */
 int gt_ring_add_priced(struct gt_ring_search *s, const double *prices);
 
-/* What the linear program reaches as it is solved. */
+/* The value of the linear program, which is solved. */
 double gt_ring_value(const struct gt_ring_search *s);
 
 /*
@@ -80,7 +80,9 @@ double gt_ring_value(const struct gt_ring_search *s);
 int gt_ring_solve(struct gt_ring_search *s, struct gt_ring_exact *result,
 		  struct gt_err *err);
 
-/* What the cheapest ring costs under these prices, at least; -1: no memory. */
+/*
+ * A lower bound on what rings cost under these prices; -1 when memory ran out.
+ */
 int64_t gt_ring_min_cost(struct gt_ring_search *s, const int64_t *prices);
 
 /*

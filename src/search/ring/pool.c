@@ -1,3 +1,4 @@
+/* The pool's arrays, and which rings are the same to a linear program. */
 #include "search/ring/pool.h"
 
 #include <stdlib.h>

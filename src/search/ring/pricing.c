@@ -1,3 +1,7 @@
+/*
+ * The pricer as the ring search sees it: for rings that stay inside the machine
+ * or for rings that leave it.
+ */
 #include "search/ring/pricing.h"
 
 #include <stdlib.h>

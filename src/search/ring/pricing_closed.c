@@ -1,3 +1,7 @@
+/*
+ * Pricing of rings that stay inside: dynamic programming over subsets of ranks,
+ * or local search with the bound of a relaxation.
+ */
 #include "search/ring/pricing_closed.h"
 
 #include <stdlib.h>

@@ -1,3 +1,7 @@
+/*
+ * Pricing of rings that leave the machine: the world outside becomes one more
+ * rank of a ring that stays inside.
+ */
 #include "search/ring/pricing_external.h"
 
 #include <stdlib.h>
@@ -113,7 +117,7 @@ static void gt_external_run(struct gt_external_pricer *p,
 	gt_closed_pricer_run(p->inner, p->weights);
 }
 
-/* What the inner pricer offers, with the ports of the group. */
+/* Keep the rings that the inner pricer offers, with the ports of the group. */
 static void gt_external_keep(struct gt_external_pricer *p)
 {
 	uint32_t n = p->n;

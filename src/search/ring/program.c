@@ -1,3 +1,4 @@
+/* The ring packing's linear program over a pool, in floats and then exactly. */
 #include "search/ring/program.h"
 
 #include <stdlib.h>

@@ -37,7 +37,7 @@ struct gt_ring_exact {
 };
 
 /*
- * Of the basis that `lp` ended with, whose columns are the pool's first rings.
+ * Solve the basis that `lp` ended with, whose columns are the pool's first rings.
  * Fills the arrays of *exact (the caller's: one entry a ring, one a row).
  * GT_ENO when the basis is singular; GT_ESYS when memory ran out.
  */

@@ -1,3 +1,7 @@
+/*
+ * Fewer rings: greedy packings in several variants, and at last a sparse
+ * optimal solution of all rings met.
+ */
 #include "search/ring/reduce_channels.h"
 
 #include <math.h>
@@ -25,7 +29,7 @@ enum {
 	GT_FEW_TRIES_LARGE = 8
 };
 
-struct gt_few {
+struct gt_ring_reduction {
 	const struct gt_reduce_args *args;
 	struct gt_ring_pool *best;
 	struct gt_ring_pool seen; /* all rings met */
@@ -34,7 +38,7 @@ struct gt_few {
 	double total;             /* what the best so far reaches */
 };
 
-/* What a ring over this hop could carry at most. */
+/* The most that a ring over this hop could carry. */
 static double gt_few_room(const struct gt_link_rows *rows, size_t hop)
 {
 	double room = 0, one;
@@ -54,7 +58,7 @@ static double gt_few_room(const struct gt_link_rows *rows, size_t hop)
 }
 
 /* No ring carries more than the best hop out of any rank. */
-static uint32_t gt_few_least(const struct gt_few *few)
+static uint32_t gt_few_least(const struct gt_ring_reduction *few)
 {
 	const struct gt_link_rows *rows = few->best->rows;
 	double most = few->value, best, one;
@@ -74,7 +78,7 @@ static uint32_t gt_few_least(const struct gt_few *few)
 }
 
 /* Rings that a better packing may have; 0 when there is no better one. */
-static uint32_t gt_few_max(const struct gt_few *few)
+static uint32_t gt_few_max(const struct gt_ring_reduction *few)
 {
 	uint32_t max = few->args->nused - 1;
 
@@ -85,7 +89,8 @@ static uint32_t gt_few_max(const struct gt_few *few)
 	return few->args->max || max >= few->least ? max : 0;
 }
 
-static int gt_few_try(struct gt_few *few, uint32_t variant, int guided)
+static int gt_few_try(struct gt_ring_reduction *few, uint32_t variant,
+		      int guided)
 {
 	int limited = few->args->max && few->args->nused > few->args->max;
 	struct gt_greedy_args args = {
@@ -117,7 +122,7 @@ static int gt_few_try(struct gt_few *few, uint32_t variant, int guided)
 }
 
 /* Unlimited: of all rings met, a sparse packing, if it has fewer still. */
-static int gt_few_sparse(struct gt_few *few)
+static int gt_few_sparse(struct gt_ring_reduction *few)
 {
 	struct gt_sparse_args args = {
 		.pool = few->args->pool,
@@ -139,7 +144,7 @@ static int gt_few_sparse(struct gt_few *few)
 	return rc;
 }
 
-static uint32_t gt_few_tries(const struct gt_few *few)
+static uint32_t gt_few_tries(const struct gt_ring_reduction *few)
 {
 	if (few->args->max)
 		return GT_FEW_TRIES_LIMITED;
@@ -147,7 +152,7 @@ static uint32_t gt_few_tries(const struct gt_few *few)
 						  : GT_FEW_TRIES_LARGE;
 }
 
-static int gt_few_run(struct gt_few *few)
+static int gt_few_run(struct gt_ring_reduction *few)
 {
 	const struct gt_reduce_args *args = few->args;
 	uint32_t tries = gt_few_tries(few);
@@ -168,7 +173,7 @@ static int gt_few_run(struct gt_few *few)
 int gt_ring_reduce_channels(const struct gt_reduce_args *args,
 			    struct gt_ring_pool *best)
 {
-	struct gt_few few = {.args = args, .best = best};
+	struct gt_ring_reduction few = {.args = args, .best = best};
 	int rc;
 
 	gt_ring_pool_init(&few.seen, best->rows);

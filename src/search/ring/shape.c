@@ -1,3 +1,7 @@
+/*
+ * Rings as a shape: the packing is solved and proved, then its channels are
+ * made few, or as good as a limited number can be.
+ */
 #include "search/problem/shape.h"
 
 #include <stdlib.h>
@@ -110,7 +114,10 @@ static int gt_ring_channels(struct gt_arena *arena,
 	return GT_OK;
 }
 
-/* Of a solution the rings with the largest shares, up to the limit. */
+/*
+ * Take the rings of the solution with the largest shares, as many as the limit
+ * allows.
+ */
 static int gt_ring_largest(const struct gt_ring_search *s,
 			   const struct gt_ring_exact *result,
 			   struct gt_ring_pool *few, struct gt_err *err)
@@ -235,7 +242,9 @@ static int gt_ring_limit_bound(struct gt_ring_search *s,
 	return rc == GT_ENO ? GT_OK : rc;
 }
 
-/* Where the limit costs something: a bound about it, and better rings. */
+/*
+ * The limit costs something: find a bound that knows of it, and better rings.
+ */
 static int gt_ring_limited(struct gt_ring_search *s,
 			   struct gt_proposal *proposal, struct gt_err *err)
 {

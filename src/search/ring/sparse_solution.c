@@ -1,3 +1,7 @@
+/*
+ * Walks on the polytope of optimal solutions, on which one ring after the other
+ * is fixed at the most that it can carry.
+ */
 #include "search/ring/sparse_solution.h"
 
 #include <math.h>
@@ -29,7 +33,7 @@ enum { GT_SPARSE_SMALL = 10 };
 #define GT_SPARSE_EPS    1e-9
 #define GT_SPARSE_LITTLE 0.01
 
-/* Less is no pivot. */
+/* Numbers below this are no pivots. */
 #define GT_SPARSE_PIVOT 1e-7
 
 struct gt_sparse {
@@ -59,7 +63,9 @@ static void gt_sparse_release(struct gt_sparse *s)
 	free(s->fork_room);
 }
 
-/* Those of the pool that cost exactly 1, or of these only those in use. */
+/*
+ * Add the rings of the pool that cost exactly 1; with shares only those in use.
+ */
 static int gt_sparse_add(struct gt_sparse *s, const struct gt_ring_pool *pool,
 			 const struct gt_rat *shares)
 {
@@ -111,7 +117,7 @@ static int gt_sparse_init(struct gt_sparse *s, const struct gt_ring_pool *used,
 	return GT_OK;
 }
 
-/* What the optimal solution leaves of rows, to `room`. */
+/* Set `room` to the capacity that the optimal solution leaves of each row. */
 static void gt_sparse_left(struct gt_sparse *s, const struct gt_ring_pool *used)
 {
 	const struct gt_link_rows *rows = used->rows;
@@ -231,7 +237,7 @@ static int gt_sparse_carries(const struct gt_sparse *s, uint32_t row)
 	       s->face.value[row] > s->value * GT_SPARSE_EPS;
 }
 
-/* What this ring could carry beside those that are fixed. */
+/* The rate that this ring could carry beside those that are fixed. */
 static double gt_sparse_room(const struct gt_sparse *s, uint32_t ring)
 {
 	const uint32_t *loads = gt_ring_pool_loads(&s->rings, ring);
@@ -294,7 +300,7 @@ static void gt_sparse_fix(struct gt_sparse *s, uint32_t row)
 		s->room[r] -= share * loads[r];
 }
 
-/* Where walks begin: the first ring is fixed. */
+/* Make the vertex that walks begin at, on which the first ring is fixed. */
 static void gt_sparse_fork(struct gt_sparse *s, int scattered)
 {
 	size_t m = s->rings.rows->nrows;

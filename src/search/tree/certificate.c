@@ -1,3 +1,7 @@
+/*
+ * The certificate of a tree packing: the exact prices of the last basis, made
+ * coarser until all numbers fit 64 bits.
+ */
 #include "search/tree/certificate.h"
 
 #include "base/arena.h"
@@ -7,7 +11,10 @@
 #include "search/tree/exact.h"
 #include "search/tree/forest.h"
 
-/* What the cheapest trees of all roots cost together, or -1. */
+/*
+ * The cost of the cheapest trees of all roots together, or -1 when memory ran
+ * out.
+ */
 static int64_t gt_forest_total(struct gt_forest *f)
 {
 	int64_t sum = 0, one;

@@ -1,3 +1,7 @@
+/*
+ * The forest's program as rows and columns for an exact basis, and its solution
+ * as shares that are equal for all roots.
+ */
 #include "search/tree/exact.h"
 
 #include "base/arena.h"
@@ -10,7 +14,7 @@
 /* Denominators that sums of products with rates still leave in 64 bits. */
 #define GT_SHARES_DEN_MAX (INT64_C(1) << 40)
 
-/* What the program of a forest is made of. */
+/* The program of a forest, for the functions that give its rows and columns. */
 struct gt_forest_program {
 	const struct gt_forest *forest;
 	const struct gt_lp *lp;
@@ -109,7 +113,7 @@ static struct gt_basis_program gt_program_of(
 	};
 }
 
-/* What the trees of one root come to. */
+/* The sum of the shares of one root's trees. */
 static int64_t gt_shares_root(const struct gt_forest *f,
 			      const struct gt_forest_shares *shares,
 			      uint32_t root)
@@ -184,7 +188,10 @@ static int gt_shares_given(const struct gt_forest_program *program,
 	return 1;
 }
 
-/* Of x and of what trees were given; beyond 64 bits x is rounded down. */
+/*
+ * The common denominator of x and of the units that trees were given; x is
+ * rounded down when it needs more than 64 bits.
+ */
 static int64_t gt_shares_den(const struct gt_forest_program *program,
 			     const struct gt_basis *basis)
 {

@@ -23,7 +23,10 @@ struct gt_forest_shares {
 	struct gt_rat value; /* their sum */
 };
 
-/* What a program was told: its value, and shares that trees have at least. */
+/*
+ * The value that a program was told to reach, and the shares that trees have at
+ * least.
+ */
 struct gt_forest_given {
 	struct gt_rat value;
 	const int64_t *units; /* tree -> its share in units; NULL: 0 each */

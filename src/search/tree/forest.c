@@ -1,3 +1,7 @@
+/*
+ * The forest's linear program without trees, and the costs of hops under the
+ * prices that it gives.
+ */
 #include "search/tree/forest.h"
 
 #include <string.h>

@@ -48,13 +48,22 @@ void gt_forest_release(struct gt_forest *forest);
 /* Which root the tree counts for: 0 .. nroots-1. */
 uint32_t gt_forest_root(const struct gt_forest *forest, uint32_t tree);
 
-/* What all trees together may load the row with, in the unit of their loads. */
+/*
+ * The most that all trees together may load the row with, in the unit of their
+ * loads.
+ */
 double gt_forest_capacity(const struct gt_forest *forest, uint32_t row);
 
-/* weights and mixed under forest->prices. */
+/*
+ * Compute `weights` and `mixed` from the forest's prices.  GT_ESYS: memory ran
+ * out.
+ */
 int gt_forest_weigh(struct gt_forest *forest);
 
-/* What all blocks of the root cost by the shortest ways; fills parent. */
+/*
+ * The cost of all blocks of the root over shortest paths, whose tree is left in
+ * `parent`.
+ */
 int64_t gt_forest_shortest(struct gt_forest *forest, uint32_t root);
 
 #endif

@@ -1,3 +1,7 @@
+/*
+ * The hops between ranks: over fixed routes, or over the cheapest paths through
+ * open switches.
+ */
 #include "search/tree/hop_costs.h"
 
 #include <string.h>
@@ -146,7 +150,7 @@ int gt_tree_hops_init(struct gt_tree_hops *hops, const struct gt_fabric *fabric,
 			    : gt_tree_hops_fixed(hops, both, err);
 }
 
-/* Of the nodes met, the nearest to go on from; then with fewest hops. */
+/* The nearest node to go on from, of several the one with fewest links. */
 static uint32_t gt_tree_hops_nearest(const struct gt_tree_hops *hops)
 {
 	uint32_t best = UINT32_MAX;

@@ -30,7 +30,7 @@ struct gt_tree_hop_row {
 	struct gt_rat gbs;
 };
 
-/* What no hop costs: none leads there. */
+/* The cost of a hop that does not exist. */
 #define GT_TREE_NO_HOP (INT64_C(1) << 56)
 
 struct gt_tree_hops {

@@ -16,3 +16,5 @@ gtopo_core_sources += \
 	%D%/round.c \
 	%D%/round.h \
 	%D%/shape.c
+
+EXTRA_DIST += %D%/README.md

@@ -1,3 +1,7 @@
+/*
+ * The forest's restricted master: first trees, column generation, and short
+ * trees that do as well.
+ */
 #include "search/tree/master.h"
 
 #include <math.h>
@@ -25,7 +29,9 @@ static int gt_forest_add(struct gt_forest *f, uint32_t root)
 	return gt_tree_pool_add(&f->trees, root, f->parent);
 }
 
-/* Of trees that cost the same, one with many ranks right below the root. */
+/*
+ * The cheapest tree of the root; of several one with many ranks right below it.
+ */
 static int64_t gt_forest_cheapest(struct gt_forest *f, uint32_t root)
 {
 	uint32_t n = f->hops.n;
@@ -60,7 +66,7 @@ static int gt_forest_price(struct gt_forest *f, uint32_t root, int64_t limit)
 	return one < 0 ? one : added + one;
 }
 
-/* What is used more than elsewhere is dear, and steeply so. */
+/* Links that are fuller than others are dear, and steeply so. */
 static void gt_forest_prices_by_load(struct gt_forest *f, double least)
 {
 	double most = 0, use;
@@ -158,7 +164,7 @@ static int gt_forest_dual(struct gt_forest *f)
 	return gt_forest_weigh(f);
 }
 
-/* What the i-th start's rate is worth: trees that cost less would help. */
+/* The worth of the i-th start's rate; trees that cost less would help. */
 static int64_t gt_forest_worth(const struct gt_forest *f, uint32_t i)
 {
 	const double *duals = gt_lp_prices(f->lp);

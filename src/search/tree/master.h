@@ -11,8 +11,8 @@
  * branchings says that it gets there when switches are balanced.  Floats only
  * lead the way, search/tree/exact.h makes the result.
  *
- * What only moves (gt_coll_only_moves()) is the same with a block for each rank: a
- * tree's hop carries those of all that hang from it, and the cheapest trees are
+ * A collective that only moves bytes (gt_coll_only_moves()) is solved with a
+ * block for each rank: a tree's hop carries those of all that hang from it, and the cheapest trees are
  * the shortest ways.  That is the maximum concurrent flow, with a column for
  * all that one rank sends.
  */

@@ -1,3 +1,7 @@
+/*
+ * The pool's arrays, what a tree loads each row with, and which trees are the
+ * same to a linear program.
+ */
 #include "search/tree/pool.h"
 
 #include <stdlib.h>

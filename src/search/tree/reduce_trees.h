@@ -1,5 +1,5 @@
 /*
- * Of all packings of a given value, one of few and short trees.
+ * A packing of few and short trees among all those of a given value.
  *
  * Optimal packings use only trees that cost what their root's rate is worth.
  * Some more of these are looked for, short ones; then linear programs over all

@@ -1,3 +1,4 @@
+/* A dive in units for forests whose basis has numbers beyond 64 bits. */
 #include "search/tree/round.h"
 
 #include <math.h>
@@ -20,7 +21,7 @@ enum { GT_ROUND_PRICING = 50, GT_ROUND_BACK = 2 };
 /* More units than floats tell apart are not tried. */
 #define GT_ROUND_UNITS_MAX (INT64_C(1) << 24)
 
-/* What floats miss of a whole number. */
+/* A float this close to a whole number is one. */
 #define GT_ROUND_EPS 1e-6
 
 #define GT_ROUND_NONE UINT32_MAX
@@ -58,7 +59,10 @@ static int gt_round_capacity(const struct gt_forest *f, uint32_t row,
 	return gt_rat_mul(f->hops.rows[row].gbs, GT_RAT(f->hops.unit, 1), gbs);
 }
 
-/* What divides a root's rate and all capacities, so that none goes to waste. */
+/*
+ * The largest unit that divides a root's rate and all capacities, so that no
+ * part of them goes to waste.
+ */
 static int gt_round_unit(const struct gt_forest *f, struct gt_rat rate,
 			 struct gt_rat *unit)
 {

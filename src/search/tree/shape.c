@@ -1,3 +1,7 @@
+/*
+ * Forests as a shape: the bound by cuts, the packing of trees, its few
+ * channels, and whole trees for equal shares.
+ */
 #include "search/problem/shape.h"
 
 #include <stdlib.h>
