@@ -26,7 +26,7 @@ static void gt_bound_keep(const struct gt_cut *cut, struct gt_bound_ratio *best)
 	memcpy(best->inside, cut->inside, cut->fabric->nnodes);
 }
 
-/* Everything but one rank: where Newton starts. */
+/* Newton starts at the best set of everything but one rank. */
 static void gt_bound_begin(struct gt_cut *cut, struct gt_bound_ratio *best)
 {
 	const struct gt_fabric *f = cut->fabric;

@@ -37,7 +37,7 @@ static int gt_cut_try(struct gt_cut *cut, int64_t scale)
 	return 1;
 }
 
-/* The least common denominator of all rates, or 0 when it is too large. */
+/* The least common denominator of all rates; 0 when it is too large. */
 static int64_t gt_cut_denominator(const struct gt_fabric *f)
 {
 	struct gt_rat step = GT_RAT(1, 1), ratio;

@@ -38,7 +38,7 @@ static int gt_flow_paths_pairs(struct gt_flow_paths *flow)
 	return GT_OK;
 }
 
-/* Rows that the path loads, and how much. */
+/* List the rows that the path loads, and how much. */
 static int gt_flow_paths_loads(struct gt_flow_paths *flow,
 			       struct gt_flow_path *path)
 {

@@ -36,7 +36,7 @@ static int gt_flow_write_path(const struct gt_flow_paths *flow, uint32_t which,
 	return GT_OK;
 }
 
-/* One of several equal parts of channel c. */
+/* Make one of several equal parts of channel c. */
 static int gt_flow_channel(const struct gt_flow_paths *flow, uint32_t c,
 			   uint32_t parts, struct gt_proposal_channel *out)
 {
@@ -59,7 +59,7 @@ static int gt_flow_channel(const struct gt_flow_paths *flow, uint32_t c,
 		       : GT_ENO;
 }
 
-/* All pairs of all ranks directly, on one channel. */
+/* Do all pairs of all ranks go directly, on one channel? */
 static int gt_flow_is_mesh(const struct gt_flow_paths *flow)
 {
 	const struct gt_fabric *f = flow->forest->args->fabric;
@@ -75,7 +75,7 @@ static int gt_flow_is_mesh(const struct gt_flow_paths *flow)
 	return 1;
 }
 
-/* The links that a rank's bytes begin on, at most. */
+/* The largest number of links that a rank's bytes begin on. */
 static uint32_t gt_flow_first_links(const struct gt_flow_paths *flow)
 {
 	const struct gt_tree_hops *hops = &flow->forest->hops;
@@ -114,7 +114,7 @@ static uint32_t gt_flow_parts(const struct gt_flow_paths *flow)
 	return parts * n > limit ? (limit > n ? limit / n : 1) : parts;
 }
 
-/* All channels, `parts` times one behind the other. */
+/* Make all channels, `parts` times one behind the other. */
 static int gt_flow_channels(const struct gt_flow_paths *flow,
 			    struct gt_proposal *proposal, struct gt_err *err)
 {
@@ -200,7 +200,7 @@ static int gt_maxflow_run(struct gt_forest *f, struct gt_proposal *proposal,
 	return gt_flow_channels(&flow, proposal, err);
 }
 
-/* One rank: nothing to move, nothing to prove. */
+/* For one rank there is nothing to move and nothing to prove. */
 static int gt_flow_alone(const struct gt_shape_args *args,
 			 struct gt_proposal *proposal, struct gt_err *err)
 {

@@ -68,7 +68,7 @@ static void gt_arb_begin(struct gt_arb *a, const int64_t *weights)
 		a->in[v] = v;
 }
 
-/* Every node but the root takes its cheapest arc; what they cost. */
+/* Every node but the root takes its cheapest arc; returns what they cost. */
 static int64_t gt_arb_choose(struct gt_arb *a)
 {
 	uint32_t *took = a->took + (size_t)a->rounds * a->all;
@@ -90,7 +90,10 @@ static int64_t gt_arb_choose(struct gt_arb *a)
 	return sum;
 }
 
-/* Name the nodes of the next graph, cycles first; how many cycles. */
+/*
+ * Name the nodes of the next graph, cycles first; returns how many cycles there
+ * are.
+ */
 static uint32_t gt_arb_name(struct gt_arb *a, uint32_t *count)
 {
 	uint32_t cycles = 0;

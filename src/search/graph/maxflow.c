@@ -81,7 +81,7 @@ void gt_maxflow_set(struct gt_maxflow *flow, uint32_t arc, int64_t capacity)
 	flow->capacity[arc] = capacity;
 }
 
-/* Distances from the source; 1 while the sink can be reached. */
+/* Compute distances from the source; 1 while the sink can be reached. */
 static int gt_maxflow_levels(struct gt_maxflow *flow, uint32_t source,
 			     uint32_t sink)
 {
@@ -137,7 +137,10 @@ static int64_t gt_flow_push(struct gt_maxflow *flow, uint32_t len)
 	return amount;
 }
 
-/* One more path to the sink, found by walking and backing off; 0: none. */
+/*
+ * Push along one more path to the sink, found by walking and backing off; 0
+ * when there is none.
+ */
 static int64_t gt_maxflow_augment(struct gt_maxflow *flow, uint32_t source,
 				  uint32_t sink)
 {

@@ -27,7 +27,7 @@ static void gt_grow_offer(struct gt_grow *g, uint32_t p)
 	}
 }
 
-/* Who is next; GT_PRIM_OUT when all are in. */
+/* The rank that joins next; GT_PRIM_OUT when all are in. */
 static uint32_t gt_grow_next(const struct gt_grow *g)
 {
 	uint32_t next = GT_PRIM_OUT;

@@ -16,10 +16,10 @@ struct gt_budget {
 	void *arg;
 };
 
-/* All take NULL for nobody watching.  Is it time to stop? */
+/* Is it time to stop?  This and the next function take NULL for no budget. */
 int gt_budget_is_spent(const struct gt_budget *budget);
 
-/* `what` is being searched in its round-th round, with so much so far. */
+/* Report that `what` is searched in its round-th round and reaches so much. */
 void gt_budget_report(const struct gt_budget *budget, const char *what,
 		      uint32_t round, double value_gbs);
 

@@ -10,7 +10,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 
-/* A larger common multiple of rooms is none. */
+/* Common multiples of the hops' widths above this are not used. */
 #define GT_LIMIT_SCALE (INT64_C(1) << 24)
 
 static int gt_limit_cmp(const void *a, const void *b)
@@ -44,7 +44,7 @@ static int gt_limit_room(const struct gt_link_rows *rows, size_t hop,
 	return known;
 }
 
-/* All rooms that hops have, in order; how many. */
+/* List the widths that hops have, in order; returns how many. */
 static uint32_t gt_limit_rooms(const struct gt_link_rows *rows,
 			       struct gt_rat *rooms)
 {
@@ -60,7 +60,7 @@ static uint32_t gt_limit_rooms(const struct gt_link_rows *rows,
 	return kept;
 }
 
-/* The least number that is a multiple of all rooms; 0: too large. */
+/* The least number that is a multiple of all widths; 0 when it is too large. */
 static int64_t gt_limit_scale(const struct gt_rat *rooms, uint32_t n)
 {
 	struct gt_rat step;
@@ -75,7 +75,10 @@ static int64_t gt_limit_scale(const struct gt_rat *rooms, uint32_t n)
 	return scale;
 }
 
-/* Which room every hop has, and what rings of each room count. */
+/*
+ * Fill in which width every hop has, and what rings of each width load the row
+ * of channels with.
+ */
 static void gt_limit_fill(struct gt_link_rows *rows, const struct gt_rat *rooms)
 {
 	size_t nn = (size_t)rows->stride * rows->stride;
@@ -94,7 +97,7 @@ static void gt_limit_fill(struct gt_link_rows *rows, const struct gt_rat *rooms)
 	}
 }
 
-/* The row behind those of links. */
+/* Make the row of channels, which stands behind those of links. */
 static int gt_limit_row(struct gt_link_rows *rows, struct gt_link_row *row)
 {
 	row->link = UINT32_MAX;

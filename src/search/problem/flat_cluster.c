@@ -82,7 +82,10 @@ static int gt_flat_ranks(struct gt_flat_cluster *flat, const char *gpus,
 
 /* ---- the cluster ------------------------------------------------------- */
 
-/* Rails of NVLink would need NVSwitches told apart. */
+/*
+ * A cluster is refused when its NVLinks go by rails, which would need
+ * NVSwitches to be told apart.
+ */
 static int gt_flat_supports(const struct gt_cluster *cluster,
 			    struct gt_err *err)
 {
@@ -125,7 +128,7 @@ static int gt_flat_vertices(struct gt_flat_cluster *flat)
 	return 1;
 }
 
-/* Room for all links. */
+/* Make room for all links, however many turn out to be there. */
 static int gt_flat_count(struct gt_flat_cluster *flat)
 {
 	const struct gt_cluster *cluster = flat->cluster;

@@ -39,7 +39,7 @@ struct gt_flat_cluster {
 	int failed;
 };
 
-/* More GPUs than that are too many for a search of all of them. */
+/* A search of all GPUs takes no more than this. */
 enum { GT_FLAT_MAX_RANKS = 64 };
 
 /*
@@ -59,7 +59,7 @@ int gt_flat_new(const struct gt_cluster *cluster, struct gt_paths *const *paths,
  */
 int gt_flat_links(struct gt_flat_cluster *flat, struct gt_err *err);
 
-/* The vertex of a node's device. */
+/* The vertex that stands for a node's device. */
 uint32_t gt_flat_vertex(const struct gt_flat_cluster *flat, uint32_t node,
 			uint32_t device);
 

@@ -133,7 +133,7 @@ static uint32_t gt_flat_switch(const struct gt_flat_cluster *flat,
 	return at + which;
 }
 
-/* The explicit switch of that number. */
+/* The vertex of the explicit switch of that number. */
 static uint32_t gt_flat_named_switch(const struct gt_flat_cluster *flat,
 				     enum gt_fabric_kind over, uint32_t which)
 {

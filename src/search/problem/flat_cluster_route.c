@@ -10,7 +10,7 @@
 #include "base/err.h"
 #include "topo/graph/path.h"
 
-/* A port of a node, and the widest ways from it through the network. */
+/* A port of a node, with the widest paths from it through the network. */
 struct gt_flat_gateway {
 	uint32_t node, device, vertex;
 	int nvlink;
@@ -28,7 +28,7 @@ struct gt_flat_gateways {
 	uint32_t *first; /* node -> its first; one more at the end */
 };
 
-/* One way from a GPU to one of another node. */
+/* One path from a GPU to a GPU of another node. */
 struct gt_flat_route {
 	const struct gt_flat_gateway *out, *in;
 	const struct gt_path *from, *to; /* to and from the ports */
@@ -221,7 +221,7 @@ static int gt_flat_gateways_init(struct gt_flat_gateways *gates,
 	return GT_OK;
 }
 
-/* Worse, the same, better: -1, 0, 1. */
+/* Is path a worse than, as good as or better than path b: -1, 0, 1. */
 static int gt_flat_compare(const struct gt_flat_route *a,
 			   const struct gt_flat_route *b)
 {
@@ -258,7 +258,9 @@ static int gt_flat_route(const uint32_t ranks[2],
 	return way->width > 0;
 }
 
-/* The links of a way, the network's from its far end. */
+/*
+ * Write the links of a path; those of the network are known from its far end.
+ */
 static int gt_flat_links_of(struct gt_flat_cluster *flat,
 			    const struct gt_flat_route *way,
 			    struct gt_fabric_route *route)
@@ -289,7 +291,10 @@ static int gt_flat_links_of(struct gt_flat_cluster *flat,
 	return GT_OK;
 }
 
-/* The i-th pair of ports, the same both ways; 0: there are no more. */
+/*
+ * Give the i-th pair of ports, the same for both directions; 0 when there are
+ * no more.
+ */
 static int gt_flat_pair(const struct gt_flat_gateways *gates,
 			const uint32_t ranks[2], uint32_t i,
 			const struct gt_flat_gateway *ends[2])

@@ -9,7 +9,7 @@
 #include "base/unit.h"
 #include "topo/graph/topo.h"
 
-/* The GPU's node, or UINT32_MAX. */
+/* The node of the GPU that the word names, or UINT32_MAX. */
 static uint32_t gt_gpu_list_find(const struct gt_topo *topo, const char *word)
 {
 	int64_t dev = -1;

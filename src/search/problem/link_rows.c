@@ -12,7 +12,7 @@
 
 enum { GT_UNIT_MAX = 1024, GT_CHARGE_MAX = 4 };
 
-/* Is there a route, and no dead link on it? */
+/* Does the route exist, with no dead link on it? */
 static int gt_ring_open(const struct gt_fabric *f,
 			const struct gt_fabric_route *route)
 {
@@ -22,7 +22,10 @@ static int gt_ring_open(const struct gt_fabric *f,
 	return route->nlinks > 0;
 }
 
-/* All that a ring may go over, by stride: hops, and ways out, across and in. */
+/*
+ * Collect all that a ring may go over, by stride: hops between ranks, and hops
+ * out to ports, across and in again.
+ */
 static int gt_ring_routes(const struct gt_fabric *f, struct gt_arena *arena,
 			  struct gt_link_rows *rows,
 			  struct gt_fabric_route **out)
@@ -50,7 +53,7 @@ static int gt_ring_routes(const struct gt_fabric *f, struct gt_arena *arena,
 	return 1;
 }
 
-/* A way across need not load anything. */
+/* A hop across from port to port need not load anything. */
 static void gt_ring_join(const struct gt_fabric *f,
 			 const struct gt_fabric_route *routes,
 			 struct gt_link_rows *rows)
@@ -70,7 +73,7 @@ static void gt_ring_join(const struct gt_fabric *f,
 		}
 }
 
-/* The least common denominator of all charges, or 0. */
+/* The least common denominator of all charges; 0 when it is too large. */
 static uint32_t gt_ring_unit(const struct gt_fabric *f,
 			     const struct gt_fabric_route *routes, size_t n)
 {

@@ -68,7 +68,7 @@ struct gt_link_rows {
 int gt_link_rows_new(const struct gt_fabric *fabric, struct gt_arena *arena,
 		     struct gt_link_rows **rows, struct gt_err *err);
 
-/* Make `uses` anew, after rows were left out; 0 when memory ran out. */
+/* Make `uses` anew after rows were left out.  0 when memory ran out. */
 int gt_link_rows_index(struct gt_link_rows *rows, struct gt_arena *arena);
 
 /*

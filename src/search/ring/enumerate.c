@@ -27,7 +27,7 @@ struct gt_all {
 	uint32_t steps;
 };
 
-/* Whole loads that a row takes. */
+/* The whole loads that a row has room for. */
 static int64_t gt_all_capacity(const struct gt_link_rows *rows, uint32_t row)
 {
 	return gt_rat_floor_mul(rows->rows[row].gbs, rows->unit);
@@ -46,7 +46,7 @@ static int gt_all_hop(struct gt_all *a, uint32_t from, uint32_t to, int sign)
 	return fits;
 }
 
-/* All rings that begin as order[0..at) and fit. */
+/* Add all rings that begin as order[0..at) and fit. */
 static int gt_all_extend(struct gt_all *a, uint32_t at)
 {
 	uint32_t n = a->rows->n, from = a->order[at - 1];

@@ -148,7 +148,7 @@ static int gt_equal_list_shares(struct gt_equal *e, struct gt_err *err)
 	return rc;
 }
 
-/* The fabric with capacities in whole shares, rounded down. */
+/* Copy the fabric with capacities in whole shares, rounded down. */
 static int gt_equal_round(const struct gt_equal *e, struct gt_rat each,
 			  struct gt_arena *arena, struct gt_fabric *out)
 {
@@ -290,7 +290,9 @@ static struct gt_rat gt_equal_total(const struct gt_equal *e, uint32_t i)
 	return total;
 }
 
-/* No larger share is there more often than this. */
+/*
+ * No share up to the i-th, which are larger, is there more often than `count`.
+ */
 static void gt_equal_less(struct gt_equal *e, uint32_t i, int64_t count)
 {
 	for (uint32_t k = 0; k <= i; k++)
@@ -336,7 +338,7 @@ static int gt_equal_try(struct gt_equal *e, uint32_t i, uint32_t top,
 	return GT_OK;
 }
 
-/* The share with the largest total, the larger share first. */
+/* The share with the largest total; of several the larger share. */
 static uint32_t gt_equal_top(const struct gt_equal *e)
 {
 	uint32_t top = 0;

@@ -30,7 +30,7 @@ struct gt_swap {
 	uint32_t tries;
 };
 
-/* Only columns in use may have a share. */
+/* Allow or forbid the column a share; only columns in use have one. */
 static void gt_swap_allow(struct gt_swap *w, uint32_t column, int allowed)
 {
 	gt_lp_set_bounds(w->lp, column, 0, allowed ? HUGE_VAL : 0);
@@ -54,7 +54,7 @@ static double gt_swap_solve(struct gt_swap *w)
 	return sum;
 }
 
-/* New rings that the last prices ask for become columns. */
+/* Price new rings under the last prices, and make them columns. */
 static int gt_swap_price(struct gt_swap *w)
 {
 	uint32_t before = gt_lp_ncolumns(w->lp);
@@ -90,7 +90,10 @@ static int gt_swap_has(const struct gt_swap *w, uint32_t ring)
 	return 0;
 }
 
-/* The best ring beside those allowed; the pool's size when none helps. */
+/*
+ * The ring that helps most beside those allowed; the pool's size when none
+ * helps.
+ */
 static uint32_t gt_swap_best(struct gt_swap *w, double *prices)
 {
 	uint32_t best = w->s->pool.nrings;
@@ -156,7 +159,7 @@ static int gt_swap_run(struct gt_swap *w, double *prices)
 	return GT_OK;
 }
 
-/* Columns of all rings of the pool, those of `few` in use. */
+/* Make columns of all rings of the pool, of which those of `few` are in use. */
 static int gt_swap_begin(struct gt_swap *w, const struct gt_ring_pool *few)
 {
 	for (uint32_t i = 0; i < few->nrings; i++)

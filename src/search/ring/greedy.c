@@ -21,10 +21,12 @@
 #define GT_GREEDY_ONE  (INT64_C(1) << 40)
 #define GT_GREEDY_SIDE 1000.0
 
-/* Less room than this part of a capacity is none. */
+/* A link with less than this part of its capacity left is used up. */
 #define GT_GREEDY_EPS 1e-6
 
-/* Variants that differ in how steeply prices rise, before chance. */
+/*
+ * The first variants differ in how steeply prices rise, later ones by chance.
+ */
 enum { GT_GREEDY_PLAIN = 4 };
 
 struct gt_greedy {
@@ -71,7 +73,7 @@ static int gt_greedy_init(struct gt_greedy *g)
 	return GT_OK;
 }
 
-/* 1, or with later variants something near it. */
+/* A factor of 1, or with later variants one between 1 and 2 by chance. */
 static double gt_greedy_taste(struct gt_greedy *g)
 {
 	if (g->args->variant < GT_GREEDY_PLAIN)
@@ -114,7 +116,7 @@ static void gt_greedy_offer(struct gt_greedy *g)
 	gt_pricer_run(g->args->pricer, g->weights);
 }
 
-/* Does the guide use such rings? */
+/* Does the ring cost exactly 1 under the guide's prices? */
 static int gt_greedy_guided(const struct gt_greedy *g, const uint32_t *order)
 {
 	uint32_t n = g->rows->n, m = g->rows->stride;
@@ -141,7 +143,7 @@ static double gt_greedy_room(struct gt_greedy *g, const uint32_t *order)
 	return room;
 }
 
-/* The roomiest of the rings offered, both ways round, to `best`. */
+/* Copy the ring offered that can carry most, of both directions, to `best`. */
 static double gt_greedy_best(struct gt_greedy *g)
 {
 	uint32_t n = g->rows->n;

@@ -7,7 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Starts, and passes over a ring before it has to do. */
+/*
+ * How many rings are begun, how often each is gone over, and how many ranks are
+ * moved together at most.
+ */
 enum { GT_LOCAL_STARTS = 8, GT_LOCAL_PASSES = 50, GT_LOCAL_PIECE = 3 };
 
 struct gt_local_search {
@@ -126,7 +129,7 @@ static int gt_local_search_move(struct gt_local_search *l, uint32_t *ring,
 	return 1;
 }
 
-/* Turn the stretch from the second rank on round that gains most. */
+/* Reverse the stretch from the second rank on that gains most. */
 static int gt_local_search_turn(struct gt_local_search *l, uint32_t *ring)
 {
 	uint32_t n = l->n, to = 0;

@@ -132,7 +132,7 @@ static uint32_t gt_closed_pricer_before(const struct gt_closed_pricer *p,
 	return u;
 }
 
-/* One ring a last rank. */
+/* There is one ring for each rank that may come last. */
 uint32_t gt_closed_pricer_nrings(const struct gt_closed_pricer *p)
 {
 	return p->local ? gt_local_search_nrings(p->local) : p->m;
@@ -164,7 +164,7 @@ int64_t gt_closed_pricer_ring(const struct gt_closed_pricer *p, uint32_t last,
 	return gt_closed_pricer_close(p, last);
 }
 
-/* The cheapest hop out of a rank, or into it. */
+/* The cost of the cheapest hop out of a rank, or into it. */
 static int64_t gt_closed_pricer_hop(const struct gt_closed_pricer *p,
 				    const int64_t *weights, uint32_t rank,
 				    int into)

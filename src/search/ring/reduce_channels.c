@@ -15,18 +15,18 @@
 #include "search/ring/program.h"
 #include "search/ring/sparse_solution.h"
 
-/* Less than this part of the value is nothing. */
-#define GT_FEW_EPS 1e-9
+/* Differences below this part of the value count as none. */
+#define GT_REDUCE_EPS 1e-9
 
 /*
  * Variants to try: of a limited number of rings; otherwise, and where there is
  * more to do for each.
  */
 enum {
-	GT_FEW_TRIES_LIMITED = 64,
-	GT_FEW_TRIES = 32,
-	GT_FEW_SMALL = 10,
-	GT_FEW_TRIES_LARGE = 8
+	GT_REDUCE_TRIES_LIMITED = 64,
+	GT_REDUCE_TRIES = 32,
+	GT_REDUCE_SMALL = 10,
+	GT_REDUCE_TRIES_LARGE = 8
 };
 
 struct gt_ring_reduction {
@@ -39,7 +39,7 @@ struct gt_ring_reduction {
 };
 
 /* The most that a ring over this hop could carry. */
-static double gt_few_room(const struct gt_link_rows *rows, size_t hop)
+static double reduce_room(const struct gt_link_rows *rows, size_t hop)
 {
 	double room = 0, one;
 
@@ -57,8 +57,11 @@ static double gt_few_room(const struct gt_link_rows *rows, size_t hop)
 	return room;
 }
 
-/* No ring carries more than the best hop out of any rank. */
-static uint32_t gt_few_least(const struct gt_ring_reduction *few)
+/*
+ * The fewest rings that can carry the value, as no ring carries more than the
+ * best hop out of any rank.
+ */
+static uint32_t reduce_least(const struct gt_ring_reduction *few)
 {
 	const struct gt_link_rows *rows = few->best->rows;
 	double most = few->value, best, one;
@@ -66,7 +69,7 @@ static uint32_t gt_few_least(const struct gt_ring_reduction *few)
 	for (uint32_t from = 0; from < rows->nranks; from++) {
 		best = 0;
 		for (uint32_t to = 0; to < rows->stride; to++) {
-			one = gt_few_room(rows,
+			one = reduce_room(rows,
 					  (size_t)from * rows->stride + to);
 			if (one > best)
 				best = one;
@@ -74,11 +77,14 @@ static uint32_t gt_few_least(const struct gt_ring_reduction *few)
 		if (best < most)
 			most = best;
 	}
-	return (uint32_t)ceil(few->value / most * (1 - GT_FEW_EPS));
+	return (uint32_t)ceil(few->value / most * (1 - GT_REDUCE_EPS));
 }
 
-/* Rings that a better packing may have; 0 when there is no better one. */
-static uint32_t gt_few_max(const struct gt_ring_reduction *few)
+/*
+ * The number of rings that a better packing may have; 0 when there is no better
+ * one.
+ */
+static uint32_t reduce_max(const struct gt_ring_reduction *few)
 {
 	uint32_t max = few->args->nused - 1;
 
@@ -89,7 +95,7 @@ static uint32_t gt_few_max(const struct gt_ring_reduction *few)
 	return few->args->max || max >= few->least ? max : 0;
 }
 
-static int gt_few_try(struct gt_ring_reduction *few, uint32_t variant,
+static int reduce_try(struct gt_ring_reduction *few, uint32_t variant,
 		      int guided)
 {
 	int limited = few->args->max && few->args->nused > few->args->max;
@@ -97,7 +103,7 @@ static int gt_few_try(struct gt_ring_reduction *few, uint32_t variant,
 		.pricer = few->args->pricer,
 		.guide = guided ? few->args->exact : NULL,
 		.variant = variant,
-		.max = gt_few_max(few),
+		.max = reduce_max(few),
 	};
 	struct gt_ring_pool pool;
 	double total;
@@ -107,7 +113,7 @@ static int gt_few_try(struct gt_ring_reduction *few, uint32_t variant,
 	rc = gt_ring_greedy(&pool, &args, &total);
 	if (!rc && pool.nrings &&
 	    (total >= few->value ||
-	     (limited && total > few->total * (1 + GT_FEW_EPS)))) {
+	     (limited && total > few->total * (1 + GT_REDUCE_EPS)))) {
 		gt_ring_pool_release(few->best);
 		*few->best = pool;
 		few->total = total;
@@ -121,14 +127,17 @@ static int gt_few_try(struct gt_ring_reduction *few, uint32_t variant,
 	return rc;
 }
 
-/* Unlimited: of all rings met, a sparse packing, if it has fewer still. */
-static int gt_few_sparse(struct gt_ring_reduction *few)
+/*
+ * Without a limit, look for a sparse packing of all rings met that has fewer
+ * still.
+ */
+static int reduce_sparse(struct gt_ring_reduction *few)
 {
 	struct gt_sparse_args args = {
 		.pool = few->args->pool,
 		.exact = few->args->exact,
 		.seen = &few->seen,
-		.most = gt_few_max(few),
+		.most = reduce_max(few),
 	};
 	struct gt_ring_pool pool;
 	int rc;
@@ -144,29 +153,29 @@ static int gt_few_sparse(struct gt_ring_reduction *few)
 	return rc;
 }
 
-static uint32_t gt_few_tries(const struct gt_ring_reduction *few)
+static uint32_t reduce_tries(const struct gt_ring_reduction *few)
 {
 	if (few->args->max)
-		return GT_FEW_TRIES_LIMITED;
-	return few->best->rows->n <= GT_FEW_SMALL ? GT_FEW_TRIES
-						  : GT_FEW_TRIES_LARGE;
+		return GT_REDUCE_TRIES_LIMITED;
+	return few->best->rows->n <= GT_REDUCE_SMALL ? GT_REDUCE_TRIES
+						     : GT_REDUCE_TRIES_LARGE;
 }
 
-static int gt_few_run(struct gt_ring_reduction *few)
+static int reduce_run(struct gt_ring_reduction *few)
 {
 	const struct gt_reduce_args *args = few->args;
-	uint32_t tries = gt_few_tries(few);
+	uint32_t tries = reduce_tries(few);
 	int rc = GT_OK;
 
-	for (uint32_t i = 0; !rc && i < tries && gt_few_max(few) &&
+	for (uint32_t i = 0; !rc && i < tries && reduce_max(few) &&
 			     !gt_budget_is_spent(args->budget);
 	     i++) {
-		rc = gt_few_try(few, i, 1);
-		if (!rc && args->max && gt_few_max(few))
-			rc = gt_few_try(few, i, 0);
+		rc = reduce_try(few, i, 1);
+		if (!rc && args->max && reduce_max(few))
+			rc = reduce_try(few, i, 0);
 	}
-	if (!rc && gt_few_max(few) > 1 && !gt_budget_is_spent(args->budget))
-		rc = gt_few_sparse(few);
+	if (!rc && reduce_max(few) > 1 && !gt_budget_is_spent(args->budget))
+		rc = reduce_sparse(few);
 	return rc;
 }
 
@@ -177,9 +186,9 @@ int gt_ring_reduce_channels(const struct gt_reduce_args *args,
 	int rc;
 
 	gt_ring_pool_init(&few.seen, best->rows);
-	few.value = gt_rat_double(args->exact->value) * (1 - GT_FEW_EPS);
-	few.least = gt_few_least(&few);
-	rc = gt_few_run(&few);
+	few.value = gt_rat_double(args->exact->value) * (1 - GT_REDUCE_EPS);
+	few.least = reduce_least(&few);
+	rc = reduce_run(&few);
 	gt_ring_pool_release(&few.seen);
 	return rc;
 }

@@ -75,7 +75,10 @@ static int gt_ring_thin(struct gt_ring_search *s,
 	return rc;
 }
 
-/* Larger first, then by order. */
+/*
+ * Compare channels: the larger one comes first, then the order of ranks
+ * decides.
+ */
 static int gt_ring_channel_cmp(const void *a, const void *b, void *n)
 {
 	const struct gt_proposal_channel *x = a, *y = b;
@@ -161,7 +164,7 @@ static int gt_ring_choose(struct gt_ring_search *s,
 	return rc;
 }
 
-/* The proposal's rings once more. */
+/* Fill the pool with the proposal's rings once more. */
 static int gt_ring_again(const struct gt_proposal *proposal,
 			 struct gt_ring_pool *few)
 {
@@ -284,7 +287,7 @@ static int gt_ring_run(struct gt_ring_search *s, struct gt_proposal *proposal,
 	return rc;
 }
 
-/* One rank: nothing to move, nothing to prove. */
+/* For one rank there is nothing to move and nothing to prove. */
 static int gt_ring_alone(const struct gt_shape_args *args,
 			 struct gt_proposal *proposal, struct gt_err *err)
 {

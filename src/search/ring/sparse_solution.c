@@ -223,7 +223,7 @@ static int gt_sparse_optimum(struct gt_sparse *s,
 	return GT_OK;
 }
 
-/* Between 1 and 2. */
+/* A factor between 1 and 2 by chance. */
 static double gt_sparse_taste(struct gt_sparse *s)
 {
 	s->seed = s->seed * 1664525 + 1013904223;
@@ -249,7 +249,7 @@ static double gt_sparse_room(const struct gt_sparse *s, uint32_t ring)
 	return room;
 }
 
-/* Anywhere, then to where few rings carry something. */
+/* Go to a vertex by chance, then to one where few rings carry something. */
 static void gt_sparse_scatter(struct gt_sparse *s)
 {
 	const struct gt_face *face = &s->face;
@@ -288,7 +288,7 @@ static uint32_t gt_sparse_next(struct gt_sparse *s)
 	return best;
 }
 
-/* The row's ring carries what it can. */
+/* Fix the row's ring at the most that it can carry. */
 static void gt_sparse_fix(struct gt_sparse *s, uint32_t row)
 {
 	uint32_t ring = s->face.basic[row];
@@ -318,7 +318,10 @@ static void gt_sparse_fork(struct gt_sparse *s, int scattered)
 	memcpy(s->fork_room, s->room, m * sizeof(*s->room));
 }
 
-/* From there to a packing, unless it is clear that it will not be the best. */
+/*
+ * Walk from there to a packing, unless it is clear that it will not be the
+ * best.
+ */
 static void gt_sparse_walk(struct gt_sparse *s)
 {
 	uint32_t row;

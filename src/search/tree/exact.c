@@ -91,7 +91,7 @@ static int64_t gt_program_upper(const void *arg, uint32_t row, mpz_ptr right)
 	return gt_program_rest(program, row, den, right);
 }
 
-/* Column 0 is what counts. */
+/* Only column 0, the rate, is gained. */
 static int gt_program_gain(const void *arg, uint32_t column)
 {
 	(void)arg;
@@ -126,7 +126,7 @@ static int64_t gt_shares_root(const struct gt_forest *f,
 	return sum;
 }
 
-/* Take from the trees of a root what it has beyond `want`. */
+/* Take away from the trees of a root the share that it has beyond `want`. */
 static void gt_shares_trim(const struct gt_forest *f,
 			   struct gt_forest_shares *shares, uint32_t root,
 			   int64_t want)

@@ -37,7 +37,9 @@ double gt_forest_capacity(const struct gt_forest *f, uint32_t row)
 	return gt_rat_double(f->hops.rows[row].gbs) * f->hops.unit;
 }
 
-/* The program without trees: only x, of which roots have none yet. */
+/*
+ * Make the program without trees: it has only x, of which no root has any yet.
+ */
 static int gt_forest_begin(struct gt_forest *f)
 {
 	uint32_t nrows = f->hops.nrows;
@@ -55,7 +57,7 @@ static int gt_forest_begin(struct gt_forest *f)
 	return 1;
 }
 
-/* Trees hang from all ranks that they may, or must. */
+/* Find the ranks that trees may hang from, or must. */
 static int gt_forest_starts(struct gt_forest *f)
 {
 	const struct gt_shape_args *args = f->args;
@@ -75,7 +77,7 @@ static int gt_forest_starts(struct gt_forest *f)
 	return 1;
 }
 
-/* From those that have a block for someone; who has what for whom. */
+/* Find the ranks that have a block for someone, and for whom. */
 static int gt_forest_senders(struct gt_forest *f)
 {
 	const struct gt_shape_args *args = f->args;

@@ -12,7 +12,7 @@
 #include "search/problem/fabric.h"
 #include "search/problem/link_rows.h"
 
-/* Used both ways, does row b bind whenever row a does? */
+/* When trees are used both ways, does row b bind whenever row a does? */
 static int gt_tree_hops_covers(const struct gt_link_rows *rows, uint32_t a,
 			       uint32_t b)
 {
@@ -188,7 +188,10 @@ static void gt_tree_hops_relax(struct gt_tree_hops *hops, uint32_t u,
 	}
 }
 
-/* From one rank (Dijkstra); other ranks are not gone on from. */
+/*
+ * Find the cheapest paths from one rank (Dijkstra); they do not pass through
+ * other ranks.
+ */
 static void gt_tree_hops_walk(struct gt_tree_hops *hops, uint32_t rank,
 			      const int64_t *prices)
 {
@@ -209,7 +212,10 @@ static void gt_tree_hops_walk(struct gt_tree_hops *hops, uint32_t rank,
 	}
 }
 
-/* The number of this route, or UINT32_MAX. */
+/*
+ * The number of this route, which is kept if it is new; UINT32_MAX when memory
+ * ran out.
+ */
 static uint32_t gt_tree_hops_keep(struct gt_tree_hops *hops,
 				  const uint32_t *links, uint32_t len)
 {
@@ -232,7 +238,9 @@ static uint32_t gt_tree_hops_keep(struct gt_tree_hops *hops,
 	return hops->nroutes++;
 }
 
-/* The route just walked, and if ways are alike the way back. */
+/*
+ * Keep the route just found, and its reverse where both directions are alike.
+ */
 static int gt_tree_hops_take(struct gt_tree_hops *hops, uint32_t from,
 			     uint32_t to)
 {

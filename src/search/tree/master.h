@@ -26,7 +26,7 @@
 struct gt_err;
 struct gt_forest_shares;
 
-/* Larger bases take too long to be solved exactly again and again. */
+/* Bases larger than this take too long to be solved exactly again and again. */
 enum { GT_FOREST_BASIS = 128 };
 
 /* GT_ENO when some rank cannot be reached. */
@@ -40,10 +40,12 @@ int gt_forest_solve(struct gt_forest *forest, struct gt_forest_shares *shares,
 int gt_forest_reach(struct gt_forest *forest, uint32_t rounds,
 		    struct gt_err *err);
 
-/* Add short trees that a packing like the last one may use as well. */
+/*
+ * Add short trees that a packing may use in place of those it has, and solve.
+ */
 int gt_forest_add_short(struct gt_forest *forest, struct gt_err *err);
 
-/* The first trees.  GT_ENO when some rank cannot be reached. */
+/* Add the first trees.  GT_ENO when some rank cannot be reached. */
 int gt_forest_seed(struct gt_forest *forest, struct gt_err *err);
 
 #endif

@@ -63,7 +63,7 @@ struct gt_pool_tree gt_tree_pool_get(const struct gt_tree_pool *trees,
 	return made;
 }
 
-/* Each block over all hops from the root to its rank. */
+/* Load each block on all hops from the root to its rank. */
 static int gt_tree_pool_fill_blocks(struct gt_tree_pool *trees, uint32_t root,
 				    const uint32_t *parent)
 {
@@ -87,7 +87,7 @@ static int gt_tree_pool_fill_blocks(struct gt_tree_pool *trees, uint32_t root,
 	return 1;
 }
 
-/* Fill what stands behind the last tree. */
+/* Write the tree behind the last one, where it becomes the next. */
 static int gt_tree_pool_fill(struct gt_tree_pool *trees, uint32_t root,
 			     const uint32_t *parent)
 {
@@ -141,7 +141,10 @@ static void gt_tree_pool_measure(struct gt_tree_pool *trees, uint32_t root)
 	}
 }
 
-/* Both ways it does not matter where a tree hangs from. */
+/*
+ * Is the tree there already?  Of trees that are used both ways only loads
+ * count, as it does not matter from which rank they hang.
+ */
 static int gt_tree_pool_known(const struct gt_tree_pool *trees, uint32_t root)
 {
 	size_t n = trees->hops->n, last = trees->ntrees;

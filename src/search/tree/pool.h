@@ -20,10 +20,10 @@ enum gt_tree_use {
 	GT_TREE_BOTH = GT_TREE_DOWN | GT_TREE_UP,
 };
 
-/* No parent: the root's. */
+/* The root has this in place of a parent or a route. */
 enum { GT_TREE_ROOT = UINT32_MAX };
 
-/* Borrowed from the pool until the next tree is added. */
+/* A tree of the pool, which is borrowed until the next tree is added. */
 struct gt_pool_tree {
 	uint32_t root;
 	uint32_t depth;         /* hops to the farthest rank */

@@ -13,27 +13,32 @@
 #include "search/tree/exact.h"
 #include "search/tree/master.h"
 
-/* How often shares are asked to be fewer, and how often if none are exact. */
-enum { GT_FEW_ROUNDS = 6, GT_FEW_MORE = 40 };
+/*
+ * How often the program is solved for fewer shares, and how often when no exact
+ * ones were found.
+ */
+enum { GT_REDUCE_ROUNDS = 6, GT_REDUCE_MORE = 40 };
 
-/* Against a tree without any share, this part of a root's rate counts. */
-#define GT_FEW_EPS 1e-2
+/*
+ * A tree without a share is weighted as if it had this part of a root's rate.
+ */
+#define GT_REDUCE_EPS 1e-2
 
-/* Hops from the root to a rank, on average. */
-static double gt_few_depth(const struct gt_forest *f, uint32_t tree)
+/* The average number of hops from the root to a rank. */
+static double reduce_depth(const struct gt_forest *f, uint32_t tree)
 {
 	return (double)f->trees.trees[tree].far / (f->hops.n - 1);
 }
 
-/* How many trees, times their depth by share: less is better. */
-static double gt_few_score(const struct gt_forest *f,
+/* The number of trees times their depth, weighted by share; less is better. */
+static double reduce_score(const struct gt_forest *f,
 			   const struct gt_forest_shares *shares)
 {
 	double depth = 0, sum = 0;
 
 	for (uint32_t i = 0; i < shares->ntrees; i++) {
 		depth += (double)shares->nums[i] *
-			 gt_few_depth(f, shares->trees[i]);
+			 reduce_depth(f, shares->trees[i]);
 		sum += (double)shares->nums[i];
 	}
 	return shares->ntrees * depth / sum;
@@ -43,7 +48,7 @@ static double gt_few_score(const struct gt_forest *f,
  * Columns cost their depth, and more the less share they have now; later also
  * by chance, for a basis whose numbers fit.
  */
-static void gt_few_gains(const struct gt_forest *f, double rate, uint32_t round,
+static void reduce_gains(const struct gt_forest *f, double rate, uint32_t round,
 			 double *gains)
 {
 	uint32_t chance = round;
@@ -54,17 +59,17 @@ static void gt_few_gains(const struct gt_forest *f, double rate, uint32_t round,
 	for (uint32_t i = 0; i < f->trees.ntrees; i++) {
 		double share = values[i + 1] > 0 ? values[i + 1] / rate : 0;
 
-		gains[i + 1] = -gt_few_depth(f, i);
+		gains[i + 1] = -reduce_depth(f, i);
 		if (round)
-			gains[i + 1] /= share + GT_FEW_EPS;
-		if (round < GT_FEW_ROUNDS)
+			gains[i + 1] /= share + GT_REDUCE_EPS;
+		if (round < GT_REDUCE_ROUNDS)
 			continue;
 		chance = chance * 1103515245 + 12345;
 		gains[i + 1] *= 1 + (chance >> 16) % 256 / 256.0;
 	}
 }
 
-static int gt_few_try(struct gt_forest *f, struct gt_rat value,
+static int reduce_try(struct gt_forest *f, struct gt_rat value,
 		      struct gt_forest_shares *best, struct gt_err *err)
 {
 	const struct gt_forest_given given = {.value = value};
@@ -74,7 +79,7 @@ static int gt_few_try(struct gt_forest *f, struct gt_rat value,
 	if (rc)
 		return rc == GT_ENO ? GT_OK : rc;
 	if (gt_rat_cmp(best->value, made.value) < 0 ||
-	    gt_few_score(f, &made) < gt_few_score(f, best))
+	    reduce_score(f, &made) < reduce_score(f, best))
 		*best = made;
 	return GT_OK;
 }
@@ -83,8 +88,9 @@ int gt_forest_reduce_trees(struct gt_forest *f, struct gt_rat value,
 			   struct gt_forest_shares *shares, struct gt_err *err)
 {
 	double rate = gt_rat_double(value) / f->nroots, *gains;
-	uint32_t rounds = gt_lp_nbasic(f->lp) > GT_FOREST_BASIS ? GT_FEW_ROUNDS
-								: GT_FEW_MORE;
+	uint32_t rounds = gt_lp_nbasic(f->lp) > GT_FOREST_BASIS
+				  ? GT_REDUCE_ROUNDS
+				  : GT_REDUCE_MORE;
 	int rc;
 
 	f->target = value;
@@ -99,14 +105,14 @@ int gt_forest_reduce_trees(struct gt_forest *f, struct gt_rat value,
 	gt_lp_set_bounds(f->lp, 0, rate, rate);
 	for (uint32_t round = 0; !rc && round < rounds; round++) {
 		if (gt_budget_is_spent(f->args->budget) ||
-		    (round >= GT_FEW_ROUNDS &&
+		    (round >= GT_REDUCE_ROUNDS &&
 		     !gt_rat_cmp(shares->value, value)))
 			break;
-		gt_few_gains(f, rate, round, gains);
+		reduce_gains(f, rate, round, gains);
 		gt_lp_set_gains(f->lp, gains);
 		if (gt_lp_solve(f->lp))
 			break;
-		rc = gt_few_try(f, value, shares, err);
+		rc = reduce_try(f, value, shares, err);
 	}
 	free(gains);
 	return rc;

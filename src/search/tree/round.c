@@ -52,7 +52,7 @@ static int gt_round_gcd(struct gt_rat a, struct gt_rat b, struct gt_rat *gcd)
 	return 1;
 }
 
-/* A row's capacity, as loads count it. */
+/* A row's capacity in the unit of loads. */
 static int gt_round_capacity(const struct gt_forest *f, uint32_t row,
 			     struct gt_rat *gbs)
 {
@@ -76,7 +76,7 @@ static int gt_round_unit(const struct gt_forest *f, struct gt_rat rate,
 	return unit->num > 0;
 }
 
-/* How many units; 0: too many. */
+/* The rate in units; 0 when they are too many. */
 static int64_t gt_round_units(struct gt_rat gbs, struct gt_rat unit)
 {
 	struct gt_rat units;
@@ -115,7 +115,7 @@ static struct gt_lp *gt_round_program(struct gt_round *r, int64_t want)
 	return lp;
 }
 
-/* Room for trees that have joined. */
+/* Make room for trees that have joined. */
 static int gt_round_grow(struct gt_round *r)
 {
 	uint32_t n = r->f->trees.ntrees, size = 2 * n + 64;
@@ -143,7 +143,10 @@ static int gt_round_room(const struct gt_round *r, uint32_t tree)
 	return 1;
 }
 
-/* Whole units stay; the tree with the largest rest that has room for one. */
+/*
+ * Keep whole units; returns the tree with the largest fraction that has room
+ * for one more.
+ */
 static uint32_t gt_round_keep(struct gt_round *r)
 {
 	const struct gt_forest *f = r->f;
@@ -174,7 +177,7 @@ static uint32_t gt_round_keep(struct gt_round *r)
 	return most;
 }
 
-/* The tree's units: at least so many, or no more than it keeps. */
+/* Give the tree one unit more than it keeps, or no more than it keeps. */
 static void gt_round_force(struct gt_round *r, uint32_t tree, int more)
 {
 	double kept = (double)r->kept[tree];

@@ -20,7 +20,10 @@
 #include "search/tree/reduce_trees.h"
 #include "search/tree/round.h"
 
-/* From the unit of rings to that of trees (search/bound/bound.h). */
+/*
+ * Convert a rate from the unit of rings to that of trees
+ * (search/bound/bound.h).
+ */
 static int gt_forest_unit(const struct gt_shape_args *args,
 			  struct gt_rat *value)
 {
@@ -73,7 +76,7 @@ static int gt_forest_channel(const struct gt_forest *f, uint32_t which,
 	return GT_OK;
 }
 
-/* By root, then larger first, then by parents. */
+/* Compare channels by root, then the larger first, then by parents. */
 static int gt_forest_channel_cmp(const void *a, const void *b, void *n)
 {
 	const struct gt_proposal_channel *x = a, *y = b;
@@ -170,7 +173,7 @@ static int gt_forest_run(struct gt_forest *f, struct gt_proposal *proposal,
 							: GT_OK;
 }
 
-/* One rank: nothing to move, nothing to prove. */
+/* For one rank there is nothing to move and nothing to prove. */
 static int gt_forest_alone(const struct gt_shape_args *args,
 			   struct gt_proposal *proposal, struct gt_err *err)
 {
