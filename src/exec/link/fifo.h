@@ -47,7 +47,11 @@ struct gt_fifo_end {
 };
 
 /* Make the FIFO empty. */
-void gt_fifo_init(struct gt_fifo *fifo);
+static inline void gt_fifo_init(struct gt_fifo *fifo)
+{
+	atomic_init(&fifo->data, 0);
+	atomic_init(&fifo->credit, 0);
+}
 
 static inline int gt_fifo_can_send(struct gt_fifo_end *end)
 {

@@ -3,7 +3,6 @@ gtopo_core_sources += \
 	%D%/bell.h \
 	%D%/fd_passing.c \
 	%D%/fd_passing.h \
-	%D%/fifo.c \
 	%D%/fifo.h \
 	%D%/link.c \
 	%D%/link.h \
