@@ -19,8 +19,8 @@
 struct gt_measuring {
 	const struct gt_mover_ops *ops;
 	struct gt_mover *mover;
-	struct gt_measured *to; /* what is filled in */
-	struct gt_move *moves;  /* room for one a GPU */
+	struct gt_measured *to;    /* what is filled in */
+	struct gt_transfer *moves; /* room for one a GPU */
 	double *gbs;
 };
 
@@ -48,14 +48,14 @@ static int gt_measure_pair(struct gt_measuring *m, uint32_t a, uint32_t b,
 	double ns = 0;
 	int rc;
 
-	m->moves[0] = (struct gt_move){b, a};
+	m->moves[0] = (struct gt_transfer){b, a};
 	rc = gt_measure_move(m, 1, err);
 	back->gbs = m->gbs[0];
-	m->moves[0] = (struct gt_move){a, b};
+	m->moves[0] = (struct gt_transfer){a, b};
 	if (!rc)
 		rc = gt_measure_move(m, 1, err);
 	there->gbs = m->gbs[0];
-	m->moves[1] = (struct gt_move){b, a};
+	m->moves[1] = (struct gt_transfer){b, a};
 	if (!rc)
 		rc = gt_measure_move(m, 2, err);
 	there->both_gbs = m->gbs[0];
@@ -73,7 +73,7 @@ static int gt_measure_ring(struct gt_measuring *m, struct gt_err *err)
 	int rc;
 
 	for (uint32_t i = 0; i < n; i++)
-		m->moves[i] = (struct gt_move){i, (i + 1) % n};
+		m->moves[i] = (struct gt_transfer){i, (i + 1) % n};
 	rc = gt_measure_move(m, n, err);
 	for (uint32_t i = 0; i < n && !rc; i++)
 		gt_measured_peer(m->to, i, (i + 1) % n)->ring_gbs = m->gbs[i];
@@ -87,21 +87,21 @@ static int gt_measure_hosts(struct gt_measuring *m, struct gt_err *err)
 	int rc = GT_OK;
 
 	for (uint32_t i = 0; i < n && !rc; i++) {
-		m->moves[0] = (struct gt_move){GT_MOVE_HOST, i};
+		m->moves[0] = (struct gt_transfer){GT_TRANSFER_HOST, i};
 		rc = gt_measure_move(m, 1, err);
 		gpus[i].to_gbs = m->gbs[0];
-		m->moves[0] = (struct gt_move){i, GT_MOVE_HOST};
+		m->moves[0] = (struct gt_transfer){i, GT_TRANSFER_HOST};
 		if (!rc)
 			rc = gt_measure_move(m, 1, err);
 		gpus[i].from_gbs = m->gbs[0];
 	}
 	for (uint32_t i = 0; i < n; i++)
-		m->moves[i] = (struct gt_move){GT_MOVE_HOST, i};
+		m->moves[i] = (struct gt_transfer){GT_TRANSFER_HOST, i};
 	if (!rc)
 		rc = gt_measure_move(m, n, err);
 	for (uint32_t i = 0; i < n; i++) {
 		gpus[i].all_to_gbs = m->gbs[i];
-		m->moves[i] = (struct gt_move){i, GT_MOVE_HOST};
+		m->moves[i] = (struct gt_transfer){i, GT_TRANSFER_HOST};
 	}
 	if (!rc)
 		rc = gt_measure_move(m, n, err);
@@ -117,8 +117,8 @@ static int gt_measure_shared(struct gt_measuring *m, uint32_t a, uint32_t b,
 	double sum;
 	int rc;
 
-	m->moves[0] = (struct gt_move){GT_MOVE_HOST, a};
-	m->moves[1] = (struct gt_move){GT_MOVE_HOST, b};
+	m->moves[0] = (struct gt_transfer){GT_TRANSFER_HOST, a};
+	m->moves[1] = (struct gt_transfer){GT_TRANSFER_HOST, b};
 	rc = gt_measure_move(m, 2, err);
 	sum = m->gbs[0] + m->gbs[1];
 	if (rc || sum >= GT_MEASURE_SHARED * (gpus[a].to_gbs + gpus[b].to_gbs))

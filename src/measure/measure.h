@@ -25,10 +25,10 @@ struct gt_arena;
 struct gt_err;
 struct gt_mover;
 
-enum { GT_MOVE_HOST = UINT32_MAX }; /* in place of a GPU */
+enum { GT_TRANSFER_HOST = UINT32_MAX }; /* in place of a GPU */
 
 /* One stream of bytes; a GPU sends at most one and gets at most one. */
-struct gt_move {
+struct gt_transfer {
 	uint32_t from, to; /* the mover's GPUs, one of them may be the host */
 };
 
@@ -50,7 +50,7 @@ struct gt_mover_ops {
 	 * Make all moves at once; gbs[i] is the rate of moves[i].  Errors name
 	 * the GPU.
 	 */
-	int (*move)(struct gt_mover *mover, const struct gt_move *moves,
+	int (*move)(struct gt_mover *mover, const struct gt_transfer *moves,
 		    uint32_t nmoves, double *gbs, struct gt_err *err);
 
 	/*

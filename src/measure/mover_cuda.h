@@ -41,7 +41,7 @@ int gt_mover_wait(struct gt_mover *mover, const struct gt_mover_gpu *gpu,
 		  const char *what, struct gt_err *err);
 
 /* mover_cuda_move.c: members of struct gt_mover_ops. */
-int gt_mover_move(struct gt_mover *mover, const struct gt_move *moves,
+int gt_mover_move(struct gt_mover *mover, const struct gt_transfer *moves,
 		  uint32_t nmoves, double *gbs, struct gt_err *err);
 int gt_mover_ping(struct gt_mover *mover, uint32_t a, uint32_t b, double *ns,
 		  struct gt_err *err);

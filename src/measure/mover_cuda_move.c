@@ -20,27 +20,28 @@ enum {
 
 /* The GPU whose stream carries a move. */
 static struct gt_mover_gpu *gt_mover_owner(const struct gt_mover *mover,
-					   const struct gt_move *move)
+					   const struct gt_transfer *move)
 {
-	return &mover->gpus[move->from == GT_MOVE_HOST ? move->to : move->from];
+	return &mover->gpus[move->from == GT_TRANSFER_HOST ? move->to
+							   : move->from];
 }
 
-static size_t gt_move_bytes(const struct gt_move *move)
+static size_t gt_transfer_bytes(const struct gt_transfer *move)
 {
-	return move->from == GT_MOVE_HOST || move->to == GT_MOVE_HOST
+	return move->from == GT_TRANSFER_HOST || move->to == GT_TRANSFER_HOST
 		       ? GT_HOST_BYTES
 		       : GT_PEER_BYTES;
 }
 
 static cudaError_t gt_mover_copy(const struct gt_mover *mover,
-				 const struct gt_move *move)
+				 const struct gt_transfer *move)
 {
 	struct gt_mover_gpu *gpu = gt_mover_owner(mover, move), *to;
 
-	if (move->from == GT_MOVE_HOST)
+	if (move->from == GT_TRANSFER_HOST)
 		return cudaMemcpyAsync(gpu->in, gpu->host, GT_HOST_BYTES,
 				       cudaMemcpyHostToDevice, gpu->stream);
-	if (move->to == GT_MOVE_HOST)
+	if (move->to == GT_TRANSFER_HOST)
 		return cudaMemcpyAsync(gpu->host, gpu->out, GT_HOST_BYTES,
 				       cudaMemcpyDeviceToHost, gpu->stream);
 	to = &mover->gpus[move->to];
@@ -52,9 +53,9 @@ static cudaError_t gt_mover_copy(const struct gt_mover *mover,
  * Enqueue all moves, counts[] copies each, taking turns so that all begin at
  * once.
  */
-static int gt_mover_enqueue(struct gt_mover *mover, const struct gt_move *moves,
-			    uint32_t n, const uint32_t *counts,
-			    struct gt_err *err)
+static int gt_mover_enqueue(struct gt_mover *mover,
+			    const struct gt_transfer *moves, uint32_t n,
+			    const uint32_t *counts, struct gt_err *err)
 {
 	for (uint32_t c = 0; c <= GT_MAX_COPIES; c++)
 		for (uint32_t i = 0; i < n; i++) {
@@ -77,8 +78,9 @@ static int gt_mover_enqueue(struct gt_mover *mover, const struct gt_move *moves,
 	return GT_OK;
 }
 
-static int gt_mover_trial(struct gt_mover *mover, const struct gt_move *moves,
-			  uint32_t n, const uint32_t *counts, double *gbs,
+static int gt_mover_trial(struct gt_mover *mover,
+			  const struct gt_transfer *moves, uint32_t n,
+			  const uint32_t *counts, double *gbs,
 			  struct gt_err *err)
 {
 	int rc = gt_mover_enqueue(mover, moves, n, counts, err);
@@ -92,23 +94,23 @@ static int gt_mover_trial(struct gt_mover *mover, const struct gt_move *moves,
 				   cudaSuccess)
 			rc = gt_mover_fail(gpu, cudaGetLastError(),
 					   "take the time", err);
-		gbs[i] = ms > 0 ? (double)gt_move_bytes(&moves[i]) * counts[i] /
-					  ms / 1e6
+		gbs[i] = ms > 0 ? (double)gt_transfer_bytes(&moves[i]) *
+					  counts[i] / ms / 1e6
 				: 0;
 	}
 	return rc;
 }
 
 /* How many copies last for the span, at the rate that one of them has. */
-static uint32_t gt_mover_copies(const struct gt_move *move, double gbs)
+static uint32_t gt_mover_copies(const struct gt_transfer *move, double gbs)
 {
 	double copies =
-		gbs * 1e3 * GT_SPAN_US / (double)gt_move_bytes(move) + 1;
+		gbs * 1e3 * GT_SPAN_US / (double)gt_transfer_bytes(move) + 1;
 
 	return copies < GT_MAX_COPIES ? (uint32_t)copies : GT_MAX_COPIES;
 }
 
-int gt_mover_move(struct gt_mover *mover, const struct gt_move *moves,
+int gt_mover_move(struct gt_mover *mover, const struct gt_transfer *moves,
 		  uint32_t nmoves, double *gbs, struct gt_err *err)
 {
 	uint32_t *counts = calloc(nmoves, sizeof(*counts));

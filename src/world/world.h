@@ -1,6 +1,6 @@
 /*
- * The processes of one job: who they are, that they are alive, and rounds in
- * which each tells something to all.
+ * The processes of one job: who they are, that they are alive, and meetings:
+ * rounds in which each process tells something and hears what all told.
  *
  * Process 0 listens; the others connect to it and nothing else.  A thread of
  * its own in each process keeps the connections, so a process is heard of while

@@ -55,12 +55,12 @@ static const char *fake_bus_id(const struct gt_mover *mover, uint32_t gpu)
 	return mover->known->gpus[gpu].bus_id;
 }
 
-static uint32_t fake_owner(const struct gt_move *move)
+static uint32_t fake_owner(const struct gt_transfer *move)
 {
-	return move->from == GT_MOVE_HOST ? move->to : move->from;
+	return move->from == GT_TRANSFER_HOST ? move->to : move->from;
 }
 
-static int fake_move(struct gt_mover *mover, const struct gt_move *moves,
+static int fake_move(struct gt_mover *mover, const struct gt_transfer *moves,
 		     uint32_t nmoves, double *gbs, struct gt_err *err)
 {
 	uint32_t beside;
@@ -68,10 +68,10 @@ static int fake_move(struct gt_mover *mover, const struct gt_move *moves,
 	if (mover->fail_after >= 0 && mover->fail_after-- == 0)
 		return gt_err_set(err, GT_ESYS, NULL, "GPU 'x': gone");
 	for (uint32_t i = 0; i < nmoves; i++) {
-		const struct gt_move *m = &moves[i];
+		const struct gt_transfer *m = &moves[i];
 
 		assert_true(m->from != m->to);
-		if (m->from != GT_MOVE_HOST && m->to != GT_MOVE_HOST) {
+		if (m->from != GT_TRANSFER_HOST && m->to != GT_TRANSFER_HOST) {
 			gbs[i] = mover->peer_gbs;
 			if (nmoves == 2)
 				gbs[i] -= mover->loss;
