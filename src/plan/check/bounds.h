@@ -63,7 +63,7 @@ int gt_check_length_bound(const struct gt_plan *plan,
 			  enum gt_bound_state *state, struct gt_err *err);
 
 /*
- * What the cheapest spanning tree away from the root costs (Edmonds, "Optimum
+ * The cost of the cheapest spanning tree away from the root (Edmonds, "Optimum
  * branchings", 1967), or -1 when memory ran out.  cost[i * n + j] is that of
  * the hop from i to j.
  */

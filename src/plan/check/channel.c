@@ -14,7 +14,7 @@
 enum { GT_MAX_CHANNELS = 1024, GT_MAX_CHUNKS = 1 << 16 };
 
 /*
- * What the checks of one channel share: the plan, the channel's index, and a
+ * The checks of one channel share this: the plan, the channel's index, and a
  * byte for each rank.
  */
 struct gt_channel_check {

@@ -18,7 +18,10 @@ struct gt_plan;
  */
 int gt_plan_check(const struct gt_plan *plan, struct gt_err *err);
 
-/* As gt_plan_check(); *report says how far the bounds could be proven. */
+/*
+ * Check as gt_plan_check() does; *report says how far the bounds could be
+ * proven.
+ */
 int gt_plan_check_report(const struct gt_plan *plan,
 			 struct gt_plan_report *report, struct gt_err *err);
 

@@ -1,5 +1,5 @@
 /*
- * What a proof claims, looked at without its certificate: value, bound and
+ * Claims of a proof are checked here without its certificate: value, bound and
  * `optimal` have to agree, and the class has to be one that the collective and
  * the algorithm of the proof's row can have.
  */

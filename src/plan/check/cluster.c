@@ -1,5 +1,5 @@
 /*
- * What the rows of a cluster's plan load: templates are summed up here, rings
+ * Loads of a cluster's plan, row by row: templates are summed up here, rings
  * and flows by their own files, and each sum is compared with the capacity.
  */
 #include "plan/check/cluster.h"

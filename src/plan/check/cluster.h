@@ -27,7 +27,7 @@ int gt_check_cluster_loads(const struct gt_plan *plan, struct gt_err *err);
 int gt_check_cluster_proof(const struct gt_plan *plan,
 			   struct gt_plan_report *report, struct gt_err *err);
 
-/* The hops of a channel, each by itself: routes that meet, from port to port. */
+/* Each hop of a channel, by itself: links that meet, from port to port. */
 int gt_check_cluster_hops(const struct gt_plan *plan,
 			  const struct gt_link_graph *vertices, uint32_t c,
 			  struct gt_err *err);
@@ -40,7 +40,7 @@ int gt_check_cluster_ring(const struct gt_plan *plan, uint32_t c,
 int gt_check_cluster_flow(const struct gt_plan *plan, uint32_t c,
 			  struct gt_err *err);
 
-/* What a row of trees loads, at all nodes and switches. */
+/* A row of trees puts no more on any node or switch than it carries. */
 int gt_check_cluster_tree_row(const struct gt_plan *plan,
 			      const struct gt_plan_select *row,
 			      struct gt_err *err);

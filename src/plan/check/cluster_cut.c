@@ -205,10 +205,10 @@ static uint32_t gt_cluster_cut_group(const struct gt_cluster_cut *cut)
 }
 
 /*
- * How many parts an all-reduce's certificate makes of the cluster: the sets are
- * parts of node 0, which all nodes have alike, or one set holds all that is
- * below a switch, which all switches of the level have alike.  Every rank has
- * to be in one.  The result is 0 when there is a fault.
+ * The number of parts that an all-reduce's certificate makes of the cluster.
+ * The sets are parts of node 0, which all nodes have alike, or one set holds
+ * all that is below a switch, which all switches of the level have alike.
+ * Every rank has to be in one.  The result is 0 when there is a fault.
  */
 static int64_t gt_cluster_cut_parts(struct gt_cluster_cut *cut)
 {

@@ -1,6 +1,6 @@
 /*
- * The sums that checks of a cluster's loads add to: their memory, the numbers of
- * uplinks, one hop's half of a route, and the comparison with the capacity.
+ * The sums that checks of a cluster's loads add to: their memory, the numbers
+ * of uplinks, one hop's half of a route, and the comparison with the capacity.
  */
 #include "plan/check/cluster_load.h"
 

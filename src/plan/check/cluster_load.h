@@ -1,6 +1,6 @@
 /*
- * What the channels of a row load in a cluster: the links of a node, and the
- * uplinks of the switches above it.
+ * Loads of a row's channels in a cluster are added up here: on the links of a
+ * node, and the uplinks of the switches above it.
  */
 #ifndef GT_PLAN_CHECK_CLUSTER_LOAD_H
 #define GT_PLAN_CHECK_CLUSTER_LOAD_H

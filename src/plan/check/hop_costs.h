@@ -1,5 +1,5 @@
 /*
- * What hops cost under prices of links, in whole multiples of 1 / unit: the
+ * Costs of hops under prices of links, in whole multiples of 1 / unit, are the
  * common ground of all checks that a certificate's prices prove a bound.
  *
  * A route costs the sum over its links of price times charge.
@@ -31,7 +31,10 @@ struct gt_hop_costs {
 struct gt_rat gt_plan_link_charge(const struct gt_plan *plan, uint32_t link,
 				  struct gt_rat charge);
 
-/* What a route costs; the result is 0 when that takes more than 64 bits. */
+/*
+ * Compute what a route costs; the result is 0 when that takes more than 64
+ * bits.
+ */
 int gt_check_route_cost(const struct gt_plan *plan,
 			const struct gt_plan_route *route,
 			const struct gt_rat *prices, struct gt_rat *cost);

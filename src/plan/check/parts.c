@@ -143,8 +143,8 @@ static int gt_part_routes(const struct gt_parts_check *check, uint32_t p,
 }
 
 /*
- * How many ranks of the part send to one outside it: rank r sends to rank r +
- * 1.
+ * The number of ranks of the part that send to one outside it: rank r sends to
+ * rank r + 1.
  */
 static int64_t gt_parts_sendrecv(const struct gt_parts_check *check)
 {

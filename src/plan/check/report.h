@@ -1,6 +1,6 @@
 /*
- * What a check of a plan's proof says besides yes or no: how far each of its
- * bounds could be proven.
+ * The report of a check of a plan's proof says, besides yes or no, how far each
+ * of its bounds could be proven.
  */
 #ifndef GT_PLAN_CHECK_REPORT_H
 #define GT_PLAN_CHECK_REPORT_H

@@ -50,8 +50,8 @@ static int gt_ring_cheap_bound(uint32_t n, const int64_t *cost, int64_t need)
 }
 
 /*
- * What every ring has to cost at least, in units, and what it pays for its
- * channel, for messages.
+ * Every ring has to cost `least` units or more; it pays `besides` for its
+ * channel, which messages add.
  */
 struct gt_ring_need {
 	int64_t least;

@@ -157,8 +157,8 @@ static void gt_tree_edges(const struct gt_plan *plan, const int64_t *hops,
 }
 
 /*
- * Where bytes go both ways a tree costs the same whatever its root, so one root
- * is enough.
+ * A tree that bytes go up and down costs the same whatever its root, so one
+ * root is enough.
  */
 static int gt_check_trees(const struct gt_plan *plan, const int64_t *edges,
 			  int64_t unit, struct gt_err *err)

@@ -1,10 +1,10 @@
 /*
- * What a plan costs: the time of a collective by message size, from the plan
- * alone.  The one formula of gtopo: `predict` prints it, the search chooses by
- * it, bench/fit adjusts its parameters to what was measured.
+ * The cost of a plan is the time of a collective by message size, from the
+ * plan alone.  It is the one formula of gtopo: `predict` prints it, the search
+ * chooses by it, bench/fit adjusts its parameters to what was measured.
  *
- * The model (alpha-beta-gamma; Hockney, "The communication challenge for MPP",
- * 1994; Rabenseifner, "Optimization of collective reduction operations",
+ * The model is alpha-beta-gamma (Hockney, "The communication challenge for
+ * MPP", 1994; Rabenseifner, "Optimization of collective reduction operations",
  * 2004).  The programs that would run are executed in time, slice by slice:
  *
  *     alpha   a slice is seen by its receiver hop_us after it was written;
@@ -18,7 +18,7 @@
  * few are executed and the rest is extrapolated, never below what the busiest
  * link needs.  The collective begins and ends with base_us.
  *
- * Of a cluster of more than 64 ranks a few nodes are executed and the rest is
+ * In a cluster of more than 64 ranks a few nodes are executed and the rest is
  * extrapolated (plan/cost/extrapolate.h).
  *
  * Nothing is shared between models; one may be used by one thread at a time.

@@ -46,20 +46,20 @@ int gt_cost_extrapolate_init(struct gt_cost_extrapolation *x,
 			     struct gt_arena *arena, struct gt_err *err);
 
 /*
- * What the value that is y[i] on samples[i] is on all nodes, if it grows by the
- * same amount with each node.
+ * A value that is y[i] on samples[i], on all nodes, if it grows by the same
+ * amount with each node.
  */
 double gt_cost_extrapolate_linear(const struct gt_cost_extrapolation *x,
 				  const double y[2]);
 
 /*
- * What it is if it also has `deep` for each node that a block passes on its way
- * down the tree of nodes, whose depth is known.
+ * The same value if it also has `deep` for each node that a block passes on its
+ * way down the tree of nodes, whose depth is known.
  */
 double gt_cost_extrapolate_chain(const struct gt_cost_extrapolation *x,
 				 const double y[2], double deep);
 
-/* What it is if it grows with the depth of a binary tree of the nodes. */
+/* The value if it grows with the depth of a binary tree of the nodes. */
 double gt_cost_extrapolate_tree(const struct gt_cost_extrapolation *x,
 				const double y[2]);
 

@@ -1,5 +1,5 @@
 /*
- * What the files of the cost model share: a row's programs as processes joined
+ * The files of the cost model share this: a row's programs as processes joined
  * by edges, and their execution in time.  Others use plan/cost/cost.h.
  */
 #ifndef GT_PLAN_COST_NETWORK_H

@@ -65,7 +65,7 @@ struct gt_msccl_gpu {
 	struct gt_msccl_op *ops;
 };
 
-/* What is the same on all GPUs: how the row's shares become units. */
+/* All GPUs share this: how the row's shares become units. */
 struct gt_msccl {
 	const struct gt_plan *plan;
 	const struct gt_plan_select *row;

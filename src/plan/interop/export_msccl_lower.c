@@ -28,7 +28,10 @@ struct gt_msccl_lowering {
 	uint32_t first;    /* the program's first op */
 };
 
-/* Where a chunk of the input or output begins, in units of that buffer. */
+/*
+ * The place where a chunk of the input or output begins, in units of that
+ * buffer.
+ */
 static struct gt_msccl_at gt_msccl_place_of(const struct gt_msccl *m,
 					    uint32_t selected, uint32_t rank,
 					    char buf, uint32_t chunk)

@@ -22,7 +22,7 @@ enum {
 	GT_IMPORT_MAX_BYTES = 64 << 20,
 };
 
-/* What one rank sends to another in a loop, in chunks. */
+/* The chunks that one rank sends to another in a loop. */
 struct gt_import_pair {
 	uint32_t messages;
 	int used;

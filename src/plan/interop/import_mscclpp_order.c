@@ -1,6 +1,7 @@
 /*
- * What comes before what: channels are paired, signals are counted against
- * waits, and barriers put thread blocks of a GPU in order by vector clocks.
+ * The order of operations is found here: channels are paired, signals are
+ * counted against waits, and barriers put thread blocks of a GPU in order by
+ * vector clocks.
  */
 #include "plan/interop/import_mscclpp.h"
 

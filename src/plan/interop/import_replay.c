@@ -369,8 +369,8 @@ static int gt_replay_all(struct gt_import_file *algo, struct gt_err *err)
 }
 
 /*
- * Where an algorithm in place leaves a chunk of the output as it is in the
- * input, the plan has to copy it.
+ * An algorithm in place may leave a chunk of the output as it is in the input;
+ * the plan has to copy it.
  */
 static void gt_replay_complete(struct gt_import_file *algo, uint32_t rank)
 {

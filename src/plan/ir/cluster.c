@@ -29,7 +29,7 @@ int gt_spread_find(const char *name)
 	return -1;
 }
 
-/* How many nodes a step of one in a level's digit skips. */
+/* The number of nodes that a step of one in a level's digit skips. */
 static uint32_t gt_nodes_unit(const struct gt_plan_cluster *cluster,
 			      uint32_t level)
 {

@@ -27,11 +27,12 @@
  *
  * A tree of a cluster is one of a node's ranks, which all nodes have alike, and
  * one of two trees of the nodes, whose hops lead from root to root.  The place
- * of a node there is how many come after the root's.  Places from 1 on form a
- * binary tree in which odd ones are leaves: the parent of a place takes its
- * lowest bit off and sets the next, or takes it off where that is too far.  What
- * is left goes to place 0.  The second tree is the same with places counted from
- * the other end, or from the next one where their number is odd, so that
+ * of a node there is how far it comes after the root's.  Places from 1 on form
+ * a binary tree in which odd ones are leaves: the parent of a place takes its
+ * lowest bit off and sets the next, or only takes it off where that would lead
+ * too far.  The place that is left without a parent goes to place 0.  The
+ * second tree is the same one with places counted from the other end, or from
+ * the next one where their number is odd, so that
  * leaves of the one are mostly not those of the other (Sanders, Speck and
  * Traeff, "Two-tree algorithms for full bandwidth broadcast, reduction and
  * scan", 2009).  In the root's node the ranks hang from the root, and what is
@@ -139,7 +140,7 @@ uint32_t gt_nodes_children(const struct gt_plan_cluster *cluster,
 			   uint32_t place, uint32_t *children);
 uint32_t gt_nodes_fan(const struct gt_plan_cluster *cluster);
 
-/* How many nodes a block passes at most on its way from place 0. */
+/* The number of nodes that a block passes at most on its way from place 0. */
 uint32_t gt_nodes_depth(const struct gt_plan_cluster *cluster);
 
 /*

@@ -34,7 +34,7 @@ uint64_t gt_envelope_crossover(const double time_us[2][2],
 	double at = (double)bytes[0];
 	uint64_t cross;
 
-	/* Where one of the two cannot do a size there is nothing in between. */
+	/* There is nothing in between if one of the two cannot do a size. */
 	if (!isfinite(ahead) || !isfinite(behind) || ahead <= 0)
 		return bytes[0];
 	if (behind > 0)

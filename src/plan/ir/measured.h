@@ -1,6 +1,6 @@
 /*
- * What a plan's measurements say: how long a use of its channels takes, and
- * which rows of select follow from it.
+ * A plan's measurements say how long a use of its channels takes, and which
+ * rows of select follow from it.
  */
 #ifndef GT_PLAN_IR_MEASURED_H
 #define GT_PLAN_IR_MEASURED_H

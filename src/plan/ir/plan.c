@@ -189,11 +189,12 @@ int gt_algo_supports(enum gt_algo algo, enum gt_coll coll)
 }
 
 /*
- * What a hop carries of the result.  A ring's hop carries all blocks but one,
- * for an all-reduce twice, or all of a broadcast.  An edge of a tree carries a
- * channel's whole share.  A pair of a mesh or a flow carries one block, or, of
- * what has no blocks, all at once (one-shot) or a rank's part once to be
- * brought together and once to be spread (two-shot).
+ * The part of the result that a hop carries depends on the algorithm.  A ring's
+ * hop carries all blocks but one, for an all-reduce twice, or all of a
+ * broadcast.  An edge of a tree carries a channel's whole share.  A pair of a
+ * mesh or a flow carries one block, or, of what has no blocks, all at once
+ * (one-shot) or a rank's part once to be brought together and once to be spread
+ * (two-shot).
  */
 struct gt_rat gt_plan_algbw_factor(const struct gt_plan *plan)
 {

@@ -202,23 +202,24 @@ struct gt_plan_set {
 };
 
 /*
- * How good the plan is.  value: what the channels of gt_plan_main_row() reach
- * together, the sum of their gbs; times gt_plan_algbw_factor() it is the size
- * of the result over the time.  bound: what no plan of the class exceeds;
- * any_bound: what no plan at all exceeds (no in-network compute), in the same
- * unit.
+ * How good the plan is.  `value` is the rate of the channels of
+ * gt_plan_main_row() together, the sum of their gbs; times
+ * gt_plan_algbw_factor() it is the size of the result over the time.  No plan
+ * of the class exceeds `bound`, and no plan at all (without in-network compute)
+ * exceeds `any_bound`, in the same unit.
  *
- * bound's certificate is a list of link prices: the sum of price * capacity
- * is the bound, and what the plan does costs at least 1 a byte of the result
- * (a hop costs the sum over its route of price, times charge on links of kind
- * PCI):
- *   class ring: no Hamiltonian ring of `routes` costs less than 1; of a
- *     cluster (plan/ir/cluster.h) no way through a node does, from port to port;
+ * The certificate of `bound` is a list of link prices: the sum of price *
+ * capacity is the bound, and whatever a plan of the class does costs at least 1
+ * for each byte of the result (a hop costs the sum over its route of price,
+ * times charge on links of kind PCI):
+ *   class ring: no Hamiltonian ring of `routes` costs less than 1; in a cluster
+ *     (plan/ir/cluster.h) no path through all ranks of a node, from port to
+ *     port, does;
  *   class any: broadcast, reduce: no tree from or to the root does; all-gather,
  *     reduce-scatter: each rank's cheapest tree costs 1 on average.  Every
  *     byte leaves a tree behind, whatever the schedule;
- *   class any of what only moves (gt_coll_only_moves()): the cheapest ways of all
- *     pairs of ranks cost 1 together; of a cluster those that begin in one
+ *   class any of what only moves (gt_coll_only_moves()): the cheapest paths of
+ *     all pairs of ranks cost 1 together; in a cluster those that begin in one
  *     node, where crossing an uplink costs its price for each node below it.
  *     Every byte leaves a path behind, as long as it is passed on as it is;
  *   class tree, of an all-reduce: no tree, up and down together, does.

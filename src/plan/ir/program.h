@@ -69,7 +69,7 @@ enum gt_coll {
 	GT_NCOLLS
 };
 
-/* Where an operand's bytes live. */
+/* The buffer in which an operand's bytes live. */
 enum gt_operand_buf {
 	GT_BUF_NONE,   /* no bytes: only waits or posts */
 	GT_BUF_INPUT,  /* this rank's input */
@@ -125,8 +125,8 @@ GT_STATIC_ASSERT(sizeof(struct gt_operand) == 8, "operand is 8 bytes");
 GT_STATIC_ASSERT(sizeof(struct gt_step) == 64, "step is 64 bytes");
 
 /*
- * How many records a step takes up, with those for operands that do not fit in
- * the first one.
+ * The number of records that a step takes up, with those for operands that do
+ * not fit in the first one.
  */
 GT_HD static inline uint32_t gt_step_nrecords(const struct gt_step *step)
 {
@@ -157,10 +157,10 @@ struct gt_conn {
 };
 
 /*
- * What one rank does on one lane of one channel.  Lanes of a channel share its
- * layout and otherwise run on their own, each with its own connections, so that
- * a tree's way up and its way down do not wait for each other.  The arrays
- * belong to whoever lowered it.
+ * A program is what one rank does on one lane of one channel.  Lanes of a
+ * channel share its layout and otherwise run on their own, each with its own
+ * connections, so that a tree's way up and its way down do not wait for each
+ * other.  The arrays belong to whoever lowered it.
  */
 struct gt_program {
 	uint32_t rank;

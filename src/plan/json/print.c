@@ -62,7 +62,7 @@ static void print_paths(const struct gt_plan *plan,
 	gt_json_end(json);
 }
 
-/* What the shape of a channel needs beside its hops. */
+/* Print the members that the shape of a channel needs beside its hops. */
 static void print_graph(const struct gt_plan *plan,
 			const struct gt_plan_channel *channel,
 			struct gt_json_writer *json)

@@ -1,4 +1,4 @@
-/* What the file of a cluster's plan has and that of other plans has not. */
+/* The sections that only the file of a cluster's plan has. */
 #include "plan/json/print_sections.h"
 
 #include "base/json_writer.h"

@@ -11,8 +11,8 @@
 enum { GT_UPLINK_TEXT_MAX = 40 };
 
 /*
- * What the price of a link is listed by: its id.  An uplink out of the switch
- * of level 0 and rail 3 is called "switch0.3>", the one into it ">switch0.3".
+ * The price of a link is listed by its id.  An uplink out of the switch of
+ * level 0 and rail 3 is called "switch0.3>", the one into it ">switch0.3".
  */
 static const char *price_name(const struct gt_plan *plan, uint32_t link,
 			      char text[GT_UPLINK_TEXT_MAX])

@@ -1,6 +1,6 @@
 /*
- * What only a cluster's plan has: nodes, ports, levels, templates, and the sets
- * of its certificate.
+ * The sections that only a cluster's plan has are read here: nodes, ports,
+ * levels, templates, and the sets of its certificate.
  */
 #include "plan/json/read_sections.h"
 

@@ -55,8 +55,8 @@ int gt_read_select(struct gt_plan_reader *reader, const struct gt_json *root,
 		   struct gt_err *err);
 
 /*
- * What a row of select and a measurement have in common: which channels are
- * used, for what, and how.  use->max_bytes stays as it is.
+ * Read what a row of select and a measurement have in common: which channels
+ * are used, for what, and how.  use->max_bytes stays as it is.
  */
 int gt_read_use(struct gt_plan_reader *reader, const struct gt_json *object,
 		struct gt_plan_select *use, struct gt_err *err);

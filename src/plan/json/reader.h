@@ -1,5 +1,5 @@
 /*
- * What the files of the plan's reader share: the plan being made, its links and
+ * The files of the plan's reader share this: the plan being made, its links and
  * channels by name, and tools to read values.  Each function reports a fault
  * with the JSON path of the value.  gt_plan_read() (plan/json/read.h) is the
  * way in for others.

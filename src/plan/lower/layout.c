@@ -10,7 +10,7 @@
 
 enum { GT_LAYOUT_ALIGN_BYTES = 16 };
 
-/* Where a channel's share begins and ends, as fractions of a block. */
+/* The begin and the end of a channel's share, as fractions of a block. */
 struct gt_span {
 	struct gt_rat begin, end;
 };

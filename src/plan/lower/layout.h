@@ -13,7 +13,10 @@
 
 struct gt_err;
 
-/* What a channel is used for, and how: a row of `select` and a root. */
+/*
+ * A use of a channel: for what and how, as a row of `select` says, and with
+ * which root.
+ */
 struct gt_channel_use {
 	enum gt_coll coll;
 	enum gt_algo algo;

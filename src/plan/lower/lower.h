@@ -24,12 +24,12 @@ struct gt_lower_query {
 	uint32_t lane;
 };
 
-/* How many programs each rank has on a channel of this use. */
+/* The number of programs that each rank has on a channel of this use. */
 uint32_t gt_lower_lanes(const struct gt_plan *plan,
 			const struct gt_channel_use *use);
 
 /*
- * What a rank does on a lane of a channel.  The plan must have passed
+ * Lower one lane of a channel for a rank.  The plan must have passed
  * gt_plan_check().  *program's arrays are in the arena.  GT_EINPUT when the
  * channel cannot be used so.
  */

@@ -15,8 +15,8 @@ struct gt_sim_end {
 };
 
 /*
- * How many other ends a connection has, in any lane of the peer: those between
- * the same two ranks with the same tag.  *end becomes the last one.
+ * Count the other ends that a connection has in any lane of the peer: those
+ * between the same two ranks with the same tag.  *end becomes the last one.
  */
 static uint32_t gt_sim_find_end(const struct gt_sim *sim, uint32_t proc,
 				const struct gt_conn *conn,
@@ -41,7 +41,7 @@ static uint32_t gt_sim_find_end(const struct gt_sim *sim, uint32_t proc,
 	return found;
 }
 
-/* How many slices a program announces on a connection in one loop. */
+/* The number of slices that a program announces on a connection in one loop. */
 static uint32_t gt_sim_posts(const struct gt_program *program, uint32_t conn)
 {
 	uint32_t posts = 0;
