@@ -28,9 +28,9 @@ int gt_cuda_p2p_need(struct gt_engine *engine,
 	return rc;
 }
 
-static int gt_launch_packets(const struct gt_engine *engine,
-			     const struct gt_exec_request *req,
-			     const struct gt_kernel_grid *grid, uint32_t rank)
+static struct gt_packet_args gt_packet_args_of(
+	const struct gt_engine *engine, const struct gt_exec_request *req,
+	uint32_t rank)
 {
 	int ll128 = engine->choice.protocol == GT_PROTOCOL_LL128;
 	struct gt_cuda_span span = gt_cuda_span_of(engine, req, rank, rank);
@@ -42,14 +42,12 @@ static int gt_launch_packets(const struct gt_engine *engine,
 			 .output = span.output,
 			 .part_bytes = gt_cuda_ll_part_bytes(ll128),
 			 .box_bytes = gt_cuda_ll_buffer_bytes(ll128)}};
-	int rc;
 
 	for (uint32_t r = 0; r < engine->plan->nranks; r++)
 		args.ll_buffer[r] =
 			gt_cuda_ll_buffer_at(engine, rank, r, ll128);
 	args.guard.marks = gt_cuda_trace_kernel(engine, rank);
-	rc = gt_cuda_trace_packets(engine, rank, ll128, &args);
-	return rc ? rc : gt_packet_run(grid, ll128, &args);
+	return args;
 }
 
 /* Copy the input to scratch, from where it goes. */
@@ -150,20 +148,6 @@ static int gt_launch_server(const struct gt_engine *engine,
 	return rc ? rc : gt_direct_run(grid, &wait);
 }
 
-static int gt_launch_direct(const struct gt_engine *engine,
-			    const struct gt_exec_request *req,
-			    const struct gt_kernel_grid *grid, uint32_t rank)
-{
-	struct gt_direct_args args;
-
-	if (req->part_count)
-		return req->root == rank
-			       ? gt_launch_root(engine, req, grid, rank)
-			       : gt_launch_server(engine, req, grid, rank);
-	args = gt_direct_args_of(engine, req, rank);
-	return gt_direct_run(grid, &args);
-}
-
 int gt_cuda_p2p_barrier(const struct gt_engine *engine, enum gt_dtype dtype,
 			uint32_t rank)
 {
@@ -193,29 +177,35 @@ int gt_cuda_p2p_launch(const struct gt_engine *engine,
 				      .op = req->op,
 				      .blocks = engine->choice.blocks,
 				      .threads = engine->choice.threads,
-				      /*
-				       * A kernel may not come early where a
-				       * detour forks off.
-				       */
+				      /* Not early where a detour forks. */
 				      .overlaps = !req->part_count,
 				      .stream = engine->ranks[rank].stream};
 
+	int ll128 = engine->choice.protocol == GT_PROTOCOL_LL128, rc = 0;
+	struct gt_packet_args packets;
+	struct gt_direct_args direct;
+
 	if (!req->count)
 		return 0;
-	if (engine->choice.protocol != GT_PROTOCOL_LL &&
-	    engine->choice.protocol != GT_PROTOCOL_LL128 &&
-	    gt_cuda_p2p_overwrites(req)) {
-		cudaError_t rc = gt_launch_input_copy(engine, req, rank);
-
-		if (rc != cudaSuccess)
-			return (int)rc;
+	if (ll128 || engine->choice.protocol == GT_PROTOCOL_LL) {
+		packets = gt_packet_args_of(engine, req, rank);
+		rc = gt_cuda_trace_packets(engine, rank, ll128, &packets);
+		return rc ? rc : gt_packet_run(&grid, ll128, &packets);
+	}
+	if (gt_cuda_p2p_overwrites(req)) {
+		rc = (int)gt_launch_input_copy(engine, req, rank);
 		grid.overlaps = 0;
 	}
+	if (rc)
+		return rc;
 	if (engine->choice.protocol == GT_PROTOCOL_CE)
 		return gt_cuda_ce_launch(engine, req, rank);
-	if (engine->choice.protocol != GT_PROTOCOL_DIRECT)
-		return gt_launch_packets(engine, req, &grid, rank);
 	if (gt_choice_is_scratch_reduce(&engine->choice, req->coll))
 		return gt_scratch_reduce_launch(engine, req, &grid, rank);
-	return gt_launch_direct(engine, req, &grid, rank);
+	if (req->part_count)
+		return req->root == rank
+			       ? gt_launch_root(engine, req, &grid, rank)
+			       : gt_launch_server(engine, req, &grid, rank);
+	direct = gt_direct_args_of(engine, req, rank);
+	return gt_direct_run(&grid, &direct);
 }
