@@ -193,10 +193,7 @@ static int gt_mscclpp_numbers(struct gt_mscclpp *mpp,
 	return rc;
 }
 
-/*
- * Read {"channel_type": "memory", "connected_to": [1, 2]}: each number makes a
- * channel.
- */
+/* {"channel_type": "memory", "connected_to": [1, 2]} makes two channels. */
 static int gt_mscclpp_read_channels(struct gt_mscclpp *mpp,
 				    const struct gt_json *at, uint32_t rank,
 				    struct gt_err *err)
@@ -261,10 +258,7 @@ static int gt_mscclpp_read_remote(struct gt_mscclpp *mpp,
 	return rc;
 }
 
-/*
- * Read what a thread block's operations call by position: numbers of the GPU's
- * channels, or buffers.
- */
+/* Read what operations call by position: the GPU's channels, or buffers. */
 static int gt_mscclpp_read_ids(struct gt_mscclpp *mpp,
 			       struct gt_mscclpp_gpu *gpu,
 			       struct gt_mscclpp_tb *tb,
@@ -384,10 +378,7 @@ static int gt_mscclpp_read_bufs(const struct gt_mscclpp_place *place,
 	return rc;
 }
 
-/*
- * Read {"tb_id": 0, "tbg_size": 2}: the part of the operation that is the
- * thread block's own.
- */
+/* {"tb_id": 0, "tbg_size": 2} is the part that the thread block does. */
 static int gt_mscclpp_read_part(const struct gt_json *object,
 				struct gt_mscclpp_op *op, struct gt_err *err)
 {
