@@ -184,7 +184,7 @@ static int dispatch(const struct gt_cmd *cmd, int argc, char **argv,
 	return rc;
 }
 
-/* A full disk shows only when the last bytes leave. */
+/* Close standard output: a full disk shows only when the last bytes leave. */
 static int gt_cmd_close_stdout(int rc, struct gt_err *err)
 {
 	int bad = ferror(stdout);

@@ -20,7 +20,7 @@ int gt_cmd_main(int argc, char **argv);
 const struct gt_cmd *gt_cmd_get(int i);
 const struct gt_cmd *gt_cmd_find(const char *name);
 
-/* As gt_cmd_find, but an error that names the nearest one. */
+/* Find a command; where there is none an error names the nearest one. */
 const struct gt_cmd *gt_cmd_require(const char *name, struct gt_err *err);
 
 /* Write a command's help to the file `out` (NULL: standard output). */

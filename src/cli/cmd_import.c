@@ -75,7 +75,7 @@ static int gt_import_on(const struct gt_cmd_args *args,
 	return rc;
 }
 
-static int gt_import_replay(const struct gt_cmd_args *args, struct gt_err *err)
+static int cmd_import(const struct gt_cmd_args *args, struct gt_err *err)
 {
 	const struct gt_import_opts *opts = args->opts;
 	struct gt_arena *arena;
@@ -106,5 +106,5 @@ const struct gt_cmd gt_cmd_import = {
 	.operands_max = 1,
 	.opts = gt_import_opts,
 	.opts_bytes = sizeof(struct gt_import_opts),
-	.run = gt_import_replay,
+	.run = cmd_import,
 };

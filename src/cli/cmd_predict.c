@@ -47,7 +47,7 @@ static const struct gt_opt gt_predict_opts[] = {
 	GT_OPT_END,
 };
 
-/* A prediction under way. */
+/* The state of a prediction, for one plan and collective. */
 struct gt_predict {
 	const struct gt_plan *plan;
 	enum gt_coll coll;

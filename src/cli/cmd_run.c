@@ -289,7 +289,7 @@ static int set_links(const struct gt_run_opts *opts, struct gt_run_sweep *sweep,
 			       : GT_OK;
 	sweep->quiet = gt_world_rank(world) > 0;
 	sweep->unchecked = opts->link == GT_RUN_LINK_NULL;
-	return gt_job_check_same(world, sweep, err);
+	return gt_run_job_check_same(world, sweep, err);
 }
 
 /* Run as one process or as the many of a job. */
@@ -297,8 +297,8 @@ static int run_in_job(const struct gt_cmd_args *args,
 		      struct gt_run_sweep *sweep, struct gt_err *err)
 {
 	const struct gt_run_opts *opts = args->opts;
-	const struct gt_job_options options = {opts->procs, opts->iface,
-					       opts->timeout_ns};
+	const struct gt_run_job_options options = {opts->procs, opts->iface,
+						   opts->timeout_ns};
 	const struct gt_notice notice = {pass_notice, (void *)(uintptr_t)args};
 	struct gt_world *world;
 	int parent, rc;
@@ -308,7 +308,7 @@ static int run_in_job(const struct gt_cmd_args *args,
 				  "--procs '%" PRId64 "': the plan has %u "
 				  "ranks, and each process at least one",
 				  opts->procs, sweep->config.plan->nranks);
-	rc = gt_job_open(&options, &world, &parent, err);
+	rc = gt_run_job_open(&options, &world, &parent, err);
 	if (rc || parent)
 		return rc;
 	sweep->config.notice = &notice;
@@ -320,7 +320,7 @@ static int run_in_job(const struct gt_cmd_args *args,
 	else if (!rc)
 		rc = opts->trace ? run_with_trace(args, sweep, err)
 				 : gt_run_sweep(sweep, err);
-	return gt_job_close(world, rc, err);
+	return gt_run_job_close(world, rc, err);
 }
 
 /* Refuse options that make no sense, or none together. */

@@ -174,7 +174,7 @@ static int gt_show_several(const struct gt_cmd_args *args,
 	return gt_cmd_write(args, &text, rc, err);
 }
 
-static int gt_show_run(const struct gt_cmd_args *args, struct gt_err *err)
+static int cmd_show(const struct gt_cmd_args *args, struct gt_err *err)
 {
 	const struct gt_show_opts *opts = args->opts;
 	struct gt_cluster *cluster;
@@ -203,5 +203,5 @@ const struct gt_cmd gt_cmd_show = {
 	.opts = gt_show_opts,
 	.defaults = &gt_show_defaults,
 	.opts_bytes = sizeof(struct gt_show_opts),
-	.run = gt_show_run,
+	.run = cmd_show,
 };

@@ -1,6 +1,6 @@
 /*
- * gtopo tune: every way to use a plan's channels is measured on this machine, and
- * the plan's rows choose among them.
+ * gtopo tune: every way to use a plan's channels is measured on this machine,
+ * and the plan's rows choose among them.
  */
 #include "cli/common/command.h"
 

@@ -1,6 +1,7 @@
 /*
- * What a command is, and how it talks: the table entry that every cmd_*.c fills
- * in, what its function gets, and where its words and its product go.
+ * This says what a command is, and how it talks: the table entry that every
+ * cmd_*.c fills in, what its function gets, and where its words and its product
+ * go.
  */
 #ifndef GT_CLI_COMMON_COMMAND_H
 #define GT_CLI_COMMON_COMMAND_H
@@ -11,7 +12,7 @@ struct gt_buf;
 struct gt_err;
 struct gt_opt;
 
-/* What a command's function gets: parsed options and operands. */
+/* A command's function gets its parsed options and operands. */
 struct gt_cmd_args {
 	const struct gt_cmd *cmd;
 	const void *opts; /* the command's own struct, filled */

@@ -29,7 +29,9 @@
 struct gt_buf;
 struct gt_err;
 
-/* What an option takes, and the type of the member it sets. */
+/*
+ * The type says what an option takes, and of what type the member it sets is.
+ */
 enum gt_opt_type {
 	GT_OPT_NONE,  /* ends a table */
 	GT_OPT_FLAG,  /* int: 1 */

@@ -181,7 +181,8 @@ static int gt_ranks_alone(const struct gt_cmd_args *args,
 int gt_detect_ranks(const struct gt_cmd_args *args,
 		    const struct gt_detect_source *from, struct gt_err *err)
 {
-	const struct gt_job_options options = {.timeout_ns = gt_ranks_limit_ns};
+	const struct gt_run_job_options options = {.timeout_ns =
+							   gt_ranks_limit_ns};
 	struct gt_world *world;
 	int parent, rc;
 
@@ -189,10 +190,10 @@ int gt_detect_ranks(const struct gt_cmd_args *args,
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "--all-ranks writes several files; say with "
 				  "-o where the cluster's is to be");
-	rc = gt_job_open(&options, &world, &parent, err);
+	rc = gt_run_job_open(&options, &world, &parent, err);
 	if (rc)
 		return rc;
 	rc = world ? gt_ranks_together(args, from, world, err)
 		   : gt_ranks_alone(args, from, err);
-	return gt_job_close(world, rc, err);
+	return gt_run_job_close(world, rc, err);
 }

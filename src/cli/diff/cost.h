@@ -1,6 +1,6 @@
 /*
- * What findings cost: the exact all-reduce bound of a server (search/bound/bound.h)
- * without and with each.
+ * This tells what findings cost: the exact all-reduce bound of a server
+ * (search/bound/bound.h) without and with each.
  */
 #ifndef GT_CLI_DIFF_COST_H
 #define GT_CLI_DIFF_COST_H

@@ -31,8 +31,9 @@ struct gt_reach {
 
 /*
  * The values that are compared of a GPU and the host, and of two GPUs; each may
- * differ by `times` the tolerance.  What all GPUs get of the host's memory depends on who else uses
- * it: on a virtual machine it fell from 45 to 40 GB/s between two runs.
+ * differ by `times` the tolerance.  What all GPUs get of the host's memory
+ * depends on who else uses it: on a virtual machine it fell from 45 to 40 GB/s
+ * between two runs.
  */
 struct gt_reach_value {
 	const char *what;

@@ -1,8 +1,8 @@
 /*
- * What a machine's GPUs reach, as `gtopo detect --measure` wrote it, against
- * what they should: what an expected file says was measured of the same
- * machine or an equal one, else the line rate of their links and what others
- * of their kind have.
+ * This compares what a machine's GPUs reach, as `gtopo detect --measure` wrote
+ * it, against what they should: what an expected file says was measured of the
+ * same machine or an equal one, else the line rate of their links and what
+ * others of their kind have.
  */
 #ifndef GT_CLI_HEALTH_REACH_H
 #define GT_CLI_HEALTH_REACH_H
@@ -11,7 +11,7 @@ struct gt_arena;
 struct gt_buf;
 struct gt_err;
 
-/* In percent; latencies may differ by twice as much. */
+/* Rates may differ by so many percent, latencies by twice as much. */
 enum { GT_REACH_TOLERANCE = 10 };
 
 struct gt_reach_finding {
@@ -28,11 +28,14 @@ struct gt_reach_query {
 	double tolerance;             /* 0.1 */
 };
 
-/* In order of the GPUs; NULL when all is well.  Memory is the arena's. */
+/*
+ * Find what is not as it should be, in order of the GPUs; NULL when all is
+ * well. Memory is the arena's.
+ */
 int gt_reach_find(const struct gt_reach_query *ask, struct gt_arena *arena,
 		  struct gt_reach_finding **findings, struct gt_err *err);
 
-/* A line each; the elements of a JSON list. */
+/* Append a line for each finding, or the elements of a JSON list. */
 void gt_reach_print(const struct gt_reach_finding *findings,
 		    struct gt_buf *out);
 void gt_reach_print_json(const struct gt_reach_finding *findings,

@@ -16,12 +16,12 @@
 #include "world/world.h"
 
 /* A fact that must be the same in all processes. */
-struct gt_job_fact {
+struct gt_run_job_fact {
 	const char *name, *value;
 };
 
-int gt_job_open(const struct gt_job_options *options, struct gt_world **world,
-		int *parent, struct gt_err *err)
+int gt_run_job_open(const struct gt_run_job_options *options,
+		    struct gt_world **world, int *parent, struct gt_err *err)
 {
 	struct gt_world_config config = {.size = 1, .listen_fd = -1};
 	struct gt_launcher_info launch;
@@ -42,8 +42,8 @@ int gt_job_open(const struct gt_job_options *options, struct gt_world **world,
 }
 
 /* Put the values one behind the other, each with its NUL. */
-static int gt_job_facts_text(const struct gt_job_fact *facts, uint32_t nfacts,
-			     struct gt_buf *text)
+static int gt_run_job_facts_text(const struct gt_run_job_fact *facts,
+				 uint32_t nfacts, struct gt_buf *text)
 {
 	for (uint32_t i = 0; i < nfacts; i++) {
 		gt_buf_add(text, facts[i].value, strlen(facts[i].value));
@@ -53,10 +53,10 @@ static int gt_job_facts_text(const struct gt_job_fact *facts, uint32_t nfacts,
 }
 
 /* Compare a process's text with process 0's, fact by fact. */
-static int gt_job_facts_compare(struct gt_world *world, uint32_t process,
-				const struct gt_world_part *parts,
-				const struct gt_job_fact *facts,
-				uint32_t nfacts, struct gt_err *err)
+static int gt_run_job_facts_compare(struct gt_world *world, uint32_t process,
+				    const struct gt_world_part *parts,
+				    const struct gt_run_job_fact *facts,
+				    uint32_t nfacts, struct gt_err *err)
 {
 	const char *at = parts[process].bytes, *end = at + parts[process].len;
 	const char *want = parts[0].bytes, *last = want + parts[0].len;
@@ -78,23 +78,24 @@ static int gt_job_facts_compare(struct gt_world *world, uint32_t process,
 	return GT_OK;
 }
 
-static int gt_job_compare_facts(struct gt_world *world,
-				const struct gt_job_fact *facts,
-				uint32_t nfacts, struct gt_err *err)
+static int gt_run_job_compare_facts(struct gt_world *world,
+				    const struct gt_run_job_fact *facts,
+				    uint32_t nfacts, struct gt_err *err)
 {
 	uint32_t size = gt_world_size(world);
 	struct gt_world_part *parts = calloc(size, sizeof(*parts));
 	struct gt_buf text = GT_BUF_INIT;
 	int met = GT_OK, rc = GT_OK;
 
-	if (!parts || !gt_job_facts_text(facts, nfacts, &text))
+	if (!parts || !gt_run_job_facts_text(facts, nfacts, &text))
 		rc = gt_err_nomem(err);
 	else
 		met = gt_world_allgather(world, text.text, text.len, parts,
 					 err);
 	/* All come to the same verdict; one of them says it. */
 	for (uint32_t p = 1; !rc && !met && p < size; p++)
-		rc = gt_job_facts_compare(world, p, parts, facts, nfacts, err);
+		rc = gt_run_job_facts_compare(world, p, parts, facts, nfacts,
+					      err);
 	gt_buf_release(&text);
 	free(parts);
 	/* Nobody gives up before all have heard. */
@@ -103,12 +104,12 @@ static int gt_job_compare_facts(struct gt_world *world,
 	return rc ? rc : met;
 }
 
-int gt_job_check_same(struct gt_world *world, const struct gt_run_sweep *sweep,
-		      struct gt_err *err)
+int gt_run_job_check_same(struct gt_world *world,
+			  const struct gt_run_sweep *sweep, struct gt_err *err)
 {
 	const struct gt_engine_config *config = &sweep->config;
 	char what[320];
-	const struct gt_job_fact facts[] = {
+	const struct gt_run_job_fact facts[] = {
 		{"version", PACKAGE_VERSION},
 		{"plan", sweep->plan_digest},
 		{"options", what},
@@ -124,11 +125,11 @@ int gt_job_check_same(struct gt_world *world, const struct gt_run_sweep *sweep,
 		 config->plan->root, config->workers, config->plan->fifo_slots,
 		 config->link ? config->link : "auto", sweep->ops->name,
 		 config->map, config->graph, config->best);
-	return gt_job_compare_facts(world, facts,
-				    sizeof(facts) / sizeof(*facts), err);
+	return gt_run_job_compare_facts(world, facts,
+					sizeof(facts) / sizeof(*facts), err);
 }
 
-int gt_job_close(struct gt_world *world, int rc, struct gt_err *err)
+int gt_run_job_close(struct gt_world *world, int rc, struct gt_err *err)
 {
 	char words[sizeof(err->where) + sizeof(err->text)];
 

@@ -11,7 +11,7 @@ struct gt_err;
 struct gt_run_sweep;
 struct gt_world;
 
-struct gt_job_options {
+struct gt_run_job_options {
 	int64_t procs;     /* fork so many; 0: as the launcher says */
 	const char *iface; /* NULL, or which network interfaces */
 	int64_t timeout_ns;
@@ -22,22 +22,22 @@ struct gt_job_options {
  * that forked the others, which have ended: nothing is left to be done there
  * but to exit with the code that was returned.
  */
-int gt_job_open(const struct gt_job_options *options, struct gt_world **world,
-		int *parent, struct gt_err *err);
+int gt_run_job_open(const struct gt_run_job_options *options,
+		    struct gt_world **world, int *parent, struct gt_err *err);
 
 /*
  * All run the same plan with the same options, and are the same version:
  * GT_EINPUT, in all of them, names the process that does not, and what
  * differs.
  */
-int gt_job_check_same(struct gt_world *world, const struct gt_run_sweep *sweep,
-		      struct gt_err *err);
+int gt_run_job_check_same(struct gt_world *world,
+			  const struct gt_run_sweep *sweep, struct gt_err *err);
 
 /*
  * At the end: tell the others why this process failed (rc), or meet them a
  * last time; close.  Returns rc, or why the others failed; *err is emptied
  * when it is for another process to say it.  A world of NULL is allowed.
  */
-int gt_job_close(struct gt_world *world, int rc, struct gt_err *err);
+int gt_run_job_close(struct gt_world *world, int rc, struct gt_err *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* What the words of `gtopo run`'s options mean; GT_EINPUT names the option. */
+/* The words of `gtopo run`'s options, parsed; GT_EINPUT names the option. */
 #ifndef GT_CLI_RUN_PARSE_H
 #define GT_CLI_RUN_PARSE_H
 
@@ -14,10 +14,10 @@ struct gt_run_sweep;
 int gt_run_parse_sizes(struct gt_run_sweep *sweep, uint64_t begin, uint64_t end,
 		       int64_t factor, struct gt_err *err);
 
-/* A collective's number, or -1 for "all". */
+/* Parse a collective's name to its number, or "all" to -1. */
 int gt_run_parse_coll(const char *name, int *coll, struct gt_err *err);
 
-/* One name each, or "all". */
+/* Parse one name of a type and one of an operator, or "all" of them. */
 int gt_run_parse_types(struct gt_run_sweep *sweep, const char *dtype_name,
 		       const char *op_name, struct gt_err *err);
 
@@ -31,7 +31,7 @@ int gt_run_parse_fault(const char *text, struct gt_engine_config *config,
 /* "host" or "cuda" for the option's value; NULL where it was not given. */
 const char *gt_run_parse_device(int device);
 
-/* A plan must be named, and the engine be there. */
+/* Check that a plan is named, and that the engine is there. */
 int gt_run_parse_engine(const char *plan, const char *device,
 			const struct gt_engine_ops *ops, struct gt_err *err);
 

@@ -14,7 +14,7 @@
 #include "plan/ir/plan.h"
 #include "report/report.h"
 
-/* A sweep under way. */
+/* The state of a sweep between the opening of the engine and its end. */
 struct gt_sweep_state {
 	const struct gt_run_sweep *sweep;
 	struct gt_engine *engine;

@@ -11,7 +11,7 @@
 #include "exec/trace/trace.h"
 #include "plan/ir/plan.h"
 
-/* A document under way; times count from the first step's. */
+/* The document that is written; its times count from the first step's. */
 struct document {
 	const struct gt_plan *plan;
 	const struct gt_trace *trace;

@@ -10,7 +10,7 @@
 
 /* ---- the proof of a plan on one machine -------------------------------- */
 
-/* One side of a cut, and the links that everything has to cross. */
+/* Print one side of a cut, and the links that everything has to cross. */
 static void print_part(const struct gt_plan *plan,
 		       const struct gt_plan_part *part, struct gt_buf *out)
 {
@@ -25,7 +25,7 @@ static void print_part(const struct gt_plan *plan,
 		      part->nlinks, part->nlinks == 1 ? "" : "s together", gbs);
 }
 
-/* Which other numbers of rings of one share the prices exclude, too. */
+/* Say which other numbers of rings of one share the prices exclude, too. */
 static void print_equal(const struct gt_plan_proof *proof, struct gt_buf *out)
 {
 	if (!proof->nequal)

@@ -8,8 +8,8 @@
 #include "plan/simulate/simulate.h"
 
 /*
- * These fractions of the bytes are tried for a detour.  Measured on H200: NVLink
- * moves 392 GB/s each way, and PCIe 35 to 45 GB/s beside it.
+ * These fractions of the bytes are tried for a detour.  Measured on H200:
+ * NVLink moves 392 GB/s each way, and PCIe 35 to 45 GB/s beside it.
  */
 static const uint32_t detour_permilles[] = {50, 80, 110};
 

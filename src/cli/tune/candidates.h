@@ -22,11 +22,11 @@ struct gt_tune_candidates {
 };
 
 /*
- * The candidates of the collectives in `colls` (bits).  Channels stand together as
- * they do in some row of select or measurement; meshes go in one shot and in
+ * The candidates of the collectives in `colls` (bits).  Channels stand together
+ * as they do in some row of select or measurement; meshes go in one shot and in
  * two.  On GPUs meshes go by each of their protocols, and those of
- * gt_detour_is_possible() also with detours.  What would not pass gt_plan_check() or
- * gt_simulate() is left out.
+ * gt_detour_is_possible() also with detours.  What would not pass
+ * gt_plan_check() or gt_simulate() is left out.
  */
 int gt_tune_candidates_find(const struct gt_plan *plan, unsigned colls,
 			    int gpus, struct gt_arena *arena,

@@ -19,7 +19,7 @@ enum {
 	GT_TUNE_SIZES = 64,
 };
 
-/* A sweep under way: the engine runs a plan that has one row a collective. */
+/* The state of a sweep: the engine runs a plan with one row a collective. */
 struct tuning {
 	struct gt_tune_sweep *sweep;
 	struct gt_plan plan;

@@ -1,5 +1,6 @@
 /*
- * What `gtopo verify` tells of a plan that was read, as text and as JSON.
+ * This words what `gtopo verify` tells of a plan that was read, as text and as
+ * JSON.
  */
 #ifndef GT_CLI_VERIFY_VERDICT_H
 #define GT_CLI_VERIFY_VERDICT_H
@@ -20,7 +21,7 @@ struct gt_verdict {
 /* Append a right plan's verdict. */
 void gt_verdict_text(const struct gt_verdict *verdict, struct gt_buf *out);
 
-/* A wrong plan is a product too: what err says, and where. */
+/* Append the verdict; a wrong plan has one too: what err says, and where. */
 void gt_verdict_json(const struct gt_verdict *verdict, const struct gt_err *err,
 		     struct gt_buf *out);
 

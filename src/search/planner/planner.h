@@ -8,8 +8,8 @@
  * nodes have.  Options that a way cannot honour are refused by one table
  * (search/planner/request.h).
  *
- * A planner keeps what its plan was found on, so that the plan can be explained;
- * the machine or the cluster is borrowed and has to outlive it.
+ * A planner keeps what its plan was found on, so that the plan can be
+ * explained; the machine or the cluster is borrowed and has to outlive it.
  */
 #ifndef GT_SEARCH_PLANNER_PLANNER_H
 #define GT_SEARCH_PLANNER_PLANNER_H
@@ -36,9 +36,10 @@ struct gt_planner_result {
 };
 
 /*
- * Find the best plan on one machine, which gt_planner_explain() edits and leaves
- * as it was, or on a cluster.  *planner is the caller's.  GT_EINPUT, and which
- * option, when the request cannot be honoured; GT_ENO when there is no plan.
+ * Find the best plan on one machine, which gt_planner_explain() edits and
+ * leaves as it was, or on a cluster.  *planner is the caller's.  GT_EINPUT, and
+ * which option, when the request cannot be honoured; GT_ENO when there is no
+ * plan.
  */
 int gt_planner_machine(const struct gt_planner_request *request,
 		       struct gt_topo *topo, struct gt_planner **planner,
@@ -52,13 +53,15 @@ const struct gt_planner_result *gt_planner_result(
 	const struct gt_planner *planner);
 
 /*
- * What no schedule exceeds, in GB/s of the result, when nodes had all that any
- * of a homogenized cluster's nodes has; *found is 0 when no bound is known.
+ * Find what no schedule exceeds, in GB/s of the result, if nodes had all that
+ * any of a homogenized cluster's nodes has; *found is 0 when no bound is known.
  */
 int gt_planner_union_bound(const struct gt_planner *planner, int *found,
 			   struct gt_rat *bound, struct gt_err *err);
 
-/* What limits the plan and what would raise it; *whatif is the caller's. */
+/*
+ * Find what limits the plan and what would raise it; *whatif is the caller's.
+ */
 int gt_planner_explain(const struct gt_planner *planner,
 		       struct gt_whatif **whatif, struct gt_err *err);
 

@@ -1,5 +1,6 @@
 /*
- * What is asked of the planner, and the table of options that it has to refuse.
+ * A request says what is asked of the planner; with it goes the table of
+ * options that it has to refuse.
  */
 #ifndef GT_SEARCH_PLANNER_REQUEST_H
 #define GT_SEARCH_PLANNER_REQUEST_H
@@ -43,7 +44,7 @@ enum gt_coll gt_planner_coll(const struct gt_planner_request *request);
 /* The algorithm's word, as in --algo. */
 const char *gt_planner_algo_name(enum gt_planner_algo algo);
 
-/* What is searched; on a flattened cluster it is for the shape to refuse. */
+/* The kind of problem; on a flattened cluster it is for the shape to refuse. */
 enum gt_planner_on {
 	GT_PLANNER_ON_MACHINE,
 	GT_PLANNER_ON_QUOTIENT, /* nodes that are alike, however many */

@@ -32,7 +32,7 @@ struct candidates {
 	struct candidate *list;
 };
 
-/* A new candidate that changes nothing yet; NULL when memory ran out. */
+/* Add a candidate that changes nothing yet; NULL when memory ran out. */
 static struct candidate *add_candidate(struct candidates *all, const char *name)
 {
 	struct candidate *one = &all->list[all->n];
@@ -136,7 +136,10 @@ static int add_groups(struct candidates *all, struct candidate *links,
 	return 1;
 }
 
-/* What comes from below, where the cluster's level has the same switches. */
+/*
+ * Find what comes from below, where a level of the cluster has the same
+ * switches.
+ */
 static struct gt_rat find_downlink(const struct gt_whatif_cluster_state *s,
 				   uint32_t level)
 {

@@ -1,6 +1,6 @@
 /*
- * What would raise a cluster's rate: more ports, second links beside full ones,
- * wider uplinks, each tried by solving the cluster again.
+ * This tries what would raise a cluster's rate: more ports, second links beside
+ * full ones, wider uplinks, each tried by solving the cluster again.
  */
 #ifndef GT_SEARCH_WHATIF_CLUSTER_CHANGES_H
 #define GT_SEARCH_WHATIF_CLUSTER_CHANGES_H

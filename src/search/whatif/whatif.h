@@ -1,7 +1,8 @@
 /*
- * What limits a plan, and what would raise it: links that the plan fills are
- * doubled, one sort after the other and all together, and the search solves
- * the problem again.  Nothing here is printed; the command words the result.
+ * The analysis of what limits a plan and what would raise it: links that the
+ * plan fills are doubled, one sort after the other and all together, and the
+ * search solves the problem again.  Nothing here is printed; the command words
+ * the result.
  *
  * A result owns all that it points to and may outlive the machine, the request
  * and the plan.
@@ -54,7 +55,7 @@ enum gt_whatif_part {
 	GT_WHATIF_PART_SWITCH, /* all nodes below one switch */
 };
 
-/* What a cluster's plan of templates reaches, and why nothing reaches more. */
+/* The value of a cluster's plan of templates, and why nothing reaches more. */
 struct gt_whatif_cluster {
 	uint32_t nnodes, ngpus; /* of each node */
 	double value;           /* GB/s of the result, or of a pair */
@@ -87,7 +88,7 @@ struct gt_whatif {
 	struct gt_whatif_cluster *cluster; /* NULL: of one machine */
 	uint32_t nfull;
 	struct gt_whatif_full *full;
-	/* By gain, the largest first. */
+	/* The changes stand in order of gain, the largest first. */
 	uint32_t nchanges;
 	struct gt_whatif_change *changes;
 	double all_gain; /* of all changes at once; 0: it was not tried */
@@ -107,7 +108,9 @@ struct gt_whatif_machine {
 int gt_whatif_of_machine(const struct gt_whatif_machine *machine,
 			 struct gt_whatif **whatif, struct gt_err *err);
 
-/* The same question for a plan of templates, or a flow, of a cluster. */
+/*
+ * Analyse a cluster's plan of templates, or its flow; *whatif is the caller's.
+ */
 int gt_whatif_of_cluster(const struct gt_cluster_request *request,
 			 struct gt_whatif **whatif, struct gt_err *err);
 
