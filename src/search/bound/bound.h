@@ -1,5 +1,6 @@
 /*
- * The rate that no schedule can exceed on a fabric, exactly, with its certificate.
+ * The rate that no schedule can exceed on a fabric, exactly, with its
+ * certificate.
  *
  * All-gather: the blocks of the ranks in any node set S that leaves some rank
  * outside have to leave S, so its rate is at most nranks * min B+(S) / |S|,
@@ -8,7 +9,8 @@
  * programming", 1967), each step a few maximum flows; it is what packings of
  * trees attain when switches only forward (Edmonds, "Edge-disjoint branchings",
  * 1973).  Reduce-scatter is all-gather with all links turned round.
- * Broadcast is bounded by the minimum cuts from the root, reduce by those to it.
+ * Broadcast is bounded by the minimum cuts from the root, reduce by those to
+ * it.
  *
  * All-reduce: for any partition of the ranks into p parts each element needs
  * p - 1 messages between parts to be combined and p - 1 to be spread (one-way

@@ -1,7 +1,7 @@
 /*
  * A basis that a linear program (search/lp/lp.h) ended with, solved exactly: in
- * rationals of any size (GMP, search/lp/bareiss.h), brought into 64 bits by whom
- * it serves.
+ * rationals of any size (GMP, search/lp/bareiss.h), brought into 64 bits by
+ * whom it serves.
  *
  * Whatever the basis, what comes out is right: shares are not negative and fit
  * the links' capacities, prices are not negative.  Only how close the two are

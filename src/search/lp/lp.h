@@ -1,8 +1,8 @@
 /*
  * Linear programs in floating point: maximise gain over columns >= 0 under
  * rows "sum of entry * column <= upper".  Used to find prices for the next
- * column and, at the end, a basis for search/lp/exact_basis.h; nothing trusts its
- * numbers otherwise.
+ * column and, at the end, a basis for search/lp/exact_basis.h; nothing trusts
+ * its numbers otherwise.
  *
  * COIN-OR CLP, primal simplex from the last basis, without perturbation, so
  * that the same input takes the same pivots.

@@ -24,8 +24,8 @@ static int gt_limit_cmp(const void *a, const void *b)
  * The most that goes over a hop; 0 when no row limits it, or there is no such
  * hop.
  */
-static int gt_limit_room(const struct gt_link_rows *rows, size_t hop,
-			 struct gt_rat *room)
+static int gt_limit_width(const struct gt_link_rows *rows, size_t hop,
+			  struct gt_rat *width)
 {
 	struct gt_rat one;
 	int known = 0;
@@ -37,37 +37,37 @@ static int gt_limit_room(const struct gt_link_rows *rows, size_t hop,
 		    !gt_rat_make(rows->unit, row->load[hop], &one) ||
 		    !gt_rat_mul(one, row->gbs, &one))
 			continue;
-		if (!known || gt_rat_cmp(one, *room) < 0)
-			*room = one;
+		if (!known || gt_rat_cmp(one, *width) < 0)
+			*width = one;
 		known = 1;
 	}
 	return known;
 }
 
 /* List the widths that hops have, in order; returns how many. */
-static uint32_t gt_limit_rooms(const struct gt_link_rows *rows,
-			       struct gt_rat *rooms)
+static uint32_t gt_limit_widths(const struct gt_link_rows *rows,
+				struct gt_rat *widths)
 {
 	size_t nn = (size_t)rows->stride * rows->stride;
 	uint32_t n = 0, kept = 0;
 
 	for (size_t i = 0; i < nn; i++)
-		n += (uint32_t)gt_limit_room(rows, i, &rooms[n]);
-	qsort(rooms, n, sizeof(*rooms), gt_limit_cmp);
+		n += (uint32_t)gt_limit_width(rows, i, &widths[n]);
+	qsort(widths, n, sizeof(*widths), gt_limit_cmp);
 	for (uint32_t i = 0; i < n; i++)
-		if (!kept || gt_rat_cmp(rooms[i], rooms[kept - 1]))
-			rooms[kept++] = rooms[i];
+		if (!kept || gt_rat_cmp(widths[i], widths[kept - 1]))
+			widths[kept++] = widths[i];
 	return kept;
 }
 
 /* The least number that is a multiple of all widths; 0 when it is too large. */
-static int64_t gt_limit_scale(const struct gt_rat *rooms, uint32_t n)
+static int64_t gt_limit_scale(const struct gt_rat *widths, uint32_t n)
 {
 	struct gt_rat step;
 	int64_t scale = 1;
 
 	for (uint32_t i = 0; i < n; i++) {
-		if (!gt_rat_make(rooms[i].num, scale, &step) ||
+		if (!gt_rat_make(widths[i].num, scale, &step) ||
 		    step.num > GT_LIMIT_SCALE / scale)
 			return 0;
 		scale *= step.num;
@@ -79,21 +79,22 @@ static int64_t gt_limit_scale(const struct gt_rat *rooms, uint32_t n)
  * Fill in which width every hop has, and what rings of each width load the row
  * of channels with.
  */
-static void gt_limit_fill(struct gt_link_rows *rows, const struct gt_rat *rooms)
+static void gt_limit_fill(struct gt_link_rows *rows,
+			  const struct gt_rat *widths)
 {
 	size_t nn = (size_t)rows->stride * rows->stride;
-	struct gt_rat room;
+	struct gt_rat width;
 
-	for (uint32_t i = 0; i < rows->nrooms; i++)
+	for (uint32_t i = 0; i < rows->nwidths; i++)
 		rows->count[i] =
-			(uint32_t)(rows->scale / rooms[i].num * rooms[i].den);
+			(uint32_t)(rows->scale / widths[i].num * widths[i].den);
 	for (size_t i = 0; i < nn; i++) {
-		rows->room[i] = rows->nrooms;
-		if (!gt_limit_room(rows, i, &room))
+		rows->width[i] = rows->nwidths;
+		if (!gt_limit_width(rows, i, &width))
 			continue;
-		for (uint32_t k = 0; k < rows->nrooms; k++)
-			if (!gt_rat_cmp(rooms[k], room))
-				rows->room[i] = k;
+		for (uint32_t k = 0; k < rows->nwidths; k++)
+			if (!gt_rat_cmp(widths[k], width))
+				rows->width[i] = k;
 	}
 }
 
@@ -112,26 +113,26 @@ int gt_link_rows_limit(const struct gt_link_rows *rows, uint32_t max_channels,
 {
 	size_t nn = (size_t)rows->stride * rows->stride;
 	struct gt_link_rows *made = gt_arena_alloc(arena, sizeof(*made));
-	struct gt_rat *rooms = gt_arena_array(arena, nn, sizeof(*rooms));
+	struct gt_rat *widths = gt_arena_array(arena, nn, sizeof(*widths));
 	struct gt_link_row *all =
 		gt_arena_array(arena, rows->nrows + 1, sizeof(*all));
 
-	if (!made || !rooms || !all)
+	if (!made || !widths || !all)
 		return gt_err_nomem(err);
 	*made = *rows;
 	memcpy(all, rows->rows, rows->nrows * sizeof(*all));
 	made->max_channels = max_channels;
-	made->nrooms = gt_limit_rooms(rows, rooms);
-	made->scale = gt_limit_scale(rooms, made->nrooms);
-	made->room = gt_arena_array(arena, nn, sizeof(*made->room));
+	made->nwidths = gt_limit_widths(rows, widths);
+	made->scale = gt_limit_scale(widths, made->nwidths);
+	made->width = gt_arena_array(arena, nn, sizeof(*made->width));
 	made->count =
-		gt_arena_array(arena, made->nrooms + 1, sizeof(*made->count));
-	if (!made->room || !made->count)
+		gt_arena_array(arena, made->nwidths + 1, sizeof(*made->count));
+	if (!made->width || !made->count)
 		return gt_err_nomem(err);
-	if (!made->nrooms || !made->scale ||
+	if (!made->nwidths || !made->scale ||
 	    !gt_limit_row(made, &all[rows->nrows]))
 		return GT_ENO;
-	gt_limit_fill(made, rooms);
+	gt_limit_fill(made, widths);
 	made->rows = all;
 	made->nrows++;
 	*out = made;
@@ -141,13 +142,13 @@ int gt_link_rows_limit(const struct gt_link_rows *rows, uint32_t max_channels,
 uint32_t gt_ring_narrowest(const struct gt_link_rows *rows,
 			   const uint32_t *order)
 {
-	uint32_t n = rows->n, m = rows->stride, room = rows->nrooms;
+	uint32_t n = rows->n, m = rows->stride, width = rows->nwidths;
 
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t to = order[i + 1 < n ? i + 1 : 0];
 
-		if (rows->room[order[i] * m + to] < room)
-			room = rows->room[order[i] * m + to];
+		if (rows->width[order[i] * m + to] < width)
+			width = rows->width[order[i] * m + to];
 	}
-	return room;
+	return width;
 }

@@ -179,7 +179,7 @@ static int gt_link_rows_room(const struct gt_fabric *fabric,
 	}
 	m = rows->stride;
 	rows->nrows = fabric->nlinks;
-	rows->nrooms = 1;
+	rows->nwidths = 1;
 	rows->rows = gt_arena_array(arena, rows->nrows, sizeof(*rows->rows));
 	rows->joined = gt_arena_alloc(arena, m * m);
 	return rows->rows && rows->joined;

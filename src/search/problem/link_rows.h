@@ -34,8 +34,8 @@ struct gt_link_load {
 struct gt_link_rows {
 	/*
 	 * Places in a ring's order, and what can stand there: the ranks; where
-	 * the fabric has external ports then also each port as the way out and each as
-	 * the way in, of which the order ends with one each.
+	 * the fabric has external ports then also each port as the way out and
+	 * each as the way in, of which the order ends with one each.
 	 */
 	uint32_t n, nranks, stride;
 	uint32_t nrows;
@@ -50,15 +50,15 @@ struct gt_link_rows {
 	struct gt_link_load *uses;
 	/*
 	 * Where the number of channels is limited the last row counts them.
-	 * What a ring carries over a hop, its room, is limited by the hop's
-	 * links, so it is at least (what it carries) / room of a channel:
+	 * What a ring carries over a hop, its width, is limited by the hop's
+	 * links, so it is at least (what it carries) / width of a channel:
 	 * that is what it loads this row with, times `scale`.
 	 */
-	uint32_t max_channels; /* 0: no limit, no such row, one room */
+	uint32_t max_channels; /* 0: no limit, no such row, one width */
 	int64_t scale;
-	uint32_t nrooms;
-	uint32_t *room;  /* [from * stride + to]: 0 for the narrowest */
-	uint32_t *count; /* room -> load of the last row */
+	uint32_t nwidths;
+	uint32_t *width; /* [from * stride + to]: 0 for the narrowest */
+	uint32_t *count; /* width -> load of the last row */
 };
 
 /*
@@ -72,15 +72,15 @@ int gt_link_rows_new(const struct gt_fabric *fabric, struct gt_arena *arena,
 int gt_link_rows_index(struct gt_link_rows *rows, struct gt_arena *arena);
 
 /*
- * Rows of the problem with at most so many channels, at least 1.  GT_ENO when the rooms
- * of hops are no fractions of small numbers.
+ * Rows of the problem with at most so many channels, at least 1.  GT_ENO when
+ * the widths of hops are no fractions of small numbers.
  */
 int gt_link_rows_limit(const struct gt_link_rows *rows, uint32_t max_channels,
 		       struct gt_arena *arena, struct gt_link_rows **limited,
 		       struct gt_err *err);
 
 /*
- * The narrowest hop's room, from gt_link_rows.room; nrooms where nothing
+ * The narrowest hop's width, from gt_link_rows.width; nwidths where nothing
  * narrows it.
  */
 uint32_t gt_ring_narrowest(const struct gt_link_rows *rows,

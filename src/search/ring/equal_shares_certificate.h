@@ -1,6 +1,7 @@
 /*
  * The proof that no equal rings reach more (struct gt_plan_proof): for each
- * number of them, prices of links of which only whole hops of a larger share count.
+ * number of them, prices of links of which only whole hops of a larger share
+ * count.
  */
 #ifndef GT_SEARCH_RING_EQUAL_SHARES_CERTIFICATE_H
 #define GT_SEARCH_RING_EQUAL_SHARES_CERTIFICATE_H

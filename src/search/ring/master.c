@@ -92,16 +92,16 @@ void gt_ring_search_release(struct gt_ring_search *s)
 	gt_pricer_free(s->quick);
 }
 
-/* Price rings of this room; weights of missing hops are set apart. */
+/* Price rings of this width; weights of missing hops are set apart. */
 static void gt_ring_price(struct gt_ring_search *s, struct gt_pricer *pricer,
-			  const int64_t *prices, uint32_t room)
+			  const int64_t *prices, uint32_t width)
 {
 	size_t nn = (size_t)s->rows->stride * s->rows->stride;
 
 	gt_ring_weights(s->rows, prices, s->weights);
 	for (size_t i = 0; i < nn; i++)
 		if (!s->rows->joined[i] || s->weights[i] > GT_PRICER_NO_HOP ||
-		    (s->rows->max_channels && s->rows->room[i] < room))
+		    (s->rows->max_channels && s->rows->width[i] < width))
 			s->weights[i] = GT_PRICER_NO_HOP;
 	gt_pricer_run(pricer, s->weights);
 }
@@ -135,14 +135,14 @@ static int gt_ring_collect(struct gt_ring_search *s,
  * limited.
  */
 static int64_t gt_ring_channel(const struct gt_ring_search *s,
-			       const int64_t *prices, uint32_t room)
+			       const int64_t *prices, uint32_t width)
 {
 	const struct gt_link_rows *rows = s->rows;
 	__int128 cost;
 
 	if (!rows->max_channels)
 		return 0;
-	cost = (__int128)prices[rows->nrows - 1] * rows->count[room];
+	cost = (__int128)prices[rows->nrows - 1] * rows->count[width];
 	return cost < GT_PRICER_NO_HOP ? (int64_t)cost : GT_PRICER_NO_HOP;
 }
 
@@ -152,10 +152,10 @@ static int gt_ring_cheaper(struct gt_ring_search *s, struct gt_pricer *pricer,
 {
 	int added = 0, one;
 
-	for (uint32_t room = 0; room < s->rows->nrooms; room++) {
-		gt_ring_price(s, pricer, prices, room);
-		one = gt_ring_collect(s, pricer,
-				      limit - gt_ring_channel(s, prices, room));
+	for (uint32_t width = 0; width < s->rows->nwidths; width++) {
+		gt_ring_price(s, pricer, prices, width);
+		one = gt_ring_collect(
+			s, pricer, limit - gt_ring_channel(s, prices, width));
 		if (one < 0)
 			return one;
 		added += one;
@@ -371,12 +371,12 @@ int64_t gt_ring_min_cost(struct gt_ring_search *s, const int64_t *prices)
 {
 	int64_t least = GT_PRICER_NO_HOP, one;
 
-	for (uint32_t room = 0; room < s->rows->nrooms; room++) {
-		gt_ring_price(s, s->pricer, prices, room);
+	for (uint32_t width = 0; width < s->rows->nwidths; width++) {
+		gt_ring_price(s, s->pricer, prices, width);
 		one = gt_pricer_bound(s->pricer, s->weights);
 		if (one < 0)
 			return one;
-		one += gt_ring_channel(s, prices, room);
+		one += gt_ring_channel(s, prices, width);
 		least = one < least ? one : least;
 	}
 	return least;

@@ -19,10 +19,10 @@ struct gt_external_ports;
 struct gt_pricer;
 
 /*
- * For n >= 2 ranks, or with external ports (search/problem/fabric.h; else NULL) any number;
- * NULL when memory ran out.  A quick one never promises the
- * cheapest ring; an exact one does, up to GT_PRICER_EXACT_MAX ranks (the
- * world behind the ports is one more), and is a quick one beyond.
+ * For n >= 2 ranks, or with external ports (search/problem/fabric.h; else NULL)
+ * any number; NULL when memory ran out.  A quick one never promises the
+ * cheapest ring; an exact one does, up to GT_PRICER_EXACT_MAX ranks (the world
+ * behind the ports is one more), and is a quick one beyond.
  */
 struct gt_pricer *gt_pricer_new(uint32_t n,
 				const struct gt_external_ports *external,
@@ -30,9 +30,9 @@ struct gt_pricer *gt_pricer_new(uint32_t n,
 void gt_pricer_free(struct gt_pricer *pricer);
 
 /*
- * Look for rings; weights[from * n + to] >= 0 and at most GT_PRICER_NO_HOP; with
- * external ports by the stride of search/problem/link_rows.h.
- * Rings of GT_PRICER_NO_HOP or more use a hop that does not exist.
+ * Look for rings; weights[from * n + to] >= 0 and at most GT_PRICER_NO_HOP;
+ * with external ports by the stride of search/problem/link_rows.h. Rings of
+ * GT_PRICER_NO_HOP or more use a hop that does not exist.
  */
 void gt_pricer_run(struct gt_pricer *pricer, const int64_t *weights);
 

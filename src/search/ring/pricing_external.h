@@ -12,7 +12,10 @@
 struct gt_external_pricer;
 struct gt_external_ports;
 
-/* As the functions of search/ring/pricing.h; orders as in search/problem/link_rows.h. */
+/*
+ * These do what the functions of search/ring/pricing.h do; orders are those of
+ * search/problem/link_rows.h.
+ */
 struct gt_external_pricer *gt_external_pricer_new(
 	uint32_t n, const struct gt_external_ports *external, int quick);
 void gt_external_pricer_free(struct gt_external_pricer *pricer);

@@ -37,9 +37,9 @@ struct gt_ring_exact {
 };
 
 /*
- * Solve the basis that `lp` ended with, whose columns are the pool's first rings.
- * Fills the arrays of *exact (the caller's: one entry a ring, one a row).
- * GT_ENO when the basis is singular; GT_ESYS when memory ran out.
+ * Solve the basis that `lp` ended with, whose columns are the pool's first
+ * rings. Fills the arrays of *exact (the caller's: one entry a ring, one a
+ * row). GT_ENO when the basis is singular; GT_ESYS when memory ran out.
  */
 int gt_ring_exact_solve(const struct gt_ring_pool *pool, const struct gt_lp *lp,
 			struct gt_ring_exact *exact, struct gt_err *err);

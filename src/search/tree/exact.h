@@ -1,7 +1,7 @@
 /*
- * The exact solution of a tree packing's program (search/lp/exact_basis.h) in 64 bits:
- * shares, rounded down where these do not hold them, made equal for all roots,
- * and prices, rounded up.
+ * The exact solution of a tree packing's program (search/lp/exact_basis.h) in
+ * 64 bits: shares, rounded down where these do not hold them, made equal for
+ * all roots, and prices, rounded up.
  */
 #ifndef GT_SEARCH_TREE_EXACT_H
 #define GT_SEARCH_TREE_EXACT_H

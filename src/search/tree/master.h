@@ -12,9 +12,9 @@
  * lead the way, search/tree/exact.h makes the result.
  *
  * A collective that only moves bytes (gt_coll_only_moves()) is solved with a
- * block for each rank: a tree's hop carries those of all that hang from it, and the cheapest trees are
- * the shortest ways.  That is the maximum concurrent flow, with a column for
- * all that one rank sends.
+ * block for each rank: a tree's hop carries those of all that hang from it, and
+ * the cheapest trees are the shortest ways.  That is the maximum concurrent
+ * flow, with a column for all that one rank sends.
  */
 #ifndef GT_SEARCH_TREE_MASTER_H
 #define GT_SEARCH_TREE_MASTER_H

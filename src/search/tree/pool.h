@@ -4,8 +4,9 @@
  *
  * A tree is used down (from its root to all: all-gather, broadcast), up
  * (reduce-scatter, reduce) or both ways, one after the other (all-reduce).
- * Where every rank gets a block of its own (gt_tree_pool.wants) a hop carries those
- * of all that hang from it, and ranks without one are no part of the tree.
+ * Where every rank gets a block of its own (gt_tree_pool.wants) a hop carries
+ * those of all that hang from it, and ranks without one are no part of the
+ * tree.
  */
 #ifndef GT_SEARCH_TREE_POOL_H
 #define GT_SEARCH_TREE_POOL_H

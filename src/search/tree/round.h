@@ -3,8 +3,9 @@
  * bits.  Whole units of trees are kept and what they leave of links and roots
  * is packed again: the largest rest is taken up to one more unit, and the
  * program solved again, with new trees where it needs some, as in
- * search/lp/diving.h.  Fewer and fewer trees have a rest, so that sooner or later a
- * basis often has numbers that fit; where none does shares stay as they are.
+ * search/lp/diving.h.  Fewer and fewer trees have a rest, so that sooner or
+ * later a basis often has numbers that fit; where none does shares stay as they
+ * are.
  */
 #ifndef GT_SEARCH_TREE_ROUND_H
 #define GT_SEARCH_TREE_ROUND_H
