@@ -17,7 +17,7 @@ int gt_job_find(struct gtopo_comm *comm, struct gt_err *err);
 int gt_job_join(struct gtopo_comm *comm, struct gtopo_comm *sibling,
 		struct gt_err *err);
 
-/* What is left of either when the thread has ended or never began. */
+/* Release what is left of either when the thread has ended or never began. */
 void gt_job_forget(struct gtopo_comm *comm);
 
 /*

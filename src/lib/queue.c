@@ -1,10 +1,10 @@
 /*
- * What ranks have called and is not done yet: each rank has a queue of calls,
- * in which a call is a collective or a batch of messages.
+ * The calls of ranks that are not done yet: each rank has a queue, in which a
+ * call is a collective or a batch of messages.
  *
  * Ranks agree on nothing beforehand about messages.  Each sender and receiver
- * have a queue of their own of messages that one of the two has called, so
- * that a pair is compared as soon as both have, if both are in this process.
+ * have a queue of their own of messages that one of the two has called, so that
+ * a pair is compared as soon as both have, if both are in this process.
  */
 #include "lib/queue.h"
 

@@ -26,7 +26,9 @@ enum {
 	GT_BYTE_RING_BYTES = 1 << 20,
 	GT_BYTE_RING_LINE_BYTES = 128,
 	GT_REMOTE_SLOTS = 8,
-	/* As large as leaves a process's FIFOs within all of them. */
+	/*
+	 * Slots are as large as keeps a process's FIFOs within the limit below.
+	 */
 	GT_REMOTE_SLOT_MOST_BYTES = 128 << 10,
 	GT_REMOTE_SLOT_LEAST_BYTES = 4 << 10,
 	GT_REMOTE_FIFO_MOST_BYTES = 64 << 20,
@@ -39,7 +41,7 @@ struct gt_byte_ring {
 	_Alignas(GT_BYTE_RING_LINE_BYTES) char bytes[GT_BYTE_RING_BYTES];
 };
 
-/* Where a ring is: the exchange area's process has its file. */
+/* An entry says where a ring is: the exchange area's process has its file. */
 struct gt_ring_entry {
 	_Atomic uint64_t fd; /* its number and 1; 0: not there yet */
 };

@@ -1,6 +1,7 @@
 /*
- * What every file of the library needs of a communicator's state: whether it
- * works, why it does not, which ranks are here, and how to wait for a change.
+ * The helpers that every file of the library needs of a communicator's state:
+ * whether it works, why it does not, which ranks are here, and how to wait for
+ * a change.
  */
 #include "lib/state.h"
 

@@ -129,7 +129,7 @@ struct gtopo_comm {
 	struct gt_spawn spawn;      /* this one's own */
 };
 
-/* What a code of the program's is to the library's caller. */
+/* The code that the library's caller gets for a code of the program. */
 int gt_comm_code(int rc);
 
 /* Is it a rank of this process? */

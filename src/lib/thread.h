@@ -4,7 +4,7 @@
 #ifndef GT_LIB_THREAD_H
 #define GT_LIB_THREAD_H
 
-/* What pthread_create() is given; arg is the communicator. */
+/* The thread's start routine; arg is the communicator. */
 void *gt_thread_main(void *arg);
 
 #endif

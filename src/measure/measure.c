@@ -1,6 +1,6 @@
 /*
- * What is measured, in which order, and how it is entered into the machine's
- * record; the mover carries the bytes.
+ * This decides what is measured, in which order, and enters it into the
+ * machine's record; the mover carries the bytes.
  */
 #include "measure/measure.h"
 

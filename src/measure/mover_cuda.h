@@ -1,5 +1,5 @@
 /*
- * What the CUDA mover's files share: a stream, two buffers and a flag on each
+ * The CUDA mover's files share this: a stream, two buffers and a flag on each
  * GPU, and pinned memory beside it.  Nothing waits for a whole device.
  */
 #ifndef GT_MEASURE_MOVER_CUDA_H

@@ -1,4 +1,4 @@
-/* What the CUDA mover says when a GPU fails, and how it waits for one. */
+/* The CUDA mover's messages when a GPU fails, and its wait for one. */
 #include "measure/mover_cuda.h"
 
 #include <time.h>

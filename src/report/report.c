@@ -1,6 +1,6 @@
 /*
- * What every report computes, whatever it is printed as: bandwidths, sums and
- * the worst result.
+ * The part of every report that does not depend on its format: bandwidths, sums
+ * and the worst result.
  */
 #include "report/report.h"
 

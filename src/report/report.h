@@ -1,6 +1,6 @@
 /*
- * What a run has measured, as nccl-tests' columns or as JSON (gtopo-report(5),
- * share/schema/report-1.schema.json).
+ * A report of what a run has measured, as nccl-tests' columns or as JSON
+ * (gtopo-report(5), share/schema/report-1.schema.json).
  *
  * algbw is bytes / time, with bytes of the larger of input and output; busbw is
  * algbw times a factor that makes collectives and numbers of ranks comparable

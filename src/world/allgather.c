@@ -1,6 +1,6 @@
 /*
- * What the processes of a job tell each other: each tells something and hears
- * what all have told, in rounds that all processes count alike.
+ * The processes of a job exchange data here: each tells something and hears
+ * what all have told, in meetings that all processes count alike.
  */
 #include "world/internal.h"
 

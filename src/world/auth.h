@@ -36,7 +36,7 @@ struct gt_auth_greeting {
 	unsigned char nonce[GT_AUTH_NONCE_BYTES];
 };
 
-/* What a client answers.  Numbers are in network order. */
+/* A client's answer.  Numbers are in network order. */
 struct gt_auth_answer {
 	uint32_t kind; /* what the connection is for */
 	uint32_t rank, size;

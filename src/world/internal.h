@@ -1,5 +1,5 @@
 /*
- * What the files of the world share: the caller's side (open.c, allgather.c,
+ * The files of the world share this: the caller's side (open.c, allgather.c,
  * state.c, failure.c) and the thread's (loop.c, root.c).  The mutex guards
  * everything below it; the thread holds it while it works, never while it
  * waits.

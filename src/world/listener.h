@@ -24,7 +24,7 @@ struct gt_net_deadline;
 
 enum { GT_LISTENER_PENDING_MAX = 256 };
 
-/* What a connection is for. */
+/* The purpose of a connection. */
 enum gt_connection_kind {
 	GT_CONNECTION_CONTROL = 1,
 	GT_CONNECTION_DATA,

@@ -1,5 +1,5 @@
 /*
- * What only process 0 does: it admits the others, collects what they tell, and
+ * Process 0 alone does this: it admits the others, collects what they tell, and
  * watches them.
  */
 #include "world/internal.h"

@@ -1,6 +1,6 @@
 /*
- * What is known of a job without asking the other processes, and how its
- * thread is woken and given something to send.
+ * This tells what is known of a job without asking the other processes, and how
+ * its thread is woken and given something to send.
  */
 #include "world/internal.h"
 

@@ -37,7 +37,7 @@ struct gt_world_config {
 	int64_t timeout_ns;
 };
 
-/* What one process told in a round. */
+/* The bytes that one process told in a meeting. */
 struct gt_world_part {
 	const void *bytes;
 	size_t len;

@@ -1,5 +1,5 @@
 /*
- * What the files of the host engine share: ranks are threads, FIFOs are shared
+ * The files of the host engine share this.  Ranks are threads, FIFOs are shared
  * memory.
  *
  * The caller's thread hands a job (fill, run, check) to all rank threads and

@@ -18,8 +18,8 @@
 #include "base/dtype.h"
 
 /*
- * What is to be moved.  A destination may be the very same memory as a source
- * (in place), but may not overlap one otherwise.
+ * The sources and destinations of one movement.  A destination may be the very
+ * same memory as a source (in place), but may not overlap one otherwise.
  */
 struct gt_move {
 	enum gt_dtype dtype;

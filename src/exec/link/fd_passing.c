@@ -20,8 +20,8 @@
 #include "world/world.h"
 
 /*
- * Where a process takes files.  All tell it in a round that only the job's
- * processes hear.
+ * The address at which a process takes files.  All tell it in a meeting that
+ * only the job's processes hear.
  */
 struct gt_fd_exchange_place {
 	struct sockaddr_un address;
@@ -29,7 +29,7 @@ struct gt_fd_exchange_place {
 	uint64_t secret; /* who knows it is of the job */
 };
 
-/* What a datagram has beside its files. */
+/* The data of a datagram, beside its files. */
 struct gt_fd_packet_head {
 	uint64_t secret;
 	uint32_t tag, n;

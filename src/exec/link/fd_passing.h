@@ -20,7 +20,7 @@ struct gt_fd_packet {
 	int fds[GT_FD_PACKET_MAX];
 };
 
-/* What one process hands out and takes in an exchange. */
+/* The files that one process hands out and takes in an exchange. */
 struct gt_fd_exchange {
 	struct gt_world *world;
 	const uint8_t *with; /* NULL, or whether each process is among them */

@@ -28,7 +28,10 @@ struct gt_bell;
 
 enum { GT_CACHE_LINE_BYTES = 64 };
 
-/* What both sides share; may lie in memory that two processes map. */
+/*
+ * The counters that both sides share; they may lie in memory that two processes
+ * map.
+ */
 struct gt_fifo {
 	_Alignas(GT_CACHE_LINE_BYTES) _Atomic uint64_t data;
 	_Alignas(GT_CACHE_LINE_BYTES) _Atomic uint64_t credit;

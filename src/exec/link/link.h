@@ -1,7 +1,7 @@
 /*
- * A link carries FIFOs (exec/link/fifo.h) between this process and others.  Ranks
- * know nothing of it: whatever is between, a rank writes slots on its side
- * and reads slots on its side, and is rung when there is something to do.
+ * A link carries FIFOs (exec/link/fifo.h) between this process and others.
+ * Ranks know nothing of it: whatever is between, a rank writes slots on its
+ * side and reads slots on its side, and is rung when there is something to do.
  *
  *   shm   both sides map the same memory; nothing is between
  *   tcp   each side has slots of its own, and a proxy thread in each process
@@ -43,7 +43,7 @@ struct gt_link_device_memory {
 };
 
 /*
- * What a device needs that reads and writes slots by itself: pin() is called
+ * The needs of a device that reads and writes slots by itself: pin() is called
  * for all memory of the host in which FIFOs of ranks here lie before it is
  * used, and unpin() after it; the memory begins and ends with a page.
  * device_memory_new(), which may be NULL, gets memory for a rank's slots on its

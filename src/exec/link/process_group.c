@@ -45,7 +45,7 @@ uint32_t gt_process_group_of_rank(const struct gt_process_group *group,
 	return p;
 }
 
-/* What each process tells the others of the place where it runs. */
+/* Each process tells the others this of the place where it runs. */
 struct gt_process_card {
 	char host[GT_HOST_ID_MAX];
 	cpu_set_t cpus; /* launchers may have bound it to some */
@@ -69,7 +69,7 @@ static void gt_process_group_hear(struct gt_process_group *group, uint32_t p,
 	CPU_OR(cpus, cpus, &card->cpus);
 }
 
-/* Find out which processes are on this host, with how many ranks and processors. */
+/* Find out who is on this host, with how many ranks and processors. */
 static int gt_process_group_find_hosts(struct gt_process_group *group,
 				       struct gt_err *err)
 {
@@ -177,7 +177,7 @@ static int gt_process_group_choose(struct gt_process_group *group,
 	return GT_OK;
 }
 
-/* What each process tells the others of its network card. */
+/* Each process tells the others this of its network card. */
 struct gt_process_nic {
 	uint32_t usable;
 	char nic[GT_NIC_OF_RANK_MAX]; /* that the plan names, or "" */

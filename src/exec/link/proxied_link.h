@@ -1,7 +1,7 @@
 /*
- * What links have in common that carry slices between slots on both sides: a
- * proxy thread, which ranks that have nothing else to do may relieve, and the
- * memory of its FIFOs (exec/link/proxied_fifo.h).
+ * The base of links that carry slices between slots on both sides: a proxy
+ * thread, which ranks that have nothing else to do may relieve, and the memory
+ * of its FIFOs (exec/link/proxied_fifo.h).
  *
  * A link has this as its first member, so that a pointer to the one is a
  * pointer to the other.  Whoever carries, the proxy or a rank, holds `busy`

@@ -16,7 +16,7 @@ struct gt_shared_memory {
 	int fd; /* -1: another process's */
 };
 
-/* What another process on this host needs to map it. */
+/* The handle by which another process on this host maps it. */
 struct gt_shared_memory_handle {
 	uint64_t bytes;
 	int32_t pid;

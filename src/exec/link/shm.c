@@ -13,7 +13,7 @@
 #include "exec/link/shared_memory.h"
 #include "world/world.h"
 
-/* What a process tells at a connect(): this, then the keys of its FIFOs. */
+/* A process tells this at a connect(), then the keys of its FIFOs. */
 struct gt_shm_head {
 	struct gt_shared_memory_handle bells, fifos;
 	uint32_t first_rank, nranks;

@@ -15,7 +15,7 @@ enum {
 };
 
 /*
- * What a process tells first; each rank's head, links, waits and steps follow.
+ * A process tells this first; each rank's head, links, waits and steps follow.
  */
 struct gt_gather_head {
 	int64_t now_ns; /* when a round of all processes had ended */

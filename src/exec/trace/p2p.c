@@ -85,7 +85,7 @@ static void gt_p2p_stage(const struct gt_p2p_block *at, uint32_t stage,
 
 	if (!step.since_ns || !step.end_ns)
 		return;
-	/* Of packets, only the watching kernel knows when they came. */
+	/* Only the watching kernel knows when packets came. */
 	if (at->p2p->watched) {
 		heard.kernel = at->p2p->nkernels - 1;
 		heard.block = 0;

@@ -1,4 +1,4 @@
-/* What the proxy of a TCP link does: it looks after all sockets in turn. */
+/* The proxy of a TCP link: it looks after all sockets in turn. */
 #include <unistd.h>
 
 #include "exec/link/tcp/tcp.h"

@@ -137,7 +137,7 @@ static inline int gt_tcp_is_sending(const struct gt_tcp_socket *socket)
 	return socket->piece < 2 * socket->nout;
 }
 
-/* What each process tells all others when the link opens. */
+/* Each process tells all others this when the link opens. */
 struct gt_tcp_offer {
 	struct gt_net_address address; /* where it listens */
 	uint32_t wanted,

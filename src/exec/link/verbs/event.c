@@ -1,6 +1,6 @@
 /*
- * What a device tells besides completions: that its port, a connection or
- * itself has failed.
+ * A device's events, which tell besides completions that its port, a connection
+ * or itself has failed.
  */
 #include <errno.h>
 

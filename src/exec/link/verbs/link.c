@@ -17,8 +17,8 @@
 #define GT_VERBS_PATIENCE_NS 8000000000ll
 
 /*
- * What a process tells at a connect(): this, then an entry for each process,
- * then where each FIFO has its slots.
+ * A process tells this at a connect(), then an entry for each process, then
+ * where each FIFO has its slots.
  */
 struct gt_verbs_head {
 	struct gt_verbs_place place;

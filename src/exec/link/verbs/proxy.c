@@ -1,6 +1,6 @@
 /*
- * What the proxy of an RDMA link does: it hands slices and credits to the
- * device, and acts on completions.
+ * The proxy of an RDMA link: it hands slices and credits to the device, and
+ * acts on completions.
  */
 #include <arpa/inet.h>
 #include <errno.h>
