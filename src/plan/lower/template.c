@@ -17,7 +17,7 @@ enum { GT_TAG_DOWN, GT_TAG_UP };
 enum { GT_TEMPLATE_MAX_CHILDREN = 254 };
 
 /* A rank's place in the tree of one block. */
-struct gt_block_tree {
+struct gt_template_place {
 	uint32_t block;
 	int64_t parent; /* -1: this is the root */
 	uint32_t nchildren;
@@ -30,7 +30,7 @@ struct gt_template_lowering {
 	struct gt_program *program;
 	uint32_t node, local; /* the rank's */
 	uint32_t max_conns;
-	struct gt_block_tree part;
+	struct gt_template_place part;
 	uint32_t *places;
 	struct gt_operand *operands;
 };
@@ -42,8 +42,8 @@ static uint32_t gt_template_rank(const struct gt_template_lowering *l,
 }
 
 /* Find the children in the rank's own node, and the parent if it is there. */
-static void gt_block_tree_local(struct gt_template_lowering *l,
-				const int32_t *parents)
+static void gt_template_local(struct gt_template_lowering *l,
+			      const int32_t *parents)
 {
 	for (uint32_t i = 0; i < l->plan->cluster->nlocal; i++)
 		if (parents[i] == (int64_t)l->local)
@@ -54,9 +54,9 @@ static void gt_block_tree_local(struct gt_template_lowering *l,
 						  (uint32_t)parents[l->local]);
 }
 
-static void gt_block_tree_network(struct gt_template_lowering *l,
-				  const struct gt_plan_template *tree,
-				  uint32_t origin, uint32_t place)
+static void gt_template_network(struct gt_template_lowering *l,
+				const struct gt_plan_template *tree,
+				uint32_t origin, uint32_t place)
 {
 	const struct gt_plan_cluster *cluster = l->plan->cluster;
 	uint32_t n = gt_nodes_children(cluster, place, l->places);
@@ -82,7 +82,7 @@ static void gt_block_tree_network(struct gt_template_lowering *l,
 	}
 }
 
-static void gt_block_tree_find(struct gt_template_lowering *l, uint32_t block)
+static void gt_template_find(struct gt_template_lowering *l, uint32_t block)
 {
 	const struct gt_plan_cluster *cluster = l->plan->cluster;
 	uint32_t origin = block / cluster->nlocal;
@@ -93,8 +93,8 @@ static void gt_block_tree_find(struct gt_template_lowering *l, uint32_t block)
 	l->part.block = block;
 	l->part.parent = -1;
 	l->part.nchildren = 0;
-	gt_block_tree_local(l, place ? tree->away : tree->home);
-	gt_block_tree_network(l, tree, origin, place);
+	gt_template_local(l, place ? tree->away : tree->home);
+	gt_template_network(l, tree, origin, place);
 }
 
 /*
@@ -127,7 +127,7 @@ static int gt_template_conn(struct gt_template_lowering *l, uint32_t peer,
  */
 static int gt_template_down(struct gt_template_lowering *l, int gathered)
 {
-	const struct gt_block_tree *part = &l->part;
+	const struct gt_template_place *part = &l->part;
 	struct gt_step_list list = {.nsrc = 1,
 				    .ndst = part->nchildren,
 				    .operands = l->operands,
@@ -159,7 +159,7 @@ static int gt_template_down(struct gt_template_lowering *l, int gathered)
  */
 static int gt_template_up(struct gt_template_lowering *l)
 {
-	const struct gt_block_tree *part = &l->part;
+	const struct gt_template_place *part = &l->part;
 	struct gt_step_list list = {.nsrc = part->nchildren + 1,
 				    .ndst = 1,
 				    .operands = l->operands,
@@ -196,7 +196,7 @@ static int gt_template_pass(struct gt_template_lowering *l, int up,
 			 l->plan->nchannels;
 
 	for (uint64_t i = 0; i < n; i++) {
-		gt_block_tree_find(
+		gt_template_find(
 			l, (uint32_t)((first + (up ? n - 1 - i : i)) % n));
 		if (!(up ? gt_template_up(l) : gt_template_down(l, gathered)))
 			return 0;
