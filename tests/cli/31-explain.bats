@@ -116,8 +116,11 @@ ring; templates need as many channels as their trees have shares"
 }
 
 @test "out of time: the best so far, and its gap" {
-	gtopo search --algo ring --budget 1ms -o plan.json "$xml/dgx-1v.xml"
-	gtopo verify plan.json
+	for time in 1us 100us 1ms; do
+		gtopo search --algo ring --budget $time -o plan.json \
+			"$xml/dgx-1v.xml"
+		gtopo verify plan.json
+	done
 	grep -q '"bound"' plan.json
 	gtopo search --algo ring --budget 1m "$xml/dgx-1v.xml" |
 		grep -q '"optimal": true'

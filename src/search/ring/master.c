@@ -272,9 +272,46 @@ int gt_ring_result_init(const struct gt_ring_search *s,
 	uint32_t nrows = s->rows->nrows, nrings = pool->nrings;
 
 	result->shares = gt_arena_array(arena, nrings, sizeof(struct gt_rat));
+	result->nshares = nrings;
 	result->prices = gt_arena_array(arena, nrows, sizeof(int64_t));
 	if (!result->shares || !result->prices)
 		return gt_err_nomem(err);
+	return GT_OK;
+}
+
+/* One exact solution of the master, and how many rings cost less than it says. */
+static int gt_ring_solve_once(struct gt_ring_search *s,
+			      struct gt_ring_exact *result, int *added,
+			      struct gt_err *err)
+{
+	int rc = gt_ring_generate(s, err);
+
+	if (!rc)
+		rc = gt_ring_result_init(s, &s->pool, result, err);
+	if (!rc)
+		rc = gt_ring_exact_solve(&s->pool, s->lp, result, err);
+	if (rc)
+		return rc;
+	*added = gt_ring_cheaper(s, s->pricer, result->prices,
+				 result->price_den);
+	return *added < 0 ? gt_err_nomem(err) : GT_OK;
+}
+
+/* Give a share of 0 to rings that came into the pool after the solution. */
+static int gt_ring_result_extend(const struct gt_ring_search *s,
+				 struct gt_ring_exact *result,
+				 struct gt_err *err)
+{
+	struct gt_rat *shares =
+		gt_arena_array(s->args->arena, s->pool.nrings, sizeof(*shares));
+
+	if (!shares)
+		return gt_err_nomem(err);
+	memcpy(shares, result->shares, result->nshares * sizeof(*shares));
+	for (uint32_t i = result->nshares; i < s->pool.nrings; i++)
+		shares[i] = GT_RAT(0, 1);
+	result->shares = shares;
+	result->nshares = s->pool.nrings;
 	return GT_OK;
 }
 
@@ -286,20 +323,11 @@ int gt_ring_solve(struct gt_ring_search *s, struct gt_ring_exact *result,
 	if (rc)
 		return rc;
 	do {
-		rc = gt_ring_generate(s, err);
-		if (!rc)
-			rc = gt_ring_result_init(s, &s->pool, result, err);
+		rc = gt_ring_solve_once(s, result, &added, err);
 		if (rc)
 			return rc;
-		rc = gt_ring_exact_solve(&s->pool, s->lp, result, err);
-		if (rc)
-			return rc;
-		added = gt_ring_cheaper(s, s->pricer, result->prices,
-					result->price_den);
-		if (added < 0)
-			return gt_err_nomem(err);
 	} while (added && gt_ring_goes_on(s));
-	return GT_OK;
+	return gt_ring_result_extend(s, result, err);
 }
 
 /* The price of a channel, and what the limit on channels adds to the bound. */

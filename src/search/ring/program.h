@@ -31,8 +31,9 @@ int gt_ring_lp_solve(struct gt_lp *lp, const struct gt_ring_pool *pool);
 
 struct gt_ring_exact {
 	struct gt_rat *shares; /* ring of the pool -> GB/s */
-	struct gt_rat value;   /* their sum */
-	int64_t *prices;       /* row -> numerator, over price_den */
+	uint32_t nshares;
+	struct gt_rat value; /* their sum */
+	int64_t *prices;     /* row -> numerator, over price_den */
 	int64_t price_den;
 };
 
