@@ -89,7 +89,7 @@ enum {
 	/* GPUs: what is known to be fastest, whatever the plan's rows say. */
 	GTOPO_BEST = 4,
 	GTOPO_MAP_INDEX = 8, /* rank r is CUDA's GPU r, whatever its bus id */
-	/* Likewise, and from the first again when they are used up; to test. */
+	/* GPUs in order, from the first again when they are used up; to test. */
 	GTOPO_MAP_SHARE = 16,
 };
 

@@ -52,8 +52,41 @@ format() {
 	sources | xargs clang-format-14 --dry-run 2>&1 | grep warning:
 }
 
+# The .c files that do not say first what they are.
+unopened() {
+	find src -name '*.c' | sort | while read -r file; do
+		case $(head -c 2 "$file") in
+		'/*') ;;
+		*) echo "$file: does not open with a comment" ;;
+		esac
+	done
+}
+
+# Comments that only the lines around them explain.
+fragments() {
+	grep -rnE '^[[:space:]]*/?\*+ (The same([ ,.:;]|$)|Likewise|As above|Ditto)' \
+		src include --include='*.[ch]' --include='*.cu' --include='*.cuh'
+}
+
+# Files that repeat the name of their folder, but for the folder's main one.
+repeats() {
+	find src -mindepth 2 -type f | sort | while read -r file; do
+		folder=$(basename "$(dirname "$file")")
+		case $(basename "$file") in
+		"$folder"_*) echo "$file: repeats the folder's name" ;;
+		esac
+	done
+}
+
+# Folders of src without a page that says what comes in and what goes out.
+unread() {
+	find src -mindepth 1 -maxdepth 1 -type d | sort | while read -r folder; do
+		[ -f "$folder/README.md" ] || echo "$folder: no README.md"
+	done
+}
+
 blanks() {
-	find . \( -name .git -o -name 'build*' -o -name autom4te.cache \) \
+	find . \( -name .git -o -name b -o -name 'build*' -o -name autom4te.cache \) \
 		-prune -o -type f \( -name '*.[ch1357]' -o -name '*.cu*' \
 		-o -name '*.md' -o -name '*.sh' -o -name '*.bats' \
 		-o -name '*.mk' -o -name '*.am' -o -name '*.ac' \
@@ -76,4 +109,8 @@ else
 	skipped "clang-format changes nothing" "no clang-format-14"
 fi
 verdict "no blanks at line ends" "$(blanks)"
+verdict "every .c opens with what it is" "$(unopened)"
+verdict "comments stand for themselves" "$(fragments)"
+verdict "no file repeats its folder" "$(repeats)"
+verdict "every folder has a README" "$(unread)"
 tap_end

@@ -40,7 +40,7 @@ void gt_err_init(struct gt_err *err);
 int gt_err_set(struct gt_err *err, int code, const char *where, const char *fmt,
 	       ...) __attribute__((format(printf, 4, 5)));
 
-/* The same for memory that ran out: GT_ESYS, "out of memory". */
+/* Set the error of memory that ran out: GT_ESYS, "out of memory". */
 int gt_err_nomem(struct gt_err *err);
 
 /* Both in one line, "where: text", cut at `size` bytes. */

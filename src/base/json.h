@@ -35,7 +35,7 @@ struct gt_json {
 int gt_json_open(const char *path, struct gt_json_doc **doc,
 		 struct gt_err *err);
 
-/* The same from memory; `name` is how messages call it. */
+/* Read a document from memory; `name` is how messages call it. */
 int gt_json_parse(const char *name, const char *text, size_t len,
 		  struct gt_json_doc **doc, struct gt_err *err);
 
@@ -63,7 +63,7 @@ int gt_json_object(const struct gt_json *at, const char *const *keys,
 int gt_json_get(const struct gt_json *object, const char *key,
 		struct gt_json *out);
 
-/* The same, but GT_EINPUT when there is none. */
+/* The member called key; GT_EINPUT when there is none. */
 int gt_json_need(const struct gt_json *object, const char *key,
 		 struct gt_json *out, struct gt_err *err);
 

@@ -1,3 +1,7 @@
+/*
+ * The table of commands, their help, and the way from main()'s words to a
+ * command's function.
+ */
 #include "cli/cmd.h"
 
 #include <errno.h>

@@ -1,3 +1,7 @@
+/*
+ * Where commands talk: the product to -o or standard output, words to standard
+ * error.
+ */
 #include "cli/common/command.h"
 
 #include <stdarg.h>

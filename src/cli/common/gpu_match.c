@@ -1,3 +1,7 @@
+/*
+ * Matches GPUs by bus id where that is enough, else by the shape of their
+ * links.
+ */
 #include "cli/common/gpu_match.h"
 
 #include "base/arena.h"

@@ -1,3 +1,4 @@
+/* The signal handler, which may do no more than set a flag. */
 #include "cli/common/interrupt.h"
 
 #include <signal.h>

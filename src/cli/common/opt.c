@@ -1,3 +1,7 @@
+/*
+ * The parser of options: it finds a word in the tables and fills the command's
+ * struct.
+ */
 #include "cli/common/opt.h"
 
 #include <string.h>

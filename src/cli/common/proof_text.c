@@ -1,3 +1,7 @@
+/*
+ * The wordings of proofs, so that no two commands word the same fact
+ * differently.
+ */
 #include "cli/common/proof_text.h"
 
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* Looks for reference machines in the folders that the header names. */
 #include "cli/common/reference.h"
 
 #include <stdlib.h>

@@ -1,3 +1,7 @@
+/*
+ * Runs the measurements of `gtopo detect --measure` and writes them into the
+ * topology.
+ */
 #include "cli/detect/measure.h"
 
 #include "base/arena.h"

@@ -1,3 +1,4 @@
+/* Joins what the processes of a job detected into one cluster file. */
 #include "cli/detect/ranks.h"
 
 #include <ctype.h>

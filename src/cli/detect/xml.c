@@ -1,3 +1,4 @@
+/* Probes the machine and writes it as topology XML. */
 #include "cli/detect/xml.h"
 
 #include <limits.h>

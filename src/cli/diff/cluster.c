@@ -1,3 +1,4 @@
+/* Prints the differences of two clusters. */
 #include "cli/diff/cluster.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* Solves a server's bound with and without a finding, to tell what it costs. */
 #include "cli/diff/cost.h"
 
 #include "base/arena.h"

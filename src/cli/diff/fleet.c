@@ -1,3 +1,6 @@
+/*
+ * Groups servers that are wired alike and prints each group against the norm.
+ */
 #include "cli/diff/fleet.h"
 
 #include <stdio.h>

@@ -1,3 +1,7 @@
+/*
+ * Compares measured rates with what they should be, and words those that fall
+ * short.
+ */
 #include "cli/health/reach.h"
 
 #include <stddef.h>

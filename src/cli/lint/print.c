@@ -1,3 +1,4 @@
+/* Prints findings, as the two formats of `gtopo lint` need them. */
 #include "cli/lint/print.h"
 
 #include "base/buf.h"

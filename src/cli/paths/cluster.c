@@ -1,3 +1,4 @@
+/* Prints the routes between the nodes of a cluster. */
 #include "cli/paths/cluster.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* Forms the job's processes, and lets one of them speak for all. */
 #include "cli/run/job.h"
 
 #include <config.h>

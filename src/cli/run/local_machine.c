@@ -1,3 +1,6 @@
+/*
+ * Compares this machine with the one that a plan names, and warns or refuses.
+ */
 #include "cli/run/local_machine.h"
 
 #include <stdio.h>

@@ -1,3 +1,7 @@
+/*
+ * Turns lists of collectives, types, operators and sizes into the sweep's
+ * arrays.
+ */
 #include "cli/run/parse.h"
 
 #include <inttypes.h>

@@ -1,3 +1,6 @@
+/*
+ * Draws random operations, runs them and checks every element of their results.
+ */
 #include "cli/run/soak.h"
 
 #include <inttypes.h>

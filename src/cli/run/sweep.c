@@ -1,3 +1,4 @@
+/* Numbers the cases of a sweep, measures each one and checks its result. */
 #include "cli/run/sweep.h"
 
 #include <config.h>

@@ -1,3 +1,7 @@
+/*
+ * Writes a recorded run in the format of trace viewers, and names the slowest
+ * link.
+ */
 #include "cli/run/trace.h"
 
 #include <stdio.h>

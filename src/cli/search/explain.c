@@ -1,3 +1,4 @@
+/* Prints what the what-if analysis found. */
 #include "cli/search/explain.h"
 
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* Writes the line over itself, and clears it before anything else is said. */
 #include "cli/search/progress.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* Words the note of `gtopo search -v` and the warnings that go with a plan. */
 #include "cli/search/tell.h"
 
 #include "base/buf.h"

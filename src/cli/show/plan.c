@@ -1,3 +1,4 @@
+/* Turns the hops of a plan's channels into arrows of a drawing. */
 #include "cli/show/plan.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* Lists the schedules that a plan's channels allow and an engine can run. */
 #include "cli/tune/candidates.h"
 
 #include "base/arena.h"

@@ -1,3 +1,4 @@
+/* Looks up a plan's devices, links and rates in a topology. */
 #include "cli/verify/topology.h"
 
 #include <stdlib.h>

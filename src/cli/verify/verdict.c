@@ -1,3 +1,4 @@
+/* Prints the verdict, as the two formats of `gtopo verify` need it. */
 #include "cli/verify/verdict.h"
 
 #include <inttypes.h>

@@ -53,8 +53,9 @@ double gt_cost_extrapolate_linear(const struct gt_cost_extrapolation *x,
 				  const double y[2]);
 
 /*
- * The same value if it also has `deep` for each node that a block passes on its
- * way down the tree of nodes, whose depth is known.
+ * Extrapolates a value that grows by the same amount with each node, and has
+ * `deep` more for each node that a block passes on its way down the tree of
+ * nodes, whose depth is known.
  */
 double gt_cost_extrapolate_chain(const struct gt_cost_extrapolation *x,
 				 const double y[2], double deep);

@@ -1,3 +1,6 @@
+/*
+ * Decides between the searches, and keeps the better plan where two are tried.
+ */
 #include "search/planner/planner.h"
 
 #include "base/arena.h"

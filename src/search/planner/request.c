@@ -1,3 +1,4 @@
+/* The names of algorithms, and the table of options that do not go together. */
 #include "search/planner/request.h"
 
 #include <stddef.h>

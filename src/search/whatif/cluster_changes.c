@@ -1,3 +1,4 @@
+/* Solves the cluster again with each change, and keeps those that help. */
 #include "search/whatif/cluster_changes.h"
 
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* Solves a cluster's trees or flow and reads off which links are full. */
 #include "search/whatif/cluster_full.h"
 
 #include "base/arena.h"

@@ -1,3 +1,4 @@
+/* Names devices and links, and sorts changes by what they gain. */
 #include "search/whatif/result.h"
 
 #include <stdlib.h>
