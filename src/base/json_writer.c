@@ -16,7 +16,7 @@ static void json_new_line(struct gt_json_writer *json)
 	gt_buf_printf(json->out, "\n%*s", (int)(2 * json->depth), "");
 }
 
-/* What stands before a value: a comma, the line's indent, the key. */
+/* Writes the comma, the line's indent and the key that go before a value. */
 static void json_lead(struct gt_json_writer *json, const char *key)
 {
 	struct gt_json_level *level;

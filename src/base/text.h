@@ -5,7 +5,10 @@
 #include <stdint.h>
 #include <string.h>
 
-/* What makes a noun agree with its number: "1 GPU", "2 GPUs". */
+/*
+ * Returns the ending that makes a noun agree with its number: "1 GPU", "2
+ * GPUs".
+ */
 static inline const char *gt_plural(uint64_t n)
 {
 	return n == 1 ? "" : "s";

@@ -1,6 +1,6 @@
 /*
- * Where commands talk: the product to -o or standard output, words to standard
- * error.
+ * Commands write through this file: the product to -o or standard output, words
+ * to standard error.
  */
 #include "cli/common/command.h"
 

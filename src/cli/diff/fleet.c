@@ -124,7 +124,10 @@ static void gt_fleet_sort(struct gt_fleet *fleet)
 		    !fleet->expected)
 			fleet->norm = g;
 	}
-	/* Of the largest groups the earliest file's is the norm. */
+	/*
+	 * If several groups are the largest, the one of the earliest file is
+	 * the norm.
+	 */
 	for (uint32_t g = 0; g < fleet->ngroups && !fleet->expected; g++)
 		if (fleet->groups[g].nfiles ==
 		    fleet->groups[fleet->norm].nfiles) {

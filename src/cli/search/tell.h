@@ -1,4 +1,6 @@
-/* What `gtopo search` says on standard error of the plan that it found. */
+/*
+ * This is what `gtopo search` says on standard error of the plan that it found.
+ */
 #ifndef GT_CLI_SEARCH_TELL_H
 #define GT_CLI_SEARCH_TELL_H
 

@@ -23,7 +23,7 @@ enum {
 	GT_FUSION_SCRATCH_BYTES = 128 << 10,
 };
 
-/* What needs more than a kernel cannot share a launch. */
+/* An operation that needs more than one kernel cannot share a launch. */
 int gt_cuda_fusion_takes(const struct gt_engine *engine,
 			 const struct gt_exec_request *req)
 {

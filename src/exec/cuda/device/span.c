@@ -1,6 +1,7 @@
 /*
- * Where a rank's input and output of a request lie: in the engine's own data region
- * or in the caller's buffers, and multiplied where the operator asks for it.
+ * This finds a rank's input and output of a request: they lie in the engine's own
+ * data region or in the caller's buffers, and the input is multiplied where the
+ * operator asks for it.
  */
 #include "exec/cuda/device/span.h"
 

@@ -19,7 +19,9 @@ enum {
 	GT_CUDA_COPIES = 4 * (GT_CUDA_CE_PIECES + GT_P2P_RANKS),
 };
 
-/* What is noted of a rank is kept here while it is traced. */
+/*
+ * The record of one rank, to which events are added while the rank is traced.
+ */
 struct gt_cuda_tracing {
 	int64_t ahead_ns;             /* the GPU's clock against the host's */
 	struct gt_kernel_mark *marks; /* on the device */
