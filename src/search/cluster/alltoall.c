@@ -12,7 +12,6 @@
 #include "base/vec.h"
 #include "plan/ir/cluster.h"
 #include "plan/ir/plan.h"
-#include "search/cluster/alltoall_assign.h"
 #include "search/cluster/alltoall_master.h"
 #include "search/cluster/quotient.h"
 #include "search/flow/assignment.h"

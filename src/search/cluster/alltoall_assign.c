@@ -2,7 +2,7 @@
  * The assignment of one path a pair to each of a few equal channels, so that no
  * row is overfull: candidates of every pair, then local search over them.
  */
-#include "search/cluster/alltoall_assign.h"
+#include "search/cluster/alltoall_master.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -9,6 +9,7 @@
 #include "search/cluster/alltoall_path.h"
 #include "search/lp/exact_basis.h"
 
+struct gt_alltoall;
 struct gt_lp;
 
 /* A column: the paths from one rank to all ranks of a node of a class. */
@@ -57,5 +58,20 @@ int gt_alltoall_certify(struct gt_alltoall_master *m, struct gt_err *err);
  * rate.  GT_EINPUT when that needs more than 64 bits.
  */
 int gt_alltoall_decompose(struct gt_alltoall_master *m, struct gt_err *err);
+
+/* Paths that are candidates besides the shortest ones. */
+struct gt_alltoall_known_paths {
+	uint32_t n;
+	const struct gt_alltoall_path **paths;
+};
+
+/*
+ * alltoall_assign.c: replace a2a's channels by up to eight equal ones, in each
+ * of which a pair of ranks has one path, if these reach more, or as much with
+ * fewer channels.  Paths are shortest under the lengths, or known.
+ * GT_ESYS when memory ran out.
+ */
+int gt_alltoall_assign(struct gt_alltoall *a2a, struct gt_alltoall_lengths *l,
+		       const struct gt_alltoall_known_paths *known);
 
 #endif

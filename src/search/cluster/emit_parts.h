@@ -6,7 +6,7 @@
 #define GT_SEARCH_CLUSTER_EMIT_PARTS_H
 
 #include "base/rat.h"
-#include "search/cluster/solution.h"
+#include "search/cluster/emit.h"
 #include "search/emit/plan_builder.h"
 
 struct gt_cluster_emitter {

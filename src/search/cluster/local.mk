@@ -2,7 +2,6 @@ gtopo_core_sources += \
 	%D%/alltoall.c \
 	%D%/alltoall.h \
 	%D%/alltoall_assign.c \
-	%D%/alltoall_assign.h \
 	%D%/alltoall_certificate.c \
 	%D%/alltoall_decompose.c \
 	%D%/alltoall_lengths.c \
@@ -28,8 +27,6 @@ gtopo_core_sources += \
 	%D%/ports.h \
 	%D%/quotient.c \
 	%D%/quotient.h \
-	%D%/quotient_build.c \
-	%D%/quotient_build.h \
 	%D%/quotient_graph.c \
 	%D%/quotient_graph.h \
 	%D%/quotient_rows.c \
@@ -38,6 +35,5 @@ gtopo_core_sources += \
 	%D%/ring.c \
 	%D%/ring.h \
 	%D%/search.c \
-	%D%/search.h \
-	%D%/solution.h
+	%D%/search.h
 EXTRA_DIST += %D%/README.md

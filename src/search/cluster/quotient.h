@@ -14,10 +14,12 @@
 #include "plan/ir/program.h"
 
 struct gt_arena;
+struct gt_budget;
+struct gt_cluster;
+struct gt_cluster_request;
 struct gt_err;
 struct gt_fabric;
 struct gt_fabric_route;
-struct gt_budget;
 
 struct gt_quotient {
 	const struct gt_fabric *fabric; /* of one node */
@@ -50,5 +52,16 @@ uint32_t gt_quotient_switch(const struct gt_quotient *q, uint32_t level,
  */
 int gt_quotient_ports_joined(const struct gt_quotient *q, uint32_t out,
 			     uint32_t in);
+
+/* Are nodes and switches all alike?  GT_EINPUT, and what is not, if not. */
+int gt_quotient_accepts(const struct gt_cluster *cluster, struct gt_err *err);
+
+/*
+ * The quotient of the request's cluster.  Memory is the arena's; names and
+ * routes are borrowed from the topology and its paths.  GT_EINPUT as above.
+ */
+int gt_quotient_new(const struct gt_cluster_request *request,
+		    struct gt_arena *arena, struct gt_quotient **q,
+		    struct gt_err *err);
 
 #endif

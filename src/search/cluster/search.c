@@ -14,7 +14,7 @@
 #include "search/cluster/cut_bound.h"
 #include "search/cluster/double_tree.h"
 #include "search/cluster/emit.h"
-#include "search/cluster/quotient_build.h"
+#include "search/cluster/quotient.h"
 #include "search/cluster/ring.h"
 #include "search/emit/select_by_size.h"
 #include "search/problem/shape.h"

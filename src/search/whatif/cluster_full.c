@@ -7,7 +7,7 @@
 #include "plan/ir/plan.h"
 #include "search/cluster/alltoall.h"
 #include "search/cluster/block_trees.h"
-#include "search/cluster/quotient_build.h"
+#include "search/cluster/quotient.h"
 #include "search/cluster/request.h"
 #include "search/problem/fabric.h"
 #include "search/whatif/result.h"

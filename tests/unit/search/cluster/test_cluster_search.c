@@ -17,7 +17,6 @@
 #include "search/cluster/block_trees.h"
 #include "search/cluster/cut_bound.h"
 #include "search/cluster/quotient.h"
-#include "search/cluster/quotient_build.h"
 #include "search/problem/fabric.h"
 #include "unit/search/cluster/cluster_plan.h"
 #include "unit/search/cluster/small_cluster.h"

@@ -10,7 +10,6 @@
 #include "search/bound/bound.h"
 #include "search/cluster/cut_bound.h"
 #include "search/cluster/quotient.h"
-#include "search/cluster/quotient_build.h"
 #include "search/cluster/search.h"
 #include "search/problem/flat_cluster.h"
 #include "search/problem/gpu_list.h"
