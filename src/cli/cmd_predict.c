@@ -14,7 +14,6 @@
 #include "plan/ir/detour.h"
 #include "plan/ir/plan.h"
 #include "plan/json/read.h"
-#include "report/report.h"
 
 struct gt_predict_opts {
 	const char *coll; /* NULL: the plan's own */
@@ -87,15 +86,14 @@ static void gt_predict_text(const struct gt_predict *p, uint64_t bytes,
 		      bytes / 4 / blocks, "float",
 		      gt_coll_goes_up(p->coll) ? "sum" : "none",
 		      gt_coll_is_rooted(p->coll) ? (int)plan->root : -1);
-	gt_buf_printf(
-		p->out, " %9.*f %8.3f %8.3f %8s %8s %8s",
-		cost->time_us < 100     ? 2
-		: cost->time_us < 10000 ? 1
-					: 0,
-		cost->time_us, algbw,
-		algbw * gt_report_factor(gt_coll_name(p->coll), plan->nranks),
-		gt_algo_name(row->algo), gt_protocol_name(row->protocol),
-		cost->measured ? "measured" : "model");
+	gt_buf_printf(p->out, " %9.*f %8.3f %8.3f %8s %8s %8s",
+		      cost->time_us < 100     ? 2
+		      : cost->time_us < 10000 ? 1
+					      : 0,
+		      cost->time_us, algbw,
+		      algbw * gt_coll_busbw_factor(p->coll, plan->nranks),
+		      gt_algo_name(row->algo), gt_protocol_name(row->protocol),
+		      cost->measured ? "measured" : "model");
 	if (cost->link != UINT32_MAX)
 		gt_buf_printf(p->out, "  %s %.0f%%",
 			      gt_cost_link_name(plan, cost->link, link),
@@ -109,7 +107,7 @@ static void gt_predict_json(struct gt_predict *p, uint64_t bytes,
 {
 	const struct gt_plan *plan = p->plan;
 	const struct gt_plan_select *row = &plan->select[cost->row];
-	double factor = gt_report_factor(gt_coll_name(p->coll), plan->nranks);
+	double factor = gt_coll_busbw_factor(p->coll, plan->nranks);
 	struct gt_json_writer *json = &p->writer;
 	char link[GT_COST_LINK_MAX];
 

@@ -5,9 +5,14 @@
  */
 #include "plan/check/bounds.h"
 
+#include <math.h>
+
 #include "base/err.h"
 #include "plan/check/fault.h"
 #include "plan/ir/plan.h"
+
+/* Six digits are exact to half of the last one of 1.00000. */
+#define GT_BUSBW_SLACK_PART 5.1e-6
 
 static int gt_check_class(const struct gt_plan *plan, struct gt_err *err)
 {
@@ -56,12 +61,28 @@ static int gt_check_limit(const struct gt_plan *plan, struct gt_err *err)
 	return gt_check_class(plan, err);
 }
 
+/* A file that states the busbw has it from the value, to six digits. */
+static int gt_check_busbw(const struct gt_plan *plan, struct gt_err *err)
+{
+	double stated = plan->proof.busbw_gbs;
+	double is = gt_plan_busbw(plan, plan->proof.value);
+
+	if (!plan->proof.has_busbw || fabs(stated - is) <= GT_BUSBW_SLACK_PART * is)
+		return GT_OK;
+	return gt_plan_wrong(plan, gt_plan_at("proof.busbw_gbs"), err,
+			     "is %g, but the value is %g GB/s busbw", stated,
+			     is);
+}
+
 int gt_check_claims(const struct gt_plan *plan, struct gt_err *err)
 {
 	const struct gt_plan_proof *proof = &plan->proof;
 	int cmp = gt_rat_cmp(proof->value, proof->bound);
+	int rc = gt_check_busbw(plan, err);
 	char text[2][GT_RAT_TEXT_MAX];
 
+	if (rc)
+		return rc;
 	gt_rat_print(proof->value, text[0]);
 	gt_rat_print(proof->bound, text[1]);
 	if (cmp > 0)

@@ -216,6 +216,26 @@ struct gt_rat gt_plan_algbw_factor(const struct gt_plan *plan)
 	return n % 2 ? GT_RAT(n, 2) : GT_RAT(n / 2, 1);
 }
 
+double gt_coll_busbw_factor(enum gt_coll coll, uint64_t n)
+{
+	double others = n ? (double)(n - 1) / (double)n : 0;
+
+	if (coll == GT_COLL_ALLREDUCE)
+		return 2 * others;
+	return gt_coll_has_blocks(coll) ? others : 1;
+}
+
+double gt_plan_algbw(const struct gt_plan *plan, struct gt_rat value)
+{
+	return gt_rat_double(value) * gt_rat_double(gt_plan_algbw_factor(plan));
+}
+
+double gt_plan_busbw(const struct gt_plan *plan, struct gt_rat value)
+{
+	return gt_plan_algbw(plan, value) *
+	       gt_coll_busbw_factor(plan->coll, plan->nranks);
+}
+
 int gt_coll_goes_down(enum gt_coll coll)
 {
 	return coll == GT_COLL_ALLREDUCE || coll == GT_COLL_ALLGATHER ||

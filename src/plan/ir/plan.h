@@ -248,6 +248,8 @@ struct gt_plan_proof {
 	struct gt_rat value, bound, any_bound;
 	int has_any_bound;
 	int optimal;           /* value == bound, exactly */
+	int has_busbw;         /* the file states the value as busbw, too */
+	double busbw_gbs;
 	uint32_t max_channels; /* 0: any number; else of class ring */
 	struct gt_rat channel_price;
 	uint32_t nprices, nroutes, nparts;
@@ -376,6 +378,19 @@ const struct gt_plan_select *gt_plan_row(const struct gt_plan *plan,
  * hop carries (n - 1) / n of an all-gather, for instance.
  */
 struct gt_rat gt_plan_algbw_factor(const struct gt_plan *plan);
+
+/*
+ * What a link that all bytes cross would carry for each GB/s of the result:
+ * busbw over algbw, as nccl-tests define it, for n ranks.
+ */
+double gt_coll_busbw_factor(enum gt_coll coll, uint64_t n);
+
+/*
+ * A rate in the unit of the plan's value, as algbw and as busbw: these are
+ * what people compare, whatever the channels' shape.
+ */
+double gt_plan_algbw(const struct gt_plan *plan, struct gt_rat value);
+double gt_plan_busbw(const struct gt_plan *plan, struct gt_rat value);
 
 /*
  * Can the algorithm use channels of this shape?  And can it do the collective?

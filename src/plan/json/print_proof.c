@@ -148,13 +148,6 @@ static void print_certificate(const struct gt_plan *plan,
 	gt_json_end(json);
 }
 
-/* The result's rate for people, by nccl-tests' definition: bytes / time. */
-static double algbw_gbs(const struct gt_plan *plan)
-{
-	return gt_rat_double(plan->proof.value) *
-	       gt_rat_double(gt_plan_algbw_factor(plan));
-}
-
 void gt_print_proof(const struct gt_plan *plan, struct gt_json_writer *json)
 {
 	const struct gt_plan_proof *proof = &plan->proof;
@@ -166,7 +159,10 @@ void gt_print_proof(const struct gt_plan *plan, struct gt_json_writer *json)
 		gap = 1 - gt_rat_double(proof->value) / bound;
 	gt_json_open_object(json, "proof", GT_JSON_LINES);
 	gt_json_put_text(json, "class", gt_proof_name(proof->class_));
-	gt_json_put_double(json, "algbw_gbs", "%.6g", algbw_gbs(plan));
+	gt_json_put_double(json, "algbw_gbs", "%.6g",
+			   gt_plan_algbw(plan, proof->value));
+	gt_json_put_double(json, "busbw_gbs", "%.6g",
+			   gt_plan_busbw(plan, proof->value));
 	gt_print_rat(json, "value", proof->value);
 	gt_print_rat(json, "bound", proof->bound);
 	gt_json_put_bool(json, "optimal", proof->optimal);

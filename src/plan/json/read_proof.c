@@ -255,6 +255,9 @@ static int gt_read_claims(struct gt_plan_proof *proof,
 		rc = gt_json_need(object, "optimal", &at, err);
 	if (!rc)
 		rc = gt_json_bool(&at, &proof->optimal, err);
+	proof->has_busbw = gt_json_get(object, "busbw_gbs", &at);
+	if (!rc && proof->has_busbw)
+		rc = gt_json_double(&at, &proof->busbw_gbs, err);
 	if (!rc && gt_json_get(object, "max_channels", &at))
 		rc = gt_json_u32(&at, UINT32_MAX, &proof->max_channels, err);
 	if (rc || !gt_json_get(object, "any_bound", &at))
@@ -267,8 +270,9 @@ int gt_read_proof(struct gt_plan_reader *reader, const struct gt_json *root,
 		  struct gt_err *err)
 {
 	static const char *const keys[] = {
-		"class", "algbw_gbs",    "value",     "bound",       "optimal",
-		"gap",   "max_channels", "any_bound", "certificate", NULL};
+		"class",     "algbw_gbs",   "busbw_gbs", "value",
+		"bound",     "optimal",     "gap",       "max_channels",
+		"any_bound", "certificate", NULL};
 	struct gt_plan_proof *proof = &reader->plan->proof;
 	struct gt_json at;
 	int rc, class_ = 0;

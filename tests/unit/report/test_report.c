@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "plan/ir/plan.h"
 #include "report/report.h"
 
 static const struct gt_report_head head = {
@@ -107,12 +108,24 @@ static void test_json(void **state)
 	gt_buf_release(&out);
 }
 
+/* A plan's busbw and a report's are the same unit. */
+static void test_same_unit(void **state)
+{
+	(void)state;
+	for (int c = 0; c < GT_NCOLLS; c++)
+		for (uint32_t n = 1; n < 20; n++)
+			assert_true(gt_coll_busbw_factor((enum gt_coll)c, n) ==
+				    gt_report_factor(
+					    gt_coll_name((enum gt_coll)c), n));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_bandwidths),
 		cmocka_unit_test(test_text),
 		cmocka_unit_test(test_json),
+		cmocka_unit_test(test_same_unit),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
