@@ -8,7 +8,6 @@
 
 #include "lib/launch.h"
 #include "lib/queue.h"
-#include "lib/redop.h"
 #include "plan/lower/layout.h"
 
 #define GT_SAME(theirs, ours)                                                  \

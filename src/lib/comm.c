@@ -12,7 +12,6 @@
 #include "lib/job.h"
 #include "lib/launch.h"
 #include "lib/queue.h"
-#include "lib/thread.h"
 #include "plan/ir/plan.h"
 #include "plan/json/read.h"
 

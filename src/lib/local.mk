@@ -14,7 +14,6 @@ gtopo_core_sources += \
 	%D%/queue.c \
 	%D%/queue.h \
 	%D%/redop.c \
-	%D%/redop.h \
 	%D%/register.c \
 	%D%/sendrecv.c \
 	%D%/sendrecv_host.c \
@@ -23,8 +22,7 @@ gtopo_core_sources += \
 	%D%/sendrecv_remote.h \
 	%D%/state.c \
 	%D%/state.h \
-	%D%/thread.c \
-	%D%/thread.h
+	%D%/thread.c
 
 include_HEADERS = include/gtopo.h
 pkgconfigdir = $(libdir)/pkgconfig

@@ -3,7 +3,7 @@
  * in it gives its number.  A call copies the operator, which may therefore be
  * destroyed as soon as the call has returned.
  */
-#include "lib/redop.h"
+#include "lib/state.h"
 
 #include <string.h>
 

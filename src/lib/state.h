@@ -151,4 +151,17 @@ int gt_comm_is_done(const struct gtopo_comm *comm, int rank);
 /* Sleep until something changes; 1: until_ns (base/clock.h) has come. */
 int gt_comm_sleep(struct gtopo_comm *comm, int64_t until_ns);
 
+/*
+ * redop.c: replace the number of an operator that the rank has made by what it
+ * stands for; GTOPO_EINPUT if there is none for the call's type.
+ */
+int gt_redop_resolve(const struct gtopo_comm *comm, int rank,
+		     struct gt_call *call);
+
+/*
+ * thread.c: the start routine of the communicator's thread, which takes the
+ * mutex itself; arg is the communicator.  lib/launch.h says what it may do when.
+ */
+void *gt_thread_main(void *arg);
+
 #endif

@@ -2,7 +2,7 @@
  * The communicator's thread: it makes the engine and ends it.  In between it
  * does on the host all that ranks call, and on GPUs looks for failures.
  */
-#include "lib/thread.h"
+#include "lib/state.h"
 
 #include "base/clock.h"
 #include "lib/job.h"

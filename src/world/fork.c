@@ -2,7 +2,7 @@
  * A job on this host without a launcher: the parent forks all processes, passes
  * signals on to them and waits for their ends.
  */
-#include "world/fork.h"
+#include "world/launcher.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "world/launcher.h"
 
 /* The parent's last signal; its handler can reach nothing else. */
 static volatile sig_atomic_t gt_fork_signal;

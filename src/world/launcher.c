@@ -12,7 +12,6 @@
 
 #include "base/err.h"
 #include "base/unit.h"
-#include "world/pmix.h"
 
 enum {
 	GT_LAUNCHER_MOST = 1 << 20, /* the most processes of a job */

@@ -41,6 +41,34 @@ struct gt_launcher_info {
 int gt_launcher_find(const char *iface, struct gt_world_config *config,
 		     struct gt_launcher_info *launch, struct gt_err *err);
 
+/*
+ * PMIx (pmix.c) is the launcher's own service (PMIx Standard 4).  It says who
+ * this process is and carries process 0's address and secret to the others;
+ * after that it is not needed any more.  The library is loaded when it is asked
+ * for, so the program runs where there is none.
+ *
+ * Fill in *config as gt_launcher_find() does, and this process's place among
+ * those of its host, 0 of 0 if that is not known.  GT_EINPUT when the program
+ * was built without PMIx.
+ */
+int gt_pmix_find(const char *iface, struct gt_world_config *config,
+		 uint32_t *local_rank, uint32_t *local_size,
+		 struct gt_err *err);
+
+/*
+ * Without a launcher a process makes a job on this host (fork.c): it forks
+ * `size` processes.  In each of them *parent is 0 and *config is filled in,
+ * except timeout_ns: process 0 listens on the loopback interface, and the
+ * secret was never outside.  In the caller *parent is 1 and all have ended:
+ * GT_OK when all of them exited with 0, else the code of the highest status;
+ * err has words only when no process could say any.  SIGINT and SIGTERM are
+ * passed on to them; they die with their parent.
+ *
+ * It must be called while the process has one thread.
+ */
+int gt_fork_job(uint32_t size, struct gt_world_config *config, int *parent,
+		struct gt_err *err);
+
 /* Print "host, pid 12" of this process. */
 void gt_launcher_process_name(char name[GT_WORLD_NAME_MAX]);
 

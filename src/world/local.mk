@@ -5,7 +5,6 @@ gtopo_core_sources += \
 	%D%/auth.h \
 	%D%/failure.c \
 	%D%/fork.c \
-	%D%/fork.h \
 	%D%/internal.h \
 	%D%/launcher.c \
 	%D%/launcher.h \
@@ -16,7 +15,6 @@ gtopo_core_sources += \
 	%D%/net.h \
 	%D%/open.c \
 	%D%/pmix.c \
-	%D%/pmix.h \
 	%D%/root.c \
 	%D%/state.c \
 	%D%/wire.c \

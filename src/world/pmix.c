@@ -2,7 +2,7 @@
  * The few functions of PMIx that are needed, loaded when they are: process 0
  * publishes its address and the secret, the others look them up.
  */
-#include "world/pmix.h"
+#include "world/launcher.h"
 
 #include <config.h>
 

@@ -12,7 +12,6 @@
 #include "base/err.h"
 #include "cli/run/sweep.h"
 #include "plan/ir/plan.h"
-#include "world/fork.h"
 #include "world/launcher.h"
 #include "world/world.h"
 

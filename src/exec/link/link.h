@@ -138,7 +138,10 @@ extern const struct gt_link_ops gt_link_verbs; /* if built with verbs */
 extern const struct gt_link_ops gt_link_null;
 extern const struct gt_link_ops gt_link_trace; /* around another one */
 
-/* The link of that name, or NULL.  Trace has none: it needs another link. */
+/*
+ * The link of that name, or NULL; process_group.c has the table.  Trace has
+ * none: it needs another link.
+ */
 const struct gt_link_ops *gt_link_find(const char *name);
 
 #endif

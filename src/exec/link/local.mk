@@ -4,7 +4,6 @@ gtopo_core_sources += \
 	%D%/fd_passing.c \
 	%D%/fd_passing.h \
 	%D%/fifo.h \
-	%D%/link.c \
 	%D%/link.h \
 	%D%/nic_of_rank.c \
 	%D%/nic_of_rank.h \

@@ -1,10 +1,12 @@
 /*
- * Which processes are on this host, and which links the ranks of this process
- * get to the others.
+ * Which processes are on this host, which links there are, and which of them the
+ * ranks of this process get to the others.
  */
 #include "exec/link/process_group.h"
 
+#include <config.h>
 #include <sched.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +23,24 @@ enum {
 	GT_PROCESS_GROUP_NEAR,
 	GT_PROCESS_GROUP_FAR
 }; /* the indices of the first link of each kind */
+
+/* All links that this program has. */
+static const struct gt_link_ops *const gt_links[] = {
+	&gt_link_shm,
+	&gt_link_tcp,
+	&gt_link_null,
+#ifdef HAVE_VERBS
+	&gt_link_verbs,
+#endif
+};
+
+const struct gt_link_ops *gt_link_find(const char *name)
+{
+	for (size_t i = 0; i < sizeof(gt_links) / sizeof(*gt_links); i++)
+		if (!strcmp(gt_links[i]->name, name))
+			return gt_links[i];
+	return NULL;
+}
 
 uint32_t gt_process_group_first(uint32_t p, uint32_t nprocesses,
 				uint32_t nranks)
