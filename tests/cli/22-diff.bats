@@ -46,8 +46,8 @@ setup() {
 @test "of many the most common is the norm" {
 	run_split gtopo diff narrow.xml a.xml b.xml
 	want 1 ""
-	[[ $out == *'2 as the norm: a.xml b.xml'* ]]
-	[[ $out == *'1 differs: narrow.xml'* ]]
+	[[ $out == *'2 as the norm: a,b'* ]]
+	[[ $out == *'1 differs: narrow'* ]]
 	[[ $out == *'  narrow.xml:10:7: NIC 0000:18:00.0: link of 8'* ]]
 	run_split gtopo diff a.xml b.xml a.xml
 	want 0 ""
@@ -57,8 +57,56 @@ setup() {
 @test "servers that differ in the same way are one group" {
 	cp narrow.xml too.xml
 	run_split gtopo diff a.xml narrow.xml b.xml too.xml a.xml
-	[[ $out == *'2 differ alike: narrow.xml too.xml'* ]]
+	[[ $out == *'2 differ alike: narrow,too'* ]]
 	[ "$(grep -c 'link of 8' <<<"$out")" -eq 1 ]
+}
+
+@test "nodes are named as a list" {
+	for i in 08 09 10 12; do cp a.xml node$i.xml; done
+	cp narrow.xml node11.xml
+	run_split gtopo diff node*.xml
+	[[ $out == *'4 as the norm: node[08-10,12]'* ]]
+	[[ $out == *'1 differs: node11;'* ]]
+	for i in 1 2 3; do mkdir n$i && cp a.xml n$i/topo.xml; done
+	cp narrow.xml n2/topo.xml
+	run_split gtopo diff n?/topo.xml
+	[[ $out == *'2 as the norm: n[1,3]'* ]]
+}
+
+@test "a file that cannot be read is a group, the rest is compared" {
+	head -c 500 a.xml >broken.xml
+	run_split gtopo diff a.xml broken.xml b.xml narrow.xml
+	want 1 ""
+	[[ $out == *'2 as the norm: a,b'* ]]
+	[[ $out == *$'1 cannot be read: broken\n  broken.xml:'* ]]
+	[[ $out == *'1 differs: narrow'* ]]
+	run_split gtopo diff broken.xml a.xml b.xml
+	want 1 ""
+	[[ $out == *'2 as the norm: a,b'* ]]
+	run_split gtopo diff --expect ./a.xml broken.xml b.xml
+	[ "$status" -eq 1 ]
+	[[ $out == *'1 as expected: b'* ]]
+}
+
+@test "a fleet of which too little can be read is refused" {
+	head -c 500 a.xml >broken.xml
+	for files in "a.xml broken.xml" "broken.xml a.xml" \
+		"broken.xml a.xml broken.xml" \
+		"--expect ./broken.xml a.xml b.xml"; do
+		run_split gtopo diff $files
+		[ "$status" -eq 2 ] && [ -z "$out" ]
+		[[ $err == *'broken.xml:'* ]]
+	done
+}
+
+@test "a file that cannot be read is a finding in JSON" {
+	command -v jq >/dev/null || skip "no jq"
+	head -c 500 a.xml >broken.xml
+	gtopo diff --json a.xml broken.xml b.xml >out.json || true
+	run jq -r '.groups[] | select(.findings[0].kind == "unreadable") |
+		.files[0], (.findings[0].text | startswith("broken.xml:"))' out.json
+	[ "$output" = 'broken.xml
+true' ]
 }
 
 @test "--expect a reference machine by name or file" {

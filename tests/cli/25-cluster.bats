@@ -30,7 +30,7 @@ cases=$GTOPO_SRC/tests/cases/cluster
 @test "a cluster in ASCII, and from standard input" {
 	cd "$cases/good"
 	LC_ALL=C gtopo show - <plain.xml >"$BATS_TEST_TMPDIR/c"
-	grep -Fx '|- 3 x dgx-a100  300.0 GB/s  8 GPUs, NET0-11, dgx-a100-0 .. dgx-a100-2' \
+	grep -Fx '|- 3 x dgx-a100  300.0 GB/s  8 GPUs, NET0-11, dgx-a100-[0-2]' \
 		<(tr -s ' ' <"$BATS_TEST_TMPDIR/c" | sed 's/ \([0-9.]* GB\)/  \1/; s/s 8 G/s  8 G/')
 	run grep -P '[^\x20-\x7e]' "$BATS_TEST_TMPDIR/c"
 	[ "$status" -eq 1 ]

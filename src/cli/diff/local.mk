@@ -4,6 +4,8 @@ gtopo_core_sources += \
 	%D%/cost.c \
 	%D%/cost.h \
 	%D%/fleet.c \
-	%D%/fleet.h
+	%D%/fleet.h \
+	%D%/fleet_inside.h \
+	%D%/fleet_print.c
 
 EXTRA_DIST += %D%/README.md

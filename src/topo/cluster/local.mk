@@ -8,6 +8,8 @@ gtopo_core_sources += \
 	%D%/kind.c \
 	%D%/make.c \
 	%D%/make.h \
+	%D%/name_list.c \
+	%D%/name_list.h \
 	%D%/names.c \
 	%D%/read.c
 

@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "base/unit.h"
 #include "base/vec.h"
+#include "topo/cluster/name_list.h"
 
 enum { GT_NAME_MAX = 255 };
 
@@ -111,14 +112,24 @@ static int gt_names_ranges(struct gt_cluster *cluster, uint32_t kind,
 	return rc;
 }
 
+static int gt_names_one(struct gt_cluster *cluster, uint32_t kind,
+			const char *text, size_t len, struct gt_err *err)
+{
+	const char *name =
+		gt_arena_printf(cluster->arena, "%.*s", (int)len, text);
+	struct gt_cluster_run run;
+
+	if (!name)
+		return gt_err_nomem(err);
+	run = gt_name_list_split(cluster->arena, name);
+	run.kind = kind;
+	run.named = 1;
+	return gt_names_add(cluster, &run, err);
+}
+
 int gt_cluster_add_names(struct gt_cluster *cluster, uint32_t kind,
 			 const char *names, struct gt_err *err)
 {
-	struct gt_cluster_run one = {.kind = kind,
-				     .count = 1,
-				     .suffix = "",
-				     .width = -1,
-				     .named = 1};
 	int rc = GT_OK;
 
 	for (;;) {
@@ -131,11 +142,9 @@ int gt_cluster_add_names(struct gt_cluster *cluster, uint32_t kind,
 		if (!len || len > GT_NAME_MAX || memchr(names, ':', len) ||
 		    memchr(names, '/', len))
 			return gt_names_wrong(names, len, err);
-		one.prefix = gt_arena_printf(cluster->arena, "%.*s", (int)len,
-					     names);
 		rc = memchr(names, '[', len)
 			     ? gt_names_ranges(cluster, kind, names, len, err)
-			     : gt_names_add(cluster, &one, err);
+			     : gt_names_one(cluster, kind, names, len, err);
 		if (rc || !names[len])
 			return rc;
 		names += len + 1;

@@ -12,6 +12,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "topo/cluster/name_list.h"
 #include "topo/diff/match.h"
 #include "topo/graph/path.h"
 #include "topo/diff/device_tree.h"
@@ -60,27 +61,6 @@ static int gt_fuse_group(struct gt_fuser *f, uint32_t i, struct gt_err *err)
 	return GT_OK;
 }
 
-/*
- * Returns the last part of a path, or with `up` that of its folder; without
- * ".xml".
- */
-static const char *gt_fuse_base(struct gt_arena *arena, const char *path,
-				int up)
-{
-	size_t end = strlen(path), start;
-
-	for (start = end; start && path[start - 1] != '/';)
-		start--;
-	if (up && start) {
-		end = start - 1;
-		for (start = end; start && path[start - 1] != '/';)
-			start--;
-	}
-	if (end - start > 4 && !strncmp(path + end - 4, ".xml", 4))
-		end -= 4;
-	return gt_arena_printf(arena, "%.*s", (int)(end - start), path + start);
-}
-
 static int gt_fuse_by_name(const void *a, const void *b)
 {
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
@@ -111,76 +91,10 @@ static int gt_fuse_unique(struct gt_fuser *f, struct gt_err *err)
 
 static int gt_fuse_names(struct gt_fuser *f, struct gt_err *err)
 {
-	uint32_t n = f->fuse->nfiles, same = 0;
-
-	for (int up = 0; up < 2; up++) {
-		for (uint32_t i = 0; i < n; i++) {
-			f->names[i] =
-				gt_fuse_base(f->arena, f->fuse->files[i], up);
-			if (!f->names[i])
-				return gt_err_nomem(err);
-			same += !strcmp(f->names[i], f->names[0]);
-		}
-		if (n < 2 || same < n)
-			break;
-	}
+	if (!gt_name_list_of_files(f->arena, f->fuse->files, f->fuse->nfiles,
+				   f->names))
+		return gt_err_nomem(err);
 	return gt_fuse_unique(f, err);
-}
-
-/*
- * Returns where the number of a name such as "gpu01" begins, and gives the
- * number; 0 when it has none.
- */
-static size_t gt_fuse_number(const char *name, unsigned long *number)
-{
-	size_t len = strlen(name), start = len;
-
-	while (start && name[start - 1] >= '0' && name[start - 1] <= '9' &&
-	       len - start < 9)
-		start--;
-	*number = start < len ? strtoul(name + start, NULL, 10) : 0;
-	return start < len ? start : 0;
-}
-
-/*
- * Returns whether the name b has the next number after the same prefix, written
- * as wide.
- */
-static int gt_fuse_follows(const char *a, const char *b)
-{
-	unsigned long x, y;
-	size_t at = gt_fuse_number(a, &x), to = gt_fuse_number(b, &y);
-
-	return at && at == to && !strncmp(a, b, at) && y == x + 1 &&
-	       (strlen(a) == strlen(b) || a[at] != '0');
-}
-
-/* Writes one name, or a range of names. */
-static void gt_fuse_range(const struct gt_fuser *f, const char *first,
-			  const char *last)
-{
-	unsigned long number;
-	size_t at = gt_fuse_number(first, &number);
-
-	if (first == last)
-		gt_buf_puts(f->out, first);
-	else
-		gt_buf_printf(f->out, "%.*s[%s-%s]", (int)at, first, first + at,
-			      last + at);
-}
-
-/* Writes a list of names such as "gpu[01-12],x7". */
-static void gt_fuse_list(const struct gt_fuser *f, uint32_t begin, uint32_t end)
-{
-	uint32_t first = begin;
-
-	for (uint32_t i = begin + 1; i <= end; i++) {
-		if (i < end && gt_fuse_follows(f->names[i - 1], f->names[i]))
-			continue;
-		gt_fuse_range(f, f->names[first], f->names[i - 1]);
-		gt_buf_puts(f->out, i < end ? "," : "");
-		first = i;
-	}
 }
 
 /* Returns how near the port is to any GPU. */
@@ -298,7 +212,7 @@ static void gt_fuse_nodes(const struct gt_fuser *f)
 			end++;
 		gt_buf_printf(f->out, "  <node file=%s names=\"",
 			      f->kinds[f->kind[i]].where);
-		gt_fuse_list(f, i, end);
+		gt_name_list_add(f->arena, f->names + i, end - i, f->out);
 		gt_buf_puts(f->out, "\"/>\n");
 	}
 }

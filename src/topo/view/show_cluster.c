@@ -10,10 +10,11 @@
 #include "base/buf.h"
 #include "base/text.h"
 #include "topo/cluster/cluster.h"
+#include "topo/cluster/name_list.h"
 #include "topo/view/show_line.h"
 #include "topo/view/show_text.h"
 
-enum { GT_SHOW_NAMES = 8 };
+enum { GT_SHOW_NAMES = 32 };
 
 /* Writes the ports in use, "NET0 NET3-6", as far as they fit. */
 static void gt_show_nets(const struct gt_cluster_kind *kind, char *text,
@@ -38,34 +39,30 @@ static void gt_show_nets(const struct gt_cluster_kind *kind, char *text,
 	}
 }
 
-/* Writes the names of a run, "gpu01 .. gpu12". */
-static void run_names(const struct gt_cluster *cluster,
-		      const struct gt_cluster_run *run, char *text, size_t size)
-{
-	char first[128], last[128];
-
-	gt_cluster_node_name(cluster, run->first, first, sizeof(first));
-	gt_cluster_node_name(cluster, run->first + run->count - 1, last,
-			     sizeof(last));
-	snprintf(text, size, run->count > 1 ? "%s .. %s" : "%s", first, last);
-}
-
-static void gt_show_names(const struct gt_cluster *cluster, uint32_t kind,
+/* Writes the names of a kind's nodes as a list, "gpu[01-12,14]". */
+static void gt_show_names(struct gt_show *show,
+			  const struct gt_cluster *cluster, uint32_t kind,
 			  struct gt_show_line *line)
 {
-	char text[300];
-	int n = 0;
+	struct gt_cluster_run runs[GT_SHOW_NAMES];
+	struct gt_buf text = GT_BUF_INIT;
+	uint32_t n = 0, more = 0;
 
 	for (uint32_t i = 0; i < cluster->nruns; i++) {
 		if (cluster->runs[i].kind != kind)
 			continue;
-		if (n++ == GT_SHOW_NAMES) {
-			gt_show_add(line, "and more");
-			return;
-		}
-		run_names(cluster, &cluster->runs[i], text, sizeof(text));
-		gt_show_add(line, "%s", text);
+		if (n < GT_SHOW_NAMES)
+			runs[n++] = cluster->runs[i];
+		else
+			more += cluster->runs[i].count;
 	}
+	gt_name_list_print(runs, n, &text);
+	if (text.len)
+		gt_show_add(line, "%s", text.text);
+	if (more)
+		gt_show_add(line, "%u more", more);
+	show->out->failed |= text.failed;
+	gt_buf_release(&text);
 }
 
 static void gt_show_kind(struct gt_show *show, const struct gt_cluster *cluster,
@@ -88,7 +85,7 @@ static void gt_show_kind(struct gt_show *show, const struct gt_cluster *cluster,
 		gt_rat_add(sum, kind->ports[GT_FABRIC_NET].list[k].gbs, &sum);
 	if (sum.num)
 		gt_show_gbs(sum, line.gbs, sizeof(line.gbs));
-	gt_show_names(cluster, i, &line);
+	gt_show_names(show, cluster, i, &line);
 	gt_show_line(show, &line);
 }
 

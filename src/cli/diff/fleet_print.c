@@ -1,0 +1,206 @@
+/* Prints a fleet: each group against the norm, as text and as JSON. */
+#include "cli/diff/fleet.h"
+
+#include <stdio.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/json_writer.h"
+#include "cli/diff/fleet_inside.h"
+#include "topo/cluster/name_list.h"
+#include "topo/diff/device_tree.h"
+
+static void gt_fleet_bounds(struct gt_buf *out, const struct gt_diff_bound *was,
+			    const struct gt_diff_bound *is)
+{
+	if (!was->found || !is->found)
+		return;
+	if (!gt_rat_cmp(was->gbs, is->gbs))
+		gt_buf_puts(out, "; all-reduce bound unchanged");
+	else
+		gt_buf_printf(out, "; all-reduce bound %.4g GB/s, not %.4g",
+			      gt_rat_double(is->gbs), gt_rat_double(was->gbs));
+}
+
+/* Names all nodes of a group, or of all that are as the norm (g: ngroups). */
+static void gt_fleet_names(const struct gt_fleet *fleet, uint32_t g,
+			   struct gt_buf *out)
+{
+	const char **names =
+		gt_arena_array(fleet->arena, fleet->nfiles, sizeof(*names));
+	uint32_t n = 0;
+
+	for (uint32_t i = fleet->expected ? 1 : 0; i < fleet->nfiles && names;
+	     i++)
+		if (g == fleet->ngroups
+			    ? !gt_fleet_group_differs(fleet, fleet->group[i])
+			    : fleet->group[i] == g)
+			names[n++] = fleet->names[i];
+	if (names)
+		gt_name_list_add(fleet->arena, names, n, out);
+	else
+		out->failed = 1;
+}
+
+static void gt_fleet_print_findings(const struct gt_fleet *fleet, uint32_t g,
+				    struct gt_buf *out)
+{
+	const struct gt_fleet_group *group = &fleet->groups[g];
+	const struct gt_diff *diff = &group->diff;
+	int many = fleet->nfiles > 2;
+
+	for (uint32_t i = 0; i < diff->nfindings; i++) {
+		gt_buf_printf(out, "%s%s: %s", many ? "  " : "",
+			      diff->findings[i].where, diff->findings[i].text);
+		gt_fleet_bounds(out, &group->costs.norm, &group->costs.each[i]);
+		gt_buf_puts(out, "\n");
+	}
+	if (!many && diff->nfindings > 1) {
+		gt_buf_puts(out, "all together");
+		gt_fleet_bounds(out, &group->costs.norm, &group->costs.other);
+		gt_buf_puts(out, "\n");
+	}
+}
+
+static void gt_fleet_print_group(const struct gt_fleet *fleet, uint32_t g,
+				 struct gt_buf *out)
+{
+	const struct gt_fleet_group *group = &fleet->groups[g];
+	const char *fault = fleet->faults[group->first];
+
+	if (fault) {
+		gt_buf_puts(out, "1 cannot be read: ");
+		gt_fleet_names(fleet, g, out);
+		gt_buf_printf(out, "\n  %s\n", fault);
+		return;
+	}
+	if (fleet->nfiles > 2) {
+		gt_buf_printf(out, "%u %s: ", group->nfiles,
+			      group->nfiles == 1 ? "differs" : "differ alike");
+		gt_fleet_names(fleet, g, out);
+		gt_fleet_bounds(out, &group->costs.norm, &group->costs.other);
+		gt_buf_puts(out, "\n");
+	}
+	gt_fleet_print_findings(fleet, g, out);
+}
+
+void gt_fleet_print(const struct gt_fleet *fleet, struct gt_buf *out)
+{
+	uint32_t alike = 0;
+
+	if (!gt_fleet_differs(fleet))
+		return;
+	for (uint32_t g = 0; g < fleet->ngroups; g++)
+		if (!gt_fleet_group_differs(fleet, g))
+			alike += fleet->groups[g].nfiles;
+	if (fleet->nfiles > 2 && alike > (uint32_t)fleet->expected) {
+		gt_buf_printf(out,
+			      "%u as %s: ", alike - (uint32_t)fleet->expected,
+			      fleet->expected ? "expected" : "the norm");
+		gt_fleet_names(fleet, fleet->ngroups, out);
+		gt_buf_puts(out, "\n");
+	}
+	for (uint32_t g = 0; g < fleet->ngroups; g++)
+		if (gt_fleet_group_differs(fleet, g))
+			gt_fleet_print_group(fleet, g, out);
+}
+
+static void put_bound(struct gt_json_writer *json, const char *key,
+		      const struct gt_diff_bound *bound)
+{
+	char text[GT_RAT_TEXT_MAX], key_gbs[24];
+
+	if (!bound->found)
+		return;
+	snprintf(key_gbs, sizeof(key_gbs), "%s_gbs", key);
+	gt_json_put_text(json, key, gt_rat_print(bound->gbs, text));
+	gt_json_put_double(json, key_gbs, "%.6g", gt_rat_double(bound->gbs));
+}
+
+static void put_device(struct gt_json_writer *json, const char *key,
+		       const struct gt_device_tree *server, uint32_t dev)
+{
+	if (dev != GT_UNMATCHED)
+		gt_json_put_text(json, key,
+				 gt_device_tree_device(server, dev)->name);
+}
+
+static void put_finding(const struct gt_fleet_group *group, uint32_t i,
+			struct gt_buf *out)
+{
+	const struct gt_diff_finding *finding = &group->diff.findings[i];
+	struct gt_json_writer json;
+
+	gt_buf_puts(out, i ? ",\n    " : "\n    ");
+	gt_json_begin(&json, out);
+	gt_json_open_object(&json, NULL, GT_JSON_FLAT);
+	gt_json_put_text(&json, "kind", gt_diff_name(finding));
+	put_device(&json, "norm_device", group->diff.a, finding->dev_a);
+	put_device(&json, "device", group->diff.b, finding->dev_b);
+	if (finding->kind == GT_DIFF_NVLINK && finding->to_a) {
+		put_device(&json, "norm_peer", group->diff.a, finding->to_a);
+		put_device(&json, "peer", group->diff.b, finding->to_b);
+	}
+	gt_json_put_text(&json, "where", finding->where);
+	gt_json_put_text(&json, "text", finding->text);
+	put_bound(&json, "bound", &group->costs.each[i]);
+	gt_json_end(&json);
+}
+
+/* Says as a finding why a file cannot be read. */
+static void put_fault(const char *fault, struct gt_buf *out)
+{
+	struct gt_json_writer json;
+
+	gt_buf_puts(out, "\n    ");
+	gt_json_begin(&json, out);
+	gt_json_open_object(&json, NULL, GT_JSON_FLAT);
+	gt_json_put_text(&json, "kind", "unreadable");
+	gt_json_put_text(&json, "text", fault);
+	gt_json_end(&json);
+}
+
+/* Write a group; its findings stand on lines of their own. */
+static void put_group(const struct gt_fleet *fleet, uint32_t g,
+		      struct gt_buf *out)
+{
+	const struct gt_fleet_group *group = &fleet->groups[g];
+	struct gt_json_writer json;
+
+	gt_buf_puts(out, g ? ",\n  " : "\n  ");
+	gt_json_begin(&json, out);
+	gt_json_open_object(&json, NULL, GT_JSON_FLAT);
+	gt_json_open_array(&json, "files", GT_JSON_FLAT);
+	for (uint32_t i = 0; i < fleet->nfiles; i++)
+		if (fleet->group[i] == g)
+			gt_json_put_text(&json, NULL, fleet->files[i]);
+	gt_json_end(&json);
+	put_bound(&json, "norm_bound", &group->costs.norm);
+	put_bound(&json, "bound", &group->costs.other);
+	gt_json_open_array(&json, "findings", GT_JSON_FLAT);
+	for (uint32_t i = 0; i < group->diff.nfindings; i++)
+		put_finding(group, i, out);
+	if (fleet->faults[group->first])
+		put_fault(fleet->faults[group->first], out);
+	gt_json_end(&json);
+	gt_json_end(&json);
+}
+
+void gt_fleet_print_json(const struct gt_fleet *fleet, struct gt_buf *out)
+{
+	const struct gt_fleet_group *norm = &fleet->groups[fleet->norm];
+	struct gt_json_writer json;
+
+	gt_json_begin(&json, out);
+	gt_json_open_object(&json, NULL, GT_JSON_FLAT);
+	gt_json_put_text(&json, "schema", "gtopo.diff/1");
+	gt_json_put_text(&json, "norm", fleet->files[norm->first]);
+	gt_json_put_bool(&json, "expected", fleet->expected);
+	gt_json_open_array(&json, "groups", GT_JSON_FLAT);
+	for (uint32_t g = 0; g < fleet->ngroups; g++)
+		put_group(fleet, g, out);
+	gt_buf_puts(out, "\n");
+	gt_json_end(&json);
+	gt_json_end(&json);
+	gt_buf_puts(out, "\n");
+}
