@@ -25,7 +25,7 @@
 #include "plan/check/check.h"
 #include "plan/cost/cost.h"
 #include "plan/ir/plan.h"
-#include "plan/json/read.h"
+#include "plan/json/json.h"
 
 enum { FIT_N = 5, FIT_STEPS = 300, FIT_STARTS = 20 };
 

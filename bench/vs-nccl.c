@@ -35,7 +35,7 @@
 #include "nccl.h"
 #include "plan/check/check.h"
 #include "plan/ir/plan.h"
-#include "plan/json/read.h"
+#include "plan/json/json.h"
 #include "world/fork.h"
 #include "world/world.h"
 

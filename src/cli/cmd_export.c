@@ -7,7 +7,7 @@
 #include "plan/check/check.h"
 #include "plan/interop/export.h"
 #include "plan/ir/plan.h"
-#include "plan/json/read.h"
+#include "plan/json/json.h"
 
 struct gt_export_opts {
 	int to; /* -1: not said */

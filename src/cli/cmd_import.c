@@ -8,7 +8,7 @@
 #include "plan/check/check.h"
 #include "plan/interop/import.h"
 #include "plan/ir/plan.h"
-#include "plan/json/print.h"
+#include "plan/json/json.h"
 #include "search/problem/gpu_list.h"
 #include "search/problem/request.h"
 #include "search/search.h"

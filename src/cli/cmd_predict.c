@@ -10,10 +10,9 @@
 #include "cli/common/opt.h"
 #include "plan/check/check.h"
 #include "plan/cost/cost.h"
-#include "plan/cost/read.h"
 #include "plan/ir/detour.h"
 #include "plan/ir/plan.h"
-#include "plan/json/read.h"
+#include "plan/json/json.h"
 
 struct gt_predict_opts {
 	const char *coll; /* NULL: the plan's own */

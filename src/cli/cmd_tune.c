@@ -13,7 +13,6 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/err.h"
-#include "cli/common/interrupt.h"
 #include "cli/common/opt.h"
 #include "cli/run/local_machine.h"
 #include "cli/run/parse.h"
@@ -21,8 +20,7 @@
 #include "plan/check/check.h"
 #include "plan/ir/detour.h"
 #include "plan/ir/plan.h"
-#include "plan/json/print.h"
-#include "plan/json/read.h"
+#include "plan/json/json.h"
 #include "plan/simulate/simulate.h"
 
 struct gt_tune_opts {

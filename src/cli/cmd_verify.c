@@ -8,12 +8,11 @@
 #include "base/file.h"
 #include "cli/common/opt.h"
 #include "cli/run/parse.h"
-#include "cli/verify/topology.h"
-#include "cli/verify/verdict.h"
+#include "cli/verify/verify.h"
 #include "plan/check/check.h"
 #include "plan/ir/detour.h"
 #include "plan/ir/plan.h"
-#include "plan/json/read.h"
+#include "plan/json/json.h"
 #include "plan/simulate/simulate.h"
 
 struct gt_verify_opts {

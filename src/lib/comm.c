@@ -13,7 +13,7 @@
 #include "lib/launch.h"
 #include "lib/queue.h"
 #include "plan/ir/plan.h"
-#include "plan/json/read.h"
+#include "plan/json/json.h"
 
 static const int64_t GT_COMM_TIMEOUT_MAX_MS = INT64_C(1) << 40;
 

@@ -16,7 +16,7 @@
 #include "base/digest.h"
 #include "exec/link/process_group.h"
 #include "plan/ir/plan.h"
-#include "plan/json/print.h"
+#include "plan/json/json.h"
 #include "world/launcher.h"
 #include "world/world.h"
 

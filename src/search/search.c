@@ -17,7 +17,6 @@
 #include "search/problem/request.h"
 #include "search/problem/shape.h"
 #include "search/ring/equal_shares.h"
-#include "search/ring/equal_shares_certificate.h"
 
 static const struct gt_shape_entry *const gt_shapes[] = {
 	&gt_shape_ring,

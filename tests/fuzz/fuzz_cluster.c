@@ -14,7 +14,7 @@
 #include "topo/diff/cluster.h"
 #include "topo/cluster/make.h"
 #include "topo/cluster/internode.h"
-#include "topo/view/print_cluster.h"
+#include "topo/view/print.h"
 #include "topo/view/show.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

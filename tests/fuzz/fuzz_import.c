@@ -12,7 +12,7 @@
 #include "plan/check/check.h"
 #include "plan/interop/import.h"
 #include "plan/ir/plan.h"
-#include "plan/json/read.h"
+#include "plan/json/json.h"
 #include "plan/simulate/simulate.h"
 #include "round_trip.h"
 

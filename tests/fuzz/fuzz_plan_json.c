@@ -10,7 +10,7 @@
 #include "base/err.h"
 #include "plan/check/check.h"
 #include "plan/ir/plan.h"
-#include "plan/json/read.h"
+#include "plan/json/json.h"
 #include "plan/simulate/simulate.h"
 #include "round_trip.h"
 

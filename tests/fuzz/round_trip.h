@@ -7,8 +7,7 @@
 
 #include "base/buf.h"
 #include "plan/ir/plan.h"
-#include "plan/json/print.h"
-#include "plan/json/read.h"
+#include "plan/json/json.h"
 
 static void round_trip(const struct gt_plan *plan)
 {

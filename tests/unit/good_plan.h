@@ -9,7 +9,7 @@
 #include "base/err.h"
 #include "plan/check/check.h"
 #include "plan/ir/plan.h"
-#include "plan/json/read.h"
+#include "plan/json/json.h"
 
 static inline struct gt_plan *good_plan(const char *name)
 {

@@ -1,10 +1,12 @@
 /*
  * Commands write through this file: the product to -o or standard output, words
- * to standard error.
+ * to standard error.  The signal handler may do no more than set a flag.
  */
 #include "cli/common/command.h"
 
+#include <signal.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 
 #include "base/buf.h"
@@ -58,4 +60,24 @@ void gt_cmd_note(const struct gt_cmd_args *args, const char *fmt, ...)
 	va_start(ap, fmt);
 	gt_cmd_talk(args, fmt, ap);
 	va_end(ap);
+}
+
+/* A signal handler gets no argument, so what it sets is global. */
+static _Atomic int gt_interrupted;
+
+static void gt_interrupt_on_signal(int number)
+{
+	gt_interrupted = number;
+}
+
+/* The second signal kills: somebody is in a hurry. */
+const _Atomic int *gt_interrupt_catch(void)
+{
+	struct sigaction action = {.sa_handler = gt_interrupt_on_signal,
+				   .sa_flags = (int)SA_RESETHAND};
+
+	sigemptyset(&action.sa_mask);
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	return &gt_interrupted;
 }

@@ -3,8 +3,6 @@ gtopo_core_sources += \
 	%D%/command.h \
 	%D%/gpu_match.c \
 	%D%/gpu_match.h \
-	%D%/interrupt.c \
-	%D%/interrupt.h \
 	%D%/opt.c \
 	%D%/opt.h \
 	%D%/opt_help.c \

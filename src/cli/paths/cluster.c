@@ -9,7 +9,6 @@
 #include "base/json.h"
 #include "topo/cluster/cluster.h"
 #include "topo/cluster/internode.h"
-#include "topo/view/print_cluster.h"
 #include "topo/view/print.h"
 
 struct gt_paths_on {

@@ -6,7 +6,6 @@ gtopo_core_sources += \
 	%D%/parse.c \
 	%D%/parse.h \
 	%D%/soak.c \
-	%D%/soak.h \
 	%D%/sweep.c \
 	%D%/sweep.h \
 	%D%/trace.c \

@@ -1,7 +1,7 @@
 /*
  * Draws random operations, runs them and checks every element of their results.
  */
-#include "cli/run/soak.h"
+#include "cli/run/sweep.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -9,7 +9,6 @@
 
 #include "base/clock.h"
 #include "base/err.h"
-#include "cli/run/sweep.h"
 #include "plan/ir/plan.h"
 #include "world/world.h"
 

@@ -1,5 +1,5 @@
 /* Prints what the what-if analysis found. */
-#include "cli/search/explain.h"
+#include "cli/search/tell.h"
 
 #include <inttypes.h>
 

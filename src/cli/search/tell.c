@@ -1,13 +1,22 @@
-/* Words the note of `gtopo search -v` and the warnings that go with a plan. */
+/*
+ * Words the note of `gtopo search -v` and the warnings that go with a plan; the
+ * line of progress is written over itself, and cleared before anything else is
+ * said.
+ */
 #include "cli/search/tell.h"
 
+#include <stdio.h>
+#include <unistd.h>
+
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "cli/common/command.h"
 #include "cli/common/proof_text.h"
 #include "plan/ir/cluster.h"
 #include "plan/ir/plan.h"
 #include "search/planner/planner.h"
+#include "search/problem/budget.h"
 
 static void tell_any_bound(const struct gt_cmd_args *args,
 			   const struct gt_plan_proof *proof)
@@ -135,4 +144,37 @@ int gt_search_tell_loss(const struct gt_cmd_args *args,
 		    value, flows ? " a pair" : "", most,
 		    gt_proof_text_gap(value, most));
 	return GT_OK;
+}
+
+/* Not for searches that are over before anybody wonders. */
+enum { GT_PROGRESS_FIRST_NS = 500000000, GT_PROGRESS_EVERY_NS = 100000000 };
+
+static void gt_progress_tell(void *arg, const char *what, uint32_t round,
+			     double value_gbs)
+{
+	struct gt_progress *progress = arg;
+	int64_t now_ns = gt_clock_ns();
+
+	if (now_ns < progress->next_ns)
+		return;
+	progress->next_ns = now_ns + GT_PROGRESS_EVERY_NS;
+	progress->shown = 1;
+	fprintf(stderr, "\rsearching %s: round %u, %g GB/s\033[K", what, round,
+		value_gbs);
+}
+
+void gt_progress_start(struct gt_progress *progress, struct gt_budget *budget)
+{
+	progress->shown = 0;
+	progress->next_ns = gt_clock_ns() + GT_PROGRESS_FIRST_NS;
+	if (!isatty(STDERR_FILENO))
+		return;
+	budget->tell = gt_progress_tell;
+	budget->arg = progress;
+}
+
+void gt_progress_end(const struct gt_progress *progress)
+{
+	if (progress->shown)
+		fputs("\r\033[K", stderr);
 }

@@ -6,7 +6,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "plan/ir/plan.h"
-#include "plan/json/read.h"
+#include "plan/json/json.h"
 #include "topo/view/dot.h"
 #include "topo/graph/topo.h"
 

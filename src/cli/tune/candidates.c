@@ -1,5 +1,5 @@
 /* Lists the schedules that a plan's channels allow and an engine can run. */
-#include "cli/tune/candidates.h"
+#include "cli/tune/sweep.h"
 
 #include "base/arena.h"
 #include "base/err.h"

@@ -1,5 +1,4 @@
 gtopo_core_sources += \
 	%D%/candidates.c \
-	%D%/candidates.h \
 	%D%/sweep.c \
 	%D%/sweep.h

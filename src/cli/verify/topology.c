@@ -1,5 +1,5 @@
 /* Looks up a plan's devices, links and rates in a topology. */
-#include "cli/verify/topology.h"
+#include "cli/verify/verify.h"
 
 #include <stdlib.h>
 #include <string.h>

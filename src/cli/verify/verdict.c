@@ -1,5 +1,5 @@
 /* Prints the verdict, as the two formats of `gtopo verify` need it. */
-#include "cli/verify/verdict.h"
+#include "cli/verify/verify.h"
 
 #include <inttypes.h>
 

@@ -4,7 +4,6 @@
 #include "base/err.h"
 #include "exec/cuda/device/state.h"
 #include "exec/cuda/row.h"
-#include "plan/ir/ll128.h"
 #include "plan/ir/plan.h"
 #include "plan/lower/layout.h"
 #include "plan/lower/lower.h"

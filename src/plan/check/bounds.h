@@ -11,7 +11,7 @@
 
 #include <stdint.h>
 
-#include "plan/check/report.h"
+#include "plan/check/check.h"
 
 struct gt_err;
 struct gt_hop_costs;

@@ -154,3 +154,16 @@ int gt_plan_check(const struct gt_plan *plan, struct gt_err *err)
 
 	return gt_plan_check_report(plan, &report, err);
 }
+
+const char *gt_bound_state_text(enum gt_bound_state state)
+{
+	static const char *const texts[GT_NBOUNDS] = {
+		[GT_BOUND_ABSENT] = "not checked: no certificate",
+		[GT_BOUND_NO_ROUTES] = "not checked: no routes",
+		[GT_BOUND_TOO_MANY] = "not checked: too many ranks",
+		[GT_BOUND_TOO_FINE] = "not checked: prices too fine",
+		[GT_BOUND_PROVEN] = "proven",
+	};
+
+	return texts[state];
+}

@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-#include "plan/check/report.h"
+#include "plan/check/check.h"
 
 struct gt_err;
 struct gt_link_graph;

@@ -3,7 +3,7 @@
 #define GT_PLAN_CHECK_CLUSTER_PRICES_H
 
 #include "plan/check/cluster_routes.h"
-#include "plan/check/report.h"
+#include "plan/check/check.h"
 
 struct gt_arena;
 struct gt_err;

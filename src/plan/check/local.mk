@@ -32,8 +32,6 @@ gtopo_core_sources += \
 	%D%/parts.c \
 	%D%/program.c \
 	%D%/proof.c \
-	%D%/report.c \
-	%D%/report.h \
 	%D%/ring.c \
 	%D%/share.c \
 	%D%/stages.h \

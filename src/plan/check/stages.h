@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#include "plan/check/report.h"
+#include "plan/check/check.h"
 
 struct gt_err;
 struct gt_plan;

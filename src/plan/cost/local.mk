@@ -9,7 +9,6 @@ gtopo_core_sources += \
 	%D%/params.c \
 	%D%/params.h \
 	%D%/read.c \
-	%D%/read.h \
 	%D%/route.c \
 	%D%/run.c
 

@@ -1,11 +1,10 @@
 /* The cost model's parameters from a file. */
-#include "plan/cost/read.h"
+#include "plan/cost/cost.h"
 
 #include <string.h>
 
 #include "base/err.h"
 #include "base/json.h"
-#include "plan/cost/cost.h"
 
 static int gt_cost_find_hop(const char *name)
 {

@@ -9,8 +9,6 @@ gtopo_core_sources += \
 	%D%/envelope.h \
 	%D%/hop_uses.c \
 	%D%/hop_uses.h \
-	%D%/ll128.c \
-	%D%/ll128.h \
 	%D%/measured.c \
 	%D%/measured.h \
 	%D%/op.def \

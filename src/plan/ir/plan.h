@@ -18,8 +18,8 @@
 #include "plan/ir/program.h"
 
 struct gt_arena;
-struct gt_err;
 struct gt_buf;
+struct gt_err;
 struct gt_plan_cluster;
 struct gt_plan_template;
 
@@ -446,5 +446,13 @@ int gt_proof_find(const char *name);
 const char *gt_op_name(enum gt_op op);
 const char *gt_operand_name(enum gt_operand_buf buf);
 int gt_operand_find(const char *name);
+
+/*
+ * May engines use protocol ll128 for the plan: do all hops of the plan's channels, and all routes of its proof if it has
+ * some, cross NVLink alone?  Over NVLink a warp's store of 128 bytes is known
+ * to arrive whole, which packets of protocol ll128 rely on; over PCIe it may
+ * not.
+ */
+int gt_plan_allows_ll128(const struct gt_plan *plan);
 
 #endif

@@ -1,6 +1,6 @@
 gtopo_core_sources += \
 	%D%/print.c \
-	%D%/print.h \
+	%D%/json.h \
 	%D%/print_cluster.c \
 	%D%/print_program.c \
 	%D%/print_proof.c \
@@ -8,7 +8,6 @@ gtopo_core_sources += \
 	%D%/print_select.c \
 	%D%/print_values.c \
 	%D%/read.c \
-	%D%/read.h \
 	%D%/read_channel.c \
 	%D%/read_cluster.c \
 	%D%/read_measured.c \

@@ -2,7 +2,7 @@
  * A plan as JSON: the sections in their canonical order, and those that have no
  * file of their own: topology, links, channels.
  */
-#include "plan/json/print.h"
+#include "plan/json/json.h"
 
 #include "base/buf.h"
 #include "base/err.h"

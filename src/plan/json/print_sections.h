@@ -1,6 +1,6 @@
 /*
  * The sections of a plan's file that files of their own print; gt_plan_print()
- * (plan/json/print.h) is the way in.  What recurs stands one on a line, so that
+ * (plan/json/json.h) is the way in.  What recurs stands one on a line, so that
  * plans diff well.
  */
 #ifndef GT_PLAN_JSON_PRINT_SECTIONS_H

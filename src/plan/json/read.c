@@ -2,7 +2,7 @@
  * The way in: a plan's sections are read in order.  Those that have no file of
  * their own are here: topology, ranks, links.
  */
-#include "plan/json/read.h"
+#include "plan/json/json.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /*
  * The files of the plan's reader share this: the plan being made, its links and
  * channels by name, and tools to read values.  Each function reports a fault
- * with the JSON path of the value.  gt_plan_read() (plan/json/read.h) is the
+ * with the JSON path of the value.  gt_plan_read() (plan/json/json.h) is the
  * way in for others.
  */
 #ifndef GT_PLAN_JSON_READER_H

@@ -10,7 +10,7 @@
 #include "base/err.h"
 #include "plan/ir/plan.h"
 #include "search/bound/cut.h"
-#include "search/graph/maxflow.h"
+#include "search/graph/graph.h"
 #include "search/problem/fabric.h"
 
 /* The smallest ratio so far: what leaves a set, over its ranks. */

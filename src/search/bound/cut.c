@@ -8,7 +8,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "search/graph/maxflow.h"
+#include "search/graph/graph.h"
 #include "search/problem/fabric.h"
 
 /* ceil(gbs * scale), or -1 when it is too large. */

@@ -15,7 +15,7 @@
 #include "search/cluster/alltoall_master.h"
 #include "search/cluster/quotient.h"
 #include "search/flow/assignment.h"
-#include "search/graph/shortest_path.h"
+#include "search/graph/graph.h"
 #include "search/lp/column_generation.h"
 #include "search/lp/exact_basis.h"
 #include "search/lp/lp.h"

@@ -12,7 +12,7 @@
 #include "search/cluster/alltoall_path.h"
 #include "search/cluster/quotient.h"
 #include "search/flow/assignment.h"
-#include "search/graph/shortest_path.h"
+#include "search/graph/graph.h"
 #include "search/problem/fabric.h"
 
 /*

@@ -9,7 +9,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "search/cluster/quotient.h"
-#include "search/graph/arborescence.h"
+#include "search/graph/graph.h"
 #include "search/problem/fabric.h"
 
 /* ---- loads ------------------------------------------------------------- */

@@ -11,7 +11,7 @@
 #include "plan/ir/plan.h"
 #include "search/cluster/quotient.h"
 #include "search/cluster/quotient_graph.h"
-#include "search/graph/maxflow.h"
+#include "search/graph/graph.h"
 #include "search/problem/fabric.h"
 
 /* A cut: the capacity that enters its set, and the ranks that are not in it. */

@@ -12,7 +12,7 @@
 #include "plan/ir/cluster.h"
 #include "plan/ir/plan.h"
 #include "search/cluster/quotient.h"
-#include "search/graph/arborescence.h"
+#include "search/graph/graph.h"
 #include "search/lp/column_generation.h"
 #include "search/lp/lp.h"
 #include "search/problem/fabric.h"

@@ -8,7 +8,7 @@
 
 #include "base/err.h"
 #include "search/cluster/quotient.h"
-#include "search/graph/maxflow.h"
+#include "search/graph/graph.h"
 #include "search/problem/fabric.h"
 
 /* Capacities in whole numbers are at most this, so that their sums fit. */

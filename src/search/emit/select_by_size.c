@@ -10,7 +10,6 @@
 #include "base/err.h"
 #include "plan/cost/cost.h"
 #include "plan/ir/envelope.h"
-#include "plan/ir/ll128.h"
 #include "plan/ir/plan.h"
 #include "search/emit/merge.h"
 

@@ -12,7 +12,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "search/flow/assignment.h"
-#include "search/graph/shortest_path.h"
+#include "search/graph/graph.h"
 #include "search/problem/shape.h"
 #include "search/tree/exact.h"
 #include "search/tree/forest.h"

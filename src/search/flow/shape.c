@@ -10,9 +10,9 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "search/flow/paths.h"
-#include "search/graph/prim.h"
+#include "search/graph/graph.h"
 #include "search/problem/fabric.h"
-#include "search/tree/certificate.h"
+#include "search/tree/shares.h"
 #include "search/tree/exact.h"
 #include "search/tree/master.h"
 
@@ -175,7 +175,7 @@ static void gt_flow_goal(struct gt_flow_paths *flow,
 	flow->goal = flow->optimal ? proposal->bound : flow->rate;
 }
 
-static int gt_maxflow_run(struct gt_forest *f, struct gt_proposal *proposal,
+static int gt_concurrent_run(struct gt_forest *f, struct gt_proposal *proposal,
 			  struct gt_err *err)
 {
 	uint32_t limit = f->args->max_channels;
@@ -233,7 +233,7 @@ static int gt_flow_propose(const struct gt_shape_args *args,
 				  args->fabric->nranks, GT_PRIM_MAX);
 	rc = gt_forest_init(&f, args, err);
 	if (!rc)
-		rc = gt_maxflow_run(&f, proposal, err);
+		rc = gt_concurrent_run(&f, proposal, err);
 	gt_forest_release(&f);
 	return rc;
 }

@@ -2,7 +2,7 @@
  * Edmonds' algorithm: every node takes its cheapest arc, cycles are shrunk to
  * single nodes, and in the end expanded again.
  */
-#include "search/graph/arborescence.h"
+#include "search/graph/graph.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Dinic's algorithm, on arcs that are kept in pairs with their reverses. */
-#include "search/graph/maxflow.h"
+#include "search/graph/graph.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* Prim's algorithm on a full matrix of weights, with a price for depth. */
-#include "search/graph/prim.h"
+#include "search/graph/graph.h"
 
 enum { GT_PRIM_OUT = UINT32_MAX };
 

@@ -1,5 +1,5 @@
 /* Dijkstra's algorithm on a full matrix of weights. */
-#include "search/graph/shortest_path.h"
+#include "search/graph/graph.h"
 
 struct gt_shortest_at {
 	uint32_t hops;

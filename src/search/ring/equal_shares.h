@@ -46,4 +46,15 @@ int gt_equal_shares(const struct gt_equal_query *ask,
 		    struct gt_proposal *proposal, struct gt_rat *most,
 		    struct gt_err *err);
 
+/*
+ * equal_shares_certificate.c: the proof that no equal rings reach more (struct
+ * gt_plan_proof): for each number of them, prices of links of which only whole
+ * hops of a larger share count.
+ *
+ * The proposal has equal rings, unless it is the best of unequal ones too; the
+ * prices join it.  Up to 8 ranks.
+ */
+int gt_equal_prove(const struct gt_equal_query *ask,
+		   struct gt_proposal *proposal, struct gt_err *err);
+
 #endif

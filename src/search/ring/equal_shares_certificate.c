@@ -2,7 +2,7 @@
  * Prices for each number of equal rings, found by solving the packing in
  * capacities that are rounded down to whole rings.
  */
-#include "search/ring/equal_shares_certificate.h"
+#include "search/ring/equal_shares.h"
 
 #include <string.h>
 
@@ -11,7 +11,6 @@
 #include "search/problem/budget.h"
 #include "search/problem/fabric.h"
 #include "search/problem/shape.h"
-#include "search/ring/equal_shares.h"
 
 /* Larger machines' programs take too long to be solved for each number. */
 enum { GT_EQUAL_PROVE_MAX = 8 };

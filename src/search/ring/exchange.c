@@ -2,7 +2,7 @@
  * Local search over sets of rings: one ring at a time is exchanged for another,
  * known or priced for its place.
  */
-#include "search/ring/exchange.h"
+#include "search/ring/channels.h"
 
 #include <math.h>
 #include <stdlib.h>

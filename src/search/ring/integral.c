@@ -2,7 +2,7 @@
  * Rings that count a whole number of times: a dive first, and for few ranks all
  * combinations after that.
  */
-#include "search/ring/integral.h"
+#include "search/ring/channels.h"
 
 #include <string.h>
 

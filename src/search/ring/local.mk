@@ -4,13 +4,10 @@ gtopo_core_sources += \
 	%D%/equal_shares.c \
 	%D%/equal_shares.h \
 	%D%/equal_shares_certificate.c \
-	%D%/equal_shares_certificate.h \
 	%D%/exchange.c \
-	%D%/exchange.h \
 	%D%/greedy.c \
 	%D%/greedy.h \
 	%D%/integral.c \
-	%D%/integral.h \
 	%D%/local_search.c \
 	%D%/local_search.h \
 	%D%/master.c \
@@ -26,7 +23,7 @@ gtopo_core_sources += \
 	%D%/program.c \
 	%D%/program.h \
 	%D%/reduce_channels.c \
-	%D%/reduce_channels.h \
+	%D%/channels.h \
 	%D%/shape.c \
 	%D%/sparse_solution.c \
 	%D%/sparse_solution.h

@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-#include "search/graph/arborescence.h"
+#include "search/graph/graph.h"
 #include "search/ring/local_search.h"
 
 /*

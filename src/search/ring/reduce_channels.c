@@ -2,7 +2,7 @@
  * Fewer rings: greedy packings in several variants, and at last a sparse
  * optimal solution of all rings met.
  */
-#include "search/ring/reduce_channels.h"
+#include "search/ring/channels.h"
 
 #include <math.h>
 #include <stddef.h>

@@ -13,12 +13,9 @@
 #include "search/problem/fabric.h"
 #include "search/problem/link_rows.h"
 #include "search/ring/equal_shares.h"
-#include "search/ring/equal_shares_certificate.h"
-#include "search/ring/exchange.h"
-#include "search/ring/integral.h"
+#include "search/ring/channels.h"
 #include "search/ring/master.h"
 #include "search/ring/program.h"
-#include "search/ring/reduce_channels.h"
 
 static uint32_t gt_ring_used(const struct gt_ring_pool *pool,
 			     const struct gt_ring_exact *exact)

@@ -2,11 +2,11 @@
  * The certificate of a tree packing: the exact prices of the last basis, made
  * coarser until all numbers fit 64 bits.
  */
-#include "search/tree/certificate.h"
+#include "search/tree/shares.h"
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "search/graph/arborescence.h"
+#include "search/graph/graph.h"
 #include "search/problem/shape.h"
 #include "search/tree/exact.h"
 #include "search/tree/forest.h"

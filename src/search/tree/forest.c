@@ -8,7 +8,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "search/graph/shortest_path.h"
+#include "search/graph/graph.h"
 #include "search/lp/lp.h"
 #include "search/problem/fabric.h"
 #include "search/problem/shape.h"

@@ -1,6 +1,5 @@
 gtopo_core_sources += \
 	%D%/certificate.c \
-	%D%/certificate.h \
 	%D%/exact.c \
 	%D%/exact.h \
 	%D%/forest.c \
@@ -12,9 +11,8 @@ gtopo_core_sources += \
 	%D%/pool.c \
 	%D%/pool.h \
 	%D%/reduce_trees.c \
-	%D%/reduce_trees.h \
 	%D%/round.c \
-	%D%/round.h \
+	%D%/shares.h \
 	%D%/shape.c
 
 EXTRA_DIST += %D%/README.md

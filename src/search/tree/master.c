@@ -9,8 +9,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "search/graph/arborescence.h"
-#include "search/graph/prim.h"
+#include "search/graph/graph.h"
 #include "search/lp/column_generation.h"
 #include "search/lp/lp.h"
 #include "search/problem/budget.h"

@@ -2,7 +2,7 @@
  * Fewer and shorter trees at the same value, by linear programs whose gains are
  * reweighted again and again.
  */
-#include "search/tree/reduce_trees.h"
+#include "search/tree/shares.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* A dive in units for forests whose basis has numbers beyond 64 bits. */
-#include "search/tree/round.h"
+#include "search/tree/shares.h"
 
 #include <math.h>
 #include <stdlib.h>

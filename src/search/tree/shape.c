@@ -10,15 +10,13 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "search/bound/bound.h"
-#include "search/graph/prim.h"
+#include "search/graph/graph.h"
 #include "search/lp/diving.h"
 #include "search/lp/lp.h"
 #include "search/problem/fabric.h"
-#include "search/tree/certificate.h"
+#include "search/tree/shares.h"
 #include "search/tree/exact.h"
 #include "search/tree/master.h"
-#include "search/tree/reduce_trees.h"
-#include "search/tree/round.h"
 
 /*
  * Convert a rate from the unit of rings to that of trees

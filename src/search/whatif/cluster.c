@@ -8,7 +8,6 @@
 #include "plan/ir/plan.h"
 #include "search/cluster/request.h"
 #include "search/problem/fabric.h"
-#include "search/whatif/cluster_changes.h"
 #include "search/whatif/cluster_full.h"
 #include "search/whatif/result.h"
 #include "search/whatif/whatif.h"

@@ -1,5 +1,5 @@
 /* Solves the cluster again with each change, and keeps those that help. */
-#include "search/whatif/cluster_changes.h"
+#include "search/whatif/cluster_full.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -10,7 +10,6 @@
 #include "search/cluster/ports.h"
 #include "search/cluster/request.h"
 #include "search/problem/fabric.h"
-#include "search/whatif/cluster_full.h"
 #include "search/whatif/result.h"
 #include "search/whatif/whatif.h"
 #include "topo/cluster/cluster.h"

@@ -13,8 +13,8 @@
 #include "topo/graph/topo.h"
 
 struct gt_arena;
-struct gt_err;
 struct gt_cluster_request;
+struct gt_err;
 struct gt_whatif;
 
 /* Full links of a node between two kinds of devices, of one bandwidth. */
@@ -63,5 +63,13 @@ enum gt_node_kind gt_whatif_cluster_kind(
 /* Are uplinks of this level full, of any rail and direction? */
 int gt_whatif_cluster_level_is_full(const struct gt_whatif_cluster_state *s,
 				    uint32_t level);
+
+/*
+ * cluster_changes.c: try what would raise a cluster's rate, more ports, second
+ * links beside full ones, wider uplinks, each by solving the cluster again, and
+ * fill the result's changes; groups and full rows are known.
+ */
+int gt_whatif_cluster_try(struct gt_whatif_cluster_state *s,
+			  struct gt_err *err);
 
 #endif

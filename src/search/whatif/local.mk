@@ -2,7 +2,6 @@
 gtopo_core_sources += \
 	%D%/cluster.c \
 	%D%/cluster_changes.c \
-	%D%/cluster_changes.h \
 	%D%/cluster_full.c \
 	%D%/cluster_full.h \
 	%D%/machine.c \

@@ -49,10 +49,4 @@ int gt_dot_layout_make(const struct gt_topo *topo, struct gt_arena *arena,
 void gt_dot_text(const struct gt_topo *topo, const struct gt_dot_layout *layout,
 		 uint32_t index, char *text, unsigned size);
 
-/*
- * Fold cards on one switch or CPU that are alike but for the numbers of their
- * one port: fills layout->drawn_as.
- */
-void gt_dot_fold(const struct gt_topo *topo, struct gt_dot_layout *layout);
-
 #endif

@@ -2,7 +2,6 @@ gtopo_core_sources += \
 	%D%/dot.c \
 	%D%/dot.h \
 	%D%/dot_cluster.c \
-	%D%/dot_fold.c \
 	%D%/dot_layout.c \
 	%D%/dot_layout.h \
 	%D%/dot_link.c \
@@ -12,7 +11,6 @@ gtopo_core_sources += \
 	%D%/print.c \
 	%D%/print.h \
 	%D%/print_cluster.c \
-	%D%/print_cluster.h \
 	%D%/print_cluster_json.c \
 	%D%/print_json.c \
 	%D%/print_route.c \

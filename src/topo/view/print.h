@@ -2,10 +2,13 @@
 #ifndef GT_TOPO_VIEW_PRINT_H
 #define GT_TOPO_VIEW_PRINT_H
 
+#include <stdint.h>
+
 #include "topo/graph/path.h"
 #include "topo/graph/topo.h"
 
 struct gt_buf;
+struct gt_internode;
 
 /*
  * Print the devices, and a matrix of routes for each pair of device kinds.
@@ -50,5 +53,17 @@ void gt_print_paths_json(const struct gt_topo *topo,
 void gt_print_route_json(const struct gt_topo *topo, const struct gt_path *path,
 			 const uint32_t ends[2], enum gt_rates rates,
 			 struct gt_buf *buf);
+
+/* Print the routes of all pairs of GPUs of two nodes of a cluster as a matrix. */
+void gt_internode_print(const struct gt_internode *internode,
+			struct gt_buf *buf);
+
+/* Print one route, link by link. */
+void gt_internode_print_route(const struct gt_internode *internode,
+			      const uint32_t gpus[2], struct gt_buf *buf);
+
+/* Print a JSON object of the route of two GPUs, or (gpus NULL) of all pairs. */
+void gt_internode_print_json(const struct gt_internode *internode,
+			     const uint32_t *gpus, struct gt_buf *buf);
 
 #endif

@@ -1,13 +1,12 @@
 /*
  * Prints routes between two nodes of a cluster, as a matrix and link by link.
  */
-#include "topo/view/print_cluster.h"
+#include "topo/view/print.h"
 
 #include <stdio.h>
 
 #include "base/buf.h"
 #include "topo/cluster/internode.h"
-#include "topo/view/print.h"
 #include "topo/view/show_text.h"
 
 enum { GT_NAME_TEXT = 512, GT_CELLS = 8 };

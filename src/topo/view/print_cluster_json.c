@@ -1,5 +1,5 @@
 /* Prints routes between two nodes of a cluster as JSON. */
-#include "topo/view/print_cluster.h"
+#include "topo/view/print.h"
 
 #include "base/buf.h"
 #include "base/json_writer.h"

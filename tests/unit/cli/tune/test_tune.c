@@ -15,7 +15,7 @@
 #include "plan/ir/envelope.h"
 #include "plan/ir/measured.h"
 #include "plan/ir/plan.h"
-#include "plan/json/print.h"
+#include "plan/json/json.h"
 #include "unit/good_plan.h"
 
 static void assert_near(double value, double wanted)

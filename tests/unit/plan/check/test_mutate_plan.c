@@ -17,8 +17,7 @@
 #include "plan/lower/lower.h"
 #include "plan/ir/measured.h"
 #include "plan/ir/plan.h"
-#include "plan/json/print.h"
-#include "plan/json/read.h"
+#include "plan/json/json.h"
 #include "plan/simulate/simulate.h"
 #include "unit/oracle.h"
 

@@ -8,10 +8,8 @@
 #include "base/file.h"
 #include "plan/check/bounds.h"
 #include "plan/check/check.h"
-#include "plan/ir/ll128.h"
 #include "plan/ir/plan.h"
-#include "plan/json/print.h"
-#include "plan/json/read.h"
+#include "plan/json/json.h"
 
 /* Calls check with each plan.json of tests/cases/plan/good. */
 static void each_good_plan(void (*check)(const char *name, const char *path))

@@ -6,7 +6,7 @@
 
 #include "base/err.h"
 #include "search/bound/bound.h"
-#include "search/graph/maxflow.h"
+#include "search/graph/graph.h"
 #include "unit/search/every_cut.h"
 #include "unit/search/fabrics.h"
 

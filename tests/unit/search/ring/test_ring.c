@@ -6,7 +6,7 @@
 
 #include "base/err.h"
 #include "search/bound/bound.h"
-#include "search/graph/arborescence.h"
+#include "search/graph/graph.h"
 #include "search/lp/bareiss.h"
 #include "search/lp/dictionary.h"
 #include "search/lp/lp.h"

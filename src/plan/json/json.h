@@ -1,11 +1,16 @@
-/* A plan from its JSON; gtopo-plan(5) explains the format. */
-#ifndef GT_PLAN_JSON_READ_H
-#define GT_PLAN_JSON_READ_H
+/* A plan as JSON, and back from it; gtopo-plan(5) explains the format. */
+#ifndef GT_PLAN_JSON_JSON_H
+#define GT_PLAN_JSON_JSON_H
 
 #include <stddef.h>
 
+struct gt_buf;
 struct gt_err;
 struct gt_plan;
+
+/* Append the plan, in canonical key order, ending in a newline. */
+int gt_plan_print(const struct gt_plan *plan, struct gt_buf *out,
+		  struct gt_err *err);
 
 /*
  * Read a plan from a file ("-": standard input).  The file's structure and the

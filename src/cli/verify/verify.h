@@ -1,0 +1,37 @@
+/*
+ * The parts of `gtopo verify`: what it tells of a plan that was read, as text
+ * and as JSON, and whether a machine has what the plan says of it.
+ */
+#ifndef GT_CLI_VERIFY_VERIFY_H
+#define GT_CLI_VERIFY_VERIFY_H
+
+#include "plan/check/check.h"
+#include "plan/ir/plan.h"
+
+struct gt_buf;
+struct gt_err;
+
+struct gt_verdict {
+	const struct gt_plan *plan;
+	unsigned colls;       /* bit set */
+	const char *topology; /* that has all this, or NULL */
+	struct gt_plan_report report;
+};
+
+/* Append a right plan's verdict. */
+void gt_verdict_text(const struct gt_verdict *verdict, struct gt_buf *out);
+
+/* Append the verdict; a wrong plan has one too: what err says, and where. */
+void gt_verdict_json(const struct gt_verdict *verdict, const struct gt_err *err,
+		     struct gt_buf *out);
+
+/*
+ * topology.c: does a machine have what a plan says of it?  Plan and topology
+ * do not know each other, so the command that has both compares them.  Read the topology at `path` with the rates that the plan was made with, and
+ * compare: the digest, the ranks' devices, the links' capacities, and the
+ * routes of hops and proof.  GT_ENO with the place in the plan that differs.
+ */
+int gt_verify_topology(const struct gt_plan *plan, const char *path,
+		       struct gt_err *err);
+
+#endif
