@@ -6,6 +6,9 @@ set -u
 src=${GTOPO_SRC:-.}
 gtopo=${GTOPO:-$PWD/gtopo}
 
+# A sanitizer looks for faults of memory, which a few copies show as well.
+few=${GTOPO_TEST_BRIEF:+3}
+
 if ! command -v python3 >/dev/null; then
 	echo "1..0 # no python3"
 	exit 0
@@ -48,9 +51,9 @@ faulty() { # FILE COPIES FAULT
 for file in "$src"/share/xml/*.xml; do
 	grep -q "^<system " "$file" || continue
 	rm -f "$tmp"/*.xml
-	equal "$file" 25
+	equal "$file" "${few:-25}"
 	for fault in nic x8 move nvlink; do
-		faulty "$file" 15 $fault
+		faulty "$file" "${few:-15}" $fault
 	done
 done
 tap_end
