@@ -182,10 +182,12 @@ check_rows() {
 check_pictures() {
 	local picture dir
 	dir=$(mktemp -d) || exit 99
-	cp docs/pictures/*.py docs/pictures/make.sh "$dir"
-	sh "$dir/make.sh" 2>&1
+	mkdir -p "$dir/docs/pictures" "$dir/tests"
+	cp docs/pictures/*.py docs/pictures/make.sh "$dir/docs/pictures"
+	cp tests/layers.order "$dir/tests"
+	sh "$dir/docs/pictures/make.sh" 2>&1
 	for picture in docs/pictures/*.svg; do
-		cmp -s "$picture" "$dir/${picture##*/}" ||
+		cmp -s "$picture" "$dir/$picture" ||
 			echo "$picture: docs/pictures/make.sh draws another one"
 	done
 	rm -rf "$dir"

@@ -1,5 +1,17 @@
-"""Which folder of src may include which: what tests/check-layers.sh proves."""
+"""Which folder of src may include which: tests/layers.order, which
+tests/check-layers.sh proves."""
 from draw import *
+
+# Folder -> {folder it may include: is all of it meant, not named headers?}
+MAY = {}
+for row in open("../../tests/layers.order", encoding="utf-8"):
+    if not row.startswith("#"):
+        name, targets = row.split(": ")
+        MAY[name] = {t.split("/")[0]: t.endswith("/") for t in targets.split()}
+# What stands in the picture's words: all rest on base; cli and lib.
+drawn = {(a, b) for a in MAY for b in MAY[a]
+         if b in (a, "base", "gtopo.h") or a in ("main.c", "cli") or
+         (a == "lib" and b in ("plan", "world"))}
 
 p = Picture(1000, 560, "Which folder may include which")
 B = {}
@@ -10,7 +22,9 @@ def brick(name, x, y, w, body, fill, h=64):
     p.box(x, y, w, h, name, body, fill, size=16)
 
 
-def arrow(a, b, dash=None, dx=0, ax=None, note=None):
+def arrow(a, b, dx=0, ax=None, note=None):
+    dash = None if MAY[a][b] else "5 4"
+    drawn.add((a, b))
     xa, ya, wa, ha = B[a]
     xb, yb, wb, hb = B[b]
     x0 = xa + (wa / 2 if ax is None else ax)
@@ -42,13 +56,14 @@ arrow("cli", "exec", ax=210)
 arrow("lib", "exec", dx=40)
 arrow("search", "topo", dx=30, ax=60)
 arrow("search", "plan", dx=-40, ax=130)
-arrow("measure", "topo", dash="5 4", ax=40, dx=70)
-arrow("measure", "kernels", dash="5 4", ax=130, dx=-60)
+arrow("measure", "topo", ax=40, dx=70)
+arrow("measure", "kernels", ax=130, dx=-60)
 arrow("exec", "plan", ax=30, dx=60)
-arrow("exec", "kernels", dash="5 4", ax=90, dx=20)
+arrow("exec", "kernels", ax=90, dx=20)
 arrow("exec", "world", ax=180, dx=0)
 x, y, w, h = B["kernels"]
 p.line([(x, y + 44), (540, y + 44)], INK, 1.6, "5 4")
+drawn.add(("kernels", "plan"))
 for n in ("topo", "plan", "kernels", "world"):
     x, y, w, h = B[n]
     p.line([(x + w / 2, y + h), (x + w / 2, 480)])
@@ -62,4 +77,7 @@ p.text(335, 396, "x", 20, fill="#c0392b", bold=True)
 p.text(500, 555, "dashed: a few named headers only "
        "(kernels: the C ABI; measure: one header each; plan: ir/program.h)",
        12, fill=GREY)
+missing = {(a, b) for a in MAY for b in MAY[a]} - drawn
+assert not missing, missing
+assert "kernels" not in MAY["cli"] and not {"topo", "search"} & set(MAY["exec"])
 p.save("layers.svg")

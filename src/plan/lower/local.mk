@@ -7,7 +7,6 @@ gtopo_core_sources += \
 	%D%/lower.h \
 	%D%/mesh.c \
 	%D%/ring.c \
-	%D%/shape.c \
 	%D%/shape.h \
 	%D%/step.c \
 	%D%/step.h \

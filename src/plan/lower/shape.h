@@ -5,7 +5,6 @@
 #ifndef GT_PLAN_LOWER_SHAPE_H
 #define GT_PLAN_LOWER_SHAPE_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 struct gt_arena;
@@ -22,10 +21,6 @@ struct gt_lowering {
 	struct gt_arena *arena;
 	struct gt_program *program;
 };
-
-/* Make room in l->program for so many records of steps, and connections. */
-int gt_lower_alloc(const struct gt_lowering *l, size_t nsteps, size_t nconns,
-		   struct gt_err *err);
 
 /*
  * All-reduce, all-gather and reduce-scatter go around (Patarasuk and Yuan,

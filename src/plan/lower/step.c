@@ -4,6 +4,10 @@
  */
 #include "plan/lower/step.h"
 
+#include "base/arena.h"
+#include "base/err.h"
+#include "plan/lower/shape.h"
+
 struct gt_op_parts {
 	uint8_t recv, local, copy, send;
 };
@@ -13,6 +17,18 @@ static const struct gt_op_parts gt_op_parts[GT_NOPS] = {
 	[GT_OP_##NAME] = {recv, local, copy, send},
 #include "plan/ir/op.def"
 };
+
+int gt_lower_alloc(const struct gt_lowering *l, size_t nsteps, size_t nconns,
+		   struct gt_err *err)
+{
+	struct gt_program *program = l->program;
+
+	program->steps =
+		gt_arena_array(l->arena, nsteps, sizeof(*program->steps));
+	program->conns =
+		gt_arena_array(l->arena, nconns, sizeof(*program->conns));
+	return program->steps && program->conns ? GT_OK : gt_err_nomem(err);
+}
 
 struct gt_operand gt_operand_slot(uint16_t conn)
 {

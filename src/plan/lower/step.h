@@ -5,9 +5,20 @@
 #ifndef GT_PLAN_LOWER_STEP_H
 #define GT_PLAN_LOWER_STEP_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "plan/ir/program.h"
+
+struct gt_err;
+struct gt_lowering;
+
+/*
+ * Make room in the lowering's program for so many records of steps, and
+ * connections.
+ */
+int gt_lower_alloc(const struct gt_lowering *l, size_t nsteps, size_t nconns,
+		   struct gt_err *err);
 
 /* The numbers of the program's connections that a step uses. */
 struct gt_step_conns {

@@ -13,7 +13,6 @@
 #include "search/cluster/alltoall_path.h"
 #include "search/cluster/quotient.h"
 #include "search/flow/assignment.h"
-#include "search/flow/assignment.h"
 #include "search/problem/budget.h"
 #include "search/problem/fabric.h"
 

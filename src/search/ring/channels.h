@@ -49,7 +49,7 @@ int gt_ring_exchange(struct gt_ring_search *s, struct gt_ring_pool *few,
 
 /*
  * integral.c: rings that each count a whole number of times, by diving
- * (search/lp/diving.h) and for few ranks trying all (search/ring/enumerate.h).
+ * (search/lp/diving.h) and for few ranks trying all.
  *
  * So many rings of 1 GB/s each, where capacities are whole multiples of loads:
  * the shape's whole().

@@ -1,6 +1,4 @@
 gtopo_core_sources += \
-	%D%/enumerate.c \
-	%D%/enumerate.h \
 	%D%/equal_shares.c \
 	%D%/equal_shares.h \
 	%D%/equal_shares_certificate.c \
@@ -18,8 +16,6 @@ gtopo_core_sources += \
 	%D%/pricing.h \
 	%D%/pricing_closed.c \
 	%D%/pricing_closed.h \
-	%D%/pricing_external.c \
-	%D%/pricing_external.h \
 	%D%/program.c \
 	%D%/program.h \
 	%D%/reduce_channels.c \
