@@ -2,11 +2,13 @@
 #include "cli/common/command.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/file.h"
 #include "cli/common/opt.h"
+#include "cli/common/proof_text.h"
 #include "cli/run/parse.h"
 #include "cli/verify/verify.h"
 #include "plan/check/check.h"
@@ -56,15 +58,19 @@ static int gt_verify_write(const struct gt_cmd_args *args,
 static void gt_verify_note(const struct gt_cmd_args *args,
 			   const struct gt_plan *plan)
 {
-	char share[GT_RAT_TEXT_MAX], gbs[GT_RAT_TEXT_MAX];
+	char share[GT_RAT_TEXT_MAX];
 
 	for (uint32_t i = 0; i < plan->nchannels; i++) {
 		const struct gt_plan_channel *channel = &plan->channels[i];
 
-		gt_cmd_note(args, "channel %" PRIu32 ": %s, share %s, %s GB/s",
+		double busbw = gt_plan_channel_busbw(plan, i);
+		char rate[GT_PROOF_RATE_MAX] = "";
+
+		if (busbw > 0)
+			snprintf(rate, sizeof(rate), ", %g GB/s busbw", busbw);
+		gt_cmd_note(args, "channel %" PRIu32 ": %s, share %s%s",
 			    channel->id, gt_shape_name(channel->shape),
-			    gt_rat_print(channel->share, share),
-			    gt_rat_print(channel->gbs, gbs));
+			    gt_rat_print(channel->share, share), rate);
 	}
 }
 

@@ -130,7 +130,7 @@ picture() { # FILE
 	want 0 ""
 	channels=$(grep -c '"shape": "ring"' "$BATS_TEST_TMPDIR/plan")
 	[ "$(grep -c 'dir=forward' <<<"$out")" -eq $((8 * channels)) ]
-	[[ $out == *'label="channel 0\nring, '*' GB/s"'* ]]
+	[[ $out == *'label="channel 0: ring\n40 GB/s busbw"'* ]]
 }
 
 @test "a plan needs a picture, and a machine that has its GPUs" {

@@ -27,8 +27,9 @@ h100() {
 @test "-v says what was found" {
 	run_split gtopo search -v "$(h100)"
 	[ "$status" -eq 0 ]
-	[[ $err == *"8 GPUs: rings of 370.8 GB/s in 1 channels"* ]]
-	[[ $err == *"proved: no rings reach more"* ]]
+	[[ $err == *"8 GPUs: rings of 370.8 GB/s busbw (211.9 algbw) in 1 channel
+"* ]]
+	[[ $err == *"proved: no rings over its routes reach more"* ]]
 }
 
 @test "--gpus takes devs and bus ids, in order of rank" {
@@ -89,11 +90,11 @@ a GPU; see 'gtopo paths'"
 	run_split gtopo search -v --algo ring --max-channels 3 \
 		-o "$BATS_TEST_TMPDIR/plan" "$GTOPO_SRC/share/xml/dgx-1v.xml"
 	[ "$status" -eq 0 ]
-	[[ $err == *"rings of 100 GB/s in 3 channels"* ]]
-	[[ $err == *"proved: no 3 rings or fewer reach more"* ]]
-	[[ $err == *"without --max-channels at most 120 GB/s"* ]]
+	[[ $err == *"rings of 100 GB/s busbw (57.14 algbw) in 3 channels"* ]]
+	[[ $err == *"proved: no 3 rings or fewer over its routes reach more"* ]]
+	[[ $err == *"without --max-channels at most 120 GB/s busbw"* ]]
 	run_split gtopo verify "$BATS_TEST_TMPDIR/plan"
-	[[ $out == *"for 3 rings or fewer: optimal, proven"* ]]
+	[[ $out == *"for 3 rings or fewer over its routes: optimal, proven"* ]]
 	run_split gtopo search --max-channels 0 "$(h100)"
 	[ "$status" -eq 2 ]
 }
@@ -103,7 +104,7 @@ a GPU; see 'gtopo paths'"
 	run_split gtopo search -v --algo ring --equal --max-channels 5 -o plan \
 		"$GTOPO_SRC/share/xml/dgx-1v.xml"
 	[ "$status" -eq 0 ]
-	[[ $err == *"rings of 100 GB/s in 5 channels"* ]]
+	[[ $err == *"rings of 100 GB/s busbw (57.14 algbw) in 5 channels"* ]]
 	[[ $err == *"no 5 or fewer equal channels reach more"* ]]
 	run_split gtopo verify plan
 	want 0 ""
@@ -176,7 +177,7 @@ its own"
 @test "-v says what was found for a cluster" {
 	run_split gtopo search -v --nodes 128 "$(h100)"
 	[ "$status" -eq 0 ]
-	[[ $err == *"128 nodes of 8 GPUs: trees of 193.512 GB/s in "* ]]
+	[[ $err == *"128 nodes of 8 GPUs: trees of 386.646 GB/s busbw (193.5 algbw) in "* ]]
 	[[ $err == *"proved: no schedule reaches more"* ]]
 }
 
@@ -207,8 +208,8 @@ its own"
 		gtopo search --algo ring --nodes $nodes -o plan "$(h100)"
 		run_split gtopo verify --topology "$(h100)" plan
 		want 0 ""
-		[[ $out == *"value     384 GB/s"* ]]
-		[[ $out == *"for rings: optimal, proven"*"any bound"* ]]
+		[[ $out == *"value     384 GB/s busbw"* ]]
+		[[ $out == *"for rings over its routes: optimal, proven"*"any bound"* ]]
 		[ "$(wc -c <plan)" -lt 200000 ]
 	done
 	# From any root and to any all that a node's cards carry goes out.
@@ -218,12 +219,12 @@ its own"
 				--root 54321 -o plan "$(h100)"
 			run_split gtopo verify plan
 			want 0 ""
-			[[ $out == *"bound "*"384 GB/s for any schedule: "*proven* ]]
+			[[ $out == *"bound "*"384 GB/s busbw for any schedule: "*proven* ]]
 		done
 	done
 	run_split gtopo search -v --algo ring --max-channels 2 --nodes 2 \
 		-o plan "$(h100)"
-	[[ $err == *"2 nodes of 8 GPUs: rings of 96 GB/s in 2 channels"* ]]
+	[[ $err == *"2 nodes of 8 GPUs: rings of 96 GB/s busbw (51.2 algbw) in 2 channels"* ]]
 	gtopo verify plan
 }
 
@@ -249,7 +250,7 @@ rails() {
 		gtopo search --algo ring -o plan "$cluster.xml"
 		run_split gtopo verify plan
 		want 0 ""
-		[[ $out == *"for rings: optimal, proven"* ]]
+		[[ $out == *"for rings over its routes: optimal, proven"* ]]
 		[ "$(jq -r .proof.value plan)" = "$value" ]
 		[ "$(jq -c '[.channels[].hops | length] | unique' plan)" = \
 			"[$hops]" ]
@@ -312,7 +313,7 @@ proven"* ]]
 		plan)" = true ]
 	run_split gtopo search --explain "$xml/gb200-nvl72.xml"
 	want 0 ""
-	[[ $out == *"proved: no schedule reaches more
+	[[ $out == *"proved: no schedule over its routes reaches more
 "*"without links GPU–CPU, which no route between GPUs takes"* ]]
 	[ "$(jq -r '.channels[].hops[].transport' plan | sort -u)" = peer ]
 	gtopo run --plan plan --device host --coll reducescatter -b 72K \
@@ -343,7 +344,7 @@ proven"* ]]
 	gtopo search --algo tree --nodes 12500 -o plan "$(h100)"
 	run_split gtopo verify plan
 	want 0 ""
-	[[ $out == *"value     192 GB/s"*"for any schedule: "*"proven"* ]]
+	[[ $out == *"value     383.996 GB/s busbw (192 algbw)"*"for any schedule: "*"proven"* ]]
 	[ "$(jq -c '[.channels[].second] | unique' plan)" = '[false,true]' ]
 	[ "$(wc -c <plan)" -lt 200000 ]
 	gtopo predict -b 1K -e 1K plan | awk '$8 == "tree" || $9 == "tree"'

@@ -10,10 +10,11 @@ setup() {
 @test "--explain names what limits, and what would raise it" {
 	run_split gtopo search --algo ring --explain "$xml/pcie-8gpu.xml"
 	want 0 ""
-	[[ $out == *"8 GPUs: 16 GB/s in 1 channel"* ]]
-	[[ $out == *"proved: no rings reach more"* ]]
+	[[ $out == *"8 GPUs: 16 GB/s busbw (9.143 algbw) in 1 channel"* ]]
+	[[ $out == *"proved: no rings over its routes reach more
+  since every ring has to cross CPU/"*", which is full then"* ]]
 	[[ $out == *"this link is full:"*"CPU0–CPU1, 16 GB/s each way"* ]]
-	[[ $out == *"a second link CPU0–CPU1: 1.5x, 24 GB/s"* ]]
+	[[ $out == *"a second link CPU0–CPU1: 1.5x, 24 GB/s busbw"* ]]
 }
 
 @test "what --explain promises is what a machine with it gets" {
@@ -21,7 +22,7 @@ setup() {
 	run_split gtopo search --algo ring --explain one.xml
 	want 0 ""
 	[[ $out == *"no second link at one place alone"* ]]
-	[[ $out == *"beside each of them: 2x, 240 GB/s"* ]]
+	[[ $out == *"beside each of them: 2x, 240 GB/s busbw"* ]]
 	# Twice as many NVLinks everywhere.
 	sed -E 's/(<nvlink [^>]*count=")1"/\1TWO"/; s/count="2"/count="4"/
 		s/TWO/2/' one.xml >two.xml
@@ -32,9 +33,9 @@ setup() {
 	run_split gtopo search --nodes 2 --coll allgather --explain \
 		"$xml/dgx-h100.xml"
 	want 0 ""
-	[[ $out == "allgather of 2 nodes of 8 GPUs: 446.72 GB/s"* ]]
+	[[ $out == "allgather of 2 nodes of 8 GPUs: 418.8 GB/s busbw (446.7 algbw)"* ]]
 	[[ $out == *"each GPU has to get the blocks of the other 15 GPUs over 418.8 GB/s"* ]]
-	[[ $out == *"beside each full GPU–NVS: 1.72x, 768 GB/s"* ]]
+	[[ $out == *"beside each full GPU–NVS: 1.72x, 720 GB/s busbw"* ]]
 	# One port of 10 GB/s a node, whose way to the GPU is wider.
 	sed 's/speed="400000"/speed="80000"/' "$xml/dgx-h100.xml" >slow.xml
 	cat >slow4.xml <<-END
@@ -43,10 +44,10 @@ setup() {
 	END
 	run_split gtopo search --coll allgather --explain slow4.xml
 	want 0 ""
-	[[ $out == *"allgather of 4 nodes of 8 GPUs: 26.6667 GB/s"* ]]
+	[[ $out == *"allgather of 4 nodes of 8 GPUs: 25.8333 GB/s busbw (26.67 algbw)"* ]]
 	[[ $out == *"each node has to get the blocks of the other 24 GPUs over 20 GB/s"* ]]
-	[[ $out == *"a second port beside each: 2x, 53.3333 GB/s"* ]]
-	[[ $out == *"a second port on rail 1, beside NET0: 1.5x, 40 GB/s"* ]]
+	[[ $out == *"a second port beside each: 2x, 51.6667 GB/s busbw"* ]]
+	[[ $out == *"a second port on rail 1, beside NET0: 1.5x, 38.75 GB/s busbw"* ]]
 	cat >thin.xml <<-END
 		<cluster version="1" name="c">
 		<node file="$xml/dgx-h100.xml" nets="0,3-6,9-11" count="64"/><fabric>
@@ -56,9 +57,9 @@ setup() {
 	run_split gtopo search --explain thin.xml
 	want 0 ""
 	[[ $out == *"uplinks of the switches above 8 nodes, one a rail, 12.5 GB/s each way"* ]]
-	[[ $out == *"no oversubscription of the switches above 8 nodes: 3.41x, 195.048 GB/s"* ]]
+	[[ $out == *"no oversubscription of the switches above 8 nodes: 3.41x, 389.333 GB/s busbw"* ]]
 	sed 's/oversubscription="32"//' thin.xml >wide.xml
-	gtopo search -v -o wide.json wide.xml 2>&1 | grep -q 'trees of 195.048 GB/s'
+	gtopo search -v -o wide.json wide.xml 2>&1 | grep -q 'trees of 389.333 GB/s busbw'
 }
 
 @test "out of time in a cluster and a forest: a plan with its gap" {
@@ -77,7 +78,7 @@ ring; templates need as many channels as their trees have shares"
 	run_split gtopo search --algo ring --explain -o plan.json \
 		"$xml/h200-vm-4.xml"
 	want 0 ""
-	[[ $out == "allreduce of 4 GPUs: 370.8 GB/s"* ]]
+	[[ $out == "allreduce of 4 GPUs: 370.8 GB/s busbw (247.2 algbw) in"* ]]
 	gtopo verify plan.json
 }
 

@@ -44,7 +44,7 @@ setup() {
 	gtopo verify plan | grep 'any schedule over its routes: optimal, proven'
 	gtopo search --algo tree --gpus 0,3,4,5,6,7 -o plan "$xml/dgx-1v.xml"
 	grep -q '"class": "tree"' plan
-	gtopo verify plan | grep 'for trees: optimal, proven'
+	gtopo verify plan | grep 'for trees over its routes: optimal, proven'
 }
 
 @test "where no basis fits 64 bits: exact all the same, or not called all" {
@@ -55,8 +55,8 @@ setup() {
 		want 0 ""
 		[[ $out == *"$value"*" for any schedule over its routes: optimal, proven"* ]]
 	done <<-END
-		2x-dgx-a100 allgather 1408/5
-		4x-dgx-h100 broadcast 384
+		2x-dgx-a100 allgather 264 GB/s busbw
+		4x-dgx-h100 broadcast 384 GB/s busbw
 	END
 }
 

@@ -41,8 +41,8 @@ setup() {
 @test "-v says what an uneven cluster loses" {
 	run_split gtopo search -v --coll allreduce "$cases/card-missing.xml"
 	[ "$status" -eq 0 ]
-	[[ $err == *"16 GPUs: trees of 220.16 GB/s"* ]]
-	[[ $err == *"no schedule at all reaches more than 223.36 GB/s (1.45% more)"* ]]
+	[[ $err == *"16 GPUs: trees of 412.8 GB/s busbw (220.2 algbw) in "* ]]
+	[[ $err == *"no schedule over its routes reaches more than 418.8 GB/s busbw (1.45% more)"* ]]
 }
 
 @test "some GPUs of each node, rings alone, and a time limit" {
@@ -74,10 +74,10 @@ setup() {
 	[ "$status" -eq 0 ]
 	[[ $err == *"nodes or switches are not all alike: planned with what all have, 7 ports of each node"* ]]
 	# A node of 7 ports gets 99 of 100 blocks over them; with 8 it is 8/7.
-	[[ $err == *"that reaches 339.394 GB/s; with what any has no schedule reaches more than 387.879 GB/s (14.3% more)"* ]]
+	[[ $err == *"that reaches 338.97 GB/s busbw; with what any has no schedule over its routes reaches more than 387.394 GB/s busbw (14.3% more)"* ]]
 	run_split gtopo verify plan
 	want 0 ""
-	[[ $out == *"allgather of 800 ranks"*"339.394 GB/s"*"optimal, proven"* ]]
+	[[ $out == *"allgather of 800 ranks"*"338.97 GB/s busbw (339.4 algbw)"*"optimal, proven"* ]]
 	# A last leaf with fewer nodes: each gets its part of the uplinks.
 	cat >short.xml <<-END
 		<cluster version="1" name="short">
@@ -102,7 +102,7 @@ setup() {
 	want 0 ""
 	[[ $out == *"  ranks 8 9 10 11 | the rest: 1 link of 0.5 GB/s"* ]]
 	[[ $out == *"this link is full:"*"left–right, 0.5 GB/s each way"* ]]
-	[[ $out == *"a second link left–right: 1.75x, 0.875 GB/s"* ]]
+	[[ $out == *"a second link left–right: 1.75x, 1.60417 GB/s busbw"* ]]
 }
 
 @test "what an uneven cluster cannot be planned with is said" {

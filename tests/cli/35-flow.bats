@@ -85,7 +85,8 @@ setup() {
 	run_split gtopo search --explain --nodes 2 --gpus 0,1,2,3 \
 		--coll alltoall "$xml/dgx-2.xml"
 	want 0 ""
-	[[ $out == *2.125* ]]
+	# 17/8 a pair of 8, of which 7 are others'
+	[[ $out == *"14.875 GB/s busbw (17 algbw)"* ]]
 	# As good: what also has rows for small messages.
 	gtopo search --nodes 2 --gpus 0,2,4,6 --coll alltoall -o plan \
 		"$xml/dgx-2.xml"
@@ -111,8 +112,8 @@ setup() {
 
 @test "the proof in words, a picture" {
 	gtopo search --explain --coll alltoall "$xml/dgx-1v.xml" >words
-	grep -q "alltoall of 8 GPUs: 7.5 GB/s a pair in 6 channels" words
-	grep -q "GPU0–GPU4, 40 GB/s each way" words
+	grep -q "alltoall of 8 GPUs: 52.5 GB/s busbw (60 algbw) in 6 channels" words
+	grep -A1 "2 links, 40 GB/s each way:" words | grep -q GPU0–GPU4
 	gtopo search --coll alltoall -o plan "$xml/dgx-1v.xml"
 	gtopo export --to dot plan | grep -q 'channel 2: flow'
 }
@@ -151,12 +152,12 @@ setup() {
 	gtopo predict -b 1M -e 1M plan | grep -q 'flow   simple    model'
 	gtopo search -v --coll alltoall -o plan "$xml/dgx-superpod-h100.xml" \
 		2>words
-	grep -q '127 nodes of 8 GPUs: flows of 0.047619 GB/s a pair in 1 channel' words
-	grep -q 'proved: no schedule reaches more' words
+	grep -q '127 nodes of 8 GPUs: flows of 48.3333 GB/s busbw (48.38 algbw) in 1 channel' words
+	grep -q 'proved: no schedule over its routes reaches more' words
 	gtopo verify plan
 	gtopo search --explain --nodes 128 --coll alltoall "$xml/dgx-h100.xml" \
 		>words
-	grep -q 'alltoall of 128 nodes of 8 GPUs: 0.0472441 GB/s a pair' words
+	grep -q 'alltoall of 128 nodes of 8 GPUs: 48.3307 GB/s busbw' words
 	grep -q '8 links PCI–NIC, 48 GB/s' words
 }
 
@@ -174,7 +175,7 @@ setup() {
 	# which has one route for two GPUs, and trays have more cards than that
 	gtopo search --algo hier --nodes 3 --coll alltoall -o hier \
 		"$xml/gb200-tray.xml"
-	gtopo verify hier | grep -q '^value     9 GB/s'
+	gtopo verify hier | grep -q '^value     99 GB/s busbw (108 algbw)'
 }
 
 @test "templates of all-to-all are right on CPU ranks" {
@@ -190,6 +191,6 @@ setup() {
 	run_split gtopo search --coll alltoall -o plan \
 		"$GTOPO_SRC/tests/cases/cluster/good/rails.xml"
 	want 0 "gtopo search: nodes or switches are not all alike: planned with what all have, 7 ports of each node
-gtopo search: that reaches 0.0277296 GB/s a pair; with what any has no schedule reaches more than 0.0833333 GB/s (201% more)"
+gtopo search: that reaches 16.1663 GB/s busbw; with what any has no schedule over its routes reaches more than 48.5833 GB/s busbw (201% more)"
 	gtopo verify plan | grep -q 'optimal, proven'
 }

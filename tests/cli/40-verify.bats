@@ -26,7 +26,10 @@ setup() {
 import json, sys
 says = json.load(sys.stdin)
 assert says["correct"] and says["optimal"] and says["bound"]["proven"]
-assert says["value"] == says["bound"]["gbs"] == "1854/5"'
+assert says["value"] == says["bound"]["gbs"] == "1854/5"
+assert says["busbw_gbs"] == says["bound"]["busbw_gbs"] == 370.8
+assert says["algbw_gbs"] == 247.2 and says["schema"] == "gtopo.verdict/1"
+assert says["coll"] == says["collective"] == "allreduce"'
 	run_split gtopo verify --json "$bad/rank-twice/plan.json"
 	[ "$status" -eq 1 ]
 	python3 -c '
@@ -37,7 +40,7 @@ assert not says["correct"] and "named twice" in says["fault"]' "$out"
 
 @test "-v names the channels on standard error" {
 	run_split gtopo verify -v "$plan"
-	want 0 "gtopo verify: channel 0: ring, share 1, 1854/5 GB/s"
+	want 0 "gtopo verify: channel 0: ring, share 1, 370.8 GB/s busbw"
 }
 
 @test "a plan's file may be large, but not endless" {

@@ -13,27 +13,65 @@
 
 const char *gt_proof_text_found(const struct gt_plan *plan)
 {
+	enum gt_algo algo = gt_plan_main_row(plan)->algo;
+
+	if (algo == GT_ALGO_ONE_SHOT || algo == GT_ALGO_TWO_SHOT)
+		return "a mesh";
 	if (plan->proof.class_ == GT_PROOF_RING)
 		return "rings";
 	return gt_coll_only_moves(plan->coll) ? "flows" : "trees";
+}
+
+const char *gt_proof_text_rate(double busbw, double algbw,
+			       char text[GT_PROOF_RATE_MAX])
+{
+	snprintf(text, GT_PROOF_RATE_MAX, "%g GB/s busbw (%.4g algbw)", busbw,
+		 algbw);
+	return text;
+}
+
+const char *gt_proof_text_value(const struct gt_plan *plan,
+				char text[GT_PROOF_RATE_MAX])
+{
+	return gt_proof_text_rate(gt_plan_busbw(plan, plan->proof.value),
+				  gt_plan_algbw(plan, plan->proof.value), text);
+}
+
+/*
+ * Prices and parts prove what the routes that are named can carry, and sets may
+ * leave out links that none of those crosses.
+ */
+const char *gt_proof_text_routes(const struct gt_plan *plan, int any)
+{
+	const struct gt_plan_proof *proof = &plan->proof;
+	int of_class = !any && proof->class_ != GT_PROOF_ANY;
+	int priced = proof->class_ == GT_PROOF_ANY && proof->nprices;
+
+	return of_class || priced || proof->nparts || proof->nunused
+		       ? " over its routes"
+		       : "";
 }
 
 const char *gt_proof_text_subject(const struct gt_plan *plan,
 				  char text[GT_PROOF_SUBJECT_MAX])
 {
 	const struct gt_plan_proof *proof = &plan->proof;
+	const char *routes = gt_proof_text_routes(plan, 0);
+	uint32_t n = proof->max_channels;
 
 	if (plan->cluster && proof->class_ != GT_PROOF_RING)
-		return "schedule reaches";
-	if (plan->cluster || !proof->max_channels)
-		snprintf(text, GT_PROOF_SUBJECT_MAX, "%s reach",
+		snprintf(text, GT_PROOF_SUBJECT_MAX, "schedule%s reaches",
+			 routes);
+	else if (plan->cluster || !n)
+		snprintf(text, GT_PROOF_SUBJECT_MAX, "%s%s reach",
 			 proof->class_ == GT_PROOF_ANY
 				 ? "schedules"
-				 : gt_proof_text_found(plan));
+				 : gt_proof_text_found(plan),
+			 routes);
 	else
 		snprintf(text, GT_PROOF_SUBJECT_MAX,
-			 "%" PRIu32 " ring%s or fewer reach",
-			 proof->max_channels, gt_plural(proof->max_channels));
+			 "%" PRIu32 " ring%s or fewer%s reach", n, gt_plural(n),
+			 routes);
 	return text;
 }
 
@@ -51,19 +89,22 @@ void gt_proof_text_proved(const struct gt_proof_text *text, struct gt_buf *out)
 {
 	gt_buf_printf(out, "proved: no %s more", text->subject);
 	if (!text->optimal)
-		gt_buf_printf(out, " than %g %s (%.3g%% above this)",
-			      text->bound, text->unit,
+		gt_buf_printf(out, " than %g GB/s busbw (%.3g%% above this)",
+			      text->bound,
 			      gt_proof_text_gap(text->value, text->bound));
 }
 
-void gt_proof_text_any(const struct gt_plan_proof *proof, struct gt_buf *out)
+void gt_proof_text_any(const struct gt_plan *plan, struct gt_buf *out)
 {
-	double any = gt_rat_double(proof->any_bound);
+	const struct gt_plan_proof *proof = &plan->proof;
+	double value = gt_plan_busbw(plan, proof->value);
+	double any = gt_plan_busbw(plan, proof->any_bound);
 
-	gt_buf_printf(out,
-		      "no schedule at all reaches more than %g GB/s (%.3g%% "
-		      "more)",
-		      any, gt_proof_text_gap(gt_rat_double(proof->value), any));
+	gt_buf_printf(out, "no schedule%s reaches more",
+		      gt_proof_text_routes(plan, 1));
+	if (gt_rat_cmp(proof->value, proof->any_bound))
+		gt_buf_printf(out, " than %g GB/s busbw (%.3g%% more)", any,
+			      gt_proof_text_gap(value, any));
 }
 
 void gt_proof_text_open(const struct gt_plan_proof *proof, struct gt_buf *out)

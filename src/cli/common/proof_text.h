@@ -1,6 +1,8 @@
 /*
  * A plan's proof in words: what was found, what a bound is about, and how far a
- * value is below it.  Every command that tells of a proof words it with these.
+ * value is below it.  Every command that tells of a proof words it with these,
+ * and gives rates as busbw, the unit of nccl-tests in which plans of all shapes
+ * compare.
  */
 #ifndef GT_CLI_COMMON_PROOF_TEXT_H
 #define GT_CLI_COMMON_PROOF_TEXT_H
@@ -11,14 +13,30 @@ struct gt_buf;
 struct gt_plan;
 struct gt_plan_proof;
 
-enum { GT_PROOF_SUBJECT_MAX = 48 };
+enum { GT_PROOF_SUBJECT_MAX = 64, GT_PROOF_RATE_MAX = 64 };
 
-/* Name what the plan is made of: "rings", "flows" or "trees". */
+/* Name what the plan is made of: "rings", "flows", "trees" or "a mesh". */
 const char *gt_proof_text_found(const struct gt_plan *plan);
 
+/* "120 GB/s busbw (68.57 algbw)", into text. */
+const char *gt_proof_text_rate(double busbw, double algbw,
+			       char text[GT_PROOF_RATE_MAX]);
+
+/* What the plan reaches, in these words. */
+const char *gt_proof_text_value(const struct gt_plan *plan,
+				char text[GT_PROOF_RATE_MAX]);
+
 /*
- * Name what the bound is about, with its verb: "rings reach", "3 rings or fewer
- * reach", "schedules reach"; of a cluster's plan "schedule reaches".
+ * " over its routes" if the bound holds for what takes the plan's routes, one
+ * for each pair of ranks, and "" if it holds for whatever the links can do.
+ * That of the proof's own class, or, if `any` is set, that of any schedule.
+ */
+const char *gt_proof_text_routes(const struct gt_plan *plan, int any);
+
+/*
+ * Name what the bound is about, with its verb: "rings over its routes reach",
+ * "3 rings or fewer over its routes reach", "schedules reach"; of a cluster's
+ * plan "schedule reaches".
  */
 const char *gt_proof_text_subject(const struct gt_plan *plan,
 				  char text[GT_PROOF_SUBJECT_MAX]);
@@ -29,10 +47,9 @@ void gt_proof_text_rings(uint32_t n, struct gt_buf *out);
 /* Return by how many percent the bound is above the value. */
 double gt_proof_text_gap(double value, double bound);
 
-/* A value and its bound in GB/s, which the next function words. */
+/* A value and its bound as busbw, which the next function words. */
 struct gt_proof_text {
 	const char *subject; /* as of gt_proof_text_subject() */
-	const char *unit;    /* "GB/s", "GB/s a pair" */
 	double value, bound;
 	int optimal;
 };
@@ -40,8 +57,10 @@ struct gt_proof_text {
 /* Add "proved: no rings reach more", or more than what, without a line end. */
 void gt_proof_text_proved(const struct gt_proof_text *text, struct gt_buf *out);
 
-/* Add "no schedule at all reaches more than 24 GB/s (50% more)". */
-void gt_proof_text_any(const struct gt_plan_proof *proof, struct gt_buf *out);
+/*
+ * Add "no schedule over its routes reaches more than 24 GB/s busbw (50% more)".
+ */
+void gt_proof_text_any(const struct gt_plan *plan, struct gt_buf *out);
 
 /*
  * Add " but for 1, 3", the numbers of equal rings of which the proof's prices

@@ -2,6 +2,8 @@
 #include "cli/search/tell.h"
 
 #include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "base/buf.h"
 #include "base/text.h"
@@ -11,19 +13,59 @@
 
 /* ---- the proof of a plan on one machine -------------------------------- */
 
-/* Print one side of a cut, and the links that everything has to cross. */
-static void print_part(const struct gt_plan *plan,
-		       const struct gt_plan_part *part, struct gt_buf *out)
+static double part_gbs(const struct gt_plan *plan,
+		       const struct gt_plan_part *part)
 {
 	double gbs = 0;
 
+	for (uint32_t i = 0; i < part->nlinks; i++)
+		gbs += gt_rat_double(plan->links[part->links[i]].gbs);
+	return gbs;
+}
+
+/* Print the ranks on one side of a cut, and the links on its way out. */
+static void print_part(const struct gt_plan *plan,
+		       const struct gt_plan_part *part, struct gt_buf *out)
+{
 	gt_buf_puts(out, part->nranks == 1 ? "  rank" : "  ranks");
 	for (uint32_t i = 0; i < part->nranks; i++)
 		gt_buf_printf(out, " %" PRIu32, part->ranks[i]);
-	for (uint32_t i = 0; i < part->nlinks; i++)
-		gbs += gt_rat_double(plan->links[part->links[i]].gbs);
 	gt_buf_printf(out, " | the rest: %" PRIu32 " link%s of %g GB/s\n",
-		      part->nlinks, part->nlinks == 1 ? "" : "s together", gbs);
+		      part->nlinks, part->nlinks == 1 ? "" : "s together",
+		      part_gbs(plan, part));
+}
+
+static int is_alike(const struct gt_plan *plan, const struct gt_plan_part *a,
+		    const struct gt_plan_part *b)
+{
+	return a->nranks == 1 && b->nranks == 1 && a->nlinks == b->nlinks &&
+	       part_gbs(plan, a) == part_gbs(plan, b);
+}
+
+/* Parts of one rank each that are alike share a line. */
+static void print_machine_parts(const struct gt_plan *plan, struct gt_buf *out)
+{
+	const struct gt_plan_proof *proof = &plan->proof;
+
+	for (uint32_t i = 0, next; i < proof->nparts; i = next) {
+		const struct gt_plan_part *part = &proof->parts[i];
+
+		for (next = i + 1; next < proof->nparts &&
+				   is_alike(plan, part, &proof->parts[next]);)
+			next++;
+		if (next == i + 1) {
+			print_part(plan, part, out);
+			continue;
+		}
+		gt_buf_puts(out, "  each of ranks");
+		for (uint32_t k = i; k < next; k++)
+			gt_buf_printf(out, " %" PRIu32,
+				      proof->parts[k].ranks[0]);
+		gt_buf_printf(
+			out, " | the rest: %" PRIu32 " link%s of %g GB/s\n",
+			part->nlinks, part->nlinks == 1 ? "" : "s together",
+			part_gbs(plan, part));
+	}
 }
 
 /* Say which other numbers of rings of one share the prices exclude, too. */
@@ -39,29 +81,34 @@ static void print_equal(const struct gt_plan_proof *proof, struct gt_buf *out)
 	gt_buf_puts(out, "\n");
 }
 
+/*
+ * Prices in plain words: weights under which what is crossed adds up to 1 at
+ * least, while all that can be crossed adds up to the bound.
+ */
 static void print_prices(const struct gt_plan *plan, struct gt_buf *out)
 {
 	const struct gt_plan_proof *proof = &plan->proof;
-	double bound = gt_rat_double(proof->bound);
+	const char *what = "every schedule has to cross";
 
-	if (proof->nprices && gt_coll_only_moves(plan->coll))
+	if (!proof->nprices)
+		return;
+	if (gt_coll_only_moves(plan->coll))
+		what = "the shortest ways of all pairs cross";
+	else if (proof->class_ == GT_PROOF_RING)
+		what = "every ring has to cross";
+	else if (proof->class_ == GT_PROOF_TREE)
+		what = "every tree has to cross";
+	if (proof->nprices == 1 && !proof->max_channels)
+		gt_buf_printf(out, "  since %s %s, which is full then\n", what,
+			      plan->links[proof->prices[0].link].id);
+	else
 		gt_buf_printf(out,
-			      "  with prices on %" PRIu32 " of the links the "
-			      "pairs' cheapest ways cost 1 a byte together,\n"
-			      "  and all capacity together is worth %g\n",
-			      proof->nprices, bound);
-	else if (proof->nprices)
-		gt_buf_printf(out,
-			      "  with prices on %" PRIu32
-			      " of the links%s none of the %s costs less than "
-			      "1 a byte,\n  and all capacity together is worth "
-			      "%g\n",
-			      proof->nprices,
-			      proof->max_channels ? " and on channels" : "",
-			      proof->class_ == GT_PROOF_ANY
-				      ? "schedules"
-				      : gt_proof_text_found(plan),
-			      bound);
+			      "  since %s %" PRIu32 " link%s%s,\n  which, "
+			      "weighted by the plan's prices, are full then\n",
+			      what, proof->nprices, gt_plural(proof->nprices),
+			      proof->max_channels
+				      ? " and takes one of the channels"
+				      : "");
 }
 
 /* Print the certificates, in the words of gtopo-plan(5). */
@@ -69,17 +116,16 @@ static void print_plan_proof(const struct gt_plan *plan, struct gt_buf *out)
 {
 	const struct gt_plan_proof *proof = &plan->proof;
 	uint32_t nchannels = gt_plan_main_row(plan)->nchannels;
-	char subject[GT_PROOF_SUBJECT_MAX];
+	char subject[GT_PROOF_SUBJECT_MAX], rate[GT_PROOF_RATE_MAX];
 	const struct gt_proof_text text = {gt_proof_text_subject(plan, subject),
-					   "GB/s", gt_rat_double(proof->value),
-					   gt_rat_double(proof->bound),
+					   gt_plan_busbw(plan, proof->value),
+					   gt_plan_busbw(plan, proof->bound),
 					   proof->optimal};
 
 	gt_buf_printf(out,
-		      "%s of %" PRIu32 " GPUs: %g GB/s%s in %" PRIu32
-		      " channel%s\n",
-		      gt_coll_name(plan->coll), plan->nranks, text.value,
-		      gt_coll_only_moves(plan->coll) ? " a pair" : "",
+		      "%s of %" PRIu32 " GPU%s: %s in %" PRIu32 " channel%s\n",
+		      gt_coll_name(plan->coll), plan->nranks,
+		      gt_plural(plan->nranks), gt_proof_text_value(plan, rate),
 		      nchannels, gt_plural(nchannels));
 	gt_proof_text_proved(&text, out);
 	gt_buf_puts(out, "\n");
@@ -87,13 +133,13 @@ static void print_plan_proof(const struct gt_plan *plan, struct gt_buf *out)
 	print_prices(plan, out);
 	if (!proof->nparts)
 		return;
-	if (proof->has_any_bound)
-		gt_buf_printf(out,
-			      "no schedule at all reaches more than %g GB/s, ",
-			      gt_rat_double(proof->any_bound));
-	gt_buf_puts(out, "since everything has to cross:\n");
-	for (uint32_t i = 0; i < proof->nparts; i++)
-		print_part(plan, &proof->parts[i], out);
+	if (proof->has_any_bound) {
+		gt_proof_text_any(plan, out);
+		gt_buf_puts(out, ",\n");
+	}
+	gt_buf_puts(out,
+		    "  since over these routes everything has to cross:\n");
+	print_machine_parts(plan, out);
 }
 
 /* ---- the proof of a cluster's templates -------------------------------- */
@@ -148,18 +194,24 @@ static void print_unused(const struct gt_whatif_cluster *cluster,
 		gt_buf_puts(out, ", which no route between GPUs takes\n");
 }
 
-static void print_cluster_proof(const struct gt_whatif *whatif,
-				const char *unit, struct gt_buf *out)
+static void print_cluster_proof(const struct gt_whatif *whatif, double factor,
+				struct gt_buf *out)
 {
 	const struct gt_whatif_cluster *cluster = whatif->cluster;
-	const struct gt_proof_text text = {"schedule reaches", unit,
-					   cluster->value, cluster->bound,
-					   cluster->optimal};
+	int routed = cluster->nunused || gt_coll_only_moves(whatif->coll);
+	const struct gt_proof_text text = {
+		routed ? "schedule over its routes reaches"
+		       : "schedule reaches",
+		cluster->value * factor, cluster->bound * factor,
+		cluster->optimal};
+	char rate[GT_PROOF_RATE_MAX];
 
 	gt_buf_printf(out,
-		      "%s of %" PRIu32 " nodes of %" PRIu32 " GPUs: %g %s\n",
+		      "%s of %" PRIu32 " node%s of %" PRIu32 " GPU%s: %s\n",
 		      gt_coll_name(whatif->coll), cluster->nnodes,
-		      cluster->ngpus, cluster->value, unit);
+		      gt_plural(cluster->nnodes), cluster->ngpus,
+		      gt_plural(cluster->ngpus),
+		      gt_proof_text_rate(text.value, cluster->value, rate));
 	if (!cluster->has_bound)
 		return;
 	gt_proof_text_proved(&text, out);
@@ -173,15 +225,82 @@ static void print_cluster_proof(const struct gt_whatif *whatif,
 
 /* ---- what is full, and what would raise it ----------------------------- */
 
+/* Add names with commas between, in lines of up to so many columns. */
+enum { EXPLAIN_COLUMNS = 78 };
+
+static uint32_t count_columns(const char *text)
+{
+	uint32_t n = 0;
+
+	for (; *text; text++)
+		n += ((unsigned char)*text & 0xc0) != 0x80;
+	return n;
+}
+
+struct gt_explain_list {
+	struct gt_buf *out;
+	uint32_t column; /* 0: nothing was added */
+};
+
+static void add_name(struct gt_explain_list *list, const char *name)
+{
+	uint32_t columns = count_columns(name);
+
+	if (list->column && list->column + columns + 2 > EXPLAIN_COLUMNS) {
+		gt_buf_puts(list->out, ",\n");
+		list->column = 0;
+	} else if (list->column) {
+		gt_buf_puts(list->out, ", ");
+		list->column += 2;
+	}
+	if (!list->column) {
+		gt_buf_puts(list->out, "    ");
+		list->column = 4;
+	}
+	gt_buf_puts(list->out, name);
+	list->column += columns;
+}
+
+static uint32_t count_of_rate(const struct gt_whatif *whatif, uint32_t from,
+			      struct gt_rat gbs)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = from; i < whatif->nfull; i++)
+		n += !gt_rat_cmp(whatif->full[i].gbs, gbs);
+	return n;
+}
+
+/* Print the full links that are as wide as the i-th, unless they are before. */
+static void print_full_of_rate(const struct gt_whatif *whatif, uint32_t i,
+			       struct gt_buf *out)
+{
+	struct gt_rat gbs = whatif->full[i].gbs;
+	struct gt_explain_list list = {out, 0};
+	uint32_t n = count_of_rate(whatif, i, gbs);
+
+	if (n < count_of_rate(whatif, 0, gbs))
+		return;
+	if (n == 1) {
+		gt_buf_printf(out, "  %s, %g GB/s each way\n",
+			      whatif->full[i].name, gt_rat_double(gbs));
+		return;
+	}
+	gt_buf_printf(out, "  %" PRIu32 " links, %g GB/s each way:\n", n,
+		      gt_rat_double(gbs));
+	for (uint32_t k = i; k < whatif->nfull; k++)
+		if (!gt_rat_cmp(whatif->full[k].gbs, gbs))
+			add_name(&list, whatif->full[k].name);
+	gt_buf_puts(out, "\n");
+}
+
 static void print_full_on_machine(const struct gt_whatif *whatif,
 				  struct gt_buf *out)
 {
 	gt_buf_printf(out, "\n%s full:\n",
 		      whatif->nfull == 1 ? "this link is" : "these links are");
 	for (uint32_t i = 0; i < whatif->nfull; i++)
-		gt_buf_printf(out, "  %s, %g GB/s each way\n",
-			      whatif->full[i].name,
-			      gt_rat_double(whatif->full[i].gbs));
+		print_full_of_rate(whatif, i, out);
 }
 
 static void print_full_in_nodes(const struct gt_whatif *whatif,
@@ -214,39 +333,72 @@ static void print_full_in_nodes(const struct gt_whatif *whatif,
 	}
 }
 
-static void print_changes(const struct gt_whatif *whatif, const char *unit,
+/* The end of a run of changes at one link each that bring the same. */
+static uint32_t find_run(const struct gt_whatif *whatif, uint32_t i)
+{
+	const struct gt_whatif_change *changes = whatif->changes;
+	char text[2][32];
+	uint32_t end = i + 1;
+
+	snprintf(text[0], sizeof(text[0]), "%.3g", changes[i].gain);
+	for (; changes[i].link && end < whatif->nchanges; end++) {
+		snprintf(text[1], sizeof(text[1]), "%.3g", changes[end].gain);
+		if (!changes[end].link || strcmp(text[0], text[1]) != 0)
+			break;
+	}
+	return end;
+}
+
+static void print_change(const char *name, double gain, double busbw,
+			 struct gt_buf *out)
+{
+	gt_buf_printf(out, "  %s: %.3gx, %g GB/s busbw\n", name, gain,
+		      gain * busbw);
+}
+
+static void print_changes(const struct gt_whatif *whatif, double busbw,
 			  struct gt_buf *out)
 {
+	char name[64];
+
 	gt_buf_printf(out, "\nwhat would raise it, %s again:\n",
 		      whatif->cluster ? "solved" : "searched");
-	for (uint32_t i = 0; i < whatif->nchanges; i++)
-		gt_buf_printf(out, "  %s: %.3gx, %g %s\n",
-			      whatif->changes[i].name, whatif->changes[i].gain,
-			      whatif->changes[i].gain * whatif->value, unit);
+	for (uint32_t i = 0, end; i < whatif->nchanges; i = end) {
+		const struct gt_whatif_change *change = &whatif->changes[i];
+		struct gt_explain_list list = {out, 0};
+
+		end = find_run(whatif, i);
+		if (end == i + 1) {
+			print_change(change->name, change->gain, busbw, out);
+			continue;
+		}
+		snprintf(name, sizeof(name),
+			 "a second link beside any of these %" PRIu32, end - i);
+		print_change(name, change->gain, busbw, out);
+		for (uint32_t k = i; k < end; k++)
+			add_name(&list, whatif->changes[k].link);
+		gt_buf_puts(out, "\n");
+	}
 	if (!whatif->nchanges)
 		gt_buf_puts(out,
 			    whatif->cluster
 				    ? "  nothing of one sort alone\n"
 				    : "  no second link at one place alone\n");
 	if (whatif->all_gain > 0)
-		gt_buf_printf(out,
-			      "  a second link beside each of them: %.3gx, %g "
-			      "%s\n",
-			      whatif->all_gain,
-			      whatif->all_gain * whatif->value, unit);
+		print_change("a second link beside each of them",
+			     whatif->all_gain, busbw, out);
 }
 
 void gt_explain_print(const struct gt_plan *plan,
 		      const struct gt_whatif *whatif, struct gt_buf *out)
 {
-	const char *unit = whatif->cluster && gt_coll_only_moves(whatif->coll)
-				   ? "GB/s a pair"
-				   : "GB/s";
+	double factor = gt_coll_busbw_factor(plan->coll, plan->nranks);
+	double busbw = whatif->value_gbs * factor;
 
 	if (whatif->cluster) {
-		print_cluster_proof(whatif, unit, out);
+		print_cluster_proof(whatif, factor, out);
 		print_full_in_nodes(whatif, out);
-		print_changes(whatif, unit, out);
+		print_changes(whatif, busbw, out);
 		return;
 	}
 	if (!plan->has_proof || plan->nranks < 2) {
@@ -257,5 +409,5 @@ void gt_explain_print(const struct gt_plan *plan,
 	if (!whatif->nfull)
 		return;
 	print_full_on_machine(whatif, out);
-	print_changes(whatif, unit, out);
+	print_changes(whatif, busbw, out);
 }

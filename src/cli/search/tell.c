@@ -5,12 +5,14 @@
  */
 #include "cli/search/tell.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/text.h"
 #include "cli/common/command.h"
 #include "cli/common/proof_text.h"
 #include "plan/ir/cluster.h"
@@ -19,13 +21,13 @@
 #include "search/problem/budget.h"
 
 static void tell_any_bound(const struct gt_cmd_args *args,
-			   const struct gt_plan_proof *proof)
+			   const struct gt_plan *plan)
 {
 	struct gt_buf text = GT_BUF_INIT;
 
-	if (!proof->has_any_bound)
+	if (!plan->proof.has_any_bound)
 		return;
-	gt_proof_text_any(proof, &text);
+	gt_proof_text_any(plan, &text);
 	gt_cmd_note(args, "%s", gt_buf_text(&text));
 	gt_buf_release(&text);
 }
@@ -34,15 +36,15 @@ static void tell_equal(const struct gt_cmd_args *args,
 		       const struct gt_plan *plan,
 		       const struct gt_search_stats *stats)
 {
-	double value = gt_rat_double(plan->proof.value);
-	double most = gt_rat_double(stats->equal_bound);
+	double value = gt_plan_busbw(plan, plan->proof.value);
+	double most = gt_plan_busbw(plan, stats->equal_bound);
 
 	if (!stats->max_equal || plan->proof.optimal)
 		return;
 	if (gt_rat_cmp(plan->proof.value, stats->equal_bound) < 0)
 		gt_cmd_note(args,
 			    "up to %u equal channels reach at most %g GB/s "
-			    "(%.3g%% more)",
+			    "busbw (%.3g%% more)",
 			    stats->max_equal, most,
 			    gt_proof_text_gap(value, most));
 	else
@@ -50,35 +52,68 @@ static void tell_equal(const struct gt_cmd_args *args,
 			    stats->max_equal);
 }
 
+/* What the plan reaches, after the words for whose it is. */
+static void tell_value(const struct gt_cmd_args *args,
+		       const struct gt_plan *plan, const char *whose)
+{
+	uint32_t n = gt_plan_main_row(plan)->nchannels;
+	char rate[GT_PROOF_RATE_MAX];
+
+	gt_cmd_note(args, "%s: %s of %s in %" PRIu32 " channel%s", whose,
+		    gt_proof_text_found(plan), gt_proof_text_value(plan, rate),
+		    n, gt_plural(n));
+}
+
+static void tell_bound(const struct gt_cmd_args *args,
+		       const struct gt_plan *plan)
+{
+	const struct gt_plan_proof *proof = &plan->proof;
+	char subject[GT_PROOF_SUBJECT_MAX];
+	const struct gt_proof_text words = {
+		gt_proof_text_subject(plan, subject),
+		gt_plan_busbw(plan, proof->value),
+		gt_plan_busbw(plan, proof->bound), proof->optimal};
+	struct gt_buf text = GT_BUF_INIT;
+
+	if (!plan->has_proof)
+		return;
+	gt_proof_text_proved(&words, &text);
+	gt_cmd_note(args, "%s", gt_buf_text(&text));
+	gt_buf_release(&text);
+}
+
+/* A mesh's bound comes of the search for something else. */
+static const char *name_tried(const struct gt_plan *plan)
+{
+	enum gt_algo algo = gt_plan_main_row(plan)->algo;
+	int mesh = algo == GT_ALGO_ONE_SHOT || algo == GT_ALGO_TWO_SHOT;
+
+	if (mesh && !gt_coll_only_moves(plan->coll))
+		return "rings";
+	return mesh ? "flows" : gt_proof_text_found(plan);
+}
+
 static void tell_machine(const struct gt_cmd_args *args,
 			 const struct gt_planner_result *result)
 {
 	const struct gt_plan *plan = result->plan;
 	const struct gt_search_stats *stats = &result->stats;
-	const struct gt_plan_proof *proof = &plan->proof;
-	const char *found = gt_proof_text_found(plan);
-	double value = gt_rat_double(proof->value);
-	double bound = gt_rat_double(proof->bound);
-	char text[GT_PROOF_SUBJECT_MAX];
-	const char *subject = gt_proof_text_subject(plan, text);
+	char whose[32];
 
-	gt_cmd_note(args, "%u GPUs: %s of %g GB/s%s in %u channels",
-		    plan->nranks, found, value,
-		    gt_coll_only_moves(plan->coll) ? " a pair" : "",
-		    gt_plan_main_row(plan)->nchannels);
-	if (proof->optimal)
-		gt_cmd_note(args, "proved: no %s more", subject);
-	else
-		gt_cmd_note(args, "%s at most %g GB/s (%.3g%% more)", subject,
-			    bound, gt_proof_text_gap(value, bound));
-	if (proof->max_channels)
-		gt_cmd_note(args, "without --max-channels at most %g GB/s",
-			    gt_rat_double(stats->unlimited));
+	snprintf(whose, sizeof(whose), "%" PRIu32 " GPU%s", plan->nranks,
+		 gt_plural(plan->nranks));
+	tell_value(args, plan, whose);
+	tell_bound(args, plan);
+	if (plan->proof.max_channels)
+		gt_cmd_note(args,
+			    "without --max-channels at most %g GB/s busbw",
+			    gt_plan_busbw(plan, stats->unlimited));
 	tell_equal(args, plan, stats);
-	tell_any_bound(args, proof);
+	tell_any_bound(args, plan);
 	gt_cmd_note(args,
-		    "%u limiting links, %u %s tried in %u rounds, %.1f ms",
-		    stats->nrows, stats->ncolumns, found, stats->nrounds,
+		    "%u limiting link%s, %u %s tried in %u round%s, %.1f ms",
+		    stats->nrows, gt_plural(stats->nrows), stats->ncolumns,
+		    name_tried(plan), stats->nrounds, gt_plural(stats->nrounds),
 		    (double)result->search_ns / 1e6);
 }
 
@@ -86,23 +121,15 @@ static void tell_cluster(const struct gt_cmd_args *args,
 			 const struct gt_planner_result *result)
 {
 	const struct gt_plan *plan = result->plan;
-	const struct gt_plan_proof *proof = &plan->proof;
-	double value = gt_rat_double(proof->value);
-	double bound = gt_rat_double(proof->bound);
-	char text[GT_PROOF_SUBJECT_MAX];
-	const char *subject = gt_proof_text_subject(plan, text);
+	uint32_t nnodes = plan->cluster->nnodes, n = plan->cluster->nlocal;
+	char whose[64];
 
-	gt_cmd_note(args, "%u nodes of %u GPUs: %s of %g GB/s%s in %u channels",
-		    plan->cluster->nnodes, plan->cluster->nlocal,
-		    gt_proof_text_found(plan), value,
-		    gt_coll_only_moves(plan->coll) ? " a pair" : "",
-		    gt_plan_main_row(plan)->nchannels);
-	if (plan->has_proof && proof->optimal)
-		gt_cmd_note(args, "proved: no %s more", subject);
-	else if (plan->has_proof)
-		gt_cmd_note(args, "no %s more than %g GB/s (%.3g%% more)",
-			    subject, bound, gt_proof_text_gap(value, bound));
-	tell_any_bound(args, proof);
+	snprintf(whose, sizeof(whose),
+		 "%" PRIu32 " node%s of %" PRIu32 " GPU%s", nnodes,
+		 gt_plural(nnodes), n, gt_plural(n));
+	tell_value(args, plan, whose);
+	tell_bound(args, plan);
+	tell_any_bound(args, plan);
 	gt_cmd_note(args, "%.1f ms", (double)result->search_ns / 1e6);
 }
 
@@ -117,32 +144,39 @@ void gt_search_tell(const struct gt_cmd_args *args,
 		tell_machine(args, result);
 }
 
+/* A bound on a cluster, of the result or of a pair, as busbw. */
+static double loss_bound(const struct gt_plan *plan, struct gt_rat bound)
+{
+	double pairs = gt_coll_only_moves(plan->coll) ? plan->nranks : 1;
+
+	return gt_rat_double(bound) * pairs *
+	       gt_coll_busbw_factor(plan->coll, plan->nranks);
+}
+
 int gt_search_tell_loss(const struct gt_cmd_args *args,
 			const struct gt_planner *planner, struct gt_err *err)
 {
 	const struct gt_planner_result *result = gt_planner_result(planner);
 	const struct gt_plan *plan = result->plan;
-	double value = gt_rat_double(plan->proof.value), most;
+	double value = gt_plan_busbw(plan, plan->proof.value), most;
 	struct gt_rat bound;
-	int found, flows = gt_coll_only_moves(plan->coll), rc;
+	int found, rc;
 
 	if (!result->homogenized)
 		return GT_OK;
 	gt_cmd_warn(args,
 		    "nodes or switches are not all alike: planned with what "
-		    "all have, %u ports of each node",
-		    plan->cluster->nports);
-	if (!flows)
-		value *= gt_rat_double(gt_plan_algbw_factor(plan));
+		    "all have, %u port%s of each node",
+		    plan->cluster->nports, gt_plural(plan->cluster->nports));
 	rc = gt_planner_union_bound(planner, &found, &bound, err);
 	if (rc || !found)
 		return rc;
-	most = gt_rat_double(bound);
+	most = loss_bound(plan, bound);
 	gt_cmd_warn(args,
-		    "that reaches %g GB/s%s; with what any has no schedule "
-		    "reaches more than %g GB/s (%.3g%% more)",
-		    value, flows ? " a pair" : "", most,
-		    gt_proof_text_gap(value, most));
+		    "that reaches %g GB/s busbw; with what any has no schedule "
+		    "over its routes reaches more than %g GB/s busbw (%.3g%% "
+		    "more)",
+		    value, most, gt_proof_text_gap(value, most));
 	return GT_OK;
 }
 
@@ -150,7 +184,7 @@ int gt_search_tell_loss(const struct gt_cmd_args *args,
 enum { GT_PROGRESS_FIRST_NS = 500000000, GT_PROGRESS_EVERY_NS = 100000000 };
 
 static void gt_progress_tell(void *arg, const char *what, uint32_t round,
-			     double value_gbs)
+			     double busbw_gbs)
 {
 	struct gt_progress *progress = arg;
 	int64_t now_ns = gt_clock_ns();
@@ -159,8 +193,8 @@ static void gt_progress_tell(void *arg, const char *what, uint32_t round,
 		return;
 	progress->next_ns = now_ns + GT_PROGRESS_EVERY_NS;
 	progress->shown = 1;
-	fprintf(stderr, "\rsearching %s: round %u, %g GB/s\033[K", what, round,
-		value_gbs);
+	fprintf(stderr, "\rsearching %s: round %u, %g GB/s busbw\033[K", what,
+		round, busbw_gbs);
 }
 
 void gt_progress_start(struct gt_progress *progress, struct gt_budget *budget)

@@ -52,10 +52,10 @@ static int gt_show_plan_arrows(const struct gt_plan *plan, const uint32_t *gpus,
 	for (uint32_t i = 0; i < plan->nchannels; i++) {
 		const struct gt_plan_channel *channel = &plan->channels[i];
 
-		groups[i] = gt_arena_printf(arena, "channel %u\n%s, %.4g GB/s",
-					    channel->id,
-					    gt_shape_name(channel->shape),
-					    gt_rat_double(channel->gbs));
+		groups[i] = gt_arena_printf(
+			arena, "channel %u: %s\n%.4g GB/s busbw", channel->id,
+			gt_shape_name(channel->shape),
+			gt_plan_channel_busbw(plan, i));
 		if (!groups[i])
 			return 0;
 		for (uint32_t hop = 0; hop < channel->nhops; hop++)

@@ -10,35 +10,13 @@
 #include "cli/common/proof_text.h"
 
 static const char *const gt_verdict_classes[GT_NPROOFS] = {
-	[GT_PROOF_RING] = " for rings: ",
-	[GT_PROOF_TREE] = " for trees: ",
-	[GT_PROOF_ANY] = " for any schedule",
+	[GT_PROOF_RING] = "rings",
+	[GT_PROOF_TREE] = "trees",
+	[GT_PROOF_ANY] = "any schedule",
 };
-
-/*
- * Prices and parts prove what the routes that are named can carry, and sets may
- * leave out links that none of those crosses.
- */
-static const char *gt_verdict_routes(const struct gt_plan_proof *proof)
-{
-	int priced = proof->class_ == GT_PROOF_ANY && proof->nprices;
-
-	return priced || proof->nparts || proof->nunused ? " over its routes: "
-							 : ": ";
-}
 
 /* A value below its bound is told as at most so many percent of it. */
 #define GT_VERDICT_NEARLY 99.99
-
-static void gt_verdict_rate(struct gt_buf *out, const char *label,
-			    struct gt_rat gbs)
-{
-	char text[GT_RAT_TEXT_MAX];
-
-	gt_buf_printf(out, "%-10s%.6g GB/s", label, gt_rat_double(gbs));
-	if (gbs.den != 1)
-		gt_buf_printf(out, " (%s)", gt_rat_print(gbs, text));
-}
 
 /* Say how near the value is to a bound, and whether the bound holds. */
 static void gt_verdict_bound(struct gt_buf *out, struct gt_rat value,
@@ -75,32 +53,30 @@ static void gt_verdict_equal(const struct gt_verdict *verdict,
 static void gt_verdict_proof(const struct gt_verdict *verdict,
 			     struct gt_buf *out)
 {
-	const struct gt_plan_proof *proof = &verdict->plan->proof;
+	const struct gt_plan *plan = verdict->plan;
+	const struct gt_plan_proof *proof = &plan->proof;
+	char rate[GT_PROOF_RATE_MAX];
 
-	if (!verdict->plan->has_proof) {
+	if (!plan->has_proof) {
 		gt_buf_puts(out, "proof     none\n");
 		return;
 	}
-	gt_verdict_rate(out, "value", proof->value);
-	gt_buf_puts(out, "\n");
-	gt_verdict_rate(out, "bound", proof->bound);
-	if (proof->max_channels) {
-		gt_buf_puts(out, " for ");
+	gt_buf_printf(out, "value     %s\n", gt_proof_text_value(plan, rate));
+	gt_buf_printf(out, "bound     %g GB/s busbw for ",
+		      gt_plan_busbw(plan, proof->bound));
+	if (proof->max_channels)
 		gt_proof_text_rings(proof->max_channels, out);
-		gt_buf_puts(out, ": ");
-	} else {
+	else
 		gt_buf_puts(out, gt_verdict_classes[proof->class_]);
-	}
-	if (!proof->max_channels && proof->class_ == GT_PROOF_ANY)
-		gt_buf_puts(out, gt_verdict_routes(proof));
+	gt_buf_printf(out, "%s: ", gt_proof_text_routes(plan, 0));
 	gt_verdict_bound(out, proof->value, proof->bound,
 			 verdict->report.bound);
 	gt_verdict_equal(verdict, out);
 	if (!proof->has_any_bound)
 		return;
-	gt_verdict_rate(out, "any bound", proof->any_bound);
-	gt_buf_puts(out, gt_verdict_classes[GT_PROOF_ANY]);
-	gt_buf_puts(out, gt_verdict_routes(proof));
+	gt_buf_printf(out, "any bound %g GB/s busbw for any schedule%s: ",
+		      gt_plan_busbw(plan, proof->any_bound),
+		      gt_proof_text_routes(plan, 1));
 	gt_verdict_bound(out, proof->value, proof->any_bound,
 			 verdict->report.any_bound);
 }
@@ -137,13 +113,23 @@ void gt_verdict_text(const struct gt_verdict *verdict, struct gt_buf *out)
 			      verdict->topology);
 }
 
-static void put_bound(struct gt_json_writer *json, const char *key,
-		      struct gt_rat bound, enum gt_bound_state state)
+/* A bound, and how far it could be proven. */
+struct gt_verdict_put {
+	const char *key;
+	struct gt_rat bound;
+	enum gt_bound_state state;
+};
+
+static void put_bound(struct gt_json_writer *json, const struct gt_plan *plan,
+		      const struct gt_verdict_put *put)
 {
+	enum gt_bound_state state = put->state;
 	char text[GT_RAT_TEXT_MAX];
 
-	gt_json_open_object(json, key, GT_JSON_FLAT);
-	gt_json_put_text(json, "gbs", gt_rat_print(bound, text));
+	gt_json_open_object(json, put->key, GT_JSON_FLAT);
+	gt_json_put_text(json, "gbs", gt_rat_print(put->bound, text));
+	gt_json_put_double(json, "busbw_gbs", "%.6g",
+			   gt_plan_busbw(plan, put->bound));
 	gt_json_put_bool(json, "proven", state == GT_BOUND_PROVEN);
 	gt_json_put_text(json, "state", gt_bound_state_text(state));
 	gt_json_end(json);
@@ -152,14 +138,23 @@ static void put_bound(struct gt_json_writer *json, const char *key,
 static void put_proof(struct gt_json_writer *json,
 		      const struct gt_verdict *verdict)
 {
-	const struct gt_plan_proof *proof = &verdict->plan->proof;
+	const struct gt_plan *plan = verdict->plan;
+	const struct gt_plan_proof *proof = &plan->proof;
 	const struct gt_plan_report *report = &verdict->report;
+	const struct gt_verdict_put bound = {"bound", proof->bound,
+					     report->bound};
+	const struct gt_verdict_put any = {"any_bound", proof->any_bound,
+					   report->any_bound};
 	char text[GT_RAT_TEXT_MAX];
 
 	gt_json_put_text(json, "class", gt_proof_name(proof->class_));
 	gt_json_put_text(json, "value", gt_rat_print(proof->value, text));
+	gt_json_put_double(json, "busbw_gbs", "%.6g",
+			   gt_plan_busbw(plan, proof->value));
+	gt_json_put_double(json, "algbw_gbs", "%.6g",
+			   gt_plan_algbw(plan, proof->value));
 	gt_json_put_bool(json, "optimal", proof->optimal);
-	put_bound(json, "bound", proof->bound, report->bound);
+	put_bound(json, plan, &bound);
 	if (proof->nequal) {
 		gt_json_open_object(json, "equal", GT_JSON_FLAT);
 		gt_json_put_int(json, "max_channels", proof->nequal);
@@ -169,8 +164,7 @@ static void put_proof(struct gt_json_writer *json,
 		gt_json_end(json);
 	}
 	if (proof->has_any_bound)
-		put_bound(json, "any_bound", proof->any_bound,
-			  report->any_bound);
+		put_bound(json, plan, &any);
 }
 
 void gt_verdict_json(const struct gt_verdict *verdict, const struct gt_err *err,
@@ -183,6 +177,9 @@ void gt_verdict_json(const struct gt_verdict *verdict, const struct gt_err *err,
 	gt_verdict_colls(verdict, &colls);
 	gt_json_begin(&json, out);
 	gt_json_open_object(&json, NULL, GT_JSON_FLAT);
+	gt_json_put_text(&json, "schema", "gtopo.verdict/1");
+	gt_json_put_text(&json, "coll", gt_buf_text(&colls));
+	/* What "coll" was called before it was so in every report. */
 	gt_json_put_text(&json, "collective", gt_buf_text(&colls));
 	gt_json_put_int(&json, "ranks", plan->nranks);
 	gt_json_put_int(&json, "channels", plan->nchannels);

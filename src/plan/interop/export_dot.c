@@ -80,15 +80,15 @@ static void gt_dot_channel(const struct gt_plan *plan, uint32_t index,
 		gt_buf_printf(out,
 			      "\tr%" PRIu32 " -> r%" PRIu32
 			      " [color=\"%.3f 0.8 0.7\", tooltip=\"channel "
-			      "%" PRIu32 ": %s, %g GB/s\"",
+			      "%" PRIu32 ": %s, %g GB/s busbw\"",
 			      from, to, gt_dot_hue(index), channel->id,
 			      gt_shape_name(channel->shape),
-			      gt_rat_double(channel->gbs));
+			      gt_plan_channel_busbw(plan, index));
 		if (!i)
 			gt_buf_printf(out,
 				      ", label=\"%g\", fontcolor=\"%.3f 0.8 "
 				      "0.6\"",
-				      gt_rat_double(channel->gbs),
+				      gt_plan_channel_busbw(plan, index),
 				      gt_dot_hue(index));
 		gt_buf_puts(out, "];\n");
 	}
@@ -100,10 +100,11 @@ int gt_export_dot(const struct gt_plan *plan, struct gt_buf *out,
 	const struct gt_plan_select *row = gt_plan_main_row(plan);
 
 	gt_buf_printf(out,
-		      "digraph plan {\n\tlabel=\"%s: %g GB/s\";\n"
+		      "digraph plan {\n\tlabel=\"%s: %g GB/s busbw\";\n"
 		      "\tlayout=circo;\n\tnode [shape=box];\n",
 		      gt_coll_name(plan->coll),
-		      plan->has_proof ? gt_rat_double(plan->proof.value) : 0);
+		      plan->has_proof ? gt_plan_busbw(plan, plan->proof.value)
+				      : 0);
 	gt_dot_ranks(plan, out);
 	for (uint32_t i = 0; i < row->nchannels; i++)
 		gt_dot_channel(plan, row->channels[i], out);

@@ -196,9 +196,9 @@ int gt_algo_supports(enum gt_algo algo, enum gt_coll coll)
  * (one-shot) or a rank's part once to be brought together and once to be spread
  * (two-shot).
  */
-struct gt_rat gt_plan_algbw_factor(const struct gt_plan *plan)
+static struct gt_rat gt_algbw_factor(const struct gt_plan *plan,
+				     enum gt_algo algo)
 {
-	enum gt_algo algo = gt_plan_main_row(plan)->algo;
 	int64_t n = plan->nranks;
 	int blocks = gt_coll_has_blocks(plan->coll);
 
@@ -214,6 +214,11 @@ struct gt_rat gt_plan_algbw_factor(const struct gt_plan *plan)
 	if (algo == GT_ALGO_ONE_SHOT)
 		return GT_RAT(1, 1);
 	return n % 2 ? GT_RAT(n, 2) : GT_RAT(n / 2, 1);
+}
+
+struct gt_rat gt_plan_algbw_factor(const struct gt_plan *plan)
+{
+	return gt_algbw_factor(plan, gt_plan_main_row(plan)->algo);
 }
 
 double gt_coll_busbw_factor(enum gt_coll coll, uint64_t n)
@@ -233,6 +238,29 @@ double gt_plan_algbw(const struct gt_plan *plan, struct gt_rat value)
 double gt_plan_busbw(const struct gt_plan *plan, struct gt_rat value)
 {
 	return gt_plan_algbw(plan, value) *
+	       gt_coll_busbw_factor(plan->coll, plan->nranks);
+}
+
+static int gt_row_uses(const struct gt_plan_select *row, uint32_t channel)
+{
+	for (uint32_t i = 0; i < row->nchannels; i++)
+		if (row->channels[i] == channel)
+			return 1;
+	return 0;
+}
+
+double gt_plan_channel_busbw(const struct gt_plan *plan, uint32_t channel)
+{
+	const struct gt_plan_select *row = NULL;
+
+	for (uint32_t i = 0; i < plan->nselect; i++)
+		if (plan->select[i].coll == plan->coll &&
+		    gt_row_uses(&plan->select[i], channel))
+			row = &plan->select[i];
+	if (!row)
+		return 0;
+	return gt_rat_double(plan->channels[channel].gbs) *
+	       gt_rat_double(gt_algbw_factor(plan, row->algo)) *
 	       gt_coll_busbw_factor(plan->coll, plan->nranks);
 }
 

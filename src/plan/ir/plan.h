@@ -247,8 +247,8 @@ struct gt_plan_proof {
 	enum gt_proof_class class_;
 	struct gt_rat value, bound, any_bound;
 	int has_any_bound;
-	int optimal;           /* value == bound, exactly */
-	int has_busbw;         /* the file states the value as busbw, too */
+	int optimal;   /* value == bound, exactly */
+	int has_busbw; /* the file states the value as busbw, too */
 	double busbw_gbs;
 	uint32_t max_channels; /* 0: any number; else of class ring */
 	struct gt_rat channel_price;
@@ -391,6 +391,12 @@ double gt_coll_busbw_factor(enum gt_coll coll, uint64_t n);
  */
 double gt_plan_algbw(const struct gt_plan *plan, struct gt_rat value);
 double gt_plan_busbw(const struct gt_plan *plan, struct gt_rat value);
+
+/*
+ * What a channel adds to the busbw of the last row that uses it for the plan's
+ * own collective; 0 when none does.
+ */
+double gt_plan_channel_busbw(const struct gt_plan *plan, uint32_t channel);
 
 /*
  * Can the algorithm use channels of this shape?  And can it do the collective?

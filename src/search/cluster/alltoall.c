@@ -150,7 +150,8 @@ static double master_value(void *arg)
 {
 	const struct gt_alltoall_master *m = arg;
 
-	return gt_lp_values(m->lp)[0];
+	return gt_lp_values(m->lp)[0] *
+	       gt_coll_busbw_factor(GT_COLL_ALLTOALL, (uint64_t)m->nranks);
 }
 
 static int price_columns(void *arg, struct gt_err *err)

@@ -32,7 +32,10 @@ struct gt_column_generation {
 	/* Adds columns to the program before it is solved; NULL: the oracle
 	 * does so itself. */
 	void (*add_columns)(void *arg);
-	/* Gives what the solved program reaches, in GB/s, for the report. */
+	/*
+	 * Gives what the solved program reaches, in GB/s of busbw, for the
+	 * report.
+	 */
 	double (*value)(void *arg);
 	/* Is what the solved program reaches all that is wanted?  NULL: no. */
 	int (*is_enough)(void *arg);

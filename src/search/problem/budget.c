@@ -12,8 +12,8 @@ int gt_budget_is_spent(const struct gt_budget *budget)
 }
 
 void gt_budget_report(const struct gt_budget *budget, const char *what,
-		      uint32_t round, double value_gbs)
+		      uint32_t round, double busbw_gbs)
 {
 	if (budget && budget->tell)
-		budget->tell(budget->arg, what, round, value_gbs);
+		budget->tell(budget->arg, what, round, busbw_gbs);
 }

@@ -12,7 +12,7 @@ struct gt_budget {
 	int64_t deadline_ns; /* of gt_clock_ns(); 0: none */
 	/* Called now and then; NULL: nobody wants to know. */
 	void (*tell)(void *arg, const char *what, uint32_t round,
-		     double value_gbs);
+		     double busbw_gbs);
 	void *arg;
 };
 
@@ -21,6 +21,6 @@ int gt_budget_is_spent(const struct gt_budget *budget);
 
 /* Report that `what` is searched in its round-th round and reaches so much. */
 void gt_budget_report(const struct gt_budget *budget, const char *what,
-		      uint32_t round, double value_gbs);
+		      uint32_t round, double busbw_gbs);
 
 #endif

@@ -9,6 +9,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "plan/ir/plan.h"
 #include "search/graph/graph.h"
 #include "search/lp/column_generation.h"
 #include "search/lp/lp.h"
@@ -172,11 +173,13 @@ static int64_t gt_forest_worth(const struct gt_forest *f, uint32_t i)
 			 GT_COLUMN_ONE);
 }
 
+/* Trees reach so much of the result over the time. */
 static double gt_forest_value(void *arg)
 {
 	const struct gt_forest *f = arg;
 
-	return gt_lp_values(f->lp)[0] * f->nroots;
+	return gt_lp_values(f->lp)[0] * f->nroots *
+	       gt_coll_busbw_factor(f->args->coll, f->hops.n);
 }
 
 static int gt_forest_price_columns(void *arg, struct gt_err *err)

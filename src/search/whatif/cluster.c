@@ -16,16 +16,23 @@
 /* So many links of one sort are named one by one. */
 enum { MAX_MEMBERS = 4 };
 
-/* The rate of blocks as size of the result over time; a pair's as it is. */
+/* The rate of blocks, or of pairs, as size of the result over time. */
 static double find_value(const struct gt_whatif_cluster_state *s)
 {
 	double n = (double)s->quotient->fabric->nranks *
 		   s->quotient->cluster.nnodes;
 
-	if (gt_coll_only_moves(s->request->coll))
-		return gt_rat_double(s->rate);
 	return gt_rat_double(s->rate) * n /
 	       (s->request->coll == GT_COLL_ALLREDUCE ? 2 : 1);
+}
+
+/* What a bound on the cluster is given in: of the result, or of a pair. */
+static double find_unit(const struct gt_whatif_cluster_state *s)
+{
+	return gt_coll_only_moves(s->request->coll)
+		       ? (double)s->quotient->fabric->nranks *
+				 s->quotient->cluster.nnodes
+		       : 1;
 }
 
 /* Does the plan reach its bound, exactly? */
@@ -140,12 +147,12 @@ static int describe_cluster(const struct gt_whatif_cluster_state *s)
 		return 0;
 	s->result->cluster = out;
 	s->result->coll = s->request->coll;
-	s->result->value = out->value = find_value(s);
+	s->result->value_gbs = out->value = find_value(s);
 	out->nnodes = s->quotient->cluster.nnodes;
 	out->ngpus = s->quotient->fabric->nranks;
 	out->has_bound = s->bound.found;
 	if (s->bound.found) {
-		out->bound = gt_rat_double(s->bound.value);
+		out->bound = gt_rat_double(s->bound.value) * find_unit(s);
 		out->optimal = is_optimal(s);
 		if (s->bound.nparts)
 			describe_parts(s, out);

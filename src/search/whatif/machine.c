@@ -235,13 +235,6 @@ static void restore_links(const struct analysis *a)
 		set_link(a->ask, i, a->gbs[i]);
 }
 
-/* Bytes of the result over time: rings and trees count other things. */
-static double find_algbw(const struct gt_plan *plan)
-{
-	return gt_rat_double(plan->proof.value) *
-	       gt_rat_double(gt_plan_algbw_factor(plan));
-}
-
 /* Search with links as they are now, and compare with the plan. */
 static int search_again(const struct analysis *a, double *gain,
 			struct gt_err *err)
@@ -260,7 +253,8 @@ static int search_again(const struct analysis *a, double *gain,
 	request.budget = NULL;
 	rc = gt_search(&request, a->ask->algo, &plan, NULL, err);
 	if (!rc) {
-		*gain = find_algbw(plan) / find_algbw(a->ask->plan);
+		*gain = gt_plan_algbw(plan, plan->proof.value) /
+			a->result->value_gbs;
 		gt_plan_free(plan);
 	}
 	gt_paths_free(paths);
@@ -301,7 +295,8 @@ static int list_changes(struct analysis *a, struct gt_err *err)
 		if (!name)
 			return gt_err_nomem(err);
 		result->changes[result->nchanges++] = (struct gt_whatif_change){
-			name, pair->gain, (uint64_t)pair->a << 32 | pair->b};
+			name, pair->name, pair->gain,
+			(uint64_t)pair->a << 32 | pair->b};
 	}
 	gt_whatif_sort(result);
 	return GT_OK;
@@ -329,7 +324,7 @@ int gt_whatif_of_machine(const struct gt_whatif_machine *machine,
 		return gt_err_nomem(err);
 	a.result->coll = plan->coll;
 	if (plan->has_proof && plan->nranks > 1) {
-		a.result->value = gt_rat_double(plan->proof.value);
+		a.result->value_gbs = gt_plan_algbw(plan, plan->proof.value);
 		rc = analyse(&a, err);
 	}
 	if (rc)

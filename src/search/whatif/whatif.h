@@ -44,6 +44,7 @@ struct gt_whatif_level {
 /* More of something, and what it brings. */
 struct gt_whatif_change {
 	const char *name; /* "a second link CPU0–CPU1" */
+	const char *link; /* "CPU0–CPU1" if the change is about one, or NULL */
 	double gain;      /* the value with it, over the value without it */
 	uint64_t order;   /* comes first among equal gains if it is smaller */
 };
@@ -58,9 +59,9 @@ enum gt_whatif_part {
 /* The value of a cluster's plan of templates, and why nothing reaches more. */
 struct gt_whatif_cluster {
 	uint32_t nnodes, ngpus; /* of each node */
-	double value;           /* GB/s of the result, or of a pair */
+	double value;           /* bytes of the result over the time, GB/s */
 	int has_bound, optimal;
-	double bound;
+	double bound; /* likewise */
 	/*
    * All-reduce: the bound's parts, and what one of them has; 0 parts:
    * the bound is a cut, where `inside` GPUs of a node are cut off from
@@ -84,7 +85,8 @@ struct gt_whatif_cluster {
 struct gt_whatif {
 	struct gt_arena *arena;
 	enum gt_coll coll;
-	double value;                      /* GB/s that gains are relative to */
+	/* What gains are relative to: bytes of the result over the time. */
+	double value_gbs;
 	struct gt_whatif_cluster *cluster; /* NULL: of one machine */
 	uint32_t nfull;
 	struct gt_whatif_full *full;
