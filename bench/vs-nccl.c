@@ -36,7 +36,7 @@
 #include "plan/check/check.h"
 #include "plan/ir/plan.h"
 #include "plan/json/json.h"
-#include "world/fork.h"
+#include "world/launcher.h"
 #include "world/world.h"
 
 enum {
