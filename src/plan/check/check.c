@@ -121,6 +121,27 @@ static int gt_check_ids(const struct gt_plan *plan, struct gt_err *err)
 	return rc;
 }
 
+/*
+ * What bounds any schedule bounds those of a class.  To be optimal is no claim
+ * to make without a certificate; where nothing moves there is nothing to prove.
+ */
+static int gt_check_optimal(const struct gt_plan *plan,
+			    struct gt_plan_report *report, struct gt_err *err)
+{
+	const struct gt_plan_proof *proof = &plan->proof;
+
+	if (!plan->has_proof || report->bound != GT_BOUND_ABSENT)
+		return GT_OK;
+	if (proof->has_any_bound &&
+	    gt_rat_cmp(proof->any_bound, proof->bound) <= 0)
+		report->bound = report->any_bound;
+	if (report->bound != GT_BOUND_ABSENT || !proof->optimal ||
+	    plan->nranks < 2)
+		return GT_OK;
+	return gt_plan_wrong(plan, gt_plan_at("proof.optimal"), err,
+			     "is true, but no certificate proves the bound");
+}
+
 int gt_plan_check_report(const struct gt_plan *plan,
 			 struct gt_plan_report *report, struct gt_err *err)
 {
@@ -144,8 +165,9 @@ int gt_plan_check_report(const struct gt_plan *plan,
 		rc = gt_check_measurements(plan, err);
 	if (rc)
 		return rc;
-	return plan->cluster ? gt_check_cluster_proof(plan, report, err)
-			     : gt_check_proof(plan, report, err);
+	rc = plan->cluster ? gt_check_cluster_proof(plan, report, err)
+			   : gt_check_proof(plan, report, err);
+	return rc ? rc : gt_check_optimal(plan, report, err);
 }
 
 int gt_plan_check(const struct gt_plan *plan, struct gt_err *err)

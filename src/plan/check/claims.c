@@ -67,7 +67,8 @@ static int gt_check_busbw(const struct gt_plan *plan, struct gt_err *err)
 	double stated = plan->proof.busbw_gbs;
 	double is = gt_plan_busbw(plan, plan->proof.value);
 
-	if (!plan->proof.has_busbw || fabs(stated - is) <= GT_BUSBW_SLACK_PART * is)
+	if (!plan->proof.has_busbw ||
+	    fabs(stated - is) <= GT_BUSBW_SLACK_PART * is)
 		return GT_OK;
 	return gt_plan_wrong(plan, gt_plan_at("proof.busbw_gbs"), err,
 			     "is %g, but the value is %g GB/s busbw", stated,
