@@ -10,28 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/err.h"
-
-/* The parent's last signal; its handler can reach nothing else. */
-static volatile sig_atomic_t gt_fork_signal;
-
-static void gt_fork_on_signal(int number)
-{
-	gt_fork_signal = number;
-}
-
-static void gt_fork_catch(struct sigaction old[2])
-{
-	struct sigaction action = {.sa_handler = gt_fork_on_signal};
-
-	sigemptyset(&action.sa_mask);
-	gt_fork_signal = 0;
-	sigaction(SIGINT, &action, &old[0]);
-	sigaction(SIGTERM, &action, &old[1]);
-}
+#include "world/children.h"
 
 static int gt_fork_prepare(uint32_t size, struct gt_world_config *config,
 			   struct gt_err *err)
@@ -51,7 +33,7 @@ static int gt_fork_prepare(uint32_t size, struct gt_world_config *config,
  * A child's first steps: it dies with its parent, and learns which process it
  * is.
  */
-static void gt_fork_child(uint32_t rank, pid_t parent,
+static void gt_fork_begin(uint32_t rank, pid_t parent,
 			  struct gt_world_config *config)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -59,6 +41,7 @@ static void gt_fork_child(uint32_t rank, pid_t parent,
 	if (getppid() != parent)
 		_exit(-GT_ESYS);
 	config->rank = rank;
+	config->has_parent = 1;
 	gt_launcher_process_name(config->name);
 	if (rank) {
 		close(config->listen_fd);
@@ -66,89 +49,67 @@ static void gt_fork_child(uint32_t rank, pid_t parent,
 	}
 }
 
-static void gt_fork_tell(const pid_t *pids, uint32_t n, int number)
+/*
+ * Fork all processes.  In each of them *rank is its number and the result
+ * GT_OK; in the parent *rank is `size`.
+ */
+static int gt_fork_all(struct gt_children *job, uint32_t *rank,
+		       struct gt_err *err)
 {
-	for (uint32_t r = 0; r < n; r++)
-		if (pids[r] > 0)
-			kill(pids[r], number);
-}
+	uint32_t size = job->size;
 
-/* Wait for all processes, and return the worst status as a code. */
-static int gt_fork_wait(pid_t *pids, uint32_t n, struct gt_err *err)
-{
-	uint32_t left = n, dead = n;
-	int status, worst = 0, number = 0, told = 0, told_code = 0;
-	pid_t pid;
+	*rank = size;
+	for (uint32_t r = 0; r < size; r++) {
+		pid_t pid = fork();
 
-	while (left) {
-		pid = waitpid(-1, &status, 0);
-		if (pid < 0 && errno == EINTR) {
-			gt_fork_tell(pids, n,
-				     told++ ? SIGKILL : (int)gt_fork_signal);
-			continue;
+		if (!pid) {
+			*rank = r;
+			return GT_OK;
 		}
-		if (pid < 0)
-			break;
-		for (uint32_t r = 0; r < n; r++) {
-			if (pids[r] != pid)
-				continue;
-			pids[r] = 0;
-			left--;
-			if (WIFSIGNALED(status)) {
-				dead = r;
-				number = WTERMSIG(status);
-			} else if (WEXITSTATUS(status) > worst) {
-				worst = WEXITSTATUS(status);
-			}
+		if (pid < 0) {
+			job->size = r;
+			return gt_err_set(err, GT_ESYS, NULL,
+					  "cannot start process %u of %u: %s",
+					  r, size, strerror(errno));
 		}
+		job->children[r].pid = pid;
 	}
-	told_code = worst > -GT_ESYS ? GT_ESYS : -worst;
-	if (dead < n && told_code != GT_ESYS)
-		return gt_err_set(err, GT_ESYS, NULL,
-				  "process %u was killed by signal %d", dead,
-				  number);
-	return told_code;
+	return GT_OK;
 }
 
 int gt_fork_job(uint32_t size, struct gt_world_config *config, int *parent,
 		struct gt_err *err)
 {
-	pid_t *pids = calloc(size, sizeof(*pids)), self = getpid();
-	struct sigaction old[2];
-	int rc = pids ? gt_fork_prepare(size, config, err) : gt_err_nomem(err);
+	struct gt_children job = {.children =
+					  calloc(size, sizeof(*job.children)),
+				  .size = size,
+				  .limit_ns = config->timeout_ns};
+	pid_t self = getpid();
+	uint32_t rank;
+	int rc = job.children ? gt_fork_prepare(size, config, err)
+			      : gt_err_nomem(err);
 
 	if (rc)
-		goto free_pids;
+		goto free_children;
 	fflush(NULL);
-	gt_fork_catch(old);
-	for (uint32_t r = 0; r < size; r++) {
-		pids[r] = fork();
-		if (!pids[r]) {
-			sigaction(SIGINT, &old[0], NULL);
-			sigaction(SIGTERM, &old[1], NULL);
-			gt_fork_child(r, self, config);
-			*parent = 0;
-			goto free_pids;
-		}
-		if (pids[r] < 0) {
-			rc = gt_err_set(err, GT_ESYS, NULL,
-					"cannot start process %u of %u: %s", r,
-					size, strerror(errno));
-			gt_fork_tell(pids, r, SIGKILL);
-			size = r;
-			break;
-		}
+	gt_children_block(&job);
+	rc = gt_fork_all(&job, &rank, err);
+	*parent = rank == size;
+	if (!*parent) {
+		gt_children_unblock(&job);
+		gt_fork_begin(rank, self, config);
+		goto free_children;
 	}
 	close(config->listen_fd);
 	config->listen_fd = -1;
-	*parent = 1;
-	if (rc)
-		gt_fork_wait(pids, size, NULL);
-	else
-		rc = gt_fork_wait(pids, size, err);
-	sigaction(SIGINT, &old[0], NULL);
-	sigaction(SIGTERM, &old[1], NULL);
-free_pids:
-	free(pids);
+	if (rc) {
+		gt_children_tell(&job, SIGKILL);
+		gt_children_wait(&job, NULL);
+	} else {
+		rc = gt_children_wait(&job, err);
+	}
+	gt_children_unblock(&job);
+free_children:
+	free(job.children);
 	return rc;
 }

@@ -59,10 +59,11 @@ int gt_pmix_find(const char *iface, struct gt_world_config *config,
  * Without a launcher a process makes a job on this host (fork.c): it forks
  * `size` processes.  In each of them *parent is 0 and *config is filled in,
  * except timeout_ns: process 0 listens on the loopback interface, and the
- * secret was never outside.  In the caller *parent is 1 and all have ended:
+ * secret was never outside.  In the caller *parent is 1 and all have ended, or
+ * were killed as they did not within the time limit after another's failure:
  * GT_OK when all of them exited with 0, else the code of the highest status;
- * err has words only when no process could say any.  SIGINT and SIGTERM are
- * passed on to them; they die with their parent.
+ * err has words about those that could say none.  SIGINT and SIGTERM are passed
+ * on to them, the second kills them; they die with their parent.
  *
  * It must be called while the process has one thread.
  */

@@ -3,6 +3,8 @@ gtopo_core_sources += \
 	%D%/allgather.c \
 	%D%/auth.c \
 	%D%/auth.h \
+	%D%/children.c \
+	%D%/children.h \
 	%D%/failure.c \
 	%D%/fork.c \
 	%D%/internal.h \

@@ -35,6 +35,8 @@ struct gt_world_config {
 	int listen_fd; /* process 0: its socket, which is taken; else ignored */
 	struct gt_secret secret;
 	int64_t timeout_ns;
+	/* Another process waits for all of them, and tells which were killed. */
+	int has_parent;
 };
 
 /* The bytes that one process told in a meeting. */
@@ -102,8 +104,9 @@ void gt_world_abort(struct gt_world *world, const char *why);
 
 /*
  * Whether it is for this process to tell the user why the job has failed:
- * process 0 does, which all tell, or the next one when that is gone.  Where
- * process 0 is silent one on each host does: its cable may be the one.
+ * process 0 does, which all tell.  When that is gone, or silent, the first on
+ * each host does, whose cable may be the one, and unless the processes have a
+ * parent the first few of all: the next one may be gone as well.
  */
 int gt_world_reports_failure(const struct gt_world *world);
 

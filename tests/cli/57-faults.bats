@@ -31,6 +31,8 @@ ended() {
 		kill -KILL "${children[2]}"
 		ended 3 20
 		grep -q "process 2 (.*) ended without a word" "$plan.err"
+		grep -q "ended by a signal: process 2 (pid ${children[2]}, signal 9)" \
+			"$plan.err"
 	done
 }
 
@@ -40,7 +42,38 @@ ended() {
 	kill -KILL "${children[0]}"
 	ended 3 20
 	grep -q "process 0 (.*) ended without a word" "$plan.err"
-	[ "$(wc -l <"$plan.err")" -eq 1 ]
+	grep -q "ended by a signal: process 0 (pid ${children[0]}, signal 9)$" \
+		"$plan.err"
+	[ "$(wc -l <"$plan.err")" -eq 2 ]
+}
+
+@test "when all but one are killed at once, somebody says so" {
+	ring_plan
+	long_run 40s
+	kill -KILL "${children[@]:0:3}"
+	ended 3 20
+	grep -q "ended by a signal: process 0 (pid .*, signal 9), process 1 (pid .*, signal 9), process 2 (pid .*, signal 9)$" \
+		"$plan.err"
+}
+
+@test "without a parent the processes that are left say that process 0 is gone" {
+	ring_plan
+	export WORLD_SIZE=4 MASTER_ADDR=127.0.0.1 MASTER_PORT=$(free_port)
+	pids=()
+	for rank in {0..3}; do
+		RANK=$rank "$GTOPO" run --plan "$plan" --device host \
+			-b 1M -e 1M -n 1000000 --timeout 40s \
+			>"$plan.out.$rank" 2>"$plan.err.$rank" 3>&- &
+		pids+=($!)
+	done
+	until_true test -s "$plan.out.0"
+	kill -KILL "${pids[0]}" "${pids[1]}"
+	for rank in 2 3; do
+		code=0
+		wait "${pids[rank]}" || code=$?
+		[ $code -eq 3 ]
+		grep -q "process 0 (.*) ended without a word" "$plan.err.$rank"
+	done
 }
 
 @test "a stopped process is named within the time limit" {
@@ -52,9 +85,36 @@ ended() {
 	# Three quarters of the limit; a busy machine counts a little more.
 	[ $((SECONDS - begin)) -ge 5 ]
 	grep -qE "process 1 \(.*\) is silent for [6-9]\.[0-9] s" "$plan.err"
-	# Its parent waits for it, so it goes last.
-	kill -KILL "${children[1]}"
+	# It cannot end itself.
+	ended 3 40
+	grep -q "killed, 10.0 s after the first failure: process 1 (pid ${children[1]})$" \
+		"$plan.err"
+}
+
+@test "an interrupt as early as may be ends all of them" {
+	ring_plan
+	for turn in {00..29}; do
+		"$GTOPO" run --plan "$plan" --device host --procs 3 -b 64K \
+			-e 64K -n 10000000 --timeout 40s >"$plan.out" \
+			2>"$plan.err" 3>&- &
+		leader=$!
+		sleep "0.0$turn"
+		kill -TERM $leader
+		until_true gone
+		if wait $leader; then return 1; fi
+	done
+}
+
+@test "a second signal kills who does not heed the first" {
+	ring_plan
+	long_run 40s
+	kill -STOP "${children[3]}"
+	kill -TERM $leader
+	until_true grep -q interrupted "$plan.err"
+	kill -TERM $leader
 	ended 3 20
+	grep -q "killed at the second signal: .*process 3 (pid ${children[3]})$" \
+		"$plan.err"
 }
 
 four_children() {
