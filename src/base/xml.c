@@ -63,6 +63,10 @@ static void gt_xml_complain(void *data, xmlErrorPtr error)
 	char text[256], where[512];
 	size_t len;
 
+	if (parse->rc)
+		return;
+	if (error->code == XML_ERR_NO_MEMORY)
+		parse->rc = gt_err_nomem(parse->err);
 	if (error->level != XML_ERR_FATAL || parse->rc)
 		return;
 	snprintf(text, sizeof(text), "%s",
@@ -75,6 +79,18 @@ static void gt_xml_complain(void *data, xmlErrorPtr error)
 	snprintf(where, sizeof(where), "%s:%d:%d", parse->xml->name,
 		 error->line, error->int2);
 	parse->rc = gt_err_set(parse->err, GT_EINPUT, where, "%s", text);
+}
+
+/*
+ * libxml2 tells here what befalls it outside of a parser, which else would go
+ * to standard error.
+ */
+static void gt_xml_hear(void *data, xmlErrorPtr error)
+{
+	struct gt_xml_parse *parse = data;
+
+	if (error->code == XML_ERR_NO_MEMORY && !parse->rc)
+		parse->rc = gt_err_nomem(parse->err);
 }
 
 static void gt_xml_entity(void *data, const xmlChar *name, int type,
@@ -179,10 +195,16 @@ static int gt_xml_sane(const struct gt_xml *xml, struct gt_err *err)
 static int gt_xml_run(struct gt_xml *xml, struct gt_err *err)
 {
 	struct gt_xml_parse parse = {.xml = xml, .err = err};
-	xmlParserCtxt *ctxt = xmlNewParserCtxt();
+	xmlStructuredErrorFunc heard = xmlStructuredError;
+	void *heard_by = xmlStructuredErrorContext;
+	xmlParserCtxt *ctxt;
 
-	if (!ctxt)
+	xmlSetStructuredErrorFunc(&parse, gt_xml_hear);
+	ctxt = xmlNewParserCtxt();
+	if (!ctxt) {
+		xmlSetStructuredErrorFunc(heard_by, heard);
 		return gt_err_nomem(err);
+	}
 	ctxt->_private = &parse;
 	ctxt->sax->serror = gt_xml_complain;
 	ctxt->sax->entityDecl = gt_xml_entity;
@@ -195,6 +217,7 @@ static int gt_xml_run(struct gt_xml *xml, struct gt_err *err)
 	if (xml->doc)
 		xml->doc->_private = xml;
 	xmlFreeParserCtxt(ctxt);
+	xmlSetStructuredErrorFunc(heard_by, heard);
 	return parse.rc;
 }
 
