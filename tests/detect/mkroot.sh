@@ -87,6 +87,10 @@ pci_link() {
 	put "$1/$2_link_width" "${3##*/}"
 }
 
+slot() { # NAME ADDRESS: a slot, and the bus and device in it
+	put "sys/bus/pci/slots/$1/address" "$2"
+}
+
 driver() { # BUSID NAME
 	mkdir -p "$root/sys/bus/pci/drivers/$2"
 	link "sys/bus/pci/devices/$1/driver" "sys/bus/pci/drivers/$2"

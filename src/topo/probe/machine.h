@@ -102,6 +102,7 @@ struct gt_machine_pci {
 	const char *subsystem_device;
 	const char *driver;
 	const char *driver_version;
+	const char *slot;       /* what the slot is called, "3", or NULL */
 	const char *class_from; /* why class_id is an assumption, or NULL */
 	int port_acs;           /* the port's ACS control bits */
 	struct gt_machine_link max;

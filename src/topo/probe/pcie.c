@@ -161,6 +161,34 @@ static void gt_pci_tell(struct gt_machine *machine)
  * Only functions that will be written are worth the reads, so the machine is
  * trimmed first.
  */
+/* The machine whose slots are looked at, and where. */
+struct gt_pci_slots {
+	const char *root;
+	struct gt_machine *machine;
+};
+
+/*
+ * Tells the functions of the card in a slot, also behind a bridge of the card's
+ * own, what the slot is called.  A slot has an address such as "0000:1b:00".
+ */
+static int gt_pci_slot(const char *name, void *arg)
+{
+	const struct gt_pci_slots *slots = arg;
+	char address[GT_BUSID_MAX];
+	size_t len = gt_sysfs_text(slots->root, address, sizeof(address),
+				   "/sys/bus/pci/slots/%s/address", name);
+
+	for (struct gt_machine_pci *p = slots->machine->pcis; len && p;
+	     p = p->next)
+		for (const struct gt_machine_pci *q = p; q && q != p->parent;
+		     q = q->port)
+			if (!strncmp(q->busid, address, len) &&
+			    strchr(".:", q->busid[len]))
+				p->slot = gt_arena_strdup(slots->machine->arena,
+							  name);
+	return 0;
+}
+
 int gt_probe_pci(const struct gt_probe_env *env, struct gt_machine *machine,
 		 struct gt_err *err)
 {
@@ -183,6 +211,8 @@ int gt_probe_pci(const struct gt_probe_env *env, struct gt_machine *machine,
 		if (p->port)
 			gt_pci_port(root, p);
 	}
+	gt_sysfs_each(root, "/sys/bus/pci/slots", gt_pci_slot,
+		      &(struct gt_pci_slots){root, machine});
 	gt_pci_tell(machine);
 	return GT_OK;
 }

@@ -45,9 +45,12 @@ static void gt_xml_pci_link(struct gt_xml_out *out, xmlNodePtr node,
 		gt_buf_printf(&assumed, " link_speed:%s", speed_from);
 	if (width_from)
 		gt_buf_printf(&assumed, " link_width:%s", width_from);
+	/* There is room for one of them: NCCL takes 16 attributes. */
 	if (assumed.len)
 		gt_xml_out_text(out, node, "gt_assumed",
 				gt_buf_text(&assumed) + 1);
+	else
+		gt_xml_out_text(out, node, "gt_slot", pci->slot);
 	gt_buf_release(&assumed);
 }
 

@@ -22,3 +22,7 @@ pci $two/0000:c5:01.0 0x060400 11f8:4000 11f8:beef 0 "$g4" "16.0 GT/s PCIe/8"
 pci $two/0000:c5:00.0/0000:c6:00.0 0x030200 10de:26b9 10de:1851 0 "$g4"
 pci $two/0000:c5:01.0/0000:c7:00.0 0x030200 10de:26b9 10de:1851 0 "$g4" \
 	"16.0 GT/s PCIe/8"
+# The kernel lists a slot that is empty, too.
+slot 3 0000:c7:00
+slot 5-1 0000:c3:00
+slot 7 0000:c8:00
