@@ -8,24 +8,29 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/file.h"
+#include "base/json.h"
 #include "cli/detect/xml.h"
 #include "cli/diff/fleet.h"
 #include "cli/health/reach.h"
+#include "cli/lint/choice.h"
 #include "cli/lint/print.h"
 #include "cli/common/opt.h"
 #include "cli/common/reference.h"
 #include "topo/diff/device_tree.h"
 #include "topo/lint/lint.h"
+#include "topo/probe/sysfs.h"
 
 struct gt_health_opts {
 	struct gt_detect_source from;
 	const char *expect;
 	const char *ignore;
+	int fail_on;
 	int64_t tolerance; /* percent */
 	int json;
 };
 
 static const struct gt_health_opts gt_health_defaults = {
+	.fail_on = GT_LINT_FAIL_ON_WARNING,
 	.tolerance = GT_REACH_TOLERANCE,
 };
 
@@ -35,7 +40,10 @@ static const struct gt_opt gt_health_opts[] = {
 	 "compare with this reference machine or file", 0, 0},
 	{GT_OPT_TEXT, 0, "ignore", "LIST",
 	 offsetof(struct gt_health_opts, ignore),
-	 "what may differ: firmware,driver,...", 0, 0},
+	 "what is left out and may differ: firmware,acs,driver,...", 0, 0},
+	{GT_OPT_WORD, 0, "fail-on", GT_LINT_FAIL_ON_WORDS,
+	 offsetof(struct gt_health_opts, fail_on),
+	 "how bad a finding makes the exit status 1 (warning)", 0, 0},
 	{GT_OPT_FLAG, 0, "measure", NULL,
 	 offsetof(struct gt_health_opts, from.measure),
 	 "time what the GPUs reach, too", 0, 0},
@@ -55,12 +63,16 @@ static const struct gt_opt gt_health_opts[] = {
 
 static const char gt_health_name[] = "this machine";
 
+enum { GT_HEALTH_HOST_MAX = 256 };
+
 /* The answer has three parts: what lint says, what differs, what is slow. */
 struct gt_health {
 	const struct gt_cmd_args *args;
 	struct gt_arena *arena;
-	struct gt_buf machine; /* XML */
+	struct gt_buf machine;         /* XML */
+	char host[GT_HEALTH_HOST_MAX]; /* "" if it is not known */
 	struct gt_lint lint;
+	unsigned may_differ;    /* properties that gtopo diff is not to tell */
 	struct gt_fleet *fleet; /* NULL: nothing is expected */
 	struct gt_reach_finding *reach;
 };
@@ -75,12 +87,14 @@ static int gt_health_compare(struct gt_health *health, struct gt_err *err)
 				       .measured = opts->from.measure,
 				       .tolerance =
 					       (double)opts->tolerance / 100};
-	int rc = gt_fleet_ignore(opts->ignore, &ask.ignore, err);
+	int rc = GT_OK;
 
+	if (*health->host)
+		files[1] = health->host;
 	ask.last = &health->machine;
 	/* Reach tells of a GPU that is hidden, lint of one that is lost. */
-	ask.ignore |= 1u << GT_PROP_VISIBLE;
-	if (!rc && opts->expect) {
+	ask.ignore = health->may_differ | 1u << GT_PROP_VISIBLE;
+	if (opts->expect) {
 		rc = gt_reference_find(opts->expect, health->arena, &files[0],
 				       err);
 		if (!rc)
@@ -92,25 +106,50 @@ static int gt_health_compare(struct gt_health *health, struct gt_err *err)
 	return rc;
 }
 
-static int gt_health_is_bad(const struct gt_health *health)
+/*
+ * Whoever says what a machine should be wants it so: what differs, and what
+ * does not reach what it should, is an error.
+ */
+static int gt_health_is_bad(const struct gt_health *health, int fail_on)
 {
-	return gt_lint_worst(&health->lint) >= GT_LINT_WARNING ||
-	       (health->fleet && gt_fleet_differs(health->fleet)) ||
-	       health->reach;
+	int differs = health->reach ||
+		      (health->fleet && gt_fleet_differs(health->fleet));
+
+	return (differs && fail_on != GT_LINT_FAIL_ON_NEVER) ||
+	       gt_lint_fails(&health->lint, (enum gt_lint_fail_on)fail_on);
+}
+
+static const char *gt_health_word(int i)
+{
+	return i < GT_NPROPS ? gt_prop_name((enum gt_prop)i) : "nvlink";
+}
+
+static void gt_health_may_differ(int i, void *arg)
+{
+	struct gt_health *health = arg;
+
+	/* gt_fleet_ignore() counts as gt_health_word() does. */
+	health->may_differ |= 1u << i;
+}
+
+static int gt_health_ignore(struct gt_health *health,
+			    char ignored[GT_NLINTRULES], struct gt_err *err)
+{
+	const struct gt_health_opts *opts = health->args->opts;
+	struct gt_lint_words words = {.n = GT_NPROPS + 1,
+				      .name = gt_health_word,
+				      .take = gt_health_may_differ,
+				      .arg = health};
+
+	return gt_lint_ignore(opts->ignore, &words, ignored, err);
 }
 
 /* Notes are left out: they are no reason to act. */
 static void gt_health_print(const struct gt_health *health, struct gt_buf *out)
 {
-	const struct gt_lint *lint = &health->lint;
+	struct gt_lint_style style = {.is_each = 1, .is_machine = 1};
 
-	for (uint32_t i = 0; i < lint->nfindings; i++) {
-		if (gt_lint_rule_severity(lint->findings[i].rule) ==
-		    GT_LINT_NOTE)
-			continue;
-		gt_lint_print(&lint->findings[i], out);
-		gt_buf_puts(out, "\n");
-	}
+	gt_lint_print(&health->lint, style, out);
 	if (health->fleet)
 		gt_fleet_print(health->fleet, out);
 	gt_reach_print(health->reach, out);
@@ -119,14 +158,19 @@ static void gt_health_print(const struct gt_health *health, struct gt_buf *out)
 static void gt_health_print_json(const struct gt_health *health,
 				 struct gt_buf *out)
 {
-	const struct gt_lint *lint = &health->lint;
+	int bad = gt_health_is_bad(health, GT_LINT_FAIL_ON_WARNING);
+	const char *between = "\n ";
 
 	gt_buf_printf(out,
-		      "{\"schema\": \"gtopo.health/1\", \"healthy\": %s,\n"
-		      "\"lint\": [",
-		      gt_health_is_bad(health) ? "false" : "true");
-	for (uint32_t i = 0; i < lint->nfindings; i++)
-		gt_lint_print_json(lint, &lint->findings[i], !i, out);
+		      "{\"schema\": \"gtopo.health/1\", \"healthy\": %s,\n",
+		      bad ? "false" : "true");
+	if (*health->host) {
+		gt_buf_puts(out, "\"host\": ");
+		gt_json_quote(out, health->host);
+		gt_buf_puts(out, ",\n");
+	}
+	gt_buf_puts(out, "\"lint\": [");
+	gt_lint_print_json(&health->lint, &between, out);
 	gt_buf_puts(out, "],\n\"diff\": ");
 	if (health->fleet)
 		gt_fleet_print_json(health->fleet, out);
@@ -141,16 +185,25 @@ static void gt_health_print_json(const struct gt_health *health,
 static int gt_health_look(struct gt_health *health, struct gt_err *err)
 {
 	const struct gt_health_opts *opts = health->args->opts;
+	char ignored[GT_NLINTRULES] = {0};
 	struct gt_buf out = GT_BUF_INIT;
-	int rc =
-		gt_detect_xml(health->args, &opts->from, &health->machine, err);
+	int rc = gt_health_ignore(health, ignored, err);
 
+	if (!rc)
+		rc = gt_detect_xml(health->args, &opts->from, &health->machine,
+				   err);
 	if (!rc)
 		rc = gt_lint_text(gt_health_name, health->machine.text,
 				  health->machine.len, health->arena,
 				  &health->lint, err);
-	if (!rc)
-		rc = gt_health_compare(health, err);
+	if (rc)
+		return rc;
+	gt_sysfs_text(opts->from.root ? opts->from.root : "", health->host,
+		      sizeof(health->host), "/proc/sys/kernel/hostname");
+	if (*health->host)
+		health->lint.host = health->host;
+	gt_lint_leave_out(&health->lint, ignored);
+	rc = gt_health_compare(health, err);
 	if (rc)
 		return rc;
 	if (opts->json)
@@ -161,7 +214,7 @@ static int gt_health_look(struct gt_health *health, struct gt_err *err)
 			: gt_file_write(health->args->out,
 					out.text ? out.text : "", out.len, err);
 	gt_buf_release(&out);
-	return !rc && gt_health_is_bad(health) ? GT_ENO : rc;
+	return !rc && gt_health_is_bad(health, opts->fail_on) ? GT_ENO : rc;
 }
 
 static int cmd_health(const struct gt_cmd_args *args, struct gt_err *err)

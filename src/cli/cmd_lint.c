@@ -7,72 +7,95 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/file.h"
+#include "cli/lint/choice.h"
 #include "cli/lint/print.h"
 #include "cli/common/opt.h"
 #include "topo/lint/lint.h"
 
 struct gt_lint_opts {
 	int fix;
+	int all;
+	const char *ignore;
+	int fail_on;
 	int json;
+};
+
+static const struct gt_lint_opts gt_lint_defaults = {
+	.fail_on = GT_LINT_FAIL_ON_WARNING,
 };
 
 static const struct gt_opt gt_lint_opts[] = {
 	{GT_OPT_FLAG, 0, "fix", NULL, offsetof(struct gt_lint_opts, fix),
 	 "write the repaired file, findings go to standard error", 0, 0},
+	{GT_OPT_FLAG, 0, "all", NULL, offsetof(struct gt_lint_opts, all),
+	 "show each finding, also of a fault that repeats", 0, 0},
+	{GT_OPT_TEXT, 0, "ignore", "LIST",
+	 offsetof(struct gt_lint_opts, ignore),
+	 "leave out findings of these rules: firmware,acs,...", 0, 0},
+	{GT_OPT_WORD, 0, "fail-on", GT_LINT_FAIL_ON_WORDS,
+	 offsetof(struct gt_lint_opts, fail_on),
+	 "how bad a finding makes the exit status 1 (warning)", 0, 0},
 	{GT_OPT_FLAG, 0, "json", NULL, offsetof(struct gt_lint_opts, json),
 	 "write JSON", 0, 0},
 	GT_OPT_END,
 };
 
-/* Add the findings of all files to out; *worst is the worst severity. */
-static int gt_lint_all(const struct gt_cmd_args *args, struct gt_arena *arena,
-		       struct gt_buf *out, int *worst, struct gt_err *err)
-{
-	const struct gt_lint_opts *opts = args->opts;
-	struct gt_lint lint;
-	int rc = GT_OK, first = 1;
+/* What a run of the command has: what goes out, and whether it is to fail. */
+struct gt_lint_run {
+	const struct gt_cmd_args *args;
+	const struct gt_lint_opts *opts;
+	struct gt_arena *arena;
+	struct gt_buf out;
+	char ignored[GT_NLINTRULES];
+	int fails;
+};
 
-	for (int i = 0; i < args->noperands && !rc; i++) {
-		rc = gt_lint_file(args->operands[i], arena, &lint, err);
+/* Look at all files, one after the other. */
+static int gt_lint_show(struct gt_lint_run *run, struct gt_err *err)
+{
+	struct gt_lint_style style = {.is_each = run->opts->all};
+	const char *between = "\n ";
+	struct gt_lint lint;
+	int rc = GT_OK;
+
+	if (run->opts->json)
+		gt_buf_puts(&run->out, "{\"schema\": \"gtopo.lint/1\", "
+				       "\"findings\": [");
+	for (int i = 0; i < run->args->noperands && !rc; i++) {
+		rc = gt_lint_file(run->args->operands[i], run->arena, &lint,
+				  err);
 		if (rc)
 			return rc;
-		for (uint32_t k = 0; k < lint.nfindings; k++) {
-			if (opts->json) {
-				gt_lint_print_json(&lint, &lint.findings[k],
-						   first, out);
-				first = 0;
-				continue;
-			}
-			gt_lint_print(&lint.findings[k], out);
-			gt_buf_puts(out, "\n");
-		}
-		if (gt_lint_worst(&lint) > *worst)
-			*worst = gt_lint_worst(&lint);
+		gt_lint_leave_out(&lint, run->ignored);
+		if (run->opts->json)
+			gt_lint_print_json(&lint, &between, &run->out);
+		else
+			gt_lint_print(&lint, style, &run->out);
+		run->fails |= gt_lint_fails(
+			&lint, (enum gt_lint_fail_on)run->opts->fail_on);
 	}
+	if (run->opts->json)
+		gt_buf_puts(&run->out, "\n]}\n");
 	return rc;
 }
 
-static int gt_lint_show(const struct gt_cmd_args *args, struct gt_arena *arena,
-			struct gt_buf *out, int *worst, struct gt_err *err)
+/* Say the lines of a text on standard error, one by one. */
+static void gt_lint_say(const struct gt_cmd_args *args, struct gt_buf *lines)
 {
-	const struct gt_lint_opts *opts = args->opts;
-	int rc;
+	char *rest = lines->len && !lines->failed ? lines->text : NULL;
+	char *line;
 
-	if (opts->json)
-		gt_buf_puts(out, "{\"schema\": \"gtopo.lint/1\", "
-				 "\"findings\": [");
-	rc = gt_lint_all(args, arena, out, worst, err);
-	if (opts->json)
-		gt_buf_puts(out, "\n]}\n");
-	return rc;
+	while (rest && (line = strsep(&rest, "\n")))
+		if (*line)
+			gt_cmd_warn(args, "%s", line);
 }
 
 /* Repair, and tell what is left; places are those in the product. */
-static int gt_lint_repair(const struct gt_cmd_args *args,
-			  struct gt_arena *arena, struct gt_buf *out,
-			  int *worst, struct gt_err *err)
+static int gt_lint_repair(struct gt_lint_run *run, struct gt_err *err)
 {
-	struct gt_buf line = GT_BUF_INIT;
+	const struct gt_cmd_args *args = run->args;
+	struct gt_lint_style style = {.is_each = run->opts->all};
+	struct gt_buf lines = GT_BUF_INIT;
 	struct gt_lint lint;
 	int rc;
 
@@ -80,39 +103,42 @@ static int gt_lint_repair(const struct gt_cmd_args *args,
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "--fix takes one file, '%s' is another",
 				  args->operands[1]);
-	rc = gt_lint_file(args->operands[0], arena, &lint, err);
+	rc = gt_lint_file(args->operands[0], run->arena, &lint, err);
 	if (rc)
 		return rc;
-	gt_lint_fix(&lint, out);
-	if (out->failed)
+	gt_lint_fix(&lint, &run->out);
+	if (run->out.failed)
 		return gt_err_nomem(err);
-	rc = gt_lint_text(lint.name, out->text ? out->text : "", out->len,
-			  arena, &lint, err);
-	for (uint32_t i = 0; i < lint.nfindings && !rc; i++) {
-		line.len = 0;
-		gt_lint_print(&lint.findings[i], &line);
-		gt_cmd_warn(args, "%s", gt_buf_text(&line) ? line.text : "");
-	}
-	*worst = gt_lint_worst(&lint);
-	gt_buf_release(&line);
-	return rc;
+	rc = gt_lint_text(lint.name, run->out.text ? run->out.text : "",
+			  run->out.len, run->arena, &lint, err);
+	if (rc)
+		return rc;
+	gt_lint_leave_out(&lint, run->ignored);
+	gt_lint_print(&lint, style, &lines);
+	gt_lint_say(args, &lines);
+	run->fails =
+		gt_lint_fails(&lint, (enum gt_lint_fail_on)run->opts->fail_on);
+	gt_buf_release(&lines);
+	return GT_OK;
 }
 
 static int cmd_lint(const struct gt_cmd_args *args, struct gt_err *err)
 {
-	const struct gt_lint_opts *opts = args->opts;
-	struct gt_arena *arena = gt_arena_new();
-	struct gt_buf out = GT_BUF_INIT;
-	int rc, worst = -1;
+	struct gt_lint_run run = {.args = args,
+				  .opts = args->opts,
+				  .arena = gt_arena_new(),
+				  .out = GT_BUF_INIT};
+	int rc = run.arena ? GT_OK : gt_err_nomem(err);
 
-	if (!arena)
-		return gt_err_nomem(err);
-	rc = opts->fix ? gt_lint_repair(args, arena, &out, &worst, err)
-		       : gt_lint_show(args, arena, &out, &worst, err);
-	rc = gt_cmd_write(args, &out, rc, err);
-	if (!rc && worst >= GT_LINT_WARNING)
+	if (!rc)
+		rc = gt_lint_ignore(run.opts->ignore, NULL, run.ignored, err);
+	if (!rc)
+		rc = run.opts->fix ? gt_lint_repair(&run, err)
+				   : gt_lint_show(&run, err);
+	rc = gt_cmd_write(args, &run.out, rc, err);
+	if (!rc && run.fails)
 		rc = GT_ENO;
-	gt_arena_free(arena);
+	gt_arena_free(run.arena);
 	return rc;
 }
 
@@ -123,6 +149,7 @@ const struct gt_cmd gt_cmd_lint = {
 	.operands_min = 1,
 	.operands_max = -1,
 	.opts = gt_lint_opts,
+	.defaults = &gt_lint_defaults,
 	.opts_bytes = sizeof(struct gt_lint_opts),
 	.run = cmd_lint,
 };

@@ -13,9 +13,10 @@ cases=$GTOPO_SRC/tests/cases/lint
 
 @test "of several files all are looked at" {
 	cd "$cases"
-	run_split gtopo lint no-sm/input.xml clean/input.xml width-0/input.xml
+	run_split gtopo lint no-target/input.xml clean/input.xml \
+		width-0/input.xml
 	want 1 ""
-	[ "$(grep -c input.xml: <<<"$out")" -eq 2 ]
+	[ "$(grep -c input.xml: <<<"$out")" -eq 3 ]
 	[[ $out == *'width-0/input.xml:3:108: warning: '* ]]
 }
 
@@ -37,18 +38,25 @@ cases=$GTOPO_SRC/tests/cases/lint
 
 @test "--json has every finding with its place" {
 	command -v jq >/dev/null || skip "no jq"
-	gtopo lint --json "$cases/clean/input.xml" "$cases/no-sm/input.xml" \
+	gtopo lint --json "$cases/clean/input.xml" \
+		"$cases/nvlink-down/input.xml" \
 		"$cases/bom/input.xml" >"$BATS_TEST_TMPDIR/out" || true
 	run jq -r '.schema, (.findings[] |
-		.severity, .rule, (.where | sub(".*/"; "")))' \
-		"$BATS_TEST_TMPDIR/out"
+		.severity, .rule, (.where | sub(".*/"; "")),
+		.device, .bus_id, .fix)' "$BATS_TEST_TMPDIR/out"
 	[ "$output" = 'gtopo.lint/1
-error
-missing
-input.xml:5:9
+warning
+nvlink-down
+input.xml:11:135
+GPU1
+0000:18:00.0
+false
 error
 bom
-input.xml:1:1' ]
+input.xml:1:1
+null
+null
+true' ]
 	run jq '.findings | length' <(gtopo lint --json "$xml/dgx-h100.xml")
 	[ "$output" = 0 ]
 }
@@ -56,10 +64,10 @@ input.xml:1:1' ]
 @test "--fix takes one file and tells what it cannot repair" {
 	run_split gtopo lint --fix "$xml/dgx-1v.xml" "$xml/dgx-h100.xml"
 	[ "$status" -eq 2 ]
-	cd "$cases/no-sm"
+	cd "$cases/no-target"
 	run_split gtopo lint --fix -o "$BATS_TEST_TMPDIR/new.xml" input.xml
 	[ "$status" -eq 1 ]
-	[[ $err == 'gtopo lint: input.xml:5:9: error: gpu has no sm'* ]]
+	[[ $err == 'gtopo lint: input.xml:6:11: error: GPU0 0000:17:00.0: nvlink has no target'* ]]
 	cmp input.xml "$BATS_TEST_TMPDIR/new.xml"
 }
 
@@ -99,4 +107,90 @@ input.xml:1:1' ]
 	} >"$BATS_TEST_TMPDIR/many.xml"
 	run_split timeout 20 "$GTOPO" lint "$BATS_TEST_TMPDIR/many.xml"
 	[ "$status" -eq 1 ]
+}
+
+@test "thousands of findings take no minutes" {
+	{
+		echo '<system version="1"><cpu numaid="0" arch="arm64">'
+		for i in {1..16000}; do
+			echo "<pci busid=\"$i:00:00.0\" class=\"0x020000\"" \
+				'vendor="0x15b3" device="0x1021"' \
+				'link_speed="16.0 GT/s PCIe" link_width="0" >' \
+				"<nic><net name=\"m$i\" dev=\"$i\" speed=\"0\"/>" \
+				'</nic></pci>'
+		done
+		echo '</cpu></system>'
+	} >"$BATS_TEST_TMPDIR/many.xml"
+	run_split timeout 10 "$GTOPO" lint --json "$BATS_TEST_TMPDIR/many.xml"
+	[ "$status" -eq 1 ]
+	[ "$(grep -c '"rule": "blanks"' <<<"$out")" -eq 16000 ]
+}
+
+@test "a fault that repeats is told once, --all shows each" {
+	cd "$cases/width-3"
+	run_split gtopo lint input.xml
+	[ "$status" -eq 1 ]
+	[ "$(wc -l <<<"$out")" -eq 1 ]
+	[[ $out == *'; 5 times (GPU0, GPU1, mlx5_0, mlx5_1), --all shows each [width]' ]]
+	run_split gtopo lint --all input.xml
+	[ "$(wc -l <<<"$out")" -eq 5 ]
+	[[ $out != *times* ]]
+}
+
+@test "--ignore leaves rules out, and knows what was meant" {
+	cd "$cases/nvlink-one-sided"
+	run_split gtopo lint --ignore nvlink-fewer,acs input.xml
+	[ "$status" -eq 1 ]
+	[[ $out == *'[nvlink-one-sided]' && $out != *nvlink-fewer* ]]
+	run_split gtopo lint --json --ignore nvlink-fewer,nvlink-one-sided \
+		input.xml
+	want 0 ""
+	[[ $out != *severity* ]]
+	run_split gtopo lint --ignore nvlink-fever input.xml
+	want 2 "gtopo lint: --ignore 'nvlink-fever' is no rule; did you mean \
+'nvlink-fewer'?"
+	run_split gtopo lint --ignore narrow-card input.xml
+	want 2 "gtopo lint: --ignore 'narrow-card' is no rule; there are \
+narrow-gpu, narrow-switch, narrow-nic"
+	run_split gtopo lint --ignore colour input.xml
+	want 2 "gtopo lint: --ignore 'colour' is no rule; gtopo-lint(1) lists \
+them"
+}
+
+@test "--fail-on says how bad a finding makes the exit status 1" {
+	cd "$cases"
+	for how in error:0:1 warning:1:1 never:0:0; do
+		IFS=: read -r word warnings errors <<<"$how"
+		run_split gtopo lint --fail-on "$word" nvlink-down/input.xml
+		[ "$status" -eq "$warnings" ] && [ -n "$out" ]
+		run_split gtopo lint --fail-on "$word" bom/input.xml
+		[ "$status" -eq "$errors" ] && [ -n "$out" ]
+	done
+	run_split gtopo lint --fail-on note bom/input.xml
+	want 2 "gtopo lint: --fail-on 'note' is not one of error|warning|never"
+}
+
+@test "memory that runs out is no fault of the file" {
+	{
+		echo '<system version="1"><cpu numaid="0" arch="arm64">'
+		for i in {1..3000}; do
+			echo "<pci busid=\"$i:00:00.0\" class=\"0x020000\"" \
+				'link_speed="12.0 GT/s PCIe" link_width="3" />'
+		done
+		echo '</cpu></system>'
+	} >"$BATS_TEST_TMPDIR/many.xml"
+	! grep -q __asan_init "$GTOPO" ||
+		skip "sanitizers need more address space than there is"
+	cd "$BATS_TEST_TMPDIR"
+	local failed=0
+	for kb in $(seq 20000 1000 140000); do
+		status=0
+		(ulimit -v "$kb" && "$GTOPO" lint many.xml) >out 2>err ||
+			status=$?
+		! grep -q memory out
+		[ "$status" -eq 3 ] || continue
+		[[ $(<err) =~ ^'gtopo lint: '('many.xml: ')?'out of memory'$ ]]
+		failed=1
+	done
+	[ "$failed" -eq 1 ]
 }

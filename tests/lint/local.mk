@@ -1,2 +1,3 @@
-# gtopo lint on planted faults: cases.sh runs tests/cases/lint/*.
-cli_tests += %D%/cases.sh
+# gtopo lint: cases.sh runs planted faults, tests/cases/lint/*, real.sh looks at
+# real topologies.
+cli_tests += %D%/cases.sh %D%/real.sh

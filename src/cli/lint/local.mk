@@ -1,3 +1,5 @@
 gtopo_core_sources += \
+	%D%/choice.c \
+	%D%/choice.h \
 	%D%/print.c \
 	%D%/print.h

@@ -68,7 +68,7 @@ static void gt_bytes_between(struct gt_bytes *b)
 	if (end > first) {
 		gt_linter_report(b->l, GT_LINT_TEXT_RULE, first, "remove it",
 				 "text between elements");
-		gt_linter_edit(b->l, first, end - first, "");
+		gt_linter_edit(b->l, GT_LINT_TEXT_RULE, first, end - first, "");
 	}
 	for (size_t i = begin; tab && i < b->at; i++) {
 		if (b->text[i] != '\t')
@@ -78,7 +78,7 @@ static void gt_bytes_between(struct gt_bytes *b)
 					 "use blanks",
 					 "a tab between elements");
 		if (i < first || i >= end)
-			gt_linter_edit(b->l, i, 1, "  ");
+			gt_linter_edit(b->l, GT_LINT_TAB_RULE, i, 1, "  ");
 	}
 }
 
@@ -92,7 +92,7 @@ static void gt_bytes_comment(struct gt_bytes *b)
 		gt_linter_report(b->l, GT_LINT_COMMENT_RULE, b->at,
 				 "put a blank first",
 				 "a comment whose first word has a '='");
-		gt_linter_edit(b->l, b->at + 4, 0, " ");
+		gt_linter_edit(b->l, GT_LINT_COMMENT_RULE, b->at + 4, 0, " ");
 	}
 	b->at = gt_bytes_behind(b, "-->");
 }
@@ -110,7 +110,7 @@ static void gt_bytes_remove(struct gt_bytes *b, enum gt_lint_rule rule,
 	while (b->at < b->len &&
 	       (b->text[b->at] == '\n' || b->text[b->at] == '\r'))
 		b->at++;
-	gt_linter_edit(b->l, begin, b->at - begin, "");
+	gt_linter_edit(b->l, rule, begin, b->at - begin, "");
 }
 
 static void gt_bytes_end_tag(struct gt_bytes *b)
@@ -125,13 +125,14 @@ static void gt_bytes_end_tag(struct gt_bytes *b)
 		return;
 	gt_linter_report(b->l, GT_LINT_END_TAG_RULE, begin - 2,
 			 "remove the blank", "a blank inside an end tag");
-	gt_linter_edit(b->l, i, end - 1 - i, "");
+	gt_linter_edit(b->l, GT_LINT_END_TAG_RULE, i, end - 1 - i, "");
 }
 
 /* Looks at blanks inside a tag, from b->at on. */
 static void gt_bytes_blanks(struct gt_bytes *b)
 {
 	size_t begin = b->at, lines = 0;
+	enum gt_lint_rule rule;
 	int ends, equals;
 
 	for (; b->at < b->len && gt_blank(b->text[b->at]); b->at++)
@@ -139,20 +140,22 @@ static void gt_bytes_blanks(struct gt_bytes *b)
 	ends = b->at < b->len && strchr("/>", b->text[b->at]) != NULL;
 	equals = b->text[begin - 1] == '=' ||
 		 (b->at < b->len && b->text[b->at] == '=');
-	if (equals)
-		gt_linter_report(b->l, GT_LINT_EQUALS_RULE, begin,
-				 "remove them", "blanks around '='");
-	else if (lines)
-		gt_linter_report(b->l, GT_LINT_LINE_END_RULE, begin,
-				 "use one blank",
-				 "a line end or tab inside a tag");
-	else if (ends || b->at - begin > 1)
-		gt_linter_report(b->l, GT_LINT_BLANKS_RULE, begin,
-				 ends ? "remove them" : "leave one",
-				 "blanks that NCCL takes for an attribute");
-	else
+	if (!equals && !lines && !ends && b->at - begin <= 1)
 		return;
-	gt_linter_edit(b->l, begin, b->at - begin, ends || equals ? "" : " ");
+	rule = equals  ? GT_LINT_EQUALS_RULE
+	       : lines ? GT_LINT_LINE_END_RULE
+		       : GT_LINT_BLANKS_RULE;
+	gt_linter_report(b->l, rule, begin,
+			 equals  ? "remove them"
+			 : lines ? "use one blank"
+			 : ends  ? "remove them"
+				 : "leave one",
+			 "%s",
+			 equals  ? "blanks around '='"
+			 : lines ? "a line end or tab inside a tag"
+				 : "blanks that NCCL takes for an attribute");
+	gt_linter_edit(b->l, rule, begin, b->at - begin,
+		       ends || equals ? "" : " ");
 }
 
 static void gt_bytes_value(struct gt_bytes *b)
@@ -237,7 +240,7 @@ void gt_lint_bytes(struct gt_linter *l)
 	if (gt_bytes_is(&b, "\xef\xbb\xbf")) {
 		gt_linter_report(l, GT_LINT_BOM_RULE, 0, "remove it",
 				 "a byte order mark");
-		gt_linter_edit(l, 0, 3, "");
+		gt_linter_edit(l, GT_LINT_BOM_RULE, 0, 3, "");
 		b.at = 3;
 	}
 	while (b.at < b.len) {

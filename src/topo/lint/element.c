@@ -6,12 +6,12 @@
 #include "topo/lint/linter.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/rat.h"
 #include "base/text.h"
 #include "base/xml.h"
+#include "topo/lint/device.h"
 #include "topo/xml/digest.h"
 #include "topo/graph/model.h"
 
@@ -24,18 +24,22 @@ static const struct gt_lint_place {
 	{"nvlink", {"gpu"}}, {"c2c", {"gpu"}},        {"pcilink", {"pci"}},
 };
 
-/* The attributes that NCCL cannot do without in an element that it uses. */
+/*
+ * The attributes of an element that NCCL uses: those that it cannot do without,
+ * and those for which it asks the machine that it runs on.  Files that clouds
+ * publish leave the latter out.
+ */
 static const struct {
-	const char *name, *attrs[6];
+	const char *name, *attrs[3], *asked[4];
 } gt_lint_needs[] = {
-	{"system", {"version"}},
-	{"cpu", {"numaid", "arch"}},
-	{"pci", {"busid", "class", "link_speed", "link_width"}},
-	{"gpu", {"dev", "sm"}},
-	{"nvlink", {"target", "count", "tclass"}},
-	{"c2c", {"bw", "count"}},
-	{"pcilink", {"target"}},
-	{"net", {"name"}},
+	{"system", {"version"}, {NULL}},
+	{"cpu", {"numaid"}, {"arch"}},
+	{"pci", {"busid"}, {"class", "link_speed", "link_width"}},
+	{"gpu", {NULL}, {"dev", "sm"}},
+	{"nvlink", {"target", "count"}, {"tclass"}},
+	{"c2c", {"bw", "count"}, {NULL}},
+	{"pcilink", {"target"}, {NULL}},
+	{"net", {"name"}, {NULL}},
 };
 
 #define GT_COUNT(a) (sizeof(a) / sizeof((a)[0]))
@@ -51,22 +55,39 @@ static void gt_lint_need(struct gt_linter *l, const struct gt_xml_elem *elem,
 	gt_linter_remedy(l, "add %s", attr);
 }
 
+static void gt_lint_asked(struct gt_linter *l, const struct gt_xml_elem *elem,
+			  const char *attr)
+{
+	if (!gt_xml_attr(elem, attr))
+		gt_linter_report_elem(
+			l, GT_LINT_LEFT_OUT_RULE, elem, NULL,
+			"%s has no %s, for which NCCL asks the machine that it "
+			"runs on",
+			gt_xml_name(elem), attr);
+}
+
 static void gt_lint_needed(struct gt_linter *l, const struct gt_xml_elem *elem)
 {
-	for (size_t i = 0; i < GT_COUNT(gt_lint_needs); i++)
-		for (size_t k = 0; k < 6 && gt_lint_needs[i].attrs[k]; k++)
-			if (gt_xml_is(elem, gt_lint_needs[i].name))
-				gt_lint_need(l, elem,
-					     gt_lint_needs[i].attrs[k]);
+	size_t i = 0;
+
+	while (i < GT_COUNT(gt_lint_needs) &&
+	       !gt_xml_is(elem, gt_lint_needs[i].name))
+		i++;
+	if (i == GT_COUNT(gt_lint_needs))
+		return;
+	for (size_t k = 0; k < 3 && gt_lint_needs[i].attrs[k]; k++)
+		gt_lint_need(l, elem, gt_lint_needs[i].attrs[k]);
+	for (size_t k = 0; k < 4 && gt_lint_needs[i].asked[k]; k++)
+		gt_lint_asked(l, elem, gt_lint_needs[i].asked[k]);
 	if (!gt_xml_is(elem, "cpu") ||
 	    strcmp(gt_xml_text(elem, "arch"), "x86_64"))
 		return;
-	gt_lint_need(l, elem, "vendor");
+	gt_lint_asked(l, elem, "vendor");
 	if (!strcmp(gt_xml_text(elem, "vendor"), "GenuineIntel") ||
 	    !strcmp(gt_xml_text(elem, "vendor"), "CentaurHauls") ||
 	    !strcmp(gt_xml_text(elem, "vendor"), "  Shanghai  ")) {
-		gt_lint_need(l, elem, "familyid");
-		gt_lint_need(l, elem, "modelid");
+		gt_lint_asked(l, elem, "familyid");
+		gt_lint_asked(l, elem, "modelid");
 	}
 }
 
@@ -112,14 +133,15 @@ static void gt_lint_speed(struct gt_linter *l, const struct gt_xml_elem *elem)
 		if (strcmp(gts, known[i][0]))
 			continue;
 		gt_linter_remedy(l, "write '%s'", known[i][1]);
-		gt_linter_edit_attr(l, elem, "link_speed", known[i][1]);
+		gt_linter_edit_attr(l, GT_LINT_SPEED_RULE, elem, "link_speed",
+				    known[i][1]);
 	}
 }
 
 static void gt_lint_width(struct gt_linter *l, const struct gt_xml_elem *elem)
 {
 	const char *width = gt_xml_attr(elem, "link_width");
-	int lanes = width ? atoi(width) : 16;
+	int lanes = width ? gt_lint_int(elem, "link_width") : 16;
 
 	if (lanes > 0 && lanes <= 32 && (lanes == 12 || !(lanes & (lanes - 1))))
 		return;
@@ -148,7 +170,7 @@ static void gt_lint_busid(struct gt_linter *l, const struct gt_xml_elem *elem,
 			      "%s '%s', which NCCL does not find so spelled",
 			      attr, text);
 	gt_linter_remedy(l, "write '%s'", own);
-	gt_linter_edit_attr(l, elem, attr, own);
+	gt_linter_edit_attr(l, GT_LINT_BUSID_RULE, elem, attr, own);
 }
 
 static void gt_lint_class(struct gt_linter *l, const struct gt_xml_elem *elem)
@@ -185,16 +207,29 @@ static void gt_lint_degraded(struct gt_linter *l,
 	const char *text = gt_xml_attr(elem, "gt_cur");
 	struct gt_pci_rate now = gt_model_rate(text);
 	struct gt_rat most = gt_model_gts(gt_xml_text(elem, "link_speed"));
-	int width = atoi(gt_xml_text(elem, "link_width"));
+	int width = gt_lint_int(elem, "link_width");
 	int slow = now.gts.num && most.num && gt_rat_cmp(now.gts, most) < 0 &&
 		   !gt_xml_find(elem, "gpu");
+	int narrow = now.width && width && now.width < width;
+	char runs[GT_RAT_TEXT_MAX], can[GT_RAT_TEXT_MAX];
 
-	if (!slow && !(now.width && width && now.width < width))
+	gt_rat_print(now.gts, runs);
+	gt_rat_print(most, can);
+	if (slow && narrow)
+		gt_linter_report_elem(
+			l, GT_LINT_DEGRADED_RULE, elem, "gt_cur",
+			"link runs at %s GT/s x%d, can do %s GT/s x%d", runs,
+			now.width, can, width);
+	else if (slow)
+		gt_linter_report_elem(l, GT_LINT_DEGRADED_RULE, elem, "gt_cur",
+				      "link runs at %s GT/s, can do %s GT/s",
+				      runs, can);
+	else if (narrow)
+		gt_linter_report_elem(l, GT_LINT_DEGRADED_RULE, elem, "gt_cur",
+				      "link runs at x%d, can do x%d", now.width,
+				      width);
+	else
 		return;
-	gt_linter_report_elem(
-		l, GT_LINT_DEGRADED_RULE, elem, "gt_cur",
-		"the link runs at '%.64s', less than its %.64s x%d", text,
-		gt_xml_text(elem, "link_speed"), width);
 	gt_linter_remedy(l, "seat the card anew, look at the slot");
 }
 
@@ -207,21 +242,22 @@ static void gt_lint_gpu(struct gt_linter *l, const struct gt_xml_elem *elem)
 	if (gt_xml_attr(elem, "rank"))
 		return;
 	gt_linter_report_elem(l, GT_LINT_RANK_RULE, elem, NULL,
-			      "gpu has no rank, and NCCL leaves it out");
+			      "gpu has no rank; NCCL gives one to each that it "
+			      "uses");
 	gt_linter_remedy(l, "add rank=\"%.32s\"", dev ? dev : "0");
 	if (!dev || strlen(dev) > 8 ||
 	    strspn(dev, "0123456789") < strlen(dev) ||
 	    !gt_xml_span(elem, "dev", &at, &len))
 		return;
 	snprintf(value, sizeof(value), "%s\" rank=\"%s", dev, dev);
-	gt_linter_edit(l, at, len, value);
+	gt_linter_edit(l, GT_LINT_RANK_RULE, at, len, value);
 }
 
 static void gt_lint_net(struct gt_linter *l, const struct gt_xml_elem *elem)
 {
 	const char *speed = gt_xml_attr(elem, "speed");
 
-	if (speed && atoi(speed) <= 0) {
+	if (speed && gt_lint_int(elem, "speed") <= 0) {
 		gt_linter_report_elem(
 			l, GT_LINT_NET_SPEED_RULE, elem, "speed",
 			"speed '%.64s', which NCCL takes for 10000", speed);
@@ -241,11 +277,25 @@ static void gt_lint_pci(struct gt_linter *l, const struct gt_xml_elem *elem)
 	gt_lint_degraded(l, elem);
 }
 
+/* Returns whether any element below has GPUs as RCCL describes them. */
+static int gt_lint_is_rccl(const struct gt_xml_elem *up)
+{
+	const struct gt_xml_elem *elem = gt_xml_child(up);
+
+	for (; elem; elem = gt_xml_next(elem))
+		if ((gt_xml_is(elem, "gpu") && gt_xml_attr(elem, "gcn")) ||
+		    gt_lint_is_rccl(elem))
+			return 1;
+	return 0;
+}
+
 static void gt_lint_values(struct gt_linter *l, const struct gt_xml_elem *elem)
 {
 	const char *version = gt_xml_attr(elem, "version");
 
-	if (gt_xml_is(elem, "system") && version && strcmp(version, "1")) {
+	/* RCCL's files are of version 2. */
+	if (gt_xml_is(elem, "system") && version && strcmp(version, "1") &&
+	    (strcmp(version, "2") || !gt_lint_is_rccl(elem))) {
 		gt_linter_report_elem(l, GT_LINT_VERSION_RULE, elem, "version",
 				      "version '%.64s', NCCL reads 1", version);
 		gt_linter_remedy(l, "let 'gtopo detect' write the file anew");

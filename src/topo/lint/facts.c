@@ -10,6 +10,7 @@
 
 #include "base/arena.h"
 #include "base/xml.h"
+#include "topo/lint/device.h"
 
 enum {
 	GT_FACTS_MAX = 4096,
@@ -20,10 +21,14 @@ enum {
 /* A fact is a <pci> element with what it is and what it holds. */
 struct gt_fact {
 	const struct gt_xml_elem *elem, *gpu, *nic;
-	/* vendor and device of the function and of the card */
+	/*
+	 * vendor and device of the function and of the card; NULL where the
+	 * file does not tell, so that nothing is known to be alike
+	 */
 	const char *model;
 	const char *firmware;
 	int peers; /* the number of GPUs whose memory it may read and write */
+	int is_active; /* whether a port of it is up */
 	/* Functions of the same model that have what most of it have. */
 	const struct gt_fact *usual_firmware, *usual_peers;
 };
@@ -32,7 +37,8 @@ struct gt_fact {
 struct gt_facts {
 	struct gt_linter *l;
 	struct gt_fact *all;
-	uint32_t n;
+	const char **models; /* each once */
+	uint32_t n, nmodels;
 	const struct gt_xml_elem *machine; /* <gt_machine>, or NULL */
 };
 
@@ -46,6 +52,18 @@ static int gt_fact_peers(const char *row)
 	return n;
 }
 
+/* Returns the text that stands for a model, the same for all of it. */
+static const char *gt_facts_model(struct gt_facts *f, const char *model)
+{
+	uint32_t i = 0;
+
+	while (i < f->nmodels && model && strcmp(f->models[i], model))
+		i++;
+	if (i == f->nmodels && model)
+		f->models[f->nmodels++] = model;
+	return model ? f->models[i] : NULL;
+}
+
 static void gt_facts_add(struct gt_facts *f, const struct gt_xml_elem *elem)
 {
 	struct gt_fact *fact = &f->all[f->n];
@@ -55,15 +73,20 @@ static void gt_facts_add(struct gt_facts *f, const struct gt_xml_elem *elem)
 	fact->elem = elem;
 	fact->gpu = gt_xml_find(elem, "gpu");
 	fact->nic = gt_xml_find(elem, "nic");
-	fact->model = gt_arena_printf(f->l->arena, "%s:%s %s:%s",
-				      gt_xml_text(elem, "vendor"),
-				      gt_xml_text(elem, "device"),
-				      gt_xml_text(elem, "subsystem_vendor"),
-				      gt_xml_text(elem, "subsystem_device"));
+	if (*gt_xml_text(elem, "vendor") && *gt_xml_text(elem, "device")) {
+		fact->model = gt_arena_printf(
+			f->l->arena, "%s:%s %s:%s", gt_xml_text(elem, "vendor"),
+			gt_xml_text(elem, "device"),
+			gt_xml_text(elem, "subsystem_vendor"),
+			gt_xml_text(elem, "subsystem_device"));
+		f->l->failed |= !fact->model;
+		fact->model = gt_facts_model(f, fact->model);
+	}
 	fact->firmware =
 		gt_xml_text(fact->gpu ? fact->gpu : fact->nic, "gt_firmware");
 	fact->peers = gt_fact_peers(gt_xml_text(fact->gpu, "gt_p2p"));
-	f->l->failed |= !fact->model;
+	fact->is_active =
+		strstr(gt_xml_text(fact->nic, "gt_state"), "active") != NULL;
 	f->n++;
 }
 
@@ -78,6 +101,11 @@ static void gt_facts_collect(struct gt_facts *f, const struct gt_xml_elem *up)
 	}
 }
 
+static int gt_fact_same_model(const struct gt_fact *a, const struct gt_fact *b)
+{
+	return a == b || (a->model && a->model == b->model);
+}
+
 static void gt_fact_hidden(struct gt_facts *f, const struct gt_fact *fact)
 {
 	const char *by = gt_xml_text(fact->gpu, "gt_hidden");
@@ -85,23 +113,21 @@ static void gt_fact_hidden(struct gt_facts *f, const struct gt_fact *fact)
 
 	if (*by) {
 		gt_linter_report_elem(f->l, GT_LINT_GPU_HIDDEN_RULE, fact->gpu,
-				      "gt_hidden", "a GPU that %.64s hides",
-				      by);
+				      "gt_hidden", "hidden by %.64s", by);
 		return;
 	}
-	if (fact->gpu)
+	if (fact->gpu || !gt_lint_has_gpu_class(fact->elem))
 		return;
 	while (i < f->n &&
-	       !(f->all[i].gpu && !strcmp(f->all[i].model, fact->model)))
+	       !(f->all[i].gpu && gt_fact_same_model(&f->all[i], fact)))
 		i++;
 	if (i == f->n)
 		return;
-	gt_linter_report_elem(
-		f->l, GT_LINT_GPU_LOST_RULE, fact->elem, NULL,
-		"a GPU that does not answer, where others of its model "
-		"do");
-	gt_linter_remedy(f->l, "look at 'nvidia-smi', and at what the "
-			       "container was given");
+	gt_linter_report_elem(f->l, GT_LINT_GPU_LOST_RULE, fact->elem, NULL,
+			      "does not answer, where others of its model do");
+	gt_linter_remedy(
+		f->l, "look at '%s', and at what the container was given",
+		gt_lint_is_amd_gpu(fact->elem) ? "amd-smi list" : "nvidia-smi");
 }
 
 static void gt_fact_mig(struct gt_facts *f, const struct gt_fact *fact)
@@ -109,8 +135,7 @@ static void gt_fact_mig(struct gt_facts *f, const struct gt_fact *fact)
 	if (*gt_xml_text(fact->gpu, "gt_mig") == '1')
 		gt_linter_report_elem(
 			f->l, GT_LINT_MIG_RULE, fact->gpu, "gt_mig",
-			"a GPU cut into instances, which reach no "
-			"other GPU");
+			"cut into instances, which reach no other GPU");
 }
 
 static int gt_fact_same_firmware(const struct gt_fact *a,
@@ -137,11 +162,11 @@ static const struct gt_fact *gt_fact_usual(const struct gt_facts *f,
 	uint32_t most = 0, count;
 
 	for (uint32_t i = 0; i < f->n; i++) {
-		if (strcmp(f->all[i].model, like->model))
+		if (!gt_fact_same_model(&f->all[i], like))
 			continue;
 		count = 0;
 		for (uint32_t k = 0; k < f->n; k++)
-			count += !strcmp(f->all[k].model, like->model) &&
+			count += gt_fact_same_model(&f->all[k], like) &&
 				 same(&f->all[i], &f->all[k]);
 		if (count > most) {
 			most = count;
@@ -161,7 +186,7 @@ static void gt_facts_usual(struct gt_facts *f)
 		struct gt_fact *fact = &f->all[i];
 		uint32_t k = 0;
 
-		while (strcmp(f->all[k].model, fact->model))
+		while (!gt_fact_same_model(&f->all[k], fact))
 			k++;
 		if (k < i) {
 			fact->usual_firmware = f->all[k].usual_firmware;
@@ -244,8 +269,7 @@ static void gt_fact_acs(struct gt_facts *f, const struct gt_xml_elem *above)
 	for (; pci; pci = gt_xml_next(pci)) {
 		if (!gt_xml_is(pci, "pci"))
 			continue;
-		gpu |= !strncmp(gt_xml_text(pci, "class"), "0x03", 4) ||
-		       !strncmp(gt_xml_text(pci, "class"), "0x12", 4);
+		gpu |= gt_lint_has_gpu_class(pci);
 		if (!first &&
 		    strtoul(gt_xml_text(pci, "gt_port_acs"), NULL, 16) &
 			    GT_ACS_REDIRECT)
@@ -259,11 +283,6 @@ static void gt_fact_acs(struct gt_facts *f, const struct gt_xml_elem *above)
 		"up to the processor",
 		gt_xml_text(above, "busid"));
 	gt_linter_remedy(f->l, "turn access control (ACS) off in the firmware");
-}
-
-static int gt_fact_is_active(const struct gt_fact *fact)
-{
-	return strstr(gt_xml_text(fact->nic, "gt_state"), "active") != NULL;
 }
 
 /*
@@ -289,13 +308,13 @@ static void gt_fact_port(struct gt_facts *f, const struct gt_fact *fact)
 	const struct gt_fact *up = NULL;
 
 	if (!gt_xml_attr(fact->nic, "gt_state") || !net ||
-	    atoi(gt_xml_text(net, "port")) < 1)
+	    gt_lint_int(net, "port") < 1)
 		return;
 	for (uint32_t i = 0; i < f->n; i++) {
 		const struct gt_fact *other = &f->all[i];
 
-		if (!other->nic || strcmp(other->model, fact->model) ||
-		    !gt_fact_is_active(other))
+		if (!other->nic || !gt_fact_same_model(other, fact) ||
+		    !other->is_active)
 			continue;
 		if (gt_fact_same_card(other, fact))
 			return;
@@ -303,10 +322,10 @@ static void gt_fact_port(struct gt_facts *f, const struct gt_fact *fact)
 	}
 	if (!up)
 		return;
-	gt_linter_report_elem(
-		f->l, GT_LINT_PORT_DOWN_RULE, fact->nic, "gt_state",
-		"'%.64s' is '%.64s', where others of its model are up",
-		gt_xml_text(net, "name"), gt_xml_text(fact->nic, "gt_state"));
+	gt_linter_report_elem(f->l, GT_LINT_PORT_DOWN_RULE, fact->nic,
+			      "gt_state",
+			      "state '%.64s', where others of its model are up",
+			      gt_xml_text(fact->nic, "gt_state"));
 	gt_linter_remedy(f->l, "look at cable, switch and 'ibstat'");
 }
 
@@ -346,9 +365,10 @@ static void gt_facts_gdr(struct gt_facts *f)
 		const struct gt_xml_elem *net =
 			nic ? gt_xml_find(nic, "net") : NULL;
 
-		nvidia |=
-			f->all[i].gpu && !strncmp(f->all[i].model, "0x10de", 6);
-		if (!net || atoi(gt_xml_text(net, "port")) < 1)
+		nvidia |= f->all[i].gpu &&
+			  !strcmp(gt_xml_text(f->all[i].elem, "vendor"),
+				  "0x10de");
+		if (!net || gt_lint_int(net, "port") < 1)
 			continue;
 		rdma = 1;
 		able |= *gt_xml_text(nic, "gt_dmabuf") != '0';
@@ -381,7 +401,7 @@ static void gt_facts_look(struct gt_facts *f)
 		}
 		if (fact->nic) {
 			gt_fact_card(f, fact);
-			if (!gt_fact_is_active(fact))
+			if (!fact->is_active)
 				gt_fact_port(f, fact);
 		}
 	}
@@ -395,7 +415,8 @@ void gt_lint_facts(struct gt_linter *l, const struct gt_xml *xml)
 	struct gt_facts f = {.l = l};
 
 	f.all = gt_arena_array(l->arena, GT_FACTS_MAX, sizeof(*f.all));
-	l->failed |= !f.all;
+	f.models = gt_arena_array(l->arena, GT_FACTS_MAX, sizeof(*f.models));
+	l->failed |= !f.all || !f.models;
 	if (l->failed || !gt_xml_is(root, "system"))
 		return;
 	f.machine = gt_xml_find(root, "gt_machine");

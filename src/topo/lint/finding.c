@@ -3,6 +3,8 @@
  */
 #include "topo/lint/finding.h"
 
+#include <string.h>
+
 static const struct {
 	const char *name;
 	enum gt_lint_severity severity;
@@ -14,6 +16,14 @@ static const struct {
 const char *gt_lint_rule_name(enum gt_lint_rule rule)
 {
 	return gt_lint_rules[rule].name;
+}
+
+int gt_lint_rule_find(const char *name)
+{
+	for (int i = 0; i < GT_NLINTRULES; i++)
+		if (!strcmp(gt_lint_rules[i].name, name))
+			return i;
+	return -1;
 }
 
 enum gt_lint_severity gt_lint_rule_severity(enum gt_lint_rule rule)

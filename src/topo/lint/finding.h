@@ -1,6 +1,6 @@
 /*
- * Lists what lint finds in a file: findings of the rules of lint.def, and edits
- * that repair some of them.
+ * Lists what lint finds in a file: findings of the rules of lint.def, each with
+ * its place and the device it is about, and edits that repair some of them.
  */
 #ifndef GT_TOPO_LINT_FINDING_H
 #define GT_TOPO_LINT_FINDING_H
@@ -22,6 +22,12 @@ struct gt_lint_finding {
 	const char *where; /* "file:line:column" */
 	const char *text;
 	const char *remedy; /* or NULL */
+	/*
+	 * The device that the finding is about, "GPU0", "mlx5_0" or "switch",
+	 * its bus id and the slot it is in; each is NULL if it is not known.
+	 */
+	const char *device, *bus_id, *slot;
+	int is_repaired; /* by an edit */
 };
 
 /* A repair is the text that is to replace these bytes. */
@@ -33,6 +39,7 @@ struct gt_lint_edit {
 /* The findings of a file, in its order; memory is the arena's. */
 struct gt_lint {
 	const char *name;
+	const char *host; /* the machine's name if the file tells it, or NULL */
 	const char *text;
 	size_t len;
 	struct gt_lint_finding *findings;
@@ -42,6 +49,8 @@ struct gt_lint {
 };
 
 const char *gt_lint_rule_name(enum gt_lint_rule rule);
+/* Returns the rule of that name, or -1. */
+int gt_lint_rule_find(const char *name);
 enum gt_lint_severity gt_lint_rule_severity(enum gt_lint_rule rule);
 const char *gt_lint_severity_name(enum gt_lint_severity severity);
 

@@ -1,89 +1,17 @@
 /*
  * Applies the rules that need several elements: ids that appear twice, links
- * narrower than others of the model have, NVLinks that only one end lists,
- * devices on no NUMA node.
+ * narrower than others of the model have, switches slower than what is below
+ * them, devices on no NUMA node.
  */
 #include "topo/lint/linter.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/arena.h"
 #include "base/rat.h"
 #include "base/xml.h"
-#include "topo/xml/digest.h"
-#include "topo/graph/model.h"
-
-enum { GT_LINT_MAX_DEVS = 4096 };
-
-/* A device is a <pci> element, or a <net>. */
-struct gt_lint_dev {
-	const struct gt_xml_elem *elem;
-	const struct gt_xml_elem *pci; /* of a port: its card, or NULL */
-	/* the normalized bus id; of a port NULL */
-	const char *key;
-	const char *kind; /* vendor and device, "0x10de:0x2330" */
-	int lanes, nvlinks;
-	/* the values that most of its model have */
-	int usual_lanes, usual_nvlinks;
-};
-
-struct gt_lint_graph {
-	struct gt_linter *l;
-	struct gt_lint_dev *pcis, *nets;
-	uint32_t npcis, nnets;
-};
-
-static void gt_lint_collect_pci(struct gt_lint_graph *g,
-				const struct gt_xml_elem *elem)
-{
-	struct gt_lint_dev *dev = &g->pcis[g->npcis];
-	const struct gt_xml_elem *gpu = gt_xml_find(elem, "gpu");
-	const struct gt_xml_elem *link = gpu ? gt_xml_child(gpu) : NULL;
-	const char *bus = gt_xml_text(elem, "busid");
-
-	if (g->npcis == GT_LINT_MAX_DEVS)
-		return;
-	dev->elem = elem;
-	dev->key = gt_bus_id_normalize_dup(g->l->arena, bus);
-	dev->kind = gt_arena_printf(g->l->arena, "%s:%s",
-				    gt_xml_text(elem, "vendor"),
-				    gt_xml_text(elem, "device"));
-	dev->lanes = atoi(gt_xml_text(elem, "link_width"));
-	for (; link; link = gt_xml_next(link))
-		if (gt_xml_is(link, "nvlink"))
-			dev->nvlinks += atoi(gt_xml_text(link, "count"));
-	g->l->failed |= !dev->key || !dev->kind;
-	g->npcis++;
-}
-
-static void gt_lint_collect(struct gt_lint_graph *g,
-			    const struct gt_xml_elem *up)
-{
-	const struct gt_xml_elem *elem = gt_xml_child(up), *card;
-
-	for (; elem; elem = gt_xml_next(elem)) {
-		if (gt_xml_is(elem, "pci")) {
-			gt_lint_collect_pci(g, elem);
-		} else if (gt_xml_is(elem, "net") &&
-			   g->nnets < GT_LINT_MAX_DEVS) {
-			card = gt_xml_parent(up);
-			g->nets[g->nnets].elem = elem;
-			g->nets[g->nnets++].pci =
-				card && gt_xml_is(card, "pci") ? card : NULL;
-		}
-		gt_lint_collect(g, elem);
-	}
-}
-
-static const struct gt_lint_dev *gt_lint_find(const struct gt_lint_graph *g,
-					      const char *key)
-{
-	for (uint32_t i = 0; i < g->npcis; i++)
-		if (!strcmp(g->pcis[i].key, key))
-			return &g->pcis[i];
-	return NULL;
-}
+#include "topo/lint/device.h"
+#include "topo/lint/inventory.h"
+#include "topo/lint/links.h"
 
 /*
  * Tells of bus ids that appear twice.  Real files repeat a bridge beside
@@ -103,32 +31,38 @@ static void gt_lint_bus_twice(struct gt_lint_graph *g)
 	}
 }
 
-static int gt_lint_is_gpu(const struct gt_lint_dev *dev)
-{
-	return gt_xml_find(dev->elem, "gpu") != NULL;
-}
-
 static int gt_lint_is_nic(const struct gt_lint_dev *dev)
 {
 	return gt_xml_find(dev->elem, "nic") != NULL;
 }
 
-/* Returns how many lanes, or NVLinks, most of a device's model have. */
+static int gt_lint_same_kind(const struct gt_lint_dev *a,
+			     const struct gt_lint_dev *b)
+{
+	return a == b || (a->kind && a->kind == b->kind);
+}
+
+/*
+ * Returns how many lanes, or NVLinks, most of a device's model have.  Dies of
+ * AMD's cards differ in their links by design, half and half, so of those more
+ * than half must have a number.
+ */
 static int gt_lint_usual(const struct gt_lint_graph *g,
 			 const struct gt_lint_dev *like, int nvlinks)
 {
 	int best = 0;
-	uint32_t most = 0, count;
+	uint32_t most = 0, count, all = 0;
 
 	for (uint32_t i = 0; i < g->npcis; i++) {
 		const struct gt_lint_dev *dev = &g->pcis[i];
 		int value = nvlinks ? dev->nvlinks : dev->lanes;
 
-		if (strcmp(dev->kind, like->kind))
+		if (!gt_lint_same_kind(dev, like))
 			continue;
+		all++;
 		count = 0;
 		for (uint32_t k = 0; k < g->npcis; k++)
-			count += !strcmp(g->pcis[k].kind, like->kind) &&
+			count += gt_lint_same_kind(&g->pcis[k], like) &&
 				 (nvlinks ? g->pcis[k].nvlinks
 					  : g->pcis[k].lanes) == value;
 		if (count > most || (count == most && value > best)) {
@@ -136,6 +70,8 @@ static int gt_lint_usual(const struct gt_lint_graph *g,
 			best = value;
 		}
 	}
+	if (nvlinks && gt_lint_is_amd_gpu(like->elem) && 2 * most <= all)
+		return 0;
 	return best;
 }
 
@@ -149,7 +85,7 @@ static void gt_lint_usuals(struct gt_lint_graph *g)
 		struct gt_lint_dev *dev = &g->pcis[i];
 		uint32_t k = 0;
 
-		while (strcmp(g->pcis[k].kind, dev->kind))
+		while (!gt_lint_same_kind(&g->pcis[k], dev))
 			k++;
 		dev->usual_lanes = k < i ? g->pcis[k].usual_lanes
 					 : gt_lint_usual(g, dev, 0);
@@ -161,7 +97,7 @@ static void gt_lint_usuals(struct gt_lint_graph *g)
 static void gt_lint_fewer(struct gt_lint_graph *g,
 			  const struct gt_lint_dev *dev)
 {
-	int gpu = gt_lint_is_gpu(dev), usual = dev->usual_lanes;
+	int gpu = dev->gpu != NULL, usual = dev->usual_lanes;
 
 	if (!gpu && !gt_lint_is_nic(dev))
 		return;
@@ -175,174 +111,124 @@ static void gt_lint_fewer(struct gt_lint_graph *g,
 		gt_linter_remedy(g->l, "seat the card anew, look at the slot");
 	}
 	/* Where the file tells which links are down, that finding is enough. */
-	usual = gpu && !gt_lint_nvlinks_down(gt_xml_find(dev->elem, "gpu"))
-			? dev->usual_nvlinks
-			: 0;
+	usual = gpu && !gt_lint_nvlinks_down(dev->gpu) ? dev->usual_nvlinks : 0;
 	if (dev->nvlinks < usual) {
 		gt_linter_report_elem(
 			g->l, GT_LINT_NVLINK_FEWER_RULE, dev->elem, NULL,
-			"GPU with %d NVLinks, where others of model %s "
-			"have %d",
-			dev->nvlinks, dev->kind, usual);
-		gt_linter_remedy(g->l, "look at 'nvidia-smi nvlink -s'");
+			"%d %ss, where others of model %s have %d",
+			dev->nvlinks, gt_lint_link_word(dev), dev->kind, usual);
+		gt_linter_remedy(g->l, gt_lint_is_amd_gpu(dev->elem)
+					       ? "look at 'amd-smi xgmi'"
+					       : "look at 'nvidia-smi nvlink "
+						 "-s'");
 	}
 }
 
-static struct gt_rat gt_lint_rate(const struct gt_xml_elem *pci)
+/* Returns whether two switches have alike devices below, at the same depth. */
+static int gt_lint_same_switch(const struct gt_lint_dev *a,
+			       const struct gt_lint_dev *b)
 {
-	struct gt_rat rate = GT_RAT(0, 1);
-	int lanes = atoi(gt_xml_text(pci, "link_width"));
-
-	gt_rat_mul(gt_model_gts(gt_xml_text(pci, "link_speed")),
-		   GT_RAT(lanes > 0 ? lanes : 0, 1), &rate);
-	return rate;
+	return a->quickest && b->quickest && !gt_rat_cmp(a->down, b->down) &&
+	       !strncmp(gt_xml_text(a->quickest, "class"),
+			gt_xml_text(b->quickest, "class"), 6) &&
+	       a->depth == b->depth;
 }
 
 /*
- * Tells of a switch whose own link carries less, in GT/s times lanes, than that
- * of one device below it.  What had to be assumed of a link says nothing.
+ * Returns whether at least as many other switches of its kind are not slower
+ * than the devices below them.  Where fewer are, the machine was built so.
  */
+static int gt_lint_is_odd_switch(const struct gt_lint_graph *g,
+				 const struct gt_lint_dev *dev)
+{
+	uint32_t slow = 0, quick = 0;
+
+	for (uint32_t i = 0; i < g->npcis; i++) {
+		const struct gt_lint_dev *other = &g->pcis[i];
+
+		if (!gt_lint_same_switch(other, dev))
+			continue;
+		slow += gt_rat_cmp(other->up, other->down) < 0;
+		quick += gt_rat_cmp(other->up, other->down) >= 0;
+	}
+	return quick >= slow;
+}
+
+/* Tells of a switch whose own link carries less than that of a device below. */
 static void gt_lint_switch(struct gt_lint_graph *g,
 			   const struct gt_lint_dev *dev)
 {
-	struct gt_rat up = gt_lint_rate(dev->elem), down;
-	const struct gt_xml_elem *below = gt_xml_child(dev->elem);
+	const char *below;
 
-	if (strstr(gt_xml_text(dev->elem, "gt_assumed"), "link_"))
+	if (!dev->quickest || gt_rat_cmp(dev->up, dev->down) >= 0)
 		return;
-	for (; below && up.num; below = gt_xml_next(below)) {
-		if (!gt_xml_is(below, "pci"))
-			continue;
-		down = gt_lint_rate(below);
-		if (gt_rat_cmp(up, down) >= 0)
-			continue;
+	below = gt_xml_text(dev->quickest, "busid");
+	if (gt_lint_is_odd_switch(g, dev))
 		gt_linter_report_elem(
 			g->l, GT_LINT_NARROW_SWITCH_RULE, dev->elem,
 			"link_speed",
-			"the link up is slower than that of '%.32s' "
-			"below",
-			gt_xml_text(below, "busid"));
-		return;
-	}
-}
-
-static int gt_lint_links(const struct gt_lint_graph *g,
-			 const struct gt_lint_dev *from, const char *to)
-{
-	const struct gt_xml_elem *gpu = gt_xml_find(from->elem, "gpu");
-	const struct gt_xml_elem *link = gpu ? gt_xml_child(gpu) : NULL;
-	const char *target;
-	int count = 0;
-
-	for (; link; link = gt_xml_next(link)) {
-		target = gt_bus_id_normalize_dup(g->l->arena,
-						 gt_xml_text(link, "target"));
-		if (gt_xml_is(link, "nvlink") && target && !strcmp(target, to))
-			count += atoi(gt_xml_text(link, "count"));
-	}
-	return count;
-}
-
-/* Compares an NVLink to another GPU with what that one says. */
-static void gt_lint_peer(struct gt_lint_graph *g, const struct gt_lint_dev *dev,
-			 const struct gt_lint_dev *peer,
-			 const struct gt_xml_elem *link)
-{
-	int there = gt_lint_links(g, dev, peer->key);
-	int back = gt_lint_links(g, peer, dev->key);
-
-	if (peer == dev)
-		gt_linter_report_elem(g->l, GT_LINT_NVLINK_SELF_RULE, link,
-				      "target", "an NVLink to the GPU itself");
-	else if (!back)
-		gt_linter_report_elem(g->l, GT_LINT_NVLINK_ONE_SIDED_RULE, link,
-				      "target", "'%s' has no NVLink back",
-				      peer->key);
-	else if (there > back)
-		gt_linter_report_elem(g->l, GT_LINT_NVLINK_COUNT_RULE, link,
-				      "count",
-				      "%d NVLinks to '%s', which has %d back",
-				      there, peer->key, back);
-}
-
-static void gt_lint_nvlink(struct gt_lint_graph *g,
-			   const struct gt_lint_dev *dev,
-			   const struct gt_xml_elem *link)
-{
-	const char *text = gt_xml_text(link, "target");
-	const char *target = gt_bus_id_normalize_dup(g->l->arena, text);
-	const char *tclass = gt_xml_text(link, "tclass");
-	const struct gt_lint_dev *peer;
-
-	if (!target || !gt_xml_attr(link, "target"))
-		return;
-	if (atoi(gt_xml_text(link, "count")) <= 0) {
-		gt_linter_report_elem(g->l, GT_LINT_NVLINK_COUNT_RULE, link,
-				      "count", "count '%.64s' of NVLinks",
-				      gt_xml_text(link, "count"));
-		return;
-	}
-	peer = gt_lint_find(g, target);
-	if (peer && gt_lint_is_gpu(peer))
-		gt_lint_peer(g, dev, peer, link);
-	else if (strncmp(target, "fffffff", 7) && strncmp(tclass, "0x06800", 7))
+			"the link up is slower than that of '%.32s' below, "
+			"which those of other switches are not",
+			below);
+	else
 		gt_linter_report_elem(
-			g->l, GT_LINT_NVLINK_NOWHERE_RULE, link, "target",
-			"target '%.64s' is no GPU of this file", text);
+			g->l, GT_LINT_SLOW_SWITCHES_RULE, dev->elem,
+			"link_speed",
+			"the link up is slower than that of '%.32s' below, on "
+			"every such switch",
+			below);
+}
+
+/* Returns whether two ports may have the same id of this sort. */
+static int gt_lint_may_share(const struct gt_lint_net *a,
+			     const struct gt_lint_net *b, int sort)
+{
+	/* Ports and functions of a card share its guid. */
+	if (sort == GT_LINT_NET_GUID)
+		return !a->pci || !b->pci || !strncmp(a->card, b->card, 10);
+	/* A device with several ports has one name. */
+	return sort == GT_LINT_NET_NAME && a->pci == b->pci;
 }
 
 /* Tells of a port whose number, name or guid another one has, too. */
-static void gt_lint_net_twice(struct gt_lint_graph *g, uint32_t i)
+static void gt_lint_net_twice(struct gt_lint_graph *g, uint32_t i, int sort)
 {
 	static const struct {
 		const char *attr;
 		enum gt_lint_rule rule;
-	} once[] = {{"dev", GT_LINT_NET_DEV_TWICE_RULE},
-		    {"name", GT_LINT_NET_NAME_TWICE_RULE},
-		    {"guid", GT_LINT_GUID_TWICE_RULE}};
-	const struct gt_lint_dev *net = &g->nets[i];
+	} once[] = {
+		[GT_LINT_NET_DEV] = {"dev", GT_LINT_NET_DEV_TWICE_RULE},
+		[GT_LINT_NET_NAME] = {"name", GT_LINT_NET_NAME_TWICE_RULE},
+		[GT_LINT_NET_GUID] = {"guid", GT_LINT_GUID_TWICE_RULE},
+	};
+	const struct gt_lint_net *net = &g->nets[i], *old;
+	const char *id = net->ids[sort];
 
-	for (int k = 0; k < 3; k++)
-		for (uint32_t j = 0; j < i; j++) {
-			const struct gt_lint_dev *old = &g->nets[j];
-			const char *a = gt_xml_attr(net->elem, once[k].attr);
-			const char *b = gt_xml_attr(old->elem, once[k].attr);
-
-			if (!a || !b || !*a || strcmp(a, b))
-				continue;
-			/* Ports and functions of a card share its guid. */
-			if (k == 2 &&
-			    (!net->pci || !old->pci ||
-			     !strncmp(gt_xml_text(net->pci, "busid"),
-				      gt_xml_text(old->pci, "busid"), 10)))
-				continue;
-			/* A device with several ports has one name. */
-			if (k == 1 && net->pci == old->pci)
-				continue;
-			gt_linter_report_elem(
-				g->l, once[k].rule, net->elem, once[k].attr,
-				"%s '%.64s' again, first on line %u",
-				once[k].attr, a, gt_xml_line(old->elem));
-			break;
-		}
+	for (uint32_t j = 0; j < i && *id; j++) {
+		old = &g->nets[j];
+		if (strcmp(id, old->ids[sort]) ||
+		    gt_lint_may_share(net, old, sort))
+			continue;
+		gt_linter_report_elem(
+			g->l, once[sort].rule, net->elem, once[sort].attr,
+			"%s '%.64s' again, first on line %u", once[sort].attr,
+			id, gt_xml_line(old->elem));
+		return;
+	}
 }
 
 static void gt_lint_rank_twice(struct gt_lint_graph *g, uint32_t i)
 {
-	const struct gt_xml_elem *gpu = gt_xml_find(g->pcis[i].elem, "gpu");
-	const char *rank = gpu ? gt_xml_attr(gpu, "rank") : NULL, *other;
+	const struct gt_lint_dev *dev = &g->pcis[i], *old;
 
-	for (uint32_t j = 0; rank && j < i; j++) {
-		const struct gt_xml_elem *old =
-			gt_xml_find(g->pcis[j].elem, "gpu");
-
-		other = old ? gt_xml_attr(old, "rank") : NULL;
-		if (!other || strcmp(rank, other))
+	for (uint32_t j = 0; dev->rank && j < i; j++) {
+		old = &g->pcis[j];
+		if (!old->rank || strcmp(dev->rank, old->rank))
 			continue;
-		gt_linter_report_elem(g->l, GT_LINT_RANK_TWICE_RULE, gpu,
+		gt_linter_report_elem(g->l, GT_LINT_RANK_TWICE_RULE, dev->gpu,
 				      "rank",
 				      "rank '%.64s' again, first on line %u",
-				      rank, gt_xml_line(old));
+				      dev->rank, gt_xml_line(old->gpu));
 		return;
 	}
 }
@@ -356,7 +242,7 @@ static void gt_lint_numa(struct gt_lint_graph *g,
 	for (lost = NULL; cpu; cpu = gt_xml_next(cpu)) {
 		if (!gt_xml_is(cpu, "cpu"))
 			continue;
-		if (atoi(gt_xml_text(cpu, "numaid")) < 0 && gt_xml_child(cpu))
+		if (gt_lint_int(cpu, "numaid") < 0 && gt_xml_child(cpu))
 			lost = cpu;
 		else
 			known++;
@@ -369,39 +255,23 @@ static void gt_lint_numa(struct gt_lint_graph *g,
 	gt_linter_remedy(g->l, "let the firmware say where its slots are");
 }
 
-static void gt_lint_pcis(struct gt_lint_graph *g)
-{
-	for (uint32_t i = 0; i < g->npcis; i++) {
-		const struct gt_lint_dev *dev = &g->pcis[i];
-		const struct gt_xml_elem *gpu = gt_xml_find(dev->elem, "gpu");
-		const struct gt_xml_elem *link = gpu ? gt_xml_child(gpu) : NULL;
-
-		gt_lint_fewer(g, dev);
-		gt_lint_switch(g, dev);
-		gt_lint_rank_twice(g, i);
-		for (; link; link = gt_xml_next(link))
-			if (gt_xml_is(link, "nvlink"))
-				gt_lint_nvlink(g, dev, link);
-	}
-}
-
 void gt_lint_graph(struct gt_linter *l, const struct gt_xml *xml)
 {
 	struct gt_lint_graph g = {.l = l};
 	const struct gt_xml_elem *root = gt_xml_root(xml);
 
-	g.pcis = gt_arena_array(l->arena, GT_LINT_MAX_DEVS, sizeof(*g.pcis));
-	g.nets = gt_arena_array(l->arena, GT_LINT_MAX_DEVS, sizeof(*g.nets));
-	l->failed |= !g.pcis || !g.nets;
-	if (l->failed || !gt_xml_is(root, "system"))
-		return;
-	gt_lint_collect(&g, root);
-	if (l->failed)
+	if (l->failed || !gt_xml_is(root, "system") || !gt_lint_list(&g, root))
 		return;
 	gt_lint_usuals(&g);
 	gt_lint_bus_twice(&g);
-	gt_lint_pcis(&g);
+	gt_lint_links(&g);
+	for (uint32_t i = 0; i < g.npcis; i++) {
+		gt_lint_fewer(&g, &g.pcis[i]);
+		gt_lint_switch(&g, &g.pcis[i]);
+		gt_lint_rank_twice(&g, i);
+	}
 	for (uint32_t i = 0; i < g.nnets; i++)
-		gt_lint_net_twice(&g, i);
+		for (int sort = 0; sort < GT_LINT_NET_IDS; sort++)
+			gt_lint_net_twice(&g, i, sort);
 	gt_lint_numa(&g, root);
 }

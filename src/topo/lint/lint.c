@@ -31,6 +31,16 @@ int gt_lint_worst(const struct gt_lint *lint)
 	return worst;
 }
 
+void gt_lint_leave_out(struct gt_lint *lint, const char ignored[GT_NLINTRULES])
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < lint->nfindings; i++)
+		if (!ignored[lint->findings[i].rule])
+			lint->findings[kept++] = lint->findings[i];
+	lint->nfindings = kept;
+}
+
 static int gt_lint_order(const void *left, const void *right)
 {
 	const struct gt_lint_finding *a = left, *b = right;
@@ -45,6 +55,20 @@ static int gt_lint_edit_order(const void *left, const void *right)
 	const struct gt_lint_edit *a = left, *b = right;
 
 	return (a->at > b->at) - (a->at < b->at);
+}
+
+/*
+ * Tells what a reader complains of.  Memory that ran out is no fault of the
+ * file.
+ */
+static void gt_lint_complain(struct gt_linter *l, const struct gt_err *err)
+{
+	if (err->code == GT_EINPUT)
+		gt_linter_add(l, (struct gt_lint_finding){.at = SIZE_MAX},
+			      err->where[0] ? err->where : l->lint->name,
+			      err->text);
+	else
+		l->failed = 1;
 }
 
 /* Tells of what gtopo itself does not read, unless that was already said. */
@@ -65,8 +89,7 @@ static void gt_lint_read(struct gt_linter *l)
 			    GT_LINT_NOTE &&
 		    !strcmp(lint->findings[i].where, err.where))
 			return;
-	gt_linter_add(l, (struct gt_lint_finding){.at = SIZE_MAX},
-		      err.where[0] ? err.where : lint->name, err.text);
+	gt_lint_complain(l, &err);
 }
 
 /*
@@ -80,9 +103,7 @@ static void gt_lint_cluster(struct gt_linter *l, const struct gt_xml *xml)
 
 	gt_err_init(&err);
 	if (gt_cluster_from_xml(xml, GT_RATES_NCCL, &cluster, &err))
-		gt_linter_add(l, (struct gt_lint_finding){.at = SIZE_MAX},
-			      err.where[0] ? err.where : l->lint->name,
-			      err.text);
+		gt_lint_complain(l, &err);
 	else
 		gt_cluster_free(cluster);
 }
@@ -96,8 +117,7 @@ static void gt_lint_run(struct gt_linter *l)
 	gt_err_init(&err);
 	if (gt_xml_parse(lint->name, lint->text, lint->len, &xml, &err)) {
 		gt_lint_bytes(l);
-		gt_linter_add(l, (struct gt_lint_finding){.at = SIZE_MAX},
-			      err.where, err.text);
+		gt_lint_complain(l, &err);
 	} else if (gt_xml_is(gt_xml_root(xml), "cluster")) {
 		gt_lint_cluster(l, xml);
 		gt_xml_free(xml);
@@ -126,14 +146,21 @@ int gt_lint_text(const char *name, const char *text, size_t len,
 
 	memset(lint, 0, sizeof(*lint));
 	lint->name = gt_arena_strdup(arena, name);
-	if (!copy || !lint->name)
-		return gt_err_nomem(err);
+	if (!copy || !lint->name) {
+		gt_err_nomem(err);
+		gt_err_at(err, "%s", name);
+		return GT_ESYS;
+	}
 	if (len)
 		memcpy(copy, text, len);
 	lint->text = copy;
 	lint->len = len;
 	gt_lint_run(&l);
-	return l.failed ? gt_err_nomem(err) : GT_OK;
+	if (!l.failed)
+		return GT_OK;
+	gt_err_nomem(err);
+	gt_err_at(err, "%s", lint->name);
+	return GT_ESYS;
 }
 
 int gt_lint_file(const char *path, struct gt_arena *arena, struct gt_lint *lint,
@@ -146,6 +173,8 @@ int gt_lint_file(const char *path, struct gt_arena *arena, struct gt_lint *lint,
 	if (!rc)
 		rc = gt_lint_text(name, text.text, text.len, arena, lint, err);
 	gt_buf_release(&text);
+	if (rc)
+		gt_err_at(err, "%s", name);
 	return rc;
 }
 

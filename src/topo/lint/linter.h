@@ -6,6 +6,8 @@
 #ifndef GT_TOPO_LINT_LINTER_H
 #define GT_TOPO_LINT_LINTER_H
 
+#include <stddef.h>
+
 #include "topo/lint/finding.h"
 
 struct gt_arena;
@@ -17,6 +19,8 @@ struct gt_linter {
 	struct gt_arena *arena;
 	uint32_t seen[GT_NLINTRULES]; /* findings of each rule so far */
 	int failed;                   /* memory ran out */
+	/* Lines are counted on from here; offsets mostly grow. */
+	size_t counted, line, line_begin;
 };
 
 /* Add a finding; `where` and `text` are copied. */
@@ -38,12 +42,16 @@ void gt_linter_report_elem(struct gt_linter *l, enum gt_lint_rule rule,
 void gt_linter_remedy(struct gt_linter *l, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Suggest that bytes be replaced; the text is copied. */
-void gt_linter_edit(struct gt_linter *l, size_t at, size_t len,
-		    const char *text);
+/*
+ * Suggest that bytes be replaced, which repairs the last finding if it is one
+ * of this rule; the text is copied.
+ */
+void gt_linter_edit(struct gt_linter *l, enum gt_lint_rule rule, size_t at,
+		    size_t len, const char *text);
 /* Suggest another value of an attribute, if it is known where it is. */
-void gt_linter_edit_attr(struct gt_linter *l, const struct gt_xml_elem *elem,
-			 const char *attr, const char *value);
+void gt_linter_edit_attr(struct gt_linter *l, enum gt_lint_rule rule,
+			 const struct gt_xml_elem *elem, const char *attr,
+			 const char *value);
 
 void gt_lint_bytes(struct gt_linter *l);
 void gt_lint_elems(struct gt_linter *l, const struct gt_xml *xml);
