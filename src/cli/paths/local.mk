@@ -1,3 +1,5 @@
 gtopo_core_sources += \
 	%D%/cluster.c \
 	%D%/cluster.h
+
+EXTRA_DIST += %D%/README.md

@@ -3,3 +3,5 @@ gtopo_core_sources += \
 	%D%/bound.h \
 	%D%/cut.c \
 	%D%/cut.h
+
+EXTRA_DIST += %D%/README.md

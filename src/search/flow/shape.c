@@ -176,7 +176,7 @@ static void gt_flow_goal(struct gt_flow_paths *flow,
 }
 
 static int gt_concurrent_run(struct gt_forest *f, struct gt_proposal *proposal,
-			  struct gt_err *err)
+			     struct gt_err *err)
 {
 	uint32_t limit = f->args->max_channels;
 	struct gt_forest_shares shares;

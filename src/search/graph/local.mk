@@ -4,3 +4,5 @@ gtopo_core_sources += \
 	%D%/graph.h \
 	%D%/prim.c \
 	%D%/shortest_path.c
+
+EXTRA_DIST += %D%/README.md

@@ -4,3 +4,5 @@ gtopo_core_sources += \
 	%D%/read.c \
 	%D%/synth.c \
 	%D%/synth.h
+
+EXTRA_DIST += %D%/README.md
