@@ -201,3 +201,71 @@ true' ]
 		iommu|iommu="translating"|iommu="off"|server: IOMMU off instead of translating
 	END
 }
+
+# A ring of GPUs below one switch, each with a link of its own to the next.
+ring() { # GPUS
+	echo '<system version="1"><cpu numaid="0" arch="x86_64" vendor="GenuineIntel" familyid="6" modelid="143">'
+	echo '<pci busid="0000:01:00.0" class="0x060400" link_speed="16.0 GT/s PCIe" link_width="16">'
+	for ((i = 0; i < $1; i++)); do
+		printf '<pci busid="0000:02:%02x.0" class="0x030200" link_speed="16.0 GT/s PCIe" link_width="16"><gpu dev="%d" sm="90" rank="%d">' $i $i $i
+		for to in $(((i + 1) % $1)) $(((i + $1 - 1) % $1)); do
+			printf '<nvlink target="0000:02:%02x.0" count="1" tclass="0x030200"/>' $to
+		done
+		echo '</gpu></pci>'
+	done
+	echo '</pci></cpu></system>'
+}
+
+@test "many GPUs that are alike take no time" {
+	for n in 64 128; do
+		ring $n >norm.xml
+		ring $((n + 1)) >more.xml
+		sed '0,/0000:02:07.0" class="0x030200" link_speed="16.0 GT\/s PCIe" link_width="16"/s//0000:02:07.0" class="0x030200" link_speed="16.0 GT\/s PCIe" link_width="8"/' norm.xml >narrow.xml
+		run_split bash -c "ulimit -t 2; exec '$GTOPO' diff norm.xml more.xml"
+		want 1 ""
+		[ "$(grep -c "is extra on switch\|0 NVLinks to GPU" <<<"$out")" -eq 2 ]
+		[ "$(wc -l <<<"$out")" -eq 3 ]
+		run_split bash -c "ulimit -t 2; exec '$GTOPO' diff norm.xml narrow.xml"
+		want 1 ""
+		[ "$(wc -l <<<"$out")" -eq 1 ]
+		[[ $out == *'GPU 0000:02:07.0: link of 8 lanes instead of 16'* ]]
+	done
+}
+
+@test "a GPU that is gone is told where its switch stays, under other bus ids" {
+	command -v python3 >/dev/null || skip "no python3"
+	python3 - "$GTOPO_SRC/tests/diff" <<-'END'
+		import random, sys
+		import xml.etree.ElementTree as ET
+		sys.path.insert(0, sys.argv[1])
+		from mutate import rename
+		tree = ET.parse("a.xml")
+		ups = {c: p for p in tree.iter() for c in p}
+		gpus = [p for p in tree.iter("pci") if p.find("gpu") is not None]
+		switch = ups[gpus[3]]
+		switch[:] = []
+		rename(tree.getroot(), random.Random(7))
+		tree.write("less.xml")
+	END
+	run_split gtopo diff a.xml less.xml
+	want 1 ""
+	[[ $out == *'GPU '*': is missing on switch '* ]]
+	[[ $out != *'is on switch'* ]]
+}
+
+@test "a link to a GPU that is lost is no fault of its own" {
+	sed '/busid="0000:0b:00.0"/,/<\/pci>/d' "$xml/dgx-1v.xml" >less.xml
+	grep -q 'target="0000:0b:00.0"' less.xml
+	run_split gtopo diff "$xml/dgx-1v.xml" less.xml
+	want 1 ""
+	[ "$(wc -l <<<"$out")" -eq 1 ]
+	[[ $out == *'GPU 0000:0b:00.0: is missing on switch '* ]]
+}
+
+@test "links to a processor are not counted with those to switches" {
+	sed '0,/<nvlink[^>]*count="18"/s/count="18"/count="17"/' \
+		"$xml/gb200-tray.xml" >less.xml
+	run_split gtopo diff "$xml/gb200-tray.xml" less.xml
+	want 1 ""
+	[[ $out == *': 17 NVLinks to switches instead of 18;'* ]]
+}

@@ -117,4 +117,5 @@ def main():
         ET.ElementTree(root).write("%s/%d.xml" % (folder, seed))
 
 
-main()
+if __name__ == "__main__":
+    main()

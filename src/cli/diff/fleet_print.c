@@ -137,7 +137,8 @@ static void put_finding(const struct gt_fleet_group *group, uint32_t i,
 	gt_json_put_text(&json, "kind", gt_diff_name(finding));
 	put_device(&json, "norm_device", group->diff.a, finding->dev_a);
 	put_device(&json, "device", group->diff.b, finding->dev_b);
-	if (finding->kind == GT_DIFF_NVLINK && finding->to_a) {
+	if (finding->kind == GT_DIFF_NVLINK && finding->to_a &&
+	    finding->to_a != finding->dev_a) {
 		put_device(&json, "norm_peer", group->diff.a, finding->to_a);
 		put_device(&json, "peer", group->diff.b, finding->to_b);
 	}

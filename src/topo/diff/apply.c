@@ -92,19 +92,28 @@ static void gt_apply_id(struct gt_apply *p, struct gt_apply_at at,
 	gt_apply_value(p, attr, text);
 }
 
+/* Returns where a link ends, as gt_device_end tells. */
+static uint32_t gt_apply_to(const struct gt_apply *p, struct gt_apply_at at,
+			    const struct gt_xml_elem *link)
+{
+	const struct gt_device *dev = gt_apply_dev(p, at);
+
+	for (uint32_t i = 0; i < dev->nends; i++)
+		if (dev->ends[i].elem == link)
+			return dev->ends[i].to;
+	return GT_UNMATCHED;
+}
+
 static const char *gt_apply_target(const struct gt_apply *p,
 				   struct gt_apply_at at,
 				   const struct gt_xml_elem *link,
 				   char text[300])
 {
 	const char *target = gt_xml_attr(link, "target");
-	const struct gt_device *dev = gt_apply_dev(p, at);
-	uint32_t to = 0;
+	uint32_t to = gt_apply_to(p, at, link);
 
-	for (uint32_t i = 0; i < dev->nlinks; i++)
-		if (dev->links[i].elem == link)
-			to = dev->links[i].to;
-	if (!target || !at.other || !p->finding || !to)
+	if (!target || !at.other || !p->finding || !to || to == at.dev ||
+	    to == GT_UNMATCHED)
 		return target;
 	if (p->diff->back[to] != GT_UNMATCHED)
 		return gt_xml_attr(
@@ -149,44 +158,44 @@ static void gt_apply_link(struct gt_apply *p, struct gt_apply_at at,
 	gt_buf_puts(p->out, "/>\n");
 }
 
-/* Writes the links whose number the finding changes as one element. */
+/* Returns the first element of links from a device to `to`, or NULL. */
+static const struct gt_xml_elem *gt_apply_like(const struct gt_device *dev,
+					       uint32_t to)
+{
+	for (uint32_t i = 0; i < dev->nlinks; i++)
+		if (dev->links[i].to == to)
+			return dev->links[i].elem;
+	return NULL;
+}
+
+/*
+ * Writes the links whose number the finding changes as one element, like the
+ * one that is there, or that the other server has.
+ */
 static void gt_apply_relink(struct gt_apply *p, struct gt_apply_at at,
 			    uint32_t to, int count)
 {
-	const struct gt_device *dev = gt_apply_dev(p, at);
-	const char *target = "fffffff:ffff:ff", *tclass = "0x068000";
-	const char *name = "nvlink";
+	static const char *const attrs[] = {"tclass", "bw", "gt_line_mbs",
+					    NULL};
+	const struct gt_diff_finding *f = p->finding;
+	const struct gt_xml_elem *like = gt_apply_like(gt_apply_dev(p, at), to);
+	const struct gt_xml_elem *end = NULL; /* a GPU that they go to */
+	int back = at.dev != f->dev_a;
 
-	for (uint32_t i = 0; i < dev->nlinks; i++)
-		name = gt_xml_name(dev->links[i].elem);
-	if (to) {
-		dev = gt_device_tree_device(p->diff->a, to);
-		target = gt_xml_attr(dev->elem, "busid");
-		tclass = gt_xml_attr(dev->elem, "class");
-	}
-	if (!count || !target)
+	if (to && to != at.dev)
+		end = gt_device_tree_device(p->diff->a, to)->elem;
+	if (!like)
+		like = gt_apply_like(
+			gt_device_tree_device(p->diff->b,
+					      back ? f->to_b : f->dev_b),
+			back ? f->dev_b : f->to_b);
+	if (!count || !like)
 		return;
-	gt_buf_printf(p->out, "<%s", name);
-	gt_apply_value(p, "target", target);
-	gt_apply_value(p, "tclass", tclass);
+	gt_buf_printf(p->out, "<%s", gt_xml_name(like));
+	gt_apply_value(p, "target",
+		       gt_xml_attr(end ? end : like, end ? "busid" : "target"));
+	gt_apply_attrs(p, like, attrs);
 	gt_buf_printf(p->out, " count=\"%d\"/>\n", count);
-}
-
-static uint32_t gt_apply_to(const struct gt_apply *p, struct gt_apply_at at,
-			    const struct gt_xml_elem *link)
-{
-	const struct gt_device_tree *tree = gt_apply_server(p, at);
-	const char *target = gt_xml_attr(link, "target");
-
-	for (uint32_t i = 1; target && i < gt_device_tree_ndevices(tree); i++) {
-		const struct gt_device *dev = gt_device_tree_device(tree, i);
-		const char *bus = gt_xml_attr(dev->elem, "busid");
-
-		if (dev->kind == GT_DEVICE_GPU && bus &&
-		    !strcasecmp(bus, target))
-			return i;
-	}
-	return 0;
 }
 
 static void gt_apply_gpu(struct gt_apply *p, struct gt_apply_at at,

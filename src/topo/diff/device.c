@@ -12,6 +12,7 @@
 #include "base/arena.h"
 #include "base/rat.h"
 #include "base/xml.h"
+#include "topo/diff/mix.h"
 #include "topo/graph/model.h"
 #include "topo/graph/topo.h"
 
@@ -225,4 +226,17 @@ void gt_device_read_props(struct gt_arena *arena, unsigned ignore,
 		gt_props_copy(
 			&p, GT_PROP_IOMMU,
 			gt_xml_text(gt_xml_find(elem, "gt_machine"), "iommu"));
+}
+
+uint64_t gt_device_label(const struct gt_device *dev, unsigned without)
+{
+	uint64_t hash = (uint64_t)dev->kind + 1;
+
+	for (int i = 0; i < GT_NPROPS; i++) {
+		for (const char *c = dev->props[i]; *c && !(without >> i & 1);
+		     c++)
+			hash = gt_hash_mix(hash, (unsigned char)*c);
+		hash = gt_hash_mix(hash, 256);
+	}
+	return hash;
 }

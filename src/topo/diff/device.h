@@ -58,9 +58,16 @@ enum gt_prop {
  * the pair are summed.
  */
 struct gt_device_link {
-	uint32_t to; /* a GPU; or 0, which is any switch, or the CPU above */
+	/* a GPU; the GPU itself for the CPU above it; 0 for any switch */
+	uint32_t to;
 	int count;
 	const struct gt_xml_elem *elem; /* the first of these links */
+};
+
+/* An element of a link, and where it ends: as above, or GT_UNMATCHED. */
+struct gt_device_end {
+	const struct gt_xml_elem *elem;
+	uint32_t to;
 };
 
 struct gt_device {
@@ -73,6 +80,8 @@ struct gt_device {
 	const char *props[GT_NPROPS]; /* lower case, "" unknown */
 	uint32_t nlinks;
 	struct gt_device_link *links;
+	uint32_t nends;
+	struct gt_device_end *ends;
 	uint64_t own;  /* a hash of what the device is */
 	uint64_t tree; /* a hash of it and all below it, without NVLinks */
 };
@@ -83,6 +92,9 @@ struct gt_device {
  */
 void gt_device_read_props(struct gt_arena *arena, unsigned ignore,
 			  struct gt_device *dev);
+
+/* Returns a hash of kind and properties but those in the mask. */
+uint64_t gt_device_label(const struct gt_device *dev, unsigned without);
 
 /* Returns "model", "width", … as --ignore takes them. */
 const char *gt_prop_name(enum gt_prop prop);

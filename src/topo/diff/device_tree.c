@@ -177,6 +177,31 @@ static void gt_device_tree_join(struct gt_device *dev,
 		dev->links[i].count += link->count;
 }
 
+/*
+ * Finds where a link ends, as the graph is made: links to a GPU that is not in
+ * the file, or to the GPU itself, count as not there.
+ */
+static uint32_t gt_device_tree_end(struct gt_device_tree *tree,
+				   const struct gt_device *dev,
+				   const struct gt_xml_elem *elem)
+{
+	const char *target = gt_xml_text(elem, "target");
+	const char *tclass = gt_xml_text(elem, "tclass");
+	uint32_t self = (uint32_t)(dev - tree->devs), to;
+	const char *bus;
+
+	if (gt_xml_is(elem, "c2c") || gt_starts_with(tclass, "0x068001"))
+		return self;
+	bus = gt_bus_id_normalize_dup(tree->arena, target);
+	to = gt_device_tree_by_bus(tree, bus);
+	if (to && to != self && tree->devs[to].kind == GT_DEVICE_GPU)
+		return to;
+	return gt_starts_with(target, "fffffff") ||
+			       gt_starts_with(tclass, "0x068000")
+		       ? 0
+		       : GT_UNMATCHED;
+}
+
 static int gt_device_tree_links(struct gt_device_tree *tree,
 				struct gt_device *dev, struct gt_err *err)
 {
@@ -187,28 +212,22 @@ static int gt_device_tree_links(struct gt_device_tree *tree,
 	for (; elem; elem = gt_xml_next(elem))
 		n++;
 	dev->links = gt_arena_array(tree->arena, n, sizeof(*dev->links));
-	if (!dev->links)
+	dev->ends = gt_arena_array(tree->arena, n, sizeof(*dev->ends));
+	if (!dev->links || !dev->ends)
 		return gt_err_nomem(err);
 	for (elem = gpu ? gt_xml_child(gpu) : NULL; elem;
 	     elem = gt_xml_next(elem)) {
 		struct gt_device_link link = {.elem = elem};
-		const char *to = gt_xml_attr(elem, "target");
 
 		if (!gt_xml_is(elem, "nvlink") && !gt_xml_is(elem, "xgmi") &&
 		    !gt_xml_is(elem, "c2c"))
 			continue;
 		if (gt_xml_int(elem, "count", &link.count, err))
 			return GT_EINPUT;
-		if (to)
-			to = gt_bus_id_normalize_dup(tree->arena, to);
-		link.to = gt_device_tree_by_bus(tree, to);
-		/*
-		 * A link may end at the processor: then 0 stands for the
-		 * nearest, as for c2c.
-		 */
-		if (link.to && tree->devs[link.to].kind != GT_DEVICE_GPU)
-			link.to = 0;
-		if (link.to != (uint32_t)(dev - tree->devs) && link.count)
+		link.to = gt_device_tree_end(tree, dev, elem);
+		dev->ends[dev->nends].elem = elem;
+		dev->ends[dev->nends++].to = link.to;
+		if (link.to != GT_UNMATCHED && link.count)
 			gt_device_tree_join(dev, &link);
 	}
 	return GT_OK;
@@ -255,22 +274,10 @@ static int gt_device_tree_make(struct gt_device_tree *tree, struct gt_err *err)
 	return rc;
 }
 
-static uint64_t gt_device_tree_label(const struct gt_device *dev)
-{
-	uint64_t hash = (uint64_t)dev->kind + 1;
-
-	for (int i = 0; i < GT_NPROPS; i++) {
-		for (const char *c = dev->props[i]; *c; c++)
-			hash = gt_hash_mix(hash, (unsigned char)*c);
-		hash = gt_hash_mix(hash, 256);
-	}
-	return hash;
-}
-
 static void gt_device_tree_labels(struct gt_device_tree *tree)
 {
 	for (uint32_t i = 0; i < tree->ndevs; i++) {
-		tree->devs[i].own = gt_device_tree_label(&tree->devs[i]);
+		tree->devs[i].own = gt_device_label(&tree->devs[i], 0);
 		tree->devs[i].tree = tree->devs[i].own;
 	}
 	for (uint32_t i = tree->ndevs - 1; i > 0; i--)

@@ -45,20 +45,8 @@ int gt_device_tree_nlinks(const struct gt_device_tree *tree, uint32_t from,
 
 /*
  * Returns a hash that is equal for servers that are wired alike, by colour
- * refinement: a device's colour is a hash of its properties, then again and
- * again of the colours of its parent, its children and its NVLinks' ends, until
- * no more colours come (Weisfeiler and Leman, 1968; Berkholz, Bonsma and Grohe,
- * "Tight lower and upper bounds for the complexity of canonical colour
- * refinement", 2017).
+ * refinement (wiring.h); 0 when memory ran out.
  */
 uint64_t gt_device_tree_hash(const struct gt_device_tree *tree);
-
-/*
- * Compute the colours themselves: colours[] gets that of every device.  Devices
- * with a mark other than 0 are told apart by it (mark may be NULL).  Returns
- * the hash of all, 0 when memory ran out.
- */
-uint64_t gt_device_tree_colour(const struct gt_device_tree *tree,
-			       const uint32_t *mark, uint64_t *colours);
 
 #endif

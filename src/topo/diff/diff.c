@@ -228,19 +228,22 @@ static void gt_differ_count(struct gt_differ *d,
 	const struct gt_diff *diff = d->diff;
 	int was = gt_device_tree_nlinks(diff->a, finding->dev_a, finding->to_a);
 	int is = gt_device_tree_nlinks(diff->b, finding->dev_b, finding->to_b);
+	int up = finding->to_b == finding->dev_b;
+	const char *to = "switches";
 
-	if (was != is)
-		gt_differ_add(d, *finding, "%d NVLink%s to %s instead of %d",
-			      is, gt_plural(is),
-			      finding->to_b ? gt_device_tree_device(
-						      diff->b, finding->to_b)
-						      ->name
-					    : "switches",
-			      was);
+	if (was == is)
+		return;
+	if (up)
+		to = "its CPU";
+	else if (finding->to_b)
+		to = gt_device_tree_device(diff->b, finding->to_b)->name;
+	gt_differ_add(d, *finding, "%d %s%s to %s instead of %d", is,
+		      up ? "chip-to-chip link" : "NVLink",
+		      gt_plural((uint64_t)is), to, was);
 }
 
 /*
- * Compares the NVLinks of a GPU and its match.  Each pair is told once, unless
+ * Compares the links of a GPU and its match.  Each pair is told once, unless
  * its two ends disagree.
  */
 static void gt_differ_links(struct gt_differ *d, uint32_t x, uint32_t y)
@@ -255,7 +258,7 @@ static void gt_differ_links(struct gt_differ *d, uint32_t x, uint32_t y)
 		uint32_t j = diff->image[i];
 
 		if (gt_device_tree_device(diff->a, i)->kind != GT_DEVICE_GPU ||
-		    i == x || j == GT_UNMATCHED)
+		    j == GT_UNMATCHED)
 			continue;
 		if (i < x &&
 		    gt_device_tree_nlinks(diff->a, i, x) ==

@@ -25,7 +25,7 @@ struct gt_diff_finding {
 	enum gt_diff_kind kind;
 	uint32_t dev_a, dev_b; /* GT_UNMATCHED: not there */
 	enum gt_prop prop;     /* which property has changed */
-	uint32_t to_a, to_b;   /* NVLinks to which GPU; 0: to switches */
+	uint32_t to_a, to_b; /* links to which GPU, as struct gt_device_link */
 	/* "b.xml:14:5"; for a device that is missing, its place in a */
 	const char *where;
 	const char *text; /* begins with the device's name */

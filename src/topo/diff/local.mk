@@ -9,7 +9,6 @@ gtopo_core_sources += \
 	%D%/device_tree.h \
 	%D%/diff.c \
 	%D%/diff.h \
-	%D%/hash.c \
 	%D%/hungarian.c \
 	%D%/hungarian.h \
 	%D%/isomorphism.c \
@@ -18,7 +17,11 @@ gtopo_core_sources += \
 	%D%/matcher.c \
 	%D%/matcher.h \
 	%D%/mix.h \
+	%D%/repair.c \
+	%D%/repair.h \
 	%D%/swaps.c \
-	%D%/swaps.h
+	%D%/swaps.h \
+	%D%/wiring.c \
+	%D%/wiring.h
 
 EXTRA_DIST += %D%/README.md

@@ -6,17 +6,20 @@
  * are follows by refinement (individualization-refinement: McKay and Piperno,
  * "Practical graph isomorphism, II", 2014).
  *
- * Others are matched so that as little as possible differs: from the top down,
+ * Others are matched in three ways, of which the one counts that leaves the
+ * least different.  By the few changes that would make them alike (repair.h).
+ * By name, for devices that mostly keep their names.  And from the top down,
  * children by a cheapest assignment (Kuhn, "The Hungarian method for the
  * assignment problem", 1955, in the form of Jonker and Volgenant, 1987), a
  * pair's price being what differs in both subtrees, as in the edit distance of
  * unordered trees in which a child is matched below the parent's match (Zhang,
- * "A constrained edit distance between unordered labeled trees", 1996).
- * Devices that are left over on both sides and are equal have moved.  Where
+ * "A constrained edit distance between unordered labeled trees", 1996); where
  * trees leave a choice, NVLinks between GPUs decide: matches are swapped as
- * long as that makes fewer links differ, from a fixed number of starts.  The
- * result is deterministic; it is the least for trees, and mostly so for
- * NVLinks.
+ * long as that makes fewer links differ, from several starts (swaps.h).
+ * Devices that are left over on both sides and are equal have moved.
+ *
+ * The result is deterministic.  All of it is bounded by work: large servers
+ * that differ much get a match that need not be the best.
  */
 #ifndef GT_TOPO_DIFF_MATCH_H
 #define GT_TOPO_DIFF_MATCH_H
@@ -25,6 +28,7 @@
 
 struct gt_device_tree;
 struct gt_err;
+struct gt_wiring;
 
 /*
  * image[i] is the device of b that a's device i is, back[] is the reverse; both
@@ -41,6 +45,14 @@ struct gt_match {
 int gt_match_find(const struct gt_device_tree *a,
 		  const struct gt_device_tree *b, struct gt_match *match,
 		  struct gt_err *err);
+
+/*
+ * Find the exact match of two wirings, of those devices that are there; 0 where
+ * none was found, or too much work was done.  Among equals names decide.  *work
+ * grows as in gt_wiring_colour().
+ */
+int gt_match_wirings(struct gt_wiring *a, struct gt_wiring *b,
+		     struct gt_match *match, uint64_t *work);
 
 /* Find the exact match of servers with one hash; 0 where none was found. */
 int gt_match_isomorphic(const struct gt_device_tree *a,

@@ -10,9 +10,6 @@
 #include "base/err.h"
 #include "topo/diff/hungarian.h"
 
-/* Beyond this many children a match need not be the best, but takes no hours. */
-enum { GT_MATCH_MAX_REST = 512 };
-
 /*
  * These are the prices of properties that differ; the sum of all is less than
  * two lost devices.
@@ -209,8 +206,10 @@ static int gt_match_solve(struct gt_matcher *m,
 		n += children->pick[i] == GT_UNMATCHED;
 	for (uint32_t j = 0; j < children->nb; j++)
 		n += !children->taken[j];
-	if (n > GT_MATCH_MAX_REST)
+	m->work += (uint64_t)children->na * children->nb;
+	if (m->work + (uint64_t)n * n * n > GT_MATCH_WORK)
 		return sum + gt_match_in_order(m, children);
+	m->work += (uint64_t)n * n * n;
 	return n ? sum + gt_match_rest(m, children, n) : sum;
 }
 
@@ -289,8 +288,10 @@ static uint32_t gt_match_moved_one(struct gt_matcher *m, uint32_t *y)
 	for (uint32_t i = 1; i < m->na; i++) {
 		if (m->image[i] != GT_UNMATCHED ||
 		    gt_device_a(m, i)->ndevs <= most ||
-		    gt_device_a(m, i)->kind == GT_DEVICE_CPU)
+		    gt_device_a(m, i)->kind == GT_DEVICE_CPU ||
+		    m->work > GT_MATCH_WORK)
 			continue;
+		m->work += m->nb;
 		for (uint32_t j = 1; j < m->nb; j++)
 			if (m->back[j] == GT_UNMATCHED &&
 			    gt_match_cost(m, i, j) <
@@ -311,4 +312,35 @@ void gt_match_moved(struct gt_matcher *m)
 
 	while (!m->failed && (x = gt_match_moved_one(m, &y)))
 		gt_match_pair(m, x, y);
+}
+
+int gt_match_total(struct gt_matcher *m)
+{
+	int sum = 0;
+
+	for (uint32_t y = 1; y < m->nb; y++)
+		sum += m->back[y] == GT_UNMATCHED ? GT_MATCH_LOST : 0;
+	for (uint32_t x = 1; x < m->na; x++) {
+		const struct gt_device *a = gt_device_a(m, x);
+		uint32_t y = m->image[x];
+
+		if (y == GT_UNMATCHED) {
+			sum += GT_MATCH_LOST;
+			continue;
+		}
+		sum += gt_match_device_cost(m, x, y);
+		m->work += 1 + (uint64_t)a->nlinks * a->nlinks;
+		if (m->image[a->parent] != gt_device_b(m, y)->parent)
+			sum += GT_MATCH_MOVED;
+		for (uint32_t i = 0; i < a->nlinks; i++) {
+			uint32_t to = a->links[i].to;
+
+			if (to && m->image[to] != GT_UNMATCHED)
+				sum += GT_MATCH_LINK *
+				       abs(a->links[i].count -
+					   gt_device_tree_nlinks(m->b, y,
+								 m->image[to]));
+		}
+	}
+	return sum;
 }

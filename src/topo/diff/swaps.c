@@ -13,36 +13,6 @@
 
 enum { GT_MATCH_STARTS = 160 };
 
-static int gt_match_total(const struct gt_matcher *m)
-{
-	int sum = 0;
-
-	for (uint32_t y = 1; y < m->nb; y++)
-		sum += m->back[y] == GT_UNMATCHED ? GT_MATCH_LOST : 0;
-	for (uint32_t x = 1; x < m->na; x++) {
-		const struct gt_device *a = gt_device_a(m, x);
-		uint32_t y = m->image[x];
-
-		if (y == GT_UNMATCHED) {
-			sum += GT_MATCH_LOST;
-			continue;
-		}
-		sum += gt_match_device_cost(m, x, y);
-		if (m->image[a->parent] != gt_device_b(m, y)->parent)
-			sum += GT_MATCH_MOVED;
-		for (uint32_t i = 0; i < a->nlinks; i++) {
-			uint32_t to = a->links[i].to;
-
-			if (to && m->image[to] != GT_UNMATCHED)
-				sum += GT_MATCH_LINK *
-				       abs(a->links[i].count -
-					   gt_device_tree_nlinks(m->b, y,
-								 m->image[to]));
-		}
-	}
-	return sum;
-}
-
 /* Returns whether the device is a GPU, or above one. */
 static int gt_match_holds_gpu(const struct gt_matcher *m, uint32_t x)
 {
@@ -182,11 +152,12 @@ static int gt_match_improve(struct gt_matcher *m,
 {
 	int best = gt_match_total(m), again = 1;
 
-	while (again && best && !m->failed) {
+	while (again && best && !m->failed && m->work < GT_MATCH_WORK) {
 		again = 0;
 		for (uint32_t x1 = 1; x1 < m->na; x1++)
 			for (uint32_t x2 = x1 + 1; x2 < m->na; x2++)
-				if (gt_match_swappable(m, x1, x2))
+				if (m->work < GT_MATCH_WORK &&
+				    gt_match_swappable(m, x1, x2))
 					again |= gt_match_try(m, x1, x2, copy,
 							      &best);
 	}
@@ -227,7 +198,9 @@ int gt_match_search(struct gt_matcher *m)
 	gt_match_save(m, &tree);
 	best = gt_match_improve(m, &copy);
 	gt_match_save(m, &top);
-	for (int i = 0; i < GT_MATCH_STARTS && !m->failed; i++) {
+	for (int i = 0;
+	     i < GT_MATCH_STARTS && !m->failed && m->work < GT_MATCH_WORK;
+	     i++) {
 		gt_match_load(m, &tree);
 		gt_match_perturb(m, &seed);
 		now = gt_match_improve(m, &copy);
