@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "base/json_writer.h"
+#include "base/text.h"
 #include "cli/common/opt.h"
 #include "plan/check/check.h"
 #include "plan/cost/cost.h"
@@ -63,8 +64,9 @@ static void gt_predict_begin(struct gt_predict *p)
 		gt_json_open_array(&p->writer, "rows", GT_JSON_LINES);
 		return;
 	}
-	gt_buf_printf(p->out, "# prediction for %s of %" PRIu32 " ranks\n",
-		      gt_coll_name(p->coll), p->plan->nranks);
+	gt_buf_printf(p->out, "# prediction for %s of %" PRIu32 " rank%s\n",
+		      gt_coll_name(p->coll), p->plan->nranks,
+		      gt_plural(p->plan->nranks));
 	gt_buf_printf(p->out,
 		      "#%12s %13s %8s %7s %6s %9s %8s %8s %8s %8s %8s  %s\n",
 		      "size", "count", "type", "redop", "root", "time", "algbw",

@@ -5,21 +5,26 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/text.h"
 
 static void gt_text_begin(const struct gt_report *report)
 {
 	const struct gt_report_head *head = report->head;
 	struct gt_buf *out = report->out;
 
-	gt_buf_printf(out, "# gtopo %s on %s, engine %s, %" PRIu32 " ranks\n",
-		      head->version, head->host, head->engine, head->ranks);
-	gt_buf_printf(out, "# %" PRIu32 " channels, ", head->channels);
+	gt_buf_printf(out, "# gtopo %s on %s, engine %s, %" PRIu32 " rank%s\n",
+		      head->version, head->host, head->engine, head->ranks,
+		      gt_plural(head->ranks));
+	gt_buf_printf(out, "# %" PRIu32 " channel%s, ", head->channels,
+		      gt_plural(head->channels));
 	if (head->workers)
-		gt_buf_printf(out, "%" PRIu32 " workers each, ", head->workers);
+		gt_buf_printf(out, "%" PRIu32 " worker%s each, ", head->workers,
+			      gt_plural(head->workers));
 	gt_buf_printf(out,
-		      "%" PRIu32 " slots, %" PRIu32 " iterations after %" PRIu32
-		      " to warm up\n",
-		      head->slots, head->iters, head->warmup);
+		      "%" PRIu32 " slot%s, %" PRIu32 " iteration%s after "
+		      "%" PRIu32 " to warm up\n",
+		      head->slots, gt_plural(head->slots), head->iters,
+		      gt_plural(head->iters), head->warmup);
 	gt_buf_printf(out, "# plan %s\n",
 		      head->plan ? head->plan : "of unknown digest");
 }

@@ -5,6 +5,7 @@
  */
 #include "search/search.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/arena.h"
@@ -219,6 +220,23 @@ static int gt_search_mesh(const struct gt_search_request *request,
 	return rc;
 }
 
+/* The algorithms that do the collective: auto and mesh do all of them. */
+static int gt_search_refuse(const char *algo, enum gt_coll coll,
+			    struct gt_err *err)
+{
+	char others[64] = "";
+	size_t len = 0;
+
+	for (size_t i = 0; i < GT_NSHAPETABLE; i++)
+		if (gt_shapes[i]->supports(coll))
+			len += (size_t)snprintf(others + len,
+						sizeof(others) - len, ", %s",
+						gt_shapes[i]->name);
+	return gt_err_set(err, GT_EINPUT, NULL,
+			  "--algo %s cannot do %s; auto%s and mesh can", algo,
+			  gt_coll_name(coll), others);
+}
+
 int gt_search(const struct gt_search_request *request, const char *algo,
 	      struct gt_plan **plan, struct gt_search_stats *stats,
 	      struct gt_err *err)
@@ -228,9 +246,7 @@ int gt_search(const struct gt_search_request *request, const char *algo,
 	int rc;
 
 	if (shape && !shape->supports(request->coll))
-		rc = gt_err_set(err, GT_EINPUT, NULL,
-				"--algo %s cannot do %s; auto and mesh can",
-				algo, gt_coll_name(request->coll));
+		rc = gt_search_refuse(algo, request->coll, err);
 	else if (request->equal && gt_coll_only_moves(request->coll))
 		rc = gt_err_set(err, GT_EINPUT, NULL,
 				"--equal is for rings and trees, not for %s",

@@ -101,6 +101,17 @@ picture() { # FILE
 	grep -x 'x16 15.8?' "$BATS_TEST_TMPDIR/words"
 }
 
+@test "xGMI is called so where the file has no vendors" {
+	sed -E '/<gpu /!s/ vendor="0x[^"]*"//' "$xml/mi250x.xml" \
+		>"$BATS_TEST_TMPDIR/amd.xml"
+	gtopo show "$BATS_TEST_TMPDIR/amd.xml" >"$BATS_TEST_TMPDIR/tree"
+	grep -q xGMI "$BATS_TEST_TMPDIR/tree"
+	! grep -q NVLink "$BATS_TEST_TMPDIR/tree"
+	gtopo paths "$BATS_TEST_TMPDIR/amd.xml" | grep -q 'NVL *xGMI'
+	gtopo paths --from GPU0 --to GPU1 "$BATS_TEST_TMPDIR/amd.xml" |
+		grep -q 'one way: xGMI$'
+}
+
 @test "PNG is one, and no file is left by a failure" {
 	picture "$xml/dgx-1v.xml" >/dev/null
 	export LSAN_OPTIONS=suppressions=$BATS_TEST_DIRNAME/leaks.supp:print_suppressions=0

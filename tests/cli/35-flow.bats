@@ -95,9 +95,9 @@ setup() {
 
 @test "what a shape cannot do, it says" {
 	run_split gtopo search --algo ring --coll gather "$xml/dgx-1v.xml"
-	want 2 "gtopo search: --algo ring cannot do gather; auto and mesh can"
+	want 2 "gtopo search: --algo ring cannot do gather; auto, flow and mesh can"
 	run_split gtopo search --algo alltoall --coll allreduce "$xml/dgx-1v.xml"
-	want 2 "gtopo search: --algo alltoall cannot do allreduce; auto and mesh can"
+	want 2 "gtopo search: --algo alltoall cannot do allreduce; auto, ring, forest and mesh can"
 	run_split gtopo search --equal --coll alltoall "$xml/dgx-1v.xml"
 	want 2 "gtopo search: --equal is for rings and trees, not for alltoall"
 	run_split gtopo search --nodes 9 --coll gather "$xml/dgx-h100.xml"

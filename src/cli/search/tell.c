@@ -43,13 +43,13 @@ static void tell_equal(const struct gt_cmd_args *args,
 		return;
 	if (gt_rat_cmp(plan->proof.value, stats->equal_bound) < 0)
 		gt_cmd_note(args,
-			    "up to %u equal channels reach at most %g GB/s "
+			    "up to %u equal channel%s reach at most %g GB/s "
 			    "busbw (%.3g%% more)",
-			    stats->max_equal, most,
+			    stats->max_equal, gt_plural(stats->max_equal), most,
 			    gt_proof_text_gap(value, most));
 	else
-		gt_cmd_note(args, "no %u or fewer equal channels reach more",
-			    stats->max_equal);
+		gt_cmd_note(args, "no %u or fewer equal channel%s reach more",
+			    stats->max_equal, gt_plural(stats->max_equal));
 }
 
 /* What the plan reaches, after the words for whose it is. */

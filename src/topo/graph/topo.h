@@ -72,6 +72,7 @@ struct gt_node {
 	int dev;          /* GPU: NVML index; NET: dev; CPU: NUMA id; or -1 */
 	int rank;         /* GPU: rank in the file, or -1 */
 	int sm;           /* GPU: 90 for sm_90, 0 unknown */
+	int xgmi;         /* GPU: what is called NVL here is AMD's xGMI */
 	int port;         /* NET: of the card, counted from 1, 0 unknown */
 	int rail;         /* NET: from the file, or -1 */
 	int no_speed;     /* NET: the file has none; 10 Gb/s, as NCCL */

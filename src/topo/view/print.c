@@ -133,6 +133,12 @@ static void gt_print_device(const struct gt_topo *topo, uint32_t index,
 	gt_print_newline(buf);
 }
 
+static const char *const gt_print_says_amd[GT_NPATHKINDS] = {
+	[GT_PATH_NVL] = "xGMI",
+	[GT_PATH_NVB] = "xGMI through another GPU",
+	[GT_PATH_PXN] = "xGMI to a GPU near the port, then PCI",
+};
+
 static const char *const gt_print_says[GT_NPATHKINDS] = {
 	[GT_PATH_LOC] = "ports of one card",
 	[GT_PATH_NVL] = "NVLink, direct or through NVSwitch",
@@ -148,8 +154,19 @@ static const char *const gt_print_says[GT_NPATHKINDS] = {
 	[GT_PATH_DIS] = "not connected",
 };
 
-const char *gt_print_kind_meaning(enum gt_path_kind kind)
+static int gt_print_is_amd(const struct gt_topo *topo)
 {
+	for (uint32_t i = 0; i < gt_topo_ngpus(topo); i++)
+		if (gt_topo_node(topo, gt_topo_gpu(topo, i))->xgmi)
+			return 1;
+	return 0;
+}
+
+const char *gt_print_kind_meaning(const struct gt_topo *topo,
+				  enum gt_path_kind kind)
+{
+	if (gt_print_says_amd[kind] && gt_print_is_amd(topo))
+		return gt_print_says_amd[kind];
 	return gt_print_says[kind];
 }
 
@@ -176,8 +193,8 @@ static void gt_print_see(const struct gt_topo *topo, const struct gt_path *path,
 }
 
 /* Writes what nvidia-smi topo -m has where we have this kind. */
-static void gt_print_smi(enum gt_path_kind kind, uint64_t nvlinks,
-			 struct gt_buf *buf)
+static void gt_print_smi(const struct gt_topo *topo, enum gt_path_kind kind,
+			 uint64_t nvlinks, struct gt_buf *buf)
 {
 	static const char *const names[GT_NPATHKINDS] = {
 		[GT_PATH_PIX] = "PIX",
@@ -189,6 +206,10 @@ static void gt_print_smi(enum gt_path_kind kind, uint64_t nvlinks,
 
 	if (kind != GT_PATH_NVL) {
 		gt_buf_puts(buf, names[kind] ? names[kind] : "");
+		return;
+	}
+	if (gt_print_is_amd(topo)) {
+		gt_buf_puts(buf, "XGMI");
 		return;
 	}
 	for (int count = 1; count < 64; count++) {
@@ -220,11 +241,11 @@ static void gt_print_legend(const struct gt_topo *topo,
 	for (int kind = 0; kind < GT_NPATHKINDS; kind++) {
 		if (!kinds.seen[kind])
 			continue;
-		gt_buf_printf(buf, "  %-4s %-40s",
-			      kind == GT_PATH_DIS ? "-"
-						  : gt_path_kind_name(kind),
-			      gt_print_says[kind]);
-		gt_print_smi((enum gt_path_kind)kind, kinds.nvlinks, buf);
+		gt_buf_printf(
+			buf, "  %-4s %-40s",
+			kind == GT_PATH_DIS ? "-" : gt_path_kind_name(kind),
+			gt_print_kind_meaning(topo, (enum gt_path_kind)kind));
+		gt_print_smi(topo, (enum gt_path_kind)kind, kinds.nvlinks, buf);
 		gt_print_newline(buf);
 	}
 	if (kinds.charged)

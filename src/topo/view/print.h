@@ -17,8 +17,9 @@ struct gt_internode;
 void gt_print_paths(const struct gt_topo *topo, const struct gt_paths *paths,
 		    struct gt_buf *buf);
 
-/* Returns what a kind of route means, in a few words. */
-const char *gt_print_kind_meaning(enum gt_path_kind kind);
+/* Returns what a kind of route means on this machine, in a few words. */
+const char *gt_print_kind_meaning(const struct gt_topo *topo,
+				  enum gt_path_kind kind);
 
 /*
  * Find the GPU or port of that name, "GPU0", "net1", or of that bus id or id; 0

@@ -87,7 +87,7 @@ void gt_print_route(const struct gt_topo *topo, const struct gt_path *path,
 	gt_buf_printf(buf, "%s to %s: %s, %u link%s, %.4g GB/s one way: %s\n",
 		      from, to, gt_path_kind_name(path->kind), path->nhops,
 		      gt_plural(path->nhops), gt_rat_double(path->gbs),
-		      gt_print_kind_meaning(path->kind));
+		      gt_print_kind_meaning(topo, path->kind));
 	for (uint32_t hop = 0; hop < path->nhops; hop++)
 		gt_route_link(topo, path, hop, buf);
 	if (path->charge.num != path->charge.den)

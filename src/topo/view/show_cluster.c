@@ -134,11 +134,12 @@ static void gt_show_fabric(struct gt_show *show,
 	snprintf(line.label, sizeof(line.label), "%s",
 		 over == GT_FABRIC_NET ? "network" : "NVLink");
 	if (!fabric->nlevels)
-		gt_show_add(&line, "%u switch%s, %u links", fabric->nswitches,
-			    fabric->nswitches == 1 ? "" : "es",
-			    fabric->ncables);
+		gt_show_add(&line, "%u switch%s, %u link%s", fabric->nswitches,
+			    fabric->nswitches == 1 ? "" : "es", fabric->ncables,
+			    gt_plural(fabric->ncables));
 	else if (over == GT_FABRIC_NET && fabric->levels[0].by_rail)
-		gt_show_add(&line, "%u rails", fabric->nrails);
+		gt_show_add(&line, "%u rail%s", fabric->nrails,
+			    gt_plural(fabric->nrails));
 	gt_show_line(show, &line);
 	for (uint32_t i = fabric->nlevels; i-- > 0;) {
 		int depth = 1 + (int)(fabric->nlevels - i);

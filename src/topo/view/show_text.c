@@ -120,5 +120,7 @@ const struct gt_link *gt_show_uplink(const struct gt_topo *topo, uint32_t node)
 
 const char *gt_show_nvlink(const struct gt_node *node)
 {
-	return node->pci && node->pci->vendor == 0x1002 ? "xGMI" : "NVLink";
+	int amd = node->xgmi || (node->pci && node->pci->vendor == 0x1002);
+
+	return amd ? "xGMI" : "NVLink";
 }

@@ -161,12 +161,14 @@ int gt_reader_gpu_links(struct gt_reader *reader, const struct gt_pci_fn *fn,
 	xgmi = gt_model_xgmi(gt_xml_attr(fn->gpu, "gcn"), reader->rates);
 	for (const struct gt_xml_elem *elem = gt_xml_child(fn->gpu);
 	     elem && !rc; elem = gt_xml_next(elem)) {
-		if (gt_xml_is(elem, "nvlink"))
+		if (gt_xml_is(elem, "nvlink")) {
 			rc = gt_reader_nvlink(reader, fn, elem, nvlink, err);
-		else if (gt_xml_is(elem, "xgmi"))
+		} else if (gt_xml_is(elem, "xgmi")) {
+			reader->topo->nodes[fn->node].xgmi = 1;
 			rc = gt_reader_nvlink(reader, fn, elem, xgmi, err);
-		else if (gt_xml_is(elem, "c2c"))
+		} else if (gt_xml_is(elem, "c2c")) {
 			rc = gt_reader_c2c(reader, fn, elem, err);
+		}
 	}
 	return rc;
 }
