@@ -59,3 +59,11 @@ setup() {
 		python3 "$GTOPO_SRC/tests/plan/check_mscclpp.py" pp.json
 	done
 }
+
+@test "a rank with more connections than MSCCL++ has ids for is refused" {
+	gtopo search --coll alltoall -o plan.json \
+		"$GTOPO_SRC/share/xml/dgx-superpod-h100.xml"
+	run gtopo export --to mscclpp plan.json
+	[ "$status" -eq 2 ]
+	[[ $output == *"532 channels in one thread block; MSCCL++ takes 64 on 16"* ]]
+}

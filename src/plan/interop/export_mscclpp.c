@@ -337,11 +337,16 @@ static int gt_mscclpp_write_steps(struct gt_mscclpp_writer *pp, uint32_t p,
  * In the end tell the senders that all that came is read, and wait until the
  * receivers have read all that went.
  */
-static void gt_mscclpp_write_finish(struct gt_mscclpp_writer *pp, uint32_t p)
+static int gt_mscclpp_write_finish(struct gt_mscclpp_writer *pp, uint32_t p,
+				   struct gt_err *err)
 {
 	const struct gt_program *program = &pp->programs[p];
-	uint32_t conns[UINT8_MAX + 1], n;
+	uint32_t *conns =
+		gt_arena_array(pp->m->arena, program->nconns, sizeof(*conns));
+	uint32_t n;
 
+	if (!conns)
+		return gt_err_nomem(err);
 	gt_mscclpp_write_nop(pp);
 	for (int sends = 0; sends < 2; sends++) {
 		n = 0;
@@ -350,6 +355,7 @@ static void gt_mscclpp_write_finish(struct gt_mscclpp_writer *pp, uint32_t p)
 				conns[n++] = c;
 		gt_mscclpp_write_flags(pp, sends ? "wait" : "signal", conns, n);
 	}
+	return GT_OK;
 }
 
 static int gt_mscclpp_write_block(struct gt_mscclpp_writer *pp, uint32_t p,
@@ -380,7 +386,8 @@ static int gt_mscclpp_write_block(struct gt_mscclpp_writer *pp, uint32_t p,
 				      (program->conns[c].peer > program->rank));
 	gt_buf_puts(pp->out, "]}],\n      \"ops\": [");
 	rc = gt_mscclpp_write_steps(pp, p, err);
-	gt_mscclpp_write_finish(pp, p);
+	if (!rc)
+		rc = gt_mscclpp_write_finish(pp, p, err);
 	gt_buf_puts(pp->out, "]}");
 	if (!rc &&
 	    (pp->nops > GT_PP_MAX_OPS || program->nconns > GT_PP_MAX_CHANNELS))
