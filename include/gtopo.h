@@ -102,9 +102,13 @@ enum gtopo_device {
 struct gtopo_comm;
 
 struct gtopo_config {
-	size_t size;        /* of this struct; later versions add members */
-	const char *plan;   /* the file */
-	int64_t timeout_ms; /* an operation without progress fails then */
+	size_t size;      /* of this struct; later versions add members */
+	const char *plan; /* the file */
+	/*
+	 * An operation without progress fails then, and so does one that some
+	 * ranks have called and another rank has not.
+	 */
+	int64_t timeout_ms;
 	unsigned flags;
 	/*
 	 * NULL, or a communicator with the same processes, for the job's

@@ -145,6 +145,7 @@ int gt_launch_next(struct gtopo_comm *comm)
 	gt_err_init(&err);
 	gt_remote_attend(comm, 0);
 	n = comm->ops->async ? comm->ranks[comm->first].called.first->group : 1;
+	comm->partial_since_ns = 0;
 	comm->engine_busy = 1;
 	rc = gt_launch_operations(comm, n, &err);
 	comm->engine_busy = 0;
@@ -205,11 +206,36 @@ static void gt_launch_missed(struct gtopo_comm *comm, int rank)
 	gt_err_init(&err);
 	gt_err_set(&err, GT_ESYS, NULL,
 		   "rank %u has not called operation %llu within %.1f s of "
-		   "rank %u; a thread that calls for several ranks puts the "
-		   "calls in a group of all",
+		   "rank %u%s",
 		   r, (unsigned long long)comm->ranks[r].ndone,
-		   (double)comm->config.timeout_ns / 1e9, caller);
+		   (double)comm->config.timeout_ns / 1e9, caller,
+		   comm->ops->async ? "; a thread that calls for several ranks "
+				      "puts the calls in a group of all"
+				    : "");
 	gt_comm_fail(comm, GT_ESYS, &err);
+}
+
+int64_t gt_launch_limit(struct gtopo_comm *comm)
+{
+	int caller = -1, absent = 0, messages = 0;
+
+	for (uint32_t r = comm->end; r-- > comm->first;)
+		if (!comm->ranks[r].called.first)
+			absent = 1;
+		else if (gt_batch_at(comm, r))
+			messages = 1;
+		else
+			caller = (int)r;
+	/* Messages have a limit of their own, and tell more when it is over. */
+	if (caller < 0 || !absent || messages) {
+		comm->partial_since_ns = 0;
+		return INT64_MAX;
+	}
+	if (!comm->partial_since_ns)
+		comm->partial_since_ns = gt_clock_ns();
+	if (gt_clock_ns() - comm->partial_since_ns >= comm->config.timeout_ns)
+		gt_launch_missed(comm, caller);
+	return comm->partial_since_ns + comm->config.timeout_ns;
 }
 
 /* GPUs: whoever comes first launches all that can be; the others wait. */

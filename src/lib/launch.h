@@ -22,6 +22,7 @@
  *   gt_launch_called()   who has queued a call             on GPUs
  *   gt_launch_spawn()    the thread                        if it is free
  *   gt_launch_next()     the thread, on the host           it is the only one
+ *   gt_launch_limit()    the thread, on the host           no
  *   gt_launch_acquire()  who registers memory, on GPUs     waits for it
  *   gt_launch_release()  the one who acquired it           gives it back
  *   gt_launch_await()    who waits for a rank's stream     no
@@ -43,6 +44,13 @@ int gt_launch_spawn(struct gtopo_comm *comm);
 
 /* Run or launch the next operation; 0: not all ranks have called it. */
 int gt_launch_next(struct gtopo_comm *comm);
+
+/*
+ * Host: until when ranks that have called a collective wait for one that has
+ * called nothing, or INT64_MAX when none does.  When that is over, the
+ * communicator fails.
+ */
+int64_t gt_launch_limit(struct gtopo_comm *comm);
 
 /*
  * Take the engine, and let the mutex go; an error if the communicator has

@@ -243,7 +243,7 @@ static void gt_batches_poll(struct gtopo_comm *comm, int64_t waited_ns)
 	}
 }
 
-void gt_sendrecv_sleep(struct gtopo_comm *comm)
+void gt_sendrecv_sleep(struct gtopo_comm *comm, int64_t until_ns)
 {
 	int64_t now = gt_clock_ns(), first = INT64_MAX;
 	uint32_t rank = comm->first;
@@ -262,12 +262,14 @@ void gt_sendrecv_sleep(struct gtopo_comm *comm)
 	}
 	if (first == INT64_MAX)
 		gt_remote_attend(comm, 0);
-	if (first == INT64_MAX)
+	else if (first + comm->config.timeout_ns < until_ns)
+		until_ns = first + comm->config.timeout_ns;
+	if (until_ns == INT64_MAX)
 		pthread_cond_wait(&comm->changed, &comm->mutex);
-	else if (comm->remote && now - first < comm->config.timeout_ns)
-		gt_batches_poll(comm, now - first);
-	else if (now - first < comm->config.timeout_ns)
-		gt_comm_sleep(comm, first + comm->config.timeout_ns);
-	else
+	else if (first < INT64_MAX && now - first >= comm->config.timeout_ns)
 		gt_batch_fail_late(comm, rank);
+	else if (first < INT64_MAX && comm->remote)
+		gt_batches_poll(comm, now - first);
+	else
+		gt_comm_sleep(comm, until_ns);
 }

@@ -101,6 +101,11 @@ struct gtopo_comm {
 	struct gt_engine *engine; /* the launch protocol says who may use it */
 	int engine_busy;          /* a thread uses it without the mutex */
 	struct gt_engine_config config;
+	/*
+	 * Host: since when some ranks, but not all, have called the next
+	 * collective; 0: none has, or all.
+	 */
+	int64_t partial_since_ns;
 	unsigned *verified; /* [root]: collectives that were simulated, bits */
 	/* The operations that run now, and for each [nranks] of the others. */
 	struct gt_exec_request *reqs;

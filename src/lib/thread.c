@@ -91,13 +91,17 @@ static void gt_thread_watch(struct gtopo_comm *comm)
 /* With the mutex held: do what ranks on the host call, until the end. */
 static void gt_thread_run(struct gtopo_comm *comm)
 {
+	int64_t until_ns;
+
 	while (comm->state >= 0) {
 		if (gt_launch_spawn(comm) || gt_sendrecv_move(comm) ||
 		    gt_launch_next(comm))
 			continue;
 		if (comm->quit)
 			break;
-		gt_sendrecv_sleep(comm);
+		until_ns = gt_launch_limit(comm);
+		if (comm->state >= 0)
+			gt_sendrecv_sleep(comm, until_ns);
 	}
 }
 

@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 #include <string.h>
+#include <time.h>
 
 #include "gtopo.h"
 
@@ -15,7 +16,8 @@ struct fixture {
 };
 
 /* Ranks in rings of their own kind: 2, 4 or 8 of them. */
-static void open_comm(struct fixture *f, int nranks, unsigned flags)
+static void open_limited(struct fixture *f, int nranks, unsigned flags,
+			 int64_t timeout_ms)
 {
 	char path[4096], message[256] = "";
 
@@ -26,10 +28,16 @@ static void open_comm(struct fixture *f, int nranks, unsigned flags)
 				    : "tests/cases/plan/good/ring8-two/"
 				      "plan.json");
 	f->config.flags = flags;
+	f->config.timeout_ms = timeout_ms;
 	f->nranks = nranks;
 	if (gtopo_comm_create(&f->config, &f->comm, message, sizeof(message)))
 		fail_msg("%s", message);
 	assert_int_equal(gtopo_comm_ranks(f->comm), nranks);
+}
+
+static void open_comm(struct fixture *f, int nranks, unsigned flags)
+{
+	open_limited(f, nranks, flags, 30000);
 }
 
 static void close_comm(struct fixture *f)
@@ -96,6 +104,58 @@ static void test_many(void **state)
 		free(data[c]);
 		close_comm(&f[c]);
 	}
+}
+
+/* A rank that never calls is named when the time limit is over. */
+static void test_absent(void **state)
+{
+	struct fixture f;
+	int64_t *data;
+	char words[256];
+
+	(void)state;
+	open_limited(&f, 4, 0, 500);
+	data = make(&f, 1);
+	/* The first operation has all ranks; of the second one lacks. */
+	for (int i = 0; i < 7; i++)
+		assert_int_equal(gtopo_allreduce(f.comm, i % 4,
+						 data + i % 4 * COUNT,
+						 data + i % 4 * COUNT, COUNT,
+						 GTOPO_INT64, GTOPO_SUM),
+				 GTOPO_OK);
+	assert_int_equal(gtopo_wait(f.comm, 0, -1), GTOPO_ESYSTEM);
+	assert_int_equal(gtopo_comm_state(f.comm), GTOPO_ESYSTEM);
+	gtopo_comm_message(f.comm, words, sizeof(words));
+	assert_string_equal(words, "rank 3 has not called operation 1 within "
+				   "0.5 s of rank 0");
+	free(data);
+	close_comm(&f);
+}
+
+/*
+ * The limit is of one operation: ranks that wait often, but not long, and
+ * messages in between, are no failure.
+ */
+static void test_patient(void **state)
+{
+	const struct timespec pause = {.tv_nsec = 120000000};
+	struct fixture f;
+	int64_t *data;
+
+	(void)state;
+	open_limited(&f, 2, 0, 4000);
+	data = make(&f, 1);
+	for (int turn = 0; turn < 40; turn++) {
+		assert_int_equal(gtopo_allreduce(f.comm, turn % 2,
+						 data + turn % 2 * COUNT,
+						 data + turn % 2 * COUNT, 1,
+						 GTOPO_INT64, GTOPO_MAX),
+				 GTOPO_OK);
+		nanosleep(&pause, NULL);
+	}
+	assert_int_equal(gtopo_wait(f.comm, GTOPO_ALL_RANKS, -1), GTOPO_OK);
+	free(data);
+	close_comm(&f);
 }
 
 /* A block of every rank, out of place and within the larger buffer. */
@@ -399,6 +459,8 @@ static void test_abort(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_absent),
+		cmocka_unit_test(test_patient),
 		cmocka_unit_test(test_many),
 		cmocka_unit_test(test_blocks),
 		cmocka_unit_test(test_group),
