@@ -121,8 +121,12 @@ static int report_plan(const struct gt_cmd_args *args,
 	if (rc)
 		return rc;
 	gt_search_tell(args, planner);
-	if (!opts->explain)
-		return write_plan(args, plan, err);
+	if (!opts->explain) {
+		rc = write_plan(args, plan, err);
+		if (!rc)
+			gt_search_tell_written(args, plan);
+		return rc;
+	}
 	rc = gt_planner_explain(planner, &whatif, err);
 	if (rc)
 		return rc;

@@ -50,6 +50,18 @@ judge() {
 	done
 }
 
+@test "a plan that goes to a file is told of on a terminal" {
+	script -qec true /dev/null >/dev/null 2>&1 || skip "no terminal to be had"
+	run script -qec "$GTOPO search --algo ring -o plan $xml/dgx-h100.xml" \
+		/dev/null
+	[ "${output%$'\r'}" = "ring, 1 channel, 370.8 GB/s busbw, proven best \
+over its routes -> plan" ]
+	run script -qec "$GTOPO search -q -o plan $xml/dgx-h100.xml" /dev/null
+	[ "$output" = "" ]
+	run_split gtopo search -o plan "$xml/dgx-h100.xml"
+	want 0 ""
+}
+
 @test "what -v, --explain, verify and the plan say of a mesh is one number" {
 	gtopo search -v --algo mesh --explain -o plan "$xml/dgx-h100.xml" \
 		>words 2>notes

@@ -144,6 +144,45 @@ void gt_search_tell(const struct gt_cmd_args *args,
 		tell_machine(args, result);
 }
 
+/* How near the plan is to what is proved, in a few words. */
+static void say_proof(const struct gt_plan *plan, char *text, size_t size)
+{
+	const struct gt_plan_proof *proof = &plan->proof;
+	int any = proof->class_ == GT_PROOF_ANY ||
+		  (proof->has_any_bound &&
+		   !gt_rat_cmp(proof->value, proof->any_bound));
+
+	if (!plan->has_proof)
+		snprintf(text, size, "not proven");
+	else if (!proof->optimal)
+		snprintf(text, size, "at most %.3g%% below the best",
+			 100 * (1 - gt_rat_double(proof->value) /
+					    gt_rat_double(proof->bound)));
+	else
+		snprintf(text, size, "proven best%s%s",
+			 any				  ? ""
+			 : proof->class_ == GT_PROOF_RING ? " of rings"
+							  : " of trees",
+			 gt_proof_text_routes(plan, any));
+}
+
+void gt_search_tell_written(const struct gt_cmd_args *args,
+			    const struct gt_plan *plan)
+{
+	const struct gt_plan_select *row = gt_plan_main_row(plan);
+	char proof[96];
+
+	if (!args->out || args->quiet || args->verbose ||
+	    !isatty(STDERR_FILENO))
+		return;
+	say_proof(plan, proof, sizeof(proof));
+	fprintf(stderr,
+		"%s, %" PRIu32 " channel%s, %g GB/s busbw, %s -> %s\n",
+		gt_algo_name(row->algo), row->nchannels,
+		gt_plural(row->nchannels),
+		gt_plan_busbw(plan, plan->proof.value), proof, args->out);
+}
+
 /* A bound on a cluster, of the result or of a pair, as busbw. */
 static double loss_bound(const struct gt_plan *plan, struct gt_rat bound)
 {

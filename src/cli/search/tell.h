@@ -12,12 +12,20 @@ struct gt_buf;
 struct gt_cmd_args;
 struct gt_err;
 struct gt_plan;
+struct gt_plan;
 struct gt_planner;
 struct gt_whatif;
 
 /* Notes: what the plan reaches, what is proved of it, what it took. */
 void gt_search_tell(const struct gt_cmd_args *args,
 		    const struct gt_planner *planner);
+
+/*
+ * On a terminal and without -v: one line of a plan that went to a file, which
+ * would otherwise go there without a word.
+ */
+void gt_search_tell_written(const struct gt_cmd_args *args,
+			    const struct gt_plan *plan);
 
 /*
  * Warn of what it costs to have planned with what all nodes have; nothing is
