@@ -1,8 +1,11 @@
 /* gtopo export: a plan as a file for other libraries, or as a picture. */
 #include "cli/common/command.h"
 
+#include <inttypes.h>
+
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/text.h"
 #include "cli/common/opt.h"
 #include "plan/check/check.h"
 #include "plan/interop/export.h"
@@ -30,6 +33,37 @@ static const struct gt_opt gt_export_opts[] = {
 	GT_OPT_END,
 };
 
+/* A loss that the file's digits explain is none. */
+#define GT_EXPORT_LOSS_PART 1e-5
+
+/* NCCL's channels are all alike, so that not all of a plan may fit into them. */
+static void gt_export_tell_loss(const struct gt_cmd_args *args,
+				const struct gt_plan *plan)
+{
+	struct gt_export_nccl_loss loss;
+	double busbw = gt_plan_busbw(plan, plan->proof.value);
+
+	gt_export_nccl_loss(plan, &loss);
+	gt_cmd_note(args, "%" PRIu32 " channel%s of %g GB/s", loss.nchannels,
+		    gt_plural(loss.nchannels), loss.channel_gbs);
+	if (loss.part < GT_EXPORT_LOSS_PART)
+		return;
+	if (plan->has_proof)
+		gt_cmd_warn(
+			args,
+			"of %g GB/s busbw the graph file carries %g (%.2g%% "
+			"less): NCCL's channels are all alike, and 16 at "
+			"most",
+			busbw, busbw * (1 - loss.part), 100 * loss.part);
+	else
+		gt_cmd_warn(args,
+			    "the graph file carries %.2g%% less than the plan: "
+			    "NCCL's channels are all alike, and 16 at most; "
+			    "'gtopo search --algo ring --equal --max-channels "
+			    "16' plans such",
+			    100 * loss.part);
+}
+
 static int cmd_export(const struct gt_cmd_args *args, struct gt_err *err)
 {
 	const struct gt_export_opts *opts = args->opts;
@@ -45,6 +79,8 @@ static int cmd_export(const struct gt_cmd_args *args, struct gt_err *err)
 	rc = gt_plan_check(plan, err);
 	if (!rc)
 		rc = gt_exports[opts->to](plan, &out, err);
+	if (!rc && gt_exports[opts->to] == gt_export_nccl)
+		gt_export_tell_loss(args, plan);
 	gt_plan_free(plan);
 	return gt_cmd_write(args, &out, rc, err);
 }

@@ -6,6 +6,8 @@
 #ifndef GT_PLAN_INTEROP_EXPORT_H
 #define GT_PLAN_INTEROP_EXPORT_H
 
+#include <stdint.h>
+
 struct gt_buf;
 struct gt_err;
 struct gt_plan;
@@ -17,6 +19,17 @@ struct gt_plan;
  */
 int gt_export_nccl(const struct gt_plan *plan, struct gt_buf *out,
 		   struct gt_err *err);
+
+/* What of a plan's bandwidth does not fit into the channels of its graph file. */
+struct gt_export_nccl_loss {
+	double part; /* 0: all fits */
+	uint32_t nchannels;
+	double channel_gbs;
+};
+
+/* The plan is one that gt_export_nccl() writes. */
+void gt_export_nccl_loss(const struct gt_plan *plan,
+			 struct gt_export_nccl_loss *loss);
 
 /*
  * An algorithm for MSCCL: thread blocks and steps as

@@ -2,6 +2,7 @@
 #include "plan/interop/export.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -22,7 +23,8 @@ enum gt_nccl_path {
 };
 
 /*
- * With more channels NCCL would not use them all; with fewer, blocks lie idle.
+ * NCCL doubles the channels of a graph up to 32: with more than 16 it would not
+ * use them all, with fewer blocks lie idle.
  */
 enum { GT_NCCL_CHANNELS = 16 };
 
@@ -84,6 +86,7 @@ static const char *gt_nccl_type(const struct gt_plan *plan,
 	return names[worst];
 }
 
+/* So many whole channels of that speed a channel of the plan makes. */
 static uint32_t gt_nccl_count(const struct gt_plan_channel *channel,
 			      double speed)
 {
@@ -95,35 +98,46 @@ static uint32_t gt_nccl_total(const struct gt_plan *plan,
 {
 	uint32_t total = 0;
 
-	for (uint32_t i = 0; i < row->nchannels; i++)
+	for (uint32_t i = 0; i < row->nchannels && total < GT_NCCL_CHANNELS;
+	     i++)
 		total +=
 			gt_nccl_count(&plan->channels[row->channels[i]], speed);
-	return total;
+	return total < GT_NCCL_CHANNELS ? total : GT_NCCL_CHANNELS;
+}
+
+/* NCCL reads a float; five decimals, rounded down, are no more than there is. */
+static double gt_nccl_round(double speed)
+{
+	return floor(speed * 1e5 + 1e-6) / 1e5;
 }
 
 /*
- * Choose one of the speeds that NCCL's own search tries: that which wastes
- * least of the plan's bandwidth, then that with the most channels.
+ * NCCL's channels are all of one speed.  Choose a whole part of some channel of
+ * the plan: that which loses least of the plan's bandwidth in as many channels
+ * as NCCL uses, then that with the most channels.
  */
 static double gt_nccl_speed(const struct gt_plan *plan,
 			    const struct gt_plan_select *row)
 {
-	static const double speeds[] = {60, 50,  40, 30,  24,  20,   18,  15,
-					12, 11,  10, 9,   7,   6,    5,   4,
-					3,  2.4, 2,  1.2, 0.5, 0.24, 0.12};
 	double best = 0, most = 0;
 
-	for (size_t i = 0; i < sizeof(speeds) / sizeof(speeds[0]); i++) {
-		uint32_t n = gt_nccl_total(plan, row, speeds[i]);
+	for (uint32_t i = 0; i < row->nchannels; i++)
+		for (int parts = 1; parts <= GT_NCCL_CHANNELS; parts++) {
+			const struct gt_plan_channel *channel =
+				&plan->channels[row->channels[i]];
+			double speed = gt_nccl_round(
+				gt_rat_double(channel->gbs) / parts);
+			double all;
 
-		if (n > GT_NCCL_CHANNELS && best > 0)
-			break;
-		if (n * speeds[i] < most * 0.999)
-			continue;
-		most = n * speeds[i];
-		if (n)
-			best = speeds[i];
-	}
+			if (speed <= 0)
+				break;
+			all = speed * gt_nccl_total(plan, row, speed);
+			if (all < most * 0.9999 ||
+			    (all <= most * 1.0001 && speed >= best && best > 0))
+				continue;
+			most = all;
+			best = speed;
+		}
 	return best;
 }
 
@@ -149,7 +163,9 @@ static int gt_nccl_can(const struct gt_plan *plan,
 		    channel->shape != plan->channels[row->channels[0]].shape)
 			return gt_err_set(err, GT_EINPUT, plan->file,
 					  "channel %" PRIu32 ": NCCL's graph "
-					  "files are of rings, or of chains",
+					  "files are of rings, or of chains; "
+					  "'gtopo search --algo ring' makes "
+					  "a plan of rings",
 					  channel->id);
 	}
 	return GT_OK;
@@ -174,6 +190,7 @@ int gt_export_nccl(const struct gt_plan *plan, struct gt_buf *out,
 {
 	const struct gt_plan_select *row = gt_plan_main_row(plan);
 	int rc = gt_nccl_can(plan, row, err), ring;
+	uint32_t left;
 	double speed;
 
 	if (rc)
@@ -182,25 +199,39 @@ int gt_export_nccl(const struct gt_plan *plan, struct gt_buf *out,
 	speed = gt_nccl_speed(plan, row);
 	if (speed <= 0)
 		return gt_err_set(err, GT_EINPUT, plan->file,
-				  "no channel is as fast as the slowest that "
-				  "NCCL knows");
+				  "no channel is as fast as 0.00001 GB/s, the "
+				  "least that is written");
+	left = gt_nccl_total(plan, row, speed);
 	gt_buf_printf(out,
 		      "<graphs version=\"1\">\n"
 		      "  <graph id=\"%d\" pattern=\"%d\" crossnic=\"0\" "
-		      "nchannels=\"%" PRIu32 "\" speedintra=\"%g\" "
-		      "speedinter=\"%g\" latencyinter=\"0\" typeintra=\"%s\" "
+		      "nchannels=\"%" PRIu32 "\" speedintra=\"%.9g\" "
+		      "speedinter=\"%.9g\" latencyinter=\"0\" typeintra=\"%s\" "
 		      "typeinter=\"PIX\" samechannels=\"%d\">\n",
-		      ring ? 0 : 1, ring ? 4 : 3,
-		      gt_nccl_total(plan, row, speed), speed, speed,
+		      ring ? 0 : 1, ring ? 4 : 3, left, speed, speed,
 		      gt_nccl_type(plan, row), row->nchannels == 1);
 	for (uint32_t i = 0; i < row->nchannels; i++) {
 		const struct gt_plan_channel *channel =
 			&plan->channels[row->channels[i]];
 		uint32_t n = gt_nccl_count(channel, speed);
 
-		for (uint32_t k = 0; k < n; k++)
+		for (uint32_t k = 0; k < n && left; k++, left--)
 			gt_nccl_channel(plan, channel, out);
 	}
 	gt_buf_puts(out, "  </graph>\n</graphs>\n");
 	return out->failed ? gt_err_nomem(err) : GT_OK;
+}
+
+void gt_export_nccl_loss(const struct gt_plan *plan,
+			 struct gt_export_nccl_loss *loss)
+{
+	const struct gt_plan_select *row = gt_plan_main_row(plan);
+	double of = 0, carries;
+
+	loss->channel_gbs = gt_nccl_speed(plan, row);
+	loss->nchannels = gt_nccl_total(plan, row, loss->channel_gbs);
+	carries = loss->channel_gbs * loss->nchannels;
+	for (uint32_t i = 0; i < row->nchannels; i++)
+		of += gt_rat_double(plan->channels[row->channels[i]].gbs);
+	loss->part = carries < of ? 1 - carries / of : 0;
 }
