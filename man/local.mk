@@ -6,6 +6,7 @@ dist_man_MANS += \
 	%D%/gtopo-export.1 \
 	%D%/gtopo-fuse.1 \
 	%D%/gtopo-health.1 \
+	%D%/gtopo-help.1 \
 	%D%/gtopo-import.1 \
 	%D%/gtopo-lint.1 \
 	%D%/gtopo-paths.1 \

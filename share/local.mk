@@ -1,12 +1,14 @@
 # what is installed beside the program
 completiondir = $(datadir)/bash-completion/completions
 dist_completion_DATA = %D%/completion/gtopo
+zshcompletiondir = $(datadir)/zsh/site-functions
+dist_zshcompletion_DATA = %D%/completion/_gtopo
+fishcompletiondir = $(datadir)/fish/vendor_completions.d
+dist_fishcompletion_DATA = %D%/completion/gtopo.fish
 
 # reference machines, written from public facts
 xmldir = $(pkgdatadir)/xml
 dist_xml_DATA = \
-	%D%/xml/gtopo-cluster.rng \
-	%D%/xml/gtopo-topology.rng \
 	%D%/xml/2x-dgx-a100.xml \
 	%D%/xml/2x-dgx-h100.xml \
 	%D%/xml/4x-dgx-h100.xml \
@@ -26,8 +28,10 @@ dist_xml_DATA = \
 	%D%/xml/pcie-8gpu.xml \
 	%D%/xml/workstation-4gpu.xml
 
-# what plans and reports are checked against
+# what topologies, plans and reports are checked against
 schemadir = $(pkgdatadir)/schema
 dist_schema_DATA = \
+	%D%/schema/gtopo-cluster.rng \
+	%D%/schema/gtopo-topology.rng \
 	%D%/schema/plan-1.schema.json \
 	%D%/schema/report-1.schema.json

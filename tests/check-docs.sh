@@ -1,5 +1,5 @@
 #!/bin/bash
-# Help, man pages and completion agree, and what the documents show runs.
+# Help and man pages agree, and what the documents show runs.
 #
 # In EXAMPLES of a man page and in README.md a line that starts with "$ " is
 # run, in a folder that holds the reference machines of share/xml; "# " marks
@@ -57,18 +57,6 @@ check_options() {
 		<(section "$page" OPTIONS | grep '^-' | long_options) |
 		sed "s|^\t\(.*\)|$page: \1 is not in help|; t
 		     s|^|$page: lacks |"
-}
-
-# What completion offers after `gtopo CMD --`.
-check_completion() {
-	local offered
-	offered=$(PATH=$(dirname "$gtopo"):$PATH bash -c '
-		. share/completion/gtopo
-		COMP_WORDS=(gtopo "$1" --) COMP_CWORD=2
-		_gtopo gtopo -- "$1"
-		printf "%s\n" "${COMPREPLY[@]}"' bash "$1" | long_options)
-	[ "$offered" = "$("$gtopo" help "$1" | grep '^  ' | long_options)" ] ||
-		echo "completion of $1 differs from its help: $offered"
 }
 
 check_warnings() {
@@ -210,10 +198,6 @@ if command -v groff >/dev/null; then
 else
 	skipped "man pages" "no groff"
 fi
-for cmd in $commands; do
-	verdict "$cmd: completion offers its options" \
-		"$(check_completion "$cmd")"
-done
 verdict "README.md: the tour shows what is printed" "$(readme_examples | check_shown)"
 verdict "documents: files that they name exist" "$(check_paths)"
 verdict "documents: identifiers that they name exist" "$(check_identifiers)"

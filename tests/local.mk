@@ -10,6 +10,7 @@ gates =
 
 include tests/unit/local.mk
 include tests/cli/local.mk
+include tests/completion/local.mk
 include tests/detect/local.mk
 include tests/diff/local.mk
 include tests/lint/local.mk

@@ -9,11 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/file.h"
 #include "cli/common/command.h"
 #include "cli/common/opt.h"
+#include "cli/common/reference.h"
 
 #define GT_CMD(name) extern const struct gt_cmd gt_cmd_##name;
 #include "cli/cmd.def"
@@ -48,6 +50,11 @@ static const struct gt_opt gt_cmd_common_opts[] = {
 	 "show this help", 0, 0},
 	GT_OPT_END,
 };
+
+const struct gt_opt *gt_cmd_common_options(void)
+{
+	return gt_cmd_common_opts;
+}
 
 const struct gt_cmd *gt_cmd_get(int i)
 {
@@ -169,22 +176,44 @@ static int parse_args(struct gt_cmd_args *args, void *opts, int argc,
 	return gt_cmd_check_operands(cmd, argv, args->noperands, err);
 }
 
+/* Let operands that are names of reference machines be their files. */
+static int gt_cmd_find_machines(struct gt_cmd_args *args,
+				struct gt_arena *arena, struct gt_err *err)
+{
+	const char *path;
+	int rc = GT_OK;
+
+	for (int i = 0; i < args->noperands && !rc; i++) {
+		rc = gt_reference_operand(args->operands[i], arena, &path, err);
+		if (!rc && path != args->operands[i])
+			args->operands[i] = gt_arena_strdup(arena, path);
+		if (!args->operands[i])
+			rc = gt_err_nomem(err);
+	}
+	return rc;
+}
+
 /* Run the command with its own options, which have their defaults first. */
 static int dispatch(const struct gt_cmd *cmd, int argc, char **argv,
 		    struct gt_err *err)
 {
 	struct gt_cmd_args args = {.cmd = cmd};
-	void *opts = calloc(1, cmd->opts_bytes + 1);
+	struct gt_arena *arena = gt_arena_new();
+	void *opts = arena ? gt_arena_alloc(arena, cmd->opts_bytes + 1) : NULL;
 	int done = 0, rc;
 
-	if (!opts)
+	if (!opts) {
+		gt_arena_free(arena);
 		return gt_err_nomem(err);
+	}
 	if (cmd->defaults)
 		memcpy(opts, cmd->defaults, cmd->opts_bytes);
 	rc = parse_args(&args, opts, argc, argv, &done, err);
+	if (!rc && !done && cmd->takes_machines)
+		rc = gt_cmd_find_machines(&args, arena, err);
 	if (!rc && !done)
 		rc = cmd->run(&args, err);
-	free(opts);
+	gt_arena_free(arena);
 	return rc;
 }
 

@@ -12,6 +12,7 @@
 
 struct gt_cmd;
 struct gt_err;
+struct gt_opt;
 
 /* The whole program; returns the exit status. */
 int gt_cmd_main(int argc, char **argv);
@@ -19,6 +20,9 @@ int gt_cmd_main(int argc, char **argv);
 /* The i-th command or NULL; the named command or NULL. */
 const struct gt_cmd *gt_cmd_get(int i);
 const struct gt_cmd *gt_cmd_find(const char *name);
+
+/* The table of the options that all commands have. */
+const struct gt_opt *gt_cmd_common_options(void);
 
 /* Find a command; where there is none an error names the nearest one. */
 const struct gt_cmd *gt_cmd_require(const char *name, struct gt_err *err);

@@ -124,6 +124,7 @@ const struct gt_cmd gt_cmd_diff = {
 		"tell which server is not like the others, and what it costs",
 	.operands = "FILE...",
 	.operands_min = 1,
+	.takes_machines = 1,
 	.operands_max = -1,
 	.opts = gt_diff_opts,
 	.opts_bytes = sizeof(struct gt_diff_opts),

@@ -147,6 +147,7 @@ const struct gt_cmd gt_cmd_lint = {
 	.summary = "tell what NCCL would reject or misread in a topology file",
 	.operands = "FILE...",
 	.operands_min = 1,
+	.takes_machines = 1,
 	.operands_max = -1,
 	.opts = gt_lint_opts,
 	.defaults = &gt_lint_defaults,

@@ -160,6 +160,7 @@ const struct gt_cmd gt_cmd_paths = {
 	.summary = "show the best route between every two devices",
 	.operands = "FILE",
 	.operands_min = 1,
+	.takes_machines = 1,
 	.operands_max = 1,
 	.opts = gt_paths_opts,
 	.opts_bytes = sizeof(struct gt_paths_opts),

@@ -236,6 +236,7 @@ const struct gt_cmd gt_cmd_search = {
 	.summary = "find the best way to move bytes on a machine, as a plan",
 	.operands = "FILE",
 	.operands_min = 1,
+	.takes_machines = 1,
 	.operands_max = 1,
 	.opts = gt_search_opts,
 	.defaults = &gt_search_defaults,

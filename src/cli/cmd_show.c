@@ -199,6 +199,7 @@ const struct gt_cmd gt_cmd_show = {
 	.summary = "show a machine as a tree or a picture",
 	.operands = "FILE",
 	.operands_min = 1,
+	.takes_machines = 1,
 	.operands_max = 1,
 	.opts = gt_show_opts,
 	.defaults = &gt_show_defaults,

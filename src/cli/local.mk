@@ -20,7 +20,9 @@ gtopo_core_sources += \
 	%D%/cmd_synth.c \
 	%D%/cmd_tune.c \
 	%D%/cmd_verify.c \
-	%D%/cmd_version.c
+	%D%/cmd_version.c \
+	%D%/complete.c \
+	%D%/complete.h
 
 include src/cli/common/local.mk
 include src/cli/detect/local.mk

@@ -95,3 +95,40 @@ load common
 	run_split sh -c '"$1" help >&-' sh "$GTOPO"
 	want 3 "gtopo help: standard output: cannot write: Bad file descriptor"
 }
+
+@test "a copied program finds the reference machines beside it" {
+	local dir=$BATS_TEST_TMPDIR/copy
+	unset GTOPO_XML
+	for xml in share/gtopo/xml share/xml bin/share/xml; do
+		mkdir -p "$dir/bin" "$dir/$xml"
+		cp "$GTOPO" "$dir/bin/gtopo"
+		cp "$GTOPO_SRC"/share/xml/dgx-1v.xml "$dir/$xml/only-here.xml"
+		run_split "$dir/bin/gtopo" diff --expect only-here only-here
+		want 0 ""
+		rm -r "$dir"
+	done
+}
+
+@test "operands may be reference machines, files go first" {
+	export GTOPO_XML=$GTOPO_SRC/share/xml
+	cd "$BATS_TEST_TMPDIR"
+	for cmd in show paths lint 'search --algo ring -o plan.json'; do
+		run_split gtopo $cmd dgx-1v
+		want 0 ""
+	done
+	run_split gtopo show dgx-1x
+	want 2 "gtopo show: dgx-1x: is no file and no reference machine; did \
+you mean 'dgx-1v'?"
+	run_split gtopo show nothing-like-it
+	[ "$status" -eq 2 ]
+	[[ $err == *"is no file and no reference machine; of these there are \
+2x-dgx-a100, "*", workstation-4gpu" ]]
+	cp "$GTOPO_XML/pcie-8gpu.xml" dgx-1v
+	run_split gtopo show dgx-1v
+	[[ $out == 'dgx-1v: 8 GPUs'* ]]
+	[[ $out != *NVLink* ]]
+	run_split gtopo health --expect nothing-like-it
+	[ "$status" -eq 2 ]
+	[[ $err == "gtopo health: 'nothing-like-it' is no reference machine in \
+'$GTOPO_XML', which has 2x-dgx-a100, "*"; GTOPO_XML names another folder, "* ]]
+}

@@ -80,8 +80,8 @@ xml=$GTOPO_SRC/share/xml
 @test "reference machines are as the schema says" {
 	command -v xmllint >/dev/null || skip "no xmllint"
 	cd "$xml"
-	xmllint --noout --relaxng gtopo-topology.rng $(grep -l '^<system ' *.xml)
-	xmllint --noout --relaxng gtopo-cluster.rng $(grep -l '^<cluster ' *.xml)
+	xmllint --noout --relaxng ../schema/gtopo-topology.rng $(grep -l '^<system ' *.xml)
+	xmllint --noout --relaxng ../schema/gtopo-cluster.rng $(grep -l '^<cluster ' *.xml)
 }
 
 @test "the legend has nvidia-smi's names" {

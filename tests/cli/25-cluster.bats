@@ -23,7 +23,7 @@ cases=$GTOPO_SRC/tests/cases/cluster
 
 @test "good clusters are what the schema allows" {
 	command -v xmllint >/dev/null || skip "no xmllint"
-	xmllint --noout --relaxng "$GTOPO_SRC/share/xml/gtopo-cluster.rng" \
+	xmllint --noout --relaxng "$GTOPO_SRC/share/schema/gtopo-cluster.rng" \
 		"$cases"/good/*.xml
 }
 

@@ -21,7 +21,7 @@ cases=$GTOPO_SRC/tests/cases/synth
 	command -v xmllint >/dev/null || skip "no xmllint"
 	while IFS= read -r line; do
 		gtopo synth "$line" | xmllint --noout --relaxng \
-			"$GTOPO_SRC/share/xml/gtopo-topology.rng" -
+			"$GTOPO_SRC/share/schema/gtopo-topology.rng" -
 	done <"$cases/good"
 }
 

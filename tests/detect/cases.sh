@@ -13,7 +13,7 @@ build=$(dirname "${GTOPO:=$PWD/build/gtopo}")
 xmllint=$(command -v xmllint)
 schema_says() { # FILE...
 	[ "$xmllint" ] || return 0
-	xmllint --noout --relaxng share/xml/gtopo-topology.rng "$@" 2>&1 |
+	xmllint --noout --relaxng share/schema/gtopo-topology.rng "$@" 2>&1 |
 		grep -v ' validates$'
 }
 
@@ -47,7 +47,7 @@ verdict "this machine, as NCCL reads" \
 	"$("$build/tests/detect/nccl_reads" "$tmp/here.xml")"
 verdict "this machine, by the schema" "$(schema_says "$tmp/here.xml")"
 verdict "gtopo-topology(5) names each attribute of the schema" "$(
-	grep -o "attribute name=\"[a-z0-9_]*" share/xml/gtopo-topology.rng |
+	grep -o "attribute name=\"[a-z0-9_]*" share/schema/gtopo-topology.rng |
 		cut -d\" -f2 | sort -u | while read -r name; do
 		grep -qE "^\.(B|BR) .*\b$name\b" man/gtopo-topology.5 ||
 			echo "$name is missing"

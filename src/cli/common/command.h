@@ -28,7 +28,9 @@ struct gt_cmd {
 	const char *summary;  /* one line, no full stop */
 	const char *operands; /* as in the usage line, "FILE"; "" for none */
 	int operands_min;
-	int operands_max;          /* -1: any number */
+	int operands_max; /* -1: any number */
+	/* Operands may be names of reference machines. */
+	int takes_machines;
 	const struct gt_opt *opts; /* own options; NULL: none */
 	const void *defaults;      /* initial value of the options' struct */
 	size_t opts_bytes;         /* its size, 0 when there are no options */

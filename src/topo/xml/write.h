@@ -6,7 +6,7 @@
  * attributes an element (it adds some itself), no value of 254 characters or
  * more, nothing that would have to be written as an entity.  Every element and
  * attribute is explained in gtopo-topology(5) and allowed by
- * share/xml/gtopo-topology.rng.
+ * share/schema/gtopo-topology.rng.
  */
 #ifndef GT_TOPO_XML_WRITE_H
 #define GT_TOPO_XML_WRITE_H

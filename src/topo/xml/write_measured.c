@@ -16,6 +16,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/unit.h"
 #include "topo/xml/write.h"
 
 enum { GT_NCCL_ATTRS = 16 };
@@ -173,8 +174,17 @@ static int gt_is_switched(struct gt_marker *m, xmlNodePtr link)
 	       !strncmp(gt_prop_of(m, link, "tclass"), "0x068000", 8);
 }
 
+/* Returns the number of NVLinks, which no file makes overflow. */
+static double gt_mark_count(struct gt_marker *m, xmlNodePtr link)
+{
+	int64_t count = 0;
+
+	gt_unit_int(gt_prop_of(m, link, "count"), 0, INT32_MAX, &count);
+	return (double)count;
+}
+
 static void gt_mark_nvlink(struct gt_marker *m, xmlNodePtr link, uint32_t from,
-			   int switched)
+			   double switched)
 {
 	const struct gt_measured *all = m->measured;
 	uint32_t to = gt_measured_find(all, gt_prop_of(m, link, "target"));
@@ -183,7 +193,8 @@ static void gt_mark_nvlink(struct gt_marker *m, xmlNodePtr link, uint32_t from,
 
 	xmlUnsetProp(link, (const xmlChar *)"gt_gbs");
 	if (gt_is_switched(m, link))
-		gbs = gt_mark_ring(all, from) * atoi(count) / switched;
+		gbs = gt_mark_ring(all, from) * gt_mark_count(m, link) /
+		      switched;
 	else if (to != UINT32_MAX)
 		gbs = gt_measured_peer(all, from, to)->both_gbs;
 	gt_mark_rate(m, link, gbs,
@@ -195,15 +206,15 @@ static void gt_mark_gpu(struct gt_marker *m, xmlNodePtr pci, xmlNodePtr gpu,
 {
 	const struct gt_measured_gpu *host = &m->measured->gpus[i];
 	xmlNodePtr c2c = gt_node_find(gpu, "c2c"), next;
-	int switched = 0;
+	double switched = 0;
 
 	for (xmlNodePtr node = gpu->children; node; node = node->next)
 		if (gt_node_is(node, "nvlink") && gt_is_switched(m, node))
-			switched += atoi(gt_prop_of(m, node, "count"));
+			switched += gt_mark_count(m, node);
 	for (xmlNodePtr node = gpu->children; node; node = next) {
 		next = node->next;
 		if (gt_node_is(node, "nvlink")) {
-			gt_mark_nvlink(m, node, i, switched ? switched : 1);
+			gt_mark_nvlink(m, node, i, switched > 0 ? switched : 1);
 		} else if (gt_node_is(node, "gt_host") ||
 			   gt_node_is(node, "gt_peer")) {
 			xmlUnlinkNode(node);
