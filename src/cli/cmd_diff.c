@@ -11,11 +11,13 @@
 #include "cli/diff/fleet.h"
 #include "cli/common/opt.h"
 #include "cli/common/reference.h"
+#include "topo/cluster/cluster.h"
 
 struct gt_diff_opts {
 	int json;
 	const char *expect;
 	const char *ignore;
+	int64_t nodes;
 };
 
 static const struct gt_opt gt_diff_opts[] = {
@@ -27,6 +29,10 @@ static const struct gt_opt gt_diff_opts[] = {
 	 "what may differ: firmware,driver,...", 0, 0},
 	{GT_OPT_FLAG, 0, "json", NULL, offsetof(struct gt_diff_opts, json),
 	 "write JSON", 0, 0},
+	{GT_OPT_INT, 0, "nodes", "N", offsetof(struct gt_diff_opts, nodes),
+	 "what a finding costs a job of N nodes (default: as many as there "
+	 "are)",
+	 2, GT_CLUSTER_MAX_NODES},
 	GT_OPT_END,
 };
 
@@ -66,7 +72,8 @@ static int gt_diff_on_clusters(const struct gt_cmd_args *args,
 			       unsigned ignore, struct gt_err *err)
 {
 	const struct gt_diff_opts *opts = args->opts;
-	struct gt_diff_clusters ask = {files, n, ignore, opts->json};
+	struct gt_diff_clusters ask = {files, n, ignore, (uint32_t)opts->nodes,
+				       opts->json};
 	struct gt_buf text = GT_BUF_INIT;
 	uint32_t nfindings = 0;
 	int rc = gt_diff_clusters(&ask, &text, &nfindings, err);
@@ -96,10 +103,13 @@ static int gt_diff_on(const struct gt_cmd_args *args, struct gt_arena *arena,
 		return rc;
 	if (gt_diff_is_cluster(files[0]))
 		return gt_diff_on_clusters(args, files, n, ignore, err);
-	rc = gt_fleet_compare(&(struct gt_fleet_query){files, n,
-						       opts->expect != NULL,
-						       ignore, NULL},
-			      &fleet, err);
+	rc = gt_fleet_compare(
+		&(struct gt_fleet_query){.files = files,
+					 .nfiles = n,
+					 .expected = opts->expect != NULL,
+					 .ignore = ignore,
+					 .nnodes = (uint32_t)opts->nodes},
+		&fleet, err);
 	if (rc)
 		return rc;
 	rc = gt_diff_write(args, fleet, err);

@@ -189,7 +189,8 @@ static int search_topo(const struct gt_cmd_args *args, struct gt_topo *topo,
 		rc = gt_topo_exclude_devices(topo, opts->exclude_device, err);
 	if (rc || opts->nodes < 2)
 		return rc ? rc : plan_for(args, topo, NULL, err);
-	rc = gt_cluster_copies(topo, (uint32_t)opts->nodes, &cluster, err);
+	rc = gt_cluster_copies(topo, (uint32_t)opts->nodes, NULL, &cluster,
+			       err);
 	if (rc)
 		return rc;
 	rc = plan_for(args, NULL, cluster, err);

@@ -22,7 +22,37 @@ setup() {
 	grep -q 'link_width="8"' narrow.xml
 	run_split gtopo diff a.xml narrow.xml
 	want 1 ""
-	[[ $out == 'narrow.xml:10:7: NIC 0000:18:00.0: link of 8 lanes instead of 16; all-reduce bound unchanged' ]]
+	[[ $out == 'narrow.xml:10:7: NIC 0000:18:00.0: link of 8 lanes instead of 16; all-reduce bound inside unchanged, between 16 such nodes 381 GB/s, not 406.4' ]]
+}
+
+@test "what a fault costs a job of several nodes" {
+	run_split gtopo diff --nodes 16 a.xml narrow.xml
+	want 1 ""
+	[[ $out == *'; all-reduce bound inside unchanged, between 16 such nodes 381 GB/s, not 406.4' ]]
+	# The same as the search says of 16 such nodes.
+	for i in {1..16}; do cp narrow.xml node$i.xml; done
+	gtopo fuse -o cluster.xml node?.xml node??.xml
+	gtopo search -o plan.json cluster.xml
+	gtopo verify plan.json | grep -F 'value     381 GB/s busbw'
+	# As many nodes as there are files, or 16.
+	run_split gtopo diff a.xml b.xml node?.xml node??.xml
+	[[ $out == *', between 18 such nodes '* ]]
+	run_split gtopo diff a.xml b.xml node?.xml
+	[[ $out == *', between 16 such nodes '* ]]
+	run_split gtopo diff --nodes 1 a.xml narrow.xml
+	[ "$status" -eq 2 ]
+}
+
+@test "all together has a subject, and a job without a network is not asked for" {
+	sed '/0000:1b:00.0/s/link_width="16"/link_width="8"/' narrow.xml >two.xml
+	run_split gtopo diff a.xml two.xml
+	[[ $out == *$'\ntwo.xml: all 2 together; all-reduce bound inside '* ]]
+	sed 's/link_width="16"/link_width="8"/' "$xml/pcie-8gpu.xml" |
+		sed '/<net /d' >bare.xml
+	sed '/<net /d' "$xml/pcie-8gpu.xml" >norm.xml
+	run_split gtopo diff norm.xml bare.xml
+	[ "$status" -eq 1 ]
+	[[ $out != *' such nodes '* ]]
 }
 
 @test "a GPU less is told with the bound of what is left" {
@@ -38,7 +68,7 @@ setup() {
 	run_split gtopo diff a.xml less.xml
 	want 1 ""
 	[ "$(wc -l <<<"$out")" -eq 1 ]
-	[[ $out == *'GPU 0000:1b:00.0: is missing on switch 0000:15:00.0 (CPU 0)'* ]]
+	[[ $out == *'GPU 0000:1b:00.0: is missing on switch 0000:15:00.0 (CPU 0); 7 GPUs, not 8; '* ]]
 	run_split gtopo diff less.xml a.xml
 	[[ $out == *'GPU 0000:1b:00.0: is extra on switch 0000:15:00.0 (CPU 0)'* ]]
 }
@@ -144,14 +174,18 @@ true' ]
 	gtopo diff --json a.xml b.xml narrow.xml >out.json || true
 	run jq -r '.norm, (.groups | length), (.groups[0].files | join(" ")),
 		(.groups[1].findings[0] | .kind, .device, .where),
-		(.groups[1].norm_bound == .groups[1].bound)' out.json
+		(.groups[1].norm_bound == .groups[1].bound),
+		.nodes, .groups[1].gpus, .groups[1].between_bound_gbs' out.json
 	[ "$output" = 'a.xml
 2
 a.xml b.xml
 width
 NIC 0000:18:00.0
 narrow.xml:10:7
-true' ]
+true
+16
+8
+381' ]
 }
 
 @test "one file is nothing to compare" {

@@ -407,7 +407,8 @@ allreduce, allgather and reducescatter, and about alltoall"
 	[ "$status" -eq 0 ]
 	run_split gtopo search --algo hier c.xml
 	want 2 "gtopo search: c.xml: 'dgx-1v' and 'h200-vm-4' are different \
-machines; templates need nodes that differ in ports alone"
+machines; templates need nodes that differ in ports alone; 'gtopo \
+diff' of their files tells what a job loses"
 	run_split gtopo search --nodes 2 c.xml
 	want 2 "gtopo search: a cluster file has its own number of nodes; leave \
 out --nodes"

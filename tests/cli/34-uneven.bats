@@ -110,7 +110,8 @@ setup() {
 		"$cases/other-node.xml" >c.xml
 	run_split gtopo search c.xml
 	want 2 "gtopo search: c.xml: 'dgx-1v' and 'h200-vm-4' are different \
-machines; templates need nodes that differ in ports alone"
+machines; templates need nodes that differ in ports alone; 'gtopo \
+diff' of their files tells what a job loses"
 	# No port at all: nothing leads to the third node.
 	sed "s|\.\./\.\./\.\./\.\./share/xml|$xml|; s/nets=\"-,0\"/nets=\"-\"/" \
 		"$cases/one-card-left.xml" >c.xml

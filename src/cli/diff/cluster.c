@@ -44,16 +44,19 @@ static int gt_diff_kind(const struct gt_diff_clusters *ask,
 			uint32_t *n, struct gt_err *err)
 {
 	const char *files[2] = {a->file, b->file};
+	uint32_t nnodes = ask->nnodes ? ask->nnodes : b->nnodes;
 	struct gt_buf text = GT_BUF_INIT;
 	struct gt_fleet *fleet;
 	int rc;
 
 	if (!strcmp(a->file, b->file))
 		return GT_OK;
-	rc = gt_fleet_compare(&(struct gt_fleet_query){.files = files,
-						       .nfiles = 2,
-						       .ignore = ask->ignore},
-			      &fleet, err);
+	rc = gt_fleet_compare(
+		&(struct gt_fleet_query){.files = files,
+					 .nfiles = 2,
+					 .ignore = ask->ignore,
+					 .nnodes = nnodes < 2 ? 0 : nnodes},
+		&fleet, err);
 	if (rc)
 		return rc;
 	gt_fleet_print(fleet, &text);

@@ -14,6 +14,7 @@ struct gt_diff_clusters {
 	const char *const *files; /* the first is the norm */
 	uint32_t nfiles;
 	unsigned ignore; /* of servers, as gt_device_tree_read() */
+	uint32_t nnodes; /* as in struct gt_fleet_query; 0: those of a kind */
 	int json;
 };
 

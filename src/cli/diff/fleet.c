@@ -17,6 +17,8 @@
 #include "topo/diff/diff.h"
 #include "topo/diff/match.h"
 
+enum { GT_FLEET_MIN_JOB = 16 };
+
 int gt_fleet_ignore(const char *list, unsigned *ignore, struct gt_err *err)
 {
 	unsigned mask = 0;
@@ -202,10 +204,22 @@ static int gt_fleet_run(struct gt_fleet *fleet,
 		rc = gt_diff_find(norm, fleet->servers[group->first],
 				  fleet->arena, &group->diff, err);
 		if (!rc && group->diff.nfindings)
-			rc = gt_diff_costs_find(&group->diff, fleet->arena,
-						&group->costs, err);
+			rc = gt_diff_costs_find(&group->diff, fleet->nnodes,
+						fleet->arena, &group->costs,
+						err);
 	}
 	return rc;
+}
+
+/*
+ * Returns how many nodes a job has unless it is said: as many as are compared,
+ * but enough that the network counts, not NVLink.
+ */
+static uint32_t gt_fleet_job(const struct gt_fleet_query *ask)
+{
+	uint32_t n = ask->nfiles - (uint32_t)ask->expected;
+
+	return n < GT_FLEET_MIN_JOB ? GT_FLEET_MIN_JOB : n;
 }
 
 int gt_fleet_compare(const struct gt_fleet_query *ask, struct gt_fleet **out,
@@ -218,6 +232,9 @@ int gt_fleet_compare(const struct gt_fleet_query *ask, struct gt_fleet **out,
 		return gt_err_nomem(err);
 	fleet->expected = ask->expected;
 	fleet->files = ask->files;
+	fleet->nnodes = ask->nnodes;
+	if (!fleet->nnodes)
+		fleet->nnodes = gt_fleet_job(ask);
 	rc = gt_fleet_run(fleet, ask, err);
 	if (rc)
 		gt_fleet_free(fleet);

@@ -17,6 +17,8 @@ struct gt_fleet_query {
 	uint32_t nfiles;
 	int expected;    /* the first file is what the others should be */
 	unsigned ignore; /* as gt_device_tree_read() */
+	/* of a job whose bound is told; 0: as many as are compared, or 16 */
+	uint32_t nnodes;
 	/* The last file's text; NULL: it is read, too. */
 	const struct gt_buf *last;
 };

@@ -20,6 +20,7 @@ struct gt_fleet_group {
 struct gt_fleet {
 	struct gt_arena *arena;
 	uint32_t nfiles, ngroups, norm;
+	uint32_t nnodes; /* of a job that is asked for */
 	int expected;
 	const char *const *files;
 	const char **names; /* of nodes, as gt_name_list_of_files() */

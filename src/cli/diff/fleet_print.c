@@ -6,20 +6,40 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/json_writer.h"
+#include "base/text.h"
 #include "cli/diff/fleet_inside.h"
 #include "topo/cluster/name_list.h"
 #include "topo/diff/device_tree.h"
 
-static void gt_fleet_bounds(struct gt_buf *out, const struct gt_diff_bound *was,
+/* Writes "unchanged", or "381 GB/s, not 406.4". */
+static void gt_fleet_change(struct gt_buf *out, struct gt_rat was,
+			    struct gt_rat is)
+{
+	if (!gt_rat_cmp(was, is))
+		gt_buf_puts(out, "unchanged");
+	else
+		gt_buf_printf(out, "%.4g GB/s, not %.4g", gt_rat_double(is),
+			      gt_rat_double(was));
+}
+
+/* Writes what is left of GPUs, and what an all-reduce loses. */
+static void gt_fleet_bounds(const struct gt_fleet *fleet, struct gt_buf *out,
+			    const struct gt_diff_bound *was,
 			    const struct gt_diff_bound *is)
 {
+	int between = was->found_between && is->found_between;
+
+	if (was->asked && is->asked && was->ngpus != is->ngpus)
+		gt_buf_printf(out, "; %u GPU%s, not %u", is->ngpus,
+			      gt_plural(is->ngpus), was->ngpus);
 	if (!was->found || !is->found)
 		return;
-	if (!gt_rat_cmp(was->gbs, is->gbs))
-		gt_buf_puts(out, "; all-reduce bound unchanged");
-	else
-		gt_buf_printf(out, "; all-reduce bound %.4g GB/s, not %.4g",
-			      gt_rat_double(is->gbs), gt_rat_double(was->gbs));
+	gt_buf_puts(out, "; all-reduce bound inside ");
+	gt_fleet_change(out, was->gbs, is->gbs);
+	if (!between)
+		return;
+	gt_buf_printf(out, ", between %u such nodes ", fleet->nnodes);
+	gt_fleet_change(out, was->between_gbs, is->between_gbs);
 }
 
 /* Names all nodes of a group, or of all that are as the norm (g: ngroups). */
@@ -52,12 +72,15 @@ static void gt_fleet_print_findings(const struct gt_fleet *fleet, uint32_t g,
 	for (uint32_t i = 0; i < diff->nfindings; i++) {
 		gt_buf_printf(out, "%s%s: %s", many ? "  " : "",
 			      diff->findings[i].where, diff->findings[i].text);
-		gt_fleet_bounds(out, &group->costs.norm, &group->costs.each[i]);
+		gt_fleet_bounds(fleet, out, &group->costs.norm,
+				&group->costs.each[i]);
 		gt_buf_puts(out, "\n");
 	}
 	if (!many && diff->nfindings > 1) {
-		gt_buf_puts(out, "all together");
-		gt_fleet_bounds(out, &group->costs.norm, &group->costs.other);
+		gt_buf_printf(out, "%s: all %u together",
+			      gt_device_tree_source(diff->b), diff->nfindings);
+		gt_fleet_bounds(fleet, out, &group->costs.norm,
+				&group->costs.other);
 		gt_buf_puts(out, "\n");
 	}
 }
@@ -78,7 +101,8 @@ static void gt_fleet_print_group(const struct gt_fleet *fleet, uint32_t g,
 		gt_buf_printf(out, "%u %s: ", group->nfiles,
 			      group->nfiles == 1 ? "differs" : "differ alike");
 		gt_fleet_names(fleet, g, out);
-		gt_fleet_bounds(out, &group->costs.norm, &group->costs.other);
+		gt_fleet_bounds(fleet, out, &group->costs.norm,
+				&group->costs.other);
 		gt_buf_puts(out, "\n");
 	}
 	gt_fleet_print_findings(fleet, g, out);
@@ -105,16 +129,31 @@ void gt_fleet_print(const struct gt_fleet *fleet, struct gt_buf *out)
 			gt_fleet_print_group(fleet, g, out);
 }
 
-static void put_bound(struct gt_json_writer *json, const char *key,
+/* Puts a rate as it is, and as a number; the keys begin with `of`. */
+static void put_gbs(struct gt_json_writer *json, const char *of,
+		    const char *what, struct gt_rat gbs)
+{
+	char text[GT_RAT_TEXT_MAX], key[40];
+
+	snprintf(key, sizeof(key), "%s%s", of, what);
+	gt_json_put_text(json, key, gt_rat_print(gbs, text));
+	snprintf(key, sizeof(key), "%s%s_gbs", of, what);
+	gt_json_put_double(json, key, "%.6g", gt_rat_double(gbs));
+}
+
+static void put_bound(struct gt_json_writer *json, const char *of,
 		      const struct gt_diff_bound *bound)
 {
-	char text[GT_RAT_TEXT_MAX], key_gbs[24];
+	char key[24];
 
-	if (!bound->found)
+	if (!bound->asked)
 		return;
-	snprintf(key_gbs, sizeof(key_gbs), "%s_gbs", key);
-	gt_json_put_text(json, key, gt_rat_print(bound->gbs, text));
-	gt_json_put_double(json, key_gbs, "%.6g", gt_rat_double(bound->gbs));
+	snprintf(key, sizeof(key), "%sgpus", of);
+	gt_json_put_int(json, key, bound->ngpus);
+	if (bound->found)
+		put_gbs(json, of, "bound", bound->gbs);
+	if (bound->found_between)
+		put_gbs(json, of, "between_bound", bound->between_gbs);
 }
 
 static void put_device(struct gt_json_writer *json, const char *key,
@@ -144,7 +183,7 @@ static void put_finding(const struct gt_fleet_group *group, uint32_t i,
 	}
 	gt_json_put_text(&json, "where", finding->where);
 	gt_json_put_text(&json, "text", finding->text);
-	put_bound(&json, "bound", &group->costs.each[i]);
+	put_bound(&json, "", &group->costs.each[i]);
 	gt_json_end(&json);
 }
 
@@ -176,8 +215,8 @@ static void put_group(const struct gt_fleet *fleet, uint32_t g,
 		if (fleet->group[i] == g)
 			gt_json_put_text(&json, NULL, fleet->files[i]);
 	gt_json_end(&json);
-	put_bound(&json, "norm_bound", &group->costs.norm);
-	put_bound(&json, "bound", &group->costs.other);
+	put_bound(&json, "norm_", &group->costs.norm);
+	put_bound(&json, "", &group->costs.other);
 	gt_json_open_array(&json, "findings", GT_JSON_FLAT);
 	for (uint32_t i = 0; i < group->diff.nfindings; i++)
 		put_finding(group, i, out);
@@ -197,6 +236,7 @@ void gt_fleet_print_json(const struct gt_fleet *fleet, struct gt_buf *out)
 	gt_json_put_text(&json, "schema", "gtopo.diff/1");
 	gt_json_put_text(&json, "norm", fleet->files[norm->first]);
 	gt_json_put_bool(&json, "expected", fleet->expected);
+	gt_json_put_int(&json, "nodes", fleet->nnodes);
 	gt_json_open_array(&json, "groups", GT_JSON_FLAT);
 	for (uint32_t g = 0; g < fleet->ngroups; g++)
 		put_group(fleet, g, out);

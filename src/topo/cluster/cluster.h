@@ -130,11 +130,12 @@ int gt_cluster_read(const char *path, enum gt_rates rates,
 		    struct gt_err *err);
 
 /*
- * Make a cluster of `nnodes` copies of one machine, all of whose ports are
- * joined by one switch.  The topology is borrowed.
+ * Make a cluster of `nnodes` copies of one machine, whose ports, or those of a
+ * list such as "0,3-5", are joined by one switch.  The topology is borrowed.
  */
 int gt_cluster_copies(const struct gt_topo *topo, uint32_t nnodes,
-		      struct gt_cluster **cluster, struct gt_err *err);
+		      const char *nets, struct gt_cluster **cluster,
+		      struct gt_err *err);
 
 /*
  * Make the cluster as if all its nodes and switches were alike.

@@ -45,7 +45,8 @@ int gt_cluster_one_switch(struct gt_cluster *cluster, enum gt_fabric_kind over,
 }
 
 int gt_cluster_copies(const struct gt_topo *topo, uint32_t nnodes,
-		      struct gt_cluster **out, struct gt_err *err)
+		      const char *nets, struct gt_cluster **out,
+		      struct gt_err *err)
 {
 	struct gt_cluster_kind kind = {
 		.name = "node", .file = gt_topo_source(topo), .topo = topo};
@@ -54,7 +55,7 @@ int gt_cluster_copies(const struct gt_topo *topo, uint32_t nnodes,
 
 	if (rc)
 		return rc;
-	rc = gt_cluster_add_kind(cluster, &kind, NULL, err);
+	rc = gt_cluster_add_kind(cluster, &kind, nets, err);
 	if (!rc && !nnodes)
 		rc = gt_err_set(err, GT_EINPUT, cluster->source,
 				"a cluster has at least one node");

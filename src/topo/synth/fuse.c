@@ -114,32 +114,43 @@ static enum gt_path_kind gt_fuse_near(const struct gt_topo *topo,
 	return best;
 }
 
+void gt_fuse_near_nets(const struct gt_topo *topo, const struct gt_paths *paths,
+		       struct gt_buf *out)
+{
+	uint32_t n = 0, nnets = gt_topo_nnets(topo), net;
+	size_t before = out->len;
+
+	for (uint32_t i = 0; i < nnets; i++) {
+		net = gt_topo_net(topo, i);
+		if (gt_fuse_near(topo, paths, net) <= GT_PATH_PXB)
+			gt_buf_printf(out, "%s%d", n++ ? "," : "",
+				      gt_topo_node(topo, net)->dev);
+	}
+	if (n == nnets)
+		out->len = before;
+}
+
 /*
- * Writes the ports that share a switch with GPUs, where there are such and
- * others: the others are for storage.
+ * Writes the ports near GPUs, where there are such and others: the others are
+ * for storage.
  */
 static int gt_fuse_nets(const char *file, struct gt_buf *out,
 			struct gt_err *err)
 {
+	struct gt_buf list = GT_BUF_INIT;
 	struct gt_paths *paths = NULL;
 	struct gt_topo *topo;
-	uint32_t n = 0, nnets, net;
 	int rc = gt_topo_read(file, GT_RATES_MEASURED, &topo, err);
 
 	if (rc)
 		return rc;
-	nnets = gt_topo_nnets(topo);
 	rc = gt_paths_new(topo, &paths, err);
-	for (uint32_t i = 0; !rc && i < nnets; i++) {
-		net = gt_topo_net(topo, i);
-		if (gt_fuse_near(topo, paths, net) <= GT_PATH_PXB)
-			gt_buf_printf(out, "%s%d", n++ ? "," : " nets=\"",
-				      gt_topo_node(topo, net)->dev);
-	}
-	if (n == nnets)
-		out->len = 0;
-	else if (n)
-		gt_buf_puts(out, "\"");
+	if (!rc)
+		gt_fuse_near_nets(topo, paths, &list);
+	if (list.len)
+		gt_buf_printf(out, " nets=\"%.*s\"", (int)list.len, list.text);
+	out->failed |= list.failed;
+	gt_buf_release(&list);
 	gt_paths_free(paths);
 	gt_topo_free(topo);
 	return rc;

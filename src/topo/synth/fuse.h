@@ -9,6 +9,8 @@
 
 struct gt_buf;
 struct gt_err;
+struct gt_paths;
+struct gt_topo;
 
 struct gt_fuse {
 	const char *const *files; /* one for each node, in order */
@@ -35,5 +37,12 @@ struct gt_fuse {
  */
 int gt_fuse_write(const struct gt_fuse *fuse, struct gt_buf *out,
 		  struct gt_err *err);
+
+/*
+ * Append the numbers of the ports that share a switch with GPUs, "0,3,4"; none
+ * where all or none do.
+ */
+void gt_fuse_near_nets(const struct gt_topo *topo, const struct gt_paths *paths,
+		       struct gt_buf *out);
 
 #endif

@@ -29,7 +29,7 @@ static inline struct gt_plan *cluster_plan(const char *path, uint32_t nodes,
 
 	gt_err_init(&err);
 	if (gt_cluster_read(path, GT_RATES_MEASURED, &cluster, &topo, &err) ||
-	    (topo && gt_cluster_copies(topo, nodes, &cluster, &err)))
+	    (topo && gt_cluster_copies(topo, nodes, NULL, &cluster, &err)))
 		fail_msg("%s: %s", err.where, err.text);
 	request.cluster = cluster;
 	if (gt_gpu_list_read(cluster->kinds[0].topo, NULL, arena, &request.gpus,

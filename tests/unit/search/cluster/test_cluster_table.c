@@ -79,7 +79,7 @@ static struct gt_plan *search(const struct row *row, enum gt_coll coll,
 	snprintf(path, sizeof(path), "%s/%s.xml",
 		 getenv("GTOPO_TEST_TOPOLOGIES"), row->name);
 	if (gt_topo_read(path, request.rates, &topo, &err) ||
-	    gt_cluster_copies(topo, row->nodes, &cluster, &err) ||
+	    gt_cluster_copies(topo, row->nodes, NULL, &cluster, &err) ||
 	    gt_gpu_list_read(topo, NULL, arena, &request.gpus, &request.ngpus,
 			     &err) ||
 	    gt_paths_new(topo, &paths, &err))

@@ -235,9 +235,9 @@ static void test_plain(void **state)
 	(void)state;
 	/* A node has eight ports of 200 Gb/s and two cards with two of them. */
 	assert_rat(downlink(cluster, 0, 0), 3 * 12 * 25, 1);
-	assert_int_equal(
-		gt_cluster_copies(cluster->kinds[0].topo, 3, &copies, NULL),
-		GT_OK);
+	assert_int_equal(gt_cluster_copies(cluster->kinds[0].topo, 3, NULL,
+					   &copies, NULL),
+			 GT_OK);
 	assert_int_equal(
 		gt_cluster_downlink(copies, GT_FABRIC_NET, 0, 0, &gbs, NULL),
 		GT_OK);
