@@ -18,6 +18,7 @@ struct gt_paths_opts {
 	int rates;
 	const char *from, *to;
 	int bottlenecks;
+	int matrix;
 };
 
 static const struct gt_opt gt_paths_opts[] = {
@@ -30,6 +31,8 @@ static const struct gt_opt gt_paths_opts[] = {
 	{GT_OPT_FLAG, 0, "bottlenecks", NULL,
 	 offsetof(struct gt_paths_opts, bottlenecks),
 	 "rank the links that pairs of GPUs share", 0, 0},
+	{GT_OPT_FLAG, 0, "matrix", NULL, offsetof(struct gt_paths_opts, matrix),
+	 "show every route, as matrices", 0, 0},
 	{GT_OPT_WORD, 0, "rates", "measured|nccl|line",
 	 offsetof(struct gt_paths_opts, rates),
 	 "whose bandwidths the links have (measured)", 0, 0},
@@ -47,6 +50,10 @@ static int gt_paths_usable(const struct gt_cmd_args *args, struct gt_err *err)
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "--bottlenecks goes with neither --json nor "
 				  "--from");
+	if (opts->matrix && (opts->json || opts->from || opts->bottlenecks))
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "--matrix goes with neither --json nor "
+				  "--from nor --bottlenecks");
 	return GT_OK;
 }
 
@@ -77,6 +84,18 @@ static int gt_paths_route(const struct gt_paths_opts *opts,
 	return GT_OK;
 }
 
+/* A summary or, if asked for, all; functions without GPUs have matrices only. */
+static void gt_paths_show(const struct gt_paths_opts *opts,
+			  const struct gt_topo *topo,
+			  const struct gt_paths *paths, struct gt_buf *text)
+{
+	gt_print_rates((enum gt_rates)opts->rates, text);
+	if (opts->matrix || !gt_topo_ngpus(topo))
+		gt_print_paths(topo, paths, text);
+	else
+		gt_print_summary(topo, paths, text);
+}
+
 static int gt_paths_write(const struct gt_cmd_args *args,
 			  const struct gt_topo *topo,
 			  const struct gt_paths *paths, struct gt_err *err)
@@ -93,7 +112,7 @@ static int gt_paths_write(const struct gt_cmd_args *args,
 		gt_print_paths_json(topo, paths, (enum gt_rates)opts->rates,
 				    &text);
 	else
-		gt_print_paths(topo, paths, &text);
+		gt_paths_show(opts, topo, paths, &text);
 	return gt_cmd_write(args, &text, rc, err);
 }
 

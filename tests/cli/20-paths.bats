@@ -5,11 +5,41 @@ load common
 xml=$GTOPO_SRC/share/xml
 
 @test "NVLink joins all GPUs of a DGX H100" {
+	run_split gtopo paths --matrix "$xml/dgx-h100.xml"
+	want 0 ""
+	[ "$(grep -c '^GPU[0-7] .*NV18 370.8' <<<"$out")" -eq 8 ]
+	[[ $out == *'GPU0    0000:1b:00.0   sm_90'* ]]
+	[[ $out == *'NV   NVLink, direct or through NVSwitch'* ]]
+}
+
+@test "in short: what joins the GPUs, and where each of them sits" {
 	run_split gtopo paths "$xml/dgx-h100.xml"
 	want 0 ""
-	[ "$(grep -c '^GPU[0-7] .*NVL2 370.8' <<<"$out")" -eq 8 ]
-	[[ $out == *'GPU0    0000:1b:00.0   sm_90'* ]]
-	[[ $out == *'NVL  NVLink, direct or through NVSwitch'* ]]
+	grep -qx '8 GPUs, all pairs NVLink through NVSwitch, 370.8 GB/s each way' \
+		<<<"$out"
+	grep -qE '^GPU0 +0000:1b:00.0 +NET0 PIX 48 +0 +0-55,112-167$' <<<"$out"
+	grep -qE '^GPU7 +0000:df:00.0 +NET11 PIX 48 +1 +56-111,168-223$' \
+		<<<"$out"
+	run_split gtopo paths "$xml/dgx-1v.xml"
+	grep -qx ' *8  2 NVLinks, 40 GB/s each way' <<<"$out"
+	grep -qx ' *4  NVLink through another GPU, 40 GB/s each way' <<<"$out"
+	run_split gtopo paths "$xml/mi250x.xml"
+	grep -qx ' *4  4 xGMI links, 144 GB/s each way' <<<"$out"
+	run_split gtopo paths --matrix --json "$xml/dgx-1v.xml"
+	want 2 "gtopo paths: --matrix goes with neither --json nor --from nor \
+--bottlenecks"
+}
+
+@test "show and paths say whose rates they print" {
+	gtopo show "$xml/dgx-h100.xml" | head -n 1 |
+		grep -q '; GB/s at line rate$'
+	gtopo paths "$xml/dgx-h100.xml" | head -n 1 |
+		grep -qx "GB/s as measured where the file says so, else NCCL's \
+constants; gtopo show has line rates"
+	gtopo paths --matrix --rates line "$xml/dgx-h100.xml" | head -n 1 |
+		grep -qx 'GB/s at line rate, as gtopo show has them'
+	gtopo paths --rates nccl "$xml/dgx-h100.xml" | head -n 1 |
+		grep -qx "GB/s by NCCL's constants; gtopo show has line rates"
 }
 
 @test "JSON has every route once, with links that exist" {
@@ -27,8 +57,8 @@ xml=$GTOPO_SRC/share/xml
 }
 
 @test "rates change what links carry" {
-	run_split gtopo paths --rates line "$xml/dgx-h100.xml"
-	[[ $out == *"NVL2 450"* && $out == *"PIX3 50"* ]]
+	run_split gtopo paths --matrix --rates line "$xml/dgx-h100.xml"
+	[[ $out == *"NV18 450"* && $out == *"PIX3 50"* ]]
 	run_split gtopo paths --rates fast "$xml/dgx-h100.xml"
 	[ "$status" -eq 2 ]
 }
@@ -85,12 +115,12 @@ xml=$GTOPO_SRC/share/xml
 }
 
 @test "the legend has nvidia-smi's names" {
-	run_split gtopo paths "$xml/dgx-1v.xml"
-	grep -qE '^  NVL .* NV1, NV2$' <<<"$out"
+	run_split gtopo paths --matrix "$xml/dgx-1v.xml"
+	grep -qE '^  NV  .* NV1, NV2$' <<<"$out"
 	grep -qE '^  NVB  NVLink through another GPU$' <<<"$out"
 	grep -qE '^  SYS .* SYS$' <<<"$out"
-	run_split gtopo paths "$xml/dgx-h100.xml"
-	grep -qE '^  NVL .* NV18$' <<<"$out"
+	run_split gtopo paths --matrix "$xml/dgx-h100.xml"
+	grep -qE '^  NV  .* NV18$' <<<"$out"
 	grep -qE '^  PHB .* PHB, NODE$' <<<"$out"
 }
 

@@ -107,7 +107,8 @@ picture() { # FILE
 	gtopo show "$BATS_TEST_TMPDIR/amd.xml" >"$BATS_TEST_TMPDIR/tree"
 	grep -q xGMI "$BATS_TEST_TMPDIR/tree"
 	! grep -q NVLink "$BATS_TEST_TMPDIR/tree"
-	gtopo paths "$BATS_TEST_TMPDIR/amd.xml" | grep -q 'NVL *xGMI'
+	gtopo paths --matrix "$BATS_TEST_TMPDIR/amd.xml" |
+		grep -q 'XGMI *xGMI'
 	gtopo paths --from GPU0 --to GPU1 "$BATS_TEST_TMPDIR/amd.xml" |
 		grep -q 'one way: xGMI$'
 }

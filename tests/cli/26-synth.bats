@@ -44,14 +44,14 @@ cases=$GTOPO_SRC/tests/cases/synth
 
 @test "links are what the words say" {
 	gtopo synth "4 gpu(nvlink=2)" >"$BATS_TEST_TMPDIR/m.xml"
-	run_split gtopo paths --rates line "$BATS_TEST_TMPDIR/m.xml"
-	[ "$(grep -o 'NVL1 50' <<<"$out" | wc -l)" -eq 12 ]
+	run_split gtopo paths --matrix --rates line "$BATS_TEST_TMPDIR/m.xml"
+	[ "$(grep -o 'NV2 50' <<<"$out" | wc -l)" -eq 12 ]
 	gtopo synth "4 gpu(bridge=4)" >"$BATS_TEST_TMPDIR/m.xml"
-	run_split gtopo paths --rates line "$BATS_TEST_TMPDIR/m.xml"
-	[ "$(grep -o 'NVL1 100' <<<"$out" | wc -l)" -eq 4 ]
+	run_split gtopo paths --matrix --rates line "$BATS_TEST_TMPDIR/m.xml"
+	[ "$(grep -o 'NV4 100' <<<"$out" | wc -l)" -eq 4 ]
 	gtopo synth "2 gpu(nvswitch=18 model=b200)" >"$BATS_TEST_TMPDIR/m.xml"
-	run_split gtopo paths --rates line "$BATS_TEST_TMPDIR/m.xml"
-	[ "$(grep -o 'NVL2 900' <<<"$out" | wc -l)" -eq 2 ]
+	run_split gtopo paths --matrix --rates line "$BATS_TEST_TMPDIR/m.xml"
+	[ "$(grep -o 'NV18 900' <<<"$out" | wc -l)" -eq 2 ]
 	gtopo synth "nic(speed=2.5) gpu(gen=3 width=4)" >"$BATS_TEST_TMPDIR/m.xml"
 	run_split gtopo show "$BATS_TEST_TMPDIR/m.xml"
 	[[ $out == *"gen3 x4"* && $out == *"NET0 mlx5_0 0.31 GB/s"* ]]

@@ -10,7 +10,7 @@ gtopo=${GTOPO:-$PWD/gtopo}
 # Sets status; leaves out and err in $tmp.
 paths() {
 	cd "$1" || exit 99
-	timeout 20 "$gtopo" paths input.xml >"$tmp/out" 2>"$tmp/err"
+	timeout 20 "$gtopo" paths --matrix input.xml >"$tmp/out" 2>"$tmp/err"
 	status=$?
 	sed -i 's/^gtopo paths: //' "$tmp/err"
 }

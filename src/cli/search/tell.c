@@ -160,7 +160,7 @@ static void say_proof(const struct gt_plan *plan, char *text, size_t size)
 					    gt_rat_double(proof->bound)));
 	else
 		snprintf(text, size, "proven best%s%s",
-			 any				  ? ""
+			 any                              ? ""
 			 : proof->class_ == GT_PROOF_RING ? " of rings"
 							  : " of trees",
 			 gt_proof_text_routes(plan, any));
@@ -176,8 +176,7 @@ void gt_search_tell_written(const struct gt_cmd_args *args,
 	    !isatty(STDERR_FILENO))
 		return;
 	say_proof(plan, proof, sizeof(proof));
-	fprintf(stderr,
-		"%s, %" PRIu32 " channel%s, %g GB/s busbw, %s -> %s\n",
+	fprintf(stderr, "%s, %" PRIu32 " channel%s, %g GB/s busbw, %s -> %s\n",
 		gt_algo_name(row->algo), row->nchannels,
 		gt_plural(row->nchannels),
 		gt_plan_busbw(plan, plan->proof.value), proof, args->out);

@@ -78,6 +78,7 @@ struct gt_node {
 	int no_speed;     /* NET: the file has none; 10 Gb/s, as NCCL */
 	const char *guid; /* NET: "0xa088c20300010000", or NULL */
 	uint32_t line;    /* in the XML file, 0 unknown */
+	const char *affinity; /* CPU: the mask of its cores, or NULL */
 	/*
 	 * For a GPU or NIC, other facts that people are told, and what is wrong
 	 * with it beside its link; NULL where there is nothing.

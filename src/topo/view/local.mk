@@ -14,6 +14,7 @@ gtopo_core_sources += \
 	%D%/print_cluster_json.c \
 	%D%/print_json.c \
 	%D%/print_route.c \
+	%D%/print_summary.c \
 	%D%/show.c \
 	%D%/show.h \
 	%D%/show_cluster.c \

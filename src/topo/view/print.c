@@ -1,6 +1,6 @@
 /*
- * Prints matrices of routes between all devices, and the legend of kinds of
- * routes below them.
+ * Prints matrices of routes between all devices, and above them the legend of
+ * kinds of routes.
  */
 #include "topo/view/print.h"
 
@@ -43,12 +43,27 @@ static const char *gt_print_gbs(struct gt_rat gbs, char text[16])
 	return text;
 }
 
-static void gt_print_cell(const struct gt_path *path, struct gt_buf *buf)
+static int gt_print_is_amd(const struct gt_topo *topo)
+{
+	for (uint32_t i = 0; i < gt_topo_ngpus(topo); i++)
+		if (gt_topo_node(topo, gt_topo_gpu(topo, i))->xgmi)
+			return 1;
+	return 0;
+}
+
+/* NVLink has the number of links side by side, as nvidia-smi topo does. */
+static void gt_print_cell(const struct gt_topo *topo,
+			  const struct gt_path *path, struct gt_buf *buf)
 {
 	char text[48], gbs[16];
 
 	if (path->kind == GT_PATH_DIS)
 		snprintf(text, sizeof(text), "-");
+	else if (path->kind == GT_PATH_NVL)
+		snprintf(text, sizeof(text), "%s%u %s",
+			 gt_print_is_amd(topo) ? "XGMI" : "NV",
+			 gt_topo_link(topo, path->links[0])->count,
+			 gt_print_gbs(path->gbs, gbs));
 	else
 		snprintf(text, sizeof(text), "%s%u %s",
 			 gt_path_kind_name(path->kind), path->nhops,
@@ -93,6 +108,7 @@ static void gt_print_matrix(const struct gt_topo *topo,
 						      GT_PRINT_CELL, "X");
 				else
 					gt_print_cell(
+						topo,
 						gt_paths_get(paths, from, to),
 						buf);
 			}
@@ -154,14 +170,6 @@ static const char *const gt_print_says[GT_NPATHKINDS] = {
 	[GT_PATH_DIS] = "not connected",
 };
 
-static int gt_print_is_amd(const struct gt_topo *topo)
-{
-	for (uint32_t i = 0; i < gt_topo_ngpus(topo); i++)
-		if (gt_topo_node(topo, gt_topo_gpu(topo, i))->xgmi)
-			return 1;
-	return 0;
-}
-
 const char *gt_print_kind_meaning(const struct gt_topo *topo,
 				  enum gt_path_kind kind)
 {
@@ -220,11 +228,23 @@ static void gt_print_smi(const struct gt_topo *topo, enum gt_path_kind kind,
 	}
 }
 
+/* The kind as the matrices have it. */
+static const char *gt_print_word(const struct gt_topo *topo,
+				 enum gt_path_kind kind)
+{
+	if (kind == GT_PATH_DIS)
+		return "-";
+	if (kind == GT_PATH_NVL)
+		return gt_print_is_amd(topo) ? "XGMI" : "NV";
+	return gt_path_kind_name(kind);
+}
+
 static void gt_print_legend(const struct gt_topo *topo,
 			    const struct gt_paths *paths, struct gt_buf *buf)
 {
 	uint32_t n = gt_topo_ndevices(topo);
 	struct gt_kinds kinds = {.nvlinks = 0};
+	int amd = gt_print_is_amd(topo);
 
 	if (n < 2)
 		return;
@@ -235,15 +255,23 @@ static void gt_print_legend(const struct gt_topo *topo,
 						  gt_topo_device(topo, i / n),
 						  gt_topo_device(topo, i % n)),
 				     &kinds);
-	gt_buf_puts(buf, "\nKind and number of links of the route, GB/s (1e9 "
-			 "bytes/s) of its narrowest link,\none way; at the end "
-			 "what nvidia-smi topo calls the kind:\n");
+	gt_buf_puts(buf, "\n");
+	if (kinds.seen[GT_PATH_NVL])
+		gt_buf_printf(buf,
+			      "%s4 is 4 %ss side by side; after other kinds "
+			      "stands the number of links.\n",
+			      amd ? "XGMI" : "NV",
+			      amd ? "xGMI link" : "NVLink");
+	else
+		gt_buf_puts(buf, "After a kind stands the number of links.\n");
+	gt_buf_puts(buf, "Then GB/s (1e9 bytes/s, one way) of the narrowest "
+			 "one.  Kinds, and nvidia-smi topo's:\n");
 	for (int kind = 0; kind < GT_NPATHKINDS; kind++) {
 		if (!kinds.seen[kind])
 			continue;
 		gt_buf_printf(
 			buf, "  %-4s %-40s",
-			kind == GT_PATH_DIS ? "-" : gt_path_kind_name(kind),
+			gt_print_word(topo, (enum gt_path_kind)kind),
 			gt_print_kind_meaning(topo, (enum gt_path_kind)kind));
 		gt_print_smi(topo, (enum gt_path_kind)kind, kinds.nvlinks, buf);
 		gt_print_newline(buf);
@@ -261,9 +289,9 @@ void gt_print_paths(const struct gt_topo *topo, const struct gt_paths *paths,
 
 	for (uint32_t i = 0; i < gt_topo_ndevices(topo); i++)
 		gt_print_device(topo, gt_topo_device(topo, i), buf);
+	gt_print_legend(topo, paths, buf);
 	gt_print_matrix(topo, paths, (struct gt_side[]){gpus, gpus}, buf);
 	gt_print_matrix(topo, paths, (struct gt_side[]){gpus, nets}, buf);
 	gt_print_matrix(topo, paths, (struct gt_side[]){nets, gpus}, buf);
 	gt_print_matrix(topo, paths, (struct gt_side[]){nets, nets}, buf);
-	gt_print_legend(topo, paths, buf);
 }

@@ -11,11 +11,21 @@ struct gt_buf;
 struct gt_internode;
 
 /*
- * Print the devices, and a matrix of routes for each pair of device kinds.
- * buf->failed tells of memory.
+ * Print the devices, a legend, and a matrix of routes for each pair of device
+ * kinds.  buf->failed tells of memory.
  */
 void gt_print_paths(const struct gt_topo *topo, const struct gt_paths *paths,
 		    struct gt_buf *buf);
+
+/*
+ * Print in short what joins the GPUs, and for each its nearest ports, NUMA node
+ * and cores.
+ */
+void gt_print_summary(const struct gt_topo *topo, const struct gt_paths *paths,
+		      struct gt_buf *buf);
+
+/* Print whose rates the links have, as a line of its own. */
+void gt_print_rates(enum gt_rates rates, struct gt_buf *buf);
 
 /* Returns what a kind of route means on this machine, in a few words. */
 const char *gt_print_kind_meaning(const struct gt_topo *topo,

@@ -246,10 +246,12 @@ static void gt_show_title(const struct gt_show *show)
 	for (uint32_t i = 0; i < gt_topo_nnodes(topo); i++)
 		cpus += gt_topo_node(topo, i)->kind == GT_NODE_CPU;
 	gt_show_puts(show, gt_topo_source(topo));
-	gt_buf_printf(show->out,
-		      ": %u GPU%s, %u network port%s, %u NUMA node%s\n", gpus,
-		      gt_plural(gpus), nets, gt_plural(nets), cpus,
-		      gt_plural(cpus));
+	gt_buf_printf(
+		show->out,
+		": %u GPU%s, %u network port%s, %u NUMA node%s; GB/s at line "
+		"rate\n",
+		gpus, gt_plural(gpus), nets, gt_plural(nets), cpus,
+		gt_plural(cpus));
 	if (!gt_topo_facts(topo))
 		return;
 	gt_show_puts(show, gt_topo_facts(topo));

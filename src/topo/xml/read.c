@@ -44,7 +44,11 @@ static int gt_reader_cpu_new(struct gt_reader *reader,
 	node.charge = gt_model_pcie_overhead(&cpu->cpu);
 	node.id = gt_arena_printf(arena, "CPU/%d", node.dev);
 	node.name = gt_reader_cpu_name(reader, cpu);
-	if (!node.id || !node.name)
+	if (gt_xml_attr(elem, "affinity"))
+		node.affinity =
+			gt_arena_strdup(arena, gt_xml_attr(elem, "affinity"));
+	if (!node.id || !node.name ||
+	    (gt_xml_attr(elem, "affinity") && !node.affinity))
 		return gt_err_nomem(err);
 	reader->ncpus++;
 	return gt_graph_node(reader->topo, &node, &cpu->node, err);
