@@ -68,10 +68,11 @@ static int gt_paths_route(const struct gt_paths_opts *opts,
 
 	for (int i = 0; i < 2; i++)
 		if (!gt_print_find_device(topo, names[i], &ends[i]))
-			return gt_err_set(err, GT_EINPUT, gt_topo_source(topo),
-					  "has no GPU or port '%s'; the first "
-					  "lines of gtopo paths name them",
-					  names[i]);
+			return gt_err_set(
+				err, GT_EINPUT, gt_topo_source(topo),
+				"has no GPU or port '%s'; gtopo paths "
+				"--matrix names them",
+				names[i]);
 	if (ends[0] == ends[1])
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "--from and --to are both '%s'", names[1]);
