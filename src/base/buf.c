@@ -48,6 +48,22 @@ void gt_buf_puts(struct gt_buf *buf, const char *text)
 	gt_buf_add(buf, text, strlen(text));
 }
 
+void gt_buf_put_plain(struct gt_buf *buf, const char *text)
+{
+	const unsigned char *at = (const unsigned char *)text;
+
+	for (; *at; at++) {
+		/* Those of Latin-1 are two bytes in UTF-8. */
+		int c1 = at[0] == 0xc2 && at[1] >= 0x80 && at[1] < 0xa0;
+
+		at += c1;
+		if (*at < 0x20 || *at == 0x7f || c1)
+			gt_buf_printf(buf, "\\x%02x", *at);
+		else
+			gt_buf_add(buf, at, 1);
+	}
+}
+
 void gt_buf_printf(struct gt_buf *buf, const char *fmt, ...)
 {
 	va_list ap, again;

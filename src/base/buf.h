@@ -22,6 +22,11 @@ struct gt_buf {
 void gt_buf_release(struct gt_buf *buf);
 void gt_buf_add(struct gt_buf *buf, const void *bytes, size_t len);
 void gt_buf_puts(struct gt_buf *buf, const char *text);
+/*
+ * Append text of which a terminal shows each character: those that control it
+ * become "\\x1b".
+ */
+void gt_buf_put_plain(struct gt_buf *buf, const char *text);
 void gt_buf_printf(struct gt_buf *buf, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 

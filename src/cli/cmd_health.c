@@ -14,6 +14,7 @@
 #include "cli/health/reach.h"
 #include "cli/lint/choice.h"
 #include "cli/lint/print.h"
+#include "cli/common/colour.h"
 #include "cli/common/opt.h"
 #include "cli/common/reference.h"
 #include "topo/diff/device_tree.h"
@@ -27,6 +28,7 @@ struct gt_health_opts {
 	int fail_on;
 	int64_t tolerance; /* percent */
 	int json;
+	int colour;
 };
 
 static const struct gt_health_opts gt_health_defaults = {
@@ -52,6 +54,7 @@ static const struct gt_opt gt_health_opts[] = {
 	 "what may be missing of an expected rate (default: 10)", 0, 99},
 	{GT_OPT_FLAG, 0, "json", NULL, offsetof(struct gt_health_opts, json),
 	 "write JSON", 0, 0},
+	GT_OPT_COLOUR(struct gt_health_opts, colour),
 	{GT_OPT_TEXT, 0, "root", "DIR",
 	 offsetof(struct gt_health_opts, from.root),
 	 "read DIR/sys and DIR/proc instead of this machine's", 0, 0},
@@ -147,7 +150,12 @@ static int gt_health_ignore(struct gt_health *health,
 /* Notes are left out: they are no reason to act. */
 static void gt_health_print(const struct gt_health *health, struct gt_buf *out)
 {
-	struct gt_lint_style style = {.is_each = 1, .is_machine = 1};
+	const struct gt_health_opts *opts = health->args->opts;
+	struct gt_lint_style style = {
+		.is_each = 1,
+		.is_machine = 1,
+		.colour = gt_colour((enum gt_colour_when)opts->colour,
+				    health->args)};
 
 	gt_lint_print(&health->lint, style, out);
 	if (health->fleet)

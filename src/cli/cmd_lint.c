@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "cli/lint/choice.h"
 #include "cli/lint/print.h"
+#include "cli/common/colour.h"
 #include "cli/common/opt.h"
 #include "topo/lint/lint.h"
 
@@ -18,6 +19,7 @@ struct gt_lint_opts {
 	const char *ignore;
 	int fail_on;
 	int json;
+	int colour;
 };
 
 static const struct gt_lint_opts gt_lint_defaults = {
@@ -37,6 +39,7 @@ static const struct gt_opt gt_lint_opts[] = {
 	 "how bad a finding makes the exit status 1 (warning)", 0, 0},
 	{GT_OPT_FLAG, 0, "json", NULL, offsetof(struct gt_lint_opts, json),
 	 "write JSON", 0, 0},
+	GT_OPT_COLOUR(struct gt_lint_opts, colour),
 	GT_OPT_END,
 };
 
@@ -53,7 +56,10 @@ struct gt_lint_run {
 /* Look at all files, one after the other. */
 static int gt_lint_show(struct gt_lint_run *run, struct gt_err *err)
 {
-	struct gt_lint_style style = {.is_each = run->opts->all};
+	struct gt_lint_style style = {
+		.is_each = run->opts->all,
+		.colour = gt_colour((enum gt_colour_when)run->opts->colour,
+				    run->args)};
 	const char *between = "\n ";
 	struct gt_lint lint;
 	int rc = GT_OK;

@@ -3,7 +3,6 @@
 
 #include <langinfo.h>
 #include <locale.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -11,6 +10,7 @@
 #include "base/buf.h"
 #include "base/draw.h"
 #include "base/err.h"
+#include "cli/common/colour.h"
 #include "cli/common/opt.h"
 #include "cli/show/plan.h"
 #include "topo/cluster/cluster.h"
@@ -21,6 +21,7 @@
 struct gt_show_opts {
 	int rates;
 	int dot, svg, png;
+	int colour;
 	const char *plan;
 };
 
@@ -38,6 +39,7 @@ static const struct gt_opt gt_show_opts[] = {
 	{GT_OPT_WORD, 0, "rates", "measured|nccl|line",
 	 offsetof(struct gt_show_opts, rates),
 	 "whose bandwidths the links have (line)", 0, 0},
+	GT_OPT_COLOUR(struct gt_show_opts, colour),
 	GT_OPT_END,
 };
 
@@ -56,10 +58,9 @@ static int gt_show_is_utf8(void)
 
 static int gt_show_has_colour(const struct gt_cmd_args *args)
 {
-	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+	const struct gt_show_opts *opts = args->opts;
 
-	return !args->out && isatty(STDOUT_FILENO) && !(no && *no) && term &&
-	       strcmp(term, "dumb") != 0;
+	return gt_colour((enum gt_colour_when)opts->colour, args);
 }
 
 static int gt_show_is_picture(const struct gt_show_opts *opts)

@@ -194,3 +194,25 @@ them"
 	done
 	[ "$failed" -eq 1 ]
 }
+
+@test "--color says whether lines are coloured" {
+	cd "$cases/bom"
+	run_split gtopo lint input.xml
+	[[ $out != *$'\e'* ]]
+	run_split gtopo lint --color always input.xml
+	[[ $out == $'\e[1minput.xml:1:1\e[0m: \e[1;31merror\e[0m: a byte'* ]]
+	run_split gtopo show --color always "$xml/dgx-1v.xml"
+	[[ $out == *$'\e['* ]]
+	run_split gtopo show --color never "$xml/dgx-1v.xml"
+	[[ $out != *$'\e'* ]]
+}
+
+@test "names of files do not control the terminal" {
+	cd "$BATS_TEST_TMPDIR"
+	local evil=$'a\e[31m\nb.xml'
+	cp "$cases/bom/input.xml" "$evil"
+	run_split gtopo lint "$evil"
+	[[ $out == 'a\x1b[31m\x0ab.xml:1:1: error: '* ]]
+	run_split gtopo show "no$evil"
+	want 2 'gtopo show: noa\x1b[31m\x0ab.xml: cannot open: No such file or directory'
+}

@@ -15,8 +15,14 @@
 
 void gt_cmd_say(const struct gt_cmd *cmd, const char *where, const char *text)
 {
-	fprintf(stderr, "gtopo%s%s: %s%s%s\n", cmd ? " " : "",
-		cmd ? cmd->name : "", where, where[0] ? ": " : "", text);
+	struct gt_buf line = GT_BUF_INIT;
+
+	gt_buf_put_plain(&line, where);
+	gt_buf_puts(&line, where[0] ? ": " : "");
+	gt_buf_put_plain(&line, text);
+	fprintf(stderr, "gtopo%s%s: %s\n", cmd ? " " : "", cmd ? cmd->name : "",
+		line.failed ? "out of memory" : line.text);
+	gt_buf_release(&line);
 }
 
 __attribute__((format(printf, 2, 0))) static void gt_cmd_talk(

@@ -1,4 +1,6 @@
 gtopo_core_sources += \
+	%D%/colour.c \
+	%D%/colour.h \
 	%D%/command.c \
 	%D%/command.h \
 	%D%/gpu_match.c \

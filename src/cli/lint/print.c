@@ -26,24 +26,29 @@ static void gt_lint_print_device(const struct gt_lint_finding *finding,
 		gt_buf_printf(out, " (slot %s)", finding->slot);
 }
 
+/* Add what stands before the severity: the place, or host and device. */
 static void gt_lint_print_place(const struct gt_lint *lint,
 				const struct gt_lint_finding *finding,
 				struct gt_lint_style style, struct gt_buf *out)
 {
-	const char *severity =
-		gt_lint_severity_name(gt_lint_rule_severity(finding->rule));
-	int known = finding->device || finding->bus_id;
-
 	if (!style.is_machine) {
-		gt_buf_printf(out, "%s: %s: ", finding->where, severity);
-		gt_lint_print_device(finding, out);
-		gt_buf_puts(out, known ? ": " : "");
+		gt_buf_puts(out, finding->where);
 		return;
 	}
 	gt_buf_printf(out, "%s%s", lint->host ? lint->host : lint->name,
-		      known ? " " : "");
+		      finding->device || finding->bus_id ? " " : "");
 	gt_lint_print_device(finding, out);
-	gt_buf_printf(out, ": %s: ", severity);
+}
+
+/* Add a part of a line, which must not control the terminal. */
+static void gt_lint_print_part(struct gt_buf *part, const char *colour,
+			       struct gt_lint_style style, struct gt_buf *out)
+{
+	gt_buf_puts(out, style.colour && *colour ? colour : "");
+	gt_buf_put_plain(out, part->len ? part->text : "");
+	gt_buf_puts(out, style.colour && *colour ? "\033[0m" : "");
+	out->failed |= part->failed;
+	part->len = 0;
 }
 
 static int gt_lint_same(const char *a, const char *b)
@@ -74,12 +79,16 @@ static void gt_lint_print_devices(const struct gt_lint *lint,
 		gt_buf_puts(out, n > GT_LINT_MAX_DEVICES ? ", ...)" : ")");
 }
 
-static void gt_lint_print_line(const struct gt_lint *lint,
-			       const struct gt_lint_finding *finding,
-			       struct gt_lint_style style, uint32_t times,
-			       struct gt_buf *out)
+/* Add what stands behind the severity. */
+static void gt_lint_print_fault(const struct gt_lint *lint,
+				const struct gt_lint_finding *finding,
+				struct gt_lint_style style, uint32_t times,
+				struct gt_buf *out)
 {
-	gt_lint_print_place(lint, finding, style, out);
+	if (!style.is_machine && (finding->device || finding->bus_id)) {
+		gt_lint_print_device(finding, out);
+		gt_buf_puts(out, ": ");
+	}
 	gt_buf_puts(out, finding->text);
 	if (finding->remedy)
 		gt_buf_printf(out, "; %s%s", finding->remedy,
@@ -89,7 +98,32 @@ static void gt_lint_print_line(const struct gt_lint *lint,
 		gt_lint_print_devices(lint, finding->rule, out);
 		gt_buf_puts(out, ", --all shows each");
 	}
-	gt_buf_printf(out, " [%s]\n", gt_lint_rule_name(finding->rule));
+	gt_buf_printf(out, " [%s]", gt_lint_rule_name(finding->rule));
+}
+
+static void gt_lint_print_line(const struct gt_lint *lint,
+			       const struct gt_lint_finding *finding,
+			       struct gt_lint_style style, uint32_t times,
+			       struct gt_buf *out)
+{
+	static const char *const colours[] = {
+		[GT_LINT_NOTE] = "\033[36m",
+		[GT_LINT_WARNING] = "\033[33m",
+		[GT_LINT_ERROR] = "\033[1;31m",
+	};
+	enum gt_lint_severity severity = gt_lint_rule_severity(finding->rule);
+	struct gt_buf part = GT_BUF_INIT;
+
+	gt_lint_print_place(lint, finding, style, &part);
+	gt_lint_print_part(&part, "\033[1m", style, out);
+	gt_buf_puts(out, ": ");
+	gt_buf_puts(&part, gt_lint_severity_name(severity));
+	gt_lint_print_part(&part, colours[severity], style, out);
+	gt_buf_puts(out, ": ");
+	gt_lint_print_fault(lint, finding, style, times, &part);
+	gt_lint_print_part(&part, "", style, out);
+	gt_buf_puts(out, "\n");
+	gt_buf_release(&part);
 }
 
 void gt_lint_print(const struct gt_lint *lint, struct gt_lint_style style,

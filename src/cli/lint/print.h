@@ -15,6 +15,7 @@ struct gt_lint_style {
 	 * out.
 	 */
 	int is_machine;
+	int colour; /* with a terminal's escape sequences */
 };
 
 /*
