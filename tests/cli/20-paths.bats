@@ -54,6 +54,9 @@ constants; gtopo show has line rates"
 	run jq -r '.paths[0] | "\(.kind) \(.hops) \(.gbs) \(.bw_gbs)"' \
 		"$BATS_TEST_TMPDIR/p"
 	[ "$output" = "NVL 2 1854/5 370.8" ]
+	run jq -r '[.links[] | select(.gbs == "1854/5") | .bw_gbs] | unique[]' \
+		"$BATS_TEST_TMPDIR/p"
+	[ "$output" = 370.8 ]
 }
 
 @test "rates change what links carry" {

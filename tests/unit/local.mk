@@ -38,6 +38,7 @@ unit_tests += \
 	%D%/search/problem/test_flat_cluster \
 	%D%/search/ring/test_ring \
 	%D%/search/ring/test_ring_table \
+	%D%/search/test_progress \
 	%D%/search/test_random_machines \
 	%D%/search/tree/test_tree \
 	%D%/topo/cluster/test_cluster \

@@ -74,6 +74,7 @@ static void print_link(const struct gt_link *link, struct gt_buf *buf)
 	gt_json_put_text(&json, "id", link->id);
 	gt_json_put_text(&json, "kind", gt_link_kind_name(link->kind));
 	gt_json_put_text(&json, "gbs", gt_rat_print(link->gbs, gbs));
+	gt_json_put_double(&json, "bw_gbs", "%.6g", gt_rat_double(link->gbs));
 	gt_json_end(&json);
 }
 

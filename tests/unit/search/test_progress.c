@@ -1,0 +1,102 @@
+#include "unit/test.h"
+
+#include "base/err.h"
+#include "plan/ir/plan.h"
+#include "search/planner/planner.h"
+#include "search/planner/request.h"
+#include "search/problem/budget.h"
+#include "topo/cluster/cluster.h"
+#include "topo/graph/topo.h"
+
+/* The last of what a search reports. */
+struct heard {
+	uint32_t times;
+	double busbw_gbs;
+};
+
+static void hear(void *arg, const char *what, uint32_t round, double busbw_gbs)
+{
+	struct heard *heard = arg;
+
+	(void)what;
+	(void)round;
+	heard->times++;
+	heard->busbw_gbs = busbw_gbs;
+}
+
+/*
+ * A search tells what it has reached in the unit of all plans, so that the last
+ * that it tells is what the plan reaches, or a little less: nearer than the
+ * factors between busbw, algbw and what a pair has are to 1.
+ */
+static void check(const char *file, const char *gpus, uint32_t nodes,
+		  enum gt_planner_algo algo, enum gt_coll coll)
+{
+	struct heard heard = {0};
+	const struct gt_budget budget = {.tell = hear, .arg = &heard};
+	const struct gt_planner_request ask = {.algo = algo,
+					       .coll = (int)coll,
+					       .gpus = gpus,
+					       .budget = &budget};
+	struct gt_cluster *cluster = NULL;
+	struct gt_planner *planner;
+	const struct gt_plan *plan;
+	struct gt_topo *topo;
+	char path[4096];
+	double busbw_gbs;
+
+	assert_int_equal(gt_topo_read(gt_test_path(path, file),
+				      GT_RATES_MEASURED, &topo, NULL),
+			 0);
+	if (nodes > 1) {
+		assert_int_equal(
+			gt_cluster_copies(topo, nodes, NULL, &cluster, NULL),
+			0);
+		assert_int_equal(
+			gt_planner_cluster(&ask, cluster, &planner, NULL), 0);
+	} else {
+		assert_int_equal(gt_planner_machine(&ask, topo, &planner, NULL),
+				 0);
+	}
+	plan = gt_planner_result(planner)->plan;
+	busbw_gbs = gt_plan_busbw(plan, plan->proof.value);
+	assert_true(heard.times > 0);
+	assert_true(heard.busbw_gbs > busbw_gbs * (1 - 4e-3));
+	assert_true(heard.busbw_gbs < busbw_gbs * (1 + 1e-6));
+	gt_planner_free(planner);
+	gt_cluster_free(cluster);
+	gt_topo_free(topo);
+}
+
+static void test_machine(void **state)
+{
+	const char *one = "share/xml/dgx-1v.xml";
+
+	(void)state;
+	check(one, NULL, 1, GT_PLANNER_RING, GT_COLL_ALLREDUCE);
+	check(one, NULL, 1, GT_PLANNER_RING, GT_COLL_ALLGATHER);
+	check(one, "0,2,4,5,6", 1, GT_PLANNER_FOREST, GT_COLL_ALLGATHER);
+	check(one, "0,3,4,5,6,7", 1, GT_PLANNER_FOREST, GT_COLL_ALLREDUCE);
+	check(one, NULL, 1, GT_PLANNER_FOREST, GT_COLL_BROADCAST);
+	check(one, NULL, 1, GT_PLANNER_FLOW, GT_COLL_ALLTOALL);
+}
+
+static void test_cluster(void **state)
+{
+	const char *node = "share/xml/dgx-h100.xml";
+
+	(void)state;
+	check(node, NULL, 16, GT_PLANNER_HIER, GT_COLL_ALLGATHER);
+	check(node, NULL, 16, GT_PLANNER_HIER, GT_COLL_ALLREDUCE);
+	check(node, NULL, 16, GT_PLANNER_HIER, GT_COLL_ALLTOALL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_machine),
+		cmocka_unit_test(test_cluster),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
