@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "base/rat.h"
+#include "base/utf8.h"
 
 enum {
 	GT_JSON_MAX_BYTES = 64 << 20,
@@ -349,15 +350,22 @@ int gt_json_rat(const struct gt_json *at, struct gt_rat *value,
 	return GT_OK;
 }
 
+/* Bytes that are no UTF-8 become U+FFFD, for no reader takes them. */
 void gt_json_quote(struct gt_buf *out, const char *text)
 {
+	size_t len;
+
 	gt_buf_puts(out, "\"");
-	for (; *text; text++)
-		if (*text == '"' || *text == '\\')
+	for (; *text; text += len ? len : 1) {
+		len = gt_utf8_char(text);
+		if (!len)
+			gt_buf_puts(out, "\\ufffd");
+		else if (*text == '"' || *text == '\\')
 			gt_buf_printf(out, "\\%c", *text);
 		else if ((unsigned char)*text < 0x20)
 			gt_buf_printf(out, "\\u%04x", (unsigned char)*text);
 		else
-			gt_buf_add(out, text, 1);
+			gt_buf_add(out, text, len);
+	}
 	gt_buf_puts(out, "\"");
 }

@@ -30,6 +30,8 @@ gtopo_core_sources += \
 	%D%/thread.h \
 	%D%/unit.c \
 	%D%/unit.h \
+	%D%/utf8.c \
+	%D%/utf8.h \
 	%D%/vec.c \
 	%D%/vec.h \
 	%D%/xml.c \

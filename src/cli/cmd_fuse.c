@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/rat.h"
+#include "base/utf8.h"
 #include "cli/diff/fleet.h"
 #include "cli/common/opt.h"
 #include "topo/synth/fuse.h"
@@ -42,7 +43,8 @@ static int gt_fuse_usable(const struct gt_fuse_opts *opts, struct gt_err *err)
 {
 	struct gt_rat rat;
 
-	if (opts->name && strpbrk(opts->name, "\"&<"))
+	if (opts->name &&
+	    (strpbrk(opts->name, "\"&<") || !gt_utf8_is_valid(opts->name)))
 		return gt_err_set(err, GT_EINPUT, "--name",
 				  "'%s' cannot be written", opts->name);
 	if (opts->nets &&

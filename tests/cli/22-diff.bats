@@ -303,3 +303,11 @@ ring() { # GPUS
 	want 1 ""
 	[[ $out == *': 17 NVLinks to switches instead of 18;'* ]]
 }
+
+@test "names of files that are no UTF-8 are JSON all the same" {
+	command -v jq >/dev/null || skip "no jq"
+	cp narrow.xml $'\xff\xc3.xml'
+	gtopo diff --json a.xml $'\xff\xc3.xml' >out.json || true
+	run jq -r '.groups[1].files[0]' out.json
+	[ "$output" = $'\ufffd\ufffd.xml' ]
+}

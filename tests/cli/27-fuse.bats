@@ -95,3 +95,21 @@ setup() {
 	run_split gtopo fuse nodes/gpu01.xml nodes/gone.xml
 	want 2 "gtopo fuse: nodes/gone.xml: cannot open: No such file or directory"
 }
+
+@test "names that are no UTF-8 are refused, others of any language are not" {
+	cp nodes/gpu01.xml $'\xff\xfe.xml'
+	cp nodes/gpu01.xml $'\u00e9.xml'
+	run_split gtopo fuse $'\xff\xfe.xml' nodes/gpu02.xml
+	want 2 $'gtopo fuse: \'\xff\xfe\' is no name for a node'
+	run_split gtopo fuse --name $'\xc0\x80' nodes/gpu02.xml
+	[ "$status" -eq 2 ]
+	mkdir $'\xff'
+	cp nodes/gpu01.xml $'\xff/b.xml'
+	run_split gtopo fuse $'\xff/b.xml' nodes/gpu02.xml
+	[ "$status" -eq 2 ]
+	[[ $err == *"that is no UTF-8, cannot be written" ]]
+	run_split gtopo fuse -o c.xml $'\u00e9.xml' nodes/gpu02.xml
+	want 0 ""
+	run_split gtopo show c.xml
+	want 0 ""
+}

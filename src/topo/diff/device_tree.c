@@ -151,11 +151,13 @@ static int gt_device_tree_walk(struct gt_device_tree *tree, uint32_t parent,
 	return rc;
 }
 
-static uint32_t gt_device_tree_by_bus(const struct gt_device_tree *tree,
-				      const char *bus)
+/* Returns the GPU of that bus id, 0 when there is none. */
+static uint32_t gt_device_tree_gpu(const struct gt_device_tree *tree,
+				   const char *bus)
 {
 	for (uint32_t i = 1; bus && i < tree->ndevs; i++)
-		if (tree->devs[i].bus && !strcmp(tree->devs[i].bus, bus))
+		if (tree->devs[i].kind == GT_DEVICE_GPU && tree->devs[i].bus &&
+		    !strcmp(tree->devs[i].bus, bus))
 			return i;
 	return 0;
 }
@@ -193,8 +195,8 @@ static uint32_t gt_device_tree_end(struct gt_device_tree *tree,
 	if (gt_xml_is(elem, "c2c") || gt_starts_with(tclass, "0x068001"))
 		return self;
 	bus = gt_bus_id_normalize_dup(tree->arena, target);
-	to = gt_device_tree_by_bus(tree, bus);
-	if (to && to != self && tree->devs[to].kind == GT_DEVICE_GPU)
+	to = gt_device_tree_gpu(tree, bus);
+	if (to && to != self)
 		return to;
 	return gt_starts_with(target, "fffffff") ||
 			       gt_starts_with(tclass, "0x068000")

@@ -12,6 +12,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/utf8.h"
 #include "topo/cluster/name_list.h"
 #include "topo/diff/match.h"
 #include "topo/graph/path.h"
@@ -76,7 +77,8 @@ static int gt_fuse_unique(struct gt_fuser *f, struct gt_err *err)
 	memcpy(sorted, f->names, n * sizeof(*sorted));
 	qsort(sorted, n, sizeof(*sorted), gt_fuse_by_name);
 	for (uint32_t i = 0; i < n; i++) {
-		if (!*sorted[i] || strpbrk(sorted[i], ":,[]\"&<"))
+		if (!*sorted[i] || strpbrk(sorted[i], ":,[]\"&<") ||
+		    !gt_utf8_is_valid(sorted[i]))
 			return gt_err_set(err, GT_EINPUT, NULL,
 					  "'%.80s' is no name for a node",
 					  sorted[i]);
@@ -192,10 +194,10 @@ static int gt_fuse_where(const struct gt_fuser *f, struct gt_fuse_kind *kind,
 
 	if (!path)
 		return gt_err_nomem(err);
-	if (strpbrk(path, "\"&<"))
+	if (strpbrk(path, "\"&<") || !gt_utf8_is_valid(path))
 		rc = gt_err_set(err, GT_EINPUT, path,
-				"a path with '\"', '&' or '<' cannot be "
-				"written");
+				"a path with '\"', '&' or '<', or that is no "
+				"UTF-8, cannot be written");
 	else if (f->fuse->nets)
 		gt_buf_printf(&nets, " nets=\"%s\"", f->fuse->nets);
 	else

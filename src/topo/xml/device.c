@@ -73,6 +73,47 @@ static int port_numbers(const struct gt_xml_elem *net, struct gt_node *node,
 	return GT_OK;
 }
 
+static int gt_reader_same_text(const char *a, const char *b)
+{
+	return a && b && !strcmp(a, b);
+}
+
+/*
+ * Returns the port that an element repeats, as files do that list each port
+ * below every processor; GT_NONE when it is a new one.
+ */
+static uint32_t gt_reader_port_again(const struct gt_topo *topo,
+				     const struct gt_node *port)
+{
+	for (uint32_t i = 0; i < topo->nnodes; i++) {
+		const struct gt_node *node = &topo->nodes[i];
+
+		if (node->kind == GT_NODE_NET && node->dev == port->dev &&
+		    node->port == port->port &&
+		    gt_reader_same_text(node->name, port->name) &&
+		    gt_reader_same_text(node->guid, port->guid))
+			return i;
+	}
+	return GT_NONE;
+}
+
+/* Says once that ports are listed again. */
+static int gt_reader_port_warn(struct gt_reader *reader,
+			       const struct gt_xml_elem *net, uint32_t first,
+			       struct gt_err *err)
+{
+	const struct gt_node *port = &reader->topo->nodes[first];
+	char where[512];
+
+	if (reader->ports_again++)
+		return GT_OK;
+	gt_xml_where(net, NULL, where, sizeof(where));
+	return gt_graph_warn(reader->topo, where, err,
+			     "port '%.64s' is listed again, first on line %u; "
+			     "such ports count once, where they are first",
+			     port->name, port->line);
+}
+
 static int gt_reader_port(struct gt_reader *reader,
 			  const struct gt_xml_elem *net, uint32_t nic,
 			  struct gt_err *err)
@@ -92,6 +133,9 @@ static int gt_reader_port(struct gt_reader *reader,
 		return GT_EINPUT;
 	if (node.dev < 0) /* NCCL leaves it out, too */
 		return GT_OK;
+	link.to = gt_reader_port_again(topo, &node);
+	if (link.to != GT_NONE)
+		return gt_reader_port_warn(reader, net, link.to, err);
 	node.id = gt_arena_printf(topo->arena, "NET/%d", node.dev);
 	if (node.name)
 		node.name = gt_arena_strdup(topo->arena, node.name);

@@ -52,6 +52,7 @@ struct gt_reader {
 	uint32_t nvs; /* the NVSwitches' node, or GT_NONE */
 	int bare;     /* no <gpu> is there: PCI classes tell what is a GPU */
 	int no_nic;   /* no <nic> is there either */
+	uint32_t ports_again; /* how often a port was listed again */
 };
 
 /* Make a topology of a whole document. */
@@ -81,7 +82,10 @@ int gt_reader_collect(struct gt_reader *reader, const struct gt_xml_elem *elem,
 /* Sort the list by bus id; complain about what is there twice. */
 int gt_reader_index(struct gt_reader *reader, struct gt_err *err);
 
-/* Returns the first function with that normalized bus id, or NULL. */
+/*
+ * Returns the function with that normalized bus id, a GPU if there are several,
+ * or NULL.
+ */
 struct gt_pci_fn *gt_reader_find(struct gt_reader *reader, const char *bus_id);
 
 /* Make a function's node and ports, and its link upstream. */

@@ -141,10 +141,19 @@ static int gt_pci_fn_by_bus(const void *left, const void *right, void *arg)
 	return order ? order : (a > b) - (a < b);
 }
 
+/* Returns whether both are GPUs, cards or bridges, or neither is any. */
+static int gt_pci_fn_alike(const struct gt_reader *reader,
+			   const struct gt_pci_fn *a, const struct gt_pci_fn *b)
+{
+	return gt_pci_fn_is_gpu(reader, a) == gt_pci_fn_is_gpu(reader, b) &&
+	       gt_pci_fn_is_nic(reader, a) == gt_pci_fn_is_nic(reader, b) &&
+	       gt_pci_fn_is_bridge(a) == gt_pci_fn_is_bridge(b);
+}
+
 /*
  * Real files repeat a bridge beside itself, once for each device behind it:
  * that is one bridge, whose uplinks add up.  A bridge inside itself, or
- * anything else that is there twice, is an error.
+ * anything else of one kind that is there twice, is an error.
  */
 static int gt_reader_twice(struct gt_reader *reader,
 			   const struct gt_pci_fn *first,
@@ -152,7 +161,8 @@ static int gt_reader_twice(struct gt_reader *reader,
 {
 	for (uint32_t up = again->parent; up != GT_NONE;
 	     up = reader->fns[up].parent)
-		if (!strcmp(reader->fns[up].bus_id, again->bus_id))
+		if (!strcmp(reader->fns[up].bus_id, again->bus_id) &&
+		    gt_pci_fn_alike(reader, &reader->fns[up], again))
 			return gt_xml_fail(again->elem, "busid", err,
 					   "pci '%s' is inside itself, line %u",
 					   again->bus_id,
@@ -173,10 +183,31 @@ static int gt_reader_repeats(struct gt_reader *reader,
 	char where[512];
 
 	gt_xml_where(again->elem, "busid", where, sizeof(where));
-	return gt_graph_warn(reader->topo, where, err,
-			     "busid '%s' appears twice, first on line %u; "
-			     "taken as one bridge",
-			     again->bus_id, gt_xml_line(first->elem));
+	return gt_graph_warn(
+		reader->topo, where, err,
+		"busid '%s' appears twice, first on line %u; taken as %s",
+		again->bus_id, gt_xml_line(first->elem),
+		again->same ? "one bridge" : "two devices");
+}
+
+/*
+ * Looks at the i-th function by bus id, whose id that of first has, too: NCCL
+ * keeps devices of each kind by themselves, so those of two kinds are two.
+ */
+static int gt_reader_again(struct gt_reader *reader, const uint32_t *order,
+			   uint32_t first, uint32_t i, struct gt_err *err)
+{
+	struct gt_pci_fn *again = &reader->fns[order[i]];
+	int rc = GT_OK;
+
+	for (uint32_t k = first; k < i && !rc && !again->same; k++)
+		if (gt_pci_fn_alike(reader, &reader->fns[order[k]], again))
+			rc = gt_reader_twice(reader, &reader->fns[order[k]],
+					     again, err);
+	return rc || i != first + 1
+		       ? rc
+		       : gt_reader_repeats(reader, &reader->fns[order[first]],
+					   again, err);
 }
 
 int gt_reader_index(struct gt_reader *reader, struct gt_err *err)
@@ -195,16 +226,10 @@ int gt_reader_index(struct gt_reader *reader, struct gt_err *err)
 			reader->fns);
 	for (uint32_t i = 1; i < n && !rc; i++) {
 		if (strcmp(reader->fns[order[i]].bus_id,
-			   reader->fns[order[first]].bus_id)) {
+			   reader->fns[order[first]].bus_id))
 			first = i;
-			continue;
-		}
-		rc = gt_reader_twice(reader, &reader->fns[order[first]],
-				     &reader->fns[order[i]], err);
-		if (!rc && i == first + 1)
-			rc = gt_reader_repeats(reader,
-					       &reader->fns[order[first]],
-					       &reader->fns[order[i]], err);
+		else
+			rc = gt_reader_again(reader, order, first, i, err);
 	}
 	reader->by_bus = order;
 	return rc;
@@ -224,5 +249,13 @@ struct gt_pci_fn *gt_reader_find(struct gt_reader *reader, const char *bus_id)
 	if (low == reader->nfns ||
 	    strcmp(reader->fns[reader->by_bus[low]].bus_id, bus_id))
 		return NULL;
+	for (uint32_t i = low; i < reader->nfns; i++) {
+		struct gt_pci_fn *fn = &reader->fns[reader->by_bus[i]];
+
+		if (strcmp(fn->bus_id, bus_id))
+			break;
+		if (gt_pci_fn_is_gpu(reader, fn))
+			return fn;
+	}
 	return &reader->fns[reader->by_bus[low]];
 }

@@ -14,6 +14,7 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "base/json_writer.h"
+#include "base/utf8.h"
 #include "base/vec.h"
 
 static void test_err_first_wins(void **state)
@@ -283,9 +284,41 @@ static void test_json_writer_depth(void **state)
 	gt_buf_release(&out);
 }
 
+static void test_utf8(void **state)
+{
+	static const char *const good[] = {"",
+					   "a",
+					   "\xc2\x80",
+					   "\xe0\xa0\x80",
+					   "\xed\x9f\xbf",
+					   "\xee\x80\x80",
+					   "\xf0\x90\x80\x80",
+					   "\xf4\x8f\xbf\xbf"};
+	static const char *const bad[] = {"\x80",
+					  "\xc0\x80",
+					  "\xc1\xbf",
+					  "\xe0\x9f\xbf",
+					  "\xed\xa0\x80",
+					  "\xf0\x8f\xbf\xbf",
+					  "\xf4\x90\x80\x80",
+					  "\xf8\x88\x80\x80\x80",
+					  "\xff",
+					  "a\xc3",
+					  "\xe2\x82"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(good) / sizeof(*good); i++) {
+		assert_true(gt_utf8_is_valid(good[i]));
+		assert_int_equal(gt_utf8_char(good[i]), strlen(good[i]));
+	}
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
+		assert_false(gt_utf8_is_valid(bad[i]));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_utf8),
 		cmocka_unit_test(test_err_first_wins),
 		cmocka_unit_test(test_err_is_cut),
 		cmocka_unit_test(test_arena),
