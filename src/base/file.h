@@ -11,14 +11,16 @@ struct gt_buf;
 
 /*
  * Append the file at `path` ("-": standard input) to buf.  More than
- * max_bytes is an error (GT_EINPUT), as is a file that cannot be opened.
+ * max_bytes is an error (GT_EINPUT), as is a file that cannot be opened, unless
+ * descriptors or memory ran out (GT_ESYS).
  */
 int gt_file_read(const char *path, size_t max_bytes, struct gt_buf *buf,
 		 struct gt_err *err);
 
 /*
- * Write text to `path` through a temporary file beside it and a rename, so a
- * failure never harms an old file.  NULL or "-": standard output, flushed,
+ * Write text to `path`, which gets its name, or replaces an old file, when it is
+ * complete, so a failure never harms that.  It keeps an old file's mode, and is
+ * written where a symbolic link leads.  NULL or "-": standard output, flushed,
  * and an error (GT_ESYS) if it did not take everything (a full disk).
  */
 int gt_file_write(const char *path, const char *text, size_t len,

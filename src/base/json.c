@@ -1,6 +1,7 @@
 /* Jansson parses the text; this file finds values and says where a fault is. */
 #include "base/json.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -86,8 +87,11 @@ int gt_json_parse(const char *name, const char *text, size_t len,
 	rc = gt_json_check_depth(name, text, len, err);
 	if (rc)
 		return rc;
+	/* Where memory runs out, it often takes what it has not read for wrong. */
+	errno = 0;
 	root = json_loadb(text, len, JSON_REJECT_DUPLICATES, &fault);
-	if (!root && json_error_code(&fault) == json_error_out_of_memory)
+	if (!root && (errno == ENOMEM ||
+		      json_error_code(&fault) == json_error_out_of_memory))
 		return gt_err_nomem(err);
 	if (!root)
 		return gt_json_syntax(

@@ -16,6 +16,7 @@
 #include "cli/common/command.h"
 #include "cli/common/opt.h"
 #include "cli/common/reference.h"
+#include "cli/process.h"
 
 #define GT_CMD(name) extern const struct gt_cmd gt_cmd_##name;
 #include "cli/cmd.def"
@@ -249,6 +250,7 @@ int gt_cmd_main(int argc, char **argv)
 	struct gt_err err;
 	int rc = GT_EINPUT;
 
+	gt_process_prepare();
 	gt_err_init(&err);
 	cmd = gt_cmd_require(gt_cmd_word(argc, argv), &err);
 	if (cmd)

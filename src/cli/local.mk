@@ -22,7 +22,9 @@ gtopo_core_sources += \
 	%D%/cmd_verify.c \
 	%D%/cmd_version.c \
 	%D%/complete.c \
-	%D%/complete.h
+	%D%/complete.h \
+	%D%/process.c \
+	%D%/process.h
 
 include src/cli/common/local.mk
 include src/cli/detect/local.mk

@@ -18,10 +18,13 @@
 static int gt_fork_prepare(uint32_t size, struct gt_world_config *config,
 			   struct gt_err *err)
 {
-	int rc = gt_secret_make(&config->secret, err);
+	int rc;
 
 	config->size = size;
 	config->listen_fd = -1;
+	rc = gt_world_check_files(config, err);
+	if (!rc)
+		rc = gt_secret_make(&config->secret, err);
 	if (!rc)
 		rc = gt_net_resolve("127.0.0.1", 0, &config->address, err);
 	if (!rc)

@@ -9,12 +9,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/thread.h"
+
+enum {
+	GT_WORLD_FILES = 16, /* enough for sockets and memory to a neighbour */
+};
 
 static void gt_world_free(struct gt_world *world)
 {
@@ -174,12 +179,31 @@ static int gt_world_introduce(struct gt_world *world, struct gt_err *err)
 	return rc;
 }
 
+/* Process 0 has a connection to each of the others. */
+int gt_world_check_files(const struct gt_world_config *config,
+			 struct gt_err *err)
+{
+	uint32_t need = GT_WORLD_FILES + (config->rank ? 0 : config->size);
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= need)
+		return GT_OK;
+	return gt_err_set(err, GT_ESYS, NULL,
+			  "a process of this job needs about %u open files, "
+			  "and 'ulimit -n' allows %u",
+			  need, (unsigned)limit.rlim_cur);
+}
+
 int gt_world_open(const struct gt_world_config *config, struct gt_world **out,
 		  struct gt_err *err)
 {
-	struct gt_world *world = gt_world_new(config);
-	int rc;
+	int rc = gt_world_check_files(config, err);
+	struct gt_world *world = rc ? NULL : gt_world_new(config);
 
+	if (rc && !config->rank && config->listen_fd >= 0)
+		close(config->listen_fd);
+	if (rc)
+		return rc;
 	if (!world)
 		return gt_err_set(err, GT_ESYS, NULL,
 				  "no memory or no file for a job: %s",

@@ -53,6 +53,13 @@ int gt_world_open(const struct gt_world_config *config, struct gt_world **world,
 		  struct gt_err *err);
 
 /*
+ * Whether this process may open as many files as its part of the job takes;
+ * what runs out of them later cannot always tell.
+ */
+int gt_world_check_files(const struct gt_world_config *config,
+			 struct gt_err *err);
+
+/*
  * Leave the job.  Unless it has failed, all processes leave together after a
  * last round.  NULL is allowed.
  */

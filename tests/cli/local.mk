@@ -2,6 +2,7 @@
 # 4 plan, 5 run, 9 documents.
 cli_tests += \
 	%D%/00-basics.bats \
+	%D%/01-system.bats \
 	%D%/10-detect.bats \
 	%D%/20-paths.bats \
 	%D%/21-show.bats \
@@ -29,5 +30,13 @@ cli_tests += \
 	%D%/57-faults.bats \
 	%D%/58-hosts.bats
 
+# It lets allocations fail: 01-system.bats.
+check_DATA += %D%/libfailing_malloc.so
+%D%/libfailing_malloc.so: %D%/failing_malloc.c
+	$(AM_V_CC)$(MKDIR_P) %D% && $(CC) -std=c17 -D_GNU_SOURCE -O2 -g -fPIC \
+		-fno-builtin -shared -o $@ $(top_srcdir)/%D%/failing_malloc.c -ldl
+
+MOSTLYCLEANFILES += %D%/libfailing_malloc.so
+EXTRA_DIST += %D%/failing_malloc.c
 EXTRA_DIST += $(cli_tests) %D%/leaks.supp %D%/common.bash \
 	%D%/processes.bash %D%/run-bats.sh

@@ -141,16 +141,19 @@ static int gt_diff_bound(const struct gt_buf *text, uint32_t nnodes,
 {
 	struct gt_arena *arena = gt_arena_new();
 	struct gt_topo *topo;
-	int rc = GT_OK;
+	int rc;
 
 	if (!arena || text->failed) {
 		gt_arena_free(arena);
 		return gt_err_nomem(err);
 	}
-	if (!gt_topo_parse("bound", text->text, text->len, GT_RATES_MEASURED,
-			   &topo, NULL)) {
+	rc = gt_topo_parse("bound", text->text, text->len, GT_RATES_MEASURED,
+			   &topo, NULL);
+	if (!rc) {
 		rc = gt_diff_bound_on(topo, nnodes, arena, bound, err);
 		gt_topo_free(topo);
+	} else {
+		rc = rc == GT_ESYS ? gt_err_nomem(err) : GT_OK;
 	}
 	gt_arena_free(arena);
 	return rc;
