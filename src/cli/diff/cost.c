@@ -5,12 +5,9 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "search/bound/bound.h"
-#include "search/cluster/cut_bound.h"
-#include "search/cluster/quotient.h"
-#include "search/cluster/request.h"
+#include "search/planner/job_bound.h"
 #include "search/problem/gpu_list.h"
 #include "search/problem/request.h"
-#include "topo/cluster/cluster.h"
 #include "topo/diff/apply.h"
 #include "topo/diff/diff.h"
 #include "topo/graph/path.h"
@@ -48,65 +45,22 @@ static int gt_diff_bound_inside(const struct gt_diff_server *server,
 	return GT_OK;
 }
 
-/* Asks for the bound of a cluster, as bus bandwidth. */
-static int gt_diff_bound_of_cluster(const struct gt_diff_server *server,
-				    const struct gt_cluster *cluster,
-				    struct gt_arena *arena,
-				    struct gt_diff_bound *bound,
-				    struct gt_err *err)
-{
-	struct gt_cluster_request request = {.cluster = cluster,
-					     .paths = server->paths,
-					     .rates = GT_RATES_MEASURED,
-					     .coll = GT_COLL_ALLREDUCE,
-					     .ngpus = server->ngpus,
-					     .gpus = server->gpus};
-	struct gt_quotient_bound_query ask = {.coll = GT_COLL_ALLREDUCE,
-					      .all_routes = 1};
-	int64_t nranks = (int64_t)cluster->nnodes * server->ngpus;
-	struct gt_quotient_bound all = {0};
-	struct gt_quotient *quotient;
-	int rc = gt_quotient_new(&request, arena, &quotient, err);
-
-	ask.quotient = quotient;
-	if (!rc)
-		rc = gt_quotient_bound_find(&ask, arena, &all, err);
-	if (rc)
-		return rc;
-	bound->found_between =
-		all.found &&
-		gt_rat_mul(all.value, GT_RAT(2 * (nranks - 1), nranks),
-			   &bound->between_gbs);
-	return GT_OK;
-}
-
-/* What cannot be a cluster has no bound; only lack of memory is a failure. */
 static int gt_diff_bound_between(const struct gt_diff_server *server,
-				 uint32_t nnodes, struct gt_arena *arena,
-				 struct gt_diff_bound *bound,
+				 uint32_t nnodes, struct gt_diff_bound *bound,
 				 struct gt_err *err)
 {
+	struct gt_job job = {.topo = server->topo, .nnodes = nnodes};
 	struct gt_buf nets = GT_BUF_INIT;
-	struct gt_cluster *cluster;
 	int rc;
 
-	if (!gt_topo_nnets(server->topo))
-		return GT_OK;
 	gt_fuse_near_nets(server->topo, server->paths, &nets);
-	gt_buf_add(&nets, "", 1);
-	if (nets.failed) {
-		gt_buf_release(&nets);
-		return gt_err_nomem(err);
-	}
-	rc = gt_cluster_copies(server->topo, nnodes,
-			       *nets.text ? nets.text : NULL, &cluster, NULL);
+	if (nets.len)
+		job.nets = nets.text;
+	rc = nets.failed ? gt_err_nomem(err)
+			 : gt_job_bound(&job, &bound->found_between,
+					&bound->between_gbs, err);
 	gt_buf_release(&nets);
-	if (!rc) {
-		rc = gt_diff_bound_of_cluster(server, cluster, arena, bound,
-					      NULL);
-		gt_cluster_free(cluster);
-	}
-	return rc == GT_ESYS ? gt_err_nomem(err) : GT_OK;
+	return rc;
 }
 
 static int gt_diff_bound_on(const struct gt_topo *topo, uint32_t nnodes,
@@ -130,7 +84,7 @@ static int gt_diff_bound_on(const struct gt_topo *topo, uint32_t nnodes,
 	server.paths = paths;
 	rc = gt_diff_bound_inside(&server, arena, bound, err);
 	if (!rc)
-		rc = gt_diff_bound_between(&server, nnodes, arena, bound, err);
+		rc = gt_diff_bound_between(&server, nnodes, bound, err);
 	gt_paths_free(paths);
 	return rc;
 }

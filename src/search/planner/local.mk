@@ -1,5 +1,7 @@
 # which search a request for a plan takes
 gtopo_core_sources += \
+	%D%/job_bound.c \
+	%D%/job_bound.h \
 	%D%/planner.c \
 	%D%/planner.h \
 	%D%/request.c \

@@ -4,6 +4,7 @@
 #include "search/planner/planner.h"
 
 #include "base/arena.h"
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "plan/cost/cost.h"
@@ -12,6 +13,7 @@
 #include "search/cluster/cut_bound.h"
 #include "search/cluster/alltoall.h"
 #include "search/cluster/search.h"
+#include "search/planner/job_bound.h"
 #include "search/planner/request.h"
 #include "search/problem/flat_cluster.h"
 #include "search/problem/gpu_list.h"
@@ -205,13 +207,32 @@ static int plan_alike(struct gt_planner *p, const struct gt_cluster *cluster,
 }
 
 /* Plan with what all nodes have: these are too many to be flattened. */
+/* Says why nodes cannot be made alike, and what the worst of them costs. */
+static int refuse_mixed(const struct gt_planner *p, const struct gt_err *why,
+			struct gt_err *err)
+{
+	struct gt_buf costs = GT_BUF_INIT;
+	int rc = gt_job_bound_of_kinds(p->cluster, &costs, err);
+
+	if (!rc)
+		rc = gt_err_set(err, why->code, why->where, "%s%s", why->text,
+				costs.len ? costs.text : "");
+	gt_buf_release(&costs);
+	return rc;
+}
+
 static int plan_homogenized(struct gt_planner *p, struct gt_err *err)
 {
-	int rc = gt_cluster_homogenize(p->cluster, GT_INTERSECTION, &p->common,
-				       err);
+	struct gt_err why;
+	int rc;
 
+	gt_err_init(&why);
+	rc = gt_cluster_homogenize(p->cluster, GT_INTERSECTION, &p->common,
+				   &why);
 	p->result.homogenized = 1;
-	return rc ? rc : plan_alike(p, p->common, err);
+	if (rc)
+		return refuse_mixed(p, &why, err);
+	return plan_alike(p, p->common, err);
 }
 
 /* ---- both, and the better one ------------------------------------------ */

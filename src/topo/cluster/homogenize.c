@@ -23,13 +23,12 @@ static int gt_homogenize_check(const struct gt_cluster *cluster,
 
 	for (uint32_t i = 1; i < cluster->nkinds; i++)
 		if (strcmp(gt_topo_digest(cluster->kinds[i].topo), digest) != 0)
-			return gt_err_set(
-				err, GT_EINPUT, cluster->source,
-				"'%s' and '%s' are different machines; "
-				"templates need nodes that differ in ports "
-				"alone; 'gtopo diff' of their files tells what "
-				"a job loses",
-				cluster->kinds[0].name, cluster->kinds[i].name);
+			return gt_err_set(err, GT_EINPUT, cluster->source,
+					  "'%s' and '%s' are different "
+					  "machines; templates need nodes that "
+					  "differ in ports alone",
+					  cluster->kinds[0].name,
+					  cluster->kinds[i].name);
 	if (nvlink->nlevels || nvlink->ncables ||
 	    !cluster->fabrics[GT_FABRIC_NET].nlevels)
 		return gt_err_set(err, GT_EINPUT, cluster->source,
