@@ -10,13 +10,18 @@
 #include "base/buf.h"
 #include "base/draw.h"
 #include "base/err.h"
+#include "base/file.h"
+#include "base/xml.h"
 #include "cli/common/colour.h"
 #include "cli/common/opt.h"
 #include "cli/show/plan.h"
-#include "topo/cluster/cluster.h"
+#include "topo/cluster/make.h"
+#include "topo/lint/lint.h"
 #include "topo/view/dot.h"
 #include "topo/view/show.h"
 #include "topo/graph/topo.h"
+
+enum { GT_SHOW_MAX_BYTES = 64 << 20 };
 
 struct gt_show_opts {
 	int rates;
@@ -68,15 +73,33 @@ static int gt_show_is_picture(const struct gt_show_opts *opts)
 	return opts->dot || opts->svg || opts->png;
 }
 
-static int gt_show_tree_text(const struct gt_cmd_args *args,
-			     const struct gt_topo *topo, struct gt_buf *out,
-			     struct gt_err *err)
-{
-	struct gt_show_style style = {.ascii = !gt_show_is_utf8(),
-				      .colour = gt_show_has_colour(args)};
+/* A machine, and the text of the file that it was read from. */
+struct gt_show_machine {
+	const struct gt_topo *topo;
+	const struct gt_buf *text;
+};
 
-	gt_show_tree(topo, &style, out);
-	return out->failed ? gt_err_nomem(err) : GT_OK;
+static int gt_show_tree_text(const struct gt_cmd_args *args,
+			     const struct gt_show_machine *machine,
+			     struct gt_buf *out, struct gt_err *err)
+{
+	struct gt_lint lint;
+	struct gt_show_style style = {.ascii = !gt_show_is_utf8(),
+				      .colour = gt_show_has_colour(args),
+				      .lint = &lint};
+	struct gt_arena *arena = gt_arena_new();
+	int rc = arena ? GT_OK : gt_err_nomem(err);
+
+	if (!rc)
+		rc = gt_lint_text(gt_topo_source(machine->topo),
+				  machine->text->text, machine->text->len,
+				  arena, &lint, err);
+	if (!rc)
+		gt_show_tree(machine->topo, &style, out);
+	gt_arena_free(arena);
+	if (!rc && out->failed)
+		rc = gt_err_nomem(err);
+	return rc;
 }
 
 static int gt_show_picture(const struct gt_show_opts *opts,
@@ -105,12 +128,14 @@ static int gt_show_picture(const struct gt_show_opts *opts,
 }
 
 static int gt_show_write(const struct gt_cmd_args *args,
-			 const struct gt_topo *topo, struct gt_err *err)
+			 const struct gt_show_machine *machine,
+			 struct gt_err *err)
 {
 	struct gt_buf text = GT_BUF_INIT;
-	int rc = gt_show_is_picture(args->opts)
-			 ? gt_show_picture(args->opts, topo, &text, err)
-			 : gt_show_tree_text(args, topo, &text, err);
+	int rc =
+		gt_show_is_picture(args->opts)
+			? gt_show_picture(args->opts, machine->topo, &text, err)
+			: gt_show_tree_text(args, machine, &text, err);
 
 	return gt_cmd_write(args, &text, rc, err);
 }
@@ -134,11 +159,12 @@ static int gt_show_usable(const struct gt_cmd_args *args, struct gt_err *err)
 }
 
 static int gt_show_one(const struct gt_cmd_args *args,
-		       const struct gt_topo *topo, struct gt_err *err)
+		       const struct gt_show_machine *machine,
+		       struct gt_err *err)
 {
-	int rc = gt_topo_check(topo, err);
+	int rc = gt_topo_check(machine->topo, err);
 
-	return rc ? rc : gt_show_write(args, topo, err);
+	return rc ? rc : gt_show_write(args, machine, err);
 }
 
 static int gt_show_cluster_picture(const struct gt_show_opts *opts,
@@ -175,23 +201,48 @@ static int gt_show_several(const struct gt_cmd_args *args,
 	return gt_cmd_write(args, &text, rc, err);
 }
 
-static int cmd_show(const struct gt_cmd_args *args, struct gt_err *err)
+/* Show what the text is: a cluster or a machine. */
+static int gt_show_text(const struct gt_cmd_args *args,
+			const struct gt_buf *text, struct gt_err *err)
 {
 	const struct gt_show_opts *opts = args->opts;
-	struct gt_cluster *cluster;
-	struct gt_topo *topo;
+	const char *path = args->operands[0];
+	const char *name = strcmp(path, "-") ? path : "standard input";
+	enum gt_rates rates = (enum gt_rates)opts->rates;
+	struct gt_cluster *cluster = NULL;
+	struct gt_topo *topo = NULL;
+	struct gt_xml *xml;
+	int rc = gt_xml_parse(name, text->text, text->len, &xml, err);
+
+	if (rc)
+		return rc;
+	if (gt_xml_is(gt_xml_root(xml), "cluster"))
+		rc = gt_cluster_from_xml(xml, rates, &cluster, err);
+	else
+		rc = gt_topo_parse(name, text->text, text->len, rates, &topo,
+				   err);
+	gt_xml_free(xml);
+	if (!rc && cluster)
+		rc = gt_show_several(args, cluster, err);
+	else if (!rc)
+		rc = gt_show_one(args, &(struct gt_show_machine){topo, text},
+				 err);
+	gt_cluster_free(cluster);
+	gt_topo_free(topo);
+	return rc;
+}
+
+static int cmd_show(const struct gt_cmd_args *args, struct gt_err *err)
+{
+	struct gt_buf text = GT_BUF_INIT;
 	int rc = gt_show_usable(args, err);
 
 	if (!rc)
-		rc = gt_cluster_read(args->operands[0],
-				     (enum gt_rates)opts->rates, &cluster,
-				     &topo, err);
-	if (rc)
-		return rc;
-	rc = cluster ? gt_show_several(args, cluster, err)
-		     : gt_show_one(args, topo, err);
-	gt_cluster_free(cluster);
-	gt_topo_free(topo);
+		rc = gt_file_read(args->operands[0], GT_SHOW_MAX_BYTES, &text,
+				  err);
+	if (!rc)
+		rc = gt_show_text(args, &text, err);
+	gt_buf_release(&text);
 	return rc;
 }
 

@@ -206,3 +206,17 @@ picture() { # FILE
 	[[ $out == *'label="3 x EFA\nNET11-13\n12.5 GB/s each"'* ]]
 	[ "$(grep -c 'fillcolor="#ddf4ff"' <<<"$out")" -eq 2 ]
 }
+
+@test "what lint finds wrong with the machine is marked" {
+	cd "$GTOPO_SRC/tests/cases/lint"
+	run_split gtopo show gpu-of-8-lanes/input.xml
+	[[ $out == *'GPU0 0000:17:00.0  gen5 x8 '*'! 8 lanes, where others of model '* ]]
+	run_split gtopo show - <link-degraded/input.xml
+	[[ $out == *'NIC 0000:19:00.0 '*'! link runs at x8, can do x16'* ]]
+	run_split gtopo show acs-on/input.xml
+	[[ $out == *'! ports of switch '* ]]
+	run_split gtopo show gpu-lost/input.xml
+	[[ $out == *$'\n! GPU 0000:28:00.0: does not answer, where others '* ]]
+	run_split gtopo show iommu-translating/input.xml
+	[[ $out == *$'\n! the IOMMU translates what goes between devices' ]]
+}

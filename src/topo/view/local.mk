@@ -21,6 +21,8 @@ gtopo_core_sources += \
 	%D%/show_interconnect.c \
 	%D%/show_line.c \
 	%D%/show_line.h \
+	%D%/show_lint.c \
+	%D%/show_lint.h \
 	%D%/show_text.c \
 	%D%/show_text.h
 

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "topo/probe/pci_ids.h"
 #include "topo/view/show_line.h"
+#include "topo/view/show_lint.h"
 #include "topo/view/show_text.h"
 
 /* Fills in the link above a function and what is to be said of it. */
@@ -19,22 +20,17 @@ static void gt_show_above(const struct gt_show *show, uint32_t index,
 {
 	const struct gt_node *node = gt_topo_node(show->topo, index);
 	const struct gt_link *link = gt_show_uplink(show->topo, index);
-	size_t len;
+	int is_slow;
 
 	if (node->pci)
 		gt_show_rate(node->pci->link, line->rate, sizeof(line->rate));
 	if (link)
 		gt_show_gbs(link->gbs, line->gbs, sizeof(line->gbs));
-	line->problem = gt_show_finding(node, line->note, sizeof(line->note));
-	if (!node->problem)
-		return;
-	/* A note that is merely odd yields to what is wrong. */
-	if (!line->problem)
-		*line->note = '\0';
-	len = strlen(line->note);
-	snprintf(line->note + len, sizeof(line->note) - len, "%s%s",
-		 len ? "; " : "", node->problem);
-	line->problem = 1;
+	is_slow = gt_show_finding(node, line->note, sizeof(line->note));
+	line->problem = is_slow;
+	if (node->problem)
+		gt_show_problem(line, node->problem);
+	gt_show_lint_node(show, node, is_slow, line);
 }
 
 /*
@@ -262,6 +258,7 @@ void gt_show_tree(const struct gt_topo *topo, const struct gt_show_style *style,
 		  struct gt_buf *out)
 {
 	struct gt_show show = {.topo = topo,
+			       .lint = style->lint,
 			       .ascii = style->ascii,
 			       .colour = style->colour,
 			       .out = out,
@@ -278,4 +275,5 @@ void gt_show_tree(const struct gt_topo *topo, const struct gt_show_style *style,
 		gt_show_puts(&show, gt_topo_warning(topo, i));
 		gt_buf_puts(out, "\n");
 	}
+	gt_show_lint_rest(&show);
 }

@@ -7,11 +7,14 @@
 
 struct gt_buf;
 struct gt_cluster;
+struct gt_lint;
 struct gt_topo;
 
 struct gt_show_style {
 	int ascii;  /* nothing outside ASCII, not even from the file */
 	int colour; /* with a terminal's escape sequences */
+	/* what lint finds in the machine's file, to be marked; or NULL */
+	const struct gt_lint *lint;
 };
 
 /* Append the tree of a machine; out->failed tells of memory. */

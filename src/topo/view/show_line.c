@@ -39,6 +39,19 @@ void gt_show_puts(const struct gt_show *show, const char *text)
 	}
 }
 
+void gt_show_problem(struct gt_show_line *line, const char *text)
+{
+	size_t len;
+
+	/* A note that is merely odd yields to what is wrong. */
+	if (!line->problem)
+		*line->note = '\0';
+	len = strlen(line->note);
+	snprintf(line->note + len, sizeof(line->note) - len, "%s%s",
+		 len ? "; " : "", text);
+	line->problem = 1;
+}
+
 static void gt_show_branches(const struct gt_show *show, int depth)
 {
 	const char *const *lines =

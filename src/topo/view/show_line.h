@@ -10,6 +10,7 @@
 
 struct gt_buf;
 struct gt_link;
+struct gt_lint;
 struct gt_topo;
 
 enum {
@@ -40,6 +41,7 @@ struct gt_show_line {
 
 struct gt_show {
 	const struct gt_topo *topo;
+	const struct gt_lint *lint; /* or NULL */
 	struct gt_buf *out;
 	int ascii, colour; /* the style, struct gt_show_style */
 	/* whether lines are only measured, for the width of columns */
@@ -52,6 +54,9 @@ struct gt_show {
 
 /* Write the line, or only measure it. */
 void gt_show_line(struct gt_show *show, const struct gt_show_line *line);
+
+/* Append a problem to the line's note. */
+void gt_show_problem(struct gt_show_line *line, const char *text);
 
 /* Append a word to the line's text. */
 void gt_show_add(struct gt_show_line *line, const char *fmt, ...)

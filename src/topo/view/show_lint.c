@@ -1,0 +1,91 @@
+/* Puts lint's findings where the devices are that they name. */
+#include "topo/view/show_lint.h"
+
+#include <string.h>
+
+#include "base/buf.h"
+#include "topo/graph/topo.h"
+#include "topo/lint/finding.h"
+#include "topo/view/show_line.h"
+#include "topo/xml/digest.h"
+
+/* Returns whether a finding is about the machine, not about its file. */
+static int gt_show_lint_is_shown(const struct gt_lint_finding *finding)
+{
+	switch (finding->rule) {
+	case GT_LINT_DEGRADED_RULE:
+	case GT_LINT_NARROW_GPU_RULE:
+	case GT_LINT_NARROW_SWITCH_RULE:
+	case GT_LINT_NVLINK_ONE_SIDED_RULE:
+	case GT_LINT_NVLINK_COUNT_RULE:
+	case GT_LINT_NVLINK_FEWER_RULE:
+	case GT_LINT_NUMA_RULE:
+	case GT_LINT_P2P_RULE:
+	case GT_LINT_GPU_LOST_RULE:
+	case GT_LINT_FIRMWARE_RULE:
+	case GT_LINT_ACS_RULE:
+	case GT_LINT_IOMMU_RULE:
+	case GT_LINT_GDR_RULE:
+		return 1;
+	default: /* the file's, or told by the reader of the file */
+		return 0;
+	}
+}
+
+static int gt_show_lint_is_of(const struct gt_lint_finding *finding,
+			      const struct gt_node *node)
+{
+	char key[GT_BUS_ID_MAX];
+
+	return finding->bus_id && node->bus_id &&
+	       gt_bus_id_normalize(finding->bus_id, key) &&
+	       !strcmp(key, node->bus_id);
+}
+
+void gt_show_lint_node(const struct gt_show *show, const struct gt_node *node,
+		       int is_slow, struct gt_show_line *line)
+{
+	for (uint32_t i = 0; show->lint && i < show->lint->nfindings; i++) {
+		const struct gt_lint_finding *finding =
+			&show->lint->findings[i];
+
+		if (gt_show_lint_is_shown(finding) &&
+		    gt_show_lint_is_of(finding, node) &&
+		    !(is_slow && finding->rule == GT_LINT_DEGRADED_RULE))
+			gt_show_problem(line, finding->text);
+	}
+}
+
+static int gt_show_lint_has_node(const struct gt_topo *topo,
+				 const struct gt_lint_finding *finding)
+{
+	for (uint32_t i = 0; finding->bus_id && i < gt_topo_nnodes(topo); i++)
+		if (gt_show_lint_is_of(finding, gt_topo_node(topo, i)))
+			return 1;
+	return 0;
+}
+
+void gt_show_lint_rest(const struct gt_show *show)
+{
+	for (uint32_t i = 0; show->lint && i < show->lint->nfindings; i++) {
+		const struct gt_lint_finding *finding =
+			&show->lint->findings[i];
+
+		if (!gt_show_lint_is_shown(finding) ||
+		    gt_show_lint_has_node(show->topo, finding))
+			continue;
+		gt_show_tint(show, GT_TINT_PROBLEM);
+		gt_buf_puts(show->out, "! ");
+		gt_show_tint(show, GT_TINT_NONE);
+		if (finding->device) {
+			gt_show_puts(show, finding->device);
+			gt_buf_puts(show->out, finding->bus_id ? " " : ": ");
+		}
+		if (finding->bus_id) {
+			gt_show_puts(show, finding->bus_id);
+			gt_buf_puts(show->out, ": ");
+		}
+		gt_show_puts(show, finding->text);
+		gt_buf_puts(show->out, "\n");
+	}
+}
