@@ -19,7 +19,7 @@ count() {
 	cd "$GTOPO_TEST_TOPOLOGIES" || exit 99
 	for file in *.xml quirks/*.xml; do
 		timeout 20 "$gtopo" lint --all "$file" </dev/null
-		[ $? -le 1 ] || echo "$file:fails:error: [fails]"
+		[ $? -le 1 ] || echo "$file:1:1: error: [fails]"
 	done | sed -nE 's/^([^:]*):[^ ]* (note|warning|error): .*\[([a-z0-9-]+)\]$/\1 \2 \3/p' |
 		LC_ALL=C sort | uniq -c | sed -E 's/^ *([0-9]+) (.*)/\2 \1/'
 }
