@@ -1,19 +1,29 @@
 # device code; C sees kernels.h only
 gtopo_core_sources += \
-	%D%/sendrecv.h \
-	%D%/p2p.h \
+	%D%/guard.h \
 	%D%/half.h \
-	%D%/pattern.h
+	%D%/p2p.h \
+	%D%/pattern.h \
+	%D%/sendrecv.h
 
-EXTRA_DIST += %D%/README.md %D%/interp/interp.cu %D%/p2p/README.md \
-	%D%/p2p/p2p.cu %D%/report.sh
+EXTRA_DIST += \
+	%D%/README.md \
+	%D%/device/README.md \
+	%D%/interp/README.md \
+	%D%/interp/interp.cu \
+	%D%/p2p/README.md \
+	%D%/p2p/p2p.cu \
+	%D%/report.sh \
+	%D%/sendrecv/README.md \
+	%D%/tools/README.md
 MOSTLYCLEANFILES += $(wildcard %D%/*/*.o.d)
 
 if HAVE_CUDA
 gtopo_core_sources += \
 	%D%/kernels.h \
 	%D%/module.c \
-	%D%/ping.h
+	%D%/ping.h \
+	%D%/table.h
 
 include src/kernels/device/local.mk
 include src/kernels/interp/local.mk
@@ -31,12 +41,12 @@ CLEANFILES += $(gt_interps) $(gt_p2ps)
 
 $(gt_interps): %D%/interp/interp-%.o: %D%/interp/interp.cu
 	$(AM_V_at)$(MKDIR_P) $(@D)
-	$(AM_V_NVCC)$(NVCC_COMPILE) -DGT_TYPE=$* -MD -MF $@.d -MT $@ \
+	$(AM_V_NVCC)$(NVCC_COMPILE) -DGT_TYPE=$* -MD -MP -MF $@.d -MT $@ \
 		-c -o $@ $<
 
 $(gt_p2ps): %D%/p2p/p2p-%.o: %D%/p2p/p2p.cu
 	$(AM_V_at)$(MKDIR_P) $(@D)
-	$(AM_V_NVCC)$(NVCC_COMPILE) -DGT_TYPE=$* -MD -MF $@.d -MT $@ \
+	$(AM_V_NVCC)$(NVCC_COMPILE) -DGT_TYPE=$* -MD -MP -MF $@.d -MT $@ \
 		-c -o $@ $<
 
 # What ptxas says of the kernels for float: registers, shared memory, spills.

@@ -1,8 +1,9 @@
 /*
  * A flow: what every rank sends to every other in one round, and what becomes
  * of it.  Where each pair of GPUs reaches the other's memory, all collectives
- * are such flows; by which means the bytes travel (packets, direct stores,
- * copy engines) is another matter.
+ * are such flows.  Kernels carry them as packets, by direct stores and loads or
+ * through scratch, and reduce beside copy engines; their arguments and launches
+ * are below, as kernels.h tells.
  *
  *     for each d of `to`:   my block for rank d goes there, which begins at
  *                           in + block * in_stride
@@ -24,6 +25,8 @@
 
 #include <stdint.h>
 
+#include "base/dtype.h"
+#include "kernels/guard.h"
 #include "plan/ir/program.h"
 
 enum {
@@ -89,5 +92,208 @@ GT_HD static inline uint64_t gt_p2p_count(const struct gt_p2p *flow,
 	return flow->end - begin < flow->count ? flow->end - begin
 					       : flow->count;
 }
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct CUstream_st;
+
+enum {
+	GT_PACKET_WARPS = 16, /* per block, at most */
+	GT_PACKET_THREADS = GT_PACKET_WARPS * 32,
+	GT_PACKET_CHUNK_BYTES = 1024,
+	GT_LL_CHUNK_DATA = 512, /* bytes of data in a chunk */
+	GT_LL128_CHUNK_DATA = 960,
+	GT_DIRECT_THREADS = 512,
+	GT_PREMUL_THREADS = 512,
+	GT_DIRECT_STAGES = 4096, /* of one operation, more than there are */
+};
+
+/*
+ * Flows as packets. An LL buffer holds, for operations of even and of odd
+ * number, a box for each rank that sends. A box has two parts; a flow that does
+ * not spread uses both as one. The buffer begins as zeros and belongs to one
+ * protocol.
+ */
+struct gt_packet_part {
+	struct gt_p2p flow;
+	const char *input;
+	char *output;
+	/*
+	 * The size of a part, the size of the box that it is in, and where the
+	 * box begins in the LL buffer.
+	 */
+	uint64_t part_bytes, box_bytes, ll_buffer_at;
+	uint32_t dtype, op; /* to a kernel for all of them */
+};
+
+struct gt_packet_args {
+	struct gt_kernel_guard guard;
+	struct gt_packet_part part;
+	char *ll_buffer[GT_P2P_RANKS];
+};
+
+enum {
+	GT_GROUP_OPS = 72,   /* at most: arguments are below 4 KiB */
+	GT_GROUP_WARPS = 16, /* per block, at most */
+};
+
+/*
+ * One of several operations that one launch carries as packets.  Sizes are in
+ * bytes, those of the flow too; what it is to the others is in chunks.
+ */
+struct gt_group_op {
+	const char *input;
+	char *output;
+	uint32_t count, end, in_stride, out_stride;
+	uint32_t divide;
+	uint16_t to, from;
+	uint16_t ll_chunk; /* its first chunk in a sender's LL buffer */
+	uint16_t chunks;   /* of a part */
+	uint8_t flags;
+	uint8_t ll128;
+	uint8_t dtype;
+	uint8_t op;
+};
+
+struct gt_group_args {
+	struct gt_kernel_guard guard;
+	char *ll_buffer[GT_P2P_RANKS];
+	uint64_t ll_buffer_at[2]; /* ll, ll128: where their mailboxes begin */
+	uint64_t box_bytes[2]; /* of a sender, for operations of one parity */
+	uint32_t me, nranks;
+	uint32_t nops;
+	uint32_t reserved;
+	uint16_t ends[GT_GROUP_OPS]; /* of each operation's warps */
+	struct gt_group_op ops[GT_GROUP_OPS];
+};
+
+/*
+ * Flows between registered buffers. Flags are in each rank's memory, zeros at
+ * first, GT_P2P_RANKS words a block. A stage of 0 is left out.
+ */
+struct gt_direct_args {
+	struct gt_kernel_guard guard;
+	struct gt_p2p flow;
+	const char *input[GT_P2P_RANKS];
+	char *output[GT_P2P_RANKS];
+	uint64_t *flags[GT_P2P_RANKS];
+	uint32_t begin_post, begin_wait; /* stages, before */
+	uint32_t moves; /* whether it moves data, not flags alone */
+	uint32_t end_post, end_wait; /* stages, behind */
+	uint32_t last;               /* kernel of its operation */
+	uint32_t one_word;           /* block 0's flags are for all */
+	uint32_t keepers; /* the first blocks: move what stays on this rank */
+};
+
+/*
+ * Flows through scratch. Data that rank r sends to be added up here comes to
+ * mine[r]; data that this rank sends there goes to theirs[r].
+ */
+struct gt_scratch_args {
+	struct gt_kernel_guard guard;
+	struct gt_p2p flow;
+	const char *input;
+	char *output[GT_P2P_RANKS];
+	char *theirs[GT_P2P_RANKS];
+	const char *mine[GT_P2P_RANKS];
+	uint64_t *flags[GT_P2P_RANKS];
+	uint64_t piece; /* elements; a multiple of 16 bytes */
+};
+
+enum {
+	GT_SCRATCH_GROUP_OPS = 66, /* at most: arguments are below 4 KiB */
+	GT_SCRATCH_GROUP_OUTPUTS = GT_SCRATCH_GROUP_OPS * 4,
+	GT_SCRATCH_GROUP_LINE_BYTES = 128,
+};
+
+/*
+ * One of several reductions that one launch carries through scratch.  Its
+ * slices begin with lines, on 16-byte boundaries of all ranks' inputs.
+ */
+struct gt_scratch_group_op {
+	const char *input;
+	uint32_t end_line; /* where the next one's slice begins */
+	uint32_t slice;    /* bytes of a rank's */
+	uint32_t bytes;    /* of all slices of one that spreads */
+	uint8_t spreads;
+	uint8_t divides;
+	uint16_t reserved;
+};
+
+struct gt_scratch_group_args {
+	struct gt_kernel_guard guard;
+	uint64_t *flags[GT_P2P_RANKS];
+	char *scratch[GT_P2P_RANKS]; /* slices of all ranks but the owner */
+	uint32_t lines;              /* of all slices of a rank */
+	uint32_t piece;              /* lines */
+	uint32_t me, nranks;
+	uint32_t nops;
+	uint32_t reserved;
+	struct gt_scratch_group_op ops[GT_SCRATCH_GROUP_OPS];
+	char *outputs[GT_SCRATCH_GROUP_OUTPUTS]; /* [op][rank] */
+};
+
+struct gt_kernel_grid {
+	enum gt_dtype dtype;
+	enum gt_redop op;
+	uint32_t blocks, threads;
+	int overlaps; /* set up while the kernel before it still runs */
+	struct CUstream_st *stream;
+};
+
+/* to[i] = from[i] * by. */
+struct gt_premul_args {
+	const void *from;
+	void *to;
+	uint64_t count; /* elements */
+	struct gt_scalar by;
+};
+
+/* Loads all kernels of p2p flows of this type on the current device. */
+int gt_p2p_prepare(enum gt_dtype dtype);
+
+int gt_packet_run(const struct gt_kernel_grid *grid, int ll128,
+		  const struct gt_packet_args *args);
+int gt_direct_run(const struct gt_kernel_grid *grid,
+		  const struct gt_direct_args *args);
+int gt_scratch_run(const struct gt_kernel_grid *grid,
+		   const struct gt_scratch_args *args);
+int gt_scratch_group_run(const struct gt_kernel_grid *grid,
+			 const struct gt_scratch_group_args *args);
+int gt_premul_run(const struct gt_kernel_grid *grid,
+		  const struct gt_premul_args *args);
+
+/*
+ * Runs several operations in one launch. A grid of one type takes sums,
+ * averages and collectives that only move; a grid of GT_NDTYPES takes any types
+ * and operators, and gt_group_prepare() loads its kernel.
+ */
+int gt_group_prepare(void);
+int gt_group_run(const struct gt_kernel_grid *grid,
+		 const struct gt_group_args *args);
+
+enum { GT_DETOUR_MEETINGS = 1 << 20 }; /* of an operation, far more */
+
+/*
+ * A detour's barrier: tells all ranks that this one has come, and waits for
+ * them. The operation's number is from the detours' own epoch.
+ */
+struct gt_detour_args {
+	struct gt_kernel_guard guard;  /* one report */
+	uint64_t *flags[GT_P2P_RANKS]; /* in the host's memory; only grow */
+	uint32_t number;               /* of the operation's meetings, from 1 */
+	uint32_t me, nranks;
+	uint32_t last; /* of its operation */
+};
+
+int gt_detour_prepare(void);
+int gt_detour_run(const struct gt_detour_args *args,
+		  struct CUstream_st *stream);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -309,7 +309,7 @@ GT_HD static inline uint64_t gt_pattern_input(const struct gt_pattern *p,
 	return gt_pattern_encode(p->dtype, gt_pattern_value(p, place, rank), 1);
 }
 
-/* Where what is not reduced comes from: a rank's input, and its index there. */
+/* What is not reduced comes from here: a rank's input, and its index there. */
 GT_HD static inline uint64_t gt_pattern_moved(const struct gt_pattern *p,
 					      uint64_t block_elems,
 					      uint64_t index)

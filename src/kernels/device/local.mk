@@ -1,11 +1,8 @@
 gtopo_core_sources += \
 	%D%/block_reduce.cuh \
 	%D%/flag.cuh \
-	%D%/fp8.cuh \
-	%D%/launch.cuh \
 	%D%/move.cuh \
 	%D%/reduce.cuh \
-	%D%/slot.cuh \
 	%D%/stage.cuh \
 	%D%/type.cuh \
 	%D%/wait.cuh

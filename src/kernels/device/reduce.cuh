@@ -14,7 +14,7 @@
 #include <cuda_fp16.h>
 #include <stdint.h>
 
-#include "kernels/device/fp8.cuh"
+#include "kernels/device/type.cuh"
 
 template <class T> union gt_pack {
 	uint4 bits;

@@ -15,6 +15,7 @@
 #include "kernels/device/move.cuh"
 #include "kernels/interp/schedule.cuh"
 #include "kernels/device/type.cuh"
+#include "kernels/table.h"
 
 /*
  * The movers wait for a task and thereby for one another, so steps stay in
@@ -164,18 +165,5 @@ __global__ void __launch_bounds__(GT_KERNEL_MAX_THREADS +
 	gt_block_save(&block);
 }
 
-extern "C" int GT_FOR_TYPE(gt_interp_prepare)(uint32_t shared_bytes)
-{
-	return (int)cudaFuncSetAttribute(
-		gt_interp<GT_C_TYPE>,
-		cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared_bytes);
-}
-
-extern "C" int GT_FOR_TYPE(gt_interp_run)(const struct gt_kernel_args *args,
-					  struct CUstream_st *stream)
-{
-	gt_interp<GT_C_TYPE><<<args->nchannels * args->nworkers,
-			       args->threads + GT_KERNEL_CONTROL_THREADS,
-			       args->shared_bytes, stream>>>(*args);
-	return (int)cudaGetLastError();
-}
+const void *const GT_FOR_TYPE(gt_interp_kernel) = (const void *)
+	gt_interp<GT_C_TYPE>;

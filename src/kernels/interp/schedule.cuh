@@ -1,6 +1,4 @@
-/*
- * The scheduler: waits for what a slice needs, and says where it lies.
- */
+/* The scheduler waits for what a slice needs, and says where it lies. */
 #ifndef GT_KERNELS_INTERP_SCHEDULE_CUH
 #define GT_KERNELS_INTERP_SCHEDULE_CUH
 

@@ -2,10 +2,8 @@
  * Barriers of a detour through the host's memory (exec/cuda/p2p/detour.c). The
  * flags lie there as well, so they arrive behind the bytes that they announce.
  */
-#include "kernels/device/launch.cuh"
 #include "kernels/device/wait.cuh"
-
-enum { GT_DETOUR_THREADS = 32 };
+#include "kernels/table.h"
 
 static __global__ void gt_detour(
 	const __grid_constant__ struct gt_detour_args args)
@@ -27,18 +25,4 @@ static __global__ void gt_detour(
 		gt_epoch_count(args.guard.epoch, number);
 }
 
-extern "C" int gt_detour_prepare(void)
-{
-	struct cudaFuncAttributes attributes;
-
-	return (int)cudaFuncGetAttributes(&attributes, gt_detour);
-}
-
-extern "C" int gt_detour_run(const struct gt_detour_args *args,
-			     struct CUstream_st *stream)
-{
-	const struct gt_kernel_grid grid = {
-		GT_DTYPE_FLOAT, GT_REDOP_SUM, 1, GT_DETOUR_THREADS, 0, stream};
-
-	return gt_p2p_launch(&grid, (const void *)gt_detour, args);
-}
+const void *const gt_detour_kernel = (const void *)gt_detour;

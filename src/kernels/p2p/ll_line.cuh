@@ -1,5 +1,5 @@
 /*
- * How a chunk of packets is laid out, and the fragment of it that a lane takes.
+ * This lays out a chunk of packets, and the fragment of it that a lane takes.
  *
  * A chunk is 1 KiB of an LL buffer, two slots of 16 bytes a lane; packet.cuh
  * says what its flags are for. Protocols differ in what a chunk holds. LL: 512
@@ -12,9 +12,9 @@
 #define GT_KERNELS_P2P_LL_LINE_CUH
 
 #include "kernels/kernels.h"
+#include "kernels/device/flag.cuh"
 #include "kernels/device/move.cuh"
 #include "kernels/device/reduce.cuh"
-#include "kernels/device/slot.cuh"
 
 enum : uint32_t {
 	GT_CHUNK_BYTES = 1024,
@@ -31,7 +31,7 @@ struct gt_slot_pair {
 	uint4 a, b;
 };
 
-/* Where a warp is in a flow; it is the same in all its lanes. */
+/* This is where a warp is in a flow; it is the same in all its lanes. */
 struct gt_ll_context {
 	const struct gt_kernel_guard *guard;
 	const struct gt_packet_part *part;
@@ -221,7 +221,7 @@ static __device__ __forceinline__ void gt_fragment_store(
 	}
 }
 
-/* The operations on packs of type T; any.cuh has the variant for all types. */
+/* The operations on packs of type T; group.cu has the variant for all types. */
 template <class T, class R> struct gt_maker {
 	static __device__ __forceinline__ uint4
 	combine(const struct gt_ll_context *, uint4 a, uint4 b)

@@ -1,5 +1,4 @@
 gtopo_core_sources += \
-	%D%/any.cuh \
 	%D%/detour.cu \
 	%D%/direct.cuh \
 	%D%/group.cu \
@@ -8,5 +7,4 @@ gtopo_core_sources += \
 	%D%/packet.cuh \
 	%D%/premul.cuh \
 	%D%/scratch_reduce.cuh \
-	%D%/scratch_reduce_group.cuh \
-	%D%/single.cuh
+	%D%/scratch_reduce_group.cuh

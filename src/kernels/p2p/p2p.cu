@@ -5,22 +5,80 @@
  */
 #include "kernels/p2p/direct.cuh"
 #include "kernels/p2p/group.cuh"
-#include "kernels/device/launch.cuh"
 #include "kernels/p2p/scratch_reduce.cuh"
 #include "kernels/p2p/scratch_reduce_group.cuh"
 #include "kernels/p2p/premul.cuh"
-#include "kernels/p2p/single.cuh"
+#include "kernels/p2p/packet.cuh"
 #include "kernels/device/type.cuh"
+#include "kernels/table.h"
 
 /*
- * There is a kernel for each operator, protocol and number of shots. avg is a
- * sum that the flow divides, premul a sum of inputs that were multiplied
- * before.
+ * That a flow has one shot is known at compile time, since much of the code is
+ * about a second one.
  */
-static const void *const gt_packets_of[][2][2] = {
+static __device__ __forceinline__ void gt_packets_one_shot(
+	struct gt_packet_part *part)
+{
+	struct gt_p2p *flow = &part->flow;
+
+	flow->end = 0;
+	flow->via = flow->back = flow->first = 0;
+	if (flow->takes != GT_P2P_NOTHING)
+		flow->takes = GT_P2P_BLOCKS;
+	part->ll_buffer_at = 0;
+}
+
+/* One operation in a launch; group.cuh has several. */
+template <class T, class R, class P, bool TWO>
+__global__ void __launch_bounds__(GT_PACKET_THREADS, 1)
+	gt_packet(const __grid_constant__ struct gt_packet_args args)
+{
+	struct gt_packet_part part = args.part;
+	struct gt_ll_context at;
+	uint64_t number;
+
+	gt_launch_args(&args);
+	if (!TWO)
+		gt_packets_one_shot(&part);
+	at.guard = &args.guard;
+	at.part = TWO ? &args.part : &part;
+	at.ll_buffer = args.ll_buffer;
+	at.lane = threadIdx.x % 32;
+	at.warp = (blockIdx.x * blockDim.x + threadIdx.x) / 32;
+	at.warps = gridDim.x * blockDim.x / 32;
+	gt_launch_begins();
+	if (!gt_guard_passes(&args.guard))
+		return;
+	/*
+	 * The first chunks are loaded while the operation's number is, and sent
+	 * with it.
+	 */
+	number = gt_epoch_peek(args.guard.epoch);
+	at.flag = (uint32_t)number;
+	gt_guard_mark_own(&args.guard, &args.part.flow, 0, GT_MARK_SINCE);
+	gt_packets_send<T, P>(&at);
+	gt_epoch_count(args.guard.epoch, number);
+	gt_packets_answer<T, R, P>(&at);
+	gt_guard_mark_own(&args.guard, &args.part.flow, 0, GT_MARK_DONE);
+}
+
+static_assert(sizeof(struct gt_scratch_group_args) <= 4096, "kernel arguments");
+
+static_assert(GT_REDOP_SUM == 0 && GT_REDOP_PROD == 1 && GT_REDOP_MIN == 2 &&
+		      GT_REDOP_MAX == 3 && GT_REDOP_AVG == 4 &&
+		      GT_REDOP_PREMUL == 5 && GT_NREDOPS == 6,
+	      "the tables are in the order of operators");
+
+/* avg is a sum that the flow divides, premul one of multiplied inputs. */
+#define GT_OF_EACH(OF) OF(gt_sum), OF(gt_prod), OF(gt_min), OF(gt_max)
+#define GT_OF_ALL(OF)                                                          \
+	{                                                                      \
+		GT_OF_EACH(OF), OF(gt_sum), OF(gt_sum)                         \
+	}
+
 #define GT_PACKET_OF(R, P, two)                                                \
 	(const void *)gt_packet<GT_C_TYPE, R<GT_C_TYPE>, P, two>
-#define GT_PACKET(R)                                                           \
+#define GT_PACKETS_OF(R)                                                       \
 	{                                                                      \
 		{GT_PACKET_OF(R, gt_ll, false), GT_PACKET_OF(R, gt_ll, true)}, \
 		{                                                              \
@@ -28,113 +86,17 @@ static const void *const gt_packets_of[][2][2] = {
 				GT_PACKET_OF(R, gt_ll128, true)                \
 		}                                                              \
 	}
-	GT_PACKET(gt_sum), GT_PACKET(gt_prod), GT_PACKET(gt_min),
-	GT_PACKET(gt_max), GT_PACKET(gt_sum),  GT_PACKET(gt_sum),
-};
+#define GT_DIRECT_OF(R)  (const void *)gt_direct<GT_C_TYPE, R<GT_C_TYPE>>
+#define GT_SCRATCH_OF(R) (const void *)gt_scratch<GT_C_TYPE, R<GT_C_TYPE>>
+#define GT_SCRATCH_GROUP_OF(R)                                                 \
+	(const void *)gt_scratch_group<GT_C_TYPE, R<GT_C_TYPE>>
 
 /* Operators other than sum are rare in groups, and group.cu has them. */
-static const void *const gt_group_sums =
-	(const void *)gt_packet_group<GT_C_TYPE, gt_sum<GT_C_TYPE>>;
-
-static const void *const gt_directs_of[] = {
-	(const void *)gt_direct<GT_C_TYPE, gt_sum<GT_C_TYPE>>,
-	(const void *)gt_direct<GT_C_TYPE, gt_prod<GT_C_TYPE>>,
-	(const void *)gt_direct<GT_C_TYPE, gt_min<GT_C_TYPE>>,
-	(const void *)gt_direct<GT_C_TYPE, gt_max<GT_C_TYPE>>,
-	(const void *)gt_direct<GT_C_TYPE, gt_sum<GT_C_TYPE>>,
-	(const void *)gt_direct<GT_C_TYPE, gt_sum<GT_C_TYPE>>,
+const struct gt_p2p_kernels GT_FOR_TYPE(gt_p2p_kernels) = {
+	GT_OF_ALL(GT_PACKETS_OF),
+	GT_OF_ALL(GT_DIRECT_OF),
+	GT_OF_ALL(GT_SCRATCH_OF),
+	GT_OF_ALL(GT_SCRATCH_GROUP_OF),
+	(const void *)gt_packet_group<GT_C_TYPE, gt_sum<GT_C_TYPE>>,
+	(const void *)gt_scale<GT_C_TYPE>,
 };
-
-static const void *const gt_pushes_of[] = {
-	(const void *)gt_scratch<GT_C_TYPE, gt_sum<GT_C_TYPE>>,
-	(const void *)gt_scratch<GT_C_TYPE, gt_prod<GT_C_TYPE>>,
-	(const void *)gt_scratch<GT_C_TYPE, gt_min<GT_C_TYPE>>,
-	(const void *)gt_scratch<GT_C_TYPE, gt_max<GT_C_TYPE>>,
-	(const void *)gt_scratch<GT_C_TYPE, gt_sum<GT_C_TYPE>>,
-	(const void *)gt_scratch<GT_C_TYPE, gt_sum<GT_C_TYPE>>,
-};
-
-static const void *const gt_push_groups_of[] = {
-	(const void *)gt_scratch_group<GT_C_TYPE, gt_sum<GT_C_TYPE>>,
-	(const void *)gt_scratch_group<GT_C_TYPE, gt_prod<GT_C_TYPE>>,
-	(const void *)gt_scratch_group<GT_C_TYPE, gt_min<GT_C_TYPE>>,
-	(const void *)gt_scratch_group<GT_C_TYPE, gt_max<GT_C_TYPE>>,
-	(const void *)gt_scratch_group<GT_C_TYPE, gt_sum<GT_C_TYPE>>,
-};
-
-static_assert(sizeof(struct gt_scratch_group_args) <= 4096, "kernel arguments");
-
-static_assert(GT_REDOP_SUM == 0 && GT_REDOP_PROD == 1 && GT_REDOP_MIN == 2 &&
-		      GT_REDOP_MAX == 3 && GT_REDOP_AVG == 4 &&
-		      GT_REDOP_PREMUL == 5,
-	      "the tables are in the order of operators");
-
-/*
- * All are loaded beforehand: a kernel that is loaded late may wait for one that
- * waits for it.
- */
-extern "C" int GT_FOR_TYPE(gt_p2p_prepare)(void)
-{
-	struct cudaFuncAttributes attributes;
-	cudaError_t rc = cudaFuncGetAttributes(&attributes, gt_group_sums);
-
-	if (rc == cudaSuccess)
-		rc = cudaFuncGetAttributes(&attributes,
-					   (const void *)gt_scale<GT_C_TYPE>);
-	for (int op = 0; rc == cudaSuccess && op < GT_REDOP_AVG; op++) {
-		for (int k = 0; rc == cudaSuccess && k < 4; k++)
-			rc = cudaFuncGetAttributes(
-				&attributes, gt_packets_of[op][k / 2][k % 2]);
-		if (rc == cudaSuccess)
-			rc = cudaFuncGetAttributes(&attributes,
-						   gt_directs_of[op]);
-		if (rc == cudaSuccess)
-			rc = cudaFuncGetAttributes(&attributes,
-						   gt_pushes_of[op]);
-		if (rc == cudaSuccess)
-			rc = cudaFuncGetAttributes(&attributes,
-						   gt_push_groups_of[op]);
-	}
-	return (int)rc;
-}
-
-extern "C" int GT_FOR_TYPE(gt_packet_run)(const struct gt_kernel_grid *grid,
-					  int ll128,
-					  const struct gt_packet_args *args)
-{
-	int two = (args->part.flow.flags & GT_P2P_SPREAD) != 0;
-
-	return gt_p2p_launch(grid, gt_packets_of[grid->op][ll128 != 0][two],
-			     args);
-}
-
-extern "C" int GT_FOR_TYPE(gt_group_run)(const struct gt_kernel_grid *grid,
-					 const struct gt_group_args *args)
-{
-	return gt_p2p_launch(grid, gt_group_sums, args);
-}
-
-extern "C" int GT_FOR_TYPE(gt_direct_run)(const struct gt_kernel_grid *grid,
-					  const struct gt_direct_args *args)
-{
-	return gt_p2p_launch(grid, gt_directs_of[grid->op], args);
-}
-
-extern "C" int GT_FOR_TYPE(gt_scratch_run)(const struct gt_kernel_grid *grid,
-					   const struct gt_scratch_args *args)
-{
-	return gt_p2p_launch(grid, gt_pushes_of[grid->op], args);
-}
-
-extern "C" int GT_FOR_TYPE(gt_scratch_group_run)(
-	const struct gt_kernel_grid *grid,
-	const struct gt_scratch_group_args *args)
-{
-	return gt_p2p_launch(grid, gt_push_groups_of[grid->op], args);
-}
-
-extern "C" int GT_FOR_TYPE(gt_premul_run)(const struct gt_kernel_grid *grid,
-					  const struct gt_premul_args *args)
-{
-	return gt_p2p_launch(grid, (const void *)gt_scale<GT_C_TYPE>, args);
-}

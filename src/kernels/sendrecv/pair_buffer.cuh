@@ -1,13 +1,12 @@
 /*
- * How all threads of a block together copy one piece of a message (sendrecv.h),
- * when it is known that there is room or data.
+ * All threads of a block together copy one piece of a message (sendrecv.h), when
+ * it is known that there is room or data.
  */
 #ifndef GT_KERNELS_SENDRECV_PAIR_BUFFER_CUH
 #define GT_KERNELS_SENDRECV_PAIR_BUFFER_CUH
 
 #include "kernels/sendrecv.h"
 #include "kernels/device/flag.cuh"
-#include "kernels/device/slot.cuh"
 #include "kernels/device/wait.cuh"
 
 /*

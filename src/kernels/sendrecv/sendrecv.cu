@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "kernels/device/launch.cuh"
+#include "kernels/table.h"
 
 enum : uint32_t {
 	GT_SENDRECV_FEW = 144,   /* arguments below 4 KiB */
@@ -20,7 +20,9 @@ static int gt_sendrecv_launch(uint32_t blocks, struct CUstream_st *stream,
 			      const struct gt_kernel_message *messages)
 {
 	struct gt_kernel_grid grid = {};
+	struct cudaLaunchConfig_st config;
 	gt_sendrecv_table<N> table;
+	void *list[] = {&table};
 
 	grid.blocks = blocks;
 	grid.threads = GT_SENDRECV_THREADS;
@@ -28,7 +30,9 @@ static int gt_sendrecv_launch(uint32_t blocks, struct CUstream_st *stream,
 	grid.stream = stream;
 	table.args = *args;
 	memcpy(table.messages, messages, args->n * sizeof(*messages));
-	return gt_p2p_launch(&grid, (const void *)gt_sendrecv<N>, &table);
+	gt_grid_config(&grid, &config);
+	return (int)cudaLaunchKernelExC(&config, (const void *)gt_sendrecv<N>,
+					list);
 }
 
 /* Kernel arguments of more than 4 KiB came with CUDA 12.1. */

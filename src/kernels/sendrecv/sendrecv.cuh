@@ -28,7 +28,7 @@ template <uint32_t N> struct gt_sendrecv_state {
 	uint32_t mine; /* messages that the block has pieces of, still */
 };
 
-/* When nothing could be done, looks now and then whether to abort. */
+/* Looks now and then whether to abort, while nothing can be done. */
 template <uint32_t N>
 static __device__ bool gt_sendrecv_waits(const gt_sendrecv_table<N> *table,
 					 const gt_sendrecv_state<N> *state,

@@ -1,3 +1,6 @@
+/*
+ * The latency of a flag: two GPUs answer each other for a number of rounds.
+ */
 #include "kernels/ping.h"
 
 #include "kernels/device/flag.cuh"
