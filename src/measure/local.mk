@@ -7,8 +7,7 @@ if HAVE_CUDA
 gtopo_core_sources += \
 	%D%/mover_cuda.c \
 	%D%/mover_cuda.h \
-	%D%/mover_cuda_move.c \
-	%D%/mover_cuda_wait.c
+	%D%/mover_cuda_move.c
 endif
 
 EXTRA_DIST += %D%/README.md

@@ -32,7 +32,7 @@ struct gt_mover {
 	int stuck; /* freeing would wait for ever */
 };
 
-/* mover_cuda_wait.c: fail with "GPU 'BUS': cannot WHAT: ...", GT_ESYS. */
+/* mover_cuda_move.c: fail with "GPU 'BUS': cannot WHAT: ...", GT_ESYS. */
 int gt_mover_fail(const struct gt_mover_gpu *gpu, cudaError_t rc,
 		  const char *what, struct gt_err *err);
 
@@ -40,7 +40,7 @@ int gt_mover_fail(const struct gt_mover_gpu *gpu, cudaError_t rc,
 int gt_mover_wait(struct gt_mover *mover, const struct gt_mover_gpu *gpu,
 		  const char *what, struct gt_err *err);
 
-/* mover_cuda_move.c: members of struct gt_mover_ops. */
+/* These are members of struct gt_mover_ops. */
 int gt_mover_move(struct gt_mover *mover, const struct gt_transfer *moves,
 		  uint32_t nmoves, double *gbs, struct gt_err *err);
 int gt_mover_ping(struct gt_mover *mover, uint32_t a, uint32_t b, double *ns,

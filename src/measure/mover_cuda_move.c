@@ -1,11 +1,14 @@
 /*
- * The bytes and flags that the CUDA mover sends, and the time that they take.
+ * The CUDA mover's work: it sends bytes and flags, waits for them, and says what
+ * failed; and it takes the time.
  */
 #include "measure/mover_cuda.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "kernels/ping.h"
 
@@ -18,7 +21,33 @@ enum {
 	GT_PING_ROUNDS = 1000,
 };
 
-/* The GPU whose stream carries a move. */
+int gt_mover_fail(const struct gt_mover_gpu *gpu, cudaError_t rc,
+		  const char *what, struct gt_err *err)
+{
+	cudaGetLastError();
+	return gt_err_set(err, GT_ESYS, NULL, "GPU '%s': cannot %s: %s",
+			  gpu->bus_id, what, cudaGetErrorString(rc));
+}
+
+int gt_mover_wait(struct gt_mover *mover, const struct gt_mover_gpu *gpu,
+		  const char *what, struct gt_err *err)
+{
+	const struct timespec nap = {0, 20000};
+	cudaError_t rc;
+
+	while ((rc = cudaEventQuery(gpu->end)) == cudaErrorNotReady) {
+		if (gt_clock_ns() > mover->deadline_ns) {
+			mover->stuck = 1;
+			return gt_err_set(err, GT_ESYS, NULL,
+					  "GPU '%s': %s did not end in time",
+					  gpu->bus_id, what);
+		}
+		nanosleep(&nap, NULL);
+	}
+	return rc == cudaSuccess ? GT_OK : gt_mover_fail(gpu, rc, what, err);
+}
+
+/* Find the GPU whose stream carries a move. */
 static struct gt_mover_gpu *gt_mover_owner(const struct gt_mover *mover,
 					   const struct gt_transfer *move)
 {
@@ -101,7 +130,7 @@ static int gt_mover_trial(struct gt_mover *mover,
 	return rc;
 }
 
-/* How many copies last for the span, at the rate that one of them has. */
+/* How many copies last for the span, at the rate that one of them has? */
 static uint32_t gt_mover_copies(const struct gt_transfer *move, double gbs)
 {
 	double copies =
