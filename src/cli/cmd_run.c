@@ -235,20 +235,15 @@ static int write_trace(const struct gt_cmd_args *args,
 				  sweep->trace, err);
 }
 
-/* Sweep and trace; wrong data are no reason to keep the trace back. */
-static int run_with_trace(const struct gt_cmd_args *args,
-			  struct gt_run_sweep *sweep, struct gt_err *err)
+/* Write what was traced; wrong data are no reason to keep the trace back. */
+static int finish_trace(const struct gt_cmd_args *args,
+			const struct gt_run_sweep *sweep, int rc,
+			struct gt_err *err)
 {
-	struct gt_exec_request req = {.count = 0};
 	int written;
-	int rc = gt_trace_new(sweep->config.plan->nranks, &sweep->trace, err);
 
-	if (rc)
-		return rc;
-	sweep->traced = &req;
-	rc = gt_run_sweep(sweep, err);
 	if (!rc || (rc == GT_ENO && !err->code)) {
-		written = write_trace(args, sweep, &req, err);
+		written = write_trace(args, sweep, sweep->traced, err);
 		rc = written ? written : rc;
 	}
 	gt_trace_free(sweep->trace);
@@ -297,6 +292,7 @@ static int run_in_job(const struct gt_cmd_args *args,
 	const struct gt_run_job_options options = {opts->procs, opts->iface,
 						   opts->timeout_ns};
 	const struct gt_notice notice = {pass_notice, (void *)(uintptr_t)args};
+	struct gt_exec_request traced = {.count = 0};
 	struct gt_world *world;
 	int parent, rc;
 
@@ -312,11 +308,16 @@ static int run_in_job(const struct gt_cmd_args *args,
 	rc = set_links(opts, sweep, world, err);
 	if (!rc)
 		rc = check_machine(args, sweep, err);
+	sweep->traced = &traced;
+	if (!rc && opts->trace && opts->soak_ns < 0)
+		rc = gt_trace_new(sweep->config.plan->nranks, &sweep->trace,
+				  err);
 	if (!rc && opts->soak_ns >= 0)
 		rc = gt_run_soak(sweep, opts->soak_ns, err);
 	else if (!rc)
-		rc = opts->trace ? run_with_trace(args, sweep, err)
-				 : gt_run_sweep(sweep, err);
+		rc = gt_run_sweep(sweep, err);
+	if (sweep->trace)
+		rc = finish_trace(args, sweep, rc, err);
 	return gt_run_job_close(world, rc, err);
 }
 

@@ -192,33 +192,11 @@ static int finish_report(struct gt_sweep_state *run, int rc)
 	return !rc && run->report.wrong ? GT_ENO : rc;
 }
 
-/* Measure all cases at all sizes, with the engine open. */
-static int measure_all(struct gt_sweep_state *run)
-{
-	const struct gt_run_sweep *sweep = run->sweep;
-	struct gt_exec_request req = {.root = sweep->config.plan->root};
-	int rc;
-
-	gt_report_begin(&run->report);
-	rc = flush_rows(run);
-	for (unsigned i = 0; !rc && i < NCASES; i++) {
-		uint64_t bytes = sweep->begin_bytes;
-
-		if (!choose_case(sweep, i, &req))
-			continue;
-		do
-			rc = measure_row(run, req, bytes);
-		while (!rc && (bytes = next_size(sweep, bytes)));
-	}
-	if (!rc)
-		rc = run_recorded(run);
-	return finish_report(run, rc);
-}
-
 int gt_run_sweep(const struct gt_run_sweep *sweep, struct gt_err *err)
 {
 	struct gt_sweep_state run = {.sweep = sweep, .err = err};
 	struct gt_engine_config config = sweep->config;
+	struct gt_exec_request req = {.root = config.plan->root};
 	struct gt_report_head head;
 	struct utsname uts = {.nodename = "unknown", .machine = "unknown"};
 	int rc;
@@ -230,10 +208,24 @@ int gt_run_sweep(const struct gt_run_sweep *sweep, struct gt_err *err)
 	run.report.out = &run.out;
 	config.max_bytes = sweep->end_bytes;
 	rc = sweep->ops->open(&config, &run.engine, err);
-	if (!rc) {
-		rc = measure_all(&run);
-		sweep->ops->close(run.engine);
+	if (rc)
+		goto release_out;
+	gt_report_begin(&run.report);
+	rc = flush_rows(&run);
+	for (unsigned i = 0; !rc && i < NCASES; i++) {
+		uint64_t bytes = sweep->begin_bytes;
+
+		if (!choose_case(sweep, i, &req))
+			continue;
+		do
+			rc = measure_row(&run, req, bytes);
+		while (!rc && (bytes = next_size(sweep, bytes)));
 	}
+	if (!rc)
+		rc = run_recorded(&run);
+	rc = finish_report(&run, rc);
+	sweep->ops->close(run.engine);
+release_out:
 	gt_buf_release(&run.out);
 	return rc;
 }
