@@ -44,7 +44,7 @@ static uint32_t gt_chunks_of(uint64_t bytes, int ll128)
 	return bytes ? (uint32_t)((bytes + each - 1) / each) : 1;
 }
 
-/* How many chunks a part of the operation has. */
+/* How many chunks has a part of the operation? */
 static uint32_t gt_bundle_chunks(const struct gt_bundle_op *op, int ll128)
 {
 	return gt_chunks_of(op->two_shots ? op->slice : op->bytes, ll128);
@@ -55,7 +55,7 @@ static uint32_t gt_bundle_parts(const struct gt_bundle_op *op)
 	return op->two_shots ? 2 : 1;
 }
 
-/* How many chunks to each other rank two shots save, if any. */
+/* How many chunks to each other rank do two shots save, if any? */
 static uint32_t gt_bundle_saves(const struct gt_bundle_op *op)
 {
 	uint32_t one = gt_chunks_of(op->bytes, 1);
@@ -123,8 +123,8 @@ static int gt_bundle_place(struct gt_bundle_op *op, uint32_t used[2],
 }
 
 /*
- * How many warps it takes so that none has more than `most` chunks to see to,
- * of either part.
+ * How many warps does it take so that none has more than `most` chunks to see
+ * to, of either part?
  */
 static uint32_t gt_bundle_warps(const struct gt_bundle_op *op, uint32_t most)
 {

@@ -2,7 +2,7 @@
  * Connects the programs of a collective: allocates their FIFOs, finds each
  * connection's other end, here or over a link, and copies all of it to the GPUs.
  */
-#include "exec/cuda/connect.h"
+#include "exec/cuda/fifos.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,6 @@
 #include "base/err.h"
 #include "exec/cuda/device/ipc_memory.h"
 #include "exec/cuda/device/state.h"
-#include "exec/cuda/program.h"
 #include "exec/link/fifo.h"
 #include "plan/ir/plan.h"
 #include "plan/lower/lower.h"

@@ -2,11 +2,10 @@
  * Reads the reports of blocks that waited when a request was aborted, and follows
  * them from rank to rank to the one that stopped.
  */
-#include "exec/cuda/diagnose.h"
+#include "exec/cuda/requests.h"
 
 #include "base/err.h"
 #include "exec/cuda/device/state.h"
-#include "exec/cuda/sendrecv.h"
 #include "plan/ir/plan.h"
 
 /*

@@ -6,27 +6,51 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "exec/cuda/connect.h"
-#include "exec/cuda/device/devices.h"
 #include "exec/cuda/device/host_memory.h"
 #include "exec/cuda/device/ipc_memory.h"
-#include "exec/cuda/device/peers.h"
-#include "exec/cuda/device/span.h"
 #include "exec/cuda/device/state.h"
-#include "exec/cuda/host_state.h"
-#include "exec/cuda/p2p/copy_engine.h"
+#include "exec/cuda/fifos.h"
 #include "exec/cuda/p2p/detour.h"
-#include "exec/cuda/p2p/memory.h"
-#include "exec/cuda/proxy.h"
-#include "exec/cuda/run.h"
-#include "exec/cuda/sizing.h"
-#include "exec/cuda/stream.h"
-#include "exec/cuda/tuning.h"
+#include "exec/cuda/p2p/p2p.h"
+#include "exec/cuda/requests.h"
 #include "exec/cuda/user_buffers.h"
 #include "exec/engine.h"
 #include "plan/ir/plan.h"
 #include "plan/lower/layout.h"
 #include "world/world.h"
+
+enum { GT_CUDA_HEAD_BYTES = 128 };
+
+/*
+ * All processes of a host share the abort word, then the reports of all blocks,
+ * then the area in which processes say where their buffers lie.
+ */
+static int gt_host_state_open(struct gt_engine *engine, struct gt_err *err)
+{
+	size_t n = (size_t)engine->plan->nranks * engine->nblocks;
+	size_t table = GT_CUDA_HEAD_BYTES + n * sizeof(*engine->reports);
+	size_t bytes = table + sizeof(*engine->exchange);
+	int rc = gt_cuda_host_share(engine, bytes, &engine->host_state, err);
+	char *base = engine->host_state.base;
+
+	if (!rc)
+		rc = gt_cuda_pins.pin(base, bytes, err);
+	if (rc) {
+		gt_shared_memory_free(&engine->host_state);
+		return rc;
+	}
+	engine->watch = (void *)base;
+	engine->reports = (void *)(base + GT_CUDA_HEAD_BYTES);
+	engine->exchange = (void *)(base + table);
+	return GT_OK;
+}
+
+static void gt_host_state_close(struct gt_engine *engine)
+{
+	if (engine->host_state.base)
+		gt_cuda_pins.unpin(engine->host_state.base);
+	gt_shared_memory_free(&engine->host_state);
+}
 
 /* Hops need access from the sender's and the receiver's GPU to the other's. */
 static int gt_rank_reach(struct gt_engine *engine, uint32_t from, uint32_t to,
@@ -126,7 +150,7 @@ static void gt_cuda_close(struct gt_engine *engine)
 	}
 	gt_cuda_proxy_stop(engine);
 	gt_process_group_close(&engine->group);
-	gt_cuda_host_state_close(engine);
+	gt_host_state_close(engine);
 	cudaGetLastError();
 	free(engine->reachable);
 	gt_arena_free(engine->arena);
@@ -181,7 +205,7 @@ static int gt_engine_setup(struct gt_engine *engine, struct gt_err *err)
 	if (!rc)
 		rc = gt_cuda_sizes_choose(engine, err);
 	if (!rc)
-		rc = gt_cuda_host_state_open(engine, err);
+		rc = gt_host_state_open(engine, err);
 	if (!rc)
 		rc = gt_user_buffers_open(engine, err);
 	if (!rc)
@@ -209,7 +233,6 @@ static int gt_cuda_open(const struct gt_engine_config *config,
 	made->config = *config;
 	made->plan = config->plan;
 	made->group.bells.fd = made->host_state.fd = -1;
-	made->detour_slots.fd = -1;
 	made->arena = gt_arena_new();
 	if (made->arena) {
 		made->ranks = gt_arena_array(made->arena, config->plan->nranks,

@@ -2,19 +2,16 @@
  * One request, from its choice of an algorithm to the kernels on a rank's stream,
  * for whoever runs it: timed or on callers' streams.
  */
-#include "exec/cuda/enqueue.h"
+#include "exec/cuda/requests.h"
 
 #include <string.h>
 
 #include "base/err.h"
-#include "exec/cuda/device/span.h"
 #include "exec/cuda/device/state.h"
 #include "exec/cuda/device/trace_record.h"
-#include "exec/cuda/layout.h"
+#include "exec/cuda/fifos.h"
 #include "exec/cuda/p2p/detour.h"
-#include "exec/cuda/p2p/launch.h"
-#include "exec/cuda/p2p/premul.h"
-#include "exec/cuda/tuning.h"
+#include "exec/cuda/p2p/p2p.h"
 
 static struct gt_kernel_args gt_launch_args(const struct gt_engine *engine,
 					    const struct gt_exec_request *req,
@@ -67,24 +64,90 @@ int gt_cuda_starts_together(const struct gt_engine *engine)
 	       engine->plan->nranks <= GT_P2P_RANKS;
 }
 
-int gt_cuda_enqueue(const struct gt_engine *engine,
-		    const struct gt_exec_request *req, uint32_t rank)
+static int gt_interpreter_launch(const struct gt_engine *engine,
+				 const struct gt_exec_request *req,
+				 uint32_t rank)
 {
-	struct gt_exec_request part = *req;
-	struct gt_kernel_args args;
-	int rc = 0;
+	const struct gt_kernel_args args = gt_launch_args(engine, req, rank);
 
+	return gt_kernel_run(req->dtype, &args, engine->ranks[rank].stream);
+}
+
+typedef int gt_launcher(const struct gt_engine *engine,
+			const struct gt_exec_request *req, uint32_t rank);
+
+/* Find what puts a rank's part of engine->choice on its stream. */
+static gt_launcher *gt_launcher_of(const struct gt_engine *engine,
+				   const struct gt_exec_request *req)
+{
+	const struct gt_algo_choice *choice = &engine->choice;
+
+	switch (choice->protocol) {
+	case GT_PROTOCOL_SIMPLE:
+		return gt_interpreter_launch;
+	case GT_PROTOCOL_LL:
+	case GT_PROTOCOL_LL128:
+		return gt_cuda_packets_launch;
+	case GT_PROTOCOL_CE:
+		return gt_cuda_ce_launch;
+	default:
+		if (gt_choice_is_scratch_reduce(choice, req->coll))
+			return gt_scratch_reduce_launch;
+		return req->part_count ? gt_cuda_detour_pull
+				       : gt_cuda_direct_launch;
+	}
+}
+
+/* Put on the stream what goes before the rank's part, and find what that is. */
+static int gt_inputs_launch(const struct gt_engine *engine,
+			    const struct gt_exec_request *req, uint32_t rank,
+			    struct gt_exec_request *part)
+{
+	int rc = 0, by_packets = engine->choice.protocol == GT_PROTOCOL_LL ||
+				 engine->choice.protocol == GT_PROTOCOL_LL128;
+
+	*part = *req;
 	if (gt_exec_request_premultiplies(req) && !req->premultiplied) {
 		rc = gt_cuda_premul_launch(engine, req, rank);
-		part.premultiplied = 1;
+		part->premultiplied = 1;
 	}
 	if (rc)
 		return rc;
-	part = gt_cuda_detour_rest(engine, &part);
-	if (gt_choice_is_p2p(&engine->choice))
-		return gt_cuda_p2p_launch(engine, &part, rank);
-	args = gt_launch_args(engine, &part, rank);
-	return gt_kernel_run(req->dtype, &args, engine->ranks[rank].stream);
+	*part = gt_cuda_detour_rest(engine, part);
+	return gt_choice_is_p2p(&engine->choice) && !by_packets && req->count &&
+			       gt_cuda_p2p_overwrites(req)
+		       ? gt_cuda_input_launch(engine, part, rank)
+		       : 0;
+}
+
+int gt_cuda_enqueue(const struct gt_engine *engine,
+		    const struct gt_exec_request *req, uint32_t rank,
+		    uint32_t times)
+{
+	struct gt_exec_request part;
+	int rc = 0;
+
+	for (uint32_t i = 0; !rc && i < times; i++) {
+		/* Each launch more would take a millisecond to notice. */
+		if (i && gt_cuda_is_aborted(engine))
+			break;
+		rc = gt_inputs_launch(engine, req, rank, &part);
+		if (!rc && (part.count || !gt_choice_is_p2p(&engine->choice)))
+			rc = gt_launcher_of(engine, &part)(engine, &part, rank);
+	}
+	return rc;
+}
+
+/* Make what engine->choice needs for a request between GPUs, unless it is there. */
+static int gt_p2p_need(struct gt_engine *engine,
+		       const struct gt_exec_request *req, struct gt_err *err)
+{
+	int rc = gt_cuda_p2p_open(engine, req->dtype, err);
+
+	if (!rc && (engine->choice.protocol == GT_PROTOCOL_CE ||
+		    engine->choice.protocol == GT_PROTOCOL_DIRECT))
+		rc = gt_cuda_ce_need(engine, req, err);
+	return rc;
 }
 
 int gt_cuda_prepare(struct gt_engine *engine, const struct gt_exec_request *req,
@@ -96,12 +159,12 @@ int gt_cuda_prepare(struct gt_engine *engine, const struct gt_exec_request *req,
 		rc = gt_cuda_premul_need(engine, req, err);
 	if (!rc)
 		rc = gt_choice_is_p2p(&engine->choice)
-			     ? gt_cuda_p2p_need(engine, req, err)
+			     ? gt_p2p_need(engine, req, err)
 			     : gt_cuda_layout_set(engine, req, err);
 	/* A detour comes last: it is what one can do without. */
-	if (!rc && engine->choice.detour_permille)
+	if (!rc)
 		rc = gt_cuda_detour_need(engine, err);
-	if (!rc && engine->choice.detour_permille && !engine->has_detours)
-		rc = gt_cuda_choose_algo(engine, req, &engine->choice, err);
-	return rc;
+	return rc == GT_ENO
+		       ? gt_cuda_choose_algo(engine, req, &engine->choice, err)
+		       : rc;
 }

@@ -2,17 +2,12 @@
  * Requests of a group wait here for one another, as packets or through scratch,
  * and are launched together.
  */
-#include "exec/cuda/group.h"
+#include "exec/cuda/requests.h"
 
 #include "base/err.h"
-#include "exec/cuda/device/span.h"
-#include "exec/cuda/device/state.h"
-#include "exec/cuda/enqueue.h"
-#include "exec/cuda/p2p/args.h"
-#include "exec/cuda/p2p/memory.h"
-#include "exec/cuda/p2p/scratch_reduce_group.h"
-#include "exec/cuda/tuning.h"
 #include "exec/cuda/bundle.h"
+#include "exec/cuda/device/state.h"
+#include "exec/cuda/p2p/p2p.h"
 #include "plan/ir/plan.h"
 
 enum {
@@ -195,54 +190,33 @@ static struct gt_algo_choice gt_fusion_choice(const struct gt_bundle_op *op,
 							     : GT_PROTOCOL_LL};
 }
 
-static int gt_fusion_launch_one(struct gt_engine *engine,
-				const struct gt_cuda_fusion *bundle,
-				uint32_t at, uint32_t rank)
-{
-	struct gt_exec_request req = *bundle->reqs[at];
-	struct gt_algo_choice choice =
-		gt_fusion_choice(&bundle->ops[at], req.coll);
-
-	req.choice = &choice;
-	if (gt_cuda_choose_algo(engine, &req, &engine->choice, NULL))
-		return (int)cudaErrorInvalidValue;
-	return gt_cuda_enqueue(engine, &req, rank);
-}
-
+/* Launch n operations on a rank in one kernel; a cudaError_t. */
 static int gt_fusion_launch(struct gt_engine *engine,
 			    const struct gt_cuda_fusion *bundle, uint32_t first,
 			    uint32_t n, uint32_t rank)
 {
+	struct gt_exec_request one = *bundle->reqs[first];
+	struct gt_algo_choice choice =
+		gt_fusion_choice(&bundle->ops[first], one.coll);
 	struct gt_cuda_rank *me = &engine->ranks[rank];
 	int rc = (int)cudaSetDevice(me->device);
 
 	if (rc)
 		return rc;
-	me->stream = bundle->reqs[first]->streams[rank];
-	if (n == 1)
-		rc = gt_fusion_launch_one(engine, bundle, first, rank);
-	else if (bundle->ops[first].push)
-		rc = gt_scratch_group_launch(engine, &bundle->reqs[first], n,
-					     rank);
+	me->stream = one.streams[rank];
+	one.choice = &choice;
+	if (n > 1)
+		rc = bundle->ops[first].push
+			     ? gt_scratch_group_launch(
+				       engine, &bundle->reqs[first], n, rank)
+			     : gt_fusion_launch_packets(engine, bundle, first,
+							n, rank);
+	else if (gt_cuda_choose_algo(engine, &one, &engine->choice, NULL))
+		rc = (int)cudaErrorInvalidValue;
 	else
-		rc = gt_fusion_launch_packets(engine, bundle, first, n, rank);
+		rc = gt_cuda_enqueue(engine, &one, rank, 1);
 	me->stream = me->own;
 	return rc;
-}
-
-static int gt_fusion_launch_all(struct gt_engine *engine,
-				const struct gt_cuda_fusion *bundle,
-				uint32_t first, uint32_t n, struct gt_err *err)
-{
-	int rc = 0;
-
-	for (uint32_t r = engine->group.first; r < engine->group.end; r++) {
-		rc = gt_fusion_launch(engine, bundle, first, n, r);
-		if (rc)
-			return gt_cuda_fail(engine, r, rc, "launch the group",
-					    err);
-	}
-	return GT_OK;
 }
 
 /* Can one kernel do both operations? */
@@ -314,8 +288,14 @@ int gt_cuda_fusion_flush(struct gt_engine *engine,
 	for (; !rc && done < bundle->n; done += n) {
 		n = gt_fusion_gather(bundle, done);
 		rc = gt_fusion_next(engine, bundle, done, &n, err);
-		if (!rc)
-			rc = gt_fusion_launch_all(engine, bundle, done, n, err);
+		for (uint32_t r = engine->group.first;
+		     !rc && r < engine->group.end; r++) {
+			int bad = gt_fusion_launch(engine, bundle, done, n, r);
+
+			if (bad)
+				rc = gt_cuda_fail(engine, r, bad,
+						  "launch the group", err);
+		}
 	}
 	bundle->n = 0;
 	return rc;

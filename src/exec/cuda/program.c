@@ -1,10 +1,9 @@
 /* Lowers the plan's channels to the programs that GPUs run for a collective. */
-#include "exec/cuda/program.h"
+#include "exec/cuda/fifos.h"
 
 #include "base/arena.h"
 #include "base/err.h"
 #include "exec/cuda/device/state.h"
-#include "exec/cuda/row.h"
 #include "plan/ir/plan.h"
 #include "plan/lower/lower.h"
 

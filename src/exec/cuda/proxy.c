@@ -2,7 +2,7 @@
  * Threads that carry slices between pinned FIFOs and links, and rest when there is
  * nothing to carry.
  */
-#include "exec/cuda/proxy.h"
+#include "exec/cuda/fifos.h"
 
 #include <pthread.h>
 #include <sched.h>

@@ -1,8 +1,8 @@
 /*
- * Which of the plan's rows serves a request on GPUs, and how wide: what kernels
- * cannot do is refused here, in words.
+ * Finds which of the plan's rows serves a request on GPUs, and how wide; what
+ * kernels cannot do is refused here, in words.
  */
-#include "exec/cuda/row.h"
+#include "exec/cuda/fifos.h"
 
 #include "base/arena.h"
 #include "base/err.h"
@@ -146,7 +146,7 @@ int gt_cuda_row_supported(const struct gt_engine *engine,
 	return *can == YES;
 }
 
-/* Of the rows that GPUs can run over links, find the one for these bytes. */
+/* Find the row for these bytes, of those that GPUs can run over links. */
 static const struct gt_plan_select *gt_row_over_links(
 	const struct gt_engine *engine, enum gt_coll coll, uint64_t bytes)
 {

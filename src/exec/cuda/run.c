@@ -2,7 +2,7 @@
  * Runs requests for the command line: one host thread a rank launches and waits,
  * all begin together, and who stops or is late is found out.
  */
-#include "exec/cuda/run.h"
+#include "exec/cuda/requests.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -13,14 +13,9 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/thread.h"
-#include "exec/cuda/connect.h"
 #include "exec/cuda/device/state.h"
-#include "exec/cuda/diagnose.h"
-#include "exec/cuda/enqueue.h"
-#include "exec/cuda/p2p/launch.h"
-#include "exec/cuda/p2p/memory.h"
-#include "exec/cuda/proxy.h"
-#include "exec/cuda/trace.h"
+#include "exec/cuda/fifos.h"
+#include "exec/cuda/p2p/p2p.h"
 #include "plan/ir/plan.h"
 #include "world/world.h"
 
@@ -58,35 +53,24 @@ static uint32_t gt_local_ranks(const struct gt_engine *engine)
 	return engine->group.end - engine->group.first;
 }
 
-/* After an abort each launch more would take a millisecond to notice. */
-static cudaError_t gt_rank_enqueue(const struct gt_rank_thread *at)
+/* Begin to capture launches as one graph. */
+static cudaError_t gt_graph_begin(const struct gt_rank_thread *at)
 {
-	int rc = 0;
-
-	for (uint32_t i = 0; !rc && i < at->iters; i++) {
-		if (gt_cuda_is_aborted(at->engine))
-			break;
-		rc = gt_cuda_enqueue(at->engine, at->req, at->rank);
-	}
-	return (cudaError_t)rc;
+	return cudaStreamBeginCapture(at->engine->ranks[at->rank].stream,
+				      cudaStreamCaptureModeThreadLocal);
 }
 
 /*
- * Capture the launches as one graph, which is on the device before the clock
- * starts.
+ * End a capture, during which rc came about.  The graph is on the device before
+ * the clock starts.
  */
-static cudaError_t gt_rank_capture(const struct gt_rank_thread *at,
-				   cudaGraphExec_t *exec)
+static cudaError_t gt_graph_end(const struct gt_rank_thread *at, cudaError_t rc,
+				cudaGraphExec_t *exec)
 {
 	cudaStream_t stream = at->engine->ranks[at->rank].stream;
 	cudaGraph_t graph = NULL;
-	cudaError_t rc, end;
+	cudaError_t end = cudaStreamEndCapture(stream, &graph);
 
-	rc = cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal);
-	if (rc != cudaSuccess)
-		return rc;
-	rc = gt_rank_enqueue(at);
-	end = cudaStreamEndCapture(stream, &graph);
 	if (rc == cudaSuccess)
 		rc = end;
 	if (rc == cudaSuccess)
@@ -186,12 +170,18 @@ static void *gt_rank_time(void *arg)
 {
 	struct gt_rank_thread *at = arg;
 	struct gt_cuda_rank *me = &at->engine->ranks[at->rank];
+	/* A graph's events have no times. */
+	int graph = at->engine->config.graph && !at->req->trace;
 	cudaGraphExec_t exec = NULL;
 	cudaError_t rc = cudaSetDevice(me->device);
 
-	/* A graph's events have no times. */
-	if (rc == cudaSuccess && at->engine->config.graph && !at->req->trace)
-		rc = gt_rank_capture(at, &exec);
+	if (rc == cudaSuccess && graph)
+		rc = gt_graph_begin(at);
+	if (rc == cudaSuccess && graph) {
+		rc = (cudaError_t)gt_cuda_enqueue(at->engine, at->req, at->rank,
+						  at->iters);
+		rc = gt_graph_end(at, rc, &exec);
+	}
 	if (rc == cudaSuccess)
 		rc = cudaStreamSynchronize(me->stream);
 	if (!gt_gate_pass(at->gate, gt_local_ranks(at->engine)))
@@ -203,7 +193,8 @@ static void *gt_rank_time(void *arg)
 		rc = cudaEventRecord(me->begin, me->stream);
 	if (rc == cudaSuccess)
 		rc = exec ? cudaGraphLaunch(exec, me->stream)
-			  : gt_rank_enqueue(at);
+			  : (cudaError_t)gt_cuda_enqueue(at->engine, at->req,
+							 at->rank, at->iters);
 	if (rc == cudaSuccess)
 		rc = cudaEventRecord(me->end, me->stream);
 	if (rc == cudaSuccess)

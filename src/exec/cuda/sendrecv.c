@@ -2,7 +2,7 @@
  * Messages between ranks: finds blocks for those that start together, launches
  * one kernel for them, and says which of them failed.
  */
-#include "exec/cuda/sendrecv.h"
+#include "exec/cuda/requests.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "base/err.h"
 #include "exec/cuda/device/ipc_memory.h"
 #include "exec/cuda/device/state.h"
-#include "exec/cuda/p2p/args.h"
+#include "exec/cuda/p2p/p2p.h"
 #include "kernels/sendrecv.h"
 #include "plan/ir/plan.h"
 

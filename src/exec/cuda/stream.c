@@ -4,7 +4,7 @@
  * somebody's capture are made in relaxed mode, as they touch no stream that is
  * captured.
  */
-#include "exec/cuda/stream.h"
+#include "exec/cuda/requests.h"
 
 #include <sched.h>
 #include <time.h>
@@ -12,14 +12,8 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "exec/cuda/device/ipc_memory.h"
-#include "exec/cuda/device/span.h"
 #include "exec/cuda/device/state.h"
-#include "exec/cuda/diagnose.h"
-#include "exec/cuda/group.h"
-#include "exec/cuda/enqueue.h"
-#include "exec/cuda/proxy.h"
-#include "exec/cuda/sendrecv.h"
-#include "exec/cuda/tuning.h"
+#include "exec/cuda/fifos.h"
 #include "exec/cuda/user_buffers.h"
 #include "world/world.h"
 
@@ -29,7 +23,7 @@ enum {
 	GT_STREAM_SLEEP_NS = 20000,
 };
 
-/* What a thread had set before it came here is kept, to be put back. */
+/* A thread's settings from before it came here are kept, to be put back. */
 struct gt_stream_thread_state {
 	enum cudaStreamCaptureMode mode;
 	int device;
@@ -82,55 +76,47 @@ static struct gt_exec_request gt_stream_staged_request(
 	return staged;
 }
 
-/* Launch from the caller's buffer, over the engine's, to the caller's. */
-static cudaError_t gt_stream_launch_staged(const struct gt_engine *engine,
-					   const struct gt_exec_request *req,
-					   uint32_t rank)
+/* Copy a rank's input to the engine's own buffer, or its output from there. */
+static cudaError_t gt_stream_stage(const struct gt_engine *engine,
+				   const struct gt_exec_request *req,
+				   const struct gt_exec_request *staged,
+				   uint32_t rank, int is_input)
 {
-	const struct gt_exec_request staged = gt_stream_staged_request(req);
-	struct gt_cuda_span from = gt_cuda_span_of(engine, req, rank, rank);
-	struct gt_cuda_span to = gt_cuda_span_of(engine, &staged, rank, rank);
-	cudaStream_t stream = engine->ranks[rank].stream;
-	size_t elem = gt_dtype_bytes(req->dtype);
-	cudaError_t rc = cudaSuccess;
+	struct gt_cuda_span own = gt_cuda_span_of(engine, req, rank, rank);
+	struct gt_cuda_span via = gt_cuda_span_of(engine, staged, rank, rank);
+	uint64_t count = is_input ? via.input_count : via.output_count;
 
-	if (to.input_count)
-		rc = cudaMemcpyAsync(to.input, from.input,
-				     to.input_count * elem,
-				     cudaMemcpyDeviceToDevice, stream);
-	if (rc == cudaSuccess)
-		rc = (cudaError_t)gt_cuda_enqueue(engine, &staged, rank);
-	if (rc == cudaSuccess && to.output_count)
-		rc = cudaMemcpyAsync(from.output, to.output,
-				     to.output_count * elem,
-				     cudaMemcpyDeviceToDevice, stream);
-	return rc;
+	return count ? cudaMemcpyAsync(is_input ? via.input : own.output,
+				       is_input ? own.input : via.output,
+				       count * gt_dtype_bytes(req->dtype),
+				       cudaMemcpyDeviceToDevice,
+				       engine->ranks[rank].stream)
+		     : cudaSuccess;
 }
 
-/* Launch in the callers' buffers. */
-static cudaError_t gt_stream_launch_direct(const struct gt_engine *engine,
-					   const struct gt_exec_request *req,
-					   uint32_t rank)
-{
-	struct gt_exec_request seen = *req;
-
-	if (engine->access == GT_CUDA_ACCESS_REGISTERED)
-		seen.buffers = gt_user_buffers_seen_by(engine, rank);
-	return (cudaError_t)gt_cuda_enqueue(engine, &seen, rank);
-}
-
+/*
+ * Launch a rank's part: in the callers' buffers, or from the caller's buffer over
+ * the engine's to the caller's.
+ */
 static int gt_stream_launch_rank(struct gt_engine *engine,
 				 const struct gt_exec_request *req,
 				 uint32_t rank, struct gt_err *err)
 {
+	int is_staged = engine->access == GT_CUDA_ACCESS_STAGED;
+	struct gt_exec_request seen =
+		is_staged ? gt_stream_staged_request(req) : *req;
 	struct gt_cuda_rank *me = &engine->ranks[rank];
 	cudaError_t rc = cudaSetDevice(me->device);
 
+	if (engine->access == GT_CUDA_ACCESS_REGISTERED)
+		seen.buffers = gt_user_buffers_seen_by(engine, rank);
 	me->stream = req->streams[rank];
-	if (rc == cudaSuccess && engine->access == GT_CUDA_ACCESS_STAGED)
-		rc = gt_stream_launch_staged(engine, req, rank);
-	else if (rc == cudaSuccess)
-		rc = gt_stream_launch_direct(engine, req, rank);
+	if (rc == cudaSuccess && is_staged)
+		rc = gt_stream_stage(engine, req, &seen, rank, 1);
+	if (rc == cudaSuccess)
+		rc = (cudaError_t)gt_cuda_enqueue(engine, &seen, rank, 1);
+	if (rc == cudaSuccess && is_staged)
+		rc = gt_stream_stage(engine, req, &seen, rank, 0);
 	me->stream = me->own;
 	return rc == cudaSuccess ? GT_OK
 				 : gt_cuda_fail(engine, rank, (int)rc,

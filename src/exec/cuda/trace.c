@@ -2,7 +2,7 @@
  * Traces a run: compares the GPUs' clocks with the host's before, and turns what
  * kernels and copies have noted into the trace's steps after.
  */
-#include "exec/cuda/trace.h"
+#include "exec/cuda/requests.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,8 +11,7 @@
 #include "base/err.h"
 #include "exec/cuda/device/state.h"
 #include "exec/cuda/device/trace_record.h"
-#include "exec/cuda/enqueue.h"
-#include "exec/cuda/p2p/args.h"
+#include "exec/cuda/p2p/p2p.h"
 #include "exec/trace/marks.h"
 #include "exec/trace/p2p.h"
 #include "exec/trace/trace.h"

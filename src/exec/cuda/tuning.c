@@ -2,14 +2,13 @@
  * Chooses the algorithm and protocol of a request, and how many blocks and threads
  * carry it, from measurements on H200.
  */
-#include "exec/cuda/tuning.h"
+#include "exec/cuda/requests.h"
 
 #include "base/err.h"
 #include "exec/cuda/device/state.h"
-#include "exec/cuda/p2p/args.h"
+#include "exec/cuda/fifos.h"
 #include "exec/cuda/p2p/detour.h"
-#include "exec/cuda/p2p/memory.h"
-#include "exec/cuda/row.h"
+#include "exec/cuda/p2p/p2p.h"
 #include "plan/ir/plan.h"
 
 /*
@@ -73,8 +72,6 @@ enum {
 	 */
 	GT_CHOICE_CE_BYTES = 192 << 20,
 	GT_CHOICE_CE_BLOCK_BYTES = 96 << 20,
-	/* One block of so many is left to what a detour runs beside. */
-	GT_CHOICE_DETOUR_BLOCKS = 4,
 };
 
 static uint64_t gt_choice_packet_chunk(const struct gt_algo_choice *choice)
@@ -135,10 +132,8 @@ static void gt_choice_size_direct(const struct gt_engine *engine,
 	uint64_t all = gt_coll_has_blocks(req->coll)
 			       ? bytes * engine->plan->nranks
 			       : bytes;
-	uint32_t most = engine->processors;
+	uint32_t most = gt_cuda_detour_leaves(choice, engine->processors);
 
-	if (choice->detour_permille)
-		most -= most / GT_CHOICE_DETOUR_BLOCKS;
 	if (!choice->threads)
 		choice->threads = GT_DIRECT_THREADS;
 	if (!choice->blocks)

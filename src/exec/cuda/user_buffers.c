@@ -13,10 +13,9 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "exec/cuda/device/driver.h"
-#include "exec/cuda/device/span.h"
 #include "exec/cuda/device/state.h"
-#include "exec/cuda/diagnose.h"
 #include "exec/cuda/registration.h"
+#include "exec/cuda/requests.h"
 #include "world/world.h"
 
 enum {

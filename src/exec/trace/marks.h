@@ -1,5 +1,5 @@
 /*
- * How the times that a GPU's interpreter noted of one launch become steps of a
+ * The times that a GPU's interpreter noted of one launch become steps of a
  * trace.
  *
  * A block is a worker; its slices follow each other as in

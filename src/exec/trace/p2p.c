@@ -23,7 +23,7 @@ static const struct gt_kernel_mark *gt_p2p_marks(const struct gt_p2p_block *at,
 	return &at->p2p->marks[(block * GT_P2P_STAGES + stage) * GT_P2P_RANKS];
 }
 
-/* When a mark of a block was made; 0: it was not. */
+/* When was a mark of a block made?  0: it was not. */
 static int64_t gt_p2p_ns(const struct gt_p2p_block *at, uint32_t stage,
 			 uint32_t rank, uint32_t what)
 {

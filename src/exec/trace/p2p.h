@@ -1,6 +1,6 @@
 /*
- * How the times that kernels of peer-to-peer collectives, and copies, noted of
- * one operation of a rank become steps of a trace.
+ * The times that kernels of peer-to-peer collectives, and copies, noted of one
+ * operation of a rank become steps of a trace.
  *
  * Lane 0 has copies; lane n + 1 has the blocks of the n-th kernel, each stage a
  * step; behind the last kernel's, a lane has a worker for each peer that is

@@ -2,7 +2,7 @@
  * Gives each rank of this process a GPU, and compares them with those of all other
  * processes: no two ranks share one unless they may.
  */
-#include "exec/cuda/device/devices.h"
+#include "exec/cuda/device/state.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,6 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "exec/cuda/device/state.h"
 #include "plan/ir/plan.h"
 #include "world/world.h"
 

@@ -1,5 +1,5 @@
 /* Makes room on a GPU for slots that a network card writes by itself. */
-#include "exec/cuda/device/gdr_memory.h"
+#include "exec/cuda/device/host_memory.h"
 
 #include "base/err.h"
 #include "exec/cuda/device/driver.h"

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "exec/cuda/device/gdr_memory.h"
 #include "exec/cuda/device/state.h"
 #include "world/world.h"
 

@@ -53,4 +53,11 @@ void gt_cuda_regions_free(struct gt_engine *engine);
 
 enum { GT_CUDA_TAIL_BYTES = 256 }; /* behind a buffer, for shifted tests */
 
+/*
+ * peers.c: find out which processes reach each other's memory, and by which
+ * means, by making the data region; sets engine->reachable and
+ * all_peers_reachable.
+ */
+int gt_cuda_peers_probe(struct gt_engine *engine, struct gt_err *err);
+
 #endif

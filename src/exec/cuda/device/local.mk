@@ -3,19 +3,14 @@ EXTRA_DIST += %D%/README.md
 if HAVE_CUDA
 gtopo_core_sources += \
 	%D%/devices.c \
-	%D%/devices.h \
 	%D%/driver.c \
 	%D%/driver.h \
 	%D%/gdr_memory.c \
-	%D%/gdr_memory.h \
 	%D%/host_memory.c \
 	%D%/host_memory.h \
 	%D%/ipc_memory.c \
 	%D%/ipc_memory.h \
 	%D%/peers.c \
-	%D%/peers.h \
-	%D%/span.c \
-	%D%/span.h \
 	%D%/state.c \
 	%D%/state.h \
 	%D%/trace_record.c \

@@ -2,13 +2,12 @@
  * Tries who reaches whose memory, first by handles, then by files, until all
  * processes agree.
  */
-#include "exec/cuda/device/peers.h"
+#include "exec/cuda/device/ipc_memory.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
-#include "exec/cuda/device/ipc_memory.h"
 #include "exec/cuda/device/state.h"
 #include "world/world.h"
 

@@ -58,7 +58,7 @@ struct gt_cuda_region {
 					 NULL: cudaMalloc() made it */
 };
 
-/* Which regions there are. */
+/* There are these regions. */
 enum {
 	GT_CUDA_DATA,         /* an input, then an output */
 	GT_CUDA_LL_BUFFERS,   /* buffers of LL and LL128, then flags */
@@ -97,7 +97,7 @@ struct gt_cuda_rank {
 	uint64_t nregistrations;               /* that were made so far */
 };
 
-/* A request is cut into slices so; gt_cuda_slicing_of() chooses it. */
+/* A request is cut into slices so; slicing.c chooses it. */
 struct gt_cuda_slicing {
 	uint32_t workers; /* per channel */
 	uint32_t slice_bytes;
@@ -114,7 +114,7 @@ enum gt_cuda_access {
 	GT_CUDA_ACCESS_STAGED,     /* over the engine's own buffers */
 };
 
-/* Threads that carry slices between pinned FIFOs and links (proxy.h). */
+/* Threads that carry slices between pinned FIFOs and links (proxy.c). */
 struct gt_cuda_proxy {
 	_Atomic int stop;
 	_Atomic uint32_t calls; /* a thread that sleeps looks at it */
@@ -135,7 +135,7 @@ struct gt_engine {
 	/* Open has come so far; after a failure only close is left. */
 	int has_devices, is_open, failed;
 
-	/* Who reaches whose memory (device/peers.h). */
+	/* Who reaches whose memory (device/peers.c). */
 	uint8_t *reachable;      /* [processes]: its memory can be opened */
 	int all_peers_reachable; /* every rank reaches every other's memory */
 	int shares_files;        /* by files, as handles cannot be opened */
@@ -148,7 +148,7 @@ struct gt_engine {
 	uint32_t nretired;
 	uint64_t data_bytes; /* of an input, and of an output */
 
-	/* What all processes of this host share (host_state.h). */
+	/* All processes of this host share these (engine.c). */
 	struct gt_shared_memory host_state;
 	struct gt_kernel_watch *watch;     /* the abort word */
 	struct gt_kernel_report *reports;  /* [nranks][nblocks] */
@@ -159,7 +159,7 @@ struct gt_engine {
 	int meets_always; /* others have opened some: every request meets */
 	struct gt_buffers *views; /* [local rank][rank], as it sees them */
 
-	/* Sizes, alike for all requests (sizing.h). */
+	/* Sizes, alike for all requests (slicing.c). */
 	struct gt_cuda_slicing max_slicing; /* what FIFOs have room for */
 	uint32_t threads;                   /* of a block, that move bytes */
 	uint32_t nslots;
@@ -215,6 +215,29 @@ static inline char *gt_cuda_region_at(const struct gt_engine *engine,
 		.at[(viewer - engine->group.first) * engine->plan->nranks +
 		    rank];
 }
+
+/* An input may begin behind any boundary of so many bytes, which a pack has. */
+enum { GT_PREMUL_EDGE_BYTES = 16 };
+
+/* A rank's data of a request lie here. */
+struct gt_cuda_span {
+	char *input, *output;
+	uint64_t input_first, output_first; /* elements, in the whole buffer */
+	uint64_t input_count, output_count; /* elements */
+};
+
+/* Find the rank's buffers, at the addresses that hold for a local rank. */
+struct gt_cuda_span gt_cuda_span_of(const struct gt_engine *engine,
+				    const struct gt_exec_request *req,
+				    uint32_t viewer, uint32_t rank);
+
+/* Say where a local rank finds the rank's input after it was multiplied. */
+char *gt_cuda_premul_input(const struct gt_engine *engine, const char *input,
+			   uint32_t viewer, uint32_t rank);
+
+/* devices.c: give each rank its device; refuses what cannot work, in all
+ * processes alike. */
+int gt_cuda_devices_assign(struct gt_engine *engine, struct gt_err *err);
 
 /* Set GT_ESYS in words: "rank 2 (0000:00:08.0): cannot ...: out of memory". */
 int gt_cuda_fail(const struct gt_engine *engine, uint32_t rank, int code,

@@ -2,7 +2,7 @@
  * Turns a collective into what each rank sends to which, adds up and passes on, in
  * one shot or in two.
  */
-#include "exec/cuda/p2p/args.h"
+#include "exec/cuda/p2p/p2p.h"
 
 #include "exec/cuda/device/state.h"
 #include "plan/ir/plan.h"

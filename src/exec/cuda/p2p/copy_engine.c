@@ -2,17 +2,13 @@
  * Puts a rank's blocks on its copy engines, one peer after the other, and the
  * reductions beside them on a second stream.
  */
-#include "exec/cuda/p2p/copy_engine.h"
+#include "exec/cuda/p2p/p2p.h"
 
 #include "base/err.h"
 #include "exec/cuda/device/ipc_memory.h"
-#include "exec/cuda/device/span.h"
 #include "exec/cuda/device/state.h"
 #include "exec/cuda/device/trace_record.h"
-#include "exec/cuda/p2p/args.h"
 #include "exec/cuda/p2p/detour.h"
-#include "exec/cuda/p2p/memory.h"
-#include "exec/cuda/p2p/scratch_reduce.h"
 #include "plan/ir/plan.h"
 
 enum {
@@ -221,24 +217,7 @@ static uint64_t gt_ce_head(const struct gt_ce *at)
 	return bytes / GT_CE_GRAIN_BYTES * GT_CE_GRAIN_BYTES;
 }
 
-/*
- * Kernels move beside the copies the own block, which would hold them up, and
- * the head.  Copies come 8 us after the barrier; till then the kernel, which
- * waits itself, has moved as many bytes as they would have.  It tells the
- * others before it waits, as the barrier does: either may come first.
- */
-static void gt_ce_beside(struct gt_ce *at, uint64_t head)
-{
-	uint32_t own = at->flow.to & 1u << at->rank;
-
-	if (head)
-		gt_ce_block_reduce(at, at->flow.to & ~own,
-				   head / at->elem_bytes, GT_CE_BEGIN);
-	if (own) /* takes no detour */
-		gt_ce_block_reduce(at, own, at->req->count, 0);
-}
-
-/* From here on a detour may go beside what follows, until gt_ce_join(). */
+/* From here on a detour may go beside what follows. */
 static void gt_ce_detour(struct gt_ce *at)
 {
 	if (at->req->part_count && at->rc == cudaSuccess)
@@ -246,27 +225,30 @@ static void gt_ce_detour(struct gt_ce *at)
 								at->rank));
 }
 
-/* Wait for the detour that gt_ce_detour() has begun. */
-static void gt_ce_join(struct gt_ce *at)
-{
-	if (at->req->part_count && at->rc == cudaSuccess)
-		gt_ce_try(at, (cudaError_t)gt_cuda_detour_launch(
-				      at->engine, at->req, at->rank));
-}
-
-/* Copy blocks to their places, between two barriers. */
+/*
+ * Copy blocks to their places, behind a barrier.  Kernels move beside the copies
+ * the own block, which would hold them up, and the head.  Copies come 8 us after
+ * the barrier; till then the kernel, which waits itself, has moved as many bytes
+ * as they would have.  It tells the others before it waits, as the barrier does:
+ * either may come first.
+ */
 static void gt_ce_blocks(struct gt_ce *at)
 {
 	const struct gt_p2p *flow = &at->flow;
 	uint64_t bytes = flow->count * at->elem_bytes;
 	uint64_t head = gt_ce_head(at);
+	uint32_t own = flow->to & 1u << at->rank;
 	/* A branch without work would only collect edges of a graph. */
-	int beside = head || (flow->to >> at->rank & 1);
+	int beside = head || own;
 
 	if (beside)
 		gt_ce_after(at, at->me->side, at->me->stream);
 	gt_ce_barrier(at, GT_CE_BEGIN);
-	gt_ce_beside(at, head);
+	if (head)
+		gt_ce_block_reduce(at, flow->to & ~own, head / at->elem_bytes,
+				   GT_CE_BEGIN);
+	if (own) /* takes no detour */
+		gt_ce_block_reduce(at, own, at->req->count, 0);
 	gt_ce_detour(at);
 	for (uint32_t i = 1; i < flow->nranks; i++) {
 		uint32_t d = gt_ce_peer(at, i);
@@ -277,8 +259,6 @@ static void gt_ce_blocks(struct gt_ce *at)
 	}
 	if (beside)
 		gt_ce_after(at, at->me->stream, at->me->side);
-	gt_ce_join(at);
-	gt_ce_barrier(at, GT_CE_END);
 }
 
 /* Send a piece of rank d's block, to be reduced there. */
@@ -368,8 +348,6 @@ static void gt_ce_pipeline(struct gt_ce *at)
 		gt_ce_spread_all(at);
 	else
 		gt_ce_after(at, at->me->stream, at->me->side);
-	gt_ce_join(at);
-	gt_ce_barrier(at, GT_CE_END);
 }
 
 int gt_cuda_ce_launch(const struct gt_engine *engine,
@@ -393,6 +371,10 @@ int gt_cuda_ce_launch(const struct gt_engine *engine,
 		gt_ce_pipeline(&at);
 	else
 		gt_ce_blocks(&at);
+	if (req->part_count && at.rc == cudaSuccess)
+		gt_ce_try(&at, (cudaError_t)gt_cuda_detour_launch(engine, req,
+								  rank));
+	gt_ce_barrier(&at, GT_CE_END);
 	return (int)at.rc;
 }
 

@@ -21,16 +21,14 @@
  */
 #include "exec/cuda/p2p/detour.h"
 
-#include "exec/cuda/device/span.h"
 #include "exec/cuda/device/state.h"
-#include "exec/cuda/p2p/args.h"
 #include "exec/cuda/p2p/detour_slots.h"
+#include "exec/cuda/p2p/p2p.h"
 #include "plan/ir/plan.h"
 
 enum {
 	GT_DETOUR_LAST_STEPS = 3, /* behind the last chunk, to take its sum */
 	GT_DETOUR_BLOCKS = 16,
-	GT_DETOUR_PERMILLE = 1000,
 };
 
 /* One rank's part in one operation. */
@@ -274,37 +272,21 @@ static char *gt_detour_sum(const struct gt_detouring *at, uint32_t c)
 	return at->output + gt_detour_at(at, flow->out_stride, at->rank, c);
 }
 
-static struct gt_direct_args gt_detour_reduce_args(
-	const struct gt_detouring *at)
-{
-	struct gt_direct_args args = {
-		.guard = gt_cuda_guard_of(at->engine, at->rank),
-		.flow = at->flow,
-		.moves = 1};
-
-	args.guard.fault = GT_KERNEL_FAULT_NONE;
-	return args;
-}
-
-static void gt_detour_kernel(struct gt_detouring *at, uint32_t lane,
-			     const struct gt_direct_args *args)
+/* Add up what has come of chunk c, in the order of ranks. */
+static void gt_detour_add(struct gt_detouring *at, uint32_t lane, uint32_t c)
 {
 	const struct gt_kernel_grid grid = {.dtype = at->req->dtype,
 					    .op = at->req->op,
 					    .blocks = GT_DETOUR_BLOCKS,
 					    .threads = GT_DIRECT_THREADS,
 					    .stream = at->detour->in[lane]};
-
-	if (at->rc == cudaSuccess)
-		gt_detour_try(at, (cudaError_t)gt_direct_run(&grid, args));
-}
-
-/* Add up what has come of chunk c, in the order of ranks. */
-static void gt_detour_add(struct gt_detouring *at, uint32_t lane, uint32_t c)
-{
-	struct gt_direct_args args = gt_detour_reduce_args(at);
+	struct gt_direct_args args = {
+		.guard = gt_cuda_guard_of(at->engine, at->rank),
+		.flow = at->flow,
+		.moves = 1};
 	uint64_t bytes = gt_detour_bytes(at, at->rank, c);
 
+	args.guard.fault = GT_KERNEL_FAULT_NONE;
 	for (uint32_t s = 0; s < at->flow.nranks; s++)
 		args.input[s] = gt_detour_pile(at, lane, s);
 	args.input[at->rank] =
@@ -313,8 +295,8 @@ static void gt_detour_add(struct gt_detouring *at, uint32_t lane, uint32_t c)
 	args.flow.flags = GT_P2P_REDUCE;
 	args.flow.count = bytes / at->elem_bytes;
 	args.flow.end = args.flow.in_stride = args.flow.out_stride = 0;
-	if (bytes)
-		gt_detour_kernel(at, lane, &args);
+	if (bytes && at->rc == cudaSuccess)
+		gt_detour_try(at, (cudaError_t)gt_direct_run(&grid, &args));
 }
 
 /* Put chunk c of this rank's blocks into its slots; one item may be for all. */
@@ -377,8 +359,6 @@ static void gt_detour_take_blocks(struct gt_detouring *at, uint32_t lane,
 				       gt_detour_item(&theirs, at->rank)),
 			gt_detour_bytes(at, at->rank, c));
 	}
-	if (gt_detour_adds(flow))
-		gt_detour_add(at, lane, c);
 }
 
 /* Take the others' sums of chunk c, which they put out in the step before. */
@@ -403,49 +383,13 @@ static void gt_detour_take_sums(struct gt_detouring *at, uint32_t lane,
 	}
 }
 
-static void gt_detour_step(struct gt_detouring *at, uint32_t lane,
-			   uint32_t step)
-{
-	uint32_t c = step * GT_DETOUR_LANES + lane, sum = GT_DETOUR_SUM_STEPS;
-
-	gt_detour_put_blocks(at, lane, step, c);
-	if (step >= 1)
-		gt_detour_take_blocks(at, lane, step, c - GT_DETOUR_LANES);
-	if (step >= sum)
-		gt_detour_put_sum(at, lane, step, c - sum * GT_DETOUR_LANES);
-	if (step >= sum + 1)
-		gt_detour_take_sums(at, lane, step,
-				    c - (sum + 1) * GT_DETOUR_LANES);
-}
-
-static void gt_detour_steps(struct gt_detouring *at)
+/* How many steps has each lane?  They are alike on all ranks. */
+static uint32_t gt_detour_steps(const struct gt_detouring *at)
 {
 	uint32_t steps = (at->nchunks + GT_DETOUR_LANES - 1) / GT_DETOUR_LANES;
 
-	steps += at->flow.flags & GT_P2P_SPREAD ? GT_DETOUR_LAST_STEPS : 1;
-	for (uint32_t n = 0; n < steps * GT_DETOUR_LANES; n++) {
-		uint32_t lane = n % GT_DETOUR_LANES;
-
-		gt_detour_step(at, lane, n / GT_DETOUR_LANES);
-		gt_detour_barrier(at, lane, n,
-				  n + 1 == steps * GT_DETOUR_LANES);
-	}
-}
-
-struct gt_exec_request gt_cuda_detour_rest(const struct gt_engine *engine,
-					   const struct gt_exec_request *req)
-{
-	struct gt_exec_request rest = *req;
-	/* All ranks' slices are alike where copy engines make sums, so that
-	 * all do the same. */
-	uint64_t grain = GT_CUDA_LINE_BYTES / gt_dtype_bytes(req->dtype) *
-			 engine->plan->nranks;
-	uint64_t away = req->count / GT_DETOUR_PERMILLE *
-			engine->choice.detour_permille / grain * grain;
-
-	if (away)
-		rest.part_count = req->count - away;
-	return rest;
+	return steps +
+	       (at->flow.flags & GT_P2P_SPREAD ? GT_DETOUR_LAST_STEPS : 1);
 }
 
 int gt_cuda_detour_begin(const struct gt_engine *engine, uint32_t rank)
@@ -459,42 +403,94 @@ int gt_cuda_detour_begin(const struct gt_engine *engine, uint32_t rank)
 	return (int)rc;
 }
 
+/* Fill in what the rank's part of a request that takes the detour is. */
+static void gt_detour_init(struct gt_detouring *at)
+{
+	const struct gt_exec_request *away = at->req;
+	struct gt_cuda_span span =
+		gt_cuda_span_of(at->engine, away, at->rank, at->rank);
+
+	at->me = &at->engine->ranks[at->rank];
+	at->detour = at->me->detour;
+	at->elem_bytes = gt_dtype_bytes(away->dtype);
+	at->input = span.input;
+	if (gt_cuda_p2p_overwrites(away))
+		at->input = gt_cuda_region_at(at->engine, GT_CUDA_SCRATCH,
+					      at->rank, at->rank) +
+			    away->part_first * at->elem_bytes;
+	at->output = span.output;
+	at->flow = gt_detour_flow(at, at->rank);
+	at->chunk = at->detour->chunk_bytes / at->elem_bytes;
+	at->nchunks = (uint32_t)((at->flow.count + at->chunk - 1) / at->chunk);
+	at->puts = (gt_detour_to(&at->flow) | gt_detour_back(&at->flow)) != 0;
+	at->takes =
+		(gt_detour_from(&at->flow) | gt_detour_summing(&at->flow)) != 0;
+}
+
 int gt_cuda_detour_launch(const struct gt_engine *engine,
 			  const struct gt_exec_request *rest, uint32_t rank)
 {
-	const struct gt_cuda_rank *me = &engine->ranks[rank];
 	struct gt_exec_request away = *rest;
-	struct gt_cuda_span span;
-	struct gt_detouring at = {.engine = engine,
-				  .req = &away,
-				  .me = me,
-				  .detour = me->detour,
-				  .rank = rank,
-				  .elem_bytes = gt_dtype_bytes(rest->dtype)};
+	struct gt_detouring at = {.engine = engine, .req = &away, .rank = rank};
+	uint32_t sum = GT_DETOUR_SUM_STEPS, n;
 
 	away.part_first = rest->part_count;
 	away.part_count = rest->count - rest->part_count;
-	span = gt_cuda_span_of(engine, &away, rank, rank);
-	at.input = span.input;
-	if (gt_cuda_p2p_overwrites(rest))
-		at.input =
-			gt_cuda_region_at(engine, GT_CUDA_SCRATCH, rank, rank) +
-			away.part_first * at.elem_bytes;
-	at.output = span.output;
-	at.flow = gt_detour_flow(&at, rank);
-	at.chunk = me->detour->chunk_bytes / at.elem_bytes;
-	at.nchunks = (uint32_t)((at.flow.count + at.chunk - 1) / at.chunk);
-	at.puts = (gt_detour_to(&at.flow) | gt_detour_back(&at.flow)) != 0;
-	at.takes =
-		(gt_detour_from(&at.flow) | gt_detour_summing(&at.flow)) != 0;
+	gt_detour_init(&at);
+	n = gt_detour_steps(&at) * GT_DETOUR_LANES;
 	for (uint32_t lane = 0; lane < GT_DETOUR_LANES; lane++)
 		gt_detour_go_on(&at, lane);
-	gt_detour_steps(&at);
+	for (uint32_t c = 0; c < n; c++) {
+		uint32_t lane = c % GT_DETOUR_LANES, step = c / GT_DETOUR_LANES;
+		uint32_t before = c - GT_DETOUR_LANES;
+
+		gt_detour_put_blocks(&at, lane, step, c);
+		if (step >= 1)
+			gt_detour_take_blocks(&at, lane, step, before);
+		if (step >= 1 && gt_detour_adds(&at.flow))
+			gt_detour_add(&at, lane, before);
+		if (step >= sum)
+			gt_detour_put_sum(&at, lane, step,
+					  c - sum * GT_DETOUR_LANES);
+		if (step >= sum + 1)
+			gt_detour_take_sums(&at, lane, step,
+					    c - (sum + 1) * GT_DETOUR_LANES);
+		gt_detour_barrier(&at, lane, c, c + 1 == n);
+	}
 	for (uint32_t lane = 0; lane < GT_DETOUR_LANES; lane++) {
 		if (at.puts)
-			gt_detour_after(&at, me->stream, me->detour->out[lane]);
+			gt_detour_after(&at, at.me->stream,
+					at.detour->out[lane]);
 		if (at.takes)
-			gt_detour_after(&at, me->stream, me->detour->in[lane]);
+			gt_detour_after(&at, at.me->stream,
+					at.detour->in[lane]);
 	}
 	return (int)at.rc;
+}
+
+/*
+ * The root waits for the others when it begins, who tell it before their
+ * detours, and not at its end.  A rank that serves it tells it first, and waits
+ * for it behind the detour.
+ */
+int gt_cuda_detour_pull(const struct gt_engine *engine,
+			const struct gt_exec_request *rest, uint32_t rank)
+{
+	const struct gt_kernel_grid grid = gt_cuda_p2p_grid(engine, rest, rank);
+	struct gt_direct_args first = gt_cuda_direct_args(engine, rest, rank);
+	struct gt_direct_args last = first;
+	int pulls = rest->root == rank;
+	int rc = pulls ? gt_cuda_detour_begin(engine, rank) : 0;
+
+	first.end_wait = 0;
+	if (!pulls)
+		first.begin_wait = first.end_post = first.last = 0;
+	if (!rc)
+		rc = gt_direct_run(&grid, &first);
+	if (!rc && !pulls)
+		rc = gt_cuda_detour_begin(engine, rank);
+	if (!rc)
+		rc = gt_cuda_detour_launch(engine, rest, rank);
+	last.begin_post = last.begin_wait = 0;
+	return rc || pulls ? rc : gt_direct_run(&grid, &last);
 }

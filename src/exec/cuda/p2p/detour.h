@@ -23,11 +23,15 @@ int gt_cuda_detour_choose(const struct gt_engine *engine,
 			  const struct gt_plan_select *row,
 			  struct gt_algo_choice *choice, struct gt_err *err);
 
+/* Say how many of a kernel's thread blocks a detour beside it leaves to it. */
+uint32_t gt_cuda_detour_leaves(const struct gt_algo_choice *choice,
+			       uint32_t blocks);
+
 /*
- * Make what detours need, for the first request that has one: a meeting.  Where
- * a process cannot, no process has engine->has_detours any more, and who wants
- * to know is told; that is GT_OK, but a request that names a choice with a
- * detour is refused then.
+ * Make what detours need, for the first request whose engine->choice has one: a
+ * meeting.  Where a process cannot, no process has engine->has_detours any more,
+ * and who wants to know is told; that is GT_ENO, and the request is to be chosen
+ * again, which refuses it if it names a choice with a detour.
  */
 int gt_cuda_detour_need(struct gt_engine *engine, struct gt_err *err);
 
@@ -45,5 +49,12 @@ struct gt_exec_request gt_cuda_detour_rest(const struct gt_engine *engine,
 int gt_cuda_detour_begin(const struct gt_engine *engine, uint32_t rank);
 int gt_cuda_detour_launch(const struct gt_engine *engine,
 			  const struct gt_exec_request *rest, uint32_t rank);
+
+/*
+ * Put a reduction that its root pulls on a rank's stream by direct loads, and
+ * the detour beside it; a cudaError_t.
+ */
+int gt_cuda_detour_pull(const struct gt_engine *engine,
+			const struct gt_exec_request *rest, uint32_t rank);
 
 #endif

@@ -193,7 +193,7 @@ int gt_cuda_detour_need(struct gt_engine *engine, struct gt_err *err)
 	struct gt_err why;
 	int rc;
 
-	if (engine->detour_slots.base)
+	if (!engine->choice.detour_permille || engine->detour_slots.base)
 		return GT_OK;
 	gt_err_init(&why);
 	rc = gt_detour_share(engine, &why);
@@ -210,7 +210,8 @@ int gt_cuda_detour_need(struct gt_engine *engine, struct gt_err *err)
 		if (rc == GT_ESYS)
 			return gt_err_set(err, rc, NULL, "%s", why.text);
 	}
-	if (rc)
-		gt_detour_forgo(engine, why.text);
-	return GT_OK;
+	if (!rc)
+		return GT_OK;
+	gt_detour_forgo(engine, why.text);
+	return GT_ENO;
 }

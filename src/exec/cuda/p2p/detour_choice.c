@@ -1,11 +1,11 @@
 /*
- * Chooses which part of a request takes a detour: what the plan's row says, or
- * the shares that were measured.
+ * Chooses which part of a request takes a detour, what the plan's row says or the
+ * shares that were measured, and what it leaves to the rest.
  */
 #include "base/err.h"
 #include "exec/cuda/device/state.h"
-#include "exec/cuda/p2p/args.h"
 #include "exec/cuda/p2p/detour.h"
+#include "exec/cuda/p2p/p2p.h"
 #include "plan/ir/detour.h"
 
 enum {
@@ -13,6 +13,9 @@ enum {
 	 * so. */
 	GT_DETOUR_MIN_BYTES = 32 << 20,
 	GT_DETOUR_PACK_BYTES = 16,
+	GT_DETOUR_PERMILLE = 1000,
+	/* One block of so many is left to what a detour runs beside. */
+	GT_DETOUR_BLOCKS_OF = 4,
 };
 
 /*
@@ -122,4 +125,27 @@ int gt_cuda_detour_choose(const struct gt_engine *engine,
 				  "no part of %s can go through the host: %s",
 				  gt_coll_name(req->coll), fault)
 		     : GT_OK;
+}
+
+uint32_t gt_cuda_detour_leaves(const struct gt_algo_choice *choice,
+			       uint32_t blocks)
+{
+	return choice->detour_permille ? blocks - blocks / GT_DETOUR_BLOCKS_OF
+				       : blocks;
+}
+
+struct gt_exec_request gt_cuda_detour_rest(const struct gt_engine *engine,
+					   const struct gt_exec_request *req)
+{
+	struct gt_exec_request rest = *req;
+	/* All ranks' slices are alike where copy engines make sums, so that
+	 * all do the same. */
+	uint64_t grain = GT_CUDA_LINE_BYTES / gt_dtype_bytes(req->dtype) *
+			 engine->plan->nranks;
+	uint64_t away = req->count / GT_DETOUR_PERMILLE *
+			engine->choice.detour_permille / grain * grain;
+
+	if (away)
+		rest.part_count = req->count - away;
+	return rest;
 }

@@ -1,31 +1,31 @@
 /*
- * Launches a rank's kernel of a request as packets or direct stores, or hands it
- * to the copy engines or to scratch.
+ * Launches a rank's kernel of a request as packets or by direct stores and loads,
+ * and what goes before: the copy or the multiplication of its input, a barrier.
  */
-#include "exec/cuda/p2p/launch.h"
-
-#include <string.h>
+#include "exec/cuda/p2p/p2p.h"
 
 #include "base/err.h"
-#include "exec/cuda/device/span.h"
+#include "exec/cuda/device/ipc_memory.h"
 #include "exec/cuda/device/state.h"
 #include "exec/cuda/device/trace_record.h"
-#include "exec/cuda/p2p/args.h"
-#include "exec/cuda/p2p/copy_engine.h"
-#include "exec/cuda/p2p/detour.h"
-#include "exec/cuda/p2p/memory.h"
-#include "exec/cuda/p2p/scratch_reduce.h"
 #include "plan/ir/plan.h"
 
-int gt_cuda_p2p_need(struct gt_engine *engine,
-		     const struct gt_exec_request *req, struct gt_err *err)
-{
-	int rc = gt_cuda_p2p_open(engine, req->dtype, err);
+enum {
+	GT_PREMUL_BLOCKS = 128,
+	GT_PREMUL_LEAST_BYTES = 1 << 20,
+};
 
-	if (!rc && (engine->choice.protocol == GT_PROTOCOL_CE ||
-		    engine->choice.protocol == GT_PROTOCOL_DIRECT))
-		rc = gt_cuda_ce_need(engine, req, err);
-	return rc;
+struct gt_kernel_grid gt_cuda_p2p_grid(const struct gt_engine *engine,
+				       const struct gt_exec_request *req,
+				       uint32_t rank)
+{
+	return (struct gt_kernel_grid){
+		.dtype = req->dtype,
+		.op = req->op,
+		.blocks = engine->choice.blocks,
+		.threads = engine->choice.threads,
+		.overlaps = !req->part_count, /* Not early where it forks. */
+		.stream = engine->ranks[rank].stream};
 }
 
 static struct gt_packet_args gt_packet_args_of(
@@ -50,15 +50,24 @@ static struct gt_packet_args gt_packet_args_of(
 	return args;
 }
 
-/* Copy the input to scratch, from where it goes. */
-static cudaError_t gt_launch_input_copy(const struct gt_engine *engine,
-					const struct gt_exec_request *req,
-					uint32_t rank)
+int gt_cuda_packets_launch(const struct gt_engine *engine,
+			   const struct gt_exec_request *req, uint32_t rank)
+{
+	const struct gt_kernel_grid grid = gt_cuda_p2p_grid(engine, req, rank);
+	struct gt_packet_args args = gt_packet_args_of(engine, req, rank);
+	int ll128 = engine->choice.protocol == GT_PROTOCOL_LL128;
+	int rc = gt_cuda_trace_packets(engine, rank, ll128, &args);
+
+	return rc ? rc : gt_packet_run(&grid, ll128, &args);
+}
+
+int gt_cuda_input_launch(const struct gt_engine *engine,
+			 const struct gt_exec_request *req, uint32_t rank)
 {
 	const struct gt_cuda_rank *me = &engine->ranks[rank];
 	struct gt_cuda_span span = gt_cuda_span_of(engine, req, rank, rank);
 
-	return cudaMemcpyAsync(
+	return (int)cudaMemcpyAsync(
 		gt_cuda_region_at(engine, GT_CUDA_SCRATCH, rank, rank),
 		span.input, span.input_count * gt_dtype_bytes(req->dtype),
 		cudaMemcpyDeviceToDevice, me->stream);
@@ -76,9 +85,9 @@ static uint32_t gt_p2p_keepers(const struct gt_engine *engine,
 	return engine->choice.blocks * 3 / (8 * engine->plan->nranks);
 }
 
-static struct gt_direct_args gt_direct_args_of(
-	const struct gt_engine *engine, const struct gt_exec_request *req,
-	uint32_t rank)
+struct gt_direct_args gt_cuda_direct_args(const struct gt_engine *engine,
+					  const struct gt_exec_request *req,
+					  uint32_t rank)
 {
 	struct gt_direct_args args = {
 		.guard = gt_cuda_guard_of(engine, rank),
@@ -109,43 +118,17 @@ static struct gt_direct_args gt_direct_args_of(
 	return args;
 }
 
-/*
- * A reduction's root pulls beside its detour.  It waits for the others when it
- * begins, who tell it before their detours, and not at its end.
- */
-static int gt_launch_root(const struct gt_engine *engine,
-			  const struct gt_exec_request *req,
-			  const struct gt_kernel_grid *grid, uint32_t rank)
+int gt_cuda_direct_launch(const struct gt_engine *engine,
+			  const struct gt_exec_request *req, uint32_t rank)
 {
-	struct gt_direct_args args = gt_direct_args_of(engine, req, rank);
-	int rc = gt_cuda_detour_begin(engine, rank);
+	const struct gt_direct_args args =
+		gt_cuda_direct_args(engine, req, rank);
+	struct gt_kernel_grid grid = gt_cuda_p2p_grid(engine, req, rank);
 
-	args.end_wait = 0;
-	if (!rc)
-		rc = gt_direct_run(grid, &args);
-	return rc ? rc : gt_cuda_detour_launch(engine, req, rank);
-}
-
-/*
- * A rank that serves a pulling root tells it first, and waits for it behind the
- * detour.
- */
-static int gt_launch_server(const struct gt_engine *engine,
-			    const struct gt_exec_request *req,
-			    const struct gt_kernel_grid *grid, uint32_t rank)
-{
-	struct gt_direct_args tell = gt_direct_args_of(engine, req, rank);
-	struct gt_direct_args wait = tell;
-	int rc;
-
-	tell.begin_wait = tell.end_post = tell.end_wait = tell.last = 0;
-	wait.begin_post = wait.begin_wait = 0;
-	rc = gt_direct_run(grid, &tell);
-	if (!rc)
-		rc = gt_cuda_detour_begin(engine, rank);
-	if (!rc)
-		rc = gt_cuda_detour_launch(engine, req, rank);
-	return rc ? rc : gt_direct_run(grid, &wait);
+	/* It waits for all of the copy of its input that is before it. */
+	if (gt_cuda_p2p_overwrites(req))
+		grid.overlaps = 0;
+	return gt_direct_run(&grid, &args);
 }
 
 int gt_cuda_p2p_barrier(const struct gt_engine *engine, enum gt_dtype dtype,
@@ -170,42 +153,48 @@ int gt_cuda_p2p_barrier(const struct gt_engine *engine, enum gt_dtype dtype,
 	return gt_direct_run(&grid, &args);
 }
 
-int gt_cuda_p2p_launch(const struct gt_engine *engine,
-		       const struct gt_exec_request *req, uint32_t rank)
+static uint64_t gt_premul_bytes(const struct gt_engine *engine,
+				const struct gt_exec_request *req)
 {
-	struct gt_kernel_grid grid = {.dtype = req->dtype,
-				      .op = req->op,
-				      .blocks = engine->choice.blocks,
-				      .threads = engine->choice.threads,
-				      /* Not early where a detour forks. */
-				      .overlaps = !req->part_count,
-				      .stream = engine->ranks[rank].stream};
+	uint64_t blocks =
+		gt_coll_has_blocks(req->coll) ? engine->plan->nranks : 1;
 
-	int ll128 = engine->choice.protocol == GT_PROTOCOL_LL128, rc = 0;
-	struct gt_packet_args packets;
-	struct gt_direct_args direct;
+	uint64_t bytes = req->count * blocks * gt_dtype_bytes(req->dtype) +
+			 GT_PREMUL_EDGE_BYTES;
 
-	if (!req->count)
-		return 0;
-	if (ll128 || engine->choice.protocol == GT_PROTOCOL_LL) {
-		packets = gt_packet_args_of(engine, req, rank);
-		rc = gt_cuda_trace_packets(engine, rank, ll128, &packets);
-		return rc ? rc : gt_packet_run(&grid, ll128, &packets);
-	}
-	if (gt_cuda_p2p_overwrites(req)) {
-		rc = (int)gt_launch_input_copy(engine, req, rank);
-		grid.overlaps = 0;
-	}
-	if (rc)
-		return rc;
-	if (engine->choice.protocol == GT_PROTOCOL_CE)
-		return gt_cuda_ce_launch(engine, req, rank);
-	if (gt_choice_is_scratch_reduce(&engine->choice, req->coll))
-		return gt_scratch_reduce_launch(engine, req, &grid, rank);
-	if (req->part_count)
-		return req->root == rank
-			       ? gt_launch_root(engine, req, &grid, rank)
-			       : gt_launch_server(engine, req, &grid, rank);
-	direct = gt_direct_args_of(engine, req, rank);
-	return gt_direct_run(&grid, &direct);
+	return bytes > GT_PREMUL_LEAST_BYTES ? bytes : GT_PREMUL_LEAST_BYTES;
+}
+
+int gt_cuda_premul_need(struct gt_engine *engine,
+			const struct gt_exec_request *req, struct gt_err *err)
+{
+	int rc = gt_cuda_p2p_load(engine, req->dtype, err);
+
+	return rc ? rc
+		  : gt_cuda_region_grow(engine, GT_CUDA_PREMUL,
+					gt_premul_bytes(engine, req), req, err);
+}
+
+int gt_cuda_premul_launch(const struct gt_engine *engine,
+			  const struct gt_exec_request *req, uint32_t rank)
+{
+	struct gt_cuda_span span = gt_cuda_span_of(engine, req, rank, rank);
+	const struct gt_premul_args args = {
+		.from = span.input,
+		.to = gt_cuda_premul_input(engine, span.input, rank, rank),
+		.count = span.input_count,
+		.by = req->scalars ? req->scalars[rank]
+				   : gt_pattern_scalar(req->dtype, rank)};
+	uint64_t packs = args.count * gt_dtype_bytes(req->dtype) / 16;
+	uint64_t blocks = packs / GT_PREMUL_THREADS + 1;
+	const struct gt_kernel_grid grid = {
+		.dtype = req->dtype,
+		.blocks = blocks < GT_PREMUL_BLOCKS ? (uint32_t)blocks
+						    : GT_PREMUL_BLOCKS,
+		.threads = GT_PREMUL_THREADS,
+		/* Its blocks are more than ranks that share have room for. */
+		.overlaps = !engine->sharers,
+		.stream = engine->ranks[rank].stream};
+
+	return args.count ? gt_premul_run(&grid, &args) : 0;
 }

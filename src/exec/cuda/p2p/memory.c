@@ -2,12 +2,11 @@
  * Memory that all p2p requests share: for each sender a part of the LL buffer and
  * one of the LL128 buffer, for operations of even and of odd number, and flags.
  */
-#include "exec/cuda/p2p/memory.h"
+#include "exec/cuda/p2p/p2p.h"
 
 #include "base/err.h"
 #include "exec/cuda/device/ipc_memory.h"
 #include "exec/cuda/device/state.h"
-#include "exec/cuda/p2p/args.h"
 
 /* A sender has so many bytes for one shot of two. */
 enum {

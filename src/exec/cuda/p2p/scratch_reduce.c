@@ -2,13 +2,10 @@
  * Launches a reduction through scratch, and finds where each rank's blocks lie in
  * the others' scratch.
  */
-#include "exec/cuda/p2p/scratch_reduce.h"
+#include "exec/cuda/p2p/p2p.h"
 
-#include "exec/cuda/device/span.h"
 #include "exec/cuda/device/state.h"
 #include "exec/cuda/device/trace_record.h"
-#include "exec/cuda/p2p/args.h"
-#include "exec/cuda/p2p/memory.h"
 #include "plan/ir/plan.h"
 
 /*
@@ -84,14 +81,13 @@ uint64_t gt_scratch_reduce_piece(const struct gt_p2p *flow, uint32_t blocks,
 }
 
 int gt_scratch_reduce_launch(const struct gt_engine *engine,
-			     const struct gt_exec_request *req,
-			     const struct gt_kernel_grid *grid, uint32_t rank)
+			     const struct gt_exec_request *req, uint32_t rank)
 {
+	struct gt_kernel_grid grid = gt_cuda_p2p_grid(engine, req, rank);
 	struct gt_scratch_args args = {
 		.guard = gt_cuda_guard_of(engine, rank),
 		.flow = gt_cuda_p2p_of(engine, req, engine->choice.algo, rank),
 		.input = gt_cuda_span_of(engine, req, rank, rank).input};
-	struct gt_kernel_grid whole = *grid;
 
 	args.guard.marks = gt_cuda_trace_kernel(engine, rank);
 	for (uint32_t r = 0; r < args.flow.nranks; r++) {
@@ -104,8 +100,8 @@ int gt_scratch_reduce_launch(const struct gt_engine *engine,
 		args.mine[r] = gt_scratch_reduce_slot(engine, req, &args.flow,
 						      rank, r);
 	}
-	args.piece = gt_scratch_reduce_piece(&args.flow, grid->blocks,
+	args.piece = gt_scratch_reduce_piece(&args.flow, grid.blocks,
 					     gt_dtype_bytes(req->dtype));
-	whole.threads = GT_DIRECT_THREADS; /* the kernel halves them */
-	return gt_scratch_run(&whole, &args);
+	grid.threads = GT_DIRECT_THREADS; /* the kernel halves them */
+	return gt_scratch_run(&grid, &args);
 }

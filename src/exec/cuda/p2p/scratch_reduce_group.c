@@ -2,14 +2,10 @@
  * Reductions of a group that go through scratch together: how many fit in a launch,
  * and where their lines lie.
  */
-#include "exec/cuda/p2p/scratch_reduce_group.h"
+#include "exec/cuda/p2p/p2p.h"
 
 #include "exec/cuda/device/ipc_memory.h"
-#include "exec/cuda/device/span.h"
 #include "exec/cuda/device/state.h"
-#include "exec/cuda/p2p/args.h"
-#include "exec/cuda/p2p/memory.h"
-#include "exec/cuda/p2p/scratch_reduce.h"
 
 enum {
 	GT_SCRATCH_GROUP_ALIGN = 16,

@@ -38,11 +38,11 @@ static int fake_pushes(const struct gt_kernel_grid *grid,
 static int fake_scale(const struct gt_kernel_grid *grid,
 		      const struct gt_premul_args *args);
 
+#include "exec/cuda/enqueue.c"
 #include "exec/cuda/p2p/launch.c"
 #include "exec/cuda/group.c"
 #include "exec/cuda/p2p/scratch_reduce.c"
 #include "exec/cuda/p2p/scratch_reduce_group.c"
-#include "exec/cuda/p2p/premul.c"
 
 enum {
 	PROCESSORS = 132,
@@ -196,7 +196,7 @@ static struct gt_exec_request draw_request(const struct gt_algo_choice *choice)
 static void launch(const struct gt_exec_request *req)
 {
 	for (uint32_t r = 0; r < world.plan.nranks; r++)
-		assert_int_equal(gt_cuda_enqueue(&world.engine, req, r), 0);
+		assert_int_equal(gt_cuda_enqueue(&world.engine, req, r, 1), 0);
 }
 
 /* exec/cuda/stream.c does the same. */

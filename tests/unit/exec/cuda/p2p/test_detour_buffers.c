@@ -29,7 +29,7 @@ static int fake_prepare(void);
 static const struct gt_link_memory_ops fake_pins;
 
 #include "exec/cuda/p2p/detour_buffers.c"
-#include "exec/cuda/tuning.h"
+#include "exec/cuda/requests.h"
 #include "plan/ir/detour.h"
 
 enum {
@@ -189,6 +189,7 @@ static void open_world(uint32_t n, struct gt_world *processes)
 	engine->detour_slots.fd = -1;
 	engine->config.max_bytes = 1;
 	engine->config.best = 1;
+	engine->choice.detour_permille = 80;
 	engine->all_peers_reachable = engine->has_128b_stores = 1;
 	engine->processors = 132;
 	engine->group = (struct gt_process_group){
@@ -302,7 +303,7 @@ static void test_no_more_than_needed(void **state)
 static void assert_none(const char *why)
 {
 	assert_true(large(GT_COLL_BROADCAST).detour_permille);
-	assert_int_equal(gt_cuda_detour_need(&world.engine, NULL), 0);
+	assert_int_equal(gt_cuda_detour_need(&world.engine, NULL), GT_ENO);
 	assert_false(world.engine.has_detours);
 	assert_int_equal(world.told, 1);
 	assert_non_null(strstr(world.text, why));
@@ -400,7 +401,8 @@ static void assert_all_the_same(struct gt_world *processes, const char *why)
 	gt_err_init(&err);
 	if (self)
 		world.engine.group.config.notice = NULL;
-	assert_int_equal(gt_cuda_detour_need(&world.engine, &err), 0);
+	assert_int_equal(gt_cuda_detour_need(&world.engine, &err),
+			 why ? GT_ENO : GT_OK);
 	assert_int_equal(world.engine.has_detours, !why);
 	assert_int_equal(world.told, why && !self);
 	if (world.told)

@@ -1,0 +1,96 @@
+/*
+ * From a row of the plan to FIFOs, and to slices that go through them: for
+ * requests that go as the plan says, not between GPUs that all reach each other.
+ */
+#ifndef GT_EXEC_CUDA_FIFOS_H
+#define GT_EXEC_CUDA_FIFOS_H
+
+#include "exec/cuda/device/state.h"
+
+/* row.c: which row of the plan serves a request, and whether GPUs can run it. */
+
+/*
+ * How many workers has each channel and lane?  As many as the row asks for or
+ * as fit.
+ */
+uint32_t gt_cuda_row_workers(const struct gt_engine *engine,
+			     const struct gt_plan_select *row, uint32_t lanes);
+
+uint32_t gt_cuda_row_lanes(const struct gt_engine *engine,
+			   const struct gt_plan_select *row, enum gt_coll coll);
+
+/* Can kernels do a row's steps?  If not, *err says why. */
+int gt_cuda_row_supported(const struct gt_engine *engine,
+			  const struct gt_plan_select *row, enum gt_coll coll,
+			  struct gt_err *err);
+
+/*
+ * Find the plan's row for a request, or NULL; gt_cuda_row_check() says whether
+ * GPUs can run its channels.
+ */
+const struct gt_plan_select *gt_cuda_row_of(const struct gt_engine *engine,
+					    const struct gt_exec_request *req);
+int gt_cuda_row_check(const struct gt_engine *engine,
+		      const struct gt_exec_request *req, struct gt_err *err);
+
+/* program.c: a collective's programs, lowered from the plan. */
+
+/* How many of the first n connections receive?  Only those have a FIFO. */
+uint32_t gt_cuda_conns_receiving(const struct gt_program *program, uint32_t n);
+
+/*
+ * Lower the programs of a rank, of any process: where a peer's FIFOs lie
+ * follows from its programs.
+ */
+int gt_cuda_programs_lower(struct gt_engine *engine, enum gt_coll coll,
+			   uint32_t rank, struct gt_err *err);
+
+/* Does the plan have programs for it that GPUs can run? */
+int gt_cuda_programs_exist(const struct gt_engine *engine, enum gt_coll coll);
+
+/*
+ * connect.c: programs on the GPUs and the FIFOs that connect them, in GPUs'
+ * memory or over links.
+ */
+
+/*
+ * Build the collective's programs and FIFOs unless they are there.
+ * gt_cuda_connect_all() does so for all that the plan has, if some go over
+ * links: those hold either one collective's FIFOs or, for callers' streams, all
+ * of them for ever.
+ */
+int gt_cuda_connect(struct gt_engine *engine, enum gt_coll coll,
+		    struct gt_err *err);
+int gt_cuda_connect_all(struct gt_engine *engine, struct gt_err *err);
+void gt_cuda_disconnect(struct gt_engine *engine);
+
+/*
+ * Set *moved to a number that changes when a local rank has used a FIFO over a
+ * link; returns 0 if it has none.
+ */
+int gt_cuda_link_progress(const struct gt_engine *engine, enum gt_coll coll,
+			  uint32_t rank, uint64_t *moved);
+
+/* slicing.c: how requests are cut. */
+
+/* Make all choices that the caller left open; GT_EINPUT for wrong ones. */
+int gt_cuda_sizes_choose(struct gt_engine *engine, struct gt_err *err);
+
+/*
+ * Connect the request's collective, choose the best slicing for it within what
+ * FIFOs have room for, set its layouts and load its kernels.
+ */
+int gt_cuda_layout_set(struct gt_engine *engine,
+		       const struct gt_exec_request *req, struct gt_err *err);
+
+/*
+ * proxy.c: threads that carry slices of links while kernels run.  GPUs ring no
+ * bells, so these look; on callers' streams for as long as the engine lives, and
+ * more and more rarely until gt_cuda_proxy_wake().
+ */
+
+int gt_cuda_proxy_start(struct gt_engine *engine, struct gt_err *err);
+void gt_cuda_proxy_wake(struct gt_engine *engine);
+void gt_cuda_proxy_stop(struct gt_engine *engine);
+
+#endif
