@@ -12,6 +12,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/text.h"
 #include "base/file.h"
 #include "base/rat.h"
 #include "base/utf8.h"
@@ -87,6 +88,10 @@ int gt_json_parse(const char *name, const char *text, size_t len,
 	rc = gt_json_check_depth(name, text, len, err);
 	if (rc)
 		return rc;
+	if (gt_first_char(text, len) == '<')
+		return gt_err_set(err, GT_EINPUT, name,
+				  "is XML, not JSON; 'gtopo search' makes a "
+				  "plan of a topology");
 	/* Where memory runs out, it often takes what it has not read for wrong. */
 	errno = 0;
 	root = json_loadb(text, len, JSON_REJECT_DUPLICATES, &fault);

@@ -19,4 +19,15 @@ static inline int gt_starts_with(const char *text, const char *start)
 	return !strncmp(text, start, strlen(start));
 }
 
+/* The first character that is no blank, by which a format is told; or NUL. */
+static inline char gt_first_char(const char *text, size_t len)
+{
+	size_t i = 0;
+
+	while (i < len && (text[i] == ' ' || text[i] == '\t' ||
+			   text[i] == '\r' || text[i] == '\n'))
+		i++;
+	return i < len ? text[i] : '\0';
+}
+
 #endif

@@ -14,6 +14,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/text.h"
 #include "base/file.h"
 #include "base/xml_doc.h"
 
@@ -254,6 +255,11 @@ int gt_xml_parse(const char *name, const char *text, size_t len,
 		goto free_xml;
 	memcpy(xml->text, text, len);
 	rc = gt_xml_sane(xml, err);
+	if (!rc && gt_first_char(text, len) == '{')
+		rc = gt_err_set(
+			err, GT_EINPUT, name,
+			"is JSON, not XML; 'gtopo show --plan', verify, "
+			"predict, run and export take a plan");
 	if (!rc)
 		rc = gt_xml_run(xml, err);
 	if (rc)

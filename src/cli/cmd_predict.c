@@ -9,6 +9,7 @@
 #include "base/json_writer.h"
 #include "base/text.h"
 #include "cli/common/opt.h"
+#include "cli/run/parse.h"
 #include "plan/check/check.h"
 #include "plan/cost/cost.h"
 #include "plan/ir/detour.h"
@@ -170,10 +171,16 @@ static int gt_predict_plan(const struct gt_cmd_args *args,
 	const struct gt_predict_opts *opts = args->opts;
 	struct gt_predict p = {.plan = plan, .json = opts->json, .out = out};
 	struct gt_cost_model *model;
-	int rc;
+	int coll = (int)plan->coll, rc = GT_OK;
 
-	p.coll = opts->coll ? (enum gt_coll)gt_coll_find(opts->coll)
-			    : plan->coll;
+	if (opts->coll)
+		rc = gt_run_parse_coll(opts->coll, &coll, err);
+	if (rc)
+		return rc;
+	if (coll < 0)
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "--coll 'all': predict takes one at a time");
+	p.coll = (enum gt_coll)coll;
 	rc = gt_cost_new(plan, p.coll, &model, err);
 	if (rc)
 		return rc;
@@ -205,9 +212,6 @@ static int cmd_predict(const struct gt_cmd_args *args, struct gt_err *err)
 				  "-b '%" PRIu64 "' is larger than -e "
 				  "'%" PRIu64 "'",
 				  opts->begin_bytes, opts->end_bytes);
-	if (opts->coll && gt_coll_find(opts->coll) < 0)
-		return gt_err_set(err, GT_EINPUT, NULL,
-				  "--coll '%s' is no collective", opts->coll);
 	rc = gt_plan_read(args->operands[0], &plan, err);
 	if (rc)
 		return rc;

@@ -117,6 +117,15 @@ static const struct gt_opt gt_run_opts[] = {
 	{GT_OPT_TIME, 0, "soak", "TIME", GT_RUN_AT(soak_ns),
 	 "for so long run random operations and check them all", 0, 0},
 	{GT_OPT_FLAG, 0, "json", NULL, GT_RUN_AT(json), "write JSON", 0, 0},
+	{GT_OPT_FOREIGN, 'd', "", NULL, 0, "is --dtype here", 0, 0},
+	{GT_OPT_FOREIGN, 'g', "", NULL, 0,
+	 "is not needed: the plan says how many GPUs; --procs is for processes",
+	 0, 0},
+	{GT_OPT_FOREIGN, 't', "", NULL, 0,
+	 "is not needed: the plan says how many GPUs; --procs is for processes",
+	 0, 0},
+	{GT_OPT_FOREIGN, 'c', "", NULL, 0,
+	 "is not needed: every element is always checked", 0, 0},
 	GT_OPT_END,
 };
 
@@ -340,6 +349,11 @@ static int check_options(const struct gt_cmd_args *args, struct gt_err *err)
 	if (!opts->timeout_ns)
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "--timeout '0' leaves no time");
+	if (args->out && gt_redop_find(args->out) >= 0)
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "-o '%s' is the file to write; the operator "
+				  "is --op %s",
+				  args->out, args->out);
 	return GT_OK;
 }
 
@@ -349,7 +363,11 @@ static int read_plan(const struct gt_cmd_args *args, struct gt_run_sweep *sweep,
 		     struct gt_err *err)
 {
 	const struct gt_run_opts *opts = args->opts;
-	int rc = gt_plan_read(opts->plan, plan, err);
+	const char *file;
+	int rc = gt_run_parse_plan(args, opts->plan, &file, err);
+
+	if (!rc)
+		rc = gt_plan_read(file, plan, err);
 
 	if (rc)
 		return rc;
@@ -388,7 +406,7 @@ static int cmd_run(const struct gt_cmd_args *args, struct gt_err *err)
 	};
 	char digest[GT_DIGEST_TEXT_MAX];
 	struct gt_plan *plan = NULL;
-	int rc = gt_run_parse_engine(opts->plan, device, sweep.ops, err);
+	int rc = gt_run_parse_engine(device, sweep.ops, err);
 
 	if (!rc)
 		rc = check_options(args, err);
@@ -410,7 +428,8 @@ static int cmd_run(const struct gt_cmd_args *args, struct gt_err *err)
 const struct gt_cmd gt_cmd_run = {
 	.name = "run",
 	.summary = "run a plan's collectives, check every element, measure",
-	.operands = "",
+	.operands = "[PLAN]",
+	.operands_max = 1,
 	.opts = gt_run_opts,
 	.defaults = &gt_run_defaults,
 	.opts_bytes = sizeof(struct gt_run_opts),

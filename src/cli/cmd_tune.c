@@ -275,15 +275,18 @@ static int cmd_tune(const struct gt_cmd_args *args, struct gt_err *err)
 		.refuse = gt_tune_refuse,
 	};
 	struct gt_plan *plan;
+	const char *file;
 	int rc;
 
-	rc = gt_run_parse_engine(opts->plan, device, sweep.ops, err);
+	rc = gt_run_parse_engine(device, sweep.ops, err);
+	if (!rc)
+		rc = gt_run_parse_plan(args, opts->plan, &file, err);
 	if (rc)
 		return rc;
 	if (!opts->timeout_ns)
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "--timeout '0' leaves no time");
-	rc = gt_plan_read(opts->plan, &plan, err);
+	rc = gt_plan_read(file, &plan, err);
 	if (rc)
 		return rc;
 	rc = gt_tune_plan(args, plan, &sweep, err);
@@ -294,7 +297,8 @@ static int cmd_tune(const struct gt_cmd_args *args, struct gt_err *err)
 const struct gt_cmd gt_cmd_tune = {
 	.name = "tune",
 	.summary = "measure a plan's ways on this machine, choose among them",
-	.operands = "",
+	.operands = "[PLAN]",
+	.operands_max = 1,
 	.opts = gt_tune_opts,
 	.defaults = &gt_tune_defaults,
 	.opts_bytes = sizeof(struct gt_tune_opts),

@@ -18,6 +18,7 @@
 #include "plan/simulate/simulate.h"
 
 struct gt_verify_opts {
+	const char *plan;
 	const char *coll; /* NULL: those that the plan is for */
 	int json;
 	const char *topology;
@@ -26,6 +27,8 @@ struct gt_verify_opts {
 static const struct gt_verify_opts gt_verify_defaults = {.json = 0};
 
 static const struct gt_opt gt_verify_opts[] = {
+	{GT_OPT_TEXT, 0, "plan", "FILE", offsetof(struct gt_verify_opts, plan),
+	 "the plan, which may stand alone as well", 0, 0},
 	{GT_OPT_TEXT, 0, "coll", "NAME", offsetof(struct gt_verify_opts, coll),
 	 "this one, or all (default: what the plan is for)", 0, 0},
 	{GT_OPT_TEXT, 0, "topology", "FILE",
@@ -119,8 +122,11 @@ static int cmd_verify(const struct gt_cmd_args *args, struct gt_err *err)
 	const struct gt_verify_opts *opts = args->opts;
 	struct gt_verdict verdict;
 	struct gt_plan *plan;
-	int rc = gt_plan_read(args->operands[0], &plan, err);
+	const char *file;
+	int rc = gt_run_parse_plan(args, opts->plan, &file, err);
 
+	if (!rc)
+		rc = gt_plan_read(file, &plan, err);
 	if (rc)
 		return rc;
 	gt_verify_note(args, plan);
@@ -145,8 +151,7 @@ static int cmd_verify(const struct gt_cmd_args *args, struct gt_err *err)
 const struct gt_cmd gt_cmd_verify = {
 	.name = "verify",
 	.summary = "check that a plan is right, and what it claims",
-	.operands = "FILE",
-	.operands_min = 1,
+	.operands = "[PLAN]",
 	.operands_max = 1,
 	.opts = gt_verify_opts,
 	.defaults = &gt_verify_defaults,

@@ -57,6 +57,8 @@ static void gt_complete_options(const struct gt_completer *c,
 				const struct gt_opt *opts)
 {
 	for (; opts && opts->type; opts++) {
+		if (opts->type == GT_OPT_FOREIGN)
+			continue;
 		const char *name =
 			gt_arena_printf(c->arena, "--%s", opts->name);
 

@@ -4,6 +4,14 @@ load common
 
 cases=$GTOPO_SRC/tests/cases/synth
 
+@test "GPUs by their model alone" {
+	cd "$BATS_TEST_TMPDIR"
+	gtopo synth "8 gpu (model=h100)" >wanted 2>/dev/null
+	for words in "8xH100" "8 h100" "8 H100"; do
+		gtopo synth "$words" 2>/dev/null | diff wanted -
+	done
+}
+
 @test "each good description is read without a finding" {
 	while IFS= read -r line; do
 		gtopo synth -o "$BATS_TEST_TMPDIR/m.xml" "$line"

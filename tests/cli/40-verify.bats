@@ -104,5 +104,5 @@ assert not says["correct"] and "named twice" in says["fault"]' "$out"
 	[[ $out == "correct   reduce of 4 ranks"* ]]
 	run_split gtopo verify --coll sort "$auto"
 	[ "$status" -eq 2 ]
-	[[ $err == "gtopo verify: --coll 'sort' is not a collective; "* ]]
+	[[ $err == "gtopo verify: --coll 'sort' is not one of "* ]]
 }

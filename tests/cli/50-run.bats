@@ -159,7 +159,7 @@ exit:RANK[:SLICES]"
 	run_split host --inject exit:8
 	want 2 "gtopo run: --inject 'exit:8': the plan has ranks 0 to 7"
 	run_split gtopo run
-	want 2 "gtopo run: --plan is missing"
+	want 2 "gtopo run: the plan is missing; see 'gtopo help run'"
 	run_split host --timeout 0
 	want 2 "gtopo run: --timeout '0' leaves no time"
 }
@@ -220,9 +220,54 @@ exit:RANK[:SLICES]"
 	run_split gtopo run --plan "$mesh" --device host -r 5
 	want 2 "gtopo run: --root '5': the plan has ranks 0 to 4"
 	run_split gtopo run --plan "$mesh" --device host --coll allsort
-	want 2 "gtopo run: --coll 'allsort' is not a collective; use all, or \
-one of allreduce allgather reducescatter broadcast reduce alltoall gather \
-scatter sendrecv"
+	want 2 "gtopo run: --coll 'allsort' is not one of allreduce|allgather|\
+reducescatter|broadcast|reduce|alltoall|gather|scatter|sendrecv|all"
+}
+
+@test "the plan stands alone, too, and collectives are known however written" {
+	ring=$GTOPO_SRC/tests/cases/plan/good/ring4/plan.json
+	for name in all-reduce all_reduce AllReduce allreduce; do
+		run_split gtopo run "$ring" --device host -e 1K --coll $name
+		want 0 ""
+		run_split gtopo predict "$ring" --coll $name -e 1K
+		want 0 ""
+		run_split gtopo verify --plan "$ring" --coll $name
+		want 0 ""
+		run_split gtopo search --coll $name --algo ring \
+			"$GTOPO_SRC/share/xml/dgx-1v.xml"
+		want 0 ""
+	done
+	run_split gtopo run "$ring" --plan "$ring"
+	want 2 "gtopo run: --plan '$ring' and '$ring': one plan is enough"
+	run_split gtopo verify
+	want 2 "gtopo verify: the plan is missing; see 'gtopo help verify'"
+	run_split gtopo search --coll all-reduse "$ring"
+	[[ "$status $err" == *"2 gtopo search: --coll 'all-reduse' is not one of "*"; did you mean 'allreduce'?" ]]
+}
+
+@test "habits of nccl-tests are told what they are here" {
+	ring=$GTOPO_SRC/tests/cases/plan/good/ring4/plan.json
+	run_split gtopo run "$ring" -d float
+	want 2 "gtopo run: '-d' is --dtype here"
+	run_split gtopo run "$ring" -c1
+	want 2 "gtopo run: '-c' is not needed: every element is always checked"
+	run_split gtopo run "$ring" -g 8
+	[[ "$status $err" == "2 gtopo run: '-g' is not needed: the plan says "* ]]
+	run_split gtopo run "$ring" -o sum
+	want 2 "gtopo run: -o 'sum' is the file to write; the operator is --op sum"
+	[ ! -e sum ]
+}
+
+@test "a topology is no plan, and a plan no topology" {
+	ring=$GTOPO_SRC/tests/cases/plan/good/ring4/plan.json
+	xml=$GTOPO_SRC/share/xml/dgx-1v.xml
+	for command in verify predict "run --device host"; do
+		# shellcheck disable=SC2086
+		run_split gtopo $command "$xml"
+		want 2 "gtopo ${command%% *}: $xml: is XML, not JSON; 'gtopo search' makes a plan of a topology"
+	done
+	run_split gtopo show "$ring"
+	want 2 "gtopo show: $ring: is JSON, not XML; 'gtopo show --plan', verify, predict, run and export take a plan"
 }
 
 @test "busbw is nccl-tests' for each collective" {

@@ -98,7 +98,7 @@ json.dump(plan, open("all.json", "w"))'
 
 @test "what cannot be tuned" {
 	run_split gtopo tune --device host
-	want 2 "gtopo tune: --plan is missing"
+	want 2 "gtopo tune: the plan is missing; see 'gtopo help tune'"
 	run_split "${tune[@]}" --plan plan.json --strict
 	want 2 "gtopo tune: --strict is for GPUs; engine 'host' needs none"
 	run_split "${tune[@]}" --plan plan.json -b 32K

@@ -4,13 +4,18 @@
  */
 #include "cli/common/opt.h"
 
+#include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/unit.h"
 
-enum { GT_OPT_SETS = 2 };
+enum {
+	GT_OPT_SETS = 2,
+	GT_OPT_CHOICE_MAX = 32, /* the longest word of a choice */
+};
 
 /* An option that was found: its row, and the struct that its table fills. */
 struct gt_opt_hit {
@@ -21,8 +26,8 @@ struct gt_opt_hit {
 static int gt_opt_fits(const struct gt_opt *opt, char letter, const char *name,
 		       size_t len)
 {
-	if (letter)
-		return opt->letter == letter;
+	if (letter || opt->type == GT_OPT_FOREIGN)
+		return letter && opt->letter == letter;
 	return strlen(opt->name) == len && !memcmp(opt->name, name, len);
 }
 
@@ -47,7 +52,7 @@ static const char *gt_opt_name(int i, const void *arg)
 
 	for (int s = 0; s < GT_OPT_SETS; s++)
 		for (const struct gt_opt *o = sets[s].opts; o && o->type; o++)
-			if (!i--)
+			if (o->type != GT_OPT_FOREIGN && !i--)
 				return o->name;
 	return NULL;
 }
@@ -81,19 +86,60 @@ static int gt_opt_unknown(const struct gt_opt_set *sets, const char *name,
 			  "'--%s' is not an option; see --help", word);
 }
 
-/* Return which of the words "a|b|c" the text is, or -1. */
-static int gt_opt_word(const char *words, const char *text)
+/* Whether a word is meant, however it is joined or capitalised. */
+static int gt_opt_means(const char *word, size_t len, const char *text)
 {
-	size_t len, want = strlen(text);
+	const char *end = word + len;
 
-	for (int i = 0;; i++) {
-		len = strcspn(words, "|");
-		if (len == want && !memcmp(words, text, len))
-			return i;
-		if (!words[len])
-			return -1;
-		words += len + 1;
+	for (;; word++, text++) {
+		while (word < end && (*word == '-' || *word == '_'))
+			word++;
+		while (*text == '-' || *text == '_')
+			text++;
+		if (word == end || !*text)
+			return word == end && !*text;
+		if (tolower((unsigned char)*word) !=
+		    tolower((unsigned char)*text))
+			return 0;
 	}
+}
+
+/* Copy the i-th of the words "a|b|c"; 0 if there are not so many. */
+static int gt_opt_word_at(const char *words, int i,
+			  char word[GT_OPT_CHOICE_MAX])
+{
+	for (; i; i--) {
+		words += strcspn(words, "|");
+		if (!*words++)
+			return 0;
+	}
+	snprintf(word, GT_OPT_CHOICE_MAX, "%.*s", (int)strcspn(words, "|"),
+		 words);
+	return 1;
+}
+
+int gt_opt_choose(const struct gt_opt_choice *choice, int *chosen,
+		  struct gt_err *err)
+{
+	char word[GT_OPT_CHOICE_MAX], near[GT_OPT_CHOICE_MAX] = "";
+	int distance, best = GT_OPT_CHOICE_MAX;
+
+	for (int i = 0; gt_opt_word_at(choice->words, i, word); i++) {
+		if (gt_opt_means(word, strlen(word), choice->text)) {
+			*chosen = i;
+			return GT_OK;
+		}
+		distance = gt_opt_distance(choice->text, word);
+		if (distance < 3 && distance < best &&
+		    distance < (int)strlen(choice->text)) {
+			best = distance;
+			snprintf(near, sizeof(near), "%s", word);
+		}
+	}
+	return gt_err_set(
+		err, GT_EINPUT, NULL, "--%s '%s' is not one of %s%s%s%s",
+		choice->option, choice->text, choice->words,
+		near[0] ? "; did you mean '" : "", near, near[0] ? "'?" : "");
 }
 
 static int gt_opt_set_int(const struct gt_opt *opt, const char *text,
@@ -121,7 +167,6 @@ static int gt_opt_set(struct gt_opt_hit hit, const char *text,
 {
 	const struct gt_opt *opt = hit.opt;
 	void *at = (char *)hit.values + opt->at;
-	int word;
 
 	switch (opt->type) {
 	case GT_OPT_FLAG:
@@ -131,13 +176,9 @@ static int gt_opt_set(struct gt_opt_hit hit, const char *text,
 		*(const char **)at = text;
 		return GT_OK;
 	case GT_OPT_WORD:
-		word = gt_opt_word(opt->arg, text);
-		if (word < 0)
-			return gt_err_set(err, GT_EINPUT, NULL,
-					  "--%s '%s' is not one of %s",
-					  opt->name, text, opt->arg);
-		*(int *)at = word;
-		return GT_OK;
+		return gt_opt_choose(
+			&(struct gt_opt_choice){opt->name, opt->arg, text}, at,
+			err);
 	case GT_OPT_INT:
 		return gt_opt_set_int(opt, text, at, err);
 	case GT_OPT_BYTES:
@@ -154,6 +195,9 @@ static int gt_opt_set(struct gt_opt_hit hit, const char *text,
 				  "--%s '%s' is not a time such as 30s, 500ms "
 				  "or 2m",
 				  opt->name, text);
+	case GT_OPT_FOREIGN:
+		return gt_err_set(err, GT_EINPUT, NULL, "'-%c' %s", opt->letter,
+				  opt->help);
 	case GT_OPT_NONE:
 		break;
 	}
@@ -207,6 +251,8 @@ static int gt_opt_short(const struct gt_opt_set *sets, int argc, char **argv,
 			gt_opt_set(hit, NULL, err);
 			continue;
 		}
+		if (hit.opt->type == GT_OPT_FOREIGN)
+			return gt_opt_set(hit, NULL, err);
 		if (p[1])
 			return gt_opt_set(hit, p + 1, err) ? GT_EINPUT : 1;
 		if (argc < 2)

@@ -40,6 +40,8 @@ enum gt_opt_type {
 	GT_OPT_INT,   /* int64_t in [min, max] (no limits when both are 0) */
 	GT_OPT_BYTES, /* uint64_t: "16M" */
 	GT_OPT_TIME,  /* int64_t: nanoseconds, "500ms", "2s", "30" */
+	/* A letter that another program has: an error, which `help` words. */
+	GT_OPT_FOREIGN,
 };
 
 struct gt_opt {
@@ -76,6 +78,23 @@ void gt_opt_usage(const struct gt_opt *opts, struct gt_buf *out);
 
 /* One line an option, aligned. */
 void gt_opt_help(const struct gt_opt *opts, struct gt_buf *out);
+
+/* A word of an option that has to be one of several, "a|b|c". */
+struct gt_opt_choice {
+	const char *option; /* its name, for the complaint */
+	const char *words;
+	const char *text;
+};
+
+/*
+ * Set *chosen to the number of the word that is meant, whatever its capitals,
+ * dashes and underscores are; GT_EINPUT names the nearest one.
+ */
+int gt_opt_choose(const struct gt_opt_choice *choice, int *chosen,
+		  struct gt_err *err);
+
+/* How many letters have to change to make one word of the other. */
+int gt_opt_distance(const char *a, const char *b);
 
 /*
  * The candidate (of n, each found by name(i, arg)) that a mistyped word

@@ -29,6 +29,8 @@ static const char *gt_opt_arg(const struct gt_opt *opt)
 void gt_opt_usage(const struct gt_opt *opts, struct gt_buf *out)
 {
 	for (; opts && opts->type; opts++) {
+		if (opts->type == GT_OPT_FOREIGN)
+			continue;
 		if (opts->letter)
 			gt_buf_printf(out, " [-%c", opts->letter);
 		else
@@ -69,6 +71,8 @@ void gt_opt_help(const struct gt_opt *opts, struct gt_buf *out)
 	size_t start;
 
 	for (; opts && opts->type; opts++) {
+		if (opts->type == GT_OPT_FOREIGN)
+			continue;
 		start = out->len;
 		if (opts->letter)
 			gt_buf_printf(out, "  -%c, ", opts->letter);
@@ -99,7 +103,7 @@ static int gt_min3(int a, int b, int c)
 }
 
 /* Compute Levenshtein's distance, one row at a time. */
-static int gt_opt_distance(const char *a, const char *b)
+int gt_opt_distance(const char *a, const char *b)
 {
 	int row[GT_OPT_WORD_MAX + 1], left, corner;
 	size_t na = strlen(a), nb = strlen(b);

@@ -8,8 +8,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/unit.h"
+#include "cli/common/command.h"
+#include "cli/common/opt.h"
 #include "cli/run/sweep.h"
 #include "plan/ir/plan.h"
 
@@ -42,14 +45,36 @@ int gt_run_parse_sizes(struct gt_run_sweep *sweep, uint64_t begin, uint64_t end,
 
 int gt_run_parse_coll(const char *name, int *coll, struct gt_err *err)
 {
-	*coll = gt_coll_find(name);
-	if (*coll >= 0 || !strcmp(name, "all"))
-		return GT_OK;
-	return gt_err_set(err, GT_EINPUT, NULL,
-			  "--coll '%s' is not a collective; use all, or one of "
-			  "allreduce allgather reducescatter broadcast reduce "
-			  "alltoall gather scatter sendrecv",
-			  name);
+	struct gt_buf words = GT_BUF_INIT;
+	int rc;
+
+	for (int c = 0; c < GT_NCOLLS; c++)
+		gt_buf_printf(&words, "%s|", gt_coll_name((enum gt_coll)c));
+	gt_buf_puts(&words, "all");
+	rc = words.failed
+		     ? gt_err_nomem(err)
+		     : gt_opt_choose(&(struct gt_opt_choice){"coll", words.text,
+							     name},
+				     coll, err);
+	gt_buf_release(&words);
+	if (!rc && *coll == GT_NCOLLS)
+		*coll = -1;
+	return rc;
+}
+
+int gt_run_parse_plan(const struct gt_cmd_args *args, const char *option,
+		      const char **plan, struct gt_err *err)
+{
+	*plan = option ? option : args->noperands ? args->operands[0] : NULL;
+	if (!*plan)
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "the plan is missing; see 'gtopo help %s'",
+				  args->cmd->name);
+	if (option && args->noperands)
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "--plan '%s' and '%s': one plan is enough",
+				  option, args->operands[0]);
+	return GT_OK;
 }
 
 int gt_run_parse_types(struct gt_run_sweep *sweep, const char *dtype_name,
@@ -114,11 +139,9 @@ const char *gt_run_parse_device(int device)
 	return device < 0 ? NULL : names[device];
 }
 
-int gt_run_parse_engine(const char *plan, const char *device,
-			const struct gt_engine_ops *ops, struct gt_err *err)
+int gt_run_parse_engine(const char *device, const struct gt_engine_ops *ops,
+			struct gt_err *err)
 {
-	if (!plan)
-		return gt_err_set(err, GT_EINPUT, NULL, "--plan is missing");
 	if (!ops)
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "--device '%s' is not part of this program",

@@ -4,6 +4,7 @@
 
 #include <stdint.h>
 
+struct gt_cmd_args;
 struct gt_engine_config;
 struct gt_engine_ops;
 struct gt_err;
@@ -31,8 +32,12 @@ int gt_run_parse_fault(const char *text, struct gt_engine_config *config,
 /* "host" or "cuda" for the option's value; NULL where it was not given. */
 const char *gt_run_parse_device(int device);
 
-/* Check that a plan is named, and that the engine is there. */
-int gt_run_parse_engine(const char *plan, const char *device,
-			const struct gt_engine_ops *ops, struct gt_err *err);
+/* The plan's file, which --plan names, or the operand. */
+int gt_run_parse_plan(const struct gt_cmd_args *args, const char *option,
+		      const char **plan, struct gt_err *err);
+
+/* Check that the engine is there. */
+int gt_run_parse_engine(const char *device, const struct gt_engine_ops *ops,
+			struct gt_err *err);
 
 #endif

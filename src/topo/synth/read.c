@@ -213,11 +213,19 @@ static int gt_synth_item(struct gt_synth_reader *r, struct gt_synth_item *item)
 {
 	const char *at = r->at;
 	int64_t count = 1;
-	int kind = 0;
+	int kind = 0, model;
 	char word[64];
+	size_t digits;
 
 	gt_synth_word(r, word);
-	if (isdigit((unsigned char)*word)) {
+	digits = strspn(word, "0123456789");
+	/* "8xH100" is "8 h100". */
+	if (digits && tolower((unsigned char)word[digits]) == 'x' &&
+	    isalpha((unsigned char)word[digits + 1])) {
+		word[digits] = '\0';
+		r->at = at + digits + 1;
+	}
+	if (digits) {
 		if (!gt_unit_int(word, 1, GT_SYNTH_MAX, &count))
 			return gt_synth_wrong(r, at,
 					      "'%s' is not a number from 1 to "
@@ -227,8 +235,15 @@ static int gt_synth_item(struct gt_synth_reader *r, struct gt_synth_item *item)
 		at = r->at;
 		gt_synth_word(r, word);
 	}
+	for (char *c = word; *c; c++)
+		*c = (char)tolower((unsigned char)*c);
 	while (kind < GT_NSYNTHKINDS && strcmp(gt_synth_words[kind], word))
 		kind++;
+	model = gt_synth_model_find(word);
+	if (model) {
+		kind = GT_SYNTH_GPU;
+		item->opts[GT_SYNTH_MODEL] = model;
+	}
 	if (kind == GT_NSYNTHKINDS)
 		return gt_synth_wrong(r, at,
 				      "'%s' is none of numa, switch, gpu, nic",
