@@ -40,6 +40,10 @@ int gt_check_cluster_ring(const struct gt_plan *plan, uint32_t c,
 int gt_check_cluster_flow(const struct gt_plan *plan, uint32_t c,
 			  struct gt_err *err);
 
+/* Templates that lag: nothing waits in a circle with the slots there are. */
+int gt_check_template_order(const struct gt_plan *plan, uint32_t c,
+			    struct gt_err *err);
+
 /* A row of trees puts no more on any node or switch than it carries. */
 int gt_check_cluster_tree_row(const struct gt_plan *plan,
 			      const struct gt_plan_select *row,

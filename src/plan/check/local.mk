@@ -11,6 +11,7 @@ gtopo_core_sources += \
 	%D%/cluster_lengths.c \
 	%D%/cluster_load.c \
 	%D%/cluster_load.h \
+	%D%/cluster_order.c \
 	%D%/cluster_prices.c \
 	%D%/cluster_prices.h \
 	%D%/cluster_ring.c \

@@ -248,7 +248,7 @@ static int gt_check_trees(struct gt_template_check *check, const uint32_t *fan,
 	for (check->t = 0; check->t < check->plan->cluster->nlocal && !rc;
 	     check->t++)
 		rc = gt_check_template(check, fan, err);
-	return rc;
+	return rc ? rc : gt_check_template_order(check->plan, check->c, err);
 }
 
 static int gt_check_all(const struct gt_plan *plan, struct gt_arena *arena,

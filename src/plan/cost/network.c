@@ -61,6 +61,7 @@ static int gt_cost_connect(struct gt_cost_net *net,
 					  "rank %u sends to rank %u, which "
 					  "does not receive",
 					  program->rank, conn->peer);
+		edge->tag = conn->tag;
 		rc = gt_cost_routes_find(routes, proc->channel, program->rank,
 					 conn->peer, edge, err);
 		if (rc)

@@ -34,6 +34,7 @@ struct gt_cost_edge {
 	uint32_t nroutes;
 	const struct gt_cost_route *routes;
 	enum gt_cost_hop kind;
+	uint32_t tag; /* of the program's connections */
 	/* Counts since the run began; the k-th time is in place k & mask. */
 	uint32_t written, read, freed, taken;
 	double *data_us, *credit_us;
@@ -132,7 +133,7 @@ int gt_cost_net_init(struct gt_cost_net *net, const struct gt_plan *plan,
 
 /*
  * The routes (route.c): links of every hop, and the kind and the routes of an
- * edge between two ranks.
+ * edge between two ranks, whose tag is set.
  */
 struct gt_cost_routes;
 int gt_cost_routes_new(const struct gt_plan *plan, struct gt_arena *arena,

@@ -28,6 +28,12 @@ struct gt_cost_crossing {
 	uint32_t nodes[2]; /* those of the sender and of the receiver */
 };
 
+/* Two ranks, and the root of the template's block that one sends the other. */
+struct gt_cost_query {
+	uint32_t ends[2], root;
+	int up; /* towards the root */
+};
+
 uint32_t gt_cost_uplink(const struct gt_plan *plan, uint32_t level,
 			uint32_t node, uint32_t rail, int in)
 {
@@ -255,9 +261,27 @@ static const struct gt_plan_hop *gt_cost_far(
  * The hop between two ranks; what goes up a template takes its hops the other
  * way round.
  */
+static struct gt_cost_crossing gt_cost_template_crossing(
+	const struct gt_cost_routes *r, const struct gt_plan_channel *channel,
+	const struct gt_cost_query *query)
+{
+	uint32_t n = r->plan->cluster->nlocal;
+	struct gt_cost_crossing crossing = {
+		.nodes = {query->ends[0] / n, query->ends[1] / n},
+		.back = query->up};
+	uint32_t from = query->ends[query->up] % n;
+	uint32_t to = query->ends[!query->up] % n;
+
+	if (crossing.nodes[0] == crossing.nodes[1])
+		crossing.hop = gt_cost_local(channel, from, to);
+	else
+		crossing.hop = gt_cost_remote(channel, query->root, from, to);
+	return crossing;
+}
+
 static struct gt_cost_crossing gt_cost_crossing_of(
 	const struct gt_cost_routes *r, const struct gt_plan_channel *channel,
-	uint32_t root, const uint32_t ends[2])
+	const uint32_t ends[2])
 {
 	uint32_t n =
 		r->plan->cluster ? r->plan->cluster->nlocal : r->plan->nranks;
@@ -270,22 +294,10 @@ static struct gt_cost_crossing gt_cost_crossing_of(
 		crossing.hop = gt_cost_far(r->plan->cluster, channel, ends);
 		return crossing;
 	}
-	if (crossing.nodes[0] != crossing.nodes[1] && !channel->templates) {
+	if (crossing.nodes[0] != crossing.nodes[1])
 		crossing.hop = gt_cost_onward(r, channel, ends);
-		return crossing;
-	}
-	if (crossing.nodes[0] != crossing.nodes[1]) {
-		crossing.hop = gt_cost_remote(channel, root, a, b);
-		crossing.back = !crossing.hop;
-		if (crossing.back)
-			crossing.hop = gt_cost_remote(channel, root, b, a);
-		return crossing;
-	}
-	crossing.hop = gt_cost_local(channel, a, b);
-	if (!crossing.hop && channel->templates) {
-		crossing.back = 1;
-		crossing.hop = gt_cost_local(channel, b, a);
-	}
+	else
+		crossing.hop = gt_cost_local(channel, a, b);
 	return crossing;
 }
 
@@ -295,7 +307,8 @@ int gt_cost_routes_find(const struct gt_cost_routes *routes, uint32_t channel,
 {
 	const struct gt_plan *plan = routes->plan;
 	const struct gt_plan_channel *c = &plan->channels[channel];
-	const uint32_t ends[2] = {from, to};
+	struct gt_cost_query query = {.ends = {from, to},
+				      .up = edge->tag == GT_TEMPLATE_UP};
 	uint32_t n = 1, found = 0;
 	struct gt_cost_route *made;
 	int rc = GT_OK;
@@ -311,9 +324,13 @@ int gt_cost_routes_find(const struct gt_cost_routes *routes, uint32_t channel,
 	edge->routes = made;
 	edge->kind = GT_COST_HOP_NVL;
 	for (uint32_t i = 0; i < n && from != to && !rc; i++) {
-		struct gt_cost_crossing crossing =
-			gt_cost_crossing_of(routes, c, i, ends);
+		struct gt_cost_crossing crossing;
 
+		query.root = i;
+		crossing =
+			c->templates
+				? gt_cost_template_crossing(routes, c, &query)
+				: gt_cost_crossing_of(routes, c, query.ends);
 		if (!crossing.hop)
 			continue;
 		found = 1;

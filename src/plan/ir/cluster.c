@@ -170,6 +170,31 @@ uint32_t gt_nodes_fan(const struct gt_plan_cluster *cluster)
 	return fan;
 }
 
+/* Hops to a rank from the one of its node that has no parent there, *top. */
+static uint32_t gt_template_local_depth(const int32_t *parents, uint32_t local,
+					uint32_t *top)
+{
+	uint32_t depth = 0;
+
+	for (*top = local; parents[*top] >= 0; depth++)
+		*top = (uint32_t)parents[*top];
+	return depth;
+}
+
+uint32_t gt_template_depth(const struct gt_plan_cluster *cluster,
+			   const struct gt_plan_channel *channel, uint32_t root,
+			   uint32_t place, uint32_t local)
+{
+	const struct gt_plan_template *tree = &channel->templates[root];
+	uint32_t depth = 0, top;
+
+	for (; place; place = gt_nodes_parent(cluster, place)) {
+		depth += gt_template_local_depth(tree->away, local, &top) + 1;
+		local = channel->hops[tree->net[top]].from;
+	}
+	return depth + gt_template_local_depth(tree->home, local, &top);
+}
+
 /* The digit below n that is the farthest from 0 in the tree. */
 static uint32_t gt_nodes_deepest(enum gt_spread spread, uint32_t n)
 {

@@ -140,6 +140,29 @@ uint32_t gt_nodes_children(const struct gt_plan_cluster *cluster,
 			   uint32_t place, uint32_t *children);
 uint32_t gt_nodes_fan(const struct gt_plan_cluster *cluster);
 
+/*
+ * How many hops a local rank of the node at a place is from the root of a
+ * template's block: 0 for the root itself.
+ */
+uint32_t gt_template_depth(const struct gt_plan_cluster *cluster,
+			   const struct gt_plan_channel *channel, uint32_t root,
+			   uint32_t place, uint32_t local);
+
+/*
+ * The order in which ranks take the blocks of templates.  Each passes on a
+ * block as many blocks later as the channel's lag says than who it has it from:
+ * then it mostly is there, and one block's way is not added to the next one's.
+ * So a block's turn comes at its number plus lag times the rank's depth, and of
+ * equals the one with the smaller number comes first.
+ */
+enum { GT_TEMPLATE_LAG_MAX = 7 };
+
+/*
+ * Tags of connections tell what goes down a template's trees from what comes up
+ * them, which takes their hops the other way round.
+ */
+enum { GT_TEMPLATE_DOWN, GT_TEMPLATE_UP };
+
 /* The number of nodes that a block passes at most on its way from place 0. */
 uint32_t gt_nodes_depth(const struct gt_plan_cluster *cluster);
 

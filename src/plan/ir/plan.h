@@ -151,6 +151,8 @@ struct gt_plan_channel {
 	 * ranks and in the direction away from the root
 	 */
 	struct gt_plan_template *templates;
+	/* template: for each hop from its root a block waits so many blocks */
+	uint32_t lag;
 };
 
 /*

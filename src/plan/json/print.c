@@ -77,6 +77,8 @@ static void print_graph(const struct gt_plan *plan,
 		break;
 	case GT_SHAPE_TEMPLATE:
 		gt_print_templates(plan, channel, json);
+		if (channel->lag)
+			gt_json_put_int(json, "lag", channel->lag);
 		break;
 	case GT_SHAPE_STEPS:
 		gt_json_put_int(json, "chunks", channel->nchunks);

@@ -250,8 +250,9 @@ static int gt_read_shape(struct gt_plan_reader *reader,
 					     "bw_gbs", "hops",  NULL};
 	static const char *const pathed[] = {"id",  "shape",  "paths", "share",
 					     "gbs", "bw_gbs", "hops",  NULL};
-	static const char *const repeated[] = {
-		"id", "shape", "trees", "share", "gbs", "bw_gbs", "hops", NULL};
+	static const char *const repeated[] = {"id",     "shape", "trees",
+					       "lag",    "share", "gbs",
+					       "bw_gbs", "hops",  NULL};
 	int shape = 0,
 	    rc = gt_read_word(object, "shape", gt_shape_find, &shape, err);
 

@@ -209,6 +209,19 @@ static int gt_read_template(struct gt_plan_reader *reader,
 	return GT_OK;
 }
 
+static int gt_read_lag(const struct gt_json *object,
+		       struct gt_plan_channel *channel, struct gt_err *err)
+{
+	struct gt_json at;
+	int64_t lag = 0;
+	int rc = GT_OK;
+
+	if (gt_json_get(object, "lag", &at))
+		rc = gt_json_int(&at, 0, GT_TEMPLATE_LAG_MAX, &lag, err);
+	channel->lag = (uint32_t)lag;
+	return rc;
+}
+
 int gt_read_templates(struct gt_plan_reader *reader,
 		      const struct gt_json *object,
 		      struct gt_plan_channel *channel, struct gt_err *err)
@@ -236,7 +249,7 @@ int gt_read_templates(struct gt_plan_reader *reader,
 		rc = gt_read_template(reader, &item, &channel->templates[i],
 				      err);
 	}
-	return rc;
+	return rc ? rc : gt_read_lag(object, channel, err);
 }
 
 static int gt_read_set(struct gt_plan_reader *reader, const struct gt_json *at,

@@ -4,15 +4,14 @@
  */
 #include "plan/lower/shape.h"
 
+#include <stdlib.h>
+
 #include "base/arena.h"
 #include "base/err.h"
 #include "plan/ir/cluster.h"
 #include "plan/lower/lower.h"
 #include "plan/ir/plan.h"
 #include "plan/lower/step.h"
-
-/* Tags tell the FIFOs of what goes down a tree from those of what comes up. */
-enum { GT_TAG_DOWN, GT_TAG_UP };
 
 enum { GT_TEMPLATE_MAX_CHILDREN = 254 };
 
@@ -24,6 +23,11 @@ struct gt_template_place {
 	uint32_t *children;
 };
 
+/* A block's turn (plan/ir/cluster.h), and its number in the pass downwards. */
+struct gt_template_turn {
+	uint64_t at, number;
+};
+
 struct gt_template_lowering {
 	const struct gt_plan *plan;
 	const struct gt_plan_channel *channel;
@@ -32,6 +36,7 @@ struct gt_template_lowering {
 	uint32_t max_conns;
 	struct gt_template_place part;
 	uint32_t *places;
+	struct gt_template_turn *turns; /* of all blocks, in order */
 	struct gt_operand *operands;
 };
 
@@ -137,15 +142,15 @@ static int gt_template_down(struct gt_template_lowering *l, int gathered)
 	if (part->parent < 0)
 		l->operands[n++] = gt_operand_chunk(
 			gathered ? GT_BUF_OUTPUT : GT_BUF_INPUT, part->block);
-	else if (!gt_template_conn(l, (uint32_t)part->parent, 0, GT_TAG_DOWN,
-				   &l->operands[n++]))
+	else if (!gt_template_conn(l, (uint32_t)part->parent, 0,
+				   GT_TEMPLATE_DOWN, &l->operands[n++]))
 		return 0;
 	if (part->parent >= 0 || !gathered) {
 		l->operands[n++] = gt_operand_chunk(GT_BUF_OUTPUT, part->block);
 		list.ndst++;
 	}
 	for (uint32_t i = 0; i < part->nchildren; i++)
-		if (!gt_template_conn(l, part->children[i], 1, GT_TAG_DOWN,
+		if (!gt_template_conn(l, part->children[i], 1, GT_TEMPLATE_DOWN,
 				      &l->operands[n++]))
 			return 0;
 	if (list.ndst)
@@ -167,37 +172,89 @@ static int gt_template_up(struct gt_template_lowering *l)
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < part->nchildren; i++)
-		if (!gt_template_conn(l, part->children[i], 0, GT_TAG_UP,
+		if (!gt_template_conn(l, part->children[i], 0, GT_TEMPLATE_UP,
 				      &l->operands[n++]))
 			return 0;
 	l->operands[n++] = gt_operand_chunk(GT_BUF_INPUT, part->block);
 	if (part->parent < 0) {
 		l->operands[n] = gt_operand_chunk(GT_BUF_OUTPUT, part->block);
 		list.flags = GT_STEP_FINAL;
-	} else if (!gt_template_conn(l, (uint32_t)part->parent, 1, GT_TAG_UP,
-				     &l->operands[n])) {
+	} else if (!gt_template_conn(l, (uint32_t)part->parent, 1,
+				     GT_TEMPLATE_UP, &l->operands[n])) {
 		return 0;
 	}
 	gt_step_add_list(l->program, &list);
 	return 1;
 }
 
+static int gt_template_turn_cmp(const void *a, const void *b)
+{
+	const struct gt_template_turn *left = a, *right = b;
+
+	if (left->at != right->at)
+		return left->at < right->at ? -1 : 1;
+	return (left->number > right->number) - (left->number < right->number);
+}
+
 /*
- * One pass over all blocks.  Blocks come in order of rank, so that who sends
- * the next one gets this one over one hop; upwards in the opposite order, where
- * the next root is one hop away from this one.  Each channel begins at another
- * block, so that at any time they keep different ports busy.
+ * The block that the channel begins at: each of the plan's templates begins at
+ * another one, so that at any time they keep different ports busy.
+ */
+static uint64_t gt_template_first(const struct gt_template_lowering *l)
+{
+	uint64_t before = 0, all = 0;
+
+	for (uint32_t c = 0; c < l->plan->nchannels; c++) {
+		const struct gt_plan_channel *channel = &l->plan->channels[c];
+
+		if (channel->shape != GT_SHAPE_TEMPLATE)
+			continue;
+		before += channel < l->channel;
+		all++;
+	}
+	return before * l->plan->nranks / all;
+}
+
+/*
+ * The blocks in this rank's order.  They come in order of rank, so that who
+ * sends the next one gets this one over one hop.
+ */
+static void gt_template_order(struct gt_template_lowering *l)
+{
+	const struct gt_plan_cluster *cluster = l->plan->cluster;
+	uint64_t n = l->plan->nranks, lag = l->channel->lag;
+	uint64_t first = gt_template_first(l);
+
+	for (uint64_t i = 0; i < n; i++) {
+		uint32_t block = (uint32_t)((first + i) % n);
+		uint32_t origin = block / cluster->nlocal;
+		uint32_t place = gt_nodes_place(cluster, origin, l->node);
+
+		l->turns[i] = (struct gt_template_turn){i, i};
+		if (lag)
+			l->turns[i].at +=
+				lag * gt_template_depth(cluster, l->channel,
+							block % cluster->nlocal,
+							place, l->local);
+	}
+	if (lag)
+		qsort(l->turns, n, sizeof(*l->turns), gt_template_turn_cmp);
+	for (uint64_t i = 0; i < n; i++)
+		l->turns[i].number = (first + l->turns[i].number) % n;
+}
+
+/*
+ * One pass over all blocks.  Upwards they come in the opposite order, in which
+ * the next root is one hop away from this one.
  */
 static int gt_template_pass(struct gt_template_lowering *l, int up,
 			    int gathered)
 {
 	uint64_t n = l->plan->nranks;
-	uint64_t first = (uint64_t)(l->channel - l->plan->channels) * n /
-			 l->plan->nchannels;
 
 	for (uint64_t i = 0; i < n; i++) {
-		gt_template_find(
-			l, (uint32_t)((first + (up ? n - 1 - i : i)) % n));
+		gt_template_find(l,
+				 (uint32_t)l->turns[up ? n - 1 - i : i].number);
 		if (!(up ? gt_template_up(l) : gt_template_down(l, gathered)))
 			return 0;
 	}
@@ -231,7 +288,8 @@ static int gt_template_room(struct gt_template_lowering *t,
 	t->part.children =
 		gt_arena_array(l->arena, fan, sizeof(*t->part.children));
 	t->operands = gt_arena_array(l->arena, fan + 3, sizeof(*t->operands));
-	if (!t->part.children || !t->operands)
+	t->turns = gt_arena_array(l->arena, l->plan->nranks, sizeof(*t->turns));
+	if (!t->part.children || !t->operands || !t->turns)
 		return gt_err_nomem(err);
 	return gt_lower_alloc(l, passes * l->plan->nranks * records,
 			      t->max_conns, err);
@@ -253,6 +311,7 @@ int gt_lower_template(const struct gt_lowering *l, struct gt_err *err)
 
 	if (rc)
 		return rc;
+	gt_template_order(&t);
 	if ((!up || gt_template_pass(&t, 1, 0)) &&
 	    (!down || gt_template_pass(&t, 0, up)))
 		return GT_OK;
