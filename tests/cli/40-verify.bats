@@ -106,3 +106,12 @@ assert not says["correct"] and "named twice" in says["fault"]' "$out"
 	[ "$status" -eq 2 ]
 	[[ $err == "gtopo verify: --coll 'sort' is not one of "* ]]
 }
+
+@test "the shares of every row are in proportion to what its channels carry" {
+	run_split gtopo search -q --nodes 2 -o two "$GTOPO_SRC/share/xml/dgx-h100.xml"
+	[ "$status" -eq 0 ]
+	sed '/"shape": "tree"/,/"share"/s/"share": "[^"]*"/"share": "1\/18"/' two >even
+	run_split gtopo verify even
+	[ "$status" -eq 1 ]
+	[[ $err == "gtopo verify: even: select[0].channels: shares of channels "*" are not in proportion to their gbs" ]]
+}

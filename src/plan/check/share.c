@@ -1,7 +1,7 @@
 /*
  * Shares and rates: the shares of the proof's row sum to 1, its channels' rates
- * are those shares of the value, and every block of a collective with blocks is
- * moved in full.
+ * are those shares of the value, other rows' shares are in proportion to rates,
+ * and every block of a collective with blocks is moved in full.
  */
 #include "plan/check/stages.h"
 
@@ -143,6 +143,49 @@ static int gt_check_main(const struct gt_plan *plan, struct gt_err *err)
 	return gt_check_proportions(plan, sums[1], err);
 }
 
+/*
+ * Are two channels' shares as their gbs?  Where products need more than 64 bits
+ * floats have to tell.
+ */
+static int gt_is_proportional(const struct gt_plan_channel *a,
+			      const struct gt_plan_channel *b)
+{
+	struct gt_rat left, right;
+	double x, y;
+
+	if (gt_rat_mul(a->share, b->gbs, &left) &&
+	    gt_rat_mul(b->share, a->gbs, &right))
+		return !gt_rat_cmp(left, right);
+	x = gt_rat_double(a->share) * gt_rat_double(b->gbs);
+	y = gt_rat_double(b->share) * gt_rat_double(a->gbs);
+	return x - y <= 1e-12 * y && y - x <= 1e-12 * y;
+}
+
+/*
+ * In every row channels are as wide as what they carry, or the widest would
+ * wait for the others.
+ */
+static int gt_check_row_proportions(const struct gt_plan *plan, uint32_t r,
+				    struct gt_err *err)
+{
+	const struct gt_plan_select *row = &plan->select[r];
+	const struct gt_plan_channel *first = gt_row_channel(plan, row, 0);
+
+	for (uint32_t i = 1; i < row->nchannels; i++) {
+		const struct gt_plan_channel *other =
+			gt_row_channel(plan, row, i);
+
+		if (gt_is_proportional(first, other))
+			continue;
+		return gt_plan_wrong(plan, gt_plan_at("select[%u].channels", r),
+				     err,
+				     "shares of channels %u and %u are not in "
+				     "proportion to their gbs",
+				     first->id, other->id);
+	}
+	return GT_OK;
+}
+
 int gt_check_shares(const struct gt_plan *plan, struct gt_err *err)
 {
 	int rc = gt_check_positive(plan, err);
@@ -155,5 +198,7 @@ int gt_check_shares(const struct gt_plan *plan, struct gt_err *err)
 	}
 	if (!rc)
 		rc = gt_check_main(plan, err);
+	for (uint32_t row = 0; row < plan->nselect && !rc; row++)
+		rc = gt_check_row_proportions(plan, row, err);
 	return rc ? rc : gt_check_roots(plan, err);
 }

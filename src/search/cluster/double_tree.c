@@ -14,6 +14,7 @@
 #include "search/cluster/quotient.h"
 #include "search/graph/graph.h"
 #include "search/lp/column_generation.h"
+#include "search/lp/fewer_columns.h"
 #include "search/lp/lp.h"
 #include "search/problem/fabric.h"
 #include "search/problem/link_rows.h"
@@ -466,6 +467,20 @@ static int generate_trees(struct gt_double_tree_search *s, struct gt_err *err)
 				      "its ports");
 }
 
+/* Do without trees that others make up for: each costs two channels. */
+static int leave_out(struct gt_double_tree_search *s, struct gt_err *err)
+{
+	double value = 0;
+	int rc;
+
+	for (uint32_t i = 0; i < s->trees->ntrees; i++)
+		value += gt_lp_values(s->lp)[i];
+	rc = gt_lp_fewer_columns(s->lp, value);
+	if (rc == GT_ESYS)
+		return gt_err_nomem(err);
+	return GT_OK;
+}
+
 /*
  * Shares as whole parts, and their sum; a share of less than half a part is 0.
  */
@@ -563,6 +578,8 @@ int gt_double_trees_find(const struct gt_quotient *q, enum gt_coll coll,
 	rc = search_init(&s, err);
 	if (!rc)
 		rc = generate_trees(&s, err);
+	if (!rc)
+		rc = leave_out(&s, err);
 	if (!rc)
 		rc = keep_shares(&s, err);
 	gt_lp_free(s.lp);

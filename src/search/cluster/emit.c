@@ -8,7 +8,7 @@
 #include "plan/ir/cluster.h"
 #include "plan/ir/plan.h"
 #include "search/cluster/alltoall_path.h"
-#include "search/cluster/block_trees.h"
+#include "search/cluster/block_templates.h"
 #include "search/cluster/double_tree.h"
 #include "search/cluster/emit_parts.h"
 #include "search/cluster/quotient.h"
@@ -97,7 +97,7 @@ static enum gt_algo algo_of(const struct gt_cluster_solution *solution)
 		return GT_ALGO_FLOW;
 	if (solution->double_trees)
 		return GT_ALGO_TREE;
-	return solution->block_trees ? GT_ALGO_HIER : GT_ALGO_RING;
+	return solution->templates ? GT_ALGO_HIER : GT_ALGO_RING;
 }
 
 static void emit_channels(struct gt_cluster_emitter *e, enum gt_algo algo)
@@ -143,13 +143,15 @@ static void emit_all(struct gt_cluster_emitter *e)
 		emit_channels(e, algo);
 	if (!e->b.failed)
 		gt_plan_builder_select(&e->b, algo, workers);
+	if (!e->b.failed && algo == GT_ALGO_HIER)
+		gt_cluster_emit_lag(e);
 	if (!e->b.failed)
 		emit_proof(e, algo);
 }
 
 /*
  * What templates reach as the size of the result over the time: every rank's
- * block at the rate of the block trees, and an all-reduce has each twice.
+ * block at the rate of the templates, and an all-reduce has each twice.
  */
 static int template_value(const struct gt_cluster_solution *solution,
 			  struct gt_rat *value)
@@ -158,8 +160,7 @@ static int template_value(const struct gt_cluster_solution *solution,
 	int64_t n = (int64_t)q->fabric->nranks * q->cluster.nnodes;
 	int64_t times = solution->request->coll == GT_COLL_ALLREDUCE ? 2 : 1;
 
-	return gt_block_trees_rate(q, solution->block_trees, value) &&
-	       gt_rat_mul(*value, GT_RAT(n, 1), value) &&
+	return gt_rat_mul(solution->templates->rate, GT_RAT(n, 1), value) &&
 	       gt_rat_div(*value, GT_RAT(times, 1), value);
 }
 
@@ -167,7 +168,7 @@ static int template_value(const struct gt_cluster_solution *solution,
 static int find_value(const struct gt_cluster_solution *solution,
 		      struct gt_rat *value)
 {
-	if (solution->block_trees)
+	if (solution->templates)
 		return template_value(solution, value);
 	if (solution->a2a)
 		*value = solution->a2a->rate;

@@ -7,7 +7,7 @@
 #define GT_SEARCH_CLUSTER_EMIT_H
 
 struct gt_alltoall;
-struct gt_block_trees;
+struct gt_block_templates;
 struct gt_cluster_request;
 struct gt_cluster_ring_fabric;
 struct gt_double_trees;
@@ -18,14 +18,14 @@ struct gt_quotient;
 struct gt_quotient_bound;
 
 /*
- * One of block_trees, double_trees, rings and a2a is set, and its channels are
+ * One of templates, double_trees, rings and a2a is set, and its channels are
  * the plan's.  A bound by cuts goes with all but a2a, which has its own.
  */
 struct gt_cluster_solution {
 	const struct gt_cluster_request *request;
 	const struct gt_quotient *quotient;
 	const struct gt_quotient_bound *bound;
-	const struct gt_block_trees *block_trees;
+	const struct gt_block_templates *templates;
 	const struct gt_double_trees *double_trees;
 	const struct gt_proposal *rings;
 	const struct gt_cluster_ring_fabric *ring_fabric; /* of rings */

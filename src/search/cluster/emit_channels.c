@@ -8,10 +8,12 @@
 
 #include <string.h>
 
-#include "base/arena.h"
+#include "base/err.h"
+#include "plan/check/cluster.h"
 #include "plan/ir/cluster.h"
 #include "plan/ir/plan.h"
 #include "search/cluster/alltoall_path.h"
+#include "search/cluster/block_templates.h"
 #include "search/cluster/block_trees.h"
 #include "search/cluster/double_tree.h"
 #include "search/cluster/quotient.h"
@@ -21,6 +23,15 @@
 
 /* An all-to-all has many FIFOs, so its slices are small. */
 enum { GT_CLUSTER_ALLTOALL_SLICE_BYTES = 131072 };
+
+/*
+ * Blocks that a rank may be behind those who send to it: about what the network
+ * takes for a hop, over what a worker takes for a slice.
+ */
+enum { GT_CLUSTER_LAG = 4 };
+
+/* Slices that may be looked at to check it. */
+#define GT_CLUSTER_LAG_WORK UINT64_C(8000000)
 
 /* ---- hops -------------------------------------------------------------- */
 
@@ -73,25 +84,14 @@ static uint32_t find_hop(struct gt_cluster_emitter *e,
 
 /* ---- templates --------------------------------------------------------- */
 
-/* A tree with the part of its weight that one root's blocks take. */
-struct gt_tree_piece {
-	uint32_t tree;
-	int64_t weight;
-};
-
-/* What is left to hand out of one root's home trees and away trees. */
-struct gt_tree_pieces {
-	uint32_t nhome, naway;
-	struct gt_tree_piece *home, *away;
-};
-
 static void emit_template(struct gt_cluster_emitter *e,
-			  const struct gt_tree_pieces *pieces, uint32_t root,
-			  struct gt_plan_channel *channel)
+			  const struct gt_block_template *template,
+			  uint32_t root, struct gt_plan_channel *channel)
 {
-	const struct gt_block_tree *trees = e->solution->block_trees->trees;
-	const struct gt_block_tree *home = &trees[pieces->home->tree];
-	const struct gt_block_tree *away = &trees[pieces->away->tree];
+	const struct gt_block_tree *trees =
+		e->solution->templates->trees->trees;
+	const struct gt_block_tree *home = &trees[template->home[root]];
+	const struct gt_block_tree *away = &trees[template->away[root]];
 	struct gt_plan_template *out = &channel->templates[root];
 	uint32_t n = e->solution->quotient->fabric->nranks;
 
@@ -114,35 +114,9 @@ static void emit_template(struct gt_cluster_emitter *e,
 	}
 }
 
-/* The next channel is as wide as the narrowest piece of any root; 0: none. */
-static int64_t next_width(const struct gt_tree_pieces *pieces, uint32_t n)
-{
-	int64_t width = INT64_MAX;
-
-	for (uint32_t i = 0; i < n; i++) {
-		const struct gt_tree_pieces *p = &pieces[i];
-
-		if (!p->nhome || !p->naway)
-			return 0;
-		if (p->home->weight < width)
-			width = p->home->weight;
-		if (p->away->weight < width)
-			width = p->away->weight;
-	}
-	return width;
-}
-
-static void take_width(struct gt_tree_piece **piece, uint32_t *n, int64_t width)
-{
-	(*piece)->weight -= width;
-	if ((*piece)->weight)
-		return;
-	(*piece)++;
-	(*n)--;
-}
-
-static void emit_template_channel(struct gt_cluster_emitter *e,
-				  struct gt_tree_pieces *pieces, int64_t width)
+/* One of the channels that a template is divided into. */
+static void emit_template_part(struct gt_cluster_emitter *e,
+			       const struct gt_block_template *template)
 {
 	struct gt_plan_channel *channel =
 		gt_plan_builder_channel(&e->b, GT_SHAPE_TEMPLATE);
@@ -152,109 +126,53 @@ static void emit_template_channel(struct gt_cluster_emitter *e,
 					      sizeof(*channel->hops));
 	channel->templates =
 		gt_plan_builder_array(&e->b, n, sizeof(*channel->templates));
-	if (!gt_rat_make(width, e->solution->block_trees->denominator,
+	if (!gt_rat_make(template->weight, e->solution->templates->denominator,
 			 &channel->share) ||
+	    !gt_rat_div(channel->share, GT_RAT(template->parts, 1),
+			&channel->share) ||
 	    !gt_rat_mul(channel->share, e->value, &channel->gbs))
 		e->b.failed = 1;
-	for (uint32_t i = 0; i < n && !e->b.failed; i++) {
-		emit_template(e, &pieces[i], i, channel);
-		take_width(&pieces[i].home, &pieces[i].nhome, width);
-		take_width(&pieces[i].away, &pieces[i].naway, width);
-	}
-}
-
-/*
- * Which root's blocks use which away trees is free as long as all of both are
- * used up: first those that arrive at the root's own place, then any.  left[]
- * is what the trees have to give.
- */
-static void hand_out_away(const struct gt_block_trees *trees, uint32_t n,
-			  int64_t *left, struct gt_tree_pieces *pieces)
-{
-	for (uint32_t k = 0; k < 2 * n; k++) {
-		uint32_t root = k % n;
-		struct gt_tree_pieces *p = &pieces[root];
-		int64_t lacks = trees->denominator;
-
-		for (uint32_t i = 0; i < p->naway; i++)
-			lacks -= p->away[i].weight;
-		for (uint32_t t = 0; t < trees->ntrees && lacks; t++) {
-			int64_t take = left[t] < lacks ? left[t] : lacks;
-
-			if (!take ||
-			    (k < n && trees->trees[t].parent[root] >= 0))
-				continue;
-			left[t] -= take;
-			lacks -= take;
-			p->away[p->naway++] = (struct gt_tree_piece){t, take};
-		}
-	}
-}
-
-/*
- * Room for every tree at home, and away for what each of two passes hands out.
- */
-static struct gt_tree_pieces *new_pieces(struct gt_plan_builder *b,
-					 struct gt_arena *scratch, uint32_t n,
-					 uint32_t ntrees)
-{
-	struct gt_tree_pieces *pieces =
-		gt_arena_array(scratch, n, sizeof(*pieces));
-
-	b->failed |= !pieces;
-	for (uint32_t i = 0; i < n && !b->failed; i++) {
-		struct gt_tree_pieces *p = &pieces[i];
-
-		p->home = gt_arena_array(scratch, ntrees, sizeof(*p->home));
-		p->away = gt_arena_array(scratch, 2 * (size_t)ntrees,
-					 sizeof(*p->away));
-		b->failed |= !p->home || !p->away;
-	}
-	return pieces;
-}
-
-/* The trees of all roots as pieces; an away tree is there for all n roots. */
-static struct gt_tree_pieces *cut_trees(struct gt_cluster_emitter *e,
-					struct gt_arena *scratch)
-{
-	const struct gt_block_trees *trees = e->solution->block_trees;
-	uint32_t n = e->solution->quotient->fabric->nranks;
-	int64_t *left = gt_arena_array(scratch, trees->ntrees, sizeof(*left));
-	struct gt_tree_pieces *pieces =
-		new_pieces(&e->b, scratch, n, trees->ntrees);
-
-	e->b.failed |= !left;
-	for (uint32_t t = 0; t < trees->ntrees && !e->b.failed; t++) {
-		const struct gt_block_tree *tree = &trees->trees[t];
-		struct gt_tree_pieces *p = &pieces[tree->root % n];
-
-		if (tree->root == n)
-			left[t] = tree->weight * n;
-		else if (tree->weight)
-			p->home[p->nhome++] =
-				(struct gt_tree_piece){t, tree->weight};
-	}
-	if (!e->b.failed)
-		hand_out_away(trees, n, left, pieces);
-	return pieces;
+	for (uint32_t i = 0; i < n && !e->b.failed; i++)
+		emit_template(e, template, i, channel);
 }
 
 void gt_cluster_emit_templates(struct gt_cluster_emitter *e)
 {
-	uint32_t n = e->solution->quotient->fabric->nranks, max = 1;
-	struct gt_arena *scratch = gt_arena_new();
-	struct gt_tree_pieces *pieces = NULL;
-	int64_t width;
+	const struct gt_block_templates *templates = e->solution->templates;
+	uint32_t n = 0;
 
-	e->b.failed |= !scratch;
-	if (!e->b.failed)
-		pieces = cut_trees(e, scratch);
-	for (uint32_t i = 0; i < n && !e->b.failed; i++)
-		max += pieces[i].nhome + pieces[i].naway;
-	gt_plan_builder_channels(&e->b, max);
-	while (!e->b.failed && (width = next_width(pieces, n)))
-		emit_template_channel(e, pieces, width);
-	gt_arena_free(scratch);
+	for (uint32_t t = 0; t < templates->n; t++)
+		n += templates->list[t].parts;
+	gt_plan_builder_channels(&e->b, n);
+	for (uint32_t t = 0; t < templates->n; t++)
+		for (uint32_t k = 0;
+		     k < templates->list[t].parts && !e->b.failed; k++)
+			emit_template_part(e, &templates->list[t]);
+}
+
+/*
+ * The most that ranks may lag so that slots suffice: with that their ways are
+ * hidden best.  Where to check it takes too long they do not lag at all.
+ */
+void gt_cluster_emit_lag(struct gt_cluster_emitter *e)
+{
+	const struct gt_block_templates *templates = e->solution->templates;
+	struct gt_plan *plan = e->b.plan;
+	struct gt_err why;
+	int rc;
+
+	if ((uint64_t)plan->nranks * plan->cluster->nlocal * templates->n >
+	    GT_CLUSTER_LAG_WORK)
+		return;
+	for (uint32_t c = 0; c < plan->nchannels && !e->b.failed; c++) {
+		plan->channels[c].lag = GT_CLUSTER_LAG + 1;
+		do {
+			plan->channels[c].lag--;
+			gt_err_init(&why);
+			rc = gt_check_template_order(plan, c, &why);
+		} while (rc == GT_ENO);
+		e->b.failed |= rc < 0;
+	}
 }
 
 /* ---- double trees ------------------------------------------------------ */

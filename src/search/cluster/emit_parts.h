@@ -17,6 +17,7 @@ struct gt_cluster_emitter {
 
 /* emit_channels.c: the channels of what was found. */
 void gt_cluster_emit_templates(struct gt_cluster_emitter *e);
+void gt_cluster_emit_lag(struct gt_cluster_emitter *e);
 void gt_cluster_emit_double_trees(struct gt_cluster_emitter *e);
 void gt_cluster_emit_rings(struct gt_cluster_emitter *e);
 void gt_cluster_emit_alltoall(struct gt_cluster_emitter *e);

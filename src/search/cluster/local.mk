@@ -10,6 +10,8 @@ gtopo_core_sources += \
 	%D%/alltoall_master.h \
 	%D%/alltoall_path.c \
 	%D%/alltoall_path.h \
+	%D%/block_templates.c \
+	%D%/block_templates.h \
 	%D%/block_tree.c \
 	%D%/block_tree.h \
 	%D%/block_trees.c \
@@ -31,6 +33,8 @@ gtopo_core_sources += \
 	%D%/quotient_graph.h \
 	%D%/quotient_rows.c \
 	%D%/quotient_rows.h \
+	%D%/regular_template.c \
+	%D%/regular_template.h \
 	%D%/request.h \
 	%D%/ring.c \
 	%D%/ring.h \

@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "plan/ir/plan.h"
 #include "search/cluster/alltoall.h"
+#include "search/cluster/block_templates.h"
 #include "search/cluster/block_trees.h"
 #include "search/cluster/cut_bound.h"
 #include "search/cluster/double_tree.h"
@@ -62,8 +63,9 @@ static int search_templates(const struct gt_cluster_request *request,
 			    struct gt_err *err)
 {
 	struct gt_block_trees block_trees;
+	struct gt_block_templates templates;
 	struct gt_cluster_solution found = {.request = request,
-					    .block_trees = &block_trees};
+					    .templates = &templates};
 	struct gt_quotient *q = NULL;
 	int rc = gt_quotient_new(request, arena, &q, err);
 
@@ -71,6 +73,9 @@ static int search_templates(const struct gt_cluster_request *request,
 	if (!rc)
 		rc = gt_block_trees_solve(q, request->coll, arena, &block_trees,
 					  err);
+	if (!rc)
+		rc = gt_block_templates_find(q, &block_trees, arena, &templates,
+					     err);
 	return rc ? rc : bound_and_emit(&found, 1, arena, plan, err);
 }
 

@@ -14,10 +14,15 @@
 #include "search/emit/merge.h"
 
 enum {
-	/* The smallest and largest size, as powers of two. */
+	/*
+	 * The smallest and largest size, as powers of two.  In a cluster each
+	 * rank's part of a message is smaller, so that only larger ones reach
+	 * a plan's bandwidth.
+	 */
 	GT_BY_SIZE_FIRST = 3,
 	GT_BY_SIZE_LAST = 33,
-	GT_BY_SIZE_SIZES = GT_BY_SIZE_LAST - GT_BY_SIZE_FIRST + 1,
+	GT_BY_SIZE_LAST_CLUSTER = 38,
+	GT_BY_SIZE_SIZES = GT_BY_SIZE_LAST_CLUSTER - GT_BY_SIZE_FIRST + 1,
 	/* With more ranks the largest bandwidth has to do for all sizes, but
 	   in clusters, which are priced by few of their nodes. */
 	GT_BY_SIZE_MAX_RANKS = 64,
@@ -30,7 +35,8 @@ enum {
 	GT_BY_SIZE_ROWS = GT_BY_SIZE_MAX_PLANS + GT_BY_SIZE_USES,
 	/* Once the last row is best at so many sizes in turn, it stays so. */
 	GT_BY_SIZE_SETTLED = 6,
-	/* Of clusters only every so many-th size is priced: it takes longer. */
+	/* Of clusters only every so many-th size is priced, the last among
+	   them: it takes longer. */
 	GT_BY_SIZE_STEP = 5,
 };
 
@@ -42,9 +48,13 @@ enum {
  */
 #define GT_BY_SIZE_NEAR 0.96
 
-/* The candidates; the one with the largest bandwidth is the last row. */
+/*
+ * The candidates; the last row is the one with the largest bandwidth that
+ * programs come near to at the largest size.
+ */
 struct gt_by_size {
 	struct gt_plan *plan;
+	uint32_t nsizes;
 	uint32_t nrows;
 	struct gt_plan_select rows[GT_BY_SIZE_ROWS];
 	uint32_t chosen[GT_BY_SIZE_SIZES]; /* the row at each size */
@@ -57,7 +67,8 @@ static double gt_by_size_algbw(const struct gt_plan *plan)
 	       gt_rat_double(gt_plan_algbw_factor(plan));
 }
 
-static uint32_t gt_by_size_best(struct gt_plan *const *plans, uint32_t n)
+/* The plan with the largest bandwidth. */
+static uint32_t gt_by_size_widest(struct gt_plan *const *plans, uint32_t n)
 {
 	uint32_t best = 0;
 
@@ -66,6 +77,62 @@ static uint32_t gt_by_size_best(struct gt_plan *const *plans, uint32_t n)
 		    gt_by_size_algbw(plans[best]) * (1 + 1e-9))
 			best = i;
 	return best;
+}
+
+/* What the largest size takes at least, at a plan's bandwidth. */
+static double gt_by_size_least_us(const struct gt_plan *plan)
+{
+	return (double)(UINT64_C(1) << GT_BY_SIZE_LAST_CLUSTER) / 1e3 /
+	       gt_by_size_algbw(plan);
+}
+
+/* The time of a plan's last row at the largest size. */
+static int gt_by_size_last_us(const struct gt_plan *plan, double *time_us,
+			      struct gt_err *err)
+{
+	struct gt_cost_model *model;
+	struct gt_cost cost = {.time_us = HUGE_VAL};
+	int rc = gt_cost_new(plan, plan->coll, &model, err);
+
+	if (rc)
+		return rc;
+	rc = gt_cost_set_fast(model, err);
+	if (!rc)
+		rc = gt_cost_price(model,
+				   UINT64_C(1) << GT_BY_SIZE_LAST_CLUSTER,
+				   &cost, err);
+	gt_cost_free(model);
+	*time_us = cost.time_us;
+	return rc;
+}
+
+/*
+ * The plan whose row is the last one, which the proof is about.  In a cluster a
+ * pass over the blocks of all ranks may take so long that the one with the
+ * largest bandwidth stays behind others at any size; then it is none of use.
+ */
+static int gt_by_size_best(struct gt_plan *const *plans, uint32_t n,
+			   uint32_t *best, struct gt_err *err)
+{
+	double time_us[GT_BY_SIZE_MAX_PLANS] = {0};
+	int rc = GT_OK;
+
+	*best = gt_by_size_widest(plans, n);
+	if (!plans[*best]->cluster || n > GT_BY_SIZE_MAX_PLANS)
+		return GT_OK;
+	for (uint32_t i = 0; i < n && !rc; i++) {
+		time_us[i] = gt_by_size_least_us(plans[i]);
+		if (i == *best)
+			rc = gt_by_size_last_us(plans[i], &time_us[i], err);
+	}
+	if (rc || gt_envelope_choose(time_us, n, *best, n) == *best)
+		return rc;
+	for (uint32_t i = 0; i < n && !rc; i++)
+		if (i != *best)
+			rc = gt_by_size_last_us(plans[i], &time_us[i], err);
+	if (!rc)
+		*best = gt_envelope_choose(time_us, n, *best, n);
+	return rc;
 }
 
 /* Append the row of a plan whose channels are merged, with their new places. */
@@ -224,8 +291,33 @@ static int gt_by_size_nth(struct gt_by_size *a, struct gt_cost_model *model,
 }
 
 /*
+ * Fill in the sizes between two that were priced: where they choose
+ * differently, find by halves where the one hands over to the other.
+ */
+static int gt_by_size_between(struct gt_by_size *a, struct gt_cost_model *model,
+			      uint32_t low, uint32_t high, struct gt_err *err)
+{
+	uint32_t before = a->chosen[low], after = a->chosen[high], mid;
+	int rc = GT_OK;
+
+	while (low + 1 < high && before != after && !rc) {
+		mid = (low + high) / 2;
+		rc = gt_by_size_nth(a, model, mid, before, after, err);
+		if (a->chosen[mid] == before)
+			for (; low < mid; low++)
+				a->chosen[low + 1] = before;
+		else
+			for (; high > mid; high--)
+				a->chosen[high - 1] = after;
+	}
+	for (; low + 1 < high; low++)
+		a->chosen[low + 1] = before;
+	return rc;
+}
+
+/*
  * Find the row that is quickest at each size: every step-th size is priced, and
- * each size between two of these that choose differently.
+ * some between two of these that choose differently.
  */
 static int gt_by_size_price(struct gt_by_size *a, struct gt_cost_model *model,
 			    struct gt_err *err)
@@ -234,21 +326,14 @@ static int gt_by_size_price(struct gt_by_size *a, struct gt_cost_model *model,
 	uint32_t step = a->plan->cluster ? GT_BY_SIZE_STEP : 1;
 	int rc = GT_OK;
 
-	for (uint32_t s = 0; s < GT_BY_SIZE_SIZES && !rc; s += step) {
-		uint32_t first = s < step ? s : s - step + 1;
-
+	for (uint32_t s = 0; s < a->nsizes && !rc; s += step) {
 		if (settled >= GT_BY_SIZE_SETTLED)
 			a->chosen[s] = last;
 		else
 			rc = gt_by_size_nth(a, model, s, before, GT_BY_SIZE_ALL,
 					    err);
-		for (uint32_t k = first; k < s && !rc; k++)
-			if (a->chosen[s] == before)
-				a->chosen[k] = before;
-			else
-				rc = gt_by_size_nth(a, model, k,
-						    a->chosen[k - 1],
-						    a->chosen[s], err);
+		if (!rc && s >= step)
+			rc = gt_by_size_between(a, model, s - step, s, err);
 		before = a->chosen[s];
 		settled = before == last ? settled + step : 0;
 	}
@@ -264,14 +349,13 @@ static int gt_by_size_select(struct gt_by_size *a, struct gt_err *err)
 
 	if (!select)
 		return gt_err_nomem(err);
-	a->chosen[GT_BY_SIZE_SIZES - 1] = a->nrows - 1;
-	for (uint32_t s = 0; s < GT_BY_SIZE_SIZES; s++) {
-		if (s + 1 < GT_BY_SIZE_SIZES &&
-		    a->chosen[s + 1] == a->chosen[s])
+	a->chosen[a->nsizes - 1] = a->nrows - 1;
+	for (uint32_t s = 0; s < a->nsizes; s++) {
+		if (s + 1 < a->nsizes && a->chosen[s + 1] == a->chosen[s])
 			continue;
 		select[n] = a->rows[a->chosen[s]];
 		select[n++].max_bytes =
-			s + 1 < GT_BY_SIZE_SIZES
+			s + 1 < a->nsizes
 				? UINT64_C(1) << (s + GT_BY_SIZE_FIRST)
 				: UINT64_MAX;
 	}
@@ -328,10 +412,14 @@ int gt_by_size_choose(struct gt_plan **plans, uint32_t n, uint32_t *best,
 {
 	struct gt_by_size a = {.nrows = 0};
 	struct gt_plan_select main;
-	int rc;
+	int rc = gt_by_size_best(plans, n, best, err);
 
-	*best = gt_by_size_best(plans, n);
+	if (rc)
+		return rc;
 	a.plan = plans[*best];
+	a.nsizes =
+		(a.plan->cluster ? GT_BY_SIZE_LAST_CLUSTER : GT_BY_SIZE_LAST) -
+		GT_BY_SIZE_FIRST + 1;
 	main = *gt_plan_main_row(a.plan);
 	if (a.plan->nranks < 2 ||
 	    (a.plan->nranks > GT_BY_SIZE_MAX_RANKS && !a.plan->cluster))

@@ -9,6 +9,8 @@ gtopo_core_sources += \
 	%D%/diving.h \
 	%D%/exact_basis.c \
 	%D%/exact_basis.h \
+	%D%/fewer_columns.c \
+	%D%/fewer_columns.h \
 	%D%/lp.c \
 	%D%/lp.h
 
