@@ -408,7 +408,10 @@ static int rate_of(const struct gt_template_search *s, int64_t denominator,
 	return found;
 }
 
-/* The exact shares of the templates that are left; GT_ENO: they reach less. */
+/*
+ * The exact shares of the templates that are left, and what they reach; GT_ENO
+ * when that is less.
+ */
 static int solve_exactly(struct gt_template_search *s, int64_t *denominator)
 {
 	const struct gt_basis_program program = {
@@ -477,6 +480,33 @@ static void divide(struct gt_block_templates *templates, uint32_t channels)
 	}
 }
 
+/*
+ * Do the parts' shares, rates and the sums of both fit 64 bits?  Rates are
+ * halved for an all-reduce.
+ */
+static int parts_fit(const struct gt_template_search *s,
+		     const struct gt_block_templates *templates)
+{
+	struct gt_rat share, gbs, shares = GT_RAT(0, 1), sum = GT_RAT(0, 1);
+	int64_t ranks = (int64_t)s->quotient->cluster.nnodes *
+			s->quotient->fabric->nranks;
+
+	for (uint32_t t = 0; t < templates->n; t++) {
+		const struct gt_block_template *at = &templates->list[t];
+
+		if (!gt_rat_make(at->weight, templates->denominator, &share) ||
+		    !gt_rat_div(share, GT_RAT(2 * at->parts, 1), &share) ||
+		    !gt_rat_mul(templates->rate, GT_RAT(ranks, 1), &gbs) ||
+		    !gt_rat_mul(share, gbs, &gbs))
+			return 0;
+		for (uint32_t k = 0; k < at->parts; k++)
+			if (!gt_rat_add(shares, share, &shares) ||
+			    !gt_rat_add(sum, gbs, &sum))
+				return 0;
+	}
+	return 1;
+}
+
 static uint32_t count_channels(const struct gt_template_search *s)
 {
 	if (s->ncut > GT_TEMPLATE_CHANNELS)
@@ -534,10 +564,17 @@ int gt_block_templates_find(const struct gt_quotient *q,
 			s.list[t].weight = t < s.ncut ? cut[t] : 0;
 		templates->denominator = trees->denominator;
 	}
+	templates->rate = s.rate;
 	if (rc != GT_ESYS)
 		rc = take_used(&s, templates);
 	if (rc)
 		return gt_err_nomem(err);
 	divide(templates, count_channels(&s));
+	for (uint32_t t = 0; t < templates->n && !parts_fit(&s, templates); t++)
+		templates->list[t].parts = 1;
+	if (!parts_fit(&s, templates))
+		return gt_err_set(err, GT_ENO, NULL,
+				  "the shares of templates need more than 64 "
+				  "bits");
 	return GT_OK;
 }

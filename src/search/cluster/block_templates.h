@@ -39,7 +39,8 @@ struct gt_block_templates {
 
 /*
  * The templates of solved trees, to which some may be added.  Memory is the
- * arena's.  GT_EINPUT when the rate needs more than 64 bits.
+ * arena's.  GT_EINPUT when the rate needs more than 64 bits, GT_ENO when shares
+ * do.
  */
 int gt_block_templates_find(const struct gt_quotient *q,
 			    struct gt_block_trees *trees,

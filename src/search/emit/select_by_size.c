@@ -340,6 +340,35 @@ static int gt_by_size_price(struct gt_by_size *a, struct gt_cost_model *model,
 	return rc;
 }
 
+/*
+ * Prices that are only compared are less exact, so look once more at where rows
+ * meet: the one before goes on as long as the next one would be slower.
+ */
+static int gt_by_size_meet(struct gt_by_size *a, struct gt_err *err)
+{
+	struct gt_cost_model *model;
+	struct gt_cost cost[2];
+	int rc = gt_cost_new(a->plan, a->plan->coll, &model, err);
+
+	if (rc)
+		return rc;
+	for (uint32_t s = 0; s + 2 < a->nsizes && !rc; s++) {
+		const uint32_t rows[2] = {a->chosen[s], a->chosen[s + 1]};
+
+		if (rows[0] == rows[1])
+			continue;
+		for (int i = 0; i < 2 && !rc; i++)
+			rc = gt_cost_price_row(
+				model, rows[i],
+				UINT64_C(1) << (s + 1 + GT_BY_SIZE_FIRST),
+				&cost[i], err);
+		if (!rc && cost[1].time_us * GT_BY_SIZE_NEAR > cost[0].time_us)
+			a->chosen[s + 1] = a->chosen[s];
+	}
+	gt_cost_free(model);
+	return rc;
+}
+
 /* Each run of sizes with the same choice becomes a row. */
 static int gt_by_size_select(struct gt_by_size *a, struct gt_err *err)
 {
@@ -400,6 +429,8 @@ static int gt_by_size_run(struct gt_by_size *a, struct gt_err *err)
 	if (!rc)
 		rc = gt_by_size_price(a, model, err);
 	gt_cost_free(model);
+	if (!rc && a->plan->cluster)
+		rc = gt_by_size_meet(a, err);
 	if (!rc)
 		rc = gt_by_size_select(a, err);
 	if (!rc)
