@@ -132,6 +132,7 @@ static int cmd_verify(const struct gt_cmd_args *args, struct gt_err *err)
 	gt_verify_note(args, plan);
 	verdict.plan = plan;
 	verdict.topology = opts->topology;
+	verdict.nrows = 0;
 	rc = gt_verify_colls(opts->coll, plan, &verdict.colls, err);
 	if (!rc)
 		rc = gt_plan_check_report(plan, &verdict.report, err);
@@ -140,6 +141,8 @@ static int cmd_verify(const struct gt_cmd_args *args, struct gt_err *err)
 			rc = gt_simulate(plan, (enum gt_coll)coll, err);
 	if (!rc && opts->topology)
 		rc = gt_verify_topology(plan, opts->topology, err);
+	if (!rc)
+		rc = gt_verdict_rows(&verdict, err);
 	if (!rc)
 		gt_verify_warn(args, plan);
 	if (!rc || rc == GT_ENO)

@@ -108,10 +108,27 @@ assert not says["correct"] and "named twice" in says["fault"]' "$out"
 }
 
 @test "the shares of every row are in proportion to what its channels carry" {
+	cd "$BATS_TEST_TMPDIR"
 	run_split gtopo search -q --nodes 2 -o two "$GTOPO_SRC/share/xml/dgx-h100.xml"
 	[ "$status" -eq 0 ]
 	sed '/"shape": "tree"/,/"share"/s/"share": "[^"]*"/"share": "1\/18"/' two >even
 	run_split gtopo verify even
 	[ "$status" -eq 1 ]
 	[[ $err == "gtopo verify: even: select[0].channels: shares of channels "*" are not in proportion to their gbs" ]]
+}
+
+@test "verify says which sizes take the proven row, and how far the others are" {
+	command -v python3 >/dev/null || skip "no python3"
+	cd "$BATS_TEST_TMPDIR"
+	gtopo search -q --nodes 2 -o two "$GTOPO_SRC/share/xml/dgx-h100.xml"
+	run_split gtopo verify two
+	[ "$status" -eq 0 ]
+	[[ $out == *"rows      tree up to "*" bytes: "*" GB/s busbw there, "*"% of the bound, predicted"* ]]
+	[[ $out == *"          hier for larger ones: the row that value and bound are about"* ]]
+	gtopo verify --json two | python3 -c '
+import json, sys
+rows = json.load(sys.stdin)["rows"]
+assert [row["algo"] for row in rows] == ["tree", "hier"]
+assert [row["proof"] for row in rows] == [False, True]
+assert 0.5 < rows[0]["of_bound"] < 1 and rows[1]["max_bytes"] is None'
 }

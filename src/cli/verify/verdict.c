@@ -106,6 +106,7 @@ void gt_verdict_text(const struct gt_verdict *verdict, struct gt_buf *out)
 		      plan->nranks, gt_plural(plan->nranks), plan->nchannels,
 		      gt_plural(plan->nchannels));
 	gt_verdict_proof(verdict, out);
+	gt_verdict_rows_text(verdict, out);
 	gt_buf_printf(out, "fifo      %" PRIu32 " slots of %" PRIu32 " bytes\n",
 		      plan->fifo_slots, plan->fifo_slice_bytes);
 	if (verdict->topology)
@@ -193,6 +194,7 @@ void gt_verdict_json(const struct gt_verdict *verdict, const struct gt_err *err,
 			gt_json_put_text(&json, "topology", verdict->topology);
 		if (plan->has_proof)
 			put_proof(&json, verdict);
+		gt_verdict_rows_json(verdict, &json);
 	}
 	gt_json_end(&json);
 	gt_buf_puts(out, "\n");

@@ -11,12 +11,30 @@
 struct gt_buf;
 struct gt_err;
 
+struct gt_json_writer;
+
+/* A row of the plan's collective; of the last one no prediction is told. */
+enum { GT_VERDICT_ROWS = 256 };
+struct gt_verdict_row {
+	const struct gt_plan_select *select;
+	double busbw_gbs; /* predicted for its largest message */
+	double of_bound;  /* as a part of what nothing exceeds */
+};
+
 struct gt_verdict {
 	const struct gt_plan *plan;
 	unsigned colls;       /* bit set */
 	const char *topology; /* that has all this, or NULL */
 	struct gt_plan_report report;
+	uint32_t nrows; /* 0 where there is but one */
+	struct gt_verdict_row rows[GT_VERDICT_ROWS];
 };
+
+/* rows.c: fill in the rows of a plan that is right, and append them. */
+int gt_verdict_rows(struct gt_verdict *verdict, struct gt_err *err);
+void gt_verdict_rows_text(const struct gt_verdict *verdict, struct gt_buf *out);
+void gt_verdict_rows_json(const struct gt_verdict *verdict,
+			  struct gt_json_writer *json);
 
 /* Append a right plan's verdict. */
 void gt_verdict_text(const struct gt_verdict *verdict, struct gt_buf *out);
