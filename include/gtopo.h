@@ -146,7 +146,9 @@ GTOPO_API void gtopo_comm_destroy(struct gtopo_comm *comm);
 
 GTOPO_API int gtopo_comm_ranks(const struct gtopo_comm *comm);
 
-/* The ranks of this process: all, but with GTOPO_LAUNCHED. */
+/*
+ * The ranks of this process: all, but with GTOPO_LAUNCHED.  Either may be NULL.
+ */
 GTOPO_API void gtopo_comm_local(const struct gtopo_comm *comm, int *first,
 				int *count);
 

@@ -30,4 +30,23 @@ static inline char gt_first_char(const char *text, size_t len)
 	return i < len ? text[i] : '\0';
 }
 
+/*
+ * Replace control characters by '?': what another process or a file says goes
+ * to terminals.  Characters beyond ASCII stay, but for the second byte of the
+ * control characters among them.
+ */
+static inline void gt_text_make_printable(char *text)
+{
+	unsigned char c, before = 0;
+
+	for (; *text; text++) {
+		c = (unsigned char)*text;
+		if (c < ' ' || c == 0x7f ||
+		    (before == 0xc2 && c >= 0x80 && c < 0xa0) ||
+		    (before < 0x80 && c >= 0x80 && c < 0xc0))
+			*text = '?';
+		before = c;
+	}
+}
+
 #endif

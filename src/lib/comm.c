@@ -182,7 +182,9 @@ int gtopo_comm_create(const struct gtopo_config *config,
 	int rc;
 
 	gt_err_init(&err);
-	rc = gt_comm_check(config, &err);
+	rc = out ? gt_comm_check(config, &err)
+		 : gt_err_set(&err, GT_EINPUT, NULL,
+			      "there is no place for the communicator");
 	if (!rc && !(comm = gt_comm_new()))
 		rc = gt_err_nomem(&err);
 	if (!rc && (rc = gt_comm_setup(comm, config, &err)))
@@ -218,8 +220,10 @@ int gtopo_comm_ranks(const struct gtopo_comm *comm)
 
 void gtopo_comm_local(const struct gtopo_comm *comm, int *first, int *count)
 {
-	*first = (int)comm->first;
-	*count = (int)(comm->end - comm->first);
+	if (first)
+		*first = (int)comm->first;
+	if (count)
+		*count = (int)(comm->end - comm->first);
 }
 
 int gtopo_comm_state(struct gtopo_comm *comm)

@@ -64,7 +64,7 @@ int gtopo_op_create_premul(struct gtopo_comm *comm, int rank,
 	int rc = GTOPO_OK;
 	size_t bytes;
 
-	if (!gt_comm_is_rank(comm, rank) || !scalar || (int)type < 0 ||
+	if (!gt_comm_is_rank(comm, rank) || !scalar || !op || (int)type < 0 ||
 	    (int)type >= GT_NDTYPES ||
 	    (residence != GTOPO_SCALAR_HOST &&
 	     residence != GTOPO_SCALAR_DEVICE))

@@ -5,10 +5,12 @@
 #include "world/internal.h"
 
 #include <arpa/inet.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
+#include "base/text.h"
 
 /* Cut what all have told into one part for each process; 0: it is malformed. */
 static int gt_world_parts(struct gt_world *world, struct gt_world_part *parts)
@@ -82,6 +84,19 @@ int gt_world_allgather(struct gt_world *world, const void *bytes, size_t len,
 	return gt_world_failed(world, err);
 }
 
+/* Take another process's words over. */
+static int gt_world_quote(struct gt_world *world, uint32_t rank,
+			  const struct gt_world_part *part, struct gt_err *err)
+{
+	char words[GT_WORLD_WHY_MAX];
+
+	snprintf(words, sizeof(words), "%.*s", (int)part->len,
+		 (const char *)part->bytes);
+	gt_text_make_printable(words);
+	return gt_err_set(err, GT_EINPUT, NULL, "%s: %s",
+			  gt_world_name(world, rank), words);
+}
+
 int gt_world_agree(struct gt_world *world, int rc, struct gt_err *err)
 {
 	struct gt_world_part *parts;
@@ -96,10 +111,7 @@ int gt_world_agree(struct gt_world *world, int rc, struct gt_err *err)
 		rc = rc ? rc : GT_ESYS;
 	for (uint32_t r = 0; !rc && r < world->config.size; r++)
 		if (parts[r].len)
-			rc = gt_err_set(err, GT_EINPUT, NULL, "%s: %.*s",
-					gt_world_name(world, r),
-					(int)parts[r].len,
-					(const char *)parts[r].bytes);
+			rc = gt_world_quote(world, r, &parts[r], err);
 	free(parts);
 	/* Nobody gives up before all have heard the reason. */
 	if (rc == GT_EINPUT)

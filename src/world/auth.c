@@ -3,16 +3,18 @@
  */
 #include "world/auth.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 
-#include "base/buf.h"
 #include "base/err.h"
-#include "base/file.h"
 
 /* Another wire format needs another magic. */
 static const char gt_auth_magic[16] = "gtopo-world/1\n";
@@ -63,21 +65,50 @@ int gt_secret_set(struct gt_secret *secret, const char *text,
 	return GT_OK;
 }
 
+/* Read without stdio, whose buffers keep what went through them. */
+static int gt_secret_load(int fd, char *text, size_t most, struct gt_err *err)
+{
+	struct stat status;
+	size_t len = 0;
+	ssize_t got;
+
+	if (fstat(fd, &status))
+		return gt_err_set(err, GT_ESYS, NULL, "cannot read: %s",
+				  strerror(errno));
+	if (S_ISREG(status.st_mode) && status.st_mode & (S_IROTH | S_IWOTH))
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "everybody on this host can read the secret; "
+				  "try 'chmod 600'");
+	while (len < most) {
+		got = read(fd, text + len, most - len);
+		if (!got)
+			break;
+		if (got < 0 && errno != EINTR)
+			return gt_err_set(
+				err, errno == EISDIR ? GT_EINPUT : GT_ESYS,
+				NULL, "cannot read: %s", strerror(errno));
+		len += got > 0 ? (size_t)got : 0;
+	}
+	text[len] = '\0';
+	return GT_OK;
+}
+
 int gt_secret_read(struct gt_secret *secret, const char *path,
 		   struct gt_err *err)
 {
-	struct gt_buf text = GT_BUF_INIT;
-	int rc = gt_file_read(path, GT_SECRET_MOST_BYTES + 2, &text, err);
+	char text[GT_SECRET_MOST_BYTES + 4];
+	int fd = open(path, O_RDONLY | O_CLOEXEC), rc;
 
-	if (!rc && !gt_buf_text(&text))
-		rc = gt_err_nomem(err);
+	if (fd < 0)
+		return gt_err_set(err, GT_EINPUT, path, "cannot open: %s",
+				  strerror(errno));
+	rc = gt_secret_load(fd, text, sizeof(text) - 1, err);
+	close(fd);
 	if (!rc)
-		rc = gt_secret_set(secret, gt_buf_text(&text), err);
+		rc = gt_secret_set(secret, text, err);
 	if (rc)
 		gt_err_at(err, "%s", path);
-	if (text.text)
-		OPENSSL_cleanse(text.text, text.len);
-	gt_buf_release(&text);
+	OPENSSL_cleanse(text, sizeof(text));
 	return rc;
 }
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/text.h"
 
 /* So many of the first processes speak when process 0 is gone. */
 enum { GT_WORLD_SPEAKERS = 8 };
@@ -23,6 +24,7 @@ void gt_world_fail(struct gt_world *world, const char *fmt, ...)
 	va_start(args, fmt);
 	vsnprintf(world->why, sizeof(world->why), fmt, args);
 	va_end(args);
+	gt_text_make_printable(world->why);
 	atomic_store(&world->failed, 1);
 	frame.bytes = (uint32_t)strlen(world->why);
 	frame.payload = world->why;

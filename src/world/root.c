@@ -35,6 +35,10 @@ void gt_root_enter(void *arg, struct gt_wire *wire,
 	struct gt_member *member;
 	char why[128];
 
+	if (atomic_load(&world->failed)) {
+		gt_root_refuse(wire, world->why);
+		return;
+	}
 	why[0] = '\0';
 	if (answer->kind != GT_CONNECTION_CONTROL)
 		snprintf(why, sizeof(why), "this is the door for control");

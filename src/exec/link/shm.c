@@ -166,7 +166,9 @@ static int gt_shm_hear(struct gt_shm_link *link, uint32_t p,
 	    part->len != sizeof(peer->head) +
 				 peer->head.nkeys * sizeof(*peer->keys) ||
 	    memcmp(&peer->head.shape, shape, sizeof(*shape)) ||
-	    peer->head.fifos.bytes != peer->head.nkeys * gt_shm_stride(shape))
+	    peer->head.fifos.bytes != peer->head.nkeys * gt_shm_stride(shape) ||
+	    peer->head.bells.bytes !=
+		    (size_t)peer->head.nranks * sizeof(struct gt_bell))
 		return gt_err_set(err, GT_ESYS, NULL,
 				  "%s connects other FIFOs: is it the same "
 				  "program?",

@@ -33,6 +33,7 @@ static void open_limited(struct fixture *f, int nranks, unsigned flags,
 	if (gtopo_comm_create(&f->config, &f->comm, message, sizeof(message)))
 		fail_msg("%s", message);
 	assert_int_equal(gtopo_comm_ranks(f->comm), nranks);
+	gtopo_comm_local(f->comm, NULL, NULL);
 }
 
 static void open_comm(struct fixture *f, int nranks, unsigned flags)
@@ -246,6 +247,9 @@ static void test_refused(void **state)
 		gtopo_comm_create(&config, &comm, message, sizeof(message)),
 		GTOPO_EINPUT);
 	assert_string_equal(message, "the config names no plan");
+	assert_int_equal(
+		gtopo_comm_create(&config, NULL, message, sizeof(message)),
+		GTOPO_EINPUT);
 	/* No GPU here, or none for this plan; or built without CUDA. */
 	config.plan =
 		gt_test_path(path, "tests/cases/plan/good/minimal/plan.json");

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -200,7 +201,7 @@ static void test_no_files(void **state)
 	assert_return_code(setrlimit(RLIMIT_NOFILE, &none), errno);
 	assert_int_equal(gt_world_open(&job.config, &world, &err), GT_ESYS);
 	assert_return_code(setrlimit(RLIMIT_NOFILE, &limit), errno);
-	assert_non_null(strstr(err.text, "Too many open files"));
+	assert_non_null(strstr(err.text, "'ulimit -n' allows"));
 	assert_int_equal(fcntl(job.config.listen_fd, F_GETFD), -1);
 	assert_int_not_equal(fcntl(0, F_GETFD), -1);
 }
@@ -440,6 +441,61 @@ static void test_wrong_secret(void **state)
 	assert_int_equal(job.status[0], 3);
 }
 
+/* What another process says cannot write on the terminal but letters. */
+static int part_escape(struct gt_world *world, struct gt_err *err)
+{
+	const char *bad = "\033]0;title\a and \302\233 but \303\274";
+	const char *good = "process 1 (p1): ?]0;title? and \302? but \303\274";
+	int rc = 0;
+
+	if (gt_world_rank(world) == 1)
+		rc = gt_err_set(err, GT_EINPUT, NULL, "%s", bad);
+	rc = gt_world_agree(world, rc, err);
+	if (gt_world_rank(world) != 1 && strcmp(err->text, good))
+		return GT_ENO;
+	if (gt_world_rank(world) == 1)
+		gt_world_abort(world, bad);
+	while (!gt_world_failed(world, NULL))
+		usleep(1000);
+	gt_err_init(err);
+	gt_world_failed(world, err);
+	return strcmp(err->text, good) ? GT_ENO : rc;
+}
+
+static void test_escape(void **state)
+{
+	struct job job;
+
+	(void)state;
+	job_prepare(&job, 3, 40000000000, "127.0.0.1");
+	job_start(&job, part_escape);
+	job_wait(&job);
+	for (uint32_t r = 0; r < job.size; r++)
+		assert_int_equal(job.status[r], -GT_EINPUT);
+}
+
+/* A secret that everybody can read is none. */
+static void test_secret_file(void **state)
+{
+	char path[] = "/tmp/gtopo-secret-XXXXXX";
+	int fd = mkstemp(path);
+	struct gt_secret one;
+	struct gt_err err;
+
+	(void)state;
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, "a secret in a file\n", 19), 19);
+	assert_int_equal(gt_secret_read(&one, path, NULL), 0);
+	assert_int_equal(one.len, 18);
+	assert_int_equal(fchmod(fd, 0644), 0);
+	gt_err_init(&err);
+	assert_int_equal(gt_secret_read(&one, path, &err), GT_EINPUT);
+	assert_string_equal(err.where, path);
+	assert_non_null(strstr(err.text, "chmod 600"));
+	close(fd);
+	unlink(path);
+}
+
 static void test_secrets(void **state)
 {
 	struct gt_secret one;
@@ -489,6 +545,8 @@ int main(void)
 		cmocka_unit_test(test_one_never_comes),
 		cmocka_unit_test(test_strangers_change_nothing),
 		cmocka_unit_test(test_wrong_secret),
+		cmocka_unit_test(test_escape),
+		cmocka_unit_test(test_secret_file),
 		cmocka_unit_test(test_secrets),
 		cmocka_unit_test(test_interfaces),
 	};

@@ -66,7 +66,7 @@ static int gt_tcp_greet(struct gt_tcp_link *link,
 		if (link->parts[p].len == sizeof(other))
 			memcpy(&other, link->parts[p].bytes, sizeof(other));
 		if (link->parts[p].len != sizeof(other) ||
-		    other.wanted > GT_TCP_SOCKETS_MAX ||
+		    other.wanted > GT_TCP_SOCKETS_MAX || !other.usual ||
 		    other.usual > GT_TCP_SOCKETS_MAX)
 			return gt_err_set(err, GT_ESYS, NULL,
 					  "%s is another version",
