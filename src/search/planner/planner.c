@@ -141,8 +141,8 @@ static int plan_flattened(struct gt_planner *p, struct gt_err *err)
 	struct gt_flat_cluster *flat;
 	int rc = GT_OK;
 
-	for (uint32_t i = 0; i < p->cluster->nkinds && !rc; i++)
-		rc = add_paths(p, p->cluster->kinds[i].topo, err);
+	while (p->npaths < p->cluster->nkinds && !rc)
+		rc = add_paths(p, p->cluster->kinds[p->npaths].topo, err);
 	if (!rc)
 		rc = gt_flat_new(p->cluster, p->paths, p->ask.gpus, p->arena,
 				 &flat, err);
@@ -299,6 +299,45 @@ static int try_quotient(struct gt_planner *p, struct gt_err *err)
 	return GT_OK;
 }
 
+/* Does the plan reach what no schedule exceeds? */
+static int reaches_all(const struct gt_plan_proof *proof)
+{
+	if (proof->has_any_bound)
+		return gt_rat_cmp(proof->value, proof->any_bound) >= 0;
+	return proof->class_ == GT_PROOF_ANY && proof->optimal;
+}
+
+/*
+ * The other way round, where one rank is the root: trees that differ from node
+ * to node may carry more than those that are alike in all.
+ */
+static int try_flattened(struct gt_planner *p, struct gt_err *err)
+{
+	const struct gt_planner_result known = p->result;
+	struct gt_plan *plan = p->plan;
+	struct gt_err why;
+	int rc;
+
+	if (reaches_all(&plan->proof))
+		return GT_OK;
+	gt_err_init(&why);
+	p->plan = NULL;
+	rc = plan_flattened(p, &why);
+	if (!rc)
+		rc = beat_rival(p->plan, plan, &why);
+	if (rc) {
+		gt_plan_free(p->plan);
+		p->plan = plan;
+		p->result = known;
+		return rc == GT_ESYS
+			       ? gt_err_set(err, rc, why.where, "%s", why.text)
+			       : GT_OK;
+	}
+	gt_plan_free(plan);
+	p->result.by_quotient = 0;
+	return GT_OK;
+}
+
 /* ---- which of these ---------------------------------------------------- */
 
 /* Has the cluster few enough GPUs to be flattened? */
@@ -338,9 +377,16 @@ static int plan_cluster(struct gt_planner *p, struct gt_err *err)
 	alike = gt_quotient_accepts(p->cluster, &why) != GT_EINPUT;
 	flat = fits_flat(ask, p->cluster) && ask->algo != GT_PLANNER_HIER &&
 	       (needs_flat(ask) || !alike);
-	if (!flat)
-		return alike ? plan_alike(p, p->cluster, err)
-			     : plan_homogenized(p, err);
+	if (!flat && !alike)
+		return plan_homogenized(p, err);
+	if (!flat) {
+		rc = plan_alike(p, p->cluster, err);
+		if (!rc && ask->algo == GT_PLANNER_AUTO && !ask->max_channels &&
+		    gt_coll_is_rooted(gt_planner_coll(ask)) &&
+		    fits_flat(ask, p->cluster))
+			rc = try_flattened(p, err);
+		return rc;
+	}
 	rc = plan_flattened(p, err);
 	if (!rc && alike && ask->algo == GT_PLANNER_AUTO &&
 	    !ask->max_channels && gt_planner_coll(ask) == GT_COLL_ALLTOALL)
