@@ -91,3 +91,15 @@ assert used == {c["id"] for c in plan["channels"]}'
 	want 1 "gtopo verify: mixed: select[0].channels[8]: channel '0' is a \
 template; algo 'tree' cannot use it"
 }
+
+@test "auto broadcasts over several nodes as fast as trees of all of them" {
+	command -v python3 >/dev/null || skip "no python3"
+	cd "$BATS_TEST_TMPDIR"
+	gtopo synth -o box.xml "2 numa: 2 switch: gpu 1 nic"
+	gtopo search -q --coll broadcast --nodes 2 -o auto box.xml
+	gtopo search -q --coll broadcast --nodes 2 --algo forest -o forest box.xml
+	python3 -c '
+import json
+algbw = lambda name: json.load(open(name))["proof"]["algbw_gbs"]
+assert algbw("auto") >= algbw("forest"), (algbw("auto"), algbw("forest"))'
+}
