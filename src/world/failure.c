@@ -58,7 +58,8 @@ static int gt_world_share_host(const struct gt_world *world, uint32_t a,
 
 /*
  * Without process 0 nobody knows who else is left: the one that goes next may
- * have gone with it.  So several speak, but not a thousand.
+ * have gone with it.  So several speak, but not a thousand.  Where process 0 is
+ * merely silent all are there, and one of each host speaks.
  */
 int gt_world_reports_failure(const struct gt_world *world)
 {
@@ -68,8 +69,10 @@ int gt_world_reports_failure(const struct gt_world *world)
 		return 1;
 	while (first < rank && !gt_world_share_host(world, first, rank))
 		first++;
-	return world->orphan && (first == rank || (!world->config.has_parent &&
-						   rank < GT_WORLD_SPEAKERS));
+	if (!world->orphan || first == rank)
+		return world->orphan;
+	return !world->by_silence && !world->config.has_parent &&
+	       rank < GT_WORLD_SPEAKERS;
 }
 
 const _Atomic int *gt_world_end_flag(const struct gt_world *world)

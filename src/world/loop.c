@@ -114,7 +114,7 @@ static void gt_world_exchange(struct gt_world *world)
 /* Process 0 is silent, as seen from this process at least. */
 static void gt_world_orphan(struct gt_world *world)
 {
-	world->orphan = 1;
+	world->orphan = world->by_silence = 1;
 	gt_world_fail(world, "%s is silent for %.1f s",
 		      world->members[0].called,
 		      (double)world->members[0].silent_ns / 1e9);

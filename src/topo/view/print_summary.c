@@ -16,9 +16,9 @@ void gt_print_rates(enum gt_rates rates, struct gt_buf *buf)
 {
 	static const char *const words[] = {
 		[GT_RATES_MEASURED] =
-			"GB/s as measured where the file says "
-			"so, else NCCL's constants; gtopo show has "
-			"line rates",
+			("GB/s as measured where the file says "
+			 "so, else NCCL's constants; gtopo show has "
+			 "line rates"),
 		[GT_RATES_NCCL] = "GB/s by NCCL's constants; gtopo show has "
 				  "line rates",
 		[GT_RATES_LINE] = "GB/s at line rate, as gtopo show has them",

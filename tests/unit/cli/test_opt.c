@@ -124,7 +124,9 @@ static void test_complaints(void **state)
 		{"--tim=1", "'--tim' is not an option; did you mean "
 			    "'--time'?"},
 		{"-fx", "'-x' is not an option; see --help"},
-		{"--word rin", "--word 'rin' is not one of ring|tree|mesh"},
+		{"--word rin",
+		 "--word 'rin' is not one of ring|tree|mesh; did you "
+		 "mean 'ring'?"},
 		{"-n 10", "--number '10' is not a whole number from 1 to 9"},
 		{"-n x", "--number 'x' is not a whole number from 1 to 9"},
 		{"--free 1.5", "--free '1.5' is not a whole number"},
