@@ -76,6 +76,7 @@ struct gt_health {
 	char host[GT_HEALTH_HOST_MAX]; /* "" if it is not known */
 	struct gt_lint lint;
 	unsigned may_differ;    /* properties that gtopo diff is not to tell */
+	const char *files[2];   /* what is expected, this machine; fleet's */
 	struct gt_fleet *fleet; /* NULL: nothing is expected */
 	struct gt_reach_finding *reach;
 };
@@ -83,7 +84,7 @@ struct gt_health {
 static int gt_health_compare(struct gt_health *health, struct gt_err *err)
 {
 	const struct gt_health_opts *opts = health->args->opts;
-	const char *files[] = {NULL, gt_health_name};
+	const char **files = health->files;
 	struct gt_fleet_query ask = {
 		.files = files, .nfiles = 2, .expected = 1};
 	struct gt_reach_query reach = {.machine = &health->machine,
@@ -92,8 +93,7 @@ static int gt_health_compare(struct gt_health *health, struct gt_err *err)
 					       (double)opts->tolerance / 100};
 	int rc = GT_OK;
 
-	if (*health->host)
-		files[1] = health->host;
+	files[1] = *health->host ? health->host : gt_health_name;
 	ask.last = &health->machine;
 	/* Reach tells of a GPU that is hidden, lint of one that is lost. */
 	ask.ignore = health->may_differ | 1u << GT_PROP_VISIBLE;
