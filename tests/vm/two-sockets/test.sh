@@ -37,4 +37,4 @@ while [ $at -ne 0 ]; do
 done
 printf '\035\0' | dd of=$config bs=1 seek=$((at + 6)) conv=notrunc 2>/dev/null
 "$GTOPO" detect -o detected.xml
-"$GTOPO" paths detected.xml >paths.txt
+"$GTOPO" paths --matrix detected.xml >paths.txt
