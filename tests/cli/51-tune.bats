@@ -12,8 +12,9 @@ setup() {
 @test "the plan stays right, and keeps its proof and what was measured" {
 	run_split "${tune[@]}" --plan plan.json -o tuned.json
 	want 0 ""
-	gtopo verify plan.json | sed 1d >before
-	gtopo verify tuned.json | sed 1d | diff before -
+	# But for the channels, and what is predicted of the rows.
+	gtopo verify plan.json | grep -vE '^(correct|rows|  )' >before
+	gtopo verify tuned.json | grep -vE '^(correct|rows|  )' | diff before -
 	python3 -c '
 import json
 was, plan = json.load(open("plan.json")), json.load(open("tuned.json"))
