@@ -21,7 +21,7 @@ struct gt_verify_opts {
 	const char *plan;
 	const char *coll; /* NULL: those that the plan is for */
 	int json;
-	const char *topology;
+	struct gt_verify_machine machine;
 };
 
 static const struct gt_verify_opts gt_verify_defaults = {.json = 0};
@@ -32,8 +32,14 @@ static const struct gt_opt gt_verify_opts[] = {
 	{GT_OPT_TEXT, 0, "coll", "NAME", offsetof(struct gt_verify_opts, coll),
 	 "this one, or all (default: what the plan is for)", 0, 0},
 	{GT_OPT_TEXT, 0, "topology", "FILE",
-	 offsetof(struct gt_verify_opts, topology),
+	 offsetof(struct gt_verify_opts, machine.path),
 	 "also check that this machine has the plan's links", 0, 0},
+	{GT_OPT_TEXT, 0, "exclude-link", "LIST",
+	 offsetof(struct gt_verify_opts, machine.exclude_link),
+	 "that machine without these links, as in gtopo search", 0, 0},
+	{GT_OPT_TEXT, 0, "exclude-device", "LIST",
+	 offsetof(struct gt_verify_opts, machine.exclude_device),
+	 "that machine without these devices, as in gtopo search", 0, 0},
 	{GT_OPT_FLAG, 0, "json", NULL, offsetof(struct gt_verify_opts, json),
 	 "write JSON", 0, 0},
 	GT_OPT_END,
@@ -131,7 +137,7 @@ static int cmd_verify(const struct gt_cmd_args *args, struct gt_err *err)
 		return rc;
 	gt_verify_note(args, plan);
 	verdict.plan = plan;
-	verdict.topology = opts->topology;
+	verdict.machine = opts->machine;
 	verdict.nrows = 0;
 	rc = gt_verify_colls(opts->coll, plan, &verdict.colls, err);
 	if (!rc)
@@ -139,8 +145,13 @@ static int cmd_verify(const struct gt_cmd_args *args, struct gt_err *err)
 	for (int coll = 0; coll < GT_NCOLLS && !rc; coll++)
 		if (verdict.colls >> coll & 1)
 			rc = gt_simulate(plan, (enum gt_coll)coll, err);
-	if (!rc && opts->topology)
-		rc = gt_verify_topology(plan, opts->topology, err);
+	if (!rc && !opts->machine.path &&
+	    (opts->machine.exclude_link || opts->machine.exclude_device))
+		rc = gt_err_set(err, GT_EINPUT, NULL,
+				"--exclude-link and --exclude-device are of "
+				"the machine that --topology names");
+	if (!rc && opts->machine.path)
+		rc = gt_verify_topology(plan, &opts->machine, err);
 	if (!rc)
 		rc = gt_verdict_rows(&verdict, err);
 	if (!rc)

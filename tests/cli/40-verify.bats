@@ -87,6 +87,32 @@ assert not says["correct"] and "named twice" in says["fault"]' "$out"
 	want 1 "gtopo verify: moved: ranks[0].device: the machine has no GPU '0000:99:00.0'"
 }
 
+@test "--topology: a machine without what the search did without" {
+	dgx=$GTOPO_SRC/share/xml/dgx-1v.xml
+	cd "$BATS_TEST_TMPDIR"
+	gtopo search --exclude-link GPU0-GPU3 -o plan "$dgx"
+	run_split gtopo verify --topology "$dgx" plan
+	[ "$status" -eq 1 ]
+	run_split gtopo verify --topology "$dgx" --exclude-link GPU0-GPU3 plan
+	want 0 ""
+	gtopo search --exclude-device GPU7 -o plan "$dgx"
+	run_split gtopo verify --topology "$dgx" --exclude-device GPU7 plan
+	want 0 ""
+	run_split gtopo verify --exclude-device GPU7 plan
+	want 2 "gtopo verify: --exclude-link and --exclude-device are of the machine that --topology names"
+}
+
+@test "--topology: the file of a cluster, and nodes planned as one machine" {
+	xml=$GTOPO_SRC/share/xml
+	cd "$BATS_TEST_TMPDIR"
+	gtopo search -o plan "$xml/4x-dgx-h100.xml"
+	run_split gtopo verify --topology "$xml/4x-dgx-h100.xml" plan
+	want 0 ""
+	gtopo search --nodes 2 --coll alltoall -o plan "$xml/dgx-h100.xml"
+	run_split gtopo verify --topology "$xml/dgx-h100.xml" plan
+	want 2 "gtopo verify: $xml/dgx-h100.xml: cannot be compared with a plan of several nodes as one machine; leave out --topology"
+}
+
 @test "--topology: a file that is none" {
 	run_split gtopo verify --topology "$plan" "$plan"
 	[ "$status" -eq 2 ]

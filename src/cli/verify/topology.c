@@ -8,6 +8,7 @@
 #include "plan/check/fault.h"
 #include "plan/ir/cluster.h"
 #include "plan/ir/plan.h"
+#include "topo/cluster/cluster.h"
 #include "topo/graph/edit.h"
 #include "topo/graph/path.h"
 #include "topo/graph/topo.h"
@@ -256,22 +257,89 @@ static enum gt_rates rates_of(const struct gt_plan *plan)
 	return GT_RATES_MEASURED;
 }
 
-int gt_verify_topology(const struct gt_plan *plan, const char *path,
-		       struct gt_err *err)
+/* Nodes that were planned as one machine: no file has their routes. */
+static int joins_nodes(const struct gt_plan *plan)
 {
-	struct gt_topo *topo = NULL;
+	for (uint32_t i = 1; i < plan->nranks && !plan->cluster; i++)
+		if (plan->ranks[i].node && plan->ranks[0].node &&
+		    strcmp(plan->ranks[i].node, plan->ranks[0].node))
+			return 1;
+	return 0;
+}
+
+/* What was read: one machine, or a cluster, whose kinds have topologies. */
+struct source {
+	struct gt_topo *topo;
+	struct gt_cluster *cluster;
+};
+
+/* The search can leave out parts of one machine only. */
+static int leave_out(const struct gt_verify_machine *machine,
+		     struct gt_topo *topo, struct gt_err *err)
+{
+	int rc = GT_OK;
+
+	if (machine->exclude_link)
+		rc = gt_topo_exclude_links(topo, machine->exclude_link, err);
+	if (!rc && machine->exclude_device)
+		rc = gt_topo_exclude_devices(topo, machine->exclude_device,
+					     err);
+	return rc;
+}
+
+/* A cluster's plan by templates is about one node, all being alike. */
+static int find_node(struct comparison *m,
+		     const struct gt_verify_machine *machine,
+		     const struct source *source, struct gt_err *err)
+{
+	if (!source->cluster) {
+		m->topo = source->topo;
+		return leave_out(machine, source->topo, err);
+	}
+	if (!m->plan->cluster)
+		return gt_err_set(err, GT_EINPUT, machine->path,
+				  "is a cluster; the plan is of one machine");
+	if (machine->exclude_link || machine->exclude_device)
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "--exclude-link and --exclude-device are for "
+				  "one machine");
+	m->topo = source->cluster->kinds[0].topo;
+	return GT_OK;
+}
+
+static int compare_source(struct comparison *m,
+			  const struct gt_verify_machine *machine,
+			  const struct source *source, struct gt_err *err)
+{
 	struct gt_paths *paths = NULL;
-	struct comparison comparison = {.plan = plan};
-	int rc = gt_topo_read(path, rates_of(plan), &topo, err);
+	int rc = find_node(m, machine, source, err);
 
 	if (!rc)
-		rc = gt_paths_new(topo, &paths, err);
-	if (!rc) {
-		comparison.topo = topo;
-		comparison.paths = paths;
-		rc = compare_all(&comparison, err);
-	}
+		rc = gt_paths_new(m->topo, &paths, err);
+	m->paths = paths;
+	if (!rc)
+		rc = compare_all(m, err);
 	gt_paths_free(paths);
-	gt_topo_free(topo);
+	return rc;
+}
+
+int gt_verify_topology(const struct gt_plan *plan,
+		       const struct gt_verify_machine *machine,
+		       struct gt_err *err)
+{
+	struct comparison comparison = {.plan = plan};
+	struct source source = {NULL, NULL};
+	int rc;
+
+	if (joins_nodes(plan))
+		return gt_err_set(err, GT_EINPUT, machine->path,
+				  "cannot be compared with a plan of several "
+				  "nodes as one machine; leave out --topology");
+	rc = gt_cluster_read(machine->path, rates_of(plan), &source.cluster,
+			     &source.topo, err);
+	if (!rc)
+		rc = compare_source(&comparison, machine, &source, err);
+	gt_topo_free(source.topo);
+	gt_cluster_free(source.cluster);
 	return rc;
 }

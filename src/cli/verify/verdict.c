@@ -109,9 +109,9 @@ void gt_verdict_text(const struct gt_verdict *verdict, struct gt_buf *out)
 	gt_verdict_rows_text(verdict, out);
 	gt_buf_printf(out, "fifo      %" PRIu32 " slots of %" PRIu32 " bytes\n",
 		      plan->fifo_slots, plan->fifo_slice_bytes);
-	if (verdict->topology)
+	if (verdict->machine.path)
 		gt_buf_printf(out, "machine   %s has these links and routes\n",
-			      verdict->topology);
+			      verdict->machine.path);
 }
 
 /* A bound, and how far it could be proven. */
@@ -190,8 +190,9 @@ void gt_verdict_json(const struct gt_verdict *verdict, const struct gt_err *err,
 		gt_json_put_text(&json, "where", err->where);
 		gt_json_put_text(&json, "fault", err->text);
 	} else {
-		if (verdict->topology)
-			gt_json_put_text(&json, "topology", verdict->topology);
+		if (verdict->machine.path)
+			gt_json_put_text(&json, "topology",
+					 verdict->machine.path);
 		if (plan->has_proof)
 			put_proof(&json, verdict);
 		gt_verdict_rows_json(verdict, &json);

@@ -13,6 +13,12 @@ struct gt_err;
 
 struct gt_json_writer;
 
+/* The machine that a plan is compared with, as the search was told of it. */
+struct gt_verify_machine {
+	const char *path; /* of its topology, or of a cluster; NULL: none */
+	const char *exclude_link, *exclude_device; /* or NULL */
+};
+
 /* A row of the plan's collective; of the last one no prediction is told. */
 enum { GT_VERDICT_ROWS = 256 };
 struct gt_verdict_row {
@@ -23,8 +29,8 @@ struct gt_verdict_row {
 
 struct gt_verdict {
 	const struct gt_plan *plan;
-	unsigned colls;       /* bit set */
-	const char *topology; /* that has all this, or NULL */
+	unsigned colls;                   /* bit set */
+	struct gt_verify_machine machine; /* that has all this */
 	struct gt_plan_report report;
 	uint32_t nrows; /* 0 where there is but one */
 	struct gt_verdict_row rows[GT_VERDICT_ROWS];
@@ -45,11 +51,14 @@ void gt_verdict_json(const struct gt_verdict *verdict, const struct gt_err *err,
 
 /*
  * topology.c: does a machine have what a plan says of it?  Plan and topology
- * do not know each other, so the command that has both compares them.  Read the topology at `path` with the rates that the plan was made with, and
- * compare: the digest, the ranks' devices, the links' capacities, and the
- * routes of hops and proof.  GT_ENO with the place in the plan that differs.
+ * do not know each other, so the command that has both compares them.  Read the
+ * topology with the rates that the plan was made with, leave out what the search
+ * was to leave out, and compare: the digest, the ranks' devices, the links'
+ * capacities, and the routes of hops and proof.  GT_ENO with the place in the
+ * plan that differs; GT_EINPUT for what no topology can show.
  */
-int gt_verify_topology(const struct gt_plan *plan, const char *path,
+int gt_verify_topology(const struct gt_plan *plan,
+		       const struct gt_verify_machine *machine,
 		       struct gt_err *err);
 
 #endif
