@@ -31,6 +31,11 @@ judge() {
 @test "every machine and collective: no value exceeds what another proves" {
 	for machine in "$xml"/*.xml; do
 		grep -q '^<system ' "$machine" || continue
+		# What differs between machines differs without sanitizers too.
+		case ${GTOPO_TEST_BRIEF:+brief}-$machine in
+		brief-*/dgx-1v.xml | brief-*/mi250x.xml | -*) ;;
+		*) continue ;;
+		esac
 		for coll in allreduce allgather reducescatter broadcast reduce \
 			alltoall gather scatter sendrecv; do
 			for algo in auto ring forest mesh flow; do
