@@ -92,7 +92,7 @@ int gt_json_parse(const char *name, const char *text, size_t len,
 		return gt_err_set(err, GT_EINPUT, name,
 				  "is XML, not JSON; 'gtopo search' makes a "
 				  "plan of a topology");
-	/* Where memory runs out, it often takes what it has not read for wrong. */
+	/* Out of memory, jansson often reports bad syntax; malloc() sets errno. */
 	errno = 0;
 	root = json_loadb(text, len, JSON_REJECT_DUPLICATES, &fault);
 	if (!root && (errno == ENOMEM ||

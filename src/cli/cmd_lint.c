@@ -43,7 +43,7 @@ static const struct gt_opt gt_lint_opts[] = {
 	GT_OPT_END,
 };
 
-/* What a run of the command has: what goes out, and whether it is to fail. */
+/* A run of the command gathers its output here, and whether it is to fail. */
 struct gt_lint_run {
 	const struct gt_cmd_args *args;
 	const struct gt_lint_opts *opts;

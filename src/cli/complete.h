@@ -1,5 +1,5 @@
 /*
- * What may stand at the end of a command line: the one source of completion in
+ * Lists the words that can end a command line: the one source of completion in
  * all shells, which ask `gtopo help --complete -- WORD...`.
  */
 #ifndef GT_CLI_COMPLETE_H

@@ -18,11 +18,11 @@ enum { GT_PROOF_SUBJECT_MAX = 64, GT_PROOF_RATE_MAX = 64 };
 /* Name what the plan is made of: "rings", "flows", "trees" or "a mesh". */
 const char *gt_proof_text_found(const struct gt_plan *plan);
 
-/* "120 GB/s busbw (68.57 algbw)", into text. */
+/* Writes a rate as "120 GB/s busbw (68.57 algbw)" into text. */
 const char *gt_proof_text_rate(double busbw, double algbw,
 			       char text[GT_PROOF_RATE_MAX]);
 
-/* What the plan reaches, in these words. */
+/* Writes the rate that the plan claims, as gt_proof_text_rate() does. */
 const char *gt_proof_text_value(const struct gt_plan *plan,
 				char text[GT_PROOF_RATE_MAX]);
 

@@ -1,6 +1,6 @@
 /*
- * What the options of lint and health choose: rules that are not wanted, and
- * how bad a finding must be for the exit status to be 1.
+ * The options by which users of lint and health leave out rules and say how bad
+ * a finding must be for the exit status to be 1.
  */
 #ifndef GT_CLI_LINT_CHOICE_H
 #define GT_CLI_LINT_CHOICE_H

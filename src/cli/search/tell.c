@@ -52,7 +52,7 @@ static void tell_equal(const struct gt_cmd_args *args,
 			    stats->max_equal, gt_plural(stats->max_equal));
 }
 
-/* What the plan reaches, after the words for whose it is. */
+/* Says which rate the plan claims, with `whose` to name the plan. */
 static void tell_value(const struct gt_cmd_args *args,
 		       const struct gt_plan *plan, const char *whose)
 {

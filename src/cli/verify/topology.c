@@ -267,7 +267,7 @@ static int joins_nodes(const struct gt_plan *plan)
 	return 0;
 }
 
-/* What was read: one machine, or a cluster, whose kinds have topologies. */
+/* A topology file holds either one machine or a cluster; the other is NULL. */
 struct source {
 	struct gt_topo *topo;
 	struct gt_cluster *cluster;
