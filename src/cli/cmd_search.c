@@ -179,13 +179,12 @@ static int search_topo(const struct gt_cmd_args *args, struct gt_topo *topo,
 {
 	const struct gt_search_opts *opts = args->opts;
 	struct gt_cluster *cluster;
-	int rc = GT_OK;
+	int rc;
 
 	for (uint32_t i = 0; i < gt_topo_nwarnings(topo); i++)
 		gt_cmd_warn(args, "%s", gt_topo_warning(topo, i));
-	if (opts->exclude_link)
-		rc = gt_topo_exclude_links(topo, opts->exclude_link, err);
-	if (!rc && opts->exclude_device)
+	rc = gt_topo_exclude_links(topo, opts->exclude_link, err);
+	if (!rc)
 		rc = gt_topo_exclude_devices(topo, opts->exclude_device, err);
 	if (rc || opts->nodes < 2)
 		return rc ? rc : plan_for(args, topo, NULL, err);

@@ -107,69 +107,78 @@ static const char *gt_reference_near(const char *word, const char **names)
 	return gt_opt_nearest(word, n, gt_reference_name, names);
 }
 
-/* Lists all names, "dgx-1v, dgx-2". */
-static void gt_reference_list(const char **names, struct gt_buf *list)
+/*
+ * Help for somebody who wrote an unknown word: the name probably meant, or
+ * NULL, and all names, "dgx-1v, dgx-2".
+ */
+struct hints {
+	const char *near;
+	struct gt_buf list;
+};
+
+/* Gathers the hints, whose list the caller releases also after a failure. */
+static int gt_reference_hints(const char *word, struct gt_arena *arena,
+			      struct hints *hints, struct gt_err *err)
 {
+	const char **names = gt_reference_names(arena);
+
+	*hints = (struct hints){gt_reference_near(word, names), GT_BUF_INIT};
 	for (int i = 0; names && names[i]; i++)
-		gt_buf_printf(list, "%s%s", i ? ", " : "", names[i]);
+		gt_buf_printf(&hints->list, "%s%s", i ? ", " : "", names[i]);
+	return names && !hints->list.failed ? GT_OK : gt_err_nomem(err);
 }
 
 /* Complains of a name; the words say what there is, and where. */
 static int gt_reference_unknown(const char *word, struct gt_arena *arena,
 				const char *dir, struct gt_err *err)
 {
-	const char **names = gt_reference_names(arena);
-	const char *near = gt_reference_near(word, names);
-	struct gt_buf list = GT_BUF_INIT;
+	struct hints hints;
+	int rc = gt_reference_hints(word, arena, &hints, err);
 
-	gt_reference_list(names, &list);
-	if (!names || list.failed)
-		gt_err_nomem(err);
-	else if (near)
-		gt_err_set(err, GT_EINPUT, NULL,
-			   "'%.64s' is no reference machine in '%.256s'; did "
-			   "you mean '%s'?",
-			   word, dir, near);
-	else if (list.len)
-		gt_err_set(err, GT_EINPUT, NULL,
-			   "'%.64s' is no reference machine in '%.256s', which "
-			   "has %.512s; GTOPO_XML names another folder, and a "
-			   "file is written with a '.' or '/'",
-			   word, dir, list.text);
-	else
-		gt_err_set(
+	if (!rc && hints.near)
+		rc = gt_err_set(
+			err, GT_EINPUT, NULL,
+			"'%.64s' is no reference machine in '%.256s'; did "
+			"you mean '%s'?",
+			word, dir, hints.near);
+	else if (!rc && hints.list.len)
+		rc = gt_err_set(
+			err, GT_EINPUT, NULL,
+			"'%.64s' is no reference machine in '%.256s', which "
+			"has %.512s; GTOPO_XML names another folder, and a "
+			"file is written with a '.' or '/'",
+			word, dir, hints.list.text);
+	else if (!rc)
+		rc = gt_err_set(
 			err, GT_EINPUT, NULL,
 			"'%.64s' is no reference machine, for there are none "
 			"in '%.256s'; GTOPO_XML names another folder, and a "
 			"file is written with a '.' or '/'",
 			word, dir);
-	gt_buf_release(&list);
-	return err ? err->code : GT_EINPUT;
+	gt_buf_release(&hints.list);
+	return rc;
 }
 
 /* Complains of an operand that is nothing. */
 static int gt_reference_no_operand(const char *word, struct gt_arena *arena,
 				   struct gt_err *err)
 {
-	const char **names = gt_reference_names(arena);
-	const char *near = gt_reference_near(word, names);
-	struct gt_buf list = GT_BUF_INIT;
+	struct hints hints;
+	int rc = gt_reference_hints(word, arena, &hints, err);
 
-	gt_reference_list(names, &list);
-	if (!names || list.failed)
-		gt_err_nomem(err);
-	else if (near)
-		gt_err_set(err, GT_EINPUT, word,
-			   "is no file and no reference machine; did you mean "
-			   "'%s'?",
-			   near);
-	else
-		gt_err_set(err, GT_EINPUT, word,
-			   "is no file and no reference machine%s%.512s",
-			   list.len ? "; of these there are " : "",
-			   list.len ? list.text : "");
-	gt_buf_release(&list);
-	return err ? err->code : GT_EINPUT;
+	if (!rc && hints.near)
+		rc = gt_err_set(
+			err, GT_EINPUT, word,
+			"is no file and no reference machine; did you mean "
+			"'%s'?",
+			hints.near);
+	else if (!rc)
+		rc = gt_err_set(err, GT_EINPUT, word,
+				"is no file and no reference machine%s%.512s",
+				hints.list.len ? "; of these there are " : "",
+				hints.list.len ? hints.list.text : "");
+	gt_buf_release(&hints.list);
+	return rc;
 }
 
 /* Sets *path to the file of that machine, whether there is one or not. */

@@ -277,11 +277,9 @@ struct source {
 static int leave_out(const struct gt_verify_machine *machine,
 		     struct gt_topo *topo, struct gt_err *err)
 {
-	int rc = GT_OK;
+	int rc = gt_topo_exclude_links(topo, machine->exclude_link, err);
 
-	if (machine->exclude_link)
-		rc = gt_topo_exclude_links(topo, machine->exclude_link, err);
-	if (!rc && machine->exclude_device)
+	if (!rc)
 		rc = gt_topo_exclude_devices(topo, machine->exclude_device,
 					     err);
 	return rc;

@@ -202,22 +202,6 @@ static int cut_templates(struct gt_template_search *s)
 
 /* ---- regular ones ------------------------------------------------------- */
 
-static int keep_tree(struct gt_template_search *s,
-		     const struct gt_block_tree *tree, uint32_t *number)
-{
-	struct gt_block_trees *trees = s->trees;
-	struct gt_block_tree *list =
-		gt_vec_grow_in(s->arena, trees->trees, trees->ntrees,
-			       &trees->size, sizeof(*list));
-
-	if (!list)
-		return GT_ESYS;
-	trees->trees = list;
-	*number = trees->ntrees;
-	list[trees->ntrees++] = *tree;
-	return GT_OK;
-}
-
 /* Add a template with so many arrivals; there may be none. */
 static int add_regular(struct gt_template_search *s,
 		       enum gt_regular_order order, uint32_t arrivals)
@@ -231,9 +215,11 @@ static int add_regular(struct gt_template_search *s,
 		rc = gt_regular_trees(s->quotient, &s->trees->rows, order,
 				      arrivals, root, s->arena, trees);
 		if (!rc)
-			rc = keep_tree(s, &trees[0], &t->home[root]);
+			rc = gt_block_trees_add(s->trees, &trees[0], s->arena,
+						&t->home[root]);
 		if (!rc)
-			rc = keep_tree(s, &trees[1], &t->away[root]);
+			rc = gt_block_trees_add(s->trees, &trees[1], s->arena,
+						&t->away[root]);
 	}
 	if (rc == GT_ENO)
 		s->n--;
@@ -564,7 +550,6 @@ int gt_block_templates_find(const struct gt_quotient *q,
 			s.list[t].weight = t < s.ncut ? cut[t] : 0;
 		templates->denominator = trees->denominator;
 	}
-	templates->rate = s.rate;
 	if (rc != GT_ESYS)
 		rc = take_used(&s, templates);
 	if (rc)

@@ -105,28 +105,13 @@ static int master_init(struct gt_block_master *m, struct gt_err *err)
 	return GT_OK;
 }
 
-static int keep_tree(struct gt_block_master *m,
-		     const struct gt_block_tree *tree)
-{
-	struct gt_block_trees *trees = m->trees;
-	struct gt_block_tree *list =
-		gt_vec_grow_in(m->arena, trees->trees, trees->ntrees,
-			       &trees->size, sizeof(*list));
-
-	if (!list)
-		return GT_ESYS;
-	trees->trees = list;
-	list[trees->ntrees++] = *tree;
-	push_column(m, trees->ntrees);
-	return GT_OK;
-}
-
 /*
  * Add a root's cheapest tree if it costs less than `limit`; 1 if it was added.
  */
 static int price_root(struct gt_block_master *m, uint32_t root, double limit)
 {
 	struct gt_block_tree tree = {.root = root};
+	uint32_t number;
 	double cost = 0;
 	int rc = gt_block_tree_cheapest(m->quotient, &m->trees->rows, m->prices,
 					m->arena, &tree);
@@ -137,8 +122,11 @@ static int price_root(struct gt_block_master *m, uint32_t root, double limit)
 		cost += m->prices[r] * tree.loads[r];
 	if (!gt_column_helps(cost, limit))
 		return 0;
-	rc = keep_tree(m, &tree);
-	return rc ? rc : 1;
+	rc = gt_block_trees_add(m->trees, &tree, m->arena, &number);
+	if (rc)
+		return rc;
+	push_column(m, m->trees->ntrees);
+	return 1;
 }
 
 static int add_first_trees(struct gt_block_master *m, struct gt_err *err)
@@ -323,6 +311,22 @@ int gt_block_trees_solve(const struct gt_quotient *q, enum gt_coll coll,
 		rc = solve_exactly(&m, err);
 	gt_lp_free(m.lp);
 	return rc;
+}
+
+int gt_block_trees_add(struct gt_block_trees *trees,
+		       const struct gt_block_tree *tree, struct gt_arena *arena,
+		       uint32_t *number)
+{
+	struct gt_block_tree *list =
+		gt_vec_grow_in(arena, trees->trees, trees->ntrees, &trees->size,
+			       sizeof(*list));
+
+	if (!list)
+		return GT_ESYS;
+	trees->trees = list;
+	*number = trees->ntrees;
+	list[trees->ntrees++] = *tree;
+	return GT_OK;
 }
 
 /* The rate is gbs * unit * denominator / load. */

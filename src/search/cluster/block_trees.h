@@ -47,6 +47,14 @@ int gt_block_trees_solve(const struct gt_quotient *q, enum gt_coll coll,
 			 struct gt_err *err);
 
 /*
+ * Add a copy of the tree behind the others and set its number among them.  The
+ * list grows in the arena.  GT_ESYS when memory runs out.
+ */
+int gt_block_trees_add(struct gt_block_trees *trees,
+		       const struct gt_block_tree *tree, struct gt_arena *arena,
+		       uint32_t *number);
+
+/*
  * The rate (x) at which the weights move every rank's block; 0 when that needs
  * more than 64 bits.
  */

@@ -127,15 +127,18 @@ static int gt_topo_drop_word(struct gt_topo *topo, char *word,
 
 /*
  * Calls `edit` for each word of a list with commas, then removes the links that
- * it marked.
+ * it marked.  NULL is a list without words.
  */
 static int gt_topo_each(struct gt_topo *topo, const char *list,
 			int (*edit)(struct gt_topo *, char *, struct gt_err *),
 			struct gt_err *err)
 {
-	char *copy = gt_arena_strdup(topo->arena, list), *rest, *word;
+	char *copy, *rest, *word;
 	int rc = GT_OK;
 
+	if (!list)
+		return GT_OK;
+	copy = gt_arena_strdup(topo->arena, list);
 	if (!copy)
 		return gt_err_nomem(err);
 	for (rest = copy; !rc && (word = strsep(&rest, ","));)
