@@ -28,6 +28,8 @@ gtopo_core_sources += \
 	%D%/text.h \
 	%D%/thread.c \
 	%D%/thread.h \
+	%D%/tint.c \
+	%D%/tint.h \
 	%D%/unit.c \
 	%D%/unit.h \
 	%D%/utf8.c \

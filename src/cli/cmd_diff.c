@@ -9,12 +9,14 @@
 #include "base/file.h"
 #include "cli/diff/cluster.h"
 #include "cli/diff/fleet.h"
+#include "cli/common/colour.h"
 #include "cli/common/opt.h"
 #include "cli/common/reference.h"
 #include "topo/cluster/cluster.h"
 
 struct gt_diff_opts {
 	int json;
+	int colour;
 	const char *expect;
 	const char *ignore;
 	int64_t nodes;
@@ -29,12 +31,20 @@ static const struct gt_opt gt_diff_opts[] = {
 	 "what may differ: firmware,driver,...", 0, 0},
 	{GT_OPT_FLAG, 0, "json", NULL, offsetof(struct gt_diff_opts, json),
 	 "write JSON", 0, 0},
+	GT_OPT_COLOUR(struct gt_diff_opts, colour),
 	{GT_OPT_INT, 0, "nodes", "N", offsetof(struct gt_diff_opts, nodes),
 	 "what a finding costs a job of N nodes (default: as many as there "
 	 "are)",
 	 2, GT_CLUSTER_MAX_NODES},
 	GT_OPT_END,
 };
+
+static int gt_diff_has_colour(const struct gt_cmd_args *args)
+{
+	const struct gt_diff_opts *opts = args->opts;
+
+	return gt_colour((enum gt_colour_when)opts->colour, args);
+}
 
 static int gt_diff_write(const struct gt_cmd_args *args,
 			 const struct gt_fleet *fleet, struct gt_err *err)
@@ -45,7 +55,7 @@ static int gt_diff_write(const struct gt_cmd_args *args,
 	if (opts->json)
 		gt_fleet_print_json(fleet, &text);
 	else
-		gt_fleet_print(fleet, &text);
+		gt_fleet_print(fleet, gt_diff_has_colour(args), &text);
 	return gt_cmd_write(args, &text, GT_OK, err);
 }
 
@@ -72,8 +82,9 @@ static int gt_diff_on_clusters(const struct gt_cmd_args *args,
 			       unsigned ignore, struct gt_err *err)
 {
 	const struct gt_diff_opts *opts = args->opts;
-	struct gt_diff_clusters ask = {files, n, ignore, (uint32_t)opts->nodes,
-				       opts->json};
+	struct gt_diff_clusters ask = {files,      n,
+				       ignore,     (uint32_t)opts->nodes,
+				       opts->json, gt_diff_has_colour(args)};
 	struct gt_buf text = GT_BUF_INIT;
 	uint32_t nfindings = 0;
 	int rc = gt_diff_clusters(&ask, &text, &nfindings, err);

@@ -151,15 +151,13 @@ static int gt_health_ignore(struct gt_health *health,
 static void gt_health_print(const struct gt_health *health, struct gt_buf *out)
 {
 	const struct gt_health_opts *opts = health->args->opts;
+	int colour = gt_colour((enum gt_colour_when)opts->colour, health->args);
 	struct gt_lint_style style = {
-		.is_each = 1,
-		.is_machine = 1,
-		.colour = gt_colour((enum gt_colour_when)opts->colour,
-				    health->args)};
+		.is_each = 1, .is_machine = 1, .colour = colour};
 
 	gt_lint_print(&health->lint, style, out);
 	if (health->fleet)
-		gt_fleet_print(health->fleet, out);
+		gt_fleet_print(health->fleet, colour, out);
 	gt_reach_print(health->reach, out);
 }
 

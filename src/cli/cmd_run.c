@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "base/digest.h"
 #include "base/err.h"
+#include "cli/common/colour.h"
 #include "cli/common/opt.h"
 #include "cli/run/local_machine.h"
 #include "cli/run/parse.h"
@@ -43,6 +44,7 @@ struct gt_run_opts {
 	const char *iface;
 	int64_t soak_ns; /* -1: measure instead */
 	int json;
+	int colour;
 };
 
 static const struct gt_run_opts gt_run_defaults = {
@@ -117,6 +119,7 @@ static const struct gt_opt gt_run_opts[] = {
 	{GT_OPT_TIME, 0, "soak", "TIME", GT_RUN_AT(soak_ns),
 	 "for so long run random operations and check them all", 0, 0},
 	{GT_OPT_FLAG, 0, "json", NULL, GT_RUN_AT(json), "write JSON", 0, 0},
+	GT_OPT_COLOUR(struct gt_run_opts, colour),
 	{GT_OPT_FOREIGN, 'd', "", NULL, 0, "is --dtype here", 0, 0},
 	{GT_OPT_FOREIGN, 'g', "", NULL, 0,
 	 "is not needed: the plan says how many GPUs; --procs is for processes",
@@ -402,6 +405,7 @@ static int cmd_run(const struct gt_cmd_args *args, struct gt_err *err)
 		.iters = (uint32_t)opts->iters,
 		.warmup = (uint32_t)opts->warmup,
 		.json = opts->json,
+		.colour = gt_colour((enum gt_colour_when)opts->colour, args),
 		.out = args->out,
 	};
 	char digest[GT_DIGEST_TEXT_MAX];

@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/file.h"
+#include "cli/common/colour.h"
 #include "cli/common/opt.h"
 #include "cli/common/proof_text.h"
 #include "cli/run/parse.h"
@@ -21,6 +22,7 @@ struct gt_verify_opts {
 	const char *plan;
 	const char *coll; /* NULL: those that the plan is for */
 	int json;
+	int colour;
 	struct gt_verify_machine machine;
 };
 
@@ -42,6 +44,7 @@ static const struct gt_opt gt_verify_opts[] = {
 	 "that machine without these devices, as in gtopo search", 0, 0},
 	{GT_OPT_FLAG, 0, "json", NULL, offsetof(struct gt_verify_opts, json),
 	 "write JSON", 0, 0},
+	GT_OPT_COLOUR(struct gt_verify_opts, colour),
 	GT_OPT_END,
 };
 
@@ -55,7 +58,10 @@ static int gt_verify_write(const struct gt_cmd_args *args,
 	if (opts->json)
 		gt_verdict_json(verdict, err, &out);
 	else if (!rc)
-		gt_verdict_text(verdict, &out);
+		gt_verdict_text(
+			verdict,
+			gt_colour((enum gt_colour_when)opts->colour, args),
+			&out);
 	if (out.failed)
 		rc = gt_err_nomem(err);
 	else if (out.len && gt_file_write(args->out, out.text, out.len, err))

@@ -54,6 +54,7 @@ struct gt_report {
 	const struct gt_report_head *head;
 	const struct gt_report_writer *writer;
 	struct gt_buf *out;
+	int colour; /* text goes to a terminal that shows colours */
 	uint64_t nrows;
 	const char *coll; /* of the last row */
 	uint64_t wrong;

@@ -2,10 +2,12 @@
 #include "report/report.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/text.h"
+#include "base/tint.h"
 
 static void gt_text_begin(const struct gt_report *report)
 {
@@ -32,15 +34,19 @@ static void gt_text_begin(const struct gt_report *report)
 static void gt_text_side(const struct gt_report *report,
 			 const struct gt_report_side *side)
 {
+	char wrong[32];
+
 	gt_buf_printf(report->out, " %9.*f %8.3f %8.3f",
 		      side->time_us < 100     ? 2
 		      : side->time_us < 10000 ? 1
 					      : 0,
 		      side->time_us, side->algbw_gbs, side->busbw_gbs);
 	if (report->head->unchecked)
-		gt_buf_printf(report->out, " %7s", "N/A");
+		snprintf(wrong, sizeof(wrong), " %7s", "N/A");
 	else
-		gt_buf_printf(report->out, " %7" PRIu64, side->wrong);
+		snprintf(wrong, sizeof(wrong), " %7" PRIu64, side->wrong);
+	gt_tint_put(report->out, report->colour,
+		    side->wrong ? GT_TINT_RED : GT_TINT_NONE, wrong);
 }
 
 static void gt_text_columns(struct gt_buf *out)
@@ -79,15 +85,20 @@ static void gt_text_row(const struct gt_report *report,
 
 static void gt_text_end(const struct gt_report *report)
 {
+	char wrong[48] = "N/A";
+
 	if (report->error)
 		return;
-	if (report->head->unchecked)
-		gt_buf_puts(report->out, "#\n# Out of bounds values : N/A\n");
-	else
-		gt_buf_printf(report->out,
-			      "#\n# Out of bounds values : %" PRIu64 " %s\n",
-			      report->wrong, report->wrong ? "FAILED" : "OK");
-	gt_buf_printf(report->out, "# Avg bus bandwidth    : %.4g\n",
+	if (!report->head->unchecked)
+		snprintf(wrong, sizeof(wrong), "%" PRIu64 " %s", report->wrong,
+			 report->wrong ? "FAILED" : "OK");
+	gt_buf_puts(report->out, "#\n# Out of bounds values : ");
+	gt_tint_put(report->out, report->colour,
+		    report->head->unchecked ? GT_TINT_NONE
+		    : report->wrong         ? GT_TINT_RED
+					    : GT_TINT_GREEN,
+		    wrong);
+	gt_buf_printf(report->out, "\n# Avg bus bandwidth    : %.4g\n",
 		      gt_report_busbw(report));
 }
 

@@ -311,3 +311,42 @@ ring() { # GPUS
 	run jq -r '.groups[1].files[0]' out.json
 	[ "$output" = $'\ufffd\ufffd.xml' ]
 }
+
+@test "losses, groups and places are coloured as --color says" {
+	run_split gtopo diff a.xml narrow.xml
+	[[ $out != *$'\e'* ]]
+	run_split gtopo diff --color always a.xml narrow.xml
+	want 1 ""
+	[[ $out == $'\e[1mnarrow.xml:10:7\e[0m: NIC'*\
+$' such nodes \e[1;31m381 GB/s, not 406.4\e[0m' ]]
+	run_split gtopo diff --color always narrow.xml a.xml b.xml
+	[[ $out == $'\e[32m2 as the norm\e[0m: \e[1ma,b\e[0m\n'*\
+$'\e[1;31m1 differs\e[0m: \e[1mnarrow\e[0m'* ]]
+	run_split gtopo diff --color always --json a.xml narrow.xml
+	[[ $out != *$'\e'* ]]
+}
+
+@test "names of files do not control the terminal" {
+	local evil=$'n\e[31m\nb.xml'
+	cp narrow.xml "$evil"
+	run_split gtopo diff a.xml "$evil"
+	want 1 ""
+	[[ $out == 'n\x1b[31m\x0ab.xml:10:7: NIC '* ]]
+	run_split gtopo diff a.xml b.xml "$evil"
+	[[ $out == *'1 differs: n\x1b[31m\x0ab'* && $out != *$'\e'* ]]
+	echo '<' >"$evil"
+	run_split gtopo diff a.xml b.xml "$evil"
+	[[ $out == *'1 cannot be read: n\x1b[31m\x0ab'* && $out != *$'\e'* ]]
+}
+
+@test "a cluster's name does not control the terminal, and is coloured" {
+	local evil=$'c\e[31m.xml'
+	gtopo fuse -o c.xml a.xml b.xml
+	cp a.xml d.xml
+	gtopo fuse -o "$evil" a.xml b.xml d.xml
+	run_split gtopo diff c.xml "$evil"
+	want 1 ""
+	[[ $out == 'c\x1b[31m.xml: '* && $out != *$'\e'* ]]
+	run_split gtopo diff --color always c.xml "$evil"
+	[[ $out == $'\e[1mc\\x1b[31m.xml\e[0m: '* ]]
+}

@@ -158,3 +158,16 @@ assert [row["algo"] for row in rows] == ["tree", "hier"]
 assert [row["proof"] for row in rows] == [False, True]
 assert 0.5 < rows[0]["of_bound"] < 1 and rows[1]["max_bytes"] is None'
 }
+
+@test "verdicts are coloured as --color says" {
+	cd "$BATS_TEST_TMPDIR"
+	gtopo search --algo ring -o ring.json "$GTOPO_SRC/share/xml/dgx-1v.xml"
+	run_split gtopo verify ring.json
+	want 0 ""
+	[[ $out != *$'\e'* ]]
+	run_split gtopo verify --color always ring.json
+	[[ $out == $'\e[32mcorrect\e[0m   allreduce'*\
+$': \e[32moptimal\e[0m, \e[32mproven\e[0m\n'* ]]
+	run_split gtopo verify --color always --json ring.json
+	[[ $out != *$'\e'* ]]
+}

@@ -299,6 +299,18 @@ root at rank 2, the 'broadcast' at rank 1"
 	want 2 "gtopo run: $tree: the plan has nothing for 'gather'"
 }
 
+@test "the number of wrong elements is coloured as --color says" {
+	ring_plan
+	run_split gtopo run --plan "$plan" --device host -e 1K
+	[[ $out != *$'\e'* ]]
+	run_split gtopo run --color always --plan "$plan" --device host -e 1K
+	want 0 ""
+	[[ $out == *$' : \e[32m0 OK\e[0m\n'* ]]
+	run_split gtopo run --color always --plan "$plan" --device host -e 1K \
+		--json
+	[[ $out != *$'\e'* ]]
+}
+
 @test "a full disk is noticed at once" {
 	[ -c /dev/full ] || skip "no /dev/full"
 	ring_plan

@@ -38,7 +38,7 @@ static void look(const struct gt_cluster *cluster, struct gt_buf *text)
 	}
 	/* A cluster is not different from itself. */
 	if (cluster->nnodes < 1000)
-		gt_cluster_diff_print(cluster, cluster, kind, text, &n);
+		gt_cluster_diff_print(cluster, cluster, kind, 0, text, &n);
 	if (n && cluster->nkinds == 1)
 		abort();
 	gt_arena_free(arena);

@@ -59,7 +59,7 @@ static int gt_diff_kind(const struct gt_diff_clusters *ask,
 		&fleet, err);
 	if (rc)
 		return rc;
-	gt_fleet_print(fleet, &text);
+	gt_fleet_print(fleet, ask->colour && !ask->json, &text);
 	gt_fleet_free(fleet);
 	for (size_t i = 0; i < text.len; i++)
 		*n += text.text[i] == '\n';
@@ -97,7 +97,8 @@ static int gt_diff_two(const struct gt_diff_clusters *ask,
 	if (!rc)
 		rc = gt_cluster_diff_kinds(a, b, arena, kind, err);
 	if (!rc)
-		gt_cluster_diff_print(a, b, kind, out, n);
+		gt_cluster_diff_print(a, b, kind, ask->colour && !ask->json,
+				      out, n);
 	for (uint32_t i = 0; !rc && i < a->nkinds; i++)
 		if (kind[i] != GT_NONE && !gt_diff_seen(a, b, kind, i))
 			rc = gt_diff_kind(ask, &a->kinds[i], &b->kinds[kind[i]],

@@ -16,6 +16,7 @@ struct gt_diff_clusters {
 	unsigned ignore; /* of servers, as gt_device_tree_read() */
 	uint32_t nnodes; /* as in struct gt_fleet_query; 0: those of a kind */
 	int json;
+	int colour; /* of text */
 };
 
 /* Append what differs; *nfindings says whether anything does. */

@@ -36,8 +36,12 @@ void gt_fleet_free(struct gt_fleet *fleet);
 /* Does any server differ from the norm? */
 int gt_fleet_differs(const struct gt_fleet *fleet);
 
-/* Append the groups that differ; nothing when none does. */
-void gt_fleet_print(const struct gt_fleet *fleet, struct gt_buf *out);
+/*
+ * Append the groups that differ, coloured for a terminal or not; nothing when
+ * none does.
+ */
+void gt_fleet_print(const struct gt_fleet *fleet, int colour,
+		    struct gt_buf *out);
 void gt_fleet_print_json(const struct gt_fleet *fleet, struct gt_buf *out);
 
 #endif

@@ -7,47 +7,60 @@
 #include "base/buf.h"
 #include "base/json_writer.h"
 #include "base/text.h"
+#include "base/tint.h"
 #include "cli/diff/fleet_inside.h"
 #include "topo/cluster/name_list.h"
 #include "topo/diff/device_tree.h"
 
-/* Writes "unchanged", or "381 GB/s, not 406.4". */
-static void gt_fleet_change(struct gt_buf *out, struct gt_rat was,
+/* The text of a fleet, as far as it is written. */
+struct gt_fleet_text {
+	const struct gt_fleet *fleet;
+	int colour;
+	struct gt_buf *out;
+};
+
+/* Writes "unchanged", or "381 GB/s, not 406.4"; a loss stands out. */
+static void gt_fleet_change(const struct gt_fleet_text *text, struct gt_rat was,
 			    struct gt_rat is)
 {
-	if (!gt_rat_cmp(was, is))
-		gt_buf_puts(out, "unchanged");
-	else
-		gt_buf_printf(out, "%.4g GB/s, not %.4g", gt_rat_double(is),
-			      gt_rat_double(was));
+	int order = gt_rat_cmp(is, was);
+	char words[64];
+
+	snprintf(words, sizeof(words), "%.4g GB/s, not %.4g", gt_rat_double(is),
+		 gt_rat_double(was));
+	gt_tint_put(text->out, text->colour,
+		    order < 0 ? GT_TINT_RED : GT_TINT_NONE,
+		    order ? words : "unchanged");
 }
 
 /* Writes what is left of GPUs, and what an all-reduce loses. */
-static void gt_fleet_bounds(const struct gt_fleet *fleet, struct gt_buf *out,
+static void gt_fleet_bounds(const struct gt_fleet_text *text,
 			    const struct gt_diff_bound *was,
 			    const struct gt_diff_bound *is)
 {
 	int between = was->found_between && is->found_between;
 
 	if (was->asked && is->asked && was->ngpus != is->ngpus)
-		gt_buf_printf(out, "; %u GPU%s, not %u", is->ngpus,
+		gt_buf_printf(text->out, "; %u GPU%s, not %u", is->ngpus,
 			      gt_plural(is->ngpus), was->ngpus);
 	if (!was->found || !is->found)
 		return;
-	gt_buf_puts(out, "; all-reduce bound inside ");
-	gt_fleet_change(out, was->gbs, is->gbs);
+	gt_buf_puts(text->out, "; all-reduce bound inside ");
+	gt_fleet_change(text, was->gbs, is->gbs);
 	if (!between)
 		return;
-	gt_buf_printf(out, ", between %u such nodes ", fleet->nnodes);
-	gt_fleet_change(out, was->between_gbs, is->between_gbs);
+	gt_buf_printf(text->out, ", between %u such nodes ",
+		      text->fleet->nnodes);
+	gt_fleet_change(text, was->between_gbs, is->between_gbs);
 }
 
 /* Names all nodes of a group, or of all that are as the norm (g: ngroups). */
-static void gt_fleet_names(const struct gt_fleet *fleet, uint32_t g,
-			   struct gt_buf *out)
+static void gt_fleet_names(const struct gt_fleet_text *text, uint32_t g)
 {
+	const struct gt_fleet *fleet = text->fleet;
 	const char **names =
 		gt_arena_array(fleet->arena, fleet->nfiles, sizeof(*names));
+	struct gt_buf list = GT_BUF_INIT;
 	uint32_t n = 0;
 
 	for (uint32_t i = fleet->expected ? 1 : 0; i < fleet->nfiles && names;
@@ -57,76 +70,101 @@ static void gt_fleet_names(const struct gt_fleet *fleet, uint32_t g,
 			    : fleet->group[i] == g)
 			names[n++] = fleet->names[i];
 	if (names)
-		gt_name_list_add(fleet->arena, names, n, out);
-	else
-		out->failed = 1;
+		gt_name_list_add(fleet->arena, names, n, &list);
+	text->out->failed |= list.failed || !names;
+	gt_tint_put(text->out, text->colour, GT_TINT_BOLD,
+		    list.len ? list.text : "");
+	gt_buf_release(&list);
 }
 
-static void gt_fleet_print_findings(const struct gt_fleet *fleet, uint32_t g,
-				    struct gt_buf *out)
+static void gt_fleet_print_findings(const struct gt_fleet_text *text,
+				    uint32_t g)
 {
-	const struct gt_fleet_group *group = &fleet->groups[g];
+	const struct gt_fleet_group *group = &text->fleet->groups[g];
 	const struct gt_diff *diff = &group->diff;
-	int many = fleet->nfiles > 2;
+	int many = text->fleet->nfiles > 2;
+	struct gt_buf *out = text->out;
 
 	for (uint32_t i = 0; i < diff->nfindings; i++) {
-		gt_buf_printf(out, "%s%s: %s", many ? "  " : "",
-			      diff->findings[i].where, diff->findings[i].text);
-		gt_fleet_bounds(fleet, out, &group->costs.norm,
+		gt_buf_puts(out, many ? "  " : "");
+		gt_tint_put(out, text->colour, GT_TINT_BOLD,
+			    diff->findings[i].where);
+		gt_buf_puts(out, ": ");
+		gt_buf_put_plain(out, diff->findings[i].text);
+		gt_fleet_bounds(text, &group->costs.norm,
 				&group->costs.each[i]);
 		gt_buf_puts(out, "\n");
 	}
 	if (!many && diff->nfindings > 1) {
-		gt_buf_printf(out, "%s: all %u together",
-			      gt_device_tree_source(diff->b), diff->nfindings);
-		gt_fleet_bounds(fleet, out, &group->costs.norm,
-				&group->costs.other);
+		gt_tint_put(out, text->colour, GT_TINT_BOLD,
+			    gt_device_tree_source(diff->b));
+		gt_buf_printf(out, ": all %u together", diff->nfindings);
+		gt_fleet_bounds(text, &group->costs.norm, &group->costs.other);
 		gt_buf_puts(out, "\n");
 	}
 }
 
-static void gt_fleet_print_group(const struct gt_fleet *fleet, uint32_t g,
-				 struct gt_buf *out)
+static void gt_fleet_print_group(const struct gt_fleet_text *text, uint32_t g)
 {
-	const struct gt_fleet_group *group = &fleet->groups[g];
-	const char *fault = fleet->faults[group->first];
+	const struct gt_fleet_group *group = &text->fleet->groups[g];
+	const char *fault = text->fleet->faults[group->first];
+	struct gt_buf *out = text->out;
+	char words[48];
 
+	snprintf(words, sizeof(words), "%u %s", group->nfiles,
+		 fault                ? "cannot be read"
+		 : group->nfiles == 1 ? "differs"
+				      : "differ alike");
+	if (fault || text->fleet->nfiles > 2) {
+		gt_tint_put(out, text->colour, GT_TINT_RED, words);
+		gt_buf_puts(out, ": ");
+		gt_fleet_names(text, g);
+	}
 	if (fault) {
-		gt_buf_puts(out, "1 cannot be read: ");
-		gt_fleet_names(fleet, g, out);
-		gt_buf_printf(out, "\n  %s\n", fault);
+		gt_buf_puts(out, "\n  ");
+		gt_buf_put_plain(out, fault);
+		gt_buf_puts(out, "\n");
 		return;
 	}
-	if (fleet->nfiles > 2) {
-		gt_buf_printf(out, "%u %s: ", group->nfiles,
-			      group->nfiles == 1 ? "differs" : "differ alike");
-		gt_fleet_names(fleet, g, out);
-		gt_fleet_bounds(fleet, out, &group->costs.norm,
-				&group->costs.other);
+	if (text->fleet->nfiles > 2) {
+		gt_fleet_bounds(text, &group->costs.norm, &group->costs.other);
 		gt_buf_puts(out, "\n");
 	}
-	gt_fleet_print_findings(fleet, g, out);
+	gt_fleet_print_findings(text, g);
 }
 
-void gt_fleet_print(const struct gt_fleet *fleet, struct gt_buf *out)
+/* Writes how many servers are as they should be, and which. */
+static void gt_fleet_print_alike(const struct gt_fleet_text *text)
 {
+	const struct gt_fleet *fleet = text->fleet;
 	uint32_t alike = 0;
+	char words[48];
 
-	if (!gt_fleet_differs(fleet))
-		return;
 	for (uint32_t g = 0; g < fleet->ngroups; g++)
 		if (!gt_fleet_group_differs(fleet, g))
 			alike += fleet->groups[g].nfiles;
-	if (fleet->nfiles > 2 && alike > (uint32_t)fleet->expected) {
-		gt_buf_printf(out,
-			      "%u as %s: ", alike - (uint32_t)fleet->expected,
-			      fleet->expected ? "expected" : "the norm");
-		gt_fleet_names(fleet, fleet->ngroups, out);
-		gt_buf_puts(out, "\n");
-	}
+	if (fleet->nfiles <= 2 || alike <= (uint32_t)fleet->expected)
+		return;
+	snprintf(words, sizeof(words), "%u as %s",
+		 alike - (uint32_t)fleet->expected,
+		 fleet->expected ? "expected" : "the norm");
+	gt_tint_put(text->out, text->colour, GT_TINT_GREEN, words);
+	gt_buf_puts(text->out, ": ");
+	gt_fleet_names(text, fleet->ngroups);
+	gt_buf_puts(text->out, "\n");
+}
+
+void gt_fleet_print(const struct gt_fleet *fleet, int colour,
+		    struct gt_buf *out)
+{
+	const struct gt_fleet_text text = {fleet, colour, out};
+
+	if (!gt_fleet_differs(fleet))
+		return;
+	gt_fleet_print_alike(&text);
 	for (uint32_t g = 0; g < fleet->ngroups; g++)
 		if (gt_fleet_group_differs(fleet, g))
-			gt_fleet_print_group(fleet, g, out);
+			gt_fleet_print_group(&text, g);
 }
 
 /* Puts a rate as it is, and as a number; the keys begin with `of`. */

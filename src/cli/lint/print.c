@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "base/json_writer.h"
+#include "base/tint.h"
 #include "topo/lint/lint.h"
 
 enum {
@@ -41,12 +42,10 @@ static void gt_lint_print_place(const struct gt_lint *lint,
 }
 
 /* Add a part of a line, which must not control the terminal. */
-static void gt_lint_print_part(struct gt_buf *part, const char *colour,
+static void gt_lint_print_part(struct gt_buf *part, enum gt_tint tint,
 			       struct gt_lint_style style, struct gt_buf *out)
 {
-	gt_buf_puts(out, style.colour && *colour ? colour : "");
-	gt_buf_put_plain(out, part->len ? part->text : "");
-	gt_buf_puts(out, style.colour && *colour ? "\033[0m" : "");
+	gt_tint_put(out, style.colour, tint, part->len ? part->text : "");
 	out->failed |= part->failed;
 	part->len = 0;
 }
@@ -106,22 +105,22 @@ static void gt_lint_print_line(const struct gt_lint *lint,
 			       struct gt_lint_style style, uint32_t times,
 			       struct gt_buf *out)
 {
-	static const char *const colours[] = {
-		[GT_LINT_NOTE] = "\033[36m",
-		[GT_LINT_WARNING] = "\033[33m",
-		[GT_LINT_ERROR] = "\033[1;31m",
+	static const enum gt_tint tints[] = {
+		[GT_LINT_NOTE] = GT_TINT_CYAN,
+		[GT_LINT_WARNING] = GT_TINT_YELLOW,
+		[GT_LINT_ERROR] = GT_TINT_RED,
 	};
 	enum gt_lint_severity severity = gt_lint_rule_severity(finding->rule);
 	struct gt_buf part = GT_BUF_INIT;
 
 	gt_lint_print_place(lint, finding, style, &part);
-	gt_lint_print_part(&part, "\033[1m", style, out);
+	gt_lint_print_part(&part, GT_TINT_BOLD, style, out);
 	gt_buf_puts(out, ": ");
 	gt_buf_puts(&part, gt_lint_severity_name(severity));
-	gt_lint_print_part(&part, colours[severity], style, out);
+	gt_lint_print_part(&part, tints[severity], style, out);
 	gt_buf_puts(out, ": ");
 	gt_lint_print_fault(lint, finding, style, times, &part);
-	gt_lint_print_part(&part, "", style, out);
+	gt_lint_print_part(&part, GT_TINT_NONE, style, out);
 	gt_buf_puts(out, "\n");
 	gt_buf_release(&part);
 }

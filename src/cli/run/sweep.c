@@ -206,6 +206,7 @@ int gt_run_sweep(const struct gt_run_sweep *sweep, struct gt_err *err)
 	run.report.head = &head;
 	run.report.writer = sweep->json ? &gt_report_json : &gt_report_text;
 	run.report.out = &run.out;
+	run.report.colour = sweep->colour;
 	config.max_bytes = sweep->end_bytes;
 	rc = sweep->ops->open(&config, &run.engine, err);
 	if (rc)

@@ -20,6 +20,7 @@ struct gt_run_sweep {
 	uint64_t begin_bytes, end_bytes, factor;
 	uint32_t iters, warmup;
 	int json;
+	int colour;    /* of text */
 	int quiet;     /* another process reports */
 	int unchecked; /* the data are known to be wrong: --link null */
 	const char *plan_digest; /* NULL: not known */

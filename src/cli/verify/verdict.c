@@ -2,11 +2,13 @@
 #include "cli/verify/verify.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/json_writer.h"
 #include "base/text.h"
+#include "base/tint.h"
 #include "cli/common/proof_text.h"
 
 static const char *const gt_verdict_classes[GT_NPROOFS] = {
@@ -18,43 +20,66 @@ static const char *const gt_verdict_classes[GT_NPROOFS] = {
 /* A value below its bound is told as at most so many percent of it. */
 #define GT_VERDICT_NEARLY 99.99
 
+/* A verdict as text, as far as it is written. */
+struct gt_verdict_lines {
+	const struct gt_verdict *verdict;
+	int colour;
+	struct gt_buf *out;
+};
+
+/* Say whether a bound holds; what is not proven may be wrong. */
+static void gt_verdict_state(const struct gt_verdict_lines *lines,
+			     enum gt_bound_state state)
+{
+	gt_tint_put(lines->out, lines->colour,
+		    state == GT_BOUND_PROVEN ? GT_TINT_GREEN : GT_TINT_YELLOW,
+		    gt_bound_state_text(state));
+	gt_buf_puts(lines->out, "\n");
+}
+
 /* Say how near the value is to a bound, and whether the bound holds. */
-static void gt_verdict_bound(struct gt_buf *out, struct gt_rat value,
+static void gt_verdict_bound(const struct gt_verdict_lines *lines,
 			     struct gt_rat bound, enum gt_bound_state state)
 {
-	int proven = state == GT_BOUND_PROVEN;
-
+	struct gt_rat value = lines->verdict->plan->proof.value;
+	int is_less = gt_rat_cmp(value, bound) != 0;
 	double percent = 100 * gt_rat_double(value) / gt_rat_double(bound);
+	char words[48];
 
-	if (gt_rat_cmp(value, bound) && percent > GT_VERDICT_NEARLY)
-		gt_buf_printf(out, "over %g%% reached", GT_VERDICT_NEARLY);
-	else if (gt_rat_cmp(value, bound))
-		gt_buf_printf(out, "%.4g%% reached", percent);
+	if (is_less && percent > GT_VERDICT_NEARLY)
+		snprintf(words, sizeof(words), "over %g%% reached",
+			 GT_VERDICT_NEARLY);
+	else if (is_less)
+		snprintf(words, sizeof(words), "%.4g%% reached", percent);
 	else
-		gt_buf_puts(out, proven ? "optimal" : "reached");
-	gt_buf_printf(out, ", %s\n", gt_bound_state_text(state));
+		snprintf(words, sizeof(words), "%s",
+			 state == GT_BOUND_PROVEN ? "optimal" : "reached");
+	gt_tint_put(lines->out, lines->colour,
+		    is_less ? GT_TINT_YELLOW : GT_TINT_GREEN, words);
+	gt_buf_puts(lines->out, ", ");
+	gt_verdict_state(lines, state);
 }
 
 /* Say of which numbers of rings of one share none reach more. */
-static void gt_verdict_equal(const struct gt_verdict *verdict,
-			     struct gt_buf *out)
+static void gt_verdict_equal(const struct gt_verdict_lines *lines)
 {
-	const struct gt_plan_proof *proof = &verdict->plan->proof;
+	const struct gt_plan_proof *proof = &lines->verdict->plan->proof;
 
 	if (!proof->nequal)
 		return;
-	gt_buf_printf(out, "equal     no %" PRIu32 " equal rings or fewer",
+	gt_buf_printf(lines->out,
+		      "equal     no %" PRIu32 " equal rings or fewer",
 		      proof->nequal);
-	gt_proof_text_open(proof, out);
-	gt_buf_printf(out, " reach more, %s\n",
-		      gt_bound_state_text(verdict->report.equal));
+	gt_proof_text_open(proof, lines->out);
+	gt_buf_puts(lines->out, " reach more, ");
+	gt_verdict_state(lines, lines->verdict->report.equal);
 }
 
-static void gt_verdict_proof(const struct gt_verdict *verdict,
-			     struct gt_buf *out)
+static void gt_verdict_proof(const struct gt_verdict_lines *lines)
 {
-	const struct gt_plan *plan = verdict->plan;
+	const struct gt_plan *plan = lines->verdict->plan;
 	const struct gt_plan_proof *proof = &plan->proof;
+	struct gt_buf *out = lines->out;
 	char rate[GT_PROOF_RATE_MAX];
 
 	if (!plan->has_proof) {
@@ -69,16 +94,15 @@ static void gt_verdict_proof(const struct gt_verdict *verdict,
 	else
 		gt_buf_puts(out, gt_verdict_classes[proof->class_]);
 	gt_buf_printf(out, "%s: ", gt_proof_text_routes(plan, 0));
-	gt_verdict_bound(out, proof->value, proof->bound,
-			 verdict->report.bound);
-	gt_verdict_equal(verdict, out);
+	gt_verdict_bound(lines, proof->bound, lines->verdict->report.bound);
+	gt_verdict_equal(lines);
 	if (!proof->has_any_bound)
 		return;
 	gt_buf_printf(out, "any bound %g GB/s busbw for any schedule%s: ",
 		      gt_plan_busbw(plan, proof->any_bound),
 		      gt_proof_text_routes(plan, 1));
-	gt_verdict_bound(out, proof->value, proof->any_bound,
-			 verdict->report.any_bound);
+	gt_verdict_bound(lines, proof->any_bound,
+			 lines->verdict->report.any_bound);
 }
 
 static void gt_verdict_colls(const struct gt_verdict *verdict,
@@ -95,23 +119,28 @@ static void gt_verdict_colls(const struct gt_verdict *verdict,
 	}
 }
 
-void gt_verdict_text(const struct gt_verdict *verdict, struct gt_buf *out)
+void gt_verdict_text(const struct gt_verdict *verdict, int colour,
+		     struct gt_buf *out)
 {
+	const struct gt_verdict_lines lines = {verdict, colour, out};
 	const struct gt_plan *plan = verdict->plan;
 
-	gt_buf_puts(out, "correct   ");
+	gt_tint_put(out, colour, GT_TINT_GREEN, "correct");
+	gt_buf_puts(out, "   ");
 	gt_verdict_colls(verdict, out);
 	gt_buf_printf(out,
 		      " of %" PRIu32 " rank%s over %" PRIu32 " channel%s\n",
 		      plan->nranks, gt_plural(plan->nranks), plan->nchannels,
 		      gt_plural(plan->nchannels));
-	gt_verdict_proof(verdict, out);
+	gt_verdict_proof(&lines);
 	gt_verdict_rows_text(verdict, out);
 	gt_buf_printf(out, "fifo      %" PRIu32 " slots of %" PRIu32 " bytes\n",
 		      plan->fifo_slots, plan->fifo_slice_bytes);
-	if (verdict->machine.path)
-		gt_buf_printf(out, "machine   %s has these links and routes\n",
-			      verdict->machine.path);
+	if (!verdict->machine.path)
+		return;
+	gt_buf_puts(out, "machine   ");
+	gt_buf_put_plain(out, verdict->machine.path);
+	gt_buf_puts(out, " has these links and routes\n");
 }
 
 /* A bound, and how far it could be proven. */

@@ -42,8 +42,9 @@ void gt_verdict_rows_text(const struct gt_verdict *verdict, struct gt_buf *out);
 void gt_verdict_rows_json(const struct gt_verdict *verdict,
 			  struct gt_json_writer *json);
 
-/* Append a right plan's verdict. */
-void gt_verdict_text(const struct gt_verdict *verdict, struct gt_buf *out);
+/* Append a right plan's verdict, coloured for a terminal or not. */
+void gt_verdict_text(const struct gt_verdict *verdict, int colour,
+		     struct gt_buf *out);
 
 /* Append the verdict; a wrong plan has one too: what err says, and where. */
 void gt_verdict_json(const struct gt_verdict *verdict, const struct gt_err *err,

@@ -14,6 +14,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/text.h"
+#include "base/tint.h"
 #include "topo/cluster/cluster.h"
 #include "topo/diff/device_tree.h"
 
@@ -23,6 +24,7 @@ struct gt_cluster_diff {
 	const struct gt_cluster *a, *b;
 	/* which kind of b each kind of a is, or GT_NONE */
 	const uint32_t *kind;
+	int colour;
 	struct gt_buf *out;
 	uint32_t *n;
 };
@@ -38,7 +40,10 @@ static void add_line(struct gt_cluster_diff *d, const char *fmt, ...)
 	va_start(args, fmt);
 	vsnprintf(text, sizeof(text), fmt, args);
 	va_end(args);
-	gt_buf_printf(d->out, "%s: %s\n", d->b->source, text);
+	gt_tint_put(d->out, d->colour, GT_TINT_BOLD, d->b->source);
+	gt_buf_puts(d->out, ": ");
+	gt_buf_put_plain(d->out, text);
+	gt_buf_puts(d->out, "\n");
 	++*d->n;
 }
 
@@ -424,9 +429,9 @@ static void diff_fabric(struct gt_cluster_diff *d, enum gt_fabric_kind over)
 
 void gt_cluster_diff_print(const struct gt_cluster *a,
 			   const struct gt_cluster *b, const uint32_t *kind,
-			   struct gt_buf *out, uint32_t *n)
+			   int colour, struct gt_buf *out, uint32_t *n)
 {
-	struct gt_cluster_diff d = {a, b, kind, out, n};
+	struct gt_cluster_diff d = {a, b, kind, colour, out, n};
 	uint32_t fewer = a->nnodes < b->nnodes ? a->nnodes : b->nnodes;
 
 	if (count_common_names(a, b) > fewer / 2) {

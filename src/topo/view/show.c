@@ -82,7 +82,7 @@ static void gt_show_mesh(struct gt_show *show, uint32_t index, int depth)
 static void gt_show_gpu(struct gt_show *show, uint32_t index, int depth)
 {
 	const struct gt_node *node = gt_topo_node(show->topo, index);
-	struct gt_show_line line = {.depth = depth, .tint = GT_TINT_GPU};
+	struct gt_show_line line = {.depth = depth, .tint = GT_TINT_GREEN};
 	char label[64], model[128];
 
 	gt_show_label(node, label, sizeof(label));
@@ -135,7 +135,7 @@ static void gt_show_nic(struct gt_show *show, uint32_t index, int depth)
 {
 	const struct gt_topo *topo = show->topo;
 	const struct gt_node *node = gt_topo_node(topo, index);
-	struct gt_show_line line = {.depth = depth, .tint = GT_TINT_NET};
+	struct gt_show_line line = {.depth = depth, .tint = GT_TINT_CYAN};
 	char model[128];
 
 	snprintf(line.label, sizeof(line.label), "NIC %s",
@@ -187,7 +187,7 @@ static void gt_show_node(struct gt_show *show, uint32_t index, int depth)
 			 node->bus_id ? " " : "",
 			 node->bus_id ? node->bus_id : "");
 		if (node->kind == GT_NODE_CPU)
-			line.tint = GT_TINT_CPU;
+			line.tint = GT_TINT_BOLD;
 		gt_show_above(show, index, &line);
 		gt_show_model(node, model, sizeof(model));
 		if (*model)
@@ -269,7 +269,7 @@ void gt_show_tree(const struct gt_topo *topo, const struct gt_show_style *style,
 	gt_show_title(&show);
 	gt_show_lines(&show);
 	for (uint32_t i = 0; i < gt_topo_nwarnings(topo); i++) {
-		gt_show_tint(&show, GT_TINT_PROBLEM);
+		gt_show_tint(&show, GT_TINT_RED);
 		gt_buf_puts(out, "! ");
 		gt_show_tint(&show, GT_TINT_NONE);
 		gt_show_puts(&show, gt_topo_warning(topo, i));

@@ -70,7 +70,7 @@ static void gt_show_kind(struct gt_show *show, const struct gt_cluster *cluster,
 {
 	const struct gt_cluster_kind *kind = &cluster->kinds[i];
 	uint32_t gpus = gt_topo_ngpus(kind->topo);
-	struct gt_show_line line = {.depth = 1, .tint = GT_TINT_GPU};
+	struct gt_show_line line = {.depth = 1, .tint = GT_TINT_GREEN};
 	struct gt_rat sum = GT_RAT(0, 1);
 	char nets[256];
 
@@ -96,7 +96,7 @@ static void gt_show_level(struct gt_show *show,
 {
 	const struct gt_cluster_fabric *fabric = &cluster->fabrics[over];
 	const struct gt_cluster_level *level = &fabric->levels[i];
-	struct gt_show_line line = {.depth = depth, .tint = GT_TINT_NET};
+	struct gt_show_line line = {.depth = depth, .tint = GT_TINT_CYAN};
 	char over_text[GT_RAT_TEXT_MAX], gbs[32];
 	struct gt_rat rat;
 
@@ -129,7 +129,7 @@ static void gt_show_fabric(struct gt_show *show,
 			   enum gt_fabric_kind over)
 {
 	const struct gt_cluster_fabric *fabric = &cluster->fabrics[over];
-	struct gt_show_line line = {.depth = 1, .tint = GT_TINT_CPU};
+	struct gt_show_line line = {.depth = 1, .tint = GT_TINT_BOLD};
 
 	snprintf(line.label, sizeof(line.label), "%s",
 		 over == GT_FABRIC_NET ? "network" : "NVLink");

@@ -11,16 +11,9 @@
 #include "base/buf.h"
 #include "topo/graph/topo.h"
 
-void gt_show_tint(const struct gt_show *show, enum gt_show_tint tint)
+void gt_show_tint(const struct gt_show *show, enum gt_tint tint)
 {
-	static const char *const codes[] = {
-		[GT_TINT_NONE] = "\033[0m",  [GT_TINT_CPU] = "\033[1m",
-		[GT_TINT_GPU] = "\033[32m",  [GT_TINT_NET] = "\033[36m",
-		[GT_TINT_NOTE] = "\033[33m", [GT_TINT_PROBLEM] = "\033[1;31m",
-	};
-
-	if (show->colour)
-		gt_buf_puts(show->out, codes[tint]);
+	gt_tint_begin(show->out, show->colour, tint);
 }
 
 void gt_show_puts(const struct gt_show *show, const char *text)
@@ -110,7 +103,7 @@ void gt_show_line(struct gt_show *show, const struct gt_show_line *line)
 	if (*line->note) {
 		gt_buf_puts(out, "  ");
 		gt_show_tint(show,
-			     line->problem ? GT_TINT_PROBLEM : GT_TINT_NOTE);
+			     line->problem ? GT_TINT_RED : GT_TINT_YELLOW);
 		gt_buf_puts(out, line->problem ? "! " : "(");
 		gt_show_puts(show, line->note);
 		gt_buf_puts(out, line->problem ? "" : ")");

@@ -8,6 +8,8 @@
 
 #include <stddef.h>
 
+#include "base/tint.h"
+
 struct gt_buf;
 struct gt_link;
 struct gt_lint;
@@ -18,19 +20,10 @@ enum {
 	GT_SHOW_TEXT = 256,
 };
 
-/* The meaning of a colour. */
-enum gt_show_tint {
-	GT_TINT_NONE,
-	GT_TINT_CPU,
-	GT_TINT_GPU,
-	GT_TINT_NET,
-	GT_TINT_NOTE,
-	GT_TINT_PROBLEM,
-};
-
 struct gt_show_line {
 	int depth;
-	enum gt_show_tint tint;
+	/* NUMA nodes are bold, GPUs green, ports and networks cyan */
+	enum gt_tint tint;
 	char label[GT_SHOW_TEXT];
 	char rate[48];   /* "gen5 x16" */
 	char gbs[32];    /* "63.0 GB/s" */
@@ -62,7 +55,7 @@ void gt_show_problem(struct gt_show_line *line, const char *text);
 void gt_show_add(struct gt_show_line *line, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-void gt_show_tint(const struct gt_show *show, enum gt_show_tint tint);
+void gt_show_tint(const struct gt_show *show, enum gt_tint tint);
 
 /* Write text of the file; no control characters reach the terminal. */
 void gt_show_puts(const struct gt_show *show, const char *text);

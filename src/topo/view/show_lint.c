@@ -74,7 +74,7 @@ void gt_show_lint_rest(const struct gt_show *show)
 		if (!gt_show_lint_is_shown(finding) ||
 		    gt_show_lint_has_node(show->topo, finding))
 			continue;
-		gt_show_tint(show, GT_TINT_PROBLEM);
+		gt_show_tint(show, GT_TINT_RED);
 		gt_buf_puts(show->out, "! ");
 		gt_show_tint(show, GT_TINT_NONE);
 		if (finding->device) {

@@ -87,6 +87,24 @@ static void test_text(void **state)
 	gt_buf_release(&out);
 }
 
+static void test_colour(void **state)
+{
+	struct gt_buf out = GT_BUF_INIT;
+	struct gt_report report = {.head = &head,
+				   .writer = &gt_report_text,
+				   .out = &out,
+				   .colour = 1};
+
+	(void)state;
+	write_all(&report, NULL);
+	assert_non_null(strstr(gt_buf_text(&out),
+			       "15.000       0     200.0    5.000    7.500"
+			       "\033[1;31m       5\033[0m\n"));
+	assert_non_null(
+		strstr(gt_buf_text(&out), " : \033[1;31m10 FAILED\033[0m\n"));
+	gt_buf_release(&out);
+}
+
 static void test_json(void **state)
 {
 	struct gt_buf out = GT_BUF_INIT;
@@ -122,9 +140,8 @@ static void test_same_unit(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_bandwidths),
-		cmocka_unit_test(test_text),
-		cmocka_unit_test(test_json),
+		cmocka_unit_test(test_bandwidths), cmocka_unit_test(test_text),
+		cmocka_unit_test(test_colour),     cmocka_unit_test(test_json),
 		cmocka_unit_test(test_same_unit),
 	};
 
