@@ -4,6 +4,8 @@ gtopo_core_sources += \
 	%D%/arena.h \
 	%D%/buf.c \
 	%D%/buf.h \
+	%D%/bus_id.c \
+	%D%/bus_id.h \
 	%D%/clock.c \
 	%D%/clock.h \
 	%D%/cpus.c \

@@ -38,7 +38,7 @@ static const struct gt_opt gt_fuse_opts[] = {
 	GT_OPT_END,
 };
 
-/* Check the name and the ports' numbers, which go into the file as they are. */
+/* Check the name and the list of ports, which go into the file as they are. */
 static int gt_fuse_usable(const struct gt_fuse_opts *opts, struct gt_err *err)
 {
 	struct gt_rat rat;
@@ -47,11 +47,12 @@ static int gt_fuse_usable(const struct gt_fuse_opts *opts, struct gt_err *err)
 	    (strpbrk(opts->name, "\"&<") || !gt_utf8_is_valid(opts->name)))
 		return gt_err_set(err, GT_EINPUT, "--name",
 				  "'%s' cannot be written", opts->name);
-	if (opts->nets &&
-	    (!*opts->nets || opts->nets[strspn(opts->nets, "0123456789,-")]))
-		return gt_err_set(err, GT_EINPUT, "--nets",
-				  "'%s' is no list such as '0,3-6'",
-				  opts->nets);
+	if (opts->nets && (!*opts->nets || strpbrk(opts->nets, "\"&< ") ||
+			   !gt_utf8_is_valid(opts->nets)))
+		return gt_err_set(
+			err, GT_EINPUT, "--nets",
+			"'%s' is no list such as '0,3-6' or 'mlx5_0,mlx5_3'",
+			opts->nets);
 	if (opts->over && !opts->leaf)
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "--oversubscription needs --leaf");

@@ -24,7 +24,7 @@ static const struct gt_opt gt_import_opts[] = {
 	 offsetof(struct gt_import_opts, topology),
 	 "the machine that it is to run on", 0, 0},
 	{GT_OPT_TEXT, 0, "gpus", "LIST", offsetof(struct gt_import_opts, gpus),
-	 "devs or bus ids, in order of rank (default: all)", 0, 0},
+	 "0-3, GPU0,GPU2 or bus ids, in order of rank (all)", 0, 0},
 	{GT_OPT_WORD, 0, "rates", "measured|nccl|line",
 	 offsetof(struct gt_import_opts, rates),
 	 "which link rates to believe (default: measured)", 0, 0},

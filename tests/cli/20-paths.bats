@@ -140,6 +140,16 @@ constants; gtopo show has line rates"
 	[[ $out == *"NVSwitch"*"> GPU7 0000:df:00.0 "*"NVL x18"*"370.8 GB/s"* ]]
 }
 
+@test "a device is named by number, name, port or any spelling of its bus id" {
+	gtopo paths --from GPU0 --to NET0 "$xml/dgx-1v.xml" >want
+	for from in 0 gpu0 06:00.0 00000000:06:00.0; do
+		for to in net0 mlx5_0 05:00.0; do
+			gtopo paths --from $from --to $to "$xml/dgx-1v.xml" |
+				diff want -
+		done
+	done
+}
+
 @test "routes need two devices that are there" {
 	run_split gtopo paths --from GPU0 "$xml/dgx-h100.xml"
 	want 2 "gtopo paths: --from and --to go together"

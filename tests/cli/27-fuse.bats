@@ -80,6 +80,19 @@ setup() {
 	[[ $out == *": 2 nodes of 1 kind, 16 GPUs"* ]]
 }
 
+@test "ports are named as everywhere" {
+	run_split gtopo fuse --nets NET1-2,mlx5_0 nodes/gpu01.xml nodes/gpu02.xml
+	want 0 ""
+	echo "$out" >named.xml
+	gtopo fuse --nets 1-2,0 nodes/gpu01.xml nodes/gpu02.xml >numbers.xml
+	gtopo show named.xml | sed 1d >named
+	gtopo show numbers.xml | sed 1d | diff - named
+	gtopo fuse --nets mlx5_0,net0 nodes/gpu01.xml >twice.xml
+	run_split gtopo show twice.xml
+	[ "$status" -eq 2 ]
+	[[ $err == *"has no port 'net0', or it is named twice" ]]
+}
+
 @test "what cannot be fused" {
 	run_split gtopo fuse nodes/gpu01.xml nodes/gpu01.xml nodes/gpu02.xml
 	want 2 "gtopo fuse: two nodes would be named 'gpu01'; rename their files"
@@ -88,8 +101,8 @@ setup() {
 	want 2 "gtopo fuse: 'a,b' is no name for a node"
 	run_split gtopo fuse --oversubscription 2 nodes/gpu01.xml
 	want 2 "gtopo fuse: --oversubscription needs --leaf"
-	run_split gtopo fuse --nets x nodes/gpu01.xml
-	want 2 "gtopo fuse: --nets: 'x' is no list such as '0,3-6'"
+	run_split gtopo fuse --nets 'x y' nodes/gpu01.xml
+	want 2 "gtopo fuse: --nets: 'x y' is no list such as '0,3-6' or 'mlx5_0,mlx5_3'"
 	run_split gtopo fuse --leaf 2 --oversubscription 0 nodes/gpu01.xml
 	want 2 "gtopo fuse: --oversubscription: '0' is no ratio such as '3/2'"
 	run_split gtopo fuse nodes/gpu01.xml nodes/gone.xml

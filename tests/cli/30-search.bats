@@ -54,15 +54,33 @@ h100() {
 	[[ $out == *'"optimal": true'* ]]
 }
 
+@test "GPUs by number, name, range and any spelling of a bus id" {
+	cd "$BATS_TEST_TMPDIR"
+	gtopo search --gpus 0,1,2,3 --algo mesh -q -o want.json \
+		"$GTOPO_SRC/share/xml/dgx-1v.xml"
+	for list in 0-3 GPU0-3 gpu0-GPU3 GPU0,1-2,gpu3 \
+		0,07:00.0,00000000:0A:00.0,0000:0b:00.0; do
+		gtopo search --gpus "$list" --algo mesh -q -o plan.json \
+			"$GTOPO_SRC/share/xml/dgx-1v.xml"
+		cmp want.json plan.json
+	done
+	run_split gtopo search --gpus 6-9 "$GTOPO_SRC/share/xml/dgx-1v.xml"
+	[ "$status" -eq 2 ]
+	[[ $err == *"--gpus: '8' is no GPU of this machine"* ]]
+	run_split gtopo search --gpus GPU0,NET0 "$GTOPO_SRC/share/xml/dgx-1v.xml"
+	[ "$status" -eq 2 ]
+	[[ $err == *"--gpus: 'NET0' is no GPU of this machine"* ]]
+}
+
 @test "an entry of --gpus that is wrong is named" {
 	run_split gtopo search --gpus 0,8 "$(h100)"
-	want 2 "gtopo search: --gpus: '8' is neither the dev nor the bus id of \
-a GPU; see 'gtopo paths'"
+	want 2 "gtopo search: --gpus: '8' is no GPU of this machine; write 0-3, \
+GPU0,GPU2 or bus ids, which gtopo paths shows"
 	run_split gtopo search --gpus 0,1,0 "$(h100)"
 	want 2 "gtopo search: --gpus: '0' is named twice"
 	run_split gtopo search --gpus 0,,1 "$(h100)"
-	want 2 "gtopo search: --gpus: '' is neither the dev nor the bus id of \
-a GPU; see 'gtopo paths'"
+	want 2 "gtopo search: --gpus: '' is no GPU of this machine; write 0-3, \
+GPU0,GPU2 or bus ids, which gtopo paths shows"
 }
 
 @test "a file without GPUs is refused, and says what is missing" {

@@ -105,6 +105,20 @@ ring; templates need as many channels as their trees have shares"
 	! grep -q NVL pci.json
 }
 
+@test "what is left out is named by number, range or port" {
+	cd "$BATS_TEST_TMPDIR"
+	gtopo search --algo ring -q -o want.json \
+		--exclude-device GPU5,GPU6,GPU7,NET0 "$xml/dgx-1v.xml"
+	gtopo search --algo ring -q -o plan.json \
+		--exclude-device 5-6,gpu7,mlx5_0 "$xml/dgx-1v.xml"
+	cmp want.json plan.json
+	gtopo search --algo ring -q -o want.json --exclude-link GPU0-GPU3 \
+		"$xml/dgx-1v.xml"
+	gtopo search --algo ring -q -o plan.json --exclude-link 0-gpu3 \
+		"$xml/dgx-1v.xml"
+	cmp want.json plan.json
+}
+
 @test "what is not there cannot be left out" {
 	run_split gtopo search --exclude-link GPU0-GPU9 "$xml/dgx-1v.xml"
 	want 2 "gtopo search: $xml/dgx-1v.xml: there is no node 'GPU9'"

@@ -42,6 +42,7 @@ unit_tests += \
 	%D%/search/test_random_machines \
 	%D%/search/tree/test_tree \
 	%D%/topo/cluster/test_cluster \
+	%D%/topo/graph/test_name \
 	%D%/topo/graph/test_path \
 	%D%/topo/graph/test_topo \
 	%D%/topo/probe/test_machine \

@@ -10,6 +10,7 @@
 #include "plan/ir/plan.h"
 #include "topo/cluster/cluster.h"
 #include "topo/graph/edit.h"
+#include "topo/graph/name.h"
 #include "topo/graph/path.h"
 #include "topo/graph/topo.h"
 

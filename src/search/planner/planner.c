@@ -20,6 +20,7 @@
 #include "search/problem/request.h"
 #include "search/whatif/whatif.h"
 #include "topo/cluster/cluster.h"
+#include "topo/graph/name.h"
 #include "topo/graph/path.h"
 
 /* A size that is large for any cluster that is flattened. */
@@ -344,11 +345,13 @@ static int try_flattened(struct gt_planner *p, struct gt_err *err)
 static int fits_flat(const struct gt_planner_request *ask,
 		     const struct gt_cluster *cluster)
 {
-	uint32_t named = 1;
+	struct gt_name_list names = {.rest = ask->gpus};
+	char word[GT_NAME_MAX];
+	uint32_t named = 0;
 	uint64_t n = 0;
 
-	for (const char *c = ask->gpus; c && *c; c++)
-		named += *c == ',';
+	while (gt_name_list_next(&names, word))
+		named++;
 	for (uint32_t i = 0; i < cluster->nkinds; i++)
 		n += (uint64_t)cluster->kinds[i].nnodes *
 		     (ask->gpus ? named

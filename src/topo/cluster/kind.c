@@ -4,13 +4,15 @@
  */
 #include "topo/cluster/make.h"
 
+#include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "base/unit.h"
 #include "base/vec.h"
+#include "topo/graph/name.h"
 
 /* Returns the node's first link to a node of that kind, or NULL. */
 static const struct gt_link *gt_kind_link(const struct gt_topo *topo,
@@ -40,9 +42,10 @@ static void gt_kind_add(struct gt_cluster_kind *kind, enum gt_fabric_kind over,
 }
 
 /*
- * Returns the network port of that number that is in no list yet, or GT_NONE.
+ * Returns the network port that is called so and is in no list yet, or GT_NONE.
  */
-static uint32_t gt_kind_net(const struct gt_cluster_kind *kind, int64_t dev)
+static uint32_t gt_kind_net(const struct gt_cluster_kind *kind,
+			    const char *word)
 {
 	const struct gt_cluster_ports *ports = &kind->ports[GT_FABRIC_NET];
 
@@ -51,69 +54,50 @@ static uint32_t gt_kind_net(const struct gt_cluster_kind *kind, int64_t dev)
 
 		while (k < ports->n && ports->list[k].device != net)
 			k++;
-		if (k == ports->n && gt_topo_node(kind->topo, net)->dev == dev)
+		if (k == ports->n &&
+		    gt_node_is_called(gt_topo_node(kind->topo, net), word))
 			return net;
 	}
 	return GT_NONE;
 }
 
-static int gt_kind_nets_range(struct gt_cluster_kind *kind, const char *word,
-			      uint32_t *rail, struct gt_err *err)
+/* A number alone is a port's here. */
+static int gt_kind_nets_word(struct gt_cluster_kind *kind, const char *word,
+			     uint32_t rail, struct gt_err *err)
 {
-	int64_t low, high;
-	char copy[32], *dash;
+	char name[GT_NAME_MAX + 8];
+	uint32_t net;
 
-	strcpy(copy, word);
-	dash = strchr(copy, '-');
-	if (dash)
-		*dash++ = '\0';
-	if (!gt_unit_int(copy, 0, INT32_MAX, &low) ||
-	    !gt_unit_int(dash ? dash : copy, low, INT32_MAX, &high))
+	snprintf(name, sizeof(name), "%s%s",
+		 isdigit((unsigned char)*word) && !strpbrk(word, ":.") ? "NET"
+								       : "",
+		 word);
+	net = gt_kind_net(kind, name);
+	if (net == GT_NONE)
 		return gt_err_set(err, GT_EINPUT, NULL,
-				  "nets: '%s' is no number or range of "
-				  "numbers such as '3-6'",
-				  word);
-	for (; low <= high; low++) {
-		uint32_t net = gt_kind_net(kind, low);
-
-		if (net == GT_NONE)
-			return gt_err_set(err, GT_EINPUT, NULL,
-					  "nets: '%s' has no port with dev "
-					  "'%d', or it is named twice",
-					  kind->file, (int)low);
-		gt_kind_add(kind, GT_FABRIC_NET, net, (*rail)++);
-	}
+				  "nets: '%s' has no port '%s', or it is "
+				  "named twice",
+				  kind->file, word);
+	gt_kind_add(kind, GT_FABRIC_NET, net, rail);
 	return GT_OK;
 }
 
 /*
- * Adds the ports of a list such as "0,3-5,-,9", the rails one after the other;
- * "-" leaves a rail out.
+ * Adds the ports of a list such as "0,3-5,-,mlx5_9", the rails one after the
+ * other; "-" leaves a rail out.
  */
 static int gt_kind_nets(struct gt_cluster_kind *kind, const char *nets,
 			struct gt_err *err)
 {
+	struct gt_name_list names = {.rest = nets};
+	char word[GT_NAME_MAX];
 	uint32_t rail = 0;
 	int rc = GT_OK;
 
-	for (;;) {
-		size_t len = strcspn(nets, ",");
-		char word[32];
-
-		if (!len || len >= sizeof(word))
-			return gt_err_set(err, GT_EINPUT, NULL,
-					  "nets: '%.*s' is no number",
-					  (int)(len < 80 ? len : 80), nets);
-		memcpy(word, nets, len);
-		word[len] = '\0';
-		if (!strcmp(word, "-"))
-			rail++;
-		else
-			rc = gt_kind_nets_range(kind, word, &rail, err);
-		if (rc || !nets[len])
-			return rc;
-		nets += len + 1;
-	}
+	for (; !rc && gt_name_list_next(&names, word); rail++)
+		if (strcmp(word, "-") != 0)
+			rc = gt_kind_nets_word(kind, word, rail, err);
+	return rc;
 }
 
 /*

@@ -9,12 +9,12 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/bus_id.h"
 #include "base/err.h"
 #include "base/vec.h"
 #include "base/text.h"
 #include "base/xml.h"
 #include "topo/diff/mix.h"
-#include "topo/xml/digest.h"
 
 enum { GT_DEVICE_TREE_MAX = 2048 };
 

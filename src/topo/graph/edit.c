@@ -5,31 +5,13 @@
  */
 #include "topo/graph/edit.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/arena.h"
 #include "base/err.h"
 #include "topo/graph/inside.h"
+#include "topo/graph/name.h"
 #include "topo/graph/topo.h"
-
-uint32_t gt_topo_find(const struct gt_topo *topo, const char *word)
-{
-	char called[32];
-
-	for (uint32_t i = 0; i < topo->nnodes; i++) {
-		const struct gt_node *node = &topo->nodes[i];
-
-		if (!strcmp(node->id, word) ||
-		    (node->bus_id && !strcmp(node->bus_id, word)))
-			return i;
-		snprintf(called, sizeof(called), "%s%d",
-			 gt_node_kind_name(node->kind), node->dev);
-		if (node->dev >= 0 && !strcmp(called, word))
-			return i;
-	}
-	return GT_NONE;
-}
 
 void gt_topo_set_gbs(struct gt_topo *topo, uint32_t link, struct gt_rat gbs)
 {
@@ -109,7 +91,17 @@ static void gt_topo_forget(uint32_t *devices, uint32_t *n, uint32_t node)
 	*n = kept;
 }
 
-static int gt_topo_drop_word(struct gt_topo *topo, char *word,
+static void gt_topo_drop(struct gt_topo *topo, uint32_t node)
+{
+	for (uint32_t i = 0; i < topo->nlinks; i++)
+		if (topo->links[i].from == node || topo->links[i].to == node)
+			topo->links[i].from = GT_NONE;
+	gt_topo_forget(topo->gpus, &topo->ngpus, node);
+	gt_topo_forget(topo->nets, &topo->nnets, node);
+}
+
+/* Drops the node of that name; the name of a card stands for all its ports. */
+static int gt_topo_drop_word(struct gt_topo *topo, const char *word,
 			     struct gt_err *err)
 {
 	uint32_t node = gt_topo_find(topo, word);
@@ -117,21 +109,15 @@ static int gt_topo_drop_word(struct gt_topo *topo, char *word,
 	if (node == GT_NONE)
 		return gt_err_set(err, GT_EINPUT, topo->source,
 				  "there is no node '%s'", word);
-	for (uint32_t i = 0; i < topo->nlinks; i++)
-		if (topo->links[i].from == node || topo->links[i].to == node)
-			topo->links[i].from = GT_NONE;
-	gt_topo_forget(topo->gpus, &topo->ngpus, node);
-	gt_topo_forget(topo->nets, &topo->nnets, node);
+	for (uint32_t i = node; i < topo->nnodes; i++)
+		if (topo->nodes[i].kind == topo->nodes[node].kind &&
+		    gt_node_is_called(&topo->nodes[i], word))
+			gt_topo_drop(topo, i);
 	return GT_OK;
 }
 
-/*
- * Calls `edit` for each word of a list with commas, then removes the links that
- * it marked.  NULL is a list without words.
- */
-static int gt_topo_each(struct gt_topo *topo, const char *list,
-			int (*edit)(struct gt_topo *, char *, struct gt_err *),
-			struct gt_err *err)
+int gt_topo_exclude_links(struct gt_topo *topo, const char *list,
+			  struct gt_err *err)
 {
 	char *copy, *rest, *word;
 	int rc = GT_OK;
@@ -142,19 +128,20 @@ static int gt_topo_each(struct gt_topo *topo, const char *list,
 	if (!copy)
 		return gt_err_nomem(err);
 	for (rest = copy; !rc && (word = strsep(&rest, ","));)
-		rc = edit(topo, word, err);
+		rc = gt_topo_cut_word(topo, word, err);
 	gt_topo_compact(topo);
 	return rc;
-}
-
-int gt_topo_exclude_links(struct gt_topo *topo, const char *list,
-			  struct gt_err *err)
-{
-	return gt_topo_each(topo, list, gt_topo_cut_word, err);
 }
 
 int gt_topo_exclude_devices(struct gt_topo *topo, const char *list,
 			    struct gt_err *err)
 {
-	return gt_topo_each(topo, list, gt_topo_drop_word, err);
+	struct gt_name_list names = {.rest = list};
+	char word[GT_NAME_MAX];
+	int rc = GT_OK;
+
+	while (!rc && gt_name_list_next(&names, word))
+		rc = gt_topo_drop_word(topo, word, err);
+	gt_topo_compact(topo);
+	return rc;
 }

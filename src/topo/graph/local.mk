@@ -7,6 +7,8 @@ gtopo_core_sources += \
 	%D%/inside.h \
 	%D%/model.c \
 	%D%/model.h \
+	%D%/name.c \
+	%D%/name.h \
 	%D%/path.c \
 	%D%/path.h \
 	%D%/path_kind.c \

@@ -8,11 +8,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/bus_id.h"
 #include "base/rat.h"
 #include "base/text.h"
 #include "base/xml.h"
 #include "topo/lint/device.h"
-#include "topo/xml/digest.h"
 #include "topo/graph/model.h"
 
 /* The elements that NCCL knows, and below which others it looks for them. */

@@ -8,11 +8,11 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/bus_id.h"
 #include "base/xml.h"
 #include "topo/graph/model.h"
 #include "topo/lint/device.h"
 #include "topo/lint/linter.h"
-#include "topo/xml/digest.h"
 
 enum { GT_LINT_MAX_DEVS = 4096 };
 

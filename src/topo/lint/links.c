@@ -8,11 +8,11 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/bus_id.h"
 #include "base/xml.h"
 #include "topo/lint/device.h"
 #include "topo/lint/inventory.h"
 #include "topo/lint/linter.h"
-#include "topo/xml/digest.h"
 
 /* A link as one of its ends lists it. */
 struct gt_lint_link {

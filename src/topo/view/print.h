@@ -32,8 +32,8 @@ const char *gt_print_kind_meaning(const struct gt_topo *topo,
 				  enum gt_path_kind kind);
 
 /*
- * Find the GPU or port of that name, "GPU0", "net1", or of that bus id or id; 0
- * when there is none.
+ * Find the GPU or port that is called so (topo/graph/name.h), as its card
+ * is, or as a table calls it, "NET0#1"; 0 when there is none.
  */
 int gt_print_find_device(const struct gt_topo *topo, const char *name,
 			 uint32_t *device);

@@ -10,6 +10,7 @@
 
 #include "base/buf.h"
 #include "base/text.h"
+#include "topo/graph/name.h"
 #include "topo/graph/path.h"
 #include "topo/view/show_text.h"
 
@@ -23,6 +24,14 @@ static void gt_route_name(const struct gt_node *node, char *text, size_t size)
 		 node->bus_id ? node->bus_id : "");
 }
 
+/* Is this the name of the card that the port is on? */
+static int is_card_of(const struct gt_topo *topo, const struct gt_node *port,
+		      const char *name)
+{
+	return port->kind == GT_NODE_NET && port->up != GT_NONE &&
+	       gt_node_is_called(gt_topo_node(topo, port->up), name);
+}
+
 int gt_print_find_device(const struct gt_topo *topo, const char *name,
 			 uint32_t *device)
 {
@@ -33,8 +42,8 @@ int gt_print_find_device(const struct gt_topo *topo, const char *name,
 		const struct gt_node *node = gt_topo_node(topo, index);
 
 		gt_show_label(node, label, sizeof(label));
-		if (!strcasecmp(label, name) || !strcasecmp(node->id, name) ||
-		    (node->bus_id && !strcasecmp(node->bus_id, name))) {
+		if (!strcasecmp(label, name) || gt_node_is_called(node, name) ||
+		    is_card_of(topo, node, name)) {
 			*device = index;
 			return 1;
 		}

@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/bus_id.h"
 #include "topo/graph/topo.h"
 #include "topo/lint/finding.h"
 #include "topo/view/show_line.h"
-#include "topo/xml/digest.h"
 
 /* Returns whether a finding is about the machine, not about its file. */
 static int gt_show_lint_is_shown(const struct gt_lint_finding *finding)

@@ -23,17 +23,4 @@ int gt_digest_make(const struct gt_xml_elem *system, int shape,
 		   struct gt_arena *arena, const char **digest,
 		   struct gt_err *err);
 
-enum { GT_BUS_ID_MAX = 32 };
-
-/*
- * Write "0000:1b:00.0" for any spelling of a bus id; 0 when the text is none.
- */
-int gt_bus_id_normalize(const char *text, char own[GT_BUS_ID_MAX]);
-
-/*
- * Returns the normalized bus id, in the arena; a text that is no bus id only
- * becomes lower case.  NULL when memory ran out.
- */
-const char *gt_bus_id_normalize_dup(struct gt_arena *arena, const char *text);
-
 #endif

@@ -8,10 +8,10 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/bus_id.h"
 #include "base/err.h"
 #include "base/rat.h"
 #include "base/xml.h"
-#include "topo/xml/digest.h"
 
 int gt_measured_new(uint32_t ngpus, struct gt_arena *arena,
 		    struct gt_measured *measured, struct gt_err *err)

@@ -8,10 +8,10 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/bus_id.h"
 #include "base/err.h"
 #include "base/vec.h"
 #include "base/xml.h"
-#include "topo/xml/digest.h"
 #include "topo/graph/graph.h"
 
 enum { GT_READER_MAX_FNS = 4096 };
