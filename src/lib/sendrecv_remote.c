@@ -150,11 +150,13 @@ static int gt_remote_map_areas(struct gtopo_comm *comm,
 	int rc = GT_OK;
 
 	for (uint32_t p = 0; !rc && p < remote->group.nprocesses; p++) {
-		if (parts[p].len != sizeof(area))
+		if (parts[p].len == sizeof(area))
+			memcpy(&area, parts[p].bytes, sizeof(area));
+		if (parts[p].len != sizeof(area) ||
+		    area.bytes != gt_remote_area_bytes(comm, p))
 			return gt_err_set(err, GT_ESYS, NULL,
 					  "%s is at another meeting",
 					  gt_world_name(comm->world, p));
-		memcpy(&area, parts[p].bytes, sizeof(area));
 		if (p == remote->group.self || !remote->group.is_here[p])
 			continue;
 		remote->pids[p] = area.pid;
@@ -338,7 +340,17 @@ static void gt_byte_ring_copy(struct gt_byte_ring *ring, uint64_t at,
 	}
 }
 
-/* Move up to `bytes`: as many as there is room, or data; how many. */
+/* Another process may write both counters: do they say what can be? */
+static int gt_byte_ring_is_sane(struct gt_byte_ring *ring)
+{
+	return atomic_load(&ring->written) - atomic_load(&ring->read) <=
+	       GT_BYTE_RING_BYTES;
+}
+
+/*
+ * Move up to `bytes`: as many as there is room, or data; how many.  What the
+ * counters say is used once and never beyond the ring.
+ */
 static uint64_t gt_byte_ring_move(struct gt_byte_ring *ring, char *data,
 				  uint64_t bytes, int in)
 {
@@ -347,6 +359,8 @@ static uint64_t gt_byte_ring_move(struct gt_byte_ring *ring, char *data,
 	uint64_t most =
 		in ? GT_BYTE_RING_BYTES - (written - read) : written - read;
 
+	if (most > GT_BYTE_RING_BYTES)
+		return 0;
 	if (bytes > most)
 		bytes = most;
 	if (!bytes)
@@ -389,6 +403,11 @@ static int gt_remote_move_ring(uint32_t rank, const struct gt_message *m,
 	uint64_t n = 1;
 	int rc = GT_OK;
 
+	if (!gt_byte_ring_is_sane(ring))
+		return gt_err_set(err, GT_ESYS, NULL,
+				  "rank %u's process miscounts the bytes "
+				  "between it and rank %u",
+				  m->peer, rank);
 	while (n && pair->done < head) {
 		n = gt_byte_ring_move(ring, (char *)&pair->header + pair->done,
 				      head - pair->done, m->sends);

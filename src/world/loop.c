@@ -49,7 +49,8 @@ static void gt_world_frame(struct gt_world *world, uint32_t rank,
 	else if (frame->type == GT_FRAME_PART && root && !member->has_part)
 		gt_root_part(world, rank, frame->payload, frame->bytes);
 	else if (frame->type == GT_FRAME_ALL && !root &&
-		 frame->seq == world->last_round + 1)
+		 frame->seq == world->last_round + 1 &&
+		 frame->seq == world->round) /* or somebody reads `all` */
 		gt_world_hear(world, frame);
 	else
 		gt_world_fail(world, "%s speaks nonsense", member->called);

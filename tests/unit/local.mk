@@ -4,6 +4,7 @@ unit_tests += \
 	%D%/base/test_base \
 	%D%/base/test_rat \
 	%D%/base/test_unit \
+	%D%/cli/detect/test_ranks \
 	%D%/cli/health/test_reach \
 	%D%/cli/test_opt \
 	%D%/cli/tune/test_tune \
@@ -21,6 +22,7 @@ unit_tests += \
 	%D%/lib/test_lib \
 	%D%/lib/test_pair \
 	%D%/lib/test_premul \
+	%D%/lib/test_remote \
 	%D%/lib/test_stream \
 	%D%/measure/test_measure \
 	%D%/plan/check/test_mutate_plan \

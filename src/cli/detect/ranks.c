@@ -30,6 +30,22 @@ struct gt_ranks_host {
 	char name[GT_RANKS_NAME_MAX];
 };
 
+static int gt_ranks_is_file_char(char c)
+{
+	return isalnum((unsigned char)c) || c == '-' || c == '_';
+}
+
+/* Another process's words: are they texts, and is the name fit for a file? */
+static int gt_ranks_is_host(const struct gt_ranks_host *host)
+{
+	size_t len = strnlen(host->name, sizeof(host->name)), i = 0;
+
+	while (i < len && gt_ranks_is_file_char(host->name[i]))
+		i++;
+	return i == len && len < sizeof(host->name) &&
+	       memchr(host->id, '\0', sizeof(host->id));
+}
+
 /* Make the host's name without its domain, fit for a file. */
 static void gt_ranks_here(struct gt_ranks_host *host)
 {
@@ -41,7 +57,7 @@ static void gt_ranks_here(struct gt_ranks_host *host)
 	snprintf(host->name, sizeof(host->name), "%.*s",
 		 (int)strcspn(uts.nodename, "."), uts.nodename);
 	for (char *at = host->name; *at; at++)
-		if (!isalnum((unsigned char)*at) && *at != '-' && *at != '_')
+		if (!gt_ranks_is_file_char(*at))
 			*at = '-';
 }
 
@@ -60,7 +76,8 @@ static int gt_ranks_first(struct gt_world *world,
 	for (uint32_t p = 0; !rc && p < size; p++) {
 		if (parts[p].len == sizeof(*own))
 			memcpy(&hosts[p], parts[p].bytes, sizeof(*own));
-		else
+		if (parts[p].len != sizeof(*own) ||
+		    !gt_ranks_is_host(&hosts[p]))
 			rc = gt_err_set(err, GT_ESYS, NULL,
 					"%s is another version",
 					gt_world_name(world, p));

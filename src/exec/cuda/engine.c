@@ -41,7 +41,8 @@ static int gt_host_state_open(struct gt_engine *engine, struct gt_err *err)
 	}
 	engine->watch = (void *)base;
 	engine->reports = (void *)(base + GT_CUDA_HEAD_BYTES);
-	engine->exchange = (void *)(base + table);
+	if (engine->plan->nranks <= GT_P2P_RANKS)
+		engine->exchange = (void *)(base + table);
 	return GT_OK;
 }
 

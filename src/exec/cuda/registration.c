@@ -96,9 +96,12 @@ static void gt_registration_tell(struct gt_registration_exchange *exchange,
 		engine, rank, exchange->pending->number[i]);
 	struct gt_fd_packet *pass = &exchange->mine[exchange->nmine];
 	struct gt_registration_key *key = &exchange->keys[i];
-	struct gt_cuda_extent extent = {reg->base, reg->bytes};
+	struct gt_cuda_extent extent;
 	cudaError_t rc = cudaSetDevice(engine->ranks[rank].device);
 
+	if (!reg) /* another process has named one that is not there */
+		return;
+	extent = (struct gt_cuda_extent){reg->base, reg->bytes};
 	if (rc == cudaSuccess)
 		rc = gt_cuda_ipc_of(extent, &key->handle, &key->offset);
 	if (rc == cudaSuccess) {
@@ -229,13 +232,19 @@ static int gt_pending_swap_files(struct gt_registration_exchange *exchange,
 				      .mine = exchange->mine,
 				      .nmine = exchange->nmine,
 				      .theirs = exchange->theirs};
+	const struct gt_pending_registrations *pending = exchange->pending;
+	uint32_t all = 0;
 	int rc = GT_OK;
 
-	for (uint32_t i = 0; i < exchange->pending->n; i++)
-		swap.ntheirs += exchange->keys[i].kind == GT_REGISTRATION_FILES;
-	if (!swap.ntheirs)
+	for (uint32_t i = 0; i < pending->n; i++) {
+		if (exchange->keys[i].kind != GT_REGISTRATION_FILES)
+			continue;
+		all++;
+		swap.ntheirs += !gt_process_group_is_local(
+			&exchange->engine->group, pending->rank[i]);
+	}
+	if (!all)
 		return GT_OK;
-	swap.ntheirs -= exchange->nmine;
 	rc = gt_fd_exchange(&swap, err);
 	if (!rc)
 		exchange->ntheirs = swap.ntheirs;

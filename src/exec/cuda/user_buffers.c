@@ -157,6 +157,22 @@ int gt_user_buffers_release_due(const struct gt_engine *engine)
 	return 0;
 }
 
+/*
+ * Drop what process p wants back.  It has written rank and number, which may
+ * be anything; what is not its own stays.
+ */
+static void gt_registration_return(const struct gt_engine *engine, uint32_t p,
+				   const struct gt_exchange_slot *slot)
+{
+	uint64_t rank = slot->rank, number = slot->number;
+
+	if (rank < engine->plan->nranks &&
+	    gt_process_group_of_rank(&engine->group, (uint32_t)rank) == p)
+		gt_registration_drop(
+			engine,
+			gt_registration_find(engine, (uint32_t)rank, number));
+}
+
 void gt_user_buffers_service(struct gt_engine *engine)
 {
 	struct gt_exchange_slot *mine =
@@ -171,10 +187,7 @@ void gt_user_buffers_service(struct gt_engine *engine)
 		if (requests <= mine->released[p])
 			continue;
 		if (p != engine->group.self)
-			gt_registration_drop(
-				engine, gt_registration_find(
-						engine, (uint32_t)slot->rank,
-						slot->number));
+			gt_registration_return(engine, p, slot);
 		__atomic_store_n(&mine->released[p], requests,
 				 __ATOMIC_RELEASE);
 	}
@@ -282,12 +295,12 @@ static struct gt_registered_offset gt_registered_offset_of(
 }
 
 /*
- * Say which buffers the local ranks use, and wait until all processes have done
- * so.
+ * Say which buffers the local ranks use, wait until all processes have done so,
+ * and take a copy of what they said: nobody writes that any more.
  */
 static int gt_buffers_tell(struct gt_engine *engine,
 			   const struct gt_exec_request *req,
-			   const struct gt_exchange_entry **entries,
+			   struct gt_exchange_entry entries[GT_P2P_RANKS],
 			   struct gt_err *err)
 {
 	const struct gt_process_group *group = &engine->group;
@@ -313,7 +326,7 @@ static int gt_buffers_tell(struct gt_engine *engine,
 		rc = gt_buffers_wait(engine, p,
 				     &gt_buffers_slot(engine, p)->meetings,
 				     number, err);
-	*entries = own;
+	memcpy(entries, own, sizeof(engine->exchange->entries[0]));
 	return rc;
 }
 
@@ -375,9 +388,9 @@ int gt_user_buffers_exchange(struct gt_engine *engine,
 			     struct gt_exec_request *req, int *opened,
 			     struct gt_err *err)
 {
-	const struct gt_exchange_entry *entries;
+	struct gt_exchange_entry entries[GT_P2P_RANKS];
 	struct gt_pending_registrations pending = {.n = 0};
-	int rc = gt_buffers_tell(engine, req, &entries, err);
+	int rc = gt_buffers_tell(engine, req, entries, err);
 	int all = 1;
 
 	if (rc)

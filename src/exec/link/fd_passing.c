@@ -122,7 +122,8 @@ static int gt_fd_packet_take(int fd, uint64_t secret, struct gt_fd_packet *pass)
 	struct cmsghdr *files = len < 0 ? NULL : CMSG_FIRSTHDR(&message);
 
 	pass->n = 0;
-	if (!files || files->cmsg_type != SCM_RIGHTS)
+	if (!files || files->cmsg_level != SOL_SOCKET ||
+	    files->cmsg_type != SCM_RIGHTS)
 		return 0;
 	pass->n = (uint32_t)((files->cmsg_len - CMSG_LEN(0)) / sizeof(int));
 	memcpy(pass->fds, CMSG_DATA(files), pass->n * sizeof(int));
@@ -204,13 +205,15 @@ static int gt_fd_exchange_meet(struct gt_fd_exchange_run *run,
 
 	if (!rc)
 		rc = gt_world_allgather(world, &own, sizeof(own), parts, err);
-	for (uint32_t p = 0; !rc && p < run->size; p++)
+	for (uint32_t p = 0; !rc && p < run->size; p++) {
 		if (parts[p].len == sizeof(own))
 			memcpy(&run->places[p], parts[p].bytes, sizeof(own));
-		else
+		if (parts[p].len != sizeof(own) ||
+		    run->places[p].len > sizeof(own.address))
 			rc = gt_err_set(err, GT_ESYS, NULL,
 					"%s is at another meeting",
 					gt_world_name(world, p));
+	}
 	free(parts);
 	return rc;
 }

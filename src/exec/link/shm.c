@@ -162,7 +162,9 @@ static int gt_shm_hear(struct gt_shm_link *link, uint32_t p,
 		memcpy(&peer->head, part->bytes, sizeof(peer->head));
 	peer->keys =
 		(const void *)((const char *)part->bytes + sizeof(peer->head));
+	/* Bells are mapped once: they must not be more at a later connect. */
 	if (part->len < sizeof(peer->head) ||
+	    (peer->bells.base && peer->bells.bytes != peer->head.bells.bytes) ||
 	    part->len != sizeof(peer->head) +
 				 peer->head.nkeys * sizeof(*peer->keys) ||
 	    memcmp(&peer->head.shape, shape, sizeof(*shape)) ||

@@ -10,6 +10,9 @@
 
 #include "exec/link/fd_passing.h"
 
+/* A piece of another process is no larger, so that sizes can be added up. */
+#define GT_DRIVER_PIECE_MOST_BYTES (UINT64_C(1) << 48)
+
 /* Find a function as it was in that version of CUDA; NULL: there is none. */
 static void *gt_driver_find(const char *name, unsigned version)
 {
@@ -289,8 +292,11 @@ cudaError_t gt_cuda_mapping_open(const struct gt_fd_packet *pass,
 	uint64_t bytes = 0;
 	cudaError_t rc;
 
-	for (uint32_t i = 0; i < pass->n; i++)
+	for (uint32_t i = 0; i < pass->n; i++) {
+		if (pass->words[i] > GT_DRIVER_PIECE_MOST_BYTES)
+			return cudaErrorInvalidValue;
 		bytes += pass->words[i];
+	}
 	rc = gt_driver_reserve(bytes, &made);
 	for (uint32_t i = 0; rc == cudaSuccess && i < pass->n; i++)
 		rc = gt_driver_take(pass->fds[i], pass->words[i], &made);

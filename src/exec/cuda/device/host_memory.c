@@ -20,6 +20,7 @@ struct gt_host_share_made {
 	char fault[GT_CUDA_FAULT_BYTES];
 };
 
+/* Map what the host's first process has made; share->bytes is the size. */
 static int gt_host_share_map(const struct gt_engine *engine, uint32_t leader,
 			     const struct gt_world_part *part,
 			     struct gt_shared_memory *share, struct gt_err *err)
@@ -34,6 +35,10 @@ static int gt_host_share_map(const struct gt_engine *engine, uint32_t leader,
 	if (!made.name.bytes)
 		return gt_err_set(err, GT_ESYS, NULL, "%s: %.*s", name,
 				  GT_CUDA_FAULT_BYTES - 1, made.fault);
+	if (made.name.bytes != share->bytes)
+		return gt_err_set(err, GT_ESYS, NULL,
+				  "%s shares '%zu' bytes, not '%zu'", name,
+				  (size_t)made.name.bytes, share->bytes);
 	return gt_shared_memory_map(&made.name, share, err);
 }
 
@@ -62,6 +67,8 @@ static int gt_host_share_new(struct gt_engine *engine, size_t bytes,
 	snprintf(made.fault, sizeof(made.fault), "%.*s",
 		 GT_CUDA_FAULT_BYTES - 1, own.text);
 	met = gt_world_allgather(group->world, &made, sizeof(made), parts, err);
+	if (leader != group->self)
+		share->bytes = bytes;
 	if (!rc && !met && leader != group->self)
 		rc = gt_host_share_map(engine, leader, &parts[leader], share,
 				       &own);

@@ -212,7 +212,8 @@ static int gt_region_map(struct gt_engine *engine, int region, int tries,
 	uint32_t n = gt_region_devices(engine, devices), r = theirs->tag, p;
 	cudaError_t rc = cudaErrorInvalidValue;
 
-	if (r >= engine->plan->nranks || gt_process_group_is_local(group, r))
+	if (r >= engine->plan->nranks || gt_process_group_is_local(group, r) ||
+	    engine->regions[region].maps[r].base)
 		return gt_err_set(err, GT_ESYS, NULL,
 				  "files of rank '%u' came from elsewhere", r);
 	p = gt_process_group_of_rank(group, r);

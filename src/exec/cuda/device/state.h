@@ -150,9 +150,10 @@ struct gt_engine {
 
 	/* All processes of this host share these (engine.c). */
 	struct gt_shared_memory host_state;
-	struct gt_kernel_watch *watch;     /* the abort word */
-	struct gt_kernel_report *reports;  /* [nranks][nblocks] */
-	struct gt_exchange_area *exchange; /* where buffers lie */
+	struct gt_kernel_watch *watch;    /* the abort word */
+	struct gt_kernel_report *reports; /* [nranks][nblocks] */
+	/* Where buffers lie; NULL if more than GT_P2P_RANKS ranks. */
+	struct gt_exchange_area *exchange;
 	struct gt_shared_memory detour_slots;
 
 	/* Callers' buffers (user_buffers.h). */

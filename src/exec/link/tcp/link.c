@@ -67,7 +67,8 @@ static int gt_tcp_greet(struct gt_tcp_link *link,
 			memcpy(&other, link->parts[p].bytes, sizeof(other));
 		if (link->parts[p].len != sizeof(other) ||
 		    other.wanted > GT_TCP_SOCKETS_MAX || !other.usual ||
-		    other.usual > GT_TCP_SOCKETS_MAX)
+		    other.usual > GT_TCP_SOCKETS_MAX ||
+		    other.address.len > sizeof(other.address.storage))
 			return gt_err_set(err, GT_ESYS, NULL,
 					  "%s is another version",
 					  gt_world_name(world, p));

@@ -346,6 +346,43 @@ static int many_main(struct gt_world *world, struct gt_err *err)
 								  : rc;
 }
 
+/*
+ * Process 1 has one rank first and says two later, with bells for both: process
+ * 0 has mapped one.
+ */
+static int more_bells_main(struct gt_world *world, struct gt_err *err)
+{
+	const struct gt_link_shape shape = {1, GT_CACHE_LINE_BYTES};
+	struct gt_link_config config = {.world = world,
+					.first_rank = gt_world_rank(world)};
+	uint32_t self = config.first_rank;
+	struct gt_exec_link *links[2] = {NULL, NULL};
+	struct gt_shared_memory bells[2];
+	struct gt_fifo_end end;
+	struct gt_link_conn conn = {!self, 0, 1, 0, 0, !self, &end};
+	int rc = GT_OK;
+
+	for (uint32_t i = 0; !rc && i <= self; i++) {
+		config.nranks = i + 1;
+		rc = gt_shared_memory_new(
+			config.nranks * sizeof(struct gt_bell), &bells[i], err);
+		config.bells = bells[i].base;
+		config.bells_fd = bells[i].fd;
+		if (!rc)
+			rc = gt_link_shm.open(&config, &links[i], err);
+	}
+	for (uint32_t turn = 0; !rc && turn < 2; turn++) {
+		conn.to = turn + 1;
+		rc = gt_link_shm.connect(links[turn & self], &shape, &conn, 1,
+					 err);
+	}
+	gt_link_shm.close(links[0]);
+	gt_link_shm.close(links[1]);
+	return rc == GT_ESYS && strstr(err->text, "the same program?")
+		       ? GT_EINPUT
+		       : rc;
+}
+
 enum { LANES = 7 };
 
 /* A word over each lane's FIFO, whichever stream carries it. */
@@ -518,8 +555,14 @@ static void carries(const char *link, uint32_t bytes)
 
 static void test_shm(void **state)
 {
+	struct job job;
+
 	(void)state;
 	carries("shm", 65536);
+	job_prepare(&job, 2, 20000000000, "127.0.0.1");
+	job_start(&job, more_bells_main);
+	job_wait(&job);
+	assert_int_equal(job.status[0], -GT_EINPUT);
 }
 
 static void test_tcp(void **state)

@@ -156,12 +156,95 @@ static void test_no_pace_within_a_host(void **state)
 	close(far);
 }
 
+/* What the far side says of FIFO 0, which receives, and 1, which sends. */
+struct lie {
+	const char *what;
+	struct gt_tcp_head head;
+};
+
+/* Does the link go on after what the far side has said? */
+static int believes(const struct gt_tcp_head *said)
+{
+	static struct gt_fifo counters[2];
+	static char slots[2][2][64];
+	static struct gt_tcp_slot states[2][2];
+	struct gt_tcp_fifo fifos[2] = {0};
+	const uint32_t *word = (const uint32_t *)said;
+	uint32_t sent[sizeof(*said) / sizeof(*word)];
+	struct gt_bell bell = {0};
+	struct gt_tcp_link *link;
+	int far, rc;
+
+	link = make(&far);
+	memset(states, 0, sizeof(states));
+	for (int i = 0; i < 2; i++) {
+		gt_fifo_init(&counters[i]);
+		fifos[i] = (struct gt_tcp_fifo){.counters = &counters[i],
+						.slots = states[i],
+						.sends = i};
+		fifos[i].end = (struct gt_fifo_end){.fifo = &counters[i],
+						    .slots = slots[i][0],
+						    .other = &bell,
+						    .slot_bytes = 64,
+						    .nslots = 2};
+	}
+	fifos[1].next = 1;
+	link->peers->fifos = fifos;
+	link->peers->nfifos = 2;
+	link->generation = 1;
+	for (size_t i = 0; i < sizeof(sent) / sizeof(*sent); i++)
+		sent[i] = htonl(word[i]);
+	assert_int_equal(send(far, sent, sizeof(sent), 0), sizeof(sent));
+	while (!(rc = gt_tcp_receive(link, link->sockets[0])))
+		poll(NULL, 0, 1);
+	link->peers->fifos = NULL;
+	link->peers->nfifos = 0;
+	gt_link_tcp.close((struct gt_exec_link *)link);
+	close(far);
+	return rc > 0;
+}
+
+/* Whatever a peer says, no byte goes outside its slot. */
+static void test_lies(void **state)
+{
+	static const struct gt_tcp_head truths[] = {
+		{GT_TCP_DATA, 1, 0, 64, 0, 0, 64},
+		{GT_TCP_DATA, 1, 0, 16, 1, 48, 64},
+		{GT_TCP_CREDIT, 1, 1, 1, 0, 0, 0},
+		{GT_TCP_CREDIT, 7, 9, 9, 0, 0, 0}, /* of an old generation */
+	};
+	static const struct lie lies[] = {
+		{"no such kind", {3, 1, 0, 0, 0, 0, 0}},
+		{"no such FIFO", {GT_TCP_DATA, 1, 2, 8, 0, 0, 8}},
+		{"data of an old generation", {GT_TCP_DATA, 7, 0, 8, 0, 0, 8}},
+		{"data for a sender", {GT_TCP_DATA, 1, 1, 8, 0, 0, 8}},
+		{"a slice beyond the slot", {GT_TCP_DATA, 1, 0, 65, 0, 0, 65}},
+		{"a part beyond the slice", {GT_TCP_DATA, 1, 0, 17, 0, 48, 64}},
+		{"a part behind it", {GT_TCP_DATA, 1, 0, 1, 0, 65, 64}},
+		{"a part that wraps",
+		 {GT_TCP_DATA, 1, 0, 32, 0, UINT32_MAX - 15, 64}},
+		{"a slot that is not there", {GT_TCP_DATA, 1, 0, 8, 2, 0, 8}},
+		{"a slice that was", {GT_TCP_DATA, 1, 0, 8, UINT32_MAX, 0, 8}},
+		{"credit of a receiver", {GT_TCP_CREDIT, 1, 0, 1, 0, 0, 0}},
+		{"credit for nothing", {GT_TCP_CREDIT, 1, 1, 2, 0, 0, 0}},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(truths) / sizeof(*truths); i++)
+		if (!believes(&truths[i]))
+			fail_msg("truth %zu is not believed", i);
+	for (size_t i = 0; i < sizeof(lies) / sizeof(*lies); i++)
+		if (believes(&lies[i].head))
+			fail_msg("%s", lies[i].what);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_torn),
 		cmocka_unit_test(test_end_is_seen),
 		cmocka_unit_test(test_no_pace_within_a_host),
+		cmocka_unit_test(test_lies),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
