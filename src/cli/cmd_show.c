@@ -73,71 +73,73 @@ static int gt_show_is_picture(const struct gt_show_opts *opts)
 	return opts->dot || opts->svg || opts->png;
 }
 
-/* A machine, and the text of the file that it was read from. */
-struct gt_show_machine {
+/* A machine on its way to a tree or a picture. */
+struct gt_show_run {
+	const struct gt_cmd_args *args;
 	const struct gt_topo *topo;
-	const struct gt_buf *text;
+	const struct gt_lint *lint;
+	struct gt_arena *arena;
 };
 
-static int gt_show_tree_text(const struct gt_cmd_args *args,
-			     const struct gt_show_machine *machine,
-			     struct gt_buf *out, struct gt_err *err)
+static void gt_show_tree_text(const struct gt_show_run *run, struct gt_buf *out)
 {
-	struct gt_lint lint;
 	struct gt_show_style style = {.ascii = !gt_show_is_utf8(),
-				      .colour = gt_show_has_colour(args),
-				      .lint = &lint};
-	struct gt_arena *arena = gt_arena_new();
-	int rc = arena ? GT_OK : gt_err_nomem(err);
+				      .colour = gt_show_has_colour(run->args),
+				      .lint = run->lint};
 
-	if (!rc)
-		rc = gt_lint_text(gt_topo_source(machine->topo),
-				  machine->text->text, machine->text->len,
-				  arena, &lint, err);
-	if (!rc)
-		gt_show_tree(machine->topo, &style, out);
-	gt_arena_free(arena);
-	if (!rc && out->failed)
-		rc = gt_err_nomem(err);
-	return rc;
+	gt_show_tree(run->topo, &style, out);
 }
 
-static int gt_show_picture(const struct gt_show_opts *opts,
-			   const struct gt_topo *topo, struct gt_buf *out,
+/* Write the picture as it is, or have it drawn. */
+static int gt_show_draw(const struct gt_show_opts *opts, struct gt_buf *dot,
+			struct gt_buf *out, struct gt_err *err)
+{
+	if (dot->failed)
+		return gt_err_nomem(err);
+	if (!opts->dot)
+		return gt_draw(dot->text, opts->svg ? "svg" : "png", out, err);
+	gt_buf_add(out, dot->text, dot->len);
+	return GT_OK;
+}
+
+static int gt_show_picture(const struct gt_show_run *run, struct gt_buf *out,
 			   struct gt_err *err)
 {
+	const struct gt_show_opts *opts = run->args->opts;
 	struct gt_dot_overlay overlay = {0};
-	struct gt_arena *arena = gt_arena_new();
+	struct gt_dot_more more = {.lint = run->lint};
 	struct gt_buf dot = GT_BUF_INIT;
-	int rc = arena ? GT_OK : gt_err_nomem(err);
+	int rc = GT_OK;
 
-	if (!rc && opts->plan)
-		rc = gt_show_plan_overlay(opts->plan, topo, arena, &overlay,
-					  err);
-	if (!rc) {
-		gt_dot(topo, opts->plan ? &overlay : NULL,
-		       opts->dot ? out : &dot);
-		if (out->failed || dot.failed)
-			rc = gt_err_nomem(err);
+	if (opts->plan) {
+		rc = gt_show_plan_overlay(opts->plan, run->topo, run->arena,
+					  &overlay, err);
+		more.overlay = &overlay;
 	}
-	if (!rc && !opts->dot)
-		rc = gt_draw(dot.text, opts->svg ? "svg" : "png", out, err);
+	if (rc)
+		return rc;
+	gt_dot(run->topo, more, &dot);
+	rc = gt_show_draw(opts, &dot, out, err);
 	gt_buf_release(&dot);
-	gt_arena_free(arena);
 	return rc;
 }
 
-static int gt_show_write(const struct gt_cmd_args *args,
-			 const struct gt_show_machine *machine,
-			 struct gt_err *err)
+static int gt_show_machine(const struct gt_show_run *run,
+			   const struct gt_buf *text, struct gt_buf *out,
+			   struct gt_err *err)
 {
-	struct gt_buf text = GT_BUF_INIT;
-	int rc =
-		gt_show_is_picture(args->opts)
-			? gt_show_picture(args->opts, machine->topo, &text, err)
-			: gt_show_tree_text(args, machine, &text, err);
+	struct gt_lint lint;
+	struct gt_show_run with = *run;
+	int rc = gt_lint_text(gt_topo_source(run->topo), text->text, text->len,
+			      run->arena, &lint, err);
 
-	return gt_cmd_write(args, &text, rc, err);
+	with.lint = &lint;
+	if (rc)
+		return rc;
+	if (gt_show_is_picture(run->args->opts))
+		return gt_show_picture(&with, out, err);
+	gt_show_tree_text(&with, out);
+	return GT_OK;
 }
 
 static int gt_show_usable(const struct gt_cmd_args *args, struct gt_err *err)
@@ -158,13 +160,20 @@ static int gt_show_usable(const struct gt_cmd_args *args, struct gt_err *err)
 	return GT_OK;
 }
 
+/* Show the machine that was read from the text. */
 static int gt_show_one(const struct gt_cmd_args *args,
-		       const struct gt_show_machine *machine,
+		       const struct gt_topo *topo, const struct gt_buf *text,
 		       struct gt_err *err)
 {
-	int rc = gt_topo_check(machine->topo, err);
+	struct gt_show_run run = {
+		.args = args, .topo = topo, .arena = gt_arena_new()};
+	struct gt_buf out = GT_BUF_INIT;
+	int rc = run.arena ? gt_topo_check(topo, err) : gt_err_nomem(err);
 
-	return rc ? rc : gt_show_write(args, machine, err);
+	if (!rc)
+		rc = gt_show_machine(&run, text, &out, err);
+	gt_arena_free(run.arena);
+	return gt_cmd_write(args, &out, rc, err);
 }
 
 static int gt_show_cluster_picture(const struct gt_show_opts *opts,
@@ -172,16 +181,13 @@ static int gt_show_cluster_picture(const struct gt_show_opts *opts,
 				   struct gt_buf *out, struct gt_err *err)
 {
 	struct gt_buf dot = GT_BUF_INIT;
-	int rc = GT_OK;
+	int rc;
 
 	if (opts->plan)
 		return gt_err_set(err, GT_EINPUT, cluster->source,
 				  "is a cluster; --plan draws into a server");
-	gt_dot_cluster(cluster, opts->dot ? out : &dot);
-	if (dot.failed)
-		rc = gt_err_nomem(err);
-	if (!rc && !opts->dot)
-		rc = gt_draw(dot.text, opts->svg ? "svg" : "png", out, err);
+	gt_dot_cluster(cluster, &dot);
+	rc = gt_show_draw(opts, &dot, out, err);
 	gt_buf_release(&dot);
 	return rc;
 }
@@ -225,8 +231,7 @@ static int gt_show_text(const struct gt_cmd_args *args,
 	if (!rc && cluster)
 		rc = gt_show_several(args, cluster, err);
 	else if (!rc)
-		rc = gt_show_one(args, &(struct gt_show_machine){topo, text},
-				 err);
+		rc = gt_show_one(args, topo, text, err);
 	gt_cluster_free(cluster);
 	gt_topo_free(topo);
 	return rc;

@@ -86,7 +86,7 @@ picture() { # FILE
 @test "SVG has every device, and the rates of its links" {
 	picture "$xml/dgx-h100.xml" >"$BATS_TEST_TMPDIR/words"
 	for i in 0 1 2 3 4 5 6 7; do
-		grep -qx "GPU$i" "$BATS_TEST_TMPDIR/words"
+		grep -q "^GPU$i 0000:" "$BATS_TEST_TMPDIR/words"
 	done
 	[ "$(grep -c '^NET.* 50.0 GB/s$' "$BATS_TEST_TMPDIR/words")" -eq 12 ]
 	[ "$(grep -cx '450.0' "$BATS_TEST_TMPDIR/words")" -eq 8 ]
@@ -219,4 +219,35 @@ picture() { # FILE
 	[[ $out == *$'\n! GPU 0000:28:00.0: does not answer, where others '* ]]
 	run_split gtopo show iommu-translating/input.xml
 	[[ $out == *$'\n! the IOMMU translates what goes between devices' ]]
+}
+
+@test "what lint finds wrong is marked in pictures, too" {
+	cd "$GTOPO_SRC/tests/cases/lint"
+	red='color="#cf222e", penwidth=2.5'
+	run_split gtopo show --dot gpu-of-8-lanes/input.xml
+	[ "$(grep -cF "$red" <<<"$out")" -eq 1 ]
+	grep -F "$red" <<<"$out" | grep -F 'label="GPU0 0000:17:00.0\nH100'
+	[[ $out == *'fontcolor="#cf222e", label="! GPU0 0000:17:00.0: 8 lanes, where others of model '* ]]
+	run_split gtopo show --dot acs-on/input.xml
+	grep -F "$red" <<<"$out" | grep -F 'tooltip="GPU0 0000:17:00.0: ports of switch '
+	run_split gtopo show --dot gpu-lost/input.xml
+	[[ $out == *'label="! GPU 0000:28:00.0: does not answer, where others '* ]]
+	run_split gtopo show --dot iommu-translating/input.xml
+	[[ $out == *'label="! the IOMMU translates what goes between devices\l"'* ]]
+	run_split gtopo show --dot ../detect/dgx-2socket/expect.xml
+	grep -F "$red" <<<"$out" |
+		grep -F 'label="ConnectX-7 0000:9a:00.0\n! mlx5_1 is down"'
+	# Nothing is wrong with a reference machine.
+	run_split gtopo show --dot "$xml/dgx-h100.xml"
+	[[ $out != *cf222e* ]]
+}
+
+@test "pictures have bus ids, and words in place of Graphviz's names" {
+	run_split gtopo show --dot "$xml/dgx-1v.xml"
+	[[ $out == *'label="GPU0 0000:06:00.0\nV100 SXM2 16GB"'* ]]
+	[[ $out == *'tooltip="switch 0000:02:00.0 to GPU0 0000:06:00.0: gen3 x16, 15.8 GB/s"'* ]]
+	[[ $out == *'graph [tooltip="NUMA 1: all that hangs on it", ]'* ]]
+	[[ $out == *'label="6.0?"'* ]]
+	[[ $out == *'label="dgx-1v.xml: 8 GPUs, 4 network ports, 2 NUMA nodes\l"'* ]]
+	[[ $out != *"$xml"* ]]
 }

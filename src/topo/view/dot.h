@@ -10,6 +10,7 @@
 
 struct gt_buf;
 struct gt_cluster;
+struct gt_lint;
 
 /*
  * An arrow is something that moves between two GPUs, drawn beside the machine.
@@ -27,11 +28,14 @@ struct gt_dot_overlay {
 	uint32_t ngroups;
 };
 
-/*
- * Append the picture of a machine; overlay may be NULL; out->failed tells of
- * memory.
- */
-void gt_dot(const struct gt_topo *topo, const struct gt_dot_overlay *overlay,
+/* What a picture has besides the machine; each may be NULL. */
+struct gt_dot_more {
+	const struct gt_lint *lint; /* what it finds in the machine's file */
+	const struct gt_dot_overlay *overlay;
+};
+
+/* Append the picture of a machine; out->failed tells of memory. */
+void gt_dot(const struct gt_topo *topo, struct gt_dot_more more,
 	    struct gt_buf *out);
 
 /*

@@ -13,10 +13,10 @@
 #include "topo/view/show_text.h"
 
 enum {
-	GT_PLACE_GAP = 7,   /* between rows */
-	GT_PLACE_PAD = 8,   /* inside a box with others in it */
-	GT_PLACE_LINK = 96, /* between columns */
-	GT_PLACE_BAR = 70,  /* the width of a bar */
+	GT_PLACE_GAP = 7,    /* between rows */
+	GT_PLACE_PAD = 8,    /* inside a box with others in it */
+	GT_PLACE_LINK = 126, /* between columns */
+	GT_PLACE_BAR = 70,   /* the width of a bar */
 };
 
 struct gt_dot_layout_state {
@@ -107,25 +107,58 @@ static int gt_dot_is_folded(const struct gt_topo *topo,
 	return 0;
 }
 
+void gt_dot_name(const struct gt_topo *topo, uint32_t index,
+		 char name[GT_DOT_NAME])
+{
+	const struct gt_node *node = gt_topo_node(topo, index);
+	char label[64];
+
+	gt_show_label(node, label, sizeof(label));
+	snprintf(name, GT_DOT_NAME, "%s%s%.32s", label, node->bus_id ? " " : "",
+		 node->bus_id ? node->bus_id : "");
+}
+
+/* Writes the text of a card: model and bus id, a line for each port. */
+static void gt_dot_card_text(const struct gt_topo *topo, uint32_t index,
+			     char *text, unsigned size)
+{
+	const struct gt_node *node = gt_topo_node(topo, index);
+	char model[40];
+
+	gt_show_model(node, model, sizeof(model));
+	snprintf(text, size, "%s%s%s", *model ? model : "NIC",
+		 node->bus_id ? " " : "", node->bus_id ? node->bus_id : "");
+	gt_dot_port_text(topo, index, text, size);
+}
+
+/* Appends a line for each word of what is wrong: "down, hidden". */
+static void gt_dot_problem_text(const char *problem, char *text, unsigned size)
+{
+	size_t len = strlen(text), n;
+
+	for (; problem && *problem && len < size; problem += n) {
+		problem += strspn(problem, ", ");
+		n = strcspn(problem, ",");
+		len += (size_t)snprintf(text + len, size - len, "\n! %.*s",
+					(int)n, problem);
+	}
+}
+
 void gt_dot_text(const struct gt_topo *topo, const struct gt_dot_layout *layout,
 		 uint32_t index, char *text, unsigned size)
 {
 	const struct gt_node *node = gt_topo_node(topo, index);
-	char label[64], model[40];
+	char name[GT_DOT_NAME], model[40];
 
-	gt_show_label(node, label, sizeof(label));
+	gt_dot_name(topo, index, name);
 	gt_show_model(node, model, sizeof(model));
-	if (node->kind == GT_NODE_NIC)
-		snprintf(text, size, "%s", model);
-	else
-		snprintf(text, size, "%s%s%s", label, *model ? "\n" : "",
-			 model);
-	if (node->kind == GT_NODE_NIC && gt_dot_is_folded(topo, layout, index))
+	if (node->kind != GT_NODE_NIC)
+		snprintf(text, size, "%s%s%s", name, *model ? "\n" : "", model);
+	else if (gt_dot_is_folded(topo, layout, index))
 		gt_dot_folded(topo, layout, index, text, size);
-	else if (node->kind == GT_NODE_NIC)
-		gt_dot_port_text(topo, index, text, size);
-	if (!*text)
-		snprintf(text, size, "%s", label);
+	else
+		gt_dot_card_text(topo, index, text, size);
+	gt_dot_problem_text(node->problem, text, size);
 }
 
 /*

@@ -45,6 +45,11 @@ enum {
 int gt_dot_layout_make(const struct gt_topo *topo, struct gt_arena *arena,
 		       struct gt_dot_layout *layout);
 
+/* Write what a node is called, with its bus id: "GPU0 0000:1b:00.0". */
+enum { GT_DOT_NAME = 128 };
+void gt_dot_name(const struct gt_topo *topo, uint32_t index,
+		 char name[GT_DOT_NAME]);
+
 /* Write the text of a device's box, lines separated by '\n'. */
 void gt_dot_text(const struct gt_topo *topo, const struct gt_dot_layout *layout,
 		 uint32_t index, char *text, unsigned size);

@@ -10,11 +10,10 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/text.h"
 #include "topo/graph/inside.h"
 #include "topo/probe/pci_ids.h"
 #include "topo/view/show_text.h"
-
-#define GT_DOT_RED "#cf222e"
 
 static const char *const gt_dot_colours[GT_NLINKKINDS] = {
 	[GT_LINK_LOC] = "#8c959f", [GT_LINK_NVL] = "#4c9a2a",
@@ -62,12 +61,27 @@ static void gt_dot_branch(const struct gt_dot_drawing *drawing,
 		gt_dot_rect_left(to) - 1, y1, gt_dot_rect_left(to), y1);
 }
 
+/*
+ * Writes a figure above the straight end of a link, before the box that it
+ * leads to, or what is around that; letters are about 0.58 of their size wide.
+ */
+static void gt_dot_figure(const struct gt_dot_drawing *drawing, uint32_t index,
+			  const char *text)
+{
+	const struct gt_dot_rect *box = &drawing->layout.boxes[index];
+	const struct gt_dot_rect *around = &drawing->layout.clusters[index];
+	double wide = (double)strlen(text) * GT_DOT_SMALL * 0.58;
+	double end = gt_dot_rect_left(around->w > 0 ? around : box);
+
+	gt_buf_printf(drawing->out, "label=\"%s\", lp=\"%.1f,%.1f\", ", text,
+		      end - 4 - wide / 2, 7 - box->y);
+}
+
 static void gt_dot_uplink(const struct gt_dot_drawing *drawing, uint32_t index)
 {
 	const struct gt_node *node = gt_topo_node(drawing->topo, index);
 	const struct gt_link *link = gt_show_uplink(drawing->topo, index);
-	const struct gt_dot_rect *box = &drawing->layout.boxes[index];
-	char text[128], rate[48] = "", gbs[32];
+	char text[128], rate[48] = "", gbs[32], tip[512];
 	struct gt_pci_rate now;
 	enum gt_pci_state state = gt_pci_state(node, &now);
 	int problem = state == GT_PCI_DEGRADED;
@@ -84,15 +98,40 @@ static void gt_dot_uplink(const struct gt_dot_drawing *drawing, uint32_t index)
 		snprintf(text, sizeof(text), "%s %s%s", rate, gbs,
 			 state == GT_PCI_ASSUMED ? "?" : "");
 	gt_dot_branch(drawing, (uint32_t[]){node->up, index}, 0);
+	gt_show_finding(node, tip, sizeof(tip));
+	if (!*tip)
+		snprintf(tip, sizeof(tip), "%s%s%s GB/s", rate,
+			 *rate ? ", " : "", gbs);
+	gt_dot_tip(drawing, node->up, index, tip);
 	gt_buf_printf(drawing->out, "penwidth=%.2f, ", gt_dot_width(link->gbs));
 	if (problem)
 		gt_buf_puts(drawing->out,
 			    "style=dashed, fontcolor=\"" GT_DOT_RED "\", ");
 	if (*gbs)
-		gt_buf_printf(drawing->out, "label=\"%s\", lp=\"%.1f,%.1f\", ",
-			      text, gt_dot_rect_left(box) - 33, 7 - box->y);
+		gt_dot_figure(drawing, index, text);
 	gt_buf_printf(drawing->out, "color=\"%s\"];\n",
 		      problem ? GT_DOT_RED : gt_dot_colours[GT_LINK_PCI]);
+}
+
+/* Writes what is said of a link beside the PCI tree: "2 NVLinks, 50.0 GB/s". */
+static void gt_dot_say(const struct gt_dot_drawing *drawing,
+		       const struct gt_link *link, char *text, size_t size)
+{
+	const struct gt_topo *topo = drawing->topo;
+	const struct gt_node *from = gt_topo_node(topo, link->from);
+	const struct gt_node *to = gt_topo_node(topo, link->to);
+	char gbs[32];
+
+	gt_show_gbs(link->gbs, gbs, sizeof(gbs));
+	if (link->kind == GT_LINK_SYS)
+		snprintf(text, size, "%s, NCCL's figure for these processors",
+			 gbs);
+	else
+		snprintf(text, size, "%u %s%s, %s", link->count,
+			 link->kind == GT_LINK_C2C   ? "C2C link"
+			 : from->kind == GT_NODE_GPU ? gt_show_nvlink(from)
+						     : gt_show_nvlink(to),
+			 gt_plural(link->count), gbs);
 }
 
 /* Draws a straight link from a box to a bar beside it. */
@@ -105,17 +144,21 @@ static void gt_dot_to_bar(const struct gt_dot_drawing *drawing,
 		at->x > box->x ? gt_dot_rect_right(box) : gt_dot_rect_left(box);
 	double to =
 		at->x > box->x ? gt_dot_rect_left(at) : gt_dot_rect_right(at);
-	char gbs[32];
+	char gbs[32], tip[128];
 
 	gt_dot_gbs(link->gbs, gbs);
+	gt_dot_say(drawing, link, tip, sizeof(tip));
+	gt_buf_printf(drawing->out, "n%u -> %s [", link->from, bar);
+	gt_dot_tip(drawing, link->from, link->to, tip);
 	gt_buf_printf(drawing->out,
-		      "n%u -> %s [penwidth=%.2f, color=\"%s\", pos=\"%.1f,%.1f "
-		      "%.1f,%.1f %.1f,%.1f %.1f,%.1f\", label=\"%s\", "
+		      "penwidth=%.2f, color=\"%s\", pos=\"%.1f,%.1f "
+		      "%.1f,%.1f %.1f,%.1f %.1f,%.1f\", label=\"%s%s\", "
 		      "lp=\"%.1f,%.1f\"];\n",
-		      link->from, bar, gt_dot_width(link->gbs),
-		      gt_dot_colours[link->kind], from, -box->y,
-		      (2 * from + to) / 3, -box->y, (from + 2 * to) / 3,
-		      -box->y, to, -box->y, gbs, (from + to) / 2,
+		      gt_dot_width(link->gbs), gt_dot_colours[link->kind], from,
+		      -box->y, (2 * from + to) / 3, -box->y,
+		      (from + 2 * to) / 3, -box->y, to, -box->y, gbs,
+		      link->kind == GT_LINK_SYS && *gbs ? "?" : "",
+		      (from + to) / 2,
 		      -box->y + 7 + gt_dot_width(link->gbs) / 2);
 }
 
@@ -168,7 +211,7 @@ static void gt_dot_arc(const struct gt_dot_drawing *drawing, double x,
 	double bulge = x + 22 + fabs(to - from) * 0.42;
 
 	gt_buf_printf(drawing->out,
-		      "pos=\"%.1f,%.1f %.1f,%.1f %.1f,%.1f %.1f,%.1f\"", x,
+		      "pos=\"%.1f,%.1f %.1f,%.1f %.1f,%.1f %.1f,%.1f\", ", x,
 		      -from, bulge, -from, bulge, -to, x, -to);
 }
 
@@ -189,13 +232,13 @@ static void gt_dot_peers(const struct gt_dot_drawing *drawing,
 			   : gt_dot_rect_left(lower);
 
 	x -= 10 + (bottom - top < 400 ? (bottom - top) / 10 : 40);
-	gt_buf_printf(
-		drawing->out,
-		"n%u -> n%u [pos=\"%.1f,%.1f %.1f,%.1f %.1f,%.1f %.1f,%.1f\", "
-		"style=dotted, penwidth=2, color=\"%s\"];\n",
-		link->from, link->to, gt_dot_rect_left(upper) + 6, -top, x,
-		-top - 12, x, 12 - bottom, gt_dot_rect_left(lower) + 6, -bottom,
-		gt_dot_colours[link->kind]);
+	gt_buf_printf(drawing->out,
+		      "n%u -> n%u [tooltip=\"joined by a link of their own\", "
+		      "pos=\"%.1f,%.1f %.1f,%.1f %.1f,%.1f %.1f,%.1f\", "
+		      "style=dotted, penwidth=2, color=\"%s\"];\n",
+		      link->from, link->to, gt_dot_rect_left(upper) + 6, -top,
+		      x, -top - 12, x, 12 - bottom, gt_dot_rect_left(lower) + 6,
+		      -bottom, gt_dot_colours[link->kind]);
 }
 
 /*
@@ -220,7 +263,7 @@ static int gt_dot_is_peers(const struct gt_topo *topo,
 static void gt_dot_style(const struct gt_dot_drawing *drawing,
 			 const struct gt_link *link)
 {
-	gt_buf_printf(drawing->out, ", penwidth=%.2f, color=\"%s\"];\n",
+	gt_buf_printf(drawing->out, "penwidth=%.2f, color=\"%s\"];\n",
 		      gt_dot_width(link->gbs), gt_dot_colours[link->kind]);
 }
 
@@ -230,16 +273,17 @@ static void gt_dot_link(const struct gt_dot_drawing *drawing,
 {
 	enum gt_node_kind from = gt_dot_kind(drawing, link->from);
 	enum gt_node_kind to = gt_dot_kind(drawing, link->to);
-	char name[24];
+	char name[24], tip[128];
 
 	snprintf(name, sizeof(name), "n%u", link->to);
+	gt_dot_say(drawing, link, tip, sizeof(tip));
 	if (from == GT_NODE_GPU && to == GT_NODE_NVS) {
 		gt_dot_to_bar(drawing, link, name,
 			      &drawing->layout.boxes[link->to]);
 	} else if (from == GT_NODE_CPU && to == GT_NODE_GPU &&
 		   link->kind != GT_LINK_PCI) {
 		gt_dot_branch(drawing, (uint32_t[]){link->from, link->to}, -8);
-		gt_buf_puts(drawing->out, "label=\"\"");
+		gt_dot_tip(drawing, link->from, link->to, tip);
 		gt_dot_style(drawing, link);
 	} else if (gt_dot_is_peers(drawing->topo, link)) {
 		gt_dot_peers(drawing, link);
@@ -247,6 +291,7 @@ static void gt_dot_link(const struct gt_dot_drawing *drawing,
 		   link->from < link->to) {
 		gt_buf_printf(drawing->out, "n%u -> n%u [", link->from,
 			      link->to);
+		gt_dot_tip(drawing, link->from, link->to, tip);
 		gt_dot_arc(drawing, drawing->layout.right,
 			   gt_dot_slot(drawing, link->from, link->to),
 			   gt_dot_slot(drawing, link->to, link->from));
@@ -263,6 +308,7 @@ static void gt_dot_cpus(const struct gt_dot_drawing *drawing)
 	if (drawing->layout.sys.w <= 0)
 		return;
 	gt_buf_puts(drawing->out, "sys [label=\"between\\nNUMA\\nnodes\", "
+				  "tooltip=\"between NUMA nodes\", "
 				  "fillcolor=\"#ffe8c7\", ");
 	gt_dot_box(drawing->out, &drawing->layout.sys);
 	gt_buf_puts(drawing->out, "];\n");
@@ -286,7 +332,7 @@ static void gt_dot_samples(struct gt_dot_drawing *drawing)
 {
 	const struct gt_topo *topo = drawing->topo;
 	const struct gt_link *link, *before;
-	char text[96], gbs[32];
+	char text[128];
 	uint32_t j;
 
 	for (uint32_t i = 0; i < topo->nlinks && drawing->nlegends < 9; i++) {
@@ -305,12 +351,7 @@ static void gt_dot_samples(struct gt_dot_drawing *drawing)
 		}
 		if (j < i)
 			continue;
-		gt_show_gbs(link->gbs, gbs, sizeof(gbs));
-		snprintf(text, sizeof(text), "%u %s%s, %s", link->count,
-			 link->kind == GT_LINK_C2C
-				 ? "C2C link"
-				 : gt_show_nvlink(&topo->nodes[link->from]),
-			 link->count > 1 ? "s" : "", gbs);
+		gt_dot_say(drawing, link, text, sizeof(text));
 		gt_dot_legend(drawing, text, gt_dot_colours[link->kind],
 			      gt_dot_width(link->gbs));
 	}

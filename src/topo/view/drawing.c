@@ -27,6 +27,38 @@ void gt_dot_box(struct gt_buf *out, const struct gt_dot_rect *box)
 		      -box->y, box->w / 72, box->h / 72);
 }
 
+void gt_dot_tip(const struct gt_dot_drawing *drawing, uint32_t from,
+		uint32_t to, const char *text)
+{
+	char name[GT_DOT_NAME];
+
+	gt_buf_puts(drawing->out, "tooltip=\"");
+	gt_dot_name(drawing->topo, from, name);
+	gt_dot_puts(drawing->out, name);
+	if (to != GT_NONE) {
+		gt_dot_name(drawing->topo, to, name);
+		gt_buf_puts(drawing->out, " to ");
+		gt_dot_puts(drawing->out, name);
+	}
+	gt_buf_puts(drawing->out, *text ? ": " : "");
+	gt_dot_puts(drawing->out, text);
+	gt_buf_puts(drawing->out, "\", ");
+}
+
+/* Draws a sample of a line of the legend. */
+static void draw_sample(struct gt_buf *out, unsigned n, double x, double y)
+{
+	gt_buf_printf(out,
+		      "la%u [shape=point, style=invis, width=0.01, "
+		      "height=0.01, pos=\"%.1f,%.1f\"];\n"
+		      "lb%u [shape=point, style=invis, width=0.01, "
+		      "height=0.01, pos=\"%.1f,%.1f\"];\n"
+		      "la%u -> lb%u [pos=\"%.1f,%.1f %.1f,%.1f %.1f,%.1f "
+		      "%.1f,%.1f\", ",
+		      n, x, y, n, x + 30, y, n, n, x, y, x + 10, y, x + 20, y,
+		      x + 30, y);
+}
+
 void gt_dot_legend(struct gt_dot_drawing *drawing, const char *text,
 		   const char *colour, double width)
 {
@@ -37,21 +69,16 @@ void gt_dot_legend(struct gt_dot_drawing *drawing, const char *text,
 	double wide = (double)strlen(text) * GT_DOT_FONT * 0.56 + 8;
 	unsigned n = drawing->nlegends++;
 
-	if (colour) {
-		gt_buf_printf(
-			out,
-			"la%u [shape=point, style=invis, width=0.01, "
-			"height=0.01, pos=\"%.1f,%.1f\"];\n"
-			"lb%u [shape=point, style=invis, width=0.01, "
-			"height=0.01, pos=\"%.1f,%.1f\"];\n"
-			"la%u -> lb%u [penwidth=%.2f, color=\"%s\", "
-			"pos=\"%.1f,%.1f %.1f,%.1f %.1f,%.1f %.1f,%.1f\"];\n",
-			n, x, y, n, x + 30, y, n, n, width, colour, x, y,
-			x + 10, y, x + 20, y, x + 30, y);
+	if (width > 0) {
+		draw_sample(out, n, x, y);
+		gt_buf_printf(out, "penwidth=%.2f, color=\"%s\"];\n", width,
+			      colour);
 		x += 36;
 	}
-	gt_buf_printf(
-		out, "l%u [shape=plaintext, margin=0, style=\"\", label=\"", n);
+	gt_buf_printf(out, "l%u [shape=plaintext, margin=0, style=\"\", ", n);
+	if (colour && width <= 0)
+		gt_buf_printf(out, "fontcolor=\"%s\", ", colour);
+	gt_buf_puts(out, "label=\"");
 	gt_dot_puts(out, text);
 	gt_buf_printf(out,
 		      "\\l\", pos=\"%.1f,%.1f\", width=%.3f, height=0.2];\n",

@@ -1,19 +1,26 @@
 /*
  * The inside of a picture, for the files that draw it: dot.c (boxes, the
- * whole), dot_cluster.c (a cluster), dot_link.c (links) and dot_overlay.c (what
- * is drawn beside the machine); drawing.c has the helpers that all use.
+ * whole), dot_cluster.c (a cluster), dot_link.c (links), dot_findings.c (what is
+ * wrong) and dot_overlay.c (what is drawn beside the machine); drawing.c has the
+ * helpers that all use.
  */
 #ifndef GT_TOPO_VIEW_DRAWING_H
 #define GT_TOPO_VIEW_DRAWING_H
+
+#include <stddef.h>
 
 #include "topo/view/dot_layout.h"
 #include "topo/graph/topo.h"
 
 struct gt_buf;
 struct gt_dot_overlay;
+struct gt_lint;
+
+#define GT_DOT_RED "#cf222e"
 
 struct gt_dot_drawing {
 	const struct gt_topo *topo;
+	const struct gt_lint *lint; /* or NULL */
 	const struct gt_dot_overlay *overlay;
 	struct gt_dot_layout layout;
 	uint32_t cpu;      /* one of the CPUs, below which the legend begins */
@@ -27,9 +34,29 @@ void gt_dot_puts(struct gt_buf *out, const char *text);
 /* Write a node's place and size. */
 void gt_dot_box(struct gt_buf *out, const struct gt_dot_rect *box);
 
-/* Write one line of the legend: a sample, if any, and what it stands for. */
+/*
+ * Write what is said of a node or link, "A to B: text", when the mouse is over
+ * it; `to` is GT_NONE for a node.
+ */
+void gt_dot_tip(const struct gt_dot_drawing *drawing, uint32_t from,
+		uint32_t to, const char *text);
+
+/*
+ * Write one line of the legend: a sample of a line, if it has a width, and what
+ * it stands for; text without a sample is in the colour itself.
+ */
 void gt_dot_legend(struct gt_dot_drawing *drawing, const char *text,
 		   const char *colour, double width);
+
+/*
+ * dot_findings.c: writes what is wrong with a node, or with one of the cards
+ * that it stands for; 0 if nothing is.
+ */
+int gt_dot_problem(const struct gt_dot_drawing *drawing, uint32_t index,
+		   char *text, size_t size);
+
+/* Write all that is wrong into the legend, a line for each device. */
+void gt_dot_list_problems(struct gt_dot_drawing *drawing);
 
 /* Draw all links, and samples in the legend of those without figures. */
 void gt_dot_links(struct gt_dot_drawing *drawing);

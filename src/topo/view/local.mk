@@ -2,6 +2,7 @@ gtopo_core_sources += \
 	%D%/dot.c \
 	%D%/dot.h \
 	%D%/dot_cluster.c \
+	%D%/dot_findings.c \
 	%D%/dot_layout.c \
 	%D%/dot_layout.h \
 	%D%/dot_link.c \

@@ -20,17 +20,12 @@ static void gt_show_above(const struct gt_show *show, uint32_t index,
 {
 	const struct gt_node *node = gt_topo_node(show->topo, index);
 	const struct gt_link *link = gt_show_uplink(show->topo, index);
-	int is_slow;
 
 	if (node->pci)
 		gt_show_rate(node->pci->link, line->rate, sizeof(line->rate));
 	if (link)
 		gt_show_gbs(link->gbs, line->gbs, sizeof(line->gbs));
-	is_slow = gt_show_finding(node, line->note, sizeof(line->note));
-	line->problem = is_slow;
-	if (node->problem)
-		gt_show_problem(line, node->problem);
-	gt_show_lint_node(show, node, is_slow, line);
+	gt_show_notes(show, node, line);
 }
 
 /*

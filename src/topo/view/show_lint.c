@@ -1,6 +1,7 @@
-/* Puts lint's findings where the devices are that they name. */
+/* Puts what is wrong with devices where these are. */
 #include "topo/view/show_lint.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -8,6 +9,7 @@
 #include "topo/graph/topo.h"
 #include "topo/lint/finding.h"
 #include "topo/view/show_line.h"
+#include "topo/view/show_text.h"
 
 /* Returns whether a finding is about the machine, not about its file. */
 static int gt_show_lint_is_shown(const struct gt_lint_finding *finding)
@@ -42,8 +44,9 @@ static int gt_show_lint_is_of(const struct gt_lint_finding *finding,
 	       !strcmp(key, node->bus_id);
 }
 
-void gt_show_lint_node(const struct gt_show *show, const struct gt_node *node,
-		       int is_slow, struct gt_show_line *line)
+/* Add what is found of a node, but not once more that its link is slow. */
+static void add_findings(const struct gt_show *show, const struct gt_node *node,
+			 int is_slow, struct gt_show_line *line)
 {
 	for (uint32_t i = 0; show->lint && i < show->lint->nfindings; i++) {
 		const struct gt_lint_finding *finding =
@@ -56,6 +59,17 @@ void gt_show_lint_node(const struct gt_show *show, const struct gt_node *node,
 	}
 }
 
+void gt_show_notes(const struct gt_show *show, const struct gt_node *node,
+		   struct gt_show_line *line)
+{
+	int is_slow = gt_show_finding(node, line->note, sizeof(line->note));
+
+	line->problem = is_slow;
+	if (node->problem)
+		gt_show_problem(line, node->problem);
+	add_findings(show, node, is_slow, line);
+}
+
 static int gt_show_lint_has_node(const struct gt_topo *topo,
 				 const struct gt_lint_finding *finding)
 {
@@ -65,27 +79,32 @@ static int gt_show_lint_has_node(const struct gt_topo *topo,
 	return 0;
 }
 
+int gt_show_lint_rest_text(const struct gt_show *show, uint32_t i, char *text,
+			   size_t size)
+{
+	const struct gt_lint_finding *finding = &show->lint->findings[i];
+	const char *device = finding->device, *bus_id = finding->bus_id;
+
+	if (!gt_show_lint_is_shown(finding) ||
+	    gt_show_lint_has_node(show->topo, finding))
+		return 0;
+	snprintf(text, size, "%s%s%s%s%s", device ? device : "",
+		 device && bus_id ? " " : "", bus_id ? bus_id : "",
+		 device || bus_id ? ": " : "", finding->text);
+	return 1;
+}
+
 void gt_show_lint_rest(const struct gt_show *show)
 {
-	for (uint32_t i = 0; show->lint && i < show->lint->nfindings; i++) {
-		const struct gt_lint_finding *finding =
-			&show->lint->findings[i];
+	char text[2 * GT_SHOW_TEXT];
 
-		if (!gt_show_lint_is_shown(finding) ||
-		    gt_show_lint_has_node(show->topo, finding))
+	for (uint32_t i = 0; show->lint && i < show->lint->nfindings; i++) {
+		if (!gt_show_lint_rest_text(show, i, text, sizeof(text)))
 			continue;
 		gt_show_tint(show, GT_TINT_RED);
 		gt_buf_puts(show->out, "! ");
 		gt_show_tint(show, GT_TINT_NONE);
-		if (finding->device) {
-			gt_show_puts(show, finding->device);
-			gt_buf_puts(show->out, finding->bus_id ? " " : ": ");
-		}
-		if (finding->bus_id) {
-			gt_show_puts(show, finding->bus_id);
-			gt_buf_puts(show->out, ": ");
-		}
-		gt_show_puts(show, finding->text);
+		gt_show_puts(show, text);
 		gt_buf_puts(show->out, "\n");
 	}
 }

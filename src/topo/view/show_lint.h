@@ -1,20 +1,30 @@
 /*
- * Marks in a tree what lint finds wrong with the machine, as far as the tree
- * does not tell it itself.
+ * Marks in trees and pictures what is wrong with the machine: what the file
+ * tells of a device, and what lint finds.
  */
 #ifndef GT_TOPO_VIEW_SHOW_LINT_H
 #define GT_TOPO_VIEW_SHOW_LINT_H
+
+#include <stddef.h>
+#include <stdint.h>
 
 struct gt_node;
 struct gt_show;
 struct gt_show_line;
 
 /*
- * Add what is found of a node to the note of its line, which tells already
- * whether its link is slow.
+ * Fill in the note of a node's line: what is odd of the link above it, or all
+ * that is wrong with it.
  */
-void gt_show_lint_node(const struct gt_show *show, const struct gt_node *node,
-		       int is_slow, struct gt_show_line *line);
+void gt_show_notes(const struct gt_show *show, const struct gt_node *node,
+		   struct gt_show_line *line);
+
+/*
+ * Write the i-th finding, with the device it names, if that is about the machine
+ * but about no node of it; 0 if it is not.
+ */
+int gt_show_lint_rest_text(const struct gt_show *show, uint32_t i, char *text,
+			   size_t size);
 
 /* Write what is found of nothing in the tree, a line each. */
 void gt_show_lint_rest(const struct gt_show *show);
