@@ -9,6 +9,7 @@
 #include "plan/interop/import.h"
 #include "plan/ir/plan.h"
 #include "plan/json/json.h"
+#include "plan/simulate/simulate.h"
 #include "search/problem/gpu_list.h"
 #include "search/problem/request.h"
 #include "search/search.h"
@@ -31,13 +32,40 @@ static const struct gt_opt gt_import_opts[] = {
 	GT_OPT_END,
 };
 
+/*
+ * An algorithm that is right out of place and wrong in place becomes a plan that
+ * says so.  Of one that is wrong in both ways gtopo verify tells more.
+ */
+static int gt_import_placement(const struct gt_cmd_args *args,
+			       struct gt_plan *plan, struct gt_err *err)
+{
+	struct gt_err why;
+	int rc;
+
+	gt_err_init(&why);
+	rc = gt_simulate(plan, plan->coll, &why);
+	if (rc == GT_ENO) {
+		plan->out_of_place = 1;
+		gt_err_init(&why);
+		rc = gt_simulate(plan, plan->coll, &why);
+		plan->out_of_place = !rc;
+	}
+	if (plan->out_of_place)
+		gt_cmd_warn(args, "the algorithm works out of place only, and "
+				  "so does the plan");
+	return rc == GT_ESYS ? gt_err_set(err, rc, why.where, "%s", why.text)
+			     : GT_OK;
+}
+
 /* Write the plan; that it is wrong is the input's fault here. */
-static int gt_import_write(const struct gt_cmd_args *args,
-			   const struct gt_plan *plan, struct gt_err *err)
+static int gt_import_write(const struct gt_cmd_args *args, struct gt_plan *plan,
+			   struct gt_err *err)
 {
 	struct gt_buf text = GT_BUF_INIT;
 	int rc = gt_plan_check(plan, err);
 
+	if (!rc)
+		rc = gt_import_placement(args, plan, err);
 	if (!rc)
 		rc = gt_plan_print(plan, &text, err);
 	return gt_cmd_write(args, &text, rc, err);

@@ -60,19 +60,6 @@ int gt_launch_spawn(struct gtopo_comm *comm)
 	return 1;
 }
 
-/* The host runs one operation, which all processes agree on before. */
-static int gt_launch_run(struct gtopo_comm *comm, const char *operation,
-			 struct gt_err *err)
-{
-	const struct gt_exec_request *req = &comm->reqs[0];
-	int64_t elapsed_ns;
-	int rc = gt_job_agree(comm, operation, err);
-
-	if (!rc)
-		rc = gt_operation_verify(comm, req, err);
-	return rc ? rc : comm->ops->run(comm->engine, req, 1, &elapsed_ns, err);
-}
-
 /* An operation is in place if the bytes of any rank's buffers overlap. */
 static int gt_launch_is_inplace(const struct gtopo_comm *comm,
 				const struct gt_exec_request *req)
@@ -89,6 +76,32 @@ static int gt_launch_is_inplace(const struct gtopo_comm *comm,
 			return 1;
 	}
 	return 0;
+}
+
+/* Is the operation right, and in place only if the plan allows that? */
+static int gt_launch_verify(struct gtopo_comm *comm,
+			    const struct gt_exec_request *req,
+			    struct gt_err *err)
+{
+	if (comm->plan->out_of_place && gt_launch_is_inplace(comm, req))
+		return gt_err_set(err, GT_EINPUT, comm->plan->file,
+				  "is for operations out of place only, and "
+				  "the buffers of %s overlap",
+				  gt_coll_name(req->coll));
+	return gt_operation_verify(comm, req, err);
+}
+
+/* The host runs one operation, which all processes agree on before. */
+static int gt_launch_run(struct gtopo_comm *comm, const char *operation,
+			 struct gt_err *err)
+{
+	const struct gt_exec_request *req = &comm->reqs[0];
+	int64_t elapsed_ns;
+	int rc = gt_job_agree(comm, operation, err);
+
+	if (!rc)
+		rc = gt_launch_verify(comm, req, err);
+	return rc ? rc : comm->ops->run(comm->engine, req, 1, &elapsed_ns, err);
 }
 
 /* GPUs: put the first n of comm->reqs on the streams. */
@@ -108,7 +121,7 @@ static int gt_launch_enqueue(struct gtopo_comm *comm, uint32_t n,
 		rc = comm->ops->algo_choice(comm->engine, req, &choice, err);
 		/* Flows are the engine's own; the plan's programs are not. */
 		if (!rc && choice.protocol == GT_PROTOCOL_SIMPLE)
-			rc = gt_operation_verify(comm, req, err);
+			rc = gt_launch_verify(comm, req, err);
 	}
 	return rc ? rc
 		  : comm->ops->async->enqueue(comm->engine, comm->reqs, n, err);

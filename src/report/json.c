@@ -83,7 +83,8 @@ static void gt_json_row(const struct gt_report *report,
 			const struct gt_report_row *row)
 {
 	gt_json_side(report, row, 0);
-	gt_json_side(report, row, 1);
+	if (!row->out_of_place_only)
+		gt_json_side(report, row, 1);
 }
 
 static void gt_json_end(const struct gt_report *report)

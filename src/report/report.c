@@ -48,7 +48,7 @@ void gt_report_add(struct gt_report *report, const struct gt_report_row *row)
 		return;
 	report->busbw_sum +=
 		row->out_of_place.busbw_gbs + row->in_place.busbw_gbs;
-	report->nbusbw += 2;
+	report->nbusbw += row->out_of_place_only ? 1 : 2;
 }
 
 void gt_report_end(struct gt_report *report, const char *error)

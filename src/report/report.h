@@ -48,6 +48,7 @@ struct gt_report_row {
 	int64_t root; /* -1: no rank differs from the others */
 	uint64_t bytes, count;
 	struct gt_report_side out_of_place, in_place;
+	int out_of_place_only; /* in_place was not measured */
 };
 
 struct gt_report {

@@ -79,7 +79,11 @@ static void gt_text_row(const struct gt_report *report,
 	gt_buf_printf(out, " %12" PRIu64 " %13" PRIu64 " %8s %7s %6" PRId64,
 		      row->bytes, row->count, row->dtype, row->op, row->root);
 	gt_text_side(report, &row->out_of_place);
-	gt_text_side(report, &row->in_place);
+	if (row->out_of_place_only)
+		gt_buf_printf(report->out, " %9s %8s %8s %7s", "N/A", "N/A",
+			      "N/A", "N/A");
+	else
+		gt_text_side(report, &row->in_place);
 	gt_buf_puts(out, "\n");
 }
 

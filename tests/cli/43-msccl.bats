@@ -34,6 +34,32 @@ setup() {
 	done
 }
 
+@test "an algorithm that works out of place only becomes a plan of that kind" {
+	gtopo synth -o box.xml '3 gpu(model=h200 nvswitch=18)'
+	run_split gtopo import --topology box.xml -o plan.json \
+		"$GTOPO_SRC/tests/cases/msccl/out-of-place/straight3-alltoall.xml"
+	want 0 "gtopo import: the algorithm works out of place only, \
+and so does the plan"
+	grep -q '"out_of_place": true' plan.json
+	run_split gtopo verify plan.json
+	want 0 ""
+	[[ $out == correct*"buffers   out of place only"* ]]
+	gtopo verify --json plan.json | grep -q '"out_of_place": true'
+	gtopo predict -q plan.json >/dev/null
+	run_split gtopo run --device host -b 3K -e 3K -n 1 -w 0 plan.json
+	want 0 ""
+	grep -qE '^ +3072 .* 0 +N/A +N/A +N/A +N/A$' <<<"$out"
+	run_split gtopo run --device host -b 3K -e 3K -n 1 -w 0 --json plan.json
+	[[ $out == *'"inplace": false'* && $out != *'"inplace": true'* ]]
+	gtopo run --device host --soak 100ms plan.json
+	gtopo export --to msccl plan.json | grep -q 'inplace="0" outofplace="1"'
+	# Without the key it is wrong, and the words say what helps.
+	sed '/"out_of_place"/d' plan.json >both.json
+	run_split gtopo verify both.json
+	[ "$status" -eq 1 ]
+	[[ $err == *'(in place; "out_of_place": true in the plan keeps it from that)' ]]
+}
+
 @test "what MSCCL's runtimes do not take is refused" {
 	gtopo synth '36 gpu(model=h200 nvswitch=18)' >many.xml
 	gtopo search --algo ring -o plan.json many.xml

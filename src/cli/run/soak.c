@@ -68,7 +68,7 @@ static struct gt_exec_request gt_soak_request(struct gt_soak *soak)
 	req.op = (enum gt_redop)gt_soak_pick(soak, sweep->redops, GT_NREDOPS);
 	blocks = gt_coll_has_blocks(req.coll) ? plan->nranks : 1;
 	req.count = gt_soak_bytes(soak) / gt_dtype_bytes(req.dtype) / blocks;
-	req.inplace = (int)gt_soak_random(soak, 2);
+	req.inplace = (int)gt_soak_random(soak, 2) && !plan->out_of_place;
 	req.shift = (uint32_t)gt_soak_random(soak, GT_SOAK_MOST_SHIFT + 1);
 	req.seed = soak->done + 1;
 	return req;

@@ -73,7 +73,10 @@ static int measure_placement(struct gt_sweep_state *run,
 	return rc;
 }
 
-/* Measure one size, out of place and in place, and report it as a row. */
+/*
+ * Measure one size, out of place and, where the plan can, in place, and report
+ * it as a row.
+ */
 static int measure_row(struct gt_sweep_state *run, struct gt_exec_request req,
 		       uint64_t bytes)
 {
@@ -97,7 +100,8 @@ static int measure_row(struct gt_sweep_state *run, struct gt_exec_request req,
 	rc = measure_placement(run, &req, &row, &row.out_of_place);
 	req.inplace = 1;
 	req.seed++;
-	if (!rc)
+	row.out_of_place_only = plan->out_of_place;
+	if (!rc && !plan->out_of_place)
 		rc = measure_placement(run, &req, &row, &row.in_place);
 	if (rc)
 		return rc;

@@ -160,7 +160,8 @@ static int gt_msccl_print(const struct gt_msccl *m, struct gt_buf *out,
 		gt_coll_name(plan->coll), plan->nranks,
 		gt_msccl_proto(m->row->protocol), m->nchans,
 		m->nblocks * m->block, plan->nranks, gt_coll_name(plan->coll),
-		plan->coll != GT_COLL_ALLTOALL, gt_msccl_min(m));
+		plan->coll != GT_COLL_ALLTOALL && !plan->out_of_place,
+		gt_msccl_min(m));
 	for (uint32_t rank = 0; !rc && rank < plan->nranks; rank++)
 		rc = gt_msccl_gpu(m, rank, out, err);
 	gt_buf_puts(out, "</algo>\n");

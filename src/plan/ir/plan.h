@@ -316,8 +316,9 @@ struct gt_plan {
 	struct gt_arena *arena;
 	const char *file; /* what it was read from, for messages, or NULL */
 	enum gt_coll coll;
-	uint32_t root;            /* of broadcast, reduce, gather, scatter */
-	const char *digest;       /* "sha256:...", or NULL */
+	uint32_t root;      /* of broadcast, reduce, gather, scatter */
+	int out_of_place;   /* it is right only where buffers do not overlap */
+	const char *digest; /* "sha256:...", or NULL */
 	const char *shape_digest; /* likewise */
 	const char *source;       /* the topology's file name, or NULL */
 	const char *rates;        /* "measured", "nccl", "line", or NULL */

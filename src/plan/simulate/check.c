@@ -35,7 +35,9 @@ int gt_sim_wrong(const struct gt_sim_args *args, uint32_t proc,
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	return gt_err_set(err, GT_ENO, where, "%s%s", text,
-			  args->inplace ? " (in place)" : "");
+			  args->inplace ? " (in place; \"out_of_place\": true "
+					  "in the plan keeps it from that)"
+					: "");
 }
 
 uint32_t gt_sim_nprocs(const struct gt_sim_args *args)

@@ -1,6 +1,7 @@
 /*
  * The way in: each row of select that serves the collective is lowered for all
- * ranks and executed, in place and out of place.
+ * ranks and executed, out of place and, unless the plan rules that out, in
+ * place.
  */
 #include "plan/simulate/simulate.h"
 
@@ -58,7 +59,8 @@ static int gt_simulate_channel(const struct gt_plan *plan,
 		want.lane = p % args->nlanes;
 		rc = gt_lower(plan, &want, arena, &programs[p], err);
 	}
-	for (args->inplace = 0; args->inplace < 2 && !rc; args->inplace++)
+	for (args->inplace = 0; args->inplace <= !plan->out_of_place && !rc;
+	     args->inplace++)
 		rc = gt_simulate_programs(args, err);
 	gt_arena_free(arena);
 	return rc;

@@ -30,8 +30,9 @@ struct gt_plan;
 enum { GT_SIM_MAX_RANKS = 1024, GT_SIM_CLUSTER_RANKS = 64 };
 
 /*
- * Simulate the collective `coll`, in place and out of place.  GT_ENO with rank,
- * channel and step when the plan is wrong.  No device is needed.  The plan must
+ * Simulate the collective `coll`, out of place and in place, or only the former
+ * where the plan says that it is for that alone.  GT_ENO with rank, channel and
+ * step when the plan is wrong.  No device is needed.  The plan must
  * have passed gt_plan_check().
  */
 int gt_simulate(const struct gt_plan *plan, enum gt_coll coll,

@@ -400,6 +400,38 @@ static void test_not_served(void **state)
 	close_comm(&f);
 }
 
+/*
+ * A plan that is right out of place only moves nothing between buffers that
+ * overlap, and says so.
+ */
+static void test_out_of_place(void **state)
+{
+	struct gtopo_config config = GTOPO_CONFIG_INIT;
+	struct fixture f = {.nranks = 3};
+	char path[4096], message[256];
+	int64_t x[3][3] = {{0, 1, 2}, {3, 4, 5}, {6, 7, 8}}, y[3][3];
+
+	(void)state;
+	config.plan = gt_test_path(
+		path, "tests/cases/plan/good/steps3-out-of-place/plan.json");
+	assert_int_equal(
+		gtopo_comm_create(&config, &f.comm, message, sizeof(message)),
+		GTOPO_OK);
+	for (int r = 0; r < 3; r++)
+		gtopo_alltoall(f.comm, r, x[r], y[r], 1, GTOPO_INT64);
+	assert_int_equal(gtopo_wait(f.comm, GTOPO_ALL_RANKS, -1), GTOPO_OK);
+	assert_int_equal(y[2][1], 5);
+	for (int r = 0; r < 3; r++)
+		gtopo_alltoall(f.comm, r, x[r], r ? y[r] : x[0], 1,
+			       GTOPO_INT64);
+	assert_int_equal(gtopo_wait(f.comm, 0, -1), GTOPO_EINPUT);
+	gtopo_comm_message(f.comm, message, sizeof(message));
+	assert_non_null(strstr(message, "is for operations out of place only, "
+					"and the buffers of alltoall overlap"));
+	assert_int_equal(x[0][1], 1);
+	close_comm(&f);
+}
+
 /* Ranks that call different operations are told; nothing moves. */
 static void test_mismatch(void **state)
 {
@@ -472,6 +504,7 @@ int main(void)
 		cmocka_unit_test(test_rooted),
 		cmocka_unit_test(test_mesh),
 		cmocka_unit_test(test_not_served),
+		cmocka_unit_test(test_out_of_place),
 		cmocka_unit_test(test_mismatch),
 		cmocka_unit_test(test_abort),
 	};
