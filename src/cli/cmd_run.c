@@ -302,7 +302,8 @@ static int run_in_job(const struct gt_cmd_args *args,
 {
 	const struct gt_run_opts *opts = args->opts;
 	const struct gt_run_job_options options = {opts->procs, opts->iface,
-						   opts->timeout_ns};
+						   opts->timeout_ns,
+						   sweep->config.interrupt};
 	const struct gt_notice notice = {pass_notice, (void *)(uintptr_t)args};
 	struct gt_exec_request traced = {.count = 0};
 	struct gt_world *world;

@@ -80,6 +80,9 @@ void *gt_world_main(void *world);
 void gt_world_fail(struct gt_world *world, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/* state.c: has the user interrupted this process, which may wait for long? */
+int gt_world_is_interrupted(const struct gt_world *world);
+
 /*
  * state.c: make the thread look at once what there is to do, not at its next
  * tick.

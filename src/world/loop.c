@@ -147,6 +147,21 @@ static void gt_world_watch(struct gt_world *world, int64_t passed_ns)
 		gt_root_watch(world, passed_ns);
 }
 
+/*
+ * A caller that waits for others looks at nothing else, so this thread looks
+ * for it whether the user has interrupted the process.
+ */
+static void gt_world_heed_interrupt(struct gt_world *world)
+{
+	int gathers =
+		gt_world_is_root(world) && world->nhere < world->config.size;
+
+	if ((gathers || world->last_round < world->round) &&
+	    gt_world_is_interrupted(world))
+		gt_world_fail(world, "%s: interrupted",
+			      world->members[world->config.rank].called);
+}
+
 /* Has everything been said and heard, or does it take too long? */
 static int gt_world_is_over(struct gt_world *world, int64_t passed_ns)
 {
@@ -228,6 +243,7 @@ void *gt_world_main(void *arg)
 					  world);
 		gt_world_exchange(world);
 		gt_world_watch(world, passed);
+		gt_world_heed_interrupt(world);
 		beat.seq = atomic_load(&world->progress);
 		if (now - beaten >= GT_WORLD_BEAT_TICKS * GT_WORLD_TICK_NS &&
 		    !world->closing) {

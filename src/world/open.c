@@ -95,14 +95,20 @@ static int gt_world_join(struct gt_world *world, struct gt_err *err)
 	struct gt_auth_answer answer = {.kind = GT_CONNECTION_CONTROL,
 					.rank = config->rank,
 					.size = config->size};
+	/* Beside a parent process 0 listens already, and nobody waits. */
 	const struct gt_net_deadline deadline = {
-		gt_clock_ns() + config->timeout_ns, NULL};
+		gt_clock_ns() + config->timeout_ns,
+		config->has_parent ? NULL : config->interrupt};
+	struct gt_err why;
 	int fd, rc;
 
+	gt_err_init(&why);
 	rc = gt_listener_connect(&config->address, &config->secret, &answer,
-				 &deadline, &fd, err);
+				 &deadline, &fd, &why);
+	if (rc && gt_world_is_interrupted(world))
+		return gt_err_set(err, GT_ESYS, NULL, "interrupted");
 	if (rc)
-		return rc;
+		return gt_err_set(err, rc, NULL, "%s", why.text);
 	gt_wire_init(&world->members[0].wire, fd);
 	world->members[0].state = GT_MEMBER_HERE;
 	return GT_OK;
@@ -219,6 +225,8 @@ int gt_world_open(const struct gt_world_config *config, struct gt_world **out,
 		rc = gt_world_gather(world, err);
 	if (!rc)
 		rc = gt_world_introduce(world, err);
+	if (rc && err && config->has_parent && !gt_world_reports_failure(world))
+		gt_err_init(err);
 	if (rc) {
 		gt_world_close(world);
 		return rc;

@@ -15,6 +15,17 @@ enum {
 	GT_WORLD_GRACE_NS = 1000000000, /* at most */
 };
 
+/*
+ * Processes with a parent have all started and meet at once.  Whoever gave up
+ * before the first round is over would leave others before a closed door.
+ */
+int gt_world_is_interrupted(const struct gt_world *world)
+{
+	return world->config.interrupt &&
+	       (!world->config.has_parent || world->last_round) &&
+	       atomic_load(world->config.interrupt);
+}
+
 void gt_world_wake(struct gt_world *world)
 {
 	uint64_t one = 1;

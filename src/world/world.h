@@ -14,6 +14,7 @@
 #ifndef GT_WORLD_WORLD_H
 #define GT_WORLD_WORLD_H
 
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -37,6 +38,11 @@ struct gt_world_config {
 	int64_t timeout_ns;
 	/* Another process waits for all of them, and tells which were killed. */
 	int has_parent;
+	/*
+	 * NULL, or a flag that the user has interrupted this process, which
+	 * ends the job for all while it waits for others.
+	 */
+	const _Atomic int *interrupt;
 };
 
 /* The bytes that one process told in a meeting. */
@@ -47,7 +53,8 @@ struct gt_world_part {
 
 /*
  * Join the job, and wait within the time limit until all have. config is
- * copied.  GT_ESYS names who did not come.
+ * copied.  GT_ESYS names who did not come; beside a parent only where
+ * gt_world_reports_failure(), else *err is empty.
  */
 int gt_world_open(const struct gt_world_config *config, struct gt_world **world,
 		  struct gt_err *err);

@@ -104,6 +104,7 @@ ended() {
 		kill -TERM $leader
 		until_true gone
 		if wait $leader; then return 1; fi
+		[ "$(wc -l <"$plan.err")" -le 1 ]
 	done
 }
 
@@ -155,6 +156,19 @@ four_children() {
 	kill -TERM $leader
 	ended 3 20
 	grep -q interrupted "$plan.err"
+}
+
+@test "an interrupt ends a process that waits for the others" {
+	ring_plan
+	port=$(free_port)
+	RANK=0 WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=$port "$GTOPO" \
+		run --plan "$plan" --device host --timeout 60s 2>"$plan.err" \
+		3>&- &
+	leader=$!
+	until_true bash -c ": <>/dev/tcp/127.0.0.1/$port" 2>/dev/null
+	kill -TERM $leader
+	ended 3 60
+	grep -q "process 0: interrupted$" "$plan.err"
 }
 
 @test "no memory to share is told, and nothing is left" {

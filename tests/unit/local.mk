@@ -49,6 +49,7 @@ unit_tests += \
 	%D%/topo/graph/test_topo \
 	%D%/topo/probe/test_machine \
 	%D%/topo/view/test_show \
+	%D%/world/test_impostor \
 	%D%/world/test_world
 
 # RDMA devices are simulated.
