@@ -33,6 +33,7 @@ enum {
 
 struct gt_assign_choice {
 	uint32_t n;
+	uint32_t worst; /* of the scores */
 	const struct gt_alltoall_path *paths[GT_ASSIGN_CANDIDATES];
 	uint32_t score[GT_ASSIGN_CANDIDATES];
 };
@@ -106,27 +107,68 @@ static uint32_t pair_of(const struct gt_assign_search *s,
 }
 
 /*
- * Keep a candidate, in place of the one with the worst score if there is no
- * room.
+ * The place for a candidate: that of the one with the worst score if there is
+ * no room.  The result is GT_ASSIGN_CANDIDATES when it is known or no better.
  */
+static uint32_t find_place(const struct gt_assign_choice *choice,
+			   const struct gt_alltoall_path *path, uint32_t score)
+{
+	uint32_t worst = 0;
+
+	if (choice->n == GT_ASSIGN_CANDIDATES && choice->worst <= score)
+		return GT_ASSIGN_CANDIDATES;
+	for (uint32_t i = 0; i < choice->n; i++) {
+		if (choice->score[i] == score &&
+		    is_same_path(choice->paths[i], path))
+			return GT_ASSIGN_CANDIDATES;
+		if (choice->score[i] > choice->score[worst])
+			worst = i;
+	}
+	return choice->n < GT_ASSIGN_CANDIDATES ? choice->n : worst;
+}
+
+static void put_candidate(struct gt_assign_choice *choice, uint32_t place,
+			  const struct gt_alltoall_path *path, uint32_t score)
+{
+	if (place == choice->n)
+		choice->n++;
+	choice->paths[place] = path;
+	choice->score[place] = score;
+	choice->worst = 0;
+	for (uint32_t i = 0; i < choice->n; i++)
+		if (choice->score[i] > choice->worst)
+			choice->worst = choice->score[i];
+}
+
 static void keep_candidate(struct gt_assign_search *s,
 			   const struct gt_alltoall_path *path)
 {
 	struct gt_assign_choice *choice = &s->choices[pair_of(s, path)];
-	uint32_t score = path_score(s, path), worst = 0;
+	uint32_t score = path_score(s, path);
+	uint32_t place = find_place(choice, path, score);
 
-	for (uint32_t i = 0; i < choice->n; i++) {
-		if (is_same_path(choice->paths[i], path))
-			return;
-		if (choice->score[i] > choice->score[worst])
-			worst = i;
-	}
-	if (choice->n < GT_ASSIGN_CANDIDATES)
-		worst = choice->n++;
-	else if (choice->score[worst] <= score)
-		return;
-	choice->paths[worst] = path;
-	choice->score[worst] = score;
+	if (place < GT_ASSIGN_CANDIDATES)
+		put_candidate(choice, place, path, score);
+}
+
+/* Keep a candidate that is only made if there is a place for it. */
+static int keep_model(struct gt_assign_search *s,
+		      struct gt_alltoall_path *model)
+{
+	struct gt_assign_choice *choice = &s->choices[pair_of(s, model)];
+	const struct gt_alltoall_path *path;
+	uint32_t score, place;
+
+	model->nloads = gt_alltoall_path_nloads(s->a2a, model);
+	score = path_score(s, model);
+	place = find_place(choice, model, score);
+	if (place == GT_ASSIGN_CANDIDATES)
+		return GT_OK;
+	path = gt_alltoall_path_new(s->a2a, model);
+	if (!path)
+		return GT_ESYS;
+	put_candidate(choice, place, path, score);
+	return GT_OK;
 }
 
 /* Make a candidate that goes through at most one rank on each side. */
@@ -134,7 +176,6 @@ static int try_candidate(struct gt_assign_search *s, const uint32_t ends[2],
 			 const uint32_t mid[2], struct gt_alltoall_path *model)
 {
 	uint32_t ranks[4], k = 0;
-	const struct gt_alltoall_path *path;
 
 	ranks[k++] = ends[0];
 	if (mid[0] != ends[0])
@@ -146,11 +187,7 @@ static int try_candidate(struct gt_assign_search *s, const uint32_t ends[2],
 		ranks[k++] = ends[1];
 	model->nranks = k;
 	model->ranks = ranks;
-	path = gt_alltoall_path_new(s->a2a, model);
-	if (!path)
-		return GT_ESYS;
-	keep_candidate(s, path);
-	return GT_OK;
+	return keep_model(s, model);
 }
 
 /* The length of the shortest path through at most one rank of each node. */

@@ -57,13 +57,24 @@ static uint32_t hop_routes(const struct gt_alltoall *a2a,
 	return 2;
 }
 
+uint32_t gt_alltoall_path_nloads(const struct gt_alltoall *a2a,
+				 const struct gt_alltoall_path *model)
+{
+	uint32_t n = model->class_ ? 2 * (model->class_ - 1) : 0;
+	const struct gt_fabric_route *routes[2];
+
+	for (uint32_t k = 0; k + 1 < model->nranks; k++)
+		for (uint32_t r = hop_routes(a2a, model, k, routes); r--;)
+			n += routes[r]->nlinks;
+	return n;
+}
+
 const struct gt_alltoall_path *gt_alltoall_path_new(
 	const struct gt_alltoall *a2a, const struct gt_alltoall_path *model)
 {
 	struct gt_alltoall_path *path =
 		gt_arena_alloc(a2a->arena, sizeof(*path));
 	const struct gt_fabric_route *routes[2];
-	uint32_t nloads = 2 * model->class_;
 
 	if (!path)
 		return NULL;
@@ -74,10 +85,9 @@ const struct gt_alltoall_path *gt_alltoall_path_new(
 	if (!path->ranks)
 		return NULL;
 	memcpy(path->ranks, model->ranks, model->nranks * sizeof(*path->ranks));
-	for (uint32_t k = 0; k + 1 < path->nranks; k++)
-		for (uint32_t r = hop_routes(a2a, path, k, routes); r--;)
-			nloads += routes[r]->nlinks;
-	path->loads = gt_arena_array(a2a->arena, nloads, sizeof(*path->loads));
+	path->loads =
+		gt_arena_array(a2a->arena, gt_alltoall_path_nloads(a2a, model),
+			       sizeof(*path->loads));
 	if (!path->loads)
 		return NULL;
 	for (uint32_t k = 0; k + 1 < path->nranks; k++)

@@ -61,6 +61,10 @@ int32_t gt_alltoall_link_units(const struct gt_alltoall *a2a, uint32_t link,
 uint32_t gt_alltoall_uplink_row(const struct gt_alltoall *a2a, uint32_t level,
 				uint32_t port, int in);
 
+/* The number of loads of a path by the ranks and ports of `model`. */
+uint32_t gt_alltoall_path_nloads(const struct gt_alltoall *a2a,
+				 const struct gt_alltoall_path *model);
+
 /*
  * A path with its loads, by the ranks and ports of `model`, which are copied;
  * NULL when memory ran out.
