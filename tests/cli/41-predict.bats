@@ -91,6 +91,17 @@ assert abs(float(p["rate"]) - 0.8) < 0.01, p'
 	want 2 "usage: fit [-k NAMES] PLAN REPORT..."
 }
 
+@test "a plan whose ranks wait for each other has no price" {
+	for name in slots-1-deadlock mesh-slots-1-deadlock; do
+		plan=$GTOPO_SRC/tests/cases/plan/bad/$name/plan.json
+		run_split gtopo predict "$plan"
+		want 1 "gtopo predict: $plan: deadlock: ranks wait for each \
+other; gtopo verify says where"
+		run_split gtopo verify "$plan"
+		[[ $status -eq 1 && $err == *"deadlock with 1 slot"* ]]
+	done
+}
+
 @test "wrong parameters are refused" {
 	gtopo search --algo ring -o plan.json "$xml/h200-vm-4.xml"
 	echo '{"schema": "gtopo.cost/1", "protocols": {"fast": {}}}' >p.json

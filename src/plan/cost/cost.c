@@ -209,26 +209,6 @@ static int gt_cost_nets_get(struct gt_cost_model *model, uint32_t row,
 }
 
 /*
- * The time of a first loop, in which all workers are at the same step, and the
- * period of further ones, which are as far apart as when each worker goes on at
- * its own pace.
- */
-static void gt_cost_loops(struct gt_cost_net *net, struct gt_cost_run *run,
-			  double loops, double *first_us, double *period_us)
-{
-	run->ngroups = run->loops = 1;
-	gt_cost_net_run(net, run);
-	*first_us = run->end_us[0];
-	*period_us = 0;
-	if (loops <= 1)
-		return;
-	run->ngroups = net->ngroups;
-	run->loops = GT_COST_LOOPS;
-	gt_cost_net_run(net, run);
-	*period_us = run->end_us[run->loops - 1] - run->end_us[run->loops - 2];
-}
-
-/*
  * The slowest kind of hop in the net: between nodes it is the network, or
  * NVLink.
  */
@@ -242,42 +222,119 @@ static enum gt_cost_hop gt_cost_net_kind(const struct gt_cost_net *net)
 	return kind;
 }
 
-static void gt_cost_time(const struct gt_cost_model *model,
-			 struct gt_cost_run *run, struct gt_cost *cost)
+static int gt_cost_is_tree(const struct gt_cost_model *model, uint32_t row)
 {
-	struct gt_cost_net *nets = &model->nets[2 * (size_t)cost->row];
-	const struct gt_cost_extrapolation *x = &model->extrapolation;
-	const struct gt_plan *plan = model->plan;
-	int trees =
-		plan->cluster && plan->select[cost->row].algo == GT_ALGO_TREE;
-	double first[2], period[2], busy, deep;
+	return model->plan->cluster &&
+	       model->plan->select[row].algo == GT_ALGO_TREE;
+}
 
-	for (uint32_t i = 0; i < x->n; i++)
-		gt_cost_loops(&nets[i], run, cost->loops, &first[i],
-			      &period[i]);
+/* For how long the busiest link serves, by what the nets say of theirs. */
+static double gt_cost_busy(const struct gt_cost_model *model, uint32_t row,
+			   uint32_t *link)
+{
+	const struct gt_cost_net *nets = &model->nets[2 * (size_t)row];
+
+	return gt_cost_is_tree(model, row)
+		       ? gt_cost_extrapolate_max(&model->extrapolation, nets,
+						 link)
+		       : gt_cost_extrapolate_busiest(&model->extrapolation,
+						     nets, link);
+}
+
+/* The time of a first loop, in which all workers are at the same step. */
+static int gt_cost_first(const struct gt_cost_model *model, uint32_t row,
+			 struct gt_cost_run *run, double *first_us,
+			 struct gt_err *err)
+{
+	struct gt_cost_net *nets = &model->nets[2 * (size_t)row];
+	const struct gt_cost_extrapolation *x = &model->extrapolation;
+	enum gt_algo algo = model->plan->select[row].algo;
+	double us[2], deep;
+	int rc = GT_OK;
+
+	run->ngroups = run->loops = 1;
+	for (uint32_t i = 0; i < x->n && !rc; i++) {
+		rc = gt_cost_net_run(&nets[i], run, err);
+		us[i] = run->end_us[0];
+	}
+	if (rc)
+		return rc;
 	deep = run->params->hop_us[gt_cost_net_kind(&nets[0])];
 	if (model->coll == GT_COLL_ALLREDUCE)
 		deep *= 2;
-	if (plan->select[cost->row].algo == GT_ALGO_RING ||
-	    plan->select[cost->row].algo == GT_ALGO_FLOW)
+	if (algo == GT_ALGO_RING || algo == GT_ALGO_FLOW)
 		/* rings and flows go node after node, which grows evenly */
 		deep = 0;
-	busy = trees ? gt_cost_extrapolate_max(x, nets, &cost->link)
-		     : gt_cost_extrapolate_busiest(x, nets, &cost->link);
-	busy /= run->loops;
-	first[0] = trees ? gt_cost_extrapolate_tree(x, first)
-			 : gt_cost_extrapolate_chain(x, first, deep);
-	period[0] = trees ? period[x->n - 1]
-			  : gt_cost_extrapolate_linear(x, period);
-	cost->time_us = fmax(first[0], busy);
-	if (cost->loops > 1)
-		cost->time_us += (cost->loops - 1) * fmax(period[0], busy);
-	if (cost->time_us > 0)
-		cost->busy = busy * cost->loops / cost->time_us;
+	*first_us = gt_cost_is_tree(model, row)
+			    ? gt_cost_extrapolate_tree(x, us)
+			    : gt_cost_extrapolate_chain(x, us, deep);
+	return GT_OK;
 }
 
-int gt_cost_price_row(struct gt_cost_model *model, uint32_t row, uint64_t bytes,
-		      struct gt_cost *cost, struct gt_err *err)
+/*
+ * The period of further loops, which are as far apart as when each worker goes
+ * on at its own pace.
+ */
+static int gt_cost_period(const struct gt_cost_model *model, uint32_t row,
+			  struct gt_cost_run *run, double *period_us,
+			  struct gt_err *err)
+{
+	struct gt_cost_net *nets = &model->nets[2 * (size_t)row];
+	const struct gt_cost_extrapolation *x = &model->extrapolation;
+	double us[2];
+	int rc = GT_OK;
+
+	run->ngroups = nets[0].ngroups;
+	run->loops = GT_COST_LOOPS;
+	for (uint32_t i = 0; i < x->n && !rc; i++) {
+		rc = gt_cost_net_run(&nets[i], run, err);
+		us[i] = run->end_us[run->loops - 1] -
+			run->end_us[run->loops - 2];
+	}
+	if (!rc)
+		*period_us = gt_cost_is_tree(model, row)
+				     ? us[x->n - 1]
+				     : gt_cost_extrapolate_linear(x, us);
+	return rc;
+}
+
+/*
+ * The time of cost->loops loops.  Where the first one and the busiest link show
+ * that it is above limit_us it is left at infinity.
+ */
+static int gt_cost_time(const struct gt_cost_model *model,
+			struct gt_cost_run *run, double limit_us,
+			struct gt_cost *cost, struct gt_err *err)
+{
+	double first_us, period_us = 0, busy_us;
+	int rc = gt_cost_first(model, cost->row, run, &first_us, err);
+
+	if (rc)
+		return rc;
+	busy_us = gt_cost_busy(model, cost->row, &cost->link);
+	cost->time_us = HUGE_VAL;
+	if ((fmax(first_us, busy_us) + (cost->loops - 1) * busy_us) *
+		    GT_COST_SURE >
+	    limit_us)
+		return GT_OK;
+	if (cost->loops > 1) {
+		rc = gt_cost_period(model, cost->row, run, &period_us, err);
+		if (rc)
+			return rc;
+		busy_us = gt_cost_busy(model, cost->row, &cost->link) /
+			  run->loops;
+	}
+	cost->time_us = fmax(first_us, busy_us);
+	if (cost->loops > 1)
+		cost->time_us += (cost->loops - 1) * fmax(period_us, busy_us);
+	if (cost->time_us > 0)
+		cost->busy = busy_us * cost->loops / cost->time_us;
+	return GT_OK;
+}
+
+int gt_cost_price_below(struct gt_cost_model *model, uint32_t row,
+			uint64_t bytes, double limit_us, struct gt_cost *cost,
+			struct gt_err *err)
 {
 	struct gt_cost_run run = {
 		.params = &model->params[model->plan->select[row].protocol],
@@ -288,13 +345,37 @@ int gt_cost_price_row(struct gt_cost_model *model, uint32_t row, uint64_t bytes,
 
 	if (!rc)
 		rc = gt_cost_slicings(model, row, bytes, &made.loops, err);
+	if (!rc && made.loops > 0)
+		rc = gt_cost_time(model, &run, limit_us - run.params->base_us,
+				  &made, err);
 	if (rc)
 		return rc;
-	if (made.loops > 0)
-		gt_cost_time(model, &run, &made);
 	made.time_us += run.params->base_us;
 	*cost = made;
 	return GT_OK;
+}
+
+int gt_cost_price_row(struct gt_cost_model *model, uint32_t row, uint64_t bytes,
+		      struct gt_cost *cost, struct gt_err *err)
+{
+	return gt_cost_price_below(model, row, bytes, HUGE_VAL, cost, err);
+}
+
+/* What the busiest link serves in all loops. */
+static int gt_cost_least_busy(struct gt_cost_model *model, uint32_t row,
+			      const struct gt_cost_run *run, double loops,
+			      double *least_us, struct gt_err *err)
+{
+	uint32_t link;
+	int rc = GT_OK;
+
+	for (uint32_t i = 0; i < model->extrapolation.n && !rc; i++)
+		rc = gt_cost_net_serve(&model->nets[2 * (size_t)row + i], run,
+				       err);
+	if (!rc)
+		*least_us =
+			gt_cost_busy(model, row, &link) * loops * GT_COST_SURE;
+	return rc;
 }
 
 int gt_cost_lower_bound(struct gt_cost_model *model, uint32_t row,
@@ -312,6 +393,8 @@ int gt_cost_lower_bound(struct gt_cost_model *model, uint32_t row,
 	if (!rc && loops > 0 && model->extrapolation.n == 1)
 		rc = gt_cost_net_lower_bound(&model->nets[2 * (size_t)row],
 					     &run, loops, &least, err);
+	else if (!rc && loops > 0)
+		rc = gt_cost_least_busy(model, row, &run, loops, &least, err);
 	*time_us = least + run.params->base_us;
 	return rc;
 }

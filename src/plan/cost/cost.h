@@ -77,7 +77,8 @@ void gt_cost_set(struct gt_cost_model *model, enum gt_protocol protocol,
 
 /*
  * The time for a buffer of `bytes` (the larger of input and output) by the row
- * that the plan selects for it, or by row `row`.
+ * that the plan selects for it, or by row `row`.  GT_ENO when ranks wait for
+ * each other in a circle.
  */
 int gt_cost_price(struct gt_cost_model *model, uint64_t bytes,
 		  struct gt_cost *cost, struct gt_err *err);
@@ -85,8 +86,16 @@ int gt_cost_price_row(struct gt_cost_model *model, uint32_t row, uint64_t bytes,
 		      struct gt_cost *cost, struct gt_err *err);
 
 /*
+ * gt_cost_price_row(), but a time above limit_us may be told as infinity, for
+ * less work.
+ */
+int gt_cost_price_below(struct gt_cost_model *model, uint32_t row,
+			uint64_t bytes, double limit_us, struct gt_cost *cost,
+			struct gt_err *err);
+
+/*
  * A time that gt_cost_price_row() will not be below, at a fraction of its work.
- * For a cluster of more than 64 ranks it is only the time to begin and end.
+ * For a cluster of more than 64 ranks it leaves out latencies.
  */
 int gt_cost_lower_bound(struct gt_cost_model *model, uint32_t row,
 			uint64_t bytes, double *time_us, struct gt_err *err);

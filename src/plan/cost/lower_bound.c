@@ -9,9 +9,6 @@
 #include "base/arena.h"
 #include "base/err.h"
 
-/* The bound is taken down by more than sums in another order may differ. */
-static const double lower_bound_sure = 1 - 1e-9;
-
 /*
  * The time of a loop without bytes, by channel: nothing waits for a link, so
  * each channel is on its own.
@@ -26,6 +23,7 @@ static int gt_lower_bound_alpha(struct gt_cost_net *net,
 				  .slicings = slicings,
 				  .ngroups = 1,
 				  .loops = 1};
+	int rc;
 
 	net->alpha_us = gt_arena_array(net->arena, net->nselected,
 				       sizeof(*net->alpha_us));
@@ -34,30 +32,28 @@ static int gt_lower_bound_alpha(struct gt_cost_net *net,
 	for (uint32_t i = 0; i < net->nselected; i++)
 		slicings[i] =
 			(struct gt_cost_slicing){.workers = 1, .pieces = 1};
-	gt_cost_net_run(net, &run);
+	rc = gt_cost_net_run(net, &run, err);
 	for (uint32_t i = 0; i < net->nprocs; i++) {
 		const struct gt_cost_proc *proc = &net->procs[i];
 		double *alpha_us = &net->alpha_us[proc->selected];
 
 		*alpha_us = fmax(*alpha_us, proc->time_us);
 	}
-	return GT_OK;
+	return rc;
 }
 
 /*
  * Add what the steps of a process put on links, in microseconds for a byte in
  * each piece.
  */
-static void gt_lower_bound_add(const struct gt_cost_net *net,
-			       const struct gt_cost_proc *proc, double *load_us)
+static void gt_lower_bound_add(const struct gt_cost_proc *proc, double *load_us)
 {
 	for (uint32_t at = 0; at < proc->nops; at++) {
 		const struct gt_cost_op *op = &proc->ops[at];
 
 		for (uint32_t i = 0; i < op->nends; i++) {
 			const struct gt_cost_route *route = gt_cost_edge_route(
-				&net->edges[proc->edges[op->ends[i].conn]],
-				op->chunk);
+				&proc->edges[op->ends[i].edge], op);
 
 			for (uint32_t k = 0;
 			     op->ends[i].moves && k < route->nlegs; k++)
@@ -78,49 +74,49 @@ static int gt_lower_bound_load(struct gt_cost_net *net, struct gt_err *err)
 		const struct gt_cost_proc *proc = &net->procs[i];
 
 		if (!proc->group)
-			gt_lower_bound_add(net, proc,
-					   net->load_us +
-						   (size_t)proc->selected *
-							   net->nlinks);
+			gt_lower_bound_add(
+				proc, net->load_us + (size_t)proc->selected *
+							     net->nlinks);
 	}
 	return GT_OK;
 }
 
-/* For how long the busiest link serves in a loop. */
-static double gt_lower_bound_busy(const struct gt_cost_net *net,
-				  const struct gt_cost_run *run)
+int gt_cost_net_serve(struct gt_cost_net *net, const struct gt_cost_run *run,
+		      struct gt_err *err)
 {
-	double most = 0, busy;
+	int rc = net->load_us ? GT_OK : gt_lower_bound_load(net, err);
 
-	for (uint32_t l = 0; l < net->nlinks; l++) {
-		busy = 0;
+	for (uint32_t l = 0; l < net->nlinks && !rc; l++) {
+		double us = 0;
+
 		for (uint32_t i = 0; i < net->nselected; i++)
-			busy += net->load_us[(size_t)i * net->nlinks + l] *
-				run->slicings[i].piece_bytes *
-				run->slicings[i].pieces;
-		most = fmax(most, busy);
+			us += net->load_us[(size_t)i * net->nlinks + l] *
+			      run->slicings[i].piece_bytes *
+			      run->slicings[i].pieces;
+		net->link_busy_us[l] = us / run->params->rate;
 	}
-	return most / run->params->rate;
+	return rc;
 }
 
 int gt_cost_net_lower_bound(struct gt_cost_net *net,
 			    const struct gt_cost_run *run, double loops,
 			    double *time_us, struct gt_err *err)
 {
-	double alpha_us = 0, busy_us;
+	double alpha_us = 0, busy_us = 0;
 	int rc = GT_OK;
 
 	if (!net->alpha_us)
 		rc = gt_lower_bound_alpha(net, run->params, err);
-	if (!rc && !net->load_us)
-		rc = gt_lower_bound_load(net, err);
+	if (!rc)
+		rc = gt_cost_net_serve(net, run, err);
 	if (rc)
 		return rc;
 	for (uint32_t i = 0; i < net->nselected; i++)
 		if (run->slicings[i].pieces)
 			alpha_us = fmax(alpha_us, net->alpha_us[i]);
-	busy_us = gt_lower_bound_busy(net, run);
+	for (uint32_t l = 0; l < net->nlinks; l++)
+		busy_us = fmax(busy_us, net->link_busy_us[l]);
 	*time_us = (fmax(alpha_us, busy_us) + (loops - 1) * busy_us) *
-		   lower_bound_sure;
+		   GT_COST_SURE;
 	return GT_OK;
 }

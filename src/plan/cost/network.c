@@ -8,69 +8,85 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "plan/ir/cluster.h"
 #include "plan/lower/lower.h"
 #include "plan/lower/step.h"
 
 /*
- * Find the process that receives what another one sends on a connection, on any
- * lane of the peer; *end becomes its connection.  All ranks of a group stand
- * together, in order, as do the groups of a lane, and the lanes of a channel.
+ * What joining the programs takes for a while.  Processes of the first group of
+ * workers stand for those of all groups.
  */
-static struct gt_cost_proc *gt_cost_find(struct gt_cost_net *net,
-					 const struct gt_cost_proc *like,
-					 const struct gt_conn *conn,
-					 uint32_t *end)
+struct gt_cost_joint {
+	struct gt_cost_net *net;
+	struct gt_arena *arena;
+	struct gt_program *programs; /* by channel, lane and rank */
+	uint32_t nprograms;
+	uint32_t **edges; /* by program and connection */
+};
+
+/* All ranks of a group stand together, in order, as do the groups of a lane. */
+static uint32_t gt_cost_place(const struct gt_cost_net *net, uint32_t program)
 {
-	uint32_t n = net->plan->nranks, step = n * net->ngroups;
-	uint32_t at = like->selected * net->nlanes * step + like->group * n;
+	uint32_t n = net->plan->nranks;
 
-	for (uint32_t lane = 0; lane < net->nlanes; lane++) {
-		struct gt_cost_proc *proc =
-			&net->procs[at + lane * step + conn->peer];
-		const struct gt_conn *conns = proc->program->conns;
-
-		for (uint32_t i = 0; i < proc->program->nconns; i++) {
-			*end = i;
-			if (!conns[i].sends && conns[i].tag == conn->tag &&
-			    conns[i].peer == like->program->rank)
-				return proc;
-		}
-	}
-	return NULL;
+	return program / n * n * net->ngroups + program % n;
 }
 
-/* Join a process's sending ends to the ends that receive. */
-static int gt_cost_connect(struct gt_cost_net *net,
-			   const struct gt_cost_routes *routes,
-			   struct gt_cost_proc *proc, struct gt_err *err)
+/*
+ * Find the program that receives what another one sends on a connection, on any
+ * lane of the peer; *end becomes its connection.
+ */
+static uint32_t gt_cost_find(const struct gt_cost_joint *j, uint32_t sender,
+			     const struct gt_conn *conn, uint32_t *end)
 {
-	const struct gt_program *program = proc->program;
+	uint32_t n = j->net->plan->nranks, all = j->net->nlanes * n;
+	uint32_t at = sender / all * all + conn->peer;
 
-	for (uint32_t i = 0; i < program->nconns; i++) {
+	for (uint32_t last = at + all; at < last; at += n) {
+		const struct gt_program *program = &j->programs[at];
+
+		for (uint32_t i = 0; i < program->nconns; i++) {
+			const struct gt_conn *other = &program->conns[i];
+
+			*end = i;
+			if (!other->sends && other->tag == conn->tag &&
+			    other->peer == j->programs[sender].rank)
+				return at;
+		}
+	}
+	return UINT32_MAX;
+}
+
+/* Join a program's sending ends to the ends that receive. */
+static int gt_cost_connect(const struct gt_cost_joint *j,
+			   const struct gt_cost_routes *routes, uint32_t p,
+			   struct gt_err *err)
+{
+	const struct gt_program *program = &j->programs[p];
+	struct gt_cost_net *net = j->net;
+	int rc = GT_OK;
+
+	for (uint32_t i = 0; i < program->nconns && !rc; i++) {
 		const struct gt_conn *conn = &program->conns[i];
 		struct gt_cost_edge *edge = &net->edges[net->nedges];
-		struct gt_cost_proc *peer;
-		uint32_t end;
-		int rc;
+		uint32_t peer, end;
 
 		if (!conn->sends)
 			continue;
-		peer = gt_cost_find(net, proc, conn, &end);
-		if (!peer)
+		peer = gt_cost_find(j, p, conn, &end);
+		if (peer == UINT32_MAX)
 			return gt_err_set(err, GT_EINPUT, net->plan->file,
 					  "rank %u sends to rank %u, which "
 					  "does not receive",
 					  program->rank, conn->peer);
 		edge->tag = conn->tag;
-		rc = gt_cost_routes_find(routes, proc->channel, program->rank,
-					 conn->peer, edge, err);
-		if (rc)
-			return rc;
-		edge->from = (uint32_t)(proc - net->procs);
-		edge->to = (uint32_t)(peer - net->procs);
-		proc->edges[i] = peer->edges[end] = net->nedges++;
+		edge->from = gt_cost_place(net, p);
+		edge->to = gt_cost_place(net, peer);
+		j->edges[p][i] = j->edges[peer][end] = net->nedges++;
+		rc = gt_cost_routes_find(routes, program->channel,
+					 program->rank, conn->peer, edge, err);
 	}
-	return GT_OK;
+	return rc;
 }
 
 static struct gt_cost_end gt_cost_end_of(const struct gt_step *step, uint32_t i)
@@ -79,7 +95,6 @@ static struct gt_cost_end gt_cost_end_of(const struct gt_step *step, uint32_t i)
 	int sends = i >= step->nsrc, buf = operand->buf;
 
 	return (struct gt_cost_end){
-		.conn = operand->conn,
 		.sends = (uint8_t)sends,
 		.waits = (operand->flags & GT_OPERAND_WAIT) != 0,
 		.posts = (operand->flags & GT_OPERAND_POST) != 0,
@@ -87,120 +102,205 @@ static struct gt_cost_end gt_cost_end_of(const struct gt_step *step, uint32_t i)
 	};
 }
 
-/*
- * Reduce a program's steps to what takes time.  The result is 0 when memory ran
- * out.
- */
-static int gt_cost_ops(const struct gt_program *program, struct gt_arena *arena,
-		       struct gt_cost_proc *proc)
+static uint32_t gt_cost_noperands(const struct gt_step *step)
 {
-	uint32_t nends = 0;
-	struct gt_cost_op *ops =
-		gt_arena_array(arena, program->nsteps, sizeof(*ops));
-	struct gt_cost_end *ends = gt_arena_array(
-		arena, program->nsteps * GT_STEP_OPERANDS, sizeof(*ends));
+	return (uint32_t)step->nsrc + step->ndst;
+}
+
+/* The number of a program's steps; *nends becomes that of their remote ends. */
+static uint32_t gt_cost_count(const struct gt_program *program, size_t *nends)
+{
+	const struct gt_step *step = program->steps;
+	uint32_t n = 0;
+
+	*nends = 0;
+	for (; step < program->steps + program->nsteps;
+	     step += gt_step_nrecords(step), n++)
+		for (uint32_t i = 0; i < gt_cost_noperands(step); i++)
+			*nends += gt_operand_is_remote(
+					  gt_step_operand(step, i)) != 0;
+	return n;
+}
+
+/* Reduce a step to what takes time; its ends are put where op->ends is. */
+static void gt_cost_reduce(const struct gt_step *step, const uint32_t *edges,
+			   struct gt_cost_end *ends, struct gt_cost_op *op)
+{
+	op->ends = ends;
+	for (uint32_t i = 0; i < gt_cost_noperands(step); i++) {
+		const struct gt_operand *operand = gt_step_operand(step, i);
+		struct gt_cost_end end = gt_cost_end_of(step, i);
+		int remote = gt_operand_is_remote(operand);
+
+		if (!remote || (!end.moves && operand->buf != GT_BUF_NONE))
+			op->nlocal++;
+		if (!remote)
+			continue;
+		end.edge = edges[operand->conn];
+		ends[op->nends++] = end;
+	}
+}
+
+/* The operations of a program, and the process that executes them. */
+static int gt_cost_proc_init(const struct gt_cost_joint *j, uint32_t p,
+			     struct gt_cost_proc *proc)
+{
+	const struct gt_program *program = &j->programs[p];
+	struct gt_cost_net *net = j->net;
+	const struct gt_plan *plan = net->plan;
+	int hier = plan->channels[program->channel].templates != NULL;
+	uint32_t nroutes = hier ? plan->cluster->nlocal : 1;
+	const struct gt_step *step = program->steps;
+	size_t nends;
+	uint32_t nops = gt_cost_count(program, &nends);
+	struct gt_cost_op *ops = gt_arena_array(net->arena, nops, sizeof(*ops));
+	struct gt_cost_end *ends =
+		gt_arena_array(net->arena, nends, sizeof(*ends));
 
 	if (!ops || !ends)
 		return 0;
-	proc->ops = ops;
-	for (uint32_t at = 0; at < program->nsteps;) {
-		const struct gt_step *step = &program->steps[at];
-		struct gt_cost_op *op = &ops[proc->nops++];
-
-		op->chunk = step->chunk;
-		op->ends = &ends[nends];
-		for (uint32_t i = 0; i < (uint32_t)step->nsrc + step->ndst;
-		     i++) {
-			const struct gt_operand *operand =
-				gt_step_operand(step, i);
-
-			ends[nends] = gt_cost_end_of(step, i);
-			if (!gt_operand_is_remote(operand) ||
-			    (!ends[nends].moves && operand->buf != GT_BUF_NONE))
-				op->nlocal++;
-			if (gt_operand_is_remote(operand))
-				nends++;
-		}
-		op->nends = (uint32_t)(&ends[nends] - op->ends);
-		at += gt_step_nrecords(step);
+	for (uint32_t i = 0; i < nops; i++) {
+		gt_cost_reduce(step, j->edges[p], ends, &ops[i]);
+		ops[i].route = step->chunk % nroutes;
+		ends += ops[i].nends;
+		step += gt_step_nrecords(step);
+		if (net->nlocal <= ops[i].nlocal)
+			net->nlocal = ops[i].nlocal + 1;
 	}
+	proc->ops = ops;
+	proc->nops = nops;
 	return 1;
 }
 
-/*
- * Lower all programs.  Processes are in order of channel, lane, group and rank.
- */
-static int gt_cost_lower(struct gt_cost_net *net,
+/* Lower all programs. */
+static int gt_cost_lower(struct gt_cost_joint *j,
 			 const struct gt_plan_select *select, enum gt_coll coll,
 			 struct gt_err *err)
 {
-	const struct gt_plan *plan = net->plan;
+	const struct gt_plan *plan = j->net->plan;
 	struct gt_lower_query want = {.use = {coll, select->algo, plan->root}};
-	uint32_t n, g = net->ngroups;
-	struct gt_program *programs;
-	struct gt_cost_proc proc;
+	uint32_t nlanes = gt_lower_lanes(plan, &want.use);
 	int rc = GT_OK;
 
-	net->nlanes = gt_lower_lanes(plan, &want.use);
-	n = select->nchannels * net->nlanes * plan->nranks;
-	programs = gt_arena_array(net->arena, n, sizeof(*programs));
-	net->nselected = select->nchannels;
-	net->nprocs = n * g;
-	net->selected = select->channels;
-	net->procs =
-		gt_arena_array(net->arena, net->nprocs, sizeof(*net->procs));
-	if (!net->procs || !programs)
+	j->net->nlanes = nlanes;
+	j->net->nselected = select->nchannels;
+	j->net->selected = select->channels;
+	j->nprograms = select->nchannels * nlanes * plan->nranks;
+	j->programs =
+		gt_arena_array(j->arena, j->nprograms, sizeof(*j->programs));
+	if (!j->programs)
 		return gt_err_nomem(err);
-	for (uint32_t i = 0; i < n && !rc; i++) {
+	for (uint32_t i = 0; i < j->nprograms && !rc; i++) {
 		uint32_t at = i / plan->nranks;
 
 		want.rank = i % plan->nranks;
-		want.lane = at % net->nlanes;
-		want.channel = select->channels[at / net->nlanes];
-		proc = (struct gt_cost_proc){.program = &programs[i],
-					     .channel = want.channel,
-					     .selected = at / net->nlanes};
-		rc = gt_lower(plan, &want, net->arena, &programs[i], err);
-		if (!rc && !gt_cost_ops(&programs[i], net->arena, &proc))
-			rc = gt_err_nomem(err);
-		for (; proc.group < g; proc.group++)
-			net->procs[(at * g + proc.group) * plan->nranks +
-				   want.rank] = proc;
+		want.lane = at % nlanes;
+		want.channel = select->channels[at / nlanes];
+		rc = gt_lower(plan, &want, j->arena, &j->programs[i], err);
 	}
 	return rc;
 }
 
-static int gt_cost_join(struct gt_cost_net *net, struct gt_err *err)
+/* Connect all programs: the edges of the first group of workers. */
+static int gt_cost_join(struct gt_cost_joint *j, struct gt_err *err)
 {
+	struct gt_cost_net *net = j->net;
 	struct gt_cost_routes *routes;
-	size_t nconns = 0;
+	size_t nedges = 0;
 	int rc = gt_cost_routes_new(net->plan, net->arena, &routes, err);
 
 	if (rc)
 		return rc;
 	net->nlinks = gt_cost_routes_nlinks(routes);
+	j->edges = gt_arena_array(j->arena, j->nprograms, sizeof(*j->edges));
+	if (!j->edges)
+		return gt_err_nomem(err);
+	for (uint32_t i = 0; i < j->nprograms; i++) {
+		uint32_t n = j->programs[i].nconns;
 
-	for (uint32_t i = 0; i < net->nprocs; i++)
-		nconns += net->procs[i].program->nconns;
-	net->edges = gt_arena_array(net->arena, nconns, sizeof(*net->edges));
+		j->edges[i] = gt_arena_array(j->arena, n, sizeof(uint32_t));
+		if (!j->edges[i])
+			return gt_err_nomem(err);
+		while (n--)
+			nedges += j->programs[i].conns[n].sends;
+	}
+	net->edges = gt_arena_array(net->arena, nedges * net->ngroups,
+				    sizeof(*net->edges));
 	if (!net->edges)
 		return gt_err_nomem(err);
-	for (uint32_t i = 0; i < net->nprocs && !rc; i++) {
+	for (uint32_t i = 0; i < j->nprograms && !rc; i++)
+		rc = gt_cost_connect(j, routes, i, err);
+	return rc;
+}
+
+/* Processes and edges of the other groups are those of the first once more. */
+static void gt_cost_groups(struct gt_cost_net *net, uint32_t nedges)
+{
+	uint32_t n = net->plan->nranks;
+
+	for (uint32_t i = 0; i < net->nprocs; i++) {
+		uint32_t group = i / n % net->ngroups;
 		struct gt_cost_proc *proc = &net->procs[i];
 
-		proc->edges = gt_arena_array(net->arena, proc->program->nconns,
-					     sizeof(*proc->edges));
-		if (!proc->edges)
+		*proc = net->procs[i - group * n];
+		proc->group = group;
+		proc->edges = net->edges + (size_t)group * nedges;
+	}
+	for (uint32_t i = nedges; i < net->nedges; i++) {
+		struct gt_cost_edge *edge = &net->edges[i];
+
+		*edge = net->edges[i % nedges];
+		edge->from += i / nedges * n;
+		edge->to += i / nedges * n;
+	}
+}
+
+/*
+ * Make the processes.  They are in order of channel, lane, group and rank.
+ */
+static int gt_cost_procs(struct gt_cost_joint *j, struct gt_err *err)
+{
+	struct gt_cost_net *net = j->net;
+	uint32_t nedges = net->nedges;
+
+	net->nprocs = j->nprograms * net->ngroups;
+	net->procs =
+		gt_arena_array(net->arena, net->nprocs, sizeof(*net->procs));
+	if (!net->procs)
+		return gt_err_nomem(err);
+	for (uint32_t i = 0; i < j->nprograms; i++) {
+		struct gt_cost_proc *proc = &net->procs[gt_cost_place(net, i)];
+
+		proc->rank = j->programs[i].rank;
+		proc->selected = i / net->plan->nranks / net->nlanes;
+		if (!gt_cost_proc_init(j, i, proc))
 			return gt_err_nomem(err);
 	}
-	for (uint32_t i = 0; i < net->nprocs && !rc; i++)
-		rc = gt_cost_connect(net, routes, &net->procs[i], err);
-	return rc;
+	net->nedges *= net->ngroups;
+	gt_cost_groups(net, nedges);
+	return GT_OK;
+}
+
+static int gt_cost_paces(struct gt_cost_net *net, struct gt_err *err)
+{
+	net->paces =
+		gt_arena_array(net->arena, net->nselected, sizeof(*net->paces));
+	if (!net->paces)
+		return gt_err_nomem(err);
+	for (uint32_t i = 0; i < net->nselected; i++) {
+		net->paces[i].local_us =
+			gt_arena_array(net->arena, net->nlocal, sizeof(double));
+		if (!net->paces[i].local_us)
+			return gt_err_nomem(err);
+	}
+	return GT_OK;
 }
 
 static int gt_cost_room(struct gt_cost_net *net, struct gt_err *err)
 {
 	size_t n = net->mask + (size_t)1;
+	double *times =
+		gt_arena_array(net->arena, 2 * n * net->nedges, sizeof(*times));
 
 	net->link_free_us = gt_arena_array(net->arena, net->nlinks,
 					   sizeof(*net->link_free_us));
@@ -210,18 +310,13 @@ static int gt_cost_room(struct gt_cost_net *net, struct gt_err *err)
 					    sizeof(*net->local_free_us));
 	net->heap = gt_arena_array(net->arena, net->nprocs, sizeof(*net->heap));
 	if (!net->link_free_us || !net->link_busy_us || !net->local_free_us ||
-	    !net->heap)
+	    !net->heap || !times)
 		return gt_err_nomem(err);
 	for (uint32_t i = 0; i < net->nedges; i++) {
-		double *times =
-			gt_arena_array(net->arena, 2 * n, sizeof(*times));
-
-		if (!times)
-			return gt_err_nomem(err);
-		net->edges[i].data_us = times;
-		net->edges[i].credit_us = times + n;
+		net->edges[i].data_us = times + 2 * n * i;
+		net->edges[i].credit_us = times + 2 * n * i + n;
 	}
-	return GT_OK;
+	return gt_cost_paces(net, err);
 }
 
 int gt_cost_net_init(struct gt_cost_net *net, const struct gt_plan *plan,
@@ -229,8 +324,11 @@ int gt_cost_net_init(struct gt_cost_net *net, const struct gt_plan *plan,
 		     struct gt_err *err)
 {
 	const struct gt_plan_select *select = &plan->select[row];
+	struct gt_cost_joint joint = {.net = net, .arena = gt_arena_new()};
 	int rc;
 
+	if (!joint.arena)
+		return gt_err_nomem(err);
 	memset(net, 0, sizeof(*net));
 	net->plan = plan;
 	net->arena = arena;
@@ -240,8 +338,13 @@ int gt_cost_net_init(struct gt_cost_net *net, const struct gt_plan *plan,
 		net->mask = 2 * net->mask + 1;
 	net->ngroups = select->workers < GT_COST_GROUPS ? select->workers
 							: GT_COST_GROUPS;
-	rc = gt_cost_lower(net, select, coll, err);
+	rc = gt_cost_lower(&joint, select, coll, err);
 	if (!rc)
-		rc = gt_cost_join(net, err);
-	return rc ? rc : gt_cost_room(net, err);
+		rc = gt_cost_join(&joint, err);
+	if (!rc)
+		rc = gt_cost_procs(&joint, err);
+	if (!rc)
+		rc = gt_cost_room(net, err);
+	gt_arena_free(joint.arena);
+	return rc;
 }

@@ -24,17 +24,17 @@ struct gt_cost_route {
 	struct gt_cost_leg *legs;
 };
 
-/* One FIFO: who writes and who reads it, over which links. */
+/* One FIFO of a group of workers: who writes and who reads it, over what. */
 struct gt_cost_edge {
-	uint32_t from, to; /* processes */
 	/*
 	 * One route, or for a cluster's templates one by the local rank of the
 	 * block's root.
 	 */
-	uint32_t nroutes;
 	const struct gt_cost_route *routes;
+	uint32_t nroutes;
+	uint32_t from, to; /* processes */
+	uint32_t tag;      /* of the program's connections */
 	enum gt_cost_hop kind;
-	uint32_t tag; /* of the program's connections */
 	/* Counts since the run began; the k-th time is in place k & mask. */
 	uint32_t written, read, freed, taken;
 	double *data_us, *credit_us;
@@ -42,7 +42,7 @@ struct gt_cost_edge {
 
 /* A connection's part in a step. */
 struct gt_cost_end {
-	uint32_t conn;
+	uint32_t edge; /* from the process's first one on */
 	uint8_t sends, waits, posts;
 	uint8_t moves; /* it moves bytes over links */
 };
@@ -52,22 +52,22 @@ struct gt_cost_op {
 	const struct gt_cost_end *ends;
 	uint32_t nends;
 	uint32_t nlocal; /* operands that are in the rank's own memory */
-	uint32_t chunk;
+	uint32_t route;  /* of an edge that has several */
 };
 
 /* One program: a rank on a lane of a channel, by a group of workers. */
 struct gt_cost_proc {
-	const struct gt_program *program;
 	const struct gt_cost_op *ops;
+	struct gt_cost_edge *edges; /* those of its group */
+	/* The edge that it waits for; NULL while it is queued, or done. */
+	const struct gt_cost_edge *lacks;
+	double time_us; /* when it can go on */
 	uint32_t nops;
-	uint32_t channel; /* index into plan->channels */
+	uint32_t rank;
+	uint32_t selected; /* which of the row's channels it is on */
 	uint32_t group;
-	uint32_t selected; /* which of the row's channels that is */
-	uint32_t *edges;   /* by the program's connections */
 	uint32_t loop, piece;
 	uint32_t op;
-	double time_us; /* when it can go on */
-	int queued;
 };
 
 /* A process that can go on, and when. */
@@ -76,10 +76,19 @@ struct gt_cost_event {
 	uint32_t proc;
 };
 
+/* What is the same for all pieces of a channel in a run. */
+struct gt_cost_pace {
+	double bytes;
+	double worker_us; /* that a worker takes */
+	double *local_us; /* that the rank's memory takes, by op.nlocal */
+	uint32_t pieces;
+};
+
 struct gt_cost_net {
 	const struct gt_plan *plan;
 	struct gt_arena *arena;
-	uint32_t nprocs, nedges, nselected, nlanes, slots;
+	uint32_t nprocs, nselected, nlanes, slots;
+	uint32_t nedges;  /* of all groups, one group's behind another's */
 	uint32_t mask;    /* one less than a power of two, at least slots */
 	uint32_t ngroups; /* of workers, that wait each on its own */
 	struct gt_cost_proc *procs;
@@ -90,6 +99,8 @@ struct gt_cost_net {
 	double *link_free_us;       /* when a link has served all so far */
 	double *link_busy_us;       /* how long it served */
 	double *local_free_us;      /* a rank's memory */
+	uint32_t nlocal;            /* the most that an op has, and one */
+	struct gt_cost_pace *paces; /* by selected channel */
 	struct gt_cost_event *heap; /* ordered by time */
 	uint32_t heap_len;
 	/*
@@ -150,6 +161,16 @@ int gt_cost_routes_find(const struct gt_cost_routes *routes, uint32_t channel,
 uint32_t gt_cost_uplink(const struct gt_plan *plan, uint32_t level,
 			uint32_t node, uint32_t rail, int in);
 
+/* Bounds are taken down by more than sums in another order may differ. */
+#define GT_COST_SURE (1 - 1e-9)
+
+/*
+ * Set link_busy_us to what a loop puts on links, without executing it
+ * (lower_bound.c).
+ */
+int gt_cost_net_serve(struct gt_cost_net *net, const struct gt_cost_run *run,
+		      struct gt_err *err);
+
 /*
  * A time that `loops` loops take at least, for any order of service
  * (lower_bound.c): a loop without bytes, then what the busiest link serves.
@@ -158,10 +179,17 @@ int gt_cost_net_lower_bound(struct gt_cost_net *net,
 			    const struct gt_cost_run *run, double loops,
 			    double *time_us, struct gt_err *err);
 
-const struct gt_cost_route *gt_cost_edge_route(const struct gt_cost_edge *edge,
-					       uint32_t chunk);
+static inline const struct gt_cost_route *gt_cost_edge_route(
+	const struct gt_cost_edge *edge, const struct gt_cost_op *op)
+{
+	return &edge->routes[edge->nroutes > 1 ? op->route : 0];
+}
 
-/* Execute run->loops loops from time 0. */
-void gt_cost_net_run(struct gt_cost_net *net, struct gt_cost_run *run);
+/*
+ * Execute run->loops loops from time 0.  GT_ENO when processes wait for each
+ * other in a circle.
+ */
+int gt_cost_net_run(struct gt_cost_net *net, struct gt_cost_run *run,
+		    struct gt_err *err);
 
 #endif

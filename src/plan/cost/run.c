@@ -6,51 +6,61 @@
 
 #include <string.h>
 
-/* The moving of one piece by one step. */
-struct gt_cost_move {
-	double bytes;
-	double begin_us, end_us;
-};
+#include "base/err.h"
+#include "plan/ir/plan.h"
 
-static int gt_cost_before(const struct gt_cost_event *a,
-			  const struct gt_cost_event *b)
+/*
+ * Events are ordered by time, and those at one time by process, so that it does
+ * not matter in which order they are queued.  Which one is first is as good as
+ * random; that is why this does not branch.
+ */
+static uint32_t gt_cost_before(const struct gt_cost_event *a,
+			       const struct gt_cost_event *b)
 {
-	return a->time_us < b->time_us ||
-	       (a->time_us == b->time_us && a->proc < b->proc);
+	return (uint32_t)(a->time_us < b->time_us) |
+	       ((uint32_t)(a->time_us == b->time_us) &
+		(uint32_t)(a->proc < b->proc));
+}
+
+/* Put an event at `at` or above, where the heap has a hole. */
+static void gt_cost_raise(struct gt_cost_net *net, uint32_t at,
+			  struct gt_cost_event event)
+{
+	struct gt_cost_event *heap = net->heap;
+
+	while (at && gt_cost_before(&event, &heap[(at - 1) / 2])) {
+		heap[at] = heap[(at - 1) / 2];
+		at = (at - 1) / 2;
+	}
+	heap[at] = event;
 }
 
 static void gt_cost_push(struct gt_cost_net *net, uint32_t proc)
 {
-	struct gt_cost_event *heap = net->heap;
 	struct gt_cost_event event = {net->procs[proc].time_us, proc};
-	uint32_t at = net->heap_len++, up;
 
-	while (at && gt_cost_before(&event, &heap[up = (at - 1) / 2])) {
-		heap[at] = heap[up];
-		at = up;
-	}
-	heap[at] = event;
-	net->procs[proc].queued = 1;
+	gt_cost_raise(net, net->heap_len++, event);
 }
 
-static uint32_t gt_cost_pop(struct gt_cost_net *net)
+/*
+ * Put an event in place of the first one.  It is most likely among the last, so
+ * the hole goes down first.
+ */
+static void gt_cost_replace(struct gt_cost_net *net, struct gt_cost_event event)
 {
 	struct gt_cost_event *heap = net->heap;
-	struct gt_cost_event last = heap[--net->heap_len];
-	uint32_t first = heap[0].proc, at = 0, down;
+	uint32_t at = 0, down = 2;
 
-	while ((down = 2 * at + 1) < net->heap_len) {
-		if (down + 1 < net->heap_len &&
-		    gt_cost_before(&heap[down + 1], &heap[down]))
-			down++;
-		if (!gt_cost_before(&heap[down], &last))
-			break;
+	for (; down < net->heap_len; down = 2 * at + 2) {
+		down -= gt_cost_before(&heap[down - 1], &heap[down]);
 		heap[at] = heap[down];
 		at = down;
 	}
-	heap[at] = last;
-	net->procs[first].queued = 0;
-	return first;
+	if (down == net->heap_len) {
+		heap[at] = heap[down - 1];
+		at = down - 1;
+	}
+	gt_cost_raise(net, at, event);
 }
 
 /*
@@ -84,84 +94,81 @@ static int gt_cost_awaits(const struct gt_cost_net *net,
 	return 1;
 }
 
-/* Queue the process if its step has all that it waits for. */
-static void gt_cost_try(struct gt_cost_net *net, uint32_t p,
-			const struct gt_cost_run *run)
+/*
+ * Does the process's step have all that it waits for?  If not, the process
+ * keeps what it lacks.
+ */
+static int gt_cost_try(const struct gt_cost_net *net, struct gt_cost_proc *proc)
 {
-	struct gt_cost_proc *proc = &net->procs[p];
 	const struct gt_cost_op *op = &proc->ops[proc->op];
 	double time_us = proc->time_us;
 
-	if (proc->queued || proc->loop == run->loops || !proc->nops)
-		return;
 	for (uint32_t i = 0; i < op->nends; i++) {
 		const struct gt_cost_end *end = &op->ends[i];
+		const struct gt_cost_edge *edge = &proc->edges[end->edge];
 
 		if (end->waits &&
-		    !gt_cost_awaits(net, &net->edges[proc->edges[end->conn]],
-				    end->sends, &time_us))
-			return;
+		    !gt_cost_awaits(net, edge, end->sends, &time_us)) {
+			proc->lacks = edge;
+			return 0;
+		}
 	}
+	proc->lacks = NULL;
 	proc->time_us = time_us;
-	gt_cost_push(net, p);
+	return 1;
 }
 
-const struct gt_cost_route *gt_cost_edge_route(const struct gt_cost_edge *edge,
-					       uint32_t chunk)
+/*
+ * Move bytes over all links of a hop, which pass them on as they come, from
+ * begin_us on.  The result is when that is done, or end_us if that is later.
+ */
+static double gt_cost_transfer(struct gt_cost_net *net,
+			       const struct gt_cost_route *route, double bytes,
+			       double rate, double begin_us, double end_us)
 {
-	return &edge->routes[edge->nroutes > 1 ? chunk % edge->nroutes : 0];
-}
-
-/* Move bytes over all links of a hop, which pass them on as they come. */
-static void gt_cost_transfer(struct gt_cost_net *net,
-			     const struct gt_cost_edge *edge,
-			     const struct gt_cost_run *run, uint32_t chunk,
-			     struct gt_cost_move *move)
-{
-	const struct gt_cost_route *route = gt_cost_edge_route(edge, chunk);
-
 	for (uint32_t i = 0; i < route->nlegs; i++) {
 		uint32_t link = route->legs[i].link;
-		double us = move->bytes * route->legs[i].us / run->params->rate;
+		double us = bytes * route->legs[i].us / rate;
 		double end;
 
 		net->link_busy_us[link] += us;
-		end = gt_cost_serve(&net->link_free_us[link], move->begin_us,
-				    us);
-		if (move->end_us < end)
-			move->end_us = end;
+		end = gt_cost_serve(&net->link_free_us[link], begin_us, us);
+		if (end_us < end)
+			end_us = end;
 	}
+	return end_us;
 }
 
-/* Move what the step moves over links, and in the rank's memory. */
-static void gt_cost_work(struct gt_cost_net *net,
-			 const struct gt_cost_proc *proc,
-			 const struct gt_cost_run *run,
-			 struct gt_cost_move *move)
+/*
+ * Move what the step moves over links, and in the rank's memory; the result is
+ * when that is done.
+ */
+static double gt_cost_work(struct gt_cost_net *net,
+			   const struct gt_cost_proc *proc,
+			   const struct gt_cost_op *op, double rate)
 {
-	const struct gt_cost_op *op = &proc->ops[proc->op];
-	const struct gt_cost_slicing *slicing = &run->slicings[proc->selected];
-	double end;
+	const struct gt_cost_pace *pace = &net->paces[proc->selected];
+	double begin_us = proc->time_us, end_us = begin_us, end;
 
-	for (uint32_t i = 0; i < op->nends; i++)
+	for (uint32_t i = 0; i < op->nends; i++) {
+		const struct gt_cost_edge *edge =
+			&proc->edges[op->ends[i].edge];
+
 		if (op->ends[i].moves)
-			gt_cost_transfer(
-				net, &net->edges[proc->edges[op->ends[i].conn]],
-				run, op->chunk, move);
-	end = gt_cost_serve(
-		&net->local_free_us[proc->program->rank], move->begin_us,
-		op->nlocal * move->bytes / 1e3 / run->params->local_gbs);
-	if (move->end_us < end)
-		move->end_us = end;
-	end = move->begin_us +
-	      move->bytes * run->ngroups / 1e3 /
-		      (slicing->workers * run->params->worker_gbs);
-	if (move->end_us < end)
-		move->end_us = end;
+			end_us = gt_cost_transfer(
+				net, gt_cost_edge_route(edge, op), pace->bytes,
+				rate, begin_us, end_us);
+	}
+	end = gt_cost_serve(&net->local_free_us[proc->rank], begin_us,
+			    pace->local_us[op->nlocal]);
+	if (end_us < end)
+		end_us = end;
+	end = begin_us + pace->worker_us;
+	return end_us < end ? end : end_us;
 }
 
-static void gt_cost_take(struct gt_cost_net *net, struct gt_cost_edge *edge,
-			 int sends)
+static void gt_cost_take(const struct gt_cost_net *net,
+			 struct gt_cost_edge *edge, int sends)
 {
 	if (!sends)
 		edge->read++;
@@ -169,20 +176,15 @@ static void gt_cost_take(struct gt_cost_net *net, struct gt_cost_edge *edge,
 		edge->taken++;
 }
 
-/*
- * Tell the other ends of the step's FIFOs, so that they go on if that was all
- * they lacked.
- */
-static void gt_cost_post(struct gt_cost_net *net, uint32_t p,
-			 const struct gt_cost_run *run, double now_us)
+/* Tell the other ends of the step's FIFOs. */
+static void gt_cost_post(const struct gt_cost_net *net,
+			 const struct gt_cost_proc *proc,
+			 const struct gt_cost_op *op, const double *hop_us)
 {
-	struct gt_cost_proc *proc = &net->procs[p];
-	const struct gt_cost_op *op = &proc->ops[proc->op];
-
 	for (uint32_t i = 0; i < op->nends; i++) {
 		const struct gt_cost_end *end = &op->ends[i];
-		struct gt_cost_edge *edge = &net->edges[proc->edges[end->conn]];
-		double seen_us = now_us + run->params->hop_us[edge->kind];
+		struct gt_cost_edge *edge = &proc->edges[end->edge];
+		double seen_us = proc->time_us + hop_us[edge->kind];
 
 		if (end->waits)
 			gt_cost_take(net, edge, end->sends);
@@ -195,42 +197,70 @@ static void gt_cost_post(struct gt_cost_net *net, uint32_t p,
 	}
 }
 
-/* Go on to the next piece, else the next step, else the next loop. */
-static void gt_cost_advance(struct gt_cost_proc *proc, struct gt_cost_run *run)
+/* Queue the processes that go on with what a step has posted. */
+static void gt_cost_wake(struct gt_cost_net *net,
+			 const struct gt_cost_edge *edges,
+			 const struct gt_cost_op *op)
 {
-	if (++proc->piece < run->slicings[proc->selected].pieces)
-		return;
+	for (uint32_t i = 0; i < op->nends; i++) {
+		const struct gt_cost_edge *edge = &edges[op->ends[i].edge];
+		uint32_t p = op->ends[i].sends ? edge->to : edge->from;
+
+		if (net->procs[p].lacks == edge &&
+		    gt_cost_try(net, &net->procs[p]))
+			gt_cost_push(net, p);
+	}
+}
+
+/*
+ * Go on to the next piece, else the next step, else the next loop; the result
+ * is 0 when that was the last one.
+ */
+static int gt_cost_advance(const struct gt_cost_net *net,
+			   struct gt_cost_proc *proc, struct gt_cost_run *run)
+{
+	if (++proc->piece < net->paces[proc->selected].pieces)
+		return 1;
 	proc->piece = 0;
 	if (++proc->op < proc->nops)
-		return;
+		return 1;
 	proc->op = 0;
 	if (run->end_us[proc->loop] < proc->time_us)
 		run->end_us[proc->loop] = proc->time_us;
-	proc->loop++;
+	return ++proc->loop < run->loops;
 }
 
-static void gt_cost_step(struct gt_cost_net *net, uint32_t p,
-			 struct gt_cost_run *run)
+/* Execute the first event. */
+static void gt_cost_step(struct gt_cost_net *net, struct gt_cost_run *run)
 {
+	uint32_t p = net->heap[0].proc;
 	struct gt_cost_proc *proc = &net->procs[p];
 	const struct gt_cost_op *op = &proc->ops[proc->op];
-	struct gt_cost_move move = {
-		.bytes = run->slicings[proc->selected].piece_bytes /
-			 run->ngroups,
-		.begin_us = proc->time_us,
-		.end_us = proc->time_us,
-	};
 
-	gt_cost_work(net, proc, run, &move);
-	gt_cost_post(net, p, run, move.end_us);
-	proc->time_us = move.end_us;
-	gt_cost_advance(proc, run);
-	gt_cost_try(net, p, run);
-	for (uint32_t i = 0; i < op->nends; i++) {
-		const struct gt_cost_edge *edge =
-			&net->edges[proc->edges[op->ends[i].conn]];
+	proc->time_us = gt_cost_work(net, proc, op, run->params->rate);
+	gt_cost_post(net, proc, op, run->params->hop_us);
+	if (gt_cost_advance(net, proc, run) && gt_cost_try(net, proc))
+		gt_cost_replace(net, (struct gt_cost_event){proc->time_us, p});
+	else
+		gt_cost_replace(net, net->heap[--net->heap_len]);
+	gt_cost_wake(net, proc->edges, op);
+}
 
-		gt_cost_try(net, edge->from == p ? edge->to : edge->from, run);
+/* Work out what is the same for all pieces of a channel. */
+static void gt_cost_set_paces(const struct gt_cost_net *net,
+			      const struct gt_cost_run *run)
+{
+	for (uint32_t i = 0; i < net->nselected; i++) {
+		const struct gt_cost_slicing *slicing = &run->slicings[i];
+		struct gt_cost_pace *pace = &net->paces[i];
+
+		pace->pieces = slicing->pieces;
+		pace->bytes = slicing->piece_bytes / run->ngroups;
+		pace->worker_us = pace->bytes * run->ngroups / 1e3 /
+				  (slicing->workers * run->params->worker_gbs);
+		for (uint32_t n = 0; n < net->nlocal; n++)
+			pace->local_us[n] =
+				n * pace->bytes / 1e3 / run->params->local_gbs;
 	}
 }
 
@@ -252,7 +282,7 @@ static void gt_cost_reset(struct gt_cost_net *net,
 
 		proc->loop = proc->piece = proc->op = 0;
 		proc->time_us = 0;
-		proc->queued = 0;
+		proc->lacks = NULL;
 		/*
 		 * A process is idle when it has no steps, or when nothing of
 		 * the message is its own.
@@ -263,12 +293,30 @@ static void gt_cost_reset(struct gt_cost_net *net,
 	}
 }
 
-void gt_cost_net_run(struct gt_cost_net *net, struct gt_cost_run *run)
+/* Whoever still waits when nobody can go on does so in a circle. */
+static int gt_cost_is_stuck(const struct gt_cost_net *net)
+{
+	for (uint32_t i = 0; i < net->nprocs; i++)
+		if (net->procs[i].lacks)
+			return 1;
+	return 0;
+}
+
+int gt_cost_net_run(struct gt_cost_net *net, struct gt_cost_run *run,
+		    struct gt_err *err)
 {
 	gt_cost_reset(net, run);
+	gt_cost_set_paces(net, run);
 	memset(run->end_us, 0, sizeof(run->end_us));
 	for (uint32_t i = 0; i < net->nprocs; i++)
-		gt_cost_try(net, i, run);
+		if (net->procs[i].loop < run->loops &&
+		    gt_cost_try(net, &net->procs[i]))
+			gt_cost_push(net, i);
 	while (net->heap_len)
-		gt_cost_step(net, gt_cost_pop(net), run);
+		gt_cost_step(net, run);
+	if (gt_cost_is_stuck(net))
+		return gt_err_set(err, GT_ENO, net->plan->file,
+				  "deadlock: ranks wait for each other; "
+				  "gtopo verify says where");
+	return GT_OK;
 }

@@ -278,7 +278,8 @@ static int gt_by_size_nth(struct gt_by_size *a, struct gt_cost_model *model,
 		i = gt_by_size_promising(a, least_us);
 		if (i == a->nrows || least_us[i] * GT_BY_SIZE_NEAR > best_us)
 			break;
-		rc = gt_cost_price_row(model, i, bytes, &cost, err);
+		rc = gt_cost_price_below(model, i, bytes,
+					 best_us / GT_BY_SIZE_NEAR, &cost, err);
 		if (rc)
 			break;
 		time_us[i] = cost.time_us;
@@ -347,22 +348,25 @@ static int gt_by_size_price(struct gt_by_size *a, struct gt_cost_model *model,
 static int gt_by_size_meet(struct gt_by_size *a, struct gt_err *err)
 {
 	struct gt_cost_model *model;
-	struct gt_cost cost[2];
+	struct gt_cost cost;
 	int rc = gt_cost_new(a->plan, a->plan->coll, &model, err);
 
 	if (rc)
 		return rc;
 	for (uint32_t s = 0; s + 2 < a->nsizes && !rc; s++) {
 		const uint32_t rows[2] = {a->chosen[s], a->chosen[s + 1]};
+		uint64_t bytes = UINT64_C(1) << (s + 1 + GT_BY_SIZE_FIRST);
+		double least;
 
 		if (rows[0] == rows[1])
 			continue;
-		for (int i = 0; i < 2 && !rc; i++)
-			rc = gt_cost_price_row(
-				model, rows[i],
-				UINT64_C(1) << (s + 1 + GT_BY_SIZE_FIRST),
-				&cost[i], err);
-		if (!rc && cost[1].time_us * GT_BY_SIZE_NEAR > cost[0].time_us)
+		rc = gt_cost_price_row(model, rows[0], bytes, &cost, err);
+		if (rc)
+			break;
+		least = cost.time_us;
+		rc = gt_cost_price_below(model, rows[1], bytes,
+					 least / GT_BY_SIZE_NEAR, &cost, err);
+		if (!rc && cost.time_us * GT_BY_SIZE_NEAR > least)
 			a->chosen[s + 1] = a->chosen[s];
 	}
 	gt_cost_free(model);

@@ -163,6 +163,45 @@ static struct gt_plan *read_cluster(void)
 	return plan;
 }
 
+/*
+ * The same of what is extrapolated, of which the bound knows what links serve.
+ * A price that is not below what was asked for may be infinite.
+ */
+static void test_least_of_few_nodes(void **state)
+{
+	struct gt_plan *plan = read_cluster();
+	struct gt_cost cost, below;
+	struct gt_cost_model *model;
+	struct gt_err err;
+	double least_us;
+
+	(void)state;
+	gt_err_init(&err);
+	assert_int_equal(gt_cost_new(plan, plan->coll, &model, &err), GT_OK);
+	for (uint32_t k = 0; k < 36; k += 5) {
+		uint64_t bytes = UINT64_C(1) << k;
+
+		assert_int_equal(
+			gt_cost_lower_bound(model, 0, bytes, &least_us, &err),
+			GT_OK);
+		assert_int_equal(
+			gt_cost_price_row(model, 0, bytes, &cost, &err), GT_OK);
+		assert_true(least_us <= cost.time_us);
+		assert_int_equal(gt_cost_price_below(model, 0, bytes,
+						     cost.time_us * 1.001,
+						     &below, &err),
+				 GT_OK);
+		assert_true(below.time_us == cost.time_us);
+	}
+	assert_true(least_us > 0.3 * cost.time_us);
+	assert_int_equal(gt_cost_price_below(model, 0, UINT64_C(1) << 35,
+					     cost.time_us * 0.3, &below, &err),
+			 GT_OK);
+	assert_true(isinf(below.time_us));
+	gt_cost_free(model);
+	gt_plan_free(plan);
+}
+
 /* One loop of pieces of `bytes` on all nodes of the plan. */
 static double run_whole(struct gt_plan *plan, enum gt_coll coll, double bytes,
 			struct gt_cost_net *net, struct gt_arena *arena)
@@ -176,7 +215,7 @@ static double run_whole(struct gt_plan *plan, enum gt_coll coll, double bytes,
 	gt_err_init(&err);
 	assert_int_equal(gt_cost_net_init(net, plan, 0, coll, arena, &err),
 			 GT_OK);
-	gt_cost_net_run(net, &run);
+	assert_int_equal(gt_cost_net_run(net, &run, &err), GT_OK);
 	return run.end_us[0];
 }
 
@@ -291,6 +330,7 @@ int main(void)
 		cmocka_unit_test(test_contention),
 		cmocka_unit_test(test_grows_with_size),
 		cmocka_unit_test(test_least),
+		cmocka_unit_test(test_least_of_few_nodes),
 		cmocka_unit_test(test_few_nodes),
 		cmocka_unit_test(test_few_nodes_of_a_flow),
 		cmocka_unit_test(test_cluster_bandwidth),
