@@ -173,8 +173,12 @@ int gt_net_resolve(const char *host, uint16_t port,
 	snprintf(service, sizeof(service), "%u", port);
 	rc = getaddrinfo(name, service, &hints, &found);
 	if (rc)
-		return gt_err_set(err, GT_EINPUT, NULL, "address '%s': %s",
-				  name, gai_strerror(rc));
+		return gt_err_set(
+			err,
+			rc == EAI_MEMORY || rc == EAI_SYSTEM ? GT_ESYS
+							     : GT_EINPUT,
+			NULL, "address '%s': %s", name,
+			rc == EAI_SYSTEM ? strerror(errno) : gai_strerror(rc));
 	address->len = found->ai_addrlen;
 	memcpy(&address->storage, found->ai_addr, found->ai_addrlen);
 	freeaddrinfo(found);

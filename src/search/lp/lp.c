@@ -24,6 +24,21 @@ struct gt_lp {
 	double *value; /* likewise */
 };
 
+/*
+ * LAPACK, which CLP calls, calls this when its arguments are wrong.  Its own
+ * one writes in Fortran: with that comes gfortran's library, which allocates
+ * before main() and ends the process with status 1 where it cannot.
+ */
+void xerbla_(const char *name, const int *argument, size_t name_len);
+
+void xerbla_(const char *name, const int *argument, size_t name_len)
+{
+	(void)name;
+	(void)argument;
+	(void)name_len;
+	abort();
+}
+
 static int gt_lp_rows(struct gt_lp *lp, const double *upper)
 {
 	size_t m = lp->nrows;

@@ -135,6 +135,8 @@ static int gt_hwloc_cpu(hwloc_topology_t topo, hwloc_obj_t node,
 		return GT_ESYS;
 	package = package ? package : root;
 	cpu->affinity = gt_hwloc_affinity(machine->arena, node->cpuset);
+	if (!cpu->affinity)
+		return GT_ESYS;
 	cpu->arch = gt_hwloc_arch(root);
 	text = hwloc_obj_get_info_by_name(package, "CPUVendor");
 	if (text)

@@ -51,6 +51,7 @@ static void gt_xml_pci_link(struct gt_xml_out *out, xmlNodePtr node,
 				gt_buf_text(&assumed) + 1);
 	else
 		gt_xml_out_text(out, node, "gt_slot", pci->slot);
+	out->failed |= assumed.failed;
 	gt_buf_release(&assumed);
 }
 
