@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/arena.h"
 #include "base/buf.h"
@@ -234,27 +235,45 @@ static int gt_cmd_close_stdout(int rc, struct gt_err *err)
 	return rc;
 }
 
-/* `gtopo`, `gtopo --help` and `gtopo --version` are commands too. */
-static const char *gt_cmd_word(int argc, char **argv)
+/* `gtopo --help` and `gtopo --version` are commands too. */
+static const char *gt_cmd_word(char **argv)
 {
-	if (argc < 2 || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
 		return "help";
 	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V"))
 		return "version";
 	return argv[1];
 }
 
+/*
+ * Without a command the list of them goes where errors go: a script that took
+ * it for a product would be wrong.
+ */
+static int gt_cmd_none(struct gt_err *err)
+{
+	int rc;
+
+	if (dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "COMMAND is missing; see 'gtopo help'");
+	rc = dispatch(gt_cmd_find("help"), 0, NULL, err);
+	return rc ? rc : GT_EINPUT;
+}
+
 int gt_cmd_main(int argc, char **argv)
 {
-	const struct gt_cmd *cmd;
+	const struct gt_cmd *cmd = NULL;
 	struct gt_err err;
 	int rc = GT_EINPUT;
 
 	gt_process_prepare();
 	gt_err_init(&err);
-	cmd = gt_cmd_require(gt_cmd_word(argc, argv), &err);
+	if (argc < 2)
+		rc = gt_cmd_none(&err);
+	else
+		cmd = gt_cmd_require(gt_cmd_word(argv), &err);
 	if (cmd)
-		rc = dispatch(cmd, argc > 2 ? argc - 2 : 0, argv + 2, &err);
+		rc = dispatch(cmd, argc - 2, argv + 2, &err);
 	rc = gt_cmd_close_stdout(rc, &err);
 	if (err.code)
 		gt_cmd_say(cmd, err.where, err.text);

@@ -1,9 +1,15 @@
 load common
 
-@test "no arguments and --help list every command" {
+@test "no command is an error that lists them all" {
 	run_split gtopo
-	[ "$status" -eq 0 ]
-	[ "$out" = "$(gtopo --help)" ]
+	[ "$status" -eq 2 ]
+	[ -z "$out" ]
+	[ "$err" = "$(gtopo help)" ]
+}
+
+@test "--help lists every command" {
+	run_split gtopo --help
+	want 0 ""
 	[ "$out" = "$(gtopo help)" ]
 	[[ $out == *"  version "* ]]
 }
