@@ -9,13 +9,13 @@
 
 static const struct gt_opt gt_detect_opts[] = {
 	{GT_OPT_FLAG, 0, "all", NULL, offsetof(struct gt_detect_source, all),
-	 "virtual interfaces and functions, too", 0, 0},
+	 "include virtual interfaces and functions", 0, 0},
 	{GT_OPT_FLAG, 0, "all-ranks", NULL,
 	 offsetof(struct gt_detect_source, all_ranks),
-	 "under a launcher: a cluster file of all its hosts", 0, 0},
+	 "under a launcher, write one cluster file of all hosts", 0, 0},
 	{GT_OPT_FLAG, 0, "measure", NULL,
 	 offsetof(struct gt_detect_source, measure),
-	 "time what goes between GPUs and from and to the host", 0, 0},
+	 "measure rates between GPUs, and from and to the host", 0, 0},
 	{GT_OPT_TEXT, 0, "root", "DIR", offsetof(struct gt_detect_source, root),
 	 "read DIR/sys and DIR/proc instead of this machine's", 0, 0},
 	{GT_OPT_TEXT, 0, "nvml", "FILE",

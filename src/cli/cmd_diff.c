@@ -28,7 +28,7 @@ static const struct gt_opt gt_diff_opts[] = {
 	 "compare with this reference machine or file", 0, 0},
 	{GT_OPT_TEXT, 0, "ignore", "LIST",
 	 offsetof(struct gt_diff_opts, ignore),
-	 "what may differ: firmware,driver,...", 0, 0},
+	 "differences to ignore: firmware,driver,...", 0, 0},
 	{GT_OPT_FLAG, 0, "json", NULL, offsetof(struct gt_diff_opts, json),
 	 "write JSON", 0, 0},
 	GT_OPT_COLOUR(struct gt_diff_opts, colour),
@@ -141,8 +141,7 @@ static int cmd_diff(const struct gt_cmd_args *args, struct gt_err *err)
 
 const struct gt_cmd gt_cmd_diff = {
 	.name = "diff",
-	.summary =
-		"tell which server is not like the others, and what it costs",
+	.summary = "compare servers: which of them differ, and what it costs",
 	.operands = "FILE...",
 	.operands_min = 1,
 	.takes_machines = 1,

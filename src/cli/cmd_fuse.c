@@ -19,22 +19,22 @@ struct gt_fuse_opts {
 
 static const struct gt_opt gt_fuse_opts[] = {
 	{GT_OPT_TEXT, 0, "name", "NAME", offsetof(struct gt_fuse_opts, name),
-	 "what the cluster is called", 0, 0},
+	 "the cluster's name", 0, 0},
 	{GT_OPT_TEXT, 0, "nets", "LIST", offsetof(struct gt_fuse_opts, nets),
 	 "the ports in the fabric, a rail each (those near GPUs)", 0, 0},
 	{GT_OPT_FLAG, 0, "rails", NULL, offsetof(struct gt_fuse_opts, rails),
 	 "each rail has switches of its own", 0, 0},
 	{GT_OPT_INT, 0, "leaf", "NODES", offsetof(struct gt_fuse_opts, leaf),
-	 "so many nodes below a leaf switch, and a spine above", 1, 1 << 20},
+	 "nodes per leaf switch, with a spine above", 1, 1 << 20},
 	{GT_OPT_TEXT, 0, "oversubscription", "RATIO",
 	 offsetof(struct gt_fuse_opts, over),
 	 "of the leaf switches, such as 2 or 3/2", 0, 0},
 	{GT_OPT_INT, 0, "nvlink", "NODES",
 	 offsetof(struct gt_fuse_opts, nvlink),
-	 "so many nodes in a row are one NVLink domain", 1, 1 << 20},
+	 "nodes per NVLink domain, in the order given", 1, 1 << 20},
 	{GT_OPT_TEXT, 0, "ignore", "LIST",
 	 offsetof(struct gt_fuse_opts, ignore),
-	 "what equal nodes may differ in: driver,subsystem,...", 0, 0},
+	 "differences to ignore: driver,subsystem,...", 0, 0},
 	GT_OPT_END,
 };
 

@@ -28,7 +28,7 @@ static const struct gt_opt gt_import_opts[] = {
 	 "0-3, GPU0,GPU2 or bus ids, in order of rank (all)", 0, 0},
 	{GT_OPT_WORD, 0, "rates", "measured|nccl|line",
 	 offsetof(struct gt_import_opts, rates),
-	 "which link rates to believe (default: measured)", 0, 0},
+	 "which link rates to use (default: measured)", 0, 0},
 	GT_OPT_END,
 };
 

@@ -27,7 +27,7 @@ static const struct gt_opt gt_paths_opts[] = {
 	{GT_OPT_TEXT, 0, "from", "DEVICE", offsetof(struct gt_paths_opts, from),
 	 "explain the route from this GPU or port", 0, 0},
 	{GT_OPT_TEXT, 0, "to", "DEVICE", offsetof(struct gt_paths_opts, to),
-	 "to that one, link by link", 0, 0},
+	 "to this GPU or port, link by link", 0, 0},
 	{GT_OPT_FLAG, 0, "bottlenecks", NULL,
 	 offsetof(struct gt_paths_opts, bottlenecks),
 	 "rank the links that pairs of GPUs share", 0, 0},
@@ -35,7 +35,7 @@ static const struct gt_opt gt_paths_opts[] = {
 	 "show every route, as matrices", 0, 0},
 	{GT_OPT_WORD, 0, "rates", "measured|nccl|line",
 	 offsetof(struct gt_paths_opts, rates),
-	 "whose bandwidths the links have (measured)", 0, 0},
+	 "which link rates to use (measured)", 0, 0},
 	GT_OPT_END,
 };
 

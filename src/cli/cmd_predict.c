@@ -34,7 +34,7 @@ static const struct gt_predict_opts gt_predict_defaults = {
 
 static const struct gt_opt gt_predict_opts[] = {
 	{GT_OPT_TEXT, 0, "coll", "NAME", GT_PREDICT_AT(coll),
-	 "of this collective (default: the plan's own)", 0, 0},
+	 "predict this collective (default: the plan's own)", 0, 0},
 	{GT_OPT_BYTES, 'b', "begin", "SIZE", GT_PREDICT_AT(begin_bytes),
 	 "smallest size in bytes (default: 1K)", 0, 0},
 	{GT_OPT_BYTES, 'e', "end", "SIZE", GT_PREDICT_AT(end_bytes),
@@ -225,7 +225,7 @@ static int cmd_predict(const struct gt_cmd_args *args, struct gt_err *err)
 
 const struct gt_cmd gt_cmd_predict = {
 	.name = "predict",
-	.summary = "say how long a plan's collective takes, by size",
+	.summary = "predict how long a plan's collective takes, by size",
 	.operands = "FILE",
 	.operands_min = 1,
 	.operands_max = 1,

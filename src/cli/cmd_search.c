@@ -55,7 +55,7 @@ static const struct gt_opt gt_search_opts[] = {
 	 "of a broadcast, reduce, gather or scatter (default: 0)", 0,
 	 INT32_MAX},
 	{GT_OPT_WORD, 0, "rates", "measured|nccl|line", SEARCH_AT(rates),
-	 "which link rates to believe (default: measured)", 0, 0},
+	 "which link rates to use (default: measured)", 0, 0},
 	{GT_OPT_INT, 0, "max-channels", "N", SEARCH_AT(max_channels),
 	 "use at most N channels (default: as many as help)", 1, 65536},
 	{GT_OPT_FLAG, 0, "equal", NULL, SEARCH_AT(equal),
@@ -67,11 +67,11 @@ static const struct gt_opt gt_search_opts[] = {
 	{GT_OPT_TEXT, 0, "exclude-device", "LIST", SEARCH_AT(exclude_device),
 	 "do without these devices: GPU6-7,mlx5_0,CPU1", 0, 0},
 	{GT_OPT_TIME, 0, "budget", "TIME", SEARCH_AT(budget_ns),
-	 "take the best found in so long, with its gap", 0, 0},
+	 "stop after this time with the best found, and its gap", 0, 0},
 	{GT_OPT_FLAG, 0, "explain", NULL, SEARCH_AT(explain),
-	 "say what limits, and what would raise it", 0, 0},
+	 "explain what limits the plan, and what would raise it", 0, 0},
 	{GT_OPT_INT, 0, "nodes", "N", SEARCH_AT(nodes),
-	 "so many copies of the machine, on one switch", 1, 1 << 20},
+	 "plan for N copies of the machine on one switch", 1, 1 << 20},
 	GT_OPT_END,
 };
 

@@ -34,7 +34,7 @@ static const struct gt_show_opts gt_show_defaults = {.rates = GT_RATES_LINE};
 
 static const struct gt_opt gt_show_opts[] = {
 	{GT_OPT_FLAG, 0, "dot", NULL, offsetof(struct gt_show_opts, dot),
-	 "write a graph in Graphviz's language", 0, 0},
+	 "write a graph for Graphviz", 0, 0},
 	{GT_OPT_FLAG, 0, "svg", NULL, offsetof(struct gt_show_opts, svg),
 	 "draw a picture: SVG", 0, 0},
 	{GT_OPT_FLAG, 0, "png", NULL, offsetof(struct gt_show_opts, png),
@@ -42,8 +42,8 @@ static const struct gt_opt gt_show_opts[] = {
 	{GT_OPT_TEXT, 0, "plan", "PLAN", offsetof(struct gt_show_opts, plan),
 	 "draw the channels of this plan into the picture", 0, 0},
 	{GT_OPT_WORD, 0, "rates", "measured|nccl|line",
-	 offsetof(struct gt_show_opts, rates),
-	 "whose bandwidths the links have (line)", 0, 0},
+	 offsetof(struct gt_show_opts, rates), "which link rates to use (line)",
+	 0, 0},
 	GT_OPT_COLOUR(struct gt_show_opts, colour),
 	GT_OPT_END,
 };

@@ -43,7 +43,7 @@ static int cmd_synth(const struct gt_cmd_args *args, struct gt_err *err)
 
 const struct gt_cmd gt_cmd_synth = {
 	.name = "synth",
-	.summary = "make up a machine from a few words",
+	.summary = "make a machine from a few words",
 	.operands = "DESCRIPTION",
 	.operands_min = 1,
 	.operands_max = 1,

@@ -62,7 +62,7 @@ static const struct gt_opt gt_tune_opts[] = {
 	{GT_OPT_INT, 'f', "factor", "N", GT_TUNE_AT(factor),
 	 "from one size to the next (default: 4)", 2, INT64_MAX},
 	{GT_OPT_TIME, 0, "timeout", "TIME", GT_TUNE_AT(timeout_ns),
-	 "give up after so long without progress (default: 30s)", 0, 0},
+	 "give up after this long without progress (default: 30s)", 0, 0},
 	GT_OPT_END,
 };
 
@@ -296,7 +296,7 @@ static int cmd_tune(const struct gt_cmd_args *args, struct gt_err *err)
 
 const struct gt_cmd gt_cmd_tune = {
 	.name = "tune",
-	.summary = "measure a plan's ways on this machine, choose among them",
+	.summary = "measure all ways to run a plan here, and keep the fastest",
 	.operands = "[PLAN]",
 	.operands_max = 1,
 	.opts = gt_tune_opts,

@@ -30,18 +30,18 @@ static const struct gt_verify_opts gt_verify_defaults = {.json = 0};
 
 static const struct gt_opt gt_verify_opts[] = {
 	{GT_OPT_TEXT, 0, "plan", "FILE", offsetof(struct gt_verify_opts, plan),
-	 "the plan, which may stand alone as well", 0, 0},
+	 "the plan; it may be an operand instead", 0, 0},
 	{GT_OPT_TEXT, 0, "coll", "NAME", offsetof(struct gt_verify_opts, coll),
-	 "this one, or all (default: what the plan is for)", 0, 0},
+	 "verify this, or all (default: what the plan is for)", 0, 0},
 	{GT_OPT_TEXT, 0, "topology", "FILE",
 	 offsetof(struct gt_verify_opts, machine.path),
 	 "also check that this machine has the plan's links", 0, 0},
 	{GT_OPT_TEXT, 0, "exclude-link", "LIST",
 	 offsetof(struct gt_verify_opts, machine.exclude_link),
-	 "that machine without these links, as in gtopo search", 0, 0},
+	 "leave these links out of it, as in gtopo search", 0, 0},
 	{GT_OPT_TEXT, 0, "exclude-device", "LIST",
 	 offsetof(struct gt_verify_opts, machine.exclude_device),
-	 "that machine without these devices, as in gtopo search", 0, 0},
+	 "leave these devices out of it, as in gtopo search", 0, 0},
 	{GT_OPT_FLAG, 0, "json", NULL, offsetof(struct gt_verify_opts, json),
 	 "write JSON", 0, 0},
 	GT_OPT_COLOUR(struct gt_verify_opts, colour),
@@ -170,7 +170,7 @@ static int cmd_verify(const struct gt_cmd_args *args, struct gt_err *err)
 
 const struct gt_cmd gt_cmd_verify = {
 	.name = "verify",
-	.summary = "check that a plan is right, and what it claims",
+	.summary = "check that a plan is correct and as good as it claims",
 	.operands = "[PLAN]",
 	.operands_max = 1,
 	.opts = gt_verify_opts,
