@@ -176,16 +176,34 @@ static int gt_show_one(const struct gt_cmd_args *args,
 	return gt_cmd_write(args, &out, rc, err);
 }
 
-static int gt_show_cluster_picture(const struct gt_show_opts *opts,
+/* Draw a plan into the machine that all nodes of a cluster are. */
+static int gt_show_cluster_plan(const struct gt_cmd_args *args,
+				const struct gt_cluster *cluster,
+				struct gt_buf *out, struct gt_err *err)
+{
+	struct gt_show_run run = {.args = args, .topo = cluster->kinds[0].topo};
+	int rc;
+
+	if (cluster->nkinds > 1)
+		return gt_err_set(err, GT_EINPUT, cluster->source,
+				  "has nodes of several kinds; --plan draws "
+				  "into one, so name its file");
+	run.arena = gt_arena_new();
+	rc = run.arena ? gt_show_picture(&run, out, err) : gt_err_nomem(err);
+	gt_arena_free(run.arena);
+	return rc;
+}
+
+static int gt_show_cluster_picture(const struct gt_cmd_args *args,
 				   const struct gt_cluster *cluster,
 				   struct gt_buf *out, struct gt_err *err)
 {
+	const struct gt_show_opts *opts = args->opts;
 	struct gt_buf dot = GT_BUF_INIT;
 	int rc;
 
 	if (opts->plan)
-		return gt_err_set(err, GT_EINPUT, cluster->source,
-				  "is a cluster; --plan draws into a server");
+		return gt_show_cluster_plan(args, cluster, out, err);
 	gt_dot_cluster(cluster, &dot);
 	rc = gt_show_draw(opts, &dot, out, err);
 	gt_buf_release(&dot);
@@ -201,7 +219,7 @@ static int gt_show_several(const struct gt_cmd_args *args,
 	int rc = GT_OK;
 
 	if (gt_show_is_picture(args->opts))
-		rc = gt_show_cluster_picture(args->opts, cluster, &text, err);
+		rc = gt_show_cluster_picture(args, cluster, &text, err);
 	else
 		gt_show_cluster(cluster, &style, &text);
 	return gt_cmd_write(args, &text, rc, err);

@@ -142,7 +142,7 @@ picture() { # FILE
 	want 0 ""
 	channels=$(grep -c '"shape": "ring"' "$BATS_TEST_TMPDIR/plan")
 	[ "$(grep -c 'dir=forward' <<<"$out")" -eq $((8 * channels)) ]
-	[[ $out == *'label="channel 0: ring\n40 GB/s busbw"'* ]]
+	[[ $out == *'label="channel 0\nring\n40 GB/s"'* ]]
 }
 
 @test "a plan needs a picture, and a machine that has its GPUs" {
@@ -250,4 +250,29 @@ picture() { # FILE
 	[[ $out == *'label="6.0?"'* ]]
 	[[ $out == *'label="dgx-1v.xml: 8 GPUs, 4 network ports, 2 NUMA nodes\l"'* ]]
 	[[ $out != *"$xml"* ]]
+}
+
+@test "roots of trees are filled" {
+	gtopo search --algo tree -o "$BATS_TEST_TMPDIR/plan" "$xml/dgx-1v.xml"
+	run_split gtopo show --dot --plan "$BATS_TEST_TMPDIR/plan" \
+		"$xml/dgx-1v.xml"
+	want 0 ""
+	trees=$(grep -c '"shape": "tree"' "$BATS_TEST_TMPDIR/plan")
+	[ "$(grep -c ': root", shape=circle, .*fontcolor="white"' <<<"$out")" \
+		-eq "$trees" ]
+	[ "$(grep -c 'dir=forward' <<<"$out")" -eq $((14 * trees)) ]
+}
+
+@test "a cluster's plan is drawn into a node: equal channels once, the network beside" {
+	cluster=$xml/2x-dgx-h100.xml
+	gtopo search -o "$BATS_TEST_TMPDIR/plan" "$cluster"
+	run_split gtopo show --dot --plan "$BATS_TEST_TMPDIR/plan" \
+		"$xml/dgx-h100.xml"
+	want 0 ""
+	[[ $out == *'label="channels 0-15\na tree for each GPU\n'* ]]
+	[[ $out == *'label="n\ne\nt\nw\no\nr\nk"'* ]]
+	[ "$(grep -c '^c0_.*tooltip="to the network"' <<<"$out")" -eq 8 ]
+	[ "$(grep -c '^c0_.*tooltip="from the network"' <<<"$out")" -eq 8 ]
+	gtopo show --dot --plan "$BATS_TEST_TMPDIR/plan" "$cluster" |
+		grep -F 'a tree for each GPU'
 }

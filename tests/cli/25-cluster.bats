@@ -69,7 +69,9 @@ cases=$GTOPO_SRC/tests/cases/cluster
 	want 2 "gtopo paths: links.xml: is a cluster; '--bottlenecks' takes one server, gtopo show tells of uplinks"
 	gtopo search -o "$BATS_TEST_TMPDIR/plan" "$GTOPO_SRC/share/xml/dgx-1v.xml"
 	run_split gtopo show --dot --plan "$BATS_TEST_TMPDIR/plan" links.xml
-	want 2 "gtopo show: links.xml: is a cluster; --plan draws into a server"
+	want 2 "gtopo show: $BATS_TEST_TMPDIR/plan: the GPU '0000:06:00.0' of rank 0 is not in '../../../../share/xml/pcie-8gpu.xml'"
+	run_split gtopo show --dot --plan "$BATS_TEST_TMPDIR/plan" rails.xml
+	want 2 "gtopo show: rails.xml: has nodes of several kinds; --plan draws into one, so name its file"
 }
 
 @test "12,500 nodes are read at once" {

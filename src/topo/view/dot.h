@@ -18,13 +18,18 @@ struct gt_lint;
 struct gt_dot_arrow {
 	uint32_t from, to; /* nodes */
 	uint32_t group;    /* arrows of one group have the same colour */
+	int network;       /* it leads to a GPU of another machine */
+};
+
+struct gt_dot_group {
+	const char *name; /* in three short lines */
+	uint32_t root;    /* the GPU where it begins, or GT_NONE */
 };
 
 struct gt_dot_overlay {
 	const struct gt_dot_arrow *arrows;
 	uint32_t narrows;
-	/* the name of each group, in two short lines */
-	const char *const *groups;
+	const struct gt_dot_group *groups;
 	uint32_t ngroups;
 };
 

@@ -12,13 +12,25 @@
 #include "topo/graph/inside.h"
 
 enum {
-	GT_OVERLAY_COLUMNS = 16, /* the most columns */
-	GT_OVERLAY_COLUMN = 116, /* the width of a column */
-	GT_OVERLAY_SIDE = 50,    /* how far the longest arc reaches out */
+	GT_OVERLAY_LANES = 64,   /* the most lanes */
+	GT_OVERLAY_WIDE = 1500,  /* how wide a picture gets before rows wrap */
+	GT_OVERLAY_FEWEST = 4,   /* lanes beside the machine at least */
+	GT_OVERLAY_COLUMN = 116, /* the width of a lane */
+	GT_OVERLAY_NETWORK = 56, /* how much wider it is with a network */
+	GT_OVERLAY_PITCH = 34,   /* between GPUs where no machine is beside */
+	GT_OVERLAY_TITLE = 44,
+	GT_OVERLAY_SIDE = 50, /* how far the longest arc reaches out */
 	GT_OVERLAY_DOT = 14,
 };
 
-static const char *gt_dot_group(uint32_t group)
+/* A lane of the picture: where it is, and how high. */
+struct gt_dot_lane {
+	uint32_t group;
+	double x, top, height;
+	int is_beside; /* its GPUs are in the rows of the machine's */
+};
+
+static const char *group_colour(uint32_t group)
 {
 	static const char *const colours[] = {"#cf222e", "#0969da", "#bf5700",
 					      "#8250df", "#0a8f8f", "#bf3989",
@@ -52,70 +64,202 @@ static double gt_dot_edge(const struct gt_dot_drawing *drawing)
 	return x;
 }
 
+/* Returns how far below the top of the picture a lane has a GPU. */
+static double lane_y(const struct gt_dot_drawing *drawing,
+		     const struct gt_dot_lane *lane, uint32_t gpu)
+{
+	uint32_t i = 0;
+
+	if (lane->is_beside)
+		return drawing->layout.boxes[gpu].y;
+	while (drawing->topo->gpus[i] != gpu)
+		i++;
+	return lane->top + GT_OVERLAY_TITLE + GT_OVERLAY_PITCH * (double)i;
+}
+
 /*
  * Draws an arrow: arrows down are on the right, arrows up on the left, as far
  * out as they are long.
  */
-static void gt_dot_arrow(const struct gt_dot_drawing *drawing,
-			 const struct gt_dot_arrow *arrow, double x)
+static void draw_arrow(const struct gt_dot_drawing *drawing,
+		       const struct gt_dot_lane *lane,
+		       const struct gt_dot_arrow *arrow)
 {
-	const struct gt_dot_rect *boxes = drawing->layout.boxes;
-	double from = boxes[arrow->from].y, to = boxes[arrow->to].y;
-	double side = to > from ? 1 : -1, head = x + side * GT_OVERLAY_DOT / 2;
-	double out = GT_OVERLAY_SIDE *
-		     (0.3 + fabs(to - from) / drawing->layout.bottom);
+	double from = lane_y(drawing, lane, arrow->from);
+	double to = lane_y(drawing, lane, arrow->to);
+	double side = to > from ? 1 : -1;
+	double head = lane->x + side * GT_OVERLAY_DOT / 2;
+	double out = GT_OVERLAY_SIDE * (0.3 + fabs(to - from) / lane->height);
 
+	gt_buf_printf(drawing->out, "c%u_%u -> c%u_%u [", arrow->group,
+		      arrow->from, arrow->group, arrow->to);
+	gt_dot_tip(drawing, arrow->from, arrow->to, "");
 	gt_buf_printf(drawing->out,
-		      "c%u_%u -> c%u_%u [dir=forward, arrowsize=0.5, "
-		      "penwidth=1.4, color=\"%s\", pos=\"e,%.1f,%.1f %.1f,%.1f "
+		      "dir=forward, arrowsize=0.5, penwidth=1.4, "
+		      "color=\"%s\", pos=\"e,%.1f,%.1f %.1f,%.1f "
 		      "%.1f,%.1f %.1f,%.1f %.1f,%.1f\"];\n",
-		      arrow->group, arrow->from, arrow->group, arrow->to,
-		      gt_dot_group(arrow->group), head, -to, head, -from,
+		      group_colour(arrow->group), head, -to, head, -from,
 		      head + side * out, -from, head + side * out, -to,
 		      head + side * 6, -to);
 }
 
-/* Draws a group of arrows: a dot in each GPU's row, and arcs between dots. */
-static void gt_dot_draw_arrow(const struct gt_dot_drawing *drawing,
-			      uint32_t group, double x)
+/*
+ * Draws how a GPU sends to the network (`is_in` 0) or gets from it: an arrow to
+ * or from the bar at the right of its lane.
+ */
+static void draw_network(const struct gt_dot_drawing *drawing,
+			 const struct gt_dot_lane *lane, uint32_t gpu,
+			 int is_in)
+{
+	double y = lane_y(drawing, lane, gpu) + (is_in ? 3 : -3);
+	double dot = lane->x + GT_OVERLAY_DOT / 2.0;
+	double bar = lane->x + GT_OVERLAY_COLUMN / 2.0 + 8;
+	double from = is_in ? bar : dot, to = is_in ? dot : bar;
+	double neck = is_in ? to + 6 : to - 6;
+
+	gt_buf_printf(drawing->out,
+		      "c%u_%u -> w%u [dir=forward, arrowsize=0.5, "
+		      "penwidth=1.4, color=\"#0969da\", tooltip=\"%s the "
+		      "network\", pos=\"e,%.1f,%.1f %.1f,%.1f %.1f,%.1f "
+		      "%.1f,%.1f %.1f,%.1f\"];\n",
+		      lane->group, gpu, lane->group, is_in ? "from" : "to", to,
+		      -y, from, -y, from, -y, neck, -y, neck, -y);
+}
+
+/* Draws the network as a bar, if any arrow of the lane leads there. */
+static void draw_networks(const struct gt_dot_drawing *drawing,
+			  const struct gt_dot_lane *lane)
+{
+	const struct gt_topo *topo = drawing->topo;
+	double first = lane_y(drawing, lane, topo->gpus[0]);
+	double last = lane_y(drawing, lane, topo->gpus[topo->ngpus - 1]);
+	int any = 0;
+
+	for (uint32_t i = 0; i < drawing->overlay->narrows; i++) {
+		const struct gt_dot_arrow *arrow = &drawing->overlay->arrows[i];
+
+		if (arrow->group != lane->group || !arrow->network)
+			continue;
+		draw_network(drawing, lane, arrow->from, 0);
+		draw_network(drawing, lane, arrow->to, 1);
+		any = 1;
+	}
+	if (any)
+		gt_buf_printf(
+			drawing->out,
+			"w%u [label=\"n\\ne\\nt\\nw\\no\\nr\\nk\", "
+			"tooltip=\"the network between machines\", "
+			"fillcolor=\"#ddf4ff\", pos=\"%.1f,%.1f\", "
+			"width=0.22, height=%.3f];\n",
+			lane->group, lane->x + GT_OVERLAY_COLUMN / 2.0 + 16,
+			-(first + last) / 2, (fabs(last - first) + 30) / 72);
+}
+
+/* Draws a dot for each GPU; the root, where all begins, is filled. */
+static void draw_dots(const struct gt_dot_drawing *drawing,
+		      const struct gt_dot_lane *lane)
+{
+	const struct gt_topo *topo = drawing->topo;
+	const char *colour = group_colour(lane->group);
+	uint32_t root = drawing->overlay->groups[lane->group].root;
+
+	for (uint32_t i = 0; i < topo->ngpus; i++) {
+		uint32_t gpu = topo->gpus[i];
+
+		gt_buf_printf(drawing->out, "c%u_%u [", lane->group, gpu);
+		gt_dot_tip(drawing, gpu, GT_NONE, gpu == root ? "root" : "");
+		gt_buf_printf(drawing->out,
+			      "shape=circle, style=filled, fillcolor=\"%s\", "
+			      "fontcolor=\"%s\", color=\"%s\", fontsize=8, "
+			      "label=\"%d\", pos=\"%.1f,%.1f\", "
+			      "width=%.3f];\n",
+			      gpu == root ? colour : "white",
+			      gpu == root ? "white" : "black", colour,
+			      topo->nodes[gpu].dev, lane->x,
+			      -lane_y(drawing, lane, gpu),
+			      (GT_OVERLAY_DOT + (gpu == root) * 4) / 72.0);
+	}
+}
+
+static void draw_lane(const struct gt_dot_drawing *drawing,
+		      const struct gt_dot_lane *lane)
 {
 	const struct gt_dot_overlay *overlay = drawing->overlay;
 	struct gt_buf *out = drawing->out;
-	const struct gt_topo *topo = drawing->topo;
 
 	gt_buf_printf(out,
 		      "g%u [shape=plaintext, style=\"\", fontcolor=\"%s\", "
-		      "pos=\"%.1f,16\", width=1, height=0.4, label=\"",
-		      group, gt_dot_group(group), x);
-	gt_dot_puts(out, overlay->groups[group]);
+		      "pos=\"%.1f,%.1f\", width=1, height=0.6, label=\"",
+		      lane->group, group_colour(lane->group), lane->x,
+		      lane->is_beside ? 24 : -lane->top);
+	gt_dot_puts(out, overlay->groups[lane->group].name);
 	gt_buf_puts(out, "\"];\n");
-	for (uint32_t i = 0; i < topo->ngpus; i++)
-		gt_buf_printf(out,
-			      "c%u_%u [shape=circle, style=filled, "
-			      "fillcolor=white, color=\"%s\", fontsize=8, "
-			      "label=\"%d\", pos=\"%.1f,%.1f\", "
-			      "width=%.3f];\n",
-			      group, topo->gpus[i], gt_dot_group(group),
-			      topo->nodes[topo->gpus[i]].dev, x,
-			      -drawing->layout.boxes[topo->gpus[i]].y,
-			      GT_OVERLAY_DOT / 72.0);
+	draw_dots(drawing, lane);
 	for (uint32_t i = 0; i < overlay->narrows; i++)
-		if (overlay->arrows[i].group == group)
-			gt_dot_arrow(drawing, &overlay->arrows[i], x);
+		if (overlay->arrows[i].group == lane->group &&
+		    !overlay->arrows[i].network)
+			draw_arrow(drawing, lane, &overlay->arrows[i]);
+	draw_networks(drawing, lane);
 }
 
+static int has_network(const struct gt_dot_overlay *overlay)
+{
+	for (uint32_t i = 0; i < overlay->narrows; i++)
+		if (overlay->arrows[i].network)
+			return 1;
+	return 0;
+}
+
+/* Says in the legend what the overlay shows, and what of it is left out. */
+static void explain_overlay(struct gt_dot_drawing *drawing)
+{
+	const struct gt_dot_overlay *overlay = drawing->overlay;
+	int rooted = 0;
+	char text[160];
+
+	for (uint32_t i = 0; i < overlay->ngroups; i++)
+		rooted |= overlay->groups[i].root != GT_NONE;
+	snprintf(text, sizeof(text),
+		 "Circles are GPUs%s; arrows down are on the right, up on the "
+		 "left; GB/s of channels are bus bandwidth.",
+		 rooted ? ", filled ones roots" : "");
+	gt_dot_legend(drawing, text, NULL, 0);
+	if (overlay->ngroups <= GT_OVERLAY_LANES)
+		return;
+	snprintf(text, sizeof(text), "%u more lanes are not drawn.",
+		 overlay->ngroups - GT_OVERLAY_LANES);
+	gt_dot_legend(drawing, text, NULL, 0);
+}
+
+/* Lanes are beside the machine, then in rows below it, each as wide as it. */
 void gt_dot_draw_overlay(struct gt_dot_drawing *drawing)
 {
-	uint32_t n = drawing->overlay ? drawing->overlay->ngroups : 0;
-	double x = gt_dot_edge(drawing) + GT_OVERLAY_COLUMN / 2.0;
-	char text[64];
+	const struct gt_dot_overlay *overlay = drawing->overlay;
+	double edge, left, right, step = GT_OVERLAY_COLUMN;
+	struct gt_dot_lane lane = {.is_beside = 1,
+				   .height = drawing->layout.bottom};
 
-	for (uint32_t i = 0; i < n && i < GT_OVERLAY_COLUMNS; i++)
-		gt_dot_draw_arrow(drawing, i,
-				  x + (double)GT_OVERLAY_COLUMN * i);
-	if (n <= GT_OVERLAY_COLUMNS)
+	if (!overlay || !drawing->topo->ngpus)
 		return;
-	snprintf(text, sizeof(text), "%u more channels are not drawn.",
-		 n - GT_OVERLAY_COLUMNS);
-	gt_dot_legend(drawing, text, NULL, 0);
+	explain_overlay(drawing);
+	if (has_network(overlay))
+		step += GT_OVERLAY_NETWORK;
+	edge = gt_dot_edge(drawing) + GT_OVERLAY_COLUMN / 2.0;
+	right = fmax(GT_OVERLAY_WIDE, edge + GT_OVERLAY_FEWEST * step);
+	left = GT_OVERLAY_COLUMN / 2.0;
+	lane.x = edge;
+	lane.top = drawing->layout.bottom + 60 + 16.0 * drawing->nlegends;
+	for (uint32_t i = 0; i < overlay->ngroups && i < GT_OVERLAY_LANES;
+	     i++) {
+		if (lane.x + step / 2 > right) {
+			if (!lane.is_beside)
+				lane.top += lane.height + 2 * GT_OVERLAY_TITLE;
+			lane.height = GT_OVERLAY_PITCH * drawing->topo->ngpus;
+			lane.is_beside = 0;
+			lane.x = left;
+		}
+		lane.group = i;
+		draw_lane(drawing, &lane);
+		lane.x += step;
+	}
 }
