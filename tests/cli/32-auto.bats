@@ -103,3 +103,14 @@ import json
 algbw = lambda name: json.load(open(name))["proof"]["algbw_gbs"]
 assert algbw("auto") >= algbw("forest"), (algbw("auto"), algbw("forest"))'
 }
+
+@test "a chain of many nodes is as quick as one of few" {
+	cd "$BATS_TEST_TMPDIR"
+	for coll in broadcast reduce; do
+		gtopo search -q --nodes 16 --coll $coll -o plan \
+			"$GTOPO_SRC/share/xml/pcie-8gpu.xml"
+		run_split gtopo verify plan
+		[[ $out == *"value     24 GB/s busbw (24 algbw)"* ]]
+		[[ $out == *"any bound 24 GB/s busbw for any schedule: optimal, proven"* ]]
+	done
+}

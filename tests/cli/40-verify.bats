@@ -171,3 +171,12 @@ $': \e[32moptimal\e[0m, \e[32mproven\e[0m\n'* ]]
 	run_split gtopo verify --color always --json ring.json
 	[[ $out != *$'\e'* ]]
 }
+
+@test "no message that a GPU holds goes by a slower row, and above the bound is explained" {
+	cd "$BATS_TEST_TMPDIR"
+	gtopo search -q -o one "$GTOPO_SRC/share/xml/dgx-h100.xml"
+	run_split gtopo verify one
+	[ "$status" -eq 0 ]
+	[[ $out == *"two-shot up to 137438953472 bytes: "*" GB/s busbw there, 10"[0-9]"% of the bound, predicted"* ]]
+	[[ $out == *"(above 100%: the bound counts NCCL's link rates, "* ]]
+}

@@ -18,11 +18,11 @@ nodes_of() { # FILE
 	fi
 }
 
-borders() { # FILE
-	local n plans=()
+borders() { # FILE [COLLECTIVE]
+	local n coll=${2:-allreduce} plans=()
 	for n in $(nodes_of "$1"); do
 		plans+=("$tmp/$n.json")
-		set -- "$1" -q -o "$tmp/$n.json"
+		set -- "$1" -q --coll "$coll" -o "$tmp/$n.json"
 		[ "$n" -eq 1 ] || set -- "$@" --nodes "$n"
 		"$gtopo" search "${@:2}" "$1" 2>&1 || return
 	done
@@ -50,6 +50,11 @@ for file in share/xml/*.xml; do
 	[ "${file##*/}" = dgx-2.xml ] && continue
 	out=$(borders "$file")
 	verdict "${file##*/}: no row is slower than the one before it" "$out"
+done
+for coll in allgather reducescatter broadcast reduce alltoall; do
+	out=$(borders share/xml/h200-vm-4.xml $coll)
+	verdict "h200-vm-4.xml, $coll: no row is slower than the one before it" \
+		"$out"
 done
 for nodes in 2 16; do
 	out=$(templates "$nodes" 16)

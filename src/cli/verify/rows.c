@@ -72,6 +72,8 @@ int gt_verdict_rows(struct gt_verdict *verdict, struct gt_err *err)
 
 void gt_verdict_rows_text(const struct gt_verdict *verdict, struct gt_buf *out)
 {
+	int above = 0;
+
 	for (uint32_t i = 0; i < verdict->nrows; i++) {
 		const struct gt_verdict_row *row = &verdict->rows[i];
 
@@ -87,7 +89,12 @@ void gt_verdict_rows_text(const struct gt_verdict *verdict, struct gt_buf *out)
 				      "of the bound, predicted\n",
 				      row->select->max_bytes, row->busbw_gbs,
 				      100 * row->of_bound);
+		above |= row->of_bound > 1;
 	}
+	if (above)
+		gt_buf_puts(out, "          (above 100%: the bound counts "
+				 "NCCL's link rates, and copy engines were "
+				 "measured to move more)\n");
 }
 
 void gt_verdict_rows_json(const struct gt_verdict *verdict,

@@ -272,6 +272,18 @@ static int gt_cost_first(const struct gt_cost_model *model, uint32_t row,
 }
 
 /*
+ * Does a loop of the row last as long on any number of nodes?  A tree's does,
+ * and that of a chain from or to the root: more nodes only make the first one
+ * longer.
+ */
+static int gt_cost_is_steady(const struct gt_cost_model *model, uint32_t row)
+{
+	return gt_cost_is_tree(model, row) ||
+	       model->coll == GT_COLL_BROADCAST ||
+	       model->coll == GT_COLL_REDUCE;
+}
+
+/*
  * The period of further loops, which are as far apart as when each worker goes
  * on at its own pace.
  */
@@ -292,7 +304,7 @@ static int gt_cost_period(const struct gt_cost_model *model, uint32_t row,
 			run->end_us[run->loops - 2];
 	}
 	if (!rc)
-		*period_us = gt_cost_is_tree(model, row)
+		*period_us = gt_cost_is_steady(model, row)
 				     ? us[x->n - 1]
 				     : gt_cost_extrapolate_linear(x, us);
 	return rc;

@@ -15,14 +15,14 @@
 
 enum {
 	/*
-	 * The smallest and largest size, as powers of two.  In a cluster each
-	 * rank's part of a message is smaller, so that only larger ones reach
-	 * a plan's bandwidth.
+	 * The smallest and largest size, as powers of two.  The largest is what
+	 * the memory of a GPU holds, so that no message that can be is sent to
+	 * the last row while another is quicker; in a cluster, where each
+	 * rank's part is smaller, only so large ones reach a plan's bandwidth.
 	 */
 	GT_BY_SIZE_FIRST = 3,
-	GT_BY_SIZE_LAST = 33,
-	GT_BY_SIZE_LAST_CLUSTER = 38,
-	GT_BY_SIZE_SIZES = GT_BY_SIZE_LAST_CLUSTER - GT_BY_SIZE_FIRST + 1,
+	GT_BY_SIZE_LAST = 38,
+	GT_BY_SIZE_SIZES = GT_BY_SIZE_LAST - GT_BY_SIZE_FIRST + 1,
 	/* With more ranks the largest bandwidth has to do for all sizes, but
 	   in clusters, which are priced by few of their nodes. */
 	GT_BY_SIZE_MAX_RANKS = 64,
@@ -54,7 +54,6 @@ enum {
  */
 struct gt_by_size {
 	struct gt_plan *plan;
-	uint32_t nsizes;
 	uint32_t nrows;
 	struct gt_plan_select rows[GT_BY_SIZE_ROWS];
 	uint32_t chosen[GT_BY_SIZE_SIZES]; /* the row at each size */
@@ -82,7 +81,7 @@ static uint32_t gt_by_size_widest(struct gt_plan *const *plans, uint32_t n)
 /* What the largest size takes at least, at a plan's bandwidth. */
 static double gt_by_size_least_us(const struct gt_plan *plan)
 {
-	return (double)(UINT64_C(1) << GT_BY_SIZE_LAST_CLUSTER) / 1e3 /
+	return (double)(UINT64_C(1) << GT_BY_SIZE_LAST) / 1e3 /
 	       gt_by_size_algbw(plan);
 }
 
@@ -98,9 +97,8 @@ static int gt_by_size_last_us(const struct gt_plan *plan, double *time_us,
 		return rc;
 	rc = gt_cost_set_fast(model, err);
 	if (!rc)
-		rc = gt_cost_price(model,
-				   UINT64_C(1) << GT_BY_SIZE_LAST_CLUSTER,
-				   &cost, err);
+		rc = gt_cost_price(model, UINT64_C(1) << GT_BY_SIZE_LAST, &cost,
+				   err);
 	gt_cost_free(model);
 	*time_us = cost.time_us;
 	return rc;
@@ -327,7 +325,7 @@ static int gt_by_size_price(struct gt_by_size *a, struct gt_cost_model *model,
 	uint32_t step = a->plan->cluster ? GT_BY_SIZE_STEP : 1;
 	int rc = GT_OK;
 
-	for (uint32_t s = 0; s < a->nsizes && !rc; s += step) {
+	for (uint32_t s = 0; s < GT_BY_SIZE_SIZES && !rc; s += step) {
 		if (settled >= GT_BY_SIZE_SETTLED)
 			a->chosen[s] = last;
 		else
@@ -353,7 +351,7 @@ static int gt_by_size_meet(struct gt_by_size *a, struct gt_err *err)
 
 	if (rc)
 		return rc;
-	for (uint32_t s = 0; s + 2 < a->nsizes && !rc; s++) {
+	for (uint32_t s = 0; s + 2 < GT_BY_SIZE_SIZES && !rc; s++) {
 		const uint32_t rows[2] = {a->chosen[s], a->chosen[s + 1]};
 		uint64_t bytes = UINT64_C(1) << (s + 1 + GT_BY_SIZE_FIRST);
 		double least;
@@ -382,13 +380,14 @@ static int gt_by_size_select(struct gt_by_size *a, struct gt_err *err)
 
 	if (!select)
 		return gt_err_nomem(err);
-	a->chosen[a->nsizes - 1] = a->nrows - 1;
-	for (uint32_t s = 0; s < a->nsizes; s++) {
-		if (s + 1 < a->nsizes && a->chosen[s + 1] == a->chosen[s])
+	a->chosen[GT_BY_SIZE_SIZES - 1] = a->nrows - 1;
+	for (uint32_t s = 0; s < GT_BY_SIZE_SIZES; s++) {
+		if (s + 1 < GT_BY_SIZE_SIZES &&
+		    a->chosen[s + 1] == a->chosen[s])
 			continue;
 		select[n] = a->rows[a->chosen[s]];
 		select[n++].max_bytes =
-			s + 1 < a->nsizes
+			s + 1 < GT_BY_SIZE_SIZES
 				? UINT64_C(1) << (s + GT_BY_SIZE_FIRST)
 				: UINT64_MAX;
 	}
@@ -452,9 +451,6 @@ int gt_by_size_choose(struct gt_plan **plans, uint32_t n, uint32_t *best,
 	if (rc)
 		return rc;
 	a.plan = plans[*best];
-	a.nsizes =
-		(a.plan->cluster ? GT_BY_SIZE_LAST_CLUSTER : GT_BY_SIZE_LAST) -
-		GT_BY_SIZE_FIRST + 1;
 	main = *gt_plan_main_row(a.plan);
 	if (a.plan->nranks < 2 ||
 	    (a.plan->nranks > GT_BY_SIZE_MAX_RANKS && !a.plan->cluster))

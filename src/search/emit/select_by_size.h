@@ -1,6 +1,6 @@
 /*
  * The choice of channels by size: the plans of all shapes, and the mesh of all
- * pairs, priced by the cost model (plan/cost/cost.h) from 8 bytes to 8 GiB, in
+ * pairs, priced by the cost model (plan/cost/cost.h) from 8 bytes to 256 GiB, in
  * one plan.
  *
  * The last row of `select` is the plan with the largest bandwidth, and its
