@@ -339,6 +339,30 @@ $'\e[1;31m1 differs\e[0m: \e[1mnarrow\e[0m'* ]]
 	[[ $out == *'1 cannot be read: n\x1b[31m\x0ab'* && $out != *$'\e'* ]]
 }
 
+@test "a cluster that cannot be read differs, the rest is compared" {
+	gtopo fuse -o one.xml a.xml b.xml
+	cp a.xml d.xml
+	gtopo fuse -o more.xml a.xml b.xml d.xml
+	head -c 60 more.xml >broken.xml
+	echo '<cluster><x/></cluster>' >wrong.xml
+	run_split gtopo diff one.xml broken.xml more.xml a.xml wrong.xml
+	want 1 ""
+	[[ $out == 'broken.xml: cannot be read: broken.xml:'* ]]
+	[[ $out == *$'\nmore.xml: '* ]]
+	[[ $out == *$'\na.xml: cannot be read: a.xml: is a server'* ]]
+	[[ $out == *$'\nwrong.xml: cannot be read: wrong.xml:'* ]]
+	run_split gtopo diff one.xml broken.xml one.xml
+	want 1 ""
+	for files in "one.xml broken.xml" "one.xml broken.xml wrong.xml" \
+		"broken.xml one.xml more.xml"; do
+		run_split gtopo diff $files
+		[ "$status" -eq 2 ] && [ -z "$out" ]
+		[[ $err == *'broken.xml:'* ]]
+	done
+	run gtopo diff --json one.xml broken.xml more.xml
+	[[ $output == *'"text": "broken.xml: cannot be read: broken.xml:'* ]]
+}
+
 @test "a cluster's name does not control the terminal, and is coloured" {
 	local evil=$'c\e[31m.xml'
 	gtopo fuse -o c.xml a.xml b.xml

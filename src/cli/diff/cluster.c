@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/json.h"
+#include "base/tint.h"
 #include "base/xml.h"
 #include "cli/diff/fleet.h"
 #include "topo/cluster/cluster.h"
@@ -107,14 +108,15 @@ static int gt_diff_two(const struct gt_diff_clusters *ask,
 	return rc;
 }
 
-static void gt_diff_json(const struct gt_cluster *b, struct gt_buf *lines,
+/* Append the lines of a file as JSON. */
+static void gt_diff_json(const char *path, struct gt_buf *lines,
 			 struct gt_buf *out, int first)
 {
 	const char *separator = "";
 	char *line, *rest = lines->text;
 
 	gt_buf_puts(out, first ? "\n  {\"file\": " : ",\n  {\"file\": ");
-	gt_json_quote(out, b->source);
+	gt_json_quote(out, path);
 	gt_buf_puts(out, ", \"findings\": [");
 	while (lines->len && (line = strsep(&rest, "\n")) && *line) {
 		gt_buf_printf(out, "%s\n    {\"text\": ", separator);
@@ -125,50 +127,89 @@ static void gt_diff_json(const struct gt_cluster *b, struct gt_buf *lines,
 	gt_buf_puts(out, "]}");
 }
 
-static int gt_diff_other(const struct gt_diff_clusters *ask,
-			 const struct gt_cluster *a, uint32_t i,
-			 struct gt_buf *out, uint32_t *n, struct gt_err *err)
+/* Say in a line why a file cannot be read. */
+static void gt_diff_unread(const struct gt_diff_clusters *ask, const char *path,
+			   const struct gt_err *why, struct gt_buf *out)
 {
-	struct gt_buf lines = GT_BUF_INIT;
-	struct gt_cluster *b;
-	int rc = gt_diff_read(ask->files[i], &b, err);
+	char words[sizeof(why->where) + sizeof(why->text)];
 
+	gt_err_words(why, words, sizeof(words));
+	gt_tint_put(out, ask->colour && !ask->json, GT_TINT_BOLD, path);
+	gt_buf_puts(out, ": cannot be read: ");
+	gt_buf_put_plain(out, words);
+	gt_buf_puts(out, "\n");
+}
+
+/* A comparison of clusters that is under way. */
+struct gt_diff_run {
+	const struct gt_diff_clusters *ask;
+	struct gt_cluster *norm;
+	struct gt_buf *out;
+	uint32_t nfindings;
+	uint32_t nread;    /* of the others */
+	struct gt_err why; /* why the first that cannot be read cannot */
+};
+
+/* Print the i-th file's findings; that it cannot be read is one. */
+static int gt_diff_other(struct gt_diff_run *run, uint32_t i,
+			 struct gt_err *err)
+{
+	const char *path = run->ask->files[i];
+	struct gt_buf lines = GT_BUF_INIT;
+	struct gt_cluster *other = NULL;
+	struct gt_err own;
+	int rc;
+
+	gt_err_init(&own);
+	rc = gt_diff_read(path, &other, &own);
+	if (!rc) {
+		run->nread++;
+		rc = gt_diff_two(run->ask, run->norm, other, &lines,
+				 &run->nfindings, &own);
+	} else if (rc == GT_EINPUT) {
+		gt_diff_unread(run->ask, path, &own, &lines);
+		gt_err_set(&run->why, rc, own.where, "%s", own.text);
+		run->nfindings++;
+		rc = GT_OK;
+	}
 	if (rc)
-		return rc;
-	rc = gt_diff_two(ask, a, b, &lines, n, err);
-	if (!rc && ask->json)
-		gt_diff_json(b, &lines, out, i == 1);
-	else if (!rc && lines.len)
-		gt_buf_add(out, lines.text, lines.len);
-	out->failed |= lines.failed;
+		gt_err_set(err, rc, own.where, "%s", own.text);
+	else if (run->ask->json)
+		gt_diff_json(path, &lines, run->out, i == 1);
+	else if (lines.len)
+		gt_buf_add(run->out, lines.text, lines.len);
+	run->out->failed |= lines.failed;
 	gt_buf_release(&lines);
-	gt_cluster_free(b);
+	gt_cluster_free(other);
 	return rc;
 }
 
 int gt_diff_clusters(const struct gt_diff_clusters *ask, struct gt_buf *out,
 		     uint32_t *nfindings, struct gt_err *err)
 {
-	struct gt_cluster *a;
-	uint32_t n = 0;
-	int rc = gt_diff_read(ask->files[0], &a, err);
+	struct gt_diff_run run = {.ask = ask, .out = out};
+	int rc = gt_diff_read(ask->files[0], &run.norm, err);
 
 	if (rc)
 		return rc;
+	gt_err_init(&run.why);
 	if (ask->json) {
 		gt_buf_puts(out, "{\"schema\": \"gtopo.cluster-diff/1\", "
 				 "\"norm\": ");
-		gt_json_quote(out, a->source);
+		gt_json_quote(out, run.norm->source);
 		gt_buf_puts(out, ", \"clusters\": [");
 	}
 	for (uint32_t i = 1; i < ask->nfiles && !rc; i++)
-		rc = gt_diff_other(ask, a, i, out, &n, err);
+		rc = gt_diff_other(&run, i, err);
 	if (ask->json)
 		gt_buf_puts(out, "\n]}\n");
-	gt_cluster_free(a);
+	gt_cluster_free(run.norm);
+	if (!rc && !run.nread)
+		rc = gt_err_set(err, run.why.code, run.why.where, "%s",
+				run.why.text);
 	if (!rc && out->failed)
 		rc = gt_err_nomem(err);
 	if (!rc)
-		*nfindings = n;
+		*nfindings = run.nfindings;
 	return rc;
 }

@@ -19,7 +19,11 @@ struct gt_diff_clusters {
 	int colour; /* of text */
 };
 
-/* Append what differs; *nfindings says whether anything does. */
+/*
+ * Append what differs; *nfindings says whether anything does.  A file that is
+ * no cluster, or cannot be read, differs as long as there is another one to
+ * compare with the norm; else that is GT_EINPUT.
+ */
 int gt_diff_clusters(const struct gt_diff_clusters *ask, struct gt_buf *out,
 		     uint32_t *nfindings, struct gt_err *err);
 
