@@ -80,7 +80,7 @@ repeats() {
 
 # Folders of src without a page that says what comes in and what goes out.
 unread() {
-	find src -mindepth 1 -maxdepth 1 -type d | sort | while read -r folder; do
+	find src -mindepth 1 -type d | sort | while read -r folder; do
 		[ -f "$folder/README.md" ] || echo "$folder: no README.md"
 	done
 }

@@ -1,3 +1,5 @@
 gtopo_core_sources += \
 	%D%/reach.c \
 	%D%/reach.h
+
+EXTRA_DIST += %D%/README.md

@@ -3,3 +3,5 @@ gtopo_core_sources += \
 	%D%/choice.h \
 	%D%/print.c \
 	%D%/print.h
+
+EXTRA_DIST += %D%/README.md
