@@ -1,7 +1,8 @@
 /*
- * fit [-k NAMES] PLAN REPORT...: the parameters of the cost model (plan/cost/cost.h)
- * with which `gtopo predict PLAN` comes nearest to what `gtopo run --json`
- * measured with that plan, as the JSON that `gtopo predict --params` reads.
+ * fit [-k NAMES] PLAN REPORT...: the parameters of the cost model
+ * (plan/cost/cost.h) with which `gtopo predict PLAN` comes nearest to what
+ * `gtopo run --json` measured with that plan, as the JSON that `gtopo predict
+ * --params` reads.
  *
  * Least absolute deviation of the logarithms: a factor of two counts the same
  * at 10 us and at 10 ms, and a few odd measurements do not pull the rest.  The

@@ -1,9 +1,9 @@
 /*
  * NCCL for comparison, found at run time: nothing here links to it.
  *
- * One thread a GPU while it runs, in one process or several.  Multicast (NVLS) is switched
- * off for the whole process: not every machine may use it.  Variants differ
- * by communicator: all of them may be open side by side.
+ * One thread a GPU while it runs, in one process or several.  Multicast (NVLS)
+ * is switched off for the whole process: not every machine may use it.
+ * Variants differ by communicator: all of them may be open side by side.
  */
 #ifndef GT_BENCH_NCCL_H
 #define GT_BENCH_NCCL_H

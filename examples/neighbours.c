@@ -1,7 +1,7 @@
 /*
- * Ranks in a line, each with a strip of a field, tell their neighbours what lies
- * at the strip's ends: messages that only two ranks know of, in a group, since
- * neighbours send to each other at once.
+ * Ranks in a line, each with a strip of a field, tell their neighbours what
+ * lies at the strip's ends: messages that only two ranks know of, in a group,
+ * since neighbours send to each other at once.
  *
  *     cc neighbours.c $(pkg-config --cflags --libs gtopo)
  *     ./a.out plan.json

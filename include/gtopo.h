@@ -4,8 +4,8 @@
  * A communicator is made from a plan file and has the plan's ranks, all of
  * them in this process or shared by those of a job, on the host or on GPUs.
  * Each rank calls the same collectives in the same order, from any thread; the
- * k-th one runs once every rank has called its k-th.  Messages concern two ranks
- * only.  Buffers belong to the operation until it is done.
+ * k-th one runs once every rank has called its k-th.  Messages concern two
+ * ranks only.  Buffers belong to the operation until it is done.
  *
  * On the host a call only queues, and gtopo_wait() says what is done.
  *
@@ -89,7 +89,9 @@ enum {
 	/* GPUs: what is known to be fastest, whatever the plan's rows say. */
 	GTOPO_BEST = 4,
 	GTOPO_MAP_INDEX = 8, /* rank r is CUDA's GPU r, whatever its bus id */
-	/* GPUs in order, from the first again when they are used up; to test. */
+	/*
+	 * GPUs in order, from the first again when they are used up; to test.
+	 */
 	GTOPO_MAP_SHARE = 16,
 };
 

@@ -78,6 +78,17 @@ repeats() {
 	done
 }
 
+# Lines over 80 columns, of which clang-format leaves comments alone.  A
+# character of several bytes is counted as its first one.
+wide() {
+	find src include tests bench examples -name '*.[ch]' -o -name '*.cu' \
+		-o -name '*.cuh' | sort | while read -r file; do
+		expand "$file" | LC_ALL=C tr -d '\200-\277' |
+			awk -v file="$file" 'length($0) > 80 {
+				print file ":" NR ": " length($0) " columns" }'
+	done
+}
+
 # Folders of src without a page that says what comes in and what goes out.
 unread() {
 	find src -mindepth 1 -type d | sort | while read -r folder; do
@@ -108,6 +119,7 @@ if command -v clang-format-14 >/dev/null; then
 else
 	skipped "clang-format changes nothing" "no clang-format-14"
 fi
+verdict "no line over 80 columns" "$(wide)"
 verdict "no blanks at line ends" "$(blanks)"
 verdict "every .c opens with what it is" "$(unopened)"
 verdict "comments stand for themselves" "$(fragments)"

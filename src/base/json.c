@@ -92,7 +92,9 @@ int gt_json_parse(const char *name, const char *text, size_t len,
 		return gt_err_set(err, GT_EINPUT, name,
 				  "is XML, not JSON; 'gtopo search' makes a "
 				  "plan of a topology");
-	/* Out of memory, jansson often reports bad syntax; malloc() sets errno. */
+	/*
+	 * Out of memory, jansson often reports bad syntax; malloc() sets errno.
+	 */
 	errno = 0;
 	root = json_loadb(text, len, JSON_REJECT_DUPLICATES, &fault);
 	if (!root && (errno == ENOMEM ||

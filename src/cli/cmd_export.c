@@ -36,7 +36,9 @@ static const struct gt_opt gt_export_opts[] = {
 /* A loss that the file's digits explain is none. */
 #define GT_EXPORT_LOSS_PART 1e-5
 
-/* NCCL's channels are all alike, so that not all of a plan may fit into them. */
+/*
+ * NCCL's channels are all alike, so that not all of a plan may fit into them.
+ */
 static void gt_export_tell_loss(const struct gt_cmd_args *args,
 				const struct gt_plan *plan)
 {

@@ -33,8 +33,8 @@ static const struct gt_opt gt_import_opts[] = {
 };
 
 /*
- * An algorithm that is right out of place and wrong in place becomes a plan that
- * says so.  Of one that is wrong in both ways gtopo verify tells more.
+ * An algorithm that is right out of place and wrong in place becomes a plan
+ * that says so.  Of one that is wrong in both ways gtopo verify tells more.
  */
 static int gt_import_placement(const struct gt_cmd_args *args,
 			       struct gt_plan *plan, struct gt_err *err)

@@ -85,7 +85,9 @@ static int gt_paths_route(const struct gt_paths_opts *opts,
 	return GT_OK;
 }
 
-/* A summary or, if asked for, all; functions without GPUs have matrices only. */
+/*
+ * A summary or, if asked for, all; functions without GPUs have matrices only.
+ */
 static void gt_paths_show(const struct gt_paths_opts *opts,
 			  const struct gt_topo *topo,
 			  const struct gt_paths *paths, struct gt_buf *text)

@@ -1,6 +1,6 @@
 /*
- * What host and kernels tell each other while a kernel waits: why it does, since
- * when, whether it is to end, and which operation it is in.
+ * What host and kernels tell each other while a kernel waits: why it does,
+ * since when, whether it is to end, and which operation it is in.
  */
 #ifndef GT_KERNELS_GUARD_H
 #define GT_KERNELS_GUARD_H
@@ -27,8 +27,8 @@ enum gt_kernel_state {
 };
 
 /*
- * A mark says when a slice of a block was waited for, ready, moved and posted, by
- * the GPU's own clock; zeros if it never was.
+ * A mark says when a slice of a block was waited for, ready, moved and posted,
+ * by the GPU's own clock; zeros if it never was.
  */
 struct gt_kernel_mark {
 	uint64_t at_ns[4]; /* GT_MARK_... */

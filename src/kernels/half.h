@@ -1,7 +1,7 @@
 /*
  * half, bf16 and fp8 to float and back, in plain integer arithmetic: the same
- * bits on the host and on a device, round to nearest even.  No branches, so that
- * loops over them vectorise.  Pure functions, usable from C and CUDA.
+ * bits on the host and on a device, round to nearest even.  No branches, so
+ * that loops over them vectorise.  Pure functions, usable from C and CUDA.
  */
 #ifndef GT_KERNELS_HALF_H
 #define GT_KERNELS_HALF_H

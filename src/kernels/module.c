@@ -1,6 +1,6 @@
 /*
- * From the element type of a launch to the kernels that were compiled for it, and
- * their launches: the only C here, so that callers need no CUDA C++.
+ * From the element type of a launch to the kernels that were compiled for it,
+ * and their launches: the only C here, so that callers need no CUDA C++.
  */
 #include "kernels/kernels.h"
 

@@ -140,8 +140,10 @@ static int gt_batches_move_remote(struct gtopo_comm *comm)
 		rc = gt_batch_move_remote(comm, r, batch, &moved, &err);
 		pthread_mutex_lock(&comm->mutex);
 	}
-	/* Without a batch the thread may sleep for ever on what it has seen with
-	   the mutex held. */
+	/*
+	 * Without a batch the thread may sleep for ever on what it has seen
+	 * with the mutex held.
+	 */
 	if (any) {
 		pthread_mutex_unlock(&comm->mutex);
 		gt_remote_progress(comm);

@@ -11,8 +11,8 @@
 int gt_sendrecv_move(struct gtopo_comm *comm);
 
 /*
- * Sleep until something changes or until_ns (INT64_MAX: no limit), or fail the communicator when messages that
- * are next have not got on within its timeout.
+ * Sleep until something changes or until_ns (INT64_MAX: no limit), or fail the
+ * communicator when messages that are next have not got on within its timeout.
  */
 void gt_sendrecv_sleep(struct gtopo_comm *comm, int64_t until_ns);
 

@@ -165,7 +165,8 @@ int gt_redop_resolve(const struct gtopo_comm *comm, int rank,
 
 /*
  * thread.c: the start routine of the communicator's thread, which takes the
- * mutex itself; arg is the communicator.  lib/launch.h says what it may do when.
+ * mutex itself; arg is the communicator.  lib/launch.h says what it may do
+ * when.
  */
 void *gt_thread_main(void *arg);
 

@@ -1,6 +1,6 @@
 /*
- * The CUDA mover's work: it sends bytes and flags, waits for them, and says what
- * failed; and it takes the time.
+ * The CUDA mover's work: it sends bytes and flags, waits for them, and says
+ * what failed; and it takes the time.
  */
 #include "measure/mover_cuda.h"
 

@@ -28,8 +28,8 @@ struct gt_frame {
 	uint32_t type;
 	uint32_t bytes;
 	uint64_t seq;
-	const char *
-		payload; /* in the wire's buffer, until the next gt_wire_fill() */
+	/* In the wire's buffer, until the next gt_wire_fill(). */
+	const char *payload;
 };
 
 /* Takes the socket. */

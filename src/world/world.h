@@ -36,7 +36,9 @@ struct gt_world_config {
 	int listen_fd; /* process 0: its socket, which is taken; else ignored */
 	struct gt_secret secret;
 	int64_t timeout_ns;
-	/* Another process waits for all of them, and tells which were killed. */
+	/*
+	 * Another process waits for all of them, and tells which were killed.
+	 */
 	int has_parent;
 	/*
 	 * NULL, or a flag that the user has interrupted this process, which

@@ -13,7 +13,8 @@
  * the calls of these names say; without them they are not supported.
  * c2c=10 c2c_mbs=45000 c2c_down=3 are its links to the processor.
  * `system driver=550.54 cuda=12040` is said of all, `system count=999` makes
- * counting fail so, and fail=15 after `gpu` what is asked once there is a handle.
+ * counting fail so, and fail=15 after `gpu` what is asked once there is a
+ * handle.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -11,13 +11,13 @@
  * stress: 1000000 small operations of random kinds and sizes.  groups: many
  * operations in one group.  race: groups against the same operations one by
  * one, and against NCCL's groups where there is NCCL.  register: registered
- * buffers, and their times beside others'; pieces: the same of buffers made with
- * cuMemMap().
+ * buffers, and their times beside others'; pieces: the same of buffers made
+ * with cuMemMap().
  *
- * In a launcher's job (WORLD_SIZE is set) each process has some of the ranks; of
- * the parts, check, graph, groups, pairs, register, pieces and stress know how.
- * With a GTOPO_HOSTID of its own a process takes itself for a host: check and
- * graph.
+ * In a launcher's job (WORLD_SIZE is set) each process has some of the ranks;
+ * of the parts, check, graph, groups, pairs, register, pieces and stress know
+ * how.  With a GTOPO_HOSTID of its own a process takes itself for a host: check
+ * and graph.
  *
  * The comparison follows each operation on its stream, so an operation that is
  * not in its place on the stream shows as wrong elements.

@@ -71,8 +71,8 @@ static int soft_cuda_enter(uint64_t at)
 /*
  * What copies go by: a stream that waits for no other, as a kernel may be
  * waiting for these bytes, with queues of its own (its priority), and memory
- * that the copy engine reads itself.  All of it is made and used once before any
- * kernel runs, as the driver waits for kernels when it loads something.
+ * that the copy engine reads itself.  All of it is made and used once before
+ * any kernel runs, as the driver waits for kernels when it loads something.
  */
 struct soft_path {
 	void *context, *stream, *pinned;

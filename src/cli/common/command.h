@@ -62,8 +62,8 @@ void gt_cmd_say(const struct gt_cmd *cmd, const char *where, const char *text);
 
 /*
  * Catch Ctrl-C and SIGTERM, for commands that have to clean up after
- * themselves.  From now on the first such signal only sets the flag that is returned (to
- * its number), which engines look at; the second one kills.
+ * themselves.  From now on the first such signal only sets the flag that is
+ * returned (to its number), which engines look at; the second one kills.
  */
 const _Atomic int *gt_interrupt_catch(void);
 

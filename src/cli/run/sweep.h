@@ -39,9 +39,10 @@ int gt_run_sweep(const struct gt_run_sweep *sweep, struct gt_err *err);
 
 /*
  * `gtopo run --soak` (soak.c): random operations, one after the other, every
- * element of every result checked, for a given time.  Collectives, types and operators of the sweep, sizes up to its largest;
- * the same row of operations each time.  Says at the end, on standard output,
- * how many there were.  GT_ENO without words when data were wrong.
+ * element of every result checked, for a given time.  Collectives, types and
+ * operators of the sweep, sizes up to its largest; the same row of operations
+ * each time.  Says at the end, on standard output, how many there were.  GT_ENO
+ * without words when data were wrong.
  */
 int gt_run_soak(const struct gt_run_sweep *sweep, int64_t duration_ns,
 		struct gt_err *err);

@@ -123,8 +123,8 @@ static const char *shape_words(enum gt_shape shape)
 }
 
 /*
- * Names a lane after its channels: "channel 3", "channels 0-15" or "8 channels",
- * what they are, and what each is worth, or all of them.
+ * Names a lane after its channels: "channel 3", "channels 0-15" or "8
+ * channels", what they are, and what each is worth, or all of them.
  */
 static const char *name_lane(const struct lanes *lanes, uint32_t lane,
 			     struct gt_arena *arena)

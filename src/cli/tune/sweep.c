@@ -1,5 +1,6 @@
 /*
- * Checks a candidate's result at each size, then takes the median of nine rounds.
+ * Checks a candidate's result at each size, then takes the median of nine
+ * rounds.
  */
 #include "cli/tune/sweep.h"
 

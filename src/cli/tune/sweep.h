@@ -16,8 +16,8 @@ struct gt_plan;
 
 /*
  * The candidates: every way to use the channels of a plan that an engine may
- * know.  Rows without limits, in order of collective; a row with a detour comes behind
- * the one that differs in nothing else.  The arena's.
+ * know.  Rows without limits, in order of collective; a row with a detour comes
+ * behind the one that differs in nothing else.  The arena's.
  */
 struct gt_tune_candidates {
 	uint32_t n;
@@ -25,10 +25,10 @@ struct gt_tune_candidates {
 };
 
 /*
- * candidates.c: the candidates of the collectives in `colls` (bits).  Channels stand together
- * as they do in some row of select or measurement; meshes go in one shot and in
- * two.  On GPUs meshes go by each of their protocols, and those of
- * gt_detour_is_possible() also with detours.  What would not pass
+ * candidates.c: the candidates of the collectives in `colls` (bits).  Channels
+ * stand together as they do in some row of select or measurement; meshes go in
+ * one shot and in two.  On GPUs meshes go by each of their protocols, and those
+ * of gt_detour_is_possible() also with detours.  What would not pass
  * gt_plan_check() or gt_simulate() is left out.
  */
 int gt_tune_candidates_find(const struct gt_plan *plan, unsigned colls,
@@ -46,7 +46,9 @@ struct gt_tune_sweep {
 	/* Called before each measurement, the `done`th of `all`. */
 	void (*tell)(void *arg, const struct gt_plan_select *row,
 		     uint64_t bytes, uint32_t done, uint32_t all);
-	/* Called when a candidate computes something wrong: it is not chosen. */
+	/*
+	 * Called when a candidate computes something wrong: it is not chosen.
+	 */
 	void (*refuse)(void *arg, const struct gt_plan_select *row,
 		       uint64_t bytes, uint64_t wrong);
 	void *arg;

@@ -53,10 +53,10 @@ void gt_verdict_json(const struct gt_verdict *verdict, const struct gt_err *err,
 /*
  * topology.c: does a machine have what a plan says of it?  Plan and topology
  * do not know each other, so the command that has both compares them.  Read the
- * topology with the rates that the plan was made with, leave out what the search
- * was to leave out, and compare: the digest, the ranks' devices, the links'
- * capacities, and the routes of hops and proof.  GT_ENO with the place in the
- * plan that differs; GT_EINPUT for what no topology can show.
+ * topology with the rates that the plan was made with, leave out what the
+ * search was to leave out, and compare: the digest, the ranks' devices, the
+ * links' capacities, and the routes of hops and proof.  GT_ENO with the place
+ * in the plan that differs; GT_EINPUT for what no topology can show.
  */
 int gt_verify_topology(const struct gt_plan *plan,
 		       const struct gt_verify_machine *machine,

@@ -1,6 +1,7 @@
 /*
  * Connects the programs of a collective: allocates their FIFOs, finds each
- * connection's other end, here or over a link, and copies all of it to the GPUs.
+ * connection's other end, here or over a link, and copies all of it to the
+ * GPUs.
  */
 #include "exec/cuda/fifos.h"
 

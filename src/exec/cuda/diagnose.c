@@ -1,6 +1,6 @@
 /*
- * Reads the reports of blocks that waited when a request was aborted, and follows
- * them from rank to rank to the one that stopped.
+ * Reads the reports of blocks that waited when a request was aborted, and
+ * follows them from rank to rank to the one that stopped.
  */
 #include "exec/cuda/requests.h"
 

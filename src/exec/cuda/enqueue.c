@@ -1,6 +1,6 @@
 /*
- * One request, from its choice of an algorithm to the kernels on a rank's stream,
- * for whoever runs it: timed or on callers' streams.
+ * One request, from its choice of an algorithm to the kernels on a rank's
+ * stream, for whoever runs it: timed or on callers' streams.
  */
 #include "exec/cuda/requests.h"
 
@@ -138,7 +138,10 @@ int gt_cuda_enqueue(const struct gt_engine *engine,
 	return rc;
 }
 
-/* Make what engine->choice needs for a request between GPUs, unless it is there. */
+/*
+ * Make what engine->choice needs for a request between GPUs, unless it is
+ * there.
+ */
 static int gt_p2p_need(struct gt_engine *engine,
 		       const struct gt_exec_request *req, struct gt_err *err)
 {

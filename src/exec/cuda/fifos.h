@@ -1,13 +1,16 @@
 /*
  * From a row of the plan to FIFOs, and to slices that go through them: for
- * requests that go as the plan says, not between GPUs that all reach each other.
+ * requests that go as the plan says, not between GPUs that all reach each
+ * other.
  */
 #ifndef GT_EXEC_CUDA_FIFOS_H
 #define GT_EXEC_CUDA_FIFOS_H
 
 #include "exec/cuda/device/state.h"
 
-/* row.c: which row of the plan serves a request, and whether GPUs can run it. */
+/*
+ * row.c: which row of the plan serves a request, and whether GPUs can run it.
+ */
 
 /*
  * How many workers has each channel and lane?  As many as the row asks for or
@@ -85,8 +88,8 @@ int gt_cuda_layout_set(struct gt_engine *engine,
 
 /*
  * proxy.c: threads that carry slices of links while kernels run.  GPUs ring no
- * bells, so these look; on callers' streams for as long as the engine lives, and
- * more and more rarely until gt_cuda_proxy_wake().
+ * bells, so these look; on callers' streams for as long as the engine lives,
+ * and more and more rarely until gt_cuda_proxy_wake().
  */
 
 int gt_cuda_proxy_start(struct gt_engine *engine, struct gt_err *err);

@@ -1,6 +1,6 @@
 /*
- * Threads that carry slices between pinned FIFOs and links, and rest when there is
- * nothing to carry.
+ * Threads that carry slices between pinned FIFOs and links, and rest when there
+ * is nothing to carry.
  */
 #include "exec/cuda/fifos.h"
 

@@ -1,6 +1,6 @@
 /*
- * Opens memory that other processes have registered: its owners tell how it can be
- * opened, and what one process cannot open nobody uses.
+ * Opens memory that other processes have registered: its owners tell how it can
+ * be opened, and what one process cannot open nobody uses.
  */
 #include "exec/cuda/registration.h"
 

@@ -18,7 +18,10 @@ int gt_cuda_choose_algo(const struct gt_engine *engine,
 			const struct gt_exec_request *req,
 			struct gt_algo_choice *choice, struct gt_err *err);
 
-/* enqueue.c: one request on the ranks' streams, by whatever it was chosen to go. */
+/*
+ * enqueue.c: one request on the ranks' streams, by whatever it was chosen to
+ * go.
+ */
 
 /* Choose how a request goes and make what that needs, unless it is there. */
 int gt_cuda_prepare(struct gt_engine *engine, const struct gt_exec_request *req,

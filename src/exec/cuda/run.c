@@ -1,6 +1,6 @@
 /*
- * Runs requests for the command line: one host thread a rank launches and waits,
- * all begin together, and who stops or is late is found out.
+ * Runs requests for the command line: one host thread a rank launches and
+ * waits, all begin together, and who stops or is late is found out.
  */
 #include "exec/cuda/requests.h"
 

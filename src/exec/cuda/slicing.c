@@ -1,7 +1,7 @@
 /*
- * Cuts requests into slices: chooses how many workers, slots and bytes of a slice
- * the FIFOs have room for, which of them a request takes, and where its slices
- * lie.
+ * Cuts requests into slices: chooses how many workers, slots and bytes of a
+ * slice the FIFOs have room for, which of them a request takes, and where its
+ * slices lie.
  */
 #include "exec/cuda/fifos.h"
 

@@ -95,8 +95,8 @@ static cudaError_t gt_stream_stage(const struct gt_engine *engine,
 }
 
 /*
- * Launch a rank's part: in the callers' buffers, or from the caller's buffer over
- * the engine's to the caller's.
+ * Launch a rank's part: in the callers' buffers, or from the caller's buffer
+ * over the engine's to the caller's.
  */
 static int gt_stream_launch_rank(struct gt_engine *engine,
 				 const struct gt_exec_request *req,

@@ -1,6 +1,6 @@
 /*
- * Traces a run: compares the GPUs' clocks with the host's before, and turns what
- * kernels and copies have noted into the trace's steps after.
+ * Traces a run: compares the GPUs' clocks with the host's before, and turns
+ * what kernels and copies have noted into the trace's steps after.
  */
 #include "exec/cuda/requests.h"
 

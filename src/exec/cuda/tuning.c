@@ -1,6 +1,6 @@
 /*
- * Chooses the algorithm and protocol of a request, and how many blocks and threads
- * carry it, from measurements on H200.
+ * Chooses the algorithm and protocol of a request, and how many blocks and
+ * threads carry it, from measurements on H200.
  */
 #include "exec/cuda/requests.h"
 

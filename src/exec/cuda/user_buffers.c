@@ -1,6 +1,6 @@
 /*
- * Callers' buffers that other processes reach into: ranks register them, tell one
- * another where their buffers of a request lie, and ask for them back.
+ * Callers' buffers that other processes reach into: ranks register them, tell
+ * one another where their buffers of a request lie, and ask for them back.
  */
 #include "exec/cuda/user_buffers.h"
 

@@ -1,8 +1,9 @@
 /*
  * Callers' buffers.  Each time processes have registered some they tell each
- * other where their buffers of an operation lie, in memory that they share: that
- * takes a microsecond behind the last call.  So all of them register before the
- * same operation.  Deregistering may wait for what runs on the others' GPUs.
+ * other where their buffers of an operation lie, in memory that they share:
+ * that takes a microsecond behind the last call.  So all of them register
+ * before the same operation.  Deregistering may wait for what runs on the
+ * others' GPUs.
  *
  * All functions belong to the engine's thread, or to whoever takes its place.
  */
@@ -17,7 +18,9 @@ struct gt_exchange_entry {
 	uint64_t inplace;
 };
 
-/* A process's slot in memory that all processes of a host share; zeros first. */
+/*
+ * A process's slot in memory that all processes of a host share; zeros first.
+ */
 struct gt_exchange_slot {
 	uint64_t meetings; /* that it has come to */
 	/*

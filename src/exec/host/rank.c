@@ -15,10 +15,10 @@
 
 enum {
 	GT_HOST_STACK_BYTES = 512 << 10,
-	GT_HOST_NAP_NS =
-		20000000, /* a rank that sleeps looks around so often */
-	GT_HOST_SWITCH_NS =
-		2000, /* after a yield that took longer another thread has run */
+	/* A rank that sleeps looks around so often. */
+	GT_HOST_NAP_NS = 20000000,
+	/* After a yield that took longer another thread has run. */
+	GT_HOST_SWITCH_NS = 2000,
 	GT_HOST_MOVE_NS = 10000000,
 };
 

@@ -1,5 +1,5 @@
 /*
- * How a thread that has nothing to do sleeps until another one has done
+ * A bell lets a thread that has nothing to do sleep until another one has done
  * something for it, without a lock and without a lost wake-up:
  *
  *   waiter  seen = look -> poll everything -> nothing: asleep = 1 -> sleep

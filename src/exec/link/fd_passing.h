@@ -1,5 +1,5 @@
 /*
- * How open files are handed from process to process of one host, over datagram
+ * This hands open files from process to process of one host, over datagram
  * sockets that exist only meanwhile.
  */
 #ifndef GT_EXEC_LINK_FD_PASSING_H

@@ -27,7 +27,7 @@ static const char *gt_nic_of_rank_exit(const struct gt_plan *plan,
 	return NULL;
 }
 
-/* How many hops of the rank leave by this link. */
+/* Count the hops of the rank that leave by this link. */
 static uint32_t gt_nic_of_rank_count(const struct gt_plan *plan, uint32_t rank,
 				     const char *exit)
 {

@@ -1,6 +1,6 @@
 /*
- * Which network card a plan sends a rank's bytes to other hosts over: its
- * hops go over links "NIC/<bus id>>NET/..." (gtopo-plan(5)).
+ * This finds which network card a plan sends a rank's bytes to other hosts
+ * over: its hops go over links "NIC/<bus id>>NET/..." (gtopo-plan(5)).
  */
 #ifndef GT_EXEC_LINK_NIC_OF_RANK_H
 #define GT_EXEC_LINK_NIC_OF_RANK_H

@@ -1,6 +1,6 @@
 /*
- * Which processes are on this host, which links there are, and which of them the
- * ranks of this process get to the others.
+ * This finds which processes are on this host, which links there are, and which
+ * of them the ranks of this process get to the others.
  */
 #include "exec/link/process_group.h"
 
@@ -270,8 +270,8 @@ static int gt_process_group_choose_far(struct gt_process_group *group,
 }
 
 /*
- * How many links of that name work side by side: a socket is carried by one
- * thread at each end, while a network card works by itself.
+ * Return how many links of that name work side by side: a socket is carried by
+ * one thread at each end, while a network card works by itself.
  */
 static uint32_t gt_process_group_streams(const struct gt_process_group *group,
 					 const char *name)

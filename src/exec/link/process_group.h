@@ -50,15 +50,15 @@ struct gt_process_group {
 	uint32_t nprocesses, self;
 	uint32_t first, end; /* the ranks of this process */
 	uint32_t nhere;      /* ranks of all processes on this host */
-	uint32_t ncpus;      /* processors that one of those may use */
-	uint32_t
-		place; /* how many of the ranks on this host come before `first` */
-	uint8_t *is_here; /* of each process: is it on this host? */
-	uint8_t *
-		is_far; /* of each process: is it reached by links between hosts? */
+	uint32_t ncpus;      /* processors that one of these may use */
+	uint32_t place;      /* how many of those come before `first` */
+	uint8_t *is_here;    /* of each process: is it on this host? */
+	/* Of each process: is it reached by links between hosts? */
+	uint8_t *is_far;
 	uint32_t nfar;                 /* links between hosts that are open */
 	struct gt_shared_memory bells; /* of the local ranks */
-	char nic[GT_NIC_OF_RANK_MAX]; /* the card that the plan goes over, or "" */
+	/* The card that the plan goes over, or "". */
+	char nic[GT_NIC_OF_RANK_MAX];
 	struct gt_process_group_link {
 		const struct gt_link_ops *ops;
 		struct gt_exec_link *link; /* NULL: no process needs it */

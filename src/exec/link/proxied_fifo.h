@@ -20,8 +20,8 @@ struct gt_link_conn *gt_proxied_fifo_sort(const struct gt_link_conn *conns,
 					  uint32_t nconns);
 
 /*
- * How many bytes a FIFO takes: counters, lengths and slots; a multiple of cache
- * lines.
+ * Return how many bytes a FIFO takes: counters, lengths and slots; a multiple
+ * of cache lines.
  */
 size_t gt_proxied_fifo_bytes(const struct gt_link_shape *shape);
 

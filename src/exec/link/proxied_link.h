@@ -32,7 +32,7 @@ struct gt_proxied_link_ops {
 	 * after every round. */
 	uint32_t idle_rounds;
 
-	/* How long it sleeps at most if nobody rings. */
+	/* It sleeps so long at most if nobody rings. */
 	int64_t nap_ns;
 
 	/*

@@ -23,7 +23,8 @@ struct gt_shm_head {
 };
 
 /*
- * Which FIFO lies in a process's memory, in the order in which they lie there.
+ * Keys say which FIFOs lie in a process's memory, in the order in which they
+ * lie there.
  */
 struct gt_shm_key {
 	uint32_t from, to, lane, tag;

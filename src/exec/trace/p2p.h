@@ -22,7 +22,8 @@ struct gt_trace_transfer {
 	uint64_t bytes;
 	int64_t begin_ns, end_ns; /* of a copy; base/clock.h */
 	uint32_t from, to;        /* ranks; of kernels each pair once */
-	int beside; /* whether the other rank's kernel moves more meanwhile: that one's time counts */
+	/* The other rank's kernel moves more meanwhile, so its time counts. */
+	int beside;
 };
 
 struct gt_trace_p2p {

@@ -1,9 +1,9 @@
 /*
  * The kernel for groups of operations of several types, or with operators other
- * than sum and avg.  Sizes are in bytes, and a number says what to do with 16 of
- * them.  That costs a call a pack, in all 1.3 us (4 all-reduces of 1 KiB among 4
- * H200: 5.2 against 3.9), and saves a launch for each type and operator that
- * meet in a group.
+ * than sum and avg.  Sizes are in bytes, and a number says what to do with 16
+ * of them.  That costs a call a pack, in all 1.3 us (4 all-reduces of 1 KiB
+ * among 4 H200: 5.2 against 3.9), and saves a launch for each type and operator
+ * that meet in a group.
  */
 #include "kernels/device/type.cuh"
 #include "kernels/p2p/group.cuh"

@@ -1,7 +1,7 @@
 /*
- * Several reductions of a group through scratch, as scratch_reduce.cuh does one: their
- * slices lie one behind another, as if they were one slice, of which a piece
- * may have the end of one operation and the beginning of the next.
+ * Several reductions of a group through scratch, as scratch_reduce.cuh does
+ * one: their slices lie one behind another, as if they were one slice, of which
+ * a piece may have the end of one operation and the beginning of the next.
  */
 #ifndef GT_KERNELS_P2P_SCRATCH_REDUCE_GROUP_CUH
 #define GT_KERNELS_P2P_SCRATCH_REDUCE_GROUP_CUH

@@ -1,6 +1,6 @@
 /*
- * All threads of a block together send or receive one LL slot of a message.  The
- * two kinds of lines, LL and LL128, differ in how large a store must be
+ * All threads of a block together send or receive one LL slot of a message.
+ * The two kinds of lines, LL and LL128, differ in how large a store must be
  * atomic.
  */
 #ifndef GT_KERNELS_SENDRECV_LL_MESSAGE_CUH

@@ -1,6 +1,6 @@
 /*
- * All threads of a block together copy one piece of a message (sendrecv.h), when
- * it is known that there is room or data.
+ * All threads of a block together copy one piece of a message (sendrecv.h),
+ * when it is known that there is room or data.
  */
 #ifndef GT_KERNELS_SENDRECV_PAIR_BUFFER_CUH
 #define GT_KERNELS_SENDRECV_PAIR_BUFFER_CUH

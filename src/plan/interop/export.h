@@ -20,7 +20,9 @@ struct gt_plan;
 int gt_export_nccl(const struct gt_plan *plan, struct gt_buf *out,
 		   struct gt_err *err);
 
-/* What of a plan's bandwidth does not fit into the channels of its graph file. */
+/*
+ * What of a plan's bandwidth does not fit into the channels of its graph file.
+ */
 struct gt_export_nccl_loss {
 	double part; /* 0: all fits */
 	uint32_t nchannels;

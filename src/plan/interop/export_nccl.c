@@ -105,7 +105,9 @@ static uint32_t gt_nccl_total(const struct gt_plan *plan,
 	return total < GT_NCCL_CHANNELS ? total : GT_NCCL_CHANNELS;
 }
 
-/* NCCL reads a float; five decimals, rounded down, are no more than there is. */
+/*
+ * NCCL reads a float; five decimals, rounded down, are no more than there is.
+ */
 static double gt_nccl_round(double speed)
 {
 	return floor(speed * 1e5 + 1e-6) / 1e5;

@@ -457,10 +457,10 @@ const char *gt_operand_name(enum gt_operand_buf buf);
 int gt_operand_find(const char *name);
 
 /*
- * May engines use protocol ll128 for the plan: do all hops of the plan's channels, and all routes of its proof if it has
- * some, cross NVLink alone?  Over NVLink a warp's store of 128 bytes is known
- * to arrive whole, which packets of protocol ll128 rely on; over PCIe it may
- * not.
+ * May engines use protocol ll128 for the plan: do all hops of the plan's
+ * channels, and all routes of its proof if it has some, cross NVLink alone?
+ * Over NVLink a warp's store of 128 bytes is known to arrive whole, which
+ * packets of protocol ll128 rely on; over PCIe it may not.
  */
 int gt_plan_allows_ll128(const struct gt_plan *plan);
 

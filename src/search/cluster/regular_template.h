@@ -20,11 +20,11 @@ enum gt_regular_order {
 };
 
 /*
- * Set trees[0] and trees[1] of a root, at home and away: a star in its own node; in others
- * the block arrives at the root's number and those next in the order,
- * `arrivals` in all, each over its nearest port from its like, and the rest
- * hang from these.  Memory is the arena's.  GT_ENO where some hop has no route,
- * or there is no such order; GT_ESYS when memory ran out.
+ * Set trees[0] and trees[1] of a root, at home and away: a star in its own
+ * node; in others the block arrives at the root's number and those next in the
+ * order, `arrivals` in all, each over its nearest port from its like, and the
+ * rest hang from these.  Memory is the arena's.  GT_ENO where some hop has no
+ * route, or there is no such order; GT_ESYS when memory ran out.
  */
 int gt_regular_trees(const struct gt_quotient *q,
 		     const struct gt_quotient_rows *rows,

@@ -279,7 +279,10 @@ void gt_link_rows_reverse_ring(const struct gt_link_rows *rows, uint32_t *order)
 {
 	uint32_t n = rows->nranks, nports = (rows->stride - n) / 2, t;
 
-	/* With external ports the last rank becomes the first, and out becomes in. */
+	/*
+	 * With external ports the last rank becomes the first, and out becomes
+	 * in.
+	 */
 	for (uint32_t i = rows->n == n, j = n - 1; i < j; i++, j--) {
 		t = order[i];
 		order[i] = order[j];

@@ -2,7 +2,7 @@
  * The rows of the ring packing problem: which links can bind, and what each
  * hop between two ranks loads them with.
  *
- *	maximise sum x_c  subject to  sum_c load(l, c) x_c <= capacity(l), x >= 0
+ *   maximise sum x_c  subject to  sum_c load(l, c) x_c <= capacity(l), x >= 0
  *
  * over all Hamiltonian rings c.  A link that no hop loads, or that another
  * link always overrules (its load over its capacity is never larger), has no

@@ -28,9 +28,11 @@ struct gt_proposal_path {
 
 struct gt_proposal_channel {
 	struct gt_rat gbs; /* more than 0 */
-	/* Ring: all ranks, rank 0 first; with external ports (search/problem/fabric.h) the
-	 * ranks, nranks + the port it leaves by, + nports + the one it enters.
-	 * */
+	/*
+	 * Ring: all ranks, rank 0 first; with external ports
+	 * (search/problem/fabric.h) the ranks, nranks + the port it leaves by,
+	 * + nports + the one it enters.
+	 */
 	uint32_t *order;
 	/* Tree: what each rank hangs from, and over which routes. */
 	uint32_t root;

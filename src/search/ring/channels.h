@@ -37,9 +37,9 @@ int gt_ring_reduce_channels(const struct gt_reduce_args *args,
 			    struct gt_ring_pool *few);
 
 /*
- * exchange.c: a few rings made better.  One of them at a time gives its place to another,
- * known or priced for it, as long as the best shares of them all come to more
- * (local search).  For a limited number of channels.
+ * exchange.c: a few rings made better.  One of them at a time gives its place
+ * to another, known or priced for it, as long as the best shares of them all
+ * come to more (local search).  For a limited number of channels.
  *
  * Change the rings of `few`, up to `max` of them.  New rings join the pool of
  * `s`.  GT_ESYS: memory ran out.

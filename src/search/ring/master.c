@@ -279,7 +279,9 @@ int gt_ring_result_init(const struct gt_ring_search *s,
 	return GT_OK;
 }
 
-/* One exact solution of the master, and how many rings cost less than it says. */
+/*
+ * One exact solution of the master, and how many rings cost less than it says.
+ */
 static int gt_ring_solve_once(struct gt_ring_search *s,
 			      struct gt_ring_exact *result, int *added,
 			      struct gt_err *err)

@@ -194,7 +194,9 @@ static void gt_sparse_expel(struct gt_sparse *s)
 	}
 }
 
-/* The dictionary of the optimal solution.  GT_ENO: too large, or floats fail. */
+/*
+ * The dictionary of the optimal solution.  GT_ENO: too large, or floats fail.
+ */
 static int gt_sparse_optimum(struct gt_sparse *s,
 			     const struct gt_ring_pool *used)
 {

@@ -13,10 +13,10 @@ struct gt_forest_shares;
 struct gt_proposal;
 
 /*
- * round.c: exact shares where the basis of a forest's program has numbers beyond 64
- * bits.  Whole units of trees are kept and what they leave of links and roots
- * is packed again: the largest rest is taken up to one more unit, and the
- * program solved again, with new trees where it needs some, as in
+ * round.c: exact shares where the basis of a forest's program has numbers
+ * beyond 64 bits.  Whole units of trees are kept and what they leave of links
+ * and roots is packed again: the largest rest is taken up to one more unit, and
+ * the program solved again, with new trees where it needs some, as in
  * search/lp/diving.h.  Fewer and fewer trees have a rest, so that sooner or
  * later a basis often has numbers that fit; where none does shares stay as they
  * are.
@@ -28,7 +28,8 @@ int gt_forest_round(struct gt_forest *forest, struct gt_rat value,
 		    struct gt_forest_shares *shares, struct gt_err *err);
 
 /*
- * reduce_trees.c: a packing of few and short trees among all those of a given value.
+ * reduce_trees.c: a packing of few and short trees among all those of a given
+ * value.
  *
  * Optimal packings use only trees that cost what their root's rate is worth.
  * Some more of these are looked for, short ones; then linear programs over all
@@ -44,8 +45,8 @@ int gt_forest_reduce_trees(struct gt_forest *forest, struct gt_rat value,
 			   struct gt_forest_shares *shares, struct gt_err *err);
 
 /*
- * certificate.c: the certificate of a tree packing: prices of links, and the bound on the
- * roots' rate that they prove.
+ * certificate.c: the certificate of a tree packing: prices of links, and the
+ * bound on the roots' rate that they prove.
  *
  * Prices of the last solution and the bound they prove into the proposal,
  * made coarser (never too low) until all numbers fit 64 bits: the cheapest

@@ -23,9 +23,10 @@ int gt_cluster_diff_kinds(const struct gt_cluster *a,
 			  uint32_t *kind, struct gt_err *err);
 
 /*
- * Print a line for each finding, b as seen from a, coloured or not.  Where most of a's names are
- * b's, too, nodes are compared by name, else each kind's number of nodes.  *n
- * grows by the number of lines; out->failed tells of memory.
+ * Print a line for each finding, b as seen from a, coloured or not.  Where most
+ * of a's names are b's, too, nodes are compared by name, else each kind's
+ * number of nodes.  *n grows by the number of lines; out->failed tells of
+ * memory.
  */
 void gt_cluster_diff_print(const struct gt_cluster *a,
 			   const struct gt_cluster *b, const uint32_t *kind,

@@ -27,7 +27,9 @@ struct gt_wiring {
 	void *memory;
 };
 
-/* Make the wiring of a tree, which must outlive it; returns 0 without memory. */
+/*
+ * Make the wiring of a tree, which must outlive it; returns 0 without memory.
+ */
 int gt_wiring_init(struct gt_wiring *wiring, const struct gt_device_tree *tree);
 void gt_wiring_release(struct gt_wiring *wiring);
 

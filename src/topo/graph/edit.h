@@ -18,16 +18,16 @@ struct gt_topo;
 /*
  * Take away the links of a list such as "CPU0-CPU1,GPU0>NVS/0": "-" both ways,
  * ">" one way only.  topo/graph/name.h says how nodes are called; a list of
- * links has no ranges.  GT_EINPUT, naming the entry, when there is no such link.  A list of
- * NULL takes nothing away.
+ * links has no ranges.  GT_EINPUT, naming the entry, when there is no such
+ * link.  A list of NULL takes nothing away.
  */
 int gt_topo_exclude_links(struct gt_topo *topo, const char *list,
 			  struct gt_err *err);
 
 /*
  * Take away the nodes of a list (GPUs, switches, CPUs, network ports), such as
- * "GPU0-3,mlx5_0", with all their links.  GT_EINPUT, naming the entry, when there is no such node.  A list
- * of NULL takes nothing away.
+ * "GPU0-3,mlx5_0", with all their links.  GT_EINPUT, naming the entry, when
+ * there is no such node.  A list of NULL takes nothing away.
  */
 int gt_topo_exclude_devices(struct gt_topo *topo, const char *list,
 			    struct gt_err *err);

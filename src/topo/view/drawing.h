@@ -1,8 +1,8 @@
 /*
  * The inside of a picture, for the files that draw it: dot.c (boxes, the
- * whole), dot_cluster.c (a cluster), dot_link.c (links), dot_findings.c (what is
- * wrong) and dot_overlay.c (what is drawn beside the machine); drawing.c has the
- * helpers that all use.
+ * whole), dot_cluster.c (a cluster), dot_link.c (links), dot_findings.c (what
+ * is wrong) and dot_overlay.c (what is drawn beside the machine); drawing.c has
+ * the helpers that all use.
  */
 #ifndef GT_TOPO_VIEW_DRAWING_H
 #define GT_TOPO_VIEW_DRAWING_H

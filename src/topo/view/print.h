@@ -65,7 +65,9 @@ void gt_print_route_json(const struct gt_topo *topo, const struct gt_path *path,
 			 const uint32_t ends[2], enum gt_rates rates,
 			 struct gt_buf *buf);
 
-/* Print the routes of all pairs of GPUs of two nodes of a cluster as a matrix. */
+/*
+ * Print the routes of all pairs of GPUs of two nodes of a cluster as a matrix.
+ */
 void gt_internode_print(const struct gt_internode *internode,
 			struct gt_buf *buf);
 

@@ -20,8 +20,8 @@ void gt_show_notes(const struct gt_show *show, const struct gt_node *node,
 		   struct gt_show_line *line);
 
 /*
- * Write the i-th finding, with the device it names, if that is about the machine
- * but about no node of it; 0 if it is not.
+ * Write the i-th finding, with the device it names, if that is about the
+ * machine but about no node of it; 0 if it is not.
  */
 int gt_show_lint_rest_text(const struct gt_show *show, uint32_t i, char *text,
 			   size_t size);

@@ -1,6 +1,6 @@
 /*
- * Gives each rank of this process a GPU, and compares them with those of all other
- * processes: no two ranks share one unless they may.
+ * Gives each rank of this process a GPU, and compares them with those of all
+ * other processes: no two ranks share one unless they may.
  */
 #include "exec/cuda/device/state.h"
 

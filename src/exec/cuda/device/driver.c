@@ -1,6 +1,6 @@
 /*
- * Finds the driver's functions when they are first needed, and makes, exports and
- * maps memory with them.
+ * Finds the driver's functions when they are first needed, and makes, exports
+ * and maps memory with them.
  */
 #include "exec/cuda/device/driver.h"
 

@@ -1,8 +1,8 @@
 /*
  * Memory as CUDA's driver knows it, for other processes: what cudaMalloc() made
  * has a handle, what cuMemMap() made is pieces with a file each, which may be
- * mapped elsewhere if whoever made them asked for it.  Pieces are made here, too,
- * where processes do not get at each other's handles.
+ * mapped elsewhere if whoever made them asked for it.  Pieces are made here,
+ * too, where processes do not get at each other's handles.
  *
  * The driver's functions are found when they are first needed: nothing is
  * linked to it.  All is done for the current device.

@@ -1,6 +1,6 @@
 /*
- * Memory of the host for all its processes: the first process of a host makes it
- * and the others map it; and how it is pinned for GPUs.
+ * Memory of the host for all its processes: the first process of a host makes
+ * it and the others map it; and how it is pinned for GPUs.
  */
 #include "exec/cuda/device/host_memory.h"
 

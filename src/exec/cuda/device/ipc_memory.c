@@ -1,6 +1,6 @@
 /*
- * Regions: makes the local parts, tells the other processes of them, by handles or
- * files, and opens theirs.  What captured graphs may still use is kept.
+ * Regions: makes the local parts, tells the other processes of them, by handles
+ * or files, and opens theirs.  What captured graphs may still use is kept.
  */
 #include "exec/cuda/device/ipc_memory.h"
 

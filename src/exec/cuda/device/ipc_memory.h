@@ -1,6 +1,7 @@
 /*
- * Regions: memory of each rank that the others reach, in other processes through
- * CUDA IPC or files.  All processes make and drop the same ones in the same order.
+ * Regions: memory of each rank that the others reach, in other processes
+ * through CUDA IPC or files.  All processes make and drop the same ones in the
+ * same order.
  */
 #ifndef GT_EXEC_CUDA_DEVICE_IPC_MEMORY_H
 #define GT_EXEC_CUDA_DEVICE_IPC_MEMORY_H

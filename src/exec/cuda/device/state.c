@@ -1,6 +1,6 @@
 /*
- * All files of the engine ask this of its state: where a rank's input and output
- * of a request lie, and the words for what CUDA could not do.
+ * All files of the engine ask this of its state: where a rank's input and
+ * output of a request lie, and the words for what CUDA could not do.
  *
  * Data lie in the engine's own region or in the caller's buffers, and the input
  * is multiplied where the operator asks for it.

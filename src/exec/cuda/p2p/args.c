@@ -1,6 +1,6 @@
 /*
- * Turns a collective into what each rank sends to which, adds up and passes on, in
- * one shot or in two.
+ * Turns a collective into what each rank sends to which, adds up and passes on,
+ * in one shot or in two.
  */
 #include "exec/cuda/p2p/p2p.h"
 

@@ -198,8 +198,8 @@ static uint64_t gt_ce_head(const struct gt_ce *at)
 	uint32_t n = (uint32_t)__builtin_popcount(others);
 
 	/*
-	 * Traces show the copies, and should show all.  Where ranks share a GPU,
-	 * and perhaps a queue, no more should wait than must.
+	 * Traces show the copies, and should show all.  Where ranks share a
+	 * GPU, and perhaps a queue, no more should wait than must.
 	 */
 	if (!n || at->req->trace || at->engine->sharers)
 		return 0;
@@ -226,11 +226,11 @@ static void gt_ce_detour(struct gt_ce *at)
 }
 
 /*
- * Copy blocks to their places, behind a barrier.  Kernels move beside the copies
- * the own block, which would hold them up, and the head.  Copies come 8 us after
- * the barrier; till then the kernel, which waits itself, has moved as many bytes
- * as they would have.  It tells the others before it waits, as the barrier does:
- * either may come first.
+ * Copy blocks to their places, behind a barrier.  Kernels move beside the
+ * copies the own block, which would hold them up, and the head.  Copies come 8
+ * us after the barrier; till then the kernel, which waits itself, has moved as
+ * many bytes as they would have.  It tells the others before it waits, as the
+ * barrier does: either may come first.
  */
 static void gt_ce_blocks(struct gt_ce *at)
 {

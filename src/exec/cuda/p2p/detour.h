@@ -29,9 +29,9 @@ uint32_t gt_cuda_detour_leaves(const struct gt_algo_choice *choice,
 
 /*
  * Make what detours need, for the first request whose engine->choice has one: a
- * meeting.  Where a process cannot, no process has engine->has_detours any more,
- * and who wants to know is told; that is GT_ENO, and the request is to be chosen
- * again, which refuses it if it names a choice with a detour.
+ * meeting.  Where a process cannot, no process has engine->has_detours any
+ * more, and who wants to know is told; that is GT_ENO, and the request is to be
+ * chosen again, which refuses it if it names a choice with a detour.
  */
 int gt_cuda_detour_need(struct gt_engine *engine, struct gt_err *err);
 

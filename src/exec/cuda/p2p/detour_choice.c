@@ -1,6 +1,6 @@
 /*
- * Chooses which part of a request takes a detour, what the plan's row says or the
- * shares that were measured, and what it leaves to the rest.
+ * Chooses which part of a request takes a detour, what the plan's row says or
+ * the shares that were measured, and what it leaves to the rest.
  */
 #include "base/err.h"
 #include "exec/cuda/device/state.h"

@@ -1,6 +1,7 @@
 /*
- * Launches a rank's kernel of a request as packets or by direct stores and loads,
- * and what goes before: the copy or the multiplication of its input, a barrier.
+ * Launches a rank's kernel of a request as packets or by direct stores and
+ * loads, and what goes before: the copy or the multiplication of its input, a
+ * barrier.
  */
 #include "exec/cuda/p2p/p2p.h"
 

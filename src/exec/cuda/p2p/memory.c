@@ -1,6 +1,7 @@
 /*
- * Memory that all p2p requests share: for each sender a part of the LL buffer and
- * one of the LL128 buffer, for operations of even and of odd number, and flags.
+ * Memory that all p2p requests share: for each sender a part of the LL buffer
+ * and one of the LL128 buffer, for operations of even and of odd number, and
+ * flags.
  */
 #include "exec/cuda/p2p/p2p.h"
 

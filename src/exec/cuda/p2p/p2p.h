@@ -1,7 +1,7 @@
 /*
  * Collectives between GPUs that all reach each other's memory: what a rank does
- * in one (args.c), the memory that all share (memory.c), and how a rank's part is
- * put on its stream (the other files).  detour.h stands beside this.
+ * in one (args.c), the memory that all share (memory.c), and how a rank's part
+ * is put on its stream (the other files).  detour.h stands beside this.
  */
 #ifndef GT_EXEC_CUDA_P2P_P2P_H
 #define GT_EXEC_CUDA_P2P_P2P_H
@@ -28,7 +28,9 @@ int gt_cuda_p2p_overwrites(const struct gt_exec_request *req);
 struct gt_kernel_guard gt_cuda_guard_of(const struct gt_engine *engine,
 					uint32_t rank);
 
-/* memory.c: buffers for packets, flags and kernels, which all requests share. */
+/*
+ * memory.c: buffers for packets, flags and kernels, which all requests share.
+ */
 
 /* Make buffers and flags and load the type's kernels, unless they are there. */
 int gt_cuda_p2p_open(struct gt_engine *engine, enum gt_dtype dtype,
@@ -66,7 +68,9 @@ int gt_cuda_packets_launch(const struct gt_engine *engine,
 int gt_cuda_direct_launch(const struct gt_engine *engine,
 			  const struct gt_exec_request *req, uint32_t rank);
 
-/* Copy an input that gt_cuda_p2p_overwrites() to scratch, from where it goes. */
+/*
+ * Copy an input that gt_cuda_p2p_overwrites() to scratch, from where it goes.
+ */
 int gt_cuda_input_launch(const struct gt_engine *engine,
 			 const struct gt_exec_request *req, uint32_t rank);
 

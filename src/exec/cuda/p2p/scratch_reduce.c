@@ -1,6 +1,6 @@
 /*
- * Launches a reduction through scratch, and finds where each rank's blocks lie in
- * the others' scratch.
+ * Launches a reduction through scratch, and finds where each rank's blocks lie
+ * in the others' scratch.
  */
 #include "exec/cuda/p2p/p2p.h"
 

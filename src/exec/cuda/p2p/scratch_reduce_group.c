@@ -1,6 +1,6 @@
 /*
- * Reductions of a group that go through scratch together: how many fit in a launch,
- * and where their lines lie.
+ * Reductions of a group that go through scratch together: how many fit in a
+ * launch, and where their lines lie.
  */
 #include "exec/cuda/p2p/p2p.h"
 

@@ -63,7 +63,7 @@ static int gt_tcp_takes(const struct gt_tcp_socket *socket, uint32_t whole)
 	return i == socket->index;
 }
 
-/* How many bytes one socket takes of a slice. */
+/* Return how many bytes one socket takes of a slice. */
 static uint32_t gt_tcp_part(const struct gt_tcp_peer *peer, uint32_t whole,
 			    uint32_t left)
 {

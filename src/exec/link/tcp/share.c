@@ -1,4 +1,4 @@
-/* How many sockets two processes have between them. */
+/* This decides how many sockets two processes have between them. */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>

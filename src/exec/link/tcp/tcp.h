@@ -97,7 +97,7 @@ struct gt_tcp_socket {
 	struct iovec pieces[2 * GT_TCP_BATCH];
 	uint32_t nout, piece; /* pieces before this one are gone */
 
-	/* What has been read, and where the rest of a part goes to. */
+	/* This has been read, and the rest of a part goes to `into`. */
 	uint32_t in_at, in_len;
 	char *into;
 	uint32_t into_left, into_slot;
@@ -140,8 +140,8 @@ static inline int gt_tcp_is_sending(const struct gt_tcp_socket *socket)
 /* Each process tells all others this when the link opens. */
 struct gt_tcp_offer {
 	struct gt_net_address address; /* where it listens */
-	uint32_t wanted,
-		usual; /* sockets: GTOPO_TCP_SOCKETS or 0, and what the card calls for */
+	uint32_t wanted;               /* sockets: GTOPO_TCP_SOCKETS, or 0 */
+	uint32_t usual;                /* sockets that the card calls for */
 };
 
 /*
@@ -152,9 +152,9 @@ int gt_tcp_offer_read(const char *device, struct gt_tcp_offer *own,
 		      struct gt_err *err);
 
 /*
- * How many sockets two processes have, whoever of them asks: the most that was
- * asked for; else one within a host, and between hosts what the cards call for.
- * Links that work side by side share them out.
+ * Return how many sockets two processes have, whoever of them asks: the most
+ * that was asked for; else one within a host, and between hosts what the cards
+ * call for.  Links that work side by side share them out.
  */
 uint32_t gt_tcp_nsockets(const struct gt_tcp_offer *a,
 			 const struct gt_tcp_offer *b, uint32_t streams);

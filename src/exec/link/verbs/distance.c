@@ -1,4 +1,6 @@
-/* How far a network card is from a GPU, by where sysfs has the two. */
+/*
+ * This finds how far a network card is from a GPU, by where sysfs has the two.
+ */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,7 +39,7 @@ int gt_verbs_reach_read(enum gt_verbs_distance *reach, struct gt_err *err)
 			  text);
 }
 
-/* How many names a path has. */
+/* Count the names that a path has. */
 static uint32_t gt_verbs_path_depth(const char *path)
 {
 	uint32_t n = 0;

@@ -72,8 +72,8 @@ static void gt_verbs_listen(struct gt_verbs_link *link)
 }
 
 /*
- * Whether port and device work, as some devices, soft-RoCE among them, never
- * give up what they cannot send.
+ * Check whether port and device work, as some devices, soft-RoCE among them,
+ * never give up what they cannot send.
  */
 static int gt_verbs_port_check(struct gt_verbs_link *link, struct gt_err *err)
 {

@@ -77,7 +77,9 @@ static void gt_verbs_close(struct gt_exec_link *self)
 	gt_proxied_link_free(&link->base);
 }
 
-/* How many reads flush at a time; slots in the host's memory need none. */
+/*
+ * Return how many reads flush at a time; slots in the host's memory need none.
+ */
 static uint32_t gt_verbs_flushes(const struct gt_verbs_link *link)
 {
 	const struct gt_link_memory_ops *pins = link->base.config.pins;
@@ -86,8 +88,8 @@ static uint32_t gt_verbs_flushes(const struct gt_verbs_link *link)
 }
 
 /*
- * How many messages may be in flight to one process: a completion queue has to
- * take all at once.
+ * Return how many messages may be in flight to one process: a completion queue
+ * has to take all at once.
  */
 static uint32_t gt_verbs_sends(const struct gt_verbs_link *link)
 {
@@ -177,7 +179,7 @@ static void gt_verbs_make(struct gt_verbs_link *link,
 	};
 }
 
-/* How many bytes of the host's memory a FIFO takes. */
+/* Return how many bytes of the host's memory a FIFO takes. */
 static size_t gt_verbs_bytes(struct gt_verbs_link *link,
 			     const struct gt_link_conn *conn)
 {

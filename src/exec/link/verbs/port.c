@@ -1,6 +1,6 @@
 /*
- * Which RDMA port a process uses, by the environment and by the plan's network
- * card, and the route from it to another process's port.
+ * This chooses which RDMA port a process uses, by the environment and by the
+ * plan's network card, and the route from it to another process's port.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,7 +23,7 @@ enum {
 	GT_VERBS_MOST_PORT = 254,
 };
 
-/* How far an address of RoCE version 2 reaches: one wire, or any network. */
+/* An address of RoCE version 2 reaches so far: one wire, or any network. */
 enum gt_verbs_family { GT_VERBS_LOCAL = 1, GT_VERBS_IPV6, GT_VERBS_IPV4 };
 
 static enum gt_verbs_family gt_verbs_family(const union ibv_gid *gid)

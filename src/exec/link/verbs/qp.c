@@ -93,8 +93,8 @@ static int gt_verbs_ready_to_send(struct gt_verbs_link *link,
 		.sq_psn = peer->psn,
 		.timeout = gt_verbs_timeout(link->patience_ns),
 		.retry_cnt = GT_VERBS_RETRIES,
-		.rnr_retry =
-			7, /* for ever: the receiver is alive, or its end is told */
+		/* For ever: the receiver is alive, or its end is told. */
+		.rnr_retry = 7,
 		.max_rd_atomic = 1,
 	};
 

@@ -39,7 +39,7 @@ static inline uint32_t gt_verbs_imm(uint32_t generation, uint32_t credits,
 	return (generation & 255) << 24 | credits << 16 | fifo;
 }
 
-/* How far a network card is from a GPU, as NCCL calls it. */
+/* A network card is so far from a GPU, as NCCL calls it. */
 enum gt_verbs_distance {
 	GT_VERBS_LOC,  /* nearer than any two are */
 	GT_VERBS_PIX,  /* one PCIe switch between them */
@@ -57,11 +57,10 @@ struct gt_verbs_gdr_memory {
 	struct gt_link_device_memory memory;
 	struct ibv_mr *mr; /* NULL: slots are the host's */
 	uint32_t nfifos;   /* how many FIFOs have slots there */
-	uint64_t
-		behind; /* the offset at which the slots end and flushes read */
-	int flushes;    /* bytes are there when a read behind them is */
-	int is_dirty;   /* slices have come since the last read began */
-	int is_read;    /* that read has not ended yet */
+	uint64_t behind;   /* the offset where slots end and flushes read */
+	int flushes;       /* bytes are there when a read behind them is */
+	int is_dirty;      /* slices have come since the last read began */
+	int is_read;       /* that read has not ended yet */
 };
 
 /* A FIFO whose other end is in another process. */
@@ -76,9 +75,11 @@ struct gt_verbs_fifo {
 	uint32_t far_rkey;      /* sends: the key of the slots over there, */
 	uint64_t far_slots;     /* and where they are */
 	struct gt_verbs_gdr_memory *gdr; /* NULL: the slots are the host's */
-	uint64_t
-		arrived; /* receives, if the memory is flushed: slices that came */
-	uint64_t covered; /* how many of these the last read is behind */
+	/*
+	 * Receives, if the memory is flushed: slices that came, and how many of
+	 * these the last read is behind.
+	 */
+	uint64_t arrived, covered;
 };
 
 struct gt_verbs_peer {
@@ -107,8 +108,8 @@ struct gt_verbs_port {
 	uint8_t gid_index;
 	uint8_t traffic_class, service_level;
 	uint8_t always_flushes;
-	enum gt_verbs_distance
-		reach; /* GPUs that are as near as this have slots in their memory */
+	/* GPUs that are as near as this have slots in their memory. */
+	enum gt_verbs_distance reach;
 	struct gt_verbs_place place;
 	uint32_t most_cqe;
 	/* The time since when the port is down; 0: it is up. */

@@ -6,7 +6,9 @@
 #include "cli/common/command.h"
 #include "cli/detect/ranks.h"
 
-/* A process tells its host's id and name, as src/cli/detect/ranks.c has them. */
+/*
+ * A process tells its host's id and name, as src/cli/detect/ranks.c has them.
+ */
 struct host {
 	char id[160];
 	char name[64];

@@ -580,7 +580,9 @@ static void test_verbs(void **state)
 	carries("verbs", 262144);
 }
 
-/* As many FIFOs as their numbers in RDMA's messages tell apart, and one more. */
+/*
+ * As many FIFOs as their numbers in RDMA's messages tell apart, and one more.
+ */
 static void test_many(void **state)
 {
 	int status[MOST];

@@ -50,7 +50,8 @@ static void known_clusters(void **state)
 	static const struct {
 		struct small_cluster machine;
 		struct gt_rat rate, bound;
-		int64_t uplink; /* of the switch above each node; 0: there is none */
+		/* Of the switch above each node; 0: there is none. */
+		int64_t uplink;
 	} cases[] = {
 		{{2, 8, 1, {450, 1}, {50, 1}}, {25, 4}, {25, 4}, 0},
 		{{16, 8, 1, {450, 1}, {50, 1}}, {5, 12}, {5, 12}, 0},

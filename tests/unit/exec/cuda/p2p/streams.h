@@ -8,9 +8,9 @@
  *   overwrites what is still being read, or reads what is still being written,
  *   is found out;
  * - copies of a GPU wait for nothing but their streams; or for all copies that
- *   are before them in a queue, in any order that streams and events leave open,
- *   be it alike on all ranks or not; or everything of a GPU goes in the order in
- *   which it was put.
+ *   are before them in a queue, in any order that streams and events leave
+ *   open, be it alike on all ranks or not; or everything of a GPU goes in the
+ *   order in which it was put.
  */
 #ifndef GT_TESTS_UNIT_EXEC_CUDA_P2P_STREAMS_H
 #define GT_TESTS_UNIT_EXEC_CUDA_P2P_STREAMS_H
@@ -18,8 +18,8 @@
 #include "exec/cuda/p2p/detour_slots.h"
 
 /*
- * Of a rank: that of requests, the one beside, that of meetings, then each lane's
- * out and in.
+ * Of a rank: that of requests, the one beside, that of meetings, then each
+ * lane's out and in.
  */
 enum {
 	STREAM_MAIN,
