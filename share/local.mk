@@ -33,5 +33,10 @@ schemadir = $(pkgdatadir)/schema
 dist_schema_DATA = \
 	%D%/schema/gtopo-cluster.rng \
 	%D%/schema/gtopo-topology.rng \
+	%D%/schema/diff-1.schema.json \
+	%D%/schema/health-1.schema.json \
+	%D%/schema/lint-1.schema.json \
+	%D%/schema/machine-1.schema.json \
 	%D%/schema/plan-1.schema.json \
-	%D%/schema/report-1.schema.json
+	%D%/schema/report-1.schema.json \
+	%D%/schema/verdict-1.schema.json

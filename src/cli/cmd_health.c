@@ -4,6 +4,9 @@
  */
 #include "cli/common/command.h"
 
+#include <config.h>
+#include <time.h>
+
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
@@ -161,6 +164,18 @@ static void gt_health_print(const struct gt_health *health, struct gt_buf *out)
 	gt_reach_print(health->reach, out);
 }
 
+/* Tell when this was so, as many files of one server are kept. */
+static void gt_health_print_time(struct gt_buf *out)
+{
+	char text[] = "2026-01-01T00:00:00Z";
+	time_t now = time(NULL);
+	struct tm tm;
+
+	if (gmtime_r(&now, &tm) &&
+	    strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &tm))
+		gt_buf_printf(out, "\"time\": \"%s\",\n", text);
+}
+
 static void gt_health_print_json(const struct gt_health *health,
 				 struct gt_buf *out)
 {
@@ -168,8 +183,10 @@ static void gt_health_print_json(const struct gt_health *health,
 	const char *between = "\n ";
 
 	gt_buf_printf(out,
-		      "{\"schema\": \"gtopo.health/1\", \"healthy\": %s,\n",
+		      "{\"schema\": \"gtopo.health/1\", \"healthy\": %s,\n"
+		      "\"gtopo\": \"" PACKAGE_VERSION "\",\n",
 		      bad ? "false" : "true");
+	gt_health_print_time(out);
 	if (*health->host) {
 		gt_buf_puts(out, "\"host\": ");
 		gt_json_quote(out, health->host);

@@ -1,6 +1,7 @@
 /* gtopo lint: the faults of topology files, told or repaired. */
 #include "cli/common/command.h"
 
+#include <config.h>
 #include <string.h>
 
 #include "base/arena.h"
@@ -66,6 +67,7 @@ static int gt_lint_show(struct gt_lint_run *run, struct gt_err *err)
 
 	if (run->opts->json)
 		gt_buf_puts(&run->out, "{\"schema\": \"gtopo.lint/1\", "
+				       "\"gtopo\": \"" PACKAGE_VERSION "\", "
 				       "\"findings\": [");
 	for (int i = 0; i < run->args->noperands && !rc; i++) {
 		rc = gt_lint_file(run->args->operands[i], run->arena, &lint,

@@ -18,6 +18,7 @@
 #include "topo/cluster/make.h"
 #include "topo/lint/lint.h"
 #include "topo/view/dot.h"
+#include "topo/view/print.h"
 #include "topo/view/show.h"
 #include "topo/graph/topo.h"
 
@@ -25,7 +26,7 @@ enum { GT_SHOW_MAX_BYTES = 64 << 20 };
 
 struct gt_show_opts {
 	int rates;
-	int dot, svg, png;
+	int dot, svg, png, json;
 	int colour;
 	const char *plan;
 };
@@ -39,6 +40,8 @@ static const struct gt_opt gt_show_opts[] = {
 	 "draw a picture: SVG", 0, 0},
 	{GT_OPT_FLAG, 0, "png", NULL, offsetof(struct gt_show_opts, png),
 	 "draw a picture: PNG", 0, 0},
+	{GT_OPT_FLAG, 0, "json", NULL, offsetof(struct gt_show_opts, json),
+	 "write JSON: nodes and links", 0, 0},
 	{GT_OPT_TEXT, 0, "plan", "PLAN", offsetof(struct gt_show_opts, plan),
 	 "draw the channels of this plan into the picture", 0, 0},
 	{GT_OPT_WORD, 0, "rates", "measured|nccl|line",
@@ -128,6 +131,7 @@ static int gt_show_machine(const struct gt_show_run *run,
 			   const struct gt_buf *text, struct gt_buf *out,
 			   struct gt_err *err)
 {
+	const struct gt_show_opts *opts = run->args->opts;
 	struct gt_lint lint;
 	struct gt_show_run with = *run;
 	int rc = gt_lint_text(gt_topo_source(run->topo), text->text, text->len,
@@ -136,7 +140,11 @@ static int gt_show_machine(const struct gt_show_run *run,
 	with.lint = &lint;
 	if (rc)
 		return rc;
-	if (gt_show_is_picture(run->args->opts))
+	if (opts->json) {
+		gt_print_topo_json(run->topo, (enum gt_rates)opts->rates, out);
+		return GT_OK;
+	}
+	if (gt_show_is_picture(opts))
 		return gt_show_picture(&with, out, err);
 	gt_show_tree_text(&with, out);
 	return GT_OK;
@@ -146,10 +154,10 @@ static int gt_show_usable(const struct gt_cmd_args *args, struct gt_err *err)
 {
 	const struct gt_show_opts *opts = args->opts;
 
-	if (opts->dot + opts->svg + opts->png > 1)
+	if (opts->dot + opts->svg + opts->png + opts->json > 1)
 		return gt_err_set(err, GT_EINPUT, NULL,
-				  "only one of --dot, --svg and --png at a "
-				  "time");
+				  "only one of --dot, --svg, --png and --json "
+				  "at a time");
 	if (opts->plan && !gt_show_is_picture(opts))
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "--plan needs --dot, --svg or --png");
@@ -213,12 +221,17 @@ static int gt_show_cluster_picture(const struct gt_cmd_args *args,
 static int gt_show_several(const struct gt_cmd_args *args,
 			   const struct gt_cluster *cluster, struct gt_err *err)
 {
+	const struct gt_show_opts *opts = args->opts;
 	struct gt_show_style style = {.ascii = !gt_show_is_utf8(),
 				      .colour = gt_show_has_colour(args)};
 	struct gt_buf text = GT_BUF_INIT;
 	int rc = GT_OK;
 
-	if (gt_show_is_picture(args->opts))
+	if (opts->json)
+		rc = gt_err_set(err, GT_EINPUT, cluster->source,
+				"is a cluster; --json shows one server, so "
+				"name a node's file");
+	else if (gt_show_is_picture(opts))
 		rc = gt_show_cluster_picture(args, cluster, &text, err);
 	else
 		gt_show_cluster(cluster, &style, &text);

@@ -120,7 +120,7 @@ picture() { # FILE
 	[ "$(head -c 4 "$BATS_TEST_TMPDIR/p.png" | tail -c 3)" = PNG ]
 	run_split gtopo show --png --svg -o "$BATS_TEST_TMPDIR/q" \
 		"$xml/dgx-1v.xml"
-	want 2 "gtopo show: only one of --dot, --svg and --png at a time"
+	want 2 "gtopo show: only one of --dot, --svg, --png and --json at a time"
 	[ ! -e "$BATS_TEST_TMPDIR/q" ]
 }
 
@@ -275,4 +275,29 @@ picture() { # FILE
 	[ "$(grep -c '^c0_.*tooltip="from the network"' <<<"$out")" -eq 8 ]
 	gtopo show --dot --plan "$BATS_TEST_TMPDIR/plan" "$cluster" |
 		grep -F 'a tree for each GPU'
+}
+
+@test "--json has every node and link, as its schema says" {
+	cd "$BATS_TEST_TMPDIR"
+	for file in $(grep -l '^<system ' "$xml"/*.xml) \
+		"$GTOPO_SRC"/tests/cases/detect/*/expect.xml; do
+		n=$((n + 1))
+		gtopo show --json -o "$n.json" "$file"
+	done
+	follows machine-1 *.json
+	command -v jq >/dev/null || skip "no jq"
+	gtopo show --json "$xml/dgx-1v.xml" >one
+	[ "$(jq -r '.schema, .rates, (.nodes[] | select(.id == "NET/0") |
+		.name, .up), (.links[] | select(.from == "GPU/0000:06:00.0" and
+		.to == "GPU/0000:07:00.0") | .kind, .count, .bw_gbs)' one |
+		paste -sd ' ')" = \
+		"gtopo.machine/1 line mlx5_0 NIC/0000:05:00.0 NVL 1 25" ]
+	# No link and no place to hang on is one that the file does not have.
+	[ "$(jq '[.nodes[].id] as $ids | [(.links[] | .from, .to),
+		(.nodes[].up // empty)] - $ids' one)" = "[]" ]
+	run_split gtopo show --json "$xml/2x-dgx-h100.xml"
+	want 2 "gtopo show: $xml/2x-dgx-h100.xml: is a cluster; --json shows \
+one server, so name a node's file"
+	run_split gtopo show --json --svg "$xml/dgx-1v.xml"
+	want 2 "gtopo show: only one of --dot, --svg, --png and --json at a time"
 }

@@ -374,3 +374,15 @@ $'\e[1;31m1 differs\e[0m: \e[1mnarrow\e[0m'* ]]
 	run_split gtopo diff --color always c.xml "$evil"
 	[[ $out == $'\e[1mc\\x1b[31m.xml\e[0m: '* ]]
 }
+
+@test "JSON is as its schema says" {
+	head -c 500 a.xml >broken.xml
+	sed '0,/<nvlink [^>]*>/s///' "$xml/dgx-1v.xml" >linked.xml
+	gtopo diff --json a.xml b.xml >same.json
+	gtopo diff --json a.xml b.xml narrow.xml broken.xml >differ.json || true
+	gtopo diff --json "$xml/dgx-1v.xml" linked.xml >links.json || true
+	gtopo diff --json --expect "$xml/pcie-8gpu.xml" a.xml >other.json || true
+	follows diff-1 same.json differ.json links.json other.json
+	grep -q '"rule": "unreadable"' differ.json
+	grep -q '"rule": "nvlink"' links.json
+}

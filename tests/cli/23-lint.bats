@@ -216,3 +216,9 @@ them"
 	run_split gtopo show "no$evil"
 	want 2 'gtopo show: noa\x1b[31m\x0ab.xml: cannot open: No such file or directory'
 }
+
+@test "--json of every case is as its schema says" {
+	gtopo lint --json "$cases"/*/input.xml >"$BATS_TEST_TMPDIR/out" || true
+	follows lint-1 "$BATS_TEST_TMPDIR/out"
+	[ "$(grep -c '"rule"' "$BATS_TEST_TMPDIR/out")" -gt 50 ]
+}

@@ -130,3 +130,24 @@ mean 'driver-version'?"
 		"${args[@]}" --expect "$BATS_TEST_TMPDIR/good.xml"
 	[[ $out != *"hidden by"* ]]
 }
+
+@test "JSON is as its schemas say, and all findings have the same shape" {
+	command -v jq >/dev/null || skip "no jq"
+	made container
+	cd "$BATS_TEST_TMPDIR"
+	gtopo detect "${args[@]}" | sed '/<cpu/,/<\/cpu>/s/0x10de/0x10df/' >good.xml
+	CUDA_VISIBLE_DEVICES=1 gtopo health --json "${args[@]}" \
+		--expect ./good.xml >bad.json || true
+	gtopo health --json "${args[@]}" --ignore acs >plain.json || true
+	jq .diff bad.json >diff.json
+	for file in bad plain; do
+		jq '{schema: "gtopo.lint/1", gtopo, findings: .lint}' $file.json \
+			>$file.lint
+	done
+	follows health-1 bad.json plain.json
+	follows diff-1 diff.json
+	follows lint-1 bad.lint plain.lint
+	run jq '[.lint, .diff.groups[1].findings, .reach] | map(length > 0),
+		(flatten | all(.severity and .rule and .device and .text))' bad.json
+	[ "$(echo $output)" = "[ true, true, true ] true" ]
+}

@@ -180,3 +180,19 @@ $': \e[32moptimal\e[0m, \e[32mproven\e[0m\n'* ]]
 	[[ $out == *"two-shot up to 137438953472 bytes: "*" GB/s busbw there, 10"[0-9]"% of the bound, predicted"* ]]
 	[[ $out == *"(above 100%: the bound counts NCCL's link rates, "* ]]
 }
+
+@test "--json is as its schema says, for right and for wrong plans" {
+	cd "$BATS_TEST_TMPDIR"
+	for file in "$GTOPO_SRC"/tests/cases/plan/good/*/plan.json \
+		"$bad"/{steps-race-in-place,wrong-*}/plan.json; do
+		[ -f "$file" ] || continue
+		n=$((n + 1))
+		gtopo verify --json "$file" >"$n.json" || [ $? -eq 1 ]
+	done
+	gtopo search -q -o plan "$GTOPO_SRC/share/xml/dgx-1v.xml"
+	gtopo verify --json --topology "$GTOPO_SRC/share/xml/dgx-1v.xml" plan \
+		>searched.json
+	follows verdict-1 *.json
+	grep -q '"fault"' *.json
+	grep -q '"rows"' *.json
+}

@@ -42,3 +42,12 @@ need_topologies() {
 	[ -n "${GTOPO_TEST_TOPOLOGIES:-}" ] ||
 		skip "GTOPO_TEST_TOPOLOGIES is unset"
 }
+
+# follows SCHEMA FILE...: are the files as the schema of share/schema says?
+follows() {
+	local schema=$1
+	shift
+	python3 -c 'import jsonschema' 2>/dev/null || skip "no python3-jsonschema"
+	python3 "$GTOPO_SRC/tests/plan/validate.py" \
+		"$GTOPO_SRC/share/schema/$schema.schema.json" "$@"
+}

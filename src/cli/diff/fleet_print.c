@@ -1,6 +1,7 @@
 /* Prints a fleet: each group against the norm, as text and as JSON. */
 #include "cli/diff/fleet.h"
 
+#include <config.h>
 #include <stdio.h>
 
 #include "base/arena.h"
@@ -8,6 +9,7 @@
 #include "base/json_writer.h"
 #include "base/text.h"
 #include "base/tint.h"
+#include "base/xml.h"
 #include "cli/diff/fleet_inside.h"
 #include "topo/cluster/name_list.h"
 #include "topo/diff/device_tree.h"
@@ -202,6 +204,31 @@ static void put_device(struct gt_json_writer *json, const char *key,
 				 gt_device_tree_device(server, dev)->name);
 }
 
+/*
+ * Begin a finding as gtopo lint does; whoever says what servers should be like
+ * makes a difference an error.  "kind" is what the rule was called at first.
+ */
+static void put_rule(struct gt_json_writer *json, const char *name)
+{
+	gt_json_put_text(json, "severity", "error");
+	gt_json_put_text(json, "rule", name);
+	gt_json_put_text(json, "kind", name);
+}
+
+/* The bus id stands alone, too, as in lint. */
+static void put_bus_id(struct gt_json_writer *json,
+		       const struct gt_device_tree *server, uint32_t dev)
+{
+	const char *bus_id =
+		dev == GT_UNMATCHED
+			? NULL
+			: gt_xml_attr(gt_device_tree_device(server, dev)->elem,
+				      "busid");
+
+	if (bus_id)
+		gt_json_put_text(json, "bus_id", bus_id);
+}
+
 static void put_finding(const struct gt_fleet_group *group, uint32_t i,
 			struct gt_buf *out)
 {
@@ -211,9 +238,10 @@ static void put_finding(const struct gt_fleet_group *group, uint32_t i,
 	gt_buf_puts(out, i ? ",\n    " : "\n    ");
 	gt_json_begin(&json, out);
 	gt_json_open_object(&json, NULL, GT_JSON_FLAT);
-	gt_json_put_text(&json, "kind", gt_diff_name(finding));
+	put_rule(&json, gt_diff_name(finding));
 	put_device(&json, "norm_device", group->diff.a, finding->dev_a);
 	put_device(&json, "device", group->diff.b, finding->dev_b);
+	put_bus_id(&json, group->diff.b, finding->dev_b);
 	if (finding->kind == GT_DIFF_NVLINK && finding->to_a &&
 	    finding->to_a != finding->dev_a) {
 		put_device(&json, "norm_peer", group->diff.a, finding->to_a);
@@ -233,7 +261,7 @@ static void put_fault(const char *fault, struct gt_buf *out)
 	gt_buf_puts(out, "\n    ");
 	gt_json_begin(&json, out);
 	gt_json_open_object(&json, NULL, GT_JSON_FLAT);
-	gt_json_put_text(&json, "kind", "unreadable");
+	put_rule(&json, "unreadable");
 	gt_json_put_text(&json, "text", fault);
 	gt_json_end(&json);
 }
@@ -272,6 +300,7 @@ void gt_fleet_print_json(const struct gt_fleet *fleet, struct gt_buf *out)
 	gt_json_begin(&json, out);
 	gt_json_open_object(&json, NULL, GT_JSON_FLAT);
 	gt_json_put_text(&json, "schema", "gtopo.diff/1");
+	gt_json_put_text(&json, "gtopo", PACKAGE_VERSION);
 	gt_json_put_text(&json, "norm", fleet->files[norm->first]);
 	gt_json_put_bool(&json, "expected", fleet->expected);
 	gt_json_put_int(&json, "nodes", fleet->nnodes);

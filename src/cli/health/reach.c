@@ -381,7 +381,12 @@ void gt_reach_print_json(const struct gt_reach_finding *findings,
 		gt_buf_puts(out, between);
 		gt_json_begin(&json, out);
 		gt_json_open_object(&json, NULL, GT_JSON_FLAT);
+		gt_json_put_text(&json, "severity", "error");
+		gt_json_put_text(&json, "rule", findings->kind);
 		gt_json_put_text(&json, "kind", findings->kind);
+		gt_json_put_text(&json, "device", findings->from);
+		if (strcmp(findings->from, "host") != 0)
+			gt_json_put_text(&json, "bus_id", findings->from);
 		gt_json_put_text(&json, "from", findings->from);
 		gt_json_put_text(&json, "to", findings->to);
 		gt_json_put_text(&json, "text", findings->text);

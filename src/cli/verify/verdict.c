@@ -1,6 +1,7 @@
 /* Prints the verdict, as the two formats of `gtopo verify` need it. */
 #include "cli/verify/verify.h"
 
+#include <config.h>
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -210,6 +211,7 @@ void gt_verdict_json(const struct gt_verdict *verdict, const struct gt_err *err,
 	gt_json_begin(&json, out);
 	gt_json_open_object(&json, NULL, GT_JSON_FLAT);
 	gt_json_put_text(&json, "schema", "gtopo.verdict/1");
+	gt_json_put_text(&json, "gtopo", PACKAGE_VERSION);
 	gt_json_put_text(&json, "coll", gt_buf_text(&colls));
 	/* What "coll" was called before it was so in every report. */
 	gt_json_put_text(&json, "collective", gt_buf_text(&colls));

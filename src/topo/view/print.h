@@ -53,6 +53,13 @@ void gt_print_bottlenecks(const struct gt_topo *topo,
 			  const struct gt_paths *paths, struct gt_buf *buf);
 
 /*
+ * Print the machine's nodes and links as JSON, schema gtopo.machine/1 of
+ * gtopo-show(1).
+ */
+void gt_print_topo_json(const struct gt_topo *topo, enum gt_rates rates,
+			struct gt_buf *buf);
+
+/*
  * Print all devices, links and routes as JSON; gtopo-paths(1) lists the
  * members.
  */

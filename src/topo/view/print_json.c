@@ -1,4 +1,7 @@
-/* Prints routes of one machine as JSON, schema gtopo.paths/1. */
+/*
+ * Prints one machine as JSON: its graph, schema gtopo.machine/1, or its routes,
+ * schema gtopo.paths/1.
+ */
 #include "topo/view/print.h"
 
 #include "base/buf.h"
@@ -15,7 +18,9 @@ static void put_known(struct gt_json_writer *json, const char *key,
 		gt_json_put_null(json, key);
 }
 
-static void print_device(const struct gt_node *node, struct gt_buf *buf)
+/* Leaves the node's object open, so that more can be put into it. */
+static void begin_node(const struct gt_node *node, struct gt_json_writer *out,
+		       struct gt_buf *buf)
 {
 	struct gt_json_writer json;
 
@@ -38,6 +43,34 @@ static void print_device(const struct gt_node *node, struct gt_buf *buf)
 		gt_json_put_int(&json, "sm", node->sm);
 	if (node->assumed)
 		gt_json_put_bool(&json, "assumed", 1);
+	*out = json;
+}
+
+static void print_device(const struct gt_node *node, struct gt_buf *buf)
+{
+	struct gt_json_writer json;
+
+	begin_node(node, &json, buf);
+	gt_json_end(&json);
+}
+
+/* Writes a node with what it hangs on and what people are told of it. */
+static void print_node(const struct gt_topo *topo, const struct gt_node *node,
+		       struct gt_buf *buf)
+{
+	struct gt_json_writer json;
+
+	begin_node(node, &json, buf);
+	if (node->up != GT_NONE)
+		gt_json_put_text(&json, "up", gt_topo_node(topo, node->up)->id);
+	if (node->affinity)
+		gt_json_put_text(&json, "affinity", node->affinity);
+	if (node->kind == GT_NODE_NET && node->rail >= 0)
+		gt_json_put_int(&json, "rail", node->rail);
+	if (node->facts)
+		gt_json_put_text(&json, "facts", node->facts);
+	if (node->problem)
+		gt_json_put_text(&json, "problem", node->problem);
 	gt_json_end(&json);
 }
 
@@ -64,7 +97,9 @@ static void print_path(const struct gt_topo *topo, const struct gt_path *path,
 	gt_json_end(&json);
 }
 
-static void print_link(const struct gt_link *link, struct gt_buf *buf)
+/* With a topology the link's ends are written, too. */
+static void print_link(const struct gt_topo *topo, const struct gt_link *link,
+		       struct gt_buf *buf)
 {
 	struct gt_json_writer json;
 	char gbs[GT_RAT_TEXT_MAX];
@@ -73,6 +108,13 @@ static void print_link(const struct gt_link *link, struct gt_buf *buf)
 	gt_json_open_object(&json, NULL, GT_JSON_FLAT);
 	gt_json_put_text(&json, "id", link->id);
 	gt_json_put_text(&json, "kind", gt_link_kind_name(link->kind));
+	if (topo) {
+		gt_json_put_text(&json, "from",
+				 gt_topo_node(topo, link->from)->id);
+		gt_json_put_text(&json, "to", gt_topo_node(topo, link->to)->id);
+		if (link->count)
+			gt_json_put_int(&json, "count", link->count);
+	}
 	gt_json_put_text(&json, "gbs", gt_rat_print(link->gbs, gbs));
 	gt_json_put_double(&json, "bw_gbs", "%.6g", gt_rat_double(link->gbs));
 	gt_json_end(&json);
@@ -82,19 +124,18 @@ static void print_link(const struct gt_link *link, struct gt_buf *buf)
  * Begins the document.  Its three lists have a line for each item, which is a
  * layout of its own, so their brackets are written as text.
  */
-static void print_head(const struct gt_topo *topo, enum gt_rates rates,
-		       struct gt_buf *buf)
+static void print_head(const struct gt_topo *topo, const char *schema,
+		       enum gt_rates rates, struct gt_buf *buf)
 {
 	struct gt_json_writer json;
 
 	gt_json_begin(&json, buf);
 	gt_json_open_object(&json, NULL, GT_JSON_FLAT);
-	gt_json_put_text(&json, "schema", "gtopo.paths/1");
+	gt_json_put_text(&json, "schema", schema);
 	put_known(&json, "source", gt_topo_source(topo));
 	put_known(&json, "digest", gt_topo_digest(topo));
 	put_known(&json, "shape_digest", gt_topo_shape_digest(topo));
 	gt_json_put_text(&json, "rates", gt_rates_name(rates));
-	gt_buf_puts(buf, ",\n \"devices\": [");
 }
 
 /*
@@ -106,13 +147,37 @@ static const char *comma(uint32_t i)
 	return i ? ",\n  " : "\n  ";
 }
 
+static void print_head_of_paths(const struct gt_topo *topo, enum gt_rates rates,
+				struct gt_buf *buf)
+{
+	print_head(topo, "gtopo.paths/1", rates, buf);
+	gt_buf_puts(buf, ",\n \"devices\": [");
+}
+
+void gt_print_topo_json(const struct gt_topo *topo, enum gt_rates rates,
+			struct gt_buf *buf)
+{
+	print_head(topo, "gtopo.machine/1", rates, buf);
+	gt_buf_puts(buf, ",\n \"nodes\": [");
+	for (uint32_t i = 0; i < gt_topo_nnodes(topo); i++) {
+		gt_buf_puts(buf, comma(i));
+		print_node(topo, gt_topo_node(topo, i), buf);
+	}
+	gt_buf_puts(buf, "],\n \"links\": [");
+	for (uint32_t i = 0; i < gt_topo_nlinks(topo); i++) {
+		gt_buf_puts(buf, comma(i));
+		print_link(topo, gt_topo_link(topo, i), buf);
+	}
+	gt_buf_puts(buf, "]}\n");
+}
+
 void gt_print_paths_json(const struct gt_topo *topo,
 			 const struct gt_paths *paths, enum gt_rates rates,
 			 struct gt_buf *buf)
 {
 	uint32_t n = gt_topo_ndevices(topo), from, to, written = 0;
 
-	print_head(topo, rates, buf);
+	print_head_of_paths(topo, rates, buf);
 	for (uint32_t i = 0; i < n; i++) {
 		gt_buf_puts(buf, comma(i));
 		print_device(gt_topo_node(topo, gt_topo_device(topo, i)), buf);
@@ -120,7 +185,7 @@ void gt_print_paths_json(const struct gt_topo *topo,
 	gt_buf_puts(buf, "],\n \"links\": [");
 	for (uint32_t i = 0; i < gt_topo_nlinks(topo); i++) {
 		gt_buf_puts(buf, comma(i));
-		print_link(gt_topo_link(topo, i), buf);
+		print_link(NULL, gt_topo_link(topo, i), buf);
 	}
 	gt_buf_puts(buf, "],\n \"paths\": [");
 	for (uint32_t i = 0; i < n * n; i++) {
@@ -144,7 +209,7 @@ void gt_print_route_json(const struct gt_topo *topo, const struct gt_path *path,
 	const struct gt_node *nodes[] = {gt_topo_node(topo, ends[0]),
 					 gt_topo_node(topo, ends[1])};
 
-	print_head(topo, rates, buf);
+	print_head_of_paths(topo, rates, buf);
 	for (uint32_t i = 0; i < 2; i++) {
 		gt_buf_puts(buf, comma(i));
 		print_device(nodes[i], buf);
@@ -152,7 +217,7 @@ void gt_print_route_json(const struct gt_topo *topo, const struct gt_path *path,
 	gt_buf_puts(buf, "],\n \"links\": [");
 	for (uint32_t i = 0; i < path->nhops; i++) {
 		gt_buf_puts(buf, comma(i));
-		print_link(gt_topo_link(topo, path->links[i]), buf);
+		print_link(NULL, gt_topo_link(topo, path->links[i]), buf);
 	}
 	gt_buf_puts(buf, "],\n \"paths\": [\n  ");
 	print_path(topo, path, nodes, buf);
