@@ -1,7 +1,7 @@
 /*
  * The choice of channels by size: the plans of all shapes, and the mesh of all
- * pairs, priced by the cost model (plan/cost/cost.h) from 8 bytes to 256 GiB, in
- * one plan.
+ * pairs, priced by the cost model (plan/cost/cost.h) from 8 bytes to 256 GiB,
+ * in one plan.
  *
  * The last row of `select` is the plan with the largest bandwidth, and its
  * proof is the plan's.  Below stand what is quicker while latency counts: the
