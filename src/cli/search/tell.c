@@ -226,19 +226,28 @@ static void gt_progress_tell(void *arg, const char *what, uint32_t round,
 {
 	struct gt_progress *progress = arg;
 	int64_t now_ns = gt_clock_ns();
+	char text[128] = "";
 
+	if (what) {
+		progress->what = what;
+		progress->round = round;
+		progress->busbw_gbs = busbw_gbs;
+	}
 	if (now_ns < progress->next_ns)
 		return;
 	progress->next_ns = now_ns + GT_PROGRESS_EVERY_NS;
 	progress->shown = 1;
-	fprintf(stderr, "\rsearching %s: round %u, %g GB/s busbw\033[K", what,
-		round, busbw_gbs);
+	if (progress->what)
+		snprintf(text, sizeof(text), " %s: round %u, %g GB/s busbw",
+			 progress->what, progress->round, progress->busbw_gbs);
+	fprintf(stderr, "\rsearching%s, %.0f s\033[K", text,
+		(double)(now_ns - progress->start_ns) / 1e9);
 }
 
 void gt_progress_start(struct gt_progress *progress, struct gt_budget *budget)
 {
-	progress->shown = 0;
-	progress->next_ns = gt_clock_ns() + GT_PROGRESS_FIRST_NS;
+	*progress = (struct gt_progress){.start_ns = gt_clock_ns()};
+	progress->next_ns = progress->start_ns + GT_PROGRESS_FIRST_NS;
 	if (!isatty(STDERR_FILENO))
 		return;
 	budget->tell = gt_progress_tell;

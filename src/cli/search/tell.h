@@ -36,7 +36,10 @@ int gt_search_tell_loss(const struct gt_cmd_args *args,
 
 /* A line on the terminal that says how far a search is, while it takes long. */
 struct gt_progress {
-	int64_t next_ns; /* when to write again */
+	int64_t start_ns, next_ns; /* when it began, and when to write again */
+	const char *what;          /* what was told last; NULL: nothing */
+	uint32_t round;
+	double busbw_gbs;
 	int shown;
 };
 

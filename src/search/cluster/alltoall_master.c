@@ -57,7 +57,8 @@ struct gt_basis_program gt_alltoall_basis(const struct gt_alltoall_master *m)
 					 .nlinks = m->a2a->rows.n,
 					 .entry = master_entry,
 					 .upper = master_upper,
-					 .gain = master_gain};
+					 .gain = master_gain,
+					 .budget = m->a2a->quotient->budget};
 }
 
 void gt_alltoall_master_push(struct gt_alltoall_master *m, uint32_t column)

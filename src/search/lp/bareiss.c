@@ -7,12 +7,14 @@
 #include <stdlib.h>
 
 #include "base/err.h"
+#include "search/problem/budget.h"
 
 int gt_bareiss_init(struct gt_bareiss *system, uint32_t size)
 {
 	size_t n = (size_t)size * (size + 1);
 
 	system->size = size;
+	system->budget = NULL;
 	system->at = malloc((n + 1) * sizeof(*system->at));
 	if (!system->at)
 		return GT_ESYS;
@@ -127,6 +129,7 @@ int gt_bareiss_solve(struct gt_bareiss *system, mpq_t *x)
 
 	mpz_init_set_ui(before, 1);
 	for (uint32_t k = 0; regular && k < n; k++) {
+		gt_budget_go_on(system->budget);
 		regular = gt_bareiss_pivot(system, k);
 		for (uint32_t i = k + 1; regular && i < n; i++)
 			gt_bareiss_clear(system, i, k, before);

@@ -11,12 +11,18 @@
 
 #include <gmp.h>
 
+struct gt_budget;
+
 struct gt_bareiss {
+	const struct gt_budget *budget; /* to tell, or NULL */
 	uint32_t size;
 	mpz_t *at; /* size rows of size + 1: the matrix and the right side */
 };
 
-/* All zero.  GT_ESYS when memory ran out; release it then too. */
+/*
+ * All zero, without a budget.  GT_ESYS when memory ran out; release it then
+ * too.
+ */
 int gt_bareiss_init(struct gt_bareiss *system, uint32_t size);
 void gt_bareiss_release(struct gt_bareiss *system);
 

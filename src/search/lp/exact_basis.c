@@ -79,6 +79,7 @@ static int gt_basis_solve(struct gt_basis *basis, int prices)
 	struct gt_bareiss system;
 	int rc = gt_bareiss_init(&system, basis->size);
 
+	system.budget = basis->of->budget;
 	for (uint32_t i = 0; !rc && i < basis->size; i++)
 		gt_basis_row(basis, &system, i, prices);
 	if (!rc && !gt_bareiss_solve(&system, basis->x))

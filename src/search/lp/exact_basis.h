@@ -14,6 +14,7 @@
 
 #include <gmp.h>
 
+struct gt_budget;
 struct gt_lp;
 
 /* The program: rows of links come first. */
@@ -24,6 +25,8 @@ struct gt_basis_program {
 	/* The row's upper end times a denominator, which is returned. */
 	int64_t (*upper)(const void *arg, uint32_t row, mpz_ptr upper);
 	int (*gain)(const void *arg, uint32_t column);
+	/* Who is told that it goes on, which may take seconds; or NULL. */
+	const struct gt_budget *budget;
 };
 
 struct gt_basis {

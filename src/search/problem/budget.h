@@ -10,14 +10,23 @@
 
 struct gt_budget {
 	int64_t deadline_ns; /* of gt_clock_ns(); 0: none */
-	/* Called now and then; NULL: nobody wants to know. */
+	/*
+	 * Called now and then, often with NULL for `what`: it goes on, and
+	 * nothing else is new.  NULL: nobody wants to know.
+	 */
 	void (*tell)(void *arg, const char *what, uint32_t round,
 		     double busbw_gbs);
 	void *arg;
 };
 
-/* Is it time to stop?  This and the next function take NULL for no budget. */
+/*
+ * Is it time to stop?  Who watches is told that the search goes on.  All these
+ * functions take NULL for no budget.
+ */
 int gt_budget_is_spent(const struct gt_budget *budget);
+
+/* Tell who watches that the search goes on, where it cannot stop. */
+void gt_budget_go_on(const struct gt_budget *budget);
 
 /* Report that `what` is searched in its round-th round and reaches so much. */
 void gt_budget_report(const struct gt_budget *budget, const char *what,

@@ -110,6 +110,7 @@ static struct gt_basis_program gt_program_of(
 		.entry = gt_program_entry,
 		.upper = gt_program_upper,
 		.gain = gt_program_gain,
+		.budget = f->args->budget,
 	};
 }
 

@@ -48,6 +48,7 @@ static int gt_forest_begin(struct gt_forest *f)
 
 	for (uint32_t i = 0; upper && i < nrows; i++)
 		upper[i] = gt_forest_capacity(f, i);
+	f->unit_gbs = 1;
 	f->lp = upper ? gt_lp_new(nrows + f->nroots, upper) : NULL;
 	if (!f->lp)
 		return 0;

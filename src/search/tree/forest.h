@@ -26,6 +26,7 @@ struct gt_forest {
 	uint32_t *place;      /* rank -> its row among the roots' */
 	struct gt_lp *lp;     /* column 0 is x, tree i is column i + 1 */
 	struct gt_rat target; /* what the roots can have together; 0: unknown */
+	double unit_gbs;      /* the unit of the program's rates */
 	uint32_t nrounds;
 	/* Scratch. */
 	double *load;     /* row -> load */

@@ -178,7 +178,7 @@ static double gt_forest_value(void *arg)
 {
 	const struct gt_forest *f = arg;
 
-	return gt_lp_values(f->lp)[0] * f->nroots *
+	return gt_lp_values(f->lp)[0] * f->nroots * f->unit_gbs *
 	       gt_coll_busbw_factor(f->args->coll, f->hops.n);
 }
 

@@ -108,6 +108,10 @@ int gt_forest_reduce_trees(struct gt_forest *f, struct gt_rat value,
 		    (round >= GT_REDUCE_ROUNDS &&
 		     !gt_rat_cmp(shares->value, value)))
 			break;
+		gt_budget_report(
+			f->args->budget, "fewer trees", round + 1,
+			gt_rat_double(shares->value) *
+				gt_coll_busbw_factor(f->args->coll, f->hops.n));
 		reduce_gains(f, rate, round, gains);
 		gt_lp_set_gains(f->lp, gains);
 		if (gt_lp_solve(f->lp))

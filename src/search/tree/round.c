@@ -225,12 +225,14 @@ static int gt_round_try(struct gt_round *r, int64_t want, struct gt_err *err)
 		return gt_err_nomem(err);
 	f->lp = gt_round_program(r, want);
 	f->target = GT_RAT(want * f->nroots, 1);
+	f->unit_gbs = gt_rat_double(r->unit);
 	rc = f->lp ? gt_round_dive(r, err) : GT_ENO;
 	gt_lp_free(f->lp);
 	free(r->left);
 	free(r->kept);
 	f->lp = before;
 	f->target = target;
+	f->unit_gbs = 1;
 	return rc;
 }
 
