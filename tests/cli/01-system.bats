@@ -57,6 +57,18 @@ need_failing_malloc() {
 	[ "$(ls -A | grep -vc '^\.out$\|^\.err$')" -eq 2 ]
 }
 
+# The check of the plan is among the last things.
+@test "out of memory while a plan is checked says nothing of the plan" {
+	local number total
+	need_failing_malloc
+	FAIL_COUNT=$PWD/count fail_at 0 search --algo ring "$xml/dgx-1v.xml"
+	total=$(<count)
+	for ((number = total - 20; number <= total; number++)); do
+		fail_at "$number" search --algo ring "$xml/dgx-1v.xml"
+		[ "$status" -eq 0 ] || want 3 "gtopo search: out of memory"
+	done
+}
+
 @test "out of memory elsewhere is status 3" {
 	need_failing_malloc
 	"$GTOPO" search --algo ring "$xml/dgx-1v.xml" >plan

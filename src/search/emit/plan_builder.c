@@ -23,9 +23,14 @@ int gt_plan_builder_init(struct gt_plan_builder *b, struct gt_err *err)
 static int check(const struct gt_plan *plan, struct gt_err *err)
 {
 	struct gt_err wrong;
+	int rc;
 
 	gt_err_init(&wrong);
-	if (!gt_plan_check(plan, &wrong))
+	rc = gt_plan_check(plan, &wrong);
+	/* A check that could not be made says nothing about the plan. */
+	if (rc == GT_ESYS)
+		return gt_err_set(err, rc, wrong.where, "%s", wrong.text);
+	if (!rc)
 		return GT_OK;
 	return gt_err_set(err, GT_ESYS, wrong.where,
 			  "the search made a wrong plan: %s", wrong.text);
