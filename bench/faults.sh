@@ -52,11 +52,22 @@ job() {
 	begin=$(now)
 }
 
+# procs: three with a parent, which is the only one that is waited for.
+procs() {
+	"$gtopo" run --plan "$plan" --device host --timeout 4s --procs 3 \
+		--coll allreduce -b 1M -e 1M -n 10000000 \
+		>/dev/null 2>"$dir/said.0" &
+	pids=($!)
+	sleep 1.5
+	mapfile -t children < <(pgrep -P "${pids[0]}")
+	begin=$(now)
+}
+
 # What was said, each with those who said it.
 words() {
 	local rank
 	for rank in "${!pids[@]}"; do
-		sed "s/^gtopo run: //; s/ ([^)]*, pid [0-9]*)//g
+		sed "s/^gtopo run: //; s/ (\([^)]*, \)\?pid [0-9]*)//g
 			s/'sha256:\(....\)[0-9a-f]*'/'sha256:\1...'/g
 			s/^/$rank\t/" "$dir/said.$rank"
 	done | awk -F '\t' '!($2 in who) { order[n++] = $2 }
@@ -154,6 +165,9 @@ job ""
 kill -STOP "${pids[1]}"
 stopped=${pids[1]}
 row "SIGSTOP of process 1"
+procs
+kill -STOP "${children[1]}"
+row "SIGSTOP of process 1 of --procs 3 (status: of the parent)"
 job "" -n 1000 --link tcp --iface lo
 slow=${pids[1]}
 (while kill -STOP "$slow" && sleep 0.4; do
