@@ -17,12 +17,14 @@ enum {
 
 /*
  * Processes with a parent have all started and meet at once.  Whoever gave up
- * before the first round is over would leave others before a closed door.
+ * before all have come in would leave others before a closed door.
  */
 int gt_world_is_interrupted(const struct gt_world *world)
 {
+	int are_in = world->last_round || world->nhere == world->config.size;
+
 	return world->config.interrupt &&
-	       (!world->config.has_parent || world->last_round) &&
+	       (!world->config.has_parent || are_in) &&
 	       atomic_load(world->config.interrupt);
 }
 

@@ -87,6 +87,33 @@ static void test_late_comer(void **state)
 	assert_int_equal(job.status[0], 3);
 }
 
+/*
+ * Beside a parent an interrupt is heeded as soon as all have come in: one of
+ * them may come to no meeting.
+ */
+static void test_interrupt_beside_parent(void **state)
+{
+	static const _Atomic int interrupted = 1;
+	const char *why = "process 0: interrupted";
+	struct gt_frame frame;
+	struct gt_wire wire;
+	struct job job;
+
+	(void)state;
+	job_prepare(&job, 2, 40 * TEST_SECOND_NS, "127.0.0.1");
+	job.config.has_parent = 1;
+	job.config.interrupt = &interrupted;
+	job.size = 1;
+	job_start(&job, part_give_up);
+	impostor_enter(&job, &wire);
+	impostor_listen(&wire, GT_FRAME_ABORT, &frame);
+	assert_int_equal(frame.bytes, strlen(why));
+	assert_memory_equal(frame.payload, why, frame.bytes);
+	gt_wire_close(&wire);
+	job_wait(&job);
+	assert_int_equal(job.status[0], 3);
+}
+
 /* Process 0 tells of two rounds where process 1 has come to one. */
 static void tell_two_rounds(void *arg, struct gt_wire *wire,
 			    const struct gt_auth_answer *answer)
@@ -143,6 +170,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_late_comer),
+		cmocka_unit_test(test_interrupt_beside_parent),
 		cmocka_unit_test(test_round_nobody_came_to),
 	};
 
