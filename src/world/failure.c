@@ -42,8 +42,8 @@ void gt_world_abort(struct gt_world *world, const char *why)
 }
 
 /*
- * Whether two processes are on one host, by their names: "process 3 (node3, pid
- * 77)".
+ * Whether two processes are on one host: beside a parent all are, else by their
+ * names: "process 3 (node3, pid 77)".
  */
 static int gt_world_share_host(const struct gt_world *world, uint32_t a,
 			       uint32_t b)
@@ -52,8 +52,9 @@ static int gt_world_share_host(const struct gt_world *world, uint32_t a,
 	const char *other = strchr(world->members[b].called, '(');
 	size_t len = one ? strcspn(one, ",") : 0;
 
-	return one && other && strcspn(other, ",") == len &&
-	       !memcmp(one, other, len);
+	return world->config.has_parent ||
+	       (one && other && strcspn(other, ",") == len &&
+		!memcmp(one, other, len));
 }
 
 /*

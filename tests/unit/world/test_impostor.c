@@ -114,6 +114,64 @@ static void test_interrupt_beside_parent(void **state)
 	assert_int_equal(job.status[0], 3);
 }
 
+static uint32_t ncame;
+
+static void come_in(void *arg, struct gt_wire *wire,
+		    const struct gt_auth_answer *answer)
+{
+	(void)answer;
+	((struct gt_wire *)arg)[ncame++] = *wire;
+}
+
+/* Come in as this process; the status says whether there are words. */
+static void come_as(struct job *job, uint32_t rank)
+{
+	struct gt_world *world;
+	struct gt_err err;
+	int rc;
+
+	gt_err_init(&err);
+	job->config.rank = rank;
+	rc = gt_world_open(&job->config, &world, &err);
+	_exit(!rc ? 0 : *err.text ? 1 : 2);
+}
+
+/*
+ * When process 0 is gone one of those that it leaves beside a parent says so,
+ * also before they know each other's names.
+ */
+static void test_one_speaks(void **state)
+{
+	struct pollfd polls[GT_LISTENER_PENDING_MAX + 1];
+	static struct gt_listener door;
+	struct gt_wire wires[2];
+	struct job job;
+
+	(void)state;
+	job_prepare(&job, 3, 40 * TEST_SECOND_NS, "127.0.0.1");
+	job.config.has_parent = 1;
+	for (uint32_t i = 0; i < 2; i++) {
+		job.pids[i] = fork();
+		if (!job.pids[i])
+			come_as(&job, i + 1);
+	}
+	gt_listener_init(&door, job.config.listen_fd, &job.config.secret);
+	while (ncame < 2) {
+		assert_true(poll(polls, gt_listener_polls(&door, polls),
+				 20000) > 0);
+		gt_listener_serve(&door, come_in, wires);
+	}
+	for (int i = 0; i < 2; i++) {
+		assert_true(gt_wire_flush(&wires[i]));
+		gt_wire_close(&wires[i]);
+	}
+	gt_listener_close(&door);
+	job.size = 2;
+	job_wait(&job);
+	assert_int_equal(job.status[0], 1);
+	assert_int_equal(job.status[1], 2);
+}
+
 /* Process 0 tells of two rounds where process 1 has come to one. */
 static void tell_two_rounds(void *arg, struct gt_wire *wire,
 			    const struct gt_auth_answer *answer)
@@ -171,6 +229,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_late_comer),
 		cmocka_unit_test(test_interrupt_beside_parent),
+		cmocka_unit_test(test_one_speaks),
 		cmocka_unit_test(test_round_nobody_came_to),
 	};
 
