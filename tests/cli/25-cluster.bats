@@ -97,7 +97,7 @@ cases=$GTOPO_SRC/tests/cases/cluster
 	run_split gtopo diff --json norm.xml same.xml sick.xml
 	want 1 ""
 	command -v python3 >/dev/null || skip "no python3"
-	python3 -c 'import json, sys; d = json.load(sys.stdin); assert [len(c["findings"]) for c in d["clusters"]] == [0, 1]' <<<"$out"
+	python3 -c 'import json, sys; d = json.load(sys.stdin); assert [len(c["findings"]) for c in d["clusters"]] == [0, 1]; f = d["clusters"][1]["findings"][0]; assert f["severity"] == "error" and f["rule"] == "cluster" and f["text"]' <<<"$out"
 	GTOPO_XML=$GTOPO_SRC/share/xml run_split gtopo diff \
 		--expect 4x-dgx-h100 "$GTOPO_SRC/share/xml/2x-dgx-h100.xml"
 	[ "$status" -eq 1 ]

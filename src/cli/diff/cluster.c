@@ -1,6 +1,7 @@
 /* Prints the differences of two clusters. */
 #include "cli/diff/cluster.h"
 
+#include <config.h>
 #include <string.h>
 
 #include "base/arena.h"
@@ -119,7 +120,10 @@ static void gt_diff_json(const char *path, struct gt_buf *lines,
 	gt_json_quote(out, path);
 	gt_buf_puts(out, ", \"findings\": [");
 	while (lines->len && (line = strsep(&rest, "\n")) && *line) {
-		gt_buf_printf(out, "%s\n    {\"text\": ", separator);
+		gt_buf_printf(out,
+			      "%s\n    {\"severity\": \"error\", "
+			      "\"rule\": \"cluster\", \"text\": ",
+			      separator);
 		gt_json_quote(out, line);
 		gt_buf_puts(out, "}");
 		separator = ",";
@@ -195,6 +199,7 @@ int gt_diff_clusters(const struct gt_diff_clusters *ask, struct gt_buf *out,
 	gt_err_init(&run.why);
 	if (ask->json) {
 		gt_buf_puts(out, "{\"schema\": \"gtopo.cluster-diff/1\", "
+				 "\"gtopo\": \"" PACKAGE_VERSION "\", "
 				 "\"norm\": ");
 		gt_json_quote(out, run.norm->source);
 		gt_buf_puts(out, ", \"clusters\": [");
