@@ -98,11 +98,69 @@ static void test_cluster(void **state)
 	check(node, NULL, 16, GT_PLANNER_HIER, GT_COLL_ALLTOALL);
 }
 
+/* A search whose time is over when it has asked so often. */
+struct stop {
+	struct gt_budget budget;
+	uint32_t left; /* more times to be told that it goes on */
+};
+
+static void stop_it(void *arg, const char *what, uint32_t round,
+		    double busbw_gbs)
+{
+	struct stop *stop = arg;
+
+	(void)round;
+	(void)busbw_gbs;
+	if (!what && stop->left && !--stop->left)
+		stop->budget.deadline_ns = 1;
+}
+
+/*
+ * Wherever a search for rings is stopped there is a plan, which passes
+ * gt_plan_check(): rings that joined after the last solution have no share.
+ */
+static void check_stopped(const char *file, const char *gpus)
+{
+	struct stop stop = {.budget = {.tell = stop_it, .arg = &stop}};
+	const struct gt_planner_request ask = {.algo = GT_PLANNER_RING,
+					       .coll = GT_COLL_ALLREDUCE,
+					       .gpus = gpus,
+					       .budget = &stop.budget};
+	struct gt_planner *planner;
+	struct gt_topo *topo;
+	struct gt_err err;
+	char path[4096];
+	uint32_t looks = 0;
+
+	assert_int_equal(gt_topo_read(gt_test_path(path, file),
+				      GT_RATES_MEASURED, &topo, NULL),
+			 0);
+	do {
+		gt_err_init(&err);
+		stop.left = ++looks;
+		stop.budget.deadline_ns = 0;
+		if (gt_planner_machine(&ask, topo, &planner, &err))
+			fail_msg("stopped at look %u: %s", looks, err.text);
+		gt_planner_free(planner);
+	} while (stop.budget.deadline_ns && looks < 40);
+	assert_true(looks > 1);
+	gt_topo_free(topo);
+}
+
+static void test_stopped(void **state)
+{
+	(void)state;
+	check_stopped("share/xml/dgx-1v.xml", NULL);
+	check_stopped("share/xml/mi250x.xml", NULL);
+	check_stopped("share/xml/pcie-8gpu.xml", NULL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_machine),
 		cmocka_unit_test(test_cluster),
+		cmocka_unit_test(test_stopped),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
