@@ -121,13 +121,30 @@ cases=$GTOPO_SRC/tests/cases/cluster
 	done
 	run_split gtopo show --dot rails.xml
 	[ "$(grep -c 'label="70 × dgx-h100' <<<"$out")" -eq 1 ]
-	[ "$(grep -c '^b[0-9]* \[' <<<"$out")" -eq 5 ]
-	[ "$(grep -c ' -> ' <<<"$out")" -eq 4 ]
+	[ "$(grep -c 'label="3 × one-out' <<<"$out")" -eq 1 ]
+	# Each node has its devices, above each port is the switch of its rail,
+	# and what goes up from it is less where its switch has fewer nodes.
+	[ "$(grep -c 'label="GPU[0-7]", tooltip="GPU' <<<"$out")" -eq 16 ]
+	[ "$(grep -c 'label="rail [0-7]"' <<<"$out")" -eq 15 ]
+	[ "$(grep -c '^k.*label="50.0"' <<<"$out")" -eq 15 ]
+	[ "$(grep -c '^b.* -> b0_1 .*label="1067"' <<<"$out")" -eq 8 ]
+	[ "$(grep -c '^b.* -> b0_1 .*label="300.0"' <<<"$out")" -eq 7 ]
+	[ "$(grep -c '^b0_[12] \[' <<<"$out")" -eq 2 ]
 	export LSAN_OPTIONS=suppressions=$BATS_TEST_DIRNAME/leaks.supp:print_suppressions=0
 	run_split gtopo show --svg "$GTOPO_SRC/share/xml/gb200-nvl72.xml"
 	[[ $err != *Graphviz* ]] || skip "$err"
 	want 0 ""
 	[[ $out == *"18 × gb200"* ]]
+}
+
+@test "a node with too many devices to be drawn is a plain box" {
+	cd "$BATS_TEST_TMPDIR"
+	gtopo synth -o many.xml "2 numa: 20 gpu 2 nic"
+	echo '<cluster version="1"><node file="many.xml" count="3"/><fabric/></cluster>' >c.xml
+	run_split gtopo show --dot c.xml
+	want 0 ""
+	[[ $out == *'label="3 × many\n40 GPUs'* && $out != *'label="GPU0"'* ]]
+	[ "$(grep -c ' -> ' <<<"$out")" -eq 1 ]
 }
 
 @test "routes as JSON, of all kinds and of one pair" {

@@ -3,6 +3,8 @@ gtopo_core_sources += \
 	%D%/dot.h \
 	%D%/dot_cluster.c \
 	%D%/dot_findings.c \
+	%D%/dot_kind.c \
+	%D%/dot_kind.h \
 	%D%/dot_layout.c \
 	%D%/dot_layout.h \
 	%D%/dot_link.c \
