@@ -301,3 +301,12 @@ one server, so name a node's file"
 	run_split gtopo show --json --svg "$xml/dgx-1v.xml"
 	want 2 "gtopo show: only one of --dot, --svg, --png and --json at a time"
 }
+
+@test "many problems do not push the figures of arcs out of the legend" {
+	sed 's/<gpu /<gpu gt_mig="1" /' "$xml/dgx-1v.xml" \
+		>"$BATS_TEST_TMPDIR/mig.xml"
+	run_split gtopo show --dot "$BATS_TEST_TMPDIR/mig.xml"
+	[ "$(grep -c 'label="! GPU[0-7] .*cut into instances' <<<"$out")" -eq 8 ]
+	[[ $out == *'label="1 NVLink, 25.0 GB/s\l"'* ]]
+	[[ $out == *'label="2 NVLinks, 50.0 GB/s\l"'* ]]
+}

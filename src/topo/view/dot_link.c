@@ -15,6 +15,8 @@
 #include "topo/probe/pci_ids.h"
 #include "topo/view/show_text.h"
 
+enum { GT_DOT_SAMPLES = 7 }; /* the most samples in the legend */
+
 static const char *const gt_dot_colours[GT_NLINKKINDS] = {
 	[GT_LINK_LOC] = "#8c959f", [GT_LINK_NVL] = "#4c9a2a",
 	[GT_LINK_C2C] = "#8250df", [GT_LINK_PCI] = "#57606a",
@@ -333,9 +335,10 @@ static void gt_dot_samples(struct gt_dot_drawing *drawing)
 	const struct gt_topo *topo = drawing->topo;
 	const struct gt_link *link, *before;
 	char text[128];
+	unsigned end = drawing->nlegends + GT_DOT_SAMPLES;
 	uint32_t j;
 
-	for (uint32_t i = 0; i < topo->nlinks && drawing->nlegends < 9; i++) {
+	for (uint32_t i = 0; i < topo->nlinks && drawing->nlegends < end; i++) {
 		link = &topo->links[i];
 		if (!gt_dot_is_arc(drawing->topo, link) &&
 		    link->kind != GT_LINK_C2C)
