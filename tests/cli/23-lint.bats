@@ -183,7 +183,7 @@ them"
 		skip "sanitizers need more address space than there is"
 	cd "$BATS_TEST_TMPDIR"
 	local failed=0
-	for kb in $(seq 20000 1000 140000); do
+	for kb in $(seq 20000 4000 140000); do
 		status=0
 		(ulimit -v "$kb" && "$GTOPO" lint many.xml) >out 2>err ||
 			status=$?

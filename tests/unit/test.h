@@ -29,6 +29,17 @@ static inline const char *gt_test_path(char path[4096], const char *name)
 	return path;
 }
 
+/*
+ * Are fewer repetitions enough, since all were run without sanitizers?  What is
+ * left out must repeat the same code with other numbers.
+ */
+static inline int gt_test_is_brief(void)
+{
+	const char *brief = getenv("GTOPO_TEST_BRIEF");
+
+	return brief && *brief;
+}
+
 /* The folder of real topologies; skips the case when there is none. */
 static inline const char *gt_test_topologies(void)
 {

@@ -224,12 +224,12 @@ static struct gt_fabric *flat_of(struct gt_arena *arena,
  */
 static void flows_are_as_good_as_flat_ones(void **state)
 {
-	enum { CLUSTERS = 300 };
+	const int clusters = gt_test_is_brief() ? 60 : 300;
 	struct gt_random c = {11};
 	int equal = 0, tight = 0;
 
 	(void)state;
-	for (int i = 0; i < CLUSTERS; i++) {
+	for (int i = 0; i < clusters; i++) {
 		struct gt_arena *arena = gt_arena_new();
 		struct gt_quotient *q = random_quotient(arena, &c);
 		struct gt_shape_args args = {.coll = GT_COLL_ALLTOALL,
@@ -256,9 +256,9 @@ static void flows_are_as_good_as_flat_ones(void **state)
 		gt_arena_free(arena);
 	}
 	print_message("%d of %d reach the bound, %d wholes do\n", equal,
-		      CLUSTERS, tight);
-	assert_true(equal >= CLUSTERS * 8 / 10);
-	assert_true(tight >= CLUSTERS * 9 / 10);
+		      clusters, tight);
+	assert_true(equal >= clusters * 8 / 10);
+	assert_true(tight >= clusters * 9 / 10);
 }
 
 /* ---- machines --------------------------------------------------------- */
@@ -297,7 +297,8 @@ static void reference_machines(void **state)
 	char path[4096], file[64];
 
 	(void)state;
-	for (size_t m = 0; m < sizeof(machines) / sizeof(machines[0]); m++)
+	for (size_t m = 0; m < sizeof(machines) / sizeof(machines[0]);
+	     m += gt_test_is_brief() ? 3 : 1)
 		for (int i = 0; i < 5; i++) {
 			struct gt_arena *arena = gt_arena_new();
 			struct gt_plan_report report;
