@@ -7,6 +7,17 @@ setup() {
 	cd "$BATS_TEST_TMPDIR" || return
 }
 
+@test "what only the rounding of shares loses is told as that" {
+	cd "$BATS_TEST_TMPDIR"
+	run_split gtopo search --algo forest --coll allgather --nodes 4 -v \
+		-o plan "$GTOPO_SRC/share/xml/pcie-8gpu.xml"
+	[[ $err == *"more than 24 GB/s busbw (this but for the rounding of shares)"* ]]
+	run_split gtopo verify plan
+	want 0 ""
+	[[ $out == *"over its routes: reached but for the rounding of shares, proven"* ]]
+	[ "$(jq .proof.optimal plan)" = false ]
+}
+
 @test "every machine, every collective: proved, verified, right on CPU ranks" {
 	for machine in dgx-h100 dgx-1v pcie-8gpu h200-vm-4; do
 		for coll in allreduce allgather reducescatter broadcast reduce

@@ -85,13 +85,29 @@ double gt_proof_text_gap(double value, double bound)
 	return 100 * (bound / value - 1);
 }
 
+int gt_proof_text_is_rounding(double gap_percent)
+{
+	return gap_percent < 1e-8;
+}
+
+/* Add by how much a bound is above the value. */
+static void add_gap(double value, double bound, const char *above,
+		    struct gt_buf *out)
+{
+	double gap = gt_proof_text_gap(value, bound);
+
+	gt_buf_printf(out, " than %g GB/s busbw", bound);
+	if (gt_proof_text_is_rounding(gap))
+		gt_buf_puts(out, " (this but for the rounding of shares)");
+	else
+		gt_buf_printf(out, " (%.3g%% %s)", gap, above);
+}
+
 void gt_proof_text_proved(const struct gt_proof_text *text, struct gt_buf *out)
 {
 	gt_buf_printf(out, "proved: no %s more", text->subject);
 	if (!text->optimal)
-		gt_buf_printf(out, " than %g GB/s busbw (%.3g%% above this)",
-			      text->bound,
-			      gt_proof_text_gap(text->value, text->bound));
+		add_gap(text->value, text->bound, "above this", out);
 }
 
 void gt_proof_text_any(const struct gt_plan *plan, struct gt_buf *out)
@@ -103,8 +119,7 @@ void gt_proof_text_any(const struct gt_plan *plan, struct gt_buf *out)
 	gt_buf_printf(out, "no schedule%s reaches more",
 		      gt_proof_text_routes(plan, 1));
 	if (gt_rat_cmp(proof->value, proof->any_bound))
-		gt_buf_printf(out, " than %g GB/s busbw (%.3g%% more)", any,
-			      gt_proof_text_gap(value, any));
+		add_gap(value, any, "more", out);
 }
 
 void gt_proof_text_open(const struct gt_plan_proof *proof, struct gt_buf *out)

@@ -47,6 +47,13 @@ void gt_proof_text_rings(uint32_t n, struct gt_buf *out);
 /* Return by how many percent the bound is above the value. */
 double gt_proof_text_gap(double value, double bound);
 
+/*
+ * Is a gap of so many percent only what shares lose by being rounded, so that
+ * their sums fit 64 bits?  It is told, since such a plan is not the optimum,
+ * but not as something that a better plan would gain.
+ */
+int gt_proof_text_is_rounding(double gap_percent);
+
 /* A value and its bound as busbw, which the next function words. */
 struct gt_proof_text {
 	const char *subject; /* as of gt_proof_text_subject() */

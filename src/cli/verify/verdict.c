@@ -47,7 +47,11 @@ static void gt_verdict_bound(const struct gt_verdict_lines *lines,
 	double percent = 100 * gt_rat_double(value) / gt_rat_double(bound);
 	char words[48];
 
-	if (is_less && percent > GT_VERDICT_NEARLY)
+	if (is_less && gt_proof_text_is_rounding(gt_proof_text_gap(
+			       gt_rat_double(value), gt_rat_double(bound))))
+		snprintf(words, sizeof(words),
+			 "reached but for the rounding of shares");
+	else if (is_less && percent > GT_VERDICT_NEARLY)
 		snprintf(words, sizeof(words), "over %g%% reached",
 			 GT_VERDICT_NEARLY);
 	else if (is_less)
