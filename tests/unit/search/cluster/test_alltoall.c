@@ -224,7 +224,7 @@ static struct gt_fabric *flat_of(struct gt_arena *arena,
  */
 static void flows_are_as_good_as_flat_ones(void **state)
 {
-	const int clusters = gt_test_is_brief() ? 60 : 300;
+	const int clusters = gt_test_is_brief() ? 100 : 300;
 	struct gt_random c = {11};
 	int equal = 0, tight = 0;
 
