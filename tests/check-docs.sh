@@ -181,6 +181,16 @@ check_pictures() {
 	rm -rf "$dir"
 }
 
+# Variables of ours that the program reads and gtopo(1) does not list.
+check_variables() {
+	local name
+	grep -rhoE '"GTOPO_[A-Z0-9_]+"' src --include='*.c' | tr -d '"' |
+		sort -u | while read -r name; do
+		grep -qw "$name" man/gtopo.1 || echo "$name"
+	done
+}
+
+verdict "gtopo(1) lists all environment variables" "$(check_variables)"
 if command -v groff >/dev/null; then
 	for cmd in $commands; do
 		verdict "$cmd: help is the page's synopsis" \
