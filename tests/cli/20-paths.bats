@@ -141,6 +141,7 @@ constants; gtopo show has line rates"
 }
 
 @test "a device is named by number, name, port or any spelling of its bus id" {
+	cd "$BATS_TEST_TMPDIR"
 	gtopo paths --from GPU0 --to NET0 "$xml/dgx-1v.xml" >want
 	for from in 0 gpu0 06:00.0 00000000:06:00.0; do
 		for to in net0 mlx5_0 05:00.0; do
