@@ -57,14 +57,16 @@ load common
 
 @test "it takes less than 150 ms" {
 	local start end best=1000
-	for _ in 1 2 3 4 5; do
+	# On a busy machine it takes some tries to have a processor so long.
+	for _ in {1..20}; do
 		start=$(date +%s%N)
 		gtopo detect >/dev/null
 		end=$(date +%s%N)
 		[ $(((end - start) / 1000000)) -ge $best ] ||
 			best=$(((end - start) / 1000000))
+		[ $best -ge 150 ] || break
 	done
-	echo "best of five: $best ms"
+	echo "best: $best ms"
 	[ $best -lt 150 ]
 }
 
