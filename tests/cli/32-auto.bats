@@ -26,6 +26,26 @@ for size, time in times["auto"].items():
 	done
 }
 
+@test "auto proves as much as any of its shapes, though others are quicker" {
+	while read -r coll nodes machine algos; do
+		for algo in auto $algos; do
+			gtopo search -q --algo "$algo" --coll "$coll" \
+				--nodes "$nodes" -o "$algo.json" "$xml/$machine.xml"
+			gtopo verify --json "$algo.json" >"$algo.verdict"
+		done
+		python3 -c '
+import json, sys
+proved = {a: json.load(open(a + ".verdict"))["busbw_gbs"] for a in sys.argv[1:]}
+assert proved["auto"] == max(proved.values()), proved' auto $algos
+	done <<-'EOF'
+		allgather 2 dgx-2 ring hier
+		reducescatter 16 dgx-2 ring hier
+		allreduce 16 gb200-tray ring hier
+		allreduce 128 workstation-4gpu ring hier
+		broadcast 12500 dgx-h100 ring tree
+	EOF
+}
+
 @test "small messages go straight, large ones around, with the rings' proof" {
 	gtopo search -o plan.json "$xml/h200-vm-4.xml"
 	python3 -c '

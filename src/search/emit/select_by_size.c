@@ -33,7 +33,10 @@ enum {
 	 */
 	GT_BY_SIZE_USES = 8,
 	GT_BY_SIZE_ROWS = GT_BY_SIZE_MAX_PLANS + GT_BY_SIZE_USES,
-	/* Once the last row is best at so many sizes in turn, it stays so. */
+	/*
+	 * Once the last row of one machine's plan is best at so many sizes in
+	 * turn, it stays so.  In a cluster others may be quicker again.
+	 */
 	GT_BY_SIZE_SETTLED = 6,
 	/* Of clusters only every so many-th size is priced, the last among
 	   them: it takes longer. */
@@ -49,8 +52,8 @@ enum {
 #define GT_BY_SIZE_NEAR 0.96
 
 /*
- * The candidates; the last row is the one with the largest bandwidth that
- * programs come near to at the largest size.
+ * The candidates; the last row is the one with the largest bandwidth, which the
+ * proof is about.
  */
 struct gt_by_size {
 	struct gt_plan *plan;
@@ -66,7 +69,11 @@ static double gt_by_size_algbw(const struct gt_plan *plan)
 	       gt_rat_double(gt_plan_algbw_factor(plan));
 }
 
-/* The plan with the largest bandwidth. */
+/*
+ * The plan with the largest bandwidth, whose row is the last one.  In a cluster
+ * a pass over the blocks of all ranks may take so long that others are quicker
+ * for whatever fits a GPU: they then have rows up to the largest size.
+ */
 static uint32_t gt_by_size_widest(struct gt_plan *const *plans, uint32_t n)
 {
 	uint32_t best = 0;
@@ -76,61 +83,6 @@ static uint32_t gt_by_size_widest(struct gt_plan *const *plans, uint32_t n)
 		    gt_by_size_algbw(plans[best]) * (1 + 1e-9))
 			best = i;
 	return best;
-}
-
-/* What the largest size takes at least, at a plan's bandwidth. */
-static double gt_by_size_least_us(const struct gt_plan *plan)
-{
-	return (double)(UINT64_C(1) << GT_BY_SIZE_LAST) / 1e3 /
-	       gt_by_size_algbw(plan);
-}
-
-/* The time of a plan's last row at the largest size. */
-static int gt_by_size_last_us(const struct gt_plan *plan, double *time_us,
-			      struct gt_err *err)
-{
-	struct gt_cost_model *model;
-	struct gt_cost cost = {.time_us = HUGE_VAL};
-	int rc = gt_cost_new(plan, plan->coll, &model, err);
-
-	if (rc)
-		return rc;
-	rc = gt_cost_set_fast(model, err);
-	if (!rc)
-		rc = gt_cost_price(model, UINT64_C(1) << GT_BY_SIZE_LAST, &cost,
-				   err);
-	gt_cost_free(model);
-	*time_us = cost.time_us;
-	return rc;
-}
-
-/*
- * The plan whose row is the last one, which the proof is about.  In a cluster a
- * pass over the blocks of all ranks may take so long that the one with the
- * largest bandwidth stays behind others at any size; then it is none of use.
- */
-static int gt_by_size_best(struct gt_plan *const *plans, uint32_t n,
-			   uint32_t *best, struct gt_err *err)
-{
-	double time_us[GT_BY_SIZE_MAX_PLANS] = {0};
-	int rc = GT_OK;
-
-	*best = gt_by_size_widest(plans, n);
-	if (!plans[*best]->cluster || n > GT_BY_SIZE_MAX_PLANS)
-		return GT_OK;
-	for (uint32_t i = 0; i < n && !rc; i++) {
-		time_us[i] = gt_by_size_least_us(plans[i]);
-		if (i == *best)
-			rc = gt_by_size_last_us(plans[i], &time_us[i], err);
-	}
-	if (rc || gt_envelope_choose(time_us, n, *best, n) == *best)
-		return rc;
-	for (uint32_t i = 0; i < n && !rc; i++)
-		if (i != *best)
-			rc = gt_by_size_last_us(plans[i], &time_us[i], err);
-	if (!rc)
-		*best = gt_envelope_choose(time_us, n, *best, n);
-	return rc;
 }
 
 /* Append the row of a plan whose channels are merged, with their new places. */
@@ -334,7 +286,7 @@ static int gt_by_size_price(struct gt_by_size *a, struct gt_cost_model *model,
 		if (!rc && s >= step)
 			rc = gt_by_size_between(a, model, s - step, s, err);
 		before = a->chosen[s];
-		settled = before == last ? settled + step : 0;
+		settled = before == last && !a->plan->cluster ? settled + 1 : 0;
 	}
 	return rc;
 }
@@ -446,10 +398,9 @@ int gt_by_size_choose(struct gt_plan **plans, uint32_t n, uint32_t *best,
 {
 	struct gt_by_size a = {.nrows = 0};
 	struct gt_plan_select main;
-	int rc = gt_by_size_best(plans, n, best, err);
+	int rc;
 
-	if (rc)
-		return rc;
+	*best = gt_by_size_widest(plans, n);
 	a.plan = plans[*best];
 	main = *gt_plan_main_row(a.plan);
 	if (a.plan->nranks < 2 ||
