@@ -12,7 +12,7 @@ if HAVE_CUDA
 noinst_PROGRAMS += %D%/messages %D%/vs-nccl
 %C%_messages_LDADD = $(gtopo_LDADD)
 %C%_vs_nccl_SOURCES = %D%/vs-nccl.c %D%/nccl.c %D%/nccl.h \
-	%D%/graph.c %D%/graph.h
+	%D%/graph.c %D%/graph.h %D%/quantile.c %D%/quantile.h
 %C%_vs_nccl_LDADD = $(gtopo_LDADD)
 endif
 

@@ -164,7 +164,7 @@ int gt_nccl_version(void)
 	return version;
 }
 
-static struct nccl_config nccl_config_of(enum gt_nccl_variant variant,
+static struct nccl_config nccl_config_of(enum gt_nccl_variant variant, int ctas,
 					 int version)
 {
 	struct nccl_config config = {
@@ -187,6 +187,8 @@ static struct nccl_config nccl_config_of(enum gt_nccl_variant variant,
 
 	if (variant == GT_NCCL_CTAS32)
 		config.min_ctas = config.max_ctas = 32;
+	if (ctas)
+		config.min_ctas = config.max_ctas = ctas;
 	if (variant == GT_NCCL_SYMMETRIC_CE)
 		config.cta_policy = 2;
 	return config;
@@ -216,14 +218,15 @@ static uint64_t nccl_most(const struct gt_nccl *nccl, uint64_t number)
 }
 
 /* The algorithm is read from the environment when a communicator is made. */
-static int nccl_connect(struct gt_nccl *nccl, enum gt_nccl_variant variant)
+static int nccl_connect(struct gt_nccl *nccl, enum gt_nccl_variant variant,
+			int ctas)
 {
 	struct nccl_config config;
 	struct nccl_id id;
 	int version = 0, rc;
 
 	rc = nccl->calls.version(&version);
-	config = nccl_config_of(variant, version);
+	config = nccl_config_of(variant, ctas, version);
 	if (variant == GT_NCCL_RING) {
 		setenv("NCCL_ALGO", "Ring", 1);
 		setenv("NCCL_PROTO", "Simple", 1);
@@ -332,7 +335,7 @@ struct gt_nccl *gt_nccl_open(enum gt_nccl_variant variant,
 	nccl->symmetric = variant >= GT_NCCL_SYMMETRIC;
 	for (uint32_t r = 0; r < nccl->nranks; r++)
 		nccl->ranks[r].device = ranks->devices[r];
-	rc = nccl_connect(nccl, variant);
+	rc = nccl_connect(nccl, variant, ranks->ctas);
 	for (uint32_t r = nccl->first; !rc && r < nccl->end; r++)
 		rc = nccl_rank_open(nccl, r, max_bytes);
 	if (!rc && nccl->symmetric)
@@ -370,18 +373,16 @@ void gt_nccl_close(struct gt_nccl *nccl)
 	free(nccl);
 }
 
-struct nccl_launch {
+/* A rank's part of a collective. */
+struct nccl_call {
 	struct gt_nccl *nccl;
 	const struct gt_exec_request *req;
-	uint32_t rank, iters, *arrived;
-	int graph, rc;
-	pthread_t thread;
-	float ms;
+	uint32_t rank;
+	cudaStream_t stream;
 };
 
 /* To the next rank, from the one before. */
-static int nccl_exchange(const struct nccl_launch *at, const char *in,
-			 char *out)
+static int nccl_exchange(const struct nccl_call *at, const char *in, char *out)
 {
 	const struct nccl_calls *calls = &at->nccl->calls;
 	struct gt_nccl_rank *me = &at->nccl->ranks[at->rank];
@@ -392,16 +393,16 @@ static int nccl_exchange(const struct nccl_launch *at, const char *in,
 	if (!rc)
 		rc = calls->send(in, req->count, type,
 				 (int)((at->rank + 1) % n), me->comm,
-				 me->stream);
+				 at->stream);
 	if (!rc)
 		rc = calls->receive(out, req->count, type,
 				    (int)((at->rank + n - 1) % n), me->comm,
-				    me->stream);
+				    at->stream);
 	return rc ? rc : calls->group_end();
 }
 
 /* What has a root, or goes from each to each. */
-static int nccl_other(const struct nccl_launch *at, const char *in, char *out)
+static int nccl_other(const struct nccl_call *at, const char *in, char *out)
 {
 	const struct nccl_calls *calls = &at->nccl->calls;
 	struct gt_nccl_rank *me = &at->nccl->ranks[at->rank];
@@ -412,25 +413,25 @@ static int nccl_other(const struct nccl_launch *at, const char *in, char *out)
 	switch (req->coll) {
 	case GT_COLL_BROADCAST:
 		return calls->broadcast(in, out, req->count, type, root,
-					me->comm, me->stream);
+					me->comm, at->stream);
 	case GT_COLL_REDUCE:
 		return calls->reduce(in, out, req->count, type, op, root,
-				     me->comm, me->stream);
+				     me->comm, at->stream);
 	case GT_COLL_ALLTOALL:
 		return calls->all_to_all(in, out, req->count, type, me->comm,
-					 me->stream);
+					 at->stream);
 	case GT_COLL_GATHER:
 		return calls->gather(in, out, req->count, type, root, me->comm,
-				     me->stream);
+				     at->stream);
 	case GT_COLL_SCATTER:
 		return calls->scatter(in, out, req->count, type, root, me->comm,
-				      me->stream);
+				      at->stream);
 	default:
 		return nccl_exchange(at, in, out);
 	}
 }
 
-static int nccl_once(const struct nccl_launch *at)
+static int nccl_once(const struct nccl_call *at)
 {
 	const struct nccl_calls *calls = &at->nccl->calls;
 	struct gt_nccl_rank *me = &at->nccl->ranks[at->rank];
@@ -444,28 +445,59 @@ static int nccl_once(const struct nccl_launch *at)
 		if (req->inplace)
 			in = out + skip;
 		return calls->all_gather(in, out, req->count, type, me->comm,
-					 me->stream);
+					 at->stream);
 	case GT_COLL_REDUCESCATTER:
 		if (req->inplace)
 			out = in + skip;
 		return calls->reduce_scatter(in, out, req->count, type, op,
-					     me->comm, me->stream);
+					     me->comm, at->stream);
 	case GT_COLL_ALLREDUCE:
 		if (req->inplace)
 			out = in;
 		return calls->all_reduce(in, out, req->count, type, op,
-					 me->comm, me->stream);
+					 me->comm, at->stream);
 	default:
 		return nccl_other(at, in, out);
 	}
 }
 
+int gt_nccl_enqueue(struct gt_nccl *nccl, const struct gt_exec_request *req,
+		    uint32_t rank)
+{
+	const struct nccl_call call = {.nccl = nccl,
+				       .req = req,
+				       .rank = rank,
+				       .stream = req->streams[rank]};
+
+	return nccl_once(&call);
+}
+
+struct gt_buffers gt_nccl_buffers(const struct gt_nccl *nccl, uint32_t rank)
+{
+	return (struct gt_buffers){.input = nccl->ranks[rank].input,
+				   .output = nccl->ranks[rank].output};
+}
+
+struct nccl_launch {
+	struct gt_nccl *nccl;
+	const struct gt_exec_request *req;
+	uint32_t rank, iters, *arrived;
+	int graph, rc;
+	pthread_t thread;
+	float ms;
+};
+
 static int nccl_all(const struct nccl_launch *at)
 {
+	const struct nccl_call call = {
+		.nccl = at->nccl,
+		.req = at->req,
+		.rank = at->rank,
+		.stream = at->nccl->ranks[at->rank].stream};
 	int rc = 0;
 
 	for (uint32_t i = 0; !rc && i < at->iters; i++)
-		rc = nccl_once(at);
+		rc = nccl_once(&call);
 	return rc;
 }
 

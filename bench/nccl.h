@@ -30,6 +30,8 @@ struct gt_nccl_ranks {
 	uint32_t nranks, first, end;
 	const int *devices;
 	struct gt_world *world; /* NULL: this process has all */
+	int ctas; /* thread blocks, as by NCCL_MIN_CTAS and NCCL_MAX_CTAS; 0:
+		     the variant's */
 };
 
 const char *gt_nccl_name(enum gt_nccl_variant variant);
@@ -52,6 +54,16 @@ int gt_nccl_version(void);
  */
 int gt_nccl_group(struct gt_nccl *nccl, const struct gt_exec_request *reqs,
 		  uint32_t n);
+
+/*
+ * A rank's part of a collective on its stream of req->streams, in NCCL's own
+ * buffers; NCCL's code, 0: it is enqueued.  A thread of each rank calls it.
+ */
+int gt_nccl_enqueue(struct gt_nccl *nccl, const struct gt_exec_request *req,
+		    uint32_t rank);
+
+/* Those of a rank of this process. */
+struct gt_buffers gt_nccl_buffers(const struct gt_nccl *nccl, uint32_t rank);
 
 /* Run iters times; the slowest rank's time, or a negative number. */
 int64_t gt_nccl_run(struct gt_nccl *nccl, const struct gt_exec_request *req,

@@ -36,12 +36,13 @@
 #include "plan/check/check.h"
 #include "plan/ir/plan.h"
 #include "plan/json/json.h"
+#include "quantile.h"
 #include "world/launcher.h"
 #include "world/world.h"
 
 enum {
 	RACE_ROUNDS = 9,
-	RACE_MAX_ROUNDS = 99,
+	RACE_MAX_ROUNDS = GT_QUANTILE_MOST,
 	RACE_FEW_ROUNDS = 5, /* above RACE_LARGE_BYTES */
 	RACE_LARGE_BYTES = 1 << 30,
 	RACE_RUNNERS = GT_NCCL_NVARIANTS + 1, /* the last is gtopo */
@@ -96,26 +97,6 @@ static int fail(const struct gt_err *err)
 {
 	fprintf(stderr, "vs-nccl: %s\n", err->text);
 	return 3;
-}
-
-static int compare(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-/* Interpolated between the nearest two; q from 0 to 1. */
-static double quantile(const double *values, uint32_t n, double q)
-{
-	double sorted[RACE_MAX_ROUNDS], at = q * (n - 1);
-	uint32_t low = (uint32_t)at;
-
-	memcpy(sorted, values, n * sizeof(*values));
-	qsort(sorted, n, sizeof(*sorted), compare);
-	if (low + 1 >= n)
-		return sorted[n - 1];
-	return sorted[low] + (sorted[low + 1] - sorted[low]) * (at - low);
 }
 
 static uint32_t iters_of(const struct race *race, uint64_t bytes)
@@ -221,7 +202,7 @@ static int best_of(const struct row *row)
 	int best = -1;
 
 	for (int v = 0; v < GT_NCCL_NVARIANTS; v++) {
-		double us = quantile(row->us[v], row->rounds, 0.5);
+		double us = gt_quantile(row->us[v], row->rounds, 0.5);
 
 		if (us > 0 && (best < 0 || us < least)) {
 			best = v;
@@ -238,13 +219,13 @@ static void print_ratio(const struct row *row, const char *name, int variant)
 	for (uint32_t i = 0; i < row->rounds; i++)
 		ratios[i] = row->us[variant][i] / row->us[RACE_GTOPO][i];
 	printf(", \"%s\": %.3f, \"%s_p5\": %.3f", name,
-	       quantile(ratios, row->rounds, 0.5), name,
-	       quantile(ratios, row->rounds, 0.05));
+	       gt_quantile(ratios, row->rounds, 0.5), name,
+	       gt_quantile(ratios, row->rounds, 0.05));
 }
 
 static void print_row(struct race *race, const struct row *row)
 {
-	double us = quantile(row->us[RACE_GTOPO], row->rounds, 0.5), other;
+	double us = gt_quantile(row->us[RACE_GTOPO], row->rounds, 0.5), other;
 	int best = best_of(row), n = 0;
 	struct gt_algo_choice choice = {.algo = 0};
 	struct gt_err err;
@@ -267,7 +248,7 @@ static void print_row(struct race *race, const struct row *row)
 	       gt_algo_name(choice.algo), gt_protocol_name(choice.protocol),
 	       choice.blocks, choice.detour_permille);
 	if (best >= 0) {
-		other = quantile(row->us[best], row->rounds, 0.5);
+		other = gt_quantile(row->us[best], row->rounds, 0.5);
 		printf(",\n   \"nccl\": {\"best\": \"%s\", \"time_us\": %.2f, "
 		       "\"busbw_gbs\": %.2f, ",
 		       gt_nccl_name((enum gt_nccl_variant)best), other,
@@ -276,7 +257,7 @@ static void print_row(struct race *race, const struct row *row)
 			printf("\"blocks\": %d, ", row->blocks[best]);
 		printf("\"variants_us\": {");
 		for (int v = 0; v < GT_NCCL_NVARIANTS; v++) {
-			other = quantile(row->us[v], row->rounds, 0.5);
+			other = gt_quantile(row->us[v], row->rounds, 0.5);
 			if (other > 0)
 				printf("%s\"%s\": %.2f", n++ ? ", " : "",
 				       gt_nccl_name((enum gt_nccl_variant)v),
