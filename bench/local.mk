@@ -9,11 +9,18 @@ noinst_PROGRAMS += %D%/fit
 
 # The race needs GPUs to run, not to be built; it looks for NCCL by itself.
 if HAVE_CUDA
-noinst_PROGRAMS += %D%/messages %D%/vs-nccl
+noinst_PROGRAMS += %D%/messages %D%/overlap %D%/vs-nccl
 %C%_messages_LDADD = $(gtopo_LDADD)
 %C%_vs_nccl_SOURCES = %D%/vs-nccl.c %D%/nccl.c %D%/nccl.h \
 	%D%/graph.c %D%/graph.h %D%/quantile.c %D%/quantile.h
 %C%_vs_nccl_LDADD = $(gtopo_LDADD)
+%C%_overlap_SOURCES = %D%/overlap.c %D%/overlap.h %D%/overlap_check.c \
+	%D%/overlap_job.c %D%/overlap_load.c %D%/overlap_model.c \
+	%D%/overlap_options.c %D%/overlap_print.c \
+	%D%/overlap_rank.c %D%/overlap_row.c %D%/overlap_way.c \
+	%D%/blas.c %D%/blas.h %D%/graph.c %D%/graph.h \
+	%D%/nccl.c %D%/nccl.h %D%/quantile.c %D%/quantile.h
+%C%_overlap_LDADD = $(gtopo_LDADD)
 endif
 
 EXTRA_DIST += %D%/commands.sh %D%/faults.sh %D%/forest.sh %D%/gloo-allreduce.cc \
