@@ -124,7 +124,7 @@ int gt_overlap_fork(struct overlap *o);
 /* Tell stderr; GT_ESYS.  By any thread. */
 int gt_overlap_fail(const char *place, const char *fault);
 
-/* The same of an error that somebody else has words for; its code. */
+/* Tell stderr of an error that somebody else has found; its code. */
 int gt_overlap_err(const struct gt_err *err);
 
 /* 0, or GT_ESYS when a CUDA call of the rank has failed.  By any thread. */
