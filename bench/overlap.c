@@ -17,7 +17,10 @@
  * (overlap_model.c).
  *
  * Types are bf16.  One process with a thread a GPU, or PROCS processes; only
- * then ways that register buffers differ from those that do not.  BLOCKS: what
+ * then libgtopo's ways that register buffers differ from those that do not, and
+ * are there.  A way that the plan has no schedule for is left out of the row.
+ * Everything is launched one by one and as graphs, on streams of both
+ * priorities, by all ways, unless -m, -p and -w say which.  BLOCKS: what
  * NCCL_MIN_CTAS and NCCL_MAX_CTAS say.  NVLS, NCCL's multicast, is always off.
  * cuBLAS and NCCL are looked for at run time (GTOPO_CUBLAS, GTOPO_NCCL).  Ranks
  * share GPUs where there are too few, without NCCL.

@@ -148,7 +148,8 @@ uint64_t gt_overlap_most(const struct overlap *o, uint64_t number);
  * overlap_way.c
  */
 
-/* Bit of the way of that name, or 0. */
+/* The name of a way, by its index; the bit of the one of that name, or 0. */
+const char *gt_overlap_way_name(int index);
 int gt_overlap_way_find(const char *name);
 
 /* Open those of the options that can be; what of NCCL cannot stays closed. */

@@ -43,8 +43,12 @@ static int usage(const char *fault)
 		"[-p normal|high]\n"
 		"               [-w WAY,...] [-x BLOCKS] [-n PROCS] "
 		"[-t SECONDS] [-C COMMIT]\n"
-		"               [-o FILE] PLAN\n",
+		"               [-o FILE] PLAN\n"
+		"ways:",
 		fault);
+	for (int w = 0; w < OVERLAP_WAYS; w++)
+		fprintf(stderr, "%s%s", w ? ", " : " ", gt_overlap_way_name(w));
+	fprintf(stderr, "\n");
 	return GT_EINPUT;
 }
 
@@ -168,6 +172,7 @@ int gt_overlap_parse(struct overlap_options *options, int argc, char **argv)
 	int c;
 
 	*options = defaults;
+	opterr = 0;
 	while ((c = getopt(argc, argv,
 			   "k:c:b:e:f:i:s:d:l:T:r:m:p:w:x:n:t:C:o:")) != -1) {
 		if (c != '?' && parse_option(options, c, optarg))

@@ -26,6 +26,11 @@ static const struct overlap_way way_table[OVERLAP_WAYS] = {
 	 .variant = GT_NCCL_SYMMETRIC},
 };
 
+const char *gt_overlap_way_name(int index)
+{
+	return way_table[index].name;
+}
+
 int gt_overlap_way_find(const char *name)
 {
 	for (int w = 0; w < OVERLAP_WAYS; w++)
