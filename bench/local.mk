@@ -9,7 +9,10 @@ noinst_PROGRAMS += %D%/fit
 
 # The race needs GPUs to run, not to be built; it looks for NCCL by itself.
 if HAVE_CUDA
-noinst_PROGRAMS += %D%/messages %D%/overlap %D%/vs-nccl
+noinst_PROGRAMS += %D%/beside %D%/messages %D%/overlap %D%/vs-nccl
+%C%_beside_SOURCES = %D%/beside.c %D%/beside.h %D%/beside_kernels.cu \
+	%D%/blas.c %D%/blas.h %D%/quantile.c %D%/quantile.h
+%C%_beside_LDADD = $(gtopo_LDADD)
 %C%_messages_LDADD = $(gtopo_LDADD)
 %C%_vs_nccl_SOURCES = %D%/vs-nccl.c %D%/nccl.c %D%/nccl.h \
 	%D%/graph.c %D%/graph.h %D%/quantile.c %D%/quantile.h
