@@ -1,4 +1,4 @@
-/* What bench/beside puts beside products; its kernels are in beside_kernels.cu. */
+/* What bench/beside puts beside products: the kernels of beside_kernels.cu. */
 #ifndef GT_BENCH_BESIDE_H
 #define GT_BENCH_BESIDE_H
 

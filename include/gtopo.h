@@ -86,8 +86,14 @@ enum {
 	GTOPO_ALL_RANKS = -1,
 	GTOPO_NONBLOCKING = 1, /* gtopo_comm_create() returns at once */
 	GTOPO_LAUNCHED = 2, /* with the other processes of the launcher's job */
-	/* GPUs: what is known to be fastest, whatever the plan's rows say. */
+	/*
+	 * GPUs that all reach each other carry collectives so that they add
+	 * least to what else runs there, such as matrix products.  These take
+	 * what is known to be fastest where nothing does, or what the plan's
+	 * rows say, which others always take.
+	 */
 	GTOPO_BEST = 4,
+	GTOPO_ROWS = 32,
 	GTOPO_MAP_INDEX = 8, /* rank r is CUDA's GPU r, whatever its bus id */
 	/*
 	 * GPUs in order, from the first again when they are used up; to test.

@@ -28,7 +28,7 @@ struct gt_run_opts {
 	const char *plan;
 	int device; /* -1: the best one */
 	int map;    /* enum gt_device_map */
-	int strict, graph, best;
+	int strict, graph, best, overlap;
 	const char *coll;
 	int64_t root; /* -1: the plan's */
 	uint64_t begin_bytes, end_bytes;
@@ -80,6 +80,8 @@ static const struct gt_opt gt_run_opts[] = {
 	 "launch on GPUs through CUDA graphs", 0, 0},
 	{GT_OPT_FLAG, 0, "best", NULL, GT_RUN_AT(best),
 	 "on GPUs, the fastest way known, not the plan's", 0, 0},
+	{GT_OPT_FLAG, 0, "overlap", NULL, GT_RUN_AT(overlap),
+	 "on GPUs, as libgtopo does beside a program's kernels", 0, 0},
 	{GT_OPT_TEXT, 0, "coll", "NAME", GT_RUN_AT(coll),
 	 "collective, or all that the plan can do (default: all)", 0, 0},
 	{GT_OPT_INT, 'r', "root", "RANK", GT_RUN_AT(root),
@@ -201,15 +203,20 @@ static int set_placement(const struct gt_run_opts *opts,
 	sweep->config.map = opts->map;
 	sweep->config.graph = opts->graph;
 	sweep->config.best = opts->best;
+	sweep->config.overlap = opts->overlap;
+	if (opts->best && opts->overlap)
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "--best and --overlap exclude each other");
 	if (!strcmp(sweep->ops->name, "cuda") ||
-	    (!opts->map && !opts->graph && !opts->best))
+	    (!opts->map && !opts->graph && !opts->best && !opts->overlap))
 		return GT_OK;
 	return gt_err_set(err, GT_EINPUT, NULL,
 			  "%s is for GPUs; engine '%s' needs none",
 			  opts->map == GT_DEVICE_SHARED     ? "--map share"
 			  : opts->map == GT_DEVICE_BY_INDEX ? "--map index"
 			  : opts->graph                     ? "--graph"
-							    : "--best",
+			  : opts->best                      ? "--best"
+							    : "--overlap",
 			  sweep->ops->name);
 }
 

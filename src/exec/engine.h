@@ -63,7 +63,9 @@ struct gt_engine_config {
 	int graph;              /* GPUs: launch through a CUDA graph */
 	int best;               /* GPUs: take what is known to be the fastest,
 				 whatever the plan says */
-	int64_t timeout_ns;     /* a run fails after so long without progress */
+	int overlap; /* GPUs: take what adds least to a program that computes
+			meanwhile, whatever the plan says */
+	int64_t timeout_ns; /* a run fails after so long without progress */
 	enum gt_fault fault;
 	uint32_t fault_rank;
 	uint64_t fault_step; /* after so many slices of one run() */
@@ -96,6 +98,12 @@ struct gt_algo_choice {
 	uint8_t protocol; /* enum gt_protocol */
 	uint32_t blocks, threads;
 	uint32_t pieces; /* copy engines: in flight one behind the other */
+	/*
+	 * On GPUs kernels of one warp wait for other ranks, and those that move
+	 * data wait for nobody: what multiprocessors are for is left to the
+	 * program that computes beside.
+	 */
+	uint8_t waits_apart;
 	/*
 	 * On GPUs this part of the bytes goes through the host's memory beside
 	 * the others.

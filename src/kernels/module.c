@@ -6,7 +6,7 @@
 
 #include "kernels/table.h"
 
-enum { GT_DETOUR_THREADS = 32 };
+enum { GT_BARRIER_THREADS = 32 };
 
 static const struct {
 	const void *const *interp;
@@ -69,6 +69,13 @@ int gt_group_prepare(void)
 	struct cudaFuncAttributes attributes;
 
 	return (int)cudaFuncGetAttributes(&attributes, gt_group_kernel);
+}
+
+int gt_barrier_prepare(void)
+{
+	struct cudaFuncAttributes attributes;
+
+	return (int)cudaFuncGetAttributes(&attributes, gt_barrier_kernel);
 }
 
 int gt_detour_prepare(void)
@@ -166,10 +173,22 @@ int gt_premul_run(const struct gt_kernel_grid *grid,
 	return (int)cudaLaunchKernelExC(&config, all->premul, list);
 }
 
+int gt_barrier_run(const struct gt_barrier_args *args,
+		   struct CUstream_st *stream)
+{
+	const struct gt_kernel_grid grid = {
+		.blocks = 1, .threads = GT_BARRIER_THREADS, .stream = stream};
+	void *list[] = {(void *)(uintptr_t)args};
+	struct cudaLaunchConfig_st config;
+
+	gt_grid_config(&grid, &config);
+	return (int)cudaLaunchKernelExC(&config, gt_barrier_kernel, list);
+}
+
 int gt_detour_run(const struct gt_detour_args *args, struct CUstream_st *stream)
 {
 	const struct gt_kernel_grid grid = {
-		.blocks = 1, .threads = GT_DETOUR_THREADS, .stream = stream};
+		.blocks = 1, .threads = GT_BARRIER_THREADS, .stream = stream};
 	void *list[] = {(void *)(uintptr_t)args};
 	struct cudaLaunchConfig_st config;
 

@@ -274,6 +274,22 @@ int gt_group_prepare(void);
 int gt_group_run(const struct gt_kernel_grid *grid,
 		 const struct gt_group_args *args);
 
+/*
+ * A barrier in one warp: tells all ranks of a stage, and waits for it of them.
+ * The flags are those of gt_direct_args, of block 0.
+ */
+struct gt_barrier_args {
+	struct gt_kernel_guard guard;
+	uint64_t *flags[GT_P2P_RANKS];
+	uint32_t stage;
+	uint32_t me, nranks;
+	uint32_t last; /* kernel of its operation */
+};
+
+int gt_barrier_prepare(void);
+int gt_barrier_run(const struct gt_barrier_args *args,
+		   struct CUstream_st *stream);
+
 enum { GT_DETOUR_MEETINGS = 1 << 20 }; /* of an operation, far more */
 
 /*

@@ -28,8 +28,9 @@ struct gt_p2p_kernels {
 	extern const struct gt_p2p_kernels gt_p2p_kernels_##NAME;
 #include "base/dtype.def"
 
-/* These take all types: p2p/group.cu and p2p/detour.cu. */
+/* These take all types: p2p/group.cu and p2p/barrier.cu. */
 extern const void *const gt_group_kernel;
+extern const void *const gt_barrier_kernel;
 extern const void *const gt_detour_kernel;
 
 /*

@@ -112,6 +112,7 @@ static int gt_comm_setup(struct gtopo_comm *comm,
 		.timeout_ns = config->timeout_ms * 1000000,
 		.interrupt = &comm->interrupt,
 		.best = (config->flags & GTOPO_BEST) != 0,
+		.overlap = !(config->flags & (GTOPO_BEST | GTOPO_ROWS)),
 		.map = config->flags & GTOPO_MAP_SHARE   ? GT_DEVICE_SHARED
 		       : config->flags & GTOPO_MAP_INDEX ? GT_DEVICE_BY_INDEX
 							 : GT_DEVICE_BY_ID,
@@ -150,7 +151,7 @@ static int gt_comm_check(const struct gtopo_config *config, struct gt_err *err)
 				  (int)config->device);
 	if (config->flags &
 	    ~(unsigned)(GTOPO_NONBLOCKING | GTOPO_LAUNCHED | GTOPO_BEST |
-			GTOPO_MAP_INDEX | GTOPO_MAP_SHARE))
+			GTOPO_MAP_INDEX | GTOPO_MAP_SHARE | GTOPO_ROWS))
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "flags '%#x' are not known", config->flags);
 	return GT_OK;

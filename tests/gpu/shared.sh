@@ -23,7 +23,7 @@ shared_processes() {
 	check 60 "libgtopo: groups of 4 on one GPU" 0 env CUDA_VISIBLE_DEVICES=0 \
 		"$library" groups "$work/plan4.json" 55
 	for n in 2 3; do
-		for way in "" --best "--link tcp" "--link shm"; do
+		for way in "" --best --overlap "--link tcp" "--link shm"; do
 			words='values : 0 OK'
 			check 40 "4 ranks of $n processes${way:+ $way}" 0 \
 				"$gtopo" run --device cuda --map share --plan \
@@ -68,7 +68,7 @@ far_stall() {
 
 # One GPU: what ranks that share it can show, which is everything but times.
 shared() {
-	local n share
+	local n share way
 	export CUDA_DEVICE_MAX_CONNECTIONS=32
 	check 30 "detect" 0 "$gtopo" detect -o "$out/machine.xml"
 	for n in 2 4; do
@@ -85,6 +85,15 @@ shared() {
 		words='values : 0 OK'
 		check 60 "the best way on $n, in graphs" 0 "${share[@]}" -e 16M \
 			-f 4 -n 2 -w 1 --graph --best
+		for way in "" --graph; do
+			words='values : 0 OK'
+			check 60 "beside a program on $n $way" 0 "${share[@]}" \
+				-e 64M -f 4 -n 2 -w 1 --overlap $way
+		done
+		words='stopped'
+		check 30 "a stalled rank of $n beside a program" 3 \
+			"${share[@]}" -b 16M -e 16M --overlap \
+			--inject stall:1 --timeout 1s
 		words='stopped'
 		check 30 "a stalled rank of $n" 3 "${share[@]}" -b 1M -e 1M \
 			--inject stall:1 --timeout 1s

@@ -91,6 +91,8 @@ static gt_launcher *gt_launcher_of(const struct gt_engine *engine,
 	case GT_PROTOCOL_CE:
 		return gt_cuda_ce_launch;
 	default:
+		if (choice->waits_apart)
+			return gt_cuda_apart_launch;
 		if (gt_choice_is_scratch_reduce(choice, req->coll))
 			return gt_scratch_reduce_launch;
 		return req->part_count ? gt_cuda_detour_pull

@@ -187,8 +187,7 @@ static void *gt_rank_time(void *arg)
 	if (!gt_gate_pass(at->gate, gt_local_ranks(at->engine)))
 		rc = cudaErrorOperatingSystem;
 	if (rc == cudaSuccess && gt_cuda_starts_together(at->engine))
-		rc = (cudaError_t)gt_cuda_p2p_barrier(at->engine,
-						      at->req->dtype, at->rank);
+		rc = (cudaError_t)gt_cuda_p2p_barrier(at->engine, at->rank);
 	if (rc == cudaSuccess)
 		rc = cudaEventRecord(me->begin, me->stream);
 	if (rc == cudaSuccess)

@@ -72,6 +72,16 @@ enum {
 	 */
 	GT_CHOICE_CE_BYTES = 192 << 20,
 	GT_CHOICE_CE_BLOCK_BYTES = 96 << 20,
+	/*
+	 * Beside a program that computes packets wait in few blocks, and carry
+	 * no more than these do at once; copy engines, which need no
+	 * multiprocessor, take over as soon as what they move lasts as long as
+	 * their start.
+	 */
+	GT_CHOICE_OVERLAP_BLOCKS = 16,
+	GT_CHOICE_OVERLAP_PACKET_BYTES = 256 << 10,
+	GT_CHOICE_OVERLAP_CE_BYTES = 1 << 20,     /* of all blocks */
+	GT_CHOICE_OVERLAP_CE_SUM_BYTES = 8 << 20, /* of what is added up */
 };
 
 static uint64_t gt_choice_packet_chunk(const struct gt_algo_choice *choice)
@@ -106,16 +116,18 @@ static void gt_choice_size_packets(const struct gt_engine *engine,
 				   struct gt_algo_choice *choice)
 {
 	uint32_t few = GT_CHOICE_THREADS / 32, warps, each;
+	uint32_t most = engine->processors;
 	uint64_t bytes = gt_choice_block_bytes(engine, req, choice->algo);
 	uint32_t chunks =
 		gt_choice_parts(bytes, gt_choice_packet_chunk(choice));
 
 	if (!chunks)
 		chunks = 1;
+	if (engine->config.overlap && most > GT_CHOICE_OVERLAP_BLOCKS)
+		most = GT_CHOICE_OVERLAP_BLOCKS;
 	warps = gt_choice_parts(
-		chunks,
-		gt_choice_parts(chunks, engine->processors * GT_PACKET_WARPS));
-	each = gt_choice_parts(warps, engine->processors);
+		chunks, gt_choice_parts(chunks, most * GT_PACKET_WARPS));
+	each = gt_choice_parts(warps, most);
 	if (each < few)
 		each = warps < few ? warps : few;
 	if (!choice->threads)
@@ -147,14 +159,17 @@ static void gt_choice_size_direct(const struct gt_engine *engine,
 }
 
 /* Size the kernels that work beside the copies, and the pieces. */
-static void gt_choice_size_ce(struct gt_algo_choice *choice)
+static void gt_choice_size_ce(const struct gt_engine *engine,
+			      struct gt_algo_choice *choice)
 {
 	if (!choice->threads)
 		choice->threads = GT_DIRECT_THREADS;
+	/* Apart nothing runs beside that would want the other processors. */
 	if (!choice->blocks)
-		choice->blocks = GT_CHOICE_CE_BLOCKS;
+		choice->blocks = choice->waits_apart ? engine->processors
+						     : GT_CHOICE_CE_BLOCKS;
 	if (!choice->pieces)
-		choice->pieces = GT_CHOICE_CE_PIECES;
+		choice->pieces = choice->waits_apart ? 1 : GT_CHOICE_CE_PIECES;
 	if (choice->pieces > GT_CUDA_CE_PIECES)
 		choice->pieces = GT_CUDA_CE_PIECES;
 }
@@ -328,6 +343,39 @@ static void gt_choice_fastest(const struct gt_engine *engine,
 		gt_choice_fifos(engine, req, choice);
 }
 
+/*
+ * Choose what adds least to a program's kernels.  A matrix product takes all
+ * multiprocessors until it ends; what cannot run beside it waits for that end,
+ * on each GPU at another time.  So nothing but barriers of one warp waits for
+ * other ranks, sums have one kernel, and what only moves has none.
+ */
+static void gt_choice_overlap(const struct gt_engine *engine,
+			      const struct gt_exec_request *req,
+			      struct gt_algo_choice *choice)
+{
+	uint64_t bytes = gt_choice_block_bytes(engine, req, GT_ALGO_ONE_SHOT);
+	uint64_t all = gt_coll_has_blocks(req->coll)
+			       ? bytes * engine->plan->nranks
+			       : bytes;
+	int reduces = gt_coll_reduces(req->coll);
+
+	gt_choice_fastest(engine, req, choice);
+	if (!engine->all_peers_reachable || engine->plan->nranks > GT_P2P_RANKS)
+		return;
+	if (bytes <= GT_CHOICE_OVERLAP_PACKET_BYTES &&
+	    gt_choice_is_packets(choice))
+		return;
+	*choice = (struct gt_algo_choice){.algo = req->coll == GT_COLL_ALLREDUCE
+							  ? GT_ALGO_TWO_SHOT
+							  : GT_ALGO_ONE_SHOT,
+					  .protocol = GT_PROTOCOL_DIRECT,
+					  .waits_apart = 1};
+	if (req->coll != GT_COLL_REDUCE &&
+	    all >= (reduces ? GT_CHOICE_OVERLAP_CE_SUM_BYTES
+			    : GT_CHOICE_OVERLAP_CE_BYTES))
+		choice->protocol = GT_PROTOCOL_CE;
+}
+
 static int gt_choice_try(const struct gt_engine *engine,
 			 const struct gt_exec_request *req, enum gt_algo algo,
 			 enum gt_protocol protocol,
@@ -351,6 +399,8 @@ static void gt_choice_planned(const struct gt_engine *engine,
 	enum gt_algo two = req->coll == GT_COLL_ALLREDUCE ? GT_ALGO_TWO_SHOT
 							  : GT_ALGO_ONE_SHOT;
 
+	/* The rings that there are then none of say what is missing. */
+	*choice = (struct gt_algo_choice){.algo = GT_ALGO_RING};
 	if (!row)
 		return;
 	if ((row->algo != GT_ALGO_FLOW || !engine->all_peers_reachable) &&
@@ -378,7 +428,7 @@ static void gt_choice_size(const struct gt_engine *engine,
 	else if (choice->protocol == GT_PROTOCOL_DIRECT)
 		gt_choice_size_direct(engine, req, choice);
 	else
-		gt_choice_size_ce(choice);
+		gt_choice_size_ce(engine, choice);
 	/* Blocks wait for those of other ranks: all must run at once. */
 	if (choice->blocks > engine->processors)
 		choice->blocks = engine->processors;
@@ -394,13 +444,16 @@ int gt_cuda_choose_algo(const struct gt_engine *engine,
 		*choice = *req->choice;
 	else if (engine->config.best)
 		gt_choice_fastest(engine, req, choice);
+	else if (engine->config.overlap)
+		gt_choice_overlap(engine, req, choice);
 	else
 		gt_choice_planned(engine, req, choice);
-	if (gt_cuda_detour_choose(engine, req,
-				  engine->config.best || req->choice
-					  ? NULL
-					  : gt_cuda_row_of(engine, req),
-				  choice, err))
+	if (gt_cuda_detour_choose(
+		    engine, req,
+		    engine->config.best || engine->config.overlap || req->choice
+			    ? NULL
+			    : gt_cuda_row_of(engine, req),
+		    choice, err))
 		return GT_EINPUT;
 	if (choice->protocol == GT_PROTOCOL_SIMPLE)
 		return gt_cuda_row_check(engine, req, err) ? GT_OK : GT_EINPUT;

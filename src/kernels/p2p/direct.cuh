@@ -52,7 +52,7 @@ static __device__ bool gt_direct_wait(const struct gt_direct_args *args,
 	return __syncthreads_and(go);
 }
 
-/* Sets up the reduction of this rank's block from everyone. */
+/* Sets up the reduction of this rank's block from everyone, or for everyone. */
 template <class T>
 static __device__ void gt_block_reduce_reduce(const struct gt_direct_args *args,
 					      struct gt_block_reduce *reduction)
@@ -67,8 +67,9 @@ static __device__ void gt_block_reduce_reduce(const struct gt_direct_args *args,
 			reduction->src[reduction->nsrc++] =
 				args->input[s] +
 				me * flow->in_stride * sizeof(T);
-	reduction->ndst = 1;
-	reduction->dst[0] = args->output[me] + skip;
+	reduction->ndst = flow->flags & GT_P2P_SPREAD ? n : 1;
+	for (uint32_t i = 0; i < reduction->ndst; i++)
+		reduction->dst[i] = args->output[(me + i) % n] + skip;
 	reduction->divide = flow->divide;
 	reduction->count = gt_p2p_count(flow, me);
 }

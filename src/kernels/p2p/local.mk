@@ -1,5 +1,5 @@
 gtopo_core_sources += \
-	%D%/detour.cu \
+	%D%/barrier.cu \
 	%D%/direct.cuh \
 	%D%/group.cu \
 	%D%/group.cuh \

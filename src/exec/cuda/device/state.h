@@ -203,7 +203,7 @@ static inline int gt_choice_is_p2p(const struct gt_algo_choice *choice)
 static inline int gt_choice_is_scratch_reduce(
 	const struct gt_algo_choice *choice, enum gt_coll coll)
 {
-	return choice->protocol == GT_PROTOCOL_DIRECT &&
+	return choice->protocol == GT_PROTOCOL_DIRECT && !choice->waits_apart &&
 	       (coll == GT_COLL_ALLREDUCE || coll == GT_COLL_REDUCESCATTER);
 }
 

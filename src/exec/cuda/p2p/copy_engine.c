@@ -14,7 +14,6 @@
 enum {
 	GT_CE_GRAIN_BYTES = 4096, /* pieces begin at multiples of it */
 	GT_CE_PACK_BYTES = 16,    /* what kernels move at once */
-	GT_CE_WARP = 32,          /* threads of a kernel that moves nothing */
 	/*
 	 * A kernel moves so many bytes while the engines get going.  2 H200
 	 * took in graphs, in us with none, 2, 4 and 8 MiB: 64 MiB broadcast
@@ -115,18 +114,12 @@ static struct gt_direct_args gt_ce_args(const struct gt_ce *at)
 }
 
 /* Tell the others that a stage is reached, and wait for them. */
-static void gt_ce_barrier(struct gt_ce *at, uint32_t stage)
+static void gt_ce_barrier(struct gt_ce *at, uint32_t stage, cudaStream_t stream)
 {
-	struct gt_direct_args args = gt_ce_args(at);
-	struct gt_kernel_grid grid = {.dtype = at->req->dtype,
-				      .blocks = 1,
-				      .threads = GT_CE_WARP,
-				      .stream = at->me->stream};
-
-	args.begin_post = args.begin_wait = stage;
-	args.last = stage == GT_CE_END;
 	if (at->rc == cudaSuccess)
-		gt_ce_try(at, (cudaError_t)gt_direct_run(&grid, &args));
+		gt_ce_try(at, (cudaError_t)gt_cuda_barrier_launch(
+				      at->engine, at->rank, stage,
+				      stage == GT_CE_END, stream));
 }
 
 /* Let what comes on `to` wait for what is on `from`. */
@@ -201,7 +194,8 @@ static uint64_t gt_ce_head(const struct gt_ce *at)
 	 * Traces show the copies, and should show all.  Where ranks share a
 	 * GPU, and perhaps a queue, no more should wait than must.
 	 */
-	if (!n || at->req->trace || at->engine->sharers)
+	if (!n || at->req->trace || at->engine->sharers ||
+	    at->engine->choice.waits_apart)
 		return 0;
 	/*
 	 * Kernels would move single elements where a block's ends are not
@@ -243,7 +237,7 @@ static void gt_ce_blocks(struct gt_ce *at)
 
 	if (beside)
 		gt_ce_after(at, at->me->side, at->me->stream);
-	gt_ce_barrier(at, GT_CE_BEGIN);
+	gt_ce_barrier(at, GT_CE_BEGIN, at->me->stream);
 	if (head)
 		gt_ce_block_reduce(at, flow->to & ~own, head / at->elem_bytes,
 				   GT_CE_BEGIN);
@@ -285,9 +279,12 @@ static void gt_ce_reduce(struct gt_ce *at, uint32_t k)
 	args.flow.flags = GT_P2P_REDUCE;
 	args.flow.count = piece.bytes / at->elem_bytes;
 	args.flow.end = args.flow.in_stride = args.flow.out_stride = 0;
-	args.begin_post = args.begin_wait = GT_CE_BEGIN + k;
 	args.moves = 1;
 	gt_ce_after(at, at->me->side, at->me->stream);
+	if (at->engine->choice.waits_apart)
+		gt_ce_barrier(at, GT_CE_BEGIN + k, at->me->side);
+	else
+		args.begin_post = args.begin_wait = GT_CE_BEGIN + k;
 	if (at->rc == cudaSuccess)
 		gt_ce_try(at, (cudaError_t)gt_direct_run(&grid, &args));
 }
@@ -374,7 +371,7 @@ int gt_cuda_ce_launch(const struct gt_engine *engine,
 	if (req->part_count && at.rc == cudaSuccess)
 		gt_ce_try(&at, (cudaError_t)gt_cuda_detour_launch(engine, req,
 								  rank));
-	gt_ce_barrier(&at, GT_CE_END);
+	gt_ce_barrier(&at, GT_CE_END, at.me->stream);
 	return (int)at.rc;
 }
 
@@ -382,10 +379,14 @@ int gt_cuda_ce_launch(const struct gt_engine *engine,
 static cudaError_t gt_ce_open(struct gt_cuda_rank *me)
 {
 	cudaError_t rc = cudaSetDevice(me->device);
+	int first = 0;
 
+	/* What was begun should end before what the program begins beside. */
+	if (rc == cudaSuccess)
+		rc = cudaDeviceGetStreamPriorityRange(NULL, &first);
 	if (rc == cudaSuccess && !me->side)
-		rc = cudaStreamCreateWithFlags(&me->side,
-					       cudaStreamNonBlocking);
+		rc = cudaStreamCreateWithPriority(&me->side,
+						  cudaStreamNonBlocking, first);
 	if (rc == cudaSuccess && !me->done)
 		rc = cudaEventCreateWithFlags(&me->done,
 					      cudaEventDisableTiming);
@@ -407,7 +408,9 @@ static uint64_t gt_ce_bytes(const struct gt_engine *engine,
 	for (uint32_t r = 0; r < engine->plan->nranks; r++) {
 		struct gt_p2p flow =
 			gt_cuda_p2p_of(engine, req, engine->choice.algo, r);
-		uint64_t blocks = flow.flags & GT_P2P_REDUCE ? flow.nranks - 1
+		uint64_t blocks = engine->choice.protocol == GT_PROTOCOL_CE &&
+						  flow.flags & GT_P2P_REDUCE
+					  ? flow.nranks - 1
 				  : !gt_cuda_p2p_overwrites(req) ? 0
 				  : flow.in_stride               ? flow.nranks
 								 : 1;

@@ -132,26 +132,55 @@ int gt_cuda_direct_launch(const struct gt_engine *engine,
 	return gt_direct_run(&grid, &args);
 }
 
-int gt_cuda_p2p_barrier(const struct gt_engine *engine, enum gt_dtype dtype,
-			uint32_t rank)
+int gt_cuda_apart_launch(const struct gt_engine *engine,
+			 const struct gt_exec_request *req, uint32_t rank)
 {
-	const struct gt_kernel_grid grid = {.dtype = dtype,
-					    .blocks = 1,
-					    .threads = 32,
-					    .stream =
-						    engine->ranks[rank].stream};
-	struct gt_direct_args args = {
-		.guard = gt_cuda_guard_of(engine, rank),
-		.flow = {.me = rank, .nranks = engine->plan->nranks},
-		.begin_post = 1,
-		.begin_wait = 1,
-		.last = 1};
+	struct gt_direct_args args = gt_cuda_direct_args(engine, req, rank);
+	struct gt_kernel_grid grid = gt_cuda_p2p_grid(engine, req, rank);
+	cudaStream_t stream = engine->ranks[rank].stream;
+	uint32_t begin = args.begin_wait, end = args.end_wait;
+	int rc = gt_cuda_barrier_launch(engine, rank, begin, 0, stream);
+
+	/* Set up early it would hold processors while the barrier waits. */
+	grid.overlaps = 0;
+	args.begin_post = args.begin_wait = args.end_post = args.end_wait = 0;
+	args.last = 0;
+	if (!rc && args.moves)
+		rc = gt_direct_run(&grid, &args);
+	return rc ? rc : gt_cuda_barrier_launch(engine, rank, end, 1, stream);
+}
+
+static struct gt_barrier_args gt_barrier_args_of(const struct gt_engine *engine,
+						 uint32_t rank)
+{
+	struct gt_barrier_args args = {.guard = gt_cuda_guard_of(engine, rank),
+				       .me = rank,
+				       .nranks = engine->plan->nranks};
+
+	for (uint32_t r = 0; r < engine->plan->nranks; r++)
+		args.flags[r] = gt_cuda_p2p_flags(engine, rank, r);
+	return args;
+}
+
+int gt_cuda_barrier_launch(const struct gt_engine *engine, uint32_t rank,
+			   uint32_t stage, int last, cudaStream_t stream)
+{
+	struct gt_barrier_args args = gt_barrier_args_of(engine, rank);
+
+	args.guard.marks = gt_cuda_trace_kernel(engine, rank);
+	args.stage = stage;
+	args.last = (uint32_t)last;
+	return gt_barrier_run(&args, stream);
+}
+
+int gt_cuda_p2p_barrier(const struct gt_engine *engine, uint32_t rank)
+{
+	struct gt_barrier_args args = gt_barrier_args_of(engine, rank);
 
 	/* Faults are for operations, not for barriers. */
 	args.guard.fault = GT_KERNEL_FAULT_NONE;
-	for (uint32_t r = 0; r < engine->plan->nranks; r++)
-		args.flags[r] = gt_cuda_p2p_flags(engine, rank, r);
-	return gt_direct_run(&grid, &args);
+	args.stage = args.last = 1;
+	return gt_barrier_run(&args, engine->ranks[rank].stream);
 }
 
 static uint64_t gt_premul_bytes(const struct gt_engine *engine,

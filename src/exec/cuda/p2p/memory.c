@@ -88,6 +88,8 @@ static int gt_p2p_alloc(struct gt_engine *engine, struct gt_err *err)
 			done = cudaStreamSynchronize(me->own);
 		if (done == cudaSuccess)
 			done = (cudaError_t)gt_group_prepare();
+		if (done == cudaSuccess)
+			done = (cudaError_t)gt_barrier_prepare();
 		if (done != cudaSuccess)
 			rc = gt_cuda_fail(engine, r, (int)done,
 					  "allocate counters", err);

@@ -69,6 +69,20 @@ int gt_cuda_direct_launch(const struct gt_engine *engine,
 			  const struct gt_exec_request *req, uint32_t rank);
 
 /*
+ * Launch direct stores and loads with the barriers in kernels of their own:
+ * what moves data waits for nobody.
+ */
+int gt_cuda_apart_launch(const struct gt_engine *engine,
+			 const struct gt_exec_request *req, uint32_t rank);
+
+/*
+ * Put a barrier of all ranks on one of the rank's streams, of that stage of the
+ * operation and perhaps its last kernel.
+ */
+int gt_cuda_barrier_launch(const struct gt_engine *engine, uint32_t rank,
+			   uint32_t stage, int last, cudaStream_t stream);
+
+/*
  * Copy an input that gt_cuda_p2p_overwrites() to scratch, from where it goes.
  */
 int gt_cuda_input_launch(const struct gt_engine *engine,
@@ -86,8 +100,7 @@ struct gt_direct_args gt_cuda_direct_args(const struct gt_engine *engine,
  * All ranks' streams wait for one another, so that what comes next begins
  * together.  To be called behind gt_cuda_p2p_open().
  */
-int gt_cuda_p2p_barrier(const struct gt_engine *engine, enum gt_dtype dtype,
-			uint32_t rank);
+int gt_cuda_p2p_barrier(const struct gt_engine *engine, uint32_t rank);
 
 /*
  * The pre-multiplied sum: each rank first writes its input, multiplied, into a

@@ -150,7 +150,7 @@ static void do_copy(const struct command *c, uint32_t half)
 	memcpy(c->to + at, c->from + at, half_of(c->bytes, half));
 }
 
-/* As detour.cu has it. */
+/* As barrier.cu has it. */
 static void do_meet(const struct gt_detour_args *args, uint32_t half)
 {
 	uint64_t *flag = args->flags[args->me], told = told_by(args);

@@ -13,12 +13,13 @@
 #include "exec/trace/trace.h"
 #include "plan/ir/plan.h"
 
-#define cudaMemcpyAsync       fake_copy
-#define cudaEventRecord       fake_record
-#define cudaStreamWaitEvent   fake_await
-#define gt_direct_run         fake_direct
-#define gt_cuda_detour_begin  fake_begin
-#define gt_cuda_detour_launch fake_launch
+#define cudaMemcpyAsync        fake_copy
+#define cudaEventRecord        fake_record
+#define cudaStreamWaitEvent    fake_await
+#define gt_direct_run          fake_direct
+#define gt_cuda_barrier_launch fake_barrier
+#define gt_cuda_detour_begin   fake_begin
+#define gt_cuda_detour_launch  fake_launch
 
 static cudaError_t fake_copy(void *to, const void *from, size_t bytes,
 			     enum cudaMemcpyKind kind, cudaStream_t on);
@@ -27,6 +28,8 @@ static cudaError_t fake_await(cudaStream_t on, cudaEvent_t event,
 			      unsigned int flags);
 static int fake_direct(const struct gt_kernel_grid *grid,
 		       const struct gt_direct_args *args);
+static int fake_barrier(const struct gt_engine *engine, uint32_t rank,
+			uint32_t stage, int last, cudaStream_t on);
 static int fake_begin(const struct gt_engine *engine, uint32_t rank);
 static int fake_launch(const struct gt_engine *engine,
 		       const struct gt_exec_request *req, uint32_t rank);
@@ -122,12 +125,8 @@ static int fake_direct(const struct gt_kernel_grid *grid,
 	assert_int_equal(stream->rank, args->flow.me);
 	assert_int_equal(args->begin_post, args->begin_wait);
 	assert_true(args->one_word && !args->end_post && !args->end_wait);
-	streams_put(stream, args->moves ? SUM : MEET);
-	if (!args->moves) {
-		assert_int_equal(streams_which(stream), STREAM_MAIN);
-		assert_int_equal(args->last, args->begin_wait == GT_CE_END);
-		return 0;
-	}
+	assert_true(args->moves);
+	streams_put(stream, SUM);
 	assert_int_equal(streams_which(stream), STREAM_SIDE);
 	assert_false(args->last);
 	bytes = lift(args, gt_dtype_bytes(grid->dtype));
@@ -136,6 +135,19 @@ static int fake_direct(const struct gt_kernel_grid *grid,
 		assert_true(bytes && bytes <= GT_CE_HEAD_BYTES);
 		world.head_bytes += bytes;
 	}
+	return 0;
+}
+
+static int fake_barrier(const struct gt_engine *engine, uint32_t rank,
+			uint32_t stage, int last, cudaStream_t on)
+{
+	struct stream *stream = (struct stream *)on;
+
+	assert_ptr_equal(engine, &world.engine);
+	assert_int_equal(stream->rank, rank);
+	assert_int_equal(streams_which(stream), STREAM_MAIN);
+	assert_int_equal(last, stage == GT_CE_END);
+	streams_put(stream, MEET);
 	return 0;
 }
 
