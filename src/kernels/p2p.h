@@ -185,6 +185,7 @@ struct gt_direct_args {
 	uint32_t last;               /* kernel of its operation */
 	uint32_t one_word;           /* block 0's flags are for all */
 	uint32_t keepers; /* the first blocks: move what stays on this rank */
+	char *also;       /* NULL, or where a sum goes besides */
 };
 
 /*

@@ -117,7 +117,8 @@ static int gt_inputs_launch(const struct gt_engine *engine,
 		return rc;
 	*part = gt_cuda_detour_rest(engine, part);
 	return gt_choice_is_p2p(&engine->choice) && !by_packets && req->count &&
-			       gt_cuda_p2p_overwrites(req)
+			       gt_cuda_p2p_overwrites(req) &&
+			       !gt_cuda_pulls(engine)
 		       ? gt_cuda_input_launch(engine, part, rank)
 		       : 0;
 }

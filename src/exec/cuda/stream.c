@@ -96,13 +96,15 @@ static cudaError_t gt_stream_stage(const struct gt_engine *engine,
 
 /*
  * Launch a rank's part: in the callers' buffers, or from the caller's buffer
- * over the engine's to the caller's.
+ * over the engine's to the caller's.  Copy engines that pull see to that
+ * themselves.
  */
 static int gt_stream_launch_rank(struct gt_engine *engine,
 				 const struct gt_exec_request *req,
 				 uint32_t rank, struct gt_err *err)
 {
-	int is_staged = engine->access == GT_CUDA_ACCESS_STAGED;
+	int is_staged = engine->access == GT_CUDA_ACCESS_STAGED &&
+			!gt_cuda_pulls(engine);
 	struct gt_exec_request seen =
 		is_staged ? gt_stream_staged_request(req) : *req;
 	struct gt_cuda_rank *me = &engine->ranks[rank];

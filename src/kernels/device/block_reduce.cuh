@@ -21,7 +21,7 @@ enum { GT_BLOCK_REDUCE_MORE = 3 }; /* sources in flight besides the first */
 
 struct gt_block_reduce {
 	const char *src[GT_P2P_RANKS];
-	char *dst[GT_P2P_RANKS];
+	char *dst[GT_P2P_RANKS + 1];
 	uint32_t nsrc, ndst;
 	uint32_t divide;
 	uint64_t count; /* elements */

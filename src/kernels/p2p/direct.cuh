@@ -70,6 +70,8 @@ static __device__ void gt_block_reduce_reduce(const struct gt_direct_args *args,
 	reduction->ndst = flow->flags & GT_P2P_SPREAD ? n : 1;
 	for (uint32_t i = 0; i < reduction->ndst; i++)
 		reduction->dst[i] = args->output[(me + i) % n] + skip;
+	if (args->also)
+		reduction->dst[reduction->ndst++] = args->also;
 	reduction->divide = flow->divide;
 	reduction->count = gt_p2p_count(flow, me);
 }

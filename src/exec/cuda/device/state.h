@@ -207,6 +207,17 @@ static inline int gt_choice_is_scratch_reduce(
 	       (coll == GT_COLL_ALLREDUCE || coll == GT_COLL_REDUCESCATTER);
 }
 
+/*
+ * Do copy engines fetch from the engine's own buffers to the caller's?  So what
+ * others cannot reach is copied once, or not at all, instead of before and
+ * behind.
+ */
+static inline int gt_cuda_pulls(const struct gt_engine *engine)
+{
+	return engine->access == GT_CUDA_ACCESS_STAGED &&
+	       engine->choice.protocol == GT_PROTOCOL_CE;
+}
+
 /* The rank's part of a region, at the address that a local rank sees. */
 static inline char *gt_cuda_region_at(const struct gt_engine *engine,
 				      int region, uint32_t viewer,

@@ -22,7 +22,8 @@ enum {
 	 */
 	GT_CE_HEAD_BYTES = 4 << 20,
 	GT_CE_BEGIN = 1, /* stages; pieces count from here, too */
-	GT_CE_END = GT_DIRECT_STAGES - 1,
+	GT_CE_SUMMED = GT_DIRECT_STAGES - 2,
+	GT_CE_END,
 };
 
 /* One rank's part in one operation. */
@@ -175,6 +176,17 @@ static char *gt_ce_result(const struct gt_ce *at, char *output)
 	return output + at->rank * at->flow.out_stride * at->elem_bytes;
 }
 
+/* Find rank r's input in the engine's own buffers, and its output. */
+static char *gt_ce_staged_input(const struct gt_ce *at, uint32_t r)
+{
+	return gt_cuda_region_at(at->engine, GT_CUDA_DATA, at->rank, r);
+}
+
+static char *gt_ce_staged_output(const struct gt_ce *at, uint32_t r)
+{
+	return gt_ce_staged_input(at, r) + at->engine->data_bytes;
+}
+
 static char *gt_ce_to(const struct gt_ce *at, uint32_t d)
 {
 	struct gt_cuda_span span =
@@ -195,7 +207,7 @@ static uint64_t gt_ce_head(const struct gt_ce *at)
 	 * GPU, and perhaps a queue, no more should wait than must.
 	 */
 	if (!n || at->req->trace || at->engine->sharers ||
-	    at->engine->choice.waits_apart)
+	    at->engine->choice.waits_apart || gt_cuda_pulls(at->engine))
 		return 0;
 	/*
 	 * Kernels would move single elements where a block's ends are not
@@ -219,6 +231,36 @@ static void gt_ce_detour(struct gt_ce *at)
 								at->rank));
 }
 
+/* Let others find this rank's input, if they get any of it. */
+static void gt_ce_stage(struct gt_ce *at)
+{
+	struct gt_cuda_span span =
+		gt_cuda_span_of(at->engine, at->req, at->rank, at->rank);
+
+	if (at->flow.to & ~(1u << at->rank))
+		gt_ce_copy(at, gt_ce_staged_input(at, at->rank), at->input,
+			   span.input_count * at->elem_bytes);
+}
+
+/* Fetch the blocks that others have for this rank, or their sums. */
+static void gt_ce_pull(struct gt_ce *at, int sums)
+{
+	const struct gt_p2p *flow = &at->flow;
+	uint64_t out = flow->out_stride * at->elem_bytes;
+
+	for (uint32_t i = 1; i < flow->nranks; i++) {
+		uint32_t s = gt_ce_peer(at, i);
+		const char *from = sums ? gt_ce_staged_output(at, s) + s * out
+					: gt_ce_staged_input(at, s) +
+						   at->rank * flow->in_stride *
+							   at->elem_bytes;
+
+		if (sums || flow->from >> s & 1)
+			gt_ce_copy(at, at->output + s * out, from,
+				   gt_p2p_count(flow, s) * at->elem_bytes);
+	}
+}
+
 /*
  * Copy blocks to their places, behind a barrier.  Kernels move beside the
  * copies the own block, which would hold them up, and the head.  Copies come 8
@@ -237,6 +279,8 @@ static void gt_ce_blocks(struct gt_ce *at)
 
 	if (beside)
 		gt_ce_after(at, at->me->side, at->me->stream);
+	if (gt_cuda_pulls(at->engine))
+		gt_ce_stage(at);
 	gt_ce_barrier(at, GT_CE_BEGIN, at->me->stream);
 	if (head)
 		gt_ce_block_reduce(at, flow->to & ~own, head / at->elem_bytes,
@@ -244,7 +288,10 @@ static void gt_ce_blocks(struct gt_ce *at)
 	if (own) /* takes no detour */
 		gt_ce_block_reduce(at, own, at->req->count, 0);
 	gt_ce_detour(at);
-	for (uint32_t i = 1; i < flow->nranks; i++) {
+	if (gt_cuda_pulls(at->engine))
+		gt_ce_pull(at, 0);
+	for (uint32_t i = 1; i < flow->nranks && !gt_cuda_pulls(at->engine);
+	     i++) {
 		uint32_t d = gt_ce_peer(at, i);
 
 		if (flow->to >> d & 1)
@@ -276,6 +323,10 @@ static void gt_ce_reduce(struct gt_ce *at, uint32_t k)
 				       : gt_ce_scratch(at, at->rank, s)) +
 			piece.begin;
 	args.output[at->rank] = gt_ce_result(at, at->output) + piece.begin;
+	if (gt_cuda_pulls(at->engine) && at->flow.flags & GT_P2P_SPREAD)
+		args.also =
+			gt_ce_result(at, gt_ce_staged_output(at, at->rank)) +
+			piece.begin;
 	args.flow.flags = GT_P2P_REDUCE;
 	args.flow.count = piece.bytes / at->elem_bytes;
 	args.flow.end = args.flow.in_stride = args.flow.out_stride = 0;
@@ -341,10 +392,15 @@ static void gt_ce_pipeline(struct gt_ce *at)
 			gt_ce_try(at, cudaEventRecord(at->me->reduced[k],
 						      at->me->side));
 	}
-	if (at->flow.flags & GT_P2P_SPREAD)
+	if (at->flow.flags & GT_P2P_SPREAD && !gt_cuda_pulls(at->engine)) {
 		gt_ce_spread_all(at);
-	else
-		gt_ce_after(at, at->me->stream, at->me->side);
+		return;
+	}
+	gt_ce_after(at, at->me->stream, at->me->side);
+	if (at->flow.flags & GT_P2P_SPREAD) {
+		gt_ce_barrier(at, GT_CE_SUMMED, at->me->stream);
+		gt_ce_pull(at, 1);
+	}
 }
 
 int gt_cuda_ce_launch(const struct gt_engine *engine,
@@ -358,7 +414,7 @@ int gt_cuda_ce_launch(const struct gt_engine *engine,
 		.flow = gt_cuda_p2p_of(engine, req, engine->choice.algo, rank),
 		.rank = rank,
 		.elem_bytes = gt_dtype_bytes(req->dtype),
-		.input = gt_cuda_p2p_overwrites(req)
+		.input = gt_cuda_p2p_overwrites(req) && !gt_cuda_pulls(engine)
 				 ? gt_cuda_region_at(engine, GT_CUDA_SCRATCH,
 						     rank, rank)
 				 : span.input,

@@ -415,7 +415,10 @@ static void gt_detour_init(struct gt_detouring *at)
 	at->elem_bytes = gt_dtype_bytes(away->dtype);
 	at->input = span.input;
 	if (gt_cuda_p2p_overwrites(away))
-		at->input = gt_cuda_region_at(at->engine, GT_CUDA_SCRATCH,
+		at->input = gt_cuda_region_at(at->engine,
+					      gt_cuda_pulls(at->engine)
+						      ? GT_CUDA_DATA
+						      : GT_CUDA_SCRATCH,
 					      at->rank, at->rank) +
 			    away->part_first * at->elem_bytes;
 	at->output = span.output;
