@@ -38,7 +38,7 @@ int gt_plan_measured_same(const struct gt_plan_select *a,
 	       a->protocol == b->protocol && a->workers == b->workers &&
 	       a->slots == b->slots && a->slice_bytes == b->slice_bytes &&
 	       a->detour_permille == b->detour_permille &&
-	       a->nchannels == b->nchannels &&
+	       a->max_blocks == b->max_blocks && a->nchannels == b->nchannels &&
 	       !memcmp(a->channels, b->channels,
 		       a->nchannels * sizeof(*a->channels));
 }
@@ -108,6 +108,7 @@ static void gt_choice_home(struct gt_choice *c)
 
 		use.protocol = main->protocol;
 		use.detour_permille = main->detour_permille;
+		use.max_blocks = main->max_blocks;
 		if (gt_plan_measured_same(&use, main) &&
 		    (c->home == c->nschedules || last[w] < last[c->home]))
 			c->home = w;
