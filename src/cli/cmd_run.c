@@ -29,6 +29,7 @@ struct gt_run_opts {
 	int device; /* -1: the best one */
 	int map;    /* enum gt_device_map */
 	int strict, graph, best;
+	int64_t max_blocks;
 	const char *coll;
 	int64_t root; /* -1: the plan's */
 	uint64_t begin_bytes, end_bytes;
@@ -80,6 +81,9 @@ static const struct gt_opt gt_run_opts[] = {
 	 "launch on GPUs through CUDA graphs", 0, 0},
 	{GT_OPT_FLAG, 0, "best", NULL, GT_RUN_AT(best),
 	 "on GPUs, the fastest way known, not the plan's", 0, 0},
+	{GT_OPT_INT, 0, "max-blocks", "N", GT_RUN_AT(max_blocks),
+	 "thread blocks of a rank on its GPU at a time (default: any)", 1,
+	 1024},
 	{GT_OPT_TEXT, 0, "coll", "NAME", GT_RUN_AT(coll),
 	 "collective, or all that the plan can do (default: all)", 0, 0},
 	{GT_OPT_INT, 'r', "root", "RANK", GT_RUN_AT(root),
@@ -201,15 +205,17 @@ static int set_placement(const struct gt_run_opts *opts,
 	sweep->config.map = opts->map;
 	sweep->config.graph = opts->graph;
 	sweep->config.best = opts->best;
+	sweep->config.max_blocks = (uint32_t)opts->max_blocks;
 	if (!strcmp(sweep->ops->name, "cuda") ||
-	    (!opts->map && !opts->graph && !opts->best))
+	    (!opts->map && !opts->graph && !opts->best && !opts->max_blocks))
 		return GT_OK;
 	return gt_err_set(err, GT_EINPUT, NULL,
 			  "%s is for GPUs; engine '%s' needs none",
 			  opts->map == GT_DEVICE_SHARED     ? "--map share"
 			  : opts->map == GT_DEVICE_BY_INDEX ? "--map index"
 			  : opts->graph                     ? "--graph"
-							    : "--best",
+			  : opts->best                      ? "--best"
+							    : "--max-blocks",
 			  sweep->ops->name);
 }
 

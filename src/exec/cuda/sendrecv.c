@@ -98,9 +98,7 @@ static uint32_t gt_sendrecv_blocks(const struct gt_engine *engine,
 				   uint32_t n, uint32_t *quota)
 {
 	uint32_t kind = gt_sendrecv_kind(engine);
-	uint32_t blocks = engine->processors < GT_SENDRECV_BLOCKS
-				  ? engine->processors
-				  : GT_SENDRECV_BLOCKS;
+	uint32_t blocks = gt_cuda_blocks_allowed(engine, GT_SENDRECV_BLOCKS);
 	uint64_t shares = 0, work;
 
 	for (uint32_t i = 0; i < n; i++)

@@ -100,7 +100,10 @@ static uint32_t gt_choice_parts(uint64_t work, uint64_t most)
 	return (uint32_t)((work + most - 1) / most);
 }
 
-/* Take a warp for every chunk, or rounds that are the same for all warps. */
+/*
+ * Take a warp for every chunk, or rounds that are the same for all warps: with
+ * few blocks these have more threads, and their warps more rounds.
+ */
 static void gt_choice_size_packets(const struct gt_engine *engine,
 				   const struct gt_exec_request *req,
 				   struct gt_algo_choice *choice)
@@ -114,8 +117,8 @@ static void gt_choice_size_packets(const struct gt_engine *engine,
 		chunks = 1;
 	warps = gt_choice_parts(
 		chunks,
-		gt_choice_parts(chunks, engine->processors * GT_PACKET_WARPS));
-	each = gt_choice_parts(warps, engine->processors);
+		gt_choice_parts(chunks, choice->max_blocks * GT_PACKET_WARPS));
+	each = gt_choice_parts(warps, choice->max_blocks);
 	if (each < few)
 		each = warps < few ? warps : few;
 	if (!choice->threads)
@@ -132,14 +135,13 @@ static void gt_choice_size_direct(const struct gt_engine *engine,
 	uint64_t all = gt_coll_has_blocks(req->coll)
 			       ? bytes * engine->plan->nranks
 			       : bytes;
-	uint32_t most = gt_cuda_detour_leaves(choice, engine->processors);
+	uint32_t most = gt_cuda_detour_leaves(choice, choice->max_blocks);
 
 	if (!choice->threads)
 		choice->threads = GT_DIRECT_THREADS;
 	if (!choice->blocks)
 		choice->blocks =
-			gt_choice_is_scratch_reduce(choice, req->coll)
-				? engine->processors
+			gt_choice_is_scratch_reduce(choice, req->coll) ? most
 			: bytes < GT_CHOICE_FEW_BYTES ? GT_CHOICE_FEW_BLOCKS
 			: all < GT_CHOICE_MANY_BYTES && engine->plan->nranks > 2
 				? GT_CHOICE_BLOCKS
@@ -379,15 +381,18 @@ static void gt_choice_size(const struct gt_engine *engine,
 		gt_choice_size_direct(engine, req, choice);
 	else
 		gt_choice_size_ce(choice);
-	/* Blocks wait for those of other ranks: all must run at once. */
-	if (choice->blocks > engine->processors)
-		choice->blocks = engine->processors;
+	if (choice->blocks > choice->max_blocks)
+		choice->blocks = choice->max_blocks;
 }
 
 int gt_cuda_choose_algo(const struct gt_engine *engine,
 			const struct gt_exec_request *req,
 			struct gt_algo_choice *choice, struct gt_err *err)
 {
+	const struct gt_plan_select *row =
+		engine->config.best || req->choice
+			? NULL
+			: gt_cuda_row_of(engine, req);
 	const char *fault;
 
 	if (req->choice)
@@ -396,11 +401,9 @@ int gt_cuda_choose_algo(const struct gt_engine *engine,
 		gt_choice_fastest(engine, req, choice);
 	else
 		gt_choice_planned(engine, req, choice);
-	if (gt_cuda_detour_choose(engine, req,
-				  engine->config.best || req->choice
-					  ? NULL
-					  : gt_cuda_row_of(engine, req),
-				  choice, err))
+	choice->max_blocks = gt_cuda_blocks_allowed(
+		engine, row ? row->max_blocks : choice->max_blocks);
+	if (gt_cuda_detour_choose(engine, req, row, choice, err))
 		return GT_EINPUT;
 	if (choice->protocol == GT_PROTOCOL_SIMPLE)
 		return gt_cuda_row_check(engine, req, err) ? GT_OK : GT_EINPUT;

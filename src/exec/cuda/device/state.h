@@ -207,6 +207,21 @@ static inline int gt_choice_is_scratch_reduce(
 	       (coll == GT_COLL_ALLREDUCE || coll == GT_COLL_REDUCESCATTER);
 }
 
+/*
+ * How many blocks may a rank's kernels have at a time?  Blocks wait for those
+ * of other ranks, so never more than the GPU runs at once; and no more than the
+ * caller, or who chose the algorithm, allows (0: any number).
+ */
+static inline uint32_t gt_cuda_blocks_allowed(const struct gt_engine *engine,
+					      uint32_t max_blocks)
+{
+	uint32_t given = engine->config.max_blocks, most = engine->processors;
+
+	if (given && given < most)
+		most = given;
+	return max_blocks && max_blocks < most ? max_blocks : most;
+}
+
 /* The rank's part of a region, at the address that a local rank sees. */
 static inline char *gt_cuda_region_at(const struct gt_engine *engine,
 				      int region, uint32_t viewer,

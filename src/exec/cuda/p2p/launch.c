@@ -188,10 +188,12 @@ int gt_cuda_premul_launch(const struct gt_engine *engine,
 				   : gt_pattern_scalar(req->dtype, rank)};
 	uint64_t packs = args.count * gt_dtype_bytes(req->dtype) / 16;
 	uint64_t blocks = packs / GT_PREMUL_THREADS + 1;
+	uint32_t most = engine->choice.max_blocks < GT_PREMUL_BLOCKS
+				? engine->choice.max_blocks
+				: GT_PREMUL_BLOCKS;
 	const struct gt_kernel_grid grid = {
 		.dtype = req->dtype,
-		.blocks = blocks < GT_PREMUL_BLOCKS ? (uint32_t)blocks
-						    : GT_PREMUL_BLOCKS,
+		.blocks = blocks < most ? (uint32_t)blocks : most,
 		.threads = GT_PREMUL_THREADS,
 		/* Its blocks are more than ranks that share have room for. */
 		.overlaps = !engine->sharers,
