@@ -2,6 +2,7 @@
  * How many thread blocks requests are given where these are limited, and what
  * rings and trees leave out.  No GPU takes part: the choice is only asked for.
  */
+#include "unit/good_plan.h"
 #include "unit/test.h"
 
 #include <string.h>
@@ -11,6 +12,7 @@
 #include "exec/cuda/fifos.h"
 #include "exec/cuda/requests.h"
 #include "plan/ir/plan.h"
+#include "plan/simulate/simulate.h"
 
 enum { PROCESSORS = 132, CHANNELS = 6 };
 
@@ -210,6 +212,64 @@ static void test_cannot_leave_out(void **state)
 		"take a plan of fewer channels");
 }
 
+/*
+ * Leave out channels of rows as GPUs would, or one where they would not; return
+ * how often the rest of them does the whole collective.
+ */
+static uint32_t count_whole(const char *name, uint32_t *tried)
+{
+	struct gt_plan *plan = good_plan(name);
+	struct gt_engine engine = {.plan = plan, .processors = PROCESSORS};
+	uint32_t whole = 0;
+
+	for (uint32_t i = 0; i < plan->nselect; i++) {
+		struct gt_plan_select *row = &plan->select[i];
+		uint32_t all = row->nchannels;
+
+		for (uint32_t most = 1; most < 2 * all; most++) {
+			uint32_t n = gt_cuda_row_channels(&engine, row,
+							  row->coll, most);
+
+			if (n == all)
+				continue;
+			row->nchannels = n ? n : all - 1;
+			whole += !gt_simulate(plan, row->coll, NULL);
+			row->nchannels = all;
+			++*tried;
+		}
+	}
+	gt_plan_free(plan);
+	return whole;
+}
+
+static void test_rest_is_whole(void **state)
+{
+	static const char *const can[] = {
+		"cluster2x3-ring-broadcast", "ring4-equal",
+		"cluster3x3-ring-scatter",   "ring8-two",
+		"cluster3x3-tree-allreduce", "ring8-three",
+		"cluster4x2-ring-uplinks",   "tree5-allreduce",
+		"cluster4x2-sets-broadcast", "tree6-broadcast",
+		"cluster4x2-tree-broadcast", "tree6-reduce",
+		"cluster4x2-tree-reduce",    "tree3-reduce-prices"};
+	static const char *const cannot[] = {
+		"chain4-gather", "tree8-star-gather", "tree8-star-scatter"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(can) / sizeof(*can); i++) {
+		uint32_t tried = 0, whole = count_whole(can[i], &tried);
+
+		assert_int_equal(whole, tried);
+		assert_true(tried);
+	}
+	for (size_t i = 0; i < sizeof(cannot) / sizeof(*cannot); i++) {
+		uint32_t tried = 0;
+
+		assert_int_equal(count_whole(cannot[i], &tried), 0);
+		assert_true(tried);
+	}
+}
+
 /* Where all GPUs reach each other another means takes over. */
 static void test_falls_back(void **state)
 {
@@ -231,6 +291,7 @@ int main(void)
 		cmocka_unit_test(test_rings),
 		cmocka_unit_test(test_trees),
 		cmocka_unit_test(test_cannot_leave_out),
+		cmocka_unit_test(test_rest_is_whole),
 		cmocka_unit_test(test_falls_back),
 	};
 
