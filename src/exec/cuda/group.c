@@ -202,7 +202,7 @@ static struct gt_algo_choice gt_fusion_choice(
 
 	return (struct gt_algo_choice){
 		.algo = (uint8_t)(op->push ? push : gt_fusion_algo(op)),
-		.protocol = op->push ? GT_PROTOCOL_DIRECT : (uint8_t)packets,
+		.protocol = (uint8_t)(op->push ? GT_PROTOCOL_DIRECT : packets),
 		.max_blocks = bundle->max_blocks};
 }
 
