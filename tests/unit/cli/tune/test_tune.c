@@ -9,6 +9,8 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "cli/tune/knee.h"
+#include "cli/tune/measure.h"
 #include "cli/tune/sweep.h"
 #include "plan/check/check.h"
 #include "plan/cost/cost.h"
@@ -533,6 +535,51 @@ static void test_knees_are_right(void **state)
 	gt_plan_free(plan);
 }
 
+/* What carries two ranges of sizes has one measurement with few blocks. */
+static void test_two_rows_alike(void **state)
+{
+	static double two_us[] = {2.262, 3.048, 6.194, 18.777};
+	static double ring_us[] = {5, 5, 3, 50};
+	static uint64_t sizes[] = {256 << 10, 1 << 20, 4 << 20, 16 << 20};
+	struct gt_plan *plan = good_plan("tuned4");
+	struct gt_tune_sweep sweep = sweep_of(plan, NULL);
+	struct gt_tuning on = {.sweep = &sweep};
+	struct gt_plan_measured all[2] = {{.machine = sweep.machine},
+					  {.machine = sweep.machine}};
+	const struct gt_plan_measured *m;
+	struct gt_err err;
+
+	(void)state;
+	gt_err_init(&err);
+	all[0].use = plan->select[2]; /* two shots, directly */
+	all[1].use = *gt_plan_main_row(plan);
+	for (int i = 0; i < 2; i++) {
+		all[i].use.max_bytes = UINT64_MAX;
+		all[i].npoints = 4;
+		all[i].bytes = sizes;
+		all[i].time_us = i ? ring_us : two_us;
+	}
+	assert_int_equal(all[0].use.algo, GT_ALGO_TWO_SHOT);
+	assert_int_equal(all[0].use.protocol, GT_PROTOCOL_DIRECT);
+	plan->measured = all;
+	plan->nmeasured = 2;
+	assert_int_equal(gt_plan_measured_select(plan, &err), 0);
+	assert_int_equal(gt_tune_knees(&on, &err), 0);
+	assert_int_equal(plan->nmeasured, 3);
+	m = &plan->measured[2];
+	assert_int_equal(m->use.max_blocks, 8);
+	assert_int_equal(m->npoints, 2 + 1 + 1 + 1); /* an end each */
+	for (uint32_t i = 1; i < m->npoints; i++)
+		assert_true(m->bytes[i - 1] < m->bytes[i]);
+	assert_int_equal(plan->select[0].max_blocks, 8);
+	assert_row(&plan->select[1], GT_ALGO_RING, plan->select[1].max_bytes);
+	assert_int_equal(plan->select[1].max_blocks, 0);
+	assert_row(&plan->select[2], GT_ALGO_TWO_SHOT, UINT64_C(1) << 40);
+	assert_int_equal(plan->select[2].max_blocks, 8);
+	assert_int_equal(gt_plan_check(plan, &err), 0);
+	gt_plan_free(plan);
+}
+
 /* All rows have the caller's limit, or fewer; none has a detour. */
 static void test_limited_knees(void **state)
 {
@@ -573,6 +620,7 @@ int main(void)
 		cmocka_unit_test(test_no_memory_for_detours),
 		cmocka_unit_test(test_knees),
 		cmocka_unit_test(test_knees_are_right),
+		cmocka_unit_test(test_two_rows_alike),
 		cmocka_unit_test(test_limited_knees),
 	};
 
