@@ -149,7 +149,7 @@ static int gt_fusion_launch_packets(const struct gt_engine *engine,
 	uint32_t most = bundle->max_blocks, each = (warps + most - 1) / most;
 	struct gt_kernel_grid grid = {
 		.dtype = gt_fusion_dtype(&bundle->reqs[first], n),
-		.overlaps = 1,
+		.overlaps = gt_cuda_may_overlap(engine, most),
 		.stream = engine->ranks[rank].stream};
 	struct gt_group_args args = {.guard = gt_cuda_guard_of(engine, rank),
 				     .me = rank,

@@ -25,7 +25,10 @@ struct gt_kernel_grid gt_cuda_p2p_grid(const struct gt_engine *engine,
 		.op = req->op,
 		.blocks = engine->choice.blocks,
 		.threads = engine->choice.threads,
-		.overlaps = !req->part_count, /* Not early where it forks. */
+		/* Not early where it forks. */
+		.overlaps =
+			!req->part_count &&
+			gt_cuda_may_overlap(engine, engine->choice.max_blocks),
 		.stream = engine->ranks[rank].stream};
 }
 
@@ -196,7 +199,9 @@ int gt_cuda_premul_launch(const struct gt_engine *engine,
 		.blocks = blocks < most ? (uint32_t)blocks : most,
 		.threads = GT_PREMUL_THREADS,
 		/* Its blocks are more than ranks that share have room for. */
-		.overlaps = !engine->sharers,
+		.overlaps =
+			!engine->sharers &&
+			gt_cuda_may_overlap(engine, engine->choice.max_blocks),
 		.stream = engine->ranks[rank].stream};
 
 	return args.count ? gt_premul_run(&grid, &args) : 0;

@@ -117,12 +117,13 @@ int gt_scratch_group_launch(const struct gt_engine *engine,
 			    const struct gt_scratch_group *group, uint32_t rank)
 {
 	const struct gt_exec_request *first = group->reqs[0];
-	struct gt_kernel_grid grid = {.dtype = first->dtype,
-				      .op = first->op,
-				      .blocks = group->blocks,
-				      .threads = GT_DIRECT_THREADS,
-				      .overlaps = 1,
-				      .stream = engine->ranks[rank].stream};
+	struct gt_kernel_grid grid = {
+		.dtype = first->dtype,
+		.op = first->op,
+		.blocks = group->blocks,
+		.threads = GT_DIRECT_THREADS,
+		.overlaps = gt_cuda_may_overlap(engine, group->blocks),
+		.stream = engine->ranks[rank].stream};
 	struct gt_scratch_group_args args = {
 		.guard = gt_cuda_guard_of(engine, rank),
 		.me = rank,

@@ -110,6 +110,9 @@ static int look(const struct gt_kernel_grid *grid, enum kind kind)
 		assert_in_range(grid->blocks, 1, given);
 	if (world.allowed)
 		assert_in_range(grid->blocks, 1, world.allowed);
+	if ((given && given < world.engine.processors) ||
+	    (world.allowed && world.allowed < world.engine.processors))
+		assert_false(grid->overlaps);
 	if (grid->blocks > world.most[kind])
 		world.most[kind] = grid->blocks;
 	++*(grid->overlaps ? &world.early[kind] : &world.late[kind]);
